@@ -1,0 +1,75 @@
+/* The interpreter's loop. spec: STEP-2, STEP-4, LEDG-1 */
+#include "rank.h"
+
+#include <string.h>
+
+#include "rank_internal.h"
+
+/* A window starts from nothing. STEP-4 */
+static void begin_window(zp_rank *r)
+{
+  zp_sumsq_clear(&r->squares);
+  memset(r->loss, 0, sizeof r->loss);
+  r->nonfinite = 0;
+  r->bad_loss = 0;
+  r->result.skipped = 0;
+}
+
+void zp_rank_begin(zp_rank *r, int32_t phase)
+{
+  r->phase = phase;
+  r->pc = 0;
+  memset(&r->store_error, 0, sizeof r->store_error);
+  begin_window(r);
+}
+
+static int run_local(zp_rank *r, const zp_op *op)
+{
+  switch (op->kind) {
+  case ZP_OP_LOAD:
+  case ZP_OP_FORWARD:
+  case ZP_OP_BACKWARD:
+  case ZP_OP_ARRIVED: return zp_rank_compute(r, op);
+  case ZP_OP_ADD:
+  case ZP_OP_MEAN:
+  case ZP_OP_DECIDE:
+  case ZP_OP_UPDATE: return zp_rank_arithmetic(r, op);
+  default: return zp_rank_storage(r, op);
+  }
+}
+
+static void done(zp_rank *r)
+{
+  if (r->hook && r->hook->after) r->hook->after(r->hook->ctx, r, &r->current);
+  r->pc++;
+}
+
+zp_run zp_rank_advance(zp_rank *r)
+{
+  while (r->pc < r->length[r->phase]) {
+    r->current = r->program[r->phase][r->pc];
+    if (r->current.if_stepped && r->result.skipped) {
+      r->pc++;
+      continue;
+    }
+    if (r->hook && r->hook->before) r->hook->before(r->hook->ctx, r, &r->current);
+    if (r->err->status != ZP_OK) return ZP_RUN_ERROR;
+    if (r->current.kind < 0) { /* a hook took the op away */
+      r->pc++;
+      continue;
+    }
+    if (r->current.kind >= ZP_OP_FIRST_COMM)
+      return zp_rank_request(r, &r->current) ? ZP_RUN_ERROR : ZP_RUN_COMM;
+    if (run_local(r, &r->current)) return ZP_RUN_ERROR;
+    done(r);
+  }
+  return ZP_RUN_DONE;
+}
+
+int zp_rank_complete(zp_rank *r)
+{
+  const int status = zp_rank_finish(r, &r->current);
+  if (status) return status;
+  done(r);
+  return 0;
+}

@@ -1,0 +1,181 @@
+/* The rank interpreter: runs one rank's programs and advances until the next communication op.
+ *
+ * Life of a rank: zp_rank_open; then for each phase zp_rank_begin, zp_rank_advance until it answers
+ * ZP_RUN_DONE, and zp_rank_complete for each request that it hands out. A backend (comm_sim,
+ * comm_mpi) is the loop around that. The interpreter decides nothing: what is done, in which order
+ * and with whom stands in the program. spec: STEP-1 … STEP-9 */
+#ifndef ZP_ENGINE_RANK_H
+#define ZP_ENGINE_RANK_H
+
+#include <stdint.h>
+
+#include "../num/exact.h"
+#include "../num/optim.h"
+#include "../num/scaler.h"
+#include "../plan/program.h"
+#include "comm.h"
+#include "error.h"
+#include "workload.h"
+
+enum { ZP_HYPER_GROUPS = 8 };
+
+/* What training adds to the plan's configuration. */
+typedef struct zp_hyper {
+  zp_optim optim[ZP_HYPER_GROUPS]; /* optimizer group g uses optim[g % groups] */
+  int32_t groups;                  /* 1..ZP_HYPER_GROUPS */
+  double clip;                     /* largest global norm; 0: no clipping */
+  double clip_eps;
+  zp_scaler scaler; /* the loss scaler's initial state */
+} zp_hyper;
+
+/* Where checkpoints go and come from (ref/engine/checkpoint.h implements it on files). All functions
+ * return 0, or a negative zp_status after filling *err. what: ZP_WHAT_PARAMETER (frozen entries),
+ * ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2; tp, ep: which copy of the entry (0 when it has
+ * only one); offset, count in elements of the entry. spec: CKPT-1 … CKPT-5 */
+typedef struct zp_train_state {
+  int64_t step;
+  zp_scaler scaler;
+  int32_t groups; /* states used */
+  zp_optim_state *optim;
+} zp_train_state;
+
+typedef struct zp_store {
+  void *ctx;
+  int (*put)(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
+             int64_t count, const float *value, zp_error *err);
+  int (*finish)(void *ctx, const zp_train_state *state, zp_error *err); /* this rank: durable */
+  int (*commit)(void *ctx, zp_error *err);                              /* rank 0: published */
+  int (*get)(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
+             int64_t count, float *value, zp_error *err);
+  int (*state)(void *ctx, zp_train_state *state, zp_error *err);
+} zp_store;
+
+/* Everything a rank holds of one flat group. extent = the shard, at stage 0 the padded flat group;
+ * width = 1 (fp32) or ZP_LIMBS (int64), by the reduction. */
+typedef struct zp_flat_state {
+  void *window;   /* stages 0, 1: (padded, width) sums of this rank's micro-batches */
+  void *slot[2];  /* stage 2: (capacity) contributions in the precision, one bucket each */
+  void *reduced;  /* (extent, width) what reductions add up to */
+  float *mean;    /* (extent) the reduced gradient, still scaled */
+  float *master, *moment1, *moment2; /* (extent) */
+  int64_t extent;
+} zp_flat_state;
+
+/* What a step decided; equal on all ranks. spec: STAT-5, STEP-6 */
+typedef struct zp_step_result {
+  int64_t step;
+  uint32_t loss;      /* fp32 bits of the mean loss; NaN when a loss was not finite */
+  uint64_t norm_f64;  /* bits of the gradient's norm, unscaled; +inf when the step is skipped */
+  uint32_t norm_f32;  /* of the reduced gradient as it is, scaled; may overflow to +inf */
+  double clip_factor;
+  int32_t log2_scale; /* the scale that was multiplied into the loss */
+  int32_t skipped;
+  int64_t nonfinite;  /* values seen not finite, over all ranks (a flag: its size means nothing) */
+} zp_step_result;
+
+/* One group's ledger, summed up. spec: LEDG-1 */
+typedef struct zp_ledger_sum {
+  int64_t ops, bytes; /* bytes: what this rank sends under direct exchange */
+  uint64_t hash;      /* of the sequence of (kind, what, count, dtype, redop, root) */
+} zp_ledger_sum;
+
+typedef struct zp_rank zp_rank;
+
+/* Called around every op of a rank when set; tests and planted faults live here, never in the
+ * interpreter. before may change the rank and its op copy; after sees the op done. */
+typedef struct zp_hook {
+  void *ctx;
+  void (*before)(void *ctx, zp_rank *r, zp_op *op);
+  void (*after)(void *ctx, zp_rank *r, const zp_op *op);
+} zp_hook;
+
+typedef struct zp_buffer {
+  void *data;
+  int64_t bytes; /* capacity */
+} zp_buffer;
+
+struct zp_rank {
+  const zp_config *cfg;
+  const zp_hyper *hyper;
+  const zp_workload *work;
+  void *inst;
+  int32_t rank;
+  zp_coord at;
+  zp_layout lay;
+  zp_op *program[ZP_PHASES];
+  int64_t length[ZP_PHASES];
+  /* position */
+  int32_t phase;
+  int64_t pc;
+  zp_op current; /* the op being run (a copy, so that hooks may change it) */
+  zp_request request;
+  /* model */
+  void **param;        /* [n_params of the stage] storage in the precision */
+  const void **all_params; /* [cfg->n_params] the same by entry, NULL elsewhere */
+  const void **arrived;    /* [n_params of the stage] gradients of the current micro-batch */
+  uint8_t *used;           /* [n_params of the stage] declared for the current micro-batch */
+  zp_flat_state *flat;     /* [lay.n_flats] */
+  /* pipeline */
+  int32_t act_slots;
+  zp_message *act_in;      /* [act_slots] */
+  zp_buffer *act_in_mem;   /* [act_slots][ZP_MSG_TENSORS] */
+  zp_message act_out, grad_in, grad_out; /* to next; from next; to previous */
+  zp_buffer act_out_mem[ZP_MSG_TENSORS], grad_in_mem[ZP_MSG_TENSORS],
+      grad_out_mem[ZP_MSG_TENSORS];
+  int64_t meta_out[ZP_META_LONGS], meta_in[ZP_META_LONGS];
+  /* scratch of one bucket */
+  void *scratch_send, *scratch_recv;
+  /* statistics and state */
+  zp_sumsq squares;
+  int64_t nonfinite, bad_loss;
+  int64_t loss[ZP_LIMBS];
+  int64_t stats_out[ZP_STATS], stats_in[ZP_STATS];
+  zp_scaler scaler;
+  zp_optim_state *optim; /* [cfg->optgroups] */
+  int64_t step;
+  zp_step_result result;
+  zp_ledger_sum ledger[ZP_GROUPS];
+  /* outside */
+  const zp_hook *hook;
+  zp_store *store;
+  int64_t store_status_out[1], store_status_in[1];
+  zp_error store_error;
+  zp_train_state loaded; /* what READ found; loaded_flat: masters and moments, as flat */
+  int32_t twice; /* entry whose gradient arrived twice or unasked in this micro-batch, or -1 */
+  zp_error *err;
+  void *arena;
+};
+
+typedef enum zp_run {
+  ZP_RUN_DONE = 0,    /* the program has ended */
+  ZP_RUN_COMM = 1,    /* r->request waits to be completed */
+  ZP_RUN_ERROR = 2    /* r->err says why; the rank must not go on */
+} zp_run;
+
+/* A new rank of a valid configuration with its first values (not broadcast yet). cfg, hyper, work
+ * and err outlive it. NULL after filling *err. spec: STEP-1 */
+zp_rank *zp_rank_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
+                      int32_t rank, zp_error *err);
+void zp_rank_close(zp_rank *r);
+
+/* Starts a phase at its first op. SAVE and LOAD need r->store. */
+void zp_rank_begin(zp_rank *r, int32_t phase);
+
+/* Runs to the next communication op, the end, or an error (in *r->err). */
+zp_run zp_rank_advance(zp_rank *r);
+
+/* Tells the rank that its request has been carried out; 0, or a negative status in *r->err. */
+int zp_rank_complete(zp_rank *r);
+
+/* Visits what this rank owns and counts once of state `what` (ZP_WHAT_MASTER, _MOMENT1, _MOMENT2;
+ * ZP_WHAT_GRADIENT: the reduced gradient of the last step): runs of elements of one entry. */
+typedef void (*zp_visit)(void *ctx, int32_t param, int64_t offset, int64_t count,
+                         const float *value);
+void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx);
+
+/* Elements and first element, in this rank's arrays, of bucket b of flat group k: its part, at
+ * stage 0 the whole padded bucket. spec: PART-5 */
+int64_t zp_local_offset(const zp_rank *r, int32_t k, int64_t b);
+int64_t zp_local_count(const zp_rank *r, int32_t k, int64_t b);
+
+#endif

@@ -1,0 +1,194 @@
+/* Local ops on numbers: add a gradient into its bucket, divide, decide, update.
+ * spec: RED-1 … RED-6, STAT-1 … STAT-5, STEP-6, STEP-7 */
+#include <string.h>
+
+#include "../num/nonfinite.h"
+#include "../num/norm.h"
+#include "../num/ordered.h"
+#include "../num/value.h"
+#include "rank_internal.h"
+
+int zp_next_segment(const zp_rank *r, int32_t k, int64_t lo, int64_t hi, int32_t *i,
+                    zp_segment *seg)
+{
+  while (*i > 0) {
+    const zp_spot *s = &r->lay.spot[--*i];
+    const int64_t end = s->start + r->cfg->params[r->lay.first_param + *i].numel;
+    if (s->flat != k || end <= lo) continue;
+    if (s->start >= hi) return 0; /* starts ascend in backward order */
+    seg->param = r->lay.first_param + *i;
+    seg->flat = s->start > lo ? s->start : lo;
+    seg->offset = seg->flat - s->start;
+    seg->count = (end < hi ? end : hi) - seg->flat;
+    if (seg->count > 0) return 1;
+  }
+  return 0;
+}
+
+/* Adds run `in` (float elements of the precision) to fp32 or limb sums; `first` assigns. RED-4 */
+static void add_window(const zp_rank *r, const void *in, int64_t offset, int64_t n, void *window,
+                       int64_t at, int first)
+{
+  const int32_t dtype = r->cfg->precision;
+  if (r->cfg->reduce == ZP_EXACT) {
+    int64_t *out = (int64_t *)window + at * ZP_LIMBS;
+    if (first) memset(out, 0, (size_t)n * ZP_LIMBS * sizeof *out);
+    if (!in) return;
+    if (dtype == ZP_F32) zp_val_add_f32(out, (const uint32_t *)in + offset, n);
+    else if (dtype == ZP_BF16) zp_val_add_bf16(out, (const uint16_t *)in + offset, n);
+    else zp_val_add_f16(out, (const uint16_t *)in + offset, n);
+    return;
+  }
+  float *out = (float *)window + at;
+  for (int64_t done = 0; done < n;) { /* in blocks that stay in the cache */
+    float x[256];
+    const int64_t m = n - done < 256 ? n - done : 256;
+    if (in) zp_widen_from(dtype, in, offset + done, m, x);
+    else memset(x, 0, sizeof x);
+    if (first) memcpy(out + done, x, (size_t)m * sizeof *x);
+    else zp_ordered_add_f32(out + done, x, m);
+    done += m;
+  }
+}
+
+static int64_t nonfinite(int32_t dtype, const void *x, int64_t at, int64_t n)
+{
+  if (dtype == ZP_F32) return zp_nonfinite_f32((const uint32_t *)x + at, n);
+  if (dtype == ZP_BF16) return zp_nonfinite_bf16((const uint16_t *)x + at, n);
+  return zp_nonfinite_f16((const uint16_t *)x + at, n);
+}
+
+/* Takes one run of a gradient into its bucket; a declared-unused entry gives zeros. RED-3, RED-6 */
+static void run_add(zp_rank *r, const zp_op *op)
+{
+  const int32_t i = op->param - r->lay.first_param;
+  const zp_flat *f = &r->lay.flat[op->flat];
+  const int64_t size = zp_dtype_bytes(r->cfg->precision);
+  const int64_t at = r->lay.spot[i].start + op->offset;
+  const void *grad = r->used[i] ? r->arrived[i] : NULL;
+  if (grad) r->nonfinite += nonfinite(r->cfg->precision, grad, op->offset, op->count);
+  if (r->cfg->stage < 2) {
+    add_window(r, grad, op->offset, op->count, r->flat[op->flat].window, at, op->mb == 0);
+    return;
+  }
+  char *to = (char *)r->flat[op->flat].slot[op->slot] + (at - op->bucket * f->capacity) * size;
+  if (grad) memcpy(to, (const char *)grad + op->offset * size, (size_t)(op->count * size));
+  else memset(to, 0, (size_t)(op->count * size));
+}
+
+int zp_counts(const zp_rank *r, int32_t k, int32_t j)
+{
+  const zp_param *p = &r->cfg->params[j];
+  if (r->at.tp != 0 && !p->sharded) return 0;
+  return r->lay.flat[k].tied < 0 || zp_tied_first_stage(r->cfg, p->tied) == r->at.pp;
+}
+
+/* Squares of the elements in this rank's part of bucket b that it counts. STAT-2 */
+static void count_squares(zp_rank *r, int32_t k, int64_t b)
+{
+  const zp_flat *f = &r->lay.flat[k];
+  const int64_t part = zp_part(f, b);
+  const int64_t lo = b * f->capacity + zp_group_index(r->cfg, f->group, -1, r->at) * part;
+  const uint32_t *mean = (const uint32_t *)(const void *)r->flat[k].mean;
+  const int64_t shift = zp_local_offset(r, k, b) - zp_local_flat(r, k, b);
+  int32_t i = r->lay.n_params;
+  zp_segment seg;
+  while (zp_next_segment(r, k, lo, lo + part, &i, &seg))
+    if (zp_counts(r, k, seg.param)) zp_sumsq_add_f32(&r->squares, mean + seg.flat + shift, seg.count);
+}
+
+/* Divides by D·M: in fp64 rounded to fp32, or with the one rounding of exact sums. RED-2 */
+static void run_mean(zp_rank *r, const zp_op *op)
+{
+  zp_flat_state *s = &r->flat[op->flat];
+  const int64_t at = zp_local_offset(r, op->flat, op->bucket);
+  const int64_t n = zp_local_count(r, op->flat, op->bucket);
+  const int64_t divisor = r->cfg->micro_batches * r->cfg->dp;
+  if (r->cfg->reduce == ZP_EXACT) {
+    const int64_t *limbs = (const int64_t *)s->reduced + at * ZP_LIMBS;
+    for (int64_t i = 0; i < n; i++) {
+      const uint32_t bits = zp_val_mean_f32(limbs + i * ZP_LIMBS, divisor);
+      memcpy(&s->mean[at + i], &bits, sizeof bits);
+    }
+  } else {
+    const float *sum = (const float *)s->reduced + at;
+    for (int64_t i = 0; i < n; i++) s->mean[at + i] = (float)((double)sum[i] / (double)divisor);
+  }
+  r->nonfinite += nonfinite(ZP_F32, s->mean, at, n);
+  count_squares(r, op->flat, op->bucket);
+}
+
+double zp_scale_f64(uint64_t bits, int32_t log2_scale)
+{
+  double norm, unscale;
+  /* |log2_scale| < 1023: 2^-log2_scale is a normal fp64 number, and the product exact unless it
+   * is subnormal */
+  const uint64_t power = (uint64_t)(1023 - log2_scale) * 4503599627370496u;
+  memcpy(&norm, &bits, sizeof norm);
+  memcpy(&unscale, &power, sizeof unscale);
+  return norm * unscale;
+}
+
+/* Skip or step, from what all ranks agreed on. STAT-4, STAT-5, STEP-6 */
+static void run_decide(zp_rank *r)
+{
+  zp_step_result *out = &r->result;
+  int64_t *squares = r->stats_in + ZP_STAT_SQUARES;
+  static const uint64_t inf64 = 0x7ff0000000000000u;
+  const int64_t divisor = r->cfg->micro_batches * r->cfg->dp;
+  double norm = 0;
+  memset(out, 0, sizeof *out);
+  out->step = r->step;
+  out->log2_scale = r->scaler.log2_scale;
+  out->nonfinite = r->stats_in[ZP_STAT_NONFINITE];
+  out->skipped = out->nonfinite != 0;
+  out->loss = r->stats_in[ZP_STAT_BAD_LOSS] != 0
+                  ? 0x7fc00000u
+                  : zp_val_mean_f32(r->stats_in + ZP_STAT_LOSS, divisor);
+  out->clip_factor = 1;
+  zp_limbs_normalise(squares, ZP_SQ_LIMBS);
+  out->norm_f64 = inf64;
+  out->norm_f32 = 0x7f800000u;
+  if (!out->skipped) {
+    norm = zp_scale_f64(zp_norm_f64(squares), out->log2_scale);
+    memcpy(&out->norm_f64, &norm, sizeof norm);
+    out->norm_f32 = zp_norm_f32(squares);
+    out->clip_factor = zp_clip_factor(norm, r->hyper->clip, r->hyper->clip_eps);
+    for (int32_t g = 0; g < r->cfg->optgroups; g++)
+      zp_optim_tick(&r->optim[g], &r->hyper->optim[g % r->hyper->groups]);
+  }
+  zp_scaler_update(&r->scaler, out->skipped);
+  r->step++;
+}
+
+/* The optimizer on the elements of bucket b that this rank owns, and their rounding. STEP-7 */
+static void run_update(zp_rank *r, const zp_op *op)
+{
+  zp_flat_state *s = &r->flat[op->flat];
+  const zp_flat *f = &r->lay.flat[op->flat];
+  const int64_t at = zp_local_offset(r, op->flat, op->bucket);
+  const int64_t lo = zp_local_flat(r, op->flat, op->bucket);
+  const int64_t n = zp_local_count(r, op->flat, op->bucket);
+  const int64_t real = f->numel - lo < 0 ? 0 : f->numel - lo < n ? f->numel - lo : n;
+  const zp_optim *optim = &r->hyper->optim[f->optgroup % r->hyper->groups];
+  int32_t i = r->lay.n_params;
+  zp_segment seg;
+  zp_optim_step(optim, &r->optim[f->optgroup], (float)r->result.clip_factor, r->result.log2_scale,
+                real, s->mean + at, s->master + at, s->moment1 + at, s->moment2 + at);
+  if (r->cfg->stage > 0) {
+    zp_round_to(r->cfg->precision, s->master + at, n, r->scratch_send, 0);
+    return;
+  }
+  while (zp_next_segment(r, op->flat, lo, lo + real, &i, &seg))
+    zp_round_to(r->cfg->precision, s->master + at + (seg.flat - lo), seg.count,
+                r->param[seg.param - r->lay.first_param], seg.offset);
+}
+
+int zp_rank_arithmetic(zp_rank *r, const zp_op *op)
+{
+  if (op->kind == ZP_OP_ADD) run_add(r, op);
+  else if (op->kind == ZP_OP_MEAN) run_mean(r, op);
+  else if (op->kind == ZP_OP_DECIDE) run_decide(r);
+  else run_update(r, op);
+  return 0;
+}

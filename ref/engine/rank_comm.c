@@ -1,0 +1,259 @@
+/* Communication ops of the interpreter: which buffers a request names, and what is done with what
+ * came. spec: RED-3 … RED-5, TIE-1, STEP-8, PIPE-6, LEDG-1 */
+#include <string.h>
+
+#include "../num/ordered.h"
+#include "../num/value.h"
+#include "rank_internal.h"
+
+/* Bytes of one partial sum. */
+static int64_t sum_bytes(const zp_rank *r)
+{
+  return r->cfg->reduce == ZP_EXACT ? 8 * (int64_t)ZP_LIMBS : 4;
+}
+
+static void *reduced_at(const zp_rank *r, int32_t k, int64_t b)
+{
+  return (char *)r->flat[k].reduced + zp_local_offset(r, k, b) * sum_bytes(r);
+}
+
+/* into += from, n partial sums. RED-4, RED-5 */
+static void add_sums(const zp_rank *r, void *into, void *from, int64_t n)
+{
+  if (r->cfg->reduce == ZP_ORDERED) {
+    zp_ordered_add_f32(into, from, n);
+    return;
+  }
+  /* canonical limbs keep 2^20 micro-batches of 2^20 members from overflowing an int64 (SUM-6) */
+  zp_val_normalise(from, n);
+  int64_t *a = into;
+  const int64_t *b = from;
+  for (int64_t i = 0; i < n * ZP_LIMBS; i++) a[i] += b[i];
+}
+
+/* Sums leave a rank canonical, so that 2^20 members cannot overflow an int64. SUM-6 */
+static void settle(const zp_rank *r, void *sums, int64_t n)
+{
+  if (r->cfg->reduce == ZP_EXACT) zp_val_normalise(sums, n);
+}
+
+static void request_gradient(zp_rank *r, const zp_op *op)
+{
+  const zp_flat *f = &r->lay.flat[op->flat];
+  zp_flat_state *s = &r->flat[op->flat];
+  const int64_t padded = zp_bucket_padded(f, op->bucket), real = zp_bucket_numel(f, op->bucket);
+  const int64_t size = zp_dtype_bytes(r->cfg->precision);
+  if (r->cfg->stage == 2) {
+    char *slot = s->slot[op->slot];
+    memset(slot + real * size, 0, (size_t)((padded - real) * size)); /* padding is zero (PART-7) */
+    r->request.send = slot;
+    r->request.recv = r->scratch_recv;
+    return;
+  }
+  char *window = (char *)s->window + op->bucket * f->capacity * sum_bytes(r);
+  settle(r, window, padded);
+  r->request.send = window;
+  r->request.recv = reduced_at(r, op->flat, op->bucket);
+}
+
+/* Further uses of the key on this stage are added to the holder's sum first. TIE-2 */
+static void request_tied(zp_rank *r, const zp_op *op)
+{
+  const int64_t n = zp_local_count(r, op->flat, op->bucket);
+  void *sum = reduced_at(r, op->flat, op->bucket);
+  for (int32_t k = 0; k < r->lay.n_flats; k++)
+    if (k != op->flat && r->lay.flat[k].tied == op->key)
+      add_sums(r, sum, reduced_at(r, k, op->bucket), n);
+  settle(r, sum, n);
+  r->request.send = sum;
+  r->request.recv = r->scratch_recv;
+}
+
+static void request_statistics(zp_rank *r)
+{
+  int64_t squares[ZP_SQ_LIMBS];
+  zp_sumsq_limbs(&r->squares, squares);
+  zp_val_normalise(r->loss, 1);
+  memcpy(r->stats_out + ZP_STAT_SQUARES, squares, sizeof squares);
+  memcpy(r->stats_out + ZP_STAT_LOSS, r->loss, sizeof r->loss);
+  r->stats_out[ZP_STAT_NONFINITE] = r->nonfinite;
+  r->stats_out[ZP_STAT_BAD_LOSS] = r->bad_loss;
+  r->request.send = r->stats_out;
+  r->request.recv = r->stats_in;
+}
+
+/* What is received: an activation (previous stage) or the gradient of one (next stage). PIPE-6 */
+static int request_p2p(zp_rank *r, const zp_op *op)
+{
+  static const zp_message none;
+  const int next = op->what == ZP_WHAT_ACTIVATION;
+  zp_message *in = NULL;
+  zp_buffer *mem = r->grad_in_mem;
+  r->request.out_msg = op->mb < 0 ? &none : next ? &r->act_out : &r->grad_out;
+  if (op->recv_mb >= 0 && next) {
+    in = &r->grad_in;
+    zp_rank_describe_gradient(r, r->at.pp, op->recv_mb, in);
+  } else if (op->recv_mb >= 0) {
+    const int32_t slot = (int32_t)(op->recv_mb % r->act_slots);
+    in = &r->act_in[slot];
+    mem = &r->act_in_mem[slot * ZP_MSG_TENSORS];
+    /* with dynamic shapes the description came in the meta message */
+    if (!r->cfg->dynamic_shapes) zp_rank_describe(r, r->at.pp - 1, op->recv_mb, in);
+  }
+  r->request.in_msg = in;
+  return in ? zp_rank_attach(r, in, mem) : 0;
+}
+
+static void request_meta(zp_rank *r, const zp_op *op)
+{
+  r->request.out_meta = NULL;
+  r->request.in_meta = NULL;
+  if (op->mb >= 0) {
+    zp_meta_encode(&r->act_out, r->meta_out);
+    r->request.out_meta = r->meta_out;
+  }
+  if (op->recv_mb >= 0) r->request.in_meta = r->meta_in;
+}
+
+/* The master, moment1 or moment2 array of flat group k. */
+static float *state_of(const zp_rank *r, int32_t k, int32_t what)
+{
+  const zp_flat_state *s = &r->flat[k];
+  if (what == ZP_WHAT_MASTER) return s->master;
+  if (what == ZP_WHAT_GRADIENT) return s->mean;
+  return what == ZP_WHAT_MOMENT1 ? s->moment1 : s->moment2;
+}
+
+static int request_all_reduce(zp_rank *r, const zp_op *op)
+{
+  if (op->what == ZP_WHAT_GRADIENT) request_gradient(r, op);
+  else if (op->what == ZP_WHAT_TIED) request_tied(r, op);
+  else if (op->what == ZP_WHAT_STATISTICS) request_statistics(r);
+  else {
+    r->store_status_out[0] = r->store_error.status != ZP_OK;
+    r->request.send = r->store_status_out;
+    r->request.recv = r->store_status_in;
+  }
+  return 0;
+}
+
+int zp_rank_request(zp_rank *r, const zp_op *op)
+{
+  zp_request *q = &r->request;
+  memset(q, 0, sizeof *q);
+  q->op = op;
+  q->phase = r->phase;
+  q->pc = r->pc;
+  q->step = r->step;
+  switch (op->kind) {
+  case ZP_OP_P2P: return request_p2p(r, op);
+  case ZP_OP_META: request_meta(r, op); return 0;
+  case ZP_OP_REDUCE_SCATTER: request_gradient(r, op); return 0;
+  case ZP_OP_ALL_REDUCE: return request_all_reduce(r, op);
+  case ZP_OP_ALL_GATHER: q->send = r->scratch_send; q->recv = r->scratch_recv; return 0;
+  case ZP_OP_BROADCAST: q->send = q->recv = r->param[op->param - r->lay.first_param]; return 0;
+  case ZP_OP_GATHER:
+    q->send = state_of(r, op->flat, op->what) + zp_local_offset(r, op->flat, op->bucket);
+    q->recv = r->scratch_recv;
+    return 0;
+  default: return 0; /* CREATE */
+  }
+}
+
+/* Stage 2 adds each micro-batch's reduction to the shard; the first one starts it. RED-4 */
+static void finish_gradient(zp_rank *r, const zp_op *op)
+{
+  const int64_t n = zp_local_count(r, op->flat, op->bucket);
+  void *sum = reduced_at(r, op->flat, op->bucket);
+  if (r->cfg->stage != 2) return;
+  if (op->mb == 0) memcpy(sum, r->scratch_recv, (size_t)(n * sum_bytes(r)));
+  else add_sums(r, sum, r->scratch_recv, n);
+}
+
+/* The gathered bucket goes back into the parameters. STEP-8 */
+static void finish_gather(zp_rank *r, const zp_op *op)
+{
+  const zp_flat *f = &r->lay.flat[op->flat];
+  const int64_t lo = op->bucket * f->capacity, hi = lo + zp_bucket_numel(f, op->bucket);
+  const int64_t size = zp_dtype_bytes(r->cfg->precision);
+  int32_t i = r->lay.n_params;
+  zp_segment seg;
+  while (zp_next_segment(r, op->flat, lo, hi, &i, &seg)) {
+    char *to = (char *)r->param[seg.param - r->lay.first_param] + seg.offset * size;
+    memcpy(to, (char *)r->scratch_recv + (seg.flat - lo) * size, (size_t)(seg.count * size));
+  }
+}
+
+static int finish_meta(zp_rank *r, const zp_op *op)
+{
+  zp_message *in;
+  if (op->recv_mb < 0) return 0;
+  in = &r->act_in[op->recv_mb % r->act_slots];
+  if (zp_meta_decode(r->meta_in, in) == 0) return 0;
+  return zp_fail(r->err, ZP_E_MISMATCH, r->rank,
+                 "rank %d: the meta message of micro-batch %lld is not one (PIPE-6)", r->rank,
+                 (long long)op->recv_mb);
+}
+
+static int finish_status(zp_rank *r)
+{
+  if (r->store_status_in[0] == 0) return 0;
+  if (r->store_error.status != ZP_OK)
+    return zp_fail(r->err, r->store_error.status, r->rank, "%s", r->store_error.text);
+  return zp_fail(r->err, ZP_E_PEER, -1,
+                 "rank %d: the checkpoint failed on %lld other rank(s); nothing was changed",
+                 r->rank, (long long)r->store_status_in[0]);
+}
+
+/* FNV-1a over the fields that members must agree in. LEDG-1 */
+static uint64_t mix(uint64_t hash, int64_t value)
+{
+  for (int32_t i = 0; i < 8; i++) {
+    hash = (hash ^ ((uint64_t)value >> (8 * i) & 255u)) * 1099511628211u;
+  }
+  return hash;
+}
+
+static int64_t message_bytes(const zp_message *m)
+{
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < m->n; i++) bytes += zp_tensor_bytes(&m->t[i]);
+  return bytes;
+}
+
+/* Bytes that this rank sends for the op under direct exchange. */
+static int64_t sent_bytes(const zp_rank *r, const zp_op *op)
+{
+  const int64_t others = zp_group_size(r->cfg, op->group, op->key, r->at) - 1;
+  const int64_t bytes = op->count * zp_dtype_bytes(op->dtype);
+  switch (op->kind) {
+  case ZP_OP_P2P: return message_bytes(r->request.out_msg);
+  case ZP_OP_META: return op->mb >= 0 ? 8 * (int64_t)ZP_META_LONGS : 0;
+  case ZP_OP_ALL_REDUCE: return 2 * bytes * others / (others + 1);
+  case ZP_OP_GATHER: return others > 0 ? bytes : 0;
+  case ZP_OP_CREATE: return 0;
+  default: return bytes * others;
+  }
+}
+
+static void record(zp_rank *r, const zp_op *op)
+{
+  zp_ledger_sum *sum = &r->ledger[op->group];
+  const int64_t entry[6] = {op->kind, op->what, op->count, op->dtype, op->redop, op->root};
+  sum->ops++;
+  sum->bytes += sent_bytes(r, op);
+  for (int32_t i = 0; i < 6; i++) sum->hash = mix(sum->hash, entry[i]);
+}
+
+int zp_rank_finish(zp_rank *r, const zp_op *op)
+{
+  record(r, op);
+  if (op->kind == ZP_OP_ALL_REDUCE && op->what == ZP_WHAT_STATUS) return finish_status(r);
+  if (op->kind == ZP_OP_META) return finish_meta(r, op);
+  if (op->kind == ZP_OP_ALL_GATHER) finish_gather(r, op);
+  if (op->what == ZP_WHAT_GRADIENT) finish_gradient(r, op);
+  if (op->what == ZP_WHAT_TIED)
+    memcpy(reduced_at(r, op->flat, op->bucket), r->scratch_recv,
+           (size_t)(zp_local_count(r, op->flat, op->bucket) * sum_bytes(r)));
+  return 0;
+}

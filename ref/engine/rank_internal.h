@@ -1,0 +1,57 @@
+/* What the parts of the rank interpreter share. Not installed. */
+#ifndef ZP_ENGINE_RANK_INTERNAL_H
+#define ZP_ENGINE_RANK_INTERNAL_H
+
+#include "rank.h"
+
+/* A run of elements of one entry inside a flat group. */
+typedef struct zp_segment {
+  int32_t param;  /* entry */
+  int64_t offset; /* in the entry */
+  int64_t flat;   /* in the flat group */
+  int64_t count;
+} zp_segment;
+
+/* Steps through the segments of [lo, hi) of flat group k in order; *i is the iterator's state and
+ * starts as lay->n_params. Returns 0 at the end. spec: PART-6 */
+int zp_next_segment(const zp_rank *r, int32_t k, int64_t lo, int64_t hi, int32_t *i,
+                    zp_segment *seg);
+
+/* First flat element that this rank's arrays hold of bucket b: of its part, at stage 0 of b. */
+int64_t zp_local_flat(const zp_rank *r, int32_t k, int64_t b);
+
+/* Elements of the precision <-> fp32. */
+void zp_round_to(int32_t dtype, const float *x, int64_t n, void *out, int64_t at);
+void zp_widen_from(int32_t dtype, const void *x, int64_t at, int64_t n, float *out);
+
+/* Storage of an entry on this rank (its holder's when it shares), index in the stage's list. */
+int32_t zp_entry_storage(const zp_rank *r, int32_t i);
+
+/* Grows a buffer (only dynamic shapes make it grow after the first step); 0 or -1. */
+int zp_buffer_need(zp_buffer *b, int64_t bytes);
+
+/* This rank's copy of entry j. */
+int32_t zp_copy_tp(const zp_rank *r, int32_t j);
+int32_t zp_copy_ep(const zp_rank *r, int32_t j);
+
+/* Does this rank count elements of entry j of flat group k in the statistics? spec: STAT-2 */
+int zp_counts(const zp_rank *r, int32_t k, int32_t j);
+
+/* Describes the activation that `boundary` sends to the next stage (n = 0 where there is none), and
+ * its gradient: the float tensors only. spec: PIPE-6 */
+int zp_rank_describe(zp_rank *r, int32_t boundary, int64_t mb, zp_message *out);
+int zp_rank_describe_gradient(zp_rank *r, int32_t boundary, int64_t mb, zp_message *out);
+
+/* Points a description's tensors at buffers large enough; 0, or a negative status in *r->err. */
+int zp_rank_attach(zp_rank *r, zp_message *msg, zp_buffer *mem);
+
+/* Local ops: 0, or a negative status in *r->err. */
+int zp_rank_compute(zp_rank *r, const zp_op *op);   /* load, forward, backward, arrived */
+int zp_rank_arithmetic(zp_rank *r, const zp_op *op); /* add, mean, decide, update */
+int zp_rank_storage(zp_rank *r, const zp_op *op);   /* write, read, commit, install */
+
+/* Fills r->request for a communication op, and finishes it. */
+int zp_rank_request(zp_rank *r, const zp_op *op);
+int zp_rank_finish(zp_rank *r, const zp_op *op);
+
+#endif

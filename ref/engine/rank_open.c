@@ -1,0 +1,265 @@
+/* A rank's memory: everything is laid out in one block at opening; a step allocates nothing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../num/half.h"
+#include "rank_internal.h"
+
+/* One block for all arrays: first a pass that measures (base NULL), then one that hands out. */
+typedef struct zp_arena {
+  char *base;
+  size_t used;
+} zp_arena;
+
+static void *take(zp_arena *a, int64_t count, int64_t bytes)
+{
+  void *p = a->base ? a->base + a->used : NULL;
+  a->used += ((size_t)count * (size_t)bytes + 63) / 64 * 64; /* 64: a cache line */
+  return p;
+}
+
+int64_t zp_local_offset(const zp_rank *r, int32_t k, int64_t b)
+{
+  const zp_flat *f = &r->lay.flat[k];
+  return r->cfg->stage == 0 ? b * f->capacity : zp_shard_offset(f, b);
+}
+
+int64_t zp_local_count(const zp_rank *r, int32_t k, int64_t b)
+{
+  const zp_flat *f = &r->lay.flat[k];
+  return r->cfg->stage == 0 ? zp_bucket_padded(f, b) : zp_part(f, b);
+}
+
+int64_t zp_local_flat(const zp_rank *r, int32_t k, int64_t b)
+{
+  const zp_flat *f = &r->lay.flat[k];
+  if (r->cfg->stage == 0) return b * f->capacity;
+  return b * f->capacity + zp_group_index(r->cfg, f->group, -1, r->at) * zp_part(f, b);
+}
+
+int32_t zp_entry_storage(const zp_rank *r, int32_t i)
+{
+  int32_t h = i;
+  const zp_param *p = &r->cfg->params[r->lay.first_param];
+  if (p[i].tied < 0) return i;
+  for (int32_t q = i + 1; q < r->lay.n_params; q++)
+    if (p[q].tied == p[i].tied) h = q;
+  return h;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+  return a > b ? a : b;
+}
+
+/* The buffers of flat group k, and the scratch that its buckets need. */
+static void lay_flat(zp_rank *r, zp_arena *a, int32_t k, int64_t *send, int64_t *recv)
+{
+  const zp_config *cfg = r->cfg;
+  const zp_flat *f = &r->lay.flat[k];
+  const int64_t size = zp_dtype_bytes(cfg->precision);
+  const int64_t sum = cfg->reduce == ZP_EXACT ? 8 * ZP_LIMBS : 4; /* bytes of one partial sum */
+  const int64_t widest = zp_buckets(f) > 0 ? zp_bucket_padded(f, 0) : 0;
+  zp_flat_state s;
+  memset(&s, 0, sizeof s);
+  s.extent = cfg->stage == 0 ? zp_padded(f) : zp_shard(f);
+  if (cfg->stage < 2) s.window = take(a, zp_padded(f), sum);
+  if (cfg->stage == 2) s.slot[0] = take(a, widest, size);
+  if (cfg->stage == 2) s.slot[1] = take(a, widest, size);
+  s.reduced = take(a, s.extent, sum);
+  if (f->use == 0) {
+    s.mean = take(a, s.extent, 4);
+    s.master = take(a, s.extent, 4);
+    s.moment1 = take(a, s.extent, 4);
+    s.moment2 = take(a, s.extent, 4);
+  }
+  if (a->base) r->flat[k] = s;
+  *send = larger(*send, widest * size);
+  *recv = larger(*recv, larger(widest * 4, (cfg->stage == 0 ? widest : widest / f->members) * sum));
+}
+
+/* Parameters and the tables by entry. */
+static void lay_params(zp_rank *r, zp_arena *a)
+{
+  const int64_t size = zp_dtype_bytes(r->cfg->precision);
+  const int32_t n = r->lay.n_params, first = r->lay.first_param;
+  r->param = take(a, n, sizeof *r->param);
+  r->arrived = take(a, n, sizeof *r->arrived);
+  r->used = take(a, n, 1);
+  r->all_params = take(a, r->cfg->n_params, sizeof *r->all_params);
+  for (int32_t i = n - 1; i >= 0; i--) {
+    void *p = NULL;
+    if (zp_entry_storage(r, i) == i) p = take(a, r->cfg->params[first + i].numel, size);
+    if (!a->base) continue;
+    r->param[i] = zp_entry_storage(r, i) == i ? p : r->param[zp_entry_storage(r, i)];
+    r->all_params[first + i] = r->param[i];
+  }
+}
+
+/* Everything whose size depends on the layout. */
+static void lay_arrays(zp_rank *r, zp_arena *a)
+{
+  int64_t send = 0, recv = 0;
+  for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
+    r->length[phase] = zp_program_need(r->cfg, &r->lay, phase, r->at);
+    r->program[phase] = take(a, r->length[phase], sizeof(zp_op));
+  }
+  lay_params(r, a);
+  r->flat = take(a, r->lay.n_flats, sizeof *r->flat);
+  for (int32_t k = 0; k < r->lay.n_flats; k++) lay_flat(r, a, k, &send, &recv);
+  r->scratch_send = take(a, send, 1);
+  r->scratch_recv = take(a, recv, 1);
+  r->act_in = take(a, r->act_slots, sizeof *r->act_in);
+  r->act_in_mem = take(a, (int64_t)r->act_slots * ZP_MSG_TENSORS, sizeof *r->act_in_mem);
+  r->optim = take(a, r->cfg->optgroups, sizeof *r->optim);
+  r->loaded.optim = take(a, r->cfg->optgroups, sizeof *r->loaded.optim);
+}
+
+int32_t zp_copy_tp(const zp_rank *r, int32_t j)
+{
+  return r->cfg->params[j].sharded ? r->at.tp : 0;
+}
+
+int32_t zp_copy_ep(const zp_rank *r, int32_t j)
+{
+  return r->cfg->params[j].expert ? r->at.dp % r->cfg->ep : 0;
+}
+
+/* Is this rank the one whose first values of entry j are broadcast to all others? LEDG-5 */
+static int first_values(const zp_rank *r, int32_t j)
+{
+  const zp_param *p = &r->cfg->params[j];
+  const int32_t group = p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP;
+  if (zp_group_index(r->cfg, group, -1, r->at) != 0) return 0;
+  if (!p->sharded && r->at.tp != 0) return 0;
+  return p->tied < 0 || zp_tied_first_stage(r->cfg, p->tied) == r->at.pp;
+}
+
+/* First values where this rank is their source; zeros elsewhere, until the broadcast. */
+static int init_params(zp_rank *r)
+{
+  int64_t most = 1;
+  float *value;
+  for (int32_t i = 0; i < r->lay.n_params; i++)
+    most = larger(most, r->cfg->params[r->lay.first_param + i].numel);
+  value = malloc((size_t)most * sizeof *value);
+  if (!value) return -1;
+  for (int32_t i = 0; i < r->lay.n_params; i++) {
+    const int32_t j = r->lay.first_param + i;
+    if (zp_entry_storage(r, i) != i || !first_values(r, j)) continue;
+    r->work->init(r->work->ctx, r->cfg, j, zp_copy_tp(r, j), zp_copy_ep(r, j), value);
+    zp_round_to(r->cfg->precision, value, r->cfg->params[j].numel, r->param[i], 0);
+  }
+  free(value);
+  return 0;
+}
+
+static int open_arrays(zp_rank *r)
+{
+  zp_arena a = {NULL, 0};
+  zp_spot *spot;
+  int32_t first, count;
+  zp_stage_params(r->cfg, r->at.pp, &first, &count);
+  /* the layout's own arrays come first: all other sizes follow from it */
+  spot = calloc((size_t)count + 1, sizeof *spot + sizeof(zp_flat));
+  if (!spot) return -1;
+  r->lay.spot = spot;
+  r->lay.flat = (zp_flat *)(void *)(spot + count + 1);
+  r->lay.cap_spots = r->lay.cap_flats = count;
+  if (zp_layout_build(r->cfg, r->at.pp, &r->lay)) return -1;
+  r->act_slots = (int32_t)zp_alive(r->cfg->pp, r->cfg->micro_batches, r->at.pp);
+  lay_arrays(r, &a);
+  a.base = r->arena = calloc(1, a.used + 64);
+  if (!a.base) return -1;
+  a.used = 0;
+  lay_arrays(r, &a);
+  for (int32_t phase = 0; phase < ZP_PHASES; phase++)
+    zp_program_write(r->cfg, &r->lay, phase, r->at, r->program[phase], r->length[phase]);
+  return 0;
+}
+
+zp_rank *zp_rank_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
+                      int32_t rank, zp_error *err)
+{
+  zp_rank *r = calloc(1, sizeof *r);
+  zp_place_of where;
+  int failed = !r;
+  if (r) {
+    r->cfg = cfg;
+    r->hyper = hyper;
+    r->work = work;
+    r->rank = rank;
+    r->err = err;
+    r->at = zp_coord_of(cfg, rank);
+    r->scaler = hyper->scaler;
+    r->twice = -1;
+    failed = open_arrays(r);
+  }
+  if (!failed) {
+    for (int32_t g = 0; g < cfg->optgroups; g++) zp_optim_state_init(&r->optim[g]);
+    where.first_stage = where.last_stage = r->at.pp;
+    where.dp_index = r->at.dp;
+    where.tp_index = r->at.tp;
+    failed = init_params(r) || work->open(work->ctx, cfg, where, r->all_params, &r->inst);
+  }
+  if (!failed) return r;
+  zp_fail(err, ZP_E_MEMORY, rank, "rank %d: not enough memory for its parameters and state", rank);
+  zp_rank_close(r);
+  return NULL;
+}
+
+static void free_buffers(zp_buffer *b, int32_t n)
+{
+  for (int32_t i = 0; i < n; i++) free(b[i].data);
+}
+
+void zp_rank_close(zp_rank *r)
+{
+  if (!r) return;
+  if (r->inst) r->work->close(r->inst);
+  if (r->act_in_mem) free_buffers(r->act_in_mem, r->act_slots * ZP_MSG_TENSORS);
+  free_buffers(r->act_out_mem, ZP_MSG_TENSORS);
+  free_buffers(r->grad_in_mem, ZP_MSG_TENSORS);
+  free_buffers(r->grad_out_mem, ZP_MSG_TENSORS);
+  free(r->arena);
+  free(r->lay.spot);
+  free(r);
+}
+
+int zp_buffer_need(zp_buffer *b, int64_t bytes)
+{
+  void *p;
+  if (bytes <= b->bytes && b->data) return 0;
+  p = realloc(b->data, bytes > 0 ? (size_t)bytes : 1);
+  if (!p) return -1;
+  b->data = p;
+  b->bytes = bytes;
+  return 0;
+}
+
+void zp_round_to(int32_t dtype, const float *x, int64_t n, void *out, int64_t at)
+{
+  if (dtype == ZP_F32) {
+    memcpy((float *)out + at, x, (size_t)n * sizeof *x);
+    return;
+  }
+  uint16_t *h = (uint16_t *)out + at;
+  for (int64_t i = 0; i < n; i++) {
+    uint32_t bits;
+    memcpy(&bits, &x[i], sizeof bits);
+    h[i] = dtype == ZP_BF16 ? zp_bf16_from_f32(bits) : zp_f16_from_f32(bits);
+  }
+}
+
+void zp_widen_from(int32_t dtype, const void *x, int64_t at, int64_t n, float *out)
+{
+  if (dtype == ZP_F32) {
+    memcpy(out, (const float *)x + at, (size_t)n * sizeof *out);
+    return;
+  }
+  const uint16_t *h = (const uint16_t *)x + at;
+  for (int64_t i = 0; i < n; i++) {
+    const uint32_t bits = dtype == ZP_BF16 ? zp_f32_from_bf16(h[i]) : zp_f32_from_f16(h[i]);
+    memcpy(&out[i], &bits, sizeof bits);
+  }
+}

@@ -1,0 +1,120 @@
+#include "sim_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SHOWN = 12, TEXT = 256 }; /* ranks listed; more are counted */
+
+/* "dp {0, 1, 2}", at most six members. */
+static void name_group(const zp_config *cfg, const zp_rank *r, const zp_op *op, char *text, int cap)
+{
+  const int32_t n = zp_group_size(cfg, op->group, op->key, r->at);
+  int used = snprintf(text, (size_t)cap, "%s", zp_group_name(op->group));
+  if (op->group == ZP_GROUP_TIED) used += snprintf(text + used, (size_t)(cap - used), " key %d", op->key);
+  used += snprintf(text + used, (size_t)(cap - used), " {");
+  for (int32_t i = 0; i < n && i < 6; i++)
+    used += snprintf(text + used, (size_t)(cap - used), "%s%d", i ? ", " : "",
+                     zp_group_member(cfg, op->group, op->key, r->at, i));
+  snprintf(text + used, (size_t)(cap - used), n > 6 ? ", ... %d ranks}" : "}", n);
+}
+
+/* "rank 3 (stage 1, dp 0, tp 0), position 17 of step 0: all_reduce(…) of group world {…}". */
+static void put_rank(const zp_config *cfg, const zp_rank *r, const zp_wait *w, zp_error *err)
+{
+  char op[TEXT], group[TEXT];
+  const zp_op *at;
+  zp_error_append(err, "\n  rank %d (stage %d, dp %d, tp %d)", r->rank, r->at.pp, r->at.dp, r->at.tp);
+  if (w->state == ZP_ENDED) {
+    zp_error_append(err, " has ended its %s program", zp_phase_name(r->phase));
+    return;
+  }
+  if (r->pc >= r->length[r->phase]) return;
+  at = w->state == ZP_WAITING ? &r->current : &r->program[r->phase][r->pc];
+  zp_op_describe(at, op, sizeof op);
+  zp_error_append(err, ", %s %lld, program position %lld: %s", zp_phase_name(r->phase),
+                  (long long)r->step, (long long)r->pc, op);
+  if (at->kind < ZP_OP_FIRST_COMM) return;
+  name_group(cfg, r, at, group, sizeof group);
+  zp_error_append(err, " of group %s", group);
+}
+
+/* Is rank q waiting in the very op that r waits in? */
+static int joined(const zp_rank *r, const zp_rank *q, const zp_wait *w)
+{
+  const zp_op *a = &r->current, *b = &q->current;
+  return w->state == ZP_WAITING && a->group == b->group && a->key == b->key && a->kind == b->kind &&
+         a->what == b->what;
+}
+
+/* The rank that r waits for: its neighbour, or the first member that is elsewhere; -1: none. */
+static int32_t waits_for(const zp_config *cfg, zp_rank *const *rank, const zp_wait *wait, int32_t r)
+{
+  const zp_op *op = &rank[r]->current;
+  if (wait[r].state != ZP_WAITING) return -1;
+  if (op->kind == ZP_OP_P2P || op->kind == ZP_OP_META)
+    return zp_group_member(cfg, ZP_GROUP_PP, -1, rank[r]->at, op->root);
+  for (int32_t i = 0; i < zp_group_size(cfg, op->group, op->key, rank[r]->at); i++) {
+    const int32_t m = zp_group_member(cfg, op->group, op->key, rank[r]->at, i);
+    if (m != r && !joined(rank[r], rank[m], &wait[m])) return m;
+  }
+  return -1;
+}
+
+void zp_report_mismatch(const zp_config *cfg, zp_rank *const *rank, const zp_wait *wait, int32_t a,
+                        int32_t b, zp_error *err)
+{
+  err->status = ZP_OK;
+  zp_fail(err, ZP_E_MISMATCH, b,
+          "mismatch: two members of one group issued different communications (LEDG-2)");
+  put_rank(cfg, rank[a], &wait[a], err);
+  put_rank(cfg, rank[b], &wait[b], err);
+  zp_error_append(err, "\n  every member of a group must issue the same op, count, dtype, redop and "
+                       "root, in the same order");
+}
+
+/* The chain from the first waiting rank: who waits for whom, until it closes or ends. */
+static void put_chain(const zp_config *cfg, zp_rank *const *rank, const zp_wait *wait,
+                      int32_t world, zp_error *err)
+{
+  uint8_t *seen = calloc((size_t)world, 1);
+  int32_t r = 0, shown = 0;
+  while (r < world && wait[r].state != ZP_WAITING) r++;
+  while (seen && r >= 0 && r < world && !seen[r] && shown < SHOWN) {
+    const int32_t next = waits_for(cfg, rank, wait, r);
+    seen[r] = 1;
+    shown++;
+    put_rank(cfg, rank[r], &wait[r], err);
+    if (next >= 0) zp_error_append(err, "\n    waits for rank %d", next);
+    r = next;
+  }
+  if (seen && r >= 0 && r < world && seen[r]) zp_error_append(err, ", and so the chain closes");
+  free(seen);
+}
+
+void zp_report_deadlock(const zp_config *cfg, zp_rank *const *rank, const zp_wait *wait,
+                        int32_t world, zp_error *err)
+{
+  int32_t waiting = 0, ended = 0;
+  for (int32_t r = 0; r < world; r++) {
+    waiting += wait[r].state == ZP_WAITING;
+    ended += wait[r].state == ZP_ENDED;
+  }
+  zp_fail(err, ZP_E_DEADLOCK, -1,
+          "deadlock: no rank can go on; %d of %d wait, %d have ended (LEDG-7)", waiting, world,
+          ended);
+  put_chain(cfg, rank, wait, world, err);
+}
+
+void zp_report_others(const zp_config *cfg, zp_rank *const *rank, const zp_wait *wait,
+                      int32_t world, zp_error *err)
+{
+  int32_t shown = 0;
+  if (err->status == ZP_E_MISMATCH || err->rank < 0) return;
+  zp_error_append(err, "\n  all other ranks were stopped by rank %d's error:", err->rank);
+  for (int32_t r = 0; r < world && shown < SHOWN; r++) {
+    if (r == err->rank) continue;
+    put_rank(cfg, rank[r], &wait[r], err);
+    shown++;
+  }
+  if (world - 1 > shown) zp_error_append(err, "\n  and %d more", world - 1 - shown);
+}

@@ -1,0 +1,87 @@
+/* The partition of one pipeline stage: which flat group, bucket, part and shard an element is in.
+ *
+ * A flat group is the concatenation, in backward order, of the stage's entries that share an
+ * optimizer group and a reduction group; an entry with a tied key is a flat group of its own. It is
+ * cut into buckets of C elements, C the configured bucket rounded up to D·align; the last bucket is
+ * padded to D·align; the r-th of a bucket's D equal parts belongs to rank r of the reduction group;
+ * a rank's shard is its parts of all buckets, concatenated.
+ * spec: PART-1 … PART-8 */
+#ifndef ZP_PLAN_LAYOUT_H
+#define ZP_PLAN_LAYOUT_H
+
+#include <stdint.h>
+
+#include "config.h"
+#include "topology.h"
+
+/* One flat group of a stage. All counts in elements. spec: PART-2, PART-3 */
+typedef struct zp_flat {
+  int32_t group;    /* ZP_GROUP_DP or ZP_GROUP_EDP: the reduction group */
+  int32_t members;  /* D: its size */
+  int32_t optgroup;
+  int32_t tied;     /* tied key, or -1 */
+  int32_t use;      /* tied: 0 for the entry that holds the storage on this stage, then 1, 2 … for
+                       further uses of the key on the same stage, in backward order (TIE-2) */
+  int32_t holder;   /* index of the flat group with use 0 of the same key; else its own index */
+  int64_t numel;    /* N */
+  int64_t capacity; /* C */
+  int64_t align;    /* copied from the configuration */
+} zp_flat;
+
+/* Where one entry of the stage lies. spec: PART-2 */
+typedef struct zp_spot {
+  int32_t flat;  /* flat group, or -1 for a frozen entry */
+  int64_t start; /* offset of its first element in the flat group */
+} zp_spot;
+
+/* Caller owns the arrays. spot[i] belongs to entry first_param + i. spec: PART-1 */
+typedef struct zp_layout {
+  int32_t stage;
+  int32_t first_param, n_params; /* the stage's entries in the list */
+  int32_t n_flats, cap_flats, cap_spots;
+  zp_flat *flat;
+  zp_spot *spot;
+} zp_layout;
+
+/* The stage's entries: *first and how many (entries are listed by stage). spec: PART-1 */
+void zp_stage_params(const zp_config *cfg, int32_t stage, int32_t *first, int32_t *count);
+
+/* Builds the layout of pipeline stage `stage` of a valid configuration. lay->flat and lay->spot
+ * must have room for cap_flats and cap_spots; the number of the stage's entries always suffices.
+ * Returns 0, or -1 when the room did not suffice. spec: PART-1 … PART-3 */
+int zp_layout_build(const zp_config *cfg, int32_t stage, zp_layout *lay);
+
+/* Buckets of a flat group: ceil(N / C). spec: PART-3 */
+int64_t zp_buckets(const zp_flat *f);
+
+/* Elements of bucket b without and with padding. spec: PART-3 */
+int64_t zp_bucket_numel(const zp_flat *f, int64_t b);
+int64_t zp_bucket_padded(const zp_flat *f, int64_t b);
+
+/* Elements of each of the D parts of bucket b. spec: PART-4 */
+int64_t zp_part(const zp_flat *f, int64_t b);
+
+/* Elements of a rank's shard, and of the padded flat group (D shards). spec: PART-5 */
+int64_t zp_shard(const zp_flat *f);
+int64_t zp_padded(const zp_flat *f);
+
+/* Offset in the shard of a rank's part of bucket b. spec: PART-5 */
+int64_t zp_shard_offset(const zp_flat *f, int64_t b);
+
+/* Where flat element e (0 <= e < N) lives: its bucket, its owner in the reduction group, and its
+ * offset in the owner's shard. spec: PART-6 */
+typedef struct zp_home {
+  int64_t bucket;
+  int32_t owner;
+  int64_t shard_offset;
+} zp_home;
+zp_home zp_home_of(const zp_flat *f, int64_t e);
+
+/* The flat element at offset o of `owner`'s shard, 0 <= o < zp_shard(f); the result is >= N for
+ * padding. The inverse of zp_home_of. spec: PART-6 */
+int64_t zp_element_at(const zp_flat *f, int32_t owner, int64_t o);
+
+/* The bucket that offset o of a shard belongs to. spec: PART-5 */
+int64_t zp_bucket_of_shard(const zp_flat *f, int64_t o);
+
+#endif

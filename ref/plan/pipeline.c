@@ -1,0 +1,42 @@
+/* spec: PIPE-1 … PIPE-5 */
+#include "pipeline.h"
+
+int64_t zp_slots(int64_t S, int64_t M)
+{
+  return 2 * (M + S - 1);
+}
+
+int64_t zp_alive(int64_t S, int64_t M, int64_t s)
+{
+  return S - s < M ? S - s : M;
+}
+
+/* The micro-batch that stage s forwards at time t, or -1. PIPE-2 */
+static int64_t forward_at(int64_t M, int64_t s, int64_t t)
+{
+  const int64_t d = t - s;
+  return d < 0 || d % 2 != 0 || d / 2 >= M ? -1 : d / 2;
+}
+
+/* The micro-batch that stage s backwards at time t, or -1. PIPE-2 */
+static int64_t backward_at(int64_t S, int64_t M, int64_t s, int64_t t)
+{
+  const int64_t d = t + s + 1 - 2 * S;
+  return d < 0 || d % 2 != 0 || d / 2 >= M ? -1 : d / 2;
+}
+
+zp_slot zp_slot_at(int64_t S, int64_t M, int64_t s, int64_t t)
+{
+  zp_slot a;
+  a.backward = (int32_t)((t + s) % 2);
+  if (a.backward) {
+    a.mb = backward_at(S, M, s, t);
+    a.recv_mb = s < S - 1 ? a.mb : -1;
+    a.send_mb = s < S - 1 ? forward_at(M, s, t - 1) : -1;
+  } else {
+    a.mb = forward_at(M, s, t);
+    a.recv_mb = s > 0 ? a.mb : -1;
+    a.send_mb = s > 0 ? backward_at(S, M, s, t - 1) : -1;
+  }
+  return a;
+}

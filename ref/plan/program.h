@@ -1,0 +1,119 @@
+/* A rank's work as data: the programs that the executors interpret.
+ *
+ * Four programs a rank: INIT (communicators, first broadcasts), STEP (one optimizer step), SAVE and
+ * LOAD. Each is an array of fixed-size ops in the order in which the rank runs them.
+ * spec: STEP-1 … STEP-9, LEDG-1 … LEDG-8, PIPE-5 */
+#ifndef ZP_PLAN_PROGRAM_H
+#define ZP_PLAN_PROGRAM_H
+
+#include <stdint.h>
+
+#include "config.h"
+#include "layout.h"
+#include "pipeline.h"
+#include "topology.h"
+
+typedef enum zp_phase {
+  ZP_PHASE_INIT = 0,
+  ZP_PHASE_STEP = 1,
+  ZP_PHASE_SAVE = 2,
+  ZP_PHASE_LOAD = 3,
+  ZP_PHASES = 4
+} zp_phase;
+
+/* L: local. C: communication of op->group, an entry of that group's ledger. */
+typedef enum zp_op_kind {
+  ZP_OP_LOAD = 0,       /* L: take micro-batch mb's data */
+  ZP_OP_FORWARD,        /* L: mb, activation slot */
+  ZP_OP_BACKWARD,       /* L: mb, activation slot; its gradients arrive */
+  ZP_OP_ARRIVED,        /* L: gradients arrived = entries used, for mb (STEP-3) */
+  ZP_OP_ADD,            /* L: entry param, count elements from offset, into bucket of flat */
+  ZP_OP_MEAN,           /* L: bucket: Σ / (D·M), squares and non-finite values counted (STAT-2) */
+  ZP_OP_DECIDE,         /* L: skip or step; clip factor (STEP-6) */
+  ZP_OP_UPDATE,         /* L: bucket of the shard: optimizer, masters, rounding (STEP-7) */
+  ZP_OP_WRITE,          /* L: save what this rank holds of bucket (state) or of a frozen entry */
+  ZP_OP_SEAL,           /* L: what this rank wrote is durable, or has failed (CKPT-2) */
+  ZP_OP_READ,           /* L: load everything of this rank from the checkpoint */
+  ZP_OP_COMMIT,         /* L: rank 0 publishes the checkpoint */
+  ZP_OP_INSTALL,        /* L: what was read becomes current; INIT: masters from parameters */
+  ZP_OP_FIRST_COMM,
+  ZP_OP_META = ZP_OP_FIRST_COMM, /* C pp: shape and dtype of activation before the data */
+  ZP_OP_P2P,            /* C pp: grouped send and receive with one neighbour (root: its stage) */
+  ZP_OP_REDUCE_SCATTER, /* C dp|edp: bucket */
+  ZP_OP_ALL_REDUCE,     /* C: bucket (stage 0: dp|edp; tied), statistics, save/load status */
+  ZP_OP_ALL_GATHER,     /* C dp|edp: updated parameters of a bucket */
+  ZP_OP_BROADCAST,      /* C: first values of an entry */
+  ZP_OP_GATHER,         /* C dp|edp: state of a bucket to root, for saving */
+  ZP_OP_CREATE,         /* C world: split off the communicators of kind root (key) */
+  ZP_OPS
+} zp_op_kind;
+
+typedef enum zp_redop {
+  ZP_RED_NONE = 0,
+  ZP_RED_ORDERED = 1, /* members' values in index order, fp32 additions (RED-4); result fp32 */
+  ZP_RED_EXACT = 2,   /* members' values into integer limbs (RED-5); result limbs */
+  ZP_RED_SUM = 3      /* int64 addition */
+} zp_redop;
+
+/* What an all-reduce or a bucket op is about. */
+typedef enum zp_what {
+  ZP_WHAT_NONE = 0,
+  ZP_WHAT_GRADIENT,
+  ZP_WHAT_TIED,
+  ZP_WHAT_STATISTICS,
+  ZP_WHAT_STATUS,
+  ZP_WHAT_PARAMETER,
+  ZP_WHAT_MASTER,
+  ZP_WHAT_MOMENT1,
+  ZP_WHAT_MOMENT2,
+  ZP_WHAT_COMMUNICATOR,
+  ZP_WHAT_ACTIVATION, /* P2P with the next stage: sends activations, receives their gradients */
+  ZP_WHAT_ACTIVATION_GRADIENT, /* P2P with the previous stage: the other way round */
+  ZP_WHATS
+} zp_what;
+
+/* One op. Unused fields are -1 (ids, micro-batches) or 0 (counts). The clock (clock_t, clock_i)
+ * strictly increases along a program and is the same for all participants of one communication
+ * (PIPE-5). */
+typedef struct zp_op {
+  int32_t kind;  /* zp_op_kind */
+  int32_t what;  /* zp_what */
+  int32_t group; /* zp_group of a communication, else -1 */
+  int32_t key;   /* tied key of ZP_GROUP_TIED, else -1 */
+  int32_t dtype; /* zp_dtype of what is sent, else -1 */
+  int32_t redop; /* zp_redop */
+  int32_t root;  /* index in the group: broadcast, gather; P2P, META: the neighbour's index;
+                    CREATE: the zp_group that is made; else -1 */
+  int32_t flat;  /* flat group of the stage, or -1 */
+  int32_t param; /* entry, or -1 */
+  int32_t slot;  /* activation slot, bucket slot (stage 2), or -1 */
+  int32_t if_stepped; /* 1: left out when the step is skipped (STEP-6) */
+  int64_t mb;      /* micro-batch computed, added, reduced, or sent (P2P, META), or -1 */
+  int64_t recv_mb; /* micro-batch received (P2P, META), or -1 */
+  int64_t bucket;  /* of flat, or -1 */
+  int64_t offset;  /* ADD: first element in the entry */
+  int64_t count;   /* elements: of one part (reduce-scatter, all-gather, gather), of the whole
+                      message otherwise; 0 where the micro-batch decides it (P2P, META) */
+  int64_t clock_t, clock_i;
+} zp_op;
+
+/* Elements of the statistics vector: squares' limbs, loss limbs, two counts. spec: STAT-1 */
+enum { ZP_STAT_SQUARES = 0, ZP_STAT_LOSS = 20, ZP_STAT_NONFINITE = 29, ZP_STAT_BAD_LOSS = 30,
+       ZP_STATS = 31 };
+/* int64 limbs of one element of an exact sum of values. spec: SUM-5 */
+enum { ZP_LIMBS = 9 };
+
+/* 1 when entry j has storage of its own on its stage: always, but for further uses of a tied key on
+ * the same stage, which share the storage of the key's last entry there. spec: TIE-2 */
+int32_t zp_param_holds(const zp_config *cfg, int32_t j);
+
+/* Exactly the number of ops of a rank of pipeline stage lay->stage. spec: LEDG-8 */
+int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at);
+
+/* Writes the program of the rank at `at` for `phase` into ops[0 .. need-1].
+ * lay must be the layout of stage at.pp. Returns the number of ops, or -1 when cap < need (ops is
+ * then untouched). spec: STEP-2, LEDG-1 … LEDG-8 */
+int64_t zp_program_write(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at,
+                         zp_op *ops, int64_t cap);
+
+#endif
