@@ -1,7 +1,12 @@
 /* spec: PART-1 … PART-8 */
 #include "layout.h"
 
-/* x rounded up to a multiple of m; x >= 0, m >= 1. */
+/* x rounded up to a multiple of m; 0 <= x <= 2^41, 1 <= m <= 2^32 (D·align). PART-3 */
+/*@ requires range: 0 <= x <= 2199023255552 && 1 <= m <= 4294967296;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures up: \result == RoundUp(x, m);
+    ensures bounds: x <= \result < x + m; */
 static int64_t round_up(int64_t x, int64_t m)
 {
   return (x + m - 1) / m * m;

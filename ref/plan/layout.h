@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "../../spec/acsl/partition.h"
 #include "config.h"
 #include "topology.h"
 
@@ -51,14 +52,48 @@ void zp_stage_params(const zp_config *cfg, int32_t stage, int32_t *first, int32_
  * Returns 0, or -1 when the room did not suffice. spec: PART-1 … PART-3 */
 int zp_layout_build(const zp_config *cfg, int32_t stage, zp_layout *lay);
 
+/*@ predicate FlatOk{L}(zp_flat *f) =
+      1 <= f->members <= 1048576 && 1 <= f->align <= 4096 && 0 <= f->numel <= 1099511627776 &&
+      1 <= f->capacity <= 1103806595072 &&
+      f->capacity == f->capacity / (f->members * f->align) * (f->members * f->align); */
+
 /* Buckets of a flat group: ceil(N / C). spec: PART-3 */
+/*@ requires flat: \valid_read(f) && FlatOk(f);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures buckets: \result == Buckets(f->numel, f->capacity);
+    ensures bounds: 0 <= \result <= f->numel; */
 int64_t zp_buckets(const zp_flat *f);
 
-/* Elements of bucket b without and with padding. spec: PART-3 */
+/* Elements of bucket b, 0 <= b < zp_buckets(f), without padding. spec: PART-3 */
+/*@ requires flat: \valid_read(f) && FlatOk(f);
+    requires bucket: 0 <= b && b * f->capacity < f->numel;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures numel: \result == BucketNumel(f->numel, f->capacity, b);
+    ensures bounds: 1 <= \result <= f->capacity; */
 int64_t zp_bucket_numel(const zp_flat *f, int64_t b);
+
+/* Elements of bucket b with padding, a multiple of D·align. spec: PART-3 */
+/*@ requires flat: \valid_read(f) && FlatOk(f);
+    requires bucket: 0 <= b && b * f->capacity < f->numel;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures padded: \result == BucketPadded(f->numel, f->capacity, f->members, f->align, b);
+    ensures holds: BucketNumel(f->numel, f->capacity, b) <= \result;
+    ensures parts: \result == \result / f->members * f->members;
+    ensures bounds: 1 <= \result <= 1103806595072 + 4294967296; */
 int64_t zp_bucket_padded(const zp_flat *f, int64_t b);
 
 /* Elements of each of the D parts of bucket b. spec: PART-4 */
+/*@ requires flat: \valid_read(f) && FlatOk(f);
+    requires bucket: 0 <= b && b * f->capacity < f->numel;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures part: \result == Part(f->numel, f->capacity, f->members, f->align, b);
+    ensures tile: \result * f->members ==
+      BucketPadded(f->numel, f->capacity, f->members, f->align, b);
+    ensures bounds: 1 <= \result <= 1103806595072 + 4294967296; */
 int64_t zp_part(const zp_flat *f, int64_t b);
 
 /* Elements of a rank's shard, and of the padded flat group (D shards). spec: PART-5 */
@@ -66,6 +101,12 @@ int64_t zp_shard(const zp_flat *f);
 int64_t zp_padded(const zp_flat *f);
 
 /* Offset in the shard of a rank's part of bucket b. spec: PART-5 */
+/*@ requires flat: \valid_read(f) && FlatOk(f);
+    requires bucket: 0 <= b && b * f->capacity < f->numel;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures offset: \result == b * (f->capacity / f->members);
+    ensures bounds: 0 <= \result <= f->numel; */
 int64_t zp_shard_offset(const zp_flat *f, int64_t b);
 
 /* Where flat element e (0 <= e < N) lives: its bucket, its owner in the reduction group, and its
@@ -75,6 +116,17 @@ typedef struct zp_home {
   int32_t owner;
   int64_t shard_offset;
 } zp_home;
+/*@ requires flat: \valid_read(f) && FlatOk(f);
+    requires element: 0 <= e < f->numel;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures bucket: \result.bucket == e / f->capacity;
+    ensures owner: 0 <= \result.owner < f->members;
+    ensures home: e == \result.bucket * f->capacity +
+      \result.owner * Part(f->numel, f->capacity, f->members, f->align, \result.bucket) +
+      (\result.shard_offset - \result.bucket * (f->capacity / f->members));
+    ensures part: 0 <= \result.shard_offset - \result.bucket * (f->capacity / f->members)
+      < Part(f->numel, f->capacity, f->members, f->align, \result.bucket); */
 zp_home zp_home_of(const zp_flat *f, int64_t e);
 
 /* The flat element at offset o of `owner`'s shard, 0 <= o < zp_shard(f); the result is >= N for
