@@ -1,0 +1,268 @@
+#include "exact.h"
+
+#include "half.h"
+
+/* The square of a finite fp32 pattern, scaled to its bin: Mant32^2 * 4^(Exp32 mod 8).
+ * u: finite. The result is below 2^62. Errors: none.
+ * spec: SUM-1
+ */
+/*@ requires finite: Finite32(u);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures range: 0 <= \result < 4611686018427387904;
+    ensures square: \result == Shift4(Exp32(u) % 8, Mant32(u) * Mant32(u));
+*/
+static uint64_t scaled_square(uint32_t u)
+{
+  uint32_t be = (u / 8388608u) % 256u, fr = u % 8388608u;
+  uint32_t e = be == 0 ? 0 : be - 1;
+  uint64_t m = be == 0 ? fr : fr + 8388608u;
+  //@ assert m_range: m < 16777216;
+  //@ assert m_value: m == Mant32(u) && e == Exp32(u);
+  //@ assert mm_range: m * m <= 16777215 * 16777215;
+  uint64_t t = m * m;
+  //@ assert t_range: t < 281474976710656;
+  uint32_t r = e % 8u;
+  /*@ loop invariant i_range: 0 <= i <= r;
+      loop invariant scaled: t == Shift4(i, Mant32(u) * Mant32(u));
+      loop assigns i, t;
+      loop variant r - i; */
+  for (uint32_t i = 0; i < r; i++) t = t * 4u;
+  return t;
+}
+
+/* Adds d to bin q.
+ * a: (ZP_SQ_BINS). 0 <= q < 32, 0 <= d < 2^31; the bin does not overflow. Errors: none.
+ * spec: SUM-1
+ */
+/*@ requires valid: \valid(a + (0 .. 31)) && 0 <= q < 32 && 0 <= d < 2147483648;
+    requires fits: 0 <= a[q] && a[q] + d <= 9223372036854775807;
+    terminates \true; exits \false;
+    assigns a[q];
+    ensures added: a[q] == \old(a[q]) + d;
+    ensures value: BinSum(a, 32) == BinSum{Pre}(a, 32) + Shift16(q, d);
+*/
+static void add_to_bin(int64_t *a, uint32_t q, int64_t d)
+{
+  a[q] += d;
+  //@ assert others: \forall integer j; 0 <= j < 32 && j != q ==> a[j] == \at(a[j],Pre);
+  //@ assert difference: a[q] - \at(a[q],Pre) == d;
+}
+
+/* Adds the square of one finite fp32 pattern to the bins.
+ * u: finite. lo, hi: (ZP_SQ_BINS), apart, holding k < 2^32 squares. Errors: none.
+ * spec: SUM-1
+ */
+/*@ requires finite: Finite32(u);
+    requires valid: \valid(lo + (0 .. 31)) && \valid(hi + (0 .. 31));
+    requires apart: \separated(lo + (0 .. 31), hi + (0 .. 31));
+    requires bound: 0 <= k < 4294967295 && BinsBounded(lo, hi, k);
+    terminates \true; exits \false;
+    assigns lo[Exp32(u) / 8], hi[Exp32(u) / 8];
+    ensures bound: BinsBounded(lo, hi, k + 1);
+    ensures value: BinValue(lo, hi) == BinValue{Pre}(lo, hi) + Square32(u);
+*/
+static void add_square(uint32_t u, int64_t *lo, int64_t *hi) /*@ ghost (int64_t k) */
+{
+  uint32_t be = (u / 8388608u) % 256u;
+  uint32_t e = be == 0 ? 0 : be - 1;
+  //@ assert e_value: e == Exp32(u);
+  uint32_t q = e / 8u;
+  //@ assert q_range: q < 32;
+  uint64_t t = scaled_square(u);
+  int64_t tl = (int64_t)(t % 2147483648u), th = (int64_t)(t / 2147483648u);
+  //@ assert split: t == tl + 2147483648 * th;
+  add_to_bin(lo, q, tl);
+  //@ ghost L1: ;
+  //@ assert hi_kept: BinSum(hi, 32) == BinSum{Pre}(hi, 32);
+  add_to_bin(hi, q, th);
+  //@ assert lo_kept: BinSum(lo, 32) == \at(BinSum(lo, 32),L1);
+  //@ assert parts: Shift16(q, t) == Shift16(q, tl) + Shift16(q, 2147483648 * th);
+  //@ assert high: Shift16(q, 2147483648 * th) == 2147483648 * Shift16(q, th);
+  //@ assert scaled: t == Shift4(Exp32(u) % 8, Mant32(u) * Mant32(u)) && q == Exp32(u) / 8;
+  //@ assert square: Square32(u) == Shift16(Exp32(u) / 8, t);
+  //@ assert whole: Square32(u) == Shift16(q, t);
+}
+
+void zp_sumsq_clear(zp_sumsq *s)
+{
+  /*@ loop invariant i_range: 0 <= i <= 32;
+      loop invariant zero: \forall integer q; 0 <= q < i ==> s->lo[q] == 0 && s->hi[q] == 0;
+      loop assigns i, s->lo[0 .. 31], s->hi[0 .. 31];
+      loop variant 32 - i; */
+  for (int32_t i = 0; i < ZP_SQ_BINS; i++) {
+    s->lo[i] = 0;
+    s->hi[i] = 0;
+  }
+  /*@ loop invariant i_range: 0 <= i <= 20;
+      loop invariant zero: \forall integer q; 0 <= q < i ==> s->limb[q] == 0;
+      loop assigns i, s->limb[0 .. 19];
+      loop variant 20 - i; */
+  for (int32_t i = 0; i < ZP_SQ_LIMBS; i++) s->limb[i] = 0;
+  s->pending = 0;
+}
+
+/* Adds v * 2^b to the limbs at limb i without carrying: three limbs grow by less than 2^32 each.
+ * limb: (at least i + 3). 0 <= v < 2^62; shift = 2^b with b one of 0, 15, 16. Errors: none.
+ * spec: SUM-3
+ */
+/*@ requires valid: \valid(limb + (i .. i + 2)) && 0 <= i;
+    requires range: 0 <= v < 4611686018427387904;
+    requires shift: shift == 1 || shift == 32768 || shift == 65536;
+    requires small: \forall integer j; i <= j < i + 3 ==> 0 <= limb[j] <= 4611686018427387904;
+    terminates \true; exits \false;
+    assigns limb[i .. i + 2];
+    ensures grown: \forall integer j; i <= j < i + 3 ==>
+      \old(limb[j]) <= limb[j] < \old(limb[j]) + 4294967296;
+*/
+static void add_shifted(int64_t *limb, int32_t i, int64_t v, int64_t shift)
+{
+  int64_t low = v % 65536 * shift;            /* bits 0 .. 31 and no more */
+  int64_t mid = v / 65536 % 65536 * shift;    /* weight 2^16 */
+  int64_t top = v / 4294967296 * shift;       /* weight 2^32; below 2^46 */
+  int64_t sum = low + mid % 65536 * 65536;    /* below 2^33 */
+  int64_t next = top + mid / 65536 + sum / 4294967296;
+  limb[i] += sum % 4294967296;
+  limb[i + 1] += next % 4294967296;
+  limb[i + 2] += next / 4294967296;
+}
+
+/* Carries the bins of s into its limbs, keeping the value; the bins end empty.
+ * s: a sum made by zp_sumsq_clear. Errors: none.
+ * spec: SUM-3
+ */
+/*@ requires valid: \valid(s);
+    requires ok: SumsqOk(s);
+    requires room: SumsqRoom(s, 0);
+    terminates \true; exits \false;
+    assigns *s;
+    ensures ok: SumsqOk(s) && s->pending == 0;
+    ensures same: SumsqValue(s) == \old(SumsqValue(s));
+    ensures top: s->limb[19] <= \old(s->limb[19]) + 1;
+*/
+static void flush(zp_sumsq *s)
+{
+  /*@ loop invariant j_range: 0 <= j <= 16;
+      loop assigns j, s->lo[0 .. 31], s->hi[0 .. 31], s->limb[0 .. 19];
+      loop variant 16 - j; */
+  for (int32_t j = 0; j < ZP_SQ_BINS / 2; j++) { /* two bins to a limb */
+    add_shifted(s->limb, j, s->lo[2 * j], 1);
+    add_shifted(s->limb, j, s->lo[2 * j + 1], 65536);
+    /* hi has 2^31 more: an odd count of 2^31 is left in limb j, pairs of it are 2^32 */
+    s->limb[j] += s->hi[2 * j] % 2 * 2147483648;
+    add_shifted(s->limb, j + 1, s->hi[2 * j] / 2, 1);
+    add_shifted(s->limb, j + 1, s->hi[2 * j + 1], 32768);
+    s->lo[2 * j] = 0;
+    s->lo[2 * j + 1] = 0;
+    s->hi[2 * j] = 0;
+    s->hi[2 * j + 1] = 0;
+  }
+  zp_limbs_normalise(s->limb, ZP_SQ_LIMBS);
+  s->pending = 0;
+}
+
+/* Adds the square of fp32 pattern u to s, flushing in time, unless u is non-finite.
+ * Returns 1 if u is non-finite, else 0. s: as for zp_sumsq_add_f32. Errors: none.
+ * spec: SUM-1, SUM-2
+ */
+/*@ requires valid: \valid(s);
+    requires ok: SumsqOk(s);
+    requires room: SumsqRoom(s, 0);
+    terminates \true; exits \false;
+    assigns *s;
+    ensures ok: SumsqOk(s);
+    ensures sum: SumsqValue(s) == \old(SumsqValue(s)) + Counted32(u);
+    ensures count: \result == NonFinite32(u);
+*/
+static int64_t add_one(zp_sumsq *s, uint32_t u)
+{
+  if (u / 8388608u % 256u == 255u) return 1;
+  /* 2^31 elements fill a bin to less than 2^62 */
+  if (s->pending >= 2147483648) flush(s);
+  add_square(u, s->lo, s->hi) /*@ ghost (s->pending) */;
+  s->pending += 1;
+  return 0;
+}
+
+int64_t zp_sumsq_add_f32(zp_sumsq *s, const uint32_t *x, int64_t n)
+{
+  int64_t bad = 0;
+  /*@ loop invariant i_range: 0 <= i <= n;
+      loop invariant ok: SumsqOk(s);
+      loop invariant sum: SumsqValue(s) == SumsqValue{Pre}(s) + SumSquares32{Pre}(x, i);
+      loop invariant count: bad == CountNonFinite32{Pre}(x, i) && 0 <= bad <= i;
+      loop assigns i, bad, *s;
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++) bad += add_one(s, x[i]);
+  return bad;
+}
+
+int64_t zp_sumsq_add_bf16(zp_sumsq *s, const uint16_t *x, int64_t n)
+{
+  int64_t bad = 0;
+  /*@ loop invariant i_range: 0 <= i <= n;
+      loop invariant ok: SumsqOk(s);
+      loop invariant count: 0 <= bad <= i;
+      loop assigns i, bad, *s;
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++) bad += add_one(s, zp_f32_from_bf16(x[i]));
+  return bad;
+}
+
+int64_t zp_sumsq_add_f16(zp_sumsq *s, const uint16_t *x, int64_t n)
+{
+  int64_t bad = 0;
+  /*@ loop invariant i_range: 0 <= i <= n;
+      loop invariant ok: SumsqOk(s);
+      loop invariant count: 0 <= bad <= i;
+      loop assigns i, bad, *s;
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++) bad += add_one(s, zp_f32_from_f16(x[i]));
+  return bad;
+}
+
+void zp_sumsq_limbs(zp_sumsq *s, int64_t limb[ZP_SQ_LIMBS])
+{
+  flush(s);
+  /*@ loop invariant i_range: 0 <= i <= 20;
+      loop invariant copied: \forall integer k; 0 <= k < i ==> limb[k] == s->limb[k];
+      loop assigns i, limb[0 .. 19];
+      loop variant 20 - i; */
+  for (int32_t i = 0; i < ZP_SQ_LIMBS; i++) limb[i] = s->limb[i];
+}
+
+void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n)
+{
+  /*@ loop invariant i_range: 0 <= i <= n;
+      loop invariant done: \forall integer k; 0 <= k < i ==>
+        into[k] == \at(into[k],Pre) + \at(from[k],Pre);
+      loop invariant rest: \forall integer k; i <= k < n ==> into[k] == \at(into[k],Pre);
+      loop invariant source: \forall integer k; 0 <= k < n ==> from[k] == \at(from[k],Pre);
+      loop assigns i, into[0 .. n - 1];
+      loop variant n - i; */
+  for (int32_t i = 0; i < n; i++) into[i] += from[i];
+}
+
+void zp_limbs_normalise(int64_t *limb, int32_t n)
+{
+  int64_t carry = 0;
+  /*@ loop invariant i_range: 0 <= i <= n - 1;
+      loop invariant carry_range: -2147483648 <= carry <= 2147483648;
+      loop invariant canonical: Canonical(limb, i);
+      loop invariant rest: \forall integer k; i <= k < n ==> limb[k] == \at(limb[k],Pre);
+      loop invariant value: LimbSum(limb, i) + Shift32(i, carry) == LimbSum{Pre}(limb, i);
+      loop assigns i, carry, limb[0 .. n - 1];
+      loop variant n - i; */
+  for (int32_t i = 0; i < n - 1; i++) {
+    int64_t v = limb[i] + carry;
+    int64_t rest = v % 4294967296;
+    carry = v / 4294967296;
+    if (rest < 0) { /* C's division rounds towards zero */
+      rest += 4294967296;
+      carry -= 1;
+    }
+    //@ assert split: v == rest + 4294967296 * carry;
+    limb[i] = rest;
+  }
+  limb[n - 1] += carry;
+}

@@ -1,0 +1,52 @@
+/* Fast variants of the exact sum of squares: the same canonical limbs as the plain, proven ones.
+ *
+ * Not in the scope of the proofs (vector intrinsics); compared with the plain functions bit by
+ * bit in tests/unit/test_num_simd.c. Contracts are those of ref/num/exact.h.
+ */
+#ifndef ZP_REF_NUM_SIMD_FAST_H
+#define ZP_REF_NUM_SIMD_FAST_H
+#include <stdint.h>
+
+#include "../exact.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a CPU can run; higher is faster. */
+enum { ZP_SIMD_PLAIN = 0, ZP_SIMD_AVX2 = 1, ZP_SIMD_AVX512 = 2 };
+
+/* The highest ZP_SIMD_* level of this CPU.
+ * Errors: none.
+ * spec: SUM-2
+ */
+int zp_simd_level(void);
+
+/* zp_sumsq_add_f32, bf16, f16 at the highest level of this CPU.
+ * s, x, n, result: as in ref/num/exact.h. Errors: none.
+ * spec: SUM-2
+ */
+int64_t zp_sumsq_add_f32_fast(zp_sumsq *s, const uint32_t *x, int64_t n);
+int64_t zp_sumsq_add_bf16_fast(zp_sumsq *s, const uint16_t *x, int64_t n);
+int64_t zp_sumsq_add_f16_fast(zp_sumsq *s, const uint16_t *x, int64_t n);
+
+/* The same at a given level, for tests; a level this CPU lacks falls back to the highest it has.
+ * level: ZP_SIMD_*. Errors: none.
+ * spec: SUM-2
+ */
+int64_t zp_sumsq_add_f32_level(int level, zp_sumsq *s, const uint32_t *x, int64_t n);
+int64_t zp_sumsq_add_bf16_level(int level, zp_sumsq *s, const uint16_t *x, int64_t n);
+int64_t zp_sumsq_add_f16_level(int level, zp_sumsq *s, const uint16_t *x, int64_t n);
+
+/* The same on up to `threads` POSIX threads, the caller's included, each summing a range of x.
+ * threads: 1 to 64; others are taken as the nearest of these. A thread that cannot be started has
+ * its range summed by the caller. Errors: none.
+ * spec: SUM-2
+ */
+int64_t zp_sumsq_add_f32_mt(zp_sumsq *s, const uint32_t *x, int64_t n, int threads);
+int64_t zp_sumsq_add_bf16_mt(zp_sumsq *s, const uint16_t *x, int64_t n, int threads);
+int64_t zp_sumsq_add_f16_mt(zp_sumsq *s, const uint16_t *x, int64_t n, int threads);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,98 @@
+/* Exact signed sums of floating-point numbers, one per element, and their rounded mean.
+ *
+ * An element's sum is the integer sum over q of limb[q] * 2^(32 q), times 2^-149: the smallest
+ * fp32 subnormal is the unit, the largest fp32 number is below 2^277 units, 9 limbs hold 2^288.
+ */
+#ifndef ZP_REF_NUM_VALUE_H
+#define ZP_REF_NUM_VALUE_H
+#include <stdint.h>
+
+#include "../../spec/acsl/exact.acsl.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { ZP_VAL_LIMBS = 9 };
+
+/* Adds x[i] exactly to the sum of element i; a non-finite x[i] adds nothing.
+ * limbs: (n, ZP_VAL_LIMBS), element-major, zeroed by the caller before the first addition.
+ * x: (n) fp32 patterns, apart from limbs. n >= 0. At most 2^30 additions to an element between
+ * two calls of zp_val_normalise, 2^40 in all. Errors: none; non-finite elements are counted by
+ * zp_nonfinite_f32.
+ * spec: SUM-5
+ */
+/*@ requires valid: \valid(limbs + (0 .. 9 * n - 1)) && \valid_read(x + (0 .. n - 1));
+    requires size: 0 <= n < 1152921504606846976;
+    requires apart: \separated(limbs + (0 .. 9 * n - 1), x + (0 .. n - 1));
+    requires small: \forall integer k; 0 <= k < 9 * n ==>
+      -4611686018427387904 <= limbs[k] <= 4611686018427387904;
+    terminates \true; exits \false;
+    assigns limbs[0 .. 9 * n - 1];
+*/
+void zp_val_add_f32(int64_t *limbs, const uint32_t *x, int64_t n);
+
+/* Adds x[i], a bf16 pattern, exactly to the sum of element i; a non-finite x[i] adds nothing.
+ * limbs, n: as for zp_val_add_f32. x: (n), apart from limbs. Errors: none.
+ * spec: SUM-5
+ */
+/*@ requires valid: \valid(limbs + (0 .. 9 * n - 1)) && \valid_read(x + (0 .. n - 1));
+    requires size: 0 <= n < 1152921504606846976;
+    requires apart: \separated(limbs + (0 .. 9 * n - 1), x + (0 .. n - 1));
+    requires small: \forall integer k; 0 <= k < 9 * n ==>
+      -4611686018427387904 <= limbs[k] <= 4611686018427387904;
+    terminates \true; exits \false;
+    assigns limbs[0 .. 9 * n - 1];
+*/
+void zp_val_add_bf16(int64_t *limbs, const uint16_t *x, int64_t n);
+
+/* Adds x[i], an fp16 pattern, exactly to the sum of element i; a non-finite x[i] adds nothing.
+ * limbs, n: as for zp_val_add_f32. x: (n), apart from limbs. Errors: none.
+ * spec: SUM-5
+ */
+/*@ requires valid: \valid(limbs + (0 .. 9 * n - 1)) && \valid_read(x + (0 .. n - 1));
+    requires size: 0 <= n < 1152921504606846976;
+    requires apart: \separated(limbs + (0 .. 9 * n - 1), x + (0 .. n - 1));
+    requires small: \forall integer k; 0 <= k < 9 * n ==>
+      -4611686018427387904 <= limbs[k] <= 4611686018427387904;
+    terminates \true; exits \false;
+    assigns limbs[0 .. 9 * n - 1];
+*/
+void zp_val_add_f16(int64_t *limbs, const uint16_t *x, int64_t n);
+
+/* Carries within each of the n elements, keeping their values: limbs 0 to 7 end in [0, 2^32), the
+ * top limb carries the sign.
+ * limbs: (n, ZP_VAL_LIMBS), each limb of magnitude at most 2^62. n >= 0. Errors: none.
+ * spec: SUM-6
+ */
+/*@ requires valid: \valid(limbs + (0 .. 9 * n - 1));
+    requires size: 0 <= n < 1152921504606846976;
+    requires small: \forall integer k; 0 <= k < 9 * n ==>
+      -4611686018427387904 <= limbs[k] <= 4611686018427387904;
+    terminates \true; exits \false;
+    assigns limbs[0 .. 9 * n - 1];
+    ensures canonical: \forall integer i, q; 0 <= i < n && 0 <= q < 8 ==>
+      0 <= limbs[9 * i + q] < 4294967296;
+*/
+void zp_val_normalise(int64_t *limbs, int64_t n);
+
+/* The bits of the fp32 number nearest to (exact sum) / divisor, ties to even: one rounding.
+ * limb: (ZP_VAL_LIMBS), need not be normalised; each of magnitude at most 2^62, and the whole sum
+ * of magnitude below 2^288 units. divisor: 1 to 2^40. An exact zero gives +0; a non-zero sum that
+ * rounds to zero keeps its sign; too large gives an infinity. Errors: none.
+ * spec: SUM-7
+ */
+/*@ requires valid: \valid_read(limb + (0 .. 8));
+    requires divisor: 1 <= divisor <= 1099511627776;
+    requires small: \forall integer k; 0 <= k < 9 ==>
+      -4611686018427387904 <= limb[k] <= 4611686018427387904;
+    requires top: -2147483648 <= limb[8] <= 2147483648;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures not_nan: \result % 2147483648 <= 2139095040;
+*/
+uint32_t zp_val_mean_f32(const int64_t limb[ZP_VAL_LIMBS], int64_t divisor);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
