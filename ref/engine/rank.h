@@ -31,7 +31,8 @@ typedef struct zp_hyper {
 /* Where checkpoints go and come from (ref/engine/checkpoint.h implements it on files). All functions
  * return 0, or a negative zp_status after filling *err. what: ZP_WHAT_PARAMETER (frozen entries),
  * ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2; tp, ep: which copy of the entry (0 when it has
- * only one); offset, count in elements of the entry. spec: CKPT-1 … CKPT-5 */
+ * only one); offset, count in elements of the entry. Entries of one tied key go by the name of its
+ * first entry in the list. spec: CKPT-1 … CKPT-5 */
 typedef struct zp_train_state {
   int64_t step;
   zp_scaler scaler;
@@ -168,7 +169,8 @@ zp_run zp_rank_advance(zp_rank *r);
 int zp_rank_complete(zp_rank *r);
 
 /* Visits what this rank owns and counts once of state `what` (ZP_WHAT_MASTER, _MOMENT1, _MOMENT2;
- * ZP_WHAT_GRADIENT: the reduced gradient of the last step): runs of elements of one entry. */
+ * ZP_WHAT_GRADIENT: the reduced gradient of the last step): runs of elements of one entry, tied ones
+ * by the name of the key's first entry. */
 typedef void (*zp_visit)(void *ctx, int32_t param, int64_t offset, int64_t count,
                          const float *value);
 void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx);

@@ -3,6 +3,15 @@
 
 #include "rank_internal.h"
 
+/* The name of an entry's storage, whatever the topology: the first entry of its tied key. CKPT-3 */
+static int32_t home_of(const zp_rank *r, int32_t j)
+{
+  const zp_param *p = r->cfg->params;
+  for (int32_t i = 0; i < j; i++)
+    if (p[j].tied >= 0 && p[i].tied == p[j].tied) return i;
+  return j;
+}
+
 /* Which array of flat group k holds `what`. */
 static float *array_of(const zp_rank *r, int32_t k, int32_t what)
 {
@@ -22,7 +31,7 @@ static void write_bucket(zp_rank *r, const zp_op *op)
   zp_segment seg;
   while (zp_next_segment(r, op->flat, lo, hi, &i, &seg)) {
     if (!zp_counts(r, op->flat, seg.param)) continue;
-    if (r->store->put(r->store->ctx, seg.param, zp_copy_tp(r, seg.param),
+    if (r->store->put(r->store->ctx, home_of(r, seg.param), zp_copy_tp(r, seg.param),
                       zp_copy_ep(r, seg.param), op->what, seg.offset, seg.count,
                       from + (seg.flat - lo), &r->store_error))
       return;
@@ -38,7 +47,7 @@ static void write_frozen(zp_rank *r, const zp_op *op)
   for (int64_t at = 0; at < numel; at += 1024) {
     const int64_t n = numel - at < 1024 ? numel - at : 1024;
     zp_widen_from(r->cfg->precision, from, at, n, block);
-    if (r->store->put(r->store->ctx, op->param, zp_copy_tp(r, op->param),
+    if (r->store->put(r->store->ctx, home_of(r, op->param), zp_copy_tp(r, op->param),
                       zp_copy_ep(r, op->param), op->what, at, n, block, &r->store_error))
       return;
   }
@@ -60,7 +69,7 @@ static int read_flat(zp_rank *r, int32_t k, int32_t what, float *into)
     int32_t i = r->lay.n_params;
     zp_segment seg;
     while (zp_next_segment(r, k, lo, lo + n, &i, &seg))
-      if (r->store->get(r->store->ctx, seg.param, zp_copy_tp(r, seg.param),
+      if (r->store->get(r->store->ctx, home_of(r, seg.param), zp_copy_tp(r, seg.param),
                         zp_copy_ep(r, seg.param), what, seg.offset, seg.count,
                         at + (seg.flat - lo), &r->store_error))
         return -1;
@@ -77,7 +86,7 @@ static int read_param(zp_rank *r, int32_t i)
   float block[1024];
   for (int64_t at = 0; at < numel; at += 1024) {
     const int64_t n = numel - at < 1024 ? numel - at : 1024;
-    if (r->store->get(r->store->ctx, j, zp_copy_tp(r, j), zp_copy_ep(r, j), what, at, n, block,
+    if (r->store->get(r->store->ctx, home_of(r, j), zp_copy_tp(r, j), zp_copy_ep(r, j), what, at, n, block,
                       &r->store_error))
       return -1;
     zp_round_to(r->cfg->precision, block, n, r->param[i], at);
@@ -162,7 +171,7 @@ void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx)
       zp_segment seg;
       while (zp_next_segment(r, k, lo, lo + part, &i, &seg))
         if (zp_counts(r, k, seg.param))
-          visit(ctx, seg.param, seg.offset, seg.count, at + seg.flat);
+          visit(ctx, home_of(r, seg.param), seg.offset, seg.count, at + seg.flat);
     }
   }
 }

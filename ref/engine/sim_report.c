@@ -1,7 +1,6 @@
 #include "sim_report.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { SHOWN = 12, TEXT = 256 }; /* ranks listed; more are counted */
 
@@ -72,23 +71,27 @@ void zp_report_mismatch(const zp_config *cfg, zp_rank *const *rank, const zp_wai
                        "root, in the same order");
 }
 
+static int listed(const int32_t *chain, int32_t n, int32_t r)
+{
+  for (int32_t i = 0; i < n; i++)
+    if (chain[i] == r) return 1;
+  return 0;
+}
+
 /* The chain from the first waiting rank: who waits for whom, until it closes or ends. */
 static void put_chain(const zp_config *cfg, zp_rank *const *rank, const zp_wait *wait,
                       int32_t world, zp_error *err)
 {
-  uint8_t *seen = calloc((size_t)world, 1);
-  int32_t r = 0, shown = 0;
+  int32_t chain[SHOWN], shown = 0, r = 0;
   while (r < world && wait[r].state != ZP_WAITING) r++;
-  while (seen && r >= 0 && r < world && !seen[r] && shown < SHOWN) {
+  while (r >= 0 && r < world && shown < SHOWN && !listed(chain, shown, r)) {
     const int32_t next = waits_for(cfg, rank, wait, r);
-    seen[r] = 1;
-    shown++;
+    chain[shown++] = r;
     put_rank(cfg, rank[r], &wait[r], err);
     if (next >= 0) zp_error_append(err, "\n    waits for rank %d", next);
     r = next;
   }
-  if (seen && r >= 0 && r < world && seen[r]) zp_error_append(err, ", and so the chain closes");
-  free(seen);
+  if (listed(chain, shown, r)) zp_error_append(err, ", and so the chain closes");
 }
 
 void zp_report_deadlock(const zp_config *cfg, zp_rank *const *rank, const zp_wait *wait,
