@@ -1,5 +1,6 @@
 /* Local ops that run the workload: load, forward, backward, and the check that gradients arrived.
  * spec: STEP-3, PIPE-6, STAT-1 */
+#include <stdio.h>
 #include <string.h>
 
 #include "../num/value.h"
@@ -111,20 +112,31 @@ static int run_backward(zp_rank *r, const zp_op *op)
   return 0;
 }
 
+/* "entry 2 (h0.qkv.w)". */
+static void put_name(zp_rank *r, int32_t j, char *text, int64_t cap)
+{
+  char name[64] = "";
+  if (r->work->name) r->work->name(r->work->ctx, r->cfg, j, name, sizeof name);
+  snprintf(text, (size_t)cap, name[0] ? "entry %d (%s)" : "entry %d", j, name);
+}
+
 /* Gradients arrived = entries used, before any communication that would read them. STEP-3 */
 static int run_arrived(zp_rank *r, const zp_op *op)
 {
   int32_t used = 0, arrived = 0, named = 0;
+  char name[96];
   for (int32_t i = 0; i < r->lay.n_params; i++) {
     used += r->used[i];
     arrived += r->arrived[i] != NULL;
   }
   if (used == arrived && r->twice < 0) return 0;
-  if (r->twice >= 0)
+  if (r->twice >= 0) {
+    put_name(r, r->twice, name, sizeof name);
     return zp_fail(r->err, ZP_E_ARRIVAL, r->rank,
-                   "rank %d: the gradient of entry %d arrived twice, or though it was declared "
-                   "unused or frozen, in step %lld, micro-batch %lld (STEP-3)",
-                   r->rank, r->twice, (long long)r->step, (long long)op->mb);
+                   "rank %d: the gradient of %s arrived twice, or though it was declared unused or "
+                   "frozen, in step %lld, micro-batch %lld (STEP-3)",
+                   r->rank, name, (long long)r->step, (long long)op->mb);
+  }
   zp_fail(r->err, ZP_E_ARRIVAL, r->rank,
           "rank %d (stage %d, dp %d, tp %d): %d of %d gradients arrived in step %lld, micro-batch "
           "%lld (STEP-3); missing:",
@@ -132,7 +144,8 @@ static int run_arrived(zp_rank *r, const zp_op *op)
           (long long)op->mb);
   for (int32_t i = 0; i < r->lay.n_params && named < 8; i++) {
     if (!r->used[i] || r->arrived[i]) continue;
-    zp_error_append(r->err, " entry %d", r->lay.first_param + i);
+    put_name(r, r->lay.first_param + i, name, sizeof name);
+    zp_error_append(r->err, "%s %s", named ? "," : "", name);
     named++;
   }
   zp_error_append(r->err, "%s. Declare entries unused where the loss does not reach them, or look at "

@@ -88,6 +88,9 @@ typedef struct zp_workload {
    * are those of the mean loss times 2^log2_scale, rounded to the precision. */
   int (*backward)(void *inst, zp_mb at, int32_t slot, const zp_message *dout,
                   const zp_message *din, zp_sink sink);
+
+  /* The name of entry j, for people; NULL: entries are numbered. */
+  void (*name)(void *ctx, const zp_config *cfg, int32_t param, char *text, int64_t cap);
 } zp_workload;
 
 #endif

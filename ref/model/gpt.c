@@ -2,6 +2,7 @@
  * The layers are in gpt_net.c and gpt_layers.c. */
 #include "gpt.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -329,6 +330,14 @@ static int gpt_backward(void *inst, zp_mb at, int32_t slot_index, const zp_messa
   return 0;
 }
 
+static void gpt_name(void *ctx, const zp_config *cfg, int32_t param, char *text, int64_t cap)
+{
+  char name[ZP_GPT_NAME];
+  (void)cfg;
+  zp_gpt_name(&((const zp_gpt *)ctx)->options.shape, param, name);
+  snprintf(text, (size_t)cap, "%s", name);
+}
+
 zp_workload zp_gpt_workload(zp_gpt *gpt)
 {
   return (zp_workload){.ctx = gpt,
@@ -338,5 +347,6 @@ zp_workload zp_gpt_workload(zp_gpt *gpt)
                        .used = gpt_used,
                        .shape = gpt_shape,
                        .forward = gpt_forward,
-                       .backward = gpt_backward};
+                       .backward = gpt_backward,
+                       .name = gpt_name};
 }

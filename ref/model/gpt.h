@@ -65,6 +65,9 @@ int32_t zp_gpt_max_pp(const zp_gpt_shape *shape);
  * differ by at most one and the head's stage never has more than another. */
 int32_t zp_gpt_first_block(const zp_gpt_shape *shape, int32_t pp, int32_t s);
 
+/* The name of an entry, 0 <= entry < zp_gpt_entries: "h0.qkv.w". */
+void zp_gpt_name(const zp_gpt_shape *shape, int32_t entry, char name[ZP_GPT_NAME]);
+
 /* The parameter list in the model's order: params[zp_gpt_entries]; names likewise, or NULL.
  * Entries: wte, wpe; per block hL.ln1.g, ln1.b, qkv.w, qkv.b, proj.w, proj.b, ln2.g, ln2.b, fc.w,
  * fc.b, out.w, out.b; lnf.g, lnf.b, wte.head. Ids, names and sizes do not depend on pp, only

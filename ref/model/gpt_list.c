@@ -92,7 +92,7 @@ static const char *const block_names[ZP_GPT_BLOCK_ENTRIES] = {
     "ln1.g", "ln1.b", "qkv.w", "qkv.b", "proj.w", "proj.b",
     "ln2.g", "ln2.b", "fc.w",  "fc.b",  "out.w",  "out.b"};
 
-static void name_entry(const zp_gpt_shape *shape, int32_t entry, char name[ZP_GPT_NAME])
+void zp_gpt_name(const zp_gpt_shape *shape, int32_t entry, char name[ZP_GPT_NAME])
 {
   static const char *const tail[3] = {"lnf.g", "lnf.b", "wte.head"};
   int32_t from_end = zp_gpt_entries(shape) - entry; /* 1: the last */
@@ -126,6 +126,6 @@ void zp_gpt_list(const zp_gpt_shape *shape, int32_t pp, zp_param *params,
     entry.optgroup = optgroup_of(shape, j);
     if (j == 0 || j == n - 1) entry.tied = 0;
     params[j] = entry;
-    if (names) name_entry(shape, j, names[j]);
+    if (names) zp_gpt_name(shape, j, names[j]);
   }
 }
