@@ -100,13 +100,16 @@ void zp_sumsq_clear(zp_sumsq *s)
       loop variant 20 - i; */
   for (int32_t i = 0; i < ZP_SQ_LIMBS; i++) s->limb[i] = 0;
   s->pending = 0;
+  //@ assert lo: BinSum(&s->lo[0], 32) == 0;
+  //@ assert hi: BinSum(&s->hi[0], 32) == 0;
+  //@ assert limb: LimbSum(&s->limb[0], 20) == 0;
 }
 
 /* Adds v * 2^b to the limbs at limb i without carrying: three limbs grow by less than 2^32 each.
  * limb: (at least i + 3). 0 <= v < 2^62; shift = 2^b with b one of 0, 15, 16. Errors: none.
  * spec: SUM-3
  */
-/*@ requires valid: \valid(limb + (i .. i + 2)) && 0 <= i;
+/*@ requires valid: \valid(limb + (i .. i + 2)) && 0 <= i <= 17;
     requires range: 0 <= v < 4611686018427387904;
     requires shift: shift == 1 || shift == 32768 || shift == 65536;
     requires small: \forall integer j; i <= j < i + 3 ==> 0 <= limb[j] <= 4611686018427387904;
@@ -172,6 +175,7 @@ static void flush(zp_sumsq *s)
     assigns *s;
     ensures ok: SumsqOk(s);
     ensures sum: SumsqValue(s) == \old(SumsqValue(s)) + Counted32(u);
+    ensures load: SumsqLoad(s) <= \old(SumsqLoad(s)) + 1;
     ensures count: \result == NonFinite32(u);
 */
 static int64_t add_one(zp_sumsq *s, uint32_t u)
@@ -189,6 +193,7 @@ int64_t zp_sumsq_add_f32(zp_sumsq *s, const uint32_t *x, int64_t n)
   int64_t bad = 0;
   /*@ loop invariant i_range: 0 <= i <= n;
       loop invariant ok: SumsqOk(s);
+      loop invariant load: SumsqLoad(s) <= SumsqLoad{Pre}(s) + i;
       loop invariant sum: SumsqValue(s) == SumsqValue{Pre}(s) + SumSquares32{Pre}(x, i);
       loop invariant count: bad == CountNonFinite32{Pre}(x, i) && 0 <= bad <= i;
       loop assigns i, bad, *s;
@@ -202,6 +207,7 @@ int64_t zp_sumsq_add_bf16(zp_sumsq *s, const uint16_t *x, int64_t n)
   int64_t bad = 0;
   /*@ loop invariant i_range: 0 <= i <= n;
       loop invariant ok: SumsqOk(s);
+      loop invariant load: SumsqLoad(s) <= SumsqLoad{Pre}(s) + i;
       loop invariant count: 0 <= bad <= i;
       loop assigns i, bad, *s;
       loop variant n - i; */
@@ -214,6 +220,7 @@ int64_t zp_sumsq_add_f16(zp_sumsq *s, const uint16_t *x, int64_t n)
   int64_t bad = 0;
   /*@ loop invariant i_range: 0 <= i <= n;
       loop invariant ok: SumsqOk(s);
+      loop invariant load: SumsqLoad(s) <= SumsqLoad{Pre}(s) + i;
       loop invariant count: 0 <= bad <= i;
       loop assigns i, bad, *s;
       loop variant n - i; */
@@ -255,6 +262,10 @@ void zp_limbs_normalise(int64_t *limb, int32_t n)
       loop variant n - i; */
   for (int32_t i = 0; i < n - 1; i++) {
     int64_t v = limb[i] + carry;
+    //@ assert taken: Shift32(i, v) == Shift32(i, limb[i]) + Shift32(i, carry);
+    //@ assert old: \let k = i; limb[k] == \at(limb[k],Pre);
+    /*@ assert unfold: \let k = i;
+          LimbSum{Pre}(limb, k + 1) == LimbSum{Pre}(limb, k) + Shift32(k, \at(limb[k],Pre)); */
     int64_t rest = v % 4294967296;
     carry = v / 4294967296;
     if (rest < 0) { /* C's division rounds towards zero */
@@ -262,7 +273,20 @@ void zp_limbs_normalise(int64_t *limb, int32_t n)
       carry -= 1;
     }
     //@ assert split: v == rest + 4294967296 * carry;
+    //@ assert sum: Shift32(i, v) == Shift32(i, rest + 4294967296 * carry);
+    //@ assert parts: Shift32(i, v) == Shift32(i, rest) + Shift32(i, 4294967296 * carry);
+    //@ assert next: Shift32(i, 4294967296 * carry) == Shift32(i + 1, carry);
+    //@ ghost B: ;
     limb[i] = rest;
+    //@ assert same: \forall integer j; 0 <= j < i ==> limb[j] == \at(limb[j],B);
+    //@ assert frame: \let k = i; LimbSum(limb, k) == LimbSum{B}(limb, k);
+    //@ assert grown: LimbSum(limb, i + 1) == LimbSum(limb, i) + Shift32(i, rest);
   }
+  //@ ghost E: ;
   limb[n - 1] += carry;
+  //@ assert same: \forall integer j; 0 <= j < n - 1 ==> limb[j] == \at(limb[j],E);
+  //@ assert frame: \let k = n - 1; LimbSum(limb, k) == LimbSum{E}(limb, k);
+  //@ assert sum: limb[n - 1] == \at(limb[n - 1],Pre) + carry;
+  /*@ assert top: Shift32(n - 1, limb[n - 1]) ==
+        Shift32(n - 1, \at(limb[n - 1],Pre)) + Shift32(n - 1, carry); */
 }

@@ -35,9 +35,9 @@ typedef struct zp_sumsq {
     predicate SumsqOk{L}(zp_sumsq *s) =
       0 <= s->pending <= 2147483648 &&
       BinsBounded(&s->lo[0], &s->hi[0], s->pending) && Canonical(&s->limb[0], 20);
-    // a flush raises the top limb by at most 1
-    predicate SumsqRoom{L}(zp_sumsq *s, integer n) =
-      s->limb[19] + n / 2147483648 + 2 < 4294967296;
+    // a flush, at most one in 2^31 elements, raises the top limb by at most 1
+    logic integer SumsqLoad{L}(zp_sumsq *s) = 2147483648 * s->limb[19] + s->pending;
+    predicate SumsqRoom{L}(zp_sumsq *s, integer n) = SumsqLoad(s) + n < 9223372028264841216;
 */
 
 /* Makes the sum zero.
@@ -49,7 +49,7 @@ typedef struct zp_sumsq {
     assigns *s;
     ensures ok: SumsqOk(s);
     ensures zero: SumsqValue(s) == 0;
-    ensures top: s->limb[19] == 0;
+    ensures load: SumsqLoad(s) == 0;
 */
 void zp_sumsq_clear(zp_sumsq *s);
 
@@ -67,6 +67,7 @@ void zp_sumsq_clear(zp_sumsq *s);
     assigns *s;
     ensures ok: SumsqOk(s);
     ensures sum: SumsqValue(s) == \old(SumsqValue(s)) + SumSquares32{Pre}(x, n);
+    ensures load: SumsqLoad(s) <= \old(SumsqLoad(s)) + n;
     ensures count: \result == CountNonFinite32{Pre}(x, n);
 */
 int64_t zp_sumsq_add_f32(zp_sumsq *s, const uint32_t *x, int64_t n);
@@ -83,6 +84,7 @@ int64_t zp_sumsq_add_f32(zp_sumsq *s, const uint32_t *x, int64_t n);
     terminates \true; exits \false;
     assigns *s;
     ensures ok: SumsqOk(s);
+    ensures load: SumsqLoad(s) <= \old(SumsqLoad(s)) + n;
     ensures count: 0 <= \result <= n;
 */
 int64_t zp_sumsq_add_bf16(zp_sumsq *s, const uint16_t *x, int64_t n);
@@ -99,6 +101,7 @@ int64_t zp_sumsq_add_bf16(zp_sumsq *s, const uint16_t *x, int64_t n);
     terminates \true; exits \false;
     assigns *s;
     ensures ok: SumsqOk(s);
+    ensures load: SumsqLoad(s) <= \old(SumsqLoad(s)) + n;
     ensures count: 0 <= \result <= n;
 */
 int64_t zp_sumsq_add_f16(zp_sumsq *s, const uint16_t *x, int64_t n);

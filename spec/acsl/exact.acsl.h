@@ -51,6 +51,36 @@
 */
 
 /*@
+  lemma SumSquares32_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall uint32_t *x;
+    (\forall integer i; 0 <= i < n ==> \at(x[i],L2) == \at(x[i],L1)) ==>
+    SumSquares32{L2}(x, n) == SumSquares32{L1}(x, n);
+  lemma CountNonFinite32_Range{L}: \forall integer n; 0 <= n ==> \forall uint32_t *x;
+    0 <= CountNonFinite32(x, n) <= n;
+  lemma Shift16_Add: \forall integer q; 0 <= q ==>
+    \forall integer x, y; Shift16(q, x + y) == Shift16(q, x) + Shift16(q, y);
+  lemma Shift16_Zero: \forall integer q; 0 <= q ==> Shift16(q, 0) == 0;
+  lemma BinSum_Zero{L}: \forall integer n; 0 <= n ==> \forall int64_t *a;
+    (\forall integer j; 0 <= j < n ==> a[j] == 0) ==> BinSum(a, n) == 0;
+  lemma BinSum_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall int64_t *a;
+    (\forall integer j; 0 <= j < n ==> \at(a[j],L2) == \at(a[j],L1)) ==>
+    BinSum{L2}(a, n) == BinSum{L1}(a, n);
+  lemma BinSum_Update{L1,L2}: \forall integer n; 0 <= n ==> \forall int64_t *a, integer q;
+    0 <= q < n && (\forall integer j; 0 <= j < n && j != q ==> \at(a[j],L2) == \at(a[j],L1)) ==>
+    BinSum{L2}(a, n) == BinSum{L1}(a, n) + Shift16(q, \at(a[q],L2) - \at(a[q],L1));
+  lemma Shift16_Sub: \forall integer q; 0 <= q ==>
+    \forall integer x, y; Shift16(q, x - y) == Shift16(q, x) - Shift16(q, y);
+  lemma Shift16_Scale: \forall integer q; 0 <= q ==>
+    \forall integer x; Shift16(q, 2147483648 * x) == 2147483648 * Shift16(q, x);
+  lemma Shift32_Add: \forall integer q; 0 <= q ==>
+    \forall integer x, y; Shift32(q, x + y) == Shift32(q, x) + Shift32(q, y);
+  lemma Shift32_Zero: \forall integer q; 0 <= q ==> Shift32(q, 0) == 0;
+  lemma Shift32_Scale: \forall integer q; 0 <= q ==>
+    \forall integer x; Shift32(q, 4294967296 * x) == 4294967296 * Shift32(q, x);
+  lemma LimbSum_Zero{L}: \forall integer n; 0 <= n ==> \forall int64_t *a;
+    (\forall integer j; 0 <= j < n ==> a[j] == 0) ==> LimbSum(a, n) == 0;
+  lemma LimbSum_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall int64_t *a;
+    (\forall integer j; 0 <= j < n ==> \at(a[j],L2) == \at(a[j],L1)) ==>
+    LimbSum{L2}(a, n) == LimbSum{L1}(a, n);
   lemma Shift4_Eight: \forall integer e; 0 <= e ==>
     \forall integer x; Shift4(e + 8, x) == 65536 * Shift4(e, x);
   lemma Shift4_Split: \forall integer q; 0 <= q ==>
@@ -64,35 +94,5 @@
   lemma Shift4_Seven: Shift4(7, 281474976710656) == 4611686018427387904;
   lemma Shift4_Bound: \forall integer r, x; 0 <= r <= 7 && 0 <= x < 281474976710656 ==>
     0 <= Shift4(r, x) < 4611686018427387904;
-  lemma Shift16_Add: \forall integer q; 0 <= q ==>
-    \forall integer x, y; Shift16(q, x + y) == Shift16(q, x) + Shift16(q, y);
-  lemma Shift16_Scale: \forall integer q; 0 <= q ==>
-    \forall integer x; Shift16(q, 2147483648 * x) == 2147483648 * Shift16(q, x);
-  lemma Shift16_Sub: \forall integer q; 0 <= q ==>
-    \forall integer x, y; Shift16(q, x - y) == Shift16(q, x) - Shift16(q, y);
-  lemma Shift16_Zero: \forall integer q; 0 <= q ==> Shift16(q, 0) == 0;
-  lemma Shift32_Zero: \forall integer q; 0 <= q ==> Shift32(q, 0) == 0;
-  lemma Shift32_Add: \forall integer q; 0 <= q ==>
-    \forall integer x, y; Shift32(q, x + y) == Shift32(q, x) + Shift32(q, y);
-  lemma Shift32_Scale: \forall integer q; 0 <= q ==>
-    \forall integer x; Shift32(q, 4294967296 * x) == 4294967296 * Shift32(q, x);
-  lemma BinSum_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall int64_t *a;
-    (\forall integer j; 0 <= j < n ==> \at(a[j],L2) == \at(a[j],L1)) ==>
-    BinSum{L2}(a, n) == BinSum{L1}(a, n);
-  lemma BinSum_Update{L1,L2}: \forall integer n; 0 <= n ==> \forall int64_t *a, integer q;
-    0 <= q < n && (\forall integer j; 0 <= j < n && j != q ==> \at(a[j],L2) == \at(a[j],L1)) ==>
-    BinSum{L2}(a, n) == BinSum{L1}(a, n) + Shift16(q, \at(a[q],L2) - \at(a[q],L1));
-  lemma BinSum_Zero{L}: \forall integer n; 0 <= n ==> \forall int64_t *a;
-    (\forall integer j; 0 <= j < n ==> a[j] == 0) ==> BinSum(a, n) == 0;
-  lemma LimbSum_Zero{L}: \forall integer n; 0 <= n ==> \forall int64_t *a;
-    (\forall integer j; 0 <= j < n ==> a[j] == 0) ==> LimbSum(a, n) == 0;
-  lemma LimbSum_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall int64_t *a;
-    (\forall integer j; 0 <= j < n ==> \at(a[j],L2) == \at(a[j],L1)) ==>
-    LimbSum{L2}(a, n) == LimbSum{L1}(a, n);
-  lemma SumSquares32_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall uint32_t *x;
-    (\forall integer i; 0 <= i < n ==> \at(x[i],L2) == \at(x[i],L1)) ==>
-    SumSquares32{L2}(x, n) == SumSquares32{L1}(x, n);
-  lemma CountNonFinite32_Range{L}: \forall integer n; 0 <= n ==> \forall uint32_t *x;
-    0 <= CountNonFinite32(x, n) <= n;
 */
 #endif

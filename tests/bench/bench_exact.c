@@ -25,7 +25,9 @@ enum { ROUNDS_MAX = 101, THREADS_MAX = 64 };
 enum { DATA_F32, DATA_BF16, DATA_F32_WIDE, DATA_BF16_WIDE, DATAS };
 enum { READ, NAIVE, BLAS, PLAIN, FAST_AVX2, FAST, READ_ALL, BLAS_ALL, FAST_ALL, CONTENDERS };
 
-static const char *const data_name[DATAS] = { "fp32 normal", "bf16 normal", "fp32 wide", "bf16 wide" };
+static const char *const data_name[DATAS] = {
+  "fp32 normal", "bf16 normal", "fp32 wide", "bf16 wide",
+};
 static const char *const name[CONTENDERS] = {
   "plain read, 1 core", "naive fp32 loop", "OpenBLAS snrm2, 1 core", "exact, plain (proven)",
   "exact, AVX2", "exact, fast", "plain read, all cores", "OpenBLAS snrm2, all cores",
@@ -176,8 +178,10 @@ static int by_value(const void *a, const void *b)
 static void report(int json, const input *in, const double *median)
 {
   double one = median[READ], all = median[READ_ALL], naive = median[NAIVE];
-  if (!json) printf("\n%s, %ld elements, %ld MiB\n%-27s %8s %8s %8s %8s\n", data_name[in->data],
-                    (long)in->n, (long)(in->bytes >> 20), "", "GB/s", "ns/elem", "x read", "x naive");
+  if (!json) {
+    printf("\n%s, %ld elements, %ld MiB\n%-27s %8s %8s %8s %8s\n", data_name[in->data], (long)in->n,
+           (long)(in->bytes >> 20), "", "GB/s", "ns/elem", "x read", "x naive");
+  }
   for (int who = 0; who < CONTENDERS; who++) {
     if (median[who] < 0) continue;
     double gbs = (double)in->bytes / median[who] * 1e-9, ns = median[who] / (double)in->n * 1e9;
@@ -226,12 +230,12 @@ int main(int argc, char **argv)
     else if (i + 1 < argc && strcmp(argv[i], "--rounds") == 0) rounds = atoi(argv[++i]);
     else if (i + 1 < argc && strcmp(argv[i], "--mib") == 0) mib = atol(argv[++i]);
     else if (i + 1 < argc && strcmp(argv[i], "--threads") == 0) threads = atoi(argv[++i]);
-    else return fprintf(stderr, "usage: bench_exact [--json] [--rounds N] [--mib N] [--threads N]\n"), 2;
+    else rounds = 0; /* refused below */
   }
   if (rounds < 1 || rounds > ROUNDS_MAX || mib < 1 || mib > 4096 || threads < 1 ||
       threads > THREADS_MAX) {
-    fprintf(stderr, "bench_exact: rounds 1 to %d, mib 1 to 4096, threads 1 to %d\n", ROUNDS_MAX,
-            THREADS_MAX);
+    fprintf(stderr, "usage: bench_exact [--json] [--rounds N] [--mib N] [--threads N]\n"
+                    "N from 1 to %d, 4096, %d\n", ROUNDS_MAX, THREADS_MAX);
     return 2;
   }
   for (int data = 0; data < DATAS; data++) {

@@ -45,7 +45,8 @@ static void check(const mpz_t v)
   int64_t limb[ZP_SQ_LIMBS];
   mpz_to_limbs(v, limb);
   double want = norm_by_mpfr(v, 53, -1073, 1024);
-  cr_assert_eq(zp_norm_f64(limb), bits64_of(want), "f64: got %a want %a", f64_of(zp_norm_f64(limb)), want);
+  cr_assert_eq(zp_norm_f64(limb), bits64_of(want), "f64: got %a want %a",
+               f64_of(zp_norm_f64(limb)), want);
   float want32 = (float)norm_by_mpfr(v, 24, -148, 128);
   cr_assert_eq(zp_norm_f32(limb), bits_of(want32), "f32: got %a want %a",
                (double)f32_of(zp_norm_f32(limb)), (double)want32);

@@ -17,7 +17,8 @@ typedef struct element {
   double w, m, v;
 } element;
 
-static void adamw(element *e, const zp_optim *o, double pow1, double pow2, double clip, int log2, double g)
+static void adamw(element *e, const zp_optim *o, double pow1, double pow2, double clip, int log2,
+                  double g)
 {
   g = r32(g * ldexp(1, -log2));
   g = r32(g * clip);

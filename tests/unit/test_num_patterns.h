@@ -78,7 +78,8 @@ static inline uint32_t pattern(rng *r, int kind, uint32_t spot)
                                  : sign | ((100u + near) << 23) | fr;
   case KIND_SAME: return ((spot % 254u + 1u) << 23) | 0x7fffffu;
   case KIND_RARE_BAD:
-    return rng_below(r, 97) == 0 ? sign | 0x7f800000u | (u & 1u) : sign | ((120u + near) << 23) | fr;
+    return rng_below(r, 97) == 0 ? sign | 0x7f800000u | (u & 1u)
+                                 : sign | ((120u + near) << 23) | fr;
   case KIND_ZERO: return sign;
   default: return u;
   }

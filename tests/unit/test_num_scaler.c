@@ -116,7 +116,11 @@ Test(num_scaler, a_static_scale_never_changes)
 
 Test(num_scaler, refused_settings_leave_the_scaler_untouched)
 {
-  struct { int32_t dynamic, log2, min, max; int64_t window; int32_t hysteresis, consecutive; } row[] = {
+  struct {
+    int32_t dynamic, log2, min, max;
+    int64_t window;
+    int32_t hysteresis, consecutive;
+  } row[] = {
     { 2, 0, 0, 10, 1, 1, 0 },     { -1, 0, 0, 10, 1, 1, 0 },   { 1, 11, 0, 10, 1, 1, 0 },
     { 1, -1, 0, 10, 1, 1, 0 },    { 1, 0, -127, 10, 1, 1, 0 }, { 1, 0, 0, 127, 1, 1, 0 },
     { 1, 5, 6, 4, 1, 1, 0 },      { 1, 0, 0, 10, 0, 1, 0 },    { 1, 0, 0, 10, -5, 1, 0 },
@@ -129,7 +133,8 @@ Test(num_scaler, refused_settings_leave_the_scaler_untouched)
     memset(&s, 0x5a, sizeof s);
     memcpy(&before, &s, sizeof s);
     cr_assert_eq(zp_scaler_init(&s, row[i].dynamic, row[i].log2, row[i].min, row[i].max,
-                                row[i].window, row[i].hysteresis, row[i].consecutive), -1, "row %zu", i);
+                                row[i].window, row[i].hysteresis, row[i].consecutive),
+                 -1, "row %zu", i);
     cr_assert_eq(memcmp(&before, &s, sizeof s), 0, "row %zu", i);
   }
   zp_scaler s;
