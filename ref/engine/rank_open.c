@@ -9,11 +9,17 @@
 typedef struct zp_arena {
   char *base;
   size_t used;
+  int32_t too_large; /* 1: the sizes do not fit a size_t (a program may have 2^60 ops) */
 } zp_arena;
 
 static void *take(zp_arena *a, int64_t count, int64_t bytes)
 {
+  const int64_t most = (int64_t)1 << 56;
   void *p = a->base ? a->base + a->used : NULL;
+  if (count > most / bytes || a->used > (size_t)most) {
+    a->too_large = 1;
+    return NULL;
+  }
   a->used += ((size_t)count * (size_t)bytes + 63) / 64 * 64; /* 64: a cache line */
   return p;
 }
@@ -156,7 +162,7 @@ static int init_params(zp_rank *r)
 
 static int open_arrays(zp_rank *r)
 {
-  zp_arena a = {NULL, 0};
+  zp_arena a = {NULL, 0, 0};
   zp_spot *spot;
   int32_t first, count;
   zp_stage_params(r->cfg, r->at.pp, &first, &count);
@@ -169,7 +175,7 @@ static int open_arrays(zp_rank *r)
   if (zp_layout_build(r->cfg, r->at.pp, &r->lay)) return -1;
   r->act_slots = (int32_t)zp_alive(r->cfg->pp, r->cfg->micro_batches, r->at.pp);
   lay_arrays(r, &a);
-  a.base = r->arena = calloc(1, a.used + 64);
+  a.base = r->arena = a.too_large ? NULL : calloc(1, a.used + 64);
   if (!a.base) return -1;
   a.used = 0;
   lay_arrays(r, &a);
