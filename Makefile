@@ -1,0 +1,239 @@
+# zeroproof. `make help` lists the targets.
+#
+# Variables: CC (gcc or clang), SAN=1 (address and undefined-behaviour sanitizers, in build-san/),
+# BUILD (where everything goes), PREFIX and DESTDIR (make install), JOBS, FUZZ_SECONDS, V=1 (show
+# commands).
+
+VERSION := 0.1.0
+SONAME  := 0
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+PREFIX       ?= /usr/local
+JOBS         ?= $(shell nproc 2>/dev/null || echo 1)
+SAN          ?= 0
+FUZZ_SECONDS ?= 60
+
+ifeq ($(SAN),1)
+BUILD ?= build-san
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+# gcc's estimate of what snprintf may truncate is wild under sanitizers; clang has no such warning.
+OPT   := -O1 -g -fno-omit-frame-pointer $(SANITIZE) \
+         $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
+else
+BUILD ?= build
+SANITIZE :=
+OPT   := -O3
+endif
+
+# What Debian 12 calls what we need; the tests need more than `make run` does.
+PACKAGES_RUN  := gcc libc6-dev pkg-config libjansson-dev libxxhash-dev libopenmpi-dev openmpi-bin \
+                 gnuplot-nox
+PACKAGES_TEST := $(PACKAGES_RUN) clang libcriterion-dev libgmp-dev libmpfr-dev jq
+
+# pkg-config is asked only when something is compiled or linked: `make run` may have to install it.
+MPI_CFLAGS = $(eval MPI_CFLAGS := $$(shell pkg-config --cflags ompi-c))$(MPI_CFLAGS)
+MPI_LIBS   = $(eval MPI_LIBS := $$(shell pkg-config --libs ompi-c))$(MPI_LIBS)
+LIBS       = $(eval LIBS := $$(shell pkg-config --libs jansson libxxhash) -pthread -lm)$(LIBS)
+TEST_LIBS  := -lcriterion -lgmp -lmpfr
+
+# -ffp-contract=off: a fused multiply-add rounds once where the definitions round twice (OPT-3).
+# -fPIC: the same objects make the static and the shared library.
+CFLAGS   ?=
+LDFLAGS  ?=
+ALL_CFLAGS := -std=c11 $(OPT) -ffp-contract=off -fno-strict-aliasing -Wall -Wextra -Werror -pthread -fPIC $(CFLAGS)
+CPPFLAGS += -DZP_VERSION='"$(VERSION)"' -MMD -MP
+ALL_LDFLAGS := $(SANITIZE) -pthread $(LDFLAGS)
+
+ifeq ($(V),1)
+say = @:
+Q   :=
+else
+say = @printf '  %-4s %s\n'
+Q   := @
+endif
+
+# The library needs no MPI: the MPI backend belongs to the command.
+LIB_SRC := $(filter-out ref/engine/comm_mpi%,$(wildcard ref/plan/*.c ref/num/*.c ref/num/simd/*.c \
+             ref/engine/*.c ref/model/*.c))
+CLI_SRC := $(filter-out ref/cli/main.c,$(wildcard ref/cli/*.c)) $(wildcard ref/engine/comm_mpi*.c)
+TEST_SRC := $(wildcard tests/unit/test_*.c tests/cli/test_*.c tests/differential/test_*.c \
+              tests/fault/test_*.c)
+BENCH_SRC := $(wildcard tests/bench/bench_*.c)
+DRIVER_SRC := $(wildcard tests/*/*_driver.c)
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
+TESTS   := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
+BENCHES := $(BENCH_SRC:tests/%.c=$(BUILD)/tests/%)
+DRIVERS := $(DRIVER_SRC:tests/%.c=$(BUILD)/tests/%)
+STATIC  := $(BUILD)/libzeroproof.a
+SHARED  := $(BUILD)/libzeroproof.so.$(VERSION)
+COMMAND := $(BUILD)/zeroproof
+HEADERS := $(filter-out %_internal.h,$(wildcard ref/zeroproof.h ref/plan/*.h ref/num/*.h \
+             ref/num/simd/*.h ref/engine/*.h ref/model/*.h spec/acsl/*.h))
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDARY:
+
+# ---- Building ------------------------------------------------------------------------------------
+
+.PHONY: all
+all: $(COMMAND) ## build build/zeroproof (the default)
+
+# Objects are remade when the compiler or its flags change.
+.PHONY: FORCE
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(CC) $(ALL_CFLAGS) $(VERSION)' | cmp -s - $@ || \
+	  printf '%s\n' '$(CC) $(ALL_CFLAGS) $(VERSION)' > $@
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(MPI_CFLAGS) -c $< -o $@
+
+$(STATIC): $(LIB_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJ)
+
+$(SHARED): $(LIB_OBJ)
+	$(say) LD $@
+	$(Q)$(CC) -shared -Wl,-soname,libzeroproof.so.$(SONAME) -o $@ $(LIB_OBJ) $(ALL_LDFLAGS) \
+	  -Wl,--as-needed $(LIBS)
+
+# The command without its main(), for tests that call into it.
+$(BUILD)/libzpcli.a: $(CLI_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $(CLI_OBJ)
+
+$(COMMAND): $(BUILD)/ref/cli/main.o $(BUILD)/libzpcli.a $(STATIC)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+
+$(TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libzpcli.a $(STATIC)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(TEST_LIBS) $(LIBS) $(MPI_LIBS)
+
+# Programs that scripted tests start.
+$(DRIVERS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libzpcli.a $(STATIC)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+
+# The benchmark compares with OpenBLAS where there is one.
+$(BENCHES): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STATIC)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $$(pkg-config --libs openblas)
+
+.PHONY: unit
+unit: $(TESTS) $(DRIVERS) ## build the Criterion tests
+
+.PHONY: lib
+lib: $(STATIC) $(SHARED) ## build the libraries
+
+# ---- The two commands ----------------------------------------------------------------------------
+
+# $(call need,PACKAGES): installs what is missing, and only that.
+define need
+set -e; \
+if ! command -v dpkg-query >/dev/null 2>&1; then \
+  if command -v $(CC) >/dev/null && pkg-config --exists jansson libxxhash ompi-c; then exit 0; fi; \
+  echo "make: this is not Debian: please install a C compiler, pkg-config, jansson, xxhash," \
+       "Open MPI (and, for the tests, Criterion, GMP, MPFR, clang, jq), with headers." >&2; \
+  exit 1; \
+fi; \
+missing=""; \
+for p in $(1); do \
+  dpkg-query -W -f='$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || \
+    missing="$$missing $$p"; \
+done; \
+[ -n "$$missing" ] || exit 0; \
+if [ "$$(id -u)" != 0 ]; then \
+  echo "make: missing packages:$$missing" >&2; \
+  echo "make: run this as root, or: sudo apt-get install$$missing" >&2; \
+  exit 1; \
+fi; \
+echo "installing:$$missing"; \
+export DEBIAN_FRONTEND=noninteractive; \
+ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1 || apt-get update -q; \
+apt-get install -yq --no-install-recommends $$missing || \
+  { apt-get update -q; apt-get install -yq --no-install-recommends $$missing; }
+endef
+
+.PHONY: run
+run: ## install what is missing, build, train and verify, show the deadlock
+	@$(call need,$(PACKAGES_RUN))
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@sh tests/demo.sh $(BUILD)
+
+.PHONY: test
+test: ## install what is missing, build, run all tests (SAN=1: under sanitizers)
+	@$(call need,$(PACKAGES_TEST))
+	@$(MAKE) --no-print-directory -j$(JOBS) all unit lib
+	@CC='$(CC)' SAN=$(SAN) FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) MAKE='$(MAKE)' \
+	  sh tests/run.sh $(BUILD)
+
+.PHONY: bench
+bench: ## measure the exact sum's throughput beside OpenBLAS and a plain read
+	@$(call need,$(PACKAGES_RUN) libopenblas-dev)
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BENCHES)
+	@set -e; for b in $(BENCHES); do $$b; done
+
+.PHONY: lint
+lint: ## clauses without code or test; fails on unknown clause ids
+	@sh tests/trace.sh
+
+.PHONY: format
+format: ## clang-format all sources
+	clang-format -i $$(git ls-files -co --exclude-standard 'ref/*.[ch]' 'tests/*.[ch]')
+
+# ---- Installing ----------------------------------------------------------------------------------
+
+dest = $(DESTDIR)$(PREFIX)
+
+.PHONY: install
+install: all lib ## install under PREFIX (and DESTDIR)
+	install -d $(dest)/bin $(dest)/lib/pkgconfig $(dest)/include/zeroproof \
+	  $(dest)/share/man/man1 $(dest)/share/zeroproof/spec
+	install -m 755 $(COMMAND) $(dest)/bin/zeroproof
+	install -m 644 $(STATIC) $(dest)/lib/libzeroproof.a
+	install -m 755 $(SHARED) $(dest)/lib/libzeroproof.so.$(VERSION)
+	ln -sf libzeroproof.so.$(VERSION) $(dest)/lib/libzeroproof.so.$(SONAME)
+	ln -sf libzeroproof.so.$(SONAME) $(dest)/lib/libzeroproof.so
+	for h in $(HEADERS); do install -D -m 644 $$h $(dest)/include/zeroproof/$$h || exit 1; done
+	printf '#include "zeroproof/ref/zeroproof.h"\n' > $(dest)/include/zeroproof.h
+	chmod 644 $(dest)/include/zeroproof.h
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	  'Name: zeroproof' 'Description: ZeRO training steps as programs' 'Version: $(VERSION)' \
+	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lzeroproof' \
+	  'Libs.private: -lxxhash -lm -pthread' > $(dest)/lib/pkgconfig/zeroproof.pc
+	chmod 644 $(dest)/lib/pkgconfig/zeroproof.pc
+	install -m 644 ref/cli/zeroproof.1 $(dest)/share/man/man1/zeroproof.1
+	for f in $(wildcard spec/*.md); do \
+	  install -m 644 $$f $(dest)/share/zeroproof/spec/ || exit 1; done
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	rm -f $(dest)/bin/zeroproof $(dest)/lib/libzeroproof.a $(dest)/lib/libzeroproof.so* \
+	  $(dest)/lib/pkgconfig/zeroproof.pc $(dest)/share/man/man1/zeroproof.1 \
+	  $(dest)/include/zeroproof.h
+	rm -rf $(dest)/include/zeroproof $(dest)/share/zeroproof
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf build build-san build-clang build-gcc
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
+
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(BUILD)/ref/cli/main.o) \
+         $(patsubst %,%.d,$(TESTS) $(DRIVERS) $(BENCHES))
+
+# While parts are being written: an archive of whatever compiles.
+.PHONY: draft
+draft:
+	-@$(MAKE) --no-print-directory -k $(LIB_OBJ)
+	@rm -f $(BUILD)/libdraft.a; ar rcs $(BUILD)/libdraft.a $$(ls $(LIB_OBJ) 2>/dev/null)

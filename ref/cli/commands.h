@@ -1,0 +1,12 @@
+/* The sub-commands. argv[0] is "zeroproof NAME"; the result is the exit code. */
+#ifndef ZP_CLI_COMMANDS_H
+#define ZP_CLI_COMMANDS_H
+
+int zp_cmd_train(int argc, char **argv);
+int zp_cmd_plan(int argc, char **argv);
+int zp_cmd_sim(int argc, char **argv);
+int zp_cmd_fuzz(int argc, char **argv);
+int zp_cmd_env(int argc, char **argv);
+int zp_cmd_launch(int argc, char **argv);
+
+#endif

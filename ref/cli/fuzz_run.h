@@ -1,0 +1,57 @@
+/* Many cases in child processes; and one case in a child, so that a crash is a finding. */
+#ifndef ZP_CLI_FUZZ_RUN_H
+#define ZP_CLI_FUZZ_RUN_H
+
+#include <stdint.h>
+
+#include "fuzz_random.h"
+#include "sim_fault.h"
+
+enum { ZP_FUZZ_AXES = 64, ZP_FUZZ_JOBS = 256 };
+
+typedef enum zp_fuzz_end {
+  ZP_FUZZ_CLEAN = 0,
+  ZP_FUZZ_FAILED = 1,
+  ZP_FUZZ_CRASHED = 2,
+  ZP_FUZZ_HUNG = 3,
+  ZP_FUZZ_BROKEN = 4 /* the environment: no process, no memory */
+} zp_fuzz_end;
+
+/* Sums over cases; workers have one each. */
+typedef struct zp_fuzz_sums {
+  int64_t cases, ranks, elements, micro_batches, exact, steps;
+  int64_t on_axis[ZP_FUZZ_AXES];
+} zp_fuzz_sums;
+
+typedef struct zp_fuzz_job {
+  uint64_t seed;
+  double seconds;   /* 0: no limit */
+  int64_t cases;    /* 0: no limit */
+  int32_t jobs;
+  const zp_fault *fault;
+  int32_t progress; /* 1: a line on standard error that is rewritten */
+} zp_fuzz_job;
+
+typedef struct zp_fuzz_outcome {
+  zp_fuzz_sums sums;
+  double seconds;
+  int32_t end;   /* zp_fuzz_end */
+  int32_t signal; /* CRASHED */
+  zp_case found; /* what failed, unless CLEAN or BROKEN */
+  uint64_t index; /* its number */
+} zp_fuzz_outcome;
+
+/* Runs cases until the first that fails, the time or the number is over. */
+void zp_fuzz_run(const zp_fuzz_job *job, zp_fuzz_outcome *out);
+
+/* One case in a child process with a time limit; *v is its verdict unless it crashed or hung. */
+int32_t zp_fuzz_one(const zp_case *c, const zp_fault *fault, double seconds_max, zp_verdict *v);
+
+/* Shrinks a failing case greedily while it fails in the same way (end, and first clause of *v). The
+ * result is in *c with its verdict in *v; returns the number of cases tried. */
+int64_t zp_fuzz_shrink(zp_case *c, const zp_fault *fault, int32_t end, double seconds_max,
+                       zp_verdict *v);
+
+double zp_fuzz_now(void);
+
+#endif

@@ -1,0 +1,229 @@
+#define _GNU_SOURCE
+#include "launch.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../engine/comm_mpi.h"
+#include "commands.h"
+#include "options.h"
+
+enum { FIXED_WORDS = 24, KEY_DEADLINE = 0x1200, KEY_MPIRUN };
+
+static const struct argp_option options[] = {
+  {"processes", 'n', "N", 0, "Processes to start: pp x dp of the command (required)", 0},
+  {"deadline", KEY_DEADLINE, "SECONDS", 0,
+   "How long a rank waits without any progress before it gives up; longer than its longest "
+   "stretch of computing (30)", 0},
+  {"mpirun", KEY_MPIRUN, "WORDS", 0,
+   "Further words for mpirun, split at blanks, such as '--hostfile hosts'; may be repeated", 0},
+  {0}};
+
+static const char doc[] =
+    "Runs a sub-command as N processes under Open MPI's mpirun, one rank each.\v"
+    "Example: zeroproof launch -n 6 train --pp 2 --dp 3\n\n"
+    "Plain mpirun works as well: mpirun -n 6 zeroproof train --pp 2 --dp 3. This command adds what "
+    "root, more ranks than cores, containers and machines without ssh need, and gives the survivors "
+    "of a process that dies the time to say where they were and whom they miss.\n\n"
+    "Exit code: 0 good, 1 a verdict went against you, 2 refused input, 3 the environment failed.";
+
+static int add_words(zp_launch *l, const char *more)
+{
+  char *joined = NULL;
+  if (asprintf(&joined, "%s %s", l->words ? l->words : "", more) < 0) return -1;
+  free(l->words);
+  l->words = joined;
+  return 0;
+}
+
+static void take_processes(zp_launch *l, const char *arg, struct argp_state *state)
+{
+  int64_t n = 0;
+  if (zp_parse_count(arg, &n) != 0 || n < 1 || n > ZP_MAX_RANKS)
+    argp_error(state, "-n: '%s' is not a number from 1 to %lld.", arg, (long long)ZP_MAX_RANKS);
+  l->processes = (int32_t)n;
+}
+
+static void take_deadline(zp_launch *l, const char *arg, struct argp_state *state)
+{
+  char *end;
+  const double s = strtod(arg, &end);
+  if (*arg == 0 || *end != 0 || !(s > 0) || s >= 1e9)
+    argp_error(state, "--deadline: '%s' is not a number of seconds above 0 and below 1e9.", arg);
+  l->deadline = arg;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+  zp_launch *l = state->input;
+  switch (key) {
+  case 'n': take_processes(l, arg, state); return 0;
+  case KEY_DEADLINE: take_deadline(l, arg, state); return 0;
+  case KEY_MPIRUN:
+    if (add_words(l, arg)) argp_failure(state, ZP_EXIT_ENVIRONMENT, ENOMEM, "--mpirun");
+    return 0;
+  case ARGP_KEY_ARG: /* the sub-command: what follows is its own */
+    l->command = state->argv + state->next - 1;
+    l->n_command = state->argc - state->next + 1;
+    state->next = state->argc;
+    return 0;
+  case ARGP_KEY_END:
+    if (l->processes == 0) argp_error(state, "say how many processes: -n N.");
+    if (l->n_command == 0 || strcmp(l->command[0], "train") != 0)
+      argp_error(state, "'%s' does not run as several processes; name the sub-command train.",
+                 l->n_command > 0 ? l->command[0] : "");
+    return 0;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+char **zp_launch_argv(zp_launch *l)
+{
+  size_t words = 0, n = 0;
+  for (const char *p = l->words; p && *p; p++) words += *p == ' ';
+  char **v = calloc(FIXED_WORDS + words + (size_t)l->n_command + 2, sizeof *v);
+  if (!v) return NULL;
+  snprintf(l->count, sizeof l->count, "%d", l->processes);
+  snprintf(l->grace, sizeof l->grace, "%d", ZP_LAUNCH_GRACE_S);
+  char *const always[] = {"mpirun", "--quiet", "-n", l->count, "--oversubscribe", "--bind-to", "none",
+                          /* a container may forbid one process to read another's memory */
+                          "--mca", "btl_vader_single_copy_mechanism", "none",
+                          "--mca", "odls_base_sigkill_timeout", l->grace,
+                          "-x", ZP_MPI_DEADLINE_VARIABLE};
+  for (size_t i = 0; i < sizeof always / sizeof *always; i++) v[n++] = always[i];
+  if (l->started) {
+    v[n++] = "-x";
+    v[n++] = ZP_MPI_STARTED_VARIABLE;
+  }
+  if (l->root) v[n++] = "--allow-run-as-root";
+  if (!l->remote) { /* without ssh mpirun does not even start processes here */
+    v[n++] = "--mca";
+    v[n++] = "plm";
+    v[n++] = "isolated";
+  }
+  char *rest = NULL;
+  char *word = l->words ? strtok_r(l->words, " ", &rest) : NULL;
+  for (; word; word = strtok_r(NULL, " ", &rest)) v[n++] = word;
+  v[n++] = (char *)(uintptr_t)l->program;
+  for (int32_t i = 0; i < l->n_command; i++) v[n++] = l->command[i];
+  return v;
+}
+
+int zp_launch_exit(int wait_status, int began)
+{
+  const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+  if (code == ZP_EXIT_GOOD) return ZP_EXIT_GOOD;
+  if (code == ZP_EXIT_REFUSED || (began && code == ZP_EXIT_VERDICT)) return code;
+  return ZP_EXIT_ENVIRONMENT;
+}
+
+/* Is a program of this name in PATH? */
+static int in_path(const char *name)
+{
+  char file[4096];
+  const char *p = getenv("PATH");
+  while (p && *p) {
+    const int n = (int)strcspn(p, ":");
+    if (snprintf(file, sizeof file, "%.*s/%s", n, p, name) < (int)sizeof file &&
+        access(file, X_OK) == 0)
+      return 1;
+    p += n + (p[n] == ':');
+  }
+  return 0;
+}
+
+/* Waits for mpirun; SIGTERM and SIGHUP go on to it (SIGINT from a terminal reaches it by itself).
+ * A job that was cancelled has no verdict: mpirun then returns 1, which is hidden here. */
+static int wait_for(pid_t child, const sigset_t *mask, int *cancelled)
+{
+  int status = 0;
+  for (;;) {
+    const int sig = sigwaitinfo(mask, NULL);
+    if (sig == SIGTERM || sig == SIGHUP) kill(child, sig);
+    if (sig == SIGTERM || sig == SIGHUP || sig == SIGINT) *cancelled = 1;
+    if (sig == SIGCHLD && waitpid(child, &status, WNOHANG) == child) return status;
+  }
+}
+
+static int run(char **argv, int *cancelled)
+{
+  sigset_t mask, old;
+  const pid_t self = getpid();
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGTERM);
+  sigaddset(&mask, SIGHUP);
+  sigaddset(&mask, SIGINT);
+  sigaddset(&mask, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &mask, &old);
+  const pid_t child = fork();
+  if (child < 0) return -1;
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* no job without its launcher */
+    if (getppid() != self) _exit(ZP_EXIT_ENVIRONMENT);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    execvp(argv[0], argv);
+    fprintf(stderr, "zeroproof launch: cannot run mpirun (%s): install openmpi-bin.\n",
+            strerror(errno));
+    _exit(ZP_EXIT_ENVIRONMENT);
+  }
+  return wait_for(child, &mask, cancelled);
+}
+
+/* Runs the job; its exit code. */
+static int launch(zp_launch *l)
+{
+  char started[] = "/tmp/zeroproof-launch-XXXXXX";
+  const int fd = mkstemp(started);
+  struct stat s;
+  int cancelled = 0;
+  if (fd >= 0) {
+    l->started = started;
+    setenv(ZP_MPI_STARTED_VARIABLE, started, 1);
+  }
+  if (l->deadline) setenv(ZP_MPI_DEADLINE_VARIABLE, l->deadline, 1);
+  else setenv(ZP_MPI_DEADLINE_VARIABLE, "30", 0);
+  char **argv = zp_launch_argv(l);
+  const int status = argv ? run(argv, &cancelled) : -1;
+  const int began = fd >= 0 && fstat(fd, &s) == 0 && s.st_size > 0;
+  const int code = zp_launch_exit(status, !cancelled && (began || fd < 0));
+  if (!argv || status == -1)
+    fprintf(stderr, "zeroproof launch: cannot start a process: %s\n", strerror(errno));
+  else if (code == ZP_EXIT_ENVIRONMENT && WIFEXITED(status) && WEXITSTATUS(status) != code)
+    fprintf(stderr, "zeroproof launch: mpirun ended with %d%s\n", WEXITSTATUS(status),
+            cancelled ? ", cancelled" : began ? "" : " before the job began");
+  if (fd >= 0) {
+    close(fd);
+    unlink(started);
+  }
+  free(argv);
+  return code;
+}
+
+int zp_cmd_launch(int argc, char **argv)
+{
+  static const struct argp argp = {options, parse, "train [OPTION...]", doc, NULL, NULL, NULL};
+  char program[4096];
+  zp_launch l = {.root = geteuid() == 0};
+  argp_err_exit_status = ZP_EXIT_REFUSED;
+  if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &l)) return ZP_EXIT_REFUSED;
+  const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (n < 0) {
+    fprintf(stderr, "zeroproof launch: cannot find its own binary: %s\n", strerror(errno));
+    free(l.words);
+    return ZP_EXIT_ENVIRONMENT;
+  }
+  program[n] = 0;
+  l.program = program;
+  l.remote = l.words || in_path("ssh") || in_path("rsh");
+  const int code = launch(&l);
+  free(l.words);
+  return code;
+}

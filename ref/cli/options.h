@@ -1,0 +1,116 @@
+/* What every sub-command understands in the same way: the common options, the configuration file,
+ * and the words in which a refusal is told.
+ *
+ * Use: zp_options_init; put zp_options_child (and zp_hyper_child for commands that train) among the
+ * argp children, with the zp_options as input; zp_cli_parse; zp_options_finish; fill in a parameter
+ * list when none was configured; zp_options_check. */
+#ifndef ZP_CLI_OPTIONS_H
+#define ZP_CLI_OPTIONS_H
+
+#include <argp.h>
+#include <stdint.h>
+
+#include "../engine/rank.h"
+#include "../plan/config.h"
+
+/* Exit codes of the command. */
+enum {
+  ZP_EXIT_GOOD = 0,
+  ZP_EXIT_VERDICT = 1,     /* a verdict went against you */
+  ZP_EXIT_REFUSED = 2,     /* refused input */
+  ZP_EXIT_ENVIRONMENT = 3  /* the environment failed: files, memory, processes, peers */
+};
+
+/* Values of fields, by place; see the table in options.c. */
+typedef enum zp_opt {
+  ZP_OPT_PP = 0,
+  ZP_OPT_DP,
+  ZP_OPT_TP,
+  ZP_OPT_EP,
+  ZP_OPT_STAGE,
+  ZP_OPT_MICRO_BATCHES,
+  ZP_OPT_BUCKET,
+  ZP_OPT_ALIGN,
+  ZP_OPT_PRECISION,      /* zp_dtype */
+  ZP_OPT_REDUCE,         /* zp_reduce */
+  ZP_OPT_DYNAMIC_SHAPES, /* 0 or 1 */
+  ZP_OPT_STEPS,
+  ZP_OPT_SEED,
+  ZP_OPTS
+} zp_opt;
+
+enum { ZP_NAME_BYTES = 48 };
+
+typedef struct zp_options {
+  const char *command;       /* for messages: "zeroproof train" */
+  const char *config_file;   /* or NULL */
+  int32_t json;              /* --json */
+  int64_t value[ZP_OPTS];
+  uint8_t by_flag[ZP_OPTS];  /* 1: the command line set it */
+  uint8_t by_file[ZP_OPTS];  /* 1: the file set it */
+  int32_t *groups;           /* --groups: optimizer groups K of each stage, or NULL */
+  int32_t n_groups;
+  int32_t groups_by_flag;
+  /* From the file's "params"; NULL when it has none. Filled in by the command otherwise. */
+  zp_param *params;
+  char (*names)[ZP_NAME_BYTES];
+  int32_t n_params, optgroups, tied_keys; /* optgroups, tied_keys: -1 until known */
+  /* Optimizer, clipping, loss scale. */
+  zp_hyper hyper;
+  uint8_t hyper_by_flag[3], hyper_by_file[3]; /* ZP_HYPER_* below */
+} zp_options;
+
+enum { ZP_HYPER_OPTIMIZER = 0, ZP_HYPER_CLIP = 1, ZP_HYPER_SCALE = 2 };
+
+/* --pp … --config, --json. Input: zp_options *. */
+extern const struct argp zp_options_child;
+/* --lr --clip --loss-scale. Input: zp_options *. */
+extern const struct argp zp_hyper_child;
+
+/* Defaults: pp, dp, tp, ep 1; stage 2; 4 micro-batches; buckets of 4Ki elements, align 1; bf16;
+ * exact; 1 step; seed 1; AdamW 1e-3, clip 1, dynamic loss scale from 2^16. */
+void zp_options_init(zp_options *o, const char *command);
+void zp_options_free(zp_options *o);
+
+/* Parses with argp; 0, or ZP_EXIT_REFUSED after a message. --help and --usage leave through argp. */
+int zp_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* Reads --config and merges: the command line overrides the file. 0, or an exit code after a
+ * message on standard error. */
+int zp_options_finish(zp_options *o);
+
+/* The planner's configuration from o; params borrows o->params. Applies --groups: stage s has K_s
+ * optimizer groups (its entries take turns; tied entries stay in group 0). */
+zp_config zp_options_config(zp_options *o);
+
+/* zp_config_check in words. 0, or ZP_EXIT_REFUSED after a message on standard error. */
+int zp_options_check(const zp_options *o, const zp_config *cfg);
+
+/* The words alone: which field, which entry (name may be NULL), its value, the allowed range. */
+void zp_refusal_text(const zp_refusal *why, const char *name, char *text, int64_t cap);
+
+/* "4096", "4Ki", "16Mi", "2Gi", "1Ti" (powers of 1024); 0, or -1 for anything else. */
+int zp_parse_count(const char *text, int64_t *value);
+
+/* "1024" (static) or "dynamic[:init=65536,window=1000,min=1,max=…,hysteresis=2,consecutive=0]".
+ * 0, or -1 with the reason in why. */
+int zp_parse_loss_scale(const char *text, zp_scaler *scaler, char *why, int64_t cap);
+
+/* Prints "COMMAND: MESSAGE" to standard error and returns ZP_EXIT_REFUSED. */
+int zp_refuse(const zp_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The exit code that a zp_status stands for. */
+int zp_exit_of(int32_t status);
+
+/* Names: "bf16", "exact". */
+const char *zp_precision_name(int32_t dtype);
+const char *zp_reduce_name(int32_t reduce);
+
+/* For options_json.c. The place of a field by its name in the file, or -1; its range. */
+int32_t zp_opt_find(const char *name);
+const char *zp_opt_name(int32_t opt);
+void zp_opt_range(int32_t opt, int64_t *lo, int64_t *hi);
+int zp_opt_word(int32_t opt, const char *word, int64_t *value);
+int zp_options_read_json(zp_options *o);
+
+#endif

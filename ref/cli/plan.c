@@ -1,0 +1,306 @@
+/* zeroproof plan: the programs as tables, pictures, JSON, and verdicts. */
+#define _GNU_SOURCE
+#include "plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../model/list.h"
+#include "check.h"
+#include "commands.h"
+
+enum { KEY_RANK = 0x2000, KEY_TRACE, KEY_SVG, KEY_CHECK, KEY_LEDGER };
+
+typedef struct plan_args {
+  zp_options o;
+  int64_t rank; /* -1: all */
+  const char *trace, *svg;
+  int32_t check, ledger;
+} plan_args;
+
+static const struct argp_option options[] = {
+  {"rank", KEY_RANK, "R", 0, "only this rank, in full", 0},
+  {"ledger", KEY_LEDGER, NULL, 0, "with --rank: list every communication of the step", 0},
+  {"trace", KEY_TRACE, "FILE", 0, "write a Chrome/Perfetto trace of the pipeline", 0},
+  {"svg", KEY_SVG, "FILE", 0, "draw the pipeline", 0},
+  {"check", KEY_CHECK, NULL, 0, "verify the invariants on the programs of all ranks", 0},
+  {0}
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+  plan_args *a = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT: state->child_inputs[0] = &a->o; return 0;
+  case KEY_RANK:
+    if (zp_parse_count(arg, &a->rank) != 0 || a->rank >= ZP_MAX_RANKS)
+      argp_error(state, "--rank: '%s' is not a rank.", arg);
+    return 0;
+  case KEY_TRACE: a->trace = arg; return 0;
+  case KEY_SVG: a->svg = arg; return 0;
+  case KEY_CHECK: a->check = 1; return 0;
+  case KEY_LEDGER: a->ledger = 1; return 0;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_child children[] = {{&zp_options_child, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+  options, parse, NULL,
+  "The partition, buckets, ledger, memory and pipeline of one rank or of all.\v"
+  "Without --config the parameter list is that of a 7-billion-parameter transformer, cut into "
+  "pp stages and tp shards. Exit codes: 0 good, 1 a check failed, 2 refused input, 3 the "
+  "environment failed.",
+  children, NULL, NULL};
+
+/* ---- One rank -------------------------------------------------------------------------------- */
+
+/* Bytes that a member sends under direct exchange. */
+static int64_t sent(const zp_op *op, int64_t members)
+{
+  const int64_t bytes = op->count * zp_dtype_bytes(op->dtype), others = members - 1;
+  if (op->kind == ZP_OP_ALL_REDUCE) return 2 * bytes * others / members;
+  return op->kind == ZP_OP_P2P || op->kind == ZP_OP_META ? 0 : bytes * others;
+}
+
+static void sum_ledger(const zp_config *cfg, zp_plan_rank *p)
+{
+  int64_t members[ZP_GROUPS] = {0};
+  for (int64_t i = 0; i < p->n; i++) {
+    const zp_op *op = &p->op[i];
+    int64_t m;
+    if (op->kind < ZP_OP_FIRST_COMM) continue;
+    if (op->group == ZP_GROUP_TIED || members[op->group] == 0)
+      members[op->group] = zp_group_size(cfg, op->group, op->key, p->at);
+    m = members[op->group];
+    p->ledger[op->group].ops++;
+    p->ledger[op->group].bytes += sent(op, m);
+  }
+}
+
+/* What the engine keeps, from the layout alone (the workload's activations are its own). */
+static void sum_memory(const zp_config *cfg, zp_plan_rank *p)
+{
+  const int64_t size = zp_dtype_bytes(cfg->precision), width = cfg->reduce == ZP_EXACT ? 72 : 4;
+  for (int32_t i = 0; i < p->lay.n_params; i++)
+    p->memory.params += cfg->params[p->lay.first_param + i].numel * size;
+  for (int32_t k = 0; k < p->lay.n_flats; k++) {
+    const zp_flat *f = &p->lay.flat[k];
+    const int64_t extent = cfg->stage == 0 ? zp_padded(f) : zp_shard(f);
+    const int64_t bucket = zp_padded(f) < f->capacity ? zp_padded(f) : f->capacity;
+    if (cfg->stage < 2) p->memory.window += zp_padded(f) * width;
+    else p->memory.slots += 2 * bucket * size;
+    p->memory.reduced += extent * width;
+    if (f->use == 0) {
+      p->memory.mean += extent * 4;
+      p->memory.state += 3 * extent * 4;
+    }
+    if (bucket * width > p->memory.scratch) p->memory.scratch = bucket * width;
+  }
+  p->memory.program = p->n * (int64_t)sizeof(zp_op);
+  p->memory.total = p->memory.params + p->memory.window + p->memory.slots + p->memory.reduced +
+                    p->memory.mean + p->memory.state + p->memory.scratch + p->memory.program;
+}
+
+/* The layout and the number of ops, without the program itself. */
+static int open_layout(const zp_options *o, const zp_config *cfg, int32_t rank, zp_plan_rank *p)
+{
+  int32_t first, n;
+  memset(p, 0, sizeof *p);
+  p->rank = rank;
+  p->at = zp_coord_of(cfg, rank);
+  zp_stage_params(cfg, p->at.pp, &first, &n);
+  p->lay.cap_flats = p->lay.cap_spots = n;
+  p->lay.flat = calloc((size_t)n + 1, sizeof *p->lay.flat);
+  p->lay.spot = calloc((size_t)n + 1, sizeof *p->lay.spot);
+  if (p->lay.flat == NULL || p->lay.spot == NULL || zp_layout_build(cfg, p->at.pp, &p->lay) != 0) {
+    fprintf(stderr, "%s: no memory for the layout of rank %d.\n", o->command, (int)rank);
+    return ZP_EXIT_ENVIRONMENT;
+  }
+  p->n = zp_program_need(cfg, &p->lay, ZP_PHASE_STEP, p->at);
+  sum_memory(cfg, p);
+  return 0;
+}
+
+int zp_plan_rank_open(const zp_options *o, const zp_config *cfg, int32_t rank, zp_plan_rank *p)
+{
+  const int64_t limit = (int64_t)1 << 26; /* 7 GB of ops: a forgotten bucket size */
+  const int code = open_layout(o, cfg, rank, p);
+  if (code != 0) return code;
+  if (p->n > limit)
+    return zp_refuse(o, "the program of rank %d has %lld ops; at most %lld can be held. Use a "
+                     "larger --bucket (now %lld elements) or fewer --micro-batches.", (int)rank,
+                     (long long)p->n, (long long)limit, (long long)cfg->bucket);
+  p->op = malloc((size_t)(p->n + 1) * sizeof *p->op);
+  if (p->op == NULL ||
+      zp_program_write(cfg, &p->lay, ZP_PHASE_STEP, p->at, p->op, p->n) != p->n) {
+    fprintf(stderr, "%s: no memory for a program of %lld ops.\n", o->command, (long long)p->n);
+    return ZP_EXIT_ENVIRONMENT;
+  }
+  sum_ledger(cfg, p);
+  return 0;
+}
+
+int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others)
+{
+  const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  double bytes = others;
+  for (int32_t s = 0; s < cfg->pp; s++) {
+    zp_plan_rank p;
+    const int code = open_layout(o, cfg, zp_rank_of(cfg, (zp_coord){s, 0, 0}), &p);
+    bytes += (double)p.memory.total * cfg->dp * cfg->tp;
+    zp_plan_rank_close(&p);
+    if (code != 0) return code;
+  }
+  if (bytes < 0.9 * memory) return 0;
+  return zp_refuse(o, "this needs about %.1f GiB of memory and the machine has %.1f GiB. Use fewer "
+                   "ranks, fewer micro-batches, larger buckets or a smaller model.",
+                   bytes / 0x1p30, memory / 0x1p30);
+}
+
+void zp_plan_rank_close(zp_plan_rank *p)
+{
+  free(p->lay.flat);
+  free(p->lay.spot);
+  free(p->op);
+  memset(p, 0, sizeof *p);
+}
+
+/* ---- --check --------------------------------------------------------------------------------- */
+
+static void progress(void *ctx, int64_t done, int64_t all)
+{
+  int64_t *last = ctx;
+  const int64_t percent = 100 * done / all;
+  if (percent == *last) return;
+  *last = percent;
+  fprintf(stderr, "\r  %lld of %lld ranks [%-25.*s] %lld %%", (long long)done, (long long)all,
+          (int)(percent / 4), "#########################", (long long)percent);
+}
+
+static double seconds(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void print_check(const zp_options *o, const zp_config *cfg, const zp_check_result *r,
+                        const zp_error *err, double elapsed)
+{
+  if (o->json) {
+    printf("{\"ok\": %s, \"ranks\": %lld, \"ops\": %lld, \"seconds\": %.3f, \"checks\": {",
+           err->status == ZP_OK ? "true" : "false", (long long)r->ranks, (long long)r->ops,
+           elapsed);
+    for (int32_t k = 0; k < ZP_CHECK_KINDS; k++)
+      printf("%s\"%s\": %lld", k > 0 ? ", " : "", zp_check_name(k), (long long)r->count[k]);
+    printf("}}\n");
+    return;
+  }
+  printf("pp %d × dp %d × tp %d (ep %d), stage %d, %lld micro-batches, bucket %lld: %lld ranks\n\n",
+         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep, (int)cfg->stage,
+         (long long)cfg->micro_batches, (long long)cfg->bucket, (long long)r->ranks);
+  for (int32_t k = 0; k < ZP_CHECK_KINDS; k++)
+    printf("  %-64s %14lld\n", zp_check_name(k), (long long)r->count[k]);
+  printf("\n%lld ops of %lld ranks in %.2f s (%.0f ns an op): %s\n", (long long)r->ops,
+         (long long)r->ranks, elapsed, r->ops > 0 ? 1e9 * elapsed / (double)r->ops : 0.0,
+         err->status == ZP_OK ? "all invariants hold" : "VIOLATED");
+}
+
+int zp_plan_check(const zp_options *o, const zp_config *cfg)
+{
+  int64_t last = -1;
+  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  zp_check_job job = {.cfg = cfg, .threads = cpus < 1 ? 1 : (int32_t)cpus,
+                      .write = zp_program_write};
+  zp_check_result result;
+  zp_error *err = calloc(1, sizeof *err);
+  const double start = seconds();
+  int code;
+  if (err == NULL) return ZP_EXIT_ENVIRONMENT;
+  if (!o->json && isatty(STDERR_FILENO)) {
+    job.progress = progress;
+    job.ctx = &last;
+  }
+  code = zp_exit_of(zp_check_all(&job, &result, err));
+  if (job.progress != NULL) fputs("\r\033[K", stderr);
+  if (err->status == ZP_OK || err->status == ZP_E_VERDICT)
+    print_check(o, cfg, &result, err, seconds() - start);
+  if (err->status != ZP_OK) fprintf(stderr, "%s: %s\n", o->command, err->text);
+  free(err);
+  return code;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+/* The list that ships with the project, unless the file gave one. */
+static int default_list(zp_options *o)
+{
+  if (o->params != NULL) return 0;
+  if (zp_list_7b((int32_t)o->value[ZP_OPT_PP], (int32_t)o->value[ZP_OPT_TP], &o->params, &o->names,
+                 &o->n_params, &o->optgroups, &o->tied_keys) != 0)
+    return zp_refuse(o, "pp %lld, tp %lld: the default parameter list can be cut into 1 to 34 "
+                     "stages and a tp that divides its matrices (1, 2, 4 …). Give --pp and --tp "
+                     "such values, or a list of your own with --config.",
+                     (long long)o->value[ZP_OPT_PP], (long long)o->value[ZP_OPT_TP]);
+  if (!o->by_flag[ZP_OPT_BUCKET] && !o->by_file[ZP_OPT_BUCKET])
+    o->value[ZP_OPT_BUCKET] = (int64_t)16 << 20; /* 4Ki suits toys */
+  return 0;
+}
+
+static int columns(void)
+{
+  struct winsize w;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40) return w.ws_col;
+  return 100;
+}
+
+static int show(const plan_args *a, const zp_config *cfg)
+{
+  zp_plan_rank p;
+  int code;
+  if (a->o.json) return zp_plan_json(&a->o, cfg, (int32_t)a->rank, a->ledger);
+  if (a->rank < 0) {
+    code = zp_plan_print_all(&a->o, cfg);
+    if (code == 0) zp_plan_ascii(cfg, columns());
+    return code;
+  }
+  code = zp_plan_rank_open(&a->o, cfg, (int32_t)a->rank, &p);
+  if (code == 0) zp_plan_print_rank(&a->o, cfg, &p, a->ledger);
+  zp_plan_rank_close(&p);
+  return code;
+}
+
+static int run(plan_args *a)
+{
+  zp_config cfg;
+  int code = zp_options_finish(&a->o);
+  if (code == 0) code = default_list(&a->o);
+  if (code != 0) return code;
+  cfg = zp_options_config(&a->o);
+  code = zp_options_check(&a->o, &cfg);
+  if (code != 0) return code;
+  if (a->rank >= zp_world(&cfg))
+    return zp_refuse(&a->o, "--rank: %lld is out of range; allowed is 0 to %d.",
+                     (long long)a->rank, (int)zp_world(&cfg) - 1);
+  if (a->trace != NULL) code = zp_plan_trace(&a->o, &cfg, a->trace);
+  if (code == 0 && a->svg != NULL) code = zp_plan_svg(&a->o, &cfg, a->svg);
+  if (code != 0) return code;
+  if (a->check) return zp_plan_check(&a->o, &cfg);
+  return a->trace != NULL || a->svg != NULL ? 0 : show(a, &cfg);
+}
+
+int zp_cmd_plan(int argc, char **argv)
+{
+  plan_args a = {.rank = -1};
+  int code;
+  zp_options_init(&a.o, "zeroproof plan");
+  code = zp_cli_parse(&argp, argc, argv, &a);
+  if (code == 0) code = run(&a);
+  zp_options_free(&a.o);
+  return code;
+}

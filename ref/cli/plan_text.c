@@ -1,0 +1,173 @@
+/* `zeroproof plan` for a terminal. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../engine/comm.h"
+#include "plan.h"
+
+/* "1.50 GiB". */
+static const char *bytes_text(int64_t bytes, char *text, size_t cap)
+{
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double v = (double)bytes;
+  int u = 0;
+  while (v >= 1024 && u < 5) {
+    v /= 1024;
+    u++;
+  }
+  snprintf(text, cap, u == 0 ? "%.0f %s" : "%.2f %s", v, units[u]);
+  return text;
+}
+
+static void print_header(const zp_config *cfg)
+{
+  printf("pp %d × dp %d × tp %d (ep %d) = %d ranks, stage %d, %lld micro-batches, %s, %s, "
+         "buckets of %lld elements\n\n",
+         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep, (int)zp_world(cfg),
+         (int)cfg->stage, (long long)cfg->micro_batches, zp_precision_name(cfg->precision),
+         zp_reduce_name(cfg->reduce), (long long)cfg->bucket);
+}
+
+static void print_memory(const zp_plan_rank *p)
+{
+  const struct { const char *what; int64_t bytes; } rows[] = {
+    {"parameters", p->memory.params}, {"window (stages 0, 1)", p->memory.window},
+    {"bucket slots (stage 2)", p->memory.slots}, {"reduced sums", p->memory.reduced},
+    {"mean gradient", p->memory.mean}, {"masters and moments", p->memory.state},
+    {"scratch of one bucket", p->memory.scratch}, {"program", p->memory.program},
+    {"total, without activations", p->memory.total}};
+  char text[32];
+  printf("\nMemory\n");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].bytes > 0)
+      printf("  %-28s %12s\n", rows[i].what, bytes_text(rows[i].bytes, text, sizeof text));
+}
+
+static void print_flats(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p)
+{
+  printf("Partition of stage %d\n", (int)p->at.pp);
+  printf("  flat  over  optgroup  tied  %14s  %8s  %12s  %12s\n", "elements", "buckets", "part",
+         "shard");
+  for (int32_t k = 0; k < p->lay.n_flats; k++) {
+    const zp_flat *f = &p->lay.flat[k];
+    char tied[16] = "-";
+    if (f->tied >= 0) snprintf(tied, sizeof tied, "%d", (int)f->tied);
+    printf("  %4d  %4s  %8d  %4s  %14lld  %8lld  %12lld  %12lld\n", (int)k,
+           zp_group_name(f->group), (int)f->optgroup, tied, (long long)f->numel,
+           (long long)zp_buckets(f), (long long)(f->numel > 0 ? zp_part(f, 0) : 0),
+           (long long)zp_shard(f));
+  }
+  printf("\nEntries, in backward order\n");
+  for (int32_t i = p->lay.n_params - 1; i >= 0; i--) {
+    const int32_t j = p->lay.first_param + i;
+    const zp_param *q = &cfg->params[j];
+    const zp_spot *s = &p->lay.spot[i];
+    char where[96] = "frozen";
+    if (s->flat >= 0 && q->numel > 0)
+      snprintf(where, sizeof where, "flat %d from %lld, buckets %lld to %lld", (int)s->flat,
+               (long long)s->start, (long long)(s->start / p->lay.flat[s->flat].capacity),
+               (long long)((s->start + q->numel - 1) / p->lay.flat[s->flat].capacity));
+    printf("  %5d  %-28s %14lld  %s%s%s\n", (int)j, o->names != NULL ? o->names[j] : "",
+           (long long)q->numel, where, q->sharded ? ", sharded" : "", q->expert ? ", expert" : "");
+  }
+}
+
+void zp_plan_print_rank(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p,
+                        int32_t ledger)
+{
+  char text[256];
+  print_header(cfg);
+  printf("Rank %d: pp %d, dp %d, tp %d\n\n", (int)p->rank, (int)p->at.pp, (int)p->at.dp,
+         (int)p->at.tp);
+  print_flats(o, cfg, p);
+  print_memory(p);
+  printf("\nLedger of a step (%lld ops in the program)\n", (long long)p->n);
+  for (int32_t g = 0; g < ZP_GROUPS; g++) {
+    if (p->ledger[g].ops == 0) continue;
+    if (g == ZP_GROUP_PP)
+      printf("  %-6s %8lld ops\n", zp_group_name(g), (long long)p->ledger[g].ops);
+    else
+      printf("  %-6s %8lld ops  sends %s\n", zp_group_name(g), (long long)p->ledger[g].ops,
+             bytes_text(p->ledger[g].bytes, text, sizeof text));
+  }
+  if (!ledger) return;
+  printf("\n  position     clock  group  op\n");
+  for (int64_t i = 0; i < p->n; i++) {
+    const zp_op *op = &p->op[i];
+    if (op->kind < ZP_OP_FIRST_COMM) continue;
+    zp_op_describe(op, text, sizeof text);
+    printf("  %8lld  %4lld.%-4lld  %5s  %s\n", (long long)i, (long long)op->clock_t,
+           (long long)op->clock_i, zp_group_name(op->group), text);
+  }
+}
+
+/* Different optimizer groups among a stage's entries. */
+static int32_t groups_of(const zp_plan_rank *p)
+{
+  int32_t n = 0;
+  for (int32_t k = 0; k < p->lay.n_flats; k++) {
+    int32_t i = 0;
+    while (i < k && p->lay.flat[i].optgroup != p->lay.flat[k].optgroup) i++;
+    n += i == k;
+  }
+  return n;
+}
+
+int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
+{
+  const int32_t shown = cfg->pp < 64 ? cfg->pp : 64;
+  print_header(cfg);
+  printf("stage    ranks  K  entries        elements   buckets  alive  ops/step  %10s  %10s\n",
+         "sends", "memory");
+  for (int32_t s = 0; s < shown; s++) {
+    zp_plan_rank p;
+    char sends[32], memory[32];
+    int64_t elements = 0, buckets = 0, bytes = 0;
+    const int32_t rank = zp_rank_of(cfg, (zp_coord){s, 0, 0});
+    const int code = zp_plan_rank_open(o, cfg, rank, &p);
+    if (code != 0) {
+      zp_plan_rank_close(&p);
+      return code;
+    }
+    for (int32_t k = 0; k < p.lay.n_flats; k++) {
+      elements += p.lay.flat[k].numel;
+      buckets += zp_buckets(&p.lay.flat[k]);
+    }
+    for (int32_t g = 0; g < ZP_GROUPS; g++) bytes += p.ledger[g].bytes;
+    printf("%5d  %7lld  %d  %7d  %14lld  %8lld  %5lld  %8lld  %10s  %10s\n", (int)s,
+           (long long)cfg->dp * cfg->tp, (int)groups_of(&p), (int)p.lay.n_params,
+           (long long)elements, (long long)buckets,
+           (long long)zp_alive(cfg->pp, cfg->micro_batches, s), (long long)p.n,
+           bytes_text(bytes, sends, sizeof sends),
+           bytes_text(p.memory.total, memory, sizeof memory));
+    zp_plan_rank_close(&p);
+  }
+  if (shown < cfg->pp) printf("  … and %d stages more\n", (int)(cfg->pp - shown));
+  printf("\nK: optimizer groups. sends, memory: of one rank of the stage, without activations.\n");
+  return 0;
+}
+
+/* One cell per slot of time: F0 forward, B0 backward, of micro-batch 0. */
+void zp_plan_ascii(const zp_config *cfg, int32_t columns)
+{
+  const int64_t S = cfg->pp, M = cfg->micro_batches, T = zp_slots(S, M);
+  const int32_t cell = M <= 10 ? 2 : M <= 100 ? 3 : M <= 1000 ? 4 : 8;
+  const int64_t fits = (columns - 10) / (cell + 1), shown = T < fits ? T : fits;
+  const int64_t rows = S < 32 ? S : 32;
+  printf("\nPipeline (1F1B): F forward, B backward, of a micro-batch\n\n");
+  for (int64_t s = 0; s < rows; s++) {
+    printf("stage %2lld ", (long long)s);
+    for (int64_t t = 0; t < shown; t++) {
+      const zp_slot a = zp_slot_at(S, M, s, t);
+      char text[24] = "";
+      if (a.mb >= 0) snprintf(text, sizeof text, "%c%lld", a.backward ? 'B' : 'F', (long long)a.mb);
+      printf(" %-*s", (int)cell, a.mb >= 0 ? text : "·");
+    }
+    printf("%s\n", shown < T ? "…" : "");
+  }
+  if (rows < S) printf("… and %lld stages more\n", (long long)(S - rows));
+  printf("\n%lld slots, of which a stage works in %lld (%.1f %%).\n", (long long)T,
+         (long long)(2 * M), 100.0 * (double)(2 * M) / (double)T);
+}

@@ -1,0 +1,276 @@
+/* zeroproof sim: given gradients under a configuration, compared with serial; planted faults. */
+#define _GNU_SOURCE
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "options.h"
+#include "sim_fault.h"
+#include "sim_setup.h"
+
+enum { KEY_FAULT = 0x4000, KEY_MODE, KEY_UNUSED, KEY_VARY, KEY_TUPLE, KEY_CASE };
+
+static const struct argp_option options[] = {
+    {"fault", KEY_FAULT, "NAME", 0, "plant a historic bug; `list` names them", 0},
+    {"gradients", KEY_MODE, "coded|dyadic|wild", 0,
+     "coded: every contribution can be named (default); dyadic: exact; wild: any bits", 0},
+    {"unused", KEY_UNUSED, "PERCENT", 0, "declared unused, of (entry, micro-batch), 0 to 99", 0},
+    {"vary", KEY_VARY, NULL, 0, "activations' shapes vary by micro-batch", 0},
+    {"tuple", KEY_TUPLE, NULL, 0, "activations are (int32, float) tuples", 0},
+    {"case", KEY_CASE, "CASE", 0, "start from a case as fuzz prints it", 0},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+  zp_sim_args *a = state->input;
+  int64_t v;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &a->o;
+    state->child_inputs[1] = &a->o;
+    return 0;
+  case KEY_FAULT:
+    a->list = strcmp(arg, "list") == 0;
+    a->fault = zp_fault_find(arg);
+    if (!a->list && a->fault == NULL)
+      argp_error(state, "--fault: there is no fault '%s'; --fault list names them.", arg);
+    return 0;
+  case KEY_MODE:
+    a->mode = strcmp(arg, "coded") == 0    ? ZP_SYNTH_CODED
+              : strcmp(arg, "dyadic") == 0 ? ZP_SYNTH_DYADIC
+              : strcmp(arg, "wild") == 0   ? ZP_SYNTH_WILD
+                                           : -1;
+    if (a->mode < 0)
+      argp_error(state, "--gradients: '%s' is not one of: coded dyadic wild.", arg);
+    return 0;
+  case KEY_UNUSED:
+    if (zp_parse_count(arg, &v) != 0 || v > 99)
+      argp_error(state, "--unused: '%s' is not a whole number from 0 to 99.", arg);
+    a->unused = (int32_t)(v * 256 / 100);
+    return 0;
+  case KEY_VARY: a->vary = 1; return 0;
+  case KEY_TUPLE: a->tuple = 1; return 0;
+  case KEY_CASE: a->text = arg; return 0;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_child children[] = {
+    {&zp_options_child, 0, NULL, 0}, {&zp_hyper_child, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    options, parse, NULL,
+    "Runs steps with gradients given by formula on simulated ranks, and serially; compares losses, "
+    "norms, scales, reduced gradients, masters, moments and parameters bit for bit.\v"
+    "--fault NAME plants one historic bug of another implementation after planning and says which "
+    "clause of spec/ fails; with coded gradients also which contribution (rank, micro-batch, "
+    "parameter, element) is missing or doubled. Each fault starts from a configuration that shows "
+    "it; options change that. Exit codes: 0 clean, 1 a fault or a violation was detected, 2 refused "
+    "input, 3 the environment failed.",
+    children, NULL, NULL};
+
+/* ---- Words ------------------------------------------------------------------------------------- */
+
+static double f64(uint64_t bits)
+{
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static double f32(uint32_t bits)
+{
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return (double)x;
+}
+
+static void print_list(void)
+{
+  printf("%-12s %-8s %s\n", "fault", "breaks", "what it does, and where it happened");
+  for (int32_t i = 0; i < zp_fault_count(); i++) {
+    const zp_fault *f = zp_fault_at(i);
+    printf("%-12s %-8s %s\n%-21s %s\n", f->name, f->clause, f->what, "", f->source);
+  }
+}
+
+static void print_head(const zp_case *c, const zp_fault *fault)
+{
+  const zp_config *cfg = &c->cfg;
+  char text[ZP_CASE_TEXT];
+  if (fault != NULL)
+    printf("planted: %s: %s\n  source: %s; breaks %s\n", fault->name, fault->what, fault->source,
+           fault->clause);
+  printf("%d ranks: pp %d, dp %d, tp %d, ep %d; stage %d, %s, %s; %lld micro-batches, buckets of "
+         "%lld; K = (", cfg->pp * cfg->dp * cfg->tp, cfg->pp, cfg->dp, cfg->tp, cfg->ep, cfg->stage,
+         zp_precision_name(cfg->precision), zp_reduce_name(cfg->reduce),
+         (long long)cfg->micro_batches, (long long)cfg->bucket);
+  for (int32_t s = 0; s < cfg->pp && s < 32; s++)
+    printf("%s%d", s == 0 ? "" : ", ", zp_case_groups(c, s));
+  printf("%s)\n", cfg->pp > 32 ? ", …" : "");
+  zp_case_format(c, text, sizeof text);
+  printf("case: %s\n", text);
+}
+
+/* What coded gradients can decide here. */
+static void print_proof(const zp_case *c)
+{
+  char why[256];
+  int32_t exact;
+  if (c->synth.mode != ZP_SYNTH_CODED) return;
+  exact = zp_synth_prove(&c->cfg, &c->synth, c->scaler.log2_scale, why, sizeof why);
+  printf("coded gradients: %d contributions an element; %s%s\n", zp_synth_digits(&c->cfg),
+         exact == ZP_SYNTH_ALL
+             ? "every partial sum, divided before, after or by a reciprocal, is exact"
+             : "", why);
+}
+
+static void print_steps(const zp_verdict *v)
+{
+  if (v->steps > 0) printf("step        loss                norm  scale\n");
+  for (int32_t t = 0; t < v->steps && t < 32; t++) {
+    const zp_step_result *r = &v->result[t];
+    printf("%4d  %10.6g  %18.12g  2^%d%s\n", t, f32(r->loss), f64(r->norm_f64), r->log2_scale,
+           r->skipped ? "  skipped" : "");
+  }
+}
+
+static void print_verdict(const zp_case *c, const zp_fault *fault, const zp_verdict *v)
+{
+  if (!v->failed) {
+    printf("clean: losses, norms, scales, reduced gradients, moments, masters and parameters of all "
+           "%d ranks equal serial's bit for bit in %d steps\n",
+           c->cfg.pp * c->cfg.dp * c->cfg.tp, v->steps);
+    if (fault != NULL) printf("the fault has no effect on this configuration\n");
+    return;
+  }
+  printf("%s\nfailed:", v->text);
+  for (int32_t i = 0; i < v->n_clauses; i++) printf("%s %s", i == 0 ? "" : ",", v->clause[i]);
+  printf("\n");
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------- */
+
+static json_t *json_fault(const zp_fault *f)
+{
+  return json_pack("{s:s,s:s,s:s,s:s,s:s}", "name", f->name, "clause", f->clause, "what", f->what,
+                   "source", f->source, "case", f->first);
+}
+
+static void dump(json_t *root)
+{
+  json_dumpf(root, stdout, JSON_INDENT(2));
+  printf("\n");
+  json_decref(root);
+}
+
+static void print_list_json(void)
+{
+  json_t *root = json_array();
+  for (int32_t i = 0; i < zp_fault_count(); i++)
+    json_array_append_new(root, json_fault(zp_fault_at(i)));
+  dump(root);
+}
+
+static json_t *json_finding(const zp_case *c, const zp_synth_finding *f)
+{
+  static const char *const kinds[ZP_SYNTH_KINDS] = {"missing", "doubled", "unasked", "moved",
+                                                    "stale",   "ratio",   "garbled"};
+  json_t *j = json_pack("{s:s,s:i,s:I,s:i,s:i,s:I,s:f}", "kind", kinds[f->kind], "parameter",
+                        (int)f->param, "element", (json_int_t)f->element, "tp", (int)f->tp, "ep",
+                        (int)f->ep, "more_elements", (json_int_t)f->count, "value",
+                        (double)f->value);
+  char text[320];
+  if (f->who.entry >= 0) {
+    const int32_t stage = c->cfg.params[f->who.entry].stage;
+    json_object_set_new(j, "rank", json_integer((stage * c->cfg.dp + f->who.dp) * c->cfg.tp + f->tp));
+    json_object_set_new(j, "micro_batch", json_integer(f->who.mb));
+    json_object_set_new(j, "used_by", json_integer(f->who.entry));
+    json_object_set_new(j, "times", json_integer(f->times));
+  }
+  zp_synth_describe(&c->cfg, f, text, sizeof text);
+  json_object_set_new(j, "text", json_string(text));
+  return j;
+}
+
+static json_t *json_steps(const zp_verdict *v)
+{
+  json_t *steps = json_array();
+  for (int32_t t = 0; t < v->steps && t < 32; t++) {
+    const zp_step_result *r = &v->result[t];
+    char norm[20], loss[12];
+    snprintf(norm, sizeof norm, "%016llx", (unsigned long long)r->norm_f64);
+    snprintf(loss, sizeof loss, "%08x", (unsigned)r->loss);
+    json_array_append_new(steps, json_pack("{s:i,s:s,s:s,s:i,s:b}", "step", (int)t, "loss_bits", loss,
+                                           "norm_bits", norm, "log2_scale", (int)r->log2_scale,
+                                           "skipped", (int)r->skipped));
+  }
+  return steps;
+}
+
+static void print_json(const zp_case *c, const zp_fault *fault, const zp_verdict *v)
+{
+  json_t *root = json_object(), *clauses = json_array(), *findings = json_array();
+  char text[ZP_CASE_TEXT];
+  zp_case_format(c, text, sizeof text);
+  json_object_set_new(root, "fault", fault != NULL ? json_fault(fault) : json_null());
+  json_object_set_new(root, "case", json_string(text));
+  json_object_set_new(root, "verdict", json_string(v->failed ? "failed" : "clean"));
+  json_object_set_new(root, "status", json_string(zp_status_name(v->status)));
+  json_object_set_new(root, "step", json_integer(v->step));
+  for (int32_t i = 0; i < v->n_clauses; i++)
+    json_array_append_new(clauses, json_string(v->clause[i]));
+  for (int32_t i = 0; i < v->n_findings; i++)
+    json_array_append_new(findings, json_finding(c, &v->finding[i]));
+  json_object_set_new(root, "clauses", clauses);
+  json_object_set_new(root, "findings", findings);
+  json_object_set_new(root, "report", json_string(v->text));
+  json_object_set_new(root, "steps", json_steps(v));
+  dump(root);
+}
+
+/* ---- The command ------------------------------------------------------------------------------- */
+
+static int run(zp_sim_args *a)
+{
+  static zp_case c;
+  static zp_verdict v;
+  const int code = zp_sim_setup(a, &c);
+  if (code != ZP_EXIT_GOOD) return code;
+  if (!a->o.json) {
+    print_head(&c, a->fault);
+    print_proof(&c);
+  }
+  zp_case_run(&c, a->fault, &v);
+  if (v.no_memory) {
+    fprintf(stderr, "zeroproof sim: %s\n", v.text);
+    return ZP_EXIT_ENVIRONMENT;
+  }
+  if (a->o.json) {
+    print_json(&c, a->fault, &v);
+  } else {
+    print_steps(&v);
+    print_verdict(&c, a->fault, &v);
+  }
+  return v.failed ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
+}
+
+int zp_cmd_sim(int argc, char **argv)
+{
+  static zp_sim_args a;
+  int code;
+  memset(&a, 0, sizeof a);
+  a.mode = a.unused = -1;
+  zp_options_init(&a.o, "zeroproof sim");
+  code = zp_cli_parse(&argp, argc, argv, &a);
+  if (code == 0) code = zp_options_finish(&a.o);
+  if (code == 0 && a.list) {
+    if (a.o.json) print_list_json();
+    else print_list();
+  } else if (code == 0) {
+    code = run(&a);
+  }
+  zp_options_free(&a.o);
+  return code;
+}

@@ -1,0 +1,198 @@
+#define _GNU_SOURCE
+#include "sim_case.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "sim_fault.h"
+
+void zp_verdict_say(zp_verdict *v, const char *format, ...)
+{
+  const int64_t room = ZP_VERDICT_TEXT - v->text_used;
+  va_list ap;
+  int n;
+  if (room <= 1) return;
+  va_start(ap, format);
+  n = vsnprintf(v->text + v->text_used, (size_t)room, format, ap);
+  va_end(ap);
+  v->text_used += n < 0 ? 0 : n < room ? n : room - 1;
+}
+
+int zp_verdict_names(const zp_verdict *v, const char *clause)
+{
+  for (int32_t i = 0; i < v->n_clauses; i++)
+    if (strcmp(v->clause[i], clause) == 0) return 1;
+  return 0;
+}
+
+void zp_verdict_clause(zp_verdict *v, const char *clause)
+{
+  v->failed = 1;
+  if (zp_verdict_names(v, clause) || v->n_clauses == ZP_VERDICT_CLAUSES) return;
+  snprintf(v->clause[v->n_clauses], sizeof v->clause[0], "%s", clause);
+  v->n_clauses++;
+}
+
+/* ---- Engine errors --------------------------------------------------------------------------- */
+
+/* What a communication that went wrong was about. */
+static void clause_of_op(zp_verdict *v, const zp_case *c, const zp_op *op)
+{
+  if (op->kind == ZP_OP_META) zp_verdict_clause(v, "PIPE-6");
+  if (op->kind == ZP_OP_P2P) zp_verdict_clause(v, "PIPE-3");
+  if (op->kind == ZP_OP_BROADCAST) zp_verdict_clause(v, "LEDG-5");
+  if (op->kind == ZP_OP_ALL_GATHER) zp_verdict_clause(v, "STEP-8");
+  if (op->what == ZP_WHAT_STATISTICS) zp_verdict_clause(v, "STAT-1");
+  if (op->what == ZP_WHAT_TIED) zp_verdict_clause(v, "TIE-1");
+  if (op->what == ZP_WHAT_GRADIENT) zp_verdict_clause(v, "RED-3");
+  if (op->what == ZP_WHAT_GRADIENT && c->synth.unused > 0) zp_verdict_clause(v, "RED-6");
+}
+
+/* Does a received message differ from what its receiver expects, for every rank that waits in one? */
+static int message_differs(const zp_case_state *s)
+{
+  for (int32_t r = 0; r < zp_sim_world(s->sim); r++) {
+    const zp_rank *a = zp_sim_rank(s->sim, r);
+    const zp_rank *b;
+    int32_t q;
+    if (a->pc >= a->length[a->phase] || a->current.kind != ZP_OP_P2P || a->current.mb < 0) continue;
+    q = zp_group_member(&s->c->cfg, ZP_GROUP_PP, -1, a->at, a->current.root);
+    if (q < 0) continue;
+    b = zp_sim_rank(s->sim, q);
+    if (b->current.kind != ZP_OP_P2P || b->current.recv_mb != a->current.mb) continue;
+    if (b->request.in_msg != NULL && !zp_message_same(a->request.out_msg, b->request.in_msg)) return 1;
+  }
+  return 0;
+}
+
+/* The workload refused an activation: what it was. */
+static void explain_refusal(const zp_case_state *s, const zp_error *err)
+{
+  zp_verdict *v = s->v;
+  const zp_rank *r = zp_sim_rank(s->sim, err->rank);
+  const char *why = zp_synth_refusal(r->inst);
+  zp_verdict_say(v, "\n  the workload says: %s", why);
+  if (strstr(why, "dtype or shape") != NULL)
+    zp_verdict_clause(v, "PIPE-6");
+  else if (strstr(why, "in its slot") != NULL ||
+           (r->current.kind == ZP_OP_BACKWARD && strstr(why, "activation of") == why))
+    zp_verdict_clause(v, "PIPE-4");
+  else
+    zp_verdict_clause(v, "PIPE-3");
+}
+
+void zp_explain_error(const zp_case_state *s, const zp_error *err)
+{
+  zp_verdict *v = s->v;
+  v->failed = 1;
+  v->status = err->status;
+  zp_verdict_say(v, "%s", err->text);
+  if (err->status == ZP_E_MEMORY) {
+    v->no_memory = 1;
+    return;
+  }
+  if (err->status == ZP_E_MISMATCH) zp_verdict_clause(v, "LEDG-2");
+  if (err->status == ZP_E_DEADLOCK) zp_verdict_clause(v, "LEDG-7");
+  if (err->status == ZP_E_ARRIVAL) zp_verdict_clause(v, "STEP-3");
+  if (err->status == ZP_E_WORKLOAD && err->rank >= 0) explain_refusal(s, err);
+  if (err->status == ZP_E_MISMATCH && message_differs(s)) zp_verdict_clause(v, "PIPE-6");
+  if (err->status == ZP_E_MISMATCH && err->rank >= 0)
+    clause_of_op(v, s->c, &zp_sim_rank(s->sim, err->rank)->current);
+  if (err->status != ZP_E_DEADLOCK) return;
+  for (int32_t r = 0; r < zp_sim_world(s->sim); r++) {
+    const zp_rank *a = zp_sim_rank(s->sim, r);
+    if (a->pc < a->length[a->phase] && a->current.kind >= ZP_OP_FIRST_COMM)
+      clause_of_op(v, s->c, &a->current);
+  }
+}
+
+/* ---- A case ---------------------------------------------------------------------------------- */
+
+/* One phase on all ranks; 1 after a verdict. */
+static int run_phase(zp_case_state *s, int32_t phase, zp_error *err)
+{
+  err->status = ZP_OK;
+  err->text[0] = 0;
+  if (zp_sim_run(s->sim, phase, err) == ZP_OK) return 0;
+  zp_explain_error(s, err);
+  /* reductions of earlier micro-batches are done, the update is not */
+  if (err->status == ZP_E_ARRIVAL && phase == ZP_PHASE_STEP) (void)zp_compare_unchanged(s);
+  return 1;
+}
+
+static void count_facts(zp_case_state *s)
+{
+  zp_verdict *v = s->v;
+  const int32_t before = s->scaler.log2_scale;
+  zp_scaler_update(&s->scaler, s->want.skipped);
+  v->skipped += s->want.skipped;
+  v->clipped += s->want.clip_factor < 1;
+  v->grown += s->scaler.log2_scale > before;
+  v->lowered += s->scaler.log2_scale < before;
+}
+
+/* One step on serial and on the simulator. The simulator goes first: an error of its must find
+ * serial's state of the step before. 1 after a verdict. */
+static int run_step(zp_case_state *s, zp_error *err)
+{
+  s->v->step = s->step;
+  if (run_phase(s, ZP_PHASE_STEP, err)) return 1;
+  if (zp_serial_step(s->serial, &s->want, err)) {
+    zp_explain_error(s, err);
+    return 1;
+  }
+  s->v->result[s->step] = zp_sim_rank(s->sim, 0)->result;
+  s->v->steps++;
+  count_facts(s);
+  if (zp_compare_step(s)) return 1;
+  s->step++;
+  return 0;
+}
+
+/* The programs as they were planned: lengths, clocks, ledgers, tiling, slots. 1 after a verdict. */
+static int check_programs(zp_case_state *s, zp_error *err)
+{
+  const zp_check_job job = {&s->c->cfg, 1, zp_program_write, NULL, NULL};
+  zp_check_result result;
+  if (zp_check_all(&job, &result, err) == ZP_OK) return 0;
+  zp_explain_error(s, err);
+  if (err->status == ZP_E_VERDICT) zp_verdict_clause(s->v, "STEP-2");
+  return 1;
+}
+
+static void run_all(zp_case_state *s, const zp_fault *fault, zp_fault_state *planted, zp_error *err)
+{
+  s->v->step = -1;
+  if (!s->c->unchecked && check_programs(s, err)) return;
+  if (fault != NULL) zp_fault_plant(planted, fault, s);
+  if (run_phase(s, ZP_PHASE_INIT, err) || zp_compare_first(s)) return;
+  for (int32_t t = 0; t < s->c->steps; t++)
+    if (run_step(s, err)) return;
+}
+
+void zp_case_run(const zp_case *c, const zp_fault *fault, zp_verdict *v)
+{
+  zp_hyper hyper;
+  zp_synth synth = {c->synth};
+  const zp_workload work = zp_synth_workload(&synth);
+  zp_case_state s = {c, NULL, NULL, &synth, c->scaler, 0, {0}, v};
+  zp_fault_state planted;
+  static _Thread_local zp_error err;
+  memset(v, 0, offsetof(zp_verdict, finding));
+  v->steps = v->skipped = v->grown = v->lowered = v->clipped = 0;
+  v->text_used = 0;
+  v->text[0] = 0;
+  err.status = ZP_OK;
+  zp_case_hyper(c, &hyper);
+  zp_fault_clear(&planted);
+  s.sim = zp_sim_open(&c->cfg, &hyper, &work, &err);
+  if (s.sim != NULL) s.serial = zp_serial_open(&c->cfg, &hyper, &work, &err);
+  if (s.serial != NULL) run_all(&s, fault, &planted, &err);
+  else zp_explain_error(&s, &err);
+  zp_serial_close(s.serial);
+  zp_sim_close(s.sim);
+  zp_fault_free(&planted);
+}

@@ -1,0 +1,115 @@
+/* The training text. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "train.h"
+
+/* Far more than the model can make use of; keeps a mistaken file name from filling memory. */
+#define TEXT_MAX ((int64_t)1 << 30)
+
+static int append_file(const zp_train_args *a, const char *name, zp_text *text)
+{
+  struct stat st;
+  FILE *f = fopen(name, "rb");
+  int64_t room = 0;
+  if (f == NULL || fstat(fileno(f), &st) != 0)
+    goto unreadable;
+  if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) {
+    errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+    goto unreadable;
+  }
+  for (;;) {
+    size_t got;
+    if (room == 0) {
+      uint8_t *more;
+      room = text->n < 65536 ? 65536 : text->n; /* doubles */
+      if (text->n + room > TEXT_MAX) {
+        fclose(f);
+        return zp_refuse(&a->o, "--data %s: the text would exceed %lld bytes; give less.", name,
+                         (long long)TEXT_MAX);
+      }
+      more = realloc(text->bytes, (size_t)(text->n + room));
+      if (more == NULL) goto unreadable;
+      text->bytes = more;
+    }
+    got = fread(text->bytes + text->n, 1, (size_t)room, f);
+    if (got == 0) break;
+    text->n += (int64_t)got;
+    room -= (int64_t)got;
+  }
+  if (ferror(f)) goto unreadable;
+  fclose(f);
+  text->files++;
+  return 0;
+unreadable:
+  zp_refuse(&a->o, "--data %s: %s. Name a readable file.", name, strerror(errno));
+  if (f != NULL) fclose(f);
+  return ZP_EXIT_REFUSED;
+}
+
+static int is_clause_file(const struct dirent *d)
+{
+  const size_t n = strlen(d->d_name);
+  return n > 3 && strcmp(d->d_name + n - 3, ".md") == 0;
+}
+
+/* All *.md of a directory in the order of their names; -1 when there is none. */
+static int append_directory(const zp_train_args *a, const char *dir, zp_text *text)
+{
+  struct dirent **list = NULL;
+  const int n = scandir(dir, &list, is_clause_file, alphasort);
+  int code = n > 0 ? 0 : -1;
+  for (int i = 0; i < n; i++) {
+    char name[4096 + 300];
+    snprintf(name, sizeof name, "%s/%s", dir, list[i]->d_name);
+    if (code == 0) code = append_file(a, name, text);
+    free(list[i]);
+  }
+  free(list);
+  return code;
+}
+
+/* The spec beside the command: in the checkout (build/zeroproof) or installed (bin/zeroproof). */
+static int default_text(const zp_train_args *a, zp_text *text)
+{
+  static const char *const places[] = {"../spec", "../share/zeroproof/spec"};
+  char exe[2048];
+  const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+  if (n > 0) {
+    exe[n] = 0;
+    *strrchr(exe, '/') = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+      char dir[4096];
+      int code;
+      snprintf(dir, sizeof dir, "%s/%s", exe, places[i]);
+      code = append_directory(a, dir, text);
+      if (code >= 0) return code;
+    }
+  }
+  return zp_refuse(&a->o, "the project's spec text was not found beside the command; name a text "
+                   "with --data FILE.");
+}
+
+int zp_text_read(const zp_train_args *a, zp_text *text)
+{
+  int code = 0;
+  memset(text, 0, sizeof *text);
+  for (int32_t i = 0; i < a->n_files && code == 0; i++) code = append_file(a, a->files[i], text);
+  if (a->n_files == 0) code = default_text(a, text);
+  if (code == 0 && text->n <= a->shape.context)
+    code = zp_refuse(&a->o, "--data: %lld bytes are too few for --context %d; at least %d are "
+                     "needed.", (long long)text->n, (int)a->shape.context,
+                     (int)a->shape.context + 1);
+  if (a->n_files == 0)
+    snprintf(text->what, sizeof text->what, "the project's spec (%d files)", (int)text->files);
+  else
+    snprintf(text->what, sizeof text->what, "%.200s%s", a->files[0],
+             a->n_files > 1 ? " and others" : "");
+  return code;
+}

@@ -1,0 +1,193 @@
+/* Files and bytes of checkpoints. spec: CKPT-2, CKPT-4 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "checkpoint_internal.h"
+
+int zp_ckpt_path(char path[ZP_CKPT_PATH], const char *dir, const char *name, zp_error *err)
+{
+  if (snprintf(path, ZP_CKPT_PATH, "%s/%s", dir, name) < ZP_CKPT_PATH) return 0;
+  return zp_fail(err, ZP_E_REFUSED, -1, "the checkpoint's path is longer than %d bytes: %.200s…",
+                 ZP_CKPT_PATH, dir);
+}
+
+int zp_ckpt_errno(zp_error *err, const char *what, const char *path)
+{
+  const int e = errno;
+  return zp_fail(err, ZP_E_FILE, -1, "cannot %s %s: %s", what, path, strerror(e));
+}
+
+/* Writes all n bytes. */
+static int write_all(int fd, const char *at, size_t n)
+{
+  while (n > 0) {
+    const ssize_t k = write(fd, at, n);
+    if (k < 0 && errno == EINTR) continue;
+    if (k <= 0) return -1;
+    at += k;
+    n -= (size_t)k;
+  }
+  return 0;
+}
+
+int zp_ckpt_write_file(const char *path, const char *text, size_t n, zp_error *err)
+{
+  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+  int bad;
+  if (fd < 0) return zp_ckpt_errno(err, "create", path);
+  bad = write_all(fd, text, n) || fsync(fd);
+  if (bad) zp_ckpt_errno(err, "write", path);
+  if (close(fd) && !bad) return zp_ckpt_errno(err, "write", path);
+  return bad ? ZP_E_FILE : 0;
+}
+
+int zp_ckpt_sync_dir(const char *path, zp_error *err)
+{
+  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int bad;
+  if (fd < 0) return zp_ckpt_errno(err, "open the folder", path);
+  bad = fsync(fd) && errno != EINVAL; /* some file systems cannot, and need not */
+  if (bad) zp_ckpt_errno(err, "sync the folder", path);
+  close(fd);
+  return bad ? ZP_E_FILE : 0;
+}
+
+/* Opens a regular file for reading, never a link or a pipe; its length in *bytes. -1 after *err. */
+static int open_regular(const char *path, int64_t *bytes, zp_error *err)
+{
+  struct stat s;
+  const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) {
+    zp_ckpt_errno(err, "open", path);
+    return -1;
+  }
+  if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) {
+    *bytes = s.st_size;
+    return fd;
+  }
+  zp_fail(err, ZP_E_FILE, -1, "%s is not a regular file; restore it from a copy of the checkpoint",
+          path);
+  close(fd);
+  return -1;
+}
+
+static int64_t read_some(int fd, char *to, int64_t n)
+{
+  int64_t got = 0;
+  while (got < n) {
+    const ssize_t k = read(fd, to + got, (size_t)(n - got));
+    if (k < 0 && errno == EINTR) continue;
+    if (k < 0) return -1;
+    if (k == 0) break;
+    got += k;
+  }
+  return got;
+}
+
+char *zp_ckpt_read_file(const char *path, int64_t max, int64_t *n, zp_error *err)
+{
+  int64_t bytes = 0;
+  const int fd = open_regular(path, &bytes, err);
+  char *text = NULL;
+  if (fd < 0) return NULL;
+  if (bytes > max)
+    zp_fail(err, ZP_E_FILE, -1, "%s is %lld bytes long, which no file of a checkpoint is", path,
+            (long long)bytes);
+  else if (!(text = malloc((size_t)bytes + 1)))
+    zp_fail(err, ZP_E_MEMORY, -1, "no memory to read %s", path);
+  else if (read_some(fd, text, bytes) != bytes) {
+    zp_ckpt_errno(err, "read", path);
+    free(text);
+    text = NULL;
+  }
+  close(fd);
+  if (!text) return NULL;
+  text[bytes] = 0;
+  *n = bytes;
+  return text;
+}
+
+void zp_ckpt_hex(uint64_t high, uint64_t low, char hex[ZP_CKPT_HEX])
+{
+  snprintf(hex, ZP_CKPT_HEX, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
+}
+
+void zp_ckpt_hash(const void *data, size_t n, char hex[ZP_CKPT_HEX])
+{
+  const XXH128_hash_t h = XXH3_128bits(data, n);
+  zp_ckpt_hex(h.high64, h.low64, hex);
+}
+
+int zp_ckpt_hash_file(const char *path, int64_t bytes, char hex[ZP_CKPT_HEX], zp_error *err)
+{
+  enum { BLOCK = 1 << 18 };
+  int64_t there = 0, left;
+  const int fd = open_regular(path, &there, err);
+  char *block = malloc(BLOCK);
+  XXH3_state_t *state = XXH3_createState();
+  int status = fd < 0 ? ZP_E_FILE : 0;
+  if (!status && (!block || !state))
+    status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to read %s", path);
+  if (!status && there != bytes)
+    status = zp_fail(err, ZP_E_FILE, -1,
+                     "%s is %lld bytes long instead of %lld: it is %s; restore it from a copy or "
+                     "load another checkpoint (CKPT-4)", path, (long long)there, (long long)bytes,
+                     there < bytes ? "truncated" : "not the file that was saved");
+  if (!status) XXH3_128bits_reset(state);
+  for (left = bytes; !status && left > 0;) {
+    const int64_t n = read_some(fd, block, left < BLOCK ? left : BLOCK);
+    if (n <= 0) status = zp_ckpt_errno(err, "read", path);
+    else XXH3_128bits_update(state, block, (size_t)n);
+    left -= n;
+  }
+  if (!status) {
+    const XXH128_hash_t h = XXH3_128bits_digest(state);
+    zp_ckpt_hex(h.high64, h.low64, hex);
+  }
+  if (fd >= 0) close(fd);
+  free(block);
+  XXH3_freeState(state);
+  return status;
+}
+
+void zp_ckpt_put_le(unsigned char *to, uint64_t x, int bytes)
+{
+  for (int i = 0; i < bytes; i++) to[i] = (unsigned char)(x >> (8 * i));
+}
+
+uint64_t zp_ckpt_get_le(const unsigned char *from, int bytes)
+{
+  uint64_t x = 0;
+  for (int i = 0; i < bytes; i++) x |= (uint64_t)from[i] << (8 * i);
+  return x;
+}
+
+void zp_ckpt_swap_f32(void *to, const void *from, int64_t n)
+{
+  const uint32_t one = 1;
+  if (*(const unsigned char *)&one == 1) { /* this machine is little-endian itself */
+    if (n > 0 && to != from) memcpy(to, from, (size_t)n * 4);
+    return;
+  }
+  unsigned char *t = to;
+  const unsigned char *f = from;
+  for (int64_t i = 0; i < n; i++) {
+    const unsigned char b[4] = {f[4 * i], f[4 * i + 1], f[4 * i + 2], f[4 * i + 3]};
+    for (int k = 0; k < 4; k++) t[4 * i + k] = b[3 - k];
+  }
+}
+
+int zp_ckpt_numbered(const char *text, const char *prefix, const char *suffix)
+{
+  const size_t n = strlen(prefix);
+  if (strncmp(text, prefix, n) != 0) return 0;
+  const size_t digits = strspn(text + n, "0123456789");
+  return digits > 0 && digits < 20 && strcmp(text + n + digits, suffix) == 0;
+}

@@ -1,0 +1,395 @@
+/* Saving. Order of what reaches the disk: each rank's data, then what it says of them; on rank 0 the
+ * manifest, the folder's name, LATEST. Nothing that LATEST names is touched before LATEST names
+ * something newer. spec: CKPT-1, CKPT-2 */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "checkpoint_internal.h"
+
+enum { BUFFER = 1 << 16 };
+
+struct zp_ckpt_writer {
+  zp_ckpt_model model;
+  char dir[ZP_CKPT_PATH], folder[ZP_CKPT_PATH]; /* folder: DIR/step-N.tmp */
+  char data[ZP_CKPT_PATH], said[ZP_CKPT_PATH];  /* rank-R.bin, rank-R.json */
+  char *workload;
+  int64_t step;
+  int32_t rank, world;
+  int32_t *home; /* [n_params] */
+  int fd;        /* of data, or -1 */
+  int64_t bytes; /* written or buffered */
+  size_t used;
+  unsigned char buffer[BUFFER];
+  XXH3_state_t *hash;
+  void (*watch)(void *ctx, const char *what);
+  void *watch_ctx;
+};
+
+static void watched(const zp_ckpt_writer *w, const char *what)
+{
+  if (w->watch) w->watch(w->watch_ctx, what);
+}
+
+void zp_ckpt_writer_watch(zp_ckpt_writer *w, void (*at)(void *ctx, const char *what), void *ctx)
+{
+  w->watch = at;
+  w->watch_ctx = ctx;
+}
+
+/* ---- This rank's data ------------------------------------------------------------------------ */
+
+static int flush(zp_ckpt_writer *w, zp_error *err)
+{
+  size_t at = 0;
+  watched(w, "data");
+  while (at < w->used) {
+    const ssize_t n = write(w->fd, w->buffer + at, w->used - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return zp_ckpt_errno(err, "write", w->data);
+    at += (size_t)n;
+  }
+  w->used = 0;
+  return 0;
+}
+
+static int append(zp_ckpt_writer *w, const void *data, size_t n, zp_error *err)
+{
+  const unsigned char *from = data;
+  XXH3_128bits_update(w->hash, data, n);
+  w->bytes += (int64_t)n;
+  while (n > 0) {
+    const size_t k = n < BUFFER - w->used ? n : BUFFER - w->used;
+    memcpy(w->buffer + w->used, from, k);
+    w->used += k;
+    from += k;
+    n -= k;
+    if (w->used == BUFFER && flush(w, err)) return err->status;
+  }
+  return 0;
+}
+
+/* The file begins with who wrote it, so that files that changed places are noticed. */
+static int begin_data(zp_ckpt_writer *w, zp_error *err)
+{
+  unsigned char head[ZP_CKPT_HEAD];
+  watched(w, "create data");
+  w->fd = open(w->data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (w->fd < 0) return zp_ckpt_errno(err, "create", w->data);
+  XXH3_128bits_reset(w->hash);
+  memcpy(head, ZP_CKPT_MAGIC, 8);
+  zp_ckpt_put_le(head + 8, (uint64_t)w->rank, 8);
+  return append(w, head, sizeof head, err);
+}
+
+static int put(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
+               int64_t count, const float *value, zp_error *err)
+{
+  enum { VALUES = 4096 };
+  zp_ckpt_writer *w = ctx;
+  unsigned char head[ZP_CKPT_RECORD], block[4 * VALUES];
+  if (count == 0) return 0;
+  if (w->fd < 0 && begin_data(w, err)) return err->status;
+  zp_ckpt_put_le(head, (uint64_t)w->home[param], 4);
+  zp_ckpt_put_le(head + 4, (uint64_t)tp, 4);
+  zp_ckpt_put_le(head + 8, (uint64_t)ep, 4);
+  zp_ckpt_put_le(head + 12, (uint64_t)what, 4);
+  zp_ckpt_put_le(head + 16, (uint64_t)offset, 8);
+  zp_ckpt_put_le(head + 24, (uint64_t)count, 8);
+  if (append(w, head, sizeof head, err)) return err->status;
+  for (int64_t at = 0; at < count; at += VALUES) {
+    const int64_t n = count - at < VALUES ? count - at : VALUES;
+    zp_ckpt_swap_f32(block, value + at, n);
+    if (append(w, block, (size_t)n * 4, err)) return err->status;
+  }
+  return 0;
+}
+
+/* Ends the data file; its entry for the manifest, null when this rank wrote nothing. */
+static json_t *end_data(zp_ckpt_writer *w, zp_error *err)
+{
+  char hex[ZP_CKPT_HEX];
+  int bad;
+  if (w->fd < 0) return json_null();
+  if (flush(w, err)) return NULL;
+  watched(w, "sync data");
+  bad = fsync(w->fd);
+  if (bad) zp_ckpt_errno(err, "write", w->data);
+  if (close(w->fd) && !bad) bad = zp_ckpt_errno(err, "write", w->data);
+  w->fd = -1;
+  if (bad) return NULL;
+  const XXH128_hash_t h = XXH3_128bits_digest(w->hash);
+  zp_ckpt_hex(h.high64, h.low64, hex);
+  return json_pack("{s:s, s:I, s:s}", "name", strrchr(w->data, '/') + 1, "bytes",
+                   (json_int_t)w->bytes, "xxh3_128", hex);
+}
+
+/* Data on disk first, then the note that says so. CKPT-2 */
+static int finish(void *ctx, const zp_train_state *state, zp_error *err)
+{
+  zp_ckpt_writer *w = ctx;
+  if (state->step != w->step)
+    return zp_fail(err, ZP_E_REFUSED, w->rank,
+                   "rank %d is at step %lld but the checkpoint was opened for step %lld", w->rank,
+                   (long long)state->step, (long long)w->step);
+  json_t *file = end_data(w, err);
+  if (!file) return err->status ? err->status : zp_fail(err, ZP_E_MEMORY, w->rank, "no memory");
+  json_t *note = json_pack("{s:i, s:i, s:o, s:o}", "rank", w->rank, "world", w->world, "state",
+                           zp_ckpt_state_json(state), "file", file);
+  char *text = note ? json_dumps(note, JSON_INDENT(1)) : NULL;
+  json_decref(note);
+  if (!text) return zp_fail(err, ZP_E_MEMORY, w->rank, "no memory to describe the checkpoint");
+  watched(w, "note");
+  int status = zp_ckpt_write_file(w->said, text, strlen(text), err);
+  free(text);
+  watched(w, "sync folder");
+  return status ? status : zp_ckpt_sync_dir(w->folder, err);
+}
+
+/* ---- Publication ----------------------------------------------------------------------------- */
+
+/* Rank r's note; NULL after *err. */
+static json_t *read_note(const zp_ckpt_writer *w, int32_t r, zp_error *err)
+{
+  char name[32], path[ZP_CKPT_PATH];
+  int64_t n = 0;
+  snprintf(name, sizeof name, "rank-%d.json", r);
+  if (zp_ckpt_path(path, w->folder, name, err)) return NULL;
+  char *text = zp_ckpt_read_file(path, ZP_CKPT_TEXT_MAX, &n, err);
+  if (!text) {
+    zp_error_append(err, "; rank %d's part of the checkpoint is not there: all machines must see "
+                    "one file system at %s", r, w->dir);
+    return NULL;
+  }
+  json_t *note = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
+  free(text);
+  if (note && json_integer_value(json_object_get(note, "rank")) == r &&
+      json_integer_value(json_object_get(note, "world")) == w->world)
+    return note;
+  json_decref(note);
+  zp_fail(err, ZP_E_FILE, r, "%s is not what rank %d wrote: is another job saving to %s?", path, r,
+          w->dir);
+  return NULL;
+}
+
+/* The data file that a note speaks of is there and as long as it says. */
+static int check_data(const zp_ckpt_writer *w, const json_t *file, zp_error *err)
+{
+  char path[ZP_CKPT_PATH];
+  struct stat s;
+  const char *name = json_string_value(json_object_get(file, "name"));
+  if (json_is_null(file)) return 0;
+  if (!name) return zp_fail(err, ZP_E_FILE, -1, "a note in %s names no file", w->folder);
+  if (zp_ckpt_path(path, w->folder, name, err)) return err->status;
+  if (stat(path, &s)) return zp_ckpt_errno(err, "find", path);
+  if (s.st_size == json_integer_value(json_object_get(file, "bytes"))) return 0;
+  return zp_fail(err, ZP_E_FILE, -1, "%s has not the length that was written: is another job "
+                 "saving to %s?", path, w->dir);
+}
+
+/* Collects all ranks' files; *state becomes rank 0's, which all others must equal. */
+static int collect(const zp_ckpt_writer *w, json_t *files, json_t **state, zp_error *err)
+{
+  for (int32_t r = 0; r < w->world; r++) {
+    json_t *note = read_note(w, r, err);
+    if (!note) return err->status;
+    json_t *file = json_object_get(note, "file"), *its = json_object_get(note, "state");
+    if (!*state) *state = json_incref(its);
+    if (!json_equal(*state, its))
+      zp_fail(err, ZP_E_FILE, r, "rank %d would save another step, scaler or optimizer state than "
+              "rank 0 (CKPT-1)", r);
+    else if (check_data(w, file, err) == 0 && !json_is_null(file))
+      json_array_append(files, file);
+    json_decref(note);
+    if (err->status) return err->status;
+  }
+  return 0;
+}
+
+static int write_manifest(const zp_ckpt_writer *w, char checksum[ZP_CKPT_HEX], zp_error *err)
+{
+  char path[ZP_CKPT_PATH];
+  json_t *files = json_array(), *state = NULL;
+  char *text = NULL;
+  int status = collect(w, files, &state, err);
+  if (!status) status = zp_ckpt_path(path, w->folder, "manifest.json", err);
+  if (!status) {
+    text = zp_ckpt_manifest_text(&w->model, state, w->workload, files, checksum);
+    watched(w, "manifest");
+    status = text ? zp_ckpt_write_file(path, text, strlen(text), err)
+                  : zp_fail(err, ZP_E_MEMORY, 0, "the manifest cannot be written: no memory, or a "
+                            "name or the workload's words are not UTF-8");
+  }
+  free(text);
+  json_decref(files);
+  json_decref(state);
+  return status;
+}
+
+/* Removes the files of a folder, and the folder when nothing else is in it: all of them, or only
+ * those that are not part of a published checkpoint. Failures leave litter, no damage. */
+static void tidy(const char *folder, int all, int32_t world)
+{
+  char path[ZP_CKPT_PATH];
+  zp_error ignored = {0};
+  const struct dirent *e;
+  DIR *d = opendir(folder);
+  if (!d) return;
+  while ((e = readdir(d)) != NULL) {
+    const char *n = e->d_name;
+    const int note = zp_ckpt_numbered(n, "rank-", ".json");
+    const int bin = zp_ckpt_numbered(n, "rank-", ".bin");
+    const int stale = bin && strtoll(n + 5, NULL, 10) >= world;
+    if (!note && !stale && !(all && (bin || strcmp(n, "manifest.json") == 0))) continue;
+    if (zp_ckpt_path(path, folder, n, &ignored) == 0) unlink(path);
+  }
+  closedir(d);
+  if (all) rmdir(folder);
+}
+
+/* Renames the prepared folder to DIR/step-N, or the first free DIR/step-N.k. */
+static int rename_folder(const zp_ckpt_writer *w, char name[64], zp_error *err)
+{
+  char path[ZP_CKPT_PATH];
+  for (int32_t k = 0; k < 100000; k++) {
+    if (k == 0) snprintf(name, 64, "step-%lld", (long long)w->step);
+    else snprintf(name, 64, "step-%lld.%d", (long long)w->step, k);
+    if (zp_ckpt_path(path, w->dir, name, err)) return err->status;
+    if (access(path, F_OK) == 0) continue; /* rename would replace an empty folder */
+    if (rename(w->folder, path) == 0) return 0;
+    if (errno != EEXIST && errno != ENOTEMPTY) return zp_ckpt_errno(err, "rename", w->folder);
+  }
+  return zp_fail(err, ZP_E_FILE, 0, "%s holds too many checkpoints of step %lld", w->dir,
+                 (long long)w->step);
+}
+
+/* Makes DIR/name the current checkpoint. */
+static int point_to(const zp_ckpt_writer *w, const zp_ckpt_latest *latest, zp_error *err)
+{
+  char next[ZP_CKPT_PATH], path[ZP_CKPT_PATH];
+  int status = zp_ckpt_path(next, w->dir, "LATEST.tmp", err);
+  if (!status) status = zp_ckpt_path(path, w->dir, "LATEST", err);
+  if (status) return status;
+  char *text = zp_ckpt_latest_text(latest);
+  if (!text) return zp_fail(err, ZP_E_MEMORY, 0, "no memory to publish the checkpoint");
+  watched(w, "next LATEST");
+  status = zp_ckpt_write_file(next, text, strlen(text), err);
+  free(text);
+  if (status) return status;
+  watched(w, "rename LATEST");
+  if (rename(next, path)) return zp_ckpt_errno(err, "rename", next);
+  watched(w, "sync DIR");
+  return zp_ckpt_sync_dir(w->dir, err);
+}
+
+/* What no LATEST names any more: the checkpoint before the previous one, and interrupted saves. */
+static void remove_old(const zp_ckpt_writer *w, const char *older)
+{
+  char path[ZP_CKPT_PATH];
+  zp_error ignored = {0};
+  const struct dirent *e;
+  watched(w, "remove old");
+  if (older[0] && zp_ckpt_path(path, w->dir, older, &ignored) == 0) tidy(path, 1, 0);
+  DIR *d = opendir(w->dir);
+  while (d && (e = readdir(d)) != NULL)
+    if (zp_ckpt_numbered(e->d_name, "step-", ".tmp") &&
+        zp_ckpt_path(path, w->dir, e->d_name, &ignored) == 0)
+      tidy(path, 1, 0);
+  if (d) closedir(d);
+}
+
+/* CKPT-2 */
+static int commit(void *ctx, zp_error *err)
+{
+  zp_ckpt_writer *w = ctx;
+  zp_ckpt_latest old = {0}, latest = {0};
+  zp_error ignored = {0};
+  int status = write_manifest(w, latest.checksum, err);
+  if (status) return status;
+  tidy(w->folder, 0, w->world);
+  status = zp_ckpt_sync_dir(w->folder, err);
+  if (status) return status;
+  watched(w, "rename folder");
+  status = rename_folder(w, latest.current, err);
+  if (status) return status;
+  watched(w, "sync DIR");
+  status = zp_ckpt_sync_dir(w->dir, err);
+  if (status) return status;
+  /* a damaged LATEST must not keep anyone from saving: what it named stays where it is */
+  if (zp_ckpt_latest_read(w->dir, &old, &ignored) != 1) memset(&old, 0, sizeof old);
+  memcpy(latest.previous, old.current, sizeof latest.previous);
+  status = point_to(w, &latest, err);
+  if (status) return status;
+  remove_old(w, old.previous);
+  return 0;
+}
+
+/* ---- Open and close -------------------------------------------------------------------------- */
+
+static int make_dir(const char *path, zp_error *err)
+{
+  if (mkdir(path, 0777) == 0 || errno == EEXIST) return 0;
+  return zp_ckpt_errno(err, "make the folder", path);
+}
+
+static int prepare(zp_ckpt_writer *w, const char *dir, zp_error *err)
+{
+  char name[64];
+  if (snprintf(w->dir, sizeof w->dir, "%s", dir) >= (int)sizeof w->dir)
+    return zp_ckpt_path(w->dir, dir, "", err);
+  snprintf(name, sizeof name, "step-%lld.tmp", (long long)w->step);
+  if (zp_ckpt_path(w->folder, dir, name, err)) return err->status;
+  snprintf(name, sizeof name, "rank-%d.bin", w->rank);
+  if (zp_ckpt_path(w->data, w->folder, name, err)) return err->status;
+  snprintf(name, sizeof name, "rank-%d.json", w->rank);
+  if (zp_ckpt_path(w->said, w->folder, name, err)) return err->status;
+  watched(w, "make folders");
+  if (make_dir(w->dir, err) || make_dir(w->folder, err)) return err->status;
+  /* an interrupted save of the same step may have left its own */
+  if (unlink(w->said) && errno != ENOENT) return zp_ckpt_errno(err, "remove the old", w->said);
+  if (unlink(w->data) && errno != ENOENT) return zp_ckpt_errno(err, "remove the old", w->data);
+  return 0;
+}
+
+int zp_ckpt_writer_open(zp_ckpt_writer **out, const char *dir, zp_ckpt_model model, int64_t step,
+                        int32_t rank, const char *workload, zp_store *store, zp_error *err)
+{
+  zp_ckpt_writer *w = calloc(1, sizeof *w);
+  if (!w) return zp_fail(err, ZP_E_MEMORY, rank, "no memory to save a checkpoint");
+  w->model = model;
+  w->step = step;
+  w->rank = rank;
+  w->world = zp_world(model.cfg);
+  w->fd = -1;
+  w->workload = strdup(workload);
+  w->hash = XXH3_createState();
+  w->home = calloc((size_t)model.cfg->n_params + 1, sizeof *w->home);
+  if (!w->workload || !w->hash || !w->home)
+    zp_fail(err, ZP_E_MEMORY, rank, "no memory to save a checkpoint");
+  else prepare(w, dir, err);
+  if (err->status) {
+    zp_ckpt_writer_close(w);
+    return err->status;
+  }
+  for (int32_t j = 0; j < model.cfg->n_params; j++) w->home[j] = zp_ckpt_home(model.cfg, j);
+  *store = (zp_store){.ctx = w, .put = put, .finish = finish, .commit = commit};
+  *out = w;
+  return 0;
+}
+
+void zp_ckpt_writer_close(zp_ckpt_writer *w)
+{
+  if (!w) return;
+  if (w->fd >= 0) close(w->fd);
+  XXH3_freeState(w->hash);
+  free(w->workload);
+  free(w->home);
+  free(w);
+}

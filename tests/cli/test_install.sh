@@ -1,0 +1,51 @@
+# make install into a temporary place, and a program built against what is there.
+. tests/cli/lib.sh
+
+build=${ZP_BUILD:-build}
+san=${SAN:-0}
+make=${MAKE:-make}
+$make --no-print-directory install SAN="$san" BUILD="$build" CC="${CC:-gcc}" PREFIX="$tmp/usr" \
+  >"$tmp/out" 2>&1
+verdict $? install "$(tail -3 "$tmp/out")"
+"$tmp/usr/bin/zeroproof" --version >"$tmp/out" 2>&1
+verdict $? installed_command_runs "$(cat "$tmp/out")"
+cat >"$tmp/p.c" <<'X'
+#include <stdio.h>
+#include <zeroproof.h>
+int main(void)
+{
+  const zp_param p[1] = {{10, 0, 0, -1, 0, 0, 0}};
+  zp_config cfg = {1, 2, 1, 1, 2, ZP_EXACT, ZP_BF16, 0, 1, 0, 1, 3, 4, 1, p};
+  zp_refusal why;
+  if (zp_config_check(&cfg, &why) != 0) return 1;
+  printf("%d ranks\n", (int)zp_world(&cfg));
+  return zp_world(&cfg) == 2 ? 0 : 1;
+}
+X
+flags=
+[ "$san" = 1 ] && flags="-fsanitize=address,undefined"
+export PKG_CONFIG_PATH="$tmp/usr/lib/pkgconfig"
+${CC:-gcc} -std=c11 -Wall -Wextra -Werror $flags "$tmp/p.c" -o "$tmp/shared" \
+  $(pkg-config --cflags --libs zeroproof) >"$tmp/out" 2>&1 &&
+  LD_LIBRARY_PATH="$tmp/usr/lib" "$tmp/shared" >>"$tmp/out" 2>&1
+verdict $? program_with_shared_library "$(head -5 "$tmp/out")"
+${CC:-gcc} -std=c11 $flags "$tmp/p.c" -o "$tmp/static" $(pkg-config --cflags zeroproof) \
+  "$tmp/usr/lib/libzeroproof.a" $(pkg-config --static --libs-only-l zeroproof |
+  sed 's/-lzeroproof//') -pthread >"$tmp/out" 2>&1 && "$tmp/static" >>"$tmp/out" 2>&1
+verdict $? program_with_static_library "$(head -5 "$tmp/out")"
+[ -z "$(find "$tmp/usr/include" -name '*_internal.h')" ]
+verdict $? internal_headers_stay_home
+[ -s "$tmp/usr/share/man/man1/zeroproof.1" ] && [ -n "$(ls "$tmp/usr/share/zeroproof/spec")" ]
+verdict $? man_page_and_spec
+cd "$tmp" && "$tmp/usr/bin/zeroproof" train --layers 1 --d-model 8 --heads 1 --context 8 --batch 1 \
+  --steps 1 --sample 0 >"$tmp/out" 2>&1
+verdict $? installed_command_finds_its_text "$(head -3 "$tmp/out")"
+cd - >/dev/null || exit 3
+$make --no-print-directory install SAN="$san" BUILD="$build" CC="${CC:-gcc}" DESTDIR="$tmp/stage" \
+  PREFIX=/opt/zp >"$tmp/out" 2>&1 && [ -x "$tmp/stage/opt/zp/bin/zeroproof" ] &&
+  grep -q '^prefix=/opt/zp$' "$tmp/stage/opt/zp/lib/pkgconfig/zeroproof.pc"
+verdict $? destdir "$(tail -3 "$tmp/out")"
+$make --no-print-directory uninstall PREFIX="$tmp/usr" >"$tmp/out" 2>&1
+[ -z "$(find "$tmp/usr" -type f -o -type l)" ]
+verdict $? uninstall_leaves_no_file "$(find "$tmp/usr" -type f | head -3)"
+finish

@@ -1,0 +1,120 @@
+# Flags, configuration files and their refusals.
+. tests/cli/lib.sh
+
+expect 2 'Usage' no_command_is_refused
+expect 0 'Exit codes' help_says_exit_codes --help
+expect 0 'zeroproof [0-9]' version --version
+expect 2 "no command 'nope'" unknown_command_is_refused nope
+for c in train plan sim fuzz env launch; do
+  expect 0 'Usage: zeroproof' "help_of_$c" $c --help
+  expect 0 'Usage: zeroproof' "help_$c" help $c
+  expect 2 'zeroproof' "unknown_flag_of_$c" $c --no-such-flag
+done
+expect 2 'pp: 0 is out of range; allowed is 1 to' pp_zero plan --pp 0
+expect 2 'not a whole number' pp_word plan --pp two
+expect 2 'not a whole number' pp_negative plan --pp=-1
+expect 2 'not a whole number' pp_real plan --pp 1.5
+expect 2 'not a whole number' count_overflows plan --bucket 9999999999999999999
+expect 2 'not a whole number' suffix_overflows plan --bucket 9999999999Ti
+expect 2 'not a whole number' suffix_unknown plan --bucket 4Q
+expect 2 'out of range' stage_three plan --stage 3
+expect 2 'not one of' precision_word plan --precision fp8
+expect 2 'not one of' reduce_word plan --reduce native
+expect 2 'ep must divide dp' ep_divides_dp plan --dp 4 --ep 3
+expect 2 'pp·dp·tp' ranks_limit plan --pp 2 --dp 1048576
+expect 2 'one number per stage' groups_count plan --pp 2 --groups 1,2,3
+expect 2 'number from 1' groups_empty plan --groups 1,,2
+expect 2 'number from 1' groups_zero plan --groups 0
+expect 2 'out of range' rank_range plan --rank 1
+expect 2 'power of two' loss_scale_power train --loss-scale 1000
+expect 2 'needs min <= init' loss_scale_order train --loss-scale dynamic:init=2,min=4
+expect 2 'not one of init' loss_scale_word train --loss-scale dynamic:foo=1
+expect 2 'clip' clip_word train --clip x
+
+# Each line: pattern that the refusal must contain, then the file's content.
+n=0
+while IFS='|' read -r pattern text; do
+  n=$((n + 1))
+  printf '%s' "$text" >"$tmp/c.json"
+  expect 2 "$pattern" "config_${n}_$(echo "$pattern" | tr -c 'a-z0-9A-Z\n' _ | cut -c1-40)" \
+    plan --config "$tmp/c.json"
+done <<'X'
+not JSON|
+not JSON|{
+not JSON|{"pp": 2
+not JSON|{"pp": 2,}
+not JSON|{"pp": 2} trailing
+not JSON|{"pp": 2, "pp": 3}
+not JSON|nul
+write an object|[1, 2]
+no such field; allowed are|{"ppp": 2}
+not JSON|"x"
+pp: "x" is not a whole number|{"pp": "x"}
+pp: is a real number|{"pp": 1.5}
+pp: is true|{"pp": true}
+pp: is null|{"pp": null}
+pp: 0 is out of range; allowed is 1 to|{"pp": 0}
+pp: -9|{"pp": -9223372036854775808}
+not JSON|{"pp": 99999999999999999999999}
+stage: 7 is out of range|{"stage": 7}
+precision: must be one of|{"precision": "fp64"}
+precision: must be one of|{"precision": 1}
+reduce: must be one of|{"reduce": "native"}
+dynamic_shapes: is a string|{"dynamic_shapes": "yes"}
+bucket: "16Zi"|{"bucket": "16Zi"}
+groups: must be a list|{"groups": 2}
+groups: must be a list|{"groups": []}
+groups: 0 is out of range|{"groups": [0]}
+params: must be a list|{"params": {}}
+params: must be a list|{"params": []}
+params\[0\]\.: is an integer|{"params": [1]}
+params\[0\]\.numel: is missing|{"params": [{}]}
+params\[0\]\.numel: -1 is out of range|{"params": [{"numel": -1}]}
+params\[0\]\.nmel: no such field|{"params": [{"numel": 1, "nmel": 2}]}
+params\[0\]\.name: must be|{"params": [{"numel": 1, "name": ""}]}
+params\[0\]\.name: must be|{"params": [{"numel": 1, "name": 7}]}
+params\[0\]\.frozen: is a string|{"params": [{"numel": 1, "frozen": "no"}]}
+params\[1\] \(b\): stage|{"pp": 2, "params": [{"numel": 1, "stage": 1}, {"numel": 1, "name": "b"}]}
+params\[0\].*stage|{"params": [{"numel": 1, "stage": 5}]}
+tied|{"params": [{"numel": 1, "tied": 0}, {"numel": 2, "tied": 0}]}
+expert|{"params": [{"numel": 1, "tied": 0, "expert": true}]}
+optgroup|{"optgroups": 1, "params": [{"numel": 1, "optgroup": 3}]}
+elements of the whole model|{"tp": 1024, "params": [{"numel": 1099511627776, "sharded": true}]}
+optimizer: must be a list|{"optimizer": {}}
+optimizer\[0\]\.kind: must be|{"optimizer": [{"kind": "lion"}]}
+optimizer\[0\]\.beta1: 1 is out of range|{"optimizer": [{"beta1": 1}]}
+optimizer\[0\]\.lrr: no such field|{"optimizer": [{"lrr": 1}]}
+clip: is a string|{"clip": "1"}
+clip: -1 is out of range|{"clip": -1}
+loss_scale: must be a power of two|{"loss_scale": 3}
+loss_scale: is a string|{"loss_scale": "8"}
+loss_scale\.window: 0 is out of range|{"loss_scale": {"window": 0}}
+loss_scale: needs min|{"loss_scale": {"init": 2, "min": 4}}
+X
+
+expect 2 'No such file' config_missing plan --config "$tmp/none.json"
+expect 2 'not JSON|directory' config_is_directory plan --config /
+expect 2 'not JSON' config_empty plan --config /dev/null
+expect 2 'not JSON' config_binary plan --config "$zp"
+head -c 100000 /dev/urandom >"$tmp/garbage"
+expect 2 'not JSON' config_garbage plan --config "$tmp/garbage"
+yes '[' | head -c 1000000 | tr -d '\n' >"$tmp/deep"
+expect 2 'not JSON' config_deep plan --config "$tmp/deep"
+# every truncation of a good file is refused
+good='{"pp":2,"dp":2,"groups":[2,1],"params":[{"name":"a","numel":5},{"numel":7,"stage":1}]}'
+i=0
+truncated=0
+while [ $i -lt ${#good} ]; do
+  printf '%s' "$good" | head -c $i >"$tmp/c.json"
+  "$zp" plan --config "$tmp/c.json" >"$tmp/out" 2>&1
+  [ $? -eq 2 ] || truncated=1
+  i=$((i + 1))
+done
+verdict $truncated config_truncated_anywhere_is_refused
+printf '%s' "$good" >"$tmp/c.json"
+json config_is_read '.config.pp == 2 and .config.dp == 2 and .config.optgroups == 2' \
+  plan --json --config "$tmp/c.json"
+json flags_override_the_file '.config.dp == 3 and .config.pp == 2' \
+  plan --json --config "$tmp/c.json" --dp 3
+json suffixes '.config.bucket == 16777216' plan --json --bucket 16Mi
+finish
