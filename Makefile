@@ -42,7 +42,8 @@ TEST_LIBS  := -lcriterion -lgmp -lmpfr
 # -fPIC: the same objects make the static and the shared library.
 CFLAGS   ?=
 LDFLAGS  ?=
-ALL_CFLAGS := -std=c11 $(OPT) -ffp-contract=off -fno-strict-aliasing -Wall -Wextra -Werror -pthread -fPIC $(CFLAGS)
+ALL_CFLAGS := -std=c11 $(OPT) -ffp-contract=off -fno-strict-aliasing -Wall -Wextra -Werror -pthread \
+              -fPIC $(CFLAGS)
 CPPFLAGS += -DZP_VERSION='"$(VERSION)"' -MMD -MP
 ALL_LDFLAGS := $(SANITIZE) -pthread $(LDFLAGS)
 
@@ -231,9 +232,3 @@ help: ## this list
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(BUILD)/ref/cli/main.o) \
          $(patsubst %,%.d,$(TESTS) $(DRIVERS) $(BENCHES))
-
-# While parts are being written: an archive of whatever compiles.
-.PHONY: draft
-draft:
-	-@$(MAKE) --no-print-directory -k $(LIB_OBJ)
-	@rm -f $(BUILD)/libdraft.a; ar rcs $(BUILD)/libdraft.a $$(ls $(LIB_OBJ) 2>/dev/null)

@@ -12,4 +12,5 @@ say plan --pp 4 --dp 2 --micro-batches 8 --svg "$1/pipeline.svg"
 show train --verify --plot "$1/loss.svg" || exit
 show sim --fault pr7847
 [ $? -eq 1 ] || { echo "the planted fault was not reported" >&2; exit 1; }
-printf '\nThat deadlock was planted: it is what pull request #7847 fixed. `make test` runs the tests.\n'
+printf '\nThat deadlock was planted: it is what pull request #7847 fixed.\n'
+echo 'Next: make test.'

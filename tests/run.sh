@@ -74,7 +74,8 @@ for source in tests/*/test_*.sh; do
   script "${name%.sh}" sh "$source"
 done
 one lint sh tests/trace.sh
-one "fuzz-${FUZZ_SECONDS:-60}s" "$ZEROPROOF" fuzz --seconds "${FUZZ_SECONDS:-60}" --seed "${FUZZ_SEED:-1}"
+one "fuzz-${FUZZ_SECONDS:-60}s" \
+  "$ZEROPROOF" fuzz --seconds "${FUZZ_SECONDS:-60}" --seed "${FUZZ_SEED:-1}"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -4,8 +4,8 @@
 # A clause is defined where its id opens a line of spec/*.md (after markup: #, *, -, |, >). Code
 # cites it anywhere in ref/, cuda/, conformance/; tests in tests/. "PART-3 … PART-6" cites all of
 # them. In a comment "spec: …" every id must be a clause; elsewhere only ids with a clause's prefix
-# are taken for citations (UTF-8 and AVX-512 are not). The script's own test, full of made-up ids, is
-# left out.
+# are taken for citations (UTF-8 and AVX-512 are not). The script's own test, full of made-up ids,
+# is left out.
 # Exit code: 0; 1 when an unknown id is cited or --strict and a clause is not covered.
 set -u
 cd "$(dirname "$0")/.." || exit 3

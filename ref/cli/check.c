@@ -144,8 +144,8 @@ static int build_stage(const zp_config *cfg, int32_t s, stage_info *st, zp_error
       st->tied == NULL)
     return zp_fail(err, ZP_E_MEMORY, -1, "no memory for the layout of stage %d", (int)s);
   if (zp_layout_build(cfg, s, lay) != 0)
-    return zp_fail(err, ZP_E_VERDICT, -1, "stage %d: a layout with room for every entry was refused",
-                   (int)s);
+    return zp_fail(err, ZP_E_VERDICT, -1, "stage %d: a layout with room for every entry was "
+                   "refused", (int)s);
   for (int32_t i = 0; i < n; i++) {
     st->numel[i] = cfg->params[first + i].numel;
     st->trainable += !cfg->params[first + i].frozen && st->numel[i] > 0;

@@ -43,7 +43,8 @@ static int on_exchange(walk *w, const zp_op *op, int64_t pc)
   }
   if (op->recv_mb >= 0) {
     int64_t *got = next ? &w->grad_got : &w->act_got;
-    if (*got >= 0) FAULT(ZP_CHECK_P2P, "overwrites micro-batch %lld, not used yet", (long long)*got);
+    if (*got >= 0)
+      FAULT(ZP_CHECK_P2P, "overwrites micro-batch %lld, not used yet", (long long)*got);
     *got = op->recv_mb;
     if (!next) { /* an activation is received straight into its slot */
       const int64_t slot = op->recv_mb % w->alive_max;
@@ -92,7 +93,8 @@ static int on_backward(walk *w, const zp_op *op, int64_t pc)
   if (op->mb != w->backwarded || op->mb >= w->forwarded)
     FAULT(ZP_CHECK_ACTIVATION, "runs backward for micro-batch %lld where %lld is due",
           (long long)op->mb, (long long)w->backwarded);
-  if (w->s < w->S - 1 && w->grad_got != op->mb) FAULT(ZP_CHECK_P2P, "its gradient was not received");
+  if (w->s < w->S - 1 && w->grad_got != op->mb)
+    FAULT(ZP_CHECK_P2P, "its gradient was not received");
   if (w->grad_due >= 0) FAULT(ZP_CHECK_P2P, "overwrites a gradient that was not sent");
   if (op->slot < 0 || op->slot >= w->alive_max || w->c->act[op->slot] != op->mb)
     FAULT(ZP_CHECK_ACTIVATION, "activation slot %d does not hold its micro-batch", (int)op->slot);
@@ -115,6 +117,13 @@ static bucket_state *bucket_of(walk *w, const zp_op *op)
   if (op->flat < 0 || op->flat >= st->lay.n_flats || op->bucket < 0) return NULL;
   if (op->bucket >= st->first_bucket[op->flat + 1] - st->first_bucket[op->flat]) return NULL;
   return &w->c->bucket[st->first_bucket[op->flat] + op->bucket];
+}
+
+/* What a bucket slot holds: this bucket of this micro-batch. */
+static int64_t slot_id(const walk *w, const zp_op *op)
+{
+  const int64_t *first = w->st->first_bucket;
+  return op->mb * (first[op->flat + 1] - first[op->flat]) + op->bucket;
 }
 
 static int on_add(walk *w, const zp_op *op, int64_t pc)
@@ -147,8 +156,7 @@ static int on_add(walk *w, const zp_op *op, int64_t pc)
   b->filled += op->count;
   w->c->result->count[ZP_CHECK_ADD]++;
   if (w->c->cfg->stage == 2) {
-    const int64_t id = op->mb * (w->st->first_bucket[op->flat + 1] - w->st->first_bucket[op->flat]) +
-                       op->bucket;
+    const int64_t id = slot_id(w, op);
     int64_t *held = op->slot < 0 || op->slot > 1 ? NULL : &w->c->slot_of[2 * op->flat + op->slot];
     if (held == NULL || (*held >= 0 && *held != id))
       FAULT(ZP_CHECK_BUCKET_SLOT, "bucket slot %d is refilled before its reduction", (int)op->slot);
@@ -186,8 +194,7 @@ static int on_reduce(walk *w, const zp_op *op, int64_t pc)
   b->filled = 0;
   b->reduced++;
   if (cfg->stage == 2) {
-    const int64_t id = op->mb * (w->st->first_bucket[op->flat + 1] - w->st->first_bucket[op->flat]) +
-                       op->bucket;
+    const int64_t id = slot_id(w, op);
     if (op->slot < 0 || op->slot > 1 || w->c->slot_of[2 * op->flat + op->slot] != id)
       FAULT(ZP_CHECK_BUCKET_SLOT, "bucket slot %d does not hold this bucket", (int)op->slot);
     w->c->slot_of[2 * op->flat + op->slot] = -1;

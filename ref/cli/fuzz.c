@@ -74,15 +74,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    options, parse, NULL,
+    options,
+    parse,
+    NULL,
     "Random topologies, parameter lists, precisions, stages, buckets and micro-batches: each is "
     "planned, simulated, and compared with serial training bit for bit.\v"
     "Half of the cases reduce exactly. What fails is shrunk and printed with the command that "
     "replays it. An axis that fewer than 2 % of the cases are on fails the run too. Exit codes: 0 "
     "nothing found, 1 found, 2 refused input, 3 the environment failed.",
-    NULL, NULL, NULL};
+    NULL,
+    NULL,
+    NULL};
 
-/* ---- Words ------------------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 static void print_clauses(const zp_verdict *v)
 {
@@ -96,7 +100,9 @@ static void print_found(const fuzz_args *a, const zp_fuzz_outcome *out, const zp
   zp_case_format(c, text, sizeof text);
   printf("case %llu of seed %llu %s", (unsigned long long)out->index,
          (unsigned long long)a->job.seed,
-         out->end == ZP_FUZZ_CRASHED ? "crashed" : out->end == ZP_FUZZ_HUNG ? "hung" : "failed");
+         out->end == ZP_FUZZ_CRASHED ? "crashed"
+         : out->end == ZP_FUZZ_HUNG  ? "hung"
+                                     : "failed");
   if (out->signal != 0) printf(" (signal %d)", out->signal);
   if (out->end == ZP_FUZZ_FAILED) {
     printf(": ");
@@ -126,7 +132,9 @@ static void print_coverage(const zp_fuzz_sums *s)
   printf("share of the cases:\n");
   for (int32_t i = 0; i < zp_fuzz_axes(); i++)
     printf("  %5.1f %% %-30s%s", 100 * (double)s->on_axis[i] / n, zp_fuzz_axis_name(i),
-           is_thin(s, i) ? " TOO FEW\n" : i % 2 == 1 ? "\n" : "");
+           is_thin(s, i) ? " TOO FEW\n"
+           : i % 2 == 1  ? "\n"
+                         : "");
   printf("\n");
 }
 
@@ -142,7 +150,7 @@ static void print_sums(const fuzz_args *a, const zp_fuzz_outcome *out)
          100 * (double)s->exact / n);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *json_found(const fuzz_args *a, const zp_fuzz_outcome *out, const zp_case *c,
                           const zp_verdict *v)
@@ -186,7 +194,7 @@ static void print_json(const fuzz_args *a, const zp_fuzz_outcome *out, json_t *f
   json_decref(root);
 }
 
-/* ---- Commands ---------------------------------------------------------------------------------- */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
 static int replay(const fuzz_args *a)
 {
@@ -245,7 +253,8 @@ static int search(const fuzz_args *a)
       if (out.sums.cases < JUDGED_FROM)
         printf("(too few cases to judge coverage: it takes %d)\n", JUDGED_FROM);
       printf(thin_axes(&out.sums) > 0 ? "nothing found, but %d axes are hardly exercised\n"
-                                      : "nothing found\n", thin_axes(&out.sums));
+                                      : "nothing found\n",
+             thin_axes(&out.sums));
     }
   }
   return out.end != ZP_FUZZ_CLEAN || thin_axes(&out.sums) > 0 ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;

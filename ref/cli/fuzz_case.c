@@ -21,20 +21,14 @@ typedef struct number {
 
 static void numbers(zp_case *c, number n[N_INT32])
 {
-  const number all[N_INT32] = {{"pp", &c->cfg.pp, 1, 1 << 20},
-                               {"dp", &c->cfg.dp, 1, 1 << 20},
-                               {"tp", &c->cfg.tp, 1, 1 << 20},
-                               {"ep", &c->cfg.ep, 1, 1 << 20},
-                               {"stage", &c->cfg.stage, 0, 2},
-                               {"dynamic", &c->cfg.dynamic_shapes, 0, 1},
-                               {"unit", &c->synth.log2_unit, -100, 100},
-                               {"unused", &c->synth.unused, 0, 255},
-                               {"vary", &c->synth.vary, 0, 1},
-                               {"tuple", &c->synth.tuple, 0, 1},
-                               {"huge", &c->synth.huge, 0, 1},
-                               {"steps", &c->steps, 0, 32},
-                               {"keys", &c->cfg.tied_keys, 0, 1 << 10},
-                               {"groups", &c->cfg.optgroups, 1, 1 << 10}};
+  const number all[N_INT32] = {
+      {"pp", &c->cfg.pp, 1, 1 << 20},           {"dp", &c->cfg.dp, 1, 1 << 20},
+      {"tp", &c->cfg.tp, 1, 1 << 20},           {"ep", &c->cfg.ep, 1, 1 << 20},
+      {"stage", &c->cfg.stage, 0, 2},           {"dynamic", &c->cfg.dynamic_shapes, 0, 1},
+      {"unit", &c->synth.log2_unit, -100, 100}, {"unused", &c->synth.unused, 0, 255},
+      {"vary", &c->synth.vary, 0, 1},           {"tuple", &c->synth.tuple, 0, 1},
+      {"huge", &c->synth.huge, 0, 1},           {"steps", &c->steps, 0, 32},
+      {"keys", &c->cfg.tied_keys, 0, 1 << 10},  {"groups", &c->cfg.optgroups, 1, 1 << 10}};
   memcpy(n, all, sizeof all);
 }
 
@@ -75,10 +69,9 @@ void zp_case_settle(zp_case *c)
 
 void zp_case_hyper(const zp_case *c, zp_hyper *hyper)
 {
-  const zp_optim kinds[3] = {
-      {ZP_OPTIM_SGD, 0.125, 0, 0, 0, 0, 0},
-      {ZP_OPTIM_SGD, 0.05, 0, 0, 0, 0.01, 0.9},
-      {ZP_OPTIM_ADAMW, 0.01, 0.9, 0.95, 1e-8, 0.1, 0}};
+  const zp_optim kinds[3] = {{ZP_OPTIM_SGD, 0.125, 0, 0, 0, 0, 0},
+                             {ZP_OPTIM_SGD, 0.05, 0, 0, 0, 0.01, 0.9},
+                             {ZP_OPTIM_ADAMW, 0.01, 0.9, 0.95, 1e-8, 0.1, 0}};
   memset(hyper, 0, sizeof *hyper);
   if (c->hyper != NULL) *hyper = *c->hyper;
   else hyper->groups = 3;
@@ -107,7 +100,8 @@ int32_t zp_case_groups(const zp_case *c, int32_t stage)
   int32_t k = 0;
   for (int32_t g = 0; g < c->cfg.optgroups; g++) {
     for (int32_t j = 0; j < c->cfg.n_params; j++) {
-      if (c->params[j].stage != stage || c->params[j].optgroup != g || c->params[j].frozen) continue;
+      if (c->params[j].stage != stage || c->params[j].optgroup != g || c->params[j].frozen)
+        continue;
       k++;
       break;
     }
@@ -138,8 +132,8 @@ static void say_list(text *t, const zp_case *c)
 {
   for (int32_t j = 0; j < c->cfg.n_params; j++) {
     const zp_param *p = &c->params[j];
-    say(t, "%s%lld@%d.%d%s%s%s", j == 0 ? ",list=" : "+", (long long)p->numel, p->stage, p->optgroup,
-        p->sharded ? "s" : "", p->expert ? "e" : "", p->frozen ? "f" : "");
+    say(t, "%s%lld@%d.%d%s%s%s", j == 0 ? ",list=" : "+", (long long)p->numel, p->stage,
+        p->optgroup, p->sharded ? "s" : "", p->expert ? "e" : "", p->frozen ? "f" : "");
     if (p->tied >= 0) say(t, "t%d", p->tied);
   }
 }
@@ -167,8 +161,7 @@ void zp_case_format(const zp_case *c, char *out, int64_t cap)
   if (c->scaler.dynamic)
     say(&t, ",scale=%d:%lld:%d:%d:%d:%d", c->scaler.log2_scale, (long long)c->scaler.window,
         c->scaler.hysteresis, c->scaler.consecutive, c->scaler.log2_min, c->scaler.log2_max);
-  else if (c->scaler.log2_scale != 0)
-    say(&t, ",scale=%d", c->scaler.log2_scale);
+  else if (c->scaler.log2_scale != 0) say(&t, ",scale=%d", c->scaler.log2_scale);
   say_list(&t, c);
 }
 
@@ -240,8 +233,8 @@ static int parse_scale(zp_case *c, const char *value)
     if (whole(value, -126, 126, &v)) return -1;
     return zp_scaler_init(&c->scaler, 0, (int32_t)v, (int32_t)v, (int32_t)v, 1, 1, 0);
   }
-  if (sscanf(value, "%d:%lld:%d:%d:%d:%d%c", &log2, &window, &hysteresis, &consecutive, &least, &most,
-             &rest) != 6)
+  if (sscanf(value, "%d:%lld:%d:%d:%d:%d%c", &log2, &window, &hysteresis, &consecutive, &least,
+             &most, &rest) != 6)
     return -1;
   return zp_scaler_init(&c->scaler, 1, log2, least, most, window, hysteresis, consecutive);
 }

@@ -33,8 +33,9 @@ typedef struct zp_case {
   int32_t optim; /* zp_case_optim */
   double clip;
   zp_scaler scaler;
-  int32_t unchecked; /* 1: leave out the check of the programs (plan --check); not part of the text */
-  const zp_hyper *hyper; /* the optimizers, when they are not optim's; not part of the text */
+  /* not part of the text */
+  int32_t unchecked;     /* 1: leave out the check of the programs (plan --check) */
+  const zp_hyper *hyper; /* the optimizers, when they are not optim's */
 } zp_case;
 
 void zp_case_init(zp_case *c);

@@ -33,7 +33,7 @@ static int32_t pick(dice *d, const int32_t *from, int32_t n)
   return from[roll(d, n)];
 }
 
-/* ---- Topology and the scalar fields ------------------------------------------------------------ */
+/* ---- Topology and the scalar fields ---------------------------------------------------------- */
 
 static void random_topology(dice *d, zp_config *cfg)
 {
@@ -43,7 +43,7 @@ static void random_topology(dice *d, zp_config *cfg)
     cfg->dp = 1 + roll(d, 8);
     cfg->tp = chance(d, 35) ? 2 + roll(d, 2) : 1;
     ranks = cfg->pp * cfg->dp * cfg->tp;
-  } while (ranks > MOST_RANKS || roll(d, 12) > ranks); /* small ones are rarer */
+  } while (ranks > MOST_RANKS || roll(d, 8) > ranks); /* small ones are rarer */
   cfg->ep = 1;
   if (!chance(d, 45)) return;
   do cfg->ep = 1 + roll(d, cfg->dp);
@@ -63,17 +63,17 @@ static void random_config(dice *d, zp_config *cfg)
   cfg->dynamic_shapes = chance(d, 30);
 }
 
-/* ---- Parameters -------------------------------------------------------------------------------- */
+/* ---- Parameters ------------------------------------------------------------------------------ */
 
 /* Sizes that hide in corners: none, one, fewer than ranks, odd; and ordinary ones. */
 static int64_t random_numel(dice *d, int32_t flavour, int32_t dp)
 {
   static const int32_t corners[] = {0, 1, 2, 3, 5, 7, 9, 15, 16, 17};
-  if (flavour == 0) return 1 + roll(d, 4);                /* many tiny ones */
+  if (flavour == 0) return 1 + roll(d, 4); /* many tiny ones */
   if (chance(d, 25)) return pick(d, corners, 10);
   if (chance(d, 10)) return roll(d, dp + 1);
-  if (flavour == 1 && chance(d, 30)) return 60 + roll(d, 240); /* larger than buckets */
-  return 1 + roll(d, 60);
+  if (flavour == 1 && chance(d, 30)) return 40 + roll(d, 200); /* larger than buckets */
+  return 1 + roll(d, 48);
 }
 
 static zp_param random_entry(dice *d, const zp_config *cfg, int32_t flavour, int32_t stage,
@@ -139,7 +139,7 @@ static void random_list(dice *d, zp_case *c)
       if (c->params[j].numel > 8) c->params[j].numel = c->params[j].numel * 3 / 4;
 }
 
-/* ---- Training ---------------------------------------------------------------------------------- */
+/* ---- Training -------------------------------------------------------------------------------- */
 
 static void random_scaler(dice *d, zp_case *c)
 {
@@ -182,7 +182,7 @@ void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
   c->unchecked = i % 4 != 0; /* the check costs as much as the simulation */
 }
 
-/* ---- Axes -------------------------------------------------------------------------------------- */
+/* ---- Axes ------------------------------------------------------------------------------------ */
 
 static int any_param(const zp_case *c, int (*is)(const zp_case *, int32_t))
 {
@@ -202,15 +202,30 @@ static int64_t capacity(const zp_case *c, int32_t j)
   return (c->cfg.bucket + unit - 1) / unit * unit;
 }
 
-static int is_empty(const zp_case *c, int32_t j) { return c->params[j].numel == 0; }
+static int is_empty(const zp_case *c, int32_t j)
+{
+  return c->params[j].numel == 0;
+}
 static int is_small(const zp_case *c, int32_t j)
 {
   return c->params[j].numel > 0 && c->params[j].numel < c->cfg.dp;
 }
-static int is_sharded(const zp_case *c, int32_t j) { return c->params[j].sharded && c->cfg.tp > 1; }
-static int is_replica(const zp_case *c, int32_t j) { return !c->params[j].sharded && c->cfg.tp > 1; }
-static int is_expert(const zp_case *c, int32_t j) { return c->params[j].expert && c->cfg.ep > 1; }
-static int is_frozen(const zp_case *c, int32_t j) { return c->params[j].frozen; }
+static int is_sharded(const zp_case *c, int32_t j)
+{
+  return c->params[j].sharded && c->cfg.tp > 1;
+}
+static int is_replica(const zp_case *c, int32_t j)
+{
+  return !c->params[j].sharded && c->cfg.tp > 1;
+}
+static int is_expert(const zp_case *c, int32_t j)
+{
+  return c->params[j].expert && c->cfg.ep > 1;
+}
+static int is_frozen(const zp_case *c, int32_t j)
+{
+  return c->params[j].frozen;
+}
 static int is_uneven(const zp_case *c, int32_t j)
 {
   return c->cfg.dp > 1 && c->params[j].numel % c->cfg.dp != 0;
@@ -231,7 +246,8 @@ static int is_straddling(const zp_case *c, int32_t j)
     if (!q->frozen && q->tied < 0 && q->optgroup == p->optgroup && q->expert == p->expert)
       start += q->numel;
   }
-  return start % capacity(c, j) != 0 && start / capacity(c, j) != (start + p->numel - 1) / capacity(c, j);
+  return start % capacity(c, j) != 0 &&
+         start / capacity(c, j) != (start + p->numel - 1) / capacity(c, j);
 }
 
 static int is_tied_across(const zp_case *c, int32_t j)
@@ -260,23 +276,113 @@ static int unequal_groups(const zp_case *c)
 }
 
 typedef enum axis {
-  PP, DP, TP, EP, STAGE0, STAGE1, STAGE2, STAGE2_PP, ORDERED, EXACT, FP32, BF16, FP16, UNEQUAL_K,
-  STRADDLING, LARGE, UNEVEN, SMALL, EMPTY, SHARDED, REPLICATED, EXPERTS, TIED_STAGES, TIED_ONE,
-  TWO_KEYS, FROZEN, UNUSED, DYNAMIC, VARY, TUPLE, ALIGN, SGD, MOMENTUM, ADAMW, MIXED, CLIP_OFF,
-  CLIP_BINDING, CLIP_LOOSE, STATIC, SCALE_DYNAMIC, OVERFLOW, LOWERED, GROWN, BAD_LOSS, STEPS, ONE_MB,
-  FEW_MB, CODED, DYADIC, WILD, HUGE_VALUES, MANY, AXES
+  PP,
+  DP,
+  TP,
+  EP,
+  STAGE0,
+  STAGE1,
+  STAGE2,
+  STAGE2_PP,
+  ORDERED,
+  EXACT,
+  FP32,
+  BF16,
+  FP16,
+  UNEQUAL_K,
+  STRADDLING,
+  LARGE,
+  UNEVEN,
+  SMALL,
+  EMPTY,
+  SHARDED,
+  REPLICATED,
+  EXPERTS,
+  TIED_STAGES,
+  TIED_ONE,
+  TWO_KEYS,
+  FROZEN,
+  UNUSED,
+  DYNAMIC,
+  VARY,
+  TUPLE,
+  ALIGN,
+  SGD,
+  MOMENTUM,
+  ADAMW,
+  MIXED,
+  CLIP_OFF,
+  CLIP_BINDING,
+  CLIP_LOOSE,
+  STATIC,
+  SCALE_DYNAMIC,
+  OVERFLOW,
+  LOWERED,
+  GROWN,
+  BAD_LOSS,
+  STEPS,
+  ONE_MB,
+  FEW_MB,
+  CODED,
+  DYADIC,
+  WILD,
+  HUGE_VALUES,
+  MANY,
+  AXES
 } axis;
 
-static const char *const names[AXES] = {
-    "pp > 1", "dp > 1", "tp > 1", "ep > 1", "stage 0", "stage 1", "stage 2", "stage 2 with pp",
-    "ordered", "exact", "fp32", "bf16", "fp16", "unequal K", "straddling", "larger than a bucket",
-    "not divisible by dp", "fewer elements than ranks", "empty", "sharded over tp",
-    "replicated over tp", "experts", "tied over stages", "tied on one stage", "two tied keys",
-    "frozen", "unused", "dynamic shapes", "shapes vary", "tuple messages", "align > 1", "sgd",
-    "momentum", "adamw", "mixed optimizers", "clip off", "clip binding", "clip not binding",
-    "static scale", "dynamic scale", "overflow, skipped", "scale lowered", "scale grown",
-    "loss not finite", "several steps", "one micro-batch", "fewer micro-batches than stages", "coded",
-    "dyadic", "wild", "huge values", "twelve parameters or more"};
+static const char *const names[AXES] = {"pp > 1",
+                                        "dp > 1",
+                                        "tp > 1",
+                                        "ep > 1",
+                                        "stage 0",
+                                        "stage 1",
+                                        "stage 2",
+                                        "stage 2 with pp",
+                                        "ordered",
+                                        "exact",
+                                        "fp32",
+                                        "bf16",
+                                        "fp16",
+                                        "unequal K",
+                                        "straddling",
+                                        "larger than a bucket",
+                                        "not divisible by dp",
+                                        "fewer elements than ranks",
+                                        "empty",
+                                        "sharded over tp",
+                                        "replicated over tp",
+                                        "experts",
+                                        "tied over stages",
+                                        "tied on one stage",
+                                        "two tied keys",
+                                        "frozen",
+                                        "unused",
+                                        "dynamic shapes",
+                                        "shapes vary",
+                                        "tuple messages",
+                                        "align > 1",
+                                        "sgd",
+                                        "momentum",
+                                        "adamw",
+                                        "mixed optimizers",
+                                        "clip off",
+                                        "clip binding",
+                                        "clip not binding",
+                                        "static scale",
+                                        "dynamic scale",
+                                        "overflow, skipped",
+                                        "scale lowered",
+                                        "scale grown",
+                                        "loss not finite",
+                                        "several steps",
+                                        "one micro-batch",
+                                        "fewer micro-batches than stages",
+                                        "coded",
+                                        "dyadic",
+                                        "wild",
+                                        "huge values",
+                                        "twelve parameters or more"};
 
 int32_t zp_fuzz_axes(void)
 {

@@ -31,7 +31,7 @@ static void *shared(size_t bytes)
   return p == MAP_FAILED ? NULL : p;
 }
 
-/* ---- One case ---------------------------------------------------------------------------------- */
+/* ---- One case -------------------------------------------------------------------------------- */
 
 int32_t zp_fuzz_one(const zp_case *c, const zp_fault *fault, double seconds_max, zp_verdict *v)
 {
@@ -63,7 +63,7 @@ int32_t zp_fuzz_one(const zp_case *c, const zp_fault *fault, double seconds_max,
   return end;
 }
 
-/* ---- Many -------------------------------------------------------------------------------------- */
+/* ---- Many ------------------------------------------------------------------------------------ */
 
 /* What a worker tells its parent. */
 typedef struct worker {

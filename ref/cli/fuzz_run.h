@@ -25,8 +25,8 @@ typedef struct zp_fuzz_sums {
 
 typedef struct zp_fuzz_job {
   uint64_t seed;
-  double seconds;   /* 0: no limit */
-  int64_t cases;    /* 0: no limit */
+  double seconds; /* 0: no limit */
+  int64_t cases;  /* 0: no limit */
   int32_t jobs;
   const zp_fault *fault;
   int32_t progress; /* 1: a line on standard error that is rewritten */
@@ -35,9 +35,9 @@ typedef struct zp_fuzz_job {
 typedef struct zp_fuzz_outcome {
   zp_fuzz_sums sums;
   double seconds;
-  int32_t end;   /* zp_fuzz_end */
+  int32_t end;    /* zp_fuzz_end */
   int32_t signal; /* CRASHED */
-  zp_case found; /* what failed, unless CLEAN or BROKEN */
+  zp_case found;  /* what failed, unless CLEAN or BROKEN */
   uint64_t index; /* its number */
 } zp_fuzz_outcome;
 

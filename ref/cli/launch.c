@@ -31,8 +31,8 @@ static const char doc[] =
     "Runs a sub-command as N processes under Open MPI's mpirun, one rank each.\v"
     "Example: zeroproof launch -n 6 train --pp 2 --dp 3\n\n"
     "Plain mpirun works as well: mpirun -n 6 zeroproof train --pp 2 --dp 3. This command adds what "
-    "root, more ranks than cores, containers and machines without ssh need, and gives the survivors "
-    "of a process that dies the time to say where they were and whom they miss.\n\n"
+    "root, more ranks than cores, containers and machines without ssh need, and gives the "
+    "survivors of a process that dies the time to say where they were and whom they miss.\n\n"
     "Exit code: 0 good, 1 a verdict went against you, 2 refused input, 3 the environment failed.";
 
 static int add_words(zp_launch *l, const char *more)
@@ -93,7 +93,8 @@ char **zp_launch_argv(zp_launch *l)
   if (!v) return NULL;
   snprintf(l->count, sizeof l->count, "%d", l->processes);
   snprintf(l->grace, sizeof l->grace, "%d", ZP_LAUNCH_GRACE_S);
-  char *const always[] = {"mpirun", "--quiet", "-n", l->count, "--oversubscribe", "--bind-to", "none",
+  char *const always[] = {"mpirun", "--quiet", "-n", l->count, "--oversubscribe", "--bind-to",
+                          "none",
                           /* a container may forbid one process to read another's memory */
                           "--mca", "btl_vader_single_copy_mechanism", "none",
                           "--mca", "odls_base_sigkill_timeout", l->grace,

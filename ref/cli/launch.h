@@ -1,9 +1,9 @@
 /* zeroproof launch: mpirun with what one machine, root and a dying process need.
  *
- * Survivors. mpirun 4.1.4 kills a job when a process dies; its --enable-recovery lets survivors live
- * but then returns 0 whatever they return. So launch asks for neither: it makes mpirun wait
- * ZP_LAUNCH_GRACE_S between SIGCONT, SIGTERM and SIGKILL, and ranks (comm_mpi) poll for SIGTERM, say
- * where they were and whom they miss, and leave. spec: LEDG-7 */
+ * Survivors. mpirun 4.1.4 kills a job when a process dies; its --enable-recovery lets survivors
+ * live but then returns 0 whatever they return. So launch asks for neither: it makes mpirun wait
+ * ZP_LAUNCH_GRACE_S between SIGCONT, SIGTERM and SIGKILL, and ranks (comm_mpi) poll for SIGTERM,
+ * say where they were and whom they miss, and leave. spec: LEDG-7 */
 #ifndef ZP_CLI_LAUNCH_H
 #define ZP_CLI_LAUNCH_H
 

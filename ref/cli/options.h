@@ -72,7 +72,7 @@ extern const struct argp zp_hyper_child;
 void zp_options_init(zp_options *o, const char *command);
 void zp_options_free(zp_options *o);
 
-/* Parses with argp; 0, or ZP_EXIT_REFUSED after a message. --help and --usage leave through argp. */
+/* Parses with argp; 0, or ZP_EXIT_REFUSED after a message. --help and --usage end the process. */
 int zp_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* Reads --config and merges: the command line overrides the file. 0, or an exit code after a

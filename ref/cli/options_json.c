@@ -180,7 +180,8 @@ static void read_entry(reader *r, json_t *v, int32_t j)
     complain(r, "name", "must be a string of 1 to %d bytes.", ZP_NAME_BYTES - 1);
   else if (name != NULL)
     snprintf(o->names[j], ZP_NAME_BYTES, "%s", json_string_value(name));
-  if (json_object_get(v, "numel") == NULL) complain(r, "numel", "is missing; every entry needs it.");
+  if (json_object_get(v, "numel") == NULL)
+    complain(r, "numel", "is missing; every entry needs it.");
   read_integer(r, "numel", json_object_get(v, "numel"), 0, ZP_MAX_ELEMENTS, &p->numel);
   x = 0;
   read_integer(r, "stage", json_object_get(v, "stage"), 0, ZP_MAX_RANKS - 1, &x);
@@ -240,10 +241,11 @@ static void read_optimizer(reader *r, json_t *list)
     only(r, v, "kind lr beta1 beta2 eps weight_decay momentum");
     *p = (zp_optim){ZP_OPTIM_ADAMW, 1e-3, 0.9, 0.999, 1e-8, 0.0, 0.0};
     kind = json_object_get(v, "kind");
-    if (kind != NULL && json_is_string(kind) && strcmp(json_string_value(kind), "sgd") == 0)
-      p->kind = ZP_OPTIM_SGD;
-    else if (kind != NULL && !(json_is_string(kind) && strcmp(json_string_value(kind), "adamw") == 0))
-      complain(r, "kind", "must be \"adamw\" or \"sgd\".");
+    if (kind != NULL) {
+      const char *word = json_is_string(kind) ? json_string_value(kind) : "";
+      if (strcmp(word, "sgd") == 0) p->kind = ZP_OPTIM_SGD;
+      else if (strcmp(word, "adamw") != 0) complain(r, "kind", "must be \"adamw\" or \"sgd\".");
+    }
     read_real(r, "lr", json_object_get(v, "lr"), 0, 1e30, &p->lr);
     read_real(r, "beta1", json_object_get(v, "beta1"), 0, 0.999999999, &p->beta1);
     read_real(r, "beta2", json_object_get(v, "beta2"), 0, 0.999999999, &p->beta2);
@@ -307,8 +309,8 @@ static void read_root(reader *r, json_t *root)
   zp_options *o = r->o;
   int64_t x = -1;
   double clip = o->hyper.clip;
-  only(r, root, "pp dp tp ep stage micro_batches bucket align precision reduce dynamic_shapes steps "
-       "seed groups optgroups tied_keys params optimizer clip clip_eps loss_scale");
+  only(r, root, "pp dp tp ep stage micro_batches bucket align precision reduce dynamic_shapes "
+       "steps seed groups optgroups tied_keys params optimizer clip clip_eps loss_scale");
   read_fields(r, root);
   read_groups(r, json_object_get(root, "groups"));
   read_integer(r, "optgroups", json_object_get(root, "optgroups"), 1, ZP_MAX_GROUPS, &x);

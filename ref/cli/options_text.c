@@ -130,7 +130,8 @@ static int scale_item(const char *item, size_t n, int64_t number[6], char *why, 
       int32_t log2_scale = 0;
       bits.f = strtod(eq, &end);
       if (*eq == 0 || *end != 0 || zp_scaler_from_f64(bits.u, &log2_scale) != 0) {
-        snprintf(why, (size_t)cap, "%s: '%s' is not a power of two from 2^-126 to 2^126.", word, eq);
+        snprintf(why, (size_t)cap, "%s: '%s' is not a power of two from 2^-126 to 2^126.", word,
+                 eq);
         return -1;
       }
       number[i] = log2_scale;

@@ -26,8 +26,8 @@ typedef struct zp_plan_rank {
 int zp_plan_rank_open(const zp_options *o, const zp_config *cfg, int32_t rank, zp_plan_rank *p);
 void zp_plan_rank_close(zp_plan_rank *p);
 
-/* Will all ranks of a simulation, and `others` bytes beside them, fit this machine's memory? 0, or an
- * exit code after a message: better a refusal than the kernel's killer. */
+/* Will all ranks of a simulation, and `others` bytes beside them, fit this machine's memory? 0, or
+ * an exit code after a message: better a refusal than the kernel's killer. */
 int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others);
 
 /* Text: one rank in full (ledger: with every communication), or a line per stage. */

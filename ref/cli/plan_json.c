@@ -53,8 +53,8 @@ static json_t *ops_json(const zp_plan_rank *p)
     const zp_op *op = &p->op[i];
     if (op->kind < ZP_OP_FIRST_COMM) continue;
     json_array_append_new(
-        list, json_pack("{s:I, s:[I,I], s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I}",
-                        "position", (json_int_t)i, "clock", (json_int_t)op->clock_t,
+        list, json_pack("{s:I, s:[I,I], s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, "
+                        "s:I}", "position", (json_int_t)i, "clock", (json_int_t)op->clock_t,
                         (json_int_t)op->clock_i, "op", zp_op_name(op->kind), "what",
                         zp_what_name(op->what), "group", zp_group_name(op->group), "key", op->key,
                         "dtype", op->dtype < 0 ? "" : zp_dtype_name(op->dtype), "redop",

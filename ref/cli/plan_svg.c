@@ -96,9 +96,9 @@ static int draw(FILE *f, const zp_options *o, const zp_config *cfg)
   fprintf(f, "<text class=\"t\" x=\"12\" y=\"24\">pp %d × dp %d × tp %d, ZeRO stage %d, %" PRId64
           " micro-batches</text>\n", (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->stage,
           cfg->micro_batches);
-  fprintf(f, "<text class=\"m\" x=\"12\" y=\"44\">1F1B: %" PRId64 " slots, a stage works in %" PRId64
-          " of them (%.1f %%); numbers are micro-batches</text>\n", slots, 2 * cfg->micro_batches,
-          200.0 * (double)cfg->micro_batches / (double)slots);
+  fprintf(f, "<text class=\"m\" x=\"12\" y=\"44\">1F1B: %" PRId64 " slots, a stage works in "
+          "%" PRId64 " of them (%.1f %%); numbers are micro-batches</text>\n", slots,
+          2 * cfg->micro_batches, 200.0 * (double)cfg->micro_batches / (double)slots);
   for (int32_t s = 0; s < cfg->pp; s++) {
     zp_plan_rank p;
     int64_t from = 0;

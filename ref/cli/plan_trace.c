@@ -28,11 +28,11 @@ static void name_rows(writer *w, int32_t s)
 {
   static const char *const rows[] = {"", "compute", "exchanges", "collectives"};
   comma(w);
-  fprintf(w->f, "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":\"stage %d\"}}",
-          (int)s, (int)s);
+  fprintf(w->f, "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":"
+          "{\"name\":\"stage %d\"}}", (int)s, (int)s);
   comma(w);
-  fprintf(w->f, "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%d}}",
-          (int)s, (int)s);
+  fprintf(w->f, "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_sort_index\",\"args\":"
+          "{\"sort_index\":%d}}", (int)s, (int)s);
   for (int r = ROW_COMPUTE; r <= ROW_COLLECTIVE; r++) {
     comma(w);
     fprintf(w->f, "{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":"

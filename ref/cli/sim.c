@@ -42,8 +42,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
               : strcmp(arg, "dyadic") == 0 ? ZP_SYNTH_DYADIC
               : strcmp(arg, "wild") == 0   ? ZP_SYNTH_WILD
                                            : -1;
-    if (a->mode < 0)
-      argp_error(state, "--gradients: '%s' is not one of: coded dyadic wild.", arg);
+    if (a->mode < 0) argp_error(state, "--gradients: '%s' is not one of: coded dyadic wild.", arg);
     return 0;
   case KEY_UNUSED:
     if (zp_parse_count(arg, &v) != 0 || v > 99)
@@ -60,17 +59,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
     {&zp_options_child, 0, NULL, 0}, {&zp_hyper_child, 0, NULL, 0}, {0}};
 static const struct argp argp = {
-    options, parse, NULL,
+    options,
+    parse,
+    NULL,
     "Runs steps with gradients given by formula on simulated ranks, and serially; compares losses, "
     "norms, scales, reduced gradients, masters, moments and parameters bit for bit.\v"
     "--fault NAME plants one historic bug of another implementation after planning and says which "
     "clause of spec/ fails; with coded gradients also which contribution (rank, micro-batch, "
     "parameter, element) is missing or doubled. Each fault starts from a configuration that shows "
-    "it; options change that. Exit codes: 0 clean, 1 a fault or a violation was detected, 2 refused "
+    "it; options change that. Exit codes: 0 clean, 1 a fault or a violation was detected, 2 "
+    "refused "
     "input, 3 the environment failed.",
-    children, NULL, NULL};
+    children,
+    NULL,
+    NULL};
 
-/* ---- Words ------------------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 static double f64(uint64_t bits)
 {
@@ -103,7 +107,8 @@ static void print_head(const zp_case *c, const zp_fault *fault)
     printf("planted: %s: %s\n  source: %s; breaks %s\n", fault->name, fault->what, fault->source,
            fault->clause);
   printf("%d ranks: pp %d, dp %d, tp %d, ep %d; stage %d, %s, %s; %lld micro-batches, buckets of "
-         "%lld; K = (", cfg->pp * cfg->dp * cfg->tp, cfg->pp, cfg->dp, cfg->tp, cfg->ep, cfg->stage,
+         "%lld; K = (",
+         cfg->pp * cfg->dp * cfg->tp, cfg->pp, cfg->dp, cfg->tp, cfg->ep, cfg->stage,
          zp_precision_name(cfg->precision), zp_reduce_name(cfg->reduce),
          (long long)cfg->micro_batches, (long long)cfg->bucket);
   for (int32_t s = 0; s < cfg->pp && s < 32; s++)
@@ -118,12 +123,17 @@ static void print_proof(const zp_case *c)
 {
   char why[256];
   int32_t exact;
-  if (c->synth.mode != ZP_SYNTH_CODED) return;
+  if (c->synth.mode != ZP_SYNTH_CODED && zp_synth_digits(&c->cfg) > 0) return;
   exact = zp_synth_prove(&c->cfg, &c->synth, c->scaler.log2_scale, why, sizeof why);
+  if (zp_synth_digits(&c->cfg) == 0) {
+    printf("no coded gradients: %s\n", why);
+    return;
+  }
   printf("coded gradients: %d contributions an element; %s%s\n", zp_synth_digits(&c->cfg),
          exact == ZP_SYNTH_ALL
              ? "every partial sum, divided before, after or by a reciprocal, is exact"
-             : "", why);
+             : "",
+         why);
 }
 
 static void print_steps(const zp_verdict *v)
@@ -139,9 +149,10 @@ static void print_steps(const zp_verdict *v)
 static void print_verdict(const zp_case *c, const zp_fault *fault, const zp_verdict *v)
 {
   if (!v->failed) {
-    printf("clean: losses, norms, scales, reduced gradients, moments, masters and parameters of all "
-           "%d ranks equal serial's bit for bit in %d steps\n",
-           c->cfg.pp * c->cfg.dp * c->cfg.tp, v->steps);
+    printf(
+        "clean: losses, norms, scales, reduced gradients, moments, masters and parameters of all "
+        "%d ranks equal serial's bit for bit in %d steps\n",
+        c->cfg.pp * c->cfg.dp * c->cfg.tp, v->steps);
     if (fault != NULL) printf("the fault has no effect on this configuration\n");
     return;
   }
@@ -150,7 +161,7 @@ static void print_verdict(const zp_case *c, const zp_fault *fault, const zp_verd
   printf("\n");
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *json_fault(const zp_fault *f)
 {
@@ -177,14 +188,15 @@ static json_t *json_finding(const zp_case *c, const zp_synth_finding *f)
 {
   static const char *const kinds[ZP_SYNTH_KINDS] = {"missing", "doubled", "unasked", "moved",
                                                     "stale",   "ratio",   "garbled"};
-  json_t *j = json_pack("{s:s,s:i,s:I,s:i,s:i,s:I,s:f}", "kind", kinds[f->kind], "parameter",
-                        (int)f->param, "element", (json_int_t)f->element, "tp", (int)f->tp, "ep",
-                        (int)f->ep, "more_elements", (json_int_t)f->count, "value",
-                        (double)f->value);
+  json_t *j =
+      json_pack("{s:s,s:i,s:I,s:i,s:i,s:I,s:f}", "kind", kinds[f->kind], "parameter", (int)f->param,
+                "element", (json_int_t)f->element, "tp", (int)f->tp, "ep", (int)f->ep,
+                "more_elements", (json_int_t)f->count, "value", (double)f->value);
   char text[320];
   if (f->who.entry >= 0) {
     const int32_t stage = c->cfg.params[f->who.entry].stage;
-    json_object_set_new(j, "rank", json_integer((stage * c->cfg.dp + f->who.dp) * c->cfg.tp + f->tp));
+    json_object_set_new(j, "rank",
+                        json_integer((stage * c->cfg.dp + f->who.dp) * c->cfg.tp + f->tp));
     json_object_set_new(j, "micro_batch", json_integer(f->who.mb));
     json_object_set_new(j, "used_by", json_integer(f->who.entry));
     json_object_set_new(j, "times", json_integer(f->times));
@@ -202,9 +214,9 @@ static json_t *json_steps(const zp_verdict *v)
     char norm[20], loss[12];
     snprintf(norm, sizeof norm, "%016llx", (unsigned long long)r->norm_f64);
     snprintf(loss, sizeof loss, "%08x", (unsigned)r->loss);
-    json_array_append_new(steps, json_pack("{s:i,s:s,s:s,s:i,s:b}", "step", (int)t, "loss_bits", loss,
-                                           "norm_bits", norm, "log2_scale", (int)r->log2_scale,
-                                           "skipped", (int)r->skipped));
+    json_array_append_new(steps, json_pack("{s:i,s:s,s:s,s:i,s:b}", "step", (int)t, "loss_bits",
+                                           loss, "norm_bits", norm, "log2_scale",
+                                           (int)r->log2_scale, "skipped", (int)r->skipped));
   }
   return steps;
 }
@@ -230,7 +242,7 @@ static void print_json(const zp_case *c, const zp_fault *fault, const zp_verdict
   dump(root);
 }
 
-/* ---- The command ------------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static int run(zp_sim_args *a)
 {

@@ -51,7 +51,8 @@ static void clause_of_op(zp_verdict *v, const zp_case *c, const zp_op *op)
   if (op->what == ZP_WHAT_GRADIENT && c->synth.unused > 0) zp_verdict_clause(v, "RED-6");
 }
 
-/* Does a received message differ from what its receiver expects, for every rank that waits in one? */
+/* Does a received message differ from what its receiver expects, for every rank that waits in one?
+ * */
 static int message_differs(const zp_case_state *s)
 {
   for (int32_t r = 0; r < zp_sim_world(s->sim); r++) {
@@ -63,7 +64,8 @@ static int message_differs(const zp_case_state *s)
     if (q < 0) continue;
     b = zp_sim_rank(s->sim, q);
     if (b->current.kind != ZP_OP_P2P || b->current.recv_mb != a->current.mb) continue;
-    if (b->request.in_msg != NULL && !zp_message_same(a->request.out_msg, b->request.in_msg)) return 1;
+    if (b->request.in_msg != NULL && !zp_message_same(a->request.out_msg, b->request.in_msg))
+      return 1;
   }
   return 0;
 }
@@ -75,13 +77,11 @@ static void explain_refusal(const zp_case_state *s, const zp_error *err)
   const zp_rank *r = zp_sim_rank(s->sim, err->rank);
   const char *why = zp_synth_refusal(r->inst);
   zp_verdict_say(v, "\n  the workload says: %s", why);
-  if (strstr(why, "dtype or shape") != NULL)
-    zp_verdict_clause(v, "PIPE-6");
+  if (strstr(why, "dtype or shape") != NULL) zp_verdict_clause(v, "PIPE-6");
   else if (strstr(why, "in its slot") != NULL ||
            (r->current.kind == ZP_OP_BACKWARD && strstr(why, "activation of") == why))
     zp_verdict_clause(v, "PIPE-4");
-  else
-    zp_verdict_clause(v, "PIPE-3");
+  else zp_verdict_clause(v, "PIPE-3");
 }
 
 void zp_explain_error(const zp_case_state *s, const zp_error *err)
@@ -169,6 +169,7 @@ static void run_all(zp_case_state *s, const zp_fault *fault, zp_fault_state *pla
   if (!s->c->unchecked && check_programs(s, err)) return;
   if (fault != NULL) zp_fault_plant(planted, fault, s);
   if (run_phase(s, ZP_PHASE_INIT, err) || zp_compare_first(s)) return;
+  if (!s->c->unchecked && zp_compare_owners(s)) return;
   for (int32_t t = 0; t < s->c->steps; t++)
     if (run_step(s, err)) return;
 }

@@ -29,8 +29,8 @@ typedef struct zp_verdict {
 
 struct zp_fault;
 
-/* Plans, plants the fault if there is one, runs INIT and the steps; stops at the first step in which
- * anything fails. c must be a valid configuration. */
+/* Plans, plants the fault if there is one, runs INIT and the steps; stops at the first step in
+ * which anything fails. c must be a valid configuration. */
 void zp_case_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v);
 
 /* 1 when the verdict names this clause. */
@@ -60,6 +60,8 @@ int zp_compare_step(const zp_case_state *s);
 int zp_compare_gradients(const zp_case_state *s);
 /* Serial's reduced gradients against the coded ones' formula. 0, or 1. */
 int zp_compare_serial(const zp_case_state *s);
+/* Every logical element is owned and counted once over all ranks. 0, or 1. */
+int zp_compare_owners(const zp_case_state *s);
 /* After an error that must leave everything unchanged (STEP-5). 0, or 1. */
 int zp_compare_unchanged(const zp_case_state *s);
 /* Explains an engine error: clauses and its text. */

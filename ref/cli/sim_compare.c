@@ -43,7 +43,7 @@ static void say_rank(zp_verdict *v, const zp_rank *r)
   zp_verdict_say(v, "rank %d (stage %d, dp %d, tp %d)", r->rank, r->at.pp, r->at.dp, r->at.tp);
 }
 
-/* ---- State held by parts (masters, moments, reduced gradients) -------------------------------- */
+/* ---- State held by parts (masters, moments, reduced gradients) ------------------------------- */
 
 /* A run that differs: rank, entry, element. */
 typedef struct spot {
@@ -135,8 +135,8 @@ static void clause_of_finding(const zp_case_state *s, const zp_synth_finding *f)
   }
   /* another use of the key, on this stage or on another */
   if (f->kind <= ZP_SYNTH_UNASKED && f->who.entry != f->param)
-    zp_verdict_clause(v, s->c->params[f->who.entry].stage == s->c->params[f->param].stage ? "TIE-2"
-                                                                                          : "TIE-1");
+    zp_verdict_clause(
+        v, s->c->params[f->who.entry].stage == s->c->params[f->param].stage ? "TIE-2" : "TIE-1");
 }
 
 /* Was any contribution of this copy declared unused in this step? */
@@ -150,8 +150,8 @@ static int has_unused(const zp_case_state *s, int32_t j, int32_t ep)
 /* Gradients that are not coded: only a common ratio can be told from other errors. */
 static void explain_plain(const zp_case_state *s, const spot *w, const float *all)
 {
-  const float *want = zp_serial_get(s->serial, ZP_WHAT_GRADIENT, w->param, zp_copy_tp(w->r, w->param),
-                                    zp_copy_ep(w->r, w->param));
+  const float *want = zp_serial_get(s->serial, ZP_WHAT_GRADIENT, w->param,
+                                    zp_copy_tp(w->r, w->param), zp_copy_ep(w->r, w->param));
   const int64_t n = s->c->cfg.params[w->param].numel;
   double ratio = 0;
   int32_t same = 1, seen = 0;
@@ -220,21 +220,24 @@ static int coded_exactly(const zp_case_state *s)
   return s->c->cfg.precision == ZP_F16 ? log2 >= -14 && log2 <= 4 : log2 >= -100 && log2 <= 100;
 }
 
-/* Coded gradients say what a right reduction is: serial is judged by them, too. RED-2, RED-3, RED-6 */
+/* Coded gradients say what a right reduction is: serial is judged by them, too. RED-2, RED-3,
+ * RED-6 */
 int zp_compare_serial(const zp_case_state *s)
 {
   const zp_config *cfg = &s->c->cfg;
   zp_verdict *v = s->v;
   if (!coded_exactly(s)) return 0;
   for (int32_t j = 0; j < cfg->n_params; j++) {
-    const int32_t copies = (cfg->params[j].sharded ? cfg->tp : 1) * (cfg->params[j].expert ? cfg->ep : 1);
+    const int32_t copies =
+        (cfg->params[j].sharded ? cfg->tp : 1) * (cfg->params[j].expert ? cfg->ep : 1);
     if (cfg->params[j].frozen || zp_synth_use_of(cfg, j).home != j) continue;
     for (int32_t i = 0; i < copies; i++) {
       const int32_t eps = cfg->params[j].expert ? cfg->ep : 1, tp = i / eps, ep = i % eps;
       char text[320];
       if (zp_synth_decode(&s->synth->opt, cfg, s->step, j, tp, ep, s->want.log2_scale, 0,
-                          cfg->params[j].numel, zp_serial_get(s->serial, ZP_WHAT_GRADIENT, j, tp, ep),
-                          v->finding, &v->n_findings, ZP_VERDICT_FINDINGS) == 0)
+                          cfg->params[j].numel,
+                          zp_serial_get(s->serial, ZP_WHAT_GRADIENT, j, tp, ep), v->finding,
+                          &v->n_findings, ZP_VERDICT_FINDINGS) == 0)
         continue;
       zp_synth_describe(cfg, &v->finding[0], text, sizeof text);
       clause_of_finding(s, &v->finding[0]);
@@ -245,7 +248,7 @@ int zp_compare_serial(const zp_case_state *s)
   return 0;
 }
 
-/* ---- Padding ----------------------------------------------------------------------------------- */
+/* ---- Padding --------------------------------------------------------------------------------- */
 
 /* Padding of masters and moments is zero, always. PART-7 */
 static int compare_padding(const zp_case_state *s)
@@ -295,19 +298,20 @@ static int compare_params(const zp_case_state *s, const char *clause)
     for (int32_t i = 0; i < r->lay.n_params; i++) {
       const int32_t j = r->lay.first_param + i;
       const int64_t bytes = cfg->params[j].numel * zp_dtype_bytes(cfg->precision);
-      const void *want = zp_serial_get(s->serial, ZP_WHAT_PARAMETER, j, zp_copy_tp(r, j),
-                                       zp_copy_ep(r, j));
+      const void *want =
+          zp_serial_get(s->serial, ZP_WHAT_PARAMETER, j, zp_copy_tp(r, j), zp_copy_ep(r, j));
       int64_t e = 0;
       const float *master;
       if (memcmp(r->param[i], want, (size_t)bytes) == 0) continue;
       zp_verdict_clause(s->v, clause);
       master = zp_serial_get(s->serial, ZP_WHAT_MASTER, j, zp_copy_tp(r, j), zp_copy_ep(r, j));
-      while (master && e < cfg->params[j].numel && rounds_to(cfg->precision, master[e], r->param[i], e))
+      while (master && e < cfg->params[j].numel &&
+             rounds_to(cfg->precision, master[e], r->param[i], e))
         e++;
       zp_verdict_say(s->v, "step %lld, ", (long long)s->v->step);
       say_rank(s->v, r);
-      zp_verdict_say(s->v, ": parameter %d, element %lld is not serial's, though all masters are", j,
-                     (long long)e);
+      zp_verdict_say(s->v, ": parameter %d, element %lld is not serial's, though all masters are",
+                     j, (long long)e);
       return 1;
     }
   }
@@ -363,8 +367,10 @@ static void explain_norm(const zp_case_state *s, const zp_step_result *got)
   const double a = f64(got->norm_f64), b = f64(s->want.norm_f64);
   const int rounding = fabs(a - b) <= 1e-5 * b;
   zp_verdict_clause(s->v, rounding ? "STAT-4" : "STAT-2");
-  zp_verdict_say(s->v, "step %lld: the norm is %.17g, serial's is %.17g (%s), though all reduced "
-                       "gradients are serial's", (long long)s->step, a, b,
+  zp_verdict_say(s->v,
+                 "step %lld: the norm is %.17g, serial's is %.17g (%s), though all reduced "
+                 "gradients are serial's",
+                 (long long)s->step, a, b,
                  rounding ? "not correctly rounded"
                           : "some elements are counted more or less than once");
 }
@@ -376,7 +382,9 @@ static void explain_skip(const zp_case_state *s, const zp_step_result *got)
   zp_verdict_say(s->v, "step %lld: the step was %s, serial's was %s; non-finite values seen: %s",
                  (long long)s->step, got->skipped ? "skipped" : "taken",
                  s->want.skipped ? "skipped" : "taken",
-                 got->nonfinite ? "yes" : s->want.nonfinite ? "no, serial saw some" : "no");
+                 got->nonfinite      ? "yes"
+                 : s->want.nonfinite ? "no, serial saw some"
+                                     : "no");
 }
 
 /* All ranks agree in the step's result. STAT-5 */
@@ -387,10 +395,12 @@ static int compare_ranks(const zp_case_state *s)
     const zp_step_result *b = &zp_sim_rank(s->sim, q)->result;
     if (memcmp(a, b, sizeof *a) == 0) continue;
     zp_verdict_clause(s->v, "STAT-5");
-    zp_verdict_say(s->v, "step %lld: rank 0 and rank %d disagree: norm %.17g and %.17g, %s and %s, "
-                         "scale 2^%d and 2^%d", (long long)s->step, q, f64(a->norm_f64),
-                   f64(b->norm_f64), a->skipped ? "skipped" : "taken",
-                   b->skipped ? "skipped" : "taken", a->log2_scale, b->log2_scale);
+    zp_verdict_say(s->v,
+                   "step %lld: rank 0 and rank %d disagree: norm %.17g and %.17g, %s and %s, "
+                   "scale 2^%d and 2^%d",
+                   (long long)s->step, q, f64(a->norm_f64), f64(b->norm_f64),
+                   a->skipped ? "skipped" : "taken", b->skipped ? "skipped" : "taken",
+                   a->log2_scale, b->log2_scale);
     return 1;
   }
   return 0;
@@ -402,8 +412,10 @@ static int compare_result(const zp_case_state *s)
   if (compare_ranks(s)) return 1;
   if (a->log2_scale != b->log2_scale) {
     zp_verdict_clause(s->v, "STEP-6");
-    zp_verdict_say(s->v, "step %lld: the gradient was unscaled with 2^%d; 2^%d was multiplied into "
-                         "the loss", (long long)s->step, a->log2_scale, b->log2_scale);
+    zp_verdict_say(s->v,
+                   "step %lld: the gradient was unscaled with 2^%d; 2^%d was multiplied into "
+                   "the loss",
+                   (long long)s->step, a->log2_scale, b->log2_scale);
     return 1;
   }
   if (a->loss != b->loss) {
@@ -437,9 +449,10 @@ static int compare_scaler(const zp_case_state *s)
         a->hysteresis_left == s->scaler.hysteresis_left)
       continue;
     zp_verdict_clause(s->v, s->want.skipped ? "SCALE-3" : "SCALE-4");
-    zp_verdict_say(s->v, "step %lld: rank %d goes on with scale 2^%d, the rule says 2^%d (at least "
-                         "2^%d)", (long long)s->step, q, a->log2_scale, s->scaler.log2_scale,
-                   s->scaler.log2_min);
+    zp_verdict_say(s->v,
+                   "step %lld: rank %d goes on with scale 2^%d, the rule says 2^%d (at least "
+                   "2^%d)",
+                   (long long)s->step, q, a->log2_scale, s->scaler.log2_scale, s->scaler.log2_min);
     return 1;
   }
   return 0;
@@ -463,6 +476,59 @@ static int compare_ledgers(const zp_case_state *s)
     }
   }
   return 0;
+}
+
+/* ---- Owners ---------------------------------------------------------------------------------- */
+
+/* How often each element of every copy of every entry was visited. */
+typedef struct visits {
+  const zp_config *cfg;
+  const zp_rank *r;
+  int64_t base[ZP_CASE_PARAMS + 1]; /* entry j, copy (tp, ep) starts at base[j] + (tp·ep' + ep)·n */
+  uint8_t *count;
+} visits;
+
+static void visit(void *ctx, int32_t param, int64_t offset, int64_t count, const float *value)
+{
+  visits *v = ctx;
+  const zp_param *p = &v->cfg->params[param];
+  const int64_t eps = p->expert ? v->cfg->ep : 1;
+  const int64_t copy = zp_copy_tp(v->r, param) * eps + zp_copy_ep(v->r, param);
+  uint8_t *at = v->count + v->base[param] + copy * p->numel + offset;
+  (void)value;
+  for (int64_t i = 0; i < count; i++) at[i] += at[i] < 2;
+}
+
+/* Over all ranks, the runs that are owned and counted are every logical element once. STAT-2 */
+int zp_compare_owners(const zp_case_state *s)
+{
+  const zp_config *cfg = &s->c->cfg;
+  int64_t n = 0;
+  visits v;
+  int32_t wrong = -1;
+  v.cfg = cfg;
+  for (int32_t j = 0; j < cfg->n_params; j++) {
+    const zp_param *p = &cfg->params[j];
+    v.base[j] = n;
+    n += p->numel * (p->sharded ? cfg->tp : 1) * (p->expert ? cfg->ep : 1);
+  }
+  v.base[cfg->n_params] = n;
+  v.count = calloc((size_t)n + 1, 1);
+  for (int32_t q = 0; v.count != NULL && q < zp_sim_world(s->sim); q++) {
+    v.r = zp_sim_rank(s->sim, q);
+    zp_rank_visit(v.r, ZP_WHAT_MASTER, visit, &v);
+  }
+  for (int32_t j = 0; v.count != NULL && j < cfg->n_params && wrong < 0; j++) {
+    /* a key is visited under the name of its first entry */
+    const int64_t once = zp_synth_use_of(cfg, j).home == j && !cfg->params[j].frozen;
+    for (int64_t e = v.base[j]; e < v.base[j + 1]; e++)
+      if (v.count[e] != once) wrong = j;
+  }
+  free(v.count);
+  if (wrong < 0) return 0;
+  zp_verdict_clause(s->v, "STAT-2");
+  zp_verdict_say(s->v, "an element of parameter %d is not owned and counted exactly once", wrong);
+  return 1;
 }
 
 int zp_compare_step(const zp_case_state *s)

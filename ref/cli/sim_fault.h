@@ -50,7 +50,8 @@ void *zp_fault_take(zp_fault_state *f, int64_t bytes);
 
 /* Replaces a rank's program of a phase by an empty one of room for `more` further ops, and returns
  * the old one; append with zp_fault_emit. */
-zp_op *zp_fault_rewrite(zp_fault_state *f, zp_rank *r, int32_t phase, int64_t more, int64_t *length);
+zp_op *zp_fault_rewrite(zp_fault_state *f, zp_rank *r, int32_t phase, int64_t more,
+                        int64_t *length);
 void zp_fault_emit(zp_rank *r, int32_t phase, const zp_op *op);
 
 /* The families, each a table in a file of its own. */

@@ -22,13 +22,13 @@ static void rewrite(zp_fault_state *f, int64_t factor,
   for (int32_t q = 0; q < world(f); q++) {
     zp_rank *r = zp_sim_rank(f->s->sim, q);
     int64_t n;
-    const zp_op *old = zp_fault_rewrite(
-        f, r, STEP, r->length[STEP] * (factor - 1) + r->cfg->optgroups + 1, &n);
+    const zp_op *old =
+        zp_fault_rewrite(f, r, STEP, r->length[STEP] * (factor - 1) + r->cfg->optgroups + 1, &n);
     for (int64_t i = 0; i < n; i++) change(f, r, &old[i]);
   }
 }
 
-/* ---- The norm, one collective for each of this rank's K optimizer groups ----------------------- */
+/* ---- The norm, one collective for each of this rank's K optimizer groups --------------------- */
 
 static void change_pr7847(zp_fault_state *f, zp_rank *r, const zp_op *op)
 {
@@ -41,7 +41,7 @@ static void plant_pr7847(zp_fault_state *f)
   rewrite(f, 1, change_pr7847);
 }
 
-/* ---- Tied keys in an order of the rank's own --------------------------------------------------- */
+/* ---- Tied keys in an order of the rank's own ------------------------------------------------- */
 
 static void plant_ds7208(zp_fault_state *f)
 {
@@ -58,7 +58,7 @@ static void plant_ds7208(zp_fault_state *f)
   }
 }
 
-/* ---- First values broadcast in the wrong dtype, or from the wrong root ------------------------- */
+/* ---- First values broadcast in the wrong dtype, or from the wrong root ----------------------- */
 
 static void before_ds4726(void *ctx, zp_rank *r, zp_op *op)
 {
@@ -77,7 +77,7 @@ static void before_cai2391(void *ctx, zp_rank *r, zp_op *op)
     op->root = (r->rank == 0 ? 0 : r->rank - 1) % r->cfg->tp;
 }
 
-/* ---- Ops that some ranks leave out ------------------------------------------------------------- */
+/* ---- Ops that some ranks leave out ----------------------------------------------------------- */
 
 /* Does the bucket hold anything that this rank used in the current micro-batch? */
 static int bucket_used(const zp_rank *r, const zp_op *op)
@@ -110,7 +110,7 @@ static void before_ds275(void *ctx, zp_rank *r, zp_op *op)
   if (mine >= zp_bucket_numel(flat, op->bucket)) op->kind = -1; /* "my partition is empty" */
 }
 
-/* ---- A collective that only some stages issue -------------------------------------------------- */
+/* ---- A collective that only some stages issue ------------------------------------------------ */
 
 static void change_ds6714(zp_fault_state *f, zp_rank *r, const zp_op *op)
 {
@@ -132,7 +132,7 @@ static void plant_ds6714(zp_fault_state *f)
   rewrite(f, 1, change_ds6714);
 }
 
-/* ---- Decisions that are not common ------------------------------------------------------------- */
+/* ---- Decisions that are not common ----------------------------------------------------------- */
 
 static void before_fs179(void *ctx, zp_rank *r, zp_op *op)
 {
@@ -140,7 +140,7 @@ static void before_fs179(void *ctx, zp_rank *r, zp_op *op)
   if (op->kind == ZP_OP_DECIDE) r->stats_in[ZP_STAT_NONFINITE] = r->nonfinite;
 }
 
-/* ---- Pipeline ---------------------------------------------------------------------------------- */
+/* ---- Pipeline -------------------------------------------------------------------------------- */
 
 static void change_nccl479(zp_fault_state *f, zp_rank *r, const zp_op *op)
 {
@@ -222,7 +222,7 @@ static void after_ds_l12(void *ctx, zp_rank *r, const zp_op *op)
     in->t[i].dtype = i == 0 && in->n > 1 ? ZP_I32 : r->cfg->precision;
 }
 
-/* ---- The table --------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static const zp_fault table[] = {
     {"pr7847", "DeepSpeed #7847, #1522", "STAT-1",
@@ -242,8 +242,8 @@ static const zp_fault table[] = {
      "a bucket whose parameters this rank did not use is not reduced on this rank",
      "dp=3,stage=2,M=3,bucket=6,unused=128,list=6@0.0+5@0.0+7@0.0", NULL, before_ds_l13, NULL},
     {"ds275", "DeepSpeed #275, #202", "LEDG-7",
-     "a rank whose part of a bucket is empty leaves the collective out",
-     "dp=3,stage=1,list=2@0.0", NULL, before_ds275, NULL},
+     "a rank whose part of a bucket is empty leaves the collective out", "dp=3,stage=1,list=2@0.0",
+     NULL, before_ds275, NULL},
     {"ds6714", "DeepSpeed #6714", "LEDG-2",
      "an overflow all-reduce that only stages with experts issue",
      "pp=2,dp=2,ep=2,stage=1,precision=fp16,unit=-4,list=6@0.0+6@1.0+4@1.0e", plant_ds6714, NULL,

@@ -14,7 +14,7 @@ static void add_squares(zp_rank *r, int32_t k, int64_t at, int64_t n)
   (void)zp_sumsq_add_f32(&r->squares, (const uint32_t *)(const void *)(r->flat[k].mean + at), n);
 }
 
-/* ---- Counted too often, too seldom ------------------------------------------------------------- */
+/* ---- Counted too often, too seldom ----------------------------------------------------------- */
 
 static void before_ds551(void *ctx, zp_rank *r, zp_op *op)
 {
@@ -68,7 +68,7 @@ static void before_pt170862(void *ctx, zp_rank *r, zp_op *op)
            ZP_SQ_LIMBS * sizeof r->stats_in[0]);
 }
 
-/* ---- Rounded on the way ------------------------------------------------------------------------ */
+/* ---- Rounded on the way ---------------------------------------------------------------------- */
 
 /* The rank's squares as an fp32 sum of fp32 squares; its root's square joins the exact sum. */
 static void before_pt90028(void *ctx, zp_rank *r, zp_op *op)
@@ -96,7 +96,7 @@ static void before_pt90028(void *ctx, zp_rank *r, zp_op *op)
   (void)zp_sumsq_add_f32(&r->squares, &bits, 1);
 }
 
-/* ---- The overflow flag ------------------------------------------------------------------------- */
+/* ---- The overflow flag ----------------------------------------------------------------------- */
 
 static void before_ds5242(void *ctx, zp_rank *r, zp_op *op)
 {
@@ -116,7 +116,7 @@ static void after_ds4512(void *ctx, zp_rank *r, const zp_op *op)
   if (op->kind == ZP_OP_DECIDE) r->result.skipped = 0;
 }
 
-/* ---- Clipping, the scale ----------------------------------------------------------------------- */
+/* ---- Clipping, the scale --------------------------------------------------------------------- */
 
 static void after_ds5150(void *ctx, zp_rank *r, const zp_op *op)
 {
@@ -141,8 +141,8 @@ static void after_ds1958(void *ctx, zp_rank *r, const zp_op *op)
 {
   zp_scaler *s = &r->scaler;
   (void)ctx;
-  if (op->kind == ZP_OP_DECIDE && r->result.skipped && s->dynamic &&
-      s->log2_scale == s->log2_min && r->result.log2_scale == s->log2_min)
+  if (op->kind == ZP_OP_DECIDE && r->result.skipped && s->dynamic && s->log2_scale == s->log2_min &&
+      r->result.log2_scale == s->log2_min)
     s->log2_scale--; /* no guard at the smallest scale */
 }
 
@@ -155,7 +155,7 @@ static void after_pt115710(void *ctx, zp_rank *r, const zp_op *op)
     s->log2_scale = r->result.log2_scale;
 }
 
-/* ---- The table --------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static const zp_fault table[] = {
     {"ds551", "DeepSpeed #551", "STAT-2",
@@ -181,7 +181,8 @@ static const zp_fault table[] = {
      "dp=2,stage=1,M=2,overflow=1,list=9@0.0+4@0.0", NULL, before_ds5242, NULL},
     {"ds416", "DeepSpeed #416", "STEP-6",
      "overflow is what makes the fp32 norm infinite, not a non-finite gradient",
-     "dp=2,stage=1,reduce=exact,M=2,mode=wild,huge=1,list=300@0.0+100@0.0", NULL, NULL, after_ds416},
+     "dp=2,stage=1,reduce=exact,M=2,mode=wild,huge=1,list=300@0.0+100@0.0", NULL, NULL,
+     after_ds416},
     {"ds4512", "DeepSpeed #4512, #6976", "STEP-6", "bf16 steps on after a non-finite gradient",
      "dp=2,stage=1,precision=bf16,M=2,overflow=1,list=9@0.0+4@0.0", NULL, NULL, after_ds4512},
     {"ds5150", "DeepSpeed #5150", "STEP-6", "clipping has no effect",

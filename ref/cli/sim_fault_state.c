@@ -28,7 +28,8 @@ static void after_ds_l7(void *ctx, zp_rank *r, const zp_op *op)
   if (r->cfg->reduce != ZP_ORDERED) return;
   if (op->kind == ZP_OP_ADD && r->cfg->stage < 2) {
     float *window = r->flat[op->flat].window;
-    round_run(r, window + r->lay.spot[op->param - r->lay.first_param].start + op->offset, op->count);
+    round_run(r, window + r->lay.spot[op->param - r->lay.first_param].start + op->offset,
+              op->count);
   }
   if (op->kind == ZP_OP_REDUCE_SCATTER && r->cfg->stage == 2) {
     zp_fault_range(r, op, &at, &n);
@@ -84,8 +85,8 @@ static void after_ds2058(void *ctx, zp_rank *r, const zp_op *op)
     for (int64_t e = 0; e < numel; e++) {
       const int64_t in = start + e - lo;
       if (in < 0 || in >= zp_bucket_numel(f, op->bucket)) continue;
-      memcpy((char *)r->param[i] + e * size,
-             (char *)r->scratch_recv + (in + part) % padded * size, (size_t)size);
+      memcpy((char *)r->param[i] + e * size, (char *)r->scratch_recv + (in + part) % padded * size,
+             (size_t)size);
     }
   }
 }
@@ -96,8 +97,8 @@ static void after_ds1841(void *ctx, zp_rank *r, const zp_op *op)
   (void)ctx;
   if (op->kind != ZP_OP_UPDATE || r->cfg->stage == 0 || r->at.dp != r->cfg->dp - 1) return;
   /* this part was never copied to what is gathered: zeros go out instead */
-  memset(r->scratch_send, 0, (size_t)(zp_part(&r->lay.flat[op->flat], op->bucket) *
-                                      zp_dtype_bytes(r->cfg->precision)));
+  memset(r->scratch_send, 0,
+         (size_t)(zp_part(&r->lay.flat[op->flat], op->bucket) * zp_dtype_bytes(r->cfg->precision)));
 }
 
 /* Tied copies drift: stages beyond the first update theirs by another gradient. */

@@ -15,7 +15,7 @@ static int reduction(const zp_op *op)
   return op->kind >= ZP_OP_FIRST_COMM && op->what == ZP_WHAT_GRADIENT;
 }
 
-/* ---- Lost -------------------------------------------------------------------------------------- */
+/* ---- Lost ------------------------------------------------------------------------------------ */
 
 /* The accumulator starts anew with every micro-batch: both executor branches take mb 0 for that. */
 static void before_oi1498(void *ctx, zp_rank *r, zp_op *op)
@@ -94,9 +94,10 @@ static void before_ds7595(void *ctx, zp_rank *r, zp_op *op)
   }
 }
 
-/* ---- Doubled ----------------------------------------------------------------------------------- */
+/* ---- Doubled --------------------------------------------------------------------------------- */
 
-/* Every ADD of the last micro-batch (or those of further uses of a key) twice. mb 1: not the first. */
+/* Every ADD of the last micro-batch (or those of further uses of a key) twice. mb 1: not the
+ * first. */
 static void twice(zp_fault_state *f, int32_t shared_only)
 {
   for (int32_t q = 0; q < world(f); q++) {
@@ -109,7 +110,8 @@ static void twice(zp_fault_state *f, int32_t shared_only)
       zp_op op = old[i];
       zp_fault_emit(r, STEP, &op);
       if (op.kind != ZP_OP_ADD) continue;
-      if (shared_only ? r->lay.flat[op.flat].use == 0 : op.mb != r->cfg->micro_batches - 1) continue;
+      if (shared_only ? r->lay.flat[op.flat].use == 0 : op.mb != r->cfg->micro_batches - 1)
+        continue;
       op.mb = 1;
       zp_fault_emit(r, STEP, &op);
     }
@@ -126,7 +128,7 @@ static void plant_pt180952(zp_fault_state *f)
   twice(f, 1);
 }
 
-/* ---- Stale ------------------------------------------------------------------------------------- */
+/* ---- Stale ----------------------------------------------------------------------------------- */
 
 static void before_ds545(void *ctx, zp_rank *r, zp_op *op)
 {
@@ -146,7 +148,7 @@ static void before_ds856(void *ctx, zp_rank *r, zp_op *op)
   if (reduction(op) && r->cfg->stage == 2 && r->step > 0 && op->mb == 0) op->mb = 1;
 }
 
-/* ---- Misplaced --------------------------------------------------------------------------------- */
+/* ---- Misplaced ------------------------------------------------------------------------------- */
 
 /* The op reads the entry's gradient from `from` on instead of from op->offset on. */
 static void read_from(zp_fault_state *f, zp_rank *r, const zp_op *op, int64_t from)
@@ -181,7 +183,7 @@ static void before_ds8279(void *ctx, zp_rank *r, zp_op *op)
   if (r->cfg->params[op->param + 1].numel == 0) read_from(f, r, op, op->offset + 1);
 }
 
-/* ---- Misdivided -------------------------------------------------------------------------------- */
+/* ---- Misdivided ------------------------------------------------------------------------------ */
 
 static void scale_mean(zp_rank *r, const zp_op *op, float factor)
 {
@@ -203,7 +205,7 @@ static void after_pt144352(void *ctx, zp_rank *r, const zp_op *op)
   if (op->kind == ZP_OP_MEAN) scale_mean(r, op, (float)r->cfg->micro_batches);
 }
 
-/* ---- The table --------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static const zp_fault table[] = {
     {"oi1498", "open-instruct #1498, NeMo Automodel #3530, Fast-LLM #550", "RED-3",
@@ -236,9 +238,8 @@ static const zp_fault table[] = {
     {"ds545", "DeepSpeed #545, #1273", "RED-6",
      "an unused parameter's place in the bucket keeps an older micro-batch's gradient",
      "dp=2,stage=2,M=5,bucket=32,unused=100,list=9@0.0+4@0.0+7@0.0", NULL, before_ds545, NULL},
-    {"ml4609", "Megatron-LM #4609", "STEP-4",
-     "the gradient buffer is not zeroed between steps", "dp=2,stage=1,M=2,steps=2,list=9@0.0+14@0.0",
-     NULL, before_ml4609, NULL},
+    {"ml4609", "Megatron-LM #4609", "STEP-4", "the gradient buffer is not zeroed between steps",
+     "dp=2,stage=1,M=2,steps=2,list=9@0.0+14@0.0", NULL, before_ml4609, NULL},
     {"ds856", "DeepSpeed #856", "STEP-4",
      "stage 2: the shard's sums of the last window are not dropped",
      "dp=2,stage=2,M=2,steps=2,list=9@0.0+14@0.0", NULL, before_ds856, NULL},

@@ -20,8 +20,8 @@ static zp_param entry(int64_t numel, int32_t stage, int32_t optgroup)
   return p;
 }
 
-/* A list with everything that the topology allows: a key tied over first and last stage, sharded and
- * replicated entries, experts, sizes that no number of ranks divides. */
+/* A list with everything that the topology allows: a key tied over first and last stage, sharded
+ * and replicated entries, experts, sizes that no number of ranks divides. */
 static void default_list(zp_case *c)
 {
   const zp_config *cfg = &c->cfg;
@@ -47,8 +47,8 @@ static void default_list(zp_case *c)
   c->cfg.n_params = n;
 }
 
-/* The fault's list cut for another number of stages: the first and the last stage keep theirs, those
- * between repeat the ones between (or the first, without its tied entries). */
+/* The fault's list cut for another number of stages: the first and the last stage keep theirs,
+ * those between repeat the ones between (or the first, without its tied entries). */
 static void recut(zp_case *c, int32_t old_pp)
 {
   static zp_param old[ZP_CASE_PARAMS];
@@ -94,10 +94,10 @@ static void apply_fields(const zp_options *o, zp_case *c, int all)
 {
   zp_config *cfg = &c->cfg;
   int32_t *const fields[ZP_OPTS] = {
-      [ZP_OPT_PP] = &cfg->pp,           [ZP_OPT_DP] = &cfg->dp,
-      [ZP_OPT_TP] = &cfg->tp,           [ZP_OPT_EP] = &cfg->ep,
-      [ZP_OPT_STAGE] = &cfg->stage,     [ZP_OPT_PRECISION] = &cfg->precision,
-      [ZP_OPT_REDUCE] = &cfg->reduce,   [ZP_OPT_DYNAMIC_SHAPES] = &cfg->dynamic_shapes,
+      [ZP_OPT_PP] = &cfg->pp,         [ZP_OPT_DP] = &cfg->dp,
+      [ZP_OPT_TP] = &cfg->tp,         [ZP_OPT_EP] = &cfg->ep,
+      [ZP_OPT_STAGE] = &cfg->stage,   [ZP_OPT_PRECISION] = &cfg->precision,
+      [ZP_OPT_REDUCE] = &cfg->reduce, [ZP_OPT_DYNAMIC_SHAPES] = &cfg->dynamic_shapes,
       [ZP_OPT_STEPS] = &c->steps};
   for (int32_t i = 0; i < ZP_OPTS; i++)
     if (fields[i] != NULL && (all || given(o, i))) *fields[i] = (int32_t)o->value[i];
@@ -112,7 +112,8 @@ static void apply_fields(const zp_options *o, zp_case *c, int all)
 static void apply_hyper(zp_sim_args *a, zp_case *c, int all)
 {
   const zp_options *o = &a->o;
-  const int optimizer = o->hyper_by_flag[ZP_HYPER_OPTIMIZER] || o->hyper_by_file[ZP_HYPER_OPTIMIZER];
+  const int optimizer =
+      o->hyper_by_flag[ZP_HYPER_OPTIMIZER] || o->hyper_by_file[ZP_HYPER_OPTIMIZER];
   const int scale = o->hyper_by_flag[ZP_HYPER_SCALE] || o->hyper_by_file[ZP_HYPER_SCALE];
   if (all || o->hyper_by_flag[ZP_HYPER_CLIP] || o->hyper_by_file[ZP_HYPER_CLIP])
     c->clip = o->hyper.clip;
@@ -167,6 +168,8 @@ int zp_sim_setup(zp_sim_args *a, zp_case *c)
   code = take_list(a, c, all, old_pp);
   if (code != ZP_EXIT_GOOD) return code;
   if (a->mode >= 0) c->synth.mode = a->mode;
+  else if (zp_synth_digits(&c->cfg) == 0)
+    c->synth.mode = ZP_SYNTH_WILD; /* coded values do not fit */
   if (a->unused >= 0) c->synth.unused = a->unused;
   if (a->vary) c->synth.vary = 1;
   if (a->tuple) c->synth.tuple = 1;

@@ -123,8 +123,8 @@ static int check_args(const zp_train_args *a)
   const zp_options *o = &a->o;
   char why[256];
   if (o->value[ZP_OPT_TP] > 1 || o->value[ZP_OPT_EP] > 1)
-    return zp_refuse(o, "%s %lld: the transformer here is not split over tensor- or expert-parallel "
-                     "ranks; use `zeroproof sim`, which runs any topology.",
+    return zp_refuse(o, "%s %lld: the transformer here is not split over tensor- or "
+                     "expert-parallel ranks; use `zeroproof sim`, which runs any topology.",
                      o->value[ZP_OPT_TP] > 1 ? "--tp" : "--ep",
                      (long long)o->value[o->value[ZP_OPT_TP] > 1 ? ZP_OPT_TP : ZP_OPT_EP]);
   if (o->params != NULL)
@@ -286,8 +286,8 @@ static int conclude(session *s)
     json_object_set_new(s->doc, "entropy", json_real(s->entropy));
     if (sample != NULL) json_object_set_new(s->doc, "sample", json_string(sample));
   } else {
-    printf("\nbits of the end (parameters, masters, moments, scaler): %s; with losses and norms: %s\n",
-           end, bits);
+    printf("\nbits of the end (parameters, masters, moments, scaler): %s; with losses and norms: "
+           "%s\n", end, bits);
     printf("loss %.3f is %s the byte-unigram entropy %.3f\n", last,
            last < s->entropy ? "below" : "not below", s->entropy);
     if (sample != NULL) printf("\nsample\n  | ");

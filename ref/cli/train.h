@@ -81,7 +81,7 @@ int zp_trainer_open(zp_trainer *t, const zp_config *cfg, const zp_hyper *hyper,
 int zp_trainer_run(zp_trainer *t, int32_t phase, zp_error *err);
 void zp_trainer_close(zp_trainer *t);
 
-/* Fills out->end, scaler and the ledgers' verdict; under MPI collective, and whole on rank 0 only. */
+/* Fills out->end, scaler and the ledgers' verdict; under MPI collective, whole on rank 0 only. */
 int zp_trainer_harvest(zp_trainer *t, zp_outcome *out, zp_error *err);
 
 /* The serial oracle's, and the simulator's, run of out->steps from step 0. They end early, with no

@@ -39,7 +39,7 @@ char *zp_train_sample(const zp_train_args *a, const zp_snapshot *end, int32_t pr
                     (uint64_t)a->o.value[ZP_OPT_SEED], (uint8_t *)out + prompt, a->sample) != 0)
     goto fail;
   for (int32_t i = 0; i < n; i++)
-    if ((unsigned char)out[i] < 32 || (unsigned char)out[i] > 126) out[i] = out[i] == '\n' ? '\n' : '?';
+    if (out[i] != '\n' && ((unsigned char)out[i] < 32 || (unsigned char)out[i] > 126)) out[i] = '?';
   free(values);
   free(params);
   return out;
@@ -80,7 +80,8 @@ int zp_train_plot(const zp_train_args *a, const zp_outcome *run, double entropy)
   signal(SIGPIPE, SIG_IGN); /* a missing gnuplot is a message, not a death */
   p = popen("gnuplot 2>/dev/null", "w");
   if (p != NULL) {
-    fputs("set terminal svg size 720,400 font 'sans-serif,12' background rgb 'white'\nset output ", p);
+    fputs("set terminal svg size 720,400 font 'sans-serif,12' background rgb 'white'\n"
+          "set output ", p);
     quote(p, a->plot);
     fputs("\nset xlabel 'step'\nset ylabel 'loss, nats per byte'\nset grid lc rgb '#e5e7eb'\n"
           "set key top right\nset yrange [0:*]\n", p);
@@ -92,8 +93,8 @@ int zp_train_plot(const zp_train_args *a, const zp_outcome *run, double entropy)
   }
   status = p == NULL ? -1 : pclose(p);
   if (status != 0) {
-    fprintf(stderr, "%s: --plot: gnuplot failed or is not installed (apt-get install gnuplot-nox).\n",
-            a->o.command);
+    fprintf(stderr, "%s: --plot: gnuplot failed or is not installed (apt-get install "
+            "gnuplot-nox).\n", a->o.command);
     return ZP_EXIT_ENVIRONMENT;
   }
   return 0;

@@ -1,5 +1,5 @@
-/* --save and --load. A checkpoint carries, beside the engine's state, what this command was training:
- * a model of another shape is refused, another text or seed is remarked upon. */
+/* --save and --load. A checkpoint carries, beside the engine's state, what this command was
+ * training: a model of another shape is refused, another text or seed is remarked upon. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <jansson.h>

@@ -5,14 +5,14 @@
  *                           the workload's own words, and every data file's length and checksum
  * DIR/step-N/rank-R.bin     records of entries' elements in fp32, one file per rank that wrote any
  *
- * A save is prepared in DIR/step-N.tmp and becomes current by one rename of LATEST, after everything
- * else is on disk: a crash at any moment leaves the older checkpoint current (CKPT-2). The checkpoint
- * before the current one is kept, older ones that LATEST knew are removed. When DIR/step-N is taken
- * already, the folder is called step-N.1, step-N.2 ….
+ * A save is prepared in DIR/step-N.tmp and becomes current by one rename of LATEST, after
+ * everything else is on disk: a crash at any moment leaves the older checkpoint current (CKPT-2).
+ * The checkpoint before the current one is kept, older ones that LATEST knew are removed. When
+ * DIR/step-N is taken already, the folder is called step-N.1, step-N.2 ….
  *
- * Records speak of (entry, copy, offset), never of ranks, shards or buckets; what was cut in one way
- * is read in any other: another pp, dp, stage, bucket or precision (CKPT-3). Entries are matched by
- * name. All uses of a tied key share one copy, filed under the first of them.
+ * Records speak of (entry, copy, offset), never of ranks, shards or buckets; what was cut in one
+ * way is read in any other: another pp, dp, stage, bucket or precision (CKPT-3). Entries are
+ * matched by name. All uses of a tied key share one copy, filed under the first of them.
  *
  * Everything read is checked: lengths, XXH3-128 checksums of manifest and data, ranges, coverage. A
  * file that is truncated, altered, missing or not ours is refused, by name (CKPT-4). Processes of

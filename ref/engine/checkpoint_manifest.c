@@ -7,7 +7,7 @@
 
 #include "checkpoint_internal.h"
 
-/* The text begins with this and 32 hexadecimal digits: the checksum of the text with zeros there. */
+/* The text begins with this and 32 hexadecimal digits: its checksum, taken with zeros there. */
 #define HEAD "{\"xxh3_128\": \""
 enum { HEAD_BYTES = sizeof HEAD - 1, HEX_BYTES = ZP_CKPT_HEX - 1 };
 
@@ -227,8 +227,8 @@ static int parse_document(const char *path, zp_ckpt_manifest *m, zp_error *err)
       parse_entries(json_object_get(m->doc, "entries"), m) ||
       parse_files(json_object_get(m->doc, "files"), m))
     return zp_fail(err, ZP_E_FILE, -1,
-                   "%s has a field that is missing or out of range, although its checksum is right: "
-                   "it was not written by this program (CKPT-4)", path);
+                   "%s has a field that is missing or out of range, although its checksum is "
+                   "right: it was not written by this program (CKPT-4)", path);
   return 0;
 }
 
@@ -244,8 +244,8 @@ int zp_ckpt_manifest_read(const char *folder, zp_ckpt_manifest *m, zp_error *err
   if (!text) return err->status;
   if (check_text(text, n, m))
     status = zp_fail(err, ZP_E_FILE, -1,
-                     "%s is damaged, truncated or not zeroproof's: its checksum is wrong; restore it "
-                     "from a copy or load another checkpoint (CKPT-4)", path);
+                     "%s is damaged, truncated or not zeroproof's: its checksum is wrong; restore "
+                     "it from a copy or load another checkpoint (CKPT-4)", path);
   else if (!(m->doc = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, &why)))
     status = zp_fail(err, ZP_E_FILE, -1, "%s, line %d: %s", path, why.line, why.text);
   else

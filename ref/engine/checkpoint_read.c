@@ -140,8 +140,8 @@ static int index_all(zp_ckpt_reader *r, zp_error *err)
     if (zp_ckpt_path(path, r->folder, file->name, err)) return err->status;
     if (zp_ckpt_hash_file(path, file->bytes, hex, err)) return err->status;
     if (strcmp(hex, file->checksum) != 0)
-      return zp_fail(err, ZP_E_FILE, -1, "%s is damaged: its checksum is %s instead of %s; %s", path,
-                     hex, file->checksum, advice);
+      return zp_fail(err, ZP_E_FILE, -1, "%s is damaged: its checksum is %s instead of %s; %s",
+                     path, hex, file->checksum, advice);
     if (index_file(r, f, err)) return err->status;
   }
   if (r->n_records > 0) qsort(r->record, (size_t)r->n_records, sizeof *r->record, by_place);

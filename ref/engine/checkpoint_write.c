@@ -1,5 +1,5 @@
-/* Saving. Order of what reaches the disk: each rank's data, then what it says of them; on rank 0 the
- * manifest, the folder's name, LATEST. Nothing that LATEST names is touched before LATEST names
+/* Saving. Order of what reaches the disk: each rank's data, then what it says of them; on rank 0
+ * the manifest, the folder's name, LATEST. Nothing that LATEST names is touched before LATEST names
  * something newer. spec: CKPT-1, CKPT-2 */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -3,8 +3,8 @@
  * Before an op's data move, its participants exchange cards that say what each of them issues: who
  * issues something else is a mismatch, named by all of them, and whose card is missing is known by
  * rank. Float reductions are direct exchanges and zp_reduce_members on the owner, so their order is
- * the spec's; int64 sums, gathers and broadcasts are MPI's non-blocking collectives. Every wait is a
- * polled one with a deadline that starts anew with each message that completes; a rank that fails
+ * the spec's; int64 sums, gathers and broadcasts are MPI's non-blocking collectives. Every wait is
+ * a polled one with a deadline that starts anew with each message that completes; a rank that fails
  * tells all others, and they end too. spec: LEDG-1, LEDG-2, LEDG-7, RED-4, RED-5
  *
  * Errors of all functions: a negative zp_status and *err; the job cannot go on then: print the

@@ -22,9 +22,9 @@ typedef struct row {
 } row;
 
 static const row layer_rows[LAYER_ENTRIES] = {
-  {"norm1", WIDTH, 0},      {"attention.q", WIDTH, WIDTH}, {"attention.k", WIDTH, WIDTH},
-  {"attention.v", WIDTH, WIDTH}, {"attention.out", WIDTH, WIDTH}, {"norm2", WIDTH, 0},
-  {"mlp.gate", WIDTH, HIDDEN},  {"mlp.up", WIDTH, HIDDEN},     {"mlp.down", HIDDEN, WIDTH}};
+    {"norm1", WIDTH, 0},           {"attention.q", WIDTH, WIDTH},   {"attention.k", WIDTH, WIDTH},
+    {"attention.v", WIDTH, WIDTH}, {"attention.out", WIDTH, WIDTH}, {"norm2", WIDTH, 0},
+    {"mlp.gate", WIDTH, HIDDEN},   {"mlp.up", WIDTH, HIDDEN},       {"mlp.down", HIDDEN, WIDTH}};
 
 static zp_param entry(int64_t rows, int64_t cols, int32_t tp, int32_t stage)
 {
@@ -47,7 +47,8 @@ static zp_param embedding(int32_t tp, int32_t stage)
 }
 
 /* The stage of a layer: with one or two stages more than layers, embedding and head have stages of
- * their own; otherwise the layers are split as evenly as they can be, the first stages getting less. */
+ * their own; otherwise the layers are split as evenly as they can be, the first stages getting
+ * less. */
 static int32_t stage_of(int32_t pp, int32_t layer)
 {
   const int32_t first = pp > LAYERS ? 1 : 0;
@@ -80,7 +81,8 @@ int zp_list_7b(int32_t pp, int32_t tp, zp_param **params, char (**names)[ZP_LIST
   zp_param *p;
   char(*text)[ZP_LIST_NAME] = NULL;
   if (pp < 1 || pp > LAYERS + 2 || tp < 1 || tp > square) return -1;
-  if (square % tp != 0 || (int64_t)WIDTH * HIDDEN % tp != 0 || (int64_t)VOCABULARY * WIDTH % tp != 0)
+  if (square % tp != 0 || (int64_t)WIDTH * HIDDEN % tp != 0 ||
+      (int64_t)VOCABULARY * WIDTH % tp != 0)
     return -1;
   p = malloc(ENTRIES * sizeof *p);
   if (names != NULL) text = calloc(ENTRIES, sizeof *text);

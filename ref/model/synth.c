@@ -80,7 +80,8 @@ static void synth_init(void *ctx, const zp_config *cfg, int32_t param, int32_t t
   uint64_t h = zp_synth_mix(zp_synth_mix(s->opt.seed, ZP_SYNTH_FOR_VALUES), (uint64_t)home);
   h = zp_synth_mix(h, (uint64_t)tp << 32 | (uint32_t)ep);
   for (int64_t e = 0; e < cfg->params[param].numel; e++)
-    value[e] = (float)((int64_t)(zp_synth_mix(h, (uint64_t)e) % 33554431u) - 16777215) / 16777216.0f;
+    value[e] =
+        (float)((int64_t)(zp_synth_mix(h, (uint64_t)e) % 33554431u) - 16777215) / 16777216.0f;
 }
 
 static int synth_used(void *ctx, const zp_config *cfg, int32_t param, int32_t dp, int32_t tp,
@@ -202,8 +203,14 @@ static int verify(instance *in, int32_t purpose, zp_mb at, int32_t boundary, con
   }
   for (int32_t i = 0; i < want.n; i++) {
     if (!same_shape(&msg->t[i], &want.t[i])) {
-      snprintf(in->refusal, sizeof in->refusal, "%s of micro-batch %lld: dtype or shape of tensor %d",
-               purpose_name(purpose), (long long)at.mb, i);
+      snprintf(in->refusal, sizeof in->refusal,
+               "%s of micro-batch %lld: dtype or shape of tensor %d", purpose_name(purpose),
+               (long long)at.mb, i);
+      return -1;
+    }
+    if (msg->t[i].data == NULL) {
+      snprintf(in->refusal, sizeof in->refusal, "%s of micro-batch %lld: announced, never received",
+               purpose_name(purpose), (long long)at.mb);
       return -1;
     }
     for (int64_t e = 0; e < numel(&want.t[i]); e++) {
@@ -251,8 +258,7 @@ static int synth_forward(void *inst, zp_mb at, int32_t s, const zp_message *in_m
   in->slot[s].in = *in_msg;
   if (in->where.last_stage < in->cfg->pp - 1)
     make(in, ZP_SYNTH_FOR_ACTIVATION, at, in->where.last_stage, out);
-  else
-    *loss = loss_of(in, at);
+  else *loss = loss_of(in, at);
   return 0;
 }
 

@@ -1,11 +1,11 @@
 /* synth: a workload whose gradients are given by formula, so that every reduced value is known.
  *
- * Contributions. A dense entry gets N = D·M of them, one per global micro-batch g = mb·dp + dp_index,
- * numbered g; a tied key with U uses gets U·D·M, use u numbered u·D·M + g (uses in list order); copy
- * ep of an expert gets D/ep·M, numbered mb·(dp/ep) + dp_index/ep. The divisor is D·M for all.
- * The gradient of a contribution depends on (seed, step, entry or tied key, tp index when sharded,
- * ep index when expert, contribution, element) and on nothing else: the same global batch split
- * otherwise over dp and M gives dense and tied entries the same contributions.
+ * Contributions. A dense entry gets N = D·M of them, one per global micro-batch g = mb·dp +
+ * dp_index, numbered g; a tied key with U uses gets U·D·M, use u numbered u·D·M + g (uses in list
+ * order); copy ep of an expert gets D/ep·M, numbered mb·(dp/ep) + dp_index/ep. The divisor is D·M
+ * for all. The gradient of a contribution depends on (seed, step, entry or tied key, tp index when
+ * sharded, ep index when expert, contribution, element) and on nothing else: the same global batch
+ * split otherwise over dp and M gives dense and tied entries the same contributions.
  *
  * Modes.
  *   CODED   an element codes q contributions with D·M·4^j·2^unit (j < q), all others give 0 there;
@@ -16,8 +16,8 @@
  *   WILD    random bits: zeros, subnormals, moderate and huge values.
  * In every mode a step may have one infinite or NaN element, and entries may be declared unused.
  *
- * Activations are small integers that tell (seed, step, µ, stage, tp, element); forward and backward
- * refuse any other content, dtype or shape. spec: RED-1, RED-2, RED-3, RED-6, PIPE-6 */
+ * Activations are small integers that tell (seed, step, µ, stage, tp, element); forward and
+ * backward refuse any other content, dtype or shape. spec: RED-1, RED-2, RED-3, RED-6, PIPE-6 */
 #ifndef ZP_MODEL_SYNTH_H
 #define ZP_MODEL_SYNTH_H
 
@@ -71,8 +71,8 @@ typedef struct zp_synth_who {
 zp_synth_who zp_synth_name(const zp_config *cfg, int32_t j, int32_t ep, int64_t contribution);
 
 /* Contributions that one element codes: the largest q <= ZP_SYNTH_MAX_DIGITS with D·M·(4^q − 1) <=
- * 2^p, p the significand bits of the precision (bf16 8, fp16 11, fp32 24); 0 when D·M is not codable
- * at all. 6: the proof below goes through 4^q values. */
+ * 2^p, p the significand bits of the precision (bf16 8, fp16 11, fp32 24); 0 when D·M is not
+ * codable at all. 6: the proof below goes through 4^q values. */
 enum { ZP_SYNTH_MAX_DIGITS = 6 };
 int32_t zp_synth_digits(const zp_config *cfg);
 
@@ -102,8 +102,8 @@ int zp_synth_used(const zp_synth_options *opt, const zp_config *cfg, int64_t ste
                   int32_t ep, int64_t c);
 
 /* CODED: the reduced value that an element must have, in units of 2^(log2_unit + scale). */
-int64_t zp_synth_expected(const zp_synth_options *opt, const zp_config *cfg, int64_t step, int32_t j,
-                          int32_t tp, int32_t ep, int64_t element);
+int64_t zp_synth_expected(const zp_synth_options *opt, const zp_config *cfg, int64_t step,
+                          int32_t j, int32_t tp, int32_t ep, int64_t element);
 
 /* Why an instance last refused an activation; "" when it did not. */
 const char *zp_synth_refusal(const void *inst);
@@ -132,8 +132,8 @@ typedef struct zp_synth_finding {
 } zp_synth_finding;
 
 /* CODED: judges the reduced gradient (mean times the loss scale) of elements [offset, offset+count)
- * of one copy of entry j. Adds to list[0..*n-1], merging with findings that say the same, up to cap;
- * returns the number of wrong elements. */
+ * of one copy of entry j. Adds to list[0..*n-1], merging with findings that say the same, up to
+ * cap; returns the number of wrong elements. */
 int64_t zp_synth_decode(const zp_synth_options *opt, const zp_config *cfg, int64_t step, int32_t j,
                         int32_t tp, int32_t ep, int32_t log2_scale, int64_t offset, int64_t count,
                         const float *reduced, zp_synth_finding *list, int32_t *n, int32_t cap);

@@ -69,7 +69,7 @@ static void add(const range *r, const zp_synth_finding *f)
   ++*r->n;
 }
 
-/* ---- Explanations that must fit every wrong element of the range ------------------------------ */
+/* ---- Explanations that must fit every wrong element of the range ----------------------------- */
 
 /* All wrong elements are num/den times what they should be, and all others should be zero. */
 static int explain_ratio(const range *r, int64_t *num, int64_t *den)
@@ -157,8 +157,7 @@ static void digit(const range *r, int64_t e, int64_t c, int64_t times)
 
 static void decode_element(const range *r, int64_t e)
 {
-  const zp_synth_plan p =
-      zp_synth_plan_of(r->opt, r->cfg, r->step, r->j, r->tp, r->ep, 0);
+  const zp_synth_plan p = zp_synth_plan_of(r->opt, r->cfg, r->step, r->j, r->tp, r->ep, 0);
   const int64_t at = e + p.turn, place = at % p.cycle, round = at / p.cycle;
   const int64_t weight = zp_synth_weight(&p, round);
   const double got = units(r, e);
@@ -215,8 +214,8 @@ int64_t zp_synth_decode(const zp_synth_options *opt, const zp_config *cfg, int64
                         int32_t tp, int32_t ep, int32_t log2_scale, int64_t offset, int64_t count,
                         const float *reduced, zp_synth_finding *list, int32_t *n, int32_t cap)
 {
-  range r = {opt, cfg, step, j, tp, ep, opt->log2_unit + log2_scale, offset, count, reduced,
-             list, n, cap};
+  range r = {opt,    cfg,   step,    j,    tp, ep, opt->log2_unit + log2_scale,
+             offset, count, reduced, list, n,  cap};
   zp_synth_finding all;
   int64_t bad = 0;
   int32_t kind;
@@ -261,9 +260,7 @@ void zp_synth_describe(const zp_config *cfg, const zp_synth_finding *f, char *te
   if (f->count > 0)
     snprintf(more, sizeof more, "; so do %lld more of its elements", (long long)f->count);
   switch (f->kind) {
-  case ZP_SYNTH_MISSING:
-    snprintf(text, (size_t)cap, "%s lacks %s%s", where, who, more);
-    break;
+  case ZP_SYNTH_MISSING: snprintf(text, (size_t)cap, "%s lacks %s%s", where, who, more); break;
   case ZP_SYNTH_DOUBLED:
     snprintf(text, (size_t)cap, "%s holds %lld times %s%s", where, (long long)f->times, who, more);
     break;

@@ -29,16 +29,16 @@ enum {
 /* All that does not change over the elements of one contribution. */
 typedef struct zp_synth_plan {
   int32_t mode, precision, digits, unit, huge;
-  int64_t divisor; /* D·M */
-  int64_t n;       /* contributions of the entry */
-  int64_t cycle;   /* CODED: elements of one round: ceil(n / q) and the index element */
-  int64_t turn;    /* CODED: the round starts at element -turn */
-  int64_t copies;  /* CODED: tells the copies over tp and ep apart where rounds are short */
-  int64_t active;  /* DYADIC: contributions that are not zero on one element */
-  int64_t range;   /* DYADIC: largest multiple */
-  int64_t c;       /* the contribution */
-  uint64_t copy;   /* hash of (seed, step, entry, tp, ep) */
-  uint64_t mine;   /* hash of that and the contribution */
+  int64_t divisor;     /* D·M */
+  int64_t n;           /* contributions of the entry */
+  int64_t cycle;       /* CODED: elements of one round: ceil(n / q) and the index element */
+  int64_t turn;        /* CODED: the round starts at element -turn */
+  int64_t copies;      /* CODED: tells the copies over tp and ep apart where rounds are short */
+  int64_t active;      /* DYADIC: contributions that are not zero on one element */
+  int64_t range;       /* DYADIC: largest multiple */
+  int64_t c;           /* the contribution */
+  uint64_t copy;       /* hash of (seed, step, entry, tp, ep) */
+  uint64_t mine;       /* hash of that and the contribution */
   int64_t bad_element; /* the non-finite element, or -1 */
   float bad;
 } zp_synth_plan;

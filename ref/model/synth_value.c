@@ -124,7 +124,8 @@ zp_synth_plan zp_synth_plan_of(const zp_synth_options *opt, const zp_config *cfg
     p.digits = zp_synth_digits(cfg);
     p.cycle = p.digits > 0 ? (p.n + p.digits - 1) / p.digits + 1 : 1;
     /* another turn every step and copy, so that none's values can pass for another's */
-    const uint64_t turn = zp_synth_mix(zp_synth_mix(opt->seed, (uint64_t)home), ZP_SYNTH_FOR_ROTATION);
+    const uint64_t turn =
+        zp_synth_mix(zp_synth_mix(opt->seed, (uint64_t)home), ZP_SYNTH_FOR_ROTATION);
     p.turn = (int64_t)((turn % 1024 + (uint64_t)(step + tp + ep)) % (uint64_t)p.cycle);
     p.copies = (int64_t)(turn / 1024 % 64) + 2 * tp + 3 * ep;
   }
@@ -203,17 +204,36 @@ float zp_synth_element(const zp_synth_plan *p, int64_t element)
   return (float)(k * p->divisor) * power_of_two(p->unit);
 }
 
+/* Element e of a gradient, in the precision. */
+static void fill_one(const zp_synth_plan *p, float scale, int64_t e, void *out)
+{
+  const float x = zp_synth_element(p, e) * scale;
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  if (p->precision == ZP_F32) ((float *)out)[e] = x;
+  else if (p->precision == ZP_BF16) ((uint16_t *)out)[e] = zp_bf16_from_f32(bits);
+  else ((uint16_t *)out)[e] = zp_f16_from_f32(bits);
+}
+
+/* CODED: the elements at one place of every round, which alone may be other than zero. */
+static void fill_place(const zp_synth_plan *p, float scale, int64_t place, int64_t n, void *out)
+{
+  for (int64_t e = (place + p->cycle - p->turn) % p->cycle; e < n; e += p->cycle)
+    fill_one(p, scale, e, out);
+}
+
 void zp_synth_fill(const zp_synth_plan *p, int32_t log2_scale, int64_t n, void *out)
 {
   const float scale = power_of_two(log2_scale);
-  for (int64_t e = 0; e < n; e++) {
-    const float x = zp_synth_element(p, e) * scale;
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    if (p->precision == ZP_F32) ((float *)out)[e] = x;
-    else if (p->precision == ZP_BF16) ((uint16_t *)out)[e] = zp_bf16_from_f32(bits);
-    else ((uint16_t *)out)[e] = zp_f16_from_f32(bits);
+  if (p->mode != ZP_SYNTH_CODED) {
+    for (int64_t e = 0; e < n; e++) fill_one(p, scale, e, out);
+    return;
   }
+  memset(out, 0, (size_t)(n * zp_dtype_bytes(p->precision)));
+  if (p->digits == 0) return;
+  fill_place(p, scale, p->c / p->digits, n, out);
+  fill_place(p, scale, p->cycle - 1, n, out);
+  if (p->bad_element >= 0 && p->bad_element < n) fill_one(p, scale, p->bad_element, out);
 }
 
 float zp_synth_value(const zp_synth_options *opt, const zp_config *cfg, int64_t step, int32_t j,
@@ -236,8 +256,8 @@ int zp_synth_used(const zp_synth_options *opt, const zp_config *cfg, int64_t ste
   return h % 256 >= (uint64_t)opt->unused;
 }
 
-int64_t zp_synth_expected(const zp_synth_options *opt, const zp_config *cfg, int64_t step, int32_t j,
-                          int32_t tp, int32_t ep, int64_t element)
+int64_t zp_synth_expected(const zp_synth_options *opt, const zp_config *cfg, int64_t step,
+                          int32_t j, int32_t tp, int32_t ep, int64_t element)
 {
   int64_t sum = 0, from = 0, to;
   zp_synth_plan p = zp_synth_plan_of(opt, cfg, step, j, tp, ep, 0);

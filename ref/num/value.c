@@ -87,8 +87,11 @@ void zp_val_normalise(int64_t *limbs, int64_t n)
   for (int64_t i = 0; i < n; i++) zp_limbs_normalise(limbs + ZP_VAL_LIMBS * i, ZP_VAL_LIMBS);
 }
 
+/* Limbs of a carried sum: the top limb of 2^62 gets a limb of its own for what is above 2^32. */
+enum { CARRIED_LIMBS = ZP_VAL_LIMBS + 1 };
+
 /* A long division in the making: rem is what is left of the bits taken so far, q the quotient's
- * leading bits, `last` the index of the bit taken last (288 at the start).
+ * leading bits, `last` the index of the bit taken last (320 at the start).
  */
 typedef struct div_state {
   uint64_t q, rem;
@@ -120,26 +123,26 @@ static void take_bit(div_state *st, uint64_t bit, uint64_t divisor)
 
 /* The 25 leading bits of magnitude / divisor or, when the quotient is smaller, all its bits and
  * one more (the half).
- * limb: (ZP_VAL_LIMBS), canonical including the top limb. divisor: 1 to 2^40. Errors: none.
+ * limb: (CARRIED_LIMBS), canonical including the top limb. divisor: 1 to 2^40. Errors: none.
  * spec: SUM-7
  */
-/*@ requires valid: \valid_read(limb + (0 .. 8));
-    requires canonical: Canonical(limb, 9);
+/*@ requires valid: \valid_read(limb + (0 .. 9));
+    requires canonical: Canonical(limb, 10);
     requires divisor: 1 <= divisor <= 1099511627776;
     terminates \true; exits \false;
     assigns \nothing;
-    ensures range: 0 <= \result.q < 33554432 && -1 <= \result.last <= 288;
+    ensures range: 0 <= \result.q < 33554432 && -1 <= \result.last <= 320;
 */
 static div_state leading_quotient(const int64_t *limb, uint64_t divisor)
 {
-  div_state st = { 0, 0, 32 * ZP_VAL_LIMBS, 0 };
-  /*@ loop invariant i_range: -1 <= i <= 8;
+  div_state st = { 0, 0, 32 * CARRIED_LIMBS, 0 };
+  /*@ loop invariant i_range: -1 <= i <= 9;
       loop invariant state: 0 <= st.q < 33554432 && 0 <= st.rem < divisor;
-      loop invariant last: 0 <= st.last <= 288;
+      loop invariant last: 0 <= st.last <= 320;
       loop invariant lower: st.lower == 0 || st.lower == 1;
       loop assigns i, st;
       loop variant i; */
-  for (int32_t i = ZP_VAL_LIMBS - 1; i >= 0; i--) {
+  for (int32_t i = CARRIED_LIMBS - 1; i >= 0; i--) {
     uint64_t v = (uint64_t)limb[i];
     if (v == 0 && st.q == 0 && st.rem == 0) {
       st.last = 32 * i; /* leading zeros: all 32 bits taken at once */
@@ -148,7 +151,7 @@ static div_state leading_quotient(const int64_t *limb, uint64_t divisor)
     /*@ loop invariant j_range: 0 <= j <= 32;
         loop invariant v_range: 0 <= v < 4294967296;
         loop invariant state: 0 <= st.q < 33554432 && 0 <= st.rem < divisor;
-        loop invariant last: 0 <= st.last <= 288;
+        loop invariant last: 0 <= st.last <= 320;
         loop assigns j, v, st;
         loop variant 32 - j; */
     for (int32_t j = 0; j < 32 && st.q < 16777216u; j++) {
@@ -166,37 +169,38 @@ static div_state leading_quotient(const int64_t *limb, uint64_t divisor)
 }
 
 /* Replaces canonical limbs with a negative top limb by those of the opposite number.
- * limb: (ZP_VAL_LIMBS), limbs 0 to 7 in [0, 2^32), top limb above -2^32. Errors: none.
+ * limb: (CARRIED_LIMBS), limbs 0 to 8 in [0, 2^32), top limb above -2^32. Errors: none.
  * spec: SUM-7
  */
-/*@ requires valid: \valid(limb + (0 .. 8));
-    requires canonical: Canonical(limb, 8) && -4294967296 < limb[8] < 0;
+/*@ requires valid: \valid(limb + (0 .. 9));
+    requires canonical: Canonical(limb, 9) && -4294967296 < limb[9] < 0;
     terminates \true; exits \false;
-    assigns limb[0 .. 8];
-    ensures canonical: Canonical(limb, 9);
-    ensures opposite: LimbSum(limb, 9) == -\old(LimbSum(limb, 9));
+    assigns limb[0 .. 9];
+    ensures canonical: Canonical(limb, 10);
+    ensures opposite: LimbSum(limb, 10) == -\old(LimbSum(limb, 10));
 */
 static void negate(int64_t *limb)
 {
-  /*@ loop invariant i_range: 0 <= i <= 9;
+  /*@ loop invariant i_range: 0 <= i <= 10;
       loop invariant done: \forall integer k; 0 <= k < i ==> limb[k] == -\at(limb[k],Pre);
-      loop invariant rest: \forall integer k; i <= k < 9 ==> limb[k] == \at(limb[k],Pre);
-      loop assigns i, limb[0 .. 8];
-      loop variant 9 - i; */
-  for (int32_t i = 0; i < ZP_VAL_LIMBS; i++) limb[i] = -limb[i];
-  zp_limbs_normalise(limb, ZP_VAL_LIMBS);
+      loop invariant rest: \forall integer k; i <= k < 10 ==> limb[k] == \at(limb[k],Pre);
+      loop assigns i, limb[0 .. 9];
+      loop variant 10 - i; */
+  for (int32_t i = 0; i < CARRIED_LIMBS; i++) limb[i] = -limb[i];
+  zp_limbs_normalise(limb, CARRIED_LIMBS);
 }
 
 uint32_t zp_val_mean_f32(const int64_t limb[ZP_VAL_LIMBS], int64_t divisor)
 {
-  int64_t a[ZP_VAL_LIMBS];
+  int64_t a[CARRIED_LIMBS];
   /*@ loop invariant i_range: 0 <= i <= 9;
       loop invariant copied: \forall integer k; 0 <= k < i ==> a[k] == limb[k];
-      loop assigns i, a[0 .. 8];
+      loop assigns i, a[0 .. 9];
       loop variant 9 - i; */
   for (int32_t i = 0; i < ZP_VAL_LIMBS; i++) a[i] = limb[i];
-  zp_limbs_normalise(a, ZP_VAL_LIMBS);
-  uint32_t sign = a[ZP_VAL_LIMBS - 1] < 0 ? 2147483648u : 0u;
+  a[ZP_VAL_LIMBS] = 0;
+  zp_limbs_normalise(a, CARRIED_LIMBS);
+  uint32_t sign = a[ZP_VAL_LIMBS] < 0 ? 2147483648u : 0u;
   if (sign != 0) negate(a);
   div_state st = leading_quotient(a, (uint64_t)divisor);
   if (st.q == 0 && st.rem == 0) return 0;

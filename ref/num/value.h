@@ -1,7 +1,8 @@
 /* Exact signed sums of floating-point numbers, one per element, and their rounded mean.
  *
  * An element's sum is the integer sum over q of limb[q] * 2^(32 q), times 2^-149: the smallest
- * fp32 subnormal is the unit, the largest fp32 number is below 2^277 units, 9 limbs hold 2^288.
+ * fp32 subnormal is the unit, the largest fp32 number is below 2^277 units and 2^40 of them below
+ * 2^317: the top limb, of weight 2^256, then stays below 2^61 in magnitude.
  */
 #ifndef ZP_REF_NUM_VALUE_H
 #define ZP_REF_NUM_VALUE_H
@@ -76,16 +77,15 @@ void zp_val_add_f16(int64_t *limbs, const uint16_t *x, int64_t n);
 void zp_val_normalise(int64_t *limbs, int64_t n);
 
 /* The bits of the fp32 number nearest to (exact sum) / divisor, ties to even: one rounding.
- * limb: (ZP_VAL_LIMBS), need not be normalised; each of magnitude at most 2^62, and the whole sum
- * of magnitude below 2^288 units. divisor: 1 to 2^40. An exact zero gives +0; a non-zero sum that
- * rounds to zero keeps its sign; too large gives an infinity. Errors: none.
+ * limb: (ZP_VAL_LIMBS), need not be normalised; each of magnitude at most 2^62, as after any
+ * additions that zp_val_add_f32 allows. divisor: 1 to 2^40. An exact zero gives +0; a non-zero sum
+ * that rounds to zero keeps its sign; too large gives an infinity. Errors: none.
  * spec: SUM-7
  */
 /*@ requires valid: \valid_read(limb + (0 .. 8));
     requires divisor: 1 <= divisor <= 1099511627776;
     requires small: \forall integer k; 0 <= k < 9 ==>
       -4611686018427387904 <= limb[k] <= 4611686018427387904;
-    requires top: -2147483648 <= limb[8] <= 2147483648;
     terminates \true; exits \false;
     assigns \nothing;
     ensures not_nan: \result % 2147483648 <= 2139095040;

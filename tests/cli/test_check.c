@@ -1,5 +1,6 @@
 /* plan --check itself: it accepts what the planner writes, and one wrong field anywhere in one
- * rank's program is found and its rank named. spec: LEDG-1, LEDG-2, PIPE-3, PIPE-5, PART-3, RED-3 */
+ * rank's program is found and its rank named.
+ * spec: LEDG-1, LEDG-2, PIPE-3, PIPE-5, PART-3, RED-3 */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -9,7 +9,8 @@ case ${CC:-gcc} in
 *clang*) other=gcc ;;
 *) other=clang ;;
 esac
-${MAKE:-make} --no-print-directory -j"${JOBS:-1}" CC=$other SAN=0 BUILD=build-$other all >"$tmp/out" 2>&1
+${MAKE:-make} --no-print-directory -j"${JOBS:-1}" CC=$other SAN=0 \
+  BUILD=build-$other all >"$tmp/out" 2>&1
 verdict $? "builds_with_$other" "$(grep -m3 -E 'error' "$tmp/out")"
 
 head -c 20000 tests/cli/test_options.sh >"$tmp/text"

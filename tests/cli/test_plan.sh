@@ -5,8 +5,9 @@ cat >"$tmp/mixed.json" <<'X'
 {"pp":3,"dp":6,"ep":3,"tp":2,"micro_batches":3,"bucket":7,"align":2,
  "params":[{"name":"e","numel":10,"tied":0},{"numel":0},{"numel":33,"sharded":true},
   {"numel":9,"expert":true},{"numel":5,"frozen":true},
-  {"numel":3,"stage":1,"tied":1},{"numel":3,"stage":1,"tied":1},{"numel":12,"stage":1,"expert":true},
-  {"numel":10,"stage":2,"tied":0},{"numel":3,"stage":2,"tied":1},{"numel":3,"stage":2,"frozen":true}]}
+  {"numel":3,"stage":1,"tied":1},{"numel":3,"stage":1,"tied":1},
+  {"numel":12,"stage":1,"expert":true},{"numel":10,"stage":2,"tied":0},
+  {"numel":3,"stage":2,"tied":1},{"numel":3,"stage":2,"frozen":true}]}
 X
 for stage in 0 1 2; do
   for reduce in ordered exact; do

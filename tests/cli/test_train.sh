@@ -72,7 +72,8 @@ for shape in "1 1 0" "3 2 1" "4 3 2"; do
 done
 json continued_equals_serial '.verify.ok' \
   train --data "$tmp/text" $small --steps 3 --load "$tmp/ck" --verify --json
-expect 2 'another model' load_other_model train --data "$tmp/text" $small --layers 3 --load "$tmp/ck"
+expect 2 'another model' load_other_model \
+  train --data "$tmp/text" $small --layers 3 --load "$tmp/ck"
 expect 0 'not the uninterrupted run' load_other_seed \
   train --data "$tmp/text" $small --seed 9 --load "$tmp/ck"
 expect 3 'none' load_missing train --data "$tmp/text" $small --load "$tmp/none"

@@ -3,8 +3,8 @@
  *
  * mpi_driver PP DP TP EP STAGE REDUCE PRECISION M BUCKET STEPS DYNAMIC PIECE FAULT RANK DEADLINE
  *   PIECE     largest message in bytes, 0: the default
- *   FAULT     none | kill | stop | count | shape | skip | arrival | early | compute, planted on RANK
- *             in step 1
+ *   FAULT     none | kill | stop | count | shape | skip | arrival | early | compute, planted on
+ *             RANK in step 1
  * Exit code: 0 equal, 1 not equal, 3 the job failed (what is expected of the faults). */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -166,8 +166,8 @@ static int judge(job *j, zp_mpi *m, zp_rank *r, double seconds, zp_error *err)
     for (int32_t i = 0; i < zp_mpi_size(m); i++) total += sizes[i];
     wrong = compare(j, all, sizes, err);
     printf("%d ranks, %lld steps in %.3f s, %lld bytes compared: %s%s\n", zp_mpi_size(m),
-           (long long)j->steps, seconds, (long long)total, wrong ? "DIFFERENT " : "equal to comm_sim",
-           err->text);
+           (long long)j->steps, seconds, (long long)total,
+           wrong ? "DIFFERENT " : "equal to comm_sim", err->text);
     fflush(stdout);
   }
   free(all);

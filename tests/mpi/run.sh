@@ -76,10 +76,23 @@ c="2 3 1 1 2 1 1 3 16 5 0 0"
 if [ -n "$zeroproof" ]; then
   what="launch of the command"
   text=$(mktemp)
-  awk 'BEGIN { for (i = 0; i < 400; i++) print "line " i " of a text to train on, " i * i }' >"$text"
+  awk 'BEGIN { for (i = 0; i < 400; i++) print "line " i " of a text, " i * i }' >"$text"
   "$zeroproof" launch -n 6 train --pp 2 --dp 3 --steps 2 --data "$text" >"$log" 2>&1
   code=$?
   [ "$code" -eq 0 ] || fail "launch -n 6 train"
+  bits=$(grep 'bits of the end' "$log")
+  "$zeroproof" train --pp 3 --dp 4 --micro-batches 3 --steps 2 --data "$text" >"$log" 2>&1
+  [ -n "$bits" ] && grep -qF "$bits" "$log" || fail "MPI's bits are not the simulation's: $bits"
+  saved=$(mktemp -d) # six processes save, a simulation of another topology goes on
+  "$zeroproof" launch -n 6 train --pp 2 --dp 3 --steps 1 --save "$saved" --data "$text" \
+    >"$log" 2>&1
+  code=$?
+  [ "$code" -eq 0 ] || fail "launch -n 6 train --save"
+  "$zeroproof" launch -n 2 train --pp 1 --dp 2 --micro-batches 6 --stage 1 --bucket 999 --steps 1 \
+    --load "$saved" --data "$text" >"$log" 2>&1
+  code=$?
+  grep -qF "$(echo "$bits" | sed 's/;.*//')" "$log" || fail "continued elsewhere in other bits"
+  rm -rf "$saved"
   "$zeroproof" launch -n 4 train --pp 2 --dp 3 --steps 2 --data "$text" >"$log" 2>&1
   code=$?
   [ "$code" -eq 2 ] || fail "launch with too few processes is refused with 2"

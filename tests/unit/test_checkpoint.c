@@ -40,7 +40,8 @@ static zp_train_state state_of(int64_t step, zp_optim_state optim[2])
   zp_scaler_init(&s.scaler, 1, 7, -3, 20, 5, 2, 1);
   s.scaler.iter = step + 9;
   s.scaler.last_overflow = step;
-  for (int g = 0; g < 2; g++) optim[g] = (zp_optim_state){0.9 / (double)(step + g + 3), 1e-300, step};
+  for (int g = 0; g < 2; g++)
+    optim[g] = (zp_optim_state){0.9 / (double)(step + g + 3), 1e-300, step};
   return s;
 }
 
@@ -77,7 +78,9 @@ static int put_part(zp_store *store, int32_t r, int64_t cut, int64_t step, zp_er
         const int64_t n = p->numel - at < cut ? p->numel - at : cut;
         for (int64_t e = 0; e < n; e++)
           v[e] = value_of(j, p->sharded ? tp : 0, p->expert ? ep : 0, what, at + e, step);
-        if (store->put(store->ctx, j, p->sharded ? tp : 0, p->expert ? ep : 0, what, at, n, v, err))
+        const int32_t use = j == 0 && step % 2 ? 4 : j; /* either use of the shared storage */
+        if (store->put(store->ctx, use, p->sharded ? tp : 0, p->expert ? ep : 0, what, at, n, v,
+                       err))
           return err->status;
       }
     }
@@ -111,7 +114,8 @@ static int save_at(const char *where, int64_t step, int64_t cut, crash *c, zp_er
     if (!status && c) zp_ckpt_writer_watch(w[r], at_event, c);
   }
   for (int32_t r = 0; r < WORLD && !status; r++) status = put_part(&store[r], r, cut, step, err);
-  for (int32_t r = 0; r < WORLD && !status; r++) status = store[r].finish(store[r].ctx, &state, err);
+  for (int32_t r = 0; r < WORLD && !status; r++)
+    status = store[r].finish(store[r].ctx, &state, err);
   if (!status) status = store[0].commit(store[0].ctx, err);
   for (int32_t r = 0; r < WORLD; r++) zp_ckpt_writer_close(w[r]);
   return status;
@@ -135,9 +139,10 @@ static void check_values(const zp_store *store, int64_t cut, int64_t step)
           for (int64_t at = 0; at < list[j].numel; at += cut) {
             float v[16];
             const int64_t n = list[j].numel - at < cut ? list[j].numel - at : cut;
-            cr_assert_eq(store->get(store->ctx, j, tp, ep, what, at, n, v, &err), 0, "%s", err.text);
+            const int got = store->get(store->ctx, j, tp, ep, what, at, n, v, &err);
+            cr_assert_eq(got, 0, "%s", err.text);
             for (int64_t e = 0; e < n; e++)
-              cr_assert_eq(v[e], value_of(j, tp, ep, what, at + e, step), "entry %d what %d", j, what);
+              cr_assert_eq(v[e], value_of(j, tp, ep, what, at + e, step), "%d, %d", j, what);
           }
 }
 
@@ -420,6 +425,51 @@ Test(checkpoint, arbitrary_bytes_behind_right_checksums_do_no_harm)
   free(v);
 }
 
+/* The first data file with one byte changed, and all checksums made right again, is refused. */
+static void check_patched(int64_t at, unsigned char byte)
+{
+  char manifest[160], data[160], folder[128], hex[ZP_CKPT_HEX], old[ZP_CKPT_HEX];
+  int64_t n, n_data;
+  snprintf(folder, sizeof folder, "%s/step-5", dir);
+  snprintf(manifest, sizeof manifest, "%s/manifest.json", folder);
+  snprintf(data, sizeof data, "%s/rank-0.bin", folder);
+  unsigned char *text = slurp(manifest, &n), *values = slurp(data, &n_data);
+  const unsigned char before = values[at];
+  zp_ckpt_hash(values, (size_t)n_data, old);
+  values[at] = byte;
+  zp_ckpt_hash(values, (size_t)n_data, hex);
+  memcpy(strstr((char *)text, old), hex, 32);
+  reseal((char *)text, n);
+  overwrite(manifest, text, n);
+  overwrite(data, values, n_data);
+  check_refused(folder, model, ZP_E_FILE, "no record of this checkpoint");
+  memcpy(strstr((char *)text, hex), old, 32);
+  reseal((char *)text, n);
+  values[at] = before;
+  overwrite(manifest, text, n);
+  overwrite(data, values, n_data);
+  free(text);
+  free(values);
+}
+
+Test(checkpoint, records_that_no_save_can_have_made_are_refused)
+{
+  save(5, 4);
+  check_patched(0, 'z');  /* magic */
+  check_patched(8, 1);    /* another rank's file */
+  check_patched(16, 9);   /* record: an entry that is not there */
+  check_patched(16, 3);   /* a frozen entry has no master */
+  check_patched(16, 4);   /* a use whose values are filed under the first one */
+  check_patched(20, 1);   /* a copy that is not there: tp */
+  check_patched(24, 1);   /* ep */
+  check_patched(28, ZP_WHAT_GRADIENT);
+  check_patched(32, 10);  /* offset + count is beyond the entry */
+  check_patched(39, 255); /* negative */
+  check_patched(40, 0);   /* no elements */
+  check_patched(40, 9);   /* more elements than before: the next record is misread */
+  check_current(5, 3);
+}
+
 /* ---- Another model --------------------------------------------------------------------------- */
 
 Test(checkpoint, another_model_is_refused_by_entry)
@@ -530,6 +580,28 @@ Test(checkpoint, folders_that_cannot_be_made_are_reported)
   cr_assert_eq(save_at("/proc/zeroproof", 1, 4, NULL, &err), ZP_E_FILE);
 }
 
+Test(checkpoint, missing_elements_are_refused_by_entry)
+{
+  for (int32_t silent = 0; silent < 3; silent++) {
+    static const char *const lost[3] = {"entry 'p0' (master", "entry 'p1' (master, tp 1",
+                                        "entry 'p2' (master, tp 0, ep 1"};
+    zp_ckpt_writer *w[WORLD];
+    zp_store store[WORLD];
+    zp_optim_state optim[2];
+    const zp_train_state state = state_of(2, optim);
+    zp_error err = {0};
+    for (int32_t r = 0; r < WORLD; r++)
+      cr_assert_eq(zp_ckpt_writer_open(&w[r], dir, model, 2, r, "", &store[r], &err), 0);
+    for (int32_t r = 0; r < WORLD; r++) {
+      if (r != silent) cr_assert_eq(put_part(&store[r], r, 4, 2, &err), 0);
+      cr_assert_eq(store[r].finish(store[r].ctx, &state, &err), 0);
+    }
+    cr_assert_eq(store[0].commit(store[0].ctx, &err), 0);
+    for (int32_t r = 0; r < WORLD; r++) zp_ckpt_writer_close(w[r]);
+    check_refused(dir, model, ZP_E_FILE, lost[silent]);
+  }
+}
+
 Test(checkpoint, ranks_that_disagree_are_not_published)
 {
   zp_ckpt_writer *w[WORLD];
@@ -566,9 +638,10 @@ typedef struct run {
 static void run_open(run *u, int32_t pp, int32_t dp, int32_t stage, int64_t bucket)
 {
   static const zp_param entries[10] = {
-      {13, 0, 0, 0, 0, 0, 0}, {29, 0, 1, -1, 0, 0, 0}, {3, 0, 0, -1, 0, 0, 1}, {17, 0, 0, -1, 0, 0, 0},
-      {8, 0, 1, -1, 0, 0, 0}, {1, 0, 0, -1, 0, 0, 0},  {0, 0, 0, -1, 0, 0, 0}, {19, 0, 1, -1, 0, 0, 0},
-      {5, 0, 0, -1, 0, 0, 0}, {13, 0, 0, 0, 0, 0, 0}};
+      {13, 0, 0, 0, 0, 0, 0},  {29, 0, 1, -1, 0, 0, 0}, {3, 0, 0, -1, 0, 0, 1},
+      {17, 0, 0, -1, 0, 0, 0}, {8, 0, 1, -1, 0, 0, 0},  {1, 0, 0, -1, 0, 0, 0},
+      {0, 0, 0, -1, 0, 0, 0},  {19, 0, 1, -1, 0, 0, 0}, {5, 0, 0, -1, 0, 0, 0},
+      {13, 0, 0, 0, 0, 0, 0}};
   memset(u, 0, sizeof *u);
   memcpy(u->params, entries, sizeof entries);
   for (int32_t j = 0; j < 10; j++) u->params[j].stage = j * pp / 10;

@@ -33,7 +33,8 @@ Test(fault, there_are_enough_with_source_and_clause)
   for (int32_t i = 0; i < zp_fault_count(); i++) {
     const zp_fault *f = zp_fault_at(i);
     cr_assert_eq(zp_fault_find(f->name), f, "two faults are called %s", f->name);
-    cr_assert(strchr(f->source, '#') != NULL || strstr(f->source, "semantics") != NULL, "%s", f->name);
+    cr_assert(strchr(f->source, '#') != NULL || strstr(f->source, "semantics") != NULL, "%s",
+              f->name);
     cr_assert(strchr(f->clause, '-') != NULL, "%s", f->name);
     cr_assert(f->plant != NULL || f->before != NULL || f->after != NULL, "%s", f->name);
   }
@@ -124,7 +125,7 @@ Test(fault, a_gradient_that_does_not_arrive_changes_nothing)
   cr_assert(strstr(verdict.text, "as before the step on all ranks") != NULL, "%s", verdict.text);
 }
 
-/* ---- Random cases ------------------------------------------------------------------------------ */
+/* ---- Random cases ---------------------------------------------------------------------------- */
 
 /* Every case is compared with serial, and serial with coded gradients' formula, after every step.
  * spec: RED-1 … RED-6, STAT-2 … STAT-5, STEP-1, STEP-4, STEP-6 … STEP-9, SCALE-3, SCALE-4, PART-7,
@@ -152,7 +153,8 @@ Test(fuzz, random_cases_are_clean_and_cover_every_axis)
   cr_assert_geq(elements, 200 * CASES);
   cr_assert_geq(mbs, 3 * CASES);
   for (int32_t a = 0; a < zp_fuzz_axes(); a++)
-    cr_expect_geq(on[a], CASES / 50, "%s: %lld of %d", zp_fuzz_axis_name(a), (long long)on[a], CASES);
+    cr_expect_geq(on[a], CASES / 50, "%s: %lld of %d", zp_fuzz_axis_name(a), (long long)on[a],
+                  CASES);
 }
 
 Test(fuzz, random_cases_alone_find_every_fault)
@@ -189,10 +191,11 @@ Test(fuzz, the_text_of_a_case_replays_it)
 
 Test(fuzz, nonsense_is_refused)
 {
-  static const char *const bad[] = {"pp", "pp=", "pp=x", "pp=0", "bucket=0", "list=5", "list=5@0",
-                                    "list=5@0.0x", "list=5@0.0t", "scale=1:2", "scale=999",
-                                    "optim=lion", "nothing=1", "clip=-1", "seed=", "M=99999999999",
-                                    "precision=fp8", "mode=", "steps=33"};
+  static const char *const bad[] = {
+      "pp",        "pp=",         "pp=x",        "pp=0",          "bucket=0",      "list=5",
+      "list=5@0",  "list=5@0.0x", "list=5@0.0t", "scale=1:2",     "scale=999",     "optim=lion",
+      "nothing=1", "clip=-1",     "seed=",       "M=99999999999", "precision=fp8", "mode=",
+      "steps=33"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     zp_case c;
     char why[256] = "";

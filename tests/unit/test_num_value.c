@@ -3,6 +3,7 @@
 #include <gmp.h>
 #include <stdlib.h>
 
+#include "../../ref/num/exact.h"
 #include "../../ref/num/half.h"
 #include "../../ref/num/ordered.h"
 #include "../../ref/num/value.h"
@@ -41,6 +42,17 @@ static void mpz_to_limbs(const mpz_t z, int64_t *limb)
     mpz_fdiv_q_2exp(t, t, 32);
   }
   mpz_clears(t, r, NULL);
+}
+
+typedef struct limbs9 {
+  int64_t limb[ZP_VAL_LIMBS];
+} limbs9;
+
+static limbs9 limb_copy(const int64_t *limb)
+{
+  limbs9 c;
+  memcpy(c.limb, limb, sizeof c.limb);
+  return c;
 }
 
 /* compares |v| / d with the midpoint of the neighbouring patterns a and a + 1: sign of the
@@ -149,7 +161,7 @@ Test(num_value, mean_is_the_nearest_fp32_at_every_magnitude)
   rng r = { 31 };
   mpz_t v;
   mpz_init(v);
-  for (int bits = 0; bits < 286; bits++) {
+  for (int bits = 0; bits < 318; bits++) { /* 2^318: a top limb of 2^62 */
     for (int k = 0; k < 40; k++) {
       mpz_set_ui(v, 1);
       for (int at = 0; at < bits; at += 32) {
@@ -178,7 +190,7 @@ Test(num_value, ties_round_to_even_and_their_neighbours_do_not)
     mpz_mul_2exp(v, v, be ? be - 1 : 0);
     mpz_mul_ui(v, v, (unsigned long)d);
     mpz_fdiv_q_2exp(v, v, 1);
-    if (mpz_sizeinbase(v, 2) > 286) continue;
+    if (mpz_sizeinbase(v, 2) > 318) continue;
     for (int side = -1; side <= 1; side++) {
       mpz_set_si(t, side);
       mpz_add(t, t, v);
@@ -239,17 +251,45 @@ Test(num_value, mean_of_equal_elements_is_the_element)
 
 Test(num_value, limbs_at_their_bounds_do_not_overflow)
 {
+  static const int64_t divisor[] = { 1, 2, 3, 1099511627775, 1099511627776 };
+  int64_t most = (int64_t)1 << 62;
   mpz_t v;
   mpz_init(v);
-  for (int k = 0; k < 4; k++) {
-    int64_t limb[ZP_VAL_LIMBS], most = (int64_t)1 << 62;
-    for (int q = 0; q < ZP_VAL_LIMBS; q++) limb[q] = (k + q * (k / 2)) % 2 ? -most : most;
-    limb[ZP_VAL_LIMBS - 1] = k % 2 ? -2147483647 : 2147483647;
+  for (int k = 0; k < 1 << ZP_VAL_LIMBS; k++) { /* every choice of signs */
+    int64_t limb[ZP_VAL_LIMBS];
+    for (int q = 0; q < ZP_VAL_LIMBS; q++) limb[q] = (k >> q) % 2 ? -most : most;
     limbs_to_mpz(v, limb);
-    check_mean_limbs(v, limb, 1099511627776);
-    check_mean_limbs(v, limb, 1099511627775);
+    for (int d = 0; d < 5; d++) check_mean_limbs(v, limb, divisor[d]);
   }
   mpz_clear(v);
+}
+
+/* 2^40 numbers, as 2^20 ranks of 2^20 micro-batches add up to: built by doubling */
+Test(num_value, mean_of_as_many_numbers_as_there_can_be_is_rounded_once)
+{
+  static const uint32_t x[] = { 0x7f7fffff, 0xff7fffff, 0x7f000001, 0x3f800001, 0x80000001,
+                                0x00800000, 0xff7f7fff };
+  mpz_t v, one;
+  mpz_inits(v, one, NULL);
+  for (int k = 0; k < 7; k++) {
+    int64_t limb[ZP_VAL_LIMBS] = { 0 };
+    for (int doubled = 0; doubled <= 40; doubled++) {
+      int64_t n = (int64_t)1 << doubled;
+      if (doubled == 0) zp_val_add_f32(limb, &x[k], 1);
+      else zp_limbs_merge(limb, limb_copy(limb).limb, ZP_VAL_LIMBS);
+      zp_val_normalise(limb, 1);
+      mpz_set_ui(one, 0);
+      add_value_gmp(one, x[k]);
+      mpz_mul_2exp(one, one, (mp_bitcnt_t)doubled);
+      limbs_to_mpz(v, limb);
+      cr_assert_eq(mpz_cmp(v, one), 0);
+      cr_assert_eq(zp_val_mean_f32(limb, n), x[k]);
+      check_mean_limbs(v, limb, 1099511627776);
+      check_mean_limbs(v, limb, n > 1 ? n - 1 : 3);
+      check_mean_limbs(v, limb, 1);
+    }
+  }
+  mpz_clears(v, one, NULL);
 }
 
 Test(num_ordered, addition_is_one_fp32_rounding_per_call_in_call_order)

@@ -43,8 +43,8 @@ static zp_synth_options coded(void)
 }
 
 /* The reduced gradient, contribution `but` taken `times` times. */
-static void reduce(const zp_synth_options *o, const zp_config *c, int64_t step, int32_t j, int32_t tp,
-                   int32_t ep, int64_t but, int32_t times, float *out)
+static void reduce(const zp_synth_options *o, const zp_config *c, int64_t step, int32_t j,
+                   int32_t tp, int32_t ep, int64_t but, int32_t times, float *out)
 {
   const int64_t n = zp_synth_contributions(c, j);
   for (int64_t e = 0; e < NUMEL; e++) {
@@ -77,7 +77,8 @@ Test(synth, right_reductions_decode_as_right)
         zp_synth_finding f[CAP];
         int32_t n;
         reduce(&o, &c, 3, j, j == 1, 0, -1, 0, x);
-        cr_assert_eq(decode(&o, &c, 3, j, j == 1, 0, x, f, &n), 0, "dp %d M %d entry %d", dp, (int)M, j);
+        cr_assert_eq(decode(&o, &c, 3, j, j == 1, 0, x, f, &n), 0, "dp %d M %d entry %d", dp,
+                     (int)M, j);
         cr_assert_eq(n, 0);
       }
     }
@@ -216,7 +217,8 @@ Test(synth, what_is_proven_exact_is_exact_in_any_order)
           if (i > 0 && n > 2 && (from + i * (n - 1)) % n == from) break;
           sum = through(c.precision, sum + v);
           pre = through(c.precision, pre + through(c.precision, v / all));
-          pre_reciprocal = through(c.precision, pre_reciprocal + through(c.precision, v * reciprocal));
+          pre_reciprocal =
+              through(c.precision, pre_reciprocal + through(c.precision, v * reciprocal));
         }
         cr_assert_eq(through(c.precision, sum / all), right);
         cr_assert_eq(through(c.precision, sum * reciprocal), right);
@@ -271,7 +273,8 @@ static int64_t differing(const zp_synth_options *o, const zp_config *c, int64_t 
 {
   int64_t n = 0;
   for (int64_t e = 0; e < NUMEL; e++)
-    n += zp_synth_value(o, c, step, j, tp, 0, k, e) != zp_synth_value(o, c, step2, j, tp2, 0, k2, e);
+    n +=
+        zp_synth_value(o, c, step, j, tp, 0, k, e) != zp_synth_value(o, c, step2, j, tp2, 0, k2, e);
   return n;
 }
 
@@ -284,7 +287,8 @@ Test(synth, steps_shards_uses_and_micro_batches_differ)
     cr_assert_gt(differing(&o, &c, 0, 0, 0, 1, 0, 0, 2), 5); /* contributions */
     cr_assert_gt(differing(&o, &c, 0, 0, 0, 1, 1, 0, 1), 5); /* steps */
     cr_assert_gt(differing(&o, &c, 0, 1, 0, 1, 0, 1, 1), 5); /* shards */
-    cr_assert_gt(differing(&o, &c, 0, 3, 0, 1, 0, 0, 7), 5); /* uses of a key: 6 contributions each */
+    cr_assert_gt(differing(&o, &c, 0, 3, 0, 1, 0, 0, 7),
+                 5); /* uses of a key: 6 contributions each */
   }
 }
 
@@ -340,7 +344,8 @@ Test(synth, wild_values_are_of_every_kind)
         zero += x == 0;
         cr_assert(isfinite(x));
         for (int32_t tp = 0; tp < 2; tp++)
-          bad += !isfinite(zp_synth_value(&o, &c, 1, j, tp, 0, k, e)) && (tp == 0 || list[j].sharded);
+          bad +=
+              !isfinite(zp_synth_value(&o, &c, 1, j, tp, 0, k, e)) && (tp == 0 || list[j].sharded);
       }
     }
   }
@@ -350,7 +355,7 @@ Test(synth, wild_values_are_of_every_kind)
   cr_assert_leq(bad, 2); /* one element; an expert's other copy may have its own */
 }
 
-/* ---- The workload ------------------------------------------------------------------------------ */
+/* ---- The workload ---------------------------------------------------------------------------- */
 
 typedef struct side {
   void *inst;
@@ -418,6 +423,59 @@ Test(synth, activations_are_refused_unless_they_are_the_senders)
     cr_assert_gt(strlen(zp_synth_refusal(last.inst)), 0);
     first.w.close(first.inst);
     last.w.close(last.inst);
+  }
+}
+
+typedef struct catch
+{
+  const zp_config *c;
+  float x[6][NUMEL];
+}
+catch;
+
+static void keep(void *ctx, int32_t param, const void *grad)
+{
+  catch *k = ctx;
+  for (int32_t e = 0; e < NUMEL; e++) {
+    uint32_t u = 0;
+    if (k->c->precision == ZP_F32) memcpy(&u, (const float *)grad + e, sizeof u);
+    else if (k->c->precision == ZP_BF16) u = zp_f32_from_bf16(((const uint16_t *)grad)[e]);
+    else u = zp_f32_from_f16(((const uint16_t *)grad)[e]);
+    memcpy(&k->x[param][e], &u, sizeof u);
+  }
+}
+
+/* What backward hands out is zp_synth_value, times the scale, rounded. */
+Test(synth, gradients_are_the_formula)
+{
+  static const zp_message none;
+  for (int32_t mode = 0; mode < ZP_SYNTH_MODES; mode++) {
+    for (int32_t precision = ZP_F32; precision <= ZP_F16; precision++) {
+      static catch got;
+      zp_config c = config(2, 3, precision);
+      zp_synth synth = {coded()};
+      const zp_mb at = {0, 2, 1};
+      const zp_place_of where = {0, 1, 1, 1};
+      const zp_sink sink = {&got, keep};
+      const zp_workload w = zp_synth_workload(&synth);
+      float loss;
+      void *inst;
+      synth.opt.mode = mode;
+      got.c = &c;
+      cr_assert_eq(w.open(w.ctx, &c, where, NULL, &inst), 0);
+      cr_assert_eq(w.forward(inst, at, 0, &none, &none, &loss), 0);
+      cr_assert_eq(w.backward(inst, at, 0, &none, &none, sink), 0);
+      for (int32_t j = 0; j < 6; j++) {
+        const int64_t g = list[j].expert ? 2 : 2 * 2 + 1, use = j < 3 ? 0 : j - 3;
+        for (int64_t e = 0; e < NUMEL; e++) {
+          const float x =
+              zp_synth_value(&synth.opt, &c, 0, j, list[j].sharded, list[j].expert, use * 6 + g, e);
+          cr_assert_eq(got.x[j][e], through(precision, x * 2), "mode %d entry %d element %d", mode,
+                       j, (int)e);
+        }
+      }
+      w.close(inst);
+    }
   }
 }
 

@@ -1,22 +1,23 @@
 #include "fast.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "kernel.h"
 
-/* One range to sum: what a thread is given. level, elem: ZP_SIMD_*, ZP_ELEM_*. */
-typedef struct range_job {
-  zp_sumsq sum;
-  const char *x;
-  int64_t n, bad;
-  int level, elem;
-} range_job;
+/* LIST_FULL: a list longer than this is emptied. LIMBS_HOLD: blocks whose sums limbs hold without
+ * being carried, at most 6 additions below 2^32 a block.
+ */
+enum { LIST_FULL = 1024, LIMBS_HOLD = 16777216 };
 
 int zp_simd_level(void)
 {
 #if defined(__x86_64__)
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return ZP_SIMD_PLAIN;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("popcnt")) {
+    return ZP_SIMD_PLAIN;
+  }
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq") ||
       !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl")) {
     return ZP_SIMD_AVX2;
@@ -27,22 +28,19 @@ int zp_simd_level(void)
 #endif
 }
 
-/* limb += what the bins hold; they have to be cleared before they are used again. */
-static void empty_bins(zp_bins *b, int64_t *limb)
-{
-  if (b->held <= 0) return;
-  for (int e = 0; e < ZP_BINS - 1; e++) {
-    uint64_t low = 0, high = 0;
-    for (int c = 0; c < ZP_BIN_COPIES; c++) {
-      low += b->bin[c][e] & 0xffffffffu;
-      high += b->bin[c][e] >> 32;
-    }
-    int bit = e == 0 ? 0 : 2 * (e - 1);
-    zp_add_at(limb, (int64_t)low, bit);
-    zp_add_at(limb, (int64_t)high, bit + 32);
-  }
-  b->held = -1;
-}
+/* A range being summed. limb: not carried. list: elements outside of their block's window.
+ * held: elements in the bins; -1: the bins are not cleared yet.
+ */
+typedef struct summing {
+  zp_bins bins;
+  char list[4 * (LIST_FULL + ZP_BLOCK + ZP_LANE_STEP)];
+  int64_t limb[ZP_SQ_LIMBS], bad, held, listed, blocks;
+  zp_window window;
+  int windowed, next_choice, age; /* in blocks: until a choice is made, since the window's */
+  int level, elem;
+} summing;
+
+static int64_t size_of(int elem) { return elem == ZP_ELEM_F32 ? 4 : 2; }
 
 /* The plain, proven functions for a range of any type. */
 static int64_t add_plain(zp_sumsq *s, int elem, const char *x, int64_t n)
@@ -52,80 +50,224 @@ static int64_t add_plain(zp_sumsq *s, int elem, const char *x, int64_t n)
   return elem == ZP_ELEM_BF16 ? zp_sumsq_add_bf16(s, v, n) : zp_sumsq_add_f16(s, v, n);
 }
 
-/* Adds n elements, a multiple of ZP_LANE_STEP, window by window, and in bins where none fits. */
-static int64_t add_blocks(zp_sumsq *s, int level, int elem, const char *x, int64_t n)
+/* limb += v * 2^bit. */
+static void add_word(int64_t *limb, uint64_t v, int bit)
 {
-  int64_t limb[ZP_SQ_LIMBS] = { 0 }, bad = 0, size = elem == ZP_ELEM_F32 ? 4 : 2;
-  int64_t normalise_at = (int64_t)1 << 36; /* elements: under 2^30 additions to a limb */
-  zp_bins b;
-  b.held = -1;
-  for (int64_t done = 0; done < n;) {
-    int64_t most = n - done < normalise_at ? n - done : normalise_at;
-    const char *at = x + size * done;
-    done += level == ZP_SIMD_AVX512 ? zp_window_avx512(limb, elem, at, most)
-                                    : zp_window_avx2(limb, elem, at, most);
-    at = x + size * done;
-    int64_t block = n - done < ZP_BLOCK ? n - done : ZP_BLOCK;
-    if (n < ZP_BLOCK) { /* too little to pay for clearing and emptying bins */
-      bad += add_plain(s, elem, at, block);
-    } else if (block > 0) {
-      if (b.held < 0) memset(&b, 0, sizeof b);
-      bad += level == ZP_SIMD_AVX512 ? zp_bins_avx512(&b, elem, at, block, n - done - block)
-                                     : zp_bins_avx2(&b, elem, at, block, n - done - block);
-      b.held += ZP_BLOCK / ZP_BIN_COPIES;
-      if (b.held > ZP_BIN_CAPACITY - ZP_BLOCK / ZP_BIN_COPIES) empty_bins(&b, limb);
+  zp_add_at(limb, (int64_t)(v & 0xffffffffu), bit);
+  zp_add_at(limb, (int64_t)(v >> 32), bit + 32);
+}
+
+/* limb += what the bins hold; they have to be cleared before they are used again. */
+static void empty_bins(summing *r)
+{
+  int64_t *limb = r->limb;
+  if (r->held <= 0) return;
+  for (int copy = 0; copy < ZP_BIN_COPIES && r->elem == ZP_ELEM_F32; copy++) {
+    const uint64_t *word = r->bins.word + ZP_BINS * copy;
+    for (int e = 0; e < ZP_BINS - 1; e++) {
+      if (word[e] != 0) add_word(limb, word[e], e == 0 ? 0 : 2 * (e - 1));
     }
-    done += block;
-    zp_limbs_normalise(limb, ZP_SQ_LIMBS);
   }
-  empty_bins(&b, limb);
-  zp_limbs_merge(s->limb, limb, ZP_SQ_LIMBS);
+  for (int i = 0; i < ZP_BIN_COPIES * ZP_BINS && r->elem != ZP_ELEM_F32; i++) {
+    int pair = i / 2 % 256, class = i % 2 == 0 ? pair % 16 : pair / 16;
+    /* exponent e of significand 1.f is bit 2 (e - 1) and twice the fraction bits that fp32 has
+     * more: 2 * 16; fp16's exponent 1 is 2^-24, and 298 - 2 * 24 = 250 */
+    int bit = r->elem == ZP_ELEM_BF16 ? 2 * (ZP_CLASS_BF16 * class - 1) + 32
+                                      : 2 * (ZP_CLASS_F16 * class - 1) + 250;
+    if (r->bins.word[i] != 0) add_word(limb, r->bins.word[i], bit);
+  }
+  zp_limbs_normalise(limb, ZP_SQ_LIMBS);
+  r->held = -1;
+}
+
+/* Adds n elements, a multiple of ZP_LANE_STEP, in bins. ahead: bytes to prefetch from x on. */
+static void add_to_bins(summing *r, const char *x, int64_t n, int64_t ahead)
+{
+  if (r->held < 0) {
+    memset(&r->bins, 0, sizeof r->bins);
+    r->held = 0;
+  }
+  r->bad += r->level == ZP_SIMD_AVX512 ? zp_bins_avx512(&r->bins, r->elem, x, n, ahead)
+                                       : zp_bins_avx2(&r->bins, r->elem, x, n, ahead);
+  r->held += n;
+  if (r->held > ZP_BIN_CAPACITY - LIST_FULL - ZP_BLOCK - ZP_LANE_STEP) empty_bins(r);
+}
+
+/* Adds the listed elements in bins, filled up with zeros. */
+static void empty_list(summing *r)
+{
+  int64_t fill = (ZP_LANE_STEP - r->listed % ZP_LANE_STEP) % ZP_LANE_STEP, size = size_of(r->elem);
+  memset(r->list + size * r->listed, 0, (size_t)(size * fill));
+  add_to_bins(r, r->list, r->listed + fill, 0);
+  r->listed = 0;
+}
+
+/* Chooses the window with most of the block's elements, judged by every fourth; 0 if that is not
+ * even 13 in 16. Of equals the middle one: the next blocks are like this one, not the same.
+ */
+static int choose_window(zp_window *w, int elem, const char *x, int64_t n)
+{
+  static const int width[3] = { 20, 14, 11 }, last[3] = { 254, 254, 30 };
+  static const int shift[3] = { 23, 7, 10 };
+  int count[ZP_BINS] = { 0 }, all = 0, inside = 0, best = -1, first = 0, end = 0;
+  for (int64_t i = 0; i < n; i += 4) {
+    uint32_t u = 0;
+    memcpy(&u, x + size_of(elem) * i, (size_t)size_of(elem)); /* little-endian */
+    u &= elem == ZP_ELEM_F32 ? 0x7fffffffu : 0x7fffu;
+    if (u == 0) continue;
+    count[u >> shift[elem]] += 1;
+    all += 1;
+  }
+  int least = elem == ZP_ELEM_F16 ? 0 : 1;
+  for (int top = least; top <= last[elem]; top++) {
+    int low = top - width[elem];
+    inside += count[top] - (low > least ? count[low - 1] : 0);
+    if (low < least || inside < best) continue;
+    if (inside > best) first = low;
+    if (inside > best || low == end + 1) end = low;
+    best = inside;
+  }
+  w->low = (first + end) / 2;
+  w->top = w->low + width[elem];
+  return 16 * best >= 13 * all;
+}
+
+/* Adds one block, by the last window chosen or in bins; chooses again when that does badly or was
+ * long ago. */
+static void add_block(summing *r, const char *x, int64_t n, int64_t ahead)
+{
+  enum { RETRY = 32, YOUNG = 4 };
+  int64_t size = size_of(r->elem);
+  if (r->next_choice == 0) {
+    r->windowed = choose_window(&r->window, r->elem, x, n);
+    r->next_choice = RETRY;
+    r->age = 0;
+  }
+  r->next_choice -= 1;
+  if (!r->windowed) {
+    add_to_bins(r, x, n, ahead);
+    return;
+  }
+  char *list = r->list + size * r->listed;
+  int64_t out = r->level == ZP_SIMD_AVX512
+                  ? zp_window_avx512(r->limb, r->elem, r->window, x, n, list)
+                  : zp_window_avx2(r->limb, r->elem, r->window, x, n, list);
+  r->listed += out;
+  r->age += 1;
+  if (r->listed > LIST_FULL) empty_list(r);
+  if (++r->blocks % LIMBS_HOLD == 0) zp_limbs_normalise(r->limb, ZP_SQ_LIMBS);
+  if (out <= n / 64) r->next_choice = RETRY; /* a good one is kept */
+  if (out <= n / 4) return;
+  r->windowed = r->age >= YOUNG; /* windows that fail at once cost more than bins */
+  r->next_choice = r->windowed ? 0 : RETRY / 2;
+}
+
+static void start(summing *r, int level, int elem)
+{
+  memset(r->limb, 0, sizeof r->limb);
+  r->bad = r->listed = r->blocks = 0;
+  r->held = -1;
+  r->windowed = r->next_choice = r->age = 0;
+  r->level = level;
+  r->elem = elem;
+}
+
+/* Adds n elements, a multiple of ZP_LANE_STEP. */
+static void add_blocks(summing *r, const char *x, int64_t n)
+{
+  int64_t size = size_of(r->elem);
+  for (int64_t done = 0; done < n; done += ZP_BLOCK) {
+    int64_t rest = n - done, block = rest < ZP_BLOCK ? rest : ZP_BLOCK;
+    /* the next block is fetched while this one computes */
+    add_block(r, x + size * done, block, rest >= 2 * ZP_BLOCK ? size * ZP_BLOCK : 0);
+  }
+}
+
+/* s += the range, what is still listed included. */
+static int64_t finish(summing *r, zp_sumsq *s)
+{
+  enum { FEW = 256 }; /* too few to pay for clearing and emptying bins */
+  if (r->held < 0 && r->listed <= FEW) r->bad += add_plain(s, r->elem, r->list, r->listed);
+  else empty_list(r);
+  empty_bins(r);
+  zp_limbs_normalise(r->limb, ZP_SQ_LIMBS);
+  zp_limbs_merge(s->limb, r->limb, ZP_SQ_LIMBS);
   zp_limbs_normalise(s->limb, ZP_SQ_LIMBS);
-  return bad;
+  return r->bad;
 }
 
 static int64_t add_level(int level, zp_sumsq *s, int elem, const char *x, int64_t n)
 {
-  int64_t whole = n - n % ZP_LANE_STEP, size = elem == ZP_ELEM_F32 ? 4 : 2, bad = 0;
+  int64_t whole = n - n % ZP_LANE_STEP;
   int have = zp_simd_level();
+  summing r;
   if (level > have) level = have;
   if (level == ZP_SIMD_PLAIN || n < 2 * ZP_LANE_STEP) return add_plain(s, elem, x, n);
-  bad += add_blocks(s, level, elem, x, whole);
-  return bad + add_plain(s, elem, x + size * whole, n - whole);
+  start(&r, level, elem);
+  add_blocks(&r, x, whole);
+  int64_t bad = finish(&r, s);
+  return bad + add_plain(s, elem, x + size_of(elem) * whole, n - whole);
 }
+
+/* One array that threads sum together: each takes the next chunk until there is none, so that one
+ * that is slowed down or starts late does less.
+ */
+typedef struct shared_range {
+  const char *x;
+  int64_t n, chunk;
+  int level, elem;
+  atomic_int_fast64_t next;
+} shared_range;
+
+typedef struct thread_job {
+  shared_range *shared;
+  zp_sumsq sum;
+  int64_t bad;
+} thread_job;
 
 static void *run_job(void *arg)
 {
-  range_job *job = arg;
+  thread_job *job = arg;
+  shared_range *all = job->shared;
+  summing r;
+  start(&r, all->level, all->elem);
   zp_sumsq_clear(&job->sum);
-  job->bad = add_level(job->level, &job->sum, job->elem, job->x, job->n);
+  for (;;) {
+    int64_t from = atomic_fetch_add(&all->next, all->chunk);
+    if (from >= all->n) break;
+    add_blocks(&r, all->x + size_of(all->elem) * from,
+               all->n - from < all->chunk ? all->n - from : all->chunk);
+  }
+  job->bad = finish(&r, &job->sum);
   return 0;
 }
 
-/* Cuts x into one range per thread and adds up the threads' limbs. */
+/* Shares x among threads and adds up their limbs. */
 static int64_t add_threads(zp_sumsq *s, int elem, const char *x, int64_t n, int threads)
 {
-  enum { THREADS_MAX = 64 };
-  range_job job[THREADS_MAX];
+  enum { THREADS_MAX = 64, CHUNKS = 16 }; /* chunks a thread */
+  thread_job job[THREADS_MAX];
   pthread_t thread[THREADS_MAX];
   int started[THREADS_MAX] = { 0 };
-  int64_t per_thread_min = 65536; /* a thread costs as much as summing about this many */
+  int64_t per_thread_min = 131072; /* a thread costs as much as summing about this many */
+  int64_t whole = n - n % ZP_LANE_STEP;
   if (threads > THREADS_MAX) threads = THREADS_MAX;
   if (threads > n / per_thread_min) threads = (int)(n / per_thread_min);
-  if (threads <= 1) return add_level(ZP_SIMD_AVX512, s, elem, x, n);
-  int64_t size = elem == ZP_ELEM_F32 ? 4 : 2, share = n / threads / ZP_BLOCK * ZP_BLOCK;
+  if (threads <= 1 || zp_simd_level() == ZP_SIMD_PLAIN) {
+    return add_level(ZP_SIMD_AVX512, s, elem, x, n);
+  }
+  shared_range shared = { x, whole, ZP_BLOCK, zp_simd_level(), elem, 0 };
+  shared.chunk += whole / threads / CHUNKS / ZP_BLOCK * ZP_BLOCK;
   for (int t = 0; t < threads; t++) {
-    job[t].level = ZP_SIMD_AVX512;
-    job[t].elem = elem;
-    job[t].x = x + size * share * t;
-    job[t].n = t == threads - 1 ? n - share * t : share;
+    job[t].shared = &shared;
     if (t > 0) started[t] = pthread_create(&thread[t], 0, run_job, &job[t]) == 0;
   }
-  int64_t bad = 0;
+  run_job(&job[0]); /* if none was started, this does it all */
+  int64_t bad = add_plain(s, elem, x + size_of(elem) * whole, n - whole);
   for (int t = 0; t < threads; t++) {
     int64_t limb[ZP_SQ_LIMBS];
-    if (started[t]) (void)pthread_join(thread[t], 0);
-    else run_job(&job[t]);
+    if (t > 0 && !started[t]) continue;
+    if (t > 0) (void)pthread_join(thread[t], 0);
     bad += job[t].bad;
     zp_sumsq_limbs(&job[t].sum, limb);
     zp_limbs_merge(s->limb, limb, ZP_SQ_LIMBS);

@@ -1,0 +1,21 @@
+# zeroproof fuzz: what it finds is shrunk, replays, and is found by the command alone.
+. tests/cli/lib.sh
+
+expect 0 'nothing found' a_short_run_finds_nothing fuzz --cases 400 --seed 12
+json coverage_and_sums_for_machines \
+  '.found == null and .cases == 400 and .ranks_mean >= 6 and .elements_mean >= 200
+   and .micro_batches_mean >= 3 and .axes["experts"] > 0.02' fuzz --cases 400 --seed 12 --json
+expect 2 'there is no fault' unknown_fault_is_refused fuzz --fault pr9999
+expect 2 'not a number above 0' no_time_is_refused fuzz --seconds 0
+expect 2 'field with a value' nonsense_is_not_replayed fuzz --replay pp=2,nonsense=1
+expect 2 'ep: 2 is out of range' an_invalid_case_is_not_replayed fuzz --replay dp=3,ep=2,list=4@0.0
+expect 0 'clean: 1 steps' a_clean_case_is_replayed fuzz --replay dp=3,stage=2,list=4@0.0
+
+for fault in $("$zp" sim --fault list --json | jq -r '.[].name'); do
+  expect 1 'replay with' "fuzz_alone_finds_$fault" fuzz --fault "$fault" --seconds 60
+  replay=$(sed -n "s/.*--replay '\(.*\)'.*/\1/p" "$tmp/out")
+  clause=$(sed -n "s/^case .* failed: \([A-Z]*-[0-9]*\).*/\1/p" "$tmp/out")
+  expect 1 "failed: .*${clause:-nothing}" "replay_shows_$fault" fuzz --fault "$fault" \
+    --replay "$replay"
+done
+exit $bad
