@@ -159,6 +159,7 @@ static void print_verdict(const zp_case *c, const zp_fault *fault, const zp_verd
   printf("%s\nfailed:", v->text);
   for (int32_t i = 0; i < v->n_clauses; i++) printf("%s %s", i == 0 ? "" : ",", v->clause[i]);
   printf("\n");
+  if (fault != NULL && zp_fault_why(fault) != NULL) printf("%s\n", zp_fault_why(fault));
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

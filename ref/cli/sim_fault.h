@@ -41,6 +41,9 @@ int32_t zp_fault_count(void);
 const zp_fault *zp_fault_at(int32_t i);
 const zp_fault *zp_fault_find(const char *name);
 
+/* Why it fails, and what excludes it here: a few lines for people; NULL when `what` says it all. */
+const char *zp_fault_why(const zp_fault *fault);
+
 void zp_fault_clear(zp_fault_state *f);
 void zp_fault_plant(zp_fault_state *f, const zp_fault *fault, const zp_case_state *s);
 void zp_fault_free(zp_fault_state *f);
