@@ -224,7 +224,7 @@ uninstall: ## remove what install put there
 
 .PHONY: clean
 clean: ## remove everything that was built
-	rm -rf build build-san build-clang build-gcc
+	rm -rf build build-san build-clang build-gcc build-plain
 
 .PHONY: help
 help: ## this list
