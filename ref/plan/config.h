@@ -48,6 +48,8 @@ typedef struct zp_config {
   const zp_param *params;
 } zp_config;
 
+#include "../../spec/acsl/config.h"
+
 /* What a refused configuration is told: the field, where, its value and the range it must be in. */
 typedef enum zp_field {
   ZP_FIELD_NONE = 0,
@@ -99,6 +101,7 @@ typedef struct zp_refusal {
     exits \false;
     assigns *why;
     ensures verdict: \result == 0 || \result == -1;
+    ensures iff: \result == 0 <==> Valid(cfg);
     ensures reason: \result == 0 <==> why->field == ZP_FIELD_NONE; */
 int zp_config_check(const zp_config *cfg, zp_refusal *why);
 

@@ -44,18 +44,46 @@ typedef struct zp_layout {
   zp_spot *spot;
 } zp_layout;
 
+/*@ predicate FlatOk{L}(zp_flat *f) =
+      1 <= f->members <= 1048576 && 1 <= f->align <= 4096 && 0 <= f->numel <= 1099511627776 &&
+      1 <= f->capacity <= 1103806595072 &&
+      f->capacity == f->capacity / (f->members * f->align) * (f->members * f->align); */
+
 /* The stage's entries: *first and how many (entries are listed by stage). spec: PART-1 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires out: \valid(first) && \valid(count) && \separated(first, count) &&
+        \separated(first, cfg, cfg->params + (0 .. cfg->n_params - 1)) &&
+        \separated(count, cfg, cfg->params + (0 .. cfg->n_params - 1));
+    requires stage: 0 <= stage < cfg->pp;
+    terminates \true; exits \false;
+    assigns *first, *count;
+    ensures range: 0 <= *first && 0 <= *count && *first + *count <= cfg->n_params;
+    ensures mine: \forall integer j; 0 <= j < cfg->n_params ==>
+        (cfg->params[j].stage == stage <==> *first <= j < *first + *count); */
 void zp_stage_params(const zp_config *cfg, int32_t stage, int32_t *first, int32_t *count);
 
 /* Builds the layout of pipeline stage `stage` of a valid configuration. lay->flat and lay->spot
  * must have room for cap_flats and cap_spots; the number of the stage's entries always suffices.
  * Returns 0, or -1 when the room did not suffice. spec: PART-1 … PART-3 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires stage: 0 <= stage < cfg->pp;
+    requires lay: \valid(lay) && 0 <= lay->cap_flats && 0 <= lay->cap_spots &&
+        \valid(lay->flat + (0 .. lay->cap_flats - 1)) &&
+        \valid(lay->spot + (0 .. lay->cap_spots - 1));
+    requires apart: \separated(lay, lay->flat + (0 .. lay->cap_flats - 1),
+        lay->spot + (0 .. lay->cap_spots - 1), cfg, cfg->params + (0 .. cfg->n_params - 1));
+    terminates \true; exits \false;
+    assigns lay->stage, lay->first_param, lay->n_params, lay->n_flats,
+        lay->flat[0 .. lay->cap_flats - 1], lay->spot[0 .. lay->cap_spots - 1];
+    ensures verdict: \result == 0 || \result == -1;
+    ensures flats: \result == 0 ==> 0 <= lay->n_flats <= lay->n_params <= lay->cap_spots;
+    ensures good: \result == 0 ==>
+        \forall integer k; 0 <= k < lay->n_flats ==> FlatOk(lay->flat + k);
+    ensures inside: \result == 0 ==> \forall integer i; 0 <= i < lay->n_params &&
+        0 <= lay->spot[i].flat ==> lay->spot[i].flat < lay->n_flats && 0 <= lay->spot[i].start &&
+        lay->spot[i].start + cfg->params[lay->first_param + i].numel
+          <= lay->flat[lay->spot[i].flat].numel; */
 int zp_layout_build(const zp_config *cfg, int32_t stage, zp_layout *lay);
-
-/*@ predicate FlatOk{L}(zp_flat *f) =
-      1 <= f->members <= 1048576 && 1 <= f->align <= 4096 && 0 <= f->numel <= 1099511627776 &&
-      1 <= f->capacity <= 1103806595072 &&
-      f->capacity == f->capacity / (f->members * f->align) * (f->members * f->align); */
 
 /* Buckets of a flat group: ceil(N / C). spec: PART-3 */
 /*@ requires flat: \valid_read(f) && FlatOk(f);
@@ -97,7 +125,15 @@ int64_t zp_bucket_padded(const zp_flat *f, int64_t b);
 int64_t zp_part(const zp_flat *f, int64_t b);
 
 /* Elements of a rank's shard, and of the padded flat group (D shards). spec: PART-5 */
+/*@ requires flat: \valid_read(f) && FlatOk(f);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures bounds: 0 <= \result <= 1103806595072 + 4294967296; */
 int64_t zp_shard(const zp_flat *f);
+/*@ requires flat: \valid_read(f) && FlatOk(f);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures holds: f->numel <= \result < f->numel + f->members * f->align; */
 int64_t zp_padded(const zp_flat *f);
 
 /* Offset in the shard of a rank's part of bucket b. spec: PART-5 */
@@ -131,9 +167,21 @@ zp_home zp_home_of(const zp_flat *f, int64_t e);
 
 /* The flat element at offset o of `owner`'s shard, 0 <= o < zp_shard(f); the result is >= N for
  * padding. The inverse of zp_home_of. spec: PART-6 */
+/*@ requires flat: \valid_read(f) && FlatOk(f);
+    requires owner: 0 <= owner < f->members;
+    requires offset: 0 <= o && o / (f->capacity / f->members) * f->capacity < f->numel;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures element: \let b = o / (f->capacity / f->members);
+        \result == b * f->capacity + owner * Part(f->numel, f->capacity, f->members, f->align, b) +
+          (o - b * (f->capacity / f->members)); */
 int64_t zp_element_at(const zp_flat *f, int32_t owner, int64_t o);
 
 /* The bucket that offset o of a shard belongs to. spec: PART-5 */
+/*@ requires flat: \valid_read(f) && FlatOk(f) && 0 <= o;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures bucket: \result == o / (f->capacity / f->members); */
 int64_t zp_bucket_of_shard(const zp_flat *f, int64_t o);
 
 #endif

@@ -105,14 +105,48 @@ enum { ZP_LIMBS = 9 };
 
 /* 1 when entry j has storage of its own on its stage: always, but for further uses of a tied key on
  * the same stage, which share the storage of the key's last entry there. spec: TIE-2 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires entry: 0 <= j < cfg->n_params;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures bit: \result == 0 || \result == 1;
+    ensures last: \result == 1 <==> cfg->params[j].tied < 0 ||
+        \forall integer i; j < i < cfg->n_params && cfg->params[i].stage == cfg->params[j].stage ==>
+          cfg->params[i].tied != cfg->params[j].tied; */
 int32_t zp_param_holds(const zp_config *cfg, int32_t j);
 
 /* Exactly the number of ops of a rank of pipeline stage lay->stage. spec: LEDG-8 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires lay: \valid_read(lay) && lay->stage == at.pp &&
+        \valid_read(lay->flat + (0 .. lay->n_flats - 1)) &&
+        \valid_read(lay->spot + (0 .. lay->n_params - 1));
+    requires phase: 0 <= phase < ZP_PHASES;
+    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures length: 0 <= \result; */
 int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at);
 
 /* Writes the program of the rank at `at` for `phase` into ops[0 .. need-1].
  * lay must be the layout of stage at.pp. Returns the number of ops, or -1 when cap < need (ops is
  * then untouched). spec: STEP-2, LEDG-1 … LEDG-8 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires lay: \valid_read(lay) && lay->stage == at.pp &&
+        \valid_read(lay->flat + (0 .. lay->n_flats - 1)) &&
+        \valid_read(lay->spot + (0 .. lay->n_params - 1));
+    requires phase: 0 <= phase < ZP_PHASES;
+    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
+    requires ops: 0 <= cap && \valid(ops + (0 .. cap - 1));
+    requires apart: \separated(ops + (0 .. cap - 1), cfg, lay,
+        cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1),
+        lay->spot + (0 .. lay->n_params - 1));
+    terminates \true; exits \false;
+    assigns ops[0 .. cap - 1];
+    ensures refused: \result == -1 ==> \forall integer i; 0 <= i < cap ==>
+        ops[i] == \old(ops[i]);
+    ensures written: \result == -1 || 0 <= \result <= cap;
+    ensures clock: \forall integer i; 0 <= i < \result - 1 ==> ops[i].clock_t < ops[i + 1].clock_t ||
+        (ops[i].clock_t == ops[i + 1].clock_t && ops[i].clock_i < ops[i + 1].clock_i); */
 int64_t zp_program_write(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at,
                          zp_op *ops, int64_t cap);
 

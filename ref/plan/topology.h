@@ -65,20 +65,46 @@ int32_t zp_tied_on_stage(const zp_config *cfg, int32_t key, int32_t stage);
 
 /* Members of the group of this kind (for ZP_GROUP_TIED: of key `key`) that contains coordinate
  * `at`; 0 when `at` is in no such group. spec: TOPO-2 … TOPO-4 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures size: 0 <= \result <= cfg->pp * cfg->dp * cfg->tp; */
 int32_t zp_group_size(const zp_config *cfg, int32_t group, int32_t key, zp_coord at);
 
 /* Place of `at` in its own group, 0..size-1, or -1 when it is in none. spec: TOPO-2 … TOPO-4 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures place: -1 <= \result < cfg->pp * cfg->dp * cfg->tp; */
 int32_t zp_group_index(const zp_config *cfg, int32_t group, int32_t key, zp_coord at);
 
 /* The i-th member (a world rank) of the group that contains `at`, 0 <= i < size; members ascend.
  * -1 when there is none. spec: TOPO-2 … TOPO-4 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures rank: -1 <= \result < cfg->pp * cfg->dp * cfg->tp; */
 int32_t zp_group_member(const zp_config *cfg, int32_t group, int32_t key, zp_coord at, int32_t i);
 
 /* A number that equals for two ranks iff they are in the same group of this kind: the group's
  * first member. -1 when `at` is in none. spec: TOPO-5 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures rank: -1 <= \result < cfg->pp * cfg->dp * cfg->tp; */
 int32_t zp_group_id(const zp_config *cfg, int32_t group, int32_t key, zp_coord at);
 
 /* The lowest stage that holds `key`, or -1. spec: TOPO-4 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures stage: -1 <= \result < cfg->pp;
+    ensures holds: 0 <= \result ==> \exists integer j; 0 <= j < cfg->n_params &&
+        cfg->params[j].tied == key && cfg->params[j].stage == \result; */
 int32_t zp_tied_first_stage(const zp_config *cfg, int32_t key);
 
 #endif
