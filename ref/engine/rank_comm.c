@@ -205,13 +205,12 @@ static int finish_status(zp_rank *r)
                  r->rank, (long long)r->store_status_in[0]);
 }
 
-/* FNV-1a over the fields that members must agree in. LEDG-1 */
+/* A running hash of the fields that members must agree in: multiply by an odd number, fold the high
+ * bits back. LEDG-1 */
 static uint64_t mix(uint64_t hash, int64_t value)
 {
-  for (int32_t i = 0; i < 8; i++) {
-    hash = (hash ^ ((uint64_t)value >> (8 * i) & 255u)) * 1099511628211u;
-  }
-  return hash;
+  hash = (hash ^ (uint64_t)value) * 11400714819323198485u; /* 2^64 / golden ratio, odd */
+  return hash ^ hash >> 32;
 }
 
 static int64_t message_bytes(const zp_message *m)
