@@ -25,6 +25,7 @@ static void complain(reader *r, const char *field, const char *format, ...)
   va_list ap;
   if (r->failed) return;
   r->failed = 1;
+  if (!zp_cli_speaks()) return;
   va_start(ap, format);
   fprintf(stderr, "%s: %s: %s%s: ", r->o->command, r->o->config_file, r->where, field);
   vfprintf(stderr, format, ap);
@@ -203,8 +204,8 @@ static void read_params(reader *r, const json_t *v)
   zp_options *o = r->o;
   const size_t n = json_array_size(v);
   if (v == NULL) return;
-  if (!json_is_array(v) || n == 0 || n > (size_t)ZP_MAX_PARAMS) {
-    complain(r, "params", "must be a list of 1 to %" PRId64 " entries.", ZP_MAX_PARAMS);
+  if (!json_is_array(v) || n > (size_t)ZP_MAX_PARAMS) {
+    complain(r, "params", "must be a list of 0 to %" PRId64 " entries.", ZP_MAX_PARAMS);
     return;
   }
   o->params = calloc(n, sizeof *o->params);
@@ -334,14 +335,16 @@ int zp_options_read_json(zp_options *o)
   FILE *f = fopen(o->config_file, "rb");
   json_t *root;
   if (f == NULL) {
-    fprintf(stderr, "%s: %s: %m. Name a readable JSON file.\n", o->command, o->config_file);
+    if (zp_cli_speaks())
+      fprintf(stderr, "%s: %s: %m. Name a readable JSON file.\n", o->command, o->config_file);
     return ZP_EXIT_REFUSED;
   }
   root = json_loadf(f, JSON_REJECT_DUPLICATES, &why);
   fclose(f);
   if (root == NULL) {
-    fprintf(stderr, "%s: %s: line %d, column %d: not JSON: %s.\n", o->command, o->config_file,
-            why.line, why.column, why.text);
+    if (zp_cli_speaks())
+      fprintf(stderr, "%s: %s: line %d, column %d: not JSON: %s.\n", o->command, o->config_file,
+              why.line, why.column, why.text);
     return ZP_EXIT_REFUSED;
   }
   if (json_is_object(root))

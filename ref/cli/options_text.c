@@ -38,6 +38,7 @@ const char *zp_reduce_name(int32_t reduce)
 int zp_refuse(const zp_options *o, const char *format, ...)
 {
   va_list ap;
+  if (!zp_cli_speaks()) return ZP_EXIT_REFUSED;
   va_start(ap, format);
   fprintf(stderr, "%s: ", o->command);
   if (o->config_file != NULL) fprintf(stderr, "(with --config %s) ", o->config_file);
@@ -91,6 +92,8 @@ static const struct {
   [ZP_FIELD_TIED_SHARDED] = {"sharded", "Entries of one tied key must agree in sharded."},
   [ZP_FIELD_TIED_OPTGROUP] = {"optgroup", "Entries of one tied key must agree in optgroup."},
   [ZP_FIELD_TIED_FROZEN] = {"frozen", "Entries of one tied key must agree in frozen."},
+  [ZP_FIELD_CONTRIBUTIONS] = {"dp·micro_batches", "Use fewer micro-batches."},
+  [ZP_FIELD_TIED_ENTRIES] = {"number of tied entries", "Tie fewer entries."},
   [ZP_FIELD_ELEMENTS] = {"elements of the whole model", "Use a smaller model."},
 };
 

@@ -1,6 +1,7 @@
 /* zeroproof plan: the programs as tables, pictures, JSON, and verdicts. */
 #define _GNU_SOURCE
 #include "plan.h"
+#include "../engine/rank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,12 +60,18 @@ static const struct argp argp = {
 
 /* ---- One rank -------------------------------------------------------------------------------- */
 
-/* Bytes that a member sends under direct exchange. */
-static int64_t sent(const zp_op *op, int64_t members)
+/* a + b, or INT64_MAX. */
+static int64_t plus(int64_t a, int64_t b)
 {
-  const int64_t bytes = op->count * zp_dtype_bytes(op->dtype), others = members - 1;
-  if (op->kind == ZP_OP_ALL_REDUCE) return 2 * bytes * others / members;
-  return op->kind == ZP_OP_P2P || op->kind == ZP_OP_META ? 0 : bytes * others;
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* a · b, or INT64_MAX. */
+static int64_t times(int64_t a, int64_t b)
+{
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
 static void sum_ledger(const zp_config *cfg, zp_plan_rank *p)
@@ -78,7 +85,9 @@ static void sum_ledger(const zp_config *cfg, zp_plan_rank *p)
       members[op->group] = zp_group_size(cfg, op->group, op->key, p->at);
     m = members[op->group];
     p->ledger[op->group].ops++;
-    p->ledger[op->group].bytes += sent(op, m);
+    p->ledger[op->group].bytes =
+        plus(p->ledger[op->group].bytes,
+             zp_sent_bytes(op, m, zp_group_index(cfg, op->group, op->key, p->at)));
   }
 }
 
@@ -101,9 +110,11 @@ static void sum_memory(const zp_config *cfg, zp_plan_rank *p)
     }
     if (bucket * width > p->memory.scratch) p->memory.scratch = bucket * width;
   }
-  p->memory.program = p->n * (int64_t)sizeof(zp_op);
-  p->memory.total = p->memory.params + p->memory.window + p->memory.slots + p->memory.reduced +
-                    p->memory.mean + p->memory.state + p->memory.scratch + p->memory.program;
+  p->memory.program = times(p->n, sizeof(zp_op));
+  p->memory.total = plus(p->memory.params + p->memory.window + p->memory.slots +
+                             p->memory.reduced + p->memory.mean + p->memory.state +
+                             p->memory.scratch,
+                         p->memory.program);
 }
 
 /* The layout and the number of ops, without the program itself. */

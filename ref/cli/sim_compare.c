@@ -458,22 +458,32 @@ static int compare_scaler(const zp_case_state *s)
   return 0;
 }
 
-/* Members of a group have issued the same sequence. Of tied groups a rank may be in several, and
- * p2p pairs differ by nature: the matcher has judged those. LEDG-2 */
+/* The ledger of one group, and its first member's. 0, or 1. */
+static int compare_ledger(const zp_case_state *s, int32_t q, int32_t group, int32_t key)
+{
+  const zp_rank *r = zp_sim_rank(s->sim, q);
+  const int32_t first = zp_group_member(&s->c->cfg, group, key, r->at, 0);
+  const zp_ledger_sum *a, *b;
+  if (first < 0) return 0;
+  a = key < 0 ? &r->ledger[group] : &r->tied_ledger[key];
+  r = zp_sim_rank(s->sim, first);
+  b = key < 0 ? &r->ledger[group] : &r->tied_ledger[key];
+  if (a->ops == b->ops && a->hash == b->hash) return 0;
+  zp_verdict_clause(s->v, "LEDG-2");
+  zp_verdict_say(s->v, "step %lld: rank %d and rank %d have different ledgers of group %s",
+                 (long long)s->step, first, q, zp_group_name(group));
+  return 1;
+}
+
+/* Members of a group have issued the same sequence; p2p pairs differ by nature, and the matcher has
+ * judged those. LEDG-2 */
 static int compare_ledgers(const zp_case_state *s)
 {
   for (int32_t q = 0; q < zp_sim_world(s->sim); q++) {
-    const zp_rank *r = zp_sim_rank(s->sim, q);
-    for (int32_t g = 0; g < ZP_GROUP_TIED; g++) {
-      const int32_t first = zp_group_member(&s->c->cfg, g, -1, r->at, 0);
-      const zp_ledger_sum *a = &r->ledger[g];
-      if (g == ZP_GROUP_PP) continue;
-      if (a->hash == zp_sim_rank(s->sim, first)->ledger[g].hash) continue;
-      zp_verdict_clause(s->v, "LEDG-2");
-      zp_verdict_say(s->v, "step %lld: rank %d and rank %d have different ledgers of group %s",
-                     (long long)s->step, first, q, zp_group_name(g));
-      return 1;
-    }
+    for (int32_t g = 0; g < ZP_GROUP_TIED; g++)
+      if (g != ZP_GROUP_PP && compare_ledger(s, q, g, -1)) return 1;
+    for (int32_t key = 0; key < s->c->cfg.tied_keys; key++)
+      if (compare_ledger(s, q, ZP_GROUP_TIED, key)) return 1;
   }
   return 0;
 }

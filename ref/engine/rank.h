@@ -28,11 +28,7 @@ typedef struct zp_hyper {
   zp_scaler scaler; /* the loss scaler's initial state */
 } zp_hyper;
 
-/* Where checkpoints go and come from (ref/engine/checkpoint.h implements it on files). All functions
- * return 0, or a negative zp_status after filling *err. what: ZP_WHAT_PARAMETER (frozen entries),
- * ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2; tp, ep: which copy of the entry (0 when it has
- * only one); offset, count in elements of the entry. Entries of one tied key go by the name of its
- * first entry in the list. spec: CKPT-1 … CKPT-5 */
+/* What a checkpoint says besides the arrays. spec: CKPT-1 */
 typedef struct zp_train_state {
   int64_t step;
   zp_scaler scaler;
@@ -40,6 +36,11 @@ typedef struct zp_train_state {
   zp_optim_state *optim;
 } zp_train_state;
 
+/* Where checkpoints go and come from (ref/engine/checkpoint.h implements it on files). All functions
+ * return 0, or a negative zp_status after filling *err. what: ZP_WHAT_PARAMETER (frozen entries),
+ * ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2; tp, ep: which copy of the entry (0 when it has
+ * only one); offset, count in elements of the entry. Entries of one tied key go by the name of its
+ * first entry in the list. spec: CKPT-1 … CKPT-5 */
 typedef struct zp_store {
   void *ctx;
   int (*put)(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
@@ -71,7 +72,7 @@ typedef struct zp_step_result {
   double clip_factor;
   int32_t log2_scale; /* the scale that was multiplied into the loss */
   int32_t skipped;
-  int64_t nonfinite;  /* values seen not finite, over all ranks (a flag: its size means nothing) */
+  int64_t nonfinite;  /* ranks that saw a value that is not finite (a flag: its size means nothing) */
 } zp_step_result;
 
 /* One group's ledger, summed up. spec: LEDG-1 */
@@ -135,14 +136,16 @@ struct zp_rank {
   zp_optim_state *optim; /* [cfg->optgroups] */
   int64_t step;
   zp_step_result result;
-  zp_ledger_sum ledger[ZP_GROUPS];
+  zp_ledger_sum ledger[ZP_GROUPS]; /* by kind; ZP_GROUP_TIED: all keys together */
+  zp_ledger_sum *tied_ledger;      /* [cfg->tied_keys] */
   /* outside */
   const zp_hook *hook;
   zp_store *store;
   int64_t store_status_out[1], store_status_in[1];
   zp_error store_error;
-  zp_train_state loaded; /* what READ found; loaded_flat: masters and moments, as flat */
-  int32_t twice; /* entry whose gradient arrived twice or unasked in this micro-batch, or -1 */
+  zp_train_state loaded; /* what READ found; INSTALL makes it current */
+  int32_t unasked;       /* 1: in this micro-batch a gradient arrived twice, or unasked for */
+  int32_t twice;         /* the entry that it was said to be for */
   zp_error *err;
   void *arena;
 };
@@ -174,6 +177,10 @@ int zp_rank_complete(zp_rank *r);
 typedef void (*zp_visit)(void *ctx, int32_t param, int64_t offset, int64_t count,
                          const float *value);
 void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx);
+
+/* Bytes that the member `index` of a group of `members` sends for a collective under direct
+ * exchange; at most INT64_MAX. 0 for P2P, whose size the micro-batch decides. */
+int64_t zp_sent_bytes(const zp_op *op, int64_t members, int64_t index);
 
 /* Elements and first element, in this rank's arrays, of bucket b of flat group k: its part, at
  * stage 0 the whole padded bucket. spec: PART-5 */

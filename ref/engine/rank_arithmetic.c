@@ -94,7 +94,7 @@ static void count_squares(zp_rank *r, int32_t k, int64_t b)
   int32_t i = r->lay.n_params;
   zp_segment seg;
   while (zp_next_segment(r, k, lo, lo + part, &i, &seg))
-    if (zp_counts(r, k, seg.param)) zp_sumsq_add_f32(&r->squares, mean + seg.flat + shift, seg.count);
+    if (zp_counts(r, k, seg.param)) zp_sumsq_add_f32(&r->squares, mean + (seg.flat + shift), seg.count);
 }
 
 /* Divides by D·M: in fp64 rounded to fp32, or with the one rounding of exact sums. RED-2 */
@@ -118,7 +118,8 @@ static void run_mean(zp_rank *r, const zp_op *op)
   count_squares(r, op->flat, op->bucket);
 }
 
-double zp_scale_f64(uint64_t bits, int32_t log2_scale)
+/* The norm without the loss scale. STAT-4 */
+static double unscaled(uint64_t bits, int32_t log2_scale)
 {
   double norm, unscale;
   /* |log2_scale| < 1023: 2^-log2_scale is a normal fp64 number, and the product exact unless it
@@ -150,7 +151,7 @@ static void run_decide(zp_rank *r)
   out->norm_f64 = inf64;
   out->norm_f32 = 0x7f800000u;
   if (!out->skipped) {
-    norm = zp_scale_f64(zp_norm_f64(squares), out->log2_scale);
+    norm = unscaled(zp_norm_f64(squares), out->log2_scale);
     memcpy(&out->norm_f64, &norm, sizeof norm);
     out->norm_f32 = zp_norm_f32(squares);
     out->clip_factor = zp_clip_factor(norm, r->hyper->clip, r->hyper->clip_eps);

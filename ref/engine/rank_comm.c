@@ -76,7 +76,8 @@ static void request_statistics(zp_rank *r)
   zp_val_normalise(r->loss, 1);
   memcpy(r->stats_out + ZP_STAT_SQUARES, squares, sizeof squares);
   memcpy(r->stats_out + ZP_STAT_LOSS, r->loss, sizeof r->loss);
-  r->stats_out[ZP_STAT_NONFINITE] = r->nonfinite;
+  /* a flag: counts of all ranks could add up to 2^64, which is 0 (STAT-3) */
+  r->stats_out[ZP_STAT_NONFINITE] = r->nonfinite != 0;
   r->stats_out[ZP_STAT_BAD_LOSS] = r->bad_loss;
   r->request.send = r->stats_out;
   r->request.recv = r->stats_in;
@@ -115,15 +116,6 @@ static void request_meta(zp_rank *r, const zp_op *op)
   if (op->recv_mb >= 0) r->request.in_meta = r->meta_in;
 }
 
-/* The master, moment1 or moment2 array of flat group k. */
-static float *state_of(const zp_rank *r, int32_t k, int32_t what)
-{
-  const zp_flat_state *s = &r->flat[k];
-  if (what == ZP_WHAT_MASTER) return s->master;
-  if (what == ZP_WHAT_GRADIENT) return s->mean;
-  return what == ZP_WHAT_MOMENT1 ? s->moment1 : s->moment2;
-}
-
 static int request_all_reduce(zp_rank *r, const zp_op *op)
 {
   if (op->what == ZP_WHAT_GRADIENT) request_gradient(r, op);
@@ -153,7 +145,7 @@ int zp_rank_request(zp_rank *r, const zp_op *op)
   case ZP_OP_ALL_GATHER: q->send = r->scratch_send; q->recv = r->scratch_recv; return 0;
   case ZP_OP_BROADCAST: q->send = q->recv = r->param[op->param - r->lay.first_param]; return 0;
   case ZP_OP_GATHER:
-    q->send = state_of(r, op->flat, op->what) + zp_local_offset(r, op->flat, op->bucket);
+    q->send = zp_array_of(r, op->flat, op->what) + zp_local_offset(r, op->flat, op->bucket);
     q->recv = r->scratch_recv;
     return 0;
   default: return 0; /* CREATE */
@@ -184,15 +176,24 @@ static void finish_gather(zp_rank *r, const zp_op *op)
   }
 }
 
+/* Are all tensors integers or of the precision? PIPE-6 */
+static int carries(const zp_message *m, int32_t precision)
+{
+  for (int32_t i = 0; i < m->n; i++)
+    if (m->t[i].dtype != precision && m->t[i].dtype != ZP_I32 && m->t[i].dtype != ZP_I64) return 0;
+  return 1;
+}
+
 static int finish_meta(zp_rank *r, const zp_op *op)
 {
   zp_message *in;
   if (op->recv_mb < 0) return 0;
   in = &r->act_in[op->recv_mb % r->act_slots];
-  if (zp_meta_decode(r->meta_in, in) == 0) return 0;
+  if (zp_meta_decode(r->meta_in, in) == 0 && carries(in, r->cfg->precision)) return 0;
   return zp_fail(r->err, ZP_E_MISMATCH, r->rank,
-                 "rank %d: the meta message of micro-batch %lld is not one (PIPE-6)", r->rank,
-                 (long long)op->recv_mb);
+                 "rank %d: the meta message of micro-batch %lld describes no activation in the "
+                 "configured precision (PIPE-6)",
+                 r->rank, (long long)op->recv_mb);
 }
 
 static int finish_status(zp_rank *r)
@@ -201,8 +202,11 @@ static int finish_status(zp_rank *r)
   if (r->store_error.status != ZP_OK)
     return zp_fail(r->err, r->store_error.status, r->rank, "%s", r->store_error.text);
   return zp_fail(r->err, ZP_E_PEER, -1,
-                 "rank %d: the checkpoint failed on %lld other rank(s); nothing was changed",
-                 r->rank, (long long)r->store_status_in[0]);
+                 "rank %d: the checkpoint failed on %lld other rank(s); %s", r->rank,
+                 (long long)r->store_status_in[0],
+                 r->phase == ZP_PHASE_LOAD
+                     ? "what was being loaded is incomplete, so the run must end"
+                     : "the training state and the previous checkpoint are unchanged");
 }
 
 /* A running hash of the fields that members must agree in: multiply by an odd number, fold the high
@@ -220,28 +224,44 @@ static int64_t message_bytes(const zp_message *m)
   return bytes;
 }
 
-/* Bytes that this rank sends for the op under direct exchange. */
+int64_t zp_sent_bytes(const zp_op *op, int64_t members, int64_t index)
+{
+  const int64_t bytes = op->count * zp_dtype_bytes(op->dtype); /* <= 2^47 */
+  int64_t all;
+  switch (op->kind) {
+  case ZP_OP_META: return op->mb >= 0 ? 8 * (int64_t)ZP_META_LONGS : 0;
+  case ZP_OP_P2P:
+  case ZP_OP_CREATE: return 0;
+  case ZP_OP_ALL_REDUCE: return 2 * (bytes - bytes / members);
+  case ZP_OP_GATHER: return index == op->root ? 0 : bytes;
+  case ZP_OP_BROADCAST:
+    if (index != op->root) return 0;
+    break;
+  default: break;
+  }
+  return __builtin_mul_overflow(bytes, members - 1, &all) ? INT64_MAX : all;
+}
+
 static int64_t sent_bytes(const zp_rank *r, const zp_op *op)
 {
-  const int64_t others = zp_group_size(r->cfg, op->group, op->key, r->at) - 1;
-  const int64_t bytes = op->count * zp_dtype_bytes(op->dtype);
-  switch (op->kind) {
-  case ZP_OP_P2P: return message_bytes(r->request.out_msg);
-  case ZP_OP_META: return op->mb >= 0 ? 8 * (int64_t)ZP_META_LONGS : 0;
-  case ZP_OP_ALL_REDUCE: return 2 * bytes * others / (others + 1);
-  case ZP_OP_GATHER: return others > 0 ? bytes : 0;
-  case ZP_OP_CREATE: return 0;
-  default: return bytes * others;
-  }
+  if (op->kind == ZP_OP_P2P) return message_bytes(r->request.out_msg);
+  return zp_sent_bytes(op, zp_group_size(r->cfg, op->group, op->key, r->at),
+                       zp_group_index(r->cfg, op->group, op->key, r->at));
+}
+
+static void record_in(zp_ledger_sum *sum, const zp_op *op, int64_t bytes)
+{
+  const int64_t entry[6] = {op->kind, op->what, op->count, op->dtype, op->redop, op->root};
+  sum->ops++;
+  if (__builtin_add_overflow(sum->bytes, bytes, &sum->bytes)) sum->bytes = INT64_MAX;
+  for (int32_t i = 0; i < 6; i++) sum->hash = mix(sum->hash, entry[i]);
 }
 
 static void record(zp_rank *r, const zp_op *op)
 {
-  zp_ledger_sum *sum = &r->ledger[op->group];
-  const int64_t entry[6] = {op->kind, op->what, op->count, op->dtype, op->redop, op->root};
-  sum->ops++;
-  sum->bytes += sent_bytes(r, op);
-  for (int32_t i = 0; i < 6; i++) sum->hash = mix(sum->hash, entry[i]);
+  const int64_t bytes = sent_bytes(r, op);
+  record_in(&r->ledger[op->group], op, bytes);
+  if (op->group == ZP_GROUP_TIED) record_in(&r->tied_ledger[op->key], op, bytes);
 }
 
 int zp_rank_finish(zp_rank *r, const zp_op *op)

@@ -86,6 +86,7 @@ static void arrive(void *ctx, int32_t param, const void *grad)
   zp_rank *r = ctx;
   const int32_t i = param - r->lay.first_param;
   if (i < 0 || i >= r->lay.n_params || !r->used[i] || r->arrived[i]) {
+    r->unasked = 1;
     r->twice = param;
     return;
   }
@@ -98,7 +99,7 @@ static int run_backward(zp_rank *r, const zp_op *op)
   const zp_sink sink = {r, arrive};
   const zp_mb at = at_mb(r, op->mb);
   const int last = r->at.pp == r->cfg->pp - 1;
-  r->twice = -1;
+  r->unasked = 0;
   for (int32_t i = 0; i < r->lay.n_params; i++) {
     const int32_t j = r->lay.first_param + i;
     r->arrived[i] = NULL;
@@ -116,7 +117,8 @@ static int run_backward(zp_rank *r, const zp_op *op)
 static void put_name(zp_rank *r, int32_t j, char *text, int64_t cap)
 {
   char name[64] = "";
-  if (r->work->name) r->work->name(r->work->ctx, r->cfg, j, name, sizeof name);
+  if (r->work->name && j >= 0 && j < r->cfg->n_params)
+    r->work->name(r->work->ctx, r->cfg, j, name, sizeof name);
   snprintf(text, (size_t)cap, name[0] ? "entry %d (%s)" : "entry %d", j, name);
 }
 
@@ -129,8 +131,8 @@ static int run_arrived(zp_rank *r, const zp_op *op)
     used += r->used[i];
     arrived += r->arrived[i] != NULL;
   }
-  if (used == arrived && r->twice < 0) return 0;
-  if (r->twice >= 0) {
+  if (used == arrived && !r->unasked) return 0;
+  if (r->unasked) {
     put_name(r, r->twice, name, sizeof name);
     return zp_fail(r->err, ZP_E_ARRIVAL, r->rank,
                    "rank %d: the gradient of %s arrived twice, or though it was declared unused or "

@@ -34,6 +34,9 @@ int zp_buffer_need(zp_buffer *b, int64_t bytes);
 int32_t zp_copy_tp(const zp_rank *r, int32_t j);
 int32_t zp_copy_ep(const zp_rank *r, int32_t j);
 
+/* The array of flat group k that holds `what`: a master, a moment, or the reduced gradient. */
+float *zp_array_of(const zp_rank *r, int32_t k, int32_t what);
+
 /* Does this rank count elements of entry j of flat group k in the statistics? spec: STAT-2 */
 int zp_counts(const zp_rank *r, int32_t k, int32_t j);
 
@@ -48,7 +51,7 @@ int zp_rank_attach(zp_rank *r, zp_message *msg, zp_buffer *mem);
 /* Local ops: 0, or a negative status in *r->err. */
 int zp_rank_compute(zp_rank *r, const zp_op *op);   /* load, forward, backward, arrived */
 int zp_rank_arithmetic(zp_rank *r, const zp_op *op); /* add, mean, decide, update */
-int zp_rank_storage(zp_rank *r, const zp_op *op);   /* write, read, commit, install */
+int zp_rank_storage(zp_rank *r, const zp_op *op);   /* write, seal, read, commit, install */
 
 /* Fills r->request for a communication op, and finishes it. */
 int zp_rank_request(zp_rank *r, const zp_op *op);

@@ -117,6 +117,7 @@ static void lay_arrays(zp_rank *r, zp_arena *a)
   r->scratch_recv = take(a, recv, 1);
   r->act_in = take(a, r->act_slots, sizeof *r->act_in);
   r->act_in_mem = take(a, (int64_t)r->act_slots * ZP_MSG_TENSORS, sizeof *r->act_in_mem);
+  r->tied_ledger = take(a, r->cfg->tied_keys, sizeof *r->tied_ledger);
   r->optim = take(a, r->cfg->optgroups, sizeof *r->optim);
   r->loaded.optim = take(a, r->cfg->optgroups, sizeof *r->loaded.optim);
 }
@@ -198,7 +199,6 @@ zp_rank *zp_rank_open(const zp_config *cfg, const zp_hyper *hyper, const zp_work
     r->err = err;
     r->at = zp_coord_of(cfg, rank);
     r->scaler = hyper->scaler;
-    r->twice = -1;
     failed = open_arrays(r);
   }
   if (!failed) {
@@ -209,7 +209,8 @@ zp_rank *zp_rank_open(const zp_config *cfg, const zp_hyper *hyper, const zp_work
     failed = init_params(r) || work->open(work->ctx, cfg, where, r->all_params, &r->inst);
   }
   if (!failed) return r;
-  zp_fail(err, ZP_E_MEMORY, rank, "rank %d: not enough memory for its parameters and state", rank);
+  zp_fail(err, ZP_E_MEMORY, rank, "rank %d: not enough memory for its parameters and state, or its workload could not "
+          "be opened", rank);
   zp_rank_close(r);
   return NULL;
 }

@@ -7,13 +7,13 @@
 static int32_t home_of(const zp_rank *r, int32_t j)
 {
   const zp_param *p = r->cfg->params;
+  if (p[j].tied < 0) return j;
   for (int32_t i = 0; i < j; i++)
-    if (p[j].tied >= 0 && p[i].tied == p[j].tied) return i;
+    if (p[i].tied == p[j].tied) return i;
   return j;
 }
 
-/* Which array of flat group k holds `what`. */
-static float *array_of(const zp_rank *r, int32_t k, int32_t what)
+float *zp_array_of(const zp_rank *r, int32_t k, int32_t what)
 {
   const zp_flat_state *s = &r->flat[k];
   if (what == ZP_WHAT_MASTER) return s->master;
@@ -26,7 +26,7 @@ static void write_bucket(zp_rank *r, const zp_op *op)
 {
   const zp_flat *f = &r->lay.flat[op->flat];
   const int64_t lo = op->bucket * f->capacity, hi = lo + zp_bucket_numel(f, op->bucket);
-  const float *from = r->cfg->stage == 0 ? array_of(r, op->flat, op->what) + lo : r->scratch_recv;
+  const float *from = r->cfg->stage == 0 ? zp_array_of(r, op->flat, op->what) + lo : r->scratch_recv;
   int32_t i = r->lay.n_params;
   zp_segment seg;
   while (zp_next_segment(r, op->flat, lo, hi, &i, &seg)) {
@@ -166,12 +166,12 @@ void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx)
     for (int64_t b = 0; b < buckets; b++) {
       const int64_t part = zp_part(f, b);
       const int64_t lo = b * f->capacity + zp_group_index(r->cfg, f->group, -1, r->at) * part;
-      const float *at = array_of(r, k, what) + zp_local_offset(r, k, b) - zp_local_flat(r, k, b);
+      const int64_t shift = zp_local_offset(r, k, b) - zp_local_flat(r, k, b);
       int32_t i = r->lay.n_params;
       zp_segment seg;
       while (zp_next_segment(r, k, lo, lo + part, &i, &seg))
         if (zp_counts(r, k, seg.param))
-          visit(ctx, home_of(r, seg.param), seg.offset, seg.count, at + seg.flat);
+          visit(ctx, home_of(r, seg.param), seg.offset, seg.count, zp_array_of(r, k, what) + (shift + seg.flat));
     }
   }
 }

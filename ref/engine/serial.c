@@ -26,6 +26,7 @@ typedef struct zp_view {
   const void **params;  /* [n_params] */
   const void **arrived; /* [n_params] */
   int32_t dp, tp;
+  int32_t entries, unasked; /* unasked: 1 when a gradient came twice, or for no entry (STEP-3) */
 } zp_view;
 
 struct zp_serial {
@@ -62,8 +63,9 @@ static zp_copy *copy_at(const zp_serial *s, int32_t j, int32_t tp, int32_t ep)
 
 static int32_t first_of_key(const zp_config *c, int32_t j)
 {
+  if (c->params[j].tied < 0) return j;
   for (int32_t i = 0; i < j; i++)
-    if (c->params[j].tied >= 0 && c->params[i].tied == c->params[j].tied) return i;
+    if (c->params[i].tied == c->params[j].tied) return i;
   return j;
 }
 
@@ -130,6 +132,7 @@ static int open_view(zp_serial *s, int32_t d, int32_t t)
   const zp_place_of where = {0, c->pp - 1, d, t};
   v->dp = d;
   v->tp = t;
+  v->entries = c->n_params;
   v->params = zeros(c->n_params, sizeof *v->params);
   v->arrived = zeros(c->n_params, sizeof *v->arrived);
   if (!v->params || !v->arrived) return -1;
@@ -217,7 +220,8 @@ void zp_serial_close(zp_serial *s)
 static void arrive(void *ctx, int32_t param, const void *grad)
 {
   zp_view *v = ctx;
-  v->arrived[param] = grad;
+  if (param < 0 || param >= v->entries || v->arrived[param]) v->unasked = 1;
+  else v->arrived[param] = grad;
 }
 
 static int64_t nonfinite(int32_t dtype, const void *x, int64_t n)
@@ -231,7 +235,7 @@ static int64_t nonfinite(int32_t dtype, const void *x, int64_t n)
 static void contribute(zp_serial *s, zp_copy *p, int64_t n, const void *grad)
 {
   const int32_t dtype = s->cfg->precision;
-  if (grad) s->nonfinite += nonfinite(dtype, grad, n);
+  if (grad && nonfinite(dtype, grad, n) != 0) s->nonfinite = 1;
   if (s->cfg->reduce == ZP_EXACT) {
     if (!grad) return;
     if (dtype == ZP_F32) zp_val_add_f32(p->limbs, grad, n);
@@ -272,14 +276,17 @@ static int run_micro_batch(zp_serial *s, zp_view *v, int64_t mb)
   const zp_sink sink = {v, arrive};
   float loss = 0;
   uint32_t bits;
+  v->unasked = 0;
   for (int32_t j = 0; j < c->n_params; j++) v->arrived[j] = NULL;
   if (s->work->forward(v->inst, at, 0, &none, &none, &loss)) return -1;
   if (s->work->backward(v->inst, at, 0, &none, &none, sink)) return -1;
   for (int32_t j = 0; j < c->n_params; j++) {
     const zp_param *p = &c->params[j];
+    const int used = !p->frozen && s->work->used(s->work->ctx, c, j, v->dp, v->tp, at);
+    if (v->unasked || used != (v->arrived[j] != NULL)) return -1; /* STEP-3 */
     if (p->frozen || (v->tp != 0 && !p->sharded)) continue;
     contribute(s, copy_at(s, j, p->sharded ? v->tp : 0, p->expert ? v->dp % c->ep : 0), p->numel,
-               s->work->used(s->work->ctx, c, j, v->dp, v->tp, at) ? v->arrived[j] : NULL);
+               v->arrived[j]);
   }
   if (v->tp != 0) return 0;
   memcpy(&bits, &loss, sizeof bits);
@@ -334,7 +341,8 @@ static void fold_uses(zp_serial *s, int32_t j, int64_t copy)
   }
   for (int32_t q = j + 1; c->reduce == ZP_EXACT && q < c->n_params; q++) {
     if (s->first[q] != j) continue;
-    const int64_t *from = s->copy[s->base[q] + copy].limbs;
+    int64_t *from = s->copy[s->base[q] + copy].limbs;
+    zp_val_normalise(from, n); /* SUM-6 */
     for (int64_t i = 0; i < n * ZP_VAL_LIMBS; i++) into->limbs[i] += from[i];
   }
 }
@@ -351,7 +359,7 @@ static void mean_of(zp_serial *s, zp_copy *p, int64_t n)
       p->mean[i] = (float)((double)p->total[i] / (double)divisor);
     }
   }
-  s->nonfinite += zp_nonfinite_f32((const uint32_t *)(const void *)p->mean, n);
+  if (zp_nonfinite_f32((const uint32_t *)(const void *)p->mean, n) != 0) s->nonfinite = 1;
   zp_sumsq_add_f32(&s->squares, (const uint32_t *)(const void *)p->mean, n);
 }
 
@@ -419,7 +427,9 @@ int zp_serial_step(zp_serial *s, zp_step_result *out, zp_error *err)
   const zp_config *c = s->cfg;
   clear(s);
   if (run_window(s))
-    return zp_fail(err, ZP_E_WORKLOAD, -1, "serial: the workload failed in step %lld",
+    return zp_fail(err, ZP_E_WORKLOAD, -1,
+                   "serial: in step %lld the workload failed, or the gradients that arrived are not "
+                   "those of the entries used (STEP-3)",
                    (long long)s->step);
   each_trained(s, reduce_one);
   decide(s, out);

@@ -196,6 +196,10 @@ static int carry_out(zp_sim *sim, int32_t r, int32_t n)
   case ZP_OP_BROADCAST: broadcast(sim, r, n); break;
   default: break; /* CREATE: groups are known from the topology */
   }
+  for (int32_t i = 0; i < n && op->what == ZP_WHAT_STATUS; i++) { /* a failure's cause comes first */
+    const int32_t m = member(sim, r, i);
+    if (sim->rank[m]->store_error.status != ZP_OK) return finish(sim, m);
+  }
   for (int32_t i = 0; i < n; i++) {
     const int32_t m = zp_group_member(sim->cfg, sim->rank[r]->current.group,
                                       sim->rank[r]->current.key, sim->rank[r]->at, i);

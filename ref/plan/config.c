@@ -28,7 +28,6 @@ static int check_topology(const zp_config *c, zp_refusal *why)
   if (within(why, ZP_FIELD_PP, -1, c->pp, 1, most)) return -1;
   if (within(why, ZP_FIELD_DP, -1, c->dp, 1, most)) return -1;
   if (within(why, ZP_FIELD_TP, -1, c->tp, 1, most)) return -1;
-  if (within(why, ZP_FIELD_RANKS, -1, (int64_t)c->pp * c->dp, 1, most)) return -1;
   if (within(why, ZP_FIELD_RANKS, -1, (int64_t)c->pp * c->dp * c->tp, 1, most)) return -1;
   if (within(why, ZP_FIELD_EP, -1, c->ep, 1, c->dp)) return -1;
   if (c->dp % c->ep != 0) return refuse(why, ZP_FIELD_EP, -1, c->ep, 1, c->dp);
@@ -46,6 +45,8 @@ static int check_scalars(const zp_config *c, zp_refusal *why)
   if (within(why, ZP_FIELD_TIED_KEYS, -1, c->tied_keys, 0, ZP_MAX_TIED)) return -1;
   if (within(why, ZP_FIELD_N_PARAMS, -1, c->n_params, 0, ZP_MAX_PARAMS)) return -1;
   if (within(why, ZP_FIELD_MICRO_BATCHES, -1, c->micro_batches, 1, ZP_MAX_MICRO_BATCHES)) return -1;
+  if (within(why, ZP_FIELD_CONTRIBUTIONS, -1, c->dp * c->micro_batches, 1, ZP_MAX_CONTRIBUTIONS))
+    return -1;
   if (within(why, ZP_FIELD_BUCKET, -1, c->bucket, 1, ZP_MAX_BUCKET)) return -1;
   return within(why, ZP_FIELD_ALIGN, -1, c->align, 1, ZP_MAX_ALIGN);
 }
@@ -89,7 +90,7 @@ static int check_param(const zp_config *c, int32_t j, zp_refusal *why)
 
 int zp_config_check(const zp_config *c, zp_refusal *why)
 {
-  int64_t elements = 0;
+  int64_t elements = 0, tied = 0;
   refuse(why, ZP_FIELD_NONE, -1, 0, 0, 0);
   if (check_topology(c, why)) return -1;
   if (check_scalars(c, why)) return -1;
@@ -99,6 +100,8 @@ int zp_config_check(const zp_config *c, zp_refusal *why)
     /* copies <= tp·ep <= tp·dp <= 2^20, so the product stays below 2^61 */
     const int64_t copies = (int64_t)(p->sharded ? c->tp : 1) * (p->expert ? c->ep : 1);
     elements += p->numel * copies;
+    if (p->tied >= 0) tied++;
+    if (within(why, ZP_FIELD_TIED_ENTRIES, j, tied, 0, ZP_MAX_TIED)) return -1;
     if (within(why, ZP_FIELD_ELEMENTS, j, elements, 0, ZP_MAX_ELEMENTS)) return -1;
   }
   return 0;

@@ -13,9 +13,10 @@
 #define ZP_MAX_MICRO_BATCHES ((int64_t)1 << 20)
 #define ZP_MAX_BUCKET ((int64_t)1 << 40)
 #define ZP_MAX_ALIGN ((int64_t)1 << 12)
-#define ZP_MAX_PARAMS ((int64_t)1 << 20)
-#define ZP_MAX_GROUPS ((int64_t)1 << 10)
-#define ZP_MAX_TIED ((int64_t)1 << 10)
+#define ZP_MAX_PARAMS ((int64_t)1 << 16)
+#define ZP_MAX_GROUPS ((int64_t)1 << 8)
+#define ZP_MAX_TIED ((int64_t)1 << 10) /* keys, and entries that have one */
+#define ZP_MAX_CONTRIBUTIONS ((int64_t)1 << 30)
 
 typedef enum zp_reduce {
   ZP_ORDERED = 0, /* fp32 additions in the spec's order (RED-4) */
@@ -79,6 +80,8 @@ typedef enum zp_field {
   ZP_FIELD_TIED_SHARDED,
   ZP_FIELD_TIED_OPTGROUP,
   ZP_FIELD_TIED_FROZEN,
+  ZP_FIELD_CONTRIBUTIONS, /* dp·micro_batches */
+  ZP_FIELD_TIED_ENTRIES,  /* entries with a tied key, so far */
   ZP_FIELD_ELEMENTS,    /* Σ numel·(tp if sharded)·(ep if expert) over the entries so far */
   ZP_FIELDS
 } zp_field;
@@ -91,12 +94,12 @@ typedef struct zp_refusal {
 } zp_refusal;
 
 /* Decides whether a configuration is within the documented limits.
- * cfg->params must hold n_params entries when 0 <= n_params <= 2^20.
+ * cfg->params must hold n_params entries when 0 <= n_params <= 2^16.
  * Returns 0 iff it is valid (spec: LIM-1 … LIM-9); else -1 with the first reason in *why.
  * spec: LIM-0 */
 /*@ requires cfg: \valid_read(cfg) && \valid(why) && \separated(cfg, why);
-    requires list: 0 < cfg->n_params <= 1048576 ==> \valid_read(cfg->params + (0 .. cfg->n_params - 1));
-    requires apart: 0 < cfg->n_params <= 1048576 ==> \separated(why, cfg->params + (0 .. cfg->n_params - 1));
+    requires list: 0 < cfg->n_params <= 65536 ==> \valid_read(cfg->params + (0 .. cfg->n_params - 1));
+    requires apart: 0 < cfg->n_params <= 65536 ==> \separated(why, cfg->params + (0 .. cfg->n_params - 1));
     terminates \true;
     exits \false;
     assigns *why;

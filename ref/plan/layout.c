@@ -26,12 +26,13 @@ void zp_stage_params(const zp_config *cfg, int32_t stage, int32_t *first, int32_
 static int32_t belongs(const zp_flat *f, const zp_param *p)
 {
   const int32_t group = p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP;
-  return p->tied < 0 && f->tied < 0 && f->optgroup == p->optgroup && f->group == group;
+  return f->tied < 0 && f->optgroup == p->optgroup && f->group == group;
 }
 
 /* The flat group that entry p joins, or n_flats when it opens a new one. PART-2 */
 static int32_t find_flat(const zp_layout *lay, const zp_param *p)
 {
+  if (p->tied >= 0) return lay->n_flats;
   for (int32_t i = 0; i < lay->n_flats; i++)
     if (belongs(&lay->flat[i], p)) return i;
   return lay->n_flats;

@@ -186,12 +186,28 @@ static int64_t put_backward(const zp_config *cfg, const zp_layout *lay, int32_t 
   return n;
 }
 
+/* The slot after t in which stage s may do anything: the 2M slots from its first forward on and the
+ * 2M from its first backward on; between them lie idle ones where M is small. PIPE-2, PIPE-3 */
+static int64_t next_slot(const zp_config *cfg, int32_t s, int64_t t)
+{
+  const int64_t drained = s + 2 * cfg->micro_batches, backward = 2 * (int64_t)cfg->pp - 1 - s;
+  return t + 1 == drained && backward > drained ? backward : t + 1;
+}
+
+/* One past the last such slot. */
+static int64_t end_slot(const zp_config *cfg, int32_t s)
+{
+  const int64_t end = 2 * (int64_t)cfg->pp - 1 - s + 2 * cfg->micro_batches;
+  const int64_t slots = zp_slots(cfg->pp, cfg->micro_batches);
+  return end < slots ? end : slots;
+}
+
 /* The whole pipeline. PIPE-1 … PIPE-3 */
 static int64_t put_pipeline(const zp_config *cfg, const zp_layout *lay, int32_t s, zp_op *ops,
                             int64_t n)
 {
-  const int64_t slots = zp_slots(cfg->pp, cfg->micro_batches);
-  for (int64_t t = 0; t < slots; t++) {
+  const int64_t end = end_slot(cfg, s);
+  for (int64_t t = s; t < end; t = next_slot(cfg, s, t)) {
     const zp_slot a = zp_slot_at(cfg->pp, cfg->micro_batches, s, t);
     n = put_exchange(cfg, s, &a, t, ops, n);
     if (a.mb < 0) continue;
@@ -484,10 +500,10 @@ static zp_bucket_counts count_buckets(const zp_config *cfg, const zp_layout *lay
 
 static int64_t need_step(const zp_config *cfg, const zp_layout *lay, zp_coord at)
 {
-  const int64_t M = cfg->micro_batches, slots = zp_slots(cfg->pp, M);
+  const int64_t M = cfg->micro_batches, end = end_slot(cfg, at.pp);
   const zp_bucket_counts c = count_buckets(cfg, lay, at);
   int64_t n = M * (at.pp == 0 || at.pp == cfg->pp - 1 ? 4 : 3);
-  for (int64_t t = 0; t < slots; t++) {
+  for (int64_t t = at.pp; t < end; t = next_slot(cfg, at.pp, t)) {
     const zp_slot a = zp_slot_at(cfg->pp, M, at.pp, t);
     const int64_t activation = a.backward ? a.send_mb : a.recv_mb;
     if (a.send_mb >= 0 || a.recv_mb >= 0) n += cfg->dynamic_shapes && activation >= 0 ? 2 : 1;

@@ -54,7 +54,7 @@ zp_coord zp_coord_of(const zp_config *cfg, int32_t rank);
 int32_t zp_rank_of(const zp_config *cfg, zp_coord at);
 
 /* Does any entry of tied key `key` live on pipeline stage `stage`? spec: TOPO-4 */
-/*@ requires cfg: \valid_read(cfg) && 0 <= cfg->n_params <= 1048576;
+/*@ requires cfg: \valid_read(cfg) && 0 <= cfg->n_params <= 65536;
     requires list: \valid_read(cfg->params + (0 .. cfg->n_params - 1));
     terminates \true; exits \false;
     assigns \nothing;

@@ -9,8 +9,9 @@
 
     predicate ValidScalars{L}(zp_config *c) =
       0 <= c->stage <= 2 && 0 <= c->reduce <= 1 && 0 <= c->precision <= 2 &&
-      0 <= c->dynamic_shapes <= 1 && 1 <= c->optgroups <= 1024 && 0 <= c->tied_keys <= 1024 &&
-      0 <= c->n_params <= 1048576 && 1 <= c->micro_batches <= 1048576 &&
+      0 <= c->dynamic_shapes <= 1 && 1 <= c->optgroups <= 256 && 0 <= c->tied_keys <= 1024 &&
+      0 <= c->n_params <= 65536 && 1 <= c->micro_batches <= 1048576 &&
+      c->dp * c->micro_batches <= 1073741824 &&
       1 <= c->bucket <= 1099511627776 && 1 <= c->align <= 4096;
 
     predicate ValidEntry{L}(zp_config *c, integer j) =
@@ -32,10 +33,14 @@
     logic integer Elements{L}(zp_config *c, integer n) =
       n <= 0 ? 0 : Elements(c, n - 1) + c->params[n - 1].numel * Copies(c, n - 1);
 
+    logic integer TiedEntries{L}(zp_config *c, integer n) =
+      n <= 0 ? 0 : TiedEntries(c, n - 1) + (c->params[n - 1].tied >= 0 ? 1 : 0);
+
     predicate Valid{L}(zp_config *c) =
       ValidTopology(c->pp, c->dp, c->tp, c->ep) && ValidScalars(c) &&
       (\forall integer j; 0 <= j < c->n_params ==> ValidEntry(c, j)) &&
       (\forall integer i, j; 0 <= i <= j < c->n_params ==> TiedAgree(c, i, j)) &&
+      TiedEntries(c, c->n_params) <= 1024 &&
       Elements(c, c->n_params) <= 1099511627776;
 
     predicate Readable{L}(zp_config *c) =

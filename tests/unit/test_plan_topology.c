@@ -111,7 +111,9 @@ Test(config, what_is_out_of_the_limits_is_refused_by_name)
   WITH(align, 0, ZP_FIELD_ALIGN, 1, ZP_MAX_ALIGN);
 #undef WITH
   c = good, c.pp = c.dp = c.tp = 1 << 20;
-  refused(c, ZP_FIELD_RANKS, (int64_t)1 << 40, 1, ZP_MAX_RANKS);
+  refused(c, ZP_FIELD_RANKS, (int64_t)1 << 60, 1, ZP_MAX_RANKS);
+  c = good, c.dp = 1 << 12, c.micro_batches = 1 << 19;
+  refused(c, ZP_FIELD_CONTRIBUTIONS, (int64_t)1 << 31, 1, ZP_MAX_CONTRIBUTIONS);
 }
 
 static void refuse_entry(const zp_param *entry, int32_t field, int64_t value, int64_t lo, int64_t hi)
@@ -140,6 +142,11 @@ Test(config, a_bad_entry_is_refused_by_name)
   WITH(sharded, 1, ZP_FIELD_TIED_SHARDED, 0, 0);
   WITH(frozen, 1, ZP_FIELD_TIED_FROZEN, 0, 0);
 #undef WITH
+  static zp_param many[1025];
+  zp_config c = topology(1, 1, 1, 1);
+  for (int32_t i = 0; i < 1025; i++) many[i].tied = 0;
+  c.params = many, c.n_params = 1025;
+  refused(c, ZP_FIELD_TIED_ENTRIES, 1025, 0, ZP_MAX_TIED);
   p = good, p.tied = -1, p.sharded = 1, p.numel = ZP_MAX_ELEMENTS;
   refuse_entry(&p, ZP_FIELD_ELEMENTS, 2 * ZP_MAX_ELEMENTS + 10, 0, ZP_MAX_ELEMENTS);
 }
