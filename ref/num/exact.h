@@ -141,7 +141,7 @@ void zp_sumsq_limbs(zp_sumsq *s, int64_t limb[ZP_SQ_LIMBS]);
 void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n);
 
 /* Carries, keeping the value: afterwards all limbs but the top one are in [0, 2^32); the top limb
- * is signed.
+ * is signed and changes by at most 2^31.
  * limb: (n), n >= 1, each of magnitude at most 2^62. Errors: none.
  * spec: SUM-3
  */
@@ -151,6 +151,7 @@ void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n);
     terminates \true; exits \false;
     assigns limb[0 .. n - 1];
     ensures canonical: Canonical(limb, n - 1);
+    ensures top: -2147483648 <= limb[n - 1] - \old(limb[n - 1]) <= 2147483648;
     ensures value: LimbSum(limb, n) == \old(LimbSum(limb, n));
 */
 void zp_limbs_normalise(int64_t *limb, int32_t n);

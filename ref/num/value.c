@@ -152,6 +152,7 @@ static div_state leading_quotient(const int64_t *limb, uint64_t divisor)
         loop invariant v_range: 0 <= v < 4294967296;
         loop invariant state: 0 <= st.q < 33554432 && 0 <= st.rem < divisor;
         loop invariant last: 0 <= st.last <= 320;
+        loop invariant lower: st.lower == 0 || st.lower == 1;
         loop assigns j, v, st;
         loop variant 32 - j; */
     for (int32_t j = 0; j < 32 && st.q < 16777216u; j++) {

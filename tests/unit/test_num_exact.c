@@ -46,6 +46,7 @@ static void fill(rng *r, int kind, uint32_t *x, int n)
   for (int i = 0; i < n; i++) x[i] = pattern(r, kind, spot);
 }
 
+/* spec: SUM-1, SUM-3, NUM-3 */
 Test(num_exact, sum_of_squares_equals_the_integer_sum)
 {
   rng r = { 2 };
@@ -70,6 +71,7 @@ Test(num_exact, sum_of_squares_equals_the_integer_sum)
   }
 }
 
+/* spec: SUM-1, NUM-3 */
 Test(num_exact, every_single_element_is_squared_exactly)
 {
   rng r = { 3 };
@@ -89,6 +91,7 @@ Test(num_exact, every_single_element_is_squared_exactly)
   }
 }
 
+/* spec: SUM-4 */
 Test(num_exact, order_and_split_do_not_matter)
 {
   rng r = { 4 };
@@ -124,6 +127,7 @@ Test(num_exact, order_and_split_do_not_matter)
   }
 }
 
+/* spec: SUM-1, NUM-3 */
 Test(num_exact, half_types_sum_like_their_fp32_values)
 {
   enum { N = 65536 };
@@ -157,6 +161,7 @@ Test(num_exact, half_types_sum_like_their_fp32_values)
   free(f);
 }
 
+/* spec: SUM-2 */
 Test(num_exact, full_bins_are_carried_before_they_overflow)
 {
   /* bins as 2^31 - 1 worst elements of every exponent would leave them, then a few more */
@@ -190,6 +195,7 @@ Test(num_exact, full_bins_are_carried_before_they_overflow)
   mpz_clears(want, got, t, NULL);
 }
 
+/* spec: SUM-4 */
 Test(num_exact, two_to_the_twenty_worst_vectors_merge)
 {
   int64_t sum[ZP_SQ_LIMBS] = { 0 }, worst[ZP_SQ_LIMBS];
@@ -207,6 +213,7 @@ Test(num_exact, two_to_the_twenty_worst_vectors_merge)
   mpz_clears(want, got, NULL);
 }
 
+/* spec: SUM-3 */
 Test(num_exact, normalising_keeps_the_value_and_is_unique)
 {
   rng r = { 5 };

@@ -44,6 +44,7 @@ static void check_narrow(uint32_t u)
   cr_assert_eq(h & 0x7fffu, nearest(x, 0x7c00u, 10, 15), "fp16 %08x -> %04x", u, h);
 }
 
+/* spec: NUM-1 */
 Test(num_half, bf16_widening_keeps_every_value)
 {
   for (uint32_t h = 0; h < 65536u; h++) {
@@ -55,6 +56,7 @@ Test(num_half, bf16_widening_keeps_every_value)
   }
 }
 
+/* spec: NUM-1 */
 Test(num_half, f16_widening_keeps_every_value)
 {
   for (uint32_t h = 0; h < 65536u; h++) {
@@ -70,6 +72,7 @@ Test(num_half, f16_widening_keeps_every_value)
   }
 }
 
+/* spec: NUM-2 */
 Test(num_half, narrowing_undoes_widening)
 {
   for (uint32_t h = 0; h < 65536u; h++) {
@@ -80,6 +83,7 @@ Test(num_half, narrowing_undoes_widening)
   }
 }
 
+/* spec: NUM-2 */
 Test(num_half, midpoints_and_their_neighbours_round_to_nearest_even)
 {
   for (uint32_t h = 0; h < 0x7c00u; h++) {
@@ -96,6 +100,7 @@ Test(num_half, midpoints_and_their_neighbours_round_to_nearest_even)
   }
 }
 
+/* spec: NUM-2 */
 Test(num_half, narrowing_is_nearest_even_on_random_patterns)
 {
   rng r = { 1 };

@@ -75,6 +75,7 @@ static void random_bits(rng *r, mpz_t v, int bits)
   if (bits > 0) mpz_setbit(v, (mp_bitcnt_t)(bits - 1));
 }
 
+/* spec: NORM-1, NORM-2 */
 Test(num_norm, norm_is_correctly_rounded_at_every_magnitude)
 {
   rng r = { 6 };
@@ -93,6 +94,7 @@ Test(num_norm, norm_is_correctly_rounded_at_every_magnitude)
   mpz_clear(v);
 }
 
+/* spec: NORM-1, NORM-2 */
 Test(num_norm, exact_ties_round_to_even_and_their_neighbours_do_not)
 {
   rng r = { 7 };
@@ -111,6 +113,7 @@ Test(num_norm, exact_ties_round_to_even_and_their_neighbours_do_not)
   mpz_clears(root, v, NULL);
 }
 
+/* spec: NORM-1, NORM-2 */
 Test(num_norm, exact_roots_are_exact)
 {
   rng r = { 8 };
@@ -125,6 +128,7 @@ Test(num_norm, exact_roots_are_exact)
   mpz_clears(root, v, NULL);
 }
 
+/* spec: NORM-2 */
 Test(num_norm, subnormal_fp32_norms_round_at_the_last_unit)
 {
   mpz_t v;
@@ -139,6 +143,7 @@ Test(num_norm, subnormal_fp32_norms_round_at_the_last_unit)
   mpz_clear(v);
 }
 
+/* spec: NORM-1, NORM-2 */
 Test(num_norm, fp32_overflow_begins_at_half_a_unit_beyond_the_largest)
 {
   mpz_t v;

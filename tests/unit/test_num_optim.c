@@ -59,6 +59,7 @@ static void fresh(rng *r, shard *s)
 
 static const zp_optim adam = { ZP_OPTIM_ADAMW, 3e-4, 0.9, 0.95, 1e-8, 0.1, 0 };
 
+/* spec: OPT-3, OPT-4 */
 Test(num_optim, adamw_is_the_table_operation_by_operation)
 {
   rng r = { 50 };
@@ -92,6 +93,7 @@ Test(num_optim, adamw_is_the_table_operation_by_operation)
   }
 }
 
+/* spec: OPT-3, OPT-4 */
 Test(num_optim, sgd_is_the_table_operation_by_operation)
 {
   rng r = { 51 };
@@ -194,6 +196,7 @@ Test(num_optim, extreme_scales_are_reciprocal_powers)
   }
 }
 
+/* spec: OPT-1 */
 Test(num_optim, products_of_beta_are_one_multiplication_a_step)
 {
   zp_optim_state st;
@@ -208,6 +211,7 @@ Test(num_optim, products_of_beta_are_one_multiplication_a_step)
   }
 }
 
+/* spec: OPT-2 */
 Test(num_optim, clipping_is_the_smaller_of_one_and_the_quotient)
 {
   cr_assert_eq(zp_clip_factor(10, 1, 1e-6), 1 / (10 + 1e-6));
@@ -220,6 +224,7 @@ Test(num_optim, clipping_is_the_smaller_of_one_and_the_quotient)
   cr_assert_eq(zp_clip_factor(4, 2, 0), 0.5);
 }
 
+/* spec: OPT-4 */
 Test(num_optim, adamw_tracks_the_same_recurrence_in_fp64)
 {
   rng r = { 55 };

@@ -35,6 +35,7 @@ static zp_scaler made(int log2, int min, int max, int64_t window, int hysteresis
   return s;
 }
 
+/* spec: SCALE-3, SCALE-4 */
 Test(num_scaler, trajectories_follow_the_deepspeed_rule)
 {
   rng r = { 40 };
@@ -58,6 +59,7 @@ Test(num_scaler, trajectories_follow_the_deepspeed_rule)
   }
 }
 
+/* spec: SCALE-4 */
 Test(num_scaler, first_raise_comes_after_window_plus_one_clean_steps)
 {
   /* worked by hand: a step raises when q, the clean steps before it, is a positive multiple of the
@@ -77,6 +79,7 @@ Test(num_scaler, first_raise_comes_after_window_plus_one_clean_steps)
   }
 }
 
+/* spec: SCALE-3 */
 Test(num_scaler, hysteresis_bears_overflows_before_the_scale_drops)
 {
   zp_scaler s = made(16, 0, 24, 1000, 3, 0);
@@ -95,6 +98,7 @@ Test(num_scaler, hysteresis_bears_overflows_before_the_scale_drops)
   }
 }
 
+/* spec: SCALE-3, SCALE-4 */
 Test(num_scaler, scale_stays_at_its_minimum_and_maximum)
 {
   zp_scaler s = made(1, 0, 3, 1, 1, 0);
@@ -104,6 +108,7 @@ Test(num_scaler, scale_stays_at_its_minimum_and_maximum)
   cr_assert_eq(s.log2_scale, 3);
 }
 
+/* spec: SCALE-4 */
 Test(num_scaler, a_static_scale_never_changes)
 {
   zp_scaler s, before;
@@ -114,6 +119,7 @@ Test(num_scaler, a_static_scale_never_changes)
   cr_assert_eq(memcmp(&before, &s, sizeof s), 0);
 }
 
+/* spec: SCALE-1 */
 Test(num_scaler, refused_settings_leave_the_scaler_untouched)
 {
   struct {
@@ -142,6 +148,7 @@ Test(num_scaler, refused_settings_leave_the_scaler_untouched)
   cr_assert_eq(zp_scaler_init(&s, 1, -126, -126, -126, 1, 1, 0), 0);
 }
 
+/* spec: SCALE-2 */
 Test(num_scaler, only_powers_of_two_in_range_are_accepted)
 {
   for (int e = -1100; e <= 1023; e++) {

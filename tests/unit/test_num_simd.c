@@ -2,6 +2,9 @@
 #include <criterion/criterion.h>
 #include <fenv.h>
 #include <stdlib.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include "../../ref/num/simd/fast.h"
 #include "test_num_patterns.h"
@@ -140,17 +143,55 @@ Test(num_simd, window_edges_are_exact_in_every_rounding_mode)
   }
 }
 
-/* one bin is hit by nearly all elements, of the largest significand, for longer than it can hold */
+/* One bin is hit by most elements, of the largest significand, for longer than it can hold; no
+ * window is worth while. */
 Test(num_simd, bins_are_emptied_before_they_overflow)
 {
-  enum { N = 700000 };
+  enum { N = 1100000 };
   uint32_t *x = malloc(N * sizeof *x);
   uint16_t *h = malloc(N * sizeof *h);
-  for (int64_t i = 0; i < N; i++) x[i] = i % 1000 == 0 ? 0x00800001u : 0x7effffffu;
+  for (int64_t i = 0; i < N; i++) x[i] = i % 5 == 0 ? 0x00800001u : 0x77ffffffu;
   check_all(x, h, N, -1);
   free(x);
   free(h);
 }
+
+/* Elements outside of a window, from none to all: the ways through a block change with their share.
+ */
+Test(num_simd, any_share_of_outliers_equals_plain)
+{
+  rng r = { 25 };
+  uint32_t *x = malloc(N_MAX * sizeof *x);
+  uint16_t *h = malloc(N_MAX * sizeof *h);
+  for (int share = 0; share <= 32; share++) {
+    int64_t n = 40000 + rng_below(&r, 100);
+    for (int64_t i = 0; i < n; i++) {
+      x[i] = pattern(&r, rng_below(&r, 32) < share ? KIND_WIDE : KIND_NORMAL, 110);
+      if (share % 3 == 1 && rng_below(&r, 2) == 0) x[i] = 0;
+    }
+    check_all(x, h, n, share);
+  }
+  free(x);
+  free(h);
+}
+
+#if defined(__x86_64__)
+/* What many training programs switch on. */
+Test(num_simd, subnormals_count_even_if_the_cpu_takes_them_for_zero)
+{
+  rng r = { 26 };
+  enum { N = 20000 };
+  static uint32_t x[N];
+  static uint16_t h[N];
+  for (int kind = 0; kind < KINDS; kind++) {
+    for (int i = 0; i < N; i++) x[i] = pattern(&r, i % 3 ? kind : KIND_SUBNORMAL, 1);
+    unsigned mode = _mm_getcsr();
+    _mm_setcsr(mode | 0x8040u); /* flush to zero, subnormals are zero */
+    check_all(x, h, N, kind);
+    _mm_setcsr(mode);
+  }
+}
+#endif
 
 Test(num_simd, adding_to_a_sum_in_use_equals_plain)
 {

@@ -114,6 +114,7 @@ static int64_t some_divisor(rng *r)
   return rng_below(r, 5) == 0 ? (int64_t)1 << rng_below(r, 41) : d;
 }
 
+/* spec: SUM-5, SUM-6 */
 Test(num_value, sums_equal_the_integer_sums_for_every_type)
 {
   rng r = { 30 };
@@ -156,6 +157,7 @@ Test(num_value, sums_equal_the_integer_sums_for_every_type)
   }
 }
 
+/* spec: SUM-7 */
 Test(num_value, mean_is_the_nearest_fp32_at_every_magnitude)
 {
   rng r = { 31 };
@@ -176,6 +178,7 @@ Test(num_value, mean_is_the_nearest_fp32_at_every_magnitude)
   mpz_clear(v);
 }
 
+/* spec: SUM-7 */
 Test(num_value, ties_round_to_even_and_their_neighbours_do_not)
 {
   rng r = { 32 };
@@ -200,6 +203,7 @@ Test(num_value, ties_round_to_even_and_their_neighbours_do_not)
   mpz_clears(v, t, NULL);
 }
 
+/* spec: SUM-7 */
 Test(num_value, overflow_gives_infinity_from_half_a_unit_beyond_the_largest)
 {
   mpz_t v;
@@ -220,6 +224,7 @@ Test(num_value, overflow_gives_infinity_from_half_a_unit_beyond_the_largest)
   mpz_clear(v);
 }
 
+/* spec: SUM-7 */
 Test(num_value, opposite_elements_cancel_to_plus_zero)
 {
   rng r = { 33 };
@@ -236,6 +241,7 @@ Test(num_value, opposite_elements_cancel_to_plus_zero)
   }
 }
 
+/* spec: SUM-5, SUM-7 */
 Test(num_value, mean_of_equal_elements_is_the_element)
 {
   rng r = { 34 };
@@ -265,6 +271,7 @@ Test(num_value, limbs_at_their_bounds_do_not_overflow)
 }
 
 /* 2^40 numbers, as 2^20 ranks of 2^20 micro-batches add up to: built by doubling */
+/* spec: SUM-6, SUM-7 */
 Test(num_value, mean_of_as_many_numbers_as_there_can_be_is_rounded_once)
 {
   static const uint32_t x[] = { 0x7f7fffff, 0xff7fffff, 0x7f000001, 0x3f800001, 0x80000001,

@@ -7,9 +7,10 @@
 #include "kernel.h"
 
 /* LIST_FULL: a list longer than this is emptied. LIMBS_HOLD: blocks whose sums limbs hold without
- * being carried, at most 6 additions below 2^32 a block.
+ * being carried, at most 6 additions below 2^32 a block. FETCH_AHEAD: bytes fetched ahead of bins,
+ * less than a block; 6 KiB was best of 1 to 16.
  */
-enum { LIST_FULL = 1024, LIMBS_HOLD = 16777216 };
+enum { LIST_FULL = 1024, LIMBS_HOLD = 16777216, FETCH_AHEAD = 6144 };
 
 int zp_simd_level(void)
 {
@@ -32,15 +33,19 @@ int zp_simd_level(void)
  * held: elements in the bins; -1: the bins are not cleared yet.
  */
 typedef struct summing {
-  zp_bins bins;
+  zp_bins bins; /* first: aligned as it wants */
   char list[4 * (LIST_FULL + ZP_BLOCK + ZP_LANE_STEP)];
   int64_t limb[ZP_SQ_LIMBS], bad, held, listed, blocks;
   zp_window window;
-  int windowed, next_choice, age; /* in blocks: until a choice is made, since the window's */
+  int windowed, many;   /* whether window is good, whether it left out many of the last block */
+  int next_choice, age; /* in blocks: until a choice is made, since the window's */
   int level, elem;
 } summing;
 
-static int64_t size_of(int elem) { return elem == ZP_ELEM_F32 ? 4 : 2; }
+static int64_t size_of(int elem)
+{
+  return elem == ZP_ELEM_F32 ? 4 : 2;
+}
 
 /* The plain, proven functions for a range of any type. */
 static int64_t add_plain(zp_sumsq *s, int elem, const char *x, int64_t n)
@@ -50,33 +55,49 @@ static int64_t add_plain(zp_sumsq *s, int elem, const char *x, int64_t n)
   return elem == ZP_ELEM_BF16 ? zp_sumsq_add_bf16(s, v, n) : zp_sumsq_add_f16(s, v, n);
 }
 
-/* limb += v * 2^bit. */
-static void add_word(int64_t *limb, uint64_t v, int bit)
+/* The halves of bins of one weight, added up: bins are full words. */
+typedef struct halves {
+  uint64_t low, high;
+} halves;
+
+static halves plus(halves h, uint64_t word)
 {
-  zp_add_at(limb, (int64_t)(v & 0xffffffffu), bit);
-  zp_add_at(limb, (int64_t)(v >> 32), bit + 32);
+  halves sum = {h.low + (word & 0xffffffffu), h.high + (word >> 32)};
+  return sum;
+}
+
+static void add_halves(int64_t *limb, halves h, int bit)
+{
+  zp_add_at(limb, (int64_t)h.low, bit);
+  zp_add_at(limb, (int64_t)h.high, bit + 32);
 }
 
 /* limb += what the bins hold; they have to be cleared before they are used again. */
 static void empty_bins(summing *r)
 {
-  int64_t *limb = r->limb;
+  const uint64_t *word = r->bins.word;
   if (r->held <= 0) return;
-  for (int copy = 0; copy < ZP_BIN_COPIES && r->elem == ZP_ELEM_F32; copy++) {
-    const uint64_t *word = r->bins.word + ZP_BINS * copy;
-    for (int e = 0; e < ZP_BINS - 1; e++) {
-      if (word[e] != 0) add_word(limb, word[e], e == 0 ? 0 : 2 * (e - 1));
+  for (int e = 0; e < ZP_BINS - 1 && r->elem == ZP_ELEM_F32; e++) {
+    halves h = {0, 0};
+    for (int copy = 0; copy < ZP_BIN_COPIES; copy++) h = plus(h, word[ZP_BINS * copy + e]);
+    add_halves(r->limb, h, e == 0 ? 0 : 2 * (e - 1));
+  }
+  if (r->elem != ZP_ELEM_F32) {
+    halves h[16] = {{0, 0}};
+    for (int i = 0; i < ZP_PAIR_COPIES * 256; i++) {
+      h[i % 16] = plus(h[i % 16], word[2 * i]);
+      h[i / 16 % 16] = plus(h[i / 16 % 16], word[2 * i + 1]);
+    }
+    /* exponent 1 is bit 0; squares have 2 * 16 bits fewer than those of fp32. fp16's exponent 1
+     * with significand 1 is 2^-24, and 298 - 2 * 24 = 250 */
+    for (int c = 0; c < 16 && r->elem == ZP_ELEM_BF16; c++) {
+      add_halves(r->limb, h[c], 2 * (ZP_CLASS_BF16 * c - 1) + 32);
+    }
+    for (int c = 0; c < 8 && r->elem == ZP_ELEM_F16; c++) {
+      add_halves(r->limb, h[c], 2 * (ZP_CLASS_F16 * c - 1) + 250);
     }
   }
-  for (int i = 0; i < ZP_BIN_COPIES * ZP_BINS && r->elem != ZP_ELEM_F32; i++) {
-    int pair = i / 2 % 256, class = i % 2 == 0 ? pair % 16 : pair / 16;
-    /* exponent e of significand 1.f is bit 2 (e - 1) and twice the fraction bits that fp32 has
-     * more: 2 * 16; fp16's exponent 1 is 2^-24, and 298 - 2 * 24 = 250 */
-    int bit = r->elem == ZP_ELEM_BF16 ? 2 * (ZP_CLASS_BF16 * class - 1) + 32
-                                      : 2 * (ZP_CLASS_F16 * class - 1) + 250;
-    if (r->bins.word[i] != 0) add_word(limb, r->bins.word[i], bit);
-  }
-  zp_limbs_normalise(limb, ZP_SQ_LIMBS);
+  zp_limbs_normalise(r->limb, ZP_SQ_LIMBS);
   r->held = -1;
 }
 
@@ -87,8 +108,9 @@ static void add_to_bins(summing *r, const char *x, int64_t n, int64_t ahead)
     memset(&r->bins, 0, sizeof r->bins);
     r->held = 0;
   }
-  r->bad += r->level == ZP_SIMD_AVX512 ? zp_bins_avx512(&r->bins, r->elem, x, n, ahead)
-                                       : zp_bins_avx2(&r->bins, r->elem, x, n, ahead);
+  int wide = r->level == ZP_SIMD_AVX512 && r->elem == ZP_ELEM_F32;
+  r->bad += wide ? zp_bins_f32_avx512(&r->bins, x, n, ahead)
+                 : zp_bins_avx2(&r->bins, r->elem, x, n, ahead);
   r->held += n;
   if (r->held > ZP_BIN_CAPACITY - LIST_FULL - ZP_BLOCK - ZP_LANE_STEP) empty_bins(r);
 }
@@ -107,9 +129,9 @@ static void empty_list(summing *r)
  */
 static int choose_window(zp_window *w, int elem, const char *x, int64_t n)
 {
-  static const int width[3] = { 20, 14, 11 }, last[3] = { 254, 254, 30 };
-  static const int shift[3] = { 23, 7, 10 };
-  int count[ZP_BINS] = { 0 }, all = 0, inside = 0, best = -1, first = 0, end = 0;
+  static const int width[3] = {20, 14, 11}, last[3] = {254, 254, 30};
+  static const int shift[3] = {23, 7, 10};
+  int count[ZP_BINS] = {0}, all = 0, inside = 0, best = -1, first = 0, end = 0;
   for (int64_t i = 0; i < n; i += 4) {
     uint32_t u = 0;
     memcpy(&u, x + size_of(elem) * i, (size_t)size_of(elem)); /* little-endian */
@@ -150,9 +172,10 @@ static void add_block(summing *r, const char *x, int64_t n, int64_t ahead)
   }
   char *list = r->list + size * r->listed;
   int64_t out = r->level == ZP_SIMD_AVX512
-                  ? zp_window_avx512(r->limb, r->elem, r->window, x, n, list)
-                  : zp_window_avx2(r->limb, r->elem, r->window, x, n, list);
+                    ? zp_window_avx512(r->limb, r->elem, r->window, x, n, list, r->many)
+                    : zp_window_avx2(r->limb, r->elem, r->window, x, n, list, r->many);
   r->listed += out;
+  r->many = out > n / 256;
   r->age += 1;
   if (r->listed > LIST_FULL) empty_list(r);
   if (++r->blocks % LIMBS_HOLD == 0) zp_limbs_normalise(r->limb, ZP_SQ_LIMBS);
@@ -167,7 +190,7 @@ static void start(summing *r, int level, int elem)
   memset(r->limb, 0, sizeof r->limb);
   r->bad = r->listed = r->blocks = 0;
   r->held = -1;
-  r->windowed = r->next_choice = r->age = 0;
+  r->windowed = r->many = r->next_choice = r->age = 0;
   r->level = level;
   r->elem = elem;
 }
@@ -178,8 +201,7 @@ static void add_blocks(summing *r, const char *x, int64_t n)
   int64_t size = size_of(r->elem);
   for (int64_t done = 0; done < n; done += ZP_BLOCK) {
     int64_t rest = n - done, block = rest < ZP_BLOCK ? rest : ZP_BLOCK;
-    /* the next block is fetched while this one computes */
-    add_block(r, x + size * done, block, rest >= 2 * ZP_BLOCK ? size * ZP_BLOCK : 0);
+    add_block(r, x + size * done, block, rest >= 2 * ZP_BLOCK ? FETCH_AHEAD : 0);
   }
 }
 
@@ -248,7 +270,7 @@ static int64_t add_threads(zp_sumsq *s, int elem, const char *x, int64_t n, int 
   enum { THREADS_MAX = 64, CHUNKS = 16 }; /* chunks a thread */
   thread_job job[THREADS_MAX];
   pthread_t thread[THREADS_MAX];
-  int started[THREADS_MAX] = { 0 };
+  int started[THREADS_MAX] = {0};
   int64_t per_thread_min = 131072; /* a thread costs as much as summing about this many */
   int64_t whole = n - n % ZP_LANE_STEP;
   if (threads > THREADS_MAX) threads = THREADS_MAX;
@@ -256,7 +278,7 @@ static int64_t add_threads(zp_sumsq *s, int elem, const char *x, int64_t n, int 
   if (threads <= 1 || zp_simd_level() == ZP_SIMD_PLAIN) {
     return add_level(ZP_SIMD_AVX512, s, elem, x, n);
   }
-  shared_range shared = { x, whole, ZP_BLOCK, zp_simd_level(), elem, 0 };
+  shared_range shared = {x, whole, ZP_BLOCK, zp_simd_level(), elem, 0};
   shared.chunk += whole / threads / CHUNKS / ZP_BLOCK * ZP_BLOCK;
   for (int t = 0; t < threads; t++) {
     job[t].shared = &shared;

@@ -27,6 +27,7 @@
 #ifndef ZP_REF_NUM_SIMD_KERNEL_H
 #define ZP_REF_NUM_SIMD_KERNEL_H
 #include <stdint.h>
+#include <string.h>
 
 #include "fast.h"
 
@@ -38,7 +39,7 @@ typedef struct zp_window {
   int top, low;
 } zp_window;
 
-enum { ZP_BIN_COPIES = 8, ZP_BINS = 256, ZP_PAIR_COPIES = 4, ZP_BIN_AHEAD = 512 };
+enum { ZP_BIN_COPIES = 8, ZP_BINS = 256, ZP_PAIR_COPIES = 4, ZP_BIN_AHEAD = 256 };
 enum { ZP_CLASS_BF16 = 16, ZP_CLASS_F16 = 4, ZP_BIN_CAPACITY = 524288 };
 
 /* fp32: word[256 copy + exponent]. Half types: word[512 copy + 2 (class0 + 16 class1) + j] is for
@@ -67,21 +68,67 @@ static inline int zp_window_unit(int elem, zp_window w)
   return 2 * ((w.low > 1 ? w.low : 1) + 112) - 254 - 20 + 298; /* 112: fp16's bias is 15, not 127 */
 }
 
+/* The elements of a block that are outside of its window and not zero. bit: (of element i) bit
+ * i % 8 of byte i / 8. any: bit i / 64 is set if one of 64 may be.
+ */
+typedef struct zp_marks {
+  uint8_t bit[ZP_BLOCK / 8];
+  uint64_t any;
+} zp_marks;
+
+/* Sets the marks of the elements from i on to `out`. bytes: 2 or 4, of out. Errors: none. */
+static inline void zp_mark(zp_marks *m, int64_t i, uint32_t out, int bytes)
+{
+  memcpy(m->bit + i / 8, &out, (size_t)bytes); /* little-endian */
+  m->any |= (uint64_t)(out != 0) << (i / 64);
+}
+
+/* Copies the marked elements of x to list; returns how many. Four at a time without a look at how
+ * many there are: one in 100 could not be predicted.
+ * size: of an element. n: of x, a multiple of 32. list: ends in scratch for ZP_LANE_STEP.
+ * Errors: none. spec: SUM-2
+ */
+__attribute__((always_inline)) static inline int64_t
+zp_list_marked(char *list, const char *x, int64_t size, const zp_marks *m, int64_t n)
+{
+  int64_t listed = 0;
+  for (uint64_t any = m->any; any != 0; any &= any - 1) {
+    int64_t i = 64 * (int64_t)__builtin_ctzll(any);
+    uint64_t bits, last = (uint64_t)1 << (n - i < 64 ? 31 : 63); /* copied where none is left */
+    char *to = list + size * listed;
+    memcpy(&bits, m->bit + i / 8, sizeof bits);
+    listed += __builtin_popcountll(bits);
+    do {
+      for (int j = 0; j < 4; j++, to += size) {
+        memcpy(to, x + size * (i + __builtin_ctzll(bits | last)), (size_t)size);
+        bits &= bits - 1;
+      }
+    } while (bits != 0);
+  }
+  return listed;
+}
+
 /* Adds the squares of the elements of one block that lie in the window to limb, copies the others
  * but zeros to `list` and returns how many those are.
  * limb: (ZP_SQ_LIMBS), not carried. elem: ZP_ELEM_*. x: (n) of that type; n a multiple of
  * ZP_LANE_STEP, at most ZP_BLOCK. list: (n + ZP_LANE_STEP) of that type, the end for scratch.
+ * many: whether to mark without branches, which are slow when they cannot be predicted.
  * Errors: none. spec: SUM-2
  */
-int64_t zp_window_avx2(int64_t *limb, int elem, zp_window w, const void *x, int64_t n, void *list);
-int64_t zp_window_avx512(int64_t *limb, int elem, zp_window w, const void *x, int64_t n,
-                         void *list);
+int64_t zp_window_avx2(int64_t *limb, int elem, zp_window w, const void *x, int64_t n, void *list,
+                       int many);
+int64_t zp_window_avx512(int64_t *limb, int elem, zp_window w, const void *x, int64_t n, void *list,
+                         int many);
 
 /* Adds n elements to the bins; returns how many were non-finite.
  * elem, x: as above; n: a multiple of ZP_LANE_STEP. ahead: how many bytes after x to fetch.
  * Errors: none. spec: SUM-2
  */
 int64_t zp_bins_avx2(zp_bins *b, int elem, const void *x, int64_t n, int64_t ahead);
-int64_t zp_bins_avx512(zp_bins *b, int elem, const void *x, int64_t n, int64_t ahead);
+
+/* The same for fp32. Wider vectors do nothing for the half types, whose pairs are added one by one.
+ * Errors: none. spec: SUM-2
+ */
+int64_t zp_bins_f32_avx512(zp_bins *b, const void *x, int64_t n, int64_t ahead);
 
 #endif

@@ -54,25 +54,28 @@ ZP_INLINE void widened16(__m256 *v, int elem, __m256i u)
   }
 }
 
-/* Lists the non-zero ones of 8 elements at x that are not `in`; returns how many. */
-ZP_INLINE int64_t list32(char *list, const char *x, __m256i u, __m256i in)
+/* Marks of 8 elements: those that are neither `in` nor zero. */
+ZP_INLINE uint32_t marks32(__m256i u, __m256i in)
 {
   __m256i zero = _mm256_cmpeq_epi32(_mm256_slli_epi32(u, 1), _mm256_setzero_si256());
-  __m256i keep = _mm256_or_si256(zero, in);
-  unsigned out = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(keep)) ^ 0xffu;
-  int64_t count = 0;
-  for (; out != 0; out &= out - 1) memcpy(list + 4 * count++, x + 4 * __builtin_ctz(out), 4);
-  return count;
+  __m256 keep = _mm256_castsi256_ps(_mm256_or_si256(zero, in));
+  return (uint32_t)_mm256_movemask_ps(keep) ^ 0xffu;
 }
 
-/* The same for 16 half patterns. */
-ZP_INLINE int64_t list16(char *list, const char *x, __m256i u, __m256i in)
+/* The same of 16 half patterns. */
+ZP_INLINE uint32_t marks16(__m256i u, __m256i in)
 {
   __m256i zero = _mm256_cmpeq_epi16(_mm256_slli_epi16(u, 1), _mm256_setzero_si256());
-  unsigned out = ~(unsigned)_mm256_movemask_epi8(_mm256_or_si256(zero, in)) & 0x55555555u;
-  int64_t count = 0;
-  for (; out != 0; out &= out - 1) memcpy(list + 2 * count++, x + __builtin_ctz(out), 2);
-  return count;
+  __m256i keep = _mm256_or_si256(zero, in);
+  __m128i low = _mm256_castsi256_si128(keep), high = _mm256_extracti128_si256(keep, 1);
+  return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) ^ 0xffffu;
+}
+
+/* Marks 16 elements out of line: what it needs would push sums out of registers. */
+ZP_TARGET __attribute__((noinline, cold)) static void
+mark_apart(zp_marks *m, int64_t i, __m256i u, __m256i v, __m256i in_u, __m256i in_v)
+{
+  zp_mark(m, i, marks32(u, in_u) | marks32(v, in_v) << 8, 2);
 }
 
 /* The sum of 4 signed lanes. */
@@ -104,21 +107,20 @@ typedef struct range32 {
   __m256i low, span;
 } range32;
 
-/* Elements from .. to - 1 of a block, into four pairs of sums; returns how many were listed. */
-ZP_INLINE int64_t window_part_f32(lanes *two, range32 r, const char *x, int64_t from, int64_t to,
-                                  char *list)
+/* Elements from .. to - 1 of a block, into four pairs of sums. */
+ZP_INLINE void window_part_f32(lanes *two, range32 r, const char *x, int64_t from, int64_t to,
+                               zp_marks *marks, int many)
 {
-  int64_t listed = 0;
-  lanes sum[4] = { two[0], two[1], two[2], two[3] };
+  lanes sum[4] = {two[0], two[1], two[2], two[3]};
   __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
   for (int64_t i = from; i < to; i += 16) {
     __m256i u = ZP_LOADU(x + 4 * i), v = ZP_LOADU(x + 4 * i + 32);
     __m256i a = _mm256_sub_epi32(_mm256_and_si256(u, magnitude), r.low);
     __m256i b = _mm256_sub_epi32(_mm256_and_si256(v, magnitude), r.low);
     __m256i in_u = _mm256_cmpgt_epi32(r.span, a), in_v = _mm256_cmpgt_epi32(r.span, b);
-    if (ZP_RARELY(_mm256_movemask_epi8(_mm256_and_si256(in_u, in_v)) != -1)) {
-      listed += list32(list + 4 * listed, x + 4 * i, u, in_u);
-      listed += list32(list + 4 * listed, x + 4 * i + 32, v, in_v);
+    if (many || ZP_RARELY(_mm256_movemask_epi8(_mm256_and_si256(in_u, in_v)) != -1)) {
+      if (many) zp_mark(marks, i, marks32(u, in_u) | marks32(v, in_v) << 8, 2);
+      else mark_apart(marks, i, u, v, in_u, in_v);
       u = _mm256_and_si256(in_u, u);
       v = _mm256_and_si256(in_v, v);
     }
@@ -126,33 +128,36 @@ ZP_INLINE int64_t window_part_f32(lanes *two, range32 r, const char *x, int64_t 
     add_vector(sum + 2, v);
   }
   for (int j = 0; j < 4; j++) two[j] = sum[j];
-  return listed;
 }
 
 /* One half of the block after the other, so that four pairs of sums at a time stay in registers. */
-ZP_INLINE int64_t window_f32(int64_t *limb, zp_window w, const char *x, int64_t n, char *list)
+ZP_INLINE int64_t window_f32(int64_t *limb, zp_window w, const char *x, int64_t n, char *list,
+                             int many)
 {
   int k = 2 * w.top - 296 + 298;
   uint32_t sign = 0x80000000u, span = (uint32_t)(w.top + 1 - w.low) << 23;
-  range32 r = { _mm256_set1_epi32((int)(((uint32_t)w.low << 23) + sign)),
-                _mm256_set1_epi32((int)(span + sign)) };
+  range32 r = {_mm256_set1_epi32((int)(((uint32_t)w.low << 23) + sign)),
+               _mm256_set1_epi32((int)(span + sign))};
   lanes two[8];
   for (int j = 0; j < 8; j++) {
     two[j].high = _mm256_set1_pd(ldexp(1.0, 52 + k - 298));
     two[j].rest = _mm256_setzero_pd();
   }
   int64_t half = n / 2 / 16 * 16;
-  int64_t listed = window_part_f32(two, r, x, 0, half, list);
-  listed += window_part_f32(two + 4, r, x, half, n, list + 4 * listed);
+  zp_marks marks;
+  memset(&marks, 0, sizeof marks);
+  window_part_f32(two, r, x, 0, half, &marks, many);
+  window_part_f32(two + 4, r, x, half, n, &marks, many);
   add_two_sums(limb, two, k, zp_window_unit(ZP_ELEM_F32, w));
-  return listed;
+  return zp_list_marked(list, x, 4, &marks, n);
 }
 
 ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *x, int64_t n,
-                              char *list)
+                              char *list, int many)
 {
   int unit = zp_window_unit(elem, w), shift = elem == ZP_ELEM_BF16 ? 7 : 10;
-  int64_t listed = 0;
+  zp_marks marks;
+  memset(&marks, 0, sizeof marks);
   __m256i low = _mm256_set1_epi16((int16_t)((w.low << shift) + 0x8000)); /* as in range32 */
   __m256i span = _mm256_set1_epi16((int16_t)(((w.top + 1 - w.low) << shift) + 0x8000));
   __m256d start = _mm256_set1_pd(ldexp(1.0, 52 + unit - 298));
@@ -161,30 +166,36 @@ ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *
     __m256i u = ZP_LOADU(x + 2 * i), a = _mm256_and_si256(u, _mm256_set1_epi16(0x7fff));
     __m256i in = _mm256_cmpgt_epi16(span, _mm256_sub_epi16(a, low));
     __m256 v[2];
-    if (ZP_RARELY(_mm256_movemask_epi8(in) != -1)) {
-      listed += list16(list + 2 * listed, x + 2 * i, u, in);
+    if (many || ZP_RARELY(_mm256_movemask_epi8(in) != -1)) {
+      zp_mark(&marks, i, marks16(u, in), 2);
       u = _mm256_and_si256(in, u);
     }
     widened16(v, elem, u);
     add_vector_once(&s0, &s1, v[0]);
     add_vector_once(&s2, &s3, v[1]);
   }
-  __m256d one[4] = { s0, s1, s2, s3 };
+  __m256d one[4] = {s0, s1, s2, s3};
   __m256i sum = _mm256_setzero_si256();
   for (int j = 0; j < 4; j++) {
     __m256i h = _mm256_castpd_si256(one[j]);
     sum = _mm256_add_epi64(sum, _mm256_and_si256(h, _mm256_set1_epi64x(FRACTION_FIELD)));
   }
   zp_add_at(limb, lane_sum(sum), unit);
-  return listed;
+  return zp_list_marked(list, x, 2, &marks, n);
 }
 
 ZP_TARGET int64_t zp_window_avx2(int64_t *limb, int elem, zp_window w, const void *x, int64_t n,
-                                 void *list)
+                                 void *list, int many)
 {
-  if (elem == ZP_ELEM_F32) return window_f32(limb, w, x, n, list);
-  if (elem == ZP_ELEM_BF16) return window_half(limb, ZP_ELEM_BF16, w, x, n, list);
-  return window_half(limb, ZP_ELEM_F16, w, x, n, list);
+  if (elem == ZP_ELEM_F32) {
+    return many ? window_f32(limb, w, x, n, list, 1) : window_f32(limb, w, x, n, list, 0);
+  }
+  if (elem == ZP_ELEM_BF16) {
+    return many ? window_half(limb, ZP_ELEM_BF16, w, x, n, list, 1)
+                : window_half(limb, ZP_ELEM_BF16, w, x, n, list, 0);
+  }
+  return many ? window_half(limb, ZP_ELEM_F16, w, x, n, list, 1)
+              : window_half(limb, ZP_ELEM_F16, w, x, n, list, 0);
 }
 
 /* Squares of 8 fp32 patterns, of those at even places first; *bad += how many were non-finite.
@@ -229,6 +240,7 @@ ZP_TARGET static int64_t bins_f32(zp_bins *b, const char *x, int64_t n, int64_t 
     int64_t count = n - from < ZP_BIN_AHEAD ? n - from : ZP_BIN_AHEAD;
     for (int64_t i = 0; i < count; i += 16) {
       const char *at = x + 4 * (from + i);
+      _mm_prefetch(at + ahead, _MM_HINT_T1);
       __m256i e0 = bin_operands(square + i, &bad, ZP_LOADU(at));
       __m256i e1 = bin_operands(square + i + 8, &bad, ZP_LOADU(at + 32));
       __m256i words = _mm256_packus_epi32(e0, e1); /* lane 0: 0-3, 8-11; lane 1: 4-7, 12-15 */
@@ -239,7 +251,6 @@ ZP_TARGET static int64_t bins_f32(zp_bins *b, const char *x, int64_t n, int64_t 
     for (int64_t i = 0; i < count; i += 16) {
       uint64_t e[2];
       memcpy(e, exponent + i, sizeof e);
-      _mm_prefetch(x + ahead + 4 * (from + i), _MM_HINT_T1);
       add_eight(b, e[0], square + i, square + i + 8);
       add_eight(b, e[1], square + i + 2, square + i + 10);
     }
@@ -274,7 +285,7 @@ ZP_INLINE int pair_squares(__m256i *v, int elem, __m256i u)
     for (int q = 0; q < 4; q++) { /* bytes 4 q to 4 q + 3 of a lane are pair q */
       const char a = (char)(4 * q), z = -128;
       __m256i to = _mm256_broadcastsi128_si256(_mm_setr_epi8(
-        a, (char)(a + 1), z, z, z, z, z, z, (char)(a + 2), (char)(a + 3), z, z, z, z, z, z));
+          a, (char)(a + 1), z, z, z, z, z, z, (char)(a + 2), (char)(a + 3), z, z, z, z, z, z));
       v[q] = _mm256_sllv_epi64(_mm256_shuffle_epi8(square, to), _mm256_shuffle_epi8(by, to));
     }
   } else {
@@ -307,7 +318,7 @@ ZP_INLINE int64_t bins_half(zp_bins *b, int elem, const char *x, int64_t n, int6
       __m256i p0 = pair_places(elem, ZP_LOADU(at)), p1 = pair_places(elem, ZP_LOADU(at + 32));
       /* pairs 0-3 of both vectors, then 4-7 of both */
       _mm256_store_si256((__m256i *)(place + i / 2), _mm256_packus_epi32(p0, p1));
-      _mm_prefetch(x + ahead + 2 * (from + i), _MM_HINT_T1);
+      _mm_prefetch(at + ahead, _MM_HINT_T1);
     }
     for (int64_t i = 0; i < count; i += 16) {
       __m256i v[4];
@@ -331,9 +342,10 @@ ZP_TARGET int64_t zp_bins_avx2(zp_bins *b, int elem, const void *x, int64_t n, i
 
 #else
 
-int64_t zp_window_avx2(int64_t *limb, int elem, zp_window w, const void *x, int64_t n, void *list)
+int64_t zp_window_avx2(int64_t *limb, int elem, zp_window w, const void *x, int64_t n, void *list,
+                       int many)
 {
-  (void)limb, (void)elem, (void)w, (void)x, (void)n, (void)list;
+  (void)limb, (void)elem, (void)w, (void)x, (void)n, (void)list, (void)many;
   return 0;
 }
 
