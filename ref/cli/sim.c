@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "options.h"
 #include "sim_fault.h"
+#include "plan.h"
 #include "sim_setup.h"
 
 enum { KEY_FAULT = 0x4000, KEY_MODE, KEY_UNUSED, KEY_VARY, KEY_TUPLE, KEY_CASE };
@@ -249,7 +250,9 @@ static int run(zp_sim_args *a)
 {
   static zp_case c;
   static zp_verdict v;
-  const int code = zp_sim_setup(a, &c);
+  int code = zp_sim_setup(a, &c);
+  /* beside what the plan says, a simulated rank takes about 16 KiB of small allocations */
+  if (code == ZP_EXIT_GOOD) code = zp_plan_fits(&a->o, &c.cfg, 16384.0 * zp_world(&c.cfg));
   if (code != ZP_EXIT_GOOD) return code;
   if (!a->o.json) {
     print_head(&c, a->fault);
