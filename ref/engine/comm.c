@@ -176,7 +176,7 @@ const char *zp_phase_name(int32_t phase)
   return name_in(phase_names, ZP_PHASES, phase);
 }
 
-/* "send µ2, receive µ0 with stage 1". */
+/* "p2p(send mb 2, receive mb 0, activation side, neighbour stage 1)". */
 static void describe_p2p(const zp_op *op, char *text, int64_t cap)
 {
   char send[48] = "", recv[48] = "";

@@ -76,9 +76,8 @@ typedef struct zp_workload {
 
   /* Forward of the stages [first, last]. in: the received activation (n = 0 on stage 0), whose
    * buffers the engine keeps unchanged until this micro-batch's backward; out: described and
-   * allocated by the engine, filled here (n = 0 on the last stage); slot 0..slots-1 names the
-   * place where the instance keeps what backward needs; slots was announced by open's config as
-   * min(S - first, M). On the last stage *loss is the micro-batch's own mean loss in fp32, without
+   * allocated by the engine, filled here (n = 0 on the last stage); slot names the place
+   * where the instance keeps what backward needs: 0 <= slot < min(S - first, M) (PIPE-4). On the last stage *loss is the micro-batch's own mean loss in fp32, without
    * the loss scale. Returns 0, or -1 for an activation it cannot take (wrong dtype or shape). */
   int (*forward)(void *inst, zp_mb at, int32_t slot, const zp_message *in, const zp_message *out,
                  float *loss);
