@@ -128,6 +128,11 @@ $(BENCHES): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STATIC)
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $$(pkg-config --libs openblas)
 
+# The man page lists what --help of each sub-command lists.
+$(BUILD)/zeroproof.1: ref/cli/zeroproof.1 ref/cli/man.sh $(COMMAND)
+	$(say) GEN $@
+	$(Q)sh ref/cli/man.sh $< $(COMMAND) > $@
+
 .PHONY: unit
 unit: $(TESTS) $(DRIVERS) ## build the Criterion tests
 
@@ -195,7 +200,7 @@ format: ## clang-format all sources
 dest = $(DESTDIR)$(PREFIX)
 
 .PHONY: install
-install: all lib ## install under PREFIX (and DESTDIR)
+install: all lib $(BUILD)/zeroproof.1 ## install under PREFIX (and DESTDIR)
 	install -d $(dest)/bin $(dest)/lib/pkgconfig $(dest)/include/zeroproof \
 	  $(dest)/share/man/man1 $(dest)/share/zeroproof/spec
 	install -m 755 $(COMMAND) $(dest)/bin/zeroproof
@@ -209,9 +214,9 @@ install: all lib ## install under PREFIX (and DESTDIR)
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 	  'Name: zeroproof' 'Description: ZeRO training steps as programs' 'Version: $(VERSION)' \
 	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lzeroproof' \
-	  'Libs.private: -lxxhash -lm -pthread' > $(dest)/lib/pkgconfig/zeroproof.pc
+	  'Libs.private: -ljansson -lxxhash -lm -pthread' > $(dest)/lib/pkgconfig/zeroproof.pc
 	chmod 644 $(dest)/lib/pkgconfig/zeroproof.pc
-	install -m 644 ref/cli/zeroproof.1 $(dest)/share/man/man1/zeroproof.1
+	install -m 644 $(BUILD)/zeroproof.1 $(dest)/share/man/man1/zeroproof.1
 	for f in $(wildcard spec/*.md); do \
 	  install -m 644 $$f $(dest)/share/zeroproof/spec/ || exit 1; done
 

@@ -73,7 +73,7 @@ for source in tests/*/test_*.sh; do
   name=${source#tests/}
   script "${name%.sh}" sh "$source"
 done
-one lint sh tests/trace.sh
+one lint sh tests/trace.sh --strict
 one "fuzz-${FUZZ_SECONDS:-60}s" \
   "$ZEROPROOF" fuzz --seconds "${FUZZ_SECONDS:-60}" --seed "${FUZZ_SEED:-1}"
 

@@ -157,6 +157,9 @@ void zp_case_format(const zp_case *c, char *out, int64_t cap)
   if (c->synth.overflow != 0) say(&t, ",overflow=%u", c->synth.overflow);
   if (c->synth.bad_loss != 0) say(&t, ",bad=%u", c->synth.bad_loss);
   say(&t, ",optim=%s", optim_names[c->optim]);
+  if (c->reload.pp != 0)
+    say(&t, ",reload=%d:%d:%d:%lld", c->reload.pp, c->reload.dp, c->reload.stage,
+        (long long)c->reload.bucket);
   if (c->clip != 0) say(&t, ",clip=%.17g", c->clip);
   if (c->scaler.dynamic)
     say(&t, ",scale=%d:%lld:%d:%d:%d:%d", c->scaler.log2_scale, (long long)c->scaler.window,
@@ -239,6 +242,20 @@ static int parse_scale(zp_case *c, const char *value)
   return zp_scaler_init(&c->scaler, 1, log2, least, most, window, hysteresis, consecutive);
 }
 
+static int parse_reload(zp_case *c, const char *value)
+{
+  zp_reload r;
+  long long bucket;
+  char rest;
+  if (sscanf(value, "%d:%d:%d:%lld%c", &r.pp, &r.dp, &r.stage, &bucket, &rest) != 4) return -1;
+  if (r.pp < 1 || r.pp > 1 << 20 || r.dp < 1 || r.dp > 1 << 20 || r.stage < 0 || r.stage > 2)
+    return -1;
+  if (bucket < 1 || bucket > (int64_t)1 << 40) return -1;
+  r.bucket = bucket;
+  c->reload = r;
+  return 0;
+}
+
 /* One "name=value"; value is scratch. */
 static int parse_field(zp_case *c, const char *name, char *value)
 {
@@ -260,6 +277,7 @@ static int parse_field(zp_case *c, const char *name, char *value)
   if (strcmp(name, "mode") == 0) return word_in(mode_names, 3, value, &c->synth.mode);
   if (strcmp(name, "optim") == 0) return word_in(optim_names, 4, value, &c->optim);
   if (strcmp(name, "scale") == 0) return parse_scale(c, value);
+  if (strcmp(name, "reload") == 0) return parse_reload(c, value);
   if (strcmp(name, "list") == 0) return parse_list(c, value);
   if (strcmp(name, "clip") == 0) {
     c->clip = strtod(value, &end);

@@ -5,7 +5,8 @@
  *
  * Fields that are left out keep their defaults. list: NUMEL@STAGE.GROUP and any of s (sharded over
  * tp), e (expert), f (frozen), tKEY (tied). scale: LOG2, or LOG2:WINDOW:HYSTERESIS:CONSECUTIVE:MIN:
- * MAX for a dynamic one. optim: sgd, momentum, adamw or mixed (groups take turns). */
+ * MAX for a dynamic one. reload: PP:DP:STAGE:BUCKET, save after the steps, load so, one more step.
+ * optim: sgd, momentum, adamw or mixed (groups take turns). */
 #ifndef ZP_CLI_FUZZ_CASE_H
 #define ZP_CLI_FUZZ_CASE_H
 
@@ -24,6 +25,12 @@ typedef enum zp_case_optim {
   ZP_CASE_MIXED = 3
 } zp_case_optim;
 
+/* Where a checkpoint is loaded; pp 0: there is none. The list is cut into stages evenly. */
+typedef struct zp_reload {
+  int32_t pp, dp, stage;
+  int64_t bucket;
+} zp_reload;
+
 /* cfg.params points at `params`: copy with zp_case_copy. */
 typedef struct zp_case {
   zp_config cfg;
@@ -33,13 +40,20 @@ typedef struct zp_case {
   int32_t optim; /* zp_case_optim */
   double clip;
   zp_scaler scaler;
+  zp_reload reload;
   /* not part of the text */
   int32_t unchecked;     /* 1: leave out the check of the programs (plan --check) */
   const zp_hyper *hyper; /* the optimizers, when they are not optim's */
+  /* for people who wait, or NULL; step -1: before the first */
+  void (*progress)(const char *what, int32_t step, int32_t steps);
 } zp_case;
 
 void zp_case_init(zp_case *c);
 void zp_case_copy(zp_case *to, const zp_case *from);
+
+/* The case as c->reload says it goes on; 0 when it says nothing that is valid: the same dp·M, under
+ * ordered reduction the same dp and pp. */
+int zp_case_reloaded(const zp_case *c, zp_case *to);
 
 /* Sets cfg.optgroups and cfg.tied_keys from the list, and the list's pointer. */
 void zp_case_settle(zp_case *c);

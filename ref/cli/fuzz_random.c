@@ -171,6 +171,24 @@ static void random_training(dice *d, zp_case *c)
   if (chance(d, 5)) c->synth.bad_loss = 1 + (uint32_t)roll(d, 7);
 }
 
+/* Where the case is saved and loaded: under exact reduction any split of the global batch that the
+ * experts' copies allow. */
+static void random_reload(dice *d, zp_case *c)
+{
+  const zp_config *cfg = &c->cfg;
+  zp_reload r = {cfg->pp, cfg->dp, cfg->stage, cfg->bucket};
+  zp_case other;
+  for (int32_t i = 0; i < 16 && cfg->reduce == ZP_EXACT; i++) {
+    r.pp = 1 + roll(d, 6);
+    r.dp = 1 + roll(d, 12);
+    r.stage = roll(d, 3);
+    r.bucket = 1 + roll(d, 100);
+    c->reload = r;
+    if (r.pp * r.dp * cfg->tp <= MOST_RANKS && zp_case_reloaded(c, &other)) return;
+  }
+  c->reload = (zp_reload){cfg->pp, cfg->dp, cfg->stage, cfg->bucket};
+}
+
 void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
 {
   dice d = {seed * 0xd1342543de82ef95u ^ i * 0x2545f4914f6cdd1du};
@@ -179,6 +197,7 @@ void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
   random_config(&d, &c->cfg);
   random_list(&d, c);
   random_training(&d, c);
+  if (chance(&d, 10)) random_reload(&d, c);
   c->unchecked = i % 4 != 0; /* the check costs as much as the simulation */
 }
 
@@ -327,6 +346,8 @@ typedef enum axis {
   DYADIC,
   WILD,
   HUGE_VALUES,
+  RELOADED,
+  MOVED,
   MANY,
   AXES
 } axis;
@@ -382,6 +403,8 @@ static const char *const names[AXES] = {"pp > 1",
                                         "dyadic",
                                         "wild",
                                         "huge values",
+                                        "saved and loaded",
+                                        "loaded under another topology",
                                         "twelve parameters or more"};
 
 int32_t zp_fuzz_axes(void)
@@ -456,6 +479,9 @@ int zp_fuzz_on_axis(int32_t axis, const zp_case *c, const zp_verdict *v)
   case CODED:
   case DYADIC:
   case WILD: return c->synth.mode == axis - CODED;
+  case RELOADED: return v->reloaded;
+  case MOVED:
+    return v->reloaded && (c->reload.pp != c->cfg.pp || c->reload.dp != c->cfg.dp);
   case HUGE_VALUES: return c->synth.huge && c->synth.mode == ZP_SYNTH_WILD;
   default: return c->optim == axis - SGD;
   }

@@ -149,6 +149,7 @@ static int shrink_training(shrinker *s)
     c.synth.seed = 1;
     if (keep(s, &c)) return 1;
   }
+  if (try_int32(s, offsetof(zp_case, reload.pp), 0)) return 1;
   if (lower_int32(s, offsetof(zp_case, steps), 1)) return 1;
   if (lower_int64(s, offsetof(zp_case, cfg.micro_batches), 1)) return 1;
   zp_case_copy(&c, s->best);

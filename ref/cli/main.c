@@ -33,8 +33,11 @@ static void usage(FILE *f)
   for (int i = 0; i < COMMANDS; i++) fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].what);
   fputs("  help     this text; `help COMMAND` is `COMMAND --help`\n\n"
         "  --help, --version\n\n"
-        "Exit codes: 0 good; 1 a verdict went against you; 2 refused input;\n"
-        "            3 the environment failed (files, memory, processes, peers).\n", f);
+        "Exit codes: 0 good; 1 a verdict went against you;\n"
+        "  2 the input that you gave is refused: an option, a configuration, or a file or\n"
+        "    checkpoint to read that is missing, damaged or foreign;\n"
+        "  3 the environment failed: disk full or output not writable, no memory, mpirun or\n"
+        "    gnuplot missing, a peer or a process that died.\n", f);
 }
 
 static const command *find(const char *name)

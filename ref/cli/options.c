@@ -2,8 +2,11 @@
 #include "options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 typedef struct opt_row {
   const char *flag; /* as on the command line; in the file '-' becomes '_' */
@@ -205,6 +208,9 @@ void zp_options_init(zp_options *o, const char *command)
 
 void zp_options_free(zp_options *o)
 {
+  for (int32_t j = 0; o->masks != NULL && j < o->n_params; j++) free(o->masks[j].skip);
+  free(o->masks);
+  o->masks = NULL;
   free(o->groups);
   free(o->params);
   free(o->names);
@@ -213,10 +219,33 @@ void zp_options_free(zp_options *o)
   o->names = NULL;
 }
 
+int zp_cli_speaks(void)
+{
+  const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *here = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+  return rank == NULL || strcmp(rank, "0") == 0 || (here != NULL && strcmp(here, "0") == 0);
+}
+
+/* mpirun ends a job when its first process fails: that one shall be one that speaks. */
+static void let_others_speak(int status, void *unused)
+{
+  const struct timespec most = {1, 0};
+  (void)unused;
+  if (status == ZP_EXIT_REFUSED) nanosleep(&most, NULL);
+}
+
+/* argp and getopt print to standard error, and exit, by themselves. */
 int zp_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
+  const int nowhere = zp_cli_speaks() ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const int own = nowhere < 0 ? -1 : dup(STDERR_FILENO);
   argp_err_exit_status = ZP_EXIT_REFUSED;
-  return argp_parse(argp, argc, argv, 0, NULL, input) == 0 ? 0 : ZP_EXIT_REFUSED;
+  if (!zp_cli_speaks()) on_exit(let_others_speak, NULL);
+  if (own >= 0) dup2(nowhere, STDERR_FILENO);
+  const int code = argp_parse(argp, argc, argv, 0, NULL, input) == 0 ? 0 : ZP_EXIT_REFUSED;
+  if (own >= 0) dup2(own, STDERR_FILENO);
+  if (own >= 0) close(own);
+  if (nowhere >= 0) close(nowhere);
+  return code;
 }
 
 int zp_options_finish(zp_options *o)
@@ -225,7 +254,7 @@ int zp_options_finish(zp_options *o)
 }
 
 /* Deals the entries of each stage out to its K optimizer groups in turn. A tied key must have one
- * optimizer group on all stages, so tied entries stay in group 0. */
+ * optimizer group on all stages, so tied entries stay in group 0; frozen ones are in none. */
 static void apply_groups(zp_options *o)
 {
   int32_t stage = -1, turn = 0, most = 1;
@@ -236,7 +265,7 @@ static void apply_groups(zp_options *o)
       stage = p->stage;
       turn = 0;
     }
-    p->optgroup = p->tied >= 0 ? 0 : turn++ % k;
+    p->optgroup = p->tied >= 0 || p->frozen ? 0 : turn++ % k;
     if (k > most) most = k;
   }
   o->optgroups = most;
@@ -273,15 +302,36 @@ zp_config zp_options_config(zp_options *o)
   return cfg;
 }
 
+/* Can every stage use its K optimizer groups? One needs no entry. */
+static int check_groups(const zp_options *o, const zp_config *cfg)
+{
+  int32_t j = 0;
+  for (int32_t s = 0; s < o->n_groups; s++) {
+    int32_t n = 0;
+    for (; j < cfg->n_params && cfg->params[j].stage == s; j++)
+      n += cfg->params[j].tied < 0 && !cfg->params[j].frozen;
+    if (o->groups[s] > 1 && o->groups[s] > n)
+      return zp_refuse(o, "groups: stage %d has %d trained %s and cannot use %d optimizer groups; "
+                       "allowed is 1 to %d. (Tied entries stay in group 0 and do not count.)",
+                       (int)s, (int)n, n == 1 ? "entry" : "entries", (int)o->groups[s],
+                       n > 1 ? (int)n : 1);
+  }
+  return 0;
+}
+
 int zp_options_check(const zp_options *o, const zp_config *cfg)
 {
   zp_refusal why;
   char text[512];
+  const char *name = NULL;
   if (o->groups != NULL && o->n_groups != cfg->pp)
     return zp_refuse(o, "groups: %d numbers for %d stages; give one number per stage (pp).",
                      (int)o->n_groups, (int)cfg->pp);
-  if (zp_config_check(cfg, &why) == 0) return 0;
-  zp_refusal_text(&why, o->names != NULL && why.index >= 0 ? o->names[why.index] : NULL, text,
-                  sizeof text);
+  if (zp_config_check(cfg, &why) == 0) return o->groups == NULL ? 0 : check_groups(o, cfg);
+  /* sim's list may be another than the options' */
+  if (o->names != NULL && cfg->n_params == o->n_params && why.index >= 0 &&
+      why.index < o->n_params)
+    name = o->names[why.index];
+  zp_refusal_text(&why, name, text, sizeof text);
   return zp_refuse(o, "%s", text);
 }

@@ -11,14 +11,15 @@
 #include <stdint.h>
 
 #include "../engine/rank.h"
+#include "../model/synth.h"
 #include "../plan/config.h"
 
 /* Exit codes of the command. */
 enum {
   ZP_EXIT_GOOD = 0,
   ZP_EXIT_VERDICT = 1,     /* a verdict went against you */
-  ZP_EXIT_REFUSED = 2,     /* refused input */
-  ZP_EXIT_ENVIRONMENT = 3  /* the environment failed: files, memory, processes, peers */
+  ZP_EXIT_REFUSED = 2,     /* what was given is refused: options, and files that are read */
+  ZP_EXIT_ENVIRONMENT = 3  /* the environment failed: memory, files written, processes, peers */
 };
 
 /* Values of fields, by place; see the table in options.c. */
@@ -54,6 +55,7 @@ typedef struct zp_options {
   /* From the file's "params"; NULL when it has none. Filled in by the command otherwise. */
   zp_param *params;
   char (*names)[ZP_NAME_BYTES];
+  zp_synth_mask *masks; /* [n_params] "unused", "unused_percent"; NULL when no entry has them */
   int32_t n_params, optgroups, tied_keys; /* optgroups, tied_keys: -1 until known */
   /* Optimizer, clipping, loss scale. */
   zp_hyper hyper;
@@ -72,6 +74,10 @@ extern const struct argp zp_hyper_child;
 void zp_options_init(zp_options *o, const char *command);
 void zp_options_free(zp_options *o);
 
+/* 0 in a process of an MPI job that leaves refusals to rank 0, which finds the same. The first
+ * process of each machine speaks, too: a file may be missing only there. */
+int zp_cli_speaks(void);
+
 /* Parses with argp; 0, or ZP_EXIT_REFUSED after a message. --help and --usage end the process. */
 int zp_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
@@ -83,7 +89,7 @@ int zp_options_finish(zp_options *o);
  * optimizer groups (its entries take turns; tied entries stay in group 0). */
 zp_config zp_options_config(zp_options *o);
 
-/* zp_config_check in words. 0, or ZP_EXIT_REFUSED after a message on standard error. */
+/* zp_config_check in words; and that every stage can use the K of --groups. 0, or ZP_EXIT_REFUSED after a message on standard error. */
 int zp_options_check(const zp_options *o, const zp_config *cfg);
 
 /* The words alone: which field, which entry (name may be NULL), its value, the allowed range. */
@@ -96,7 +102,7 @@ int zp_parse_count(const char *text, int64_t *value);
  * 0, or -1 with the reason in why. */
 int zp_parse_loss_scale(const char *text, zp_scaler *scaler, char *why, int64_t cap);
 
-/* Prints "COMMAND: MESSAGE" to standard error and returns ZP_EXIT_REFUSED. */
+/* Prints "COMMAND: MESSAGE" to standard error, if zp_cli_speaks, and returns ZP_EXIT_REFUSED. */
 int zp_refuse(const zp_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The exit code that a zp_status stands for. */

@@ -1,12 +1,15 @@
 /* The configuration file. Everything in it is checked: unknown fields, wrong types and values out
  * of range are refused with the file, the field, the value and what is allowed. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "options.h"
 
@@ -160,6 +163,43 @@ static void read_groups(reader *r, const json_t *v)
   }
 }
 
+/* "unused": [[dp index, micro-batch], …] and "unused_percent": what of an entry is not used. */
+static void read_mask(reader *r, json_t *v, int32_t j)
+{
+  zp_options *o = r->o;
+  json_t *list = json_object_get(v, "unused"), *percent = json_object_get(v, "unused_percent");
+  const size_t n = json_array_size(list);
+  int64_t x = 0;
+  if ((list == NULL && percent == NULL) || r->failed) return;
+  if (o->masks == NULL) {
+    o->masks = calloc((size_t)o->n_params, sizeof *o->masks);
+    for (int32_t i = 0; o->masks != NULL && i < o->n_params; i++) o->masks[i].unused = -1;
+  }
+  if (list != NULL && (!json_is_array(list) || n > 65536)) {
+    complain(r, "unused", "must be a list of at most 65536 pairs [dp index, micro-batch].");
+    return;
+  }
+  if (o->masks != NULL && n > 0) o->masks[j].skip = calloc(n, sizeof *o->masks[j].skip);
+  if (o->masks == NULL || (n > 0 && o->masks[j].skip == NULL)) {
+    complain(r, "unused", "no memory.");
+    return;
+  }
+  if (percent != NULL) read_integer(r, "unused_percent", percent, 0, 99, &x);
+  if (percent != NULL) o->masks[j].unused = (int32_t)(x * 256 / 100);
+  for (size_t i = 0; i < n && !r->failed; i++) {
+    const json_t *pair = json_array_get(list, i);
+    zp_synth_skip *skip = &o->masks[j].skip[i];
+    if (!json_is_array(pair) || json_array_size(pair) != 2) {
+      complain(r, "unused", "item %zu is not a pair [dp index, micro-batch].", i);
+      return;
+    }
+    read_integer(r, "unused", json_array_get(pair, 0), 0, ZP_MAX_RANKS - 1, &x);
+    skip->dp = (int32_t)x;
+    read_integer(r, "unused", json_array_get(pair, 1), 0, INT32_MAX, &skip->mb);
+  }
+  o->masks[j].n = (int32_t)n;
+}
+
 static void read_entry(reader *r, json_t *v, int32_t j)
 {
   zp_options *o = r->o;
@@ -172,7 +212,7 @@ static void read_entry(reader *r, json_t *v, int32_t j)
              type_name(v));
     return;
   }
-  only(r, v, "name numel stage optgroup tied sharded expert frozen");
+  only(r, v, "name numel stage optgroup tied sharded expert frozen unused unused_percent");
   *p = (zp_param){.tied = -1};
   snprintf(o->names[j], ZP_NAME_BYTES, "p%d", (int)j);
   name = json_object_get(v, "name");
@@ -197,6 +237,7 @@ static void read_entry(reader *r, json_t *v, int32_t j)
   read_bool(r, "sharded", json_object_get(v, "sharded"), &p->sharded);
   read_bool(r, "expert", json_object_get(v, "expert"), &p->expert);
   read_bool(r, "frozen", json_object_get(v, "frozen"), &p->frozen);
+  read_mask(r, v, j);
 }
 
 static void read_params(reader *r, const json_t *v)
@@ -328,12 +369,34 @@ static void read_root(reader *r, json_t *root)
   read_scale(r, json_object_get(root, "loss_scale"));
 }
 
+/* A regular file, or NULL with errno. Anything else (a FIFO, a terminal, a device) may never end:
+ * O_NONBLOCK opens a FIFO without waiting for its writer. */
+static FILE *open_regular(const char *name, int *regular)
+{
+  struct stat st;
+  FILE *f;
+  const int fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  *regular = 1;
+  if (fd < 0) return NULL;
+  if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) *regular = 0;
+  f = *regular ? fdopen(fd, "rb") : NULL;
+  if (f == NULL) close(fd);
+  return f;
+}
+
 int zp_options_read_json(zp_options *o)
 {
   reader r = {.o = o};
   json_error_t why;
-  FILE *f = fopen(o->config_file, "rb");
+  int regular;
+  FILE *f = open_regular(o->config_file, &regular);
   json_t *root;
+  if (!regular) {
+    if (zp_cli_speaks())
+      fprintf(stderr, "%s: %s: not a regular file; write the configuration to one. (Pipes, "
+              "/dev/stdin and <(…) are refused, too.)\n", o->command, o->config_file);
+    return ZP_EXIT_REFUSED;
+  }
   if (f == NULL) {
     if (zp_cli_speaks())
       fprintf(stderr, "%s: %s: %m. Name a readable JSON file.\n", o->command, o->config_file);

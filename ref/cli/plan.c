@@ -1,8 +1,10 @@
 /* zeroproof plan: the programs as tables, pictures, JSON, and verdicts. */
 #define _GNU_SOURCE
 #include "plan.h"
+#include "../engine/comm.h"
 #include "../engine/rank.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +16,23 @@
 #include "check.h"
 #include "commands.h"
 
-enum { KEY_RANK = 0x2000, KEY_TRACE, KEY_SVG, KEY_CHECK, KEY_LEDGER };
+enum { KEY_RANK = 0x2000, KEY_TRACE, KEY_SVG, KEY_CHECK, KEY_LEDGER, KEY_SHARDS, KEY_ALL_RANKS };
 
 typedef struct plan_args {
   zp_options o;
   int64_t rank; /* -1: all */
   const char *trace, *svg;
-  int32_t check, ledger;
+  int32_t check, ledger, shards, all_ranks;
 } plan_args;
 
 static const struct argp_option options[] = {
   {"rank", KEY_RANK, "R", 0, "only this rank, in full", 0},
-  {"ledger", KEY_LEDGER, NULL, 0, "with --rank: list every communication of the step", 0},
+  {"all-ranks", KEY_ALL_RANKS, NULL, 0,
+   "with --json: every rank in full, not only the first of each stage", 0},
+  {"ledger", KEY_LEDGER, NULL, 0,
+   "with --rank or --json: list every communication of init, step, save and load", 0},
+  {"shards", KEY_SHARDS, NULL, 0,
+   "with --rank: list which elements of which entry the rank owns (in --json always)", 0},
   {"trace", KEY_TRACE, "FILE", 0, "write a Chrome/Perfetto trace of the pipeline", 0},
   {"svg", KEY_SVG, "FILE", 0, "draw the pipeline", 0},
   {"check", KEY_CHECK, NULL, 0, "verify the invariants on the programs of all ranks", 0},
@@ -45,6 +52,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case KEY_SVG: a->svg = arg; return 0;
   case KEY_CHECK: a->check = 1; return 0;
   case KEY_LEDGER: a->ledger = 1; return 0;
+  case KEY_SHARDS: a->shards = 1; return 0;
+  case KEY_ALL_RANKS: a->all_ranks = 1; return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
 }
@@ -54,8 +63,10 @@ static const struct argp argp = {
   options, parse, NULL,
   "The partition, buckets, ledger, memory and pipeline of one rank or of all.\v"
   "Without --config the parameter list is that of a 7-billion-parameter transformer, cut into "
-  "pp stages and tp shards. Exit codes: 0 good, 1 a check failed, 2 refused input, 3 the "
-  "environment failed.",
+  "pp stages and tp shards. Without --rank and --all-ranks, one rank of each stage is told: the "
+  "others of the stage differ in the elements that they own. A program of more than 67108864 "
+  "(2^26) ops is refused, by --check of more than 33554432 (2^25): so many micro-batches need "
+  "larger buckets. Exit codes: 0 good, 1 a check failed, 2 refused input, 3 the environment failed.",
   children, NULL, NULL};
 
 /* ---- One rank -------------------------------------------------------------------------------- */
@@ -74,9 +85,10 @@ static int64_t times(int64_t a, int64_t b)
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-static void sum_ledger(const zp_config *cfg, zp_plan_rank *p)
+static void sum_ledger(const zp_config *cfg, int32_t phase, zp_plan_rank *p)
 {
   int64_t members[ZP_GROUPS] = {0};
+  memset(p->ledger[phase], 0, sizeof p->ledger[phase]);
   for (int64_t i = 0; i < p->n; i++) {
     const zp_op *op = &p->op[i];
     int64_t m;
@@ -84,9 +96,9 @@ static void sum_ledger(const zp_config *cfg, zp_plan_rank *p)
     if (op->group == ZP_GROUP_TIED || members[op->group] == 0)
       members[op->group] = zp_group_size(cfg, op->group, op->key, p->at);
     m = members[op->group];
-    p->ledger[op->group].ops++;
-    p->ledger[op->group].bytes =
-        plus(p->ledger[op->group].bytes,
+    p->ledger[phase][op->group].ops++;
+    p->ledger[phase][op->group].bytes =
+        plus(p->ledger[phase][op->group].bytes,
              zp_sent_bytes(op, m, zp_group_index(cfg, op->group, op->key, p->at)));
   }
 }
@@ -137,23 +149,49 @@ static int open_layout(const zp_options *o, const zp_config *cfg, int32_t rank, 
   return 0;
 }
 
-int zp_plan_rank_open(const zp_options *o, const zp_config *cfg, int32_t rank, zp_plan_rank *p)
+static int refuse_length(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p,
+                         int32_t phase, int64_t n)
 {
-  const int64_t limit = (int64_t)1 << 26; /* 7 GB of ops: a forgotten bucket size */
-  const int code = open_layout(o, cfg, rank, p);
-  if (code != 0) return code;
-  if (p->n > limit)
-    return zp_refuse(o, "the program of rank %d has %lld ops; at most %lld can be held. Use a "
-                     "larger --bucket (now %lld elements) or fewer --micro-batches.", (int)rank,
-                     (long long)p->n, (long long)limit, (long long)cfg->bucket);
+  return zp_refuse(o, "the %s program of rank %d has %lld ops; at most %lld can be held. Use a "
+                   "larger --bucket (now %lld elements) or fewer --micro-batches.",
+                   zp_phase_name(phase), (int)p->rank, (long long)n, (long long)ZP_PLAN_OPS,
+                   (long long)cfg->bucket);
+}
+
+int zp_plan_rank_phase(const zp_options *o, const zp_config *cfg, int32_t phase, zp_plan_rank *p)
+{
+  free(p->op);
+  p->op = NULL;
+  p->n = zp_program_need(cfg, &p->lay, phase, p->at);
+  if (p->n > ZP_PLAN_OPS) return refuse_length(o, cfg, p, phase, p->n);
   p->op = malloc((size_t)(p->n + 1) * sizeof *p->op);
-  if (p->op == NULL ||
-      zp_program_write(cfg, &p->lay, ZP_PHASE_STEP, p->at, p->op, p->n) != p->n) {
+  if (p->op == NULL || zp_program_write(cfg, &p->lay, phase, p->at, p->op, p->n) != p->n) {
     fprintf(stderr, "%s: no memory for a program of %lld ops.\n", o->command, (long long)p->n);
     return ZP_EXIT_ENVIRONMENT;
   }
-  sum_ledger(cfg, p);
+  sum_ledger(cfg, phase, p);
   return 0;
+}
+
+int zp_plan_rank_open(const zp_options *o, const zp_config *cfg, int32_t rank, zp_plan_rank *p)
+{
+  const int code = open_layout(o, cfg, rank, p);
+  return code != 0 ? code : zp_plan_rank_phase(o, cfg, ZP_PHASE_STEP, p);
+}
+
+int zp_plan_holds(const zp_options *o, const zp_config *cfg)
+{
+  int code = 0;
+  for (int32_t s = 0; s < cfg->pp && code == 0; s++) {
+    zp_plan_rank p;
+    code = open_layout(o, cfg, zp_rank_of(cfg, (zp_coord){s, 0, 0}), &p);
+    for (int32_t phase = 0; phase < ZP_PHASES && code == 0; phase++) {
+      const int64_t n = zp_program_need(cfg, &p.lay, phase, p.at);
+      if (n > ZP_PLAN_OPS) code = refuse_length(o, cfg, &p, phase, n);
+    }
+    zp_plan_rank_close(&p);
+  }
+  return code;
 }
 
 int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others)
@@ -274,22 +312,49 @@ static int show(const plan_args *a, const zp_config *cfg)
 {
   zp_plan_rank p;
   int code;
-  if (a->o.json) return zp_plan_json(&a->o, cfg, (int32_t)a->rank, a->ledger);
+  if (a->o.json)
+    return zp_plan_json(&a->o, cfg, a->all_ranks ? ZP_PLAN_ALL_RANKS : (int32_t)a->rank,
+                        a->ledger);
   if (a->rank < 0) {
     code = zp_plan_print_all(&a->o, cfg);
     if (code == 0) zp_plan_ascii(cfg, columns());
     return code;
   }
   code = zp_plan_rank_open(&a->o, cfg, (int32_t)a->rank, &p);
-  if (code == 0) zp_plan_print_rank(&a->o, cfg, &p, a->ledger);
+  if (code == 0) code = zp_plan_print_rank(&a->o, cfg, &p, a->ledger, a->shards);
   zp_plan_rank_close(&p);
+  return code;
+}
+
+/* Options that say nothing without another. */
+static int check_args(const plan_args *a)
+{
+  const zp_options *o = &a->o;
+  if (a->all_ranks && !o->json) return zp_refuse(o, "--all-ranks: needs --json.");
+  if (a->all_ranks && a->rank >= 0) return zp_refuse(o, "--all-ranks: is not for --rank R.");
+  if (a->shards && a->rank < 0 && !a->all_ranks) return zp_refuse(o, "--shards: needs --rank R.");
+  if (a->ledger && a->rank < 0 && !o->json)
+    return zp_refuse(o, "--ledger: needs --rank R or --json.");
+  return 0;
+}
+
+/* With --json: which files were written. */
+static int print_files(const plan_args *a)
+{
+  json_t *root = json_object();
+  int code = 0;
+  if (a->trace != NULL) json_object_set_new(root, "trace", json_string(a->trace));
+  if (a->svg != NULL) json_object_set_new(root, "svg", json_string(a->svg));
+  if (json_dumpf(root, stdout, 0) != 0 || putchar('\n') == EOF) code = ZP_EXIT_ENVIRONMENT;
+  json_decref(root);
   return code;
 }
 
 static int run(plan_args *a)
 {
   zp_config cfg;
-  int code = zp_options_finish(&a->o);
+  int code = check_args(a);
+  if (code == 0) code = zp_options_finish(&a->o);
   if (code == 0) code = default_list(&a->o);
   if (code != 0) return code;
   cfg = zp_options_config(&a->o);
@@ -298,11 +363,13 @@ static int run(plan_args *a)
   if (a->rank >= zp_world(&cfg))
     return zp_refuse(&a->o, "--rank: %lld is out of range; allowed is 0 to %d.",
                      (long long)a->rank, (int)zp_world(&cfg) - 1);
-  if (a->trace != NULL) code = zp_plan_trace(&a->o, &cfg, a->trace);
+  code = zp_plan_holds(&a->o, &cfg);
+  if (code == 0 && a->trace != NULL) code = zp_plan_trace(&a->o, &cfg, a->trace);
   if (code == 0 && a->svg != NULL) code = zp_plan_svg(&a->o, &cfg, a->svg);
   if (code != 0) return code;
   if (a->check) return zp_plan_check(&a->o, &cfg);
-  return a->trace != NULL || a->svg != NULL ? 0 : show(a, &cfg);
+  if (a->trace == NULL && a->svg == NULL) return show(a, &cfg);
+  return a->o.json ? print_files(a) : 0;
 }
 
 int zp_cmd_plan(int argc, char **argv)

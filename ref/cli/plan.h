@@ -7,16 +7,21 @@
 #include "../plan/program.h"
 #include "options.h"
 
-/* One rank's plan: its layout, its STEP program and what follows from them. */
+/* Ops of a program that can be held: 7 GB of them mean a forgotten bucket size. */
+#define ZP_PLAN_OPS ((int64_t)1 << 26)
+/* zp_plan_json: instead of a rank. */
+enum { ZP_PLAN_STAGES = -1, ZP_PLAN_ALL_RANKS = -2 };
+
+/* One rank's plan: its layout, its programs and what follows from them. */
 typedef struct zp_plan_rank {
   int32_t rank;
   zp_coord at;
   zp_layout lay;
-  zp_op *op; /* the STEP program */
+  zp_op *op; /* the program that was written last: STEP when just opened */
   int64_t n;
   struct {
-    int64_t ops, bytes; /* of a step; bytes sent under direct exchange, without exchanges in pp */
-  } ledger[ZP_GROUPS];
+    int64_t ops, bytes; /* bytes sent under direct exchange, without exchanges in pp */
+  } ledger[ZP_PHASES][ZP_GROUPS]; /* of the programs that were written */
   struct { /* bytes */
     int64_t params, window, slots, reduced, mean, state, scratch, program, total;
   } memory;
@@ -26,19 +31,44 @@ typedef struct zp_plan_rank {
 int zp_plan_rank_open(const zp_options *o, const zp_config *cfg, int32_t rank, zp_plan_rank *p);
 void zp_plan_rank_close(zp_plan_rank *p);
 
+/* Writes the program of another phase into p->op, and its sums into p->ledger. 0, or an exit code
+ * after a message. */
+int zp_plan_rank_phase(const zp_options *o, const zp_config *cfg, int32_t phase, zp_plan_rank *p);
+
+/* Can every program be held? Asked before anything is printed. 0, or an exit code after a
+ * message. */
+int zp_plan_holds(const zp_options *o, const zp_config *cfg);
+
+/* A run of the shard map: elements of one entry that lie together in one part of a rank's shard.
+ * spec: PART-6 */
+typedef struct zp_plan_run {
+  int32_t entry;
+  int64_t offset, count; /* in the entry */
+  int64_t bucket, shard_offset;
+} zp_plan_run;
+
+/* Index of p's rank in the reduction group of flat group k: which part it owns. */
+int32_t zp_plan_owner(const zp_config *cfg, const zp_plan_rank *p, int32_t k);
+
+/* Calls take for each run that p's rank owns of flat group k, in order. */
+void zp_plan_runs(const zp_config *cfg, const zp_plan_rank *p, int32_t k,
+                  void (*take)(void *ctx, const zp_plan_run *run), void *ctx);
+
 /* Will all ranks of a simulation, and `others` bytes beside them, fit this machine's memory? 0, or
  * an exit code after a message: better a refusal than the kernel's killer. */
 int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others);
 
-/* Text: one rank in full (ledger: with every communication), or a line per stage. */
-void zp_plan_print_rank(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p,
-                        int32_t ledger);
+/* Text: one rank in full (ledger: with every communication; shards: with the shard map), or a line
+ * per stage. 0, or an exit code after a message. */
+int zp_plan_print_rank(const zp_options *o, const zp_config *cfg, zp_plan_rank *p, int32_t ledger,
+                       int32_t shards);
 int zp_plan_print_all(const zp_options *o, const zp_config *cfg);
 
 /* The pipeline for a terminal, at most `columns` wide. */
 void zp_plan_ascii(const zp_config *cfg, int32_t columns);
 
-/* One JSON document on standard output. rank -1: every stage's first rank. */
+/* One JSON document on standard output: of a rank, of every stage's first rank (ZP_PLAN_STAGES)
+ * or of ZP_PLAN_ALL_RANKS. */
 int zp_plan_json(const zp_options *o, const zp_config *cfg, int32_t rank, int32_t ledger);
 
 /* Chrome trace-event JSON and SVG; 0, or an exit code after a message. */

@@ -46,15 +46,57 @@ static json_t *entries_json(const zp_options *o, const zp_config *cfg, const zp_
   return list;
 }
 
-static json_t *ops_json(const zp_plan_rank *p)
+static json_t *buckets_json(const zp_flat *f)
 {
   json_t *list = json_array();
+  for (int64_t b = 0; b < zp_buckets(f); b++)
+    json_array_append_new(
+        list, json_pack("{s:I, s:I, s:I, s:I, s:I}", "bucket", (json_int_t)b, "elements",
+                        (json_int_t)zp_bucket_numel(f, b), "padded",
+                        (json_int_t)zp_bucket_padded(f, b), "part", (json_int_t)zp_part(f, b),
+                        "shard_offset", (json_int_t)zp_shard_offset(f, b)));
+  return list;
+}
+
+typedef struct runs {
+  const zp_options *o;
+  json_t *list;
+} runs;
+
+static void add_run(void *ctx, const zp_plan_run *r)
+{
+  runs *to = ctx;
+  json_array_append_new(
+      to->list, json_pack("{s:i, s:s, s:I, s:I, s:I, s:I}", "entry", r->entry, "name",
+                          to->o->names != NULL ? to->o->names[r->entry] : "", "offset",
+                          (json_int_t)r->offset, "count", (json_int_t)r->count, "bucket",
+                          (json_int_t)r->bucket, "shard_offset", (json_int_t)r->shard_offset));
+}
+
+/* Which elements of which entry this rank owns. spec: PART-6 */
+static json_t *shards_json(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p)
+{
+  json_t *list = json_array();
+  for (int32_t k = 0; k < p->lay.n_flats; k++) {
+    runs to = {o, json_array()};
+    zp_plan_runs(cfg, p, k, add_run, &to);
+    json_array_append_new(
+        list, json_pack("{s:i, s:s, s:i, s:o, s:o}", "flat", k, "group",
+                        zp_group_name(p->lay.flat[k].group), "owner", zp_plan_owner(cfg, p, k),
+                        "buckets", buckets_json(&p->lay.flat[k]), "runs", to.list));
+  }
+  return list;
+}
+
+static void append_ops(json_t *list, const zp_plan_rank *p, int32_t phase)
+{
   for (int64_t i = 0; i < p->n; i++) {
     const zp_op *op = &p->op[i];
     if (op->kind < ZP_OP_FIRST_COMM) continue;
     json_array_append_new(
-        list, json_pack("{s:I, s:[I,I], s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, "
-                        "s:I}", "position", (json_int_t)i, "clock", (json_int_t)op->clock_t,
+        list, json_pack("{s:s, s:I, s:[I,I], s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, "
+                        "s:I, s:I}", "phase", zp_phase_name(phase), "position", (json_int_t)i,
+                        "clock", (json_int_t)op->clock_t,
                         (json_int_t)op->clock_i, "op", zp_op_name(op->kind), "what",
                         zp_what_name(op->what), "group", zp_group_name(op->group), "key", op->key,
                         "dtype", op->dtype < 0 ? "" : zp_dtype_name(op->dtype), "redop",
@@ -62,20 +104,43 @@ static json_t *ops_json(const zp_plan_rank *p)
                         (json_int_t)op->bucket, "count", (json_int_t)op->count, "mb",
                         (json_int_t)op->mb, "recv_mb", (json_int_t)op->recv_mb));
   }
+}
+
+/* Sums and, if wanted, ops of all phases; NULL after a message, with *code set. */
+static json_t *ledger_json(const zp_options *o, const zp_config *cfg, zp_plan_rank *p, json_t *ops,
+                           int *code)
+{
+  json_t *list = json_array();
+  for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
+    *code = zp_plan_rank_phase(o, cfg, phase, p);
+    if (*code != 0) {
+      json_decref(list);
+      return NULL;
+    }
+    for (int32_t g = 0; g < ZP_GROUPS; g++)
+      if (p->ledger[phase][g].ops > 0)
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:I, s:I}", "phase", zp_phase_name(phase), "group",
+                            zp_group_name(g), "ops", (json_int_t)p->ledger[phase][g].ops, "bytes",
+                            (json_int_t)p->ledger[phase][g].bytes));
+    if (ops != NULL) append_ops(ops, p, phase);
+  }
   return list;
 }
 
-static json_t *rank_json(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p,
-                         int32_t ledger)
+/* NULL after a message, with *code set. */
+static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_plan_rank *p,
+                         int32_t ledger, int *code)
 {
-  json_t *groups = json_object(), *rank;
-  for (int32_t g = 0; g < ZP_GROUPS; g++)
-    if (p->ledger[g].ops > 0)
-      json_object_set_new(groups, zp_group_name(g),
-                          json_pack("{s:I, s:I}", "ops", (json_int_t)p->ledger[g].ops, "bytes",
-                                    (json_int_t)p->ledger[g].bytes));
+  const int64_t step_ops = p->n; /* just opened: STEP */
+  json_t *ops = ledger ? json_array() : NULL, *rank;
+  json_t *groups = ledger_json(o, cfg, p, ops, code);
+  if (groups == NULL) {
+    json_decref(ops);
+    return NULL;
+  }
   rank = json_pack("{s:i, s:i, s:i, s:i, s:I, s:I, s:o, s:o, s:o}", "rank", p->rank, "pp", p->at.pp,
-                   "dp", p->at.dp, "tp", p->at.tp, "ops", (json_int_t)p->n, "alive",
+                   "dp", p->at.dp, "tp", p->at.tp, "ops", (json_int_t)step_ops, "alive",
                    (json_int_t)zp_alive(cfg->pp, cfg->micro_batches, p->at.pp), "flats",
                    flats_json(p), "entries", entries_json(o, cfg, p), "ledger", groups);
   json_object_set_new(rank, "memory",
@@ -87,26 +152,41 @@ static json_t *rank_json(const zp_options *o, const zp_config *cfg, const zp_pla
                                 "scratch", (json_int_t)p->memory.scratch, "program",
                                 (json_int_t)p->memory.program, "total",
                                 (json_int_t)p->memory.total));
-  if (ledger) json_object_set_new(rank, "communications", ops_json(p));
+  if (ops != NULL) json_object_set_new(rank, "communications", ops);
   return rank;
+}
+
+/* One rank at a time: all ranks of a large job would not fit memory. */
+static int dump_rank(const zp_options *o, const zp_config *cfg, int32_t rank, int which,
+                     int32_t ledger)
+{
+  zp_plan_rank p;
+  int code = zp_plan_rank_open(o, cfg, rank, &p);
+  json_t *root = code == 0 ? rank_json(o, cfg, &p, ledger, &code) : NULL;
+  if (root != NULL && which != ZP_PLAN_STAGES)
+    json_object_set_new(root, "shard_map", shards_json(o, cfg, &p));
+  if (root != NULL && json_dumpf(root, stdout, JSON_INDENT(1)) != 0) code = ZP_EXIT_ENVIRONMENT;
+  json_decref(root);
+  zp_plan_rank_close(&p);
+  return code;
 }
 
 int zp_plan_json(const zp_options *o, const zp_config *cfg, int32_t rank, int32_t ledger)
 {
-  json_t *root = json_object(), *list = json_array();
-  const int32_t n = rank >= 0 ? 1 : cfg->pp;
+  const int which = rank >= 0 ? 0 : rank;
+  const int32_t n = rank >= 0 ? 1 : which == ZP_PLAN_STAGES ? cfg->pp : zp_world(cfg);
+  json_t *config = config_json(cfg);
   int code = 0;
-  for (int32_t s = 0; s < n && code == 0; s++) {
-    zp_plan_rank p;
-    code = zp_plan_rank_open(o, cfg, rank >= 0 ? rank : zp_rank_of(cfg, (zp_coord){s, 0, 0}), &p);
-    if (code == 0) json_array_append_new(list, rank_json(o, cfg, &p, ledger));
-    zp_plan_rank_close(&p);
+  printf("{\"ranks\": %d,\n\"config\": ", (int)zp_world(cfg));
+  if (json_dumpf(config, stdout, JSON_INDENT(1)) != 0) code = ZP_EXIT_ENVIRONMENT;
+  json_decref(config);
+  printf(",\n\"%s\": [\n", rank >= 0 ? "rank" : which == ZP_PLAN_STAGES
+                                              ? "first_rank_of_each_stage" : "all_ranks");
+  for (int32_t i = 0; i < n && code == 0; i++) {
+    if (i > 0) printf(",\n");
+    code = dump_rank(o, cfg, rank >= 0 ? rank : which == ZP_PLAN_STAGES
+                                 ? zp_rank_of(cfg, (zp_coord){i, 0, 0}) : i, which, ledger);
   }
-  json_object_set_new(root, "config", config_json(cfg));
-  json_object_set_new(root, "ranks", json_integer(zp_world(cfg)));
-  json_object_set_new(root, rank >= 0 ? "rank" : "first_rank_of_each_stage", list);
-  if (code == 0 && (json_dumpf(root, stdout, JSON_INDENT(1)) != 0 || putchar('\n') == EOF))
-    code = ZP_EXIT_ENVIRONMENT;
-  json_decref(root);
+  if (code == 0 && puts("\n]}") == EOF) code = ZP_EXIT_ENVIRONMENT;
   return code;
 }

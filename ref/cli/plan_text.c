@@ -74,33 +74,82 @@ static void print_flats(const zp_options *o, const zp_config *cfg, const zp_plan
   }
 }
 
-void zp_plan_print_rank(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p,
-                        int32_t ledger)
+static void print_run(void *ctx, const zp_plan_run *r)
+{
+  const zp_options *o = ctx;
+  printf("    %8lld  %12lld  %10lld  %5d  %-28s %14lld\n", (long long)r->bucket,
+         (long long)r->shard_offset, (long long)r->count, (int)r->entry,
+         o->names != NULL ? o->names[r->entry] : "", (long long)r->offset);
+}
+
+/* spec: PART-4 … PART-6 */
+static void print_shards(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p)
+{
+  for (int32_t k = 0; k < p->lay.n_flats; k++) {
+    const zp_flat *f = &p->lay.flat[k];
+    const int64_t n = zp_buckets(f);
+    printf("\nShard map of flat %d: part %d of each bucket\n", (int)k,
+           (int)zp_plan_owner(cfg, p, k));
+    for (int64_t b = 0; b < n; b++) {
+      if (b > 0 && b < n - 1) continue; /* like the first */
+      printf("  bucket %lld: %lld elements, padded to %lld, parts of %lld\n", (long long)b,
+             (long long)zp_bucket_numel(f, b), (long long)zp_bucket_padded(f, b),
+             (long long)zp_part(f, b));
+      if (b == 0 && n > 2) printf("  … to bucket %lld the same\n", (long long)(n - 2));
+    }
+    printf("    %8s  %12s  %10s  %5s  %-28s %14s\n", "bucket", "shard offset", "elements", "entry",
+           "", "from element");
+    zp_plan_runs(cfg, p, k, print_run, (void *)(uintptr_t)o);
+  }
+}
+
+static void print_ops(const zp_plan_rank *p)
 {
   char text[256];
+  printf("\n    position     clock  group  op\n");
+  for (int64_t i = 0; i < p->n; i++) {
+    const zp_op *op = &p->op[i];
+    if (op->kind < ZP_OP_FIRST_COMM) continue;
+    zp_op_describe(op, text, sizeof text);
+    printf("    %8lld  %4lld.%-4lld  %5s  %s\n", (long long)i, (long long)op->clock_t,
+           (long long)op->clock_i, zp_group_name(op->group), text);
+  }
+  printf("\n");
+}
+
+/* The programs one after the other: init (creation of communicators, first broadcasts), step, save,
+ * load. */
+static int print_ledger(const zp_options *o, const zp_config *cfg, zp_plan_rank *p, int32_t ledger)
+{
+  char text[32];
+  printf("\nLedger\n");
+  for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
+    const int code = zp_plan_rank_phase(o, cfg, phase, p);
+    if (code != 0) return code;
+    printf("  %s (%lld ops in the program)\n", zp_phase_name(phase), (long long)p->n);
+    for (int32_t g = 0; g < ZP_GROUPS; g++) {
+      const int64_t ops = p->ledger[phase][g].ops;
+      if (ops == 0) continue;
+      printf("    %-6s %8lld ops", zp_group_name(g), (long long)ops);
+      if (g != ZP_GROUP_PP)
+        printf("  sends %s", bytes_text(p->ledger[phase][g].bytes, text, sizeof text));
+      printf("\n");
+    }
+    if (ledger) print_ops(p);
+  }
+  return 0;
+}
+
+int zp_plan_print_rank(const zp_options *o, const zp_config *cfg, zp_plan_rank *p, int32_t ledger,
+                       int32_t shards)
+{
   print_header(cfg);
   printf("Rank %d: pp %d, dp %d, tp %d\n\n", (int)p->rank, (int)p->at.pp, (int)p->at.dp,
          (int)p->at.tp);
   print_flats(o, cfg, p);
   print_memory(p);
-  printf("\nLedger of a step (%lld ops in the program)\n", (long long)p->n);
-  for (int32_t g = 0; g < ZP_GROUPS; g++) {
-    if (p->ledger[g].ops == 0) continue;
-    if (g == ZP_GROUP_PP)
-      printf("  %-6s %8lld ops\n", zp_group_name(g), (long long)p->ledger[g].ops);
-    else
-      printf("  %-6s %8lld ops  sends %s\n", zp_group_name(g), (long long)p->ledger[g].ops,
-             bytes_text(p->ledger[g].bytes, text, sizeof text));
-  }
-  if (!ledger) return;
-  printf("\n  position     clock  group  op\n");
-  for (int64_t i = 0; i < p->n; i++) {
-    const zp_op *op = &p->op[i];
-    if (op->kind < ZP_OP_FIRST_COMM) continue;
-    zp_op_describe(op, text, sizeof text);
-    printf("  %8lld  %4lld.%-4lld  %5s  %s\n", (long long)i, (long long)op->clock_t,
-           (long long)op->clock_i, zp_group_name(op->group), text);
-  }
+  if (shards) print_shards(o, cfg, p);
+  return print_ledger(o, cfg, p, ledger);
 }
 
 /* Different optimizer groups among a stage's entries. */
@@ -135,7 +184,7 @@ int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
       elements += p.lay.flat[k].numel;
       buckets += zp_buckets(&p.lay.flat[k]);
     }
-    for (int32_t g = 0; g < ZP_GROUPS; g++) bytes += p.ledger[g].bytes;
+    for (int32_t g = 0; g < ZP_GROUPS; g++) bytes += p.ledger[ZP_PHASE_STEP][g].bytes;
     printf("%5d  %7lld  %d  %7d  %14lld  %8lld  %5lld  %8lld  %10s  %10s\n", (int)s,
            (long long)cfg->dp * cfg->tp, (int)groups_of(&p), (int)p.lay.n_params,
            (long long)elements, (long long)buckets,

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "options.h"
@@ -65,6 +67,7 @@ static const struct argp argp = {
     NULL,
     "Runs steps with gradients given by formula on simulated ranks, and serially; compares losses, "
     "norms, scales, reduced gradients, masters, moments and parameters bit for bit.\v"
+    "Without a topology: pp 2, dp 2; without --steps: 3. "
     "--fault NAME plants one historic bug of another implementation after planning and says which "
     "clause of spec/ fails; with coded gradients also which contribution (rank, micro-batch, "
     "parameter, element) is missing or doubled. Each fault starts from a configuration that shows "
@@ -117,6 +120,9 @@ static void print_head(const zp_case *c, const zp_fault *fault)
   printf("%s)\n", cfg->pp > 32 ? ", …" : "");
   zp_case_format(c, text, sizeof text);
   printf("case: %s\n", text);
+  if (c->synth.mask != NULL)
+    printf("  and what the configuration file's parameters call unused, which a case has no words "
+           "for\n");
 }
 
 /* What coded gradients can decide here. */
@@ -246,19 +252,97 @@ static void print_json(const zp_case *c, const zp_fault *fault, const zp_verdict
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
+static int given(const zp_options *o, int32_t opt)
+{
+  return o->by_flag[opt] || o->by_file[opt];
+}
+
+/* Without a case, a fault or a topology: one that has something to get wrong. 1 when it did so. */
+static int32_t sim_defaults(zp_sim_args *a)
+{
+  zp_options *o = &a->o;
+  if (a->text != NULL || a->fault != NULL) return 0;
+  if (!given(o, ZP_OPT_STEPS)) o->value[ZP_OPT_STEPS] = 3;
+  if (given(o, ZP_OPT_PP) || given(o, ZP_OPT_DP) || given(o, ZP_OPT_TP) || given(o, ZP_OPT_EP) ||
+      o->params != NULL || o->groups != NULL)
+    return 0;
+  o->value[ZP_OPT_PP] = o->value[ZP_OPT_DP] = 2;
+  return 1;
+}
+
+/* A run that could not fail proves nothing. 0, or an exit code after a message. */
+static int check_worth(const zp_sim_args *a, const zp_case *c)
+{
+  const zp_options *o = &a->o;
+  int64_t numel = 0;
+  if (c->steps < 1)
+    return zp_refuse(o, "steps: %d; nothing would be compared; sim takes 1 to 32.", (int)c->steps);
+  for (int32_t j = 0; j < c->cfg.n_params; j++)
+    if (!c->params[j].frozen) numel += c->params[j].numel;
+  if (numel > 0) return 0;
+  if (a->text != NULL && o->params == NULL)
+    return zp_refuse(o, "--case: it has no parameters to train; add a list, as in "
+                     "'pp=2,list=5@0.0+7@1.0', or leave --case out.");
+  return zp_refuse(o, "params: there is no element to train, so nothing would be compared; give "
+                   "entries with numel above 0 that are not frozen.");
+}
+
+/* The configuration file's use masks. 0, or an exit code after a message. */
+static int take_masks(const zp_sim_args *a, zp_case *c)
+{
+  const zp_options *o = &a->o;
+  if (o->masks == NULL) return 0;
+  for (int32_t j = 0; j < o->n_params; j++)
+    for (int32_t i = 0; i < o->masks[j].n; i++) {
+      const zp_synth_skip *s = &o->masks[j].skip[i];
+      if (s->dp >= c->cfg.dp || s->mb >= c->cfg.micro_batches)
+        return zp_refuse(o, "params[%d].unused: [%d, %lld] is out of range; allowed are dp indices "
+                         "0 to %d and micro-batches 0 to %lld.", (int)j, (int)s->dp,
+                         (long long)s->mb, (int)c->cfg.dp - 1,
+                         (long long)c->cfg.micro_batches - 1);
+    }
+  c->synth.mask = o->masks;
+  return 0;
+}
+
+/* On a terminal, what the run is at, and since when it runs; NULL: wiped away. */
+static void show(const char *what, int32_t step, int32_t steps)
+{
+  static double began;
+  struct timespec t;
+  double now;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+  if (began == 0) began = now;
+  if (what == NULL) fputs("\r\033[K", stderr);
+  else if (step >= 0)
+    fprintf(stderr, "\r\033[K  %5.0f s  %s, step %d of %d", now - began, what, (int)step + 1,
+            (int)steps);
+  else fprintf(stderr, "\r\033[K  %5.0f s  %s", now - began, what);
+}
+
 static int run(zp_sim_args *a)
 {
   static zp_case c;
   static zp_verdict v;
+  const int32_t chosen = sim_defaults(a);
   int code = zp_sim_setup(a, &c);
+  if (code == ZP_EXIT_GOOD) code = check_worth(a, &c);
+  if (code == ZP_EXIT_GOOD) code = take_masks(a, &c);
   /* beside what the plan says, a simulated rank takes about 16 KiB of small allocations */
   if (code == ZP_EXIT_GOOD) code = zp_plan_fits(&a->o, &c.cfg, 16384.0 * zp_world(&c.cfg));
   if (code != ZP_EXIT_GOOD) return code;
   if (!a->o.json) {
+    if (chosen)
+      printf("no topology was given: pp 2, dp 2, %d steps, a list with a tied key over both stages "
+             "and without experts\n", (int)c.steps);
     print_head(&c, a->fault);
     print_proof(&c);
+    fflush(stdout);
   }
+  if (isatty(STDERR_FILENO)) c.progress = show;
   zp_case_run(&c, a->fault, &v);
+  if (c.progress != NULL) show(NULL, 0, 0);
   if (v.no_memory) {
     fprintf(stderr, "zeroproof sim: %s\n", v.text);
     return ZP_EXIT_ENVIRONMENT;

@@ -48,7 +48,8 @@ static void clause_of_op(zp_verdict *v, const zp_case *c, const zp_op *op)
   if (op->what == ZP_WHAT_STATISTICS) zp_verdict_clause(v, "STAT-1");
   if (op->what == ZP_WHAT_TIED) zp_verdict_clause(v, "TIE-1");
   if (op->what == ZP_WHAT_GRADIENT) zp_verdict_clause(v, "RED-3");
-  if (op->what == ZP_WHAT_GRADIENT && c->synth.unused > 0) zp_verdict_clause(v, "RED-6");
+  if (op->what == ZP_WHAT_GRADIENT && (c->synth.unused > 0 || c->synth.mask != NULL))
+    zp_verdict_clause(v, "RED-6");
 }
 
 /* Does a received message differ from what its receiver expects, for every rank that waits in one?
@@ -134,12 +135,20 @@ static void count_facts(zp_case_state *s)
   v->lowered += s->scaler.log2_scale < before;
 }
 
+/* Tells who waits what comes next. */
+static void show(const zp_case_state *s, const char *what, int64_t step)
+{
+  if (s->c->progress != NULL) s->c->progress(what, (int32_t)step, s->c->steps);
+}
+
 /* One step on serial and on the simulator. The simulator goes first: an error of its must find
  * serial's state of the step before. 1 after a verdict. */
 static int run_step(zp_case_state *s, zp_error *err)
 {
   s->v->step = s->step;
+  show(s, "simulating", s->step);
   if (run_phase(s, ZP_PHASE_STEP, err)) return 1;
+  show(s, "serial", s->step);
   if (zp_serial_step(s->serial, &s->want, err)) {
     zp_explain_error(s, err);
     return 1;
@@ -147,6 +156,7 @@ static int run_step(zp_case_state *s, zp_error *err)
   s->v->result[s->step] = zp_sim_rank(s->sim, 0)->result;
   s->v->steps++;
   count_facts(s);
+  show(s, "comparing", s->step);
   if (zp_compare_step(s)) return 1;
   s->step++;
   return 0;
@@ -163,11 +173,30 @@ static int check_programs(zp_case_state *s, zp_error *err)
   return 1;
 }
 
+/* CKPT-5: saved here, loaded there, one more step; serial was not interrupted. */
+static void go_on_elsewhere(zp_case_state *s, const zp_hyper *hyper, const zp_workload *work,
+                            zp_error *err)
+{
+  static _Thread_local zp_case other;
+  const zp_reload *r = &s->c->reload;
+  if (s->c->steps >= 32 || !zp_case_reloaded(s->c, &other)) return;
+  s->v->step = s->step;
+  if (zp_case_reload(s, &other, hyper, work, err) == ZP_OK && !run_step(s, err)) return;
+  if (!s->v->failed) zp_explain_error(s, err);
+  if (!s->v->no_memory) {
+    zp_verdict_clause(s->v, "CKPT-5");
+    zp_verdict_say(s->v, "\n  after saving and loading with pp %d, dp %d, stage %d, buckets of %lld",
+                   r->pp, r->dp, r->stage, (long long)r->bucket);
+  }
+}
+
 static void run_all(zp_case_state *s, const zp_fault *fault, zp_fault_state *planted, zp_error *err)
 {
   s->v->step = -1;
+  show(s, "checking the programs", -1);
   if (!s->c->unchecked && check_programs(s, err)) return;
   if (fault != NULL) zp_fault_plant(planted, fault, s);
+  show(s, "first broadcasts", -1);
   if (run_phase(s, ZP_PHASE_INIT, err) || zp_compare_first(s)) return;
   if (!s->c->unchecked && zp_compare_owners(s)) return;
   for (int32_t t = 0; t < s->c->steps; t++)
@@ -183,16 +212,18 @@ void zp_case_run(const zp_case *c, const zp_fault *fault, zp_verdict *v)
   zp_fault_state planted;
   static _Thread_local zp_error err;
   memset(v, 0, offsetof(zp_verdict, finding));
-  v->steps = v->skipped = v->grown = v->lowered = v->clipped = 0;
+  v->reloaded = v->steps = v->skipped = v->grown = v->lowered = v->clipped = 0;
   v->text_used = 0;
   v->text[0] = 0;
   err.status = ZP_OK;
   zp_case_hyper(c, &hyper);
   zp_fault_clear(&planted);
+  show(&s, "setting up", -1);
   s.sim = zp_sim_open(&c->cfg, &hyper, &work, &err);
   if (s.sim != NULL) s.serial = zp_serial_open(&c->cfg, &hyper, &work, &err);
-  if (s.serial != NULL) run_all(&s, fault, &planted, &err);
-  else zp_explain_error(&s, &err);
+  if (s.serial == NULL) zp_explain_error(&s, &err);
+  else run_all(&s, fault, &planted, &err);
+  if (fault == NULL && !v->failed && c->reload.pp > 0) go_on_elsewhere(&s, &hyper, &work, &err);
   zp_serial_close(s.serial);
   zp_sim_close(s.sim);
   zp_fault_free(&planted);

@@ -187,7 +187,8 @@ static void explain_gradient(const zp_case_state *s, const spot *w)
     clause_of_finding(s, &v->finding[i]);
     zp_verdict_say(v, "\n  %s", text);
   }
-  if (s->c->synth.unused > 0 && has_unused(s, w->param, ep)) zp_verdict_clause(v, "RED-6");
+  if ((s->c->synth.unused > 0 || s->c->synth.mask != NULL) && has_unused(s, w->param, ep))
+    zp_verdict_clause(v, "RED-6");
   free(all);
 }
 

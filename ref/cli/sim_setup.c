@@ -68,7 +68,8 @@ static void recut(zp_case *c, int32_t old_pp)
   c->cfg.n_params = n;
 }
 
-/* --groups K0,K1,…: entries of a stage take turns; a stage with too few of them gets more. */
+/* --groups K0,K1,…: entries of a stage take turns. A stage with too few of them gets more, unless
+ * the list is the user's: zp_options_check refuses that. */
 static void apply_groups(const zp_options *o, zp_case *c)
 {
   int32_t n = c->cfg.n_params;
@@ -80,7 +81,7 @@ static void apply_groups(const zp_options *o, zp_case *c)
       if (p->tied >= 0) p->optgroup = 0;
       else if (!p->frozen) p->optgroup = turn++ % o->groups[s];
     }
-    for (; turn < o->groups[s] && n < ZP_CASE_PARAMS; turn++) {
+    for (; o->params == NULL && turn < o->groups[s] && n < ZP_CASE_PARAMS; turn++) {
       memmove(&c->params[at + 1], &c->params[at], (size_t)(n - at) * sizeof c->params[0]);
       c->params[at++] = entry(7, s, turn);
       n++;

@@ -349,6 +349,7 @@ static int run_session(session *s)
 {
   int code = join(s);
   if (code != 0) return code;
+  if (s->speaks && zp_train_probe(s->a, &s->err) != 0) return fail(s);
   if (s->speaks && !s->a->o.json) print_head(s);
   if (train(s) != 0) return fail(s);
   zp_trainer_close(&s->trainer);

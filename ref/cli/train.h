@@ -98,6 +98,10 @@ zp_verify *zp_verify_start(const zp_train_args *a, const zp_config *cfg, const z
 /* Waits, prints and returns an exit code. NULL main: stop and free only. json may be NULL. */
 int zp_verify_finish(zp_verify *v, const zp_outcome *main_run, void *json);
 
+/* Before training: can what --save and --plot name be written? Leaves nothing behind. 0, or
+ * ZP_E_FILE in *err. */
+int zp_train_probe(const zp_train_args *a, zp_error *err);
+
 /* --save and --load, collective under MPI. 0, or a negative zp_status in *err. */
 int zp_train_save(const zp_train_args *a, zp_trainer *t, zp_error *err);
 int zp_train_load(const zp_train_args *a, zp_trainer *t, zp_error *err);

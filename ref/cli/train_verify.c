@@ -12,7 +12,9 @@
 
 #include "train.h"
 
-enum { TOPOLOGIES_MAX = 8, JOBS_MAX = TOPOLOGIES_MAX + 1, THREADS_MAX = 16 };
+/* TOPOLOGIES: six are promised, one more costs little. DP_MAX: each replica of the model takes
+ * memory. */
+enum { TOPOLOGIES = 7, JOBS_MAX = TOPOLOGIES + 1, THREADS_MAX = 16, DP_MAX = 64 };
 
 /* One more training run. */
 typedef struct run_job {
@@ -37,7 +39,8 @@ struct zp_verify {
 static const struct { int32_t dp, pp; } wanted[] = {
   {1, 1}, {2, 1}, {3, 2}, {6, 2}, {4, 3}, {12, 2}, {2, 3}, {3, 1}, {1, 2}, {1, 4}, {6, 1}, {5, 1},
   {5, 2}, {7, 2}, {8, 2}, {1, 3}, {1, 5}, {1, 6}};
-static const int64_t buckets[] = {4096, 997, 20011, 65536, 333, 8192, 50000, 1500};
+enum { WANTED = sizeof wanted / sizeof *wanted, BUCKETS = 8 };
+static const int64_t buckets[BUCKETS] = {4096, 997, 20011, 65536, 333, 8192, 50000, 1500};
 
 static int add_job(zp_verify *v, const zp_config *like, const zp_gpt_shape *shape, int32_t serial,
                    int32_t dp, int32_t pp, int32_t stage, int64_t bucket, int64_t steps)
@@ -82,25 +85,78 @@ static void free_verify(zp_verify *v)
   free(v);
 }
 
+/* Is this split, or (stage >= 0) this very configuration, the main run's or chosen already? */
+static int is_taken(const zp_verify *v, const zp_config *cfg, int32_t dp, int32_t pp, int32_t stage,
+                    int64_t bucket)
+{
+  if (dp == cfg->dp && pp == cfg->pp &&
+      (stage < 0 || (stage == cfg->stage && bucket == cfg->bucket)))
+    return 1;
+  for (int32_t i = 1; i < v->jobs; i++) {
+    const zp_config *c = &v->job[i].cfg;
+    if (c->dp == dp && c->pp == pp && (stage < 0 || (c->stage == stage && c->bucket == bucket)))
+      return 1;
+  }
+  return 0;
+}
+
+/* Every split of the global batch over dp and pp that is not taken: with another dp than the main
+ * run's, or (same) with its own. */
+static int add_splits(zp_verify *v, const zp_config *cfg, const zp_gpt_shape *shape, int same,
+                      int64_t steps)
+{
+  const int64_t batch = cfg->micro_batches * cfg->dp;
+  int bad = 0;
+  for (int32_t pp = 1; pp <= zp_gpt_max_pp(shape); pp++)
+    for (int32_t dp = 1; dp <= DP_MAX && dp <= batch; dp++) {
+      if (v->jobs > TOPOLOGIES || bad) return bad;
+      if (batch % dp != 0 || (dp == cfg->dp) != same || is_taken(v, cfg, dp, pp, -1, 0)) continue;
+      bad = add_job(v, cfg, shape, 0, dp, pp, v->jobs % 3, buckets[v->jobs % BUCKETS], steps);
+    }
+  return bad;
+}
+
+/* Too few splits exist: other stages and bucket sizes for the main run's dp, the rarest to vary. */
+static int add_cuts(zp_verify *v, const zp_config *cfg, const zp_gpt_shape *shape, int64_t steps)
+{
+  int bad = 0;
+  for (int32_t i = 0; i < 3 * BUCKETS && v->jobs <= TOPOLOGIES && !bad; i++) {
+    const int32_t pp = 1 + i % zp_gpt_max_pp(shape), stage = i % 3;
+    const int64_t bucket = buckets[i / 3];
+    if (!is_taken(v, cfg, cfg->dp, pp, stage, bucket))
+      bad = add_job(v, cfg, shape, 0, cfg->dp, pp, stage, bucket, steps);
+  }
+  return bad;
+}
+
+/* The oracle and, under exact reduction, seven other configurations: the wanted splits, then any,
+ * then other stages and buckets. dp varies wherever the global batch has another divisor: of the
+ * wanted ones at most six have dp 1 too. */
+static int add_jobs(zp_verify *v, const zp_config *cfg, const zp_gpt_shape *shape, int64_t steps)
+{
+  const int64_t batch = cfg->micro_batches * cfg->dp;
+  int bad = add_job(v, cfg, shape, 1, cfg->dp, cfg->pp, cfg->stage, cfg->bucket, steps);
+  if (cfg->reduce != ZP_EXACT) return bad;
+  for (int32_t i = 0; i < WANTED && v->jobs <= TOPOLOGIES && !bad; i++) {
+    const int32_t dp = wanted[i].dp, pp = wanted[i].pp;
+    if (batch % dp != 0 || pp > zp_gpt_max_pp(shape) || (dp == cfg->dp && pp == cfg->pp)) continue;
+    bad = add_job(v, cfg, shape, 0, dp, pp, i % 3, buckets[i % BUCKETS], steps);
+  }
+  if (!bad) bad = add_splits(v, cfg, shape, 0, steps);
+  if (!bad) bad = add_splits(v, cfg, shape, 1, steps);
+  return bad ? bad : add_cuts(v, cfg, shape, steps);
+}
+
 zp_verify *zp_verify_start(const zp_train_args *a, const zp_config *cfg, const zp_workload *work,
                            const zp_gpt_shape *shape, int64_t steps)
 {
   zp_verify *v = calloc(1, sizeof *v);
-  const int64_t batch = cfg->micro_batches * cfg->dp;
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  int bad;
   if (v == NULL) return NULL;
   v->a = a;
   v->work = work;
   v->hyper = a->o.hyper;
-  bad = add_job(v, cfg, shape, 1, cfg->dp, cfg->pp, cfg->stage, cfg->bucket, steps);
-  for (size_t i = 0; i < sizeof wanted / sizeof *wanted && cfg->reduce == ZP_EXACT && !bad; i++) {
-    const int32_t dp = wanted[i].dp, pp = wanted[i].pp;
-    if (v->jobs > 7) break; /* the oracle and seven topologies */
-    if (batch % dp != 0 || pp > zp_gpt_max_pp(shape) || (dp == cfg->dp && pp == cfg->pp)) continue;
-    bad = add_job(v, cfg, shape, 0, dp, pp, (int32_t)(i % 3), buckets[i % 8], steps);
-  }
-  if (bad) {
+  if (add_jobs(v, cfg, shape, steps)) {
     free_verify(v);
     return NULL;
   }
@@ -188,6 +244,63 @@ static void wait_all(zp_verify *v, int quiet)
   for (int32_t i = 0; i < v->threads; i++) pthread_join(v->thread[i], NULL);
 }
 
+/* The field of a configuration that `what` stands for. */
+enum { OF_DP, OF_PP, OF_STAGE, OF_BUCKET };
+static int64_t field(const zp_config *c, int what)
+{
+  return what == OF_DP ? c->dp : what == OF_PP ? c->pp : what == OF_STAGE ? c->stage : c->bucket;
+}
+
+/* 1 when one of the other runs has another value of the field than the main one (the oracle's
+ * configuration). */
+static int varies(const zp_verify *v, int what)
+{
+  for (int32_t i = 1; i < v->jobs; i++)
+    if (field(&v->job[i].cfg, what) != field(&v->job[0].cfg, what)) return 1;
+  return 0;
+}
+
+/* " dp 1 2 3": the values that the other runs have, ascending. */
+static void print_values(const zp_verify *v, const char *name, int what)
+{
+  int64_t last = -1;
+  printf("%s", name);
+  for (;;) {
+    int64_t next = INT64_MAX;
+    for (int32_t i = 1; i < v->jobs; i++) {
+      const int64_t x = field(&v->job[i].cfg, what);
+      if (x > last && x < next) next = x;
+    }
+    if (next == INT64_MAX) return;
+    printf(" %" PRId64, next);
+    last = next;
+  }
+}
+
+/* Says what was compared, and no more. */
+static void print_others(const zp_verify *v, int32_t equal, int32_t others)
+{
+  const zp_config *c = &v->job[0].cfg;
+  const int64_t batch = c->micro_batches * c->dp;
+  if (others == 0) {
+    printf("  other topologies: not compared, since ordered additions depend on the topology "
+           "(--reduce exact does not)\n");
+    return;
+  }
+  printf("  %d of %d other %s (", equal, others,
+         varies(v, OF_DP) || varies(v, OF_PP) ? "topologies" : "cuts of this topology");
+  print_values(v, "dp", OF_DP);
+  print_values(v, "; pp", OF_PP);
+  print_values(v, "; stage", OF_STAGE);
+  print_values(v, "; bucket", OF_BUCKET);
+  printf(") end in the bits of this run\n");
+  if (varies(v, OF_DP)) return;
+  if (batch == 1) printf("  dp does not vary: a global batch of 1 micro-batch cannot be split\n");
+  else
+    printf("  dp does not vary: a global batch of %" PRId64 " micro-batches has no other divisor "
+           "up to %d\n", batch, DP_MAX);
+}
+
 static int judge(zp_verify *v, const zp_outcome *main_run, json_t *doc)
 {
   json_t *list = doc != NULL ? json_array() : NULL;
@@ -202,20 +315,18 @@ static int judge(zp_verify *v, const zp_outcome *main_run, json_t *doc)
   bad |= !main_run->ledgers_agree || main_run->end.replicas_differ;
   if (doc != NULL) {
     json_object_set_new(doc, "verify",
-                        json_pack("{s:b, s:b, s:b, s:i, s:i, s:o}", "ok", !bad, "ledgers_agree",
+                        json_pack("{s:b, s:b, s:b, s:i, s:i, s:b, s:b, s:o}", "ok", !bad,
+                                  "ledgers_agree",
                                   main_run->ledgers_agree, "replicas_equal",
                                   !main_run->end.replicas_differ, "topologies", others,
-                                  "topologies_equal", equal, "runs", list));
+                                  "topologies_equal", equal, "dp_varies", varies(v, OF_DP),
+                                  "pp_varies", varies(v, OF_PP), "runs", list));
     return bad ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
   }
   printf("  ledgers of %" PRId64 " groups: %s; replicas of parameters: %s\n",
          main_run->ledger_groups, main_run->ledgers_agree ? "every member issued the same sequence"
          : "MEMBERS DIFFER", main_run->end.replicas_differ ? "DIFFER" : "equal");
-  if (others > 0)
-    printf("  %d of %d other topologies end in the bits of this run\n", equal, others);
-  else
-    printf("  other topologies: not compared, since ordered additions depend on the topology "
-           "(--reduce exact does not)\n");
+  print_others(v, equal, others);
   if (main_run->first > 0)
     printf("  (all of them trained from step 0 without interruption)\n");
   return bad ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;

@@ -32,6 +32,18 @@ typedef enum zp_synth_mode {
   ZP_SYNTH_MODES = 3
 } zp_synth_mode;
 
+/* Which uses of one entry take part: not those listed, whatever the share that chance leaves out. */
+typedef struct zp_synth_skip {
+  int32_t dp; /* data-parallel index */
+  int64_t mb; /* micro-batch */
+} zp_synth_skip;
+
+typedef struct zp_synth_mask {
+  int32_t n;
+  int32_t unused; /* as zp_synth_options' for this entry alone; -1: as there */
+  zp_synth_skip *skip; /* [n] */
+} zp_synth_mask;
+
 typedef struct zp_synth_options {
   uint64_t seed;
   int32_t mode;      /* zp_synth_mode */
@@ -43,6 +55,7 @@ typedef struct zp_synth_options {
   int32_t huge;      /* WILD: 1: also values near the largest */
   uint32_t overflow; /* bit t: step t (mod 32) has one non-finite gradient element */
   uint32_t bad_loss; /* bit t: step t has one loss that is not finite */
+  const zp_synth_mask *mask; /* [n_params], or NULL: nothing is masked */
 } zp_synth_options;
 
 /* The shared context: set opt, pass its address. */

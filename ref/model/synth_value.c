@@ -243,17 +243,31 @@ float zp_synth_value(const zp_synth_options *opt, const zp_config *cfg, int64_t 
   return zp_synth_element(&p, element);
 }
 
+/* Is this use of the entry in its mask's list? */
+static int is_skipped(const zp_synth_mask *m, const zp_synth_who *who)
+{
+  for (int32_t i = 0; i < m->n; i++)
+    if (m->skip[i].dp == who->dp && m->skip[i].mb == who->mb) return 1;
+  return 0;
+}
+
 int zp_synth_used(const zp_synth_options *opt, const zp_config *cfg, int64_t step, int32_t j,
                   int32_t ep, int64_t c)
 {
   const zp_synth_who who = zp_synth_name(cfg, j, ep, c);
   const uint64_t g = (uint64_t)(who.mb * cfg->dp + who.dp);
+  int32_t unused = opt->unused;
   uint64_t h;
   if (cfg->params[who.entry].frozen) return 0;
-  if (opt->unused == 0) return 1;
+  if (opt->mask != NULL) {
+    const zp_synth_mask *m = &opt->mask[who.entry];
+    if (is_skipped(m, &who)) return 0;
+    if (m->unused >= 0) unused = m->unused;
+  }
+  if (unused == 0) return 1;
   h = zp_synth_mix(zp_synth_mix(opt->seed, ZP_SYNTH_FOR_USE), (uint64_t)step);
   h = zp_synth_mix(zp_synth_mix(h, (uint64_t)who.entry), g);
-  return h % 256 >= (uint64_t)opt->unused;
+  return h % 256 >= (uint64_t)unused;
 }
 
 int64_t zp_synth_expected(const zp_synth_options *opt, const zp_config *cfg, int64_t step,

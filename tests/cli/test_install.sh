@@ -11,6 +11,7 @@ verdict $? install "$(tail -3 "$tmp/out")"
 verdict $? installed_command_runs "$(cat "$tmp/out")"
 cat >"$tmp/p.c" <<'X'
 #include <stdio.h>
+#include <stdlib.h>
 #include <zeroproof.h>
 int main(void)
 {
@@ -19,6 +20,11 @@ int main(void)
   zp_refusal why;
   if (zp_config_check(&cfg, &why) != 0) return 1;
   printf("%d ranks\n", (int)zp_world(&cfg));
+  zp_error *err = calloc(1, sizeof *err); /* checkpoints need jansson and xxhash */
+  int64_t step = 0;
+  char *words = NULL;
+  if (err == NULL || zp_ckpt_peek("/nowhere", &step, &words, err) != ZP_E_FILE) return 1;
+  free(err);
   return zp_world(&cfg) == 2 ? 0 : 1;
 }
 X
@@ -29,14 +35,29 @@ ${CC:-gcc} -std=c11 -Wall -Wextra -Werror $flags "$tmp/p.c" -o "$tmp/shared" \
   $(pkg-config --cflags --libs zeroproof) >"$tmp/out" 2>&1 &&
   LD_LIBRARY_PATH="$tmp/usr/lib" "$tmp/shared" >>"$tmp/out" 2>&1
 verdict $? program_with_shared_library "$(head -5 "$tmp/out")"
-${CC:-gcc} -std=c11 $flags "$tmp/p.c" -o "$tmp/static" $(pkg-config --cflags zeroproof) \
-  "$tmp/usr/lib/libzeroproof.a" $(pkg-config --static --libs-only-l zeroproof |
-  sed 's/-lzeroproof//') -pthread >"$tmp/out" 2>&1 && "$tmp/static" >>"$tmp/out" 2>&1
+# -Bstatic for ours alone: its own libraries must come from the .pc file
+${CC:-gcc} -std=c11 $flags "$tmp/p.c" -o "$tmp/static" $(pkg-config --static --cflags --libs \
+  zeroproof | sed 's/-lzeroproof/-Wl,-Bstatic -lzeroproof -Wl,-Bdynamic/') >"$tmp/out" 2>&1 &&
+  "$tmp/static" >>"$tmp/out" 2>&1
 verdict $? program_with_static_library "$(head -5 "$tmp/out")"
 [ -z "$(find "$tmp/usr/include" -name '*_internal.h')" ]
 verdict $? internal_headers_stay_home
 [ -s "$tmp/usr/share/man/man1/zeroproof.1" ] && [ -n "$(ls "$tmp/usr/share/zeroproof/spec")" ]
 verdict $? man_page_and_spec
+sed 's/\\-/-/g; s/\.\.\./…/g' "$tmp/usr/share/man/man1/zeroproof.1" >"$tmp/man"
+for c in train plan sim fuzz env launch; do
+  "$tmp/usr/bin/zeroproof" $c --help | grep -oE '^ +(-., )?--[a-z-]+' |
+    sed 's/.*--/--/' >"$tmp/opts"
+  awk -v c="$c" '/^\.S[HS]/ { on = $0 == ".SS " c || /^\.SH COMMON/ } on' "$tmp/man" >"$tmp/section"
+  lacks=$(while read -r f; do grep -qE -e "$f([^a-z-]|\$)" "$tmp/section" || echo "$f"; done \
+    <"$tmp/opts")
+  if grep -q '^$' "$tmp/man"; then lacks="$lacks (an empty line)"; fi
+  # --help and --usage are told once
+  [ "$(wc -l <"$tmp/opts")" -gt 2 ] && [ -z "$lacks" ]
+  verdict $? "man_page_lists_all_options_of_$c" "$lacks"
+done
+grep -q 'missing, truncated, damaged or foreign' "$tmp/man"
+verdict $? man_page_states_the_rule_of_exit_codes
 cd "$tmp" && "$tmp/usr/bin/zeroproof" train --layers 1 --d-model 8 --heads 1 --context 8 --batch 1 \
   --steps 1 --sample 0 >"$tmp/out" 2>&1
 verdict $? installed_command_finds_its_text "$(head -3 "$tmp/out")"

@@ -25,7 +25,26 @@ a=$(bits train --data "$tmp/text" $small --dp 1 --pp 1 --load "$tmp/ck")
 b=$(bits launch -n 6 train --data "$tmp/text" $small --dp 3 --pp 2 --load "$tmp/ck")
 [ -n "$a" ] && [ "$a" = "$b" ]
 verdict $? mpi_continues_what_mpi_saved "$a and $b"
-expect 3 'no checkpoint' load_missing_under_mpi \
+expect 2 'no checkpoint' load_missing_under_mpi \
   launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --load "$tmp/none"
-expect 2 '--tp 2' refusal_under_mpi launch -n 2 train --tp 2
+expect 2 "'plan' does not run as several processes" launch_of_what_cannot_be_launched \
+  launch -n 6 plan
+expect 3 'mpirun ended with' failure_of_mpirun_itself launch -n 6 --mpirun --no-such-option train
+
+# once NAME PATTERN ARGS...: four processes refuse with 2, and one of them says why
+once() {
+  expect 2 "$2" "$1" launch -n 4 train $3
+  [ "$(grep -cE -e "$2" "$tmp/out")" -eq 1 ]
+  verdict $? "${1}_is_said_once" "$(head -c 300 "$tmp/out" | tr '\n' ' ')"
+}
+printf '{"pp": 0}' >"$tmp/bad.json"
+once refusal_under_mpi 'train: --tp 2: ' '--tp 2'
+once unknown_flag_under_mpi "unrecognized option '--nope'" --nope
+once range_under_mpi 'pp: 0 is out of range' '--pp 0'
+once config_under_mpi 'bad.json: pp: 0 is out of range' "--config $tmp/bad.json"
+once config_missing_under_mpi 'none.json: No such file' "--config $tmp/none.json"
+once data_missing_under_mpi 'none.txt: No such file' "--data $tmp/none.txt"
+OMPI_COMM_WORLD_RANK=1 "$zp" train --tp 2 >"$tmp/out" 2>&1
+[ $? -eq 2 ] && [ ! -s "$tmp/out" ]
+verdict $? other_ranks_refuse_in_silence "$(cat "$tmp/out")"
 finish

@@ -9,6 +9,7 @@ cat >"$tmp/mixed.json" <<'X'
   {"numel":12,"stage":1,"expert":true},{"numel":10,"stage":2,"tied":0},
   {"numel":3,"stage":2,"tied":1},{"numel":3,"stage":2,"frozen":true}]}
 X
+printf '{"dp":2,"params":[{"numel":5}]}' >"$tmp/five.json"
 for stage in 0 1 2; do
   for reduce in ordered exact; do
     expect 0 'all invariants hold' "check_mixed_stage_${stage}_$reduce" \
@@ -31,6 +32,49 @@ json check_json '.ok and .ranks == 64 and (.checks | length) > 10' \
 json plan_json '.ranks == 8 and (.first_rank_of_each_stage | length) == 4' plan --json --pp 4 --dp 2
 json rank_json '.rank[0].rank == 5 and (.rank[0].communications | length) > 10' \
   plan --json --pp 4 --dp 2 --rank 5 --ledger
+json rank_json_has_all_phases '[.rank[0].communications[].phase] | unique ==
+  ["init", "load", "save", "step"]' plan --json --pp 4 --dp 2 --rank 5 --ledger
+json ledger_has_creation_broadcasts_save_and_load '.rank[0] | ([.communications[] | select(
+  .phase == "init") | .op] | unique | length == 2) and ([.communications[] | select(
+  .phase == "save" and .group == "dp")] | length > 0) and ([.ledger[] | select(.phase == "load" and
+  .group == "world") | .ops] == [1]) and ([.communications[] | select(.phase == "init" and
+  .what == "communicator")] | length >= 5)' plan --json --pp 4 --dp 2 --rank 5 --ledger
+json ledger_sums_count_the_communications '.rank[0] | . as $r | all(.ledger[]; . as $l |
+  .ops == ([$r.communications[] | select(.phase == $l.phase and .group == $l.group)] | length))' \
+  plan --json --pp 4 --dp 2 --rank 5 --ledger
+for phase in init step save load; do
+  expect 0 "^  $phase .*ops in the program" "rank_table_has_$phase" plan --pp 2 --dp 2 --rank 1
+done
+expect 0 'create|split|communicator' rank_table_lists_creations plan --pp 2 --dp 2 --rank 1 --ledger
+
+# The shard maps of a reduction group tile every trained entry; copies are counted once per group:
+# an entry's elements on (pp, tp) for dp, on (pp, tp, dp mod ep) for experts. spec: PART-4, PART-6
+tiles='(.all_ranks | length) == .ranks and .ranks == ([.all_ranks[].rank] | unique | length) and
+  (.config.ep) as $ep | [.all_ranks[] | . as $r | .shard_map[] | . as $m |
+    ($m.buckets | all(.part * 6 == .padded or .part * 2 == .padded)) as $parts |
+    .runs[] | {id: [$r.pp, $r.tp, .entry, (if $m.group == "edp" then $r.dp % $ep else -1 end)],
+      $parts, offset, count,
+      fits: (.shard_offset >= $m.buckets[.bucket].shard_offset and .shard_offset + .count <=
+        $m.buckets[.bucket].shard_offset + $m.buckets[.bucket].part)}] | group_by(.id) |
+  (length == 2 * (6 + 2 * 3)) and all(.[]; sort_by(.offset) |
+    all(.[]; .parts and .fits and .count > 0) and
+    (reduce .[] as $x (0; if . == $x.offset then . + $x.count else -1 end)) ==
+      (.[0].id[2] as $e | [10, 0, 33, 9, 5, 3, 3, 12, 10, 3, 3][$e]))'
+for stage in 0 1 2; do
+  json "shard_maps_tile_every_entry_once_stage_$stage" "$tiles" \
+    plan --json --all-ranks --config "$tmp/mixed.json" --stage $stage
+done
+json rank_json_has_its_shard_map '.rank[0].shard_map == [{"flat": 0, "group": "dp", "owner": 1,
+  "buckets": [{"bucket": 0, "elements": 5, "padded": 6, "part": 3, "shard_offset": 0}],
+  "runs": [{"entry": 0, "name": "p0", "offset": 3, "count": 2, "bucket": 0, "shard_offset": 0}]}]' \
+  plan --json --rank 1 --config "$tmp/five.json"
+expect 0 'bucket 0: 5 elements, padded to 6, parts of 3' shards_table \
+  plan --rank 1 --shards --config "$tmp/five.json"
+expect 0 '  0 +0 +2 +0 +p0 +3$' shards_table_has_the_run \
+  plan --rank 1 --shards --config "$tmp/five.json"
+expect 2 'needs --json' all_ranks_in_text_is_refused plan --all-ranks
+expect 2 'needs --rank' shards_of_no_rank_is_refused plan --shards
+expect 2 'needs --rank' ledger_of_no_rank_is_refused plan --ledger
 expect 0 'Partition of stage 1' rank_table plan --pp 2 --rank 1 --ledger
 expect 0 'stage  3' picture plan --pp 4 --micro-batches 8
 
@@ -45,11 +89,34 @@ expect 0 'wrote' svg plan --pp 4 --micro-batches 8 --svg "$tmp/p.svg"
 [ "$(grep -c '<title>forward' "$tmp/p.svg")" = 32 ] && tail -1 "$tmp/p.svg" | grep -q '</svg>'
 verdict $? svg_has_every_forward
 
+json files_as_json '. == {"trace": "'"$tmp"'/t.json", "svg": "'"$tmp"'/p.svg"}' \
+  plan --pp 2 --json --trace "$tmp/t.json" --svg "$tmp/p.svg"
+json files_as_json_alone 'keys == ["svg"]' plan --pp 2 --json --svg "$tmp/p.svg"
+
 expect 3 'No such file' svg_unwritable plan --svg "$tmp/none/p.svg"
 expect 3 'No such file' trace_unwritable plan --trace "$tmp/none/p.json"
 expect 2 'at most' svg_too_large plan --micro-batches 100000 --bucket 1Ti --svg "$tmp/p.svg"
 expect 2 'larger' program_too_long plan --bucket 1
 expect 2 'larger|Use larger' check_too_long plan --bucket 1 --check
+for how in "" --json --check "--rank 0" "--rank 0 --json" "--check --json"; do
+  timeout 120 "$zp" plan --micro-batches 1048576 $how >"$tmp/out" 2>"$tmp/err"
+  [ $? -eq 2 ] && [ ! -s "$tmp/out" ] && grep -q 'at most 67108864' "$tmp/err"
+  verdict $? "refusal_of_a_long_program_prints_nothing_else_$(echo "$how" | tr -d ' ')" \
+    "$(head -c 200 "$tmp/out" "$tmp/err")"
+done
+"$zp" plan --micro-batches 1048576 --trace "$tmp/none.json" >"$tmp/out" 2>&1
+[ $? -eq 2 ] && [ ! -e "$tmp/none.json" ]
+verdict $? refusal_of_a_long_program_writes_no_file
+expect 0 '67108864' help_states_the_limit plan --help
+expect 0 '33554432' help_states_the_limit_of_check plan --help
+cat >"$tmp/long.json" <<'Y'
+{"micro_batches":1048576,"bucket":1,"params":[{"numel":18}]}
+Y
+for how in "" --json; do
+  timeout 120 "$zp" plan --check $how --config "$tmp/long.json" >"$tmp/out" 2>"$tmp/err"
+  [ $? -eq 2 ] && [ ! -s "$tmp/out" ] && grep -q 'at most 33554432' "$tmp/err"
+  verdict $? "check_refuses_what_only_plan_can_hold_$how" "$(head -c 200 "$tmp/out" "$tmp/err")"
+done
 expect 2 'default parameter list' list_cannot_be_cut plan --tp 3
 printf '{"params":[{"numel":1099511627776}]}' >"$tmp/huge.json"
 expect 2 'larger' huge_entry plan --config "$tmp/huge.json" --bucket 1

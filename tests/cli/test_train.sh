@@ -14,6 +14,19 @@ for reduce in ordered exact; do
 done
 json six_other_topologies '.verify.topologies_equal >= 6 and .verify.ledgers_agree' \
   train --data "$tmp/text" $small --verify --json
+for batch in "7 3" "1 1" "1 2" "2 1" "1 23" "5 1"; do # dp and micro-batches
+  set -- $batch
+  json "six_others_whatever_the_batch_${1}_$2" "(.verify | .ok and .topologies_equal >= 6
+    and .dp_varies == ($1 * $2 > 1) and (.dp_varies == any(.runs[]; .dp != $1)))
+    and ([.verify.runs[1:][] | [.dp, .pp, .stage, .bucket]] | length == (unique | length)
+         and all(.[]; . != [$1, 2, 2, 4096] and $1 * $2 % .[0] == 0))" \
+    train --data "$tmp/text" $small --steps 1 --verify --json --dp "$1" --micro-batches "$2"
+done
+expect 0 'of 7 other topologies \(dp 1; pp 1 2 3 4; stage 0 1 2; bucket [0-9 ]*\) end in the bits' \
+  the_verdict_says_what_was_compared \
+  train --data "$tmp/text" $small --steps 1 --verify --dp 1 --micro-batches 1
+expect 0 'dp does not vary: a global batch of 1 micro-batch' the_verdict_says_what_was_not \
+  train --data "$tmp/text" $small --steps 1 --verify --dp 1 --micro-batches 1
 json shapes_that_vary '.verify.ok' \
   train --data "$tmp/text" $small --verify --json --vary-shapes --tuple --pp 3
 json skips_and_growth \
@@ -76,16 +89,50 @@ expect 2 'another model' load_other_model \
   train --data "$tmp/text" $small --layers 3 --load "$tmp/ck"
 expect 0 'not the uninterrupted run' load_other_seed \
   train --data "$tmp/text" $small --seed 9 --load "$tmp/ck"
-expect 3 'none' load_missing train --data "$tmp/text" $small --load "$tmp/none"
-expect 3 '.' save_nowhere train --data "$tmp/text" $small --save "$tmp/none/deeper"
+for change in "seed:--seed 9" "precision:--precision fp32" "reduce:--reduce ordered" \
+  "optimizer:--lr 0.5" "clip:--clip 0.25" "micro_batches:--micro-batches 3"; do
+  expect 0 "note: (.*, )?${change%%:*} is .* and was .*not the uninterrupted run" \
+    "load_remarks_upon_another_${change%%:*}" \
+    train --data "$tmp/text" $small --load "$tmp/ck" ${change#*:}
+done
+expect 0 'note: --loss-scale has no effect with --load: .*dynamic, now 2\^16' \
+  load_says_that_the_scaler_is_the_checkpoints \
+  train --data "$tmp/text" $small --load "$tmp/ck" --loss-scale 8
+expect 0 '^ +4 .* 65536 ' the_checkpoints_scaler_does_go_on \
+  train --data "$tmp/text" $small --load "$tmp/ck" --loss-scale 8
+"$zp" train --data "$tmp/text" $small --load "$tmp/ck" >"$tmp/out" 2>&1
+! grep -q 'note:' "$tmp/out"
+verdict $? load_of_the_same_run_has_no_remark "$(grep -m1 note: "$tmp/out")"
+expect 2 'none' load_missing train --data "$tmp/text" $small --load "$tmp/none"
+# A place that cannot be written is found before the first step, and nothing is left behind.
+# not_trained NAME: nothing of a run is in the output of the last `expect`.
+not_trained() {
+  ! grep -qE 'parameters|skipped|bits of' "$tmp/out"
+  verdict $? "$1" "it trained: $(head -c 200 "$tmp/out" | tr '\n' ' ')"
+}
+expect 3 '--save .*No such file.*Nothing was trained' save_nowhere \
+  train --data "$tmp/text" $small --save "$tmp/none/deeper"
+not_trained save_nowhere_is_found_first
+expect 3 '--save .*Not a directory' save_into_a_file \
+  train --data "$tmp/text" $small --save "$tmp/text"
+not_trained save_into_a_file_is_found_first
+expect 3 '--plot .*No such file' plot_nowhere \
+  train --data "$tmp/text" $small --save "$tmp/fresh" --plot "$tmp/none/p.svg"
+not_trained plot_nowhere_is_found_first
+[ ! -e "$tmp/fresh" ]
+verdict $? nothing_is_left_behind_a_refused_plot
+expect 3 '--save' plot_is_fine_and_save_is_not \
+  train --data "$tmp/text" $small --plot "$tmp/fresh.svg" --save "$tmp/none/deeper"
+[ ! -e "$tmp/fresh.svg" ]
+verdict $? nothing_is_left_behind_a_refused_save
 for f in LATEST step-3/manifest.json step-3/rank-0.bin; do
   cp -r "$tmp/ck" "$tmp/cut"
   head -c $(($(wc -c <"$tmp/ck/$f") / 2)) "$tmp/ck/$f" >"$tmp/cut/$f"
-  expect 3 '.' "load_truncated_$(basename $f)" train --data "$tmp/text" $small --load "$tmp/cut"
+  expect 2 '.' "load_truncated_$(basename $f)" train --data "$tmp/text" $small --load "$tmp/cut"
   rm -rf "$tmp/cut"
   cp -r "$tmp/ck" "$tmp/cut"
   printf 'X' | dd of="$tmp/cut/$f" bs=1 seek=20 conv=notrunc 2>/dev/null
-  expect 3 '.' "load_altered_$(basename $f)" train --data "$tmp/text" $small --load "$tmp/cut"
+  expect 2 '.' "load_altered_$(basename $f)" train --data "$tmp/text" $small --load "$tmp/cut"
   rm -rf "$tmp/cut"
 done
 

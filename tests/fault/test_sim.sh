@@ -19,6 +19,50 @@ expect 2 'there is no fault' unknown_fault_is_refused sim --fault pr9999
 expect 2 'steps: 33' too_many_steps_are_refused sim --steps 33
 expect 2 'groups: 2 numbers for 3 stages' groups_of_other_stages_are_refused sim --pp 3 --groups 1,2
 expect 2 'field with a value' a_case_with_nonsense_is_refused sim --case pp=2,nonsense=3
+# A run in which nothing could fail is refused; one without arguments is worth something.
+expect 2 'steps: 0; nothing would be compared' no_steps_are_refused sim --steps 0
+expect 2 'steps: 0; nothing would be compared' a_case_without_steps_is_refused \
+  sim --case pp=2,steps=0,list=3@0.0+4@1.0
+expect 2 'no parameters to train' an_empty_case_is_refused sim --case ''
+expect 2 'no parameters to train' a_case_without_a_list_is_refused sim --case pp=2
+expect 2 'no parameters to train' a_frozen_list_is_refused sim --case list=3@0.0f+0@0.0
+printf '{"params":[]}' >"$tmp/empty.json"
+expect 2 'no element to train' an_empty_configuration_is_refused sim --config "$tmp/empty.json"
+expect 0 'no topology was given: pp 2, dp 2, 3 steps' bare_sim_says_its_defaults sim
+json bare_sim_is_worth_running '.verdict == "clean" and (.steps | length) == 3
+  and (.case | test("pp=2,dp=2") and test("t0") and (test("@[0-9.]*e") | not))' sim --json
+
+# Uses that a configuration file's parameters leave out are not in the sums.
+list='"dp":2,"micro_batches":2,"precision":"fp32","params":[{"numel":9},{"numel":40'
+first='"dp":2,"micro_batches":2,"precision":"fp32","params":[{"numel":40,"unused":[[1,0],[0,1]]}'
+printf '{%s,{"numel":9}]}' "$first" >"$tmp/first.json"
+printf '{%s}]}' "$list" >"$tmp/all.json"
+printf '{%s,"unused":[[1,0],[0,1]]}]}' "$list" >"$tmp/mask.json"
+printf '{%s,"unused_percent":60}]}' "$list" >"$tmp/share.json"
+norm() { "$zp" sim --config "$1" --json | jq -r 'select(.verdict == "clean").steps[0].norm_bits'; }
+for f in mask share; do
+  a=$(norm "$tmp/all.json") b=$(norm "$tmp/$f.json")
+  [ -n "$a" ] && [ -n "$b" ] && [ "$a" != "$b" ]
+  verdict $? "${f}_takes_contributions_out_and_equals_serial" "norms $a and $b"
+done
+json a_masked_use_that_arrives_is_told '.verdict == "failed" and (.clauses | index("RED-6")) != null' \
+  sim --config "$tmp/first.json" --fault ds545 --json
+expect 2 'params\[1\].unused: \[1, 0\] is out of range; .* 0 to 0' a_mask_beyond_dp_is_refused \
+  sim --config "$tmp/mask.json" --dp 1
+for wrong in '"unused":3' '"unused":[3]' '"unused":[[1]]' '"unused":[[-1,0]]' '"unused":[[0,"x"]]' \
+  '"unused_percent":100'; do
+  printf '{"params":[{"numel":4,%s}]}' "$wrong" >"$tmp/wrong.json"
+  expect 2 'params\[0\]\.unused' "refused_$wrong" sim --config "$tmp/wrong.json"
+done
+
+if command -v script >/dev/null; then # a terminal sees where a long run is
+  script -qec "$zp sim --pp 4 --dp 4 --steps 16" "$tmp/tty" >/dev/null 2>&1
+  grep -qE 'step [0-9]+ of 16' "$tmp/tty"
+  verdict $? a_long_run_shows_its_progress_on_a_terminal
+fi
+"$zp" sim --pp 4 --dp 4 --steps 16 2>"$tmp/err" >"$tmp/out"
+[ ! -s "$tmp/err" ]
+verdict $? no_progress_without_a_terminal
 json twenty_faults_or_more 'length >= 20 and all(.[]; .source != "" and .clause != "")' \
   sim --fault list --json
 json a_clean_run_is_clean_for_machines '.verdict == "clean" and (.steps | length) == 2' \

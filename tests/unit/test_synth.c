@@ -135,6 +135,71 @@ Test(synth, a_contribution_declared_unused_is_named_when_it_is_there)
   cr_assert_gt(seen, 0);
 }
 
+/* A mask takes exactly the listed uses of its entry out of the sum, of the others none. RED-6 */
+Test(synth, masked_uses_are_missing_from_the_sum)
+{
+  const zp_config c = config(4, 3, ZP_F32);
+  const zp_synth_options whole = coded();
+  zp_synth_skip skip[2] = {{1, 2}, {2, 0}}; /* not a whole place of codes apart */
+  zp_synth_mask mask[6];
+  zp_synth_options masked = coded();
+  for (int32_t j = 0; j < 6; j++) {
+    for (int32_t i = 0; i < 6; i++)
+      mask[i] = (zp_synth_mask){i == j ? 2 : 0, -1, i == j ? skip : NULL};
+    masked.mask = mask;
+    for (int32_t k = 0; k < 6; k++) {
+      for (int32_t ep = 0; ep < (list[k].expert ? c.ep : 1); ep++) {
+        float x[NUMEL], y[NUMEL];
+        zp_synth_finding f[CAP];
+        int32_t n, gone = 0;
+        for (int64_t i = 0; i < zp_synth_contributions(&c, k); i++) {
+          const zp_synth_who who = zp_synth_name(&c, k, ep, i);
+          const int out = who.entry == j && ((who.dp == 1 && who.mb == 2) ||
+                                             (who.dp == 2 && who.mb == 0));
+          cr_assert_eq(zp_synth_used(&masked, &c, 1, k, ep, i), !out);
+          gone += out;
+        }
+        cr_assert_eq(gone > 0,
+                     k == j || (list[k].tied >= 0 && list[k].tied == list[j].tied));
+        reduce(&masked, &c, 1, k, 0, ep, -1, 0, x);
+        cr_assert_eq(decode(&masked, &c, 1, k, 0, ep, x, f, &n), 0);
+        for (int64_t e = 0; e < NUMEL; e++)
+          cr_assert_eq((double)x[e], (double)zp_synth_expected(&masked, &c, 1, k, 0, ep, e));
+        reduce(&whole, &c, 1, k, 0, ep, -1, 0, y);
+        cr_assert_eq(decode(&masked, &c, 1, k, 0, ep, y, f, &n) > 0, gone > 0);
+        int32_t named = 0;
+        /* among the many codes of a tied key, a full place can pass for a neighbour's */
+        if (list[k].tied >= 0) continue;
+        for (int32_t i = 0; i < n; i++)
+          named += f[i].kind == ZP_SYNTH_UNASKED && f[i].who.entry == j &&
+                   ((f[i].who.dp == 1 && f[i].who.mb == 2) ||
+                    (f[i].who.dp == 2 && f[i].who.mb == 0));
+        cr_assert_eq(named, gone, "entry %d masked, %d judged", j, k);
+      }
+    }
+  }
+}
+
+/* A share of an entry's own overrides the common one. */
+Test(synth, an_entry_may_have_its_own_share_of_unused)
+{
+  const zp_config c = config(4, 3, ZP_F32);
+  zp_synth_mask mask[6];
+  zp_synth_options o = coded();
+  int32_t unused[6] = {0};
+  for (int32_t i = 0; i < 6; i++)
+    mask[i] = (zp_synth_mask){0, i == 0 ? 255 : i == 1 ? 0 : -1, NULL};
+  o.mask = mask;
+  o.unused = 128;
+  for (int64_t step = 0; step < 50; step++)
+    for (int32_t j = 0; j < 3; j++)
+      for (int64_t i = 0; i < zp_synth_contributions(&c, j); i++)
+        unused[j] += !zp_synth_used(&o, &c, step, j, 0, i);
+  cr_assert_gt(unused[0], 590); /* of 600, but for one in 256 */
+  cr_assert_eq(unused[1], 0);
+  cr_assert(unused[2] > 75 && unused[2] < 225); /* of 300, half */
+}
+
 Test(synth, misplaced_stale_and_misdivided_elements_are_told_apart)
 {
   const zp_config c = config(3, 2, ZP_F32);

@@ -1,0 +1,193 @@
+/* spec: LEDG-7 */
+#define _GNU_SOURCE
+#include "comm_mpi_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROLL_S 2.0 /* for other ranks to say where they are */
+#define ROLL_STOPPED_S 0.5 /* the same after SIGTERM: plain mpirun kills one second after it */
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* "{0, 2, 4}", at most SHOWN of them. */
+static void put_ranks(char *text, int cap, const int32_t *rank, int32_t n)
+{
+  int used = snprintf(text, (size_t)cap, "{");
+  for (int32_t i = 0; i < n && i < SHOWN; i++)
+    used += snprintf(text + used, (size_t)(cap - used), "%s%d", i ? ", " : "", rank[i]);
+  snprintf(text + used, (size_t)(cap - used), n > SHOWN ? ", ... %d ranks}" : "}", n);
+}
+
+void zp_mpi_put_position(char *text, int cap, const zp_op *op, int32_t phase, int64_t step,
+                         int64_t pc)
+{
+  char words[256];
+  zp_op_describe(op, words, sizeof words);
+  snprintf(text, (size_t)cap, "%s %lld, program position %lld: %s", zp_phase_name(phase),
+           (long long)step, (long long)pc, words);
+}
+
+void zp_mpi_put_place(char *text, int cap, const place *at)
+{
+  char position[320], members[160], key[24] = "";
+  if (!at->q) {
+    snprintf(text, (size_t)cap, "%s", at->outside);
+    return;
+  }
+  const zp_op *op = at->q->op;
+  zp_mpi_put_position(position, sizeof position, op, at->q->phase, at->q->step, at->q->pc);
+  if (!at->c) {
+    snprintf(text, (size_t)cap, "%s", position);
+    return;
+  }
+  put_ranks(members, sizeof members, at->c->member, at->c->size);
+  if (op->group == ZP_GROUP_TIED) snprintf(key, sizeof key, " key %d", op->key);
+  snprintf(text, (size_t)cap, "%s of group %s%s %s", position, zp_group_name(op->group), key,
+           members);
+}
+
+/* The ranks that messages under way still wait for, in mark; how many. */
+static int32_t mark_missing(zp_mpi *m)
+{
+  int32_t n = 0;
+  memset(m->mark, 0, (size_t)m->size);
+  for (int32_t i = 0; i < m->n_req; i++) {
+    if (m->finished[i] || m->peer[i] < 0 || m->mark[m->peer[i]]) continue;
+    m->mark[m->peer[i]] = 1;
+    n++;
+  }
+  return n;
+}
+
+static void put_marked(const zp_mpi *m, char *text, int cap)
+{
+  int used = 0;
+  int32_t n = 0;
+  for (int32_t i = 0; i < m->size; i++) {
+    if (!m->mark[i]) continue;
+    if (n++ < SHOWN) used += snprintf(text + used, (size_t)(cap - used), " %d", i);
+  }
+  if (n > SHOWN) snprintf(text + used, (size_t)(cap - used), " and %d more", n - SHOWN);
+}
+
+/* ---- Notices --------------------------------------------------------------------------------- */
+
+void zp_mpi_listen(zp_mpi *m)
+{
+  for (;;) {
+    MPI_Status s;
+    int there = 0;
+    notice in;
+    if (MPI_Iprobe(MPI_ANY_SOURCE, TAG_NOTICE, m->control, &there, &s) || !there) return;
+    if (MPI_Recv(&in, sizeof in, MPI_BYTE, s.MPI_SOURCE, TAG_NOTICE, m->control,
+                 MPI_STATUS_IGNORE))
+      return;
+    if (!m->heard) m->heard = calloc((size_t)m->size, sizeof *m->heard);
+    if (!m->heard || m->has_heard[s.MPI_SOURCE]) return;
+    if (m->n_heard == 0) m->first_heard = s.MPI_SOURCE;
+    in.place[PLACE - 1] = in.reason[REASON - 1] = 0;
+    m->heard[s.MPI_SOURCE] = in;
+    m->has_heard[s.MPI_SOURCE] = 1;
+    m->n_heard++;
+  }
+}
+
+void zp_mpi_tell(zp_mpi *m, int32_t status, int32_t roll, const char *where, const char *reason)
+{
+  if (m->told) return;
+  m->told = 1;
+  m->said.rank = m->rank;
+  m->said.status = status;
+  m->said.roll = roll;
+  snprintf(m->said.place, sizeof m->said.place, "%s", where);
+  snprintf(m->said.reason, sizeof m->said.reason, "%s", reason);
+  for (int32_t i = 0; i < m->size; i++) {
+    m->say[i] = MPI_REQUEST_NULL;
+    if (i == m->rank) continue;
+    if (MPI_Isend(&m->said, sizeof m->said, MPI_BYTE, i, TAG_NOTICE, m->control, &m->say[i]))
+      m->say[i] = MPI_REQUEST_NULL; /* nobody there any more */
+  }
+}
+
+void zp_mpi_linger(zp_mpi *m, double seconds)
+{
+  const double limit = zp_mpi_now() + seconds;
+  int32_t idle = 0;
+  while (m->n_heard < m->size - 1 && zp_mpi_now() < limit) {
+    int sent;
+    MPI_Testall(m->size, m->say, &sent, MPI_STATUSES_IGNORE);
+    zp_mpi_listen(m);
+    zp_mpi_rest(&idle);
+  }
+}
+
+/* Where those are who have spoken (but for rank `known`), and who shows no sign of life: the one at
+ * fault. LEDG-7 */
+static void put_roll(zp_mpi *m, double seconds, int32_t known, zp_error *err)
+{
+  char text[PLACE] = "";
+  int32_t silent = 0, last = -1, shown = 0;
+  zp_mpi_linger(m, seconds);
+  for (int32_t i = 0; i < m->size; i++) {
+    m->mark[i] = i != m->rank && !m->has_heard[i];
+    silent += m->mark[i];
+    if (m->mark[i]) last = i;
+    if (i == m->rank || i == known || m->mark[i] || shown++ >= SHOWN) continue;
+    zp_error_append(err, "\n  rank %d: %s", i, m->heard[i].place);
+  }
+  if (silent == 0) return;
+  put_marked(m, text, sizeof text);
+  zp_error_append(err, "\n  no sign of life from rank%s%s: killed, stopped, or still computing",
+                  silent > 1 ? "s" : "", text);
+  if (silent == 1) err->rank = last;
+}
+
+const notice *zp_mpi_cause_of(const zp_mpi *m)
+{
+  for (int32_t i = 0; i < m->size; i++)
+    if (m->has_heard[i] && m->heard[i].status != ZP_E_PEER) return &m->heard[i];
+  return &m->heard[m->first_heard];
+}
+
+int zp_mpi_fail_wait(zp_mpi *m, const place *at, ending why, zp_error *err)
+{
+  char where[PLACE], full[PLACE + 192], missing[160] = "", reason[512];
+  int32_t roll = 1, culprit = -1;
+  const int32_t n = mark_missing(m);
+  zp_mpi_put_place(where, sizeof where, at);
+  put_marked(m, missing, sizeof missing);
+  for (int32_t i = 0; n == 1 && i < m->size; i++)
+    if (m->mark[i]) culprit = i;
+  if (why == LATE) snprintf(reason, sizeof reason, "no progress for %g s", m->deadline_s);
+  else if (why == BROKEN) snprintf(reason, sizeof reason, "MPI could not deliver a message");
+  else if (why == STOPPED)
+    snprintf(reason, sizeof reason, "%s", STOPPED_TEXT);
+  else {
+    const notice *c = zp_mpi_cause_of(m);
+    culprit = c->rank;
+    roll = c->roll;
+    snprintf(reason, sizeof reason, "rank %d has failed", c->rank);
+  }
+  snprintf(full, sizeof full, "%s; %s%s", where,
+           n > 0 ? "waits for rank" : "all participants are there", missing);
+  zp_mpi_tell(m, ZP_E_PEER, roll, full, reason);
+  zp_fail(err, ZP_E_PEER, culprit, "rank %d: %s, in %s", m->rank, reason, full);
+  if (why == NOTICED) {
+    const notice *c = zp_mpi_cause_of(m);
+    zp_error_append(err, "\n  rank %d (%s), in %s\n  its reason: %s", c->rank,
+                    zp_status_name(c->status), c->place, c->reason);
+  }
+  if (roll)
+    put_roll(m, why == STOPPED ? ROLL_STOPPED_S : ROLL_S, why == NOTICED ? culprit : -1, err);
+  return ZP_E_PEER;
+}
+
+int zp_mpi_fail_here(zp_mpi *m, const place *at, const zp_error *err)
+{
+  char where[PLACE];
+  zp_mpi_put_place(where, sizeof where, at);
+  zp_mpi_tell(m, err->status, 0, where, err->text);
+  return err->status;
+}

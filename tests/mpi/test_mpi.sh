@@ -1,0 +1,122 @@
+# Six MPI processes of tests/mpi/mpi_driver.c: the same bits as comm_sim, and no failure without its
+# name or its end. What each rank says is looked at by itself. spec: LEDG-1, LEDG-2, LEDG-7
+. tests/cli/lib.sh
+driver=${ZP_BUILD:-build}/tests/mpi/mpi_driver
+why=
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# A container may forbid one process to read another's memory.
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
+# Open MPI keeps memory until the process ends; our own leaks show in the single-process tests.
+export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+command -v ssh >/dev/null || command -v rsh >/dev/null || export OMPI_MCA_plm=isolated
+
+complain() { why="$why${why:+; }$*"; }
+
+# job ARGUMENTS…: the driver on six ranks; rank k's words are in $tmp/job/1/rank.k. It is stopped
+# when it takes longer than the longest deadline here.
+job() {
+  rm -rf "$tmp/job"
+  began=$(date +%s)
+  timeout -k 5 40 mpirun --quiet --oversubscribe --bind-to none --mca odls_base_sigkill_timeout 2 \
+    --output-filename "$tmp/job:nocopy" -n 6 "$driver" "$@" >"$tmp/mpirun" 2>&1 </dev/null
+  code=$?
+  took=$(($(date +%s) - began))
+  [ $took -lt 40 ] || complain "it had to be stopped after $took s"
+  seen=$(cat "$tmp/mpirun" "$tmp"/job/1/rank.*/std* 2>/dev/null |
+    grep -m1 -E 'Sanitizer|runtime error')
+  [ -z "$seen" ] || complain "$seen"
+}
+
+fails() { # fails ARGUMENTS…: a job that must end by itself, as a failure of its environment
+  job "$@"
+  case $code in
+  0 | 1 | 124) complain "exit code $code: $(head -c 200 "$tmp/mpirun")" ;;
+  esac
+}
+
+# says RANKS PATTERN, silent RANKS PATTERN: each of the ranks has, or has not, a line with it
+says() {
+  for k in $1; do
+    grep -qE -e "$2" "$tmp/job/1/rank.$k/stderr" 2>/dev/null ||
+      complain "rank $k does not say '$2': $(head -c 300 "$tmp/job/1/rank.$k/stderr" 2>&1)"
+  done
+}
+silent() {
+  for k in $1; do
+    if grep -qE -e "$2" "$tmp/job/1/rank.$k/stderr"; then complain "rank $k says '$2'"; fi
+  done
+}
+
+law() { # law NAME: whether anything was found since the one before
+  [ -z "$why" ]
+  verdict $? "$1" "$(printf '%s' "$why" | head -c 1000 | tr '\n' ' ')"
+  why=
+}
+
+# PP DP TP EP STAGE REDUCE PRECISION M BUCKET STEPS DYNAMIC PIECE FAULT RANK DEADLINE
+while read -r name arguments; do
+  # shellcheck disable=SC2086
+  job $arguments none 0 30
+  [ "$code" -eq 0 ] || complain "exit code $code: $(head -c 300 "$tmp/mpirun")"
+  grep -q 'bytes compared: equal to comm_sim$' "$tmp/job/1/rank.0/stdout" 2>/dev/null ||
+    complain "rank 0 says $(head -c 300 "$tmp/job/1/rank.0/stdout" 2>&1)"
+  law "equal_bits_$name"
+done <<'X'
+stage_2_exact_bf16 2 3 1 1 2 1 1 4 16 5 0 0
+stage_1_ordered_fp16_dynamic_shapes 2 3 1 1 1 0 2 4 16 5 1 0
+stage_0_exact_fp32_in_pieces 3 2 1 1 0 1 0 3 9 5 0 24
+stage_2_ordered_fp32_dynamic_shapes_in_pieces 2 3 1 1 2 0 0 3 9 5 1 24
+experts_of_three_in_pieces 1 6 1 3 2 1 2 2 16 5 0 24
+six_stages 6 1 1 1 1 0 1 7 16 5 1 0
+tensor_parallel_and_experts_in_pieces 1 2 3 2 0 0 1 3 16 5 0 24
+X
+
+c="2 3 1 1 2 1 1 3 16 5 0 0" # stages {0, 1, 2} and {3, 4, 5}
+# shellcheck disable=SC2086
+{
+  fails $c count 3 30
+  law another_count_ends_the_job
+  says "3 4 5" 'mismatch: members of one group issued different communications \(LEDG-2\)'
+  says "3 4 5" '^  rank 3, step 1, program position .*bf16 x 5, exact\)'
+  says "3 4 5" '^  rank 4, step 1, program position .*bf16 x 6, exact\)'
+  law another_count_is_named_with_both_ops_by_all_members_of_the_group
+  says "0 1 2" 'peer: rank [012]: rank [345] has failed, in step 1, program position'
+  says "0 1 2" '^  rank 3, step 1, program position .*bf16 x 5, exact\)'
+  law another_count_is_named_by_the_ranks_of_other_groups
+
+  fails $c shape 1 30
+  says "1 4" 'mismatch: members of one group issued different communications'
+  says "1 4" '^  rank 1, step 1, .*; sends int32 \(3\) bf16'
+  says "1 4" '^  rank 4, step 1, .*; expects int32 \(2\) bf16'
+  law another_shape_is_named_with_both_shapes_by_sender_and_receiver
+  says "0 2 3 5" 'peer: rank [0235]: rank [14] has failed, in step 1, program position'
+  law another_shape_is_named_by_all_others
+
+  fails $c skip 2 30
+  says "2 5" 'mismatch: members of one group issued different communications'
+  says "2 5" '^  rank 5, step 1, .*all_reduce\(tied gradient flat 0 bucket 0'
+  says "0 1 3 4" 'peer: rank [0134]: rank [25] has failed, in step 1, program position'
+  law a_skipped_op_is_a_mismatch_that_everyone_knows
+
+  fails $c arrival 2 30
+  says 2 'arrival: rank 2 .* 0 of 4 gradients arrived in step 1, micro-batch 0 \(STEP-3\)'
+  law a_missing_gradient_is_named_by_its_rank
+  says "0 1 3 4 5" 'peer: rank [01345]: rank 2 has failed, in step 1, program position'
+  says "0 1 3 4 5" 'its reason: rank 2 .* 0 of 4 gradients arrived in step 1'
+  law a_missing_gradient_is_named_with_its_rank_by_all_others
+
+  for fault in kill early; do
+    fails $c $fault 4 30
+    says "0 1 2 3 5" 'peer: rank [01235]: .*in step 1, program position .* of group'
+    says "0 1 2 3 5" 'no sign of life from rank 4:'
+    law "rank_that_dies_by_${fault}_is_named_by_all_survivors_with_their_own_ops"
+  done
+
+  fails $c stop 4 3
+  says "0 1 2 3 5" 'no sign of life from rank 4:'
+  law a_stopped_rank_is_named_by_all_others
+  says "0 1 2 3 5" '^\[after ([3-9]|1[0-5])\.[0-9]+ s\] peer: rank [01235]: '
+  silent "0 1 2 3 5" 'SIGTERM'
+  law a_stopped_rank_is_noticed_by_the_deadline_and_not_before
+}
+finish
