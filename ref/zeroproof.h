@@ -28,10 +28,10 @@ extern "C" {
 
 #include "engine/checkpoint.h"
 #include "engine/comm.h"
+#include "engine/comm_sim.h"
 #include "engine/error.h"
 #include "engine/rank.h"
 #include "engine/serial.h"
-#include "engine/sim.h"
 #include "engine/workload.h"
 
 #include "model/gpt.h"

@@ -18,20 +18,20 @@
 #define CACHE_BYTES ((int64_t)1 << 28)
 
 static const char *const names[ZP_CHECK_KINDS] = {
-  [ZP_CHECK_LENGTH] = "programs have the length that was announced (LEDG-8)",
-  [ZP_CHECK_CLOCK] = "clock strictly increases along every program (PIPE-5)",
-  [ZP_CHECK_WORLD] = "ledger entries of world equal on all members (LEDG-2)",
-  [ZP_CHECK_DP] = "ledger entries of dp groups equal on all members (LEDG-2)",
-  [ZP_CHECK_EDP] = "ledger entries of edp groups equal on all members (LEDG-2)",
-  [ZP_CHECK_TP] = "ledger entries of tp groups equal on all members (LEDG-2)",
-  [ZP_CHECK_EP] = "ledger entries of ep groups equal on all members (LEDG-2)",
-  [ZP_CHECK_TIED] = "ledger entries of tied groups equal on all members (LEDG-2)",
-  [ZP_CHECK_P2P] = "exchanges paired with the neighbour's (PIPE-3)",
-  [ZP_CHECK_ADD] = "runs tile their entry, each in one bucket (PART-3)",
-  [ZP_CHECK_COMPLETE] = "reductions of complete buckets, full size (RED-3)",
-  [ZP_CHECK_ONCE] = "buckets reduced, averaged, updated, gathered once (STEP-2)",
-  [ZP_CHECK_BUCKET_SLOT] = "bucket slots filled only when free (RED-3)",
-  [ZP_CHECK_ACTIVATION] = "activation slots free when taken, at most S - s (PIPE-4)",
+    [ZP_CHECK_LENGTH] = "programs have the length that was announced (LEDG-8)",
+    [ZP_CHECK_CLOCK] = "clock strictly increases along every program (PIPE-5)",
+    [ZP_CHECK_WORLD] = "ledger entries of world equal on all members (LEDG-2)",
+    [ZP_CHECK_DP] = "ledger entries of dp groups equal on all members (LEDG-2)",
+    [ZP_CHECK_EDP] = "ledger entries of edp groups equal on all members (LEDG-2)",
+    [ZP_CHECK_TP] = "ledger entries of tp groups equal on all members (LEDG-2)",
+    [ZP_CHECK_EP] = "ledger entries of ep groups equal on all members (LEDG-2)",
+    [ZP_CHECK_TIED] = "ledger entries of tied groups equal on all members (LEDG-2)",
+    [ZP_CHECK_P2P] = "exchanges paired with the neighbour's (PIPE-3)",
+    [ZP_CHECK_ADD] = "runs tile their entry, each in one bucket (PART-3)",
+    [ZP_CHECK_COMPLETE] = "reductions of complete buckets, full size (RED-3)",
+    [ZP_CHECK_ONCE] = "buckets reduced, averaged, updated, gathered once (STEP-2)",
+    [ZP_CHECK_BUCKET_SLOT] = "bucket slots filled only when free (RED-3)",
+    [ZP_CHECK_ACTIVATION] = "activation slots free when taken, at most S - s (PIPE-4)",
 };
 
 static const char *const phases[ZP_PHASES] = {"init", "step", "save", "load"};
@@ -54,8 +54,8 @@ int zp_check_violation(checker *c, int32_t kind, const zp_op *op, int64_t pc, co
   zp_fail(c->err, ZP_E_VERDICT, c->rank,
           "violated: %s.\n  rank %d (pp %d, dp %d, tp %d), program %s, position %lld%s%s:\n"
           "  %s, clock (%lld, %lld)\n  %s",
-          names[kind], (int)c->rank, (int)c->at.pp, (int)c->at.dp, (int)c->at.tp,
-          phases[c->phase], (long long)pc, op != NULL && op->group >= 0 ? ", group " : "",
+          names[kind], (int)c->rank, (int)c->at.pp, (int)c->at.dp, (int)c->at.tp, phases[c->phase],
+          (long long)pc, op != NULL && op->group >= 0 ? ", group " : "",
           op != NULL && op->group >= 0 && op->group < ZP_GROUPS ? groups[op->group] : "", what,
           op != NULL ? (long long)op->clock_t : -1, op != NULL ? (long long)op->clock_i : -1, text);
   return ZP_E_VERDICT;
@@ -110,21 +110,27 @@ static int check_layout(const stage_info *st, zp_error *err)
     for (int32_t i = lay->n_params - 1; i >= 0; i--) {
       if (lay->spot[i].flat != k) continue;
       if (lay->spot[i].start != at)
-        return zp_fail(err, ZP_E_VERDICT, -1, "violated: entries tile their flat group (PART-2): "
-                       "entry %d of stage %d", (int)(lay->first_param + i), (int)lay->stage);
+        return zp_fail(err, ZP_E_VERDICT, -1,
+                       "violated: entries tile their flat group (PART-2): "
+                       "entry %d of stage %d",
+                       (int)(lay->first_param + i), (int)lay->stage);
       at += st->numel[i];
     }
     for (int64_t b = 0; b < zp_buckets(f); b++) {
       const int64_t part = zp_part(f, b), numel = zp_bucket_numel(f, b);
       if (part * f->members < numel || part * f->members >= numel + f->members * f->align ||
           zp_shard_offset(f, b) != offset || part % f->align != 0)
-        return zp_fail(err, ZP_E_VERDICT, -1, "violated: parts tile their bucket (PART-4): flat "
-                       "group %d, bucket %lld of stage %d", (int)k, (long long)b, (int)lay->stage);
+        return zp_fail(err, ZP_E_VERDICT, -1,
+                       "violated: parts tile their bucket (PART-4): flat "
+                       "group %d, bucket %lld of stage %d",
+                       (int)k, (long long)b, (int)lay->stage);
       offset += part;
     }
     if (at != f->numel || offset != zp_shard(f))
-      return zp_fail(err, ZP_E_VERDICT, -1, "violated: shards tile their flat group (PART-5): flat "
-                     "group %d of stage %d", (int)k, (int)lay->stage);
+      return zp_fail(err, ZP_E_VERDICT, -1,
+                     "violated: shards tile their flat group (PART-5): flat "
+                     "group %d of stage %d",
+                     (int)k, (int)lay->stage);
   }
   return 0;
 }
@@ -144,8 +150,10 @@ static int build_stage(const zp_config *cfg, int32_t s, stage_info *st, zp_error
       st->tied == NULL)
     return zp_fail(err, ZP_E_MEMORY, -1, "no memory for the layout of stage %d", (int)s);
   if (zp_layout_build(cfg, s, lay) != 0)
-    return zp_fail(err, ZP_E_VERDICT, -1, "stage %d: a layout with room for every entry was "
-                   "refused", (int)s);
+    return zp_fail(err, ZP_E_VERDICT, -1,
+                   "stage %d: a layout with room for every entry was "
+                   "refused",
+                   (int)s);
   for (int32_t i = 0; i < n; i++) {
     st->numel[i] = cfg->params[first + i].numel;
     st->trainable += !cfg->params[first + i].frozen && st->numel[i] > 0;
@@ -209,8 +217,9 @@ static int open_worker(worker *w)
       for (int32_t i = 0; ok && i < n; i++) c->cache[p][g][i].first = -1;
     }
   }
-  return ok ? 0 : zp_fail(&w->err, ZP_E_MEMORY, -1, "no memory for programs of %lld ops",
-                          (long long)c->cap_ops);
+  return ok ? 0
+            : zp_fail(&w->err, ZP_E_MEMORY, -1, "no memory for programs of %lld ops",
+                      (long long)c->cap_ops);
 }
 
 static void close_worker(worker *w)
@@ -304,10 +313,11 @@ static int measure(const zp_check_job *job, stage_info *stage, worker *w, zp_err
     for (int32_t p = 0; p < ZP_PHASES; p++) {
       n = zp_program_need(cfg, lay, p, at);
       if (n > OPS_MAX)
-        return zp_fail(err, ZP_E_REFUSED, -1, "a program of stage %d has %lld ops; at most %lld "
+        return zp_fail(err, ZP_E_REFUSED, -1,
+                       "a program of stage %d has %lld ops; at most %lld "
                        "can be checked. Use larger buckets (bucket is %lld elements) or fewer "
-                       "micro-batches.", (int)s, (long long)n, (long long)OPS_MAX,
-                       (long long)cfg->bucket);
+                       "micro-batches.",
+                       (int)s, (long long)n, (long long)OPS_MAX, (long long)cfg->bucket);
       if (n > w->c.cap_ops) w->c.cap_ops = n;
     }
     if (check_layout(&stage[s], err) != 0) return err->status;
@@ -333,8 +343,7 @@ int zp_check_all(const zp_check_job *job, zp_check_result *result, zp_error *err
   err->status = ZP_OK;
   if (stage == NULL || w == NULL)
     status = zp_fail(err, ZP_E_MEMORY, -1, "no memory for %d stages", (int)cfg->pp);
-  else
-    status = measure(job, stage, &w[0], err);
+  else status = measure(job, stage, &w[0], err);
   for (int32_t i = n - 1; status == 0 && i >= 0; i--) {
     w[i] = w[0];
     w[i].c.job = job;

@@ -21,12 +21,12 @@ typedef enum zp_check_kind {
   ZP_CHECK_TP,
   ZP_CHECK_EP,
   ZP_CHECK_TIED,
-  ZP_CHECK_P2P,        /* exchanges paired with the neighbour's */
-  ZP_CHECK_ADD,        /* runs that tile their entry and lie in their bucket */
-  ZP_CHECK_COMPLETE,   /* reductions of a complete bucket, of the right size */
-  ZP_CHECK_ONCE,       /* buckets reduced, averaged, updated, gathered once */
-  ZP_CHECK_BUCKET_SLOT,/* bucket slots filled only when free */
-  ZP_CHECK_ACTIVATION, /* activation slots taken only when free, at most S - s */
+  ZP_CHECK_P2P,         /* exchanges paired with the neighbour's */
+  ZP_CHECK_ADD,         /* runs that tile their entry and lie in their bucket */
+  ZP_CHECK_COMPLETE,    /* reductions of a complete bucket, of the right size */
+  ZP_CHECK_ONCE,        /* buckets reduced, averaged, updated, gathered once */
+  ZP_CHECK_BUCKET_SLOT, /* bucket slots filled only when free */
+  ZP_CHECK_ACTIVATION,  /* activation slots taken only when free, at most S - s */
   ZP_CHECK_KINDS
 } zp_check_kind;
 

@@ -16,14 +16,14 @@ typedef struct ledger {
 /* Where a rank's stream of ops stands in one of its groups. */
 typedef struct channel {
   int32_t group, key;
-  ledger *ref; /* NULL: a group of one, nothing to compare */
-  int32_t self;/* this rank is the first member: it fills ref */
+  ledger *ref;  /* NULL: a group of one, nothing to compare */
+  int32_t self; /* this rank is the first member: it fills ref */
   int64_t pos;
 } channel;
 
 typedef struct bucket_state {
-  int64_t filled;   /* elements added and not reduced yet */
-  int32_t reduced;  /* reductions */
+  int64_t filled;  /* elements added and not reduced yet */
+  int32_t reduced; /* reductions */
   int32_t tied, mean, updated, gathered;
 } bucket_state;
 
@@ -43,7 +43,7 @@ typedef struct checker {
   const zp_config *cfg;
   zp_check_result *result;
   zp_error *err;
-  stage_info *stage; /* [pp], shared and read-only */
+  stage_info *stage;    /* [pp], shared and read-only */
   zp_op *ops, *ref_ops; /* [cap_ops] the program at hand; a first member's, when regenerated */
   int64_t cap_ops;
   ledger *cache[ZP_PHASES][ZP_GROUPS];

@@ -7,9 +7,9 @@
 #include "check_internal.h"
 
 static const int32_t kind_of_group[ZP_GROUPS] = {
-  [ZP_GROUP_WORLD] = ZP_CHECK_WORLD, [ZP_GROUP_DP] = ZP_CHECK_DP, [ZP_GROUP_TP] = ZP_CHECK_TP,
-  [ZP_GROUP_PP] = ZP_CHECK_P2P, [ZP_GROUP_EDP] = ZP_CHECK_EDP, [ZP_GROUP_EP] = ZP_CHECK_EP,
-  [ZP_GROUP_TIED] = ZP_CHECK_TIED,
+    [ZP_GROUP_WORLD] = ZP_CHECK_WORLD, [ZP_GROUP_DP] = ZP_CHECK_DP,   [ZP_GROUP_TP] = ZP_CHECK_TP,
+    [ZP_GROUP_PP] = ZP_CHECK_P2P,      [ZP_GROUP_EDP] = ZP_CHECK_EDP, [ZP_GROUP_EP] = ZP_CHECK_EP,
+    [ZP_GROUP_TIED] = ZP_CHECK_TIED,
 };
 
 /* Makes room for one more op. */
@@ -47,8 +47,8 @@ static ledger *place(checker *c, int32_t group, int32_t key)
 static int regenerate(checker *c, ledger *l, int32_t group, int32_t key, int32_t first)
 {
   const zp_coord at = zp_coord_of(c->cfg, first);
-  const int64_t n = c->job->write(c->cfg, &c->stage[at.pp].lay, c->phase, at, c->ref_ops,
-                                  c->cap_ops);
+  const int64_t n =
+      c->job->write(c->cfg, &c->stage[at.pp].lay, c->phase, at, c->ref_ops, c->cap_ops);
   l->n = 0;
   l->first = -1;
   if (n < 0) return zp_fail(c->err, ZP_E_VERDICT, first, "rank %d: no program", (int)first);
@@ -139,9 +139,9 @@ static int pair(checker *c, const zp_op *op, int64_t pc)
       o->clock_i != op->clock_i || o->root != c->at.pp || op->root != c->at.pp - 1)
     return zp_check_violation(c, ZP_CHECK_P2P, op, pc,
                               "does not pair with stage %d's exchange, which sends micro-batch "
-                              "%lld and receives %lld at clock (%lld, %lld)", (int)c->at.pp - 1,
-                              (long long)o->mb, (long long)o->recv_mb, (long long)o->clock_t,
-                              (long long)o->clock_i);
+                              "%lld and receives %lld at clock (%lld, %lld)",
+                              (int)c->at.pp - 1, (long long)o->mb, (long long)o->recv_mb,
+                              (long long)o->clock_t, (long long)o->clock_i);
   c->result->count[ZP_CHECK_P2P]++;
   return 0;
 }

@@ -10,8 +10,8 @@ typedef struct walk {
   int64_t S, M, s, alive_max;
   int64_t forwarded, backwarded; /* micro-batches begun so far: they come in order */
   int64_t alive;
-  int64_t act_got, grad_got;   /* received and not used yet */
-  int64_t act_due, grad_due;   /* computed and not sent yet */
+  int64_t act_got, grad_got; /* received and not used yet */
+  int64_t act_due, grad_due; /* computed and not sent yet */
   int64_t meta, loaded, arrived, adding;
   int32_t entries_done; /* of the micro-batch `adding` */
   int32_t statistics, decided;
@@ -49,8 +49,10 @@ static int on_exchange(walk *w, const zp_op *op, int64_t pc)
     if (!next) { /* an activation is received straight into its slot */
       const int64_t slot = op->recv_mb % w->alive_max;
       if (w->c->act[slot] >= 0)
-        FAULT(ZP_CHECK_ACTIVATION, "receives into activation slot %lld, which holds micro-batch "
-              "%lld", (long long)slot, (long long)w->c->act[slot]);
+        FAULT(ZP_CHECK_ACTIVATION,
+              "receives into activation slot %lld, which holds micro-batch "
+              "%lld",
+              (long long)slot, (long long)w->c->act[slot]);
     }
   }
   return 0;
@@ -222,8 +224,7 @@ static int on_bucket_once(walk *w, const zp_op *op, int64_t pc)
       FAULT(ZP_CHECK_ONCE, "is not the sum over the stages of this key");
     b->tied++;
   } else if (op->kind == ZP_OP_MEAN) {
-    if (w->statistics || b->tied != (f->tied >= 0))
-      FAULT(ZP_CHECK_ONCE, "comes at the wrong time");
+    if (w->statistics || b->tied != (f->tied >= 0)) FAULT(ZP_CHECK_ONCE, "comes at the wrong time");
     b->mean++;
   } else if (op->kind == ZP_OP_UPDATE) {
     if (!w->decided || !op->if_stepped || b->mean != 1)
@@ -296,9 +297,11 @@ static int at_end(walk *w, const zp_op *op, int64_t pc)
       if (b->reduced != (cfg->stage == 2 ? w->M : 1) || b->filled != 0 || b->mean != holds ||
           b->updated != holds || b->gathered != (holds && cfg->stage > 0) ||
           b->tied != (holds && lay->flat[k].tied >= 0))
-        FAULT(ZP_CHECK_ONCE, "flat group %d, bucket %lld: reduced %d times, tied %d, averaged %d, "
-              "updated %d, gathered %d", (int)k, (long long)(j - w->st->first_bucket[k]),
-              (int)b->reduced, (int)b->tied, (int)b->mean, (int)b->updated, (int)b->gathered);
+        FAULT(ZP_CHECK_ONCE,
+              "flat group %d, bucket %lld: reduced %d times, tied %d, averaged %d, "
+              "updated %d, gathered %d",
+              (int)k, (long long)(j - w->st->first_bucket[k]), (int)b->reduced, (int)b->tied,
+              (int)b->mean, (int)b->updated, (int)b->gathered);
       w->c->result->count[ZP_CHECK_ONCE]++;
     }
   }

@@ -23,25 +23,25 @@
 static const struct {
   const char *section, *name, *command;
 } tools[] = {
-  {"compilers", "gcc", "gcc --version"},
-  {"compilers", "clang", "clang --version"},
-  {"compilers", "make", "make --version"},
-  {"provers", "frama-c", "frama-c -version"},
-  {"provers", "why3", "why3 --version"},
-  {"provers", "alt-ergo", "alt-ergo --version"},
-  {"provers", "z3", "z3 --version"},
-  {"provers", "cvc4", "cvc4 --version"},
-  {"provers", "cvc5", "cvc5 --version"},
-  {"provers", "coq", "coqc --version"},
-  {"accelerator", "nvcc", "nvcc --version | grep release"},
-  {"accelerator", "driver and GPUs",
-   "nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader"},
-  {"communication", "mpirun", "mpirun --version"},
-  {"tools", "gnuplot", "gnuplot --version"},
-  {"tools", "git", "git --version"},
+    {"compilers", "gcc", "gcc --version"},
+    {"compilers", "clang", "clang --version"},
+    {"compilers", "make", "make --version"},
+    {"provers", "frama-c", "frama-c -version"},
+    {"provers", "why3", "why3 --version"},
+    {"provers", "alt-ergo", "alt-ergo --version"},
+    {"provers", "z3", "z3 --version"},
+    {"provers", "cvc4", "cvc4 --version"},
+    {"provers", "cvc5", "cvc5 --version"},
+    {"provers", "coq", "coqc --version"},
+    {"accelerator", "nvcc", "nvcc --version | grep release"},
+    {"accelerator", "driver and GPUs",
+     "nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader"},
+    {"communication", "mpirun", "mpirun --version"},
+    {"tools", "gnuplot", "gnuplot --version"},
+    {"tools", "git", "git --version"},
 };
-static const char *const sections[] = {"system", "build", "libraries", "compilers", "provers",
-                                       "accelerator", "communication", "tools"};
+static const char *const sections[] = {"system",  "build",       "libraries",     "compilers",
+                                       "provers", "accelerator", "communication", "tools"};
 
 /* The first line that a shell command prints, or "not found". A tool that hangs must not. */
 static void first_line(const char *command, char *text, size_t cap)
@@ -56,7 +56,8 @@ static void first_line(const char *command, char *text, size_t cap)
     line[strcspn(line, "\r\n")] = 0;
     if (line[0] != 0) snprintf(text, cap, "%s", line);
   }
-  while (fgets(line, sizeof line, p) != NULL) {} /* to the end: the tool gets no broken pipe */
+  while (fgets(line, sizeof line, p) != NULL) {
+  } /* to the end: the tool gets no broken pipe */
   if (pclose(p) != 0) snprintf(text, cap, "not found");
 }
 
@@ -88,8 +89,8 @@ static void file_value(const char *file, const char *key, char *text, size_t cap
 
 static void put_system(json_t *root)
 {
-  static const char *const wanted[] = {"sse2", "avx", "avx2", "fma", "avx512f", "avx512bw",
-                                       "avx512_bf16", "amx_bf16", "asimd", "sve"};
+  static const char *const wanted[] = {"sse2",     "avx",         "avx2",     "fma",   "avx512f",
+                                       "avx512bw", "avx512_bf16", "amx_bf16", "asimd", "sve"};
   struct utsname u;
   char text[4096], features[256] = "";
   if (uname(&u) == 0) {
@@ -161,7 +162,7 @@ static void print_text(json_t *root)
     json_t *value;
     printf("%s\n", sections[i]);
     json_object_foreach(json_object_get(root, sections[i]), name, value)
-      printf("  %-16s %s\n", name, json_is_string(value) ? json_string_value(value) : "?");
+        printf("  %-16s %s\n", name, json_is_string(value) ? json_string_value(value) : "?");
   }
 }
 
@@ -175,11 +176,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int zp_cmd_env(int argc, char **argv)
 {
-  static const struct argp_option options[] = {
-    {"json", 'j', NULL, 0, "print JSON for machines", 0}, {0}};
-  static const struct argp argp = {options, parse, NULL,
+  static const struct argp_option options[] = {{"json", 'j', NULL, 0, "print JSON for machines", 0},
+                                               {0}};
+  static const struct argp argp = {options,
+                                   parse,
+                                   NULL,
                                    "Versions, compilers, provers, accelerators: what a bug report "
-                                   "needs.", NULL, NULL, NULL};
+                                   "needs.",
+                                   NULL,
+                                   NULL,
+                                   NULL};
   int json = 0, code = 0;
   json_t *root = json_object();
   char text[512];

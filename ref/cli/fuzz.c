@@ -210,7 +210,7 @@ static int replay(const fuzz_args *a)
   }
   if (a->replay[0] == 0 || c.steps < 1) {
     fprintf(stderr, "zeroproof fuzz: --replay: nothing would be compared; give a case as fuzz "
-            "prints it, with 1 to 32 steps.\n");
+                    "prints it, with 1 to 32 steps.\n");
     return ZP_EXIT_REFUSED;
   }
   if (zp_config_check(&c.cfg, &refusal) != 0) {

@@ -480,8 +480,7 @@ int zp_fuzz_on_axis(int32_t axis, const zp_case *c, const zp_verdict *v)
   case DYADIC:
   case WILD: return c->synth.mode == axis - CODED;
   case RELOADED: return v->reloaded;
-  case MOVED:
-    return v->reloaded && (c->reload.pp != c->cfg.pp || c->reload.dp != c->cfg.dp);
+  case MOVED: return v->reloaded && (c->reload.pp != c->cfg.pp || c->reload.dp != c->cfg.dp);
   case HUGE_VALUES: return c->synth.huge && c->synth.mode == ZP_SYNTH_WILD;
   default: return c->optim == axis - SGD;
   }

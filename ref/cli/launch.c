@@ -19,13 +19,14 @@
 enum { FIXED_WORDS = 24, KEY_DEADLINE = 0x1200, KEY_MPIRUN };
 
 static const struct argp_option options[] = {
-  {"processes", 'n', "N", 0, "Processes to start: pp x dp of the command (required)", 0},
-  {"deadline", KEY_DEADLINE, "SECONDS", 0,
-   "How long a rank waits without any progress before it gives up; longer than its longest "
-   "stretch of computing (30)", 0},
-  {"mpirun", KEY_MPIRUN, "WORDS", 0,
-   "Further words for mpirun, split at blanks, such as '--hostfile hosts'; may be repeated", 0},
-  {0}};
+    {"processes", 'n', "N", 0, "Processes to start: pp x dp of the command (required)", 0},
+    {"deadline", KEY_DEADLINE, "SECONDS", 0,
+     "How long a rank waits without any progress before it gives up; longer than its longest "
+     "stretch of computing (30)",
+     0},
+    {"mpirun", KEY_MPIRUN, "WORDS", 0,
+     "Further words for mpirun, split at blanks, such as '--hostfile hosts'; may be repeated", 0},
+    {0}};
 
 static const char doc[] =
     "Runs a sub-command as N processes under Open MPI's mpirun, one rank each.\v"
@@ -96,9 +97,8 @@ char **zp_launch_argv(zp_launch *l)
   char *const always[] = {"mpirun", "--quiet", "-n", l->count, "--oversubscribe", "--bind-to",
                           "none",
                           /* a container may forbid one process to read another's memory */
-                          "--mca", "btl_vader_single_copy_mechanism", "none",
-                          "--mca", "odls_base_sigkill_timeout", l->grace,
-                          "-x", ZP_MPI_DEADLINE_VARIABLE};
+                          "--mca", "btl_vader_single_copy_mechanism", "none", "--mca",
+                          "odls_base_sigkill_timeout", l->grace, "-x", ZP_MPI_DEADLINE_VARIABLE};
   for (size_t i = 0; i < sizeof always / sizeof *always; i++) v[n++] = always[i];
   if (l->started) {
     v[n++] = "-x";
@@ -199,7 +199,9 @@ static int launch(zp_launch *l)
     fprintf(stderr, "zeroproof launch: cannot start a process: %s\n", strerror(errno));
   else if (code == ZP_EXIT_ENVIRONMENT && WIFEXITED(status) && WEXITSTATUS(status) != code)
     fprintf(stderr, "zeroproof launch: mpirun ended with %d%s\n", WEXITSTATUS(status),
-            cancelled ? ", cancelled" : began ? "" : " before the job began");
+            cancelled ? ", cancelled"
+            : began   ? ""
+                      : " before the job began");
   if (fd >= 0) {
     close(fd);
     unlink(started);

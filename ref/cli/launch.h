@@ -12,14 +12,14 @@
 enum { ZP_LAUNCH_GRACE_S = 3 };
 
 typedef struct zp_launch {
-  int32_t processes;      /* 1..2^20, 0 until given */
-  const char *deadline;   /* seconds as text, or NULL */
-  char *words;            /* further words for mpirun, owned, or NULL */
-  char **command;         /* the sub-command and its arguments */
+  int32_t processes;    /* 1..2^20, 0 until given */
+  const char *deadline; /* seconds as text, or NULL */
+  char *words;          /* further words for mpirun, owned, or NULL */
+  char **command;       /* the sub-command and its arguments */
   int32_t n_command;
-  const char *program;    /* this binary */
-  const char *started;    /* file that tells whether the job began, or NULL */
-  int32_t root, remote;   /* running as root; ssh or rsh is there */
+  const char *program;       /* this binary */
+  const char *started;       /* file that tells whether the job began, or NULL */
+  int32_t root, remote;      /* running as root; ssh or rsh is there */
   char count[16], grace[16]; /* words made here */
 } zp_launch;
 

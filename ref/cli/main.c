@@ -17,19 +17,22 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-  {"train", "zeroproof train", zp_cmd_train, "train a transformer on text; --verify compares bits"},
-  {"plan", "zeroproof plan", zp_cmd_plan, "print, draw or check the programs of all ranks"},
-  {"sim", "zeroproof sim", zp_cmd_sim, "run given gradients; --fault plants a historic bug"},
-  {"fuzz", "zeroproof fuzz", zp_cmd_fuzz, "random configurations, simulated and compared"},
-  {"env", "zeroproof env", zp_cmd_env, "what a bug report needs"},
-  {"launch", "zeroproof launch", zp_cmd_launch, "run a sub-command under MPI: launch -n 6 train …"},
+    {"train", "zeroproof train", zp_cmd_train,
+     "train a transformer on text; --verify compares bits"},
+    {"plan", "zeroproof plan", zp_cmd_plan, "print, draw or check the programs of all ranks"},
+    {"sim", "zeroproof sim", zp_cmd_sim, "run given gradients; --fault plants a historic bug"},
+    {"fuzz", "zeroproof fuzz", zp_cmd_fuzz, "random configurations, simulated and compared"},
+    {"env", "zeroproof env", zp_cmd_env, "what a bug report needs"},
+    {"launch", "zeroproof launch", zp_cmd_launch,
+     "run a sub-command under MPI: launch -n 6 train …"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void usage(FILE *f)
 {
   fputs("Usage: zeroproof COMMAND [OPTION...]\n"
-        "A training step is a program, and the program is data.\n\n", f);
+        "A training step is a program, and the program is data.\n\n",
+        f);
   for (int i = 0; i < COMMANDS; i++) fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].what);
   fputs("  help     this text; `help COMMAND` is `COMMAND --help`\n\n"
         "  --help, --version\n\n"
@@ -37,7 +40,8 @@ static void usage(FILE *f)
         "  2 the input that you gave is refused: an option, a configuration, or a file or\n"
         "    checkpoint to read that is missing, damaged or foreign;\n"
         "  3 the environment failed: disk full or output not writable, no memory, mpirun or\n"
-        "    gnuplot missing, a peer or a process that died.\n", f);
+        "    gnuplot missing, a peer or a process that died.\n",
+        f);
 }
 
 static const command *find(const char *name)

@@ -16,19 +16,19 @@ typedef struct opt_row {
 } opt_row;
 
 static const opt_row rows[ZP_OPTS] = {
-  [ZP_OPT_PP] = {"pp", "pp", 1, ZP_MAX_RANKS, 1, NULL},
-  [ZP_OPT_DP] = {"dp", "dp", 1, ZP_MAX_RANKS, 1, NULL},
-  [ZP_OPT_TP] = {"tp", "tp", 1, ZP_MAX_RANKS, 1, NULL},
-  [ZP_OPT_EP] = {"ep", "ep", 1, ZP_MAX_RANKS, 1, NULL},
-  [ZP_OPT_STAGE] = {"stage", "stage", 0, 2, 2, NULL},
-  [ZP_OPT_MICRO_BATCHES] = {"micro-batches", "micro_batches", 1, ZP_MAX_MICRO_BATCHES, 4, NULL},
-  [ZP_OPT_BUCKET] = {"bucket", "bucket", 1, ZP_MAX_BUCKET, 4096, NULL},
-  [ZP_OPT_ALIGN] = {"align", "align", 1, ZP_MAX_ALIGN, 1, NULL},
-  [ZP_OPT_PRECISION] = {"precision", "precision", 0, 2, ZP_BF16, "fp32 bf16 fp16"},
-  [ZP_OPT_REDUCE] = {"reduce", "reduce", 0, 1, ZP_EXACT, "ordered exact"},
-  [ZP_OPT_DYNAMIC_SHAPES] = {"dynamic-shapes", "dynamic_shapes", 0, 1, 0, NULL},
-  [ZP_OPT_STEPS] = {"steps", "steps", 0, (int64_t)1 << 40, 1, NULL},
-  [ZP_OPT_SEED] = {"seed", "seed", 0, INT64_MAX, 1, NULL},
+    [ZP_OPT_PP] = {"pp", "pp", 1, ZP_MAX_RANKS, 1, NULL},
+    [ZP_OPT_DP] = {"dp", "dp", 1, ZP_MAX_RANKS, 1, NULL},
+    [ZP_OPT_TP] = {"tp", "tp", 1, ZP_MAX_RANKS, 1, NULL},
+    [ZP_OPT_EP] = {"ep", "ep", 1, ZP_MAX_RANKS, 1, NULL},
+    [ZP_OPT_STAGE] = {"stage", "stage", 0, 2, 2, NULL},
+    [ZP_OPT_MICRO_BATCHES] = {"micro-batches", "micro_batches", 1, ZP_MAX_MICRO_BATCHES, 4, NULL},
+    [ZP_OPT_BUCKET] = {"bucket", "bucket", 1, ZP_MAX_BUCKET, 4096, NULL},
+    [ZP_OPT_ALIGN] = {"align", "align", 1, ZP_MAX_ALIGN, 1, NULL},
+    [ZP_OPT_PRECISION] = {"precision", "precision", 0, 2, ZP_BF16, "fp32 bf16 fp16"},
+    [ZP_OPT_REDUCE] = {"reduce", "reduce", 0, 1, ZP_EXACT, "ordered exact"},
+    [ZP_OPT_DYNAMIC_SHAPES] = {"dynamic-shapes", "dynamic_shapes", 0, 1, 0, NULL},
+    [ZP_OPT_STEPS] = {"steps", "steps", 0, (int64_t)1 << 40, 1, NULL},
+    [ZP_OPT_SEED] = {"seed", "seed", 0, INT64_MAX, 1, NULL},
 };
 
 enum { KEY_FIRST = 0x1000, KEY_GROUPS = 0x1100, KEY_CONFIG, KEY_JSON, KEY_LR, KEY_CLIP, KEY_SCALE };
@@ -77,8 +77,10 @@ static void take_value(zp_options *o, int32_t opt, const char *arg, struct argp_
       argp_error(state, "--%s: '%s' is not one of: %s.", row->flag, arg, row->words);
   } else if (arg != NULL) {
     if (zp_parse_count(arg, &v) != 0)
-      argp_error(state, "--%s: '%s' is not a whole number; allowed is %lld to %lld (Ki, Mi, Gi, "
-                 "Ti may follow).", row->flag, arg, (long long)row->lo, (long long)row->hi);
+      argp_error(state,
+                 "--%s: '%s' is not a whole number; allowed is %lld to %lld (Ki, Mi, Gi, "
+                 "Ti may follow).",
+                 row->flag, arg, (long long)row->lo, (long long)row->hi);
     else if (v < row->lo || v > row->hi)
       argp_error(state, "--%s: %s is out of range; allowed is %lld to %lld.", row->flag, arg,
                  (long long)row->lo, (long long)row->hi);
@@ -102,9 +104,10 @@ static void take_groups(zp_options *o, const char *arg, struct argp_state *state
     int64_t k = 0;
     if (length < sizeof word) memcpy(word, arg, length);
     if (zp_parse_count(word, &k) != 0 || k < 1 || k > ZP_MAX_GROUPS)
-      argp_error(state, "--groups: '%.*s' (stage %d) is not a number from 1 to %lld; write one "
-                 "number per stage, as in 2,1.", (int)length, arg, (int)i,
-                 (long long)ZP_MAX_GROUPS);
+      argp_error(state,
+                 "--groups: '%.*s' (stage %d) is not a number from 1 to %lld; write one "
+                 "number per stage, as in 2,1.",
+                 (int)length, arg, (int)i, (long long)ZP_MAX_GROUPS);
     o->groups[i] = (int32_t)k;
     arg += length + (arg[length] == ',');
   }
@@ -157,38 +160,41 @@ static error_t parse_hyper(int key, char *arg, struct argp_state *state)
   }
 }
 
-#define ROW(OPT, FLAG, ARG, DOC) {FLAG, KEY_FIRST + OPT, ARG, 0, DOC, 1}
+#define ROW(OPT, FLAG, ARG, DOC)                                                                   \
+  {                                                                                                \
+    FLAG, KEY_FIRST + OPT, ARG, 0, DOC, 1                                                          \
+  }
 static const struct argp_option common_options[] = {
-  {NULL, 0, NULL, 0, "Topology and partition:", 1},
-  ROW(ZP_OPT_PP, "pp", "S", "pipeline stages (1)"),
-  ROW(ZP_OPT_DP, "dp", "N", "data-parallel ranks (1)"),
-  ROW(ZP_OPT_TP, "tp", "N", "tensor-parallel ranks (1)"),
-  ROW(ZP_OPT_EP, "ep", "N", "expert-parallel ranks inside dp (1)"),
-  ROW(ZP_OPT_STAGE, "stage", "0|1|2", "ZeRO stage (2)"),
-  ROW(ZP_OPT_MICRO_BATCHES, "micro-batches", "M", "micro-batches a window"),
-  {"groups", KEY_GROUPS, "K0,K1,…", 0, "optimizer groups of each stage", 1},
-  ROW(ZP_OPT_BUCKET, "bucket", "ELEMENTS", "bucket capacity: 4096, 4Ki, 16Mi"),
-  ROW(ZP_OPT_ALIGN, "align", "ELEMENTS", "parts are multiples of this (1)"),
-  ROW(ZP_OPT_PRECISION, "precision", "fp32|bf16|fp16", "parameters, gradients, activations (bf16)"),
-  ROW(ZP_OPT_REDUCE, "reduce", "ordered|exact", "how contributions are added (exact)"),
-  ROW(ZP_OPT_DYNAMIC_SHAPES, "dynamic-shapes", NULL, "a meta message precedes every activation"),
-  ROW(ZP_OPT_STEPS, "steps", "N", "optimizer steps"),
-  ROW(ZP_OPT_SEED, "seed", "N", "seed of everything random (1)"),
-  {"config", KEY_CONFIG, "FILE", 0, "read these from a JSON file; flags override it", 1},
-  {"json", KEY_JSON, NULL, 0, "print JSON for machines", 1},
-  {0}
-};
+    {NULL, 0, NULL, 0, "Topology and partition:", 1},
+    ROW(ZP_OPT_PP, "pp", "S", "pipeline stages (1)"),
+    ROW(ZP_OPT_DP, "dp", "N", "data-parallel ranks (1)"),
+    ROW(ZP_OPT_TP, "tp", "N", "tensor-parallel ranks (1)"),
+    ROW(ZP_OPT_EP, "ep", "N", "expert-parallel ranks inside dp (1)"),
+    ROW(ZP_OPT_STAGE, "stage", "0|1|2", "ZeRO stage (2)"),
+    ROW(ZP_OPT_MICRO_BATCHES, "micro-batches", "M", "micro-batches a window"),
+    {"groups", KEY_GROUPS, "K0,K1,…", 0, "optimizer groups of each stage", 1},
+    ROW(ZP_OPT_BUCKET, "bucket", "ELEMENTS", "bucket capacity: 4096, 4Ki, 16Mi"),
+    ROW(ZP_OPT_ALIGN, "align", "ELEMENTS", "parts are multiples of this (1)"),
+    ROW(ZP_OPT_PRECISION, "precision", "fp32|bf16|fp16",
+        "parameters, gradients, activations (bf16)"),
+    ROW(ZP_OPT_REDUCE, "reduce", "ordered|exact", "how contributions are added (exact)"),
+    ROW(ZP_OPT_DYNAMIC_SHAPES, "dynamic-shapes", NULL, "a meta message precedes every activation"),
+    ROW(ZP_OPT_STEPS, "steps", "N", "optimizer steps"),
+    ROW(ZP_OPT_SEED, "seed", "N", "seed of everything random (1)"),
+    {"config", KEY_CONFIG, "FILE", 0, "read these from a JSON file; flags override it", 1},
+    {"json", KEY_JSON, NULL, 0, "print JSON for machines", 1},
+    {0}};
 #undef ROW
 
 static const struct argp_option hyper_options[] = {
-  {NULL, 0, NULL, 0, "Optimizer:", 2},
-  {"lr", KEY_LR, "RATE", 0, "learning rate of every optimizer group", 2},
-  {"clip", KEY_CLIP, "NORM", 0, "largest norm of the gradient; 0 is no clipping", 2},
-  {"loss-scale", KEY_SCALE, "N|dynamic[:…]", 0,
-   "a power of two, or dynamic:init=65536,window=1000,min=1,max=16777216,hysteresis=2,"
-   "consecutive=0 (any of them)", 2},
-  {0}
-};
+    {NULL, 0, NULL, 0, "Optimizer:", 2},
+    {"lr", KEY_LR, "RATE", 0, "learning rate of every optimizer group", 2},
+    {"clip", KEY_CLIP, "NORM", 0, "largest norm of the gradient; 0 is no clipping", 2},
+    {"loss-scale", KEY_SCALE, "N|dynamic[:…]", 0,
+     "a power of two, or dynamic:init=65536,window=1000,min=1,max=16777216,hysteresis=2,"
+     "consecutive=0 (any of them)",
+     2},
+    {0}};
 
 const struct argp zp_options_child = {common_options, parse_common, NULL, NULL, NULL, NULL, NULL};
 const struct argp zp_hyper_child = {hyper_options, parse_hyper, NULL, NULL, NULL, NULL, NULL};
@@ -311,7 +317,8 @@ static int check_groups(const zp_options *o, const zp_config *cfg)
     for (; j < cfg->n_params && cfg->params[j].stage == s; j++)
       n += cfg->params[j].tied < 0 && !cfg->params[j].frozen;
     if (o->groups[s] > 1 && o->groups[s] > n)
-      return zp_refuse(o, "groups: stage %d has %d trained %s and cannot use %d optimizer groups; "
+      return zp_refuse(o,
+                       "groups: stage %d has %d trained %s and cannot use %d optimizer groups; "
                        "allowed is 1 to %d. (Tied entries stay in group 0 and do not count.)",
                        (int)s, (int)n, n == 1 ? "entry" : "entries", (int)o->groups[s],
                        n > 1 ? (int)n : 1);
@@ -329,8 +336,7 @@ int zp_options_check(const zp_options *o, const zp_config *cfg)
                      (int)o->n_groups, (int)cfg->pp);
   if (zp_config_check(cfg, &why) == 0) return o->groups == NULL ? 0 : check_groups(o, cfg);
   /* sim's list may be another than the options' */
-  if (o->names != NULL && cfg->n_params == o->n_params && why.index >= 0 &&
-      why.index < o->n_params)
+  if (o->names != NULL && cfg->n_params == o->n_params && why.index >= 0 && why.index < o->n_params)
     name = o->names[why.index];
   zp_refusal_text(&why, name, text, sizeof text);
   return zp_refuse(o, "%s", text);

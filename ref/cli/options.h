@@ -17,9 +17,9 @@
 /* Exit codes of the command. */
 enum {
   ZP_EXIT_GOOD = 0,
-  ZP_EXIT_VERDICT = 1,     /* a verdict went against you */
-  ZP_EXIT_REFUSED = 2,     /* what was given is refused: options, and files that are read */
-  ZP_EXIT_ENVIRONMENT = 3  /* the environment failed: memory, files written, processes, peers */
+  ZP_EXIT_VERDICT = 1,    /* a verdict went against you */
+  ZP_EXIT_REFUSED = 2,    /* what was given is refused: options, and files that are read */
+  ZP_EXIT_ENVIRONMENT = 3 /* the environment failed: memory, files written, processes, peers */
 };
 
 /* Values of fields, by place; see the table in options.c. */
@@ -43,13 +43,13 @@ typedef enum zp_opt {
 enum { ZP_NAME_BYTES = 48 };
 
 typedef struct zp_options {
-  const char *command;       /* for messages: "zeroproof train" */
-  const char *config_file;   /* or NULL */
-  int32_t json;              /* --json */
+  const char *command;     /* for messages: "zeroproof train" */
+  const char *config_file; /* or NULL */
+  int32_t json;            /* --json */
   int64_t value[ZP_OPTS];
-  uint8_t by_flag[ZP_OPTS];  /* 1: the command line set it */
-  uint8_t by_file[ZP_OPTS];  /* 1: the file set it */
-  int32_t *groups;           /* --groups: optimizer groups K of each stage, or NULL */
+  uint8_t by_flag[ZP_OPTS]; /* 1: the command line set it */
+  uint8_t by_file[ZP_OPTS]; /* 1: the file set it */
+  int32_t *groups;          /* --groups: optimizer groups K of each stage, or NULL */
   int32_t n_groups;
   int32_t groups_by_flag;
   /* From the file's "params"; NULL when it has none. Filled in by the command otherwise. */

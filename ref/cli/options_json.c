@@ -38,8 +38,8 @@ static void complain(reader *r, const char *field, const char *format, ...)
 
 static const char *type_name(const json_t *v)
 {
-  static const char *const names[] = {"an object", "a list",  "a string", "an integer",
-                                      "a real number", "true", "false",   "null"};
+  static const char *const names[] = {"an object",     "a list", "a string", "an integer",
+                                      "a real number", "true",   "false",    "null"};
   const unsigned t = (unsigned)json_typeof(v);
   return t < sizeof names / sizeof *names ? names[t] : "?";
 }
@@ -49,7 +49,8 @@ static void only(reader *r, json_t *object, const char *allowed)
 {
   const char *key;
   json_t *v;
-  json_object_foreach(object, key, v) {
+  json_object_foreach(object, key, v)
+  {
     const size_t n = strlen(key);
     const char *p = allowed;
     while (*p != 0) {
@@ -69,22 +70,23 @@ static void read_integer(reader *r, const char *field, const json_t *v, int64_t 
   if (v == NULL) return;
   if (json_is_string(v)) {
     if (zp_parse_count(json_string_value(v), &x) != 0) {
-      complain(r, field, "\"%.60s\" is not a whole number; write %" PRId64 " to %" PRId64
-               " (as a string it may end in Ki, Mi, Gi or Ti).", json_string_value(v), lo, hi);
+      complain(r, field,
+               "\"%.60s\" is not a whole number; write %" PRId64 " to %" PRId64
+               " (as a string it may end in Ki, Mi, Gi or Ti).",
+               json_string_value(v), lo, hi);
       return;
     }
   } else if (json_is_integer(v)) {
     x = json_integer_value(v);
   } else {
-    complain(r, field, "is %s; write a whole number from %" PRId64 " to %" PRId64 ".",
-             type_name(v), lo, hi);
+    complain(r, field, "is %s; write a whole number from %" PRId64 " to %" PRId64 ".", type_name(v),
+             lo, hi);
     return;
   }
   if (x < lo || x > hi)
     complain(r, field, "%" PRId64 " is out of range; allowed is %" PRId64 " to %" PRId64 ".", x, lo,
              hi);
-  else
-    *out = x;
+  else *out = x;
 }
 
 static void read_bool(reader *r, const char *field, const json_t *v, int32_t *out)
@@ -109,8 +111,7 @@ static void read_real(reader *r, const char *field, const json_t *v, double lo, 
     complain(r, field, "is %s; write a number from %g to %g.", type_name(v), lo, hi);
   else if (!(json_number_value(v) >= lo && json_number_value(v) <= hi))
     complain(r, field, "%g is out of range; allowed is %g to %g.", json_number_value(v), lo, hi);
-  else
-    *out = json_number_value(v);
+  else *out = json_number_value(v);
 }
 
 /* The fields that are options too. */
@@ -219,8 +220,7 @@ static void read_entry(reader *r, json_t *v, int32_t j)
   if (name != NULL && (!json_is_string(name) || json_string_length(name) == 0 ||
                        json_string_length(name) >= ZP_NAME_BYTES))
     complain(r, "name", "must be a string of 1 to %d bytes.", ZP_NAME_BYTES - 1);
-  else if (name != NULL)
-    snprintf(o->names[j], ZP_NAME_BYTES, "%s", json_string_value(name));
+  else if (name != NULL) snprintf(o->names[j], ZP_NAME_BYTES, "%s", json_string_value(name));
   if (json_object_get(v, "numel") == NULL)
     complain(r, "numel", "is missing; every entry needs it.");
   read_integer(r, "numel", json_object_get(v, "numel"), 0, ZP_MAX_ELEMENTS, &p->numel);
@@ -302,7 +302,10 @@ static void read_optimizer(reader *r, json_t *list)
 
 static void read_power(reader *r, const char *field, const json_t *v, int64_t *log2_value)
 {
-  union { double f; uint64_t u; } bits;
+  union {
+    double f;
+    uint64_t u;
+  } bits;
   int32_t e = 0;
   if (v == NULL) return;
   bits.f = json_number_value(v);
@@ -341,8 +344,7 @@ static void read_scale(reader *r, json_t *v)
   if (zp_scaler_init(&scaler, dynamic, (int32_t)init, (int32_t)lo, (int32_t)hi, window,
                      (int32_t)hysteresis, consecutive) != 0)
     complain(r, "loss_scale", "needs min <= init <= max.");
-  else if (!r->o->hyper_by_flag[ZP_HYPER_SCALE])
-    r->o->hyper.scaler = scaler;
+  else if (!r->o->hyper_by_flag[ZP_HYPER_SCALE]) r->o->hyper.scaler = scaler;
   r->o->hyper_by_file[ZP_HYPER_SCALE] = 1;
 }
 
@@ -351,7 +353,8 @@ static void read_root(reader *r, json_t *root)
   zp_options *o = r->o;
   int64_t x = -1;
   double clip = o->hyper.clip;
-  only(r, root, "pp dp tp ep stage micro_batches bucket align precision reduce dynamic_shapes "
+  only(r, root,
+       "pp dp tp ep stage micro_batches bucket align precision reduce dynamic_shapes "
        "steps seed groups optgroups tied_keys params optimizer clip clip_eps loss_scale");
   read_fields(r, root);
   read_groups(r, json_object_get(root, "groups"));
@@ -393,8 +396,10 @@ int zp_options_read_json(zp_options *o)
   json_t *root;
   if (!regular) {
     if (zp_cli_speaks())
-      fprintf(stderr, "%s: %s: not a regular file; write the configuration to one. (Pipes, "
-              "/dev/stdin and <(…) are refused, too.)\n", o->command, o->config_file);
+      fprintf(stderr,
+              "%s: %s: not a regular file; write the configuration to one. (Pipes, "
+              "/dev/stdin and <(…) are refused, too.)\n",
+              o->command, o->config_file);
     return ZP_EXIT_REFUSED;
   }
   if (f == NULL) {
@@ -410,10 +415,8 @@ int zp_options_read_json(zp_options *o)
               why.line, why.column, why.text);
     return ZP_EXIT_REFUSED;
   }
-  if (json_is_object(root))
-    read_root(&r, root);
-  else
-    complain(&r, "", "the file is %s; write an object {…}.", type_name(root));
+  if (json_is_object(root)) read_root(&r, root);
+  else complain(&r, "", "the file is %s; write an object {…}.", type_name(root));
   json_decref(root);
   return r.failed ? ZP_EXIT_REFUSED : 0;
 }

@@ -64,37 +64,37 @@ int zp_exit_of(int32_t status)
 static const struct {
   const char *name, *advice;
 } fields[ZP_FIELDS] = {
-  [ZP_FIELD_NONE] = {"nothing", ""},
-  [ZP_FIELD_PP] = {"pp", "Change --pp."},
-  [ZP_FIELD_DP] = {"dp", "Change --dp."},
-  [ZP_FIELD_TP] = {"tp", "Change --tp."},
-  [ZP_FIELD_EP] = {"ep", "ep must divide dp: change --ep or --dp."},
-  [ZP_FIELD_RANKS] = {"pp·dp·tp", "Use fewer ranks."},
-  [ZP_FIELD_STAGE] = {"stage", "Change --stage."},
-  [ZP_FIELD_REDUCE] = {"reduce", "Use --reduce ordered or exact."},
-  [ZP_FIELD_PRECISION] = {"precision", "Use --precision fp32, bf16 or fp16."},
-  [ZP_FIELD_DYNAMIC_SHAPES] = {"dynamic_shapes", "It is 0 or 1."},
-  [ZP_FIELD_OPTGROUPS] = {"optgroups", "Use fewer optimizer groups."},
-  [ZP_FIELD_TIED_KEYS] = {"tied_keys", "Number tied keys from 0."},
-  [ZP_FIELD_N_PARAMS] = {"number of params", "Give at least one entry."},
-  [ZP_FIELD_MICRO_BATCHES] = {"micro_batches", "Change --micro-batches."},
-  [ZP_FIELD_BUCKET] = {"bucket", "Change --bucket."},
-  [ZP_FIELD_ALIGN] = {"align", "Change --align."},
-  [ZP_FIELD_NUMEL] = {"numel", "Change the entry's numel."},
-  [ZP_FIELD_PARAM_STAGE] = {"stage",
-                            "Entries are listed by stage and stages go from 0 to pp - 1."},
-  [ZP_FIELD_OPTGROUP] = {"optgroup", "Optimizer groups are numbered from 0."},
-  [ZP_FIELD_TIED] = {"tied", "Tied keys are numbered from 0; -1 (null) is no tie."},
-  [ZP_FIELD_SHARDED] = {"sharded", "It is 0 or 1."},
-  [ZP_FIELD_EXPERT] = {"expert", "It is 0 or 1, and a tied entry cannot be an expert."},
-  [ZP_FIELD_FROZEN] = {"frozen", "It is 0 or 1."},
-  [ZP_FIELD_TIED_NUMEL] = {"numel", "Entries of one tied key must agree in numel."},
-  [ZP_FIELD_TIED_SHARDED] = {"sharded", "Entries of one tied key must agree in sharded."},
-  [ZP_FIELD_TIED_OPTGROUP] = {"optgroup", "Entries of one tied key must agree in optgroup."},
-  [ZP_FIELD_TIED_FROZEN] = {"frozen", "Entries of one tied key must agree in frozen."},
-  [ZP_FIELD_CONTRIBUTIONS] = {"dp·micro_batches", "Use fewer micro-batches."},
-  [ZP_FIELD_TIED_ENTRIES] = {"number of tied entries", "Tie fewer entries."},
-  [ZP_FIELD_ELEMENTS] = {"elements of the whole model", "Use a smaller model."},
+    [ZP_FIELD_NONE] = {"nothing", ""},
+    [ZP_FIELD_PP] = {"pp", "Change --pp."},
+    [ZP_FIELD_DP] = {"dp", "Change --dp."},
+    [ZP_FIELD_TP] = {"tp", "Change --tp."},
+    [ZP_FIELD_EP] = {"ep", "ep must divide dp: change --ep or --dp."},
+    [ZP_FIELD_RANKS] = {"pp·dp·tp", "Use fewer ranks."},
+    [ZP_FIELD_STAGE] = {"stage", "Change --stage."},
+    [ZP_FIELD_REDUCE] = {"reduce", "Use --reduce ordered or exact."},
+    [ZP_FIELD_PRECISION] = {"precision", "Use --precision fp32, bf16 or fp16."},
+    [ZP_FIELD_DYNAMIC_SHAPES] = {"dynamic_shapes", "It is 0 or 1."},
+    [ZP_FIELD_OPTGROUPS] = {"optgroups", "Use fewer optimizer groups."},
+    [ZP_FIELD_TIED_KEYS] = {"tied_keys", "Number tied keys from 0."},
+    [ZP_FIELD_N_PARAMS] = {"number of params", "Give at least one entry."},
+    [ZP_FIELD_MICRO_BATCHES] = {"micro_batches", "Change --micro-batches."},
+    [ZP_FIELD_BUCKET] = {"bucket", "Change --bucket."},
+    [ZP_FIELD_ALIGN] = {"align", "Change --align."},
+    [ZP_FIELD_NUMEL] = {"numel", "Change the entry's numel."},
+    [ZP_FIELD_PARAM_STAGE] = {"stage",
+                              "Entries are listed by stage and stages go from 0 to pp - 1."},
+    [ZP_FIELD_OPTGROUP] = {"optgroup", "Optimizer groups are numbered from 0."},
+    [ZP_FIELD_TIED] = {"tied", "Tied keys are numbered from 0; -1 (null) is no tie."},
+    [ZP_FIELD_SHARDED] = {"sharded", "It is 0 or 1."},
+    [ZP_FIELD_EXPERT] = {"expert", "It is 0 or 1, and a tied entry cannot be an expert."},
+    [ZP_FIELD_FROZEN] = {"frozen", "It is 0 or 1."},
+    [ZP_FIELD_TIED_NUMEL] = {"numel", "Entries of one tied key must agree in numel."},
+    [ZP_FIELD_TIED_SHARDED] = {"sharded", "Entries of one tied key must agree in sharded."},
+    [ZP_FIELD_TIED_OPTGROUP] = {"optgroup", "Entries of one tied key must agree in optgroup."},
+    [ZP_FIELD_TIED_FROZEN] = {"frozen", "Entries of one tied key must agree in frozen."},
+    [ZP_FIELD_CONTRIBUTIONS] = {"dp·micro_batches", "Use fewer micro-batches."},
+    [ZP_FIELD_TIED_ENTRIES] = {"number of tied entries", "Tie fewer entries."},
+    [ZP_FIELD_ELEMENTS] = {"elements of the whole model", "Use a smaller model."},
 };
 
 void zp_refusal_text(const zp_refusal *why, const char *name, char *text, int64_t cap)
@@ -103,8 +103,7 @@ void zp_refusal_text(const zp_refusal *why, const char *name, char *text, int64_
   const int known = why->field > ZP_FIELD_NONE && why->field < ZP_FIELDS;
   if (why->index >= 0 && name != NULL)
     snprintf(where, sizeof where, "params[%d] (%s): ", (int)why->index, name);
-  else if (why->index >= 0)
-    snprintf(where, sizeof where, "params[%d]: ", (int)why->index);
+  else if (why->index >= 0) snprintf(where, sizeof where, "params[%d]: ", (int)why->index);
   if (why->field == ZP_FIELD_EP && why->lo == 0 && why->hi == 0)
     snprintf(range, sizeof range, "dp mod ep is %" PRId64 " and must be 0", why->value);
   else if (why->lo == why->hi)
@@ -129,7 +128,10 @@ static int scale_item(const char *item, size_t n, int64_t number[6], char *why, 
     if (strcmp(word, names[i]) != 0) continue;
     if (i < 3) {
       char *end;
-      union { double f; uint64_t u; } bits;
+      union {
+        double f;
+        uint64_t u;
+      } bits;
       int32_t log2_scale = 0;
       bits.f = strtod(eq, &end);
       if (*eq == 0 || *end != 0 || zp_scaler_from_f64(bits.u, &log2_scale) != 0) {
@@ -144,8 +146,10 @@ static int scale_item(const char *item, size_t n, int64_t number[6], char *why, 
     }
     return 0;
   }
-  snprintf(why, (size_t)cap, "'%.*s' is not one of init=, min=, max=, window=, hysteresis=, "
-           "consecutive=.", (int)n, item);
+  snprintf(why, (size_t)cap,
+           "'%.*s' is not one of init=, min=, max=, window=, hysteresis=, "
+           "consecutive=.",
+           (int)n, item);
   return -1;
 }
 
@@ -171,9 +175,10 @@ int zp_parse_loss_scale(const char *text, zp_scaler *scaler, char *why, int64_t 
   }
   if (zp_scaler_init(scaler, dynamic, (int32_t)number[0], (int32_t)number[1], (int32_t)number[2],
                      number[3], (int32_t)number[4], (int32_t)number[5]) != 0) {
-    snprintf(why, (size_t)cap, "needs min <= init <= max, window >= 1, hysteresis >= 1, "
-             "consecutive 0 or 1 (init=2^%d, min=2^%d, max=2^%d).", (int)number[0], (int)number[1],
-             (int)number[2]);
+    snprintf(why, (size_t)cap,
+             "needs min <= init <= max, window >= 1, hysteresis >= 1, "
+             "consecutive 0 or 1 (init=2^%d, min=2^%d, max=2^%d).",
+             (int)number[0], (int)number[1], (int)number[2]);
     return -1;
   }
   return 0;

@@ -26,18 +26,17 @@ typedef struct plan_args {
 } plan_args;
 
 static const struct argp_option options[] = {
-  {"rank", KEY_RANK, "R", 0, "only this rank, in full", 0},
-  {"all-ranks", KEY_ALL_RANKS, NULL, 0,
-   "with --json: every rank in full, not only the first of each stage", 0},
-  {"ledger", KEY_LEDGER, NULL, 0,
-   "with --rank or --json: list every communication of init, step, save and load", 0},
-  {"shards", KEY_SHARDS, NULL, 0,
-   "with --rank: list which elements of which entry the rank owns (in --json always)", 0},
-  {"trace", KEY_TRACE, "FILE", 0, "write a Chrome/Perfetto trace of the pipeline", 0},
-  {"svg", KEY_SVG, "FILE", 0, "draw the pipeline", 0},
-  {"check", KEY_CHECK, NULL, 0, "verify the invariants on the programs of all ranks", 0},
-  {0}
-};
+    {"rank", KEY_RANK, "R", 0, "only this rank, in full", 0},
+    {"all-ranks", KEY_ALL_RANKS, NULL, 0,
+     "with --json: every rank in full, not only the first of each stage", 0},
+    {"ledger", KEY_LEDGER, NULL, 0,
+     "with --rank or --json: list every communication of init, step, save and load", 0},
+    {"shards", KEY_SHARDS, NULL, 0,
+     "with --rank: list which elements of which entry the rank owns (in --json always)", 0},
+    {"trace", KEY_TRACE, "FILE", 0, "write a Chrome/Perfetto trace of the pipeline", 0},
+    {"svg", KEY_SVG, "FILE", 0, "draw the pipeline", 0},
+    {"check", KEY_CHECK, NULL, 0, "verify the invariants on the programs of all ranks", 0},
+    {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -60,14 +59,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {{&zp_options_child, 0, NULL, 0}, {0}};
 static const struct argp argp = {
-  options, parse, NULL,
-  "The partition, buckets, ledger, memory and pipeline of one rank or of all.\v"
-  "Without --config the parameter list is that of a 7-billion-parameter transformer, cut into "
-  "pp stages and tp shards. Without --rank and --all-ranks, one rank of each stage is told: the "
-  "others of the stage differ in the elements that they own. A program of more than 67108864 "
-  "(2^26) ops is refused, by --check of more than 33554432 (2^25): so many micro-batches need "
-  "larger buckets. Exit codes: 0 good, 1 a check failed, 2 refused input, 3 the environment failed.",
-  children, NULL, NULL};
+    options,
+    parse,
+    NULL,
+    "The partition, buckets, ledger, memory and pipeline of one rank or of all.\v"
+    "Without --config the parameter list is that of a 7-billion-parameter transformer, cut into "
+    "pp stages and tp shards. Without --rank and --all-ranks, one rank of each stage is told: the "
+    "others of the stage differ in the elements that they own. A program of more than 67108864 "
+    "(2^26) ops is refused, by --check of more than 33554432 (2^25): so many micro-batches need "
+    "larger buckets. Exit codes: 0 good, 1 a check failed, 2 refused input, 3 the environment "
+    "failed.",
+    children,
+    NULL,
+    NULL};
 
 /* ---- One rank -------------------------------------------------------------------------------- */
 
@@ -123,9 +127,8 @@ static void sum_memory(const zp_config *cfg, zp_plan_rank *p)
     if (bucket * width > p->memory.scratch) p->memory.scratch = bucket * width;
   }
   p->memory.program = times(p->n, sizeof(zp_op));
-  p->memory.total = plus(p->memory.params + p->memory.window + p->memory.slots +
-                             p->memory.reduced + p->memory.mean + p->memory.state +
-                             p->memory.scratch,
+  p->memory.total = plus(p->memory.params + p->memory.window + p->memory.slots + p->memory.reduced +
+                             p->memory.mean + p->memory.state + p->memory.scratch,
                          p->memory.program);
 }
 
@@ -152,7 +155,8 @@ static int open_layout(const zp_options *o, const zp_config *cfg, int32_t rank, 
 static int refuse_length(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p,
                          int32_t phase, int64_t n)
 {
-  return zp_refuse(o, "the %s program of rank %d has %lld ops; at most %lld can be held. Use a "
+  return zp_refuse(o,
+                   "the %s program of rank %d has %lld ops; at most %lld can be held. Use a "
                    "larger --bucket (now %lld elements) or fewer --micro-batches.",
                    zp_phase_name(phase), (int)p->rank, (long long)n, (long long)ZP_PLAN_OPS,
                    (long long)cfg->bucket);
@@ -206,7 +210,8 @@ int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others)
     if (code != 0) return code;
   }
   if (bytes < 0.9 * memory) return 0;
-  return zp_refuse(o, "this needs about %.1f GiB of memory and the machine has %.1f GiB. Use fewer "
+  return zp_refuse(o,
+                   "this needs about %.1f GiB of memory and the machine has %.1f GiB. Use fewer "
                    "ranks, fewer micro-batches, larger buckets or a smaller model.",
                    bytes / 0x1p30, memory / 0x1p30);
 }
@@ -264,8 +269,8 @@ int zp_plan_check(const zp_options *o, const zp_config *cfg)
 {
   int64_t last = -1;
   const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  zp_check_job job = {.cfg = cfg, .threads = cpus < 1 ? 1 : (int32_t)cpus,
-                      .write = zp_program_write};
+  zp_check_job job = {
+      .cfg = cfg, .threads = cpus < 1 ? 1 : (int32_t)cpus, .write = zp_program_write};
   zp_check_result result;
   zp_error *err = calloc(1, sizeof *err);
   const double start = seconds();
@@ -292,7 +297,8 @@ static int default_list(zp_options *o)
   if (o->params != NULL) return 0;
   if (zp_list_7b((int32_t)o->value[ZP_OPT_PP], (int32_t)o->value[ZP_OPT_TP], &o->params, &o->names,
                  &o->n_params, &o->optgroups, &o->tied_keys) != 0)
-    return zp_refuse(o, "pp %lld, tp %lld: the default parameter list can be cut into 1 to 34 "
+    return zp_refuse(o,
+                     "pp %lld, tp %lld: the default parameter list can be cut into 1 to 34 "
                      "stages and a tp that divides its matrices (1, 2, 4 …). Give --pp and --tp "
                      "such values, or a list of your own with --config.",
                      (long long)o->value[ZP_OPT_PP], (long long)o->value[ZP_OPT_TP]);
@@ -313,8 +319,7 @@ static int show(const plan_args *a, const zp_config *cfg)
   zp_plan_rank p;
   int code;
   if (a->o.json)
-    return zp_plan_json(&a->o, cfg, a->all_ranks ? ZP_PLAN_ALL_RANKS : (int32_t)a->rank,
-                        a->ledger);
+    return zp_plan_json(&a->o, cfg, a->all_ranks ? ZP_PLAN_ALL_RANKS : (int32_t)a->rank, a->ledger);
   if (a->rank < 0) {
     code = zp_plan_print_all(&a->o, cfg);
     if (code == 0) zp_plan_ascii(cfg, columns());
@@ -361,8 +366,8 @@ static int run(plan_args *a)
   code = zp_options_check(&a->o, &cfg);
   if (code != 0) return code;
   if (a->rank >= zp_world(&cfg))
-    return zp_refuse(&a->o, "--rank: %lld is out of range; allowed is 0 to %d.",
-                     (long long)a->rank, (int)zp_world(&cfg) - 1);
+    return zp_refuse(&a->o, "--rank: %lld is out of range; allowed is 0 to %d.", (long long)a->rank,
+                     (int)zp_world(&cfg) - 1);
   code = zp_plan_holds(&a->o, &cfg);
   if (code == 0 && a->trace != NULL) code = zp_plan_trace(&a->o, &cfg, a->trace);
   if (code == 0 && a->svg != NULL) code = zp_plan_svg(&a->o, &cfg, a->svg);

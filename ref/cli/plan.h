@@ -20,9 +20,9 @@ typedef struct zp_plan_rank {
   zp_op *op; /* the program that was written last: STEP when just opened */
   int64_t n;
   struct {
-    int64_t ops, bytes; /* bytes sent under direct exchange, without exchanges in pp */
+    int64_t ops, bytes;           /* bytes sent under direct exchange, without exchanges in pp */
   } ledger[ZP_PHASES][ZP_GROUPS]; /* of the programs that were written */
-  struct { /* bytes */
+  struct {                        /* bytes */
     int64_t params, window, slots, reduced, mean, state, scratch, program, total;
   } memory;
 } zp_plan_rank;

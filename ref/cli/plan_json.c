@@ -8,8 +8,8 @@
 
 static json_t *config_json(const zp_config *cfg)
 {
-  return json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:s, s:s, s:b, s:i, s:i, s:i}",
-                   "pp", cfg->pp, "dp", cfg->dp, "tp", cfg->tp, "ep", cfg->ep, "stage", cfg->stage,
+  return json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:s, s:s, s:b, s:i, s:i, s:i}", "pp",
+                   cfg->pp, "dp", cfg->dp, "tp", cfg->tp, "ep", cfg->ep, "stage", cfg->stage,
                    "micro_batches", (json_int_t)cfg->micro_batches, "bucket",
                    (json_int_t)cfg->bucket, "align", (json_int_t)cfg->align, "precision",
                    zp_precision_name(cfg->precision), "reduce", zp_reduce_name(cfg->reduce),
@@ -23,11 +23,11 @@ static json_t *flats_json(const zp_plan_rank *p)
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_flat *f = &p->lay.flat[k];
     json_array_append_new(
-        list, json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I}", "group",
-                        zp_group_name(f->group), "members", f->members, "optgroup", f->optgroup,
-                        "tied", f->tied, "use", f->use, "elements", (json_int_t)f->numel,
-                        "capacity", (json_int_t)f->capacity, "buckets", (json_int_t)zp_buckets(f),
-                        "shard", (json_int_t)zp_shard(f)));
+        list,
+        json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I}", "group", zp_group_name(f->group),
+                  "members", f->members, "optgroup", f->optgroup, "tied", f->tied, "use", f->use,
+                  "elements", (json_int_t)f->numel, "capacity", (json_int_t)f->capacity, "buckets",
+                  (json_int_t)zp_buckets(f), "shard", (json_int_t)zp_shard(f)));
   }
   return list;
 }
@@ -37,11 +37,11 @@ static json_t *entries_json(const zp_options *o, const zp_config *cfg, const zp_
   json_t *list = json_array();
   for (int32_t i = 0; i < p->lay.n_params; i++) {
     const int32_t j = p->lay.first_param + i;
-    json_array_append_new(
-        list, json_pack("{s:i, s:s, s:I, s:i, s:I}", "entry", j, "name",
-                        o->names != NULL ? o->names[j] : "", "numel",
-                        (json_int_t)cfg->params[j].numel, "flat", p->lay.spot[i].flat, "start",
-                        (json_int_t)p->lay.spot[i].start));
+    json_array_append_new(list,
+                          json_pack("{s:i, s:s, s:I, s:i, s:I}", "entry", j, "name",
+                                    o->names != NULL ? o->names[j] : "", "numel",
+                                    (json_int_t)cfg->params[j].numel, "flat", p->lay.spot[i].flat,
+                                    "start", (json_int_t)p->lay.spot[i].start));
   }
   return list;
 }
@@ -50,11 +50,11 @@ static json_t *buckets_json(const zp_flat *f)
 {
   json_t *list = json_array();
   for (int64_t b = 0; b < zp_buckets(f); b++)
-    json_array_append_new(
-        list, json_pack("{s:I, s:I, s:I, s:I, s:I}", "bucket", (json_int_t)b, "elements",
-                        (json_int_t)zp_bucket_numel(f, b), "padded",
-                        (json_int_t)zp_bucket_padded(f, b), "part", (json_int_t)zp_part(f, b),
-                        "shard_offset", (json_int_t)zp_shard_offset(f, b)));
+    json_array_append_new(list, json_pack("{s:I, s:I, s:I, s:I, s:I}", "bucket", (json_int_t)b,
+                                          "elements", (json_int_t)zp_bucket_numel(f, b), "padded",
+                                          (json_int_t)zp_bucket_padded(f, b), "part",
+                                          (json_int_t)zp_part(f, b), "shard_offset",
+                                          (json_int_t)zp_shard_offset(f, b)));
   return list;
 }
 
@@ -80,10 +80,10 @@ static json_t *shards_json(const zp_options *o, const zp_config *cfg, const zp_p
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     runs to = {o, json_array()};
     zp_plan_runs(cfg, p, k, add_run, &to);
-    json_array_append_new(
-        list, json_pack("{s:i, s:s, s:i, s:o, s:o}", "flat", k, "group",
-                        zp_group_name(p->lay.flat[k].group), "owner", zp_plan_owner(cfg, p, k),
-                        "buckets", buckets_json(&p->lay.flat[k]), "runs", to.list));
+    json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:o, s:o}", "flat", k, "group",
+                                          zp_group_name(p->lay.flat[k].group), "owner",
+                                          zp_plan_owner(cfg, p, k), "buckets",
+                                          buckets_json(&p->lay.flat[k]), "runs", to.list));
   }
   return list;
 }
@@ -94,15 +94,16 @@ static void append_ops(json_t *list, const zp_plan_rank *p, int32_t phase)
     const zp_op *op = &p->op[i];
     if (op->kind < ZP_OP_FIRST_COMM) continue;
     json_array_append_new(
-        list, json_pack("{s:s, s:I, s:[I,I], s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, "
-                        "s:I, s:I}", "phase", zp_phase_name(phase), "position", (json_int_t)i,
-                        "clock", (json_int_t)op->clock_t,
-                        (json_int_t)op->clock_i, "op", zp_op_name(op->kind), "what",
-                        zp_what_name(op->what), "group", zp_group_name(op->group), "key", op->key,
-                        "dtype", op->dtype < 0 ? "" : zp_dtype_name(op->dtype), "redop",
-                        zp_redop_name(op->redop), "root", op->root, "flat", op->flat, "bucket",
-                        (json_int_t)op->bucket, "count", (json_int_t)op->count, "mb",
-                        (json_int_t)op->mb, "recv_mb", (json_int_t)op->recv_mb));
+        list,
+        json_pack("{s:s, s:I, s:[I,I], s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, "
+                  "s:I, s:I}",
+                  "phase", zp_phase_name(phase), "position", (json_int_t)i, "clock",
+                  (json_int_t)op->clock_t, (json_int_t)op->clock_i, "op", zp_op_name(op->kind),
+                  "what", zp_what_name(op->what), "group", zp_group_name(op->group), "key", op->key,
+                  "dtype", op->dtype < 0 ? "" : zp_dtype_name(op->dtype), "redop",
+                  zp_redop_name(op->redop), "root", op->root, "flat", op->flat, "bucket",
+                  (json_int_t)op->bucket, "count", (json_int_t)op->count, "mb", (json_int_t)op->mb,
+                  "recv_mb", (json_int_t)op->recv_mb));
   }
 }
 
@@ -119,18 +120,18 @@ static json_t *ledger_json(const zp_options *o, const zp_config *cfg, zp_plan_ra
     }
     for (int32_t g = 0; g < ZP_GROUPS; g++)
       if (p->ledger[phase][g].ops > 0)
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:I, s:I}", "phase", zp_phase_name(phase), "group",
-                            zp_group_name(g), "ops", (json_int_t)p->ledger[phase][g].ops, "bytes",
-                            (json_int_t)p->ledger[phase][g].bytes));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I}", "phase", zp_phase_name(phase),
+                                              "group", zp_group_name(g), "ops",
+                                              (json_int_t)p->ledger[phase][g].ops, "bytes",
+                                              (json_int_t)p->ledger[phase][g].bytes));
     if (ops != NULL) append_ops(ops, p, phase);
   }
   return list;
 }
 
 /* NULL after a message, with *code set. */
-static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_plan_rank *p,
-                         int32_t ledger, int *code)
+static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_plan_rank *p, int32_t ledger,
+                         int *code)
 {
   const int64_t step_ops = p->n; /* just opened: STEP */
   json_t *ops = ledger ? json_array() : NULL, *rank;
@@ -143,15 +144,14 @@ static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_plan_rank
                    "dp", p->at.dp, "tp", p->at.tp, "ops", (json_int_t)step_ops, "alive",
                    (json_int_t)zp_alive(cfg->pp, cfg->micro_batches, p->at.pp), "flats",
                    flats_json(p), "entries", entries_json(o, cfg, p), "ledger", groups);
-  json_object_set_new(rank, "memory",
-                      json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "parameters",
-                                (json_int_t)p->memory.params, "window",
-                                (json_int_t)p->memory.window, "slots", (json_int_t)p->memory.slots,
-                                "reduced", (json_int_t)p->memory.reduced, "mean",
-                                (json_int_t)p->memory.mean, "state", (json_int_t)p->memory.state,
-                                "scratch", (json_int_t)p->memory.scratch, "program",
-                                (json_int_t)p->memory.program, "total",
-                                (json_int_t)p->memory.total));
+  json_object_set_new(
+      rank, "memory",
+      json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "parameters",
+                (json_int_t)p->memory.params, "window", (json_int_t)p->memory.window, "slots",
+                (json_int_t)p->memory.slots, "reduced", (json_int_t)p->memory.reduced, "mean",
+                (json_int_t)p->memory.mean, "state", (json_int_t)p->memory.state, "scratch",
+                (json_int_t)p->memory.scratch, "program", (json_int_t)p->memory.program, "total",
+                (json_int_t)p->memory.total));
   if (ops != NULL) json_object_set_new(rank, "communications", ops);
   return rank;
 }
@@ -180,12 +180,16 @@ int zp_plan_json(const zp_options *o, const zp_config *cfg, int32_t rank, int32_
   printf("{\"ranks\": %d,\n\"config\": ", (int)zp_world(cfg));
   if (json_dumpf(config, stdout, JSON_INDENT(1)) != 0) code = ZP_EXIT_ENVIRONMENT;
   json_decref(config);
-  printf(",\n\"%s\": [\n", rank >= 0 ? "rank" : which == ZP_PLAN_STAGES
-                                              ? "first_rank_of_each_stage" : "all_ranks");
+  printf(",\n\"%s\": [\n", rank >= 0                 ? "rank"
+                           : which == ZP_PLAN_STAGES ? "first_rank_of_each_stage"
+                                                     : "all_ranks");
   for (int32_t i = 0; i < n && code == 0; i++) {
     if (i > 0) printf(",\n");
-    code = dump_rank(o, cfg, rank >= 0 ? rank : which == ZP_PLAN_STAGES
-                                 ? zp_rank_of(cfg, (zp_coord){i, 0, 0}) : i, which, ledger);
+    code = dump_rank(o, cfg,
+                     rank >= 0                 ? rank
+                     : which == ZP_PLAN_STAGES ? zp_rank_of(cfg, (zp_coord){i, 0, 0})
+                                               : i,
+                     which, ledger);
   }
   if (code == 0 && puts("\n]}") == EOF) code = ZP_EXIT_ENVIRONMENT;
   return code;

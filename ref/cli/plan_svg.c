@@ -34,8 +34,8 @@ static void draw_slot(FILE *f, const zp_plan_rank *p, int64_t from, int64_t to)
       fprintf(f, "<g><title>%s of micro-batch %" PRId64 ", slot %d</title>\n",
               op->kind == ZP_OP_FORWARD ? "forward" : "backward", op->mb, (int)op->slot);
       box(f, x + 1, y, CELL - 2, BOX, op->kind == ZP_OP_FORWARD ? "f" : "b");
-      fprintf(f, "<text class=\"n\" x=\"%.1f\" y=\"%.1f\">%" PRId64 "</text></g>\n",
-              x + CELL / 2.0, y + 16, op->mb);
+      fprintf(f, "<text class=\"n\" x=\"%.1f\" y=\"%.1f\">%" PRId64 "</text></g>\n", x + CELL / 2.0,
+              y + 16, op->mb);
     } else if (op->kind >= ZP_OP_FIRST_COMM && op->what == ZP_WHAT_GRADIENT && k < reductions) {
       const double w = (CELL - 2.0) / (double)reductions;
       if (reductions <= 8) box(f, x + 1 + w * (double)k, y + BOX + 2, w > 2 ? w - 1 : w, 5, "r");
@@ -73,9 +73,13 @@ static void draw_end(FILE *f, const zp_plan_rank *p, int64_t from, int64_t slots
 
 static void legend(FILE *f, double y)
 {
-  static const struct { const char *kind, *what; } items[] = {
-    {"f", "forward"}, {"b", "backward"}, {"r", "bucket reduced, tied sum (T)"},
-    {"s", "statistics"}, {"u", "update and gather"}};
+  static const struct {
+    const char *kind, *what;
+  } items[] = {{"f", "forward"},
+               {"b", "backward"},
+               {"r", "bucket reduced, tied sum (T)"},
+               {"s", "statistics"},
+               {"u", "update and gather"}};
   double x = LEFT;
   for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
     box(f, x, y - 9, 10, 10, items[i].kind);
@@ -87,18 +91,21 @@ static void legend(FILE *f, double y)
 static int draw(FILE *f, const zp_options *o, const zp_config *cfg)
 {
   const int64_t slots = zp_slots(cfg->pp, cfg->micro_batches);
-  const double width = LEFT + (double)(slots + 4) * CELL + 30 < 660 ? 660 :
-                       LEFT + (double)(slots + 4) * CELL + 30;
+  const double width =
+      LEFT + (double)(slots + 4) * CELL + 30 < 660 ? 660 : LEFT + (double)(slots + 4) * CELL + 30;
   const double height = TOP + (double)cfg->pp * ROW + 44;
-  fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
-          "height=\"%.0f\">\n%s<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", width,
-          height, width, height, style);
-  fprintf(f, "<text class=\"t\" x=\"12\" y=\"24\">pp %d × dp %d × tp %d, ZeRO stage %d, %" PRId64
-          " micro-batches</text>\n", (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->stage,
-          cfg->micro_batches);
-  fprintf(f, "<text class=\"m\" x=\"12\" y=\"44\">1F1B: %" PRId64 " slots, a stage works in "
-          "%" PRId64 " of them (%.1f %%); numbers are micro-batches</text>\n", slots,
-          2 * cfg->micro_batches, 200.0 * (double)cfg->micro_batches / (double)slots);
+  fprintf(f,
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
+          "height=\"%.0f\">\n%s<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+          width, height, width, height, style);
+  fprintf(f,
+          "<text class=\"t\" x=\"12\" y=\"24\">pp %d × dp %d × tp %d, ZeRO stage %d, %" PRId64
+          " micro-batches</text>\n",
+          (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->stage, cfg->micro_batches);
+  fprintf(f,
+          "<text class=\"m\" x=\"12\" y=\"44\">1F1B: %" PRId64 " slots, a stage works in "
+          "%" PRId64 " of them (%.1f %%); numbers are micro-batches</text>\n",
+          slots, 2 * cfg->micro_batches, 200.0 * (double)cfg->micro_batches / (double)slots);
   for (int32_t s = 0; s < cfg->pp; s++) {
     zp_plan_rank p;
     int64_t from = 0;

@@ -32,12 +32,18 @@ static void print_header(const zp_config *cfg)
 
 static void print_memory(const zp_plan_rank *p)
 {
-  const struct { const char *what; int64_t bytes; } rows[] = {
-    {"parameters", p->memory.params}, {"window (stages 0, 1)", p->memory.window},
-    {"bucket slots (stage 2)", p->memory.slots}, {"reduced sums", p->memory.reduced},
-    {"mean gradient", p->memory.mean}, {"masters and moments", p->memory.state},
-    {"scratch of one bucket", p->memory.scratch}, {"program", p->memory.program},
-    {"total, without activations", p->memory.total}};
+  const struct {
+    const char *what;
+    int64_t bytes;
+  } rows[] = {{"parameters", p->memory.params},
+              {"window (stages 0, 1)", p->memory.window},
+              {"bucket slots (stage 2)", p->memory.slots},
+              {"reduced sums", p->memory.reduced},
+              {"mean gradient", p->memory.mean},
+              {"masters and moments", p->memory.state},
+              {"scratch of one bucket", p->memory.scratch},
+              {"program", p->memory.program},
+              {"total, without activations", p->memory.total}};
   char text[32];
   printf("\nMemory\n");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -54,10 +60,9 @@ static void print_flats(const zp_options *o, const zp_config *cfg, const zp_plan
     const zp_flat *f = &p->lay.flat[k];
     char tied[16] = "-";
     if (f->tied >= 0) snprintf(tied, sizeof tied, "%d", (int)f->tied);
-    printf("  %4d  %4s  %8d  %4s  %14lld  %8lld  %12lld  %12lld\n", (int)k,
-           zp_group_name(f->group), (int)f->optgroup, tied, (long long)f->numel,
-           (long long)zp_buckets(f), (long long)(f->numel > 0 ? zp_part(f, 0) : 0),
-           (long long)zp_shard(f));
+    printf("  %4d  %4s  %8d  %4s  %14lld  %8lld  %12lld  %12lld\n", (int)k, zp_group_name(f->group),
+           (int)f->optgroup, tied, (long long)f->numel, (long long)zp_buckets(f),
+           (long long)(f->numel > 0 ? zp_part(f, 0) : 0), (long long)zp_shard(f));
   }
   printf("\nEntries, in backward order\n");
   for (int32_t i = p->lay.n_params - 1; i >= 0; i--) {
@@ -185,12 +190,11 @@ int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
       buckets += zp_buckets(&p.lay.flat[k]);
     }
     for (int32_t g = 0; g < ZP_GROUPS; g++) bytes += p.ledger[ZP_PHASE_STEP][g].bytes;
-    printf("%5d  %7lld  %d  %7d  %14lld  %8lld  %5lld  %8lld  %10s  %10s\n", (int)s,
-           (long long)cfg->dp * cfg->tp, (int)groups_of(&p), (int)p.lay.n_params,
-           (long long)elements, (long long)buckets,
-           (long long)zp_alive(cfg->pp, cfg->micro_batches, s), (long long)p.n,
-           bytes_text(bytes, sends, sizeof sends),
-           bytes_text(p.memory.total, memory, sizeof memory));
+    printf(
+        "%5d  %7lld  %d  %7d  %14lld  %8lld  %5lld  %8lld  %10s  %10s\n", (int)s,
+        (long long)cfg->dp * cfg->tp, (int)groups_of(&p), (int)p.lay.n_params, (long long)elements,
+        (long long)buckets, (long long)zp_alive(cfg->pp, cfg->micro_batches, s), (long long)p.n,
+        bytes_text(bytes, sends, sizeof sends), bytes_text(p.memory.total, memory, sizeof memory));
     zp_plan_rank_close(&p);
   }
   if (shown < cfg->pp) printf("  … and %d stages more\n", (int)(cfg->pp - shown));

@@ -28,15 +28,21 @@ static void name_rows(writer *w, int32_t s)
 {
   static const char *const rows[] = {"", "compute", "exchanges", "collectives"};
   comma(w);
-  fprintf(w->f, "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":"
-          "{\"name\":\"stage %d\"}}", (int)s, (int)s);
+  fprintf(w->f,
+          "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":"
+          "{\"name\":\"stage %d\"}}",
+          (int)s, (int)s);
   comma(w);
-  fprintf(w->f, "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_sort_index\",\"args\":"
-          "{\"sort_index\":%d}}", (int)s, (int)s);
+  fprintf(w->f,
+          "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_sort_index\",\"args\":"
+          "{\"sort_index\":%d}}",
+          (int)s, (int)s);
   for (int r = ROW_COMPUTE; r <= ROW_COLLECTIVE; r++) {
     comma(w);
-    fprintf(w->f, "{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":"
-            "{\"name\":\"%s\"}}", (int)s, r, rows[r]);
+    fprintf(w->f,
+            "{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":"
+            "{\"name\":\"%s\"}}",
+            (int)s, r, rows[r]);
   }
 }
 
@@ -46,21 +52,26 @@ static void slice(writer *w, int32_t s, int row, double ts, double dur, const ch
   char text[256];
   zp_op_describe(op, text, sizeof text);
   comma(w);
-  fprintf(w->f, "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s\","
+  fprintf(w->f,
+          "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s\","
           "\"cat\":\"%s\",\"args\":{\"op\":\"%s\",\"position\":%" PRId64 ",\"clock\":\"%" PRId64
-          ".%" PRId64 "\"}}", (int)s, row, ts, dur, name, zp_op_name(op->kind), text, pc,
-          op->clock_t, op->clock_i);
+          ".%" PRId64 "\"}}",
+          (int)s, row, ts, dur, name, zp_op_name(op->kind), text, pc, op->clock_t, op->clock_i);
 }
 
 /* An arrow from the exchange of stage s to that of stage s + 1 at the same clock. */
 static void arrow(writer *w, int32_t s, double ts, int64_t id)
 {
   comma(w);
-  fprintf(w->f, "{\"ph\":\"s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"id\":%" PRId64
-          ",\"name\":\"exchange\",\"cat\":\"p2p\"}", (int)s, ROW_EXCHANGE, ts, id);
+  fprintf(w->f,
+          "{\"ph\":\"s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"id\":%" PRId64
+          ",\"name\":\"exchange\",\"cat\":\"p2p\"}",
+          (int)s, ROW_EXCHANGE, ts, id);
   comma(w);
-  fprintf(w->f, "{\"ph\":\"f\",\"bp\":\"e\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"id\":%" PRId64
-          ",\"name\":\"exchange\",\"cat\":\"p2p\"}", (int)s + 1, ROW_EXCHANGE, ts, id);
+  fprintf(w->f,
+          "{\"ph\":\"f\",\"bp\":\"e\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"id\":%" PRId64
+          ",\"name\":\"exchange\",\"cat\":\"p2p\"}",
+          (int)s + 1, ROW_EXCHANGE, ts, id);
 }
 
 static void op_slice(writer *w, const zp_plan_rank *p, int64_t pc, double ts, double dur)
@@ -75,8 +86,7 @@ static void op_slice(writer *w, const zp_plan_rank *p, int64_t pc, double ts, do
   else if (op->bucket >= 0)
     snprintf(name, sizeof name, "%s %" PRId32 ".%" PRId64, zp_op_name(op->kind), op->flat,
              op->bucket);
-  else
-    snprintf(name, sizeof name, "%s", zp_op_name(op->kind));
+  else snprintf(name, sizeof name, "%s", zp_op_name(op->kind));
   slice(w, p->at.pp, row, ts, dur, name, op, pc);
   if (op->kind == ZP_OP_P2P && op->what == ZP_WHAT_ACTIVATION)
     arrow(w, p->at.pp, ts, op->clock_t * ((int64_t)1 << 20) + p->at.pp);

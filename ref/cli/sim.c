@@ -9,8 +9,8 @@
 
 #include "commands.h"
 #include "options.h"
-#include "sim_fault.h"
 #include "plan.h"
+#include "sim_fault.h"
 #include "sim_setup.h"
 
 enum { KEY_FAULT = 0x4000, KEY_MODE, KEY_UNUSED, KEY_VARY, KEY_TUPLE, KEY_CASE };
@@ -282,9 +282,9 @@ static int check_worth(const zp_sim_args *a, const zp_case *c)
   if (numel > 0) return 0;
   if (a->text != NULL && o->params == NULL)
     return zp_refuse(o, "--case: it has no parameters to train; add a list, as in "
-                     "'pp=2,list=5@0.0+7@1.0', or leave --case out.");
+                        "'pp=2,list=5@0.0+7@1.0', or leave --case out.");
   return zp_refuse(o, "params: there is no element to train, so nothing would be compared; give "
-                   "entries with numel above 0 that are not frozen.");
+                      "entries with numel above 0 that are not frozen.");
 }
 
 /* The configuration file's use masks. 0, or an exit code after a message. */
@@ -296,9 +296,10 @@ static int take_masks(const zp_sim_args *a, zp_case *c)
     for (int32_t i = 0; i < o->masks[j].n; i++) {
       const zp_synth_skip *s = &o->masks[j].skip[i];
       if (s->dp >= c->cfg.dp || s->mb >= c->cfg.micro_batches)
-        return zp_refuse(o, "params[%d].unused: [%d, %lld] is out of range; allowed are dp indices "
-                         "0 to %d and micro-batches 0 to %lld.", (int)j, (int)s->dp,
-                         (long long)s->mb, (int)c->cfg.dp - 1,
+        return zp_refuse(o,
+                         "params[%d].unused: [%d, %lld] is out of range; allowed are dp indices "
+                         "0 to %d and micro-batches 0 to %lld.",
+                         (int)j, (int)s->dp, (long long)s->mb, (int)c->cfg.dp - 1,
                          (long long)c->cfg.micro_batches - 1);
     }
   c->synth.mask = o->masks;
@@ -335,7 +336,8 @@ static int run(zp_sim_args *a)
   if (!a->o.json) {
     if (chosen)
       printf("no topology was given: pp 2, dp 2, %d steps, a list with a tied key over both stages "
-             "and without experts\n", (int)c.steps);
+             "and without experts\n",
+             (int)c.steps);
     print_head(&c, a->fault);
     print_proof(&c);
     fflush(stdout);

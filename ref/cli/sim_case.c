@@ -185,7 +185,8 @@ static void go_on_elsewhere(zp_case_state *s, const zp_hyper *hyper, const zp_wo
   if (!s->v->failed) zp_explain_error(s, err);
   if (!s->v->no_memory) {
     zp_verdict_clause(s->v, "CKPT-5");
-    zp_verdict_say(s->v, "\n  after saving and loading with pp %d, dp %d, stage %d, buckets of %lld",
+    zp_verdict_say(s->v,
+                   "\n  after saving and loading with pp %d, dp %d, stage %d, buckets of %lld",
                    r->pp, r->dp, r->stage, (long long)r->bucket);
   }
 }

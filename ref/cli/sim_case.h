@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
+#include "../engine/comm_sim.h"
 #include "../engine/serial.h"
-#include "../engine/sim.h"
 #include "fuzz_case.h"
 
 enum { ZP_VERDICT_CLAUSES = 8, ZP_VERDICT_FINDINGS = 16, ZP_VERDICT_TEXT = 12288 };
@@ -22,7 +22,7 @@ typedef struct zp_verdict {
   int32_t n_findings;
   zp_synth_finding finding[ZP_VERDICT_FINDINGS]; /* coded gradients: what they say */
   int32_t steps, skipped, grown, lowered, clipped;
-  int32_t reloaded; /* 1: it was saved, loaded as c->reload says, and went on */
+  int32_t reloaded;          /* 1: it was saved, loaded as c->reload says, and went on */
   zp_step_result result[32]; /* of rank 0, by step */
   int64_t text_used;
   char text[ZP_VERDICT_TEXT]; /* for people, lines */
@@ -55,8 +55,8 @@ typedef struct zp_case_state {
 
 /* Saves in memory, opens `other` (of zp_case_reloaded), loads; s goes on with it. 0, or a negative
  * status in *err. spec: CKPT-5 */
-int zp_case_reload(zp_case_state *s, zp_case *other, const zp_hyper *hyper,
-                   const zp_workload *work, zp_error *err);
+int zp_case_reload(zp_case_state *s, zp_case *other, const zp_hyper *hyper, const zp_workload *work,
+                   zp_error *err);
 
 /* After INIT: parameters and masters equal serial's on every rank. 0, or 1 after a verdict. */
 int zp_compare_first(const zp_case_state *s);

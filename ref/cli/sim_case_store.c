@@ -32,8 +32,8 @@ static int64_t place(const memory *m, int32_t param, int32_t tp, int32_t ep, int
   const zp_param *p = &m->cfg->params[param];
   if (offset + count > p->numel || tp < 0 || tp >= (p->sharded ? m->cfg->tp : 1)) return -1;
   if (ep < 0 || ep >= (p->expert ? m->cfg->ep : 1)) return -1;
-  return (((int64_t)kind_of(what) * m->cfg->ep + ep) * m->cfg->tp + tp) * m->total +
-         m->at[param] + offset;
+  return (((int64_t)kind_of(what) * m->cfg->ep + ep) * m->cfg->tp + tp) * m->total + m->at[param] +
+         offset;
 }
 
 static int put(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
@@ -42,8 +42,10 @@ static int put(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, i
   memory *m = ctx;
   const int64_t at = place(m, param, tp, ep, what, offset, count);
   if (at < 0)
-    return zp_fail(err, ZP_E_VERDICT, -1, "saved elements %lld + %lld of entry %d, which it has "
-                   "not (CKPT-1)", (long long)offset, (long long)count, (int)param);
+    return zp_fail(err, ZP_E_VERDICT, -1,
+                   "saved elements %lld + %lld of entry %d, which it has "
+                   "not (CKPT-1)",
+                   (long long)offset, (long long)count, (int)param);
   for (int64_t i = 0; i < count; i++)
     if (m->seen[at + i]++ != 0)
       return zp_fail(err, ZP_E_VERDICT, -1, "element %lld of entry %d is saved twice (CKPT-1)",
@@ -59,8 +61,10 @@ static int get(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, i
   const int64_t at = place(m, param, tp, ep, what, offset, count);
   for (int64_t i = 0; i < count; i++)
     if (at < 0 || m->seen[at + i] == 0)
-      return zp_fail(err, ZP_E_VERDICT, -1, "element %lld of entry %d is loaded and was not saved "
-                     "(CKPT-1, CKPT-3)", (long long)(offset + i), (int)param);
+      return zp_fail(err, ZP_E_VERDICT, -1,
+                     "element %lld of entry %d is loaded and was not saved "
+                     "(CKPT-1, CKPT-3)",
+                     (long long)(offset + i), (int)param);
   if (count > 0) memcpy(value, m->value + at, (size_t)count * sizeof *value);
   return 0;
 }
@@ -80,7 +84,8 @@ static int finish(void *ctx, const zp_train_state *state, zp_error *err)
       memcmp(&m->state.scaler, &state->scaler, sizeof state->scaler) == 0 &&
       memcmp(m->state.optim, state->optim, bytes) == 0)
     return 0;
-  return zp_fail(err, ZP_E_VERDICT, -1, "ranks save different steps, scalers or optimizer states "
+  return zp_fail(err, ZP_E_VERDICT, -1,
+                 "ranks save different steps, scalers or optimizer states "
                  "(CKPT-1)");
 }
 
@@ -157,8 +162,8 @@ static int run_phase(zp_sim *sim, int32_t phase, zp_store *store, zp_error *err)
   return status;
 }
 
-int zp_case_reload(zp_case_state *s, zp_case *other, const zp_hyper *hyper,
-                   const zp_workload *work, zp_error *err)
+int zp_case_reload(zp_case_state *s, zp_case *other, const zp_hyper *hyper, const zp_workload *work,
+                   zp_error *err)
 {
   memory m;
   zp_store store = {&m, put, finish, commit, get, state_of};

@@ -43,10 +43,11 @@ const zp_fault *zp_fault_find(const char *name)
 static const struct {
   const char *name, *why;
 } reasons[] = {
-    {"pr7847", "why: the all-reduce spans stages, and each rank calls it once for each of its own K "
-               "optimizer groups.\n  A stage with K = 2 calls it twice, one with K = 1 once: the "
-               "second call waits for ranks that have gone on.\n  zeroproof's plan issues one "
-               "statistics all-reduce per step, whatever K is (STAT-1, LEDG-3)."},
+    {"pr7847",
+     "why: the all-reduce spans stages, and each rank calls it once for each of its own K "
+     "optimizer groups.\n  A stage with K = 2 calls it twice, one with K = 1 once: the "
+     "second call waits for ranks that have gone on.\n  zeroproof's plan issues one "
+     "statistics all-reduce per step, whatever K is (STAT-1, LEDG-3)."},
 };
 
 const char *zp_fault_why(const zp_fault *fault)

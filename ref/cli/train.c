@@ -15,31 +15,46 @@
 #include "plan.h"
 #include "train.h"
 
-enum { KEY_DATA = 0x2000, KEY_LAYERS, KEY_D_MODEL, KEY_HEADS, KEY_CONTEXT, KEY_BATCH, KEY_VERIFY,
-       KEY_PLOT, KEY_SAVE, KEY_LOAD, KEY_EVERY, KEY_VARY, KEY_TUPLE, KEY_SAMPLE };
+enum {
+  KEY_DATA = 0x2000,
+  KEY_LAYERS,
+  KEY_D_MODEL,
+  KEY_HEADS,
+  KEY_CONTEXT,
+  KEY_BATCH,
+  KEY_VERIFY,
+  KEY_PLOT,
+  KEY_SAVE,
+  KEY_LOAD,
+  KEY_EVERY,
+  KEY_VARY,
+  KEY_TUPLE,
+  KEY_SAMPLE
+};
 
 /* dp · M of the default: 12 splits for dp 1, 2, 3, 4, 6 and 12. */
 enum { GLOBAL_MICRO_BATCHES = 12, STEPS = 60, SAMPLE = 200 };
 
 static const struct argp_option options[] = {
-  {"data", KEY_DATA, "FILE", 0, "text to train on, more may follow (the project's spec)", 0},
-  {"verify", KEY_VERIFY, NULL, 0, "train serially and, under exact reduction, under other "
-   "topologies too; compare all bits", 0},
-  {"plot", KEY_PLOT, "FILE.svg", 0, "draw the loss curve (gnuplot)", 0},
-  {"sample", KEY_SAMPLE, "BYTES", 0, "how much text to sample at the end (200)", 0},
-  {"save", KEY_SAVE, "DIR", 0, "write a checkpoint at the end", 0},
-  {"save-every", KEY_EVERY, "N", 0, "and every N steps", 0},
-  {"load", KEY_LOAD, "DIR", 0, "continue from a checkpoint, of any topology", 0},
-  {NULL, 0, NULL, 0, "Model:", 3},
-  {"layers", KEY_LAYERS, "N", 0, "transformer blocks (4)", 3},
-  {"d-model", KEY_D_MODEL, "N", 0, "width (48)", 3},
-  {"heads", KEY_HEADS, "N", 0, "attention heads (4)", 3},
-  {"context", KEY_CONTEXT, "BYTES", 0, "bytes a sequence (64)", 3},
-  {"batch", KEY_BATCH, "N", 0, "sequences a micro-batch (2)", 3},
-  {"vary-shapes", KEY_VARY, NULL, 0, "shapes vary by micro-batch (sets --dynamic-shapes)", 3},
-  {"tuple", KEY_TUPLE, NULL, 0, "stages exchange (integer, float) tuples", 3},
-  {0}
-};
+    {"data", KEY_DATA, "FILE", 0, "text to train on, more may follow (the project's spec)", 0},
+    {"verify", KEY_VERIFY, NULL, 0,
+     "train serially and, under exact reduction, under other "
+     "topologies too; compare all bits",
+     0},
+    {"plot", KEY_PLOT, "FILE.svg", 0, "draw the loss curve (gnuplot)", 0},
+    {"sample", KEY_SAMPLE, "BYTES", 0, "how much text to sample at the end (200)", 0},
+    {"save", KEY_SAVE, "DIR", 0, "write a checkpoint at the end", 0},
+    {"save-every", KEY_EVERY, "N", 0, "and every N steps", 0},
+    {"load", KEY_LOAD, "DIR", 0, "continue from a checkpoint, of any topology", 0},
+    {NULL, 0, NULL, 0, "Model:", 3},
+    {"layers", KEY_LAYERS, "N", 0, "transformer blocks (4)", 3},
+    {"d-model", KEY_D_MODEL, "N", 0, "width (48)", 3},
+    {"heads", KEY_HEADS, "N", 0, "attention heads (4)", 3},
+    {"context", KEY_CONTEXT, "BYTES", 0, "bytes a sequence (64)", 3},
+    {"batch", KEY_BATCH, "N", 0, "sequences a micro-batch (2)", 3},
+    {"vary-shapes", KEY_VARY, NULL, 0, "shapes vary by micro-batch (sets --dynamic-shapes)", 3},
+    {"tuple", KEY_TUPLE, NULL, 0, "stages exchange (integer, float) tuples", 3},
+    {0}};
 
 static int32_t take_size(struct argp_state *state, const char *flag, const char *arg, int64_t lo,
                          int64_t hi)
@@ -55,9 +70,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
   zp_train_args *a = state->input;
   switch (key) {
-  case ARGP_KEY_INIT:
-    state->child_inputs[0] = state->child_inputs[1] = &a->o;
-    return 0;
+  case ARGP_KEY_INIT: state->child_inputs[0] = state->child_inputs[1] = &a->o; return 0;
   case KEY_DATA:
   case ARGP_KEY_ARG:
     if (key == ARGP_KEY_ARG && a->n_files == 0)
@@ -82,14 +95,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-  {&zp_options_child, 0, NULL, 0}, {&zp_hyper_child, 0, NULL, 0}, {0}};
+    {&zp_options_child, 0, NULL, 0}, {&zp_hyper_child, 0, NULL, 0}, {0}};
 static const struct argp argp = {
-  options, parse, "[--data FILE...]",
-  "Trains a byte-level transformer under data and pipeline parallelism with ZeRO."
-  "\vDefaults: pp 2, dp 2, stage 2, 12 micro-batches in all, bf16, exact reduction, 60 steps. "
-  "Started by mpirun (or zeroproof launch), each process is one rank. "
-  "Exit codes: 0 good, 1 --verify found a difference, 2 refused input, 3 the environment failed.",
-  children, NULL, NULL};
+    options,
+    parse,
+    "[--data FILE...]",
+    "Trains a byte-level transformer under data and pipeline parallelism with ZeRO."
+    "\vDefaults: pp 2, dp 2, stage 2, 12 micro-batches in all, bf16, exact reduction, 60 steps. "
+    "Started by mpirun (or zeroproof launch), each process is one rank. "
+    "Exit codes: 0 good, 1 --verify found a difference, 2 refused input, 3 the environment failed.",
+    children,
+    NULL,
+    NULL};
 
 /* ---- Setting up ------------------------------------------------------------------------------ */
 
@@ -123,26 +140,30 @@ static int check_args(const zp_train_args *a)
   const zp_options *o = &a->o;
   char why[256];
   if (o->value[ZP_OPT_TP] > 1 || o->value[ZP_OPT_EP] > 1)
-    return zp_refuse(o, "%s %lld: the transformer here is not split over tensor- or "
+    return zp_refuse(o,
+                     "%s %lld: the transformer here is not split over tensor- or "
                      "expert-parallel ranks; use `zeroproof sim`, which runs any topology.",
                      o->value[ZP_OPT_TP] > 1 ? "--tp" : "--ep",
                      (long long)o->value[o->value[ZP_OPT_TP] > 1 ? ZP_OPT_TP : ZP_OPT_EP]);
   if (o->params != NULL)
     return zp_refuse(o, "params: train has its own parameter list; leave the field out, or use "
-                     "`zeroproof sim`.");
+                        "`zeroproof sim`.");
   if (o->groups != NULL)
-    return zp_refuse(o, "groups: the transformer has %d optimizer groups, fixed; leave the option "
-                     "out, or use `zeroproof sim`.", ZP_GPT_OPTGROUPS);
+    return zp_refuse(o,
+                     "groups: the transformer has %d optimizer groups, fixed; leave the option "
+                     "out, or use `zeroproof sim`.",
+                     ZP_GPT_OPTGROUPS);
   if (zp_gpt_shape_check(&a->shape, why, sizeof why) != 0) return zp_refuse(o, "%s", why);
   if (o->value[ZP_OPT_PP] > zp_gpt_max_pp(&a->shape))
-    return zp_refuse(o, "--pp: %lld is out of range; %d layers can be cut into 1 to %d stages. "
-                     "Change --pp or --layers.", (long long)o->value[ZP_OPT_PP],
-                     (int)a->shape.layers, (int)zp_gpt_max_pp(&a->shape));
+    return zp_refuse(o,
+                     "--pp: %lld is out of range; %d layers can be cut into 1 to %d stages. "
+                     "Change --pp or --layers.",
+                     (long long)o->value[ZP_OPT_PP], (int)a->shape.layers,
+                     (int)zp_gpt_max_pp(&a->shape));
   if (o->value[ZP_OPT_STEPS] < 1 || o->value[ZP_OPT_STEPS] > 1000000)
     return zp_refuse(o, "--steps: %lld is out of range; allowed is 1 to 1000000.",
                      (long long)o->value[ZP_OPT_STEPS]);
-  if (a->save_every > 0 && a->save == NULL)
-    return zp_refuse(o, "--save-every: needs --save DIR.");
+  if (a->save_every > 0 && a->save == NULL) return zp_refuse(o, "--save-every: needs --save DIR.");
   return 0;
 }
 
@@ -210,10 +231,10 @@ static void print_head(const session *s)
   printf("text: %s, %lld bytes, byte-unigram entropy %.3f nats\n", s->text.what,
          (long long)s->text.n, s->entropy);
   printf("pp %d × dp %d = %d ranks (%s), ZeRO stage %d, %lld micro-batches of %d sequences a rank, "
-         "%s, %s reduction, buckets of %lld\n\n", (int)c->pp, (int)c->dp, (int)zp_world(c),
-         s->mpi != NULL ? "MPI" : "simulated", (int)c->stage, (long long)c->micro_batches,
-         (int)g->batch, zp_precision_name(c->precision), zp_reduce_name(c->reduce),
-         (long long)c->bucket);
+         "%s, %s reduction, buckets of %lld\n\n",
+         (int)c->pp, (int)c->dp, (int)zp_world(c), s->mpi != NULL ? "MPI" : "simulated",
+         (int)c->stage, (long long)c->micro_batches, (int)g->batch, zp_precision_name(c->precision),
+         zp_reduce_name(c->reduce), (long long)c->bucket);
   printf("%6s  %9s  %11s  %12s  %7s  %6s  %12s\n", "step", "loss", "norm", "scale", "skipped",
          "comms", "bytes/rank");
 }
@@ -262,8 +283,8 @@ static int train(session *s)
     if (status != 0) break;
     s->out.result[i] = s->trainer.rank->result;
     if (s->speaks) print_step(s, &s->out.result[i]);
-    if (a->save != NULL && (i + 1 == s->out.steps ||
-                            (a->save_every > 0 && (i + 1) % a->save_every == 0)))
+    if (a->save != NULL &&
+        (i + 1 == s->out.steps || (a->save_every > 0 && (i + 1) % a->save_every == 0)))
       status = save(s);
   }
   return status != 0 ? status : zp_trainer_harvest(&s->trainer, &s->out, &s->err);
@@ -287,7 +308,8 @@ static int conclude(session *s)
     if (sample != NULL) json_object_set_new(s->doc, "sample", json_string(sample));
   } else {
     printf("\nbits of the end (parameters, masters, moments, scaler): %s; with losses and norms: "
-           "%s\n", end, bits);
+           "%s\n",
+           end, bits);
     printf("loss %.3f is %s the byte-unigram entropy %.3f\n", last,
            last < s->entropy ? "below" : "not below", s->entropy);
     if (sample != NULL) printf("\nsample\n  | ");
@@ -324,8 +346,10 @@ static int join(session *s)
   s->speaks = zp_mpi_rank(s->mpi) == 0;
   if (zp_mpi_size(s->mpi) == zp_world(&s->cfg)) return 0;
   if (s->speaks)
-    zp_refuse(&s->a->o, "this MPI job has %d processes and pp·dp is %d; start as many processes as "
-              "ranks, or change --pp and --dp.", (int)zp_mpi_size(s->mpi), (int)zp_world(&s->cfg));
+    zp_refuse(&s->a->o,
+              "this MPI job has %d processes and pp·dp is %d; start as many processes as "
+              "ranks, or change --pp and --dp.",
+              (int)zp_mpi_size(s->mpi), (int)zp_world(&s->cfg));
   (void)zp_mpi_stop(s->mpi, &s->err);
   s->mpi = NULL;
   return ZP_EXIT_REFUSED;
@@ -378,8 +402,8 @@ static int run(zp_train_args *a)
   if (code == 0) code = zp_text_read(a, &s->text);
   if (code == 0) {
     const uint64_t seed = (uint64_t)a->o.value[ZP_OPT_SEED];
-    const zp_gpt_options g = {a->shape, {s->text.bytes, s->text.n, seed}, seed, a->vary_shapes,
-                              a->tuple};
+    const zp_gpt_options g = {
+        a->shape, {s->text.bytes, s->text.n, seed}, seed, a->vary_shapes, a->tuple};
     gpt = zp_gpt_create(&g, why, sizeof why);
     if (gpt == NULL) code = zp_refuse(&a->o, "%s", why);
   }

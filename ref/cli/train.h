@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "../engine/comm_mpi.h"
+#include "../engine/comm_sim.h"
 #include "../engine/rank.h"
 #include "../engine/serial.h"
-#include "../engine/sim.h"
 #include "../model/gpt.h"
 #include "options.h"
 
@@ -36,13 +36,13 @@ int zp_text_read(const zp_train_args *a, zp_text *text);
  * once, entries of one tied key at the place of the first. */
 typedef struct zp_snapshot {
   int32_t entries;
-  int64_t *at;  /* [entries] first element of the entry */
+  int64_t *at;   /* [entries] first element of the entry */
   int32_t *home; /* [entries] first entry of the same key */
   int64_t elements;
-  float *state[3]; /* [elements] masters, first and second moments */
-  uint8_t *param;  /* [elements · size] */
-  int32_t size;    /* bytes of an element of the precision */
-  int64_t seen[3]; /* elements written so far */
+  float *state[3];         /* [elements] masters, first and second moments */
+  uint8_t *param;          /* [elements · size] */
+  int32_t size;            /* bytes of an element of the precision */
+  int64_t seen[3];         /* elements written so far */
   int32_t replicas_differ; /* 1: two ranks hold different parameters */
 } zp_snapshot;
 
@@ -52,8 +52,8 @@ typedef struct zp_outcome {
   zp_step_result *result; /* [steps] */
   zp_snapshot end;
   zp_scaler scaler;
-  int32_t ledgers_agree;  /* members of every group issued the same sequence */
-  int64_t ledger_groups;  /* how many were compared */
+  int32_t ledgers_agree; /* members of every group issued the same sequence */
+  int64_t ledger_groups; /* how many were compared */
   zp_error err;
 } zp_outcome;
 
@@ -71,7 +71,7 @@ typedef struct zp_trainer {
   const zp_config *cfg;
   zp_sim *sim;
   zp_mpi *mpi;
-  zp_rank *rank; /* rank 0 of the simulation, or this process's */
+  zp_rank *rank;      /* rank 0 of the simulation, or this process's */
   int64_t ops, bytes; /* of the last step, communications of `rank` */
 } zp_trainer;
 

@@ -18,8 +18,7 @@ static int append_file(const zp_train_args *a, const char *name, zp_text *text)
   struct stat st;
   FILE *f = fopen(name, "rb");
   int64_t room = 0;
-  if (f == NULL || fstat(fileno(f), &st) != 0)
-    goto unreadable;
+  if (f == NULL || fstat(fileno(f), &st) != 0) goto unreadable;
   if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) {
     errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
     goto unreadable;
@@ -93,7 +92,7 @@ static int default_text(const zp_train_args *a, zp_text *text)
     }
   }
   return zp_refuse(&a->o, "the project's spec text was not found beside the command; name a text "
-                   "with --data FILE.");
+                          "with --data FILE.");
 }
 
 int zp_text_read(const zp_train_args *a, zp_text *text)
@@ -103,9 +102,10 @@ int zp_text_read(const zp_train_args *a, zp_text *text)
   for (int32_t i = 0; i < a->n_files && code == 0; i++) code = append_file(a, a->files[i], text);
   if (a->n_files == 0) code = default_text(a, text);
   if (code == 0 && text->n <= a->shape.context)
-    code = zp_refuse(&a->o, "--data: %lld bytes are too few for --context %d; at least %d are "
-                     "needed.", (long long)text->n, (int)a->shape.context,
-                     (int)a->shape.context + 1);
+    code = zp_refuse(&a->o,
+                     "--data: %lld bytes are too few for --context %d; at least %d are "
+                     "needed.",
+                     (long long)text->n, (int)a->shape.context, (int)a->shape.context + 1);
   if (a->n_files == 0)
     snprintf(text->what, sizeof text->what, "the project's spec (%d files)", (int)text->files);
   else

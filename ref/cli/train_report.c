@@ -35,8 +35,8 @@ char *zp_train_sample(const zp_train_args *a, const zp_snapshot *end, int32_t pr
   for (int64_t i = 0; i < end->elements; i++) values[i] = value_of(end, precision, i);
   for (int32_t j = 0; j < end->entries; j++) params[j] = values + end->at[j];
   memcpy(out, text->bytes, (size_t)prompt);
-  if (zp_gpt_sample(&a->shape, params, text->bytes, prompt, 0.7f,
-                    (uint64_t)a->o.value[ZP_OPT_SEED], (uint8_t *)out + prompt, a->sample) != 0)
+  if (zp_gpt_sample(&a->shape, params, text->bytes, prompt, 0.7f, (uint64_t)a->o.value[ZP_OPT_SEED],
+                    (uint8_t *)out + prompt, a->sample) != 0)
     goto fail;
   for (int32_t i = 0; i < n; i++)
     if (out[i] != '\n' && ((unsigned char)out[i] < 32 || (unsigned char)out[i] > 126)) out[i] = '?';
@@ -81,20 +81,26 @@ int zp_train_plot(const zp_train_args *a, const zp_outcome *run, double entropy)
   p = popen("gnuplot 2>/dev/null", "w");
   if (p != NULL) {
     fputs("set terminal svg size 720,400 font 'sans-serif,12' background rgb 'white'\n"
-          "set output ", p);
+          "set output ",
+          p);
     quote(p, a->plot);
     fputs("\nset xlabel 'step'\nset ylabel 'loss, nats per byte'\nset grid lc rgb '#e5e7eb'\n"
-          "set key top right\nset yrange [0:*]\n", p);
-    fprintf(p, "plot '-' using 1:2 with lines lw 2 lc rgb '#2563eb' title 'loss', %.6f lw 1.5 dt 2 "
-            "lc rgb '#6b7280' title 'byte-unigram entropy'\n", entropy);
+          "set key top right\nset yrange [0:*]\n",
+          p);
+    fprintf(p,
+            "plot '-' using 1:2 with lines lw 2 lc rgb '#2563eb' title 'loss', %.6f lw 1.5 dt 2 "
+            "lc rgb '#6b7280' title 'byte-unigram entropy'\n",
+            entropy);
     for (int64_t i = 0; i < run->steps; i++)
       fprintf(p, "%" PRId64 " %.6f\n", run->first + i, (double)as_float(run->result[i].loss));
     fputs("e\n", p);
   }
   status = p == NULL ? -1 : pclose(p);
   if (status != 0) {
-    fprintf(stderr, "%s: --plot: gnuplot failed or is not installed (apt-get install "
-            "gnuplot-nox).\n", a->o.command);
+    fprintf(stderr,
+            "%s: --plot: gnuplot failed or is not installed (apt-get install "
+            "gnuplot-nox).\n",
+            a->o.command);
     return ZP_EXIT_ENVIRONMENT;
   }
   return 0;

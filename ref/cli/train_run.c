@@ -85,8 +85,7 @@ typedef struct visit {
 static void take_run(void *ctx, int32_t param, int64_t offset, int64_t count, const float *value)
 {
   visit *v = ctx;
-  memcpy(v->to->state[v->kind] + v->to->at[param] + offset, value,
-         (size_t)count * sizeof *value);
+  memcpy(v->to->state[v->kind] + v->to->at[param] + offset, value, (size_t)count * sizeof *value);
   v->to->seen[v->kind] += count;
 }
 
@@ -271,8 +270,7 @@ static int harvest_mpi(zp_trainer *t, zp_outcome *out, zp_error *err)
   pack(t->rank, &b);
   if (b.failed || sizes == NULL)
     status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to collect the training state");
-  else
-    status = zp_mpi_gather_bytes(t->mpi, b.data, b.n, &all, sizes, err);
+  else status = zp_mpi_gather_bytes(t->mpi, b.data, b.n, &all, sizes, err);
   if (status == 0 && zp_mpi_rank(t->mpi) == 0) status = unpack(t, all, sizes, out, err);
   free(b.data);
   free(all);
@@ -310,8 +308,8 @@ int zp_trainer_run(zp_trainer *t, int32_t phase, zp_error *err)
   zp_ledger_sum before[ZP_GROUPS];
   int status;
   memcpy(before, t->rank->ledger, sizeof before);
-  status = t->sim != NULL ? zp_sim_run(t->sim, phase, err)
-                          : zp_mpi_run(t->mpi, t->rank, phase, err);
+  status =
+      t->sim != NULL ? zp_sim_run(t->sim, phase, err) : zp_mpi_run(t->mpi, t->rank, phase, err);
   t->ops = t->bytes = 0;
   for (int32_t g = 0; g < ZP_GROUPS; g++) {
     t->ops += t->rank->ledger[g].ops - before[g].ops;

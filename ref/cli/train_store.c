@@ -42,16 +42,15 @@ static char *describe(const zp_train_args *a, const zp_config *cfg)
   json_t *root;
   if (optimizer == NULL) return NULL;
   snprintf(text, sizeof text, "%016" PRIx64, a->text_hash);
-  root = json_pack("{s:{s:i, s:i, s:i, s:i}, s:{s:s, s:I, s:i, s:I, s:b, s:b, s:s, s:s, s:s, s:f, "
-                   "s:f}}",
-                   "gpt", "layers",
-                   g->layers, "d_model", g->d_model, "heads", g->heads, "context", g->context,
-                   "run", "text", text, "seed", (json_int_t)a->o.value[ZP_OPT_SEED], "batch",
-                   g->batch, "micro_batches", (json_int_t)(cfg->micro_batches * cfg->dp),
-                   "vary_shapes", a->vary_shapes, "tuple", a->tuple, "precision",
-                   zp_precision_name(cfg->precision), "reduce", zp_reduce_name(cfg->reduce),
-                   "optimizer", optimizer, "clip", a->o.hyper.clip, "clip_eps",
-                   a->o.hyper.clip_eps);
+  root =
+      json_pack("{s:{s:i, s:i, s:i, s:i}, s:{s:s, s:I, s:i, s:I, s:b, s:b, s:s, s:s, s:s, s:f, "
+                "s:f}}",
+                "gpt", "layers", g->layers, "d_model", g->d_model, "heads", g->heads, "context",
+                g->context, "run", "text", text, "seed", (json_int_t)a->o.value[ZP_OPT_SEED],
+                "batch", g->batch, "micro_batches", (json_int_t)(cfg->micro_batches * cfg->dp),
+                "vary_shapes", a->vary_shapes, "tuple", a->tuple, "precision",
+                zp_precision_name(cfg->precision), "reduce", zp_reduce_name(cfg->reduce),
+                "optimizer", optimizer, "clip", a->o.hyper.clip, "clip_eps", a->o.hyper.clip_eps);
   free(optimizer);
   words = root == NULL ? NULL : json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS);
   json_decref(root);
@@ -83,13 +82,17 @@ static int probe_folder(const char *dir, zp_error *err)
   const int made = mkdir(dir, 0777) == 0;
   int fd, status = 0;
   if (!made && errno != EEXIST)
-    return zp_fail(err, ZP_E_FILE, -1, "--save %s: the folder cannot be made: %m. Nothing was "
-                   "trained.", dir);
+    return zp_fail(err, ZP_E_FILE, -1,
+                   "--save %s: the folder cannot be made: %m. Nothing was "
+                   "trained.",
+                   dir);
   snprintf(path, sizeof path, "%.4000s/.probe-XXXXXX", dir);
   fd = mkstemp(path);
   if (fd < 0)
-    status = zp_fail(err, ZP_E_FILE, -1, "--save %s: no file can be made there: %m. Nothing was "
-                     "trained.", dir);
+    status = zp_fail(err, ZP_E_FILE, -1,
+                     "--save %s: no file can be made there: %m. Nothing was "
+                     "trained.",
+                     dir);
   else {
     close(fd);
     unlink(path);
@@ -103,8 +106,7 @@ int zp_train_probe(const zp_train_args *a, zp_error *err)
   if (a->plot != NULL) {
     const int there = access(a->plot, F_OK) == 0;
     const int fd = open(a->plot, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0)
-      return zp_fail(err, ZP_E_FILE, -1, "--plot %s: %m. Nothing was trained.", a->plot);
+    if (fd < 0) return zp_fail(err, ZP_E_FILE, -1, "--plot %s: %m. Nothing was trained.", a->plot);
     close(fd);
     if (!there) unlink(a->plot);
   }
@@ -143,14 +145,14 @@ static void remark(const zp_train_args *a, json_t *was, json_t *now)
   const char *key;
   json_t *value;
   int32_t n = 0;
-  json_object_foreach(now, key, value) {
+  json_object_foreach(now, key, value)
+  {
     char *x, *y;
     if (json_equal(json_object_get(was, key), value)) continue;
     x = json_dumps(json_object_get(was, key), JSON_ENCODE_ANY);
     y = json_dumps(value, JSON_ENCODE_ANY);
     fprintf(stderr, "%s%s %s is %s and was %s", n == 0 ? a->o.command : "",
-            n == 0 ? ": note:" : ",", key, y != NULL ? y : "?",
-            x != NULL ? x : "not written down");
+            n == 0 ? ": note:" : ",", key, y != NULL ? y : "?", x != NULL ? x : "not written down");
     n++;
     free(x);
     free(y);
@@ -187,13 +189,16 @@ static int judge_words(const zp_train_args *a, const zp_config *cfg, const char 
   json_t *y = ours == NULL ? NULL : json_loads(ours, 0, NULL);
   int status = 0;
   if (x == NULL || y == NULL || !json_is_object(json_object_get(x, "gpt"))) {
-    status = zp_fail(err, ZP_E_FILE, -1, "--load %s: the checkpoint does not say which model it "
-                     "holds; it was not written by `zeroproof train`.", a->load);
+    status = zp_fail(err, ZP_E_FILE, -1,
+                     "--load %s: the checkpoint does not say which model it "
+                     "holds; it was not written by `zeroproof train`.",
+                     a->load);
   } else if (!json_equal(json_object_get(x, "gpt"), json_object_get(y, "gpt"))) {
     char *want = json_dumps(json_object_get(x, "gpt"), JSON_COMPACT);
-    status = zp_fail(err, ZP_E_REFUSED, -1, "--load %s: the checkpoint holds another model, %s. "
-                     "Give its shape with --layers, --d-model, --heads and --context.", a->load,
-                     want == NULL ? "?" : want);
+    status = zp_fail(err, ZP_E_REFUSED, -1,
+                     "--load %s: the checkpoint holds another model, %s. "
+                     "Give its shape with --layers, --d-model, --heads and --context.",
+                     a->load, want == NULL ? "?" : want);
     free(want);
   } else if (speaks) {
     remark(a, json_object_get(x, "run"), json_object_get(y, "run"));

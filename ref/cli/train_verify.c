@@ -36,9 +36,10 @@ struct zp_verify {
 };
 
 /* dp × pp of the acceptance list first, then others. */
-static const struct { int32_t dp, pp; } wanted[] = {
-  {1, 1}, {2, 1}, {3, 2}, {6, 2}, {4, 3}, {12, 2}, {2, 3}, {3, 1}, {1, 2}, {1, 4}, {6, 1}, {5, 1},
-  {5, 2}, {7, 2}, {8, 2}, {1, 3}, {1, 5}, {1, 6}};
+static const struct {
+  int32_t dp, pp;
+} wanted[] = {{1, 1}, {2, 1}, {3, 2}, {6, 2}, {4, 3}, {12, 2}, {2, 3}, {3, 1}, {1, 2},
+              {1, 4}, {6, 1}, {5, 1}, {5, 2}, {7, 2}, {8, 2},  {1, 3}, {1, 5}, {1, 6}};
 enum { WANTED = sizeof wanted / sizeof *wanted, BUCKETS = 8 };
 static const int64_t buckets[BUCKETS] = {4096, 997, 20011, 65536, 333, 8192, 50000, 1500};
 
@@ -187,8 +188,8 @@ static differences compare(const zp_outcome *a, const zp_outcome *b)
   }
   d.params = memcmp(x->param, y->param, (size_t)(x->elements * x->size)) != 0;
   d.masters = memcmp(x->state[0], y->state[0], bytes) != 0;
-  d.moments = memcmp(x->state[1], y->state[1], bytes) != 0 ||
-              memcmp(x->state[2], y->state[2], bytes) != 0;
+  d.moments =
+      memcmp(x->state[1], y->state[1], bytes) != 0 || memcmp(x->state[2], y->state[2], bytes) != 0;
   return d;
 }
 
@@ -298,7 +299,8 @@ static void print_others(const zp_verify *v, int32_t equal, int32_t others)
   if (batch == 1) printf("  dp does not vary: a global batch of 1 micro-batch cannot be split\n");
   else
     printf("  dp does not vary: a global batch of %" PRId64 " micro-batches has no other divisor "
-           "up to %d\n", batch, DP_MAX);
+           "up to %d\n",
+           batch, DP_MAX);
 }
 
 static int judge(zp_verify *v, const zp_outcome *main_run, json_t *doc)
@@ -316,19 +318,18 @@ static int judge(zp_verify *v, const zp_outcome *main_run, json_t *doc)
   if (doc != NULL) {
     json_object_set_new(doc, "verify",
                         json_pack("{s:b, s:b, s:b, s:i, s:i, s:b, s:b, s:o}", "ok", !bad,
-                                  "ledgers_agree",
-                                  main_run->ledgers_agree, "replicas_equal",
+                                  "ledgers_agree", main_run->ledgers_agree, "replicas_equal",
                                   !main_run->end.replicas_differ, "topologies", others,
                                   "topologies_equal", equal, "dp_varies", varies(v, OF_DP),
                                   "pp_varies", varies(v, OF_PP), "runs", list));
     return bad ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
   }
   printf("  ledgers of %" PRId64 " groups: %s; replicas of parameters: %s\n",
-         main_run->ledger_groups, main_run->ledgers_agree ? "every member issued the same sequence"
-         : "MEMBERS DIFFER", main_run->end.replicas_differ ? "DIFFER" : "equal");
+         main_run->ledger_groups,
+         main_run->ledgers_agree ? "every member issued the same sequence" : "MEMBERS DIFFER",
+         main_run->end.replicas_differ ? "DIFFER" : "equal");
   print_others(v, equal, others);
-  if (main_run->first > 0)
-    printf("  (all of them trained from step 0 without interruption)\n");
+  if (main_run->first > 0) printf("  (all of them trained from step 0 without interruption)\n");
   return bad ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
 }
 

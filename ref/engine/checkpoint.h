@@ -50,8 +50,8 @@ void zp_ckpt_writer_watch(zp_ckpt_writer *w, void (*at)(void *ctx, const char *w
 /* Opens the current checkpoint below dir, or the one that dir itself is (…/step-N), checks all of
  * it and compares its entries with the model's. Fills *store for the LOAD program; one reader may
  * serve all ranks of one process. 0, or a negative status in *err. spec: CKPT-3, CKPT-4 */
-int zp_ckpt_reader_open(zp_ckpt_reader **out, const char *dir, zp_ckpt_model model,
-                        zp_store *store, zp_error *err);
+int zp_ckpt_reader_open(zp_ckpt_reader **out, const char *dir, zp_ckpt_model model, zp_store *store,
+                        zp_error *err);
 void zp_ckpt_reader_close(zp_ckpt_reader *r);
 
 /* The step and the workload's words of the checkpoint that zp_ckpt_reader_open would take, from

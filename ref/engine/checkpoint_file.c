@@ -138,7 +138,8 @@ int zp_ckpt_hash_file(const char *path, int64_t bytes, char hex[ZP_CKPT_HEX], zp
   if (!status && there != bytes)
     status = zp_fail(err, ZP_E_FILE, -1,
                      "%s is %lld bytes long instead of %lld: it is %s; restore it from a copy or "
-                     "load another checkpoint (CKPT-4)", path, (long long)there, (long long)bytes,
+                     "load another checkpoint (CKPT-4)",
+                     path, (long long)there, (long long)bytes,
                      there < bytes ? "truncated" : "not the file that was saved");
   if (!status) XXH3_128bits_reset(state);
   for (left = bytes; !status && left > 0;) {

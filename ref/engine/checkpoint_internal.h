@@ -10,9 +10,9 @@
 
 enum {
   ZP_CKPT_PATH = 4096,
-  ZP_CKPT_HEX = 33,          /* an XXH3-128 checksum as hex, with its zero */
-  ZP_CKPT_HEAD = 16,         /* bytes of a data file's head: magic, rank */
-  ZP_CKPT_RECORD = 32        /* bytes of a record's head */
+  ZP_CKPT_HEX = 33,   /* an XXH3-128 checksum as hex, with its zero */
+  ZP_CKPT_HEAD = 16,  /* bytes of a data file's head: magic, rank */
+  ZP_CKPT_RECORD = 32 /* bytes of a record's head */
 };
 #define ZP_CKPT_MAGIC "ZPCKPT1\n"
 #define ZP_CKPT_TEXT_MAX ((int64_t)1 << 30) /* of a manifest: 2^20 entries need less */

@@ -67,5 +67,6 @@ int zp_ckpt_latest_read(const char *dir, zp_ckpt_latest *l, zp_error *err)
   if (!bad) return 1;
   return zp_fail(err, ZP_E_FILE, -1,
                  "%s is damaged or not zeroproof's; the checkpoints beside it may be whole: name "
-                 "one of them itself, such as %s/step-N (CKPT-4)", path, dir);
+                 "one of them itself, such as %s/step-N (CKPT-4)",
+                 path, dir);
 }

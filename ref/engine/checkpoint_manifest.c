@@ -58,11 +58,10 @@ static json_t *entries_json(const zp_ckpt_model *model)
   char buffer[ZP_CKPT_NAME];
   for (int32_t j = 0; list && j < cfg->n_params; j++) {
     const zp_param *p = &cfg->params[j];
-    json_t *e = json_pack("{s:s, s:I, s:b, s:b, s:b, s:i, s:i, s:i}", "name",
-                          zp_ckpt_name(model, j, buffer), "numel", (json_int_t)p->numel, "sharded",
-                          p->sharded, "expert", p->expert, "frozen", p->frozen, "tp",
-                          p->sharded ? cfg->tp : 1, "ep", p->expert ? cfg->ep : 1, "home",
-                          zp_ckpt_home(cfg, j));
+    json_t *e = json_pack(
+        "{s:s, s:I, s:b, s:b, s:b, s:i, s:i, s:i}", "name", zp_ckpt_name(model, j, buffer), "numel",
+        (json_int_t)p->numel, "sharded", p->sharded, "expert", p->expert, "frozen", p->frozen, "tp",
+        p->sharded ? cfg->tp : 1, "ep", p->expert ? cfg->ep : 1, "home", zp_ckpt_home(cfg, j));
     if (json_array_append_new(list, e)) {
       json_decref(list);
       return NULL;
@@ -228,7 +227,8 @@ static int parse_document(const char *path, zp_ckpt_manifest *m, zp_error *err)
       parse_files(json_object_get(m->doc, "files"), m))
     return zp_fail(err, ZP_E_FILE, -1,
                    "%s has a field that is missing or out of range, although its checksum is "
-                   "right: it was not written by this program (CKPT-4)", path);
+                   "right: it was not written by this program (CKPT-4)",
+                   path);
   return 0;
 }
 
@@ -245,11 +245,11 @@ int zp_ckpt_manifest_read(const char *folder, zp_ckpt_manifest *m, zp_error *err
   if (check_text(text, n, m))
     status = zp_fail(err, ZP_E_FILE, -1,
                      "%s is damaged, truncated or not zeroproof's: its checksum is wrong; restore "
-                     "it from a copy or load another checkpoint (CKPT-4)", path);
+                     "it from a copy or load another checkpoint (CKPT-4)",
+                     path);
   else if (!(m->doc = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, &why)))
     status = zp_fail(err, ZP_E_FILE, -1, "%s, line %d: %s", path, why.line, why.text);
-  else
-    status = parse_document(path, m, err);
+  else status = parse_document(path, m, err);
   free(text);
   if (status) zp_ckpt_manifest_free(m);
   return status;

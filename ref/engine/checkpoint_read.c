@@ -24,7 +24,7 @@ struct zp_ckpt_reader {
   int32_t *entry_of; /* [cfg->n_params] the saved entry that holds entry j's values */
   record *record;    /* sorted by (entry, tp, ep, what, offset) */
   int64_t n_records, cap_records;
-  int fd;            /* the file used last, or -1 */
+  int fd; /* the file used last, or -1 */
   int32_t fd_file;
 };
 
@@ -116,10 +116,14 @@ static int index_file(zp_ckpt_reader *r, int32_t f, zp_error *err)
     if (file->bytes - at < ZP_CKPT_RECORD) goto foreign;
     if (read_at(r->fd, head, ZP_CKPT_RECORD, at)) return zp_ckpt_errno(err, "read", file->name);
     at += ZP_CKPT_RECORD;
-    const record k = {(int32_t)zp_ckpt_get_le(head, 4),      (int32_t)zp_ckpt_get_le(head + 4, 4),
-                      (int32_t)zp_ckpt_get_le(head + 8, 4),  (int32_t)zp_ckpt_get_le(head + 12, 4),
-                      (int64_t)zp_ckpt_get_le(head + 16, 8), (int64_t)zp_ckpt_get_le(head + 24, 8),
-                      f, at};
+    const record k = {(int32_t)zp_ckpt_get_le(head, 4),
+                      (int32_t)zp_ckpt_get_le(head + 4, 4),
+                      (int32_t)zp_ckpt_get_le(head + 8, 4),
+                      (int32_t)zp_ckpt_get_le(head + 12, 4),
+                      (int64_t)zp_ckpt_get_le(head + 16, 8),
+                      (int64_t)zp_ckpt_get_le(head + 24, 8),
+                      f,
+                      at};
     if (!plausible(&r->m, &k, file->bytes - at)) goto foreign;
     if (add_record(r, k))
       return zp_fail(err, ZP_E_MEMORY, -1, "no memory for the checkpoint's index");
@@ -127,8 +131,10 @@ static int index_file(zp_ckpt_reader *r, int32_t f, zp_error *err)
   }
   return 0;
 foreign:
-  return zp_fail(err, ZP_E_FILE, -1, "%s/%s has something at byte %lld that is no record of this "
-                 "checkpoint: %s", r->folder, file->name, (long long)at, advice);
+  return zp_fail(err, ZP_E_FILE, -1,
+                 "%s/%s has something at byte %lld that is no record of this "
+                 "checkpoint: %s",
+                 r->folder, file->name, (long long)at, advice);
 }
 
 /* All data files: length, checksum, records. CKPT-4 */
@@ -171,12 +177,13 @@ static int check_coverage(const zp_ckpt_reader *r, zp_error *err)
       const int32_t first = e->frozen ? ZP_WHAT_PARAMETER : ZP_WHAT_MASTER;
       const int32_t last = e->frozen ? ZP_WHAT_PARAMETER : ZP_WHAT_MOMENT2;
       for (int32_t what = first; what <= last; what++) {
-        const record key = {.entry = j, .tp = (int32_t)(copy / e->ep),
-                            .ep = (int32_t)(copy % e->ep), .what = what};
+        const record key = {
+            .entry = j, .tp = (int32_t)(copy / e->ep), .ep = (int32_t)(copy % e->ep), .what = what};
         if (covers(r, &key, e->numel, &i)) continue;
-        return zp_fail(err, ZP_E_FILE, -1, "the checkpoint %s lacks elements of entry '%s' (%s, tp "
-                       "%d, ep %d): %s", r->folder, e->name, zp_what_name(what), key.tp, key.ep,
-                       advice);
+        return zp_fail(err, ZP_E_FILE, -1,
+                       "the checkpoint %s lacks elements of entry '%s' (%s, tp "
+                       "%d, ep %d): %s",
+                       r->folder, e->name, zp_what_name(what), key.tp, key.ep, advice);
       }
     }
   }
@@ -190,8 +197,8 @@ static int refuse_entry(const zp_ckpt_reader *r, const char *name, const char *f
 {
   return zp_fail(err, ZP_E_REFUSED, -1,
                  "the checkpoint %s does not fit the model: entry '%s' has %s %lld there and %lld "
-                 "here; use the model that was saved (CKPT-3)", r->folder, name, field,
-                 (long long)saved, (long long)wanted);
+                 "here; use the model that was saved (CKPT-3)",
+                 r->folder, name, field, (long long)saved, (long long)wanted);
 }
 
 /* Entry j of the model against what was saved under its name. */
@@ -202,12 +209,9 @@ static int match(const zp_ckpt_reader *r, const zp_config *cfg, int32_t j, const
   const struct {
     const char *field;
     int64_t saved, wanted;
-  } pair[6] = {{"numel", e->numel, p->numel},
-               {"sharded", e->sharded, p->sharded != 0},
-               {"expert", e->expert, p->expert != 0},
-               {"frozen", e->frozen, p->frozen != 0},
-               {"tp", e->tp, p->sharded ? cfg->tp : 1},
-               {"ep", e->ep, p->expert ? cfg->ep : 1}};
+  } pair[6] = {{"numel", e->numel, p->numel},           {"sharded", e->sharded, p->sharded != 0},
+               {"expert", e->expert, p->expert != 0},   {"frozen", e->frozen, p->frozen != 0},
+               {"tp", e->tp, p->sharded ? cfg->tp : 1}, {"ep", e->ep, p->expert ? cfg->ep : 1}};
   for (int32_t i = 0; i < 6; i++)
     if (pair[i].saved != pair[i].wanted)
       return refuse_entry(r, e->name, pair[i].field, pair[i].saved, pair[i].wanted, err);
@@ -241,12 +245,15 @@ static int match_model(zp_ckpt_reader *r, const zp_ckpt_model *model, zp_error *
   char buffer[ZP_CKPT_NAME];
   int status = 0;
   if (cfg->n_params != r->m.n_entries)
-    return zp_fail(err, ZP_E_REFUSED, -1, "the checkpoint %s has %d entries and the model has %d: "
-                   "use the model that was saved (CKPT-3)", r->folder, r->m.n_entries,
-                   cfg->n_params);
+    return zp_fail(err, ZP_E_REFUSED, -1,
+                   "the checkpoint %s has %d entries and the model has %d: "
+                   "use the model that was saved (CKPT-3)",
+                   r->folder, r->m.n_entries, cfg->n_params);
   if (cfg->optgroups != r->m.state.groups)
-    return zp_fail(err, ZP_E_REFUSED, -1, "the checkpoint %s has %d optimizer groups and the "
-                   "configuration has %d (CKPT-3)", r->folder, r->m.state.groups, cfg->optgroups);
+    return zp_fail(err, ZP_E_REFUSED, -1,
+                   "the checkpoint %s has %d optimizer groups and the "
+                   "configuration has %d (CKPT-3)",
+                   r->folder, r->m.state.groups, cfg->optgroups);
   json_t *table = name_table(r, err);
   if (!table) return err->status;
   r->entry_of = calloc((size_t)cfg->n_params + 1, sizeof *r->entry_of);
@@ -256,15 +263,17 @@ static int match_model(zp_ckpt_reader *r, const zp_ckpt_model *model, zp_error *
     const json_t *place = json_object_get(table, name);
     const int32_t home = zp_ckpt_home(cfg, j);
     if (!place)
-      status = zp_fail(err, ZP_E_REFUSED, -1, "the checkpoint %s has no entry '%s': use the model "
-                       "that was saved (CKPT-3)", r->folder, name);
+      status = zp_fail(err, ZP_E_REFUSED, -1,
+                       "the checkpoint %s has no entry '%s': use the model "
+                       "that was saved (CKPT-3)",
+                       r->folder, name);
     else {
       const int32_t saved = (int32_t)json_integer_value(place);
       status = match(r, cfg, j, &r->m.entry[saved], err);
       r->entry_of[j] = r->m.entry[saved].home;
       /* the same entries share storage: this one and its home have one home there, too */
-      if (!status && (r->entry_of[home] != r->entry_of[j] ||
-                      (home == j) != (r->m.entry[saved].home == saved)))
+      if (!status &&
+          (r->entry_of[home] != r->entry_of[j] || (home == j) != (r->m.entry[saved].home == saved)))
         status = refuse_entry(r, name, "tied", saved != r->m.entry[saved].home, home != j, err);
     }
   }
@@ -298,9 +307,11 @@ static int get(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, i
            r->record[i].offset + r->record[i].count <= key.offset)
       i--;
     if (i < 0 || !same_key(&r->record[i], &key))
-      return zp_fail(err, ZP_E_FILE, -1, "the checkpoint %s has no %s of entry '%s' (tp %d, ep %d) "
-                     "at element %lld (CKPT-1)", r->folder, zp_what_name(what),
-                     r->m.entry[key.entry].name, tp, ep, (long long)key.offset);
+      return zp_fail(err, ZP_E_FILE, -1,
+                     "the checkpoint %s has no %s of entry '%s' (tp %d, ep %d) "
+                     "at element %lld (CKPT-1)",
+                     r->folder, zp_what_name(what), r->m.entry[key.entry].name, tp, ep,
+                     (long long)key.offset);
     const record *k = &r->record[i];
     const int64_t skip = key.offset - k->offset;
     const int64_t n = k->count - skip < count ? k->count - skip : count;
@@ -344,13 +355,17 @@ static int find_folder(const char *dir, char folder[ZP_CKPT_PATH], zp_ckpt_manif
   status = zp_ckpt_latest_read(dir, &latest, err);
   if (status < 0) return status;
   if (status == 0)
-    return zp_fail(err, ZP_E_FILE, -1, "%s holds no checkpoint: there is no LATEST and no "
-                   "manifest.json in it; name the folder that was given to --save", dir);
+    return zp_fail(err, ZP_E_FILE, -1,
+                   "%s holds no checkpoint: there is no LATEST and no "
+                   "manifest.json in it; name the folder that was given to --save",
+                   dir);
   if (zp_ckpt_path(folder, dir, latest.current, err)) return err->status;
   status = zp_ckpt_manifest_read(folder, m, err);
   if (!status && strcmp(m->checksum, latest.checksum) != 0) {
-    status = zp_fail(err, ZP_E_FILE, -1, "%s/manifest.json is not the one that %s/LATEST names: it "
-                     "belongs to another checkpoint (CKPT-4)", folder, dir);
+    status = zp_fail(err, ZP_E_FILE, -1,
+                     "%s/manifest.json is not the one that %s/LATEST names: it "
+                     "belongs to another checkpoint (CKPT-4)",
+                     folder, dir);
     zp_ckpt_manifest_free(m);
   }
   if (status && latest.previous[0])
@@ -358,14 +373,14 @@ static int find_folder(const char *dir, char folder[ZP_CKPT_PATH], zp_ckpt_manif
   return status;
 }
 
-int zp_ckpt_reader_open(zp_ckpt_reader **out, const char *dir, zp_ckpt_model model,
-                        zp_store *store, zp_error *err)
+int zp_ckpt_reader_open(zp_ckpt_reader **out, const char *dir, zp_ckpt_model model, zp_store *store,
+                        zp_error *err)
 {
   zp_ckpt_reader *r = calloc(1, sizeof *r);
   if (!r) return zp_fail(err, ZP_E_MEMORY, -1, "no memory to load a checkpoint");
   r->fd = -1;
-  if (find_folder(dir, r->folder, &r->m, err) || match_model(r, &model, err) ||
-      index_all(r, err) || check_coverage(r, err)) {
+  if (find_folder(dir, r->folder, &r->m, err) || match_model(r, &model, err) || index_all(r, err) ||
+      check_coverage(r, err)) {
     zp_ckpt_reader_close(r);
     return err->status;
   }

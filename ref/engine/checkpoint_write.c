@@ -164,8 +164,10 @@ static json_t *read_note(const zp_ckpt_writer *w, int32_t r, zp_error *err)
   if (zp_ckpt_path(path, w->folder, name, err)) return NULL;
   char *text = zp_ckpt_read_file(path, ZP_CKPT_TEXT_MAX, &n, err);
   if (!text) {
-    zp_error_append(err, "; rank %d's part of the checkpoint is not there: all machines must see "
-                    "one file system at %s", r, w->dir);
+    zp_error_append(err,
+                    "; rank %d's part of the checkpoint is not there: all machines must see "
+                    "one file system at %s",
+                    r, w->dir);
     return NULL;
   }
   json_t *note = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
@@ -190,8 +192,10 @@ static int check_data(const zp_ckpt_writer *w, const json_t *file, zp_error *err
   if (zp_ckpt_path(path, w->folder, name, err)) return err->status;
   if (stat(path, &s)) return zp_ckpt_errno(err, "find", path);
   if (s.st_size == json_integer_value(json_object_get(file, "bytes"))) return 0;
-  return zp_fail(err, ZP_E_FILE, -1, "%s has not the length that was written: is another job "
-                 "saving to %s?", path, w->dir);
+  return zp_fail(err, ZP_E_FILE, -1,
+                 "%s has not the length that was written: is another job "
+                 "saving to %s?",
+                 path, w->dir);
 }
 
 /* Collects all ranks' files; *state becomes rank 0's, which all others must equal. */
@@ -203,10 +207,11 @@ static int collect(const zp_ckpt_writer *w, json_t *files, json_t **state, zp_er
     json_t *file = json_object_get(note, "file"), *its = json_object_get(note, "state");
     if (!*state) *state = json_incref(its);
     if (!json_equal(*state, its))
-      zp_fail(err, ZP_E_FILE, r, "rank %d would save another step, scaler or optimizer state than "
-              "rank 0 (CKPT-1)", r);
-    else if (check_data(w, file, err) == 0 && !json_is_null(file))
-      json_array_append(files, file);
+      zp_fail(err, ZP_E_FILE, r,
+              "rank %d would save another step, scaler or optimizer state than "
+              "rank 0 (CKPT-1)",
+              r);
+    else if (check_data(w, file, err) == 0 && !json_is_null(file)) json_array_append(files, file);
     json_decref(note);
     if (err->status) return err->status;
   }
@@ -224,7 +229,8 @@ static int write_manifest(const zp_ckpt_writer *w, char checksum[ZP_CKPT_HEX], z
     text = zp_ckpt_manifest_text(&w->model, state, w->workload, files, checksum);
     watched(w, "manifest");
     status = text ? zp_ckpt_write_file(path, text, strlen(text), err)
-                  : zp_fail(err, ZP_E_MEMORY, 0, "the manifest cannot be written: no memory, or a "
+                  : zp_fail(err, ZP_E_MEMORY, 0,
+                            "the manifest cannot be written: no memory, or a "
                             "name or the workload's words are not UTF-8");
   }
   free(text);

@@ -126,21 +126,30 @@ int zp_meta_decode(const int64_t meta[ZP_META_LONGS], zp_message *msg)
   return 0;
 }
 
-static const char *const op_names[ZP_OPS] = {
-    [ZP_OP_LOAD] = "load",         [ZP_OP_FORWARD] = "forward",
-    [ZP_OP_BACKWARD] = "backward", [ZP_OP_ARRIVED] = "arrived",
-    [ZP_OP_ADD] = "add",           [ZP_OP_MEAN] = "mean",
-    [ZP_OP_DECIDE] = "decide",     [ZP_OP_UPDATE] = "update",
-    [ZP_OP_WRITE] = "write",       [ZP_OP_SEAL] = "seal",
-    [ZP_OP_READ] = "read",
-    [ZP_OP_COMMIT] = "commit",     [ZP_OP_INSTALL] = "install",
-    [ZP_OP_META] = "meta",         [ZP_OP_P2P] = "p2p",
-    [ZP_OP_REDUCE_SCATTER] = "reduce_scatter", [ZP_OP_ALL_REDUCE] = "all_reduce",
-    [ZP_OP_ALL_GATHER] = "all_gather",         [ZP_OP_BROADCAST] = "broadcast",
-    [ZP_OP_GATHER] = "gather",                 [ZP_OP_CREATE] = "create"};
+static const char *const op_names[ZP_OPS] = {[ZP_OP_LOAD] = "load",
+                                             [ZP_OP_FORWARD] = "forward",
+                                             [ZP_OP_BACKWARD] = "backward",
+                                             [ZP_OP_ARRIVED] = "arrived",
+                                             [ZP_OP_ADD] = "add",
+                                             [ZP_OP_MEAN] = "mean",
+                                             [ZP_OP_DECIDE] = "decide",
+                                             [ZP_OP_UPDATE] = "update",
+                                             [ZP_OP_WRITE] = "write",
+                                             [ZP_OP_SEAL] = "seal",
+                                             [ZP_OP_READ] = "read",
+                                             [ZP_OP_COMMIT] = "commit",
+                                             [ZP_OP_INSTALL] = "install",
+                                             [ZP_OP_META] = "meta",
+                                             [ZP_OP_P2P] = "p2p",
+                                             [ZP_OP_REDUCE_SCATTER] = "reduce_scatter",
+                                             [ZP_OP_ALL_REDUCE] = "all_reduce",
+                                             [ZP_OP_ALL_GATHER] = "all_gather",
+                                             [ZP_OP_BROADCAST] = "broadcast",
+                                             [ZP_OP_GATHER] = "gather",
+                                             [ZP_OP_CREATE] = "create"};
 static const char *const what_names[ZP_WHATS] = {
-    "", "gradient", "tied gradient", "statistics", "status", "parameter", "master", "moment 1",
-    "moment 2", "communicator", "activation", "activation gradient"};
+    "",       "gradient", "tied gradient", "statistics",   "status",     "parameter",
+    "master", "moment 1", "moment 2",      "communicator", "activation", "activation gradient"};
 static const char *const group_names[ZP_GROUPS] = {"world", "dp", "tp", "pp", "edp", "ep", "tied"};
 static const char *const dtype_names[ZP_DTYPES] = {"fp32", "bf16", "fp16", "int64", "int32"};
 static const char *const redop_names[4] = {"", "ordered", "exact", "sum"};
@@ -202,14 +211,12 @@ void zp_op_describe(const zp_op *op, char *text, int64_t cap)
   }
   if (op->bucket >= 0)
     snprintf(where, sizeof where, " flat %d bucket %lld", op->flat, (long long)op->bucket);
-  else if (op->param >= 0)
-    snprintf(where, sizeof where, " entry %d", op->param);
+  else if (op->param >= 0) snprintf(where, sizeof where, " entry %d", op->param);
   if (op->kind < ZP_OP_FIRST_COMM) {
     snprintf(text, (size_t)cap, "%s(mb %lld%s)", zp_op_name(op->kind), (long long)op->mb, where);
     return;
   }
-  if (op->redop != ZP_RED_NONE)
-    snprintf(redop, sizeof redop, ", %s", zp_redop_name(op->redop));
-  snprintf(text, (size_t)cap, "%s(%s%s, %s x %lld%s)", zp_op_name(op->kind),
-           zp_what_name(op->what), where, zp_dtype_name(op->dtype), (long long)op->count, redop);
+  if (op->redop != ZP_RED_NONE) snprintf(redop, sizeof redop, ", %s", zp_redop_name(op->redop));
+  snprintf(text, (size_t)cap, "%s(%s%s, %s x %lld%s)", zp_op_name(op->kind), zp_what_name(op->what),
+           where, zp_dtype_name(op->dtype), (long long)op->count, redop);
 }

@@ -32,9 +32,9 @@ enum { ZP_META_LONGS = 1 + ZP_MSG_TENSORS * (2 + ZP_MSG_DIMS) };
 
 typedef struct zp_request {
   const zp_op *op;
-  int32_t phase;  /* zp_phase of the program that op belongs to */
-  int64_t pc;     /* its position in the program */
-  int64_t step;   /* optimizer step, for messages to people */
+  int32_t phase; /* zp_phase of the program that op belongs to */
+  int64_t pc;    /* its position in the program */
+  int64_t step;  /* optimizer step, for messages to people */
   const void *send;
   void *recv;
   const zp_message *out_msg;

@@ -70,7 +70,8 @@ static int check_members(zp_mpi *m, const zp_rank *r, const zp_op *op, communica
   if (!bad && size == c->size && index == c->index) return 0;
   return zp_fail(err, ZP_E_MISMATCH, m->rank,
                  "rank %d: MPI's communicator of group %s has other members than the topology says "
-                 "(LEDG-4)", m->rank, zp_group_name(op->root));
+                 "(LEDG-4)",
+                 m->rank, zp_group_name(op->root));
 }
 
 static int create(zp_mpi *m, zp_rank *r, const place *at, zp_error *err)
@@ -121,8 +122,10 @@ static int serve(zp_mpi *m, zp_rank *r, const zp_request *q, zp_error *err)
     return zp_mpi_fail_wait(m, &at, STOPPED, err);
   if (!at.c || (rooted && (op->root < 0 || op->root >= at.c->size)) ||
       (pair && op->root == at.c->index)) {
-    zp_fail(err, ZP_E_MISMATCH, m->rank, "rank %d: no such participants: its group %s has %d, root "
-            "is %d (LEDG-2)", m->rank, zp_group_name(op->group), at.c ? at.c->size : 0, op->root);
+    zp_fail(err, ZP_E_MISMATCH, m->rank,
+            "rank %d: no such participants: its group %s has %d, root "
+            "is %d (LEDG-2)",
+            m->rank, zp_group_name(op->group), at.c ? at.c->size : 0, op->root);
     return zp_mpi_fail_here(m, &at, err);
   }
   if (at.c->size == 1 && op->kind != ZP_OP_CREATE) {
@@ -220,7 +223,7 @@ int zp_mpi_barrier(zp_mpi *m, zp_error *err)
     for (int32_t i = 0; i < m->size && !failed; i++)
       if (i != m->rank)
         failed = zp_mpi_post(m, &m->outside, sends, sends ? m->mark : (uint8_t *)m->cards + i, 1, i,
-                      TAG_SIZE);
+                             TAG_SIZE);
   return zp_mpi_finish(m, &at, failed, err);
 }
 

@@ -11,8 +11,8 @@ static int32_t differs(const card *a, const card *b, int32_t b_index)
   if (x->kind != ZP_OP_P2P && x->kind != ZP_OP_META)
     return x->what != y->what || x->count != y->count || x->dtype != y->dtype ||
            x->redop != y->redop || x->root != y->root || x->key != y->key;
-  const int32_t opposite = x->what == ZP_WHAT_ACTIVATION ? ZP_WHAT_ACTIVATION_GRADIENT
-                                                         : ZP_WHAT_ACTIVATION;
+  const int32_t opposite =
+      x->what == ZP_WHAT_ACTIVATION ? ZP_WHAT_ACTIVATION_GRADIENT : ZP_WHAT_ACTIVATION;
   return y->what != opposite || x->root != b_index || x->mb != y->recv_mb || x->recv_mb != y->mb ||
          memcmp(a->out, b->in, sizeof a->out) != 0 || memcmp(a->in, b->out, sizeof a->in) != 0;
 }
@@ -93,8 +93,8 @@ int zp_mpi_agree(zp_mpi *m, const place *at, int32_t only, zp_error *err)
   for (int sends = 0; sends < 2; sends++)
     for (int32_t i = 0; i < c->size && !failed; i++)
       if (i != c->index && (only < 0 || i == only))
-        failed = zp_mpi_post(m, c, sends, sends ? &m->own : &m->cards[i], sizeof m->own, i,
-                             TAG_CARD);
+        failed =
+            zp_mpi_post(m, c, sends, sends ? &m->own : &m->cards[i], sizeof m->own, i, TAG_CARD);
   end = failed ? BROKEN : zp_mpi_wait_all(m, c, only);
   if (!failed && zp_mpi_mismatch_seen(m, c, only)) return fail_mismatch(m, at, only, err);
   if (end != ENDED) return zp_mpi_fail_wait(m, at, end, err);

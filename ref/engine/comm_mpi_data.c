@@ -86,15 +86,15 @@ static int reduce_parts(zp_mpi *m, const place *at, int64_t part, int64_t total,
     return zp_fail(err, ZP_E_MEMORY, m->rank, "rank %d: no memory to reduce %lld bytes", m->rank,
                    (long long)(c->size * mine * size));
   for (int32_t i = 0; i < c->size; i++) {
-    m->parts[i] = i == c->index ? send + part_start(part, total, i) * size
-                                : m->scratch + i * mine * size;
+    m->parts[i] =
+        i == c->index ? send + part_start(part, total, i) * size : m->scratch + i * mine * size;
     if (i != c->index && !failed)
       failed = zp_mpi_post(m, c, 0, m->parts[i], mine * size, i, TAG_DATA);
   }
   for (int32_t i = 0; i < c->size && !failed; i++)
     if (i != c->index)
       failed = zp_mpi_post(m, c, 1, send + part_start(part, total, i) * size,
-                    part_count(part, total, i) * size, i, TAG_DATA);
+                           part_count(part, total, i) * size, i, TAG_DATA);
   if (zp_mpi_finish(m, at, failed, err)) return err->status;
   zp_reduce_members(op->redop, op->dtype, c->size, m->parts, mine, out);
   return 0;
@@ -145,7 +145,7 @@ int zp_mpi_all_reduce(zp_mpi *m, const place *at, zp_error *err)
   for (int32_t i = 0; i < c->size && !failed; i++)
     if (i != c->index)
       failed = zp_mpi_post(m, c, 0, recv + part_start(part, total, i) * size,
-                    part_count(part, total, i) * size, i, TAG_DATA);
+                           part_count(part, total, i) * size, i, TAG_DATA);
   for (int32_t i = 0; i < c->size && !failed; i++)
     if (i != c->index)
       failed = zp_mpi_post(m, c, 1, mine, part_count(part, total, c->index) * size, i, TAG_DATA);
@@ -169,8 +169,8 @@ int zp_mpi_exchange(zp_mpi *m, const place *at, zp_error *err)
     const zp_message *msg = sends ? q->out_msg : q->in_msg;
     const int wanted = msg && (sends ? q->op->mb : q->op->recv_mb) >= 0;
     for (int32_t i = 0; wanted && i < msg->n && !failed; i++)
-      failed = zp_mpi_post(m, at->c, sends, msg->t[i].data, zp_tensor_bytes(&msg->t[i]), who,
-                           TAG_DATA);
+      failed =
+          zp_mpi_post(m, at->c, sends, msg->t[i].data, zp_tensor_bytes(&msg->t[i]), who, TAG_DATA);
   }
   return zp_mpi_finish(m, at, failed, err);
 }

@@ -14,7 +14,7 @@ enum {
   REASON = 2400, /* a notice stays below 4 KiB: every transport sends that eagerly */
   SHOWN = 12     /* ranks listed in one message */
 };
-#define STOPPED_TEXT                                                                              \
+#define STOPPED_TEXT                                                                               \
   "stopped by SIGTERM (mpirun sends it when another process has died or the job is cancelled)"
 
 /* One communicator and who is in it. */
@@ -62,12 +62,12 @@ struct zp_mpi {
   uint8_t *finished;
   int *index;
   int32_t n_req, cap_req, pending;
-  card own, *cards; /* [size] by member */
+  card own, *cards;   /* [size] by member */
   const void **parts; /* [size] */
   char *scratch;
   int64_t cap_scratch;
   int64_t length; /* announced to rank 0 */
-  uint8_t *mark; /* [size] */
+  uint8_t *mark;  /* [size] */
   /* failure */
   notice said, *heard; /* [size], from the first one on */
   uint8_t *has_heard;  /* [size] */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROLL_S 2.0 /* for other ranks to say where they are */
+#define ROLL_S 2.0         /* for other ranks to say where they are */
 #define ROLL_STOPPED_S 0.5 /* the same after SIGTERM: plain mpirun kills one second after it */
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -81,8 +81,7 @@ void zp_mpi_listen(zp_mpi *m)
     int there = 0;
     notice in;
     if (MPI_Iprobe(MPI_ANY_SOURCE, TAG_NOTICE, m->control, &there, &s) || !there) return;
-    if (MPI_Recv(&in, sizeof in, MPI_BYTE, s.MPI_SOURCE, TAG_NOTICE, m->control,
-                 MPI_STATUS_IGNORE))
+    if (MPI_Recv(&in, sizeof in, MPI_BYTE, s.MPI_SOURCE, TAG_NOTICE, m->control, MPI_STATUS_IGNORE))
       return;
     if (!m->heard) m->heard = calloc((size_t)m->size, sizeof *m->heard);
     if (!m->heard || m->has_heard[s.MPI_SOURCE]) return;
@@ -162,8 +161,7 @@ int zp_mpi_fail_wait(zp_mpi *m, const place *at, ending why, zp_error *err)
     if (m->mark[i]) culprit = i;
   if (why == LATE) snprintf(reason, sizeof reason, "no progress for %g s", m->deadline_s);
   else if (why == BROKEN) snprintf(reason, sizeof reason, "MPI could not deliver a message");
-  else if (why == STOPPED)
-    snprintf(reason, sizeof reason, "%s", STOPPED_TEXT);
+  else if (why == STOPPED) snprintf(reason, sizeof reason, "%s", STOPPED_TEXT);
   else {
     const notice *c = zp_mpi_cause_of(m);
     culprit = c->rank;

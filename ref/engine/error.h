@@ -7,7 +7,7 @@
 
 typedef enum zp_status {
   ZP_OK = 0,
-  ZP_E_REFUSED = -1,  /* the input is out of the documented limits */
+  ZP_E_REFUSED = -1, /* the input is out of the documented limits */
   ZP_E_MEMORY = -2,
   ZP_E_MISMATCH = -3, /* members of a group issued different communications */
   ZP_E_DEADLOCK = -4, /* ranks wait for what nobody will send */
@@ -31,8 +31,7 @@ int zp_fail(zp_error *err, int32_t status, int32_t rank, const char *format, ...
     __attribute__((format(printf, 4, 5)));
 
 /* Appends to the text of *err, truncating at its end. */
-void zp_error_append(zp_error *err, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void zp_error_append(zp_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Name of a status for machines: "ok", "refused", "mismatch", … */
 const char *zp_status_name(int32_t status);

@@ -55,10 +55,10 @@ typedef struct zp_store {
 /* Everything a rank holds of one flat group. extent = the shard, at stage 0 the padded flat group;
  * width = 1 (fp32) or ZP_LIMBS (int64), by the reduction. */
 typedef struct zp_flat_state {
-  void *window;   /* stages 0, 1: (padded, width) sums of this rank's micro-batches */
-  void *slot[2];  /* stage 2: (capacity) contributions in the precision, one bucket each */
-  void *reduced;  /* (extent, width) what reductions add up to */
-  float *mean;    /* (extent) the reduced gradient, still scaled */
+  void *window;  /* stages 0, 1: (padded, width) sums of this rank's micro-batches */
+  void *slot[2]; /* stage 2: (capacity) contributions in the precision, one bucket each */
+  void *reduced; /* (extent, width) what reductions add up to */
+  float *mean;   /* (extent) the reduced gradient, still scaled */
   float *master, *moment1, *moment2; /* (extent) */
   int64_t extent;
 } zp_flat_state;
@@ -66,13 +66,14 @@ typedef struct zp_flat_state {
 /* What a step decided; equal on all ranks. spec: STAT-5, STEP-6 */
 typedef struct zp_step_result {
   int64_t step;
-  uint32_t loss;      /* fp32 bits of the mean loss; NaN when a loss was not finite */
-  uint64_t norm_f64;  /* bits of the gradient's norm, unscaled; +inf when the step is skipped */
-  uint32_t norm_f32;  /* of the reduced gradient as it is, scaled; may overflow to +inf */
+  uint32_t loss;     /* fp32 bits of the mean loss; NaN when a loss was not finite */
+  uint64_t norm_f64; /* bits of the gradient's norm, unscaled; +inf when the step is skipped */
+  uint32_t norm_f32; /* of the reduced gradient as it is, scaled; may overflow to +inf */
   double clip_factor;
   int32_t log2_scale; /* the scale that was multiplied into the loss */
   int32_t skipped;
-  int64_t nonfinite;  /* ranks that saw a value that is not finite (a flag: its size means nothing) */
+  int64_t
+      nonfinite; /* ranks that saw a value that is not finite (a flag: its size means nothing) */
 } zp_step_result;
 
 /* One group's ledger, summed up. spec: LEDG-1 */
@@ -112,18 +113,17 @@ struct zp_rank {
   zp_op current; /* the op being run (a copy, so that hooks may change it) */
   zp_request request;
   /* model */
-  void **param;        /* [n_params of the stage] storage in the precision */
+  void **param;            /* [n_params of the stage] storage in the precision */
   const void **all_params; /* [cfg->n_params] the same by entry, NULL elsewhere */
   const void **arrived;    /* [n_params of the stage] gradients of the current micro-batch */
   uint8_t *used;           /* [n_params of the stage] declared for the current micro-batch */
   zp_flat_state *flat;     /* [lay.n_flats] */
   /* pipeline */
   int32_t act_slots;
-  zp_message *act_in;      /* [act_slots] */
-  zp_buffer *act_in_mem;   /* [act_slots][ZP_MSG_TENSORS] */
+  zp_message *act_in;                    /* [act_slots] */
+  zp_buffer *act_in_mem;                 /* [act_slots][ZP_MSG_TENSORS] */
   zp_message act_out, grad_in, grad_out; /* to next; from next; to previous */
-  zp_buffer act_out_mem[ZP_MSG_TENSORS], grad_in_mem[ZP_MSG_TENSORS],
-      grad_out_mem[ZP_MSG_TENSORS];
+  zp_buffer act_out_mem[ZP_MSG_TENSORS], grad_in_mem[ZP_MSG_TENSORS], grad_out_mem[ZP_MSG_TENSORS];
   int64_t meta_out[ZP_META_LONGS], meta_in[ZP_META_LONGS];
   /* scratch of one bucket */
   void *scratch_send, *scratch_recv;
@@ -151,9 +151,9 @@ struct zp_rank {
 };
 
 typedef enum zp_run {
-  ZP_RUN_DONE = 0,    /* the program has ended */
-  ZP_RUN_COMM = 1,    /* r->request waits to be completed */
-  ZP_RUN_ERROR = 2    /* r->err says why; the rank must not go on */
+  ZP_RUN_DONE = 0, /* the program has ended */
+  ZP_RUN_COMM = 1, /* r->request waits to be completed */
+  ZP_RUN_ERROR = 2 /* r->err says why; the rank must not go on */
 } zp_run;
 
 /* A new rank of a valid configuration with its first values (not broadcast yet). cfg, hyper, work

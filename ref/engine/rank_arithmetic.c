@@ -94,7 +94,8 @@ static void count_squares(zp_rank *r, int32_t k, int64_t b)
   int32_t i = r->lay.n_params;
   zp_segment seg;
   while (zp_next_segment(r, k, lo, lo + part, &i, &seg))
-    if (zp_counts(r, k, seg.param)) zp_sumsq_add_f32(&r->squares, mean + (seg.flat + shift), seg.count);
+    if (zp_counts(r, k, seg.param))
+      zp_sumsq_add_f32(&r->squares, mean + (seg.flat + shift), seg.count);
 }
 
 /* Divides by D·M: in fp64 rounded to fp32, or with the one rounding of exact sums. RED-2 */

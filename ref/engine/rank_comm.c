@@ -142,7 +142,10 @@ int zp_rank_request(zp_rank *r, const zp_op *op)
   case ZP_OP_META: request_meta(r, op); return 0;
   case ZP_OP_REDUCE_SCATTER: request_gradient(r, op); return 0;
   case ZP_OP_ALL_REDUCE: return request_all_reduce(r, op);
-  case ZP_OP_ALL_GATHER: q->send = r->scratch_send; q->recv = r->scratch_recv; return 0;
+  case ZP_OP_ALL_GATHER:
+    q->send = r->scratch_send;
+    q->recv = r->scratch_recv;
+    return 0;
   case ZP_OP_BROADCAST: q->send = q->recv = r->param[op->param - r->lay.first_param]; return 0;
   case ZP_OP_GATHER:
     q->send = zp_array_of(r, op->flat, op->what) + zp_local_offset(r, op->flat, op->bucket);
@@ -201,9 +204,8 @@ static int finish_status(zp_rank *r)
   if (r->store_status_in[0] == 0) return 0;
   if (r->store_error.status != ZP_OK)
     return zp_fail(r->err, r->store_error.status, r->rank, "%s", r->store_error.text);
-  return zp_fail(r->err, ZP_E_PEER, -1,
-                 "rank %d: the checkpoint failed on %lld other rank(s); %s", r->rank,
-                 (long long)r->store_status_in[0],
+  return zp_fail(r->err, ZP_E_PEER, -1, "rank %d: the checkpoint failed on %lld other rank(s); %s",
+                 r->rank, (long long)r->store_status_in[0],
                  r->phase == ZP_PHASE_LOAD
                      ? "what was being loaded is incomplete, so the run must end"
                      : "the training state and the previous checkpoint are unchanged");

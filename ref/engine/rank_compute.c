@@ -49,8 +49,9 @@ int zp_rank_describe_gradient(zp_rank *r, int32_t boundary, int64_t mb, zp_messa
 int zp_rank_attach(zp_rank *r, zp_message *msg, zp_buffer *mem)
 {
   if (attach(msg, mem) == 0) return 0;
-  return zp_fail(r->err, ZP_E_MEMORY, r->rank, "rank %d: no memory for a message of micro-batch %lld",
-                 r->rank, (long long)r->current.mb);
+  return zp_fail(r->err, ZP_E_MEMORY, r->rank,
+                 "rank %d: no memory for a message of micro-batch %lld", r->rank,
+                 (long long)r->current.mb);
 }
 
 static int workload_failed(zp_rank *r, const zp_op *op, const char *what)
@@ -103,8 +104,8 @@ static int run_backward(zp_rank *r, const zp_op *op)
   for (int32_t i = 0; i < r->lay.n_params; i++) {
     const int32_t j = r->lay.first_param + i;
     r->arrived[i] = NULL;
-    r->used[i] = !r->cfg->params[j].frozen &&
-                 r->work->used(r->work->ctx, r->cfg, j, r->at.dp, r->at.tp, at);
+    r->used[i] =
+        !r->cfg->params[j].frozen && r->work->used(r->work->ctx, r->cfg, j, r->at.dp, r->at.tp, at);
   }
   zp_rank_describe_gradient(r, r->at.pp - 1, op->mb, &r->grad_out);
   if (zp_rank_attach(r, &r->grad_out, r->grad_out_mem)) return r->err->status;
@@ -150,9 +151,10 @@ static int run_arrived(zp_rank *r, const zp_op *op)
     zp_error_append(r->err, "%s %s", named ? "," : "", name);
     named++;
   }
-  zp_error_append(r->err, "%s. Declare entries unused where the loss does not reach them, or look at "
-                          "who holds their gradient hooks. Parameters, masters and scaler are "
-                          "unchanged.",
+  zp_error_append(r->err,
+                  "%s. Declare entries unused where the loss does not reach them, or look at "
+                  "who holds their gradient hooks. Parameters, masters and scaler are "
+                  "unchanged.",
                   used - arrived > named ? " and more" : "");
   return ZP_E_ARRIVAL;
 }

@@ -49,9 +49,9 @@ int zp_rank_describe_gradient(zp_rank *r, int32_t boundary, int64_t mb, zp_messa
 int zp_rank_attach(zp_rank *r, zp_message *msg, zp_buffer *mem);
 
 /* Local ops: 0, or a negative status in *r->err. */
-int zp_rank_compute(zp_rank *r, const zp_op *op);   /* load, forward, backward, arrived */
+int zp_rank_compute(zp_rank *r, const zp_op *op);    /* load, forward, backward, arrived */
 int zp_rank_arithmetic(zp_rank *r, const zp_op *op); /* add, mean, decide, update */
-int zp_rank_storage(zp_rank *r, const zp_op *op);   /* write, seal, read, commit, install */
+int zp_rank_storage(zp_rank *r, const zp_op *op);    /* write, seal, read, commit, install */
 
 /* Fills r->request for a communication op, and finishes it. */
 int zp_rank_request(zp_rank *r, const zp_op *op);

@@ -209,8 +209,10 @@ zp_rank *zp_rank_open(const zp_config *cfg, const zp_hyper *hyper, const zp_work
     failed = init_params(r) || work->open(work->ctx, cfg, where, r->all_params, &r->inst);
   }
   if (!failed) return r;
-  zp_fail(err, ZP_E_MEMORY, rank, "rank %d: not enough memory for its parameters and state, or its workload could not "
-          "be opened", rank);
+  zp_fail(err, ZP_E_MEMORY, rank,
+          "rank %d: not enough memory for its parameters and state, or its workload could not "
+          "be opened",
+          rank);
   zp_rank_close(r);
   return NULL;
 }

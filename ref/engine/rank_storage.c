@@ -26,7 +26,8 @@ static void write_bucket(zp_rank *r, const zp_op *op)
 {
   const zp_flat *f = &r->lay.flat[op->flat];
   const int64_t lo = op->bucket * f->capacity, hi = lo + zp_bucket_numel(f, op->bucket);
-  const float *from = r->cfg->stage == 0 ? zp_array_of(r, op->flat, op->what) + lo : r->scratch_recv;
+  const float *from =
+      r->cfg->stage == 0 ? zp_array_of(r, op->flat, op->what) + lo : r->scratch_recv;
   int32_t i = r->lay.n_params;
   zp_segment seg;
   while (zp_next_segment(r, op->flat, lo, hi, &i, &seg)) {
@@ -70,8 +71,8 @@ static int read_flat(zp_rank *r, int32_t k, int32_t what, float *into)
     zp_segment seg;
     while (zp_next_segment(r, k, lo, lo + n, &i, &seg))
       if (r->store->get(r->store->ctx, home_of(r, seg.param), zp_copy_tp(r, seg.param),
-                        zp_copy_ep(r, seg.param), what, seg.offset, seg.count,
-                        at + (seg.flat - lo), &r->store_error))
+                        zp_copy_ep(r, seg.param), what, seg.offset, seg.count, at + (seg.flat - lo),
+                        &r->store_error))
         return -1;
   }
   return 0;
@@ -86,8 +87,8 @@ static int read_param(zp_rank *r, int32_t i)
   float block[1024];
   for (int64_t at = 0; at < numel; at += 1024) {
     const int64_t n = numel - at < 1024 ? numel - at : 1024;
-    if (r->store->get(r->store->ctx, home_of(r, j), zp_copy_tp(r, j), zp_copy_ep(r, j), what, at, n, block,
-                      &r->store_error))
+    if (r->store->get(r->store->ctx, home_of(r, j), zp_copy_tp(r, j), zp_copy_ep(r, j), what, at, n,
+                      block, &r->store_error))
       return -1;
     zp_round_to(r->cfg->precision, block, n, r->param[i], at);
   }
@@ -171,7 +172,8 @@ void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx)
       zp_segment seg;
       while (zp_next_segment(r, k, lo, lo + part, &i, &seg))
         if (zp_counts(r, k, seg.param))
-          visit(ctx, home_of(r, seg.param), seg.offset, seg.count, zp_array_of(r, k, what) + (shift + seg.flat));
+          visit(ctx, home_of(r, seg.param), seg.offset, seg.count,
+                zp_array_of(r, k, what) + (shift + seg.flat));
     }
   }
 }

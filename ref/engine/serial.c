@@ -15,8 +15,8 @@
 typedef struct zp_copy {
   void *param;
   float *master, *moment1, *moment2, *mean;
-  float *inner, *total; /* ordered sums: of the inner loop, and of all */
-  int64_t *limbs;       /* exact sum */
+  float *inner, *total;     /* ordered sums: of the inner loop, and of all */
+  int64_t *limbs;           /* exact sum */
   int64_t inner_n, total_n; /* contributions so far */
 } zp_copy;
 
@@ -33,11 +33,11 @@ struct zp_serial {
   const zp_config *cfg;
   const zp_hyper *hyper;
   const zp_workload *work;
-  int64_t *base;   /* [n_params] first copy of an entry */
-  int32_t *first;  /* [n_params] first entry of the same tied key, or itself */
+  int64_t *base;  /* [n_params] first copy of an entry */
+  int32_t *first; /* [n_params] first entry of the same tied key, or itself */
   zp_copy *copy;
   int64_t copies;
-  zp_view *view;   /* [dp · tp] */
+  zp_view *view; /* [dp · tp] */
   zp_scaler scaler;
   zp_optim_state *optim;
   int64_t step;
@@ -137,8 +137,8 @@ static int open_view(zp_serial *s, int32_t d, int32_t t)
   v->arrived = zeros(c->n_params, sizeof *v->arrived);
   if (!v->params || !v->arrived) return -1;
   for (int32_t j = 0; j < c->n_params; j++)
-    v->params[j] = copy_at(s, j, c->params[j].sharded ? t : 0,
-                           c->params[j].expert ? d % c->ep : 0)->param;
+    v->params[j] =
+        copy_at(s, j, c->params[j].sharded ? t : 0, c->params[j].expert ? d % c->ep : 0)->param;
   return s->work->open(s->work->ctx, c, where, v->params, &v->inst);
 }
 
@@ -404,8 +404,8 @@ static void decide(zp_serial *s, zp_step_result *out)
   out->log2_scale = s->scaler.log2_scale;
   out->nonfinite = s->nonfinite;
   out->skipped = s->nonfinite != 0;
-  out->loss = s->bad_loss ? 0x7fc00000u
-                          : zp_val_mean_f32(s->loss, s->cfg->micro_batches * s->cfg->dp);
+  out->loss =
+      s->bad_loss ? 0x7fc00000u : zp_val_mean_f32(s->loss, s->cfg->micro_batches * s->cfg->dp);
   out->clip_factor = 1;
   out->norm_f64 = inf64;
   out->norm_f32 = 0x7f800000u;
@@ -427,10 +427,11 @@ int zp_serial_step(zp_serial *s, zp_step_result *out, zp_error *err)
   const zp_config *c = s->cfg;
   clear(s);
   if (run_window(s))
-    return zp_fail(err, ZP_E_WORKLOAD, -1,
-                   "serial: in step %lld the workload failed, or the gradients that arrived are not "
-                   "those of the entries used (STEP-3)",
-                   (long long)s->step);
+    return zp_fail(
+        err, ZP_E_WORKLOAD, -1,
+        "serial: in step %lld the workload failed, or the gradients that arrived are not "
+        "those of the entries used (STEP-3)",
+        (long long)s->step);
   each_trained(s, reduce_one);
   decide(s, out);
   if (!out->skipped) {
@@ -441,9 +442,9 @@ int zp_serial_step(zp_serial *s, zp_step_result *out, zp_error *err)
       const int32_t g = c->params[j].optgroup;
       for (int64_t i = 0; i < (int64_t)tp_copies(c, j) * ep_copies(c, j); i++) {
         zp_copy *p = &s->copy[s->base[j] + i];
-        zp_optim_step(&s->hyper->optim[g % s->hyper->groups], &s->optim[g],
-                      (float)out->clip_factor, out->log2_scale, c->params[j].numel, p->mean,
-                      p->master, p->moment1, p->moment2);
+        zp_optim_step(&s->hyper->optim[g % s->hyper->groups], &s->optim[g], (float)out->clip_factor,
+                      out->log2_scale, c->params[j].numel, p->mean, p->master, p->moment1,
+                      p->moment2);
         round_param(c->precision, p->master, c->params[j].numel, p->param);
       }
     }

@@ -85,8 +85,8 @@ typedef struct zp_workload {
   /* Backward of the same micro-batch. dout: gradient of out (same shapes; integer tensors carry
    * none and are absent, n counts only float tensors); din: gradient of in, to be filled. Gradients
    * are those of the mean loss times 2^log2_scale, rounded to the precision. */
-  int (*backward)(void *inst, zp_mb at, int32_t slot, const zp_message *dout,
-                  const zp_message *din, zp_sink sink);
+  int (*backward)(void *inst, zp_mb at, int32_t slot, const zp_message *dout, const zp_message *din,
+                  zp_sink sink);
 
   /* The name of entry j, for people; NULL: entries are numbered. */
   void (*name)(void *ctx, const zp_config *cfg, int32_t param, char *text, int64_t cap);

@@ -32,7 +32,7 @@ typedef struct instance {
   void **grad;         /* (entries) gradients in the precision, NULL outside our stages */
   float *value[ZP_GPT_BLOCK_ENTRIES];  /* decoded entries of the layer at work */
   float *dvalue[ZP_GPT_BLOCK_ENTRIES]; /* their gradients in fp32 */
-  float *x, *dx, *dy;  /* (N,C) activation that leaves the stage; gradients between layers */
+  float *x, *dx, *dy; /* (N,C) activation that leaves the stage; gradients between layers */
   zp_gpt_scratch scratch;
 } instance;
 
@@ -57,8 +57,8 @@ static void gpt_shape(void *ctx, const zp_config *cfg, int32_t s, int32_t dp, zp
   if (s < 0 || s >= cfg->pp - 1) return;
   if (o->tuple)
     out->t[out->n++] = (zp_tensor){.dtype = ZP_I32, .ndim = 2, .dim = {o->shape.batch, T}};
-  out->t[out->n++] = (zp_tensor){
-      .dtype = cfg->precision, .ndim = 3, .dim = {o->shape.batch, T, o->shape.d_model}};
+  out->t[out->n++] =
+      (zp_tensor){.dtype = cfg->precision, .ndim = 3, .dim = {o->shape.batch, T, o->shape.d_model}};
 }
 
 /* Whether a message is what stage s sends for this micro-batch, or with `floats` its gradient

@@ -22,13 +22,13 @@
 #include "../engine/workload.h"
 
 enum {
-  ZP_GPT_VOCAB = 256,         /* bytes */
-  ZP_GPT_BLOCK_ENTRIES = 12,  /* entries of one block, see zp_gpt_list */
-  ZP_GPT_NAME = 48,           /* bytes of a name with its zero */
-  ZP_GPT_OPTGROUPS = 3,       /* 0 matrices, 1 biases and norms, 2 embeddings */
-  ZP_GPT_TIED_KEYS = 1,       /* the byte embedding and its use as head */
-  ZP_GPT_MAX_LAYERS = 128,    /* limits: far above what a CPU trains, small enough for int32 */
-  ZP_GPT_MAX_D_MODEL = 2048,  /* so that 4·d·d and every other count of one entry fits int32 */
+  ZP_GPT_VOCAB = 256,        /* bytes */
+  ZP_GPT_BLOCK_ENTRIES = 12, /* entries of one block, see zp_gpt_list */
+  ZP_GPT_NAME = 48,          /* bytes of a name with its zero */
+  ZP_GPT_OPTGROUPS = 3,      /* 0 matrices, 1 biases and norms, 2 embeddings */
+  ZP_GPT_TIED_KEYS = 1,      /* the byte embedding and its use as head */
+  ZP_GPT_MAX_LAYERS = 128,   /* limits: far above what a CPU trains, small enough for int32 */
+  ZP_GPT_MAX_D_MODEL = 2048, /* so that 4·d·d and every other count of one entry fits int32 */
   ZP_GPT_MAX_CONTEXT = 2048,
   ZP_GPT_MAX_BATCH = 256
 };

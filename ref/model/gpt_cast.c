@@ -33,7 +33,7 @@ ZP_GPT_DISPATCH(static, decode_16bit, decode_body,
                 (float *out, const uint16_t *in, int64_t n, int32_t precision),
                 (out, in, n, precision))
 ZP_GPT_DISPATCH(static, encode_16bit, encode_body,
-                (uint16_t *out, const float *in, int64_t n, int32_t precision),
+                (uint16_t * out, const float *in, int64_t n, int32_t precision),
                 (out, in, n, precision))
 ZP_GPT_DISPATCH(, zp_gpt_round, round_body, (float *x, int64_t n, int32_t precision),
                 (x, n, precision))

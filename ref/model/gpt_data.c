@@ -77,12 +77,12 @@ static float deviation(const zp_gpt_shape *shape, int32_t entry)
   if (entry < 2) return unit;
   if (entry >= zp_gpt_entries(shape) - 3) return 0.0f;
   switch ((entry - 2) % ZP_GPT_BLOCK_ENTRIES) {
-    case ZP_GPT_QKV_W:
-    case ZP_GPT_FC_W: return 0.5f * unit;
-    case ZP_GPT_PROJ_W:
-    case ZP_GPT_OUT_W: /* 2·layers residual additions: their sum keeps its size with depth */
-      return 0.5f * unit / sqrtf(2.0f * (float)shape->layers);
-    default: return 0.0f;
+  case ZP_GPT_QKV_W:
+  case ZP_GPT_FC_W: return 0.5f * unit;
+  case ZP_GPT_PROJ_W:
+  case ZP_GPT_OUT_W: /* 2·layers residual additions: their sum keeps its size with depth */
+    return 0.5f * unit / sqrtf(2.0f * (float)shape->layers);
+  default: return 0.0f;
   }
 }
 

@@ -15,8 +15,7 @@ static void zero(float *x, int64_t n)
   memset(x, 0, (size_t)n * sizeof *x);
 }
 
-void zp_gpt_embed(float *x, const int32_t *token, const float *wte, const float *wpe,
-                  zp_gpt_dims d)
+void zp_gpt_embed(float *x, const int32_t *token, const float *wte, const float *wpe, zp_gpt_dims d)
 {
   for (int64_t n = 0; n < d.B * d.T; n++) {
     const float *byte = wte + token[n] * d.C;
@@ -173,8 +172,8 @@ void zp_gpt_attention_backward(float *dqkv, const float *dy, const float *p, con
   zero(dqkv, d.B * T * 3 * C);
   for (int64_t i = 0; i < d.B * d.H; i++, p += T * T) {
     int64_t at = i / d.H * T * 3 * C + i % d.H * hs;
-    const float *q = qkv + at, *k = q + C, *v = k + C;     /* (T,hs), rows 3C apart */
-    float *dq = dqkv + at, *dk = dq + C, *dv = dk + C;     /* the same */
+    const float *q = qkv + at, *k = q + C, *v = k + C;      /* (T,hs), rows 3C apart */
+    float *dq = dqkv + at, *dk = dq + C, *dv = dk + C;      /* the same */
     const float *out = dy + i / d.H * T * C + i % d.H * hs; /* (T,hs), rows C apart */
     gather_columns(vt, v, hs, d);
     zero(dp, T * T);

@@ -44,13 +44,13 @@ int32_t zp_gpt_max_pp(const zp_gpt_shape *shape)
 int64_t zp_gpt_block_numel(int64_t d_model, int32_t which)
 {
   switch (which) {
-    case ZP_GPT_QKV_W: return 3 * d_model * d_model;
-    case ZP_GPT_QKV_B: return 3 * d_model;
-    case ZP_GPT_PROJ_W: return d_model * d_model;
-    case ZP_GPT_FC_W:
-    case ZP_GPT_OUT_W: return 4 * d_model * d_model;
-    case ZP_GPT_FC_B: return 4 * d_model;
-    default: return d_model; /* norms, proj.b, out.b */
+  case ZP_GPT_QKV_W: return 3 * d_model * d_model;
+  case ZP_GPT_QKV_B: return 3 * d_model;
+  case ZP_GPT_PROJ_W: return d_model * d_model;
+  case ZP_GPT_FC_W:
+  case ZP_GPT_OUT_W: return 4 * d_model * d_model;
+  case ZP_GPT_FC_B: return 4 * d_model;
+  default: return d_model; /* norms, proj.b, out.b */
   }
 }
 
@@ -88,9 +88,9 @@ static int32_t stage_of_block(const zp_gpt_shape *shape, int32_t pp, int32_t blo
   return s;
 }
 
-static const char *const block_names[ZP_GPT_BLOCK_ENTRIES] = {
-    "ln1.g", "ln1.b", "qkv.w", "qkv.b", "proj.w", "proj.b",
-    "ln2.g", "ln2.b", "fc.w",  "fc.b",  "out.w",  "out.b"};
+static const char *const block_names[ZP_GPT_BLOCK_ENTRIES] = {"ln1.g",  "ln1.b",  "qkv.w", "qkv.b",
+                                                              "proj.w", "proj.b", "ln2.g", "ln2.b",
+                                                              "fc.w",   "fc.b",   "out.w", "out.b"};
 
 void zp_gpt_name(const zp_gpt_shape *shape, int32_t entry, char name[ZP_GPT_NAME])
 {

@@ -10,8 +10,7 @@ typedef float TILE_NAME(vector) __attribute__((vector_size(TILE_WIDTH * 4)));
 /* C block (rows, vectors·TILE_WIDTH) at (m, n); rows and vectors are constants at each call, so
  * that acc lives in registers. */
 TILE_TARGET static ZP_GPT_INLINE void TILE_NAME(block)(const zp_gpt_product *p, int64_t m,
-                                                       int64_t n, const int rows,
-                                                       const int vectors)
+                                                       int64_t n, const int rows, const int vectors)
 {
   TILE_NAME(vector) acc[TILE_ROWS][TILE_VECTORS];
   for (int i = 0; i < rows; i++)

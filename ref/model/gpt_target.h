@@ -40,19 +40,28 @@ static inline int32_t zp_gpt_cpu_width(void)
 /* Defines void NAME PARAMETERS, which runs BODY ARGUMENTS compiled for this CPU. LINKAGE: empty for
  * an external function or static. */
 #if ZP_GPT_X86
-#define ZP_GPT_DISPATCH(LINKAGE, NAME, BODY, PARAMETERS, ARGUMENTS)  \
-  ZP_GPT_AVX512 static void NAME##_16 PARAMETERS { BODY ARGUMENTS; } \
-  ZP_GPT_AVX2 static void NAME##_8 PARAMETERS { BODY ARGUMENTS; }    \
-  LINKAGE void NAME PARAMETERS                                       \
-  {                                                                  \
-    int32_t width = zp_gpt_cpu_width();                              \
-    if (width == 16) NAME##_16 ARGUMENTS;                            \
-    else if (width == 8) NAME##_8 ARGUMENTS;                         \
-    else BODY ARGUMENTS;                                             \
+#define ZP_GPT_DISPATCH(LINKAGE, NAME, BODY, PARAMETERS, ARGUMENTS)                                \
+  ZP_GPT_AVX512 static void NAME##_16 PARAMETERS                                                   \
+  {                                                                                                \
+    BODY ARGUMENTS;                                                                                \
+  }                                                                                                \
+  ZP_GPT_AVX2 static void NAME##_8 PARAMETERS                                                      \
+  {                                                                                                \
+    BODY ARGUMENTS;                                                                                \
+  }                                                                                                \
+  LINKAGE void NAME PARAMETERS                                                                     \
+  {                                                                                                \
+    int32_t width = zp_gpt_cpu_width();                                                            \
+    if (width == 16) NAME##_16 ARGUMENTS;                                                          \
+    else if (width == 8) NAME##_8 ARGUMENTS;                                                       \
+    else BODY ARGUMENTS;                                                                           \
   }
 #else
-#define ZP_GPT_DISPATCH(LINKAGE, NAME, BODY, PARAMETERS, ARGUMENTS) \
-  LINKAGE void NAME PARAMETERS { BODY ARGUMENTS; }
+#define ZP_GPT_DISPATCH(LINKAGE, NAME, BODY, PARAMETERS, ARGUMENTS)                                \
+  LINKAGE void NAME PARAMETERS                                                                     \
+  {                                                                                                \
+    BODY ARGUMENTS;                                                                                \
+  }
 #endif
 
 #endif

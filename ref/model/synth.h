@@ -40,7 +40,7 @@ typedef struct zp_synth_skip {
 
 typedef struct zp_synth_mask {
   int32_t n;
-  int32_t unused; /* as zp_synth_options' for this entry alone; -1: as there */
+  int32_t unused;      /* as zp_synth_options' for this entry alone; -1: as there */
   zp_synth_skip *skip; /* [n] */
 } zp_synth_mask;
 

@@ -52,8 +52,7 @@ static ZP_GPT_INLINE void gelu_body(float *restrict y, const float *restrict x, 
   for (int64_t i = 0; i < n; i++) y[i] = 0.5f * x[i] * (1.0f + gelu_tanh(x[i]));
 }
 
-static ZP_GPT_INLINE void gelu_backward_body(float *restrict dy, const float *restrict x,
-                                             int64_t n)
+static ZP_GPT_INLINE void gelu_backward_body(float *restrict dy, const float *restrict x, int64_t n)
 {
   for (int64_t i = 0; i < n; i++) {
     /* Beyond ±16 the derivative is 0 or 1; uncut, 0·∞ would make it NaN. */

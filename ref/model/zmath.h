@@ -54,11 +54,11 @@ static inline float zp_expm1_reduced(float x, int32_t *k)
   float n = t - ZP_ROUND_MAGIC;
   *k = (int32_t)((zp_float_bits(t) & 0x7fffffu) - 0x400000u);
   float r = (x - n * ZP_LN2_HI) - n * ZP_LN2_LO;
-  float q = 1.98412698e-4f;            /* 1/7! */
-  q = q * r + 1.38888889e-3f;          /* 1/6! */
-  q = q * r + 8.33333333e-3f;          /* 1/5! */
-  q = q * r + 4.16666667e-2f;          /* 1/4! */
-  q = q * r + 1.66666667e-1f;          /* 1/3! */
+  float q = 1.98412698e-4f;   /* 1/7! */
+  q = q * r + 1.38888889e-3f; /* 1/6! */
+  q = q * r + 8.33333333e-3f; /* 1/5! */
+  q = q * r + 4.16666667e-2f; /* 1/4! */
+  q = q * r + 1.66666667e-1f; /* 1/3! */
   q = q * r + 0.5f;
   return r + (r * r) * q;
 }

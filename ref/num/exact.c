@@ -120,10 +120,10 @@ void zp_sumsq_clear(zp_sumsq *s)
 */
 static void add_shifted(int64_t *limb, int32_t i, int64_t v, int64_t shift)
 {
-  int64_t low = v % 65536 * shift;            /* bits 0 .. 31 and no more */
-  int64_t mid = v / 65536 % 65536 * shift;    /* weight 2^16 */
-  int64_t top = v / 4294967296 * shift;       /* weight 2^32; below 2^46 */
-  int64_t sum = low + mid % 65536 * 65536;    /* below 2^33 */
+  int64_t low = v % 65536 * shift;         /* bits 0 .. 31 and no more */
+  int64_t mid = v / 65536 % 65536 * shift; /* weight 2^16 */
+  int64_t top = v / 4294967296 * shift;    /* weight 2^32; below 2^46 */
+  int64_t sum = low + mid % 65536 * 65536; /* below 2^33 */
   int64_t next = top + mid / 65536 + sum / 4294967296;
   limb[i] += sum % 4294967296;
   limb[i + 1] += next % 4294967296;

@@ -46,7 +46,7 @@ static void take_digit(root_state *st, uint64_t digit)
 */
 static root_state leading_root(const int64_t *limb, uint64_t full, int32_t floor)
 {
-  root_state st = { 0, 0, 16 * ZP_SQ_LIMBS, 0 };
+  root_state st = {0, 0, 16 * ZP_SQ_LIMBS, 0};
   /*@ loop invariant i_range: -1 <= i <= 19;
       loop invariant root: 0 <= st.root < 2 * full && 0 <= st.rem <= 2 * st.root;
       loop invariant last: 0 <= st.last <= 320;

@@ -135,7 +135,7 @@ static void take_bit(div_state *st, uint64_t bit, uint64_t divisor)
 */
 static div_state leading_quotient(const int64_t *limb, uint64_t divisor)
 {
-  div_state st = { 0, 0, 32 * CARRIED_LIMBS, 0 };
+  div_state st = {0, 0, 32 * CARRIED_LIMBS, 0};
   /*@ loop invariant i_range: -1 <= i <= 9;
       loop invariant state: 0 <= st.q < 33554432 && 0 <= st.rem < divisor;
       loop invariant last: 0 <= st.last <= 320;

@@ -25,13 +25,13 @@ typedef enum zp_reduce {
 
 /* One entry of the model's parameter list. Entries are listed by stage, in forward order. */
 typedef struct zp_param {
-  int64_t numel;     /* elements held by one rank, 0..2^40 */
-  int32_t stage;     /* pipeline stage, 0..pp-1, not decreasing over the list */
-  int32_t optgroup;  /* optimizer group, 0..optgroups-1 */
-  int32_t tied;      /* tied key 0..tied_keys-1, or -1 */
-  int32_t sharded;   /* 1: each tp rank holds other elements; 0: a replica */
-  int32_t expert;    /* 1: one copy per ep index, reduced over edp; 0: reduced over dp */
-  int32_t frozen;    /* 1: no gradient, never updated */
+  int64_t numel;    /* elements held by one rank, 0..2^40 */
+  int32_t stage;    /* pipeline stage, 0..pp-1, not decreasing over the list */
+  int32_t optgroup; /* optimizer group, 0..optgroups-1 */
+  int32_t tied;     /* tied key 0..tied_keys-1, or -1 */
+  int32_t sharded;  /* 1: each tp rank holds other elements; 0: a replica */
+  int32_t expert;   /* 1: one copy per ep index, reduced over edp; 0: reduced over dp */
+  int32_t frozen;   /* 1: no gradient, never updated */
 } zp_param;
 
 typedef struct zp_config {
@@ -57,8 +57,8 @@ typedef enum zp_field {
   ZP_FIELD_PP,
   ZP_FIELD_DP,
   ZP_FIELD_TP,
-  ZP_FIELD_EP,          /* 1..dp, and ep divides dp */
-  ZP_FIELD_RANKS,       /* pp·dp·tp */
+  ZP_FIELD_EP,    /* 1..dp, and ep divides dp */
+  ZP_FIELD_RANKS, /* pp·dp·tp */
   ZP_FIELD_STAGE,
   ZP_FIELD_REDUCE,
   ZP_FIELD_PRECISION,
@@ -74,15 +74,15 @@ typedef enum zp_field {
   ZP_FIELD_OPTGROUP,
   ZP_FIELD_TIED,
   ZP_FIELD_SHARDED,
-  ZP_FIELD_EXPERT,      /* a tied entry cannot be an expert */
+  ZP_FIELD_EXPERT, /* a tied entry cannot be an expert */
   ZP_FIELD_FROZEN,
-  ZP_FIELD_TIED_NUMEL,  /* entries of one key agree in numel, sharded, optgroup and frozen */
+  ZP_FIELD_TIED_NUMEL, /* entries of one key agree in numel, sharded, optgroup and frozen */
   ZP_FIELD_TIED_SHARDED,
   ZP_FIELD_TIED_OPTGROUP,
   ZP_FIELD_TIED_FROZEN,
   ZP_FIELD_CONTRIBUTIONS, /* dp·micro_batches */
   ZP_FIELD_TIED_ENTRIES,  /* entries with a tied key, so far */
-  ZP_FIELD_ELEMENTS,    /* Σ numel·(tp if sharded)·(ep if expert) over the entries so far */
+  ZP_FIELD_ELEMENTS,      /* Σ numel·(tp if sharded)·(ep if expert) over the entries so far */
   ZP_FIELDS
 } zp_field;
 

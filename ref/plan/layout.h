@@ -17,8 +17,8 @@
 
 /* One flat group of a stage. All counts in elements. spec: PART-2, PART-3 */
 typedef struct zp_flat {
-  int32_t group;    /* ZP_GROUP_DP or ZP_GROUP_EDP: the reduction group */
-  int32_t members;  /* D: its size */
+  int32_t group;   /* ZP_GROUP_DP or ZP_GROUP_EDP: the reduction group */
+  int32_t members; /* D: its size */
   int32_t optgroup;
   int32_t tied;     /* tied key, or -1 */
   int32_t use;      /* tied: 0 for the entry that holds the storage on this stage, then 1, 2 … for

@@ -9,10 +9,10 @@
 /* One slot of one stage: at most one forward or backward, before it at most one exchange with one
  * neighbour. A micro-batch of -1 means "none". spec: PIPE-2, PIPE-3 */
 typedef struct zp_slot {
-  int32_t backward;  /* 0: a forward slot, which exchanges with stage s-1; 1: backward, s+1 */
-  int64_t mb;        /* computed in this slot */
-  int64_t send_mb;   /* sent before it (activation to s+1, or gradient to s-1) */
-  int64_t recv_mb;   /* received before it (gradient from s+1, or activation from s-1) */
+  int32_t backward; /* 0: a forward slot, which exchanges with stage s-1; 1: backward, s+1 */
+  int64_t mb;       /* computed in this slot */
+  int64_t send_mb;  /* sent before it (activation to s+1, or gradient to s-1) */
+  int64_t recv_mb;  /* received before it (gradient from s+1, or activation from s-1) */
 } zp_slot;
 
 /* Slots of a step: 2(M + S − 1). spec: PIPE-1 */

@@ -4,8 +4,13 @@
 /* The STEP program's clock: slots of the pipeline are t = 0 … T-1, then these. PIPE-5 */
 enum { CLOCK_TIED = 0, CLOCK_MEAN = 1, CLOCK_AGREE = 2, CLOCK_UPDATE = 3 };
 /* INIT's clock. */
-enum { CLOCK_CREATE = 0, CLOCK_TIED_VALUES = 1, CLOCK_TP_VALUES = 2, CLOCK_DP_VALUES = 3,
-       CLOCK_INSTALL = 4 };
+enum {
+  CLOCK_CREATE = 0,
+  CLOCK_TIED_VALUES = 1,
+  CLOCK_TP_VALUES = 2,
+  CLOCK_DP_VALUES = 3,
+  CLOCK_INSTALL = 4
+};
 /* Inside a slot: the exchange's ops come first. */
 enum { CLOCK_META = 0, CLOCK_P2P = 1, CLOCK_COMPUTE = 2 };
 /* TIED's clock_i = key · 2^41 + bucket: a bucket number is at most 2^40. */
@@ -97,8 +102,7 @@ static zp_op add_op(const zp_config *cfg, const zp_layout *lay, int32_t i, int64
   op.bucket = b;
   op.offset = offset;
   op.count = count;
-  if (cfg->stage == 2)
-    op.slot = (int32_t)((mb * zp_buckets(&lay->flat[op.flat]) + b) % 2);
+  if (cfg->stage == 2) op.slot = (int32_t)((mb * zp_buckets(&lay->flat[op.flat]) + b) % 2);
   return op;
 }
 
@@ -284,8 +288,8 @@ static int64_t put_update(const zp_config *cfg, const zp_layout *lay, int64_t t,
       ops[n].if_stepped = 1;
       n++;
       if (cfg->stage == 0) continue;
-      ops[n] = on_bucket(lay, ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, k, b, t + CLOCK_UPDATE,
-                         n - base);
+      ops[n] =
+          on_bucket(lay, ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, k, b, t + CLOCK_UPDATE, n - base);
       ops[n].dtype = cfg->precision;
       ops[n].if_stepped = 1;
       n++;
@@ -323,8 +327,8 @@ static int64_t put_creations(const zp_config *cfg, zp_op *ops)
 }
 
 /* First values of entry j from member 0 of `group`. LEDG-5 */
-static zp_op broadcast(const zp_config *cfg, int32_t group, int32_t key, int32_t j,
-                       int64_t clock_t, int64_t clock_i)
+static zp_op broadcast(const zp_config *cfg, int32_t group, int32_t key, int32_t j, int64_t clock_t,
+                       int64_t clock_i)
 {
   zp_op op = blank(ZP_OP_BROADCAST, clock_t, clock_i);
   op.what = ZP_WHAT_PARAMETER;

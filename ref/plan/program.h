@@ -23,19 +23,19 @@ typedef enum zp_phase {
 
 /* L: local. C: communication of op->group, an entry of that group's ledger. */
 typedef enum zp_op_kind {
-  ZP_OP_LOAD = 0,       /* L: take micro-batch mb's data */
-  ZP_OP_FORWARD,        /* L: mb, activation slot */
-  ZP_OP_BACKWARD,       /* L: mb, activation slot; its gradients arrive */
-  ZP_OP_ARRIVED,        /* L: gradients arrived = entries used, for mb (STEP-3) */
-  ZP_OP_ADD,            /* L: entry param, count elements from offset, into bucket of flat */
-  ZP_OP_MEAN,           /* L: bucket: Σ / (D·M), squares and non-finite values counted (STAT-2) */
-  ZP_OP_DECIDE,         /* L: skip or step; clip factor (STEP-6) */
-  ZP_OP_UPDATE,         /* L: bucket of the shard: optimizer, masters, rounding (STEP-7) */
-  ZP_OP_WRITE,          /* L: save what this rank holds of bucket (state) or of a frozen entry */
-  ZP_OP_SEAL,           /* L: what this rank wrote is durable, or has failed (CKPT-2) */
-  ZP_OP_READ,           /* L: load everything of this rank from the checkpoint */
-  ZP_OP_COMMIT,         /* L: rank 0 publishes the checkpoint */
-  ZP_OP_INSTALL,        /* L: what was read becomes current; INIT: masters from parameters */
+  ZP_OP_LOAD = 0, /* L: take micro-batch mb's data */
+  ZP_OP_FORWARD,  /* L: mb, activation slot */
+  ZP_OP_BACKWARD, /* L: mb, activation slot; its gradients arrive */
+  ZP_OP_ARRIVED,  /* L: gradients arrived = entries used, for mb (STEP-3) */
+  ZP_OP_ADD,      /* L: entry param, count elements from offset, into bucket of flat */
+  ZP_OP_MEAN,     /* L: bucket: Σ / (D·M), squares and non-finite values counted (STAT-2) */
+  ZP_OP_DECIDE,   /* L: skip or step; clip factor (STEP-6) */
+  ZP_OP_UPDATE,   /* L: bucket of the shard: optimizer, masters, rounding (STEP-7) */
+  ZP_OP_WRITE,    /* L: save what this rank holds of bucket (state) or of a frozen entry */
+  ZP_OP_SEAL,     /* L: what this rank wrote is durable, or has failed (CKPT-2) */
+  ZP_OP_READ,     /* L: load everything of this rank from the checkpoint */
+  ZP_OP_COMMIT,   /* L: rank 0 publishes the checkpoint */
+  ZP_OP_INSTALL,  /* L: what was read becomes current; INIT: masters from parameters */
   ZP_OP_FIRST_COMM,
   ZP_OP_META = ZP_OP_FIRST_COMM, /* C pp: shape and dtype of activation before the data */
   ZP_OP_P2P,            /* C pp: grouped send and receive with one neighbour (root: its stage) */
@@ -76,30 +76,35 @@ typedef enum zp_what {
  * strictly increases along a program and is the same for all participants of one communication
  * (PIPE-5). */
 typedef struct zp_op {
-  int32_t kind;  /* zp_op_kind */
-  int32_t what;  /* zp_what */
-  int32_t group; /* zp_group of a communication, else -1 */
-  int32_t key;   /* tied key of ZP_GROUP_TIED, else -1 */
-  int32_t dtype; /* zp_dtype of what is sent, else -1 */
-  int32_t redop; /* zp_redop */
-  int32_t root;  /* index in the group: broadcast, gather; P2P, META: the neighbour's index;
+  int32_t kind;       /* zp_op_kind */
+  int32_t what;       /* zp_what */
+  int32_t group;      /* zp_group of a communication, else -1 */
+  int32_t key;        /* tied key of ZP_GROUP_TIED, else -1 */
+  int32_t dtype;      /* zp_dtype of what is sent, else -1 */
+  int32_t redop;      /* zp_redop */
+  int32_t root;       /* index in the group: broadcast, gather; P2P, META: the neighbour's index;
                     CREATE: the zp_group that is made; else -1 */
-  int32_t flat;  /* flat group of the stage, or -1 */
-  int32_t param; /* entry, or -1 */
-  int32_t slot;  /* activation slot, bucket slot (stage 2), or -1 */
+  int32_t flat;       /* flat group of the stage, or -1 */
+  int32_t param;      /* entry, or -1 */
+  int32_t slot;       /* activation slot, bucket slot (stage 2), or -1 */
   int32_t if_stepped; /* 1: left out when the step is skipped (STEP-6) */
-  int64_t mb;      /* micro-batch computed, added, reduced, or sent (P2P, META), or -1 */
-  int64_t recv_mb; /* micro-batch received (P2P, META), or -1 */
-  int64_t bucket;  /* of flat, or -1 */
-  int64_t offset;  /* ADD: first element in the entry */
-  int64_t count;   /* elements: of one part (reduce-scatter, all-gather, gather), of the whole
+  int64_t mb;         /* micro-batch computed, added, reduced, or sent (P2P, META), or -1 */
+  int64_t recv_mb;    /* micro-batch received (P2P, META), or -1 */
+  int64_t bucket;     /* of flat, or -1 */
+  int64_t offset;     /* ADD: first element in the entry */
+  int64_t count;      /* elements: of one part (reduce-scatter, all-gather, gather), of the whole
                       message otherwise; 0 where the micro-batch decides it (P2P, META) */
   int64_t clock_t, clock_i;
 } zp_op;
 
 /* Elements of the statistics vector: squares' limbs, loss limbs, two counts. spec: STAT-1 */
-enum { ZP_STAT_SQUARES = 0, ZP_STAT_LOSS = 20, ZP_STAT_NONFINITE = 29, ZP_STAT_BAD_LOSS = 30,
-       ZP_STATS = 31 };
+enum {
+  ZP_STAT_SQUARES = 0,
+  ZP_STAT_LOSS = 20,
+  ZP_STAT_NONFINITE = 29,
+  ZP_STAT_BAD_LOSS = 30,
+  ZP_STATS = 31
+};
 /* int64 limbs of one element of an exact sum of values. spec: SUM-5 */
 enum { ZP_LIMBS = 9 };
 

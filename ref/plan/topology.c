@@ -75,8 +75,7 @@ int32_t zp_group_size(const zp_config *cfg, int32_t group, int32_t key, zp_coord
   case ZP_GROUP_PP: return cfg->pp;
   case ZP_GROUP_EDP: return cfg->dp / cfg->ep;
   case ZP_GROUP_EP: return cfg->ep;
-  case ZP_GROUP_TIED:
-    return zp_tied_on_stage(cfg, key, at.pp) ? tied_stages(cfg, key, cfg->pp) : 0;
+  case ZP_GROUP_TIED: return zp_tied_on_stage(cfg, key, at.pp) ? tied_stages(cfg, key, cfg->pp) : 0;
   default: return 0;
   }
 }
@@ -90,8 +89,7 @@ int32_t zp_group_index(const zp_config *cfg, int32_t group, int32_t key, zp_coor
   case ZP_GROUP_PP: return at.pp;
   case ZP_GROUP_EDP: return at.dp / cfg->ep;
   case ZP_GROUP_EP: return at.dp % cfg->ep;
-  case ZP_GROUP_TIED:
-    return zp_tied_on_stage(cfg, key, at.pp) ? tied_stages(cfg, key, at.pp) : -1;
+  case ZP_GROUP_TIED: return zp_tied_on_stage(cfg, key, at.pp) ? tied_stages(cfg, key, at.pp) : -1;
   default: return -1;
   }
 }

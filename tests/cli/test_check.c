@@ -9,24 +9,50 @@
 enum { PP = 3, DP = 4, TP = 2 };
 
 static const zp_param params[] = {
-  {10, 0, 0, 0, 0, 0, 0},  {33, 0, 1, -1, 1, 0, 0}, {9, 0, 0, -1, 0, 1, 0},
-  {0, 0, 0, -1, 0, 0, 0},  {5, 0, 0, -1, 0, 0, 1},  {12, 1, 0, -1, 0, 0, 0},
-  {12, 1, 0, -1, 0, 1, 0}, {10, 2, 0, 0, 0, 0, 0},  {17, 2, 1, -1, 0, 0, 0},
+    {10, 0, 0, 0, 0, 0, 0},  {33, 0, 1, -1, 1, 0, 0}, {9, 0, 0, -1, 0, 1, 0},
+    {0, 0, 0, -1, 0, 0, 0},  {5, 0, 0, -1, 0, 0, 1},  {12, 1, 0, -1, 0, 0, 0},
+    {12, 1, 0, -1, 0, 1, 0}, {10, 2, 0, 0, 0, 0, 0},  {17, 2, 1, -1, 0, 0, 0},
 };
 
 static zp_config config(int32_t stage, int32_t reduce)
 {
-  const zp_config cfg = {.pp = PP, .dp = DP, .tp = TP, .ep = 2, .stage = stage, .reduce = reduce,
-                         .precision = ZP_BF16, .dynamic_shapes = 1, .optgroups = 2,
-                         .tied_keys = 1, .n_params = sizeof params / sizeof *params,
-                         .micro_batches = 3, .bucket = 8, .align = 1, .params = params};
+  const zp_config cfg = {.pp = PP,
+                         .dp = DP,
+                         .tp = TP,
+                         .ep = 2,
+                         .stage = stage,
+                         .reduce = reduce,
+                         .precision = ZP_BF16,
+                         .dynamic_shapes = 1,
+                         .optgroups = 2,
+                         .tied_keys = 1,
+                         .n_params = sizeof params / sizeof *params,
+                         .micro_batches = 3,
+                         .bucket = 8,
+                         .align = 1,
+                         .params = params};
   return cfg;
 }
 
 /* The fields that a mutation may change. */
 typedef enum field {
-  F_KIND, F_WHAT, F_DTYPE, F_REDOP, F_ROOT, F_FLAT, F_SLOT, F_STEPPED, F_MB, F_RECV, F_BUCKET,
-  F_OFFSET, F_COUNT, F_CLOCK, F_SWAP, F_DROP, FIELDS
+  F_KIND,
+  F_WHAT,
+  F_DTYPE,
+  F_REDOP,
+  F_ROOT,
+  F_FLAT,
+  F_SLOT,
+  F_STEPPED,
+  F_MB,
+  F_RECV,
+  F_BUCKET,
+  F_OFFSET,
+  F_COUNT,
+  F_CLOCK,
+  F_SWAP,
+  F_DROP,
+  FIELDS
 } field;
 
 /* The mutation at work: the callback of zp_check_job has no context of its own. */
@@ -81,8 +107,8 @@ static void change(zp_op *op, field f)
   }
 }
 
-static int64_t write_wrongly(const zp_config *cfg, const zp_layout *lay, int32_t phase,
-                             zp_coord at, zp_op *ops, int64_t cap)
+static int64_t write_wrongly(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at,
+                             zp_op *ops, int64_t cap)
 {
   const int64_t n = zp_program_write(cfg, lay, phase, at, ops, cap);
   if (zp_rank_of(cfg, at) != mutation.rank || phase != mutation.phase || mutation.pc >= n) return n;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "../../ref/engine/comm_mpi.h"
-#include "../../ref/engine/sim.h"
+#include "../../ref/engine/comm_sim.h"
 #include "../../ref/model/synth.h"
 
 typedef struct job {
@@ -105,8 +105,8 @@ static void put_values(void *ctx, int32_t param, int64_t offset, int64_t count, 
 static void put_rank(bytes *b, const zp_rank *r)
 {
   const zp_step_result *s = &r->result;
-  const int64_t numbers[8] = {s->step, s->loss, (int64_t)s->norm_f64, s->norm_f32, s->log2_scale,
-                              s->skipped, r->scaler.log2_scale, r->step};
+  const int64_t numbers[8] = {s->step,       s->loss,    (int64_t)s->norm_f64, s->norm_f32,
+                              s->log2_scale, s->skipped, r->scaler.log2_scale, r->step};
   put(b, numbers, sizeof numbers);
   put(b, &s->clip_factor, sizeof s->clip_factor);
   put(b, r->ledger, sizeof r->ledger);
@@ -114,8 +114,8 @@ static void put_rank(bytes *b, const zp_rank *r)
     zp_rank_visit(r, what, put_values, b);
   zp_rank_visit(r, ZP_WHAT_GRADIENT, put_values, b);
   for (int32_t i = 0; i < r->lay.n_params; i++)
-    put(b, r->param[i], (size_t)(r->cfg->params[r->lay.first_param + i].numel *
-                                 zp_dtype_bytes(r->cfg->precision)));
+    put(b, r->param[i],
+        (size_t)(r->cfg->params[r->lay.first_param + i].numel * zp_dtype_bytes(r->cfg->precision)));
 }
 
 /* ---- The job --------------------------------------------------------------------------------- */
@@ -179,10 +179,19 @@ static int judge(job *j, zp_mpi *m, zp_rank *r, double seconds, zp_error *err)
 static void parse(job *j, char **v, zp_param *params)
 {
   zp_config *c = &j->cfg;
-  *c = (zp_config){.pp = atoi(v[1]), .dp = atoi(v[2]), .tp = atoi(v[3]), .ep = atoi(v[4]),
-                   .stage = atoi(v[5]), .reduce = atoi(v[6]), .precision = atoi(v[7]),
-                   .dynamic_shapes = atoi(v[11]), .optgroups = 2, .tied_keys = 1,
-                   .micro_batches = atoi(v[8]), .bucket = atoi(v[9]), .align = 1,
+  *c = (zp_config){.pp = atoi(v[1]),
+                   .dp = atoi(v[2]),
+                   .tp = atoi(v[3]),
+                   .ep = atoi(v[4]),
+                   .stage = atoi(v[5]),
+                   .reduce = atoi(v[6]),
+                   .precision = atoi(v[7]),
+                   .dynamic_shapes = atoi(v[11]),
+                   .optgroups = 2,
+                   .tied_keys = 1,
+                   .micro_batches = atoi(v[8]),
+                   .bucket = atoi(v[9]),
+                   .align = 1,
                    .params = params};
   c->n_params = make_params(c, params);
   j->steps = atoi(v[10]);
@@ -193,8 +202,12 @@ static void parse(job *j, char **v, zp_param *params)
   j->hyper.clip = 1;
   j->hyper.clip_eps = 1e-6;
   zp_scaler_init(&j->hyper.scaler, 1, 4, 0, 16, 2, 1, 0);
-  j->synth.opt = (zp_synth_options){.seed = 7, .mode = ZP_SYNTH_WILD, .unused = 40,
-                                    .vary = c->dynamic_shapes, .tuple = 1, .overflow = 4};
+  j->synth.opt = (zp_synth_options){.seed = 7,
+                                    .mode = ZP_SYNTH_WILD,
+                                    .unused = 40,
+                                    .vary = c->dynamic_shapes,
+                                    .tuple = 1,
+                                    .overflow = 4};
   j->work = zp_synth_workload(&j->synth);
 }
 

@@ -16,9 +16,18 @@ enum { ENTRIES = 6, TP = 2, EP = 2, WORLD = 4 };
 static const zp_param list[ENTRIES] = {{11, 0, 0, 0, 0, 0, 0}, {7, 0, 1, -1, 1, 0, 0},
                                        {5, 0, 0, -1, 0, 1, 0}, {6, 0, 0, -1, 0, 0, 1},
                                        {11, 0, 0, 0, 0, 0, 0}, {0, 0, 0, -1, 0, 0, 0}};
-static const zp_config config = {.pp = 1, .dp = 2, .tp = 2, .ep = 2, .stage = 1, .optgroups = 2,
-                                 .tied_keys = 1, .n_params = ENTRIES, .micro_batches = 1,
-                                 .bucket = 8, .align = 1, .params = list};
+static const zp_config config = {.pp = 1,
+                                 .dp = 2,
+                                 .tp = 2,
+                                 .ep = 2,
+                                 .stage = 1,
+                                 .optgroups = 2,
+                                 .tied_keys = 1,
+                                 .n_params = ENTRIES,
+                                 .micro_batches = 1,
+                                 .bucket = 8,
+                                 .align = 1,
+                                 .params = list};
 static const zp_ckpt_model model = {&config, NULL};
 
 static inline float value_of(int32_t entry, int32_t tp, int32_t ep, int32_t what, int64_t e,

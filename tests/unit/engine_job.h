@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/engine/comm_sim.h"
 #include "../../ref/engine/serial.h"
-#include "../../ref/engine/sim.h"
 #include "../../ref/model/synth.h"
 
 enum { ENTRIES = 5 };
@@ -22,22 +22,38 @@ typedef struct job {
   zp_error err;
 } job;
 
-static inline void job_fill(job *j, int32_t pp, int32_t dp, int64_t global, int32_t stage, int64_t bucket,
-                     int32_t reduce, int32_t mode)
+static inline void job_fill(job *j, int32_t pp, int32_t dp, int64_t global, int32_t stage,
+                            int64_t bucket, int32_t reduce, int32_t mode)
 {
   const int64_t numel[ENTRIES] = {13, 1, 40, 7, 13};
   memset(j, 0, sizeof *j);
   for (int32_t i = 0; i < ENTRIES; i++)
-    j->list[i] = (zp_param){.numel = numel[i], .tied = i == 0 || i == 4 ? 0 : -1,
-                            .optgroup = i % 2, .stage = i * pp / ENTRIES};
+    j->list[i] = (zp_param){.numel = numel[i],
+                            .tied = i == 0 || i == 4 ? 0 : -1,
+                            .optgroup = i % 2,
+                            .stage = i * pp / ENTRIES};
   j->list[4].optgroup = j->list[0].optgroup = 0;
-  j->cfg = (zp_config){.pp = pp, .dp = dp, .tp = 1, .ep = 1, .stage = stage, .reduce = reduce,
-                       .precision = ZP_BF16, .optgroups = 2, .tied_keys = 1, .n_params = ENTRIES,
-                       .micro_batches = global / dp, .bucket = bucket, .align = 2,
+  j->cfg = (zp_config){.pp = pp,
+                       .dp = dp,
+                       .tp = 1,
+                       .ep = 1,
+                       .stage = stage,
+                       .reduce = reduce,
+                       .precision = ZP_BF16,
+                       .optgroups = 2,
+                       .tied_keys = 1,
+                       .n_params = ENTRIES,
+                       .micro_batches = global / dp,
+                       .bucket = bucket,
+                       .align = 2,
                        .params = j->list};
   j->hyper.groups = 1;
-  j->hyper.optim[0] = (zp_optim){.kind = ZP_OPTIM_ADAMW, .lr = 1e-2, .beta1 = 0.9, .beta2 = 0.95,
-                                 .eps = 1e-8, .weight_decay = 0.1};
+  j->hyper.optim[0] = (zp_optim){.kind = ZP_OPTIM_ADAMW,
+                                 .lr = 1e-2,
+                                 .beta1 = 0.9,
+                                 .beta2 = 0.95,
+                                 .eps = 1e-8,
+                                 .weight_decay = 0.1};
   j->hyper.clip = 1;
   j->hyper.clip_eps = 1e-6;
   cr_assert_eq(zp_scaler_init(&j->hyper.scaler, 1, 3, 0, 20, 2, 1, 0), 0);

@@ -18,7 +18,8 @@ typedef struct run {
 
 static const char first[] =
     "reduce=exact,precision=bf16,pp=2,dp=4,tp=2,ep=2,M=3,stage=2,bucket=5,optim=adamw,clip=1,"
-    "scale=4:1:1:0:0:9,seed=3,reload=3:6:1:7,list=9@0.0+8@0.1s+7@0.0t0+6@0.0e+3@1.1f+7@1.0t0+11@1.1";
+    "scale=4:1:1:0:0:9,seed=3,reload=3:6:1:7,list=9@0.0+8@0.1s+7@0.0t0+6@0.0e+3@1.1f+7@1.0t0+11@1."
+    "1";
 
 static void begin(run *r, const char *text)
 {
@@ -104,7 +105,7 @@ Test(case_reload, ranks_that_disagree_are_not_published)
 Test(case_reload, only_the_same_global_batch_and_under_ordered_the_same_split)
 {
   static const char *const no[] = {
-      "reduce=exact,dp=4,M=3,reload=1:5:0:4,list=3@0.0",     /* 12 is not 5 · M */
+      "reduce=exact,dp=4,M=3,reload=1:5:0:4,list=3@0.0",      /* 12 is not 5 · M */
       "reduce=exact,dp=4,ep=2,M=3,reload=1:3:0:4,list=3@0.0", /* experts need an even dp */
       "reduce=ordered,dp=4,M=3,reload=1:2:0:4,list=3@0.0",
       "reduce=ordered,dp=4,M=3,reload=2:4:0:4,list=3@0.0+4@0.0", "reduce=exact,dp=4,list=3@0.0"};

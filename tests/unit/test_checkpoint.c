@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "../../ref/engine/sim.h"
+#include "../../ref/engine/comm_sim.h"
 #include "../../ref/model/synth.h"
 #include "checkpoint_case.h"
 
@@ -150,17 +150,27 @@ typedef struct run {
 
 static void run_open(run *u, int32_t pp, int32_t dp, int32_t stage, int64_t bucket)
 {
-  static const zp_param entries[10] = {
-      {13, 0, 0, 0, 0, 0, 0},  {29, 0, 1, -1, 0, 0, 0}, {3, 0, 0, -1, 0, 0, 1},
-      {17, 0, 0, -1, 0, 0, 0}, {8, 0, 1, -1, 0, 0, 0},  {1, 0, 0, -1, 0, 0, 0},
-      {0, 0, 0, -1, 0, 0, 0},  {19, 0, 1, -1, 0, 0, 0}, {5, 0, 0, -1, 0, 0, 0},
-      {13, 0, 0, 0, 0, 0, 0}};
+  static const zp_param entries[10] = {{13, 0, 0, 0, 0, 0, 0}, {29, 0, 1, -1, 0, 0, 0},
+                                       {3, 0, 0, -1, 0, 0, 1}, {17, 0, 0, -1, 0, 0, 0},
+                                       {8, 0, 1, -1, 0, 0, 0}, {1, 0, 0, -1, 0, 0, 0},
+                                       {0, 0, 0, -1, 0, 0, 0}, {19, 0, 1, -1, 0, 0, 0},
+                                       {5, 0, 0, -1, 0, 0, 0}, {13, 0, 0, 0, 0, 0, 0}};
   memset(u, 0, sizeof *u);
   memcpy(u->params, entries, sizeof entries);
   for (int32_t j = 0; j < 10; j++) u->params[j].stage = j * pp / 10;
-  u->cfg = (zp_config){.pp = pp, .dp = dp, .tp = 1, .ep = 1, .stage = stage, .reduce = ZP_EXACT,
-                       .precision = ZP_BF16, .optgroups = 2, .tied_keys = 1, .n_params = 10,
-                       .micro_batches = 12 / dp, .bucket = bucket, .align = 1,
+  u->cfg = (zp_config){.pp = pp,
+                       .dp = dp,
+                       .tp = 1,
+                       .ep = 1,
+                       .stage = stage,
+                       .reduce = ZP_EXACT,
+                       .precision = ZP_BF16,
+                       .optgroups = 2,
+                       .tied_keys = 1,
+                       .n_params = 10,
+                       .micro_batches = 12 / dp,
+                       .bucket = bucket,
+                       .align = 1,
                        .params = u->params};
   u->hyper.groups = 1;
   u->hyper.optim[0] = (zp_optim){ZP_OPTIM_ADAMW, 1e-2, 0.9, 0.99, 1e-8, 0.01, 0};

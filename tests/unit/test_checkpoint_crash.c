@@ -227,13 +227,13 @@ static void check_patched(int64_t at, unsigned char byte)
 Test(checkpoint_crash, records_that_no_save_can_have_made_are_refused)
 {
   save(5, 4);
-  check_patched(0, 'z');  /* magic */
-  check_patched(8, 1);    /* another rank's file */
-  check_patched(16, 9);   /* record: an entry that is not there */
-  check_patched(16, 3);   /* a frozen entry has no master */
-  check_patched(16, 4);   /* a use whose values are filed under the first one */
-  check_patched(20, 1);   /* a copy that is not there: tp */
-  check_patched(24, 1);   /* ep */
+  check_patched(0, 'z'); /* magic */
+  check_patched(8, 1);   /* another rank's file */
+  check_patched(16, 9);  /* record: an entry that is not there */
+  check_patched(16, 3);  /* a frozen entry has no master */
+  check_patched(16, 4);  /* a use whose values are filed under the first one */
+  check_patched(20, 1);  /* a copy that is not there: tp */
+  check_patched(24, 1);  /* ep */
   check_patched(28, ZP_WHAT_GRADIENT);
   check_patched(32, 10);  /* offset + count is beyond the entry */
   check_patched(39, 255); /* negative */
@@ -271,7 +271,7 @@ Test(checkpoint_crash, a_crash_at_any_moment_leaves_a_whole_checkpoint)
     free(words);
     check_current(step, 5);
     if (step == 1) old++;
-    else new++;
+    else new ++;
     cr_assert(new == 0 || step == 2, "published at one moment, not undone later");
     save(2, 4); /* and the next save works, whatever was left behind */
     check_current(2, 5);

@@ -63,8 +63,8 @@ static int run_save(int32_t fails, job *j)
   zp_sim *sim = job_start(j);
   cr_assert_eq(zp_sim_run(sim, ZP_PHASE_STEP, &j->err), 0, "%s", j->err.text);
   for (int32_t r = 0; r < 4; r++) {
-    store[r] = (zp_store){.ctx = &id[r], .put = put_nothing, .finish = finish_or_fail,
-                          .commit = commit_counted};
+    store[r] = (zp_store){
+        .ctx = &id[r], .put = put_nothing, .finish = finish_or_fail, .commit = commit_counted};
     zp_sim_rank(sim, r)->store = &store[r];
   }
   const int status = zp_sim_run(sim, ZP_PHASE_SAVE, &j->err);
@@ -135,8 +135,15 @@ Test(engine, a_gradient_for_no_entry_is_an_error)
 /* Many stages, one micro-batch: a program's length does not grow with S². spec: LEDG-8, PIPE-2 */
 Test(plan, a_long_pipeline_has_short_programs)
 {
-  const zp_config c = {.pp = 1 << 19, .dp = 1, .tp = 1, .ep = 1, .stage = 2, .optgroups = 1,
-                       .micro_batches = 1, .bucket = 1, .align = 1};
+  const zp_config c = {.pp = 1 << 19,
+                       .dp = 1,
+                       .tp = 1,
+                       .ep = 1,
+                       .stage = 2,
+                       .optgroups = 1,
+                       .micro_batches = 1,
+                       .bucket = 1,
+                       .align = 1};
   zp_op ops[64];
   int64_t total = 0;
   for (int32_t s = 0; s < c.pp; s++) {

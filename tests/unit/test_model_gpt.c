@@ -46,13 +46,25 @@ static void set_up(net *n, zp_gpt_shape shape, int32_t precision, int32_t vary, 
   char msg[100];
   for (int i = 0; i < (int)sizeof text; i++) text[i] = (uint8_t)(i * i / 5 + i / 11);
   memset(n, 0, sizeof *n);
-  n->options = (zp_gpt_options){.shape = shape, .data = {text, sizeof text, 17}, .init_seed = 4,
-                                .vary_shapes = vary, .tuple = tuple};
+  n->options = (zp_gpt_options){.shape = shape,
+                                .data = {text, sizeof text, 17},
+                                .init_seed = 4,
+                                .vary_shapes = vary,
+                                .tuple = tuple};
   n->gpt = zp_gpt_create(&n->options, msg, sizeof msg);
   n->w = zp_gpt_workload(n->gpt);
-  n->cfg = (zp_config){.pp = 1, .dp = 1, .tp = 1, .ep = 1, .precision = precision, .optgroups = 3,
-                       .tied_keys = 1, .n_params = zp_gpt_entries(&shape), .micro_batches = 1,
-                       .bucket = 64, .align = 1, .params = n->list};
+  n->cfg = (zp_config){.pp = 1,
+                       .dp = 1,
+                       .tp = 1,
+                       .ep = 1,
+                       .precision = precision,
+                       .optgroups = 3,
+                       .tied_keys = 1,
+                       .n_params = zp_gpt_entries(&shape),
+                       .micro_batches = 1,
+                       .bucket = 64,
+                       .align = 1,
+                       .params = n->list};
   zp_gpt_list(&shape, 1, n->list, NULL);
   for (int32_t j = 0; j < n->cfg.n_params; j++) {
     int64_t numel = n->list[j].numel;
@@ -140,8 +152,8 @@ static void window(net *n, int32_t pp, int64_t M, int32_t dp, int32_t dp_index, 
         allocate(out);
         if (s == 0) act[0][at.mb] = (zp_message){.n = 0};
         float loss = NAN;
-        cr_assert(n->w.forward(inst[s], at, (int32_t)(at.mb % slots), &act[s][at.mb], out,
-                               &loss) == 0);
+        cr_assert(n->w.forward(inst[s], at, (int32_t)(at.mb % slots), &act[s][at.mb], out, &loss) ==
+                  0);
         if (s == pp - 1) n->loss[at.mb * dp + dp_index] = loss;
         grad[s + 1][at.mb] = gradient_of(out);
       }
@@ -222,8 +234,7 @@ static void block64(double (*x)[C_MAX], double *const *w, int T, int C, int head
     norm64(h, x[t], w[6], w[7], C);
     linear64(y, h, w[8], w[9], C, 4 * C);
     for (int c = 0; c < 4 * C; c++)
-      y[c] = 0.5 * y[c] *
-             (1 + tanh(sqrt(2 / acos(-1.0)) * (y[c] + 0.044715 * y[c] * y[c] * y[c])));
+      y[c] = 0.5 * y[c] * (1 + tanh(sqrt(2 / acos(-1.0)) * (y[c] + 0.044715 * y[c] * y[c] * y[c])));
     linear64(h, y, w[10], w[11], 4 * C, C);
     for (int c = 0; c < C; c++) x[t][c] += h[c];
   }
@@ -416,8 +427,8 @@ Test(model_gpt, a_frozen_entry_is_unused_and_its_gradient_does_not_arrive)
   zp_mb at = {.step = 1};
   n.newest = ENTRIES;
   cr_assert(n.w.used(n.gpt, &n.cfg, 4, 0, 0, at) == 1 && n.w.used(n.gpt, &n.cfg, 5, 0, 0, at) == 0);
-  cr_assert(n.w.open(n.gpt, &n.cfg, (zp_place_of){0, 0, 0, 0}, (const void *const *)n.param,
-                     &inst) == 0);
+  cr_assert(
+      n.w.open(n.gpt, &n.cfg, (zp_place_of){0, 0, 0, 0}, (const void *const *)n.param, &inst) == 0);
   cr_assert(n.w.forward(inst, at, 0, &none, &none, &n.loss[0]) == 0);
   cr_assert(n.w.backward(inst, at, 0, &none, &none, (zp_sink){&n, arrive}) == 0);
   n.w.close(inst);
@@ -438,8 +449,8 @@ Test(model_gpt, messages_of_another_dtype_or_shape_are_refused)
   set_up(&n, tiny, ZP_BF16, 0, 1);
   n.cfg.pp = 2;
   zp_gpt_list(&tiny, 2, n.list, NULL);
-  cr_assert(n.w.open(n.gpt, &n.cfg, (zp_place_of){1, 1, 0, 0}, (const void *const *)n.param,
-                     &inst) == 0);
+  cr_assert(
+      n.w.open(n.gpt, &n.cfg, (zp_place_of){1, 1, 0, 0}, (const void *const *)n.param, &inst) == 0);
   zp_message good;
   n.w.shape(n.gpt, &n.cfg, 0, 0, at, &good);
   allocate(&good);

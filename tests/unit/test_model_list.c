@@ -48,10 +48,10 @@ Test(model_list, default_shape_has_the_documented_size)
     const char *name;
     int64_t numel;
     int32_t optgroup;
-  } some[] = {{0, "wte", 12288, 2},         {1, "wpe", 3072, 2},        {2, "h0.ln1.g", 48, 1},
-              {4, "h0.qkv.w", 6912, 0},     {5, "h0.qkv.b", 144, 1},    {18, "h1.proj.w", 2304, 0},
-              {46, "h3.fc.w", 9216, 0},     {47, "h3.fc.b", 192, 1},    {48, "h3.out.w", 9216, 0},
-              {50, "lnf.g", 48, 1},         {51, "lnf.b", 48, 1},       {52, "wte.head", 12288, 2}};
+  } some[] = {{0, "wte", 12288, 2},     {1, "wpe", 3072, 2},     {2, "h0.ln1.g", 48, 1},
+              {4, "h0.qkv.w", 6912, 0}, {5, "h0.qkv.b", 144, 1}, {18, "h1.proj.w", 2304, 0},
+              {46, "h3.fc.w", 9216, 0}, {47, "h3.fc.b", 192, 1}, {48, "h3.out.w", 9216, 0},
+              {50, "lnf.g", 48, 1},     {51, "lnf.b", 48, 1},    {52, "wte.head", 12288, 2}};
   for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
     cr_assert_str_eq(names[some[i].entry], some[i].name);
     cr_assert(list[some[i].entry].numel == some[i].numel);
@@ -68,9 +68,17 @@ Test(model_list, every_pp_is_a_valid_configuration_and_changes_stages_only)
     zp_gpt_list(&shape, 1, one, NULL);
     for (int32_t pp = 1; pp <= zp_gpt_max_pp(&shape); pp++) {
       zp_gpt_list(&shape, pp, list, NULL);
-      zp_config cfg = {.pp = pp, .dp = 1, .tp = 1, .ep = 1, .optgroups = ZP_GPT_OPTGROUPS,
-                       .tied_keys = ZP_GPT_TIED_KEYS, .n_params = n, .micro_batches = 1,
-                       .bucket = 64, .align = 1, .params = list};
+      zp_config cfg = {.pp = pp,
+                       .dp = 1,
+                       .tp = 1,
+                       .ep = 1,
+                       .optgroups = ZP_GPT_OPTGROUPS,
+                       .tied_keys = ZP_GPT_TIED_KEYS,
+                       .n_params = n,
+                       .micro_batches = 1,
+                       .bucket = 64,
+                       .align = 1,
+                       .params = list};
       zp_refusal why;
       cr_assert(zp_config_check(&cfg, &why) == 0, "pp %d: field %d", pp, why.field);
       cr_assert(list[0].stage == 0 && list[1].stage == 0 && list[n - 1].stage == pp - 1);

@@ -49,7 +49,7 @@ static void fill(rng *r, int kind, uint32_t *x, int n)
 /* spec: SUM-1, SUM-3, NUM-3 */
 Test(num_exact, sum_of_squares_equals_the_integer_sum)
 {
-  rng r = { 2 };
+  rng r = {2};
   uint32_t x[700];
   for (int round = 0; round < 60 * KINDS; round++) {
     int n = (int)rng_below(&r, 700);
@@ -74,7 +74,7 @@ Test(num_exact, sum_of_squares_equals_the_integer_sum)
 /* spec: SUM-1, NUM-3 */
 Test(num_exact, every_single_element_is_squared_exactly)
 {
-  rng r = { 3 };
+  rng r = {3};
   for (int i = 0; i < 3000; i++) {
     uint32_t u = ((uint32_t)(i % 255) << 23) | (rng_u32(&r) & 0x807fffffu);
     if (i < EDGES_F32) u = edge_f32[i];
@@ -94,12 +94,12 @@ Test(num_exact, every_single_element_is_squared_exactly)
 /* spec: SUM-4 */
 Test(num_exact, order_and_split_do_not_matter)
 {
-  rng r = { 4 };
+  rng r = {4};
   enum { N = 500, PARTS = 7 };
   uint32_t x[N];
   for (int round = 0; round < 200; round++) {
     fill(&r, round % KINDS, x, N);
-    int64_t whole[ZP_SQ_LIMBS], parts[ZP_SQ_LIMBS] = { 0 }, one[ZP_SQ_LIMBS];
+    int64_t whole[ZP_SQ_LIMBS], parts[ZP_SQ_LIMBS] = {0}, one[ZP_SQ_LIMBS];
     zp_sumsq s;
     zp_sumsq_clear(&s);
     int64_t bad = zp_sumsq_add_f32(&s, x, N);
@@ -183,7 +183,7 @@ Test(num_exact, full_bins_are_carried_before_they_overflow)
   for (int i = 0; i < ZP_SQ_LIMBS - 2; i++) s.limb[i] = 4294967295;
   limbs_to_mpz(t, s.limb, ZP_SQ_LIMBS);
   mpz_add(want, want, t);
-  uint32_t x[5] = { 0x7f7fffff, 0x7f7fffff, 0x00000001, 0x7f7fffff, 0x7effffff };
+  uint32_t x[5] = {0x7f7fffff, 0x7f7fffff, 0x00000001, 0x7f7fffff, 0x7effffff};
   for (int i = 0; i < 5; i++) add_square_gmp(want, x[i]);
   zp_sumsq_add_f32(&s, x, 5);
   cr_assert_eq(s.pending, 4, "the second of them flushed");
@@ -198,7 +198,7 @@ Test(num_exact, full_bins_are_carried_before_they_overflow)
 /* spec: SUM-4 */
 Test(num_exact, two_to_the_twenty_worst_vectors_merge)
 {
-  int64_t sum[ZP_SQ_LIMBS] = { 0 }, worst[ZP_SQ_LIMBS];
+  int64_t sum[ZP_SQ_LIMBS] = {0}, worst[ZP_SQ_LIMBS];
   for (int i = 0; i < ZP_SQ_LIMBS; i++) worst[i] = 4294967295;
   worst[ZP_SQ_LIMBS - 1] = 511; /* 2^63 elements of the largest square */
   for (int k = 0; k < 1048576; k++) zp_limbs_merge(sum, worst, ZP_SQ_LIMBS);
@@ -216,7 +216,7 @@ Test(num_exact, two_to_the_twenty_worst_vectors_merge)
 /* spec: SUM-3 */
 Test(num_exact, normalising_keeps_the_value_and_is_unique)
 {
-  rng r = { 5 };
+  rng r = {5};
   for (int round = 0; round < 5000; round++) {
     int n = 1 + (int)rng_below(&r, ZP_SQ_LIMBS);
     int64_t limb[ZP_SQ_LIMBS];

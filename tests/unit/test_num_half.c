@@ -103,7 +103,7 @@ Test(num_half, midpoints_and_their_neighbours_round_to_nearest_even)
 /* spec: NUM-2 */
 Test(num_half, narrowing_is_nearest_even_on_random_patterns)
 {
-  rng r = { 1 };
+  rng r = {1};
   for (int i = 0; i < EDGES_F32; i++) check_narrow(edge_f32[i]);
   for (int i = 0; i < 200000; i++) check_narrow(rng_u32(&r));
   for (int i = 0; i < 200000; i++) { /* the binades where fp16 lives */

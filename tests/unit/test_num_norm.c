@@ -45,8 +45,8 @@ static void check(const mpz_t v)
   int64_t limb[ZP_SQ_LIMBS];
   mpz_to_limbs(v, limb);
   double want = norm_by_mpfr(v, 53, -1073, 1024);
-  cr_assert_eq(zp_norm_f64(limb), bits64_of(want), "f64: got %a want %a",
-               f64_of(zp_norm_f64(limb)), want);
+  cr_assert_eq(zp_norm_f64(limb), bits64_of(want), "f64: got %a want %a", f64_of(zp_norm_f64(limb)),
+               want);
   float want32 = (float)norm_by_mpfr(v, 24, -148, 128);
   cr_assert_eq(zp_norm_f32(limb), bits_of(want32), "f32: got %a want %a",
                (double)f32_of(zp_norm_f32(limb)), (double)want32);
@@ -78,7 +78,7 @@ static void random_bits(rng *r, mpz_t v, int bits)
 /* spec: NORM-1, NORM-2 */
 Test(num_norm, norm_is_correctly_rounded_at_every_magnitude)
 {
-  rng r = { 6 };
+  rng r = {6};
   mpz_t v;
   mpz_init(v);
   check(v);
@@ -97,10 +97,10 @@ Test(num_norm, norm_is_correctly_rounded_at_every_magnitude)
 /* spec: NORM-1, NORM-2 */
 Test(num_norm, exact_ties_round_to_even_and_their_neighbours_do_not)
 {
-  rng r = { 7 };
+  rng r = {7};
   mpz_t root, v;
   mpz_inits(root, v, NULL);
-  int width[2] = { 25, 54 }; /* one bit more than the significand, the last one set */
+  int width[2] = {25, 54}; /* one bit more than the significand, the last one set */
   for (int w = 0; w < 2; w++) {
     for (int k = 0; k < 600; k++) {
       random_bits(&r, root, width[w]);
@@ -116,7 +116,7 @@ Test(num_norm, exact_ties_round_to_even_and_their_neighbours_do_not)
 /* spec: NORM-1, NORM-2 */
 Test(num_norm, exact_roots_are_exact)
 {
-  rng r = { 8 };
+  rng r = {8};
   mpz_t root, v;
   mpz_inits(root, v, NULL);
   for (int k = 0; k < 1000; k++) {
@@ -167,7 +167,7 @@ Test(num_norm, fp32_overflow_begins_at_half_a_unit_beyond_the_largest)
 
 Test(num_norm, norm_of_one_element_is_its_magnitude)
 {
-  rng r = { 9 };
+  rng r = {9};
   for (int i = 0; i < 3000; i++) {
     uint32_t u = i < EDGES_F32 ? edge_f32[i] : pattern(&r, KIND_WIDE, 0);
     if (!isfinite(f32_of(u))) continue;

@@ -57,12 +57,12 @@ static void fresh(rng *r, shard *s)
   for (int i = 0; i < N; i++) s->w[i] = gauss_like(r, 1);
 }
 
-static const zp_optim adam = { ZP_OPTIM_ADAMW, 3e-4, 0.9, 0.95, 1e-8, 0.1, 0 };
+static const zp_optim adam = {ZP_OPTIM_ADAMW, 3e-4, 0.9, 0.95, 1e-8, 0.1, 0};
 
 /* spec: OPT-3, OPT-4 */
 Test(num_optim, adamw_is_the_table_operation_by_operation)
 {
-  rng r = { 50 };
+  rng r = {50};
   for (int round = 0; round < 40; round++) {
     zp_optim o = adam;
     o.weight_decay = round % 3 ? 0.1 : 0;
@@ -71,7 +71,7 @@ Test(num_optim, adamw_is_the_table_operation_by_operation)
     shard s;
     fresh(&r, &s);
     element e[N];
-    for (int i = 0; i < N; i++) e[i] = (element){ (double)s.w[i], 0, 0 };
+    for (int i = 0; i < N; i++) e[i] = (element){(double)s.w[i], 0, 0};
     zp_optim_state st;
     zp_optim_state_init(&st);
     double pow1 = 1, pow2 = 1;
@@ -96,13 +96,13 @@ Test(num_optim, adamw_is_the_table_operation_by_operation)
 /* spec: OPT-3, OPT-4 */
 Test(num_optim, sgd_is_the_table_operation_by_operation)
 {
-  rng r = { 51 };
+  rng r = {51};
   for (int round = 0; round < 40; round++) {
-    zp_optim o = { ZP_OPTIM_SGD, 0.05, 0, 0, 0, round % 3 ? 0.01 : 0, round % 2 ? 0.9 : 0 };
+    zp_optim o = {ZP_OPTIM_SGD, 0.05, 0, 0, 0, round % 3 ? 0.01 : 0, round % 2 ? 0.9 : 0};
     shard s;
     fresh(&r, &s);
     element e[N];
-    for (int i = 0; i < N; i++) e[i] = (element){ (double)s.w[i], 0, 0 };
+    for (int i = 0; i < N; i++) e[i] = (element){(double)s.w[i], 0, 0};
     zp_optim_state st;
     zp_optim_state_init(&st);
     for (int t = 0; t < 8; t++) {
@@ -121,22 +121,22 @@ Test(num_optim, sgd_is_the_table_operation_by_operation)
 
 Test(num_optim, sgd_without_momentum_leaves_the_buffers_alone)
 {
-  rng r = { 52 };
-  zp_optim o = { ZP_OPTIM_SGD, 0.05, 0, 0, 0, 0, 0 };
+  rng r = {52};
+  zp_optim o = {ZP_OPTIM_SGD, 0.05, 0, 0, 0, 0, 0};
   zp_optim_state st;
   zp_optim_state_init(&st);
   zp_optim_tick(&st, &o);
   shard s;
   fresh(&r, &s);
   for (int i = 0; i < N; i++) s.m[i] = s.v[i] = NAN;
-  float g[N] = { 0 };
+  float g[N] = {0};
   zp_optim_step(&o, &st, 1, 0, N, g, s.w, s.m, s.v);
   for (int i = 0; i < N; i++) cr_assert(isnan(s.m[i]) && isnan(s.v[i]) && !isnan(s.w[i]));
 }
 
 Test(num_optim, every_cut_into_shards_gives_the_same_bits)
 {
-  rng r = { 53 };
+  rng r = {53};
   for (int kind = 0; kind < 2; kind++) {
     zp_optim o = adam;
     o.kind = kind;
@@ -163,7 +163,7 @@ Test(num_optim, every_cut_into_shards_gives_the_same_bits)
 
 Test(num_optim, the_loss_scale_cancels_exactly)
 {
-  rng r = { 54 };
+  rng r = {54};
   for (int log2 = -60; log2 <= 60; log2 += 7) {
     shard a, b;
     fresh(&r, &a);
@@ -186,7 +186,7 @@ Test(num_optim, the_loss_scale_cancels_exactly)
 
 Test(num_optim, extreme_scales_are_reciprocal_powers)
 {
-  zp_optim o = { ZP_OPTIM_SGD, 1, 0, 0, 0, 0, 0 };
+  zp_optim o = {ZP_OPTIM_SGD, 1, 0, 0, 0, 0, 0};
   zp_optim_state st;
   zp_optim_state_init(&st);
   for (int log2 = -126; log2 <= 126; log2++) {
@@ -227,10 +227,10 @@ Test(num_optim, clipping_is_the_smaller_of_one_and_the_quotient)
 /* spec: OPT-4 */
 Test(num_optim, adamw_tracks_the_same_recurrence_in_fp64)
 {
-  rng r = { 55 };
+  rng r = {55};
   shard s;
   fresh(&r, &s);
-  double w[N], m[N] = { 0 }, v[N] = { 0 };
+  double w[N], m[N] = {0}, v[N] = {0};
   for (int i = 0; i < N; i++) w[i] = (double)s.w[i];
   zp_optim_state st;
   zp_optim_state_init(&st);

@@ -18,8 +18,14 @@ static inline uint64_t rng_next(rng *r)
   return z ^ (z >> 31);
 }
 
-static inline uint32_t rng_u32(rng *r) { return (uint32_t)(rng_next(r) >> 32); }
-static inline int64_t rng_below(rng *r, int64_t n) { return (int64_t)(rng_next(r) % (uint64_t)n); }
+static inline uint32_t rng_u32(rng *r)
+{
+  return (uint32_t)(rng_next(r) >> 32);
+}
+static inline int64_t rng_below(rng *r, int64_t n)
+{
+  return (int64_t)(rng_next(r) % (uint64_t)n);
+}
 
 static inline float f32_of(uint32_t u)
 {
@@ -51,17 +57,28 @@ static inline uint64_t bits64_of(double f)
 
 /* Patterns where something changes: zeros, subnormals, first and last of binades, inf, NaN. */
 static const uint32_t edge_f32[] = {
-  0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x00000002, 0x007fffff, 0x807fffff, 0x00800000,
-  0x00800001, 0x00ffffff, 0x01000000, 0x33000000, 0x33000001, 0x33800000, 0x387fc000, 0x387fe000,
-  0x387fffff, 0x38800000, 0x3f7fffff, 0x3f800000, 0x3f800001, 0xbf800000, 0x477fdfff, 0x477fe000,
-  0x477fefff, 0x477ff000, 0x477fffff, 0x47800000, 0x7effffff, 0x7f000000, 0x7f7fffff, 0xff7fffff,
-  0x7f7f7fff, 0x7f7f8000, 0x7f7f8001, 0x7f800000, 0xff800000, 0x7f800001, 0xff800001, 0x7fc00000,
-  0xffffffff, 0x7f80ffff, 0x7fa00000, 0x5f000000, 0x20000000, 0x1fffffff,
+    0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x00000002, 0x007fffff, 0x807fffff, 0x00800000,
+    0x00800001, 0x00ffffff, 0x01000000, 0x33000000, 0x33000001, 0x33800000, 0x387fc000, 0x387fe000,
+    0x387fffff, 0x38800000, 0x3f7fffff, 0x3f800000, 0x3f800001, 0xbf800000, 0x477fdfff, 0x477fe000,
+    0x477fefff, 0x477ff000, 0x477fffff, 0x47800000, 0x7effffff, 0x7f000000, 0x7f7fffff, 0xff7fffff,
+    0x7f7f7fff, 0x7f7f8000, 0x7f7f8001, 0x7f800000, 0xff800000, 0x7f800001, 0xff800001, 0x7fc00000,
+    0xffffffff, 0x7f80ffff, 0x7fa00000, 0x5f000000, 0x20000000, 0x1fffffff,
 };
 enum { EDGES_F32 = (int)(sizeof edge_f32 / sizeof edge_f32[0]) };
 
-enum { KIND_UNIFORM, KIND_NORMAL, KIND_WIDE, KIND_SUBNORMAL, KIND_HUGE, KIND_EDGE, KIND_OUTLIER,
-       KIND_SAME, KIND_RARE_BAD, KIND_ZERO, KINDS };
+enum {
+  KIND_UNIFORM,
+  KIND_NORMAL,
+  KIND_WIDE,
+  KIND_SUBNORMAL,
+  KIND_HUGE,
+  KIND_EDGE,
+  KIND_OUTLIER,
+  KIND_SAME,
+  KIND_RARE_BAD,
+  KIND_ZERO,
+  KINDS
+};
 
 /* A pattern of the given kind; `spot` shifts the binades of KIND_NORMAL and KIND_SAME. */
 static inline uint32_t pattern(rng *r, int kind, uint32_t spot)

@@ -38,15 +38,15 @@ static zp_scaler made(int log2, int min, int max, int64_t window, int hysteresis
 /* spec: SCALE-3, SCALE-4 */
 Test(num_scaler, trajectories_follow_the_deepspeed_rule)
 {
-  rng r = { 40 };
+  rng r = {40};
   for (int round = 0; round < 400; round++) {
     int min = (int)rng_below(&r, 20) - 10, max = min + (int)rng_below(&r, 30);
     int log2 = min + (int)rng_below(&r, max - min + 1), hysteresis = 1 + (int)rng_below(&r, 4);
     int64_t window = 1 + rng_below(&r, 8);
     int consecutive = (int)rng_below(&r, 2), rarity = 1 + (int)rng_below(&r, 30);
     zp_scaler s = made(log2, min, max, window, hysteresis, consecutive);
-    model m = { ldexp(1, log2), ldexp(1, min), ldexp(1, max), 0, -1, (long)window, hysteresis,
-                hysteresis, consecutive };
+    model m = {ldexp(1, log2), ldexp(1, min), ldexp(1, max), 0,          -1,
+               (long)window,   hysteresis,    hysteresis,    consecutive};
     for (int step = 0; step < 500; step++) {
       int overflow = rng_below(&r, rarity + 1) == 0;
       zp_scaler_update(&s, overflow ? (step % 2 ? 1 : -7) : 0);
@@ -64,11 +64,14 @@ Test(num_scaler, first_raise_comes_after_window_plus_one_clean_steps)
 {
   /* worked by hand: a step raises when q, the clean steps before it, is a positive multiple of the
    * window. o: overflow, hysteresis 1; the letter is the exponent after the step, p = 15 */
-  struct { int64_t window; const char *flags, *log2; } row[] = {
-    { 2, "..........", "ppqqrrsstt" },
-    { 1, "....", "pqrs" },
-    { 3, "..........", "pppqqqrrrs" },
-    { 2, "...o...o..", "ppqpppqppp" },
+  struct {
+    int64_t window;
+    const char *flags, *log2;
+  } row[] = {
+      {2, "..........", "ppqqrrsstt"},
+      {1, "....", "pqrs"},
+      {3, "..........", "pppqqqrrrs"},
+      {2, "...o...o..", "ppqpppqppp"},
   };
   for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
     zp_scaler s = made(15, 0, 30, row[i].window, 1, 0);
@@ -83,7 +86,7 @@ Test(num_scaler, first_raise_comes_after_window_plus_one_clean_steps)
 Test(num_scaler, hysteresis_bears_overflows_before_the_scale_drops)
 {
   zp_scaler s = made(16, 0, 24, 1000, 3, 0);
-  int want[5] = { 16, 16, 15, 14, 13 }; /* not refilled until a raise */
+  int want[5] = {16, 16, 15, 14, 13}; /* not refilled until a raise */
   for (int k = 0; k < 5; k++) {
     zp_scaler_update(&s, 1);
     cr_assert_eq(s.log2_scale, want[k]);
@@ -127,12 +130,21 @@ Test(num_scaler, refused_settings_leave_the_scaler_untouched)
     int64_t window;
     int32_t hysteresis, consecutive;
   } row[] = {
-    { 2, 0, 0, 10, 1, 1, 0 },     { -1, 0, 0, 10, 1, 1, 0 },   { 1, 11, 0, 10, 1, 1, 0 },
-    { 1, -1, 0, 10, 1, 1, 0 },    { 1, 0, -127, 10, 1, 1, 0 }, { 1, 0, 0, 127, 1, 1, 0 },
-    { 1, 5, 6, 4, 1, 1, 0 },      { 1, 0, 0, 10, 0, 1, 0 },    { 1, 0, 0, 10, -5, 1, 0 },
-    { 1, 0, 0, 10, 1, 0, 0 },     { 1, 0, 0, 10, 1, -1, 0 },   { 1, 0, 0, 10, 1, 1, 2 },
-    { 1, 0, 0, 10, 1, 1, -1 },    { 1, 127, 127, 127, 1, 1, 0 },
-    { 1, INT32_MIN, INT32_MIN, INT32_MAX, 1, 1, 0 },
+      {2, 0, 0, 10, 1, 1, 0},
+      {-1, 0, 0, 10, 1, 1, 0},
+      {1, 11, 0, 10, 1, 1, 0},
+      {1, -1, 0, 10, 1, 1, 0},
+      {1, 0, -127, 10, 1, 1, 0},
+      {1, 0, 0, 127, 1, 1, 0},
+      {1, 5, 6, 4, 1, 1, 0},
+      {1, 0, 0, 10, 0, 1, 0},
+      {1, 0, 0, 10, -5, 1, 0},
+      {1, 0, 0, 10, 1, 0, 0},
+      {1, 0, 0, 10, 1, -1, 0},
+      {1, 0, 0, 10, 1, 1, 2},
+      {1, 0, 0, 10, 1, 1, -1},
+      {1, 127, 127, 127, 1, 1, 0},
+      {1, INT32_MIN, INT32_MIN, INT32_MAX, 1, 1, 0},
   };
   for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
     zp_scaler s, before;
@@ -161,7 +173,7 @@ Test(num_scaler, only_powers_of_two_in_range_are_accepted)
     cr_assert_eq(zp_scaler_from_f64(bits64_of(nextafter(x, 0)), &log2), -1);
     cr_assert_eq(zp_scaler_from_f64(bits64_of(x * 1.5), &log2), -1);
   }
-  double bad[] = { 0.0, -0.0, 3.0, 65535.0, 1e300, INFINITY, -INFINITY, NAN, 0.1 };
+  double bad[] = {0.0, -0.0, 3.0, 65535.0, 1e300, INFINITY, -INFINITY, NAN, 0.1};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     int32_t log2 = 999;
     cr_assert_eq(zp_scaler_from_f64(bits64_of(bad[i]), &log2), -1);

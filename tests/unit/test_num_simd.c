@@ -68,7 +68,7 @@ static void check_all(const uint32_t *x, uint16_t *h, int64_t n, int kind)
 
 Test(num_simd, every_small_size_and_kind_equals_plain)
 {
-  rng r = { 20 };
+  rng r = {20};
   uint32_t x[208];
   uint16_t h[208];
   for (int n = 0; n <= 200; n++) {
@@ -83,7 +83,7 @@ Test(num_simd, every_small_size_and_kind_equals_plain)
 
 Test(num_simd, large_arrays_of_every_kind_equal_plain)
 {
-  rng r = { 21 };
+  rng r = {21};
   uint32_t *x = malloc(N_MAX * sizeof *x);
   uint16_t *h = malloc(N_MAX * sizeof *h);
   for (int round = 0; round < 3 * KINDS; round++) {
@@ -99,7 +99,7 @@ Test(num_simd, large_arrays_of_every_kind_equal_plain)
 
 Test(num_simd, blocks_that_change_their_window_equal_plain)
 {
-  rng r = { 22 };
+  rng r = {22};
   uint32_t *x = malloc(N_MAX * sizeof *x);
   uint16_t *h = malloc(N_MAX * sizeof *h);
   for (int round = 0; round < 6; round++) {
@@ -124,7 +124,7 @@ Test(num_simd, window_edges_are_exact_in_every_rounding_mode)
   enum { N = 4096 + 40 };
   static uint32_t x[N];
   static uint16_t h[N];
-  int modes[4] = { FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
+  int modes[4] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
   for (int below = 0; below <= 44; below++) {
     for (int top = 1; top <= 254; top += 23) {
       for (int i = 0; i < N; i++) {
@@ -160,7 +160,7 @@ Test(num_simd, bins_are_emptied_before_they_overflow)
  */
 Test(num_simd, any_share_of_outliers_equals_plain)
 {
-  rng r = { 25 };
+  rng r = {25};
   uint32_t *x = malloc(N_MAX * sizeof *x);
   uint16_t *h = malloc(N_MAX * sizeof *h);
   for (int share = 0; share <= 32; share++) {
@@ -179,7 +179,7 @@ Test(num_simd, any_share_of_outliers_equals_plain)
 /* What many training programs switch on. */
 Test(num_simd, subnormals_count_even_if_the_cpu_takes_them_for_zero)
 {
-  rng r = { 26 };
+  rng r = {26};
   enum { N = 20000 };
   static uint32_t x[N];
   static uint16_t h[N];
@@ -195,7 +195,7 @@ Test(num_simd, subnormals_count_even_if_the_cpu_takes_them_for_zero)
 
 Test(num_simd, adding_to_a_sum_in_use_equals_plain)
 {
-  rng r = { 23 };
+  rng r = {23};
   enum { N = 20000 };
   static uint32_t x[N];
   for (int round = 0; round < 20; round++) {
@@ -217,7 +217,7 @@ Test(num_simd, adding_to_a_sum_in_use_equals_plain)
 
 Test(num_simd, threads_of_every_number_equal_plain)
 {
-  rng r = { 24 };
+  rng r = {24};
   enum { N = 1000003 };
   uint32_t *x = malloc(N * sizeof *x);
   for (int64_t i = 0; i < N; i++) x[i] = pattern(&r, i < N / 2 ? KIND_NORMAL : KIND_WIDE, 90);

@@ -117,10 +117,10 @@ static int64_t some_divisor(rng *r)
 /* spec: SUM-5, SUM-6 */
 Test(num_value, sums_equal_the_integer_sums_for_every_type)
 {
-  rng r = { 30 };
+  rng r = {30};
   enum { N = 40, ROUNDS = 30 };
   for (int kind = 0; kind < KINDS; kind++) {
-    int64_t limbs[3][N * ZP_VAL_LIMBS] = { { 0 } };
+    int64_t limbs[3][N * ZP_VAL_LIMBS] = {{0}};
     mpz_t want[3][N], got;
     mpz_init(got);
     for (int i = 0; i < 3 * N; i++) mpz_init(want[i / N][i % N]);
@@ -160,7 +160,7 @@ Test(num_value, sums_equal_the_integer_sums_for_every_type)
 /* spec: SUM-7 */
 Test(num_value, mean_is_the_nearest_fp32_at_every_magnitude)
 {
-  rng r = { 31 };
+  rng r = {31};
   mpz_t v;
   mpz_init(v);
   for (int bits = 0; bits < 318; bits++) { /* 2^318: a top limb of 2^62 */
@@ -181,7 +181,7 @@ Test(num_value, mean_is_the_nearest_fp32_at_every_magnitude)
 /* spec: SUM-7 */
 Test(num_value, ties_round_to_even_and_their_neighbours_do_not)
 {
-  rng r = { 32 };
+  rng r = {32};
   mpz_t v, t;
   mpz_inits(v, t, NULL);
   for (int k = 0; k < 4000; k++) {
@@ -227,9 +227,9 @@ Test(num_value, overflow_gives_infinity_from_half_a_unit_beyond_the_largest)
 /* spec: SUM-7 */
 Test(num_value, opposite_elements_cancel_to_plus_zero)
 {
-  rng r = { 33 };
+  rng r = {33};
   for (int k = 0; k < 500; k++) {
-    int64_t limb[ZP_VAL_LIMBS] = { 0 };
+    int64_t limb[ZP_VAL_LIMBS] = {0};
     uint32_t x[9];
     for (int i = 0; i < 9; i++) x[i] = pattern(&r, k % 2 ? KIND_WIDE : KIND_SUBNORMAL, 0);
     for (int i = 0; i < 9; i++) zp_val_add_f32(limb, &x[i], 1);
@@ -244,9 +244,9 @@ Test(num_value, opposite_elements_cancel_to_plus_zero)
 /* spec: SUM-5, SUM-7 */
 Test(num_value, mean_of_equal_elements_is_the_element)
 {
-  rng r = { 34 };
+  rng r = {34};
   for (int k = 0; k < 2000; k++) {
-    int64_t limb[ZP_VAL_LIMBS] = { 0 };
+    int64_t limb[ZP_VAL_LIMBS] = {0};
     int64_t n = 1 + k % 300;
     uint32_t x = k < EDGES_F32 ? edge_f32[k] : pattern(&r, KIND_WIDE, 0);
     for (int64_t i = 0; i < n; i++) zp_val_add_f32(limb, &x, 1);
@@ -257,7 +257,7 @@ Test(num_value, mean_of_equal_elements_is_the_element)
 
 Test(num_value, limbs_at_their_bounds_do_not_overflow)
 {
-  static const int64_t divisor[] = { 1, 2, 3, 1099511627775, 1099511627776 };
+  static const int64_t divisor[] = {1, 2, 3, 1099511627775, 1099511627776};
   int64_t most = (int64_t)1 << 62;
   mpz_t v;
   mpz_init(v);
@@ -274,12 +274,12 @@ Test(num_value, limbs_at_their_bounds_do_not_overflow)
 /* spec: SUM-6, SUM-7 */
 Test(num_value, mean_of_as_many_numbers_as_there_can_be_is_rounded_once)
 {
-  static const uint32_t x[] = { 0x7f7fffff, 0xff7fffff, 0x7f000001, 0x3f800001, 0x80000001,
-                                0x00800000, 0xff7f7fff };
+  static const uint32_t x[] = {0x7f7fffff, 0xff7fffff, 0x7f000001, 0x3f800001,
+                               0x80000001, 0x00800000, 0xff7f7fff};
   mpz_t v, one;
   mpz_inits(v, one, NULL);
   for (int k = 0; k < 7; k++) {
-    int64_t limb[ZP_VAL_LIMBS] = { 0 };
+    int64_t limb[ZP_VAL_LIMBS] = {0};
     for (int doubled = 0; doubled <= 40; doubled++) {
       int64_t n = (int64_t)1 << doubled;
       if (doubled == 0) zp_val_add_f32(limb, &x[k], 1);
@@ -301,14 +301,14 @@ Test(num_value, mean_of_as_many_numbers_as_there_can_be_is_rounded_once)
 
 Test(num_ordered, addition_is_one_fp32_rounding_per_call_in_call_order)
 {
-  float acc[3] = { 16777216.0f, 1.0f, -0.0f }, x[3] = { 1.0f, 5.9604645e-8f, 0.0f };
+  float acc[3] = {16777216.0f, 1.0f, -0.0f}, x[3] = {1.0f, 5.9604645e-8f, 0.0f};
   zp_ordered_add_f32(acc, x, 3);
   zp_ordered_add_f32(acc, x, 3);
   cr_assert_eq(acc[0], 16777216.0f, "16777216 + 1 ties to even, twice");
   cr_assert_eq(acc[1], 1.0f);
   cr_assert_eq(bits_of(acc[2]), 0u);
   zp_ordered_add_f32(acc, x, 0);
-  float other[1] = { 2.0f };
+  float other[1] = {2.0f};
   zp_ordered_add_f32(other, acc, 1);
   cr_assert_eq(other[0], 16777218.0f);
 }

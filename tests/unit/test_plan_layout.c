@@ -9,8 +9,12 @@
 static void tiles(int64_t n, int32_t members, int64_t bucket, int64_t align)
 {
   const int64_t unit = members * align;
-  const zp_flat f = {.group = ZP_GROUP_DP, .members = members, .tied = -1, .numel = n,
-                     .capacity = (bucket + unit - 1) / unit * unit, .align = align};
+  const zp_flat f = {.group = ZP_GROUP_DP,
+                     .members = members,
+                     .tied = -1,
+                     .numel = n,
+                     .capacity = (bucket + unit - 1) / unit * unit,
+                     .align = align};
   const int64_t shard = zp_shard(&f), padded = zp_padded(&f);
   int64_t real = 0, sum = 0;
   cr_assert_eq(shard * members, padded);
@@ -56,14 +60,27 @@ Test(layout, entries_fill_their_flat_groups_in_backward_order)
     zp_param list[12];
     zp_flat flat[12];
     zp_spot spot[12];
-    zp_config c = {.pp = 1, .dp = 4, .tp = 1, .ep = 2, .stage = 2, .optgroups = 3, .tied_keys = 2,
-                   .micro_batches = 1, .bucket = 5, .align = 2, .n_params = 12, .params = list};
+    zp_config c = {.pp = 1,
+                   .dp = 4,
+                   .tp = 1,
+                   .ep = 2,
+                   .stage = 2,
+                   .optgroups = 3,
+                   .tied_keys = 2,
+                   .micro_batches = 1,
+                   .bucket = 5,
+                   .align = 2,
+                   .n_params = 12,
+                   .params = list};
     zp_layout lay = {.flat = flat, .spot = spot, .cap_flats = 12, .cap_spots = 12};
     zp_refusal why;
     srand(seed);
     for (int32_t j = 0; j < 12; j++) {
-      list[j] = (zp_param){.numel = rand() % 9, .optgroup = rand() % 3, .tied = -1,
-                           .expert = rand() % 3 == 0, .frozen = rand() % 5 == 0};
+      list[j] = (zp_param){.numel = rand() % 9,
+                           .optgroup = rand() % 3,
+                           .tied = -1,
+                           .expert = rand() % 3 == 0,
+                           .frozen = rand() % 5 == 0};
       if (rand() % 4 == 0) list[j] = (zp_param){.numel = 6, .tied = rand() % 2};
     }
     cr_assert_eq(zp_config_check(&c, &why), 0);
@@ -96,8 +113,16 @@ Test(layout, entries_fill_their_flat_groups_in_backward_order)
 Test(layout, too_little_room_is_an_error)
 {
   const zp_param list[2] = {{.numel = 1, .tied = -1}, {.numel = 1, .tied = -1, .optgroup = 1}};
-  const zp_config c = {.pp = 1, .dp = 1, .tp = 1, .ep = 1, .optgroups = 2, .micro_batches = 1,
-                       .bucket = 1, .align = 1, .n_params = 2, .params = list};
+  const zp_config c = {.pp = 1,
+                       .dp = 1,
+                       .tp = 1,
+                       .ep = 1,
+                       .optgroups = 2,
+                       .micro_batches = 1,
+                       .bucket = 1,
+                       .align = 1,
+                       .n_params = 2,
+                       .params = list};
   zp_flat flat[2];
   zp_spot spot[2];
   zp_layout lay = {.flat = flat, .spot = spot, .cap_flats = 1, .cap_spots = 2};

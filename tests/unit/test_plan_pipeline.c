@@ -5,8 +5,8 @@
 
 enum { MOST = 16 };
 
-#define FOR_ALL(S, M)                    \
-  for (int64_t S = 1; S <= MOST; S++)    \
+#define FOR_ALL(S, M)                                                                              \
+  for (int64_t S = 1; S <= MOST; S++)                                                              \
     for (int64_t M = 1; M <= MOST; M++)
 
 /* spec: PIPE-1, PIPE-2 */

@@ -5,11 +5,19 @@
 
 static zp_config topology(int32_t pp, int32_t dp, int32_t tp, int32_t ep)
 {
-  static const zp_param list[3] = {
-      {.numel = 7, .stage = 0, .tied = 0}, {.numel = 3, .stage = 0, .tied = -1},
-      {.numel = 7, .stage = 1, .tied = 0}};
-  zp_config c = {.pp = pp, .dp = dp, .tp = tp, .ep = ep, .stage = 2, .optgroups = 1,
-                 .tied_keys = 1, .micro_batches = 1, .bucket = 8, .align = 1};
+  static const zp_param list[3] = {{.numel = 7, .stage = 0, .tied = 0},
+                                   {.numel = 3, .stage = 0, .tied = -1},
+                                   {.numel = 7, .stage = 1, .tied = 0}};
+  zp_config c = {.pp = pp,
+                 .dp = dp,
+                 .tp = tp,
+                 .ep = ep,
+                 .stage = 2,
+                 .optgroups = 1,
+                 .tied_keys = 1,
+                 .micro_batches = 1,
+                 .bucket = 8,
+                 .align = 1};
   c.params = list;
   c.n_params = pp > 1 ? 3 : 2;
   return c;
@@ -71,7 +79,8 @@ Test(topology, ep_and_edp_cut_dp_crosswise)
     const zp_coord at = {0, d, 0};
     cr_assert_eq(zp_group_index(&c, ZP_GROUP_EP, -1, at), d % 2);
     cr_assert_eq(zp_group_index(&c, ZP_GROUP_EDP, -1, at), d / 2);
-    cr_assert_eq(zp_group_size(&c, ZP_GROUP_EP, -1, at) * zp_group_size(&c, ZP_GROUP_EDP, -1, at), 6);
+    cr_assert_eq(zp_group_size(&c, ZP_GROUP_EP, -1, at) * zp_group_size(&c, ZP_GROUP_EDP, -1, at),
+                 6);
   }
 }
 
@@ -116,7 +125,8 @@ Test(config, what_is_out_of_the_limits_is_refused_by_name)
   refused(c, ZP_FIELD_CONTRIBUTIONS, (int64_t)1 << 31, 1, ZP_MAX_CONTRIBUTIONS);
 }
 
-static void refuse_entry(const zp_param *entry, int32_t field, int64_t value, int64_t lo, int64_t hi)
+static void refuse_entry(const zp_param *entry, int32_t field, int64_t value, int64_t lo,
+                         int64_t hi)
 {
   zp_config c = topology(2, 4, 2, 2);
   zp_param list[3] = {c.params[0], c.params[1], *entry};

@@ -154,13 +154,12 @@ Test(synth, masked_uses_are_missing_from_the_sum)
         int32_t n, gone = 0;
         for (int64_t i = 0; i < zp_synth_contributions(&c, k); i++) {
           const zp_synth_who who = zp_synth_name(&c, k, ep, i);
-          const int out = who.entry == j && ((who.dp == 1 && who.mb == 2) ||
-                                             (who.dp == 2 && who.mb == 0));
+          const int out =
+              who.entry == j && ((who.dp == 1 && who.mb == 2) || (who.dp == 2 && who.mb == 0));
           cr_assert_eq(zp_synth_used(&masked, &c, 1, k, ep, i), !out);
           gone += out;
         }
-        cr_assert_eq(gone > 0,
-                     k == j || (list[k].tied >= 0 && list[k].tied == list[j].tied));
+        cr_assert_eq(gone > 0, k == j || (list[k].tied >= 0 && list[k].tied == list[j].tied));
         reduce(&masked, &c, 1, k, 0, ep, -1, 0, x);
         cr_assert_eq(decode(&masked, &c, 1, k, 0, ep, x, f, &n), 0);
         for (int64_t e = 0; e < NUMEL; e++)
@@ -171,9 +170,9 @@ Test(synth, masked_uses_are_missing_from_the_sum)
         /* among the many codes of a tied key, a full place can pass for a neighbour's */
         if (list[k].tied >= 0) continue;
         for (int32_t i = 0; i < n; i++)
-          named += f[i].kind == ZP_SYNTH_UNASKED && f[i].who.entry == j &&
-                   ((f[i].who.dp == 1 && f[i].who.mb == 2) ||
-                    (f[i].who.dp == 2 && f[i].who.mb == 0));
+          named +=
+              f[i].kind == ZP_SYNTH_UNASKED && f[i].who.entry == j &&
+              ((f[i].who.dp == 1 && f[i].who.mb == 2) || (f[i].who.dp == 2 && f[i].who.mb == 0));
         cr_assert_eq(named, gone, "entry %d masked, %d judged", j, k);
       }
     }

@@ -1,7 +1,7 @@
 /* What the simulator tells a person when ranks do not agree: who waits for whom, in which op of
  * which group at which program position, and what the others do instead. spec: LEDG-2, LEDG-7 */
-#ifndef ZP_ENGINE_SIM_REPORT_H
-#define ZP_ENGINE_SIM_REPORT_H
+#ifndef ZP_ENGINE_COMM_SIM_REPORT_H
+#define ZP_ENGINE_COMM_SIM_REPORT_H
 
 #include "rank.h"
 

@@ -1,29 +1,34 @@
 /* spec: LEDG-2, LEDG-7 */
-#include "sim.h"
+#include "comm_sim.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim_report.h"
+#include "comm_sim_report.h"
 
 struct zp_sim {
   const zp_config *cfg;
   int32_t world;
   zp_rank **rank;
-  zp_wait *wait;          /* [world] */
-  int32_t *ready;         /* ring of ranks that can go on */
+  zp_wait *wait;  /* [world] */
+  int32_t *ready; /* ring of ranks that can go on */
   int32_t head, queued;
-  int32_t *arrived;       /* members that wait, by group */
-  int32_t *first;         /* the first of them */
+  int32_t *arrived;            /* members that wait, by group */
+  int32_t *first;              /* the first of them */
   int64_t base[ZP_GROUPS + 1]; /* where each kind's groups start */
-  const void **in;        /* [world] members' buffers of one reduction */
-  zp_error err;           /* the ranks' error */
+  const void **in;             /* [world] members' buffers of one reduction */
+  zp_error err;                /* the ranks' error */
 };
 
 static int64_t lay_groups(const zp_config *c, int64_t base[ZP_GROUPS + 1])
 {
   const int64_t pp = c->pp, dp = c->dp, tp = c->tp;
-  const int64_t n[ZP_GROUPS] = {1, pp * tp, pp * dp, dp * tp, pp * tp * c->ep, pp * tp * (dp / c->ep),
+  const int64_t n[ZP_GROUPS] = {1,
+                                pp * tp,
+                                pp * dp,
+                                dp * tp,
+                                pp * tp * c->ep,
+                                pp * tp * (dp / c->ep),
                                 c->tied_keys * dp * tp};
   base[0] = 0;
   for (int32_t g = 0; g < ZP_GROUPS; g++) base[g + 1] = base[g] + n[g];
@@ -127,8 +132,8 @@ static zp_request *request_of(const zp_sim *sim, int32_t r)
 
 static int same_entry(const zp_op *a, const zp_op *b)
 {
-  return a->kind == b->kind && a->what == b->what && a->count == b->count &&
-         a->dtype == b->dtype && a->redop == b->redop && a->root == b->root && a->key == b->key;
+  return a->kind == b->kind && a->what == b->what && a->count == b->count && a->dtype == b->dtype &&
+         a->redop == b->redop && a->root == b->root && a->key == b->key;
 }
 
 /* Member i's rank; members of the group that rank r waits in. */
@@ -152,8 +157,8 @@ static void reduce_for(zp_sim *sim, int32_t r, int32_t n, int32_t q, int64_t fro
 static void all_reduce(zp_sim *sim, int32_t r, int32_t n)
 {
   const zp_op *op = request_of(sim, r)->op;
-  const int64_t bytes = op->count * zp_result_width(op->redop) *
-                        zp_dtype_bytes(zp_result_dtype(op->redop));
+  const int64_t bytes =
+      op->count * zp_result_width(op->redop) * zp_dtype_bytes(zp_result_dtype(op->redop));
   const void *result;
   reduce_for(sim, r, n, 0, 0);
   result = request_of(sim, member(sim, r, 0))->recv;
@@ -196,7 +201,8 @@ static int carry_out(zp_sim *sim, int32_t r, int32_t n)
   case ZP_OP_BROADCAST: broadcast(sim, r, n); break;
   default: break; /* CREATE: groups are known from the topology */
   }
-  for (int32_t i = 0; i < n && op->what == ZP_WHAT_STATUS; i++) { /* a failure's cause comes first */
+  for (int32_t i = 0; i < n && op->what == ZP_WHAT_STATUS;
+       i++) { /* a failure's cause comes first */
     const int32_t m = member(sim, r, i);
     if (sim->rank[m]->store_error.status != ZP_OK) return finish(sim, m);
   }
@@ -256,7 +262,9 @@ static int exchange(zp_sim *sim, int32_t r)
   const zp_op *op = request_of(sim, r)->op;
   const int32_t q = zp_group_member(sim->cfg, ZP_GROUP_PP, -1, sim->rank[r]->at, op->root);
   const zp_op *other;
-  if (q < 0) return zp_fail(&sim->err, ZP_E_MISMATCH, r, "rank %d has no stage %d to talk to (PIPE-3)", r, op->root);
+  if (q < 0)
+    return zp_fail(&sim->err, ZP_E_MISMATCH, r, "rank %d has no stage %d to talk to (PIPE-3)", r,
+                   op->root);
   sim->wait[r].send = op->mb >= 0;
   sim->wait[r].recv = op->recv_mb >= 0;
   other = request_of(sim, q)->op;

@@ -4,8 +4,8 @@
  * (op, what, count, dtype, redop, root), and p2p by micro-batch direction, dtype and shape. A
  * mismatch is reported when the second member arrives, a deadlock when no rank can go on, with the
  * chain of who waits for whom. spec: LEDG-2, LEDG-7 */
-#ifndef ZP_ENGINE_SIM_H
-#define ZP_ENGINE_SIM_H
+#ifndef ZP_ENGINE_COMM_SIM_H
+#define ZP_ENGINE_COMM_SIM_H
 
 #include "rank.h"
 

@@ -1,4 +1,4 @@
-#include "sim_report.h"
+#include "comm_sim_report.h"
 
 #include <stdio.h>
 
@@ -9,7 +9,8 @@ static void name_group(const zp_config *cfg, const zp_rank *r, const zp_op *op, 
 {
   const int32_t n = zp_group_size(cfg, op->group, op->key, r->at);
   int used = snprintf(text, (size_t)cap, "%s", zp_group_name(op->group));
-  if (op->group == ZP_GROUP_TIED) used += snprintf(text + used, (size_t)(cap - used), " key %d", op->key);
+  if (op->group == ZP_GROUP_TIED)
+    used += snprintf(text + used, (size_t)(cap - used), " key %d", op->key);
   used += snprintf(text + used, (size_t)(cap - used), " {");
   for (int32_t i = 0; i < n && i < 6; i++)
     used += snprintf(text + used, (size_t)(cap - used), "%s%d", i ? ", " : "",
@@ -22,7 +23,8 @@ static void put_rank(const zp_config *cfg, const zp_rank *r, const zp_wait *w, z
 {
   char op[TEXT], group[TEXT];
   const zp_op *at;
-  zp_error_append(err, "\n  rank %d (stage %d, dp %d, tp %d)", r->rank, r->at.pp, r->at.dp, r->at.tp);
+  zp_error_append(err, "\n  rank %d (stage %d, dp %d, tp %d)", r->rank, r->at.pp, r->at.dp,
+                  r->at.tp);
   if (w->state == ZP_ENDED) {
     zp_error_append(err, " has ended its %s program", zp_phase_name(r->phase));
     return;
@@ -67,8 +69,9 @@ void zp_report_mismatch(const zp_config *cfg, zp_rank *const *rank, const zp_wai
           "mismatch: two members of one group issued different communications (LEDG-2)");
   put_rank(cfg, rank[a], &wait[a], err);
   put_rank(cfg, rank[b], &wait[b], err);
-  zp_error_append(err, "\n  every member of a group must issue the same op, count, dtype, redop and "
-                       "root, in the same order");
+  zp_error_append(err,
+                  "\n  every member of a group must issue the same op, count, dtype, redop and "
+                  "root, in the same order");
 }
 
 static int listed(const int32_t *chain, int32_t n, int32_t r)
