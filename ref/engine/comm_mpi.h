@@ -26,7 +26,8 @@ typedef struct zp_mpi zp_mpi;
 /* 1 when this process was started by mpirun. */
 int zp_mpi_present(void);
 
-/* The deadline in seconds that the environment asks for, else ZP_MPI_DEADLINE_S. */
+/* The deadline in seconds that the environment asks for, else ZP_MPI_DEADLINE_S. Starting MPI and
+ * splitting communicators are given at least ZP_MPI_DEADLINE_S: a busy machine is no dead peer. */
 double zp_mpi_deadline(void);
 
 /* Joins the job. deadline_s > 0: how long a wait may last without any progress; it must be longer

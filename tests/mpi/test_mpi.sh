@@ -115,7 +115,7 @@ c="2 3 1 1 2 1 1 3 16 5 0 0" # stages {0, 1, 2} and {3, 4, 5}
   fails $c stop 4 3
   says "0 1 2 3 5" 'no sign of life from rank 4:'
   law a_stopped_rank_is_named_by_all_others
-  says "0 1 2 3 5" '^\[after ([3-9]|1[0-5])\.[0-9]+ s\] peer: rank [01235]: '
+  says "0 1 2 3 5" '^\[after ([3-9]|[1-9][0-9])\.[0-9]+ s\] peer: rank [01235]: '
   silent "0 1 2 3 5" 'SIGTERM'
   law a_stopped_rank_is_noticed_by_the_deadline_and_not_before
 }
