@@ -33,7 +33,7 @@ static const char *const name[CONTENDERS] = {
     "plain read",
     "naive fp32 loop",
     "OpenBLAS snrm2",
-    "exact, plain (proven)",
+    "exact, plain",
     "exact, AVX2",
     "exact, fast",
     "plain read, all cores",
