@@ -1,4 +1,4 @@
-/* Fast variants of the exact sum of squares: the same canonical limbs as the plain, proven ones.
+/* Fast variants of the exact sum of squares: the same canonical limbs as the plain ones.
  *
  * Not in the scope of the proofs (vector intrinsics); compared with the plain functions bit by
  * bit in tests/unit/test_num_simd.c. Contracts are those of ref/num/exact.h.
