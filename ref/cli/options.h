@@ -9,6 +9,7 @@
 
 #include <argp.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "../engine/rank.h"
 #include "../model/synth.h"
@@ -118,5 +119,9 @@ const char *zp_opt_name(int32_t opt);
 void zp_opt_range(int32_t opt, int64_t *lo, int64_t *hi);
 int zp_opt_word(int32_t opt, const char *word, int64_t *value);
 int zp_options_read_json(zp_options *o);
+
+/* Opens a regular file for reading, or NULL: with errno, or with *regular = 0 for anything else. A
+ * FIFO, a terminal or a device may never end; a FIFO is not even waited for. */
+FILE *zp_open_regular(const char *name, int *regular);
 
 #endif

@@ -372,9 +372,7 @@ static void read_root(reader *r, json_t *root)
   read_scale(r, json_object_get(root, "loss_scale"));
 }
 
-/* A regular file, or NULL with errno. Anything else (a FIFO, a terminal, a device) may never end:
- * O_NONBLOCK opens a FIFO without waiting for its writer. */
-static FILE *open_regular(const char *name, int *regular)
+FILE *zp_open_regular(const char *name, int *regular)
 {
   struct stat st;
   FILE *f;
@@ -392,7 +390,7 @@ int zp_options_read_json(zp_options *o)
   reader r = {.o = o};
   json_error_t why;
   int regular;
-  FILE *f = open_regular(o->config_file, &regular);
+  FILE *f = zp_open_regular(o->config_file, &regular);
   json_t *root;
   if (!regular) {
     if (zp_cli_speaks())

@@ -80,20 +80,6 @@ static const struct argp argp = {
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-static double f64(uint64_t bits)
-{
-  double x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-static double f32(uint32_t bits)
-{
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return (double)x;
-}
-
 static void print_list(void)
 {
   printf("%-12s %-8s %s\n", "fault", "breaks", "what it does, and where it happened");

@@ -4,10 +4,26 @@
 #define ZP_CLI_SIM_CASE_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "../engine/comm_sim.h"
 #include "../engine/serial.h"
 #include "fuzz_case.h"
+
+/* The numbers that results hold as bits. */
+static inline double f64(uint64_t bits)
+{
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static inline double f32(uint32_t bits)
+{
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return (double)x;
+}
 
 enum { ZP_VERDICT_CLAUSES = 8, ZP_VERDICT_FINDINGS = 16, ZP_VERDICT_TEXT = 12288 };
 

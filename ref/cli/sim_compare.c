@@ -348,20 +348,6 @@ int zp_compare_unchanged(const zp_case_state *s)
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-static double f64(uint64_t bits)
-{
-  double x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-static double f32(uint32_t bits)
-{
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return (double)x;
-}
-
 /* Right gradients, wrong norm: elements counted wrongly, or only the last bits? */
 static void explain_norm(const zp_case_state *s, const zp_step_result *got)
 {

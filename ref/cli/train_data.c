@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "train.h"
@@ -15,14 +14,15 @@
 
 static int append_file(const zp_train_args *a, const char *name, zp_text *text)
 {
-  struct stat st;
-  FILE *f = fopen(name, "rb");
+  int regular;
+  FILE *f = zp_open_regular(name, &regular);
   int64_t room = 0;
-  if (f == NULL || fstat(fileno(f), &st) != 0) goto unreadable;
-  if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) {
-    errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-    goto unreadable;
-  }
+  if (!regular)
+    return zp_refuse(&a->o,
+                     "--data %s: not a regular file but a directory, pipe or device. Name a "
+                     "readable file; every rank reads it.",
+                     name);
+  if (f == NULL) goto unreadable;
   for (;;) {
     size_t got;
     if (room == 0) {

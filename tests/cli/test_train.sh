@@ -43,6 +43,8 @@ expect 2 'sim' ep_is_refused train --ep 2 --dp 2
 expect 2 'No such file' data_missing train --data "$tmp/none"
 expect 2 'directory' data_directory train --data /
 expect 2 'readable' data_device train --data /dev/zero
+mkfifo "$tmp/fifo"
+expect 2 'not a regular file' data_fifo_is_refused_at_once train --data "$tmp/fifo"
 printf 'abc' >"$tmp/short"
 expect 2 'too few' data_too_short train --data "$tmp/short"
 : >"$tmp/empty"
