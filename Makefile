@@ -42,9 +42,10 @@ TEST_LIBS  := -lcriterion -lgmp -lmpfr
 # -fPIC: the same objects make the static and the shared library.
 CFLAGS   ?=
 LDFLAGS  ?=
-ALL_CFLAGS := -std=c11 $(OPT) -ffp-contract=off -fno-strict-aliasing -Wall -Wextra -Werror -pthread \
-              -fPIC $(CFLAGS)
-CPPFLAGS += -DZP_VERSION='"$(VERSION)"' -MMD -MP
+# -ffile-prefix-map, -Wdate-time: where and when it is built leaves no trace in what is built.
+ALL_CFLAGS := -std=c11 $(OPT) -ffp-contract=off -fno-strict-aliasing -Wall -Wextra -Wdate-time \
+              -Werror -pthread -fPIC -ffile-prefix-map=$(CURDIR)=. $(CFLAGS)
+CPPFLAGS += -MMD -MP
 ALL_LDFLAGS := $(SANITIZE) -pthread $(LDFLAGS)
 
 ifeq ($(V),1)
@@ -56,9 +57,9 @@ Q   := @
 endif
 
 # The library needs no MPI: the MPI backend belongs to the command.
-LIB_SRC := $(filter-out ref/engine/comm_mpi%,$(wildcard ref/plan/*.c ref/num/*.c ref/num/simd/*.c \
-             ref/engine/*.c ref/model/*.c))
-CLI_SRC := $(filter-out ref/cli/main.c,$(wildcard ref/cli/*.c)) $(wildcard ref/engine/comm_mpi*.c)
+LIB_SRC := $(sort $(filter-out ref/engine/comm_mpi%,$(wildcard ref/plan/*.c ref/num/*.c \
+             ref/num/simd/*.c ref/engine/*.c ref/model/*.c)))
+CLI_SRC := $(sort $(filter-out ref/cli/main.c,$(wildcard ref/cli/*.c ref/engine/comm_mpi*.c)))
 TEST_SRC := $(wildcard tests/unit/test_*.c tests/cli/test_*.c tests/differential/test_*.c \
               tests/fault/test_*.c)
 BENCH_SRC := $(wildcard tests/bench/bench_*.c)
@@ -96,9 +97,17 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(say) CC $<
 	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(MPI_CFLAGS) -c $< -o $@
 
+# What a binary says of its sources (zp_build). A tarball has them in a file, as it has no git.
+$(BUILD)/identity: FORCE
+	@mkdir -p $(@D)
+	@sh proofs/pack.sh identity $(VERSION) | cmp -s - $@ || \
+	  sh proofs/pack.sh identity $(VERSION) > $@
+$(BUILD)/ref/engine/build_info.o: $(BUILD)/identity
+$(BUILD)/ref/engine/build_info.o: CPPFLAGS += $$(cat $(BUILD)/identity)
+
 $(STATIC): $(LIB_OBJ)
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJ)
+	$(Q)rm -f $@ && ar rcsD $@ $(LIB_OBJ)
 
 $(SHARED): $(LIB_OBJ)
 	$(say) LD $@
@@ -108,7 +117,7 @@ $(SHARED): $(LIB_OBJ)
 # The command without its main(), for tests that call into it.
 $(BUILD)/libzpcli.a: $(CLI_OBJ)
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcs $@ $(CLI_OBJ)
+	$(Q)rm -f $@ && ar rcsD $@ $(CLI_OBJ)
 
 $(COMMAND): $(BUILD)/ref/cli/main.o $(BUILD)/libzpcli.a $(STATIC)
 	$(say) LD $@
@@ -186,6 +195,38 @@ bench: ## measure the exact sum's throughput beside OpenBLAS and a plain read
 	@$(call need,$(PACKAGES_RUN) libopenblas-dev)
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BENCHES)
 	@set -e; for b in $(BENCHES); do $$b; done
+
+# ---- Proofs beside WP, and what is handed out ----------------------------------------------------
+
+# $(call check,NAME,FILES): runs proofs/NAME/run.sh when that or FILES changed since its last good
+# run, of which build/NAME/report.txt tells.
+define check
+$(BUILD)/$(1)/good: $(wildcard proofs/$(1)/*) $(2)
+	@mkdir -p $$(@D)
+	@SAN=$(SAN) CC='$(CC)' sh proofs/$(1)/run.sh $(BUILD) > $$(@D)/report.txt 2>&1 || \
+	  { cat $$(@D)/report.txt; exit 1; }
+	@cat $$(@D)/report.txt
+	@touch $$@
+endef
+$(eval $(call check,coq,))
+$(eval $(call check,spin,))
+$(eval $(call check,enumerate,$(STATIC)))
+
+.PHONY: coq spin model-check
+coq: $(BUILD)/coq/good ## theorem 5 for all sizes: Coq, re-checked by coqchk
+	@tail -n 1 $(<D)/report.txt
+spin: $(BUILD)/spin/good ## theorem 5 for small sizes, and planted deadlocks
+	@tail -n 1 $(<D)/report.txt
+model-check: $(BUILD)/enumerate/good ## contracts checked by exhaustive enumeration to stated bounds
+	@tail -n 1 $(<D)/report.txt
+
+.PHONY: dist artifact reproducible
+dist: ## pack the sources
+	@sh proofs/pack.sh dist $(VERSION) $(BUILD)
+artifact: ## pack sources, claims, reports of the proofs and how to make them again
+	@sh proofs/pack.sh artifact $(VERSION) $(BUILD)
+reproducible: all lib ## a build in another folder, from a tarball, gives the same bits
+	@ZP_BUILD=$(BUILD) SAN=$(SAN) CC='$(CC)' MAKE='$(MAKE)' sh tests/proofs/test_reproducible.sh
 
 .PHONY: lint
 lint: ## clauses without code or test; fails on unknown clause ids

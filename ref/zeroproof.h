@@ -26,6 +26,7 @@ extern "C" {
 #include "num/scaler.h"
 #include "num/value.h"
 
+#include "engine/build_info.h"
 #include "engine/checkpoint.h"
 #include "engine/comm.h"
 #include "engine/comm_sim.h"

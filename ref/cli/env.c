@@ -11,13 +11,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "../engine/build_info.h"
 #include "../num/simd/fast.h"
 #include "commands.h"
 #include "options.h"
-
-#ifndef ZP_VERSION
-#define ZP_VERSION "unknown"
-#endif
 
 /* Tools, and how each says its version in one line. */
 static const struct {
@@ -137,7 +134,10 @@ static void put_build(json_t *root)
   static const char *const levels[] = {"plain", "AVX2", "AVX-512"};
   char text[MPI_MAX_LIBRARY_VERSION_STRING + 1];
   int n = 0;
-  put(root, "build", "zeroproof", ZP_VERSION);
+  const zp_build_info info = zp_build();
+  put(root, "build", "zeroproof", info.version);
+  put(root, "build", "commit", info.commit);
+  put(root, "build", "claims", info.claims);
 #if defined(__clang__)
   put(root, "build", "compiled by", "clang " __clang_version__);
 #else

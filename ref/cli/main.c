@@ -3,12 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../engine/build_info.h"
 #include "commands.h"
 #include "options.h"
-
-#ifndef ZP_VERSION
-#define ZP_VERSION "unknown"
-#endif
 
 typedef struct command {
   const char *name, *full; /* full: argv[0] of the sub-command, which argp prints */
@@ -72,7 +69,8 @@ int main(int argc, char **argv)
     return ZP_EXIT_REFUSED;
   }
   if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-    printf("zeroproof %s\n", ZP_VERSION);
+    const zp_build_info info = zp_build();
+    printf("zeroproof %s\ncommit    %s\nclaims    %s\n", info.version, info.commit, info.claims);
     return finish(ZP_EXIT_GOOD);
   }
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||

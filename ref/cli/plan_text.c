@@ -111,12 +111,12 @@ static void print_shards(const zp_options *o, const zp_config *cfg, const zp_pla
 static void print_ops(const zp_plan_rank *p)
 {
   char text[256];
-  printf("\n    position     clock  group  op\n");
+  printf("\n    position   clock                   group  op\n");
   for (int64_t i = 0; i < p->n; i++) {
     const zp_op *op = &p->op[i];
     if (op->kind < ZP_OP_FIRST_COMM) continue;
     zp_op_describe(op, text, sizeof text);
-    printf("    %8lld  %4lld.%-4lld  %5s  %s\n", (long long)i, (long long)op->clock_t,
+    printf("    %8lld  %4lld.%-16lld  %5s  %s\n", (long long)i, (long long)op->clock_t,
            (long long)op->clock_i, zp_group_name(op->group), text);
   }
   printf("\n");

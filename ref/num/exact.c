@@ -105,29 +105,97 @@ void zp_sumsq_clear(zp_sumsq *s)
   //@ assert limb: LimbSum(&s->limb[0], 20) == 0;
 }
 
-/* Adds v * 2^b to the limbs at limb i without carrying: three limbs grow by less than 2^32 each.
- * limb: (at least i + 3). 0 <= v < 2^62; shift = 2^b with b one of 0, 15, 16. Errors: none.
+/* Adds d to limb i without carrying.
+ * limb: (ZP_SQ_LIMBS). 0 <= i < 20, 0 <= d <= 2^62, 0 <= limb[i] <= 2^62. Errors: none.
  * spec: SUM-3
  */
-/*@ requires valid: \valid(limb + (i .. i + 2)) && 0 <= i <= 17;
-    requires range: 0 <= v < 4611686018427387904;
-    requires shift: shift == 1 || shift == 32768 || shift == 65536;
-    requires small: \forall integer j; i <= j < i + 3 ==> 0 <= limb[j] <= 4611686018427387904;
+/*@ requires valid: \valid(limb + (0 .. 19)) && 0 <= i < 20;
+    requires fits: 0 <= d <= 4611686018427387904 && 0 <= limb[i] <= 4611686018427387904;
     terminates \true; exits \false;
-    assigns limb[i .. i + 2];
-    ensures grown: \forall integer j; i <= j < i + 3 ==>
-      \old(limb[j]) <= limb[j] < \old(limb[j]) + 4294967296;
+    assigns limb[i];
+    ensures added: limb[i] == \old(limb[i]) + d;
+    ensures value: LimbSum(limb, 20) == LimbSum{Pre}(limb, 20) + Shift32(i, d);
 */
-static void add_shifted(int64_t *limb, int32_t i, int64_t v, int64_t shift)
+static void add_to_limb(int64_t *limb, int32_t i, int64_t d)
 {
-  int64_t low = v % 65536 * shift;         /* bits 0 .. 31 and no more */
-  int64_t mid = v / 65536 % 65536 * shift; /* weight 2^16 */
-  int64_t top = v / 4294967296 * shift;    /* weight 2^32; below 2^46 */
-  int64_t sum = low + mid % 65536 * 65536; /* below 2^33 */
-  int64_t next = top + mid / 65536 + sum / 4294967296;
-  limb[i] += sum % 4294967296;
-  limb[i + 1] += next % 4294967296;
-  limb[i + 2] += next / 4294967296;
+  limb[i] += d;
+  //@ assert others: \forall integer j; 0 <= j < 20 && j != i ==> limb[j] == \at(limb[j],Pre);
+  //@ assert difference: limb[i] - \at(limb[i],Pre) == d;
+}
+
+/* Adds two neighbouring pairs of bins to limbs j, j + 1 and j + 2 without carrying: lo0 and lo1
+ * have weights 2^(32 j) and 2^(32 j + 16), hi0 and hi1 those times 2^31.
+ * limb: (ZP_SQ_LIMBS), the three at most 2^62. 0 <= j < 16. lo0, lo1, hi0, hi1: 0 to 2^62.
+ * Errors: none.
+ * spec: SUM-3
+ */
+/*@ requires valid: \valid(limb + (0 .. 19)) && 0 <= j < 16;
+    requires small: \forall integer m; j <= m < j + 3 ==> 0 <= limb[m] <= 4611686018427387904;
+    requires bins: 0 <= lo0 <= 4611686018427387904 && 0 <= lo1 <= 4611686018427387904 &&
+      0 <= hi0 <= 4611686018427387904 && 0 <= hi1 <= 4611686018427387904;
+    terminates \true; exits \false;
+    assigns limb[j .. j + 2];
+    ensures first: \old(limb[j]) <= limb[j] <= \old(limb[j]) + 17179869184;
+    ensures second: \old(limb[j + 1]) <= limb[j + 1] <= \old(limb[j + 1]) + 2306124484190404608;
+    ensures third: \old(limb[j + 2]) <= limb[j + 2] <= \old(limb[j + 2]) + 35184372088832;
+    ensures value: LimbSum(limb, 20) ==
+      LimbSum{Pre}(limb, 20) + Shift32(j, PairValue(lo0, lo1, hi0, hi1));
+*/
+static void add_pair(int64_t *limb, int32_t j, int64_t lo0, int64_t lo1, int64_t hi0, int64_t hi1)
+{
+  int64_t w0 = lo0 % 4294967296 + lo1 % 65536 * 65536 + hi0 % 2 * 2147483648;
+  int64_t w1 = lo0 / 4294967296 + lo1 / 65536 + hi0 / 2 + hi1 % 131072 * 32768;
+  int64_t w2 = hi1 / 131072;
+  //@ assert whole: PairValue(lo0, lo1, hi0, hi1) == w0 + 4294967296 * (w1 + 4294967296 * w2);
+  //@ assert upper: Shift32(j + 1, w1 + 4294967296 * w2) == Shift32(j + 1, w1) + Shift32(j + 2, w2);
+  /*@ assert three: Shift32(j, PairValue(lo0, lo1, hi0, hi1)) ==
+        Shift32(j, w0) + Shift32(j + 1, w1 + 4294967296 * w2); */
+  add_to_limb(limb, j, w0);
+  add_to_limb(limb, j + 1, w1);
+  add_to_limb(limb, j + 2, w2);
+}
+
+/* Adds all bins to the limbs without carrying, and empties them.
+ * lo, hi: (ZP_SQ_BINS), each holding at most 2^31 squares. limb: (ZP_SQ_LIMBS), canonical. The
+ * three apart. Errors: none.
+ * spec: SUM-3
+ */
+/*@ requires valid: \valid(lo + (0 .. 31)) && \valid(hi + (0 .. 31)) && \valid(limb + (0 .. 19));
+    requires apart: \separated(lo + (0 .. 31), hi + (0 .. 31), limb + (0 .. 19));
+    requires bins: BinsBounded(lo, hi, 2147483648);
+    requires canonical: Canonical(limb, 20);
+    terminates \true; exits \false;
+    assigns lo[0 .. 31], hi[0 .. 31], limb[0 .. 19];
+    ensures empty: \forall integer q; 0 <= q < 32 ==> lo[q] == 0 && hi[q] == 0;
+    ensures small: \forall integer m; 0 <= m < 20 ==> 0 <= limb[m] <= 4611686018427387904;
+    ensures value: LimbSum(limb, 20) == LimbSum{Pre}(limb, 20) + BinValue{Pre}(lo, hi);
+*/
+static void empty_bins(int64_t *lo, int64_t *hi, int64_t *limb)
+{
+  /*@ loop invariant j_range: 0 <= j <= 16;
+      loop invariant empty: \forall integer q; 0 <= q < 2 * j ==> lo[q] == 0 && hi[q] == 0;
+      loop invariant rest: \forall integer q; 2 * j <= q < 32 ==>
+        lo[q] == \at(lo[q],Pre) && hi[q] == \at(hi[q],Pre);
+      loop invariant done: \forall integer m; 0 <= m < j ==> 0 <= limb[m] <= 4611686018427387904;
+      loop invariant open: 0 <= limb[j] <= 2306405959167115264 && 0 <= limb[j + 1] <= 140737488355328;
+      loop invariant untouched: \forall integer m; j + 2 <= m < 20 ==> 0 <= limb[m] < 4294967296;
+      loop invariant value: LimbSum(limb, 20) == LimbSum{Pre}(limb, 20) + BinPrefix{Pre}(lo, hi, 2 * j);
+      loop assigns j, lo[0 .. 31], hi[0 .. 31], limb[0 .. 19];
+      loop variant 16 - j; */
+  for (int32_t j = 0; j < ZP_SQ_BINS / 2; j++) { /* two bins to a limb */
+    int64_t lo0 = lo[2 * j], lo1 = lo[2 * j + 1], hi0 = hi[2 * j], hi1 = hi[2 * j + 1];
+    //@ assert bins: 0 <= lo0 <= 4611686018427387904 && 0 <= lo1 <= 4611686018427387904;
+    //@ assert high: 0 <= hi0 <= 4611686018427387904 && 0 <= hi1 <= 4611686018427387904;
+    /*@ assert pair: \let k = j; BinPrefix{Pre}(lo, hi, 2 * k + 2) ==
+          BinPrefix{Pre}(lo, hi, 2 * k) + Shift32(k, PairValue(lo0, lo1, hi0, hi1)); */
+    add_pair(limb, j, lo0, lo1, hi0, hi1);
+    //@ ghost A: ;
+    lo[2 * j] = 0;
+    lo[2 * j + 1] = 0;
+    hi[2 * j] = 0;
+    hi[2 * j + 1] = 0;
+    //@ assert kept: LimbSum(limb, 20) == LimbSum{A}(limb, 20);
+  }
 }
 
 /* Carries the bins of s into its limbs, keeping the value; the bins end empty.
@@ -141,27 +209,23 @@ static void add_shifted(int64_t *limb, int32_t i, int64_t v, int64_t shift)
     assigns *s;
     ensures ok: SumsqOk(s) && s->pending == 0;
     ensures same: SumsqValue(s) == \old(SumsqValue(s));
+    ensures empty: BinValue(&s->lo[0], &s->hi[0]) == 0;
     ensures top: s->limb[19] <= \old(s->limb[19]) + 1;
 */
 static void flush(zp_sumsq *s)
 {
-  /*@ loop invariant j_range: 0 <= j <= 16;
-      loop assigns j, s->lo[0 .. 31], s->hi[0 .. 31], s->limb[0 .. 19];
-      loop variant 16 - j; */
-  for (int32_t j = 0; j < ZP_SQ_BINS / 2; j++) { /* two bins to a limb */
-    add_shifted(s->limb, j, s->lo[2 * j], 1);
-    add_shifted(s->limb, j, s->lo[2 * j + 1], 65536);
-    /* hi has 2^31 more: an odd count of 2^31 is left in limb j, pairs of it are 2^32 */
-    s->limb[j] += s->hi[2 * j] % 2 * 2147483648;
-    add_shifted(s->limb, j + 1, s->hi[2 * j] / 2, 1);
-    add_shifted(s->limb, j + 1, s->hi[2 * j + 1], 32768);
-    s->lo[2 * j] = 0;
-    s->lo[2 * j + 1] = 0;
-    s->hi[2 * j] = 0;
-    s->hi[2 * j + 1] = 0;
-  }
+  //@ assert bins: BinsBounded(&s->lo[0], &s->hi[0], 2147483648);
+  //@ assert below: 0 <= BinValue(&s->lo[0], &s->hi[0]) < Shift32(19, 1);
+  //@ assert limbs: 0 <= LimbSum(&s->limb[0], 20) < Shift32(19, s->limb[19] + 1);
+  empty_bins(s->lo, s->hi, s->limb);
+  //@ ghost A: ;
+  //@ assert range: 0 <= LimbSum(&s->limb[0], 20) < Shift32(19, \at(s->limb[19],Pre) + 2);
   zp_limbs_normalise(s->limb, ZP_SQ_LIMBS);
+  //@ assert top: 0 <= s->limb[19] < \at(s->limb[19],Pre) + 2;
   s->pending = 0;
+  //@ assert low: BinSum(&s->lo[0], 32) == 0;
+  //@ assert high: BinSum(&s->hi[0], 32) == 0;
+  //@ assert kept: LimbSum(&s->limb[0], 20) == LimbSum{A}(&s->limb[0], 20);
 }
 
 /* Adds the square of fp32 pattern u to s, flushing in time, unless u is non-finite.
@@ -208,7 +272,8 @@ int64_t zp_sumsq_add_bf16(zp_sumsq *s, const uint16_t *x, int64_t n)
   /*@ loop invariant i_range: 0 <= i <= n;
       loop invariant ok: SumsqOk(s);
       loop invariant load: SumsqLoad(s) <= SumsqLoad{Pre}(s) + i;
-      loop invariant count: 0 <= bad <= i;
+      loop invariant sum: SumsqValue(s) == SumsqValue{Pre}(s) + SumSquaresB16{Pre}(x, i);
+      loop invariant count: bad == CountNonFiniteB16{Pre}(x, i) && 0 <= bad <= i;
       loop assigns i, bad, *s;
       loop variant n - i; */
   for (int64_t i = 0; i < n; i++) bad += add_one(s, zp_f32_from_bf16(x[i]));
@@ -221,7 +286,8 @@ int64_t zp_sumsq_add_f16(zp_sumsq *s, const uint16_t *x, int64_t n)
   /*@ loop invariant i_range: 0 <= i <= n;
       loop invariant ok: SumsqOk(s);
       loop invariant load: SumsqLoad(s) <= SumsqLoad{Pre}(s) + i;
-      loop invariant count: 0 <= bad <= i;
+      loop invariant sum: SumsqValue(s) == SumsqValue{Pre}(s) + SumSquaresF16{Pre}(x, i);
+      loop invariant count: bad == CountNonFiniteF16{Pre}(x, i) && 0 <= bad <= i;
       loop assigns i, bad, *s;
       loop variant n - i; */
   for (int64_t i = 0; i < n; i++) bad += add_one(s, zp_f32_from_f16(x[i]));
@@ -231,11 +297,14 @@ int64_t zp_sumsq_add_f16(zp_sumsq *s, const uint16_t *x, int64_t n)
 void zp_sumsq_limbs(zp_sumsq *s, int64_t limb[ZP_SQ_LIMBS])
 {
   flush(s);
+  //@ ghost A: ;
   /*@ loop invariant i_range: 0 <= i <= 20;
       loop invariant copied: \forall integer k; 0 <= k < i ==> limb[k] == s->limb[k];
       loop assigns i, limb[0 .. 19];
       loop variant 20 - i; */
   for (int32_t i = 0; i < ZP_SQ_LIMBS; i++) limb[i] = s->limb[i];
+  //@ assert kept: *s == \at(*s,A);
+  //@ assert equal: LimbSum(limb, 20) == LimbSum{A}(&s->limb[0], 20);
 }
 
 void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n)
@@ -250,6 +319,20 @@ void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n)
   for (int32_t i = 0; i < n; i++) into[i] += from[i];
 }
 
+/* The floor of v / 2^32.
+ * v: any. Errors: none.
+ * spec: SUM-3
+ */
+/*@ terminates \true; exits \false;
+    assigns \nothing;
+    ensures floor: 4294967296 * \result <= v < 4294967296 * \result + 4294967296;
+*/
+static int64_t carry_of(int64_t v)
+{
+  int64_t c = v / 4294967296; /* C's division rounds towards zero */
+  return v % 4294967296 < 0 ? c - 1 : c;
+}
+
 void zp_limbs_normalise(int64_t *limb, int32_t n)
 {
   int64_t carry = 0;
@@ -262,25 +345,18 @@ void zp_limbs_normalise(int64_t *limb, int32_t n)
       loop variant n - i; */
   for (int32_t i = 0; i < n - 1; i++) {
     int64_t v = limb[i] + carry;
-    //@ assert taken: Shift32(i, v) == Shift32(i, limb[i]) + Shift32(i, carry);
     //@ assert old: \let k = i; limb[k] == \at(limb[k],Pre);
+    //@ assert taken: Shift32(i, v) == Shift32(i, \at(limb[\at(i,Here)],Pre)) + Shift32(i, carry);
     /*@ assert unfold: \let k = i;
           LimbSum{Pre}(limb, k + 1) == LimbSum{Pre}(limb, k) + Shift32(k, \at(limb[k],Pre)); */
-    int64_t rest = v % 4294967296;
-    carry = v / 4294967296;
-    if (rest < 0) { /* C's division rounds towards zero */
-      rest += 4294967296;
-      carry -= 1;
-    }
-    //@ assert split: v == rest + 4294967296 * carry;
-    //@ assert sum: Shift32(i, v) == Shift32(i, rest + 4294967296 * carry);
-    //@ assert parts: Shift32(i, v) == Shift32(i, rest) + Shift32(i, 4294967296 * carry);
-    //@ assert next: Shift32(i, 4294967296 * carry) == Shift32(i + 1, carry);
+    carry = carry_of(v);
+    int64_t rest = v - 4294967296 * carry;
+    //@ assert split: Shift32(i, v) == Shift32(i, rest) + Shift32(i + 1, carry);
     //@ ghost B: ;
     limb[i] = rest;
     //@ assert same: \forall integer j; 0 <= j < i ==> limb[j] == \at(limb[j],B);
     //@ assert frame: \let k = i; LimbSum(limb, k) == LimbSum{B}(limb, k);
-    //@ assert grown: LimbSum(limb, i + 1) == LimbSum(limb, i) + Shift32(i, rest);
+    //@ assert grown: \let k = i; LimbSum(limb, k + 1) == LimbSum(limb, k) + Shift32(k, rest);
   }
   //@ ghost E: ;
   limb[n - 1] += carry;

@@ -84,8 +84,9 @@ int64_t zp_sumsq_add_f32(zp_sumsq *s, const uint32_t *x, int64_t n);
     terminates \true; exits \false;
     assigns *s;
     ensures ok: SumsqOk(s);
+    ensures sum: SumsqValue(s) == \old(SumsqValue(s)) + SumSquaresB16{Pre}(x, n);
     ensures load: SumsqLoad(s) <= \old(SumsqLoad(s)) + n;
-    ensures count: 0 <= \result <= n;
+    ensures count: \result == CountNonFiniteB16{Pre}(x, n);
 */
 int64_t zp_sumsq_add_bf16(zp_sumsq *s, const uint16_t *x, int64_t n);
 
@@ -101,8 +102,9 @@ int64_t zp_sumsq_add_bf16(zp_sumsq *s, const uint16_t *x, int64_t n);
     terminates \true; exits \false;
     assigns *s;
     ensures ok: SumsqOk(s);
+    ensures sum: SumsqValue(s) == \old(SumsqValue(s)) + SumSquaresF16{Pre}(x, n);
     ensures load: SumsqLoad(s) <= \old(SumsqLoad(s)) + n;
-    ensures count: 0 <= \result <= n;
+    ensures count: \result == CountNonFiniteF16{Pre}(x, n);
 */
 int64_t zp_sumsq_add_f16(zp_sumsq *s, const uint16_t *x, int64_t n);
 
@@ -119,6 +121,7 @@ int64_t zp_sumsq_add_f16(zp_sumsq *s, const uint16_t *x, int64_t n);
     assigns *s, limb[0 .. 19];
     ensures ok: SumsqOk(s) && s->pending == 0;
     ensures same: SumsqValue(s) == \old(SumsqValue(s));
+    ensures load: SumsqLoad(s) <= \old(SumsqLoad(s)) + 2147483648;
     ensures value: LimbSum(limb, 20) == \old(SumsqValue(s));
     ensures canonical: Canonical(limb, 20);
 */
@@ -137,17 +140,18 @@ void zp_sumsq_limbs(zp_sumsq *s, int64_t limb[ZP_SQ_LIMBS]);
     terminates \true; exits \false;
     assigns into[0 .. n - 1];
     ensures added: \forall integer i; 0 <= i < n ==> into[i] == \old(into[i]) + \old(from[i]);
+    ensures value: LimbSum(into, n) == \old(LimbSum(into, n)) + \old(LimbSum(from, n));
 */
 void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n);
 
 /* Carries, keeping the value: afterwards all limbs but the top one are in [0, 2^32); the top limb
  * is signed and changes by at most 2^31.
- * limb: (n), n >= 1, each of magnitude at most 2^62. Errors: none.
+ * limb: (n), n >= 1, each of magnitude at most 2^63 - 2^33. Errors: none.
  * spec: SUM-3
  */
 /*@ requires valid: \valid(limb + (0 .. n - 1)) && 1 <= n;
     requires small: \forall integer i; 0 <= i < n ==>
-      -4611686018427387904 <= limb[i] <= 4611686018427387904;
+      -9223372028264841216 <= limb[i] <= 9223372028264841216;
     terminates \true; exits \false;
     assigns limb[0 .. n - 1];
     ensures canonical: Canonical(limb, n - 1);

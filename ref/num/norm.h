@@ -7,6 +7,7 @@
 #define ZP_REF_NUM_NORM_H
 #include <stdint.h>
 
+#include "../../spec/acsl/norm.h"
 #include "exact.h"
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +23,7 @@ extern "C" {
     terminates \true; exits \false;
     assigns \nothing;
     ensures finite: 0 <= \result < 9218868437227405312;
+    ensures rounded: RoundedRoot64(LimbSum(limb, 20), \result);
 */
 uint64_t zp_norm_f64(const int64_t limb[ZP_SQ_LIMBS]);
 
@@ -35,6 +37,7 @@ uint64_t zp_norm_f64(const int64_t limb[ZP_SQ_LIMBS]);
     terminates \true; exits \false;
     assigns \nothing;
     ensures not_nan: 0 <= \result <= 2139095040;
+    ensures rounded: RoundedRoot32(LimbSum(limb, 20), \result);
 */
 uint32_t zp_norm_f32(const int64_t limb[ZP_SQ_LIMBS]);
 

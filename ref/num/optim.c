@@ -1,6 +1,6 @@
 #include "optim.h"
 
-#include <math.h>
+#include "ieee.h"
 
 /* The scalars of one step, rounded once: the left column of the table in optim.h. */
 typedef struct step_scalars {
@@ -9,147 +9,226 @@ typedef struct step_scalars {
   float lr, mu;
 } step_scalars;
 
+/*@ predicate Scalars(step_scalars k, integer log2_scale, integer clip) =
+      Bits32(k.unscale) == Power32(-log2_scale) && Bits32(k.factor_clip) == clip;
+    predicate Rates(step_scalars k, integer lr, integer wd, integer mu) =
+      Bits32(k.decay) == Decay(lr, wd) && Bits32(k.lr) == Narrow(lr) &&
+      Bits32(k.mu) == Narrow(mu);
+    predicate Betas(step_scalars k, integer beta1, integer beta2) =
+      Bits32(k.b1) == Narrow(beta1) && Bits32(k.c1) == OneLess32(beta1) &&
+      Bits32(k.b2) == Narrow(beta2) && Bits32(k.c2) == OneLess32(beta2);
+    predicate Bias(step_scalars k, integer lr, integer eps, integer pow1, integer pow2) =
+      Bits32(k.root) == Root(pow2) && Bits32(k.size) == Size(lr, pow1) &&
+      Bits32(k.eps) == Narrow(eps);
+*/
+
 void zp_optim_state_init(zp_optim_state *state)
 {
-  state->beta1_pow = 1.0;
-  state->beta2_pow = 1.0;
+  state->beta1_pow = zp_one64();
+  state->beta2_pow = zp_one64();
   state->t = 0;
 }
 
 void zp_optim_tick(zp_optim_state *state, const zp_optim *optim)
 {
-  state->beta1_pow = state->beta1_pow * optim->beta1;
-  state->beta2_pow = state->beta2_pow * optim->beta2;
+  state->beta1_pow = zp_mul64(state->beta1_pow, optim->beta1);
+  state->beta2_pow = zp_mul64(state->beta2_pow, optim->beta2);
   state->t += 1;
 }
 
 double zp_clip_factor(double norm_unscaled, double clip, double eps)
 {
-  if (clip <= 0.0) return 1.0;
-  double sum = norm_unscaled + eps;
-  double factor = clip / sum;
-  return factor < 1.0 ? factor : 1.0;
+  if (!zp_less64(zp_f64_of_bits(0), clip)) return zp_one64();
+  double factor = zp_div64(clip, zp_add64(norm_unscaled, eps));
+  return zp_less64(factor, zp_one64()) ? factor : zp_one64();
 }
 
-/* 2^-log2_scale, exact: every factor on the way is a power of two.
- * log2_scale: -126 to 126. Errors: none.
+/* (float)(1 - x).
+ * x: any. Errors: none.
  * spec: OPT-3
  */
-/*@ requires range: -126 <= log2_scale <= 126;
-    terminates \true; exits \false;
+/*@ terminates \true; exits \false;
     assigns \nothing;
+    ensures value: Bits32(\result) == OneLess32(Bits64(x));
 */
-static float reciprocal_power(int32_t log2_scale)
+static float one_less(double x)
 {
-  float f = 1.0f;
-  /*@ loop invariant i_range: 0 <= i && (log2_scale >= 0 ==> i <= log2_scale) &&
-        (log2_scale < 0 ==> i == 0);
-      loop assigns i, f;
-      loop variant log2_scale - i; */
-  for (int32_t i = 0; i < log2_scale; i++) f = f * 0.5f;
-  /*@ loop invariant i_range: log2_scale <= i || i == 0;
-      loop assigns i, f;
-      loop variant i - log2_scale; */
-  for (int32_t i = 0; i > log2_scale; i--) f = f * 2.0f;
-  return f;
+  return zp_narrow(zp_sub64(zp_one64(), x));
 }
 
 /* The scalars of a step.
- * optim, state, factor_clip, log2_scale: as for zp_optim_step. Errors: none.
+ * optim, state, factor_clip, log2_scale (-126 to 126): as for zp_optim_step. Errors: none.
  * spec: OPT-3
  */
 /*@ requires valid: \valid_read(optim) && \valid_read(state);
     requires scale: -126 <= log2_scale <= 126;
     terminates \true; exits \false;
     assigns \nothing;
+    ensures scalars: Scalars(\result, log2_scale, Bits32(factor_clip));
+    ensures rates: Rates(\result, Bits64(optim->lr), Bits64(optim->weight_decay),
+      Bits64(optim->momentum));
+    ensures betas: Betas(\result, Bits64(optim->beta1), Bits64(optim->beta2));
+    ensures bias: Bias(\result, Bits64(optim->lr), Bits64(optim->eps), Bits64(state->beta1_pow),
+      Bits64(state->beta2_pow));
 */
 static step_scalars scalars_of(const zp_optim *optim, const zp_optim_state *state,
                                float factor_clip, int32_t log2_scale)
 {
   step_scalars k;
-  double shrink = optim->lr * optim->weight_decay;
-  double bias1 = 1.0 - state->beta1_pow, bias2 = 1.0 - state->beta2_pow;
-  k.unscale = reciprocal_power(log2_scale);
+  k.unscale = zp_f32_of_bits((uint32_t)(127 - log2_scale) * 8388608u);
   k.factor_clip = factor_clip;
-  k.decay = (float)(1.0 - shrink);
-  k.b1 = (float)optim->beta1;
-  k.c1 = (float)(1.0 - optim->beta1);
-  k.b2 = (float)optim->beta2;
-  k.c2 = (float)(1.0 - optim->beta2);
-  k.root = (float)sqrt(bias2);
-  k.size = (float)(optim->lr / bias1);
-  k.eps = (float)optim->eps;
-  k.lr = (float)optim->lr;
-  k.mu = (float)optim->momentum;
+  k.decay = one_less(zp_mul64(optim->lr, optim->weight_decay));
+  k.b1 = zp_narrow(optim->beta1);
+  k.c1 = one_less(optim->beta1);
+  k.b2 = zp_narrow(optim->beta2);
+  k.c2 = one_less(optim->beta2);
+  k.root = zp_narrow(zp_sqrt64(zp_sub64(zp_one64(), state->beta2_pow)));
+  k.size = zp_narrow(zp_div64(optim->lr, zp_sub64(zp_one64(), state->beta1_pow)));
+  k.eps = zp_narrow(optim->eps);
+  k.lr = zp_narrow(optim->lr);
+  k.mu = zp_narrow(optim->momentum);
   return k;
 }
 
-/* The SGD columns of the table for n elements.
- * m: NULL without momentum. Shapes as for zp_optim_step. Errors: none.
+/* SGD without momentum: its column of the table for n elements.
+ * grad, master: (n), apart. n >= 0. Errors: none.
  * spec: OPT-4
  */
-/*@ requires valid: \valid_read(k) && \valid_read(grad + (0 .. n - 1)) &&
-      \valid(master + (0 .. n - 1)) && 0 <= n;
-    requires momentum: m != \null ==> \valid(m + (0 .. n - 1));
-    requires apart: \separated(grad + (0 .. n - 1), master + (0 .. n - 1), m + (0 .. n - 1), k);
+/*@ requires valid: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1)) && 0 <= n;
+    requires apart: \separated(grad + (0 .. n - 1), master + (0 .. n - 1));
     terminates \true; exits \false;
-    assigns master[0 .. n - 1], m[0 .. n - 1];
+    assigns master[0 .. n - 1];
+    ensures master: \forall integer i, e, clip, lr, wd, mu; 0 <= i < n &&
+      Scalars(k, e, clip) && Rates(k, lr, wd, mu) ==>
+        Bits32(master[i]) == SgdMaster(lr, wd, \old(Bits32(master[i])),
+          StepGradient(Bits32(grad[i]), e, clip));
 */
-static void sgd_elements(const step_scalars *k, int64_t n, const float *grad, float *master,
-                         float *m)
+static void sgd_plain(step_scalars k, int64_t n, const float *grad, float *master)
 {
   /*@ loop invariant i_range: 0 <= i <= n;
-      loop assigns i, master[0 .. n - 1], m[0 .. n - 1];
+      loop invariant master: \forall integer j; 0 <= j < i ==>
+        Bits32(master[j]) == Stepped(\at(Bits32(master[j]),Pre), Bits32(k.decay),
+          Mul32(Bits32(k.lr),
+            Scaled32(Bits32(grad[j]), Bits32(k.unscale), Bits32(k.factor_clip))));
+      loop invariant rest: \forall integer j; i <= j < n ==>
+        Bits32(master[j]) == \at(Bits32(master[j]),Pre);
+      loop assigns i, master[0 .. n - 1];
       loop variant n - i; */
   for (int64_t i = 0; i < n; i++) {
-    float g = grad[i] * k->unscale;
-    g = g * k->factor_clip;
-    float w = master[i] * k->decay;
-    if (m) {
-      float a = k->mu * m[i];
-      g = a + g;
-      m[i] = g;
-    }
-    float a = k->lr * g;
-    master[i] = w - a;
+    float g = zp_mul32(grad[i], k.unscale);
+    g = zp_mul32(g, k.factor_clip);
+    float w = zp_mul32(master[i], k.decay);
+    float a = zp_mul32(k.lr, g);
+    master[i] = zp_sub32(w, a);
   }
 }
 
-/* The AdamW columns of the table for n elements.
- * Shapes as for zp_optim_step. Errors: none.
- * spec: OPT-3
+/* SGD with momentum: its columns of the table for n elements.
+ * grad, master, m: (n), apart. n >= 0. Errors: none.
+ * spec: OPT-4
  */
-/*@ requires valid: \valid_read(k) && \valid_read(grad + (0 .. n - 1)) &&
-      \valid(master + (0 .. n - 1)) && 0 <= n;
-    requires moments: \valid(m + (0 .. n - 1)) && \valid(v + (0 .. n - 1));
-    requires apart: \separated(grad + (0 .. n - 1), master + (0 .. n - 1), m + (0 .. n - 1),
-      v + (0 .. n - 1), k);
+/*@ requires valid: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1)) && 0 <= n;
+    requires moment: \valid(m + (0 .. n - 1));
+    requires apart: \separated(grad + (0 .. n - 1), master + (0 .. n - 1), m + (0 .. n - 1));
     terminates \true; exits \false;
-    assigns master[0 .. n - 1], m[0 .. n - 1], v[0 .. n - 1];
+    assigns master[0 .. n - 1], m[0 .. n - 1];
+    ensures moment: \forall integer i, e, clip, lr, wd, mu; 0 <= i < n &&
+      Scalars(k, e, clip) && Rates(k, lr, wd, mu) ==>
+        Bits32(m[i]) == SgdMoment(mu, \old(Bits32(m[i])),
+          StepGradient(Bits32(grad[i]), e, clip));
+    ensures master: \forall integer i, lr, wd, mu; 0 <= i < n && Rates(k, lr, wd, mu) ==>
+        Bits32(master[i]) == SgdMaster(lr, wd, \old(Bits32(master[i])), Bits32(m[i]));
 */
-static void adamw_elements(const step_scalars *k, int64_t n, const float *grad, float *master,
-                           float *m, float *v)
+static void sgd_momentum(step_scalars k, int64_t n, const float *grad, float *master, float *m)
 {
   /*@ loop invariant i_range: 0 <= i <= n;
+      loop invariant moment: \forall integer j; 0 <= j < i ==>
+        Bits32(m[j]) == SgdMoment32(Bits32(k.mu), \at(Bits32(m[j]),Pre),
+          Scaled32(Bits32(grad[j]), Bits32(k.unscale), Bits32(k.factor_clip)));
+      loop invariant master: \forall integer j; 0 <= j < i ==>
+        Bits32(master[j]) == Stepped(\at(Bits32(master[j]),Pre), Bits32(k.decay),
+          Mul32(Bits32(k.lr), Bits32(m[j])));
+      loop invariant rest: \forall integer j; i <= j < n ==>
+        Bits32(master[j]) == \at(Bits32(master[j]),Pre);
+      loop invariant rest_m: \forall integer j; i <= j < n ==>
+        Bits32(m[j]) == \at(Bits32(m[j]),Pre);
+      loop assigns i, master[0 .. n - 1], m[0 .. n - 1];
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++) {
+    float g = zp_mul32(grad[i], k.unscale);
+    g = zp_mul32(g, k.factor_clip);
+    float w = zp_mul32(master[i], k.decay);
+    float a = zp_mul32(k.mu, m[i]);
+    g = zp_add32(a, g);
+    m[i] = g;
+    a = zp_mul32(k.lr, g);
+    master[i] = zp_sub32(w, a);
+  }
+}
+
+/* AdamW: its columns of the table for n elements.
+ * grad, master, m, v: (n), apart. n >= 0. Errors: none.
+ * spec: OPT-3, OPT-4
+ */
+/*@ requires valid: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1)) && 0 <= n;
+    requires moments: \valid(m + (0 .. n - 1)) && \valid(v + (0 .. n - 1));
+    requires apart: \separated(grad + (0 .. n - 1), master + (0 .. n - 1), m + (0 .. n - 1),
+      v + (0 .. n - 1));
+    terminates \true; exits \false;
+    assigns master[0 .. n - 1], m[0 .. n - 1], v[0 .. n - 1];
+    ensures moment1: \forall integer i, e, clip, beta1, beta2; 0 <= i < n &&
+      Scalars(k, e, clip) && Betas(k, beta1, beta2) ==>
+        Bits32(m[i]) == AdamMoment1(beta1, \old(Bits32(m[i])),
+          StepGradient(Bits32(grad[i]), e, clip));
+    ensures moment2: \forall integer i, e, clip, beta1, beta2; 0 <= i < n &&
+      Scalars(k, e, clip) && Betas(k, beta1, beta2) ==>
+        Bits32(v[i]) == AdamMoment2(beta2, \old(Bits32(v[i])),
+          StepGradient(Bits32(grad[i]), e, clip));
+    ensures master: \forall integer i, lr, wd, mu, eps, pow1, pow2; 0 <= i < n &&
+      Rates(k, lr, wd, mu) && Bias(k, lr, eps, pow1, pow2) ==>
+        Bits32(master[i]) == AdamMaster(lr, wd, \old(Bits32(master[i])),
+          AdamMove(lr, eps, pow1, pow2, Bits32(m[i]), Bits32(v[i])));
+*/
+static void adamw_elements(step_scalars k, int64_t n, const float *grad, float *master, float *m,
+                           float *v)
+{
+  /*@ loop invariant i_range: 0 <= i <= n;
+      loop invariant moment1: \forall integer j; 0 <= j < i ==>
+        Bits32(m[j]) == Blend32(Bits32(k.b1), Bits32(k.c1), \at(Bits32(m[j]),Pre),
+          Scaled32(Bits32(grad[j]), Bits32(k.unscale), Bits32(k.factor_clip)));
+      loop invariant moment2: \forall integer j; 0 <= j < i ==>
+        Bits32(v[j]) == Blend32(Bits32(k.b2), Bits32(k.c2), \at(Bits32(v[j]),Pre),
+          SquareBits(Scaled32(Bits32(grad[j]), Bits32(k.unscale), Bits32(k.factor_clip))));
+      loop invariant master: \forall integer j; 0 <= j < i ==>
+        Bits32(master[j]) == Stepped(\at(Bits32(master[j]),Pre), Bits32(k.decay),
+          AdamMove32(Bits32(k.size), Bits32(k.root), Bits32(k.eps), Bits32(m[j]), Bits32(v[j])));
+      loop invariant rest: \forall integer j; i <= j < n ==>
+        Bits32(master[j]) == \at(Bits32(master[j]),Pre);
+      loop invariant rest_m: \forall integer j; i <= j < n ==>
+        Bits32(m[j]) == \at(Bits32(m[j]),Pre);
+      loop invariant rest_v: \forall integer j; i <= j < n ==>
+        Bits32(v[j]) == \at(Bits32(v[j]),Pre);
       loop assigns i, master[0 .. n - 1], m[0 .. n - 1], v[0 .. n - 1];
       loop variant n - i; */
   for (int64_t i = 0; i < n; i++) {
-    float g = grad[i] * k->unscale;
-    g = g * k->factor_clip;
-    float w = master[i] * k->decay;
-    float a = k->b1 * m[i];
-    float b = k->c1 * g;
-    m[i] = a + b;
-    a = k->b2 * v[i];
-    b = g * g;
-    b = k->c2 * b;
-    v[i] = a + b;
-    float d = sqrtf(v[i]);
-    d = d / k->root;
-    d = d + k->eps;
-    float q = m[i] / d;
-    q = k->size * q;
-    master[i] = w - q;
+    float g = zp_mul32(grad[i], k.unscale);
+    g = zp_mul32(g, k.factor_clip);
+    float w = zp_mul32(master[i], k.decay);
+    float a = zp_mul32(k.b1, m[i]);
+    float b = zp_mul32(k.c1, g);
+    float moment1 = zp_add32(a, b);
+    a = zp_mul32(k.b2, v[i]);
+    b = zp_mul32(g, g);
+    b = zp_mul32(k.c2, b);
+    float moment2 = zp_add32(a, b);
+    float d = zp_sqrt32(moment2);
+    d = zp_div32(d, k.root);
+    d = zp_add32(d, k.eps);
+    float q = zp_div32(moment1, d);
+    q = zp_mul32(k.size, q);
+    m[i] = moment1;
+    v[i] = moment2;
+    master[i] = zp_sub32(w, q);
   }
 }
 
@@ -159,8 +238,10 @@ void zp_optim_step(const zp_optim *optim, const zp_optim_state *state, float fac
 {
   step_scalars k = scalars_of(optim, state, factor_clip, log2_scale);
   if (optim->kind == ZP_OPTIM_ADAMW) {
-    adamw_elements(&k, n, grad, master, m, v);
+    adamw_elements(k, n, grad, master, m, v);
+  } else if (zp_equal64(optim->momentum, zp_f64_of_bits(0))) {
+    sgd_plain(k, n, grad, master);
   } else {
-    sgd_elements(&k, n, grad, master, optim->momentum != 0.0 ? m : 0);
+    sgd_momentum(k, n, grad, master, m);
   }
 }

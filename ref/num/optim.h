@@ -26,6 +26,8 @@
 #ifndef ZP_REF_NUM_OPTIM_H
 #define ZP_REF_NUM_OPTIM_H
 #include <stdint.h>
+
+#include "../../spec/acsl/step.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -51,18 +53,25 @@ typedef struct zp_optim_state {
 /*@ requires valid: \valid(state);
     terminates \true; exits \false;
     assigns *state;
+    ensures beta1: Bits64(state->beta1_pow) == One64;
+    ensures beta2: Bits64(state->beta2_pow) == One64;
     ensures t: state->t == 0;
 */
 void zp_optim_state_init(zp_optim_state *state);
 
 /* Begins an update that is not skipped: one multiplication by each beta, t + 1.
- * Called once before the zp_optim_step calls of a step. state->t < 2^62. Errors: none.
+ * Called once before the zp_optim_step calls of a step. state, optim: apart. state->t: 0 to
+ * 2^62 - 1. Errors: none.
  * spec: OPT-1
  */
 /*@ requires valid: \valid(state) && \valid_read(optim) && \separated(state, optim);
     requires t: 0 <= state->t < 4611686018427387904;
     terminates \true; exits \false;
     assigns *state;
+    ensures beta1: Bits64(state->beta1_pow) ==
+      Mul64(\old(Bits64(state->beta1_pow)), Bits64(optim->beta1));
+    ensures beta2: Bits64(state->beta2_pow) ==
+      Mul64(\old(Bits64(state->beta2_pow)), Bits64(optim->beta2));
     ensures t: state->t == \old(state->t) + 1;
 */
 void zp_optim_tick(zp_optim_state *state, const zp_optim *optim);
@@ -75,15 +84,18 @@ void zp_optim_tick(zp_optim_state *state, const zp_optim *optim);
  */
 /*@ terminates \true; exits \false;
     assigns \nothing;
+    ensures factor: Bits64(\result) ==
+      ClipFactor(Bits64(norm_unscaled), Bits64(clip), Bits64(eps));
 */
 double zp_clip_factor(double norm_unscaled, double clip, double eps);
 
 /* Updates n elements of a shard by the table at the top of this file.
  * optim: kind 0 or 1. state: after zp_optim_tick. factor_clip: zp_clip_factor rounded to fp32.
  * log2_scale: exponent of the loss scale in grad, -126 to 126. n >= 0. grad: (n), the mean
- * gradient times the scale. master: (n). m: (n), Adam's first moment, or SGD's momentum buffer
- * and then NULL only if momentum == 0 (when it is neither read nor written). v: (n), second
- * moment; unused by SGD. All apart. m and v start as zeros. Errors: none.
+ * gradient times the scale. master: (n). m: (n), Adam's first moment, or SGD's momentum buffer;
+ * with SGD and momentum == 0 neither read nor written. v: (n), second moment; with SGD neither read
+ * nor written. Those used are apart from each other, optim and state. m and v start as zeros.
+ * Errors: none.
  * spec: OPT-3, OPT-4
  */
 /*@ requires scalars: \valid_read(optim) && \valid_read(state);
@@ -92,11 +104,46 @@ double zp_clip_factor(double norm_unscaled, double clip, double eps);
     requires valid: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1)) && 0 <= n;
     requires moments: optim->kind == 1 ==>
       \valid(m + (0 .. n - 1)) && \valid(v + (0 .. n - 1));
-    requires momentum: optim->kind == 0 && m != \null ==> \valid(m + (0 .. n - 1));
-    requires apart: \separated(grad + (0 .. n - 1), master + (0 .. n - 1), m + (0 .. n - 1),
-      v + (0 .. n - 1), optim, state);
+    requires momentum: Momentum(optim->kind, Bits64(optim->momentum)) ==>
+      \valid(m + (0 .. n - 1));
+    requires apart: \separated(grad + (0 .. n - 1), master + (0 .. n - 1), optim, state);
+    requires apart_m: optim->kind == 1 || Momentum(optim->kind, Bits64(optim->momentum)) ==>
+      \separated(m + (0 .. n - 1), grad + (0 .. n - 1), master + (0 .. n - 1), optim, state);
+    requires apart_v: optim->kind == 1 ==>
+      \separated(v + (0 .. n - 1), m + (0 .. n - 1), grad + (0 .. n - 1), master + (0 .. n - 1),
+        optim, state);
     terminates \true; exits \false;
     assigns master[0 .. n - 1], m[0 .. n - 1], v[0 .. n - 1];
+    ensures adam_moment1: optim->kind == 1 ==> \forall integer i; 0 <= i < n ==>
+      Bits32(m[i]) == AdamMoment1(Bits64(optim->beta1), \old(Bits32(m[i])),
+        StepGradient(Bits32(grad[i]), log2_scale, Bits32(factor_clip)));
+    ensures adam_moment2: optim->kind == 1 ==> \forall integer i; 0 <= i < n ==>
+      Bits32(v[i]) == AdamMoment2(Bits64(optim->beta2), \old(Bits32(v[i])),
+        StepGradient(Bits32(grad[i]), log2_scale, Bits32(factor_clip)));
+    ensures adam_master: optim->kind == 1 ==> \forall integer i; 0 <= i < n ==>
+      Bits32(master[i]) ==
+        AdamMaster(Bits64(optim->lr), Bits64(optim->weight_decay), \old(Bits32(master[i])),
+          AdamMove(Bits64(optim->lr), Bits64(optim->eps), Bits64(state->beta1_pow),
+            Bits64(state->beta2_pow), Bits32(m[i]), Bits32(v[i])));
+    ensures sgd_momentum: Momentum(optim->kind, Bits64(optim->momentum)) ==>
+      \forall integer i; 0 <= i < n ==>
+        Bits32(m[i]) == SgdMoment(Bits64(optim->momentum), \old(Bits32(m[i])),
+          StepGradient(Bits32(grad[i]), log2_scale, Bits32(factor_clip)));
+    ensures sgd_momentum_master: Momentum(optim->kind, Bits64(optim->momentum)) ==>
+      \forall integer i; 0 <= i < n ==>
+        Bits32(master[i]) == SgdMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
+          \old(Bits32(master[i])), Bits32(m[i]));
+    ensures sgd_master: Plain(optim->kind, Bits64(optim->momentum)) ==>
+      \forall integer i; 0 <= i < n ==>
+        Bits32(master[i]) == SgdMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
+          \old(Bits32(master[i])),
+          StepGradient(Bits32(grad[i]), log2_scale, Bits32(factor_clip)));
+    behavior sgd:
+      assumes optim->kind == 0;
+      assigns master[0 .. n - 1], m[0 .. n - 1];
+    behavior plain:
+      assumes Plain(optim->kind, Bits64(optim->momentum));
+      assigns master[0 .. n - 1];
 */
 void zp_optim_step(const zp_optim *optim, const zp_optim_state *state, float factor_clip,
                    int32_t log2_scale, int64_t n, const float *grad, float *master, float *m,

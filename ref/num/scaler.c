@@ -30,16 +30,16 @@ int zp_scaler_from_f64(uint64_t bits, int32_t *log2_scale)
 }
 
 /* The rule for a step with an overflow.
- * s: dynamic. Errors: none.
+ * s: as for zp_scaler_update, dynamic. Errors: none.
  * spec: SCALE-3
  */
 /*@ requires valid: \valid(s);
     requires ok: ScalerOk(s);
+    requires dynamic: s->dynamic == 1;
     terminates \true; exits \false;
     assigns s->log2_scale, s->hysteresis_left;
-    ensures lower: s->log2_scale == \old(s->log2_scale) ||
-      (s->log2_scale == \old(s->log2_scale) - 1 && s->log2_scale >= s->log2_min);
-    ensures left: 1 <= s->hysteresis_left <= s->hysteresis;
+    ensures scale: s->log2_scale == \old(NextLog2(s, 1));
+    ensures left: s->hysteresis_left == \old(NextLeft(s, 1));
 */
 static void lower(zp_scaler *s)
 {
@@ -52,17 +52,17 @@ static void lower(zp_scaler *s)
 
 /* The rule for a clean step: `window` clean steps after the first one past an overflow, and every
  * `window` from there, the scale doubles.
- * s: dynamic, iter < 2^62. Errors: none.
+ * s: as for zp_scaler_update, dynamic, iter < 2^62. Errors: none.
  * spec: SCALE-4
  */
 /*@ requires valid: \valid(s);
     requires ok: ScalerOk(s);
+    requires dynamic: s->dynamic == 1;
     requires iter: s->iter < 4611686018427387904;
     terminates \true; exits \false;
     assigns s->log2_scale, s->hysteresis_left;
-    ensures raise: s->log2_scale == \old(s->log2_scale) ||
-      (s->log2_scale == \old(s->log2_scale) + 1 && s->log2_scale <= s->log2_max);
-    ensures left: 1 <= s->hysteresis_left <= s->hysteresis;
+    ensures scale: s->log2_scale == \old(NextLog2(s, 0));
+    ensures left: s->hysteresis_left == \old(NextLeft(s, 0));
 */
 static void raise_after_window(zp_scaler *s)
 {

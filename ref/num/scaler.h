@@ -7,6 +7,8 @@
 #ifndef ZP_REF_NUM_SCALER_H
 #define ZP_REF_NUM_SCALER_H
 #include <stdint.h>
+
+#include "../../spec/acsl/ieee.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,24 +30,27 @@ typedef struct zp_scaler {
   int32_t hysteresis_left;
 } zp_scaler;
 
-/*@ predicate ScalerOk{L}(zp_scaler *s) =
-      (s->dynamic == 0 || s->dynamic == 1) && (s->consecutive == 0 || s->consecutive == 1) &&
-      -126 <= s->log2_min <= s->log2_scale <= s->log2_max <= 126 &&
-      1 <= s->window && 1 <= s->hysteresis_left <= s->hysteresis &&
-      0 <= s->iter && -1 <= s->last_overflow && (s->last_overflow < s->iter);
-*/
+#include "../../spec/acsl/scaler.h"
 
 /* Sets up a loss scale of 2^log2_scale.
  * dynamic, consecutive: 0 or 1. -126 <= log2_min <= log2_scale <= log2_max <= 126. window >= 1,
  * hysteresis >= 1.
+ * s: caller's, need not be initialised.
  * Errors: -1 if any of these does not hold, and s is untouched; otherwise 0.
  * spec: SCALE-1
  */
 /*@ requires valid: \valid(s);
     terminates \true; exits \false;
     assigns *s;
+    ensures accepts: \result == 0 <==> ScalerValid(dynamic, log2_scale, log2_min, log2_max, window,
+      hysteresis, consecutive);
     ensures code: \result == 0 || \result == -1;
-    ensures ok: \result == 0 ==> ScalerOk(s) && s->log2_scale == log2_scale && s->iter == 0;
+    ensures ok: \result == 0 ==> ScalerOk(s);
+    ensures given: \result == 0 ==> s->dynamic == dynamic && s->log2_scale == log2_scale &&
+      s->log2_min == log2_min && s->log2_max == log2_max && s->window == window &&
+      s->hysteresis == hysteresis && s->consecutive == consecutive;
+    ensures fresh: \result == 0 ==> s->iter == 0 && s->last_overflow == -1 &&
+      s->hysteresis_left == hysteresis;
     ensures refused: \result == -1 ==> *s == \old(*s);
 */
 int zp_scaler_init(zp_scaler *s, int32_t dynamic, int32_t log2_scale, int32_t log2_min,
@@ -60,16 +65,17 @@ int zp_scaler_init(zp_scaler *s, int32_t dynamic, int32_t log2_scale, int32_t lo
 /*@ requires valid: \valid(log2_scale);
     terminates \true; exits \false;
     assigns *log2_scale;
+    ensures accepts: \forall integer e; -126 <= e <= 126 && bits == Power64(e) ==> \result == 0;
     ensures code: \result == 0 || \result == -1;
-    ensures power: \result == 0 ==>
-      -126 <= *log2_scale <= 126 && bits == (*log2_scale + 1023) * 4503599627370496;
+    ensures power: \result == 0 ==> -126 <= *log2_scale <= 126 && bits == Power64(*log2_scale);
     ensures refused: \result == -1 ==> *log2_scale == \old(*log2_scale);
 */
 int zp_scaler_from_f64(uint64_t bits, int32_t *log2_scale);
 
 /* One step of the rule, after the step's decision.
- * overflow: non-zero if any rank saw a non-finite gradient in this step. s->iter < 2^62.
- * A static scale (dynamic 0) changes nothing. Errors: none.
+ * s: as zp_scaler_init left it, changed by nothing but this function; iter < 2^62. overflow:
+ * non-zero if any rank saw a non-finite gradient in this step. A static scale (dynamic 0) changes
+ * nothing. Errors: none.
  * spec: SCALE-3, SCALE-4
  */
 /*@ requires valid: \valid(s);
@@ -77,11 +83,11 @@ int zp_scaler_from_f64(uint64_t bits, int32_t *log2_scale);
     requires iter: s->iter < 4611686018427387904;
     terminates \true; exits \false;
     assigns s->log2_scale, s->iter, s->last_overflow, s->hysteresis_left;
+    ensures scale: s->log2_scale == \old(NextLog2(s, overflow));
+    ensures left: s->hysteresis_left == \old(NextLeft(s, overflow));
+    ensures last: s->last_overflow == \old(NextLast(s, overflow));
+    ensures iter: s->iter == \old(NextIter(s));
     ensures ok: ScalerOk(s);
-    ensures step: s->log2_scale - 1 <= \old(s->log2_scale) <= s->log2_scale + 1;
-    ensures lower: overflow != 0 ==> s->log2_scale <= \old(s->log2_scale);
-    ensures raise: overflow == 0 ==> s->log2_scale >= \old(s->log2_scale);
-    ensures fixed: s->dynamic == 0 ==> *s == \old(*s);
 */
 void zp_scaler_update(zp_scaler *s, int32_t overflow);
 

@@ -1,108 +1,292 @@
 /* spec: LIM-0 … LIM-9 */
 #include "config.h"
 
-/* Records the first reason for a refusal. LIM-0 */
-static int refuse(zp_refusal *why, int32_t field, int32_t index, int64_t value, int64_t lo,
-                  int64_t hi)
+#include "../../spec/acsl/config_lemmas.h"
+
+/* The product of two sizes: 0 <= a <= 2^40, 0 <= b <= 2^20. LIM-1, LIM-9 */
+/*@ requires sizes: 0 <= a <= 1099511627776 && 0 <= b <= 1048576;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures product: \result == a * b;
+    ensures together: \result == Together(a, b);
+    ensures range: 0 <= \result <= 1152921504606846976;
+    ensures small: a <= 1048576 ==> \result <= 1099511627776; */
+static int64_t times(int64_t a, int64_t b)
 {
-  why->field = field;
-  why->index = index;
-  why->value = value;
-  why->lo = lo;
-  why->hi = hi;
-  return -1;
+  return a * b;
 }
 
-/* 0 when lo <= value <= hi, else a refusal. LIM-0 */
-static int within(zp_refusal *why, int32_t field, int32_t index, int64_t value, int64_t lo,
-                  int64_t hi)
+/* A refusal with ZP_FIELD_NONE when lo <= value <= hi, else one of this field. LIM-0 */
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures good: lo <= value <= hi ==> \result.field == ZP_FIELD_NONE;
+    ensures bad: value < lo || hi < value ==> Refusal(\result, field, index, value, lo, hi); */
+static zp_refusal within(int32_t field, int32_t index, int64_t value, int64_t lo, int64_t hi)
 {
-  if (value < lo || value > hi) return refuse(why, field, index, value, lo, hi);
-  return 0;
+  const int good = lo <= value && value <= hi;
+  const zp_refusal r = {good ? ZP_FIELD_NONE : field, index, value, lo, hi};
+  return r;
 }
 
-/* LIM-1, LIM-2 */
-static int check_topology(const zp_config *c, zp_refusal *why)
+/* Decides the sizes of the topology; c is readable. LIM-1, LIM-2 */
+/*@ requires cfg: \valid_read(c);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures iff: \result.field == ZP_FIELD_NONE <==> ValidTopology(c->pp, c->dp, c->tp, c->ep);
+    ensures told: \result.field != ZP_FIELD_NONE ==> ToldTopology(c, \result); */
+static zp_refusal check_topology(const zp_config *c)
 {
   const int64_t most = ZP_MAX_RANKS;
-  if (within(why, ZP_FIELD_PP, -1, c->pp, 1, most)) return -1;
-  if (within(why, ZP_FIELD_DP, -1, c->dp, 1, most)) return -1;
-  if (within(why, ZP_FIELD_TP, -1, c->tp, 1, most)) return -1;
-  if (within(why, ZP_FIELD_RANKS, -1, (int64_t)c->pp * c->dp * c->tp, 1, most)) return -1;
-  if (within(why, ZP_FIELD_EP, -1, c->ep, 1, c->dp)) return -1;
-  if (c->dp % c->ep != 0) return refuse(why, ZP_FIELD_EP, -1, c->ep, 1, c->dp);
-  return 0;
+  zp_refusal r = within(ZP_FIELD_PP, -1, c->pp, 1, most);
+  if (r.field) return r;
+  r = within(ZP_FIELD_DP, -1, c->dp, 1, most);
+  if (r.field) return r;
+  r = within(ZP_FIELD_TP, -1, c->tp, 1, most);
+  if (r.field) return r;
+  r = within(ZP_FIELD_RANKS, -1, times(times(c->pp, c->dp), c->tp), 1, most);
+  if (r.field) return r;
+  r = within(ZP_FIELD_EP, -1, c->ep, 1, c->dp);
+  if (r.field) return r;
+  const zp_refusal divides = {ZP_FIELD_EP, -1, c->ep, 1, c->dp};
+  return c->dp % c->ep != 0 ? divides : r;
 }
 
-/* LIM-3 … LIM-6 */
-static int check_scalars(const zp_config *c, zp_refusal *why)
+/* Decides the switches and counts; c is readable. LIM-3, LIM-4, LIM-7 */
+/*@ requires cfg: \valid_read(c);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures iff: \result.field == ZP_FIELD_NONE <==> ValidSwitches(c);
+    ensures told: \result.field != ZP_FIELD_NONE ==> ToldSwitches(c, \result); */
+static zp_refusal check_switches(const zp_config *c)
 {
-  if (within(why, ZP_FIELD_STAGE, -1, c->stage, 0, 2)) return -1;
-  if (within(why, ZP_FIELD_REDUCE, -1, c->reduce, ZP_ORDERED, ZP_EXACT)) return -1;
-  if (within(why, ZP_FIELD_PRECISION, -1, c->precision, ZP_F32, ZP_F16)) return -1;
-  if (within(why, ZP_FIELD_DYNAMIC_SHAPES, -1, c->dynamic_shapes, 0, 1)) return -1;
-  if (within(why, ZP_FIELD_OPTGROUPS, -1, c->optgroups, 1, ZP_MAX_GROUPS)) return -1;
-  if (within(why, ZP_FIELD_TIED_KEYS, -1, c->tied_keys, 0, ZP_MAX_TIED)) return -1;
-  if (within(why, ZP_FIELD_N_PARAMS, -1, c->n_params, 0, ZP_MAX_PARAMS)) return -1;
-  if (within(why, ZP_FIELD_MICRO_BATCHES, -1, c->micro_batches, 1, ZP_MAX_MICRO_BATCHES)) return -1;
-  if (within(why, ZP_FIELD_CONTRIBUTIONS, -1, c->dp * c->micro_batches, 1, ZP_MAX_CONTRIBUTIONS))
-    return -1;
-  if (within(why, ZP_FIELD_BUCKET, -1, c->bucket, 1, ZP_MAX_BUCKET)) return -1;
-  return within(why, ZP_FIELD_ALIGN, -1, c->align, 1, ZP_MAX_ALIGN);
+  zp_refusal r = within(ZP_FIELD_STAGE, -1, c->stage, 0, 2);
+  if (r.field) return r;
+  r = within(ZP_FIELD_REDUCE, -1, c->reduce, ZP_ORDERED, ZP_EXACT);
+  if (r.field) return r;
+  r = within(ZP_FIELD_PRECISION, -1, c->precision, ZP_F32, ZP_F16);
+  if (r.field) return r;
+  r = within(ZP_FIELD_DYNAMIC_SHAPES, -1, c->dynamic_shapes, 0, 1);
+  if (r.field) return r;
+  r = within(ZP_FIELD_OPTGROUPS, -1, c->optgroups, 1, ZP_MAX_GROUPS);
+  if (r.field) return r;
+  r = within(ZP_FIELD_TIED_KEYS, -1, c->tied_keys, 0, ZP_MAX_TIED);
+  if (r.field) return r;
+  return within(ZP_FIELD_N_PARAMS, -1, c->n_params, 0, ZP_MAX_PARAMS);
 }
 
-/* The nearest earlier entry with the same tied key, or -1. LIM-8 */
+/* Decides micro-batches, bucket and alignment; c is readable, dp in range. LIM-5, LIM-6 */
+/*@ requires cfg: \valid_read(c);
+    requires dp: 1 <= c->dp <= 1048576;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures iff: \result.field == ZP_FIELD_NONE <==> ValidAmounts(c);
+    ensures told: \result.field != ZP_FIELD_NONE ==> ToldAmounts(c, \result); */
+static zp_refusal check_amounts(const zp_config *c)
+{
+  zp_refusal r = within(ZP_FIELD_MICRO_BATCHES, -1, c->micro_batches, 1, ZP_MAX_MICRO_BATCHES);
+  if (r.field) return r;
+  r = within(ZP_FIELD_CONTRIBUTIONS, -1, times(c->dp, c->micro_batches), 1, ZP_MAX_CONTRIBUTIONS);
+  if (r.field) return r;
+  r = within(ZP_FIELD_BUCKET, -1, c->bucket, 1, ZP_MAX_BUCKET);
+  if (r.field) return r;
+  return within(ZP_FIELD_ALIGN, -1, c->align, 1, ZP_MAX_ALIGN);
+}
+
+/* The nearest entry before j with the same tied key, or -1. The entries 0 … j are readable. LIM-8 */
+/*@ requires cfg: \valid_read(c);
+    requires list: 0 <= j && \valid_read(c->params + (0 .. j));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures earlier: -1 <= \result < j;
+    ensures use: 0 <= \result ==> c->params[\result].tied == c->params[j].tied;
+    ensures nearest: \forall integer i; \result < i < j ==> c->params[i].tied != c->params[j].tied; */
 static int32_t earlier_use(const zp_config *c, int32_t j)
 {
+  /*@ loop invariant range: -1 <= i < j;
+      loop invariant none: \forall integer k; i < k < j ==> c->params[k].tied != c->params[j].tied;
+      loop assigns i;
+      loop variant i; */
   for (int32_t i = j - 1; i >= 0; i--)
     if (c->params[i].tied == c->params[j].tied) return i;
   return -1;
 }
 
-/* Entry j agrees with the earlier uses of its tied key. LIM-8 */
-static int check_tied(const zp_config *c, int32_t j, zp_refusal *why)
+/* Decides whether entry j agrees with entry i, which has the same tied key. Both are readable. LIM-8 */
+/*@ requires cfg: \valid_read(c);
+    requires list: 0 <= i < j && \valid_read(c->params + (0 .. j));
+    requires same: c->params[i].tied == c->params[j].tied;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures iff: \result.field == ZP_FIELD_NONE <==> SameTied(c, i, j);
+    ensures told: \result.field != ZP_FIELD_NONE ==> ToldTied(c, i, j, \result); */
+static zp_refusal check_pair(const zp_config *c, int32_t i, int32_t j)
 {
-  const zp_param *p = &c->params[j];
-  const int32_t i = earlier_use(c, j);
-  if (within(why, ZP_FIELD_EXPERT, j, p->expert, 0, 0)) return -1;
-  if (i < 0) return 0;
-  const zp_param *q = &c->params[i];
-  if (within(why, ZP_FIELD_TIED_NUMEL, j, p->numel, q->numel, q->numel)) return -1;
-  if (within(why, ZP_FIELD_TIED_SHARDED, j, p->sharded, q->sharded, q->sharded)) return -1;
-  if (within(why, ZP_FIELD_TIED_OPTGROUP, j, p->optgroup, q->optgroup, q->optgroup)) return -1;
-  return within(why, ZP_FIELD_TIED_FROZEN, j, p->frozen, q->frozen, q->frozen);
+  const zp_param *p = &c->params[j], *q = &c->params[i];
+  zp_refusal r = within(ZP_FIELD_TIED_NUMEL, j, p->numel, q->numel, q->numel);
+  if (r.field) return r;
+  r = within(ZP_FIELD_TIED_SHARDED, j, p->sharded, q->sharded, q->sharded);
+  if (r.field) return r;
+  r = within(ZP_FIELD_TIED_OPTGROUP, j, p->optgroup, q->optgroup, q->optgroup);
+  if (r.field) return r;
+  return within(ZP_FIELD_TIED_FROZEN, j, p->frozen, q->frozen, q->frozen);
 }
 
-/* Entry j by itself. LIM-7, LIM-8 */
-static int check_param(const zp_config *c, int32_t j, zp_refusal *why)
+/* Decides whether entry j, which has a tied key, is no expert and agrees with all earlier uses of the
+ * key. The entries 0 … j are readable and those before j agree: hence the nearest use suffices. LIM-8 */
+/*@ requires cfg: \valid_read(c);
+    requires list: 0 <= j && \valid_read(c->params + (0 .. j));
+    requires tied: 0 <= c->params[j].tied;
+    requires before: AllAgree(c, j);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures agree: \result.field == ZP_FIELD_NONE ==> AllAgree(c, j + 1);
+    ensures differ: AllAgree(c, j + 1) ==> \result.field == ZP_FIELD_NONE;
+    ensures told: \result.field != ZP_FIELD_NONE ==> ToldEntry(c, j, \result); */
+static zp_refusal check_tied(const zp_config *c, int32_t j)
+{
+  const int32_t i = earlier_use(c, j);
+  zp_refusal r = within(ZP_FIELD_EXPERT, j, c->params[j].expert, 0, 0);
+  if (r.field || i < 0) return r;
+  r = check_pair(c, i, j);
+  //@ assert nearest: r.field == ZP_FIELD_NONE ==> TiedAgree(c, i, j);
+  //@ assert later: \forall integer k; i < k < j ==> TiedAgree(c, k, j);
+  //@ assert before: \forall integer k; 0 <= k < i ==> TiedAgree(c, k, i);
+  //@ assert earlier: r.field == ZP_FIELD_NONE ==> \forall integer k; 0 <= k < i ==> TiedAgree(c, k, j);
+  return r;
+}
+
+/* Decides entry j by itself. The entries 0 … j are readable; pp, the groups and keys in range. LIM-7 */
+/*@ requires cfg: \valid_read(c) && ValidSwitches(c) && 1 <= c->pp;
+    requires list: 0 <= j && \valid_read(c->params + (0 .. j));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures iff: \result.field == ZP_FIELD_NONE <==> ValidEntry(c, j);
+    ensures told: \result.field != ZP_FIELD_NONE ==> ToldEntry(c, j, \result); */
+static zp_refusal check_entry(const zp_config *c, int32_t j)
 {
   const zp_param *p = &c->params[j];
   const int32_t least = j == 0 ? 0 : c->params[j - 1].stage;
-  if (within(why, ZP_FIELD_NUMEL, j, p->numel, 0, ZP_MAX_ELEMENTS)) return -1;
-  if (within(why, ZP_FIELD_PARAM_STAGE, j, p->stage, least, c->pp - 1)) return -1;
-  if (within(why, ZP_FIELD_OPTGROUP, j, p->optgroup, 0, c->optgroups - 1)) return -1;
-  if (within(why, ZP_FIELD_TIED, j, p->tied, -1, c->tied_keys - 1)) return -1;
-  if (within(why, ZP_FIELD_SHARDED, j, p->sharded, 0, 1)) return -1;
-  if (within(why, ZP_FIELD_EXPERT, j, p->expert, 0, 1)) return -1;
-  if (within(why, ZP_FIELD_FROZEN, j, p->frozen, 0, 1)) return -1;
-  return p->tied >= 0 ? check_tied(c, j, why) : 0;
+  zp_refusal r = within(ZP_FIELD_NUMEL, j, p->numel, 0, ZP_MAX_ELEMENTS);
+  if (r.field) return r;
+  r = within(ZP_FIELD_PARAM_STAGE, j, p->stage, least, c->pp - 1);
+  if (r.field) return r;
+  r = within(ZP_FIELD_OPTGROUP, j, p->optgroup, 0, c->optgroups - 1);
+  if (r.field) return r;
+  r = within(ZP_FIELD_TIED, j, p->tied, -1, c->tied_keys - 1);
+  if (r.field) return r;
+  r = within(ZP_FIELD_SHARDED, j, p->sharded, 0, 1);
+  if (r.field) return r;
+  r = within(ZP_FIELD_EXPERT, j, p->expert, 0, 1);
+  if (r.field) return r;
+  return within(ZP_FIELD_FROZEN, j, p->frozen, 0, 1);
+}
+
+/* Ranks of a model replica that hold other elements of entry j, at most tp·ep <= tp·dp <= 2^20. The
+ * entry is readable and valid, the sizes are. LIM-9 */
+/*@ requires cfg: \valid_read(c) && ValidTopology(c->pp, c->dp, c->tp, c->ep);
+    requires list: 0 <= j && \valid_read(c->params + (0 .. j)) && ValidEntry(c, j);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures copies: \result == Copies(c->params[j].sharded, c->params[j].expert, c->tp, c->ep);
+    ensures range: 1 <= \result <= 1048576; */
+static int64_t copies(const zp_config *c, int32_t j)
+{
+  if (!c->params[j].sharded) return c->params[j].expert ? c->ep : 1;
+  return c->params[j].expert ? times(c->tp, c->ep) : c->tp;
+}
+
+/* The elements that these ranks hold together. The entry is readable and valid, the sizes are. LIM-9 */
+/*@ requires cfg: \valid_read(c) && ValidTopology(c->pp, c->dp, c->tp, c->ep);
+    requires list: 0 <= j && \valid_read(c->params + (0 .. j)) && ValidEntry(c, j);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures held: \result == Held(c, j);
+    ensures range: 0 <= \result <= 1152921504606846976; */
+static int64_t held(const zp_config *c, int32_t j)
+{
+  return times(c->params[j].numel, copies(c, j));
+}
+
+/* Decides the parameter list. Everything else is valid, the list is readable. LIM-4, LIM-7 … LIM-9 */
+/*@ requires cfg: Readable(c) && ValidTopology(c->pp, c->dp, c->tp, c->ep) && ValidSwitches(c);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures iff: \result.field == ZP_FIELD_NONE <==> ValidList(c);
+    ensures told: \result.field != ZP_FIELD_NONE ==> ToldList(c, \result); */
+static zp_refusal check_list(const zp_config *c)
+{
+  zp_refusal r = {ZP_FIELD_NONE, -1, 0, 0, 0};
+  int64_t elements = 0, tied = 0;
+  /*@ loop invariant range: 0 <= j <= c->n_params;
+      loop invariant entries: \forall integer k; 0 <= k < j ==> ValidEntry(c, k);
+      loop invariant agree: AllAgree(c, j);
+      loop invariant elements: elements == Elements(c, j);
+      loop invariant limit: 0 <= elements <= 1099511627776;
+      loop invariant tied: tied == TiedEntries(c, j);
+      loop invariant few: 0 <= tied <= 1024;
+      loop invariant none: r.field == ZP_FIELD_NONE;
+      loop assigns j, elements, tied, r;
+      loop variant c->n_params - j; */
+  for (int32_t j = 0; j < c->n_params; j++) {
+    r = check_entry(c, j);
+    //@ assert entry: r.field != ZP_FIELD_NONE ==> !ValidList(c);
+    if (r.field) return r;
+    if (c->params[j].tied >= 0) {
+      r = check_tied(c, j);
+      //@ assert tied: r.field != ZP_FIELD_NONE ==> !AllAgree(c, j + 1) && !ValidList(c);
+      if (r.field) return r;
+      tied++;
+    }
+    elements += held(c, j);
+    //@ assert entries: tied == TiedEntries(c, j + 1) && TiedEntries(c, j + 1) <= TiedEntries(c, c->n_params);
+    //@ assert together: elements == Elements(c, j + 1);
+    r = within(ZP_FIELD_TIED_ENTRIES, j, tied, 0, ZP_MAX_TIED);
+    if (r.field) return r;
+    r = within(ZP_FIELD_ELEMENTS, j, elements, 0, ZP_MAX_ELEMENTS);
+    //@ assert elements: r.field != ZP_FIELD_NONE ==> !ValidList(c);
+    if (r.field) return r;
+  }
+  return r;
+}
+
+/* The first reason to refuse a configuration: it is readable, and its list is when its length is
+ * allowed. LIM-0 */
+/*@ requires cfg: \valid_read(c);
+    requires list: 0 < c->n_params <= 65536 ==> \valid_read(c->params + (0 .. c->n_params - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures iff: \result.field == ZP_FIELD_NONE <==> Valid(c);
+    ensures told: \result.field != ZP_FIELD_NONE ==> Told(c, \result); */
+static zp_refusal check_all(const zp_config *c)
+{
+  zp_refusal r = check_topology(c);
+  if (r.field) return r;
+  r = check_switches(c);
+  if (r.field) return r;
+  r = check_amounts(c);
+  return r.field ? r : check_list(c);
 }
 
 int zp_config_check(const zp_config *c, zp_refusal *why)
 {
-  int64_t elements = 0, tied = 0;
-  refuse(why, ZP_FIELD_NONE, -1, 0, 0, 0);
-  if (check_topology(c, why)) return -1;
-  if (check_scalars(c, why)) return -1;
-  for (int32_t j = 0; j < c->n_params; j++) {
-    if (check_param(c, j, why)) return -1;
-    const zp_param *p = &c->params[j];
-    /* copies <= tp·ep <= tp·dp <= 2^20, so the product stays below 2^61 */
-    const int64_t copies = (int64_t)(p->sharded ? c->tp : 1) * (p->expert ? c->ep : 1);
-    elements += p->numel * copies;
-    if (p->tied >= 0) tied++;
-    if (within(why, ZP_FIELD_TIED_ENTRIES, j, tied, 0, ZP_MAX_TIED)) return -1;
-    if (within(why, ZP_FIELD_ELEMENTS, j, elements, 0, ZP_MAX_ELEMENTS)) return -1;
-  }
-  return 0;
+  const zp_refusal r = check_all(c), none = {ZP_FIELD_NONE, -1, 0, 0, 0};
+  *why = r.field ? r : none;
+  //@ assert scalars: SameScalars{Pre,Here}(c);
+  //@ assert size: r.field == ZP_FIELD_NONE ==> c->n_params <= 65536;
+  //@ assert entries: r.field == ZP_FIELD_NONE ==> \forall integer j; 0 <= j < c->n_params ==> SameEntry{Pre,Here}(c, j);
+  //@ assert same: r.field == ZP_FIELD_NONE ==> SameConfig{Pre,Here}(c);
+  return r.field ? -1 : 0;
 }

@@ -49,8 +49,6 @@ typedef struct zp_config {
   const zp_param *params;
 } zp_config;
 
-#include "../../spec/acsl/config.h"
-
 /* What a refused configuration is told: the field, where, its value and the range it must be in. */
 typedef enum zp_field {
   ZP_FIELD_NONE = 0,
@@ -93,9 +91,12 @@ typedef struct zp_refusal {
   int64_t lo, hi; /* the allowed range, inclusive */
 } zp_refusal;
 
+#include "../../spec/acsl/config.h"
+
 /* Decides whether a configuration is within the documented limits.
- * cfg->params must hold n_params entries when 0 <= n_params <= 2^16.
- * Returns 0 iff it is valid (spec: LIM-1 … LIM-9); else -1 with the first reason in *why.
+ * cfg and why are valid and apart; cfg->params holds n_params entries, apart from why, when
+ * 0 <= n_params <= 2^16. Returns 0 iff it is valid (spec: LIM-1 … LIM-9), with field ZP_FIELD_NONE in
+ * *why; else -1 with the first reason in *why.
  * spec: LIM-0 */
 /*@ requires cfg: \valid_read(cfg) && \valid(why) && \separated(cfg, why);
     requires list: 0 < cfg->n_params <= 65536 ==> \valid_read(cfg->params + (0 .. cfg->n_params - 1));
@@ -104,8 +105,10 @@ typedef struct zp_refusal {
     exits \false;
     assigns *why;
     ensures verdict: \result == 0 || \result == -1;
-    ensures iff: \result == 0 <==> Valid(cfg);
-    ensures reason: \result == 0 <==> why->field == ZP_FIELD_NONE; */
+    ensures iff: \result == 0 <==> \old(Valid(cfg));
+    ensures still: \result == 0 ==> Valid(cfg) && Readable(cfg);
+    ensures reason: \result == 0 <==> why->field == ZP_FIELD_NONE;
+    ensures told: \result != 0 ==> \let r = *why; \old(Told(cfg, r)); */
 int zp_config_check(const zp_config *cfg, zp_refusal *why);
 
 #endif

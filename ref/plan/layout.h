@@ -44,10 +44,7 @@ typedef struct zp_layout {
   zp_spot *spot;
 } zp_layout;
 
-/*@ predicate FlatOk{L}(zp_flat *f) =
-      1 <= f->members <= 1048576 && 1 <= f->align <= 4096 && 0 <= f->numel <= 1099511627776 &&
-      1 <= f->capacity <= 1103806595072 &&
-      f->capacity == f->capacity / (f->members * f->align) * (f->members * f->align); */
+#include "../../spec/acsl/layout.h"
 
 /* The stage's entries: *first and how many (entries are listed by stage). spec: PART-1 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);

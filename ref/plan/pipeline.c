@@ -11,14 +11,28 @@ int64_t zp_alive(int64_t S, int64_t M, int64_t s)
   return S - s < M ? S - s : M;
 }
 
-/* The micro-batch that stage s forwards at time t, or -1. PIPE-2 */
+/* The micro-batch that stage s forwards at time t, or -1. M is 1..2^20, s is 0..2^20-1, t is
+ * -1..2^22. PIPE-2 */
+/*@ requires sizes: 1 <= M <= 1048576 && 0 <= s < 1048576;
+    requires time: -1 <= t <= 4194304;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures at: \result == ForwardAt(M, s, t);
+    ensures range: -1 <= \result < M; */
 static int64_t forward_at(int64_t M, int64_t s, int64_t t)
 {
   const int64_t d = t - s;
   return d < 0 || d % 2 != 0 || d / 2 >= M ? -1 : d / 2;
 }
 
-/* The micro-batch that stage s backwards at time t, or -1. PIPE-2 */
+/* The micro-batch that stage s backwards at time t, or -1. S and M are 1..2^20, s is 0..S-1, t is
+ * -1..2^22. PIPE-2 */
+/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576 && 0 <= s < S;
+    requires time: -1 <= t <= 4194304;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures at: \result == BackwardAt(S, M, s, t);
+    ensures range: -1 <= \result < M; */
 static int64_t backward_at(int64_t S, int64_t M, int64_t s, int64_t t)
 {
   const int64_t d = t + s + 1 - 2 * S;
@@ -39,4 +53,16 @@ zp_slot zp_slot_at(int64_t S, int64_t M, int64_t s, int64_t t)
     a.send_mb = s > 0 ? backward_at(S, M, s, t - 1) : -1;
   }
   return a;
+}
+
+int64_t zp_next_slot(int64_t S, int64_t M, int64_t s, int64_t t)
+{
+  const int64_t drained = s + 2 * M, backward = 2 * S - 1 - s;
+  return t + 1 == drained && backward > drained ? backward : t + 1;
+}
+
+int64_t zp_end_slot(int64_t S, int64_t M, int64_t s)
+{
+  const int64_t end = 2 * S - 1 - s + 2 * M, slots = zp_slots(S, M);
+  return end < slots ? end : slots;
 }

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "../../spec/acsl/pipeline.h"
+
 /* One slot of one stage: at most one forward or backward, before it at most one exchange with one
  * neighbour. A micro-batch of -1 means "none". spec: PIPE-2, PIPE-3 */
 typedef struct zp_slot {
@@ -15,30 +17,61 @@ typedef struct zp_slot {
   int64_t recv_mb;  /* received before it (gradient from s+1, or activation from s-1) */
 } zp_slot;
 
-/* Slots of a step: 2(M + S − 1). spec: PIPE-1 */
+/* Slots of a step: 2(M + S − 1). S and M are 1..2^20. spec: PIPE-1 */
 /*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
     terminates \true; exits \false;
     assigns \nothing;
-    ensures slots: \result == 2 * (M + S - 1); */
+    ensures slots: \result == Slots(S, M); */
 int64_t zp_slots(int64_t S, int64_t M);
 
 /* Activations that stage s keeps alive at most, and the number of places it has for them.
- * spec: PIPE-4 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576 && 0 <= s < S;
+ * S and M are 1..2^20, s is 0..S-1. spec: PIPE-4 */
+/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
+    requires stage: 0 <= s < S;
     terminates \true; exits \false;
     assigns \nothing;
-    ensures alive: \result == (S - s < M ? S - s : M); */
+    ensures alive: \result == Places(S, M, s);
+    ensures range: 1 <= \result <= M; */
 int64_t zp_alive(int64_t S, int64_t M, int64_t s);
 
-/* What stage s does at time t. spec: PIPE-2, PIPE-3 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576 && 0 <= s < S;
-    requires time: 0 <= t < 2 * (M + S - 1);
+/* What stage s does in slot t. S and M are 1..2^20, s is 0..S-1, t is 0..zp_slots(S, M)-1.
+ * spec: PIPE-2, PIPE-3 */
+/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
+    requires stage: 0 <= s < S;
+    requires time: 0 <= t < Slots(S, M);
     terminates \true; exits \false;
     assigns \nothing;
-    ensures kind: \result.backward == (t + s) % 2;
-    ensures fwd: (t + s) % 2 == 0 && 0 <= t - s < 2 * M ==> \result.mb == (t - s) / 2;
-    ensures bwd: (t + s) % 2 == 1 && 0 <= t + s + 1 - 2 * S < 2 * M ==>
-        \result.mb == (t + s + 1) / 2 - S; */
+    ensures kind: \result.backward == BackwardSlot(s, t);
+    ensures bit: \result.backward == 0 || \result.backward == 1;
+    ensures computed: \result.mb == Computed(S, M, s, t);
+    ensures sent: \result.send_mb == Sent(S, M, s, t);
+    ensures received: \result.recv_mb == Received(S, M, s, t);
+    ensures range: -1 <= \result.mb < M && -1 <= \result.send_mb < M && -1 <= \result.recv_mb < M;
+*/
 zp_slot zp_slot_at(int64_t S, int64_t M, int64_t s, int64_t t);
+
+/* The slot after t in which stage s may do anything: the 2M slots from its first forward on and the
+ * 2M from its first backward on; between them lie idle ones where M is small.
+ * S and M are 1..2^20, s is 0..S-1, t is 0..zp_slots(S, M)-1. spec: PIPE-2, PIPE-3 */
+/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
+    requires stage: 0 <= s < S;
+    requires time: 0 <= t < Slots(S, M);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures next: \result == NextSlot(S, M, s, t);
+    ensures later: t < \result;
+    ensures skipped: \forall integer u; t < u < \result ==> Idle(S, M, s, u); */
+int64_t zp_next_slot(int64_t S, int64_t M, int64_t s, int64_t t);
+
+/* One past the last slot in which stage s may do anything. S and M are 1..2^20, s is 0..S-1.
+ * spec: PIPE-2, PIPE-3 */
+/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
+    requires stage: 0 <= s < S;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures end: \result == EndSlot(S, M, s);
+    ensures range: s < \result <= Slots(S, M);
+    ensures rest: \forall integer u; \result <= u ==> Idle(S, M, s, u); */
+int64_t zp_end_slot(int64_t S, int64_t M, int64_t s);
 
 #endif

@@ -97,6 +97,9 @@ typedef struct zp_op {
   int64_t clock_t, clock_i;
 } zp_op;
 
+#include "../../spec/acsl/ledger.h"
+#include "../../spec/acsl/init_save.h"
+
 /* Elements of the statistics vector: squares' limbs, loss limbs, two counts. spec: STAT-1 */
 enum {
   ZP_STAT_SQUARES = 0,

@@ -1,19 +1,24 @@
-/* The logic of LIM-0 … LIM-9: what a valid configuration is. Include after ref/plan/config.h's
- * types. Drafted for the proofs that come; zp_config_check is to return 0 iff Valid. */
+/* The logic of LIM-0 … LIM-9: what a valid configuration is (zp_config_check returns 0 iff Valid),
+ * and what a refusal tells. Include after ref/plan/config.h's types. */
 #ifndef ZP_SPEC_ACSL_CONFIG_H
 #define ZP_SPEC_ACSL_CONFIG_H
 
-/*@ predicate ValidTopology(integer pp, integer dp, integer tp, integer ep) =
-      1 <= pp && 1 <= dp && 1 <= tp && pp * dp <= 1048576 && pp * dp * tp <= 1048576 &&
-      1 <= ep <= dp && dp % ep == 0;
+/*@ // LIM-1, LIM-2
+    predicate ValidTopology(integer pp, integer dp, integer tp, integer ep) =
+      1 <= pp && 1 <= dp && 1 <= tp && pp * dp * tp <= 1048576 && 1 <= ep <= dp && dp % ep == 0;
 
-    predicate ValidScalars{L}(zp_config *c) =
+    // LIM-3, LIM-4, LIM-7
+    predicate ValidSwitches{L}(zp_config *c) =
       0 <= c->stage <= 2 && 0 <= c->reduce <= 1 && 0 <= c->precision <= 2 &&
       0 <= c->dynamic_shapes <= 1 && 1 <= c->optgroups <= 256 && 0 <= c->tied_keys <= 1024 &&
-      0 <= c->n_params <= 65536 && 1 <= c->micro_batches <= 1048576 &&
-      c->dp * c->micro_batches <= 1073741824 &&
+      0 <= c->n_params <= 65536;
+
+    // LIM-5, LIM-6
+    predicate ValidAmounts{L}(zp_config *c) =
+      1 <= c->micro_batches <= 1048576 && c->dp * c->micro_batches <= 1073741824 &&
       1 <= c->bucket <= 1099511627776 && 1 <= c->align <= 4096;
 
+    // LIM-7
     predicate ValidEntry{L}(zp_config *c, integer j) =
       0 <= c->params[j].numel <= 1099511627776 &&
       (j == 0 ? 0 : c->params[j - 1].stage) <= c->params[j].stage < c->pp &&
@@ -21,30 +26,138 @@
       0 <= c->params[j].sharded <= 1 && 0 <= c->params[j].expert <= 1 &&
       0 <= c->params[j].frozen <= 1;
 
+    // LIM-8
+    predicate SameTied{L}(zp_config *c, integer i, integer j) =
+      c->params[i].numel == c->params[j].numel && c->params[i].sharded == c->params[j].sharded &&
+      c->params[i].optgroup == c->params[j].optgroup && c->params[i].frozen == c->params[j].frozen;
     predicate TiedAgree{L}(zp_config *c, integer i, integer j) =
       c->params[i].tied == c->params[j].tied && 0 <= c->params[j].tied ==>
-        c->params[i].numel == c->params[j].numel && c->params[i].sharded == c->params[j].sharded &&
-        c->params[i].optgroup == c->params[j].optgroup &&
-        c->params[i].frozen == c->params[j].frozen && c->params[j].expert == 0;
+        SameTied(c, i, j) && c->params[j].expert == 0;
+    predicate AllAgree{L}(zp_config *c, integer n) =
+      \forall integer i, j; 0 <= i <= j < n ==> TiedAgree(c, i, j);
 
-    logic integer Copies{L}(zp_config *c, integer j) =
-      (c->params[j].sharded == 1 ? c->tp : 1) * (c->params[j].expert == 1 ? c->ep : 1);
+    // Ranks of one model replica that hold other elements of an entry, and what they hold together.
+    // (The case 1 says nothing new: it keeps provers from opening the product.)
+    logic integer Copies(integer sharded, integer expert, integer tp, integer ep) =
+      sharded == 1 ? (expert == 1 ? tp * ep : tp) : (expert == 1 ? ep : 1);
+    logic integer Together(integer numel, integer copies) =
+      copies == 1 ? numel : numel * copies;
+    logic integer Held{L}(zp_config *c, integer j) =
+      Together(c->params[j].numel,
+               Copies(c->params[j].sharded, c->params[j].expert, c->tp, c->ep));
 
+    // LIM-9: over the first n entries
     logic integer Elements{L}(zp_config *c, integer n) =
-      n <= 0 ? 0 : Elements(c, n - 1) + c->params[n - 1].numel * Copies(c, n - 1);
+      n <= 0 ? 0 : Elements(c, n - 1) + Held(c, n - 1);
 
+    // LIM-4: over the first n entries
+    logic integer HasKey{L}(zp_config *c, integer j) = c->params[j].tied >= 0 ? 1 : 0;
     logic integer TiedEntries{L}(zp_config *c, integer n) =
-      n <= 0 ? 0 : TiedEntries(c, n - 1) + (c->params[n - 1].tied >= 0 ? 1 : 0);
+      n <= 0 ? 0 : TiedEntries(c, n - 1) + HasKey(c, n - 1);
+
+    predicate ValidList{L}(zp_config *c) =
+      (\forall integer j; 0 <= j < c->n_params ==> ValidEntry(c, j)) && AllAgree(c, c->n_params) &&
+      TiedEntries(c, c->n_params) <= 1024 && Elements(c, c->n_params) <= 1099511627776;
 
     predicate Valid{L}(zp_config *c) =
-      ValidTopology(c->pp, c->dp, c->tp, c->ep) && ValidScalars(c) &&
-      (\forall integer j; 0 <= j < c->n_params ==> ValidEntry(c, j)) &&
-      (\forall integer i, j; 0 <= i <= j < c->n_params ==> TiedAgree(c, i, j)) &&
-      TiedEntries(c, c->n_params) <= 1024 &&
-      Elements(c, c->n_params) <= 1099511627776;
+      ValidTopology(c->pp, c->dp, c->tp, c->ep) && ValidSwitches(c) && ValidAmounts(c) &&
+      ValidList(c);
 
     predicate Readable{L}(zp_config *c) =
       \valid_read(c) && (0 < c->n_params ==> \valid_read(c->params + (0 .. c->n_params - 1)));
+
+    // Nothing of the configuration changed between two points
+    predicate SameEntry{L1,L2}(zp_config *c, integer j) =
+      \at(c->params[j].numel, L1) == \at(c->params[j].numel, L2) &&
+      \at(c->params[j].stage, L1) == \at(c->params[j].stage, L2) &&
+      \at(c->params[j].optgroup, L1) == \at(c->params[j].optgroup, L2) &&
+      \at(c->params[j].tied, L1) == \at(c->params[j].tied, L2) &&
+      \at(c->params[j].sharded, L1) == \at(c->params[j].sharded, L2) &&
+      \at(c->params[j].expert, L1) == \at(c->params[j].expert, L2) &&
+      \at(c->params[j].frozen, L1) == \at(c->params[j].frozen, L2);
+    predicate SameScalars{L1,L2}(zp_config *c) =
+      \at(c->pp, L1) == \at(c->pp, L2) && \at(c->dp, L1) == \at(c->dp, L2) &&
+      \at(c->tp, L1) == \at(c->tp, L2) && \at(c->ep, L1) == \at(c->ep, L2) &&
+      \at(c->stage, L1) == \at(c->stage, L2) && \at(c->reduce, L1) == \at(c->reduce, L2) &&
+      \at(c->precision, L1) == \at(c->precision, L2) &&
+      \at(c->dynamic_shapes, L1) == \at(c->dynamic_shapes, L2) &&
+      \at(c->optgroups, L1) == \at(c->optgroups, L2) &&
+      \at(c->tied_keys, L1) == \at(c->tied_keys, L2) &&
+      \at(c->n_params, L1) == \at(c->n_params, L2) &&
+      \at(c->micro_batches, L1) == \at(c->micro_batches, L2) &&
+      \at(c->bucket, L1) == \at(c->bucket, L2) && \at(c->align, L1) == \at(c->align, L2) &&
+      \at(c->params, L1) == \at(c->params, L2);
+    predicate SameConfig{L1,L2}(zp_config *c) =
+      SameScalars{L1,L2}(c) &&
+      (\forall integer j; 0 <= j < \at(c->n_params, L1) ==> SameEntry{L1,L2}(c, j));
+
+    // LIM-0: what a refusal tells is the field's value, and it lies outside the range
+    predicate Refusal(zp_refusal r, integer field, integer index, integer value, integer lo,
+                      integer hi) =
+      r.field == field && r.index == index && r.value == value && r.lo == lo && r.hi == hi;
+    predicate Outside(zp_refusal r, integer field, integer index, integer value, integer lo,
+                      integer hi) =
+      Refusal(r, field, index, value, lo, hi) && (value < lo || hi < value);
+
+    predicate ToldTopology{L}(zp_config *c, zp_refusal r) =
+      Outside(r, ZP_FIELD_PP, -1, c->pp, 1, 1048576) ||
+      Outside(r, ZP_FIELD_DP, -1, c->dp, 1, 1048576) ||
+      Outside(r, ZP_FIELD_TP, -1, c->tp, 1, 1048576) ||
+      Outside(r, ZP_FIELD_RANKS, -1, c->pp * c->dp * c->tp, 1, 1048576) ||
+      Outside(r, ZP_FIELD_EP, -1, c->ep, 1, c->dp) ||
+      (Refusal(r, ZP_FIELD_EP, -1, c->ep, 1, c->dp) && 1 <= c->ep && c->dp % c->ep != 0);
+
+    predicate ToldSwitches{L}(zp_config *c, zp_refusal r) =
+      Outside(r, ZP_FIELD_STAGE, -1, c->stage, 0, 2) ||
+      Outside(r, ZP_FIELD_REDUCE, -1, c->reduce, 0, 1) ||
+      Outside(r, ZP_FIELD_PRECISION, -1, c->precision, 0, 2) ||
+      Outside(r, ZP_FIELD_DYNAMIC_SHAPES, -1, c->dynamic_shapes, 0, 1) ||
+      Outside(r, ZP_FIELD_OPTGROUPS, -1, c->optgroups, 1, 256) ||
+      Outside(r, ZP_FIELD_TIED_KEYS, -1, c->tied_keys, 0, 1024) ||
+      Outside(r, ZP_FIELD_N_PARAMS, -1, c->n_params, 0, 65536);
+
+    predicate ToldAmounts{L}(zp_config *c, zp_refusal r) =
+      Outside(r, ZP_FIELD_MICRO_BATCHES, -1, c->micro_batches, 1, 1048576) ||
+      Outside(r, ZP_FIELD_CONTRIBUTIONS, -1, c->dp * c->micro_batches, 1, 1073741824) ||
+      Outside(r, ZP_FIELD_BUCKET, -1, c->bucket, 1, 1099511627776) ||
+      Outside(r, ZP_FIELD_ALIGN, -1, c->align, 1, 4096);
+
+    // entry j disagrees with entry i
+    predicate ToldTied{L}(zp_config *c, integer i, integer j, zp_refusal r) =
+      Outside(r, ZP_FIELD_TIED_NUMEL, j, c->params[j].numel, c->params[i].numel,
+              c->params[i].numel) ||
+      Outside(r, ZP_FIELD_TIED_SHARDED, j, c->params[j].sharded, c->params[i].sharded,
+              c->params[i].sharded) ||
+      Outside(r, ZP_FIELD_TIED_OPTGROUP, j, c->params[j].optgroup, c->params[i].optgroup,
+              c->params[i].optgroup) ||
+      Outside(r, ZP_FIELD_TIED_FROZEN, j, c->params[j].frozen, c->params[i].frozen,
+              c->params[i].frozen);
+
+    predicate ToldEntry{L}(zp_config *c, integer j, zp_refusal r) =
+      Outside(r, ZP_FIELD_NUMEL, j, c->params[j].numel, 0, 1099511627776) ||
+      Outside(r, ZP_FIELD_PARAM_STAGE, j, c->params[j].stage,
+              j == 0 ? 0 : c->params[j - 1].stage, c->pp - 1) ||
+      Outside(r, ZP_FIELD_OPTGROUP, j, c->params[j].optgroup, 0, c->optgroups - 1) ||
+      Outside(r, ZP_FIELD_TIED, j, c->params[j].tied, -1, c->tied_keys - 1) ||
+      Outside(r, ZP_FIELD_SHARDED, j, c->params[j].sharded, 0, 1) ||
+      Outside(r, ZP_FIELD_EXPERT, j, c->params[j].expert, 0, 1) ||
+      Outside(r, ZP_FIELD_FROZEN, j, c->params[j].frozen, 0, 1) ||
+      (Outside(r, ZP_FIELD_EXPERT, j, c->params[j].expert, 0, 0) && 0 <= c->params[j].tied) ||
+      (\exists integer i; 0 <= i < j && c->params[i].tied == c->params[j].tied &&
+         ToldTied(c, i, j, r));
+
+    predicate ToldList{L}(zp_config *c, zp_refusal r) =
+      0 <= r.index < c->n_params &&
+      (ToldEntry(c, r.index, r) ||
+       Outside(r, ZP_FIELD_TIED_ENTRIES, r.index, TiedEntries(c, r.index + 1), 0, 1024) ||
+       Outside(r, ZP_FIELD_ELEMENTS, r.index, Elements(c, r.index + 1), 0, 1099511627776));
+
+    predicate Told{L}(zp_config *c, zp_refusal r) =
+      ToldTopology(c, r) || ToldSwitches(c, r) || ToldAmounts(c, r) || ToldList(c, r);
 */
+
+/*@ lemma ValidTopology_Bounds: \forall integer pp, dp, tp, ep; ValidTopology(pp, dp, tp, ep) ==>
+      pp <= 1048576 && dp <= 1048576 && tp <= 1048576 && ep <= 1048576 &&
+      pp * dp <= 1048576 && dp * tp <= 1048576 && tp * ep <= 1048576; */
 
 #endif

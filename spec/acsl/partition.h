@@ -10,7 +10,9 @@
       RoundUp(BucketNumel(n, c, b), d * a);
     logic integer Part(integer n, integer c, integer d, integer a, integer b) =
       BucketPadded(n, c, d, a, b) / d;
+    logic integer Capacity(integer bucket, integer d, integer a) = RoundUp(bucket, d * a);
     predicate Multiple(integer x, integer m) = x == x / m * m;
+    predicate WholeUnits(integer c, integer d, integer a) = Multiple(c, d * a);
 
     lemma RoundUp_Bounds: \forall integer x, m; 0 <= x && 0 < m ==> x <= RoundUp(x, m) < x + m;
     lemma Multiple_Product: \forall integer k, d; 0 <= k && 0 < d ==> (k * d) / d == k;

@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+"""Writes CLAIMS.md from proofs/claims.toml, the units' reports and the sources.
+
+Each claim is a sentence with the clauses it states, the properties that prove it, where those stand,
+how many goals, by which provers, resting on which assumptions. A property that does not exist or is
+not proven is an error: nothing else gets into the table. Same sources, same text.
+
+  --check   writes nothing; exits 1 when CLAIMS.md is not what would be written"""
+import argparse
+import glob
+import json
+import os
+import re
+import sys
+import tomllib
+
+import gate
+import project as pj
+
+FAMILIES = ["No escape", "Partition", "Exactly once", "Equal ledgers", "Pipeline", "No deadlock",
+            "Norm and exact sums", "Step", "Executor", "Safety"]
+KEYS = {"id", "says", "clauses", "unit", "properties", "assumptions", "evidence"}
+# Claims that no WP unit states: unit -> folder, how it is run.
+OUTSIDE = {"coq": ("proofs/coq", "make coq"), "spin": ("proofs/spin", "make spin"),
+           "exhaustive": ("proofs/exhaustive", "make exhaustive")}
+
+
+class Claims:
+    def __init__(self, v):
+        self.v = v
+        self.project = v.plan.project
+        self.problems = []
+        self.lines = {}      # file -> list of lines
+        self.clauses = self.find_clauses()
+        path = self.project.path("proofs/claims.toml")
+        try:
+            with open(path, "rb") as f:
+                self.claims = tomllib.load(f).get("claim", [])
+        except FileNotFoundError:
+            raise pj.Problem("there is no proofs/claims.toml")
+        except tomllib.TOMLDecodeError as e:
+            raise pj.Problem(f"proofs/claims.toml: {e}")
+
+    def wrong(self, claim, text, kind="claim-unknown"):
+        self.problems.append(gate.Problem(kind, f"claim {claim.get('id', '?')}", text))
+
+    # ---- Where things stand ----------------------------------------------------------------------
+
+    def text_of(self, file):
+        if file not in self.lines:
+            self.lines[file] = pj.read(self.project.path(file)).split("\n")
+        return self.lines[file]
+
+    def find_clauses(self):
+        found = {}
+        for file in sorted(glob.glob("spec/*.md", root_dir=self.project.root)):
+            for n, line in enumerate(pj.read(self.project.path(file)).split("\n"), 1):
+                m = re.match(r"[\]#*>|`\[ -]*([A-Z][A-Z0-9]{1,7}-\d+)\b", line)
+                if m:
+                    found.setdefault(m[1], (file, n))
+        return found
+
+    def lemma_place(self, unit, name):
+        for file in self.v.plan.sources[unit][0]:
+            for n, line in enumerate(self.text_of(file), 1):
+                if re.search(rf"\blemma\s+{name}\b", line):
+                    return file, n
+        return None
+
+    def function_place(self, unit, function, label):
+        """The line of the clause in the contract above the function's declaration (or, without a
+        label, the declaration)."""
+        best = None
+        for file in self.v.plan.sources[unit][0]:
+            lines = self.text_of(file)
+            for n, line in enumerate(lines, 1):
+                if not re.match(rf"[A-Za-z_].*\b{function}\s*\(", line) or line.startswith("#"):
+                    continue
+                best = best or (file, n)
+                place = self.clause_above(lines, n, label)
+                if place:
+                    return file, place
+        return best
+
+    @staticmethod
+    def clause_above(lines, n, label):
+        """Searches the ACSL comment that ends just above line n."""
+        if n < 2 or "*/" not in lines[n - 2]:
+            return None
+        i = n - 2
+        while i >= 0 and "/*@" not in lines[i]:
+            i -= 1
+        if i < 0:
+            return None
+        for k in range(i, n - 1):
+            if re.search(label, lines[k]):
+                return k + 1
+        return None
+
+    # ---- Properties ------------------------------------------------------------------------------
+
+    def goals_of(self, claim, unit, prop):
+        """(file, line, goals, all by Qed) of one property, or None (reported)."""
+        r = self.v.results.get(unit)
+        if r is None:
+            self.wrong(claim, f"unit {unit} does not exist or was not run")
+            return None
+        owner, _, label = prop.partition("/")
+        if not label:
+            self.wrong(claim, f"property {prop} is not FUNCTION/NAME or lemma/NAME")
+            return None
+        if owner == "lemma":
+            return self.lemma_goals(claim, r, label)
+        return self.function_goals(claim, r, owner, label)
+
+    def lemma_goals(self, claim, r, name):
+        home = next((u for u, names in self.v.plan.lemmas.items() if name in names), None)
+        if home is None or home not in self.v.results:
+            self.wrong(claim, f"there is no lemma {name}")
+            return None
+        goals = [g for g in self.v.results[home].log.goals
+                 if re.fullmatch(rf"typed(_\w+)?_lemma_{name}(_part\d+)?", g.name)]
+        if not goals or not all(g.valid for g in goals):
+            self.wrong(claim, f"lemma {name} is not proven", "claim-unproved")
+            return None
+        place = self.lemma_place(home, name)
+        return place, len(goals), all(g.prover in ("Qed", "CFG") for g in goals), home
+
+    def function_goals(self, claim, r, function, label):
+        if function not in r.meta["functions"]:
+            self.wrong(claim, f"unit {r.unit.name} does not prove a function {function}")
+            return None
+        contract = r.tree.functions[function].contract
+        keys, pattern = self.goal_names(contract, function, label)
+        if keys is None:
+            self.wrong(claim, f"{function} has no property {label}")
+            return None
+        goals = [g for g in r.wanted()
+                 if re.fullmatch(rf"typed(_real)?_{keys}", g.name) and self.owns(r, g, function)]
+        if not goals and label not in ("rte",):
+            self.wrong(claim, f"WP made no goal of {function}/{label}")
+            return None
+        # one property rests on the others of its function: invariants, assertions, assigns
+        bad = [g.name for g in r.wanted() if not g.valid and self.owns(r, g, function)]
+        if bad:
+            self.wrong(claim, f"{function}/{label} is not proven: {bad[0]}", "claim-unproved")
+            return None
+        return (self.function_place(r.unit.name, function, pattern), len(goals),
+                all(g.prover in ("Qed", "CFG") for g in goals), r.unit.name)
+
+    @staticmethod
+    def owns(r, goal, function):
+        """typed_f_g_ensures_x may be f's or f_g's: the longest function name decides."""
+        rest = re.sub(r"^typed(_real)?_", "", goal.name)
+        owners = [f for f in r.meta["functions"] if rest.startswith(f + "_")]
+        return max(owners, key=len) == function if owners else False
+
+    @staticmethod
+    def goal_names(contract, function, label):
+        """Regular expressions: of the goals' names and of the clause's line; (None, None) when the
+        contract has no such property."""
+        tail = r"(_part\d+|_\d+)*"
+        if label == "rte":
+            return rf"{function}_assert_rte_\w+", r"/\*@"
+        if label in ("assigns", "exits", "terminates"):
+            if not any(c.kind == label for c in contract):
+                return None, None
+            return rf"{function}_(\w+_)?{label}(_exit|_normal)?{tail}", rf"\b{label}\b"
+        if not any(c.kind == "ensures" and c.name == label for c in contract):
+            return None, None
+        return rf"{function}_(\w+_)?ensures_{label}{tail}", rf"\bensures\s+{label}\s*:|^\s*{label}\s*:"
+
+    def assumed_by(self, unit, functions):
+        """Ids of the assumptions that these functions' proofs rest on, through all callees."""
+        assumed = self.project.assumed_functions()
+        tree, todo, seen, ids = self.v.plan.trees[unit], list(functions), set(), set()
+        while todo:
+            name = todo.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in assumed:
+                ids.add(assumed[name])
+                continue
+            home = next((u for (_, f), u in self.v.prover_of.items() if f == name), unit)
+            trees = tree if name in tree.functions and tree.functions[name].body else \
+                self.v.plan.trees[home]
+            if name in trees.functions:
+                todo += trees.calls(name)
+        return ids
+
+    # ---- The page --------------------------------------------------------------------------------
+
+    def row(self, claim):
+        """(id, says, clauses, properties, goals by property, provers, assumptions) in Markdown."""
+        for key in ("id", "says", "clauses", "unit", "properties"):
+            if key not in claim:
+                self.wrong(claim, f"no {key}")
+                return None
+        for key in set(claim) - KEYS:
+            self.wrong(claim, f"unknown key {key}")
+        clauses = []
+        for c in claim["clauses"]:
+            if c not in self.clauses:
+                self.wrong(claim, f"there is no clause {c} in spec/")
+                continue
+            file, n = self.clauses[c]
+            clauses.append(f"[{c}]({file}#L{n})")
+        if not claim["properties"]:
+            self.wrong(claim, "names no property")
+        if claim["unit"] in OUTSIDE:
+            shown, goals, provers, ids = self.outside(claim)
+        else:
+            shown, goals, provers, ids = self.inside(claim)
+        listed = set(claim.get("assumptions", []))
+        known = {a["id"] for a in self.project.assumptions}
+        for a in sorted(listed - known):
+            self.wrong(claim, f"units.toml has no assumption {a}")
+        for a in sorted(ids - listed):
+            self.wrong(claim, f"rests on {a}, which it does not list", "assumption-unlisted")
+        where = ", ".join(f"[{a}](ASSUMPTIONS.md)" for a in sorted(listed)) or "–"
+        says = claim["says"].strip().replace("|", "\\|")
+        return (claim["id"], says, ", ".join(clauses), "<br>".join(shown), goals, provers, where)
+
+    def inside(self, claim):
+        shown, count, solvers, functions = [], {}, set(), []
+        for prop in claim["properties"]:
+            found = self.goals_of(claim, claim["unit"], prop)
+            if not found:
+                continue
+            place, goals, simple, unit = found
+            count[f"{unit} {prop}"] = goals
+            if not simple:
+                solvers |= set(self.v.results[unit].unit.provers)
+            owner = prop.partition("/")[0]
+            if owner != "lemma":
+                functions.append(owner)
+            label = prop.replace("lemma/", "")
+            shown.append(f"[{label}]({place[0]}#L{place[1]})" if place else label)
+        order = [p for p in pj.PROVERS if p in solvers]
+        return shown, count, ", ".join(order) or "Qed", \
+            self.assumed_by(claim["unit"], functions) if claim["unit"] in self.v.results else set()
+
+    def outside(self, claim):
+        """Coq, Spin and enumerations: FILE/NAME must be there; their own targets prove them."""
+        folder, how = OUTSIDE[claim["unit"]]
+        shown = []
+        for prop in claim["properties"]:
+            file, _, name = prop.partition("/")
+            path = f"{folder}/{file}"
+            if not os.path.exists(self.project.path(path)):
+                self.wrong(claim, f"there is no {path}")
+                continue
+            n = next((i for i, t in enumerate(self.text_of(path), 1)
+                      if name and re.search(rf"\b{re.escape(name)}\b", t)), None)
+            if name and not n:
+                self.wrong(claim, f"{path} has no {name}")
+                continue
+            shown.append(f"[{name or file}]({path}" + (f"#L{n})" if n else ")"))
+        return shown, {f"{folder} {x}": 1 for x in claim["properties"]}, f"`{how}`", set()
+
+    def page(self):
+        rows = {}
+        seen = set()
+        for claim in self.claims:
+            row = self.row(claim)
+            if row is None:
+                continue
+            if row[0] in seen:
+                self.wrong(claim, "two claims have this id")
+            seen.add(row[0])
+            m = re.fullmatch(r"(\d)\.(\d+)", row[0])
+            if not m:
+                self.wrong(claim, "an id is FAMILY.NUMBER, as 1.3")
+                continue
+            rows.setdefault(int(m[1]), []).append((int(m[2]), row))
+        return head(self, rows) + families(rows)
+
+
+def head(c, rows):
+    v, project = c.v, c.project
+    wanted = [g for r in v.results.values() for g in r.wanted()]
+    simple = sum(g.prover in ("Qed", "CFG") for g in wanted)
+    functions = sum(len(r.meta["functions"]) for r in v.results.values() if r.unit.kind == "code")
+    lemmas = sum(len(n) for n in v.plan.lemmas.values())
+    tools = ", ".join(f"{n} {t}" for n, t in project.tools.items())
+    claims = sum(len(r) for r in rows.values())
+    return "\n".join([
+        "# Claims", "",
+        "Generated by `make claims` from [proofs/claims.toml](proofs/claims.toml) and the reports of "
+        "the proofs. `make prove` proves again and fails when this page is not what they say. "
+        "Nothing is claimed that is not in a table below.", "",
+        "| | |", "|---|---|",
+        f"| claims | {claims} in {len(rows)} families |",
+        f"| functions proven | {functions}, every one in {', '.join(scope(project))} |",
+        f"| lemmas proven | {lemmas} |",
+        f"| goals | {len(wanted)}, of which WP's own simplifier proves {simple} |",
+        f"| units | {len(v.results)} ([proofs/units.toml](proofs/units.toml)) |",
+        f"| assumed | {assumed_text(project)} |",
+        f"| tools | {tools} |",
+        f"| proven sources, SHA-256 | `{sources_digest(c)}` |",
+        f"| sources of the binary, SHA-256 | `{binary_digest(project)}` |", "",
+        "A clause links to the specification, a property to its line in the contract; the code is in "
+        "or beside that file. `Qed`: proven by WP's simplifier alone. What the proofs do not show: "
+        "[SOUNDNESS.md](SOUNDNESS.md). How they are run and judged: "
+        "[proofs/README.md](proofs/README.md).", "", *overview(rows), ""]) + "\n"
+
+
+def scope(project):
+    return [f"`{p}`" for p in project.table.get("scope", {}).get("files", [])]
+
+
+def assumed_text(project):
+    n = len(project.assumed_functions())
+    ids = ", ".join(a["id"] for a in project.assumptions)
+    return f"the contracts of {n} functions: {ids} ([ASSUMPTIONS.md](ASSUMPTIONS.md))" if n else "nothing"
+
+
+def family(rows, number):
+    """The rows of one family and the goals behind them, each counted once."""
+    mine = [r for _, r in sorted(rows.get(number, []), key=lambda x: x[0])]
+    return mine, sum({p: n for r in mine for p, n in r[4].items()}.values())
+
+
+def overview(rows):
+    text = ["| | family | claims | goals |", "|--:|---|--:|--:|"]
+    for number, name in enumerate(FAMILIES):
+        mine, goals = family(rows, number)
+        text.append(f"| {number} | [{name}](#{number}-{name.lower().replace(' ', '-')}) | {len(mine)} "
+                    f"| {goals} |")
+    return text
+
+
+def families(rows):
+    text = []
+    for number, name in enumerate(FAMILIES):
+        text += [f"## {number}. {name}", "",
+                 "| id | claim | clauses | properties | goals | provers | assumes |",
+                 "|---|---|---|---|--:|---|---|"]
+        for r in family(rows, number)[0]:
+            cells = [str(sum(x.values())) if isinstance(x, dict) else str(x) for x in r]
+            text.append("| " + " | ".join(cells) + " |")
+        text.append("")
+    return "\n".join(text).rstrip() + "\n"
+
+
+def sources_digest(c):
+    files = sorted({f for u in c.project.units for f in c.v.plan.sources[u.name][0]})
+    return pj.digest(*[f + "=" + pj.file_digest(c.project.path(f)) for f in files])
+
+
+def binary_digest(project):
+    """Of everything that the compiler reads for the command and the library (in the project)."""
+    files = sorted(f for p in ("ref/**/*.c", "ref/**/*.h", "spec/acsl/*.h")
+                   for f in glob.glob(p, root_dir=project.root, recursive=True))
+    return pj.digest(*[f + "=" + pj.file_digest(project.path(f)) for f in files])
+
+
+def generate(v):
+    """(text, problems)"""
+    c = Claims(v)
+    text = c.page()
+    return text, c.problems
+
+
+def check(v):
+    """Problems of claims.toml, and whether CLAIMS.md is up to date."""
+    text, problems = generate(v)
+    path = v.plan.project.path("CLAIMS.md")
+    if not problems and (not os.path.exists(path) or pj.read(path) != text):
+        problems.append(gate.Problem("claims-stale", "CLAIMS.md", "is not what `make claims` writes"))
+    return problems
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--root", help="source tree (default: this one)")
+    p.add_argument("--check", action="store_true")
+    p.add_argument("--json", action="store_true", help="print problems as JSON")
+    args = p.parse_args()
+    project = pj.load(args.root)
+    try:
+        v = gate.judge(project, claims=False)
+        if v.plan is None or not v.prover_of:
+            for x in v.problems:
+                print(x, file=sys.stderr)
+            return 1
+        problems = check(v) if args.check else []
+        if not args.check:
+            text, problems = generate(v)
+            if not problems:
+                with open(project.path("CLAIMS.md"), "w") as f:
+                    f.write(text)
+                print("CLAIMS.md written")
+    except pj.Problem as e:
+        pj.die(str(e))
+    if args.json:
+        print(json.dumps([vars(x) for x in problems], indent=1))
+    else:
+        for x in problems:
+            print(x)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+(* What an auditor reads: the definitions that the theorems rest on, the theorems' full statements,
+   and what each assumes. run.sh compares the output with audit.expected. *)
+Require Import ZP.NoDeadlock ZP.Schedule ZP.Needed.
+Set Printing Width 98.
+
+Print before.
+Print op.
+Print is_at.
+Print resolve.
+Print enabled.
+Print own.
+Print joint.
+Print after.
+Print step.
+Print runs.
+Print reachable.
+Print finished.
+Print stuck.
+Print entry.
+Print decided_in_time.
+Print H0_ranks.
+Print H1_equal_ledgers.
+Print H2_members_only.
+Print H3_clock_increases.
+Print H4_equal_clocks.
+Print H5_equal_decisions.
+Print H6_decided_in_time.
+Print deadlocks.
+
+Check no_deadlock.
+Check executions_are_bounded.
+Check every_rank_terminates.
+Check the_end_is_reached.
+Check outcome_is_unique.
+Check hypotheses_hold_of_good.
+Check good_never_deadlocks.
+Check without_H1.
+Check without_H2.
+Check without_H3.
+Check without_H4.
+Check without_H5.
+Check without_H6.
+Check norm_by_groups_deadlocks.
+Check ungrouped_exchange_deadlocks.
+Check grouped_exchange_never_deadlocks.
+
+Print Assumptions no_deadlock.
+Print Assumptions executions_are_bounded.
+Print Assumptions every_rank_terminates.
+Print Assumptions the_end_is_reached.
+Print Assumptions outcome_is_unique.
+Print Assumptions hypotheses_hold_of_good.
+Print Assumptions good_never_deadlocks.
+Print Assumptions without_H1.
+Print Assumptions without_H2.
+Print Assumptions without_H3.
+Print Assumptions without_H4.
+Print Assumptions without_H5.
+Print Assumptions without_H6.
+Print Assumptions norm_by_groups_deadlocks.
+Print Assumptions ungrouped_exchange_deadlocks.
+Print Assumptions grouped_exchange_never_deadlocks.

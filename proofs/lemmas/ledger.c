@@ -1,0 +1,2 @@
+/* The lemmas of spec/acsl/ledger.h. */
+#include "../../ref/plan/program.h"

@@ -1,0 +1,229 @@
+/* SAVE and LOAD. spec: CKPT-1 … CKPT-3 */
+#include "program_internal.h"
+
+/* SAVE's clock: buckets, then frozen entries, then what the ranks agree on. PIPE-5 */
+enum { CLOCK_BUCKETS = 0, CLOCK_FROZEN = 1, CLOCK_STATUS = 2 };
+/* In CLOCK_BUCKETS: k · 2^43 + 6 b + two for each state; a bucket number is below 2^40. */
+#define FLAT_STRIDE ((int64_t)1 << 43)
+enum { STATES = ZP_WHAT_MOMENT2 - ZP_WHAT_MASTER + 1 };
+
+/* Is flat group k saved from this stage? Copies of a tied key are, on the lowest stage. CKPT-1 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
+    requires flat: 0 <= k < lay->n_flats;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures saves: \result == Saves(cfg, lay->stage, lay->flat + k); */
+static int32_t saves_flat(const zp_config *cfg, const zp_layout *lay, int32_t k)
+{
+  const zp_flat *f = &lay->flat[k];
+  if (f->tied < 0) return 1;
+  return f->use == 0 && zp_tied_first_stage(cfg, f->tied) == lay->stage;
+}
+
+/* Is this rank the one of its reduction group that writes? CKPT-1 */
+/*@ requires cfg: \valid_read(cfg) && 1 <= cfg->ep;
+    requires at: 0 <= at.dp;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures writes: \result == Writes(cfg, group, at.dp); */
+static int32_t writes(const zp_config *cfg, int32_t group, zp_coord at)
+{
+  return group == ZP_GROUP_EDP ? at.dp / cfg->ep == 0 : at.dp == 0;
+}
+
+/* Is frozen entry j written by the rank at `at`? CKPT-1 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires entry: 0 <= j < cfg->n_params;
+    requires at: 0 <= at.dp;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures writes: \result == WritesFrozen(cfg, j, at.pp, at.dp, at.tp); */
+static int32_t writes_frozen(const zp_config *cfg, int32_t j, zp_coord at)
+{
+  const zp_param *p = &cfg->params[j];
+  if (!p->frozen || !zp_param_holds(cfg, j)) return 0;
+  if (p->tied >= 0 && zp_tied_first_stage(cfg, p->tied) != at.pp) return 0;
+  if (!p->sharded && at.tp != 0) return 0;
+  return writes(cfg, p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP, at);
+}
+
+/* One state of a bucket: gathered on the group's member 0, written there. gather is the first
+ * state's gather; gathers and writer say what this rank does. ops must have room and end below the
+ * gather's clock. CKPT-1 */
+/*@ requires gather: gather.kind == ZP_OP_GATHER && gather.key == -1 && gather.root == 0 &&
+        gather.dtype == ZP_F32 && gather.redop == ZP_RED_NONE && gather.if_stepped == 0 &&
+        gather.clock_t == CLOCK_BUCKETS && 0 <= gather.clock_i <= 1152921504606846976;
+    requires group: gather.group == ZP_GROUP_DP || gather.group == ZP_GROUP_EDP;
+    requires state: 0 <= state < 3;
+    requires bits: 0 <= gathers <= 1 && 0 <= writer <= 1;
+    requires room: 0 <= n <= 4611686018427387904 &&
+        \valid(ops + (n .. n + gathers + writer - 1));
+    requires clock: Clocked(ops, n, CLOCK_BUCKETS, gather.clock_i + 2 * state);
+    terminates \true; exits \false;
+    assigns ops[n .. n + gathers + writer - 1];
+    ensures length: \result == n + gathers + writer;
+    ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, gather.clock_i + 2 * state + 2);
+    ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, stepped) ==
+          (gathers == 1 && gather.group == g ?
+            SaveState(LedgerOf{Pre}(ops, n, g, key, stepped), gather.clock_i, state,
+              gather.count) :
+            LedgerOf{Pre}(ops, n, g, key, stepped)); */
+static int64_t put_state(zp_op gather, int32_t gathers, int32_t writer, int32_t state, zp_op *ops,
+                         int64_t n)
+{
+  zp_op write = zp_op_local(ZP_OP_WRITE, gather.flat, gather.bucket, CLOCK_BUCKETS,
+                            gather.clock_i + 2 * state + 1);
+  gather.what = ZP_WHAT_MASTER + state;
+  gather.clock_i += 2 * state;
+  write.what = gather.what;
+  if (gathers) n = zp_emit(ops, n, gather);
+  //@ assert room: n == \at(n, Pre) + gathers && gathers + writer <= 2;
+  /*@ assert gathered: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, stepped) ==
+          (gathers == 1 && gather.group == g ?
+            SaveState(LedgerOf{Pre}(ops, \at(n, Pre), g, key, stepped), \at(gather.clock_i, Pre),
+              state, gather.count) :
+            LedgerOf{Pre}(ops, \at(n, Pre), g, key, stepped)); */
+  if (writer) n = zp_emit(ops, n, write);
+  return n;
+}
+
+/* The states of bucket b of flat group k. f must be a flat group and b one of its buckets. CKPT-1 */
+/*@ requires flat: \valid_read(f) && FlatOk(f);
+    requires group: f->group == ZP_GROUP_DP || f->group == ZP_GROUP_EDP;
+    requires bucket: 0 <= k < 65536 && 0 <= b < 1099511627776 && b * f->capacity < f->numel;
+    requires bits: 0 <= gathers <= 1 && 0 <= writer <= 1;
+    requires room: 0 <= n <= 4611686018427387000 &&
+        \valid(ops + (n .. n + 3 * (gathers + writer) - 1));
+    requires clock: Clocked(ops, n, CLOCK_BUCKETS, SaveClock(k, b));
+    terminates \true; exits \false;
+    assigns ops[n .. n + 3 * (gathers + writer) - 1];
+    ensures length: \result == n + 3 * (gathers + writer);
+    ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(k, b + 1));
+    ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, stepped) ==
+          (gathers == 1 && \at(f->group, Pre) == g ?
+            SaveBucket(LedgerOf{Pre}(ops, n, g, key, stepped), SaveClock(k, b),
+              \at(Part(f->numel, f->capacity, f->members, f->align, b), Pre)) :
+            LedgerOf{Pre}(ops, n, g, key, stepped)); */
+static int64_t put_bucket(const zp_flat *f, int32_t gathers, int32_t writer, int32_t k, int64_t b,
+                          zp_op *ops, int64_t n)
+{
+  zp_op gather = zp_op_on_bucket(f, ZP_OP_GATHER, ZP_WHAT_MASTER, k, b, CLOCK_BUCKETS,
+                                 k * FLAT_STRIDE + 2 * STATES * b);
+  gather.dtype = ZP_F32;
+  gather.root = 0;
+  n = put_state(gather, gathers, writer, 0, ops, n);
+  n = put_state(gather, gathers, writer, 1, ops, n);
+  return put_state(gather, gathers, writer, 2, ops, n);
+}
+
+/* Every state of every bucket of flat group k. CKPT-1 */
+/*@ requires flat: \valid_read(f) && FlatOk(f);
+    requires group: f->group == ZP_GROUP_DP || f->group == ZP_GROUP_EDP;
+    requires number: 0 <= k < 65536;
+    requires bits: 0 <= gathers <= 1 && 0 <= writer <= 1;
+    requires room: 0 <= n <= 2305843009213693952 &&
+        \valid(ops + (n .. n + SaveLen(gathers, writer, Buckets(f->numel, f->capacity)) - 1));
+    requires apart: \separated(f,
+        ops + (n .. n + SaveLen(gathers, writer, Buckets(f->numel, f->capacity)) - 1));
+    requires clock: Clocked(ops, n, CLOCK_BUCKETS, SaveClock(k, 0));
+    terminates \true; exits \false;
+    assigns ops[n .. n + SaveLen(gathers, writer, Buckets(f->numel, f->capacity)) - 1];
+    ensures length: \result ==
+        n + SaveLen(gathers, writer, Buckets(f->numel, f->capacity));
+    ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(k + 1, 0));
+    ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, stepped) ==
+          (gathers == 1 && f->group == g ?
+            SaveBuckets(LedgerOf{Pre}(ops, n, g, key, stepped), f->numel, f->capacity, f->members,
+              f->align, k, Buckets(f->numel, f->capacity)) :
+            LedgerOf{Pre}(ops, n, g, key, stepped)); */
+static int64_t put_flat(const zp_flat *f, int32_t gathers, int32_t writer, int32_t k, zp_op *ops,
+                        int64_t n)
+{
+  const int64_t buckets = zp_buckets(f);
+  /*@ loop invariant range: 0 <= b <= buckets <= 1099511627776;
+      loop invariant flat: FlatOk(f) && buckets == Buckets(f->numel, f->capacity) &&
+          f->numel == \at(f->numel, Pre) && f->capacity == \at(f->capacity, Pre) &&
+          f->members == \at(f->members, Pre) && f->align == \at(f->align, Pre) &&
+          f->group == \at(f->group, Pre);
+      loop invariant length: n == \at(n, Pre) + SaveLen(gathers, writer, b);
+      loop invariant clock: Clocked(ops, n, CLOCK_BUCKETS, SaveClock(k, b));
+      loop invariant ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+          LedgerOf(ops, n, g, key, stepped) ==
+            (gathers == 1 && \at(f->group, Pre) == g ?
+              SaveBuckets(LedgerOf{Pre}(ops, \at(n, Pre), g, key, stepped), \at(f->numel, Pre),
+                \at(f->capacity, Pre), \at(f->members, Pre), \at(f->align, Pre), k, b) :
+              LedgerOf{Pre}(ops, \at(n, Pre), g, key, stepped));
+      loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + SaveLen(gathers, writer, buckets) - 1];
+      loop variant buckets - b; */
+  for (int64_t b = 0; b < buckets; b++) {
+    //@ assert inside: b * f->capacity < f->numel;
+    n = put_bucket(f, gathers, writer, k, b, ops, n);
+  }
+  return n;
+}
+
+/* What the stage's flat groups contribute. CKPT-1 */
+static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_op *ops,
+                         int64_t n)
+{
+  for (int32_t k = 0; k < lay->n_flats; k++) {
+    const zp_flat *f = &lay->flat[k];
+    if (!saves_flat(cfg, lay, k)) continue;
+    n = put_flat(f, cfg->stage > 0, writes(cfg, f->group, at), k, ops, n);
+  }
+  return n;
+}
+
+/* The frozen entries that this rank writes. CKPT-1 */
+static int64_t put_frozen(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_op *ops,
+                          int64_t n)
+{
+  for (int32_t i = 0; i < lay->n_params; i++) {
+    zp_op op = zp_op_blank(ZP_OP_WRITE, CLOCK_FROZEN, i);
+    if (!writes_frozen(cfg, lay->first_param + i, at)) continue;
+    op.what = ZP_WHAT_PARAMETER;
+    op.param = lay->first_param + i;
+    n = zp_emit(ops, n, op);
+  }
+  return n;
+}
+
+int64_t zp_put_save(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_op *ops)
+{
+  int64_t n = put_flats(cfg, lay, at, ops, 0);
+  n = put_frozen(cfg, lay, at, ops, n);
+  n = zp_emit(ops, n, zp_op_blank(ZP_OP_SEAL, CLOCK_STATUS, 0));
+  n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, CLOCK_STATUS, 1));
+  n = zp_emit(ops, n, zp_op_blank(ZP_OP_COMMIT, CLOCK_STATUS, 2));
+  return zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, CLOCK_STATUS, 3));
+}
+
+int64_t zp_need_save(const zp_config *cfg, const zp_layout *lay, zp_coord at)
+{
+  int64_t n = 4;
+  for (int32_t k = 0; k < lay->n_flats; k++) {
+    const zp_flat *f = &lay->flat[k];
+    if (!saves_flat(cfg, lay, k)) continue;
+    n += STATES * zp_buckets(f) * ((cfg->stage > 0 ? 1 : 0) + writes(cfg, f->group, at));
+  }
+  for (int32_t i = 0; i < lay->n_params; i++)
+    if (writes_frozen(cfg, lay->first_param + i, at)) n++;
+  return n;
+}
+
+int64_t zp_put_load(zp_op *ops)
+{
+  int64_t n = zp_emit(ops, 0, zp_op_blank(ZP_OP_READ, 0, 0));
+  n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, 0, 1));
+  return zp_emit(ops, n, zp_op_blank(ZP_OP_INSTALL, 0, 2));
+}
+
+int64_t zp_need_load(void)
+{
+  return 3;
+}

@@ -1,0 +1,148 @@
+/* The logic of PART-1 … PART-3 and TIE-2: the layout of a stage as a function of the configuration.
+ * Include after ref/plan/layout.h's types.
+ *
+ * c is the configuration and e the end of the stage's entries in its list. x counts entries in
+ * backward order: the first x of them are the entries e-1 … e-x. */
+#ifndef ZP_SPEC_ACSL_LAYOUT_H
+#define ZP_SPEC_ACSL_LAYOUT_H
+
+/*@ predicate FlatOk{L}(zp_flat *f) =
+      1 <= f->members <= 1048576 && 1 <= f->align <= 4096 && 0 <= f->numel <= 1099511627776 &&
+      1 <= f->capacity <= 1103806595072 &&
+      WholeUnits(f->capacity, f->members, f->align); */
+
+/* PART-1: entries of stages below s among the first n. Entries are listed by stage, so the entries
+ * of stage s are StageFirst … StageEnd-1. */
+/*@ logic integer IsBelow{L}(zp_config *c, integer j, integer s) =
+      c->params[j].stage < s ? 1 : 0;
+    logic integer EntriesBelow{L}(zp_config *c, integer n, integer s) =
+      n <= 0 ? 0 : EntriesBelow(c, n - 1, s) + IsBelow(c, n - 1, s);
+    logic integer StageFirst{L}(zp_config *c, integer s) = EntriesBelow(c, c->n_params, s);
+    logic integer StageEnd{L}(zp_config *c, integer s) = EntriesBelow(c, c->n_params, s + 1); */
+
+/* PART-2, TIE-2: 1 when i and j are trained entries that share tied key (or have none), reduction
+ * group and optimizer group; else 0. */
+/*@ logic integer SameClass{L}(zp_config *c, integer i, integer j) =
+      c->params[i].frozen == 0 && c->params[j].frozen == 0 &&
+      c->params[i].tied == c->params[j].tied && c->params[i].expert == c->params[j].expert &&
+      c->params[i].optgroup == c->params[j].optgroup ? 1 : 0; */
+
+/* Of the entries j … j+n-1 the last (first in backward order) that is of j's class, or j. */
+/*@ logic integer Leader{L}(zp_config *c, integer j, integer n) =
+      n <= 1 ? j : SameClass(c, j + n - 1, j) == 1 ? j + n - 1 : Leader(c, j, n - 1); */
+
+/* Of the entries j+1 … j+n-1, how many are of j's class. */
+/*@ logic integer UsesBefore{L}(zp_config *c, integer j, integer n) =
+      n <= 1 ? 0 : UsesBefore(c, j, n - 1) + SameClass(c, j + n - 1, j); */
+
+/* Among all entries of the stage: the first of j's class in backward order, and how many of j's
+ * class precede j. */
+/*@ logic integer HeadOf{L}(zp_config *c, integer e, integer j) = Leader(c, j, e - j);
+    logic integer UseOf{L}(zp_config *c, integer e, integer j) = UsesBefore(c, j, e - j); */
+
+/* 1 when entry j opens a flat group: it is trained, and tied or the first of its class. */
+/*@ logic integer Opens{L}(zp_config *c, integer e, integer j) =
+      c->params[j].frozen == 0 && (0 <= c->params[j].tied || HeadOf(c, e, j) == j) ? 1 : 0; */
+
+/* Flat groups that the first x entries in backward order open. */
+/*@ logic integer FlatCount{L}(zp_config *c, integer e, integer x) =
+      x <= 0 ? 0 : FlatCount(c, e, x - 1) + Opens(c, e, e - x); */
+
+/* The number of the flat group that entry j opens. */
+/*@ logic integer FlatAt{L}(zp_config *c, integer e, integer j) = FlatCount(c, e, e - 1 - j); */
+
+/* The number of the flat group that entry j is in; -1 when it is frozen. */
+/*@ logic integer FlatOf{L}(zp_config *c, integer e, integer j) =
+      c->params[j].frozen != 0 ? -1 :
+      0 <= c->params[j].tied ? FlatAt(c, e, j) : FlatAt(c, e, HeadOf(c, e, j)); */
+
+/* Elements that entry j brings to flat group k, and that the first x entries in backward order do. */
+/*@ logic integer Brings{L}(zp_config *c, integer e, integer j, integer k) =
+      FlatOf(c, e, j) == k ? c->params[j].numel : 0;
+    logic integer FlatNumel{L}(zp_config *c, integer e, integer x, integer k) =
+      x <= 0 ? 0 : FlatNumel(c, e, x - 1, k) + Brings(c, e, e - x, k); */
+
+/* Where entry j starts in its flat group: behind what the entries before it brought. */
+/*@ logic integer StartOf{L}(zp_config *c, integer e, integer j) =
+      c->params[j].frozen != 0 ? 0 : FlatNumel(c, e, e - 1 - j, FlatOf(c, e, j)); */
+
+/* The entry that opens flat group k, among the first x in backward order; -1 when none does. */
+/*@ logic integer Opener{L}(zp_config *c, integer e, integer x, integer k) =
+      x <= 0 ? -1 :
+      Opens(c, e, e - x) == 1 && FlatCount(c, e, x - 1) == k ? e - x : Opener(c, e, x - 1, k); */
+
+/* The reduction group of entry j and its size. */
+/*@ logic integer GroupOf{L}(zp_config *c, integer j) =
+      c->params[j].expert != 0 ? ZP_GROUP_EDP : ZP_GROUP_DP;
+    logic integer MembersOf{L}(zp_config *c, integer j) =
+      c->params[j].expert != 0 ? c->dp / c->ep : c->dp; */
+
+/* f has the fields of a flat group that entry j opened and that has n elements so far. */
+/*@ predicate FlatIs{L}(zp_config *c, integer e, integer j, integer n, zp_flat *f) =
+      f->group == GroupOf(c, j) && f->members == MembersOf(c, j) &&
+      f->optgroup == c->params[j].optgroup && f->tied == c->params[j].tied &&
+      f->use == UseOf(c, e, j) && f->holder == FlatAt(c, e, HeadOf(c, e, j)) &&
+      f->numel == n && f->align == c->align &&
+      f->capacity == Capacity(c->bucket, MembersOf(c, j), c->align); */
+
+/* lay is exactly the layout of stage s: every field is a function of (c, s). */
+/*@ predicate LayoutOf{L}(zp_config *c, integer s, zp_layout *lay) =
+      lay->stage == s && lay->first_param == StageFirst(c, s) &&
+      lay->n_params == StageEnd(c, s) - StageFirst(c, s) &&
+      lay->n_flats == FlatCount(c, StageEnd(c, s), lay->n_params) &&
+      (\forall integer k; 0 <= k < lay->n_flats ==>
+        FlatIs(c, StageEnd(c, s), Opener(c, StageEnd(c, s), lay->n_params, k),
+          FlatNumel(c, StageEnd(c, s), lay->n_params, k), lay->flat + k)) &&
+      (\forall integer i; 0 <= i < lay->n_params ==>
+        lay->spot[i].flat == FlatOf(c, StageEnd(c, s), lay->first_param + i) &&
+        lay->spot[i].start == StartOf(c, StageEnd(c, s), lay->first_param + i)); */
+
+/* What a layout of a valid configuration promises; Layout_Good (layout_good.h) derives it from
+ * LayoutOf. To use FlatGood, SpotOk or EntryMine of one k, i or
+ * j, assert it of that one first. */
+/*@ predicate FlatGood{L}(zp_config *c, zp_flat *f, integer k, integer n) =
+      FlatOk(f) && f->numel == n && f->align == c->align &&
+      (f->group == ZP_GROUP_DP && f->members == c->dp ||
+       f->group == ZP_GROUP_EDP && f->members == c->dp / c->ep) &&
+      -1 <= f->tied < c->tied_keys && 0 <= f->optgroup < c->optgroups &&
+      0 <= f->holder <= k && 0 <= f->use <= 65536 && (f->use == 0 <==> f->holder == k) &&
+      (f->tied < 0 ==> f->use == 0) && (0 <= f->tied ==> f->group == ZP_GROUP_DP);
+
+    // Entry j, whose backward index is x = e-1-j, lies in flat group k from element `start` on: the
+    // elements FlatNumel(…, x, k) … FlatNumel(…, x+1, k)-1. So the entries of a flat group tile it.
+    predicate SpotGood{L}(zp_config *c, integer e, integer j, integer k, integer start, zp_flat *f) =
+      0 <= start && start == FlatNumel(c, e, e - 1 - j, k) &&
+      start + c->params[j].numel == FlatNumel(c, e, e - j, k) &&
+      start + c->params[j].numel <= f->numel &&
+      f->group == GroupOf(c, j) && f->members == MembersOf(c, j) &&
+      f->optgroup == c->params[j].optgroup && f->tied == c->params[j].tied &&
+      (0 <= f->tied ==> start == 0 && f->numel == c->params[j].numel);
+
+    predicate SpotOk{L}(zp_config *c, zp_layout *lay, integer i) =
+      c->params[lay->first_param + i].frozen != 0 &&
+        lay->spot[i].flat == -1 && lay->spot[i].start == 0 ||
+      c->params[lay->first_param + i].frozen == 0 && 0 <= lay->spot[i].flat < lay->n_flats &&
+        SpotGood(c, lay->first_param + lay->n_params, lay->first_param + i, lay->spot[i].flat,
+          lay->spot[i].start, lay->flat + lay->spot[i].flat);
+
+    predicate EntryMine{L}(zp_config *c, zp_layout *lay, integer j) =
+      c->params[j].stage == lay->stage <==>
+        lay->first_param <= j < lay->first_param + lay->n_params;
+
+    predicate LayoutGood{L}(zp_config *c, zp_layout *lay) =
+      0 <= lay->first_param && 0 <= lay->n_params &&
+      lay->first_param + lay->n_params <= c->n_params &&
+      0 <= lay->n_flats <= lay->n_params <= 65536 &&
+      (\forall integer j; 0 <= j < c->n_params ==> EntryMine(c, lay, j)) &&
+      (\forall integer k; 0 <= k < lay->n_flats ==>
+        FlatGood(c, lay->flat + k, k,
+          FlatNumel(c, lay->first_param + lay->n_params, lay->n_params, k))) &&
+      (\forall integer i; 0 <= i < lay->n_params ==> SpotOk(c, lay, i)); */
+
+/* Room for reading a layout. */
+/*@ predicate ReadableLayout{L}(zp_layout *lay) =
+      \valid_read(lay) &&
+      (0 < lay->n_flats ==> \valid_read(lay->flat + (0 .. lay->n_flats - 1))) &&
+      (0 < lay->n_params ==> \valid_read(lay->spot + (0 .. lay->n_params - 1))); */
+
+#endif
