@@ -31,6 +31,8 @@ endif
 PACKAGES_RUN  := gcc libc6-dev pkg-config libjansson-dev libxxhash-dev libopenmpi-dev openmpi-bin \
                  gnuplot-nox
 PACKAGES_TEST := $(PACKAGES_RUN) clang libcriterion-dev libgmp-dev libmpfr-dev jq
+# Versions are pinned in proofs/units.toml.
+PACKAGES_PROVE := gcc libc6-dev python3 frama-c-base why3 z3 cvc4 cvc5 coq spin
 
 # pkg-config is asked only when something is compiled or linked: `make run` may have to install it.
 MPI_CFLAGS = $(eval MPI_CFLAGS := $$(shell pkg-config --cflags ompi-c))$(MPI_CFLAGS)
@@ -196,6 +198,65 @@ bench: ## measure the exact sum's throughput beside OpenBLAS and a plain read
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BENCHES)
 	@set -e; for b in $(BENCHES); do $$b; done
 
+# ---- Proofs with WP: proofs/README.md ------------------------------------------------------------
+
+# The gate decides: it also reports what was not run.
+
+N ?= 0
+
+.PHONY: prove
+prove: ## prove what changed (prover results from the cache), then judge all of it
+	@$(call need,$(PACKAGES_PROVE))
+	@python3 -B proofs/prove.py --jobs $(JOBS); \
+	  python3 -B proofs/gate.py
+
+prove-%: ## prove one unit of proofs/units.toml, asking provers for what the cache lacks
+	@$(call need,$(PACKAGES_PROVE))
+	@python3 -B proofs/prove.py --jobs $(JOBS) --mode update $*; \
+	  python3 -B proofs/gate.py $*
+
+.PHONY: prove-cold prove-cache prove-update
+prove-cold: ## prove everything again without the cache
+	@$(call need,$(PACKAGES_PROVE))
+	@python3 -B proofs/prove.py --jobs $(JOBS) --mode cold; \
+	  python3 -B proofs/gate.py
+prove-cache: ## make the cache of the last prove-cold
+	@$(call need,$(PACKAGES_PROVE))
+	@python3 -B proofs/prove.py --pack
+prove-update: ## prove what changed and add to the cache what it lacks
+	@$(call need,$(PACKAGES_PROVE))
+	@python3 -B proofs/prove.py --jobs $(JOBS) --mode update; \
+	  python3 -B proofs/gate.py
+
+.PHONY: smoke
+smoke: ## WP's smoke tests: contradictory requires, dead code (COLD=1: without the cache)
+	@$(call need,$(PACKAGES_PROVE))
+	@python3 -B proofs/prove.py --jobs $(JOBS) --smoke $(if $(COLD),--mode cold,$(if $(UPDATE),--mode update))
+
+.PHONY: claims claims-accept
+claims: ## write CLAIMS.md from the proofs' reports
+	@$(call need,$(PACKAGES_PROVE))
+	@python3 -B proofs/claims.py
+claims-accept: ## take over changed names and texts of what is proven: proofs/claimed.txt
+	@$(call need,$(PACKAGES_PROVE))
+	@python3 -B proofs/gate.py --accept
+
+.PHONY: gate-test
+gate-test: ## plant failures: the gate must report each
+	@$(call need,$(PACKAGES_PROVE))
+	@python3 -B tests/proofs/test_gate.py
+
+.PHONY: mutants
+mutants: ## break code and contracts: a proof must be lost (N=20: a sample; SEED=...: that one)
+	@$(call need,$(PACKAGES_PROVE))
+	@python3 -B proofs/mutate.py --jobs $(JOBS) --sample $(N) $(if $(SEED),--seed $(SEED))
+
+.PHONY: eacsl
+eacsl: ## unit tests with the contracts checked at run time (E-ACSL)
+	@$(call need,$(PACKAGES_PROVE) $(PACKAGES_TEST))
+	@$(MAKE) --no-print-directory -j$(JOBS) $(STATIC)
+	@python3 -B proofs/eacsl.py --build $(BUILD)
+
 # ---- Proofs beside WP, and what is handed out ----------------------------------------------------
 
 # $(call check,NAME,FILES): runs proofs/NAME/run.sh when that or FILES changed since its last good
@@ -274,7 +335,7 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 14
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(BUILD)/ref/cli/main.o) \
          $(patsubst %,%.d,$(TESTS) $(DRIVERS) $(BENCHES))

@@ -20,9 +20,11 @@ import project as pj
 FAMILIES = ["No escape", "Partition", "Exactly once", "Equal ledgers", "Pipeline", "No deadlock",
             "Norm and exact sums", "Step", "Executor", "Safety"]
 KEYS = {"id", "says", "clauses", "unit", "properties", "assumptions", "evidence"}
-# Claims that no WP unit states: unit -> folder, how it is run.
-OUTSIDE = {"coq": ("proofs/coq", "make coq"), "spin": ("proofs/spin", "make spin"),
-           "exhaustive": ("proofs/exhaustive", "make exhaustive")}
+# Claims that no WP unit states: their unit -> how it is checked, and where its names stand. A property
+# is UNIT/NAME.
+OUTSIDE = {"coq": ("make coq", "proofs/coq/*.v", r"^(Theorem|Corollary|Lemma) {name}\b"),
+           "spin": ("make spin", "proofs/spin/{name}.pml", ""),
+           "enumerate": ("make model-check", "proofs/enumerate/{name}.c", "")}
 
 
 class Claims:
@@ -32,6 +34,9 @@ class Claims:
         self.problems = []
         self.lines = {}      # file -> list of lines
         self.clauses = self.find_clauses()
+        path = self.project.path("ASSUMPTIONS.md")
+        self.assumptions = set(re.findall(r"\b[A-Z]-\d+\b", pj.read(path))) \
+            if os.path.exists(path) else set()
         path = self.project.path("proofs/claims.toml")
         try:
             with open(path, "rb") as f:
@@ -213,9 +218,8 @@ class Claims:
         else:
             shown, goals, provers, ids = self.inside(claim)
         listed = set(claim.get("assumptions", []))
-        known = {a["id"] for a in self.project.assumptions}
-        for a in sorted(listed - known):
-            self.wrong(claim, f"units.toml has no assumption {a}")
+        for a in sorted(listed - self.assumptions):
+            self.wrong(claim, f"ASSUMPTIONS.md has no {a}", "assumption-unlisted")
         for a in sorted(ids - listed):
             self.wrong(claim, f"rests on {a}, which it does not list", "assumption-unlisted")
         where = ", ".join(f"[{a}](ASSUMPTIONS.md)" for a in sorted(listed)) or "–"
@@ -242,22 +246,22 @@ class Claims:
             self.assumed_by(claim["unit"], functions) if claim["unit"] in self.v.results else set()
 
     def outside(self, claim):
-        """Coq, Spin and enumerations: FILE/NAME must be there; their own targets prove them."""
-        folder, how = OUTSIDE[claim["unit"]]
+        """Coq, Spin and enumeration: the name must stand there; their own targets check them."""
+        unit = claim["unit"]
+        how, files, pattern = OUTSIDE[unit]
         shown = []
         for prop in claim["properties"]:
-            file, _, name = prop.partition("/")
-            path = f"{folder}/{file}"
-            if not os.path.exists(self.project.path(path)):
-                self.wrong(claim, f"there is no {path}")
+            owner, _, name = prop.partition("/")
+            place = None
+            for file in sorted(glob.glob(files.format(name=name), root_dir=self.project.root)):
+                for n, line in enumerate(self.text_of(file), 1):
+                    if not place and re.search(pattern.format(name=re.escape(name)), line):
+                        place = (file, n)
+            if owner != unit or not place:
+                self.wrong(claim, f"there is no {prop} in {files.format(name=name)}")
                 continue
-            n = next((i for i, t in enumerate(self.text_of(path), 1)
-                      if name and re.search(rf"\b{re.escape(name)}\b", t)), None)
-            if name and not n:
-                self.wrong(claim, f"{path} has no {name}")
-                continue
-            shown.append(f"[{name or file}]({path}" + (f"#L{n})" if n else ")"))
-        return shown, {f"{folder} {x}": 1 for x in claim["properties"]}, f"`{how}`", set()
+            shown.append(f"[{name}]({place[0]}#L{place[1]})")
+        return shown, {p: 1 for p in claim["properties"]}, f"`{how}`", set()
 
     def page(self):
         rows = {}

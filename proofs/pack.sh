@@ -12,13 +12,16 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# The commit, and its date in seconds. A work tree that is not ours does not count.
+# The commit, and its date in seconds. A work tree that is not ours does not count, nor one that git
+# refuses to read.
 commit=unknown
 date=0
+ours=0
 if [ -f COMMIT ]; then
   commit=$(sed -n 1p COMMIT)
   date=$(sed -n 2p COMMIT)
 elif [ -e .git ] && git rev-parse --verify -q HEAD >/dev/null 2>&1; then
+  ours=1
   commit=$(git describe --always --abbrev=40 --exclude '*')
   [ -z "$(git status --porcelain)" ] || commit=$commit-dirty
   date=$(git log -1 --format=%ct)
@@ -27,12 +30,13 @@ date=${SOURCE_DATE_EPOCH:-$date}
 
 # A tarball's files: what git would keep, or what was unpacked.
 files() {
-  if [ -e .git ]; then
+  if [ $ours = 1 ]; then
     git ls-files -co --exclude-standard | while read -r f; do
       if [ -f "$f" ]; then echo "$f"; fi
     done
   else
-    find . -type f ! -path './build*' ! -name COMMIT ! -name '*.pyc' | sed 's|^\./||'
+    find . -type f ! -path './.git/*' ! -path './build*' ! -path './out/*' ! -name COMMIT \
+      ! -name '*.pyc' | sed 's|^\./||'
   fi | LC_ALL=C sort
 }
 

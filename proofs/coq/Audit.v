@@ -1,6 +1,6 @@
 (* What an auditor reads: the definitions that the theorems rest on, the theorems' full statements,
    and what each assumes. run.sh compares the output with audit.expected. *)
-Require Import ZP.NoDeadlock ZP.Schedule ZP.Needed.
+Require Import ZP.NoDeadlock ZP.Schedule ZP.Run ZP.Needed.
 Set Printing Width 98.
 
 Print before.
@@ -18,13 +18,16 @@ Print finished.
 Print stuck.
 Print entry.
 Print decided_in_time.
-Print H0_ranks.
+Print one_program.
+Print H0_shape.
 Print H1_equal_ledgers.
 Print H2_members_only.
 Print H3_clock_increases.
 Print H4_equal_clocks.
 Print H5_equal_decisions.
 Print H6_decided_in_time.
+Print run_of.
+Print good_run.
 Print deadlocks.
 
 Check no_deadlock.
@@ -32,8 +35,12 @@ Check executions_are_bounded.
 Check every_rank_terminates.
 Check the_end_is_reached.
 Check outcome_is_unique.
+Check no_deadlock_in_a_run.
+Check runs_are_bounded.
+Check every_rank_terminates_in_a_run.
 Check hypotheses_hold_of_good.
 Check good_never_deadlocks.
+Check hypotheses_hold_of_a_run.
 Check without_H1.
 Check without_H2.
 Check without_H3.
@@ -49,8 +56,12 @@ Print Assumptions executions_are_bounded.
 Print Assumptions every_rank_terminates.
 Print Assumptions the_end_is_reached.
 Print Assumptions outcome_is_unique.
+Print Assumptions no_deadlock_in_a_run.
+Print Assumptions runs_are_bounded.
+Print Assumptions every_rank_terminates_in_a_run.
 Print Assumptions hypotheses_hold_of_good.
 Print Assumptions good_never_deadlocks.
+Print Assumptions hypotheses_hold_of_a_run.
 Print Assumptions without_H1.
 Print Assumptions without_H2.
 Print Assumptions without_H3.

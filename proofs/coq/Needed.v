@@ -3,7 +3,7 @@
    spec: LEDG-7 *)
 
 Require Import Bool List Arith ZArith Lia Sorted.
-Require Import ZP.NoDeadlock.
+Require Import ZP.NoDeadlock ZP.Run.
 Import ListNotations.
 
 (* Two channels; contents are numbers; memories play no role. *)
@@ -36,7 +36,7 @@ Definition arrives s :=
   reachable two nat unit (at_channel j) D C X (runs_program j) (fun _ => tt) s.
 Definition ended s := finished two nat unit s.
 Definition halts s := stuck two nat unit (at_channel j) D C X s.
-Definition H0 := H0_ranks two nat (n_ranks j) (runs_program j).
+Definition H0 := H0_shape two nat (n_ranks j) (runs_program j).
 Definition H1 := H1_equal_ledgers two two_eq_dec nat (at_channel j) (runs_program j)
                    (is_stepped j).
 Definition H2 := H2_members_only two two_eq_dec nat (at_channel j) (runs_program j) (is_stepped j).
@@ -81,7 +81,11 @@ Ltac clocks :=
   intros [|[|[|r]]]; simpl;
   repeat (apply Sorted_cons || apply Sorted_nil || apply HdRel_cons || apply HdRel_nil);
   unfold before; simpl; lia.
-Ltac nobody := intros [|[|[|r]]] L; simpl in L; try lia; reflexivity.
+Ltac nobody :=
+  split;
+  [ intros [|[|[|r]]] L; simpl in L; try lia; reflexivity
+  | intros [|[|[|r]]]; unfold one_program; simpl; repeat apply Forall_cons; try apply Forall_nil;
+    discriminate ].
 Ltac agreed := intros s r _ _; reflexivity.
 Ltac in_time := intros [|[|[|r]]]; simpl; tauto.
 Ltac open_up E := unfold is_at in E; simpl in E; unfold resolve in E; simpl in E.
@@ -122,6 +126,17 @@ Proof.
   destruct hypotheses_hold_of_good as [h0 [h1 [h2 [h3 [h4 [h5 h6]]]]]].
   intros [s [R [St N]]]; apply N.
   eapply every_rank_terminates; eassumption.
+Qed.
+
+(* Two such steps in a row, with no barrier between them. *)
+Theorem hypotheses_hold_of_a_run : forall memory,
+  good_run two nat unit two_eq_dec (at_channel good) (D good) C X (n_ranks good)
+    [runs_program good; runs_program good] memory.
+Proof.
+  destruct hypotheses_hold_of_good as [h0 [h1 [h2 [h3 [h4 [_ h6]]]]]].
+  intro m; apply good_more with (stepped := true); try assumption; [agreed |].
+  intros n t _ _; apply good_more with (stepped := true); try assumption; [agreed |].
+  intros; apply good_none.
 Qed.
 
 (* ---- None can be left out -------------------------------------------------------------------- *)
@@ -183,7 +198,7 @@ Proof.
   exists (go disagreement (Alone _ 1) (go disagreement (Alone _ 0) (begin disagreement))).
   each; [| no_way | unfinished 1].
   apply arrives_go; [apply arrives_go; [apply arrives_begin |] |];
-    right; eexists _, _; simpl; each; reflexivity.
+    right; left; eexists _, _; simpl; each; reflexivity.
 Qed.
 
 (* H6: an op that depends on the decision comes before it. *)

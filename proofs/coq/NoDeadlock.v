@@ -9,7 +9,8 @@
    nothing is buffered, nobody passes it alone. Members that meet with different contents (op,
    count, type, root, micro-batch) do not fit together and are stuck as well, so that what is proven
    excludes mismatches too. At its Decide op a rank learns whether the step is skipped; what is left
-   of its ops marked if_stepped is then dropped or kept; before that they cannot run.
+   of its ops marked if_stepped is then dropped or kept; before that they cannot run. End is where a
+   program ends and the next one of a run begins (Run.v); inside one program there is none.
 
    The hypotheses are H0 ... H6 below. README.md says which proven property of the C code discharges
    each; Needed.v shows that none of H1 ... H6 can be left out, and that some programs fulfil all;
@@ -58,6 +59,7 @@ Variable members : chan -> list nat.         (* the ranks of a channel *)
 Inductive kind :=
 | Local                                      (* compute *)
 | Decide                                     (* learn whether the step is skipped *)
+| End                                        (* this program is done; the next begins *)
 | Comm (c : chan) (x : content).
 
 Record op := { what : kind; if_stepped : bool; at_clock : clock }.
@@ -76,8 +78,15 @@ Definition unmark (o : op) : op :=
   {| what := what o; if_stepped := false; at_clock := at_clock o |}.
 
 (* A program once the decision d is known: ops marked if_stepped stay iff d. *)
-Definition resolve (d : bool) (p : list op) : list op :=
-  map unmark (filter (fun o => negb (if_stepped o) || d) p).
+Fixpoint resolve (d : bool) (p : list op) : list op :=
+  match p with
+  | [] => []
+  | o :: rest =>
+      match what o with
+      | End => p
+      | _ => if negb (if_stepped o) || d then unmark o :: resolve d rest else resolve d rest
+      end
+  end.
 
 Inductive label := Alone (r : nat) | Together (c : chan).
 
@@ -86,7 +95,7 @@ Definition is_at (s : state) (r : nat) (k : kind) : Prop :=
 
 Definition enabled (l : label) (s : state) : Prop :=
   match l with
-  | Alone r => is_at s r Local \/ is_at s r Decide
+  | Alone r => is_at s r Local \/ is_at s r Decide \/ is_at s r End
   | Together c =>
       members c <> [] /\ exists x, forall r, In r (members c) -> is_at s r (Comm c x)
   end.
@@ -97,6 +106,7 @@ Definition own (r : nat) (p : list op * value) : list op * value :=
   | o :: rest =>
       match what o with
       | Decide => (resolve (decide r (snd p)) rest, snd p)
+      | End => (rest, snd p)
       | _ => (rest, compute r o (snd p))
       end
   end.
@@ -160,8 +170,10 @@ Variable stepped : bool.                     (* the decision *)
 Definition start : state := fun r => (program r, memory r).
 Definition reachable (s : state) : Prop := exists n, runs n start s.
 
-(* There are no ranks but 0 ... ranks-1. *)
-Definition H0_ranks := forall r, ranks <= r -> program r = [].
+(* There are no ranks but 0 ... ranks-1, and each runs one program. *)
+Definition one_program (p : list op) := Forall (fun o => what o <> End) p.
+Definition H0_shape :=
+  (forall r, ranks <= r -> program r = []) /\ (forall r, one_program (program r)).
 (* Members of a channel have the same contents in the same order. *)
 Definition H1_equal_ledgers := forall c q r, In q (members c) -> In r (members c) ->
   map fst (ledger c (resolve stepped (program q))) =
@@ -183,31 +195,46 @@ Definition H6_decided_in_time := forall r, decided_in_time (program r).
 
 (* ---- About resolve and ledgers --------------------------------------------------------------- *)
 
-Lemma resolve_cons : forall d o p, if_stepped o = false ->
+Lemma resolve_cons : forall d o p, if_stepped o = false -> what o <> End ->
   resolve d (o :: p) = unmark o :: resolve d p.
-Proof. intros d o p H; unfold resolve; simpl; rewrite H; reflexivity. Qed.
+Proof. intros d o p H N; simpl; rewrite H; destruct (what o); simpl; congruence. Qed.
 
 Lemma resolve_twice : forall d p, resolve d (resolve d p) = resolve d p.
 Proof.
-  induction p as [|o p IH]; [reflexivity |].
-  unfold resolve in *; simpl.
-  destruct (negb (if_stepped o) || d); simpl; [| exact IH].
-  rewrite IH; reflexivity.
+  induction p as [|o p IH]; [reflexivity |]; simpl.
+  destruct (what o) eqn:W; try (simpl; rewrite W; reflexivity);
+    destruct (negb (if_stepped o) || d); try exact IH;
+    simpl; rewrite W, IH; reflexivity.
 Qed.
 
-Lemma resolve_in_time : forall d p, decided_in_time (resolve d p).
+Lemma resolve_one : forall d p, one_program p -> one_program (resolve d p).
 Proof.
-  induction p as [|o p IH]; [exact I |].
-  unfold resolve in *; simpl.
-  destruct (negb (if_stepped o) || d); simpl; [| exact IH].
-  split; [reflexivity | right; exact IH].
+  induction p as [|o p IH]; intro H; [exact H |]; inversion H; subst; simpl.
+  destruct (what o) eqn:W; try congruence;
+    (destruct (negb (if_stepped o) || d); [| exact (IH ltac:(assumption))]);
+    (constructor; [simpl; congruence | exact (IH ltac:(assumption))]).
+Qed.
+
+Lemma resolve_in_time : forall d p, one_program p -> decided_in_time (resolve d p).
+Proof.
+  induction p as [|o p IH]; intro H; [exact I |]; inversion H; subst; simpl.
+  destruct (what o) eqn:W; try congruence;
+    (destruct (negb (if_stepped o) || d); [| exact (IH ltac:(assumption))]);
+    (split; [reflexivity | right; exact (IH ltac:(assumption))]).
 Qed.
 
 Lemma resolve_shrinks : forall d p, length (resolve d p) <= length p.
 Proof.
-  intros; unfold resolve; rewrite map_length.
   induction p as [|o p IH]; simpl; [lia |].
-  destruct (negb (if_stepped o) || d); simpl; lia.
+  destruct (what o); try (simpl; lia); destruct (negb (if_stepped o) || d); simpl; lia.
+Qed.
+
+Lemma resolve_clocks_in : forall d p k,
+  In k (map at_clock (resolve d p)) -> In k (map at_clock p).
+Proof.
+  induction p as [|o p IH]; intros k H; [exact H |]; simpl in *.
+  destruct (what o); try exact H; destruct (negb (if_stepped o) || d); simpl in *;
+    try (right; apply IH; exact H); destruct H as [H | H]; auto.
 Qed.
 
 Lemma resolve_clocks : forall d p,
@@ -215,20 +242,17 @@ Lemma resolve_clocks : forall d p,
   StronglySorted before (map at_clock (resolve d p)).
 Proof.
   induction p as [|o p IH]; intro H; [exact H |].
-  simpl in H; inversion H as [| ? ? Hs Ha]; subst.
-  unfold resolve in *; simpl; destruct (negb (if_stepped o) || d); simpl; [| exact (IH Hs)].
-  constructor; [exact (IH Hs) |].
-  rewrite Forall_forall in *; intros k Hk; apply Ha.
-  rewrite in_map_iff in *; destruct Hk as [y [Hy Hin]].
-  rewrite in_map_iff in Hin; destruct Hin as [z [Hz Hin]].
-  apply filter_In in Hin; exists z; subst; simpl; tauto.
+  pose proof H as H'; simpl in H; inversion H as [| ? ? Hs Ha]; subst; simpl.
+  destruct (what o); try exact H'; destruct (negb (if_stepped o) || d); simpl;
+    try exact (IH Hs); (constructor; [exact (IH Hs) |]);
+    rewrite Forall_forall in *; intros k Hk; apply Ha; eapply resolve_clocks_in; exact Hk.
 Qed.
 
 Lemma ledger_other : forall c o p, (forall x, what o <> Comm c x) ->
   ledger c (o :: p) = ledger c p.
 Proof.
   intros c o p H; unfold ledger; simpl; unfold entry.
-  destruct (what o) as [| |c' x]; try reflexivity.
+  destruct (what o) as [| | |c' x]; try reflexivity.
   destruct (chan_eq_dec c c'); [subst; exfalso; exact (H x eq_refl) | reflexivity].
 Qed.
 
@@ -245,7 +269,7 @@ Lemma ledger_In : forall c x k p, In (x, k) (ledger c p) ->
 Proof.
   intros c x k p H; unfold ledger in H; apply in_flat_map in H.
   destruct H as [o [Hin He]]; exists o; unfold entry in He.
-  destruct (what o) as [| |c' y]; try contradiction.
+  destruct (what o) as [| | |c' y]; try contradiction.
   destruct (chan_eq_dec c c'); [| contradiction].
   destruct He as [He | []]; inversion He; subst; auto.
 Qed.
@@ -263,13 +287,14 @@ Definition rest_of (s : state) (r : nat) := resolve stepped (fst (s r)).
 
 Record Inv (s : state) : Prop := {
   inv_ranks : forall r, ranks <= r -> fst (s r) = [];
+  inv_one : forall r, one_program (fst (s r));
   inv_equal : forall c q r, In q (members c) -> In r (members c) ->
     ledger c (rest_of s q) = ledger c (rest_of s r);
   inv_members : forall c r, ~ In r (members c) -> ledger c (rest_of s r) = [];
   inv_clock : forall r, StronglySorted before (map at_clock (rest_of s r));
   inv_time : forall r, decided_in_time (fst (s r)) }.
 
-Hypothesis h0 : H0_ranks.
+Hypothesis h0 : H0_shape.
 Hypothesis h1 : H1_equal_ledgers.
 Hypothesis h2 : H2_members_only.
 Hypothesis h3 : H3_clock_increases.
@@ -280,7 +305,8 @@ Hypothesis h6 : H6_decided_in_time.
 Lemma inv_start : Inv start.
 Proof.
   split; unfold rest_of, start; simpl.
-  - exact h0.
+  - exact (proj1 h0).
+  - exact (proj2 h0).
   - intros c q r Hq Hr; apply pairs_equal; [apply h1 | apply h4]; assumption.
   - exact h2.
   - intro r; apply resolve_clocks, Sorted_StronglySorted; [exact before_trans | apply h3].
@@ -289,41 +315,51 @@ Qed.
 
 Lemma inv_same : forall s t, same t s -> Inv s -> Inv t.
 Proof.
-  intros s t E [A B C D F]; split; unfold rest_of in *; intros; rewrite ?E; auto.
+  intros s t E [A B C D F G]; split; unfold rest_of in *; intros; rewrite ?E; auto.
 Qed.
 
 (* What one step does to one rank: nothing, or it takes the first op off what is left. *)
 Definition takes (s t : state) (r : nat) (k : kind) : Prop :=
   exists o rest, fst (s r) = o :: rest /\ if_stepped o = false /\ what o = k /\
     rest_of t r = resolve stepped rest /\ rest_of s r = unmark o :: resolve stepped rest /\
-    decided_in_time (fst (t r)) /\ length (fst (t r)) <= length rest.
+    (decided_in_time (fst (t r)) /\ one_program (fst (t r))) /\
+    length (fst (t r)) <= length rest.
 
 Lemma alone_takes : forall s q, Inv s -> reachable s -> enabled (Alone q) s ->
   takes s (after (Alone q) s) q Local \/ takes s (after (Alone q) s) q Decide.
 Proof.
   intros s q I R En.
-  pose proof (inv_time s I q) as T.
-  destruct En as [[o [rest [E [F W]]]] | [o [rest [E [F W]]]]]; [left | right];
-    exists o, rest; unfold rest_of, after; destruct (Nat.eq_dec q q); try congruence;
-    unfold own; rewrite E, W; simpl; rewrite E in T; destruct T as [_ T].
-  - destruct T as [T | T]; [rewrite W in T; discriminate |].
-    repeat split; auto; apply resolve_cons; assumption.
-  - assert (D : decide q (snd (s q)) = stepped).
-    { apply h5; [assumption | exists o, rest; auto]. }
-    rewrite D, resolve_twice.
-    repeat split; auto using resolve_in_time, resolve_shrinks; apply resolve_cons; assumption.
+  pose proof (inv_time s I q) as T; pose proof (inv_one s I q) as O.
+  assert (G : forall k, is_at s q k -> k <> End -> k = Local \/ k = Decide ->
+    takes s (after (Alone q) s) q k).
+  { intros k [o [rest [E [F W]]]] N K; exists o, rest; unfold rest_of, after.
+    destruct (Nat.eq_dec q q); try congruence.
+    rewrite E in T, O; destruct T as [_ T]; inversion O as [| ? ? _ O']; subst.
+    destruct K as [K | K]; unfold own; rewrite E, K; simpl; rewrite K in T.
+    - destruct T as [T | T]; [discriminate |].
+      repeat split; auto; apply resolve_cons; congruence.
+    - assert (D : decide q (snd (s q)) = stepped).
+      { apply h5; [assumption | exists o, rest; auto]. }
+      rewrite D, resolve_twice.
+      repeat split; auto using resolve_in_time, resolve_one, resolve_shrinks.
+      apply resolve_cons; congruence. }
+  destruct En as [En | [En | En]].
+  - left; apply G; [exact En | discriminate | auto].
+  - right; apply G; [exact En | discriminate | auto].
+  - exfalso; destruct En as [o [rest [E [_ W]]]]; rewrite E in O; inversion O; congruence.
 Qed.
 
 Lemma together_takes : forall s c x r, Inv s -> In r (members c) -> is_at s r (Comm c x) ->
   takes s (after (Together c) s) r (Comm c x).
 Proof.
   intros s c x r I M [o [rest [E [F W]]]].
-  pose proof (inv_time s I r) as T; rewrite E in T; destruct T as [_ T].
+  pose proof (inv_time s I r) as T; pose proof (inv_one s I r) as O.
+  rewrite E in T, O; destruct T as [_ T]; inversion O as [| ? ? _ O']; subst.
   destruct T as [T | T]; [rewrite W in T; discriminate |].
   exists o, rest; unfold rest_of, after.
   destruct (in_dec Nat.eq_dec r (members c)); [| contradiction].
   unfold joint; rewrite E, W; simpl.
-  repeat split; auto; apply resolve_cons; assumption.
+  repeat split; auto; apply resolve_cons; congruence.
 Qed.
 
 Lemma alone_others : forall s q r, r <> q -> after (Alone q) s r = s r.
@@ -385,6 +421,11 @@ Proof.
     + pose proof (inv_ranks s I r Hr) as Z.
       destruct H as [[[T | T] _] | [c [x [_ [_ T]]]]];
         destruct T as [o [rest [E _]]]; rewrite Z in E; discriminate.
+  - intro r; pose proof (inv_one s I r) as O.
+    destruct (step_cases s l I R En r) as [[E _] | H].
+    + rewrite E; exact O.
+    + destruct H as [[[T | T] _] | [c [x [_ [_ T]]]]];
+        destruct T as [o [rest [_ [_ [_ [_ [_ [[_ Ot] _]]]]]]]]; exact Ot.
   - intros c q r Hq Hr.
     destruct l as [p|c'].
     + rewrite !step_ledger; try assumption; try (left; discriminate).
@@ -409,7 +450,7 @@ Proof.
     destruct (step_cases s l I R En r) as [[E _] | H].
     + rewrite E; exact D.
     + destruct H as [[[T | T] _] | [c [x [_ [_ T]]]]];
-        destruct T as [o [rest [_ [_ [_ [_ [_ [Dt _]]]]]]]]; exact Dt.
+        destruct T as [o [rest [_ [_ [_ [_ [_ [[Dt _] _]]]]]]]]; exact Dt.
 Qed.
 
 Lemma runs_snoc : forall n s t u, runs n s t -> step t u -> runs (S n) s u.
@@ -489,11 +530,13 @@ Proof.
   right; unfold head_clock in Hk.
   destruct (fst (s q)) as [|o rest] eqn:E; [discriminate | inversion Hk; subst k; clear Hk].
   pose proof (inv_time s I q) as T; rewrite E in T; destruct T as [Fo _].
+  pose proof (inv_one s I q) as O; rewrite E in O; inversion O as [| ? ? No _]; subst.
   assert (Eq : rest_of s q = unmark o :: resolve stepped rest).
-  { unfold rest_of; rewrite E; apply resolve_cons; exact Fo. }
-  destruct (what o) as [| |c x] eqn:W.
+  { unfold rest_of; rewrite E; apply resolve_cons; assumption. }
+  destruct (what o) as [| | |c x] eqn:W.
   - exists (Alone q); left; exists o, rest; auto.
-  - exists (Alone q); right; exists o, rest; auto.
+  - exists (Alone q); right; left; exists o, rest; auto.
+  - congruence.
   - assert (Lq : ledger c (rest_of s q) = (x, at_clock o) :: ledger c (resolve stepped rest)).
     { rewrite Eq, (ledger_mine c x); [reflexivity | exact W]. }
     assert (Mq : In q (members c)).
@@ -509,8 +552,9 @@ Proof.
     destruct (fst (s r)) as [|h tail] eqn:Er.
     { unfold rest_of in Hin; rewrite Er in Hin; contradiction. }
     pose proof (inv_time s I r) as T; rewrite Er in T; destruct T as [Fh _].
+    pose proof (inv_one s I r) as Or; rewrite Er in Or; inversion Or as [| ? ? Nh _]; subst.
     assert (Es : rest_of s r = unmark h :: resolve stepped tail).
-    { unfold rest_of; rewrite Er; apply resolve_cons; exact Fh. }
+    { unfold rest_of; rewrite Er; apply resolve_cons; assumption. }
     rewrite Es in Hin; destruct Hin as [<- | Hin].
     + exists h, tail; simpl in W'; auto.
     + exfalso; pose proof (inv_clock s I r) as K; rewrite Es in K; simpl in K.

@@ -76,9 +76,9 @@ Proof.
   intros [p|c] [q|d] s r Ea Eb Ta Tb; simpl in *.
   - congruence.
   - subst; exfalso; destruct Eb as [_ [x Eb]]; specialize (Eb p Tb).
-    destruct Ea as [Ea | Ea]; pose proof (at_one_kind _ _ _ _ Ea Eb); discriminate.
+    destruct Ea as [Ea | [Ea | Ea]]; pose proof (at_one_kind _ _ _ _ Ea Eb); discriminate.
   - subst; exfalso; destruct Ea as [_ [x Ea]]; specialize (Ea q Ta).
-    destruct Eb as [Eb | Eb]; pose proof (at_one_kind _ _ _ _ Ea Eb); discriminate.
+    destruct Eb as [Eb | [Eb | Eb]]; pose proof (at_one_kind _ _ _ _ Ea Eb); discriminate.
   - destruct Ea as [_ [x Ea]]; destruct Eb as [_ [y Eb]].
     pose proof (at_one_kind _ _ _ _ (Ea r Ta) (Eb r Tb)) as E; inversion E; reflexivity.
 Qed.
@@ -139,6 +139,16 @@ Proof.
       apply runs_more with (t := after a (after b s)); [| exact R].
       apply step_same with (t := after a s); [exact Aa |].
       exists b; split; [exact En' | exact D].
+Qed.
+
+(* From wherever an execution is, the same end is as far away as it was, less the steps taken. *)
+Lemma same_end : forall k s u, runs k s u -> forall n t, runs n s t -> stuck t ->
+  exists m, n = k + m /\ runs m u t.
+Proof.
+  induction 1 as [s u E | k s v u Hs Hr IH]; intros n t R St.
+  - exists n; split; [reflexivity | eapply runs_same; eassumption].
+  - destruct (any_first_step n s t R St v Hs) as [j [-> Rj]].
+    destruct (IH j t Rj St) as [m [-> Rm]]; exists m; split; [reflexivity | exact Rm].
 Qed.
 
 Theorem outcome_is_unique : forall n m s t u,

@@ -1,5 +1,7 @@
-/* The lemmas of spec/acsl/layout_lemmas.h and layout_good.h. */
+/* The lemmas about layouts. */
 #include "../../ref/plan/layout.h"
 #include "../../spec/acsl/layout_lemmas.h"
 
 #include "../../spec/acsl/layout_good.h"
+
+#include "../../spec/acsl/layout_frame.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cursor.h"
 #include "rank_internal.h"
 
 /* A window starts from nothing. STEP-4 */
@@ -46,19 +47,19 @@ static void done(zp_rank *r)
 
 zp_run zp_rank_advance(zp_rank *r)
 {
-  while (r->pc < r->length[r->phase]) {
-    r->current = r->program[r->phase][r->pc];
-    if (r->current.if_stepped && r->result.skipped) {
-      r->pc++;
-      continue;
-    }
+  const zp_op *ops = r->program[r->phase];
+  const int64_t length = r->length[r->phase];
+  while (r->pc < length) {
+    r->pc = zp_cursor_next(ops, length, r->pc, r->result.skipped);
+    if (r->pc == length) break;
+    r->current = ops[r->pc];
     if (r->hook && r->hook->before) r->hook->before(r->hook->ctx, r, &r->current);
     if (r->err->status != ZP_OK) return ZP_RUN_ERROR;
     if (r->current.kind < 0) { /* a hook took the op away */
       r->pc++;
       continue;
     }
-    if (r->current.kind >= ZP_OP_FIRST_COMM)
+    if (zp_op_communicates(&r->current))
       return zp_rank_request(r, &r->current) ? ZP_RUN_ERROR : ZP_RUN_COMM;
     if (run_local(r, &r->current)) return ZP_RUN_ERROR;
     done(r);

@@ -2,8 +2,8 @@
  * spec: RED-1 … RED-6, STAT-1 … STAT-5, STEP-6, STEP-7 */
 #include <string.h>
 
+#include "../num/decide.h"
 #include "../num/nonfinite.h"
-#include "../num/norm.h"
 #include "../num/ordered.h"
 #include "../num/value.h"
 #include "rank_internal.h"
@@ -112,23 +112,10 @@ static void run_mean(zp_rank *r, const zp_op *op)
       memcpy(&s->mean[at + i], &bits, sizeof bits);
     }
   } else {
-    const float *sum = (const float *)s->reduced + at;
-    for (int64_t i = 0; i < n; i++) s->mean[at + i] = (float)((double)sum[i] / (double)divisor);
+    zp_ordered_mean_f32(s->mean + at, (const float *)s->reduced + at, divisor, n);
   }
   r->nonfinite += nonfinite(ZP_F32, s->mean, at, n);
   count_squares(r, op->flat, op->bucket);
-}
-
-/* The norm without the loss scale. STAT-4 */
-static double unscaled(uint64_t bits, int32_t log2_scale)
-{
-  double norm, unscale;
-  /* |log2_scale| < 1023: 2^-log2_scale is a normal fp64 number, and the product exact unless it
-   * is subnormal */
-  const uint64_t power = (uint64_t)(1023 - log2_scale) * 4503599627370496u;
-  memcpy(&norm, &bits, sizeof norm);
-  memcpy(&unscale, &power, sizeof unscale);
-  return norm * unscale;
 }
 
 /* Skip or step, from what all ranks agreed on. STAT-4, STAT-5, STEP-6 */
@@ -136,30 +123,23 @@ static void run_decide(zp_rank *r)
 {
   zp_step_result *out = &r->result;
   int64_t *squares = r->stats_in + ZP_STAT_SQUARES;
-  static const uint64_t inf64 = 0x7ff0000000000000u;
-  const int64_t divisor = r->cfg->micro_batches * r->cfg->dp;
-  double norm = 0;
+  zp_squares_settle(squares);
+  const zp_decision d =
+      zp_decide(squares, r->stats_in + ZP_STAT_LOSS, r->stats_in[ZP_STAT_NONFINITE],
+                r->stats_in[ZP_STAT_BAD_LOSS], r->cfg->micro_batches * r->cfg->dp, r->hyper->clip,
+                r->hyper->clip_eps, &r->scaler);
   memset(out, 0, sizeof *out);
   out->step = r->step;
-  out->log2_scale = r->scaler.log2_scale;
-  out->nonfinite = r->stats_in[ZP_STAT_NONFINITE];
-  out->skipped = out->nonfinite != 0;
-  out->loss = r->stats_in[ZP_STAT_BAD_LOSS] != 0
-                  ? 0x7fc00000u
-                  : zp_val_mean_f32(r->stats_in + ZP_STAT_LOSS, divisor);
-  out->clip_factor = 1;
-  zp_limbs_normalise(squares, ZP_SQ_LIMBS);
-  out->norm_f64 = inf64;
-  out->norm_f32 = 0x7f800000u;
-  if (!out->skipped) {
-    norm = unscaled(zp_norm_f64(squares), out->log2_scale);
-    memcpy(&out->norm_f64, &norm, sizeof norm);
-    out->norm_f32 = zp_norm_f32(squares);
-    out->clip_factor = zp_clip_factor(norm, r->hyper->clip, r->hyper->clip_eps);
+  out->log2_scale = d.log2_scale;
+  out->nonfinite = d.nonfinite;
+  out->skipped = d.skipped;
+  out->loss = d.loss;
+  out->norm_f64 = d.norm_f64;
+  out->norm_f32 = d.norm_f32;
+  out->clip_factor = d.clip_factor;
+  if (!d.skipped)
     for (int32_t g = 0; g < r->cfg->optgroups; g++)
       zp_optim_tick(&r->optim[g], &r->hyper->optim[g % r->hyper->groups]);
-  }
-  zp_scaler_update(&r->scaler, out->skipped);
   r->step++;
 }
 

@@ -84,33 +84,13 @@ static void add_square(uint32_t u, int64_t *lo, int64_t *hi) /*@ ghost (int64_t 
   //@ assert whole: Square32(u) == Shift16(q, t);
 }
 
-void zp_sumsq_clear(zp_sumsq *s)
-{
-  /*@ loop invariant i_range: 0 <= i <= 32;
-      loop invariant zero: \forall integer q; 0 <= q < i ==> s->lo[q] == 0 && s->hi[q] == 0;
-      loop assigns i, s->lo[0 .. 31], s->hi[0 .. 31];
-      loop variant 32 - i; */
-  for (int32_t i = 0; i < ZP_SQ_BINS; i++) {
-    s->lo[i] = 0;
-    s->hi[i] = 0;
-  }
-  /*@ loop invariant i_range: 0 <= i <= 20;
-      loop invariant zero: \forall integer q; 0 <= q < i ==> s->limb[q] == 0;
-      loop assigns i, s->limb[0 .. 19];
-      loop variant 20 - i; */
-  for (int32_t i = 0; i < ZP_SQ_LIMBS; i++) s->limb[i] = 0;
-  s->pending = 0;
-  //@ assert lo: BinSum(&s->lo[0], 32) == 0;
-  //@ assert hi: BinSum(&s->hi[0], 32) == 0;
-  //@ assert limb: LimbSum(&s->limb[0], 20) == 0;
-}
-
 /* Adds d to limb i without carrying.
- * limb: (ZP_SQ_LIMBS). 0 <= i < 20, 0 <= d <= 2^62, 0 <= limb[i] <= 2^62. Errors: none.
+ * limb: (ZP_SQ_LIMBS). 0 <= i < 20, d at most 2^61 + 2^48, limb[i] at most 2^62,
+ * neither negative. Errors: none.
  * spec: SUM-3
  */
 /*@ requires valid: \valid(limb + (0 .. 19)) && 0 <= i < 20;
-    requires fits: 0 <= d <= 4611686018427387904 && 0 <= limb[i] <= 4611686018427387904;
+    requires fits: 0 <= d <= 2306124484190404608 && 0 <= limb[i] <= 4611686018427387904;
     terminates \true; exits \false;
     assigns limb[i];
     ensures added: limb[i] == \old(limb[i]) + d;
@@ -155,47 +135,69 @@ static void add_pair(int64_t *limb, int32_t j, int64_t lo0, int64_t lo1, int64_t
   add_to_limb(limb, j + 2, w2);
 }
 
-/* Adds all bins to the limbs without carrying, and empties them.
+/* Adds all bins to the limbs without carrying.
  * lo, hi: (ZP_SQ_BINS), each holding at most 2^31 squares. limb: (ZP_SQ_LIMBS), canonical. The
  * three apart. Errors: none.
  * spec: SUM-3
  */
-/*@ requires valid: \valid(lo + (0 .. 31)) && \valid(hi + (0 .. 31)) && \valid(limb + (0 .. 19));
-    requires apart: \separated(lo + (0 .. 31), hi + (0 .. 31), limb + (0 .. 19));
-    requires bins: BinsBounded(lo, hi, 2147483648);
+/*@ requires valid: \valid_read(lo + (0 .. 31)) && \valid_read(hi + (0 .. 31)) &&
+      \valid(limb + (0 .. 19));
+    requires apart: \separated(lo + (0 .. 31), limb + (0 .. 19));
+    requires apart_high: \separated(hi + (0 .. 31), limb + (0 .. 19));
+    requires low: \forall integer q; 0 <= q < 32 ==> 0 <= lo[q] <= 4611686018427387904;
+    requires high: \forall integer q; 0 <= q < 32 ==> 0 <= hi[q] <= 4611686018427387904;
     requires canonical: Canonical(limb, 20);
     terminates \true; exits \false;
-    assigns lo[0 .. 31], hi[0 .. 31], limb[0 .. 19];
-    ensures empty: \forall integer q; 0 <= q < 32 ==> lo[q] == 0 && hi[q] == 0;
+    assigns limb[0 .. 19];
     ensures small: \forall integer m; 0 <= m < 20 ==> 0 <= limb[m] <= 4611686018427387904;
     ensures value: LimbSum(limb, 20) == LimbSum{Pre}(limb, 20) + BinValue{Pre}(lo, hi);
 */
-static void empty_bins(int64_t *lo, int64_t *hi, int64_t *limb)
+static void add_bins(const int64_t *lo, const int64_t *hi, int64_t *limb)
 {
   /*@ loop invariant j_range: 0 <= j <= 16;
-      loop invariant empty: \forall integer q; 0 <= q < 2 * j ==> lo[q] == 0 && hi[q] == 0;
-      loop invariant rest: \forall integer q; 2 * j <= q < 32 ==>
-        lo[q] == \at(lo[q],Pre) && hi[q] == \at(hi[q],Pre);
-      loop invariant done: \forall integer m; 0 <= m < j ==> 0 <= limb[m] <= 4611686018427387904;
-      loop invariant open: 0 <= limb[j] <= 2306405959167115264 && 0 <= limb[j + 1] <= 140737488355328;
-      loop invariant untouched: \forall integer m; j + 2 <= m < 20 ==> 0 <= limb[m] < 4294967296;
-      loop invariant value: LimbSum(limb, 20) == LimbSum{Pre}(limb, 20) + BinPrefix{Pre}(lo, hi, 2 * j);
-      loop assigns j, lo[0 .. 31], hi[0 .. 31], limb[0 .. 19];
+      loop invariant small: \forall integer m; 0 <= m < 20 ==>
+        0 <= limb[m] <= 4611686018427387904;
+      loop invariant first: \forall integer m; j <= m < 20 ==> limb[m] <= 2306405959167115264;
+      loop invariant second: \forall integer m; j + 1 <= m < 20 ==> limb[m] <= 140737488355328;
+      loop invariant untouched: \forall integer m; j + 2 <= m < 20 ==> limb[m] < 4294967296;
+      loop invariant value:
+        LimbSum(limb, 20) == LimbSum{Pre}(limb, 20) + BinPrefix{Pre}(lo, hi, 2 * j);
+      loop assigns j, limb[0 .. 19];
       loop variant 16 - j; */
   for (int32_t j = 0; j < ZP_SQ_BINS / 2; j++) { /* two bins to a limb */
     int64_t lo0 = lo[2 * j], lo1 = lo[2 * j + 1], hi0 = hi[2 * j], hi1 = hi[2 * j + 1];
-    //@ assert bins: 0 <= lo0 <= 4611686018427387904 && 0 <= lo1 <= 4611686018427387904;
-    //@ assert high: 0 <= hi0 <= 4611686018427387904 && 0 <= hi1 <= 4611686018427387904;
+    //@ assert low: \let k = j; lo0 == \at(lo[2 * k],Pre) && lo1 == \at(lo[2 * k + 1],Pre);
+    //@ assert high: \let k = j; hi0 == \at(hi[2 * k],Pre) && hi1 == \at(hi[2 * k + 1],Pre);
     /*@ assert pair: \let k = j; BinPrefix{Pre}(lo, hi, 2 * k + 2) ==
           BinPrefix{Pre}(lo, hi, 2 * k) + Shift32(k, PairValue(lo0, lo1, hi0, hi1)); */
     add_pair(limb, j, lo0, lo1, hi0, hi1);
-    //@ ghost A: ;
-    lo[2 * j] = 0;
-    lo[2 * j + 1] = 0;
-    hi[2 * j] = 0;
-    hi[2 * j + 1] = 0;
-    //@ assert kept: LimbSum(limb, 20) == LimbSum{A}(limb, 20);
   }
+}
+
+/* Sets all bins to zero.
+ * lo, hi: (ZP_SQ_BINS), apart. Errors: none.
+ * spec: SUM-2
+ */
+/*@ requires valid: \valid(lo + (0 .. 31)) && \valid(hi + (0 .. 31));
+    requires apart: \separated(lo + (0 .. 31), hi + (0 .. 31));
+    terminates \true; exits \false;
+    assigns lo[0 .. 31], hi[0 .. 31];
+    ensures empty: BinsBounded(lo, hi, 0);
+    ensures value: BinValue(lo, hi) == 0;
+*/
+static void clear_bins(int64_t *lo, int64_t *hi)
+{
+  /*@ loop invariant i_range: 0 <= i <= 32;
+      loop invariant low: \forall integer q; 0 <= q < i ==> lo[q] == 0;
+      loop invariant high: \forall integer q; 0 <= q < i ==> hi[q] == 0;
+      loop assigns i, lo[0 .. 31], hi[0 .. 31];
+      loop variant 32 - i; */
+  for (int32_t i = 0; i < ZP_SQ_BINS; i++) {
+    lo[i] = 0;
+    hi[i] = 0;
+  }
+  //@ assert low: BinSum(lo, 32) == 0;
+  //@ assert high: BinSum(hi, 32) == 0;
 }
 
 /* Carries the bins of s into its limbs, keeping the value; the bins end empty.
@@ -214,18 +216,32 @@ static void empty_bins(int64_t *lo, int64_t *hi, int64_t *limb)
 */
 static void flush(zp_sumsq *s)
 {
-  //@ assert bins: BinsBounded(&s->lo[0], &s->hi[0], 2147483648);
   //@ assert below: 0 <= BinValue(&s->lo[0], &s->hi[0]) < Shift32(19, 1);
   //@ assert limbs: 0 <= LimbSum(&s->limb[0], 20) < Shift32(19, s->limb[19] + 1);
-  empty_bins(s->lo, s->hi, s->limb);
-  //@ ghost A: ;
+  //@ assert one_more: Shift32(19, s->limb[19] + 2) == Shift32(19, s->limb[19] + 1) + Shift32(19, 1);
+  add_bins(s->lo, s->hi, s->limb);
   //@ assert range: 0 <= LimbSum(&s->limb[0], 20) < Shift32(19, \at(s->limb[19],Pre) + 2);
   zp_limbs_normalise(s->limb, ZP_SQ_LIMBS);
+  //@ assert zero: Shift32(19, 0) == 0;
   //@ assert top: 0 <= s->limb[19] < \at(s->limb[19],Pre) + 2;
+  //@ ghost A: ;
+  clear_bins(s->lo, s->hi);
   s->pending = 0;
-  //@ assert low: BinSum(&s->lo[0], 32) == 0;
-  //@ assert high: BinSum(&s->hi[0], 32) == 0;
   //@ assert kept: LimbSum(&s->limb[0], 20) == LimbSum{A}(&s->limb[0], 20);
+}
+
+void zp_sumsq_clear(zp_sumsq *s)
+{
+  clear_bins(s->lo, s->hi);
+  //@ ghost A: ;
+  /*@ loop invariant i_range: 0 <= i <= 20;
+      loop invariant zero: \forall integer q; 0 <= q < i ==> s->limb[q] == 0;
+      loop assigns i, s->limb[0 .. 19];
+      loop variant 20 - i; */
+  for (int32_t i = 0; i < ZP_SQ_LIMBS; i++) s->limb[i] = 0;
+  s->pending = 0;
+  //@ assert limb: LimbSum(&s->limb[0], 20) == 0;
+  //@ assert bins: BinValue(&s->lo[0], &s->hi[0]) == BinValue{A}(&s->lo[0], &s->hi[0]);
 }
 
 /* Adds the square of fp32 pattern u to s, flushing in time, unless u is non-finite.
@@ -307,16 +323,39 @@ void zp_sumsq_limbs(zp_sumsq *s, int64_t limb[ZP_SQ_LIMBS])
   //@ assert equal: LimbSum(limb, 20) == LimbSum{A}(&s->limb[0], 20);
 }
 
+/* Sets limb i to v.
+ * limb: (at least i + 1). i >= 0. Errors: none.
+ * spec: SUM-3
+ */
+/*@ requires valid: \valid(limb + i) && 0 <= i < 2147483647;
+    terminates \true; exits \false;
+    assigns limb[i];
+    ensures set: limb[i] == v;
+    ensures value: LimbSum(limb, i + 1) == LimbSum{Pre}(limb, i) + Shift32(i, v);
+*/
+static inline void set_limb(int64_t *limb, int32_t i, int64_t v)
+{
+  limb[i] = v;
+  //@ assert same: \forall integer j; 0 <= j < i ==> limb[j] == \at(limb[j],Pre);
+  //@ assert frame: LimbSum(limb, i) == LimbSum{Pre}(limb, i);
+}
+
 void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n)
 {
   /*@ loop invariant i_range: 0 <= i <= n;
       loop invariant done: \forall integer k; 0 <= k < i ==>
         into[k] == \at(into[k],Pre) + \at(from[k],Pre);
       loop invariant rest: \forall integer k; i <= k < n ==> into[k] == \at(into[k],Pre);
-      loop invariant source: \forall integer k; 0 <= k < n ==> from[k] == \at(from[k],Pre);
+      loop invariant value: LimbSum(into, i) == LimbSum{Pre}(into, i) + LimbSum{Pre}(from, i);
       loop assigns i, into[0 .. n - 1];
       loop variant n - i; */
-  for (int32_t i = 0; i < n; i++) into[i] += from[i];
+  for (int32_t i = 0; i < n; i++) {
+    //@ assert left: \let k = i; into[k] == \at(into[k],Pre);
+    //@ assert right: \let k = i; from[k] == \at(from[k],Pre);
+    /*@ assert sum: \let k = i; Shift32(k, into[k] + from[k]) ==
+          Shift32(k, \at(into[k],Pre)) + Shift32(k, \at(from[k],Pre)); */
+    set_limb(into, i, into[i] + from[i]);
+  }
 }
 
 /* The floor of v / 2^32.
@@ -327,7 +366,7 @@ void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n)
     assigns \nothing;
     ensures floor: 4294967296 * \result <= v < 4294967296 * \result + 4294967296;
 */
-static int64_t carry_of(int64_t v)
+static inline int64_t carry_of(int64_t v)
 {
   int64_t c = v / 4294967296; /* C's division rounds towards zero */
   return v % 4294967296 < 0 ? c - 1 : c;
@@ -344,25 +383,16 @@ void zp_limbs_normalise(int64_t *limb, int32_t n)
       loop assigns i, carry, limb[0 .. n - 1];
       loop variant n - i; */
   for (int32_t i = 0; i < n - 1; i++) {
-    int64_t v = limb[i] + carry;
     //@ assert old: \let k = i; limb[k] == \at(limb[k],Pre);
-    //@ assert taken: Shift32(i, v) == Shift32(i, \at(limb[\at(i,Here)],Pre)) + Shift32(i, carry);
-    /*@ assert unfold: \let k = i;
-          LimbSum{Pre}(limb, k + 1) == LimbSum{Pre}(limb, k) + Shift32(k, \at(limb[k],Pre)); */
+    int64_t v = limb[i] + carry;
+    //@ assert taken: \let k = i; Shift32(k, v) == Shift32(k, \at(limb[k],Pre)) + Shift32(k, carry);
     carry = carry_of(v);
     int64_t rest = v - 4294967296 * carry;
     //@ assert split: Shift32(i, v) == Shift32(i, rest) + Shift32(i + 1, carry);
-    //@ ghost B: ;
-    limb[i] = rest;
-    //@ assert same: \forall integer j; 0 <= j < i ==> limb[j] == \at(limb[j],B);
-    //@ assert frame: \let k = i; LimbSum(limb, k) == LimbSum{B}(limb, k);
-    //@ assert grown: \let k = i; LimbSum(limb, k + 1) == LimbSum(limb, k) + Shift32(k, rest);
+    set_limb(limb, i, rest);
   }
-  //@ ghost E: ;
-  limb[n - 1] += carry;
-  //@ assert same: \forall integer j; 0 <= j < n - 1 ==> limb[j] == \at(limb[j],E);
-  //@ assert frame: \let k = n - 1; LimbSum(limb, k) == LimbSum{E}(limb, k);
-  //@ assert sum: limb[n - 1] == \at(limb[n - 1],Pre) + carry;
-  /*@ assert top: Shift32(n - 1, limb[n - 1]) ==
+  //@ assert old: limb[n - 1] == \at(limb[n - 1],Pre);
+  /*@ assert top: Shift32(n - 1, limb[n - 1] + carry) ==
         Shift32(n - 1, \at(limb[n - 1],Pre)) + Shift32(n - 1, carry); */
+  set_limb(limb, n - 1, limb[n - 1] + carry);
 }

@@ -97,7 +97,8 @@ static zp_refusal check_amounts(const zp_config *c)
   return within(ZP_FIELD_ALIGN, -1, c->align, 1, ZP_MAX_ALIGN);
 }
 
-/* The nearest entry before j with the same tied key, or -1. The entries 0 … j are readable. LIM-8 */
+/* The nearest entry before j with the same tied key, or -1. The entries 0 … j are readable.
+ * LIM-8 */
 /*@ requires cfg: \valid_read(c);
     requires list: 0 <= j && \valid_read(c->params + (0 .. j));
     terminates \true;
@@ -105,7 +106,8 @@ static zp_refusal check_amounts(const zp_config *c)
     assigns \nothing;
     ensures earlier: -1 <= \result < j;
     ensures use: 0 <= \result ==> c->params[\result].tied == c->params[j].tied;
-    ensures nearest: \forall integer i; \result < i < j ==> c->params[i].tied != c->params[j].tied; */
+    ensures nearest: \forall integer i; \result < i < j ==>
+        c->params[i].tied != c->params[j].tied; */
 static int32_t earlier_use(const zp_config *c, int32_t j)
 {
   /*@ loop invariant range: -1 <= i < j;
@@ -117,7 +119,8 @@ static int32_t earlier_use(const zp_config *c, int32_t j)
   return -1;
 }
 
-/* Decides whether entry j agrees with entry i, which has the same tied key. Both are readable. LIM-8 */
+/* Decides whether entry j agrees with the earlier entry i, which has the same tied key. The entries
+ * 0 … j are readable. LIM-8 */
 /*@ requires cfg: \valid_read(c);
     requires list: 0 <= i < j && \valid_read(c->params + (0 .. j));
     requires same: c->params[i].tied == c->params[j].tied;
@@ -138,8 +141,9 @@ static zp_refusal check_pair(const zp_config *c, int32_t i, int32_t j)
   return within(ZP_FIELD_TIED_FROZEN, j, p->frozen, q->frozen, q->frozen);
 }
 
-/* Decides whether entry j, which has a tied key, is no expert and agrees with all earlier uses of the
- * key. The entries 0 … j are readable and those before j agree: hence the nearest use suffices. LIM-8 */
+/* Decides whether entry j, which has a tied key, is no expert and agrees with all earlier uses of
+ * the key. The entries 0 … j are readable and those before j agree: hence the nearest use suffices.
+ * LIM-8 */
 /*@ requires cfg: \valid_read(c);
     requires list: 0 <= j && \valid_read(c->params + (0 .. j));
     requires tied: 0 <= c->params[j].tied;
@@ -159,11 +163,13 @@ static zp_refusal check_tied(const zp_config *c, int32_t j)
   //@ assert nearest: r.field == ZP_FIELD_NONE ==> TiedAgree(c, i, j);
   //@ assert later: \forall integer k; i < k < j ==> TiedAgree(c, k, j);
   //@ assert before: \forall integer k; 0 <= k < i ==> TiedAgree(c, k, i);
-  //@ assert earlier: r.field == ZP_FIELD_NONE ==> \forall integer k; 0 <= k < i ==> TiedAgree(c, k, j);
+  /*@ assert earlier: r.field == ZP_FIELD_NONE ==>
+        \forall integer k; 0 <= k < i ==> TiedAgree(c, k, j); */
   return r;
 }
 
-/* Decides entry j by itself. The entries 0 … j are readable; pp, the groups and keys in range. LIM-7 */
+/* Decides entry j by itself. The entries 0 … j are readable; pp and the switches are valid.
+ * LIM-7 */
 /*@ requires cfg: \valid_read(c) && ValidSwitches(c) && 1 <= c->pp;
     requires list: 0 <= j && \valid_read(c->params + (0 .. j));
     terminates \true;
@@ -205,7 +211,8 @@ static int64_t copies(const zp_config *c, int32_t j)
   return c->params[j].expert ? times(c->tp, c->ep) : c->tp;
 }
 
-/* The elements that these ranks hold together. The entry is readable and valid, the sizes are. LIM-9 */
+/* The elements that these ranks hold together. The entry is readable and valid, the sizes are.
+ * LIM-9 */
 /*@ requires cfg: \valid_read(c) && ValidTopology(c->pp, c->dp, c->tp, c->ep);
     requires list: 0 <= j && \valid_read(c->params + (0 .. j)) && ValidEntry(c, j);
     terminates \true;
@@ -218,7 +225,8 @@ static int64_t held(const zp_config *c, int32_t j)
   return times(c->params[j].numel, copies(c, j));
 }
 
-/* Decides the parameter list. Everything else is valid, the list is readable. LIM-4, LIM-7 … LIM-9 */
+/* Decides the parameter list. The sizes and switches are valid, the list is readable.
+ * LIM-4, LIM-7 … LIM-9 */
 /*@ requires cfg: Readable(c) && ValidTopology(c->pp, c->dp, c->tp, c->ep) && ValidSwitches(c);
     terminates \true;
     exits \false;
@@ -250,11 +258,13 @@ static zp_refusal check_list(const zp_config *c)
       tied++;
     }
     elements += held(c, j);
-    //@ assert entries: tied == TiedEntries(c, j + 1) && TiedEntries(c, j + 1) <= TiedEntries(c, c->n_params);
+    /*@ assert entries: tied == TiedEntries(c, j + 1) &&
+          TiedEntries(c, j + 1) <= TiedEntries(c, c->n_params); */
     //@ assert together: elements == Elements(c, j + 1);
     r = within(ZP_FIELD_TIED_ENTRIES, j, tied, 0, ZP_MAX_TIED);
     if (r.field) return r;
     r = within(ZP_FIELD_ELEMENTS, j, elements, 0, ZP_MAX_ELEMENTS);
+    //@ assert more: ValidList(c) ==> Elements(c, j + 1) <= Elements(c, c->n_params);
     //@ assert elements: r.field != ZP_FIELD_NONE ==> !ValidList(c);
     if (r.field) return r;
   }
@@ -284,9 +294,21 @@ int zp_config_check(const zp_config *c, zp_refusal *why)
 {
   const zp_refusal r = check_all(c), none = {ZP_FIELD_NONE, -1, 0, 0, 0};
   *why = r.field ? r : none;
+  //@ assert ranks: c->pp == \at(c->pp, Pre) && c->dp == \at(c->dp, Pre);
+  //@ assert shards: c->tp == \at(c->tp, Pre) && c->ep == \at(c->ep, Pre);
+  //@ assert list: c->params == \at(c->params, Pre) && c->n_params == \at(c->n_params, Pre);
+  //@ assert micro: c->micro_batches == \at(c->micro_batches, Pre);
+  //@ assert bucket: c->bucket == \at(c->bucket, Pre);
+  //@ assert align: c->align == \at(c->align, Pre);
+  /*@ assert switches: c->stage == \at(c->stage, Pre) && c->reduce == \at(c->reduce, Pre) &&
+        c->precision == \at(c->precision, Pre) &&
+        c->dynamic_shapes == \at(c->dynamic_shapes, Pre); */
+  /*@ assert counts: c->optgroups == \at(c->optgroups, Pre) &&
+        c->tied_keys == \at(c->tied_keys, Pre); */
   //@ assert scalars: SameScalars{Pre,Here}(c);
   //@ assert size: r.field == ZP_FIELD_NONE ==> c->n_params <= 65536;
-  //@ assert entries: r.field == ZP_FIELD_NONE ==> \forall integer j; 0 <= j < c->n_params ==> SameEntry{Pre,Here}(c, j);
+  /*@ assert entries: r.field == ZP_FIELD_NONE ==>
+        \forall integer j; 0 <= j < c->n_params ==> SameEntry{Pre,Here}(c, j); */
   //@ assert same: r.field == ZP_FIELD_NONE ==> SameConfig{Pre,Here}(c);
   return r.field ? -1 : 0;
 }

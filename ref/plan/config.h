@@ -95,12 +95,14 @@ typedef struct zp_refusal {
 
 /* Decides whether a configuration is within the documented limits.
  * cfg and why are valid and apart; cfg->params holds n_params entries, apart from why, when
- * 0 <= n_params <= 2^16. Returns 0 iff it is valid (spec: LIM-1 … LIM-9), with field ZP_FIELD_NONE in
- * *why; else -1 with the first reason in *why.
+ * 0 <= n_params <= 2^16. Returns 0 iff it is valid (spec: LIM-1 … LIM-9), with field ZP_FIELD_NONE
+ * in *why; else -1 with the first reason in *why.
  * spec: LIM-0 */
 /*@ requires cfg: \valid_read(cfg) && \valid(why) && \separated(cfg, why);
-    requires list: 0 < cfg->n_params <= 65536 ==> \valid_read(cfg->params + (0 .. cfg->n_params - 1));
-    requires apart: 0 < cfg->n_params <= 65536 ==> \separated(why, cfg->params + (0 .. cfg->n_params - 1));
+    requires list: 0 < cfg->n_params <= 65536 ==>
+        \valid_read(cfg->params + (0 .. cfg->n_params - 1));
+    requires apart: 0 < cfg->n_params <= 65536 ==>
+        \separated(why, cfg->params + (0 .. cfg->n_params - 1));
     terminates \true;
     exits \false;
     assigns *why;

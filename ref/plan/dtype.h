@@ -14,7 +14,13 @@ typedef enum zp_dtype {
 } zp_dtype;
 
 /* Bytes of one element; 0 for a value that is not a zp_dtype. spec: NUM-1 */
-/*@ assigns \nothing;
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures four: dtype == ZP_F32 || dtype == ZP_I32 ==> \result == 4;
+    ensures two: dtype == ZP_BF16 || dtype == ZP_F16 ==> \result == 2;
+    ensures eight: dtype == ZP_I64 ==> \result == 8;
+    ensures other: dtype < 0 || ZP_DTYPES <= dtype ==> \result == 0;
     ensures size: \result == 0 || \result == 2 || \result == 4 || \result == 8; */
 static inline int64_t zp_dtype_bytes(int32_t dtype)
 {

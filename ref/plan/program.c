@@ -1,6 +1,8 @@
 /* spec: STEP-2, LEDG-1 … LEDG-8, PIPE-5 */
 #include "program.h"
 
+#include "../../spec/acsl/init_save_lemmas.h"
+#include "../../spec/acsl/ledger_lemmas.h"
 #include "program_internal.h"
 
 int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at)

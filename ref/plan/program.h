@@ -112,15 +112,14 @@ enum {
 enum { ZP_LIMBS = 9 };
 
 /* 1 when entry j has storage of its own on its stage: always, but for further uses of a tied key on
- * the same stage, which share the storage of the key's last entry there. spec: TIE-2 */
+ * the same stage, which share the storage of the key's last entry there. j must be an entry of a
+ * valid configuration. spec: TIE-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires entry: 0 <= j < cfg->n_params;
     terminates \true; exits \false;
     assigns \nothing;
-    ensures bit: \result == 0 || \result == 1;
-    ensures last: \result == 1 <==> cfg->params[j].tied < 0 ||
-        \forall integer i; j < i < cfg->n_params && cfg->params[i].stage == cfg->params[j].stage ==>
-          cfg->params[i].tied != cfg->params[j].tied; */
+    ensures holds: \result == Holds(cfg, j);
+    ensures bit: \result == 0 || \result == 1; */
 int32_t zp_param_holds(const zp_config *cfg, int32_t j);
 
 /* Exactly the number of ops of a rank of pipeline stage lay->stage. spec: LEDG-8 */

@@ -1,6 +1,8 @@
 /* SAVE and LOAD. spec: CKPT-1 … CKPT-3 */
 #include "program_internal.h"
 
+#include "../../spec/acsl/init_save_lemmas.h"
+
 /* SAVE's clock: buckets, then frozen entries, then what the ranks agree on. PIPE-5 */
 enum { CLOCK_BUCKETS = 0, CLOCK_FROZEN = 1, CLOCK_STATUS = 2 };
 /* In CLOCK_BUCKETS: k · 2^43 + 6 b + two for each state; a bucket number is below 2^40. */
@@ -133,13 +135,14 @@ static int64_t put_bucket(const zp_flat *f, int32_t gathers, int32_t writer, int
     terminates \true; exits \false;
     assigns ops[n .. n + SaveLen(gathers, writer, Buckets(f->numel, f->capacity)) - 1];
     ensures length: \result ==
-        n + SaveLen(gathers, writer, Buckets(f->numel, f->capacity));
+        n + SaveLen(gathers, writer, \old(Buckets(f->numel, f->capacity)));
     ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(k + 1, 0));
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
-          (gathers == 1 && f->group == g ?
-            SaveBuckets(LedgerOf{Pre}(ops, n, g, key, stepped), f->numel, f->capacity, f->members,
-              f->align, k, Buckets(f->numel, f->capacity)) :
+          (gathers == 1 && \at(f->group, Pre) == g ?
+            SaveBuckets(LedgerOf{Pre}(ops, n, g, key, stepped), \at(f->numel, Pre),
+              \at(f->capacity, Pre), \at(f->members, Pre), \at(f->align, Pre), k,
+              \at(Buckets(f->numel, f->capacity), Pre)) :
             LedgerOf{Pre}(ops, n, g, key, stepped)); */
 static int64_t put_flat(const zp_flat *f, int32_t gathers, int32_t writer, int32_t k, zp_op *ops,
                         int64_t n)
@@ -161,33 +164,132 @@ static int64_t put_flat(const zp_flat *f, int32_t gathers, int32_t writer, int32
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + SaveLen(gathers, writer, buckets) - 1];
       loop variant buckets - b; */
   for (int64_t b = 0; b < buckets; b++) {
-    //@ assert inside: b * f->capacity < f->numel;
+    //@ assert inside: BucketOf(f->numel, f->capacity, b);
     n = put_bucket(f, gathers, writer, k, b, ops, n);
   }
   return n;
 }
 
-/* What the stage's flat groups contribute. CKPT-1 */
-static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_op *ops,
-                         int64_t n)
+/* What flat group k contributes. CKPT-1 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
+    requires flat: 0 <= k < lay->n_flats;
+    requires at: 0 <= at.dp;
+    requires room: 0 <= n <= 2305843009213693952 && \valid(ops +
+        (n .. n + SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) - 1));
+    requires apart: \separated(lay->flat + k,
+        ops + (n .. n + SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) - 1));
+    requires clock: Clocked(ops, n, CLOCK_BUCKETS, SaveClock(k, 0));
+    terminates \true; exits \false;
+    assigns ops[n .. n + SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) - 1];
+    ensures length: \result == n + SaveFlatLen{Pre}(cfg, \at(lay->stage, Pre),
+        \at(lay->flat, Pre) + k, at.dp);
+    ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(k + 1, 0));
+    ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, stepped) ==
+          SaveFlat{Pre}(LedgerOf{Pre}(ops, n, g, key, stepped), cfg, \at(lay->stage, Pre),
+            \at(lay->flat, Pre) + k, k, g); */
+static int64_t put_saved_flat(const zp_config *cfg, const zp_layout *lay, zp_coord at, int32_t k,
+                              zp_op *ops, int64_t n)
 {
+  const zp_flat *f = &lay->flat[k];
+  const int32_t gathers = cfg->stage > 0, writer = writes(cfg, f->group, at);
+  if (saves_flat(cfg, lay, k)) n = put_flat(f, gathers, writer, k, ops, n);
+  /*@ assert saved: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, stepped) ==
+          SaveFlat{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, key, stepped), cfg,
+            \at(lay->stage, Pre), \at(lay->flat, Pre) + k, k, g); */
+  return n;
+}
+
+/* What the stage's flat groups contribute; they come first. CKPT-1 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
+    requires at: 0 <= at.dp;
+    requires room: \valid(ops +
+        (0 .. SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp) - 1));
+    requires apart: \separated(
+        ops + (0 .. SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp) - 1), cfg, lay,
+        cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1));
+    terminates \true; exits \false;
+    assigns ops[0 .. SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp) - 1];
+    ensures length: \result == SaveFlatsLen{Pre}(cfg, \at(lay->stage, Pre), \at(lay->flat, Pre),
+        \at(lay->n_flats, Pre), at.dp);
+    ensures kept: Kept{Pre,Post}(cfg) && KeptLayout{Pre,Post}(lay);
+    ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(65536, 0));
+    ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, stepped) ==
+          SaveFlats{Pre}(Nothing, cfg, \at(lay->stage, Pre), \at(lay->flat, Pre),
+            \at(lay->n_flats, Pre), g); */
+static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_op *ops)
+{
+  int64_t n = 0;
+  /*@ loop invariant range: 0 <= k <= \at(lay->n_flats, Pre);
+      loop invariant kept: Kept{Pre,Here}(cfg);
+      loop invariant layout: KeptLayout{Pre,Here}(lay);
+      loop invariant valid: Valid(cfg);
+      loop invariant good: StageLayout(cfg, lay);
+      loop invariant length: n == SaveFlatsLen{Pre}(cfg, \at(lay->stage, Pre),
+          \at(lay->flat, Pre), k, at.dp);
+      loop invariant clock: Clocked(ops, n, CLOCK_BUCKETS, SaveClock(k, 0));
+      loop invariant ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+          LedgerOf(ops, n, g, key, stepped) ==
+            SaveFlats{Pre}(Nothing, cfg, \at(lay->stage, Pre), \at(lay->flat, Pre), k, g);
+      loop assigns k, n, ops[0 .. \at(SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats,
+          at.dp), Pre) - 1];
+      loop variant \at(lay->n_flats, Pre) - k; */
   for (int32_t k = 0; k < lay->n_flats; k++) {
-    const zp_flat *f = &lay->flat[k];
-    if (!saves_flat(cfg, lay, k)) continue;
-    n = put_flat(f, cfg->stage > 0, writes(cfg, f->group, at), k, ops, n);
+    /*@ assert step: SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) ==
+          SaveFlatLen{Pre}(cfg, \at(lay->stage, Pre), \at(lay->flat, Pre) + k, at.dp); */
+    /*@ assert room: 0 <= n && n + SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) <=
+          \at(SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp), Pre); */
+    n = put_saved_flat(cfg, lay, at, k, ops, n);
   }
   return n;
 }
 
 /* The frozen entries that this rank writes. CKPT-1 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires lay: ReadableLayout(lay) && StageLayout(cfg, lay) && lay->stage == at.pp;
+    requires at: 0 <= at.dp;
+    requires room: 0 <= n <= 2305843009213693952 && \valid(ops + (n .. n +
+        FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) - 1));
+    requires apart: \separated(ops + (n .. n +
+        FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) - 1), cfg, lay,
+        cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1));
+    requires clock: Clocked(ops, n, CLOCK_FROZEN, 0);
+    terminates \true; exits \false;
+    assigns ops[n .. n + FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) - 1];
+    ensures length: \result == n + FrozenLen{Pre}(cfg, \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre), at.pp, at.dp, at.tp);
+    ensures kept: Kept{Pre,Post}(cfg) && KeptLayout{Pre,Post}(lay);
+    ensures clock: Clocked(ops, \result, CLOCK_STATUS, 0);
+    ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, stepped) == LedgerOf{Pre}(ops, n, g, key, stepped); */
 static int64_t put_frozen(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_op *ops,
                           int64_t n)
 {
+  /*@ loop invariant range: 0 <= i <= \at(lay->n_params, Pre);
+      loop invariant kept: Kept{Pre,Here}(cfg);
+      loop invariant layout: KeptLayout{Pre,Here}(lay);
+      loop invariant valid: Valid(cfg);
+      loop invariant good: StageLayout(cfg, lay);
+      loop invariant length: n == \at(n, Pre) +
+          FrozenLen{Pre}(cfg, \at(lay->first_param, Pre), i, at.pp, at.dp, at.tp);
+      loop invariant clock: Clocked(ops, n, CLOCK_FROZEN, i);
+      loop invariant ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+          LedgerOf(ops, n, g, key, stepped) ==
+            LedgerOf{Pre}(ops, \at(n, Pre), g, key, stepped);
+      loop assigns i, n, ops[\at(n, Pre) .. \at(n, Pre) + \at(FrozenLen(cfg, lay->first_param,
+          lay->n_params, at.pp, at.dp, at.tp), Pre) - 1];
+      loop variant \at(lay->n_params, Pre) - i; */
   for (int32_t i = 0; i < lay->n_params; i++) {
     zp_op op = zp_op_blank(ZP_OP_WRITE, CLOCK_FROZEN, i);
-    if (!writes_frozen(cfg, lay->first_param + i, at)) continue;
     op.what = ZP_WHAT_PARAMETER;
     op.param = lay->first_param + i;
+    if (!writes_frozen(cfg, lay->first_param + i, at)) continue;
+    /*@ assert room: \at(n, Pre) <= n && n + 1 <= \at(n, Pre) + \at(FrozenLen(cfg,
+          lay->first_param, lay->n_params, at.pp, at.dp, at.tp), Pre); */
     n = zp_emit(ops, n, op);
   }
   return n;
@@ -195,22 +297,64 @@ static int64_t put_frozen(const zp_config *cfg, const zp_layout *lay, zp_coord a
 
 int64_t zp_put_save(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_op *ops)
 {
-  int64_t n = put_flats(cfg, lay, at, ops, 0);
+  /*@ assert world: SaveFlats(Nothing, cfg, lay->stage, lay->flat, lay->n_flats,
+        ZP_GROUP_WORLD) == Nothing; */
+  int64_t n = put_flats(cfg, lay, at, ops);
+  //@ assert valid: Valid(cfg);
+  //@ assert good: StageLayout(cfg, lay);
+  /*@ assert flats: 0 <= n && n == \at(SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats,
+        at.dp), Pre) <= 2305843009213693952; */
+  /*@ assert frozen: 0 <= FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) ==
+        \at(FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp), Pre) <= 65536; */
   n = put_frozen(cfg, lay, at, ops, n);
   n = zp_emit(ops, n, zp_op_blank(ZP_OP_SEAL, CLOCK_STATUS, 0));
+  /*@ assert seal: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, stepped) == SaveFlats{Pre}(Nothing, cfg, \at(lay->stage, Pre),
+          \at(lay->flat, Pre), \at(lay->n_flats, Pre), g); */
   n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, CLOCK_STATUS, 1));
+  /*@ assert first: \forall integer key, stepped;
+        LedgerOf(ops, n, ZP_GROUP_WORLD, key, stepped) == Status(Nothing, 2, 1); */
+  /*@ assert rest: \forall integer g, key, stepped; HasLedger(g) && g != ZP_GROUP_WORLD ==>
+        LedgerOf(ops, n, g, key, stepped) == SaveLedger{Pre}(cfg, lay, g); */
   n = zp_emit(ops, n, zp_op_blank(ZP_OP_COMMIT, CLOCK_STATUS, 2));
+  /*@ assert commit: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, stepped) ==
+          (g == ZP_GROUP_WORLD ? Status(Nothing, 2, 1) : SaveLedger{Pre}(cfg, lay, g)); */
   return zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, CLOCK_STATUS, 3));
+}
+
+/* Ops that flat group k brings. LEDG-8 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
+    requires flat: 0 <= k < lay->n_flats;
+    requires at: 0 <= at.dp;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures length: \result == SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp); */
+static int64_t need_flat(const zp_config *cfg, const zp_layout *lay, zp_coord at, int32_t k)
+{
+  const zp_flat *f = &lay->flat[k];
+  const int64_t buckets = zp_buckets(f);
+  int64_t n = 0;
+  if (!saves_flat(cfg, lay, k)) return 0;
+  if (cfg->stage > 0) n += STATES * buckets;
+  if (writes(cfg, f->group, at)) n += STATES * buckets;
+  return n;
 }
 
 int64_t zp_need_save(const zp_config *cfg, const zp_layout *lay, zp_coord at)
 {
   int64_t n = 4;
-  for (int32_t k = 0; k < lay->n_flats; k++) {
-    const zp_flat *f = &lay->flat[k];
-    if (!saves_flat(cfg, lay, k)) continue;
-    n += STATES * zp_buckets(f) * ((cfg->stage > 0 ? 1 : 0) + writes(cfg, f->group, at));
-  }
+  /*@ loop invariant range: 0 <= k <= lay->n_flats;
+      loop invariant length: n == 4 + SaveFlatsLen(cfg, lay->stage, lay->flat, k, at.dp);
+      loop assigns k, n;
+      loop variant lay->n_flats - k; */
+  for (int32_t k = 0; k < lay->n_flats; k++) n += need_flat(cfg, lay, at, k);
+  /*@ loop invariant range: 0 <= i <= lay->n_params;
+      loop invariant length: n == 4 + SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp)
+          + FrozenLen(cfg, lay->first_param, i, at.pp, at.dp, at.tp);
+      loop assigns i, n;
+      loop variant lay->n_params - i; */
   for (int32_t i = 0; i < lay->n_params; i++)
     if (writes_frozen(cfg, lay->first_param + i, at)) n++;
   return n;
@@ -219,7 +363,11 @@ int64_t zp_need_save(const zp_config *cfg, const zp_layout *lay, zp_coord at)
 int64_t zp_put_load(zp_op *ops)
 {
   int64_t n = zp_emit(ops, 0, zp_op_blank(ZP_OP_READ, 0, 0));
+  /*@ assert read: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, stepped) == Nothing; */
   n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, 0, 1));
+  /*@ assert status: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, stepped) == LoadLedger(g); */
   return zp_emit(ops, n, zp_op_blank(ZP_OP_INSTALL, 0, 2));
 }
 

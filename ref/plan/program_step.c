@@ -3,163 +3,11 @@
 
 /* The clock: slots of the pipeline are t = 0 … T-1, then T plus these. PIPE-5 */
 enum { CLOCK_TIED = 0, CLOCK_MEAN = 1, CLOCK_AGREE = 2, CLOCK_UPDATE = 3 };
-/* Inside a slot. For the entry with backward index x (0: the stage's last) and bucket b: ADD at
- * (x + 1) · 2^42 + 2 b, the reduction of b right after it. */
-enum { CLOCK_META = 0, CLOCK_P2P = 1, CLOCK_LOAD = 2, CLOCK_COMPUTE = 3, CLOCK_ARRIVED = 4 };
-#define ENTRY_STRIDE ((int64_t)1 << 42)
 /* Tied sums, means: key or flat group times this, plus the bucket, which is at most 2^40. */
 #define TIED_STRIDE ((int64_t)1 << 41)
 #define MEAN_STRIDE ((int64_t)1 << 41)
 /* Updates: flat group times this, plus 2 b; the gather right after it. */
 #define UPDATE_STRIDE ((int64_t)1 << 42)
-
-/* The reduction of bucket b after its last ADD of micro-batch mb. RED-3, RED-4, RED-5 */
-static zp_op reduce_op(const zp_config *cfg, const zp_layout *lay, int32_t k, int64_t b, int64_t mb,
-                       int64_t t, int64_t i)
-{
-  const zp_flat *f = &lay->flat[k];
-  zp_op op = zp_op_on_bucket(f, ZP_OP_REDUCE_SCATTER, ZP_WHAT_GRADIENT, k, b, t, i);
-  op.mb = mb;
-  if (cfg->stage == 2) {
-    op.dtype = cfg->precision;
-    op.redop = cfg->reduce == ZP_EXACT ? ZP_RED_EXACT : ZP_RED_ORDERED;
-    op.slot = (int32_t)((mb * zp_buckets(f) + b) % 2);
-    return op;
-  }
-  if (cfg->stage == 0) {
-    op.kind = ZP_OP_ALL_REDUCE;
-    op.count = zp_bucket_padded(f, b);
-  }
-  op.dtype = cfg->reduce == ZP_EXACT ? ZP_I64 : ZP_F32;
-  op.redop = cfg->reduce == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED;
-  if (cfg->reduce == ZP_EXACT) op.count = op.count * ZP_LIMBS;
-  return op;
-}
-
-/* Copies or adds one run of an entry's gradient into its bucket. RED-3 */
-static zp_op add_op(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_t mb, int64_t b,
-                    int64_t offset, int64_t count, int64_t t, int64_t clock_i)
-{
-  zp_op op = zp_op_blank(ZP_OP_ADD, t, clock_i);
-  op.flat = lay->spot[i].flat;
-  op.param = lay->first_param + i;
-  op.mb = mb;
-  op.bucket = b;
-  op.offset = offset;
-  op.count = count;
-  if (cfg->stage == 2) op.slot = (int32_t)((mb * zp_buckets(&lay->flat[op.flat]) + b) % 2);
-  return op;
-}
-
-/* One entry's gradient of micro-batch mb: its runs, bucket by bucket, and the reduction of each
- * bucket that it completes. Returns the number of ops after it. RED-3 */
-static int64_t put_entry(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_t mb,
-                         int64_t t, zp_op *ops, int64_t n)
-{
-  const int32_t k = lay->spot[i].flat;
-  const zp_flat *f = &lay->flat[k];
-  const int64_t start = lay->spot[i].start;
-  const int64_t end = start + cfg->params[lay->first_param + i].numel;
-  const int64_t clock = (lay->n_params - i) * ENTRY_STRIDE;
-  const int reduces = cfg->stage == 2 || mb == cfg->micro_batches - 1;
-  int64_t e = start;
-  while (e < end) {
-    const int64_t b = e / f->capacity;
-    const int64_t full = b * f->capacity + zp_bucket_numel(f, b);
-    const int64_t stop = full < end ? full : end;
-    n = zp_emit(ops, n, add_op(cfg, lay, i, mb, b, e - start, stop - e, t, clock + 2 * b));
-    if (stop == full && reduces)
-      n = zp_emit(ops, n, reduce_op(cfg, lay, k, b, mb, t, clock + 2 * b + 1));
-    e = stop;
-  }
-  return n;
-}
-
-/* Ops before the compute of a slot: meta and grouped exchange with the slot's one neighbour.
- * PIPE-3, PIPE-6 */
-static int64_t put_exchange(const zp_config *cfg, int32_t s, const zp_slot *a, int64_t t,
-                            zp_op *ops, int64_t n)
-{
-  const int64_t activation = a->backward ? a->send_mb : a->recv_mb;
-  zp_op op = zp_op_blank(ZP_OP_P2P, t, CLOCK_P2P);
-  if (a->send_mb < 0 && a->recv_mb < 0) return n;
-  op.what = a->backward ? ZP_WHAT_ACTIVATION : ZP_WHAT_ACTIVATION_GRADIENT;
-  op.group = ZP_GROUP_PP;
-  op.root = a->backward ? s + 1 : s - 1;
-  if (cfg->dynamic_shapes && activation >= 0) {
-    zp_op meta = op;
-    meta.kind = ZP_OP_META;
-    meta.dtype = ZP_I64;
-    meta.clock_i = CLOCK_META;
-    if (a->backward) meta.mb = activation;
-    else meta.recv_mb = activation;
-    n = zp_emit(ops, n, meta);
-  }
-  op.mb = a->send_mb;
-  op.recv_mb = a->recv_mb;
-  return zp_emit(ops, n, op);
-}
-
-/* A local op of micro-batch mb in slot t. */
-static zp_op of_batch(int32_t kind, int64_t mb, int32_t slot, int64_t t, int64_t clock_i)
-{
-  zp_op op = zp_op_blank(kind, t, clock_i);
-  op.mb = mb;
-  op.slot = slot;
-  return op;
-}
-
-/* The forward of a slot. PIPE-2 */
-static int64_t put_forward(const zp_config *cfg, int32_t s, int64_t mb, int64_t t, zp_op *ops,
-                           int64_t n)
-{
-  const int32_t slot = (int32_t)(mb % zp_alive(cfg->pp, cfg->micro_batches, s));
-  if (s == 0 || s == cfg->pp - 1) n = zp_emit(ops, n, of_batch(ZP_OP_LOAD, mb, -1, t, CLOCK_LOAD));
-  return zp_emit(ops, n, of_batch(ZP_OP_FORWARD, mb, slot, t, CLOCK_COMPUTE));
-}
-
-/* The backward of a slot, with all that its gradients set off. PIPE-2, STEP-3, RED-3 */
-static int64_t put_backward(const zp_config *cfg, const zp_layout *lay, int32_t s, int64_t mb,
-                            int64_t t, zp_op *ops, int64_t n)
-{
-  const int32_t slot = (int32_t)(mb % zp_alive(cfg->pp, cfg->micro_batches, s));
-  n = zp_emit(ops, n, of_batch(ZP_OP_BACKWARD, mb, slot, t, CLOCK_COMPUTE));
-  n = zp_emit(ops, n, of_batch(ZP_OP_ARRIVED, mb, -1, t, CLOCK_ARRIVED));
-  for (int32_t i = lay->n_params - 1; i >= 0; i--)
-    if (lay->spot[i].flat >= 0) n = put_entry(cfg, lay, i, mb, t, ops, n);
-  return n;
-}
-
-/* The slot after t in which stage s may do anything: the 2M slots from its first forward on and the
- * 2M from its first backward on; between them lie idle ones where M is small. PIPE-2, PIPE-3 */
-static int64_t next_slot(const zp_config *cfg, int32_t s, int64_t t)
-{
-  const int64_t drained = s + 2 * cfg->micro_batches, backward = 2 * (int64_t)cfg->pp - 1 - s;
-  return t + 1 == drained && backward > drained ? backward : t + 1;
-}
-
-/* One past the last such slot. */
-static int64_t end_slot(const zp_config *cfg, int32_t s)
-{
-  const int64_t end = 2 * (int64_t)cfg->pp - 1 - s + 2 * cfg->micro_batches;
-  const int64_t slots = zp_slots(cfg->pp, cfg->micro_batches);
-  return end < slots ? end : slots;
-}
-
-/* The whole pipeline. PIPE-1 … PIPE-3 */
-static int64_t put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops, int64_t n)
-{
-  const int32_t s = lay->stage;
-  const int64_t end = end_slot(cfg, s);
-  for (int64_t t = s; t < end; t = next_slot(cfg, s, t)) {
-    const zp_slot a = zp_slot_at(cfg->pp, cfg->micro_batches, s, t);
-    n = put_exchange(cfg, s, &a, t, ops, n);
-    if (a.mb < 0) continue;
-    if (a.backward) n = put_backward(cfg, lay, s, a.mb, t, ops, n);
-    else n = put_forward(cfg, s, a.mb, t, ops, n);
-  }
-  return n;
-}
 
 /* The flat group that holds tied key `key` on this stage, or -1. TIE-1 */
 static int32_t tied_flat(const zp_layout *lay, int32_t key)
@@ -239,7 +87,7 @@ static int64_t put_update(const zp_config *cfg, const zp_layout *lay, int64_t t,
 int64_t zp_put_step(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
 {
   const int64_t t = zp_slots(cfg->pp, cfg->micro_batches);
-  int64_t n = put_pipeline(cfg, lay, ops, 0);
+  int64_t n = zp_put_pipeline(cfg, lay, ops, 0);
   n = put_tied(cfg, lay, t + CLOCK_TIED, ops, n);
   n = put_means(lay, t + CLOCK_MEAN, ops, n);
   n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATISTICS, ZP_STATS, t + CLOCK_AGREE, 0));
@@ -281,9 +129,9 @@ static zp_bucket_counts count_buckets(const zp_layout *lay)
 /* META and P2P ops of the pipeline. PIPE-3, PIPE-6 */
 static int64_t count_exchanges(const zp_config *cfg, int32_t s)
 {
-  const int64_t end = end_slot(cfg, s);
+  const int64_t end = zp_end_slot(cfg->pp, cfg->micro_batches, s);
   int64_t n = 0;
-  for (int64_t t = s; t < end; t = next_slot(cfg, s, t)) {
+  for (int64_t t = s; t < end; t = zp_next_slot(cfg->pp, cfg->micro_batches, s, t)) {
     const zp_slot a = zp_slot_at(cfg->pp, cfg->micro_batches, s, t);
     const int64_t activation = a.backward ? a.send_mb : a.recv_mb;
     if (a.send_mb >= 0 || a.recv_mb >= 0) n += cfg->dynamic_shapes && activation >= 0 ? 2 : 1;

@@ -17,6 +17,7 @@ typedef struct zp_arrival {
 
 #include "../../spec/acsl/step_program.h"
 
+/* Appends the whole pipeline of lay's stage. Returns the number of ops after it. PIPE-1 … PIPE-3 */
 int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops, int64_t n);
 
 /* The number of ops that zp_put_step writes from ops[0] on, and returns. LEDG-8 */

@@ -22,89 +22,112 @@ typedef struct zp_coord {
   int32_t pp, dp, tp; /* indices */
 } zp_coord;
 
-/* Ranks of the whole job, 1..2^20 for a valid configuration. spec: TOPO-1 */
-/*@ requires cfg: \valid_read(cfg);
-    requires small: 1 <= cfg->pp <= 1048576 && 1 <= cfg->dp <= 1048576 && 1 <= cfg->tp <= 1048576;
-    requires world: cfg->pp * cfg->dp * cfg->tp <= 1048576;
-    terminates \true; exits \false;
+#include "../../spec/acsl/topology.h"
+
+/* Ranks of the whole job, 1..2^20. cfg is valid and readable. spec: TOPO-1 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    terminates \true;
+    exits \false;
     assigns \nothing;
-    ensures product: \result == cfg->pp * cfg->dp * cfg->tp; */
+    ensures world: \result == World(cfg);
+    ensures product: \result == cfg->pp * cfg->dp * cfg->tp;
+    ensures range: 1 <= \result <= 1048576; */
 int32_t zp_world(const zp_config *cfg);
 
-/* Coordinates of rank 0 <= rank < world. spec: TOPO-1 */
-/*@ requires cfg: \valid_read(cfg);
-    requires small: 1 <= cfg->pp <= 1048576 && 1 <= cfg->dp <= 1048576 && 1 <= cfg->tp <= 1048576;
-    requires world: cfg->pp * cfg->dp * cfg->tp <= 1048576;
-    requires rank: 0 <= rank < cfg->pp * cfg->dp * cfg->tp;
-    terminates \true; exits \false;
+/* Coordinates of rank 0 <= rank < world. cfg is valid and readable. spec: TOPO-1 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires rank: 0 <= rank < World(cfg);
+    terminates \true;
+    exits \false;
     assigns \nothing;
     ensures tp: \result.tp == rank % cfg->tp;
     ensures dp: \result.dp == (rank / cfg->tp) % cfg->dp;
-    ensures pp: \result.pp == rank / cfg->tp / cfg->dp; */
+    ensures pp: \result.pp == rank / cfg->tp / cfg->dp;
+    ensures within: Within(cfg, \result.pp, \result.dp, \result.tp);
+    ensures inverse: Rank(cfg, \result.pp, \result.dp, \result.tp) == rank; */
 zp_coord zp_coord_of(const zp_config *cfg, int32_t rank);
 
-/* The inverse of zp_coord_of. spec: TOPO-1 */
-/*@ requires cfg: \valid_read(cfg);
-    requires small: 1 <= cfg->pp <= 1048576 && 1 <= cfg->dp <= 1048576 && 1 <= cfg->tp <= 1048576;
-    requires world: cfg->pp * cfg->dp * cfg->tp <= 1048576;
-    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
-    terminates \true; exits \false;
+/* The inverse of zp_coord_of: the rank at coordinates within the topology. cfg is valid and
+ * readable. spec: TOPO-1 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires at: Within(cfg, at.pp, at.dp, at.tp);
+    terminates \true;
+    exits \false;
     assigns \nothing;
-    ensures rank: \result == (at.pp * cfg->dp + at.dp) * cfg->tp + at.tp; */
+    ensures rank: \result == Rank(cfg, at.pp, at.dp, at.tp);
+    ensures formula: \result == (at.pp * cfg->dp + at.dp) * cfg->tp + at.tp;
+    ensures range: 0 <= \result < World(cfg); */
 int32_t zp_rank_of(const zp_config *cfg, zp_coord at);
 
-/* Does any entry of tied key `key` live on pipeline stage `stage`? spec: TOPO-4 */
-/*@ requires cfg: \valid_read(cfg) && 0 <= cfg->n_params <= 65536;
-    requires list: \valid_read(cfg->params + (0 .. cfg->n_params - 1));
-    terminates \true; exits \false;
+/* 1 when an entry of tied key `key` lives on pipeline stage `stage`, else 0. cfg is valid and
+ * readable. spec: TOPO-4 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    terminates \true;
+    exits \false;
     assigns \nothing;
+    ensures on: \result == On(cfg, key, stage);
     ensures yes: \result == 1 <==> \exists integer j; 0 <= j < cfg->n_params &&
         cfg->params[j].tied == key && cfg->params[j].stage == stage;
     ensures bit: \result == 0 || \result == 1; */
 int32_t zp_tied_on_stage(const zp_config *cfg, int32_t key, int32_t stage);
 
 /* Members of the group of this kind (for ZP_GROUP_TIED: of key `key`) that contains coordinate
- * `at`; 0 when `at` is in no such group. spec: TOPO-2 … TOPO-4 */
+ * `at`; 0 when `at` is in no such group. cfg is valid and readable, `at` within the topology.
+ * spec: TOPO-2 … TOPO-4 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
-    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
-    terminates \true; exits \false;
+    requires at: Within(cfg, at.pp, at.dp, at.tp);
+    terminates \true;
+    exits \false;
     assigns \nothing;
-    ensures size: 0 <= \result <= cfg->pp * cfg->dp * cfg->tp; */
+    ensures size: \result == GroupSize(cfg, group, key, at.pp);
+    ensures range: 0 <= \result <= World(cfg); */
 int32_t zp_group_size(const zp_config *cfg, int32_t group, int32_t key, zp_coord at);
 
-/* Place of `at` in its own group, 0..size-1, or -1 when it is in none. spec: TOPO-2 … TOPO-4 */
+/* Place of `at` in its own group, 0..size-1, or -1 when it is in none. cfg is valid and readable,
+ * `at` within the topology. spec: TOPO-2 … TOPO-4 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
-    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
-    terminates \true; exits \false;
+    requires at: Within(cfg, at.pp, at.dp, at.tp);
+    terminates \true;
+    exits \false;
     assigns \nothing;
-    ensures place: -1 <= \result < cfg->pp * cfg->dp * cfg->tp; */
+    ensures index: \result == GroupIndex(cfg, group, key, at.pp, at.dp, at.tp);
+    ensures range: -1 <= \result < World(cfg); */
 int32_t zp_group_index(const zp_config *cfg, int32_t group, int32_t key, zp_coord at);
 
 /* The i-th member (a world rank) of the group that contains `at`, 0 <= i < size; members ascend.
- * -1 when there is none. spec: TOPO-2 … TOPO-4 */
+ * -1 when there is none. cfg is valid and readable, `at` within the topology.
+ * spec: TOPO-2 … TOPO-4 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
-    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
-    terminates \true; exits \false;
+    requires at: Within(cfg, at.pp, at.dp, at.tp);
+    terminates \true;
+    exits \false;
     assigns \nothing;
-    ensures rank: -1 <= \result < cfg->pp * cfg->dp * cfg->tp; */
+    ensures member: \result == GroupMember(cfg, group, key, at.pp, at.dp, at.tp, i);
+    ensures range: -1 <= \result < World(cfg); */
 int32_t zp_group_member(const zp_config *cfg, int32_t group, int32_t key, zp_coord at, int32_t i);
 
 /* A number that equals for two ranks iff they are in the same group of this kind: the group's
- * first member. -1 when `at` is in none. spec: TOPO-5 */
+ * first member. -1 when `at` is in none. cfg is valid and readable, `at` within the topology.
+ * spec: TOPO-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
-    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
-    terminates \true; exits \false;
+    requires at: Within(cfg, at.pp, at.dp, at.tp);
+    terminates \true;
+    exits \false;
     assigns \nothing;
-    ensures rank: -1 <= \result < cfg->pp * cfg->dp * cfg->tp; */
+    ensures id: \result == GroupMember(cfg, group, key, at.pp, at.dp, at.tp, 0);
+    ensures range: -1 <= \result < World(cfg); */
 int32_t zp_group_id(const zp_config *cfg, int32_t group, int32_t key, zp_coord at);
 
-/* The lowest stage that holds `key`, or -1. spec: TOPO-4 */
+/* The lowest stage that holds `key`, or -1. cfg is valid and readable. spec: TOPO-4 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
-    terminates \true; exits \false;
+    terminates \true;
+    exits \false;
     assigns \nothing;
+    ensures first: \result == StageOf(cfg, key, 0);
     ensures stage: -1 <= \result < cfg->pp;
-    ensures holds: 0 <= \result ==> \exists integer j; 0 <= j < cfg->n_params &&
-        cfg->params[j].tied == key && cfg->params[j].stage == \result; */
+    ensures holds: 0 <= \result ==> On(cfg, key, \result) == 1;
+    ensures lowest: \forall integer s; 0 <= s < cfg->pp && On(cfg, key, s) == 1 ==>
+        0 <= \result <= s; */
 int32_t zp_tied_first_stage(const zp_config *cfg, int32_t key);
 
 #endif

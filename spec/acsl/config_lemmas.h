@@ -25,6 +25,9 @@
     lemma TiedEntries_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall zp_config *c;
       (\forall integer j; 0 <= j < n ==> HasKey{L1}(c, j) == HasKey{L2}(c, j)) ==>
       TiedEntries{L1}(c, n) == TiedEntries{L2}(c, n);
+    lemma ValidList_Elements{L}: \forall zp_config *c, integer m;
+      ValidTopology(c->pp, c->dp, c->tp, c->ep) && ValidList(c) && 0 <= m <= c->n_params ==>
+      Elements(c, m) <= Elements(c, c->n_params);
     lemma SameEntry_Held{L1,L2}: \forall zp_config *c, integer j;
       SameScalars{L1,L2}(c) && SameEntry{L1,L2}(c, j) ==> Held{L1}(c, j) == Held{L2}(c, j);
     lemma SameEntry_HasKey{L1,L2}: \forall zp_config *c, integer j;
@@ -46,8 +49,13 @@
     lemma SameEntry_Agree{L1,L2}: \forall zp_config *c, integer i, j;
       SameScalars{L1,L2}(c) && SameEntry{L1,L2}(c, i) && SameEntry{L1,L2}(c, j) &&
       TiedAgree{L1}(c, i, j) ==> TiedAgree{L2}(c, i, j);
-    lemma SameScalars_Valid{L1,L2}: \forall zp_config *c; SameScalars{L1,L2}(c) &&
-      ValidSwitches{L1}(c) && ValidAmounts{L1}(c) ==> ValidSwitches{L2}(c) && ValidAmounts{L2}(c);
+    lemma SameScalars_Switches{L1,L2}: \forall zp_config *c; SameScalars{L1,L2}(c) &&
+      ValidSwitches{L1}(c) ==> ValidSwitches{L2}(c);
+    lemma SameScalars_Amounts{L1,L2}: \forall zp_config *c; SameScalars{L1,L2}(c) &&
+      ValidAmounts{L1}(c) ==> ValidAmounts{L2}(c);
+    lemma SameConfig_Agree{L1,L2}: \forall zp_config *c, integer i, j; SameConfig{L1,L2}(c) &&
+      0 <= i < \at(c->n_params, L1) && 0 <= j < \at(c->n_params, L1) &&
+      TiedAgree{L1}(c, i, j) ==> TiedAgree{L2}(c, i, j);
     lemma AllAgree_Frame{L1,L2}: \forall zp_config *c; SameConfig{L1,L2}(c) &&
       AllAgree{L1}(c, \at(c->n_params, L1)) ==> AllAgree{L2}(c, \at(c->n_params, L1));
     lemma Entries_Frame{L1,L2}: \forall zp_config *c; SameConfig{L1,L2}(c) ==>

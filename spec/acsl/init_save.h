@@ -1,7 +1,7 @@
 /* The logic of LEDG-4, LEDG-5, LEDG-8, CKPT-1 and CKPT-2: what INIT, SAVE and LOAD write, as
  * functions of the configuration c and the pipeline stage s. Ledgers have no other argument; lengths
  * of SAVE also have the dp and tp index, since only some ranks write.
- * Include after ref/plan/program.h's types and ledger.h. */
+ * Include after ref/plan/program.h's types and ledger.h; init_save_lemmas.h says what they obey. */
 #ifndef ZP_SPEC_ACSL_INIT_SAVE_H
 #define ZP_SPEC_ACSL_INIT_SAVE_H
 
@@ -17,17 +17,7 @@
         \at(c->params[j].tied, A) == \at(c->params[j].tied, B) &&
         \at(c->params[j].sharded, A) == \at(c->params[j].sharded, B) &&
         \at(c->params[j].expert, A) == \at(c->params[j].expert, B) &&
-        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B);
-    lemma Kept_Same{A,B}: \forall zp_config *c; Kept{A,B}(c) ==> SameConfig{A,B}(c);
-    lemma Kept_Valid{A,B}: \forall zp_config *c; Kept{A,B}(c) && Valid{A}(c) ==> Valid{B}(c); */
-
-/* PART-1: entries are listed by stage. */
-/*@ predicate ByStage{L}(zp_config *c) =
-      \forall integer j; 0 < j < c->n_params ==> c->params[j - 1].stage <= c->params[j].stage;
-    lemma ByStage_Valid{L}: \forall zp_config *c; Valid(c) ==> ByStage(c);
-    lemma ByStage_Sorted{L}: \forall integer j; 0 <= j ==> \forall zp_config *c, integer i;
-      ByStage(c) && j < c->n_params && 0 <= i && i < j ==>
-      c->params[i].stage <= c->params[j].stage; */
+        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B); */
 
 /* TIE-2: of the entries j+1 … n-1, how many are on j's stage with j's key. Holds: 1 when entry j has
  * storage of its own. */
@@ -37,78 +27,15 @@
     logic integer LaterUses{L}(zp_config *c, integer j, integer n) =
       n <= 0 ? 0 : LaterUses(c, j, n - 1) + LaterUse(c, j, n - 1);
     logic integer Holds{L}(zp_config *c, integer j) =
-      c->params[j].tied < 0 || LaterUses(c, j, c->n_params) == 0 ? 1 : 0;
+      c->params[j].tied < 0 || LaterUses(c, j, c->n_params) == 0 ? 1 : 0; */
 
-    lemma LaterUses_Range{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer j;
-      0 <= LaterUses(c, j, n);
-    lemma LaterUses_None{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer j;
-      (\forall integer i; 0 <= i < n ==> LaterUse(c, j, i) == 0) ==> LaterUses(c, j, n) == 0;
-    lemma LaterUses_Some{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer j, i;
-      0 <= i && i < n && LaterUse(c, j, i) == 1 ==> 0 < LaterUses(c, j, n);
-    lemma LaterUse_Frame{A,B}: \forall zp_config *c, integer j, i; Kept{A,B}(c) &&
-      0 <= i < \at(c->n_params, A) && 0 <= j < \at(c->n_params, A) ==>
-      LaterUse{A}(c, j, i) == LaterUse{B}(c, j, i);
-    lemma LaterUses_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer j;
-      Kept{A,B}(c) && n <= \at(c->n_params, A) && 0 <= j < \at(c->n_params, A) ==>
-      LaterUses{A}(c, j, n) == LaterUses{B}(c, j, n);
-    lemma Holds_Frame{A,B}: \forall zp_config *c, integer j;
-      Kept{A,B}(c) && 0 <= j < \at(c->n_params, A) ==> Holds{A}(c, j) == Holds{B}(c, j); */
-
-/* TIE-1: entries of tied key `key` on stage s among the first n; 1 when stage s holds the key; the
- * elements of an entry of that key (all have as many); the lowest stage that holds it, or -1. */
+/* TIE-1: the elements of the last of the first n entries that has tied key `key` (all have as
+ * many). */
 /*@ logic integer IsKey{L}(zp_config *c, integer j, integer key) =
       c->params[j].tied == key ? 1 : 0;
-    logic integer KeyUse{L}(zp_config *c, integer j, integer key, integer s) =
-      c->params[j].tied == key && c->params[j].stage == s ? 1 : 0;
     logic integer NumelAt{L}(zp_config *c, integer j) = c->params[j].numel;
-    logic integer StageAt{L}(zp_config *c, integer j) = c->params[j].stage;
-    logic integer KeyUses{L}(zp_config *c, integer n, integer key, integer s) =
-      n <= 0 ? 0 : KeyUses(c, n - 1, key, s) + KeyUse(c, n - 1, key, s);
-    logic integer OnStage{L}(zp_config *c, integer key, integer s) =
-      KeyUses(c, c->n_params, key, s) > 0 ? 1 : 0;
     logic integer KeyNumel{L}(zp_config *c, integer n, integer key) =
-      n <= 0 ? 0 : IsKey(c, n - 1, key) == 1 ? NumelAt(c, n - 1) : KeyNumel(c, n - 1, key);
-    logic integer KeyStage{L}(zp_config *c, integer n, integer key) =
-      n <= 0 ? -1 : KeyStage(c, n - 1, key) >= 0 ? KeyStage(c, n - 1, key) :
-      IsKey(c, n - 1, key) == 1 ? StageAt(c, n - 1) : -1;
-
-    lemma IsKey_Frame{A,B}: \forall zp_config *c, integer j, key; Kept{A,B}(c) &&
-      0 <= j < \at(c->n_params, A) ==> IsKey{A}(c, j, key) == IsKey{B}(c, j, key);
-    lemma KeyUse_Frame{A,B}: \forall zp_config *c, integer j, key, s; Kept{A,B}(c) &&
-      0 <= j < \at(c->n_params, A) ==> KeyUse{A}(c, j, key, s) == KeyUse{B}(c, j, key, s);
-    lemma NumelAt_Frame{A,B}: \forall zp_config *c, integer j; Kept{A,B}(c) &&
-      0 <= j < \at(c->n_params, A) ==> NumelAt{A}(c, j) == NumelAt{B}(c, j);
-    lemma StageAt_Frame{A,B}: \forall zp_config *c, integer j; Kept{A,B}(c) &&
-      0 <= j < \at(c->n_params, A) ==> StageAt{A}(c, j) == StageAt{B}(c, j);
-
-    lemma KeyUses_Range{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, s;
-      0 <= KeyUses(c, n, key, s);
-    lemma KeyUses_None{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, s;
-      (\forall integer j; 0 <= j < n ==> KeyUse(c, j, key, s) == 0) ==>
-      KeyUses(c, n, key, s) == 0;
-    lemma KeyUses_Some{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, s, j;
-      0 <= j && j < n && KeyUse(c, j, key, s) == 1 ==> 0 < KeyUses(c, n, key, s);
-    lemma KeyNumel_Any{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, m;
-      (\forall integer j; 0 <= j < n && IsKey(c, j, key) == 1 ==> NumelAt(c, j) == m) &&
-      (\exists integer j; 0 <= j < n && IsKey(c, j, key) == 1) ==> KeyNumel(c, n, key) == m;
-    lemma KeyStage_None{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key;
-      (\forall integer j; 0 <= j < n ==> IsKey(c, j, key) == 0) ==> KeyStage(c, n, key) == -1;
-    lemma KeyStage_First{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, j;
-      0 <= j && j < n && IsKey(c, j, key) == 1 && 0 <= StageAt(c, j) &&
-      (\forall integer i; 0 <= i < j ==> IsKey(c, i, key) == 0) ==>
-      KeyStage(c, n, key) == StageAt(c, j);
-    lemma KeyUses_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, s;
-      Kept{A,B}(c) && n <= \at(c->n_params, A) ==>
-      KeyUses{A}(c, n, key, s) == KeyUses{B}(c, n, key, s);
-    lemma OnStage_Frame{A,B}: \forall zp_config *c, integer key, s;
-      Kept{A,B}(c) && 0 <= \at(c->n_params, A) ==>
-      OnStage{A}(c, key, s) == OnStage{B}(c, key, s);
-    lemma KeyNumel_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key;
-      Kept{A,B}(c) && n <= \at(c->n_params, A) ==>
-      KeyNumel{A}(c, n, key) == KeyNumel{B}(c, n, key);
-    lemma KeyStage_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key;
-      Kept{A,B}(c) && n <= \at(c->n_params, A) ==>
-      KeyStage{A}(c, n, key) == KeyStage{B}(c, n, key); */
+      n <= 0 ? 0 : IsKey(c, n - 1, key) == 1 ? NumelAt(c, n - 1) : KeyNumel(c, n - 1, key); */
 
 /* ---- INIT ---- */
 
@@ -126,18 +53,10 @@
 
 /* LEDG-5: over tied(key), behind the keys below x; the same on every stage that holds the key. */
 /*@ logic trace TiedValue{L}(trace t, zp_config *c, integer s, integer x, integer key) =
-      0 <= key && key < x && OnStage(c, key, s) == 1 ?
+      0 <= key && key < x && On(c, key, s) == 1 ?
         First(t, key, KeyNumel(c, c->n_params, key), c->precision, 1, key) : t;
     logic integer TiedValues{L}(zp_config *c, integer s, integer x) =
-      x <= 0 ? 0 : TiedValues(c, s, x - 1) + OnStage(c, x - 1, s);
-
-    lemma TiedValues_Range{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer s;
-      0 <= TiedValues(c, s, x) <= x;
-    lemma TiedValues_Monotone{L}: \forall integer y; 0 <= y ==> \forall zp_config *c, integer s, x;
-      0 <= x <= y ==> TiedValues(c, s, x) <= TiedValues(c, s, y);
-    lemma TiedValues_Frame{A,B}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer s;
-      Kept{A,B}(c) && 0 <= \at(c->n_params, A) ==>
-      TiedValues{A}(c, s, x) == TiedValues{B}(c, s, x); */
+      x <= 0 ? 0 : TiedValues(c, s, x - 1) + On(c, x - 1, s); */
 
 /* LEDG-5: over tp, of the entries f … f+x-1 of a stage; then over dp or edp. p: the precision. */
 /*@ logic integer Replica{L}(zp_config *c, integer j) =
@@ -155,35 +74,7 @@
         First(DpTrace(t, c, p, f, x - 1, g), -1, NumelAt(c, f + x - 1), p, 3, x - 1) :
         DpTrace(t, c, p, f, x - 1, g);
     logic integer DpValues{L}(zp_config *c, integer f, integer x) =
-      x <= 0 ? 0 : DpValues(c, f, x - 1) + Holds(c, f + x - 1);
-
-    lemma Holds_Range{L}: \forall zp_config *c, integer j; 0 <= Holds(c, j) <= 1;
-    lemma TpValues_Range{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer f;
-      0 <= TpValues(c, f, x) <= x;
-    lemma TpValues_Monotone{L}: \forall integer y; 0 <= y ==> \forall zp_config *c, integer f, x;
-      0 <= x <= y ==> TpValues(c, f, x) <= TpValues(c, f, y);
-    lemma DpValues_Range{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer f;
-      0 <= DpValues(c, f, x) <= x;
-    lemma DpValues_Monotone{L}: \forall integer y; 0 <= y ==> \forall zp_config *c, integer f, x;
-      0 <= x <= y ==> DpValues(c, f, x) <= DpValues(c, f, y);
-    lemma Replica_Frame{A,B}: \forall zp_config *c, integer j; Kept{A,B}(c) &&
-      0 <= j < \at(c->n_params, A) ==> Replica{A}(c, j) == Replica{B}(c, j);
-    lemma HeldIn_Frame{A,B}: \forall zp_config *c, integer j, g; Kept{A,B}(c) &&
-      0 <= j < \at(c->n_params, A) ==> HeldIn{A}(c, j, g) == HeldIn{B}(c, j, g);
-    lemma TpTrace_Frame{A,B}: \forall integer x; 0 <= x ==>
-      \forall trace t, zp_config *c, integer p, f;
-      Kept{A,B}(c) && 0 <= f && f + x <= \at(c->n_params, A) ==>
-      TpTrace{A}(t, c, p, f, x) == TpTrace{B}(t, c, p, f, x);
-    lemma TpValues_Frame{A,B}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer f;
-      Kept{A,B}(c) && 0 <= f && f + x <= \at(c->n_params, A) ==>
-      TpValues{A}(c, f, x) == TpValues{B}(c, f, x);
-    lemma DpTrace_Frame{A,B}: \forall integer x; 0 <= x ==>
-      \forall trace t, zp_config *c, integer p, f, g;
-      Kept{A,B}(c) && 0 <= f && f + x <= \at(c->n_params, A) ==>
-      DpTrace{A}(t, c, p, f, x, g) == DpTrace{B}(t, c, p, f, x, g);
-    lemma DpValues_Frame{A,B}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer f;
-      Kept{A,B}(c) && 0 <= f && f + x <= \at(c->n_params, A) ==>
-      DpValues{A}(c, f, x) == DpValues{B}(c, f, x); */
+      x <= 0 ? 0 : DpValues(c, f, x - 1) + Holds(c, f + x - 1); */
 
 /* LEDG-3, LEDG-5: INIT's ledger of group g (of key `key`) on stage s, whose entries are f … f+x-1,
  * and its length. */
@@ -208,8 +99,13 @@
       (\forall integer k; 0 <= k < lay->n_flats ==>
         (lay->flat[k].group == ZP_GROUP_DP || lay->flat[k].group == ZP_GROUP_EDP)); */
 
-/* Nothing of a layout that they read changed between two points. */
-/*@ predicate KeptLayout{A,B}(zp_layout *lay) =
+/* Nothing that they read of a flat group, of a layout, changed between two points. */
+/*@ predicate KeptFlat{A,B}(zp_flat *f) =
+      \at(f->group, A) == \at(f->group, B) && \at(f->members, A) == \at(f->members, B) &&
+      \at(f->tied, A) == \at(f->tied, B) && \at(f->use, A) == \at(f->use, B) &&
+      \at(f->numel, A) == \at(f->numel, B) && \at(f->capacity, A) == \at(f->capacity, B) &&
+      \at(f->align, A) == \at(f->align, B);
+    predicate KeptLayout{A,B}(zp_layout *lay) =
       \at(lay->stage, A) == \at(lay->stage, B) &&
       \at(lay->first_param, A) == \at(lay->first_param, B) &&
       \at(lay->n_params, A) == \at(lay->n_params, B) &&
@@ -243,7 +139,7 @@
  * that holds the key the entry that has the storage. Writes: 1 for the members of group g that
  * write. */
 /*@ logic integer Saves{L}(zp_config *c, integer s, zp_flat *f) =
-      f->tied < 0 || (f->use == 0 && KeyStage(c, c->n_params, f->tied) == s) ? 1 : 0;
+      f->tied < 0 || (f->use == 0 && StageOf(c, f->tied, 0) == s) ? 1 : 0;
     logic integer Writes{L}(zp_config *c, integer g, integer dp) =
       (g == ZP_GROUP_EDP ? dp / c->ep : dp) == 0 ? 1 : 0;
     logic trace SaveFlat{L}(trace t, zp_config *c, integer s, zp_flat *f, integer k, integer g) =
@@ -258,46 +154,16 @@
     logic integer SaveFlatsLen{L}(zp_config *c, integer s, zp_flat *f, integer k, integer dp) =
       k <= 0 ? 0 : SaveFlatsLen(c, s, f, k - 1, dp) + SaveFlatLen(c, s, f + (k - 1), dp);
 
-    lemma Buckets_Range: \forall integer n, c; 0 <= n <= 1099511627776 && 1 <= c ==>
-      0 <= Buckets(n, c) <= 1099511627776;
-    lemma Quotient_Times: \forall integer x, c; 0 <= x && 1 <= c ==> x / c * c <= x;
-    lemma Times_Monotone: \forall integer a, b, c; a <= b && 0 <= c ==> a * c <= b * c;
-    lemma Bucket_Inside: \forall integer n, c, b; 0 <= n && 1 <= c && 0 <= b < Buckets(n, c) ==>
-      b * c < n && (b + 1) * c <= Buckets(n, c) * c;
-    lemma SaveFlatLen_Range{L}: \forall zp_config *c, integer s, zp_flat *f, integer dp;
-      FlatOk(f) ==> 0 <= SaveFlatLen(c, s, f, dp) <= 6597069766656;
-    lemma SaveFlatsLen_Range{L}: \forall integer k; 0 <= k ==>
-      \forall zp_config *c, integer s, zp_flat *f, integer dp;
-      (\forall integer i; 0 <= i < k ==> FlatOk(f + i)) ==>
-      0 <= SaveFlatsLen(c, s, f, k, dp) <= k * 6597069766656;
-    lemma SaveFlatsLen_Monotone{L}: \forall integer k; 0 <= k ==>
-      \forall integer h, zp_config *c, integer s, zp_flat *f, integer dp;
-      (\forall integer i; 0 <= i < k ==> FlatOk(f + i)) && 0 <= h <= k ==>
-      SaveFlatsLen(c, s, f, h, dp) <= SaveFlatsLen(c, s, f, k, dp); */
+    predicate BucketOf(integer n, integer c, integer b) = 0 <= b && b * c < n; */
 
 /* CKPT-1: frozen entries among f … f+i-1 that the rank with these indices writes. */
 /*@ logic integer WritesFrozen{L}(zp_config *c, integer j, integer s, integer dp, integer tp) =
       c->params[j].frozen == 1 && Holds(c, j) == 1 &&
-      (c->params[j].tied < 0 || KeyStage(c, c->n_params, c->params[j].tied) == s) &&
+      (c->params[j].tied < 0 || StageOf(c, c->params[j].tied, 0) == s) &&
       (c->params[j].sharded == 1 || tp == 0) && Writes(c, GroupOf(c, j), dp) == 1 ? 1 : 0;
     logic integer FrozenLen{L}(zp_config *c, integer f, integer i, integer s, integer dp,
         integer tp) =
-      i <= 0 ? 0 : FrozenLen(c, f, i - 1, s, dp, tp) + WritesFrozen(c, f + i - 1, s, dp, tp);
-
-    lemma WritesFrozen_Range{L}: \forall zp_config *c, integer j, s, dp, tp;
-      0 <= WritesFrozen(c, j, s, dp, tp) <= 1;
-    lemma WritesFrozen_Frame{A,B}: \forall zp_config *c, integer j, s, dp, tp;
-      Kept{A,B}(c) && 0 <= j < \at(c->n_params, A) ==>
-      WritesFrozen{A}(c, j, s, dp, tp) == WritesFrozen{B}(c, j, s, dp, tp);
-    lemma FrozenLen_Range{L}: \forall integer i; 0 <= i ==>
-      \forall zp_config *c, integer f, s, dp, tp; 0 <= FrozenLen(c, f, i, s, dp, tp) <= i;
-    lemma FrozenLen_Monotone{L}: \forall integer i; 0 <= i ==>
-      \forall zp_config *c, integer h, f, s, dp, tp; 0 <= h <= i ==>
-      FrozenLen(c, f, h, s, dp, tp) <= FrozenLen(c, f, i, s, dp, tp);
-    lemma FrozenLen_Frame{A,B}: \forall integer i; 0 <= i ==>
-      \forall zp_config *c, integer f, s, dp, tp;
-      Kept{A,B}(c) && 0 <= f && f + i <= \at(c->n_params, A) ==>
-      FrozenLen{A}(c, f, i, s, dp, tp) == FrozenLen{B}(c, f, i, s, dp, tp); */
+      i <= 0 ? 0 : FrozenLen(c, f, i - 1, s, dp, tp) + WritesFrozen(c, f + i - 1, s, dp, tp); */
 
 /* CKPT-1, CKPT-2: SAVE's ledger of group g and its length, and LOAD's; the agreements on the status
  * are over the world. */

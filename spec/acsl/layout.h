@@ -18,7 +18,8 @@
     logic integer EntriesBelow{L}(zp_config *c, integer n, integer s) =
       n <= 0 ? 0 : EntriesBelow(c, n - 1, s) + IsBelow(c, n - 1, s);
     logic integer StageFirst{L}(zp_config *c, integer s) = EntriesBelow(c, c->n_params, s);
-    logic integer StageEnd{L}(zp_config *c, integer s) = EntriesBelow(c, c->n_params, s + 1); */
+    logic integer StageEnd{L}(zp_config *c, integer s) = EntriesBelow(c, c->n_params, s + 1);
+    logic integer StageCount{L}(zp_config *c, integer s) = StageEnd(c, s) - StageFirst(c, s); */
 
 /* PART-2, TIE-2: 1 when i and j are trained entries that share tied key (or have none), reduction
  * group and optimizer group; else 0. */
@@ -86,21 +87,28 @@
       f->capacity == Capacity(c->bucket, MembersOf(c, j), c->align); */
 
 /* lay is exactly the layout of stage s: every field is a function of (c, s). */
-/*@ predicate LayoutOf{L}(zp_config *c, integer s, zp_layout *lay) =
+/*@ predicate LayoutHead{L}(zp_config *c, integer s, zp_layout *lay) =
       lay->stage == s && lay->first_param == StageFirst(c, s) &&
-      lay->n_params == StageEnd(c, s) - StageFirst(c, s) &&
-      lay->n_flats == FlatCount(c, StageEnd(c, s), lay->n_params) &&
-      (\forall integer k; 0 <= k < lay->n_flats ==>
-        FlatIs(c, StageEnd(c, s), Opener(c, StageEnd(c, s), lay->n_params, k),
-          FlatNumel(c, StageEnd(c, s), lay->n_params, k), lay->flat + k)) &&
-      (\forall integer i; 0 <= i < lay->n_params ==>
-        lay->spot[i].flat == FlatOf(c, StageEnd(c, s), lay->first_param + i) &&
-        lay->spot[i].start == StartOf(c, StageEnd(c, s), lay->first_param + i)); */
+      lay->n_params == StageCount(c, s) &&
+      lay->n_flats == FlatCount(c, StageEnd(c, s), StageCount(c, s));
 
-/* What a layout of a valid configuration promises; Layout_Good (layout_good.h) derives it from
- * LayoutOf. To use FlatGood, SpotOk or EntryMine of one k, i or
- * j, assert it of that one first. */
-/*@ predicate FlatGood{L}(zp_config *c, zp_flat *f, integer k, integer n) =
+    predicate LayoutFlat{L}(zp_config *c, integer s, zp_layout *lay, integer k) =
+      FlatIs(c, StageEnd(c, s), Opener(c, StageEnd(c, s), StageCount(c, s), k),
+        FlatNumel(c, StageEnd(c, s), StageCount(c, s), k), lay->flat + k);
+
+    predicate LayoutSpot{L}(zp_config *c, integer s, zp_layout *lay, integer i) =
+      lay->spot[i].flat == FlatOf(c, StageEnd(c, s), lay->first_param + i) &&
+      lay->spot[i].start == StartOf(c, StageEnd(c, s), lay->first_param + i);
+
+    predicate LayoutOf{L}(zp_config *c, integer s, zp_layout *lay) =
+      LayoutHead(c, s, lay) &&
+      (\forall integer k; 0 <= k < lay->n_flats ==> LayoutFlat(c, s, lay, k)) &&
+      (\forall integer i; 0 <= i < lay->n_params ==> LayoutSpot(c, s, lay, i)); */
+
+/* What a layout of a valid configuration promises; layout_good.h derives it from LayoutOf:
+ * LayoutRange, FlatGood of each k < n_flats, SpotGood of each i < n_params, EntryMine of each entry.
+ * To use one, assert it of that k, i or j first. */
+/*@ predicate FlatLike{L}(zp_config *c, zp_flat *f, integer k, integer n) =
       FlatOk(f) && f->numel == n && f->align == c->align &&
       (f->group == ZP_GROUP_DP && f->members == c->dp ||
        f->group == ZP_GROUP_EDP && f->members == c->dp / c->ep) &&
@@ -110,7 +118,7 @@
 
     // Entry j, whose backward index is x = e-1-j, lies in flat group k from element `start` on: the
     // elements FlatNumel(…, x, k) … FlatNumel(…, x+1, k)-1. So the entries of a flat group tile it.
-    predicate SpotGood{L}(zp_config *c, integer e, integer j, integer k, integer start, zp_flat *f) =
+    predicate SpotLike{L}(zp_config *c, integer e, integer j, integer k, integer start, zp_flat *f) =
       0 <= start && start == FlatNumel(c, e, e - 1 - j, k) &&
       start + c->params[j].numel == FlatNumel(c, e, e - j, k) &&
       start + c->params[j].numel <= f->numel &&
@@ -118,26 +126,24 @@
       f->optgroup == c->params[j].optgroup && f->tied == c->params[j].tied &&
       (0 <= f->tied ==> start == 0 && f->numel == c->params[j].numel);
 
-    predicate SpotOk{L}(zp_config *c, zp_layout *lay, integer i) =
-      c->params[lay->first_param + i].frozen != 0 &&
-        lay->spot[i].flat == -1 && lay->spot[i].start == 0 ||
-      c->params[lay->first_param + i].frozen == 0 && 0 <= lay->spot[i].flat < lay->n_flats &&
-        SpotGood(c, lay->first_param + lay->n_params, lay->first_param + i, lay->spot[i].flat,
-          lay->spot[i].start, lay->flat + lay->spot[i].flat);
+    predicate LayoutRange{L}(zp_config *c, zp_layout *lay) =
+      0 <= lay->first_param && 0 <= lay->n_params &&
+      lay->first_param + lay->n_params <= c->n_params &&
+      0 <= lay->n_flats <= lay->n_params <= 65536;
 
     predicate EntryMine{L}(zp_config *c, zp_layout *lay, integer j) =
       c->params[j].stage == lay->stage <==>
         lay->first_param <= j < lay->first_param + lay->n_params;
 
-    predicate LayoutGood{L}(zp_config *c, zp_layout *lay) =
-      0 <= lay->first_param && 0 <= lay->n_params &&
-      lay->first_param + lay->n_params <= c->n_params &&
-      0 <= lay->n_flats <= lay->n_params <= 65536 &&
-      (\forall integer j; 0 <= j < c->n_params ==> EntryMine(c, lay, j)) &&
-      (\forall integer k; 0 <= k < lay->n_flats ==>
-        FlatGood(c, lay->flat + k, k,
-          FlatNumel(c, lay->first_param + lay->n_params, lay->n_params, k))) &&
-      (\forall integer i; 0 <= i < lay->n_params ==> SpotOk(c, lay, i)); */
+    predicate FlatGood{L}(zp_config *c, integer s, zp_layout *lay, integer k) =
+      FlatLike(c, lay->flat + k, k, FlatNumel(c, StageEnd(c, s), StageCount(c, s), k));
+
+    predicate SpotGood{L}(zp_config *c, integer s, zp_layout *lay, integer i) =
+      c->params[lay->first_param + i].frozen != 0 &&
+        lay->spot[i].flat == -1 && lay->spot[i].start == 0 ||
+      c->params[lay->first_param + i].frozen == 0 && 0 <= lay->spot[i].flat < lay->n_flats &&
+        SpotLike(c, StageEnd(c, s), lay->first_param + i, lay->spot[i].flat, lay->spot[i].start,
+          lay->flat + lay->spot[i].flat); */
 
 /* Room for reading a layout. */
 /*@ predicate ReadableLayout{L}(zp_layout *lay) =

@@ -38,7 +38,7 @@
       TiedAgree(c, j, j) && ValidEntry(c, j) && f->group == ZP_GROUP_DP;
     lemma FlatIs_Good{L}: \forall zp_config *c, integer e, x, k, zp_flat *f;
       Valid(c) && 0 <= x <= e <= c->n_params && 0 <= k < FlatCount(c, e, x) &&
-      FlatIs(c, e, Opener(c, e, x, k), FlatNumel(c, e, x, k), f) ==> FlatGood(c, f, k, FlatNumel(c, e, x, k));
+      FlatIs(c, e, Opener(c, e, x, k), FlatNumel(c, e, x, k), f) ==> FlatLike(c, f, k, FlatNumel(c, e, x, k));
     lemma FlatIs_Class{L}: \forall zp_config *c, integer e, x, j, n, zp_flat *f;
       e - x <= j < e && 0 <= x <= e && c->params[j].frozen == 0 &&
       FlatIs(c, e, Opener(c, e, x, FlatOf(c, e, j)), n, f) ==>
@@ -58,37 +58,52 @@
     lemma FlatIs_Spot{L}: \forall zp_config *c, integer e, x, j, zp_flat *f;
       Valid(c) && 0 <= x <= e <= c->n_params && e - x <= j < e && c->params[j].frozen == 0 &&
       FlatIs(c, e, Opener(c, e, x, FlatOf(c, e, j)), FlatNumel(c, e, x, FlatOf(c, e, j)), f) ==>
-      SpotGood(c, e, j, FlatOf(c, e, j), StartOf(c, e, j), f);
+      SpotLike(c, e, j, FlatOf(c, e, j), StartOf(c, e, j), f);
     lemma Stage_Range{L}: \forall zp_config *c, integer s; Valid(c) ==>
       0 <= StageFirst(c, s) <= StageEnd(c, s) <= c->n_params <= 65536;
+    predicate StageOk{L}(zp_config *c, integer j) = 0 <= c->params[j].stage <= 1048576;
+    lemma Stage_Ok{L}: \forall integer j; 0 <= j ==> \forall zp_config *c;
+      Valid(c) && j < c->n_params ==> ValidEntry(c, j) && StageOk(c, j);
     lemma Stage_Mine{L}: \forall zp_config *c, integer s, j; Valid(c) && 0 <= j < c->n_params ==>
       (c->params[j].stage == s <==> StageFirst(c, s) <= j < StageEnd(c, s));
     lemma Layout_Range{L}: \forall zp_config *c, integer s, zp_layout *lay;
-      Valid(c) && LayoutOf(c, s, lay) ==>
-      lay->first_param + lay->n_params == StageEnd(c, s) && 0 <= lay->first_param &&
-      0 <= lay->n_params && StageEnd(c, s) <= c->n_params <= 65536 &&
-      0 <= lay->n_flats <= lay->n_params;
-    lemma Layout_Flat{L}: \forall zp_config *c, integer s, zp_layout *lay, integer k;
-      Valid(c) && LayoutOf(c, s, lay) &&
-      0 <= k < FlatCount(c, StageEnd(c, s), StageEnd(c, s) - StageFirst(c, s)) ==>
-      FlatIs(c, StageEnd(c, s),
-        Opener(c, StageEnd(c, s), StageEnd(c, s) - StageFirst(c, s), k),
-        FlatNumel(c, StageEnd(c, s), StageEnd(c, s) - StageFirst(c, s), k), lay->flat + k) &&
-      FlatGood(c, lay->flat + k, k,
-        FlatNumel(c, StageEnd(c, s), StageEnd(c, s) - StageFirst(c, s), k));
-    lemma Layout_Spot{L}: \forall zp_config *c, integer s, zp_layout *lay, integer i;
-      Valid(c) && LayoutOf(c, s, lay) && 0 <= i < StageEnd(c, s) - StageFirst(c, s) ==>
-      (c->params[StageFirst(c, s) + i].frozen == 0 ==>
-        FlatIs(c, StageEnd(c, s),
-          Opener(c, StageEnd(c, s), StageEnd(c, s) - StageFirst(c, s),
-            FlatOf(c, StageEnd(c, s), StageFirst(c, s) + i)),
-          FlatNumel(c, StageEnd(c, s), StageEnd(c, s) - StageFirst(c, s),
-            FlatOf(c, StageEnd(c, s), StageFirst(c, s) + i)),
-          lay->flat + FlatOf(c, StageEnd(c, s), StageFirst(c, s) + i))) &&
-      SpotOk(c, lay, i);
+      Valid(c) && LayoutHead(c, s, lay) ==> LayoutRange(c, lay);
     lemma Layout_Mine{L}: \forall zp_config *c, integer s, zp_layout *lay, integer j;
-      Valid(c) && LayoutOf(c, s, lay) && 0 <= j < c->n_params ==> EntryMine(c, lay, j);
-    lemma Layout_Good{L}: \forall zp_config *c, integer s, zp_layout *lay;
-      Valid(c) && LayoutOf(c, s, lay) ==> LayoutGood(c, lay); */
+      Valid(c) && LayoutHead(c, s, lay) && 0 <= j < c->n_params ==>
+      ValidEntry(c, j) && StageOk(c, j) && EntryMine(c, lay, j);
+    lemma Layout_Flat{L}: \forall zp_config *c, integer s, zp_layout *lay, integer k;
+      Valid(c) && LayoutFlat(c, s, lay, k) &&
+      0 <= k < FlatCount(c, StageEnd(c, s), StageCount(c, s)) ==> FlatGood(c, s, lay, k);
+    lemma Layout_Frozen{L}: \forall zp_config *c, integer s, zp_layout *lay, integer i;
+      LayoutHead(c, s, lay) && LayoutSpot(c, s, lay, i) &&
+      c->params[lay->first_param + i].frozen != 0 ==> SpotGood(c, s, lay, i);
+    lemma Layout_Trained{L}: \forall zp_config *c, integer s, zp_layout *lay, integer i;
+      Valid(c) && LayoutHead(c, s, lay) && LayoutSpot(c, s, lay, i) && 0 <= i < lay->n_params &&
+      c->params[lay->first_param + i].frozen == 0 &&
+      LayoutFlat(c, s, lay, FlatOf(c, StageEnd(c, s), lay->first_param + i)) ==>
+      SpotGood(c, s, lay, i);
+    lemma Layout_Each{L}: \forall zp_config *c, integer s, zp_layout *lay, integer i;
+      Valid(c) && LayoutHead(c, s, lay) && LayoutSpot(c, s, lay, i) && 0 <= i < lay->n_params &&
+      ValidEntry(c, lay->first_param + i) &&
+      (0 <= FlatOf(c, StageEnd(c, s), lay->first_param + i) ==>
+        LayoutFlat(c, s, lay, FlatOf(c, StageEnd(c, s), lay->first_param + i))) ==>
+      SpotGood(c, s, lay, i);
+    lemma Layout_Spot{L}: \forall zp_config *c, integer s, zp_layout *lay, integer i;
+      Valid(c) && LayoutOf(c, s, lay) && 0 <= i < lay->n_params ==>
+      LayoutSpot(c, s, lay, i) && ValidEntry(c, lay->first_param + i) &&
+      (0 <= FlatOf(c, StageEnd(c, s), lay->first_param + i) ==>
+        LayoutFlat(c, s, lay, FlatOf(c, StageEnd(c, s), lay->first_param + i))) &&
+      SpotGood(c, s, lay, i);
+    lemma Good_Flat{L}: \forall zp_config *c, integer s, zp_layout *lay, integer k;
+      Valid(c) && LayoutOf(c, s, lay) && 0 <= k < lay->n_flats ==>
+      LayoutHead(c, s, lay) && FlatGood(c, s, lay, k);
+    lemma Good_Spot{L}: \forall zp_config *c, integer s, zp_layout *lay, integer i;
+      Valid(c) && LayoutOf(c, s, lay) && 0 <= i < lay->n_params ==>
+      LayoutHead(c, s, lay) && SpotGood(c, s, lay, i);
+    lemma Good_Entry{L}: \forall zp_config *c, integer s, zp_layout *lay, integer j;
+      Valid(c) && LayoutOf(c, s, lay) && 0 <= j < c->n_params ==>
+      LayoutHead(c, s, lay) && EntryMine(c, lay, j);
+    lemma Good_Range{L}: \forall zp_config *c, integer s, zp_layout *lay;
+      Valid(c) && LayoutOf(c, s, lay) ==> LayoutHead(c, s, lay) && LayoutRange(c, lay); */
 
 #endif

@@ -3,60 +3,12 @@
 #ifndef ZP_SPEC_ACSL_LAYOUT_LEMMAS_H
 #define ZP_SPEC_ACSL_LAYOUT_LEMMAS_H
 
-/* Validity, opened. */
-/*@ lemma Valid_Scalars{L}: \forall zp_config *c; Valid(c) ==>
-      0 <= c->n_params <= 65536 && 1 <= c->ep <= c->dp <= 1048576 && 1 <= c->tp &&
-      1 <= c->bucket <= 1099511627776 && 1 <= c->align <= 4096 && c->tied_keys <= 1024 &&
-      c->optgroups <= 256 && Elements(c, c->n_params) <= 1099511627776;
-    lemma Valid_Entry{L}: \forall zp_config *c, integer j; Valid(c) && 0 <= j < c->n_params ==>
-      ValidEntry(c, j) &&
-      0 <= c->params[j].numel <= 1099511627776 && 0 <= c->params[j].expert <= 1 &&
-      0 <= c->params[j].sharded <= 1 && 0 <= c->params[j].frozen <= 1 &&
-      0 <= c->params[j].optgroup < c->optgroups && -1 <= c->params[j].tied < c->tied_keys;
-    lemma Valid_Order{L}: \forall zp_config *c, integer j; Valid(c) && 0 < j < c->n_params ==>
-      ValidEntry(c, j) && c->params[j - 1].stage <= c->params[j].stage;
-    lemma Valid_Dense{L}: \forall zp_config *c, integer j;
-      Valid(c) && 0 <= j < c->n_params && 0 <= c->params[j].tied ==>
-      TiedAgree(c, j, j) && c->params[j].expert == 0;
-    lemma Together_Above: \forall integer numel, copies;
-      0 <= numel && 1 <= copies ==> numel <= Together(numel, copies);
-    lemma Copies_Least: \forall integer sharded, expert, tp, ep;
-      1 <= tp && 1 <= ep ==> 1 <= Copies(sharded, expert, tp, ep);
-    lemma Valid_Held{L}: \forall zp_config *c, integer j; Valid(c) && 0 <= j < c->n_params ==>
-      ValidEntry(c, j) && ValidTopology(c->pp, c->dp, c->tp, c->ep) &&
-      0 <= c->params[j].numel <= Held(c, j); */
-
-/* Nothing that the functions read changed between two points. */
-/*@ predicate SameInput{A,B}(zp_config *c) =
-      \at(c->n_params, A) == \at(c->n_params, B) && \at(c->params, A) == \at(c->params, B) &&
-      \at(c->dp, A) == \at(c->dp, B) && \at(c->ep, A) == \at(c->ep, B) &&
-      \at(c->bucket, A) == \at(c->bucket, B) && \at(c->align, A) == \at(c->align, B) &&
-      (\forall integer j; 0 <= j < \at(c->n_params, A) ==>
-        \at(c->params[j].numel, A) == \at(c->params[j].numel, B) &&
-        \at(c->params[j].stage, A) == \at(c->params[j].stage, B) &&
-        \at(c->params[j].optgroup, A) == \at(c->params[j].optgroup, B) &&
-        \at(c->params[j].tied, A) == \at(c->params[j].tied, B) &&
-        \at(c->params[j].expert, A) == \at(c->params[j].expert, B) &&
-        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B));
-
-    lemma IsBelow_Frame{A,B}: \forall zp_config *c, integer j, s;
-      SameInput{A,B}(c) && 0 <= j < \at(c->n_params, A) ==>
-      IsBelow{A}(c, j, s) == IsBelow{B}(c, j, s);
-    lemma Below_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer s;
-      SameInput{A,B}(c) && n <= \at(c->n_params, A) ==>
-      EntriesBelow{A}(c, n, s) == EntriesBelow{B}(c, n, s);
-    lemma Same_Frame{A,B}: \forall zp_config *c, integer i, j; SameInput{A,B}(c) &&
-      0 <= i < \at(c->n_params, A) && 0 <= j < \at(c->n_params, A) ==>
-      SameClass{A}(c, i, j) == SameClass{B}(c, i, j);
-    lemma Leader_Frame{A,B}: \forall integer n; 1 <= n ==> \forall zp_config *c, integer j;
-      SameInput{A,B}(c) && 0 <= j && j + n <= \at(c->n_params, A) ==>
-      Leader{A}(c, j, n) == Leader{B}(c, j, n);
-    lemma Uses_Frame{A,B}: \forall integer n; 1 <= n ==> \forall zp_config *c, integer j;
-      SameInput{A,B}(c) && 0 <= j && j + n <= \at(c->n_params, A) ==>
-      UsesBefore{A}(c, j, n) == UsesBefore{B}(c, j, n); */
-
 /* The last entry of a class, in list order. */
-/*@ lemma Leader_Range{L}: \forall integer n; 1 <= n ==> \forall zp_config *c, integer j;
+/*@ lemma Leader_Found{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer j;
+      Leader(c, j, n + 1) == j || SameClass(c, Leader(c, j, n + 1), j) == 1;
+    lemma Leader_Above{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer j, i;
+      SameClass(c, i, j) != 0 && j < i <= j + n ==> i <= Leader(c, j, n + 1);
+    lemma Leader_Range{L}: \forall integer n; 1 <= n ==> \forall zp_config *c, integer j;
       j <= Leader(c, j, n) < j + n;
     lemma Leader_Same{L}: \forall integer n; 1 <= n ==> \forall zp_config *c, integer j;
       Leader(c, j, n) == j || SameClass(c, Leader(c, j, n), j) == 1;
@@ -66,7 +18,7 @@
       c->params[Leader(c, j, n)].expert == c->params[j].expert &&
       c->params[Leader(c, j, n)].optgroup == c->params[j].optgroup;
     lemma Leader_Last{L}: \forall integer n; 1 <= n ==> \forall zp_config *c, integer j, i;
-      Leader(c, j, n) < i < j + n ==> SameClass(c, i, j) == 0;
+      SameClass(c, i, j) != 0 && j < i < j + n ==> i <= Leader(c, j, n);
     lemma Leader_Unique{L}: \forall integer n; 1 <= n ==> \forall zp_config *c, integer j, l;
       j <= l < j + n && (l == j || SameClass(c, l, j) == 1) &&
       (\forall integer i; l < i < j + n ==> SameClass(c, i, j) == 0) ==> Leader(c, j, n) == l;
@@ -98,38 +50,30 @@
     lemma Head_Head{L}: \forall zp_config *c, integer e, j; j < e ==>
       HeadOf(c, e, HeadOf(c, e, j)) == HeadOf(c, e, j);
     lemma Use_Head{L}: \forall zp_config *c, integer e, j; j < e ==>
-      0 <= UseOf(c, e, j) <= e - j && (UseOf(c, e, j) == 0 <==> HeadOf(c, e, j) == j);
-    lemma Head_Frame{A,B}: \forall zp_config *c, integer e, j;
-      SameInput{A,B}(c) && 0 <= j < e <= \at(c->n_params, A) ==>
-      HeadOf{A}(c, e, j) == HeadOf{B}(c, e, j);
-    lemma Use_Frame{A,B}: \forall zp_config *c, integer e, j;
-      SameInput{A,B}(c) && 0 <= j < e <= \at(c->n_params, A) ==>
-      UseOf{A}(c, e, j) == UseOf{B}(c, e, j); */
+      0 <= UseOf(c, e, j) <= e - j && (UseOf(c, e, j) == 0 <==> HeadOf(c, e, j) == j); */
 
-/*@ lemma Opens_Frame{A,B}: \forall zp_config *c, integer e, j; SameInput{A,B}(c) &&
-      0 <= j < e <= \at(c->n_params, A) ==> Opens{A}(c, e, j) == Opens{B}(c, e, j);
-    lemma Count_Frame{A,B}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e;
-      SameInput{A,B}(c) && x <= e <= \at(c->n_params, A) ==>
-      FlatCount{A}(c, e, x) == FlatCount{B}(c, e, x);
-    lemma At_Frame{A,B}: \forall zp_config *c, integer e, j;
-      SameInput{A,B}(c) && 0 <= j < e <= \at(c->n_params, A) ==>
-      FlatAt{A}(c, e, j) == FlatAt{B}(c, e, j);
-    lemma Opener_Frame{A,B}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e, k;
-      SameInput{A,B}(c) && x <= e <= \at(c->n_params, A) ==>
-      Opener{A}(c, e, x, k) == Opener{B}(c, e, x, k); */
-
-/*@ lemma Flat_Frame{A,B}: \forall zp_config *c, integer e, j;
-      SameInput{A,B}(c) && 0 <= j < e <= \at(c->n_params, A) ==>
-      FlatOf{A}(c, e, j) == FlatOf{B}(c, e, j);
-    lemma Brings_Frame{A,B}: \forall zp_config *c, integer e, j, k;
-      SameInput{A,B}(c) && 0 <= j < e <= \at(c->n_params, A) ==>
-      Brings{A}(c, e, j, k) == Brings{B}(c, e, j, k);
-    lemma Numel_Frame{A,B}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e, k;
-      SameInput{A,B}(c) && x <= e <= \at(c->n_params, A) ==>
-      FlatNumel{A}(c, e, x, k) == FlatNumel{B}(c, e, x, k);
-    lemma Start_Frame{A,B}: \forall zp_config *c, integer e, j;
-      SameInput{A,B}(c) && 0 <= j < e <= \at(c->n_params, A) ==>
-      StartOf{A}(c, e, j) == StartOf{B}(c, e, j); */
+/* Validity, opened. */
+/*@ lemma Valid_Scalars{L}: \forall zp_config *c; Valid(c) ==>
+      0 <= c->n_params <= 65536 && 1 <= c->ep <= c->dp <= 1048576 && 1 <= c->tp &&
+      1 <= c->bucket <= 1099511627776 && 1 <= c->align <= 4096 && c->tied_keys <= 1024 &&
+      c->optgroups <= 256 && Elements(c, c->n_params) <= 1099511627776;
+    lemma Valid_Entry{L}: \forall zp_config *c, integer j; Valid(c) && 0 <= j < c->n_params ==>
+      ValidEntry(c, j) &&
+      0 <= c->params[j].numel <= 1099511627776 && 0 <= c->params[j].expert <= 1 &&
+      0 <= c->params[j].sharded <= 1 && 0 <= c->params[j].frozen <= 1 &&
+      0 <= c->params[j].optgroup < c->optgroups && -1 <= c->params[j].tied < c->tied_keys;
+    lemma Valid_Order{L}: \forall zp_config *c, integer j; Valid(c) && 0 < j < c->n_params ==>
+      ValidEntry(c, j) && c->params[j - 1].stage <= c->params[j].stage;
+    lemma Valid_Dense{L}: \forall zp_config *c, integer j;
+      Valid(c) && 0 <= j < c->n_params && 0 <= c->params[j].tied ==>
+      TiedAgree(c, j, j) && c->params[j].expert == 0;
+    lemma Together_Above: \forall integer numel, copies;
+      0 <= numel && 1 <= copies ==> numel <= Together(numel, copies);
+    lemma Copies_Least: \forall integer sharded, expert, tp, ep;
+      1 <= tp && 1 <= ep ==> 1 <= Copies(sharded, expert, tp, ep);
+    lemma Valid_Held{L}: \forall zp_config *c, integer j; Valid(c) && 0 <= j < c->n_params ==>
+      ValidEntry(c, j) && ValidTopology(c->pp, c->dp, c->tp, c->ep) &&
+      0 <= c->params[j].numel <= Held(c, j); */
 
 /* Entries are listed by stage. */
 /*@ predicate Listed{L}(zp_config *c) =
@@ -158,6 +102,8 @@
       FlatAt(c, e, Opener(c, e, x, k)) == k;
     lemma Opener_Unique{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e, j;
       e - x <= j < e && Opens(c, e, j) == 1 ==> Opener(c, e, x, FlatAt(c, e, j)) == j;
+    lemma At_Strict{L}: \forall zp_config *c, integer e, i, j;
+      i < j < e && Opens(c, e, j) == 1 ==> FlatAt(c, e, j) < FlatAt(c, e, i);
     lemma Opener_Injective{L}: \forall zp_config *c, integer e, i, j;
       i < e && j < e && Opens(c, e, i) == 1 && Opens(c, e, j) == 1 &&
       FlatAt(c, e, i) == FlatAt(c, e, j) ==> i == j;
@@ -183,6 +129,8 @@
     lemma Opener_Untied{L}: \forall zp_config *c, integer e, x, j;
       e - x <= j < e && c->params[j].frozen == 0 && c->params[j].tied < 0 ==>
       0 <= FlatOf(c, e, j) && Opener(c, e, x, FlatOf(c, e, j)) == HeadOf(c, e, j);
+    lemma Flat_Trained{L}: \forall zp_config *c, integer e, j;
+      j < e && c->params[j].frozen == 0 ==> 0 <= FlatOf(c, e, j);
     lemma Flat_Only_Tied{L}: \forall zp_config *c, integer e, o, j; o < e && j < e &&
       c->params[o].frozen == 0 && 0 <= c->params[o].tied &&
       c->params[j].frozen == 0 && 0 <= c->params[j].tied &&
@@ -198,18 +146,23 @@
 /* Elements of flat groups. */
 /*@ lemma Numel_Unopened{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e, k;
       FlatCount(c, e, x) <= k ==> FlatNumel(c, e, x, k) == 0;
+    predicate IsTied{L}(zp_config *c, integer j) =
+      c->params[j].frozen == 0 && 0 <= c->params[j].tied;
     lemma Brings_Only{L}: \forall zp_config *c, integer e, o, j;
-      o < e && j < e && c->params[o].frozen == 0 && 0 <= c->params[o].tied && j != o ==>
-      Brings(c, e, j, FlatAt(c, e, o)) == 0;
-    lemma Brings_Own{L}: \forall zp_config *c, integer e, o;
-      c->params[o].frozen == 0 && 0 <= c->params[o].tied ==>
-      Brings(c, e, o, FlatAt(c, e, o)) == c->params[o].numel;
+      o < e && j < e && IsTied(c, o) && j != o ==> Brings(c, e, j, FlatAt(c, e, o)) == 0;
     lemma Numel_Tied_Before{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e, o;
-      o < e && c->params[o].frozen == 0 && 0 <= c->params[o].tied && x < e - o ==>
-      FlatNumel(c, e, x, FlatAt(c, e, o)) == 0;
-    lemma Numel_Tied{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e, o;
-      o < e && c->params[o].frozen == 0 && 0 <= c->params[o].tied && e - o <= x ==>
-      FlatNumel(c, e, x, FlatAt(c, e, o)) == c->params[o].numel;
+      o < e && IsTied(c, o) && x < e - o ==> FlatNumel(c, e, x, FlatAt(c, e, o)) == 0;
+    lemma Numel_Tied_At{L}: \forall zp_config *c, integer e, o; o < e && IsTied(c, o) ==>
+      FlatNumel(c, e, e - o, FlatAt(c, e, o)) == Brings(c, e, o, FlatAt(c, e, o));
+    lemma Numel_Still{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer e, x, k;
+      0 <= x && (\forall integer j; e - x - n <= j < e - x ==> Brings(c, e, j, k) == 0) ==>
+      FlatNumel(c, e, x + n, k) == FlatNumel(c, e, x, k);
+    lemma Numel_Tied_After{L}: \forall zp_config *c, integer e, o, n;
+      0 <= n && o < e && IsTied(c, o) ==>
+      FlatNumel(c, e, (e - o) + n, FlatAt(c, e, o)) == FlatNumel(c, e, e - o, FlatAt(c, e, o));
+    lemma Numel_Tied{L}: \forall zp_config *c, integer e, o, x; o < e && IsTied(c, o) &&
+      e - o <= x ==> FlatNumel(c, e, (e - o) + (x - (e - o)), FlatAt(c, e, o)) ==
+        Brings(c, e, o, FlatAt(c, e, o));
     lemma Brings_Held{L}: \forall zp_config *c, integer e, j, k;
       Valid(c) && 0 <= j < c->n_params ==> 0 <= Brings(c, e, j, k) <= Held(c, j);
     lemma Numel_Monotone{L}: \forall integer y; 0 <= y ==> \forall zp_config *c, integer e, x, k;

@@ -46,4 +46,8 @@
     logic integer NextIter{L}(zp_scaler *s) = s->dynamic == 0 ? s->iter : s->iter + 1;
 */
 
+/*@ lemma Scaler_Window: \forall integer last, window; 0 < window ==>
+      Grows(last + 1 + window, last, window) == \true;
+*/
+
 #endif

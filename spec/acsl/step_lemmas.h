@@ -25,4 +25,47 @@
     lemma Quotient_Order: \forall integer c, x, y; 1 <= c && 0 <= x <= y ==> x / c <= y / c;
 */
 
+/* ---- One exchange, as its two participants see it: PIPE-3 ---- */
+/*@ lemma Exchange_Pair: \forall trace tr, integer s, dynamic, down, up, t; 0 <= s ==>
+      ExchangeTrace(tr, s, s + 1, dynamic, 1, down, up, t) ==
+      ExchangeTrace(tr, s + 1, s, dynamic, 0, up, down, t);
+    // Two neighbours' links are equal: LEDG-1, PIPE-3, PIPE-5.
+    lemma Link_Pair: \forall integer t; 0 <= t ==> \forall trace tr, integer S, M, s, dynamic;
+      0 <= s < S - 1 && 1 <= M ==>
+      LinkDown(tr, S, M, s, dynamic, t) == LinkUp(tr, S, M, s + 1, dynamic, t);
+*/
+
+/* ---- One entry of a backward: the layout's numbers are the configuration's ---- */
+/*@ lemma Stage_Entry{L}: \forall zp_config *c, zp_layout *lay, integer i;
+      StageSeen(c, lay) && 0 <= i < lay->n_params ==>
+      EntryFits(c, lay, i) && EntrySeen(c, lay, i) &&
+      StageEnd(c, lay->stage) - (lay->n_params - i) == lay->first_param + i;
+    lemma Raw_Len{L}: \forall zp_config *c, zp_layout *lay, integer i, r; EntrySeen(c, lay, i) ==>
+      RawLen(c, lay, i, r) == StepLen(c, lay->stage, lay->first_param + i, r);
+    lemma Raw_Trace{L}: \forall zp_config *c, zp_layout *lay, integer i, g, t, trace tr;
+      EntrySeen(c, lay, i) ==> RawTrace(tr, c, lay, i, g, t) ==
+        StepTrace(tr, c, lay->stage, lay->first_param + i, lay->n_params - i, g, t);
+    lemma Raw_Adds{L}: \forall zp_config *c, zp_layout *lay, integer i, e, k, b;
+      EntrySeen(c, lay, i) ==> RawAdds(c, lay, i, e, k, b) ==
+        StepAdds(c, lay->stage, lay->first_param + i, e, k, b);
+    lemma Raw_Done{L}: \forall zp_config *c, zp_layout *lay, integer i, k, b;
+      EntrySeen(c, lay, i) ==> RawDone(c, lay, i, k, b) ==
+        StepDone(c, lay->stage, lay->first_param + i, k, b);
+*/
+
+/* ---- Nothing of it changes while ops are written ---- */
+/*@ lemma Same_Fits{A,B}: \forall zp_config *c, zp_layout *lay, integer i;
+      SameRaw{A,B}(c, lay, i) && EntryFits{A}(c, lay, i) ==> EntryFits{B}(c, lay, i);
+    lemma Same_Len{A,B}: \forall zp_config *c, zp_layout *lay, integer i, r;
+      SameRaw{A,B}(c, lay, i) ==> RawLen{A}(c, lay, i, r) == RawLen{B}(c, lay, i, r);
+    lemma Same_Trace{A,B}: \forall zp_config *c, zp_layout *lay, integer i, g, t, trace tr;
+      SameRaw{A,B}(c, lay, i) ==>
+      RawTrace{A}(tr, c, lay, i, g, t) == RawTrace{B}(tr, c, lay, i, g, t);
+    lemma Same_Adds{A,B}: \forall zp_config *c, zp_layout *lay, integer i, e, k, b;
+      SameRaw{A,B}(c, lay, i) ==> RawAdds{A}(c, lay, i, e, k, b) == RawAdds{B}(c, lay, i, e, k, b);
+    lemma Same_Done{A,B}: \forall zp_config *c, zp_layout *lay, integer i, k, b;
+      SameRaw{A,B}(c, lay, i) ==>
+      RawDone{A}(c, lay, i, k, b) == RawDone{B}(c, lay, i, k, b);
+*/
+
 #endif

@@ -19,6 +19,9 @@
       FirstBucket(c, from) <= b < StopBucket(c, from, to);
     logic integer InRun(integer c, integer from, integer to, integer b, integer e) =
       RunFrom(c, from, b) <= e && e < RunTo(c, to, b) ? 1 : 0;
+    // Element e of the entry, of its numel, goes into bucket b.
+    logic integer GoesInto(integer c, integer from, integer numel, integer e, integer b) =
+      0 <= e && e < numel && b == FirstBucket(c, from + e) ? 1 : 0;
     logic integer EntryLen(integer n, integer c, integer from, integer to, integer reduces) =
       StopBucket(c, from, to) - FirstBucket(c, from) +
       (reduces != 0 ? DoneBucket(n, c, from, to) - FirstBucket(c, from) : 0);
@@ -64,7 +67,7 @@
 /*@ predicate FlatFits(zp_flat f) =
       1 <= f.members <= 1048576 && 1 <= f.align <= 4096 && 0 <= f.numel <= 1099511627776 &&
       1 <= f.capacity <= 1103806595072 &&
-      f.capacity == f.capacity / (f.members * f.align) * (f.members * f.align) &&
+      WholeUnits(f.capacity, f.members, f.align) &&
       (f.group == ZP_GROUP_DP || f.group == ZP_GROUP_EDP);
     predicate ArrivalOk(zp_arrival a) =
       FlatFits(a.flat) && 0 <= a.stage <= 2 && 0 <= a.reduce <= 1 && 0 <= a.precision <= 2 &&
@@ -84,74 +87,179 @@
       a.stage == 2 ? BucketPlace(a.mb, Buckets(a.flat.numel, a.flat.capacity), b) : -1;
 */
 
+/* ---- One exchange: stage s, with s+1 in a backward slot, with s-1 in a forward slot ---- */
+/*@ logic integer MetaLen(integer dynamic, integer backward, integer send, integer recv) =
+      dynamic == 0 ? 0 : (backward != 0 ? send : recv) >= 0 ? 1 : 0;
+    logic integer ExchangeLen(integer dynamic, integer backward, integer send, integer recv) =
+      send < 0 && recv < 0 ? 0 : 1 + MetaLen(dynamic, backward, send, recv);
+
+    // What it appends to the link with `peer`; down: to the next stage, up: to the previous one.
+    logic trace HopTrace(trace tr, integer s, integer backward, integer peer, integer kind,
+        integer dtype, integer send, integer recv, integer t, integer clock_i) =
+      peer != (backward != 0 ? s + 1 : s - 1) ? tr :
+      backward != 0 ? Hop(tr, kind, dtype, 0, send, recv, t, clock_i)
+                    : Hop(tr, kind, dtype, 0, recv, send, t, clock_i);
+    logic trace MetaTrace(trace tr, integer s, integer peer, integer dynamic, integer backward,
+        integer send, integer recv, integer t) =
+      MetaLen(dynamic, backward, send, recv) == 0 ? tr :
+      HopTrace(tr, s, backward, peer, ZP_OP_META, ZP_I64, backward != 0 ? send : -1,
+        backward != 0 ? -1 : recv, t, 0);
+    logic trace ExchangeTrace(trace tr, integer s, integer peer, integer dynamic,
+        integer backward, integer send, integer recv, integer t) =
+      send < 0 && recv < 0 ? tr :
+      HopTrace(MetaTrace(tr, s, peer, dynamic, backward, send, recv, t), s, backward, peer,
+        ZP_OP_P2P, -1, send, recv, t, 1);
+
+    // The link of stage s with stage s+1 in the slots before t, from the schedule alone; stage s+1
+    // writes the same.
+    logic trace LinkDown(trace tr, integer S, integer M, integer s, integer dynamic, integer t) =
+      t <= 0 ? tr : BackwardSlot(s, t - 1) != 1 ? LinkDown(tr, S, M, s, dynamic, t - 1) :
+      ExchangeTrace(LinkDown(tr, S, M, s, dynamic, t - 1), s, s + 1, dynamic, 1,
+        Sent(S, M, s, t - 1), Received(S, M, s, t - 1), t - 1);
+    logic trace LinkUp(trace tr, integer S, integer M, integer s, integer dynamic, integer t) =
+      t <= 0 ? tr : BackwardSlot(s, t - 1) != 0 ? LinkUp(tr, S, M, s, dynamic, t - 1) :
+      ExchangeTrace(LinkUp(tr, S, M, s, dynamic, t - 1), s, s - 1, dynamic, 0,
+        Sent(S, M, s, t - 1), Received(S, M, s, t - 1), t - 1);
+*/
+
 /* ---- One stage's entries: what the layout says of them, from the configuration alone ---- */
 /*@ logic integer StageLen{L}(zp_config *c, integer s) = StageEnd(c, s) - StageFirst(c, s);
     logic integer EntryCap{L}(zp_config *c, integer j) =
-      RoundUp(c->bucket, MembersOf(c, j) * c->align);
+      Capacity(c->bucket, MembersOf(c, j), c->align);
     logic integer FlatLen{L}(zp_config *c, integer s, integer j) =
       FlatNumel(c, StageEnd(c, s), StageLen(c, s), FlatOf(c, StageEnd(c, s), j));
     logic integer EntryFrom{L}(zp_config *c, integer s, integer j) = StartOf(c, StageEnd(c, s), j);
     logic integer EntryTo{L}(zp_config *c, integer s, integer j) =
       EntryFrom(c, s, j) + c->params[j].numel;
 
+    // Entry i of the stage is trained and lies within its flat group: in numbers of the layout.
+    predicate EntryFits{L}(zp_config *c, zp_layout *lay, integer i) =
+      -1 <= lay->spot[i].flat < lay->n_flats && (0 <= lay->spot[i].flat ==>
+        FlatOk(lay->flat + lay->spot[i].flat) &&
+        (lay->flat[lay->spot[i].flat].group == ZP_GROUP_DP ||
+         lay->flat[lay->spot[i].flat].group == ZP_GROUP_EDP) &&
+        0 <= lay->spot[i].start && 0 <= c->params[lay->first_param + i].numel &&
+        lay->spot[i].start + c->params[lay->first_param + i].numel <=
+          lay->flat[lay->spot[i].flat].numel);
+    // Each of these numbers is the one that the configuration gives.
     predicate EntrySeen{L}(zp_config *c, zp_layout *lay, integer i) =
       \let j = lay->first_param + i;
       \let k = lay->spot[i].flat;
-      c->params[j].frozen != 0 ? k == -1 :
-        0 <= k < lay->n_flats && FlatOk(lay->flat + k) &&
+      (c->params[j].frozen != 0 <==> k < 0) && (0 <= k ==>
         k == FlatOf(c, StageEnd(c, lay->stage), j) &&
         lay->flat[k].numel == FlatLen(c, lay->stage, j) &&
         lay->flat[k].capacity == EntryCap(c, j) &&
         lay->flat[k].members == MembersOf(c, j) && lay->flat[k].align == c->align &&
         lay->flat[k].group == GroupOf(c, j) &&
-        lay->spot[i].start == EntryFrom(c, lay->stage, j) && 0 <= lay->spot[i].start &&
-        0 <= c->params[j].numel && EntryTo(c, lay->stage, j) <= lay->flat[k].numel;
+        lay->spot[i].start == EntryFrom(c, lay->stage, j));
     predicate StageSeen{L}(zp_config *c, zp_layout *lay) =
-      0 <= lay->stage < c->pp && lay->first_param == StageFirst(c, lay->stage) &&
-      lay->n_params == StageLen(c, lay->stage) && 0 <= lay->first_param &&
+      0 <= lay->stage < c->pp && lay->n_params == StageLen(c, lay->stage) &&
+      lay->first_param == StageFirst(c, lay->stage) && 0 <= lay->first_param &&
       0 <= lay->n_params <= 65536 && lay->first_param + lay->n_params <= c->n_params <= 65536 &&
       0 <= lay->n_flats <= 65536 &&
-      (\forall integer i; 0 <= i < lay->n_params ==> EntrySeen(c, lay, i));
+      (\forall integer i; 0 <= i < lay->n_params ==>
+        EntryFits(c, lay, i) && EntrySeen(c, lay, i));
 */
 
-/* ---- One backward: the stage's last x entries ---- */
+/* ---- Entry j of stage s, from the configuration alone ---- */
 /*@ // 1 when the buckets of micro-batch mb are reduced behind it: stage 2, or the window's last.
     logic integer ReducesOn{L}(zp_config *c, integer mb) =
       c->stage == 2 || mb == c->micro_batches - 1 ? 1 : 0;
 
-    logic integer BackLen{L}(zp_config *c, integer s, integer reduces, integer x) =
-      x <= 0 ? 0 : BackLen(c, s, reduces, x - 1) +
-        (c->params[StageEnd(c, s) - x].frozen != 0 ? 0 :
-          EntryLen(FlatLen(c, s, StageEnd(c, s) - x), EntryCap(c, StageEnd(c, s) - x),
-            EntryFrom(c, s, StageEnd(c, s) - x), EntryTo(c, s, StageEnd(c, s) - x), reduces));
+    logic integer StepLen{L}(zp_config *c, integer s, integer j, integer reduces) =
+      c->params[j].frozen != 0 ? 0 :
+      EntryLen(FlatLen(c, s, j), EntryCap(c, j), EntryFrom(c, s, j), EntryTo(c, s, j), reduces);
 
-    // LEDG-6: the reductions over group g that they set off, appended to tr.
+    // LEDG-6: the reductions over group g that it sets off, as the x-th, appended to tr.
+    logic trace StepTrace{L}(trace tr, zp_config *c, integer s, integer j, integer x, integer g,
+        integer t) =
+      c->params[j].frozen != 0 || GroupOf(c, j) != g ? tr :
+      EntryTrace(tr, c->stage, c->reduce, c->precision, FlatLen(c, s, j), EntryCap(c, j),
+        MembersOf(c, j), c->align, t, x * 4398046511104,
+        FirstBucket(EntryCap(c, j), EntryFrom(c, s, j)),
+        DoneBucket(FlatLen(c, s, j), EntryCap(c, j), EntryFrom(c, s, j), EntryTo(c, s, j)));
+
+    // RED-3: 1 when element e of entry j goes into bucket b of flat group k.
+    logic integer StepAdds{L}(zp_config *c, integer s, integer j, integer e, integer k,
+        integer b) =
+      c->params[j].frozen != 0 || k != FlatOf(c, StageEnd(c, s), j) ? 0 :
+      GoesInto(EntryCap(c, j), EntryFrom(c, s, j), c->params[j].numel, e, b);
+
+    // 1 when it completes bucket b of flat group k.
+    logic integer StepDone{L}(zp_config *c, integer s, integer j, integer k, integer b) =
+      c->params[j].frozen == 0 && k == FlatOf(c, StageEnd(c, s), j) &&
+      FirstBucket(EntryCap(c, j), EntryFrom(c, s, j)) <= b &&
+      b < DoneBucket(FlatLen(c, s, j), EntryCap(c, j), EntryFrom(c, s, j), EntryTo(c, s, j))
+        ? 1 : 0;
+*/
+
+/* ---- One backward: the stage's last x entries ---- */
+/*@ logic integer BackLen{L}(zp_config *c, integer s, integer reduces, integer x) =
+      x <= 0 ? 0 : BackLen(c, s, reduces, x - 1) + StepLen(c, s, StageEnd(c, s) - x, reduces);
     logic trace BackTrace{L}(trace tr, zp_config *c, integer s, integer g, integer t, integer x) =
-      x <= 0 ? tr :
-      c->params[StageEnd(c, s) - x].frozen != 0 || GroupOf(c, StageEnd(c, s) - x) != g ?
-        BackTrace(tr, c, s, g, t, x - 1) :
-        EntryTrace(BackTrace(tr, c, s, g, t, x - 1), c->stage, c->reduce, c->precision,
-          FlatLen(c, s, StageEnd(c, s) - x), EntryCap(c, StageEnd(c, s) - x),
-          MembersOf(c, StageEnd(c, s) - x), c->align, t, x * 4398046511104,
-          FirstBucket(EntryCap(c, StageEnd(c, s) - x), EntryFrom(c, s, StageEnd(c, s) - x)),
-          DoneBucket(FlatLen(c, s, StageEnd(c, s) - x), EntryCap(c, StageEnd(c, s) - x),
-            EntryFrom(c, s, StageEnd(c, s) - x), EntryTo(c, s, StageEnd(c, s) - x)));
-
-    // RED-3: element e of entry p goes into bucket b of flat group k, once.
+      x <= 0 ? tr : StepTrace(BackTrace(tr, c, s, g, t, x - 1), c, s, StageEnd(c, s) - x, x, g, t);
     logic integer AddsOf{L}(zp_config *c, integer s, integer x, integer p, integer e, integer k,
         integer b) =
-      StageEnd(c, s) - x <= p < StageEnd(c, s) && c->params[p].frozen == 0 &&
-      0 <= e < c->params[p].numel && k == FlatOf(c, StageEnd(c, s), p) &&
-      b == (EntryFrom(c, s, p) + e) / EntryCap(c, p) ? 1 : 0;
-
-    // How many of them complete bucket b of flat group k.
+      x <= 0 ? 0 : AddsOf(c, s, x - 1, p, e, k, b) +
+        (p == StageEnd(c, s) - x ? StepAdds(c, s, StageEnd(c, s) - x, e, k, b) : 0);
     logic integer DoneOf{L}(zp_config *c, integer s, integer x, integer k, integer b) =
-      x <= 0 ? 0 : DoneOf(c, s, x - 1, k, b) +
-        (c->params[StageEnd(c, s) - x].frozen == 0 &&
-         k == FlatOf(c, StageEnd(c, s), StageEnd(c, s) - x) &&
-         FirstBucket(EntryCap(c, StageEnd(c, s) - x), EntryFrom(c, s, StageEnd(c, s) - x)) <= b &&
-         b < DoneBucket(FlatLen(c, s, StageEnd(c, s) - x), EntryCap(c, StageEnd(c, s) - x),
-            EntryFrom(c, s, StageEnd(c, s) - x), EntryTo(c, s, StageEnd(c, s) - x)) ? 1 : 0);
+      x <= 0 ? 0 : DoneOf(c, s, x - 1, k, b) + StepDone(c, s, StageEnd(c, s) - x, k, b);
+*/
+
+/* ---- The same in numbers of the layout, for the stage's entry i ---- */
+/*@ logic integer RawLen{L}(zp_config *c, zp_layout *lay, integer i, integer reduces) =
+      \let f = lay->flat + lay->spot[i].flat;
+      lay->spot[i].flat < 0 ? 0 :
+      EntryLen(f->numel, f->capacity, lay->spot[i].start,
+        lay->spot[i].start + c->params[lay->first_param + i].numel, reduces);
+    logic trace RawTrace{L}(trace tr, zp_config *c, zp_layout *lay, integer i, integer g,
+        integer t) =
+      \let f = lay->flat + lay->spot[i].flat;
+      lay->spot[i].flat < 0 || f->group != g ? tr :
+      EntryTrace(tr, c->stage, c->reduce, c->precision, f->numel, f->capacity, f->members, f->align,
+        t, (lay->n_params - i) * 4398046511104, FirstBucket(f->capacity, lay->spot[i].start),
+        DoneBucket(f->numel, f->capacity, lay->spot[i].start,
+          lay->spot[i].start + c->params[lay->first_param + i].numel));
+    logic integer RawAdds{L}(zp_config *c, zp_layout *lay, integer i, integer e, integer k,
+        integer b) =
+      \let f = lay->flat + lay->spot[i].flat;
+      lay->spot[i].flat < 0 || k != lay->spot[i].flat ? 0 :
+      GoesInto(f->capacity, lay->spot[i].start, c->params[lay->first_param + i].numel, e, b);
+    logic integer RawDone{L}(zp_config *c, zp_layout *lay, integer i, integer k, integer b) =
+      \let f = lay->flat + lay->spot[i].flat;
+      0 <= lay->spot[i].flat && k == lay->spot[i].flat &&
+      FirstBucket(f->capacity, lay->spot[i].start) <= b &&
+      b < DoneBucket(f->numel, f->capacity, lay->spot[i].start,
+          lay->spot[i].start + c->params[lay->first_param + i].numel) ? 1 : 0;
+
+    // What the program reads did not change between two points.
+    predicate SameFlat{A,B}(zp_flat *f) =
+      \at(f->group, A) == \at(f->group, B) && \at(f->members, A) == \at(f->members, B) &&
+      \at(f->numel, A) == \at(f->numel, B) && \at(f->capacity, A) == \at(f->capacity, B) &&
+      \at(f->align, A) == \at(f->align, B) && \at(f->tied, A) == \at(f->tied, B) &&
+      \at(f->use, A) == \at(f->use, B);
+    predicate SameSpot{A,B}(zp_spot *p) =
+      \at(p->flat, A) == \at(p->flat, B) && \at(p->start, A) == \at(p->start, B);
+    predicate SameHead{A,B}(zp_layout *lay) =
+      \at(lay->stage, A) == \at(lay->stage, B) &&
+      \at(lay->first_param, A) == \at(lay->first_param, B) &&
+      \at(lay->n_params, A) == \at(lay->n_params, B) &&
+      \at(lay->n_flats, A) == \at(lay->n_flats, B) && \at(lay->flat, A) == \at(lay->flat, B) &&
+      \at(lay->spot, A) == \at(lay->spot, B);
+    // … for its entry i alone.
+    predicate SameRaw{A,B}(zp_config *c, zp_layout *lay, integer i) =
+      SameHead{A,B}(lay) && \at(c->params, A) == \at(c->params, B) &&
+      \at(c->stage, A) == \at(c->stage, B) && \at(c->reduce, A) == \at(c->reduce, B) &&
+      \at(c->precision, A) == \at(c->precision, B) &&
+      \at(c->params[lay->first_param + i].numel, A) ==
+        \at(c->params[lay->first_param + i].numel, B) &&
+      \at(lay->spot[i].flat, A) == \at(lay->spot[i].flat, B) &&
+      \at(lay->spot[i].start, A) == \at(lay->spot[i].start, B) &&
+      (0 <= \at(lay->spot[i].flat, A) ==>
+        SameFlat{A,B}(\at(lay->flat, A) + \at(lay->spot[i].flat, A)));
+    predicate SameStage{A,B}(zp_config *c, zp_layout *lay) =
+      SameHead{A,B}(lay) &&
+      (\forall integer i; 0 <= i < \at(lay->n_params, A) ==> SameRaw{A,B}(c, lay, i));
 */
 
 #endif

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Runs the unit tests with the contracts of ref/plan and ref/num checked at run time (E-ACSL).
+
+Debian's package has the plug-in, without its driver script, and of a version with gaps. So each test
+is translated and linked here, and what is left out is listed: tests that E-ACSL cannot read, and
+the annotations that it cannot translate (build/eacsl/left_out.txt). Nothing rests on this: the
+contracts are proven. It shows that they say what the tests expect."""
+import argparse
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+import printed
+import project as pj
+import prove
+
+# Tests that cannot be instrumented, and why.
+LEFT_OUT = {
+    "test_num_exact": "uses GMP, as E-ACSL itself does",
+    "test_num_value": "uses GMP, as E-ACSL itself does",
+    "test_num_norm": "uses MPFR, whose header Frama-C cannot read",
+    "test_num_ieee": "uses MPFR, whose header Frama-C cannot read",
+    "test_num_simd": "tests code with intrinsics, which Frama-C cannot read",
+}
+SHARE = "/usr/share/frama-c/e-acsl"
+LIBRARIES = [f"{SHARE}/e_acsl_rtl.c", "/usr/lib/frama-c/e-acsl/libeacsl-dlmalloc.a", "-lgmp", "-lm",
+             "-lpthread"]
+
+
+def sources_of(project, test):
+    """The library files that the test is linked with."""
+    folder = "plan" if test.startswith("test_plan") else "num"
+    return sorted(glob.glob(f"ref/{folder}/*.c", root_dir=project.root))
+
+
+def wrapper(project, test):
+    """The test with a main() that calls each of its tests."""
+    text = pj.read(project.path(f"tests/unit/{test}.c"))
+    names = re.findall(r"^Test\((\w+), *(\w+)", text, re.M)
+    calls = "".join(f"  test_{a}_{b}();\n" for a, b in names)
+    return f'#include "tests/unit/{test}.c"\n\nint main(void)\n{{\n{calls}  return 0;\n}}\n', len(names)
+
+
+def repair(text):
+    """E-ACSL 25 lets logic functions of small range return the GMP number in which % was computed,
+    as if it were an int. Returns its value instead."""
+    numbers = set(re.findall(r"__e_acsl_mpz_t (__gen_e_acsl_\w+);", text))
+
+    def mend(m):
+        return (f"long zp_value = __gmpz_get_si({m[1]});\n  __gmpz_clear({m[1]});\n"
+                "  return (int)zp_value;") if m[1] in numbers else m[0]
+    return re.sub(r"__gmpz_clear\((\w+)\);\n  return \1;", mend, text)
+
+
+def warnings_of(text, lines, where):
+    """[(annotation, reason)] for each annotation that was not translated."""
+    out = []
+    for m in re.finditer(r"^\[e-acsl\] (\S+):(\d+): Warning: *\n((?:  .*\n)+)", text, re.M):
+        reason = " ".join(m[3].split())
+        if "Ignoring annotation" in reason:
+            line = lines[int(m[2]) - 1].strip() if m[1].endswith("whole.c") else f"{m[1]}:{m[2]}"
+            out.append((line[:100], reason.replace(" Ignoring annotation.", "")))
+    return out
+
+
+def run(command, **kw):
+    return subprocess.run(command, capture_output=True, text=True, **kw)
+
+
+def cut(text):
+    """Recursive definitions that read memory: E-ACSL cannot translate them, and its analysis of them
+    does not end. Left without a body, so that what uses them is left out, and listed."""
+    def one(m):
+        found = printed.globals_of(m[1]) if re.match(r"\s*(logic|predicate)\b", m[1]) else []
+        if len(found) == 1 and prove.recursive(found[0]) and "{" in found[0].head():
+            return f"/*@ axiomatic Cut_{found[0].name} {{ {found[0].head()}; }} */"
+        return m[0]
+    return re.sub(r"/\*@((?:.|\n)*?)\*/", one, text)
+
+
+def translate(project, where, whole, functions):
+    """frama-c -e-acsl on these functions: (exit status, log)."""
+    out = os.path.join(where, "instrumented.c")
+    if os.path.exists(out):
+        os.remove(out)
+    try:
+        r = run(["frama-c", whole, "-e-acsl", "-e-acsl-functions", ",".join(functions), "-then-last",
+                 "-print", "-ocode", out], cwd=project.root, env=prove.environment(project),
+                timeout=120)
+    except subprocess.TimeoutExpired:
+        return 124, ""
+    return (r.returncode if os.path.exists(out) else r.returncode or 1), r.stdout + r.stderr
+
+
+def instrument(project, where, whole, functions):
+    """Leaves out the functions on which E-ACSL crashes or does not end: (log, those left out)."""
+    code, log = translate(project, where, whole, functions)
+    if code == 0:
+        return log, []
+    bad = [f for f in functions if translate(project, where, whole, [f])[0]]
+    code, log = translate(project, where, whole, [f for f in functions if f not in bad])
+    return (log if code == 0 else None), bad
+
+
+def one(project, build, test, seconds):
+    """(status, text, left out)"""
+    where = os.path.join(build, test)
+    os.makedirs(where, exist_ok=True)
+    text, count = wrapper(project, test)
+    main, whole = os.path.join(where, "main.c"), os.path.join(where, "whole.c")
+    out, here = os.path.join(where, "instrumented.c"), os.path.join(pj.HERE, "eacsl")
+    with open(main, "w") as f:
+        f.write(text)
+    r = run(["frama-c", "-no-unicode", f"-cpp-extra-args=-I{here} -I.", main,
+             *sources_of(project, test), "-print", "-ocode", whole],
+            cwd=project.root, env=prove.environment(project))
+    if r.returncode:
+        errors = [x for x in r.stdout.split("\n") if "rror" in x]
+        return "not read", (errors or ["?"])[0][:200], []
+    code = cut(pj.read(whole))
+    with open(whole, "w") as f:
+        f.write(code)
+    tree = printed.parse(code)
+    functions = [n for n, f in tree.functions.items() if f.body and f.contract]
+    log, bad = instrument(project, where, whole, functions)
+    left = [(f, "E-ACSL crashes on it") for f in bad]
+    if log is None:
+        return "not translated", "E-ACSL crashes", left
+    left += warnings_of(log, code.split("\n"), where)
+    with open(out) as f:
+        code = repair(f.read())
+    with open(out, "w") as f:
+        f.write(code)
+    binary = os.path.join(where, "test")
+    r = run(["gcc", "-DE_ACSL_SEGMENT_MMODEL", "-DE_ACSL_EXTERNAL_ASSERT", "-std=c11", "-D_GNU_SOURCE",
+             "-O1", "-w", "-Werror=int-conversion", "-ffp-contract=off", "-fno-strict-aliasing",
+             f"-I{SHARE}", out, os.path.join(here, "runtime.c"), *LIBRARIES, "-o", binary],
+            cwd=project.root)
+    if r.returncode:
+        errors = [x for x in r.stderr.split("\n") if "error" in x or "undefined" in x]
+        return "not compiled", (errors or ["?"])[0][:200], left
+    try:
+        r = run([binary], cwd=project.root, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return "too slow", f"more than {seconds} s", left
+    if r.returncode:
+        return "FAILED", (r.stderr.strip() or f"exit status {r.returncode}")[:400], left
+    return "ok", f"{count} tests, {len(functions) - len(bad)} functions; {r.stdout.strip()}", left
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("tests", nargs="*", metavar="TEST", help="default: all that can be instrumented")
+    p.add_argument("--build", default="build")
+    p.add_argument("--seconds", type=int, default=300, help="time for one test (default 300)")
+    p.add_argument("--json", action="store_true")
+    args = p.parse_args()
+    project = pj.load(None)
+    project.check_tools(only=("frama-c",))
+    build = os.path.join(project.root, args.build, "eacsl")
+    os.makedirs(build, exist_ok=True)
+    every = [os.path.basename(t)[:-2] for pattern in ("plan", "num")
+             for t in sorted(glob.glob(f"tests/unit/test_{pattern}_*.c", root_dir=project.root))]
+    results, left = {}, {}
+    for test in args.tests or every:
+        if test in LEFT_OUT:
+            results[test] = ("left out", LEFT_OUT[test])
+        else:
+            status, text, ignored = one(project, build, test, args.seconds)
+            results[test] = (status, text)
+            for place, reason in ignored:
+                left.setdefault(place + ": " + reason, set()).add(test)
+        if not args.json:
+            print(f"  {results[test][0]:<14} {test}: {results[test][1]}", flush=True)
+    with open(os.path.join(build, "left_out.txt"), "w") as f:
+        f.writelines(line.replace(project.root + "/", "") + "\n" for line in sorted(left))
+    kinds = {}
+    for line in left:
+        m = re.search(r"construct `(.*?)'|`(invalid guard|.*?) ", line)
+        kind = (m[1] or m[2]) if m else "other"
+        kinds[kind] = kinds.get(kind, 0) + 1
+    ok = all(s in ("ok", "left out") for s, _ in results.values())
+    if args.json:
+        print(json.dumps({"results": results, "left_out": kinds}, indent=1))
+    else:
+        print(f"annotations left out: {len(left)} ({args.build}/eacsl/left_out.txt)")
+        for kind, n in sorted(kinds.items(), key=lambda x: -x[1]):
+            print(f"  {n:>5}  {kind}")
+    return 0 if ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
