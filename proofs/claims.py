@@ -349,7 +349,7 @@ def families(rows):
 
 
 def sources_digest(c):
-    files = sorted({f for u in c.project.units for f in c.v.plan.sources[u.name][0]})
+    files = sorted({f for u in c.v.plan.units for f in c.v.plan.sources[u.name][0]})
     return pj.digest(*[f + "=" + pj.file_digest(c.project.path(f)) for f in files])
 
 

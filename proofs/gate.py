@@ -58,14 +58,10 @@ class Result:
 
     def wanted(self):
         """Goals that must be valid."""
-        return [g for g in self.log.goals if not self.is_control(g.name)]
+        return [g for g in self.log.goals if g.stage < self.meta["stages"]]
 
     def controls(self):
         return self.meta["sentinels"] + self.unit.expect_unproved
-
-    def is_control(self, goal):
-        return any(goal.endswith("_" + c) or re.search(rf"_{c}(_\d+|_part\d+)+$", goal)
-                   for c in self.controls())
 
 
 @dataclass
@@ -185,10 +181,11 @@ def judge_functions(v, r):
     for name in r.meta["functions"]:
         if not any(row["function"] == name for row in r.rows):
             v.add("not-proven", u.name, f"{name} has no property in properties.csv")
-        judge_contract(v, u, r.tree.functions[name])
+        judge_contract(v, r, r.tree.functions[name])
 
 
-def judge_contract(v, u, f):
+def judge_contract(v, r, f):
+    u = r.unit
     lines = [c.line() for c in f.contract]
     for wanted in ("terminates \\true", "exits \\false"):
         if wanted not in lines:
@@ -198,6 +195,8 @@ def judge_contract(v, u, f):
     for c in f.contract:
         if c.kind in NAMED and not c.name:
             v.add("unnamed", u.name, f"{f.name}: {c.kind} {c.text[:80]}")
+        if c.name in r.controls() and not c.kind.startswith("check"):
+            v.add("control-assumed", u.name, f"{f.name}: {c.line()[:80]}: a control must be a check")
         if c.kind.startswith("admit") or c.kind == "other":
             v.add("admitted", u.name, f"{f.name}: {c.line()[:120]}")
     for word in re.findall(r"\badmit\b[^;]*", f.annotations):
@@ -213,6 +212,8 @@ def judge_logic(v, r):
             v.add("admitted", u.name, f"{x.kind} {x.name} is assumed, not proven")
         elif x.kind in ("inductive", "other"):
             v.add("admitted", u.name, f"{x.kind} {x.name}: not a definition that the gate knows")
+        elif x.kind == "lemma" and x.name in r.controls():
+            v.add("control-assumed", u.name, f"lemma {x.name}: a control must be a check lemma")
         elif "lemma" in x.kind and x.block:
             v.add("lemma-in-axiomatic", u.name, f"{x.name} stands in axiomatic {x.block}, where "
                   "the sentinel does not see it")
@@ -248,7 +249,7 @@ def judge_scope(v):
     """Every function of the files in scope, and of headers of theirs, has a unit that proves it."""
     project = v.plan.project
     assumed = project.assumed_functions()
-    for u in project.units:
+    for u in v.plan.units:
         if u.kind == "lemmas":
             continue
         where = {n: p for (p, n) in csource.functions(project.root, u.file)}
@@ -333,7 +334,7 @@ def cycle(graph):
 def judge_same_texts(v):
     """One name, one meaning: what unit A proves under a name is what unit B uses under it."""
     first = {}
-    for u in v.plan.project.units:
+    for u in v.plan.units:
         for x in v.plan.trees[u.name].logics:
             if x.kind in ("axiomatic", "check lemma"):
                 continue
@@ -345,7 +346,7 @@ def judge_same_texts(v):
 def judge_lemma_order(v):
     """A lemma is proven with all lemmas before it assumed. Over all units that must be no circle."""
     graph = {}
-    for u in v.plan.project.units:
+    for u in v.plan.units:
         names = [x.name for x in v.plan.trees[u.name].lemmas() if x.kind == "lemma"]
         for name in v.plan.lemmas[u.name]:
             graph[name] = names[: names.index(name)]
@@ -356,7 +357,7 @@ def judge_lemma_order(v):
 
 def judge_macros(v):
     project, seen = v.plan.project, set()
-    for u in project.units:
+    for u in v.plan.units:
         for file in v.plan.sources[u.name][0]:
             if file in seen:
                 continue
@@ -377,7 +378,7 @@ def claimed(v):
         for c in v.plan.trees[unit].functions[name].contract:
             if not c.kind.startswith("check"):
                 lines.add(f"{path} {name} {c.line()}")
-    for u in project.units:
+    for u in v.plan.units:
         tree = v.plan.trees[u.name]
         for x in tree.logics:
             if x.kind not in ("axiomatic", "check lemma"):
@@ -426,9 +427,11 @@ def judge(project, names=(), accept=False, claims=True):
         kind = "tool-version" if "tool version" in text else "refused"
         v.add(kind, "units.toml" if kind == "tool-version" else "Frama-C", text)
         return v
-    units = project.pick(names)
-    for u in units:
-        judge_unit(v, u)
+    for u in project.pick(names):
+        if u.name in v.plan.broken:
+            v.add("refused", u.name, v.plan.broken[u.name])
+        else:
+            judge_unit(v, u)
     if not names:
         judge_all(v, accept, claims)
     return v

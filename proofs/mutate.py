@@ -81,7 +81,7 @@ def load_mutants(project):
 def contract_mutants(plan):
     """Deletion of every ensures, one requires more for every function that has a contract."""
     project, seen, out = plan.project, set(), []
-    for u in project.units:
+    for u in plan.units:
         if u.kind == "lemmas":
             continue
         for file in plan.sources[u.name][0]:
@@ -161,7 +161,7 @@ def run_mutant(plan, trees, m):
             with open(path, "w") as f:
                 f.write(text.replace(old, new))
         for name in m.units:
-            u = next((u for u in plan.project.units if u.name == name), None)
+            u = next((u for u in plan.units if u.name == name), None)
             if u is None:
                 return None, f"there is no unit {name}", 0
             killed, how = (claims_lost if m.by == "claims" else goal_lost)(plan, tree, u, functions)

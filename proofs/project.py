@@ -11,7 +11,7 @@ KINDS = ("lemmas", "theorems", "code")
 # Options of frama-c that a unit may ask for; anything else could change what a proof means.
 OPTIONS_ANY = ("-wp-split", "-wp-unfold-assigns", "-wp-steps")
 OPTIONS_MODEL = ("-wp-model",)  # kind lemmas and theorems only, and only Typed+real
-UNIT_KEYS = {"name", "file", "kind", "provers", "functions", "options", "expect_unproved", "shows",
+UNIT_KEYS = {"name", "file", "kind", "provers", "functions", "lemmas", "options", "expect_unproved", "shows",
              "expect_dead"}
 PROVERS = ("z3", "cvc4", "cvc4-ind", "cvc5", "cvc5-ind", "cvc5-indc")
 
@@ -71,6 +71,7 @@ class Unit:
         self.kind = table["kind"]
         self.provers = table["provers"]
         self.given_functions = table.get("functions")
+        self.given_lemmas = table.get("lemmas", [])
         self.options = table.get("options", [])
         self.expect_unproved = table.get("expect_unproved", [])
         self.expect_dead = table.get("expect_dead", {})

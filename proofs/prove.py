@@ -28,7 +28,7 @@ STRICT = ["-wp-rte", "-warn-unsigned-overflow", "-warn-unsigned-downcast",
           "-warn-special-float", "none", "-kernel-warn-key", "annot:missing-spec=abort",
           "-wp-warn-key", "pedantic-assigns=abort"]
 DRIVER = ("project.py", "csource.py", "printed.py", "prove.py", "why3.conf.in", "cvc5.drv")
-SENTINELS = ("sentinel", "sentinel_definitions")
+SENTINELS = ("zp_sentinel", "zp_sentinel_definitions")
 OUTPUTS = ("ast.txt", "wp.log", "goals.json", "properties.csv", "unit.c")
 LONGEST_UNIT = 3600  # seconds: a unit that takes longer hangs
 
@@ -47,11 +47,11 @@ def recursive(logic):
 
 
 def sentinel_text(tree):
-    """`sentinel` is \\false after all lemmas. WP gives provers a definition or an axiom only when the
-    goal names its symbol, so `sentinel_definitions` says f(x) == f(y) ==> \\false for every recursive
+    """`zp_sentinel` is \\false after all lemmas. WP gives provers a definition or an axiom only when the
+    goal names its symbol, so `zp_sentinel_definitions` says f(x) == f(y) ==> \\false for every recursive
     or uninterpreted f, at arbitrary x and y: provable only if there is no such function. (With
     f(x) == v instead, Qed would solve for v, and f would be gone.)"""
-    lines = ["/*@ check lemma sentinel: \\false; */"]
+    lines = ["/*@ check lemma zp_sentinel: \\false; */"]
     binders, hypotheses, labels = [], [], 0
     for x in tree.logics:
         if x.kind not in ("logic", "predicate") or (x.body() and not recursive(x)):
@@ -71,7 +71,7 @@ def sentinel_text(tree):
         hypotheses.append((" == " if x.kind == "logic" else " <==> ").join(both))
     if hypotheses:
         at = "{" + ", ".join(f"At{i}" for i in range(labels)) + "}" if labels else ""
-        lines.append(f"/*@ check lemma sentinel_definitions{at}: \\forall {', '.join(binders)};\n  " +
+        lines.append(f"/*@ check lemma zp_sentinel_definitions{at}: \\forall {', '.join(binders)};\n  " +
                      " ==>\n  ".join(f"({h})" for h in hypotheses) + " ==> \\false; */")
     return "\n".join(lines) + "\n"
 
@@ -92,9 +92,12 @@ class Plan:
         self.project = project
         self.versions = versions
         self.trees, self.functions, self.sources = {}, {}, {}
+        self.broken = {}  # unit -> why nothing can be planned for it
         driver = pj.digest(*[pj.file_digest(os.path.join(pj.HERE, n)) for n in DRIVER])
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            list(pool.map(self._look, units))
+            list(pool.map(self._try, units))
+        units = [u for u in units if u.name not in self.broken]
+        self.units = units
         self.lemmas = self._share_lemmas(units)
         self.stamps = {}
         for u in units:
@@ -103,6 +106,12 @@ class Plan:
                 json.dumps(self.functions[u.name]), json.dumps(self.lemmas[u.name]),
                 json.dumps(versions, sort_keys=True), json.dumps(project.limits, sort_keys=True),
                 driver)
+
+    def _try(self, u):
+        try:
+            self._look(u)
+        except pj.Problem as e:
+            self.broken[u.name] = str(e)
 
     def _look(self, u):
         root = self.project.root
@@ -120,9 +129,17 @@ class Plan:
                 raise pj.Problem(f"unit {u.name}: {u.file} defines no function {f}")
 
     def _share_lemmas(self, units):
-        """Each lemma is proven by one unit: the first that sees it, kind lemmas before theorems
-        before code. (That also makes the order in which lemmas use each other one order.)"""
+        """Each lemma is proven by one unit: that which lists it, else the first that sees it, kind
+        lemmas before theorems before code."""
         owner = {}
+        for u in units:
+            there = {x.name for x in self.trees[u.name].lemmas() if x.kind == "lemma"}
+            for name in u.given_lemmas:
+                if name not in there:
+                    raise pj.Problem(f"unit {u.name}: {u.file} has no lemma {name}")
+                if name in owner:
+                    raise pj.Problem(f"units {owner[name]} and {u.name} both list lemma {name}")
+                owner[name] = u.name
         for kind in pj.KINDS:
             for u in units:
                 if u.kind != kind:
@@ -157,9 +174,9 @@ def syntax_tree(project, u, bytes_of, version):
 
 # ---- The cache -----------------------------------------------------------------------------------
 
-def unpack(project):
-    """build/proofs/cache becomes exactly what proofs/cache.txt says: one line for each result,
-    `HASH JSON`."""
+def unpack(project, exactly=True):
+    """build/proofs/cache becomes what proofs/cache.txt says, one line `HASH JSON` for each result;
+    exactly that, or (when adding to it) that and what an interrupted run has left."""
     where = os.path.join(project.build, "cache")
     os.makedirs(where, exist_ok=True)
     wanted = {}
@@ -172,7 +189,7 @@ def unpack(project):
             if len(name) != 32 or not value.startswith("{"):
                 raise pj.Problem(f"proofs/cache.txt:{number}: not a cache entry")
             wanted[name + ".json"] = value + "\n"
-    for name in os.listdir(where):
+    for name in os.listdir(where) if exactly else []:
         if name not in wanted:
             os.remove(os.path.join(where, name))
     for name, value in wanted.items():
@@ -273,7 +290,7 @@ def run_unit(plan, u, mode, cache_dir):
             os.remove(u.out(name))
     with open(u.out("unit.c"), "w") as f:
         f.write(f'#include "{u.file}"\n' + sentinel_text(tree))
-    sentinels = SENTINELS if "sentinel_definitions" in pj.read(u.out("unit.c")) else SENTINELS[:1]
+    sentinels = SENTINELS if SENTINELS[1] in pj.read(u.out("unit.c")) else SENTINELS[:1]
     controls = list(sentinels) + list(u.expect_unproved)
     command = command_of(project, u, plan.functions[u.name], plan.lemmas[u.name],
                          "offline" if mode == "replay" else "update", cache_dir, controls)
@@ -286,20 +303,19 @@ def run_unit(plan, u, mode, cache_dir):
             code = 124
     seconds = time.monotonic() - start
     log = wplog.parse(pj.read(u.out("wp.log")))
-    unproved = [g.name for g in log.goals if not g.valid]
-    good = code == 0 and not log.missed and not log.odd and \
-        all(any(g.endswith("_" + c) for c in controls) for g in unproved)
+    stages = command.count("-wp")  # the last is the controls
+    wanted = [g for g in log.goals if g.stage < stages]
+    proved = sum(g.valid for g in wanted)
+    good = code == 0 and not log.missed and not log.odd and proved == len(wanted)
     meta = {"unit": u.name, "stamp": plan.stamps[u.name], "mode": mode, "exit": code, "ok": good,
             "seconds": round(seconds, 1), "functions": plan.functions[u.name],
             "lemmas": plan.lemmas[u.name], "sentinels": list(sentinels), "missed": log.missed,
-            "stages": command.count("-wp"),
+            "stages": stages,
             "command": [w.replace(project.root + "/", "") for w in command],
             "versions": plan.versions, "outputs": outputs_of(u)}
     with open(u.out("meta.json"), "w") as f:
         json.dump(meta, f, indent=1)
-    proved = sum(g.valid for g in log.goals)
-    wanted = sum(1 for g in log.goals if not any(g.name.endswith("_" + c) for c in controls))
-    say(f"  {u.name:<24} {proved:>4}/{wanted:<4} {seconds:6.1f} s"
+    say(f"  {u.name:<24} {proved:>4}/{len(wanted):<4} {seconds:6.1f} s"
         + ("" if good else f"   NOT PROVEN (exit {code}, {log.missed} cache misses)"
            if code or log.missed else "   NOT PROVEN"))
     return good
@@ -376,8 +392,12 @@ def prove(project, args):
         say("  ".join(f"{n} {v}" for n, v in project.tools.items()))
     write_why3_conf(project)
     plan = Plan(project, project.units, versions)
+    for name, why in plan.broken.items():
+        print(f"error: {why}", file=sys.stderr)
+    units = [u for u in units if u.name not in plan.broken]
     cold = args.mode == "cold"
-    cache = os.path.join(project.build, "cold") if cold else unpack(project)
+    cache = os.path.join(project.build, "cold") if cold else \
+        unpack(project, args.mode == "replay")
     if args.smoke and cold:
         cache = os.path.join(project.build, "smoke")
     if cold and not args.units:
@@ -405,7 +425,7 @@ def prove(project, args):
     else:
         say(f"{len(units)} units, {len(todo)} run, {len(units) - len(todo)} up to date, "
             f"{seconds:.0f} s")
-    return 0 if all(good) else 1
+    return 0 if all(good) and not plan.broken else 1
 
 
 if __name__ == "__main__":

@@ -1,7 +1,3 @@
-/* The lemmas about layouts. */
+/* The lemmas of spec/acsl/layout_lemmas.h. */
 #include "../../ref/plan/layout.h"
 #include "../../spec/acsl/layout_lemmas.h"
-
-#include "../../spec/acsl/layout_good.h"
-
-#include "../../spec/acsl/layout_frame.h"

@@ -6,19 +6,46 @@
 
 //@ check lemma sentinel: \false;
 
-/* The shard [at, at + len) of n elements, whatever the cut, held in arrays of its own (_s), is
- * updated as the whole is. STEP-7 */
-/*@ requires cut: 0 <= at && 0 <= len && at + len <= n;
+/* What zp_optim_step says of AdamW. OPT-3, OPT-4 */
+/*@ requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
     requires kind: optim->kind == 1;
-    requires scale: -126 <= log2_scale <= 126;
-    requires scalars: \valid_read(optim) && \valid_read(state);
-    requires whole: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1)) &&
-      \valid(m + (0 .. n - 1)) && \valid(v + (0 .. n - 1));
+    requires valid: 0 <= n && \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1))
+          && \valid(m + (0 .. n - 1)) && \valid(v + (0 .. n - 1));
+    requires apart: \separated(optim, state, grad + (0 .. n - 1), master + (0 .. n - 1), m + (0
+          .. n - 1), v + (0 .. n - 1));
+    terminates \true; exits \false;
+    assigns master[0 .. n - 1], m[0 .. n - 1], v[0 .. n - 1];
+    ensures m: \forall integer i; 0 <= i < n ==> Bits32(m[i]) ==
+      AdamMoment1(Bits64(optim->beta1), \old(Bits32(m[i])),
+        StepGradient(\old(Bits32(grad[i])), log2_scale, Bits32(clip)));
+    ensures v: \forall integer i; 0 <= i < n ==> Bits32(v[i]) ==
+      AdamMoment2(Bits64(optim->beta2), \old(Bits32(v[i])),
+        StepGradient(\old(Bits32(grad[i])), log2_scale, Bits32(clip)));
+    ensures master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) ==
+      AdamMaster(Bits64(optim->lr), Bits64(optim->weight_decay), \old(Bits32(master[i])),
+        AdamMove(Bits64(optim->lr), Bits64(optim->eps), Bits64(state->beta1_pow),
+          Bits64(state->beta2_pow), Bits32(m[i]), Bits32(v[i])));
+*/
+static void adamw(const zp_optim *optim, const zp_optim_state *state, float clip,
+                  int32_t log2_scale, int64_t n, const float *grad, float *master, float *m,
+                  float *v)
+{
+  zp_optim_step(optim, state, clip, log2_scale, n, grad, master, m, v);
+}
+
+/* The shard [at, at + len) of n elements, whatever the cut, held in arrays of its own (_s), is
+ * updated as the whole is: AdamW. STEP-7 */
+/*@ requires cut: 0 <= at && 0 <= len && at + len <= n;
+    requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
+    requires kind: optim->kind == 1;
+    requires whole: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1)) && \valid(m
+          + (0 .. n - 1)) && \valid(v + (0 .. n - 1));
     requires shard: \valid_read(grad_s + (0 .. len - 1)) && \valid(master_s + (0 .. len - 1)) &&
-      \valid(m_s + (0 .. len - 1)) && \valid(v_s + (0 .. len - 1));
-    requires apart: \separated(optim, state, grad + (0 .. n - 1), master + (0 .. n - 1),
-      m + (0 .. n - 1), v + (0 .. n - 1), grad_s + (0 .. len - 1), master_s + (0 .. len - 1),
-      m_s + (0 .. len - 1), v_s + (0 .. len - 1));
+          \valid(m_s + (0 .. len - 1)) && \valid(v_s + (0 .. len - 1));
+    requires apart: \separated(optim, state, grad + (0 .. n - 1), master + (0 .. n - 1), m + (0
+          .. n - 1), v + (0 .. n - 1),
+      grad_s + (0 .. len - 1), master_s + (0 .. len - 1), m_s + (0 .. len - 1), v_s + (0 .. len -
+            1));
     requires same_grad: \forall integer i; 0 <= i < len ==>
       Bits32(grad_s[i]) == Bits32(grad[at + i]);
     requires same_master: \forall integer i; 0 <= i < len ==>
@@ -28,79 +55,105 @@
     requires same_v: \forall integer i; 0 <= i < len ==>
       Bits32(v_s[i]) == Bits32(v[at + i]);
     terminates \true; exits \false;
-    assigns master[0 .. n - 1], m[0 .. n - 1], v[0 .. n - 1], master_s[0 .. len - 1],
-      m_s[0 .. len - 1], v_s[0 .. len - 1];
-    ensures moment1: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) == Bits32(m[at + i]);
-    ensures moment2: \forall integer i; 0 <= i < len ==> Bits32(v_s[i]) == Bits32(v[at + i]);
-    ensures master: \forall integer i; 0 <= i < len ==>
-      Bits32(master_s[i]) == Bits32(master[at + i]);
+    assigns master[0 .. n - 1], m[0 .. n - 1], v[0 .. n - 1],
+      master_s[0 .. len - 1], m_s[0 .. len - 1], v_s[0 .. len - 1];
+    ensures m: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) == Bits32(m[at + i]);
+    ensures v: \forall integer i; 0 <= i < len ==> Bits32(v_s[i]) == Bits32(v[at + i]);
+    ensures master: \forall integer i; 0 <= i < len ==> Bits32(master_s[i]) == Bits32(master[at +
+          i]);
 */
 void sharded_adamw(const zp_optim *optim, const zp_optim_state *state, float clip,
                    int32_t log2_scale, int64_t n, int64_t at, int64_t len, const float *grad,
                    float *master, float *m, float *v, const float *grad_s, float *master_s,
                    float *m_s, float *v_s)
 {
-  zp_optim_step(optim, state, clip, log2_scale, n, grad, master, m, v);
-  /*@ assert kept_grad_s: \forall integer i; 0 <= i < len ==> Bits32(grad_s[i]) == \at(Bits32(grad_s[i]),Pre); */
-  /*@ assert kept_master_s: \forall integer i; 0 <= i < len ==> Bits32(master_s[i]) == \at(Bits32(master_s[i]),Pre); */
-  /*@ assert kept_m_s: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) == \at(Bits32(m_s[i]),Pre); */
-  /*@ assert kept_v_s: \forall integer i; 0 <= i < len ==> Bits32(v_s[i]) == \at(Bits32(v_s[i]),Pre); */
-  /*@ assert kept_grad: \forall integer i; 0 <= i < n ==> Bits32(grad[i]) == \at(Bits32(grad[i]),Pre); */
+  adamw(optim, state, clip, log2_scale, n, grad, master, m, v);
+  /*@ assert kept_grad: \forall integer i; 0 <= i < len ==>
+        Bits32(grad_s[i]) == \at(Bits32(grad_s[i]),Pre); */
+  /*@ assert kept_master: \forall integer i; 0 <= i < len ==>
+        Bits32(master_s[i]) == \at(Bits32(master_s[i]),Pre); */
+  /*@ assert kept_m: \forall integer i; 0 <= i < len ==>
+        Bits32(m_s[i]) == \at(Bits32(m_s[i]),Pre); */
+  /*@ assert kept_v: \forall integer i; 0 <= i < len ==>
+        Bits32(v_s[i]) == \at(Bits32(v_s[i]),Pre); */
+Whole:;
+  adamw(optim, state, clip, log2_scale, len, grad_s, master_s, m_s, v_s);
+  /*@ assert stays_grad: \forall integer i; 0 <= i < n ==>
+        Bits32(grad[i]) == \at(Bits32(grad[i]),Whole); */
+  /*@ assert stays_master: \forall integer i; 0 <= i < n ==>
+        Bits32(master[i]) == \at(Bits32(master[i]),Whole); */
+  /*@ assert stays_m: \forall integer i; 0 <= i < n ==>
+        Bits32(m[i]) == \at(Bits32(m[i]),Whole); */
+  /*@ assert stays_v: \forall integer i; 0 <= i < n ==>
+        Bits32(v[i]) == \at(Bits32(v[i]),Whole); */
   /*@ assert whole_m: \forall integer i; 0 <= i < n ==> Bits32(m[i]) ==
         AdamMoment1(Bits64(optim->beta1), \at(Bits32(m[i]),Pre),
-          StepGradient(\at(Bits32(grad[i]),Pre), log2_scale, Bits32(clip))); */
-  /*@ assert whole_v: \forall integer i; 0 <= i < n ==> Bits32(v[i]) ==
-        AdamMoment2(Bits64(optim->beta2), \at(Bits32(v[i]),Pre),
-          StepGradient(\at(Bits32(grad[i]),Pre), log2_scale, Bits32(clip))); */
-  /*@ assert whole_master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) ==
-        AdamMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
-          \at(Bits32(master[i]),Pre),
-          AdamMove(Bits64(optim->lr), Bits64(optim->eps), Bits64(state->beta1_pow),
-            Bits64(state->beta2_pow), Bits32(m[i]), Bits32(v[i]))); */
-Whole:;
-  zp_optim_step(optim, state, clip, log2_scale, len, grad_s, master_s, m_s, v_s);
-  /*@ assert kept_master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) == \at(Bits32(master[i]),Whole); */
-  /*@ assert kept_m: \forall integer i; 0 <= i < n ==> Bits32(m[i]) == \at(Bits32(m[i]),Whole); */
-  /*@ assert kept_v: \forall integer i; 0 <= i < n ==> Bits32(v[i]) == \at(Bits32(v[i]),Whole); */
-  /*@ assert kept_grad_s: \forall integer i; 0 <= i < len ==> Bits32(grad_s[i]) == \at(Bits32(grad_s[i]),Whole); */
-  /*@ assert stays_m: \forall integer i; 0 <= i < n ==> Bits32(m[i]) ==
-        AdamMoment1(Bits64(optim->beta1), \at(Bits32(m[i]),Pre),
-          StepGradient(\at(Bits32(grad[i]),Pre), log2_scale, Bits32(clip))); */
-  /*@ assert stays_v: \forall integer i; 0 <= i < n ==> Bits32(v[i]) ==
-        AdamMoment2(Bits64(optim->beta2), \at(Bits32(v[i]),Pre),
-          StepGradient(\at(Bits32(grad[i]),Pre), log2_scale, Bits32(clip))); */
-  /*@ assert stays_master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) ==
-        AdamMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
-          \at(Bits32(master[i]),Pre),
-          AdamMove(Bits64(optim->lr), Bits64(optim->eps), Bits64(state->beta1_pow),
-            Bits64(state->beta2_pow), Bits32(m[i]), Bits32(v[i]))); */
+        StepGradient(\at(Bits32(grad[i]),Pre), log2_scale, Bits32(clip))); */
+  /*@ assert part_m: \forall integer i; 0 <= i < len ==> Bits32(m[at + i]) ==
+        AdamMoment1(Bits64(optim->beta1), \at(Bits32(m_s[i]),Pre),
+        StepGradient(\at(Bits32(grad_s[i]),Pre), log2_scale, Bits32(clip))); */
   /*@ assert shard_m: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) ==
         AdamMoment1(Bits64(optim->beta1), \at(Bits32(m_s[i]),Pre),
-          StepGradient(\at(Bits32(grad_s[i]),Pre), log2_scale, Bits32(clip))); */
+        StepGradient(\at(Bits32(grad_s[i]),Pre), log2_scale, Bits32(clip))); */
+  /*@ assert whole_v: \forall integer i; 0 <= i < n ==> Bits32(v[i]) ==
+        AdamMoment2(Bits64(optim->beta2), \at(Bits32(v[i]),Pre),
+        StepGradient(\at(Bits32(grad[i]),Pre), log2_scale, Bits32(clip))); */
+  /*@ assert part_v: \forall integer i; 0 <= i < len ==> Bits32(v[at + i]) ==
+        AdamMoment2(Bits64(optim->beta2), \at(Bits32(v_s[i]),Pre),
+        StepGradient(\at(Bits32(grad_s[i]),Pre), log2_scale, Bits32(clip))); */
   /*@ assert shard_v: \forall integer i; 0 <= i < len ==> Bits32(v_s[i]) ==
         AdamMoment2(Bits64(optim->beta2), \at(Bits32(v_s[i]),Pre),
-          StepGradient(\at(Bits32(grad_s[i]),Pre), log2_scale, Bits32(clip))); */
+        StepGradient(\at(Bits32(grad_s[i]),Pre), log2_scale, Bits32(clip))); */
+  /*@ assert whole_master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) ==
+        AdamMaster(Bits64(optim->lr), Bits64(optim->weight_decay), \at(Bits32(master[i]),Pre),
+        AdamMove(Bits64(optim->lr), Bits64(optim->eps), Bits64(state->beta1_pow),
+          Bits64(state->beta2_pow), Bits32(m[i]), Bits32(v[i]))); */
+  /*@ assert part_master: \forall integer i; 0 <= i < len ==> Bits32(master[at + i]) ==
+        AdamMaster(Bits64(optim->lr), Bits64(optim->weight_decay), \at(Bits32(master_s[i]),Pre),
+        AdamMove(Bits64(optim->lr), Bits64(optim->eps), Bits64(state->beta1_pow),
+          Bits64(state->beta2_pow), Bits32(m[at + i]), Bits32(v[at + i]))); */
   /*@ assert shard_master: \forall integer i; 0 <= i < len ==> Bits32(master_s[i]) ==
-        AdamMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
-          \at(Bits32(master_s[i]),Pre),
-          AdamMove(Bits64(optim->lr), Bits64(optim->eps), Bits64(state->beta1_pow),
-            Bits64(state->beta2_pow), Bits32(m_s[i]), Bits32(v_s[i]))); */
-  //@ assert pair_m: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) == Bits32(m[at + i]);
-  //@ assert pair_v: \forall integer i; 0 <= i < len ==> Bits32(v_s[i]) == Bits32(v[at + i]);
+        AdamMaster(Bits64(optim->lr), Bits64(optim->weight_decay), \at(Bits32(master_s[i]),Pre),
+        AdamMove(Bits64(optim->lr), Bits64(optim->eps), Bits64(state->beta1_pow),
+          Bits64(state->beta2_pow), Bits32(m_s[i]), Bits32(v_s[i]))); */
+  /*@ assert m: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) == Bits32(m[at + i]); */
+  /*@ assert v: \forall integer i; 0 <= i < len ==> Bits32(v_s[i]) == Bits32(v[at + i]); */
 }
 
-/* The same for SGD with momentum. STEP-7 */
-/*@ requires cut: 0 <= at && 0 <= len && at + len <= n;
+/* What zp_optim_step says of SGD with momentum. OPT-3, OPT-4 */
+/*@ requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
     requires kind: Momentum(optim->kind, Bits64(optim->momentum));
-    requires scale: -126 <= log2_scale <= 126;
-    requires scalars: \valid_read(optim) && \valid_read(state);
-    requires whole: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1)) &&
-      \valid(m + (0 .. n - 1));
+    requires valid: 0 <= n && \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1))
+          && \valid(m + (0 .. n - 1));
+    requires apart: \separated(optim, state, grad + (0 .. n - 1), master + (0 .. n - 1), m + (0
+          .. n - 1));
+    terminates \true; exits \false;
+    assigns master[0 .. n - 1], m[0 .. n - 1];
+    ensures m: \forall integer i; 0 <= i < n ==> Bits32(m[i]) ==
+      SgdMoment(Bits64(optim->momentum), \old(Bits32(m[i])),
+        StepGradient(\old(Bits32(grad[i])), log2_scale, Bits32(clip)));
+    ensures master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) ==
+      SgdMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
+        \old(Bits32(master[i])), Bits32(m[i]));
+*/
+static void momentum(const zp_optim *optim, const zp_optim_state *state, float clip,
+                     int32_t log2_scale, int64_t n, const float *grad, float *master, float *m)
+{
+  zp_optim_step(optim, state, clip, log2_scale, n, grad, master, m, 0);
+}
+
+/* The shard [at, at + len) of n elements, whatever the cut, held in arrays of its own (_s), is
+ * updated as the whole is: SGD with momentum. STEP-7 */
+/*@ requires cut: 0 <= at && 0 <= len && at + len <= n;
+    requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
+    requires kind: Momentum(optim->kind, Bits64(optim->momentum));
+    requires whole: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1)) && \valid(m
+          + (0 .. n - 1));
     requires shard: \valid_read(grad_s + (0 .. len - 1)) && \valid(master_s + (0 .. len - 1)) &&
-      \valid(m_s + (0 .. len - 1));
-    requires apart: \separated(optim, state, grad + (0 .. n - 1), master + (0 .. n - 1),
-      m + (0 .. n - 1), grad_s + (0 .. len - 1), master_s + (0 .. len - 1),
-      m_s + (0 .. len - 1));
+          \valid(m_s + (0 .. len - 1));
+    requires apart: \separated(optim, state, grad + (0 .. n - 1), master + (0 .. n - 1), m + (0
+          .. n - 1),
+      grad_s + (0 .. len - 1), master_s + (0 .. len - 1), m_s + (0 .. len - 1));
     requires same_grad: \forall integer i; 0 <= i < len ==>
       Bits32(grad_s[i]) == Bits32(grad[at + i]);
     requires same_master: \forall integer i; 0 <= i < len ==>
@@ -108,51 +161,68 @@ Whole:;
     requires same_m: \forall integer i; 0 <= i < len ==>
       Bits32(m_s[i]) == Bits32(m[at + i]);
     terminates \true; exits \false;
-    assigns master[0 .. n - 1], m[0 .. n - 1], master_s[0 .. len - 1], m_s[0 .. len - 1];
-    ensures moment: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) == Bits32(m[at + i]);
-    ensures master: \forall integer i; 0 <= i < len ==>
-      Bits32(master_s[i]) == Bits32(master[at + i]);
+    assigns master[0 .. n - 1], m[0 .. n - 1],
+      master_s[0 .. len - 1], m_s[0 .. len - 1];
+    ensures m: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) == Bits32(m[at + i]);
+    ensures master: \forall integer i; 0 <= i < len ==> Bits32(master_s[i]) == Bits32(master[at +
+          i]);
 */
 void sharded_momentum(const zp_optim *optim, const zp_optim_state *state, float clip,
                       int32_t log2_scale, int64_t n, int64_t at, int64_t len, const float *grad,
                       float *master, float *m, const float *grad_s, float *master_s, float *m_s)
 {
-  zp_optim_step(optim, state, clip, log2_scale, n, grad, master, m, 0);
-  /*@ assert kept_grad_s: \forall integer i; 0 <= i < len ==> Bits32(grad_s[i]) == \at(Bits32(grad_s[i]),Pre); */
-  /*@ assert kept_master_s: \forall integer i; 0 <= i < len ==> Bits32(master_s[i]) == \at(Bits32(master_s[i]),Pre); */
-  /*@ assert kept_m_s: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) == \at(Bits32(m_s[i]),Pre); */
-  /*@ assert kept_grad: \forall integer i; 0 <= i < n ==> Bits32(grad[i]) == \at(Bits32(grad[i]),Pre); */
+  momentum(optim, state, clip, log2_scale, n, grad, master, m);
+  /*@ assert kept_grad: \forall integer i; 0 <= i < len ==>
+        Bits32(grad_s[i]) == \at(Bits32(grad_s[i]),Pre); */
+  /*@ assert kept_master: \forall integer i; 0 <= i < len ==>
+        Bits32(master_s[i]) == \at(Bits32(master_s[i]),Pre); */
+  /*@ assert kept_m: \forall integer i; 0 <= i < len ==>
+        Bits32(m_s[i]) == \at(Bits32(m_s[i]),Pre); */
+Whole:;
+  momentum(optim, state, clip, log2_scale, len, grad_s, master_s, m_s);
+  /*@ assert stays_grad: \forall integer i; 0 <= i < n ==>
+        Bits32(grad[i]) == \at(Bits32(grad[i]),Whole); */
+  /*@ assert stays_master: \forall integer i; 0 <= i < n ==>
+        Bits32(master[i]) == \at(Bits32(master[i]),Whole); */
+  /*@ assert stays_m: \forall integer i; 0 <= i < n ==>
+        Bits32(m[i]) == \at(Bits32(m[i]),Whole); */
   /*@ assert whole_m: \forall integer i; 0 <= i < n ==> Bits32(m[i]) ==
         SgdMoment(Bits64(optim->momentum), \at(Bits32(m[i]),Pre),
-          StepGradient(\at(Bits32(grad[i]),Pre), log2_scale, Bits32(clip))); */
-  /*@ assert whole_master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) ==
-        SgdMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
-          \at(Bits32(master[i]),Pre), Bits32(m[i])); */
-Whole:;
-  zp_optim_step(optim, state, clip, log2_scale, len, grad_s, master_s, m_s, 0);
-  /*@ assert kept_master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) == \at(Bits32(master[i]),Whole); */
-  /*@ assert kept_m: \forall integer i; 0 <= i < n ==> Bits32(m[i]) == \at(Bits32(m[i]),Whole); */
-  /*@ assert kept_grad_s: \forall integer i; 0 <= i < len ==> Bits32(grad_s[i]) == \at(Bits32(grad_s[i]),Whole); */
-  /*@ assert stays_m: \forall integer i; 0 <= i < n ==> Bits32(m[i]) ==
-        SgdMoment(Bits64(optim->momentum), \at(Bits32(m[i]),Pre),
-          StepGradient(\at(Bits32(grad[i]),Pre), log2_scale, Bits32(clip))); */
-  /*@ assert stays_master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) ==
-        SgdMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
-          \at(Bits32(master[i]),Pre), Bits32(m[i])); */
+        StepGradient(\at(Bits32(grad[i]),Pre), log2_scale, Bits32(clip))); */
   /*@ assert shard_m: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) ==
         SgdMoment(Bits64(optim->momentum), \at(Bits32(m_s[i]),Pre),
-          StepGradient(\at(Bits32(grad_s[i]),Pre), log2_scale, Bits32(clip))); */
+        StepGradient(\at(Bits32(grad_s[i]),Pre), log2_scale, Bits32(clip))); */
+  /*@ assert whole_master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) ==
+        SgdMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
+        \at(Bits32(master[i]),Pre), Bits32(m[i])); */
   /*@ assert shard_master: \forall integer i; 0 <= i < len ==> Bits32(master_s[i]) ==
         SgdMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
-          \at(Bits32(master_s[i]),Pre), Bits32(m_s[i])); */
-  //@ assert pair_m: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) == Bits32(m[at + i]);
+        \at(Bits32(master_s[i]),Pre), Bits32(m_s[i])); */
+  /*@ assert m: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) == Bits32(m[at + i]); */
 }
 
-/* The same for SGD without momentum. STEP-7 */
-/*@ requires cut: 0 <= at && 0 <= len && at + len <= n;
+/* What zp_optim_step says of SGD without momentum. OPT-3, OPT-4 */
+/*@ requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
     requires kind: Plain(optim->kind, Bits64(optim->momentum));
-    requires scale: -126 <= log2_scale <= 126;
-    requires scalars: \valid_read(optim) && \valid_read(state);
+    requires valid: 0 <= n && \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1));
+    requires apart: \separated(optim, state, grad + (0 .. n - 1), master + (0 .. n - 1));
+    terminates \true; exits \false;
+    assigns master[0 .. n - 1];
+    ensures master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) ==
+      SgdMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
+        \old(Bits32(master[i])), StepGradient(\old(Bits32(grad[i])), log2_scale, Bits32(clip)));
+*/
+static void sgd(const zp_optim *optim, const zp_optim_state *state, float clip, int32_t log2_scale,
+                int64_t n, const float *grad, float *master)
+{
+  zp_optim_step(optim, state, clip, log2_scale, n, grad, master, 0, 0);
+}
+
+/* The shard [at, at + len) of n elements, whatever the cut, held in arrays of its own (_s), is
+ * updated as the whole is: SGD without momentum. STEP-7 */
+/*@ requires cut: 0 <= at && 0 <= len && at + len <= n;
+    requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
+    requires kind: Plain(optim->kind, Bits64(optim->momentum));
     requires whole: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1));
     requires shard: \valid_read(grad_s + (0 .. len - 1)) && \valid(master_s + (0 .. len - 1));
     requires apart: \separated(optim, state, grad + (0 .. n - 1), master + (0 .. n - 1),
@@ -162,34 +232,34 @@ Whole:;
     requires same_master: \forall integer i; 0 <= i < len ==>
       Bits32(master_s[i]) == Bits32(master[at + i]);
     terminates \true; exits \false;
-    assigns master[0 .. n - 1], master_s[0 .. len - 1];
-    ensures master: \forall integer i; 0 <= i < len ==>
-      Bits32(master_s[i]) == Bits32(master[at + i]);
+    assigns master[0 .. n - 1],
+      master_s[0 .. len - 1];
+    ensures master: \forall integer i; 0 <= i < len ==> Bits32(master_s[i]) == Bits32(master[at +
+          i]);
 */
-void sharded_sgd(const zp_optim *optim, const zp_optim_state *state, float clip,
-                 int32_t log2_scale, int64_t n, int64_t at, int64_t len, const float *grad,
-                 float *master, const float *grad_s, float *master_s)
+void sharded_sgd(const zp_optim *optim, const zp_optim_state *state, float clip, int32_t log2_scale,
+                 int64_t n, int64_t at, int64_t len, const float *grad, float *master,
+                 const float *grad_s, float *master_s)
 {
-  zp_optim_step(optim, state, clip, log2_scale, n, grad, master, 0, 0);
-  /*@ assert kept_grad_s: \forall integer i; 0 <= i < len ==> Bits32(grad_s[i]) == \at(Bits32(grad_s[i]),Pre); */
-  /*@ assert kept_master_s: \forall integer i; 0 <= i < len ==> Bits32(master_s[i]) == \at(Bits32(master_s[i]),Pre); */
-  /*@ assert kept_grad: \forall integer i; 0 <= i < n ==> Bits32(grad[i]) == \at(Bits32(grad[i]),Pre); */
+  sgd(optim, state, clip, log2_scale, n, grad, master);
+  /*@ assert kept_grad: \forall integer i; 0 <= i < len ==>
+        Bits32(grad_s[i]) == \at(Bits32(grad_s[i]),Pre); */
+  /*@ assert kept_master: \forall integer i; 0 <= i < len ==>
+        Bits32(master_s[i]) == \at(Bits32(master_s[i]),Pre); */
+Whole:;
+  sgd(optim, state, clip, log2_scale, len, grad_s, master_s);
+  /*@ assert stays_grad: \forall integer i; 0 <= i < n ==>
+        Bits32(grad[i]) == \at(Bits32(grad[i]),Whole); */
+  /*@ assert stays_master: \forall integer i; 0 <= i < n ==>
+        Bits32(master[i]) == \at(Bits32(master[i]),Whole); */
   /*@ assert whole_master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) ==
         SgdMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
-          \at(Bits32(master[i]),Pre),
-          StepGradient(\at(Bits32(grad[i]),Pre), log2_scale, Bits32(clip))); */
-Whole:;
-  zp_optim_step(optim, state, clip, log2_scale, len, grad_s, master_s, 0, 0);
-  /*@ assert kept_master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) == \at(Bits32(master[i]),Whole); */
-  /*@ assert kept_grad_s: \forall integer i; 0 <= i < len ==> Bits32(grad_s[i]) == \at(Bits32(grad_s[i]),Whole); */
-  /*@ assert stays_master: \forall integer i; 0 <= i < n ==> Bits32(master[i]) ==
-        SgdMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
-          \at(Bits32(master[i]),Pre),
-          StepGradient(\at(Bits32(grad[i]),Pre), log2_scale, Bits32(clip))); */
+        \at(Bits32(master[i]),Pre), StepGradient(\at(Bits32(grad[i]),Pre), log2_scale,
+            Bits32(clip))); */
   /*@ assert shard_master: \forall integer i; 0 <= i < len ==> Bits32(master_s[i]) ==
         SgdMaster(Bits64(optim->lr), Bits64(optim->weight_decay),
-          \at(Bits32(master_s[i]),Pre),
-          StepGradient(\at(Bits32(grad_s[i]),Pre), log2_scale, Bits32(clip))); */
+        \at(Bits32(master_s[i]),Pre), StepGradient(\at(Bits32(grad_s[i]),Pre), log2_scale,
+            Bits32(clip))); */
 }
 
 /* Two ranks' scalers, equal before a step with one agreed decision, are equal after it.

@@ -42,20 +42,27 @@ static zp_decision measured(zp_decision d, const int64_t squares[20], double cli
   return d;
 }
 
-zp_decision zp_decide(const int64_t squares[20], const int64_t loss[9], int64_t nonfinite,
-                      int64_t bad_loss, int64_t divisor, double clip, double eps, zp_scaler *scaler)
+zp_decision zp_judge(const int64_t squares[20], const int64_t loss[9], int64_t nonfinite,
+                     int64_t bad_loss, int64_t divisor, double clip, double eps, int32_t log2_scale)
 {
   zp_decision d;
   d.skipped = nonfinite != 0 ? 1 : 0;
   d.nonfinite = nonfinite;
-  d.log2_scale = scaler->log2_scale;
+  d.log2_scale = log2_scale;
   d.loss = 2143289344u; /* NaN */
   if (bad_loss == 0) d.loss = zp_val_mean_f32(loss, divisor);
   d.norm_scaled = 9218868437227405312u; /* infinity */
   d.norm_f64 = 9218868437227405312u;
   d.norm_f32 = 2139095040u;
   d.clip_factor = zp_one64();
-  if (d.skipped == 0) d = measured(d, squares, clip, eps);
+  return d.skipped == 0 ? measured(d, squares, clip, eps) : d;
+}
+
+zp_decision zp_decide(const int64_t squares[20], const int64_t loss[9], int64_t nonfinite,
+                      int64_t bad_loss, int64_t divisor, double clip, double eps, zp_scaler *scaler)
+{
+  zp_decision d =
+      zp_judge(squares, loss, nonfinite, bad_loss, divisor, clip, eps, scaler->log2_scale);
   zp_scaler_update(scaler, d.skipped);
   return d;
 }

@@ -41,7 +41,40 @@ typedef struct zp_decision {
 */
 void zp_squares_settle(int64_t squares[20]);
 
-/* Decides a step and moves the scaler on.
+/* Decides a step; the scaler is moved on by zp_decide.
+ * squares: (20) canonical limbs. loss: (9) limbs of magnitude at most 2^63 - 2^33. nonfinite,
+ * bad_loss: the agreed counts. divisor: micro-batches times dp, 1 to 2^40. clip, eps: as for
+ * zp_clip_factor. log2_scale: the scale that was multiplied into the loss, -126 to 126.
+ * Errors: none.
+ * spec: STEP-6, STAT-4, STAT-5
+ */
+/*@ requires valid: \valid_read(squares + (0 .. 19)) && \valid_read(loss + (0 .. 8));
+    requires canonical: Canonical(squares, 20);
+    requires loss: LimbsSmall(loss, 0, 9, 9223372028264841216);
+    requires divisor: 1 <= divisor <= 1099511627776;
+    requires scale: -126 <= log2_scale <= 126;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures skipped: \result.skipped == (nonfinite != 0 ? 1 : 0);
+    ensures counted: \result.nonfinite == nonfinite;
+    ensures backward_scale: \result.log2_scale == log2_scale;
+    ensures loss: bad_loss == 0 ==> RoundedQuotient32(LimbSum(loss, 9), divisor, \result.loss);
+    ensures bad_loss: bad_loss != 0 ==> \result.loss == 2143289344;
+    ensures norm: nonfinite == 0 ==> RoundedRoot64(LimbSum(squares, 20), \result.norm_scaled);
+    ensures norm_f32: nonfinite == 0 ==> RoundedRoot32(LimbSum(squares, 20), \result.norm_f32);
+    ensures unscaled: nonfinite == 0 ==>
+      \result.norm_f64 == Mul64(\result.norm_scaled, Power64(-log2_scale));
+    ensures factor: nonfinite == 0 ==>
+      Bits64(\result.clip_factor) == ClipFactor(\result.norm_f64, Bits64(clip), Bits64(eps));
+    ensures skipped_norm: nonfinite != 0 ==> \result.norm_scaled == 9218868437227405312 &&
+      \result.norm_f64 == 9218868437227405312 && \result.norm_f32 == 2139095040;
+    ensures skipped_factor: nonfinite != 0 ==> Bits64(\result.clip_factor) == One64;
+*/
+zp_decision zp_judge(const int64_t squares[20], const int64_t loss[9], int64_t nonfinite,
+                     int64_t bad_loss, int64_t divisor, double clip, double eps,
+                     int32_t log2_scale);
+
+/* Decides a step as zp_judge does, with the scaler's scale, and then moves the scaler on.
  * squares: (20) canonical limbs. loss: (9) limbs of magnitude at most 2^63 - 2^33. nonfinite,
  * bad_loss: the agreed counts. divisor: micro-batches times dp, 1 to 2^40. clip, eps: as for
  * zp_clip_factor. scaler: as for zp_scaler_update, iter < 2^62; apart from squares and loss.

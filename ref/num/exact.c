@@ -166,11 +166,20 @@ static void add_bins(const int64_t *lo, const int64_t *hi, int64_t *limb)
       loop variant 16 - j; */
   for (int32_t j = 0; j < ZP_SQ_BINS / 2; j++) { /* two bins to a limb */
     int64_t lo0 = lo[2 * j], lo1 = lo[2 * j + 1], hi0 = hi[2 * j], hi1 = hi[2 * j + 1];
-    //@ assert low: \let k = j; lo0 == \at(lo[2 * k],Pre) && lo1 == \at(lo[2 * k + 1],Pre);
-    //@ assert high: \let k = j; hi0 == \at(hi[2 * k],Pre) && hi1 == \at(hi[2 * k + 1],Pre);
+    //@ assert low_even: \let k = j; lo0 == \at(lo[2 * k],Pre);
+    //@ assert low_odd: \let k = j; lo1 == \at(lo[2 * k + 1],Pre);
+    //@ assert high_even: \let k = j; hi0 == \at(hi[2 * k],Pre);
+    //@ assert high_odd: \let k = j; hi1 == \at(hi[2 * k + 1],Pre);
     /*@ assert pair: \let k = j; BinPrefix{Pre}(lo, hi, 2 * k + 2) ==
           BinPrefix{Pre}(lo, hi, 2 * k) + Shift32(k, PairValue(lo0, lo1, hi0, hi1)); */
+    //@ ghost B: ;
     add_pair(limb, j, lo0, lo1, hi0, hi1);
+    //@ assert before: \forall integer m; 0 <= m < j ==> 0 <= limb[m] <= 4611686018427387904;
+    //@ assert after: \forall integer m; j + 3 <= m < 20 ==> limb[m] == \at(limb[m],B);
+    //@ assert first: 0 <= limb[j] <= 4611686018427387904;
+    //@ assert second: 0 <= limb[j + 1] <= 2306405959167115264;
+    //@ assert third: 0 <= limb[j + 2] <= 140737488355328;
+    //@ assert beyond: \forall integer m; j < m < 20 ==> 0 <= limb[m] <= 4611686018427387904;
   }
 }
 
@@ -200,8 +209,101 @@ static void clear_bins(int64_t *lo, int64_t *hi)
   //@ assert high: BinSum(hi, 32) == 0;
 }
 
+/* Sets all limbs and bins to zero.
+ * lo, hi: (ZP_SQ_BINS), limb: (ZP_SQ_LIMBS), apart. Errors: none.
+ * spec: SUM-2, SUM-3
+ */
+/*@ requires valid: \valid(lo + (0 .. 31)) && \valid(hi + (0 .. 31)) && \valid(limb + (0 .. 19));
+    requires apart: \separated(lo + (0 .. 31), hi + (0 .. 31));
+    requires apart_low: \separated(lo + (0 .. 31), limb + (0 .. 19));
+    requires apart_high: \separated(hi + (0 .. 31), limb + (0 .. 19));
+    terminates \true; exits \false;
+    assigns lo[0 .. 31], hi[0 .. 31], limb[0 .. 19];
+    ensures empty: BinsBounded(lo, hi, 0);
+    ensures bins: BinValue(lo, hi) == 0;
+    ensures zero: Canonical(limb, 20) && limb[19] == 0;
+    ensures limbs: LimbSum(limb, 20) == 0;
+*/
+static void clear_all(int64_t *lo, int64_t *hi, int64_t *limb)
+{
+  clear_bins(lo, hi);
+  //@ ghost A: ;
+  /*@ loop invariant i_range: 0 <= i <= 20;
+      loop invariant zero: \forall integer q; 0 <= q < i ==> limb[q] == 0;
+      loop assigns i, limb[0 .. 19];
+      loop variant 20 - i; */
+  for (int32_t i = 0; i < ZP_SQ_LIMBS; i++) limb[i] = 0;
+  //@ assert low_same: \forall integer q; 0 <= q < 32 ==> lo[q] == \at(lo[q],A);
+  //@ assert high_same: \forall integer q; 0 <= q < 32 ==> hi[q] == \at(hi[q],A);
+  //@ assert low: BinSum(lo, 32) == BinSum{A}(lo, 32);
+  //@ assert high: BinSum(hi, 32) == BinSum{A}(hi, 32);
+}
+
+/* Adds the bins to the limbs and carries.
+ * lo, hi: (ZP_SQ_BINS), each holding at most 2^31 squares. limb: (ZP_SQ_LIMBS), canonical, the top
+ * one below 2^32 - 1, apart from the bins. Errors: none.
+ * spec: SUM-3
+ */
+/*@ requires valid: \valid_read(lo + (0 .. 31)) && \valid_read(hi + (0 .. 31)) &&
+      \valid(limb + (0 .. 19));
+    requires apart_low: \separated(lo + (0 .. 31), limb + (0 .. 19));
+    requires apart_high: \separated(hi + (0 .. 31), limb + (0 .. 19));
+    requires low: \forall integer q; 0 <= q < 32 ==> 0 <= lo[q] <= 4611686016279904256;
+    requires high: \forall integer q; 0 <= q < 32 ==> 0 <= hi[q] <= 4611686016279904256;
+    requires canonical: Canonical(limb, 20) && limb[19] < 4294967295;
+    terminates \true; exits \false;
+    assigns limb[0 .. 19];
+    ensures canonical: Canonical(limb, 20);
+    ensures top: limb[19] <= \old(limb[19]) + 1;
+    ensures value: LimbSum(limb, 20) == LimbSum{Pre}(limb, 20) + BinValue{Pre}(lo, hi);
+*/
+static void carry_in(const int64_t *lo, const int64_t *hi, int64_t *limb)
+{
+  //@ assert bounded: BinsBounded(lo, hi, 2147483648);
+  //@ assert below: 0 <= BinValue(lo, hi) < Shift32(19, 1);
+  //@ assert limbs: 0 <= LimbSum(limb, 20) < Shift32(19, limb[19] + 1);
+  //@ assert one_more: Shift32(19, limb[19] + 2) == Shift32(19, limb[19] + 1) + Shift32(19, 1);
+  add_bins(lo, hi, limb);
+  //@ assert range: 0 <= LimbSum(limb, 20) < Shift32(19, \at(limb[19],Pre) + 2);
+  zp_limbs_normalise(limb, ZP_SQ_LIMBS);
+  //@ assert zero: Shift32(19, 0) == 0;
+  //@ assert top: 0 <= limb[19] < \at(limb[19],Pre) + 2;
+}
+
+/* Carries the bins into the limbs, keeping the value; the bins end empty.
+ * lo, hi: (ZP_SQ_BINS), each holding at most 2^31 squares. limb: (ZP_SQ_LIMBS), canonical, the top
+ * one below 2^32 - 1. The three apart. Errors: none.
+ * spec: SUM-3
+ */
+/*@ requires valid: \valid(lo + (0 .. 31)) && \valid(hi + (0 .. 31)) && \valid(limb + (0 .. 19));
+    requires apart: \separated(lo + (0 .. 31), hi + (0 .. 31));
+    requires apart_low: \separated(lo + (0 .. 31), limb + (0 .. 19));
+    requires apart_high: \separated(hi + (0 .. 31), limb + (0 .. 19));
+    requires low: \forall integer q; 0 <= q < 32 ==> 0 <= lo[q] <= 4611686016279904256;
+    requires high: \forall integer q; 0 <= q < 32 ==> 0 <= hi[q] <= 4611686016279904256;
+    requires canonical: Canonical(limb, 20) && limb[19] < 4294967295;
+    terminates \true; exits \false;
+    assigns lo[0 .. 31], hi[0 .. 31], limb[0 .. 19];
+    ensures empty: BinsBounded(lo, hi, 0);
+    ensures bins: BinValue(lo, hi) == 0;
+    ensures each: \forall integer m; 0 <= m < 20 ==> 0 <= limb[m] < 4294967296;
+    ensures canonical: Canonical(limb, 20);
+    ensures top: limb[19] <= \old(limb[19]) + 1;
+    ensures value: LimbSum(limb, 20) == LimbSum{Pre}(limb, 20) + BinValue{Pre}(lo, hi);
+*/
+static void carry_bins(int64_t *lo, int64_t *hi, int64_t *limb)
+{
+  carry_in(lo, hi, limb);
+  //@ assert low_apart: \forall integer m; 0 <= m < 20 ==> \separated(limb + m, lo + (0 .. 31));
+  //@ assert high_apart: \forall integer m; 0 <= m < 20 ==> \separated(limb + m, hi + (0 .. 31));
+  //@ ghost A: ;
+  clear_bins(lo, hi);
+  //@ assert same: \forall integer m; 0 <= m < 20 ==> limb[m] == \at(limb[m],A);
+  //@ assert kept: LimbSum(limb, 20) == LimbSum{A}(limb, 20);
+}
+
 /* Carries the bins of s into its limbs, keeping the value; the bins end empty.
- * s: a sum made by zp_sumsq_clear. Errors: none.
+ * s: a sum made by zp_sumsq_clear, with room. Errors: none.
  * spec: SUM-3
  */
 /*@ requires valid: \valid(s);
@@ -216,32 +318,39 @@ static void clear_bins(int64_t *lo, int64_t *hi)
 */
 static void flush(zp_sumsq *s)
 {
-  //@ assert below: 0 <= BinValue(&s->lo[0], &s->hi[0]) < Shift32(19, 1);
-  //@ assert limbs: 0 <= LimbSum(&s->limb[0], 20) < Shift32(19, s->limb[19] + 1);
-  //@ assert one_more: Shift32(19, s->limb[19] + 2) == Shift32(19, s->limb[19] + 1) + Shift32(19, 1);
-  add_bins(s->lo, s->hi, s->limb);
-  //@ assert range: 0 <= LimbSum(&s->limb[0], 20) < Shift32(19, \at(s->limb[19],Pre) + 2);
-  zp_limbs_normalise(s->limb, ZP_SQ_LIMBS);
-  //@ assert zero: Shift32(19, 0) == 0;
-  //@ assert top: 0 <= s->limb[19] < \at(s->limb[19],Pre) + 2;
+  //@ assert low: \forall integer q; 0 <= q < 32 ==> 0 <= s->lo[q] <= 4611686016279904256;
+  //@ assert high: \forall integer q; 0 <= q < 32 ==> 0 <= s->hi[q] <= 4611686016279904256;
+  //@ assert room: s->limb[19] < 4294967295;
+  carry_bins(s->lo, s->hi, s->limb);
   //@ ghost A: ;
-  clear_bins(s->lo, s->hi);
+  //@ assert before: \forall integer m; 0 <= m < 20 ==> 0 <= s->limb[m] < 4294967296;
   s->pending = 0;
+  //@ assert low_same: \forall integer q; 0 <= q < 32 ==> s->lo[q] == \at(s->lo[q],A);
+  //@ assert high_same: \forall integer q; 0 <= q < 32 ==> s->hi[q] == \at(s->hi[q],A);
+  //@ assert limbs_same: \forall integer m; 0 <= m < 20 ==> s->limb[m] == \at(s->limb[m],A);
+  //@ assert empty_low: BinSum(&s->lo[0], 32) == BinSum{A}(&s->lo[0], 32);
+  //@ assert empty_high: BinSum(&s->hi[0], 32) == BinSum{A}(&s->hi[0], 32);
   //@ assert kept: LimbSum(&s->limb[0], 20) == LimbSum{A}(&s->limb[0], 20);
+  //@ assert each: \forall integer m; 0 <= m < 20 ==> 0 <= s->limb[m] < 4294967296;
+  //@ assert canonical: Canonical(&s->limb[0], 20);
+  //@ assert bins: BinsBounded(&s->lo[0], &s->hi[0], 0);
+  //@ assert pending: s->pending == 0;
 }
 
 void zp_sumsq_clear(zp_sumsq *s)
 {
-  clear_bins(s->lo, s->hi);
+  clear_all(s->lo, s->hi, s->limb);
   //@ ghost A: ;
-  /*@ loop invariant i_range: 0 <= i <= 20;
-      loop invariant zero: \forall integer q; 0 <= q < i ==> s->limb[q] == 0;
-      loop assigns i, s->limb[0 .. 19];
-      loop variant 20 - i; */
-  for (int32_t i = 0; i < ZP_SQ_LIMBS; i++) s->limb[i] = 0;
+  //@ assert top: s->limb[19] == 0;
   s->pending = 0;
-  //@ assert limb: LimbSum(&s->limb[0], 20) == 0;
-  //@ assert bins: BinValue(&s->lo[0], &s->hi[0]) == BinValue{A}(&s->lo[0], &s->hi[0]);
+  //@ assert low_same: \forall integer q; 0 <= q < 32 ==> s->lo[q] == \at(s->lo[q],A);
+  //@ assert high_same: \forall integer q; 0 <= q < 32 ==> s->hi[q] == \at(s->hi[q],A);
+  //@ assert limbs_same: \forall integer m; 0 <= m < 20 ==> s->limb[m] == \at(s->limb[m],A);
+  //@ assert empty_low: BinSum(&s->lo[0], 32) == BinSum{A}(&s->lo[0], 32);
+  //@ assert empty_high: BinSum(&s->hi[0], 32) == BinSum{A}(&s->hi[0], 32);
+  //@ assert kept: LimbSum(&s->limb[0], 20) == LimbSum{A}(&s->limb[0], 20);
+  //@ assert highest: s->limb[19] == 0;
+  //@ assert pending: s->pending == 0;
 }
 
 /* Adds the square of fp32 pattern u to s, flushing in time, unless u is non-finite.
@@ -263,8 +372,19 @@ static int64_t add_one(zp_sumsq *s, uint32_t u)
   if (u / 8388608u % 256u == 255u) return 1;
   /* 2^31 elements fill a bin to less than 2^62 */
   if (s->pending >= 2147483648) flush(s);
-  add_square(u, s->lo, s->hi) /*@ ghost (s->pending) */;
+  //@ ghost A: ;
   s->pending += 1;
+  /*@ assert bins: \forall integer q; 0 <= q < 32 ==>
+        s->lo[q] == \at(s->lo[q],A) && s->hi[q] == \at(s->hi[q],A); */
+  //@ assert bounded: BinsBounded(&s->lo[0], &s->hi[0], s->pending - 1);
+  //@ assert low: BinSum(&s->lo[0], 32) == BinSum{A}(&s->lo[0], 32);
+  //@ assert high: BinSum(&s->hi[0], 32) == BinSum{A}(&s->hi[0], 32);
+  add_square(u, s->lo, s->hi) /*@ ghost (s->pending - 1) */;
+  //@ assert limbs: \forall integer m; 0 <= m < 20 ==> s->limb[m] == \at(s->limb[m],A);
+  //@ assert kept: LimbSum(&s->limb[0], 20) == LimbSum{A}(&s->limb[0], 20);
+  //@ assert pending: s->pending == \at(s->pending,A) + 1;
+  //@ assert canonical: Canonical(&s->limb[0], 20);
+  //@ assert added: BinsBounded(&s->lo[0], &s->hi[0], s->pending);
   return 0;
 }
 
@@ -319,7 +439,16 @@ void zp_sumsq_limbs(zp_sumsq *s, int64_t limb[ZP_SQ_LIMBS])
       loop assigns i, limb[0 .. 19];
       loop variant 20 - i; */
   for (int32_t i = 0; i < ZP_SQ_LIMBS; i++) limb[i] = s->limb[i];
-  //@ assert kept: *s == \at(*s,A);
+  //@ assert low_same: \forall integer q; 0 <= q < 32 ==> s->lo[q] == \at(s->lo[q],A);
+  //@ assert high_same: \forall integer q; 0 <= q < 32 ==> s->hi[q] == \at(s->hi[q],A);
+  //@ assert limbs: \forall integer m; 0 <= m < 20 ==> s->limb[m] == \at(s->limb[m],A);
+  //@ assert pending: s->pending == 0;
+  //@ assert bounded: BinsBounded(&s->lo[0], &s->hi[0], 0);
+  //@ assert canonical: Canonical(&s->limb[0], 20);
+  //@ assert copy: \forall integer m; 0 <= m < 20 ==> limb[m] == \at(s->limb[m],A);
+  //@ assert low: BinSum(&s->lo[0], 32) == BinSum{A}(&s->lo[0], 32);
+  //@ assert high: BinSum(&s->hi[0], 32) == BinSum{A}(&s->hi[0], 32);
+  //@ assert kept: LimbSum(&s->limb[0], 20) == LimbSum{A}(&s->limb[0], 20);
   //@ assert equal: LimbSum(limb, 20) == LimbSum{A}(&s->limb[0], 20);
 }
 
@@ -352,9 +481,9 @@ void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n)
   for (int32_t i = 0; i < n; i++) {
     //@ assert left: \let k = i; into[k] == \at(into[k],Pre);
     //@ assert right: \let k = i; from[k] == \at(from[k],Pre);
-    /*@ assert sum: \let k = i; Shift32(k, into[k] + from[k]) ==
-          Shift32(k, \at(into[k],Pre)) + Shift32(k, \at(from[k],Pre)); */
-    set_limb(into, i, into[i] + from[i]);
+    int64_t a = into[i], b = from[i];
+    //@ assert sum: Shift32(i, a + b) == Shift32(i, a) + Shift32(i, b);
+    set_limb(into, i, a + b);
   }
 }
 
@@ -388,11 +517,15 @@ void zp_limbs_normalise(int64_t *limb, int32_t n)
     //@ assert taken: \let k = i; Shift32(k, v) == Shift32(k, \at(limb[k],Pre)) + Shift32(k, carry);
     carry = carry_of(v);
     int64_t rest = v - 4294967296 * carry;
+    //@ assert whole: v == rest + 4294967296 * carry;
     //@ assert split: Shift32(i, v) == Shift32(i, rest) + Shift32(i + 1, carry);
     set_limb(limb, i, rest);
   }
+  //@ assert done: \forall integer j; 0 <= j < n - 1 ==> 0 <= limb[j] < 4294967296;
   //@ assert old: limb[n - 1] == \at(limb[n - 1],Pre);
   /*@ assert top: Shift32(n - 1, limb[n - 1] + carry) ==
         Shift32(n - 1, \at(limb[n - 1],Pre)) + Shift32(n - 1, carry); */
+  //@ ghost E: ;
   set_limb(limb, n - 1, limb[n - 1] + carry);
+  //@ assert same: \forall integer j; 0 <= j < n - 1 ==> limb[j] == \at(limb[j],E);
 }

@@ -1,6 +1,14 @@
 /* spec: PART-1 … PART-8 */
 #include "layout.h"
 
+#include "../../spec/acsl/layout_lemmas.h"
+
+#include "../../spec/acsl/layout_steps.h"
+
+#include "../../spec/acsl/layout_good.h"
+
+#include "../../spec/acsl/layout_frame.h"
+
 /* x rounded up to a multiple of m; 0 <= x <= 2^41, 1 <= m <= 2^32 (D·align). PART-3 */
 /*@ requires range: 0 <= x <= 2199023255552 && 1 <= m <= 4294967296;
     terminates \true; exits \false;
@@ -15,14 +23,28 @@ static int64_t round_up(int64_t x, int64_t m)
 void zp_stage_params(const zp_config *cfg, int32_t stage, int32_t *first, int32_t *count)
 {
   int32_t lo = 0, hi;
+  //@ assert listed: Listed(cfg);
+  /*@ loop invariant range: 0 <= lo <= StageFirst(cfg, stage) <= cfg->n_params;
+      loop assigns lo;
+      loop variant cfg->n_params - lo; */
   while (lo < cfg->n_params && cfg->params[lo].stage < stage) lo++;
+  //@ assert first: lo == StageFirst(cfg, stage);
   hi = lo;
+  /*@ loop invariant range: lo <= hi <= StageEnd(cfg, stage) <= cfg->n_params;
+      loop assigns hi;
+      loop variant cfg->n_params - hi; */
   while (hi < cfg->n_params && cfg->params[hi].stage == stage) hi++;
+  //@ assert end: hi == StageEnd(cfg, stage);
   *first = lo;
   *count = hi - lo;
 }
 
-/* Does entry p go into the flat group f that earlier entries of backward order opened? PART-2 */
+/* Does entry p go into the flat group f that an earlier entry of backward order opened? PART-2 */
+/*@ requires valid: \valid_read(f) && \valid_read(p);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures takes: \result == 1 <==> Takes(f, p);
+    ensures bit: \result == 0 || \result == 1; */
 static int32_t belongs(const zp_flat *f, const zp_param *p)
 {
   const int32_t group = p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP;
@@ -30,61 +52,129 @@ static int32_t belongs(const zp_flat *f, const zp_param *p)
 }
 
 /* The flat group that entry p joins, or n_flats when it opens a new one. PART-2 */
+/*@ requires valid: \valid_read(lay) && \valid_read(p) && 0 <= lay->n_flats &&
+      \valid_read(lay->flat + (0 .. lay->n_flats - 1));
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures range: 0 <= \result <= lay->n_flats;
+    ensures found: \result < lay->n_flats ==> p->tied < 0 && Takes(lay->flat + \result, p);
+    ensures none: \result == lay->n_flats ==> 0 <= p->tied ||
+      \forall integer k; 0 <= k < lay->n_flats ==> !Takes(lay->flat + k, p); */
 static int32_t find_flat(const zp_layout *lay, const zp_param *p)
 {
   if (p->tied >= 0) return lay->n_flats;
+  /*@ loop invariant range: 0 <= i <= lay->n_flats;
+      loop invariant none: \forall integer k; 0 <= k < i ==> !Takes(lay->flat + k, p);
+      loop assigns i;
+      loop variant lay->n_flats - i; */
   for (int32_t i = 0; i < lay->n_flats; i++)
     if (belongs(&lay->flat[i], p)) return i;
   return lay->n_flats;
 }
 
-/* Uses of `key` among the flat groups opened so far; the first of them in *holder. TIE-2 */
-static int32_t count_uses(const zp_layout *lay, int32_t key, int32_t *holder)
+/* Earlier uses, in backward order, of an entry's tied key. TIE-2 */
+typedef struct zp_uses {
+  int32_t n;    /* how many */
+  int32_t head; /* the first of them, or the entry itself */
+} zp_uses;
+
+/* Uses of the key of entry j among the entries j+1 … end-1. TIE-2 */
+/*@ requires valid: \valid_read(cfg) && \valid_read(cfg->params + (j .. end - 1));
+    requires range: 0 <= j < end <= 65536;
+    requires tied: IsTied(cfg, j);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures uses: \result.n == UseOf(cfg, end, j);
+    ensures head: \result.head == HeadOf(cfg, end, j);
+    ensures range: j <= \result.head < end; */
+static zp_uses count_uses(const zp_config *cfg, int32_t j, int32_t end)
 {
-  int32_t n = 0;
-  *holder = lay->n_flats;
-  for (int32_t i = 0; i < lay->n_flats; i++) {
-    if (lay->flat[i].tied == key) {
-      if (n == 0) *holder = i;
-      n++;
-    }
+  const int32_t key = cfg->params[j].tied;
+  zp_uses u = {0, j};
+  /*@ loop invariant range: j + 1 <= i <= end;
+      loop invariant uses: u.n == UsesBefore(cfg, ClassOf(cfg, j), j, i - j);
+      loop invariant head: u.head == Leader(cfg, ClassOf(cfg, j), j, i - j);
+      loop invariant bounds: 0 <= u.n <= i - j && j <= u.head < i;
+      loop assigns i, u;
+      loop variant end - i; */
+  for (int32_t i = j + 1; i < end; i++) {
+    //@ assert class: (ClassOf(cfg, i) == ClassOf(cfg, j)) <==> (IsTied(cfg, i) && cfg->params[i].tied == key);
+    if (cfg->params[i].frozen || cfg->params[i].tied != key) continue;
+    u.n++;
+    u.head = i;
   }
-  return n;
+  return u;
 }
 
-/* Opens the flat group of entry p. PART-2, PART-3 */
-static void open_flat(const zp_config *cfg, zp_layout *lay, const zp_param *p)
+/* The empty flat group of entry p, D members. PART-2, PART-3, TIE-2 */
+/*@ requires valid: \valid_read(cfg) && \valid_read(p);
+    requires limits: 1 <= cfg->ep <= cfg->dp <= 1048576 && 1 <= cfg->align <= 4096 &&
+      1 <= cfg->bucket <= 1099511627776;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures group: \result.group == (p->expert != 0 ? ZP_GROUP_EDP : ZP_GROUP_DP);
+    ensures members: \result.members == (p->expert != 0 ? cfg->dp / cfg->ep : cfg->dp);
+    ensures entry: \result.optgroup == p->optgroup && \result.tied == p->tied;
+    ensures use: \result.use == use && \result.holder == holder;
+    ensures empty: \result.numel == 0;
+    ensures align: \result.align == cfg->align;
+    ensures capacity: \result.capacity ==
+      Capacity(cfg->bucket, p->expert != 0 ? cfg->dp / cfg->ep : cfg->dp, cfg->align); */
+static zp_flat new_flat(const zp_config *cfg, const zp_param *p, int32_t use, int32_t holder)
 {
-  zp_flat *f = &lay->flat[lay->n_flats];
-  f->group = p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP;
-  f->members = p->expert ? cfg->dp / cfg->ep : cfg->dp;
-  f->optgroup = p->optgroup;
-  f->tied = p->tied;
-  f->use = 0;
-  f->holder = lay->n_flats;
-  if (p->tied >= 0) f->use = count_uses(lay, p->tied, &f->holder);
-  f->numel = 0;
-  f->align = cfg->align;
-  f->capacity = round_up(cfg->bucket, f->members * cfg->align);
-  lay->n_flats++;
+  const int32_t members = p->expert ? cfg->dp / cfg->ep : cfg->dp;
+  zp_flat f;
+  //@ assert members: 1 <= members <= 1048576;
+  //@ assert unit: 1 <= members * cfg->align <= 4294967296;
+  f.group = p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP;
+  f.members = members;
+  f.optgroup = p->optgroup;
+  f.tied = p->tied;
+  f.use = use;
+  f.holder = holder;
+  f.numel = 0;
+  f.capacity = round_up(cfg->bucket, members * cfg->align);
+  f.align = cfg->align;
+  return f;
 }
 
 int zp_layout_build(const zp_config *cfg, int32_t stage, zp_layout *lay)
 {
+  int32_t first, count, end;
+  zp_stage_params(cfg, stage, &first, &count);
+  end = first + count;
   lay->stage = stage;
+  lay->first_param = first;
+  lay->n_params = count;
   lay->n_flats = 0;
-  zp_stage_params(cfg, stage, &lay->first_param, &lay->n_params);
-  if (lay->n_params > lay->cap_spots) return -1;
-  for (int32_t i = lay->n_params - 1; i >= 0; i--) {
-    const zp_param *p = &cfg->params[lay->first_param + i];
+  if (count > lay->cap_spots) return -1;
+  /*@ loop invariant range: -1 <= i < count;
+      loop invariant flats: lay->n_flats == CountFrom{Pre}(cfg, end, first + i + 1);
+      loop invariant room: lay->n_flats <= lay->cap_flats;
+      loop invariant flat: \forall integer k; 0 <= k < lay->n_flats ==>
+        FlatFrom{Pre,Here}(cfg, end, first + i + 1, k, lay->flat + k);
+      loop invariant spot: \forall integer m; i < m < count ==>
+        lay->spot[m].flat == FlatOf{Pre}(cfg, end, first + m) &&
+        lay->spot[m].start == StartOf{Pre}(cfg, end, first + m);
+      loop assigns i, lay->n_flats, lay->flat[0 .. lay->cap_flats - 1],
+        lay->spot[0 .. lay->cap_spots - 1];
+      loop variant i; */
+  for (int32_t i = count - 1; i >= 0; i--) {
+    const zp_param *p = &cfg->params[first + i];
     int32_t k;
+    //@ assert same: SameInput{Pre,Here}(cfg);
+    //@ ghost int j = first + i;
     lay->spot[i].flat = -1;
     lay->spot[i].start = 0;
     if (p->frozen) continue;
     k = find_flat(lay, p);
     if (k == lay->n_flats) {
+      zp_uses u = {0, first + i};
+      //@ assert opens: Opens{Pre}(cfg, end, j) == 1;
       if (k >= lay->cap_flats) return -1;
-      open_flat(cfg, lay, p);
+      if (p->tied >= 0) u = count_uses(cfg, first + i, end);
+      lay->flat[k] = new_flat(cfg, p, u.n, u.n == 0 ? k : lay->spot[u.head - first].flat);
+      lay->n_flats++;
     }
     lay->spot[i].flat = k;
     lay->spot[i].start = lay->flat[k].numel;

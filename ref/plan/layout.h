@@ -54,6 +54,8 @@ typedef struct zp_layout {
     requires stage: 0 <= stage < cfg->pp;
     terminates \true; exits \false;
     assigns *first, *count;
+    ensures first: *first == \old(StageFirst(cfg, stage));
+    ensures count: *count == \old(StageCount(cfg, stage));
     ensures range: 0 <= *first && 0 <= *count && *first + *count <= cfg->n_params;
     ensures mine: \forall integer j; 0 <= j < cfg->n_params ==>
         (cfg->params[j].stage == stage <==> *first <= j < *first + *count); */

@@ -1,7 +1,6 @@
 /* spec: STEP-2, LEDG-1 … LEDG-8, PIPE-5 */
 #include "program.h"
 
-#include "../../spec/acsl/init_save_lemmas.h"
 #include "../../spec/acsl/ledger_lemmas.h"
 #include "program_internal.h"
 

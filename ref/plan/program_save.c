@@ -1,7 +1,8 @@
 /* SAVE and LOAD. spec: CKPT-1 … CKPT-3 */
 #include "program_internal.h"
 
-#include "../../spec/acsl/init_save_lemmas.h"
+#include "../../spec/acsl/kept_lemmas.h"
+#include "../../spec/acsl/save_lemmas.h"
 
 /* SAVE's clock: buckets, then frozen entries, then what the ranks agree on. PIPE-5 */
 enum { CLOCK_BUCKETS = 0, CLOCK_FROZEN = 1, CLOCK_STATUS = 2 };
@@ -177,11 +178,14 @@ static int64_t put_flat(const zp_flat *f, int32_t gathers, int32_t writer, int32
     requires at: 0 <= at.dp;
     requires room: 0 <= n <= 2305843009213693952 && \valid(ops +
         (n .. n + SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) - 1));
-    requires apart: \separated(lay->flat + k,
-        ops + (n .. n + SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) - 1));
+    requires apart: Apart(ops, n, SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp), cfg,
+        cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats);
     requires clock: Clocked(ops, n, CLOCK_BUCKETS, SaveClock(k, 0));
     terminates \true; exits \false;
     assigns ops[n .. n + SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) - 1];
+    ensures kept: Kept{Pre,Post}(cfg);
+    ensures stage: KeptStage{Pre,Post}(lay);
+    ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + SaveFlatLen{Pre}(cfg, \at(lay->stage, Pre),
         \at(lay->flat, Pre) + k, at.dp);
     ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(k + 1, 0));
@@ -194,7 +198,24 @@ static int64_t put_saved_flat(const zp_config *cfg, const zp_layout *lay, zp_coo
 {
   const zp_flat *f = &lay->flat[k];
   const int32_t gathers = cfg->stage > 0, writer = writes(cfg, f->group, at);
-  if (saves_flat(cfg, lay, k)) n = put_flat(f, gathers, writer, k, ops, n);
+  if (!saves_flat(cfg, lay, k)) return n;
+  /*@ assert length: SaveLen(gathers, writer, Buckets(f->numel, f->capacity)) ==
+        SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) >= 0; */
+  /*@ assert clear: Clear(ops + n, SaveLen(gathers, writer, Buckets(f->numel, f->capacity)), cfg,
+        cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats); */
+  /*@ assert clear_config: ClearOfConfig(ops + n,
+        SaveLen(gathers, writer, Buckets(f->numel, f->capacity)), cfg); */
+  /*@ assert clear_entries: ClearOfEntries(ops + n,
+        SaveLen(gathers, writer, Buckets(f->numel, f->capacity)), cfg->params, cfg->n_params); */
+  /*@ assert clear_layout: ClearOfLayout(ops + n,
+        SaveLen(gathers, writer, Buckets(f->numel, f->capacity)), lay); */
+  /*@ assert clear_flats: ClearOfFlats(ops + n,
+        SaveLen(gathers, writer, Buckets(f->numel, f->capacity)), lay->flat, lay->n_flats); */
+  n = put_flat(f, gathers, writer, k, ops, n);
+  //@ assert scalars: SameScalars{Pre,Here}(cfg);
+  //@ assert entries: KeptEntries{Pre,Here}(cfg);
+  //@ assert stage: KeptStage{Pre,Here}(lay);
+  //@ assert flats: KeptFlats{Pre,Here}(lay);
   /*@ assert saved: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, stepped) ==
           SaveFlat{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, key, stepped), cfg,
@@ -208,14 +229,16 @@ static int64_t put_saved_flat(const zp_config *cfg, const zp_layout *lay, zp_coo
     requires at: 0 <= at.dp;
     requires room: \valid(ops +
         (0 .. SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp) - 1));
-    requires apart: \separated(
-        ops + (0 .. SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp) - 1), cfg, lay,
-        cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1));
+    requires apart: Apart(ops, 0,
+        SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp), cfg, cfg->params,
+        cfg->n_params, lay, lay->flat, lay->n_flats);
     terminates \true; exits \false;
     assigns ops[0 .. SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp) - 1];
     ensures length: \result == SaveFlatsLen{Pre}(cfg, \at(lay->stage, Pre), \at(lay->flat, Pre),
         \at(lay->n_flats, Pre), at.dp);
-    ensures kept: Kept{Pre,Post}(cfg) && KeptLayout{Pre,Post}(lay);
+    ensures kept: Kept{Pre,Post}(cfg);
+    ensures stage: KeptStage{Pre,Post}(lay);
+    ensures flats: KeptFlats{Pre,Post}(lay);
     ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(65536, 0));
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
@@ -226,7 +249,8 @@ static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at
   int64_t n = 0;
   /*@ loop invariant range: 0 <= k <= \at(lay->n_flats, Pre);
       loop invariant kept: Kept{Pre,Here}(cfg);
-      loop invariant layout: KeptLayout{Pre,Here}(lay);
+      loop invariant stage: KeptStage{Pre,Here}(lay);
+      loop invariant flats: KeptFlats{Pre,Here}(lay);
       loop invariant valid: Valid(cfg);
       loop invariant good: StageLayout(cfg, lay);
       loop invariant length: n == SaveFlatsLen{Pre}(cfg, \at(lay->stage, Pre),
@@ -239,12 +263,61 @@ static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at
           at.dp), Pre) - 1];
       loop variant \at(lay->n_flats, Pre) - k; */
   for (int32_t k = 0; k < lay->n_flats; k++) {
-    /*@ assert step: SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) ==
+    //@ assert flat: KeptFlat{Pre,Here}(\at(lay->flat, Pre) + k);
+    /*@ assert same: SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) ==
           SaveFlatLen{Pre}(cfg, \at(lay->stage, Pre), \at(lay->flat, Pre) + k, at.dp); */
-    /*@ assert room: 0 <= n && n + SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) <=
-          \at(SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp), Pre); */
+    /*@ assert trace: \forall trace t, integer g; SaveFlat(t, cfg, lay->stage, lay->flat + k, k, g)
+          == SaveFlat{Pre}(t, cfg, \at(lay->stage, Pre), \at(lay->flat, Pre) + k, k, g); */
+    /*@ assert step: SaveFlatsLen{Pre}(cfg, \at(lay->stage, Pre), \at(lay->flat, Pre), k + 1,
+          at.dp) == n + SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp); */
+    /*@ assert most: SaveFlatsLen{Pre}(cfg, \at(lay->stage, Pre), \at(lay->flat, Pre), k + 1,
+          at.dp) <= \at(SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp), Pre); */
+    //@ assert some: 0 <= SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp);
+    //@ assert least: 0 <= n <= 2305843009213693952;
     n = put_saved_flat(cfg, lay, at, k, ops, n);
   }
+  return n;
+}
+
+/* Entry i of the stage, if it is frozen and this rank writes it. CKPT-1 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires lay: ReadableLayout(lay) && StageLayout(cfg, lay) && lay->stage == at.pp;
+    requires entry: 0 <= i < lay->n_params;
+    requires at: 0 <= at.dp;
+    requires room: 0 <= n <= 4611686018427387904 && \valid(ops +
+        (n .. n + WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp) - 1));
+    requires apart: Apart(ops, n, WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp), cfg,
+        cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats);
+    requires clock: Clocked(ops, n, CLOCK_FROZEN, i);
+    terminates \true; exits \false;
+    assigns ops[n .. n + WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp) - 1];
+    ensures kept: Kept{Pre,Post}(cfg);
+    ensures stage: KeptStage{Pre,Post}(lay);
+    ensures flats: KeptFlats{Pre,Post}(lay);
+    ensures length: \result ==
+        n + \old(WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp));
+    ensures clock: Clocked(ops, \result, CLOCK_FROZEN, i + 1);
+    ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, stepped) == LedgerOf{Pre}(ops, n, g, key, stepped); */
+static int64_t put_frozen_entry(const zp_config *cfg, const zp_layout *lay, zp_coord at, int32_t i,
+                                zp_op *ops, int64_t n)
+{
+  const int32_t j = lay->first_param + i;
+  zp_op op = zp_op_blank(ZP_OP_WRITE, CLOCK_FROZEN, i);
+  op.what = ZP_WHAT_PARAMETER;
+  op.param = j;
+  if (!writes_frozen(cfg, j, at)) return n;
+  /*@ assert clear: Clear(ops + n, 1, cfg, cfg->params, cfg->n_params, lay, lay->flat,
+        lay->n_flats); */
+  //@ assert clear_config: ClearOfConfig(ops + n, 1, cfg);
+  //@ assert clear_entries: ClearOfEntries(ops + n, 1, cfg->params, cfg->n_params);
+  //@ assert clear_layout: ClearOfLayout(ops + n, 1, lay);
+  //@ assert clear_flats: ClearOfFlats(ops + n, 1, lay->flat, lay->n_flats);
+  n = zp_emit(ops, n, op);
+  //@ assert scalars: SameScalars{Pre,Here}(cfg);
+  //@ assert entries: KeptEntries{Pre,Here}(cfg);
+  //@ assert stage: KeptStage{Pre,Here}(lay);
+  //@ assert flats: KeptFlats{Pre,Here}(lay);
   return n;
 }
 
@@ -254,15 +327,17 @@ static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at
     requires at: 0 <= at.dp;
     requires room: 0 <= n <= 2305843009213693952 && \valid(ops + (n .. n +
         FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) - 1));
-    requires apart: \separated(ops + (n .. n +
-        FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) - 1), cfg, lay,
-        cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1));
+    requires apart: Apart(ops, n,
+        FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp), cfg, cfg->params,
+        cfg->n_params, lay, lay->flat, lay->n_flats);
     requires clock: Clocked(ops, n, CLOCK_FROZEN, 0);
     terminates \true; exits \false;
     assigns ops[n .. n + FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) - 1];
+    ensures kept: Kept{Pre,Post}(cfg);
+    ensures stage: KeptStage{Pre,Post}(lay);
+    ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + FrozenLen{Pre}(cfg, \at(lay->first_param, Pre),
         \at(lay->n_params, Pre), at.pp, at.dp, at.tp);
-    ensures kept: Kept{Pre,Post}(cfg) && KeptLayout{Pre,Post}(lay);
     ensures clock: Clocked(ops, \result, CLOCK_STATUS, 0);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) == LedgerOf{Pre}(ops, n, g, key, stepped); */
@@ -271,7 +346,8 @@ static int64_t put_frozen(const zp_config *cfg, const zp_layout *lay, zp_coord a
 {
   /*@ loop invariant range: 0 <= i <= \at(lay->n_params, Pre);
       loop invariant kept: Kept{Pre,Here}(cfg);
-      loop invariant layout: KeptLayout{Pre,Here}(lay);
+      loop invariant stage: KeptStage{Pre,Here}(lay);
+      loop invariant flats: KeptFlats{Pre,Here}(lay);
       loop invariant valid: Valid(cfg);
       loop invariant good: StageLayout(cfg, lay);
       loop invariant length: n == \at(n, Pre) +
@@ -284,13 +360,15 @@ static int64_t put_frozen(const zp_config *cfg, const zp_layout *lay, zp_coord a
           lay->n_params, at.pp, at.dp, at.tp), Pre) - 1];
       loop variant \at(lay->n_params, Pre) - i; */
   for (int32_t i = 0; i < lay->n_params; i++) {
-    zp_op op = zp_op_blank(ZP_OP_WRITE, CLOCK_FROZEN, i);
-    op.what = ZP_WHAT_PARAMETER;
-    op.param = lay->first_param + i;
-    if (!writes_frozen(cfg, lay->first_param + i, at)) continue;
-    /*@ assert room: \at(n, Pre) <= n && n + 1 <= \at(n, Pre) + \at(FrozenLen(cfg,
-          lay->first_param, lay->n_params, at.pp, at.dp, at.tp), Pre); */
-    n = zp_emit(ops, n, op);
+    /*@ assert same: WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp) ==
+          WritesFrozen{Pre}(cfg, \at(lay->first_param, Pre) + i, at.pp, at.dp, at.tp); */
+    /*@ assert step: FrozenLen{Pre}(cfg, \at(lay->first_param, Pre), i + 1, at.pp, at.dp, at.tp) ==
+          n - \at(n, Pre) + WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp); */
+    /*@ assert most: FrozenLen{Pre}(cfg, \at(lay->first_param, Pre), i + 1, at.pp, at.dp, at.tp) <=
+          \at(FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp), Pre) <= 65536; */
+    /*@ assert least: 0 <= n - \at(n, Pre) &&
+          0 <= WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp) <= 1; */
+    n = put_frozen_entry(cfg, lay, at, i, ops, n);
   }
   return n;
 }
@@ -302,7 +380,7 @@ int64_t zp_put_save(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_
   int64_t n = put_flats(cfg, lay, at, ops);
   //@ assert valid: Valid(cfg);
   //@ assert good: StageLayout(cfg, lay);
-  /*@ assert flats: 0 <= n && n == \at(SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats,
+  /*@ assert length: 0 <= n && n == \at(SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats,
         at.dp), Pre) <= 2305843009213693952; */
   /*@ assert frozen: 0 <= FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) ==
         \at(FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp), Pre) <= 65536; */

@@ -1,6 +1,11 @@
 /* STEP: one optimizer step. spec: STEP-2 … STEP-8, RED-3 … RED-5, PIPE-1 … PIPE-6, TIE-1 */
 #include "step_internal.h"
 
+#include "../../spec/acsl/kept_lemmas.h"
+#include "../../spec/acsl/save_lemmas.h"
+#include "../../spec/acsl/step_lemmas.h"
+#include "../../spec/acsl/step_tail.h"
+
 /* The clock: slots of the pipeline are t = 0 … T-1, then T plus these. PIPE-5 */
 enum { CLOCK_TIED = 0, CLOCK_MEAN = 1, CLOCK_AGREE = 2, CLOCK_UPDATE = 3 };
 /* Tied sums, means: key or flat group times this, plus the bucket, which is at most 2^40. */
@@ -9,77 +14,475 @@ enum { CLOCK_TIED = 0, CLOCK_MEAN = 1, CLOCK_AGREE = 2, CLOCK_UPDATE = 3 };
 /* Updates: flat group times this, plus 2 b; the gather right after it. */
 #define UPDATE_STRIDE ((int64_t)1 << 42)
 
-/* The flat group that holds tied key `key` on this stage, or -1. TIE-1 */
-static int32_t tied_flat(const zp_layout *lay, int32_t key)
+/* What the rest of the step depends on besides its clock. */
+typedef struct tail {
+  const zp_flat *flat; /* the stage's flat groups */
+  int32_t flats, keys; /* their number, that of tied keys */
+  int32_t stage, reduce, precision;
+} tail;
+
+/*@ predicate TailOk{L}(tail a) =
+      0 <= a.flats <= 65536 && 0 <= a.keys <= 1024 && 0 <= a.stage <= 2 && 0 <= a.reduce <= 1 &&
+      0 <= a.precision <= 2 && (0 < a.flats ==> \valid_read(a.flat + (0 .. a.flats - 1))) &&
+      FlatsFine(a.flat, a.flats); */
+
+/* The flat group, of the `flats` at flat, that holds tied key `key`, or -1. TIE-1 */
+/*@ requires flats: 0 <= flats && (0 < flats ==> \valid_read(flat + (0 .. flats - 1)));
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures found: \result == TiedFlat(flat, flats, key);
+    ensures range: -1 <= \result < flats; */
+static int32_t tied_flat(const zp_flat *flat, int32_t flats, int32_t key)
 {
-  for (int32_t k = 0; k < lay->n_flats; k++)
-    if (lay->flat[k].tied == key && lay->flat[k].use == 0) return k;
+  /*@ loop invariant range: 0 <= k <= flats;
+      loop invariant none: TiedFlat(flat, k, key) == -1;
+      loop assigns k;
+      loop variant flats - k; */
+  for (int32_t k = 0; k < flats; k++) {
+    //@ assert next: TiedFlat(flat, k + 1, key) == (HoldsKey(flat + k, key) == 1 ? k : -1);
+    if (flat[k].tied == key && flat[k].use == 0) return k;
+  }
   return -1;
 }
 
-/* The sum of bucket b of tied key `key`, flat group k here. TIE-1, RED-4 */
-static zp_op tied_op(const zp_config *cfg, const zp_layout *lay, int32_t key, int32_t k, int64_t b,
+/* The sum of bucket b of tied key `key`, flat group f, number k here. f must be a flat group and b
+ * one of its buckets. TIE-1, RED-4 */
+/*@ requires flat: FlatFits(f);
+    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
+    requires bucket: BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures kind: \result.kind == ZP_OP_ALL_REDUCE && \result.what == ZP_WHAT_TIED;
+    ensures group: \result.group == ZP_GROUP_TIED && \result.key == key && \result.root == -1 &&
+        \result.if_stepped == 0;
+    ensures where: \result.flat == k && \result.bucket == b;
+    ensures count: \result.count ==
+        TiedCount(stage, reduce, f.numel, f.capacity, f.members, f.align, b);
+    ensures dtype: \result.dtype == (reduce == ZP_EXACT ? ZP_I64 : ZP_F32);
+    ensures redop: \result.redop == (reduce == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED);
+    ensures clock: \result.clock_t == t && \result.clock_i == SumClock(key, b); */
+static zp_op tied_op(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int32_t k, int64_t b,
                      int64_t t)
 {
-  const zp_flat *f = &lay->flat[k];
-  zp_op op = zp_op_on_bucket(f, ZP_OP_ALL_REDUCE, ZP_WHAT_TIED, k, b, t, key * TIED_STRIDE + b);
+  zp_op op = zp_op_on_bucket(&f, ZP_OP_ALL_REDUCE, ZP_WHAT_TIED, k, b, t, key * TIED_STRIDE + b);
   op.group = ZP_GROUP_TIED;
   op.key = key;
-  if (cfg->stage == 0) op.count = zp_bucket_padded(f, b);
-  op.dtype = cfg->reduce == ZP_EXACT ? ZP_I64 : ZP_F32;
-  op.redop = cfg->reduce == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED;
-  if (cfg->reduce == ZP_EXACT) op.count = op.count * ZP_LIMBS;
+  if (stage == 0) op.count = zp_bucket_padded(&f, b);
+  op.dtype = reduce == ZP_EXACT ? ZP_I64 : ZP_F32;
+  op.redop = reduce == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED;
+  if (reduce == ZP_EXACT) op.count = op.count * ZP_LIMBS;
   return op;
 }
 
-/* Copies of tied entries add up over the stages that hold them, key by key. TIE-1 */
-static int64_t put_tied(const zp_config *cfg, const zp_layout *lay, int64_t t, zp_op *ops,
-                        int64_t n)
+/* Appends the sum of bucket b. f must be a flat group and b one of its buckets; ops has room for one
+ * more, behind the clocks so far. TIE-1 */
+/*@ requires flat: FlatFits(f);
+    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
+    requires bucket: BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
+    requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
+    requires clock: Clocked(ops, n, t, SumClock(key, b));
+    terminates \true; exits \false;
+    assigns ops[n];
+    ensures length: \result == n + 1;
+    ensures clock: Clocked(ops, \result, t, SumClock(key, b + 1));
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
+          TiedSum(LedgerOf{Pre}(ops, n, g, x, d), key, reduce,
+            TiedCount(stage, reduce, f.numel, f.capacity, f.members, f.align, b), t,
+            SumClock(key, b)) :
+          LedgerOf{Pre}(ops, n, g, x, d));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_tied_bucket(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int32_t k,
+                               int64_t b, int64_t t, zp_op *ops, int64_t n)
 {
-  for (int32_t key = 0; key < cfg->tied_keys; key++) {
-    const int32_t k = tied_flat(lay, key);
-    const int64_t buckets = k < 0 ? 0 : zp_buckets(&lay->flat[k]);
-    for (int64_t b = 0; b < buckets; b++) n = zp_emit(ops, n, tied_op(cfg, lay, key, k, b, t));
+  return zp_emit(ops, n, tied_op(f, stage, reduce, key, k, b, t));
+}
+
+/* The sums of the `buckets` buckets of tied key `key`, flat group f, number k here. f must be a flat
+ * group; ops has room for them, behind the clocks so far. TIE-1 */
+/*@ requires flat: FlatFits(f) && buckets == Buckets(f.numel, f.capacity);
+    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
+    requires room: 0 <= buckets <= 1099511627776 && 0 <= n && n + buckets <= 9223372036854775807 &&
+        \valid(ops + (n .. n + buckets - 1));
+    requires clock: Clocked(ops, n, t, SumClock(key, 0));
+    terminates \true; exits \false;
+    assigns ops[n .. n + buckets - 1];
+    ensures length: \result == n + buckets;
+    ensures clock: Clocked(ops, \result, t, SumClock(key + 1, 0));
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
+          TiedSums(LedgerOf{Pre}(ops, n, g, x, d), stage, reduce, f.numel, f.capacity, f.members,
+            f.align, key, t, buckets) :
+          LedgerOf{Pre}(ops, n, g, x, d));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t reduce, int32_t key,
+                             int32_t k, int64_t t, zp_op *ops, int64_t n)
+{
+  /*@ loop invariant range: 0 <= b <= buckets;
+      loop invariant length: n == \at(n, Pre) + b;
+      loop invariant clock: Clocked(ops, n, t, SumClock(key, b));
+      loop invariant ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, n, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
+          TiedSums(LedgerOf{Pre}(ops, \at(n, Pre), g, x, d), stage, reduce, f.numel, f.capacity,
+            f.members, f.align, key, t, b) :
+          LedgerOf{Pre}(ops, \at(n, Pre), g, x, d));
+      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
+      loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
+      loop variant buckets - b; */
+  for (int64_t b = 0; b < buckets; b++)
+    n = put_tied_bucket(f, stage, reduce, key, k, b, t, ops, n);
+  return n;
+}
+
+/* The sums of tied key `key`; none when this stage does not hold it. a must be the stage's; ops has
+ * room for them, behind the clocks so far, and does not overlap the flat groups. TIE-1 */
+/*@ requires tail: TailOk(a);
+    requires key: 0 <= key < 1024;
+    requires room: 0 <= n && n + KeyLen(a.flat, a.flats, key) <= 9223372036854775807 &&
+        \valid(ops + (n .. n + KeyLen(a.flat, a.flats, key) - 1));
+    requires clear: ClearOfFlats(ops + n, KeyLen(a.flat, a.flats, key), a.flat, a.flats);
+    requires clock: Clocked(ops, n, t, SumClock(key, 0));
+    terminates \true; exits \false;
+    assigns ops[n .. n + KeyLen(a.flat, a.flats, key) - 1];
+    ensures length: \result == n + KeyLen{Pre}(a.flat, a.flats, key);
+    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
+    ensures clock: Clocked(ops, \result, t, SumClock(key + 1, 0));
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
+          KeyTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats, key,
+            t) :
+          LedgerOf{Pre}(ops, n, g, x, d));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_tied_key(tail a, int32_t key, int64_t t, zp_op *ops, int64_t n)
+{
+  const int32_t k = tied_flat(a.flat, a.flats, key);
+  if (k < 0) return n;
+  //@ assert fine: FlatFine(a.flat + k);
+  return put_tied_flat(a.flat[k], zp_buckets(&a.flat[k]), a.stage, a.reduce, key, k, t, ops, n);
+}
+
+/* Copies of tied entries add up over the stages that hold them, key by key. a must be the stage's;
+ * ops has room for the sums, behind the clocks so far, and does not overlap the flat groups. TIE-1 */
+/*@ requires tail: TailOk(a);
+    requires room: 0 <= n && n + KeysLen(a.flat, a.flats, a.keys) <= 9223372036854775807 &&
+        \valid(ops + (n .. n + KeysLen(a.flat, a.flats, a.keys) - 1));
+    requires apart: FlatsApart(ops, n, KeysLen(a.flat, a.flats, a.keys), a.flat, a.flats);
+    requires clock: Clocked(ops, n, t, 0);
+    terminates \true; exits \false;
+    assigns ops[n .. n + KeysLen(a.flat, a.flats, a.keys) - 1];
+    ensures length: \result == n + KeysLen{Pre}(a.flat, a.flats, a.keys);
+    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
+    ensures clock: Clocked(ops, \result, t + 1, 0);
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && 0 <= x && x < a.keys ?
+          KeyTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats, x, t) :
+          LedgerOf{Pre}(ops, n, g, x, d));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_tied(tail a, int64_t t, zp_op *ops, int64_t n)
+{
+  /*@ loop invariant range: 0 <= key <= a.keys;
+      loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
+      loop invariant fine: FlatsFine(a.flat, a.flats);
+      loop invariant length: n == \at(n, Pre) + KeysLen{Pre}(a.flat, a.flats, key);
+      loop invariant clock: Clocked(ops, n, t, SumClock(key, 0));
+      loop invariant ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, n, g, x, d) == (g == ZP_GROUP_TIED && 0 <= x && x < key ?
+          KeyTrace{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, x, d), a.stage, a.reduce, a.flat,
+            a.flats, x, t) :
+          LedgerOf{Pre}(ops, \at(n, Pre), g, x, d));
+      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
+      loop assigns key, n,
+        ops[\at(n, Pre) .. \at(n, Pre) + KeysLen{Pre}(a.flat, a.flats, a.keys) - 1];
+      loop variant a.keys - key; */
+  for (int32_t key = 0; key < a.keys; key++) {
+    //@ assert step: KeyLen(a.flat, a.flats, key) == KeyLen{Pre}(a.flat, a.flats, key);
+    //@ assert some: 0 <= KeysLen{Pre}(a.flat, a.flats, key);
+    //@ assert more: 0 <= KeyLen{Pre}(a.flat, a.flats, key);
+    /*@ assert last: KeysLen{Pre}(a.flat, a.flats, key + 1) <=
+          KeysLen{Pre}(a.flat, a.flats, a.keys); */
+    /*@ assert room: KeysLen{Pre}(a.flat, a.flats, key) + KeyLen{Pre}(a.flat, a.flats, key) <=
+          KeysLen{Pre}(a.flat, a.flats, a.keys); */
+    //@ assert clear: ClearOfFlats(ops + n, KeyLen(a.flat, a.flats, key), a.flat, a.flats);
+    n = put_tied_key(a, key, t, ops, n);
   }
   return n;
 }
 
-/* Divides and counts, bucket by bucket. STAT-2 */
-static int64_t put_means(const zp_layout *lay, int64_t t, zp_op *ops, int64_t n)
+/* Divides and counts bucket b of flat group k. ops has room for one more, behind the clocks so far.
+ * STAT-2 */
+/*@ requires range: 0 <= k < 65536 && 0 <= b < 1099511627776;
+    requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
+    requires clock: Clocked(ops, n, t, SumClock(k, b));
+    terminates \true; exits \false;
+    assigns ops[n];
+    ensures length: \result == n + 1;
+    ensures op: ops[n].kind == ZP_OP_MEAN && ops[n].flat == k && ops[n].bucket == b;
+    ensures clock: Clocked(ops, \result, t, SumClock(k, b + 1));
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_mean(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
 {
-  for (int32_t k = 0; k < lay->n_flats; k++) {
-    const int64_t buckets = lay->flat[k].use == 0 ? zp_buckets(&lay->flat[k]) : 0;
-    for (int64_t b = 0; b < buckets; b++)
-      n = zp_emit(ops, n, zp_op_local(ZP_OP_MEAN, k, b, t, k * MEAN_STRIDE + b));
+  return zp_emit(ops, n, zp_op_local(ZP_OP_MEAN, k, b, t, k * MEAN_STRIDE + b));
+}
+
+/* The first `buckets` buckets of flat group k. ops has room for an op each, behind the clocks so
+ * far. STAT-2 */
+/*@ requires range: 0 <= k < 65536 && 0 <= buckets <= 1099511627776;
+    requires room: 0 <= n && n + buckets <= 9223372036854775807 &&
+        \valid(ops + (n .. n + buckets - 1));
+    requires clock: Clocked(ops, n, t, SumClock(k, 0));
+    terminates \true; exits \false;
+    assigns ops[n .. n + buckets - 1];
+    ensures length: \result == n + buckets;
+    ensures clock: Clocked(ops, \result, t, SumClock(k + 1, 0));
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_flat_means(int64_t buckets, int32_t k, int64_t t, zp_op *ops, int64_t n)
+{
+  /*@ loop invariant range: 0 <= b <= buckets;
+      loop invariant length: n == \at(n, Pre) + b;
+      loop invariant clock: Clocked(ops, n, t, SumClock(k, b));
+      loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, d) == LedgerOf{Pre}(ops, \at(n, Pre), g, key, d);
+      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
+      loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
+      loop variant buckets - b; */
+  for (int64_t b = 0; b < buckets; b++) n = put_mean(k, b, t, ops, n);
+  return n;
+}
+
+/* Buckets of flat group f that have storage of their own. f must be a flat group. TIE-2 */
+/*@ requires flat: \valid_read(f) && FlatFine(f);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures held: \result == HeldOf(f);
+    ensures range: 0 <= \result <= 1099511627776; */
+static int64_t held_buckets(const zp_flat *f)
+{
+  return f->use == 0 ? zp_buckets(f) : 0;
+}
+
+/* Divides and counts, bucket by bucket. a must be the stage's; ops has room for the means, behind
+ * the clocks so far, and does not overlap the flat groups. STAT-2 */
+/*@ requires tail: TailOk(a);
+    requires room: 0 <= n && n + Held(a.flat, a.flats) <= 9223372036854775807 &&
+        \valid(ops + (n .. n + Held(a.flat, a.flats) - 1));
+    requires apart: FlatsApart(ops, n, Held(a.flat, a.flats), a.flat, a.flats);
+    requires clock: Clocked(ops, n, t, 0);
+    terminates \true; exits \false;
+    assigns ops[n .. n + Held(a.flat, a.flats) - 1];
+    ensures length: \result == n + Held{Pre}(a.flat, a.flats);
+    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
+    ensures clock: Clocked(ops, \result, t + 1, 0);
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_means(tail a, int64_t t, zp_op *ops, int64_t n)
+{
+  /*@ loop invariant range: 0 <= k <= a.flats;
+      loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
+      loop invariant fine: FlatsFine(a.flat, a.flats);
+      loop invariant length: n == \at(n, Pre) + Held{Pre}(a.flat, k);
+      loop invariant clock: Clocked(ops, n, t, SumClock(k, 0));
+      loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, d) == LedgerOf{Pre}(ops, \at(n, Pre), g, key, d);
+      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
+      loop assigns k, n, ops[\at(n, Pre) .. \at(n, Pre) + Held{Pre}(a.flat, a.flats) - 1];
+      loop variant a.flats - k; */
+  for (int32_t k = 0; k < a.flats; k++) {
+    //@ assert ok: FlatFine(a.flat + k);
+    //@ assert step: HeldOf(a.flat + k) == HeldOf{Pre}(a.flat + k);
+    //@ assert some: 0 <= Held{Pre}(a.flat, k);
+    //@ assert more: 0 <= HeldOf{Pre}(a.flat + k);
+    //@ assert last: Held{Pre}(a.flat, k + 1) <= Held{Pre}(a.flat, a.flats);
+    //@ assert room: Held{Pre}(a.flat, k) + HeldOf{Pre}(a.flat + k) <= Held{Pre}(a.flat, a.flats);
+    //@ assert clear: ClearOfFlats(ops + n, HeldOf{Pre}(a.flat + k), a.flat, a.flats);
+    n = put_flat_means(held_buckets(&a.flat[k]), k, t, ops, n);
   }
   return n;
 }
 
-/* Updates the shard and gathers the parameters of one bucket. STEP-7, STEP-8 */
-static int64_t put_update_bucket(const zp_config *cfg, const zp_layout *lay, int32_t k, int64_t b,
+/* Updates the shard of bucket b of flat group k. ops has room for one more, behind the clocks so
+ * far. STEP-7 */
+/*@ requires range: 0 <= k < 65536 && 0 <= b < 1099511627776;
+    requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
+    requires clock: Clocked(ops, n, t, UpdateClock(k, b));
+    terminates \true; exits \false;
+    assigns ops[n];
+    ensures length: \result == n + 1;
+    ensures op: ops[n].kind == ZP_OP_UPDATE && ops[n].flat == k && ops[n].bucket == b &&
+        ops[n].if_stepped == 1;
+    ensures clock: Clocked(ops, \result, t, UpdateClock(k, b) + 1);
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_shard(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
+{
+  zp_op update = zp_op_local(ZP_OP_UPDATE, k, b, t, k * UPDATE_STRIDE + 2 * b);
+  update.if_stepped = 1;
+  return zp_emit(ops, n, update);
+}
+
+/* Gathers the parameters of bucket b of flat group f, number k, when they are sharded. f must be a
+ * flat group and b one of its buckets; ops has room, behind the clocks so far. STEP-8 */
+/*@ requires flat: FlatFits(f);
+    requires config: 0 <= stage <= 2 && 0 <= precision <= 2;
+    requires bucket: 0 <= k < 65536 && BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
+    requires room: 0 <= n <= 9223372036854775806 && (0 < stage ==> \valid(ops + n));
+    requires clock: Clocked(ops, n, t, UpdateClock(k, b) + 1);
+    terminates \true; exits \false;
+    assigns ops[n .. n + UpdateLen(stage, 1) - 2];
+    ensures length: \result == n + UpdateLen(stage, 1) - 1;
+    ensures clock: Clocked(ops, \result, t, UpdateClock(k, b + 1));
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
+          Gather(LedgerOf{Pre}(ops, n, g, key, d), precision,
+            Part(f.numel, f.capacity, f.members, f.align, b), t, UpdateClock(k, b) + 1) :
+          LedgerOf{Pre}(ops, n, g, key, d));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_gather(zp_flat f, int32_t stage, int32_t precision, int32_t k, int64_t b,
+                          int64_t t, zp_op *ops, int64_t n)
+{
+  if (stage == 0) return n;
+  zp_op gather = zp_op_on_bucket(&f, ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, k, b, t,
+                                 k * UPDATE_STRIDE + 2 * b + 1);
+  gather.dtype = precision;
+  gather.if_stepped = 1;
+  return zp_emit(ops, n, gather);
+}
+
+/* Updates the shard and gathers the parameters of one bucket. f must be a flat group and b one of
+ * its buckets; ops has room, behind the clocks so far. STEP-7, STEP-8 */
+/*@ requires flat: FlatFits(f);
+    requires config: 0 <= stage <= 2 && 0 <= precision <= 2;
+    requires bucket: 0 <= k < 65536 && BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
+    requires room: 0 <= n <= 9223372036854775805 &&
+        \valid(ops + (n .. n + UpdateLen(stage, 1) - 1));
+    requires clock: Clocked(ops, n, t, UpdateClock(k, b));
+    terminates \true; exits \false;
+    assigns ops[n .. n + UpdateLen(stage, 1) - 1];
+    ensures length: \result == n + UpdateLen(stage, 1);
+    ensures clock: Clocked(ops, \result, t, UpdateClock(k, b + 1));
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
+          Gather(LedgerOf{Pre}(ops, n, g, key, d), precision,
+            Part(f.numel, f.capacity, f.members, f.align, b), t, UpdateClock(k, b) + 1) :
+          LedgerOf{Pre}(ops, n, g, key, d));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_update_bucket(zp_flat f, int32_t stage, int32_t precision, int32_t k, int64_t b,
                                  int64_t t, zp_op *ops, int64_t n)
 {
-  const int64_t clock = k * UPDATE_STRIDE + 2 * b;
-  zp_op update = zp_op_local(ZP_OP_UPDATE, k, b, t, clock);
-  update.if_stepped = 1;
-  n = zp_emit(ops, n, update);
-  if (cfg->stage > 0) {
-    zp_op gather =
-        zp_op_on_bucket(&lay->flat[k], ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, k, b, t, clock + 1);
-    gather.dtype = cfg->precision;
-    gather.if_stepped = 1;
-    n = zp_emit(ops, n, gather);
-  }
+  const int64_t after = put_shard(k, b, t, ops, n);
+  return put_gather(f, stage, precision, k, b, t, ops, after);
+}
+
+/* Updates and gathers the `buckets` buckets of flat group f, number k: all or none. f must be a flat
+ * group; ops has room, behind the clocks so far. STEP-7, STEP-8 */
+/*@ requires flat: FlatFits(f);
+    requires config: 0 <= stage <= 2 && 0 <= precision <= 2;
+    requires range: 0 <= k < 65536 && 0 <= buckets <= 1099511627776 &&
+        buckets <= Buckets(f.numel, f.capacity);
+    requires room: 0 <= n && n + UpdateLen(stage, buckets) <= 9223372036854775805 &&
+        \valid(ops + (n .. n + UpdateLen(stage, buckets) - 1));
+    requires clock: Clocked(ops, n, t, UpdateClock(k, 0));
+    terminates \true; exits \false;
+    assigns ops[n .. n + UpdateLen(stage, buckets) - 1];
+    ensures length: \result == n + UpdateLen(stage, buckets);
+    ensures clock: Clocked(ops, \result, t, UpdateClock(k + 1, 0));
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
+          Gathers(LedgerOf{Pre}(ops, n, g, key, d), precision, f.numel, f.capacity, f.members,
+            f.align, k, t, buckets) :
+          LedgerOf{Pre}(ops, n, g, key, d));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_flat_update(zp_flat f, int64_t buckets, int32_t stage, int32_t precision,
+                               int32_t k, int64_t t, zp_op *ops, int64_t n)
+{
+  /*@ loop invariant range: 0 <= b <= buckets;
+      loop invariant length: n == \at(n, Pre) + UpdateLen(stage, b);
+      loop invariant clock: Clocked(ops, n, t, UpdateClock(k, b));
+      loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, d) == (0 < stage && g == f.group && d != 0 ?
+          Gathers(LedgerOf{Pre}(ops, \at(n, Pre), g, key, d), precision, f.numel, f.capacity,
+            f.members, f.align, k, t, b) :
+          LedgerOf{Pre}(ops, \at(n, Pre), g, key, d));
+      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
+      loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + UpdateLen(stage, buckets) - 1];
+      loop variant buckets - b; */
+  for (int64_t b = 0; b < buckets; b++)
+    n = put_update_bucket(f, stage, precision, k, b, t, ops, n);
   return n;
 }
 
-/* Updates and gathers, bucket by bucket. STEP-7, STEP-8 */
-static int64_t put_update(const zp_config *cfg, const zp_layout *lay, int64_t t, zp_op *ops,
-                          int64_t n)
+/* Updates and gathers flat group k, all buckets or none. a must be the stage's; ops has room, behind
+ * the clocks so far, and does not overlap the flat groups. STEP-7, STEP-8 */
+/*@ requires tail: TailOk(a) && 0 <= k < a.flats;
+    requires room: 0 <= n && n + UpdateLen(a.stage, HeldOf(a.flat + k)) <= 9223372036854775805 &&
+        \valid(ops + (n .. n + UpdateLen(a.stage, HeldOf(a.flat + k)) - 1));
+    requires clear: ClearOfFlats(ops + n, UpdateLen(a.stage, HeldOf(a.flat + k)), a.flat, a.flats);
+    requires clock: Clocked(ops, n, t, UpdateClock(k, 0));
+    terminates \true; exits \false;
+    assigns ops[n .. n + UpdateLen(a.stage, HeldOf(a.flat + k)) - 1];
+    ensures length: \result == n + UpdateLen(a.stage, HeldOf{Pre}(a.flat + k));
+    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
+    ensures clock: Clocked(ops, \result, t, UpdateClock(k + 1, 0));
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, n, g, key, d) :
+          GathersOf{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat + k, k, g,
+            t));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_held_update(tail a, int32_t k, int64_t t, zp_op *ops, int64_t n)
 {
-  for (int32_t k = 0; k < lay->n_flats; k++) {
-    const int64_t buckets = lay->flat[k].use == 0 ? zp_buckets(&lay->flat[k]) : 0;
-    for (int64_t b = 0; b < buckets; b++) n = put_update_bucket(cfg, lay, k, b, t, ops, n);
+  //@ assert fine: FlatFine(a.flat + k);
+  const int64_t held = held_buckets(&a.flat[k]);
+  return put_flat_update(a.flat[k], held, a.stage, a.precision, k, t, ops, n);
+}
+
+/* Updates and gathers, bucket by bucket. a must be the stage's; ops has room, behind the clocks so
+ * far, and does not overlap the flat groups. STEP-7, STEP-8 */
+/*@ requires tail: TailOk(a);
+    requires room: 0 <= n &&
+        n + UpdateLen(a.stage, Held(a.flat, a.flats)) <= 9223372036854775805 &&
+        \valid(ops + (n .. n + UpdateLen(a.stage, Held(a.flat, a.flats)) - 1));
+    requires apart: FlatsApart(ops, n, UpdateLen(a.stage, Held(a.flat, a.flats)), a.flat, a.flats);
+    requires clock: Clocked(ops, n, t, 0);
+    terminates \true; exits \false;
+    assigns ops[n .. n + UpdateLen(a.stage, Held(a.flat, a.flats)) - 1];
+    ensures length: \result == n + UpdateLen(a.stage, Held{Pre}(a.flat, a.flats));
+    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
+    ensures clock: Clocked(ops, \result, t + 1, 0);
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, n, g, key, d) :
+          GatherTrace{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat, a.flats,
+            g, t));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
+static int64_t put_update(tail a, int64_t t, zp_op *ops, int64_t n)
+{
+  /*@ loop invariant range: 0 <= k <= a.flats;
+      loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
+      loop invariant fine: FlatsFine(a.flat, a.flats);
+      loop invariant length: n == \at(n, Pre) + UpdateLen(a.stage, Held{Pre}(a.flat, k));
+      loop invariant clock: Clocked(ops, n, t, UpdateClock(k, 0));
+      loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, \at(n, Pre), g, key, d) :
+          GatherTrace{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, key, d), a.stage, a.precision,
+            a.flat, k, g, t));
+      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
+      loop assigns k, n, ops[\at(n, Pre) .. \at(n, Pre) +
+        UpdateLen(a.stage, Held{Pre}(a.flat, a.flats)) - 1];
+      loop variant a.flats - k; */
+  for (int32_t k = 0; k < a.flats; k++) {
+    //@ assert ok: FlatFine(a.flat + k);
+    //@ assert step: HeldOf(a.flat + k) == HeldOf{Pre}(a.flat + k);
+    //@ assert some: 0 <= Held{Pre}(a.flat, k);
+    //@ assert more: 0 <= HeldOf{Pre}(a.flat + k);
+    //@ assert last: Held{Pre}(a.flat, k + 1) <= Held{Pre}(a.flat, a.flats);
+    //@ assert room: Held{Pre}(a.flat, k) + HeldOf{Pre}(a.flat + k) <= Held{Pre}(a.flat, a.flats);
+    /*@ assert clear: ClearOfFlats(ops + n, UpdateLen(a.stage, HeldOf(a.flat + k)), a.flat,
+          a.flats); */
+    n = put_held_update(a, k, t, ops, n);
   }
   return n;
 }
@@ -87,24 +490,51 @@ static int64_t put_update(const zp_config *cfg, const zp_layout *lay, int64_t t,
 int64_t zp_put_step(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
 {
   const int64_t t = zp_slots(cfg->pp, cfg->micro_batches);
+  const tail a = {lay->flat,  lay->n_flats, cfg->tied_keys,
+                  cfg->stage, cfg->reduce,  cfg->precision};
   int64_t n = zp_put_pipeline(cfg, lay, ops, 0);
-  n = put_tied(cfg, lay, t + CLOCK_TIED, ops, n);
-  n = put_means(lay, t + CLOCK_MEAN, ops, n);
+  n = put_tied(a, t + CLOCK_TIED, ops, n);
+  n = put_means(a, t + CLOCK_MEAN, ops, n);
   n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATISTICS, ZP_STATS, t + CLOCK_AGREE, 0));
   n = zp_emit(ops, n, zp_op_blank(ZP_OP_DECIDE, t + CLOCK_AGREE, 1));
-  return put_update(cfg, lay, t + CLOCK_UPDATE, ops, n);
+  return put_update(a, t + CLOCK_UPDATE, ops, n);
 }
 
-/* ADD ops of one micro-batch. LEDG-8 */
+/* ADD ops of the stage's i-th entry in one micro-batch: the buckets that it lies in. LEDG-8 */
+/*@ requires readable: Readable(cfg) && ReadableLayout(lay);
+    requires entry: 0 <= i < lay->n_params <= 65536 && 0 <= lay->first_param &&
+        lay->first_param + lay->n_params <= cfg->n_params <= 65536 && EntryFits(cfg, lay, i);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures length: \result == RawLen(cfg, lay, i, 0);
+    ensures range: 0 <= \result <= 1099511627776; */
+static int64_t count_runs(const zp_config *cfg, const zp_layout *lay, int32_t i)
+{
+  const int32_t k = lay->spot[i].flat;
+  const int64_t numel = cfg->params[lay->first_param + i].numel;
+  if (k < 0 || numel == 0) return 0;
+  const int64_t first = lay->spot[i].start, last = first + numel - 1;
+  return last / lay->flat[k].capacity - first / lay->flat[k].capacity + 1;
+}
+
+/* ADD ops of one micro-batch. lay must be the layout of its stage. LEDG-8 */
+/*@ requires config: Readable(cfg) && Valid(cfg);
+    requires lay: ReadableLayout(lay) && StageSeen(cfg, lay);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures length: \result == AllRuns(cfg, lay, lay->n_params);
+    ensures range: 0 <= \result <= 72057594037927936; */
 static int64_t count_adds(const zp_config *cfg, const zp_layout *lay)
 {
   int64_t n = 0;
+  /*@ loop invariant range: 0 <= i <= lay->n_params;
+      loop invariant length: n == AllRuns(cfg, lay, i);
+      loop invariant low: 0 <= n <= i * 1099511627776;
+      loop assigns i, n;
+      loop variant lay->n_params - i; */
   for (int32_t i = 0; i < lay->n_params; i++) {
-    const int32_t k = lay->spot[i].flat;
-    const int64_t numel = cfg->params[lay->first_param + i].numel;
-    if (k < 0 || numel == 0) continue;
-    const int64_t first = lay->spot[i].start, last = first + numel - 1;
-    n += last / lay->flat[k].capacity - first / lay->flat[k].capacity + 1;
+    //@ assert fits: EntryFits(cfg, lay, i);
+    n += count_runs(cfg, lay, i);
   }
   return n;
 }
@@ -114,14 +544,31 @@ typedef struct zp_bucket_counts {
   int64_t all, held, tied;
 } zp_bucket_counts;
 
-static zp_bucket_counts count_buckets(const zp_layout *lay)
+/* Counts them, of the `flats` flat groups at flat. LEDG-8 */
+/*@ requires flats: 0 <= flats <= 65536 &&
+        (0 < flats ==> \valid_read(flat + (0 .. flats - 1))) && FlatsFine(flat, flats);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures all: \result.all == AllOf(flat, flats);
+    ensures held: \result.held == Held(flat, flats);
+    ensures tied: \result.tied == HeldTied(flat, flats);
+    ensures range: 0 <= \result.tied <= \result.held <= \result.all <= 72057594037927936; */
+static zp_bucket_counts count_buckets(const zp_flat *flat, int32_t flats)
 {
   zp_bucket_counts c = {0, 0, 0};
-  for (int32_t k = 0; k < lay->n_flats; k++) {
-    const int64_t n = zp_buckets(&lay->flat[k]);
-    c.all += n;
-    if (lay->flat[k].use == 0) c.held += n;
-    if (lay->flat[k].use == 0 && lay->flat[k].tied >= 0) c.tied += n;
+  /*@ loop invariant range: 0 <= k <= flats;
+      loop invariant all: c.all == AllOf(flat, k);
+      loop invariant held: c.held == Held(flat, k);
+      loop invariant tied: c.tied == HeldTied(flat, k);
+      loop invariant order: 0 <= c.tied <= c.held <= c.all <= k * 1099511627776;
+      loop assigns k, c;
+      loop variant flats - k; */
+  for (int32_t k = 0; k < flats; k++) {
+    //@ assert fine: FlatFine(flat + k);
+    const int64_t held = held_buckets(&flat[k]);
+    c.all += zp_buckets(&flat[k]);
+    c.held += held;
+    if (flat[k].tied >= 0) c.tied += held;
   }
   return c;
 }
@@ -142,7 +589,7 @@ static int64_t count_exchanges(const zp_config *cfg, int32_t s)
 int64_t zp_need_step(const zp_config *cfg, const zp_layout *lay)
 {
   const int64_t M = cfg->micro_batches;
-  const zp_bucket_counts c = count_buckets(lay);
+  const zp_bucket_counts c = count_buckets(lay->flat, lay->n_flats);
   const int64_t computes = M * (lay->stage == 0 || lay->stage == cfg->pp - 1 ? 4 : 3);
   const int64_t reduces = c.all * (cfg->stage == 2 ? M : 1);
   return count_exchanges(cfg, lay->stage) + computes + M * count_adds(cfg, lay) + reduces + c.tied +

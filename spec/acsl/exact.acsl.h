@@ -42,10 +42,9 @@
 
 /*@
   // from bins to limbs
-  lemma BinPrefix_Pair{L}: \forall integer q; 0 <= q ==>
-    \forall int64_t *lo, *hi, integer l, m, v; l == 2 * q && m == 2 * q + 2 &&
-    v == PairValue(lo[2 * q], lo[2 * q + 1], hi[2 * q], hi[2 * q + 1]) ==>
-    BinPrefix(lo, hi, m) == BinPrefix(lo, hi, l) + Shift32(q, v);
+  lemma BinPrefix_Pair{L}: \forall integer e; 0 <= e ==> \forall int64_t *lo, *hi; e % 2 == 0 ==>
+    BinPrefix(lo, hi, e + 2) ==
+      BinPrefix(lo, hi, e) + Shift32(e / 2, PairValue(lo[e], lo[e + 1], hi[e], hi[e + 1]));
   lemma BinValue_Bound{L}: \forall int64_t *lo, *hi, integer k;
     0 <= k <= 2147483648 && BinsBounded(lo, hi, k) ==> 0 <= BinValue(lo, hi) < Shift32(19, 1);
 */

@@ -63,6 +63,12 @@
   lemma Shift32_Pair: \forall integer q; 0 <= q ==> \forall integer a, b, c, d;
     Shift32(q, PairValue(a, b, c, d)) == Shift32(q, a) + 65536 * Shift32(q, b) +
       2147483648 * (Shift32(q, c) + 65536 * Shift32(q, d));
+  lemma Shift16_Halved: \forall integer e; 0 <= e && e % 2 == 0 ==>
+    \forall integer x; Shift16(e, x) == Shift32(e / 2, x);
+  lemma Shift16_HalvedNext: \forall integer e; 0 <= e && e % 2 == 0 ==>
+    \forall integer x; Shift16(e + 1, x) == 65536 * Shift32(e / 2, x);
+  lemma BinSum_Two{L}: \forall integer e; 0 <= e && e % 2 == 0 ==> \forall int64_t *a;
+    BinSum(a, e + 2) == BinSum(a, e) + Shift32(e / 2, a[e]) + 65536 * Shift32(e / 2, a[e + 1]);
   lemma BinSum_Bound32{L}: \forall int64_t *a;
     (\forall integer j; 0 <= j < 32 ==> 0 <= a[j] <= 4611686018427387904) ==>
     0 <= BinSum(a, 32) <= Shift32(16, 4611686018427387904);

@@ -1,7 +1,7 @@
 /* The logic of LEDG-4, LEDG-5, LEDG-8, CKPT-1 and CKPT-2: what INIT, SAVE and LOAD write, as
  * functions of the configuration c and the pipeline stage s. Ledgers have no other argument; lengths
  * of SAVE also have the dp and tp index, since only some ranks write.
- * Include after ref/plan/program.h's types and ledger.h; init_save_lemmas.h says what they obey. */
+ * Include after ref/plan/program.h's types and ledger.h; the *_lemmas.h beside it say what they obey. */
 #ifndef ZP_SPEC_ACSL_INIT_SAVE_H
 #define ZP_SPEC_ACSL_INIT_SAVE_H
 
@@ -9,15 +9,16 @@
 
 /* Nothing of the configuration changed between two points; every field by itself, so that provers
  * find the instance that they need. */
-/*@ predicate Kept{A,B}(zp_config *c) =
-      SameScalars{A,B}(c) && \forall integer j; 0 <= j < \at(c->n_params, A) ==>
+/*@ predicate KeptEntries{A,B}(zp_config *c) =
+      \forall integer j; 0 <= j < \at(c->n_params, A) ==>
         \at(c->params[j].numel, A) == \at(c->params[j].numel, B) &&
         \at(c->params[j].stage, A) == \at(c->params[j].stage, B) &&
         \at(c->params[j].optgroup, A) == \at(c->params[j].optgroup, B) &&
         \at(c->params[j].tied, A) == \at(c->params[j].tied, B) &&
         \at(c->params[j].sharded, A) == \at(c->params[j].sharded, B) &&
         \at(c->params[j].expert, A) == \at(c->params[j].expert, B) &&
-        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B); */
+        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B);
+    predicate Kept{A,B}(zp_config *c) = SameScalars{A,B}(c) && KeptEntries{A,B}(c); */
 
 /* TIE-2: of the entries j+1 … n-1, how many are on j's stage with j's key. Holds: 1 when entry j has
  * storage of its own. */
@@ -77,15 +78,21 @@
       x <= 0 ? 0 : DpValues(c, f, x - 1) + Holds(c, f + x - 1); */
 
 /* LEDG-3, LEDG-5: INIT's ledger of group g (of key `key`) on stage s, whose entries are f … f+x-1,
- * and its length. */
-/*@ logic trace InitLedger{L}(zp_config *c, integer s, integer f, integer x, integer g,
+ * and its length; Values: without the creations. No creation is of another group than the world, no
+ * value of the world. */
+/*@ logic trace ValuesTrace{L}(trace t, zp_config *c, integer s, integer f, integer x, integer g,
         integer key) =
-      g == ZP_GROUP_WORLD ? Creations(Nothing, 5 + c->tied_keys) :
-      g == ZP_GROUP_TIED ? TiedValue(Nothing, c, s, c->tied_keys, key) :
-      g == ZP_GROUP_TP ? TpTrace(Nothing, c, c->precision, f, x) :
-      DpTrace(Nothing, c, c->precision, f, x, g);
+      g == ZP_GROUP_TIED ? TiedValue(t, c, s, c->tied_keys, key) :
+      g == ZP_GROUP_TP ? TpTrace(t, c, c->precision, f, x) :
+      g == ZP_GROUP_DP || g == ZP_GROUP_EDP ? DpTrace(t, c, c->precision, f, x, g) : t;
+    logic integer ValuesLen{L}(zp_config *c, integer s, integer f, integer x) =
+      TiedValues(c, s, c->tied_keys) + TpValues(c, f, x) + DpValues(c, f, x) + 1;
+    logic trace InitLedger{L}(zp_config *c, integer s, integer f, integer x, integer g,
+        integer key) =
+      ValuesTrace(g == ZP_GROUP_WORLD ? Creations(Nothing, 5 + c->tied_keys) : Nothing, c, s, f, x,
+        g, key);
     logic integer InitNeed{L}(zp_config *c, integer s, integer f, integer x) =
-      6 + c->tied_keys + TiedValues(c, s, c->tied_keys) + TpValues(c, f, x) + DpValues(c, f, x); */
+      5 + c->tied_keys + ValuesLen(c, s, f, x); */
 
 /* ---- SAVE, LOAD ---- */
 
@@ -105,11 +112,12 @@
       \at(f->tied, A) == \at(f->tied, B) && \at(f->use, A) == \at(f->use, B) &&
       \at(f->numel, A) == \at(f->numel, B) && \at(f->capacity, A) == \at(f->capacity, B) &&
       \at(f->align, A) == \at(f->align, B);
-    predicate KeptLayout{A,B}(zp_layout *lay) =
+    predicate KeptStage{A,B}(zp_layout *lay) =
       \at(lay->stage, A) == \at(lay->stage, B) &&
       \at(lay->first_param, A) == \at(lay->first_param, B) &&
       \at(lay->n_params, A) == \at(lay->n_params, B) &&
-      \at(lay->n_flats, A) == \at(lay->n_flats, B) && \at(lay->flat, A) == \at(lay->flat, B) &&
+      \at(lay->n_flats, A) == \at(lay->n_flats, B) && \at(lay->flat, A) == \at(lay->flat, B);
+    predicate KeptFlats{A,B}(zp_layout *lay) =
       \forall integer k; 0 <= k < \at(lay->n_flats, A) ==>
         \at(lay->flat[k].group, A) == \at(lay->flat[k].group, B) &&
         \at(lay->flat[k].members, A) == \at(lay->flat[k].members, B) &&
@@ -118,6 +126,51 @@
         \at(lay->flat[k].numel, A) == \at(lay->flat[k].numel, B) &&
         \at(lay->flat[k].capacity, A) == \at(lay->flat[k].capacity, B) &&
         \at(lay->flat[k].align, A) == \at(lay->flat[k].align, B); */
+
+/* Writing m ops from *op on changes nothing of a configuration c with np entries at ps, and nothing
+ * that is read of a layout lay with nf flat groups at fs: every field by itself, so that provers find
+ * the instance that they need. Apart: so for every run of the len ops from ops[n] on. */
+/*@ predicate ClearOfConfig(zp_op *op, integer m, zp_config *c) =
+      \separated(&c->pp, op + (0 .. m - 1)) && \separated(&c->dp, op + (0 .. m - 1)) &&
+      \separated(&c->tp, op + (0 .. m - 1)) && \separated(&c->ep, op + (0 .. m - 1)) &&
+      \separated(&c->stage, op + (0 .. m - 1)) && \separated(&c->reduce, op + (0 .. m - 1)) &&
+      \separated(&c->precision, op + (0 .. m - 1)) &&
+      \separated(&c->dynamic_shapes, op + (0 .. m - 1)) &&
+      \separated(&c->optgroups, op + (0 .. m - 1)) &&
+      \separated(&c->tied_keys, op + (0 .. m - 1)) &&
+      \separated(&c->n_params, op + (0 .. m - 1)) &&
+      \separated(&c->micro_batches, op + (0 .. m - 1)) &&
+      \separated(&c->bucket, op + (0 .. m - 1)) && \separated(&c->align, op + (0 .. m - 1));
+    predicate ClearOfEntries(zp_op *op, integer m, zp_param *ps, integer np) =
+      \forall integer j; 0 <= j < np ==>
+        \separated(&ps[j].numel, op + (0 .. m - 1)) &&
+        \separated(&ps[j].stage, op + (0 .. m - 1)) &&
+        \separated(&ps[j].optgroup, op + (0 .. m - 1)) &&
+        \separated(&ps[j].tied, op + (0 .. m - 1)) &&
+        \separated(&ps[j].sharded, op + (0 .. m - 1)) &&
+        \separated(&ps[j].expert, op + (0 .. m - 1)) &&
+        \separated(&ps[j].frozen, op + (0 .. m - 1));
+    predicate ClearOfLayout(zp_op *op, integer m, zp_layout *lay) =
+      \separated(&lay->stage, op + (0 .. m - 1)) &&
+      \separated(&lay->first_param, op + (0 .. m - 1)) &&
+      \separated(&lay->n_params, op + (0 .. m - 1)) &&
+      \separated(&lay->n_flats, op + (0 .. m - 1));
+    predicate ClearOfFlats(zp_op *op, integer m, zp_flat *fs, integer nf) =
+      \forall integer k; 0 <= k < nf ==> \separated(fs + k, op + (0 .. m - 1)) &&
+        \separated(&fs[k].group, op + (0 .. m - 1)) &&
+        \separated(&fs[k].members, op + (0 .. m - 1)) &&
+        \separated(&fs[k].tied, op + (0 .. m - 1)) && \separated(&fs[k].use, op + (0 .. m - 1)) &&
+        \separated(&fs[k].numel, op + (0 .. m - 1)) &&
+        \separated(&fs[k].capacity, op + (0 .. m - 1)) &&
+        \separated(&fs[k].align, op + (0 .. m - 1));
+    predicate Clear(zp_op *op, integer m, zp_config *c, zp_param *ps, integer np, zp_layout *lay,
+        zp_flat *fs, integer nf) =
+      ClearOfConfig(op, m, c) && ClearOfEntries(op, m, ps, np) && ClearOfLayout(op, m, lay) &&
+      ClearOfFlats(op, m, fs, nf);
+    predicate Apart(zp_op *ops, integer n, integer len, zp_config *c, zp_param *ps, integer np,
+        zp_layout *lay, zp_flat *fs, integer nf) =
+      \forall integer p, m; n <= p && 0 <= m && p + m <= n + len ==>
+        Clear(ops + p, m, c, ps, np, lay, fs, nf); */
 
 /* CKPT-1: the gathers of the first b buckets of flat group k: master, moment 1, moment 2 of each.
  * n, cap, d, a: the flat group's elements, capacity, members and alignment. */

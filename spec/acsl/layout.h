@@ -21,25 +21,28 @@
     logic integer StageEnd{L}(zp_config *c, integer s) = EntriesBelow(c, c->n_params, s + 1);
     logic integer StageCount{L}(zp_config *c, integer s) = StageEnd(c, s) - StageFirst(c, s); */
 
-/* PART-2, TIE-2: 1 when i and j are trained entries that share tied key (or have none), reduction
- * group and optimizer group; else 0. */
-/*@ logic integer SameClass{L}(zp_config *c, integer i, integer j) =
-      c->params[i].frozen == 0 && c->params[j].frozen == 0 &&
-      c->params[i].tied == c->params[j].tied && c->params[i].expert == c->params[j].expert &&
-      c->params[i].optgroup == c->params[j].optgroup ? 1 : 0; */
+/* PART-2, TIE-2: a number for the class of entry j. Trained entries of a valid configuration have the
+ * same one iff they share the tied key, or have none and share reduction group and optimizer group
+ * (of which there are at most 256). The factor 3 tells frozen, tied and other entries apart. */
+/*@ logic integer ClassOf{L}(zp_config *c, integer j) =
+      c->params[j].frozen != 0 ? 0 :
+      0 <= c->params[j].tied ? 3 * c->params[j].tied + 1 :
+      3 * (256 * c->params[j].expert + c->params[j].optgroup) + 2; */
 
-/* Of the entries j … j+n-1 the last (first in backward order) that is of j's class, or j. */
-/*@ logic integer Leader{L}(zp_config *c, integer j, integer n) =
-      n <= 1 ? j : SameClass(c, j + n - 1, j) == 1 ? j + n - 1 : Leader(c, j, n - 1); */
+/* Of the entries j+1 … j+n-1 the last (first in backward order) that is of class k, else j. */
+/*@ logic integer Leader{L}(zp_config *c, integer k, integer j, integer n) =
+      n <= 1 ? j : ClassOf(c, j + n - 1) == k ? j + n - 1 : Leader(c, k, j, n - 1); */
 
-/* Of the entries j+1 … j+n-1, how many are of j's class. */
-/*@ logic integer UsesBefore{L}(zp_config *c, integer j, integer n) =
-      n <= 1 ? 0 : UsesBefore(c, j, n - 1) + SameClass(c, j + n - 1, j); */
+/* Of the entries j+1 … j+n-1, how many are of class k. */
+/*@ logic integer UsesBefore{L}(zp_config *c, integer k, integer j, integer n) =
+      n <= 1 ? 0 : UsesBefore(c, k, j, n - 1) + (ClassOf(c, j + n - 1) == k ? 1 : 0); */
 
 /* Among all entries of the stage: the first of j's class in backward order, and how many of j's
  * class precede j. */
-/*@ logic integer HeadOf{L}(zp_config *c, integer e, integer j) = Leader(c, j, e - j);
-    logic integer UseOf{L}(zp_config *c, integer e, integer j) = UsesBefore(c, j, e - j); */
+/*@ logic integer HeadOf{L}(zp_config *c, integer e, integer j) =
+      Leader(c, ClassOf(c, j), j, e - j);
+    logic integer UseOf{L}(zp_config *c, integer e, integer j) =
+      UsesBefore(c, ClassOf(c, j), j, e - j); */
 
 /* 1 when entry j opens a flat group: it is trained, and tied or the first of its class. */
 /*@ logic integer Opens{L}(zp_config *c, integer e, integer j) =
@@ -78,13 +81,17 @@
     logic integer MembersOf{L}(zp_config *c, integer j) =
       c->params[j].expert != 0 ? c->dp / c->ep : c->dp; */
 
-/* f has the fields of a flat group that entry j opened and that has n elements so far. */
-/*@ predicate FlatIs{L}(zp_config *c, integer e, integer j, integer n, zp_flat *f) =
-      f->group == GroupOf(c, j) && f->members == MembersOf(c, j) &&
-      f->optgroup == c->params[j].optgroup && f->tied == c->params[j].tied &&
-      f->use == UseOf(c, e, j) && f->holder == FlatAt(c, e, HeadOf(c, e, j)) &&
-      f->numel == n && f->align == c->align &&
-      f->capacity == Capacity(c->bucket, MembersOf(c, j), c->align); */
+/* At L, f has the fields of a flat group that entry j (of the configuration at C) opened and that has
+ * n elements so far. */
+/*@ predicate FlatIs{C,L}(zp_config *c, integer e, integer j, integer n, zp_flat *f) =
+      \at(f->group, L) == GroupOf{C}(c, j) && \at(f->members, L) == MembersOf{C}(c, j) &&
+      \at(f->optgroup, L) == \at(c->params[j].optgroup, C) &&
+      \at(f->tied, L) == \at(c->params[j].tied, C) &&
+      \at(f->use, L) == UseOf{C}(c, e, j) &&
+      \at(f->holder, L) == FlatAt{C}(c, e, HeadOf{C}(c, e, j)) &&
+      \at(f->numel, L) == n && \at(f->align, L) == \at(c->align, C) &&
+      \at(f->capacity, L) ==
+        Capacity(\at(c->bucket, C), MembersOf{C}(c, j), \at(c->align, C)); */
 
 /* lay is exactly the layout of stage s: every field is a function of (c, s). */
 /*@ predicate LayoutHead{L}(zp_config *c, integer s, zp_layout *lay) =
@@ -93,7 +100,7 @@
       lay->n_flats == FlatCount(c, StageEnd(c, s), StageCount(c, s));
 
     predicate LayoutFlat{L}(zp_config *c, integer s, zp_layout *lay, integer k) =
-      FlatIs(c, StageEnd(c, s), Opener(c, StageEnd(c, s), StageCount(c, s), k),
+      FlatIs{L,L}(c, StageEnd(c, s), Opener(c, StageEnd(c, s), StageCount(c, s), k),
         FlatNumel(c, StageEnd(c, s), StageCount(c, s), k), lay->flat + k);
 
     predicate LayoutSpot{L}(zp_config *c, integer s, zp_layout *lay, integer i) =

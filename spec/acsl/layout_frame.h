@@ -21,24 +21,21 @@
     lemma Below_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer s;
       SameInput{A,B}(c) && n <= \at(c->n_params, A) ==>
       EntriesBelow{A}(c, n, s) == EntriesBelow{B}(c, n, s);
-    lemma Same_Frame{A,B}: \forall zp_config *c, integer i, j; SameInput{A,B}(c) &&
-      0 <= i < \at(c->n_params, A) && 0 <= j < \at(c->n_params, A) ==>
-      SameClass{A}(c, i, j) == SameClass{B}(c, i, j);
-    lemma Leader_Frame{A,B}: \forall integer n; 1 <= n ==> \forall zp_config *c, integer j;
+    lemma Class_Frame{A,B}: \forall zp_config *c, integer j;
+      SameInput{A,B}(c) && 0 <= j < \at(c->n_params, A) ==> ClassOf{A}(c, j) == ClassOf{B}(c, j);
+    lemma Leader_Frame{A,B}: \forall integer n; 1 <= n ==> \forall zp_config *c, integer k, j;
       SameInput{A,B}(c) && 0 <= j && j + n <= \at(c->n_params, A) ==>
-      Leader{A}(c, j, n) == Leader{B}(c, j, n);
-    lemma Uses_Frame{A,B}: \forall integer n; 1 <= n ==> \forall zp_config *c, integer j;
+      Leader{A}(c, k, j, n) == Leader{B}(c, k, j, n);
+    lemma Uses_Frame{A,B}: \forall integer n; 1 <= n ==> \forall zp_config *c, integer k, j;
       SameInput{A,B}(c) && 0 <= j && j + n <= \at(c->n_params, A) ==>
-      UsesBefore{A}(c, j, n) == UsesBefore{B}(c, j, n); */
-
-/*@ lemma Head_Frame{A,B}: \forall zp_config *c, integer e, j;
+      UsesBefore{A}(c, k, j, n) == UsesBefore{B}(c, k, j, n);
+    lemma Head_Frame{A,B}: \forall zp_config *c, integer e, j;
       SameInput{A,B}(c) && 0 <= j < e <= \at(c->n_params, A) ==>
       HeadOf{A}(c, e, j) == HeadOf{B}(c, e, j);
     lemma Use_Frame{A,B}: \forall zp_config *c, integer e, j;
       SameInput{A,B}(c) && 0 <= j < e <= \at(c->n_params, A) ==>
-      UseOf{A}(c, e, j) == UseOf{B}(c, e, j); */
-
-/*@ lemma Opens_Frame{A,B}: \forall zp_config *c, integer e, j; SameInput{A,B}(c) &&
+      UseOf{A}(c, e, j) == UseOf{B}(c, e, j);
+    lemma Opens_Frame{A,B}: \forall zp_config *c, integer e, j; SameInput{A,B}(c) &&
       0 <= j < e <= \at(c->n_params, A) ==> Opens{A}(c, e, j) == Opens{B}(c, e, j);
     lemma Count_Frame{A,B}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e;
       SameInput{A,B}(c) && x <= e <= \at(c->n_params, A) ==>

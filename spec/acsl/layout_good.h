@@ -14,7 +14,7 @@
       1 <= Capacity(bucket, d, a) <= 1103806595072 && WholeUnits(Capacity(bucket, d, a), d, a);
     lemma FlatIs_Ok{L}: \forall zp_config *c, integer e, x, j, k, zp_flat *f;
       Valid(c) && 0 <= x <= e <= c->n_params && 0 <= j < e &&
-      FlatIs(c, e, j, FlatNumel(c, e, x, k), f) ==>
+      FlatIs{L,L}(c, e, j, FlatNumel(c, e, x, k), f) ==>
       ValidEntry(c, j) && FlatOk(f);
     lemma Opener_Inside{L}: \forall zp_config *c, integer e, x, k;
       0 <= x <= e && 0 <= k < FlatCount(c, e, x) ==> 0 <= Opener(c, e, x, k) < e;
@@ -29,19 +29,20 @@
       0 <= x <= e && 0 <= k < FlatCount(c, e, x) &&
       c->params[Opener(c, e, x, k)].tied < 0 ==> UseOf(c, e, Opener(c, e, x, k)) == 0;
     lemma FlatIs_Members{L}: \forall zp_config *c, integer e, j, n, zp_flat *f;
-      Valid(c) && 0 <= j < e <= c->n_params && FlatIs(c, e, j, n, f) ==> ValidEntry(c, j) &&
+      Valid(c) && 0 <= j < e <= c->n_params && FlatIs{L,L}(c, e, j, n, f) ==> ValidEntry(c, j) &&
       (f->group == ZP_GROUP_DP && f->members == c->dp ||
        f->group == ZP_GROUP_EDP && f->members == c->dp / c->ep) &&
       -1 <= f->tied < c->tied_keys && 0 <= f->optgroup < c->optgroups && f->align == c->align;
     lemma FlatIs_Dense{L}: \forall zp_config *c, integer e, j, n, zp_flat *f;
-      Valid(c) && 0 <= j < e <= c->n_params && FlatIs(c, e, j, n, f) && 0 <= f->tied ==>
+      Valid(c) && 0 <= j < e <= c->n_params && FlatIs{L,L}(c, e, j, n, f) && 0 <= f->tied ==>
       TiedAgree(c, j, j) && ValidEntry(c, j) && f->group == ZP_GROUP_DP;
     lemma FlatIs_Good{L}: \forall zp_config *c, integer e, x, k, zp_flat *f;
       Valid(c) && 0 <= x <= e <= c->n_params && 0 <= k < FlatCount(c, e, x) &&
-      FlatIs(c, e, Opener(c, e, x, k), FlatNumel(c, e, x, k), f) ==> FlatLike(c, f, k, FlatNumel(c, e, x, k));
+      FlatIs{L,L}(c, e, Opener(c, e, x, k), FlatNumel(c, e, x, k), f) ==> FlatLike(c, f, k, FlatNumel(c, e, x, k));
     lemma FlatIs_Class{L}: \forall zp_config *c, integer e, x, j, n, zp_flat *f;
-      e - x <= j < e && 0 <= x <= e && c->params[j].frozen == 0 &&
-      FlatIs(c, e, Opener(c, e, x, FlatOf(c, e, j)), n, f) ==>
+      Valid(c) && e - x <= j < e <= c->n_params && 0 <= x <= e && c->params[j].frozen == 0 &&
+      FlatIs{L,L}(c, e, Opener(c, e, x, FlatOf(c, e, j)), n, f) ==>
+      ValidEntry(c, j) && TiedAgree(c, j, HeadOf(c, e, j)) && ValidEntry(c, HeadOf(c, e, j)) &&
       f->group == GroupOf(c, j) && f->members == MembersOf(c, j) &&
       f->optgroup == c->params[j].optgroup && f->tied == c->params[j].tied;
     lemma Start_Numel{L}: \forall zp_config *c, integer e, j;
@@ -57,7 +58,7 @@
       StartOf(c, e, j) == 0 && FlatNumel(c, e, x, FlatOf(c, e, j)) == c->params[j].numel;
     lemma FlatIs_Spot{L}: \forall zp_config *c, integer e, x, j, zp_flat *f;
       Valid(c) && 0 <= x <= e <= c->n_params && e - x <= j < e && c->params[j].frozen == 0 &&
-      FlatIs(c, e, Opener(c, e, x, FlatOf(c, e, j)), FlatNumel(c, e, x, FlatOf(c, e, j)), f) ==>
+      FlatIs{L,L}(c, e, Opener(c, e, x, FlatOf(c, e, j)), FlatNumel(c, e, x, FlatOf(c, e, j)), f) ==>
       SpotLike(c, e, j, FlatOf(c, e, j), StartOf(c, e, j), f);
     lemma Stage_Range{L}: \forall zp_config *c, integer s; Valid(c) ==>
       0 <= StageFirst(c, s) <= StageEnd(c, s) <= c->n_params <= 65536;

@@ -42,7 +42,8 @@
   logic integer AdamMove32(integer size, integer root, integer eps32, integer m, integer v) =
     Mul32(size, Div32(m, Add32(Div32(Sqrt32(v), root), eps32)));
   // m, v: the new moments
-  logic integer AdamMove(integer lr, integer eps, integer pow1, integer pow2, integer m, integer v) =
+  logic integer AdamMove(integer lr, integer eps, integer pow1, integer pow2, integer m, integer
+        v) =
     AdamMove32(Size(lr, pow1), Root(pow2), Narrow(eps), m, v);
   logic integer AdamMaster(integer lr, integer wd, integer master, integer move) =
     Stepped(master, Decay(lr, wd), move);

@@ -23,6 +23,15 @@
     lemma Run_Inside: \forall integer c, from, to, b; 1 <= c && 0 <= from < to &&
       Meets(c, from, to, b) ==> 0 <= b <= b * c < to;
     lemma Quotient_Order: \forall integer c, x, y; 1 <= c && 0 <= x <= y ==> x / c <= y / c;
+    lemma Run_Within: \forall integer c, from, to, e; 1 <= c && 0 <= from <= e < to ==>
+      0 <= FirstBucket(c, from) <= FirstBucket(c, e) < StopBucket(c, from, to);
+    lemma Run_One: \forall integer c, from, to, b, e; 1 <= c && 0 <= from && 0 <= b ==>
+      InRun(c, from, to, b, e) == (from <= e && e < to && b == FirstBucket(c, e) ? 1 : 0);
+    lemma First_Low: \forall integer c, x; 1 <= c && 0 <= x ==> 0 <= FirstBucket(c, x);
+    // What the runs bring, bucket by bucket, is what the entry brings.
+    lemma Run_Goes: \forall integer c, from, to, b, p, j, e; 1 <= c && 0 <= from <= to ==>
+      GoesInto(p, j, c, from, to, e, b) == (p == j && FirstBucket(c, from) <= b &&
+        b < StopBucket(c, from, to) ? InRun(c, from, to, b, from + e) : 0);
 */
 
 /* ---- One exchange, as its two participants see it: PIPE-3 ---- */
@@ -45,9 +54,9 @@
     lemma Raw_Trace{L}: \forall zp_config *c, zp_layout *lay, integer i, g, t, trace tr;
       EntrySeen(c, lay, i) ==> RawTrace(tr, c, lay, i, g, t) ==
         StepTrace(tr, c, lay->stage, lay->first_param + i, lay->n_params - i, g, t);
-    lemma Raw_Adds{L}: \forall zp_config *c, zp_layout *lay, integer i, e, k, b;
-      EntrySeen(c, lay, i) ==> RawAdds(c, lay, i, e, k, b) ==
-        StepAdds(c, lay->stage, lay->first_param + i, e, k, b);
+    lemma Raw_Adds{L}: \forall zp_config *c, zp_layout *lay, integer i, p, e, k, b;
+      EntrySeen(c, lay, i) ==> RawAdds(c, lay, i, p, e, k, b) ==
+        StepAdds(c, lay->stage, lay->first_param + i, p, e, k, b);
     lemma Raw_Done{L}: \forall zp_config *c, zp_layout *lay, integer i, k, b;
       EntrySeen(c, lay, i) ==> RawDone(c, lay, i, k, b) ==
         StepDone(c, lay->stage, lay->first_param + i, k, b);
@@ -61,8 +70,9 @@
     lemma Same_Trace{A,B}: \forall zp_config *c, zp_layout *lay, integer i, g, t, trace tr;
       SameRaw{A,B}(c, lay, i) ==>
       RawTrace{A}(tr, c, lay, i, g, t) == RawTrace{B}(tr, c, lay, i, g, t);
-    lemma Same_Adds{A,B}: \forall zp_config *c, zp_layout *lay, integer i, e, k, b;
-      SameRaw{A,B}(c, lay, i) ==> RawAdds{A}(c, lay, i, e, k, b) == RawAdds{B}(c, lay, i, e, k, b);
+    lemma Same_Adds{A,B}: \forall zp_config *c, zp_layout *lay, integer i, p, e, k, b;
+      SameRaw{A,B}(c, lay, i) ==>
+      RawAdds{A}(c, lay, i, p, e, k, b) == RawAdds{B}(c, lay, i, p, e, k, b);
     lemma Same_Done{A,B}: \forall zp_config *c, zp_layout *lay, integer i, k, b;
       SameRaw{A,B}(c, lay, i) ==>
       RawDone{A}(c, lay, i, k, b) == RawDone{B}(c, lay, i, k, b);

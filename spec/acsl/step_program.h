@@ -1,6 +1,6 @@
-/* The logic of the STEP program: STEP-2, RED-3, PIPE-5, LEDG-6, LEDG-8. What a rank of stage s does,
- * as functions of the configuration c and s alone: no dp, tp or rank index occurs here.
- * x counts the stage's entries in backward order, as in layout.h. */
+/* The logic of the STEP program: STEP-2, RED-3, PIPE-5, LEDG-6, LEDG-8. What a rank of stage s
+ * does, as functions of the configuration c and s alone: no dp, tp or rank index occurs here. x
+ * counts the stage's entries in backward order, as in layout.h. */
 #ifndef ZP_SPEC_ACSL_STEP_PROGRAM_H
 #define ZP_SPEC_ACSL_STEP_PROGRAM_H
 
@@ -19,9 +19,10 @@
       FirstBucket(c, from) <= b < StopBucket(c, from, to);
     logic integer InRun(integer c, integer from, integer to, integer b, integer e) =
       RunFrom(c, from, b) <= e && e < RunTo(c, to, b) ? 1 : 0;
-    // Element e of the entry, of its numel, goes into bucket b.
-    logic integer GoesInto(integer c, integer from, integer numel, integer e, integer b) =
-      0 <= e && e < numel && b == FirstBucket(c, from + e) ? 1 : 0;
+    // Element e of entry p goes into bucket b: p is j, the entry that lies from … to-1.
+    logic integer GoesInto(integer p, integer j, integer c, integer from, integer to, integer e,
+        integer b) =
+      p == j && 0 <= e && from + e < to && b == FirstBucket(c, from + e) ? 1 : 0;
     logic integer EntryLen(integer n, integer c, integer from, integer to, integer reduces) =
       StopBucket(c, from, to) - FirstBucket(c, from) +
       (reduces != 0 ? DoneBucket(n, c, from, to) - FirstBucket(c, from) : 0);
@@ -81,7 +82,8 @@
     logic trace ArrivalTrace(trace tr, zp_arrival a, integer b0, integer b) =
       EntryTrace(tr, a.stage, a.reduce, a.precision, a.flat.numel, a.flat.capacity,
         a.flat.members, a.flat.align, a.t, a.clock, b0, b);
-    logic integer ArrivalLast(zp_arrival a) = a.reduces == 0 ? FirstBucket(a.flat.capacity, a.from) :
+    logic integer ArrivalLast(zp_arrival a) =
+      a.reduces == 0 ? FirstBucket(a.flat.capacity, a.from) :
       DoneBucket(a.flat.numel, a.flat.capacity, a.from, a.to);
     logic integer ArrivalPlace(zp_arrival a, integer b) =
       a.stage == 2 ? BucketPlace(a.mb, Buckets(a.flat.numel, a.flat.capacity), b) : -1;
@@ -179,11 +181,11 @@
         FirstBucket(EntryCap(c, j), EntryFrom(c, s, j)),
         DoneBucket(FlatLen(c, s, j), EntryCap(c, j), EntryFrom(c, s, j), EntryTo(c, s, j)));
 
-    // RED-3: 1 when element e of entry j goes into bucket b of flat group k.
-    logic integer StepAdds{L}(zp_config *c, integer s, integer j, integer e, integer k,
+    // RED-3: 1 when it brings element e of entry p into bucket b of flat group k.
+    logic integer StepAdds{L}(zp_config *c, integer s, integer j, integer p, integer e, integer k,
         integer b) =
       c->params[j].frozen != 0 || k != FlatOf(c, StageEnd(c, s), j) ? 0 :
-      GoesInto(EntryCap(c, j), EntryFrom(c, s, j), c->params[j].numel, e, b);
+      GoesInto(p, j, EntryCap(c, j), EntryFrom(c, s, j), EntryTo(c, s, j), e, b);
 
     // 1 when it completes bucket b of flat group k.
     logic integer StepDone{L}(zp_config *c, integer s, integer j, integer k, integer b) =
@@ -201,7 +203,7 @@
     logic integer AddsOf{L}(zp_config *c, integer s, integer x, integer p, integer e, integer k,
         integer b) =
       x <= 0 ? 0 : AddsOf(c, s, x - 1, p, e, k, b) +
-        (p == StageEnd(c, s) - x ? StepAdds(c, s, StageEnd(c, s) - x, e, k, b) : 0);
+        StepAdds(c, s, StageEnd(c, s) - x, p, e, k, b);
     logic integer DoneOf{L}(zp_config *c, integer s, integer x, integer k, integer b) =
       x <= 0 ? 0 : DoneOf(c, s, x - 1, k, b) + StepDone(c, s, StageEnd(c, s) - x, k, b);
 */
@@ -220,11 +222,12 @@
         t, (lay->n_params - i) * 4398046511104, FirstBucket(f->capacity, lay->spot[i].start),
         DoneBucket(f->numel, f->capacity, lay->spot[i].start,
           lay->spot[i].start + c->params[lay->first_param + i].numel));
-    logic integer RawAdds{L}(zp_config *c, zp_layout *lay, integer i, integer e, integer k,
-        integer b) =
+    logic integer RawAdds{L}(zp_config *c, zp_layout *lay, integer i, integer p, integer e,
+        integer k, integer b) =
       \let f = lay->flat + lay->spot[i].flat;
       lay->spot[i].flat < 0 || k != lay->spot[i].flat ? 0 :
-      GoesInto(f->capacity, lay->spot[i].start, c->params[lay->first_param + i].numel, e, b);
+      GoesInto(p, lay->first_param + i, f->capacity, lay->spot[i].start,
+        lay->spot[i].start + c->params[lay->first_param + i].numel, e, b);
     logic integer RawDone{L}(zp_config *c, zp_layout *lay, integer i, integer k, integer b) =
       \let f = lay->flat + lay->spot[i].flat;
       0 <= lay->spot[i].flat && k == lay->spot[i].flat &&

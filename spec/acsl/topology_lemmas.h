@@ -4,7 +4,9 @@
 
 #include "topology.h"
 
-/*@ lemma Mix_Ascend: \forall integer x, z, m; 0 <= x <= z && 0 < m ==>
+/*@ lemma World_Product: \forall integer pp, dp, tp; 0 < pp && 0 < dp && 0 < tp ==>
+      Mix(Mix(pp, dp, 0), tp, 0) == pp * dp * tp;
+    lemma Mix_Ascend: \forall integer x, z, m; 0 <= x <= z && 0 < m ==>
       Mix(x, m, 0) <= Mix(z, m, 0);
     lemma Mix_Step: \forall integer x, m, y; 0 < m && y < m ==>
       Mix(x, m, y) < Mix(x + 1, m, 0);

@@ -28,7 +28,7 @@ CASES = [
     ("inconsistent axioms", [(LOGIC, "LeafOf(integer x); }",
                               "LeafOf(integer x); axiom A: \\forall integer x; LeafOf(x) > x;"
                               " axiom B: \\forall integer x; LeafOf(x) < x; }")],
-     ("sentinel-proven", "sentinel_definitions")),
+     ("sentinel-proven", "zp_sentinel_definitions")),
     ("false lemma is not proven", [(LOGIC, "Sum(a, n) == 0;\n", "Sum(a, n) == 1;\n")],
      ("lemma-unproved", "Sum_Zero")),
     ("false lemma proves the sentinel", [(LOGIC, "    axiomatic",
@@ -42,14 +42,14 @@ CASES = [
     ("definition that contradicts itself", [(LOGIC, "    axiomatic",
                                              "    logic integer Bad(integer x) = Bad(x) + 1;\n"
                                              "    axiomatic")],
-     ("sentinel-proven", "sentinel_definitions")),
+     ("sentinel-proven", "zp_sentinel_definitions")),
     ("recursion without an end", [(LOGIC, "    axiomatic", "    logic integer Far(integer x) ="
                                    " x == 7 ? 0 : Far(x - 1);\n    axiomatic")],
      ("recursion", "Far is not recognisably well-founded")),
     ("unproved goal", [(ARRAYS, "return x + x", "return x + x + 1")],
      ("unproved-goal", "twice_ensures_twice")),
-    ("property excluded by its name", [(HEADER, TWICE, "    ensures sentinel: \\result == 7;\n" + TWICE)],
-     ("property-unknown", "sentinel")),
+    ("property excluded by its name", [(HEADER, TWICE, "    ensures zp_sentinel: \\result == 7;\n" + TWICE)],
+     ("property-unknown", "zp_sentinel")),
     ("dropped annotation", [(HEADER, TWICE, "    allocates \\nothing;\n" + TWICE)],
      ("", "allocates")),
     ("contract-less callee", [(CALLERS, "/*@ requires small: -500 <= x <= 500;\n    terminates \\true; "
@@ -102,6 +102,8 @@ CASES = [
     ("control that is proven", [(THEOREM, "check ensures control: \\result == 0",
                                  "check ensures control: x == y ==> \\result <= 0")],
      ("control-proven", "control")),
+    ("control that is assumed", [(THEOREM, "check ensures control", "ensures control")],
+     ("control-assumed", "control")),
     ("control that is gone", [(THEOREM, "    check ensures control: \\result == 0; */", "*/"),
                               (THEOREM, "\\result == 0;\n", "\\result == 0;\n")],
      ("no-control", "control")),

@@ -1,0 +1,114 @@
+/* Every input of the four conversions of ref/num/half.h against a definition written without them:
+ * values are long doubles (64-bit significand: every fp32 number and every midpoint is exact), the
+ * 16-bit formats are tables of values made with ldexpl, and the nearest is found by halving the
+ * table. All 2^32 fp32 patterns, all 2^16 of each format. spec: NUM-1, NUM-2
+ *
+ * cc -std=c11 -O2 -o half proofs/exhaustive/half.c ref/num/half.c -lm && ./half
+ */
+#include "../../ref/num/half.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A binary format by its fraction and exponent bits; value[a] of magnitude pattern a, with infinity
+ * standing for the number that would come after the largest. */
+typedef struct format {
+  const char *name;
+  int fraction, exponent;
+  uint32_t infinity; /* magnitude pattern */
+  long double value[32768];
+} format;
+
+static format bf16 = {.name = "bf16", .fraction = 7, .exponent = 8};
+static format f16 = {.name = "fp16", .fraction = 10, .exponent = 5};
+
+/* |value| of magnitude pattern a of a format, by IEEE 754's definition. */
+static long double value_of(uint32_t a, int fraction, int exponent)
+{
+  const int bias = (1 << (exponent - 1)) - 1;
+  const uint32_t field = a >> fraction, low = a & ((1u << fraction) - 1);
+  if (field == 0) return ldexpl((long double)low, 1 - bias - fraction);
+  return ldexpl((long double)(low + (1u << fraction)), (int)field - bias - fraction);
+}
+
+static void fill(format *f)
+{
+  f->infinity = ((1u << f->exponent) - 1) << f->fraction;
+  for (uint32_t a = 0; a <= f->infinity; a++) f->value[a] = value_of(a, f->fraction, f->exponent);
+}
+
+/* The magnitude pattern nearest to x, the even one of two; `below` is one not above x, a hint. */
+static uint32_t nearest(const format *f, long double x, uint32_t below)
+{
+  uint32_t lo = below, hi = f->infinity;
+  if (x >= f->value[hi]) return hi;
+  if (lo + 1 < hi && x < f->value[lo + 1]) hi = lo + 1;
+  while (hi - lo > 1) {
+    const uint32_t mid = (lo + hi) / 2;
+    if (f->value[mid] <= x) lo = mid;
+    else hi = mid;
+  }
+  const long double down = x - f->value[lo], up = f->value[hi] - x;
+  if (down != up) return down < up ? lo : hi;
+  return lo % 2 == 0 ? lo : hi;
+}
+
+static int bad(const char *what, uint32_t in, uint32_t got, uint32_t want)
+{
+  printf("%s of %08x is %08x, must be %08x\n", what, (unsigned)in, (unsigned)got, (unsigned)want);
+  return 1;
+}
+
+/* A NaN stays a NaN of its sign, quiet, with the top payload bits. */
+static uint32_t quiet(const format *f, uint32_t fraction32)
+{
+  return f->infinity | 1u << (f->fraction - 1) | fraction32 >> (23 - f->fraction);
+}
+
+static int narrow_all(const format *f, uint16_t (*narrow)(uint32_t))
+{
+  uint32_t below = 0;
+  for (uint32_t a = 0; a < 0x80000000u; a++) { /* ascending: the nearest from below only grows */
+    uint32_t want;
+    if (a > 0x7f800000u) {
+      want = quiet(f, a & 0x7fffffu);
+    } else {
+      const long double x = value_of(a, 23, 8);
+      while (below < f->infinity && f->value[below + 1] <= x) below++;
+      want = nearest(f, x, below);
+    }
+    const uint32_t plus = narrow(a), minus = narrow(a | 0x80000000u);
+    if (plus != want) return bad(f->name, a, plus, want);
+    if (minus != (want | 0x8000u)) return bad(f->name, a | 0x80000000u, minus, want | 0x8000u);
+  }
+  return 0;
+}
+
+/* Widening is exact; bf16's NaNs keep their bits, fp16's become quiet. */
+static int widen_all(const format *f, uint32_t (*widen)(uint16_t), uint32_t quiet_bit)
+{
+  for (uint32_t h = 0; h < 65536; h++) {
+    const uint32_t a = h & 0x7fffu, got = widen((uint16_t)h), u = got & 0x7fffffffu;
+    if (got >> 31 != h >> 15) return bad(f->name, h, got, u | h >> 15 << 31);
+    if (a > f->infinity) {
+      const uint32_t low = (a - f->infinity) << (23 - f->fraction);
+      const uint32_t want = 0x7f800000u | low | quiet_bit;
+      if (u != want) return bad(f->name, h, u, want);
+    } else if (a == f->infinity ? u != 0x7f800000u : value_of(u, 23, 8) != f->value[a]) {
+      return bad(f->name, h, u, 0);
+    }
+  }
+  return 0;
+}
+
+int main(void)
+{
+  fill(&bf16);
+  fill(&f16);
+  if (narrow_all(&bf16, zp_bf16_from_f32) || narrow_all(&f16, zp_f16_from_f32)) return 1;
+  if (widen_all(&bf16, zp_f32_from_bf16, 0) || widen_all(&f16, zp_f32_from_f16, 0x400000u))
+    return 1;
+  printf("half: 2 * 2^32 narrowings and 2 * 2^16 widenings are as defined\n");
+  return 0;
+}

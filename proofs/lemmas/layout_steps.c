@@ -1,0 +1,7 @@
+/* The lemmas of spec/acsl/layout_steps.h. */
+#include "../../ref/plan/layout.h"
+#include "../../spec/acsl/layout_lemmas.h"
+
+#include "../../spec/acsl/layout_frame.h"
+
+#include "../../spec/acsl/layout_steps.h"

@@ -1,0 +1,2 @@
+/* The lemma of spec/acsl/scaler.h. */
+#include "../../ref/num/scaler.h"

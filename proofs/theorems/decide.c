@@ -1,0 +1,44 @@
+/* Theorem 7: ranks with equal statistics and one scale decide alike. A harness: its contract is the
+ * theorem, its body the calls that it is about. That their scalers then stay equal is equal_scalers
+ * of step.c. */
+#include "../../ref/num/decide.h"
+
+//@ check lemma sentinel: \false;
+
+typedef struct two {
+  zp_decision a, b;
+} two;
+
+/* Two ranks' decisions from equal statistics (_b: the other's): skipped alike, with one scale;
+ * losses and norms round one and the same integer. STEP-6 */
+/*@ requires a: \valid_read(squares + (0 .. 19)) && \valid_read(loss + (0 .. 8)) &&
+      Canonical(squares, 20) && LimbsSmall(loss, 0, 9, 9223372028264841216);
+    requires b: \valid_read(squares_b + (0 .. 19)) && \valid_read(loss_b + (0 .. 8)) &&
+      Canonical(squares_b, 20) && LimbsSmall(loss_b, 0, 9, 9223372028264841216);
+    requires sum: LimbSum(squares, 20) == LimbSum(squares_b, 20);
+    requires sum_loss: LimbSum(loss, 9) == LimbSum(loss_b, 9);
+    requires divisor: 1 <= divisor <= 1099511627776;
+    requires scale: -126 <= log2_scale <= 126;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures skipped: \result.a.skipped == \result.b.skipped && \result.a.nonfinite ==
+          \result.b.nonfinite;
+    ensures scale: \result.a.log2_scale == \result.b.log2_scale;
+    ensures norm: nonfinite == 0 ==> RoundedRoot64(\old(LimbSum(squares, 20)),
+          \result.a.norm_scaled) &&
+      RoundedRoot64(\old(LimbSum(squares, 20)), \result.b.norm_scaled);
+    ensures loss: bad_loss == 0 ==>
+      RoundedQuotient32(\old(LimbSum(loss, 9)), divisor, \result.a.loss) &&
+      RoundedQuotient32(\old(LimbSum(loss, 9)), divisor, \result.b.loss);
+    ensures factor: \result.a.norm_f64 == \result.b.norm_f64 ==>
+      Bits64(\result.a.clip_factor) == Bits64(\result.b.clip_factor);
+*/
+two equal_decisions(const int64_t *squares, const int64_t *loss, const int64_t *squares_b,
+                    const int64_t *loss_b, int64_t nonfinite, int64_t bad_loss, int64_t divisor,
+                    double clip, double eps, int32_t log2_scale)
+{
+  zp_decision da = zp_judge(squares, loss, nonfinite, bad_loss, divisor, clip, eps, log2_scale);
+  zp_decision db = zp_judge(squares_b, loss_b, nonfinite, bad_loss, divisor, clip, eps, log2_scale);
+  two both = {da, db};
+  return both;
+}

@@ -1,0 +1,57 @@
+/* What the functions of SAVE in init_save.h obey. */
+#ifndef ZP_SPEC_ACSL_SAVE_LEMMAS_H
+#define ZP_SPEC_ACSL_SAVE_LEMMAS_H
+
+/* Stages of a key. */
+/*@ lemma CountOn_Frame{A,B}: \forall integer s; 0 <= s ==> \forall zp_config *c, integer key;
+      Kept{A,B}(c) && 0 <= \at(c->n_params, A) ==> CountOn{A}(c, key, s) == CountOn{B}(c, key, s);
+    lemma StageBelow_Frame{A,B}: \forall integer s; 0 <= s ==>
+      \forall zp_config *c, integer key, i; Kept{A,B}(c) && 0 <= \at(c->n_params, A) ==>
+      StageBelow{A}(c, key, i, s) == StageBelow{B}(c, key, i, s);
+    lemma StageOf_Frame{A,B}: \forall zp_config *c, integer key, i; Kept{A,B}(c) &&
+      0 <= \at(c->n_params, A) && 0 <= \at(c->pp, A) ==>
+      StageOf{A}(c, key, i) == StageOf{B}(c, key, i); */
+
+/* Buckets, sums and ledgers. */
+/*@ lemma Buckets_Range: \forall integer n, c; 0 <= n <= 1099511627776 && 1 <= c ==>
+      0 <= Buckets(n, c) <= 1099511627776;
+    lemma Quotient_Times: \forall integer x, c; 0 <= x && 1 <= c ==> x / c * c <= x;
+    lemma Times_Below: \forall integer a, b, c; a < b && 0 <= c ==> a * c + c <= b * c;
+    lemma Bucket_Inside: \forall integer n, c, b;
+      0 <= n && 1 <= c && 0 <= b < Buckets(n, c) ==> BucketOf(n, c, b);
+    lemma SaveFlat_Frame{A,B}: \forall trace t, zp_config *c, integer s, zp_flat *f, integer k, g;
+      Kept{A,B}(c) && KeptFlat{A,B}(f) && 0 <= \at(c->n_params, A) && 0 <= \at(c->pp, A) ==>
+      SaveFlat{A}(t, c, s, f, k, g) == SaveFlat{B}(t, c, s, f, k, g);
+    lemma SaveFlatLen_Frame{A,B}: \forall zp_config *c, integer s, zp_flat *f, integer dp;
+      Kept{A,B}(c) && KeptFlat{A,B}(f) && 0 <= \at(c->n_params, A) && 0 <= \at(c->pp, A) ==>
+      SaveFlatLen{A}(c, s, f, dp) == SaveFlatLen{B}(c, s, f, dp);
+    lemma SaveFlats_World{L}: \forall integer k; 0 <= k ==>
+      \forall trace t, zp_config *c, integer s, zp_flat *f;
+      (\forall integer i; 0 <= i < k ==> f[i].group != ZP_GROUP_WORLD) ==>
+      SaveFlats(t, c, s, f, k, ZP_GROUP_WORLD) == t;
+    lemma SaveFlatLen_Range{L}: \forall zp_config *c, integer s, zp_flat *f, integer dp;
+      FlatOk(f) ==> 0 <= SaveFlatLen(c, s, f, dp) <= 6597069766656;
+    lemma SaveFlatsLen_Range{L}: \forall integer k; 0 <= k ==>
+      \forall zp_config *c, integer s, zp_flat *f, integer dp;
+      (\forall integer i; 0 <= i < k ==> FlatOk(f + i)) ==>
+      0 <= SaveFlatsLen(c, s, f, k, dp) <= k * 6597069766656;
+    lemma SaveFlatsLen_Monotone{L}: \forall integer k; 0 <= k ==>
+      \forall integer h, zp_config *c, integer s, zp_flat *f, integer dp;
+      (\forall integer i; 0 <= i < k ==> FlatOk(f + i)) && 0 <= h <= k ==>
+      SaveFlatsLen(c, s, f, h, dp) <= SaveFlatsLen(c, s, f, k, dp);
+    lemma WritesFrozen_Range{L}: \forall zp_config *c, integer j, s, dp, tp;
+      0 <= WritesFrozen(c, j, s, dp, tp) <= 1;
+    lemma WritesFrozen_Frame{A,B}: \forall zp_config *c, integer j, s, dp, tp;
+      Kept{A,B}(c) && 0 <= j < \at(c->n_params, A) ==>
+      WritesFrozen{A}(c, j, s, dp, tp) == WritesFrozen{B}(c, j, s, dp, tp);
+    lemma FrozenLen_Range{L}: \forall integer i; 0 <= i ==>
+      \forall zp_config *c, integer f, s, dp, tp; 0 <= FrozenLen(c, f, i, s, dp, tp) <= i;
+    lemma FrozenLen_Monotone{L}: \forall integer i; 0 <= i ==>
+      \forall zp_config *c, integer h, f, s, dp, tp; 0 <= h <= i ==>
+      FrozenLen(c, f, h, s, dp, tp) <= FrozenLen(c, f, i, s, dp, tp);
+    lemma FrozenLen_Frame{A,B}: \forall integer i; 0 <= i ==>
+      \forall zp_config *c, integer f, s, dp, tp;
+      Kept{A,B}(c) && 0 <= f && f + i <= \at(c->n_params, A) ==>
+      FrozenLen{A}(c, f, i, s, dp, tp) == FrozenLen{B}(c, f, i, s, dp, tp); */
+
+#endif
