@@ -362,7 +362,7 @@ def main():
         versions = project.check_tools()
         prove.write_why3_conf(project)
         plan = prove.Plan(project, project.units, versions)
-        prove.unpack(project)
+        prove.unpack(project, exactly=False)
         trees = Trees(project, args.jobs)
         if args.propose:
             return propose(plan, trees, args)

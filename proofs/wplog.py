@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 ROUTINE = [re.compile(p) for p in (
     r"\[kernel\] Parsing ", r"\[wp\] Running WP plugin\.\.\.$", r"\[rte:annot\] annotating function ",
     r"\[wp\] \d+ goals? scheduled$", r"\[wp\] Report '", r"\[report\] Dumping properties in ",
-    r"\[wp\] No goal generated$", r"\[wp\] \[Cache\] (found|updated|missed|failed)",
+    r"\[wp\] No goal generated$", r"\[wp\] Computing \[\d+ goals\.\.\.\]$",
+    r"\[wp\] \[Cache\] (found|updated|missed|failed)",
     r"\s+(Qed|CVC[45][^:]*|Z3[^:]*):\s", r"\[wp\] \[Passed\] Smoke-test ", r"\s*$",
 )]
 GOAL = re.compile(r"\[wp\] \[(?P<who>[^\]]+)\] Goal (?P<name>\S+)(?: : (?P<verdict>\w+)(?P<rest>.*))?$")

@@ -1,5 +1,6 @@
 /* What the folds over a program's ops, and the ledgers of INIT, SAVE and LOAD, obey. */
 #include "../../ref/plan/program.h"
+#include "../../spec/acsl/apart_lemmas.h"
 #include "../../spec/acsl/config_lemmas.h"
 #include "../../spec/acsl/topology_lemmas.h"
 #include "../../spec/acsl/kept_lemmas.h"

@@ -3,11 +3,11 @@
 
 #include "../../spec/acsl/layout_lemmas.h"
 
+#include "../../spec/acsl/layout_frame.h"
+
 #include "../../spec/acsl/layout_steps.h"
 
 #include "../../spec/acsl/layout_good.h"
-
-#include "../../spec/acsl/layout_frame.h"
 
 /* x rounded up to a multiple of m; 0 <= x <= 2^41, 1 <= m <= 2^32 (D·align). PART-3 */
 /*@ requires range: 0 <= x <= 2199023255552 && 1 <= m <= 4294967296;
@@ -138,48 +138,197 @@ static zp_flat new_flat(const zp_config *cfg, const zp_param *p, int32_t use, in
   return f;
 }
 
+/* The flat group of trained entry j, when the entries behind it are placed: one of lay's, or n_flats
+ * when it opens a new one. PART-2 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires range: 0 <= j < EndOf(lay) <= cfg->n_params;
+    requires trained: cfg->params[j].frozen == 0;
+    requires lay: \valid_read(lay) && 0 <= lay->n_flats &&
+      \valid_read(lay->flat + (0 .. lay->n_flats - 1));
+    requires placed: FlatsFrom(cfg, EndOf(lay), j + 1, lay);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures flat: \result == FlatOf(cfg, EndOf(lay), j);
+    ensures range: 0 <= \result <= lay->n_flats;
+    ensures opens: \result == lay->n_flats ==> Opens(cfg, EndOf(lay), j) == 1;
+    ensures joins: \result < lay->n_flats ==> Opens(cfg, EndOf(lay), j) == 0; */
+static int32_t flat_of(const zp_config *cfg, const zp_layout *lay, int32_t j)
+{
+  const int32_t k = find_flat(lay, &cfg->params[j]);
+  /*@ assert join: k < lay->n_flats ==>
+        FlatFrom{Here,Here}(cfg, EndOf(lay), j + 1, k, lay->flat + k) &&
+        SameGroup(cfg, OpenerFrom(cfg, EndOf(lay), j + 1, k), j) &&
+        ClassOf(cfg, OpenerFrom(cfg, EndOf(lay), j + 1, k)) == ClassOf(cfg, j); */
+  /*@ assert open: k == lay->n_flats && cfg->params[j].tied < 0 &&
+        Opens(cfg, EndOf(lay), j) == 0 ==>
+        FlatFrom{Here,Here}(cfg, EndOf(lay), j + 1, FlatOf(cfg, EndOf(lay), j),
+          lay->flat + FlatOf(cfg, EndOf(lay), j)) &&
+        SameGroup(cfg, OpenerFrom(cfg, EndOf(lay), j + 1, FlatOf(cfg, EndOf(lay), j)), j) &&
+        Takes(lay->flat + FlatOf(cfg, EndOf(lay), j), cfg->params + j); */
+  return k;
+}
+
+/* The flat group that entry j opens, still empty, when the entries behind it are placed. */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires range: 0 <= lay->first_param <= j < EndOf(lay) <= cfg->n_params;
+    requires opens: Opens(cfg, EndOf(lay), j) == 1;
+    requires lay: \valid_read(lay) && \valid_read(lay->spot + (0 .. lay->n_params - 1));
+    requires flats: lay->n_flats == CountFrom(cfg, EndOf(lay), j + 1);
+    requires placed: SpotsFrom(cfg, EndOf(lay), j + 1, lay);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures group: \result.group == GroupOf(cfg, j) && \result.members == MembersOf(cfg, j);
+    ensures entry: \result.optgroup == cfg->params[j].optgroup &&
+      \result.tied == cfg->params[j].tied;
+    ensures use: \result.use == UseOf(cfg, EndOf(lay), j);
+    ensures holder: \result.holder == FlatAt(cfg, EndOf(lay), HeadOf(cfg, EndOf(lay), j));
+    ensures empty: \result.numel == 0;
+    ensures align: \result.align == cfg->align;
+    ensures capacity: \result.capacity == Capacity(cfg->bucket, MembersOf(cfg, j), cfg->align); */
+static zp_flat opened_by(const zp_config *cfg, const zp_layout *lay, int32_t j)
+{
+  const int32_t end = lay->first_param + lay->n_params;
+  zp_uses u = {0, j};
+  int32_t holder = lay->n_flats;
+  if (cfg->params[j].tied >= 0) u = count_uses(cfg, j, end);
+  //@ assert uses: u.n == UseOf(cfg, end, j) && u.head == HeadOf(cfg, end, j);
+  //@ assert tied: u.head != j ==> IsTied(cfg, u.head);
+  //@ assert spot: u.head != j ==> SpotAt(cfg, end, u.head, lay);
+  if (u.head != j) holder = lay->spot[u.head - lay->first_param].flat;
+  return new_flat(cfg, &cfg->params[j], u.n, holder);
+}
+
+/* Flat group k after trained entry j, which is its next, when the entries behind it are placed. */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires range: 0 <= lay->first_param <= j < EndOf(lay) <= cfg->n_params;
+    requires trained: cfg->params[j].frozen == 0;
+    requires lay: \valid_read(lay) && \valid_read(lay->flat + (0 .. lay->n_flats - 1)) &&
+      \valid_read(lay->spot + (0 .. lay->n_params - 1));
+    requires flats: FlatsFrom(cfg, EndOf(lay), j + 1, lay);
+    requires spots: SpotsFrom(cfg, EndOf(lay), j + 1, lay);
+    requires flat: k == FlatOf(cfg, EndOf(lay), j) && 0 <= k <= lay->n_flats;
+    requires opens: k == lay->n_flats <==> Opens(cfg, EndOf(lay), j) == 1;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures group: \result.group == GroupOf(cfg, OpenerFrom(cfg, EndOf(lay), j, k)) &&
+      \result.members == MembersOf(cfg, OpenerFrom(cfg, EndOf(lay), j, k));
+    ensures entry:
+      \result.optgroup == cfg->params[OpenerFrom(cfg, EndOf(lay), j, k)].optgroup &&
+      \result.tied == cfg->params[OpenerFrom(cfg, EndOf(lay), j, k)].tied;
+    ensures use: \result.use == UseOf(cfg, EndOf(lay), OpenerFrom(cfg, EndOf(lay), j, k)) &&
+      \result.holder == FlatAt(cfg, EndOf(lay),
+        HeadOf(cfg, EndOf(lay), OpenerFrom(cfg, EndOf(lay), j, k)));
+    ensures numel: \result.numel == NumelFrom(cfg, EndOf(lay), j, k);
+    ensures start: \result.numel - cfg->params[j].numel == StartOf(cfg, EndOf(lay), j);
+    ensures align: \result.align == cfg->align;
+    ensures capacity: \result.capacity == Capacity(cfg->bucket,
+      MembersOf(cfg, OpenerFrom(cfg, EndOf(lay), j, k)), cfg->align);
+    ensures small: 0 <= \result.numel - cfg->params[j].numel <= \result.numel; */
+static zp_flat grown_flat(const zp_config *cfg, const zp_layout *lay, int32_t j, int32_t k)
+{
+  zp_flat f;
+  //@ assert entry: ValidEntry(cfg, j) && Brings(cfg, EndOf(lay), j, k) == cfg->params[j].numel;
+  /*@ assert old: k < lay->n_flats ==>
+        FlatFrom{Here,Here}(cfg, EndOf(lay), j + 1, k, lay->flat + k); */
+  if (k < lay->n_flats) f = lay->flat[k];
+  else f = opened_by(cfg, lay, j);
+  //@ assert numel: f.numel == NumelFrom(cfg, EndOf(lay), j + 1, k);
+  //@ assert grown: f.numel + cfg->params[j].numel == NumelFrom(cfg, EndOf(lay), j, k);
+  f.numel += cfg->params[j].numel;
+  return f;
+}
+
+/* Places trained entry first_param + i, when the entries behind it are placed. Returns 0, or -1 when
+ * there is no room for its flat group. PART-2, TIE-2 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires range: 0 <= lay->first_param && 0 <= i < lay->n_params &&
+      EndOf(lay) <= cfg->n_params;
+    requires trained: cfg->params[lay->first_param + i].frozen == 0;
+    requires lay: \valid(lay) && 0 <= lay->n_flats <= lay->cap_flats &&
+      lay->n_params <= lay->cap_spots && \valid(lay->flat + (0 .. lay->cap_flats - 1)) &&
+      \valid(lay->spot + (0 .. lay->cap_spots - 1));
+    requires apart: \separated(lay, lay->flat + (0 .. lay->cap_flats - 1),
+      lay->spot + (0 .. lay->cap_spots - 1), cfg, cfg->params + (0 .. cfg->n_params - 1));
+    requires flats: FlatsFrom(cfg, EndOf(lay), lay->first_param + i + 1, lay);
+    requires spots: SpotsFrom(cfg, EndOf(lay), lay->first_param + i + 1, lay);
+    terminates \true; exits \false;
+    assigns lay->n_flats, lay->flat[0 .. lay->cap_flats - 1], lay->spot[i];
+    ensures verdict: \result == 0 || \result == -1;
+    ensures room: \result == -1 <==>
+      lay->cap_flats < \old(CountFrom(cfg, EndOf(lay), lay->first_param + i));
+    ensures flats: \result == 0 ==> FlatsFrom(cfg, EndOf(lay), lay->first_param + i, lay);
+    ensures spots: \result == 0 ==> SpotsFrom(cfg, EndOf(lay), lay->first_param + i, lay);
+    ensures range: \result == 0 ==> 0 <= lay->n_flats <= lay->cap_flats; */
+static int place_trained(const zp_config *cfg, zp_layout *lay, int32_t i)
+{
+  const int32_t j = lay->first_param + i, k = flat_of(cfg, lay, j);
+  const int32_t opens = k == lay->n_flats;
+  int64_t start;
+  zp_flat f;
+  /*@ assert count: CountFrom(cfg, EndOf(lay), j) == lay->n_flats + Opens(cfg, EndOf(lay), j) &&
+        (Opens(cfg, EndOf(lay), j) == 0 || Opens(cfg, EndOf(lay), j) == 1); */
+  if (k >= lay->cap_flats) return -1;
+  f = grown_flat(cfg, lay, j, k);
+  start = f.numel - cfg->params[j].numel;
+  lay->flat[k] = f;
+  /*@ assert s1: \forall integer m; 0 <= m < cfg->n_params ==> cfg->params[m].stage == \at(cfg->params[m].stage,Pre); */
+  /*@ assert s2: \forall integer m; 0 <= m < cfg->n_params ==> cfg->params[m].numel == \at(cfg->params[m].numel,Pre); */
+  lay->spot[i].flat = k;
+  lay->spot[i].start = start;
+  lay->n_flats += opens;
+  //@ assert same: SameInput{Pre,Here}(cfg);
+  //@ assert end: EndOf(lay) == \at(EndOf(lay), Pre);
+  /*@ assert others: \forall integer m; 0 <= m < \at(lay->n_flats, Pre) && m != k ==>
+        SameFlat{Pre,Here}(lay->flat + m, 0); */
+  return 0;
+}
+
+/* Places entry first_param + i, when the entries behind it are placed. Returns 0, or -1 when there
+ * is no room for its flat group. PART-2, TIE-2 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires range: 0 <= lay->first_param && 0 <= i < lay->n_params &&
+      EndOf(lay) <= cfg->n_params;
+    requires lay: \valid(lay) && 0 <= lay->n_flats <= lay->cap_flats &&
+      lay->n_params <= lay->cap_spots && \valid(lay->flat + (0 .. lay->cap_flats - 1)) &&
+      \valid(lay->spot + (0 .. lay->cap_spots - 1));
+    requires apart: \separated(lay, lay->flat + (0 .. lay->cap_flats - 1),
+      lay->spot + (0 .. lay->cap_spots - 1), cfg, cfg->params + (0 .. cfg->n_params - 1));
+    requires flats: FlatsFrom(cfg, EndOf(lay), lay->first_param + i + 1, lay);
+    requires spots: SpotsFrom(cfg, EndOf(lay), lay->first_param + i + 1, lay);
+    terminates \true; exits \false;
+    assigns lay->n_flats, lay->flat[0 .. lay->cap_flats - 1], lay->spot[i];
+    ensures verdict: \result == 0 || \result == -1;
+    ensures room: \result == -1 <==>
+      lay->cap_flats < \old(CountFrom(cfg, EndOf(lay), lay->first_param + i));
+    ensures flats: \result == 0 ==> FlatsFrom(cfg, EndOf(lay), lay->first_param + i, lay);
+    ensures spots: \result == 0 ==> SpotsFrom(cfg, EndOf(lay), lay->first_param + i, lay);
+    ensures range: \result == 0 ==> 0 <= lay->n_flats <= lay->cap_flats; */
+static int place_entry(const zp_config *cfg, zp_layout *lay, int32_t i)
+{
+  if (!cfg->params[lay->first_param + i].frozen) return place_trained(cfg, lay, i);
+  lay->spot[i].flat = -1;
+  lay->spot[i].start = 0;
+  return 0;
+}
+
 int zp_layout_build(const zp_config *cfg, int32_t stage, zp_layout *lay)
 {
-  int32_t first, count, end;
+  int32_t first, count;
   zp_stage_params(cfg, stage, &first, &count);
-  end = first + count;
   lay->stage = stage;
   lay->first_param = first;
   lay->n_params = count;
   lay->n_flats = 0;
   if (count > lay->cap_spots) return -1;
   /*@ loop invariant range: -1 <= i < count;
-      loop invariant flats: lay->n_flats == CountFrom{Pre}(cfg, end, first + i + 1);
-      loop invariant room: lay->n_flats <= lay->cap_flats;
-      loop invariant flat: \forall integer k; 0 <= k < lay->n_flats ==>
-        FlatFrom{Pre,Here}(cfg, end, first + i + 1, k, lay->flat + k);
-      loop invariant spot: \forall integer m; i < m < count ==>
-        lay->spot[m].flat == FlatOf{Pre}(cfg, end, first + m) &&
-        lay->spot[m].start == StartOf{Pre}(cfg, end, first + m);
+      loop invariant room: 0 <= lay->n_flats <= lay->cap_flats;
+      loop invariant flats: FlatsFrom(cfg, EndOf(lay), first + i + 1, lay);
+      loop invariant spots: SpotsFrom(cfg, EndOf(lay), first + i + 1, lay);
       loop assigns i, lay->n_flats, lay->flat[0 .. lay->cap_flats - 1],
         lay->spot[0 .. lay->cap_spots - 1];
       loop variant i; */
-  for (int32_t i = count - 1; i >= 0; i--) {
-    const zp_param *p = &cfg->params[first + i];
-    int32_t k;
-    //@ assert same: SameInput{Pre,Here}(cfg);
-    //@ ghost int j = first + i;
-    lay->spot[i].flat = -1;
-    lay->spot[i].start = 0;
-    if (p->frozen) continue;
-    k = find_flat(lay, p);
-    if (k == lay->n_flats) {
-      zp_uses u = {0, first + i};
-      //@ assert opens: Opens{Pre}(cfg, end, j) == 1;
-      if (k >= lay->cap_flats) return -1;
-      if (p->tied >= 0) u = count_uses(cfg, first + i, end);
-      lay->flat[k] = new_flat(cfg, p, u.n, u.n == 0 ? k : lay->spot[u.head - first].flat);
-      lay->n_flats++;
-    }
-    lay->spot[i].flat = k;
-    lay->spot[i].start = lay->flat[k].numel;
-    lay->flat[k].numel += p->numel;
-  }
+  for (int32_t i = count - 1; i >= 0; i--)
+    if (place_entry(cfg, lay, i)) return -1;
   return 0;
 }
 

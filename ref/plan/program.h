@@ -122,25 +122,27 @@ enum { ZP_LIMBS = 9 };
     ensures bit: \result == 0 || \result == 1; */
 int32_t zp_param_holds(const zp_config *cfg, int32_t j);
 
-/* Exactly the number of ops of a rank of pipeline stage lay->stage. spec: LEDG-8 */
+/* Exactly the number of ops of the rank at `at`. lay must be the layout of stage at.pp of the valid
+ * configuration cfg, `at` lie within it. spec: LEDG-8 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
-    requires lay: \valid_read(lay) && lay->stage == at.pp &&
-        \valid_read(lay->flat + (0 .. lay->n_flats - 1)) &&
-        \valid_read(lay->spot + (0 .. lay->n_params - 1));
+    requires lay: ReadableLayout(lay) && StageLayout(cfg, lay) && lay->stage == at.pp;
     requires phase: 0 <= phase < ZP_PHASES;
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     terminates \true; exits \false;
     assigns \nothing;
-    ensures length: 0 <= \result; */
+    ensures length: 0 <= \result;
+    ensures init: phase == ZP_PHASE_INIT ==>
+        \result == InitNeed(cfg, lay->stage, lay->first_param, lay->n_params);
+    ensures save: phase == ZP_PHASE_SAVE ==> \result == SaveNeed(cfg, lay, at.dp, at.tp);
+    ensures load: phase == ZP_PHASE_LOAD ==> \result == 3; */
 int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at);
 
-/* Writes the program of the rank at `at` for `phase` into ops[0 .. need-1].
- * lay must be the layout of stage at.pp. Returns the number of ops, or -1 when cap < need (ops is
- * then untouched). spec: STEP-2, LEDG-1 … LEDG-8 */
+/* Writes the program of the rank at `at` for `phase` into ops[0 .. need-1], need as above.
+ * lay must be the layout of stage at.pp of the valid configuration cfg, `at` lie within it, ops have
+ * room for cap ops and overlap nothing that is read. Returns the number of ops, or -1 when
+ * cap < need (ops is then untouched). spec: STEP-2, LEDG-1 … LEDG-8 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
-    requires lay: \valid_read(lay) && lay->stage == at.pp &&
-        \valid_read(lay->flat + (0 .. lay->n_flats - 1)) &&
-        \valid_read(lay->spot + (0 .. lay->n_params - 1));
+    requires lay: ReadableLayout(lay) && StageLayout(cfg, lay) && lay->stage == at.pp;
     requires phase: 0 <= phase < ZP_PHASES;
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires ops: 0 <= cap && \valid(ops + (0 .. cap - 1));
@@ -149,11 +151,25 @@ int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phas
         lay->spot + (0 .. lay->n_params - 1));
     terminates \true; exits \false;
     assigns ops[0 .. cap - 1];
-    ensures refused: \result == -1 ==> \forall integer i; 0 <= i < cap ==>
-        ops[i] == \old(ops[i]);
     ensures written: \result == -1 || 0 <= \result <= cap;
-    ensures clock: \forall integer i; 0 <= i < \result - 1 ==> ops[i].clock_t < ops[i + 1].clock_t ||
-        (ops[i].clock_t == ops[i + 1].clock_t && ops[i].clock_i < ops[i + 1].clock_i); */
+    ensures rest: \forall integer i; 0 <= i < cap && \result <= i ==> SameOp{Pre,Post}(ops + i);
+    ensures init: phase == ZP_PHASE_INIT ==> \result ==
+        (InitNeed{Pre}(cfg, \old(lay->stage), \old(lay->first_param), \old(lay->n_params)) <= cap ?
+         InitNeed{Pre}(cfg, \old(lay->stage), \old(lay->first_param), \old(lay->n_params)) : -1);
+    ensures save: phase == ZP_PHASE_SAVE ==> \result ==
+        (SaveNeed{Pre}(cfg, lay, at.dp, at.tp) <= cap ? SaveNeed{Pre}(cfg, lay, at.dp, at.tp) : -1);
+    ensures load: phase == ZP_PHASE_LOAD ==> \result == (3 <= cap ? 3 : -1);
+    ensures clock: 0 <= \result ==> Increasing(ops, \result);
+    ensures init_ledger: phase == ZP_PHASE_INIT && 0 <= \result ==>
+        \forall integer g, key, stepped; HasLedger(g) ==>
+          LedgerOf(ops, \result, g, key, stepped) == InitLedger{Pre}(cfg, \old(lay->stage),
+            \old(lay->first_param), \old(lay->n_params), g, key);
+    ensures save_ledger: phase == ZP_PHASE_SAVE && 0 <= \result ==>
+        \forall integer g, key, stepped; HasLedger(g) ==>
+          LedgerOf(ops, \result, g, key, stepped) == SaveLedger{Pre}(cfg, lay, g);
+    ensures load_ledger: phase == ZP_PHASE_LOAD && 0 <= \result ==>
+        \forall integer g, key, stepped; HasLedger(g) ==>
+          LedgerOf(ops, \result, g, key, stepped) == LoadLedger(g); */
 int64_t zp_program_write(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at,
                          zp_op *ops, int64_t cap);
 

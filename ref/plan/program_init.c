@@ -246,12 +246,15 @@ static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops
               \at(lay->stage, Pre), \at(lay->first_param, Pre), \at(lay->n_params, Pre), g,
               key)); */
   n = put_dp_values(cfg, lay, ops, n);
-  /*@ assert sum: \at(n, Pre) <= n && n + 1 == \at(n, Pre) +
+  /*@ assert sum: n + 1 == \at(n, Pre) +
         \at(ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params), Pre); */
+  //@ assert more: \at(n, Pre) <= n;
   /*@ assert values: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, stepped) ==
           ValuesTrace{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, key, stepped), cfg,
             \at(lay->stage, Pre), \at(lay->first_param, Pre), \at(lay->n_params, Pre), g, key); */
+  /*@ assert tail: \at(n, Pre) <= n < \at(n, Pre) +
+        \at(ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params), Pre); */
   return zp_emit(ops, n, install);
 }
 
@@ -261,8 +264,14 @@ int64_t zp_put_init(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
         0 <= TpValues(cfg, lay->first_param, lay->n_params) && 0 <= DpValues(cfg, lay->first_param, lay->n_params); */
   /*@ assert clear: Clear(ops + 0, 5 + cfg->tied_keys, cfg, cfg->params, cfg->n_params, lay,
         lay->flat, lay->n_flats); */
+  //@ assert clear_config: ClearOfConfig(ops + 0, 5 + cfg->tied_keys, cfg);
+  /*@ assert clear_entries: ClearOfEntries(ops + 0, 5 + cfg->tied_keys, cfg->params,
+        cfg->n_params); */
+  //@ assert clear_layout: ClearOfLayout(ops + 0, 5 + cfg->tied_keys, lay);
+  //@ assert clear_flats: ClearOfFlats(ops + 0, 5 + cfg->tied_keys, lay->flat, lay->n_flats);
   const int64_t n = put_creations(cfg, ops);
   //@ assert scalars: SameScalars{Pre,Here}(cfg);
+  //@ assert entries: KeptEntries{Pre,Here}(cfg);
   //@ assert kept: Kept{Pre,Here}(cfg);
   //@ assert stage: KeptStage{Pre,Here}(lay);
   //@ assert flats: KeptFlats{Pre,Here}(lay);

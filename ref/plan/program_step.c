@@ -3,7 +3,6 @@
 
 #include "../../spec/acsl/kept_lemmas.h"
 #include "../../spec/acsl/save_lemmas.h"
-#include "../../spec/acsl/step_lemmas.h"
 #include "../../spec/acsl/step_tail.h"
 
 /* The clock: slots of the pipeline are t = 0 … T-1, then T plus these. PIPE-5 */
@@ -129,8 +128,7 @@ static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t 
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
       loop variant buckets - b; */
-  for (int64_t b = 0; b < buckets; b++)
-    n = put_tied_bucket(f, stage, reduce, key, k, b, t, ops, n);
+  for (int64_t b = 0; b < buckets; b++) n = put_tied_bucket(f, stage, reduce, key, k, b, t, ops, n);
   return n;
 }
 
@@ -411,8 +409,7 @@ static int64_t put_flat_update(zp_flat f, int64_t buckets, int32_t stage, int32_
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + UpdateLen(stage, buckets) - 1];
       loop variant buckets - b; */
-  for (int64_t b = 0; b < buckets; b++)
-    n = put_update_bucket(f, stage, precision, k, b, t, ops, n);
+  for (int64_t b = 0; b < buckets; b++) n = put_update_bucket(f, stage, precision, k, b, t, ops, n);
   return n;
 }
 
@@ -490,108 +487,11 @@ static int64_t put_update(tail a, int64_t t, zp_op *ops, int64_t n)
 int64_t zp_put_step(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
 {
   const int64_t t = zp_slots(cfg->pp, cfg->micro_batches);
-  const tail a = {lay->flat,  lay->n_flats, cfg->tied_keys,
-                  cfg->stage, cfg->reduce,  cfg->precision};
+  const tail a = {lay->flat, lay->n_flats, cfg->tied_keys, cfg->stage, cfg->reduce, cfg->precision};
   int64_t n = zp_put_pipeline(cfg, lay, ops, 0);
   n = put_tied(a, t + CLOCK_TIED, ops, n);
   n = put_means(a, t + CLOCK_MEAN, ops, n);
   n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATISTICS, ZP_STATS, t + CLOCK_AGREE, 0));
   n = zp_emit(ops, n, zp_op_blank(ZP_OP_DECIDE, t + CLOCK_AGREE, 1));
   return put_update(a, t + CLOCK_UPDATE, ops, n);
-}
-
-/* ADD ops of the stage's i-th entry in one micro-batch: the buckets that it lies in. LEDG-8 */
-/*@ requires readable: Readable(cfg) && ReadableLayout(lay);
-    requires entry: 0 <= i < lay->n_params <= 65536 && 0 <= lay->first_param &&
-        lay->first_param + lay->n_params <= cfg->n_params <= 65536 && EntryFits(cfg, lay, i);
-    terminates \true; exits \false;
-    assigns \nothing;
-    ensures length: \result == RawLen(cfg, lay, i, 0);
-    ensures range: 0 <= \result <= 1099511627776; */
-static int64_t count_runs(const zp_config *cfg, const zp_layout *lay, int32_t i)
-{
-  const int32_t k = lay->spot[i].flat;
-  const int64_t numel = cfg->params[lay->first_param + i].numel;
-  if (k < 0 || numel == 0) return 0;
-  const int64_t first = lay->spot[i].start, last = first + numel - 1;
-  return last / lay->flat[k].capacity - first / lay->flat[k].capacity + 1;
-}
-
-/* ADD ops of one micro-batch. lay must be the layout of its stage. LEDG-8 */
-/*@ requires config: Readable(cfg) && Valid(cfg);
-    requires lay: ReadableLayout(lay) && StageSeen(cfg, lay);
-    terminates \true; exits \false;
-    assigns \nothing;
-    ensures length: \result == AllRuns(cfg, lay, lay->n_params);
-    ensures range: 0 <= \result <= 72057594037927936; */
-static int64_t count_adds(const zp_config *cfg, const zp_layout *lay)
-{
-  int64_t n = 0;
-  /*@ loop invariant range: 0 <= i <= lay->n_params;
-      loop invariant length: n == AllRuns(cfg, lay, i);
-      loop invariant low: 0 <= n <= i * 1099511627776;
-      loop assigns i, n;
-      loop variant lay->n_params - i; */
-  for (int32_t i = 0; i < lay->n_params; i++) {
-    //@ assert fits: EntryFits(cfg, lay, i);
-    n += count_runs(cfg, lay, i);
-  }
-  return n;
-}
-
-/* Buckets of the stage: of all flat groups, of those with use 0, of tied keys (use 0). */
-typedef struct zp_bucket_counts {
-  int64_t all, held, tied;
-} zp_bucket_counts;
-
-/* Counts them, of the `flats` flat groups at flat. LEDG-8 */
-/*@ requires flats: 0 <= flats <= 65536 &&
-        (0 < flats ==> \valid_read(flat + (0 .. flats - 1))) && FlatsFine(flat, flats);
-    terminates \true; exits \false;
-    assigns \nothing;
-    ensures all: \result.all == AllOf(flat, flats);
-    ensures held: \result.held == Held(flat, flats);
-    ensures tied: \result.tied == HeldTied(flat, flats);
-    ensures range: 0 <= \result.tied <= \result.held <= \result.all <= 72057594037927936; */
-static zp_bucket_counts count_buckets(const zp_flat *flat, int32_t flats)
-{
-  zp_bucket_counts c = {0, 0, 0};
-  /*@ loop invariant range: 0 <= k <= flats;
-      loop invariant all: c.all == AllOf(flat, k);
-      loop invariant held: c.held == Held(flat, k);
-      loop invariant tied: c.tied == HeldTied(flat, k);
-      loop invariant order: 0 <= c.tied <= c.held <= c.all <= k * 1099511627776;
-      loop assigns k, c;
-      loop variant flats - k; */
-  for (int32_t k = 0; k < flats; k++) {
-    //@ assert fine: FlatFine(flat + k);
-    const int64_t held = held_buckets(&flat[k]);
-    c.all += zp_buckets(&flat[k]);
-    c.held += held;
-    if (flat[k].tied >= 0) c.tied += held;
-  }
-  return c;
-}
-
-/* META and P2P ops of the pipeline. PIPE-3, PIPE-6 */
-static int64_t count_exchanges(const zp_config *cfg, int32_t s)
-{
-  const int64_t end = zp_end_slot(cfg->pp, cfg->micro_batches, s);
-  int64_t n = 0;
-  for (int64_t t = s; t < end; t = zp_next_slot(cfg->pp, cfg->micro_batches, s, t)) {
-    const zp_slot a = zp_slot_at(cfg->pp, cfg->micro_batches, s, t);
-    const int64_t activation = a.backward ? a.send_mb : a.recv_mb;
-    if (a.send_mb >= 0 || a.recv_mb >= 0) n += cfg->dynamic_shapes && activation >= 0 ? 2 : 1;
-  }
-  return n;
-}
-
-int64_t zp_need_step(const zp_config *cfg, const zp_layout *lay)
-{
-  const int64_t M = cfg->micro_batches;
-  const zp_bucket_counts c = count_buckets(lay->flat, lay->n_flats);
-  const int64_t computes = M * (lay->stage == 0 || lay->stage == cfg->pp - 1 ? 4 : 3);
-  const int64_t reduces = c.all * (cfg->stage == 2 ? M : 1);
-  return count_exchanges(cfg, lay->stage) + computes + M * count_adds(cfg, lay) + reduces + c.tied +
-         c.held + 2 + c.held * (cfg->stage == 0 ? 1 : 2);
 }

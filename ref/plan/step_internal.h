@@ -1,5 +1,5 @@
-/* The STEP program: program_pipeline.c writes the slots, program_entry.c what the
- * gradients set off there, program_step.c the rest. Not installed.
+/* The STEP program: program_pipeline.c writes the slots, program_entry.c what gradients set off
+ * there, program_step.c the rest; program_count.c counts. Not installed.
  * spec: STEP-2, LEDG-6, LEDG-8 */
 #ifndef ZP_PLAN_STEP_INTERNAL_H
 #define ZP_PLAN_STEP_INTERNAL_H

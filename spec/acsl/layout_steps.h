@@ -20,8 +20,11 @@
     predicate FlatsFrom{L}(zp_config *c, integer e, integer j, zp_layout *lay) =
       lay->n_flats == CountFrom(c, e, j) &&
       (\forall integer k; 0 <= k < lay->n_flats ==> FlatFrom{L,L}(c, e, j, k, lay->flat + k));
+    logic integer EndOf{L}(zp_layout *lay) = lay->first_param + lay->n_params;
+    predicate SpotAt{L}(zp_config *c, integer e, integer j, zp_layout *lay) =
+      SpotIs{L,L}(c, e, j, lay->spot + (j - lay->first_param));
     predicate SpotsFrom{L}(zp_config *c, integer e, integer j, zp_layout *lay) =
-      \forall integer i; j <= i < e ==> SpotIs{L,L}(c, e, i, lay->spot + (i - lay->first_param));
+      \forall integer i; j <= i < e ==> SpotAt(c, e, i, lay);
 
     predicate SameFlat{A,B}(zp_flat *f, integer more) =
       \at(f->group, A) == \at(f->group, B) && \at(f->members, A) == \at(f->members, B) &&

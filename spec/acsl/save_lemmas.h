@@ -25,10 +25,9 @@
     lemma SaveFlatLen_Frame{A,B}: \forall zp_config *c, integer s, zp_flat *f, integer dp;
       Kept{A,B}(c) && KeptFlat{A,B}(f) && 0 <= \at(c->n_params, A) && 0 <= \at(c->pp, A) ==>
       SaveFlatLen{A}(c, s, f, dp) == SaveFlatLen{B}(c, s, f, dp);
-    lemma SaveFlats_World{L}: \forall integer k; 0 <= k ==>
-      \forall trace t, zp_config *c, integer s, zp_flat *f;
-      (\forall integer i; 0 <= i < k ==> f[i].group != ZP_GROUP_WORLD) ==>
-      SaveFlats(t, c, s, f, k, ZP_GROUP_WORLD) == t;
+    lemma SaveFlats_Other{L}: \forall integer k; 0 <= k ==>
+      \forall trace t, zp_config *c, integer s, zp_flat *f, integer g;
+      (\forall integer i; 0 <= i < k ==> f[i].group != g) ==> SaveFlats(t, c, s, f, k, g) == t;
     lemma SaveFlatLen_Range{L}: \forall zp_config *c, integer s, zp_flat *f, integer dp;
       FlatOk(f) ==> 0 <= SaveFlatLen(c, s, f, dp) <= 6597069766656;
     lemma SaveFlatsLen_Range{L}: \forall integer k; 0 <= k ==>
