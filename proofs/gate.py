@@ -131,6 +131,8 @@ def judge_goals(v, r):
     for g in r.wanted():
         if not g.valid:
             v.add("unproved-goal", u.name, f"{g.name}" + (f" ({g.verdicts})" if g.verdicts else ""))
+        elif g.prover == "CFG" and not re.search(r"_(exits|terminates)(_\d+)?$", g.name):
+            v.add("unreachable", u.name, f"{g.name} holds only because the function never returns")
     for control in r.controls():
         mine = [g for g in r.log.goals
                 if g.stage == r.meta["stages"] and g.name.endswith("_" + control)]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Breaks the code and the contracts on purpose: is a proof lost each time?
 
-A mutant of proofs/mutants.toml changes some text and is killed when a goal of the units it names is
-no longer proven. Further mutants are made here:
+A mutant of proofs/mutants.toml changes some text and is killed when a goal is no longer proven: of the
+function that is changed, or of the units and functions that the mutant names. Further mutants are made here:
   delete:FILE:FUNCTION/NAME   the contract without that ensures
   narrow:FILE:FUNCTION        the contract with one more requires
 and killed when proofs/claimed.txt reports the loss. Survivors need a `survives = "why"` (other
@@ -41,12 +41,13 @@ class Mutant:
         self.name = table.get("name", "?")
         if unknown:
             raise pj.Problem(f"mutant {self.name}: unknown key {', '.join(sorted(unknown))}")
-        for key in ("name", "unit", "family", "bug"):
+        for key in ("name", "family", "bug"):
             if key not in table:
                 raise pj.Problem(f"mutant {self.name}: no {key}")
         edits = table.get("edits") or [table]
         self.edits = [(e["file"], e["old"], e["new"]) for e in edits]
-        self.units = [table["unit"]] if isinstance(table["unit"], str) else table["unit"]
+        unit = table.get("unit", [])  # default: the units that prove the changed function
+        self.units = [unit] if isinstance(unit, str) else unit
         self.functions = table.get("functions")
         self.family = table["family"]
         self.bug = table["bug"]
@@ -142,6 +143,11 @@ def enclosing(root, file, text, old):
     return best
 
 
+def units_of(plan, file, functions):
+    return [u.name for u in plan.units
+            if u.file == file and set(functions or []) & set(plan.functions[u.name])]
+
+
 def run_mutant(plan, trees, m):
     """(killed, how, seconds)"""
     tree = trees.free.get()
@@ -160,13 +166,15 @@ def run_mutant(plan, trees, m):
                 functions = [f] if f else None
             with open(path, "w") as f:
                 f.write(text.replace(old, new))
-        for name in m.units:
+        for name in m.units or units_of(plan, m.edits[0][0], functions):
             u = next((u for u in plan.units if u.name == name), None)
             if u is None:
                 return None, f"there is no unit {name}", 0
             killed, how = (claims_lost if m.by == "claims" else goal_lost)(plan, tree, u, functions)
             if killed is None or killed:
                 return killed, how, time.monotonic() - start
+        if not m.units and not units_of(plan, m.edits[0][0], functions):
+            return None, "no unit proves what is changed: name one", 0
         return False, "everything is still proven", time.monotonic() - start
     finally:
         for path, text in saved.items():

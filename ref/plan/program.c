@@ -19,6 +19,8 @@ int64_t zp_program_write(const zp_config *cfg, const zp_layout *lay, int32_t pha
   if (cap < zp_program_need(cfg, lay, phase, at)) return -1;
   /*@ assert config: \forall integer p, m; 0 <= p && 0 <= m && p + m <= cap ==>
         ClearOfConfig(ops + p, m, cfg); */
+  //@ assert far: FarFromEntries(ops, cap, cfg->params, cfg->n_params);
+  //@ assert far_flats: FarFromFlats(ops, cap, lay->flat, lay->n_flats);
   /*@ assert entries: \forall integer p, m; 0 <= p && 0 <= m && p + m <= cap ==>
         ClearOfEntries(ops + p, m, cfg->params, cfg->n_params); */
   /*@ assert layout: \forall integer p, m; 0 <= p && 0 <= m && p + m <= cap ==>

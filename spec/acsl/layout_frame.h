@@ -1,21 +1,9 @@
-/* The functions of layout.h read nothing but the configuration. Include after ref/plan/layout.h. */
+/* The functions of layout.h read nothing but the configuration. Include after
+ * layout_same.h. */
 #ifndef ZP_SPEC_ACSL_LAYOUT_FRAME_H
 #define ZP_SPEC_ACSL_LAYOUT_FRAME_H
 
-/* Nothing that the functions read changed between two points. */
-/*@ predicate SameInput{A,B}(zp_config *c) =
-      \at(c->n_params, A) == \at(c->n_params, B) && \at(c->params, A) == \at(c->params, B) &&
-      \at(c->dp, A) == \at(c->dp, B) && \at(c->ep, A) == \at(c->ep, B) &&
-      \at(c->bucket, A) == \at(c->bucket, B) && \at(c->align, A) == \at(c->align, B) &&
-      (\forall integer j; 0 <= j < \at(c->n_params, A) ==>
-        \at(c->params[j].numel, A) == \at(c->params[j].numel, B) &&
-        \at(c->params[j].stage, A) == \at(c->params[j].stage, B) &&
-        \at(c->params[j].optgroup, A) == \at(c->params[j].optgroup, B) &&
-        \at(c->params[j].tied, A) == \at(c->params[j].tied, B) &&
-        \at(c->params[j].expert, A) == \at(c->params[j].expert, B) &&
-        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B));
-
-    lemma IsBelow_Frame{A,B}: \forall zp_config *c, integer j, s;
+/*@ lemma IsBelow_Frame{A,B}: \forall zp_config *c, integer j, s;
       SameInput{A,B}(c) && 0 <= j < \at(c->n_params, A) ==>
       IsBelow{A}(c, j, s) == IsBelow{B}(c, j, s);
     lemma Below_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer s;
@@ -59,5 +47,8 @@
     lemma Start_Frame{A,B}: \forall zp_config *c, integer e, j;
       SameInput{A,B}(c) && 0 <= j < e <= \at(c->n_params, A) ==>
       StartOf{A}(c, e, j) == StartOf{B}(c, e, j); */
+
+/*@ lemma Valid_Same{A,B}: \forall zp_config *c;
+      SameConfig{A,B}(c) && Valid{A}(c) ==> Valid{B}(c); */
 
 #endif

@@ -1,5 +1,5 @@
 /* One step of zp_layout_build: it takes entry j after the entries j+1 … e-1. Include after
- * layout_lemmas.h. */
+ * layout_lemmas.h, layout_same.h and layout_frame.h. */
 #ifndef ZP_SPEC_ACSL_LAYOUT_STEPS_H
 #define ZP_SPEC_ACSL_LAYOUT_STEPS_H
 
@@ -20,20 +20,10 @@
     predicate FlatsFrom{L}(zp_config *c, integer e, integer j, zp_layout *lay) =
       lay->n_flats == CountFrom(c, e, j) &&
       (\forall integer k; 0 <= k < lay->n_flats ==> FlatFrom{L,L}(c, e, j, k, lay->flat + k));
-    logic integer EndOf{L}(zp_layout *lay) = lay->first_param + lay->n_params;
     predicate SpotAt{L}(zp_config *c, integer e, integer j, zp_layout *lay) =
       SpotIs{L,L}(c, e, j, lay->spot + (j - lay->first_param));
     predicate SpotsFrom{L}(zp_config *c, integer e, integer j, zp_layout *lay) =
       \forall integer i; j <= i < e ==> SpotAt(c, e, i, lay);
-
-    predicate SameFlat{A,B}(zp_flat *f, integer more) =
-      \at(f->group, A) == \at(f->group, B) && \at(f->members, A) == \at(f->members, B) &&
-      \at(f->optgroup, A) == \at(f->optgroup, B) && \at(f->tied, A) == \at(f->tied, B) &&
-      \at(f->use, A) == \at(f->use, B) && \at(f->holder, A) == \at(f->holder, B) &&
-      \at(f->numel, A) + more == \at(f->numel, B) && \at(f->align, A) == \at(f->align, B) &&
-      \at(f->capacity, A) == \at(f->capacity, B);
-    predicate SameSpot{A,B}(zp_spot *s) =
-      \at(s->flat, A) == \at(s->flat, B) && \at(s->start, A) == \at(s->start, B);
 
     // Untied entries that go into the same flat group.
     predicate SameGroup{L}(zp_config *c, integer o, integer j) =

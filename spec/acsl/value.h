@@ -13,23 +13,22 @@
     Shift2(e + 16, x) == 65536 * Shift2(e, x);
   lemma Shift2_Double: \forall integer e; 0 <= e ==>
     \forall integer x; Shift2(e, 2 * x) == 2 * Shift2(e, x);
-  lemma Shift2_DivMod: \forall integer e, x; 0 <= e ==>
-    Shift2(e, x) == Shift32(e / 32, Shift2(e % 32, x));
+  lemma Magnitude32_Split: \forall integer u; 0 <= u ==>
+    Magnitude32(u) == Shift32(Exp32(u) / 32, Shift2(Exp32(u) % 32, Mant32(u)));
   lemma Shift32_Opposite: \forall integer q; 0 <= q ==>
     \forall integer x; Shift32(q, -x) == -Shift32(q, x);
 
   // elements
-  lemma Canonical_Shift{L}: \forall int64_t *a, integer s, n;
-    Canonical(a + s, n) ==> \forall integer q; s <= q < s + n ==> 0 <= a[q] < 4294967296;
   lemma Value32_Range: \forall integer u; 0 <= u <= 4294967295 ==>
     -Shift32(8, 2097152) <= Value32(u) <= Shift32(8, 2097152);
   lemma ElementBounded_Small{L}: \forall int64_t *limbs, integer i, k, c;
     0 <= k <= 1073741824 && 0 <= c <= 1099511627776 && ElementBounded(limbs, i, k, c) ==>
-    LimbsSmall(limbs, 9 * i, 9 * i + 9, 9223372028264841216);
+    \forall integer q; 0 <= q < 9 ==>
+      -9223372028264841216 <= limbs[9 * i + q] <= 9223372028264841216;
   lemma ElementBounded_Step{L1,L2}: \forall int64_t *limbs, integer i, k, c, u;
     0 <= u <= 4294967295 && 0 <= k && 0 <= c && ElementBounded{L1}(limbs, i, k, c) &&
-    (\forall integer q; 9 * i <= q < 9 * i + 9 ==>
-      -4294967296 < \at(limbs[q],L2) - \at(limbs[q],L1) < 4294967296) &&
+    (\forall integer q; 0 <= q < 8 ==>
+      -4294967296 < \at(limbs[9 * i + q],L2) - \at(limbs[9 * i + q],L1) < 4294967296) &&
     ElementSum{L2}(limbs, i) == ElementSum{L1}(limbs, i) + Value32(u) ==>
     ElementBounded{L2}(limbs, i, k + 1, c + 1);
   lemma ElementBounded_Settled{L1,L2}: \forall int64_t *limbs, integer i, k, c;
@@ -37,19 +36,21 @@
     ElementSum{L2}(limbs, i) == ElementSum{L1}(limbs, i) ==> ElementBounded{L2}(limbs, i, 0, c);
 
   // division
-  lemma Times_Step: \forall integer q, n; Times(2 * q, n) == 2 * Times(q, n) &&
-    Times(2 * q + 1, n) == 2 * Times(q, n) + n;
-  lemma Times_Zero: \forall integer n; Times(0, n) == 0;
-  lemma Word_Left: \forall integer d, t, v, w; 0 <= d && 0 <= v < 4294967296 &&
-    Shift2(d, 4294967296 * t + v) == Shift2(32, w) ==> WordTaken(w, d, t, v);
-  lemma Bits_Start: \forall integer n, v; 0 <= n && 0 <= v < Shift32(n, 1) ==>
-    BitsTaken(v, v, 32 * n, 0, 0);
-  lemma Bits_Word: \forall integer i, v, s, x, t, d, u, left, lower; 0 <= i && 0 <= d &&
-    0 <= s < Shift32(i, 1) && BitsTaken(v, s + Shift32(i, x), 32 * (i + 1), t, 0) &&
-    WordTaken(4294967296 * t + x, d, u, left) && (lower == 0 <==> left == 0) ==>
-    BitsTaken(v, s, 32 * i + d, u, lower);
-  lemma Bits_Zero: \forall integer i, v, s; 0 <= i &&
-    0 <= s < Shift32(i, 1) && BitsTaken(v, s, 32 * (i + 1), 0, 0) ==> BitsTaken(v, s, 32 * i, 0, 0);
+  lemma Times_Step: \forall integer q; 0 <= q ==> \forall integer n;
+    Times(2 * q, n) == 2 * Times(q, n) && Times(2 * q + 1, n) == 2 * Times(q, n) + n;
+  lemma Shift2_Word: \forall integer x; Shift2(32, x) == 4294967296 * x;
+  lemma Word_Left: \forall integer d, t, v, y, w; 0 <= d && 0 <= v < 4294967296 &&
+    y <= 4294967296 * t + v && 4294967296 * t + v <= y && Shift2(d, y) == 4294967296 * w ==>
+    WordTaken(w, d, t, v);
+  lemma Bits_Start: \forall integer n, l, v; 0 <= n && 0 <= v < Shift32(n, 1) && l <= 32 * n &&
+    32 * n <= l ==> BitsTaken(v, v, l, 0, 0);
+  lemma Word_Joined: \forall integer i; 0 <= i ==> \forall integer l, t, x, w;
+    l <= 32 * (i + 1) && 32 * (i + 1) <= l && w <= 4294967296 * t + x &&
+    4294967296 * t + x <= w ==> Shift2(l, t) + Shift32(i, x) == Shift32(i, w);
+  lemma Bits_Word: \forall integer i, v, s, w, l, d, u, left, lower; 0 <= i && 0 <= d &&
+    0 <= s < Shift32(i, 1) && v == s + Shift32(i, w) && WordTaken(w, d, u, left) &&
+    l <= 32 * i + d && 32 * i + d <= l && (lower == 0 <==> left == 0) ==>
+    BitsTaken(v, s, l, u, lower);
   lemma Bits_Stopped: \forall integer i, v, s, x, t, last, lower, more; 0 <= i && 0 <= x &&
     0 <= s && BitsTaken(v, s + Shift32(i, x), last, t, lower) &&
     (more == 0 <==> lower == 0 && x == 0) ==> BitsTaken(v, s, last, t, more);

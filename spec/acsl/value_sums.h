@@ -21,18 +21,18 @@
     n <= 0 ? 0 : LimbSumFrom(a, s, n - 1) + Shift32(n - 1, a[s + n - 1]);
   logic integer ElementSum{L}(int64_t *limbs, integer i) = LimbSumFrom(limbs, 9 * i, 9);
   predicate ElementSettled{L}(int64_t *limbs, integer i) =
-    \forall integer q; 9 * i <= q < 9 * i + 8 ==> 0 <= limbs[q] < 4294967296;
+    \forall integer q; 0 <= q < 8 ==> 0 <= limbs[9 * i + q] < 4294967296;
 
   // k additions since the element was last carried, c additions in all
   predicate ElementBounded{L}(int64_t *limbs, integer i, integer k, integer c) =
-    (\forall integer q; 9 * i <= q < 9 * i + 8 ==>
-      -(k + 1) * 4294967296 <= limbs[q] <= (k + 1) * 4294967296) &&
+    (\forall integer q; 0 <= q < 8 ==>
+      -(k + 1) * 4294967296 <= limbs[9 * i + q] <= (k + 1) * 4294967296) &&
     -Shift32(8, 2097152 * c) <= ElementSum(limbs, i) <= Shift32(8, 2097152 * c);
   predicate LimbsSmall{L}(int64_t *limbs, integer from, integer to, integer bound) =
     \forall integer k; from <= k < to ==> -bound <= limbs[k] <= bound;
 
-  // q * n, named so that provers need not look inside
-  logic integer Times(integer q, integer n) = q * n;
+  // q * n for 0 <= q, without a product (lemma Times_Product)
+  logic integer Times(integer q, integer n) = q <= 0 ? 0 : Times(q - 1, n) + n;
 
   // of a word w, the bits above 2^d were taken: t = floor(w / 2^d), and left tells of the others
   predicate WordTaken(integer w, integer d, integer t, integer left) =

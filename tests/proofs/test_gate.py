@@ -94,6 +94,12 @@ CASES = [
                         "    ensures four", "exits \\false;\n    assigns \\nothing;\n"
                         "    ensures four")],
      ("contract", "four: no `terminates")),
+    ("loop that may not end", [(ARRAYS, "\n      loop variant n - i; */", " */")],
+     ("unproved-goal", "clear_terminates")),
+    ("function that never returns", [(ARRAYS, "  return x + x;", "  /*@ loop invariant stays: \\true; "
+                                      "loop assigns \\nothing; */\n  while (1)\n    ;\n"
+                                      "  return x + x;")],
+     ("unreachable", "twice_ensures_twice")),
     ("memory hypothesis", [(ARRAYS, "#include", "int top;\n#include"),
                            (ARRAYS, "int twice(int x)\n{", "/*@ requires p: \\valid(p);\n  terminates "
                             "\\true; exits \\false; assigns *p, top;\n  ensures one: *p == 1; */\n"

@@ -1,0 +1,44 @@
+/* What stays the same from one state of memory to the next while a layout is built. Include after
+ * ref/plan/layout.h. */
+#ifndef ZP_SPEC_ACSL_LAYOUT_SAME_H
+#define ZP_SPEC_ACSL_LAYOUT_SAME_H
+
+/* Nothing that the functions read changed between two points. */
+/*@ predicate SameInput{A,B}(zp_config *c) =
+      \at(c->n_params, A) == \at(c->n_params, B) && \at(c->params, A) == \at(c->params, B) &&
+      \at(c->dp, A) == \at(c->dp, B) && \at(c->ep, A) == \at(c->ep, B) &&
+      \at(c->bucket, A) == \at(c->bucket, B) && \at(c->align, A) == \at(c->align, B) &&
+      (\forall integer j; 0 <= j < \at(c->n_params, A) ==>
+        \at(c->params[j].numel, A) == \at(c->params[j].numel, B) &&
+        \at(c->params[j].stage, A) == \at(c->params[j].stage, B) &&
+        \at(c->params[j].optgroup, A) == \at(c->params[j].optgroup, B) &&
+        \at(c->params[j].tied, A) == \at(c->params[j].tied, B) &&
+        \at(c->params[j].expert, A) == \at(c->params[j].expert, B) &&
+        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B)); */
+
+/*@ logic integer EndOf{L}(zp_layout *lay) = lay->first_param + lay->n_params;
+
+    predicate SameFlat{A,B}(zp_flat *f, integer more) =
+      \at(f->group, A) == \at(f->group, B) && \at(f->members, A) == \at(f->members, B) &&
+      \at(f->optgroup, A) == \at(f->optgroup, B) && \at(f->tied, A) == \at(f->tied, B) &&
+      \at(f->use, A) == \at(f->use, B) && \at(f->holder, A) == \at(f->holder, B) &&
+      \at(f->numel, A) + more == \at(f->numel, B) && \at(f->align, A) == \at(f->align, B) &&
+      \at(f->capacity, A) == \at(f->capacity, B);
+    predicate SameSpot{A,B}(zp_spot *s) =
+      \at(s->flat, A) == \at(s->flat, B) && \at(s->start, A) == \at(s->start, B);
+    predicate SameRoom{A,B}(zp_layout *lay) =
+      \at(lay->flat, A) == \at(lay->flat, B) && \at(lay->spot, A) == \at(lay->spot, B) &&
+      \at(lay->cap_flats, A) == \at(lay->cap_flats, B) &&
+      \at(lay->cap_spots, A) == \at(lay->cap_spots, B);
+    predicate SameStage{A,B}(zp_layout *lay) =
+      \at(lay->stage, A) == \at(lay->stage, B) &&
+      \at(lay->first_param, A) == \at(lay->first_param, B) &&
+      \at(lay->n_params, A) == \at(lay->n_params, B);
+    predicate WritableLayout{L}(zp_config *c, zp_layout *lay) =
+      \valid(lay) && 0 <= lay->cap_flats && 0 <= lay->cap_spots &&
+      \valid(lay->flat + (0 .. lay->cap_flats - 1)) &&
+      \valid(lay->spot + (0 .. lay->cap_spots - 1)) &&
+      \separated(lay, lay->flat + (0 .. lay->cap_flats - 1),
+        lay->spot + (0 .. lay->cap_spots - 1), c, c->params + (0 .. c->n_params - 1)); */
+
+#endif
