@@ -133,3 +133,51 @@ static both two_members(const zp_config *cfg, int32_t phase, int32_t group, int3
         LedgerOf{Between}(ops1, n.one, group, key, stepped); */
   return n;
 }
+
+/* A rank whose stage does not hold a tied key is no member of that key's groups: it writes nothing
+ * for them. Every rank is a member of a group of every other kind. */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
+    requires outside: On(cfg, key, at.pp) != 1;
+    requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
+    requires phase: 0 <= phase < ZP_PHASES && phase != ZP_PHASE_STEP;
+    requires ops: 0 <= cap && \valid(ops + (0 .. cap - 1));
+    requires apart: \separated(ops + (0 .. cap - 1), cfg, lay,
+        cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1),
+        lay->spot + (0 .. lay->n_params - 1));
+    terminates \true; exits \false;
+    assigns ops[0 .. cap - 1];
+    ensures nothing: 0 <= \result ==> \forall integer stepped;
+        LedgerOf(ops, \result, ZP_GROUP_TIED, key, stepped) == Nothing; */
+static int64_t outsider(const zp_config *cfg, int32_t phase, int32_t key, const zp_layout *lay,
+                        zp_coord at, zp_op *ops, int64_t cap)
+{
+  layout_suffices(cfg, lay, at.pp);
+  /*@ assert init: InitLedger(cfg, lay->stage, lay->first_param, lay->n_params, ZP_GROUP_TIED, key)
+        == Nothing; */
+  //@ assert save: SaveLedger(cfg, lay, ZP_GROUP_TIED) == Nothing;
+  return zp_program_write(cfg, lay, phase, at, ops, cap);
+}
+
+/* The whole program is written whenever there is room for it, and none of it otherwise. */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
+    requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
+    requires phase: 0 <= phase < ZP_PHASES && phase != ZP_PHASE_STEP;
+    requires ops: 0 <= cap && \valid(ops + (0 .. cap - 1));
+    requires apart: \separated(ops + (0 .. cap - 1), cfg, lay,
+        cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1),
+        lay->spot + (0 .. lay->n_params - 1));
+    terminates \true; exits \false;
+    assigns ops[0 .. cap - 1];
+    ensures succeeds: \result.one <= cap ==> \result.two == \result.one;
+    ensures refuses: \result.one > cap ==> \result.two == -1; */
+static both need_and_write(const zp_config *cfg, int32_t phase, const zp_layout *lay, zp_coord at,
+                           zp_op *ops, int64_t cap)
+{
+  both n;
+  layout_suffices(cfg, lay, at.pp);
+  n.one = zp_program_need(cfg, lay, phase, at);
+  n.two = zp_program_write(cfg, lay, phase, at, ops, cap);
+  return n;
+}

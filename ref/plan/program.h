@@ -152,7 +152,7 @@ int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phas
     terminates \true; exits \false;
     assigns ops[0 .. cap - 1];
     ensures written: \result == -1 || 0 <= \result <= cap;
-    ensures rest: \forall integer i; 0 <= i < cap && \result <= i ==> SameOp{Pre,Post}(ops + i);
+    ensures refused: \result == -1 ==> SameOps{Pre,Post}(ops, cap);
     ensures init: phase == ZP_PHASE_INIT ==> \result ==
         (InitNeed{Pre}(cfg, \old(lay->stage), \old(lay->first_param), \old(lay->n_params)) <= cap ?
          InitNeed{Pre}(cfg, \old(lay->stage), \old(lay->first_param), \old(lay->n_params)) : -1);
