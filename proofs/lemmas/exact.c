@@ -4,3 +4,4 @@
 #include "../../spec/acsl/exact_steps.h"
 /* after its steps */
 #include "../../spec/acsl/exact.acsl.h"
+#include "../../spec/acsl/exact_pairs.h"

@@ -3,3 +3,5 @@
 #include "../../spec/acsl/layout_lemmas.h"
 
 #include "../../spec/acsl/layout_good.h"
+
+/*@ check lemma sentinel_layout_good: \false; */

@@ -2,6 +2,10 @@
 #include "../../ref/plan/layout.h"
 #include "../../spec/acsl/layout_lemmas.h"
 
+#include "../../spec/acsl/layout_same.h"
+
 #include "../../spec/acsl/layout_frame.h"
 
 #include "../../spec/acsl/layout_steps.h"
+
+/*@ check lemma sentinel_layout_steps: \false; */

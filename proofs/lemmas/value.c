@@ -1,6 +1,9 @@
-/* The lemmas of exact signed sums and their mean, proven once: first the steps that the code does
- * not see. The units that use the lemmas run with -wp-prop=-@lemma.
+/* Powers of two and the range of a pattern's value, proven once: first the steps that the code does
+ * not see.
  */
-#include "../../spec/acsl/value_steps.h"
+#include "../../spec/acsl/value_shifts.h"
 /* after its steps */
-#include "../../spec/acsl/value.h"
+#include "../../spec/acsl/value_powers.h"
+#include "../../spec/acsl/value_range_steps.h"
+/* after its steps */
+#include "../../spec/acsl/value_range.h"

@@ -1,41 +1,84 @@
-/* Theorem 3, equal ledgers: two members of a group run the planner, each for itself; what they write
- * for the group is the same, op for op. Nothing here is linked into anything.
- * spec: LEDG-2, LEDG-3, LEDG-4, LEDG-5, CKPT-1 */
+/* Theorem 3, equal ledgers: two members of a group run the planner, each for itself; what they
+ * write for the group is the same, op for op. Nothing here is linked into anything.
+ * spec: LEDG-2, LEDG-3, LEDG-4, LEDG-5, LEDG-6, CKPT-1 */
 #include "../../ref/plan/program.h"
-#include "../../spec/acsl/alike_lemmas.h"
 #include "../../spec/acsl/apart_lemmas.h"
-#include "../../spec/acsl/init_lemmas.h"
 #include "../../spec/acsl/kept_lemmas.h"
-#include "../../spec/acsl/layout_good.h"
 #include "../../spec/acsl/ledger_lemmas.h"
-#include "../../spec/acsl/save_lemmas.h"
+#include "../../spec/acsl/planned_lemmas.h"
 
-/* The layout of a stage is what the planner asks for. */
+#include "../../spec/acsl/layout_same.h"
+
+#include "../../spec/acsl/still_lemmas.h"
+
+#include "../../spec/acsl/phase_ledger.h"
+
+/* A rank runs the planner: for every group it writes the group's ledger. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
-    requires lay: ReadableLayout(lay) && LayoutOf(cfg, stage, lay) && 0 <= stage < cfg->pp;
+    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
+    requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
+    requires phase: 0 <= phase < ZP_PHASES;
+    requires ops: 0 <= cap && \valid(ops + (0 .. cap - 1));
+    requires apart: \separated(ops + (0 .. cap - 1), cfg, lay,
+        cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1),
+        lay->spot + (0 .. lay->n_params - 1));
     terminates \true; exits \false;
-    assigns \nothing;
-    ensures good: StageLayout(cfg, lay); */
-static void layout_suffices(const zp_config *cfg, const zp_layout *lay, int32_t stage)
+    assigns ops[0 .. cap - 1];
+    ensures written: -1 <= \result <= cap;
+    ensures ledger: 0 <= \result ==> \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, stepped) ==
+        PhaseLedger{Pre}(cfg, lay, phase, g, key, stepped); */
+static int64_t writes_ledgers(const zp_config *cfg, int32_t phase, const zp_layout *lay,
+                              zp_coord at, zp_op *ops, int64_t cap)
 {
-  //@ assert head: LayoutHead(cfg, stage, lay) && LayoutRange(cfg, lay);
-  /*@ loop invariant range: 0 <= j <= cfg->n_params;
-      loop invariant mine: \forall integer i; 0 <= i < j ==> (cfg->params[i].stage == lay->stage <==>
-          lay->first_param <= i < lay->first_param + lay->n_params);
-      loop assigns j;
-      loop variant cfg->n_params - j; */
-  for (int32_t j = 0; j < cfg->n_params; j++) {
-    //@ assert mine: EntryMine(cfg, lay, j);
-  }
-  /*@ loop invariant range: 0 <= k <= lay->n_flats;
-      loop invariant ok: \forall integer i; 0 <= i < k ==> FlatOk(lay->flat + i);
-      loop invariant group: \forall integer i; 0 <= i < k ==>
-          (lay->flat[i].group == ZP_GROUP_DP || lay->flat[i].group == ZP_GROUP_EDP);
-      loop assigns k;
-      loop variant lay->n_flats - k; */
-  for (int32_t k = 0; k < lay->n_flats; k++) {
-    //@ assert good: FlatGood(cfg, stage, lay, k);
-  }
+  return zp_program_write(cfg, lay, phase, at, ops, cap);
+}
+
+/* So does a member, and another member's layout, `other`, which ops do not overlap either, stays
+ * as it is. */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
+    requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
+    requires other: ReadableLayout(other) && LayoutOf(cfg, stage, other);
+    requires phase: 0 <= phase < ZP_PHASES;
+    requires ops: 0 <= cap && \valid(ops + (0 .. cap - 1));
+    requires apart: \separated(ops + (0 .. cap - 1), cfg, lay,
+        cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1),
+        lay->spot + (0 .. lay->n_params - 1));
+    requires far_layout: FarFromLayout(ops, cap, other);
+    requires far_flats: FarFromFlats(ops, cap, other->flat, other->n_flats);
+    requires far_spots: FarFromSpots(ops, cap, other->spot, other->n_params);
+    terminates \true; exits \false;
+    assigns ops[0 .. cap - 1];
+    ensures written: -1 <= \result <= cap;
+    ensures ledger: 0 <= \result ==> \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, stepped) ==
+        PhaseLedger{Pre}(cfg, lay, phase, g, key, stepped);
+    ensures still: StillLayout{Pre,Post}(cfg, other);
+    ensures valid: Valid(cfg);
+    ensures layout: LayoutOf(cfg, stage, other); */
+static int64_t member(const zp_config *cfg, int32_t phase, const zp_layout *lay, zp_coord at,
+                      zp_op *ops, int64_t cap, const zp_layout *other, int32_t stage)
+{
+  //@ assert far_config: FarFromConfig(ops, cap, cfg);
+  //@ assert far_entries: FarFromEntries(ops, cap, cfg->params, cfg->n_params);
+  //@ assert clear_config: ClearOfConfig(ops + 0, cap, cfg);
+  //@ assert clear_entries: ClearOfEntries(ops + 0, cap, cfg->params, cfg->n_params);
+  //@ assert clear_layout: ClearOfLayout(ops + 0, cap, other);
+  //@ assert clear_flats: ClearOfFlats(ops + 0, cap, other->flat, other->n_flats);
+  //@ assert clear_holders: ClearOfHolders(ops + 0, cap, other->flat, other->n_flats);
+  //@ assert clear_spots: ClearOfSpots(ops + 0, cap, other->spot, other->n_params);
+  const int64_t n = writes_ledgers(cfg, phase, lay, at, ops, cap);
+  //@ assert scalars: SameScalars{Pre,Here}(cfg);
+  //@ assert stage: KeptStage{Pre,Here}(other);
+  //@ assert spot: \at(other->spot, Pre) == other->spot;
+  //@ assert entries: KeptEntries{Pre,Here}(cfg);
+  //@ assert kept: Kept{Pre,Here}(cfg);
+  //@ assert holders: StillFlats{Pre,Here}(other);
+  //@ assert flats: KeptFlats{Pre,Here}(other);
+  //@ assert spots: KeptSpots{Pre,Here}(other);
+  //@ assert still: StillLayout{Pre,Here}(cfg, other);
+  return n;
 }
 
 /* Ops that the two members wrote, or -1. */
@@ -43,7 +86,8 @@ typedef struct both {
   int64_t one, two;
 } both;
 
-/* Any two members, at1 and at2, of any group with a ledger, in INIT, SAVE and LOAD. */
+/* Any two members, at1 and at2, of any group with a ledger, in each of the four programs; with
+ * their own layouts and ops. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires one: 0 <= at1.pp < cfg->pp && 0 <= at1.dp < cfg->dp && 0 <= at1.tp < cfg->tp;
     requires two: 0 <= at2.pp < cfg->pp && 0 <= at2.dp < cfg->dp && 0 <= at2.tp < cfg->tp;
@@ -51,15 +95,16 @@ typedef struct both {
         InGroup(cfg, group, key, at1.pp, at1.dp, at1.tp, at2.pp, at2.dp, at2.tp);
     requires lay1: ReadableLayout(lay1) && LayoutOf(cfg, at1.pp, lay1);
     requires lay2: ReadableLayout(lay2) && LayoutOf(cfg, at2.pp, lay2);
-    requires phase: 0 <= phase < ZP_PHASES && phase != ZP_PHASE_STEP;
+    requires phase: 0 <= phase < ZP_PHASES;
     requires ops1: 0 <= cap1 && \valid(ops1 + (0 .. cap1 - 1));
     requires ops2: 0 <= cap2 && \valid(ops2 + (0 .. cap2 - 1));
     requires apart: \separated(ops1 + (0 .. cap1 - 1), ops2 + (0 .. cap2 - 1));
     requires apart1: \separated(ops1 + (0 .. cap1 - 1), cfg, lay1,
         cfg->params + (0 .. cfg->n_params - 1), lay1->flat + (0 .. lay1->n_flats - 1),
         lay1->spot + (0 .. lay1->n_params - 1));
-    requires apart12: \separated(ops1 + (0 .. cap1 - 1), lay2,
-        lay2->flat + (0 .. lay2->n_flats - 1), lay2->spot + (0 .. lay2->n_params - 1));
+    requires apart12: FarFromLayout(ops1, cap1, lay2) &&
+        FarFromFlats(ops1, cap1, lay2->flat, lay2->n_flats) &&
+        FarFromSpots(ops1, cap1, lay2->spot, lay2->n_params);
     requires apart2: \separated(ops2 + (0 .. cap2 - 1), cfg, lay2,
         cfg->params + (0 .. cfg->n_params - 1), lay2->flat + (0 .. lay2->n_flats - 1),
         lay2->spot + (0 .. lay2->n_params - 1));
@@ -69,61 +114,45 @@ typedef struct both {
         LedgerOf(ops1, \result.one, group, key, stepped) ==
         LedgerOf(ops2, \result.two, group, key, stepped);
     check ensures control: 0 <= \result.one && 0 <= \result.two ==> \forall integer stepped, other;
-        HasLedger(other) ==> LedgerOf(ops1, \result.one, group, key, stepped) ==
+        HasLedger(other) ==> LedgerOf(ops1, \result.one, other, key, stepped) ==
         LedgerOf(ops2, \result.two, other, key, stepped); */
 static both two_members(const zp_config *cfg, int32_t phase, int32_t group, int32_t key,
                         const zp_layout *lay1, zp_coord at1, zp_op *ops1, int64_t cap1,
                         const zp_layout *lay2, zp_coord at2, zp_op *ops2, int64_t cap2)
 {
   both n;
-  layout_suffices(cfg, lay1, at1.pp);
-  layout_suffices(cfg, lay2, at2.pp);
-  /*@ assert init: InitLedger(cfg, lay1->stage, lay1->first_param, lay1->n_params, group, key) ==
-        InitLedger(cfg, lay2->stage, lay2->first_param, lay2->n_params, group, key); */
-  //@ assert save: SaveLedger(cfg, lay1, group) == SaveLedger(cfg, lay2, group);
-  //@ assert far: FarFromEntries(ops1, cap1, cfg->params, cfg->n_params);
-  //@ assert far_flats: FarFromFlats(ops1, cap1, lay2->flat, lay2->n_flats);
-  //@ assert clear_config: ClearOfConfig(ops1 + 0, cap1, cfg);
-  //@ assert clear_entries: ClearOfEntries(ops1 + 0, cap1, cfg->params, cfg->n_params);
-  //@ assert clear_layout: ClearOfLayout(ops1 + 0, cap1, lay2);
-  //@ assert clear_flats: ClearOfFlats(ops1 + 0, cap1, lay2->flat, lay2->n_flats);
-  n.one = zp_program_write(cfg, lay1, phase, at1, ops1, cap1);
+  //@ assert planned: Planned(cfg, lay1) && Planned(cfg, lay2);
+  //@ assert layouts: StageLayout(cfg, lay2);
+  /*@ assert alike: \forall integer stepped; PhaseLedger(cfg, lay1, phase, group, key, stepped) ==
+        PhaseLedger(cfg, lay2, phase, group, key, stepped); */
+  n.one = member(cfg, phase, lay1, at1, ops1, cap1, lay2, at2.pp);
   //@ ghost Between: ;
-  //@ assert scalars: SameScalars{Pre,Here}(cfg);
-  //@ assert entries: KeptEntries{Pre,Here}(cfg);
-  //@ assert kept: Kept{Pre,Here}(cfg);
-  //@ assert stage: KeptStage{Pre,Here}(lay2);
-  //@ assert flats: KeptFlats{Pre,Here}(lay2);
-  //@ assert valid: Valid(cfg);
-  //@ assert good: StageLayout(cfg, lay2);
-  /*@ assert init_kept: InitLedger(cfg, lay2->stage, lay2->first_param, lay2->n_params, group, key)
-        == InitLedger{Pre}(cfg, \at(lay2->stage, Pre), \at(lay2->first_param, Pre),
-          \at(lay2->n_params, Pre), group, key); */
-  //@ assert save_kept: SaveLedger(cfg, lay2, group) == SaveLedger{Pre}(cfg, lay2, group);
+  /*@ assert frame: \forall integer stepped; PhaseLedger(cfg, lay2, phase, group, key, stepped) ==
+        PhaseLedger{Pre}(cfg, lay2, phase, group, key, stepped); */
   //@ assert far_ops: FarFromOps(ops2, cap2, ops1, cap1);
   //@ assert clear_ops: ClearOfOps(ops2 + 0, cap2, ops1, cap1);
-  n.two = zp_program_write(cfg, lay2, phase, at2, ops2, cap2);
-  /*@ assert same_kind: 0 <= n.one ==> \forall integer p; 0 <= p < n.one ==>
+  n.two = member(cfg, phase, lay2, at2, ops2, cap2, lay2, at2.pp);
+  /*@ assert same_kind: \forall integer p; 0 <= p < n.one ==>
         \at(ops1[p].kind, Between) == ops1[p].kind &&
         \at(ops1[p].what, Between) == ops1[p].what &&
         \at(ops1[p].group, Between) == ops1[p].group; */
-  /*@ assert same_key: 0 <= n.one ==> \forall integer p; 0 <= p < n.one ==>
+  /*@ assert same_key: \forall integer p; 0 <= p < n.one ==>
         \at(ops1[p].key, Between) == ops1[p].key &&
         \at(ops1[p].dtype, Between) == ops1[p].dtype &&
         \at(ops1[p].redop, Between) == ops1[p].redop; */
-  /*@ assert same_root: 0 <= n.one ==> \forall integer p; 0 <= p < n.one ==>
+  /*@ assert same_root: \forall integer p; 0 <= p < n.one ==>
         \at(ops1[p].root, Between) == ops1[p].root &&
         \at(ops1[p].flat, Between) == ops1[p].flat &&
         \at(ops1[p].param, Between) == ops1[p].param; */
-  /*@ assert same_slot: 0 <= n.one ==> \forall integer p; 0 <= p < n.one ==>
+  /*@ assert same_slot: \forall integer p; 0 <= p < n.one ==>
         \at(ops1[p].slot, Between) == ops1[p].slot &&
         \at(ops1[p].if_stepped, Between) == ops1[p].if_stepped &&
         \at(ops1[p].mb, Between) == ops1[p].mb; */
-  /*@ assert same_recv_mb: 0 <= n.one ==> \forall integer p; 0 <= p < n.one ==>
+  /*@ assert same_recv_mb: \forall integer p; 0 <= p < n.one ==>
         \at(ops1[p].recv_mb, Between) == ops1[p].recv_mb &&
         \at(ops1[p].bucket, Between) == ops1[p].bucket &&
         \at(ops1[p].offset, Between) == ops1[p].offset; */
-  /*@ assert same_count: 0 <= n.one ==> \forall integer p; 0 <= p < n.one ==>
+  /*@ assert same_count: \forall integer p; 0 <= p < n.one ==>
         \at(ops1[p].count, Between) == ops1[p].count &&
         \at(ops1[p].clock_t, Between) == ops1[p].clock_t &&
         \at(ops1[p].clock_i, Between) == ops1[p].clock_i; */
@@ -140,7 +169,7 @@ static both two_members(const zp_config *cfg, int32_t phase, int32_t group, int3
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires outside: On(cfg, key, at.pp) != 1;
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
-    requires phase: 0 <= phase < ZP_PHASES && phase != ZP_PHASE_STEP;
+    requires phase: 0 <= phase < ZP_PHASES;
     requires ops: 0 <= cap && \valid(ops + (0 .. cap - 1));
     requires apart: \separated(ops + (0 .. cap - 1), cfg, lay,
         cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1),
@@ -152,18 +181,17 @@ static both two_members(const zp_config *cfg, int32_t phase, int32_t group, int3
 static int64_t outsider(const zp_config *cfg, int32_t phase, int32_t key, const zp_layout *lay,
                         zp_coord at, zp_op *ops, int64_t cap)
 {
-  layout_suffices(cfg, lay, at.pp);
-  /*@ assert init: InitLedger(cfg, lay->stage, lay->first_param, lay->n_params, ZP_GROUP_TIED, key)
-        == Nothing; */
-  //@ assert save: SaveLedger(cfg, lay, ZP_GROUP_TIED) == Nothing;
-  return zp_program_write(cfg, lay, phase, at, ops, cap);
+  //@ assert planned: Planned(cfg, lay);
+  /*@ assert none: \forall integer stepped;
+        PhaseLedger(cfg, lay, phase, ZP_GROUP_TIED, key, stepped) == Nothing; */
+  return member(cfg, phase, lay, at, ops, cap, lay, at.pp);
 }
 
 /* The whole program is written whenever there is room for it, and none of it otherwise. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
-    requires phase: 0 <= phase < ZP_PHASES && phase != ZP_PHASE_STEP;
+    requires phase: 0 <= phase < ZP_PHASES;
     requires ops: 0 <= cap && \valid(ops + (0 .. cap - 1));
     requires apart: \separated(ops + (0 .. cap - 1), cfg, lay,
         cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1),
@@ -176,8 +204,27 @@ static both need_and_write(const zp_config *cfg, int32_t phase, const zp_layout 
                            zp_op *ops, int64_t cap)
 {
   both n;
-  layout_suffices(cfg, lay, at.pp);
   n.one = zp_program_need(cfg, lay, phase, at);
   n.two = zp_program_write(cfg, lay, phase, at, ops, cap);
   return n;
+}
+
+/* Every rank of the world takes part in every split, in the same order: its ledger of the world in
+ * INIT is the list of creations, and the number of tied keys is all that this list depends on. */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
+    requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
+    requires ops: 0 <= cap && \valid(ops + (0 .. cap - 1));
+    requires apart: \separated(ops + (0 .. cap - 1), cfg, lay,
+        cfg->params + (0 .. cfg->n_params - 1), lay->flat + (0 .. lay->n_flats - 1),
+        lay->spot + (0 .. lay->n_params - 1));
+    terminates \true; exits \false;
+    assigns ops[0 .. cap - 1];
+    ensures creations: 0 <= \result ==> \forall integer key, stepped;
+        LedgerOf(ops, \result, ZP_GROUP_WORLD, key, stepped) ==
+        Creations(Nothing, 5 + \at(cfg->tied_keys, Pre)); */
+static int64_t takes_part(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_op *ops,
+                          int64_t cap)
+{
+  return zp_program_write(cfg, lay, ZP_PHASE_INIT, at, ops, cap);
 }

@@ -117,6 +117,7 @@ struct zp_rank {
   const void **all_params; /* [cfg->n_params] the same by entry, NULL elsewhere */
   const void **arrived;    /* [n_params of the stage] gradients of the current micro-batch */
   uint8_t *used;           /* [n_params of the stage] declared for the current micro-batch */
+  uint8_t *counts;         /* [n_params of the stage] counted here in the statistics (STAT-2) */
   zp_flat_state *flat;     /* [lay.n_flats] */
   /* pipeline */
   int32_t act_slots;

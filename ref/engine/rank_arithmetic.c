@@ -6,23 +6,15 @@
 #include "../num/nonfinite.h"
 #include "../num/ordered.h"
 #include "../num/value.h"
+#include "count.h"
 #include "rank_internal.h"
 
 int zp_next_segment(const zp_rank *r, int32_t k, int64_t lo, int64_t hi, int32_t *i,
                     zp_segment *seg)
 {
-  while (*i > 0) {
-    const zp_spot *s = &r->lay.spot[--*i];
-    const int64_t end = s->start + r->cfg->params[r->lay.first_param + *i].numel;
-    if (s->flat != k || end <= lo) continue;
-    if (s->start >= hi) return 0; /* starts ascend in backward order */
-    seg->param = r->lay.first_param + *i;
-    seg->flat = s->start > lo ? s->start : lo;
-    seg->offset = seg->flat - s->start;
-    seg->count = (end < hi ? end : hi) - seg->flat;
-    if (seg->count > 0) return 1;
-  }
-  return 0;
+  *seg = zp_segment_next(r->cfg, &r->lay, k, lo, hi, *i);
+  *i = seg->param - r->lay.first_param;
+  return seg->count > 0;
 }
 
 /* Adds run `in` (float elements of the precision) to fp32 or limb sums; `first` assigns. RED-4 */
@@ -76,13 +68,6 @@ static void run_add(zp_rank *r, const zp_op *op)
   else memset(to, 0, (size_t)(op->count * size));
 }
 
-int zp_counts(const zp_rank *r, int32_t k, int32_t j)
-{
-  const zp_param *p = &r->cfg->params[j];
-  if (r->at.tp != 0 && !p->sharded) return 0;
-  return r->lay.flat[k].tied < 0 || zp_tied_first_stage(r->cfg, p->tied) == r->at.pp;
-}
-
 /* Squares of the elements in this rank's part of bucket b that it counts. STAT-2 */
 static void count_squares(zp_rank *r, int32_t k, int64_t b)
 {
@@ -91,11 +76,7 @@ static void count_squares(zp_rank *r, int32_t k, int64_t b)
   const int64_t lo = b * f->capacity + zp_group_index(r->cfg, f->group, -1, r->at) * part;
   const uint32_t *mean = (const uint32_t *)(const void *)r->flat[k].mean;
   const int64_t shift = zp_local_offset(r, k, b) - zp_local_flat(r, k, b);
-  int32_t i = r->lay.n_params;
-  zp_segment seg;
-  while (zp_next_segment(r, k, lo, lo + part, &i, &seg))
-    if (zp_counts(r, k, seg.param))
-      zp_sumsq_add_f32(&r->squares, mean + (seg.flat + shift), seg.count);
+  zp_count_squares(r->cfg, &r->lay, r->counts, k, lo, lo + part, mean + (lo + shift), &r->squares);
 }
 
 /* Divides by D·M: in fp64 rounded to fp32, or with the one rounding of exact sums. RED-2 */

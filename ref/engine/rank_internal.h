@@ -2,15 +2,8 @@
 #ifndef ZP_ENGINE_RANK_INTERNAL_H
 #define ZP_ENGINE_RANK_INTERNAL_H
 
+#include "../plan/segment.h"
 #include "rank.h"
-
-/* A run of elements of one entry inside a flat group. */
-typedef struct zp_segment {
-  int32_t param;  /* entry */
-  int64_t offset; /* in the entry */
-  int64_t flat;   /* in the flat group */
-  int64_t count;
-} zp_segment;
 
 /* Steps through the segments of [lo, hi) of flat group k in order; *i is the iterator's state and
  * starts as lay->n_params. Returns 0 at the end. spec: PART-6 */
@@ -36,9 +29,6 @@ int32_t zp_copy_ep(const zp_rank *r, int32_t j);
 
 /* The array of flat group k that holds `what`: a master, a moment, or the reduced gradient. */
 float *zp_array_of(const zp_rank *r, int32_t k, int32_t what);
-
-/* Does this rank count elements of entry j of flat group k in the statistics? spec: STAT-2 */
-int zp_counts(const zp_rank *r, int32_t k, int32_t j);
 
 /* Describes the activation that `boundary` sends to the next stage (n = 0 where there is none), and
  * its gradient: the float tensors only. spec: PIPE-6 */

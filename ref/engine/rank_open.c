@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../num/half.h"
+#include "count.h"
 #include "rank_internal.h"
 
 /* One block for all arrays: first a pass that measures (base NULL), then one that hands out. */
@@ -92,6 +93,7 @@ static void lay_params(zp_rank *r, zp_arena *a)
   r->param = take(a, n, sizeof *r->param);
   r->arrived = take(a, n, sizeof *r->arrived);
   r->used = take(a, n, 1);
+  r->counts = take(a, n, 1);
   r->all_params = take(a, r->cfg->n_params, sizeof *r->all_params);
   for (int32_t i = n - 1; i >= 0; i--) {
     void *p = NULL;
@@ -180,6 +182,7 @@ static int open_arrays(zp_rank *r)
   if (!a.base) return -1;
   a.used = 0;
   lay_arrays(r, &a);
+  zp_counted_entries(r->cfg, &r->lay, r->at.tp, r->counts);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
     zp_program_write(r->cfg, &r->lay, phase, r->at, r->program[phase], r->length[phase]);
   return 0;

@@ -31,7 +31,7 @@ static void write_bucket(zp_rank *r, const zp_op *op)
   int32_t i = r->lay.n_params;
   zp_segment seg;
   while (zp_next_segment(r, op->flat, lo, hi, &i, &seg)) {
-    if (!zp_counts(r, op->flat, seg.param)) continue;
+    if (!r->counts[seg.param - r->lay.first_param]) continue;
     if (r->store->put(r->store->ctx, home_of(r, seg.param), zp_copy_tp(r, seg.param),
                       zp_copy_ep(r, seg.param), op->what, seg.offset, seg.count,
                       from + (seg.flat - lo), &r->store_error))
@@ -171,7 +171,7 @@ void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx)
       int32_t i = r->lay.n_params;
       zp_segment seg;
       while (zp_next_segment(r, k, lo, lo + part, &i, &seg))
-        if (zp_counts(r, k, seg.param))
+        if (r->counts[seg.param - r->lay.first_param])
           visit(ctx, home_of(r, seg.param), seg.offset, seg.count,
                 zp_array_of(r, k, what) + (shift + seg.flat));
     }

@@ -1,5 +1,9 @@
 #include "exact.h"
 
+#include "../../spec/acsl/exact_bounds.h"
+#include "../../spec/acsl/exact_frames.h"
+#include "../../spec/acsl/exact_pairs.h"
+#include "../../spec/acsl/exact_shifts.h"
 #include "half.h"
 
 /* The square of a finite fp32 pattern, scaled to its bin: Mant32^2 * 4^(Exp32 mod 8).
@@ -19,7 +23,7 @@ static uint64_t scaled_square(uint32_t u)
   uint64_t m = be == 0 ? fr : fr + 8388608u;
   //@ assert m_range: m < 16777216;
   //@ assert m_value: m == Mant32(u) && e == Exp32(u);
-  //@ assert mm_range: m * m <= 16777215 * 16777215;
+  //@ assert mm_range: m * m <= 16777215 * m;
   uint64_t t = m * m;
   //@ assert t_range: t < 281474976710656;
   uint32_t r = e % 8u;
@@ -40,13 +44,14 @@ static uint64_t scaled_square(uint32_t u)
     terminates \true; exits \false;
     assigns a[q];
     ensures added: a[q] == \old(a[q]) + d;
-    ensures value: BinSum(a, 32) == BinSum{Pre}(a, 32) + Shift16(q, d);
+    ensures value: \forall integer n; q < n <= 32 ==>
+      BinSum(a, n) == BinSum{Pre}(a, n) + Shift16(q, d);
 */
 static void add_to_bin(int64_t *a, uint32_t q, int64_t d)
 {
   a[q] += d;
   //@ assert others: \forall integer j; 0 <= j < 32 && j != q ==> a[j] == \at(a[j],Pre);
-  //@ assert difference: a[q] - \at(a[q],Pre) == d;
+  //@ assert difference: a[q] == \at(a[q],Pre) + d;
 }
 
 /* Adds the square of one finite fp32 pattern to the bins.
@@ -74,14 +79,17 @@ static void add_square(uint32_t u, int64_t *lo, int64_t *hi) /*@ ghost (int64_t 
   //@ assert split: t == tl + 2147483648 * th;
   add_to_bin(lo, q, tl);
   //@ ghost L1: ;
+  //@ assert hi_same: \forall integer j; 0 <= j < 32 ==> hi[j] == \at(hi[j],Pre);
   //@ assert hi_kept: BinSum(hi, 32) == BinSum{Pre}(hi, 32);
   add_to_bin(hi, q, th);
+  //@ assert lo_same: \forall integer j; 0 <= j < 32 ==> lo[j] == \at(lo[j],L1);
   //@ assert lo_kept: BinSum(lo, 32) == \at(BinSum(lo, 32),L1);
-  //@ assert parts: Shift16(q, t) == Shift16(q, tl) + Shift16(q, 2147483648 * th);
-  //@ assert high: Shift16(q, 2147483648 * th) == 2147483648 * Shift16(q, th);
-  //@ assert scaled: t == Shift4(Exp32(u) % 8, Mant32(u) * Mant32(u)) && q == Exp32(u) / 8;
-  //@ assert square: Square32(u) == Shift16(Exp32(u) / 8, t);
-  //@ assert whole: Square32(u) == Shift16(q, t);
+  //@ assert two: SumOf(t, tl, 2147483648 * th) && HighOf(2147483648 * th, th);
+  //@ assert parts: Shift16(q, t) == Shift16(q, tl) + 2147483648 * Shift16(q, th);
+  //@ assert bin: InBin(Exp32(u), q, Exp32(u) % 8);
+  //@ assert scaled: t == Shift4(Exp32(u) % 8, Mant32(u) * Mant32(u));
+  //@ assert moved: Shift4(Exp32(u), Mant32(u) * Mant32(u)) == Shift16(q, t);
+  //@ assert square: Square32(u) == Shift16(q, t);
 }
 
 /* Adds d to limb i without carrying.
@@ -127,7 +135,9 @@ static void add_pair(int64_t *limb, int32_t j, int64_t lo0, int64_t lo1, int64_t
   int64_t w1 = lo0 / 4294967296 + lo1 / 65536 + hi0 / 2 + hi1 % 131072 * 32768;
   int64_t w2 = hi1 / 131072;
   //@ assert whole: PairValue(lo0, lo1, hi0, hi1) == w0 + 4294967296 * (w1 + 4294967296 * w2);
+  //@ assert upper_word: CarryOf(w1 + 4294967296 * w2, w1, w2);
   //@ assert upper: Shift32(j + 1, w1 + 4294967296 * w2) == Shift32(j + 1, w1) + Shift32(j + 2, w2);
+  //@ assert words: CarryOf(PairValue(lo0, lo1, hi0, hi1), w0, w1 + 4294967296 * w2);
   /*@ assert three: Shift32(j, PairValue(lo0, lo1, hi0, hi1)) ==
         Shift32(j, w0) + Shift32(j + 1, w1 + 4294967296 * w2); */
   add_to_limb(limb, j, w0);
@@ -161,7 +171,7 @@ static void add_bins(const int64_t *lo, const int64_t *hi, int64_t *limb)
       loop invariant second: \forall integer m; j + 1 <= m < 20 ==> limb[m] <= 140737488355328;
       loop invariant untouched: \forall integer m; j + 2 <= m < 20 ==> limb[m] < 4294967296;
       loop invariant value:
-        LimbSum(limb, 20) == LimbSum{Pre}(limb, 20) + BinPrefix{Pre}(lo, hi, 2 * j);
+        LimbSum(limb, 20) == LimbSum{Pre}(limb, 20) + PairSum{Pre}(lo, hi, j);
       loop assigns j, limb[0 .. 19];
       loop variant 16 - j; */
   for (int32_t j = 0; j < ZP_SQ_BINS / 2; j++) { /* two bins to a limb */
@@ -170,8 +180,8 @@ static void add_bins(const int64_t *lo, const int64_t *hi, int64_t *limb)
     //@ assert low_odd: \let k = j; lo1 == \at(lo[2 * k + 1],Pre);
     //@ assert high_even: \let k = j; hi0 == \at(hi[2 * k],Pre);
     //@ assert high_odd: \let k = j; hi1 == \at(hi[2 * k + 1],Pre);
-    /*@ assert pair: \let k = j; BinPrefix{Pre}(lo, hi, 2 * k + 2) ==
-          BinPrefix{Pre}(lo, hi, 2 * k) + Shift32(k, PairValue(lo0, lo1, hi0, hi1)); */
+    /*@ assert pair: \let k = j; PairSum{Pre}(lo, hi, k + 1) ==
+          PairSum{Pre}(lo, hi, k) + Shift32(k, PairValue(lo0, lo1, hi0, hi1)); */
     //@ ghost B: ;
     add_pair(limb, j, lo0, lo1, hi0, hi1);
     //@ assert before: \forall integer m; 0 <= m < j ==> 0 <= limb[m] <= 4611686018427387904;
@@ -221,7 +231,7 @@ static void clear_bins(int64_t *lo, int64_t *hi)
     assigns lo[0 .. 31], hi[0 .. 31], limb[0 .. 19];
     ensures empty: BinsBounded(lo, hi, 0);
     ensures bins: BinValue(lo, hi) == 0;
-    ensures zero: Canonical(limb, 20) && limb[19] == 0;
+    ensures zero: \forall integer i; 0 <= i < 20 ==> limb[i] == 0;
     ensures limbs: LimbSum(limb, 20) == 0;
 */
 static void clear_all(int64_t *lo, int64_t *hi, int64_t *limb)
@@ -262,12 +272,14 @@ static void carry_in(const int64_t *lo, const int64_t *hi, int64_t *limb)
   //@ assert bounded: BinsBounded(lo, hi, 2147483648);
   //@ assert below: 0 <= BinValue(lo, hi) < Shift32(19, 1);
   //@ assert limbs: 0 <= LimbSum(limb, 20) < Shift32(19, limb[19] + 1);
+  //@ assert two: SumOf(limb[19] + 2, limb[19] + 1, 1);
   //@ assert one_more: Shift32(19, limb[19] + 2) == Shift32(19, limb[19] + 1) + Shift32(19, 1);
   add_bins(lo, hi, limb);
   //@ assert range: 0 <= LimbSum(limb, 20) < Shift32(19, \at(limb[19],Pre) + 2);
   zp_limbs_normalise(limb, ZP_SQ_LIMBS);
   //@ assert zero: Shift32(19, 0) == 0;
-  //@ assert top: 0 <= limb[19] < \at(limb[19],Pre) + 2;
+  //@ assert below_top: limb[19] < \at(limb[19],Pre) + 2;
+  //@ assert not_negative: 0 <= limb[19];
 }
 
 /* Carries the bins into the limbs, keeping the value; the bins end empty.
@@ -350,6 +362,8 @@ void zp_sumsq_clear(zp_sumsq *s)
   //@ assert empty_high: BinSum(&s->hi[0], 32) == BinSum{A}(&s->hi[0], 32);
   //@ assert kept: LimbSum(&s->limb[0], 20) == LimbSum{A}(&s->limb[0], 20);
   //@ assert highest: s->limb[19] == 0;
+  //@ assert bounded: BinsBounded(&s->lo[0], &s->hi[0], 0);
+  //@ assert canonical: Canonical(&s->limb[0], 20);
   //@ assert pending: s->pending == 0;
 }
 
@@ -430,26 +444,44 @@ int64_t zp_sumsq_add_f16(zp_sumsq *s, const uint16_t *x, int64_t n)
   return bad;
 }
 
+/* Copies limbs.
+ * from, limb: (ZP_SQ_LIMBS), apart. Errors: none.
+ * spec: SUM-3
+ */
+/*@ requires valid: \valid_read(from + (0 .. 19)) && \valid(limb + (0 .. 19));
+    requires apart: \separated(from + (0 .. 19), limb + (0 .. 19));
+    terminates \true; exits \false;
+    assigns limb[0 .. 19];
+    ensures copied: \forall integer i; 0 <= i < 20 ==> limb[i] == \old(from[i]);
+    ensures source: \forall integer i; 0 <= i < 20 ==> from[i] == \old(from[i]);
+    ensures value: LimbSum(limb, 20) == LimbSum{Pre}(from, 20);
+*/
+static void copy_limbs(const int64_t *from, int64_t *limb)
+{
+  /*@ loop invariant i_range: 0 <= i <= 20;
+      loop invariant copied: \forall integer k; 0 <= k < i ==> limb[k] == \at(from[k],Pre);
+      loop invariant source: \forall integer k; 0 <= k < 20 ==> from[k] == \at(from[k],Pre);
+      loop assigns i, limb[0 .. 19];
+      loop variant 20 - i; */
+  for (int32_t i = 0; i < ZP_SQ_LIMBS; i++) limb[i] = from[i];
+}
+
 void zp_sumsq_limbs(zp_sumsq *s, int64_t limb[ZP_SQ_LIMBS])
 {
   flush(s);
   //@ ghost A: ;
-  /*@ loop invariant i_range: 0 <= i <= 20;
-      loop invariant copied: \forall integer k; 0 <= k < i ==> limb[k] == s->limb[k];
-      loop assigns i, limb[0 .. 19];
-      loop variant 20 - i; */
-  for (int32_t i = 0; i < ZP_SQ_LIMBS; i++) limb[i] = s->limb[i];
+  /*@ assert apart: \forall integer q; 0 <= q < 32 ==>
+        \separated(&s->lo[q], limb + (0 .. 19)) && \separated(&s->hi[q], limb + (0 .. 19)); */
+  copy_limbs(s->limb, limb);
   //@ assert low_same: \forall integer q; 0 <= q < 32 ==> s->lo[q] == \at(s->lo[q],A);
   //@ assert high_same: \forall integer q; 0 <= q < 32 ==> s->hi[q] == \at(s->hi[q],A);
   //@ assert limbs: \forall integer m; 0 <= m < 20 ==> s->limb[m] == \at(s->limb[m],A);
   //@ assert pending: s->pending == 0;
   //@ assert bounded: BinsBounded(&s->lo[0], &s->hi[0], 0);
   //@ assert canonical: Canonical(&s->limb[0], 20);
-  //@ assert copy: \forall integer m; 0 <= m < 20 ==> limb[m] == \at(s->limb[m],A);
   //@ assert low: BinSum(&s->lo[0], 32) == BinSum{A}(&s->lo[0], 32);
   //@ assert high: BinSum(&s->hi[0], 32) == BinSum{A}(&s->hi[0], 32);
   //@ assert kept: LimbSum(&s->limb[0], 20) == LimbSum{A}(&s->limb[0], 20);
-  //@ assert equal: LimbSum(limb, 20) == LimbSum{A}(&s->limb[0], 20);
 }
 
 /* Sets limb i to v.
@@ -482,6 +514,7 @@ void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n)
     //@ assert left: \let k = i; into[k] == \at(into[k],Pre);
     //@ assert right: \let k = i; from[k] == \at(from[k],Pre);
     int64_t a = into[i], b = from[i];
+    //@ assert two: SumOf(a + b, a, b);
     //@ assert sum: Shift32(i, a + b) == Shift32(i, a) + Shift32(i, b);
     set_limb(into, i, a + b);
   }
@@ -501,31 +534,79 @@ static inline int64_t carry_of(int64_t v)
   return v % 4294967296 < 0 ? c - 1 : c;
 }
 
+/* Adds `carry` to limb i, leaves what is in [0, 2^32) there and returns the carry into the next.
+ * limb: (at least i + 1), limb i of magnitude at most 2^63 - 2^33. i >= 0. carry: at most 2^31 in
+ * magnitude. Errors: none.
+ * spec: SUM-3
+ */
+/*@ requires valid: \valid(limb + i) && 0 <= i < 2147483647;
+    requires small: -9223372028264841216 <= limb[i] <= 9223372028264841216;
+    requires carry: -2147483648 <= carry <= 2147483648;
+    terminates \true; exits \false;
+    assigns limb[i];
+    ensures range: -2147483648 <= \result <= 2147483648 && 0 <= limb[i] < 4294967296;
+    ensures value: LimbSum(limb, i + 1) + Shift32(i + 1, \result) ==
+      LimbSum{Pre}(limb, i) + Shift32(i, \old(limb[i])) + Shift32(i, carry);
+*/
+static inline int64_t carry_limb(int64_t *limb, int32_t i, int64_t carry)
+{
+  int64_t v = limb[i] + carry;
+  int64_t next = carry_of(v);
+  int64_t rest = v - 4294967296 * next;
+  //@ assert carried: CarryOf(v, rest, next);
+  //@ assert split: Shift32(i, v) == Shift32(i, rest) + Shift32(i + 1, next);
+  //@ assert two: SumOf(v, limb[i], carry);
+  //@ assert taken: Shift32(i, v) == Shift32(i, limb[i]) + Shift32(i, carry);
+  set_limb(limb, i, rest);
+  return next;
+}
+
+/* Adds `carry` to limb i, the top one.
+ * limb: (at least i + 1), those below i canonical, limb i of magnitude at most 2^63 - 2^33. i >= 0.
+ * carry: at most 2^31 in magnitude. Errors: none.
+ * spec: SUM-3
+ */
+/*@ requires valid: \valid(limb + (0 .. i)) && 0 <= i < 2147483647;
+    requires canonical: Canonical(limb, i);
+    requires small: -9223372028264841216 <= limb[i] <= 9223372028264841216;
+    requires carry: -2147483648 <= carry <= 2147483648;
+    terminates \true; exits \false;
+    assigns limb[i];
+    ensures set: limb[i] == \old(limb[i]) + carry;
+    ensures canonical: Canonical(limb, i);
+    ensures value: LimbSum(limb, i + 1) ==
+      LimbSum{Pre}(limb, i) + Shift32(i, \old(limb[i])) + Shift32(i, carry);
+    ensures between: Shift32(i, limb[i]) <= LimbSum(limb, i + 1) < Shift32(i, limb[i] + 1);
+*/
+static inline void carry_top(int64_t *limb, int32_t i, int64_t carry)
+{
+  int64_t v = limb[i] + carry;
+  //@ assert two: SumOf(v, limb[i], carry);
+  //@ assert taken: Shift32(i, v) == Shift32(i, limb[i]) + Shift32(i, carry);
+  set_limb(limb, i, v);
+  //@ assert canonical: Canonical(limb, i);
+}
+
 void zp_limbs_normalise(int64_t *limb, int32_t n)
 {
   int64_t carry = 0;
   /*@ loop invariant i_range: 0 <= i <= n - 1;
       loop invariant carry_range: -2147483648 <= carry <= 2147483648;
-      loop invariant canonical: Canonical(limb, i);
+      loop invariant canonical: \forall integer k; 0 <= k < i ==> 0 <= limb[k] < 4294967296;
       loop invariant rest: \forall integer k; i <= k < n ==> limb[k] == \at(limb[k],Pre);
       loop invariant value: LimbSum(limb, i) + Shift32(i, carry) == LimbSum{Pre}(limb, i);
       loop assigns i, carry, limb[0 .. n - 1];
       loop variant n - i; */
   for (int32_t i = 0; i < n - 1; i++) {
     //@ assert old: \let k = i; limb[k] == \at(limb[k],Pre);
-    int64_t v = limb[i] + carry;
-    //@ assert taken: \let k = i; Shift32(k, v) == Shift32(k, \at(limb[k],Pre)) + Shift32(k, carry);
-    carry = carry_of(v);
-    int64_t rest = v - 4294967296 * carry;
-    //@ assert whole: v == rest + 4294967296 * carry;
-    //@ assert split: Shift32(i, v) == Shift32(i, rest) + Shift32(i + 1, carry);
-    set_limb(limb, i, rest);
+    //@ ghost B: ;
+    carry = carry_limb(limb, i, carry);
+    //@ assert others: \forall integer k; i < k < n ==> limb[k] == \at(limb[k],B);
   }
-  //@ assert done: \forall integer j; 0 <= j < n - 1 ==> 0 <= limb[j] < 4294967296;
   //@ assert old: limb[n - 1] == \at(limb[n - 1],Pre);
-  /*@ assert top: Shift32(n - 1, limb[n - 1] + carry) ==
-        Shift32(n - 1, \at(limb[n - 1],Pre)) + Shift32(n - 1, carry); */
-  //@ ghost E: ;
-  set_limb(limb, n - 1, limb[n - 1] + carry);
-  //@ assert same: \forall integer j; 0 <= j < n - 1 ==> limb[j] == \at(limb[j],E);
+  //@ assert carried: LimbSum(limb, n - 1) + Shift32(n - 1, carry) == LimbSum{Pre}(limb, n - 1);
+  /*@ assert last: LimbSum{Pre}(limb, n) ==
+        LimbSum{Pre}(limb, n - 1) + Shift32(n - 1, \at(limb[n - 1],Pre)); */
+  carry_top(limb, n - 1, carry);
+  //@ assert value: LimbSum(limb, n) == LimbSum{Pre}(limb, n);
 }

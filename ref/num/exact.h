@@ -9,7 +9,7 @@
 #define ZP_REF_NUM_EXACT_H
 #include <stdint.h>
 
-#include "../../spec/acsl/exact.acsl.h"
+#include "../../spec/acsl/exact_defs.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -157,6 +157,8 @@ void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n);
     ensures canonical: Canonical(limb, n - 1);
     ensures top: -2147483648 <= limb[n - 1] - \old(limb[n - 1]) <= 2147483648;
     ensures value: LimbSum(limb, n) == \old(LimbSum(limb, n));
+    ensures between: Shift32(n - 1, limb[n - 1]) <= \old(LimbSum(limb, n)) <
+      Shift32(n - 1, limb[n - 1] + 1);
 */
 void zp_limbs_normalise(int64_t *limb, int32_t n);
 

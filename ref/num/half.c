@@ -25,18 +25,19 @@ uint16_t zp_bf16_from_f32(uint32_t u)
     terminates \true; exits \false;
     assigns \nothing;
     ensures range: 0 < \result < 947912704;
+    ensures widened: \result == WidenSubnormalF16(fr);
 */
 static uint32_t widen_subnormal(uint32_t fr)
 {
   uint32_t e = 113; /* fp32 exponent of 2^-14, where fp16's normal numbers begin */
   /*@ loop invariant e_range: 103 <= e <= 113;
       loop invariant fr_range: 1 <= fr < 2048;
-      loop invariant steps: e == 113 || fr % 2 == 0;
-      loop invariant grown: fr >= 1 && (e <= 112 ==> fr >= 2) && (e <= 111 ==> fr >= 4) &&
-        (e <= 110 ==> fr >= 8) && (e <= 109 ==> fr >= 16) && (e <= 108 ==> fr >= 32) &&
-        (e <= 107 ==> fr >= 64) && (e <= 106 ==> fr >= 128) && (e <= 105 ==> fr >= 256) &&
-        (e <= 104 ==> fr >= 512) && (e <= 103 ==> fr >= 1024);
-      loop invariant below: e == 113 ==> fr <= 1023;
+      loop invariant scaled: (e == 113 ==> fr == \at(fr,Pre)) && (e == 112 ==> fr == 2 * \at(fr,Pre)) &&
+        (e == 111 ==> fr == 4 * \at(fr,Pre)) && (e == 110 ==> fr == 8 * \at(fr,Pre)) &&
+        (e == 109 ==> fr == 16 * \at(fr,Pre)) && (e == 108 ==> fr == 32 * \at(fr,Pre)) &&
+        (e == 107 ==> fr == 64 * \at(fr,Pre)) && (e == 106 ==> fr == 128 * \at(fr,Pre)) &&
+        (e == 105 ==> fr == 256 * \at(fr,Pre)) && (e == 104 ==> fr == 512 * \at(fr,Pre)) &&
+        (e == 103 ==> fr == 1024 * \at(fr,Pre));
       loop assigns e, fr;
       loop variant e; */
   while (fr < 1024u) {

@@ -6,6 +6,8 @@
 #ifndef ZP_REF_NUM_HALF_H
 #define ZP_REF_NUM_HALF_H
 #include <stdint.h>
+
+#include "../../spec/acsl/exact_defs.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -16,7 +18,7 @@ extern "C" {
  */
 /*@ terminates \true; exits \false;
     assigns \nothing;
-    ensures widened: \result == 65536 * h;
+    ensures widened: \result == WidenB16(h);
 */
 uint32_t zp_f32_from_bf16(uint16_t h);
 
@@ -40,12 +42,7 @@ uint16_t zp_bf16_from_f32(uint32_t u);
  */
 /*@ terminates \true; exits \false;
     assigns \nothing;
-    ensures sign: \result / 2147483648 == h / 32768;
-    ensures normal: 1024 <= h % 32768 < 31744 ==>
-      \result % 2147483648 == 8192 * (h % 32768) + 939524096;
-    ensures infinity: h % 32768 == 31744 ==> \result % 2147483648 == 2139095040;
-    ensures finite: h % 32768 < 31744 ==> \result % 2147483648 < 2139095040;
-    ensures zero: h % 32768 == 0 ==> \result % 2147483648 == 0;
+    ensures widened: \result == WidenF16(h);
 */
 uint32_t zp_f32_from_f16(uint16_t h);
 

@@ -3,7 +3,7 @@
 #define ZP_REF_NUM_NONFINITE_H
 #include <stdint.h>
 
-#include "../../spec/acsl/exact.acsl.h"
+#include "../../spec/acsl/exact_defs.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -27,6 +27,7 @@ int64_t zp_nonfinite_f32(const uint32_t *x, int64_t n);
 /*@ requires valid: \valid_read(x + (0 .. n - 1)) && 0 <= n;
     terminates \true; exits \false;
     assigns \nothing;
+    ensures count: \result == CountNonFiniteB16(x, n);
     ensures range: 0 <= \result <= n;
 */
 int64_t zp_nonfinite_bf16(const uint16_t *x, int64_t n);
@@ -38,6 +39,7 @@ int64_t zp_nonfinite_bf16(const uint16_t *x, int64_t n);
 /*@ requires valid: \valid_read(x + (0 .. n - 1)) && 0 <= n;
     terminates \true; exits \false;
     assigns \nothing;
+    ensures count: \result == CountNonFiniteF16(x, n);
     ensures range: 0 <= \result <= n;
 */
 int64_t zp_nonfinite_f16(const uint16_t *x, int64_t n);

@@ -1,5 +1,9 @@
 #include "norm.h"
 
+#include "../../spec/acsl/exact_bounds.h"
+#include "../../spec/acsl/norm_floor.h"
+#include "../../spec/acsl/norm_round.h"
+
 /* A square root in the making: after the digits of V in base 4 down to digit `last` have been
  * taken, root = floor(sqrt(V / 4^last)) and rem = floor(V / 4^last) - root^2.
  */
@@ -10,85 +14,131 @@ typedef struct root_state {
 } root_state;
 
 /* Takes one more base-4 digit: schoolbook square root, one result bit a digit.
- * st: rem <= 2 root, root < 2^54. digit: 0 to 3. Errors: none.
+ * st: rem <= 2 root, root < 2^54, last -64 to 320. digit: 0 to 3. Errors: none.
  * spec: NORM-1
  */
-/*@ requires valid: \valid(st);
-    requires digit: 0 <= digit <= 3;
-    requires range: 0 <= st->root < 18014398509481984 && 0 <= st->rem <= 2 * st->root;
+/*@ requires digit: 0 <= digit <= 3;
+    requires range: 0 <= st.root < 18014398509481984 && 0 <= st.rem <= 2 * st.root;
+    requires last: -64 <= st.last <= 320;
     terminates \true; exits \false;
-    assigns st->root, st->rem;
-    ensures grown: st->root == 2 * \old(st->root) || st->root == 2 * \old(st->root) + 1;
-    ensures floor: 0 <= st->rem <= 2 * st->root;
-    ensures value: Square(st->root) + st->rem ==
-      4 * (Square(\old(st->root)) + \old(st->rem)) + digit;
+    assigns \nothing;
+    ensures grown: \result.root == 2 * st.root || \result.root == 2 * st.root + 1;
+    ensures floor: 0 <= \result.rem <= 2 * \result.root;
+    ensures value: Square(\result.root) + \result.rem == 4 * (Square(st.root) + st.rem) + digit;
+    ensures last: \result.last == st.last - 1;
+    ensures lower: \result.lower == st.lower;
 */
-static void take_digit(root_state *st, uint64_t digit)
+static root_state take_digit(root_state st, uint64_t digit)
 {
-  uint64_t rem = 4u * st->rem + digit, trial = 4u * st->root + 1u;
+  uint64_t rem = 4u * st.rem + digit, trial = 4u * st.root + 1u;
   int one = rem >= trial; /* (2 root + 1)^2 - (2 root)^2 = 4 root + 1 */
-  st->rem = one ? rem - trial : rem;
-  st->root = 2u * st->root + (one ? 1u : 0u);
+  root_state next;
+  next.rem = one ? rem - trial : rem;
+  next.root = 2u * st.root + (one ? 1u : 0u);
+  next.last = st.last - 1;
+  next.lower = st.lower;
+  return next;
 }
 
-/* Takes the digits of word v, highest first, until root >= full. Returns what is left of v, moved
- * up by the digits taken: 0 if nothing is.
+/* Takes the digits of word v, highest first, until root >= full; lower tells whether one is left.
  * st: rem <= 2 root, root < full, last 16 to 320. v: below 2^32. full: 1 to 2^54. Errors: none.
  * spec: NORM-1
  */
-/*@ requires valid: \valid(st);
-    requires range: 0 <= v < 4294967296 && 1 <= full <= 18014398509481984;
-    requires state: 0 <= st->root < full && 0 <= st->rem <= 2 * st->root;
-    requires last: 16 <= st->last <= 320;
+/*@ requires range: 0 <= v < 4294967296 && 1 <= full <= 18014398509481984;
+    requires state: 0 <= st.root < full && 0 <= st.rem <= 2 * st.root;
+    requires last: 16 <= st.last <= 320;
     terminates \true; exits \false;
-    assigns st->root, st->rem, st->last;
-    ensures state: 0 <= st->root < 2 * full && 0 <= st->rem <= 2 * st->root;
-    ensures last: \old(st->last) - 16 <= st->last <= \old(st->last);
-    ensures all: st->root < full ==> st->last == \old(st->last) - 16;
-    ensures taken: DigitsOfWord(4294967296 * (Square(\old(st->root)) + \old(st->rem)) + v,
-      st->last - \old(st->last) + 16, Square(st->root) + st->rem, \result);
+    assigns \nothing;
+    ensures state: 0 <= \result.root < 2 * full && 0 <= \result.rem <= 2 * \result.root;
+    ensures last: st.last - 16 <= \result.last <= st.last;
+    ensures all: \result.root < full ==> \result.last == st.last - 16 && \result.lower == 0;
+    ensures taken: \forall integer y; WordOf(y, Square(st.root) + st.rem, v) ==>
+      FloorOf(y, \result.last - st.last + 16, Square(\result.root) + \result.rem, \result.lower);
 */
-static uint64_t take_word(root_state *st, uint64_t v, uint64_t full)
+static root_state take_word(root_state st, uint64_t v, uint64_t full)
 {
+  root_state s = st;
+  uint64_t x = v;
   /*@ loop invariant j_range: 0 <= j <= 16;
-      loop invariant v_range: 0 <= v < 4294967296;
-      loop invariant state: 0 <= st->root < 2 * full && 0 <= st->rem <= 2 * st->root;
-      loop invariant last: st->last == \at(st->last,Pre) - j;
-      loop invariant taken: Shift4(16 - j, 4294967296 * (Square(st->root) + st->rem) + v) ==
-        Shift4(16, 4294967296 * \at(Square(st->root) + st->rem,Pre) + \at(v,Pre));
-      loop assigns j, v, st->root, st->rem, st->last;
+      loop invariant x_range: 0 <= x < 4294967296;
+      loop invariant gone: j == 16 ==> x == 0;
+      loop invariant state: 0 <= s.root < 2 * full && 0 <= s.rem <= 2 * s.root;
+      loop invariant last: s.last == st.last - j;
+      loop invariant taken: Shift4(16 - j, 4294967296 * (Square(s.root) + s.rem) + x) ==
+        Shift4(16, 4294967296 * (Square(st.root) + st.rem) + v);
+      loop assigns j, x, s;
       loop variant 16 - j; */
-  for (int32_t j = 0; j < 16 && st->root < full; j++) {
+  for (int32_t j = 0; j < 16 && s.root < full; j++) {
     //@ ghost B: ;
-    take_digit(st, v / 1073741824u);
-    v = v % 1073741824u * 4u;
-    st->last -= 1;
-    /*@ assert four: 4294967296 * (Square(st->root) + st->rem) + v ==
-          4 * \at(4294967296 * (Square(st->root) + st->rem) + v,B); */
-    /*@ assert moved: Shift4(16 - j, \at(4294967296 * (Square(st->root) + st->rem) + v,B)) ==
-          Shift4(15 - j, 4294967296 * (Square(st->root) + st->rem) + v); */
+    s = take_digit(s, x / 1073741824u);
+    x = x % 1073741824u * 4u;
+    /*@ assert four: FourOf(4294967296 * (Square(s.root) + s.rem) + x,
+          \at(4294967296 * (Square(s.root) + s.rem) + x,B)); */
   }
-  return v;
+  s.lower = x != 0 ? 1 : 0;
+  //@ assert word: WordOf(4294967296 * (Square(s.root) + s.rem) + x, Square(s.root) + s.rem, x);
+  return s;
+}
+
+/* Looks at word x of limb i: takes its digits unless root >= full, in which case it only notes
+ * whether x is zero.
+ * st: rem <= 2 root, root < 2 full; while root < full nothing is left out and last is 16 (i + 1).
+ * x: below 2^32. i: 0 to 19. full: 1 to 2^53. Errors: none.
+ * spec: NORM-1
+ */
+/*@ requires range: 0 <= x < 4294967296 && 1 <= full <= 9007199254740992 && 0 <= i < 20;
+    requires state: 0 <= st.root < 2 * full && 0 <= st.rem <= 2 * st.root;
+    requires last: 16 * (i + 1) <= st.last <= 320;
+    requires open: st.root < full ==> st.lower == 0 && st.last == 16 * (i + 1);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures state: 0 <= \result.root < 2 * full && 0 <= \result.rem <= 2 * \result.root;
+    ensures last: 16 * i <= \result.last <= 320;
+    ensures open: \result.root < full ==> \result.lower == 0 && \result.last == 16 * i;
+    ensures taken: \forall integer v, rest, s; RestOf(rest, s, i, x) &&
+      DigitsTaken(v, rest, st.last, Square(st.root) + st.rem, st.lower) ==>
+      DigitsTaken(v, s, \result.last, Square(\result.root) + \result.rem, \result.lower);
+*/
+static root_state next_word(root_state st, uint64_t x, uint64_t full) /*@ ghost (int32_t i) */
+{
+  if (st.root < full) {
+    root_state s = take_word(st, x, full);
+    //@ assert word: WordOf(4294967296 * (Square(st.root) + st.rem) + x, Square(st.root) + st.rem, x);
+    //@ assert before: DigitOf(st.last, i, 16);
+    //@ assert after: DigitOf(s.last, i, s.last - 16 * i);
+    /*@ assert floor: FloorOf(4294967296 * (Square(st.root) + st.rem) + x, s.last - 16 * i,
+          Square(s.root) + s.rem, s.lower); */
+    /*@ assert taken: \forall integer v, rest, t; RestOf(rest, t, i, x) &&
+          DigitsTaken(v, rest, st.last, Square(st.root) + st.rem, 0) ==>
+          DigitsTaken(v, t, s.last, Square(s.root) + s.rem, s.lower); */
+    return s;
+  }
+  root_state s = st;
+  if (x != 0) s.lower = 1;
+  //@ assert more: s.lower == 0 <==> st.lower == 0 && x == 0;
+  return s;
 }
 
 /* The leading bits of the root of canonical limbs: digits are taken until root >= full or, when
  * the limbs run out before, down to digit `floor` (zero digits follow digit 0).
- * limb: (ZP_SQ_LIMBS), canonical. full: 1 to 2^54. floor: -64 to 0. Errors: none.
+ * limb: (ZP_SQ_LIMBS), canonical. full: 1 to 2^53. floor: -53 to 0. Errors: none.
  * spec: NORM-1, NORM-2
  */
 /*@ requires valid: \valid_read(limb + (0 .. 19));
     requires canonical: Canonical(limb, 20);
-    requires range: 1 <= full <= 18014398509481984 && -64 <= floor <= 0;
+    requires range: 1 <= full <= 9007199254740992 && -53 <= floor <= 0;
     terminates \true; exits \false;
     assigns \nothing;
     ensures range: 0 <= \result.root < 2 * full && floor <= \result.last <= 320;
-    ensures full: \result.root < full ==> \result.last == floor;
-    ensures root: RootFloor(Shift4(65, LimbSum(limb, 20)), \result.last + 65, \result.root,
+    ensures rem: 0 <= \result.rem <= 2 * \result.root;
+    ensures full: \result.root < full ==> \result.last == floor && \result.lower == 0;
+    ensures root: RootFloor(Scaled(LimbSum(limb, 20)), \result.last + 65, \result.root,
       \result.rem, \result.lower);
 */
 static root_state leading_root(const int64_t *limb, uint64_t full, int32_t floor)
 {
   root_state st = {0, 0, 16 * ZP_SQ_LIMBS, 0};
+  //@ assert start: DigitOf(320, 20, 0);
   /*@ loop invariant i_range: -1 <= i <= 19;
       loop invariant state: 0 <= st.root < 2 * full && 0 <= st.rem <= 2 * st.root;
       loop invariant last: 16 * (i + 1) <= st.last <= 320;
@@ -98,23 +148,25 @@ static root_state leading_root(const int64_t *limb, uint64_t full, int32_t floor
       loop assigns i, st;
       loop variant i; */
   for (int32_t i = ZP_SQ_LIMBS - 1; i >= 0; i--) {
-    uint64_t v = (uint64_t)limb[i];
-    //@ assert unfold: LimbSum(limb, i + 1) == LimbSum(limb, i) + Shift32(i, v);
+    uint64_t x = (uint64_t)limb[i];
     //@ assert below: 0 <= LimbSum(limb, i) < Shift32(i, 1);
-    if (st.root < full) v = take_word(&st, v, full);
-    if (v != 0) st.lower = 1;
+    //@ assert unfold: LimbSum(limb, i + 1) == LimbSum(limb, i) + Shift32(i, x);
+    //@ assert rest: RestOf(LimbSum(limb, i + 1), LimbSum(limb, i), i, x);
+    st = next_word(st, x, full) /*@ ghost (i) */;
   }
+  //@ assert end: FloorOf(LimbSum(limb, 20), st.last, Square(st.root) + st.rem, st.lower);
+  //@ assert scaled: PlusOf(st.last + 65, st.last, 65);
   /*@ loop invariant last: floor <= st.last <= 320;
       loop invariant state: 0 <= st.root < 2 * full && 0 <= st.rem <= 2 * st.root;
-      loop invariant open: st.root < full ==> st.lower == 0;
-      loop invariant more: st.root < full ==> st.last <= 0;
-      loop invariant root: RootFloor(Shift4(65, LimbSum(limb, 20)), st.last + 65, st.root, st.rem,
+      loop invariant open: st.root < full ==> st.lower == 0 && st.last <= 0;
+      loop invariant root: RootFloor(Scaled(LimbSum(limb, 20)), st.last + 65, st.root, st.rem,
         st.lower);
       loop assigns st;
       loop variant st.last - floor; */
   while (st.root < full && st.last > floor) {
-    take_digit(&st, 0);
-    st.last -= 1;
+    //@ ghost B: ;
+    st = take_digit(st, 0);
+    /*@ assert four: FourOf(Square(st.root) + st.rem, \at(Square(st.root) + st.rem,B)); */
   }
   return st;
 }
@@ -124,19 +176,67 @@ static root_state leading_root(const int64_t *limb, uint64_t full, int32_t floor
  * st: from leading_root. Errors: none.
  * spec: NORM-1, NORM-2
  */
-/*@ requires valid: \valid_read(st);
-    requires range: 0 <= st->root < 36028797018963968;
+/*@ requires range: 0 <= st.root < 36028797018963968;
     terminates \true; exits \false;
     assigns \nothing;
-    ensures near: \result == st->root / 2 || \result == st->root / 2 + st->root % 2;
-    ensures nearest: \forall integer w4, e;
-      RootFloor(w4, e, st->root, st->rem, st->lower) ==> NearestRoot(w4, e, \result);
+    ensures near: \result == st.root / 2 || \result == st.root / 2 + st.root % 2;
+    ensures nearest: \forall integer w, e;
+      RootFloor(w, e, st.root, st.rem, st.lower) ==> NearestRoot(w, e, \result);
 */
-static uint64_t rounded(const root_state *st)
+static uint64_t rounded(root_state st)
 {
-  uint64_t q = st->root / 2u;
-  int half = st->root % 2u == 1u, more = st->rem != 0 || st->lower != 0;
+  uint64_t q = st.root / 2u;
+  int half = st.root % 2u == 1u, more = st.rem != 0 || st.lower != 0;
+  //@ assert even: st.root % 2 == 0 ==> TwiceOf(st.root, q);
+  //@ assert odd: st.root % 2 == 1 ==> TwiceOneOf(st.root, q);
   return half && (more || q % 2u == 1u) ? q + 1u : q;
+}
+
+/* The fp64 pattern of a root with 53 bits and the half.
+ * st: root 2^53 to 2^54 - 1, last -53 to 320. Errors: none.
+ * spec: NORM-1
+ */
+/*@ requires full: 9007199254740992 <= st.root < 18014398509481984 && -53 <= st.last <= 320;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures finite: 0 < \result < 9218868437227405312;
+    ensures rounded: \forall integer w;
+      RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==> RootOf64(w, \result);
+*/
+static uint64_t pattern64(root_state st)
+{
+  uint64_t q = rounded(st);
+  /* norm = q * 2^(last + 1 - 149); q carries the leading bit, hence one less in the exponent */
+  uint64_t bits = (uint64_t)(st.last + 1 - 149 + 52 + 1023 - 1) * 4503599627370496u + q;
+  //@ assert inside: q < 9007199254740992 ==> Pattern64(bits, st.last + 65, q);
+  /*@ assert carried: q == 9007199254740992 ==>
+        Pattern64(bits, st.last + 66, 4503599627370496) && PlusOf(st.last + 66, st.last + 65, 1); */
+  return bits;
+}
+
+/* The fp32 pattern of a root with 24 bits and the half, or fewer when it is subnormal.
+ * st: root below 2^25, last -1 to 320, and -1 when root is below 2^24. Errors: none.
+ * spec: NORM-2
+ */
+/*@ requires range: 0 <= st.root < 33554432 && -1 <= st.last <= 320;
+    requires full: st.root < 16777216 ==> st.last == -1;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures not_nan: 0 <= \result <= 2139095040;
+    ensures rounded: \forall integer w;
+      RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==> RootOf32(w, \result);
+*/
+static uint32_t pattern32(root_state st)
+{
+  uint64_t q = rounded(st);
+  /* q * 2^(last + 1 - 149): subnormal when last + 1 is 0 and q below 2^23, and then the pattern
+   * is q, as it is for the first normal exponent */
+  uint64_t bits = (uint64_t)(st.last + 1) * 8388608u + q;
+  //@ assert plus: PlusOf(st.last + 65, st.last + 1, 64);
+  //@ assert inside: q < 16777216 && st.last <= 252 ==> Pattern32(bits, st.last + 1, q);
+  /*@ assert carried: q == 16777216 && st.last <= 251 ==>
+        Pattern32(bits, st.last + 2, 8388608) && PlusOf(st.last + 65, st.last + 2, 63); */
+  return bits >= 2139095040u ? 2139095040u : (uint32_t)bits;
 }
 
 uint64_t zp_norm_f64(const int64_t limb[ZP_SQ_LIMBS])
@@ -144,29 +244,14 @@ uint64_t zp_norm_f64(const int64_t limb[ZP_SQ_LIMBS])
   /* 53 bits and the half: digit 0 may have to be followed by 53 zero digits */
   root_state st = leading_root(limb, 9007199254740992u, -53);
   //@ assert sum: 0 <= LimbSum(limb, 20);
-  //@ assert zero: st.root < 9007199254740992 ==> LimbSum(limb, 20) == 0;
-  //@ assert positive: 9007199254740992 <= st.root ==> 0 < LimbSum(limb, 20);
+  //@ assert nothing: st.root < 9007199254740992 ==> LimbSum(limb, 20) <= 0;
+  //@ assert something: 1 <= st.root ==> 0 < LimbSum(limb, 20);
   if (st.root == 0) return 0;
-  //@ assert full: 9007199254740992 <= st.root;
-  uint64_t q = rounded(&st);
-  //@ assert q_range: 4503599627370496 <= q <= 9007199254740992;
-  /*@ assert boundary:
-        Shift4(st.last + 64, Square(18014398509481983)) <= Shift4(65, LimbSum(limb, 20)); */
-  /* norm = q * 2^(last + 1 - 149); q carries the leading bit, hence one less in the exponent */
-  return (uint64_t)(st.last + 1 - 149 + 52 + 1023 - 1) * 4503599627370496u + q;
+  return pattern64(st);
 }
 
 uint32_t zp_norm_f32(const int64_t limb[ZP_SQ_LIMBS])
 {
   /* 24 bits and the half, which lies at 2^-150 or above */
-  root_state st = leading_root(limb, 16777216u, -1);
-  uint64_t q = rounded(&st);
-  //@ assert q_range: q <= 16777216 && (0 <= st.last ==> 8388608 <= q);
-  //@ assert near: NearestRoot(Shift4(65, LimbSum(limb, 20)), st.last + 65, q);
-  /*@ assert boundary: 0 <= st.last ==>
-        Shift4(st.last + 64, Square(33554431)) <= Shift4(65, LimbSum(limb, 20)); */
-  /* q * 2^(last + 1 - 149): subnormal when last + 1 is 0 and q below 2^23, and then the pattern
-   * is q, as it is for the first normal exponent */
-  uint64_t bits = (uint64_t)(st.last + 1) * 8388608u + q;
-  return bits >= 2139095040u ? 2139095040u : (uint32_t)bits;
+  return pattern32(leading_root(limb, 16777216u, -1));
 }

@@ -96,8 +96,9 @@ void zp_val_add_f16(int64_t *limbs, const uint16_t *x, int64_t n);
 void zp_val_normalise(int64_t *limbs, int64_t n);
 
 /* The bits of the fp32 number nearest to (exact sum) / divisor, ties to even: one rounding.
- * limb: (ZP_VAL_LIMBS), need not be normalised; each of magnitude at most 2^63 - 2^33. divisor: 1 to 2^40. An exact zero gives +0; a non-zero sum
- * that rounds to zero keeps its sign; too large gives an infinity. Errors: none.
+ * limb: (ZP_VAL_LIMBS), need not be normalised; each of magnitude at most 2^63 - 2^33. divisor: 1
+ * to 2^40. An exact zero gives +0; a non-zero sum that rounds to zero keeps its sign; too large
+ * gives an infinity. Errors: none.
  * spec: SUM-7
  */
 /*@ requires valid: \valid_read(limb + (0 .. 8));

@@ -5,7 +5,7 @@
  * cut into buckets of C elements, C the configured bucket rounded up to D·align; the last bucket is
  * padded to D·align; the r-th of a bucket's D equal parts belongs to rank r of the reduction group;
  * a rank's shard is its parts of all buckets, concatenated.
- * spec: PART-1 … PART-8 */
+ * spec: PART-1 … PART-10 */
 #ifndef ZP_PLAN_LAYOUT_H
 #define ZP_PLAN_LAYOUT_H
 
@@ -44,6 +44,8 @@ typedef struct zp_layout {
   zp_spot *spot;
 } zp_layout;
 
+#include "../../spec/acsl/home.h"
+
 #include "../../spec/acsl/layout.h"
 
 /* The stage's entries: *first and how many (entries are listed by stage). spec: PART-1 */
@@ -62,8 +64,9 @@ typedef struct zp_layout {
 void zp_stage_params(const zp_config *cfg, int32_t stage, int32_t *first, int32_t *count);
 
 /* Builds the layout of pipeline stage `stage` of a valid configuration. lay->flat and lay->spot
- * must have room for cap_flats and cap_spots; the number of the stage's entries always suffices.
- * Returns 0, or -1 when the room did not suffice. spec: PART-1 … PART-3 */
+ * must have room for cap_flats and cap_spots; the number of the stage's entries always suffices. lay,
+ * its arrays, cfg and its list lie apart. Returns 0, or -1 iff the room did not suffice.
+ * spec: PART-1 … PART-3, PART-10, TIE-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires stage: 0 <= stage < cfg->pp;
     requires lay: \valid(lay) && 0 <= lay->cap_flats && 0 <= lay->cap_spots &&
@@ -75,13 +78,13 @@ void zp_stage_params(const zp_config *cfg, int32_t stage, int32_t *first, int32_
     assigns lay->stage, lay->first_param, lay->n_params, lay->n_flats,
         lay->flat[0 .. lay->cap_flats - 1], lay->spot[0 .. lay->cap_spots - 1];
     ensures verdict: \result == 0 || \result == -1;
-    ensures flats: \result == 0 ==> 0 <= lay->n_flats <= lay->n_params <= lay->cap_spots;
-    ensures good: \result == 0 ==>
-        \forall integer k; 0 <= k < lay->n_flats ==> FlatOk(lay->flat + k);
-    ensures inside: \result == 0 ==> \forall integer i; 0 <= i < lay->n_params &&
-        0 <= lay->spot[i].flat ==> lay->spot[i].flat < lay->n_flats && 0 <= lay->spot[i].start &&
-        lay->spot[i].start + cfg->params[lay->first_param + i].numel
-          <= lay->flat[lay->spot[i].flat].numel; */
+    ensures room: \result == 0 <==> \old(StageCount(cfg, stage)) <= lay->cap_spots &&
+        \old(FlatCount(cfg, StageEnd(cfg, stage), StageCount(cfg, stage))) <= lay->cap_flats;
+    ensures enough: \old(StageCount(cfg, stage)) <= lay->cap_spots &&
+        \old(StageCount(cfg, stage)) <= lay->cap_flats ==> \result == 0;
+    ensures layout: \result == 0 ==> LayoutOf(cfg, stage, lay);
+    ensures kept: SameConfig{Pre,Post}(cfg);
+    ensures valid: Readable(cfg) && Valid(cfg); */
 int zp_layout_build(const zp_config *cfg, int32_t stage, zp_layout *lay);
 
 /* Buckets of a flat group: ceil(N / C). spec: PART-3 */
@@ -127,11 +130,15 @@ int64_t zp_part(const zp_flat *f, int64_t b);
 /*@ requires flat: \valid_read(f) && FlatOk(f);
     terminates \true; exits \false;
     assigns \nothing;
+    ensures shard: \result == ShardNumel(f->numel, f->capacity, f->members, f->align);
+    ensures tile: \result * f->members ==
+      PaddedNumel(f->numel, f->capacity, f->members, f->align);
     ensures bounds: 0 <= \result <= 1103806595072 + 4294967296; */
 int64_t zp_shard(const zp_flat *f);
 /*@ requires flat: \valid_read(f) && FlatOk(f);
     terminates \true; exits \false;
     assigns \nothing;
+    ensures padded: \result == PaddedNumel(f->numel, f->capacity, f->members, f->align);
     ensures holds: f->numel <= \result < f->numel + f->members * f->align; */
 int64_t zp_padded(const zp_flat *f);
 
@@ -157,30 +164,33 @@ typedef struct zp_home {
     assigns \nothing;
     ensures bucket: \result.bucket == e / f->capacity;
     ensures owner: 0 <= \result.owner < f->members;
-    ensures home: e == \result.bucket * f->capacity +
-      \result.owner * Part(f->numel, f->capacity, f->members, f->align, \result.bucket) +
-      (\result.shard_offset - \result.bucket * (f->capacity / f->members));
+    ensures owned: \result.owner == Owner(f->numel, f->capacity, f->members, f->align, e);
+    ensures offset: \result.shard_offset ==
+      ShardOffset(f->numel, f->capacity, f->members, f->align, e);
     ensures part: 0 <= \result.shard_offset - \result.bucket * (f->capacity / f->members)
       < Part(f->numel, f->capacity, f->members, f->align, \result.bucket); */
 zp_home zp_home_of(const zp_flat *f, int64_t e);
 
-/* The flat element at offset o of `owner`'s shard, 0 <= o < zp_shard(f); the result is >= N for
- * padding. The inverse of zp_home_of. spec: PART-6 */
+/* The flat element at offset o of `owner`'s shard, 0 <= owner < D, 0 <= o < zp_shard(f); the result
+ * is >= N for padding. The inverse of zp_home_of. spec: PART-6 */
 /*@ requires flat: \valid_read(f) && FlatOk(f);
     requires owner: 0 <= owner < f->members;
-    requires offset: 0 <= o && o / (f->capacity / f->members) * f->capacity < f->numel;
+    requires offset: 0 <= o < ShardNumel(f->numel, f->capacity, f->members, f->align);
     terminates \true; exits \false;
     assigns \nothing;
-    ensures element: \let b = o / (f->capacity / f->members);
-        \result == b * f->capacity + owner * Part(f->numel, f->capacity, f->members, f->align, b) +
-          (o - b * (f->capacity / f->members)); */
+    ensures element: \result == ElementAt(f->numel, f->capacity, f->members, f->align, owner, o);
+    ensures padding: f->numel <= \result <==>
+      BucketNumel(f->numel, f->capacity, ShardBucket(f->capacity, f->members, o)) <=
+        InBucket(f->numel, f->capacity, f->members, f->align, owner, o);
+    ensures inside: 0 <= \result <
+      PaddedNumel(f->numel, f->capacity, f->members, f->align); */
 int64_t zp_element_at(const zp_flat *f, int32_t owner, int64_t o);
 
-/* The bucket that offset o of a shard belongs to. spec: PART-5 */
+/* The bucket that offset o, 0 <= o, of a shard belongs to. spec: PART-5 */
 /*@ requires flat: \valid_read(f) && FlatOk(f) && 0 <= o;
     terminates \true; exits \false;
     assigns \nothing;
-    ensures bucket: \result == o / (f->capacity / f->members); */
+    ensures bucket: \result == ShardBucket(f->capacity, f->members, o); */
 int64_t zp_bucket_of_shard(const zp_flat *f, int64_t o);
 
 #endif

@@ -1,28 +1,18 @@
-/* Every write to a layout. spec: PART-1, PART-2 */
+/* Every write to a layout. cfg is there for the contracts, which say that it stays as it is.
+ * spec: PART-1, PART-2 */
 #include "layout_internal.h"
 
-void zp_layout_begin(const zp_config *cfg, int32_t stage, zp_layout *lay)
+/* *to = f */
+/*@ requires to: \valid(to);
+    terminates \true; exits \false;
+    assigns *to;
+    ensures group: to->group == f.group && to->members == f.members;
+    ensures entry: to->optgroup == f.optgroup && to->tied == f.tied;
+    ensures use: to->use == f.use && to->holder == f.holder;
+    ensures numel: to->numel == f.numel;
+    ensures capacity: to->capacity == f.capacity && to->align == f.align; */
+static void write_flat(zp_flat *to, zp_flat f)
 {
-  lay->stage = stage;
-  //@ assert input1: SameInput{Pre,Here}(cfg);
-  //@ assert config1: SameConfig{Pre,Here}(cfg);
-  lay->n_flats = 0;
-  //@ assert input2: SameInput{Pre,Here}(cfg);
-  //@ assert config2: SameConfig{Pre,Here}(cfg);
-  zp_stage_params(cfg, stage, &lay->first_param, &lay->n_params);
-}
-
-void zp_layout_skip(const zp_config *cfg, zp_layout *lay, int32_t i)
-{
-  (void)cfg;
-  lay->spot[i].flat = -1;
-  lay->spot[i].start = 0;
-}
-
-void zp_layout_put(const zp_config *cfg, zp_layout *lay, int32_t i, int32_t k, zp_flat f)
-{
-  const int64_t numel = cfg->params[lay->first_param + i].numel;
-  zp_flat *to = &lay->flat[k];
   to->group = f.group;
   to->members = f.members;
   to->optgroup = f.optgroup;
@@ -32,9 +22,46 @@ void zp_layout_put(const zp_config *cfg, zp_layout *lay, int32_t i, int32_t k, z
   to->numel = f.numel;
   to->capacity = f.capacity;
   to->align = f.align;
-  //@ assert input1: SameInput{Pre,Here}(cfg);
-  //@ assert config1: SameConfig{Pre,Here}(cfg);
-  lay->spot[i].flat = k;
-  lay->spot[i].start = f.numel - numel;
-  lay->n_flats += k == lay->n_flats;
+}
+
+/* *to = {flat, start} */
+/*@ requires to: \valid(to);
+    terminates \true; exits \false;
+    assigns *to;
+    ensures spot: to->flat == flat && to->start == start; */
+static void write_spot(zp_spot *to, int32_t flat, int64_t start)
+{
+  to->flat = flat;
+  to->start = start;
+}
+
+void zp_layout_name(const zp_config *cfg, zp_layout *lay, int32_t stage, zp_span entries)
+{
+  (void)cfg;
+  lay->stage = stage;
+  lay->first_param = entries.first;
+  lay->n_params = entries.count;
+  lay->n_flats = 0;
+}
+
+void zp_layout_spot(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t flat, int64_t start)
+{
+  (void)cfg;
+  write_spot(&lay->spot[j - lay->first_param], flat, start);
+  //@ assert scalars: SameScalars{Pre,Here}(cfg);
+  //@ assert entries: \forall integer m; 0 <= m < cfg->n_params ==> SameEntry{Pre,Here}(cfg, m);
+}
+
+void zp_layout_flat(const zp_config *cfg, zp_layout *lay, int32_t k, zp_flat f)
+{
+  (void)cfg;
+  write_flat(&lay->flat[k], f);
+  //@ assert scalars: SameScalars{Pre,Here}(cfg);
+  //@ assert entries: \forall integer m; 0 <= m < cfg->n_params ==> SameEntry{Pre,Here}(cfg, m);
+}
+
+void zp_layout_count(const zp_config *cfg, zp_layout *lay, int32_t n)
+{
+  (void)cfg;
+  lay->n_flats = n;
 }

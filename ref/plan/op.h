@@ -106,7 +106,7 @@ static inline zp_op zp_op_local(int32_t kind, int32_t k, int64_t b, int64_t cloc
 }
 
 /* Appends op to the program's first n ops and returns n + 1: every op is written here, so this is
- * where each fold of spec/acsl/ledger.h takes its one step. ops must have room for one more, and the
+ * where each fold of spec/acsl/ledger.h takes its step. ops must have room for one more, and the
  * op's clock must be behind the clocks so far. LEDG-1, PIPE-5 */
 /*@ requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
     requires clock: Clocked(ops, n, op.clock_t, op.clock_i);
@@ -128,6 +128,21 @@ static inline zp_op zp_op_local(int32_t kind, int32_t k, int64_t b, int64_t cloc
 static inline int64_t zp_emit(zp_op *ops, int64_t n, zp_op op)
 {
   ops[n] = op;
+  /*@ assert clocks: \forall integer p; 0 <= p < n ==>
+        ops[p].clock_t == \at(ops[p].clock_t, Pre) &&
+        ops[p].clock_i == \at(ops[p].clock_i, Pre); */
+  //@ assert increasing: Increasing(ops, n) && Below(ops, n, op.clock_t, op.clock_i);
+  /*@ assert ids: \forall integer p; 0 <= p < n ==> ops[p].kind == \at(ops[p].kind, Pre) &&
+        ops[p].what == \at(ops[p].what, Pre) && ops[p].group == \at(ops[p].group, Pre) &&
+        ops[p].key == \at(ops[p].key, Pre) && ops[p].dtype == \at(ops[p].dtype, Pre); */
+  /*@ assert places: \forall integer p; 0 <= p < n ==> ops[p].redop == \at(ops[p].redop, Pre) &&
+        ops[p].root == \at(ops[p].root, Pre) && ops[p].flat == \at(ops[p].flat, Pre) &&
+        ops[p].param == \at(ops[p].param, Pre) && ops[p].slot == \at(ops[p].slot, Pre) &&
+        ops[p].if_stepped == \at(ops[p].if_stepped, Pre); */
+  /*@ assert sizes: \forall integer p; 0 <= p < n ==> ops[p].mb == \at(ops[p].mb, Pre) &&
+        ops[p].recv_mb == \at(ops[p].recv_mb, Pre) &&
+        ops[p].bucket == \at(ops[p].bucket, Pre) && ops[p].offset == \at(ops[p].offset, Pre) &&
+        ops[p].count == \at(ops[p].count, Pre); */
   //@ assert rest: SameOps{Pre,Here}(ops, n);
   return n + 1;
 }

@@ -60,6 +60,7 @@ zp_slot zp_slot_at(int64_t S, int64_t M, int64_t s, int64_t t);
     assigns \nothing;
     ensures next: \result == NextSlot(S, M, s, t);
     ensures later: t < \result;
+    ensures within: s <= t < EndSlot(S, M, s) ==> \result <= EndSlot(S, M, s);
     ensures skipped: \forall integer u; t < u < \result ==> Idle(S, M, s, u); */
 int64_t zp_next_slot(int64_t S, int64_t M, int64_t s, int64_t t);
 

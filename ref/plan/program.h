@@ -97,9 +97,6 @@ typedef struct zp_op {
   int64_t clock_t, clock_i;
 } zp_op;
 
-#include "../../spec/acsl/ledger.h"
-#include "../../spec/acsl/init_save.h"
-
 /* Elements of the statistics vector: squares' limbs, loss limbs, two counts. spec: STAT-1 */
 enum {
   ZP_STAT_SQUARES = 0,
@@ -110,6 +107,16 @@ enum {
 };
 /* int64 limbs of one element of an exact sum of values. spec: SUM-5 */
 enum { ZP_LIMBS = 9 };
+
+#include "../../spec/acsl/ledger.h"
+
+#include "../../spec/acsl/init_save.h"
+
+#include "../../spec/acsl/step_program.h"
+
+#include "../../spec/acsl/step_tail_fold.h"
+
+#include "../../spec/acsl/step_fold.h"
 
 /* 1 when entry j has storage of its own on its stage: always, but for further uses of a tied key on
  * the same stage, which share the storage of the key's last entry there. j must be an entry of a
@@ -123,9 +130,9 @@ enum { ZP_LIMBS = 9 };
 int32_t zp_param_holds(const zp_config *cfg, int32_t j);
 
 /* Exactly the number of ops of the rank at `at`. lay must be the layout of stage at.pp of the valid
- * configuration cfg, `at` lie within it. spec: LEDG-8 */
+ * configuration cfg, `at` lie within it, `phase` be one of zp_phase. spec: LEDG-8 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
-    requires lay: ReadableLayout(lay) && StageLayout(cfg, lay) && lay->stage == at.pp;
+    requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
     requires phase: 0 <= phase < ZP_PHASES;
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     terminates \true; exits \false;
@@ -133,16 +140,18 @@ int32_t zp_param_holds(const zp_config *cfg, int32_t j);
     ensures length: 0 <= \result;
     ensures init: phase == ZP_PHASE_INIT ==>
         \result == InitNeed(cfg, lay->stage, lay->first_param, lay->n_params);
+    ensures step: phase == ZP_PHASE_STEP ==> \result == StepNeed(cfg, lay);
     ensures save: phase == ZP_PHASE_SAVE ==> \result == SaveNeed(cfg, lay, at.dp, at.tp);
     ensures load: phase == ZP_PHASE_LOAD ==> \result == 3; */
 int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at);
 
 /* Writes the program of the rank at `at` for `phase` into ops[0 .. need-1], need as above.
- * lay must be the layout of stage at.pp of the valid configuration cfg, `at` lie within it, ops have
- * room for cap ops and overlap nothing that is read. Returns the number of ops, or -1 when
- * cap < need (ops is then untouched). spec: STEP-2, LEDG-1 … LEDG-8 */
+ * lay must be the layout of stage at.pp of the valid configuration cfg, `at` lie within it, `phase`
+ * be one of zp_phase, ops have room for cap ops; ops, configuration and layout do not overlap.
+ * Returns the number of ops, or -1 when cap < need (ops is then untouched).
+ * spec: STEP-2, LEDG-1 … LEDG-8, PIPE-3, PIPE-5, RED-3 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
-    requires lay: ReadableLayout(lay) && StageLayout(cfg, lay) && lay->stage == at.pp;
+    requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
     requires phase: 0 <= phase < ZP_PHASES;
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires ops: 0 <= cap && \valid(ops + (0 .. cap - 1));
@@ -156,6 +165,8 @@ int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phas
     ensures init: phase == ZP_PHASE_INIT ==> \result ==
         (InitNeed{Pre}(cfg, \old(lay->stage), \old(lay->first_param), \old(lay->n_params)) <= cap ?
          InitNeed{Pre}(cfg, \old(lay->stage), \old(lay->first_param), \old(lay->n_params)) : -1);
+    ensures step: phase == ZP_PHASE_STEP ==> \result ==
+        (StepNeed{Pre}(cfg, lay) <= cap ? StepNeed{Pre}(cfg, lay) : -1);
     ensures save: phase == ZP_PHASE_SAVE ==> \result ==
         (SaveNeed{Pre}(cfg, lay, at.dp, at.tp) <= cap ? SaveNeed{Pre}(cfg, lay, at.dp, at.tp) : -1);
     ensures load: phase == ZP_PHASE_LOAD ==> \result == (3 <= cap ? 3 : -1);
@@ -164,6 +175,21 @@ int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phas
         \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, \result, g, key, stepped) == InitLedger{Pre}(cfg, \old(lay->stage),
             \old(lay->first_param), \old(lay->n_params), g, key);
+    ensures step_ledger: phase == ZP_PHASE_STEP && 0 <= \result ==>
+        \forall integer g, key, stepped; HasLedger(g) ==>
+          LedgerOf(ops, \result, g, key, stepped) == StepLedger{Pre}(cfg, lay, g, key, stepped);
+    ensures step_links: phase == ZP_PHASE_STEP && 0 <= \result ==> \forall integer peer;
+        LinkOf(ops, \result, peer) == StepLink{Pre}(cfg, at.pp, peer);
+    ensures no_links: phase != ZP_PHASE_STEP && 0 <= \result ==> \forall integer peer;
+        LinkOf(ops, \result, peer) == Nothing;
+    ensures step_added: phase == ZP_PHASE_STEP && 0 <= \result ==>
+        \forall integer p, m, e, k, b; Added(ops, \result, p, m, e, k, b) ==
+          StepAdded{Pre}(cfg, at.pp, p, m, e, k, b);
+    ensures step_reduced: phase == ZP_PHASE_STEP && 0 <= \result ==>
+        \forall integer k, b, m; Reduced(ops, \result, k, b, m) ==
+          StepReduced{Pre}(cfg, at.pp, k, b, m);
+    ensures step_decided: phase == ZP_PHASE_STEP && 0 <= \result ==>
+        DecidedAt(ops, \result, StepDecides{Pre}(cfg, lay));
     ensures save_ledger: phase == ZP_PHASE_SAVE && 0 <= \result ==>
         \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, \result, g, key, stepped) == SaveLedger{Pre}(cfg, lay, g);

@@ -42,13 +42,14 @@ int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key)
   return -1;
 }
 
-/* First values of entry i of the stage from member 0 of `group`. LEDG-5 */
+/* First values of entry i of the stage from member 0 of `group`, one that has a ledger. LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires entry: 0 <= i < lay->n_params;
     requires room: 0 <= n <= 2305843009213693952 && \valid(ops + n);
     requires apart: Apart(ops, n, 1, cfg, cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats);
     requires clock: 0 <= clock_i <= 65536 && Clocked(ops, n, clock_t, clock_i);
+    requires group: HasLedger(group);
     terminates \true; exits \false;
     assigns ops[n];
     ensures kept: Kept{Pre,Post}(cfg);
@@ -56,6 +57,7 @@ int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key)
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + 1;
     ensures clock: Clocked(ops, n + 1, clock_t, clock_i + 1);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, k, stepped; HasLedger(g) ==>
         LedgerOf(ops, n + 1, g, k, stepped) ==
           (g == group && (g != ZP_GROUP_TIED || k == key) ?

@@ -11,6 +11,7 @@
     assigns ops[0 .. 4 + cfg->tied_keys];
     ensures length: \result == 5 + \old(cfg->tied_keys);
     ensures clock: Clocked(ops, \result, ZP_CLOCK_TIED_VALUES, 0);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == Nothing;
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           (g == ZP_GROUP_WORLD ? Creations(Nothing, \result) : Nothing); */
@@ -20,6 +21,7 @@ static int64_t put_creations(const zp_config *cfg, zp_op *ops)
   int64_t n = 0;
   /*@ loop invariant range: ZP_GROUP_DP <= g <= end && n == g - 1;
       loop invariant clock: Clocked(ops, n, ZP_CLOCK_CREATE, g);
+      loop invariant links: \forall integer peer; LinkOf(ops, n, peer) == Nothing;
       loop invariant ledger: \forall integer h, key, stepped; HasLedger(h) ==>
           LedgerOf(ops, n, h, key, stepped) ==
             (h == ZP_GROUP_WORLD ? Creations(Nothing, n) : Nothing);
@@ -51,6 +53,7 @@ static int64_t put_creations(const zp_config *cfg, zp_op *ops)
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + \old(TiedValues(cfg, lay->stage, cfg->tied_keys));
     ensures clock: Clocked(ops, \result, ZP_CLOCK_TP_VALUES, 0);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           (g == ZP_GROUP_TIED ?
@@ -67,6 +70,8 @@ static int64_t put_tied_values(const zp_config *cfg, const zp_layout *lay, zp_op
       loop invariant good: StageLayout(cfg, lay);
       loop invariant length: n == \at(n, Pre) + TiedValues{Pre}(cfg, \at(lay->stage, Pre), x);
       loop invariant clock: Clocked(ops, n, ZP_CLOCK_TIED_VALUES, x);
+      loop invariant links: \forall integer peer;
+          LinkOf(ops, n, peer) == LinkOf{Pre}(ops, \at(n, Pre), peer);
       loop invariant ledger: \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, n, g, key, stepped) ==
             (g == ZP_GROUP_TIED ?
@@ -105,6 +110,7 @@ static int64_t put_tied_values(const zp_config *cfg, const zp_layout *lay, zp_op
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + \old(TpValues(cfg, lay->first_param, lay->n_params));
     ensures clock: Clocked(ops, \result, ZP_CLOCK_DP_VALUES, 0);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           (g == ZP_GROUP_TP ?
@@ -121,6 +127,8 @@ static int64_t put_tp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
       loop invariant good: StageLayout(cfg, lay);
       loop invariant length: n == \at(n, Pre) + TpValues{Pre}(cfg, \at(lay->first_param, Pre), i);
       loop invariant clock: Clocked(ops, n, ZP_CLOCK_TP_VALUES, i);
+      loop invariant links: \forall integer peer;
+          LinkOf(ops, n, peer) == LinkOf{Pre}(ops, \at(n, Pre), peer);
       loop invariant ledger: \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, n, g, key, stepped) ==
             (g == ZP_GROUP_TP ?
@@ -160,6 +168,7 @@ static int64_t put_tp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + \old(DpValues(cfg, lay->first_param, lay->n_params));
     ensures clock: Clocked(ops, \result, ZP_CLOCK_INSTALL, 0);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           DpTrace{Pre}(LedgerOf{Pre}(ops, n, g, key, stepped), cfg, \at(cfg->precision, Pre),
@@ -174,6 +183,8 @@ static int64_t put_dp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
       loop invariant good: StageLayout(cfg, lay);
       loop invariant length: n == \at(n, Pre) + DpValues{Pre}(cfg, \at(lay->first_param, Pre), i);
       loop invariant clock: Clocked(ops, n, ZP_CLOCK_DP_VALUES, i);
+      loop invariant links: \forall integer peer;
+          LinkOf(ops, n, peer) == LinkOf{Pre}(ops, \at(n, Pre), peer);
       loop invariant ledger: \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, n, g, key, stepped) ==
             DpTrace{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, key, stepped), cfg,
@@ -211,6 +222,7 @@ static int64_t put_dp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
     ensures length: \result ==
         n + \old(ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params));
     ensures clock: Increasing(ops, \result);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           ValuesTrace{Pre}(LedgerOf{Pre}(ops, n, g, key, stepped), cfg, \at(lay->stage, Pre),
@@ -225,7 +237,8 @@ static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops
   n = put_tied_values(cfg, lay, ops, n);
   //@ assert valid: Valid(cfg);
   //@ assert good: StageLayout(cfg, lay);
-  //@ assert tp: TpValues(cfg, lay->first_param, lay->n_params) == \at(TpValues(cfg, lay->first_param, lay->n_params), Pre);
+  /*@ assert tp: TpValues(cfg, lay->first_param, lay->n_params) ==
+        \at(TpValues(cfg, lay->first_param, lay->n_params), Pre); */
   /*@ assert tp_same: \forall trace t; TpTrace(t, cfg, cfg->precision, lay->first_param,
         lay->n_params) == TpTrace{Pre}(t, cfg, \at(cfg->precision, Pre),
         \at(lay->first_param, Pre), \at(lay->n_params, Pre)); */
@@ -235,7 +248,8 @@ static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops
   //@ assert flats: KeptFlats{Pre,Here}(lay);
   //@ assert valid: Valid(cfg);
   //@ assert good: StageLayout(cfg, lay);
-  //@ assert dp: DpValues(cfg, lay->first_param, lay->n_params) == \at(DpValues(cfg, lay->first_param, lay->n_params), Pre);
+  /*@ assert dp: DpValues(cfg, lay->first_param, lay->n_params) ==
+        \at(DpValues(cfg, lay->first_param, lay->n_params), Pre); */
   /*@ assert dp_same: \forall trace t, integer g; DpTrace(t, cfg, cfg->precision,
         lay->first_param, lay->n_params, g) == DpTrace{Pre}(t, cfg, \at(cfg->precision, Pre),
         \at(lay->first_param, Pre), \at(lay->n_params, Pre), g); */
@@ -261,7 +275,8 @@ static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops
 int64_t zp_put_init(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
 {
   /*@ assert lengths: 0 <= TiedValues(cfg, lay->stage, cfg->tied_keys) &&
-        0 <= TpValues(cfg, lay->first_param, lay->n_params) && 0 <= DpValues(cfg, lay->first_param, lay->n_params); */
+        0 <= TpValues(cfg, lay->first_param, lay->n_params) &&
+        0 <= DpValues(cfg, lay->first_param, lay->n_params); */
   /*@ assert clear: Clear(ops + 0, 5 + cfg->tied_keys, cfg, cfg->params, cfg->n_params, lay,
         lay->flat, lay->n_flats); */
   //@ assert clear_config: ClearOfConfig(ops + 0, 5 + cfg->tied_keys, cfg);

@@ -45,6 +45,7 @@ int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key);
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + \old(On(cfg, x, lay->stage));
     ensures clock: Clocked(ops, \result, ZP_CLOCK_TIED_VALUES, x + 1);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           (g == ZP_GROUP_TIED && key == x && On{Pre}(cfg, x, \at(lay->stage, Pre)) == 1 ?
@@ -69,6 +70,7 @@ int64_t zp_put_tied_value(const zp_config *cfg, const zp_layout *lay, int32_t x,
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + \old(Replica(cfg, lay->first_param + i));
     ensures clock: Clocked(ops, \result, ZP_CLOCK_TP_VALUES, i + 1);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           (g == ZP_GROUP_TP && Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ?
@@ -93,6 +95,7 @@ int64_t zp_put_tp_value(const zp_config *cfg, const zp_layout *lay, int32_t i, z
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + \old(Holds(cfg, lay->first_param + i));
     ensures clock: Clocked(ops, \result, ZP_CLOCK_DP_VALUES, i + 1);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           (HeldIn{Pre}(cfg, \at(lay->first_param, Pre) + i, g) == 1 ?
@@ -122,13 +125,11 @@ int64_t zp_need_init(const zp_config *cfg, const zp_layout *lay);
     assigns ops[0 .. InitNeed(cfg, lay->stage, lay->first_param, lay->n_params) - 1];
     ensures length: \result == \old(InitNeed(cfg, lay->stage, lay->first_param, lay->n_params));
     ensures clock: Increasing(ops, \result);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == Nothing;
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) == InitLedger{Pre}(cfg, \at(lay->stage, Pre),
           \at(lay->first_param, Pre), \at(lay->n_params, Pre), g, key); */
 int64_t zp_put_init(const zp_config *cfg, const zp_layout *lay, zp_op *ops);
-
-int64_t zp_need_step(const zp_config *cfg, const zp_layout *lay);
-int64_t zp_put_step(const zp_config *cfg, const zp_layout *lay, zp_op *ops);
 
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay) && lay->stage == at.pp;
@@ -148,6 +149,7 @@ int64_t zp_need_save(const zp_config *cfg, const zp_layout *lay, zp_coord at);
     assigns ops[0 .. SaveNeed(cfg, lay, at.dp, at.tp) - 1];
     ensures length: \result == \old(SaveNeed(cfg, lay, at.dp, at.tp));
     ensures clock: Increasing(ops, \result);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == Nothing;
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) == SaveLedger{Pre}(cfg, lay, g); */
 int64_t zp_put_save(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_op *ops);
@@ -161,6 +163,7 @@ int64_t zp_need_load(void);
     assigns ops[0 .. 2];
     ensures length: \result == 3;
     ensures clock: Increasing(ops, 3);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == Nothing;
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, 3, g, key, stepped) == LoadLedger(g); */
 int64_t zp_put_load(zp_op *ops);

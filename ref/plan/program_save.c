@@ -67,6 +67,7 @@ static int32_t writes_frozen(const zp_config *cfg, int32_t j, zp_coord at)
     assigns ops[n .. n + gathers + writer - 1];
     ensures length: \result == n + gathers + writer;
     ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, gather.clock_i + 2 * state + 2);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           (gathers == 1 && gather.group == g ?
@@ -93,7 +94,7 @@ static int64_t put_state(zp_op gather, int32_t gathers, int32_t writer, int32_t 
   return n;
 }
 
-/* The states of bucket b of flat group k. f must be a flat group and b one of its buckets. CKPT-1 */
+/* The states of bucket b of flat group k. f must be a flat group, b one of its buckets. CKPT-1 */
 /*@ requires flat: \valid_read(f) && FlatOk(f);
     requires group: f->group == ZP_GROUP_DP || f->group == ZP_GROUP_EDP;
     requires bucket: 0 <= k < 65536 && 0 <= b < 1099511627776 && b * f->capacity < f->numel;
@@ -105,6 +106,7 @@ static int64_t put_state(zp_op gather, int32_t gathers, int32_t writer, int32_t 
     assigns ops[n .. n + 3 * (gathers + writer) - 1];
     ensures length: \result == n + 3 * (gathers + writer);
     ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(k, b + 1));
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           (gathers == 1 && \at(f->group, Pre) == g ?
@@ -138,6 +140,7 @@ static int64_t put_bucket(const zp_flat *f, int32_t gathers, int32_t writer, int
     ensures length: \result ==
         n + SaveLen(gathers, writer, \old(Buckets(f->numel, f->capacity)));
     ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(k + 1, 0));
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           (gathers == 1 && \at(f->group, Pre) == g ?
@@ -156,6 +159,8 @@ static int64_t put_flat(const zp_flat *f, int32_t gathers, int32_t writer, int32
           f->group == \at(f->group, Pre);
       loop invariant length: n == \at(n, Pre) + SaveLen(gathers, writer, b);
       loop invariant clock: Clocked(ops, n, CLOCK_BUCKETS, SaveClock(k, b));
+      loop invariant links: \forall integer peer;
+          LinkOf(ops, n, peer) == LinkOf{Pre}(ops, \at(n, Pre), peer);
       loop invariant ledger: \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, n, g, key, stepped) ==
             (gathers == 1 && \at(f->group, Pre) == g ?
@@ -189,6 +194,7 @@ static int64_t put_flat(const zp_flat *f, int32_t gathers, int32_t writer, int32
     ensures length: \result == n + SaveFlatLen{Pre}(cfg, \at(lay->stage, Pre),
         \at(lay->flat, Pre) + k, at.dp);
     ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(k + 1, 0));
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           SaveFlat{Pre}(LedgerOf{Pre}(ops, n, g, key, stepped), cfg, \at(lay->stage, Pre),
@@ -240,6 +246,7 @@ static int64_t put_saved_flat(const zp_config *cfg, const zp_layout *lay, zp_coo
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(65536, 0));
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == Nothing;
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           SaveFlats{Pre}(Nothing, cfg, \at(lay->stage, Pre), \at(lay->flat, Pre),
@@ -256,6 +263,7 @@ static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at
       loop invariant length: n == SaveFlatsLen{Pre}(cfg, \at(lay->stage, Pre),
           \at(lay->flat, Pre), k, at.dp);
       loop invariant clock: Clocked(ops, n, CLOCK_BUCKETS, SaveClock(k, 0));
+      loop invariant links: \forall integer peer; LinkOf(ops, n, peer) == Nothing;
       loop invariant ledger: \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, n, g, key, stepped) ==
             SaveFlats{Pre}(Nothing, cfg, \at(lay->stage, Pre), \at(lay->flat, Pre), k, g);
@@ -297,6 +305,7 @@ static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at
     ensures length: \result ==
         n + \old(WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp));
     ensures clock: Clocked(ops, \result, CLOCK_FROZEN, i + 1);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) == LedgerOf{Pre}(ops, n, g, key, stepped); */
 static int64_t put_frozen_entry(const zp_config *cfg, const zp_layout *lay, zp_coord at, int32_t i,
@@ -339,6 +348,7 @@ static int64_t put_frozen_entry(const zp_config *cfg, const zp_layout *lay, zp_c
     ensures length: \result == n + FrozenLen{Pre}(cfg, \at(lay->first_param, Pre),
         \at(lay->n_params, Pre), at.pp, at.dp, at.tp);
     ensures clock: Clocked(ops, \result, CLOCK_STATUS, 0);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) == LedgerOf{Pre}(ops, n, g, key, stepped); */
 static int64_t put_frozen(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_op *ops,
@@ -353,6 +363,8 @@ static int64_t put_frozen(const zp_config *cfg, const zp_layout *lay, zp_coord a
       loop invariant length: n == \at(n, Pre) +
           FrozenLen{Pre}(cfg, \at(lay->first_param, Pre), i, at.pp, at.dp, at.tp);
       loop invariant clock: Clocked(ops, n, CLOCK_FROZEN, i);
+      loop invariant links: \forall integer peer;
+          LinkOf(ops, n, peer) == LinkOf{Pre}(ops, \at(n, Pre), peer);
       loop invariant ledger: \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, n, g, key, stepped) ==
             LedgerOf{Pre}(ops, \at(n, Pre), g, key, stepped);
@@ -365,7 +377,8 @@ static int64_t put_frozen(const zp_config *cfg, const zp_layout *lay, zp_coord a
     /*@ assert step: FrozenLen{Pre}(cfg, \at(lay->first_param, Pre), i + 1, at.pp, at.dp, at.tp) ==
           n - \at(n, Pre) + WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp); */
     /*@ assert most: FrozenLen{Pre}(cfg, \at(lay->first_param, Pre), i + 1, at.pp, at.dp, at.tp) <=
-          \at(FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp), Pre) <= 65536; */
+          \at(FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp), Pre) <=
+          65536; */
     /*@ assert least: 0 <= n - \at(n, Pre) &&
           0 <= WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp) <= 1; */
     n = put_frozen_entry(cfg, lay, at, i, ops, n);
@@ -385,16 +398,20 @@ int64_t zp_put_save(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_
   /*@ assert frozen: 0 <= FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) ==
         \at(FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp), Pre) <= 65536; */
   n = put_frozen(cfg, lay, at, ops, n);
+  //@ assert links_frozen: \forall integer peer; LinkOf(ops, n, peer) == Nothing;
   n = zp_emit(ops, n, zp_op_blank(ZP_OP_SEAL, CLOCK_STATUS, 0));
+  //@ assert links_seal: \forall integer peer; LinkOf(ops, n, peer) == Nothing;
   /*@ assert seal: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, stepped) == SaveFlats{Pre}(Nothing, cfg, \at(lay->stage, Pre),
           \at(lay->flat, Pre), \at(lay->n_flats, Pre), g); */
   n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, CLOCK_STATUS, 1));
+  //@ assert links_first: \forall integer peer; LinkOf(ops, n, peer) == Nothing;
   /*@ assert first: \forall integer key, stepped;
         LedgerOf(ops, n, ZP_GROUP_WORLD, key, stepped) == Status(Nothing, 2, 1); */
   /*@ assert rest: \forall integer g, key, stepped; HasLedger(g) && g != ZP_GROUP_WORLD ==>
         LedgerOf(ops, n, g, key, stepped) == SaveLedger{Pre}(cfg, lay, g); */
   n = zp_emit(ops, n, zp_op_blank(ZP_OP_COMMIT, CLOCK_STATUS, 2));
+  //@ assert links_commit: \forall integer peer; LinkOf(ops, n, peer) == Nothing;
   /*@ assert commit: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, stepped) ==
           (g == ZP_GROUP_WORLD ? Status(Nothing, 2, 1) : SaveLedger{Pre}(cfg, lay, g)); */

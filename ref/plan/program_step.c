@@ -4,494 +4,213 @@
 #include "../../spec/acsl/kept_lemmas.h"
 #include "../../spec/acsl/save_lemmas.h"
 #include "../../spec/acsl/step_tail.h"
+#include "../../spec/acsl/step_whole.h"
 
 /* The clock: slots of the pipeline are t = 0 … T-1, then T plus these. PIPE-5 */
 enum { CLOCK_TIED = 0, CLOCK_MEAN = 1, CLOCK_AGREE = 2, CLOCK_UPDATE = 3 };
-/* Tied sums, means: key or flat group times this, plus the bucket, which is at most 2^40. */
-#define TIED_STRIDE ((int64_t)1 << 41)
-#define MEAN_STRIDE ((int64_t)1 << 41)
-/* Updates: flat group times this, plus 2 b; the gather right after it. */
-#define UPDATE_STRIDE ((int64_t)1 << 42)
 
-/* What the rest of the step depends on besides its clock. */
-typedef struct tail {
-  const zp_flat *flat; /* the stage's flat groups */
-  int32_t flats, keys; /* their number, that of tied keys */
-  int32_t stage, reduce, precision;
-} tail;
-
-/*@ predicate TailOk{L}(tail a) =
-      0 <= a.flats <= 65536 && 0 <= a.keys <= 1024 && 0 <= a.stage <= 2 && 0 <= a.reduce <= 1 &&
-      0 <= a.precision <= 2 && (0 < a.flats ==> \valid_read(a.flat + (0 .. a.flats - 1))) &&
-      FlatsFine(a.flat, a.flats); */
-
-/* The flat group, of the `flats` at flat, that holds tied key `key`, or -1. TIE-1 */
-/*@ requires flats: 0 <= flats && (0 < flats ==> \valid_read(flat + (0 .. flats - 1)));
-    terminates \true; exits \false;
-    assigns \nothing;
-    ensures found: \result == TiedFlat(flat, flats, key);
-    ensures range: -1 <= \result < flats; */
-static int32_t tied_flat(const zp_flat *flat, int32_t flats, int32_t key)
-{
-  /*@ loop invariant range: 0 <= k <= flats;
-      loop invariant none: TiedFlat(flat, k, key) == -1;
-      loop assigns k;
-      loop variant flats - k; */
-  for (int32_t k = 0; k < flats; k++) {
-    //@ assert next: TiedFlat(flat, k + 1, key) == (HoldsKey(flat + k, key) == 1 ? k : -1);
-    if (flat[k].tied == key && flat[k].use == 0) return k;
-  }
-  return -1;
-}
-
-/* The sum of bucket b of tied key `key`, flat group f, number k here. f must be a flat group and b
- * one of its buckets. TIE-1, RED-4 */
-/*@ requires flat: FlatFits(f);
-    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
-    requires bucket: BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
-    terminates \true; exits \false;
-    assigns \nothing;
-    ensures kind: \result.kind == ZP_OP_ALL_REDUCE && \result.what == ZP_WHAT_TIED;
-    ensures group: \result.group == ZP_GROUP_TIED && \result.key == key && \result.root == -1 &&
-        \result.if_stepped == 0;
-    ensures where: \result.flat == k && \result.bucket == b;
-    ensures count: \result.count ==
-        TiedCount(stage, reduce, f.numel, f.capacity, f.members, f.align, b);
-    ensures dtype: \result.dtype == (reduce == ZP_EXACT ? ZP_I64 : ZP_F32);
-    ensures redop: \result.redop == (reduce == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED);
-    ensures clock: \result.clock_t == t && \result.clock_i == SumClock(key, b); */
-static zp_op tied_op(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int32_t k, int64_t b,
-                     int64_t t)
-{
-  zp_op op = zp_op_on_bucket(&f, ZP_OP_ALL_REDUCE, ZP_WHAT_TIED, k, b, t, key * TIED_STRIDE + b);
-  op.group = ZP_GROUP_TIED;
-  op.key = key;
-  if (stage == 0) op.count = zp_bucket_padded(&f, b);
-  op.dtype = reduce == ZP_EXACT ? ZP_I64 : ZP_F32;
-  op.redop = reduce == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED;
-  if (reduce == ZP_EXACT) op.count = op.count * ZP_LIMBS;
-  return op;
-}
-
-/* Appends the sum of bucket b. f must be a flat group and b one of its buckets; ops has room for one
- * more, behind the clocks so far. TIE-1 */
-/*@ requires flat: FlatFits(f);
-    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
-    requires bucket: BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
-    requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
-    requires clock: Clocked(ops, n, t, SumClock(key, b));
+/* Agrees on the statistics. ops has room for one more, behind the clocks so far. STAT-1 */
+/*@ requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
+    requires clock: Clocked(ops, n, t, 0);
     terminates \true; exits \false;
     assigns ops[n];
     ensures length: \result == n + 1;
-    ensures clock: Clocked(ops, \result, t, SumClock(key, b + 1));
+    ensures clock: Clocked(ops, \result, t, 1);
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
-          TiedSum(LedgerOf{Pre}(ops, n, g, x, d), key, reduce,
-            TiedCount(stage, reduce, f.numel, f.capacity, f.members, f.align, b), t,
-            SumClock(key, b)) :
-          LedgerOf{Pre}(ops, n, g, x, d));
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_tied_bucket(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int32_t k,
-                               int64_t b, int64_t t, zp_op *ops, int64_t n)
+        LedgerOf(ops, \result, g, x, d) == Agreement(LedgerOf{Pre}(ops, n, g, x, d), g, t);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result);
+    ensures op: ops[n].kind == ZP_OP_ALL_REDUCE; */
+static int64_t put_statistics(int64_t t, zp_op *ops, int64_t n)
 {
-  return zp_emit(ops, n, tied_op(f, stage, reduce, key, k, b, t));
+  return zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATISTICS, ZP_STATS, t, 0));
 }
 
-/* The sums of the `buckets` buckets of tied key `key`, flat group f, number k here. f must be a flat
- * group; ops has room for them, behind the clocks so far. TIE-1 */
-/*@ requires flat: FlatFits(f) && buckets == Buckets(f.numel, f.capacity);
-    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
-    requires room: 0 <= buckets <= 1099511627776 && 0 <= n && n + buckets <= 9223372036854775807 &&
-        \valid(ops + (n .. n + buckets - 1));
-    requires clock: Clocked(ops, n, t, SumClock(key, 0));
-    terminates \true; exits \false;
-    assigns ops[n .. n + buckets - 1];
-    ensures length: \result == n + buckets;
-    ensures clock: Clocked(ops, \result, t, SumClock(key + 1, 0));
-    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
-          TiedSums(LedgerOf{Pre}(ops, n, g, x, d), stage, reduce, f.numel, f.capacity, f.members,
-            f.align, key, t, buckets) :
-          LedgerOf{Pre}(ops, n, g, x, d));
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t reduce, int32_t key,
-                             int32_t k, int64_t t, zp_op *ops, int64_t n)
-{
-  /*@ loop invariant range: 0 <= b <= buckets;
-      loop invariant length: n == \at(n, Pre) + b;
-      loop invariant clock: Clocked(ops, n, t, SumClock(key, b));
-      loop invariant ledger: \forall integer g, x, d; HasLedger(g) ==>
-        LedgerOf(ops, n, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
-          TiedSums(LedgerOf{Pre}(ops, \at(n, Pre), g, x, d), stage, reduce, f.numel, f.capacity,
-            f.members, f.align, key, t, b) :
-          LedgerOf{Pre}(ops, \at(n, Pre), g, x, d));
-      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
-      loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
-      loop variant buckets - b; */
-  for (int64_t b = 0; b < buckets; b++) n = put_tied_bucket(f, stage, reduce, key, k, b, t, ops, n);
-  return n;
-}
-
-/* The sums of tied key `key`; none when this stage does not hold it. a must be the stage's; ops has
- * room for them, behind the clocks so far, and does not overlap the flat groups. TIE-1 */
-/*@ requires tail: TailOk(a);
-    requires key: 0 <= key < 1024;
-    requires room: 0 <= n && n + KeyLen(a.flat, a.flats, key) <= 9223372036854775807 &&
-        \valid(ops + (n .. n + KeyLen(a.flat, a.flats, key) - 1));
-    requires clear: ClearOfFlats(ops + n, KeyLen(a.flat, a.flats, key), a.flat, a.flats);
-    requires clock: Clocked(ops, n, t, SumClock(key, 0));
-    terminates \true; exits \false;
-    assigns ops[n .. n + KeyLen(a.flat, a.flats, key) - 1];
-    ensures length: \result == n + KeyLen{Pre}(a.flat, a.flats, key);
-    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
-    ensures clock: Clocked(ops, \result, t, SumClock(key + 1, 0));
-    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
-          KeyTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats, key,
-            t) :
-          LedgerOf{Pre}(ops, n, g, x, d));
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_tied_key(tail a, int32_t key, int64_t t, zp_op *ops, int64_t n)
-{
-  const int32_t k = tied_flat(a.flat, a.flats, key);
-  if (k < 0) return n;
-  //@ assert fine: FlatFine(a.flat + k);
-  return put_tied_flat(a.flat[k], zp_buckets(&a.flat[k]), a.stage, a.reduce, key, k, t, ops, n);
-}
-
-/* Copies of tied entries add up over the stages that hold them, key by key. a must be the stage's;
- * ops has room for the sums, behind the clocks so far, and does not overlap the flat groups. TIE-1 */
-/*@ requires tail: TailOk(a);
-    requires room: 0 <= n && n + KeysLen(a.flat, a.flats, a.keys) <= 9223372036854775807 &&
-        \valid(ops + (n .. n + KeysLen(a.flat, a.flats, a.keys) - 1));
-    requires apart: FlatsApart(ops, n, KeysLen(a.flat, a.flats, a.keys), a.flat, a.flats);
-    requires clock: Clocked(ops, n, t, 0);
-    terminates \true; exits \false;
-    assigns ops[n .. n + KeysLen(a.flat, a.flats, a.keys) - 1];
-    ensures length: \result == n + KeysLen{Pre}(a.flat, a.flats, a.keys);
-    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
-    ensures clock: Clocked(ops, \result, t + 1, 0);
-    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && 0 <= x && x < a.keys ?
-          KeyTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats, x, t) :
-          LedgerOf{Pre}(ops, n, g, x, d));
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_tied(tail a, int64_t t, zp_op *ops, int64_t n)
-{
-  /*@ loop invariant range: 0 <= key <= a.keys;
-      loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
-      loop invariant fine: FlatsFine(a.flat, a.flats);
-      loop invariant length: n == \at(n, Pre) + KeysLen{Pre}(a.flat, a.flats, key);
-      loop invariant clock: Clocked(ops, n, t, SumClock(key, 0));
-      loop invariant ledger: \forall integer g, x, d; HasLedger(g) ==>
-        LedgerOf(ops, n, g, x, d) == (g == ZP_GROUP_TIED && 0 <= x && x < key ?
-          KeyTrace{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, x, d), a.stage, a.reduce, a.flat,
-            a.flats, x, t) :
-          LedgerOf{Pre}(ops, \at(n, Pre), g, x, d));
-      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
-      loop assigns key, n,
-        ops[\at(n, Pre) .. \at(n, Pre) + KeysLen{Pre}(a.flat, a.flats, a.keys) - 1];
-      loop variant a.keys - key; */
-  for (int32_t key = 0; key < a.keys; key++) {
-    //@ assert step: KeyLen(a.flat, a.flats, key) == KeyLen{Pre}(a.flat, a.flats, key);
-    //@ assert some: 0 <= KeysLen{Pre}(a.flat, a.flats, key);
-    //@ assert more: 0 <= KeyLen{Pre}(a.flat, a.flats, key);
-    /*@ assert last: KeysLen{Pre}(a.flat, a.flats, key + 1) <=
-          KeysLen{Pre}(a.flat, a.flats, a.keys); */
-    /*@ assert room: KeysLen{Pre}(a.flat, a.flats, key) + KeyLen{Pre}(a.flat, a.flats, key) <=
-          KeysLen{Pre}(a.flat, a.flats, a.keys); */
-    //@ assert clear: ClearOfFlats(ops + n, KeyLen(a.flat, a.flats, key), a.flat, a.flats);
-    n = put_tied_key(a, key, t, ops, n);
-  }
-  return n;
-}
-
-/* Divides and counts bucket b of flat group k. ops has room for one more, behind the clocks so far.
- * STAT-2 */
-/*@ requires range: 0 <= k < 65536 && 0 <= b < 1099511627776;
-    requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
-    requires clock: Clocked(ops, n, t, SumClock(k, b));
+/* Decides. ops has room for one more, behind the clocks so far. STEP-6 */
+/*@ requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
+    requires clock: Clocked(ops, n, t, 1);
     terminates \true; exits \false;
     assigns ops[n];
     ensures length: \result == n + 1;
-    ensures op: ops[n].kind == ZP_OP_MEAN && ops[n].flat == k && ops[n].bucket == b;
-    ensures clock: Clocked(ops, \result, t, SumClock(k, b + 1));
-    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_mean(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
+    ensures clock: Clocked(ops, \result, t, 2);
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, x, d) == LedgerOf{Pre}(ops, n, g, x, d);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result);
+    ensures op: ops[n].kind == ZP_OP_DECIDE; */
+static int64_t put_decide(int64_t t, zp_op *ops, int64_t n)
 {
-  return zp_emit(ops, n, zp_op_local(ZP_OP_MEAN, k, b, t, k * MEAN_STRIDE + b));
+  return zp_emit(ops, n, zp_op_blank(ZP_OP_DECIDE, t, 1));
 }
 
-/* The first `buckets` buckets of flat group k. ops has room for an op each, behind the clocks so
- * far. STAT-2 */
-/*@ requires range: 0 <= k < 65536 && 0 <= buckets <= 1099511627776;
-    requires room: 0 <= n && n + buckets <= 9223372036854775807 &&
-        \valid(ops + (n .. n + buckets - 1));
-    requires clock: Clocked(ops, n, t, SumClock(k, 0));
-    terminates \true; exits \false;
-    assigns ops[n .. n + buckets - 1];
-    ensures length: \result == n + buckets;
-    ensures clock: Clocked(ops, \result, t, SumClock(k + 1, 0));
-    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_flat_means(int64_t buckets, int32_t k, int64_t t, zp_op *ops, int64_t n)
-{
-  /*@ loop invariant range: 0 <= b <= buckets;
-      loop invariant length: n == \at(n, Pre) + b;
-      loop invariant clock: Clocked(ops, n, t, SumClock(k, b));
-      loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, n, g, key, d) == LedgerOf{Pre}(ops, \at(n, Pre), g, key, d);
-      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
-      loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
-      loop variant buckets - b; */
-  for (int64_t b = 0; b < buckets; b++) n = put_mean(k, b, t, ops, n);
-  return n;
-}
-
-/* Buckets of flat group f that have storage of their own. f must be a flat group. TIE-2 */
-/*@ requires flat: \valid_read(f) && FlatFine(f);
-    terminates \true; exits \false;
-    assigns \nothing;
-    ensures held: \result == HeldOf(f);
-    ensures range: 0 <= \result <= 1099511627776; */
-static int64_t held_buckets(const zp_flat *f)
-{
-  return f->use == 0 ? zp_buckets(f) : 0;
-}
-
-/* Divides and counts, bucket by bucket. a must be the stage's; ops has room for the means, behind
- * the clocks so far, and does not overlap the flat groups. STAT-2 */
-/*@ requires tail: TailOk(a);
-    requires room: 0 <= n && n + Held(a.flat, a.flats) <= 9223372036854775807 &&
-        \valid(ops + (n .. n + Held(a.flat, a.flats) - 1));
-    requires apart: FlatsApart(ops, n, Held(a.flat, a.flats), a.flat, a.flats);
+/* Agrees on the statistics and decides. ops has room for two, behind the clocks so far. STAT-1, STEP-6 */
+/*@ requires room: 0 <= n <= 9223372036854775805 && \valid(ops + (n .. n + 1));
     requires clock: Clocked(ops, n, t, 0);
     terminates \true; exits \false;
-    assigns ops[n .. n + Held(a.flat, a.flats) - 1];
-    ensures length: \result == n + Held{Pre}(a.flat, a.flats);
-    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
+    assigns ops[n .. n + 1];
+    ensures length: \result == n + 2;
     ensures clock: Clocked(ops, \result, t + 1, 0);
-    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_means(tail a, int64_t t, zp_op *ops, int64_t n)
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, x, d) == Agreement(LedgerOf{Pre}(ops, n, g, x, d), g, t);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result);
+    ensures op: ops[n + 1].kind == ZP_OP_DECIDE; */
+static int64_t put_agreement(int64_t t, zp_op *ops, int64_t n)
 {
-  /*@ loop invariant range: 0 <= k <= a.flats;
-      loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
-      loop invariant fine: FlatsFine(a.flat, a.flats);
-      loop invariant length: n == \at(n, Pre) + Held{Pre}(a.flat, k);
-      loop invariant clock: Clocked(ops, n, t, SumClock(k, 0));
-      loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, n, g, key, d) == LedgerOf{Pre}(ops, \at(n, Pre), g, key, d);
-      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
-      loop assigns k, n, ops[\at(n, Pre) .. \at(n, Pre) + Held{Pre}(a.flat, a.flats) - 1];
-      loop variant a.flats - k; */
-  for (int32_t k = 0; k < a.flats; k++) {
-    //@ assert ok: FlatFine(a.flat + k);
-    //@ assert step: HeldOf(a.flat + k) == HeldOf{Pre}(a.flat + k);
-    //@ assert some: 0 <= Held{Pre}(a.flat, k);
-    //@ assert more: 0 <= HeldOf{Pre}(a.flat + k);
-    //@ assert last: Held{Pre}(a.flat, k + 1) <= Held{Pre}(a.flat, a.flats);
-    //@ assert room: Held{Pre}(a.flat, k) + HeldOf{Pre}(a.flat + k) <= Held{Pre}(a.flat, a.flats);
-    //@ assert clear: ClearOfFlats(ops + n, HeldOf{Pre}(a.flat + k), a.flat, a.flats);
-    n = put_flat_means(held_buckets(&a.flat[k]), k, t, ops, n);
-  }
-  return n;
+  const int64_t agreed = put_statistics(t, ops, n);
+  return put_decide(t, ops, agreed);
 }
 
-/* Updates the shard of bucket b of flat group k. ops has room for one more, behind the clocks so
- * far. STEP-7 */
-/*@ requires range: 0 <= k < 65536 && 0 <= b < 1099511627776;
-    requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
-    requires clock: Clocked(ops, n, t, UpdateClock(k, b));
-    terminates \true; exits \false;
-    assigns ops[n];
-    ensures length: \result == n + 1;
-    ensures op: ops[n].kind == ZP_OP_UPDATE && ops[n].flat == k && ops[n].bucket == b &&
-        ops[n].if_stepped == 1;
-    ensures clock: Clocked(ops, \result, t, UpdateClock(k, b) + 1);
-    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_shard(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
-{
-  zp_op update = zp_op_local(ZP_OP_UPDATE, k, b, t, k * UPDATE_STRIDE + 2 * b);
-  update.if_stepped = 1;
-  return zp_emit(ops, n, update);
-}
-
-/* Gathers the parameters of bucket b of flat group f, number k, when they are sharded. f must be a
- * flat group and b one of its buckets; ops has room, behind the clocks so far. STEP-8 */
-/*@ requires flat: FlatFits(f);
-    requires config: 0 <= stage <= 2 && 0 <= precision <= 2;
-    requires bucket: 0 <= k < 65536 && BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
-    requires room: 0 <= n <= 9223372036854775806 && (0 < stage ==> \valid(ops + n));
-    requires clock: Clocked(ops, n, t, UpdateClock(k, b) + 1);
-    terminates \true; exits \false;
-    assigns ops[n .. n + UpdateLen(stage, 1) - 2];
-    ensures length: \result == n + UpdateLen(stage, 1) - 1;
-    ensures clock: Clocked(ops, \result, t, UpdateClock(k, b + 1));
-    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
-          Gather(LedgerOf{Pre}(ops, n, g, key, d), precision,
-            Part(f.numel, f.capacity, f.members, f.align, b), t, UpdateClock(k, b) + 1) :
-          LedgerOf{Pre}(ops, n, g, key, d));
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_gather(zp_flat f, int32_t stage, int32_t precision, int32_t k, int64_t b,
-                          int64_t t, zp_op *ops, int64_t n)
-{
-  if (stage == 0) return n;
-  zp_op gather = zp_op_on_bucket(&f, ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, k, b, t,
-                                 k * UPDATE_STRIDE + 2 * b + 1);
-  gather.dtype = precision;
-  gather.if_stepped = 1;
-  return zp_emit(ops, n, gather);
-}
-
-/* Updates the shard and gathers the parameters of one bucket. f must be a flat group and b one of
- * its buckets; ops has room, behind the clocks so far. STEP-7, STEP-8 */
-/*@ requires flat: FlatFits(f);
-    requires config: 0 <= stage <= 2 && 0 <= precision <= 2;
-    requires bucket: 0 <= k < 65536 && BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
-    requires room: 0 <= n <= 9223372036854775805 &&
-        \valid(ops + (n .. n + UpdateLen(stage, 1) - 1));
-    requires clock: Clocked(ops, n, t, UpdateClock(k, b));
-    terminates \true; exits \false;
-    assigns ops[n .. n + UpdateLen(stage, 1) - 1];
-    ensures length: \result == n + UpdateLen(stage, 1);
-    ensures clock: Clocked(ops, \result, t, UpdateClock(k, b + 1));
-    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
-          Gather(LedgerOf{Pre}(ops, n, g, key, d), precision,
-            Part(f.numel, f.capacity, f.members, f.align, b), t, UpdateClock(k, b) + 1) :
-          LedgerOf{Pre}(ops, n, g, key, d));
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_update_bucket(zp_flat f, int32_t stage, int32_t precision, int32_t k, int64_t b,
-                                 int64_t t, zp_op *ops, int64_t n)
-{
-  const int64_t after = put_shard(k, b, t, ops, n);
-  return put_gather(f, stage, precision, k, b, t, ops, after);
-}
-
-/* Updates and gathers the `buckets` buckets of flat group f, number k: all or none. f must be a flat
- * group; ops has room, behind the clocks so far. STEP-7, STEP-8 */
-/*@ requires flat: FlatFits(f);
-    requires config: 0 <= stage <= 2 && 0 <= precision <= 2;
-    requires range: 0 <= k < 65536 && 0 <= buckets <= 1099511627776 &&
-        buckets <= Buckets(f.numel, f.capacity);
-    requires room: 0 <= n && n + UpdateLen(stage, buckets) <= 9223372036854775805 &&
-        \valid(ops + (n .. n + UpdateLen(stage, buckets) - 1));
-    requires clock: Clocked(ops, n, t, UpdateClock(k, 0));
-    terminates \true; exits \false;
-    assigns ops[n .. n + UpdateLen(stage, buckets) - 1];
-    ensures length: \result == n + UpdateLen(stage, buckets);
-    ensures clock: Clocked(ops, \result, t, UpdateClock(k + 1, 0));
-    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
-          Gathers(LedgerOf{Pre}(ops, n, g, key, d), precision, f.numel, f.capacity, f.members,
-            f.align, k, t, buckets) :
-          LedgerOf{Pre}(ops, n, g, key, d));
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_flat_update(zp_flat f, int64_t buckets, int32_t stage, int32_t precision,
-                               int32_t k, int64_t t, zp_op *ops, int64_t n)
-{
-  /*@ loop invariant range: 0 <= b <= buckets;
-      loop invariant length: n == \at(n, Pre) + UpdateLen(stage, b);
-      loop invariant clock: Clocked(ops, n, t, UpdateClock(k, b));
-      loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, n, g, key, d) == (0 < stage && g == f.group && d != 0 ?
-          Gathers(LedgerOf{Pre}(ops, \at(n, Pre), g, key, d), precision, f.numel, f.capacity,
-            f.members, f.align, k, t, b) :
-          LedgerOf{Pre}(ops, \at(n, Pre), g, key, d));
-      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
-      loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + UpdateLen(stage, buckets) - 1];
-      loop variant buckets - b; */
-  for (int64_t b = 0; b < buckets; b++) n = put_update_bucket(f, stage, precision, k, b, t, ops, n);
-  return n;
-}
-
-/* Updates and gathers flat group k, all buckets or none. a must be the stage's; ops has room, behind
- * the clocks so far, and does not overlap the flat groups. STEP-7, STEP-8 */
-/*@ requires tail: TailOk(a) && 0 <= k < a.flats;
-    requires room: 0 <= n && n + UpdateLen(a.stage, HeldOf(a.flat + k)) <= 9223372036854775805 &&
-        \valid(ops + (n .. n + UpdateLen(a.stage, HeldOf(a.flat + k)) - 1));
-    requires clear: ClearOfFlats(ops + n, UpdateLen(a.stage, HeldOf(a.flat + k)), a.flat, a.flats);
-    requires clock: Clocked(ops, n, t, UpdateClock(k, 0));
-    terminates \true; exits \false;
-    assigns ops[n .. n + UpdateLen(a.stage, HeldOf(a.flat + k)) - 1];
-    ensures length: \result == n + UpdateLen(a.stage, HeldOf{Pre}(a.flat + k));
-    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
-    ensures clock: Clocked(ops, \result, t, UpdateClock(k + 1, 0));
-    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, n, g, key, d) :
-          GathersOf{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat + k, k, g,
-            t));
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_held_update(tail a, int32_t k, int64_t t, zp_op *ops, int64_t n)
-{
-  //@ assert fine: FlatFine(a.flat + k);
-  const int64_t held = held_buckets(&a.flat[k]);
-  return put_flat_update(a.flat[k], held, a.stage, a.precision, k, t, ops, n);
-}
-
-/* Updates and gathers, bucket by bucket. a must be the stage's; ops has room, behind the clocks so
- * far, and does not overlap the flat groups. STEP-7, STEP-8 */
+/* The same; what a says of the flat groups does not change. a must be the stage's; ops has room for
+ * two, behind the clocks so far, and does not overlap the flat groups. STAT-1, STEP-6 */
 /*@ requires tail: TailOk(a);
-    requires room: 0 <= n &&
-        n + UpdateLen(a.stage, Held(a.flat, a.flats)) <= 9223372036854775805 &&
-        \valid(ops + (n .. n + UpdateLen(a.stage, Held(a.flat, a.flats)) - 1));
-    requires apart: FlatsApart(ops, n, UpdateLen(a.stage, Held(a.flat, a.flats)), a.flat, a.flats);
+    requires room: 0 <= n <= 9223372036854775805 && \valid(ops + (n .. n + 1));
+    requires clear: ClearOfFlats(ops + n, 2, a.flat, a.flats);
     requires clock: Clocked(ops, n, t, 0);
     terminates \true; exits \false;
-    assigns ops[n .. n + UpdateLen(a.stage, Held(a.flat, a.flats)) - 1];
-    ensures length: \result == n + UpdateLen(a.stage, Held{Pre}(a.flat, a.flats));
+    assigns ops[n .. n + 1];
+    ensures length: \result == n + 2;
     ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
     ensures clock: Clocked(ops, \result, t + 1, 0);
-    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, n, g, key, d) :
-          GatherTrace{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat, a.flats,
-            g, t));
-    ensures rest: SameRest{Pre,Post}(ops, n, \result); */
-static int64_t put_update(tail a, int64_t t, zp_op *ops, int64_t n)
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, x, d) == Agreement(LedgerOf{Pre}(ops, n, g, x, d), g, t);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result);
+    ensures decide: ops[n + 1].kind == ZP_OP_DECIDE; */
+static int64_t put_decision(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
-  /*@ loop invariant range: 0 <= k <= a.flats;
-      loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
-      loop invariant fine: FlatsFine(a.flat, a.flats);
-      loop invariant length: n == \at(n, Pre) + UpdateLen(a.stage, Held{Pre}(a.flat, k));
-      loop invariant clock: Clocked(ops, n, t, UpdateClock(k, 0));
-      loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, n, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, \at(n, Pre), g, key, d) :
-          GatherTrace{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, key, d), a.stage, a.precision,
-            a.flat, k, g, t));
-      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
-      loop assigns k, n, ops[\at(n, Pre) .. \at(n, Pre) +
-        UpdateLen(a.stage, Held{Pre}(a.flat, a.flats)) - 1];
-      loop variant a.flats - k; */
-  for (int32_t k = 0; k < a.flats; k++) {
-    //@ assert ok: FlatFine(a.flat + k);
-    //@ assert step: HeldOf(a.flat + k) == HeldOf{Pre}(a.flat + k);
-    //@ assert some: 0 <= Held{Pre}(a.flat, k);
-    //@ assert more: 0 <= HeldOf{Pre}(a.flat + k);
-    //@ assert last: Held{Pre}(a.flat, k + 1) <= Held{Pre}(a.flat, a.flats);
-    //@ assert room: Held{Pre}(a.flat, k) + HeldOf{Pre}(a.flat + k) <= Held{Pre}(a.flat, a.flats);
-    /*@ assert clear: ClearOfFlats(ops + n, UpdateLen(a.stage, HeldOf(a.flat + k)), a.flat,
-          a.flats); */
-    n = put_held_update(a, k, t, ops, n);
-  }
+  (void)a; /* the contract speaks of it */
+  n = put_agreement(t, ops, n);
+  //@ assert same: SameFlats{Pre,Here}(a.flat, a.flats);
   return n;
+}
+
+/* Tied sums and means. t: the pipeline's slots. a must be the stage's; ops has room, behind the
+ * clocks so far, and does not overlap the flat groups. TIE-1, STAT-2 */
+/*@ requires tail: TailOk(a);
+    requires room: 0 <= n <= 4611686018427387904 &&
+        \valid(ops + (n .. n + TailBefore(a.flat, a.flats, a.keys) - 2));
+    requires apart: FlatsApart(ops, n, TailBefore(a.flat, a.flats, a.keys) - 1, a.flat, a.flats);
+    requires time: 0 <= t <= 4194304;
+    requires clock: Clocked(ops, n, t, 0);
+    terminates \true; exits \false;
+    assigns ops[n .. n + TailBefore(a.flat, a.flats, a.keys) - 2];
+    ensures length: \result == n + TailBefore{Pre}(a.flat, a.flats, a.keys) - 1;
+    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
+    ensures clock: Clocked(ops, \result, t + 2, 0);
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==> LedgerOf(ops, \result, g, x, d) ==
+        KeysTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats, a.keys,
+          g, x, t);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+static int64_t put_sums(zp_tail a, int64_t t, zp_op *ops, int64_t n)
+{
+  //@ assert keys: 0 <= KeysLen(a.flat, a.flats, a.keys) <= 1125899906842624;
+  //@ assert held: 0 <= Held(a.flat, a.flats) <= 72057594037927936;
+  //@ assert apart_tied: FlatsApart(ops, n, KeysLen(a.flat, a.flats, a.keys), a.flat, a.flats);
+  const int64_t tied = zp_put_tied(a, t + CLOCK_TIED, ops, n);
+  //@ assert fine: FlatsFine(a.flat, a.flats);
+  //@ assert same_held: Held(a.flat, a.flats) == Held{Pre}(a.flat, a.flats);
+  //@ assert apart_means: FlatsApart(ops, tied, Held(a.flat, a.flats), a.flat, a.flats);
+  const int64_t means = zp_put_means(a, t + CLOCK_MEAN, ops, tied);
+  //@ assert plain_tied: Plain(ops, n, tied) && Placed(ops, n, tied);
+  return means;
+}
+
+/* What comes before the update: tied sums, means, the decision. t: the pipeline's slots. a must be
+ * the stage's; ops has room, behind the clocks so far, and does not overlap the flat groups.
+ * TIE-1, STAT-2, STEP-6 */
+/*@ requires tail: TailOk(a);
+    requires room: 0 <= n <= 4611686018427387904 &&
+        \valid(ops + (n .. n + TailBefore(a.flat, a.flats, a.keys)));
+    requires apart: FlatsApart(ops, n, TailBefore(a.flat, a.flats, a.keys) + 1, a.flat, a.flats);
+    requires time: 0 <= t <= 4194304;
+    requires clock: Clocked(ops, n, t, 0);
+    terminates \true; exits \false;
+    assigns ops[n .. n + TailBefore(a.flat, a.flats, a.keys)];
+    ensures length: \result == n + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1;
+    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
+    ensures clock: Clocked(ops, \result, t + 3, 0);
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==> LedgerOf(ops, \result, g, x, d) ==
+        Agreement(KeysTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats,
+          a.keys, g, x, t), g, t + 2);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result);
+    ensures decide: ops[\result - 1].kind == ZP_OP_DECIDE; */
+static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
+{
+  //@ assert some: 1 <= TailBefore(a.flat, a.flats, a.keys) <= 288230376151711744;
+  /*@ assert apart: FlatsApart(ops, n, TailBefore(a.flat, a.flats, a.keys) - 1, a.flat,
+        a.flats); */
+  const int64_t means = put_sums(a, t, ops, n);
+  //@ assert fine: FlatsFine(a.flat, a.flats);
+  //@ assert total: means + 1 == n + TailBefore{Pre}(a.flat, a.flats, a.keys);
+  //@ assert clear: ClearOfFlats(ops + means, 2, a.flat, a.flats);
+  const int64_t decided = put_decision(a, t + CLOCK_AGREE, ops, means);
+  //@ assert plain_means: Plain(ops, n, means);
+  //@ assert placed_means: Placed(ops, n, means);
+  return decided;
+}
+
+/* All that follows the pipeline's t slots. a must be the stage's; ops has room, behind the clocks so
+ * far, and does not overlap the flat groups. TIE-1, STAT-2, STEP-6 … STEP-8 */
+/*@ requires tail: TailOk(a);
+    requires room: 0 <= n <= 4611686018427387904 &&
+        \valid(ops + (n .. n + TailLen(a.stage, a.flat, a.flats, a.keys) - 1));
+    requires apart: FlatsApart(ops, n, TailLen(a.stage, a.flat, a.flats, a.keys), a.flat, a.flats);
+    requires time: 0 <= t <= 4194304;
+    requires clock: Clocked(ops, n, t, 0);
+    terminates \true; exits \false;
+    assigns ops[n .. n + TailLen(a.stage, a.flat, a.flats, a.keys) - 1];
+    ensures length: \result == n + TailLen{Pre}(a.stage, a.flat, a.flats, a.keys);
+    ensures clock: Clocked(ops, \result, t + 4, 0);
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==> LedgerOf(ops, \result, g, x, d) ==
+        TailTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.precision, a.flat,
+          a.flats, a.keys, g, x, d, t);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, n + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1);
+    ensures placed: Placed(ops, n, \result);
+    ensures decide: ops[n + TailBefore{Pre}(a.flat, a.flats, a.keys)].kind == ZP_OP_DECIDE; */
+static int64_t put_tail(zp_tail a, int64_t t, zp_op *ops, int64_t n)
+{
+  //@ assert limit: 0 <= Held(a.flat, a.flats) <= 72057594037927936;
+  /*@ assert parts: 0 <= TailBefore(a.flat, a.flats, a.keys) <= 288230376151711744 &&
+        TailLen(a.stage, a.flat, a.flats, a.keys) == TailBefore(a.flat, a.flats, a.keys) + 1 +
+          UpdateLen(a.stage, Held(a.flat, a.flats)); */
+  //@ assert apart_before: FlatsApart(ops, n, TailBefore(a.flat, a.flats, a.keys) + 1, a.flat, a.flats);
+  const int64_t before = put_before(a, t, ops, n);
+  //@ assert fine: FlatsFine(a.flat, a.flats);
+  //@ assert same_held: Held(a.flat, a.flats) == Held{Pre}(a.flat, a.flats);
+  /*@ assert apart_update: FlatsApart(ops, before, UpdateLen(a.stage, Held(a.flat, a.flats)), a.flat,
+        a.flats); */
+  const int64_t updated = zp_put_update(a, t + CLOCK_UPDATE, ops, before);
+  //@ assert plain_before: Plain(ops, n, before) && Placed(ops, n, before);
+  //@ assert decides: ops[before - 1].kind == ZP_OP_DECIDE;
+  return updated;
 }
 
 int64_t zp_put_step(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
 {
   const int64_t t = zp_slots(cfg->pp, cfg->micro_batches);
-  const tail a = {lay->flat, lay->n_flats, cfg->tied_keys, cfg->stage, cfg->reduce, cfg->precision};
-  int64_t n = zp_put_pipeline(cfg, lay, ops, 0);
-  n = put_tied(a, t + CLOCK_TIED, ops, n);
-  n = put_means(a, t + CLOCK_MEAN, ops, n);
-  n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATISTICS, ZP_STATS, t + CLOCK_AGREE, 0));
-  n = zp_emit(ops, n, zp_op_blank(ZP_OP_DECIDE, t + CLOCK_AGREE, 1));
-  return put_update(a, t + CLOCK_UPDATE, ops, n);
+  const zp_tail a = {lay->flat,  lay->n_flats, cfg->tied_keys,
+                     cfg->stage, cfg->reduce,  cfg->precision};
+  //@ assert fits: StageFits(cfg, lay);
+  //@ assert limit: 0 <= PipeLen(cfg, lay) <= 2305843009247248384;
+  /*@ assert tail_limit: 1 <= TailBefore(a.flat, a.flats, a.keys) <
+        TailLen(a.stage, a.flat, a.flats, a.keys) <= 288230376151711744; */
+  /*@ assert apart: StepApart(ops, 0, PipeLen(cfg, lay), cfg, cfg->params, cfg->n_params, lay,
+        lay->flat, lay->n_flats, lay->spot, lay->n_params); */
+  /*@ assert flats: FlatsApart(ops, PipeLen(cfg, lay), TailLen(a.stage, a.flat, a.flats, a.keys),
+        a.flat, a.flats); */
+  const int64_t pipe = zp_put_pipeline(cfg, lay, ops);
+  //@ assert same: SameFlats{Pre,Here}(a.flat, a.flats);
+  //@ assert fine: FlatsFine(a.flat, a.flats);
+  /*@ assert lengths: TailLen(a.stage, a.flat, a.flats, a.keys) ==
+          TailLen{Pre}(a.stage, a.flat, a.flats, a.keys) &&
+        TailBefore(a.flat, a.flats, a.keys) == TailBefore{Pre}(a.flat, a.flats, a.keys); */
+  const int64_t all = put_tail(a, t, ops, pipe);
+  //@ assert plain_pipe: Plain(ops, 0, pipe) && Placed(ops, 0, pipe);
+  //@ assert plain: Plain(ops, 0, pipe + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1);
+  //@ assert placed: Placed(ops, 0, all);
+  return all;
 }

@@ -1,4 +1,4 @@
-/* Two layouts of one stage, and two stages that hold one key, give equal ledgers: LEDG-2, LEDG-3. */
+/* Two layouts of one stage, two stages that hold one key, give equal ledgers: LEDG-2, LEDG-3. */
 #ifndef ZP_SPEC_ACSL_ALIKE_LEMMAS_H
 #define ZP_SPEC_ACSL_ALIKE_LEMMAS_H
 
@@ -46,8 +46,11 @@
       0 <= \at(c->n_params, A) && 0 <= \at(c->tied_keys, A) && 0 <= x && 0 <= f &&
       f + x <= \at(c->n_params, A) ==>
       InitLedger{A}(c, s, f, x, g, key) == InitLedger{B}(c, s, f, x, g, key);
-    lemma SaveLedger_Alike{L}: \forall zp_config *c, integer s, zp_layout *l, zp_layout *m, integer g;
-      LayoutOf(c, s, l) && LayoutOf(c, s, m) && 0 <= l->n_flats ==>
+    lemma Save_AlikeFlats{L}: \forall zp_config *c, zp_layout *l, zp_layout *m, integer g;
+      l->stage == m->stage && l->n_flats == m->n_flats && 0 <= l->n_flats &&
+      AlikeFlats(l->flat, m->flat, l->n_flats) ==> SaveLedger(c, l, g) == SaveLedger(c, m, g);
+    lemma SaveLedger_Alike{L}: \forall zp_config *c, integer s, zp_layout *l, zp_layout *m,
+      integer g; LayoutOf(c, s, l) && LayoutOf(c, s, m) && 0 <= l->n_flats ==>
       SaveLedger(c, l, g) == SaveLedger(c, m, g); */
 
 /* LEDG-2: in every group the ledgers do not depend on which member it is. s, f, x and z, h, y: two

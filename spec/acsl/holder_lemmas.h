@@ -40,13 +40,15 @@
     logic integer HasAny{L}(zp_config *c, integer n, integer key) =
       n <= 0 ? 0 : IsKey(c, n - 1, key) == 1 ? 1 : HasAny(c, n - 1, key);
     lemma KeyNumel_Known{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, o;
-      (\forall integer i; 0 <= i < n ==> IsKey(c, i, key) == 0 || NumelAt(c, i) == NumelAt(c, o)) ==>
+      (\forall integer i; 0 <= i < n ==>
+        IsKey(c, i, key) == 0 || NumelAt(c, i) == NumelAt(c, o)) ==>
       HasAny(c, n, key) == 0 || KeyNumel(c, n, key) == NumelAt(c, o);
     lemma HasAny_Some{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, j;
       0 <= j && j < n && IsKey(c, j, key) == 1 ==> HasAny(c, n, key) == 1;
     lemma KeyNumel_Any{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, j;
       0 <= j && j < n && IsKey(c, j, key) == 1 &&
-      (\forall integer i; 0 <= i < n ==> IsKey(c, i, key) == 0 || NumelAt(c, i) == NumelAt(c, j)) ==>
+      (\forall integer i; 0 <= i < n ==>
+        IsKey(c, i, key) == 0 || NumelAt(c, i) == NumelAt(c, j)) ==>
       KeyNumel(c, n, key) == NumelAt(c, j); */
 
 #endif

@@ -1,7 +1,8 @@
 /* The logic of LEDG-4, LEDG-5, LEDG-8, CKPT-1 and CKPT-2: what INIT, SAVE and LOAD write, as
- * functions of the configuration c and the pipeline stage s. Ledgers have no other argument; lengths
- * of SAVE also have the dp and tp index, since only some ranks write.
- * Include after ref/plan/program.h's types and ledger.h; the *_lemmas.h beside it say what they obey. */
+ * functions of the configuration c and the pipeline stage s. Ledgers have no other argument;
+ * lengths of SAVE also have the dp and tp index, since only some ranks write.
+ * Include after ref/plan/program.h's types and ledger.h;
+ * the *_lemmas.h beside it say what they obey. */
 #ifndef ZP_SPEC_ACSL_INIT_SAVE_H
 #define ZP_SPEC_ACSL_INIT_SAVE_H
 
@@ -20,8 +21,8 @@
         \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B);
     predicate Kept{A,B}(zp_config *c) = SameScalars{A,B}(c) && KeptEntries{A,B}(c); */
 
-/* TIE-2: of the entries j+1 … n-1, how many are on j's stage with j's key. Holds: 1 when entry j has
- * storage of its own. */
+/* TIE-2: of the entries j+1 … n-1, how many are on j's stage with j's key. Holds: 1 when entry j
+ * has storage of its own. */
 /*@ logic integer LaterUse{L}(zp_config *c, integer j, integer i) =
       j < i && c->params[i].stage == c->params[j].stage &&
       c->params[i].tied == c->params[j].tied ? 1 : 0;
@@ -128,8 +129,8 @@
         \at(lay->flat[k].align, A) == \at(lay->flat[k].align, B); */
 
 /* Writing m ops from *op on changes nothing of a configuration c with np entries at ps, and nothing
- * that is read of a layout lay with nf flat groups at fs: every field by itself, so that provers find
- * the instance that they need. Apart: so for every run of the len ops from ops[n] on. */
+ * that is read of a layout lay with nf flat groups at fs: every field by itself, so that provers
+ * find the instance that they need. Apart: so for every run of the len ops from ops[n] on. */
 /*@ predicate ClearOfConfig(zp_op *op, integer m, zp_config *c) =
       \separated(&c->pp, op + (0 .. m - 1)) && \separated(&c->dp, op + (0 .. m - 1)) &&
       \separated(&c->tp, op + (0 .. m - 1)) && \separated(&c->ep, op + (0 .. m - 1)) &&
@@ -205,9 +206,7 @@
     logic trace SaveFlats{L}(trace t, zp_config *c, integer s, zp_flat *f, integer k, integer g) =
       k <= 0 ? t : SaveFlat(SaveFlats(t, c, s, f, k - 1, g), c, s, f + (k - 1), k - 1, g);
     logic integer SaveFlatsLen{L}(zp_config *c, integer s, zp_flat *f, integer k, integer dp) =
-      k <= 0 ? 0 : SaveFlatsLen(c, s, f, k - 1, dp) + SaveFlatLen(c, s, f + (k - 1), dp);
-
-    predicate BucketOf(integer n, integer c, integer b) = 0 <= b && b * c < n; */
+      k <= 0 ? 0 : SaveFlatsLen(c, s, f, k - 1, dp) + SaveFlatLen(c, s, f + (k - 1), dp); */
 
 /* CKPT-1: frozen entries among f … f+i-1 that the rank with these indices writes. */
 /*@ logic integer WritesFrozen{L}(zp_config *c, integer j, integer s, integer dp, integer tp) =

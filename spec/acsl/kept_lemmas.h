@@ -1,4 +1,4 @@
-/* What stays so while a program is written, since the configuration and the layout do not change. */
+/* What stays so while a program is written, since configuration and layout do not change. */
 #ifndef ZP_SPEC_ACSL_KEPT_LEMMAS_H
 #define ZP_SPEC_ACSL_KEPT_LEMMAS_H
 
@@ -14,9 +14,10 @@
     lemma On_Bit{L}: \forall zp_config *c, integer key, s; 0 <= c->n_params ==>
       0 <= On(c, key, s) <= 1;
     lemma FlatOk_Frame{A,B}: \forall zp_flat *f; KeptFlat{A,B}(f) && FlatOk{A}(f) ==> FlatOk{B}(f);
-    lemma Flats_Flat{A,B}: \forall zp_layout *lay, integer k; KeptStage{A,B}(lay) && KeptFlats{A,B}(lay) &&
-      0 <= k < \at(lay->n_flats, A) ==> KeptFlat{A,B}(\at(lay->flat, A) + k);
+    lemma Flats_Flat{A,B}: \forall zp_layout *lay, integer k; KeptStage{A,B}(lay) &&
+      KeptFlats{A,B}(lay) && 0 <= k < \at(lay->n_flats, A) ==> KeptFlat{A,B}(\at(lay->flat, A) + k);
     lemma StageLayout_Kept{A,B}: \forall zp_config *c, zp_layout *lay; Kept{A,B}(c) &&
-      KeptStage{A,B}(lay) && KeptFlats{A,B}(lay) && StageLayout{A}(c, lay) ==> StageLayout{B}(c, lay); */
+      KeptStage{A,B}(lay) && KeptFlats{A,B}(lay) && StageLayout{A}(c, lay) ==>
+      StageLayout{B}(c, lay); */
 
 #endif

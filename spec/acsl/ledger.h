@@ -5,8 +5,8 @@
 #define ZP_SPEC_ACSL_LEDGER_H
 
 /* LEDG-1: a ledger is a list. Nothing is known of its constructors, so what is equal here is equal
- * for every meaning of them. Hop is an exchange with one neighbour: down and up are the micro-batches
- * that go to the next and to the previous stage. */
+ * for every meaning of them. Hop is an exchange with one neighbour: down and up are the
+ * micro-batches that go to the next and to the previous stage. */
 /*@ axiomatic Trace {
       type trace;
       logic trace Nothing;

@@ -14,8 +14,14 @@
       SameOps{A,B}(ops, n) ==> Filled{A}(ops, n, k, b, mb) == Filled{B}(ops, n, k, b, mb);
     lemma Reduced_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_op *ops, integer k, b, mb;
       SameOps{A,B}(ops, n) ==> Reduced{A}(ops, n, k, b, mb) == Reduced{B}(ops, n, k, b, mb);
-    lemma Increasing_All{L}: \forall integer q; 0 <= q ==> \forall zp_op *ops, integer n, p;
-      Increasing(ops, n) && q < n && 0 <= p && p < q ==>
-      ClockBelow(ops[p].clock_t, ops[p].clock_i, ops[q].clock_t, ops[q].clock_i); */
+    // Op p's clock is below op q's.
+    predicate Precedes{L}(zp_op *ops, integer p, integer q) =
+      ClockBelow(ops[p].clock_t, ops[p].clock_i, ops[q].clock_t, ops[q].clock_i);
+    lemma Increasing_Next{L}: \forall zp_op *ops, integer n, q;
+      Increasing(ops, n) && 0 <= q && q + 1 < n ==> Precedes(ops, q, q + 1);
+    lemma Precedes_Trans{L}: \forall zp_op *ops, integer p, q, r;
+      Precedes(ops, p, q) && Precedes(ops, q, r) ==> Precedes(ops, p, r);
+    lemma Increasing_All{L}: \forall integer d; 0 <= d ==> \forall zp_op *ops, integer n, p;
+      Increasing(ops, n) && 0 <= p && p + d + 1 < n ==> Precedes(ops, p, p + d + 1); */
 
 #endif

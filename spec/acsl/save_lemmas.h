@@ -2,6 +2,8 @@
 #ifndef ZP_SPEC_ACSL_SAVE_LEMMAS_H
 #define ZP_SPEC_ACSL_SAVE_LEMMAS_H
 
+#include "bucket_lemmas.h"
+
 /* Stages of a key. */
 /*@ lemma CountOn_Frame{A,B}: \forall integer s; 0 <= s ==> \forall zp_config *c, integer key;
       Kept{A,B}(c) && 0 <= \at(c->n_params, A) ==> CountOn{A}(c, key, s) == CountOn{B}(c, key, s);
@@ -13,13 +15,7 @@
       StageOf{A}(c, key, i) == StageOf{B}(c, key, i); */
 
 /* Buckets, sums and ledgers. */
-/*@ lemma Buckets_Range: \forall integer n, c; 0 <= n <= 1099511627776 && 1 <= c ==>
-      0 <= Buckets(n, c) <= 1099511627776;
-    lemma Quotient_Times: \forall integer x, c; 0 <= x && 1 <= c ==> x / c * c <= x;
-    lemma Times_Below: \forall integer a, b, c; a < b && 0 <= c ==> a * c + c <= b * c;
-    lemma Bucket_Inside: \forall integer n, c, b;
-      0 <= n && 1 <= c && 0 <= b < Buckets(n, c) ==> BucketOf(n, c, b);
-    lemma SaveFlat_Frame{A,B}: \forall trace t, zp_config *c, integer s, zp_flat *f, integer k, g;
+/*@ lemma SaveFlat_Frame{A,B}: \forall trace t, zp_config *c, integer s, zp_flat *f, integer k, g;
       Kept{A,B}(c) && KeptFlat{A,B}(f) && 0 <= \at(c->n_params, A) && 0 <= \at(c->pp, A) ==>
       SaveFlat{A}(t, c, s, f, k, g) == SaveFlat{B}(t, c, s, f, k, g);
     lemma SaveFlatLen_Frame{A,B}: \forall zp_config *c, integer s, zp_flat *f, integer dp;

@@ -64,29 +64,12 @@
         exact, precision, n, c, d, a, t, clock, b - 1);
 */
 
-/* ---- One entry's gradient: ref/plan/step_internal.h's zp_arrival ---- */
+/* ---- A flat group whose gradients arrive ---- */
 /*@ predicate FlatFits(zp_flat f) =
       1 <= f.members <= 1048576 && 1 <= f.align <= 4096 && 0 <= f.numel <= 1099511627776 &&
       1 <= f.capacity <= 1103806595072 &&
       WholeUnits(f.capacity, f.members, f.align) &&
       (f.group == ZP_GROUP_DP || f.group == ZP_GROUP_EDP);
-    predicate ArrivalOk(zp_arrival a) =
-      FlatFits(a.flat) && 0 <= a.stage <= 2 && 0 <= a.reduce <= 1 && 0 <= a.precision <= 2 &&
-      0 <= a.reduces <= 1 && 0 <= a.from <= a.to <= a.flat.numel && 0 <= a.mb < 1048576 &&
-      0 <= a.clock <= 288230376151711744;
-    logic integer ArrivalLen(zp_arrival a) =
-      EntryLen(a.flat.numel, a.flat.capacity, a.from, a.to, a.reduces);
-    logic trace ArrivalOne(trace tr, zp_arrival a, integer b) =
-      OneReduction(tr, a.stage, a.reduce, a.precision, a.flat.numel, a.flat.capacity,
-        a.flat.members, a.flat.align, a.t, a.clock, b);
-    logic trace ArrivalTrace(trace tr, zp_arrival a, integer b0, integer b) =
-      EntryTrace(tr, a.stage, a.reduce, a.precision, a.flat.numel, a.flat.capacity,
-        a.flat.members, a.flat.align, a.t, a.clock, b0, b);
-    logic integer ArrivalLast(zp_arrival a) =
-      a.reduces == 0 ? FirstBucket(a.flat.capacity, a.from) :
-      DoneBucket(a.flat.numel, a.flat.capacity, a.from, a.to);
-    logic integer ArrivalPlace(zp_arrival a, integer b) =
-      a.stage == 2 ? BucketPlace(a.mb, Buckets(a.flat.numel, a.flat.capacity), b) : -1;
 */
 
 /* ---- One exchange: stage s, with s+1 in a backward slot, with s-1 in a forward slot ---- */
@@ -241,8 +224,11 @@
       \at(f->numel, A) == \at(f->numel, B) && \at(f->capacity, A) == \at(f->capacity, B) &&
       \at(f->align, A) == \at(f->align, B) && \at(f->tied, A) == \at(f->tied, B) &&
       \at(f->use, A) == \at(f->use, B);
-    predicate SameSpot{A,B}(zp_spot *p) =
-      \at(p->flat, A) == \at(p->flat, B) && \at(p->start, A) == \at(p->start, B);
+    predicate SameNumel{A,B}(zp_config *c, integer j) =
+      \at(c->params[j].numel, A) == \at(c->params[j].numel, B);
+    predicate SameSpot{A,B}(zp_layout *lay, integer i) =
+      \at(lay->spot[i].flat, A) == \at(lay->spot[i].flat, B) &&
+      \at(lay->spot[i].start, A) == \at(lay->spot[i].start, B);
     predicate SameHead{A,B}(zp_layout *lay) =
       \at(lay->stage, A) == \at(lay->stage, B) &&
       \at(lay->first_param, A) == \at(lay->first_param, B) &&
@@ -254,10 +240,7 @@
       SameHead{A,B}(lay) && \at(c->params, A) == \at(c->params, B) &&
       \at(c->stage, A) == \at(c->stage, B) && \at(c->reduce, A) == \at(c->reduce, B) &&
       \at(c->precision, A) == \at(c->precision, B) &&
-      \at(c->params[lay->first_param + i].numel, A) ==
-        \at(c->params[lay->first_param + i].numel, B) &&
-      \at(lay->spot[i].flat, A) == \at(lay->spot[i].flat, B) &&
-      \at(lay->spot[i].start, A) == \at(lay->spot[i].start, B) &&
+      SameNumel{A,B}(c, \at(lay->first_param, A) + i) && SameSpot{A,B}(lay, i) &&
       (0 <= \at(lay->spot[i].flat, A) ==>
         SameFlat{A,B}(\at(lay->flat, A) + \at(lay->spot[i].flat, A)));
     predicate SameStage{A,B}(zp_config *c, zp_layout *lay) =

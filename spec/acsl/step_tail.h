@@ -1,111 +1,7 @@
-/* The logic of the STEP program behind its pipeline: sums of tied keys, means, updates and gathers;
- * RED-4, TIE-1, STAT-2, STEP-7, STEP-8, LEDG-6, LEDG-8. Include after ref/plan/step_internal.h. */
+/* What the sums of tied keys, means, updates and gathers of the STEP program obey. Include after
+ * ref/plan/step_internal.h. LEDG-6, LEDG-8 */
 #ifndef ZP_SPEC_ACSL_STEP_TAIL_H
 #define ZP_SPEC_ACSL_STEP_TAIL_H
-
-/* ---- One flat group: n elements, capacity c, d members, alignment a; b: its first b buckets ---- */
-/*@ // PIPE-5: of key or flat group x and bucket b.
-    logic integer SumClock(integer x, integer b) = x * 2199023255552 + b;
-    logic integer UpdateClock(integer k, integer b) = k * 4398046511104 + 2 * b;
-
-    // TIE-1: the sum of bucket b of tied key `key`, and those of the first b buckets.
-    logic integer TiedCount(integer stage, integer exact, integer n, integer c, integer d,
-        integer a, integer b) =
-      (stage == 0 ? BucketPadded(n, c, d, a, b) : Part(n, c, d, a, b)) *
-      (exact == ZP_EXACT ? ZP_LIMBS : 1);
-    logic trace TiedSum(trace tr, integer key, integer exact, integer count, integer t,
-        integer clock) =
-      Snoc(tr, ZP_OP_ALL_REDUCE, ZP_WHAT_TIED, key, count, exact == ZP_EXACT ? ZP_I64 : ZP_F32,
-        exact == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED, -1, t, clock);
-    logic trace TiedSums(trace tr, integer stage, integer exact, integer n, integer c, integer d,
-        integer a, integer key, integer t, integer b) =
-      b <= 0 ? tr :
-      TiedSum(TiedSums(tr, stage, exact, n, c, d, a, key, t, b - 1), key, exact,
-        TiedCount(stage, exact, n, c, d, a, b - 1), t, SumClock(key, b - 1));
-
-    // STEP-8: the gather of a bucket, and those of the first b buckets of flat group k.
-    logic trace Gather(trace tr, integer precision, integer part, integer t, integer clock) =
-      Snoc(tr, ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, -1, part, precision, ZP_RED_NONE, -1, t,
-        clock);
-    logic trace Gathers(trace tr, integer precision, integer n, integer c, integer d, integer a,
-        integer k, integer t, integer b) =
-      b <= 0 ? tr :
-      Gather(Gathers(tr, precision, n, c, d, a, k, t, b - 1), precision, Part(n, c, d, a, b - 1),
-        t, UpdateClock(k, b - 1) + 1);
-    // Ops for b buckets: an update, and from stage 1 on a gather.
-    logic integer UpdateLen(integer stage, integer b) = stage > 0 ? 2 * b : b;
-*/
-
-/* ---- The first n flat groups of a stage, at f ---- */
-/*@ // The ops changed no link, added and reduced nothing.
-    predicate SameRest{A,B}(zp_op *ops, integer n, integer m) =
-      (\forall integer peer; LinkOf{B}(ops, m, peer) == LinkOf{A}(ops, n, peer)) &&
-      (\forall integer p, mb, e, k, b;
-        Added{B}(ops, m, p, mb, e, k, b) == Added{A}(ops, n, p, mb, e, k, b)) &&
-      (\forall integer k, b, mb; Reduced{B}(ops, m, k, b, mb) == Reduced{A}(ops, n, k, b, mb));
-
-    predicate FlatFine{L}(zp_flat *f) =
-      FlatOk(f) && (f->group == ZP_GROUP_DP || f->group == ZP_GROUP_EDP);
-    predicate FlatsFine{L}(zp_flat *f, integer n) =
-      \forall integer k; 0 <= k < n ==> FlatFine(f + k);
-    predicate SameFlats{A,B}(zp_flat *f, integer n) =
-      \forall integer k; 0 <= k < n ==>
-        \at(f[k].group, A) == \at(f[k].group, B) && \at(f[k].members, A) == \at(f[k].members, B) &&
-        \at(f[k].tied, A) == \at(f[k].tied, B) && \at(f[k].use, A) == \at(f[k].use, B) &&
-        \at(f[k].numel, A) == \at(f[k].numel, B) &&
-        \at(f[k].capacity, A) == \at(f[k].capacity, B) &&
-        \at(f[k].align, A) == \at(f[k].align, B);
-    // Writing any of the len ops from ops[n] on changes nothing of them.
-    predicate FlatsApart(zp_op *ops, integer n, integer len, zp_flat *f, integer flats) =
-      \forall integer p, m; n <= p && 0 <= m && p + m <= n + len ==>
-        ClearOfFlats(ops + p, m, f, flats);
-
-    logic integer BucketsOf{L}(zp_flat *f) = Buckets(f->numel, f->capacity);
-    // TIE-2: buckets that have storage of their own.
-    logic integer HeldOf{L}(zp_flat *f) = f->use == 0 ? BucketsOf(f) : 0;
-    logic integer Held{L}(zp_flat *f, integer n) = n <= 0 ? 0 : Held(f, n - 1) + HeldOf(f + (n - 1));
-    logic integer AllOf{L}(zp_flat *f, integer n) =
-      n <= 0 ? 0 : AllOf(f, n - 1) + BucketsOf(f + (n - 1));
-    logic integer HeldTiedOf{L}(zp_flat *f) = f->use == 0 && 0 <= f->tied ? BucketsOf(f) : 0;
-    logic integer HeldTied{L}(zp_flat *f, integer n) =
-      n <= 0 ? 0 : HeldTied(f, n - 1) + HeldTiedOf(f + (n - 1));
-
-    // TIE-1: the flat group that holds tied key `key`, or -1.
-    logic integer HoldsKey{L}(zp_flat *f, integer key) = f->tied == key && f->use == 0 ? 1 : 0;
-    logic integer TiedFlat{L}(zp_flat *f, integer n, integer key) =
-      n <= 0 ? -1 : 0 <= TiedFlat(f, n - 1, key) ? TiedFlat(f, n - 1, key) :
-      HoldsKey(f + (n - 1), key) == 1 ? n - 1 : -1;
-    logic integer KeyLen{L}(zp_flat *f, integer n, integer key) =
-      TiedFlat(f, n, key) < 0 ? 0 : BucketsOf(f + TiedFlat(f, n, key));
-    // Of the keys below x.
-    logic integer KeysLen{L}(zp_flat *f, integer n, integer x) =
-      x <= 0 ? 0 : KeysLen(f, n, x - 1) + KeyLen(f, n, x - 1);
-    logic trace TiedSumsOf{L}(trace tr, integer stage, integer exact, zp_flat *f, integer key,
-        integer t) =
-      TiedSums(tr, stage, exact, f->numel, f->capacity, f->members, f->align, key, t,
-        BucketsOf(f));
-    logic trace KeyTrace{L}(trace tr, integer stage, integer exact, zp_flat *f, integer n,
-        integer key, integer t) =
-      TiedFlat(f, n, key) < 0 ? tr :
-      TiedSumsOf(tr, stage, exact, f + TiedFlat(f, n, key), key, t);
-
-    // STEP-8: the gathers over group g, and what flat group f, number k, contributes.
-    logic trace GathersOf{L}(trace tr, integer stage, integer precision, zp_flat *f, integer k,
-        integer g, integer t) =
-      stage > 0 && f->group == g && f->use == 0 ?
-        Gathers(tr, precision, f->numel, f->capacity, f->members, f->align, k, t, BucketsOf(f)) :
-        tr;
-    logic trace GatherTrace{L}(trace tr, integer stage, integer precision, zp_flat *f, integer n,
-        integer g, integer t) =
-      n <= 0 ? tr :
-      GathersOf(GatherTrace(tr, stage, precision, f, n - 1, g, t), stage, precision, f + (n - 1),
-        n - 1, g, t);
-*/
-
-/* ---- LEDG-8: runs of the stage's first x entries, in numbers of the layout ---- */
-/*@ logic integer AllRuns{L}(zp_config *c, zp_layout *lay, integer x) =
-      x <= 0 ? 0 : AllRuns(c, lay, x - 1) + RawLen(c, lay, x - 1, 0);
-*/
 
 /* ---- What follows ---- */
 /*@ lemma Held_Range{L}: \forall zp_flat *f; FlatOk(f) ==> 0 <= HeldOf(f) <= 1099511627776;
@@ -144,6 +40,34 @@
     lemma GathersOf_Frame{A,B}: \forall trace tr, integer stage, precision, zp_flat *f,
       integer k, g, t; KeptFlat{A,B}(f) ==> GathersOf{A}(tr, stage, precision, f, k, g, t) ==
         GathersOf{B}(tr, stage, precision, f, k, g, t);
+    lemma SameRest_Trans{A,B,C}: \forall zp_op *ops, integer n, m, k;
+      SameRest{A,B}(ops, n, m) && SameRest{B,C}(ops, m, k) ==> SameRest{A,C}(ops, n, k);
+    lemma SameFlats_Trans{A,B,C}: \forall zp_flat *f, integer n;
+      SameFlats{A,B}(f, n) && SameFlats{B,C}(f, n) ==> SameFlats{A,C}(f, n);
+    lemma Held_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_flat *f;
+      SameFlats{A,B}(f, n) ==> Held{A}(f, n) == Held{B}(f, n);
+    lemma Keys_Frame{A,B}: \forall integer x; 0 <= x ==> \forall zp_flat *f, integer n;
+      0 <= n && SameFlats{A,B}(f, n) ==> KeysLen{A}(f, n, x) == KeysLen{B}(f, n, x);
+    lemma Gathers_Frame{A,B}: \forall integer n; 0 <= n ==>
+      \forall trace tr, integer stage, precision, zp_flat *f, integer g, t;
+      SameFlats{A,B}(f, n) ==> GatherTrace{A}(tr, stage, precision, f, n, g, t) ==
+        GatherTrace{B}(tr, stage, precision, f, n, g, t);
+    lemma KeysTrace_Frame{A,B}: \forall trace tr, integer stage, exact, zp_flat *f,
+      integer n, keys, g, key, t; 0 <= n && SameFlats{A,B}(f, n) ==>
+      KeysTrace{A}(tr, stage, exact, f, n, keys, g, key, t) ==
+        KeysTrace{B}(tr, stage, exact, f, n, keys, g, key, t);
+    lemma Tail_LedgerFrame{A,B}: \forall trace tr, integer stage, exact, precision, zp_flat *f,
+      integer n, keys, g, key, d, t; 0 <= n && SameFlats{A,B}(f, n) ==>
+      TailTrace{A}(tr, stage, exact, precision, f, n, keys, g, key, d, t) ==
+        TailTrace{B}(tr, stage, exact, precision, f, n, keys, g, key, d, t);
+    lemma Tail_Frame{A,B}: \forall integer stage, zp_flat *f, integer n, keys;
+      0 <= n && 0 <= keys && SameFlats{A,B}(f, n) ==>
+      TailLen{A}(stage, f, n, keys) == TailLen{B}(stage, f, n, keys) &&
+      TailBefore{A}(f, n, keys) == TailBefore{B}(f, n, keys);
+    lemma Tail_Limit{L}: \forall integer stage, zp_flat *f, integer n, keys;
+      0 <= n <= 65536 && 0 <= keys <= 1024 && FlatsFine(f, n) ==>
+      0 <= KeysLen(f, n, keys) <= 1125899906842624 && 0 <= Held(f, n) <= 72057594037927936 &&
+      1 <= TailBefore(f, n, keys) < TailLen(stage, f, n, keys) <= 288230376151711744;
 */
 
 #endif

@@ -5,7 +5,7 @@
  */
 #ifndef ZP_SPEC_ACSL_VALUE_SUMS_H
 #define ZP_SPEC_ACSL_VALUE_SUMS_H
-#include "exact.acsl.h"
+#include "exact_sums.h"
 
 /*@
   // x * 2^e
@@ -16,25 +16,40 @@
   logic integer Value32(integer u) =
     BiasedExp32(u) == 255 ? 0 : u / 2147483648 == 1 ? -Magnitude32(u) : Magnitude32(u);
 
-  // element i of (n, 9) limbs
+  // limbs s to s + n - 1 of a, s having weight 1
   logic integer LimbSumFrom{L}(int64_t *a, integer s, integer n) =
     n <= 0 ? 0 : LimbSumFrom(a, s, n - 1) + Shift32(n - 1, a[s + n - 1]);
-  logic integer ElementSum{L}(int64_t *limbs, integer i) = LimbSumFrom(limbs, 9 * i, 9);
-  predicate ElementSettled{L}(int64_t *limbs, integer i) =
-    \forall integer q; 0 <= q < 8 ==> 0 <= limbs[9 * i + q] < 4294967296;
-
-  // k additions since the element was last carried, c additions in all
-  predicate ElementBounded{L}(int64_t *limbs, integer i, integer k, integer c) =
-    (\forall integer q; 0 <= q < 8 ==>
-      -(k + 1) * 4294967296 <= limbs[9 * i + q] <= (k + 1) * 4294967296) &&
-    -Shift32(8, 2097152 * c) <= ElementSum(limbs, i) <= Shift32(8, 2097152 * c);
+  predicate SettledFrom{L}(int64_t *a, integer s, integer n) =
+    \forall integer k; s <= k < s + n ==> 0 <= a[k] < 4294967296;
+  predicate SmallFrom{L}(int64_t *a, integer s, integer n, integer b) =
+    \forall integer k; s <= k < s + n ==> -b <= a[k] <= b;
+  predicate OneUpdated{L1,L2}(int64_t *a, integer s, integer n, integer q, integer d) =
+    s <= q < s + n && \at(a[q],L2) - \at(a[q],L1) == d &&
+    (\forall integer j; s <= j < s + n && j != q ==> \at(a[j],L2) == \at(a[j],L1));
   predicate LimbsSmall{L}(int64_t *limbs, integer from, integer to, integer bound) =
     \forall integer k; from <= k < to ==> -bound <= limbs[k] <= bound;
+
+  // element i of (n, 9) limbs
+  logic integer ElementSum{L}(int64_t *limbs, integer i) = LimbSumFrom(limbs, 9 * i, 9);
+  predicate ElementSettled{L}(int64_t *limbs, integer i) = SettledFrom(limbs, 9 * i, 8);
+  predicate SameElement{L1,L2}(int64_t *a, integer i, int64_t *b, integer j) =
+    \at(a[9 * i],L1) == \at(b[9 * j],L2) && \at(a[9 * i + 1],L1) == \at(b[9 * j + 1],L2) &&
+    \at(a[9 * i + 2],L1) == \at(b[9 * j + 2],L2) && \at(a[9 * i + 3],L1) == \at(b[9 * j + 3],L2) &&
+    \at(a[9 * i + 4],L1) == \at(b[9 * j + 4],L2) && \at(a[9 * i + 5],L1) == \at(b[9 * j + 5],L2) &&
+    \at(a[9 * i + 6],L1) == \at(b[9 * j + 6],L2) && \at(a[9 * i + 7],L1) == \at(b[9 * j + 7],L2) &&
+    \at(a[9 * i + 8],L1) == \at(b[9 * j + 8],L2);
+  // k additions since the element was last carried, c additions in all
+  predicate ElementBounded{L}(int64_t *limbs, integer i, integer k, integer c) =
+    SmallFrom(limbs, 9 * i, 8, (k + 1) * 4294967296) &&
+    -Shift32(8, 2097152 * c) <= ElementSum(limbs, i) <= Shift32(8, 2097152 * c);
 
   // q * n for 0 <= q, without a product (lemma Times_Product)
   logic integer Times(integer q, integer n) = q <= 0 ? 0 : Times(q - 1, n) + n;
 
-  // of a word w, the bits above 2^d were taken: t = floor(w / 2^d), and left tells of the others
+  // of a word w, the bits above 2^d were taken: t = floor(w / 2^d), and left is the others * 2^(32-d)
+  predicate WordSplit(integer w, integer d, integer t, integer left) =
+    0 <= d && 0 <= left < 4294967296 &&
+    4294967296 * w == 4294967296 * Shift2(d, t) + Shift2(d, left);
   predicate WordTaken(integer w, integer d, integer t, integer left) =
     0 <= d && Shift2(d, t) <= w < Shift2(d, t + 1) && (left == 0 <==> w == Shift2(d, t));
   // the same of v while `rest` of it has not been looked at
@@ -55,6 +70,14 @@
     (2 * w == Shift2(e, Times(2 * m + 1, n)) ==> m % 2 == 0) &&
     (1 <= m ==> Shift2(e, Times(2 * m - 1, n)) <= 2 * w) &&
     (1 <= m && 2 * w == Shift2(e, Times(2 * m - 1, n)) ==> m % 2 == 0);
+  // m is q / 2, where q's last bit is the half and rem and lower tell what lies below it
+  predicate RoundedHalf(integer q, integer rem, integer lower, integer m) =
+    0 <= q < 33554432 && (m == q / 2 || m == q / 2 + q % 2) &&
+    (q % 2 == 1 && (rem != 0 || lower != 0 || q / 2 % 2 == 1) ==> m == q / 2 + 1) &&
+    (q % 2 == 0 || (rem == 0 && lower == 0 && q / 2 % 2 == 0) ==> m == q / 2);
+  // the pattern of m * 2^e, m below 2^24, and infinity when there is none
+  logic integer PatternOf(integer e, integer m) =
+    8388608 * e + m > 2139095040 ? 2139095040 : 8388608 * e + m;
   // below a power of two, 2^23 2^e, the numbers lie half as far apart
   predicate AboveBoundary(integer w, integer n, integer e) =
     1 <= e ==> Shift2(e - 1, Times(33554431, n)) <= 2 * w;
@@ -72,13 +95,8 @@
 */
 
 /*@
-  lemma LimbSumFrom_Shift{L}: \forall integer n; 0 <= n ==> \forall int64_t *a, integer s;
-    LimbSumFrom(a, s, n) == LimbSum(a + s, n);
   lemma LimbSumFrom_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall int64_t *a, integer s;
     (\forall integer k; s <= k < s + n ==> \at(a[k],L2) == \at(a[k],L1)) ==>
     LimbSumFrom{L2}(a, s, n) == LimbSumFrom{L1}(a, s, n);
-  lemma LimbSum_Opposite{L1,L2}: \forall integer n; 0 <= n ==> \forall int64_t *a;
-    (\forall integer j; 0 <= j < n ==> \at(a[j],L2) == -\at(a[j],L1)) ==>
-    LimbSum{L2}(a, n) == -LimbSum{L1}(a, n);
 */
 #endif

@@ -1,0 +1,6 @@
+/* How many buckets there are. PART-3 */
+#include "../../spec/acsl/partition.h"
+
+#include "../../spec/acsl/bucket_lemmas.h"
+
+/*@ check lemma SentinelBucket: \false; */

@@ -1,0 +1,2 @@
+/* Carried limbs are unique. */
+#include "../../spec/acsl/exact_unique.h"

@@ -1,0 +1,3 @@
+/* Opposite sums.
+ */
+#include "../../spec/acsl/value_opposite.h"

@@ -1,0 +1,36 @@
+/* Which entries are a stage's. spec: PART-1 */
+#include "layout_internal.h"
+
+#include "../../spec/acsl/layout_lemmas.h"
+
+zp_span zp_stage_span(const zp_config *cfg, int32_t stage)
+{
+  int32_t lo = 0, hi;
+  zp_span s;
+  //@ assert listed: Listed(cfg);
+  /*@ loop invariant range: 0 <= lo <= StageFirst(cfg, stage) <= cfg->n_params;
+      loop assigns lo;
+      loop variant cfg->n_params - lo; */
+  while (lo < cfg->n_params && cfg->params[lo].stage < stage) lo++;
+  //@ assert first: lo == EntriesBelow(cfg, cfg->n_params, stage);
+  /*@ assert before: \forall integer j; 0 <= j < cfg->n_params ==>
+        (cfg->params[j].stage < stage <==> j < lo); */
+  hi = lo;
+  /*@ loop invariant range: lo <= hi <= StageEnd(cfg, stage) <= cfg->n_params;
+      loop assigns hi;
+      loop variant cfg->n_params - hi; */
+  while (hi < cfg->n_params && cfg->params[hi].stage == stage) hi++;
+  //@ assert end: hi == EntriesBelow(cfg, cfg->n_params, stage + 1);
+  /*@ assert within: \forall integer j; 0 <= j < cfg->n_params ==>
+        (cfg->params[j].stage < stage + 1 <==> j < hi); */
+  s.first = lo;
+  s.count = hi - lo;
+  return s;
+}
+
+void zp_stage_params(const zp_config *cfg, int32_t stage, int32_t *first, int32_t *count)
+{
+  const zp_span s = zp_stage_span(cfg, stage);
+  *first = s.first;
+  *count = s.count;
+}

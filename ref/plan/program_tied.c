@@ -1,0 +1,262 @@
+/* Sums of tied keys, and means. spec: TIE-1, RED-4, STAT-2 */
+#include "step_internal.h"
+
+#include "../../spec/acsl/kept_lemmas.h"
+#include "../../spec/acsl/save_lemmas.h"
+#include "../../spec/acsl/step_tail.h"
+
+/* Tied sums, means: key or flat group times this, plus the bucket, which is at most 2^40. PIPE-5 */
+#define TIED_STRIDE ((int64_t)1 << 41)
+#define MEAN_STRIDE ((int64_t)1 << 41)
+
+/* The flat group, of the `flats` at flat, that holds tied key `key`, or -1. TIE-1 */
+/*@ requires flats: 0 <= flats && (0 < flats ==> \valid_read(flat + (0 .. flats - 1)));
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures found: \result == TiedFlat(flat, flats, key);
+    ensures range: -1 <= \result < flats; */
+static int32_t tied_flat(const zp_flat *flat, int32_t flats, int32_t key)
+{
+  /*@ loop invariant range: 0 <= k <= flats;
+      loop invariant none: TiedFlat(flat, k, key) == -1;
+      loop assigns k;
+      loop variant flats - k; */
+  for (int32_t k = 0; k < flats; k++) {
+    //@ assert next: TiedFlat(flat, k + 1, key) == (HoldsKey(flat + k, key) == 1 ? k : -1);
+    if (flat[k].tied == key && flat[k].use == 0) return k;
+  }
+  return -1;
+}
+
+/* The sum of bucket b of tied key `key`, flat group f, number k here. f must be a flat group and b
+ * one of its buckets. TIE-1, RED-4 */
+/*@ requires flat: FlatFits(f);
+    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
+    requires bucket: BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures kind: \result.kind == ZP_OP_ALL_REDUCE && \result.what == ZP_WHAT_TIED;
+    ensures group: \result.group == ZP_GROUP_TIED && \result.key == key && \result.root == -1 &&
+        \result.if_stepped == 0;
+    ensures where: \result.flat == k && \result.bucket == b;
+    ensures count: \result.count ==
+        TiedCount(stage, reduce, f.numel, f.capacity, f.members, f.align, b);
+    ensures dtype: \result.dtype == (reduce == ZP_EXACT ? ZP_I64 : ZP_F32);
+    ensures redop: \result.redop == (reduce == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED);
+    ensures clock: \result.clock_t == t && \result.clock_i == SumClock(key, b); */
+static zp_op tied_op(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int32_t k, int64_t b,
+                     int64_t t)
+{
+  zp_op op = zp_op_on_bucket(&f, ZP_OP_ALL_REDUCE, ZP_WHAT_TIED, k, b, t, key * TIED_STRIDE + b);
+  op.group = ZP_GROUP_TIED;
+  op.key = key;
+  if (stage == 0) op.count = zp_bucket_padded(&f, b);
+  op.dtype = reduce == ZP_EXACT ? ZP_I64 : ZP_F32;
+  op.redop = reduce == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED;
+  if (reduce == ZP_EXACT) op.count = op.count * ZP_LIMBS;
+  return op;
+}
+
+/* Appends the sum of bucket b. f must be a flat group and b one of its buckets; ops has room for one
+ * more, behind the clocks so far. TIE-1 */
+/*@ requires flat: FlatFits(f);
+    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
+    requires bucket: BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
+    requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
+    requires clock: Clocked(ops, n, t, SumClock(key, b));
+    terminates \true; exits \false;
+    assigns ops[n];
+    ensures length: \result == n + 1;
+    ensures clock: Clocked(ops, \result, t, SumClock(key, b + 1));
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
+          TiedSum(LedgerOf{Pre}(ops, n, g, x, d), key, reduce,
+            TiedCount(stage, reduce, f.numel, f.capacity, f.members, f.align, b), t,
+            SumClock(key, b)) :
+          LedgerOf{Pre}(ops, n, g, x, d));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+static int64_t put_tied_bucket(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int32_t k,
+                               int64_t b, int64_t t, zp_op *ops, int64_t n)
+{
+  return zp_emit(ops, n, tied_op(f, stage, reduce, key, k, b, t));
+}
+
+/* The sums of the `buckets` buckets of tied key `key`, flat group f, number k here. f must be a flat
+ * group; ops has room for them, behind the clocks so far. TIE-1 */
+/*@ requires flat: FlatFits(f) && buckets == Buckets(f.numel, f.capacity);
+    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
+    requires room: 0 <= buckets <= 1099511627776 && 0 <= n && n + buckets <= 9223372036854775807 &&
+        \valid(ops + (n .. n + buckets - 1));
+    requires clock: Clocked(ops, n, t, SumClock(key, 0));
+    terminates \true; exits \false;
+    assigns ops[n .. n + buckets - 1];
+    ensures length: \result == n + buckets;
+    ensures clock: Clocked(ops, \result, t, SumClock(key + 1, 0));
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
+          TiedSums(LedgerOf{Pre}(ops, n, g, x, d), stage, reduce, f.numel, f.capacity, f.members,
+            f.align, key, t, buckets) :
+          LedgerOf{Pre}(ops, n, g, x, d));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t reduce, int32_t key,
+                             int32_t k, int64_t t, zp_op *ops, int64_t n)
+{
+  /*@ loop invariant range: 0 <= b <= buckets;
+      loop invariant length: n == \at(n, Pre) + b;
+      loop invariant clock: Clocked(ops, n, t, SumClock(key, b));
+      loop invariant ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, n, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
+          TiedSums(LedgerOf{Pre}(ops, \at(n, Pre), g, x, d), stage, reduce, f.numel, f.capacity,
+            f.members, f.align, key, t, b) :
+          LedgerOf{Pre}(ops, \at(n, Pre), g, x, d));
+      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
+      loop invariant plain: Plain(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
+      loop variant buckets - b; */
+  for (int64_t b = 0; b < buckets; b++) n = put_tied_bucket(f, stage, reduce, key, k, b, t, ops, n);
+  return n;
+}
+
+/* The sums of tied key `key`; none when this stage does not hold it. a must be the stage's; ops has
+ * room for them, behind the clocks so far, and does not overlap the flat groups. TIE-1 */
+/*@ requires tail: TailOk(a);
+    requires key: 0 <= key < 1024;
+    requires room: 0 <= n && n + KeyLen(a.flat, a.flats, key) <= 9223372036854775807 &&
+        \valid(ops + (n .. n + KeyLen(a.flat, a.flats, key) - 1));
+    requires clear: ClearOfFlats(ops + n, KeyLen(a.flat, a.flats, key), a.flat, a.flats);
+    requires clock: Clocked(ops, n, t, SumClock(key, 0));
+    terminates \true; exits \false;
+    assigns ops[n .. n + KeyLen(a.flat, a.flats, key) - 1];
+    ensures length: \result == n + KeyLen{Pre}(a.flat, a.flats, key);
+    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
+    ensures clock: Clocked(ops, \result, t, SumClock(key + 1, 0));
+    ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
+          KeyTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats, key,
+            t) :
+          LedgerOf{Pre}(ops, n, g, x, d));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+static int64_t put_tied_key(zp_tail a, int32_t key, int64_t t, zp_op *ops, int64_t n)
+{
+  const int32_t k = tied_flat(a.flat, a.flats, key);
+  if (k < 0) return n;
+  //@ assert fine: FlatFine(a.flat + k);
+  return put_tied_flat(a.flat[k], zp_buckets(&a.flat[k]), a.stage, a.reduce, key, k, t, ops, n);
+}
+
+int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n)
+{
+  /*@ loop invariant range: 0 <= key <= a.keys;
+      loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
+      loop invariant fine: FlatsFine(a.flat, a.flats);
+      loop invariant length: n == \at(n, Pre) + KeysLen{Pre}(a.flat, a.flats, key);
+      loop invariant clock: Clocked(ops, n, t, SumClock(key, 0));
+      loop invariant ledger: \forall integer g, x, d; HasLedger(g) ==>
+        LedgerOf(ops, n, g, x, d) == (g == ZP_GROUP_TIED && 0 <= x && x < key ?
+          KeyTrace{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, x, d), a.stage, a.reduce, a.flat,
+            a.flats, x, t) :
+          LedgerOf{Pre}(ops, \at(n, Pre), g, x, d));
+      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
+      loop invariant plain: Plain(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop assigns key, n,
+        ops[\at(n, Pre) .. \at(n, Pre) + KeysLen{Pre}(a.flat, a.flats, a.keys) - 1];
+      loop variant a.keys - key; */
+  for (int32_t key = 0; key < a.keys; key++) {
+    //@ assert step: KeyLen(a.flat, a.flats, key) == KeyLen{Pre}(a.flat, a.flats, key);
+    //@ assert some: 0 <= KeysLen{Pre}(a.flat, a.flats, key);
+    //@ assert more: 0 <= KeyLen{Pre}(a.flat, a.flats, key);
+    /*@ assert last: KeysLen{Pre}(a.flat, a.flats, key + 1) <=
+          KeysLen{Pre}(a.flat, a.flats, a.keys); */
+    /*@ assert room: KeysLen{Pre}(a.flat, a.flats, key) + KeyLen{Pre}(a.flat, a.flats, key) <=
+          KeysLen{Pre}(a.flat, a.flats, a.keys); */
+    //@ assert clear: ClearOfFlats(ops + n, KeyLen(a.flat, a.flats, key), a.flat, a.flats);
+    const int64_t next = put_tied_key(a, key, t, ops, n);
+    //@ assert before: Plain(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+    n = next;
+  }
+  return n;
+}
+
+/* Divides and counts bucket b of flat group k. ops has room for one more, behind the clocks so far.
+ * STAT-2 */
+/*@ requires range: 0 <= k < 65536 && 0 <= b < 1099511627776;
+    requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
+    requires clock: Clocked(ops, n, t, SumClock(k, b));
+    terminates \true; exits \false;
+    assigns ops[n];
+    ensures length: \result == n + 1;
+    ensures op: ops[n].kind == ZP_OP_MEAN && ops[n].flat == k && ops[n].bucket == b;
+    ensures clock: Clocked(ops, \result, t, SumClock(k, b + 1));
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+static int64_t put_mean(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
+{
+  return zp_emit(ops, n, zp_op_local(ZP_OP_MEAN, k, b, t, k * MEAN_STRIDE + b));
+}
+
+/* The first `buckets` buckets of flat group k. ops has room for an op each, behind the clocks so
+ * far. STAT-2 */
+/*@ requires range: 0 <= k < 65536 && 0 <= buckets <= 1099511627776;
+    requires room: 0 <= n && n + buckets <= 9223372036854775807 &&
+        \valid(ops + (n .. n + buckets - 1));
+    requires clock: Clocked(ops, n, t, SumClock(k, 0));
+    terminates \true; exits \false;
+    assigns ops[n .. n + buckets - 1];
+    ensures length: \result == n + buckets;
+    ensures clock: Clocked(ops, \result, t, SumClock(k + 1, 0));
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+static int64_t put_flat_means(int64_t buckets, int32_t k, int64_t t, zp_op *ops, int64_t n)
+{
+  /*@ loop invariant range: 0 <= b <= buckets;
+      loop invariant length: n == \at(n, Pre) + b;
+      loop invariant clock: Clocked(ops, n, t, SumClock(k, b));
+      loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, d) == LedgerOf{Pre}(ops, \at(n, Pre), g, key, d);
+      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
+      loop invariant plain: Plain(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
+      loop variant buckets - b; */
+  for (int64_t b = 0; b < buckets; b++) n = put_mean(k, b, t, ops, n);
+  return n;
+}
+
+int64_t zp_held_buckets(const zp_flat *f)
+{
+  return f->use == 0 ? zp_buckets(f) : 0;
+}
+
+int64_t zp_put_means(zp_tail a, int64_t t, zp_op *ops, int64_t n)
+{
+  /*@ loop invariant range: 0 <= k <= a.flats;
+      loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
+      loop invariant fine: FlatsFine(a.flat, a.flats);
+      loop invariant length: n == \at(n, Pre) + Held{Pre}(a.flat, k);
+      loop invariant clock: Clocked(ops, n, t, SumClock(k, 0));
+      loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, n, g, key, d) == LedgerOf{Pre}(ops, \at(n, Pre), g, key, d);
+      loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
+      loop invariant plain: Plain(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop assigns k, n, ops[\at(n, Pre) .. \at(n, Pre) + Held{Pre}(a.flat, a.flats) - 1];
+      loop variant a.flats - k; */
+  for (int32_t k = 0; k < a.flats; k++) {
+    //@ assert ok: FlatFine(a.flat + k);
+    //@ assert step: HeldOf(a.flat + k) == HeldOf{Pre}(a.flat + k);
+    //@ assert some: 0 <= Held{Pre}(a.flat, k);
+    //@ assert more: 0 <= HeldOf{Pre}(a.flat + k);
+    //@ assert last: Held{Pre}(a.flat, k + 1) <= Held{Pre}(a.flat, a.flats);
+    //@ assert room: Held{Pre}(a.flat, k) + HeldOf{Pre}(a.flat + k) <= Held{Pre}(a.flat, a.flats);
+    //@ assert clear: ClearOfFlats(ops + n, HeldOf{Pre}(a.flat + k), a.flat, a.flats);
+    const int64_t next = put_flat_means(zp_held_buckets(&a.flat[k]), k, t, ops, n);
+    //@ assert before: Plain(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+    n = next;
+  }
+  return n;
+}

@@ -1,0 +1,22 @@
+/* How many buckets there are, and which elements a bucket has. Include after partition.h. */
+#ifndef ZP_SPEC_ACSL_BUCKET_LEMMAS_H
+#define ZP_SPEC_ACSL_BUCKET_LEMMAS_H
+
+/*@ // Bucket b of n elements, c a bucket, has an element.
+    predicate BucketOf(integer n, integer c, integer b) = 0 <= b && b * c < n;
+
+    lemma Quotient_Times: \forall integer x, c; 0 <= x && 1 <= c ==> x / c * c <= x;
+    lemma Quotient_Positive: \forall integer x, c; 0 <= x && 1 <= c ==> 0 <= x / c;
+    lemma Times_Below: \forall integer a, b, c; a < b && 0 <= c ==> a * c + c <= b * c;
+    lemma Quotient_AtMost: \forall integer x, c, m; 0 <= x && 1 <= c && x < m * c + c ==>
+      x / c <= m;
+    lemma Times_More: \forall integer n, c; 0 <= n && 1 <= c ==> n <= n * c;
+    lemma Buckets_Few: \forall integer n, c; 0 <= n && 1 <= c ==>
+      0 <= Buckets(n, c) && Buckets(n, c) <= n;
+    lemma Buckets_Range: \forall integer n, c; 0 <= n <= 1099511627776 && 1 <= c ==>
+      0 <= Buckets(n, c) <= 1099511627776;
+    lemma Buckets_Times: \forall integer n, c; 0 <= n && 1 <= c ==> Buckets(n, c) * c <= n + c - 1;
+    lemma Bucket_Inside: \forall integer n, c, b;
+      0 <= n && 1 <= c && 0 <= b < Buckets(n, c) ==> BucketOf(n, c, b); */
+
+#endif
