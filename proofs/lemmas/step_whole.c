@@ -7,6 +7,8 @@
 
 #include "../../spec/acsl/step_heads.h"
 
+#include "../../spec/acsl/pipeline_next.h"
+
 #include "../../spec/acsl/step_kept.h"
 
 #include "../../spec/acsl/step_fold_lemmas.h"

@@ -14,9 +14,9 @@
   logic real GroupNorm{L}(double *g, integer lo, integer hi) = \sqrt(Squares(g, lo, hi));
 
   // an expert group's norm: n of d ranks have added their d-th part of x
-  logic real Part(real x, integer d) = x / d;
+  logic real RealPart(real x, integer d) = x / d;
   logic real Parts(real part, integer n) = n <= 0 ? 0.0 : Parts(part, n - 1) + part;
-  logic real Averaged(real x, integer d) = Parts(Part(x, d), d);
+  logic real Averaged(real x, integer d) = Parts(RealPart(x, d), d);
 
   // k reductions: group i holds elements off[i] .. off[i + 1] - 1 and is averaged over d[i] ranks
   logic real OldTotal{L}(double *g, int64_t *off, int64_t *d, integer k) = k <= 0 ? 0.0 :
@@ -41,11 +41,11 @@
   lemma Norm_Squared{L}: \forall double *g, integer lo, hi; 0 <= lo && 0 <= hi ==>
     Squared(GroupNorm(g, lo, hi)) == Squares(g, lo, hi);
 
-  logic real Times(integer n, real x) = n * x;
-  lemma Times_Next: \forall integer n, real x; Times(n, x) == Times(n - 1, x) + x;
-  lemma Times_Zero: \forall real x; Times(0, x) == 0.0;
-  lemma Times_Part: \forall integer d, real x; 1 <= d ==> Times(d, Part(x, d)) == x;
-  lemma Parts_Times: \forall integer n; 0 <= n ==> \forall real x; Parts(x, n) == Times(n, x);
+  logic real RealTimes(integer n, real x) = n * x;
+  lemma RealTimes_Next: \forall integer n, real x; RealTimes(n, x) == RealTimes(n - 1, x) + x;
+  lemma Times_Zero: \forall real x; RealTimes(0, x) == 0.0;
+  lemma Times_Part: \forall integer d, real x; 1 <= d ==> RealTimes(d, RealPart(x, d)) == x;
+  lemma Parts_Times: \forall integer n; 0 <= n ==> \forall real x; Parts(x, n) == RealTimes(n, x);
   lemma Averaged_Same: \forall integer d, real x; 1 <= d ==> Averaged(x, d) == x;
   lemma Group_Term{L}: \forall double *g, integer lo, hi, d; 0 <= lo && 0 <= hi && 1 <= d ==>
     Squared(Averaged(GroupNorm(g, lo, hi), d)) == Squares(g, lo, hi);

@@ -45,6 +45,7 @@ static void two_orders(int64_t *a, int64_t *b, const uint32_t *x, const uint32_t
   /*@ assert b_end: ElementSettled(b, 0) && ElementSum(b, 0) == \at(ElementSum(b, 0),Pre) +
         \at(Value32(*y),Pre) + \at(Value32(*x),Pre); */
   //@ assert a_same: \forall integer k; 0 <= k < 9 ==> a[k] == \at(a[k],A);
+  //@ assert a_from_kept: LimbSumFrom(a, 0, 9) == \at(LimbSumFrom(a, 0, 9),A);
   //@ assert a_sum_kept: ElementSum(a, 0) == \at(ElementSum(a, 0),A);
   //@ assert a_settled: ElementSettled(a, 0);
   /*@ assert a_still: ElementSettled(a, 0) && ElementSum(a, 0) == \at(ElementSum(a, 0),Pre) +

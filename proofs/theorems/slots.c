@@ -13,8 +13,7 @@
 //@ check lemma sentinel_slots: \false;
 
 /* Op r of a program of n ops reduces bucket b of flat group k behind micro-batch mb. cfg is valid
- * and
- * s a stage; gradients are added and reduced where PIPE-5 says, at increasing clocks. */
+ * and s a stage; gradients are added and reduced where PIPE-5 says, at increasing clocks. */
 /*@ requires cfg: Valid(cfg);
     requires program: InPlace(cfg, s, ops, n) && Increasing(ops, n);
     requires reduction: 0 <= r < n && IsReductionOf(ops + r, k, mb, b);
@@ -34,8 +33,7 @@ void collected(const zp_config *cfg, int32_t s, const zp_op *ops, int64_t n, int
 }
 
 /* What a backward of stage s adds and completes in flat group k, whose capacity is cap. cfg is
- * valid,
- * k not negative. */
+ * valid, k not negative. */
 /*@ requires cfg: Valid(cfg);
     requires group: 0 <= k && CapIs(cfg, s, k, cap);
     terminates \true; exits \false;

@@ -58,8 +58,8 @@ void zp_counted_entries(const zp_config *cfg, const zp_layout *lay, int32_t tp, 
     ensures load: SumsqLoad(s) <= \old(SumsqLoad(s)) + (hi - lo);
     ensures counted: \forall integer t, z; CountsFor{Pre}(cfg, lay, counts, k, t) &&
         GradientIs{Pre}(cfg, lay, k, lo, hi, mean, t, z) ==>
-        SumsqValue(s) == \old(SumsqValue(s)) + \old(StageBelow(cfg, lay, k, t, z, hi)) -
-          \old(StageBelow(cfg, lay, k, t, z, lo)); */
+        SumsqValue(s) == \old(SumsqValue(s)) + \old(StageSquaresBelow(cfg, lay, k, t, z, hi)) -
+          \old(StageSquaresBelow(cfg, lay, k, t, z, lo)); */
 void zp_count_squares(const zp_config *cfg, const zp_layout *lay, const uint8_t *counts, int32_t k,
                       int64_t lo, int64_t hi, const uint32_t *mean, zp_sumsq *s);
 

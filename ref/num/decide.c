@@ -1,5 +1,7 @@
 #include "decide.h"
 
+#include "../../spec/acsl/exact_bounds.h"
+#include "../../spec/acsl/exact_shifts.h"
 #include "exact.h"
 #include "ieee.h"
 #include "norm.h"
@@ -10,7 +12,8 @@ void zp_squares_settle(int64_t squares[20])
 {
   zp_limbs_normalise(squares, ZP_SQ_LIMBS);
   //@ assert zero: Shift32(19, 0) == 0;
-  //@ assert top: 0 <= squares[19] < 4294967296;
+  //@ assert below: squares[19] < 4294967296;
+  //@ assert not_negative: 0 <= squares[19];
 }
 
 /* Fills in what depends on the norm, of a step that is not skipped.

@@ -80,6 +80,25 @@ static root_state take_word(root_state st, uint64_t v, uint64_t full)
   return s;
 }
 
+/* Notes whether word x of limb i, whose digits are not taken, is zero.
+ * st: of a root that is full. x: below 2^32. Errors: none.
+ * spec: NORM-1
+ */
+/*@ terminates \true; exits \false;
+    assigns \nothing;
+    ensures kept: \result.root == st.root && \result.rem == st.rem && \result.last == st.last;
+    ensures stopped: \forall integer v, rest, s; RestOf(rest, s, i, x) &&
+      DigitsTaken(v, rest, st.last, Square(st.root) + st.rem, st.lower) ==>
+      DigitsTaken(v, s, st.last, Square(st.root) + st.rem, \result.lower);
+*/
+static root_state skip_word(root_state st, uint64_t x) /*@ ghost (int32_t i) */
+{
+  root_state s = st;
+  s.lower = x != 0 ? 1 : st.lower;
+  //@ assert more: s.lower == 0 <==> st.lower == 0 && x == 0;
+  return s;
+}
+
 /* Looks at word x of limb i: takes its digits unless root >= full, in which case it only notes
  * whether x is zero.
  * st: rem <= 2 root, root < 2 full; while root < full nothing is left out and last is 16 (i + 1).
@@ -95,7 +114,10 @@ static root_state take_word(root_state st, uint64_t v, uint64_t full)
     ensures state: 0 <= \result.root < 2 * full && 0 <= \result.rem <= 2 * \result.root;
     ensures last: 16 * i <= \result.last <= 320;
     ensures open: \result.root < full ==> \result.lower == 0 && \result.last == 16 * i;
-    ensures taken: \forall integer v, rest, s; RestOf(rest, s, i, x) &&
+    ensures taken: st.root < full ==> \forall integer v, rest, s; RestOf(rest, s, i, x) &&
+      DigitsTaken(v, rest, st.last, Square(st.root) + st.rem, 0) ==>
+      DigitsTaken(v, s, \result.last, Square(\result.root) + \result.rem, \result.lower);
+    ensures stopped: full <= st.root ==> \forall integer v, rest, s; RestOf(rest, s, i, x) &&
       DigitsTaken(v, rest, st.last, Square(st.root) + st.rem, st.lower) ==>
       DigitsTaken(v, s, \result.last, Square(\result.root) + \result.rem, \result.lower);
 */
@@ -111,12 +133,10 @@ static root_state next_word(root_state st, uint64_t x, uint64_t full) /*@ ghost 
     /*@ assert taken: \forall integer v, rest, t; RestOf(rest, t, i, x) &&
           DigitsTaken(v, rest, st.last, Square(st.root) + st.rem, 0) ==>
           DigitsTaken(v, t, s.last, Square(s.root) + s.rem, s.lower); */
+    //@ assert none: st.lower == 0;
     return s;
   }
-  root_state s = st;
-  if (x != 0) s.lower = 1;
-  //@ assert more: s.lower == 0 <==> st.lower == 0 && x == 0;
-  return s;
+  return skip_word(st, x) /*@ ghost (i) */;
 }
 
 /* The leading bits of the root of canonical limbs: digits are taken until root >= full or, when
@@ -211,6 +231,12 @@ static uint64_t pattern64(root_state st)
   //@ assert inside: q < 9007199254740992 ==> Pattern64(bits, st.last + 65, q);
   /*@ assert carried: q == 9007199254740992 ==>
         Pattern64(bits, st.last + 66, 4503599627370496) && PlusOf(st.last + 66, st.last + 65, 1); */
+  /*@ assert low: \forall integer w; RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==>
+        AtLeast(w, st.last + 64, Square(18014398509481983)); */
+  /*@ assert here: q < 9007199254740992 ==> \forall integer w;
+        RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==> RootOf64(w, bits); */
+  /*@ assert next: q == 9007199254740992 ==> \forall integer w;
+        RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==> RootOf64(w, bits); */
   return bits;
 }
 
@@ -236,6 +262,19 @@ static uint32_t pattern32(root_state st)
   //@ assert inside: q < 16777216 && st.last <= 252 ==> Pattern32(bits, st.last + 1, q);
   /*@ assert carried: q == 16777216 && st.last <= 251 ==>
         Pattern32(bits, st.last + 2, 8388608) && PlusOf(st.last + 65, st.last + 2, 63); */
+  //@ assert q_range: q <= 16777216 && (0 <= st.last ==> 8388608 <= q);
+  /*@ assert low: 0 <= st.last ==> \forall integer w; RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==>
+        AtLeast(w, st.last + 64, Square(33554431)); */
+  /*@ assert here: q < 16777216 && st.last <= 252 ==> \forall integer w;
+        RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==> RootOf32(w, bits); */
+  /*@ assert next: q == 16777216 && st.last <= 251 ==> \forall integer w;
+        RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==> RootOf32(w, bits); */
+  /*@ assert large: 253 <= st.last ==> \forall integer w;
+        RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==> RootOf32(w, 2139095040); */
+  /*@ assert above: q == 16777216 && st.last == 252 ==> \forall integer w;
+        RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==> RootOf32(w, 2139095040); */
+  /*@ assert too_large: bits >= 2139095040 <==>
+        253 <= st.last || (q == 16777216 && st.last == 252); */
   return bits >= 2139095040u ? 2139095040u : (uint32_t)bits;
 }
 

@@ -31,6 +31,8 @@ static uint64_t times_power(uint64_t m, uint32_t r)
   if (eight == 1u) t *= 256u;
   //@ assert four: t == Shift2(one + 2 * two + 4 * four + 8 * eight, m) && t < 549755813888;
   if (last == 1u) t *= 65536u;
+  //@ assert no: last == 0 ==> t == Shift2(one + 2 * two + 4 * four + 8 * eight, m);
+  /*@ assert yes: last == 1 ==> t == Shift2(one + 2 * two + 4 * four + 8 * eight + 16, m); */
   //@ assert five: t == Shift2(one + 2 * two + 4 * four + 8 * eight + 16 * last, m);
   return t;
 }
@@ -131,6 +133,8 @@ void zp_val_add_bf16(int64_t *limbs, const uint16_t *x, int64_t n)
           \at(Value32(WidenB16(x[k])),Pre); */
     /*@ assert others: \let k = i; \forall integer j; 0 <= j < k ==>
           ElementSum(limbs, j) == \at(ElementSum(limbs, j),B); */
+    /*@ assert older: \let k = i; \forall integer j; 0 <= j < k ==>
+          ElementSum(limbs, j) == ElementSum{Pre}(limbs, j) + \at(Value32(WidenB16(x[j])),Pre); */
   }
 }
 

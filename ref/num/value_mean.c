@@ -3,6 +3,7 @@
  */
 #include "../../spec/acsl/exact.acsl.h"
 #include "../../spec/acsl/value_division.h"
+#include "../../spec/acsl/value_from.h"
 #include "../../spec/acsl/value_opposite.h"
 #include "../../spec/acsl/value_powers.h"
 #include "../../spec/acsl/value_rounding.h"

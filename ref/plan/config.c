@@ -218,7 +218,7 @@ static int64_t copies(const zp_config *c, int32_t j)
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures held: \result == Held(c, j);
+    ensures held: \result == HeldElements(c, j);
     ensures range: 0 <= \result <= 1152921504606846976; */
 static int64_t held(const zp_config *c, int32_t j)
 {

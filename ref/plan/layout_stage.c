@@ -3,6 +3,8 @@
 
 #include "../../spec/acsl/layout_lemmas.h"
 
+#include "../../spec/acsl/layout_good.h"
+
 zp_span zp_stage_span(const zp_config *cfg, int32_t stage)
 {
   int32_t lo = 0, hi;
@@ -12,17 +14,15 @@ zp_span zp_stage_span(const zp_config *cfg, int32_t stage)
       loop assigns lo;
       loop variant cfg->n_params - lo; */
   while (lo < cfg->n_params && cfg->params[lo].stage < stage) lo++;
-  //@ assert first: lo == EntriesBelow(cfg, cfg->n_params, stage);
-  /*@ assert before: \forall integer j; 0 <= j < cfg->n_params ==>
-        (cfg->params[j].stage < stage <==> j < lo); */
+  //@ assert first: lo == StageFirst(cfg, stage);
   hi = lo;
   /*@ loop invariant range: lo <= hi <= StageEnd(cfg, stage) <= cfg->n_params;
       loop assigns hi;
       loop variant cfg->n_params - hi; */
   while (hi < cfg->n_params && cfg->params[hi].stage == stage) hi++;
-  //@ assert end: hi == EntriesBelow(cfg, cfg->n_params, stage + 1);
-  /*@ assert within: \forall integer j; 0 <= j < cfg->n_params ==>
-        (cfg->params[j].stage < stage + 1 <==> j < hi); */
+  //@ assert end: hi == StageEnd(cfg, stage);
+  /*@ assert mine: \forall integer j; 0 <= j < cfg->n_params ==> (cfg->params[j].stage == stage <==>
+        StageFirst(cfg, stage) <= j < StageEnd(cfg, stage)); */
   s.first = lo;
   s.count = hi - lo;
   return s;

@@ -105,7 +105,7 @@ static zp_op reduce_op(zp_arrival a, int64_t b)
           InRun(a.flat.capacity, a.from, a.to, b, a.from + e) : 0);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_add(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
 {
   return zp_emit(ops, n, add_op(a, b));
@@ -130,7 +130,7 @@ static int64_t put_add(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (k == a.k && c == b && m == a.mb ? 1 : 0);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_reduction(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
 {
   return zp_emit(ops, n, reduce_op(a, b));
@@ -156,7 +156,7 @@ static int64_t put_reduction(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
           InRun(a.flat.capacity, a.from, a.to, b, a.from + e) : 0);
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (k == a.k && c == b && m == a.mb ? 1 : 0);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_last(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
 {
   const int64_t after = put_add(a, b, ops, n);
@@ -189,7 +189,7 @@ static int64_t put_last(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) +
         (k == a.k && m == a.mb && b0 <= c && c < b1 ? 1 : 0);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_full(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_t n)
 {
   /*@ loop invariant range: b0 <= b <= b1;
@@ -208,7 +208,7 @@ static int64_t put_full(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_
       loop invariant reductions: \forall integer k, c, m; Reduced(ops, n, k, c, m) ==
         Reduced{Pre}(ops, \at(n, Pre), k, c, m) +
         (k == a.k && m == a.mb && b0 <= c && c < b ? 1 : 0);
-      loop invariant plain: Plain(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + 2 * (b1 - b0) - 1];
       loop variant b1 - b; */
   for (int64_t b = b0; b < b1; b++) n = put_last(a, b, ops, n);
@@ -237,7 +237,7 @@ static int64_t put_full(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_
           InRun(a.flat.capacity, a.from, a.to, c, a.from + e) : 0);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_open(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_t n)
 {
   /*@ loop invariant range: b0 <= b <= b1;
@@ -253,7 +253,7 @@ static int64_t put_open(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_
           InRun(a.flat.capacity, a.from, a.to, c, a.from + e) : 0);
       loop invariant reductions: \forall integer k, c, m;
         Reduced(ops, n, k, c, m) == Reduced{Pre}(ops, \at(n, Pre), k, c, m);
-      loop invariant plain: Plain(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + (b1 - b0) - 1];
       loop variant b1 - b; */
   for (int64_t b = b0; b < b1; b++) n = put_add(a, b, ops, n);
@@ -299,7 +299,7 @@ static int64_t last_reduced(zp_arrival a)
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (k == a.k && m == a.mb &&
           FirstBucket(a.flat.capacity, a.from) <= c && c < ArrivalLast(a) ? 1 : 0);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_entry(zp_arrival a, zp_op *ops, int64_t n)
 {
   const int64_t first = a.from / a.flat.capacity, last = last_reduced(a);

@@ -34,7 +34,7 @@
         Added{Pre}(ops, n, p, m, e, k, c) + (m == mb ? MicroAdds{Pre}(cfg, lay, p, e, k, c) : 0);
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (m == mb ? MicroDone{Pre}(cfg, lay, mb, k, c) : 0);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t mb, int64_t t,
                            zp_op *ops, int64_t n)
 {
@@ -56,7 +56,7 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
       loop invariant reductions: \forall integer k, c, m; Reduced(ops, n, k, c, m) ==
         Reduced{Pre}(ops, \at(n, Pre), k, c, m) + (m == mb && ReducesOn{Pre}(cfg, mb) == 1 ?
           RawBackDone{Pre}(cfg, lay, x, k, c) : 0);
-      loop invariant plain: Plain(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
       loop assigns x, n, ops[\at(n, Pre) .. \at(n, Pre) + MicroLen{Pre}(cfg, lay, mb) - 1];
       loop variant entries - x; */
   for (int32_t x = 0; x < entries; x++) {
@@ -76,9 +76,12 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
     /*@ assert clear_spots: ClearOfSpots(ops + n, RawLen(cfg, lay, i, ReducesOn(cfg, mb)),
           lay->spot, lay->n_params); */
     const int64_t next = zp_put_nth(cfg, lay, i, mb, t, ops, n);
-    //@ assert plain: Plain(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+    //@ assert plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
     n = next;
   }
+  /*@ assert done: \forall integer k, c; MicroDone{Pre}(cfg, lay, mb, k, c) ==
+        (ReducesOn{Pre}(cfg, mb) == 1 ?
+          RawBackDone{Pre}(cfg, lay, \at(lay->n_params, Pre), k, c) : 0); */
   return n;
 }
 
@@ -108,7 +111,7 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (0 <= m && m == BackwardOf{Pre}(cfg, lay, t) ?
           MicroDone{Pre}(cfg, lay, m, k, c) : 0);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_gradients(const zp_config *cfg, const zp_layout *lay, zp_slot a, int64_t t,
                              zp_op *ops, int64_t n)
 {
@@ -146,7 +149,7 @@ static int64_t put_gradients(const zp_config *cfg, const zp_layout *lay, zp_slot
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (0 <= m && m == BackwardOf{Pre}(cfg, lay, t) ?
           MicroDone{Pre}(cfg, lay, m, k, c) : 0);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_slot(const zp_config *cfg, const zp_layout *lay, int64_t t, zp_op *ops,
                         int64_t n)
 {
@@ -184,17 +187,17 @@ int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
         (0 <= m < DoneBefore{Pre}(cfg, lay, t) ? MicroAdds{Pre}(cfg, lay, p, e, k, c) : 0);
       loop invariant reductions: \forall integer k, c, m; Reduced(ops, n, k, c, m) ==
         (0 <= m < DoneBefore{Pre}(cfg, lay, t) ? MicroDone{Pre}(cfg, lay, m, k, c) : 0);
-      loop invariant plain: Plain(ops, 0, n) && Placed(ops, 0, n);
+      loop invariant plain: PlainOps(ops, 0, n) && Placed(ops, 0, n);
       loop assigns t, n, ops[0 .. PipeLen{Pre}(cfg, lay) - 1];
       loop variant end - t; */
   for (int64_t t = s; t < end; t = zp_next_slot(S, M, s, t)) {
     //@ assert step: SlotStep{Pre}(cfg, lay, t);
     //@ assert scalars: SameScalars{Pre,Here}(cfg) && SameHead{Pre,Here}(lay);
+    //@ assert within: 0 <= n && n + SlotLen(cfg, lay, t) <= PipeLen{Pre}(cfg, lay);
     /*@ assert apart: StepApart(ops, n, SlotLen(cfg, lay, t), cfg, cfg->params, cfg->n_params, lay,
           lay->flat, lay->n_flats, lay->spot, lay->n_params); */
-    //@ assert within: 0 <= n && n + SlotLen(cfg, lay, t) <= PipeLen{Pre}(cfg, lay);
     const int64_t next = put_slot(cfg, lay, t, ops, n);
-    //@ assert plain: Plain(ops, 0, n) && Placed(ops, 0, n);
+    //@ assert plain: PlainOps(ops, 0, n) && Placed(ops, 0, n);
     n = next;
   }
   //@ assert end: SlotEnd{Pre}(cfg, lay);

@@ -49,7 +49,7 @@ static zp_op hop_op(int32_t kind, int32_t dtype, int32_t s, int32_t backward, in
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_hop(int32_t kind, int32_t dtype, int32_t s, int32_t backward, int64_t send,
                        int64_t recv, int64_t t, int64_t clock_i, zp_op *ops, int64_t n)
 {
@@ -75,7 +75,7 @@ static int64_t put_hop(int32_t kind, int32_t dtype, int32_t s, int32_t backward,
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_meta(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp_op *ops, int64_t n)
 {
   const int64_t send = a.backward ? a.send_mb : -1, recv = a.backward ? -1 : a.recv_mb;
@@ -103,7 +103,7 @@ static int64_t put_meta(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp_op 
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_exchange(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp_op *ops, int64_t n)
 {
   if (a.send_mb < 0 && a.recv_mb < 0) return n;
@@ -129,7 +129,7 @@ static int64_t put_exchange(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_local(int32_t kind, int64_t mb, int32_t slot, int64_t t, int64_t clock_i,
                          zp_op *ops, int64_t n)
 {
@@ -168,7 +168,7 @@ static int32_t place_of(int64_t S, int64_t M, int64_t s, int64_t mb)
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_load(int32_t loads, int64_t mb, int64_t t, zp_op *ops, int64_t n)
 {
   if (!loads) return n;
@@ -191,7 +191,7 @@ static int64_t put_load(int32_t loads, int64_t mb, int64_t t, zp_op *ops, int64_
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_forward(int32_t loads, int64_t mb, int32_t place, int64_t t, zp_op *ops,
                            int64_t n)
 {
@@ -213,7 +213,7 @@ static int64_t put_forward(int32_t loads, int64_t mb, int32_t place, int64_t t, 
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_arrived(int64_t mb, int32_t place, int64_t t, zp_op *ops, int64_t n)
 {
   const int64_t after = put_local(ZP_OP_BACKWARD, mb, place, t, CLOCK_COMPUTE, ops, n);
@@ -236,7 +236,7 @@ static int64_t put_arrived(int64_t mb, int32_t place, int64_t t, zp_op *ops, int
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_run(int32_t loads, int32_t backward, int64_t mb, int32_t place, int64_t t,
                        zp_op *ops, int64_t n)
 {
@@ -262,7 +262,7 @@ static int64_t put_run(int32_t loads, int32_t backward, int64_t mb, int32_t plac
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_compute(int32_t S, int64_t M, int32_t s, zp_slot a, int64_t t, zp_op *ops,
                            int64_t n)
 {
@@ -281,13 +281,18 @@ int64_t zp_put_head(int32_t dynamic, int32_t S, int64_t M, int32_t s, zp_slot a,
 int64_t zp_put_stage_head(const zp_config *cfg, const zp_layout *lay, zp_slot a, int64_t t,
                           zp_op *ops, int64_t n)
 {
-  //@ assert clear_config: ClearOfConfig(ops + n, HeadLen(cfg->pp, cfg->micro_batches, lay->stage, cfg->dynamic_shapes, t), cfg);
-  /*@ assert clear_entries: ClearOfEntries(ops + n, HeadLen(cfg->pp, cfg->micro_batches, lay->stage, cfg->dynamic_shapes, t), cfg->params,
+  /*@ assert clear_config: ClearOfConfig(ops + n, HeadLen(cfg->pp, cfg->micro_batches,
+          lay->stage, cfg->dynamic_shapes, t), cfg); */
+  /*@ assert clear_entries: ClearOfEntries(ops + n, HeadLen(cfg->pp, cfg->micro_batches,
+          lay->stage, cfg->dynamic_shapes, t), cfg->params,
         cfg->n_params); */
-  //@ assert clear_layout: ClearOfLayout(ops + n, HeadLen(cfg->pp, cfg->micro_batches, lay->stage, cfg->dynamic_shapes, t), lay);
-  /*@ assert clear_flats: ClearOfFlats(ops + n, HeadLen(cfg->pp, cfg->micro_batches, lay->stage, cfg->dynamic_shapes, t), lay->flat,
+  /*@ assert clear_layout: ClearOfLayout(ops + n, HeadLen(cfg->pp, cfg->micro_batches,
+          lay->stage, cfg->dynamic_shapes, t), lay); */
+  /*@ assert clear_flats: ClearOfFlats(ops + n, HeadLen(cfg->pp, cfg->micro_batches,
+          lay->stage, cfg->dynamic_shapes, t), lay->flat,
         lay->n_flats); */
-  /*@ assert clear_spots: ClearOfSpots(ops + n, HeadLen(cfg->pp, cfg->micro_batches, lay->stage, cfg->dynamic_shapes, t), lay->spot,
+  /*@ assert clear_spots: ClearOfSpots(ops + n, HeadLen(cfg->pp, cfg->micro_batches,
+          lay->stage, cfg->dynamic_shapes, t), lay->spot,
         lay->n_params); */
   n = zp_put_head(cfg->dynamic_shapes, cfg->pp, cfg->micro_batches, lay->stage, a, t, ops, n);
   //@ assert later: Clocked(ops, n, t, 4398046511104);

@@ -19,7 +19,7 @@ enum { CLOCK_TIED = 0, CLOCK_MEAN = 1, CLOCK_AGREE = 2, CLOCK_UPDATE = 3 };
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, x, d) == Agreement(LedgerOf{Pre}(ops, n, g, x, d), g, t);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result);
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures op: ops[n].kind == ZP_OP_ALL_REDUCE; */
 static int64_t put_statistics(int64_t t, zp_op *ops, int64_t n)
 {
@@ -36,7 +36,7 @@ static int64_t put_statistics(int64_t t, zp_op *ops, int64_t n)
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, x, d) == LedgerOf{Pre}(ops, n, g, x, d);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result);
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures op: ops[n].kind == ZP_OP_DECIDE; */
 static int64_t put_decide(int64_t t, zp_op *ops, int64_t n)
 {
@@ -53,7 +53,7 @@ static int64_t put_decide(int64_t t, zp_op *ops, int64_t n)
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, x, d) == Agreement(LedgerOf{Pre}(ops, n, g, x, d), g, t);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result);
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures op: ops[n + 1].kind == ZP_OP_DECIDE; */
 static int64_t put_agreement(int64_t t, zp_op *ops, int64_t n)
 {
@@ -75,7 +75,7 @@ static int64_t put_agreement(int64_t t, zp_op *ops, int64_t n)
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, x, d) == Agreement(LedgerOf{Pre}(ops, n, g, x, d), g, t);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result);
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures decide: ops[n + 1].kind == ZP_OP_DECIDE; */
 static int64_t put_decision(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
@@ -102,7 +102,7 @@ static int64_t put_decision(zp_tail a, int64_t t, zp_op *ops, int64_t n)
         KeysTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats, a.keys,
           g, x, t);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 static int64_t put_sums(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
   //@ assert keys: 0 <= KeysLen(a.flat, a.flats, a.keys) <= 1125899906842624;
@@ -113,7 +113,7 @@ static int64_t put_sums(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   //@ assert same_held: Held(a.flat, a.flats) == Held{Pre}(a.flat, a.flats);
   //@ assert apart_means: FlatsApart(ops, tied, Held(a.flat, a.flats), a.flat, a.flats);
   const int64_t means = zp_put_means(a, t + CLOCK_MEAN, ops, tied);
-  //@ assert plain_tied: Plain(ops, n, tied) && Placed(ops, n, tied);
+  //@ assert plain_tied: PlainOps(ops, n, tied) && Placed(ops, n, tied);
   return means;
 }
 
@@ -135,7 +135,7 @@ static int64_t put_sums(zp_tail a, int64_t t, zp_op *ops, int64_t n)
         Agreement(KeysTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats,
           a.keys, g, x, t), g, t + 2);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result);
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures decide: ops[\result - 1].kind == ZP_OP_DECIDE; */
 static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
@@ -147,7 +147,7 @@ static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   //@ assert total: means + 1 == n + TailBefore{Pre}(a.flat, a.flats, a.keys);
   //@ assert clear: ClearOfFlats(ops + means, 2, a.flat, a.flats);
   const int64_t decided = put_decision(a, t + CLOCK_AGREE, ops, means);
-  //@ assert plain_means: Plain(ops, n, means);
+  //@ assert plain_means: PlainOps(ops, n, means);
   //@ assert placed_means: Placed(ops, n, means);
   return decided;
 }
@@ -168,7 +168,7 @@ static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
         TailTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.precision, a.flat,
           a.flats, a.keys, g, x, d, t);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: Plain(ops, n, n + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1);
+    ensures plain: PlainOps(ops, n, n + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1);
     ensures placed: Placed(ops, n, \result);
     ensures decide: ops[n + TailBefore{Pre}(a.flat, a.flats, a.keys)].kind == ZP_OP_DECIDE; */
 static int64_t put_tail(zp_tail a, int64_t t, zp_op *ops, int64_t n)
@@ -184,7 +184,7 @@ static int64_t put_tail(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   /*@ assert apart_update: FlatsApart(ops, before, UpdateLen(a.stage, Held(a.flat, a.flats)), a.flat,
         a.flats); */
   const int64_t updated = zp_put_update(a, t + CLOCK_UPDATE, ops, before);
-  //@ assert plain_before: Plain(ops, n, before) && Placed(ops, n, before);
+  //@ assert plain_before: PlainOps(ops, n, before) && Placed(ops, n, before);
   //@ assert decides: ops[before - 1].kind == ZP_OP_DECIDE;
   return updated;
 }
@@ -209,8 +209,8 @@ int64_t zp_put_step(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
           TailLen{Pre}(a.stage, a.flat, a.flats, a.keys) &&
         TailBefore(a.flat, a.flats, a.keys) == TailBefore{Pre}(a.flat, a.flats, a.keys); */
   const int64_t all = put_tail(a, t, ops, pipe);
-  //@ assert plain_pipe: Plain(ops, 0, pipe) && Placed(ops, 0, pipe);
-  //@ assert plain: Plain(ops, 0, pipe + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1);
+  //@ assert plain_pipe: PlainOps(ops, 0, pipe) && Placed(ops, 0, pipe);
+  //@ assert plain: PlainOps(ops, 0, pipe + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1);
   //@ assert placed: Placed(ops, 0, all);
   return all;
 }

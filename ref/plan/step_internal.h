@@ -47,7 +47,7 @@ typedef struct zp_arrival {
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) +
         (m == mb && ReducesOn{Pre}(cfg, mb) == 1 ? RawDone{Pre}(cfg, lay, i, k, c) : 0);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 int64_t zp_put_one(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_t mb, int64_t t,
                    zp_op *ops, int64_t n);
 
@@ -76,22 +76,27 @@ int64_t zp_put_one(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 int64_t zp_put_head(int32_t dynamic, int32_t S, int64_t M, int32_t s, zp_slot a, int64_t t,
                     zp_op *ops, int64_t n);
 
-/* Slot t of lay's stage, a, without its gradients: what is read does not change. cfg and lay are within the limits; ops has
- * room, behind the clocks so far, and apart from configuration and layout. PIPE-2, PIPE-3 */
+/* Slot t of lay's stage, a, without its gradients: what is read does not change. cfg and lay are
+ * within the limits; ops has room, behind the clocks so far, and apart from configuration and
+ * layout. PIPE-2, PIPE-3 */
 /*@ requires readable: Readable(cfg) && ReadableLayout(lay);
     requires fits: StageFits(cfg, lay);
     requires slot: SlotIs(a, cfg->pp, cfg->micro_batches, lay->stage, t);
-    requires room: 0 <= n && n + HeadLen(cfg->pp, cfg->micro_batches, lay->stage, cfg->dynamic_shapes, t) <= 9223372036854775807 &&
-        \valid(ops + (n .. n + HeadLen(cfg->pp, cfg->micro_batches, lay->stage, cfg->dynamic_shapes, t) - 1));
-    requires clear: StepClear(ops + n, HeadLen(cfg->pp, cfg->micro_batches, lay->stage, cfg->dynamic_shapes, t), cfg, cfg->params, cfg->n_params, lay,
+    requires room: 0 <= n && n + HeadLen(cfg->pp, cfg->micro_batches,
+          lay->stage, cfg->dynamic_shapes, t) <= 9223372036854775807 &&
+        \valid(ops + (n .. n + HeadLen(cfg->pp, cfg->micro_batches,
+          lay->stage, cfg->dynamic_shapes, t) - 1));
+    requires clear: StepClear(ops + n, HeadLen(cfg->pp, cfg->micro_batches,
+          lay->stage, cfg->dynamic_shapes, t), cfg, cfg->params, cfg->n_params, lay,
         lay->flat, lay->n_flats, lay->spot, lay->n_params);
     requires clock: Clocked(ops, n, t, 0);
     terminates \true; exits \false;
-    assigns ops[n .. n + HeadLen(cfg->pp, cfg->micro_batches, lay->stage, cfg->dynamic_shapes, t) - 1];
+    assigns ops[n .. n + HeadLen(cfg->pp, cfg->micro_batches,
+          lay->stage, cfg->dynamic_shapes, t) - 1];
     ensures kept: StepKept{Pre,Post}(cfg, lay);
     ensures length: \result == n + SlotHead{Pre}(cfg, lay, t);
     ensures clock: Clocked(ops, \result, t, 4398046511104);
@@ -103,7 +108,7 @@ int64_t zp_put_head(int32_t dynamic, int32_t S, int64_t M, int32_t s, zp_slot a,
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 int64_t zp_put_stage_head(const zp_config *cfg, const zp_layout *lay, zp_slot a, int64_t t,
                           zp_op *ops, int64_t n);
 
@@ -134,7 +139,7 @@ int64_t zp_put_stage_head(const zp_config *cfg, const zp_layout *lay, zp_slot a,
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) +
         (m == mb && ReducesOn{Pre}(cfg, mb) == 1 ? RawDone{Pre}(cfg, lay, i, k, c) : 0);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 int64_t zp_put_nth(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_t mb, int64_t t,
                    zp_op *ops, int64_t n);
 
@@ -160,7 +165,7 @@ int64_t zp_put_nth(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_
         (0 <= m < \old(cfg->micro_batches) ? MicroAdds{Pre}(cfg, lay, p, e, k, c) : 0);
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         (0 <= m < \old(cfg->micro_batches) ? MicroDone{Pre}(cfg, lay, m, k, c) : 0);
-    ensures plain: Plain(ops, 0, \result) && Placed(ops, 0, \result); */
+    ensures plain: PlainOps(ops, 0, \result) && Placed(ops, 0, \result); */
 int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops);
 
 /* The number of ops of the stage's pipeline without the gradients: heads of slots. cfg and lay are
@@ -211,7 +216,7 @@ int64_t zp_held_buckets(const zp_flat *f);
           KeyTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats, x, t) :
           LedgerOf{Pre}(ops, n, g, x, d));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n);
 
 /* Divides and counts, bucket by bucket. a must be the stage's; ops has room for the means, behind
@@ -229,7 +234,7 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: Plain(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
 int64_t zp_put_means(zp_tail a, int64_t t, zp_op *ops, int64_t n);
 
 /* Updates and gathers, bucket by bucket. a must be the stage's; ops has room, behind the clocks so

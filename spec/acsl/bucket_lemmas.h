@@ -6,7 +6,7 @@
     predicate BucketOf(integer n, integer c, integer b) = 0 <= b && b * c < n;
 
     lemma Quotient_Times: \forall integer x, c; 0 <= x && 1 <= c ==> x / c * c <= x;
-    lemma Quotient_Positive: \forall integer x, c; 0 <= x && 1 <= c ==> 0 <= x / c;
+    lemma Quotient_NotNegative: \forall integer x, c; 0 <= x && 1 <= c ==> 0 <= x / c;
     lemma Times_Below: \forall integer a, b, c; a < b && 0 <= c ==> a * c + c <= b * c;
     lemma Quotient_AtMost: \forall integer x, c, m; 0 <= x && 1 <= c && x < m * c + c ==>
       x / c <= m;

@@ -27,9 +27,9 @@
         integer pos) =
       FlatOf(c, e, j) == k && CountedOn(c, e, j, t) == 1 ?
         EntrySum(j, t, z, Clip(pos - StartOf(c, e, j), c->params[j].numel)) : 0;
-    logic integer Below{L}(zp_config *c, integer e, integer x, integer k, integer t, integer z,
+    logic integer SquaresBelow{L}(zp_config *c, integer e, integer x, integer k, integer t, integer z,
         integer pos) =
-      x <= 0 ? 0 : Below(c, e, x - 1, k, t, z, pos) + BelowOf(c, e, e - x, k, t, z, pos);
+      x <= 0 ? 0 : SquaresBelow(c, e, x - 1, k, t, z, pos) + BelowOf(c, e, e - x, k, t, z, pos);
     // all of flat group k
     logic integer FlatEntry{L}(zp_config *c, integer e, integer j, integer k, integer t, integer z) =
       FlatOf(c, e, j) == k && CountedOn(c, e, j, t) == 1 ? EntrySum(j, t, z, c->params[j].numel) : 0;
@@ -44,8 +44,8 @@
     // what member r counts in its part of bucket b, in its first b buckets; the first r members there
     logic integer PartSquares{L}(zp_config *c, integer e, integer x, integer k, integer t, integer z,
         integer n, integer cap, integer d, integer a, integer b, integer r) =
-      Below(c, e, x, k, t, z, PartAt(n, cap, d, a, b, r + 1)) -
-      Below(c, e, x, k, t, z, PartAt(n, cap, d, a, b, r));
+      SquaresBelow(c, e, x, k, t, z, PartAt(n, cap, d, a, b, r + 1)) -
+      SquaresBelow(c, e, x, k, t, z, PartAt(n, cap, d, a, b, r));
     logic integer MemberSquares{L}(zp_config *c, integer e, integer x, integer k, integer t,
         integer z, integer n, integer cap, integer d, integer a, integer b, integer r) =
       b <= 0 ? 0 : MemberSquares(c, e, x, k, t, z, n, cap, d, a, b - 1, r) +
@@ -119,14 +119,14 @@
       FlatHolds(c, e, x, k, n) ==> FlatHolds(c, e, x - 1, k, n) && EntryWithin(c, e, e - x, k, n);
     lemma Below_All{L}: \forall integer x; 0 <= x ==>
       \forall zp_config *c, integer e, k, t, z, n, pos; FlatHolds(c, e, x, k, n) && n <= pos ==>
-      Below(c, e, x, k, t, z, pos) == FlatSquares(c, e, x, k, t, z);
+      SquaresBelow(c, e, x, k, t, z, pos) == FlatSquares(c, e, x, k, t, z);
     lemma Below_None{L}: \forall integer x; 0 <= x ==>
       \forall zp_config *c, integer e, k, t, z, n; FlatHolds(c, e, x, k, n) ==>
-      Below(c, e, x, k, t, z, 0) == 0;
+      SquaresBelow(c, e, x, k, t, z, 0) == 0;
     lemma Parts_Bucket{L}: \forall integer m; 0 <= m ==> \forall zp_config *c, integer e, x, k, t, z,
       n, cap, d, a, b; BucketSquares(c, e, x, k, t, z, n, cap, d, a, b, m) ==
-        Below(c, e, x, k, t, z, PartAt(n, cap, d, a, b, m)) -
-        Below(c, e, x, k, t, z, PartAt(n, cap, d, a, b, 0));
+        SquaresBelow(c, e, x, k, t, z, PartAt(n, cap, d, a, b, m)) -
+        SquaresBelow(c, e, x, k, t, z, PartAt(n, cap, d, a, b, 0));
     lemma Members_Bucket{L}: \forall integer m; 0 <= m ==> \forall zp_config *c, integer e, x, k, t,
       z, n, cap, d, a, b; 1 <= b ==>
       MembersSquares(c, e, x, k, t, z, n, cap, d, a, b, m) ==
@@ -137,15 +137,15 @@
     lemma Bucket_Whole{L}: \forall zp_config *c, integer e, x, k, t, z, n, cap, d, a, b;
       FlatShape(n, cap, d, a) && 0 <= b && (b + 1) * cap <= n ==>
       BucketSquares(c, e, x, k, t, z, n, cap, d, a, b, d) ==
-        Below(c, e, x, k, t, z, (b + 1) * cap) - Below(c, e, x, k, t, z, b * cap);
+        SquaresBelow(c, e, x, k, t, z, (b + 1) * cap) - SquaresBelow(c, e, x, k, t, z, b * cap);
     lemma Members_Below{L}: \forall integer b; 0 <= b ==> \forall zp_config *c, integer e, x, k, t, z,
       n, cap, d, a; FlatShape(n, cap, d, a) && b * cap <= n ==>
       MembersSquares(c, e, x, k, t, z, n, cap, d, a, b, d) ==
-        Below(c, e, x, k, t, z, b * cap) - Below(c, e, x, k, t, z, 0);
+        SquaresBelow(c, e, x, k, t, z, b * cap) - SquaresBelow(c, e, x, k, t, z, 0);
     lemma Bucket_Last{L}: \forall zp_config *c, integer e, x, k, t, z, n, cap, d, a, b; 0 <= x &&
       FlatShape(n, cap, d, a) && FlatHolds(c, e, x, k, n) && 0 <= b && b * cap < n &&
       n <= (b + 1) * cap ==> BucketSquares(c, e, x, k, t, z, n, cap, d, a, b, d) ==
-        FlatSquares(c, e, x, k, t, z) - Below(c, e, x, k, t, z, b * cap);
+        FlatSquares(c, e, x, k, t, z) - SquaresBelow(c, e, x, k, t, z, b * cap);
     // the parts of all members and buckets are the flat group
     lemma Members_Flat{L}: \forall zp_config *c, integer e, x, k, t, z, n, cap, d, a; 0 <= x &&
       FlatShape(n, cap, d, a) && FlatHolds(c, e, x, k, n) ==>
@@ -178,12 +178,12 @@
         integer z) =
       z <= 0 ? 0 : FlatCopies(c, e, x, k, t, z - 1) + FlatSquares(c, e, x, k, t, z - 1);
 
-    lemma Mix_Quotient: \forall integer q, r, i; 1 <= q && 0 <= r && 0 <= i < q ==>
+    lemma CopyMix_Quotient: \forall integer q, r, i; 1 <= q && 0 <= r && 0 <= i < q ==>
       Mix(r, q, i) / q == r && Mix(r, q, i) % q == i;
     lemma Mix_Next: \forall integer q, r, i; 1 <= q ==> Mix(r, q, i) + 1 == Mix(r, q, i + 1);
     lemma Mix_Full: \forall integer q, r; 1 <= q ==> Mix(r, q, q) == Mix(r + 1, q, 0);
     lemma Mix_Low: \forall integer q, r, i; 1 <= q && 0 <= r && 0 <= i ==> 0 <= Mix(r, q, i);
-    lemma Mix_Zero: \forall integer q; 1 <= q ==> Mix(0, q, 0) == 0;
+    lemma CopyMix_Zero: \forall integer q; 1 <= q ==> Mix(0, q, 0) == 0;
     lemma Ranks_Next{L}: \forall zp_config *c, integer e, x, k, t, n, cap, d, a, b, q, r, i;
       1 <= q && 0 <= r && 0 <= i < q ==>
       RanksFlat(c, e, x, k, t, n, cap, d, a, b, q, Mix(r, q, i + 1)) ==

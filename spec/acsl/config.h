@@ -42,13 +42,13 @@
       sharded == 1 ? (expert == 1 ? tp * ep : tp) : (expert == 1 ? ep : 1);
     logic integer Together(integer numel, integer copies) =
       copies == 1 ? numel : numel * copies;
-    logic integer Held{L}(zp_config *c, integer j) =
+    logic integer HeldElements{L}(zp_config *c, integer j) =
       Together(c->params[j].numel,
                Copies(c->params[j].sharded, c->params[j].expert, c->tp, c->ep));
 
     // LIM-9: over the first n entries
     logic integer Elements{L}(zp_config *c, integer n) =
-      n <= 0 ? 0 : Elements(c, n - 1) + Held(c, n - 1);
+      n <= 0 ? 0 : Elements(c, n - 1) + HeldElements(c, n - 1);
 
     // LIM-4: over the first n entries
     logic integer HasKey{L}(zp_config *c, integer j) = c->params[j].tied >= 0 ? 1 : 0;

@@ -10,9 +10,9 @@
     lemma Together_Range: \forall integer numel, copies;
       0 <= numel <= 1099511627776 && 1 <= copies <= 1048576 ==>
       0 <= Together(numel, copies) <= 1152921504606846976;
-    lemma Held_Range{L}: \forall zp_config *c, integer j;
+    lemma HeldElements_Range{L}: \forall zp_config *c, integer j;
       ValidTopology(c->pp, c->dp, c->tp, c->ep) && 0 <= c->params[j].numel <= 1099511627776 ==>
-      0 <= Held(c, j) <= 1152921504606846976;
+      0 <= HeldElements(c, j) <= 1152921504606846976;
     lemma Elements_Monotone{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer m;
       0 <= m <= n && ValidTopology(c->pp, c->dp, c->tp, c->ep) &&
       (\forall integer j; 0 <= j < n ==> 0 <= c->params[j].numel <= 1099511627776) ==>
@@ -20,7 +20,7 @@
     lemma TiedEntries_Monotone{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer m;
       0 <= m <= n ==> TiedEntries(c, m) <= TiedEntries(c, n);
     lemma Elements_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall zp_config *c;
-      (\forall integer j; 0 <= j < n ==> Held{L1}(c, j) == Held{L2}(c, j)) ==>
+      (\forall integer j; 0 <= j < n ==> HeldElements{L1}(c, j) == HeldElements{L2}(c, j)) ==>
       Elements{L1}(c, n) == Elements{L2}(c, n);
     lemma TiedEntries_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall zp_config *c;
       (\forall integer j; 0 <= j < n ==> HasKey{L1}(c, j) == HasKey{L2}(c, j)) ==>
@@ -29,7 +29,7 @@
       ValidTopology(c->pp, c->dp, c->tp, c->ep) && ValidList(c) && 0 <= m <= c->n_params ==>
       Elements(c, m) <= Elements(c, c->n_params);
     lemma SameEntry_Held{L1,L2}: \forall zp_config *c, integer j;
-      SameScalars{L1,L2}(c) && SameEntry{L1,L2}(c, j) ==> Held{L1}(c, j) == Held{L2}(c, j);
+      SameScalars{L1,L2}(c) && SameEntry{L1,L2}(c, j) ==> HeldElements{L1}(c, j) == HeldElements{L2}(c, j);
     lemma SameEntry_HasKey{L1,L2}: \forall zp_config *c, integer j;
       SameScalars{L1,L2}(c) && SameEntry{L1,L2}(c, j) ==> HasKey{L1}(c, j) == HasKey{L2}(c, j);
     lemma SameConfig_Elements{L1,L2}: \forall zp_config *c; SameConfig{L1,L2}(c) &&

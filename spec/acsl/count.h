@@ -23,8 +23,8 @@
         counts[i] == CountedOn(c, StageEnd(c, lay->stage), lay->first_param + i, t);
     // what the last x entries of the stage contribute below element pos; what the stage does
     logic integer LastBelow{L}(zp_config *c, zp_layout *lay, integer x, integer k, integer t,
-        integer z, integer pos) = Below(c, StageEnd(c, lay->stage), x, k, t, z, pos);
-    logic integer StageBelow{L}(zp_config *c, zp_layout *lay, integer k, integer t, integer z,
+        integer z, integer pos) = SquaresBelow(c, StageEnd(c, lay->stage), x, k, t, z, pos);
+    logic integer StageSquaresBelow{L}(zp_config *c, zp_layout *lay, integer k, integer t, integer z,
         integer pos) = LastBelow(c, lay, lay->n_params, k, t, z, pos);
     logic integer EntryBelow{L}(zp_config *c, zp_layout *lay, integer i, integer k, integer t,
         integer z, integer pos) =

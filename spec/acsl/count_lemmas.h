@@ -135,10 +135,10 @@
       0 <= i < lay->n_params ==> EntryGood(c, lay, i, k);
     lemma Adds_Some: \forall integer lo, hi, a, b, x; 0 <= a && 0 <= b && x == a + b ==>
       Overlap(lo, hi, 0, x) == Overlap(lo, hi, 0, a) + Overlap(lo, hi, a, b);
-    lemma Adds_Other{L}: \forall zp_config *c, zp_layout *lay, integer i, n, k, lo, hi;
+    lemma CountAdds_Other{L}: \forall zp_config *c, zp_layout *lay, integer i, n, k, lo, hi;
       lay->spot[i].flat != k && LastNumel(c, lay, n - i, k) == LastNumel(c, lay, n - i - 1, k) ==>
       EntryAdds(c, lay, i, n, k, lo, hi);
-    lemma Adds_Own{L}: \forall zp_config *c, zp_layout *lay, integer i, n, k, lo, hi;
+    lemma CountAdds_Own{L}: \forall zp_config *c, zp_layout *lay, integer i, n, k, lo, hi;
       lay->spot[i].flat == k && lay->spot[i].start == LastNumel(c, lay, n - i - 1, k) &&
       LastNumel(c, lay, n - i, k) ==
         lay->spot[i].start + c->params[lay->first_param + i].numel &&

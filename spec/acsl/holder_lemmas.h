@@ -14,20 +14,20 @@
     lemma Stage_Ascends{L}: \forall zp_config *c, integer i, j;
       Valid(c) && 0 <= i <= j < c->n_params ==> Ascend(c, i, j);
     // Entries of one key have as many elements.
-    predicate SameNumel{L}(zp_config *c, integer i, integer j, integer key) =
+    predicate TiedNumel{L}(zp_config *c, integer i, integer j, integer key) =
       IsKey(c, i, key) == 0 || NumelAt(c, i) == NumelAt(c, j);
     lemma Key_Below{L}: \forall zp_config *c, integer i, j, key;
       Valid(c) && 0 <= key && 0 <= i <= j < c->n_params && IsKey(c, j, key) == 1 ==>
-      TiedAgree(c, i, j) && SameNumel(c, i, j, key);
+      TiedAgree(c, i, j) && TiedNumel(c, i, j, key);
     lemma Key_Above{L}: \forall zp_config *c, integer i, j, key;
       Valid(c) && 0 <= key && 0 <= j <= i < c->n_params && IsKey(c, j, key) == 1 ==>
-      TiedAgree(c, j, i) && SameNumel(c, i, j, key);
+      TiedAgree(c, j, i) && TiedNumel(c, i, j, key);
     lemma Key_Numel{L}: \forall zp_config *c, integer i, j, key;
       Valid(c) && 0 <= key && 0 <= i < c->n_params && 0 <= j < c->n_params &&
-      IsKey(c, j, key) == 1 ==> SameNumel(c, i, j, key);
+      IsKey(c, j, key) == 1 ==> TiedNumel(c, i, j, key);
     lemma Key_Either{L}: \forall zp_config *c, integer i, j, key;
       Valid(c) && 0 <= key && 0 <= i < c->n_params && 0 <= j < c->n_params &&
-      IsKey(c, j, key) == 1 ==> SameNumel(c, i, j, key) &&
+      IsKey(c, j, key) == 1 ==> TiedNumel(c, i, j, key) &&
       (IsKey(c, i, key) == 0 || NumelAt(c, i) == NumelAt(c, j));
     lemma On_Some{L}: \forall zp_config *c, integer key, j;
       0 <= j < c->n_params && c->params[j].tied == key ==> On(c, key, c->params[j].stage) == 1;

@@ -126,17 +126,17 @@
     lemma Together_Above: \forall integer numel, copies;
       0 <= numel && 1 <= copies ==> numel <= Together(numel, copies);
     predicate HeldGood{L}(zp_config *c, integer j) =
-      0 <= c->params[j].numel <= Held(c, j);
+      0 <= c->params[j].numel <= HeldElements(c, j);
     lemma Valid_Held{L}: \forall zp_config *c, integer j; Valid(c) && 0 <= j < c->n_params ==>
       ValidEntry(c, j) && HeldGood(c, j);
     lemma Brings_Held{L}: \forall zp_config *c, integer e, j, k;
       Valid(c) && 0 <= j < c->n_params ==>
-      HeldGood(c, j) && 0 <= Brings(c, e, j, k) <= Held(c, j);
+      HeldGood(c, j) && 0 <= Brings(c, e, j, k) <= HeldElements(c, j);
     lemma Numel_Monotone{L}: \forall integer y; 0 <= y ==> \forall zp_config *c, integer e, x, k;
       0 <= x <= y <= e <= c->n_params && Valid(c) ==>
       FlatNumel(c, e, x, k) <= FlatNumel(c, e, y, k);
     lemma Held_Positive{L}: \forall zp_config *c, integer j; Valid(c) && 0 <= j < c->n_params ==>
-      HeldGood(c, j) && 0 <= Held(c, j);
+      HeldGood(c, j) && 0 <= HeldElements(c, j);
     lemma Elements_Grows{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer m;
       0 <= m <= n <= c->n_params && Valid(c) ==> Elements(c, m) <= Elements(c, n);
     lemma Numel_Elements{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e, k;

@@ -35,7 +35,7 @@
     (1 <= e ==> AtLeast(w, f - 1, Square(33554431))) ==> RootOf32(w, bits);
   lemma Round32_Carried: \forall integer w, bits, e, f; 1 <= e && Pattern32(bits, e, 8388608) &&
     PlusOf(f, e, 63) && NearestRoot(w, f, 16777216) ==> RootOf32(w, bits);
-  lemma Round32_Large: \forall integer w, f; 318 <= f && AtLeast(w, f - 1, Square(33554431)) ==>
+  lemma Round32_Large: \forall integer w, f; 317 <= f && AtLeast(w, f, Square(33554431)) ==>
     RootOf32(w, 2139095040);
   lemma Round32_LargeCarried: \forall integer w; NearestRoot(w, 317, 16777216) ==>
     RootOf32(w, 2139095040);

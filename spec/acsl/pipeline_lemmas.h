@@ -4,11 +4,6 @@
 
 #include "pipeline.h"
 
-/* ---- The planner's next slot is one of the step's: PIPE-1 ---- */
-/*@ lemma Pipe_NextWithin: \forall integer S, M, s, t; PipeSizes(S, M, s) &&
-      s <= t < EndSlot(S, M, s) ==> NextSlot(S, M, s, t) <= EndSlot(S, M, s) <= Slots(S, M);
-*/
-
 /* ---- Each micro-batch once: PIPE-2 ---- */
 /*@ lemma Pipe_ForwardExists: \forall integer S, M, s, m; PipeSizes(S, M, s) && 0 <= m < M ==>
       0 <= ForwardTime(s, m) < Slots(S, M) && BackwardSlot(s, ForwardTime(s, m)) == 0 &&

@@ -12,10 +12,10 @@
       SameSwitches{A,B}(c) && SameInput{A,B}(c);
     lemma Stage_Within{L}: \forall zp_config *c, integer s; Valid(c) ==>
       0 <= StageLen(c, s) && StageLen(c, s) <= StageEnd(c, s) && StageEnd(c, s) <= c->n_params;
-    predicate SameStage{A,B}(zp_config *c, integer s) =
+    predicate SameEntries{A,B}(zp_config *c, integer s) =
       StageEnd{A}(c, s) == StageEnd{B}(c, s) && StageLen{A}(c, s) == StageLen{B}(c, s);
     lemma Span_Frame{A,B}: \forall zp_config *c, integer s; SameInput{A,B}(c) && Valid{A}(c) ==>
-      SameStage{A,B}(c, s);
+      SameEntries{A,B}(c, s);
     // The numbers of entry j of stage s.
     predicate SameNumbers{A,B}(zp_config *c, integer s, integer j) =
       \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B) &&
@@ -30,19 +30,19 @@
     lemma Entry_Numbers{A,B}: \forall zp_config *c, integer j; SameInput{A,B}(c) &&
       0 <= j < \at(c->n_params, A) ==> SameEntryOf{A,B}(c, j);
     lemma Len_Frame{A,B}: \forall zp_config *c, integer s, j; SameInput{A,B}(c) && Valid{A}(c) &&
-      SameStage{A,B}(c, s) && 0 <= j < StageEnd{A}(c, s) ==>
+      SameEntries{A,B}(c, s) && 0 <= j < StageEnd{A}(c, s) ==>
       FlatOf{A}(c, StageEnd{A}(c, s), j) == FlatOf{B}(c, StageEnd{A}(c, s), j) &&
       FlatLen{A}(c, s, j) == FlatLen{B}(c, s, j);
     lemma From_Frame{A,B}: \forall zp_config *c, integer s, j; SameInput{A,B}(c) && Valid{A}(c) &&
-      SameStage{A,B}(c, s) && 0 <= j < StageEnd{A}(c, s) ==>
+      SameEntries{A,B}(c, s) && 0 <= j < StageEnd{A}(c, s) ==>
       EntryFrom{A}(c, s, j) == EntryFrom{B}(c, s, j);
     lemma Numbers_Frame{A,B}: \forall zp_config *c, integer s, j; SameInput{A,B}(c) &&
-      Valid{A}(c) && SameStage{A,B}(c, s) && 0 <= j < StageEnd{A}(c, s) ==> SameNumbers{A,B}(c, s, j);
+      Valid{A}(c) && SameEntries{A,B}(c, s) && 0 <= j < StageEnd{A}(c, s) ==> SameNumbers{A,B}(c, s, j);
     lemma StepTrace_Frame{A,B}: \forall trace tr, zp_config *c, integer s, j, x, g, t;
       SameSwitches{A,B}(c) && SameNumbers{A,B}(c, s, j) ==>
       StepTrace{A}(tr, c, s, j, x, g, t) == StepTrace{B}(tr, c, s, j, x, g, t);
     predicate SameBack{A,B}(zp_config *c, integer s) =
-      SameSwitches{A,B}(c) && SameStage{A,B}(c, s) &&
+      SameSwitches{A,B}(c) && SameEntries{A,B}(c, s) &&
       (\forall integer j; 0 <= j < StageEnd{A}(c, s) ==> SameNumbers{A,B}(c, s, j));
     lemma Same_Back{A,B}: \forall zp_config *c, integer s; Kept{A,B}(c) && Valid{A}(c) ==>
       SameBack{A,B}(c, s);

@@ -5,14 +5,14 @@
 #define ZP_SPEC_ACSL_STEP_FOLD_H
 
 /* ---- What an executor may do with the ops lo … hi-1 ---- */
-/*@ // STEP-6: whoever is in a group is a communication; Plain: and none is left out when skipped.
+/*@ // STEP-6: whoever is in a group is a communication; PlainOps: and none is left out when skipped.
     predicate Placed{L}(zp_op *ops, integer lo, integer hi) =
       \forall integer p; lo <= p < hi && ops[p].group != -1 ==> ops[p].kind >= ZP_OP_FIRST_COMM;
-    predicate Plain{L}(zp_op *ops, integer lo, integer hi) =
+    predicate PlainOps{L}(zp_op *ops, integer lo, integer hi) =
       \forall integer p; lo <= p < hi ==> ops[p].if_stepped == 0;
     // Op p is DECIDE; the ops that a skipped step leaves out come after it.
     predicate DecidedAt{L}(zp_op *ops, integer n, integer p) =
-      0 <= p < n && ops[p].kind == ZP_OP_DECIDE && Plain(ops, 0, p + 1) && Placed(ops, 0, n);
+      0 <= p < n && ops[p].kind == ZP_OP_DECIDE && PlainOps(ops, 0, p + 1) && Placed(ops, 0, n);
 */
 
 /* ---- A slot without its gradients: exchange, load, forward or backward ---- */

@@ -243,9 +243,6 @@
       SameNumel{A,B}(c, \at(lay->first_param, A) + i) && SameSpot{A,B}(lay, i) &&
       (0 <= \at(lay->spot[i].flat, A) ==>
         SameFlat{A,B}(\at(lay->flat, A) + \at(lay->spot[i].flat, A)));
-    predicate SameStage{A,B}(zp_config *c, zp_layout *lay) =
-      SameHead{A,B}(lay) &&
-      (\forall integer i; 0 <= i < \at(lay->n_params, A) ==> SameRaw{A,B}(c, lay, i));
 */
 
 #endif

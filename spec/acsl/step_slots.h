@@ -1,8 +1,6 @@
-/* Where gradients are collected, and when: RED-3, PIPE-5. A stage's entries are numbered x = 1, 2,
- * …
- * in backward order; (mb, b) is the collection of bucket b of a flat group in micro-batch mb.
- * Include
- * after ref/plan/step_internal.h, layout_good.h, ledger_lemmas.h and pipeline_lemmas.h. */
+/* Where gradients are collected, and when: RED-3, PIPE-5. A stage's entries are numbered
+ * x = 1, 2, … in backward order; (mb, b) is the collection of bucket b of a flat group in
+ * micro-batch mb. Include after ref/plan/step_internal.h, layout_good.h, ledger_lemmas.h and pipeline_lemmas.h. */
 #ifndef ZP_SPEC_ACSL_STEP_SLOTS_H
 #define ZP_SPEC_ACSL_STEP_SLOTS_H
 
@@ -178,8 +176,7 @@
 */
 
 /* ---- All micro-batches: RED-3, PIPE-5. Before: the clock of an op of collection (m, …) is below
- * that
- * of an op of collection (mb, …) ---- */
+ * that of an op of collection (mb, …) ---- */
 /*@ predicate Before(integer S, integer s, integer m, integer i, integer mb, integer j) =
       ClockBelow(BackwardTime(S, s, m), i, BackwardTime(S, s, mb), j);
 
@@ -580,8 +577,7 @@
 */
 
 /* ---- Buffers of the pipeline: filled, read, filled again; clocks as in PIPE-5: 1 the exchange, 3
- * the
- * compute of a slot. n is any later micro-batch ---- */
+ * the compute of a slot. n is any later micro-batch ---- */
 /*@ predicate ThreeTimes(integer t, integer i, integer u, integer j, integer v, integer l) =
       ClockBelow(t, i, u, j) && ClockBelow(u, j, v, l);
     lemma Buffer_ActIn: \forall integer S, M, s, m, n; PipeSizes(S, M, s) && 0 <= m < n < M &&

@@ -1,6 +1,5 @@
 /* Every stage that holds a tied key sums it alike: TIE-1, TIE-2, LEDG-2; and no message of a step
- * is
- * larger than a bucket. Include after ref/plan/step_internal.h, layout_good.h and
+ * is larger than a bucket. Include after ref/plan/step_internal.h, layout_good.h and
  * topology_lemmas.h. */
 #ifndef ZP_SPEC_ACSL_STEP_TIED_H
 #define ZP_SPEC_ACSL_STEP_TIED_H

@@ -81,7 +81,7 @@
       0 <= RawLen(c, lay, i, r) <= 2 * c->params[lay->first_param + i].numel;
     lemma Raw_Held{L}: \forall zp_config *c, zp_layout *lay, integer i, r;
       Valid(c) && StageFits(c, lay) && 0 <= i < lay->n_params ==>
-      RawLen(c, lay, i, r) <= 2 * Held(c, lay->first_param + i);
+      RawLen(c, lay, i, r) <= 2 * HeldElements(c, lay->first_param + i);
     lemma RawBack_Elements{L}: \forall integer x; 0 <= x ==>
       \forall zp_config *c, zp_layout *lay, integer r;
       Valid(c) && StageFits(c, lay) && x <= lay->n_params ==> RawBackLen(c, lay, r, x) +
@@ -108,7 +108,7 @@
 
 /* ---- Joining ---- */
 /*@ lemma Plain_Join{L}: \forall zp_op *ops, integer a, b, c;
-      Plain(ops, a, b) && Plain(ops, b, c) ==> Plain(ops, a, c);
+      PlainOps(ops, a, b) && PlainOps(ops, b, c) ==> PlainOps(ops, a, c);
     lemma Placed_Join{L}: \forall zp_op *ops, integer a, b, c;
       Placed(ops, a, b) && Placed(ops, b, c) ==> Placed(ops, a, c);
     lemma Apart_Clear: \forall zp_op *ops, integer n, len, zp_config *c, zp_param *ps, integer np,

@@ -46,7 +46,7 @@
   // q * n for 0 <= q, without a product (lemma Times_Product)
   logic integer Times(integer q, integer n) = q <= 0 ? 0 : Times(q - 1, n) + n;
 
-  // of a word w, the bits above 2^d were taken: t = floor(w / 2^d), and left is the others * 2^(32-d)
+  // of a word w the bits above 2^d were taken: t = floor(w / 2^d); left is the others, moved up
   predicate WordSplit(integer w, integer d, integer t, integer left) =
     0 <= d && 0 <= left < 4294967296 &&
     4294967296 * w == 4294967296 * Shift2(d, t) + Shift2(d, left);
