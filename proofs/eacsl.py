@@ -21,7 +21,8 @@ import prove
 TESTS = {
     "test_plan_pipeline": ["ref/plan/pipeline.c"],
     "test_plan_topology": ["ref/plan/topology.c", "ref/plan/config.c"],
-    "test_plan_layout": ["ref/plan/layout.c", "ref/plan/layout_put.c", "ref/plan/topology.c", "ref/plan/config.c"],
+    "test_plan_layout": ["ref/plan/layout.c", "ref/plan/layout_build.c", "ref/plan/layout_put.c",
+                         "ref/plan/layout_stage.c", "ref/plan/topology.c", "ref/plan/config.c"],
     "test_num_half": ["ref/num/half.c"],
     "test_num_scaler": ["ref/num/scaler.c"],
     "test_num_optim": ["ref/num/optim.c"],

@@ -56,12 +56,12 @@ planted() {
 
 planted partition plan 'return zp_bucket_padded(f, b) / f->members' \
   'return zp_bucket_numel(f, b) / f->members' "a part forgets the padding"
-planted partition plan 'f->capacity = round_up(cfg->bucket, f->members * cfg->align)' \
-  'f->capacity = round_up(cfg->bucket, cfg->align)' "capacity is no multiple of D"
+planted partition plan 'f.capacity = zp_round_up(cfg->bucket, members * cfg->align)' \
+  'f.capacity = zp_round_up(cfg->bucket, cfg->align)' "capacity is no multiple of D"
 planted partition plan 'if (p->tied >= 0) return lay->n_flats;' '' \
   "a tied entry joins another flat group"
-planted partition plan 'm.dp = i * cfg->ep + at.dp % cfg->ep' \
-  'm.dp = i * cfg->ep + at.dp / cfg->ep' "edp and ep mixed up in one index"
+planted partition plan 'm.dp = mix(i, cfg->ep, at.dp % cfg->ep)' \
+  'm.dp = mix(i, cfg->ep, at.dp / cfg->ep)' "edp and ep mixed up in one index"
 planted pipeline plan 'return S - s < M ? S - s : M;' 'return S - s + 1 < M ? S - s + 1 : M;' \
   "one activation too many"
 planted pipeline plan 't + s + 1 - 2 * S' 't + s + 3 - 2 * S' "a backward two slots early"
