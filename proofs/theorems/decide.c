@@ -1,6 +1,6 @@
-/* Theorem 7: ranks with equal statistics and equal scalers decide alike, bit for bit. A harness: its
- * contract is the theorem, its body the calls that it is about. That their scalers then stay equal is
- * equal_scalers of step.c. */
+/* Theorem 7: ranks with equal statistics and equal scalers decide alike, bit for bit. A harness:
+ * its contract is the theorem, its body the calls that it is about. That their scalers then stay
+ * equal is equal_scalers of step.c. */
 #include "../../ref/num/decide.h"
 #include "../../spec/acsl/exact_bounds.h"
 #include "../../spec/acsl/norm_unique.h"
@@ -38,10 +38,10 @@ two equal_decisions(const int64_t *squares, const int64_t *loss, const int64_t *
                     const int64_t *loss_b, int64_t nonfinite, int64_t bad_loss, int64_t divisor,
                     double clip, double eps, const zp_scaler *scaler, const zp_scaler *scaler_b)
 {
-  zp_decision da = zp_judge(squares, loss, nonfinite, bad_loss, divisor, clip, eps,
-                            scaler->log2_scale);
-  zp_decision db = zp_judge(squares_b, loss_b, nonfinite, bad_loss, divisor, clip, eps,
-                            scaler_b->log2_scale);
+  zp_decision da =
+      zp_judge(squares, loss, nonfinite, bad_loss, divisor, clip, eps, scaler->log2_scale);
+  zp_decision db =
+      zp_judge(squares_b, loss_b, nonfinite, bad_loss, divisor, clip, eps, scaler_b->log2_scale);
   //@ assert positive: 0 <= LimbSum(squares, 20);
   two both = {da, db};
   return both;

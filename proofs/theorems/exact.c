@@ -1,6 +1,6 @@
 /* Theorem 6, exact squares: an array cut in two at any place and summed by two, merged and carried,
- * leaves the limbs of the whole array summed at once. A harness: its contract is the theorem, its body
- * the calls that it is about. */
+ * leaves the limbs of the whole array summed at once. A harness: its contract is the theorem, its
+ * body the calls that it is about. */
 #include "../../ref/num/exact.h"
 
 /*@ lemma SumSquares32_JoinNext{L}: \forall uint32_t *x, integer m, n; 0 <= m && 0 <= n &&

@@ -1,5 +1,5 @@
-/* Squares halfway between patterns lie in the order of the patterns: for the lemmas of norm_unique.h.
- * ACSL only.
+/* Squares halfway between patterns lie in the order of the patterns: for the lemmas of
+ * norm_unique.h. ACSL only.
  */
 #ifndef ZP_SPEC_ACSL_NORM_UNIQUE_STEPS_H
 #define ZP_SPEC_ACSL_NORM_UNIQUE_STEPS_H
@@ -45,6 +45,10 @@
   lemma Order_Next32: \forall integer q; 1 <= q < 2139095040 ==> Halfway32(q - 1) < Halfway32(q);
   lemma Order_Next64: \forall integer q; 3882102878793367552 < q ==>
     Halfway64(q - 1) < Halfway64(q);
+  lemma Order_Far32: \forall integer p, q; 0 <= p < q < 2139095040 &&
+    (p < q - 1 ==> Halfway32(p) < Halfway32(q - 1)) ==> Halfway32(p) < Halfway32(q);
+  lemma Order_Far64: \forall integer p, q; 3882102878793367552 <= p < q &&
+    (p < q - 1 ==> Halfway64(p) < Halfway64(q - 1)) ==> Halfway64(p) < Halfway64(q);
   lemma Order_Less32: \forall integer q; 0 <= q ==> \forall integer p; 0 <= p < q < 2139095040 ==>
     Halfway32(p) < Halfway32(q);
   lemma Order_Less64: \forall integer q; 0 <= q ==> \forall integer p;
