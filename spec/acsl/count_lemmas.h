@@ -168,6 +168,14 @@
       LayoutHead(c, lay->stage, lay) && LayoutSpot(c, lay->stage, lay, i) &&
       n == lay->n_params && 0 <= i < n && lay->spot[i].flat != k ==>
       LastNumel(c, lay, n - i, k) == LastNumel(c, lay, n - i - 1, k);
+    lemma Spot_Full{L}: \forall zp_config *c, zp_layout *lay, integer i, x, k, e, j;
+      1 <= x && e == StageEnd(c, lay->stage) && j == e - x && j == lay->first_param + i &&
+      LayoutSpot(c, lay->stage, lay, i) && lay->spot[i].flat == k ==>
+      LastNumel(c, lay, x, k) == LastNumel(c, lay, x - 1, k) + c->params[j].numel;
+    lemma Spot_More{L}: \forall zp_config *c, zp_layout *lay, integer i, n, k;
+      LayoutHead(c, lay->stage, lay) && LayoutSpot(c, lay->stage, lay, i) &&
+      n == lay->n_params && 0 <= i < n && lay->spot[i].flat == k ==> LastNumel(c, lay, n - i, k) ==
+        LastNumel(c, lay, n - i - 1, k) + c->params[lay->first_param + i].numel;
     lemma Spot_Own{L}: \forall zp_config *c, zp_layout *lay, integer i, n, k;
       Valid(c) && LayoutOf(c, lay->stage, lay) && 0 <= lay->stage < c->pp && 0 <= k &&
       n == lay->n_params && 0 <= i < n && lay->spot[i].flat == k ==>
