@@ -5,8 +5,9 @@ A mutant of proofs/mutants.toml changes some text and is killed when a goal is n
 function that is changed, or of the units and functions that the mutant names. Further mutants are made here:
   delete:FILE:FUNCTION/NAME   the contract without that ensures
   narrow:FILE:FUNCTION        the contract with one more requires
-and killed when proofs/claimed.txt reports the loss. Survivors need a `survives = "why"` (other
-clauses imply it), which says of what is changed that nothing is lost.
+and killed when proofs/claimed.txt reports the loss: what it compares with is printed once for all of
+them that stand in one unit. Survivors need a `survives = "why"` (other clauses imply it), which says of
+what is changed that nothing is lost.
 
   mutate.py                     all
   mutate.py --sample 20 [--seed S]   that many, drawn; the seed is printed
@@ -52,16 +53,29 @@ class Mutant:
         self.family = table["family"]
         self.bug = table["bug"]
         self.survives = table.get("survives", "")
-        self.by = "goal"
 
 
-class Clause(Mutant):
+class Clause:
     """One clause of a contract deleted, or one added: the list of claims must notice."""
+    family, survives = None, ""
 
-    def __init__(self, name, file, old, new, unit):
-        self.name, self.edits, self.units = name, [(file, old, new)], [unit]
-        self.functions, self.family, self.bug, self.survives = None, None, name, ""
-        self.by = "claims"
+    def __init__(self, file, function, clause, start, stop, unit):
+        self.file, self.function, self.clause, self.unit = file, function, clause, unit
+        self.start, self.stop = start, stop  # what is blanked; an empty range: one requires more
+        self.name = f"delete:{file}:{function}/{clause}" if clause else f"narrow:{file}:{function}"
+        self.bug = self.name
+
+    def apply(self, text):
+        new = " " * (self.stop - self.start) if self.clause else " requires narrowed: 1 == 2;\n"
+        return text[: self.start] + new + text[self.stop:]
+
+    def judge(self, before, after):
+        """(killed, how), from the printed contracts of the function."""
+        if not self.clause:
+            return any(x.startswith("requires narrowed:") for x in after), "+ requires narrowed"
+        lines = [x for x in before if re.match(rf"(behavior \w+ )?ensures {self.clause}:", x)]
+        lost = [x for x in lines if x not in after]
+        return bool(lines) and lost == lines, lost[0][:80] if lost else ""
 
 
 def load_mutants(project):
@@ -96,11 +110,8 @@ def contract_mutants(plan):
                     if block[: m.start()].rstrip().endswith("check"):
                         continue
                     stop = m.start() + len(printed.split_items(block[m.start():])[0]) + 1
-                    clause = block[m.start():stop]
-                    out.append(Clause(f"delete:{file}:{function}/{m[1]}", file, block,
-                                      block.replace(clause, " " * len(clause), 1), u.name))
-                new = "/*@ requires narrowed: 1 == 2;\n" + block[3:]
-                out.append(Clause(f"narrow:{file}:{function}", file, block, new, u.name))
+                    out.append(Clause(file, function, m[1], start + m.start(), start + stop, u.name))
+                out.append(Clause(file, function, "", start + 3, start + 3, u.name))
     return out
 
 
@@ -161,7 +172,7 @@ def run_mutant(plan, trees, m):
             saved.setdefault(path, text)
             if text.count(old) != 1:
                 return None, f"{file} has the text {text.count(old)} times, not once", 0
-            if functions is None and file.endswith(".c") and m.by == "goal" and len(m.edits) == 1:
+            if functions is None and file.endswith(".c") and len(m.edits) == 1:
                 f = enclosing(tree, file, text, old)
                 functions = [f] if f else None
             with open(path, "w") as f:
@@ -170,7 +181,7 @@ def run_mutant(plan, trees, m):
             u = next((u for u in plan.units if u.name == name), None)
             if u is None:
                 return None, f"there is no unit {name}", 0
-            killed, how = (claims_lost if m.by == "claims" else goal_lost)(plan, tree, u, functions)
+            killed, how = goal_lost(plan, tree, u, functions)
             if killed is None or killed:
                 return killed, how, time.monotonic() - start
         if not m.units and not units_of(plan, m.edits[0][0], functions):
@@ -183,22 +194,33 @@ def run_mutant(plan, trees, m):
         trees.free.put(tree)
 
 
-def claims_lost(plan, tree, u, _):
-    """Do the unit's contracts read otherwise than before?"""
-    out = os.path.join(tree, "ast.txt")
-    env = dict(prove.environment(plan.project), PWD=tree)
-    run = subprocess.run(["frama-c", "-no-unicode", "-cpp-extra-args=-I.", u.file, "-print", "-ocode",
-                          out], cwd=tree, env=env, capture_output=True, text=True)
-    if run.returncode:
-        return None, "Frama-C refuses it: " + last_line(run.stdout)
-    old, new = plan.trees[u.name], printed.parse(pj.read(out))
-    for name, f in old.functions.items():
-        before = [c.line() for c in f.contract]
-        after = [c.line() for c in new.functions[name].contract] if name in new.functions else []
-        if before != after:
-            lost = [x for x in before if x not in after] or ["+ " + x for x in after if x not in before]
-            return True, f"proofs/claimed.txt: {name} {lost[0][:80]}"
-    return False, "the list of claims does not notice"
+def claims_lost(plan, trees, u, clauses):
+    """(killed, how, seconds) of each: do the unit's contracts read otherwise than before?"""
+    tree = trees.free.get()
+    start = time.monotonic()
+    saved = {}
+    try:
+        for c in sorted(clauses, key=lambda c: -c.start):  # from the end: earlier places stay
+            path = os.path.join(tree, c.file)
+            saved.setdefault(path, pj.read(path))
+            text = c.apply(pj.read(path))
+            with open(path, "w") as f:
+                f.write(text)
+        out = os.path.join(tree, "ast.txt")
+        env = dict(prove.environment(plan.project), PWD=tree)
+        run = subprocess.run(["frama-c", "-no-unicode", "-cpp-extra-args=-I.", u.file, "-print",
+                              "-ocode", out], cwd=tree, env=env, capture_output=True, text=True)
+        if run.returncode:
+            return [(None, "Frama-C refuses it: " + last_line(run.stdout), 0) for _ in clauses]
+        old, new = plan.trees[u.name].functions, printed.parse(pj.read(out)).functions
+        each = (time.monotonic() - start) / len(clauses)
+        return [(*c.judge(*([x.line() for x in tree[c.function].contract] for tree in (old, new))), each)
+                for c in clauses]
+    finally:
+        for path, text in saved.items():
+            with open(path, "w") as f:
+                f.write(text)
+        trees.free.put(tree)
 
 
 def last_line(text):
@@ -386,15 +408,26 @@ def main():
             print(f"{args.sample} of {len(mutants)} mutants, seed {args.seed}")
         mutants = random.Random(args.seed).sample(mutants, args.sample)
 
-    def one(m):
-        killed, how, seconds = run_mutant(plan, trees, m)
-        if not args.json:
+    def one(job):
+        """Results by name: of one mutant, or of all contract mutants in a unit."""
+        if isinstance(job, Mutant):
+            found = [(job, run_mutant(plan, trees, job))]
+        else:
+            found = list(zip(job, claims_lost(plan, trees, unit[job[0].unit], job)))
+        for m, (killed, how, seconds) in found if not args.json else ():
             word = {None: "BROKEN", True: "killed", False: "alive"}[killed]
-            prove.say(f"  {word:<7} {m.name:<44} {how} ({seconds:.0f} s)")
-        return killed, how, seconds
+            prove.say(f"  {word:<7} {m.name:<44} {how} ({seconds:.1f} s)")
+        return {m.name: result for m, result in found}
 
+    unit = {u.name: u for u in plan.units}
+    jobs = [m for m in mutants if isinstance(m, Mutant)]
+    clauses = [m for m in mutants if isinstance(m, Clause)]
+    jobs += [[c for c in clauses if c.unit == name] for name in sorted({c.unit for c in clauses})]
+    by_name = {}
     with concurrent.futures.ThreadPoolExecutor(max(1, args.jobs)) as pool:
-        results = list(pool.map(one, mutants))
+        for found in pool.map(one, jobs):
+            by_name.update(found)
+    results = [by_name[m.name] for m in mutants]
     bad = report(mutants, results, not args.names and not args.sample, args.json)
     return 1 if bad else 0
 
