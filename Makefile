@@ -192,6 +192,15 @@ test: ## install what is missing, build, run all tests (SAN=1: under sanitizers)
 	@CC='$(CC)' SAN=$(SAN) FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) MAKE='$(MAKE)' \
 	  sh tests/run.sh $(BUILD)
 
+.PHONY: check
+check: ## everything that CI runs: tests, proofs, the gate's own tests, enumeration, some mutants
+	@$(call need,$(PACKAGES_TEST) $(PACKAGES_PROVE))
+	@$(MAKE) --no-print-directory test FUZZ_SECONDS=$(FUZZ_SECONDS)
+	@$(MAKE) --no-print-directory coq spin model-check
+	@$(MAKE) --no-print-directory prove
+	@$(MAKE) --no-print-directory gate-test
+	@$(MAKE) --no-print-directory mutants N=20
+
 .PHONY: bench
 bench: ## measure the exact sum's throughput beside OpenBLAS and a plain read
 	@$(call need,$(PACKAGES_RUN) libopenblas-dev)
@@ -247,7 +256,7 @@ gate-test: ## plant failures: the gate must report each
 	@python3 -B tests/proofs/test_gate.py
 
 .PHONY: mutants
-mutants: ## break code and contracts: a proof must be lost (N=20: a sample; SEED=...: that one)
+mutants: ## break code and contracts: a proof must be lost (N=20: that many of the code; SEED=...: those)
 	@$(call need,$(PACKAGES_PROVE))
 	@python3 -B proofs/mutate.py --jobs $(JOBS) --sample $(N) $(if $(SEED),--seed $(SEED))
 

@@ -10,7 +10,7 @@ them that stand in one unit. Survivors need a `survives = "why"` (other clauses 
 what is changed that nothing is lost.
 
   mutate.py                     all
-  mutate.py --sample 20 [--seed S]   that many, drawn; the seed is printed
+  mutate.py --sample 20 [--seed S]   that many of mutants.toml, drawn; the seed is printed
   mutate.py --propose UNIT [--function F]   prints ready entries: single tokens changed, what kills them"""
 import argparse
 import concurrent.futures
@@ -396,17 +396,19 @@ def main():
         trees = Trees(project, args.jobs)
         if args.propose:
             return propose(plan, trees, args)
-        mutants = load_mutants(project) + contract_mutants(plan)
+        mutants = load_mutants(project)
+        contracts_too = contract_mutants(plan)
     except pj.Problem as e:
         pj.die(str(e))
+    if args.sample and args.sample < len(mutants):
+        if not args.json:
+            print(f"{args.sample} of {len(mutants)} mutants of code, seed {args.seed}")
+        mutants = random.Random(args.seed).sample(mutants, args.sample)
+    mutants += contracts_too
     if args.names:
         mutants = [m for m in mutants if any(m.name.startswith(n) for n in args.names)]
         if not mutants:
             pj.die("no mutant has such a name")
-    if args.sample and args.sample < len(mutants):
-        if not args.json:
-            print(f"{args.sample} of {len(mutants)} mutants, seed {args.seed}")
-        mutants = random.Random(args.seed).sample(mutants, args.sample)
 
     def one(job):
         """Results by name: of one mutant, or of all contract mutants in a unit."""

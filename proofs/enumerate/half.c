@@ -2,14 +2,13 @@
  * values are long doubles (64-bit significand: every fp32 number and every midpoint is exact), the
  * 16-bit formats are tables of values made with ldexpl, and the nearest is found by halving the
  * table. All 2^32 fp32 patterns, all 2^16 of each format. spec: NUM-1, NUM-2
- *
- * cc -std=c11 -O2 -o half proofs/exhaustive/half.c ref/num/half.c -lm && ./half
  */
 #include "../../ref/num/half.h"
 
+#include "enumerate.h"
+
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* A binary format by its fraction and exponent bits; value[a] of magnitude pattern a, with infinity
  * standing for the number that would come after the largest. */
@@ -54,10 +53,12 @@ static uint32_t nearest(const format *f, long double x, uint32_t below)
   return lo % 2 == 0 ? lo : hi;
 }
 
-static int bad(const char *what, uint32_t in, uint32_t got, uint32_t want)
+static void same(const char *what, uint32_t in, uint32_t got, uint32_t want)
 {
+  checks++;
+  if (got == want) return;
   printf("%s of %08x is %08x, must be %08x\n", what, (unsigned)in, (unsigned)got, (unsigned)want);
-  return 1;
+  exit(1);
 }
 
 /* A NaN stays a NaN of its sign, quiet, with the top payload bits. */
@@ -66,7 +67,7 @@ static uint32_t quiet(const format *f, uint32_t fraction32)
   return f->infinity | 1u << (f->fraction - 1) | fraction32 >> (23 - f->fraction);
 }
 
-static int narrow_all(const format *f, uint16_t (*narrow)(uint32_t))
+static void narrow_all(const format *f, uint16_t (*narrow)(uint32_t))
 {
   uint32_t below = 0;
   for (uint32_t a = 0; a < 0x80000000u; a++) { /* ascending: the nearest from below only grows */
@@ -78,37 +79,39 @@ static int narrow_all(const format *f, uint16_t (*narrow)(uint32_t))
       while (below < f->infinity && f->value[below + 1] <= x) below++;
       want = nearest(f, x, below);
     }
-    const uint32_t plus = narrow(a), minus = narrow(a | 0x80000000u);
-    if (plus != want) return bad(f->name, a, plus, want);
-    if (minus != (want | 0x8000u)) return bad(f->name, a | 0x80000000u, minus, want | 0x8000u);
+    same(f->name, a, narrow(a), want);
+    same(f->name, a | 0x80000000u, narrow(a | 0x80000000u), want | 0x8000u);
+    cases += 2;
   }
-  return 0;
 }
 
 /* Widening is exact; bf16's NaNs keep their bits, fp16's become quiet. */
-static int widen_all(const format *f, uint32_t (*widen)(uint16_t), uint32_t quiet_bit)
+static void widen_all(const format *f, uint32_t (*widen)(uint16_t), uint32_t quiet_bit)
 {
   for (uint32_t h = 0; h < 65536; h++) {
     const uint32_t a = h & 0x7fffu, got = widen((uint16_t)h), u = got & 0x7fffffffu;
-    if (got >> 31 != h >> 15) return bad(f->name, h, got, u | h >> 15 << 31);
+    same(f->name, h, got >> 31, h >> 15);
+    cases++;
     if (a > f->infinity) {
       const uint32_t low = (a - f->infinity) << (23 - f->fraction);
       const uint32_t want = 0x7f800000u | low | quiet_bit;
-      if (u != want) return bad(f->name, h, u, want);
-    } else if (a == f->infinity ? u != 0x7f800000u : value_of(u, 23, 8) != f->value[a]) {
-      return bad(f->name, h, u, 0);
+      same(f->name, h, u, want);
+    } else if (a == f->infinity) {
+      same(f->name, h, u, 0x7f800000u);
+    } else {
+      MUST(value_of(u, 23, 8) == f->value[a]);
     }
   }
-  return 0;
 }
 
 int main(void)
 {
   fill(&bf16);
   fill(&f16);
-  if (narrow_all(&bf16, zp_bf16_from_f32) || narrow_all(&f16, zp_f16_from_f32)) return 1;
-  if (widen_all(&bf16, zp_f32_from_bf16, 0) || widen_all(&f16, zp_f32_from_f16, 0x400000u))
-    return 1;
-  printf("half: 2 * 2^32 narrowings and 2 * 2^16 widenings are as defined\n");
-  return 0;
+  snprintf(at_case, sizeof at_case, "a widened pattern");
+  narrow_all(&bf16, zp_bf16_from_f32);
+  narrow_all(&f16, zp_f16_from_f32);
+  widen_all(&bf16, zp_f32_from_bf16, 0);
+  widen_all(&f16, zp_f32_from_f16, 0x400000u);
+  return report("half");
 }
