@@ -1,0 +1,9 @@
+/* A rank's count of non-finite contributions is 0 iff all that its program adds is finite. STAT-3 */
+#include "../../ref/plan/program.h"
+
+#include "../../spec/acsl/flag.h"
+
+/*@ check lemma SentinelFlag: \false; */
+/*@ // Only what is added counts: a non-finite value elsewhere need not raise the flag.
+    check lemma Control_FlagAnywhere{L}: \forall zp_op *ops, integer n, p, mb, e; 0 <= n &&
+      BadAt(p, mb, e) != 0 ==> 1 <= FlagOf(ops, n); */
