@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes CLAIMS.md from proofs/claims.toml, the units' reports and the sources.
+"""Writes CLAIMS.md, and its head in README.md, from proofs/claims.toml, the units' reports and the
+sources.
 
 Each claim is a sentence with the clauses it states, the properties that prove it, where those stand,
 how many goals, by which provers, resting on which assumptions. A property that does not exist or is
 not proven is an error: nothing else gets into the table. Same sources, same text.
 
-  --check   writes nothing; exits 1 when CLAIMS.md is not what would be written"""
+  --check   writes nothing; exits 1 when the files are not what would be written"""
 import argparse
 import glob
 import json
@@ -19,6 +20,7 @@ import project as pj
 
 FAMILIES = ["No escape", "Partition", "Exactly once", "Equal ledgers", "Pipeline", "No deadlock",
             "Norm and exact sums", "Step", "Executor", "Safety"]
+HEAD_BEGIN, HEAD_END = "<!-- claims: made by `make claims` -->", "<!-- end of claims -->"
 KEYS = {"id", "says", "clauses", "unit", "properties", "assumptions", "evidence"}
 # Claims that no WP unit states: their unit -> how it is checked, and where its names stand. A property
 # is UNIT/NAME.
@@ -360,19 +362,33 @@ def binary_digest(project):
     return pj.digest(*[f + "=" + pj.file_digest(project.path(f)) for f in files])
 
 
+def with_head(readme, page):
+    """The README with the page's table of families between its two marks, if it has them."""
+    before, begin, rest = readme.partition(HEAD_BEGIN)
+    _, end, after = rest.partition(HEAD_END)
+    if not end:
+        return readme
+    table = [x for x in page.split("\n## ")[0].split("\n") if re.match(r"\| (\| family|\d+ \|)|\|--:", x)]
+    return before + begin + "\n" + "\n".join(table).replace("](#", "](CLAIMS.md#") + "\n" + end + after
+
+
 def generate(v):
-    """(text, problems)"""
+    """({file: text}, problems)"""
     c = Claims(v)
-    text = c.page()
-    return text, c.problems
+    texts = {"CLAIMS.md": c.page()}
+    path = c.project.path("README.md")
+    if os.path.exists(path):
+        texts["README.md"] = with_head(pj.read(path), texts["CLAIMS.md"])
+    return texts, c.problems
 
 
 def check(v):
-    """Problems of claims.toml, and whether CLAIMS.md is up to date."""
-    text, problems = generate(v)
-    path = v.plan.project.path("CLAIMS.md")
-    if not problems and (not os.path.exists(path) or pj.read(path) != text):
-        problems.append(gate.Problem("claims-stale", "CLAIMS.md", "is not what `make claims` writes"))
+    """Problems of claims.toml, and whether CLAIMS.md and the README's table are up to date."""
+    texts, problems = generate(v)
+    for name, text in texts.items() if not problems else ():
+        path = v.plan.project.path(name)
+        if not os.path.exists(path) or pj.read(path) != text:
+            problems.append(gate.Problem("claims-stale", name, "is not what `make claims` writes"))
     return problems
 
 
@@ -392,11 +408,12 @@ def main():
             return 1
         problems = check(v) if args.check else []
         if not args.check:
-            text, problems = generate(v)
-            if not problems:
-                with open(project.path("CLAIMS.md"), "w") as f:
+            texts, problems = generate(v)
+            for name, text in texts.items() if not problems else ():
+                with open(project.path(name), "w") as f:
                     f.write(text)
-                print("CLAIMS.md written")
+            if not problems:
+                print(" and ".join(texts), "written")
     except pj.Problem as e:
         pj.die(str(e))
     if args.json:

@@ -128,6 +128,8 @@ CASES = [
      ("assumption-unlisted", "rests on A-1")),
     ("page that says something else", [("CLAIMS.md", "Four times", "Five times")],
      ("claims-stale", "CLAIMS.md")),
+    ("README that counts otherwise", [("README.md", "| 2 | 11 |", "| 2 | 12 |")],
+     ("claims-stale", "README.md")),
     ("code for the prover only", [(ARRAYS, "  return x + x;", "#ifdef __FRAMAC__\n  return x + x;\n"
                                    "#else\n  return 7;\n#endif")],
      ("special-code", "only the prover sees")),
@@ -262,7 +264,19 @@ def claimed_again():
         return check("claims accepted", code == 0 and "ensures sum" not in f.read(), problems)
 
 
-OTHERS = [report_deleted, stale, empty_cache, forged_cache, smoke, refused_option, claimed_again]
+def mutants():
+    """A mutant that survives without a reason is reported, and so is one that does not survive."""
+    tree = copy("surviving mutants")
+    edit(tree, [("proofs/mutants.toml", 'survives = "the same value"', ""),
+                ("proofs/mutants.toml", "one element more\"", 'one element more"\nsurvives = "no"')])
+    run = script("mutate.py", tree)
+    good = run.returncode == 1 and "SURVIVOR clear-same" in run.stdout and \
+        "clear-too-far is said to survive" in run.stdout
+    return check("surviving mutants", good, [{"kind": "run", "where": "", "text": run.stdout}])
+
+
+OTHERS = [report_deleted, stale, empty_cache, forged_cache, smoke, refused_option, claimed_again,
+          mutants]
 
 
 def main():
