@@ -283,7 +283,7 @@ $(eval $(call check,spin,))
 $(eval $(call check,enumerate,$(STATIC)))
 
 .PHONY: coq spin model-check
-coq: $(BUILD)/coq/good ## theorem 5 for all sizes: Coq, re-checked by coqchk
+coq: $(BUILD)/coq/good ## theorem 5 for all sizes, any order of a sum: Coq, re-checked by coqchk
 	@tail -n 1 $(<D)/report.txt
 spin: $(BUILD)/spin/good ## theorem 5 for small sizes, and planted deadlocks
 	@tail -n 1 $(<D)/report.txt

@@ -71,3 +71,38 @@ Print Assumptions without_H6.
 Print Assumptions norm_by_groups_deadlocks.
 Print Assumptions ungrouped_exchange_deadlocks.
 Print Assumptions grouped_exchange_never_deadlocks.
+
+(* Exact sums. *)
+Require Import List Permutation ZArith ZP.Order.
+Open Scope Z_scope.
+
+Print sum.
+Print worths.
+Print S1_clear.
+Print S2_add.
+Print S3_merge.
+Print S4_carry.
+Print S5_unique.
+Print history.
+Print contributions.
+Print ends.
+Print limb_sum.
+Print carried_limbs.
+
+Check sum_any_order.
+Check sum_of_parts.
+Check every_history_sums.
+Check every_order_sums.
+Check every_split_sums.
+Check limbs_tell_no_history.
+Check carried_limbs_are_unique.
+Check hypotheses_hold_of_limbs.
+
+Print Assumptions sum_any_order.
+Print Assumptions sum_of_parts.
+Print Assumptions every_history_sums.
+Print Assumptions every_order_sums.
+Print Assumptions every_split_sums.
+Print Assumptions limbs_tell_no_history.
+Print Assumptions carried_limbs_are_unique.
+Print Assumptions hypotheses_hold_of_limbs.

@@ -2,20 +2,42 @@
  * of the annotations that were evaluated. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "e_acsl.h"
 #include "libc.h"
 
+enum { MOST = 8192 }; /* clauses: far more than one test's */
+
 static unsigned long checked, asserted;
+static struct clause {
+  const char *function, *kind, *name;
+} seen[MOST]; /* by hash of where function and name stand */
+
+/* Remembers which clauses were evaluated. The program's strings are constants. */
+static void remember(const char *function, const char *kind, const char *name)
+{
+  unsigned long at =
+      ((unsigned long)function * 31 + (unsigned long)name * 7 + (unsigned long)kind) % MOST;
+  if (!name) return;
+  for (int n = 0; n < MOST; n++, at = (at + 1) % MOST) {
+    struct clause *c = &seen[at];
+    if (c->function == function && c->name == name && c->kind == kind) return;
+    if (c->function) continue;
+    *c = (struct clause){function, kind, name};
+    return;
+  }
+}
 
 /* Called by the instrumented program for each evaluation of an annotation. */
 void __e_acsl_assert(int predicate, __e_acsl_assert_data_t *data)
 {
   checked++;
+  remember(data->fct, data->kind, data->name);
   if (predicate) return;
-  fprintf(stderr, "%s:%d: %s: %s false: %s\n", data->file, data->line, data->fct, data->kind,
-          data->pred_txt);
+  fprintf(stderr, "%s:%d: %s: %s %s false: %s\n", data->file, data->line, data->fct, data->kind,
+          data->name ? data->name : "(no name)", data->pred_txt);
   exit(1);
 }
 
@@ -39,10 +61,18 @@ int __fc_fpclassify(double x)
 }
 
 /* E-ACSL has given its heap back by now, and stdio would ask for some. */
+static void say(const char *format, const char *a, const char *b, const char *c)
+{
+  char text[512];
+  const int n = snprintf(text, sizeof text, format, a, b, c);
+  if (n > 0 && write(1, text, strlen(text)) < 0) _exit(1);
+}
+
 __attribute__((destructor)) static void tell(void)
 {
   char text[96];
-  const int n = snprintf(text, sizeof text, "%lu annotations and %lu assertions evaluated\n", checked,
-                         asserted);
-  if (n > 0 && write(1, text, (size_t)n) != n) _exit(1);
+  for (int i = 0; i < MOST; i++)
+    if (seen[i].function) say("  %s: %s %s\n", seen[i].function, seen[i].kind, seen[i].name);
+  snprintf(text, sizeof text, "%lu annotations and %lu assertions evaluated", checked, asserted);
+  say("%s%s%s\n", text, "", "");
 }

@@ -82,3 +82,24 @@ Test(pipeline, a_place_is_free_when_it_is_taken)
     cr_assert_eq(peak, places);
   }
 }
+
+/* The walk from a stage's first slot to its last leaves out only slots in which it does nothing.
+ * spec: PIPE-2, PIPE-3 */
+Test(pipeline, the_walk_leaves_out_idle_slots_only)
+{
+  FOR_ALL(S, M)
+  for (int64_t s = 0; s < S; s++) {
+    const int64_t end = zp_end_slot(S, M, s);
+    int64_t next = s;
+    cr_assert_leq(end, zp_slots(S, M));
+    for (int64_t t = 0; t < zp_slots(S, M); t++) {
+      if (t == next && t < end) {
+        next = zp_next_slot(S, M, s, t);
+        cr_assert(next > t && next <= end);
+        continue;
+      }
+      const zp_slot a = zp_slot_at(S, M, s, t);
+      cr_assert(a.mb == -1 && a.send_mb == -1 && a.recv_mb == -1);
+    }
+  }
+}

@@ -152,11 +152,16 @@ Test(config, a_bad_entry_is_refused_by_name)
   WITH(sharded, 1, ZP_FIELD_TIED_SHARDED, 0, 0);
   WITH(frozen, 1, ZP_FIELD_TIED_FROZEN, 0, 0);
 #undef WITH
+  p = good, p.tied = -1, p.sharded = 1, p.numel = ZP_MAX_ELEMENTS;
+  refuse_entry(&p, ZP_FIELD_ELEMENTS, 2 * ZP_MAX_ELEMENTS + 10, 0, ZP_MAX_ELEMENTS);
+}
+
+/* spec: LIM-4 */
+Test(config, too_many_tied_entries_are_refused)
+{
   static zp_param many[1025];
   zp_config c = topology(1, 1, 1, 1);
   for (int32_t i = 0; i < 1025; i++) many[i].tied = 0;
   c.params = many, c.n_params = 1025;
   refused(c, ZP_FIELD_TIED_ENTRIES, 1025, 0, ZP_MAX_TIED);
-  p = good, p.tied = -1, p.sharded = 1, p.numel = ZP_MAX_ELEMENTS;
-  refuse_entry(&p, ZP_FIELD_ELEMENTS, 2 * ZP_MAX_ELEMENTS + 10, 0, ZP_MAX_ELEMENTS);
 }

@@ -1,0 +1,109 @@
+/* Theorem 6, exact squares of bf16, as in exact.c: an array cut in two at any place and summed by
+ * two, merged and carried, leaves the limbs of the whole array summed at once. */
+#include "../../ref/num/exact.h"
+
+/*@ lemma SumSquaresB16_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall uint16_t *x;
+      (\forall integer i; 0 <= i < n ==> \at(x[i],L2) == \at(x[i],L1)) ==>
+      SumSquaresB16{L2}(x, n) == SumSquaresB16{L1}(x, n);
+    lemma SumSquaresB16_JoinNext{L}: \forall uint16_t *x, integer m, n; 0 <= m && 0 <= n &&
+      (1 <= n ==>
+        SumSquaresB16(x, m + n - 1) == SumSquaresB16(x, m) + SumSquaresB16(x + m, n - 1)) ==>
+      SumSquaresB16(x, m + n) == SumSquaresB16(x, m) + SumSquaresB16(x + m, n);
+    lemma SumSquaresB16_Join{L}: \forall integer n; 0 <= n ==> \forall uint16_t *x, integer m;
+      0 <= m ==> SumSquaresB16(x, m + n) == SumSquaresB16(x, m) + SumSquaresB16(x + m, n);
+*/
+
+/* after the lemmas, which are quicker without theirs */
+#include "../../spec/acsl/exact_sums.h"
+#include "../../spec/acsl/exact_unique.h"
+
+//@ check lemma sentinel_exact_bf16: \false;
+
+/* The carried limbs of the sum of n squares, by a sum of its own. SUM-1, SUM-3 */
+/*@ requires valid: \valid(limb + (0 .. 19)) && \valid_read(x + (0 .. n - 1));
+    requires apart: \separated(limb + (0 .. 19), x + (0 .. n - 1));
+    requires length: 0 <= n < 4611686018427387904;
+    terminates \true; exits \false;
+    assigns limb[0 .. 19];
+    ensures sum: LimbSum(limb, 20) == \old(SumSquaresB16(x, n));
+    ensures canonical: Canonical(limb, 20);
+*/
+static void sum_part_bf16(const uint16_t *x, int64_t n, int64_t *limb)
+{
+  zp_sumsq own;
+  zp_sumsq_clear(&own);
+  //@ assert elements: SumSquaresB16(x, n) == \at(SumSquaresB16(x, n),Pre);
+  zp_sumsq_add_bf16(&own, x, n);
+  //@ assert added: SumsqValue(&own) == \at(SumSquaresB16(x, n),Pre);
+  zp_sumsq_limbs(&own, limb);
+}
+
+/* Two parts, each with a sum of its own. SUM-3 */
+/*@ requires limbs: \valid(merged + (0 .. 19)) && \valid(other + (0 .. 19));
+    requires array: \valid_read(x + (0 .. m + n - 1));
+    requires cut: 0 <= m && 0 <= n && m + n < 4611686018427387904;
+    requires apart: \separated(merged + (0 .. 19), other + (0 .. 19), x + (0 .. m + n - 1));
+    terminates \true; exits \false;
+    assigns merged[0 .. 19], other[0 .. 19];
+    ensures first: LimbSum(merged, 20) == \old(SumSquaresB16(x, m));
+    ensures second: LimbSum(other, 20) == \old(SumSquaresB16(x + m, n));
+    ensures canonical: Canonical(merged, 20);
+    ensures canonical_other: Canonical(other, 20);
+*/
+static void sum_parts_bf16(const uint16_t *x, int64_t m, int64_t n, int64_t *merged, int64_t *other)
+{
+  sum_part_bf16(x, m, merged);
+  //@ assert rest: SumSquaresB16(x + m, n) == \at(SumSquaresB16(x + m, n),Pre);
+  //@ ghost First: ;
+  sum_part_bf16(x + m, n, other);
+  //@ assert merged_same: \forall integer i; 0 <= i < 20 ==> merged[i] == \at(merged[i],First);
+}
+
+/* The parts of x before and from m on, merged and carried. SUM-3, SUM-4 */
+/*@ requires limbs: \valid(merged + (0 .. 19)) && \valid(other + (0 .. 19));
+    requires array: \valid_read(x + (0 .. m + n - 1));
+    requires cut: 0 <= m && 0 <= n && m + n < 4611686018427387904;
+    requires apart: \separated(merged + (0 .. 19), other + (0 .. 19), x + (0 .. m + n - 1));
+    terminates \true; exits \false;
+    assigns merged[0 .. 19], other[0 .. 19];
+    ensures sum: LimbSum(merged, 20) == \old(SumSquaresB16(x, m + n));
+    ensures canonical: Canonical(merged, 19);
+*/
+static void merge_parts_bf16(const uint16_t *x, int64_t m, int64_t n, int64_t *merged,
+                             int64_t *other)
+{
+  sum_parts_bf16(x, m, n, merged, other);
+  //@ assert low: \forall integer i; 0 <= i < 20 ==> 0 <= merged[i] + other[i] <= 8589934590;
+  //@ ghost Parts: ;
+  zp_limbs_merge(merged, other, 20);
+  /*@ assert added: \forall integer i; 0 <= i < 20 ==>
+        merged[i] == \at(merged[i],Parts) + \at(other[i],Parts); */
+  //@ assert small: \forall integer i; 0 <= i < 20 ==> 0 <= merged[i] <= 8589934590;
+  //@ assert total: LimbSum(merged, 20) == \at(SumSquaresB16(x, m + n),Pre);
+  zp_limbs_normalise(merged, 20);
+}
+
+/* The array x is cut at m: its parts, merged, leave the limbs of the whole, limb by limb. SUM-4 */
+/*@ requires limbs: \valid(merged + (0 .. 19)) && \valid(other + (0 .. 19)) &&
+      \valid(whole + (0 .. 19));
+    requires array: \valid_read(x + (0 .. m + n - 1));
+    requires cut: 0 <= m && 0 <= n && m + n < 4611686018427387904;
+    requires apart: \separated(merged + (0 .. 19), other + (0 .. 19), whole + (0 .. 19),
+      x + (0 .. m + n - 1));
+    terminates \true; exits \false;
+    assigns merged[0 .. 19], other[0 .. 19], whole[0 .. 19];
+    ensures sum: LimbSum(whole, 20) == \old(SumSquaresB16(x, m + n));
+    ensures equal: LimbsEqual{Here,Here}(merged, whole, 20);
+    check ensures control_equal_bf16: LimbsEqual{Here,Here}(other, whole, 20);
+*/
+void cut_anywhere_bf16(const uint16_t *x, int64_t m, int64_t n, int64_t *merged, int64_t *other,
+                       int64_t *whole)
+{
+  sum_part_bf16(x, m + n, whole);
+  //@ assert array: SumSquaresB16(x, m + n) == \at(SumSquaresB16(x, m + n),Pre);
+  //@ ghost Whole: ;
+  merge_parts_bf16(x, m, n, merged, other);
+  //@ assert kept: \forall integer i; 0 <= i < 20 ==> whole[i] == \at(whole[i],Whole);
+  //@ assert whole_sum: LimbSum(whole, 20) == \at(SumSquaresB16(x, m + n),Pre);
+  //@ assert whole_canonical: Canonical(whole, 20);
+}
