@@ -1,0 +1,60 @@
+/* How a kernel body is written once for nvcc and for the C compiler.
+ *
+ * A body is zp_NAME_body(params, t, shared, phase): the work of one thread between two barriers. It
+ * may not keep anything from one phase to the next but in memory. Under nvcc ZP_KERNEL makes of it
+ * a __global__ function that runs the phases with __syncthreads() between them; in C a
+ * simdev_kernel, whose phases are run for all threads of a block in any order.
+ */
+#ifndef ZP_CUDA_DEVICE_H
+#define ZP_CUDA_DEVICE_H
+#include "ref_num.h"
+
+#include "../simdev/kernel.h"
+#include "kernels.h"
+
+#ifdef __CUDACC__
+
+#define ZP_ON_DEVICE static __device__ __forceinline__
+/* *to += by, for int64_t; integer additions give the same sum in any order. */
+#define ZP_ADD_SHARED(to, by)                                                                      \
+  ((void)atomicAdd((unsigned long long *)(to), (unsigned long long)(int64_t)(by)))
+#define ZP_ADD_GLOBAL(to, by) ZP_ADD_SHARED(to, by)
+
+/* __grid_constant__: the body gets the address of the parameters without a copy of them. */
+#define ZP_KERNEL(name, type, n_phases)                                                            \
+  extern "C" __global__ void __launch_bounds__(ZP_BLOCK_THREADS)                                   \
+      zp_##name##_entry(const __grid_constant__ type params)                                       \
+  {                                                                                                \
+    extern __shared__ __align__(16) unsigned char zp_block_memory[];                               \
+    const simdev_thread t = {{gridDim.x, gridDim.y, gridDim.z},                                    \
+                             {blockDim.x, blockDim.y, blockDim.z},                                 \
+                             {blockIdx.x, blockIdx.y, blockIdx.z},                                 \
+                             {threadIdx.x, threadIdx.y, threadIdx.z}};                             \
+    _Pragma("unroll") for (int phase = 0; phase < (n_phases); phase++)                             \
+    {                                                                                              \
+      if (phase > 0) __syncthreads();                                                              \
+      zp_##name##_body(&params, t, zp_block_memory, phase);                                        \
+    }                                                                                              \
+  }                                                                                                \
+  extern "C" const void *const zp_kernel_##name = (const void *)zp_##name##_entry;
+
+#else
+
+#define ZP_ON_DEVICE static inline
+/* Launches on several streams may add to one counter: on the device that is no race, nor is it one
+ * here. Threads of one launch run one after another, but where races between them are looked for
+ * (tests/cuda/races.c). */
+#define ZP_ADD_GLOBAL(to, by) ((void)__atomic_fetch_add((to), (by), __ATOMIC_RELAXED))
+#ifdef ZP_THREADS_AT_ONCE
+#define ZP_ADD_SHARED(to, by) ZP_ADD_GLOBAL(to, by)
+#else
+#define ZP_ADD_SHARED(to, by) (*(to) += (by))
+#endif
+
+#define ZP_KERNEL(name, type, n_phases)                                                            \
+  static const simdev_kernel zp_##name##_kernel = {"zp_" #name, sizeof(type), n_phases,            \
+                                                   zp_##name##_body};                              \
+  const void *const zp_kernel_##name = &zp_##name##_kernel;
+
+#endif
+#endif

@@ -1,0 +1,2 @@
+/* The kernels for the C compiler: what simdev runs. */
+#include "kernels_list.h"

@@ -1,0 +1,2 @@
+/* The kernels for nvcc. */
+#include "kernels_list.h"

@@ -1,0 +1,21 @@
+/* Every kernel, once for each compiler. */
+#include "gather.h"
+#include "parts.h"
+#include "squares.h"
+#include "statistics.h"
+#include "update.h"
+
+ZP_KERNEL(gather_copy, zp_gather_params, 1)
+ZP_KERNEL(gather_ordered, zp_gather_params, 1)
+ZP_KERNEL(gather_exact, zp_gather_params, 1)
+ZP_KERNEL(scatter, zp_scatter_params, 1)
+ZP_KERNEL(squares, zp_squares_params, ZP_SQUARES_PHASES)
+ZP_KERNEL(add_ordered, zp_add_params, 1)
+ZP_KERNEL(add_exact, zp_add_params, 1)
+ZP_KERNEL(settle, zp_settle_params, 1)
+ZP_KERNEL(mean_ordered, zp_mean_params, 1)
+ZP_KERNEL(mean_exact, zp_mean_params, 1)
+ZP_KERNEL(update, zp_update_params, 1)
+ZP_KERNEL(loss, zp_loss_params, 1)
+ZP_KERNEL(pack, zp_pack_params, ZP_PACK_PHASES)
+ZP_KERNEL(decide, zp_decide_params, ZP_DECIDE_PHASES)

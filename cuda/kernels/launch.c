@@ -1,0 +1,57 @@
+/* Launch geometry, computed alike for the device and for simdev. spec: PART-9 */
+#include "kernels.h"
+
+static int64_t tiles_of(int64_t count)
+{
+  return (count + ZP_TILE - 1) / ZP_TILE;
+}
+
+/* widest: elements that a block may find in a tile; more threads than that have nothing to do. */
+static zp_launch blocks_of(int64_t tiles, int64_t widest, size_t shared)
+{
+  const int64_t threads = (widest + ZP_LANES - 1) / ZP_LANES * ZP_LANES;
+  zp_launch l;
+  l.grid = (uint32_t)(tiles < ZP_GRID_MAX ? tiles : ZP_GRID_MAX);
+  l.block = (uint32_t)(threads < ZP_BLOCK_THREADS ? threads : ZP_BLOCK_THREADS);
+  l.shared = shared;
+  return l;
+}
+
+static zp_launch blocks_of_runs(const zp_memory_run *run, int32_t n, size_t shared)
+{
+  int64_t widest = 0;
+  for (int32_t i = 0; i < n; i++)
+    if (run[i].count > widest) widest = run[i].count;
+  return blocks_of(n > 0 ? run[n - 1].first_tile + tiles_of(run[n - 1].count) : 0, widest, shared);
+}
+
+int64_t zp_runs_lay(zp_memory_run *run, int32_t n)
+{
+  int64_t tiles = 0;
+  for (int32_t i = 0; i < n; i++) {
+    run[i].first_tile = tiles;
+    tiles += tiles_of(run[i].count);
+  }
+  return tiles;
+}
+
+zp_launch zp_launch_runs(const zp_memory_run *run, int32_t n)
+{
+  return blocks_of_runs(run, n, 0);
+}
+
+zp_launch zp_launch_squares(const zp_memory_run *run, int32_t n)
+{
+  return blocks_of_runs(run, n, sizeof(zp_squares_shared));
+}
+
+zp_launch zp_launch_elements(int64_t n)
+{
+  return blocks_of(tiles_of(n), n, 0);
+}
+
+zp_launch zp_launch_one(void)
+{
+  zp_launch l = {1, ZP_LANES, 0};
+  return l;
+}

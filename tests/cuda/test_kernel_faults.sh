@@ -1,0 +1,106 @@
+# Each fault planted in a kernel is found by the kernels' tests: tests/cuda/test_kernels_*.c. The
+# kernels' sources are copied, changed in one place by sed, compiled and tested.
+# spec: RED-4, RED-5, SUM-3, STEP-7, PART-9
+. tests/cli/lib.sh
+
+# Under sanitizers only the plain tests run: this is about what they look at.
+[ "${SAN:-0}" = 1 ] && exit 0
+build=${ZP_BUILD:-build}
+cc=${CC:-gcc}
+objects="$build/tests/cuda/test_kernels_copy.o $build/tests/cuda/test_kernels_sums.o
+  $build/tests/cuda/test_kernels_step.o"
+mkdir "$tmp/cuda" && cp -r cuda/kernels cuda/simdev "$tmp/cuda"
+ln -s "$PWD/ref" "$PWD/spec" "$tmp"
+
+compiled() { # compiled: makes $tmp/test of the copy
+  for name in kernels launch; do
+    "$cc" -std=c11 -O0 -w -ffp-contract=off -fno-strict-aliasing -c "$tmp/cuda/kernels/$name.c" \
+      -o "$tmp/$name.o" || return 1
+  done
+  "$cc" -o "$tmp/test" $objects "$tmp/kernels.o" "$tmp/launch.o" "$build/libzeroproof.a" -pthread \
+    -lcriterion -ljansson -lxxhash -lm
+}
+
+compiled 2>"$tmp/out" && timeout 120 "$tmp/test" >"$tmp/out" 2>&1
+verdict $? kernels_without_a_fault_pass "$(tail -3 "$tmp/out")"
+
+fault() { # fault NAME FILE SED: the tests must fail; sed must have changed something
+  cp "cuda/kernels/$2" "$tmp/kept"
+  sed "$3" "$tmp/kept" >"$tmp/cuda/kernels/$2"
+  if cmp -s "$tmp/kept" "$tmp/cuda/kernels/$2"; then
+    verdict 1 "fault:$1" "sed changed nothing in $2"
+  elif ! compiled 2>"$tmp/out"; then
+    verdict 1 "fault:$1" "does not compile: $(head -2 "$tmp/out")"
+  else
+    timeout 60 "$tmp/test" --fail-fast >"$tmp/out" 2>&1
+    [ $? -ne 0 ]
+    verdict $? "fault:$1" "the tests pass"
+  fi
+  cp "$tmp/kept" "$tmp/cuda/kernels/$2"
+}
+
+fault last_element element.h 's/ZP_TILE < ZP_TILE ? n :/ZP_TILE < ZP_TILE ? n - 1 :/'
+fault tile_end element.h 's/(tile + 1) \* ZP_TILE;/(tile + 1) * ZP_TILE - 1;/'
+fault one_thread_twice element.h 's/ZP_TILE + t.threadIdx\[0\]/ZP_TILE + t.threadIdx[0] % 255/'
+fault wrong_run element.h 's/first_tile <= tile/first_tile < tile/'
+fault formats_mixed_up element.h 's/if (dtype == ZP_BF16) return/if (dtype == ZP_F16) return/'
+fault truncated element.h 's/zp_bf16_from_f32(zp_bits_of(x))/(uint16_t)(zp_bits_of(x) >> 16)/'
+fault count_overwritten element.h 's/ZP_ADD_GLOBAL(counter, counted)/*counter = counted/'
+fault table_ignored element.h 's/runs->table ? runs->table : runs->here/runs->here/'
+
+fault padding_fp32 gather.h 's/: 0u;$/: 1u;/'
+fault padding_half gather.h 's/: (uint16_t)0;/: (uint16_t)1;/'
+fault window_not_begun gather.h 's/if (first) window/if (0) window/'
+fault unused_left_out gather.h 's/(kind == ZP_GATHER_ORDERED) /&if (run->in || p->first) /'
+fault limbs_not_begun gather.h 's/; first \&\& q/; 0 \&\& q/'
+fault limbs_begun_again gather.h 's/; first \&\& q/; q/'
+fault nonfinite_not_counted gather.h 's/bad += zp_nonfinite_f32(&bits, 1);//'
+fault scatter_first_run gather.h '/zp_scatter_body/,$ s/= zp_run_of(.*/= table;/'
+
+fault begins_with_zero parts.h 's/float sum = .*/float sum = 0;/; s/int32_t r = 1;/int32_t r = 0;/'
+fault other_order parts.h \
+  's/(p->dtype, zp_part_of(p, r), i))/(p->dtype, zp_part_of(p, p->members - r), i))/'
+fault own_part_from_scratch parts.h 's/return r == p->own/return r == -2/'
+fault sum_overwrites parts.h 's/if (p->first) out\[i\]/if (1) out[i]/'
+fault part_not_carried parts.h 's/zp_val_normalise(limb, 1);//'
+fault sum_not_carried parts.h 's/zp_val_normalise(sum, 1);//'
+fault exact_overwrites parts.h 's/if (!p->first)/if (0)/'
+fault mean_not_watched parts.h 's/bad += zp_nonfinite_f32(&bits, 1);//'
+fault mean_in_fp32 parts.h \
+  's/zp_ordered_mean_f32(p->mean.*/p->mean[i] = ((const float *)p->sum)[i] \/ (float)p->divisor;/'
+
+fault last_bin_lost squares.h 's/^  zp_release(s, lane, h);//'
+fault bin_change_lost squares.h 's/^    zp_release(s, lane, h);//'
+fault high_bins_lost squares.h 's/q < 2 \* ZP_SQ_BINS;/q < ZP_SQ_BINS;/'
+fault one_lane_lost squares.h 's/j < ZP_LANES;/j < ZP_LANES - 1;/'
+fault bins_not_cleared squares.h 's/^    s->bin.* = 0;/;/'
+fault limbs_not_cleared squares.h 's/s->limb\[t.threadIdx\[0\]\] = 0;/;/'
+fault count_not_cleared squares.h 's/s->nonfinite = 0;/;/'
+fault other_blocks_lost squares.h \
+  's/ZP_ADD_GLOBAL(&p->tally->squares\[i\], s->limb\[i\])/p->tally->squares[i] = s->limb[i]/'
+fault wrong_split squares.h 's/square \/ 2147483648u/square \/ 4294967296u/'
+fault subnormals_lost squares.h \
+  's/if (zp_nonfinite_f32(&bits, 1)) bad++;/& else if (bits << 1 < 1u << 24) ;/'
+
+fault count_instead_of_flag statistics.h 's/w->nonfinite != 0;/w->nonfinite;/'
+fault window_goes_on statistics.h 's/w->squares\[i\] = 0;/;/'
+fault losses_go_on statistics.h 's/w->loss\[i\] = 0;/;/'
+fault packed_uncarried statistics.h 's/zp_limbs_normalise(w->squares, ZP_SQ_LIMBS);/;/'
+fault bad_loss_ignored statistics.h 's/p->tally->bad_loss += .*;//'
+fault decided_uncarried statistics.h 's/zp_squares_settle(squares);//'
+fault skipped_step_ticks statistics.h 's/!p->step->decision.skipped/1/'
+fault one_optimizer_for_all statistics.h 's/g % p->optims/0/'
+fault step_not_counted statistics.h 's/p->step->step += 1;//'
+
+fault skipped_step_updates update.h 's/p->step->decision.skipped ? 0 : p->real/p->real/'
+fault padding_updated update.h 's/at < real/at <= real/'
+fault no_momentum update.h 's/rule == ZP_RULE_MOMENTUM/0/'
+fault rounded_elsewhere update.h 's/p->dtype, run->out, i,/p->dtype, run->out, at,/'
+fault gradient_sent update.h 's/, p->master\[at\]);/, p->grad[at]);/'
+
+fault empty_run_has_a_tile launch.c 's/(count + ZP_TILE - 1) \/ ZP_TILE/count \/ ZP_TILE + 1/'
+fault first_run_is_the_widest launch.c 's/i < n; i++)$/i < 1; i++)/'
+fault too_few_bin_rows squares.h 's/q += t.blockDim\[0\]/q += ZP_BLOCK_THREADS/'
+fault too_many_blocks launch.c 's/? tiles : ZP_GRID_MAX/? tiles : tiles/'
+fault no_shared_memory launch.c 's/sizeof(zp_squares_shared)/sizeof(zp_squares_shared) - 8/'
+finish

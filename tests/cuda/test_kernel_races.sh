@@ -1,0 +1,47 @@
+# No two threads of a kernel touch the same byte between two barriers, but by atomic additions:
+# under ThreadSanitizer, each thread a fiber (races.c). spec: STAT-2, RED-3
+. tests/cli/lib.sh
+
+[ "${SAN:-0}" = 1 ] && exit 0
+# gcc's: whether clang brings its runtime library depends on how it was installed.
+compiled() { # compiled NAME FLAG...
+  name=$1
+  shift
+  gcc -std=c11 -O1 -g -w -fsanitize=thread -ffp-contract=off -fno-strict-aliasing "$@" \
+    tests/cuda/races.c "$from/kernels.c" "$from/launch.c" -o "$tmp/$name" -lm
+}
+# Where it is allowed addresses are not randomised: ThreadSanitizer cannot live with all of what
+# Linux may choose.
+fixed=$(setarch -R true 2>/dev/null && echo setarch -R)
+watched() { # watched COMMAND...
+  TSAN_OPTIONS=halt_on_error=0:exitcode=66 timeout 300 $fixed "$@" >"$tmp/out" 2>&1
+}
+
+from=cuda/kernels
+if ! compiled races -DZP_THREADS_AT_ONCE 2>"$tmp/out"; then
+  verdict 1 races_compile "$(head -3 "$tmp/out")"
+  finish
+fi
+watched "$tmp/races"
+verdict $? no_thread_races_with_another "$(grep -m3 -E 'WARNING|#0' "$tmp/out" | tr '\n' ' ')"
+launches=$(grep -c '^zp_' "$tmp/out")
+[ "$launches" -eq 15 ]
+verdict $? every_kernel_is_watched "$launches launches"
+
+found() { # found NAME PATTERN COMMAND...: a race is reported, in what the pattern names
+  name=$1
+  pattern=$2
+  shift 2
+  watched "$@"
+  [ $? -eq 66 ] && grep -q 'data race' "$tmp/out" && grep -qE "$pattern" "$tmp/out"
+  verdict $? "found:$name" "$(tail -2 "$tmp/out" | tr '\n' ' ')"
+}
+found barriers_left_out 'in zp_squares|in zp_pack|in zp_decide' "$tmp/races" no-barrier
+compiled plain && found plain_additions_in_shared_memory zp_squares "$tmp/plain"
+mkdir "$tmp/cuda" && cp -r cuda/kernels cuda/simdev "$tmp/cuda"
+ln -s "$PWD/ref" "$PWD/spec" "$tmp"
+from=$tmp/cuda/kernels
+sed 's/s.i = tile \* ZP_TILE + t.threadIdx\[0\];/s.i = tile * ZP_TILE + t.threadIdx[0] % 255;/' \
+  cuda/kernels/element.h >"$from/element.h"
+compiled twice -DZP_THREADS_AT_ONCE && found two_threads_on_one_element zp_ "$tmp/twice"
+finish
