@@ -118,6 +118,8 @@ enum { ZP_LIMBS = 9 };
 
 #include "../../spec/acsl/step_fold.h"
 
+#include "../../spec/acsl/step_where.h"
+
 /* 1 when entry j has storage of its own on its stage: always, but for further uses of a tied key on
  * the same stage, which share the storage of the key's last entry there. j must be an entry of a
  * valid configuration. spec: TIE-2 */
@@ -190,6 +192,8 @@ int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phas
           StepReduced{Pre}(cfg, at.pp, k, b, m);
     ensures step_decided: phase == ZP_PHASE_STEP && 0 <= \result ==>
         DecidedAt(ops, \result, StepDecides{Pre}(cfg, lay));
+    ensures step_gradients: phase == ZP_PHASE_STEP && 0 <= \result ==>
+        GradientOps{Pre,Post}(cfg, lay, ops, 0, \result);
     ensures save_ledger: phase == ZP_PHASE_SAVE && 0 <= \result ==>
         \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, \result, g, key, stepped) == SaveLedger{Pre}(cfg, lay, g);

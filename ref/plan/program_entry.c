@@ -4,6 +4,8 @@
 
 #include "../../spec/acsl/step_lemmas.h"
 
+#include "../../spec/acsl/step_where_entry.h"
+
 /* Inside a slot, for the entry with backward index x (0: the stage's last) and bucket b: ADD at
  * (x + 1) · 2^42 + 2 b, the reduction of b right after it. PIPE-5 */
 #define ENTRY_STRIDE ((int64_t)1 << 42)
@@ -105,7 +107,8 @@ static zp_op reduce_op(zp_arrival a, int64_t b)
           InRun(a.flat.capacity, a.from, a.to, b, a.from + e) : 0);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures where: ArrivalAdd(a, ops + n) && ops[n].bucket == b; */
 static int64_t put_add(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
 {
   return zp_emit(ops, n, add_op(a, b));
@@ -130,7 +133,8 @@ static int64_t put_add(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (k == a.k && c == b && m == a.mb ? 1 : 0);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures where: ArrivalReduction(a, ops + n) && ops[n].bucket == b; */
 static int64_t put_reduction(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
 {
   return zp_emit(ops, n, reduce_op(a, b));
@@ -156,7 +160,8 @@ static int64_t put_reduction(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
           InRun(a.flat.capacity, a.from, a.to, b, a.from + e) : 0);
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (k == a.k && c == b && m == a.mb ? 1 : 0);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures where: ArrivalOps(a, b + 1, ops, n, \result); */
 static int64_t put_last(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
 {
   const int64_t after = put_add(a, b, ops, n);
@@ -189,7 +194,8 @@ static int64_t put_last(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) +
         (k == a.k && m == a.mb && b0 <= c && c < b1 ? 1 : 0);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures where: ArrivalOps(a, b1, ops, n, \result); */
 static int64_t put_full(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_t n)
 {
   /*@ loop invariant range: b0 <= b <= b1;
@@ -209,9 +215,18 @@ static int64_t put_full(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_
         Reduced{Pre}(ops, \at(n, Pre), k, c, m) +
         (k == a.k && m == a.mb && b0 <= c && c < b ? 1 : 0);
       loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop invariant where: ArrivalOps(a, b, ops, \at(n, Pre), n);
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + 2 * (b1 - b0) - 1];
       loop variant b1 - b; */
-  for (int64_t b = b0; b < b1; b++) n = put_last(a, b, ops, n);
+  for (int64_t b = b0; b < b1; b++) {
+    //@ ghost Before: ;
+    const int64_t next = put_last(a, b, ops, n);
+    //@ assert ids: SameIds{Before,Here}(ops, \at(n, Pre), n);
+    //@ assert micros: SameMicros{Before,Here}(ops, \at(n, Pre), n);
+    //@ assert clocks: SameClocks{Before,Here}(ops, \at(n, Pre), n);
+    //@ assert where: ArrivalOps(a, b, ops, \at(n, Pre), n);
+    n = next;
+  }
   return n;
 }
 
@@ -237,7 +252,8 @@ static int64_t put_full(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_
           InRun(a.flat.capacity, a.from, a.to, c, a.from + e) : 0);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures where: ArrivalOps(a, b0, ops, n, \result); */
 static int64_t put_open(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_t n)
 {
   /*@ loop invariant range: b0 <= b <= b1;
@@ -254,9 +270,18 @@ static int64_t put_open(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_
       loop invariant reductions: \forall integer k, c, m;
         Reduced(ops, n, k, c, m) == Reduced{Pre}(ops, \at(n, Pre), k, c, m);
       loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop invariant where: ArrivalOps(a, b0, ops, \at(n, Pre), n);
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + (b1 - b0) - 1];
       loop variant b1 - b; */
-  for (int64_t b = b0; b < b1; b++) n = put_add(a, b, ops, n);
+  for (int64_t b = b0; b < b1; b++) {
+    //@ ghost Before: ;
+    const int64_t next = put_add(a, b, ops, n);
+    //@ assert ids: SameIds{Before,Here}(ops, \at(n, Pre), n);
+    //@ assert micros: SameMicros{Before,Here}(ops, \at(n, Pre), n);
+    //@ assert clocks: SameClocks{Before,Here}(ops, \at(n, Pre), n);
+    //@ assert where: ArrivalOps(a, b0, ops, \at(n, Pre), n);
+    n = next;
+  }
   return n;
 }
 
@@ -299,7 +324,8 @@ static int64_t last_reduced(zp_arrival a)
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (k == a.k && m == a.mb &&
           FirstBucket(a.flat.capacity, a.from) <= c && c < ArrivalLast(a) ? 1 : 0);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures where: ArrivalOps(a, ArrivalLast(a), ops, n, \result); */
 static int64_t put_entry(zp_arrival a, zp_op *ops, int64_t n)
 {
   const int64_t first = a.from / a.flat.capacity, last = last_reduced(a);
@@ -309,7 +335,14 @@ static int64_t put_entry(zp_arrival a, zp_op *ops, int64_t n)
   //@ assert high: 0 <= first && stop <= 1099511627776;
   //@ assert length: ArrivalLen(a) == 2 * (last - first) + (stop - last);
   const int64_t full = put_full(a, first, last, ops, n);
-  return put_open(a, last, stop, ops, full);
+  //@ ghost Before: ;
+  const int64_t end = put_open(a, last, stop, ops, full);
+  //@ assert plain: PlainOps(ops, n, full) && Placed(ops, n, full);
+  //@ assert ids: SameIds{Before,Here}(ops, n, full);
+  //@ assert micros: SameMicros{Before,Here}(ops, n, full);
+  //@ assert clocks: SameClocks{Before,Here}(ops, n, full);
+  //@ assert where: ArrivalOps(a, last, ops, n, full);
+  return end;
 }
 
 /* The gradient of the stage's i-th entry, which is trained, of micro-batch mb in slot t. RED-3 */
@@ -336,6 +369,7 @@ static int64_t put_entry(zp_arrival a, zp_op *ops, int64_t n)
         \result.to == \result.from + cfg->params[lay->first_param + i].numel;
     ensures when: \result.mb == mb && \result.t == t &&
         \result.clock == (lay->n_params - i) * 4398046511104;
+    ensures arrival: ArrivalOfEntry(cfg, lay, i, \result);
     ensures adds: \forall integer p, e, k, b; RawAdds(cfg, lay, i, p, e, k, b) ==
         (k == \result.k ? GoesInto(p, \result.param, \result.flat.capacity, \result.from,
           \result.to, e, b) : 0); */
@@ -362,5 +396,6 @@ int64_t zp_put_one(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_
                    zp_op *ops, int64_t n)
 {
   if (lay->spot[i].flat < 0) return n;
-  return put_entry(arrival_of(cfg, lay, i, mb, t), ops, n);
+  const zp_arrival a = arrival_of(cfg, lay, i, mb, t);
+  return put_entry(a, ops, n);
 }

@@ -8,6 +8,8 @@
 
 #include "../../spec/acsl/step_fold_steps.h"
 
+#include "../../spec/acsl/step_where_lemmas.h"
+
 /* The gradients of the stage's entries, in backward order, of micro-batch mb in slot t. cfg and lay
  * are within the limits; ops has room for their ops, behind the clocks so far, and apart from
  * configuration and layout. RED-3 */
@@ -34,7 +36,8 @@
         Added{Pre}(ops, n, p, m, e, k, c) + (m == mb ? MicroAdds{Pre}(cfg, lay, p, e, k, c) : 0);
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (m == mb ? MicroDone{Pre}(cfg, lay, mb, k, c) : 0);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures gradients: BackwardOps{Pre,Post}(cfg, lay, mb, t, ops, n, \result); */
 static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t mb, int64_t t,
                            zp_op *ops, int64_t n)
 {
@@ -57,6 +60,7 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
         Reduced{Pre}(ops, \at(n, Pre), k, c, m) + (m == mb && ReducesOn{Pre}(cfg, mb) == 1 ?
           RawBackDone{Pre}(cfg, lay, x, k, c) : 0);
       loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop invariant gradients: BackwardOps{Pre,Here}(cfg, lay, mb, t, ops, \at(n, Pre), n);
       loop assigns x, n, ops[\at(n, Pre) .. \at(n, Pre) + MicroLen{Pre}(cfg, lay, mb) - 1];
       loop variant entries - x; */
   for (int32_t x = 0; x < entries; x++) {
@@ -77,6 +81,8 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
           lay->spot, lay->n_params); */
     const int64_t next = zp_put_nth(cfg, lay, i, mb, t, ops, n);
     //@ assert plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+    //@ assert before: BackwardOps{Pre,Here}(cfg, lay, mb, t, ops, \at(n, Pre), n);
+    //@ assert entry: EntryOps{Pre,Here}(cfg, lay, i, mb, t, ops, n, next);
     n = next;
   }
   /*@ assert done: \forall integer k, c; MicroDone{Pre}(cfg, lay, mb, k, c) ==
@@ -111,7 +117,8 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (0 <= m && m == BackwardOf{Pre}(cfg, lay, t) ?
           MicroDone{Pre}(cfg, lay, m, k, c) : 0);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures gradients: GradientOps{Pre,Post}(cfg, lay, ops, n, \result); */
 static int64_t put_gradients(const zp_config *cfg, const zp_layout *lay, zp_slot a, int64_t t,
                              zp_op *ops, int64_t n)
 {
@@ -149,7 +156,9 @@ static int64_t put_gradients(const zp_config *cfg, const zp_layout *lay, zp_slot
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (0 <= m && m == BackwardOf{Pre}(cfg, lay, t) ?
           MicroDone{Pre}(cfg, lay, m, k, c) : 0);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures gradients: GradientOps{Pre,Post}(cfg, lay, ops, n, \result);
+    ensures stays: SameRun{Pre,Post}(ops, 0, n); */
 static int64_t put_slot(const zp_config *cfg, const zp_layout *lay, int64_t t, zp_op *ops,
                         int64_t n)
 {
@@ -164,7 +173,13 @@ static int64_t put_slot(const zp_config *cfg, const zp_layout *lay, int64_t t, z
         MicroLen{Pre}(cfg, lay, BackwardOf{Pre}(cfg, lay, t)); */
   /*@ assert apart: StepApart(ops, head, MicroLen(cfg, lay, BackwardOf(cfg, lay, t)), cfg,
         cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats, lay->spot, lay->n_params); */
-  return put_gradients(cfg, lay, a, t, ops, head);
+  const int64_t end = put_gradients(cfg, lay, a, t, ops, head);
+  //@ assert ids: SameIds{Pre,Here}(ops, 0, n);
+  //@ assert micros: SameMicros{Pre,Here}(ops, 0, n);
+  //@ assert clocks: SameClocks{Pre,Here}(ops, 0, n);
+  //@ assert quiet: NoGradients(ops, n, head);
+  //@ assert gradients: GradientOps{Pre,Here}(cfg, lay, ops, head, end);
+  return end;
 }
 
 int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
@@ -188,6 +203,7 @@ int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
       loop invariant reductions: \forall integer k, c, m; Reduced(ops, n, k, c, m) ==
         (0 <= m < DoneBefore{Pre}(cfg, lay, t) ? MicroDone{Pre}(cfg, lay, m, k, c) : 0);
       loop invariant plain: PlainOps(ops, 0, n) && Placed(ops, 0, n);
+      loop invariant gradients: GradientOps{Pre,Here}(cfg, lay, ops, 0, n);
       loop assigns t, n, ops[0 .. PipeLen{Pre}(cfg, lay) - 1];
       loop variant end - t; */
   for (int64_t t = s; t < end; t = zp_next_slot(S, M, s, t)) {
@@ -198,6 +214,8 @@ int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
           lay->flat, lay->n_flats, lay->spot, lay->n_params); */
     const int64_t next = put_slot(cfg, lay, t, ops, n);
     //@ assert plain: PlainOps(ops, 0, n) && Placed(ops, 0, n);
+    //@ assert before: GradientOps{Pre,Here}(cfg, lay, ops, 0, n);
+    //@ assert slot: GradientOps{Pre,Here}(cfg, lay, ops, n, next);
     n = next;
   }
   //@ assert end: SlotEnd{Pre}(cfg, lay);

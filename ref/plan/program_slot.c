@@ -49,7 +49,8 @@ static zp_op hop_op(int32_t kind, int32_t dtype, int32_t s, int32_t backward, in
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_hop(int32_t kind, int32_t dtype, int32_t s, int32_t backward, int64_t send,
                        int64_t recv, int64_t t, int64_t clock_i, zp_op *ops, int64_t n)
 {
@@ -75,7 +76,8 @@ static int64_t put_hop(int32_t kind, int32_t dtype, int32_t s, int32_t backward,
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_meta(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp_op *ops, int64_t n)
 {
   const int64_t send = a.backward ? a.send_mb : -1, recv = a.backward ? -1 : a.recv_mb;
@@ -103,7 +105,8 @@ static int64_t put_meta(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp_op 
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_exchange(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp_op *ops, int64_t n)
 {
   if (a.send_mb < 0 && a.recv_mb < 0) return n;
@@ -129,7 +132,8 @@ static int64_t put_exchange(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_local(int32_t kind, int64_t mb, int32_t slot, int64_t t, int64_t clock_i,
                          zp_op *ops, int64_t n)
 {
@@ -168,7 +172,8 @@ static int32_t place_of(int64_t S, int64_t M, int64_t s, int64_t mb)
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_load(int32_t loads, int64_t mb, int64_t t, zp_op *ops, int64_t n)
 {
   if (!loads) return n;
@@ -191,7 +196,8 @@ static int64_t put_load(int32_t loads, int64_t mb, int64_t t, zp_op *ops, int64_
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_forward(int32_t loads, int64_t mb, int32_t place, int64_t t, zp_op *ops,
                            int64_t n)
 {
@@ -213,7 +219,8 @@ static int64_t put_forward(int32_t loads, int64_t mb, int32_t place, int64_t t, 
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_arrived(int64_t mb, int32_t place, int64_t t, zp_op *ops, int64_t n)
 {
   const int64_t after = put_local(ZP_OP_BACKWARD, mb, place, t, CLOCK_COMPUTE, ops, n);
@@ -236,7 +243,8 @@ static int64_t put_arrived(int64_t mb, int32_t place, int64_t t, zp_op *ops, int
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_run(int32_t loads, int32_t backward, int64_t mb, int32_t place, int64_t t,
                        zp_op *ops, int64_t n)
 {
@@ -262,7 +270,8 @@ static int64_t put_run(int32_t loads, int32_t backward, int64_t mb, int32_t plac
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_compute(int32_t S, int64_t M, int32_t s, zp_slot a, int64_t t, zp_op *ops,
                            int64_t n)
 {
@@ -319,6 +328,9 @@ int64_t zp_put_nth(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_
   /*@ assert clear_spots: ClearOfSpots(ops + n, RawLen(cfg, lay, i, ReducesOn(cfg, mb)),
         lay->spot, lay->n_params); */
   n = zp_put_one(cfg, lay, i, mb, t, ops, n);
+  //@ assert ids: SameIds{Pre,Here}(ops, 0, \at(n, Pre));
+  //@ assert micros: SameMicros{Pre,Here}(ops, 0, \at(n, Pre));
+  //@ assert clocks: SameClocks{Pre,Here}(ops, 0, \at(n, Pre));
   //@ assert scalars: SameScalars{Pre,Here}(cfg);
   //@ assert entries: KeptEntries{Pre,Here}(cfg);
   //@ assert stage: KeptStage{Pre,Here}(lay);

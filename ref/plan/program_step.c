@@ -6,6 +6,8 @@
 #include "../../spec/acsl/step_tail.h"
 #include "../../spec/acsl/step_whole.h"
 
+#include "../../spec/acsl/step_where_lemmas.h"
+
 /* The clock: slots of the pipeline are t = 0 … T-1, then T plus these. PIPE-5 */
 enum { CLOCK_TIED = 0, CLOCK_MEAN = 1, CLOCK_AGREE = 2, CLOCK_UPDATE = 3 };
 
@@ -20,6 +22,7 @@ enum { CLOCK_TIED = 0, CLOCK_MEAN = 1, CLOCK_AGREE = 2, CLOCK_UPDATE = 3 };
         LedgerOf(ops, \result, g, x, d) == Agreement(LedgerOf{Pre}(ops, n, g, x, d), g, t);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result);
     ensures op: ops[n].kind == ZP_OP_ALL_REDUCE; */
 static int64_t put_statistics(int64_t t, zp_op *ops, int64_t n)
 {
@@ -37,6 +40,7 @@ static int64_t put_statistics(int64_t t, zp_op *ops, int64_t n)
         LedgerOf(ops, \result, g, x, d) == LedgerOf{Pre}(ops, n, g, x, d);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result);
     ensures op: ops[n].kind == ZP_OP_DECIDE; */
 static int64_t put_decide(int64_t t, zp_op *ops, int64_t n)
 {
@@ -54,6 +58,7 @@ static int64_t put_decide(int64_t t, zp_op *ops, int64_t n)
         LedgerOf(ops, \result, g, x, d) == Agreement(LedgerOf{Pre}(ops, n, g, x, d), g, t);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result);
     ensures op: ops[n + 1].kind == ZP_OP_DECIDE; */
 static int64_t put_agreement(int64_t t, zp_op *ops, int64_t n)
 {
@@ -76,6 +81,7 @@ static int64_t put_agreement(int64_t t, zp_op *ops, int64_t n)
         LedgerOf(ops, \result, g, x, d) == Agreement(LedgerOf{Pre}(ops, n, g, x, d), g, t);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result);
     ensures decide: ops[n + 1].kind == ZP_OP_DECIDE; */
 static int64_t put_decision(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
@@ -102,7 +108,8 @@ static int64_t put_decision(zp_tail a, int64_t t, zp_op *ops, int64_t n)
         KeysTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats, a.keys,
           g, x, t);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_sums(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
   //@ assert keys: 0 <= KeysLen(a.flat, a.flats, a.keys) <= 1125899906842624;
@@ -114,6 +121,7 @@ static int64_t put_sums(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   //@ assert apart_means: FlatsApart(ops, tied, Held(a.flat, a.flats), a.flat, a.flats);
   const int64_t means = zp_put_means(a, t + CLOCK_MEAN, ops, tied);
   //@ assert plain_tied: PlainOps(ops, n, tied) && Placed(ops, n, tied);
+  //@ assert quiet: NoGradients(ops, n, tied);
   return means;
 }
 
@@ -136,6 +144,7 @@ static int64_t put_sums(zp_tail a, int64_t t, zp_op *ops, int64_t n)
           a.keys, g, x, t), g, t + 2);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result);
     ensures decide: ops[\result - 1].kind == ZP_OP_DECIDE; */
 static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
@@ -149,6 +158,7 @@ static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   const int64_t decided = put_decision(a, t + CLOCK_AGREE, ops, means);
   //@ assert plain_means: PlainOps(ops, n, means);
   //@ assert placed_means: Placed(ops, n, means);
+  //@ assert quiet: NoGradients(ops, n, means);
   return decided;
 }
 
@@ -170,6 +180,8 @@ static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures plain: PlainOps(ops, n, n + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1);
     ensures placed: Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result);
+    ensures stays: SameRun{Pre,Post}(ops, 0, n);
     ensures decide: ops[n + TailBefore{Pre}(a.flat, a.flats, a.keys)].kind == ZP_OP_DECIDE; */
 static int64_t put_tail(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
@@ -185,7 +197,11 @@ static int64_t put_tail(zp_tail a, int64_t t, zp_op *ops, int64_t n)
         a.flats); */
   const int64_t updated = zp_put_update(a, t + CLOCK_UPDATE, ops, before);
   //@ assert plain_before: PlainOps(ops, n, before) && Placed(ops, n, before);
+  //@ assert quiet: NoGradients(ops, n, before);
   //@ assert decides: ops[before - 1].kind == ZP_OP_DECIDE;
+  //@ assert ids: SameIds{Pre,Here}(ops, 0, n);
+  //@ assert micros: SameMicros{Pre,Here}(ops, 0, n);
+  //@ assert clocks: SameClocks{Pre,Here}(ops, 0, n);
   return updated;
 }
 
@@ -212,5 +228,7 @@ int64_t zp_put_step(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
   //@ assert plain_pipe: PlainOps(ops, 0, pipe) && Placed(ops, 0, pipe);
   //@ assert plain: PlainOps(ops, 0, pipe + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1);
   //@ assert placed: Placed(ops, 0, all);
+  //@ assert pipeline: GradientOps{Pre,Here}(cfg, lay, ops, 0, pipe);
+  //@ assert tail: GradientOps{Pre,Here}(cfg, lay, ops, pipe, all);
   return all;
 }

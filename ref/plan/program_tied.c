@@ -75,7 +75,8 @@ static zp_op tied_op(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int3
             SumClock(key, b)) :
           LedgerOf{Pre}(ops, n, g, x, d));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_tied_bucket(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int32_t k,
                                int64_t b, int64_t t, zp_op *ops, int64_t n)
 {
@@ -99,7 +100,8 @@ static int64_t put_tied_bucket(zp_flat f, int32_t stage, int32_t reduce, int32_t
             f.align, key, t, buckets) :
           LedgerOf{Pre}(ops, n, g, x, d));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t reduce, int32_t key,
                              int32_t k, int64_t t, zp_op *ops, int64_t n)
 {
@@ -113,6 +115,7 @@ static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t 
           LedgerOf{Pre}(ops, \at(n, Pre), g, x, d));
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
       loop variant buckets - b; */
   for (int64_t b = 0; b < buckets; b++) n = put_tied_bucket(f, stage, reduce, key, k, b, t, ops, n);
@@ -138,7 +141,8 @@ static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t 
             t) :
           LedgerOf{Pre}(ops, n, g, x, d));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_tied_key(zp_tail a, int32_t key, int64_t t, zp_op *ops, int64_t n)
 {
   const int32_t k = tied_flat(a.flat, a.flats, key);
@@ -161,6 +165,7 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n)
           LedgerOf{Pre}(ops, \at(n, Pre), g, x, d));
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
       loop assigns key, n,
         ops[\at(n, Pre) .. \at(n, Pre) + KeysLen{Pre}(a.flat, a.flats, a.keys) - 1];
       loop variant a.keys - key; */
@@ -175,6 +180,7 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     //@ assert clear: ClearOfFlats(ops + n, KeyLen(a.flat, a.flats, key), a.flat, a.flats);
     const int64_t next = put_tied_key(a, key, t, ops, n);
     //@ assert before: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+    //@ assert quiet: NoGradients(ops, \at(n, Pre), n);
     n = next;
   }
   return n;
@@ -193,7 +199,8 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_mean(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
 {
   return zp_emit(ops, n, zp_op_local(ZP_OP_MEAN, k, b, t, k * MEAN_STRIDE + b));
@@ -212,7 +219,8 @@ static int64_t put_mean(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_flat_means(int64_t buckets, int32_t k, int64_t t, zp_op *ops, int64_t n)
 {
   /*@ loop invariant range: 0 <= b <= buckets;
@@ -222,6 +230,7 @@ static int64_t put_flat_means(int64_t buckets, int32_t k, int64_t t, zp_op *ops,
         LedgerOf(ops, n, g, key, d) == LedgerOf{Pre}(ops, \at(n, Pre), g, key, d);
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
       loop variant buckets - b; */
   for (int64_t b = 0; b < buckets; b++) n = put_mean(k, b, t, ops, n);
@@ -244,6 +253,7 @@ int64_t zp_put_means(zp_tail a, int64_t t, zp_op *ops, int64_t n)
         LedgerOf(ops, n, g, key, d) == LedgerOf{Pre}(ops, \at(n, Pre), g, key, d);
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+      loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
       loop assigns k, n, ops[\at(n, Pre) .. \at(n, Pre) + Held{Pre}(a.flat, a.flats) - 1];
       loop variant a.flats - k; */
   for (int32_t k = 0; k < a.flats; k++) {
@@ -256,6 +266,7 @@ int64_t zp_put_means(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     //@ assert clear: ClearOfFlats(ops + n, HeldOf{Pre}(a.flat + k), a.flat, a.flats);
     const int64_t next = put_flat_means(zp_held_buckets(&a.flat[k]), k, t, ops, n);
     //@ assert before: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
+    //@ assert quiet: NoGradients(ops, \at(n, Pre), n);
     n = next;
   }
   return n;

@@ -22,7 +22,8 @@
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures placed: Placed(ops, n, \result); */
+    ensures placed: Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_shard(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
 {
   zp_op update = zp_op_local(ZP_OP_UPDATE, k, b, t, k * UPDATE_STRIDE + 2 * b);
@@ -47,7 +48,8 @@ static int64_t put_shard(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
             Part(f.numel, f.capacity, f.members, f.align, b), t, UpdateClock(k, b) + 1) :
           LedgerOf{Pre}(ops, n, g, key, d));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures placed: Placed(ops, n, \result); */
+    ensures placed: Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_gather(zp_flat f, int32_t stage, int32_t precision, int32_t k, int64_t b,
                           int64_t t, zp_op *ops, int64_t n)
 {
@@ -77,12 +79,15 @@ static int64_t put_gather(zp_flat f, int32_t stage, int32_t precision, int32_t k
             Part(f.numel, f.capacity, f.members, f.align, b), t, UpdateClock(k, b) + 1) :
           LedgerOf{Pre}(ops, n, g, key, d));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures placed: Placed(ops, n, \result); */
+    ensures placed: Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_update_bucket(zp_flat f, int32_t stage, int32_t precision, int32_t k, int64_t b,
                                  int64_t t, zp_op *ops, int64_t n)
 {
   const int64_t after = put_shard(k, b, t, ops, n);
-  return put_gather(f, stage, precision, k, b, t, ops, after);
+  const int64_t gathered = put_gather(f, stage, precision, k, b, t, ops, after);
+  //@ assert quiet: ops[n].kind != ZP_OP_ADD && ops[n].what != ZP_WHAT_GRADIENT;
+  return gathered;
 }
 
 /* Updates and gathers the `buckets` buckets of flat group f, number k: all or none. f must be a flat
@@ -104,7 +109,8 @@ static int64_t put_update_bucket(zp_flat f, int32_t stage, int32_t precision, in
             f.align, k, t, buckets) :
           LedgerOf{Pre}(ops, n, g, key, d));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures placed: Placed(ops, n, \result); */
+    ensures placed: Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_flat_update(zp_flat f, int64_t buckets, int32_t stage, int32_t precision,
                                int32_t k, int64_t t, zp_op *ops, int64_t n)
 {
@@ -118,6 +124,7 @@ static int64_t put_flat_update(zp_flat f, int64_t buckets, int32_t stage, int32_
           LedgerOf{Pre}(ops, \at(n, Pre), g, key, d));
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop invariant placed: Placed(ops, \at(n, Pre), n);
+      loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + UpdateLen(stage, buckets) - 1];
       loop variant buckets - b; */
   for (int64_t b = 0; b < buckets; b++) n = put_update_bucket(f, stage, precision, k, b, t, ops, n);
@@ -141,7 +148,8 @@ static int64_t put_flat_update(zp_flat f, int64_t buckets, int32_t stage, int32_
           GathersOf{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat + k, k, g,
             t));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures placed: Placed(ops, n, \result); */
+    ensures placed: Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_held_update(zp_tail a, int32_t k, int64_t t, zp_op *ops, int64_t n)
 {
   //@ assert fine: FlatFine(a.flat + k);
@@ -162,6 +170,7 @@ int64_t zp_put_update(zp_tail a, int64_t t, zp_op *ops, int64_t n)
             a.flat, k, g, t));
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop invariant placed: Placed(ops, \at(n, Pre), n);
+      loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
       loop assigns k, n, ops[\at(n, Pre) .. \at(n, Pre) +
         UpdateLen(a.stage, Held{Pre}(a.flat, a.flats)) - 1];
       loop variant a.flats - k; */
@@ -174,8 +183,11 @@ int64_t zp_put_update(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     //@ assert room: Held{Pre}(a.flat, k) + HeldOf{Pre}(a.flat + k) <= Held{Pre}(a.flat, a.flats);
     /*@ assert clear: ClearOfFlats(ops + n, UpdateLen(a.stage, HeldOf(a.flat + k)), a.flat,
           a.flats); */
+    /*@ assert within: \at(n, Pre) <= n && n + UpdateLen(a.stage, HeldOf(a.flat + k)) <=
+          \at(n, Pre) + UpdateLen(a.stage, Held{Pre}(a.flat, a.flats)); */
     const int64_t next = put_held_update(a, k, t, ops, n);
     //@ assert before: Placed(ops, \at(n, Pre), n);
+    //@ assert quiet: NoGradients(ops, \at(n, Pre), n);
     n = next;
   }
   return n;

@@ -47,7 +47,8 @@ typedef struct zp_arrival {
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) +
         (m == mb && ReducesOn{Pre}(cfg, mb) == 1 ? RawDone{Pre}(cfg, lay, i, k, c) : 0);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures gradients: EntryOps{Pre,Post}(cfg, lay, i, mb, t, ops, n, \result); */
 int64_t zp_put_one(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_t mb, int64_t t,
                    zp_op *ops, int64_t n);
 
@@ -76,7 +77,8 @@ int64_t zp_put_one(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 int64_t zp_put_head(int32_t dynamic, int32_t S, int64_t M, int32_t s, zp_slot a, int64_t t,
                     zp_op *ops, int64_t n);
 
@@ -108,7 +110,8 @@ int64_t zp_put_head(int32_t dynamic, int32_t S, int64_t M, int32_t s, zp_slot a,
         Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 int64_t zp_put_stage_head(const zp_config *cfg, const zp_layout *lay, zp_slot a, int64_t t,
                           zp_op *ops, int64_t n);
 
@@ -139,7 +142,9 @@ int64_t zp_put_stage_head(const zp_config *cfg, const zp_layout *lay, zp_slot a,
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) +
         (m == mb && ReducesOn{Pre}(cfg, mb) == 1 ? RawDone{Pre}(cfg, lay, i, k, c) : 0);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures gradients: EntryOps{Pre,Post}(cfg, lay, i, mb, t, ops, n, \result);
+    ensures stays: SameRun{Pre,Post}(ops, 0, n); */
 int64_t zp_put_nth(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_t mb, int64_t t,
                    zp_op *ops, int64_t n);
 
@@ -165,7 +170,8 @@ int64_t zp_put_nth(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_
         (0 <= m < \old(cfg->micro_batches) ? MicroAdds{Pre}(cfg, lay, p, e, k, c) : 0);
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         (0 <= m < \old(cfg->micro_batches) ? MicroDone{Pre}(cfg, lay, m, k, c) : 0);
-    ensures plain: PlainOps(ops, 0, \result) && Placed(ops, 0, \result); */
+    ensures plain: PlainOps(ops, 0, \result) && Placed(ops, 0, \result);
+    ensures gradients: GradientOps{Pre,Post}(cfg, lay, ops, 0, \result); */
 int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops);
 
 /* The number of ops of the stage's pipeline without the gradients: heads of slots. cfg and lay are
@@ -216,7 +222,8 @@ int64_t zp_held_buckets(const zp_flat *f);
           KeyTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.flat, a.flats, x, t) :
           LedgerOf{Pre}(ops, n, g, x, d));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n);
 
 /* Divides and counts, bucket by bucket. a must be the stage's; ops has room for the means, behind
@@ -234,7 +241,8 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result); */
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 int64_t zp_put_means(zp_tail a, int64_t t, zp_op *ops, int64_t n);
 
 /* Updates and gathers, bucket by bucket. a must be the stage's; ops has room, behind the clocks so
@@ -255,7 +263,8 @@ int64_t zp_put_means(zp_tail a, int64_t t, zp_op *ops, int64_t n);
           GatherTrace{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat, a.flats,
             g, t));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
-    ensures placed: Placed(ops, n, \result); */
+    ensures placed: Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
 int64_t zp_put_update(zp_tail a, int64_t t, zp_op *ops, int64_t n);
 
 /* The number of ops that zp_put_step writes from ops[0] on, and returns. lay must be the layout of a
@@ -288,7 +297,8 @@ int64_t zp_need_step(const zp_config *cfg, const zp_layout *lay);
         StepAdded{Pre}(cfg, \old(lay->stage), p, m, e, k, c);
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         StepReduced{Pre}(cfg, \old(lay->stage), k, c, m);
-    ensures decided: DecidedAt(ops, \result, StepDecides{Pre}(cfg, lay)); */
+    ensures decided: DecidedAt(ops, \result, StepDecides{Pre}(cfg, lay));
+    ensures gradients: GradientOps{Pre,Post}(cfg, lay, ops, 0, \result); */
 int64_t zp_put_step(const zp_config *cfg, const zp_layout *lay, zp_op *ops);
 
 #endif

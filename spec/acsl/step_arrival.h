@@ -19,7 +19,27 @@
       a.reduces == 0 ? FirstBucket(a.flat.capacity, a.from) :
       DoneBucket(a.flat.numel, a.flat.capacity, a.from, a.to);
     logic integer ArrivalPlace(zp_arrival a, integer b) =
-      a.stage == 2 ? BucketPlace(a.mb, Buckets(a.flat.numel, a.flat.capacity), b) : -1;
+      CollectPlace(a.stage, a.mb, a.flat.numel, a.flat.capacity, b);
+
+    // p adds some of it; p reduces a bucket behind it, which is one of First … done-1.
+    predicate ArrivalAdd{L}(zp_arrival a, zp_op *p) =
+      OpOf(p, a.mb, a.t) && AddIs(p, a.stage, a.k, a.param, a.clock, a.flat.numel,
+        a.flat.capacity, a.from, a.to);
+    predicate ArrivalReduction{L}(zp_arrival a, zp_op *p) =
+      OpOf(p, a.mb, a.t) &&
+      ReductionIs(p, a.stage, a.k, a.clock, a.flat.numel, a.flat.capacity);
+    predicate ArrivalOp{L}(zp_arrival a, integer done, zp_op *p) =
+      ArrivalAdd(a, p) ||
+      (ArrivalReduction(a, p) && BucketFits(p->bucket) &&
+        FirstBucket(a.flat.capacity, a.from) <= p->bucket < done);
+    predicate ArrivalOps{L}(zp_arrival a, integer done, zp_op *ops, integer lo, integer hi) =
+      \forall integer p; lo <= p < hi ==> ArrivalOp(a, done, ops + p);
+    // a is what the program passes for entry i of the stage.
+    predicate ArrivalOfEntry{C}(zp_config *c, zp_layout *lay, integer i, zp_arrival a) =
+      SpotTrained(lay, i) && a.k == lay->spot[i].flat && a.param == lay->first_param + i &&
+      a.flat.numel == SpotNumel(lay, i) && a.flat.capacity == SpotCap(lay, i) &&
+      a.stage == c->stage && a.from == lay->spot[i].start && a.to == SpotTo(c, lay, i) &&
+      a.clock == SpotClock(lay, i);
 */
 
 #endif

@@ -90,9 +90,6 @@
     logic integer Edge(integer c, integer b) = c <= 0 ? 0 : b * c;
     logic integer BucketEnd(integer n, integer c, integer b) =
       Edge(c, b + 1) < n ? Edge(c, b + 1) : n;
-    // The entry that lies from … to-1 completes bucket b.
-    predicate Completes(integer n, integer c, integer from, integer to, integer b) =
-      FirstBucket(c, from) <= b < DoneBucket(n, c, from, to);
 
     lemma Edge_Next: \forall integer c, b; 1 <= c ==> Edge(c, b + 1) == Edge(c, b) + c;
     lemma Edge_Order: \forall integer bb; 0 <= bb ==> \forall integer c, b;
@@ -385,24 +382,11 @@
 */
 
 /* ---- What the planner writes for an entry's gradient is placed so ---- */
-/*@ // a is what the program passes for entry i of the stage.
-    predicate ArrivalIs{L}(zp_config *c, zp_layout *lay, integer i, zp_arrival a) =
-      0 <= i < lay->n_params && a.k == lay->spot[i].flat && 0 <= a.k < lay->n_flats &&
-      a.param == lay->first_param + i && a.flat.numel == lay->flat[a.k].numel &&
-      a.flat.capacity == lay->flat[a.k].capacity && a.stage == c->stage && 0 <= a.mb &&
-      a.from == lay->spot[i].start && a.to == a.from + c->params[lay->first_param + i].numel &&
-      a.t == BackwardTime(c->pp, lay->stage, a.mb) &&
-      a.clock == (lay->n_params - i) * 4398046511104;
-    predicate ArrivalAdd{L}(zp_arrival a, zp_op *p) =
-      p->kind == ZP_OP_ADD && p->what == ZP_WHAT_NONE && p->flat == a.k && p->param == a.param &&
-      p->mb == a.mb && p->clock_t == a.t && p->clock_i == a.clock + 2 * p->bucket &&
-      p->slot == ArrivalPlace(a, p->bucket) && a.from < a.to &&
-      Meets(a.flat.capacity, a.from, a.to, p->bucket);
-    predicate ArrivalReduction{L}(zp_arrival a, zp_op *p) =
-      p->kind != ZP_OP_ADD && p->what == ZP_WHAT_GRADIENT && p->flat == a.k && p->mb == a.mb &&
-      p->clock_t == a.t && p->clock_i == a.clock + 2 * p->bucket + 1 &&
-      p->slot == ArrivalPlace(a, p->bucket) &&
-      Completes(a.flat.numel, a.flat.capacity, a.from, a.to, p->bucket);
+/*@ // p adds some of the stage's entry i; p reduces a bucket that it completes.
+    predicate AddOf{L}(zp_config *c, zp_layout *lay, integer i, zp_op *p) =
+      SpotTrained(lay, i) && EntryAdd{L,L}(c, lay, i, p);
+    predicate ReductionOf{L}(zp_config *c, zp_layout *lay, integer i, zp_op *p) =
+      SpotTrained(lay, i) && EntryReduction{L,L}(c, lay, i, p);
     lemma Arrival_InFlat{L}: \forall zp_config *c, zp_layout *lay, integer i; StageSeen(c, lay) &&
       0 <= i < lay->n_params && 0 <= lay->spot[i].flat ==>
       EntryFits(c, lay, i) && EntrySeen(c, lay, i) &&
@@ -449,57 +433,66 @@
     lemma Bucket_Limit{L}: \forall zp_config *c, integer s, k, cap, x, b; Valid(c) &&
       Closes(c, s, k, cap, x, b) ==> 0 <= b <= Edge(cap, b) < FlatEnd(c, s, k) <= 1099511627776;
     lemma First_Positive: \forall integer c, x, b; 1 <= c && 0 <= x && x / c <= b ==> 0 <= b;
-    lemma Arrival_Adds{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_arrival a, zp_op *p;
-      Valid(c) && StageSeen(c, lay) && ArrivalIs(c, lay, i, a) && ArrivalAdd(a, p) ==>
-      InFlat(c, lay->stage, a.k, a.flat.capacity, lay->n_params - i) &&
-      AddsTo(c, lay->stage, a.k, a.flat.capacity, lay->n_params - i, p->bucket);
-    lemma Arrival_Closes{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_arrival a, zp_op
-      *p;
-      Valid(c) && StageSeen(c, lay) && ArrivalIs(c, lay, i, a) && ArrivalReduction(a, p) ==>
-      InFlat(c, lay->stage, a.k, a.flat.capacity, lay->n_params - i) &&
-      Closes(c, lay->stage, a.k, a.flat.capacity, lay->n_params - i, p->bucket);
-    lemma Arrival_Entry{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_arrival a;
-      StageSeen(c, lay) && ArrivalIs(c, lay, i, a) ==>
-      EntryFits(c, lay, i) && EntrySeen(c, lay, i) &&
-      FlatEnd(c, lay->stage, a.k) == a.flat.numel && EntryCap(c, a.param) == a.flat.capacity &&
-      StageEnd(c, lay->stage) - a.param == lay->n_params - i;
-    lemma Arrival_Slot{L}: \forall zp_config *c, zp_layout *lay, integer i, b, zp_arrival a;
-      StageSeen(c, lay) && ArrivalIs(c, lay, i, a) && c->stage == 2 ==> ArrivalPlace(a, b) ==
-        BucketPlace(a.mb, Collections(c, lay->stage, a.k, a.flat.capacity), b);
+    lemma Arrival_Adds{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
+      Valid(c) && StageSeen(c, lay) && AddOf(c, lay, i, p) ==>
+      InFlat(c, lay->stage, lay->spot[i].flat, SpotCap(lay, i), lay->n_params - i) &&
+      AddsTo(c, lay->stage, lay->spot[i].flat, SpotCap(lay, i), lay->n_params - i, p->bucket);
+    lemma Arrival_Closes{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
+      Valid(c) && StageSeen(c, lay) && ReductionOf(c, lay, i, p) ==>
+      InFlat(c, lay->stage, lay->spot[i].flat, SpotCap(lay, i), lay->n_params - i) &&
+      Closes(c, lay->stage, lay->spot[i].flat, SpotCap(lay, i), lay->n_params - i, p->bucket);
+    lemma Arrival_Entry{L}: \forall zp_config *c, zp_layout *lay, integer i;
+      StageSeen(c, lay) && SpotTrained(lay, i) ==> EntryFits(c, lay, i) && EntrySeen(c, lay, i) &&
+      FlatEnd(c, lay->stage, lay->spot[i].flat) == SpotNumel(lay, i) &&
+      EntryCap(c, lay->first_param + i) == SpotCap(lay, i) &&
+      StageEnd(c, lay->stage) - (lay->first_param + i) == lay->n_params - i;
+    lemma Arrival_Slot{L}: \forall zp_config *c, zp_layout *lay, integer i, mb, b;
+      StageSeen(c, lay) && SpotTrained(lay, i) && c->stage == 2 ==>
+      CollectPlace(c->stage, mb, SpotNumel(lay, i), SpotCap(lay, i), b) ==
+        BucketPlace(mb, Collections(c, lay->stage, lay->spot[i].flat, SpotCap(lay, i)), b);
     lemma AddPlaced_Fold{L}: \forall zp_config *c, integer s, x, cap, zp_op *p;
       x == StageEnd(c, s) - p->param && cap == EntryCap(c, p->param) && 0 <= p->mb &&
       0 <= p->flat && AddsTo(c, s, p->flat, cap, x, p->bucket) &&
       p->clock_t == BackwardTime(c->pp, s, p->mb) && p->clock_i == AddClock(x, p->bucket) &&
       (c->stage == 2 ==> p->slot ==
         BucketPlace(p->mb, Collections(c, s, p->flat, cap), p->bucket)) ==> AddPlaced(c, s, p);
-    lemma Arrival_AddClock{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_arrival a,
-      zp_op *p; ArrivalIs(c, lay, i, a) && ArrivalAdd(a, p) ==>
-      0 <= p->mb && 0 <= p->flat && p->flat == a.k && p->param == a.param &&
-      p->clock_t == BackwardTime(c->pp, lay->stage, p->mb) &&
-      p->clock_i == AddClock(lay->n_params - i, p->bucket);
-    lemma Arrival_AddSlot{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_arrival a,
-      zp_op *p; StageSeen(c, lay) && ArrivalIs(c, lay, i, a) && ArrivalAdd(a, p) &&
-      c->stage == 2 ==> p->slot ==
-        BucketPlace(p->mb, Collections(c, lay->stage, p->flat, a.flat.capacity), p->bucket);
-    lemma Arrival_AddEntry{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_arrival a,
-      zp_op *p; Valid(c) && StageSeen(c, lay) && ArrivalIs(c, lay, i, a) && ArrivalAdd(a, p) ==>
+    lemma Arrival_AddClock{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
+      AddOf(c, lay, i, p) ==> 0 <= p->flat && p->flat == lay->spot[i].flat &&
+      p->param == lay->first_param + i && p->clock_i == AddClock(lay->n_params - i, p->bucket);
+    lemma Arrival_AddSlot{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
+      StageSeen(c, lay) && AddOf(c, lay, i, p) && c->stage == 2 ==> p->slot ==
+        BucketPlace(p->mb, Collections(c, lay->stage, p->flat, SpotCap(lay, i)), p->bucket);
+    lemma Arrival_AddEntry{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
+      Valid(c) && StageSeen(c, lay) && AddOf(c, lay, i, p) ==>
       StageEnd(c, lay->stage) - p->param == lay->n_params - i &&
-      EntryCap(c, p->param) == a.flat.capacity &&
-      AddsTo(c, lay->stage, p->flat, a.flat.capacity, lay->n_params - i, p->bucket);
-    lemma Arrival_PlacedAdd{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_arrival a,
-      zp_op *p; Valid(c) && StageSeen(c, lay) && ArrivalIs(c, lay, i, a) && ArrivalAdd(a, p) ==>
-      AddsTo(c, lay->stage, p->flat, a.flat.capacity, lay->n_params - i, p->bucket) &&
+      EntryCap(c, p->param) == SpotCap(lay, i) &&
+      AddsTo(c, lay->stage, p->flat, SpotCap(lay, i), lay->n_params - i, p->bucket);
+    lemma Arrival_PlacedAdd{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
+      Valid(c) && StageSeen(c, lay) && AddOf(c, lay, i, p) && OpTimed{L,L}(c, lay, p) ==>
+      AddsTo(c, lay->stage, p->flat, SpotCap(lay, i), lay->n_params - i, p->bucket) &&
       AddPlaced(c, lay->stage, p);
-    lemma Arrival_OpAdd{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_arrival a,
-      zp_op *p; Valid(c) && StageSeen(c, lay) && ArrivalIs(c, lay, i, a) && ArrivalAdd(a, p) ==>
+    lemma Arrival_OpAdd{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
+      Valid(c) && StageSeen(c, lay) && AddOf(c, lay, i, p) && OpTimed{L,L}(c, lay, p) ==>
       AddPlaced(c, lay->stage, p) && OpPlaced(c, lay->stage, p);
-    lemma Arrival_PlacedReduction{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_arrival a,
-      zp_op *p; Valid(c) && StageSeen(c, lay) && ArrivalIs(c, lay, i, a) &&
-      ArrivalReduction(a, p) ==>
-      Closes(c, lay->stage, a.k, a.flat.capacity, lay->n_params - i, p->bucket) &&
-      OpPlaced(c, lay->stage, p);
+    lemma Arrival_ReduceClock{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
+      ReductionOf(c, lay, i, p) ==> 0 <= p->flat && p->flat == lay->spot[i].flat &&
+      p->clock_i == ReduceClock(lay->n_params - i, p->bucket) &&
+      p->clock_i / 4398046511104 == lay->n_params - i;
+    lemma Arrival_ReduceSlot{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
+      StageSeen(c, lay) && ReductionOf(c, lay, i, p) && c->stage == 2 ==> p->slot ==
+        BucketPlace(p->mb, Collections(c, lay->stage, p->flat, SpotCap(lay, i)), p->bucket);
+    lemma Arrival_PlacedReduction{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
+      Valid(c) && StageSeen(c, lay) && ReductionOf(c, lay, i, p) && OpTimed{L,L}(c, lay, p) ==>
+      Closes(c, lay->stage, lay->spot[i].flat, SpotCap(lay, i), lay->n_params - i, p->bucket) &&
+      ReducePlaced(c, lay->stage, p) && OpPlaced(c, lay->stage, p);
     lemma Other_Placed{L}: \forall zp_config *c, integer s, zp_op *p;
       p->kind != ZP_OP_ADD && p->what != ZP_WHAT_GRADIENT ==> OpPlaced(c, s, p);
+    // So all that the planner writes is.
+    lemma Gradient_Placed{L}: \forall zp_config *c, zp_layout *lay, zp_op *p;
+      Valid(c) && StageSeen(c, lay) && GradientOp{L,L}(c, lay, p) ==> OpPlaced(c, lay->stage, p);
+    lemma Gradient_InPlace{L}: \forall zp_config *c, zp_layout *lay, zp_op *ops, integer n;
+      Valid(c) && StageSeen(c, lay) && GradientOps{L,L}(c, lay, ops, 0, n) ==>
+      InPlace(c, lay->stage, ops, n);
 */
 
 /* ---- What follows for the program ---- */
