@@ -61,17 +61,16 @@ static int differs_in_flat(const zp_case_state *s, const zp_rank *r, int32_t k, 
   const int64_t buckets = zp_buckets(&r->lay.flat[k]);
   const float *array = array_of(r, k, what);
   for (int64_t b = 0; b < buckets; b++) {
-    const int64_t lo = zp_local_flat(r, k, b), n = zp_local_count(r, k, b);
-    const float *at = array + zp_local_offset(r, k, b);
+    const zp_range p = zp_rank_range(r, k, b);
     int32_t i = r->lay.n_params;
-    zp_segment seg;
-    while (zp_next_segment(r, k, lo, lo + n, &i, &seg)) {
-      const float *want = zp_serial_get(s->serial, what, seg.param, zp_copy_tp(r, seg.param),
-                                        zp_copy_ep(r, seg.param));
-      const float *got = at + (seg.flat - lo);
-      const int64_t d = first_difference(got, want + seg.offset, seg.count);
-      if (d < 0 || (known != NULL && known[seg.param])) continue;
-      *where = (spot){r, k, seg.param, seg.offset + d, got[d], want[seg.offset + d]};
+    zp_piece g;
+    while (zp_next_piece(r, k, p, &i, &g)) {
+      const float *want =
+          zp_serial_get(s->serial, what, g.param, zp_copy_tp(r, g.param), zp_copy_ep(r, g.param));
+      const float *got = array + p.at + g.in;
+      const int64_t d = first_difference(got, want + g.offset, g.count);
+      if (d < 0 || (known != NULL && known[g.param])) continue;
+      *where = (spot){r, k, g.param, g.offset + d, got[d], want[g.offset + d]};
       return 1;
     }
   }
@@ -108,13 +107,12 @@ static float *assemble(const zp_case_state *s, const spot *w)
     const int32_t q = zp_group_member(&s->c->cfg, f->group, -1, w->r->at, m);
     const zp_rank *r = s->c->cfg.stage == 0 ? w->r : zp_sim_rank(s->sim, q);
     for (int64_t b = 0; b < zp_buckets(f); b++) {
-      const int64_t lo = zp_local_flat(r, w->flat, b), n = zp_local_count(r, w->flat, b);
-      const float *at = r->flat[w->flat].mean + zp_local_offset(r, w->flat, b);
+      const zp_range p = zp_rank_range(r, w->flat, b);
+      const float *from = r->flat[w->flat].mean + p.at;
       int32_t i = r->lay.n_params;
-      zp_segment seg;
-      while (zp_next_segment(r, w->flat, lo, lo + n, &i, &seg))
-        if (seg.param == w->param)
-          memcpy(all + seg.offset, at + (seg.flat - lo), (size_t)seg.count * sizeof *all);
+      zp_piece g;
+      while (zp_next_piece(r, w->flat, p, &i, &g))
+        if (g.param == w->param) memcpy(all + g.offset, from + g.in, (size_t)g.count * sizeof *all);
     }
   }
   return all;
@@ -260,12 +258,12 @@ static int compare_padding(const zp_case_state *s)
     for (int32_t k = 0; k < r->lay.n_flats; k++) {
       const zp_flat *f = &r->lay.flat[k];
       const int64_t b = zp_buckets(f) - 1; /* only the last bucket has any */
-      int64_t from;
+      zp_range p;
       if (f->use != 0 || b < 0) continue;
-      from = f->numel - zp_local_flat(r, k, b);
-      for (int64_t i = from < 0 ? 0 : from; i < zp_local_count(r, k, b); i++) {
+      p = zp_rank_range(r, k, b);
+      for (int64_t i = p.real; i < p.count; i++) {
         for (int32_t w = 0; w < 3; w++) {
-          if (array_of(r, k, whats[w])[zp_local_offset(r, k, b) + i] == 0) continue;
+          if (array_of(r, k, whats[w])[p.at + i] == 0) continue;
           zp_verdict_clause(s->v, "PART-7");
           zp_verdict_say(s->v, "step %lld, ", (long long)s->v->step);
           say_rank(s->v, r);

@@ -111,8 +111,9 @@ void zp_fault_emit(zp_rank *r, int32_t phase, const zp_op *op)
 
 void zp_fault_range(const zp_rank *r, const zp_op *op, int64_t *at, int64_t *n)
 {
-  *at = zp_local_offset(r, op->flat, op->bucket);
-  *n = zp_local_count(r, op->flat, op->bucket);
+  const zp_range p = zp_rank_range(r, op->flat, op->bucket);
+  *at = p.at;
+  *n = p.count;
 }
 
 int zp_fault_counts(const zp_rank *r, int32_t k)

@@ -15,6 +15,7 @@
 #include "../plan/program.h"
 #include "comm.h"
 #include "error.h"
+#include "window.h"
 #include "workload.h"
 
 enum { ZP_HYPER_GROUPS = 8 };
@@ -183,9 +184,8 @@ void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx);
  * exchange; at most INT64_MAX. 0 for P2P, whose size the micro-batch decides. */
 int64_t zp_sent_bytes(const zp_op *op, int64_t members, int64_t index);
 
-/* Elements and first element, in this rank's arrays, of bucket b of flat group k: its part, at
- * stage 0 the whole padded bucket. spec: PART-5 */
-int64_t zp_local_offset(const zp_rank *r, int32_t k, int64_t b);
-int64_t zp_local_count(const zp_rank *r, int32_t k, int64_t b);
+/* All that this rank's arrays hold of bucket b of flat group k: its part, at stage 0 the whole
+ * padded bucket. spec: PART-5 */
+zp_range zp_rank_range(const zp_rank *r, int32_t k, int64_t b);
 
 #endif

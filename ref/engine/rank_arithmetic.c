@@ -9,21 +9,21 @@
 #include "count.h"
 #include "rank_internal.h"
 
-int zp_next_segment(const zp_rank *r, int32_t k, int64_t lo, int64_t hi, int32_t *i,
-                    zp_segment *seg)
+int zp_next_piece(const zp_rank *r, int32_t k, zp_range p, int32_t *i, zp_piece *g)
 {
-  *seg = zp_segment_next(r->cfg, &r->lay, k, lo, hi, *i);
-  *i = seg->param - r->lay.first_param;
-  return seg->count > 0;
+  *g = zp_piece_next(r->cfg, &r->lay, k, p, *i);
+  *i = g->i;
+  return g->count > 0;
 }
 
 /* Adds run `in` (float elements of the precision) to fp32 or limb sums; `first` assigns. RED-4 */
-static void add_window(const zp_rank *r, const void *in, int64_t offset, int64_t n, void *window,
-                       int64_t at, int first)
+static void add_window(const zp_rank *r, const void *in, int64_t offset, zp_range p, void *window,
+                       int first)
 {
   const int32_t dtype = r->cfg->precision;
+  const int64_t n = p.count;
   if (r->cfg->reduce == ZP_EXACT) {
-    int64_t *out = (int64_t *)window + at * ZP_LIMBS;
+    int64_t *out = (int64_t *)window + p.at * ZP_LIMBS;
     if (first) memset(out, 0, (size_t)n * ZP_LIMBS * sizeof *out);
     if (!in) return;
     if (dtype == ZP_F32) zp_val_add_f32(out, (const uint32_t *)in + offset, n);
@@ -31,10 +31,10 @@ static void add_window(const zp_rank *r, const void *in, int64_t offset, int64_t
     else zp_val_add_f16(out, (const uint16_t *)in + offset, n);
     return;
   }
-  float *out = (float *)window + at;
+  float *out = (float *)window + p.at;
   for (int64_t done = 0; done < n;) { /* in blocks that stay in the cache */
     float x[256];
-    const int64_t m = n - done < 256 ? n - done : 256;
+    const int64_t m = zp_block(n, done, 256);
     if (in) zp_widen_from(dtype, in, offset + done, m, x);
     else memset(x, 0, sizeof x);
     if (first) memcpy(out + done, x, (size_t)m * sizeof *x);
@@ -54,48 +54,44 @@ static int64_t nonfinite(int32_t dtype, const void *x, int64_t at, int64_t n)
 static void run_add(zp_rank *r, const zp_op *op)
 {
   const int32_t i = op->param - r->lay.first_param;
-  const zp_flat *f = &r->lay.flat[op->flat];
   const int64_t size = zp_dtype_bytes(r->cfg->precision);
-  const int64_t at = r->lay.spot[i].start + op->offset;
+  const zp_range p = zp_add_range(r->cfg, &r->lay, op);
   const void *grad = r->used[i] ? r->arrived[i] : NULL;
   if (grad) r->nonfinite += nonfinite(r->cfg->precision, grad, op->offset, op->count);
   if (r->cfg->stage < 2) {
-    add_window(r, grad, op->offset, op->count, r->flat[op->flat].window, at, op->mb == 0);
+    add_window(r, grad, op->offset, p, r->flat[op->flat].window, op->mb == 0);
     return;
   }
-  char *to = (char *)r->flat[op->flat].slot[op->slot] + (at - op->bucket * f->capacity) * size;
-  if (grad) memcpy(to, (const char *)grad + op->offset * size, (size_t)(op->count * size));
-  else memset(to, 0, (size_t)(op->count * size));
+  char *to = (char *)r->flat[op->flat].slot[op->slot] + p.at * size;
+  if (grad) memcpy(to, (const char *)grad + op->offset * size, (size_t)(p.count * size));
+  else memset(to, 0, (size_t)(p.count * size));
 }
 
 /* Squares of the elements in this rank's part of bucket b that it counts. STAT-2 */
 static void count_squares(zp_rank *r, int32_t k, int64_t b)
 {
-  const zp_flat *f = &r->lay.flat[k];
-  const int64_t part = zp_part(f, b);
-  const int64_t lo = b * f->capacity + zp_group_index(r->cfg, f->group, -1, r->at) * part;
+  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, k, b);
   const uint32_t *mean = (const uint32_t *)(const void *)r->flat[k].mean;
-  const int64_t shift = zp_local_offset(r, k, b) - zp_local_flat(r, k, b);
-  zp_count_squares(r->cfg, &r->lay, r->counts, k, lo, lo + part, mean + (lo + shift), &r->squares);
+  zp_count_squares(r->cfg, &r->lay, r->counts, k, p.flat, p.flat + p.count, mean + p.at,
+                   &r->squares);
 }
 
 /* Divides by D·M: in fp64 rounded to fp32, or with the one rounding of exact sums. RED-2 */
 static void run_mean(zp_rank *r, const zp_op *op)
 {
   zp_flat_state *s = &r->flat[op->flat];
-  const int64_t at = zp_local_offset(r, op->flat, op->bucket);
-  const int64_t n = zp_local_count(r, op->flat, op->bucket);
+  const zp_range p = zp_rank_range(r, op->flat, op->bucket);
   const int64_t divisor = r->cfg->micro_batches * r->cfg->dp;
   if (r->cfg->reduce == ZP_EXACT) {
-    const int64_t *limbs = (const int64_t *)s->reduced + at * ZP_LIMBS;
-    for (int64_t i = 0; i < n; i++) {
+    const int64_t *limbs = (const int64_t *)s->reduced + p.at * ZP_LIMBS;
+    for (int64_t i = 0; i < p.count; i++) {
       const uint32_t bits = zp_val_mean_f32(limbs + i * ZP_LIMBS, divisor);
-      memcpy(&s->mean[at + i], &bits, sizeof bits);
+      memcpy(&s->mean[p.at + i], &bits, sizeof bits);
     }
   } else {
-    zp_ordered_mean_f32(s->mean + at, (const float *)s->reduced + at, divisor, n);
+    zp_ordered_mean_f32(s->mean + p.at, (const float *)s->reduced + p.at, divisor, p.count);
   }
-  r->nonfinite += nonfinite(ZP_F32, s->mean, at, n);
+  r->nonfinite += nonfinite(ZP_F32, s->mean, p.at, p.count);
   count_squares(r, op->flat, op->bucket);
 }
 
@@ -128,23 +124,20 @@ static void run_decide(zp_rank *r)
 static void run_update(zp_rank *r, const zp_op *op)
 {
   zp_flat_state *s = &r->flat[op->flat];
-  const zp_flat *f = &r->lay.flat[op->flat];
-  const int64_t at = zp_local_offset(r, op->flat, op->bucket);
-  const int64_t lo = zp_local_flat(r, op->flat, op->bucket);
-  const int64_t n = zp_local_count(r, op->flat, op->bucket);
-  const int64_t real = f->numel - lo < 0 ? 0 : f->numel - lo < n ? f->numel - lo : n;
-  const zp_optim *optim = &r->hyper->optim[f->optgroup % r->hyper->groups];
+  const int32_t group = r->lay.flat[op->flat].optgroup;
+  const zp_range p = zp_rank_range(r, op->flat, op->bucket);
+  const zp_optim *optim = &r->hyper->optim[group % r->hyper->groups];
+  float *master = s->master + p.at;
   int32_t i = r->lay.n_params;
-  zp_segment seg;
-  zp_optim_step(optim, &r->optim[f->optgroup], (float)r->result.clip_factor, r->result.log2_scale,
-                real, s->mean + at, s->master + at, s->moment1 + at, s->moment2 + at);
+  zp_piece g;
+  zp_optim_step(optim, &r->optim[group], (float)r->result.clip_factor, r->result.log2_scale, p.real,
+                s->mean + p.at, master, s->moment1 + p.at, s->moment2 + p.at);
   if (r->cfg->stage > 0) {
-    zp_round_to(r->cfg->precision, s->master + at, n, r->scratch_send, 0);
+    zp_round_to(r->cfg->precision, master, p.count, r->scratch_send, 0);
     return;
   }
-  while (zp_next_segment(r, op->flat, lo, lo + real, &i, &seg))
-    zp_round_to(r->cfg->precision, s->master + at + (seg.flat - lo), seg.count,
-                r->param[seg.param - r->lay.first_param], seg.offset);
+  while (zp_next_piece(r, op->flat, p, &i, &g))
+    zp_round_to(r->cfg->precision, master + g.in, g.count, r->param[g.i], g.offset);
 }
 
 int zp_rank_arithmetic(zp_rank *r, const zp_op *op)

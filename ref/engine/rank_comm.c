@@ -6,15 +6,15 @@
 #include "../num/value.h"
 #include "rank_internal.h"
 
-/* Bytes of one partial sum. */
-static int64_t sum_bytes(const zp_rank *r)
+/* Partial sum number `at` of an array of them. */
+static void *sum_at(const zp_rank *r, void *sums, int64_t at)
 {
-  return r->cfg->reduce == ZP_EXACT ? 8 * (int64_t)ZP_LIMBS : 4;
+  return (char *)sums + at * zp_sum_bytes(r->cfg->reduce);
 }
 
 static void *reduced_at(const zp_rank *r, int32_t k, int64_t b)
 {
-  return (char *)r->flat[k].reduced + zp_local_offset(r, k, b) * sum_bytes(r);
+  return sum_at(r, r->flat[k].reduced, zp_rank_range(r, k, b).at);
 }
 
 /* into += from, n partial sums. RED-4, RED-5 */
@@ -39,19 +39,19 @@ static void settle(const zp_rank *r, void *sums, int64_t n)
 
 static void request_gradient(zp_rank *r, const zp_op *op)
 {
-  const zp_flat *f = &r->lay.flat[op->flat];
   zp_flat_state *s = &r->flat[op->flat];
-  const int64_t padded = zp_bucket_padded(f, op->bucket), real = zp_bucket_numel(f, op->bucket);
+  const zp_range p = zp_whole_range(&r->lay.flat[op->flat], op->bucket);
   const int64_t size = zp_dtype_bytes(r->cfg->precision);
   if (r->cfg->stage == 2) {
     char *slot = s->slot[op->slot];
-    memset(slot + real * size, 0, (size_t)((padded - real) * size)); /* padding is zero (PART-7) */
+    /* padding is zero (PART-7) */
+    memset(slot + p.real * size, 0, (size_t)((p.count - p.real) * size));
     r->request.send = slot;
     r->request.recv = r->scratch_recv;
     return;
   }
-  char *window = (char *)s->window + op->bucket * f->capacity * sum_bytes(r);
-  settle(r, window, padded);
+  void *window = sum_at(r, s->window, p.at);
+  settle(r, window, p.count);
   r->request.send = window;
   r->request.recv = reduced_at(r, op->flat, op->bucket);
 }
@@ -59,7 +59,7 @@ static void request_gradient(zp_rank *r, const zp_op *op)
 /* Further uses of the key on this stage are added to the holder's sum first. TIE-2 */
 static void request_tied(zp_rank *r, const zp_op *op)
 {
-  const int64_t n = zp_local_count(r, op->flat, op->bucket);
+  const int64_t n = zp_rank_range(r, op->flat, op->bucket).count;
   void *sum = reduced_at(r, op->flat, op->bucket);
   for (int32_t k = 0; k < r->lay.n_flats; k++)
     if (k != op->flat && r->lay.flat[k].tied == op->key)
@@ -95,9 +95,9 @@ static int request_p2p(zp_rank *r, const zp_op *op)
     in = &r->grad_in;
     zp_rank_describe_gradient(r, r->at.pp, op->recv_mb, in);
   } else if (op->recv_mb >= 0) {
-    const int32_t slot = (int32_t)(op->recv_mb % r->act_slots);
-    in = &r->act_in[slot];
-    mem = &r->act_in_mem[slot * ZP_MSG_TENSORS];
+    const int32_t place = zp_act_place(r->act_slots, op->recv_mb);
+    in = &r->act_in[place];
+    mem = &r->act_in_mem[place * ZP_MSG_TENSORS];
     /* with dynamic shapes the description came in the meta message */
     if (!r->cfg->dynamic_shapes) zp_rank_describe(r, r->at.pp - 1, op->recv_mb, in);
   }
@@ -148,7 +148,7 @@ int zp_rank_request(zp_rank *r, const zp_op *op)
     return 0;
   case ZP_OP_BROADCAST: q->send = q->recv = r->param[op->param - r->lay.first_param]; return 0;
   case ZP_OP_GATHER:
-    q->send = zp_array_of(r, op->flat, op->what) + zp_local_offset(r, op->flat, op->bucket);
+    q->send = zp_array_of(r, op->flat, op->what) + zp_rank_range(r, op->flat, op->bucket).at;
     q->recv = r->scratch_recv;
     return 0;
   default: return 0; /* CREATE */
@@ -158,25 +158,23 @@ int zp_rank_request(zp_rank *r, const zp_op *op)
 /* Stage 2 adds each micro-batch's reduction to the shard; the first one starts it. RED-4 */
 static void finish_gradient(zp_rank *r, const zp_op *op)
 {
-  const int64_t n = zp_local_count(r, op->flat, op->bucket);
+  const int64_t n = zp_rank_range(r, op->flat, op->bucket).count;
   void *sum = reduced_at(r, op->flat, op->bucket);
   if (r->cfg->stage != 2) return;
-  if (op->mb == 0) memcpy(sum, r->scratch_recv, (size_t)(n * sum_bytes(r)));
+  if (op->mb == 0) memcpy(sum, r->scratch_recv, (size_t)(n * zp_sum_bytes(r->cfg->reduce)));
   else add_sums(r, sum, r->scratch_recv, n);
 }
 
 /* The gathered bucket goes back into the parameters. STEP-8 */
 static void finish_gather(zp_rank *r, const zp_op *op)
 {
-  const zp_flat *f = &r->lay.flat[op->flat];
-  const int64_t lo = op->bucket * f->capacity, hi = lo + zp_bucket_numel(f, op->bucket);
+  const zp_range p = zp_whole_range(&r->lay.flat[op->flat], op->bucket);
   const int64_t size = zp_dtype_bytes(r->cfg->precision);
   int32_t i = r->lay.n_params;
-  zp_segment seg;
-  while (zp_next_segment(r, op->flat, lo, hi, &i, &seg)) {
-    char *to = (char *)r->param[seg.param - r->lay.first_param] + seg.offset * size;
-    memcpy(to, (char *)r->scratch_recv + (seg.flat - lo) * size, (size_t)(seg.count * size));
-  }
+  zp_piece g;
+  while (zp_next_piece(r, op->flat, p, &i, &g))
+    memcpy((char *)r->param[g.i] + g.offset * size, (char *)r->scratch_recv + g.in * size,
+           (size_t)(g.count * size));
 }
 
 /* Are all tensors integers or of the precision? PIPE-6 */
@@ -191,7 +189,7 @@ static int finish_meta(zp_rank *r, const zp_op *op)
 {
   zp_message *in;
   if (op->recv_mb < 0) return 0;
-  in = &r->act_in[op->recv_mb % r->act_slots];
+  in = &r->act_in[zp_act_place(r->act_slots, op->recv_mb)];
   if (zp_meta_decode(r->meta_in, in) == 0 && carries(in, r->cfg->precision)) return 0;
   return zp_fail(r->err, ZP_E_MISMATCH, r->rank,
                  "rank %d: the meta message of micro-batch %lld describes no activation in the "
@@ -275,6 +273,6 @@ int zp_rank_finish(zp_rank *r, const zp_op *op)
   if (op->what == ZP_WHAT_GRADIENT) finish_gradient(r, op);
   if (op->what == ZP_WHAT_TIED)
     memcpy(reduced_at(r, op->flat, op->bucket), r->scratch_recv,
-           (size_t)(zp_local_count(r, op->flat, op->bucket) * sum_bytes(r)));
+           (size_t)(zp_rank_range(r, op->flat, op->bucket).count * zp_sum_bytes(r->cfg->reduce)));
   return 0;
 }

@@ -2,23 +2,15 @@
 #ifndef ZP_ENGINE_RANK_INTERNAL_H
 #define ZP_ENGINE_RANK_INTERNAL_H
 
-#include "../plan/segment.h"
 #include "rank.h"
 
-/* Steps through the segments of [lo, hi) of flat group k in order; *i is the iterator's state and
- * starts as lay->n_params. Returns 0 at the end. spec: PART-6 */
-int zp_next_segment(const zp_rank *r, int32_t k, int64_t lo, int64_t hi, int32_t *i,
-                    zp_segment *seg);
-
-/* First flat element that this rank's arrays hold of bucket b: of its part, at stage 0 of b. */
-int64_t zp_local_flat(const zp_rank *r, int32_t k, int64_t b);
+/* Steps through the entries' runs in range p of flat group k in order; *i is the iterator's state
+ * and starts as lay->n_params. Returns 0 at the end. spec: PART-9 */
+int zp_next_piece(const zp_rank *r, int32_t k, zp_range p, int32_t *i, zp_piece *g);
 
 /* Elements of the precision <-> fp32. */
 void zp_round_to(int32_t dtype, const float *x, int64_t n, void *out, int64_t at);
 void zp_widen_from(int32_t dtype, const void *x, int64_t at, int64_t n, float *out);
-
-/* Storage of an entry on this rank (its holder's when it shares), index in the stage's list. */
-int32_t zp_entry_storage(const zp_rank *r, int32_t i);
 
 /* Grows a buffer (only dynamic shapes make it grow after the first step); 0 or -1. */
 int zp_buffer_need(zp_buffer *b, int64_t bytes);

@@ -9,70 +9,40 @@
 /* One block for all arrays: first a pass that measures (base NULL), then one that hands out. */
 typedef struct zp_arena {
   char *base;
-  size_t used;
+  int64_t used;
   int32_t too_large; /* 1: the sizes do not fit a size_t (a program may have 2^60 ops) */
 } zp_arena;
 
 static void *take(zp_arena *a, int64_t count, int64_t bytes)
 {
-  const int64_t most = (int64_t)1 << 56;
+  const int64_t end = zp_arena_next(a->used, count, bytes);
   void *p = a->base ? a->base + a->used : NULL;
-  if (count > most / bytes || a->used > (size_t)most) {
+  if (end < 0) {
     a->too_large = 1;
     return NULL;
   }
-  a->used += ((size_t)count * (size_t)bytes + 63) / 64 * 64; /* 64: a cache line */
+  a->used = end;
   return p;
 }
 
-int64_t zp_local_offset(const zp_rank *r, int32_t k, int64_t b)
+zp_range zp_rank_range(const zp_rank *r, int32_t k, int64_t b)
 {
-  const zp_flat *f = &r->lay.flat[k];
-  return r->cfg->stage == 0 ? b * f->capacity : zp_shard_offset(f, b);
+  return zp_local_range(r->cfg, &r->lay, r->at, k, b);
 }
 
-int64_t zp_local_count(const zp_rank *r, int32_t k, int64_t b)
-{
-  const zp_flat *f = &r->lay.flat[k];
-  return r->cfg->stage == 0 ? zp_bucket_padded(f, b) : zp_part(f, b);
-}
-
-int64_t zp_local_flat(const zp_rank *r, int32_t k, int64_t b)
-{
-  const zp_flat *f = &r->lay.flat[k];
-  if (r->cfg->stage == 0) return b * f->capacity;
-  return b * f->capacity + zp_group_index(r->cfg, f->group, -1, r->at) * zp_part(f, b);
-}
-
-int32_t zp_entry_storage(const zp_rank *r, int32_t i)
-{
-  int32_t h = i;
-  const zp_param *p = &r->cfg->params[r->lay.first_param];
-  if (p[i].tied < 0) return i;
-  for (int32_t q = i + 1; q < r->lay.n_params; q++)
-    if (p[q].tied == p[i].tied) h = q;
-  return h;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-  return a > b ? a : b;
-}
-
-/* The buffers of flat group k, and the scratch that its buckets need. */
-static void lay_flat(zp_rank *r, zp_arena *a, int32_t k, int64_t *send, int64_t *recv)
+/* The buffers of flat group k. */
+static void lay_flat(zp_rank *r, zp_arena *a, int32_t k)
 {
   const zp_config *cfg = r->cfg;
   const zp_flat *f = &r->lay.flat[k];
   const int64_t size = zp_dtype_bytes(cfg->precision);
-  const int64_t sum = cfg->reduce == ZP_EXACT ? 8 * ZP_LIMBS : 4; /* bytes of one partial sum */
-  const int64_t widest = zp_buckets(f) > 0 ? zp_bucket_padded(f, 0) : 0;
+  const int64_t sum = zp_sum_bytes(cfg->reduce);
   zp_flat_state s;
   memset(&s, 0, sizeof s);
-  s.extent = cfg->stage == 0 ? zp_padded(f) : zp_shard(f);
+  s.extent = zp_extent(f, cfg->stage);
   if (cfg->stage < 2) s.window = take(a, zp_padded(f), sum);
-  if (cfg->stage == 2) s.slot[0] = take(a, widest, size);
-  if (cfg->stage == 2) s.slot[1] = take(a, widest, size);
+  if (cfg->stage == 2) s.slot[0] = take(a, zp_widest(f), size);
+  if (cfg->stage == 2) s.slot[1] = take(a, zp_widest(f), size);
   s.reduced = take(a, s.extent, sum);
   if (f->use == 0) {
     s.mean = take(a, s.extent, 4);
@@ -81,8 +51,6 @@ static void lay_flat(zp_rank *r, zp_arena *a, int32_t k, int64_t *send, int64_t 
     s.moment2 = take(a, s.extent, 4);
   }
   if (a->base) r->flat[k] = s;
-  *send = larger(*send, widest * size);
-  *recv = larger(*recv, larger(widest * 4, (cfg->stage == 0 ? widest : widest / f->members) * sum));
 }
 
 /* Parameters and the tables by entry. */
@@ -96,10 +64,11 @@ static void lay_params(zp_rank *r, zp_arena *a)
   r->counts = take(a, n, 1);
   r->all_params = take(a, r->cfg->n_params, sizeof *r->all_params);
   for (int32_t i = n - 1; i >= 0; i--) {
+    const int32_t h = zp_storage_of(r->cfg, &r->lay, i);
     void *p = NULL;
-    if (zp_entry_storage(r, i) == i) p = take(a, r->cfg->params[first + i].numel, size);
+    if (h == i) p = take(a, r->cfg->params[first + i].numel, size);
     if (!a->base) continue;
-    r->param[i] = zp_entry_storage(r, i) == i ? p : r->param[zp_entry_storage(r, i)];
+    r->param[i] = h == i ? p : r->param[h];
     r->all_params[first + i] = r->param[i];
   }
 }
@@ -107,16 +76,16 @@ static void lay_params(zp_rank *r, zp_arena *a)
 /* Everything whose size depends on the layout. */
 static void lay_arrays(zp_rank *r, zp_arena *a)
 {
-  int64_t send = 0, recv = 0;
+  const zp_scratch scratch = zp_scratch_need(r->cfg, &r->lay);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
     r->length[phase] = zp_program_need(r->cfg, &r->lay, phase, r->at);
     r->program[phase] = take(a, r->length[phase], sizeof(zp_op));
   }
   lay_params(r, a);
   r->flat = take(a, r->lay.n_flats, sizeof *r->flat);
-  for (int32_t k = 0; k < r->lay.n_flats; k++) lay_flat(r, a, k, &send, &recv);
-  r->scratch_send = take(a, send, 1);
-  r->scratch_recv = take(a, recv, 1);
+  for (int32_t k = 0; k < r->lay.n_flats; k++) lay_flat(r, a, k);
+  r->scratch_send = take(a, scratch.send, 1);
+  r->scratch_recv = take(a, scratch.recv, 1);
   r->act_in = take(a, r->act_slots, sizeof *r->act_in);
   r->act_in_mem = take(a, (int64_t)r->act_slots * ZP_MSG_TENSORS, sizeof *r->act_in_mem);
   r->tied_ledger = take(a, r->cfg->tied_keys, sizeof *r->tied_ledger);
@@ -147,15 +116,11 @@ static int first_values(const zp_rank *r, int32_t j)
 /* First values where this rank is their source; zeros elsewhere, until the broadcast. */
 static int init_params(zp_rank *r)
 {
-  int64_t most = 1;
-  float *value;
-  for (int32_t i = 0; i < r->lay.n_params; i++)
-    most = larger(most, r->cfg->params[r->lay.first_param + i].numel);
-  value = malloc((size_t)most * sizeof *value);
+  float *value = malloc((size_t)zp_most_numel(r->cfg, &r->lay) * sizeof *value);
   if (!value) return -1;
   for (int32_t i = 0; i < r->lay.n_params; i++) {
     const int32_t j = r->lay.first_param + i;
-    if (zp_entry_storage(r, i) != i || !first_values(r, j)) continue;
+    if (zp_storage_of(r->cfg, &r->lay, i) != i || !first_values(r, j)) continue;
     r->work->init(r->work->ctx, r->cfg, j, zp_copy_tp(r, j), zp_copy_ep(r, j), value);
     zp_round_to(r->cfg->precision, value, r->cfg->params[j].numel, r->param[i], 0);
   }
@@ -178,7 +143,7 @@ static int open_arrays(zp_rank *r)
   if (zp_layout_build(r->cfg, r->at.pp, &r->lay)) return -1;
   r->act_slots = (int32_t)zp_alive(r->cfg->pp, r->cfg->micro_batches, r->at.pp);
   lay_arrays(r, &a);
-  a.base = r->arena = a.too_large ? NULL : calloc(1, a.used + 64);
+  a.base = r->arena = a.too_large ? NULL : calloc(1, (size_t)a.used + 64);
   if (!a.base) return -1;
   a.used = 0;
   lay_arrays(r, &a);

@@ -3,16 +3,6 @@
 
 #include "rank_internal.h"
 
-/* The name of an entry's storage, whatever the topology: the first entry of its tied key. CKPT-3 */
-static int32_t home_of(const zp_rank *r, int32_t j)
-{
-  const zp_param *p = r->cfg->params;
-  if (p[j].tied < 0) return j;
-  for (int32_t i = 0; i < j; i++)
-    if (p[i].tied == p[j].tied) return i;
-  return j;
-}
-
 float *zp_array_of(const zp_rank *r, int32_t k, int32_t what)
 {
   const zp_flat_state *s = &r->flat[k];
@@ -24,17 +14,16 @@ float *zp_array_of(const zp_rank *r, int32_t k, int32_t what)
 /* One bucket of one state; at stages 1 and 2 it was gathered just before. CKPT-1 */
 static void write_bucket(zp_rank *r, const zp_op *op)
 {
-  const zp_flat *f = &r->lay.flat[op->flat];
-  const int64_t lo = op->bucket * f->capacity, hi = lo + zp_bucket_numel(f, op->bucket);
+  const zp_range p = zp_whole_range(&r->lay.flat[op->flat], op->bucket);
   const float *from =
-      r->cfg->stage == 0 ? zp_array_of(r, op->flat, op->what) + lo : r->scratch_recv;
+      r->cfg->stage == 0 ? zp_array_of(r, op->flat, op->what) + p.at : r->scratch_recv;
   int32_t i = r->lay.n_params;
-  zp_segment seg;
-  while (zp_next_segment(r, op->flat, lo, hi, &i, &seg)) {
-    if (!r->counts[seg.param - r->lay.first_param]) continue;
-    if (r->store->put(r->store->ctx, home_of(r, seg.param), zp_copy_tp(r, seg.param),
-                      zp_copy_ep(r, seg.param), op->what, seg.offset, seg.count,
-                      from + (seg.flat - lo), &r->store_error))
+  zp_piece g;
+  while (zp_next_piece(r, op->flat, p, &i, &g)) {
+    if (!r->counts[g.i]) continue;
+    if (r->store->put(r->store->ctx, zp_name_of(r->cfg, g.param), zp_copy_tp(r, g.param),
+                      zp_copy_ep(r, g.param), op->what, g.offset, g.count, from + g.in,
+                      &r->store_error))
       return;
   }
 }
@@ -46,9 +35,9 @@ static void write_frozen(zp_rank *r, const zp_op *op)
   const void *from = r->param[op->param - r->lay.first_param];
   float block[1024];
   for (int64_t at = 0; at < numel; at += 1024) {
-    const int64_t n = numel - at < 1024 ? numel - at : 1024;
+    const int64_t n = zp_block(numel, at, 1024);
     zp_widen_from(r->cfg->precision, from, at, n, block);
-    if (r->store->put(r->store->ctx, home_of(r, op->param), zp_copy_tp(r, op->param),
+    if (r->store->put(r->store->ctx, zp_name_of(r->cfg, op->param), zp_copy_tp(r, op->param),
                       zp_copy_ep(r, op->param), op->what, at, n, block, &r->store_error))
       return;
   }
@@ -65,13 +54,12 @@ static void run_write(zp_rank *r, const zp_op *op)
 static int read_flat(zp_rank *r, int32_t k, int32_t what, float *into)
 {
   for (int64_t b = 0; b < zp_buckets(&r->lay.flat[k]); b++) {
-    const int64_t lo = zp_local_flat(r, k, b), n = zp_local_count(r, k, b);
-    float *at = into + zp_local_offset(r, k, b);
+    const zp_range p = zp_rank_range(r, k, b);
     int32_t i = r->lay.n_params;
-    zp_segment seg;
-    while (zp_next_segment(r, k, lo, lo + n, &i, &seg))
-      if (r->store->get(r->store->ctx, home_of(r, seg.param), zp_copy_tp(r, seg.param),
-                        zp_copy_ep(r, seg.param), what, seg.offset, seg.count, at + (seg.flat - lo),
+    zp_piece g;
+    while (zp_next_piece(r, k, p, &i, &g))
+      if (r->store->get(r->store->ctx, zp_name_of(r->cfg, g.param), zp_copy_tp(r, g.param),
+                        zp_copy_ep(r, g.param), what, g.offset, g.count, into + p.at + g.in,
                         &r->store_error))
         return -1;
   }
@@ -86,9 +74,9 @@ static int read_param(zp_rank *r, int32_t i)
   const int32_t what = r->cfg->params[j].frozen ? ZP_WHAT_PARAMETER : ZP_WHAT_MASTER;
   float block[1024];
   for (int64_t at = 0; at < numel; at += 1024) {
-    const int64_t n = numel - at < 1024 ? numel - at : 1024;
-    if (r->store->get(r->store->ctx, home_of(r, j), zp_copy_tp(r, j), zp_copy_ep(r, j), what, at, n,
-                      block, &r->store_error))
+    const int64_t n = zp_block(numel, at, 1024);
+    if (r->store->get(r->store->ctx, zp_name_of(r->cfg, j), zp_copy_tp(r, j), zp_copy_ep(r, j),
+                      what, at, n, block, &r->store_error))
       return -1;
     zp_round_to(r->cfg->precision, block, n, r->param[i], at);
   }
@@ -108,7 +96,7 @@ static void run_read(zp_rank *r)
     if (read_flat(r, k, ZP_WHAT_MOMENT2, r->flat[k].moment2)) return;
   }
   for (int32_t i = 0; i < r->lay.n_params; i++)
-    if (zp_entry_storage(r, i) == i && read_param(r, i)) return;
+    if (zp_storage_of(r->cfg, &r->lay, i) == i && read_param(r, i)) return;
 }
 
 /* Masters start as the (broadcast) parameters. STEP-7 */
@@ -117,13 +105,12 @@ static void masters_from_params(zp_rank *r)
   for (int32_t k = 0; k < r->lay.n_flats; k++) {
     const int64_t buckets = r->lay.flat[k].use == 0 ? zp_buckets(&r->lay.flat[k]) : 0;
     for (int64_t b = 0; b < buckets; b++) {
-      const int64_t lo = zp_local_flat(r, k, b), n = zp_local_count(r, k, b);
-      float *at = r->flat[k].master + zp_local_offset(r, k, b);
+      const zp_range p = zp_rank_range(r, k, b);
       int32_t i = r->lay.n_params;
-      zp_segment seg;
-      while (zp_next_segment(r, k, lo, lo + n, &i, &seg))
-        zp_widen_from(r->cfg->precision, r->param[seg.param - r->lay.first_param], seg.offset,
-                      seg.count, at + (seg.flat - lo));
+      zp_piece g;
+      while (zp_next_piece(r, k, p, &i, &g))
+        zp_widen_from(r->cfg->precision, r->param[g.i], g.offset, g.count,
+                      r->flat[k].master + p.at + g.in);
     }
   }
 }
@@ -165,15 +152,13 @@ void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx)
     const zp_flat *f = &r->lay.flat[k];
     const int64_t buckets = f->use == 0 ? zp_buckets(f) : 0;
     for (int64_t b = 0; b < buckets; b++) {
-      const int64_t part = zp_part(f, b);
-      const int64_t lo = b * f->capacity + zp_group_index(r->cfg, f->group, -1, r->at) * part;
-      const int64_t shift = zp_local_offset(r, k, b) - zp_local_flat(r, k, b);
+      const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, k, b);
       int32_t i = r->lay.n_params;
-      zp_segment seg;
-      while (zp_next_segment(r, k, lo, lo + part, &i, &seg))
-        if (r->counts[seg.param - r->lay.first_param])
-          visit(ctx, home_of(r, seg.param), seg.offset, seg.count,
-                zp_array_of(r, k, what) + (shift + seg.flat));
+      zp_piece g;
+      while (zp_next_piece(r, k, p, &i, &g))
+        if (r->counts[g.i])
+          visit(ctx, zp_name_of(r->cfg, g.param), g.offset, g.count,
+                zp_array_of(r, k, what) + p.at + g.in);
     }
   }
 }
