@@ -61,11 +61,11 @@ static void add(job *j, zp_rank *r, const zp_op *op)
 
 static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
 {
-  const zp_flat *f = &r->lay.flat[op->flat];
   zp_flat_state *s = &r->flat[op->flat];
   const int exact = r->cfg->reduce == ZP_EXACT;
-  const int64_t at = zp_local_offset(r, op->flat, op->bucket);
-  zp_mean_params p = {.n = zp_local_count(r, op->flat, op->bucket), .nonfinite = &r->nonfinite};
+  const zp_range here = zp_local_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  const int64_t at = here.at;
+  zp_mean_params p = {.n = here.count, .nonfinite = &r->nonfinite};
   p.divisor = r->cfg->micro_batches * r->cfg->dp;
   p.mean = s->mean + at;
   p.sum = exact ? (const void *)((int64_t *)s->reduced + at * ZP_LIMBS) : (float *)s->reduced + at;
@@ -74,16 +74,14 @@ static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
 
   zp_memory_run run[RUNS]; /* the entries that this rank counts, in its own part */
   zp_squares_params q = {.dtype = ZP_F32, .tally = &d->tally};
-  const int64_t part = zp_part(f, op->bucket);
-  const int64_t lo = op->bucket * f->capacity + zp_group_index(r->cfg, f->group, -1, r->at) * part;
-  const int64_t shift = at - zp_local_flat(r, op->flat, op->bucket);
+  const zp_range own = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
   int32_t i = r->lay.n_params;
-  zp_segment seg;
+  zp_piece g;
   memset(run, 0, sizeof run);
-  while (zp_next_segment(r, op->flat, lo, lo + part, &i, &seg)) {
-    if (!r->counts[seg.param - r->lay.first_param]) continue;
+  while (zp_next_piece(r, op->flat, own, &i, &g)) {
+    if (!r->counts[g.i]) continue;
     cr_assert_lt(q.runs.n, RUNS);
-    run[q.runs.n++] = (zp_memory_run){.in = s->mean + seg.flat + shift, .count = seg.count};
+    run[q.runs.n++] = (zp_memory_run){.in = s->mean + own.at + g.in, .count = g.count};
   }
   q.runs.table = run;
   q.runs.tiles = zp_runs_lay(run, q.runs.n);
@@ -134,28 +132,25 @@ static void update(job *j, device *d, zp_rank *r, const zp_op *op)
 {
   const zp_flat *f = &r->lay.flat[op->flat];
   zp_flat_state *s = &r->flat[op->flat];
-  const int64_t lo = zp_local_flat(r, op->flat, op->bucket),
-                size = zp_dtype_bytes(r->cfg->precision);
-  const int64_t n = zp_local_count(r, op->flat, op->bucket),
-                at = zp_local_offset(r, op->flat, op->bucket);
+  const zp_range here = zp_local_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  const int64_t at = here.at, size = zp_dtype_bytes(r->cfg->precision);
   zp_update_params p = {.step = &d->step, .group = d->group + f->optgroup};
   zp_memory_run run[RUNS];
   int32_t i = r->lay.n_params;
-  zp_segment seg;
+  zp_piece g;
   memset(run, 0, sizeof run);
   p.dtype = r->cfg->precision;
   p.grad = s->mean + at;
   p.master = s->master + at;
   p.m = s->moment1 + at;
   p.v = s->moment2 + at;
-  p.real = f->numel - lo < n ? f->numel - lo : n;
-  if (r->cfg->stage > 0) run[p.runs.n++] = (zp_memory_run){.out = r->scratch_send, .count = n};
-  while (r->cfg->stage == 0 && zp_next_segment(r, op->flat, lo, lo + n, &i, &seg)) {
+  p.real = here.real;
+  if (r->cfg->stage > 0)
+    run[p.runs.n++] = (zp_memory_run){.out = r->scratch_send, .count = here.count};
+  while (r->cfg->stage == 0 && zp_next_piece(r, op->flat, here, &i, &g)) {
     cr_assert_lt(p.runs.n, RUNS);
-    run[p.runs.n++] =
-        (zp_memory_run){.out = (char *)r->param[seg.param - r->lay.first_param] + seg.offset * size,
-                        .at = seg.flat - lo,
-                        .count = seg.count};
+    run[p.runs.n++] = (zp_memory_run){
+        .out = (char *)r->param[g.i] + g.offset * size, .at = g.in, .count = g.count};
   }
   p.runs.table = run;
   p.runs.tiles = zp_runs_lay(run, p.runs.n);
@@ -166,19 +161,18 @@ static void update(job *j, device *d, zp_rank *r, const zp_op *op)
 
 static void scatter(job *j, zp_rank *r, const zp_op *op)
 {
-  const zp_flat *f = &r->lay.flat[op->flat];
-  const int64_t lo = op->bucket * f->capacity, hi = lo + zp_bucket_numel(f, op->bucket);
+  const zp_range whole = zp_whole_range(&r->lay.flat[op->flat], op->bucket);
   zp_scatter_params p = {.bytes = (int32_t)zp_dtype_bytes(r->cfg->precision)};
   zp_memory_run run[RUNS];
   int32_t i = r->lay.n_params;
-  zp_segment seg;
+  zp_piece g;
   memset(run, 0, sizeof run);
-  while (zp_next_segment(r, op->flat, lo, hi, &i, &seg)) {
-    char *to = (char *)r->param[seg.param - r->lay.first_param] + seg.offset * p.bytes;
+  while (zp_next_piece(r, op->flat, whole, &i, &g)) {
+    char *to = (char *)r->param[g.i] + g.offset * p.bytes;
     cr_assert_lt(p.runs.n, RUNS);
     run[p.runs.n++] = (zp_memory_run){
-        .in = (char *)r->scratch_recv + (seg.flat - lo) * p.bytes, .out = to, .count = seg.count};
-    memset(to, 0xee, (size_t)(seg.count * p.bytes)); /* what the interpreter has written is lost */
+        .in = (char *)r->scratch_recv + g.in * p.bytes, .out = to, .count = g.count};
+    memset(to, 0xee, (size_t)(g.count * p.bytes)); /* what the interpreter has written is lost */
   }
   p.runs.table = run;
   p.runs.tiles = zp_runs_lay(run, p.runs.n);
