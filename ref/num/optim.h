@@ -139,10 +139,10 @@ double zp_clip_factor(double norm_unscaled, double clip, double eps);
           \old(Bits32(master[i])),
           StepGradient(Bits32(grad[i]), log2_scale, Bits32(factor_clip)));
     behavior sgd:
-      assumes adam: optim->kind == 0;
+      assumes sgd: optim->kind == 0;
       assigns master[0 .. n - 1], m[0 .. n - 1];
     behavior plain:
-      assumes sgd: Plain(optim->kind, Bits64(optim->momentum));
+      assumes plain: Plain(optim->kind, Bits64(optim->momentum));
       assigns master[0 .. n - 1];
 */
 void zp_optim_step(const zp_optim *optim, const zp_optim_state *state, float factor_clip,
