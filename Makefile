@@ -305,7 +305,11 @@ lint: ## clauses without code or test; fails on unknown clause ids
 
 .PHONY: format
 format: ## clang-format all sources
-	clang-format -i $$(git ls-files -co --exclude-standard 'ref/*.[ch]' 'tests/*.[ch]')
+	clang-format -i $$(git ls-files -co --exclude-standard 'ref/*.[ch]' 'cuda/*.[ch]' 'tests/*.[ch]')
+
+# ---- CUDA ----------------------------------------------------------------------------------------
+
+include cuda/cuda.mk
 
 # ---- Installing ----------------------------------------------------------------------------------
 
@@ -345,7 +349,7 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile cuda/*.mk cuda/*/*.mk | expand -t 14
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(BUILD)/ref/cli/main.o) \
          $(patsubst %,%.d,$(TESTS) $(DRIVERS) $(BENCHES))

@@ -1,0 +1,153 @@
+/* Kernels and host functions. */
+#include "internal.h"
+
+enum { THREADS_MAX = 1024, SHARED_DEFAULT = 48 << 10, SHARED_MAX = 227 << 10, GRID_YZ_MAX = 65535 };
+
+static int bad_geometry(dim3 grid, dim3 block)
+{
+  return grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 ||
+         block.z == 0 || grid.x > INT32_MAX || grid.y > GRID_YZ_MAX || grid.z > GRID_YZ_MAX ||
+         block.x > THREADS_MAX || block.y > THREADS_MAX || block.z > 64 ||
+         (uint64_t)block.x * block.y * block.z > THREADS_MAX;
+}
+
+/* How much dynamic shared memory a kernel may have: 48 KiB, or what cudaFuncSetAttribute said. */
+static size_t shared_limit(const simdev *s, const void *func)
+{
+  for (const sd_shared_limit *l = s->shared_limits; l; l = l->next)
+    if (l->func == func) return l->bytes;
+  return SHARED_DEFAULT;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attribute, int value)
+{
+  simdev *s = sd_now;
+  sd_shared_limit *l;
+  sd_host *h;
+  cudaError_t e = sd_enter(&h, "cudaFuncSetAttribute", SD_PC);
+  if (e) return e;
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
+    return sd_error(h, cudaErrorNotSupported);
+  if (!func || value < 0 || value > SHARED_MAX) return sd_error(h, cudaErrorInvalidValue);
+  l = sd_take(s, sizeof *l);
+  if (!l) return sd_error(h, cudaErrorMemoryAllocation);
+  l->func = func;
+  l->bytes = (size_t)value;
+  l->next = s->shared_limits; /* the newest is found first */
+  s->shared_limits = l;
+  return cudaSuccess;
+}
+
+/* A stream's blocks share one buffer, as they run one after the other. */
+static int room_for_shared(simdev *s, sd_stream *st, size_t bytes)
+{
+  if (bytes <= st->shared_bytes) return 0;
+  st->shared = sd_take(s, (bytes + 255) & ~(size_t)255);
+  st->shared_bytes = st->shared ? bytes : 0;
+  return st->shared ? 0 : -1;
+}
+
+/* Pointers to other ranks' memory in the parameters would be illegal addresses on a device. */
+static void check_params(simdev *s, const sd_host *h, const sd_kernel_item *k)
+{
+  for (size_t i = 0; i + 8 <= k->kernel->params_bytes; i += 8) {
+    const sd_alloc *a = sd_memory_find(s, *(void *const *)((const char *)k->params + i));
+    if (a && a->rank != h->agent.rank && !a->freed)
+      sd_note(s, SIMDEV_E_ACCESS, 1, h->agent.rank,
+              "rank %d, call %d (cudaLaunchKernel): kernel %s is given memory of rank %d",
+              h->agent.rank, h->call, k->kernel->name, a->rank);
+  }
+}
+
+static sd_item *make_launch(sd_host *h, sd_stream *st, const simdev_kernel *kernel, void **args,
+                            const void *pc)
+{
+  simdev *s = sd_now;
+  sd_item *item = sd_item_make(st, SIMDEV_KERNEL, kernel->name, h->call, pc);
+  if (!item) return NULL;
+  item->u.kernel.kernel = kernel;
+  if (kernel->params_bytes == 0) return item;
+  item->u.kernel.params = sd_take(s, kernel->params_bytes);
+  if (!item->u.kernel.params) return NULL;
+  sd_race_enter(pc);
+  sd_race_read(args[0], kernel->params_bytes);
+  sd_race_leave();
+  sd_copy_bytes(item->u.kernel.params, args[0], kernel->params_bytes);
+  check_params(s, h, &item->u.kernel);
+  return item;
+}
+
+static cudaError_t launch(const void *pc, const void *func, dim3 grid, dim3 block, void **args,
+                          size_t shared, cudaStream_t stream)
+{
+  simdev *s = sd_now;
+  const simdev_kernel *kernel = func;
+  sd_host *h;
+  sd_stream *st;
+  sd_item *item;
+  sd_kernel_item *k;
+  cudaError_t e = sd_enter(&h, "cudaLaunchKernel", pc);
+  if (e) return e;
+  if (!kernel || !kernel->body || kernel->phases < 1)
+    return sd_error(h, cudaErrorInvalidDeviceFunction);
+  if (bad_geometry(grid, block)) return sd_error(h, cudaErrorInvalidConfiguration);
+  if (shared > shared_limit(s, func)) return sd_error(h, cudaErrorInvalidValue);
+  if (kernel->params_bytes && (!args || !args[0])) return sd_error(h, cudaErrorInvalidValue);
+  st = sd_stream_of(h, stream);
+  if (!st) return sd_error(h, cudaErrorInvalidResourceHandle);
+  if (st->device != h->device) {
+    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank,
+            "rank %d, call %d (cudaLaunchKernel): the stream is device %d's, the current device "
+            "is %d: cudaSetDevice first",
+            h->agent.rank, h->call, st->device, h->device);
+    return sd_error(h, cudaErrorInvalidResourceHandle);
+  }
+  item = make_launch(h, st, kernel, args, pc);
+  if (!item || room_for_shared(s, st, shared)) return sd_error(h, cudaErrorMemoryAllocation);
+  k = &item->u.kernel;
+  k->shared = shared;
+  k->grid[0] = grid.x, k->grid[1] = grid.y, k->grid[2] = grid.z;
+  k->block[0] = block.x, k->block[1] = block.y, k->block[2] = block.z;
+  sd_item_issue(s, item);
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
+                             cudaStream_t stream)
+{
+  return launch(SD_PC, func, grid, block, args, shared, stream);
+}
+
+cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
+                                  size_t shared, cudaStream_t stream)
+{
+  return launch(SD_PC, func, grid, block, args, shared, stream ? stream : cudaStreamPerThread);
+}
+
+static cudaError_t launch_host(const void *pc, cudaStream_t stream, cudaHostFn_t fn, void *arg)
+{
+  sd_host *h;
+  sd_stream *st;
+  sd_item *item;
+  cudaError_t e = sd_enter(&h, "cudaLaunchHostFunc", pc);
+  if (e) return e;
+  st = sd_stream_of(h, stream);
+  if (!st) return sd_error(h, cudaErrorInvalidResourceHandle);
+  if (!fn) return sd_error(h, cudaErrorInvalidValue);
+  item = sd_item_make(st, SIMDEV_HOST_FUNCTION, "cudaLaunchHostFunc", h->call, pc);
+  if (!item) return sd_error(h, cudaErrorMemoryAllocation);
+  item->u.host.fn = fn;
+  item->u.host.arg = arg;
+  sd_item_issue(sd_now, item);
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *arg)
+{
+  return launch_host(SD_PC, stream, fn, arg);
+}
+
+cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t fn, void *arg)
+{
+  return launch_host(SD_PC, stream ? stream : cudaStreamPerThread, fn, arg);
+}

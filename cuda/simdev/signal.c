@@ -1,0 +1,102 @@
+/* Flags and locks between hosts. */
+#include "internal.h"
+
+struct sd_key {
+  const void *key;
+  int32_t given;  /* a signal */
+  int32_t locked; /* host id + 1 */
+  uint64_t sync;
+  sd_key *next;
+};
+
+static sd_key *find(simdev *s, const void *address)
+{
+  sd_key *k;
+  for (k = s->keys; k; k = k->next)
+    if (k->key == address) return k;
+  k = sd_take(s, sizeof *k);
+  if (!k) {
+    sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: no memory for a signal or a lock");
+    return NULL;
+  }
+  k->key = address;
+  k->next = s->keys;
+  s->keys = k;
+  return k;
+}
+
+static void wait(simdev *s, sd_host *h, const sd_key *k)
+{
+  h->state = SD_AWAITS;
+  h->key = k;
+  sd_ready_remove(s, &h->agent);
+  sd_give_way(s, h);
+  h->state = SD_GOES;
+  h->key = NULL;
+}
+
+static void wake(simdev *s, const sd_key *k)
+{
+  for (int32_t i = 0; i < s->host_count; i++)
+    if (s->host[i]->state == SD_AWAITS && s->host[i]->key == k) {
+      s->host[i]->state = SD_GOES;
+      sd_ready_add(s, &s->host[i]->agent);
+    }
+}
+
+void simdev_signal(const void *key)
+{
+  simdev *s = sd_now;
+  sd_host *h;
+  sd_key *k;
+  if (sd_enter(&h, "simdev_signal", SD_PC) || !(k = find(s, key))) return;
+  k->given = 1;
+  sd_race_release(&k->sync);
+  wake(s, k);
+}
+
+int simdev_await(const void *key)
+{
+  simdev *s = sd_now;
+  sd_host *h;
+  sd_key *k;
+  if (sd_enter(&h, "simdev_await", SD_PC) || !(k = find(s, key))) return -1;
+  while (!k->given && !s->verdict) wait(s, h, k);
+  if (!k->given) return -1;
+  sd_race_acquire(&k->sync);
+  return 0;
+}
+
+int simdev_lock(const void *key)
+{
+  simdev *s = sd_now;
+  sd_host *h;
+  sd_key *k;
+  if (sd_enter(&h, "simdev_lock", SD_PC) || !(k = find(s, key))) return -1;
+  if (k->locked == h->id + 1)
+    sd_note(s, SIMDEV_E_MISUSE, 1, h->agent.rank,
+            "rank %d, call %d (simdev_lock): this host holds the lock already", h->agent.rank,
+            h->call);
+  while (k->locked && !s->verdict) wait(s, h, k);
+  if (k->locked) return -1;
+  k->locked = h->id + 1;
+  sd_race_acquire(&k->sync);
+  return 0;
+}
+
+void simdev_unlock(const void *key)
+{
+  simdev *s = sd_now;
+  sd_host *h;
+  sd_key *k;
+  if (sd_enter(&h, "simdev_unlock", SD_PC) || !(k = find(s, key))) return;
+  if (k->locked != h->id + 1) {
+    sd_note(s, SIMDEV_E_MISUSE, 1, h->agent.rank,
+            "rank %d, call %d (simdev_unlock): this host does not hold the lock", h->agent.rank,
+            h->call);
+    return;
+  }
+  k->locked = 0;
+  sd_race_release(&k->sync);
+  wake(s, k);
+}

@@ -1,0 +1,168 @@
+/* When operations begin: non-blocking calls, several communicators, one kernel at a time. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "comm_case.h"
+
+enum { R = 3 };
+
+/* ---- Asynchronous calls ---------------------------------------------------------------------- */
+
+/* An event recorded before ncclSuccess misses the work. arg: does the host poll first? */
+static int records_early(void *arg, int rank)
+{
+  member m;
+  cudaStream_t other;
+  cudaEvent_t e;
+  int32_t *x, *y, out[N];
+  ncclResult_t state;
+  OK(open_member(&m, rank, R, 0));
+  OK(make_stream(&other));
+  OK(make_event(&e));
+  OK(make_vector(&x));
+  OK(make_vector(&y));
+  OK(fill(x, rank, m.stream));
+  state = ncclAllReduce(x, x, N, ncclInt32, ncclMax, m.comm, m.stream);
+  IS(state == ncclInProgress);
+  if (*(int *)arg) OK(settle(state, m.comm));
+  OK(cudaEventRecord(e, m.stream));
+  OK(cudaStreamWaitEvent(other, e, 0));
+  OK(copy_add(y, x, 0, other));
+  OK(settle(state, m.comm));
+  OK(to_host(out, y, sizeof out, other));
+  OK(cudaStreamSynchronize(m.stream));
+  OK(cudaFree(x));
+  OK(cudaFree(y));
+  OK(cudaEventDestroy(e));
+  OK(cudaStreamDestroy(other));
+  OK(close_member(&m));
+  return holds(out, R - 1) ? 0 : 1;
+}
+
+Test(non_blocking, an_event_before_success_misses_the_work)
+{
+  int polls = 1;
+  cr_assert_eq(count_seeds(R, records_early, &polls, (simdev_options){0}, SEEDS, SIMDEV_OK), SEEDS);
+  polls = 0;
+  cr_assert_gt(count_seeds(R, records_early, &polls, (simdev_options){0}, SEEDS, SIMDEV_E_HOST), 0);
+}
+
+/* What nobody asks for is done all the same, in the end. */
+static int never_asks(void *arg, int rank)
+{
+  const uint64_t later = simdev_clock_ns() + 1000000000u;
+  member m;
+  int32_t *x;
+  ncclResult_t state;
+  (void)arg;
+  OK(open_member(&m, rank, R, 0));
+  OK(make_vector(&x));
+  IS(ncclAllReduce(x, x, N, ncclInt32, ncclMax, m.comm, m.stream) == ncclInProgress);
+  while (simdev_clock_ns() < later) simdev_pause();
+  OK(ncclCommGetAsyncError(m.comm, &state));
+  IS(state == ncclSuccess);
+  OK(cudaStreamSynchronize(m.stream));
+  OK(cudaFree(x));
+  return close_member(&m);
+}
+
+Test(non_blocking, is_done_without_being_asked_for)
+{
+  simdev_options o = {.late_launches = SIMDEV_ALWAYS};
+  cr_assert_eq(count_seeds(R, never_asks, NULL, o, SEEDS, SIMDEV_OK), SEEDS);
+}
+
+static int used_in_progress(void *arg, int rank)
+{
+  member m;
+  int32_t *x;
+  (void)arg;
+  OK(open_member(&m, rank, R, 0));
+  OK(make_vector(&x));
+  IS(ncclAllReduce(x, x, N, ncclInt32, ncclMax, m.comm, m.stream) == ncclInProgress);
+  return ncclAllReduce(x, x, N, ncclInt32, ncclMax, m.comm, m.stream) != ncclInvalidArgument;
+}
+
+Test(non_blocking, a_call_while_in_progress_is_an_error)
+{
+  simdev *s = run_case(R, used_in_progress, NULL,
+                       &(simdev_options){.order = SIMDEV_LAZY, .allow_leaks = 1});
+  cr_assert_eq(simdev_result(s)->status, SIMDEV_E_MISUSE);
+  cr_assert(says(s, "communicator 'world' is still in progress"));
+  simdev_close(s);
+}
+
+/* One communicator on two streams: its kernels run in the order of their issue. */
+static int one_comm_two_streams(void *arg, int rank)
+{
+  member m;
+  cudaStream_t st;
+  int32_t *x, *y;
+  (void)arg;
+  OK(open_member(&m, rank, 2, 1));
+  OK(make_stream(&st));
+  OK(make_vector(&x));
+  OK(make_vector(&y));
+  OK(ncclAllReduce(x, x, N, ncclInt32, ncclMax, m.comm, m.stream));
+  OK(ncclAllReduce(y, y, N, ncclInt32, ncclMax, m.comm, st));
+  OK(cudaDeviceSynchronize());
+  OK(cudaFree(x));
+  OK(cudaFree(y));
+  OK(cudaStreamDestroy(st));
+  return close_member(&m);
+}
+
+Test(order, of_one_communicator_is_that_of_its_calls)
+{
+  simdev_options o = {.one_comm_kernel = SIMDEV_ALWAYS, .serialize_streams = SIMDEV_NEVER};
+  cr_assert_eq(count_seeds(2, one_comm_two_streams, NULL, o, SEEDS, SIMDEV_OK), SEEDS);
+}
+
+/* ---- One kernel at a time, and the order of launches ----------------------------------------- */
+
+/* Two communicators on two streams without an order between them. */
+static int crossing(void *arg, int rank)
+{
+  member m;
+  cudaStream_t st;
+  ncclComm_t other;
+  int32_t *x, *y;
+  (void)arg;
+  OK(open_member(&m, rank, 2, 1));
+  OK(make_stream(&st));
+  OK(ncclCommSplit(m.comm, 0, rank, &other, NULL));
+  OK(make_vector(&x));
+  OK(make_vector(&y));
+  OK(ncclAllReduce(x, x, N, ncclInt32, ncclMax, m.comm, m.stream));
+  OK(ncclAllReduce(y, y, N, ncclInt32, ncclMax, other, st));
+  OK(cudaDeviceSynchronize());
+  OK(cudaFree(x));
+  OK(cudaFree(y));
+  OK(cudaStreamDestroy(st));
+  OK(ncclCommDestroy(other));
+  return close_member(&m);
+}
+
+Test(order, of_unordered_communicators_can_deadlock_a_device_with_one_kernel)
+{
+  simdev_options o = {.one_comm_kernel = SIMDEV_ALWAYS, .serialize_streams = SIMDEV_NEVER};
+  const int stuck = count_seeds(2, crossing, NULL, o, SEEDS, SIMDEV_E_DEADLOCK);
+  cr_assert_gt(stuck, 0);
+  cr_assert_eq(stuck + count_seeds(2, crossing, NULL, o, SEEDS, SIMDEV_OK), SEEDS);
+  o.one_comm_kernel = SIMDEV_NEVER;
+  cr_assert_eq(count_seeds(2, crossing, NULL, o, SEEDS, SIMDEV_OK), SEEDS);
+}
+
+Test(order, is_implicit_where_nccl_is_told_so)
+{
+  simdev_options o = {.one_comm_kernel = SIMDEV_ALWAYS, .serialize_streams = SIMDEV_NEVER};
+  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 1);
+  cr_assert_eq(count_seeds(2, crossing, NULL, o, SEEDS, SIMDEV_OK), SEEDS);
+}
+
+Test(order, of_issue_may_be_the_only_one)
+{
+  simdev_options o = {.serialize_streams = SIMDEV_ALWAYS};
+  cr_assert_eq(count_seeds(2, crossing, NULL, o, SEEDS, SIMDEV_OK), SEEDS);
+}
