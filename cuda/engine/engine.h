@@ -1,0 +1,137 @@
+/* The CUDA twin: one rank's executor of the planner's programs on streams, events and NCCL.
+ *
+ * Life of a rank: zp_cuda_open (collective), zp_cuda_init (first values, broadcasts), zp_cuda_step
+ * as often as wanted, zp_cuda_get to hear what came out, zp_cuda_close. All calls of one rank come
+ * from one host thread. The executor decides nothing: what is done, in which order and with whom
+ * stands in the program (ref/plan).
+ *
+ * A step only enqueues. It waits on the host for two things: that the step before the last one has
+ * ended (at most two are in flight), and that NCCL has put a communication on its stream. What a
+ * step decides stays on the device; a skipped step's updates change nothing there, and its gathers
+ * bring what was there before.
+ * spec: STEP-2, STEP-6, LEDG-1 */
+#ifndef ZP_CUDA_ENGINE_H
+#define ZP_CUDA_ENGINE_H
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+#include <stdint.h>
+
+#include "../kernels/kernels.h"
+
+enum { ZP_CUDA_TENSORS = 4, ZP_CUDA_TEXT = 1024 };
+
+typedef enum zp_cuda_status {
+  ZP_CUDA_OK = 0,
+  ZP_CUDA_E_REFUSED = -1, /* the configuration is out of the limits, or not supported here */
+  ZP_CUDA_E_MEMORY = -2,
+  ZP_CUDA_E_ARRIVAL = -3, /* a gradient was not announced, or announced wrongly (STEP-3) */
+  ZP_CUDA_E_MODEL = -4,   /* a callback failed */
+  ZP_CUDA_E_CUDA = -5,    /* a call of CUDA or NCCL failed */
+  ZP_CUDA_E_PEER = -6     /* another rank is gone, or did not answer before the deadline */
+} zp_cuda_status;
+
+/* The first error: what, where in the program, what to do. Later calls return its status. */
+typedef struct zp_cuda_error {
+  int32_t status; /* zp_cuda_status */
+  char text[ZP_CUDA_TEXT];
+} zp_cuda_error;
+
+/* What travels between two stages: n tensors, each of count elements of dtype, in device memory.
+ * spec: PIPE-6 */
+typedef struct zp_cuda_tensor {
+  int32_t dtype; /* zp_dtype */
+  int64_t count;
+  void *data;
+} zp_cuda_tensor;
+typedef struct zp_cuda_message {
+  int32_t n; /* 0 … ZP_CUDA_TENSORS */
+  zp_cuda_tensor t[ZP_CUDA_TENSORS];
+} zp_cuda_message;
+
+/* What a callback is told. All pointers are to device memory, for work on `stream` (compute) or
+ * behind it.
+ * forward: in, out are activations; loss: where the last stage puts the micro-batch's mean loss,
+ * without the loss scale.
+ * backward: in is the gradient of forward's out, out that of forward's in, both without integer
+ * tensors.
+ * state: the loss scale is 2^state->scaler.log2_scale, the step is state->step. */
+typedef struct zp_cuda_call {
+  int64_t step, mb; /* step: of this host, counted from 0 */
+  int32_t slot;     /* place of what forward keeps for backward: 0 … alive-1 (PIPE-4) */
+  cudaStream_t stream;
+  const zp_step_state *state;
+  const zp_cuda_message *in, *out;
+  float *loss;
+} zp_cuda_call;
+
+/* The model. Callbacks enqueue and return 0, or non-zero when they failed.
+ * backward calls zp_cuda_grad_ready or zp_cuda_grad_unused once for each trained entry of the
+ * stage, in any order. */
+typedef struct zp_cuda_model {
+  void *ctx;
+  /* Queues the first values of entry `param` (of the precision) into `data` on `stream`. */
+  int (*first)(void *ctx, int32_t param, void *data, cudaStream_t stream);
+  int (*forward)(void *ctx, const zp_cuda_call *call);
+  int (*backward)(void *ctx, const zp_cuda_call *call);
+} zp_cuda_model;
+
+typedef struct zp_cuda_options {
+  const zp_config *cfg;             /* outlives the rank, as do its entries */
+  zp_optim optim[ZP_DECIDE_OPTIMS]; /* optimizer group g uses optim[g % optims] */
+  int32_t optims;
+  double clip, clip_eps; /* as for zp_decide */
+  zp_scaler scaler;      /* initial state */
+  int32_t rank, device;
+  zp_cuda_message act_in, act_out; /* this stage's activations; data is ignored */
+  zp_cuda_model model;
+  /* Gives all ranks the bytes that rank 0 has; 0, or non-zero when it failed. */
+  int (*exchange)(void *ctx, int32_t rank, void *bytes, size_t n);
+  void *exchange_ctx;
+  /* Called when a communication of the program has been issued. NULL: not called. spec: LEDG-1 */
+  void (*issued)(void *ctx, int32_t phase, const zp_op *op);
+  void *issued_ctx;
+  uint64_t deadline_ns;     /* of every wait; 0: 10 minutes */
+  uint64_t (*now_ns)(void); /* NULL: the system's steady clock */
+  void (*pause)(void);      /* NULL: sched_yield */
+} zp_cuda_options;
+
+typedef struct zp_cuda zp_cuda;
+
+/* Opens one rank: memory, streams, the world's communicator. All ranks call it.
+ * NULL after filling *err: the configuration is invalid or asks for what is not supported (dynamic
+ * shapes), there is no memory, or a call failed. */
+zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_cuda_error *err);
+
+/* Runs INIT: communicators, first values, masters. 0, or a negative status. spec: LEDG-4, LEDG-5 */
+int zp_cuda_init(zp_cuda *e);
+
+/* Enqueues one step. 0, or a negative status. spec: STEP-2 */
+int zp_cuda_step(zp_cuda *e);
+
+/* The gradient of entry `param` of micro-batch mb: numel elements of dtype, the configuration's
+ * precision, at grad. Work already queued on `stream` makes it, behind what the engine had queued
+ * on the compute stream when it called backward; work queued on `stream` afterwards may overwrite
+ * it. Only from within the backward callback. 0, or a negative status. spec: RED-3, PART-8 */
+int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
+                       cudaStream_t stream);
+
+/* Entry `param` has no gradient in micro-batch mb: it contributes zeros. As above. spec: RED-6 */
+int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb);
+
+/* Waits for the last step and copies its state: step, scaler, decision. 0, or a negative status.
+ * spec: STEP-9 */
+int zp_cuda_get(zp_cuda *e, zp_step_state *state);
+
+/* The storage of entry `param` of this stage, in device memory; NULL for another stage's. */
+void *zp_cuda_param(const zp_cuda *e, int32_t param);
+
+/* The first error, or one with status ZP_CUDA_OK. */
+const zp_cuda_error *zp_cuda_why(const zp_cuda *e);
+
+/* Waits for what is queued, ends the communicators with the other ranks, or aborts them after an
+ * error, and gives everything back. The caller has waited for its own streams: copies into the
+ * engine's memory may be queued there. NULL is allowed. Returns 0, or the first error's status. */
+int zp_cuda_close(zp_cuda *e);
+
+#endif

@@ -1,0 +1,168 @@
+/* What the parts of the CUDA twin share. Functions return 0, or -1 after zp_cuda_fail. */
+#ifndef ZP_CUDA_ENGINE_INTERNAL_H
+#define ZP_CUDA_ENGINE_INTERNAL_H
+
+#include "../../ref/engine/count.h"
+#include "../../ref/engine/cursor.h"
+#include "../../ref/engine/window.h"
+#include "engine.h"
+
+/* Streams that may fill one bucket. Each costs an event a flat group. */
+enum { ZP_CUDA_PRODUCERS = 16 };
+/* Streams whose waits for the reduction stream are remembered; those of others are repeated. */
+enum { ZP_CUDA_KNOWN = 64 };
+/* Steps that may be in flight. */
+enum { ZP_CUDA_FLIGHT = 2 };
+
+typedef enum zp_cuda_arrival { ZP_CUDA_AWAITED, ZP_CUDA_READY, ZP_CUDA_UNUSED } zp_cuda_arrival;
+
+/* One entry of the stage. */
+typedef struct zp_cuda_entry {
+  void *param;     /* storage; a further use of a key has the holder's */
+  void *staging;   /* a copy of a gradient that came before its turn; NULL: frozen */
+  int32_t arrival; /* zp_cuda_arrival, in the current micro-batch */
+  int64_t missing; /* elements not added yet in the current micro-batch */
+  const void *grad;
+  cudaStream_t stream; /* of the announcement; the reduction's for an unused entry */
+  /* the latest ADD or use of the staging buffer, where a later one has to wait for it */
+  cudaEvent_t added;
+  cudaStream_t added_on; /* NULL: none in this step */
+} zp_cuda_entry;
+
+/* One flat group. At most one bucket of it is being filled at a time: the program adds entries in
+ * backward order, and reduces a bucket before anything goes into the next. */
+typedef struct zp_cuda_flat {
+  void *window;        /* stages 0, 1: (padded) sums of this rank's micro-batches */
+  void *slot[2];       /* stage 2: (widest) contributions in the precision */
+  cudaEvent_t free[2]; /* the reduction that read the slot has ended */
+  int64_t read[2];     /* which of the step's reductions that was, from 1; 0: none yet */
+  void *reduced;       /* (extent) sums */
+  float *mean, *master, *moment1, *moment2; /* (extent), of who holds storage */
+  /* streams that have filled the open bucket, and what each had queued after its last copy */
+  int32_t producers;
+  cudaStream_t producer[ZP_CUDA_PRODUCERS];
+  cudaEvent_t copied[ZP_CUDA_PRODUCERS];
+} zp_cuda_flat;
+
+struct zp_cuda {
+  zp_cuda_options opt;
+  const zp_config *cfg;
+  zp_coord at;
+  zp_layout lay;
+  zp_op *program[ZP_PHASES];
+  int64_t length[ZP_PHASES];
+  zp_cuda_error err;
+  /* position */
+  int32_t phase;
+  int64_t pc;       /* the op being issued */
+  int64_t next;     /* the first op of the micro-batch's ADDs and reductions that is not issued */
+  int64_t step, mb; /* mb: whose gradients may be announced, or -1 */
+  /* streams and events */
+  cudaStream_t compute, reduce, p2p;
+  cudaEvent_t forwarded, backwarded;    /* on compute, after the latest callback of each kind */
+  cudaEvent_t with_next, with_previous; /* on p2p, after the latest exchange with that stage */
+  /* 1: the latest record has not been waited for yet, by p2p or compute: later waits say nothing */
+  int32_t new_forwarded, new_backwarded, new_next, new_previous;
+  cudaEvent_t ended[ZP_CUDA_FLIGHT]; /* on reduce, at the end of INIT and of each step */
+  cudaEvent_t copied_out;
+  /* communicators; where a group has one member or this rank is in none: NULL */
+  ncclComm_t comm[ZP_GROUPS];
+  ncclComm_t *tied;         /* [tied_keys] */
+  cudaEvent_t communicated; /* on last, after the latest communication */
+  cudaStream_t last;        /* NULL: no communication yet */
+  /* The reduction stream ends reductions one after the other: who has waited for the n-th need not
+   * wait for those before it. */
+  int64_t reductions; /* of slots, in this step */
+  int32_t known;
+  cudaStream_t known_stream[ZP_CUDA_KNOWN];
+  int64_t known_wait[ZP_CUDA_KNOWN];
+  int32_t chained; /* 1: streams wait for each other's communication */
+  /* memory */
+  zp_cuda_entry *entry; /* [lay.n_params] */
+  uint8_t *counts;      /* [lay.n_params] */
+  zp_cuda_flat *flat;   /* [lay.n_flats] */
+  void *send, *recv;    /* scratch of the reduction stream */
+  int32_t act_slots;
+  zp_cuda_message *act_in; /* [act_slots] */
+  zp_cuda_message act_out, grad_in, grad_out;
+  float *loss; /* [M] */
+  zp_tally *tally;
+  int64_t *stats;
+  zp_step_state *state, *state_host;
+  zp_group_state *groups;
+  void **allocated; /* [cap] device memory to be freed */
+  int32_t n_allocated, cap_allocated;
+};
+
+/* ---- error.c --------------------------------------------------------------------------------- */
+
+/* Keeps the first error, with rank, stage, step and program position; returns -1. */
+int zp_cuda_fail(zp_cuda *e, int32_t status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* 0 when a call went well, else zp_cuda_fail. */
+int zp_cuda_check(zp_cuda *e, cudaError_t result, const char *call);
+int zp_cuda_check_nccl(zp_cuda *e, ncclResult_t result, const char *call);
+const char *zp_cuda_op_text(const zp_op *op, char *text, size_t cap);
+
+#define ZP_CUDA(e, call)                                                                           \
+  do {                                                                                             \
+    if (zp_cuda_check(e, (call), #call)) return -1;                                                \
+  } while (0)
+#define ZP_NCCL(e, call)                                                                           \
+  do {                                                                                             \
+    if (zp_cuda_check_nccl(e, (call), #call)) return -1;                                           \
+  } while (0)
+#define ZP_TRY(call)                                                                               \
+  do {                                                                                             \
+    if (call) return -1;                                                                           \
+  } while (0)
+
+/* ---- launch.c -------------------------------------------------------------------------------- */
+
+int zp_cuda_launch(zp_cuda *e, const void *kernel, zp_launch l, void *params, cudaStream_t stream);
+int zp_cuda_wait(zp_cuda *e, cudaStream_t stream, cudaEvent_t event);
+int zp_cuda_record(zp_cuda *e, cudaEvent_t event, cudaStream_t stream);
+/* zp_runs_lay, for runs that travel with the parameters. */
+void zp_cuda_lay(zp_memory_runs *runs);
+/* The next runs of entries in range p of flat group k, at most ZP_RUNS_HERE: calls put(run, piece)
+ * for each. *i starts as n_params. Returns how many. PART-9 */
+typedef void (*zp_cuda_put)(const zp_cuda *e, void *ctx, zp_piece g, zp_memory_run *run);
+int32_t zp_cuda_runs(const zp_cuda *e, int32_t k, zp_range p, int32_t *i, const uint8_t *only,
+                     zp_cuda_put put, void *ctx, zp_memory_runs *runs);
+int64_t zp_cuda_size(const zp_cuda *e); /* bytes of an element of the precision */
+char *zp_cuda_sum(const zp_cuda *e, void *sums, int64_t at); /* partial sum number `at` */
+
+/* ---- comm.c ---------------------------------------------------------------------------------- */
+
+int zp_cuda_world(zp_cuda *e);
+int zp_cuda_create(zp_cuda *e, const zp_op *op);
+ncclComm_t zp_cuda_comm(const zp_cuda *e, const zp_op *op);
+ncclDataType_t zp_cuda_dtype(int32_t dtype);
+/* Around each communication: begin before the first NCCL call, end after the last: then the work is
+ * on the stream. */
+int zp_cuda_comm_begin(zp_cuda *e, cudaStream_t stream);
+int zp_cuda_comm_end(zp_cuda *e, ncclComm_t comm, cudaStream_t stream);
+/* Waits on the host for an event: query, asynchronous errors, deadline. */
+int zp_cuda_host_wait(zp_cuda *e, cudaEvent_t event, const char *what);
+void zp_cuda_abort(zp_cuda *e);
+int zp_cuda_end_comms(zp_cuda *e);
+
+/* ---- gather.c, reduce.c, p2p.c, stats.c ------------------------------------------------------ */
+
+void zp_cuda_begin_gradients(zp_cuda *e); /* of a micro-batch */
+int zp_cuda_arrived(zp_cuda *e, const zp_op *op);
+int zp_cuda_reduce(zp_cuda *e, const zp_op *op);
+int zp_cuda_reduce_tied(zp_cuda *e, const zp_op *op);
+int zp_cuda_mean(zp_cuda *e, const zp_op *op);
+int zp_cuda_p2p(zp_cuda *e, const zp_op *op);
+int zp_cuda_forward(zp_cuda *e, const zp_op *op);
+int zp_cuda_backward(zp_cuda *e, const zp_op *op);
+int zp_cuda_statistics(zp_cuda *e, const zp_op *op);
+int zp_cuda_decide(zp_cuda *e);
+int zp_cuda_update(zp_cuda *e, const zp_op *op);
+int zp_cuda_gather_params(zp_cuda *e, const zp_op *op);
+int zp_cuda_broadcast(zp_cuda *e, const zp_op *op);
+int zp_cuda_install(zp_cuda *e);
+void zp_cuda_issued(zp_cuda *e, const zp_op *op);
+
+#endif

@@ -1,0 +1,201 @@
+/* Gradients: announced by the model in any order, added into their buckets in the program's.
+ *
+ * The program names the ADDs and reductions of a micro-batch one after the other, entries in
+ * backward order. An announcement lets that sequence go on as far as announced entries reach: their
+ * ADDs are queued on the streams that made the gradients, their buckets are reduced at once, while
+ * backward goes on. An entry that comes before its turn is copied on its own stream, and added from
+ * the copy, on the same stream, when its turn has come. So the communications have the program's
+ * order whatever the order of the announcements (LEDG-2), two slots a flat group suffice, and a
+ * gradient may be overwritten by what its stream is given next. The price of disorder is one copy.
+ * spec: STEP-3, RED-3, RED-6, PART-7, PART-8 */
+#include "engine_internal.h"
+
+/* The bucket's reduction will wait for what the stream was given so far. */
+static int note_producer(zp_cuda *e, zp_cuda_flat *s, cudaStream_t stream)
+{
+  int32_t i = 0;
+  while (i < s->producers && s->producer[i] != stream) i++;
+  if (i == ZP_CUDA_PRODUCERS)
+    return zp_cuda_fail(e, ZP_CUDA_E_REFUSED, "more than %d streams fill one bucket",
+                        ZP_CUDA_PRODUCERS);
+  if (i == s->producers) s->producer[s->producers++] = stream;
+  return zp_cuda_record(e, s->copied[i], stream);
+}
+
+/* The last reduction that the stream waits for already; NULL: there is no room to remember it. */
+static int64_t *waited_for(zp_cuda *e, cudaStream_t stream)
+{
+  int32_t i = 0;
+  while (i < e->known && e->known_stream[i] != stream) i++;
+  if (i == ZP_CUDA_KNOWN) return NULL;
+  if (i == e->known) {
+    e->known_stream[e->known++] = stream;
+    e->known_wait[i] = 0;
+  }
+  return &e->known_wait[i];
+}
+
+/* Before a stream writes into a slot: the reduction of earlier contents has read it. What the step
+ * before did is behind the compute stream, hence behind the gradient. */
+static int wait_for_slot(zp_cuda *e, const zp_cuda_flat *s, const zp_op *op, cudaStream_t stream)
+{
+  const int64_t n = s->read[op->slot];
+  int64_t *waited;
+  if (stream == e->reduce || n == 0) return 0;
+  waited = waited_for(e, stream);
+  if (waited && *waited >= n) return 0;
+  if (waited) *waited = n;
+  return zp_cuda_wait(e, stream, s->free[op->slot]);
+}
+
+/* Stages 0 and 1: micro-batches are added one after the other, whatever their streams. RED-4 */
+static int wait_for_entry(zp_cuda *e, zp_cuda_entry *p, cudaStream_t stream)
+{
+  if (!p->added_on || p->added_on == stream) return 0;
+  p->added_on = stream; /* it is behind the record now; its own comes before anybody else's wait */
+  return zp_cuda_wait(e, stream, p->added);
+}
+
+/* Padding behind the bucket's last element, which the same launch makes zero. PART-7 */
+static void add_padding(const zp_cuda *e, const zp_op *op, zp_range r, zp_memory_runs *runs)
+{
+  const zp_range whole = zp_whole_range(&e->lay.flat[op->flat], op->bucket);
+  if (r.at + r.count != whole.real || whole.real == whole.count) return;
+  runs->here[1].out = (char *)e->flat[op->flat].slot[op->slot] + whole.real * zp_cuda_size(e);
+  runs->here[1].count = whole.count - whole.real;
+  runs->n = 2;
+}
+
+static int launch_add(zp_cuda *e, const zp_op *op, const zp_cuda_entry *p)
+{
+  const zp_range r = zp_add_range(e->cfg, &e->lay, op);
+  const zp_cuda_flat *s = &e->flat[op->flat];
+  zp_gather_params g = {.dtype = e->cfg->precision,
+                        .first = op->mb == 0,
+                        .nonfinite = &e->tally->nonfinite,
+                        .runs.n = 1};
+  const void *kernel = zp_kernel_gather_copy;
+  g.runs.here[0].in = p->grad ? (const char *)p->grad + op->offset * zp_cuda_size(e) : NULL;
+  g.runs.here[0].count = r.count;
+  if (e->cfg->stage == 2) {
+    g.runs.here[0].out = (char *)s->slot[op->slot] + r.at * zp_cuda_size(e);
+    add_padding(e, op, r, &g.runs);
+  } else {
+    g.runs.here[0].out = zp_cuda_sum(e, s->window, r.at);
+    kernel = e->cfg->reduce == ZP_EXACT ? zp_kernel_gather_exact : zp_kernel_gather_ordered;
+  }
+  zp_cuda_lay(&g.runs);
+  return zp_cuda_launch(e, kernel, zp_launch_runs(g.runs.here, g.runs.n), &g, p->stream);
+}
+
+static int add(zp_cuda *e, const zp_op *op)
+{
+  zp_cuda_entry *p = &e->entry[op->param - e->lay.first_param];
+  zp_cuda_flat *s = &e->flat[op->flat];
+  const int last = op->mb == e->cfg->micro_batches - 1;
+  if (e->cfg->stage == 2) ZP_TRY(wait_for_slot(e, s, op, p->stream));
+  else ZP_TRY(wait_for_entry(e, p, p->stream));
+  ZP_TRY(launch_add(e, op, p));
+  p->missing -= op->count;
+  if (p->stream != e->reduce && (e->cfg->stage == 2 || last))
+    ZP_TRY(note_producer(e, s, p->stream));
+  if (last || (e->cfg->stage == 2 && (p->missing > 0 || p->grad != p->staging))) return 0;
+  p->added_on = p->stream;
+  return zp_cuda_record(e, p->added, p->stream);
+}
+
+/* As far as announced entries reach. */
+static int go_on(zp_cuda *e)
+{
+  const zp_op *ops = e->program[e->phase];
+  const int64_t here = e->pc;
+  int status = 0;
+  for (; !status && e->next < e->length[e->phase]; e->next += status == 0) {
+    const zp_op *op = &ops[e->next];
+    if (op->kind != ZP_OP_ADD && op->what != ZP_WHAT_GRADIENT) break;
+    if (op->kind == ZP_OP_ADD &&
+        e->entry[op->param - e->lay.first_param].arrival == ZP_CUDA_AWAITED)
+      break;
+    e->pc = e->next;
+    status = op->kind == ZP_OP_ADD ? add(e, op) : zp_cuda_reduce(e, op);
+  }
+  e->pc = here;
+  return status;
+}
+
+/* A gradient before its turn: kept aside, on its own stream. */
+static int keep(zp_cuda *e, zp_cuda_entry *p)
+{
+  const size_t bytes = (size_t)(p->missing * zp_cuda_size(e));
+  ZP_TRY(wait_for_entry(e, p, p->stream)); /* the copy before this one has been added */
+  ZP_CUDA(e, cudaMemcpyAsync(p->staging, p->grad, bytes, cudaMemcpyDeviceToDevice, p->stream));
+  p->grad = p->staging;
+  return 0;
+}
+
+static int announce(zp_cuda *e, int32_t param, int64_t mb, int32_t arrival, const void *grad,
+                    cudaStream_t stream)
+{
+  const int32_t i = param - e->lay.first_param;
+  zp_cuda_entry *p;
+  if (e->err.status) return -1;
+  if (i < 0 || i >= e->lay.n_params || e->lay.spot[i].flat < 0 || mb < 0 || mb != e->mb)
+    return zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
+                        "entry %d, micro-batch %lld was announced: no trained entry of this stage, "
+                        "or not the micro-batch whose backward runs (STEP-3)",
+                        param, (long long)mb);
+  p = &e->entry[i];
+  if (p->arrival != ZP_CUDA_AWAITED)
+    return zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
+                        "entry %d was announced twice in micro-batch %lld (STEP-3)", param,
+                        (long long)mb);
+  p->arrival = arrival;
+  p->missing = e->cfg->params[param].numel;
+  p->grad = grad;
+  p->stream = stream;
+  ZP_TRY(go_on(e));
+  return grad && p->missing > 0 ? keep(e, p) : 0;
+}
+
+int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
+                       cudaStream_t stream)
+{
+  if (e->err.status) return -1;
+  if (dtype != e->cfg->precision || !grad)
+    return zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
+                        "the gradient of entry %d has dtype %d, not the precision, or is NULL",
+                        param, dtype);
+  return announce(e, param, mb, ZP_CUDA_READY, grad, stream);
+}
+
+/* Its zeros are written by the reduction's own stream, behind all that read the bucket before. */
+int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb)
+{
+  return announce(e, param, mb, ZP_CUDA_UNUSED, NULL, e->reduce);
+}
+
+void zp_cuda_begin_gradients(zp_cuda *e)
+{
+  for (int32_t i = 0; i < e->lay.n_params; i++) e->entry[i].arrival = ZP_CUDA_AWAITED;
+}
+
+/* STEP-3. With all entries announced, the micro-batch's ADDs and reductions are issued: go_on
+ * stops for nothing else. */
+int zp_cuda_arrived(zp_cuda *e, const zp_op *op)
+{
+  int32_t trained = 0, arrived = 0, first = -1;
+  for (int32_t i = 0; i < e->lay.n_params; i++) {
+    if (e->lay.spot[i].flat < 0) continue;
+    trained++;
+    arrived += e->entry[i].arrival != ZP_CUDA_AWAITED;
+    if (first < 0 && e->entry[i].arrival == ZP_CUDA_AWAITED) first = e->lay.first_param + i;
+  }
+  e->mb = -1;
+  if (arrived == trained) return go_on(e);
+  return zp_cuda_fail(
+      e, ZP_CUDA_E_ARRIVAL,
+      "%d of %d gradients were announced in micro-batch %lld; the first one missing "
+      "is entry %d (STEP-3). Call zp_cuda_grad_unused for entries that the loss does "
+      "not reach. Parameters, masters and scaler are unchanged",
+      arrived, trained, (long long)op->mb, first);
+}

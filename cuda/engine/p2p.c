@@ -1,0 +1,108 @@
+/* The pipeline: callbacks on the compute stream, exchanges with the neighbours on another.
+ *
+ * Buffers: a place for each activation that is alive, one for each other direction. An exchange of
+ * a backward slot is with the next stage, of a forward slot with the previous one (PIPE-3), so that
+ * the latest exchange with a stage is the one that brought what compute needs, and took away what
+ * it overwrites (PIPE-4). spec: PIPE-2 … PIPE-6 */
+#include "engine_internal.h"
+
+static int record_new(zp_cuda *e, cudaEvent_t event, cudaStream_t stream, int32_t *is_new)
+{
+  *is_new = 1;
+  return zp_cuda_record(e, event, stream);
+}
+
+static int wait_once(zp_cuda *e, cudaStream_t stream, cudaEvent_t event, int32_t *is_new)
+{
+  if (!*is_new) return 0;
+  *is_new = 0;
+  return zp_cuda_wait(e, stream, event);
+}
+
+/* ---- Exchanges ------------------------------------------------------------------------------- */
+
+static int is_bad(ncclResult_t r)
+{
+  return r != ncclSuccess && r != ncclInProgress;
+}
+
+static int transfer(zp_cuda *e, const zp_op *op, const zp_cuda_message *out,
+                    const zp_cuda_message *in)
+{
+  const ncclComm_t comm = zp_cuda_comm(e, op);
+  ncclResult_t state = ncclSuccess, ended;
+  ZP_TRY(zp_cuda_comm_begin(e, e->p2p));
+  ZP_NCCL(e, ncclGroupStart());
+  for (int32_t i = 0; out && i < out->n && !is_bad(state); i++)
+    state = ncclSend(out->t[i].data, (size_t)out->t[i].count, zp_cuda_dtype(out->t[i].dtype),
+                     op->root, comm, e->p2p);
+  for (int32_t i = 0; in && i < in->n && !is_bad(state); i++)
+    state = ncclRecv(in->t[i].data, (size_t)in->t[i].count, zp_cuda_dtype(in->t[i].dtype), op->root,
+                     comm, e->p2p);
+  ended = ncclGroupEnd();
+  ZP_NCCL(e, state);
+  ZP_NCCL(e, ended);
+  return zp_cuda_comm_end(e, comm, e->p2p);
+}
+
+int zp_cuda_p2p(zp_cuda *e, const zp_op *op)
+{
+  const int next = op->what == ZP_WHAT_ACTIVATION;
+  const zp_cuda_message *out = NULL, *in = NULL;
+  if (op->mb >= 0) out = next ? &e->act_out : &e->grad_out;
+  if (op->recv_mb >= 0)
+    in = next ? &e->grad_in : &e->act_in[zp_act_place(e->act_slots, op->recv_mb)];
+  /* forward made what goes to the next stage; backward made what goes back, and has read what is
+   * overwritten: the gradient before, or the place's activation */
+  if (out && next) ZP_TRY(wait_once(e, e->p2p, e->forwarded, &e->new_forwarded));
+  if (in || (out && !next)) ZP_TRY(wait_once(e, e->p2p, e->backwarded, &e->new_backwarded));
+  ZP_TRY(transfer(e, op, out, in));
+  zp_cuda_issued(e, op);
+  if (next) return record_new(e, e->with_next, e->p2p, &e->new_next);
+  return record_new(e, e->with_previous, e->p2p, &e->new_previous);
+}
+
+/* ---- Callbacks ------------------------------------------------------------------------------- */
+
+static int wait_for_exchanges(zp_cuda *e)
+{
+  ZP_TRY(wait_once(e, e->compute, e->with_previous, &e->new_previous));
+  return wait_once(e, e->compute, e->with_next, &e->new_next);
+}
+
+static zp_cuda_call call_of(const zp_cuda *e, const zp_op *op)
+{
+  return (zp_cuda_call){
+      .step = e->step, .mb = op->mb, .slot = op->slot, .stream = e->compute, .state = e->state};
+}
+
+static int model_failed(zp_cuda *e, const char *what)
+{
+  return zp_cuda_fail(e, ZP_CUDA_E_MODEL, "the model's %s failed", what);
+}
+
+int zp_cuda_forward(zp_cuda *e, const zp_op *op)
+{
+  zp_cuda_call call = call_of(e, op);
+  call.in = &e->act_in[op->slot];
+  call.out = &e->act_out;
+  call.loss = e->loss + op->mb;
+  ZP_TRY(wait_for_exchanges(e));
+  if (e->opt.model.forward(e->opt.model.ctx, &call)) return model_failed(e, "forward");
+  if (e->at.pp == e->cfg->pp - 1) return 0; /* nothing goes on */
+  return record_new(e, e->forwarded, e->compute, &e->new_forwarded);
+}
+
+int zp_cuda_backward(zp_cuda *e, const zp_op *op)
+{
+  zp_cuda_call call = call_of(e, op);
+  call.in = &e->grad_in;
+  call.out = &e->grad_out;
+  ZP_TRY(wait_for_exchanges(e));
+  zp_cuda_begin_gradients(e);
+  e->mb = op->mb;
+  e->next = e->pc + 2; /* behind ARRIVED */
+  if (e->opt.model.backward(e->opt.model.ctx, &call)) return model_failed(e, "backward");
+  if (e->err.status) return -1;
+  return record_new(e, e->backwarded, e->compute, &e->new_backwarded);
+}

@@ -1,0 +1,116 @@
+/* The walk through a program. spec: STEP-2, STEP-4, LEDG-1 */
+#include "engine_internal.h"
+
+void zp_cuda_issued(zp_cuda *e, const zp_op *op)
+{
+  if (e->opt.issued) e->opt.issued(e->opt.issued_ctx, e->phase, op);
+}
+
+static int run_all_reduce(zp_cuda *e, const zp_op *op)
+{
+  if (op->what == ZP_WHAT_TIED) return zp_cuda_reduce_tied(e, op);
+  return zp_cuda_statistics(e, op);
+}
+
+static int run_create(zp_cuda *e, const zp_op *op)
+{
+  ZP_TRY(zp_cuda_create(e, op));
+  zp_cuda_issued(e, op);
+  return 0;
+}
+
+/* ADDs and reductions of gradients are issued as entries are announced: gather.c. */
+static int run_op(zp_cuda *e, const zp_op *op)
+{
+  switch (op->kind) {
+  case ZP_OP_LOAD: return 0; /* the model finds its data by step and micro-batch */
+  case ZP_OP_FORWARD: return zp_cuda_forward(e, op);
+  case ZP_OP_BACKWARD: return zp_cuda_backward(e, op);
+  case ZP_OP_ARRIVED: return zp_cuda_arrived(e, op);
+  case ZP_OP_P2P: return zp_cuda_p2p(e, op);
+  case ZP_OP_MEAN: return zp_cuda_mean(e, op);
+  case ZP_OP_ALL_REDUCE: return run_all_reduce(e, op);
+  case ZP_OP_DECIDE: return zp_cuda_decide(e);
+  case ZP_OP_UPDATE: return zp_cuda_update(e, op);
+  case ZP_OP_ALL_GATHER: return zp_cuda_gather_params(e, op);
+  case ZP_OP_CREATE: return run_create(e, op);
+  case ZP_OP_BROADCAST: return zp_cuda_broadcast(e, op);
+  case ZP_OP_INSTALL: return zp_cuda_install(e);
+  default: return zp_cuda_fail(e, ZP_CUDA_E_REFUSED, "an op that the CUDA engine does not know");
+  }
+}
+
+/* The host does not know whether the step is skipped: it leaves nothing out (STEP-6). */
+static int run(zp_cuda *e, int32_t phase)
+{
+  const zp_op *ops = e->program[phase];
+  const int64_t length = e->length[phase];
+  if (e->err.status) return e->err.status;
+  e->phase = phase;
+  for (e->pc = 0; e->pc < length;) {
+    const int64_t pc = zp_cursor_next(ops, length, e->pc, 0);
+    if (pc == length) break;
+    e->pc = pc;
+    if (run_op(e, &ops[pc])) return e->err.status;
+    e->pc = ops[pc].kind == ZP_OP_ARRIVED ? e->next : pc + 1;
+  }
+  return 0;
+}
+
+/* The end of a step: what compute, and behind it all producers, wait for in the next. */
+static int end_step(zp_cuda *e)
+{
+  const cudaEvent_t ended = e->ended[e->step % ZP_CUDA_FLIGHT];
+  ZP_TRY(zp_cuda_record(e, ended, e->reduce));
+  return zp_cuda_wait(e, e->compute, ended);
+}
+
+int zp_cuda_init(zp_cuda *e)
+{
+  if (e->err.status) return e->err.status;
+  for (int32_t i = 0; i < e->lay.n_params; i++) {
+    const int32_t j = e->lay.first_param + i;
+    if (zp_storage_of(e->cfg, &e->lay, i) != i || e->cfg->params[j].numel == 0) continue;
+    if (e->opt.model.first(e->opt.model.ctx, j, e->entry[i].param, e->reduce)) {
+      zp_cuda_fail(e, ZP_CUDA_E_MODEL, "the model's first values of entry %d failed", j);
+      return e->err.status;
+    }
+  }
+  if (run(e, ZP_PHASE_INIT)) return e->err.status;
+  return end_step(e) ? e->err.status : 0;
+}
+
+/* What this step knows of the one before: nothing. */
+static void begin_step(zp_cuda *e)
+{
+  for (int32_t k = 0; k < e->lay.n_flats; k++) e->flat[k].read[0] = e->flat[k].read[1] = 0;
+  for (int32_t i = 0; i < e->lay.n_params; i++) e->entry[i].added_on = NULL;
+  e->reductions = 0;
+  e->known = 0;
+}
+
+int zp_cuda_step(zp_cuda *e)
+{
+  if (e->err.status) return e->err.status;
+  begin_step(e);
+  /* step 0 waits for INIT, step 1 for nothing */
+  if (zp_cuda_host_wait(e, e->ended[e->step % ZP_CUDA_FLIGHT], "the step before the last one"))
+    return e->err.status;
+  if (run(e, ZP_PHASE_STEP) || end_step(e)) return e->err.status;
+  e->step++;
+  return 0;
+}
+
+int zp_cuda_get(zp_cuda *e, zp_step_state *state)
+{
+  if (e->err.status) return e->err.status;
+  if (zp_cuda_check(e,
+                    cudaMemcpyAsync(e->state_host, e->state, sizeof *state, cudaMemcpyDeviceToHost,
+                                    e->reduce),
+                    "cudaMemcpyAsync") ||
+      zp_cuda_record(e, e->copied_out, e->reduce) ||
+      zp_cuda_host_wait(e, e->copied_out, "the last step"))
+    return e->err.status;
+  *state = *e->state_host;
+  return 0;
+}

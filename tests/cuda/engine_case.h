@@ -1,0 +1,584 @@
+/* A random training job on synth, run by ref (comm_sim) and by the CUDA engine on simdev, all ranks
+ * in one simulation; afterwards everything must have the same bits.
+ *
+ * The model: forward and backward are one kernel of one thread each, on the compute stream.
+ * Backward leaves the gradients in buffers of its own; they are copied, in random order, by two or
+ * three producer streams, each into one buffer that its next copy overwrites, and announced from
+ * there. */
+#ifndef ZP_TESTS_ENGINE_CASE_H
+#define ZP_TESTS_ENGINE_CASE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../cuda/engine/engine_internal.h"
+#include "../../cuda/simdev/simdev.h"
+#include "../../ref/engine/comm_sim.h"
+#include "../../ref/model/synth.h"
+#include "../unit/plan_random.h"
+
+enum { STEPS_MAX = 4, STREAMS_MAX = 3, RANKS_MAX = 12, TEXT_MAX = 512 };
+
+typedef struct ledger {
+  zp_op *op;
+  int32_t *step; /* -1: INIT */
+  int64_t n, cap;
+} ledger;
+
+typedef struct job job;
+
+/* One rank of the engine's run. */
+typedef struct worker {
+  job *j;
+  int32_t rank, streams, steps_done;
+  zp_coord at;
+  uint64_t random;
+  zp_cuda *e;
+  void *inst;
+  cudaStream_t producer[STREAMS_MAX];
+  cudaEvent_t made, taken[STREAMS_MAX];
+  void *grad[STREAMS_MAX];   /* device: what is announced */
+  void *raw[RANDOM_ENTRIES]; /* device: what backward leaves, by entry */
+  int32_t *refused;          /* device: kernels that did not get what was sent */
+  zp_message in, out;        /* dtypes and shapes */
+  ledger issued;
+} worker;
+
+struct job {
+  random_config r;
+  zp_hyper hyper;
+  zp_synth synth;
+  zp_workload work;
+  int32_t steps, world, always_get, in_order;
+  int32_t forget, twice; /* -1, or a rank that announces one entry too few, or twice */
+  uint64_t seed;
+  ncclUniqueId id;
+  zp_sim *ref;
+  char *first[RANKS_MAX][RANDOM_ENTRIES]; /* first values, of the stage's entries */
+  zp_step_result result[STEPS_MAX];
+  zp_scaler scaler[STEPS_MAX];
+  ledger ledger[RANKS_MAX];
+  char text[TEXT_MAX]; /* the first difference or error */
+  zp_cuda_error error[RANKS_MAX];
+};
+
+enum { DIFFERS = 99 };
+static inline int wrong(job *j, int32_t rank, const char *what, int64_t at)
+{
+  if (!j->text[0])
+    snprintf(j->text, sizeof j->text, "rank %d: %s %lld differs from ref", rank, what,
+             (long long)at);
+  return DIFFERS;
+}
+
+static inline uint64_t next_random(uint64_t *s)
+{
+  uint64_t x = *s += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+static inline int note(ledger *l, const zp_op *op, int32_t step)
+{
+  if (l->n == l->cap) {
+    l->cap = 2 * l->cap + 256;
+    l->op = realloc(l->op, (size_t)l->cap * sizeof *l->op);
+    l->step = realloc(l->step, (size_t)l->cap * sizeof *l->step);
+    if (!l->op || !l->step) abort();
+  }
+  l->op[l->n] = *op;
+  l->step[l->n++] = step;
+  return 0;
+}
+
+/* ---- The model on the device ----------------------------------------------------------------- */
+
+typedef struct compute {
+  worker *w;
+  int64_t mb, slot;
+  const zp_step_state *state;
+  zp_message in, out;
+  float *loss;
+} compute;
+
+static inline void keep_raw(void *ctx, int32_t param, const void *grad)
+{
+  worker *w = ctx;
+  const zp_config *c = &w->j->r.c;
+  memcpy(w->raw[param], grad, (size_t)(c->params[param].numel * zp_dtype_bytes(c->precision)));
+}
+
+static inline zp_mb at_mb(const compute *p)
+{
+  return (zp_mb){p->state->step, p->mb, p->state->scaler.log2_scale};
+}
+
+static inline void forward_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const compute *p = params;
+  float loss = 0;
+  (void)t, (void)shared, (void)phase;
+  *p->w->refused +=
+      p->w->j->work.forward(p->w->inst, at_mb(p), (int32_t)p->slot, &p->in, &p->out, &loss) != 0;
+  *p->loss = loss;
+}
+static const simdev_kernel forward_kernel = {"forward", sizeof(compute), 1, forward_body};
+
+static inline void backward_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const compute *p = params;
+  const zp_sink sink = {p->w, keep_raw};
+  (void)t, (void)shared, (void)phase;
+  *p->w->refused +=
+      p->w->j->work.backward(p->w->inst, at_mb(p), (int32_t)p->slot, &p->in, &p->out, sink) != 0;
+}
+static const simdev_kernel backward_kernel = {"backward", sizeof(compute), 1, backward_body};
+
+typedef struct fill {
+  char *to;
+  const char *from; /* host memory that nobody writes */
+  int64_t n;
+} fill;
+
+static inline void fill_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const fill *p = params;
+  (void)t, (void)shared, (void)phase;
+  memcpy(p->to, p->from, (size_t)p->n);
+}
+static const simdev_kernel fill_kernel = {"first values", sizeof(fill), 1, fill_body};
+
+static inline int launch_one(const simdev_kernel *k, void *params, cudaStream_t stream)
+{
+  void *args[] = {params};
+  return (int)cudaLaunchKernel(k, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, stream);
+}
+
+#define OK(call)                                                                                   \
+  do {                                                                                             \
+    if ((call) != 0) return __LINE__;                                                              \
+  } while (0)
+
+static inline int first_values(void *ctx, int32_t param, void *data, cudaStream_t stream)
+{
+  worker *w = ctx;
+  const zp_config *c = &w->j->r.c;
+  fill p = {data, w->j->first[w->rank][param],
+            c->params[param].numel * zp_dtype_bytes(c->precision)};
+  return launch_one(&fill_kernel, &p, stream);
+}
+
+/* A description with the engine's buffers; a gradient has no integer tensors. */
+static inline void with_data(const zp_message *shape, const zp_cuda_message *m, int gradient,
+                             zp_message *out)
+{
+  for (int32_t i = 0; i < shape->n; i++) {
+    if (gradient && shape->t[i].dtype == ZP_I32) continue;
+    out->t[out->n] = shape->t[i];
+    out->t[out->n].data = m->t[out->n].data;
+    out->n++;
+  }
+}
+
+/* Padding is zero: simdev looks for pointers of other ranks everywhere. */
+static inline void compute_of(worker *w, const zp_cuda_call *call, compute *p)
+{
+  memset(p, 0, sizeof *p);
+  p->w = w;
+  p->mb = call->mb;
+  p->slot = call->slot;
+  p->state = call->state;
+  p->loss = call->loss;
+}
+
+static inline int run_forward(void *ctx, const zp_cuda_call *call)
+{
+  worker *w = ctx;
+  compute p;
+  compute_of(w, call, &p);
+  with_data(&w->in, call->in, 0, &p.in);
+  with_data(&w->out, call->out, 0, &p.out);
+  return launch_one(&forward_kernel, &p, call->stream);
+}
+
+static inline int announce_one(worker *w, int32_t param, const zp_cuda_call *call)
+{
+  const zp_config *c = &w->j->r.c;
+  const size_t bytes = (size_t)(c->params[param].numel * zp_dtype_bytes(c->precision));
+  const int32_t s = (int32_t)(next_random(&w->random) % (uint64_t)w->streams);
+  if (!w->j->work.used(w->j->work.ctx, c, param, w->at.dp, w->at.tp,
+                       (zp_mb){call->step, call->mb, 0}))
+    return zp_cuda_grad_unused(w->e, param, call->mb);
+  OK(cudaMemcpyAsync(w->grad[s], w->raw[param], bytes, cudaMemcpyDeviceToDevice, w->producer[s]));
+  OK(zp_cuda_grad_ready(w->e, param, call->mb, w->grad[s], c->precision, w->producer[s]));
+  /* nobody needs it any more: the next copy, or this, overwrites it */
+  OK(cudaMemsetAsync(w->grad[s], 0xff, bytes, w->producer[s]));
+  return 0;
+}
+
+/* The stage's trained entries: in backward order, or in any. */
+static inline int32_t order_of(worker *w, int32_t *order)
+{
+  const zp_config *c = &w->j->r.c;
+  int32_t n = 0;
+  for (int32_t i = c->n_params - 1; i >= 0; i--)
+    if (c->params[i].stage == w->at.pp && !c->params[i].frozen) order[n++] = i;
+  for (int32_t i = n - 1; i > 0 && !w->j->in_order; i--) {
+    const int32_t k = (int32_t)(next_random(&w->random) % (uint64_t)(i + 1)), x = order[i];
+    order[i] = order[k];
+    order[k] = x;
+  }
+  return n;
+}
+
+static inline int run_backward(void *ctx, const zp_cuda_call *call)
+{
+  worker *w = ctx;
+  compute p;
+  int32_t order[RANDOM_ENTRIES];
+  const int32_t n = order_of(w, order);
+  compute_of(w, call, &p);
+  with_data(&w->out, call->in, 1, &p.in);
+  with_data(&w->in, call->out, 1, &p.out);
+  for (int32_t s = 0; s < w->streams; s++) OK(cudaStreamWaitEvent(call->stream, w->taken[s], 0));
+  OK(launch_one(&backward_kernel, &p, call->stream));
+  OK(cudaEventRecord(w->made, call->stream));
+  for (int32_t s = 0; s < w->streams; s++) OK(cudaStreamWaitEvent(w->producer[s], w->made, 0));
+  for (int32_t i = 0; i < n; i++) {
+    if (w->j->forget == w->rank && i == n - 1 && call->step == 1) continue;
+    OK(announce_one(w, order[i], call));
+    if (w->j->twice == w->rank && i == 0 && call->step == 1) OK(announce_one(w, order[i], call));
+  }
+  for (int32_t s = 0; s < w->streams; s++) OK(cudaEventRecord(w->taken[s], w->producer[s]));
+  return 0;
+}
+
+/* ---- One rank's process ---------------------------------------------------------------------- */
+
+static inline int exchange_id(void *ctx, int32_t rank, void *bytes, size_t n)
+{
+  job *j = ctx;
+  if (rank == 0) {
+    memcpy(&j->id, bytes, n);
+    simdev_signal(&j->id);
+    return 0;
+  }
+  if (simdev_await(&j->id)) return -1;
+  memcpy(bytes, &j->id, n);
+  return 0;
+}
+
+static inline void note_issued(void *ctx, int32_t phase, const zp_op *op)
+{
+  worker *w = ctx;
+  note(&w->issued, op, phase == ZP_PHASE_INIT ? -1 : w->steps_done);
+}
+
+static inline void describe(const job *j, int32_t boundary, int32_t dp, zp_message *m,
+                            zp_cuda_message *to)
+{
+  memset(m, 0, sizeof *m);
+  if (boundary < 0 || boundary >= j->r.c.pp - 1) return;
+  j->work.shape(j->work.ctx, &j->r.c, boundary, dp, (zp_mb){0, 0, 0}, m);
+  to->n = m->n;
+  for (int32_t i = 0; i < m->n; i++) {
+    to->t[i] = (zp_cuda_tensor){m->t[i].dtype, 1, NULL};
+    for (int32_t d = 0; d < m->t[i].ndim; d++) to->t[i].count *= m->t[i].dim[d];
+  }
+}
+
+static inline zp_cuda_options options_of(worker *w)
+{
+  const job *j = w->j;
+  zp_cuda_options o = {.cfg = &j->r.c,
+                       .optims = j->hyper.groups,
+                       .clip = j->hyper.clip,
+                       .clip_eps = j->hyper.clip_eps,
+                       .scaler = j->hyper.scaler,
+                       .rank = w->rank,
+                       .device = w->rank,
+                       .model = {w, first_values, run_forward, run_backward},
+                       .exchange = exchange_id,
+                       .exchange_ctx = w->j,
+                       .issued = note_issued,
+                       .issued_ctx = w,
+                       .deadline_ns = (uint64_t)30 * 1000000000u,
+                       .now_ns = simdev_clock_ns,
+                       .pause = simdev_pause};
+  memcpy(o.optim, j->hyper.optim, sizeof o.optim);
+  describe(j, w->at.pp - 1, w->at.dp, &w->in, &o.act_in);
+  describe(j, w->at.pp, w->at.dp, &w->out, &o.act_out);
+  return o;
+}
+
+static inline int open_worker(worker *w)
+{
+  const zp_config *c = &w->j->r.c;
+  const size_t bytes = (size_t)(zp_most_numel(c, &zp_sim_rank(w->j->ref, w->rank)->lay) * 4);
+  const zp_place_of where = {w->at.pp, w->at.pp, w->at.dp, w->at.tp};
+  const void *params[RANDOM_ENTRIES] = {0};
+  OK(w->j->work.open(w->j->work.ctx, c, where, params, &w->inst));
+  OK(cudaMalloc((void **)&w->refused, sizeof *w->refused));
+  OK(cudaEventCreateWithFlags(&w->made, cudaEventDisableTiming));
+  for (int32_t s = 0; s < w->streams; s++) {
+    OK(cudaStreamCreateWithFlags(&w->producer[s], cudaStreamNonBlocking));
+    simdev_name_stream(w->producer[s], "producer");
+    OK(cudaEventCreateWithFlags(&w->taken[s], cudaEventDisableTiming));
+    OK(cudaMalloc(&w->grad[s], bytes));
+  }
+  for (int32_t i = 0; i < c->n_params; i++)
+    if (c->params[i].stage == w->at.pp && !c->params[i].frozen) OK(cudaMalloc(&w->raw[i], bytes));
+  OK(cudaMemsetAsync(w->refused, 0, sizeof *w->refused, w->producer[0]));
+  return (int)cudaStreamSynchronize(w->producer[0]);
+}
+
+static inline void close_worker(worker *w)
+{
+  for (int32_t s = 0; s < w->streams; s++)
+    if (w->producer[s]) cudaStreamSynchronize(w->producer[s]);
+  zp_cuda_close(w->e);
+  for (int32_t s = 0; s < w->streams; s++) {
+    cudaStreamDestroy(w->producer[s]);
+    cudaEventDestroy(w->taken[s]);
+    cudaFree(w->grad[s]);
+  }
+  for (int32_t i = 0; i < w->j->r.c.n_params; i++)
+    if (w->raw[i]) cudaFree(w->raw[i]);
+  cudaEventDestroy(w->made);
+  cudaFree(w->refused);
+  if (w->inst) w->j->work.close(w->inst);
+  free(w->issued.op);
+  free(w->issued.step);
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------- */
+
+static inline int same_state(worker *w, const zp_step_state *s)
+{
+  job *j = w->j;
+  const int32_t step = w->steps_done - 1;
+  const zp_step_result *r = &j->result[step];
+  const zp_scaler *a = &s->scaler, *b = &j->scaler[step];
+  if (s->step != w->steps_done) return wrong(j, w->rank, "the number of steps after step", step);
+  if (s->decision.skipped != r->skipped) return wrong(j, w->rank, "skipped in step", step);
+  if (s->decision.norm_f64 != r->norm_f64 || s->decision.norm_f32 != r->norm_f32)
+    return wrong(j, w->rank, "the norm of step", step);
+  if (s->decision.loss != r->loss) return wrong(j, w->rank, "the loss of step", step);
+  if (s->decision.log2_scale != r->log2_scale ||
+      memcmp(&s->decision.clip_factor, &r->clip_factor, 8) != 0)
+    return wrong(j, w->rank, "scale or clip factor of step", step);
+  if (a->log2_scale != b->log2_scale || a->iter != b->iter ||
+      a->last_overflow != b->last_overflow || a->hysteresis_left != b->hysteresis_left)
+    return wrong(j, w->rank, "the scaler after step", step);
+  return 0;
+}
+
+static inline int same_memory(worker *w)
+{
+  const zp_rank *r = zp_sim_rank(w->j->ref, w->rank);
+  const int64_t size = zp_dtype_bytes(r->cfg->precision);
+  for (int32_t k = 0; k < r->lay.n_flats; k++) {
+    const zp_flat_state *a = &r->flat[k];
+    const zp_cuda_flat *b = &w->e->flat[k];
+    const size_t bytes = (size_t)a->extent * 4;
+    if (r->lay.flat[k].use != 0) continue;
+    if (memcmp(a->master, b->master, bytes)) return wrong(w->j, w->rank, "masters of flat", k);
+    if (memcmp(a->moment1, b->moment1, bytes) || memcmp(a->moment2, b->moment2, bytes))
+      return wrong(w->j, w->rank, "moments of flat", k);
+  }
+  for (int32_t i = 0; i < r->lay.n_params; i++)
+    if (memcmp(r->param[i], w->e->entry[i].param,
+               (size_t)(r->cfg->params[r->lay.first_param + i].numel * size)))
+      return wrong(w->j, w->rank, "parameter", r->lay.first_param + i);
+  return 0;
+}
+
+static inline int same_op(const zp_op *a, const zp_op *b)
+{
+  return a->kind == b->kind && a->what == b->what && a->group == b->group && a->key == b->key &&
+         a->dtype == b->dtype && a->redop == b->redop && a->root == b->root && a->mb == b->mb &&
+         a->recv_mb == b->recv_mb && a->bucket == b->bucket && a->count == b->count &&
+         a->flat == b->flat && a->param == b->param;
+}
+
+/* Op by op; a skipped step's gathers are issued by the engine, and left out by ref. */
+static inline int same_ledger(worker *w)
+{
+  const ledger *a = &w->j->ledger[w->rank], *b = &w->issued;
+  int64_t n = 0;
+  for (int64_t i = 0; i < b->n; i++) {
+    if (b->step[i] >= 0 && b->op[i].if_stepped && w->j->result[b->step[i]].skipped) continue;
+    if (n == a->n || a->step[n] != b->step[i] || !same_op(&a->op[n], &b->op[i]))
+      return wrong(w->j, w->rank, "the ledger at communication", n);
+    n++;
+  }
+  return n == a->n ? 0 : wrong(w->j, w->rank, "the ledger's end at", n);
+}
+
+static inline int train(worker *w)
+{
+  zp_cuda_options o = options_of(w);
+  zp_step_state s;
+  w->e = zp_cuda_open(&o, &w->j->error[w->rank]);
+  if (!w->e) return __LINE__;
+  simdev_name_stream(w->e->compute, "compute");
+  simdev_name_stream(w->e->reduce, "reduce");
+  simdev_name_stream(w->e->p2p, "p2p");
+  OK(zp_cuda_init(w->e));
+  for (int32_t step = 0; step < w->j->steps; step++) {
+    OK(zp_cuda_step(w->e));
+    w->steps_done++;
+    if (!w->j->always_get && step < w->j->steps - 1) continue;
+    OK(zp_cuda_get(w->e, &s));
+    OK(same_state(w, &s));
+  }
+  if (*w->refused) return wrong(w->j, w->rank, "what was received, times", *w->refused);
+  OK(same_memory(w));
+  return same_ledger(w);
+}
+
+/* What would be main() of each process. */
+static inline int process(void *arg, int rank)
+{
+  job *j = arg;
+  worker w = {.j = j, .rank = rank, .at = zp_coord_of(&j->r.c, rank)};
+  int failed;
+  w.random = j->seed * 1000003u + (uint64_t)rank;
+  w.streams = 2 + (int32_t)(next_random(&w.random) % 2);
+  if (cudaSetDevice(rank)) return __LINE__;
+  failed = open_worker(&w);
+  if (!failed) failed = train(&w);
+  if (w.e && zp_cuda_why(w.e)->status) j->error[rank] = *zp_cuda_why(w.e);
+  close_worker(&w);
+  return failed;
+}
+
+/* ---- The reference --------------------------------------------------------------------------- */
+
+static inline void after_op(void *ctx, zp_rank *r, const zp_op *op)
+{
+  job *j = ctx;
+  if (zp_op_communicates(op))
+    note(&j->ledger[r->rank], op,
+         r->phase == ZP_PHASE_INIT
+             ? -1
+             : (int32_t)r->step - (r->phase == ZP_PHASE_STEP &&
+                                   op->if_stepped)); /* DECIDE has moved the step on */
+}
+
+static inline int run_ref(job *j)
+{
+  const zp_hook hook = {j, NULL, after_op};
+  const int64_t size = zp_dtype_bytes(j->r.c.precision);
+  zp_error err = {0};
+  j->ref = zp_sim_open(&j->r.c, &j->hyper, &j->work, &err);
+  if (!j->ref) return __LINE__;
+  for (int32_t r = 0; r < j->world; r++) {
+    const zp_rank *rank = zp_sim_rank(j->ref, r);
+    for (int32_t i = 0; i < rank->lay.n_params; i++) {
+      const int32_t p = rank->lay.first_param + i;
+      const size_t n = (size_t)(j->r.c.params[p].numel * size);
+      j->first[r][p] = malloc(n + 1);
+      if (!j->first[r][p]) return __LINE__;
+      memcpy(j->first[r][p], rank->param[i], n);
+    }
+  }
+  zp_sim_hook(j->ref, &hook);
+  if (zp_sim_run(j->ref, ZP_PHASE_INIT, &err)) return __LINE__;
+  for (int32_t s = 0; s < j->steps; s++) {
+    if (zp_sim_run(j->ref, ZP_PHASE_STEP, &err)) {
+      snprintf(j->text, sizeof j->text, "ref: %.400s", err.text);
+      return __LINE__;
+    }
+    j->result[s] = zp_sim_rank(j->ref, 0)->result;
+    j->scaler[s] = zp_sim_rank(j->ref, 0)->scaler;
+  }
+  zp_sim_hook(j->ref, NULL);
+  return 0;
+}
+
+/* ---- Jobs ------------------------------------------------------------------------------------ */
+
+static inline void random_hyper(job *j)
+{
+  zp_hyper *h = &j->hyper;
+  h->groups = 1 + rand() % 2;
+  for (int32_t g = 0; g < h->groups; g++)
+    h->optim[g] = (zp_optim){.kind = rand() % 3 ? ZP_OPTIM_ADAMW : ZP_OPTIM_SGD,
+                             .lr = 1e-2,
+                             .beta1 = 0.9,
+                             .beta2 = 0.95,
+                             .eps = 1e-8,
+                             .weight_decay = 0.1,
+                             .momentum = rand() % 2 ? 0.9 : 0};
+  h->clip = rand() % 3 ? 1 : 0;
+  h->clip_eps = 1e-6;
+  zp_scaler_init(&h->scaler, rand() % 2, 3, 0, 20, 2, 1, 0);
+}
+
+/* A random valid job on at most `ranks` ranks. Returns 0, or where it failed. */
+static inline int job_fill(job *j, uint32_t seed, int32_t ranks)
+{
+  zp_refusal why;
+  memset(j, 0, sizeof *j);
+  for (uint32_t s = seed;; s += 1000003u) {
+    random_fill(&j->r, s);
+    j->r.c.dynamic_shapes = 0;
+    j->world = j->r.c.pp * j->r.c.dp * j->r.c.tp;
+    if (j->world <= ranks && zp_config_check(&j->r.c, &why) == 0) break;
+  }
+  j->seed = seed;
+  j->steps = 2 + rand() % 3;
+  j->always_get = rand() % 2;
+  j->in_order = rand() % 3 == 0;
+  j->forget = j->twice = -1;
+  random_hyper(j);
+  j->synth.opt = (zp_synth_options){.seed = seed,
+                                    .mode = rand() % ZP_SYNTH_MODES,
+                                    .unused = rand() % 2 ? 60 : 0,
+                                    .tuple = rand() % 2,
+                                    .overflow = rand() % 3 == 0 ? 1u << rand() % 3 : 0,
+                                    .bad_loss = rand() % 4 == 0 ? 1u << rand() % 3 : 0};
+  j->work = zp_synth_workload(&j->synth);
+  return run_ref(j);
+}
+
+static inline void job_free(job *j)
+{
+  zp_sim_close(j->ref);
+  for (int32_t r = 0; r < RANKS_MAX; r++) {
+    for (int32_t i = 0; i < RANDOM_ENTRIES; i++) free(j->first[r][i]);
+    free(j->ledger[r].op);
+    free(j->ledger[r].step);
+  }
+}
+
+static inline simdev *job_simdev(job *j, const simdev_options *o)
+{
+  simdev *s = simdev_open(j->world, j->world, o, NULL);
+  for (int32_t r = 0; s && r < j->world; r++) simdev_host(s, r, process, j);
+  return s;
+}
+
+/* One run; what was found is in simdev's report and in j->text. */
+static inline simdev_status job_run(job *j, simdev *s, const simdev_options *o)
+{
+  j->text[0] = 0;
+  memset(j->error, 0, sizeof j->error);
+  simdev_reset(s, o);
+  return simdev_run(s);
+}
+
+static inline void job_describe(const job *j, char *text, size_t cap)
+{
+  const zp_config *c = &j->r.c;
+  snprintf(text, cap,
+           "job %llu: pp %d dp %d tp %d ep %d, stage %d, %s, precision %d, M %lld, bucket %lld",
+           (unsigned long long)j->seed, c->pp, c->dp, c->tp, c->ep, c->stage,
+           c->reduce == ZP_EXACT ? "exact" : "ordered", c->precision, (long long)c->micro_batches,
+           (long long)c->bucket);
+}
+
+#endif

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Waits of the CUDA engine, dropped one by one: under ThreadSanitizer every one of a kind is a race
+# under the first order; in the plain build wrong results are found under some order.
+set -u
+build=${ZP_BUILD:-build}
+plain=$build/tests/cuda/engine_syncs
+tsan=$build/tests/cuda/engine_syncs_tsan
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+export TSAN_OPTIONS=symbolize=0:exitcode=0 # reports are made by the hundred, and not read
+
+verdict() { # verdict CODE NAME
+  if [ "$1" -eq 0 ]; then echo "ok $2"; else echo "not ok $2" && tail -5 "$out"; fi
+}
+
+"$tsan" run 1 41 1 >"$out" 2>/dev/null
+verdict $? "no_race_in_random_jobs"
+NCCL_LAUNCH_ORDER_IMPLICIT=1 "$tsan" run 41 71 1 >"$out" 2>/dev/null
+verdict $? "no_race_in_random_jobs_where_nccl_keeps_the_launch_order"
+
+# every N of the kind: job 34 has three stages, ZeRO stage 2, three buckets and two producers
+"$tsan" kind 34 1 reduce producer >"$out" 2>/dev/null
+verdict $? "a_reduction_that_misses_one_producer_is_a_race"
+"$tsan" kind 34 1 producer reduce >"$out" 2>/dev/null
+verdict $? "a_slot_refilled_while_it_is_read_is_a_race"
+"$tsan" kind 34 1 compute p2p >"$out" 2>/dev/null
+verdict $? "a_stage_that_does_not_wait_for_its_exchange_is_a_race"
+
+# a set of producers that is not emptied with its bucket would show here
+"$plain" again 1 101 >"$out" 2>/dev/null
+verdict $? "no_stream_waits_for_one_record_twice"
+
+some() { # some NAME WAITER RECORDER: wrong results are found for some N of the kind
+  "$plain" kind 6 8 "$2" "$3" >"$out" 2>/dev/null
+  grep -q 'differs from ref' "$out"
+  verdict $? "$1"
+}
+some "a_reduction_that_misses_one_producer_gives_a_wrong_result" reduce producer
+some "a_slot_refilled_while_it_is_read_gives_a_wrong_result" producer reduce
+some "a_stage_that_does_not_wait_for_its_exchange_gives_a_wrong_result" compute p2p
