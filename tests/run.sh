@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs every test and counts: tests/run.sh BUILD. Called by `make test`, which has built everything.
+# Runs every test and counts: tests/run.sh BUILD. Called by `make quick`, which has built everything.
 #
 # Unit tests are Criterion programs; the others are scripts tests/*/test_*.sh, which print a line
 # "ok NAME" or "not ok NAME" per test, and "not run: WHY" for what this machine has no tool for. The
