@@ -162,6 +162,7 @@ static cudaError_t create_event(const char *name, const void *pc, cudaEvent_t *e
   ev->device = h->device;
   ev->call = h->call;
   ev->flags = flags;
+  if (s->opt.weaken & SIMDEV_WEAK_EVENTS) ev->shared_sync = sd_sync_take(s);
   ev->next = s->events;
   s->events = ev;
   *event = (cudaEvent_t)ev;
@@ -190,71 +191,57 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
   return cudaSuccess;
 }
 
-static cudaError_t record(const void *pc, cudaEvent_t event, cudaStream_t stream)
+/* A record, or a wait for the record that is current now; an event never recorded holds nobody up. */
+static cudaError_t put(const void *pc, simdev_item_kind kind, cudaEvent_t event,
+                       cudaStream_t stream)
 {
+  const char *name = kind == SIMDEV_RECORD ? "cudaEventRecord" : "cudaStreamWaitEvent";
   simdev *s = sd_now;
   sd_host *h;
   sd_event *ev;
   sd_stream *st;
   sd_item *item;
-  cudaError_t e = sd_enter(&h, "cudaEventRecord", pc);
+  cudaError_t e = sd_enter(&h, name, pc);
   if (e) return e;
   ev = event_of(h, event);
   st = ev ? sd_stream_of(h, stream) : NULL;
   if (!st) return sd_error(h, cudaErrorInvalidResourceHandle);
-  if (ev->device != st->device) {
+  if (kind == SIMDEV_RECORD && ev->device != st->device) {
     sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank,
             "rank %d, call %d (cudaEventRecord): the event is device %d's, the stream device %d's",
             h->agent.rank, h->call, ev->device, st->device);
     return sd_error(h, cudaErrorInvalidResourceHandle);
   }
-  item = sd_item_make(st, SIMDEV_RECORD, "cudaEventRecord", h->call, pc);
+  item = sd_item_make(st, kind, name, h->call, pc);
   if (!item) return sd_error(h, cudaErrorMemoryAllocation);
   if (sd_sync_call(s, h, st, ev, item)) return cudaSuccess;
+  if (kind == SIMDEV_WAIT && !ev->record) return cudaSuccess;
   item->u.event = ev;
-  if (s->opt.weaken & SIMDEV_WEAK_EVENTS) item->out = &ev->shared_sync;
+  if (kind == SIMDEV_WAIT) sd_item_after(s, item, ev->record);
+  else {
+    item->out = s->opt.weaken & SIMDEV_WEAK_EVENTS ? ev->shared_sync : sd_sync_take(s);
+    if (!item->out) return sd_error(h, cudaErrorMemoryAllocation);
+    ev->record = item;
+  }
   sd_item_issue(s, item);
-  ev->record = item;
   return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-  return record(SD_PC, event, stream);
+  return put(SD_PC, SIMDEV_RECORD, event, stream);
 }
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
 {
   (void)flags; /* they concern capture alone */
-  return record(SD_PC, event, stream);
-}
-
-/* Waits for the record that is current now; an event never recorded holds nobody up. */
-static cudaError_t wait_event(const void *pc, cudaStream_t stream, cudaEvent_t event)
-{
-  simdev *s = sd_now;
-  sd_host *h;
-  sd_event *ev;
-  sd_stream *st;
-  sd_item *item;
-  cudaError_t e = sd_enter(&h, "cudaStreamWaitEvent", pc);
-  if (e) return e;
-  st = sd_stream_of(h, stream);
-  ev = st ? event_of(h, event) : NULL;
-  if (!ev) return sd_error(h, cudaErrorInvalidResourceHandle);
-  item = sd_item_make(st, SIMDEV_WAIT, "cudaStreamWaitEvent", h->call, pc);
-  if (!item) return sd_error(h, cudaErrorMemoryAllocation);
-  if (sd_sync_call(s, h, st, ev, item) || !ev->record) return cudaSuccess;
-  item->u.event = ev;
-  sd_item_after(s, item, ev->record);
-  sd_item_issue(s, item);
-  return cudaSuccess;
+  return put(SD_PC, SIMDEV_RECORD, event, stream);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 {
   (void)flags;
-  return wait_event(SD_PC, stream, event);
+  return put(SD_PC, SIMDEV_WAIT, event, stream);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
@@ -312,16 +299,16 @@ cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream)
 cudaError_t cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 {
   (void)flags;
-  return wait_event(SD_PC, own(stream), event);
+  return put(SD_PC, SIMDEV_WAIT, event, own(stream));
 }
 
 cudaError_t cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream)
 {
-  return record(SD_PC, event, own(stream));
+  return put(SD_PC, SIMDEV_RECORD, event, own(stream));
 }
 
 cudaError_t cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream, unsigned flags)
 {
   (void)flags;
-  return record(SD_PC, event, own(stream));
+  return put(SD_PC, SIMDEV_RECORD, event, own(stream));
 }

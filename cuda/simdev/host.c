@@ -55,7 +55,7 @@ __asm__(".text\n"
 static void to_host(simdev *s, sd_host *h)
 {
   s->running = h;
-  sd_race_switch(h->fiber, s->opt.weaken & SIMDEV_WEAK_SWITCH);
+  sd_race_switch(sd_race_of(h->fiber), s->opt.weaken & SIMDEV_WEAK_SWITCH);
 #ifdef SD_ASAN
   __sanitizer_start_switch_fiber(&s->main_fake, h->stack, s->opt.stack_bytes);
 #endif
@@ -71,7 +71,7 @@ static void to_host(simdev *s, sd_host *h)
 /* last: the host never comes back. */
 static void to_main(simdev *s, sd_host *h, int last)
 {
-  sd_race_switch(s->main_fiber, s->opt.weaken & SIMDEV_WEAK_SWITCH);
+  sd_race_switch(s->main_race, s->opt.weaken & SIMDEV_WEAK_SWITCH);
 #ifdef SD_ASAN
   __sanitizer_start_switch_fiber(last ? NULL : &h->fake_stack, s->main_stack, s->main_stack_bytes);
 #endif
@@ -117,9 +117,7 @@ int sd_host_stack(simdev *s, sd_host *h)
 void sd_host_close(simdev *s, sd_host *h)
 {
   if (h->stack) munmap(h->stack - 4096, s->opt.stack_bytes + 4096);
-  sd_race_drop(h->fiber);
   h->stack = NULL;
-  h->fiber = NULL;
 }
 
 int sd_host_begin(simdev *s, sd_host *h)
@@ -128,7 +126,7 @@ int sd_host_begin(simdev *s, sd_host *h)
 #ifdef SD_ASAN
   __asan_unpoison_memory_region(h->stack, s->opt.stack_bytes);
 #endif
-  if (!h->fiber) h->fiber = sd_race_fiber();
+  if (sd_fiber_take(s, &h->fiber)) return -1;
   h->fake_stack = NULL;
 #if defined(__x86_64__)
   top -= 2; /* at a function's entry the stack is 8 off a multiple of 16 */

@@ -15,6 +15,7 @@ typedef struct sd_launch sd_launch; /* nccl_internal.h */
 typedef struct sd_group sd_group;
 typedef struct sd_job sd_job;
 typedef struct sd_key sd_key;
+typedef struct sd_sync_block sd_sync_block; /* arena.c */
 
 /* AddressSanitizer, as gcc and as clang say it. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -58,7 +59,8 @@ struct sd_host {
   void *arg;
   void *sp;    /* saved stack pointer */
   char *stack; /* lowest address of its stack */
-  void *fiber, *fake_stack;
+  sd_fiber *fiber;
+  void *fake_stack;
   int result;
   int32_t call; /* the rank's number of its current call */
   const char *call_name;
@@ -97,7 +99,7 @@ struct sd_stream {
   int32_t priority, is_legacy, default_of; /* default_of: host id + 1 of a per-thread stream */
   sd_item *head, *last;                    /* last: the newest, done or not */
   sd_item *legacy_seen; /* the legacy stream's item it is ordered after already */
-  void *fiber;
+  sd_fiber *fiber;
   sd_stream *next;
   int32_t muted;
   char *shared; /* of its blocks: a stream runs one at a time */
@@ -111,7 +113,7 @@ struct sd_event {
   uint32_t flags;
   sd_item *record; /* the current one; NULL: never recorded */
   sd_event *next;
-  uint64_t shared_sync; /* SIMDEV_WEAK_EVENTS: one sync address for all records */
+  uint64_t *shared_sync; /* SIMDEV_WEAK_EVENTS: one sync address for all records */
 };
 
 typedef struct sd_kernel_item {
@@ -130,7 +132,7 @@ typedef struct sd_copy_item {
 
 struct sd_item {
   simdev_item_kind kind;
-  int32_t done, want_out, has_out, waited;
+  int32_t done, waited;
   int32_t call;
   sd_stream *stream;
   sd_item *next;
@@ -142,8 +144,7 @@ struct sd_item {
   const char *name;
   const void *pc;
   uint64_t *in;  /* what it acquires at its start */
-  uint64_t *out; /* what it releases at its end */
-  uint64_t in_sync, out_sync;
+  uint64_t *out; /* what it releases at its end; NULL: nobody wants it */
   union {
     sd_kernel_item kernel;
     sd_copy_item copy;
@@ -169,9 +170,12 @@ typedef struct sd_alloc {
   sd_place place;
 } sd_alloc;
 
+enum { SD_UNIT = 256 }; /* what allocations are aligned to, and CUDA's are */
+
 /* Allocations of one kind, in the order of their addresses; never reused within a run. */
 typedef struct sd_region {
   char *base, *next, *end;
+  int32_t *owner; /* which allocation each unit of SD_UNIT bytes is in or behind */
   sd_alloc *list;
   int64_t n, cap;
 } sd_region;
@@ -180,6 +184,10 @@ typedef struct sd_chunk {
   struct sd_chunk *next;
   size_t bytes, used;
 } sd_chunk;
+
+typedef struct sd_arena {
+  sd_chunk *chunk, *at;
+} sd_arena;
 
 typedef struct sd_shared_limit {
   const void *func;
@@ -203,7 +211,7 @@ struct simdev {
   int64_t ready_cap;
   sd_host *running; /* NULL: the scheduler */
   sd_stream *on;    /* whose fiber it is, within an item */
-  void *main_sp, *main_fiber, *main_fake;
+  void *main_sp, *main_race, *main_fake;
   const void *main_stack;
   size_t main_stack_bytes;
   int64_t decisions, clock_items;
@@ -217,7 +225,8 @@ struct simdev {
   uint64_t begin_sync, end_sync; /* what was before the run is visible in it, and so on */
   int64_t *fault_seen;           /* [fault_count][ranks] calls of the fault's name */
   /* memory */
-  sd_chunk *chunk, *chunk_at;
+  sd_arena arena;
+  sd_sync_block *sync_blocks;
   void *spare[SD_SIZES];
   sd_region device, pinned;
   uint32_t poison;
@@ -228,8 +237,6 @@ struct simdev {
   int32_t clique_count;
   sd_key *keys;
   int32_t ran, raced;
-  void **fibers; /* of streams of earlier runs */
-  int32_t fiber_n, fiber_cap;
   /* findings */
   simdev_status verdict; /* set by what ends a run */
   simdev_report report;
@@ -260,6 +267,7 @@ static inline uint32_t sd_below(simdev *s, uint32_t n)
 }
 
 /* arena.c: zeroed memory until the next reset, NULL when there is none; buffers that come back. */
+void *sd_map(size_t bytes);
 void *sd_take(simdev *s, size_t bytes);
 int sd_is_taken(const simdev *s, const void *p, size_t bytes);
 void sd_arena_reset(simdev *s);
@@ -268,6 +276,22 @@ void *sd_buffer_get(simdev *s, size_t bytes);
 void sd_buffer_put(simdev *s, void *buffer, size_t bytes);
 /* Makes room for one more of size bytes in an array of the arena; -1: no memory. */
 int sd_grow(simdev *s, void **list, int64_t n, int64_t *cap, size_t size);
+
+/* An address for the race detector, not used before in this run; NULL: no memory. */
+#ifdef SIMDEV_TSAN
+uint64_t *sd_sync_take(simdev *s);
+#else
+static inline uint64_t *sd_sync_take(simdev *s)
+{
+  return &s->begin_sync; /* nobody looks at it */
+}
+#endif
+
+/* fiber.c: of the TSan build; nothing in others, where fibers are NULL. */
+int sd_fiber_take(simdev *s, sd_fiber **f); /* -1: no memory */
+void sd_fiber_keep(sd_fiber *f);            /* its functions have all returned */
+void sd_fiber_drop(sd_fiber *f);
+void sd_fiber_call(sd_fiber *f, void (*fn)(void *), void *arg); /* on its stack */
 
 /* memory.c */
 int sd_memory_open(simdev *s);

@@ -19,15 +19,24 @@
 /* Address space, of which only what is used costs memory. CUDA aligns to 256 bytes. */
 #define DEVICE_SPACE ((size_t)32 << 30)
 #define PINNED_SPACE ((size_t)16 << 30)
+#define CANARIES UINT64_C(0xb7b7b7b7b7b7b7b7)
 #define SPACE_MIN ((size_t)64 << 20)
-enum { GUARD = 256, ALIGN = 256, CANARY = 0xb7 };
+enum { GUARD = SD_UNIT, ALIGN = SD_UNIT, CANARY = 0xb7 };
+
+static void *reserve(size_t bytes)
+{
+  void *p =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
 
 static int open_region(sd_region *r, size_t bytes)
 {
   for (;; bytes /= 2) { /* where address space is rationed, with less */
-    r->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                   -1, 0);
-    if (r->base != MAP_FAILED) break;
+    r->base = reserve(bytes);
+    r->owner = r->base ? reserve(bytes / SD_UNIT * sizeof *r->owner) : NULL;
+    if (r->owner) break;
+    if (r->base) munmap(r->base, bytes);
     r->base = NULL;
     if (bytes <= SPACE_MIN) return -1;
   }
@@ -45,6 +54,7 @@ static void close_region(sd_region *r)
 {
   if (!r->base) return;
   ASAN_UNPOISON_MEMORY_REGION(r->base, (size_t)(r->next - r->base));
+  munmap(r->owner, (size_t)(r->end - r->base) / SD_UNIT * sizeof *r->owner);
   munmap(r->base, (size_t)(r->end - r->base));
 }
 
@@ -113,14 +123,10 @@ sd_alloc *sd_memory_find(const simdev *s, const void *p)
 {
   const sd_place place = sd_memory_place(s, p);
   const sd_region *r = place == SD_DEVICE ? &s->device : &s->pinned;
-  int64_t low = 0, high = r->n;
-  if (place == SD_PAGEABLE) return NULL;
-  while (low < high) { /* the first that begins behind p */
-    const int64_t mid = low + (high - low) / 2;
-    if (r->list[mid].at <= (const char *)p) low = mid + 1;
-    else high = mid;
-  }
-  return low > 0 ? &r->list[low - 1] : NULL;
+  const char *c = p;
+  if (place == SD_PAGEABLE || c < r->base + GUARD || r->n == 0) return NULL;
+  if (c >= r->next) return &r->list[r->n - 1];
+  return &r->list[r->owner[(c - r->base) / SD_UNIT]];
 }
 
 static size_t padded(size_t bytes)
@@ -140,7 +146,7 @@ cudaError_t sd_memory_take(sd_host *h, sd_place place, size_t bytes, void **p)
   }
   if (place == SD_DEVICE && bytes > s->opt.device_bytes - rank->used[h->device])
     return cudaErrorMemoryAllocation;
-  if (bytes > (size_t)(r->end - r->next) - 2 * GUARD ||
+  if (bytes > (size_t)(r->end - r->next) - 2 * GUARD || r->n == INT32_MAX ||
       sd_grow(s, (void **)&r->list, r->n, &r->cap, sizeof *r->list))
     return cudaErrorMemoryAllocation;
   a = &r->list[r->n++];
@@ -151,6 +157,8 @@ cudaError_t sd_memory_take(sd_host *h, sd_place place, size_t bytes, void **p)
   a->call = h->call;
   a->freed = 0;
   a->place = place;
+  for (int64_t u = (r->next - r->base) / SD_UNIT, n = (int64_t)padded(bytes) / SD_UNIT; n > 0; n--)
+    r->owner[u++] = (int32_t)(r->n - 1);
   r->next += padded(bytes);
   if (place == SD_DEVICE) rank->used[h->device] += bytes;
   sd_unprotect(s);
@@ -162,20 +170,31 @@ cudaError_t sd_memory_take(sd_host *h, sd_place place, size_t bytes, void **p)
   return cudaSuccess;
 }
 
+/* The first byte that is no canary; n: none. The last GUARD bytes are aligned. */
+static size_t first_touched(const uint8_t *g, size_t n)
+{
+  const uint64_t *w = (const uint64_t *)(const void *)(g + n - GUARD);
+  uint64_t wrong = 0;
+  size_t i = 0, end;
+  for (int k = 0; k < GUARD / 8; k++) wrong |= w[k] ^ CANARIES;
+  end = wrong ? n : n - GUARD;
+  while (i < end && g[i] == CANARY) i++;
+  return i < end ? i : n;
+}
+
 static void check_guard(simdev *s, const sd_alloc *a, const char *when)
 {
   const uint8_t *g = (const uint8_t *)a->at + a->bytes;
   const size_t n = padded(a->bytes) - a->bytes;
+  size_t i;
   ASAN_UNPOISON_MEMORY_REGION(g, n);
-  for (size_t i = 0; i < n; i++) {
-    if (g[i] == CANARY) continue;
+  i = first_touched(g, n);
+  if (i < n)
     sd_note(
         s, SIMDEV_E_ACCESS, 0, a->rank,
         "rank %d: something wrote %zu bytes behind the end of %s memory of %zu bytes (allocated "
         "by call %d; seen %s): a kernel runs past its array, or before the next one",
         a->rank, i + 1, a->place == SD_DEVICE ? "device" : "pinned", a->bytes, a->call, when);
-    break;
-  }
   ASAN_POISON_MEMORY_REGION(g, n);
 }
 

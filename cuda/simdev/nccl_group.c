@@ -250,6 +250,8 @@ static ncclResult_t add(sd_host *h, const sd_op *what)
   sd_op *op = sd_take(sd_now, sizeof *op);
   if (!g || !op) return ncclSystemError;
   sd_copy_bytes(op, what, sizeof *op);
+  op->sync = sd_sync_take(sd_now);
+  if (!op->sync) return ncclSystemError;
   op->call = h->call;
   if (g->first) g->last->next = op;
   else g->first = op;
@@ -277,120 +279,61 @@ out:
   return e;
 }
 
+/* The operation of the function that says so; ncclSum is 0. */
+#define OP(k, ...)                                                                                 \
+  (sd_op)                                                                                          \
+  {                                                                                                \
+    .kind = (k), .name = __func__, .count = count, .dtype = dtype, .comm = comm, __VA_ARGS__       \
+  }
+
 ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t dtype,
                            ncclRedOp_t redop, ncclComm_t comm, cudaStream_t stream)
 {
-  sd_op op = {.kind = SD_ALL_REDUCE,
-              .name = "ncclAllReduce",
-              .send = send,
-              .recv = recv,
-              .count = count,
-              .dtype = dtype,
-              .redop = redop,
-              .peer = -1,
-              .comm = comm};
-  return issue(SD_PC, &op, stream);
+  return issue(SD_PC, &OP(SD_ALL_REDUCE, .send = send, .recv = recv, .redop = redop, .peer = -1),
+               stream);
 }
 
 ncclResult_t ncclReduceScatter(const void *send, void *recv, size_t count, ncclDataType_t dtype,
                                ncclRedOp_t redop, ncclComm_t comm, cudaStream_t stream)
 {
-  sd_op op = {.kind = SD_REDUCE_SCATTER,
-              .name = "ncclReduceScatter",
-              .send = send,
-              .recv = recv,
-              .count = count,
-              .dtype = dtype,
-              .redop = redop,
-              .peer = -1,
-              .comm = comm};
-  return issue(SD_PC, &op, stream);
+  return issue(SD_PC,
+               &OP(SD_REDUCE_SCATTER, .send = send, .recv = recv, .redop = redop, .peer = -1),
+               stream);
 }
 
 ncclResult_t ncclAllGather(const void *send, void *recv, size_t count, ncclDataType_t dtype,
                            ncclComm_t comm, cudaStream_t stream)
 {
-  sd_op op = {.kind = SD_ALL_GATHER,
-              .name = "ncclAllGather",
-              .send = send,
-              .recv = recv,
-              .count = count,
-              .dtype = dtype,
-              .redop = ncclSum,
-              .peer = -1,
-              .comm = comm};
-  return issue(SD_PC, &op, stream);
+  return issue(SD_PC, &OP(SD_ALL_GATHER, .send = send, .recv = recv, .peer = -1), stream);
 }
 
 ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t dtype,
                            int root, ncclComm_t comm, cudaStream_t stream)
 {
-  sd_op op = {.kind = SD_BROADCAST,
-              .name = "ncclBroadcast",
-              .send = send,
-              .recv = recv,
-              .count = count,
-              .dtype = dtype,
-              .redop = ncclSum,
-              .peer = root,
-              .comm = comm};
-  return issue(SD_PC, &op, stream);
+  return issue(SD_PC, &OP(SD_BROADCAST, .send = send, .recv = recv, .peer = root), stream);
 }
 
 ncclResult_t ncclBcast(void *buffer, size_t count, ncclDataType_t dtype, int root, ncclComm_t comm,
                        cudaStream_t stream)
 {
-  sd_op op = {.kind = SD_BROADCAST,
-              .name = "ncclBcast",
-              .send = buffer,
-              .recv = buffer,
-              .count = count,
-              .dtype = dtype,
-              .redop = ncclSum,
-              .peer = root,
-              .comm = comm};
-  return issue(SD_PC, &op, stream);
+  return issue(SD_PC, &OP(SD_BROADCAST, .send = buffer, .recv = buffer, .peer = root), stream);
 }
 
 ncclResult_t ncclReduce(const void *send, void *recv, size_t count, ncclDataType_t dtype,
                         ncclRedOp_t redop, int root, ncclComm_t comm, cudaStream_t stream)
 {
-  sd_op op = {.kind = SD_REDUCE,
-              .name = "ncclReduce",
-              .send = send,
-              .recv = recv,
-              .count = count,
-              .dtype = dtype,
-              .redop = redop,
-              .peer = root,
-              .comm = comm};
-  return issue(SD_PC, &op, stream);
+  return issue(SD_PC, &OP(SD_REDUCE, .send = send, .recv = recv, .redop = redop, .peer = root),
+               stream);
 }
 
 ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t dtype, int peer,
                       ncclComm_t comm, cudaStream_t stream)
 {
-  sd_op op = {.kind = SD_SEND,
-              .name = "ncclSend",
-              .send = send,
-              .count = count,
-              .dtype = dtype,
-              .redop = ncclSum,
-              .peer = peer,
-              .comm = comm};
-  return issue(SD_PC, &op, stream);
+  return issue(SD_PC, &OP(SD_SEND, .send = send, .peer = peer), stream);
 }
 
 ncclResult_t ncclRecv(void *recv, size_t count, ncclDataType_t dtype, int peer, ncclComm_t comm,
                       cudaStream_t stream)
 {
-  sd_op op = {.kind = SD_RECV,
-              .name = "ncclRecv",
-              .recv = recv,
-              .count = count,
-              .dtype = dtype,
-              .redop = ncclSum,
-              .peer = peer,
-              .comm = comm};
-  return issue(SD_PC, &op, stream);
+  return issue(SD_PC, &OP(SD_RECV, .recv = recv, .peer = peer), stream);
 }

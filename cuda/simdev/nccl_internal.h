@@ -42,7 +42,7 @@ struct sd_op {
   struct sd_coll *coll;
   void *staging; /* what it contributes, from its launch's start */
   int32_t started, early;
-  uint64_t sync; /* released when it has contributed */
+  uint64_t *sync; /* released when it has contributed */
 };
 
 /* The members' operations with one number. */
@@ -100,7 +100,7 @@ struct sd_launch {
   int32_t streams, started, ended;
   sd_launch *before_comm;   /* must have ended */
   sd_launch *before_device; /* must have started (NCCL_LAUNCH_ORDER_IMPLICIT) */
-  uint64_t join, split;     /* between its streams */
+  uint64_t *join, *split;   /* between its streams; NULL: there is one */
   sd_launch *next;          /* of its group */
 };
 
@@ -114,8 +114,8 @@ struct sd_job {
   sd_launch *launches;
   sd_host *waiting;
   int32_t done, call;
-  uint64_t sync; /* what its host had done */
-  sd_job *next;  /* of its group */
+  uint64_t *sync; /* what its host had done */
+  sd_job *next;   /* of its group */
 };
 
 struct sd_group {

@@ -5,12 +5,13 @@ sd_job *sd_job_make(sd_host *h, sd_job_kind kind, sd_comm *comm)
 {
   simdev *s = sd_now;
   sd_job *job = sd_take(s, sizeof *job);
-  if (!job || sd_agent_make(s, &job->agent, SD_JOB, h->agent.rank)) return NULL;
+  if (job) job->sync = sd_sync_take(s);
+  if (!job || !job->sync || sd_agent_make(s, &job->agent, SD_JOB, h->agent.rank)) return NULL;
   job->kind = kind;
   job->comm = comm;
   job->call = h->call;
   job->agent.issue = ++s->order;
-  sd_race_release(&job->sync);
+  sd_race_publish(job->sync);
   return job;
 }
 
@@ -27,7 +28,7 @@ void sd_job_step(simdev *s, sd_agent *a)
   s->idle_rounds = 0;
   for (sd_launch *l = job->launches; l; l = l->next) {
     if (l->comm->state == ncclInProgress) l->comm->state = ncclSuccess;
-    if (!l->comm->aborted) sd_launch_issue(s, l, &job->sync);
+    if (!l->comm->aborted) sd_launch_issue(s, l, job->sync);
   }
   if (job->comm && job->comm->state == ncclInProgress) job->comm->state = ncclSuccess;
   if (job->parent && job->parent->state == ncclInProgress) job->parent->state = ncclSuccess;

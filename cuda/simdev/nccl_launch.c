@@ -29,6 +29,9 @@ void sd_launch_issue(simdev *s, sd_launch *l, uint64_t *in)
   l->item = sd_take(s, (size_t)ops * sizeof(sd_item *));
   if (!streams || !l->item) goto memory;
   l->streams = count_streams(l, streams);
+  l->join = l->streams > 1 ? sd_sync_take(s) : NULL;
+  l->split = l->streams > 1 ? sd_sync_take(s) : NULL;
+  if (l->streams > 1 && (!l->join || !l->split)) goto memory;
   if (l->comm->last && !l->comm->last->ended) l->before_comm = l->comm->last;
   l->comm->last = l;
   if (l->comm->implicit) {
@@ -144,7 +147,7 @@ static void contribute(simdev *s, sd_op *op)
     sd_race_leave();
     sd_copy_bytes(op->staging, op->send, bytes);
   }
-  sd_race_release(&op->sync);
+  sd_race_publish(op->sync);
 }
 
 static void wake_peers(simdev *s, const sd_op *op)
@@ -167,8 +170,8 @@ static void begin(simdev *s, sd_launch *l)
     sd_fiber_enter(s, item->stream);
     sd_race_acquire(item->in);
     for (int32_t d = 0; d < item->dep_count; d++) sd_race_acquire(item->deps[d]->out);
-    if (i > 0) sd_race_release(&l->join);
-    else if (l->streams > 1) sd_race_acquire(&l->join);
+    if (i > 0) sd_race_release(l->join);
+    else if (l->streams > 1) sd_race_acquire(l->join);
     if (i > 0) sd_fiber_leave(s, item->stream);
   }
   for (sd_op *op = l->ops; op && !l->comm->aborted; op = op->next) contribute(s, op);
@@ -191,7 +194,7 @@ static void begin(simdev *s, sd_launch *l)
 
 static void from(simdev *s, const sd_op *op, sd_op *source)
 {
-  sd_race_acquire(&source->sync);
+  sd_race_acquire(source->sync);
   if (s->opt.record && source != op)
     sd_record_edge(s, SIMDEV_EDGE_DATA, source->launch->item[0], op->launch->item[0]);
 }
@@ -280,7 +283,7 @@ static void end(simdev *s, sd_launch *l)
   sd_race_enter(first->pc);
   for (sd_op *op = l->ops; op && !comm->aborted; op = op->next) receive(s, op);
   sd_race_leave();
-  if (l->streams > 1) sd_race_release(&l->split);
+  if (l->streams > 1) sd_race_publish(l->split);
   sd_fiber_leave(s, first->stream);
   for (sd_op *op = l->ops; op && !comm->aborted; op = op->next) forget(s, op);
   l->ended = 1;
@@ -289,11 +292,8 @@ static void end(simdev *s, sd_launch *l)
   for (int32_t i = 0; i < l->streams; i++) {
     sd_item *item = l->item[i];
     sd_fiber_enter(s, item->stream);
-    if (i > 0) sd_race_acquire(&l->split);
-    if (item->want_out) {
-      sd_race_release(item->out);
-      item->has_out = 1;
-    }
+    if (i > 0) sd_race_acquire(l->split);
+    if (item->out) sd_race_publish(item->out);
     sd_fiber_leave(s, item->stream);
     sd_item_done(s, item);
   }

@@ -6,6 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A thread in ThreadSanitizer's eyes, and the stack of a stream's (fiber.c); NULL in other builds. */
+typedef struct sd_fiber {
+  void *race;
+  char *stack; /* lowest address */
+  size_t bytes;
+  struct sd_fiber *next;
+} sd_fiber;
+
 #ifdef SIMDEV_TSAN
 void *__tsan_get_current_fiber(void);
 void *__tsan_create_fiber(unsigned flags);
@@ -14,6 +22,7 @@ void __tsan_switch_to_fiber(void *fiber, unsigned flags);
 void __tsan_set_fiber_name(void *fiber, const char *name);
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
+void __tsan_atomic64_store(volatile uint64_t *address, uint64_t value, int order);
 void __tsan_func_entry(void *pc);
 void __tsan_func_exit(void);
 void __tsan_read_range(void *address, unsigned long bytes);
@@ -49,6 +58,11 @@ static inline void sd_race_release(void *a)
 {
   __tsan_release(a);
 }
+/* The same, of an address that nobody else releases: nothing is merged, which is much cheaper. */
+static inline void sd_race_publish(uint64_t *a)
+{
+  __tsan_atomic64_store(a, 0, __ATOMIC_RELEASE);
+}
 static inline void sd_race_enter(const void *pc)
 {
   __tsan_func_entry((void *)(uintptr_t)pc);
@@ -60,6 +74,10 @@ static inline void sd_race_leave(void)
 static inline void sd_race_switch(void *f, int weak)
 {
   __tsan_switch_to_fiber(f, weak ? 0 : SD_SWITCH_NO_SYNC);
+}
+static inline void *sd_race_of(const sd_fiber *f)
+{
+  return f->race;
 }
 void sd_race_read(const void *p, size_t n); /* race.c */
 void sd_race_write(void *p, size_t n);
@@ -100,6 +118,10 @@ static inline void sd_race_release(void *a)
 {
   (void)a;
 }
+static inline void sd_race_publish(uint64_t *a)
+{
+  (void)a;
+}
 static inline void sd_race_enter(const void *pc)
 {
   (void)pc;
@@ -110,6 +132,11 @@ static inline void sd_race_leave(void)
 static inline void sd_race_switch(void *f, int weak)
 {
   (void)f, (void)weak;
+}
+static inline void *sd_race_of(const sd_fiber *f)
+{
+  (void)f;
+  return NULL;
 }
 static inline void sd_race_read(const void *p, size_t n)
 {

@@ -5,7 +5,7 @@ struct sd_key {
   const void *key;
   int32_t given;  /* a signal */
   int32_t locked; /* host id + 1 */
-  uint64_t sync;
+  uint64_t *sync;
   sd_key *next;
 };
 
@@ -15,7 +15,8 @@ static sd_key *find(simdev *s, const void *address)
   for (k = s->keys; k; k = k->next)
     if (k->key == address) return k;
   k = sd_take(s, sizeof *k);
-  if (!k) {
+  if (k) k->sync = sd_sync_take(s);
+  if (!k || !k->sync) {
     sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: no memory for a signal or a lock");
     return NULL;
   }
@@ -51,7 +52,7 @@ void simdev_signal(const void *key)
   sd_key *k;
   if (sd_enter(&h, "simdev_signal", SD_PC) || !(k = find(s, key))) return;
   k->given = 1;
-  sd_race_release(&k->sync);
+  sd_race_release(k->sync);
   wake(s, k);
 }
 
@@ -63,7 +64,7 @@ int simdev_await(const void *key)
   if (sd_enter(&h, "simdev_await", SD_PC) || !(k = find(s, key))) return -1;
   while (!k->given && !s->verdict) wait(s, h, k);
   if (!k->given) return -1;
-  sd_race_acquire(&k->sync);
+  sd_race_acquire(k->sync);
   return 0;
 }
 
@@ -80,7 +81,7 @@ int simdev_lock(const void *key)
   while (k->locked && !s->verdict) wait(s, h, k);
   if (k->locked) return -1;
   k->locked = h->id + 1;
-  sd_race_acquire(&k->sync);
+  sd_race_acquire(k->sync);
   return 0;
 }
 
@@ -97,6 +98,6 @@ void simdev_unlock(const void *key)
     return;
   }
   k->locked = 0;
-  sd_race_release(&k->sync);
+  sd_race_release(k->sync);
   wake(s, k);
 }

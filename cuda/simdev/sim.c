@@ -119,7 +119,7 @@ void simdev_clear_hosts(simdev *s)
   s->host_count = 0;
 }
 
-/* Fibers of streams are kept for the next run; those of hosts that never ended are not. */
+/* Fibers are kept for other runs; not those of hosts that never ended, as they are within calls. */
 static void join_fibers(simdev *s)
 {
 #ifdef SIMDEV_TSAN
@@ -128,22 +128,17 @@ static void join_fibers(simdev *s)
       sd_fiber_enter(s, st);
       sd_race_release(&s->end_sync);
       sd_fiber_leave(s, st);
-      if (s->fiber_n == s->fiber_cap) {
-        const int32_t cap = s->fiber_cap ? 2 * s->fiber_cap : 64;
-        void **more = realloc(s->fibers, (size_t)cap * sizeof(void *));
-        if (!more) continue;
-        s->fibers = more;
-        s->fiber_cap = cap;
-      }
-      s->fibers[s->fiber_n++] = st->fiber;
+      sd_fiber_keep(st->fiber);
     }
   for (int32_t i = 0; i < s->host_count; i++) {
     sd_host *h = s->host[i];
-    if (h->state == SD_ENDED) continue;
-    sd_race_switch(h->fiber, 0);
-    sd_race_release(&s->end_sync);
-    sd_race_switch(s->main_fiber, 0);
-    sd_race_drop(h->fiber);
+    if (!h->fiber) continue;
+    if (h->state != SD_ENDED) {
+      sd_race_switch(h->fiber->race, 0);
+      sd_race_release(&s->end_sync);
+      sd_race_switch(s->main_race, 0);
+      sd_fiber_drop(h->fiber);
+    } else sd_fiber_keep(h->fiber);
     h->fiber = NULL;
   }
 #endif
@@ -170,7 +165,7 @@ simdev_status simdev_run(simdev *s)
   if (s->ran || before || s->host_count == 0) return SIMDEV_E_INPUT;
   s->ran = 1;
   sd_now = s;
-  s->main_fiber = sd_race_self();
+  s->main_race = sd_race_self();
   sd_race_release(&s->begin_sync);
   for (int32_t i = 0; i < s->host_count; i++)
     if (sd_host_begin(s, s->host[i])) {
@@ -212,8 +207,6 @@ void simdev_close(simdev *s)
 {
   if (!s) return;
   simdev_clear_hosts(s);
-  while (s->fiber_n > 0) sd_race_drop(s->fibers[--s->fiber_n]);
-  free(s->fibers);
   free(s->host);
   free(s->rank);
   sd_memory_close(s);

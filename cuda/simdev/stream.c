@@ -7,12 +7,12 @@ sd_stream *sd_stream_make(simdev *s, int32_t rank, int32_t device, uint32_t flag
 {
   sd_rank *r = &s->rank[rank];
   sd_stream *st = sd_take(s, sizeof *st);
-  if (!st || sd_agent_make(s, &st->agent, SD_STREAM, rank)) return NULL;
+  if (!st || sd_agent_make(s, &st->agent, SD_STREAM, rank) || sd_fiber_take(s, &st->fiber))
+    return NULL;
   st->mark = SD_MARK_STREAM;
   st->device = device;
   st->flags = flags;
   st->id = id;
-  st->fiber = s->fiber_n > 0 ? s->fibers[--s->fiber_n] : sd_race_fiber();
   st->next = r->all;
   r->all = st;
   sd_fiber_enter(s, st);
@@ -27,7 +27,7 @@ void sd_stream_name_fiber(sd_stream *st)
 #ifdef SIMDEV_TSAN
   char text[96], name[64];
   sd_print(text, sizeof text, "rank %d, %s", st->agent.rank, sd_stream_name(st, name, sizeof name));
-  sd_race_name(st->fiber, text);
+  sd_race_name(sd_race_of(st->fiber), text);
 #else
   (void)st;
 #endif
@@ -92,14 +92,14 @@ void simdev_name_stream(cudaStream_t handle, const char *name)
 void sd_fiber_enter(simdev *s, sd_stream *st)
 {
   s->on = st;
-  sd_race_switch(st->fiber, s->opt.weaken & SIMDEV_WEAK_SWITCH);
+  sd_race_switch(sd_race_of(st->fiber), s->opt.weaken & SIMDEV_WEAK_SWITCH);
 }
 
 void sd_fiber_leave(simdev *s, sd_stream *st)
 {
   sd_race_unmute(&st->muted);
   s->on = NULL;
-  sd_race_switch(s->running ? s->running->fiber : s->main_fiber,
+  sd_race_switch(s->running ? sd_race_of(s->running->fiber) : s->main_race,
                  s->opt.weaken & SIMDEV_WEAK_SWITCH);
 }
 
@@ -107,13 +107,13 @@ void sd_fiber_leave(simdev *s, sd_stream *st)
  * stream ran: only those are waited for by stream; records release when they run. */
 void sd_want_out(simdev *s, sd_item *item)
 {
-  if (item->has_out) return;
-  item->want_out = 1;
-  if (!item->done) return;
+  if (item->out) return;
+  item->out = sd_sync_take(s);
+  if (!item->out) sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: no memory for a wait");
+  if (!item->out || !item->done) return;
   sd_fiber_enter(s, item->stream);
-  sd_race_release(item->out);
+  sd_race_publish(item->out);
   sd_fiber_leave(s, item->stream);
-  item->has_out = 1;
 }
 
 void sd_item_acquire(simdev *s, sd_host *h, sd_item *item)
@@ -128,15 +128,14 @@ void sd_item_acquire(simdev *s, sd_host *h, sd_item *item)
 sd_item *sd_item_make(sd_stream *st, simdev_item_kind kind, const char *name, int32_t call,
                       const void *pc)
 {
-  sd_item *item = sd_take(sd_now, sizeof *item);
+  simdev *s = sd_now;
+  sd_item *item = sd_take(s, sizeof *item);
   if (!item) return NULL;
   item->kind = kind;
   item->stream = st;
   item->name = name;
   item->call = call;
   item->pc = pc;
-  item->in = &item->in_sync;
-  item->out = &item->out_sync;
   return item;
 }
 
@@ -182,7 +181,11 @@ void sd_item_issue(simdev *s, sd_item *item)
   order_legacy(s, item);
   item->issue = ++s->issue;
   item->serial = ++r->issued[st->device];
-  if (item->in == &item->in_sync) sd_race_release(item->in);
+  if (!item->in) {
+    item->in = sd_sync_take(s);
+    if (item->in) sd_race_publish(item->in);
+    else sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: no memory for an item");
+  }
   if (st->head) st->last->next = item;
   st->last = item;
   if (!st->head) {
@@ -282,10 +285,7 @@ void sd_stream_step(simdev *s, sd_stream *st)
   sd_race_enter(item->pc);
   if (e == cudaSuccess) sd_execute(s, item);
   sd_race_leave();
-  if (item->kind == SIMDEV_RECORD || item->want_out) {
-    sd_race_release(item->out);
-    item->has_out = 1;
-  }
+  if (item->out) sd_race_publish(item->out);
   sd_fiber_leave(s, st);
   if (s->opt.record) record_deps(s, item);
   sd_item_done(s, item);

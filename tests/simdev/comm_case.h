@@ -41,13 +41,17 @@ static inline int open_member(member *m, int rank, int n, int blocking)
   return settle(e, m->comm);
 }
 
+static inline int end_comm(ncclComm_t comm)
+{
+  OK(settle(ncclCommFinalize(comm), comm));
+  return (int)ncclCommDestroy(comm);
+}
+
 static inline int close_member(member *m)
 {
   OK(cudaStreamSynchronize(m->stream));
   OK(cudaStreamDestroy(m->stream));
-  OK(settle(ncclCommFinalize(m->comm), m->comm));
-  OK(ncclCommDestroy(m->comm));
-  return 0;
+  return end_comm(m->comm);
 }
 
 /* Device memory with these bytes, through the member's stream; and back. */

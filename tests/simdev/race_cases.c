@@ -233,6 +233,55 @@ static int shared_memory(void *arg, int rank)
   return close_bench(&t);
 }
 
+/* What a kernel and a host function keep on the stack is theirs, on however many streams; but who
+ * has got the address may race with them. Addresses go round without order. */
+enum { STACKS = 12 };
+
+typedef struct kept {
+  int32_t **where;  /* [STACKS] */
+  int32_t k, other; /* other: whose memory it writes; -1: its own alone */
+} kept;
+
+__attribute__((noinline)) static void keep(const kept *p)
+{
+  volatile int32_t here[64], *there = here;
+  for (int i = 0; i < 64; i++) here[i] = p->k;
+  __atomic_store_n(&p->where[p->k], (int32_t *)(uintptr_t)here, __ATOMIC_RELAXED);
+  if (p->other >= 0) there = __atomic_load_n(&p->where[p->other], __ATOMIC_RELAXED);
+  there[32] = 1;
+}
+
+static void keep_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  (void)t, (void)shared, (void)phase;
+  keep(params);
+}
+static const simdev_kernel keep_kernel = {"keep", sizeof(kept), 1, keep_body};
+
+static void CUDART_CB keep_host(void *arg)
+{
+  keep(arg);
+}
+
+static int stacks(void *arg, int rank)
+{
+  int32_t *where[STACKS] = {NULL};
+  cudaStream_t st[STACKS];
+  kept p[STACKS];
+  (void)arg, (void)rank;
+  for (int k = 0; k < STACKS; k++) {
+    void *args[] = {&p[k]};
+    OK(make_stream(&st[k]));
+    p[k] = (kept){where, k, bad && k == STACKS - 1 ? 0 : -1};
+    while (p[k].other == 0 && !__atomic_load_n(&where[0], __ATOMIC_RELAXED)) simdev_pause();
+    if (k % 2) OK(cudaLaunchHostFunc(st[k], keep_host, &p[k]));
+    else OK(cudaLaunchKernel(&keep_kernel, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, st[k]));
+  }
+  OK(cudaDeviceSynchronize());
+  for (int k = 0; k < STACKS; k++) OK(cudaStreamDestroy(st[k]));
+  return 0;
+}
+
 /* ---- Communication --------------------------------------------------------------------------- */
 
 static int open_comm(bench *t, int rank, int blocking)
@@ -375,6 +424,7 @@ static const struct {
     {"host_function", 1, host_function},
     {"hosts", 2, hosts},
     {"shared_memory", 2, shared_memory},
+    {"stacks", 2, stacks},
     {"reduction", 2, reduction},
     {"gather", 2, gather},
     {"along_data", 2, along_data},

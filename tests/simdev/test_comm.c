@@ -358,8 +358,7 @@ static int two_comms(void *arg, int rank)
   IS(holds(out, R - 1)); /* member 0 of the other is rank R - 1 */
   OK(cudaFree(x));
   OK(cudaFree(y));
-  OK(settle(ncclCommFinalize(other), other));
-  OK(ncclCommDestroy(other));
+  OK(end_comm(other));
   return close_member(&m);
 }
 
@@ -458,8 +457,7 @@ static int split(void *arg, int rank)
     OK(ncclCommCount(pair, &count));
     OK(ncclCommCuDevice(pair, &device));
     IS(count == 2 && index == (rank == 0) && device == rank);
-    OK(settle(ncclCommFinalize(pair), pair));
-    OK(ncclCommDestroy(pair));
+    OK(end_comm(pair));
   }
   return close_member(&m);
 }

@@ -115,6 +115,11 @@ Test(race, none_on_shared_memory_of_blocks)
   check("shared_memory", "sum_body", "shared_memory");
 }
 
+Test(race, none_on_what_kernels_and_host_functions_keep_on_the_stack)
+{
+  check("stacks", "keep_host", "keep_body");
+}
+
 Test(race, with_a_reduction_that_reads_a_refilled_bucket)
 {
   check("reduction", "fill_body", "reduction");
