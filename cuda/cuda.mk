@@ -22,6 +22,7 @@ $(CUDA_CACHE)/cuda-13.0/include/cuda_runtime_api.h:
 SIMDEV_SRC  := $(sort $(wildcard cuda/simdev/*.c))
 SIMDEV_OBJ  := $(SIMDEV_SRC:%.c=$(BUILD)/%.o)
 SIMDEV      := $(BUILD)/libsimdev.a
+SIMDEV_SHARED   := $(BUILD)/libsimdev.so.$(VERSION)
 SIMDEV_TEST_SRC := $(sort $(wildcard tests/simdev/test_*.c))
 SIMDEV_TESTS    := $(SIMDEV_TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 EXAMPLE         := $(BUILD)/cuda/simdev/example/two_producers
@@ -31,10 +32,18 @@ SIMDEV_PROGRAM_OBJ := $(SIMDEV_TESTS:%=%.o) $(EXAMPLE).o $(SIMDEV_BENCH).o
 
 $(SIMDEV_OBJ) $(SIMDEV_PROGRAM_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(SIMDEV_OBJ) $(SIMDEV_PROGRAM_OBJ): | $(CUDA_HEADERS)
+# The example is what a program of somebody else's is: it includes what is installed.
+$(EXAMPLE).o $(BUILD)/tsan/cuda/simdev/example/two_producers.o: CPPFLAGS += -Icuda/simdev
 
 $(SIMDEV): $(SIMDEV_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $(SIMDEV_OBJ)
+
+# Nothing but what CUDA, NCCL and simdev.h name is seen from outside.
+$(SIMDEV_SHARED): $(SIMDEV_OBJ) cuda/simdev/exports.map
+	$(say) LD $@
+	$(Q)$(CC) -shared -Wl,-soname,libsimdev.so.$(SONAME) \
+	  -Wl,--version-script=cuda/simdev/exports.map -o $@ $(SIMDEV_OBJ) $(ALL_LDFLAGS)
 
 $(SIMDEV_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SIMDEV)
 	$(say) LD $@
@@ -78,7 +87,7 @@ $(BUILD)/tsan/%.o: %.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
 $(BUILD)/tsan/cuda/simdev/example/%.o: cuda/simdev/example/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(say) CC "$< (tsan)"
-	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(SIMDEV_TSAN): $(SIMDEV_TSAN_OBJ)
 	$(say) AR $@
@@ -93,14 +102,58 @@ $(RACE_PROGRAMS) $(EXAMPLE)_tsan $(SIMDEV_BENCH)_tsan:
 	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread
 
 .PHONY: simdev
-simdev: $(SIMDEV) $(SIMDEV_TSAN) ## build libsimdev: CUDA's runtime and NCCL on the CPU
+simdev: $(SIMDEV) $(SIMDEV_SHARED) $(SIMDEV_TSAN) ## build libsimdev: CUDA's runtime and NCCL on the CPU
 
 .PHONY: simdev-bench
 simdev-bench: $(SIMDEV_BENCH) $(SIMDEV_BENCH)_tsan ## measure how many orders simdev runs in an hour
 	@$(SIMDEV_BENCH) 20000
 	@$(SIMDEV_BENCH)_tsan 2000
 
-unit: $(SIMDEV_TESTS) $(RACE_PROGRAMS) $(EXAMPLE) $(EXAMPLE)_tsan
+# ---- Installing ----------------------------------------------------------------------------------
+
+# Asked for by itself, or by install, where it was built: that fetches no headers. The files for
+# pkg-config name the headers that it was built with; --define-variable=cuda=… takes others.
+define simdev_pc
+prefix=$(PREFIX)
+libdir=$${prefix}/lib
+includedir=$${prefix}/include/simdev
+cuda=$(CUDA_INC)
+nccl=$(NCCL_INC)
+
+Name: $(1)
+Description: the CUDA runtime and NCCL on the CPU, for finding races$(2)
+Version: $(VERSION)
+Cflags: -I$${includedir} -isystem $${cuda} -isystem $${nccl}$(3)
+Libs: -L$${libdir} -l$(4)$(3)
+Libs.private: -pthread
+endef
+install-simdev: export SIMDEV_PC = $(call simdev_pc,simdev,,,simdev)
+install-simdev: export SIMDEV_TSAN_PC = $(call simdev_pc,simdev-tsan,$(comma) for ThreadSanitizer, \
+  -fsanitize=thread,simdev_tsan)
+comma := ,
+
+.PHONY: install-simdev uninstall-simdev
+install-simdev: simdev ## install simdev alone, under PREFIX (and DESTDIR)
+	install -d $(dest)/lib/pkgconfig $(dest)/include/simdev
+	install -m 644 $(SIMDEV) $(dest)/lib/libsimdev.a
+	install -m 644 $(SIMDEV_TSAN) $(dest)/lib/libsimdev_tsan.a
+	install -m 755 $(SIMDEV_SHARED) $(dest)/lib/libsimdev.so.$(VERSION)
+	ln -sf libsimdev.so.$(VERSION) $(dest)/lib/libsimdev.so.$(SONAME)
+	ln -sf libsimdev.so.$(SONAME) $(dest)/lib/libsimdev.so
+	install -m 644 cuda/simdev/simdev.h cuda/simdev/kernel.h $(dest)/include/simdev
+	printf '%s\n' "$$SIMDEV_PC" > $(dest)/lib/pkgconfig/simdev.pc
+	printf '%s\n' "$$SIMDEV_TSAN_PC" > $(dest)/lib/pkgconfig/simdev-tsan.pc
+	chmod 644 $(dest)/lib/pkgconfig/simdev.pc $(dest)/lib/pkgconfig/simdev-tsan.pc
+
+uninstall-simdev:
+	rm -f $(dest)/lib/libsimdev.a $(dest)/lib/libsimdev_tsan.a $(dest)/lib/libsimdev.so* \
+	  $(dest)/lib/pkgconfig/simdev.pc $(dest)/lib/pkgconfig/simdev-tsan.pc
+	rm -rf $(dest)/include/simdev
+
+install: $(if $(wildcard $(SIMDEV)),install-simdev)
+uninstall: uninstall-simdev
+
+unit: $(SIMDEV_SHARED) $(SIMDEV_TESTS) $(RACE_PROGRAMS) $(EXAMPLE) $(EXAMPLE)_tsan
 
 -include $(SIMDEV_OBJ:%.o=%.d) $(SIMDEV_TESTS:%=%.d) $(SIMDEV_TSAN_OBJ:%.o=%.d) \
          $(RACE_PROGRAMS:$(BUILD)/%=$(BUILD)/tsan/%.d) $(EXAMPLE).d

@@ -3,10 +3,9 @@
  *   two_producers [fixed]
  * Exit code: 0 nothing was found, 1 something was. */
 #include <nccl.h>
+#include <simdev.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "../simdev.h"
 
 enum { RANKS = 3, HALF = 64, N = 2 * HALF, SEEDS = 1000 };
 
