@@ -13,28 +13,12 @@ fail() {
   exit 1
 }
 
-# wheel NAME VERSION SHA256: unpacks its headers under $tmp/files
-wheel() {
-  if [ "${ZP_FETCH:-1}" = 0 ]; then fail "nothing may be fetched: ZP_FETCH=0"; fi
-  echo "fetching $1 $2 (once; only its headers are kept)"
-  # One platform's wheels on every machine: the headers are the same, and so are the digests.
-  python3 -m pip download --quiet --no-deps --only-binary=:all: --python-version 3.11 \
-    --platform manylinux_2_18_x86_64 --platform manylinux2014_x86_64 \
-    --platform manylinux_2_17_x86_64 \
-    --dest "$tmp/wheel" "$1==$2" 2>"$tmp/log" ||
-    { cat "$tmp/log" >&2; fail "pip could not download $1 $2"; }
-  set -- "$1" "$3" "$tmp"/wheel/*.whl
-  echo "$2  $3" | sha256sum --check --quiet - || fail "$3 is not the file that was expected"
-  python3 - "$3" "$tmp/files" <<'PYTHON'
-import sys, zipfile
-wheel = zipfile.ZipFile(sys.argv[1])
-wheel.extractall(sys.argv[2], [n for n in wheel.namelist() if "/include/" in n])
-PYTHON
-  rm -f "$3"
+. "$(dirname "$0")/wheel.sh"
+
+headers() { # headers NAME VERSION SHA256: under $tmp/files
+  wheel "$1" "$2" "$3" "$tmp/files" /include/ || fail "no headers of $1"
 }
 
-python3 -m pip --version >/dev/null 2>&1 ||
-  fail "python3 with pip is needed to fetch headers: install python3-pip"
 mkdir -p "$cache"
 tmp=$(mktemp -d "$cache/fetch.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
@@ -42,17 +26,17 @@ trap 'rm -rf "$tmp"' EXIT
 case ${1:-} in
 nccl)
   [ -e "$cache/nccl-2.30.7/nccl.h" ] && exit 0
-  wheel nvidia-nccl-cu13 2.30.7 cefa7fdb9710efd0f39c5f1be1d61ff6fc9a996c451265bd7fbdcf9455ed4b50
+  headers nvidia-nccl-cu13 2.30.7 cefa7fdb9710efd0f39c5f1be1d61ff6fc9a996c451265bd7fbdcf9455ed4b50
   mkdir -p "$cache/nccl-2.30.7"
   mv "$tmp/files/nvidia/nccl/include/nccl.h" "$cache/nccl-2.30.7/nccl.h"
   ;;
 cuda)
   [ -e "$cache/cuda-13.0/include/cuda_runtime_api.h" ] && exit 0
-  wheel nvidia-cuda-runtime 13.0.96 \
+  headers nvidia-cuda-runtime 13.0.96 \
     7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548
-  wheel nvidia-cuda-crt 13.0.88 \
+  headers nvidia-cuda-crt 13.0.88 \
     2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4
-  wheel nvidia-cuda-cccl 13.0.85 \
+  headers nvidia-cuda-cccl 13.0.85 \
     e0da7ad981f3a8aff08241b5bfc1af868742a63e2762f53a5171c492ef242649
   mkdir -p "$cache/cuda-13.0"
   rm -rf "$cache/cuda-13.0/include"

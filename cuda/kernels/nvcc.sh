@@ -3,6 +3,7 @@
 # are fetched once (100 MB) into $ZP_CACHE (~/.cache/zeroproof); ZP_FETCH=0 forbids that.
 #
 #   nvcc.sh             the command; 1 when there is none, and why on stderr
+#   nvcc.sh --nvdisasm  the same for the disassembler: the one on the path, or a wheel's (5 MB)
 #   nvcc.sh --flags     the flags that every kernel is compiled with (OPT-3)
 #   nvcc.sh --packages  what Debian calls that which is missing to fetch one
 set -u
@@ -12,45 +13,73 @@ if [ "${1:-}" = --flags ]; then
   exit 0
 fi
 
-root=${ZP_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/zeroproof}/nvcc-13.0.88
-tool=
-if [ -n "${ZP_NVCC:-}" ]; then
-  tool=$ZP_NVCC
-elif nvcc --version 2>/dev/null | grep -q 'release 13\.'; then
-  tool=$(command -v nvcc)
-elif [ -e "$root/whole" ]; then
-  tool=$root/nvidia/cu13/bin/nvcc
-fi
-pip=1
-[ -n "$tool" ] || python3 -m pip --version >/dev/null 2>&1 || pip=0
+cache=${ZP_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/zeroproof}
+root=$cache/nvcc-13.0.88
+look=$cache/nvdisasm-13.2.51
 
-if [ "${1:-}" = --packages ]; then
-  [ $pip = 1 ] || echo python3-pip
+nvcc_here() {
+  if [ -n "${ZP_NVCC:-}" ]; then
+    echo "$ZP_NVCC"
+  elif nvcc --version 2>/dev/null | grep -q 'release 13\.'; then
+    command -v nvcc
+  elif [ -e "$root/whole" ]; then
+    echo "$root/nvidia/cu13/bin/nvcc"
+  else
+    return 1
+  fi
+}
+
+nvdisasm_here() {
+  command -v nvdisasm && return
+  [ -e "$look/whole" ] && echo "$look/nvidia/cu13/bin/nvdisasm"
+}
+
+case ${1:-} in
+--packages)
+  { nvcc_here && nvdisasm_here; } >/dev/null || python3 -m pip --version >/dev/null 2>&1 ||
+    echo python3-pip
   exit 0
-fi
-if [ -n "$tool" ]; then
-  echo "$tool"
-  exit 0
-fi
+  ;;
+--nvdisasm) nvdisasm_here && exit 0 ;;
+*) nvcc_here && exit 0 ;;
+esac
+
+. "$(dirname "$0")/../wheel.sh"
 
 no() { # no WHY
   echo "$1" >&2
   exit 1
 }
-[ "${ZP_FETCH:-1}" = 0 ] && no "nothing may be fetched: ZP_FETCH=0"
-[ $pip = 1 ] || no "there is no pip to fetch one with"
-rm -rf "$root"
-mkdir -p "$root/wheels" || exit 1
-# Versions that belong together: the compiler, its code generator, its headers, the runtime's.
-python3 -m pip download --quiet --no-deps -d "$root/wheels" nvidia-cuda-nvcc==13.0.88 \
-  nvidia-nvvm==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-cuda-runtime==13.0.96 >&2 ||
-  no "none could be fetched"
-for wheel in "$root"/wheels/*.whl; do
-  python3 -m zipfile -e "$wheel" "$root" || exit 1
-done
-rm -rf "$root/wheels"
-tool=$root/nvidia/cu13/bin/nvcc
-chmod a+x "$root"/nvidia/cu13/bin/* "$root"/nvidia/cu13/nvvm/bin/* # zipfile drops that
+
+# fetch FOLDER NAME VERSION SHA256 ...: the wheels' tools, all of them or none
+fetch() {
+  folder=$1
+  shift
+  [ "$(uname -m)" = x86_64 ] || no "there is no wheel for this processor: install CUDA's nvcc"
+  mkdir -p "$cache" && part=$(mktemp -d "$folder.XXXXXX") || exit 1
+  trap 'rm -rf "$part"' EXIT
+  while [ $# -gt 0 ]; do
+    wheel "$1" "$2" "$3" "$part" || no "there is none, and none could be fetched"
+    shift 3
+  done
+  chmod a+x "$part"/nvidia/cu13/bin/* # zip files do not say
+  [ ! -d "$part/nvidia/cu13/nvvm/bin" ] || chmod a+x "$part"/nvidia/cu13/nvvm/bin/*
+  : >"$part/whole"
+  rm -rf "$folder" && mv "$part" "$folder" || exit 1
+}
+
+if [ "${1:-}" = --nvdisasm ]; then
+  fetch "$look" nvidia-cuda-nvdisasm 13.2.51 \
+    5a7acf77c55d6d2911ed6155d4d5bc156ffadf9df7a68a89b0c1155f4b13688c
+  tool=$look/nvidia/cu13/bin/nvdisasm
+else
+  # Versions that belong together: the compiler, its code generator, its headers, the runtime's.
+  fetch "$root" \
+    nvidia-cuda-nvcc 13.0.88 56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03 \
+    nvidia-nvvm 13.0.88 c5f41ffeb6466944a026dfa5317d7d85355c119bbec279205d22f1869d1054e0 \
+    nvidia-cuda-crt 13.0.88 2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4 \
+    nvidia-cuda-runtime 13.0.96 7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548
+  tool=$root/nvidia/cu13/bin/nvcc
+fi
 "$tool" --version >/dev/null || no "what was fetched does not run"
-: >"$root/whole"
 echo "$tool"

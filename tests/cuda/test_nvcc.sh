@@ -52,6 +52,7 @@ compute() { # compute NAME FLAG...: PTX in $tmp/NAME
 }
 
 compute good
+cp "$tmp/good" "$tmp/good.ptx"
 verdict $? nvcc_writes_ptx "$(head -3 "$tmp/out")"
 [ "$(grep -cE '\.rn\.f(32|64)' "$tmp/good")" -ge 40 ]
 verdict $? ptx_has_the_operations_of_the_update "$(grep -cE '\.rn\.f(32|64)' "$tmp/good")"
@@ -68,14 +69,78 @@ sed 's/atom\.global\.add\.u64/atom.global.add.f32/' "$tmp/good" >"$tmp/bad"
 [ -n "$(faults "$tmp/bad")" ]
 verdict $? found:floating_point_atomics "nothing found"
 
-# What ptxas made of it, where a disassembler is: no fused operation where nothing is divided.
-if command -v cuobjdump >/dev/null 2>&1; then
-  for kernel in gather_ordered add_ordered squares; do
-    cuobjdump -sass -fun "zp_${kernel}_entry" "$tmp/sm_90.o" >"$tmp/sass" 2>&1 &&
-      ! grep -E '\b[FDH]FMA' "$tmp/sass" >"$tmp/out"
-    verdict $? "no_fused_operation_in_sass:$kernel" "$(head -3 "$tmp/out")"
+# What ptxas made of it. Dividing and taking roots are fused operations and corrections in machine
+# code; where PTX has neither, nothing may be fused, nor flushed to zero.
+fused() { # fused PTX SASS: each such operation with its kernel; on stderr, how many were looked at
+  awk 'FNR == NR {
+      if (match($0, /\.entry [a-z_0-9]+/)) name = substr($0, RSTART + 7, RLENGTH - 7)
+      if (/[ \t](div|sqrt)\.rn\./) divides[name] = 1
+      next
+    }
+    /^\.text\.zp_/ { name = substr($1, 7); sub(/:.*/, "", name); if (!divides[name]) looked++ }
+    !divides[name] && match($0, /[ \t]([FDH]FMA|(FADD|FMUL)\.FTZ)[^ ]*/) {
+      print name substr($0, RSTART, RLENGTH)
+    }
+    END { print looked + 0 > "/dev/stderr" }' "$1" "$2"
+}
+
+if look=$(sh cuda/kernels/nvcc.sh --nvdisasm 2>"$tmp/why"); then
+  for arch in 80 90; do
+    "$nvcc" "-arch=sm_$arch" -cubin "$tmp/good.ptx" -o "$tmp/cubin" >"$tmp/out" 2>&1 &&
+      "$look" "$tmp/cubin" >"$tmp/sass" 2>"$tmp/out"
+    verdict $? "machine_code_is_read_for_sm_$arch" "$(head -3 "$tmp/out")"
+    wrong=$(fused "$tmp/good" "$tmp/sass" 2>"$tmp/looked" | sort | uniq -c | head -5)
+    [ -z "$wrong" ] && [ "$(cat "$tmp/looked")" -ge 8 ]
+    verdict $? "nothing_is_fused_in_machine_code_for_sm_$arch" "$wrong ($(cat "$tmp/looked") kernels)"
   done
+  # The same look finds one fused operation.
+  ptx=$(grep -n '\.entry zp_add_ordered_entry' "$tmp/good" | cut -d: -f1)
+  sed "$ptx,\$ s/add\.rn\.f32 \(.*\), \(.*\), \(.*\);/fma.rn.f32 \1, \2, \3, \3;/" \
+    "$tmp/good" >"$tmp/bad.ptx"
+  "$nvcc" -arch=sm_80 -cubin "$tmp/bad.ptx" -o "$tmp/cubin" >"$tmp/out" 2>&1 &&
+    "$look" "$tmp/cubin" >"$tmp/sass" 2>>"$tmp/out" &&
+    fused "$tmp/good" "$tmp/sass" 2>>"$tmp/out" | grep -q zp_add_ordered_entry
+  verdict $? found:a_fused_addition_in_machine_code "$(head -3 "$tmp/out")"
 else
-  echo "not run: no cuobjdump to look into the machine code with"
+  echo "not run: no disassembler: $(tail -1 "$tmp/why")"
+fi
+
+# ---- Where there is no nvcc ----------------------------------------------------------------------
+
+unset ZP_NVCC
+mkdir "$tmp/path"
+printf '#!/bin/sh\nexit 1\n' >"$tmp/path/nvcc"
+chmod +x "$tmp/path/nvcc"
+absent="$tmp/path:$PATH"
+
+PATH=$absent ZP_CACHE="$tmp/empty" ZP_FETCH=0 sh cuda/kernels/nvcc.sh >"$tmp/out" 2>&1
+[ $? = 1 ] && grep -q 'nothing may be fetched' "$tmp/out" && [ ! -d "$tmp/empty/nvcc-13.0.88" ]
+verdict $? no_nvcc_and_nothing_may_be_fetched "$(head -3 "$tmp/out")"
+
+# A pip that brings something else: it is not used, and nothing of it stays.
+cat >"$tmp/path/python3" <<'X'
+#!/bin/sh
+while [ $# -gt 0 ]; do
+  [ "$1" = --dest ] && echo other >"$2/other.whl"
+  shift
+done
+X
+chmod +x "$tmp/path/python3"
+PATH=$absent ZP_CACHE="$tmp/empty" sh cuda/kernels/nvcc.sh >"$tmp/out" 2>&1
+[ $? = 1 ] && grep -q 'other.whl is not the file that was expected' "$tmp/out" &&
+  [ -z "$(ls "$tmp/empty")" ]
+verdict $? a_wheel_with_another_digest_is_refused "$(head -3 "$tmp/out")"
+rm "$tmp/path/python3"
+
+# The wheels' nvcc makes the same machine code; fetched once, outside of the repository.
+if nvcc=$(PATH=$absent sh cuda/kernels/nvcc.sh 2>"$tmp/why"); then
+  [ "$(PATH=$absent ZP_FETCH=0 sh cuda/kernels/nvcc.sh 2>&1)" = "$nvcc" ]
+  verdict $? nvcc_is_fetched_once "$nvcc"
+  case $nvcc in "$PWD"/*) false ;; *) true ;; esac
+  verdict $? nvcc_is_kept_outside_of_the_repository "$nvcc"
+  "$nvcc" $flags -arch=sm_90 -cubin $source -o "$tmp/cubin" >"$tmp/out" 2>&1
+  verdict $? nvcc_of_the_wheels_compiles_the_kernels "$(head -3 "$tmp/out")"
+else
+  echo "not run: no nvcc of PyPI's: $(tail -1 "$tmp/why")"
 fi
 finish
