@@ -83,6 +83,11 @@ typedef struct zp_cuda_options {
   double clip, clip_eps; /* as for zp_decide */
   zp_scaler scaler;      /* initial state */
   int32_t rank, device;
+  /* 1: `native` in place of cfg->reduce ZP_ORDERED: NCCL adds fp32 between ranks and stages, in an
+   * order of its own; the same ops, with redop ZP_RED_SUM and dtype ZP_F32 in the ledger. Equal to
+   * `ordered` where every partial sum is exact. At stage 2, 16-bit gradients travel widened.
+   * spec: RED-7 */
+  int32_t native;
   zp_cuda_message act_in, act_out; /* this stage's activations; data is ignored */
   zp_cuda_model model;
   /* Gives all ranks the bytes that rank 0 has; 0, or non-zero when it failed. */

@@ -107,13 +107,25 @@ static int64_t tied_bytes(const zp_cuda *e)
   return most;
 }
 
+/* What `native` widens of one bucket before it sends it. */
+static int64_t widened_bytes(const zp_cuda *e)
+{
+  int64_t most = 0;
+  if (!e->opt.native || e->cfg->stage < 2 || e->cfg->precision == ZP_F32) return 0;
+  for (int32_t k = 0; k < e->lay.n_flats; k++) {
+    const int64_t bytes = zp_widest(&e->lay.flat[k]) * 4;
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
 static int open_arrays(zp_cuda *e)
 {
   const zp_scratch scratch = zp_scratch_need(e->cfg, &e->lay);
-  const int64_t tied = tied_bytes(e);
+  const int64_t tied = tied_bytes(e), wide = widened_bytes(e);
   for (int32_t k = 0; k < e->lay.n_flats; k++) ZP_TRY(open_flat(e, k));
   for (int32_t i = e->lay.n_params - 1; i >= 0; i--) ZP_TRY(open_entry(e, i));
-  ZP_TRY(take(e, &e->send, scratch.send, 1));
+  ZP_TRY(take(e, &e->send, scratch.send > wide ? scratch.send : wide, 1));
   ZP_TRY(take(e, &e->recv, scratch.recv > tied ? scratch.recv : tied, 1));
   for (int32_t i = 0; i < e->act_slots; i++)
     ZP_TRY(open_message(e, &e->opt.act_in, 0, &e->act_in[i]));
@@ -240,6 +252,8 @@ static int check_options(const zp_cuda_options *o, zp_cuda_error *err)
     return refuse(err, "optims", "1 to 8", o->optims);
   if (o->rank < 0 || o->rank >= zp_world(o->cfg))
     return refuse(err, "rank", "0 to pp*dp*tp - 1", o->rank);
+  if (o->native != 0 && (o->native != 1 || o->cfg->reduce != ZP_ORDERED))
+    return refuse(err, "native", "0, or 1 where the configuration reduces `ordered`", o->native);
   if (!o->exchange || !o->model.first || !o->model.forward || !o->model.backward)
     return refuse(err, "callbacks", "exchange, first, forward and backward are needed", 0);
   return check_message(&o->act_in, o->cfg, "act_in", err) ||

@@ -1,6 +1,8 @@
 /* Reductions of gradients: parts are exchanged directly, and the owner adds them in the order of
- * the ranks; sums in limbs are NCCL's, as integers add up alike in any order.
- * spec: RED-2 … RED-5, TIE-1, TIE-2, STAT-2 */
+ * the ranks; sums in limbs are NCCL's, as integers add up alike in any order. `native` leaves the
+ * additions of `ordered` between ranks to NCCL, too, whose order nobody fixes: in fp32, as all
+ * accumulation is, so that 16-bit gradients are widened before they are sent.
+ * spec: RED-2 … RED-5, RED-7, TIE-1, TIE-2, STAT-2 */
 #include "engine_internal.h"
 
 /* Parts of n elements each: part r of `from` goes to member r, parts of member r come to recv + r
@@ -64,17 +66,59 @@ static int wait_for_producers(zp_cuda *e, zp_cuda_flat *s)
   return 0;
 }
 
+/* `native`: the sum of all ranks, of the whole or of this rank's part. */
+static int reduce_natively(zp_cuda *e, const zp_op *op, const void *from, void *to)
+{
+  const ncclComm_t comm = zp_cuda_comm(e, op);
+  const size_t n = (size_t)op->count;
+  ZP_TRY(zp_cuda_comm_begin(e, e->reduce));
+  if (op->kind == ZP_OP_ALL_REDUCE)
+    ZP_NCCL(e, ncclAllReduce(from, to, n, ncclFloat32, ncclSum, comm, e->reduce));
+  else ZP_NCCL(e, ncclReduceScatter(from, to, n, ncclFloat32, ncclSum, comm, e->reduce));
+  return zp_cuda_comm_end(e, comm, e->reduce);
+}
+
+/* The reduction does not read the slot any more. */
+static int free_slot(zp_cuda *e, zp_cuda_flat *s, int32_t slot)
+{
+  s->read[slot] = ++e->reductions;
+  return zp_cuda_record(e, s->free[slot], e->reduce);
+}
+
+/* Stage 2, `native`: widened, which frees the slot, reduced, and added to the shard. */
+static int reduce_slot_natively(zp_cuda *e, const zp_op *op, float *sum)
+{
+  zp_cuda_flat *s = &e->flat[op->flat];
+  const int wide = e->cfg->precision == ZP_F32;
+  zp_gather_params g = {.dtype = e->cfg->precision, .first = 1, .runs.n = 1};
+  zp_add_params add = {
+      .dtype = ZP_F32, .members = 1, .n = op->count, .own_in = e->recv, .out = sum};
+  g.runs.here[0].in = s->slot[op->slot];
+  g.runs.here[0].out = e->send;
+  g.runs.here[0].count = zp_whole_range(&e->lay.flat[op->flat], op->bucket).count;
+  zp_cuda_lay(&g.runs);
+  if (!wide) {
+    ZP_TRY(
+        zp_cuda_launch(e, zp_kernel_gather_ordered, zp_launch_runs(g.runs.here, 1), &g, e->reduce));
+    ZP_TRY(free_slot(e, s, op->slot));
+  }
+  ZP_TRY(reduce_natively(e, op, wide ? s->slot[op->slot] : e->send, op->mb == 0 ? sum : e->recv));
+  if (wide) ZP_TRY(free_slot(e, s, op->slot));
+  if (op->mb == 0) return 0;
+  return zp_cuda_launch(e, zp_kernel_add_ordered, zp_launch_elements(add.n), &add, e->reduce);
+}
+
 /* Stage 2: a micro-batch's bucket, in the precision. */
 static int reduce_slot(zp_cuda *e, const zp_op *op)
 {
   zp_cuda_flat *s = &e->flat[op->flat];
   const zp_range part = zp_owned_range(e->cfg, &e->lay, e->at, op->flat, op->bucket);
   const char *slot = s->slot[op->slot];
+  char *sum = zp_cuda_sum(e, s->reduced, part.at);
+  if (e->opt.native) return reduce_slot_natively(e, op, (float *)(void *)sum);
   ZP_TRY(exchange_parts(e, op, slot, op->count, e->cfg->precision));
-  ZP_TRY(add_parts(e, op, slot, op->count, e->cfg->precision, op->mb == 0,
-                   zp_cuda_sum(e, s->reduced, part.at)));
-  s->read[op->slot] = ++e->reductions;
-  return zp_cuda_record(e, s->free[op->slot], e->reduce);
+  ZP_TRY(add_parts(e, op, slot, op->count, e->cfg->precision, op->mb == 0, sum));
+  return free_slot(e, s, op->slot);
 }
 
 /* Stages 0 and 1, `ordered`: the window's sums; at stage 0 all members get all parts' sums. */
@@ -110,16 +154,30 @@ static int reduce_limbs(zp_cuda *e, const zp_op *op, char *window, int64_t n)
   return zp_cuda_comm_end(e, comm, e->reduce);
 }
 
+/* The ledger has what was issued: `native` sums fp32. RED-7 */
+static void note_reduction(zp_cuda *e, const zp_op *op)
+{
+  zp_op issued = *op;
+  if (e->opt.native) {
+    issued.dtype = ZP_F32;
+    issued.redop = ZP_RED_SUM;
+  }
+  zp_cuda_issued(e, &issued);
+}
+
 int zp_cuda_reduce(zp_cuda *e, const zp_op *op)
 {
   zp_cuda_flat *s = &e->flat[op->flat];
   const zp_range whole = zp_whole_range(&e->lay.flat[op->flat], op->bucket);
+  const zp_range local = zp_local_range(e->cfg, &e->lay, e->at, op->flat, op->bucket);
   char *window = s->window ? zp_cuda_sum(e, s->window, whole.at) : NULL;
   ZP_TRY(wait_for_producers(e, s));
   if (e->cfg->stage == 2) ZP_TRY(reduce_slot(e, op));
   else if (e->cfg->reduce == ZP_EXACT) ZP_TRY(reduce_limbs(e, op, window, whole.count));
+  else if (e->opt.native)
+    ZP_TRY(reduce_natively(e, op, window, zp_cuda_sum(e, s->reduced, local.at)));
   else ZP_TRY(reduce_ordered(e, op, window));
-  zp_cuda_issued(e, op);
+  note_reduction(e, op);
   return 0;
 }
 
@@ -166,13 +224,14 @@ int zp_cuda_reduce_tied(zp_cuda *e, const zp_op *op)
   const ncclComm_t comm = zp_cuda_comm(e, op);
   void *sum = zp_cuda_sum(e, e->flat[op->flat].reduced, r.at);
   ZP_TRY(add_uses(e, op, sum, r.count));
-  if (e->cfg->reduce == ZP_ORDERED) ZP_TRY(add_stages(e, op, sum, r.count));
+  if (e->opt.native) ZP_TRY(reduce_natively(e, op, sum, sum));
+  else if (e->cfg->reduce == ZP_ORDERED) ZP_TRY(add_stages(e, op, sum, r.count));
   else {
     ZP_TRY(zp_cuda_comm_begin(e, e->reduce));
     ZP_NCCL(e, ncclAllReduce(sum, sum, (size_t)op->count, ncclInt64, ncclSum, comm, e->reduce));
     ZP_TRY(zp_cuda_comm_end(e, comm, e->reduce));
   }
-  zp_cuda_issued(e, op);
+  note_reduction(e, op);
   return 0;
 }
 
