@@ -6,7 +6,8 @@
  * stands in the program (ref/plan).
  *
  * A step only enqueues. It waits on the host for two things: that the step before the last one has
- * ended (at most two are in flight), and that NCCL has put a communication on its stream. What a
+ * ended (at most two are in flight), and that NCCL has put a communication on its stream; under
+ * dynamic shapes also for what the activations to be received look like. What a
  * step decides stays on the device; a skipped step's updates change nothing there, and its gathers
  * bring what was there before.
  * spec: STEP-2, STEP-6, LEDG-1 */
@@ -19,7 +20,7 @@
 
 #include "../kernels/kernels.h"
 
-enum { ZP_CUDA_TENSORS = 4, ZP_CUDA_TEXT = 1024 };
+enum { ZP_CUDA_TENSORS = 4, ZP_CUDA_DIMS = 4, ZP_CUDA_TEXT = 1024 };
 
 typedef enum zp_cuda_status {
   ZP_CUDA_OK = 0,
@@ -28,7 +29,8 @@ typedef enum zp_cuda_status {
   ZP_CUDA_E_ARRIVAL = -3, /* a gradient was not announced, or announced wrongly (STEP-3) */
   ZP_CUDA_E_MODEL = -4,   /* a callback failed */
   ZP_CUDA_E_CUDA = -5,    /* a call of CUDA or NCCL failed */
-  ZP_CUDA_E_PEER = -6     /* another rank is gone, or did not answer before the deadline */
+  ZP_CUDA_E_PEER = -6,    /* another rank is gone, or did not answer before the deadline */
+  ZP_CUDA_E_MISMATCH = -7 /* another rank sent what cannot be taken (PIPE-6) */
 } zp_cuda_status;
 
 /* The first error: what, where in the program, what to do. Later calls return its status. */
@@ -38,11 +40,14 @@ typedef struct zp_cuda_error {
 } zp_cuda_error;
 
 /* What travels between two stages: n tensors, each of count elements of dtype, in device memory.
+ * With dynamic shapes count is the product of dim[0 … ndim-1], row-major; else ndim is 0.
  * spec: PIPE-6 */
 typedef struct zp_cuda_tensor {
   int32_t dtype; /* zp_dtype */
   int64_t count;
   void *data;
+  int32_t ndim; /* 1 … ZP_CUDA_DIMS */
+  int64_t dim[ZP_CUDA_DIMS];
 } zp_cuda_tensor;
 typedef struct zp_cuda_message {
   int32_t n; /* 0 … ZP_CUDA_TENSORS */
@@ -74,6 +79,9 @@ typedef struct zp_cuda_model {
   int (*first)(void *ctx, int32_t param, void *data, cudaStream_t stream);
   int (*forward)(void *ctx, const zp_cuda_call *call);
   int (*backward)(void *ctx, const zp_cuda_call *call);
+  /* Dynamic shapes: describes what the next forward, of call's micro-batch, is going to send: n,
+   * and of each tensor dtype, ndim and dim. Else not called, and may be NULL. */
+  int (*shape)(void *ctx, const zp_cuda_call *call, zp_cuda_message *out);
 } zp_cuda_model;
 
 typedef struct zp_cuda_options {
@@ -89,6 +97,9 @@ typedef struct zp_cuda_options {
    * spec: RED-7 */
   int32_t native;
   zp_cuda_message act_in, act_out; /* this stage's activations; data is ignored */
+  /* Dynamic shapes, where act_in and act_out are ignored: the most bytes of one message, each of
+   * its tensors rounded up to 256. A stage keeps room for min(S - s, M) + 3 of them. */
+  int64_t message_bytes;
   zp_cuda_model model;
   /* Gives all ranks the bytes that rank 0 has; 0, or non-zero when it failed. */
   int (*exchange)(void *ctx, int32_t rank, void *bytes, size_t n);
@@ -104,8 +115,7 @@ typedef struct zp_cuda_options {
 typedef struct zp_cuda zp_cuda;
 
 /* Opens one rank: memory, streams, the world's communicator. All ranks call it.
- * NULL after filling *err: the configuration is invalid or asks for what is not supported (dynamic
- * shapes), there is no memory, or a call failed. */
+ * NULL after filling *err: the configuration is invalid, there is no memory, or a call failed. */
 zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_cuda_error *err);
 
 /* Runs INIT: communicators, first values, masters. 0, or a negative status. spec: LEDG-4, LEDG-5 */
@@ -127,6 +137,10 @@ int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb);
 /* Waits for the last step and copies its state: step, scaler, decision. 0, or a negative status.
  * spec: STEP-9 */
 int zp_cuda_get(zp_cuda *e, zp_step_state *state);
+
+/* Meta messages that the host has waited for so far: one for each micro-batch received under
+ * dynamic shapes, and counted apart from a step's other waits. spec: PIPE-6 */
+int64_t zp_cuda_meta_waits(const zp_cuda *e);
 
 /* The storage of entry `param` of this stage, in device memory; NULL for another stage's. */
 void *zp_cuda_param(const zp_cuda *e, int32_t param);

@@ -85,6 +85,12 @@ struct zp_cuda {
   int32_t act_slots;
   zp_cuda_message *act_in; /* [act_slots] */
   zp_cuda_message act_out, grad_in, grad_out;
+  /* dynamic shapes: room for the messages, and what those that are alive look like */
+  void **act_in_room, *act_out_room, *grad_in_room, *grad_out_room; /* [act_slots] */
+  zp_cuda_message *sent;                                            /* [act_slots] */
+  int64_t *meta_in, *meta_out, *meta_host;
+  cudaEvent_t met; /* on p2p: the latest meta message has come to the host */
+  int64_t meta_waits;
   float *loss; /* [M] */
   zp_tally *tally;
   int64_t *stats;
@@ -147,7 +153,7 @@ int zp_cuda_host_wait(zp_cuda *e, cudaEvent_t event, const char *what);
 void zp_cuda_abort(zp_cuda *e);
 int zp_cuda_end_comms(zp_cuda *e);
 
-/* ---- gather.c, reduce.c, p2p.c, stats.c ------------------------------------------------------ */
+/* ---- gather.c, reduce.c, p2p.c, message.c, stats.c ------------------------------------------- */
 
 void zp_cuda_begin_gradients(zp_cuda *e); /* of a micro-batch */
 int zp_cuda_arrived(zp_cuda *e, const zp_op *op);
@@ -155,6 +161,15 @@ int zp_cuda_reduce(zp_cuda *e, const zp_op *op);
 int zp_cuda_reduce_tied(zp_cuda *e, const zp_op *op);
 int zp_cuda_mean(zp_cuda *e, const zp_op *op);
 int zp_cuda_p2p(zp_cuda *e, const zp_op *op);
+/* One exchange with op's neighbour; either half may be NULL. */
+int zp_cuda_transfer(zp_cuda *e, const zp_op *op, const zp_cuda_message *out,
+                     const zp_cuda_message *in);
+int zp_cuda_meta(zp_cuda *e, const zp_op *op);
+int zp_cuda_describe(zp_cuda *e, const zp_op *op, const zp_cuda_call *call);
+/* What a meta message says, with the tensors laid into `room`; NULL, or why it cannot be taken. */
+const char *zp_cuda_decode(const zp_cuda *e, const int64_t *meta, void *room, zp_cuda_message *out);
+/* Dynamic shapes: the gradient of an activation, in `room`: without integer tensors. PIPE-6 */
+void zp_cuda_gradient_of(const zp_cuda_message *act, void *room, zp_cuda_message *out);
 int zp_cuda_forward(zp_cuda *e, const zp_op *op);
 int zp_cuda_backward(zp_cuda *e, const zp_op *op);
 int zp_cuda_statistics(zp_cuda *e, const zp_op *op);

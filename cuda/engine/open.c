@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/engine/comm.h"
 #include "engine_internal.h"
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -94,6 +95,33 @@ static int open_message(zp_cuda *e, const zp_cuda_message *like, int gradient, z
   return 0;
 }
 
+/* Dynamic shapes: room for what the options allow; what lies there is described later. */
+static int open_rooms(zp_cuda *e)
+{
+  const int64_t bytes = e->opt.message_bytes;
+  const int before = e->at.pp > 0, behind = e->at.pp < e->cfg->pp - 1;
+  for (int32_t i = 0; before && i < e->act_slots; i++)
+    ZP_TRY(take(e, &e->act_in_room[i], bytes, 1));
+  if (before) ZP_TRY(take(e, &e->grad_out_room, bytes, 1));
+  if (behind) ZP_TRY(take(e, &e->act_out_room, bytes, 1));
+  if (behind) ZP_TRY(take(e, &e->grad_in_room, bytes, 1));
+  ZP_TRY(take(e, &e->meta_in, ZP_META_LONGS, sizeof *e->meta_in));
+  ZP_TRY(take(e, &e->meta_out, ZP_META_LONGS, sizeof *e->meta_out));
+  ZP_TRY(make_event(e, &e->met));
+  ZP_CUDA(e, cudaMallocHost((void **)&e->meta_host, ZP_META_LONGS * sizeof *e->meta_host));
+  return 0;
+}
+
+static int open_messages(zp_cuda *e)
+{
+  if (e->cfg->dynamic_shapes) return open_rooms(e);
+  for (int32_t i = 0; i < e->act_slots; i++)
+    ZP_TRY(open_message(e, &e->opt.act_in, 0, &e->act_in[i]));
+  ZP_TRY(open_message(e, &e->opt.act_in, 1, &e->grad_out));
+  ZP_TRY(open_message(e, &e->opt.act_out, 0, &e->act_out));
+  return open_message(e, &e->opt.act_out, 1, &e->grad_in);
+}
+
 /* Tied sums of all members of one bucket lie in recv, too. */
 static int64_t tied_bytes(const zp_cuda *e)
 {
@@ -127,11 +155,7 @@ static int open_arrays(zp_cuda *e)
   for (int32_t i = e->lay.n_params - 1; i >= 0; i--) ZP_TRY(open_entry(e, i));
   ZP_TRY(take(e, &e->send, scratch.send > wide ? scratch.send : wide, 1));
   ZP_TRY(take(e, &e->recv, scratch.recv > tied ? scratch.recv : tied, 1));
-  for (int32_t i = 0; i < e->act_slots; i++)
-    ZP_TRY(open_message(e, &e->opt.act_in, 0, &e->act_in[i]));
-  ZP_TRY(open_message(e, &e->opt.act_in, 1, &e->grad_out));
-  ZP_TRY(open_message(e, &e->opt.act_out, 0, &e->act_out));
-  ZP_TRY(open_message(e, &e->opt.act_out, 1, &e->grad_in));
+  ZP_TRY(open_messages(e));
   ZP_TRY(take_zeros(e, &e->loss, e->cfg->micro_batches, 4));
   ZP_TRY(take_zeros(e, &e->tally, 1, sizeof *e->tally));
   ZP_TRY(take_zeros(e, &e->stats, ZP_STATS, 8));
@@ -183,7 +207,9 @@ static int open_plan(zp_cuda *e)
   e->act_slots = (int32_t)zp_alive(e->cfg->pp, e->cfg->micro_batches, e->at.pp);
   e->flat = calloc((size_t)e->lay.n_flats + 1, sizeof *e->flat);
   e->act_in = calloc((size_t)e->act_slots, sizeof *e->act_in);
-  if (!e->flat || !e->act_in) goto memory;
+  e->act_in_room = calloc((size_t)e->act_slots, sizeof *e->act_in_room);
+  e->sent = calloc((size_t)e->act_slots, sizeof *e->sent);
+  if (!e->flat || !e->act_in || !e->act_in_room || !e->sent) goto memory;
   zp_counted_entries(e->cfg, &e->lay, e->at.tp, e->counts);
   for (int32_t phase = 0; phase <= ZP_PHASE_STEP; phase++) {
     const int64_t n = zp_program_need(e->cfg, &e->lay, phase, e->at);
@@ -246,8 +272,9 @@ static int check_options(const zp_cuda_options *o, zp_cuda_error *err)
              why.field, why.index, (long long)why.value, (long long)why.lo, (long long)why.hi);
     return -1;
   }
-  if (o->cfg->dynamic_shapes)
-    return refuse(err, "dynamic_shapes", "only 0 is supported by the CUDA engine", 1);
+  if (o->cfg->dynamic_shapes && o->cfg->pp > 1 && o->message_bytes < 1)
+    return refuse(err, "message_bytes", "dynamic shapes need the most bytes of a message",
+                  o->message_bytes);
   if (o->optims < 1 || o->optims > ZP_DECIDE_OPTIMS)
     return refuse(err, "optims", "1 to 8", o->optims);
   if (o->rank < 0 || o->rank >= zp_world(o->cfg))
@@ -256,6 +283,10 @@ static int check_options(const zp_cuda_options *o, zp_cuda_error *err)
     return refuse(err, "native", "0, or 1 where the configuration reduces `ordered`", o->native);
   if (!o->exchange || !o->model.first || !o->model.forward || !o->model.backward)
     return refuse(err, "callbacks", "exchange, first, forward and backward are needed", 0);
+  if (o->cfg->dynamic_shapes)
+    return o->cfg->pp == 1 || o->model.shape
+               ? 0
+               : refuse(err, "callbacks", "shape is needed for dynamic shapes", 0);
   return check_message(&o->act_in, o->cfg, "act_in", err) ||
                  check_message(&o->act_out, o->cfg, "act_out", err)
              ? -1
@@ -322,6 +353,7 @@ static void drop_events(zp_cuda *e)
   drop_event(e->with_previous);
   drop_event(e->copied_out);
   drop_event(e->communicated);
+  drop_event(e->met);
 }
 
 /* What was queued has ended: the last exchange is on a stream of its own. */
@@ -345,6 +377,7 @@ int zp_cuda_close(zp_cuda *e)
   drop_events(e);
   for (int32_t i = 0; i < e->n_allocated; i++) cudaFree(e->allocated[i]);
   if (e->state_host) cudaFreeHost(e->state_host);
+  if (e->meta_host) cudaFreeHost(e->meta_host);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) free(e->program[phase]);
   free(e->allocated);
   free(e->lay.spot);
@@ -354,6 +387,8 @@ int zp_cuda_close(zp_cuda *e)
   free(e->tied);
   free(e->flat);
   free(e->act_in);
+  free(e->act_in_room);
+  free(e->sent);
   free(e);
   return status;
 }

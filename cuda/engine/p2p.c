@@ -26,19 +26,30 @@ static int is_bad(ncclResult_t r)
   return r != ncclSuccess && r != ncclInProgress;
 }
 
-static int transfer(zp_cuda *e, const zp_op *op, const zp_cuda_message *out,
-                    const zp_cuda_message *in)
+static int is_empty(const zp_cuda_message *m)
+{
+  int64_t count = 0;
+  for (int32_t i = 0; m && i < m->n; i++) count += m->t[i].count;
+  return count == 0;
+}
+
+/* Both sides know which tensors have no elements: these do not travel. */
+int zp_cuda_transfer(zp_cuda *e, const zp_op *op, const zp_cuda_message *out,
+                     const zp_cuda_message *in)
 {
   const ncclComm_t comm = zp_cuda_comm(e, op);
   ncclResult_t state = ncclSuccess, ended;
+  if (is_empty(out) && is_empty(in)) return 0;
   ZP_TRY(zp_cuda_comm_begin(e, e->p2p));
   ZP_NCCL(e, ncclGroupStart());
   for (int32_t i = 0; out && i < out->n && !is_bad(state); i++)
-    state = ncclSend(out->t[i].data, (size_t)out->t[i].count, zp_cuda_dtype(out->t[i].dtype),
-                     op->root, comm, e->p2p);
+    if (out->t[i].count > 0)
+      state = ncclSend(out->t[i].data, (size_t)out->t[i].count, zp_cuda_dtype(out->t[i].dtype),
+                       op->root, comm, e->p2p);
   for (int32_t i = 0; in && i < in->n && !is_bad(state); i++)
-    state = ncclRecv(in->t[i].data, (size_t)in->t[i].count, zp_cuda_dtype(in->t[i].dtype), op->root,
-                     comm, e->p2p);
+    if (in->t[i].count > 0)
+      state = ncclRecv(in->t[i].data, (size_t)in->t[i].count, zp_cuda_dtype(in->t[i].dtype),
+                       op->root, comm, e->p2p);
   ended = ncclGroupEnd();
   ZP_NCCL(e, state);
   ZP_NCCL(e, ended);
@@ -50,13 +61,17 @@ int zp_cuda_p2p(zp_cuda *e, const zp_op *op)
   const int next = op->what == ZP_WHAT_ACTIVATION;
   const zp_cuda_message *out = NULL, *in = NULL;
   if (op->mb >= 0) out = next ? &e->act_out : &e->grad_out;
-  if (op->recv_mb >= 0)
-    in = next ? &e->grad_in : &e->act_in[zp_act_place(e->act_slots, op->recv_mb)];
+  if (op->recv_mb >= 0) {
+    const int32_t place = zp_act_place(e->act_slots, op->recv_mb);
+    in = next ? &e->grad_in : &e->act_in[place];
+    if (next && e->cfg->dynamic_shapes)
+      zp_cuda_gradient_of(&e->sent[place], e->grad_in_room, &e->grad_in);
+  }
   /* forward made what goes to the next stage; backward made what goes back, and has read what is
    * overwritten: the gradient before, or the place's activation */
   if (out && next) ZP_TRY(wait_once(e, e->p2p, e->forwarded, &e->new_forwarded));
   if (in || (out && !next)) ZP_TRY(wait_once(e, e->p2p, e->backwarded, &e->new_backwarded));
-  ZP_TRY(transfer(e, op, out, in));
+  ZP_TRY(zp_cuda_transfer(e, op, out, in));
   zp_cuda_issued(e, op);
   if (next) return record_new(e, e->with_next, e->p2p, &e->new_next);
   return record_new(e, e->with_previous, e->p2p, &e->new_previous);
@@ -87,6 +102,7 @@ int zp_cuda_forward(zp_cuda *e, const zp_op *op)
   call.in = &e->act_in[op->slot];
   call.out = &e->act_out;
   call.loss = e->loss + op->mb;
+  if (e->cfg->dynamic_shapes) ZP_TRY(zp_cuda_describe(e, op, &call));
   ZP_TRY(wait_for_exchanges(e));
   if (e->opt.model.forward(e->opt.model.ctx, &call)) return model_failed(e, "forward");
   if (e->at.pp == e->cfg->pp - 1) return 0; /* nothing goes on */
@@ -98,6 +114,8 @@ int zp_cuda_backward(zp_cuda *e, const zp_op *op)
   zp_cuda_call call = call_of(e, op);
   call.in = &e->grad_in;
   call.out = &e->grad_out;
+  if (e->cfg->dynamic_shapes)
+    zp_cuda_gradient_of(&e->act_in[op->slot], e->grad_out_room, &e->grad_out);
   ZP_TRY(wait_for_exchanges(e));
   zp_cuda_begin_gradients(e);
   e->mb = op->mb;

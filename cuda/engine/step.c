@@ -27,6 +27,7 @@ static int run_op(zp_cuda *e, const zp_op *op)
   case ZP_OP_FORWARD: return zp_cuda_forward(e, op);
   case ZP_OP_BACKWARD: return zp_cuda_backward(e, op);
   case ZP_OP_ARRIVED: return zp_cuda_arrived(e, op);
+  case ZP_OP_META: return zp_cuda_meta(e, op);
   case ZP_OP_P2P: return zp_cuda_p2p(e, op);
   case ZP_OP_MEAN: return zp_cuda_mean(e, op);
   case ZP_OP_ALL_REDUCE: return run_all_reduce(e, op);

@@ -168,6 +168,15 @@ typedef struct zp_loss_params {
   zp_tally *tally;
 } zp_loss_params;
 
+/* zp_kernel_tell: n integers that travel with the launch. to: (n). spec: PIPE-6 */
+enum { ZP_TELL_MAX = 32 };
+typedef struct zp_tell_params {
+  int64_t *to;
+  int64_t value[ZP_TELL_MAX];
+  int32_t n;
+  int32_t unused; /* no padding: all of it is copied */
+} zp_tell_params;
+
 /* zp_kernel_pack: the tally as the vector that all ranks add up, carried, the non-finite count as a
  * flag; then the tally is zero again. stats: (ZP_STATS). spec: STAT-1, STAT-3, STEP-4 */
 typedef struct zp_pack_params {
@@ -226,7 +235,7 @@ zp_launch zp_launch_squares(const zp_memory_run *run, int32_t n);
  */
 zp_launch zp_launch_elements(int64_t n);
 
-/* The launch of zp_kernel_loss, _pack and _decide: one block.
+/* The launch of zp_kernel_tell, _loss, _pack and _decide: one block.
  * Errors: none.
  * spec: STAT-1
  */
@@ -245,6 +254,7 @@ extern const void *const zp_kernel_settle;
 extern const void *const zp_kernel_mean_ordered;
 extern const void *const zp_kernel_mean_exact;
 extern const void *const zp_kernel_update;
+extern const void *const zp_kernel_tell;
 extern const void *const zp_kernel_loss;
 extern const void *const zp_kernel_pack;
 extern const void *const zp_kernel_decide;

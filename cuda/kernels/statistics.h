@@ -5,6 +5,15 @@
 #include "element.h"
 #include "update.h"
 
+/* What only the host knows, for work on the device. PIPE-6 */
+ZP_ON_DEVICE void zp_tell_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const zp_tell_params *p = (const zp_tell_params *)params;
+  (void)shared, (void)phase;
+  for (int32_t i = (int32_t)t.threadIdx[0]; i < p->n; i += (int32_t)t.blockDim[0])
+    p->to[i] = p->value[i];
+}
+
 ZP_ON_DEVICE void zp_loss_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   const zp_loss_params *p = (const zp_loss_params *)params;

@@ -169,12 +169,14 @@ static void parts_and_means(void)
 static void statistics_and_update(void)
 {
   zp_squares_params q = {.dtype = ZP_F32, .tally = &tally, .nonfinite = &bad};
+  zp_tell_params t = {stats, {1, 2, 3}, 3, 0};
   zp_loss_params l = {3, grad, &tally};
   zp_pack_params k = {&tally, stats};
   zp_decide_params d = {stats, &step, group, 6, 1, 1e-6, 40, 1, {{ZP_OPTIM_ADAMW, .lr = 1e-3}}};
   zp_update_params u = {&step, group, grad, master, m, v, N - 3, ZP_BF16, {0}};
   two_runs(&q.runs, grad, NULL, 4);
   run(zp_kernel_squares, zp_launch_squares(q.runs.here, q.runs.n), &q);
+  run(zp_kernel_tell, zp_launch_one(), &t);
   run(zp_kernel_loss, zp_launch_one(), &l);
   run(zp_kernel_pack, zp_launch_one(), &k);
   run(zp_kernel_decide, zp_launch_one(), &d);

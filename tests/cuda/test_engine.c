@@ -144,8 +144,13 @@ Test(engine, refuses_what_it_cannot_do_and_names_the_field)
   worker w = {.j = &j, .at = zp_coord_of(&j.r.c, 0)};
   zp_cuda_options o = options_of(&w);
   j.r.c.dynamic_shapes = 1;
+  o.message_bytes = 0;
   cr_assert_null(zp_cuda_open(&o, &err));
-  cr_assert(err.status == ZP_CUDA_E_REFUSED && strstr(err.text, "dynamic_shapes"), "%s", err.text);
+  cr_assert(err.status == ZP_CUDA_E_REFUSED && strstr(err.text, "message_bytes"), "%s", err.text);
+  o.message_bytes = 1;
+  o.model.shape = NULL;
+  cr_assert_null(zp_cuda_open(&o, &err));
+  cr_assert(err.status == ZP_CUDA_E_REFUSED && strstr(err.text, "shape is needed"), "%s", err.text);
   j.r.c.dynamic_shapes = 0;
   j.r.c.stage = 3;
   cr_assert_null(zp_cuda_open(&o, &err));

@@ -90,6 +90,7 @@ fault bad_loss_ignored statistics.h 's/p->tally->bad_loss += .*;//'
 fault decided_uncarried statistics.h 's/zp_squares_settle(squares);//'
 fault skipped_step_ticks statistics.h 's/!p->step->decision.skipped/1/'
 fault one_optimizer_for_all statistics.h 's/g % p->optims/0/'
+fault last_integer_not_told statistics.h 's/i < p->n; i += /i < p->n - 1; i += /'
 fault step_not_counted statistics.h 's/p->step->step += 1;//'
 
 fault skipped_step_updates update.h 's/p->step->decision.skipped ? 0 : p->real/p->real/'

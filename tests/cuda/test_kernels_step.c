@@ -30,6 +30,21 @@ Test(kernels_step, losses_of_micro_batches_are_summed_exactly_and_bad_ones_count
   }
 }
 
+/* spec: PIPE-6 */
+Test(kernels_step, integers_of_the_host_arrive_and_nothing_else_is_written)
+{
+  rng r = {23};
+  for (int32_t n = 0; n <= ZP_TELL_MAX; n++) {
+    zp_tell_params p = {.n = n};
+    guarded g = guarded_make(n * 8, 8);
+    for (int32_t i = 0; i < ZP_TELL_MAX; i++) p.value[i] = (int64_t)rng_next(&r);
+    p.to = (int64_t *)(void *)g.data;
+    kernel_run(&r, zp_kernel_tell, narrowed(&r, zp_launch_one()), &p);
+    cr_assert_eq(memcmp(g.data, p.value, (size_t)n * 8), 0);
+    guarded_free(&g);
+  }
+}
+
 /* spec: STAT-1, STAT-3, STEP-4, SUM-3, SUM-6 */
 Test(kernels_step, a_window_is_packed_carried_as_a_flag_and_forgotten)
 {
