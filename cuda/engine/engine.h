@@ -18,6 +18,7 @@
 #include <nccl.h>
 #include <stdint.h>
 
+#include "../../ref/engine/store.h"
 #include "../kernels/kernels.h"
 
 enum { ZP_CUDA_TENSORS = 4, ZP_CUDA_DIMS = 4, ZP_CUDA_TEXT = 1024 };
@@ -26,11 +27,12 @@ typedef enum zp_cuda_status {
   ZP_CUDA_OK = 0,
   ZP_CUDA_E_REFUSED = -1, /* the configuration is out of the limits, or not supported here */
   ZP_CUDA_E_MEMORY = -2,
-  ZP_CUDA_E_ARRIVAL = -3, /* a gradient was not announced, or announced wrongly (STEP-3) */
-  ZP_CUDA_E_MODEL = -4,   /* a callback failed */
-  ZP_CUDA_E_CUDA = -5,    /* a call of CUDA or NCCL failed */
-  ZP_CUDA_E_PEER = -6,    /* another rank is gone, or did not answer before the deadline */
-  ZP_CUDA_E_MISMATCH = -7 /* another rank sent what cannot be taken (PIPE-6) */
+  ZP_CUDA_E_ARRIVAL = -3,  /* a gradient was not announced, or announced wrongly (STEP-3) */
+  ZP_CUDA_E_MODEL = -4,    /* a callback failed */
+  ZP_CUDA_E_CUDA = -5,     /* a call of CUDA or NCCL failed */
+  ZP_CUDA_E_PEER = -6,     /* another rank is gone, or did not answer before the deadline */
+  ZP_CUDA_E_MISMATCH = -7, /* another rank sent what cannot be taken (PIPE-6) */
+  ZP_CUDA_E_STORE = -8     /* a checkpoint could not be written or read (CKPT-2) */
 } zp_cuda_status;
 
 /* The first error: what, where in the program, what to do. Later calls return its status. */
@@ -62,7 +64,7 @@ typedef struct zp_cuda_message {
  * tensors.
  * state: the loss scale is 2^state->scaler.log2_scale, the step is state->step. */
 typedef struct zp_cuda_call {
-  int64_t step, mb; /* step: of this host, counted from 0 */
+  int64_t step, mb; /* step: counted from 0, or from the one that was loaded */
   int32_t slot;     /* place of what forward keeps for backward: 0 … alive-1 (PIPE-4) */
   cudaStream_t stream;
   const zp_step_state *state;
@@ -138,6 +140,16 @@ int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb);
  * spec: STEP-9 */
 int zp_cuda_get(zp_cuda *e, zp_step_state *state);
 
+/* Runs SAVE: all ranks call it, each with a store of its own, and learn alike whether it went well.
+ * 0, or a negative status: of this rank's store, of another's (ZP_CUDA_E_PEER), or as ever. After a
+ * failure of a store the training state is what it was, and steps may follow; zp_cuda_why tells it
+ * until the next save or load. Waits on the host as often as it copies. spec: CKPT-1, CKPT-2 */
+int zp_cuda_save(zp_cuda *e, zp_store *store);
+
+/* Runs LOAD, after zp_cuda_init: all ranks, as above; steps go on from the loaded one. After a
+ * failure, on whichever rank, nothing but zp_cuda_close is possible on any. spec: CKPT-3 … CKPT-5 */
+int zp_cuda_load(zp_cuda *e, zp_store *store);
+
 /* Meta messages that the host has waited for so far: one for each micro-batch received under
  * dynamic shapes, and counted apart from a step's other waits. spec: PIPE-6 */
 int64_t zp_cuda_meta_waits(const zp_cuda *e);
@@ -145,7 +157,7 @@ int64_t zp_cuda_meta_waits(const zp_cuda *e);
 /* The storage of entry `param` of this stage, in device memory; NULL for another stage's. */
 void *zp_cuda_param(const zp_cuda *e, int32_t param);
 
-/* The first error, or one with status ZP_CUDA_OK. */
+/* The first error; else that of the last save, if it failed; else one with status ZP_CUDA_OK. */
 const zp_cuda_error *zp_cuda_why(const zp_cuda *e);
 
 /* Waits for what is queued, ends the communicators with the other ranks, or aborts them after an

@@ -96,7 +96,17 @@ struct zp_cuda {
   int64_t *stats;
   zp_step_state *state, *state_host;
   zp_group_state *groups;
-  void **allocated; /* [cap] device memory to be freed */
+  /* SAVE and LOAD; what is NULL is there only meanwhile */
+  zp_store *store;
+  zp_error store_error;
+  zp_train_state loaded;
+  zp_optim_state *optim; /* [optgroups] */
+  float *block;          /* pinned */
+  void *narrow;          /* pinned; elements of the precision */
+  int64_t *status_host;  /* pinned */
+  zp_cuda_error unsaved; /* of a save that failed */
+  int32_t agreed;        /* 1: all ranks have the error that this one has */
+  void **allocated;      /* [cap] device memory to be freed */
   int32_t n_allocated, cap_allocated;
 };
 
@@ -105,6 +115,9 @@ struct zp_cuda {
 /* Keeps the first error, with rank, stage, step and program position; returns -1. */
 int zp_cuda_fail(zp_cuda *e, int32_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Makes *to say it, and aborts nothing. */
+void zp_cuda_say(const zp_cuda *e, zp_cuda_error *to, int32_t status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* 0 when a call went well, else zp_cuda_fail. */
 int zp_cuda_check(zp_cuda *e, cudaError_t result, const char *call);
 int zp_cuda_check_nccl(zp_cuda *e, ncclResult_t result, const char *call);
@@ -178,6 +191,14 @@ int zp_cuda_update(zp_cuda *e, const zp_op *op);
 int zp_cuda_gather_params(zp_cuda *e, const zp_op *op);
 int zp_cuda_broadcast(zp_cuda *e, const zp_op *op);
 int zp_cuda_install(zp_cuda *e);
+
+/* ---- step.c, storage.c ----------------------------------------------------------------------- */
+
+/* Runs a program. 0, or a negative status. */
+int zp_cuda_run(zp_cuda *e, int32_t phase);
+int zp_cuda_storage(zp_cuda *e, const zp_op *op); /* WRITE, SEAL, COMMIT, READ, LOAD's INSTALL */
+int zp_cuda_gather_state(zp_cuda *e, const zp_op *op);
+int zp_cuda_agree(zp_cuda *e, const zp_op *op);
 void zp_cuda_issued(zp_cuda *e, const zp_op *op);
 
 #endif

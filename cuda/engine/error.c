@@ -15,6 +15,10 @@ static const char *const kinds[ZP_OPS] = {
     [ZP_OP_MEAN] = "mean",
     [ZP_OP_DECIDE] = "decide",
     [ZP_OP_UPDATE] = "update",
+    [ZP_OP_WRITE] = "write",
+    [ZP_OP_SEAL] = "seal",
+    [ZP_OP_READ] = "read",
+    [ZP_OP_COMMIT] = "commit",
     [ZP_OP_INSTALL] = "install",
     [ZP_OP_META] = "meta",
     [ZP_OP_P2P] = "p2p",
@@ -36,20 +40,34 @@ const char *zp_cuda_op_text(const zp_op *op, char *text, size_t cap)
   return text;
 }
 
-int zp_cuda_fail(zp_cuda *e, int32_t status, const char *format, ...)
+static void say(const zp_cuda *e, zp_cuda_error *to, int32_t status, const char *format,
+                va_list args)
 {
   char op[160] = "not in a program";
-  va_list args;
   int n;
-  if (e->err.status) return -1;
-  e->err.status = status;
+  to->status = status;
   if (e->phase >= 0 && e->pc < e->length[e->phase])
     zp_cuda_op_text(&e->program[e->phase][e->pc], op, sizeof op);
-  n = snprintf(e->err.text, sizeof e->err.text,
+  n = snprintf(to->text, sizeof to->text,
                "rank %d (stage %d, dp %d, tp %d), step %lld, program position %lld (%s): ",
                e->opt.rank, e->at.pp, e->at.dp, e->at.tp, (long long)e->step, (long long)e->pc, op);
+  vsnprintf(to->text + n, sizeof to->text - (size_t)n, format, args);
+}
+
+void zp_cuda_say(const zp_cuda *e, zp_cuda_error *to, int32_t status, const char *format, ...)
+{
+  va_list args;
   va_start(args, format);
-  vsnprintf(e->err.text + n, sizeof e->err.text - (size_t)n, format, args);
+  say(e, to, status, format, args);
+  va_end(args);
+}
+
+int zp_cuda_fail(zp_cuda *e, int32_t status, const char *format, ...)
+{
+  va_list args;
+  if (e->err.status) return -1;
+  va_start(args, format);
+  say(e, &e->err, status, format, args);
   va_end(args);
   zp_cuda_abort(e);
   return -1;
@@ -71,5 +89,5 @@ int zp_cuda_check_nccl(zp_cuda *e, ncclResult_t result, const char *call)
 
 const zp_cuda_error *zp_cuda_why(const zp_cuda *e)
 {
-  return &e->err;
+  return e->err.status ? &e->err : &e->unsaved;
 }

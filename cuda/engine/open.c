@@ -162,6 +162,7 @@ static int open_arrays(zp_cuda *e)
   ZP_TRY(take(e, &e->state, 1, sizeof *e->state));
   ZP_TRY(take(e, &e->groups, e->cfg->optgroups, sizeof *e->groups));
   ZP_CUDA(e, cudaMallocHost((void **)&e->state_host, sizeof *e->state_host));
+  ZP_CUDA(e, cudaMallocHost((void **)&e->status_host, sizeof *e->status_host));
   return 0;
 }
 
@@ -211,7 +212,7 @@ static int open_plan(zp_cuda *e)
   e->sent = calloc((size_t)e->act_slots, sizeof *e->sent);
   if (!e->flat || !e->act_in || !e->act_in_room || !e->sent) goto memory;
   zp_counted_entries(e->cfg, &e->lay, e->at.tp, e->counts);
-  for (int32_t phase = 0; phase <= ZP_PHASE_STEP; phase++) {
+  for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
     const int64_t n = zp_program_need(e->cfg, &e->lay, phase, e->at);
     if (n > INT64_MAX / 2 / (int64_t)sizeof(zp_op)) goto memory;
     e->program[phase] = malloc((size_t)n * sizeof(zp_op) + 1);
@@ -369,8 +370,9 @@ int zp_cuda_close(zp_cuda *e)
 {
   int status;
   if (!e) return 0;
-  if (!e->err.status && !quiet(e)) zp_cuda_end_comms(e);
+  if ((!e->err.status || e->agreed) && !quiet(e)) zp_cuda_end_comms(e);
   status = e->err.status;
+  zp_cuda_abort(e); /* what is left of them */
   drop_stream(e->compute);
   drop_stream(e->reduce);
   drop_stream(e->p2p);
@@ -378,6 +380,7 @@ int zp_cuda_close(zp_cuda *e)
   for (int32_t i = 0; i < e->n_allocated; i++) cudaFree(e->allocated[i]);
   if (e->state_host) cudaFreeHost(e->state_host);
   if (e->meta_host) cudaFreeHost(e->meta_host);
+  if (e->status_host) cudaFreeHost(e->status_host);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) free(e->program[phase]);
   free(e->allocated);
   free(e->lay.spot);

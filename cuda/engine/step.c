@@ -9,6 +9,7 @@ void zp_cuda_issued(zp_cuda *e, const zp_op *op)
 static int run_all_reduce(zp_cuda *e, const zp_op *op)
 {
   if (op->what == ZP_WHAT_TIED) return zp_cuda_reduce_tied(e, op);
+  if (op->what == ZP_WHAT_STATUS) return zp_cuda_agree(e, op);
   return zp_cuda_statistics(e, op);
 }
 
@@ -36,23 +37,33 @@ static int run_op(zp_cuda *e, const zp_op *op)
   case ZP_OP_ALL_GATHER: return zp_cuda_gather_params(e, op);
   case ZP_OP_CREATE: return run_create(e, op);
   case ZP_OP_BROADCAST: return zp_cuda_broadcast(e, op);
-  case ZP_OP_INSTALL: return zp_cuda_install(e);
+  case ZP_OP_INSTALL:
+    return op->what == ZP_WHAT_MASTER ? zp_cuda_install(e) : zp_cuda_storage(e, op);
+  case ZP_OP_GATHER: return zp_cuda_gather_state(e, op);
+  case ZP_OP_WRITE:
+  case ZP_OP_SEAL:
+  case ZP_OP_READ:
+  case ZP_OP_COMMIT: return zp_cuda_storage(e, op);
   default: return zp_cuda_fail(e, ZP_CUDA_E_REFUSED, "an op that the CUDA engine does not know");
   }
 }
 
 /* The host does not know whether the step is skipped: it leaves nothing out (STEP-6). */
-static int run(zp_cuda *e, int32_t phase)
+int zp_cuda_run(zp_cuda *e, int32_t phase)
 {
   const zp_op *ops = e->program[phase];
   const int64_t length = e->length[phase];
   if (e->err.status) return e->err.status;
+  if (e->phase < 0 && phase != ZP_PHASE_INIT) {
+    zp_cuda_fail(e, ZP_CUDA_E_REFUSED, "zp_cuda_init comes before steps, saves and loads");
+    return e->err.status;
+  }
   e->phase = phase;
   for (e->pc = 0; e->pc < length;) {
     const int64_t pc = zp_cursor_next(ops, length, e->pc, 0);
     if (pc == length) break;
     e->pc = pc;
-    if (run_op(e, &ops[pc])) return e->err.status;
+    if (run_op(e, &ops[pc])) return zp_cuda_why(e)->status;
     e->pc = ops[pc].kind == ZP_OP_ARRIVED ? e->next : pc + 1;
   }
   return 0;
@@ -77,7 +88,7 @@ int zp_cuda_init(zp_cuda *e)
       return e->err.status;
     }
   }
-  if (run(e, ZP_PHASE_INIT)) return e->err.status;
+  if (zp_cuda_run(e, ZP_PHASE_INIT)) return e->err.status;
   return end_step(e) ? e->err.status : 0;
 }
 
@@ -97,7 +108,7 @@ int zp_cuda_step(zp_cuda *e)
   /* step 0 waits for INIT, step 1 for nothing */
   if (zp_cuda_host_wait(e, e->ended[e->step % ZP_CUDA_FLIGHT], "the step before the last one"))
     return e->err.status;
-  if (run(e, ZP_PHASE_STEP) || end_step(e)) return e->err.status;
+  if (zp_cuda_run(e, ZP_PHASE_STEP) || end_step(e)) return e->err.status;
   e->step++;
   return 0;
 }

@@ -15,6 +15,7 @@
 #include "../plan/program.h"
 #include "comm.h"
 #include "error.h"
+#include "store.h"
 #include "window.h"
 #include "workload.h"
 
@@ -28,30 +29,6 @@ typedef struct zp_hyper {
   double clip_eps;
   zp_scaler scaler; /* the loss scaler's initial state */
 } zp_hyper;
-
-/* What a checkpoint says besides the arrays. spec: CKPT-1 */
-typedef struct zp_train_state {
-  int64_t step;
-  zp_scaler scaler;
-  int32_t groups; /* states used */
-  zp_optim_state *optim;
-} zp_train_state;
-
-/* Where checkpoints go and come from (ref/engine/checkpoint.h implements it on files). All functions
- * return 0, or a negative zp_status after filling *err. what: ZP_WHAT_PARAMETER (frozen entries),
- * ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2; tp, ep: which copy of the entry (0 when it has
- * only one); offset, count in elements of the entry. Entries of one tied key go by the name of its
- * first entry in the list. spec: CKPT-1 … CKPT-5 */
-typedef struct zp_store {
-  void *ctx;
-  int (*put)(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
-             int64_t count, const float *value, zp_error *err);
-  int (*finish)(void *ctx, const zp_train_state *state, zp_error *err); /* this rank: durable */
-  int (*commit)(void *ctx, zp_error *err);                              /* rank 0: published */
-  int (*get)(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
-             int64_t count, float *value, zp_error *err);
-  int (*state)(void *ctx, zp_train_state *state, zp_error *err);
-} zp_store;
 
 /* Everything a rank holds of one flat group. extent = the shard, at stage 0 the padded flat group;
  * width = 1 (fp32) or ZP_LIMBS (int64), by the reduction. */

@@ -8,10 +8,6 @@
  * and starts as lay->n_params. Returns 0 at the end. spec: PART-9 */
 int zp_next_piece(const zp_rank *r, int32_t k, zp_range p, int32_t *i, zp_piece *g);
 
-/* Elements of the precision <-> fp32. */
-void zp_round_to(int32_t dtype, const float *x, int64_t n, void *out, int64_t at);
-void zp_widen_from(int32_t dtype, const void *x, int64_t at, int64_t n, float *out);
-
 /* Grows a buffer (only dynamic shapes make it grow after the first step); 0 or -1. */
 int zp_buffer_need(zp_buffer *b, int64_t bytes);
 

@@ -25,7 +25,7 @@ fi
 watched "$tmp/races"
 verdict $? no_thread_races_with_another "$(grep -m3 -E 'WARNING|#0' "$tmp/out" | tr '\n' ' ')"
 launches=$(grep -c '^zp_' "$tmp/out")
-[ "$launches" -eq 15 ]
+[ "$launches" -eq 16 ]
 verdict $? every_kernel_is_watched "$launches launches"
 
 found() { # found NAME PATTERN COMMAND...: a race is reported, in what the pattern names
