@@ -17,12 +17,13 @@
 #include "../../ref/engine/comm_sim.h"
 #include "../../ref/model/synth.h"
 #include "../unit/plan_random.h"
+#include "engine_store.h"
 
 enum { STEPS_MAX = 4, STREAMS_MAX = 3, RANKS_MAX = 12, TEXT_MAX = 512 };
 
 typedef struct ledger {
   zp_op *op;
-  int32_t *step; /* -1: INIT */
+  int32_t *step; /* counted from 0; below 0: of INIT, SAVE or LOAD */
   int64_t n, cap;
 } ledger;
 
@@ -55,6 +56,12 @@ struct job {
   uint32_t little_room;  /* ranks (bits) that have room for one small tensor of a message only */
   int32_t wrong_rank;    /* changes what it says of its messages in step 1 */
   void (*describe_wrongly)(zp_cuda_message *m); /* NULL: nobody does */
+  int64_t base;                                 /* the step that was loaded, or 0 */
+  int32_t loads, saves;                         /* 1: before the first step, after the last */
+  memory origin, saved[2];                      /* what is loaded; what ref and the engine save */
+  memory_rank store[RANKS_MAX];
+  zp_store *in, *out;            /* [world] instead of memory, for the engine or for ref; or NULL */
+  int (*before_step)(worker *w); /* NULL, or what a rank does before each step */
   uint64_t seed;
   ncclUniqueId id;
   zp_sim *ref;
@@ -216,7 +223,8 @@ static inline int run_shape(void *ctx, const zp_cuda_call *call, zp_cuda_message
     out->t[i] = (zp_cuda_tensor){.dtype = m.t[i].dtype, .ndim = m.t[i].ndim};
     memcpy(out->t[i].dim, m.t[i].dim, sizeof out->t[i].dim);
   }
-  if (j->describe_wrongly && w->rank == j->wrong_rank && call->step == 1) j->describe_wrongly(out);
+  if (j->describe_wrongly && w->rank == j->wrong_rank && call->step == j->base + 1)
+    j->describe_wrongly(out);
   return 0;
 }
 
@@ -300,7 +308,7 @@ static inline int exchange_id(void *ctx, int32_t rank, void *bytes, size_t n)
 static inline void note_issued(void *ctx, int32_t phase, const zp_op *op)
 {
   worker *w = ctx;
-  note(&w->issued, op, phase == ZP_PHASE_INIT ? -1 : w->steps_done);
+  note(&w->issued, op, phase == ZP_PHASE_STEP ? w->steps_done : -1 - phase);
 }
 
 static inline void describe(const job *j, int32_t boundary, int32_t dp, zp_message *m,
@@ -391,7 +399,8 @@ static inline int same_state(worker *w, const zp_step_state *s)
   const int32_t step = w->steps_done - 1;
   const zp_step_result *r = &j->result[step];
   const zp_scaler *a = &s->scaler, *b = &j->scaler[step];
-  if (s->step != w->steps_done) return wrong(j, w->rank, "the number of steps after step", step);
+  if (s->step != j->base + w->steps_done)
+    return wrong(j, w->rank, "the number of steps after step", step);
   if (s->decision.skipped != r->skipped) return wrong(j, w->rank, "skipped in step", step);
   if (s->decision.norm_f64 != r->norm_f64 || s->decision.norm_f32 != r->norm_f32)
     return wrong(j, w->rank, "the norm of step", step);
@@ -460,6 +469,19 @@ static inline int same_ledger(worker *w)
   return n == a->n ? 0 : wrong(w->j, w->rank, "the ledger's end at", n);
 }
 
+/* SAVE or LOAD with this rank's way to a checkpoint in memory. */
+static inline int store_call(worker *w, memory *m, int (*call)(zp_cuda *, zp_store *))
+{
+  memory_rank *r = &w->j->store[w->rank];
+  zp_store *files = call == zp_cuda_load ? w->j->in : w->j->out;
+  if (files) return call(w->e, &files[w->rank]);
+  r->m = m;
+  r->rank = w->rank;
+  r->calls = 0;
+  zp_store s = memory_store(r);
+  return call(w->e, &s);
+}
+
 /* One for each meta message, and there is one for each micro-batch. PIPE-6 */
 static inline int same_waits(worker *w)
 {
@@ -478,7 +500,9 @@ static inline int train(worker *w)
   simdev_name_stream(w->e->reduce, "reduce");
   simdev_name_stream(w->e->p2p, "p2p");
   OK(zp_cuda_init(w->e));
+  if (w->j->loads) OK(store_call(w, &w->j->origin, zp_cuda_load));
   for (int32_t step = 0; step < w->j->steps; step++) {
+    if (w->j->before_step) OK(w->j->before_step(w));
     OK(zp_cuda_step(w->e));
     w->steps_done++;
     if (!w->j->always_get && step < w->j->steps - 1) continue;
@@ -488,6 +512,7 @@ static inline int train(worker *w)
   if (*w->refused) return wrong(w->j, w->rank, "what was received, times", *w->refused);
   OK(same_memory(w));
   OK(same_waits(w));
+  if (w->j->saves) OK(store_call(w, &w->j->saved[1], zp_cuda_save));
   return same_ledger(w);
 }
 
@@ -514,10 +539,21 @@ static inline void after_op(void *ctx, zp_rank *r, const zp_op *op)
   job *j = ctx;
   if (zp_op_communicates(op))
     note(&j->ledger[r->rank], op,
-         r->phase == ZP_PHASE_INIT
-             ? -1
-             : (int32_t)r->step - (r->phase == ZP_PHASE_STEP &&
-                                   op->if_stepped)); /* DECIDE has moved the step on */
+         r->phase != ZP_PHASE_STEP
+             ? -1 - r->phase
+             : (int32_t)(r->step - j->base) - op->if_stepped); /* DECIDE has moved the step on */
+}
+
+/* SAVE or LOAD of all of ref's ranks. */
+static inline int ref_storage(job *j, int32_t phase, memory *m, zp_error *err)
+{
+  zp_store store[RANKS_MAX];
+  for (int32_t r = 0; r < j->world; r++) {
+    j->store[r] = (memory_rank){m, r, 0, 0};
+    store[r] = memory_store(&j->store[r]);
+    zp_sim_rank(j->ref, r)->store = &store[r];
+  }
+  return zp_sim_run(j->ref, phase, err);
 }
 
 static inline int run_ref(job *j)
@@ -539,6 +575,7 @@ static inline int run_ref(job *j)
   }
   zp_sim_hook(j->ref, &hook);
   if (zp_sim_run(j->ref, ZP_PHASE_INIT, &err)) return __LINE__;
+  if (j->loads && ref_storage(j, ZP_PHASE_LOAD, &j->origin, &err)) return __LINE__;
   for (int32_t s = 0; s < j->steps; s++) {
     if (zp_sim_run(j->ref, ZP_PHASE_STEP, &err)) {
       snprintf(j->text, sizeof j->text, "ref: %.400s", err.text);
@@ -547,6 +584,7 @@ static inline int run_ref(job *j)
     j->result[s] = zp_sim_rank(j->ref, 0)->result;
     j->scaler[s] = zp_sim_rank(j->ref, 0)->scaler;
   }
+  if (j->saves && ref_storage(j, ZP_PHASE_SAVE, &j->saved[0], &err)) return __LINE__;
   zp_sim_hook(j->ref, NULL);
   return 0;
 }
@@ -574,12 +612,42 @@ static inline void random_hyper(job *j)
  * 34, which tests know by number, are left as they were. */
 static inline void choose_options(job *j)
 {
-  uint64_t random = j->seed + 1000;
+  uint64_t random = j->seed + 33000;
   const uint64_t draw = next_random(&random);
   /* CODED and DYADIC sums are exact in any order */
   j->r.c.dynamic_shapes = j->r.c.pp > 1 && draw / 2 % 4 == 0;
   j->synth.opt.vary = j->r.c.dynamic_shapes;
+  j->loads = draw / 8 % 4 == 0;
+  j->saves = draw / 32 % 4 == 0;
+  if (j->loads) {
+    j->base = 7;
+    memory_invent(&j->origin, draw, j->base, j->hyper.scaler);
+  }
   j->native = j->r.c.reduce == ZP_ORDERED && j->synth.opt.mode != ZP_SYNTH_WILD && draw % 2 == 0;
+}
+
+/* The model, the optimizer and what is saved of `a`, loaded under another split; no steps. Returns
+ * 0, or where it failed. */
+static inline int job_resplit(job *j, const job *a, const zp_config *split, const memory *origin)
+{
+  zp_refusal why;
+  memset(j, 0, sizeof *j);
+  j->r = a->r;
+  j->r.c = *split;
+  j->r.c.params = j->r.list;
+  for (int32_t i = 0; i < j->r.c.n_params; i++)
+    j->r.list[i].stage = a->r.list[i].stage * split->pp / a->r.c.pp;
+  if (zp_config_check(&j->r.c, &why)) return __LINE__;
+  j->world = split->pp * split->dp * split->tp;
+  j->seed = a->seed;
+  j->hyper = a->hyper;
+  j->synth = a->synth;
+  j->forget = j->twice = -1;
+  j->work = zp_synth_workload(&j->synth);
+  j->loads = j->saves = 1;
+  j->origin = *origin;
+  j->base = origin->state[0].step;
+  return run_ref(j);
 }
 
 /* A random valid job on at most `ranks` ranks. Returns 0, or where it failed. */
@@ -632,21 +700,30 @@ static inline simdev_status job_run(job *j, simdev *s, const simdev_options *o)
 {
   j->text[0] = 0;
   memset(j->error, 0, sizeof j->error);
+  memset(&j->saved[1], 0, sizeof j->saved[1]);
   simdev_reset(s, o);
-  return simdev_run(s);
+  const simdev_status status = simdev_run(s);
+  const char *differs = memory_differs(&j->saved[0], &j->saved[1], j->world);
+  if (status == SIMDEV_OK && differs) {
+    snprintf(j->text, sizeof j->text, "the checkpoint: %s", differs);
+    return SIMDEV_E_HOST;
+  }
+  return status;
 }
 
 static inline void job_describe(const job *j, char *text, size_t cap)
 {
   const zp_config *c = &j->r.c;
-  snprintf(text, cap,
-           "job %llu: pp %d dp %d tp %d ep %d, stage %d, %s, precision %d, M %lld, bucket %lld%s",
-           (unsigned long long)j->seed, c->pp, c->dp, c->tp, c->ep, c->stage,
-           c->reduce == ZP_EXACT ? "exact"
-           : j->native           ? "native"
-                                 : "ordered",
-           c->precision, (long long)c->micro_batches, (long long)c->bucket,
-           c->dynamic_shapes ? ", dynamic shapes" : "");
+  snprintf(
+      text, cap,
+      "job %llu: pp %d dp %d tp %d ep %d, stage %d, %s, precision %d, M %lld, bucket %lld%s%s%s",
+      (unsigned long long)j->seed, c->pp, c->dp, c->tp, c->ep, c->stage,
+      c->reduce == ZP_EXACT ? "exact"
+      : j->native           ? "native"
+                            : "ordered",
+      c->precision, (long long)c->micro_batches, (long long)c->bucket,
+      c->dynamic_shapes ? ", dynamic shapes" : "", j->loads ? ", loaded" : "",
+      j->saves ? ", saved" : "");
 }
 
 #endif
