@@ -18,6 +18,7 @@
 #include <nccl.h>
 #include <stdint.h>
 
+#include "../../ref/engine/memory.h"
 #include "../../ref/engine/store.h"
 #include "../kernels/kernels.h"
 
@@ -114,6 +115,15 @@ typedef struct zp_cuda_options {
   void (*pause)(void);      /* NULL: sched_yield */
 } zp_cuda_options;
 
+/* Bytes of device memory by use. The rest is what this executor has for streams: */
+typedef struct zp_cuda_memory {
+  zp_memory planned; /* what `zeroproof plan` says */
+  int64_t staging;   /* gradients that come before their turn: of each trained entry */
+  int64_t messages;  /* to and from the neighbours, and meta messages */
+  int64_t sums;      /* more scratch: all stages' sums of a tied bucket; `native`: a widened one */
+  int64_t state;     /* losses, statistics, the step's and the optimizers' state */
+} zp_cuda_memory;
+
 typedef struct zp_cuda zp_cuda;
 
 /* Opens one rank: memory, streams, the world's communicator. All ranks call it.
@@ -153,6 +163,9 @@ int zp_cuda_load(zp_cuda *e, zp_store *store);
 /* Meta messages that the host has waited for so far: one for each micro-batch received under
  * dynamic shapes, and counted apart from a step's other waits. spec: PIPE-6 */
 int64_t zp_cuda_meta_waits(const zp_cuda *e);
+
+/* What opening has allocated; nothing else ever is. spec: STEP-1 */
+zp_cuda_memory zp_cuda_memory_of(const zp_cuda *e);
 
 /* The storage of entry `param` of this stage, in device memory; NULL for another stage's. */
 void *zp_cuda_param(const zp_cuda *e, int32_t param);

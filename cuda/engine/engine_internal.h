@@ -106,7 +106,9 @@ struct zp_cuda {
   int64_t *status_host;  /* pinned */
   zp_cuda_error unsaved; /* of a save that failed */
   int32_t agreed;        /* 1: all ranks have the error that this one has */
-  void **allocated;      /* [cap] device memory to be freed */
+  zp_cuda_memory memory;
+  int64_t *use;     /* in memory: what is being allocated for */
+  void **allocated; /* [cap] device memory to be freed */
   int32_t n_allocated, cap_allocated;
 };
 

@@ -9,7 +9,7 @@
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Device memory for `count` elements, at least one byte. */
+/* Device memory for `count` elements, at least one byte, for the use that e->use points to. */
 static int take(zp_cuda *e, void *to, int64_t count, int64_t bytes)
 {
   void *p = NULL;
@@ -24,6 +24,7 @@ static int take(zp_cuda *e, void *to, int64_t count, int64_t bytes)
   if (size < 0) return zp_cuda_fail(e, ZP_CUDA_E_MEMORY, "an array is too large for any device");
   ZP_CUDA(e, cudaMalloc(&p, count * bytes > 0 ? (size_t)(count * bytes) : 1));
   e->allocated[e->n_allocated++] = p;
+  *e->use += count * bytes;
   memcpy(to, &p, sizeof p);
   return 0;
 }
@@ -56,14 +57,19 @@ static int open_flat(zp_cuda *e, int32_t k)
   const int64_t extent = zp_extent(f, e->cfg->stage), sum = zp_sum_bytes(e->cfg->reduce);
   zp_cuda_flat *s = &e->flat[k];
   for (int32_t i = 0; i < ZP_CUDA_PRODUCERS; i++) ZP_TRY(make_event(e, &s->copied[i]));
+  e->use = &e->memory.planned.window;
   if (e->cfg->stage < 2) ZP_TRY(take_zeros(e, &s->window, zp_padded(f), sum));
+  e->use = &e->memory.planned.slots;
   for (int32_t i = 0; e->cfg->stage == 2 && i < 2; i++) {
     ZP_TRY(take(e, &s->slot[i], zp_widest(f), zp_cuda_size(e)));
     ZP_TRY(make_event(e, &s->free[i]));
   }
+  e->use = &e->memory.planned.reduced;
   ZP_TRY(take_zeros(e, &s->reduced, extent, sum));
   if (f->use != 0) return 0;
+  e->use = &e->memory.planned.mean;
   ZP_TRY(take_zeros(e, &s->mean, extent, 4));
+  e->use = &e->memory.planned.state;
   ZP_TRY(take_zeros(e, &s->master, extent, 4));
   ZP_TRY(take_zeros(e, &s->moment1, extent, 4));
   return take_zeros(e, &s->moment2, extent, 4);
@@ -74,10 +80,12 @@ static int open_entry(zp_cuda *e, int32_t i)
   const zp_param *p = &e->cfg->params[e->lay.first_param + i];
   const int32_t holder = zp_storage_of(e->cfg, &e->lay, i);
   zp_cuda_entry *s = &e->entry[i];
+  e->use = &e->memory.planned.params;
   if (holder == i) ZP_TRY(take(e, &s->param, p->numel, zp_cuda_size(e)));
   else s->param = e->entry[holder].param; /* the holder comes later in the list */
   if (p->frozen) return 0;
   ZP_TRY(make_event(e, &s->added));
+  e->use = &e->memory.staging;
   return take(e, &s->staging, p->numel, zp_cuda_size(e));
 }
 
@@ -147,15 +155,27 @@ static int64_t widened_bytes(const zp_cuda *e)
   return most;
 }
 
+/* Bytes for what is planned, or for what needs more. */
+static int take_scratch(zp_cuda *e, void **to, int64_t planned, int64_t needed)
+{
+  const int64_t more = needed > planned ? needed - planned : 0;
+  e->use = &e->memory.planned.scratch;
+  ZP_TRY(take(e, to, planned + more, 1));
+  e->memory.planned.scratch -= more;
+  e->memory.sums += more;
+  return 0;
+}
+
 static int open_arrays(zp_cuda *e)
 {
   const zp_scratch scratch = zp_scratch_need(e->cfg, &e->lay);
-  const int64_t tied = tied_bytes(e), wide = widened_bytes(e);
   for (int32_t k = 0; k < e->lay.n_flats; k++) ZP_TRY(open_flat(e, k));
   for (int32_t i = e->lay.n_params - 1; i >= 0; i--) ZP_TRY(open_entry(e, i));
-  ZP_TRY(take(e, &e->send, scratch.send > wide ? scratch.send : wide, 1));
-  ZP_TRY(take(e, &e->recv, scratch.recv > tied ? scratch.recv : tied, 1));
+  ZP_TRY(take_scratch(e, &e->send, scratch.send, widened_bytes(e)));
+  ZP_TRY(take_scratch(e, &e->recv, scratch.recv, tied_bytes(e)));
+  e->use = &e->memory.messages;
   ZP_TRY(open_messages(e));
+  e->use = &e->memory.state;
   ZP_TRY(take_zeros(e, &e->loss, e->cfg->micro_batches, 4));
   ZP_TRY(take_zeros(e, &e->tally, 1, sizeof *e->tally));
   ZP_TRY(take_zeros(e, &e->stats, ZP_STATS, 8));
@@ -324,6 +344,11 @@ void *zp_cuda_param(const zp_cuda *e, int32_t param)
 {
   const int32_t i = param - e->lay.first_param;
   return i < 0 || i >= e->lay.n_params ? NULL : e->entry[i].param;
+}
+
+zp_cuda_memory zp_cuda_memory_of(const zp_cuda *e)
+{
+  return e->memory;
 }
 
 /* ---- Closing --------------------------------------------------------------------------------- */

@@ -107,29 +107,15 @@ static void sum_ledger(const zp_config *cfg, int32_t phase, zp_plan_rank *p)
   }
 }
 
-/* What the engine keeps, from the layout alone (the workload's activations are its own). */
+/* The arrays, and the programs of all phases. */
 static void sum_memory(const zp_config *cfg, zp_plan_rank *p)
 {
-  const int64_t size = zp_dtype_bytes(cfg->precision), width = cfg->reduce == ZP_EXACT ? 72 : 4;
-  for (int32_t i = 0; i < p->lay.n_params; i++)
-    p->memory.params += cfg->params[p->lay.first_param + i].numel * size;
-  for (int32_t k = 0; k < p->lay.n_flats; k++) {
-    const zp_flat *f = &p->lay.flat[k];
-    const int64_t extent = cfg->stage == 0 ? zp_padded(f) : zp_shard(f);
-    const int64_t bucket = zp_padded(f) < f->capacity ? zp_padded(f) : f->capacity;
-    if (cfg->stage < 2) p->memory.window += zp_padded(f) * width;
-    else p->memory.slots += 2 * bucket * size;
-    p->memory.reduced += extent * width;
-    if (f->use == 0) {
-      p->memory.mean += extent * 4;
-      p->memory.state += 3 * extent * 4;
-    }
-    if (bucket * width > p->memory.scratch) p->memory.scratch = bucket * width;
-  }
-  p->memory.program = times(p->n, sizeof(zp_op));
-  p->memory.total = plus(p->memory.params + p->memory.window + p->memory.slots + p->memory.reduced +
-                             p->memory.mean + p->memory.state + p->memory.scratch,
-                         p->memory.program);
+  int64_t ops = 0;
+  p->memory = zp_memory_of(cfg, &p->lay);
+  for (int32_t phase = 0; phase < ZP_PHASES; phase++)
+    ops = plus(ops, zp_program_need(cfg, &p->lay, phase, p->at));
+  p->program = times(ops, sizeof(zp_op));
+  p->total = plus(zp_memory_total(&p->memory), p->program);
 }
 
 /* The layout and the number of ops, without the program itself. */
@@ -205,7 +191,7 @@ int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others)
   for (int32_t s = 0; s < cfg->pp; s++) {
     zp_plan_rank p;
     const int code = open_layout(o, cfg, zp_rank_of(cfg, (zp_coord){s, 0, 0}), &p);
-    bytes += (double)p.memory.total * cfg->dp * cfg->tp;
+    bytes += (double)p.total * cfg->dp * cfg->tp;
     zp_plan_rank_close(&p);
     if (code != 0) return code;
   }

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "../engine/memory.h"
 #include "../plan/program.h"
 #include "options.h"
 
@@ -22,9 +23,8 @@ typedef struct zp_plan_rank {
   struct {
     int64_t ops, bytes;           /* bytes sent under direct exchange, without exchanges in pp */
   } ledger[ZP_PHASES][ZP_GROUPS]; /* of the programs that were written */
-  struct {                        /* bytes */
-    int64_t params, window, slots, reduced, mean, state, scratch, program, total;
-  } memory;
+  zp_memory memory;
+  int64_t program, total; /* bytes: of all phases' programs; with memory */
 } zp_plan_rank;
 
 /* Fills *p; 0, or an exit code after a message. The caller frees it in any case. */

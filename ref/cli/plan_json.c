@@ -144,14 +144,14 @@ static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_plan_rank
                    "dp", p->at.dp, "tp", p->at.tp, "ops", (json_int_t)step_ops, "alive",
                    (json_int_t)zp_alive(cfg->pp, cfg->micro_batches, p->at.pp), "flats",
                    flats_json(p), "entries", entries_json(o, cfg, p), "ledger", groups);
-  json_object_set_new(
-      rank, "memory",
-      json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "parameters",
-                (json_int_t)p->memory.params, "window", (json_int_t)p->memory.window, "slots",
-                (json_int_t)p->memory.slots, "reduced", (json_int_t)p->memory.reduced, "mean",
-                (json_int_t)p->memory.mean, "state", (json_int_t)p->memory.state, "scratch",
-                (json_int_t)p->memory.scratch, "program", (json_int_t)p->memory.program, "total",
-                (json_int_t)p->memory.total));
+  json_object_set_new(rank, "memory",
+                      json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "parameters",
+                                (json_int_t)p->memory.params, "window",
+                                (json_int_t)p->memory.window, "slots", (json_int_t)p->memory.slots,
+                                "reduced", (json_int_t)p->memory.reduced, "mean",
+                                (json_int_t)p->memory.mean, "state", (json_int_t)p->memory.state,
+                                "scratch", (json_int_t)p->memory.scratch, "program",
+                                (json_int_t)p->program, "total", (json_int_t)p->total));
   if (ops != NULL) json_object_set_new(rank, "communications", ops);
   return rank;
 }

@@ -42,8 +42,8 @@ static void print_memory(const zp_plan_rank *p)
               {"mean gradient", p->memory.mean},
               {"masters and moments", p->memory.state},
               {"scratch of one bucket", p->memory.scratch},
-              {"program", p->memory.program},
-              {"total, without activations", p->memory.total}};
+              {"programs", p->program},
+              {"total, without activations", p->total}};
   char text[32];
   printf("\nMemory\n");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -190,11 +190,11 @@ int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
       buckets += zp_buckets(&p.lay.flat[k]);
     }
     for (int32_t g = 0; g < ZP_GROUPS; g++) bytes += p.ledger[ZP_PHASE_STEP][g].bytes;
-    printf(
-        "%5d  %7lld  %d  %7d  %14lld  %8lld  %5lld  %8lld  %10s  %10s\n", (int)s,
-        (long long)cfg->dp * cfg->tp, (int)groups_of(&p), (int)p.lay.n_params, (long long)elements,
-        (long long)buckets, (long long)zp_alive(cfg->pp, cfg->micro_batches, s), (long long)p.n,
-        bytes_text(bytes, sends, sizeof sends), bytes_text(p.memory.total, memory, sizeof memory));
+    printf("%5d  %7lld  %d  %7d  %14lld  %8lld  %5lld  %8lld  %10s  %10s\n", (int)s,
+           (long long)cfg->dp * cfg->tp, (int)groups_of(&p), (int)p.lay.n_params,
+           (long long)elements, (long long)buckets,
+           (long long)zp_alive(cfg->pp, cfg->micro_batches, s), (long long)p.n,
+           bytes_text(bytes, sends, sizeof sends), bytes_text(p.total, memory, sizeof memory));
     zp_plan_rank_close(&p);
   }
   if (shown < cfg->pp) printf("  … and %d stages more\n", (int)(cfg->pp - shown));

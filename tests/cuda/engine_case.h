@@ -490,12 +490,30 @@ static inline int same_waits(worker *w)
   return zp_cuda_meta_waits(w->e) == want ? 0 : wrong(w->j, w->rank, "meta waits, of", want);
 }
 
+/* What was allocated is what the plan says, and what the engine has for streams. STEP-1 */
+static inline int same_allocation(worker *w)
+{
+  const zp_config *c = &w->j->r.c;
+  const zp_memory want = zp_memory_of(c, &w->e->lay);
+  const zp_cuda_memory m = zp_cuda_memory_of(w->e);
+  int64_t staging = 0;
+  for (int32_t i = 0; i < w->e->lay.n_params; i++)
+    if (!c->params[w->e->lay.first_param + i].frozen)
+      staging += c->params[w->e->lay.first_param + i].numel * zp_dtype_bytes(c->precision);
+  if (memcmp(&m.planned, &want, sizeof want)) return wrong(w->j, w->rank, "planned memory", 0);
+  if (m.staging != staging) return wrong(w->j, w->rank, "memory for staging", m.staging);
+  if (m.sums > 0 && c->tied_keys == 0 && !w->j->native)
+    return wrong(w->j, w->rank, "memory for sums", m.sums);
+  return 0;
+}
+
 static inline int train(worker *w)
 {
   zp_cuda_options o = options_of(w);
   zp_step_state s;
   w->e = zp_cuda_open(&o, &w->j->error[w->rank]);
   if (!w->e) return __LINE__;
+  OK(same_allocation(w));
   simdev_name_stream(w->e->compute, "compute");
   simdev_name_stream(w->e->reduce, "reduce");
   simdev_name_stream(w->e->p2p, "p2p");

@@ -1,0 +1,28 @@
+/* What a rank keeps in memory, from its layout alone: what every executor of its programs
+ * allocates, beside a workload's activations. */
+#ifndef ZP_ENGINE_MEMORY_H
+#define ZP_ENGINE_MEMORY_H
+
+#include <stdint.h>
+
+#include "../plan/program.h"
+
+/* Bytes by use. */
+typedef struct zp_memory {
+  int64_t params;  /* entries with storage of their own, in the precision */
+  int64_t window;  /* stages 0, 1: sums of this rank's micro-batches */
+  int64_t slots;   /* stage 2: two buckets a flat group, in the precision */
+  int64_t reduced; /* sums over the ranks */
+  int64_t mean;
+  int64_t state;   /* masters and two moments */
+  int64_t scratch; /* what is sent and received of one bucket */
+} zp_memory;
+
+/* lay is the layout of a stage of the valid configuration cfg. Errors: none; a sum that no machine
+ * has is below 2^63 all the same. spec: PART-5, STEP-1 */
+zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay);
+
+/* All of it. */
+int64_t zp_memory_total(const zp_memory *m);
+
+#endif
