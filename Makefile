@@ -311,6 +311,7 @@ format: ## clang-format all sources
 # ---- CUDA ----------------------------------------------------------------------------------------
 
 include cuda/cuda.mk
+include cuda/path/path.mk
 include cuda/engine/engine.mk
 
 # ---- Installing ----------------------------------------------------------------------------------

@@ -109,7 +109,11 @@ typedef struct zp_cuda_options {
   void *exchange_ctx;
   /* Called when a communication of the program has been issued. NULL: not called. spec: LEDG-1 */
   void (*issued)(void *ctx, int32_t phase, const zp_op *op);
-  void *issued_ctx;
+  /* Called before the work of the op at `position` of a program is issued; op NULL: before a
+   * gradient that came before its turn is kept aside. What the engine queues until the next call
+   * belongs to it. For traces. NULL: not called. */
+  void (*issuing)(void *ctx, int32_t phase, int64_t position, const zp_op *op);
+  void *issued_ctx; /* of both */
   uint64_t deadline_ns;     /* of every wait; 0: 10 minutes */
   uint64_t (*now_ns)(void); /* NULL: the system's steady clock */
   void (*pause)(void);      /* NULL: sched_yield */

@@ -14,20 +14,20 @@ $(ENGINE): $(ENGINE_OBJ) $(CUDA_KERNEL_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^
 
-$(ENGINE_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(ENGINE) $(SIMDEV) $(STATIC)
+$(ENGINE_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(ENGINE) $(ZP_PATH) $(SIMDEV) $(STATIC)
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -lcriterion $(LIBS)
 
 # The same jobs without Criterion: engine_syncs, and engine_syncs_tsan under ThreadSanitizer, where
 # all that runs on simdev is instrumented: the engine, the kernels, and what the test's model calls.
 ENGINE_SYNCS := $(BUILD)/tests/cuda/engine_syncs
-ENGINE_SYNCS_TSAN_OBJ := $(patsubst %.c,$(BUILD)/tsan/%.o,$(ENGINE_SRC) $(CUDA_KERNEL_SRC) \
+ENGINE_SYNCS_TSAN_OBJ := $(patsubst %.c,$(BUILD)/tsan/%.o,$(ENGINE_SRC) $(PATH_SRC) $(CUDA_KERNEL_SRC) \
                            $(filter-out ref/model/gpt% ref/engine/checkpoint% \
                              ref/engine/build_info% ref/engine/serial%,$(LIB_SRC)) \
                            tests/cuda/engine_syncs.c)
 
 $(ENGINE_SYNCS).o: CPPFLAGS += $(CUDA_CPPFLAGS)
-$(ENGINE_SYNCS): $(ENGINE_SYNCS).o $(ENGINE) $(SIMDEV) $(STATIC)
+$(ENGINE_SYNCS): $(ENGINE_SYNCS).o $(ENGINE) $(ZP_PATH) $(SIMDEV) $(STATIC)
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 

@@ -24,9 +24,13 @@ typedef struct zp_cuda_entry {
   int64_t missing; /* elements not added yet in the current micro-batch */
   const void *grad;
   cudaStream_t stream; /* of the announcement; the reduction's for an unused entry */
-  /* the latest ADD or use of the staging buffer, where a later one has to wait for it */
-  cudaEvent_t added;
+  /* stages 0, 1: the latest ADD into each of its buckets, which the next micro-batch's waits for */
+  cudaEvent_t *added; /* [pieces] */
+  int32_t pieces;
   cudaStream_t added_on; /* NULL: none in this step */
+  /* the latest ADD that read the staging buffer, which the next copy into it waits for */
+  cudaEvent_t unstaged;
+  cudaStream_t unstaged_on; /* NULL: none in this step */
 } zp_cuda_entry;
 
 /* One flat group. At most one bucket of it is being filled at a time: the program adds entries in
@@ -201,6 +205,7 @@ int zp_cuda_run(zp_cuda *e, int32_t phase);
 int zp_cuda_storage(zp_cuda *e, const zp_op *op); /* WRITE, SEAL, COMMIT, READ, LOAD's INSTALL */
 int zp_cuda_gather_state(zp_cuda *e, const zp_op *op);
 int zp_cuda_agree(zp_cuda *e, const zp_op *op);
+void zp_cuda_issuing(zp_cuda *e, const zp_op *op);
 void zp_cuda_issued(zp_cuda *e, const zp_op *op);
 
 #endif

@@ -48,12 +48,26 @@ static int wait_for_slot(zp_cuda *e, const zp_cuda_flat *s, const zp_op *op, cud
   return zp_cuda_wait(e, stream, s->free[op->slot]);
 }
 
-/* Stages 0 and 1: micro-batches are added one after the other, whatever their streams. RED-4 */
-static int wait_for_entry(zp_cuda *e, zp_cuda_entry *p, cudaStream_t stream)
+/* Stages 0 and 1: micro-batches are added one after the other, whatever their streams, bucket by
+ * bucket. RED-4 */
+static cudaEvent_t added(const zp_cuda *e, const zp_cuda_entry *p, const zp_op *op)
 {
-  if (!p->added_on || p->added_on == stream) return 0;
-  p->added_on = stream; /* it is behind the record now; its own comes before anybody else's wait */
-  return zp_cuda_wait(e, stream, p->added);
+  const zp_spot *spot = &e->lay.spot[op->param - e->lay.first_param];
+  return p->added[op->bucket - spot->start / e->lay.flat[op->flat].capacity];
+}
+
+static int wait_for_entry(zp_cuda *e, const zp_cuda_entry *p, const zp_op *op)
+{
+  if (!p->added_on || p->added_on == p->stream) return 0;
+  return zp_cuda_wait(e, p->stream, added(e, p, op));
+}
+
+/* What the staging buffer held before has been added. */
+static int wait_for_staging(zp_cuda *e, zp_cuda_entry *p)
+{
+  if (!p->unstaged_on || p->unstaged_on == p->stream) return 0;
+  p->unstaged_on = p->stream; /* behind the record now */
+  return zp_cuda_wait(e, p->stream, p->unstaged);
 }
 
 /* Padding behind the bucket's last element, which the same launch makes zero. PART-7 */
@@ -88,20 +102,29 @@ static int launch_add(zp_cuda *e, const zp_op *op, const zp_cuda_entry *p)
   return zp_cuda_launch(e, kernel, zp_launch_runs(g.runs.here, g.runs.n), &g, p->stream);
 }
 
+/* Where a later micro-batch has to wait for this ADD; the next step is behind it anyway. */
+static int note_added(zp_cuda *e, zp_cuda_entry *p, const zp_op *op)
+{
+  if (e->cfg->stage < 2) ZP_TRY(zp_cuda_record(e, added(e, p, op), p->stream));
+  if (p->missing > 0) return 0;
+  p->added_on = p->stream;
+  if (p->grad != p->staging) return 0;
+  p->unstaged_on = p->stream;
+  return zp_cuda_record(e, p->unstaged, p->stream);
+}
+
 static int add(zp_cuda *e, const zp_op *op)
 {
   zp_cuda_entry *p = &e->entry[op->param - e->lay.first_param];
   zp_cuda_flat *s = &e->flat[op->flat];
   const int last = op->mb == e->cfg->micro_batches - 1;
   if (e->cfg->stage == 2) ZP_TRY(wait_for_slot(e, s, op, p->stream));
-  else ZP_TRY(wait_for_entry(e, p, p->stream));
+  else ZP_TRY(wait_for_entry(e, p, op));
   ZP_TRY(launch_add(e, op, p));
   p->missing -= op->count;
   if (p->stream != e->reduce && (e->cfg->stage == 2 || last))
     ZP_TRY(note_producer(e, s, p->stream));
-  if (last || (e->cfg->stage == 2 && (p->missing > 0 || p->grad != p->staging))) return 0;
-  p->added_on = p->stream;
-  return zp_cuda_record(e, p->added, p->stream);
+  return last ? 0 : note_added(e, p, op);
 }
 
 /* As far as announced entries reach. */
@@ -117,6 +140,7 @@ static int go_on(zp_cuda *e)
         e->entry[op->param - e->lay.first_param].arrival == ZP_CUDA_AWAITED)
       break;
     e->pc = e->next;
+    zp_cuda_issuing(e, op);
     status = op->kind == ZP_OP_ADD ? add(e, op) : zp_cuda_reduce(e, op);
   }
   e->pc = here;
@@ -127,7 +151,8 @@ static int go_on(zp_cuda *e)
 static int keep(zp_cuda *e, zp_cuda_entry *p)
 {
   const size_t bytes = (size_t)(p->missing * zp_cuda_size(e));
-  ZP_TRY(wait_for_entry(e, p, p->stream)); /* the copy before this one has been added */
+  zp_cuda_issuing(e, NULL);
+  ZP_TRY(wait_for_staging(e, p));
   ZP_CUDA(e, cudaMemcpyAsync(p->staging, p->grad, bytes, cudaMemcpyDeviceToDevice, p->stream));
   p->grad = p->staging;
   return 0;

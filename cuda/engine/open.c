@@ -75,6 +75,21 @@ static int open_flat(zp_cuda *e, int32_t k)
   return take_zeros(e, &s->moment2, extent, 4);
 }
 
+/* An event for each bucket that the entry has elements in. */
+static int open_pieces(zp_cuda *e, int32_t i)
+{
+  const int64_t numel = e->cfg->params[e->lay.first_param + i].numel;
+  const int64_t start = e->lay.spot[i].start, c = e->lay.flat[e->lay.spot[i].flat].capacity;
+  const int64_t pieces = numel == 0 ? 0 : (start + numel - 1) / c - start / c + 1;
+  zp_cuda_entry *s = &e->entry[i];
+  if (e->cfg->stage == 2 || e->cfg->micro_batches == 1) return 0;
+  if (pieces > INT32_MAX) return zp_cuda_fail(e, ZP_CUDA_E_MEMORY, "entry %d: too many buckets", i);
+  s->added = calloc((size_t)pieces + 1, sizeof(cudaEvent_t));
+  if (!s->added) return zp_cuda_fail(e, ZP_CUDA_E_MEMORY, "no host memory");
+  for (; s->pieces < (int32_t)pieces; s->pieces++) ZP_TRY(make_event(e, &s->added[s->pieces]));
+  return 0;
+}
+
 static int open_entry(zp_cuda *e, int32_t i)
 {
   const zp_param *p = &e->cfg->params[e->lay.first_param + i];
@@ -84,7 +99,8 @@ static int open_entry(zp_cuda *e, int32_t i)
   if (holder == i) ZP_TRY(take(e, &s->param, p->numel, zp_cuda_size(e)));
   else s->param = e->entry[holder].param; /* the holder comes later in the list */
   if (p->frozen) return 0;
-  ZP_TRY(make_event(e, &s->added));
+  ZP_TRY(make_event(e, &s->unstaged));
+  ZP_TRY(open_pieces(e, i));
   e->use = &e->memory.staging;
   return take(e, &s->staging, p->numel, zp_cuda_size(e));
 }
@@ -371,7 +387,11 @@ static void drop_events(zp_cuda *e)
     for (int32_t i = 0; i < ZP_CUDA_PRODUCERS; i++) drop_event(e->flat[k].copied[i]);
     for (int32_t i = 0; i < 2; i++) drop_event(e->flat[k].free[i]);
   }
-  for (int32_t i = 0; e->entry && i < e->lay.n_params; i++) drop_event(e->entry[i].added);
+  for (int32_t i = 0; e->entry && i < e->lay.n_params; i++) {
+    for (int32_t k = 0; k < e->entry[i].pieces; k++) drop_event(e->entry[i].added[k]);
+    drop_event(e->entry[i].unstaged);
+    free(e->entry[i].added);
+  }
   for (int32_t i = 0; i < ZP_CUDA_FLIGHT; i++) drop_event(e->ended[i]);
   drop_event(e->forwarded);
   drop_event(e->backwarded);

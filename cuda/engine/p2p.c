@@ -105,7 +105,10 @@ int zp_cuda_forward(zp_cuda *e, const zp_op *op)
   if (e->cfg->dynamic_shapes) ZP_TRY(zp_cuda_describe(e, op, &call));
   ZP_TRY(wait_for_exchanges(e));
   if (e->opt.model.forward(e->opt.model.ctx, &call)) return model_failed(e, "forward");
-  if (e->at.pp == e->cfg->pp - 1) return 0; /* nothing goes on */
+  if (e->at.pp == e->cfg->pp - 1) { /* nothing goes on but, in the end, the losses */
+    if (op->mb < e->cfg->micro_batches - 1 || e->at.tp != 0) return 0;
+    return zp_cuda_record(e, e->forwarded, e->compute);
+  }
   return record_new(e, e->forwarded, e->compute, &e->new_forwarded);
 }
 

@@ -9,6 +9,7 @@ static int count_loss(zp_cuda *e)
 {
   zp_loss_params p = {e->cfg->micro_batches, e->loss, e->tally};
   if (e->at.pp != e->cfg->pp - 1 || e->at.tp != 0) return 0;
+  ZP_TRY(zp_cuda_wait(e, e->reduce, e->forwarded)); /* the last micro-batch's */
   return zp_cuda_launch(e, zp_kernel_loss, zp_launch_one(), &p, e->reduce);
 }
 
@@ -16,8 +17,6 @@ int zp_cuda_statistics(zp_cuda *e, const zp_op *op)
 {
   const ncclComm_t comm = zp_cuda_comm(e, op);
   zp_pack_params p = {e->tally, e->stats};
-  /* losses are there, and nobody reads parameters that the updates are going to overwrite */
-  ZP_TRY(zp_cuda_wait(e, e->reduce, e->backwarded));
   ZP_TRY(count_loss(e));
   ZP_TRY(zp_cuda_launch(e, zp_kernel_pack, zp_launch_one(), &p, e->reduce));
   ZP_TRY(zp_cuda_comm_begin(e, e->reduce));
@@ -39,6 +38,8 @@ int zp_cuda_decide(zp_cuda *e)
                         .groups = e->cfg->optgroups,
                         .optims = e->opt.optims};
   memcpy(p.optim, e->opt.optim, sizeof p.optim);
+  /* nobody reads the step's state any more, nor the parameters that the updates overwrite */
+  ZP_TRY(zp_cuda_wait(e, e->reduce, e->backwarded));
   return zp_cuda_launch(e, zp_kernel_decide, zp_launch_one(), &p, e->reduce);
 }
 

@@ -1,6 +1,11 @@
 /* The walk through a program. spec: STEP-2, STEP-4, LEDG-1 */
 #include "engine_internal.h"
 
+void zp_cuda_issuing(zp_cuda *e, const zp_op *op)
+{
+  if (e->opt.issuing) e->opt.issuing(e->opt.issued_ctx, e->phase, e->pc, op);
+}
+
 void zp_cuda_issued(zp_cuda *e, const zp_op *op)
 {
   if (e->opt.issued) e->opt.issued(e->opt.issued_ctx, e->phase, op);
@@ -63,6 +68,7 @@ int zp_cuda_run(zp_cuda *e, int32_t phase)
     const int64_t pc = zp_cursor_next(ops, length, e->pc, 0);
     if (pc == length) break;
     e->pc = pc;
+    zp_cuda_issuing(e, &ops[pc]);
     if (run_op(e, &ops[pc])) return zp_cuda_why(e)->status;
     e->pc = ops[pc].kind == ZP_OP_ARRIVED ? e->next : pc + 1;
   }
@@ -96,7 +102,7 @@ int zp_cuda_init(zp_cuda *e)
 static void begin_step(zp_cuda *e)
 {
   for (int32_t k = 0; k < e->lay.n_flats; k++) e->flat[k].read[0] = e->flat[k].read[1] = 0;
-  for (int32_t i = 0; i < e->lay.n_params; i++) e->entry[i].added_on = NULL;
+  for (int32_t i = 0; i < e->lay.n_params; i++) e->entry[i].added_on = e->entry[i].unstaged_on = NULL;
   e->reductions = 0;
   e->known = 0;
 }

@@ -143,6 +143,7 @@ int sd_host_begin(simdev *s, sd_host *h)
   h->result = 0;
   h->device = 0;
   h->call = 0;
+  h->tag = 0;
   h->call_name = NULL;
   h->blocked_by = NULL;
   h->job = NULL;

@@ -63,6 +63,7 @@ struct sd_host {
   void *fake_stack;
   int result;
   int32_t call; /* the rank's number of its current call */
+  int64_t tag;  /* of what it issues */
   const char *call_name;
   const void *call_pc;
   const sd_item *blocked_by;
@@ -134,6 +135,7 @@ struct sd_item {
   simdev_item_kind kind;
   int32_t done, waited;
   int32_t call;
+  int64_t tag;
   sd_stream *stream;
   sd_item *next;
   sd_agent *waiters;

@@ -253,6 +253,7 @@ static ncclResult_t add(sd_host *h, const sd_op *what)
   op->sync = sd_sync_take(sd_now);
   if (!op->sync) return ncclSystemError;
   op->call = h->call;
+  op->tag = h->tag;
   if (g->first) g->last->next = op;
   else g->first = op;
   g->last = op;

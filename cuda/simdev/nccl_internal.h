@@ -32,6 +32,7 @@ struct sd_op {
   sd_comm *comm;
   sd_stream *stream;
   int32_t call;
+  int64_t tag;
   const void *pc;
   int64_t number;   /* of the communicator's collectives; of the pair's sends or receives */
   int32_t together; /* how many collectives of this communicator are in its group */

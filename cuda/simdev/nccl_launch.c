@@ -41,6 +41,7 @@ void sd_launch_issue(simdev *s, sd_launch *l, uint64_t *in)
   for (int32_t i = 0; i < l->streams; i++) {
     sd_item *item = sd_item_make(streams[i], SIMDEV_COMM, l->ops->name, l->ops->call, l->ops->pc);
     if (!item) goto memory;
+    item->tag = l->ops->tag; /* the host may be further on */
     item->u.launch = l;
     if (in) item->in = in;
     l->item[i] = item;

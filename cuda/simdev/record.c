@@ -14,6 +14,7 @@ void sd_record_item(simdev *s, const sd_item *item)
   r->name = item->name;
   r->issue = (int64_t)item->issue;
   r->call = item->call;
+  r->tag = item->tag;
   r->begin = item->begin;
   r->end = ++s->clock_items;
 }
@@ -49,6 +50,11 @@ int sd_sync_call(simdev *s, const sd_host *h, const sd_stream *st, const sd_even
   y->site = h->call_pc;
   y->item = dropped ? NULL : item;
   return dropped;
+}
+
+void simdev_tag(int64_t tag)
+{
+  if (sd_now && sd_now->running) sd_now->running->tag = tag;
 }
 
 const simdev_record *simdev_records(const simdev *s, int64_t *n)

@@ -124,6 +124,7 @@ typedef struct simdev_record {
   const char *name; /* of the kernel, the call, the communication */
   int64_t issue;    /* in the order of issue, over all ranks, from 1 */
   int32_t call;     /* the rank's call that issued it */
+  int64_t tag;      /* what simdev_tag had said when it was issued */
   int64_t begin, end;
 } simdev_record;
 
@@ -206,6 +207,10 @@ void simdev_unlock(const void *key);
 
 /* Names a stream in reports and records; the text is copied, 31 characters of it. */
 void simdev_name_stream(cudaStream_t stream, const char *name);
+
+/* What the calling host issues from now on carries this number in its records; 0 at first. For
+ * programs that want to find their own work in a record. */
+void simdev_tag(int64_t tag);
 
 #ifdef __cplusplus
 }

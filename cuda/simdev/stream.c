@@ -135,6 +135,7 @@ sd_item *sd_item_make(sd_stream *st, simdev_item_kind kind, const char *name, in
   item->stream = st;
   item->name = name;
   item->call = call;
+  if (sd_now->running) item->tag = sd_now->running->tag;
   item->pc = pc;
   return item;
 }

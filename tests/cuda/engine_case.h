@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../../cuda/engine/engine_internal.h"
+#include "../../cuda/path/run.h"
 #include "../../cuda/simdev/simdev.h"
 #include "../../ref/engine/comm_sim.h"
 #include "../../ref/model/synth.h"
@@ -43,6 +44,8 @@ typedef struct worker {
   void *raw[RANDOM_ENTRIES]; /* device: what backward leaves, by entry */
   int32_t *refused;          /* device: kernels that did not get what was sent */
   zp_message in, out;        /* dtypes and shapes */
+  int32_t param;             /* announced now */
+  int64_t mb;
   ledger issued;
 } worker;
 
@@ -70,6 +73,7 @@ struct job {
   zp_scaler scaler[STEPS_MAX];
   ledger ledger[RANKS_MAX];
   char text[TEXT_MAX]; /* the first difference or error */
+  zp_path_log path[RANKS_MAX]; /* what the last run announced */
   zp_cuda_error error[RANKS_MAX];
 };
 
@@ -238,6 +242,12 @@ static inline int run_forward(void *ctx, const zp_cuda_call *call)
   return launch_one(&forward_kernel, &p, call->stream);
 }
 
+static inline int announce_unused(worker *w, int32_t param, const zp_cuda_call *call)
+{
+  zp_path_announced(&w->j->path[w->rank], w->steps_done, call->mb, param, -1);
+  return zp_cuda_grad_unused(w->e, param, call->mb);
+}
+
 static inline int announce_one(worker *w, int32_t param, const zp_cuda_call *call)
 {
   const zp_config *c = &w->j->r.c;
@@ -245,9 +255,15 @@ static inline int announce_one(worker *w, int32_t param, const zp_cuda_call *cal
   const int32_t s = (int32_t)(next_random(&w->random) % (uint64_t)w->streams);
   if (!w->j->work.used(w->j->work.ctx, c, param, w->at.dp, w->at.tp,
                        (zp_mb){call->step, call->mb, 0}))
-    return zp_cuda_grad_unused(w->e, param, call->mb);
+    return announce_unused(w, param, call);
+  w->param = param;
+  w->mb = call->mb;
+  zp_path_announced(&w->j->path[w->rank], w->steps_done, call->mb, param, s);
+  simdev_tag(zp_path_tag(ZP_PATH_COPY, w->steps_done, call->mb, param));
   OK(cudaMemcpyAsync(w->grad[s], w->raw[param], bytes, cudaMemcpyDeviceToDevice, w->producer[s]));
+  if (bytes > 0) OK(cudaEventRecord(w->taken[s], w->producer[s])); /* the next backward may overwrite it */
   OK(zp_cuda_grad_ready(w->e, param, call->mb, w->grad[s], c->precision, w->producer[s]));
+  simdev_tag(zp_path_tag(ZP_PATH_SET, w->steps_done, call->mb, param));
   /* nobody needs it any more: the next copy, or this, overwrites it */
   OK(cudaMemsetAsync(w->grad[s], 0xff, bytes, w->producer[s]));
   return 0;
@@ -286,7 +302,6 @@ static inline int run_backward(void *ctx, const zp_cuda_call *call)
     OK(announce_one(w, order[i], call));
     if (w->j->twice == w->rank && i == 0 && call->step == 1) OK(announce_one(w, order[i], call));
   }
-  for (int32_t s = 0; s < w->streams; s++) OK(cudaEventRecord(w->taken[s], w->producer[s]));
   return 0;
 }
 
@@ -309,6 +324,15 @@ static inline void note_issued(void *ctx, int32_t phase, const zp_op *op)
 {
   worker *w = ctx;
   note(&w->issued, op, phase == ZP_PHASE_STEP ? w->steps_done : -1 - phase);
+}
+
+/* Whose work it is that the engine queues next. */
+static inline void note_issuing(void *ctx, int32_t phase, int64_t position, const zp_op *op)
+{
+  worker *w = ctx;
+  if (phase != ZP_PHASE_STEP) simdev_tag(0);
+  else if (op) simdev_tag(zp_path_tag(ZP_PATH_OP, w->steps_done, position, 0));
+  else simdev_tag(zp_path_tag(ZP_PATH_KEEP, w->steps_done, w->mb, w->param));
 }
 
 static inline void describe(const job *j, int32_t boundary, int32_t dp, zp_message *m,
@@ -341,6 +365,7 @@ static inline zp_cuda_options options_of(worker *w)
                        .exchange = exchange_id,
                        .exchange_ctx = w->j,
                        .issued = note_issued,
+                       .issuing = note_issuing,
                        .issued_ctx = w,
                        .deadline_ns = (uint64_t)30 * 1000000000u,
                        .now_ns = simdev_clock_ns,
@@ -524,6 +549,7 @@ static inline int train(worker *w)
     OK(zp_cuda_step(w->e));
     w->steps_done++;
     if (!w->j->always_get && step < w->j->steps - 1) continue;
+    simdev_tag(zp_path_tag(ZP_PATH_GET, step, 0, 0));
     OK(zp_cuda_get(w->e, &s));
     OK(same_state(w, &s));
   }
@@ -542,6 +568,7 @@ static inline int process(void *arg, int rank)
   int failed;
   w.random = j->seed * 1000003u + (uint64_t)rank;
   w.streams = 2 + (int32_t)(next_random(&w.random) % 2);
+  j->path[rank].n = 0;
   if (cudaSetDevice(rank)) return __LINE__;
   failed = open_worker(&w);
   if (!failed) failed = train(&w);
@@ -703,7 +730,16 @@ static inline void job_free(job *j)
     for (int32_t i = 0; i < RANDOM_ENTRIES; i++) free(j->first[r][i]);
     free(j->ledger[r].op);
     free(j->ledger[r].step);
+    zp_path_log_free(&j->path[r]);
   }
+}
+
+/* The job as the critical path's case: what was announced in the last run. get: [steps] */
+static inline zp_path_case job_path(const job *j, uint8_t *get)
+{
+  const char *order = getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  for (int32_t s = 0; s < j->steps && s < STEPS_MAX; s++) get[s] = j->always_get || s == j->steps - 1;
+  return (zp_path_case){&j->r.c, j->steps, order && strcmp(order, "1") == 0, j->path, get};
 }
 
 static inline simdev *job_simdev(job *j, const simdev_options *o)
