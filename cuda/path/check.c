@@ -160,7 +160,7 @@ int zp_path_compare(const zp_path_run *r, int32_t draws, zp_path_report *o)
   find_missing(r, o);
   find_superfluous(r, o);
   find_members(r, o);
-  for (int32_t k = 0; k <= draws; k++) failed |= same_ends(r, (uint64_t)k, o);
+  for (int32_t k = 0; r->whole && k <= draws; k++) failed |= same_ends(r, (uint64_t)k, o);
   return failed || o->missing || o->superfluous;
 }
 
@@ -171,7 +171,7 @@ int zp_path_check(const zp_path_case *c, const simdev *s, zp_path_report *o)
   int failed = 1;
   *o = (zp_path_report){.race = {-1, -1}, .waits = {-1, -1}};
   p = zp_path_plan_open(c, o->text, sizeof o->text);
-  if (p) r = zp_path_run_open(c, p, s, 1, o->text, sizeof o->text);
+  if (p) r = zp_path_run_open(c, p, s, o->text, sizeof o->text);
   if (r) failed = zp_path_compare(r, 4, o);
   zp_path_run_close(r);
   zp_path_plan_close(p);

@@ -131,7 +131,7 @@ static int match_stream(zp_path_run *r, const chains *c, int32_t from, int32_t t
   return 0;
 }
 
-static int match(zp_path_run *r, int whole, char *text, int64_t cap)
+static int match(zp_path_run *r, char *text, int64_t cap)
 {
   chains c = {0};
   int32_t from = 0;
@@ -143,7 +143,7 @@ static int match(zp_path_run *r, int whole, char *text, int64_t cap)
     status = match_stream(r, &c, from, to, text, cap);
     from = to;
   }
-  for (int32_t v = 0; !status && whole && v < r->plan->graph.n; v++) {
+  for (int32_t v = 0; !status && r->whole && v < r->plan->graph.n; v++) {
     if (r->plan->node[v].chain < 0 || r->last[v] >= 0) continue;
     zp_path_node_text(r->plan, v, text, cap);
     strncat(text, ": this did not run", (size_t)cap - strlen(text) - 1);
@@ -314,7 +314,7 @@ static int order(zp_path_run *r, const simdev *s, int launch_order)
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 zp_path_run *zp_path_run_open(const zp_path_case *c, const zp_path_plan *p, const simdev *s,
-                              int whole, char *text, int64_t cap)
+                              char *text, int64_t cap)
 {
   zp_path_run *r = calloc(1, sizeof *r);
   int64_t n;
@@ -322,11 +322,12 @@ zp_path_run *zp_path_run_open(const zp_path_case *c, const zp_path_plan *p, cons
   snprintf(text, (size_t)cap, "no memory for the run's graph");
   if (!r) return NULL;
   r->plan = p;
+  r->whole = simdev_result(s)->status == SIMDEV_OK;
   r->last = malloc((size_t)(p->graph.n + 1) * sizeof *r->last);
   r->begin = malloc((size_t)(p->graph.n + 1) * sizeof *r->begin);
   if (!r->last || !r->begin || take_items(r, list, n)) goto failed;
   for (int32_t v = 0; v < p->graph.n; v++) r->last[v] = r->begin[v] = -1;
-  if (match(r, whole, text, cap)) goto failed;
+  if (match(r, text, cap)) goto failed;
   switch (order(r, s, c->launch_order)) {
   case 0: break;
   case -1: snprintf(text, (size_t)cap, "what the run ordered is a cycle"); goto failed;

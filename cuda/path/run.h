@@ -21,6 +21,7 @@ typedef struct zp_path_run {
   const zp_path_plan *plan;
   zp_path_vertex *vertex; /* [graph.n] */
   int32_t n;              /* of items */
+  int32_t whole;          /* 1: all of the plan ran */
   int32_t *last;          /* [plan nodes] the vertex that ends it, or -1: it did not run */
   int32_t *begin;         /* [plan nodes] the vertex that begins it, or -1 */
   zp_graph graph;
@@ -38,10 +39,10 @@ typedef struct zp_path_report {
   char text[ZP_PATH_TEXT]; /* the first finding; empty: none */
 } zp_path_report;
 
-/* Finds the run's work in the plan. NULL: text says what does not fit. whole: 1: all of the plan
- * must have run. */
+/* Finds the run's work in the plan: all of it, if simdev found nothing; else as far as it went.
+ * NULL: text says what does not fit. */
 zp_path_run *zp_path_run_open(const zp_path_case *c, const zp_path_plan *p, const simdev *s,
-                              int whole, char *text, int64_t cap);
+                              char *text, int64_t cap);
 void zp_path_run_close(zp_path_run *r);
 
 /* Compares. 0: nothing missing, nothing superfluous, and everything ends when the bound says, under

@@ -39,7 +39,7 @@ typedef struct worker {
   zp_cuda *e;
   void *inst;
   cudaStream_t producer[STREAMS_MAX];
-  cudaEvent_t made, taken[STREAMS_MAX];
+  cudaEvent_t made, taken[STREAMS_MAX], all;
   void *grad[STREAMS_MAX];   /* device: what is announced */
   void *raw[RANDOM_ENTRIES]; /* device: what backward leaves, by entry */
   int32_t *refused;          /* device: kernels that did not get what was sent */
@@ -65,6 +65,7 @@ struct job {
   memory_rank store[RANKS_MAX];
   zp_store *in, *out;            /* [world] instead of memory, for the engine or for ref; or NULL */
   int (*before_step)(worker *w); /* NULL, or what a rank does before each step */
+  int32_t whole_stream;  /* 1: each fill waits for the whole reduction stream (#8364) */
   uint64_t seed;
   ncclUniqueId id;
   zp_sim *ref;
@@ -262,6 +263,10 @@ static inline int announce_one(worker *w, int32_t param, const zp_cuda_call *cal
   simdev_tag(zp_path_tag(ZP_PATH_COPY, w->steps_done, call->mb, param));
   OK(cudaMemcpyAsync(w->grad[s], w->raw[param], bytes, cudaMemcpyDeviceToDevice, w->producer[s]));
   if (bytes > 0) OK(cudaEventRecord(w->taken[s], w->producer[s])); /* the next backward may overwrite it */
+  if (w->j->whole_stream) {
+    OK(cudaEventRecord(w->all, w->e->reduce));
+    OK(cudaStreamWaitEvent(w->producer[s], w->all, 0));
+  }
   OK(zp_cuda_grad_ready(w->e, param, call->mb, w->grad[s], c->precision, w->producer[s]));
   simdev_tag(zp_path_tag(ZP_PATH_SET, w->steps_done, call->mb, param));
   /* nobody needs it any more: the next copy, or this, overwrites it */
@@ -385,6 +390,7 @@ static inline int open_worker(worker *w)
   OK(w->j->work.open(w->j->work.ctx, c, where, params, &w->inst));
   OK(cudaMalloc((void **)&w->refused, sizeof *w->refused));
   OK(cudaEventCreateWithFlags(&w->made, cudaEventDisableTiming));
+  OK(cudaEventCreateWithFlags(&w->all, cudaEventDisableTiming));
   for (int32_t s = 0; s < w->streams; s++) {
     OK(cudaStreamCreateWithFlags(&w->producer[s], cudaStreamNonBlocking));
     simdev_name_stream(w->producer[s], "producer");
@@ -410,6 +416,7 @@ static inline void close_worker(worker *w)
   for (int32_t i = 0; i < w->j->r.c.n_params; i++)
     if (w->raw[i]) cudaFree(w->raw[i]);
   cudaEventDestroy(w->made);
+  cudaEventDestroy(w->all);
   cudaFree(w->refused);
   if (w->inst) w->j->work.close(w->inst);
   free(w->issued.op);
