@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan_internal.h"
 #include "run.h"
 
 /* The node's beginning: of a communication, of all its members. */
@@ -35,24 +36,27 @@ static int32_t member_of(const zp_path_plan *p, int32_t joint, int32_t rank)
 static void find_missing(const zp_path_run *r, zp_path_report *o)
 {
   const zp_path_plan *p = r->plan;
+  char why[ZP_PATH_NAME];
   for (int64_t i = 0; i < p->graph.edges; i++) {
     const zp_graph_edge *e = &p->graph.edge[i];
     int32_t to = e->to;
-    char why[ZP_PATH_NAME];
     if (p->node[e->from].chain < 0) continue;
     if (p->node[to].chain < 0) to = member_of(p, to, p->node[e->from].rank);
     if (to < 0 || r->last[e->from] < 0 || r->begin[to] < 0) continue;
     o->demands++;
     if (zp_graph_precedes(&r->graph, r->last[e->from], r->begin[to])) continue;
+    /* what a stream does not order any more is a race only if its operands say so */
+    if (e->why < ZP_ON_PARAMS && r->strangers) continue;
     o->missing++;
-    if (o->race[0] < 0) {
+    if (o->race[0] < 0 || (o->race_why < ZP_ON_PARAMS && e->why >= ZP_ON_PARAMS)) {
       o->race[0] = e->from;
       o->race[1] = to;
       o->race_why = e->why;
     }
-    zp_path_why(e->why, why, sizeof why);
-    say(o, "nothing orders these two, the first before the second", p, e->from, to, why);
   }
+  if (o->race[0] < 0) return;
+  zp_path_why(o->race_why, why, sizeof why);
+  say(o, "nothing orders these two, the first before the second", p, o->race[0], o->race[1], why);
 }
 
 /* ---- What is superfluous --------------------------------------------------------------------- */
@@ -106,7 +110,7 @@ static void find_members(const zp_path_run *r, zp_path_report *o)
   for (int64_t i = 0; i < r->graph.edges; i++) {
     const zp_graph_edge *e = &r->graph.edge[i];
     const int32_t from = r->vertex[e->from].node, to = r->vertex[e->to].node;
-    if (e->why != ZP_RUN_MEMBERS || r->vertex[e->from].of >= 0) continue;
+    if (e->why != ZP_RUN_MEMBERS || r->vertex[e->from].of >= 0 || from < 0 || to < 0) continue;
     if (r->plan->node[to].joint == from) continue;
     o->superfluous++;
     say(o, "these two communicate, and are not of one communication", r->plan, from, to,
@@ -158,10 +162,13 @@ int zp_path_compare(const zp_path_run *r, int32_t draws, zp_path_report *o)
   *o = (zp_path_report){.race = {-1, -1}, .waits = {-1, -1}};
   for (int32_t v = 0; v < r->plan->graph.n; v++) o->nodes += r->last[v] >= 0;
   find_missing(r, o);
+  o->strangers = r->strangers;
+  if (!o->text[0]) snprintf(o->text, sizeof o->text, "%s", r->stranger);
   find_superfluous(r, o);
   find_members(r, o);
-  for (int32_t k = 0; r->whole && k <= draws; k++) failed |= same_ends(r, (uint64_t)k, o);
-  return failed || o->missing || o->superfluous;
+  for (int32_t k = 0; r->whole && !r->strangers && k <= draws; k++)
+    failed |= same_ends(r, (uint64_t)k, o);
+  return failed || o->missing || o->superfluous || o->strangers;
 }
 
 int zp_path_check(const zp_path_case *c, const simdev *s, zp_path_report *o)

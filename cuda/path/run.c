@@ -45,63 +45,68 @@ static int take_items(zp_path_run *r, const simdev_record *list, int64_t n)
 
 /* ---- Whose work an item is ------------------------------------------------------------------- */
 
-/* The plan's nodes of each chain, in order. */
-typedef struct chains {
-  int32_t *node;  /* [plan nodes] */
-  int64_t *first; /* [chains + 1] */
-  int32_t n;
-} chains;
-
-static int chains_open(const zp_path_plan *p, chains *c)
+static int by_tag(const void *a, const void *b)
 {
-  const zp_graph *g = &p->graph;
-  c->n = g->chains;
-  c->node = malloc((size_t)(g->n + 1) * sizeof *c->node);
-  c->first = calloc((size_t)g->chains + 2, sizeof *c->first);
-  if (!c->node || !c->first) return -1;
-  for (int32_t v = 0; v < g->n; v++)
-    if (g->chain[v] >= 0) c->first[g->chain[v] + 1]++;
-  for (int32_t i = 0; i < g->chains; i++) c->first[i + 1] += c->first[i];
-  for (int32_t v = 0; v < g->n; v++)
-    if (g->chain[v] >= 0) c->node[c->first[g->chain[v]] + g->place[v] - 1] = v;
+  const zp_path_node *x = *(const zp_path_node *const *)a, *y = *(const zp_path_node *const *)b;
+  if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+  if (x->tag != y->tag) return x->tag < y->tag ? -1 : 1;
+  return x->part < y->part ? -1 : x->part > y->part;
+}
+
+/* The plan's nodes by whose work they are. */
+typedef struct nodes {
+  const zp_path_node **node;
+  size_t n;
+} nodes;
+
+static int nodes_open(const zp_path_plan *p, nodes *l)
+{
+  l->node = malloc((size_t)(p->graph.n + 1) * sizeof *l->node);
+  if (!l->node) return -1;
+  for (int32_t v = 0; v < p->graph.n; v++)
+    if (p->node[v].chain >= 0) l->node[l->n++] = &p->node[v];
+  qsort(l->node, l->n, sizeof *l->node, by_tag);
   return 0;
 }
 
-static int misfit(const zp_path_plan *p, const simdev_record *item, int32_t node, char *text,
-                  int64_t cap)
+/* -1: none. An op's work is kernels and communications. */
+static int32_t node_of(const zp_path_run *r, const nodes *l, const simdev_record *item,
+                       int32_t part)
 {
-  char expected[ZP_PATH_NAME] = "no more work";
-  if (node >= 0) zp_path_node_text(p, node, expected, sizeof expected);
-  snprintf(text, (size_t)cap,
+  const zp_path_node like = {.rank = item->rank, .tag = item->tag, .part = part};
+  const zp_path_node *key = &like, **at = bsearch(&key, l->node, l->n, sizeof *l->node, by_tag);
+  if (!at) return -1;
+  if ((*at)->what == ZP_PATH_OP && item->kind != SIMDEV_KERNEL && item->kind != SIMDEV_COMM)
+    return -1;
+  return (int32_t)(*at - r->plan->node);
+}
+
+/* The first piece of work that the plan does not have, or has elsewhere. */
+static void misfit(zp_path_run *r, const simdev_record *item, int32_t node)
+{
+  char theirs[ZP_PATH_NAME] = "no work of the plan";
+  if (r->strangers++) return;
+  if (node >= 0) zp_path_node_text(r->plan, node, theirs, sizeof theirs);
+  snprintf(r->stranger, sizeof r->stranger,
            "rank %d, stream %d %s: %s (issue %" PRId64 ", tag %" PRIx64
-           ") is not the plan's next work there: %s",
+           ") is not what the plan has next there; it is %s",
            item->rank, item->stream, item->stream_name, item->name, item->issue,
-           (uint64_t)item->tag, expected);
-  return -1;
+           (uint64_t)item->tag, theirs);
 }
 
-static int is_of(const zp_path_node *n, const simdev_record *item, int32_t part)
+/* Kernels of one tag before, between and behind its communications are pieces of their own. */
+static int32_t part_of(int32_t part, int comm)
 {
-  return n->rank == item->rank && n->tag == item->tag && n->part == part;
+  if (comm == (part % 2 == 0)) return part + 1;
+  return comm ? part + 2 : part;
 }
 
-/* The chain that begins with this item; -1: none. */
-static int32_t chain_of(const zp_path_plan *p, const chains *c, const simdev_record *item,
-                        int32_t part)
+/* Walks one stream's items, [from, to): each is work of the node before, or of the chain's next. */
+static void match_stream(zp_path_run *r, const nodes *l, int32_t from, int32_t to)
 {
-  for (int32_t i = item->rank * p->streams; i < (item->rank + 1) * p->streams; i++)
-    if (c->first[i] < c->first[i + 1] && is_of(&p->node[c->node[c->first[i]]], item, part))
-      return i;
-  return -1;
-}
-
-/* Walks one stream's items, [from, to): each is work of the chain's current node or of its next. */
-static int match_stream(zp_path_run *r, const chains *c, int32_t from, int32_t to, char *text,
-                        int64_t cap)
-{
-  const zp_path_plan *p = r->plan;
-  int32_t chain = -1, part = 0, cut = 0;
-  int64_t at = 0, tag = 0;
+  const zp_graph *plan = &r->plan->graph;
+  int32_t part = 0, before = -1, cut = 0;
+  int64_t tag = 0;
   for (int32_t i = from; i < to; i++) {
     zp_path_vertex *v = &r->vertex[i];
     const int comm = v->item->kind == SIMDEV_COMM;
@@ -109,49 +114,45 @@ static int match_stream(zp_path_run *r, const chains *c, int32_t from, int32_t t
       cut = 1;
       continue;
     }
-    if (v->item->tag != tag) part = 0;
+    part = part_of(v->item->tag == tag ? part : 0, comm);
     tag = v->item->tag;
-    if (comm == (part % 2 == 0)) part++; /* from kernels to communication, or back */
-    else if (comm) part += 2;            /* another communication right behind */
-    if (chain < 0) {
-      chain = chain_of(p, c, v->item, part);
-      if (chain < 0) return misfit(p, v->item, -1, text, cap);
-      at = c->first[chain];
-    } else if (cut || !is_of(&p->node[c->node[at]], v->item, part)) at++;
+    v->node = node_of(r, l, v->item, part);
+    const int again = v->node >= 0 && v->node == before && !cut;
+    if (v->node >= 0 && !again && r->begin[v->node] >= 0) v->node = -1;
+    const int next = v->node >= 0 &&
+                     plan->place[v->node] == (before < 0 ? 1 : plan->place[before] + 1) &&
+                     (before < 0 || plan->chain[v->node] == plan->chain[before]);
+    if (!again && !next) misfit(r, v->item, v->node);
     cut = 0;
-    if (at >= c->first[chain + 1]) return misfit(p, v->item, -1, text, cap);
-    v->node = c->node[at];
-    if (!is_of(&p->node[v->node], v->item, part)) return misfit(p, v->item, v->node, text, cap);
-    if (r->last[v->node] < 0) {
+    if (v->node < 0) continue;
+    before = v->node;
+    if (!again) {
       r->begin[v->node] = i;
       v->first = !comm;
     }
     r->last[v->node] = i;
   }
-  return 0;
 }
 
-static int match(zp_path_run *r, char *text, int64_t cap)
+static int match(zp_path_run *r)
 {
-  chains c = {0};
+  nodes l = {0};
   int32_t from = 0;
-  int status = chains_open(r->plan, &c);
-  if (status) snprintf(text, (size_t)cap, "no memory for the comparison");
-  while (!status && from < r->n) {
+  if (nodes_open(r->plan, &l)) return -1;
+  while (from < r->n) {
     int32_t to = from + 1;
     while (to < r->n && same_stream(r, from, to)) to++;
-    status = match_stream(r, &c, from, to, text, cap);
+    match_stream(r, &l, from, to);
     from = to;
   }
-  for (int32_t v = 0; !status && r->whole && v < r->plan->graph.n; v++) {
+  for (int32_t v = 0; r->whole && v < r->plan->graph.n; v++) {
     if (r->plan->node[v].chain < 0 || r->last[v] >= 0) continue;
-    zp_path_node_text(r->plan, v, text, cap);
-    strncat(text, ": this did not run", (size_t)cap - strlen(text) - 1);
-    status = -1;
+    if (r->strangers++) continue;
+    zp_path_node_text(r->plan, v, r->stranger, sizeof r->stranger - 32);
+    strcat(r->stranger, ": this did not run");
   }
-  free(c.node);
-  free(c.first);
-  return status;
+  free(l.node);
+  return 0;
 }
 
 /* ---- Order ----------------------------------------------------------------------------------- */
@@ -202,13 +203,24 @@ static void finder_close(finder *f)
   free(f->end);
 }
 
-static int32_t another(zp_path_run *r, int32_t node, int32_t of)
+static int32_t another(zp_path_run *r, int32_t node, int32_t of, int32_t chain, int32_t place)
 {
-  const int on = of >= 0;
-  const int32_t v = zp_graph_vertex(&r->graph, on ? r->plan->graph.chain[node] : -1,
-                                    on ? r->plan->graph.place[node] : 0);
-  if (v >= 0) r->vertex[v] = (zp_path_vertex){NULL, node, of, !on};
+  const int32_t v = zp_graph_vertex(&r->graph, chain, place);
+  if (v >= 0) r->vertex[v] = (zp_path_vertex){NULL, node, of, of < 0};
   return v;
+}
+
+/* Every item by its stream, whatever the plan's was. */
+static void add_items(zp_path_run *r)
+{
+  int32_t chain = 0, place = 0;
+  for (int32_t i = 0; i < r->n; i++) {
+    if (i > 0 && !same_stream(r, i - 1, i)) {
+      chain++;
+      place = 0;
+    }
+    zp_graph_vertex(&r->graph, chain, ++place);
+  }
 }
 
 /* A communication's item is its beginning on its rank; what all members do together follows, of
@@ -223,8 +235,11 @@ static void add_joints(zp_path_run *r, finder *f)
   for (int32_t i = 0; i < r->n; i++) {
     const int32_t top = root(f->member, i), node = r->vertex[i].node;
     if (r->vertex[i].item->kind != SIMDEV_COMM) continue;
-    if (joint[top] == 0) joint[top] = another(r, r->plan->node[node].joint, -1);
-    f->end[i] = r->last[node] = another(r, node, i);
+    if (joint[top] == 0)
+      joint[top] = another(r, node < 0 ? -1 : r->plan->node[node].joint, -1, -1, 0);
+    f->end[i] = another(r, node, i, r->graph.chain[i], r->graph.place[i]);
+    r->graph.chain[i] = -1; /* it has only begun */
+    if (node >= 0) r->last[node] = f->end[i];
     zp_graph_join(&r->graph, i, joint[top], ZP_RUN_MEMBERS);
     zp_graph_join(&r->graph, joint[top], f->end[i], ZP_RUN_MEMBERS);
   }
@@ -274,15 +289,6 @@ static void join_links(zp_path_run *r, const finder *f)
   free(list);
 }
 
-static void add_items(zp_path_run *r)
-{
-  for (int32_t i = 0; i < r->n; i++) {
-    const int32_t node = r->vertex[i].item->kind == SIMDEV_COMM ? -1 : r->vertex[i].node;
-    zp_graph_vertex(&r->graph, node < 0 ? -1 : r->plan->graph.chain[node],
-                    node < 0 ? 0 : r->plan->graph.place[node]);
-  }
-}
-
 static void add_edges(zp_path_run *r, const finder *f, const simdev_edge *e, int64_t n)
 {
   for (int32_t i = 1; i < r->n; i++)
@@ -307,7 +313,6 @@ static int order(zp_path_run *r, const simdev *s, int launch_order)
     if (launch_order) join_links(r, &f);
   }
   finder_close(&f);
-  r->graph.chains = r->plan->graph.chains;
   return zp_graph_sort(&r->graph);
 }
 
@@ -327,7 +332,7 @@ zp_path_run *zp_path_run_open(const zp_path_case *c, const zp_path_plan *p, cons
   r->begin = malloc((size_t)(p->graph.n + 1) * sizeof *r->begin);
   if (!r->last || !r->begin || take_items(r, list, n)) goto failed;
   for (int32_t v = 0; v < p->graph.n; v++) r->last[v] = r->begin[v] = -1;
-  if (match(r, text, cap)) goto failed;
+  if (match(r)) goto failed;
   switch (order(r, s, c->launch_order)) {
   case 0: break;
   case -1: snprintf(text, (size_t)cap, "what the run ordered is a cycle"); goto failed;

@@ -19,11 +19,13 @@ typedef struct zp_path_vertex {
 
 typedef struct zp_path_run {
   const zp_path_plan *plan;
-  zp_path_vertex *vertex; /* [graph.n] */
-  int32_t n;              /* of items */
-  int32_t whole;          /* 1: all of the plan ran */
-  int32_t *last;          /* [plan nodes] the vertex that ends it, or -1: it did not run */
-  int32_t *begin;         /* [plan nodes] the vertex that begins it, or -1 */
+  zp_path_vertex *vertex;      /* [graph.n] */
+  int32_t n;                   /* of items */
+  int32_t whole;               /* 1: simdev found nothing: all of the plan should have run */
+  int64_t strangers;           /* pieces of work that the plan does not have, or has elsewhere */
+  char stranger[ZP_PATH_TEXT]; /* the first */
+  int32_t *last;               /* [plan nodes] the vertex that ends it, or -1: it did not run */
+  int32_t *begin;              /* [plan nodes] the vertex that begins it, or -1 */
   zp_graph graph;
 } zp_path_run;
 
@@ -32,6 +34,7 @@ typedef struct zp_path_report {
   int64_t nodes, demands, ordered; /* pieces of work; edges of the plan, of the run */
   int64_t missing;                 /* demands that the run does not order: races */
   int64_t superfluous;             /* edges of the run that nothing demands */
+  int64_t strangers;               /* work that the plan does not have, or has elsewhere */
   int64_t bound, length;           /* critical paths under the plain costs */
   int32_t race[2];                 /* nodes of the first that is missing, or -1 */
   int32_t race_why;
@@ -39,8 +42,7 @@ typedef struct zp_path_report {
   char text[ZP_PATH_TEXT]; /* the first finding; empty: none */
 } zp_path_report;
 
-/* Finds the run's work in the plan: all of it, if simdev found nothing; else as far as it went.
- * NULL: text says what does not fit. */
+/* Finds the run's work in the plan, as far as it went. NULL: text says why not. */
 zp_path_run *zp_path_run_open(const zp_path_case *c, const zp_path_plan *p, const simdev *s,
                               char *text, int64_t cap);
 void zp_path_run_close(zp_path_run *r);
