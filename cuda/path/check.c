@@ -7,10 +7,11 @@
 #include "plan_internal.h"
 #include "run.h"
 
-/* The node's beginning: of a communication, of all its members. */
-static int32_t begin_of(const zp_path_plan *p, int32_t node)
+/* A communication begins with all its members. */
+int zp_path_demands(const zp_path_plan *p, int32_t from, int32_t to)
 {
-  return p->node[node].joint >= 0 ? p->node[node].joint : node;
+  const int32_t joint = p->node[to].joint;
+  return zp_graph_precedes(&p->graph, from, joint >= 0 ? joint : to);
 }
 
 static void say(zp_path_report *o, const char *what, const zp_path_plan *p, int32_t from,
@@ -94,7 +95,7 @@ static void find_superfluous(const zp_path_run *r, zp_path_report *o)
     const int32_t to = work_at(r, r->vertex[e->to].of, 1);
     if (from < 0 || to < 0 || from == to) continue;
     o->ordered++;
-    if (zp_graph_precedes(&p->graph, from, begin_of(p, to))) continue;
+    if (zp_path_demands(p, from, to)) continue;
     o->superfluous++;
     if (o->waits[0] < 0) {
       o->waits[0] = from;

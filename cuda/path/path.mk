@@ -11,4 +11,13 @@ $(ZP_PATH): $(PATH_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^
 
--include $(PATH_OBJ:%.o=%.d)
+ENGINE_TIMELINE := $(BUILD)/tests/cuda/engine_timeline
+$(ENGINE_TIMELINE).o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(ENGINE_TIMELINE).o: | $(CUDA_HEADERS)
+$(ENGINE_TIMELINE): $(ENGINE_TIMELINE).o $(BUILD)/libzpcuda.a $(ZP_PATH) $(SIMDEV) $(STATIC)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+
+unit: $(ENGINE_TIMELINE)
+
+-include $(ENGINE_TIMELINE).d $(PATH_OBJ:%.o=%.d)

@@ -47,6 +47,9 @@ zp_path_run *zp_path_run_open(const zp_path_case *c, const zp_path_plan *p, cons
                               char *text, int64_t cap);
 void zp_path_run_close(zp_path_run *r);
 
+/* 1: the plan has `to` wait for `from`, or for what waits for it. */
+int zp_path_demands(const zp_path_plan *p, int32_t from, int32_t to);
+
 /* Compares. 0: nothing missing, nothing superfluous, and everything ends when the bound says, under
  * the plain costs and `draws` random ones; else 1. */
 int zp_path_compare(const zp_path_run *r, int32_t draws, zp_path_report *report);

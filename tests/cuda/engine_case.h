@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "../../cuda/engine/engine_internal.h"
-#include "../../cuda/path/run.h"
+#include "../../cuda/path/timeline.h"
 #include "../../cuda/simdev/simdev.h"
 #include "../../ref/engine/comm_sim.h"
 #include "../../ref/model/synth.h"
