@@ -262,7 +262,7 @@ static inline int announce_one(worker *w, int32_t param, const zp_cuda_call *cal
   zp_path_announced(&w->j->path[w->rank], w->steps_done, call->mb, param, s);
   simdev_tag(zp_path_tag(ZP_PATH_COPY, w->steps_done, call->mb, param));
   OK(cudaMemcpyAsync(w->grad[s], w->raw[param], bytes, cudaMemcpyDeviceToDevice, w->producer[s]));
-  if (bytes > 0) OK(cudaEventRecord(w->taken[s], w->producer[s])); /* the next backward may overwrite it */
+  if (bytes > 0) OK(cudaEventRecord(w->taken[s], w->producer[s])); /* backward may overwrite it */
   if (w->j->whole_stream) {
     OK(cudaEventRecord(w->all, w->e->reduce));
     OK(cudaStreamWaitEvent(w->producer[s], w->all, 0));
@@ -745,7 +745,8 @@ static inline void job_free(job *j)
 static inline zp_path_case job_path(const job *j, uint8_t *get)
 {
   const char *order = getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
-  for (int32_t s = 0; s < j->steps && s < STEPS_MAX; s++) get[s] = j->always_get || s == j->steps - 1;
+  for (int32_t s = 0; s < j->steps && s < STEPS_MAX; s++)
+    get[s] = j->always_get || s == j->steps - 1;
   return (zp_path_case){&j->r.c, j->steps, order && strcmp(order, "1") == 0, j->path, get};
 }
 
