@@ -15,9 +15,10 @@ static int by_stream(const void *a, const void *b)
   return x->issue < y->issue ? -1 : x->issue > y->issue;
 }
 
-static int is_work(const simdev_record *item)
+int zp_path_is_work(const simdev_record *item)
 {
-  return item->kind != SIMDEV_RECORD && item->kind != SIMDEV_WAIT;
+  return item->kind == SIMDEV_KERNEL || item->kind == SIMDEV_COPY || item->kind == SIMDEV_SET ||
+         item->kind == SIMDEV_COMM;
 }
 
 static int same_stream(const zp_path_run *r, int32_t i, int32_t k)
@@ -110,7 +111,7 @@ static void match_stream(zp_path_run *r, const nodes *l, int32_t from, int32_t t
   for (int32_t i = from; i < to; i++) {
     zp_path_vertex *v = &r->vertex[i];
     const int comm = v->item->kind == SIMDEV_COMM;
-    if (!is_work(v->item)) {
+    if (!zp_path_is_work(v->item)) {
       cut = 1;
       continue;
     }

@@ -29,6 +29,9 @@ typedef struct zp_path_run {
   zp_graph graph;
 } zp_path_run;
 
+/* 1: the item takes time and touches operands; events, waits and the like do not. */
+int zp_path_is_work(const simdev_record *item);
+
 /* What a comparison found. A run that ended early is compared as far as it went. */
 typedef struct zp_path_report {
   int64_t nodes, demands, ordered; /* pieces of work; edges of the plan, of the run */

@@ -113,8 +113,7 @@ static int times_open(const zp_path_run *r, times *x)
     const zp_path_vertex *y = &r->vertex[v];
     if (y->first && y->node >= 0) x->by[y->node] = v;
     if (y->first) x->cost[v] = y->node < 0 ? STRANGER : x->node[y->node];
-    else if (y->item && y->node < 0 && y->item->kind != SIMDEV_RECORD &&
-             y->item->kind != SIMDEV_WAIT && y->item->kind != SIMDEV_COMM)
+    else if (y->item && y->node < 0 && zp_path_is_work(y->item) && y->item->kind != SIMDEV_COMM)
       x->cost[v] = STRANGER;
   }
   return 0;
@@ -158,7 +157,7 @@ static void add_bars(zp_timeline *t, const times *x, int32_t *bar_of)
     const zp_path_vertex *v = &r->vertex[i];
     bar_of[i] = -1;
     if (begins_row(r, i)) add_row(t, v->item);
-    if (v->item->kind == SIMDEV_RECORD || v->item->kind == SIMDEV_WAIT) continue;
+    if (!zp_path_is_work(v->item)) continue;
     if (v->node >= 0 && r->begin[v->node] != i) {
       bar_of[i] = bar_of[r->begin[v->node]];
       continue;

@@ -75,6 +75,7 @@ struct job {
   ledger ledger[RANKS_MAX];
   char text[TEXT_MAX]; /* the first difference or error */
   zp_path_log path[RANKS_MAX]; /* what the last run announced */
+  int32_t chained;             /* 1: the engine kept the order of communications by events */
   zp_cuda_error error[RANKS_MAX];
 };
 
@@ -546,6 +547,7 @@ static inline int train(worker *w)
   w->e = zp_cuda_open(&o, &w->j->error[w->rank]);
   if (!w->e) return __LINE__;
   OK(same_allocation(w));
+  w->j->chained = w->e->chained;
   simdev_name_stream(w->e->compute, "compute");
   simdev_name_stream(w->e->reduce, "reduce");
   simdev_name_stream(w->e->p2p, "p2p");
@@ -744,10 +746,9 @@ static inline void job_free(job *j)
 /* The job as the critical path's case: what was announced in the last run. get: [steps] */
 static inline zp_path_case job_path(const job *j, uint8_t *get)
 {
-  const char *order = getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
   for (int32_t s = 0; s < j->steps && s < STEPS_MAX; s++)
     get[s] = j->always_get || s == j->steps - 1;
-  return (zp_path_case){&j->r.c, j->steps, order && strcmp(order, "1") == 0, j->path, get};
+  return (zp_path_case){&j->r.c, j->steps, !j->chained, j->path, get};
 }
 
 static inline simdev *job_simdev(job *j, const simdev_options *o)

@@ -93,6 +93,43 @@ Test(record, has_items_edges_and_sync_calls)
   cr_assert_gt(waited, 0);
 }
 
+/* The broadcast is on its stream only later, when the host says something else already. */
+static int tagged(void *arg, int rank)
+{
+  member m;
+  int32_t *x;
+  ncclResult_t e;
+  (void)arg;
+  OK(open_member(&m, rank, R, 0));
+  OK(make_vector(&x));
+  OK(fill(x, rank, m.stream));
+  simdev_tag(7 + rank);
+  e = ncclBroadcast(x, x, N, ncclInt32, 0, m.comm, m.stream);
+  simdev_tag(-1);
+  OK(settle(e, m.comm));
+  OK(fill(x, rank, m.stream));
+  OK(cudaStreamSynchronize(m.stream));
+  OK(cudaFree(x));
+  return close_member(&m);
+}
+
+Test(record, says_whose_work_an_item_is)
+{
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    simdev *s = run_case(R, tagged, NULL, &(simdev_options){.seed = seed, .record = 1});
+    int64_t n;
+    const simdev_record *r = simdev_records(s, &n);
+    cr_assert_eq(simdev_result(s)->status, SIMDEV_OK, "%s", simdev_result(s)->text);
+    cr_assert_eq(n, R * 3);
+    for (int64_t i = 0; i < n; i++) {
+      const int comm = r[i].kind == SIMDEV_COMM;
+      const int before = find(r, n, r[i].rank, "fill") == &r[i];
+      cr_assert_eq(r[i].tag, comm ? 7 + r[i].rank : before ? 0 : -1);
+    }
+    simdev_close(s);
+  }
+}
+
 Test(record, shows_what_a_fault_dropped)
 {
   simdev_fault f = {SIMDEV_FAULT_DROP_SYNC, 1, NULL, 2, 0};
