@@ -119,7 +119,8 @@ static void add(zp_planner *b, int64_t pc)
   else zp_plan_touch(b, v, ZP_ON_BUFFER, ZP_READS, s, s + 1);
 }
 
-/* What the parts of a reduction do to its bucket: parts that other members have are sent, the own
+/* What the parts of a reduction do to its bucket (to all of its slot, which is filled anew after the
+ * reduction that reads it, however little of it that reads): parts that other members have are sent, the own
  * one is added to what comes; limbs are settled in place before they travel. */
 static void reduce(zp_planner *b, int64_t pc)
 {
@@ -127,7 +128,8 @@ static void reduce(zp_planner *b, int64_t pc)
   const zp_config *cfg = b->p->cfg;
   const int32_t on = bucket_operand(b, op);
   const zp_range whole = zp_whole_range(&b->lay.flat[op->flat], op->bucket);
-  const int64_t from = cfg->stage == 2 ? 0 : whole.at, to = from + whole.count;
+  const int64_t wide = cfg->stage == 2 ? zp_widest(&b->lay.flat[op->flat]) : whole.count;
+  const int64_t from = cfg->stage == 2 ? 0 : whole.at, to = from + wide;
   const int alone = zp_group_size(cfg, op->group, op->key, b->at) == 1;
   if (cfg->stage < 2 && cfg->reduce == ZP_EXACT) {
     zp_plan_touch(b, zp_plan_put(b, ZP_PATH_REDUCE, ZP_PATH_OP, pc, -1, 0), on, ZP_WRITES, from,

@@ -548,6 +548,7 @@ static inline int train(worker *w)
   if (!w->e) return __LINE__;
   OK(same_allocation(w));
   w->j->chained = w->e->chained;
+  if (w->rank == 0) w->j->chained = w->e->chained;
   simdev_name_stream(w->e->compute, "compute");
   simdev_name_stream(w->e->reduce, "reduce");
   simdev_name_stream(w->e->p2p, "p2p");
