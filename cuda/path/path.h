@@ -49,6 +49,7 @@ int64_t zp_path_tag(int32_t what, int32_t step, int64_t position_or_mb, int32_t 
 typedef struct zp_path_case {
   const zp_config *cfg;
   int32_t steps;
+  int32_t native;         /* 1: NCCL adds between ranks and stages (RED-7) */
   int32_t launch_order;   /* 1: NCCL keeps the order of communications, the engine adds no event */
   const zp_path_log *log; /* [world] */
   const uint8_t *get;     /* [steps] 1: the host waits for the state behind the step */

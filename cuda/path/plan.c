@@ -93,6 +93,18 @@ static void exchange(zp_planner *b, int64_t pc)
   }
 }
 
+/* The host cannot go on before it knows what it is going to receive. */
+static void meta(zp_planner *b, int64_t pc)
+{
+  if (b->op[pc].mb >= 0) {
+    zp_plan_put(b, ZP_PATH_P2P, ZP_PATH_OP, pc, -1, 0);
+    zp_plan_put_comm(b, ZP_PATH_P2P, pc, 1);
+    return;
+  }
+  zp_plan_put_comm(b, ZP_PATH_P2P, pc, 1);
+  b->barrier = zp_plan_put(b, ZP_PATH_P2P, ZP_PATH_OP, pc, -1, 2);
+}
+
 /* ---- Gradients ------------------------------------------------------------------------------- */
 
 static int32_t bucket_operand(const zp_planner *b, const zp_op *op)
@@ -119,9 +131,39 @@ static void add(zp_planner *b, int64_t pc)
   else zp_plan_touch(b, v, ZP_ON_BUFFER, ZP_READS, s, s + 1);
 }
 
-/* What the parts of a reduction do to its bucket (to all of its slot, which is filled anew after the
- * reduction that reads it, however little of it that reads): parts that other members have are sent, the own
- * one is added to what comes; limbs are settled in place before they travel. */
+/* The parts of a reduction. What they do to the bucket (to all of its slot, which is filled anew
+ * after the reduction that reads it, however little of it that reads): parts that other members have
+ * are sent, the own one is added to what comes. */
+static void reduce_parts(zp_planner *b, int64_t pc, int32_t on, int64_t from, int64_t to)
+{
+  const zp_op *op = &b->op[pc];
+  const int alone = zp_group_size(b->p->cfg, op->group, op->key, b->at) == 1;
+  if (!alone) zp_plan_touch(b, zp_plan_put_comm(b, ZP_PATH_REDUCE, pc, 1), on, ZP_READS, from, to);
+  zp_plan_touch(b, zp_plan_put(b, ZP_PATH_REDUCE, ZP_PATH_OP, pc, -1, alone ? 0 : 2), on, ZP_READS,
+                from, to);
+  if (op->kind == ZP_OP_ALL_REDUCE && !alone) zp_plan_put_comm(b, ZP_PATH_REDUCE, pc, 3);
+}
+
+/* Limbs are settled in place before they travel. */
+static void reduce_limbs(zp_planner *b, int64_t pc, int32_t on, int64_t from, int64_t to)
+{
+  zp_plan_touch(b, zp_plan_put(b, ZP_PATH_REDUCE, ZP_PATH_OP, pc, -1, 0), on, ZP_WRITES, from, to);
+  zp_plan_touch(b, zp_plan_put_comm(b, ZP_PATH_REDUCE, pc, 1), on, ZP_READS, from, to);
+}
+
+/* NCCL adds. A slot of 16-bit numbers is widened first, and read by that alone; later micro-batches
+ * are added to the sum. */
+static void reduce_natively(zp_planner *b, int64_t pc, int32_t on, int64_t from, int64_t to)
+{
+  const int slot = b->p->cfg->stage == 2, widens = slot && b->p->cfg->precision != ZP_F32;
+  int32_t v;
+  if (widens)
+    zp_plan_touch(b, zp_plan_put(b, ZP_PATH_REDUCE, ZP_PATH_OP, pc, -1, 0), on, ZP_READS, from, to);
+  v = zp_plan_put_comm(b, ZP_PATH_REDUCE, pc, 1);
+  if (!widens) zp_plan_touch(b, v, on, ZP_READS, from, to);
+  if (slot && b->op[pc].mb > 0) zp_plan_put(b, ZP_PATH_REDUCE, ZP_PATH_OP, pc, -1, 2);
+}
+
 static void reduce(zp_planner *b, int64_t pc)
 {
   const zp_op *op = &b->op[pc];
@@ -130,17 +172,9 @@ static void reduce(zp_planner *b, int64_t pc)
   const zp_range whole = zp_whole_range(&b->lay.flat[op->flat], op->bucket);
   const int64_t wide = cfg->stage == 2 ? zp_widest(&b->lay.flat[op->flat]) : whole.count;
   const int64_t from = cfg->stage == 2 ? 0 : whole.at, to = from + wide;
-  const int alone = zp_group_size(cfg, op->group, op->key, b->at) == 1;
-  if (cfg->stage < 2 && cfg->reduce == ZP_EXACT) {
-    zp_plan_touch(b, zp_plan_put(b, ZP_PATH_REDUCE, ZP_PATH_OP, pc, -1, 0), on, ZP_WRITES, from,
-                  to);
-    zp_plan_touch(b, zp_plan_put_comm(b, ZP_PATH_REDUCE, pc, 1), on, ZP_READS, from, to);
-    return;
-  }
-  if (!alone) zp_plan_touch(b, zp_plan_put_comm(b, ZP_PATH_REDUCE, pc, 1), on, ZP_READS, from, to);
-  zp_plan_touch(b, zp_plan_put(b, ZP_PATH_REDUCE, ZP_PATH_OP, pc, -1, alone ? 0 : 2), on, ZP_READS,
-                from, to);
-  if (op->kind == ZP_OP_ALL_REDUCE && !alone) zp_plan_put_comm(b, ZP_PATH_REDUCE, pc, 3);
+  if (b->c->native) reduce_natively(b, pc, on, from, to);
+  else if (cfg->stage < 2 && cfg->reduce == ZP_EXACT) reduce_limbs(b, pc, on, from, to);
+  else reduce_parts(b, pc, on, from, to);
 }
 
 /* The program's ADDs and reductions, as far as announced entries reach. */
@@ -214,7 +248,7 @@ static void tied(zp_planner *b, int64_t pc)
     uses += k != op->flat && b->lay.flat[k].tied == op->key;
   if (exact || uses > 0) zp_plan_put(b, ZP_PATH_REDUCE, ZP_PATH_OP, pc, -1, 0);
   zp_plan_put_comm(b, ZP_PATH_REDUCE, pc, 1);
-  if (!exact) zp_plan_put(b, ZP_PATH_REDUCE, ZP_PATH_OP, pc, -1, 2);
+  if (!exact && !b->c->native) zp_plan_put(b, ZP_PATH_REDUCE, ZP_PATH_OP, pc, -1, 2);
 }
 
 static void statistics(zp_planner *b, int64_t pc)
@@ -258,6 +292,7 @@ static int one(zp_planner *b, int64_t pc)
   switch (b->op[pc].kind) {
   case ZP_OP_FORWARD: forward(b, pc); return 0;
   case ZP_OP_BACKWARD: backward(b, pc); return gradients(b, pc);
+  case ZP_OP_META: meta(b, pc); return 0;
   case ZP_OP_P2P: exchange(b, pc); return 0;
   case ZP_OP_MEAN: zp_plan_put(b, ZP_PATH_REDUCE, ZP_PATH_OP, pc, -1, 0); return 0;
   case ZP_OP_ALL_REDUCE:

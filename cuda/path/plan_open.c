@@ -148,6 +148,7 @@ static int64_t cost_of(const zp_path_node *n)
   case ZP_OP_FORWARD: return 100;
   case ZP_OP_BACKWARD: return 200;
   case ZP_OP_ADD: return 8;
+  case ZP_OP_META: return 10;
   case ZP_OP_P2P: return 30;
   case ZP_OP_REDUCE_SCATTER:
   case ZP_OP_ALL_REDUCE:

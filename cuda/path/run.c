@@ -70,14 +70,15 @@ static int nodes_open(const zp_path_plan *p, nodes *l)
   return 0;
 }
 
-/* -1: none. An op's work is kernels and communications. */
+/* -1: none. An op's work is kernels and communications; a meta message is also copied to the host. */
 static int32_t node_of(const zp_path_run *r, const nodes *l, const simdev_record *item,
                        int32_t part)
 {
   const zp_path_node like = {.rank = item->rank, .tag = item->tag, .part = part};
   const zp_path_node *key = &like, **at = bsearch(&key, l->node, l->n, sizeof *l->node, by_tag);
   if (!at) return -1;
-  if ((*at)->what == ZP_PATH_OP && item->kind != SIMDEV_KERNEL && item->kind != SIMDEV_COMM)
+  if ((*at)->what == ZP_PATH_OP && (*at)->kind != ZP_OP_META && item->kind != SIMDEV_KERNEL &&
+      item->kind != SIMDEV_COMM)
     return -1;
   return (int32_t)(*at - r->plan->node);
 }

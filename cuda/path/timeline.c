@@ -27,6 +27,7 @@ static void op_label(const zp_op *op, int32_t part, char *text, size_t cap)
   switch (op->kind) {
   case ZP_OP_FORWARD: snprintf(text, cap, "F%" PRId64, op->mb); return;
   case ZP_OP_BACKWARD: snprintf(text, cap, "B%" PRId64, op->mb); return;
+  case ZP_OP_META: snprintf(text, cap, "meta"); return;
   case ZP_OP_P2P: snprintf(text, cap, "p2p"); return;
   case ZP_OP_ADD: snprintf(text, cap, "+e%d %d.%" PRId64, op->param, op->flat, op->bucket); return;
   case ZP_OP_MEAN: snprintf(text, cap, "mean %d.%" PRId64, op->flat, op->bucket); return;

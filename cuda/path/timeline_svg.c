@@ -44,6 +44,7 @@ static const char *class_of(const zp_timeline *t, const zp_bar *b)
   case ZP_OP_FORWARD: return "f";
   case ZP_OP_BACKWARD: return "b";
   case ZP_OP_ADD: return "a";
+  case ZP_OP_META:
   case ZP_OP_P2P: return "p";
   case ZP_OP_UPDATE:
   case ZP_OP_ALL_GATHER: return "u";

@@ -65,7 +65,7 @@ struct job {
   memory_rank store[RANKS_MAX];
   zp_store *in, *out;            /* [world] instead of memory, for the engine or for ref; or NULL */
   int (*before_step)(worker *w); /* NULL, or what a rank does before each step */
-  int32_t whole_stream;  /* 1: each fill waits for the whole reduction stream (#8364) */
+  int32_t whole_stream;          /* 1: each fill waits for the whole reduction stream (#8364) */
   uint64_t seed;
   ncclUniqueId id;
   zp_sim *ref;
@@ -73,7 +73,7 @@ struct job {
   zp_step_result result[STEPS_MAX];
   zp_scaler scaler[STEPS_MAX];
   ledger ledger[RANKS_MAX];
-  char text[TEXT_MAX]; /* the first difference or error */
+  char text[TEXT_MAX];         /* the first difference or error */
   zp_path_log path[RANKS_MAX]; /* what the last run announced */
   int32_t chained;             /* 1: the engine kept the order of communications by events */
   zp_cuda_error error[RANKS_MAX];
@@ -547,7 +547,6 @@ static inline int train(worker *w)
   w->e = zp_cuda_open(&o, &w->j->error[w->rank]);
   if (!w->e) return __LINE__;
   OK(same_allocation(w));
-  w->j->chained = w->e->chained;
   if (w->rank == 0) w->j->chained = w->e->chained;
   simdev_name_stream(w->e->compute, "compute");
   simdev_name_stream(w->e->reduce, "reduce");
@@ -749,7 +748,7 @@ static inline zp_path_case job_path(const job *j, uint8_t *get)
 {
   for (int32_t s = 0; s < j->steps && s < STEPS_MAX; s++)
     get[s] = j->always_get || s == j->steps - 1;
-  return (zp_path_case){&j->r.c, j->steps, !j->chained, j->path, get};
+  return (zp_path_case){&j->r.c, j->steps, j->native, !j->chained, j->path, get};
 }
 
 static inline simdev *job_simdev(job *j, const simdev_options *o)
