@@ -58,9 +58,11 @@ say = @printf '  %-4s %s\n'
 Q   := @
 endif
 
-# The library needs no MPI: the MPI backend belongs to the command.
-LIB_SRC := $(sort $(filter-out ref/engine/comm_mpi%,$(wildcard ref/plan/*.c ref/num/*.c \
-             ref/num/simd/*.c ref/engine/*.c ref/model/*.c)))
+# The library needs no MPI: the MPI backend belongs to the command, and with the engine's public
+# functions (ref/engine/engine.h) to a library of its own.
+MPI_SRC := $(sort $(wildcard ref/engine/comm_mpi*.c ref/engine/engine_mpi*.c))
+LIB_SRC := $(sort $(filter-out $(MPI_SRC),$(wildcard ref/plan/*.c ref/num/*.c ref/num/simd/*.c \
+             ref/engine/*.c ref/model/*.c)))
 CLI_SRC := $(sort $(filter-out ref/cli/main.c,$(wildcard ref/cli/*.c ref/engine/comm_mpi*.c)))
 TEST_SRC := $(wildcard tests/unit/test_*.c tests/cli/test_*.c tests/differential/test_*.c \
               tests/fault/test_*.c)
@@ -68,12 +70,15 @@ include cuda/kernels/kernels.mk
 BENCH_SRC := $(wildcard tests/bench/bench_*.c)
 DRIVER_SRC := $(wildcard tests/*/*_driver.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+MPI_OBJ := $(MPI_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS   := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 BENCHES := $(BENCH_SRC:tests/%.c=$(BUILD)/tests/%)
 DRIVERS := $(DRIVER_SRC:tests/%.c=$(BUILD)/tests/%)
 STATIC  := $(BUILD)/libzeroproof.a
 SHARED  := $(BUILD)/libzeroproof.so.$(VERSION)
+MPI_STATIC := $(BUILD)/libzeroproof_mpi.a
+MPI_SHARED := $(BUILD)/libzeroproof_mpi.so.$(VERSION)
 COMMAND := $(BUILD)/zeroproof
 HEADERS := $(filter-out %_internal.h,$(wildcard ref/zeroproof.h ref/plan/*.h ref/num/*.h \
              ref/num/simd/*.h ref/engine/*.h ref/model/*.h spec/acsl/*.h))
@@ -117,6 +122,15 @@ $(SHARED): $(LIB_OBJ)
 	$(Q)$(CC) -shared -Wl,-soname,libzeroproof.so.$(SONAME) -o $@ $(LIB_OBJ) $(ALL_LDFLAGS) \
 	  -Wl,--as-needed $(LIBS)
 
+$(MPI_STATIC): $(MPI_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcsD $@ $(MPI_OBJ)
+
+$(MPI_SHARED): $(MPI_OBJ) $(SHARED)
+	$(say) LD $@
+	$(Q)$(CC) -shared -Wl,-soname,libzeroproof_mpi.so.$(SONAME) -o $@ $^ $(ALL_LDFLAGS) \
+	  -Wl,--as-needed $(LIBS) $(MPI_LIBS)
+
 # The command without its main(), for tests that call into it.
 $(BUILD)/libzpcli.a: $(CLI_OBJ)
 	$(say) AR $@
@@ -149,7 +163,7 @@ $(BUILD)/zeroproof.1: ref/cli/zeroproof.1 ref/cli/man.sh $(COMMAND)
 unit: $(TESTS) $(DRIVERS) ## build the Criterion tests
 
 .PHONY: lib
-lib: $(STATIC) $(SHARED) ## build the libraries
+lib: $(STATIC) $(SHARED) $(MPI_STATIC) $(MPI_SHARED) ## build the libraries
 
 # ---- The two commands ----------------------------------------------------------------------------
 
@@ -323,10 +337,11 @@ install: all lib $(BUILD)/zeroproof.1 ## install under PREFIX (and DESTDIR)
 	install -d $(dest)/bin $(dest)/lib/pkgconfig $(dest)/include/zeroproof \
 	  $(dest)/share/man/man1 $(dest)/share/zeroproof/spec
 	install -m 755 $(COMMAND) $(dest)/bin/zeroproof
-	install -m 644 $(STATIC) $(dest)/lib/libzeroproof.a
-	install -m 755 $(SHARED) $(dest)/lib/libzeroproof.so.$(VERSION)
-	ln -sf libzeroproof.so.$(VERSION) $(dest)/lib/libzeroproof.so.$(SONAME)
-	ln -sf libzeroproof.so.$(SONAME) $(dest)/lib/libzeroproof.so
+	install -m 644 $(STATIC) $(MPI_STATIC) $(dest)/lib
+	install -m 755 $(SHARED) $(MPI_SHARED) $(dest)/lib
+	for l in libzeroproof libzeroproof_mpi; do \
+	  ln -sf $$l.so.$(VERSION) $(dest)/lib/$$l.so.$(SONAME) || exit 1; \
+	  ln -sf $$l.so.$(SONAME) $(dest)/lib/$$l.so || exit 1; done
 	for h in $(HEADERS); do install -D -m 644 $$h $(dest)/include/zeroproof/$$h || exit 1; done
 	printf '#include "zeroproof/ref/zeroproof.h"\n' > $(dest)/include/zeroproof.h
 	chmod 644 $(dest)/include/zeroproof.h
@@ -334,7 +349,11 @@ install: all lib $(BUILD)/zeroproof.1 ## install under PREFIX (and DESTDIR)
 	  'Name: zeroproof' 'Description: ZeRO training steps as programs' 'Version: $(VERSION)' \
 	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lzeroproof' \
 	  'Libs.private: -ljansson -lxxhash -lm -pthread' > $(dest)/lib/pkgconfig/zeroproof.pc
-	chmod 644 $(dest)/lib/pkgconfig/zeroproof.pc
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' '' 'Name: zeroproof-mpi' \
+	  'Description: the training engine of zeroproof, on the CPU over Open MPI' \
+	  'Version: $(VERSION)' 'Requires: zeroproof' 'Requires.private: ompi-c' \
+	  'Libs: -L$${libdir} -lzeroproof_mpi' > $(dest)/lib/pkgconfig/zeroproof-mpi.pc
+	chmod 644 $(dest)/lib/pkgconfig/zeroproof.pc $(dest)/lib/pkgconfig/zeroproof-mpi.pc
 	install -m 644 $(BUILD)/zeroproof.1 $(dest)/share/man/man1/zeroproof.1
 	for f in $(wildcard spec/*.md); do \
 	  install -m 644 $$f $(dest)/share/zeroproof/spec/ || exit 1; done
@@ -342,7 +361,8 @@ install: all lib $(BUILD)/zeroproof.1 ## install under PREFIX (and DESTDIR)
 .PHONY: uninstall
 uninstall: ## remove what install put there
 	rm -f $(dest)/bin/zeroproof $(dest)/lib/libzeroproof.a $(dest)/lib/libzeroproof.so* \
-	  $(dest)/lib/pkgconfig/zeroproof.pc $(dest)/share/man/man1/zeroproof.1 \
+	  $(dest)/lib/libzeroproof_mpi.* $(dest)/lib/pkgconfig/zeroproof.pc \
+	  $(dest)/lib/pkgconfig/zeroproof-mpi.pc $(dest)/share/man/man1/zeroproof.1 \
 	  $(dest)/include/zeroproof.h
 	rm -rf $(dest)/include/zeroproof $(dest)/share/zeroproof
 
@@ -354,5 +374,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile cuda/*.mk cuda/*/*.mk | expand -t 14
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(BUILD)/ref/cli/main.o) \
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(MPI_OBJ) $(CLI_OBJ) $(BUILD)/ref/cli/main.o) \
          $(patsubst %,%.d,$(TESTS) $(DRIVERS) $(BENCHES))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../engine/refusal.h"
 #include "options.h"
 
 int zp_parse_count(const char *text, int64_t *value)
@@ -60,60 +61,47 @@ int zp_exit_of(int32_t status)
   }
 }
 
-/* Names of fields, and what to do about each. */
-static const struct {
-  const char *name, *advice;
-} fields[ZP_FIELDS] = {
-    [ZP_FIELD_NONE] = {"nothing", ""},
-    [ZP_FIELD_PP] = {"pp", "Change --pp."},
-    [ZP_FIELD_DP] = {"dp", "Change --dp."},
-    [ZP_FIELD_TP] = {"tp", "Change --tp."},
-    [ZP_FIELD_EP] = {"ep", "ep must divide dp: change --ep or --dp."},
-    [ZP_FIELD_RANKS] = {"pp·dp·tp", "Use fewer ranks."},
-    [ZP_FIELD_STAGE] = {"stage", "Change --stage."},
-    [ZP_FIELD_REDUCE] = {"reduce", "Use --reduce ordered or exact."},
-    [ZP_FIELD_PRECISION] = {"precision", "Use --precision fp32, bf16 or fp16."},
-    [ZP_FIELD_DYNAMIC_SHAPES] = {"dynamic_shapes", "It is 0 or 1."},
-    [ZP_FIELD_OPTGROUPS] = {"optgroups", "Use fewer optimizer groups."},
-    [ZP_FIELD_TIED_KEYS] = {"tied_keys", "Number tied keys from 0."},
-    [ZP_FIELD_N_PARAMS] = {"number of params", "Give at least one entry."},
-    [ZP_FIELD_MICRO_BATCHES] = {"micro_batches", "Change --micro-batches."},
-    [ZP_FIELD_BUCKET] = {"bucket", "Change --bucket."},
-    [ZP_FIELD_ALIGN] = {"align", "Change --align."},
-    [ZP_FIELD_NUMEL] = {"numel", "Change the entry's numel."},
-    [ZP_FIELD_PARAM_STAGE] = {"stage",
-                              "Entries are listed by stage and stages go from 0 to pp - 1."},
-    [ZP_FIELD_OPTGROUP] = {"optgroup", "Optimizer groups are numbered from 0."},
-    [ZP_FIELD_TIED] = {"tied", "Tied keys are numbered from 0; -1 (null) is no tie."},
-    [ZP_FIELD_SHARDED] = {"sharded", "It is 0 or 1."},
-    [ZP_FIELD_EXPERT] = {"expert", "It is 0 or 1, and a tied entry cannot be an expert."},
-    [ZP_FIELD_FROZEN] = {"frozen", "It is 0 or 1."},
-    [ZP_FIELD_TIED_NUMEL] = {"numel", "Entries of one tied key must agree in numel."},
-    [ZP_FIELD_TIED_SHARDED] = {"sharded", "Entries of one tied key must agree in sharded."},
-    [ZP_FIELD_TIED_OPTGROUP] = {"optgroup", "Entries of one tied key must agree in optgroup."},
-    [ZP_FIELD_TIED_FROZEN] = {"frozen", "Entries of one tied key must agree in frozen."},
-    [ZP_FIELD_CONTRIBUTIONS] = {"dp·micro_batches", "Use fewer micro-batches."},
-    [ZP_FIELD_TIED_ENTRIES] = {"number of tied entries", "Tie fewer entries."},
-    [ZP_FIELD_ELEMENTS] = {"elements of the whole model", "Use a smaller model."},
+/* What to do about each field. */
+static const char *const advice[ZP_FIELDS] = {
+    [ZP_FIELD_NONE] = "",
+    [ZP_FIELD_PP] = "Change --pp.",
+    [ZP_FIELD_DP] = "Change --dp.",
+    [ZP_FIELD_TP] = "Change --tp.",
+    [ZP_FIELD_EP] = "ep must divide dp: change --ep or --dp.",
+    [ZP_FIELD_RANKS] = "Use fewer ranks.",
+    [ZP_FIELD_STAGE] = "Change --stage.",
+    [ZP_FIELD_REDUCE] = "Use --reduce ordered or exact.",
+    [ZP_FIELD_PRECISION] = "Use --precision fp32, bf16 or fp16.",
+    [ZP_FIELD_DYNAMIC_SHAPES] = "It is 0 or 1.",
+    [ZP_FIELD_OPTGROUPS] = "Use fewer optimizer groups.",
+    [ZP_FIELD_TIED_KEYS] = "Number tied keys from 0.",
+    [ZP_FIELD_N_PARAMS] = "Give at least one entry.",
+    [ZP_FIELD_MICRO_BATCHES] = "Change --micro-batches.",
+    [ZP_FIELD_BUCKET] = "Change --bucket.",
+    [ZP_FIELD_ALIGN] = "Change --align.",
+    [ZP_FIELD_NUMEL] = "Change the entry's numel.",
+    [ZP_FIELD_PARAM_STAGE] = "Entries are listed by stage and stages go from 0 to pp - 1.",
+    [ZP_FIELD_OPTGROUP] = "Optimizer groups are numbered from 0.",
+    [ZP_FIELD_TIED] = "Tied keys are numbered from 0; -1 (null) is no tie.",
+    [ZP_FIELD_SHARDED] = "It is 0 or 1.",
+    [ZP_FIELD_EXPERT] = "It is 0 or 1, and a tied entry cannot be an expert.",
+    [ZP_FIELD_FROZEN] = "It is 0 or 1.",
+    [ZP_FIELD_TIED_NUMEL] = "Entries of one tied key must agree in numel.",
+    [ZP_FIELD_TIED_SHARDED] = "Entries of one tied key must agree in sharded.",
+    [ZP_FIELD_TIED_OPTGROUP] = "Entries of one tied key must agree in optgroup.",
+    [ZP_FIELD_TIED_FROZEN] = "Entries of one tied key must agree in frozen.",
+    [ZP_FIELD_CONTRIBUTIONS] = "Use fewer micro-batches.",
+    [ZP_FIELD_TIED_ENTRIES] = "Tie fewer entries.",
+    [ZP_FIELD_ELEMENTS] = "Use a smaller model.",
 };
 
 void zp_refusal_text(const zp_refusal *why, const char *name, char *text, int64_t cap)
 {
-  char where[128] = "", range[96];
   const int known = why->field > ZP_FIELD_NONE && why->field < ZP_FIELDS;
-  if (why->index >= 0 && name != NULL)
-    snprintf(where, sizeof where, "params[%d] (%s): ", (int)why->index, name);
-  else if (why->index >= 0) snprintf(where, sizeof where, "params[%d]: ", (int)why->index);
-  if (why->field == ZP_FIELD_EP && why->lo == 0 && why->hi == 0)
-    snprintf(range, sizeof range, "dp mod ep is %" PRId64 " and must be 0", why->value);
-  else if (why->lo == why->hi)
-    snprintf(range, sizeof range, "%" PRId64 " is refused; allowed is %" PRId64, why->value,
-             why->lo);
-  else
-    snprintf(range, sizeof range, "%" PRId64 " is out of range; allowed is %" PRId64 " to %" PRId64,
-             why->value, why->lo, why->hi);
-  snprintf(text, (size_t)cap, "%s%s: %s. %s", where, known ? fields[why->field].name : "?", range,
-           known ? fields[why->field].advice : "");
+  size_t n;
+  zp_refusal_say(why, name, text, cap);
+  n = strlen(text);
+  snprintf(text + n, (size_t)cap - n, ". %s", known ? advice[why->field] : "");
 }
 
 /* One "name=value" of a dynamic loss scale into the numbers that zp_scaler_init takes. */

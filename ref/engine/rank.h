@@ -10,25 +10,14 @@
 #include <stdint.h>
 
 #include "../num/exact.h"
-#include "../num/optim.h"
-#include "../num/scaler.h"
 #include "../plan/program.h"
 #include "comm.h"
 #include "error.h"
+#include "hyper.h"
+#include "ledger.h"
 #include "store.h"
 #include "window.h"
 #include "workload.h"
-
-enum { ZP_HYPER_GROUPS = 8 };
-
-/* What training adds to the plan's configuration. */
-typedef struct zp_hyper {
-  zp_optim optim[ZP_HYPER_GROUPS]; /* optimizer group g uses optim[g % groups] */
-  int32_t groups;                  /* 1..ZP_HYPER_GROUPS */
-  double clip;                     /* largest global norm; 0: no clipping */
-  double clip_eps;
-  zp_scaler scaler; /* the loss scaler's initial state */
-} zp_hyper;
 
 /* Everything a rank holds of one flat group. extent = the shard, at stage 0 the padded flat group;
  * width = 1 (fp32) or ZP_LIMBS (int64), by the reduction. */
@@ -53,12 +42,6 @@ typedef struct zp_step_result {
   int64_t
       nonfinite; /* ranks that saw a value that is not finite (a flag: its size means nothing) */
 } zp_step_result;
-
-/* One group's ledger, summed up. spec: LEDG-1 */
-typedef struct zp_ledger_sum {
-  int64_t ops, bytes; /* bytes: what this rank sends under direct exchange */
-  uint64_t hash;      /* of the sequence of (kind, what, count, dtype, redop, root) */
-} zp_ledger_sum;
 
 typedef struct zp_rank zp_rank;
 
@@ -156,10 +139,6 @@ int zp_rank_complete(zp_rank *r);
 typedef void (*zp_visit)(void *ctx, int32_t param, int64_t offset, int64_t count,
                          const float *value);
 void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx);
-
-/* Bytes that the member `index` of a group of `members` sends for a collective under direct
- * exchange; at most INT64_MAX. 0 for P2P, whose size the micro-batch decides. */
-int64_t zp_sent_bytes(const zp_op *op, int64_t members, int64_t index);
 
 /* All that this rank's arrays hold of bucket b of flat group k: its part, at stage 0 the whole
  * padded bucket. spec: PART-5 */

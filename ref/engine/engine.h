@@ -1,0 +1,188 @@
+/* The training engine, for those who have a model of their own: ZeRO stages 0, 1 and 2 with pipeline
+ * parallelism, one process per rank. The same symbols come from two libraries:
+ *
+ *   pkg-config zeroproof-mpi    the reference, on the CPU. Memory is the process's, a stream is NULL,
+ *                               ranks are the processes of one Open MPI job.
+ *   pkg-config zeroproof-cuda   the CUDA twin, over NCCL. Memory is the device's, a stream is a
+ *                               cudaStream_t, a process has one device.
+ *
+ * Both run the same programs (ref/plan) and give the same bits wherever the reduction's order is
+ * fixed. The engine owns the parameters; the caller computes gradients, and multiplies its loss by the
+ * loss scale before backward. One step with pp = 1, micro-batches 0 … M-1, is
+ *
+ *   for (mb = 0; mb < M; mb++) {
+ *     … forward and backward of micro-batch mb, reading zp_engine_param(e, p) …
+ *     zp_engine_grad_ready(e, p, mb, gradient, dtype, stream);   for each trained entry p, as soon as
+ *   }                                                            it is there, or zp_engine_grad_unused
+ *   zp_engine_step(e, stream);
+ *
+ * With pp > 1 the engine decides when which micro-batch runs: forward and backward are callbacks, and
+ * zp_engine_step(e, NULL) is the whole step. Gradients are announced from within backward, in the
+ * same way. With pp = 1 callbacks are allowed, too.
+ *
+ * Contributions: a gradient is that of one micro-batch's own mean loss times the loss scale, divided
+ * by nothing; the engine divides by dp · M (RED-1, RED-2). There is one announcement for each entry of
+ * this rank's stage that is not frozen, and for each micro-batch; a missing one is an error (STEP-3).
+ *
+ * Threads: grad_ready, grad_unused and loss may be called from any host thread, several at a time;
+ * all else from the thread that called zp_engine_create.
+ *
+ * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is kept with
+ * its text (what, where, which rank, what to do), every later call returns its status, parameters
+ * stay what the last whole step made them. zp_engine_destroy then tells the other ranks, who end with
+ * an error that names this one, and ranks that are not told find out at the deadline.
+ *
+ * This header needs neither MPI's nor CUDA's. ref/example/train.c is a whole program.
+ * spec: STEP-1 … STEP-9, RED-3, RED-6, LEDG-1 */
+#ifndef ZP_ENGINE_ENGINE_H
+#define ZP_ENGINE_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../plan/config.h"
+#include "../plan/program.h"
+#include "error.h"
+#include "hyper.h"
+#include "job.h"
+#include "ledger.h"
+#include "workload.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct zp_engine zp_engine;
+
+/* What a forward or backward callback is told. Work is queued on `stream`, or behind it and joined
+ * to it before the callback returns; ref: it is done when the callback returns.
+ * forward: in, out are the activations received (n = 0 on the first stage) and to be sent (n = 0 on
+ * the last one); in stays as it is until the micro-batch's backward. On the last stage *loss becomes
+ * the micro-batch's mean loss, without the loss scale; it is in the engine's memory, like the
+ * tensors.
+ * backward: in is the gradient of forward's out, out that of forward's in, both without integer
+ * tensors. spec: PIPE-4, PIPE-6 */
+typedef struct zp_engine_call {
+  int64_t step, mb; /* step: counted from 0, skipped ones too; mb: this rank's micro-batch, 0 … M-1,
+                       hence micro-batch mb · dp + dp_index of the global batch (STEP-1) */
+  int32_t slot;     /* place for what forward keeps for backward: 0 … min(pp - stage, M) - 1 */
+  void *stream;
+  const zp_message *in, *out;
+  float *loss;
+} zp_engine_call;
+
+/* How to make an engine. Zero is the default of every member that has one; members may be added at
+ * the end. All ranks give the same config, names and hyper. */
+typedef struct zp_engine_options {
+  size_t size; /* sizeof(zp_engine_options) */
+  int32_t rank, world;
+  int32_t device; /* cuda: the device of this process */
+  /* topology, ZeRO stage, precision, micro-batches, and the parameter list; outlives the engine, as
+   * does the list */
+  const zp_config *config;
+  zp_hyper hyper; /* optimizers, clipping, loss scale (zp_scaler_init) */
+  /* [config->n_params] names for errors and checkpoints, each once; below 48 bytes; outlive the
+   * engine. NULL: "p0", "p1", … */
+  const char *const *names;
+  /* [config->n_params] first values of this stage's entries, in the configuration's precision, in
+   * host memory, read by zp_engine_create; other ranks' copies are made equal to the group's first
+   * one's (LEDG-5). NULL, or NULL for an entry: zeros. */
+  const void *const *first;
+  /* Gives all ranks the bytes that rank 0 has; 0, or non-zero when it failed. zp_job_exchange is one.
+   * Called once or twice by zp_engine_create. May be NULL when world is 1. */
+  int (*exchange)(void *ctx, int32_t rank, void *bytes, size_t n);
+  void *exchange_ctx;
+  /* Both or none; needed when pp > 1. They return 0, or non-zero when they failed. */
+  int (*forward)(void *ctx, const zp_engine_call *call);
+  int (*backward)(void *ctx, const zp_engine_call *call);
+  void *ctx;
+  /* pp > 1: what this stage receives from the one before and sends to the next: dtypes (the
+   * precision or an integer's) and shapes; data is ignored. */
+  zp_message in, out;
+  /* Called after each communication that was issued, in their order: this rank's ledger, one op at a
+   * time. phase: zp_phase. NULL: not called. spec: LEDG-1 */
+  void (*issued)(void *ctx, int32_t phase, const zp_op *op);
+  /* seconds that a wait may last without any progress; 0: 30 (ref), 600 (cuda) */
+  double deadline_s;
+} zp_engine_options;
+
+/* Options with rank, world, device and exchange of a job (NULL: one process alone), AdamW with lr 1e-3,
+ * betas 0.9 and 0.999, eps 1e-8 and no decay, clipping at norm 1, a loss scale of 1, and nothing else.
+ * size: sizeof *o. */
+void zp_engine_defaults(zp_engine_options *o, size_t size, zp_job *job);
+
+/* What the last step came to, equal on all ranks but for the ledger. Members may be added at the
+ * end. */
+typedef struct zp_engine_state {
+  size_t size;     /* sizeof(zp_engine_state), set by the caller */
+  int64_t step;    /* steps so far, skipped ones too */
+  double norm;     /* of the whole mean gradient, unscaled, before clipping; +inf when skipped */
+  double clip;     /* what the gradient was multiplied by; 1: not clipped */
+  double scale;    /* the loss scale of the next step */
+  float loss;      /* mean over all micro-batches; NaN when one was not finite */
+  int32_t skipped; /* 1: overflow: nothing was updated, and a dynamic scale is lowered */
+  /* Communications since the start, by zp_group; ZP_GROUP_TIED: all keys together. cuda issues the
+   * gathers of a skipped step as well, since the host does not know of the skip (LEDG-6). */
+  zp_ledger_sum ledger[ZP_GROUPS];
+} zp_engine_state;
+
+/* Makes the engine of one rank: collective, returns when first values are the same everywhere.
+ * err is written when it fails: *out is then NULL. Errors: the options are refused, by name; no
+ * memory; a rank has another configuration than rank 0, is gone, or did not come. */
+int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error *err);
+
+/* The storage of entry `param` (numel elements of the precision), NULL for another stage's and for
+ * no entry. It stays where it is; zp_engine_step and zp_engine_load rewrite it. */
+void *zp_engine_param(const zp_engine *e, int32_t param);
+
+/* log2 of the loss scale to multiply the loss by, in the engine's memory: for work on a stream that
+ * is behind the last zp_engine_step, without any wait of the host. */
+const int32_t *zp_engine_log2_scale(const zp_engine *e);
+
+/* The gradient of entry `param` in micro-batch mb: numel elements of dtype, the configuration's
+ * precision, at grad. Work already queued on `stream` makes it, behind the last zp_engine_step's
+ * stream (with callbacks: behind the call's); work queued on `stream` afterwards may overwrite it.
+ * ref: it may be overwritten when the call has returned. Entries come in any order, on any stream;
+ * micro-batches one after the other. spec: RED-3, PART-8 */
+int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
+                         void *stream);
+
+/* Entry `param` has no gradient in micro-batch mb: it contributes zeros. spec: RED-6 */
+int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb);
+
+/* Without callbacks: micro-batch mb's mean loss, without the loss scale, is at *loss (as for
+ * grad_ready), to be averaged over all ranks, and to skip the step when it is not finite. Called, if
+ * at all, before the micro-batch's last gradient is announced; else its loss counts as 0. */
+int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream);
+
+/* Runs the step (with callbacks), or ends the one whose gradients were announced. Without callbacks:
+ * the update comes after all work already queued on `stream`, and work queued on `stream` afterwards
+ * finds the new parameters; other streams that use parameters are joined to it by the caller. With
+ * callbacks `stream` is not used. cuda: returns before the device has done it; at most two steps are
+ * in flight. spec: STEP-2 */
+int zp_engine_step(zp_engine *e, void *stream);
+
+/* Waits for the last step and fills *state, whose size is set. spec: STEP-9 */
+int zp_engine_get(zp_engine *e, zp_engine_state *state);
+
+/* Writes a checkpoint below folder dir, or loads the current one from there (checkpoint.h): any
+ * topology, stage, bucket and precision loads what any other has saved, ref or cuda. Collective,
+ * between steps; all ranks need one file system. spec: CKPT-1 … CKPT-5 */
+int zp_engine_save(zp_engine *e, const char *dir);
+int zp_engine_load(zp_engine *e, const char *dir);
+
+/* The first error, or one with status ZP_OK. */
+const zp_error *zp_engine_why(const zp_engine *e);
+
+/* Ends the engine: collective after a clean run; after an error it tells the other ranks and does not
+ * wait. NULL is allowed. Returns 0, or the first error's status, with that error in *err where err is
+ * not NULL: the process should then leave with _exit, as messages may still be under way (ref: MPI
+ * cannot be ended any more, and what they touch is not freed). cuda: the caller has waited for its
+ * own streams. */
+int zp_engine_destroy(zp_engine *e, zp_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

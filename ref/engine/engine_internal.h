@@ -1,0 +1,32 @@
+/* What both engines (ref/engine/engine_mpi.c, cuda/engine/api.c) do with their options. Not
+ * installed. */
+#ifndef ZP_ENGINE_ENGINE_INTERNAL_H
+#define ZP_ENGINE_ENGINE_INTERNAL_H
+
+#include "checkpoint.h"
+#include "engine.h"
+
+/* Copies and judges the options. 0, or a negative status in *err. spec: LIM-0 */
+int zp_engine_take(zp_engine_options *to, const zp_engine_options *from, zp_error *err);
+
+/* The name of entry j, made of its number where the options have none. */
+void zp_engine_name(const zp_engine_options *o, int32_t j, char *text, int64_t cap);
+
+/* Names as checkpoints want them; malloc'ed, NULL without memory. */
+char (*zp_engine_names(const zp_engine_options *o))[ZP_CKPT_NAME];
+
+/* Has this rank the configuration that rank 0 has? Collective, by the options' exchange. 0, or a
+ * negative status in *err. */
+int zp_engine_agree(const zp_engine_options *o, zp_error *err);
+
+/* Is the size of a zp_engine_state one? 0, or a negative status in *err. */
+int zp_engine_state_size(const zp_engine_options *o, size_t size, zp_error *err);
+
+/* 2^log2_scale. */
+double zp_engine_scale(int32_t log2_scale);
+
+/* May a checkpoint be written or read now: a folder is named, and no gradient has been announced for
+ * the next step (announced: micro-batches complete or begun)? 0, or a negative status in *err. */
+int zp_engine_between(const zp_engine_options *o, const char *dir, int announced, zp_error *err);
+
+#endif

@@ -1,0 +1,251 @@
+/* Announcements: copied aside when they come, in any order and from any thread, and handed to the
+ * interpreter when it comes to their micro-batch's backward. spec: STEP-3, RED-3, RED-6 */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine_mpi_internal.h"
+#include "rank_internal.h"
+
+/* "rank 1 (stage 0, dp 1, tp 0), step 3". */
+static void put_place(const zp_engine *e, char *text, size_t cap)
+{
+  const zp_rank *r = e->rank;
+  snprintf(text, cap, "rank %d (stage %d, dp %d, tp %d), step %lld", (int)r->rank, (int)r->at.pp,
+           (int)r->at.dp, (int)r->at.tp, (long long)r->step);
+}
+
+/* What is wrong with an announcement of entry `param`. */
+static int wrong(zp_engine *e, int32_t param, int64_t mb, const char *what)
+{
+  char place[96], name[ZP_CKPT_NAME];
+  put_place(e, place, sizeof place);
+  zp_engine_name(&e->o, param, name, sizeof name);
+  return zp_fail(&e->err, ZP_E_ARRIVAL, e->rank->rank,
+                 "%s: entry %d (%s) was announced for micro-batch %lld: %s (STEP-3)", place,
+                 (int)param, name, (long long)mb, what);
+}
+
+static int wrong_micro_batch(zp_engine *e, int32_t param, int64_t mb)
+{
+  const int64_t m = e->o.config->micro_batches;
+  char what[160], name[ZP_CKPT_NAME];
+  int32_t i = 0;
+  if (e->mb < 0) return wrong(e, param, mb, "no backward is running; announce from within it");
+  if (e->mb == m)
+    return wrong(e, param, mb, "all micro-batches are complete; zp_engine_step comes first");
+  if (mb != e->mb + 1 || e->o.backward) {
+    snprintf(what, sizeof what, "micro-batch %lld is the one that is awaited", (long long)e->mb);
+    return wrong(e, param, mb, what);
+  }
+  while (e->o.config->params[e->rank->lay.first_param + i].frozen ||
+         e->arrival[e->mb * e->rank->lay.n_params + i] != ZP_AWAITED)
+    i++;
+  zp_engine_name(&e->o, e->rank->lay.first_param + i, name, sizeof name);
+  snprintf(what, sizeof what,
+           "micro-batch %lld lacks %d gradients, entry %d's (%s) among them; zp_engine_grad_unused "
+           "says that there is none",
+           (long long)e->mb, (int)e->left, (int)(e->rank->lay.first_param + i), name);
+  return wrong(e, param, mb, what);
+}
+
+static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival, const void *grad)
+{
+  const zp_config *c = e->o.config;
+  const zp_layout *lay = &e->rank->lay;
+  const int32_t i = param - lay->first_param;
+  int64_t row;
+  if (param < 0 || param >= c->n_params) return wrong(e, param, mb, "there is no such entry");
+  if (i < 0 || i >= lay->n_params) return wrong(e, param, mb, "it is another stage's");
+  if (c->params[param].frozen) return wrong(e, param, mb, "it is frozen");
+  if (mb != e->mb) return wrong_micro_batch(e, param, mb);
+  row = e->o.backward ? 0 : mb;
+  if (e->arrival[row * lay->n_params + i] != ZP_AWAITED)
+    return wrong(e, param, mb, "that had been done before");
+  e->arrival[row * lay->n_params + i] = (uint8_t)arrival;
+  if (arrival == ZP_READY)
+    memcpy(e->kept + row * e->row_bytes + e->at[i], grad,
+           (size_t)(c->params[param].numel * zp_dtype_bytes(c->precision)));
+  if (--e->left == 0 && !e->o.backward) {
+    e->mb++;
+    e->left = e->trained;
+  }
+  return ZP_OK;
+}
+
+int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
+                         void *stream)
+{
+  char what[120];
+  int status;
+  (void)stream;
+  if (!e) return ZP_E_REFUSED;
+  pthread_mutex_lock(&e->lock);
+  status = e->err.status;
+  if (status == ZP_OK && dtype != e->o.config->precision) {
+    snprintf(what, sizeof what, "the gradient is %s, and the configuration's precision is %s",
+             zp_dtype_name(dtype), zp_dtype_name(e->o.config->precision));
+    status = wrong(e, param, mb, what);
+  } else if (status == ZP_OK && !grad) {
+    status = wrong(e, param, mb, "the gradient's address is NULL");
+  } else if (status == ZP_OK) {
+    status = announce(e, param, mb, ZP_READY, grad);
+  }
+  pthread_mutex_unlock(&e->lock);
+  return status;
+}
+
+int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb)
+{
+  int status;
+  if (!e) return ZP_E_REFUSED;
+  pthread_mutex_lock(&e->lock);
+  status = e->err.status ? e->err.status : announce(e, param, mb, ZP_UNUSED, NULL);
+  pthread_mutex_unlock(&e->lock);
+  return status;
+}
+
+int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream)
+{
+  char place[96];
+  int status;
+  (void)stream;
+  if (!e) return ZP_E_REFUSED;
+  pthread_mutex_lock(&e->lock);
+  if (e->err.status == ZP_OK && (!loss || e->o.forward || mb != e->mb)) {
+    put_place(e, place, sizeof place);
+    zp_fail(&e->err, ZP_E_REFUSED, e->rank->rank, "%s: a loss was given for micro-batch %lld: %s",
+            place, (long long)mb,
+            !loss          ? "its address is NULL"
+            : e->o.forward ? "with callbacks, forward gives it"
+                           : "it comes before that micro-batch's last gradient");
+  } else if (e->err.status == ZP_OK) {
+    e->loss[mb] = *loss;
+  }
+  status = e->err.status;
+  pthread_mutex_unlock(&e->lock);
+  return status;
+}
+
+void zp_engine_begin(zp_engine *e)
+{
+  e->mb = e->o.backward ? -1 : e->trained > 0 ? 0 : e->o.config->micro_batches;
+  e->left = e->trained;
+  memset(e->arrival, ZP_AWAITED, (size_t)(e->rows * e->rank->lay.n_params));
+  memset(e->loss, 0, (size_t)e->o.config->micro_batches * sizeof *e->loss);
+}
+
+/* ---- What the interpreter asks --------------------------------------------------------------- */
+
+static int callback_failed(zp_engine *e, zp_mb at, const char *which, int code)
+{
+  char place[96];
+  put_place(e, place, sizeof place);
+  zp_fail(&e->err, ZP_E_WORKLOAD, e->rank->rank,
+          "%s: the %s callback of micro-batch %lld failed (it returned %d)", place, which,
+          (long long)at.mb, code);
+  return -1;
+}
+
+static int open_work(void *ctx, const zp_config *cfg, zp_place_of where, const void *const *params,
+                     void **inst)
+{
+  (void)cfg, (void)where, (void)params;
+  *inst = ctx;
+  return 0;
+}
+
+static void close_work(void *inst)
+{
+  (void)inst;
+}
+
+static void first_values(void *ctx, const zp_config *cfg, int32_t param, int32_t tp, int32_t ep,
+                         float *value)
+{
+  const zp_engine *e = ctx;
+  const int64_t n = cfg->params[param].numel;
+  (void)tp, (void)ep;
+  if (e->o.first && e->o.first[param])
+    zp_widen_from(cfg->precision, e->o.first[param], 0, n, value);
+  else memset(value, 0, (size_t)n * sizeof *value);
+}
+
+/* Until its announcement says otherwise. */
+static int is_used(void *ctx, const zp_config *cfg, int32_t param, int32_t dp, int32_t tp, zp_mb at)
+{
+  (void)ctx, (void)cfg, (void)param, (void)dp, (void)tp, (void)at;
+  return 1;
+}
+
+static void shape_of(void *ctx, const zp_config *cfg, int32_t s, int32_t dp, zp_mb at,
+                     zp_message *out)
+{
+  const zp_engine *e = ctx;
+  (void)cfg, (void)dp, (void)at;
+  *out = s == zp_coord_of(e->o.config, e->o.rank).pp ? e->o.out : e->o.in;
+}
+
+static int run_forward(void *inst, zp_mb at, int32_t slot, const zp_message *in,
+                       const zp_message *out, float *loss)
+{
+  zp_engine *e = inst;
+  const zp_engine_call call = {at.step, at.mb, slot, NULL, in, out, loss};
+  int failed;
+  *loss = e->loss[at.mb];
+  if (!e->o.forward) return 0;
+  failed = e->o.forward(e->o.ctx, &call);
+  return failed ? callback_failed(e, at, "forward", failed) : 0;
+}
+
+static int call_backward(zp_engine *e, zp_mb at, int32_t slot, const zp_message *dout,
+                         const zp_message *din)
+{
+  const zp_engine_call call = {at.step, at.mb, slot, NULL, dout, din, NULL};
+  int failed;
+  pthread_mutex_lock(&e->lock); /* threads may announce too early or too late: they are told so */
+  zp_engine_begin(e);
+  e->mb = at.mb;
+  pthread_mutex_unlock(&e->lock);
+  failed = e->o.backward(e->o.ctx, &call);
+  pthread_mutex_lock(&e->lock);
+  e->mb = -1;
+  pthread_mutex_unlock(&e->lock);
+  if (e->err.status) return -1;
+  return failed ? callback_failed(e, at, "backward", failed) : 0;
+}
+
+static int run_backward(void *inst, zp_mb at, int32_t slot, const zp_message *dout,
+                        const zp_message *din, zp_sink sink)
+{
+  zp_engine *e = inst;
+  const int64_t row = e->o.backward ? 0 : at.mb;
+  zp_rank *r = e->rank;
+  if (e->o.backward && call_backward(e, at, slot, dout, din)) return -1;
+  for (int32_t i = r->lay.n_params - 1; i >= 0; i--) {
+    const uint8_t arrival = e->arrival[row * r->lay.n_params + i];
+    if (arrival == ZP_UNUSED) r->used[i] = 0;
+    if (arrival == ZP_READY)
+      sink.arrive(sink.ctx, r->lay.first_param + i, e->kept + row * e->row_bytes + e->at[i]);
+  }
+  return 0;
+}
+
+static void name_of(void *ctx, const zp_config *cfg, int32_t param, char *text, int64_t cap)
+{
+  const zp_engine *e = ctx;
+  (void)cfg;
+  zp_engine_name(&e->o, param, text, cap);
+}
+
+zp_workload zp_engine_workload(zp_engine *e)
+{
+  return (zp_workload){.ctx = e,
+                       .open = open_work,
+                       .close = close_work,
+                       .init = first_values,
+                       .used = is_used,
+                       .shape = shape_of,
+                       .forward = run_forward,
+                       .backward = run_backward,
+                       .name = name_of};
+}

@@ -1,0 +1,324 @@
+/* The options of an engine, judged before anything is made of them, and compared between ranks.
+ * spec: LIM-0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "engine_internal.h"
+#include "refusal.h"
+
+/* What the first version of each struct had; larger ones are for members to come. */
+#define V1_OPTIONS (offsetof(zp_engine_options, deadline_s) + sizeof(double))
+#define V1_STATE (offsetof(zp_engine_state, ledger) + ZP_GROUPS * sizeof(zp_ledger_sum))
+enum { SIZE_LIMIT = 1 << 20 };
+
+static int refuse(zp_error *err, int32_t rank, const char *member, const char *what, int64_t value)
+{
+  return zp_fail(err, ZP_E_REFUSED, rank, "rank %d: options.%s: %s (it is %lld)", (int)rank, member,
+                 what, (long long)value);
+}
+
+void zp_engine_defaults(zp_engine_options *o, size_t size, zp_job *job)
+{
+  zp_engine_options d = {.size = size, .world = 1};
+  if (job) {
+    d.rank = job->rank;
+    d.world = job->world;
+    d.device = job->local_rank;
+    d.exchange = zp_job_exchange;
+    d.exchange_ctx = job;
+  }
+  d.hyper.groups = 1;
+  d.hyper.optim[0] =
+      (zp_optim){.kind = ZP_OPTIM_ADAMW, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
+  d.hyper.clip = 1;
+  d.hyper.clip_eps = 1e-6;
+  zp_scaler_init(&d.hyper.scaler, 0, 0, 0, 0, 1, 1, 0);
+  memset(o, 0, size);
+  memcpy(o, &d, size < sizeof d ? size : sizeof d);
+}
+
+/* A caller with a newer header may be asking for what is not known here. */
+static int take_size(zp_engine_options *to, const zp_engine_options *from, zp_error *err)
+{
+  const char *bytes = (const char *)from;
+  if (!from) return zp_fail(err, ZP_E_REFUSED, -1, "options are NULL");
+  if (from->size < V1_OPTIONS || from->size > SIZE_LIMIT)
+    return zp_fail(err, ZP_E_REFUSED, -1,
+                   "options.size is %llu; set it to sizeof(zp_engine_options)",
+                   (unsigned long long)from->size);
+  for (size_t i = sizeof *to; i < from->size; i++)
+    if (bytes[i] != 0)
+      return zp_fail(
+          err, ZP_E_REFUSED, -1,
+          "options.size is %llu: a member is set that this library, older than the header, "
+          "does not know; it knows %llu bytes",
+          (unsigned long long)from->size, (unsigned long long)sizeof *to);
+  memset(to, 0, sizeof *to);
+  memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+  to->size = sizeof *to;
+  return ZP_OK;
+}
+
+static int check_config(const zp_engine_options *o, zp_error *err)
+{
+  zp_refusal why;
+  char text[256], name[64];
+  if (!o->config || !o->config->params)
+    return refuse(err, o->rank, "config", "a configuration with its parameter list is needed", 0);
+  if (zp_config_check(o->config, &why)) {
+    zp_engine_name(o, why.index, name, sizeof name);
+    zp_refusal_say(&why, why.index >= 0 ? name : NULL, text, sizeof text);
+    return zp_fail(err, ZP_E_REFUSED, o->rank, "rank %d: options.config: %s (LIM-0)", (int)o->rank,
+                   text);
+  }
+  if (o->world != zp_world(o->config))
+    return zp_fail(
+        err, ZP_E_REFUSED, o->rank,
+        "rank %d: options.world is %d, and the configuration's pp x dp x tp = %d x %d x %d "
+        "needs %d: start that many processes, or change the topology",
+        (int)o->rank, (int)o->world, (int)o->config->pp, (int)o->config->dp, (int)o->config->tp,
+        (int)zp_world(o->config));
+  if (o->rank < 0 || o->rank >= o->world)
+    return refuse(err, o->rank, "rank", "0 to world - 1", o->rank);
+  return ZP_OK;
+}
+
+static int check_hyper(const zp_engine_options *o, zp_error *err)
+{
+  const zp_hyper *h = &o->hyper;
+  const zp_scaler *s = &h->scaler;
+  zp_scaler again;
+  if (h->groups < 1 || h->groups > ZP_HYPER_GROUPS)
+    return refuse(err, o->rank, "hyper.groups", "1 to 8", h->groups);
+  for (int32_t g = 0; g < h->groups; g++) {
+    const zp_optim *p = &h->optim[g];
+    if (p->kind != ZP_OPTIM_SGD && p->kind != ZP_OPTIM_ADAMW)
+      return refuse(err, o->rank, "hyper.optim.kind", "ZP_OPTIM_SGD or ZP_OPTIM_ADAMW", p->kind);
+    if (!isfinite(p->lr) || !isfinite(p->beta1) || !isfinite(p->beta2) || !isfinite(p->eps) ||
+        !isfinite(p->weight_decay) || !isfinite(p->momentum))
+      return refuse(err, o->rank, "hyper.optim", "finite numbers", g);
+  }
+  if (!(h->clip >= 0) || !isfinite(h->clip) || !(h->clip_eps >= 0) || !isfinite(h->clip_eps))
+    return zp_fail(
+        err, ZP_E_REFUSED, o->rank,
+        "rank %d: options.hyper.clip: %g with clip_eps %g; both are finite and not negative",
+        (int)o->rank, h->clip, h->clip_eps);
+  if (zp_scaler_init(&again, s->dynamic, s->log2_scale, s->log2_min, s->log2_max, s->window,
+                     s->hysteresis, s->consecutive))
+    return refuse(err, o->rank, "hyper.scaler", "fill it with zp_scaler_init: its scale's log2",
+                  s->log2_scale);
+  return ZP_OK;
+}
+
+static int check_message(const zp_engine_options *o, const zp_message *m, const char *member,
+                         zp_error *err)
+{
+  if (m->n < 0 || m->n > ZP_MSG_TENSORS)
+    return refuse(err, o->rank, member, "0 to 4 tensors", m->n);
+  for (int32_t i = 0; i < m->n; i++) {
+    const zp_tensor *t = &m->t[i];
+    int64_t numel = 1;
+    if (t->dtype != o->config->precision && t->dtype != ZP_I32 && t->dtype != ZP_I64)
+      return refuse(err, o->rank, member,
+                    "a tensor's dtype is the precision or an integer's (PIPE-6)", t->dtype);
+    if (t->ndim < 1 || t->ndim > ZP_MSG_DIMS)
+      return refuse(err, o->rank, member, "a tensor has 1 to 4 dimensions", t->ndim);
+    for (int32_t d = 0; d < t->ndim; d++) {
+      if (t->dim[d] < 1 || __builtin_mul_overflow(numel, t->dim[d], &numel) ||
+          numel > ZP_MAX_ELEMENTS)
+        return refuse(err, o->rank, member, "a tensor has 1 to 2^40 elements: a dimension",
+                      t->dim[d]);
+    }
+  }
+  return ZP_OK;
+}
+
+static int check_callbacks(const zp_engine_options *o, zp_error *err)
+{
+  if (!o->forward != !o->backward || (o->config->pp > 1 && !o->forward))
+    return refuse(err, o->rank, "forward, backward", "both or none; both when pp > 1: pp",
+                  o->config->pp);
+  if (o->world > 1 && !o->exchange)
+    return refuse(err, o->rank, "exchange", "needed when there are several ranks: world", o->world);
+  if (o->config->dynamic_shapes)
+    return refuse(err, o->rank, "config.dynamic_shapes",
+                  "0: this interface has fixed shapes, options.in and options.out", 1);
+  if (!(o->deadline_s >= 0) || o->deadline_s >= 1e9)
+    return refuse(err, o->rank, "deadline_s", "0 to 1e9 seconds", (int64_t)o->deadline_s);
+  if (check_message(o, &o->in, "in", err)) return err->status;
+  return check_message(o, &o->out, "out", err);
+}
+
+static int compare(const void *a, const void *b)
+{
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int check_names(const zp_engine_options *o, zp_error *err)
+{
+  const int32_t n = o->config->n_params;
+  const char **sorted;
+  if (!o->names) return ZP_OK;
+  for (int32_t j = 0; j < n; j++)
+    if (!o->names[j] || !o->names[j][0] || strlen(o->names[j]) >= ZP_CKPT_NAME)
+      return refuse(err, o->rank, "names", "each has 1 to 47 bytes: that of entry", j);
+  sorted = malloc((size_t)n * sizeof *sorted);
+  if (!sorted) return zp_fail(err, ZP_E_MEMORY, o->rank, "rank %d: no memory", (int)o->rank);
+  memcpy(sorted, o->names, (size_t)n * sizeof *sorted);
+  qsort(sorted, (size_t)n, sizeof *sorted, compare);
+  for (int32_t j = 1; j < n && err->status == ZP_OK; j++)
+    if (strcmp(sorted[j - 1], sorted[j]) == 0)
+      zp_fail(err, ZP_E_REFUSED, o->rank, "rank %d: options.names: two entries are called '%s'",
+              (int)o->rank, sorted[j]);
+  free(sorted);
+  return err->status;
+}
+
+int zp_engine_take(zp_engine_options *to, const zp_engine_options *from, zp_error *err)
+{
+  if (take_size(to, from, err) || check_config(to, err) || check_hyper(to, err) ||
+      check_callbacks(to, err) || check_names(to, err))
+    return err->status;
+  return ZP_OK;
+}
+
+void zp_engine_name(const zp_engine_options *o, int32_t j, char *text, int64_t cap)
+{
+  const int given = o->names && o->config && j >= 0 && j < o->config->n_params && o->names[j];
+  if (given) snprintf(text, (size_t)cap, "%s", o->names[j]);
+  else snprintf(text, (size_t)cap, "p%d", (int)j);
+}
+
+char (*zp_engine_names(const zp_engine_options *o))[ZP_CKPT_NAME]
+{
+  char(*names)[ZP_CKPT_NAME] = malloc((size_t)o->config->n_params * sizeof *names);
+  for (int32_t j = 0; names && j < o->config->n_params; j++)
+    zp_engine_name(o, j, names[j], sizeof *names);
+  return names;
+}
+
+int zp_engine_state_size(const zp_engine_options *o, size_t size, zp_error *err)
+{
+  if (size >= V1_STATE && size <= SIZE_LIMIT) return ZP_OK;
+  return zp_fail(err, ZP_E_REFUSED, o->rank,
+                 "rank %d: the state is NULL or its size is %llu: set it to "
+                 "sizeof(zp_engine_state) before zp_engine_get",
+                 (int)o->rank, (unsigned long long)size);
+}
+
+double zp_engine_scale(int32_t log2_scale)
+{
+  return ldexp(1, log2_scale);
+}
+
+int zp_engine_between(const zp_engine_options *o, const char *dir, int announced, zp_error *err)
+{
+  if (!dir || !*dir)
+    return zp_fail(err, ZP_E_REFUSED, o->rank, "rank %d: a checkpoint's folder is not named",
+                   (int)o->rank);
+  if (announced)
+    return zp_fail(err, ZP_E_REFUSED, o->rank,
+                   "rank %d: gradients were announced for a step that has not been ended: a "
+                   "checkpoint is between two steps",
+                   (int)o->rank);
+  return ZP_OK;
+}
+
+/* ---- Between ranks --------------------------------------------------------------------------- */
+
+enum { CARD = 18 };
+static const char *const card_names[CARD] = {"pp",
+                                             "dp",
+                                             "tp",
+                                             "ep",
+                                             "stage",
+                                             "reduce",
+                                             "precision",
+                                             "dynamic_shapes",
+                                             "optgroups",
+                                             "tied_keys",
+                                             "n_params",
+                                             "micro_batches",
+                                             "bucket",
+                                             "align",
+                                             "hash of the parameter list",
+                                             "hash of the names",
+                                             "hash of hyper",
+                                             "version of the exchange"};
+
+static uint64_t mix(uint64_t seed, const void *data, size_t n)
+{
+  return XXH3_64bits_withSeed(data, n, seed);
+}
+
+static uint64_t hash_params(const zp_config *c)
+{
+  uint64_t h = 0;
+  for (int32_t j = 0; j < c->n_params; j++) {
+    const zp_param *p = &c->params[j];
+    const int64_t x[7] = {p->numel,   p->stage,  p->optgroup, p->tied,
+                          p->sharded, p->expert, p->frozen};
+    h = mix(h, x, sizeof x);
+  }
+  return h;
+}
+
+static uint64_t hash_hyper(const zp_hyper *y)
+{
+  const zp_scaler *s = &y->scaler;
+  const int64_t scaler[7] = {s->dynamic, s->log2_scale, s->log2_min,   s->log2_max,
+                             s->window,  s->hysteresis, s->consecutive};
+  const double clip[2] = {y->clip, y->clip_eps};
+  uint64_t h = mix(mix((uint64_t)y->groups, scaler, sizeof scaler), clip, sizeof clip);
+  for (int32_t g = 0; g < y->groups; g++) {
+    const zp_optim *p = &y->optim[g];
+    const double x[7] = {p->kind, p->lr, p->beta1, p->beta2, p->eps, p->weight_decay, p->momentum};
+    h = mix(h, x, sizeof x);
+  }
+  return h;
+}
+
+static void fill_card(const zp_engine_options *o, int64_t card[CARD])
+{
+  const zp_config *c = o->config;
+  const int64_t plain[14] = {c->pp,        c->dp,        c->tp,        c->ep,
+                             c->stage,     c->reduce,    c->precision, c->dynamic_shapes,
+                             c->optgroups, c->tied_keys, c->n_params,  c->micro_batches,
+                             c->bucket,    c->align};
+  uint64_t names = 0;
+  char name[ZP_CKPT_NAME];
+  for (int32_t j = 0; j < c->n_params; j++) {
+    zp_engine_name(o, j, name, sizeof name);
+    names = mix(names, name, strlen(name));
+  }
+  memcpy(card, plain, sizeof plain);
+  card[14] = (int64_t)hash_params(c);
+  card[15] = (int64_t)names;
+  card[16] = (int64_t)hash_hyper(&o->hyper);
+  card[17] = 1;
+}
+
+int zp_engine_agree(const zp_engine_options *o, zp_error *err)
+{
+  int64_t mine[CARD], theirs[CARD];
+  int failed;
+  if (o->world == 1) return ZP_OK;
+  fill_card(o, mine);
+  memcpy(theirs, mine, sizeof mine);
+  failed = o->exchange(o->exchange_ctx, o->rank, theirs, sizeof theirs);
+  if (failed)
+    return zp_fail(err, ZP_E_PEER, o->rank,
+                   "rank %d: options.exchange failed (it returned %d): were all %d ranks started?",
+                   (int)o->rank, failed, (int)o->world);
+  for (int i = 0; i < CARD; i++)
+    if (mine[i] != theirs[i])
+      return zp_fail(
+          err, ZP_E_MISMATCH, o->rank,
+          "rank %d has another configuration than rank 0: %s is %lld here and %lld there; "
+          "all ranks need the same",
+          (int)o->rank, card_names[i], (long long)mine[i], (long long)theirs[i]);
+  return ZP_OK;
+}
