@@ -145,7 +145,7 @@ $(TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libzpcli.a $(STATIC)
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(TEST_LIBS) $(LIBS) $(MPI_LIBS)
 
 # Programs that scripted tests start.
-$(DRIVERS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libzpcli.a $(STATIC)
+$(DRIVERS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(MPI_STATIC) $(BUILD)/libzpcli.a $(STATIC)
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
 

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "options.h"
+#include "../engine/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -227,8 +228,9 @@ void zp_options_free(zp_options *o)
 
 int zp_cli_speaks(void)
 {
-  const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *here = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
-  return rank == NULL || strcmp(rank, "0") == 0 || (here != NULL && strcmp(here, "0") == 0);
+  zp_error err = {0};
+  zp_job job;
+  return zp_job_read(&job, &err) != 0 || job.rank == 0 || job.local_rank == 0;
 }
 
 /* mpirun ends a job when its first process fails: that one shall be one that speaks. */

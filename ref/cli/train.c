@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "../engine/job.h"
 #include "../model/text.h"
 #include "commands.h"
 #include "plan.h"
@@ -334,11 +335,31 @@ static int conclude(session *s)
   return code;
 }
 
+/* Is this process one of a job that mpirun started? What else the environment says is refused: a
+ * process that takes itself for the only one would train all of it, as often as it was started.
+ * 0, or an exit code after a message. */
+static int read_job(session *s, int *present)
+{
+  zp_job job = {0};
+  *present = 0;
+  if (zp_job_read(&job, &s->err) == 0 && job.launcher == ZP_TORCHRUN && job.world > 1)
+    zp_fail(&s->err, ZP_E_REFUSED, job.rank,
+            "torchrun started this as process %d of %d, and these ranks talk over MPI: start them "
+            "with zeroproof launch -n %d train, or with mpirun",
+            (int)job.rank, (int)job.world, (int)job.world);
+  *present = job.launcher == ZP_OPEN_MPI;
+  if (s->err.status == ZP_OK) return 0;
+  if (zp_cli_speaks()) fprintf(stderr, "%s: %s\n", s->a->o.command, s->err.text);
+  return zp_exit_of(s->err.status);
+}
+
 /* Joins the MPI job, if there is one. 0, or an exit code after a message. */
 static int join(session *s)
 {
+  int present;
+  const int code = read_job(s, &present);
   s->speaks = 1;
-  if (!zp_mpi_present()) return 0;
+  if (code != 0 || !present) return code;
   if (zp_mpi_start(&s->mpi, zp_mpi_deadline(), &s->err) != 0) {
     fprintf(stderr, "%s: %s\n", s->a->o.command, s->err.text);
     return zp_exit_of(s->err.status);

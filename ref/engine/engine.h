@@ -29,8 +29,9 @@
  *
  * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is kept with
  * its text (what, where, which rank, what to do), every later call returns its status, parameters
- * stay what the last whole step made them. zp_engine_destroy then tells the other ranks, who end with
- * an error that names this one, and ranks that are not told find out at the deadline.
+ * stay what the last whole step made them. Print the text first; zp_engine_destroy then tells the
+ * other ranks, which takes a second: they end with an error that names this one. Ranks that are not
+ * told find out at the deadline.
  *
  * This header needs neither MPI's nor CUDA's. ref/example/train.c is a whole program.
  * spec: STEP-1 … STEP-9, RED-3, RED-6, LEDG-1 */
@@ -89,7 +90,8 @@ typedef struct zp_engine_options {
    * one's (LEDG-5). NULL, or NULL for an entry: zeros. */
   const void *const *first;
   /* Gives all ranks the bytes that rank 0 has; 0, or non-zero when it failed. zp_job_exchange is one.
-   * Called once or twice by zp_engine_create. May be NULL when world is 1. */
+   * Called by zp_engine_create, more than once; by the reference not at all, since MPI does it. May
+   * be NULL when world is 1. */
   int (*exchange)(void *ctx, int32_t rank, void *bytes, size_t n);
   void *exchange_ctx;
   /* Both or none; needed when pp > 1. They return 0, or non-zero when they failed. */
@@ -126,8 +128,9 @@ typedef struct zp_engine_state {
   zp_ledger_sum ledger[ZP_GROUPS];
 } zp_engine_state;
 
-/* Makes the engine of one rank: collective, returns when first values are the same everywhere.
- * err is written when it fails: *out is then NULL. Errors: the options are refused, by name; no
+/* Makes the engine of one rank: collective, returns when first values are the same everywhere. When
+ * it fails, err says why, and *out is NULL, or an engine that is good for zp_engine_why and
+ * zp_engine_destroy alone. Errors: the options are refused, by name; no
  * memory; a rank has another configuration than rank 0, is gone, or did not come. */
 int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error *err);
 

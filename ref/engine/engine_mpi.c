@@ -34,6 +34,22 @@ static int join(zp_engine *e)
                  (int)zp_mpi_size(e->mpi));
 }
 
+/* MPI itself gives all ranks what rank 0 has. */
+static int exchange(void *ctx, int32_t rank, void *bytes, size_t n)
+{
+  zp_engine *e = ctx;
+  (void)rank;
+  return zp_mpi_broadcast_bytes(e->mpi, bytes, (int64_t)n, &e->err);
+}
+
+static int agree(zp_engine *e)
+{
+  zp_engine_options o = e->o;
+  o.exchange = exchange;
+  o.exchange_ctx = e;
+  return zp_engine_agree(&o, &e->err);
+}
+
 static int open_arrays(zp_engine *e)
 {
   const zp_config *c = e->o.config;
@@ -86,7 +102,7 @@ static int run(zp_engine *e, int32_t phase)
 
 static int open_engine(zp_engine *e)
 {
-  if (join(e) || zp_engine_agree(&e->o, &e->err)) return e->err.status;
+  if (join(e) || agree(e)) return e->err.status;
   e->work = zp_engine_workload(e);
   e->rank = zp_rank_open(e->o.config, &e->o.hyper, &e->work, e->o.rank, &e->err);
   if (!e->rank || open_arrays(e)) return e->err.status;
@@ -104,9 +120,9 @@ int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error
   e = calloc(1, sizeof *e);
   if (!e) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for an engine");
   pthread_mutex_init(&e->lock, NULL);
-  if (zp_engine_take(&e->o, options, &e->err) || open_engine(e)) return zp_engine_destroy(e, err);
   *out = e;
-  return ZP_OK;
+  if (zp_engine_take(&e->o, options, &e->err) || open_engine(e)) *err = e->err;
+  return err->status;
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
@@ -122,13 +138,13 @@ int zp_engine_step(zp_engine *e, void *stream)
 
 void *zp_engine_param(const zp_engine *e, int32_t param)
 {
-  const int32_t i = e ? param - e->rank->lay.first_param : -1;
+  const int32_t i = e && e->rank ? param - e->rank->lay.first_param : -1;
   return i < 0 || i >= e->rank->lay.n_params ? NULL : e->rank->param[i];
 }
 
 const int32_t *zp_engine_log2_scale(const zp_engine *e)
 {
-  return e ? &e->rank->scaler.log2_scale : NULL;
+  return e && e->rank ? &e->rank->scaler.log2_scale : NULL;
 }
 
 int zp_engine_get(zp_engine *e, zp_engine_state *state)

@@ -25,27 +25,27 @@ static int wrong(zp_engine *e, int32_t param, int64_t mb, const char *what)
                  (int)param, name, (long long)mb, what);
 }
 
-static int wrong_micro_batch(zp_engine *e, int32_t param, int64_t mb)
+/* Why micro-batch mb's turn is not now. */
+static void put_turn(const zp_engine *e, int64_t mb, char *text, size_t cap)
 {
-  const int64_t m = e->o.config->micro_batches;
-  char what[160], name[ZP_CKPT_NAME];
+  const zp_layout *lay = &e->rank->lay;
+  char name[ZP_CKPT_NAME];
   int32_t i = 0;
-  if (e->mb < 0) return wrong(e, param, mb, "no backward is running; announce from within it");
-  if (e->mb == m)
-    return wrong(e, param, mb, "all micro-batches are complete; zp_engine_step comes first");
-  if (mb != e->mb + 1 || e->o.backward) {
-    snprintf(what, sizeof what, "micro-batch %lld is the one that is awaited", (long long)e->mb);
-    return wrong(e, param, mb, what);
+  if (e->mb < 0) snprintf(text, cap, "no backward is running; announce from within it");
+  else if (e->mb == e->o.config->micro_batches)
+    snprintf(text, cap, "all micro-batches are complete; zp_engine_step comes first");
+  else if (mb != e->mb + 1 || e->o.backward)
+    snprintf(text, cap, "micro-batch %lld is the one that is awaited", (long long)e->mb);
+  else {
+    while (e->o.config->params[lay->first_param + i].frozen ||
+           e->arrival[e->mb * lay->n_params + i] != ZP_AWAITED)
+      i++;
+    zp_engine_name(&e->o, lay->first_param + i, name, sizeof name);
+    snprintf(text, cap,
+             "micro-batch %lld lacks %d of %d gradients, entry %d's (%s) among them; "
+             "zp_engine_grad_unused says that there is none",
+             (long long)e->mb, (int)e->left, (int)e->trained, (int)(lay->first_param + i), name);
   }
-  while (e->o.config->params[e->rank->lay.first_param + i].frozen ||
-         e->arrival[e->mb * e->rank->lay.n_params + i] != ZP_AWAITED)
-    i++;
-  zp_engine_name(&e->o, e->rank->lay.first_param + i, name, sizeof name);
-  snprintf(what, sizeof what,
-           "micro-batch %lld lacks %d gradients, entry %d's (%s) among them; zp_engine_grad_unused "
-           "says that there is none",
-           (long long)e->mb, (int)e->left, (int)(e->rank->lay.first_param + i), name);
-  return wrong(e, param, mb, what);
 }
 
 static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival, const void *grad)
@@ -53,11 +53,15 @@ static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival,
   const zp_config *c = e->o.config;
   const zp_layout *lay = &e->rank->lay;
   const int32_t i = param - lay->first_param;
+  char turn[200];
   int64_t row;
   if (param < 0 || param >= c->n_params) return wrong(e, param, mb, "there is no such entry");
   if (i < 0 || i >= lay->n_params) return wrong(e, param, mb, "it is another stage's");
   if (c->params[param].frozen) return wrong(e, param, mb, "it is frozen");
-  if (mb != e->mb) return wrong_micro_batch(e, param, mb);
+  if (mb != e->mb || mb == c->micro_batches) {
+    put_turn(e, mb, turn, sizeof turn);
+    return wrong(e, param, mb, turn);
+  }
   row = e->o.backward ? 0 : mb;
   if (e->arrival[row * lay->n_params + i] != ZP_AWAITED)
     return wrong(e, param, mb, "that had been done before");
@@ -106,18 +110,20 @@ int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb)
 
 int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream)
 {
-  char place[96];
+  char place[96], turn[200];
   int status;
   (void)stream;
   if (!e) return ZP_E_REFUSED;
   pthread_mutex_lock(&e->lock);
-  if (e->err.status == ZP_OK && (!loss || e->o.forward || mb != e->mb)) {
+  if (e->err.status == ZP_OK &&
+      (!loss || e->o.forward || mb != e->mb || mb == e->o.config->micro_batches)) {
     put_place(e, place, sizeof place);
+    put_turn(e, mb, turn, sizeof turn);
     zp_fail(&e->err, ZP_E_REFUSED, e->rank->rank, "%s: a loss was given for micro-batch %lld: %s",
             place, (long long)mb,
             !loss          ? "its address is NULL"
             : e->o.forward ? "with callbacks, forward gives it"
-                           : "it comes before that micro-batch's last gradient");
+                           : turn);
   } else if (e->err.status == ZP_OK) {
     e->loss[mb] = *loss;
   }

@@ -108,8 +108,10 @@ static int check_hyper(const zp_engine_options *o, zp_error *err)
         (int)o->rank, h->clip, h->clip_eps);
   if (zp_scaler_init(&again, s->dynamic, s->log2_scale, s->log2_min, s->log2_max, s->window,
                      s->hysteresis, s->consecutive))
-    return refuse(err, o->rank, "hyper.scaler", "fill it with zp_scaler_init: its scale's log2",
-                  s->log2_scale);
+    return zp_fail(
+        err, ZP_E_REFUSED, o->rank,
+        "rank %d: options.hyper.scaler is none that zp_scaler_init makes; fill it with that",
+        (int)o->rank);
   return ZP_OK;
 }
 

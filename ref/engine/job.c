@@ -72,20 +72,17 @@ static void take_name(zp_job *job)
              or_empty("TORCHELASTIC_RESTART_COUNT"));
 }
 
-/* Several hosts: where rank 0 is. */
+/* Several hosts: where rank 0 is, if that is said; who needs it asks (job_exchange.c). */
 static int take_address(zp_job *job, zp_error *err)
 {
   const char *address = or_empty("MASTER_ADDR");
   const int own = getenv(ZP_JOB_PORT_VARIABLE) != NULL;
-  if (job->local_world == job->world) return 0;
-  if (*address == 0 || strlen(address) >= sizeof job->address)
+  if (job->local_world == job->world || *address == 0) return 0;
+  if (strlen(address) >= sizeof job->address)
     return zp_fail(
-        err, ZP_E_REFUSED, -1,
-        "the job's %d processes are on several hosts (%d on this one), and MASTER_ADDR, "
-        "which says where rank 0 is, is %s. Set it to a name or address of rank 0's host, "
-        "and MASTER_PORT to a free port, on all hosts (mpirun: -x MASTER_ADDR=…)",
-        (int)job->world, (int)job->local_world, *address ? "too long" : "not set");
-  strcpy(job->address, address);
+        err, ZP_E_REFUSED, -1, "the environment's MASTER_ADDR has %llu bytes, at most %llu",
+        (unsigned long long)strlen(address), (unsigned long long)sizeof job->address - 1);
+  memcpy(job->address, address, strlen(address) + 1);
   if (number(own ? ZP_JOB_PORT_VARIABLE : "MASTER_PORT", 1, own ? PORT_MAX : PORT_MAX - 1,
              &job->port, err))
     return err->status;

@@ -27,7 +27,7 @@ typedef struct zp_job {
   int32_t rank, world;
   int32_t local_rank, local_world; /* on this host; local_rank is the usual choice of a device */
   char name[160];                  /* the same in all processes of the job, on a host in no other */
-  char address[256];               /* of rank 0; empty: all processes are on this host */
+  char address[256];               /* of rank 0, when there are several hosts; empty: not said */
   int32_t port;
   int32_t exchanges; /* so far */
   char why[512];     /* why the last exchange failed */
@@ -35,14 +35,14 @@ typedef struct zp_job {
 
 /* Reads the environment. Errors: ZP_E_REFUSED with the variable, its value and what it should be:
  * a number out of range or none, one variable without the other it goes with, two launchers that
- * contradict each other, several hosts and no address. *job is then untouched. */
+ * contradict each other. *job is then untouched. */
 int zp_job_read(zp_job *job, zp_error *err);
 
 /* An exchange for zp_engine_options: gives all processes of the job (ctx: its zp_job) the bytes that
  * rank 0 has. Through a socket of this host that only this user's processes may use, or by TCP when
  * there are several hosts: there anybody who reaches the port may read, so that nothing secret
  * should be sent. Returns 0, or -1 with the reason in job->why: nobody came within 60 s, or the
- * address cannot be used. */
+ * address is not said or cannot be used. */
 int zp_job_exchange(void *ctx, int32_t rank, void *bytes, size_t n);
 
 #ifdef __cplusplus

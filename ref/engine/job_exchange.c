@@ -211,6 +211,10 @@ int zp_job_exchange(void *ctx, int32_t rank, void *bytes, size_t n)
   const double limit = now() + PATIENCE_S;
   int status;
   if (rank != job->rank) return failed(job, "exchange", "called for another rank");
+  if (job->local_world < job->world && job->address[0] == 0)
+    return failed(job, "the job's processes are on several hosts, and MASTER_ADDR is not set",
+                  "set it to a name of rank 0's host, and MASTER_PORT to a free port, for all "
+                  "processes (mpirun: -x MASTER_ADDR=… -x MASTER_PORT=…)");
   if (n > UINT32_MAX) return failed(job, "exchange", "too many bytes");
   if (job->world == 1 || n == 0) return 0;
   status = rank == 0 ? give(job, bytes, n, limit) : take(job, bytes, n, limit);

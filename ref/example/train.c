@@ -1,8 +1,6 @@
 /* A model of two layers, each a vector of weights, trained with the engine, one process per rank:
- *
  *   mpirun -n 4 train       data parallel; forward and backward in the program's own loop
  *   mpirun -n 4 train pp    two pipeline stages of two ranks; forward and backward as callbacks
- *
  * With -DCUDA it is for the CUDA engine, and torchrun starts it as well. To be short it computes on
  * the host, between blocking copies; a real model queues kernels on c->stream. */
 #include <stdio.h>
@@ -65,8 +63,8 @@ int main(int argc, char **argv)
 {
   const int pp = argc > 1 && strcmp(argv[1], "pp") == 0 ? 2 : 1;
   zp_error err = {0};
-  zp_job job;
-  if (zp_job_read(&job, &err)) return fprintf(stderr, "%s\n", err.text), 2;
+  zp_job job = {.world = 1};
+  int failed = zp_job_read(&job, &err);
   const int dp = job.world < pp ? 1 : job.world / pp, stage = job.rank / dp;
   model m = {.last = LAYERS - 1, .dp = dp, .dp_index = job.rank % dp};
   const zp_param list[] = {{.numel = N, .tied = -1}, {.numel = N, .tied = -1, .stage = pp - 1}};
@@ -83,7 +81,7 @@ int main(int argc, char **argv)
     *(stage == 0 ? &o.out : &o.in) = (zp_message){1, {{ZP_F32, 1, {N}, NULL}}};
   }
   zp_engine_state s = {.size = sizeof s};
-  int failed = zp_engine_create(&m.e, &o, &err) || NEW(&m.grad, BYTES + sizeof(float));
+  failed = failed || zp_engine_create(&m.e, &o, &err) || NEW(&m.grad, BYTES + sizeof(float));
   for (zp_engine_call c = {.loss = m.grad + N}; c.step < STEPS && !failed; c.step++) {
     for (c.mb = 0; pp == 1 && c.mb < config.micro_batches && !failed; c.mb++)
       failed = forward(&m, &c) || zp_engine_loss(m.e, c.mb, c.loss, NULL) || backward(&m, &c);
@@ -93,7 +91,8 @@ int main(int argc, char **argv)
   for (int l = m.first; l <= m.last && m.dp_index == 0 && !failed; l++)
     if (!COPY(w, zp_engine_param(m.e, l), BYTES, NULL)) /* all bits of it: as text */
       for (int i = 0; i < N; i++) printf("layer %d weight %d is %a\n", l, i, (double)w[i]);
-  if (m.e) failed = zp_engine_destroy(m.e, &err) || failed;
-  if (failed) fprintf(stderr, "%s\n", err.text), _exit(3); /* the other ranks have been told */
+  if (failed) fprintf(stderr, "%s\n", m.e ? zp_engine_why(m.e)->text : err.text);
+  if (zp_engine_destroy(m.e, &err) && !failed) failed = fprintf(stderr, "%s\n", err.text);
+  if (failed) _exit(3); /* the other ranks have been told */
   return FREE(m.grad), 0;
 }

@@ -31,6 +31,22 @@ expect 2 "'plan' does not run as several processes" launch_of_what_cannot_be_lau
   launch -n 6 plan
 expect 3 'mpirun ended with' failure_of_mpirun_itself launch -n 6 --mpirun --no-such-option train
 
+# What torchrun's or Open MPI's variables say is taken seriously.
+with() { # with "VARIABLES" PATTERN NAME
+  # shellcheck disable=SC2086
+  env $1 timeout 60 "$zp" train --data "$tmp/text" $small >"$tmp/out" 2>&1
+  [ $? -eq 2 ] && grep -qE -e "$2" "$tmp/out"
+  verdict $? "$3" "$(head -c 300 "$tmp/out")"
+}
+with "RANK=0 WORLD_SIZE=4 LOCAL_RANK=0 LOCAL_WORLD_SIZE=4" \
+  'torchrun started this as process 0 of 4.*zeroproof launch -n 4 train' torchrun_is_told_to_be_mpirun
+with "RANK=4 WORLD_SIZE=4" "RANK is '4'; it should be a whole number from 0 to 3" rank_out_of_range
+with "RANK=1" 'WORLD_SIZE is not set' rank_without_world
+with "OMPI_COMM_WORLD_RANK=-1 OMPI_COMM_WORLD_SIZE=2" "OMPI_COMM_WORLD_RANK is '-1'" negative_rank
+with "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=0" "OMPI_COMM_WORLD_SIZE is '0'" empty_world
+with "RANK=0 WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 \
+  OMPI_COMM_WORLD_LOCAL_RANK=0" 'torchrun \(rank 0 of 1\) and of Open MPI \(rank 0 of 2\)' two_launchers
+
 # once NAME PATTERN ARGS...: four processes refuse with 2, and one of them says why
 once() {
   expect 2 "$2" "$1" launch -n 4 train $3
@@ -44,7 +60,8 @@ once range_under_mpi 'pp: 0 is out of range' '--pp 0'
 once config_under_mpi 'bad.json: pp: 0 is out of range' "--config $tmp/bad.json"
 once config_missing_under_mpi 'none.json: No such file' "--config $tmp/none.json"
 once data_missing_under_mpi 'none.txt: No such file' "--data $tmp/none.txt"
-OMPI_COMM_WORLD_RANK=1 "$zp" train --tp 2 >"$tmp/out" 2>&1
+OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=1 \
+  OMPI_COMM_WORLD_LOCAL_SIZE=2 "$zp" train --tp 2 >"$tmp/out" 2>&1
 [ $? -eq 2 ] && [ ! -s "$tmp/out" ]
 verdict $? other_ranks_refuse_in_silence "$(cat "$tmp/out")"
 finish

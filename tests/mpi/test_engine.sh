@@ -1,0 +1,94 @@
+# The public engine over MPI, through tests/mpi/engine_driver.c: the bits of comm_sim for any topology,
+# and every misuse named. spec: STEP-2, STEP-3, STEP-9, RED-3, RED-6, LEDG-1, CKPT-3
+. tests/cli/lib.sh
+driver=${ZP_BUILD:-build}/tests/mpi/engine_driver
+. tests/mpi/job.sh
+
+# RANKS ARGUMENTS…
+while read -r name ranks arguments; do
+  # shellcheck disable=SC2086
+  if [ "$ranks" -eq 1 ]; then
+    "$driver" $arguments >"$tmp/mpirun" 2>&1
+    code=$?
+  else job $arguments; fi
+  [ "$code" -eq 0 ] || complain "exit code $code: $(head -c 300 "$tmp/mpirun") $(cat \
+    "$tmp"/job/1/rank.*/std* 2>/dev/null | head -c 500)"
+  law "bits_of_comm_sim_$name"
+done <<'X2'
+alone 1 seed=1 mb=3
+alone_with_callbacks 1 seed=2 callbacks=1 stage=1 reduce=0
+alone_from_three_threads 1 seed=3 threads=1 precision=2
+alone_with_callbacks_from_three_threads 1 seed=4 threads=1 callbacks=1 stage=0
+four_replicas_from_three_threads 4 dp=4 seed=5 threads=1 reduce=0
+four_replicas_in_fp32_with_callbacks 4 dp=4 seed=6 callbacks=1 precision=0
+three_stages_of_two 6 pp=3 dp=2 tied=1 mb=4 seed=7
+two_stages_ordered_from_three_threads 4 pp=2 dp=2 stage=1 reduce=0 precision=2 seed=8 threads=1
+tensor_parallel_and_experts 4 dp=2 tp=2 ep=2 seed=9
+X2
+ranks=4
+job dp=4 mb=1 seed=12 "save=$tmp/ck"
+[ "$code" -eq 0 ] || complain "saving: exit code $code: $(head -c 300 "$tmp/job/1/rank.0/stderr")"
+job pp=2 dp=2 mb=2 stage=0 bucket=30 seed=12 "load=$tmp/ck"
+[ "$code" -eq 0 ] || complain "two stages: exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
+"$driver" mb=4 seed=12 "load=$tmp/ck" >"$tmp/mpirun" 2>&1 || complain "alone: $(cat "$tmp/mpirun")"
+law what_four_replicas_saved_goes_on_in_two_stages_and_alone
+
+# wrong FAULT PATTERN [ARGUMENTS…]: in a process alone
+wrong() {
+  fault=$1
+  pattern=$2
+  shift 2
+  "$driver" "fault=$fault" "$@" >"$tmp/out" 2>&1
+  code=$?
+  [ $code -eq 3 ] || complain "exit code $code"
+  grep -qE -e "$pattern" "$tmp/out" || complain "no '$pattern' in $(head -c 400 "$tmp/out")"
+  law "names_$fault${1:+_}$(echo "${1:-}" | tr -c '[:alnum:]\n' _)"
+}
+wrong options '^options are NULL$'
+wrong size '^options.size is 12; set it to sizeof\(zp_engine_options\)$'
+wrong world 'options.world is 2, and the configuration.s pp x dp x tp = 1 x 1 x 1 needs 1'
+wrong stage 'rank 0: options.config: stage: 3 is out of range; allowed is 0 to 2'
+wrong hyper 'options.hyper.groups: 1 to 8 \(it is 9\)'
+wrong scaler 'options.hyper.scaler is none that zp_scaler_init makes'
+wrong half 'options.forward, backward: both or none'
+at='rank 0 \(stage 0, dp 0, tp 0\)'
+wrong dtype "$at, step 1: entry 4 \(p4\) .* micro-batch 0: the gradient is fp16, .* precision is bf16"
+wrong null "$at, step 1: entry 4 \(p4\) .*: the gradient's address is NULL"
+wrong entry "$at, step 1: entry 99 .*: there is no such entry"
+wrong frozen "$at, step 1: entry 1 .*: it is frozen"
+wrong twice "$at, step 1: entry 2 \(p2\) .*: that had been done before"
+wrong twice "$at, step 1: entry 2 \(p2\) .*: that had been done before" callbacks=1
+wrong ahead "$at, step 1: entry 4 .* micro-batch 1: micro-batch 0 lacks 1 of 5 gradients, entry 4's"
+wrong ahead "$at, step 1: .* micro-batch 1: micro-batch 0 is the one that is awaited" callbacks=1
+wrong past "$at, step 1: .* micro-batch 7: micro-batch 0 is the one that is awaited"
+wrong forget "a loss was given for micro-batch 1: micro-batch 0 lacks 1 of 5 gradients, entry 4's"
+wrong forget "$at: 4 of 5 gradients arrived in step 1, micro-batch 0 .*missing: entry 4 \(p4\)" mb=1
+wrong forget "4 of 5 gradients arrived in step 1, micro-batch 0 .*missing: entry 4" callbacks=1
+wrong step "$at: 4 of 5 gradients arrived in step 1, micro-batch 0 .*missing: entry 4 \(p4\)"
+wrong late "$at, step 1: entry 0 .*: all micro-batches are complete; zp_engine_step comes first"
+wrong late "$at, step 1: entry 0 .*: no backward is running" callbacks=1
+wrong forward "$at, step 1: the forward callback of micro-batch 0 failed \(it returned 5\)" callbacks=1
+wrong stack "zzz" 2>/dev/null | grep -q '^not ok' # a fault that there is not is no error
+verdict $? a_wrong_that_is_right_is_found
+
+ranks=4
+for mode in "dp=4" "pp=2 dp=2"; do
+  # shellcheck disable=SC2086
+  fails $mode fault=twice rank=2
+  says 2 'arrival|entry [0-9] .* micro-batch 0: that had been done before'
+  says "0 1 3" 'rank 2 has failed'
+  says "0 1 3" 'entry [0-9] .*that had been done before'
+  law "a_misuse_of_rank_2_is_told_to_all_$(echo "$mode" | tr '= ' __)"
+  # shellcheck disable=SC2086
+  fails $mode fault=die rank=1
+  says "0 2 3" 'no sign of life from rank 1'
+  law "a_rank_that_leaves_is_named_by_all_$(echo "$mode" | tr '= ' __)"
+done
+fails dp=4 fault=config rank=3
+says 3 '^rank 3 has another configuration than rank 0: bucket is 17 here and 16 there'
+says "0 1 2" 'rank 3 has failed|no sign of life from rank 3'
+law another_configuration_on_one_rank_is_named
+fails dp=4 fault=exchange rank=1
+says 1 'options.exchange: needed when there are several ranks'
+law a_missing_exchange_is_named
+finish
