@@ -30,6 +30,7 @@ typedef struct zp_job {
   char address[256];               /* of rank 0, when there are several hosts; empty: not said */
   int32_t port;
   int32_t exchanges; /* so far */
+  double patience_s; /* of an exchange; 0: 60 */
   char why[512];     /* why the last exchange failed */
 } zp_job;
 
@@ -41,7 +42,7 @@ int zp_job_read(zp_job *job, zp_error *err);
 /* An exchange for zp_engine_options: gives all processes of the job (ctx: its zp_job) the bytes that
  * rank 0 has. Through a socket of this host that only this user's processes may use, or by TCP when
  * there are several hosts: there anybody who reaches the port may read, so that nothing secret
- * should be sent. Returns 0, or -1 with the reason in job->why: nobody came within 60 s, or the
+ * should be sent. Returns 0, or -1 with the reason in job->why: nobody came in time, or the
  * address is not said or cannot be used. */
 int zp_job_exchange(void *ctx, int32_t rank, void *bytes, size_t n);
 

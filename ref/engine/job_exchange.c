@@ -208,7 +208,7 @@ static int take(zp_job *job, void *bytes, size_t n, double limit)
 int zp_job_exchange(void *ctx, int32_t rank, void *bytes, size_t n)
 {
   zp_job *job = ctx;
-  const double limit = now() + PATIENCE_S;
+  const double limit = now() + (job->patience_s > 0 ? job->patience_s : PATIENCE_S);
   int status;
   if (rank != job->rank) return failed(job, "exchange", "called for another rank");
   if (job->local_world < job->world && job->address[0] == 0)
