@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "job.h"
+#include "socket_internal.h"
 
 enum { PATIENCE_S = 60, NAP_NS = 20000000 };
 
@@ -26,13 +27,6 @@ typedef union address {
   struct sockaddr_un local;
   struct sockaddr_storage room;
 } address;
-
-static double now(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int failed(zp_job *job, const char *what, const char *why)
 {
@@ -66,29 +60,6 @@ static int address_of(zp_job *job, address *to, socklen_t *length, int *family)
   return 0;
 }
 
-/* All n bytes, or -1: closed, broken, or too late. */
-static int move(int fd, void *bytes, size_t n, int sends, double limit)
-{
-  char *at = bytes;
-  while (n > 0) {
-    struct pollfd p = {fd, sends ? POLLOUT : POLLIN, 0};
-    const double left = limit - now();
-    ssize_t did;
-    if (left <= 0) return -1;
-    if (poll(&p, 1, (int)(left * 1e3) + 1) <= 0) {
-      if (errno == EINTR) continue;
-      return -1;
-    }
-    did = sends ? send(fd, at, n, MSG_NOSIGNAL) : recv(fd, at, n, 0);
-    if (did <= 0 && !(did < 0 && (errno == EINTR || errno == EAGAIN))) return -1;
-    if (did > 0) {
-      at += did;
-      n -= (size_t)did;
-    }
-  }
-  return 0;
-}
-
 static hello hello_of(const zp_job *job, size_t n)
 {
   hello h = {"zeroprf", (uint32_t)job->exchanges, (uint32_t)job->rank, (uint32_t)job->world,
@@ -114,12 +85,14 @@ static int serve_one(const zp_job *job, int fd, void *bytes, size_t n, char *ser
   const hello want = hello_of(job, n);
   hello got;
   int32_t rank;
-  if (!trusted(job, fd) || move(fd, &got, sizeof got, 0, limit < now() + 5 ? limit : now() + 5))
+  if (!trusted(job, fd) ||
+      zp_socket_move(fd, &got, sizeof got, 0,
+                     limit < zp_socket_now() + 5 ? limit : zp_socket_now() + 5))
     return 0;
   rank = (int32_t)got.rank;
   got.rank = want.rank;
   if (memcmp(&got, &want, sizeof got) || rank < 1 || rank >= job->world || served[rank]) return 0;
-  if (move(fd, bytes, n, 1, limit)) return 0;
+  if (zp_socket_move(fd, bytes, n, 1, limit)) return 0;
   served[rank] = 1;
   return 1;
 }
@@ -132,7 +105,7 @@ static int serve(zp_job *job, int fd, void *bytes, size_t n, double limit)
   if (!served) return failed(job, "exchange", "no memory");
   while (missing > 0) {
     struct pollfd p = {fd, POLLIN, 0};
-    const double left = limit - now();
+    const double left = limit - zp_socket_now();
     int client;
     if (left <= 0) break;
     if (poll(&p, 1, (int)(left * 1e3) + 1) <= 0) continue;
@@ -188,8 +161,8 @@ static int ask(zp_job *job, void *bytes, size_t n, double limit)
   if (address_of(job, &at, &length, &family)) return -1;
   fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return failed(job, "socket", strerror(errno));
-  late = connect(fd, &at.any, length) || !trusted(job, fd) || move(fd, &h, sizeof h, 1, limit) ||
-         move(fd, bytes, n, 0, limit);
+  late = connect(fd, &at.any, length) || !trusted(job, fd) ||
+         zp_socket_move(fd, &h, sizeof h, 1, limit) || zp_socket_move(fd, bytes, n, 0, limit);
   close(fd);
   return late;
 }
@@ -200,7 +173,7 @@ static int take(zp_job *job, void *bytes, size_t n, double limit)
   for (;;) {
     const int status = ask(job, bytes, n, limit);
     if (status <= 0) return status;
-    if (now() > limit) return failed(job, "exchange", "no answer from rank 0");
+    if (zp_socket_now() > limit) return failed(job, "exchange", "no answer from rank 0");
     nanosleep(&nap, NULL);
   }
 }
@@ -208,7 +181,7 @@ static int take(zp_job *job, void *bytes, size_t n, double limit)
 int zp_job_exchange(void *ctx, int32_t rank, void *bytes, size_t n)
 {
   zp_job *job = ctx;
-  const double limit = now() + (job->patience_s > 0 ? job->patience_s : PATIENCE_S);
+  const double limit = zp_socket_now() + (job->patience_s > 0 ? job->patience_s : PATIENCE_S);
   int status;
   if (rank != job->rank) return failed(job, "exchange", "called for another rank");
   if (job->local_world < job->world && job->address[0] == 0)

@@ -1,0 +1,33 @@
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "socket_internal.h"
+
+double zp_socket_now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int zp_socket_move(int fd, void *bytes, size_t n, int sends, double limit)
+{
+  char *at = bytes;
+  while (n > 0) {
+    struct pollfd p = {fd, sends ? POLLOUT : POLLIN, 0};
+    const double left = limit - zp_socket_now();
+    ssize_t did;
+    if (left <= 0) return -1;
+    if (poll(&p, 1, (int)(left * 1e3) + 1) <= 0) continue; /* interrupted, or the time is over */
+    did = sends ? send(fd, at, n, MSG_NOSIGNAL | MSG_DONTWAIT) : recv(fd, at, n, MSG_DONTWAIT);
+    if (did == 0 || (did < 0 && errno != EINTR && errno != EAGAIN)) return -1;
+    if (did > 0) {
+      at += did;
+      n -= (size_t)did;
+    }
+  }
+  return 0;
+}
