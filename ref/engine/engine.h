@@ -101,6 +101,15 @@ typedef struct zp_engine_options {
   /* pp > 1: what this stage receives from the one before and sends to the next: dtypes (the
    * precision or an integer's) and shapes; data is ignored. */
   zp_message in, out;
+  /* With config->dynamic_shapes, where `in` and `out` are not used: describes what this stage sends
+   * for a micro-batch, n and each tensor's dtype, ndim and dims; always the same for the same step
+   * and micro-batch. 0, or non-zero when it failed. Not needed on the last stage. message_bytes:
+   * cuda: the most that one message has, each tensor rounded up to 256 bytes. spec: PIPE-6 */
+  int (*shape)(void *ctx, int64_t step, int64_t mb, zp_message *out);
+  int64_t message_bytes;
+  /* cuda, with config->reduce ZP_ORDERED: 1: NCCL adds gradients, in an order of its own and faster:
+   * the bits are those of `ordered` where every sum is exact. Refused by the reference. spec: RED-7 */
+  int32_t native;
   /* Called after each communication that was issued, in their order: this rank's ledger, one op at a
    * time. phase: zp_phase. NULL: not called. spec: LEDG-1 */
   void (*issued)(void *ctx, int32_t phase, const zp_op *op);

@@ -9,6 +9,10 @@
 /* Copies and judges the options. 0, or a negative status in *err. spec: LIM-0 */
 int zp_engine_take(zp_engine_options *to, const zp_engine_options *from, zp_error *err);
 
+/* May this be sent from stage to stage? 0, or a negative status in *err. spec: PIPE-6 */
+int zp_engine_message(const zp_engine_options *o, const zp_message *m, const char *member,
+                      zp_error *err);
+
 /* The name of entry j, made of its number where the options have none. */
 void zp_engine_name(const zp_engine_options *o, int32_t j, char *text, int64_t cap);
 

@@ -19,6 +19,10 @@ static int no_memory(zp_engine *e)
 static int join(zp_engine *e)
 {
   const double deadline_s = e->o.deadline_s > 0 ? e->o.deadline_s : zp_mpi_deadline();
+  if (e->o.native)
+    return zp_fail(&e->err, ZP_E_REFUSED, e->o.rank,
+                   "rank %d: options.native: NCCL's own reduction is the CUDA engine's alone",
+                   (int)e->o.rank);
   if (e->o.world == 1) return ZP_OK;
   if (!zp_mpi_present())
     return zp_fail(&e->err, ZP_E_REFUSED, e->o.rank,

@@ -186,9 +186,23 @@ static int is_used(void *ctx, const zp_config *cfg, int32_t param, int32_t dp, i
 static void shape_of(void *ctx, const zp_config *cfg, int32_t s, int32_t dp, zp_mb at,
                      zp_message *out)
 {
-  const zp_engine *e = ctx;
-  (void)cfg, (void)dp, (void)at;
-  *out = s == zp_coord_of(e->o.config, e->o.rank).pp ? e->o.out : e->o.in;
+  zp_engine *e = ctx;
+  const int mine = s == zp_coord_of(cfg, e->o.rank).pp;
+  int failed;
+  (void)dp;
+  if (!cfg->dynamic_shapes) {
+    *out = mine ? e->o.out : e->o.in;
+    return;
+  }
+  memset(out, 0, sizeof *out);
+  if (!mine) { /* as it came */
+    *out = e->rank->act_in[zp_act_place(e->rank->act_slots, at.mb)];
+    return;
+  }
+  failed = e->o.shape(e->o.ctx, at.step, at.mb, out);
+  if (failed) callback_failed(e, at, "shape", failed);
+  if (failed || zp_engine_message(&e->o, out, "shape's message", &e->err))
+    memset(out, 0, sizeof *out); /* the interpreter ends before it would be sent */
 }
 
 static int run_forward(void *inst, zp_mb at, int32_t slot, const zp_message *in,
@@ -198,6 +212,7 @@ static int run_forward(void *inst, zp_mb at, int32_t slot, const zp_message *in,
   const zp_engine_call call = {at.step, at.mb, slot, NULL, in, out, loss};
   int failed;
   *loss = e->loss[at.mb];
+  if (e->err.status) return -1;
   if (!e->o.forward) return 0;
   failed = e->o.forward(e->o.ctx, &call);
   return failed ? callback_failed(e, at, "forward", failed) : 0;

@@ -115,8 +115,8 @@ static int check_hyper(const zp_engine_options *o, zp_error *err)
   return ZP_OK;
 }
 
-static int check_message(const zp_engine_options *o, const zp_message *m, const char *member,
-                         zp_error *err)
+int zp_engine_message(const zp_engine_options *o, const zp_message *m, const char *member,
+                      zp_error *err)
 {
   if (m->n < 0 || m->n > ZP_MSG_TENSORS)
     return refuse(err, o->rank, member, "0 to 4 tensors", m->n);
@@ -145,13 +145,19 @@ static int check_callbacks(const zp_engine_options *o, zp_error *err)
                   o->config->pp);
   if (o->world > 1 && !o->exchange)
     return refuse(err, o->rank, "exchange", "needed when there are several ranks: world", o->world);
-  if (o->config->dynamic_shapes)
-    return refuse(err, o->rank, "config.dynamic_shapes",
-                  "0: this interface has fixed shapes, options.in and options.out", 1);
+  if (o->config->dynamic_shapes && !o->shape &&
+      zp_coord_of(o->config, o->rank).pp < o->config->pp - 1)
+    return refuse(err, o->rank, "shape",
+                  "needed with dynamic_shapes, on all stages but the last: pp", o->config->pp);
+  if (o->message_bytes < 0 || (o->native != 0 && o->native != 1))
+    return refuse(err, o->rank, "message_bytes, native", "not negative; 0 or 1: native", o->native);
+  if (o->native && o->config->reduce != ZP_ORDERED)
+    return refuse(err, o->rank, "native",
+                  "only in place of the reduction ZP_ORDERED: config.reduce", o->config->reduce);
   if (!(o->deadline_s >= 0) || o->deadline_s >= 1e9)
     return refuse(err, o->rank, "deadline_s", "0 to 1e9 seconds", (int64_t)o->deadline_s);
-  if (check_message(o, &o->in, "in", err)) return err->status;
-  return check_message(o, &o->out, "out", err);
+  if (zp_engine_message(o, &o->in, "in", err)) return err->status;
+  return zp_engine_message(o, &o->out, "out", err);
 }
 
 static int compare(const void *a, const void *b)

@@ -3,7 +3,7 @@
  * bit. It can also misuse the engine. Compiled for either engine (-DCUDA).
  *
  * engine_driver [NAME=VALUE]...
- *   pp dp tp ep stage reduce precision mb bucket seed   the job
+ *   pp dp tp ep stage reduce precision tied dynamic mb bucket seed   the job
  *   callbacks=1    forward and backward as callbacks though pp is 1
  *   threads=1      gradients are announced by three threads
  *   save=DIR load=DIR   a checkpoint after step 1, or to begin with
@@ -82,10 +82,11 @@ static int32_t make_params(const zp_config *cfg, zp_param *p)
 static int take(run *r, int argc, char **argv)
 {
   zp_config *c = &r->cfg;
-  int32_t *const small[] = {&c->pp,    &c->dp,     &c->tp,        &c->ep,
-                            &c->stage, &c->reduce, &c->precision, &c->tied_keys};
-  static const char *const small_name[] = {"pp",    "dp",     "tp",        "ep",
-                                           "stage", "reduce", "precision", "tied"};
+  int32_t *const small[] = {&c->pp,        &c->dp,        &c->tp,
+                            &c->ep,        &c->stage,     &c->reduce,
+                            &c->precision, &c->tied_keys, &c->dynamic_shapes};
+  static const char *const small_name[] = {"pp",     "dp",        "tp",   "ep",     "stage",
+                                           "reduce", "precision", "tied", "dynamic"};
   int64_t *const large[] = {&c->micro_batches, &c->bucket,  &r->seed,
                             &r->callbacks,     &r->threads, &r->fault_rank};
   static const char *const large_name[] = {"mb", "bucket", "seed", "callbacks", "threads", "rank"};
@@ -107,7 +108,7 @@ static int take(run *r, int argc, char **argv)
     const char *value = strchr(argv[i], '=');
     const size_t n = value ? (size_t)(value++ - argv[i]) : 0;
     int found = 0;
-    for (int k = 0; k < 8 && value; k++)
+    for (int k = 0; k < 9 && value; k++)
       if (strlen(small_name[k]) == n && !strncmp(small_name[k], argv[i], n))
         *small[k] = atoi(value), found = 1;
     for (int k = 0; k < 6 && value; k++)
@@ -132,6 +133,7 @@ static int open_ref(run *r)
                                     .mode = ZP_SYNTH_WILD,
                                     .unused = 60,
                                     .tuple = 1,
+                                    .vary = r->cfg.dynamic_shapes,
                                     .overflow = r->seed % 2 ? 1u << 2 : 0};
   r->work = zp_synth_workload(&r->synth);
   r->sim = zp_sim_open(&r->cfg, &r->hyper, &r->work, &r->err);
@@ -275,6 +277,15 @@ static int forward(void *ctx, const zp_engine_call *c)
   return r->at.pp == r->cfg.pp - 1 ? COPY(c->loss, &loss, sizeof loss, c->stream) : 0;
 }
 
+static int shape(void *ctx, int64_t step, int64_t mb, zp_message *out)
+{
+  run *r = ctx;
+  if (is(r, "describe") && step == 1) return 6;
+  r->work.shape(r->work.ctx, &r->cfg, r->at.pp, r->at.dp, (zp_mb){step, mb, 0}, out);
+  if (is(r, "dims") && step == 1) out->t[0].dim[0] = -1;
+  return 0;
+}
+
 static int backward(void *ctx, const zp_engine_call *c)
 {
   run *r = ctx;
@@ -349,10 +360,14 @@ static int create(run *r)
   o.first = first;
   for (int32_t j = 0; j < r->cfg.n_params; j++) first[j] = r->first[j];
   if (r->callbacks || r->cfg.pp > 1) o.forward = forward, o.backward = backward;
-  if (r->at.pp > 0)
+  o.shape = r->cfg.dynamic_shapes ? shape : NULL;
+  o.message_bytes = 4096;
+  if (r->at.pp > 0 && !o.shape)
     r->work.shape(r->work.ctx, &r->cfg, r->at.pp - 1, r->at.dp, (zp_mb){0, 0, 0}, &o.in);
-  if (r->at.pp < r->cfg.pp - 1)
+  if (r->at.pp < r->cfg.pp - 1 && !o.shape)
     r->work.shape(r->work.ctx, &r->cfg, r->at.pp, r->at.dp, (zp_mb){0, 0, 0}, &o.out);
+  if (is(r, "native")) o.native = 1;
+  if (is(r, "noshape")) o.shape = NULL;
   if (is(r, "size")) o.size = 12;
   if (is(r, "world")) o.world++;
   if (is(r, "exchange")) o.exchange = NULL;

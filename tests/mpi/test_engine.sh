@@ -24,6 +24,8 @@ four_replicas_in_fp32_with_callbacks 4 dp=4 seed=6 callbacks=1 precision=0
 three_stages_of_two 6 pp=3 dp=2 tied=1 mb=4 seed=7
 two_stages_ordered_from_three_threads 4 pp=2 dp=2 stage=1 reduce=0 precision=2 seed=8 threads=1
 tensor_parallel_and_experts 4 dp=2 tp=2 ep=2 seed=9
+three_stages_with_dynamic_shapes 3 pp=3 mb=5 seed=10 dynamic=1
+two_stages_of_two_with_dynamic_shapes 4 pp=2 dp=2 mb=3 seed=11 dynamic=1 stage=1
 X2
 ranks=4
 job dp=4 mb=1 seed=12 "save=$tmp/ck"
@@ -50,6 +52,8 @@ wrong world 'options.world is 2, and the configuration.s pp x dp x tp = 1 x 1 x 
 wrong stage 'rank 0: options.config: stage: 3 is out of range; allowed is 0 to 2'
 wrong hyper 'options.hyper.groups: 1 to 8 \(it is 9\)'
 wrong scaler 'options.hyper.scaler is none that zp_scaler_init makes'
+wrong native 'options.native: NCCL.s own reduction is the CUDA engine.s alone' reduce=0
+wrong native 'options.native: only in place of the reduction ZP_ORDERED'
 wrong half 'options.forward, backward: both or none'
 at='rank 0 \(stage 0, dp 0, tp 0\)'
 wrong dtype "$at, step 1: entry 4 \(p4\) .* micro-batch 0: the gradient is fp16, .* precision is bf16"
@@ -88,6 +92,18 @@ fails dp=4 fault=config rank=3
 says 3 '^rank 3 has another configuration than rank 0: bucket is 17 here and 16 there'
 says "0 1 2" 'rank 3 has failed|no sign of life from rank 3'
 law another_configuration_on_one_rank_is_named
+ranks=2
+fails pp=2 dynamic=1 fault=describe rank=0
+says 0 'rank 0 \(stage 0, dp 0, tp 0\), step 1: the shape callback of micro-batch 0 failed \(it returned 6'
+says 1 'rank 0 has failed'
+law a_shape_callback_that_fails_is_named
+fails pp=2 dynamic=1 fault=dims rank=0
+says 0 "rank 0: options.shape's message: a tensor has 1 to 2\^40 elements: a dimension \(it is -1\)"
+law a_shape_that_is_none_is_named
+fails pp=2 dynamic=1 fault=noshape rank=0
+says 0 'options.shape: needed with dynamic_shapes'
+law a_missing_shape_callback_is_named
+ranks=4
 fails dp=4 fault=exchange rank=1
 says 1 'options.exchange: needed when there are several ranks'
 law a_missing_exchange_is_named
