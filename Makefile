@@ -327,6 +327,7 @@ format: ## clang-format all sources
 include cuda/cuda.mk
 include cuda/path/path.mk
 include cuda/engine/engine.mk
+include cuda/trial/trial.mk
 
 # ---- Installing ----------------------------------------------------------------------------------
 

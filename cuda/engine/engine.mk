@@ -14,27 +14,28 @@ $(ENGINE): $(ENGINE_OBJ) $(CUDA_KERNEL_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^
 
-$(ENGINE_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(ENGINE) $(ZP_PATH) $(SIMDEV) $(STATIC)
-	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -lcriterion $(LIBS)
+# What a program that runs the engine on simdev links, in this order; made in cuda/trial/trial.mk.
+TRIAL           := $(BUILD)/libzptrial.a
+TRIAL_LINK      := $(TRIAL) $(ENGINE) $(ZP_PATH) $(SIMDEV) $(BUILD)/libzpcli.a $(STATIC)
+TRIAL_TSAN      := $(BUILD)/tsan/libzptrial.a
+TRIAL_TSAN_LINK := $(TRIAL_TSAN) $(SIMDEV_TSAN)
 
-# The same jobs without Criterion: engine_syncs, and engine_syncs_tsan under ThreadSanitizer, where
-# all that runs on simdev is instrumented: the engine, the kernels, and what the test's model calls.
+$(ENGINE_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TRIAL_LINK)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -lcriterion $(LIBS) $(MPI_LIBS)
+
+# Programs for scripts, plain and under ThreadSanitizer.
 ENGINE_SYNCS := $(BUILD)/tests/cuda/engine_syncs
-ENGINE_SYNCS_TSAN_OBJ := $(patsubst %.c,$(BUILD)/tsan/%.o,$(ENGINE_SRC) $(PATH_SRC) $(CUDA_KERNEL_SRC) \
-                           $(filter-out ref/model/gpt% ref/engine/checkpoint% \
-                             ref/engine/build_info% ref/engine/serial%,$(LIB_SRC)) \
-                           tests/cuda/engine_syncs.c)
 
 $(ENGINE_SYNCS).o: CPPFLAGS += $(CUDA_CPPFLAGS)
-$(ENGINE_SYNCS): $(ENGINE_SYNCS).o $(ENGINE) $(ZP_PATH) $(SIMDEV) $(STATIC)
+$(ENGINE_SYNCS): $(ENGINE_SYNCS).o $(TRIAL_LINK)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
 
 $(BUILD)/tsan/ref/%.o: ref/%.c $(BUILD)/tsan/flags
 	@mkdir -p $(@D)
 	$(say) CC "$< (tsan)"
-	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread -MMD -MP -c $< -o $@
+	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CPPFLAGS) $(MPI_CFLAGS) -c $< -o $@
 $(BUILD)/tsan/cuda/engine/%.o: cuda/engine/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(say) CC "$< (tsan)"
@@ -44,12 +45,12 @@ $(BUILD)/tsan/cuda/kernels/%.o: cuda/kernels/%.c $(BUILD)/tsan/flags
 	$(say) CC "$< (tsan)"
 	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread -MMD -MP -c $< -o $@
 
-$(ENGINE_SYNCS)_tsan: $(ENGINE_SYNCS_TSAN_OBJ) $(SIMDEV_TSAN)
+$(ENGINE_SYNCS)_tsan: $(BUILD)/tsan/tests/cuda/engine_syncs.o $(TRIAL_TSAN_LINK)
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread -lxxhash -ljansson -lm
+	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
 
 unit: $(ENGINE_TESTS) $(ENGINE_SYNCS) $(ENGINE_SYNCS)_tsan
 
 -include $(ENGINE_OBJ:%.o=%.d) $(ENGINE_TESTS:%=%.d) $(ENGINE_SYNCS).d \
-         $(ENGINE_SYNCS_TSAN_OBJ:%.o=%.d)
+         $(BUILD)/tsan/tests/cuda/engine_syncs.d

@@ -160,6 +160,7 @@ void zp_case_format(const zp_case *c, char *out, int64_t cap)
   if (c->reload.pp != 0)
     say(&t, ",reload=%d:%d:%d:%lld", c->reload.pp, c->reload.dp, c->reload.stage,
         (long long)c->reload.bucket);
+  if (c->schedule != 0) say(&t, ",schedule=%llu", (unsigned long long)c->schedule);
   if (c->clip != 0) say(&t, ",clip=%.17g", c->clip);
   if (c->scaler.dynamic)
     say(&t, ",scale=%d:%lld:%d:%d:%d:%d", c->scaler.log2_scale, (long long)c->scaler.window,
@@ -188,6 +189,13 @@ static int whole(const char *word, int64_t lo, int64_t hi, int64_t *value)
   if (end == word || *end != 0 || v < lo || v > hi) return -1;
   *value = v;
   return 0;
+}
+
+static int seed_number(const char *word, uint64_t *value)
+{
+  char *end;
+  *value = strtoull(word, &end, 10);
+  return *end == 0 && end != word ? 0 : -1;
 }
 
 /* "5@0.1st2" */
@@ -288,9 +296,8 @@ static int parse_field(zp_case *c, const char *name, char *value)
     *(name[0] == 'o' ? &c->synth.overflow : &c->synth.bad_loss) = (uint32_t)v;
     return 0;
   }
-  if (strcmp(name, "seed") != 0) return -1;
-  c->synth.seed = strtoull(value, &end, 10);
-  return *end == 0 && end != value ? 0 : -1;
+  if (strcmp(name, "seed") == 0) return seed_number(value, &c->synth.seed);
+  return strcmp(name, "schedule") == 0 ? seed_number(value, &c->schedule) : -1;
 }
 
 int zp_case_parse(zp_case *c, const char *in, char *why, int64_t cap)

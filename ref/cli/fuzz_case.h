@@ -6,7 +6,8 @@
  * Fields that are left out keep their defaults. list: NUMEL@STAGE.GROUP and any of s (sharded over
  * tp), e (expert), f (frozen), tKEY (tied). scale: LOG2, or LOG2:WINDOW:HYSTERESIS:CONSECUTIVE:MIN:
  * MAX for a dynamic one. reload: PP:DP:STAGE:BUCKET, save after the steps, load so, one more step.
- * optim: sgd, momentum, adamw or mixed (groups take turns). */
+ * optim: sgd, momentum, adamw or mixed (groups take turns). schedule: the first order of execution,
+ * for an engine that has many (--engine cuda). */
 #ifndef ZP_CLI_FUZZ_CASE_H
 #define ZP_CLI_FUZZ_CASE_H
 
@@ -41,7 +42,9 @@ typedef struct zp_case {
   double clip;
   zp_scaler scaler;
   zp_reload reload;
+  uint64_t schedule;
   /* not part of the text */
+  int32_t schedules;     /* how many orders, from `schedule` on; 0: the engine has one */
   int32_t unchecked;     /* 1: leave out the check of the programs (plan --check) */
   const zp_hyper *hyper; /* the optimizers, when they are not optim's */
   /* for people who wait, or NULL; step -1: before the first */

@@ -1,58 +1,78 @@
-/* Runs the engine's random jobs without Criterion, in the plain and in the ThreadSanitizer build:
- *   engine_syncs run FROM TO SEEDS      jobs FROM … TO-1 under SEEDS seeds each
- *   engine_syncs again FROM TO          whether the engine waits for one record twice on a stream
- *   engine_syncs drop JOB SEEDS         one job, without each wait and record of the engine in turn
- *   engine_syncs kind JOB SEEDS WAITER RECORDER   the same for waits of stream WAITER on RECORDER's
+/* Trials of the engine without Criterion, in the plain and in the ThreadSanitizer build:
+ *   engine_syncs run FROM TO N      fuzz's cases FROM … TO-1 of seed 1, in N orders each
+ *   engine_syncs again FROM TO      whether the engine waits for one record twice on a stream
+ *   engine_syncs drop CASE N        one case, without each wait and record of the engine in turn
+ *   engine_syncs kind CASE N WAITER RECORDER   the same for waits of stream WAITER on RECORDER's
  * run: exit code 1 when anything was found. drop, kind: one line for each wait or record, "found
  * by" or "not found", and exit code 1 when one was not found. Streams go by their names. */
-#include "engine_case.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../cuda/trial/case.h"
+#include "../../cuda/trial/trial_internal.h"
 
 enum { STREAM_IDS = 64, EVENT_IDS = 4096 };
 
-static int seeds;
+static int orders_tried;
 
-/* Under which seed (counted from 1) the job fails; 0: none. */
-static int fails(job *j, simdev *s, const simdev_fault *f, char *how, size_t cap)
+/* In which order (counted from 1) the case fails; 0: in none. What is announced is the same in all
+ * of them, so that the n-th wait is. */
+static int fails(zp_trial_subject *j, const simdev_fault *f)
 {
-  for (int k = 0; k < seeds; k++) {
+  for (int k = 0; k < orders_tried; k++) {
     /* a device that lags far behind its host, and priorities, show most */
     static const simdev_order orders[4] = {SIMDEV_LAZY, SIMDEV_PCT, SIMDEV_RANDOM, SIMDEV_RANDOM};
-    const simdev_options o = {.seed = j->seed * 1000u + (uint64_t)k,
-                              .order = orders[k % 4],
-                              .faults = f,
-                              .fault_count = f != NULL};
-    const simdev_status status = job_run(j, s, &o);
-    if (status == SIMDEV_OK) continue;
-    snprintf(how, cap, "%s", j->text[0] ? j->text : simdev_result(s)->text);
-    return k + 1;
+    zp_trial_schedule o = zp_trial_schedule_of(j->c.schedule);
+    o.seed += (uint64_t)k;
+    o.order = orders[k % 4];
+    o.producers = o.producers == 1 ? 2 : o.producers;
+    o.faults = f;
+    o.fault_count = f != NULL;
+    if (zp_trial_run(j->trial, &o)) return k + 1;
   }
   return 0;
 }
 
-static int run_jobs(uint32_t from, uint32_t to)
+static int open_random(zp_trial_subject *j, uint64_t i)
+{
+  static zp_error err;
+  zp_case c;
+  uint32_t lacking;
+  zp_trial_random_case(1, i, &c, &lacking);
+  if (zp_trial_subject_open(j, &c, &err) == 0) return 0;
+  printf("case %llu: %s\n", (unsigned long long)i, err.text);
+  return -1;
+}
+
+static int run_cases(uint64_t from, uint64_t to)
 {
   int found = 0;
-  for (uint32_t seed = from; seed < to; seed++) {
-    static job j;
-    char text[200], how[600];
-    simdev *s;
-    if (job_fill(&j, seed, RANKS_MAX)) return 2;
-    s = job_simdev(&j, NULL);
-    job_describe(&j, text, sizeof text);
-    if (s && fails(&j, s, NULL, how, sizeof how)) {
+  for (uint64_t i = from; i < to; i++) {
+    static zp_trial_subject j;
+    char text[ZP_CASE_TEXT];
+    if (open_random(&j, i)) return 2;
+    zp_case_format(&j.c, text, sizeof text);
+    if (fails(&j, NULL)) {
       found++;
-      printf("%s: %s\n%s\n", text, how, simdev_result(s)->text);
+      printf("%s\n%s: %s\n", text, zp_trial_why(j.trial)->kind, zp_trial_why(j.trial)->text);
     }
-    simdev_close(s);
-    job_free(&j);
+    zp_trial_subject_close(&j);
   }
-  printf("jobs %u to %u under %d seeds: %d findings\n", from, to - 1, seeds, found);
+  printf("cases %llu to %llu in %d orders: %d findings\n", (unsigned long long)from,
+         (unsigned long long)to - 1, orders_tried, found);
   return found > 0;
 }
 
 /* ---- Repeated waits -------------------------------------------------------------------------- */
 
-static int is_engines(const simdev_sync *y);
+/* Was it issued by the engine, and not by the test's model? */
+static int is_engines(const simdev_sync *y)
+{
+  const char *site = y->site, *wait = (const char *)(uintptr_t)zp_cuda_wait;
+  const char *record = (const char *)(uintptr_t)zp_cuda_record;
+  return (site > wait && site < wait + 512) || (site > record && site < record + 512);
+}
 
 /* Waits of one rank for a record that the same stream has waited for before: they say nothing, as
  * would those of a set of producers that is not emptied. */
@@ -75,20 +95,21 @@ static int32_t repeated(const simdev *s, int32_t rank)
   return count;
 }
 
-static int again(uint32_t from, uint32_t to)
+static int again(uint64_t from, uint64_t to)
 {
   int32_t count = 0;
-  for (uint32_t seed = from; seed < to; seed++) {
-    static job j;
-    simdev *s;
-    if (job_fill(&j, seed, RANKS_MAX)) return 2;
-    s = job_simdev(&j, NULL);
-    if (!s || job_run(&j, s, &(simdev_options){.record = 1}) != SIMDEV_OK) return 2;
-    for (int32_t r = 0; r < j.world; r++) count += repeated(s, r);
-    simdev_close(s);
-    job_free(&j);
+  for (uint64_t i = from; i < to; i++) {
+    static zp_trial_subject j;
+    zp_trial_schedule o;
+    if (open_random(&j, i)) return 2;
+    o = zp_trial_schedule_of(j.c.schedule);
+    o.record = 1;
+    if (zp_trial_run(j.trial, &o)) return 2;
+    for (int32_t r = 0; r < zp_world(&j.c.cfg); r++) count += repeated(zp_trial_simdev(j.trial), r);
+    zp_trial_subject_close(&j);
   }
-  printf("jobs %u to %u: %d repeated waits\n", from, to - 1, count);
+  printf("cases %llu to %llu: %d repeated waits\n", (unsigned long long)from,
+         (unsigned long long)to - 1, count);
   return count > 0;
 }
 
@@ -106,14 +127,6 @@ static void name_streams(const simdev *s, int32_t rank, char name[STREAM_IDS][16
   for (int64_t i = 0; i < n; i++)
     if (r[i].rank == rank && r[i].stream >= 0 && r[i].stream < STREAM_IDS)
       snprintf(name[r[i].stream], 16, "%.15s", r[i].stream_name);
-}
-
-/* Was it issued by the engine, and not by the test's model? */
-static int is_engines(const simdev_sync *y)
-{
-  const char *site = y->site, *wait = (const char *)(uintptr_t)zp_cuda_wait;
-  const char *record = (const char *)(uintptr_t)zp_cuda_record;
-  return (site > wait && site < wait + 512) || (site > record && site < record + 512);
 }
 
 /* Everything that the engine of one rank waits for and records, with names. */
@@ -143,59 +156,74 @@ static int32_t edges_of(const simdev *s, int32_t rank, edge *to, int32_t cap)
   return count;
 }
 
-static int try_edge(job *j, simdev *s, const edge *e)
+static int try_edge(zp_trial_subject *j, const edge *e)
 {
   const simdev_fault f = {SIMDEV_FAULT_DROP_SYNC, e->rank, NULL, e->n, 0};
-  char how[600] = "";
-  const int k = fails(j, s, &f, how, sizeof how);
+  const int k = fails(j, &f);
+  const zp_trial_found *how = zp_trial_why(j->trial);
   printf("rank %d sync %d: %s %s%s%s: ", e->rank, e->n, e->is_wait ? "wait of" : "record on",
          e->waiter, e->is_wait ? " for " : "", e->is_wait ? e->recorder : "");
   if (k == 0) printf("not found\n");
-  else printf("found by order %d: %.*s\n", k, (int)strcspn(how, "\n"), how);
+  else
+    printf("found by order %d: %s: %.*s\n", k, how->kind, (int)strcspn(how->text, "\n"), how->text);
   return k == 0;
 }
 
-static int drop(uint32_t seed, const char *waiter, const char *recorder)
+static int open_text(zp_trial_subject *j, const char *text)
 {
-  static job j;
+  static zp_error err;
+  zp_case c;
+  char why[256];
+  zp_case_init(&c);
+  if (zp_case_parse(&c, text, why, sizeof why)) {
+    fprintf(stderr, "%s: %s\n", text, why);
+    return -1;
+  }
+  return zp_trial_subject_open(j, &c, &err);
+}
+
+static int drop(const char *text, const char *waiter, const char *recorder)
+{
+  static zp_trial_subject j;
   static edge list[1 << 16];
   int32_t n = 0, missed = 0, tried = 0;
-  simdev *s;
-  char text[200];
-  if (job_fill(&j, seed, RANKS_MAX)) return 2;
-  s = job_simdev(&j, NULL);
-  if (!s || job_run(&j, s, &(simdev_options){.record = 1}) != SIMDEV_OK) return 2;
-  for (int32_t r = 0; r < j.world; r++) n += edges_of(s, r, list + n, (1 << 16) - n);
+  zp_trial_schedule o;
+  if (open_text(&j, text)) return 2;
+  o = zp_trial_schedule_of(j.c.schedule);
+  o.producers = o.producers == 1 ? 2 : o.producers;
+  o.record = 1;
+  if (zp_trial_run(j.trial, &o)) return 2;
+  for (int32_t r = 0; r < zp_world(&j.c.cfg); r++)
+    n += edges_of(zp_trial_simdev(j.trial), r, list + n, (1 << 16) - n);
   for (int32_t i = 0; i < n; i++) {
     if (waiter && (!list[i].is_wait || strcmp(list[i].waiter, waiter) != 0 ||
                    strcmp(list[i].recorder, recorder) != 0))
       continue;
     tried++;
-    missed += try_edge(&j, s, &list[i]);
+    missed += try_edge(&j, &list[i]);
   }
-  job_describe(&j, text, sizeof text);
   printf("%s: %d of %d found\n", text, tried - missed, tried);
-  simdev_close(s);
-  job_free(&j);
+  zp_trial_subject_close(&j);
   return missed > 0 || tried == 0;
 }
 
 int main(int argc, char **argv)
 {
   if (argc == 5 && strcmp(argv[1], "run") == 0) {
-    seeds = atoi(argv[4]);
-    return run_jobs((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
+    orders_tried = atoi(argv[4]);
+    return run_cases(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
   }
   if (argc == 4 && strcmp(argv[1], "again") == 0)
-    return again((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
+    return again(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
   if (argc == 4 && strcmp(argv[1], "drop") == 0) {
-    seeds = atoi(argv[3]);
-    return drop((uint32_t)atoi(argv[2]), NULL, NULL);
+    orders_tried = atoi(argv[3]);
+    return drop(argv[2], NULL, NULL);
   }
   if (argc == 6 && strcmp(argv[1], "kind") == 0) {
-    seeds = atoi(argv[3]);
-    return drop((uint32_t)atoi(argv[2]), argv[4], argv[5]);
+    orders_tried = atoi(argv[3]);
+    return drop(argv[2], argv[4], argv[5]);
   }
-  fprintf(stderr, "usage: engine_syncs run FROM TO SEEDS | drop JOB SEEDS | kind JOB SEEDS W R\n");
+  fprintf(stderr, "usage: engine_syncs run FROM TO N | again FROM TO | drop CASE N | "
+                  "kind CASE N WAITER RECORDER\n");
   return 2;
 }

@@ -1,30 +1,36 @@
 /* The CUDA engine on simdev gives the bits of ref, under every order that CUDA allows; errors name
  * their place, and nobody waits for ever. */
-#define _POSIX_C_SOURCE 200809L
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "engine_case.h"
+#include "../../cuda/trial/case.h"
+#include "../../cuda/trial/trial_internal.h"
 
-enum { JOBS = 60, SEEDS = 4 };
+enum { CASES = 60, ORDERS = 4 };
 
-static void check_job(uint32_t seed, int32_t seeds)
+/* Two stages of two ranks, ZeRO stage 2, four micro-batches, tied, expert and unused entries. */
+static const char two[] =
+    "precision=fp16,reduce=ordered,M=4,bucket=3,pp=2,dp=2,ep=2,stage=2,align=2,unused=60,steps=2,"
+    "list=12@0.1st1+31@1.2f+20@1.1s+32@1.0+16@1.2se";
+
+static void check_case(uint64_t i, int32_t launch_order)
 {
-  static job j;
-  char text[200];
-  simdev *s;
-  cr_assert_eq(job_fill(&j, seed, RANKS_MAX), 0, "job %u: %s", seed, j.text);
-  job_describe(&j, text, sizeof text);
-  s = job_simdev(&j, NULL);
-  cr_assert_not_null(s);
-  for (int32_t k = 0; k < seeds; k++) {
-    const simdev_options o = {.seed = seed * 100u + (uint64_t)k, .order = (simdev_order)(k % 4)};
-    const simdev_status status = job_run(&j, s, &o);
-    cr_assert_eq(status, SIMDEV_OK, "%s, seed %llu:\n%s\n%s\n%s", text, (unsigned long long)o.seed,
-                 j.text, simdev_result(s)->text, j.error[0].text);
+  static zp_trial_subject j;
+  static zp_error err;
+  zp_case c;
+  char text[ZP_CASE_TEXT];
+  uint32_t lacking;
+  zp_trial_random_case(2, i, &c, &lacking);
+  zp_case_format(&c, text, sizeof text);
+  cr_assert_eq(zp_trial_subject_open(&j, &c, &err), 0, "%s: %s", text, err.text);
+  for (uint64_t k = 0; k < ORDERS; k++) {
+    zp_trial_schedule o = zp_trial_schedule_of(c.schedule + k);
+    if (launch_order) o.launch_order = launch_order;
+    cr_assert_eq(zp_trial_run(j.trial, &o), 0, "%s, order %d: %s: %s", text, (int)k,
+                 zp_trial_why(j.trial)->kind, zp_trial_why(j.trial)->text);
   }
-  simdev_close(s);
-  job_free(&j);
+  zp_trial_subject_close(&j);
 }
 
 /* STEP-2, RED-4, RED-5, LEDG-1: norm, loss, scale, skipped, masters, moments, parameters and
@@ -32,83 +38,123 @@ static void check_job(uint32_t seed, int32_t seeds)
 Test(engine, equals_ref_bit_for_bit_on_random_topologies_and_orders)
 {
   const char *n = getenv("ZP_ENGINE_JOBS"); /* for long runs */
-  const uint32_t jobs = n ? (uint32_t)atoi(n) : JOBS;
-  for (uint32_t seed = 1; seed <= jobs; seed++) check_job(seed, SEEDS);
+  const uint64_t cases = n ? strtoull(n, NULL, 10) : CASES;
+  for (uint64_t i = 0; i < cases; i++) check_case(i, 0);
 }
 
 Test(engine, equals_ref_where_nccl_keeps_the_launch_order)
 {
-  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 1);
-  for (uint32_t seed = 1001; seed <= 1000 + JOBS; seed++) check_job(seed, SEEDS);
+  for (uint64_t i = 1000; i < 1000 + CASES; i++) check_case(i, 2);
+}
+
+static void open_text(zp_trial_subject *j, const char *text)
+{
+  static zp_error err;
+  zp_case c;
+  char why[256] = "";
+  zp_case_init(&c);
+  cr_assert_eq(zp_case_parse(&c, text, why, sizeof why), 0, "%s", why);
+  cr_assert_eq(zp_trial_subject_open(j, &c, &err), 0, "%s", err.text);
+}
+
+/* The run finds `kind`, and says `what`. */
+static void finds(zp_trial *t, const zp_trial_schedule *o, const char *kind, const char *what)
+{
+  cr_assert_eq(zp_trial_run(t, o), 1);
+  cr_assert_str_eq(zp_trial_why(t)->kind, kind, "%s", zp_trial_why(t)->text);
+  cr_assert(strstr(zp_trial_why(t)->text, what), "%s", zp_trial_why(t)->text);
 }
 
 /* Each comparison, broken once. */
 Test(engine, finds_a_difference_when_there_is_one)
 {
-  static job j;
-  simdev *s;
-  cr_assert_eq(job_fill(&j, 6, RANKS_MAX), 0);
-  s = job_simdev(&j, NULL);
-  j.result[0].loss ^= 1;
-  j.always_get = 1;
-  cr_assert_eq(job_run(&j, s, &(simdev_options){0}), SIMDEV_E_HOST);
-  cr_assert(strstr(j.text, "the loss of step 0 differs"), "%s", j.text);
-  j.result[0].loss ^= 1;
-  j.ledger[1].op[7].count++;
-  cr_assert_eq(job_run(&j, s, &(simdev_options){0}), SIMDEV_E_HOST);
-  cr_assert(strstr(j.text, "rank 1: the ledger at communication 7"), "%s", j.text);
-  j.ledger[1].op[7].count--;
-  for (int32_t k = 0; k < 8; k++) { /* one bit of one master, and of one parameter */
-    zp_rank *r = zp_sim_rank(j.ref, 0);
+  const zp_trial_schedule o = {.producers = 2, .get_each = 1};
+  static zp_trial_subject j;
+  zp_trial *t;
+  open_text(&j, two);
+  t = j.trial;
+  t->result[0].loss ^= 1;
+  finds(t, &o, "STAT-5", "the loss of step 0 differs");
+  t->result[0].loss ^= 1;
+  t->result[1].norm_f64 ^= 1;
+  finds(t, &o, "STAT-4", "the norm of step 1 differs");
+  t->result[1].norm_f64 ^= 1;
+  t->result[0].skipped ^= 1;
+  finds(t, &o, "STEP-6", "skipped in step 0");
+  t->result[0].skipped ^= 1;
+  t->scaler[0].log2_scale ^= 1;
+  finds(t, &o, "SCALE-3", "the scaler after step 0");
+  t->scaler[0].log2_scale ^= 1;
+  t->ledger[1].op[7].count++;
+  finds(t, &o, "LEDG-1", "the ledger at communication 7");
+  t->ledger[1].op[7].count--;
+  t->ledger[1].n--;
+  finds(t, &o, "LEDG-1", "the ledger");
+  t->ledger[1].n++;
+  for (int32_t k = 0; k < 8; k++) { /* one bit of one parameter, and of each array of a shard */
+    zp_rank *r = zp_sim_rank(t->ref, 0);
+    float *const arrays[3] = {r->flat[0].master, r->flat[0].moment1, r->flat[0].moment2};
+    static const char *const names[3] = {"masters", "first moments", "second moments"};
     unsigned char *bits =
-        k % 2 ? (unsigned char *)r->param[r->lay.n_params - 1] : (unsigned char *)r->flat[0].master;
+        k % 2 ? (unsigned char *)r->param[r->lay.n_params - 1] : (unsigned char *)arrays[k / 2 % 3];
     bits[0] ^= (unsigned char)(1u << k);
-    cr_assert_eq(job_run(&j, s, &(simdev_options){0}), SIMDEV_E_HOST);
-    cr_assert(strstr(j.text, k % 2 ? "parameter" : "masters"), "%s", j.text);
+    finds(t, &o, k % 2 ? "STEP-8" : "STEP-7", k % 2 ? "parameter" : names[k / 2 % 3]);
     bits[0] ^= (unsigned char)(1u << k);
   }
-  cr_assert_eq(job_run(&j, s, &(simdev_options){0}), SIMDEV_OK, "%s", j.text);
-  simdev_close(s);
-  job_free(&j);
+  cr_assert_eq(zp_trial_run(t, &o), 0, "%s", zp_trial_why(t)->text);
+  zp_trial_subject_close(&j);
+}
+
+static int takes_nothing(void *inst, zp_mb at, int32_t slot, const zp_message *dout,
+                         const zp_message *din, zp_sink sink)
+{
+  (void)inst, (void)at, (void)slot, (void)dout, (void)din, (void)sink;
+  return -1;
+}
+
+/* PIPE-6: a model that was not sent what it expects. */
+Test(engine, finds_a_message_that_the_model_refuses)
+{
+  static zp_trial_subject j;
+  open_text(&j, two);
+  j.work.backward = takes_nothing;
+  finds(j.trial, &(zp_trial_schedule){.producers = 1}, "PIPE-6", "did not get");
+  zp_trial_subject_close(&j);
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
 /* Everybody but `rank` ends with an error about another rank that says where in the program. */
-static void check_peers(const job *j, int32_t rank)
+static void check_peers(const zp_trial *t, int32_t rank)
 {
-  for (int32_t r = 0; r < j->world; r++) {
+  for (int32_t r = 0; r < t->world; r++) {
     if (r == rank) continue;
-    cr_assert_eq(j->error[r].status, ZP_CUDA_E_PEER, "rank %d: %d %s", r, j->error[r].status,
-                 j->error[r].text);
-    cr_assert(strstr(j->error[r].text, "program position"), "%s", j->error[r].text);
+    cr_assert_eq(t->error[r].status, ZP_CUDA_E_PEER, "rank %d: %d %s", r, t->error[r].status,
+                 t->error[r].text);
+    cr_assert(strstr(t->error[r].text, "program position"), "%s", t->error[r].text);
   }
 }
 
 /* STEP-3: an entry that is not announced, and one that is announced twice. */
 Test(engine, names_a_gradient_that_is_missing_or_comes_twice)
 {
+  static zp_trial_subject j;
+  open_text(&j, two);
   for (int twice = 0; twice < 2; twice++)
     for (int32_t order = 0; order < 4; order++) {
-      static job j;
-      simdev *s;
-      cr_assert_eq(job_fill(&j, 6, RANKS_MAX), 0);
-      if (twice) j.twice = 1;
-      else j.forget = 1;
-      s = job_simdev(&j, NULL);
-      cr_assert_eq(job_run(&j, s,
-                           &(simdev_options){.seed = 5,
-                                             .order = (simdev_order)order,
-                                             .remote_errors = 1 + (simdev_choice)order % 2,
-                                             .allow_leaks = 1}),
-                   SIMDEV_E_HOST, "%s", simdev_result(s)->text);
-      cr_assert_eq(j.error[1].status, ZP_CUDA_E_ARRIVAL, "%s", j.error[1].text);
-      cr_assert(strstr(j.error[1].text, twice ? "was announced twice" : "the first one missing is"),
-                "%s", j.error[1].text);
-      check_peers(&j, 1);
-      simdev_close(s);
-      job_free(&j);
+      const zp_trial_schedule o = {.seed = 5,
+                                   .order = (simdev_order)order,
+                                   .producers = 2,
+                                   .remote_errors = 1 + (simdev_choice)order % 2,
+                                   .allow_leaks = 1,
+                                   .forgets = twice ? 0 : 2,
+                                   .repeats = twice ? 2 : 0};
+      finds(j.trial, &o, "engine", twice ? "was announced twice" : "the first one missing is");
+      cr_assert_eq(zp_trial_error(j.trial, 1)->status, ZP_CUDA_E_ARRIVAL, "%s",
+                   zp_trial_error(j.trial, 1)->text);
+      check_peers(j.trial, 1);
     }
+  zp_trial_subject_close(&j);
 }
 
 /* What a stopped host has allocated nobody frees: it is no leak of the engine's. */
@@ -117,33 +163,32 @@ void __lsan_disable(void) __attribute__((weak));
 /* LEDG-7: a rank that dies or stands still, at many places. */
 Test(engine, nobody_waits_for_a_rank_that_is_gone)
 {
-  static job j;
-  simdev *s;
+  static zp_trial_subject j;
   if (__lsan_disable) __lsan_disable();
-  cr_assert_eq(job_fill(&j, 6, RANKS_MAX), 0);
-  s = job_simdev(&j, NULL);
+  open_text(&j, two);
   for (int64_t n = 150; n < 1500; n += 67) {
     const simdev_fault f = {n % 2 ? SIMDEV_FAULT_DIE : SIMDEV_FAULT_STOP, 2, NULL, n, 0};
-    const simdev_options o = {.seed = (uint64_t)n,
-                              .faults = &f,
-                              .fault_count = 1,
-                              .allow_leaks = 1,
-                              .remote_errors = 1 + (simdev_choice)(n / 67 % 2)};
-    job_run(&j, s, &o); /* ends as a deadlock of the one that is gone */
-    check_peers(&j, 2);
+    const zp_trial_schedule o = {.seed = (uint64_t)n,
+                                 .producers = 2,
+                                 .faults = &f,
+                                 .fault_count = 1,
+                                 .allow_leaks = 1,
+                                 .remote_errors = 1 + (simdev_choice)(n / 67 % 2)};
+    zp_trial_run(j.trial, &o); /* ends as a deadlock of the one that is gone */
+    check_peers(j.trial, 2);
   }
-  simdev_close(s);
-  job_free(&j);
+  zp_trial_subject_close(&j);
 }
 
 Test(engine, refuses_what_it_cannot_do_and_names_the_field)
 {
-  static job j;
+  static zp_trial_subject j;
   zp_cuda_error err;
-  cr_assert_eq(job_fill(&j, 6, RANKS_MAX), 0);
-  worker w = {.j = &j, .at = zp_coord_of(&j.r.c, 0)};
-  zp_cuda_options o = options_of(&w);
-  j.r.c.dynamic_shapes = 1;
+  zp_config *c = &j.c.cfg;
+  open_text(&j, two);
+  zp_trial_worker w = {.t = j.trial, .at = zp_coord_of(c, 0)};
+  zp_cuda_options o = zp_trial_options(&w);
+  c->dynamic_shapes = 1;
   o.message_bytes = 0;
   cr_assert_null(zp_cuda_open(&o, &err));
   cr_assert(err.status == ZP_CUDA_E_REFUSED && strstr(err.text, "message_bytes"), "%s", err.text);
@@ -151,22 +196,22 @@ Test(engine, refuses_what_it_cannot_do_and_names_the_field)
   o.model.shape = NULL;
   cr_assert_null(zp_cuda_open(&o, &err));
   cr_assert(err.status == ZP_CUDA_E_REFUSED && strstr(err.text, "shape is needed"), "%s", err.text);
-  j.r.c.dynamic_shapes = 0;
-  j.r.c.stage = 3;
+  c->dynamic_shapes = 0;
+  c->stage = 3;
   cr_assert_null(zp_cuda_open(&o, &err));
   cr_assert(err.status == ZP_CUDA_E_REFUSED && strstr(err.text, "allowed are 0 to 2"), "%s",
             err.text);
-  j.r.c.stage = 2;
-  o.rank = j.world;
+  c->stage = 2;
+  o.rank = j.trial->world;
   cr_assert_null(zp_cuda_open(&o, &err));
   cr_assert(strstr(err.text, "rank:"), "%s", err.text);
   o.rank = 0;
-  o.act_out.t[0].dtype = (j.r.c.precision + 1) % 3;
+  o.act_out.t[0].dtype = (c->precision + 1) % 3;
   cr_assert_null(zp_cuda_open(&o, &err));
   cr_assert(strstr(err.text, "act_out:"), "%s", err.text);
   o.act_out.n = 0;
   o.model.backward = NULL;
   cr_assert_null(zp_cuda_open(&o, &err));
   cr_assert(strstr(err.text, "callbacks"), "%s", err.text);
-  job_free(&j);
+  zp_trial_subject_close(&j);
 }

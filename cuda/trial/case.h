@@ -1,0 +1,40 @@
+/* Cases of fuzz and sim (ref/cli/fuzz_case.h) as trials of the twin. */
+#ifndef ZP_TRIAL_CASE_H
+#define ZP_TRIAL_CASE_H
+
+#include "../../ref/cli/sim_case.h"
+#include "trial.h"
+
+/* What cases may ask for and the twin does not have yet: this list alone says so. Names are those
+ * of fuzz's axes. */
+typedef enum zp_trial_lack {
+  ZP_TRIAL_DYNAMIC_SHAPES,
+  ZP_TRIAL_VARYING_SHAPES,
+  ZP_TRIAL_RELOAD,
+  ZP_TRIAL_RELOAD_ELSEWHERE,
+  ZP_TRIAL_LACKS
+} zp_trial_lack;
+extern const char *const zp_trial_lack_names[ZP_TRIAL_LACKS];
+
+/* Bit i: the case asks for lack i. */
+uint32_t zp_trial_lacking(const zp_case *c);
+/* The case without what the twin lacks; returns zp_trial_lacking of what it was. */
+uint32_t zp_trial_leave_out(zp_case *c);
+
+/* Case i of a seed, without what the twin lacks: *lacking is that. c->schedule is random, too. */
+void zp_trial_random_case(uint64_t seed, uint64_t i, zp_case *c, uint32_t *lacking);
+
+/* A case and the trial of it. */
+typedef struct zp_trial_subject {
+  zp_case c;
+  zp_hyper hyper;
+  zp_synth synth;
+  zp_workload work;
+  zp_trial *trial;
+} zp_trial_subject;
+
+/* 0, or a negative status in *err; the subject stays where it is until it is closed. */
+int zp_trial_subject_open(zp_trial_subject *s, const zp_case *c, zp_error *err);
+void zp_trial_subject_close(zp_trial_subject *s);
+
+#endif

@@ -1,0 +1,105 @@
+/* The twin against ref, bit for bit. spec: STEP-5 … STEP-9, STAT-4, STAT-5, SCALE-3, LEDG-1 */
+#include <math.h>
+#include <string.h>
+
+#include "trial_internal.h"
+
+static int wrong(const zp_trial_worker *w, const char *kind, const char *what, int64_t at)
+{
+  return zp_trial_differs(w->t, kind, "rank %d (stage %d, dp %d, tp %d): %s %lld differs from ref",
+                          w->rank, w->at.pp, w->at.dp, w->at.tp, what, (long long)at);
+}
+
+static int same_scaler(const zp_scaler *a, const zp_scaler *b)
+{
+  return a->log2_scale == b->log2_scale && a->iter == b->iter &&
+         a->last_overflow == b->last_overflow && a->hysteresis_left == b->hysteresis_left;
+}
+
+int zp_trial_same_state(zp_trial_worker *w, const zp_step_state *s)
+{
+  const int32_t step = w->steps_done - 1;
+  const zp_step_result *r = &w->t->result[step];
+  const zp_decision *d = &s->decision;
+  if (w->rank == 0)
+    w->t->got[step] = (zp_step_result){step,           d->loss,       d->norm_f64, d->norm_f32,
+                                       d->clip_factor, d->log2_scale, d->skipped,  d->nonfinite};
+  if (*w->refused) /* it explains what else would differ */
+    return zp_trial_differs(
+        w->t, "PIPE-6",
+        "rank %d: %d times until step %d the model did not get what it was to be sent", w->rank,
+        *w->refused, step);
+  if (s->step != w->steps_done) return wrong(w, "STEP-9", "the number of steps after step", step);
+  if (d->skipped != r->skipped) return wrong(w, "STEP-6", "skipped in step", step);
+  if (d->loss != r->loss) return wrong(w, "STAT-5", "the loss of step", step);
+  if (d->norm_f64 != r->norm_f64 || d->norm_f32 != r->norm_f32)
+    return wrong(w, "STAT-4", "the norm of step", step);
+  if (d->log2_scale != r->log2_scale || memcmp(&d->clip_factor, &r->clip_factor, 8) != 0)
+    return wrong(w, "STEP-6", "scale or clip factor of step", step);
+  if (!same_scaler(&s->scaler, &w->t->scaler[step]))
+    return wrong(w, "SCALE-3", "the scaler after step", step);
+  return 0;
+}
+
+/* Where two arrays first differ; -1 nowhere. Which NaN comes out of two is not defined. */
+static int64_t first_difference(const float *a, const float *b, int64_t n)
+{
+  if (n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0) return -1;
+  for (int64_t i = 0; i < n; i++)
+    if (memcmp(&a[i], &b[i], sizeof *a) != 0 && !(isnan(a[i]) && isnan(b[i]))) return i;
+  return -1;
+}
+
+static int same_array(zp_trial_worker *w, const char *what, int32_t k, const float *a,
+                      const float *b, int64_t n)
+{
+  const int64_t at = first_difference(a, b, n);
+  if (at < 0) return 0;
+  return zp_trial_differs(w->t, "STEP-7",
+                          "rank %d (stage %d, dp %d, tp %d): %s of flat group %d, element %lld of "
+                          "the shard is %.9g, ref has %.9g",
+                          w->rank, w->at.pp, w->at.dp, w->at.tp, what, k, (long long)at,
+                          (double)b[at], (double)a[at]);
+}
+
+int zp_trial_same_memory(zp_trial_worker *w)
+{
+  const zp_rank *r = zp_sim_rank(w->t->ref, w->rank);
+  const int64_t size = zp_dtype_bytes(r->cfg->precision);
+  for (int32_t k = 0; k < r->lay.n_flats; k++) {
+    const zp_flat_state *a = &r->flat[k];
+    const zp_cuda_flat *b = &w->e->flat[k];
+    if (r->lay.flat[k].use != 0) continue;
+    if (same_array(w, "masters", k, a->master, b->master, a->extent) ||
+        same_array(w, "first moments", k, a->moment1, b->moment1, a->extent) ||
+        same_array(w, "second moments", k, a->moment2, b->moment2, a->extent))
+      return 1;
+  }
+  for (int32_t i = 0; i < r->lay.n_params; i++)
+    if (memcmp(r->param[i], w->e->entry[i].param,
+               (size_t)(r->cfg->params[r->lay.first_param + i].numel * size)))
+      return wrong(w, "STEP-8", "parameter", r->lay.first_param + i);
+  return 0;
+}
+
+static int same_op(const zp_op *a, const zp_op *b)
+{
+  return a->kind == b->kind && a->what == b->what && a->group == b->group && a->key == b->key &&
+         a->dtype == b->dtype && a->redop == b->redop && a->root == b->root && a->mb == b->mb &&
+         a->recv_mb == b->recv_mb && a->bucket == b->bucket && a->count == b->count &&
+         a->flat == b->flat && a->param == b->param;
+}
+
+/* Op by op; a skipped step's gathers are issued by the engine, and left out by ref. */
+int zp_trial_same_ledger(zp_trial_worker *w)
+{
+  const zp_trial_ledger *a = &w->t->ledger[w->rank], *b = &w->issued;
+  int64_t n = 0;
+  for (int64_t i = 0; i < b->n; i++) {
+    if (b->step[i] >= 0 && b->op[i].if_stepped && w->t->result[b->step[i]].skipped) continue;
+    if (n == a->n || a->step[n] != b->step[i] || !same_op(&a->op[n], &b->op[i]))
+      return wrong(w, "LEDG-1", "the ledger at communication", n);
+    n++;
+  }
+  return n == a->n ? 0 : wrong(w, "LEDG-1", "the ledger's end at", n);
+}

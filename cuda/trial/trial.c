@@ -1,0 +1,264 @@
+/* Ref's run, the schedules, and the twin's runs. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trial_internal.h"
+
+int zp_trial_differs(zp_trial *t, const char *kind, const char *format, ...)
+{
+  va_list args;
+  if (t->found.kind[0]) return 1;
+  snprintf(t->found.kind, sizeof t->found.kind, "%s", kind);
+  va_start(args, format);
+  vsnprintf(t->found.text, sizeof t->found.text, format, args);
+  va_end(args);
+  return 1;
+}
+
+uint64_t zp_trial_random(uint64_t *state)
+{
+  uint64_t x = *state += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+void zp_trial_note(zp_trial_ledger *l, const zp_op *op, int32_t step)
+{
+  if (l->n == l->cap) {
+    const int64_t cap = 2 * l->cap + 256;
+    zp_op *ops = realloc(l->op, (size_t)cap * sizeof *l->op);
+    int32_t *steps = ops ? realloc(l->step, (size_t)cap * sizeof *l->step) : NULL;
+    if (ops) l->op = ops;
+    if (!steps) {
+      l->no_memory = 1;
+      return;
+    }
+    l->step = steps;
+    l->cap = cap;
+  }
+  l->op[l->n] = *op;
+  l->step[l->n++] = step;
+}
+
+void zp_trial_ledger_free(zp_trial_ledger *l)
+{
+  free(l->op);
+  free(l->step);
+}
+
+/* ---- Ref ------------------------------------------------------------------------------------- */
+
+static void after_op(void *ctx, zp_rank *r, const zp_op *op)
+{
+  zp_trial *t = ctx;
+  int32_t step = -1;
+  if (!zp_op_communicates(op)) return;
+  /* DECIDE has moved the step on before the ops behind it */
+  if (r->phase == ZP_PHASE_STEP) step = (int32_t)r->step - op->if_stepped;
+  zp_trial_note(&t->ledger[r->rank], op, step);
+}
+
+/* What the model gives before the broadcasts, for the twin to begin with. */
+static int keep_first(zp_trial *t)
+{
+  const int64_t size = zp_dtype_bytes(t->cfg->precision);
+  for (int32_t r = 0; r < t->world; r++) {
+    const zp_rank *rank = zp_sim_rank(t->ref, r);
+    for (int32_t i = 0; i < rank->lay.n_params; i++) {
+      const int32_t p = rank->lay.first_param + i;
+      const size_t n = (size_t)(t->cfg->params[p].numel * size);
+      void *copy = malloc(n + 1);
+      if (!copy) return -1;
+      if (n > 0) memcpy(copy, rank->param[i], n);
+      t->first[(int64_t)r * t->cfg->n_params + p] = copy;
+    }
+  }
+  return 0;
+}
+
+static int run_ref(zp_trial *t, zp_error *err)
+{
+  const zp_hook hook = {t, NULL, after_op};
+  t->ref = zp_sim_open(t->cfg, t->hyper, t->work, err);
+  if (!t->ref) return err->status;
+  if (keep_first(t)) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for first values");
+  zp_sim_hook(t->ref, &hook);
+  if (zp_sim_run(t->ref, ZP_PHASE_INIT, err)) return err->status;
+  for (int32_t s = 0; s < t->steps; s++) {
+    if (zp_sim_run(t->ref, ZP_PHASE_STEP, err)) return err->status;
+    t->result[s] = zp_sim_rank(t->ref, 0)->result;
+    t->scaler[s] = zp_sim_rank(t->ref, 0)->scaler;
+  }
+  zp_sim_hook(t->ref, NULL);
+  for (int32_t r = 0; r < t->world; r++)
+    if (t->ledger[r].no_memory) return zp_fail(err, ZP_E_MEMORY, r, "no memory for a ledger");
+  return 0;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static int open_arrays(zp_trial *t)
+{
+  const size_t world = (size_t)t->world, steps = (size_t)t->steps + 1;
+  t->first = calloc(world * (size_t)t->cfg->n_params + 1, sizeof *t->first);
+  t->ledger = calloc(world, sizeof *t->ledger);
+  t->error = calloc(world, sizeof *t->error);
+  t->result = calloc(steps, sizeof *t->result);
+  t->got = calloc(steps, sizeof *t->got);
+  t->scaler = calloc(steps, sizeof *t->scaler);
+  return t->first && t->ledger && t->error && t->result && t->got && t->scaler ? 0 : -1;
+}
+
+static int open_simdev(zp_trial *t)
+{
+  t->sim = simdev_open(t->world, t->world, NULL, NULL);
+  for (int32_t r = 0; t->sim && r < t->world; r++)
+    if (simdev_host(t->sim, r, zp_trial_process, t)) return -1;
+  return t->sim ? 0 : -1;
+}
+
+zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
+                        int32_t steps, zp_error *err)
+{
+  zp_trial *t = calloc(1, sizeof *t);
+  int failed;
+  if (!t) {
+    zp_fail(err, ZP_E_MEMORY, -1, "no memory for a trial");
+    return NULL;
+  }
+  t->cfg = cfg;
+  t->hyper = hyper;
+  t->work = work;
+  t->steps = steps;
+  t->world = zp_world(cfg);
+  failed = open_arrays(t) || open_simdev(t);
+  if (failed) zp_fail(err, ZP_E_MEMORY, -1, "no memory for a trial on %d ranks", t->world);
+  if (failed || run_ref(t, err)) {
+    zp_trial_close(t);
+    return NULL;
+  }
+  return t;
+}
+
+void zp_trial_close(zp_trial *t)
+{
+  if (!t) return;
+  if (t->sim) simdev_close(t->sim);
+  if (t->ref) zp_sim_close(t->ref);
+  for (int64_t i = 0; t->first && i < (int64_t)t->world * t->cfg->n_params; i++) free(t->first[i]);
+  for (int32_t r = 0; t->ledger && r < t->world; r++) zp_trial_ledger_free(&t->ledger[r]);
+  free(t->first);
+  free(t->ledger);
+  free(t->error);
+  free(t->result);
+  free(t->got);
+  free(t->scaler);
+  free(t);
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+zp_trial_schedule zp_trial_schedule_of(uint64_t n)
+{
+  static const simdev_order orders[8] = {SIMDEV_RANDOM, SIMDEV_LAZY,   SIMDEV_PCT,  SIMDEV_RANDOM,
+                                         SIMDEV_PCT,    SIMDEV_RANDOM, SIMDEV_LAZY, SIMDEV_FIFO};
+  uint64_t state = n;
+  zp_trial_schedule s = {.seed = n};
+  s.announce = zp_trial_random(&state);
+  s.order = orders[zp_trial_random(&state) % 8];
+  /* several producers are what it is about; one is a case of its own */
+  s.producers = (int32_t)(zp_trial_random(&state) % 8);
+  s.producers = s.producers == 0 ? 1 : 2 + s.producers % 2;
+  s.in_order = zp_trial_random(&state) % 3 == 0;
+  s.get_each = (int32_t)(zp_trial_random(&state) % 2);
+  s.launch_order = 1 + (zp_trial_random(&state) % 4 == 0);
+  return s;
+}
+
+static void set_launch_order(int32_t choice)
+{
+  if (choice == 1) unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  if (choice == 2) setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 1);
+}
+
+static const char *name_of(simdev_status status)
+{
+  switch (status) {
+  case SIMDEV_E_MISUSE: return "misuse";
+  case SIMDEV_E_ACCESS: return "access";
+  case SIMDEV_E_MISMATCH: return "mismatch";
+  case SIMDEV_E_DEADLOCK: return "deadlock";
+  case SIMDEV_E_LEAK: return "leak";
+  case SIMDEV_E_LIMIT: return "limit";
+  case SIMDEV_E_RACE: return "race";
+  case SIMDEV_E_NO_MEMORY: return "memory";
+  default: return "engine";
+  }
+}
+
+/* The engine's first own error; those of its peers follow from it. */
+static const zp_cuda_error *first_error(const zp_trial *t)
+{
+  const zp_cuda_error *any = NULL;
+  for (int32_t r = 0; r < t->world; r++) {
+    const zp_cuda_error *e = &t->error[r];
+    if (e->status && e->status != ZP_CUDA_E_PEER) return e;
+    if (e->status && !any) any = e;
+  }
+  return any;
+}
+
+int zp_trial_run(zp_trial *t, const zp_trial_schedule *s)
+{
+  const simdev_options o = {.seed = s->seed,
+                            .order = s->order,
+                            .record = s->record,
+                            .faults = s->faults,
+                            .fault_count = s->fault_count,
+                            .remote_errors = s->remote_errors,
+                            .allow_leaks = s->allow_leaks};
+  simdev_status status;
+  t->now = *s;
+  memset(&t->found, 0, sizeof t->found);
+  memset(t->error, 0, (size_t)t->world * sizeof *t->error);
+  set_launch_order(s->launch_order);
+  status = simdev_reset(t->sim, &o);
+  if (status == SIMDEV_OK) status = simdev_run(t->sim);
+  if (status == SIMDEV_OK && !t->found.kind[0]) return 0;
+  /* what simdev reports of itself comes before what follows from it */
+  if (status != SIMDEV_E_HOST || !t->found.kind[0]) {
+    const zp_cuda_error *e = status == SIMDEV_E_HOST ? first_error(t) : NULL;
+    memset(&t->found, 0, sizeof t->found);
+    zp_trial_differs(t, name_of(status), "%s", e ? e->text : simdev_result(t->sim)->text);
+  }
+  return 1;
+}
+
+const zp_trial_found *zp_trial_why(const zp_trial *t)
+{
+  return &t->found;
+}
+
+simdev *zp_trial_simdev(const zp_trial *t)
+{
+  return t->sim;
+}
+
+const zp_cuda_error *zp_trial_error(const zp_trial *t, int32_t rank)
+{
+  return &t->error[rank];
+}
+
+const zp_step_result *zp_trial_result(const zp_trial *t, int32_t step)
+{
+  return &t->got[step];
+}
+
+zp_sim *zp_trial_ref(const zp_trial *t)
+{
+  return t->ref;
+}

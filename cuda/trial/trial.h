@@ -1,0 +1,76 @@
+/* One training job, run by ref once and by the CUDA twin on simdev under as many schedules as
+ * wanted; after each, everything must have the same bits.
+ *
+ * The twin trains any zp_workload: its forward and backward are kernels of one thread on the
+ * compute stream, which read and write device memory. Backward leaves the gradients in buffers of
+ * its own; they are copied by one to three producer streams, each into one buffer that its next
+ * copy overwrites, and announced from there, in backward order or in any.
+ *
+ * Life: zp_trial_open runs ref; zp_trial_run as often as wanted; zp_trial_close. Everything of one
+ * trial happens on the calling thread. spec: STEP-2, RED-4, RED-5, LEDG-1 */
+#ifndef ZP_TRIAL_TRIAL_H
+#define ZP_TRIAL_TRIAL_H
+
+#include <stdint.h>
+
+#include "../../ref/engine/comm_sim.h"
+#include "../engine/engine.h"
+#include "../simdev/simdev.h"
+
+enum { ZP_TRIAL_STREAMS = 3, ZP_TRIAL_TEXT = 2048, ZP_TRIAL_KIND = 12 };
+
+/* What a run is free to do, and the bits must not depend on. Zero is a good choice for every member
+ * but that all gradients then come on one stream. */
+typedef struct zp_trial_schedule {
+  uint64_t seed;        /* of simdev */
+  uint64_t announce;    /* of the announcements: their streams and, but for in_order, their order */
+  simdev_order order;   /* who goes next */
+  int32_t producers;    /* streams that bring gradients, 1 … 3; 0: 1 */
+  int32_t in_order;     /* 1: gradients come in backward order */
+  int32_t get_each;     /* 1: the host asks for the results after each step; 0: after the last */
+  int32_t launch_order; /* NCCL_LAUNCH_ORDER_IMPLICIT: 0 as it is, 1 unset, 2 set */
+  int32_t record;       /* simdev keeps records, edges and syncs */
+  const simdev_fault *faults; /* [fault_count] */
+  int32_t fault_count;
+  simdev_choice remote_errors;
+  int32_t allow_leaks;
+  /* planted mistakes of a model: 1 + the rank that announces one entry too few, or one twice, in
+   * step 1; 0: none */
+  int32_t forgets, repeats;
+} zp_trial_schedule;
+
+/* Schedule number n, the same in every build. */
+zp_trial_schedule zp_trial_schedule_of(uint64_t n);
+
+/* What a run found. kind: "" nothing; else the clause of spec/ that does not hold, or what simdev
+ * calls it: race, access, mismatch, deadlock, leak, misuse, limit, engine. */
+typedef struct zp_trial_found {
+  char kind[ZP_TRIAL_KIND];
+  char text[ZP_TRIAL_TEXT];
+} zp_trial_found;
+
+typedef struct zp_trial zp_trial;
+
+/* Runs INIT and `steps` steps on ref. cfg, hyper and work outlive the trial; cfg is valid.
+ * NULL after filling *err: no memory, or ref itself failed. */
+zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
+                        int32_t steps, zp_error *err);
+void zp_trial_close(zp_trial *t);
+
+/* Runs the twin and compares: ledgers op by op; loss, norm, scale and skipped of every step that
+ * was asked for; at the end masters, moments, parameters. 0, or 1 with zp_trial_why. */
+int zp_trial_run(zp_trial *t, const zp_trial_schedule *s);
+
+/* Of the last run. */
+const zp_trial_found *zp_trial_why(const zp_trial *t);
+/* simdev, for its report and records. */
+simdev *zp_trial_simdev(const zp_trial *t);
+/* The error of a rank's engine; status ZP_CUDA_OK: none. */
+const zp_cuda_error *zp_trial_error(const zp_trial *t, int32_t rank);
+/* The twin's results of steps that were asked for; ref's have the same bits after a clean run. */
+const zp_step_result *zp_trial_result(const zp_trial *t, int32_t step);
+
+/* Of ref: its ranks after the last step, and what it issued. */
+zp_sim *zp_trial_ref(const zp_trial *t);
+
+#endif

@@ -1,0 +1,32 @@
+# Trials of the CUDA engine on simdev against ref: a library, and the program zeroproof-simdev.
+# Included by the Makefile after engine.mk.
+
+TRIAL_SRC := $(sort $(filter-out cuda/trial/main.c,$(wildcard cuda/trial/*.c)))
+TRIAL_OBJ := $(TRIAL_SRC:%.c=$(BUILD)/%.o)
+
+$(TRIAL_OBJ) $(BUILD)/cuda/trial/main.o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(TRIAL_OBJ) $(BUILD)/cuda/trial/main.o: | $(CUDA_HEADERS)
+
+$(TRIAL): $(TRIAL_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcsD $@ $(TRIAL_OBJ)
+
+# ---- ThreadSanitizer -----------------------------------------------------------------------------
+
+# All that runs on simdev is instrumented: the engine, the kernels, the trial, and what of ref/ they
+# call; the command's part as well, for it has to be compiled without other sanitizers.
+TRIAL_TSAN_OBJ := $(patsubst %.c,$(BUILD)/tsan/%.o,$(TRIAL_SRC) $(ENGINE_SRC) $(CUDA_KERNEL_SRC) \
+                    $(CLI_SRC) $(LIB_SRC))
+
+$(BUILD)/tsan/cuda/trial/%.o: cuda/trial/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(say) CC "$< (tsan)"
+	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/tsan/ref/engine/build_info.o: $(BUILD)/identity
+$(BUILD)/tsan/ref/engine/build_info.o: CPPFLAGS += $$(cat $(BUILD)/identity)
+
+$(TRIAL_TSAN): $(TRIAL_TSAN_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcsD $@ $(TRIAL_TSAN_OBJ)
+
+-include $(TRIAL_OBJ:%.o=%.d) $(TRIAL_TSAN_OBJ:%.o=%.d)

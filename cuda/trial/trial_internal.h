@@ -1,0 +1,82 @@
+/* What the parts of a trial share, and tests that tamper with it. */
+#ifndef ZP_TRIAL_TRIAL_INTERNAL_H
+#define ZP_TRIAL_TRIAL_INTERNAL_H
+
+#include "../engine/engine_internal.h"
+#include "trial.h"
+
+/* Communications in the order of issue. */
+typedef struct zp_trial_ledger {
+  zp_op *op;
+  int32_t *step; /* -1: INIT */
+  int64_t n, cap;
+  int32_t no_memory;
+} zp_trial_ledger;
+
+struct zp_trial {
+  const zp_config *cfg;
+  const zp_hyper *hyper;
+  const zp_workload *work;
+  int32_t steps, world;
+  /* of ref */
+  zp_sim *ref;
+  void **first;            /* [world · n_params] first values, NULL for other stages' entries */
+  zp_step_result *result;  /* [steps] */
+  zp_scaler *scaler;       /* [steps] after each step */
+  zp_trial_ledger *ledger; /* [world] */
+  /* of the twin's last run */
+  zp_trial_schedule now;
+  simdev *sim;
+  ncclUniqueId id;
+  zp_trial_found found; /* the first */
+  zp_cuda_error *error; /* [world] */
+  zp_step_result *got;  /* [steps] rank 0's */
+};
+
+/* One rank of the twin's run. */
+typedef struct zp_trial_worker {
+  zp_trial *t;
+  int32_t rank, streams, steps_done;
+  zp_coord at;
+  uint64_t random;
+  zp_cuda *e;
+  void *inst;
+  cudaStream_t producer[ZP_TRIAL_STREAMS];
+  cudaEvent_t made, taken[ZP_TRIAL_STREAMS];
+  void *grad[ZP_TRIAL_STREAMS]; /* device: what is announced */
+  void **raw;                   /* [n_params] device: what backward leaves, trained entries only */
+  int32_t *order;               /* [n_params] entries, in the order of announcement */
+  int32_t *refused;             /* device: kernels that did not get what was sent */
+  zp_message in, out;           /* dtypes and shapes */
+  zp_trial_ledger issued;
+} zp_trial_worker;
+
+/* 0, or the line where a call failed: what a host function of simdev returns. */
+#define ZP_TRIAL_OK(call)                                                                          \
+  do {                                                                                             \
+    if ((call) != 0) return __LINE__;                                                              \
+  } while (0)
+
+/* Keeps the first finding; returns 1. */
+int zp_trial_differs(zp_trial *t, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Notes a communication; forgetting one for lack of memory is found by the comparison. */
+void zp_trial_note(zp_trial_ledger *l, const zp_op *op, int32_t step);
+void zp_trial_ledger_free(zp_trial_ledger *l);
+uint64_t zp_trial_random(uint64_t *state);
+
+/* workload.c: the callbacks, and the description of a boundary's messages. */
+zp_cuda_model zp_trial_model(zp_trial_worker *w);
+void zp_trial_describe(const zp_trial_worker *w, int32_t boundary, zp_message *m,
+                       zp_cuda_message *to);
+
+/* worker.c: what would be main() of each process. */
+int zp_trial_process(void *arg, int rank);
+zp_cuda_options zp_trial_options(zp_trial_worker *w);
+
+/* compare.c: 0, or 1 after zp_trial_differs. */
+int zp_trial_same_state(zp_trial_worker *w, const zp_step_state *s);
+int zp_trial_same_memory(zp_trial_worker *w);
+int zp_trial_same_ledger(zp_trial_worker *w);
+
+#endif

@@ -1,0 +1,155 @@
+/* One rank's process on simdev: opens the engine, trains, compares. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trial_internal.h"
+
+/* ---- What the engine is told ----------------------------------------------------------------- */
+
+static int exchange_id(void *ctx, int32_t rank, void *bytes, size_t n)
+{
+  zp_trial *t = ctx;
+  if (rank == 0) {
+    memcpy(&t->id, bytes, n);
+    simdev_signal(&t->id);
+    return 0;
+  }
+  if (simdev_await(&t->id)) return -1;
+  memcpy(bytes, &t->id, n);
+  return 0;
+}
+
+static void note_issued(void *ctx, int32_t phase, const zp_op *op)
+{
+  zp_trial_worker *w = ctx;
+  zp_trial_note(&w->issued, op, phase == ZP_PHASE_INIT ? -1 : w->steps_done);
+}
+
+zp_cuda_options zp_trial_options(zp_trial_worker *w)
+{
+  const zp_hyper *h = w->t->hyper;
+  zp_cuda_options o = {.cfg = w->t->cfg,
+                       .optims = h->groups,
+                       .clip = h->clip,
+                       .clip_eps = h->clip_eps,
+                       .scaler = h->scaler,
+                       .rank = w->rank,
+                       .device = w->rank,
+                       .model = zp_trial_model(w),
+                       .exchange = exchange_id,
+                       .exchange_ctx = w->t,
+                       .issued = note_issued,
+                       .issued_ctx = w,
+                       .deadline_ns = (uint64_t)30 * 1000000000u,
+                       .now_ns = simdev_clock_ns,
+                       .pause = simdev_pause};
+  memcpy(o.optim, h->optim, sizeof o.optim);
+  zp_trial_describe(w, w->at.pp - 1, &w->in, &o.act_in);
+  zp_trial_describe(w, w->at.pp, &w->out, &o.act_out);
+  return o;
+}
+
+/* ---- Its own memory and streams -------------------------------------------------------------- */
+
+static int open_producers(zp_trial_worker *w, size_t bytes)
+{
+  ZP_TRIAL_OK(cudaEventCreateWithFlags(&w->made, cudaEventDisableTiming));
+  for (int32_t s = 0; s < w->streams; s++) {
+    ZP_TRIAL_OK(cudaStreamCreateWithFlags(&w->producer[s], cudaStreamNonBlocking));
+    simdev_name_stream(w->producer[s], "producer");
+    ZP_TRIAL_OK(cudaEventCreateWithFlags(&w->taken[s], cudaEventDisableTiming));
+    ZP_TRIAL_OK(cudaMalloc(&w->grad[s], bytes));
+  }
+  ZP_TRIAL_OK(cudaMalloc((void **)&w->refused, sizeof *w->refused));
+  ZP_TRIAL_OK(cudaMemsetAsync(w->refused, 0, sizeof *w->refused, w->producer[0]));
+  return (int)cudaStreamSynchronize(w->producer[0]);
+}
+
+static int open_worker(zp_trial_worker *w)
+{
+  const zp_config *c = w->t->cfg;
+  const int64_t most = zp_most_numel(c, &zp_sim_rank(w->t->ref, w->rank)->lay);
+  const int64_t size = zp_dtype_bytes(c->precision);
+  w->raw = calloc((size_t)c->n_params + 1, sizeof *w->raw);
+  w->order = calloc((size_t)c->n_params + 1, sizeof *w->order);
+  if (!w->raw || !w->order) return __LINE__;
+  ZP_TRIAL_OK(open_producers(w, (size_t)(most > 0 ? most * size : 1)));
+  for (int32_t i = 0; i < c->n_params; i++) {
+    const int64_t numel = c->params[i].numel;
+    if (c->params[i].stage != w->at.pp || c->params[i].frozen) continue;
+    ZP_TRIAL_OK(cudaMalloc(&w->raw[i], (size_t)(numel > 0 ? numel * size : 1)));
+  }
+  return 0;
+}
+
+/* The workload reads parameters where the engine has them. */
+static int open_instance(zp_trial_worker *w)
+{
+  const zp_config *c = w->t->cfg;
+  const zp_place_of where = {w->at.pp, w->at.pp, w->at.dp, w->at.tp};
+  const void **params = calloc((size_t)c->n_params + 1, sizeof *params);
+  int status = params ? 0 : __LINE__;
+  for (int32_t i = 0; params && i < c->n_params; i++) params[i] = zp_cuda_param(w->e, i);
+  if (params) status = w->t->work->open(w->t->work->ctx, c, where, params, &w->inst);
+  free(params);
+  return status;
+}
+
+static void close_worker(zp_trial_worker *w)
+{
+  for (int32_t s = 0; s < w->streams; s++)
+    if (w->producer[s]) cudaStreamSynchronize(w->producer[s]);
+  zp_cuda_close(w->e);
+  for (int32_t s = 0; s < w->streams; s++) {
+    if (w->producer[s]) cudaStreamDestroy(w->producer[s]);
+    if (w->taken[s]) cudaEventDestroy(w->taken[s]);
+    if (w->grad[s]) cudaFree(w->grad[s]);
+  }
+  for (int32_t i = 0; w->raw && i < w->t->cfg->n_params; i++)
+    if (w->raw[i]) cudaFree(w->raw[i]);
+  if (w->made) cudaEventDestroy(w->made);
+  if (w->refused) cudaFree(w->refused);
+  if (w->inst) w->t->work->close(w->inst);
+  free(w->raw);
+  free(w->order);
+  zp_trial_ledger_free(&w->issued);
+}
+
+/* ---- Training -------------------------------------------------------------------------------- */
+
+static int train(zp_trial_worker *w)
+{
+  zp_cuda_options o = zp_trial_options(w);
+  zp_step_state s;
+  w->e = zp_cuda_open(&o, &w->t->error[w->rank]);
+  if (!w->e) return __LINE__;
+  simdev_name_stream(w->e->compute, "compute");
+  simdev_name_stream(w->e->reduce, "reduce");
+  simdev_name_stream(w->e->p2p, "p2p");
+  ZP_TRIAL_OK(open_instance(w));
+  ZP_TRIAL_OK(zp_cuda_init(w->e));
+  for (int32_t step = 0; step < w->t->steps; step++) {
+    ZP_TRIAL_OK(zp_cuda_step(w->e));
+    w->steps_done++;
+    if (!w->t->now.get_each && step < w->t->steps - 1) continue;
+    ZP_TRIAL_OK(zp_cuda_get(w->e, &s));
+    ZP_TRIAL_OK(zp_trial_same_state(w, &s));
+  }
+  ZP_TRIAL_OK(zp_trial_same_memory(w));
+  return zp_trial_same_ledger(w);
+}
+
+int zp_trial_process(void *arg, int rank)
+{
+  zp_trial *t = arg;
+  zp_trial_worker w = {.t = t, .rank = rank, .at = zp_coord_of(t->cfg, rank)};
+  int failed;
+  w.random = t->now.announce * 1000003u + (uint64_t)rank;
+  w.streams = t->now.producers < 1 ? 1 : t->now.producers;
+  if (cudaSetDevice(rank)) return __LINE__;
+  failed = open_worker(&w);
+  if (!failed) failed = train(&w);
+  if (w.e && zp_cuda_why(w.e)->status) t->error[rank] = *zp_cuda_why(w.e);
+  close_worker(&w);
+  return failed;
+}

@@ -1,0 +1,191 @@
+/* Any workload as the twin's model: its functions are bodies of kernels with one thread. */
+#include <string.h>
+
+#include "trial_internal.h"
+
+/* ---- Kernels --------------------------------------------------------------------------------- */
+
+typedef struct compute {
+  zp_trial_worker *w;
+  int64_t mb, slot;
+  const zp_step_state *state;
+  zp_message in, out;
+  float *loss;
+} compute;
+
+static int64_t bytes_of(const zp_trial_worker *w, int32_t param)
+{
+  const zp_config *c = w->t->cfg;
+  return c->params[param].numel * zp_dtype_bytes(c->precision);
+}
+
+/* What backward delivers is valid until its instance's next call: it is copied at once. */
+static void keep_raw(void *ctx, int32_t param, const void *grad)
+{
+  zp_trial_worker *w = ctx;
+  if (w->raw[param]) memcpy(w->raw[param], grad, (size_t)bytes_of(w, param));
+}
+
+static zp_mb at_mb(const compute *p)
+{
+  return (zp_mb){p->state->step, p->mb, p->state->scaler.log2_scale};
+}
+
+static void forward_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const compute *p = params;
+  const zp_workload *work = p->w->t->work;
+  float loss = 0;
+  (void)t, (void)shared, (void)phase;
+  *p->w->refused +=
+      work->forward(p->w->inst, at_mb(p), (int32_t)p->slot, &p->in, &p->out, &loss) != 0;
+  *p->loss = loss;
+}
+static const simdev_kernel forward_kernel = {"forward", sizeof(compute), 1, forward_body};
+
+static void backward_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const compute *p = params;
+  const zp_workload *work = p->w->t->work;
+  const zp_sink sink = {p->w, keep_raw};
+  (void)t, (void)shared, (void)phase;
+  *p->w->refused +=
+      work->backward(p->w->inst, at_mb(p), (int32_t)p->slot, &p->in, &p->out, sink) != 0;
+}
+static const simdev_kernel backward_kernel = {"backward", sizeof(compute), 1, backward_body};
+
+typedef struct fill {
+  char *to;
+  const char *from; /* host memory that nobody writes */
+  int64_t n;
+} fill;
+
+static void fill_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const fill *p = params;
+  (void)t, (void)shared, (void)phase;
+  memcpy(p->to, p->from, (size_t)p->n);
+}
+static const simdev_kernel fill_kernel = {"first values", sizeof(fill), 1, fill_body};
+
+static int launch_one(const simdev_kernel *k, void *params, cudaStream_t stream)
+{
+  void *args[] = {params};
+  return (int)cudaLaunchKernel(k, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, stream);
+}
+
+/* ---- Callbacks ------------------------------------------------------------------------------- */
+
+static int first_values(void *ctx, int32_t param, void *data, cudaStream_t stream)
+{
+  zp_trial_worker *w = ctx;
+  const zp_trial *t = w->t;
+  fill p = {data, t->first[(int64_t)w->rank * t->cfg->n_params + param], bytes_of(w, param)};
+  return launch_one(&fill_kernel, &p, stream);
+}
+
+/* A description with the engine's buffers; a gradient has no integer tensors. */
+static void with_data(const zp_message *shape, const zp_cuda_message *m, int gradient,
+                      zp_message *out)
+{
+  for (int32_t i = 0; i < shape->n; i++) {
+    const int32_t dtype = shape->t[i].dtype;
+    if (gradient && (dtype == ZP_I32 || dtype == ZP_I64)) continue;
+    out->t[out->n] = shape->t[i];
+    out->t[out->n].data = m->t[out->n].data;
+    out->n++;
+  }
+}
+
+/* Padding is zero: simdev looks for pointers of other ranks everywhere. */
+static void compute_of(zp_trial_worker *w, const zp_cuda_call *call, compute *p)
+{
+  memset(p, 0, sizeof *p);
+  p->w = w;
+  p->mb = call->mb;
+  p->slot = call->slot;
+  p->state = call->state;
+  p->loss = call->loss;
+}
+
+static int run_forward(void *ctx, const zp_cuda_call *call)
+{
+  zp_trial_worker *w = ctx;
+  compute p;
+  compute_of(w, call, &p);
+  with_data(&w->in, call->in, 0, &p.in);
+  with_data(&w->out, call->out, 0, &p.out);
+  return launch_one(&forward_kernel, &p, call->stream);
+}
+
+static int announce_one(zp_trial_worker *w, int32_t param, const zp_cuda_call *call)
+{
+  const zp_config *c = w->t->cfg;
+  const zp_workload *work = w->t->work;
+  const size_t bytes = (size_t)bytes_of(w, param);
+  const int32_t s = (int32_t)(zp_trial_random(&w->random) % (uint64_t)w->streams);
+  if (!work->used(work->ctx, c, param, w->at.dp, w->at.tp, (zp_mb){call->step, call->mb, 0}))
+    return zp_cuda_grad_unused(w->e, param, call->mb);
+  ZP_TRIAL_OK(
+      cudaMemcpyAsync(w->grad[s], w->raw[param], bytes, cudaMemcpyDeviceToDevice, w->producer[s]));
+  ZP_TRIAL_OK(zp_cuda_grad_ready(w->e, param, call->mb, w->grad[s], c->precision, w->producer[s]));
+  /* nobody needs it any more: the next copy, or this, overwrites it */
+  return (int)cudaMemsetAsync(w->grad[s], 0xff, bytes, w->producer[s]);
+}
+
+/* The stage's trained entries: in backward order, or in any. */
+static int32_t order_of(zp_trial_worker *w)
+{
+  int32_t n = 0;
+  for (int32_t i = w->t->cfg->n_params - 1; i >= 0; i--)
+    if (w->raw[i]) w->order[n++] = i;
+  for (int32_t i = n - 1; i > 0 && !w->t->now.in_order; i--) {
+    const int32_t k = (int32_t)(zp_trial_random(&w->random) % (uint64_t)(i + 1)), x = w->order[i];
+    w->order[i] = w->order[k];
+    w->order[k] = x;
+  }
+  return n;
+}
+
+static int run_backward(void *ctx, const zp_cuda_call *call)
+{
+  zp_trial_worker *w = ctx;
+  const zp_trial_schedule *now = &w->t->now;
+  const int32_t n = order_of(w);
+  compute p;
+  compute_of(w, call, &p);
+  with_data(&w->out, call->in, 1, &p.in);
+  with_data(&w->in, call->out, 1, &p.out);
+  for (int32_t s = 0; s < w->streams; s++)
+    ZP_TRIAL_OK(cudaStreamWaitEvent(call->stream, w->taken[s], 0));
+  ZP_TRIAL_OK(launch_one(&backward_kernel, &p, call->stream));
+  ZP_TRIAL_OK(cudaEventRecord(w->made, call->stream));
+  for (int32_t s = 0; s < w->streams; s++)
+    ZP_TRIAL_OK(cudaStreamWaitEvent(w->producer[s], w->made, 0));
+  for (int32_t i = 0; i < n; i++) {
+    if (now->forgets == w->rank + 1 && i == n - 1 && call->step == 1) continue;
+    ZP_TRIAL_OK(announce_one(w, w->order[i], call));
+    if (now->repeats == w->rank + 1 && i == 0 && call->step == 1)
+      ZP_TRIAL_OK(announce_one(w, w->order[i], call));
+  }
+  for (int32_t s = 0; s < w->streams; s++)
+    ZP_TRIAL_OK(cudaEventRecord(w->taken[s], w->producer[s]));
+  return 0;
+}
+
+zp_cuda_model zp_trial_model(zp_trial_worker *w)
+{
+  return (zp_cuda_model){w, first_values, run_forward, run_backward};
+}
+
+void zp_trial_describe(const zp_trial_worker *w, int32_t boundary, zp_message *m,
+                       zp_cuda_message *to)
+{
+  const zp_config *c = w->t->cfg;
+  memset(m, 0, sizeof *m);
+  if (boundary < 0 || boundary >= c->pp - 1) return;
+  w->t->work->shape(w->t->work->ctx, c, boundary, w->at.dp, (zp_mb){0, 0, 0}, m);
+  to->n = m->n;
+  for (int32_t i = 0; i < m->n; i++)
+    to->t[i] = (zp_cuda_tensor){m->t[i].dtype, zp_tensor_numel(&m->t[i]), NULL};
+}
