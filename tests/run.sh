@@ -79,6 +79,12 @@ done
 one lint sh tests/trace.sh --strict
 one "fuzz-${FUZZ_SECONDS:-60}s" \
   "$ZEROPROOF" fuzz --seconds "${FUZZ_SECONDS:-60}" --seed "${FUZZ_SEED:-1}"
+# Fresh seeds every time: a failure's log has the command that replays it.
+fresh=${FUZZ_SEED:-$(date +%s)}
+for build_of_twin in "" --tsan; do
+  one "fuzz-cuda$build_of_twin-${FUZZ_SECONDS:-60}s" "$ZEROPROOF" fuzz --engine cuda $build_of_twin \
+    --seconds "${FUZZ_SECONDS:-60}" --seed "$fresh"
+done
 
 [ "$left_out" -eq 0 ] && echo "$passed passed, $failed failed" ||
   echo "$passed passed, $failed failed, $left_out not run"

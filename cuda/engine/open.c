@@ -330,6 +330,23 @@ static int check_options(const zp_cuda_options *o, zp_cuda_error *err)
              : 0;
 }
 
+/* Field by field into zeroed memory: padding travels to kernels, where simdev takes what the caller
+ * left in it for an address of another rank. */
+static void take_optims(zp_cuda *e, const zp_optim *from)
+{
+  memset(e->opt.optim, 0, sizeof e->opt.optim);
+  for (int32_t g = 0; g < e->opt.optims; g++) {
+    zp_optim *to = &e->opt.optim[g];
+    to->kind = from[g].kind;
+    to->lr = from[g].lr;
+    to->beta1 = from[g].beta1;
+    to->beta2 = from[g].beta2;
+    to->eps = from[g].eps;
+    to->weight_decay = from[g].weight_decay;
+    to->momentum = from[g].momentum;
+  }
+}
+
 zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_cuda_error *err)
 {
   zp_cuda *e;
@@ -342,6 +359,7 @@ zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_cuda_error *err)
     return NULL;
   }
   e->opt = *options;
+  take_optims(e, options->optim);
   e->cfg = options->cfg;
   e->at = zp_coord_of(e->cfg, options->rank);
   e->phase = -1;

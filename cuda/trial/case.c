@@ -49,7 +49,7 @@ int zp_trial_subject_open(zp_trial_subject *s, const zp_case *c, zp_error *err)
   zp_case_hyper(&s->c, &s->hyper);
   s->synth.opt = s->c.synth;
   s->work = zp_synth_workload(&s->synth);
-  s->trial = zp_trial_open(&s->c.cfg, &s->hyper, &s->work, s->c.steps, err);
+  s->trial = zp_trial_open(&s->c.cfg, &s->hyper, &s->work, s->c.steps, NULL, err);
   return s->trial ? 0 : err->status;
 }
 

@@ -16,14 +16,25 @@ static int same_scaler(const zp_scaler *a, const zp_scaler *b)
          a->last_overflow == b->last_overflow && a->hysteresis_left == b->hysteresis_left;
 }
 
+/* The same as a result, for who watches. */
+static void tell(const zp_trial_worker *w, const zp_decision *d)
+{
+  const zp_step_result r = {.step = w->steps_done - 1,
+                            .loss = d->loss,
+                            .norm_f64 = d->norm_f64,
+                            .norm_f32 = d->norm_f32,
+                            .clip_factor = d->clip_factor,
+                            .log2_scale = d->log2_scale,
+                            .skipped = d->skipped,
+                            .nonfinite = d->nonfinite};
+  if (w->rank == 0 && w->t->watch.twin) w->t->watch.twin(w->t->watch.ctx, &r);
+}
+
 int zp_trial_same_state(zp_trial_worker *w, const zp_step_state *s)
 {
   const int32_t step = w->steps_done - 1;
   const zp_step_result *r = &w->t->result[step];
   const zp_decision *d = &s->decision;
-  if (w->rank == 0)
-    w->t->got[step] = (zp_step_result){step,           d->loss,       d->norm_f64, d->norm_f32,
-                                       d->clip_factor, d->log2_scale, d->skipped,  d->nonfinite};
   if (*w->refused) /* it explains what else would differ */
     return zp_trial_differs(
         w->t, "PIPE-6",
@@ -38,6 +49,7 @@ int zp_trial_same_state(zp_trial_worker *w, const zp_step_state *s)
     return wrong(w, "STEP-6", "scale or clip factor of step", step);
   if (!same_scaler(&s->scaler, &w->t->scaler[step]))
     return wrong(w, "SCALE-3", "the scaler after step", step);
+  tell(w, d);
   return 0;
 }
 
@@ -79,6 +91,17 @@ int zp_trial_same_memory(zp_trial_worker *w)
     if (memcmp(r->param[i], w->e->entry[i].param,
                (size_t)(r->cfg->params[r->lay.first_param + i].numel * size)))
       return wrong(w, "STEP-8", "parameter", r->lay.first_param + i);
+  return 0;
+}
+
+/* What forward and the end of backward read was the step's own. */
+int zp_trial_same_seen(zp_trial_worker *w)
+{
+  const zp_trial *t = w->t;
+  const int64_t n = t->cfg->micro_batches * 2;
+  for (int64_t i = 0; i < t->steps * n; i++)
+    if (w->seen[i] != t->params[i / n * t->world + w->rank])
+      return wrong(w, "STEP-8", "what the model saw of the parameters in step", i / n);
   return 0;
 }
 

@@ -26,6 +26,19 @@ uint64_t zp_trial_random(uint64_t *state)
   return x ^ x >> 31;
 }
 
+/* Two bytes at a time: the smallest element. */
+uint64_t zp_trial_hash(const zp_config *c, const zp_layout *lay, void *const *param)
+{
+  const int64_t halves = zp_dtype_bytes(c->precision) / 2;
+  uint64_t h = 0;
+  for (int32_t i = 0; i < lay->n_params; i++) {
+    const uint16_t *at = param[i];
+    const int64_t n = c->params[lay->first_param + i].numel * halves;
+    for (int64_t k = 0; k < n; k++) h = (h ^ at[k]) * 0x9e3779b97f4a7c15u;
+  }
+  return h;
+}
+
 void zp_trial_note(zp_trial_ledger *l, const zp_op *op, int32_t step)
 {
   if (l->n == l->cap) {
@@ -88,10 +101,16 @@ static int run_ref(zp_trial *t, zp_error *err)
   if (keep_first(t)) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for first values");
   zp_sim_hook(t->ref, &hook);
   if (zp_sim_run(t->ref, ZP_PHASE_INIT, err)) return err->status;
+  if (t->watch.ref) t->watch.ref(t->watch.ctx, t->ref, -1);
   for (int32_t s = 0; s < t->steps; s++) {
+    for (int32_t r = 0; r < t->world; r++) {
+      const zp_rank *rank = zp_sim_rank(t->ref, r);
+      t->params[(int64_t)s * t->world + r] = zp_trial_hash(t->cfg, &rank->lay, rank->param);
+    }
     if (zp_sim_run(t->ref, ZP_PHASE_STEP, err)) return err->status;
     t->result[s] = zp_sim_rank(t->ref, 0)->result;
     t->scaler[s] = zp_sim_rank(t->ref, 0)->scaler;
+    if (t->watch.ref) t->watch.ref(t->watch.ctx, t->ref, s);
   }
   zp_sim_hook(t->ref, NULL);
   for (int32_t r = 0; r < t->world; r++)
@@ -108,9 +127,9 @@ static int open_arrays(zp_trial *t)
   t->ledger = calloc(world, sizeof *t->ledger);
   t->error = calloc(world, sizeof *t->error);
   t->result = calloc(steps, sizeof *t->result);
-  t->got = calloc(steps, sizeof *t->got);
   t->scaler = calloc(steps, sizeof *t->scaler);
-  return t->first && t->ledger && t->error && t->result && t->got && t->scaler ? 0 : -1;
+  t->params = calloc(steps * world, sizeof *t->params);
+  return t->first && t->ledger && t->error && t->result && t->scaler && t->params ? 0 : -1;
 }
 
 static int open_simdev(zp_trial *t)
@@ -122,7 +141,7 @@ static int open_simdev(zp_trial *t)
 }
 
 zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
-                        int32_t steps, zp_error *err)
+                        int32_t steps, const zp_trial_watch *watch, zp_error *err)
 {
   zp_trial *t = calloc(1, sizeof *t);
   int failed;
@@ -133,6 +152,7 @@ zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_wo
   t->cfg = cfg;
   t->hyper = hyper;
   t->work = work;
+  if (watch) t->watch = *watch;
   t->steps = steps;
   t->world = zp_world(cfg);
   failed = open_arrays(t) || open_simdev(t);
@@ -155,8 +175,8 @@ void zp_trial_close(zp_trial *t)
   free(t->ledger);
   free(t->error);
   free(t->result);
-  free(t->got);
   free(t->scaler);
+  free(t->params);
   free(t);
 }
 
@@ -217,6 +237,7 @@ int zp_trial_run(zp_trial *t, const zp_trial_schedule *s)
   const simdev_options o = {.seed = s->seed,
                             .order = s->order,
                             .record = s->record,
+                            .decisions_max = s->decisions_max,
                             .faults = s->faults,
                             .fault_count = s->fault_count,
                             .remote_errors = s->remote_errors,
@@ -253,9 +274,9 @@ const zp_cuda_error *zp_trial_error(const zp_trial *t, int32_t rank)
   return &t->error[rank];
 }
 
-const zp_step_result *zp_trial_result(const zp_trial *t, int32_t step)
+const zp_step_result *zp_trial_expected(const zp_trial *t, int32_t step)
 {
-  return &t->got[step];
+  return &t->result[step];
 }
 
 zp_sim *zp_trial_ref(const zp_trial *t)

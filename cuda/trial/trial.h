@@ -4,7 +4,9 @@
  * The twin trains any zp_workload: its forward and backward are kernels of one thread on the
  * compute stream, which read and write device memory. Backward leaves the gradients in buffers of
  * its own; they are copied by one to three producer streams, each into one buffer that its next
- * copy overwrites, and announced from there, in backward order or in any.
+ * copy overwrites, and announced from there, in backward order or in any. The model orders nothing
+ * that the engine's contract does not ask for: there is a buffer for each micro-batch, and backward
+ * goes on, reading parameters, when its gradients are made.
  *
  * Life: zp_trial_open runs ref; zp_trial_run as often as wanted; zp_trial_close. Everything of one
  * trial happens on the calling thread. spec: STEP-2, RED-4, RED-5, LEDG-1 */
@@ -37,6 +39,7 @@ typedef struct zp_trial_schedule {
   /* planted mistakes of a model: 1 + the rank that announces one entry too few, or one twice, in
    * step 1; 0: none */
   int32_t forgets, repeats;
+  int64_t decisions_max; /* of simdev; 0: its default */
 } zp_trial_schedule;
 
 /* Schedule number n, the same in every build. */
@@ -51,10 +54,18 @@ typedef struct zp_trial_found {
 
 typedef struct zp_trial zp_trial;
 
+/* Told to who waits; each may be NULL. ref: the simulation has begun (step -1), or done a step.
+ * twin: rank 0 of the twin has heard what a step came to. */
+typedef struct zp_trial_watch {
+  void *ctx;
+  void (*ref)(void *ctx, zp_sim *ref, int32_t step);
+  void (*twin)(void *ctx, const zp_step_result *result);
+} zp_trial_watch;
+
 /* Runs INIT and `steps` steps on ref. cfg, hyper and work outlive the trial; cfg is valid.
- * NULL after filling *err: no memory, or ref itself failed. */
+ * watch: NULL, or who is told. NULL after filling *err: no memory, or ref itself failed. */
 zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
-                        int32_t steps, zp_error *err);
+                        int32_t steps, const zp_trial_watch *watch, zp_error *err);
 void zp_trial_close(zp_trial *t);
 
 /* Runs the twin and compares: ledgers op by op; loss, norm, scale and skipped of every step that
@@ -67,8 +78,8 @@ const zp_trial_found *zp_trial_why(const zp_trial *t);
 simdev *zp_trial_simdev(const zp_trial *t);
 /* The error of a rank's engine; status ZP_CUDA_OK: none. */
 const zp_cuda_error *zp_trial_error(const zp_trial *t, int32_t rank);
-/* The twin's results of steps that were asked for; ref's have the same bits after a clean run. */
-const zp_step_result *zp_trial_result(const zp_trial *t, int32_t step);
+/* Ref's result of a step. */
+const zp_step_result *zp_trial_expected(const zp_trial *t, int32_t step);
 
 /* Of ref: its ranks after the last step, and what it issued. */
 zp_sim *zp_trial_ref(const zp_trial *t);

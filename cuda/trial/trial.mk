@@ -29,4 +29,30 @@ $(TRIAL_TSAN): $(TRIAL_TSAN_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $(TRIAL_TSAN_OBJ)
 
--include $(TRIAL_OBJ:%.o=%.d) $(TRIAL_TSAN_OBJ:%.o=%.d)
+# ---- The programs of `zeroproof --engine cuda` ---------------------------------------------------
+
+SIMDEV_COMMAND      := $(BUILD)/zeroproof-simdev
+SIMDEV_TSAN_COMMAND := $(BUILD)/zeroproof-simdev-tsan
+
+$(SIMDEV_COMMAND): $(BUILD)/cuda/trial/main.o $(TRIAL_LINK)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+
+$(SIMDEV_TSAN_COMMAND): $(BUILD)/tsan/cuda/trial/main.o $(TRIAL_TSAN_LINK)
+	$(say) LD $@
+	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
+
+.PHONY: simdev-command
+simdev-command: $(COMMAND) $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) ## build the programs of `zeroproof --engine cuda`
+
+unit: simdev-command
+
+SECONDS ?= 600
+.PHONY: fuzz-cuda
+fuzz-cuda: simdev-command ## long differential fuzz of the CUDA twin: SECONDS=600 in each build (SEED=...)
+	@seed=$(or $(SEED),$$(date +%s)); \
+	$(COMMAND) fuzz --engine cuda --seconds $(SECONDS) --seed $$seed && \
+	$(COMMAND) fuzz --engine cuda --tsan --seconds $(SECONDS) --seed $$seed
+
+-include $(TRIAL_OBJ:%.o=%.d) $(TRIAL_TSAN_OBJ:%.o=%.d) \
+         $(BUILD)/cuda/trial/main.d $(BUILD)/tsan/cuda/trial/main.d

@@ -17,12 +17,14 @@ struct zp_trial {
   const zp_config *cfg;
   const zp_hyper *hyper;
   const zp_workload *work;
+  zp_trial_watch watch;
   int32_t steps, world;
   /* of ref */
   zp_sim *ref;
   void **first;            /* [world · n_params] first values, NULL for other stages' entries */
   zp_step_result *result;  /* [steps] */
   zp_scaler *scaler;       /* [steps] after each step */
+  uint64_t *params;        /* [steps · world] hashes of the parameters before each step */
   zp_trial_ledger *ledger; /* [world] */
   /* of the twin's last run */
   zp_trial_schedule now;
@@ -30,7 +32,6 @@ struct zp_trial {
   ncclUniqueId id;
   zp_trial_found found; /* the first */
   zp_cuda_error *error; /* [world] */
-  zp_step_result *got;  /* [steps] rank 0's */
 };
 
 /* One rank of the twin's run. */
@@ -42,12 +43,15 @@ typedef struct zp_trial_worker {
   zp_cuda *e;
   void *inst;
   cudaStream_t producer[ZP_TRIAL_STREAMS];
-  cudaEvent_t made, taken[ZP_TRIAL_STREAMS];
+  cudaEvent_t made;
   void *grad[ZP_TRIAL_STREAMS]; /* device: what is announced */
-  void **raw;                   /* [n_params] device: what backward leaves, trained entries only */
+  void **param;                 /* [n_params of the stage] device: the engine's parameters */
+  void **raw;                   /* [n_params] device: [M] what backward leaves, trained entries */
   int32_t *order;               /* [n_params] entries, in the order of announcement */
   int32_t *refused;             /* device: kernels that did not get what was sent */
-  zp_message in, out;           /* dtypes and shapes */
+  uint64_t *seen; /* device: [steps · M · 2] the parameters as forward and the end of backward saw
+                     them, hashed */
+  zp_message in, out; /* dtypes and shapes */
   zp_trial_ledger issued;
 } zp_trial_worker;
 
@@ -64,6 +68,8 @@ int zp_trial_differs(zp_trial *t, const char *kind, const char *format, ...)
 void zp_trial_note(zp_trial_ledger *l, const zp_op *op, int32_t step);
 void zp_trial_ledger_free(zp_trial_ledger *l);
 uint64_t zp_trial_random(uint64_t *state);
+/* A rank's parameters, hashed. */
+uint64_t zp_trial_hash(const zp_config *c, const zp_layout *lay, void *const *param);
 
 /* workload.c: the callbacks, and the description of a boundary's messages. */
 zp_cuda_model zp_trial_model(zp_trial_worker *w);
@@ -77,6 +83,7 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w);
 /* compare.c: 0, or 1 after zp_trial_differs. */
 int zp_trial_same_state(zp_trial_worker *w, const zp_step_state *s);
 int zp_trial_same_memory(zp_trial_worker *w);
+int zp_trial_same_seen(zp_trial_worker *w);
 int zp_trial_same_ledger(zp_trial_worker *w);
 
 #endif

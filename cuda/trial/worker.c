@@ -57,7 +57,6 @@ static int open_producers(zp_trial_worker *w, size_t bytes)
   for (int32_t s = 0; s < w->streams; s++) {
     ZP_TRIAL_OK(cudaStreamCreateWithFlags(&w->producer[s], cudaStreamNonBlocking));
     simdev_name_stream(w->producer[s], "producer");
-    ZP_TRIAL_OK(cudaEventCreateWithFlags(&w->taken[s], cudaEventDisableTiming));
     ZP_TRIAL_OK(cudaMalloc(&w->grad[s], bytes));
   }
   ZP_TRIAL_OK(cudaMalloc((void **)&w->refused, sizeof *w->refused));
@@ -77,9 +76,10 @@ static int open_worker(zp_trial_worker *w)
   for (int32_t i = 0; i < c->n_params; i++) {
     const int64_t numel = c->params[i].numel;
     if (c->params[i].stage != w->at.pp || c->params[i].frozen) continue;
-    ZP_TRIAL_OK(cudaMalloc(&w->raw[i], (size_t)(numel > 0 ? numel * size : 1)));
+    ZP_TRIAL_OK(cudaMalloc(&w->raw[i], (size_t)(numel > 0 ? numel * size * c->micro_batches : 1)));
   }
-  return 0;
+  return (int)cudaMalloc((void **)&w->seen,
+                         (size_t)(w->t->steps * c->micro_batches * 2) * sizeof *w->seen);
 }
 
 /* The workload reads parameters where the engine has them. */
@@ -88,9 +88,14 @@ static int open_instance(zp_trial_worker *w)
   const zp_config *c = w->t->cfg;
   const zp_place_of where = {w->at.pp, w->at.pp, w->at.dp, w->at.tp};
   const void **params = calloc((size_t)c->n_params + 1, sizeof *params);
-  int status = params ? 0 : __LINE__;
-  for (int32_t i = 0; params && i < c->n_params; i++) params[i] = zp_cuda_param(w->e, i);
-  if (params) status = w->t->work->open(w->t->work->ctx, c, where, params, &w->inst);
+  int status = 0;
+  w->param = calloc((size_t)c->n_params + 1, sizeof *w->param);
+  if (!params || !w->param) status = __LINE__;
+  for (int32_t i = 0; !status && i < c->n_params; i++) {
+    params[i] = zp_cuda_param(w->e, i);
+    if (params[i]) w->param[i - w->e->lay.first_param] = zp_cuda_param(w->e, i);
+  }
+  if (!status) status = w->t->work->open(w->t->work->ctx, c, where, params, &w->inst);
   free(params);
   return status;
 }
@@ -102,14 +107,15 @@ static void close_worker(zp_trial_worker *w)
   zp_cuda_close(w->e);
   for (int32_t s = 0; s < w->streams; s++) {
     if (w->producer[s]) cudaStreamDestroy(w->producer[s]);
-    if (w->taken[s]) cudaEventDestroy(w->taken[s]);
     if (w->grad[s]) cudaFree(w->grad[s]);
   }
   for (int32_t i = 0; w->raw && i < w->t->cfg->n_params; i++)
     if (w->raw[i]) cudaFree(w->raw[i]);
   if (w->made) cudaEventDestroy(w->made);
   if (w->refused) cudaFree(w->refused);
+  if (w->seen) cudaFree(w->seen);
   if (w->inst) w->t->work->close(w->inst);
+  free(w->param);
   free(w->raw);
   free(w->order);
   zp_trial_ledger_free(&w->issued);
@@ -136,6 +142,7 @@ static int train(zp_trial_worker *w)
     ZP_TRIAL_OK(zp_trial_same_state(w, &s));
   }
   ZP_TRIAL_OK(zp_trial_same_memory(w));
+  ZP_TRIAL_OK(zp_trial_same_seen(w));
   return zp_trial_same_ledger(w);
 }
 

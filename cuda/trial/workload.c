@@ -7,7 +7,7 @@
 
 typedef struct compute {
   zp_trial_worker *w;
-  int64_t mb, slot;
+  int64_t step, mb, slot;
   const zp_step_state *state;
   zp_message in, out;
   float *loss;
@@ -19,11 +19,24 @@ static int64_t bytes_of(const zp_trial_worker *w, int32_t param)
   return c->params[param].numel * zp_dtype_bytes(c->precision);
 }
 
+static char *raw_of(const zp_trial_worker *w, int32_t param, int64_t mb)
+{
+  return (char *)w->raw[param] + mb * bytes_of(w, param);
+}
+
 /* What backward delivers is valid until its instance's next call: it is copied at once. */
 static void keep_raw(void *ctx, int32_t param, const void *grad)
 {
-  zp_trial_worker *w = ctx;
-  if (w->raw[param]) memcpy(w->raw[param], grad, (size_t)bytes_of(w, param));
+  const compute *p = ctx;
+  if (p->w->raw[param]) memcpy(raw_of(p->w, param, p->mb), grad, (size_t)bytes_of(p->w, param));
+}
+
+/* Not every workload reads its parameters. */
+static void look(const compute *p, int32_t which)
+{
+  const zp_layout *lay = &p->w->e->lay;
+  p->w->seen[(p->step * p->w->t->cfg->micro_batches + p->mb) * 2 + which] =
+      zp_trial_hash(p->w->t->cfg, lay, p->w->param);
 }
 
 static zp_mb at_mb(const compute *p)
@@ -40,6 +53,7 @@ static void forward_body(const void *params, simdev_thread t, void *shared, int 
   *p->w->refused +=
       work->forward(p->w->inst, at_mb(p), (int32_t)p->slot, &p->in, &p->out, &loss) != 0;
   *p->loss = loss;
+  look(p, 0);
 }
 static const simdev_kernel forward_kernel = {"forward", sizeof(compute), 1, forward_body};
 
@@ -47,12 +61,20 @@ static void backward_body(const void *params, simdev_thread t, void *shared, int
 {
   const compute *p = params;
   const zp_workload *work = p->w->t->work;
-  const zp_sink sink = {p->w, keep_raw};
+  compute copy = *p;
+  const zp_sink sink = {&copy, keep_raw};
   (void)t, (void)shared, (void)phase;
   *p->w->refused +=
       work->backward(p->w->inst, at_mb(p), (int32_t)p->slot, &p->in, &p->out, sink) != 0;
 }
 static const simdev_kernel backward_kernel = {"backward", sizeof(compute), 1, backward_body};
+
+static void rest_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  (void)t, (void)shared, (void)phase;
+  look(params, 1);
+}
+static const simdev_kernel rest_kernel = {"rest of backward", sizeof(compute), 1, rest_body};
 
 typedef struct fill {
   char *to;
@@ -102,6 +124,7 @@ static void compute_of(zp_trial_worker *w, const zp_cuda_call *call, compute *p)
 {
   memset(p, 0, sizeof *p);
   p->w = w;
+  p->step = call->step;
   p->mb = call->mb;
   p->slot = call->slot;
   p->state = call->state;
@@ -126,8 +149,8 @@ static int announce_one(zp_trial_worker *w, int32_t param, const zp_cuda_call *c
   const int32_t s = (int32_t)(zp_trial_random(&w->random) % (uint64_t)w->streams);
   if (!work->used(work->ctx, c, param, w->at.dp, w->at.tp, (zp_mb){call->step, call->mb, 0}))
     return zp_cuda_grad_unused(w->e, param, call->mb);
-  ZP_TRIAL_OK(
-      cudaMemcpyAsync(w->grad[s], w->raw[param], bytes, cudaMemcpyDeviceToDevice, w->producer[s]));
+  ZP_TRIAL_OK(cudaMemcpyAsync(w->grad[s], raw_of(w, param, call->mb), bytes,
+                              cudaMemcpyDeviceToDevice, w->producer[s]));
   ZP_TRIAL_OK(zp_cuda_grad_ready(w->e, param, call->mb, w->grad[s], c->precision, w->producer[s]));
   /* nobody needs it any more: the next copy, or this, overwrites it */
   return (int)cudaMemsetAsync(w->grad[s], 0xff, bytes, w->producer[s]);
@@ -156,10 +179,9 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
   compute_of(w, call, &p);
   with_data(&w->out, call->in, 1, &p.in);
   with_data(&w->in, call->out, 1, &p.out);
-  for (int32_t s = 0; s < w->streams; s++)
-    ZP_TRIAL_OK(cudaStreamWaitEvent(call->stream, w->taken[s], 0));
   ZP_TRIAL_OK(launch_one(&backward_kernel, &p, call->stream));
   ZP_TRIAL_OK(cudaEventRecord(w->made, call->stream));
+  ZP_TRIAL_OK(launch_one(&rest_kernel, &p, call->stream));
   for (int32_t s = 0; s < w->streams; s++)
     ZP_TRIAL_OK(cudaStreamWaitEvent(w->producer[s], w->made, 0));
   for (int32_t i = 0; i < n; i++) {
@@ -168,8 +190,6 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
     if (now->repeats == w->rank + 1 && i == 0 && call->step == 1)
       ZP_TRIAL_OK(announce_one(w, w->order[i], call));
   }
-  for (int32_t s = 0; s < w->streams; s++)
-    ZP_TRIAL_OK(cudaEventRecord(w->taken[s], w->producer[s]));
   return 0;
 }
 

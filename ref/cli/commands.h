@@ -2,11 +2,17 @@
 #ifndef ZP_CLI_COMMANDS_H
 #define ZP_CLI_COMMANDS_H
 
-int zp_cmd_train(int argc, char **argv);
-int zp_cmd_plan(int argc, char **argv);
-int zp_cmd_sim(int argc, char **argv);
-int zp_cmd_fuzz(int argc, char **argv);
-int zp_cmd_env(int argc, char **argv);
-int zp_cmd_launch(int argc, char **argv);
+#include "engine.h"
+
+/* Picks the sub-command and runs it on the engine that this program has. */
+int zp_main(int argc, char **argv, const zp_engine *engine);
+
+int zp_cmd_train(int argc, char **argv, const zp_engine *engine);
+int zp_cmd_sim(int argc, char **argv, const zp_engine *engine);
+int zp_cmd_fuzz(int argc, char **argv, const zp_engine *engine);
+/* These have no use for one. */
+int zp_cmd_plan(int argc, char **argv, const zp_engine *engine);
+int zp_cmd_env(int argc, char **argv, const zp_engine *engine);
+int zp_cmd_launch(int argc, char **argv, const zp_engine *engine);
 
 #endif

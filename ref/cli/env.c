@@ -37,8 +37,9 @@ static const struct {
     {"tools", "gnuplot", "gnuplot --version"},
     {"tools", "git", "git --version"},
 };
-static const char *const sections[] = {"system",  "build",       "libraries",     "compilers",
-                                       "provers", "accelerator", "communication", "tools"};
+static const char *const sections[] = {"system",      "build",         "engines",
+                                       "libraries",   "compilers",     "provers",
+                                       "accelerator", "communication", "tools"};
 
 /* The first line that a shell command prints, or "not found". A tool that hangs must not. */
 static void first_line(const char *command, char *text, size_t cap)
@@ -155,6 +156,17 @@ static void put_build(json_t *root)
   put(root, "accelerator", "NCCL", text);
 }
 
+/* Programs that `--engine` hands over to. */
+static void put_engines(json_t *root)
+{
+  char file[4096], text[128];
+  for (const zp_engine_known *k = zp_engines(); k->name != NULL; k++) {
+    const int there = zp_engine_beside(k->program, file, sizeof file) == 0;
+    snprintf(text, sizeof text, there ? "%s" : "%s is not here: make %s", k->program, k->make);
+    put(root, "engines", k->name, text);
+  }
+}
+
 static void print_text(json_t *root)
 {
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
@@ -174,8 +186,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   return 0;
 }
 
-int zp_cmd_env(int argc, char **argv)
+int zp_cmd_env(int argc, char **argv, const zp_engine *engine)
 {
+  (void)engine;
   static const struct argp_option options[] = {{"json", 'j', NULL, 0, "print JSON for machines", 0},
                                                {0}};
   static const struct argp argp = {options,
@@ -194,6 +207,7 @@ int zp_cmd_env(int argc, char **argv)
     json_object_set_new(root, sections[i], json_object());
   put_system(root);
   put_build(root);
+  put_engines(root);
   for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
     first_line(tools[i].command, text, sizeof text);
     put(root, tools[i].section, tools[i].name, text);

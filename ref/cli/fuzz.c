@@ -1,4 +1,5 @@
-/* zeroproof fuzz: random cases on the simulator against serial, bit for bit. */
+/* zeroproof fuzz: random cases on the simulator against serial, or on a twin against ref, bit for
+ * bit. */
 #define _GNU_SOURCE
 #include <jansson.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@ enum { JUDGED_FROM = 2000 };
 
 typedef struct fuzz_args {
   zp_fuzz_job job;
-  const char *replay;
+  zp_engine_args engine;
+  const char *replay, *fault;
   int32_t json, limited;
 } fuzz_args;
 
@@ -48,6 +50,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   fuzz_args *a = state->input;
   char *end;
   switch (key) {
+  case ARGP_KEY_INIT: state->child_inputs[0] = &a->engine; return 0;
   case KEY_SECONDS:
     a->job.seconds = strtod(arg, &end);
     if (*end != 0 || end == arg || !(a->job.seconds > 0) || a->job.seconds > 1e7)
@@ -60,12 +63,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
   case KEY_SEED: a->job.seed = (uint64_t)number(state, "seed", arg, 0, INT64_MAX); return 0;
   case KEY_JOBS: a->job.jobs = (int32_t)number(state, "jobs", arg, 1, ZP_FUZZ_JOBS); return 0;
-  case KEY_FAULT:
-    a->job.fault = zp_fault_find(arg);
-    if (a->job.fault == NULL)
-      argp_error(state, "--fault: there is no fault '%s'; `zeroproof sim --fault list` lists them.",
-                 arg);
-    return 0;
+  case KEY_FAULT: a->fault = arg; return 0;
   case KEY_REPLAY: a->replay = arg; return 0;
   case KEY_JSON: a->json = 1; return 0;
   case ARGP_KEY_ARG: return ARGP_ERR_UNKNOWN;
@@ -73,6 +71,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   }
 }
 
+static const struct argp_child children[] = {{&zp_engine_child, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     options,
     parse,
@@ -80,9 +79,11 @@ static const struct argp argp = {
     "Random topologies, parameter lists, precisions, stages, buckets and micro-batches: each is "
     "planned, simulated, and compared with serial training bit for bit.\v"
     "Half of the cases reduce exactly. What fails is shrunk and printed with the command that "
-    "replays it. An axis that fewer than 2 % of the cases are on fails the run too. Exit codes: 0 "
-    "nothing found, 1 found, 2 refused input, 3 the environment failed.",
-    NULL,
+    "replays it. An axis that fewer than 2 % of the cases are on fails the run too. With --engine "
+    "cuda each case is trained by ref once and by the CUDA twin in several orders of execution, "
+    "and ledgers, norms, scales, masters, moments and parameters are compared bit for bit. Exit "
+    "codes: 0 nothing found, 1 found, 2 refused input, 3 the environment failed.",
+    children,
     NULL,
     NULL};
 
@@ -110,32 +111,55 @@ static void print_found(const fuzz_args *a, const zp_fuzz_outcome *out, const zp
     printf("\n%s", v->text);
   }
   printf("\nshrunk in %lld runs; replay with\n  zeroproof fuzz ", (long long)tried);
+  if (a->job.schedules > 0) printf("--engine %s ", a->job.engine->name);
+  if (a->engine.tsan) printf("--tsan ");
+  /* who did not come to a verdict does not say in which order */
+  if (a->job.schedules > 0 && out->end != ZP_FUZZ_FAILED)
+    printf("--schedules %d ", (int)a->job.schedules);
   if (a->job.fault != NULL) printf("--fault %s ", a->job.fault->name);
   printf("--replay '%s'\n", text);
 }
 
-static int is_thin(const zp_fuzz_sums *s, int32_t axis)
+static int is_lack(const zp_engine *e, int32_t axis)
 {
-  return s->cases >= JUDGED_FROM && (double)s->on_axis[axis] < LEAST_SHARE * (double)s->cases;
+  for (int32_t k = 0; k < e->lacks; k++)
+    if (strcmp(e->lack[k], zp_fuzz_axis_name(axis)) == 0) return 1;
+  return 0;
 }
 
-static int32_t thin_axes(const zp_fuzz_sums *s)
+static int is_thin(const fuzz_args *a, const zp_fuzz_sums *s, int32_t axis)
+{
+  return s->cases >= JUDGED_FROM && !is_lack(a->job.engine, axis) &&
+         (double)s->on_axis[axis] < LEAST_SHARE * (double)s->cases;
+}
+
+static int32_t thin_axes(const fuzz_args *a, const zp_fuzz_sums *s)
 {
   int32_t n = 0;
-  for (int32_t i = 0; i < zp_fuzz_axes(); i++) n += is_thin(s, i);
+  for (int32_t i = 0; i < zp_fuzz_axes(); i++) n += is_thin(a, s, i);
   return n;
 }
 
-static void print_coverage(const zp_fuzz_sums *s)
+static void print_coverage(const fuzz_args *a, const zp_fuzz_sums *s)
 {
+  const zp_engine *e = a->job.engine;
   const double n = s->cases > 0 ? (double)s->cases : 1;
   printf("share of the cases:\n");
   for (int32_t i = 0; i < zp_fuzz_axes(); i++)
     printf("  %5.1f %% %-30s%s", 100 * (double)s->on_axis[i] / n, zp_fuzz_axis_name(i),
-           is_thin(s, i) ? " TOO FEW\n"
-           : i % 2 == 1  ? "\n"
-                         : "");
+           is_thin(a, s, i) ? " TOO FEW\n"
+           : i % 2 == 1     ? "\n"
+                            : "");
   printf("\n");
+  for (int32_t k = 0; k < e->lacks; k++)
+    printf("%s%s (left out of %lld cases)%s", k == 0 ? "not supported by this engine yet: " : ", ",
+           e->lack[k], (long long)s->lacking[k], k == e->lacks - 1 ? "\n" : "");
+}
+
+/* Distinct orders of execution, an hour on a core: of its time, whoever else uses the machine. */
+static double orders_an_hour(const zp_fuzz_sums *s)
+{
+  return s->cpu_ns > 0 ? (double)s->distinct * 3600e9 / (double)s->cpu_ns : 0;
 }
 
 static void print_sums(const fuzz_args *a, const zp_fuzz_outcome *out)
@@ -148,6 +172,9 @@ static void print_sums(const fuzz_args *a, const zp_fuzz_outcome *out)
   printf("on average %.1f ranks, %.0f elements, %.1f micro-batches; %.0f %% under exact\n",
          (double)s->ranks / n, (double)s->elements / n, (double)s->micro_batches / n,
          100 * (double)s->exact / n);
+  if (s->orders > 0)
+    printf("%lld orders, %lld of them distinct: %.2f million an hour per core\n",
+           (long long)s->orders, (long long)s->distinct, orders_an_hour(s) / 1e6);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -174,7 +201,7 @@ static void print_json(const fuzz_args *a, const zp_fuzz_outcome *out, json_t *f
 {
   const zp_fuzz_sums *s = &out->sums;
   const double n = s->cases > 0 ? (double)s->cases : 1;
-  json_t *root = json_object(), *axes = json_object();
+  json_t *root = json_object(), *axes = json_object(), *lacks = json_object();
   json_object_set_new(root, "seed", json_integer((json_int_t)a->job.seed));
   json_object_set_new(root, "cases", json_integer(s->cases));
   json_object_set_new(root, "seconds", json_real(out->seconds));
@@ -187,7 +214,16 @@ static void print_json(const fuzz_args *a, const zp_fuzz_outcome *out, json_t *f
   for (int32_t i = 0; i < zp_fuzz_axes(); i++)
     json_object_set_new(axes, zp_fuzz_axis_name(i), json_real((double)s->on_axis[i] / n));
   json_object_set_new(root, "axes", axes);
-  json_object_set_new(root, "thin_axes", json_integer(thin_axes(s)));
+  json_object_set_new(root, "thin_axes", json_integer(thin_axes(a, s)));
+  json_object_set_new(root, "engine", json_string(a->job.engine->name));
+  if (a->job.engine->schedules > 0) {
+    json_object_set_new(root, "orders", json_integer(s->orders));
+    json_object_set_new(root, "distinct_orders", json_integer(s->distinct));
+    json_object_set_new(root, "distinct_orders_per_core_hour", json_real(orders_an_hour(s)));
+  }
+  for (int32_t k = 0; k < a->job.engine->lacks; k++)
+    json_object_set_new(lacks, a->job.engine->lack[k], json_integer(s->lacking[k]));
+  json_object_set_new(root, "not_supported_yet", lacks);
   json_object_set_new(root, "found", found != NULL ? found : json_null());
   json_dumpf(root, stdout, JSON_INDENT(2));
   printf("\n");
@@ -218,13 +254,16 @@ static int replay(const fuzz_args *a)
     fprintf(stderr, "zeroproof fuzz: --replay: %s\n", why);
     return ZP_EXIT_REFUSED;
   }
-  zp_case_run(&c, a->job.fault, &v);
+  if (zp_engine_can(a->job.engine, "zeroproof fuzz", &c) != 0) return ZP_EXIT_REFUSED;
+  /* a failure's text names its order */
+  c.schedules = a->engine.schedules > 0 || c.schedule == 0 ? a->job.schedules : 1;
+  a->job.engine->run(&c, a->job.fault, &v);
   memset(&out, 0, sizeof out);
   out.end = v.failed ? ZP_FUZZ_FAILED : ZP_FUZZ_CLEAN;
   out.seconds = 1;
   if (v.no_memory) return ZP_EXIT_ENVIRONMENT;
   if (a->json) print_json(a, &out, v.failed ? json_found(a, &out, &c, &v) : NULL);
-  else if (!v.failed) printf("clean: %d steps, equal to serial bit for bit\n", v.steps);
+  else if (!v.failed) printf("clean: %d steps, %s\n", v.steps, a->job.engine->clean);
   else {
     printf("failed: ");
     print_clauses(&v);
@@ -237,6 +276,7 @@ static int search(const fuzz_args *a)
 {
   static zp_fuzz_outcome out;
   static zp_verdict v;
+  const zp_engine *e = a->job.engine;
   int64_t tried = 0;
   zp_fuzz_run(&a->job, &out);
   if (out.end == ZP_FUZZ_BROKEN) {
@@ -244,8 +284,11 @@ static int search(const fuzz_args *a)
     return ZP_EXIT_ENVIRONMENT;
   }
   if (out.end != ZP_FUZZ_CLEAN) {
-    if (out.end == ZP_FUZZ_FAILED) (void)zp_fuzz_one(&out.found, a->job.fault, 60, &v);
-    tried = zp_fuzz_shrink(&out.found, a->job.fault, out.end, 30, &v);
+    if (out.end == ZP_FUZZ_FAILED) {
+      (void)zp_fuzz_one(e, &out.found, a->job.fault, 3 * e->patience_s, &v);
+      if (v.schedule != 0) out.found.schedule = v.schedule;
+    }
+    tried = zp_fuzz_shrink(e, &out.found, a->job.fault, out.end, 1.5 * e->patience_s, &v);
   }
   if (a->json) {
     print_json(a, &out, out.end == ZP_FUZZ_CLEAN ? NULL : json_found(a, &out, &out.found, &v));
@@ -254,26 +297,33 @@ static int search(const fuzz_args *a)
     if (out.end != ZP_FUZZ_CLEAN) {
       print_found(a, &out, &out.found, &v, tried);
     } else {
-      print_coverage(&out.sums);
+      print_coverage(a, &out.sums);
       if (out.sums.cases < JUDGED_FROM)
         printf("(too few cases to judge coverage: it takes %d)\n", JUDGED_FROM);
-      printf(thin_axes(&out.sums) > 0 ? "nothing found, but %d axes are hardly exercised\n"
-                                      : "nothing found\n",
-             thin_axes(&out.sums));
+      printf(thin_axes(a, &out.sums) > 0 ? "nothing found, but %d axes are hardly exercised\n"
+                                         : "nothing found\n",
+             thin_axes(a, &out.sums));
     }
   }
-  return out.end != ZP_FUZZ_CLEAN || thin_axes(&out.sums) > 0 ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
+  return out.end != ZP_FUZZ_CLEAN || thin_axes(a, &out.sums) > 0 ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
 }
 
-int zp_cmd_fuzz(int argc, char **argv)
+int zp_cmd_fuzz(int argc, char **argv, const zp_engine *engine)
 {
   fuzz_args a;
+  int code;
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   memset(&a, 0, sizeof a);
   a.job.seed = 1;
   a.job.seconds = 10;
   a.job.jobs = cores < 1 ? 1 : cores > ZP_FUZZ_JOBS ? ZP_FUZZ_JOBS : (int32_t)cores;
   if (zp_cli_parse(&argp, argc, argv, &a) != 0) return ZP_EXIT_REFUSED;
+  code = zp_engine_choose(engine, &a.engine, argc, argv);
+  if (code != 0) return code;
+  a.job.engine = engine;
+  a.job.schedules = a.engine.schedules > 0 ? a.engine.schedules : engine->schedules;
+  if (a.fault != NULL) a.job.fault = zp_engine_fault(engine, "zeroproof fuzz", a.fault);
+  if (a.fault != NULL && a.job.fault == NULL) return ZP_EXIT_REFUSED;
   a.job.progress = !a.json && isatty(STDERR_FILENO);
   return a.replay != NULL ? replay(&a) : search(&a);
 }

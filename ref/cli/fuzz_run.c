@@ -10,8 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double HUNG_S = 20; /* a case takes well under a second, even under a sanitizer */
-
 double zp_fuzz_now(void)
 {
   struct timespec t;
@@ -33,7 +31,8 @@ static void *shared(size_t bytes)
 
 /* ---- One case -------------------------------------------------------------------------------- */
 
-int32_t zp_fuzz_one(const zp_case *c, const zp_fault *fault, double seconds_max, zp_verdict *v)
+int32_t zp_fuzz_one(const zp_engine *engine, const zp_case *c, const zp_fault *fault,
+                    double seconds_max, zp_verdict *v)
 {
   zp_verdict *out = shared(sizeof *out);
   const double until = zp_fuzz_now() + seconds_max;
@@ -43,7 +42,7 @@ int32_t zp_fuzz_one(const zp_case *c, const zp_fault *fault, double seconds_max,
   if (out == NULL) return ZP_FUZZ_BROKEN;
   child = fork();
   if (child == 0) {
-    zp_case_run(c, fault, out);
+    engine->run(c, fault, out);
     _exit(0);
   }
   while (child > 0 && (got = waitpid(child, &status, WNOHANG)) == 0 && zp_fuzz_now() < until) nap();
@@ -78,7 +77,7 @@ typedef struct board {
   worker w[];
 } board;
 
-static void count(zp_fuzz_sums *s, const zp_case *c, const zp_verdict *v)
+static void count(zp_fuzz_sums *s, const zp_case *c, uint32_t lacking, const zp_verdict *v)
 {
   s->cases++;
   s->ranks += (int64_t)c->cfg.pp * c->cfg.dp * c->cfg.tp;
@@ -86,7 +85,23 @@ static void count(zp_fuzz_sums *s, const zp_case *c, const zp_verdict *v)
   s->micro_batches += c->cfg.micro_batches;
   s->exact += c->cfg.reduce == ZP_EXACT;
   s->steps += v->steps;
+  s->orders += v->orders;
+  s->distinct += v->distinct;
+  for (int32_t k = 0; k < ZP_ENGINE_LACKS; k++) s->lacking[k] += lacking >> k & 1u;
   for (int32_t a = 0; a < zp_fuzz_axes(); a++) s->on_axis[a] += zp_fuzz_on_axis(a, c, v);
+}
+
+static void case_of(const zp_fuzz_job *job, uint64_t i, zp_case *c, uint32_t *lacking)
+{
+  job->engine->random(job->seed, i, c, lacking);
+  c->schedules = job->schedules;
+}
+
+static int64_t cpu_ns(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* Worker k of n: cases k, k + n, k + 2n … Never returns. */
@@ -96,15 +111,17 @@ static void work(const zp_fuzz_job *job, board *b, int32_t k)
   worker *me = &b->w[k];
   for (uint64_t i = (uint64_t)k; !b->stop; i += (uint64_t)job->jobs) {
     zp_case c;
+    uint32_t lacking;
     if (job->cases > 0 && i >= (uint64_t)job->cases) break;
     me->index = i;
-    zp_fuzz_random(job->seed, i, &c);
-    zp_case_run(&c, job->fault, &v);
+    case_of(job, i, &c, &lacking);
+    job->engine->run(&c, job->fault, &v);
     if (v.no_memory) {
       me->no_memory = 1;
       break;
     }
-    count(&me->sums, &c, &v);
+    count(&me->sums, &c, lacking, &v);
+    me->sums.cpu_ns = cpu_ns();
     if (!v.failed) continue;
     me->failed = 1;
     break;
@@ -123,10 +140,11 @@ typedef struct crew {
 
 static void note(crew *c, int32_t end, uint64_t index)
 {
+  uint32_t lacking;
   if (c->out->end != ZP_FUZZ_CLEAN) return;
   c->out->end = end;
   c->out->index = index;
-  if (end != ZP_FUZZ_BROKEN) zp_fuzz_random(c->job->seed, index, &c->out->found);
+  if (end != ZP_FUZZ_BROKEN) case_of(c->job, index, &c->out->found, &lacking);
   c->b->stop = 1;
 }
 
@@ -142,7 +160,7 @@ static int32_t look_after(crew *c, int32_t k)
     if (w->index != c->seen[k] || c->since[k] == 0) {
       c->seen[k] = w->index;
       c->since[k] = zp_fuzz_now();
-    } else if (zp_fuzz_now() - c->since[k] > HUNG_S) {
+    } else if (zp_fuzz_now() - c->since[k] > c->job->engine->patience_s) {
       kill(c->pid[k], SIGKILL);
       waitpid(c->pid[k], &status, 0);
       c->pid[k] = 0;
@@ -193,6 +211,10 @@ static void add_sums(zp_fuzz_sums *to, const zp_fuzz_sums *from)
   to->micro_batches += from->micro_batches;
   to->exact += from->exact;
   to->steps += from->steps;
+  to->cpu_ns += from->cpu_ns;
+  to->orders += from->orders;
+  to->distinct += from->distinct;
+  for (int32_t k = 0; k < ZP_ENGINE_LACKS; k++) to->lacking[k] += from->lacking[k];
   for (int32_t a = 0; a < ZP_FUZZ_AXES; a++) to->on_axis[a] += from->on_axis[a];
 }
 

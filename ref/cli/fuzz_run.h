@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "engine.h"
 #include "fuzz_random.h"
 #include "sim_fault.h"
 
@@ -20,6 +21,9 @@ typedef enum zp_fuzz_end {
 /* Sums over cases; workers have one each. */
 typedef struct zp_fuzz_sums {
   int64_t cases, ranks, elements, micro_batches, exact, steps;
+  int64_t cpu_ns;                   /* of the processes */
+  int64_t orders, distinct;         /* of execution, where the engine has several */
+  int64_t lacking[ZP_ENGINE_LACKS]; /* cases of which the engine's lack k was left out */
   int64_t on_axis[ZP_FUZZ_AXES];
 } zp_fuzz_sums;
 
@@ -29,7 +33,9 @@ typedef struct zp_fuzz_job {
   int64_t cases;  /* 0: no limit */
   int32_t jobs;
   const zp_fault *fault;
-  int32_t progress; /* 1: a line on standard error that is rewritten */
+  const zp_engine *engine;
+  int32_t schedules; /* in how many orders a case is run; 0: the engine has but one */
+  int32_t progress;  /* 1: a line on standard error that is rewritten */
 } zp_fuzz_job;
 
 typedef struct zp_fuzz_outcome {
@@ -45,12 +51,13 @@ typedef struct zp_fuzz_outcome {
 void zp_fuzz_run(const zp_fuzz_job *job, zp_fuzz_outcome *out);
 
 /* One case in a child process with a time limit; *v is its verdict unless it crashed or hung. */
-int32_t zp_fuzz_one(const zp_case *c, const zp_fault *fault, double seconds_max, zp_verdict *v);
+int32_t zp_fuzz_one(const zp_engine *engine, const zp_case *c, const zp_fault *fault,
+                    double seconds_max, zp_verdict *v);
 
 /* Shrinks a failing case greedily while it fails in the same way (end, and first clause of *v). The
  * result is in *c with its verdict in *v; returns the number of cases tried. */
-int64_t zp_fuzz_shrink(zp_case *c, const zp_fault *fault, int32_t end, double seconds_max,
-                       zp_verdict *v);
+int64_t zp_fuzz_shrink(const zp_engine *engine, zp_case *c, const zp_fault *fault, int32_t end,
+                       double seconds_max, zp_verdict *v);
 
 double zp_fuzz_now(void);
 

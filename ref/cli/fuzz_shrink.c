@@ -6,6 +6,7 @@
 #include "fuzz_run.h"
 
 typedef struct shrinker {
+  const zp_engine *engine;
   const zp_fault *fault;
   int32_t end;
   char clause[12]; /* that the verdict must still name; "" for crashes and hangs */
@@ -25,9 +26,10 @@ static int keep(shrinker *s, zp_case *c)
   zp_case_settle(c);
   if (zp_config_check(&c->cfg, &why) != 0) return 0;
   s->tried++;
-  end = zp_fuzz_one(c, s->fault, 10, &v);
+  end = zp_fuzz_one(s->engine, c, s->fault, s->engine->patience_s / 2, &v);
   if (end != s->end) return 0;
   if (end == ZP_FUZZ_FAILED && s->clause[0] != 0 && !zp_verdict_names(&v, s->clause)) return 0;
+  if (end == ZP_FUZZ_FAILED && v.schedule != 0) c->schedule = v.schedule;
   zp_case_copy(s->best, c);
   if (end == ZP_FUZZ_FAILED) *s->v = v;
   return 1;
@@ -188,10 +190,10 @@ static int shrink_bucket(shrinker *s)
   return keep(s, &c);
 }
 
-int64_t zp_fuzz_shrink(zp_case *c, const zp_fault *fault, int32_t end, double seconds_max,
-                       zp_verdict *v)
+int64_t zp_fuzz_shrink(const zp_engine *engine, zp_case *c, const zp_fault *fault, int32_t end,
+                       double seconds_max, zp_verdict *v)
 {
-  shrinker s = {fault, end, "", zp_fuzz_now() + seconds_max, 0, c, v};
+  shrinker s = {engine, fault, end, "", zp_fuzz_now() + seconds_max, 0, c, v};
   int32_t more = 1;
   if (end == ZP_FUZZ_FAILED && v->n_clauses > 0) memcpy(s.clause, v->clause[0], sizeof s.clause);
   while (more && zp_fuzz_now() < s.until)

@@ -210,8 +210,9 @@ static int launch(zp_launch *l)
   return code;
 }
 
-int zp_cmd_launch(int argc, char **argv)
+int zp_cmd_launch(int argc, char **argv, const zp_engine *engine)
 {
+  (void)engine;
   static const struct argp argp = {options, parse, "train [OPTION...]", doc, NULL, NULL, NULL};
   char program[4096];
   zp_launch l = {.root = geteuid() == 0};

@@ -363,8 +363,9 @@ static int run(plan_args *a)
   return a->o.json ? print_files(a) : 0;
 }
 
-int zp_cmd_plan(int argc, char **argv)
+int zp_cmd_plan(int argc, char **argv, const zp_engine *engine)
 {
+  (void)engine;
   plan_args a = {.rank = -1};
   int code;
   zp_options_init(&a.o, "zeroproof plan");

@@ -33,12 +33,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &a->o;
     state->child_inputs[1] = &a->o;
+    state->child_inputs[2] = &a->chosen;
     return 0;
   case KEY_FAULT:
     a->list = strcmp(arg, "list") == 0;
-    a->fault = zp_fault_find(arg);
-    if (!a->list && a->fault == NULL)
-      argp_error(state, "--fault: there is no fault '%s'; --fault list names them.", arg);
+    a->fault_name = arg;
     return 0;
   case KEY_MODE:
     a->mode = strcmp(arg, "coded") == 0    ? ZP_SYNTH_CODED
@@ -59,8 +58,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   }
 }
 
-static const struct argp_child children[] = {
-    {&zp_options_child, 0, NULL, 0}, {&zp_hyper_child, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&zp_options_child, 0, NULL, 0},
+                                             {&zp_hyper_child, 0, NULL, 0},
+                                             {&zp_engine_child, 0, NULL, 0},
+                                             {0}};
 static const struct argp argp = {
     options,
     parse,
@@ -80,11 +81,11 @@ static const struct argp argp = {
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-static void print_list(void)
+static void print_list(const zp_engine *e)
 {
   printf("%-12s %-8s %s\n", "fault", "breaks", "what it does, and where it happened");
-  for (int32_t i = 0; i < zp_fault_count(); i++) {
-    const zp_fault *f = zp_fault_at(i);
+  for (int32_t i = 0; i < e->fault_count(); i++) {
+    const zp_fault *f = e->fault_at(i);
     printf("%-12s %-8s %s\n%-21s %s\n", f->name, f->clause, f->what, "", f->source);
   }
 }
@@ -139,17 +140,28 @@ static void print_steps(const zp_verdict *v)
   }
 }
 
-static void print_verdict(const zp_case *c, const zp_fault *fault, const zp_verdict *v)
+static void print_verdict(const zp_engine *e, const zp_case *c, const zp_fault *fault,
+                          const zp_verdict *v)
 {
-  if (!v->failed) {
+  if (!v->failed && e->schedules > 0) {
+    printf("clean: %d steps on %d ranks, %s\n", v->steps, (int)zp_world(&c->cfg), e->clean);
+    printf("%lld orders of execution, %lld of them distinct\n", (long long)v->orders,
+           (long long)v->distinct);
+  } else if (!v->failed) {
     printf(
         "clean: losses, norms, scales, reduced gradients, moments, masters and parameters of all "
         "%d ranks equal serial's bit for bit in %d steps\n",
         c->cfg.pp * c->cfg.dp * c->cfg.tp, v->steps);
+  }
+  if (!v->failed) {
     if (fault != NULL) printf("the fault has no effect on this configuration\n");
     return;
   }
-  printf("%s\nfailed:", v->text);
+  printf("%s\n", v->text);
+  if (v->schedule != 0)
+    printf("under schedule %llu; add schedule=%llu to the case and --schedules 1 to replay it\n",
+           (unsigned long long)v->schedule, (unsigned long long)v->schedule);
+  printf("failed:");
   for (int32_t i = 0; i < v->n_clauses; i++) printf("%s %s", i == 0 ? "" : ",", v->clause[i]);
   printf("\n");
   if (fault != NULL && zp_fault_why(fault) != NULL) printf("%s\n", zp_fault_why(fault));
@@ -170,11 +182,11 @@ static void dump(json_t *root)
   json_decref(root);
 }
 
-static void print_list_json(void)
+static void print_list_json(const zp_engine *e)
 {
   json_t *root = json_array();
-  for (int32_t i = 0; i < zp_fault_count(); i++)
-    json_array_append_new(root, json_fault(zp_fault_at(i)));
+  for (int32_t i = 0; i < e->fault_count(); i++)
+    json_array_append_new(root, json_fault(e->fault_at(i)));
   dump(root);
 }
 
@@ -222,6 +234,9 @@ static void print_json(const zp_case *c, const zp_fault *fault, const zp_verdict
   zp_case_format(c, text, sizeof text);
   json_object_set_new(root, "fault", fault != NULL ? json_fault(fault) : json_null());
   json_object_set_new(root, "case", json_string(text));
+  if (v->schedule != 0)
+    json_object_set_new(root, "schedule", json_integer((json_int_t)v->schedule));
+  if (v->orders > 0) json_object_set_new(root, "orders", json_integer(v->orders));
   json_object_set_new(root, "verdict", json_string(v->failed ? "failed" : "clean"));
   json_object_set_new(root, "status", json_string(zp_status_name(v->status)));
   json_object_set_new(root, "step", json_integer(v->step));
@@ -315,6 +330,7 @@ static int run(zp_sim_args *a)
   const int32_t chosen = sim_defaults(a);
   int code = zp_sim_setup(a, &c);
   if (code == ZP_EXIT_GOOD) code = check_worth(a, &c);
+  if (code == ZP_EXIT_GOOD) code = zp_engine_can(a->engine, "zeroproof sim", &c);
   if (code == ZP_EXIT_GOOD) code = take_masks(a, &c);
   /* beside what the plan says, a simulated rank takes about 16 KiB of small allocations */
   if (code == ZP_EXIT_GOOD) code = zp_plan_fits(&a->o, &c.cfg, 16384.0 * zp_world(&c.cfg));
@@ -328,8 +344,9 @@ static int run(zp_sim_args *a)
     print_proof(&c);
     fflush(stdout);
   }
+  c.schedules = a->chosen.schedules > 0 ? a->chosen.schedules : a->engine->schedules;
   if (isatty(STDERR_FILENO)) c.progress = show;
-  zp_case_run(&c, a->fault, &v);
+  a->engine->run(&c, a->fault, &v);
   if (c.progress != NULL) show(NULL, 0, 0);
   if (v.no_memory) {
     fprintf(stderr, "zeroproof sim: %s\n", v.text);
@@ -339,23 +356,29 @@ static int run(zp_sim_args *a)
     print_json(&c, a->fault, &v);
   } else {
     print_steps(&v);
-    print_verdict(&c, a->fault, &v);
+    print_verdict(a->engine, &c, a->fault, &v);
   }
   return v.failed ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
 }
 
-int zp_cmd_sim(int argc, char **argv)
+int zp_cmd_sim(int argc, char **argv, const zp_engine *engine)
 {
   static zp_sim_args a;
   int code;
   memset(&a, 0, sizeof a);
   a.mode = a.unused = -1;
   zp_options_init(&a.o, "zeroproof sim");
+  a.engine = engine;
   code = zp_cli_parse(&argp, argc, argv, &a);
+  if (code == 0) code = zp_engine_choose(engine, &a.chosen, argc, argv);
   if (code == 0) code = zp_options_finish(&a.o);
+  if (code == 0 && a.fault_name != NULL && !a.list) {
+    a.fault = zp_engine_fault(engine, "zeroproof sim", a.fault_name);
+    if (a.fault == NULL) code = ZP_EXIT_REFUSED;
+  }
   if (code == 0 && a.list) {
-    if (a.o.json) print_list_json();
-    else print_list();
+    if (a.o.json) print_list_json(engine);
+    else print_list(engine);
   } else if (code == 0) {
     code = run(&a);
   }

@@ -21,6 +21,16 @@ void zp_verdict_say(zp_verdict *v, const char *format, ...)
   v->text_used += n < 0 ? 0 : n < room ? n : room - 1;
 }
 
+void zp_verdict_clear(zp_verdict *v)
+{
+  memset(v, 0, offsetof(zp_verdict, finding)); /* the arrays behind are large */
+  v->reloaded = v->steps = v->skipped = v->grown = v->lowered = v->clipped = 0;
+  v->orders = v->distinct = 0;
+  v->schedule = 0;
+  v->text_used = 0;
+  v->text[0] = 0;
+}
+
 int zp_verdict_names(const zp_verdict *v, const char *clause)
 {
   for (int32_t i = 0; i < v->n_clauses; i++)
@@ -212,10 +222,7 @@ void zp_case_run(const zp_case *c, const zp_fault *fault, zp_verdict *v)
   zp_case_state s = {c, NULL, NULL, &synth, c->scaler, 0, {0}, v};
   zp_fault_state planted;
   static _Thread_local zp_error err;
-  memset(v, 0, offsetof(zp_verdict, finding));
-  v->reloaded = v->steps = v->skipped = v->grown = v->lowered = v->clipped = 0;
-  v->text_used = 0;
-  v->text[0] = 0;
+  zp_verdict_clear(v);
   err.status = ZP_OK;
   zp_case_hyper(c, &hyper);
   zp_fault_clear(&planted);

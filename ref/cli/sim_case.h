@@ -38,6 +38,8 @@ typedef struct zp_verdict {
   int32_t n_findings;
   zp_synth_finding finding[ZP_VERDICT_FINDINGS]; /* coded gradients: what they say */
   int32_t steps, skipped, grown, lowered, clipped;
+  int64_t orders, distinct;  /* of execution that were run, where the engine has several */
+  uint64_t schedule;         /* the one that failed; 0: the engine has but one */
   int32_t reloaded;          /* 1: it was saved, loaded as c->reload says, and went on */
   zp_step_result result[32]; /* of rank 0, by step */
   int64_t text_used;
@@ -45,6 +47,9 @@ typedef struct zp_verdict {
 } zp_verdict;
 
 struct zp_fault;
+
+/* Nothing seen yet. */
+void zp_verdict_clear(zp_verdict *v);
 
 /* Plans, plants the fault if there is one, runs INIT and the steps; stops at the first step in
  * which anything fails. c must be a valid configuration. */

@@ -71,7 +71,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
   zp_train_args *a = state->input;
   switch (key) {
-  case ARGP_KEY_INIT: state->child_inputs[0] = state->child_inputs[1] = &a->o; return 0;
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = state->child_inputs[1] = &a->o;
+    state->child_inputs[2] = &a->chosen;
+    return 0;
   case KEY_DATA:
   case ARGP_KEY_ARG:
     if (key == ARGP_KEY_ARG && a->n_files == 0)
@@ -95,8 +98,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   }
 }
 
-static const struct argp_child children[] = {
-    {&zp_options_child, 0, NULL, 0}, {&zp_hyper_child, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&zp_options_child, 0, NULL, 0},
+                                             {&zp_hyper_child, 0, NULL, 0},
+                                             {&zp_engine_child, 0, NULL, 0},
+                                             {0}};
 static const struct argp argp = {
     options,
     parse,
@@ -233,7 +238,10 @@ static void print_head(const session *s)
          (long long)s->text.n, s->entropy);
   printf("pp %d × dp %d = %d ranks (%s), ZeRO stage %d, %lld micro-batches of %d sequences a rank, "
          "%s, %s reduction, buckets of %lld\n\n",
-         (int)c->pp, (int)c->dp, (int)zp_world(c), s->mpi != NULL ? "MPI" : "simulated",
+         (int)c->pp, (int)c->dp, (int)zp_world(c),
+         s->mpi != NULL                ? "MPI"
+         : s->a->engine->train != NULL ? "the CUDA twin on a simulated device, beside ref"
+                                       : "simulated",
          (int)c->stage, (long long)c->micro_batches, (int)g->batch, zp_precision_name(c->precision),
          zp_reduce_name(c->reduce), (long long)c->bucket);
   printf("%6s  %9s  %11s  %12s  %7s  %6s  %12s\n", "step", "loss", "norm", "scale", "skipped",
@@ -289,6 +297,88 @@ static int train(session *s)
       status = save(s);
   }
   return status != 0 ? status : zp_trainer_harvest(&s->trainer, &s->out, &s->err);
+}
+
+/* ---- On another engine ----------------------------------------------------------------------- */
+
+typedef struct elsewhere {
+  session *s;
+  zp_ledger_sum before[ZP_GROUPS];
+  int64_t *ops, *bytes; /* [steps] of rank 0 */
+} elsewhere;
+
+static void planned(void *ctx, zp_sim *ref, int32_t step)
+{
+  elsewhere *w = ctx;
+  zp_trainer *t = &w->s->trainer;
+  t->rank = zp_sim_rank(ref, 0);
+  if (step >= 0) {
+    zp_trainer_count(t, w->before);
+    w->ops[step] = t->ops;
+    w->bytes[step] = t->bytes;
+  }
+  memcpy(w->before, t->rank->ledger, sizeof w->before);
+}
+
+static void stepped(void *ctx, const zp_step_result *result)
+{
+  elsewhere *w = ctx;
+  w->s->trainer.ops = w->ops[result->step];
+  w->s->trainer.bytes = w->bytes[result->step];
+  w->s->out.result[result->step] = *result;
+  print_step(w->s, result);
+}
+
+static int ended(void *ctx, zp_sim *ref, zp_error *err)
+{
+  elsewhere *w = ctx;
+  zp_trainer t = w->s->trainer;
+  t.cfg = &w->s->cfg;
+  t.sim = ref;
+  return zp_trainer_harvest(&t, &w->s->out, err);
+}
+
+static int train_elsewhere(session *s)
+{
+  const int32_t steps = (int32_t)s->a->o.value[ZP_OPT_STEPS];
+  elsewhere w = {.s = s};
+  const zp_engine_training job = {&s->cfg, &s->a->o.hyper, &s->work, steps,
+                                  &w,      planned,        stepped,  ended};
+  int status;
+  if (zp_outcome_open(&s->out, &s->cfg, 0, steps) != 0)
+    return zp_fail(&s->err, ZP_E_MEMORY, -1, "no memory for the outcome of the run");
+  w.ops = calloc((size_t)steps, sizeof *w.ops);
+  w.bytes = calloc((size_t)steps, sizeof *w.bytes);
+  if (w.ops == NULL || w.bytes == NULL)
+    status = zp_fail(&s->err, ZP_E_MEMORY, -1, "no memory for the run's communications");
+  else status = s->a->engine->train(&job, &s->err);
+  s->trainer.rank = NULL; /* was the engine's */
+  free(w.ops);
+  free(w.bytes);
+  if (status == 0 && !s->a->o.json)
+    printf("\n%s, in each of %d steps and on each of %d ranks\n", s->a->engine->clean, (int)steps,
+           (int)zp_world(&s->cfg));
+  return status;
+}
+
+/* Options that another engine has no use for, or lacks. */
+static int check_engine(const zp_train_args *a)
+{
+  static zp_case c; /* large */
+  const char *flag = a->save != NULL ? "--save" : a->load != NULL ? "--load" : NULL;
+  if (a->engine->train == NULL) return 0;
+  if (a->chosen.schedules > 0) flag = "--schedules";
+  if (flag != NULL)
+    return zp_refuse(&a->o, "%s: train does not have this with --engine %s; leave it out.", flag,
+                     a->engine->name);
+  if (zp_mpi_present())
+    return zp_refuse(&a->o, "--engine %s: all ranks are in one process; start it without mpirun.",
+                     a->engine->name);
+  zp_case_init(&c);
+  c.cfg.pp = (int32_t)a->o.value[ZP_OPT_PP];
+  c.cfg.dynamic_shapes = (int32_t)a->o.value[ZP_OPT_DYNAMIC_SHAPES];
+  c.synth.vary = a->vary_shapes;
+  return zp_engine_can(a->engine, a->o.command, &c);
 }
 
 /* What is said after the last step. */
@@ -396,7 +486,7 @@ static int run_session(session *s)
   if (code != 0) return code;
   if (s->speaks && zp_train_probe(s->a, &s->err) != 0) return fail(s);
   if (s->speaks && !s->a->o.json) print_head(s);
-  if (train(s) != 0) return fail(s);
+  if ((s->a->engine->train != NULL ? train_elsewhere(s) : train(s)) != 0) return fail(s);
   zp_trainer_close(&s->trainer);
   if (s->mpi != NULL && zp_mpi_stop(s->mpi, &s->err) != 0) return fail(s);
   s->mpi = NULL;
@@ -412,6 +502,7 @@ static int run(zp_train_args *a)
   if (code != 0) return code;
   train_defaults(a);
   code = check_args(a);
+  if (code == 0) code = check_engine(a);
   if (code == 0) code = make_list(a);
   if (code != 0) return code;
   s = calloc(1, sizeof *s);
@@ -446,13 +537,15 @@ static int run(zp_train_args *a)
   return code;
 }
 
-int zp_cmd_train(int argc, char **argv)
+int zp_cmd_train(int argc, char **argv, const zp_engine *engine)
 {
   zp_train_args a = {.shape = zp_gpt_shape_default(), .sample = SAMPLE};
   int code;
   zp_options_init(&a.o, "zeroproof train");
   a.files = calloc((size_t)argc + 1, sizeof *a.files);
   code = a.files == NULL ? ZP_EXIT_ENVIRONMENT : zp_cli_parse(&argp, argc, argv, &a);
+  if (code == 0) code = zp_engine_choose(engine, &a.chosen, argc, argv);
+  a.engine = engine;
   if (code == 0) code = run(&a);
   zp_options_free(&a.o);
   free(a.files);

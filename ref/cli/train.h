@@ -10,10 +10,13 @@
 #include "../engine/rank.h"
 #include "../engine/serial.h"
 #include "../model/gpt.h"
+#include "engine.h"
 #include "options.h"
 
 typedef struct zp_train_args {
   zp_options o;
+  zp_engine_args chosen;
+  const zp_engine *engine;
   zp_gpt_shape shape;
   const char **files; /* --data and what follows it */
   int32_t n_files;
@@ -79,6 +82,8 @@ typedef struct zp_trainer {
 int zp_trainer_open(zp_trainer *t, const zp_config *cfg, const zp_hyper *hyper,
                     const zp_workload *work, zp_mpi *mpi, zp_error *err);
 int zp_trainer_run(zp_trainer *t, int32_t phase, zp_error *err);
+/* ops and bytes since the rank's ledgers were `before`. */
+void zp_trainer_count(zp_trainer *t, const zp_ledger_sum before[ZP_GROUPS]);
 void zp_trainer_close(zp_trainer *t);
 
 /* Fills out->end, scaler and the ledgers' verdict; under MPI collective, whole on rank 0 only. */

@@ -303,6 +303,15 @@ int zp_trainer_open(zp_trainer *t, const zp_config *cfg, const zp_hyper *hyper,
   return zp_trainer_run(t, ZP_PHASE_INIT, err);
 }
 
+void zp_trainer_count(zp_trainer *t, const zp_ledger_sum before[ZP_GROUPS])
+{
+  t->ops = t->bytes = 0;
+  for (int32_t g = 0; g < ZP_GROUPS; g++) {
+    t->ops += t->rank->ledger[g].ops - before[g].ops;
+    t->bytes += t->rank->ledger[g].bytes - before[g].bytes;
+  }
+}
+
 int zp_trainer_run(zp_trainer *t, int32_t phase, zp_error *err)
 {
   zp_ledger_sum before[ZP_GROUPS];
@@ -310,11 +319,7 @@ int zp_trainer_run(zp_trainer *t, int32_t phase, zp_error *err)
   memcpy(before, t->rank->ledger, sizeof before);
   status =
       t->sim != NULL ? zp_sim_run(t->sim, phase, err) : zp_mpi_run(t->mpi, t->rank, phase, err);
-  t->ops = t->bytes = 0;
-  for (int32_t g = 0; g < ZP_GROUPS; g++) {
-    t->ops += t->rank->ledger[g].ops - before[g].ops;
-    t->bytes += t->rank->ledger[g].bytes - before[g].bytes;
-  }
+  zp_trainer_count(t, before);
   return status;
 }
 

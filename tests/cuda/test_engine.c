@@ -88,6 +88,9 @@ Test(engine, finds_a_difference_when_there_is_one)
   t->ledger[1].op[7].count++;
   finds(t, &o, "LEDG-1", "the ledger at communication 7");
   t->ledger[1].op[7].count--;
+  t->params[t->world + 1] ^= 1;
+  finds(t, &o, "STEP-8", "what the model saw of the parameters in step 1");
+  t->params[t->world + 1] ^= 1;
   t->ledger[1].n--;
   finds(t, &o, "LEDG-1", "the ledger");
   t->ledger[1].n++;

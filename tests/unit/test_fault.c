@@ -215,7 +215,7 @@ Test(fuzz, failures_are_shrunk_to_what_matters)
     if (verdict.failed && zp_verdict_names(&verdict, "PART-6") && c.cfg.pp > 1) break;
   }
   cr_assert(verdict.failed);
-  cr_assert_gt(zp_fuzz_shrink(&c, f, ZP_FUZZ_FAILED, 20, &verdict), 0);
+  cr_assert_gt(zp_fuzz_shrink(&zp_engine_ref, &c, f, ZP_FUZZ_FAILED, 20, &verdict), 0);
   cr_assert(verdict.failed);
   cr_assert_eq(c.cfg.pp * c.cfg.dp * c.cfg.tp, 1); /* one rank, one straddling entry suffice */
   cr_assert_leq(c.cfg.n_params, 2);
@@ -240,20 +240,20 @@ Test(fuzz, crashes_and_hangs_are_findings)
 {
   const zp_fault crash = {"crash", "#", "LIM-0", "", "", NULL, dies, NULL};
   const zp_fault hang = {"hang", "#", "LIM-0", "", "", NULL, sleeps, NULL};
-  const zp_fuzz_job job = {5, 20, 0, 2, &crash, 0};
+  const zp_fuzz_job job = {5, 20, 0, 2, &crash, &zp_engine_ref, 0, 0};
   static zp_fuzz_outcome out;
   zp_case c = case_of("dp=2,list=4@0.0");
   c.cfg.params = c.params;
-  cr_assert_eq(zp_fuzz_one(&c, NULL, 10, &verdict), ZP_FUZZ_CLEAN);
-  cr_assert_eq(zp_fuzz_one(&c, &crash, 10, &verdict), ZP_FUZZ_CRASHED);
-  cr_assert_eq(zp_fuzz_one(&c, &hang, 0.5, &verdict), ZP_FUZZ_HUNG);
+  cr_assert_eq(zp_fuzz_one(&zp_engine_ref, &c, NULL, 10, &verdict), ZP_FUZZ_CLEAN);
+  cr_assert_eq(zp_fuzz_one(&zp_engine_ref, &c, &crash, 10, &verdict), ZP_FUZZ_CRASHED);
+  cr_assert_eq(zp_fuzz_one(&zp_engine_ref, &c, &hang, 0.5, &verdict), ZP_FUZZ_HUNG);
   zp_fuzz_run(&job, &out);
   cr_assert_eq(out.end, ZP_FUZZ_CRASHED);
 }
 
 Test(fuzz, workers_share_the_cases)
 {
-  zp_fuzz_job job = {5, 0, 301, 3, NULL, 0};
+  zp_fuzz_job job = {5, 0, 301, 3, NULL, &zp_engine_ref, 0, 0};
   static zp_fuzz_outcome a, b;
   zp_fuzz_run(&job, &a);
   job.jobs = 1;

@@ -1,0 +1,152 @@
+#include "twin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../ref/cli/sim_fault.h"
+#include "case.h"
+
+/* ---- A case ---------------------------------------------------------------------------------- */
+
+static void count_facts(const zp_trial_subject *j, zp_verdict *v)
+{
+  zp_scaler scaler = j->c.scaler;
+  v->steps = j->c.steps;
+  for (int32_t s = 0; s < j->c.steps; s++) {
+    const zp_step_result *r = zp_trial_expected(j->trial, s);
+    const int32_t before = scaler.log2_scale;
+    zp_scaler_update(&scaler, r->skipped);
+    v->result[s] = *r;
+    v->skipped += r->skipped;
+    v->clipped += r->clip_factor < 1;
+    v->grown += scaler.log2_scale > before;
+    v->lowered += scaler.log2_scale < before;
+  }
+}
+
+static int by_value(const void *a, const void *b)
+{
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+static int64_t distinct_of(uint64_t *hash, int64_t n)
+{
+  int64_t distinct = n > 0;
+  qsort(hash, (size_t)n, sizeof *hash, by_value);
+  for (int64_t i = 1; i < n; i++) distinct += hash[i] != hash[i - 1];
+  return distinct;
+}
+
+static void show(const zp_case *c, const char *what, int32_t at, int32_t of)
+{
+  if (c->progress != NULL) c->progress(what, at, of);
+}
+
+/* One order after the other. hash: room for all. */
+static void run_orders(const zp_trial_subject *j, uint64_t *hash, zp_verdict *v)
+{
+  const int32_t n = j->c.schedules > 0 ? j->c.schedules : 1;
+  for (int32_t k = 0; k < n && !v->failed; k++) {
+    const uint64_t number = j->c.schedule + (uint64_t)k;
+    const zp_trial_schedule s = zp_trial_schedule_of(number);
+    const zp_trial_found *why = zp_trial_why(j->trial);
+    show(&j->c, "the twin", k, n);
+    if (zp_trial_run(j->trial, &s)) {
+      v->step = -1;
+      v->schedule = number;
+      v->no_memory = strcmp(why->kind, "memory") == 0;
+      if (!v->no_memory) zp_verdict_clause(v, why->kind);
+      zp_verdict_say(v, "%s", why->text);
+      if (v->no_memory) break;
+    }
+    hash[v->orders++] = simdev_result(zp_trial_simdev(j->trial))->order_hash;
+  }
+  v->distinct = distinct_of(hash, v->orders);
+}
+
+void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v)
+{
+  static zp_trial_subject j;
+  static zp_error err;
+  uint64_t *hash = calloc((size_t)(c->schedules > 0 ? c->schedules : 1), sizeof *hash);
+  zp_verdict_clear(v);
+  (void)fault; /* there are none yet */
+  show(c, "ref", -1, 0);
+  if (hash == NULL || zp_trial_subject_open(&j, c, &err) != 0) {
+    v->no_memory = hash == NULL || err.status == ZP_E_MEMORY;
+    if (!v->no_memory) zp_verdict_clause(v, "ref");
+    zp_verdict_say(v, "%s", hash == NULL ? "no memory for a trial" : err.text);
+    free(hash);
+    return;
+  }
+  count_facts(&j, v);
+  run_orders(&j, hash, v);
+  zp_trial_subject_close(&j);
+  free(hash);
+}
+
+/* ---- Training -------------------------------------------------------------------------------- */
+
+int zp_twin_train(const zp_engine_training *job, zp_error *err)
+{
+  const zp_trial_watch watch = {job->ctx, job->planned, job->stepped};
+  zp_trial_schedule s = zp_trial_schedule_of(1);
+  zp_trial *t = zp_trial_open(job->cfg, job->hyper, job->work, job->steps, &watch, err);
+  int status;
+  if (t == NULL) return err->status;
+  s.get_each = 1; /* people want to see each step when it is done */
+  s.producers = 2;
+  s.decisions_max = INT64_MAX; /* what stands still is found without it */
+  status = 0;
+  if (zp_trial_run(t, &s))
+    status = zp_fail(err, strcmp(zp_trial_why(t)->kind, "memory") ? ZP_E_VERDICT : ZP_E_MEMORY, -1,
+                     "the CUDA twin: %s: %s", zp_trial_why(t)->kind, zp_trial_why(t)->text);
+  else status = job->ended(job->ctx, zp_trial_ref(t), err);
+  zp_trial_close(t);
+  return status;
+}
+
+/* ---- The engine ------------------------------------------------------------------------------ */
+
+static int32_t no_faults(void)
+{
+  return 0;
+}
+
+static const struct zp_fault *no_fault_at(int32_t i)
+{
+  (void)i;
+  return NULL;
+}
+
+static const struct zp_fault *no_fault_named(const char *name)
+{
+  (void)name;
+  return NULL;
+}
+
+#if defined(__SANITIZE_THREAD__)
+#define PROGRAM "zeroproof-simdev-tsan"
+#else
+#define PROGRAM "zeroproof-simdev"
+#endif
+
+const zp_engine zp_engine_twin = {
+    .name = "cuda",
+    .program = PROGRAM,
+    .clean = "the CUDA twin equal to ref bit for bit: ledgers, losses, norms, scales, masters, "
+             "moments, parameters",
+    .lack = zp_trial_lack_names,
+    .lacks = ZP_TRIAL_LACKS,
+    .schedules = 16,
+    .patience_s = 60, /* 16 ranks under ThreadSanitizer, on a core that others use too */
+    .random = zp_trial_random_case,
+    .lacking = zp_trial_lacking,
+    .run = zp_twin_run,
+    .fault_count = no_faults,
+    .fault_at = no_fault_at,
+    .fault_find = no_fault_named,
+    .train = zp_twin_train,
+};

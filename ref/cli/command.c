@@ -1,0 +1,97 @@
+/* Picks a sub-command and hands over. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+
+#include "../engine/build_info.h"
+#include "commands.h"
+#include "options.h"
+
+typedef struct command {
+  const char *name, *full; /* full: argv[0] of the sub-command, which argp prints */
+  int (*run)(int argc, char **argv, const zp_engine *engine);
+  const char *what;
+} command;
+
+static const command commands[] = {
+    {"train", "zeroproof train", zp_cmd_train,
+     "train a transformer on text; --verify compares bits"},
+    {"plan", "zeroproof plan", zp_cmd_plan, "print, draw or check the programs of all ranks"},
+    {"sim", "zeroproof sim", zp_cmd_sim, "run given gradients; --fault plants a historic bug"},
+    {"fuzz", "zeroproof fuzz", zp_cmd_fuzz, "random configurations, simulated and compared"},
+    {"env", "zeroproof env", zp_cmd_env, "what a bug report needs"},
+    {"launch", "zeroproof launch", zp_cmd_launch,
+     "run a sub-command under MPI: launch -n 6 train …"},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void usage(FILE *f)
+{
+  fputs("Usage: zeroproof COMMAND [OPTION...]\n"
+        "A training step is a program, and the program is data.\n\n",
+        f);
+  for (int i = 0; i < COMMANDS; i++) fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].what);
+  fputs("  help     this text; `help COMMAND` is `COMMAND --help`\n\n"
+        "  --help, --version\n\n"
+        "Exit codes: 0 good; 1 a verdict went against you;\n"
+        "  2 the input that you gave is refused: an option, a configuration, or a file or\n"
+        "    checkpoint to read that is missing, damaged or foreign;\n"
+        "  3 the environment failed: disk full or output not writable, no memory, mpirun or\n"
+        "    gnuplot missing, a peer or a process that died.\n",
+        f);
+}
+
+static const command *find(const char *name)
+{
+  for (int i = 0; i < COMMANDS; i++)
+    if (strcmp(commands[i].name, name) == 0) return &commands[i];
+  return NULL;
+}
+
+/* A full disk or a closed pipe loses output: that is a failure, not a success. */
+static int finish(int code)
+{
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    fprintf(stderr, "zeroproof: standard output could not be written: %m\n");
+    return code == ZP_EXIT_GOOD ? ZP_EXIT_ENVIRONMENT : code;
+  }
+  return code;
+}
+
+int zp_main(int argc, char **argv, const zp_engine *engine)
+{
+  const command *c;
+  char *help[3];
+  static char name[32], flag[] = "--help";
+  argp_err_exit_status = ZP_EXIT_REFUSED;
+  if (argc < 2) {
+    usage(stderr);
+    return ZP_EXIT_REFUSED;
+  }
+  if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+    const zp_build_info info = zp_build();
+    printf("zeroproof %s\ncommit    %s\nclaims    %s\n", info.version, info.commit, info.claims);
+    return finish(ZP_EXIT_GOOD);
+  }
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+      (strcmp(argv[1], "help") == 0 && argc == 2)) {
+    usage(stdout);
+    return finish(ZP_EXIT_GOOD);
+  }
+  const int is_help = strcmp(argv[1], "help") == 0;
+  c = find(argv[is_help ? 2 : 1]);
+  if (c == NULL) {
+    fprintf(stderr, "zeroproof: there is no command '%s'. `zeroproof help` lists them.\n",
+            argv[is_help ? 2 : 1]);
+    return ZP_EXIT_REFUSED;
+  }
+  snprintf(name, sizeof name, "%s", c->full);
+  if (is_help) {
+    help[0] = name;
+    help[1] = flag;
+    help[2] = NULL;
+    return finish(c->run(2, help, engine));
+  }
+  argv[1] = name;
+  return finish(c->run(argc - 1, argv + 1, engine));
+}

@@ -1,0 +1,171 @@
+#define _GNU_SOURCE
+#include "engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuzz_random.h"
+#include "options.h"
+#include "sim_fault.h"
+
+enum { KEY_ENGINE = 0x5000, KEY_TSAN, KEY_SCHEDULES };
+
+/* ---- Ref ------------------------------------------------------------------------------------- */
+
+static void random_case(uint64_t seed, uint64_t i, zp_case *c, uint32_t *lacking)
+{
+  *lacking = 0;
+  zp_fuzz_random(seed, i, c);
+}
+
+static uint32_t lacks_nothing(const zp_case *c)
+{
+  (void)c;
+  return 0;
+}
+
+const zp_engine zp_engine_ref = {
+    .name = "ref",
+    .program = "zeroproof",
+    .clean = "equal to serial bit for bit",
+    .patience_s = 20, /* a case takes well under a second, even under a sanitizer */
+    .random = random_case,
+    .lacking = lacks_nothing,
+    .run = zp_case_run,
+    .fault_count = zp_fault_count,
+    .fault_at = zp_fault_at,
+    .fault_find = zp_fault_find,
+};
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "Engine:", 9},
+    {"engine", KEY_ENGINE, "ref|cuda", 0,
+     "ref: on the CPU (default); cuda: the CUDA twin on a simulated device, against ref", 9},
+    {"tsan", KEY_TSAN, NULL, 0, "cuda: under ThreadSanitizer, which reports every race", 9},
+    {"schedules", KEY_SCHEDULES, "N", 0, "cuda: orders of execution that a case is run in", 9},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+  zp_engine_args *a = state->input;
+  int64_t v = 0;
+  switch (key) {
+  case KEY_ENGINE:
+    if (strcmp(arg, "ref") != 0 && strcmp(arg, "cuda") != 0)
+      argp_error(state, "--engine: '%s' is not one of: ref cuda.", arg);
+    a->name = arg;
+    return 0;
+  case KEY_TSAN: a->tsan = 1; return 0;
+  case KEY_SCHEDULES:
+    if (zp_parse_count(arg, &v) != 0 || v < 1 || v > 1 << 24)
+      argp_error(state, "--schedules: '%s' is not a whole number from 1 to 16Mi.", arg);
+    a->schedules = (int32_t)v;
+    return 0;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+const struct argp zp_engine_child = {options, parse, NULL, NULL, NULL, NULL, NULL};
+
+/* ---- Choosing -------------------------------------------------------------------------------- */
+
+static const zp_engine_known known[] = {
+    {"ref", "zeroproof", "all"},
+    {"cuda", "zeroproof-simdev", "simdev-command"},
+    {"cuda --tsan", "zeroproof-simdev-tsan", "simdev-command"},
+    {NULL, NULL, NULL},
+};
+
+const zp_engine_known *zp_engines(void)
+{
+  return known;
+}
+
+int zp_engine_beside(const char *program, char *file, int64_t cap)
+{
+  char self[4096];
+  const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  char *slash;
+  if (n < 0) return -1;
+  self[n] = 0;
+  slash = strrchr(self, '/');
+  if (slash == NULL) return -1;
+  slash[1] = 0;
+  if (snprintf(file, (size_t)cap, "%s%s", self, program) >= cap) return -1;
+  return access(file, X_OK);
+}
+
+/* The sub-command's words, given to another program. Returns only when that fails. */
+static int hand_over(const char *program, int argc, char **argv)
+{
+  char file[4096];
+  char *sub = strchr(argv[0], ' '); /* "zeroproof fuzz" */
+  char **words = calloc((size_t)argc + 2, sizeof *words);
+  int64_t n = 0;
+  if (words == NULL || sub == NULL) return ZP_EXIT_ENVIRONMENT;
+  if (zp_engine_beside(program, file, sizeof file) != 0) {
+    fprintf(stderr,
+            "%s: --engine: the program %s is not beside this one; run `make simdev-command`, "
+            "which builds it (it needs CUDA's and NCCL's headers, no GPU).\n",
+            argv[0], program);
+    free(words);
+    return ZP_EXIT_ENVIRONMENT;
+  }
+  words[n++] = file;
+  words[n++] = sub + 1;
+  for (int i = 1; i < argc; i++) words[n++] = argv[i];
+  fflush(NULL);
+  execv(file, words);
+  fprintf(stderr, "%s: %s could not be started: %s\n", argv[0], file, strerror(errno));
+  free(words);
+  return ZP_EXIT_ENVIRONMENT;
+}
+
+int zp_engine_choose(const zp_engine *here, const zp_engine_args *a, int argc, char **argv)
+{
+  /* a program that has one engine alone needs not be told which */
+  const char *name = a->name != NULL ? a->name : here->name;
+  const char *program = "zeroproof";
+  if (strcmp(name, "ref") == 0 && (a->tsan || a->schedules > 0)) {
+    fprintf(stderr, "%s: %s is for --engine cuda.\n", argv[0], a->tsan ? "--tsan" : "--schedules");
+    return ZP_EXIT_REFUSED;
+  }
+  if (strcmp(name, "cuda") == 0) {
+    /* the program under ThreadSanitizer is it without being told */
+    const int tsan = a->tsan || strcmp(here->program, "zeroproof-simdev-tsan") == 0;
+    program = tsan ? "zeroproof-simdev-tsan" : "zeroproof-simdev";
+  }
+  return strcmp(program, here->program) == 0 ? 0 : hand_over(program, argc, argv);
+}
+
+const struct zp_fault *zp_engine_fault(const zp_engine *e, const char *command, const char *name)
+{
+  const zp_fault *f = e->fault_find(name);
+  if (f == NULL)
+    fprintf(stderr,
+            "%s: --fault: there is no fault '%s' for the engine %s; `zeroproof sim --engine %s "
+            "--fault list` lists them.\n",
+            command, name, e->name, e->name);
+  return f;
+}
+
+int zp_engine_can(const zp_engine *e, const char *command, const zp_case *c)
+{
+  const uint32_t bits = e->lacking(c);
+  if (c->schedule != 0 && e->schedules == 0) {
+    fprintf(stderr, "%s: the case names a schedule, which is for --engine cuda.\n", command);
+    return ZP_EXIT_REFUSED;
+  }
+  for (int32_t i = 0; i < e->lacks; i++) {
+    if ((bits >> i & 1u) == 0) continue;
+    fprintf(stderr, "%s: the engine %s does not support this yet: %s.\n", command, e->name,
+            e->lack[i]);
+    return ZP_EXIT_REFUSED;
+  }
+  return 0;
+}

@@ -1,0 +1,78 @@
+/* Who carries out a case or a training run: ref, which the command itself has, or a twin, which a
+ * program of its own beside it has. `--engine` names one; where this program has another, it hands
+ * over to the one that has it. */
+#ifndef ZP_CLI_ENGINE_H
+#define ZP_CLI_ENGINE_H
+
+#include <argp.h>
+#include <stdint.h>
+
+#include "sim_case.h"
+
+struct zp_fault;
+
+enum { ZP_ENGINE_LACKS = 32 };
+
+/* One training run, as `train` wants it. The engine trains beside ref, and compares. */
+typedef struct zp_engine_training {
+  const zp_config *cfg;
+  const zp_hyper *hyper;
+  const zp_workload *work;
+  int32_t steps;
+  void *ctx;
+  void (*planned)(void *ctx, zp_sim *ref, int32_t step);    /* ref has begun (-1), or done a step */
+  void (*stepped)(void *ctx, const zp_step_result *result); /* the engine has done one */
+  int (*ended)(void *ctx, zp_sim *ref, zp_error *err); /* all bits are equal, ref is at the end */
+} zp_engine_training;
+
+typedef struct zp_engine {
+  const char *name;    /* as --engine has it */
+  const char *program; /* which program has it */
+  const char *clean;   /* what a case that failed nothing has shown */
+  /* Axes of fuzz that its cases are never on, as it lacks what they need. */
+  const char *const *lack;
+  int32_t lacks;     /* 0 … ZP_ENGINE_LACKS */
+  int32_t schedules; /* in how many orders it runs a case, by default; 0: it has but one */
+  double patience_s; /* a case that takes longer hangs */
+  /* Case i of a seed; bit k of *lacking: lack[k] was left out of it. */
+  void (*random)(uint64_t seed, uint64_t i, zp_case *c, uint32_t *lacking);
+  uint32_t (*lacking)(const zp_case *c); /* what a case needs and it lacks */
+  void (*run)(const zp_case *c, const struct zp_fault *fault, zp_verdict *v);
+  int32_t (*fault_count)(void);
+  const struct zp_fault *(*fault_at)(int32_t i);
+  const struct zp_fault *(*fault_find)(const char *name);
+  /* 0, or a negative zp_status in *err: ZP_E_VERDICT for different bits. NULL: as train itself. */
+  int (*train)(const zp_engine_training *job, zp_error *err);
+} zp_engine;
+
+extern const zp_engine zp_engine_ref;
+
+/* --engine, --tsan, --schedules. */
+typedef struct zp_engine_args {
+  const char *name;  /* NULL: not given */
+  int32_t tsan;      /* the build under ThreadSanitizer */
+  int32_t schedules; /* 0: not given */
+} zp_engine_args;
+/* Input: zp_engine_args *. */
+extern const struct argp zp_engine_child;
+
+/* 0: this program has the engine that the arguments ask for; else an exit code after a message.
+ * Where a program beside this one has it, does not return. argv: as the sub-command got it. */
+int zp_engine_choose(const zp_engine *here, const zp_engine_args *a, int argc, char **argv);
+
+/* The fault of that name, or NULL after a message. */
+const struct zp_fault *zp_engine_fault(const zp_engine *e, const char *command, const char *name);
+
+/* 0, or an exit code after a message: the case needs what the engine lacks. */
+int zp_engine_can(const zp_engine *e, const char *command, const zp_case *c);
+
+/* The file of a program that lies where this one does. 0, or -1 when it is not there. */
+int zp_engine_beside(const char *program, char *file, int64_t cap);
+
+/* All engines that are known, for `env`: name and program; NULL at the end. */
+typedef struct zp_engine_known {
+  const char *name, *program, *make; /* make: the target that builds it */
+} zp_engine_known;
+const zp_engine_known *zp_engines(void);
+
+#endif
