@@ -254,7 +254,8 @@ int zp_trial_run(zp_trial *t, const zp_trial_schedule *s)
   if (status != SIMDEV_E_HOST || !t->found.kind[0]) {
     const zp_cuda_error *e = status == SIMDEV_E_HOST ? first_error(t) : NULL;
     memset(&t->found, 0, sizeof t->found);
-    zp_trial_differs(t, name_of(status), "%s", e ? e->text : simdev_result(t->sim)->text);
+    zp_trial_differs(t, e && e->status == ZP_CUDA_E_ARRIVAL ? "STEP-3" : name_of(status), "%s",
+                     e ? e->text : simdev_result(t->sim)->text);
   }
   return 1;
 }

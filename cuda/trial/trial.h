@@ -37,7 +37,7 @@ typedef struct zp_trial_schedule {
   simdev_choice remote_errors;
   int32_t allow_leaks;
   /* planted mistakes of a model: 1 + the rank that announces one entry too few, or one twice, in
-   * step 1; 0: none */
+   * the last step; 0: none */
   int32_t forgets, repeats;
   int64_t decisions_max; /* of simdev; 0: its default */
 } zp_trial_schedule;

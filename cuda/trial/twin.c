@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../ref/cli/sim_fault.h"
 #include "case.h"
+#include "faults.h"
 
 /* ---- A case ---------------------------------------------------------------------------------- */
 
@@ -45,14 +45,16 @@ static void show(const zp_case *c, const char *what, int32_t at, int32_t of)
 }
 
 /* One order after the other. hash: room for all. */
-static void run_orders(const zp_trial_subject *j, uint64_t *hash, zp_verdict *v)
+static void run_orders(const zp_trial_subject *j, const zp_fault *fault, uint64_t *hash,
+                       zp_verdict *v)
 {
   const int32_t n = j->c.schedules > 0 ? j->c.schedules : 1;
   for (int32_t k = 0; k < n && !v->failed; k++) {
     const uint64_t number = j->c.schedule + (uint64_t)k;
-    const zp_trial_schedule s = zp_trial_schedule_of(number);
+    zp_trial_schedule s = zp_trial_schedule_of(number);
     const zp_trial_found *why = zp_trial_why(j->trial);
     show(&j->c, "the twin", k, n);
+    if (fault != NULL) zp_twin_plant(fault, &s);
     if (zp_trial_run(j->trial, &s)) {
       v->step = -1;
       v->schedule = number;
@@ -72,7 +74,6 @@ void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v)
   static zp_error err;
   uint64_t *hash = calloc((size_t)(c->schedules > 0 ? c->schedules : 1), sizeof *hash);
   zp_verdict_clear(v);
-  (void)fault; /* there are none yet */
   show(c, "ref", -1, 0);
   if (hash == NULL || zp_trial_subject_open(&j, c, &err) != 0) {
     v->no_memory = hash == NULL || err.status == ZP_E_MEMORY;
@@ -82,7 +83,7 @@ void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v)
     return;
   }
   count_facts(&j, v);
-  run_orders(&j, hash, v);
+  run_orders(&j, fault, hash, v);
   zp_trial_subject_close(&j);
   free(hash);
 }
@@ -110,23 +111,6 @@ int zp_twin_train(const zp_engine_training *job, zp_error *err)
 
 /* ---- The engine ------------------------------------------------------------------------------ */
 
-static int32_t no_faults(void)
-{
-  return 0;
-}
-
-static const struct zp_fault *no_fault_at(int32_t i)
-{
-  (void)i;
-  return NULL;
-}
-
-static const struct zp_fault *no_fault_named(const char *name)
-{
-  (void)name;
-  return NULL;
-}
-
 #if defined(__SANITIZE_THREAD__)
 #define PROGRAM "zeroproof-simdev-tsan"
 #else
@@ -145,8 +129,8 @@ const zp_engine zp_engine_twin = {
     .random = zp_trial_random_case,
     .lacking = zp_trial_lacking,
     .run = zp_twin_run,
-    .fault_count = no_faults,
-    .fault_at = no_fault_at,
-    .fault_find = no_fault_named,
+    .fault_count = zp_twin_fault_count,
+    .fault_at = zp_twin_fault_at,
+    .fault_find = zp_twin_fault_find,
     .train = zp_twin_train,
 };

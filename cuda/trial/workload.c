@@ -175,6 +175,7 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
   zp_trial_worker *w = ctx;
   const zp_trial_schedule *now = &w->t->now;
   const int32_t n = order_of(w);
+  const int last_step = call->step == w->t->steps - 1;
   compute p;
   compute_of(w, call, &p);
   with_data(&w->out, call->in, 1, &p.in);
@@ -185,9 +186,9 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
   for (int32_t s = 0; s < w->streams; s++)
     ZP_TRIAL_OK(cudaStreamWaitEvent(w->producer[s], w->made, 0));
   for (int32_t i = 0; i < n; i++) {
-    if (now->forgets == w->rank + 1 && i == n - 1 && call->step == 1) continue;
+    if (now->forgets == w->rank + 1 && i == n - 1 && last_step) continue;
     ZP_TRIAL_OK(announce_one(w, w->order[i], call));
-    if (now->repeats == w->rank + 1 && i == 0 && call->step == 1)
+    if (now->repeats == w->rank + 1 && i == 0 && last_step)
       ZP_TRIAL_OK(announce_one(w, w->order[i], call));
   }
   return 0;

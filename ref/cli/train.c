@@ -392,6 +392,7 @@ static int conclude(session *s)
   snprintf(end, sizeof end, "%016" PRIx64, zp_outcome_end_hash(&s->out));
   if (a->sample > 0) sample = zp_train_sample(a, &s->out.end, s->cfg.precision, &s->text);
   if (a->o.json) {
+    json_object_set_new(s->doc, "engine", json_string(a->engine->name));
     json_object_set_new(s->doc, "steps", json_incref(s->steps));
     json_object_set_new(s->doc, "bits", json_string(bits));
     json_object_set_new(s->doc, "end_bits", json_string(end));

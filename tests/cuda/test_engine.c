@@ -152,7 +152,7 @@ Test(engine, names_a_gradient_that_is_missing_or_comes_twice)
                                    .allow_leaks = 1,
                                    .forgets = twice ? 0 : 2,
                                    .repeats = twice ? 2 : 0};
-      finds(j.trial, &o, "engine", twice ? "was announced twice" : "the first one missing is");
+      finds(j.trial, &o, "STEP-3", twice ? "was announced twice" : "the first one missing is");
       cr_assert_eq(zp_trial_error(j.trial, 1)->status, ZP_CUDA_E_ARRIVAL, "%s",
                    zp_trial_error(j.trial, 1)->text);
       check_peers(j.trial, 1);

@@ -1,0 +1,75 @@
+# zeroproof fuzz, sim and train with --engine cuda: what they find, print, refuse and replay; and
+# gpt for 50 steps, equal to ref. spec: RED-4, RED-5, STEP-2, STEP-3
+. tests/cli/lib.sh
+build=${ZP_BUILD:-build}
+export TSAN_OPTIONS=symbolize=0
+
+# ---- fuzz, sim
+for tsan in "" "--tsan"; do
+  n=$([ -n "$tsan" ] && echo under_tsan || echo plain)
+  expect 0 'nothing found' "fuzz_finds_nothing_$n" fuzz --engine cuda $tsan --cases 12
+  expect 0 'clean: 2 steps on 4 ranks, the CUDA twin equal to ref' "sim_is_clean_$n" \
+    sim --engine cuda $tsan --case pp=2,dp=2,M=2,stage=2,bucket=4,steps=2,list=5@0.0+7@0.0+6@1.0
+  for fault in $("$zp" sim --engine cuda --fault list --json | jq -r '.[].name'); do
+    expect 1 'replay with' "fuzz_finds_${fault}_$n" fuzz --engine cuda $tsan --fault "$fault" \
+      --seconds 60
+    replay=$(sed -n "s/.*--replay '\(.*\)'.*/\1/p" "$tmp/out")
+    clause=$(sed -n "s/^case .* failed: \([A-Z]*-[0-9]*\).*/\1/p" "$tmp/out")
+    expect 1 "failed: .*${clause:-nothing}" "replay_shows_${fault}_$n" fuzz --engine cuda $tsan \
+      --fault "$fault" --replay "$replay"
+    expect 1 "failed: .*${clause:-nothing}" "sim_shows_${fault}_$n" sim --engine cuda $tsan \
+      --fault "$fault"
+  done
+done
+json fuzz_says_what_the_twin_lacks \
+  '.engine == "cuda" and .orders == 48 and .distinct_orders == 48 and .found == null
+   and .distinct_orders_per_core_hour > 0 and (.not_supported_yet | type) == "object"' \
+  fuzz --engine cuda --cases 3 --schedules 16 --json
+json a_case_is_the_same_in_both_builds '.orders == 3' \
+  sim --engine cuda --json --schedules 3 --case dp=3,stage=2,list=4@0.0
+
+# ---- What is refused, and where the programs are
+expect 2 'is not one of: ref cuda' an_engine_that_is_not_known fuzz --engine none
+expect 2 '--tsan is for --engine cuda' tsan_without_cuda fuzz --tsan
+expect 2 '--schedules is for --engine cuda' schedules_without_cuda sim --schedules 3
+expect 2 'which is for --engine cuda' a_schedule_without_cuda fuzz --replay schedule=3,list=4@0.0
+expect 2 "no fault 'pr7847' for the engine cuda" a_fault_of_ref sim --engine cuda --fault pr7847
+expect 2 "no fault 'forgotten' for the engine ref" a_fault_of_cuda fuzz --fault forgotten
+expect 2 'is not a field' nonsense_is_not_replayed fuzz --engine cuda --replay pp=2,nonsense=1
+mkdir "$tmp/alone"
+cp "$zp" "$tmp/alone/zeroproof"
+"$tmp/alone/zeroproof" fuzz --engine cuda >"$tmp/out" 2>&1
+got=$?
+[ $got -eq 3 ] && grep -q 'make simdev-command' "$tmp/out"
+verdict $? without_the_program_the_target_is_named "exit code $got: $(head -c 200 "$tmp/out")"
+json env_knows_the_engines \
+  '.engines | .ref == "zeroproof" and .cuda == "zeroproof-simdev"' env --json
+"$tmp/alone/zeroproof" env | grep -q 'zeroproof-simdev is not here: make simdev-command'
+verdict $? env_says_which_are_missing
+"$build/zeroproof-simdev" fuzz --engine ref --cases 5 >"$tmp/out" 2>&1 && ! grep -q orders "$tmp/out"
+verdict $? the_twins_program_hands_over_to_ref
+
+# ---- train
+small="--layers 2 --d-model 16 --heads 2 --context 16 --batch 1 --sample 0"
+head -c 3000 Makefile >"$tmp/text"
+for reduce in ordered exact; do
+  for stage in 1 2; do
+    set -- --data "$tmp/text" $small --steps 50 --dp 3 --pp 2 --reduce $reduce --stage $stage \
+      --bucket 300
+    expect 0 'twin equal to ref bit for bit: .*in each of 50 steps and on each of 6 ranks' \
+      "gpt_is_refs_${reduce}_stage_$stage" train --engine cuda "$@"
+    twin=$(sed -n 's/^bits of the end.*norms: //p' "$tmp/out")
+    ref=$("$zp" train "$@" | sed -n 's/^bits of the end.*norms: //p')
+    [ -n "$ref" ] && [ "$twin" = "$ref" ]
+    verdict $? "gpt_ends_in_refs_bits_${reduce}_stage_$stage" "$twin, not $ref"
+  done
+done
+expect 0 'twin equal to ref' gpt_is_refs_under_tsan train --engine cuda --tsan \
+  --data "$tmp/text" $small --steps 3 --dp 2 --pp 2
+json the_twins_end_is_verified '.verify.ok and .engine == "cuda" and (.steps | length) == 3' \
+  train --engine cuda --data "$tmp/text" $small --steps 3 --verify --json
+for flag in "--save $tmp/ck" "--load $tmp/ck" "--schedules 3"; do
+  expect 2 "${flag%% *}: train does not have this with --engine cuda" \
+    "train_refuses_$(echo "${flag%% *}" | tr -d -)" train --engine cuda --data "$tmp/text" $small $flag
+done
+finish
