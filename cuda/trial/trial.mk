@@ -54,5 +54,24 @@ fuzz-cuda: simdev-command ## long differential fuzz of the CUDA twin: SECONDS=60
 	$(COMMAND) fuzz --engine cuda --seconds $(SECONDS) --seed $$seed && \
 	$(COMMAND) fuzz --engine cuda --tsan --seconds $(SECONDS) --seed $$seed
 
+# ---- How many orders an hour ----------------------------------------------------------------------
+
+TRIAL_BENCH := $(BUILD)/tests/cuda/bench_trial
+
+$(TRIAL_BENCH).o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(TRIAL_BENCH): $(TRIAL_BENCH).o $(TRIAL_LINK)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+$(TRIAL_BENCH)_tsan: $(BUILD)/tsan/tests/cuda/bench_trial.o $(TRIAL_TSAN_LINK)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
+
+.PHONY: fuzz-cuda-bench
+fuzz-cuda-bench: $(TRIAL_BENCH) $(TRIAL_BENCH)_tsan ## measure how many orders of the CUDA twin run in an hour
+	@$(TRIAL_BENCH) 1000 60
+	@$(TRIAL_BENCH)_tsan 1000 240
+
 -include $(TRIAL_OBJ:%.o=%.d) $(TRIAL_TSAN_OBJ:%.o=%.d) \
-         $(BUILD)/cuda/trial/main.d $(BUILD)/tsan/cuda/trial/main.d
+         $(BUILD)/cuda/trial/main.d $(BUILD)/tsan/cuda/trial/main.d \
+         $(TRIAL_BENCH).d $(BUILD)/tsan/tests/cuda/bench_trial.d

@@ -46,7 +46,7 @@ static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Engine:", 9},
     {"engine", KEY_ENGINE, "ref|cuda", 0,
      "ref: on the CPU (default); cuda: the CUDA twin on a simulated device, against ref", 9},
-    {"tsan", KEY_TSAN, NULL, 0, "cuda: under ThreadSanitizer, which reports every race", 9},
+    {"tsan", KEY_TSAN, NULL, 0, "cuda: in the build that reports every race (TSan)", 9},
     {"schedules", KEY_SCHEDULES, "N", 0, "cuda: orders of execution that a case is run in", 9},
     {0}};
 

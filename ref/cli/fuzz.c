@@ -157,9 +157,9 @@ static void print_coverage(const fuzz_args *a, const zp_fuzz_sums *s)
 }
 
 /* Distinct orders of execution, an hour on a core: of its time, whoever else uses the machine. */
-static double orders_an_hour(const zp_fuzz_sums *s)
+static double orders_an_hour(const zp_fuzz_outcome *out)
 {
-  return s->cpu_ns > 0 ? (double)s->distinct * 3600e9 / (double)s->cpu_ns : 0;
+  return out->cpu_ns > 0 ? (double)out->sums.distinct * 3600e9 / (double)out->cpu_ns : 0;
 }
 
 static void print_sums(const fuzz_args *a, const zp_fuzz_outcome *out)
@@ -174,7 +174,7 @@ static void print_sums(const fuzz_args *a, const zp_fuzz_outcome *out)
          100 * (double)s->exact / n);
   if (s->orders > 0)
     printf("%lld orders, %lld of them distinct: %.2f million an hour per core\n",
-           (long long)s->orders, (long long)s->distinct, orders_an_hour(s) / 1e6);
+           (long long)s->orders, (long long)s->distinct, orders_an_hour(out) / 1e6);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -219,7 +219,7 @@ static void print_json(const fuzz_args *a, const zp_fuzz_outcome *out, json_t *f
   if (a->job.engine->schedules > 0) {
     json_object_set_new(root, "orders", json_integer(s->orders));
     json_object_set_new(root, "distinct_orders", json_integer(s->distinct));
-    json_object_set_new(root, "distinct_orders_per_core_hour", json_real(orders_an_hour(s)));
+    json_object_set_new(root, "distinct_orders_per_core_hour", json_real(orders_an_hour(out)));
   }
   for (int32_t k = 0; k < a->job.engine->lacks; k++)
     json_object_set_new(lacks, a->job.engine->lack[k], json_integer(s->lacking[k]));

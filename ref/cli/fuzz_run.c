@@ -67,6 +67,7 @@ int32_t zp_fuzz_one(const zp_engine *engine, const zp_case *c, const zp_fault *f
 /* What a worker tells its parent. */
 typedef struct worker {
   zp_fuzz_sums sums;
+  int64_t cpu_ns;
   _Atomic uint64_t index; /* the case it is at */
   _Atomic int32_t failed; /* the case `index` failed */
   _Atomic int32_t no_memory;
@@ -121,7 +122,7 @@ static void work(const zp_fuzz_job *job, board *b, int32_t k)
       break;
     }
     count(&me->sums, &c, lacking, &v);
-    me->sums.cpu_ns = cpu_ns();
+    me->cpu_ns = cpu_ns();
     if (!v.failed) continue;
     me->failed = 1;
     break;
@@ -211,7 +212,6 @@ static void add_sums(zp_fuzz_sums *to, const zp_fuzz_sums *from)
   to->micro_batches += from->micro_batches;
   to->exact += from->exact;
   to->steps += from->steps;
-  to->cpu_ns += from->cpu_ns;
   to->orders += from->orders;
   to->distinct += from->distinct;
   for (int32_t k = 0; k < ZP_ENGINE_LACKS; k++) to->lacking[k] += from->lacking[k];
@@ -261,6 +261,9 @@ void zp_fuzz_run(const zp_fuzz_job *job, zp_fuzz_outcome *out)
   supervise(&c, started);
   out->seconds = zp_fuzz_now() - started;
   show(&c, out->seconds, 1);
-  for (int32_t k = 0; k < job->jobs; k++) add_sums(&out->sums, &c.b->w[k].sums);
+  for (int32_t k = 0; k < job->jobs; k++) {
+    add_sums(&out->sums, &c.b->w[k].sums);
+    out->cpu_ns += c.b->w[k].cpu_ns;
+  }
   munmap(c.b, bytes);
 }

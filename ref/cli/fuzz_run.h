@@ -21,7 +21,6 @@ typedef enum zp_fuzz_end {
 /* Sums over cases; workers have one each. */
 typedef struct zp_fuzz_sums {
   int64_t cases, ranks, elements, micro_batches, exact, steps;
-  int64_t cpu_ns;                   /* of the processes */
   int64_t orders, distinct;         /* of execution, where the engine has several */
   int64_t lacking[ZP_ENGINE_LACKS]; /* cases of which the engine's lack k was left out */
   int64_t on_axis[ZP_FUZZ_AXES];
@@ -41,6 +40,7 @@ typedef struct zp_fuzz_job {
 typedef struct zp_fuzz_outcome {
   zp_fuzz_sums sums;
   double seconds;
+  int64_t cpu_ns; /* of all processes */
   int32_t end;    /* zp_fuzz_end */
   int32_t signal; /* CRASHED */
   zp_case found;  /* what failed, unless CLEAN or BROKEN */
