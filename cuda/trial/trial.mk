@@ -54,6 +54,26 @@ fuzz-cuda: simdev-command ## long differential fuzz of the CUDA twin: SECONDS=60
 	$(COMMAND) fuzz --engine cuda --seconds $(SECONDS) --seed $$seed && \
 	$(COMMAND) fuzz --engine cuda --tsan --seconds $(SECONDS) --seed $$seed
 
+# ---- The engine, and one that waits for the current stream only ------------------------------------
+
+ENGINE_GRAPH := $(BUILD)/tests/cuda/engine_graph
+GATHER_CURRENT := $(BUILD)/tests/cuda/gather_current.o
+
+$(ENGINE_GRAPH).o $(GATHER_CURRENT): CPPFLAGS += $(CUDA_CPPFLAGS)
+$(ENGINE_GRAPH).o $(GATHER_CURRENT): | $(CUDA_HEADERS)
+$(GATHER_CURRENT): cuda/engine/gather.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC "$< (current stream only)"
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) -DZP_CUDA_CURRENT_STREAM_ONLY -c $< -o $@
+# The object stands in for the archive's.
+$(ENGINE_GRAPH): $(ENGINE_GRAPH).o $(TRIAL_LINK)
+$(ENGINE_GRAPH)_current: $(ENGINE_GRAPH).o $(GATHER_CURRENT) $(TRIAL_LINK)
+$(ENGINE_GRAPH) $(ENGINE_GRAPH)_current:
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+
+unit: $(ENGINE_GRAPH) $(ENGINE_GRAPH)_current
+
 # ---- How many orders an hour ----------------------------------------------------------------------
 
 TRIAL_BENCH := $(BUILD)/tests/cuda/bench_trial
@@ -74,4 +94,5 @@ fuzz-cuda-bench: $(TRIAL_BENCH) $(TRIAL_BENCH)_tsan ## measure how many orders o
 
 -include $(TRIAL_OBJ:%.o=%.d) $(TRIAL_TSAN_OBJ:%.o=%.d) \
          $(BUILD)/cuda/trial/main.d $(BUILD)/tsan/cuda/trial/main.d \
-         $(TRIAL_BENCH).d $(BUILD)/tsan/tests/cuda/bench_trial.d
+         $(TRIAL_BENCH).d $(BUILD)/tsan/tests/cuda/bench_trial.d \
+         $(ENGINE_GRAPH).d $(GATHER_CURRENT:.o=.d)

@@ -125,6 +125,101 @@ Test(engine, finds_a_message_that_the_model_refuses)
   zp_trial_subject_close(&j);
 }
 
+/* ---- Producers ------------------------------------------------------------------------------- */
+
+enum { STREAM_IDS = 64, EVENT_IDS = 4096 };
+
+/* How often the reduction streams waited for a producer stream, and how often for a point of it
+ * that they had waited for before. */
+typedef struct waits {
+  int64_t all, again;
+} waits;
+
+static void is_stream(const simdev *s, int32_t rank, const char *name, uint8_t is[STREAM_IDS])
+{
+  int64_t n;
+  const simdev_record *r = simdev_records(s, &n);
+  memset(is, 0, STREAM_IDS);
+  for (int64_t i = 0; i < n; i++)
+    if (r[i].rank == rank && r[i].stream >= 0 && r[i].stream < STREAM_IDS &&
+        strcmp(r[i].stream_name, name) == 0)
+      is[r[i].stream] = 1;
+}
+
+static waits count_waits(const simdev *s, int32_t rank)
+{
+  uint8_t reduce[STREAM_IDS], producer[STREAM_IDS];
+  static int64_t record[EVENT_IDS], waited[EVENT_IDS];
+  waits w = {0};
+  int64_t n;
+  const simdev_sync *y = simdev_syncs(s, &n);
+  is_stream(s, rank, "reduce", reduce);
+  is_stream(s, rank, "producer", producer);
+  memset(record, 0, sizeof record);
+  memset(waited, 0, sizeof waited);
+  for (int64_t i = 0; i < n; i++) {
+    if (y[i].rank != rank) continue;
+    cr_assert(y[i].event < EVENT_IDS && y[i].stream < STREAM_IDS);
+    if (!y[i].is_wait) record[y[i].event] = producer[y[i].stream] ? i + 1 : 0;
+    else if (reduce[y[i].stream] && record[y[i].event]) {
+      w.all++;
+      w.again += waited[y[i].event] == record[y[i].event];
+      waited[y[i].event] = record[y[i].event];
+    }
+  }
+  return w;
+}
+
+static waits all_waits(const zp_case *c, int32_t producers)
+{
+  static zp_trial_subject j;
+  static zp_error err;
+  waits sum = {0};
+  const zp_trial_schedule o = {.seed = 7, .producers = producers, .record = 1};
+  cr_assert_eq(zp_trial_subject_open(&j, c, &err), 0, "%s", err.text);
+  cr_assert_eq(zp_trial_run(j.trial, &o), 0, "%s", zp_trial_why(j.trial)->text);
+  for (int32_t r = 0; r < j.trial->world; r++) {
+    const waits w = count_waits(j.trial->sim, r);
+    sum.all += w.all;
+    sum.again += w.again;
+  }
+  zp_trial_subject_close(&j);
+  return sum;
+}
+
+/* RED-6: nobody has filled a bucket whose entries are all unused. Its zeros are the reduction
+ * stream's own work, so that it waits for nobody. */
+Test(engine, waits_for_nobody_when_no_stream_has_filled_the_bucket)
+{
+  zp_case c;
+  char why[256];
+  for (int32_t stage = 0; stage < 3; stage++)
+    for (int32_t producers = 1; producers <= 3; producers++) {
+      zp_case_init(&c);
+      cr_assert_eq(zp_case_parse(&c, two, why, sizeof why), 0);
+      c.cfg.stage = stage;
+      c.synth.unused = 256; /* of 256 */
+      cr_assert_eq(all_waits(&c, producers).all, 0);
+      c.synth.unused = 0;
+      cr_assert_geq(all_waits(&c, producers).all, 1);
+    }
+}
+
+/* RED-3: the set of producers is emptied with its bucket: a stream that filled an earlier one is
+ * not waited for again. */
+Test(engine, forgets_the_producers_of_a_bucket_with_the_bucket)
+{
+  zp_case c;
+  char why[256];
+  zp_case_init(&c);
+  cr_assert_eq(zp_case_parse(&c, two, why, sizeof why), 0);
+  for (int32_t producers = 1; producers <= 3; producers++) {
+    const waits w = all_waits(&c, producers);
+    cr_assert_geq(w.all, 50);
+    cr_assert_eq(w.again, 0);
+  }
+}
+
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
 /* Everybody but `rank` ends with an error about another rank that says where in the program. */
