@@ -5,10 +5,9 @@
 #include "../../ref/cli/sim_case.h"
 #include "trial.h"
 
-/* What cases may ask for and the twin does not have yet: this list alone says so. Names are those
- * of fuzz's axes. */
+/* What cases may ask for and the twin does not have yet: this list alone says so. Where a name is
+ * that of one of fuzz's axes, no case is on it. */
 typedef enum zp_trial_lack {
-  ZP_TRIAL_DYNAMIC_SHAPES,
   ZP_TRIAL_VARYING_SHAPES,
   ZP_TRIAL_RELOAD,
   ZP_TRIAL_RELOAD_ELSEWHERE,
@@ -23,6 +22,10 @@ uint32_t zp_trial_leave_out(zp_case *c);
 
 /* Case i of a seed, without what the twin lacks: *lacking is that. c->schedule is random, too. */
 void zp_trial_random_case(uint64_t seed, uint64_t i, zp_case *c, uint32_t *lacking);
+
+/* 1: every sum of the case's gradients is exact in any order, and it is not `exact` anyhow: NCCL may
+ * add (RED-7). */
+int zp_trial_any_order(const zp_case *c);
 
 /* A case and the trial of it. */
 typedef struct zp_trial_subject {

@@ -113,6 +113,17 @@ static int same_op(const zp_op *a, const zp_op *b)
          a->flat == b->flat && a->param == b->param;
 }
 
+/* What the engine issues for an op of ref's. RED-7 */
+static zp_op as_issued(const zp_trial *t, const zp_op *op)
+{
+  zp_op a = *op;
+  if (t->now.native && (op->what == ZP_WHAT_GRADIENT || op->what == ZP_WHAT_TIED)) {
+    a.redop = ZP_RED_SUM;
+    a.dtype = ZP_F32;
+  }
+  return a;
+}
+
 /* Op by op; a skipped step's gathers are issued by the engine, and left out by ref. */
 int zp_trial_same_ledger(zp_trial_worker *w)
 {
@@ -120,9 +131,19 @@ int zp_trial_same_ledger(zp_trial_worker *w)
   int64_t n = 0;
   for (int64_t i = 0; i < b->n; i++) {
     if (b->step[i] >= 0 && b->op[i].if_stepped && w->t->result[b->step[i]].skipped) continue;
-    if (n == a->n || a->step[n] != b->step[i] || !same_op(&a->op[n], &b->op[i]))
+    if (n == a->n || a->step[n] != b->step[i])
       return wrong(w, "LEDG-1", "the ledger at communication", n);
+    const zp_op want = as_issued(w->t, &a->op[n]);
+    if (!same_op(&want, &b->op[i])) return wrong(w, "LEDG-1", "the ledger at communication", n);
     n++;
   }
   return n == a->n ? 0 : wrong(w, "LEDG-1", "the ledger's end at", n);
+}
+
+/* One for each meta message, and there is one for each micro-batch. PIPE-6 */
+int zp_trial_same_waits(zp_trial_worker *w)
+{
+  const zp_config *c = w->t->cfg;
+  const int64_t want = c->dynamic_shapes && w->at.pp > 0 ? w->steps_done * c->micro_batches : 0;
+  return zp_cuda_meta_waits(w->e) == want ? 0 : wrong(w, "PIPE-6", "meta waits, of", want);
 }

@@ -68,7 +68,7 @@ void zp_trial_ledger_free(zp_trial_ledger *l)
 static void after_op(void *ctx, zp_rank *r, const zp_op *op)
 {
   zp_trial *t = ctx;
-  int32_t step = -1;
+  int32_t step = -1 - r->phase;
   if (!zp_op_communicates(op)) return;
   /* DECIDE has moved the step on before the ops behind it */
   if (r->phase == ZP_PHASE_STEP) step = (int32_t)r->step - op->if_stepped;

@@ -29,6 +29,7 @@ typedef struct zp_trial_schedule {
   simdev_order order;   /* who goes next */
   int32_t producers;    /* streams that bring gradients, 1 … 3; 0: 1 */
   int32_t in_order;     /* 1: gradients come in backward order */
+  int32_t native;       /* 1: NCCL adds in an order of its own; ref's bits where sums are exact */
   int32_t get_each;     /* 1: the host asks for the results after each step; 0: after the last */
   int32_t launch_order; /* NCCL_LAUNCH_ORDER_IMPLICIT: 0 as it is, 1 unset, 2 set */
   int32_t record;       /* simdev keeps records, edges and syncs */

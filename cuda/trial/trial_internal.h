@@ -8,7 +8,7 @@
 /* Communications in the order of issue. */
 typedef struct zp_trial_ledger {
   zp_op *op;
-  int32_t *step; /* -1: INIT */
+  int32_t *step; /* counted from 0; below 0: of another phase */
   int64_t n, cap;
   int32_t no_memory;
 } zp_trial_ledger;
@@ -76,6 +76,9 @@ zp_cuda_model zp_trial_model(zp_trial_worker *w);
 void zp_trial_describe(const zp_trial_worker *w, int32_t boundary, zp_message *m,
                        zp_cuda_message *to);
 
+/* Dynamic shapes: bytes of the largest message that the rank sends or receives. */
+int64_t zp_trial_message_bytes(const zp_trial_worker *w);
+
 /* worker.c: what would be main() of each process. */
 int zp_trial_process(void *arg, int rank);
 zp_cuda_options zp_trial_options(zp_trial_worker *w);
@@ -85,5 +88,6 @@ int zp_trial_same_state(zp_trial_worker *w, const zp_step_state *s);
 int zp_trial_same_memory(zp_trial_worker *w);
 int zp_trial_same_seen(zp_trial_worker *w);
 int zp_trial_same_ledger(zp_trial_worker *w);
+int zp_trial_same_waits(zp_trial_worker *w);
 
 #endif

@@ -54,6 +54,7 @@ static void run_orders(const zp_trial_subject *j, const zp_fault *fault, uint64_
     zp_trial_schedule s = zp_trial_schedule_of(number);
     const zp_trial_found *why = zp_trial_why(j->trial);
     show(&j->c, "the twin", k, n);
+    s.native = zp_trial_any_order(&j->c) && number % 2 == 1;
     if (fault != NULL) zp_twin_plant(fault, &s);
     if (zp_trial_run(j->trial, &s)) {
       v->step = -1;

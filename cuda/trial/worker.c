@@ -22,7 +22,7 @@ static int exchange_id(void *ctx, int32_t rank, void *bytes, size_t n)
 static void note_issued(void *ctx, int32_t phase, const zp_op *op)
 {
   zp_trial_worker *w = ctx;
-  zp_trial_note(&w->issued, op, phase == ZP_PHASE_INIT ? -1 : w->steps_done);
+  zp_trial_note(&w->issued, op, phase == ZP_PHASE_STEP ? w->steps_done : -1 - phase);
 }
 
 zp_cuda_options zp_trial_options(zp_trial_worker *w)
@@ -35,6 +35,8 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w)
                        .scaler = h->scaler,
                        .rank = w->rank,
                        .device = w->rank,
+                       .native = w->t->now.native,
+                       .message_bytes = zp_trial_message_bytes(w),
                        .model = zp_trial_model(w),
                        .exchange = exchange_id,
                        .exchange_ctx = w->t,
@@ -143,6 +145,7 @@ static int train(zp_trial_worker *w)
   }
   ZP_TRIAL_OK(zp_trial_same_memory(w));
   ZP_TRIAL_OK(zp_trial_same_seen(w));
+  ZP_TRIAL_OK(zp_trial_same_waits(w));
   return zp_trial_same_ledger(w);
 }
 

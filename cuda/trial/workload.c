@@ -106,10 +106,18 @@ static int first_values(void *ctx, int32_t param, void *data, cudaStream_t strea
   return launch_one(&fill_kernel, &p, stream);
 }
 
-/* A description with the engine's buffers; a gradient has no integer tensors. */
+/* A description with the engine's buffers; a gradient has no integer tensors. With dynamic shapes
+ * the engine has the description, too. */
 static void with_data(const zp_message *shape, const zp_cuda_message *m, int gradient,
                       zp_message *out)
 {
+  for (int32_t i = 0; i < m->n && m->t[i].ndim > 0; i++, out->n++) {
+    out->t[i].dtype = m->t[i].dtype;
+    out->t[i].ndim = m->t[i].ndim;
+    memcpy(out->t[i].dim, m->t[i].dim, sizeof out->t[i].dim);
+    out->t[i].data = m->t[i].data;
+  }
+  if (out->n > 0) return;
   for (int32_t i = 0; i < shape->n; i++) {
     const int32_t dtype = shape->t[i].dtype;
     if (gradient && (dtype == ZP_I32 || dtype == ZP_I64)) continue;
@@ -129,6 +137,29 @@ static void compute_of(zp_trial_worker *w, const zp_cuda_call *call, compute *p)
   p->slot = call->slot;
   p->state = call->state;
   p->loss = call->loss;
+}
+
+static void shape_of(const zp_trial_worker *w, int32_t boundary, int64_t step, int64_t mb,
+                     zp_message *m)
+{
+  const zp_workload *work = w->t->work;
+  memset(m, 0, sizeof *m);
+  if (boundary >= 0 && boundary < w->t->cfg->pp - 1)
+    work->shape(work->ctx, w->t->cfg, boundary, w->at.dp, (zp_mb){step, mb, 0}, m);
+}
+
+/* Dynamic shapes: what forward sends in this micro-batch. */
+static int run_shape(void *ctx, const zp_cuda_call *call, zp_cuda_message *out)
+{
+  zp_message m;
+  const zp_trial_worker *w = ctx;
+  shape_of(w, w->at.pp, call->step, call->mb, &m);
+  out->n = m.n;
+  for (int32_t i = 0; i < m.n; i++) {
+    out->t[i] = (zp_cuda_tensor){.dtype = m.t[i].dtype, .ndim = m.t[i].ndim};
+    memcpy(out->t[i].dim, m.t[i].dim, sizeof out->t[i].dim);
+  }
+  return 0;
 }
 
 static int run_forward(void *ctx, const zp_cuda_call *call)
@@ -196,17 +227,31 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
 
 zp_cuda_model zp_trial_model(zp_trial_worker *w)
 {
-  return (zp_cuda_model){w, first_values, run_forward, run_backward};
+  return (zp_cuda_model){w, first_values, run_forward, run_backward, run_shape};
 }
 
 void zp_trial_describe(const zp_trial_worker *w, int32_t boundary, zp_message *m,
                        zp_cuda_message *to)
 {
-  const zp_config *c = w->t->cfg;
   memset(m, 0, sizeof *m);
-  if (boundary < 0 || boundary >= c->pp - 1) return;
-  w->t->work->shape(w->t->work->ctx, c, boundary, w->at.dp, (zp_mb){0, 0, 0}, m);
+  if (w->t->cfg->dynamic_shapes) return;
+  shape_of(w, boundary, 0, 0, m);
   to->n = m->n;
   for (int32_t i = 0; i < m->n; i++)
-    to->t[i] = (zp_cuda_tensor){m->t[i].dtype, zp_tensor_numel(&m->t[i]), NULL};
+    to->t[i] = (zp_cuda_tensor){.dtype = m->t[i].dtype, .count = zp_tensor_numel(&m->t[i])};
+}
+
+int64_t zp_trial_message_bytes(const zp_trial_worker *w)
+{
+  int64_t most = 1;
+  for (int64_t i = 0; i < w->t->steps * w->t->cfg->micro_batches * 2; i++) {
+    const int64_t k = i / 2;
+    zp_message m;
+    int64_t bytes = 0;
+    shape_of(w, w->at.pp - (int32_t)(i % 2), k / w->t->cfg->micro_batches,
+             k % w->t->cfg->micro_batches, &m);
+    for (int32_t j = 0; j < m.n; j++) bytes += (zp_tensor_bytes(&m.t[j]) + 255) / 256 * 256;
+    if (bytes > most) most = bytes;
+  }
+  return most;
 }

@@ -66,6 +66,8 @@ for reduce in ordered exact; do
 done
 expect 0 'twin equal to ref' gpt_is_refs_under_tsan train --engine cuda --tsan \
   --data "$tmp/text" $small --steps 3 --dp 2 --pp 2
+expect 0 'twin equal to ref' gpt_is_refs_with_shapes_that_vary train --engine cuda \
+  --data "$tmp/text" $small --steps 4 --dp 2 --pp 3 --vary-shapes --tuple
 json the_twins_end_is_verified '.verify.ok and .engine == "cuda" and (.steps | length) == 3' \
   train --engine cuda --data "$tmp/text" $small --steps 3 --verify --json
 for flag in "--save $tmp/ck" "--load $tmp/ck" "--schedules 3"; do
