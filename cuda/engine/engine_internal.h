@@ -206,6 +206,7 @@ int zp_cuda_storage(zp_cuda *e, const zp_op *op); /* WRITE, SEAL, COMMIT, READ, 
 int zp_cuda_gather_state(zp_cuda *e, const zp_op *op);
 int zp_cuda_agree(zp_cuda *e, const zp_op *op);
 void zp_cuda_issuing(zp_cuda *e, const zp_op *op);
+void zp_cuda_close_blocks(zp_cuda *e);
 void zp_cuda_issued(zp_cuda *e, const zp_op *op);
 
 #endif

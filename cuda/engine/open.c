@@ -440,6 +440,7 @@ int zp_cuda_close(zp_cuda *e)
   drop_stream(e->reduce);
   drop_stream(e->p2p);
   drop_events(e);
+  zp_cuda_close_blocks(e);
   for (int32_t i = 0; i < e->n_allocated; i++) cudaFree(e->allocated[i]);
   if (e->state_host) cudaFreeHost(e->state_host);
   if (e->meta_host) cudaFreeHost(e->meta_host);

@@ -282,7 +282,7 @@ static void open_blocks(zp_cuda *e)
   snprintf(e->store_error.text, sizeof e->store_error.text, "no host memory for a checkpoint");
 }
 
-static void close_blocks(zp_cuda *e)
+void zp_cuda_close_blocks(zp_cuda *e)
 {
   if (e->block) cudaFreeHost(e->block);
   if (e->narrow) cudaFreeHost(e->narrow);
@@ -301,7 +301,8 @@ static int run_storage(zp_cuda *e, int32_t phase, zp_store *store)
   e->store = store;
   open_blocks(e);
   status = zp_cuda_run(e, phase);
-  close_blocks(e);
+  /* after another error a copy may be queued still: closing waits for it */
+  if (!e->err.status || e->agreed) zp_cuda_close_blocks(e);
   return status;
 }
 

@@ -680,9 +680,10 @@ static inline void choose_options(job *j)
   j->native = j->r.c.reduce == ZP_ORDERED && j->synth.opt.mode != ZP_SYNTH_WILD && draw % 2 == 0;
 }
 
-/* The model, the optimizer and what is saved of `a`, loaded under another split; no steps. Returns
- * 0, or where it failed. */
-static inline int job_resplit(job *j, const job *a, const zp_config *split, const memory *origin)
+/* The model, the optimizer and what is saved of `a`, loaded under another split, and so many steps
+ * more. Returns 0, or where it failed. */
+static inline int job_resplit(job *j, const job *a, const zp_config *split, const memory *origin,
+                              int32_t steps)
 {
   zp_refusal why;
   memset(j, 0, sizeof *j);
@@ -694,6 +695,7 @@ static inline int job_resplit(job *j, const job *a, const zp_config *split, cons
   if (zp_config_check(&j->r.c, &why)) return __LINE__;
   j->world = split->pp * split->dp * split->tp;
   j->seed = a->seed;
+  j->steps = steps;
   j->hyper = a->hyper;
   j->synth = a->synth;
   j->forget = j->twice = -1;

@@ -115,7 +115,8 @@ static inline const char *memory_differs(const memory *a, const memory *b, int32
 {
   if (memcmp(a->written, b->written, sizeof a->written)) return "which elements were saved";
   if (memcmp(a->value, b->value, sizeof a->value)) return "the value of a saved element";
-  if (memcmp(a->optim, b->optim, (size_t)ranks * sizeof a->optim[0])) return "a saved optimizer state";
+  if (memcmp(a->optim, b->optim, (size_t)ranks * sizeof a->optim[0]))
+    return "a saved optimizer state";
   if (a->committed != b->committed) return "how often a checkpoint was published";
   for (int32_t r = 0; r < ranks; r++) {
     const zp_train_state *s = &a->state[r], *t = &b->state[r];

@@ -167,3 +167,62 @@ Test(shapes, of_any_meta_message_are_refused_or_fit_the_room)
   }
   cr_assert(taken > 100 && refused > 100, "%d %d", taken, refused);
 }
+
+/* ---- The wait -------------------------------------------------------------------------------- */
+
+/* The records of `rank` that only the host waits for, on one stream alone, `count` of each event:
+ * their numbers into n[]. Returns how many there are. */
+static int32_t host_records(const simdev *s, int32_t rank, int32_t count, int32_t *n)
+{
+  enum { EVENTS = 4096 };
+  static int32_t records[EVENTS], waits[EVENTS], stream[EVENTS], mixed[EVENTS];
+  int64_t all;
+  int32_t found = 0;
+  const simdev_sync *y = simdev_syncs(s, &all);
+  memset(records, 0, sizeof records);
+  memset(waits, 0, sizeof waits);
+  memset(mixed, 0, sizeof mixed);
+  for (int64_t i = 0; i < all; i++) {
+    if (y[i].rank != rank || y[i].event >= EVENTS) continue;
+    waits[y[i].event] += y[i].is_wait;
+    if (y[i].is_wait) continue;
+    mixed[y[i].event] |= records[y[i].event]++ > 0 && stream[y[i].event] != y[i].stream;
+    stream[y[i].event] = y[i].stream;
+  }
+  for (int64_t i = 0; i < all && found < count; i++)
+    if (y[i].rank == rank && !y[i].is_wait && records[y[i].event] == count &&
+        waits[y[i].event] == 0 && !mixed[y[i].event])
+      n[found++] = y[i].n;
+  return found;
+}
+
+/* Each meta message's record is needed: without it the host takes what was there before. */
+Test(shapes, are_read_too_early_without_the_record_after_each_meta_message)
+{
+  static job j;
+  simdev *s;
+  int32_t n[64];
+  uint32_t seed = 3001;
+  do {
+    if (seed > 3001) job_free(&j);
+    seed = dynamic_job(&j, seed, 2) + 1;
+  } while (j.r.c.dp % 3 == 0 || j.r.c.micro_batches < 3); /* else neighbours are shaped alike */
+  const int32_t count = j.steps * (int32_t)j.r.c.micro_batches;
+  s = job_simdev(&j, NULL);
+  cr_assert_eq(job_run(&j, s, &(simdev_options){.record = 1}), SIMDEV_OK, "%s", j.text);
+  cr_assert_eq(host_records(s, j.world - 1, count, n), count);
+  for (int32_t i = 0; i < count; i++) {
+    const simdev_fault f = {SIMDEV_FAULT_DROP_SYNC, j.world - 1, NULL, n[i], 0};
+    int32_t found = 0;
+    for (uint64_t k = 0; k < 16 && !found; k++)
+      found = job_run(&j, s,
+                      &(simdev_options){.seed = k,
+                                        .order = k % 2 ? SIMDEV_LAZY : SIMDEV_RANDOM,
+                                        .faults = &f,
+                                        .fault_count = 1,
+                                        .remote_errors = SIMDEV_ALWAYS}) != SIMDEV_OK;
+    cr_assert(found, "record %d, of micro-batch %d", n[i], i);
+  }
+  simdev_close(s);
+  job_free(&j);
+}

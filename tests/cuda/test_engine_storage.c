@@ -65,7 +65,7 @@ Test(storage, a_checkpoint_goes_from_ref_and_engine_to_ref_and_engine_under_othe
     for (int32_t from = 0; from < 2; from++) {
       const zp_config split = other_split(&a.r.c, n + from);
       const char *differs;
-      const int where = job_resplit(&b, &a, &split, &a.saved[from]);
+      const int where = job_resplit(&b, &a, &split, &a.saved[from], 0);
       cr_assert_eq(where, 0, "job %u: line %d", seed, where);
       check_run(&b, seed);
       differs = memory_differs(&a.saved[0], &b.saved[1], 1);
@@ -73,6 +73,49 @@ Test(storage, a_checkpoint_goes_from_ref_and_engine_to_ref_and_engine_under_othe
       job_free(&b);
     }
     job_free(&a);
+  }
+}
+
+/* CKPT-5: under `exact`, and with the same global batch, a run that is saved in the middle and goes on
+ * under another split ends where the uninterrupted one does. */
+Test(storage, a_run_goes_on_from_a_checkpoint_under_another_split)
+{
+  static const struct {
+    int32_t dp, m;
+  } global[] = {{2, 2}, {4, 1}, {1, 4}};
+  static job model, whole, half, rest;
+  uint32_t seed = 4401;
+  for (int32_t n = 0; n < 6; n++, seed++) {
+    zp_config one, two;
+    const char *differs;
+    for (;; seed++) {
+      seed = saving_job(&model, seed);
+      if (model.r.c.pp * 4 <= RANKS_MAX) break;
+      job_free(&model);
+    }
+    for (int32_t i = 0; i < model.r.c.n_params; i++) model.r.list[i].expert = 0;
+    one = two = model.r.c;
+    one.ep = two.ep = one.tp = two.tp = 1;
+    one.reduce = two.reduce = ZP_EXACT;
+    one.dp = global[n % 3].dp;
+    one.micro_batches = global[n % 3].m;
+    two.dp = global[(n + 1) % 3].dp;
+    two.micro_batches = global[(n + 1) % 3].m;
+    two.pp = one.pp > 1 && n % 2 ? 1 : one.pp;
+    two.stage = (one.stage + 1) % 3;
+    two.bucket = one.bucket + 7;
+    memory_invent(&model.origin, seed, 5, model.hyper.scaler);
+    cr_assert_eq(job_resplit(&whole, &model, &one, &model.origin, 4), 0, "%s", whole.text);
+    cr_assert_eq(job_resplit(&half, &model, &one, &model.origin, 2), 0, "%s", half.text);
+    check_run(&half, seed);
+    cr_assert_eq(job_resplit(&rest, &model, &two, &half.saved[1], 2), 0, "%s", rest.text);
+    check_run(&rest, seed);
+    differs = memory_differs(&whole.saved[0], &rest.saved[1], 1);
+    cr_assert_null(differs, "job %u: %s", seed, differs);
+    job_free(&rest);
+    job_free(&half);
+    job_free(&whole);
+    job_free(&model);
   }
 }
 
@@ -138,7 +181,7 @@ static void both_load(const job *a, const char *dir, int32_t n)
   zp_store in[RANKS_MAX];
   zp_error err = {0};
   const char *differs;
-  cr_assert_eq(job_resplit(&b, a, &split, &a->saved[0]), 0);
+  cr_assert_eq(job_resplit(&b, a, &split, &a->saved[0], 0), 0);
   cr_assert_eq(zp_ckpt_reader_open(&reader, dir, (zp_ckpt_model){&b.r.c, NULL}, &in[0], &err), 0,
                "%s", err.text);
   for (int32_t r = 0; r < b.world; r++) {
@@ -280,6 +323,85 @@ Test(storage, a_load_that_fails_anywhere_ends_all_ranks)
   j.before_step = load_in_vain;
   for (int32_t r = 0; r < j.world; r++) calls += each_call(&j, s, r, 0);
   cr_assert_gt(calls, 2 * j.world);
+  simdev_close(s);
+  job_free(&j);
+}
+
+/* ---- Ranks that go ---------------------------------------------------------------------------- */
+
+/* What a stopped host has allocated nobody frees: it is no leak of the engine's. */
+void __lsan_disable(void) __attribute__((weak));
+
+/* Runs with one fault of rank 1; everybody else ends with an error of `status` that says where, and
+ * nothing is published. */
+static void check_gone(job *j, simdev *s, simdev_fault f, int32_t status)
+{
+  for (int32_t k = 0; k < 4; k++) {
+    const simdev_options o = {.seed = (uint64_t)k,
+                              .order = (simdev_order)k,
+                              .faults = &f,
+                              .fault_count = 1,
+                              .allow_leaks = 1,
+                              .remote_errors = 1 + (simdev_choice)k % 2};
+    cr_assert_neq(job_run(j, s, &o), SIMDEV_OK);
+    for (int32_t r = 0; r < j->world; r++)
+      cr_assert(r == f.rank ||
+                    (j->error[r].status == status && strstr(j->error[r].text, "program position")),
+                "%s %lld, seed %d: rank %d: %d %s\n%s", f.call, (long long)f.n, k, r,
+                j->error[r].status, j->error[r].text, simdev_result(s)->text);
+    cr_assert_eq(j->saved[1].committed, 0);
+  }
+}
+
+/* `exact`, and the shard's stages: each all-reduce of the program is one of NCCL's. */
+static void job_of_all_reduces(job *j, int32_t *n)
+{
+  uint32_t seed = 4501;
+  for (;; seed++) {
+    seed = saving_job(j, seed);
+    if (j->r.c.stage > 0 && j->r.c.reduce == ZP_EXACT && !j->loads) break;
+    job_free(j);
+  }
+  *n = 0;
+  for (int64_t i = 0; i < j->ledger[1].n; i++) *n += j->ledger[1].op[i].kind == ZP_OP_ALL_REDUCE;
+}
+
+/* LEDG-7, CKPT-2. Opening takes pinned memory twice, once more with dynamic shapes; then the save. */
+Test(storage, nobody_waits_for_a_rank_that_is_gone_in_a_save)
+{
+  static job j;
+  simdev *s;
+  int32_t n;
+  if (__lsan_disable) __lsan_disable();
+  job_of_all_reduces(&j, &n);
+  s = job_simdev(&j, NULL);
+  const int32_t opened = j.r.c.dynamic_shapes ? 3 : 2;
+  for (simdev_fault_kind kind = SIMDEV_FAULT_STOP; kind <= SIMDEV_FAULT_DIE; kind++) {
+    check_gone(&j, s, (simdev_fault){kind, 1, "cudaMallocHost", opened + 1, 0}, ZP_CUDA_E_PEER);
+    check_gone(&j, s, (simdev_fault){kind, 1, "ncclAllReduce", n - 1, 0}, ZP_CUDA_E_PEER);
+  }
+  simdev_close(s);
+  job_free(&j);
+}
+
+/* A rank that has no memory for the copies takes part, and says so. */
+Test(storage, a_rank_without_memory_for_a_save_keeps_nobody_waiting)
+{
+  static job j;
+  simdev *s;
+  int32_t n;
+  job_of_all_reduces(&j, &n);
+  s = job_simdev(&j, NULL);
+  for (int32_t k = 0; k < 2; k++) {
+    const int64_t call = (j.r.c.dynamic_shapes ? 4 : 3) + k;
+    check_gone(&j, s,
+               (simdev_fault){SIMDEV_FAULT_ERROR, 1, "cudaMallocHost", call,
+                              (int32_t)cudaErrorMemoryAllocation},
+               ZP_CUDA_E_PEER);
+    cr_assert(j.error[1].status == ZP_CUDA_E_STORE &&
+                  strstr(j.error[1].text, "no host memory for a checkpoint"),
+              "%s", j.error[1].text);
+  }
   simdev_close(s);
   job_free(&j);
 }
