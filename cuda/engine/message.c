@@ -88,8 +88,9 @@ int zp_cuda_describe(zp_cuda *e, const zp_op *op, const zp_cuda_call *call)
   if (why)
     return zp_cuda_fail(
         e, ZP_CUDA_E_MODEL,
-        "the activation of micro-batch %lld, as the model describes it, %s (PIPE-6)",
-        (long long)op->mb, why);
+        "the activation of micro-batch %lld, as the model describes it, %s (PIPE-6; "
+        "message_bytes is %lld)",
+        (long long)op->mb, why, (long long)e->opt.message_bytes);
   e->sent[op->slot] = e->act_out;
   return 0;
 }
@@ -129,8 +130,8 @@ static int receive_meta(zp_cuda *e, const zp_op *op)
   if (!why) return 0;
   return zp_cuda_fail(e, ZP_CUDA_E_MISMATCH,
                       "the meta message of micro-batch %lld from stage %d describes what %s "
-                      "(PIPE-6)",
-                      (long long)op->recv_mb, op->root, why);
+                      "(PIPE-6; message_bytes is %lld)",
+                      (long long)op->recv_mb, op->root, why, (long long)e->opt.message_bytes);
 }
 
 int zp_cuda_meta(zp_cuda *e, const zp_op *op)
