@@ -52,6 +52,28 @@ Test(native, equals_ref_on_tied_entries)
   cr_assert_geq(n, 2);
 }
 
+/* Whatever the data, two ranks' sum is RN32(a + b): were bf16 added in bf16, it would be another. */
+Test(native, adds_in_fp32_whatever_the_precision)
+{
+  int32_t found[3] = {0, 0, 0};
+  for (uint32_t seed = 2001; seed < 6001 && !(found[0] && found[1] && found[2]); seed++) {
+    static job j;
+    simdev *s;
+    cr_assert_eq(job_fill(&j, seed, RANKS_MAX), 0, "job %u: %s", seed, j.text);
+    if (j.native && j.synth.opt.mode == ZP_SYNTH_WILD && j.r.c.dp == 2 && j.r.c.stage == 2 &&
+        !j.result[0].skipped) {
+      s = job_simdev(&j, NULL);
+      cr_assert_eq(job_run(&j, s, &(simdev_options){.seed = seed}), SIMDEV_OK, "job %u: %s", seed,
+                   j.text);
+      found[j.r.c.precision]++;
+      simdev_close(s);
+    }
+    job_free(&j);
+  }
+  cr_assert(found[ZP_F32] && found[ZP_BF16] && found[ZP_F16], "%d %d %d", found[ZP_F32],
+            found[ZP_BF16], found[ZP_F16]);
+}
+
 /* The order is really free here: on inexact data some seed has other bits than ref, and no seed
  * another ledger. */
 Test(native, may_differ_on_inexact_data)
