@@ -168,7 +168,7 @@ static cudaError_t finish_copy(sd_host *h, sd_item *item, copy_mode mode)
   sd_item_issue(s, item);
   if (mode == AT_ONCE || mode == STAGED) return cudaSuccess;
   if (mode == DONE) sd_want_out(s, item);
-  if (sd_block_on(h, item)) return cudaErrorUnknown;
+  if (sd_block_on(h, item)) return sd_never(h);
   if (mode == DONE) sd_item_acquire(s, h, item);
   return s->rank[h->agent.rank].sticky;
 }

@@ -274,7 +274,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
   if (!ev) return sd_error(h, cudaErrorInvalidResourceHandle);
   record = ev->record;
   if (!record) return cudaSuccess;
-  if (sd_block_on(h, record)) return cudaErrorUnknown;
+  if (sd_block_on(h, record)) return sd_never(h);
   sd_item_acquire(s, h, record);
   return sd_error(h, s->rank[h->agent.rank].sticky);
 }

@@ -27,6 +27,13 @@ static void set(simdev *s, sd_item *item)
   sd_set_bytes(c->to, c->value, c->bytes);
 }
 
+static void word(simdev *s, sd_item *item)
+{
+  const sd_copy_item *c = &item->u.copy;
+  check(s, item, c->to, c->bytes, "writes");
+  if (!s->verdict) __atomic_store_n((uint32_t *)c->to, (uint32_t)c->value, __ATOMIC_RELEASE);
+}
+
 /* Who comes after the i-th of n, upwards or downwards, round and round. */
 static uint64_t after(uint64_t i, uint64_t n, int down)
 {
@@ -90,6 +97,7 @@ void sd_execute(simdev *s, sd_item *item)
   case SIMDEV_HOST_FUNCTION: sd_fiber_call(item->stream->fiber, code, item); break;
   case SIMDEV_COPY: copy(s, item); break;
   case SIMDEV_SET: set(s, item); break;
+  case SIMDEV_WORD: word(s, item); break;
   case SIMDEV_FREE: sd_memory_free_item(s, item); break;
   default: break; /* RECORD and WAIT are order alone; COMM is nccl_launch.c's */
   }

@@ -234,7 +234,13 @@ int sd_block_on(sd_host *h, sd_item *item)
     sd_give_way(s, h);
     h->state = SD_GOES;
   }
-  return s->verdict ? -1 : 0;
+  return s->verdict || (item && !item->done) ? -1 : 0;
+}
+
+cudaError_t sd_never(const sd_host *h)
+{
+  const cudaError_t sticky = sd_now->rank[h->agent.rank].sticky;
+  return sticky ? sticky : cudaErrorUnknown;
 }
 
 static void leave_waiters(sd_agent *a)
@@ -276,4 +282,21 @@ void sd_wake_parked(simdev *s, int32_t rank)
     h->state = SD_GOES;
     sd_ready_add(s, &h->agent);
   }
+}
+
+/* Nothing of the rank runs on its devices any more; hosts that wait for an item hear of it. */
+void sd_lose(simdev *s, int32_t rank, cudaError_t e)
+{
+  sd_rank *r = &s->rank[rank];
+  r->sticky = e;
+  r->lost = 1;
+  for (sd_stream *st = r->all; st; st = st->next) sd_ready_remove(s, &st->agent);
+  for (int32_t i = 0; i < s->host_count; i++) {
+    sd_host *h = s->host[i];
+    if (h->agent.rank != rank || h->state != SD_BLOCKED || !h->agent.waits_for) continue;
+    leave_waiters(&h->agent);
+    h->state = SD_GOES;
+    sd_ready_add(s, &h->agent);
+  }
+  sd_wake_parked(s, rank);
 }

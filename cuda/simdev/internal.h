@@ -80,6 +80,7 @@ typedef struct sd_rank {
   cudaError_t sticky; /* an item failed: every later call returns this */
   int32_t calls, streams, events, comms, syncs, items;
   int32_t dead;            /* its streams stand still */
+  int32_t lost;            /* so do they when an item has failed: the context is lost */
   int32_t faulty;          /* a fault stopped one of its hosts: leaks are the fault's */
   uint64_t *issued;        /* [devices] items issued */
   uint64_t *serial;        /* [devices] items done, where streams are serialised */
@@ -334,9 +335,11 @@ void sd_resume(simdev *s, sd_host *h); /* from the scheduler, until the host giv
 void sd_give_way(simdev *s, sd_host *h);
 void sd_stop(simdev *s, sd_host *h);
 cudaError_t sd_enter(sd_host **h, const char *name, const void *pc);
-int sd_block_on(sd_host *h, sd_item *item);   /* and acquires nothing; -1: the run has ended */
+int sd_block_on(sd_host *h, sd_item *item);   /* and acquires nothing; -1: it will not end */
+cudaError_t sd_never(const sd_host *h);       /* what a call returns then */
 void sd_park(sd_host *h, sd_item *item);      /* item: what it polls for, NULL: something else */
 void sd_wake_parked(simdev *s, int32_t rank); /* rank -1: of all ranks */
+void sd_lose(simdev *s, int32_t rank, cudaError_t e); /* an item has failed */
 const sd_item *sd_host_waits(const sd_host *h);
 static inline cudaError_t sd_error(sd_host *h, cudaError_t e)
 {

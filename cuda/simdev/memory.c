@@ -212,6 +212,7 @@ static int item_uses(const sd_item *it, const char *from, const char *to)
   const sd_copy_item *c = &it->u.copy;
   switch (it->kind) {
   case SIMDEV_SET:
+  case SIMDEV_WORD:
   case SIMDEV_COPY:
     if ((const char *)c->to < to && (const char *)c->to + c->bytes > from) return 1;
     return it->kind == SIMDEV_COPY && !c->staged && (const char *)c->from < to &&

@@ -164,7 +164,10 @@ static void begin(simdev *s, sd_launch *l)
 {
   sd_rank *r = &s->rank[l->comm->rank];
   const cudaError_t e = s->opt.fault_count ? sd_fault_item(s, l->item[0]) : cudaSuccess;
-  if (e != cudaSuccess) r->sticky = e;
+  if (e != cudaSuccess) {
+    sd_lose(s, l->comm->rank, e);
+    return;
+  }
   for (int32_t i = l->streams - 1; i >= 0; i--) { /* the first one, which runs it, comes last */
     sd_item *item = l->item[i];
     item->begin = ++s->clock_items;
@@ -310,6 +313,7 @@ int sd_comm_step(simdev *s, sd_item *item)
     return 1;
   }
   begin(s, l);
+  if (!l->started) return 0;
   sd_stream_update(s, item->stream);
   sd_launch_poke(s, l->comm->rank);
   return 0;

@@ -132,7 +132,7 @@ static int finished(const simdev *s)
 {
   if (s->live_hosts > 0) return 0;
   for (int32_t r = 0; r < s->ranks; r++)
-    for (const sd_stream *st = s->rank[r].all; st; st = st->next)
+    for (const sd_stream *st = s->rank[r].all; st && !s->rank[r].lost; st = st->next)
       if (st->head) return 0;
   return 1;
 }

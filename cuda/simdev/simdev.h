@@ -111,7 +111,8 @@ typedef enum simdev_item_kind {
   SIMDEV_RECORD,
   SIMDEV_WAIT,
   SIMDEV_COMM,
-  SIMDEV_FREE
+  SIMDEV_FREE,
+  SIMDEV_WORD /* cuStreamWriteValue32 */
 } simdev_item_kind;
 
 /* An executed item. begin and end count the begins and ends of all items of the run; they differ

@@ -200,7 +200,7 @@ void sd_stream_update(simdev *s, sd_stream *st)
 {
   sd_item *item = st->head;
   sd_rank *r = &s->rank[st->agent.rank];
-  if (!item || r->dead) {
+  if (!item || r->dead || r->lost) {
     sd_ready_remove(s, &st->agent);
     return;
   }
@@ -249,7 +249,7 @@ void sd_item_done(simdev *s, sd_item *item)
   st->head = item->next;
   s->report.items++;
   s->idle_rounds = 0;
-  if (item->kind != SIMDEV_RECORD && item->kind != SIMDEV_WAIT) {
+  if (item->kind != SIMDEV_RECORD && item->kind != SIMDEV_WAIT && item->kind != SIMDEV_WORD) {
     s->hash = (s->hash ^ ((uint64_t)st->agent.rank << 32 | (uint32_t)st->id)) * 0x9fb21c651e98df25u;
     s->hash ^= s->hash >> 29;
   }
@@ -279,12 +279,15 @@ void sd_stream_step(simdev *s, sd_stream *st)
   }
   item->begin = ++s->clock_items;
   e = s->opt.fault_count ? sd_fault_item(s, item) : cudaSuccess;
-  if (e != cudaSuccess) s->rank[st->agent.rank].sticky = e; /* its context is lost */
+  if (e != cudaSuccess) {
+    sd_lose(s, st->agent.rank, e);
+    return;
+  }
   sd_fiber_enter(s, st);
   sd_race_acquire(item->in);
   for (int32_t i = 0; i < item->dep_count; i++) sd_race_acquire(item->deps[i]->out);
   sd_race_enter(item->pc);
-  if (e == cudaSuccess) sd_execute(s, item);
+  sd_execute(s, item);
   sd_race_leave();
   if (item->out) sd_race_publish(item->out);
   sd_fiber_leave(s, st);
@@ -298,7 +301,7 @@ cudaError_t sd_stream_wait(sd_host *h, sd_stream *st)
   sd_item *last = st->last;
   if (!last) return cudaSuccess;
   sd_want_out(s, last);
-  if (sd_block_on(h, last)) return cudaErrorUnknown;
+  if (sd_block_on(h, last)) return sd_never(h);
   sd_item_acquire(s, h, last);
   return s->rank[h->agent.rank].sticky;
 }

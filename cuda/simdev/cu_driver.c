@@ -1,0 +1,52 @@
+/* What of the driver's API is simulated: a word that a stream writes when its turn has come. */
+#include <cuda.h>
+
+#include "internal.h"
+
+static CUresult result_of(cudaError_t e)
+{
+  switch (e) {
+  case cudaSuccess: return CUDA_SUCCESS;
+  case cudaErrorInvalidValue: return CUDA_ERROR_INVALID_VALUE;
+  case cudaErrorMemoryAllocation: return CUDA_ERROR_OUT_OF_MEMORY;
+  case cudaErrorInvalidResourceHandle: return CUDA_ERROR_INVALID_HANDLE;
+  case cudaErrorNotPermitted: return CUDA_ERROR_NOT_PERMITTED;
+  case cudaErrorInitializationError: return CUDA_ERROR_NOT_INITIALIZED;
+  default: return CUDA_ERROR_UNKNOWN;
+  }
+}
+
+/* The race detector is not told: hosts read such a word while it is written, that is what it is
+ * for, and nothing else is ordered by it. */
+static CUresult write_value(const void *pc, CUstream stream, CUdeviceptr to, cuuint32_t value)
+{
+  simdev *s = sd_now;
+  void *p = (void *)(uintptr_t)to;
+  sd_host *h;
+  sd_stream *st;
+  sd_item *item;
+  cudaError_t e = sd_enter(&h, "cuStreamWriteValue32", pc);
+  if (e) return h && h->planted ? (CUresult)e : result_of(e);
+  st = sd_stream_of(h, (cudaStream_t)stream);
+  if (!st) return CUDA_ERROR_INVALID_HANDLE;
+  if (to % 4 != 0 || sd_memory_place(s, p) == SD_PAGEABLE) {
+    sd_note(s, SIMDEV_E_ACCESS, 0, h->agent.rank,
+            "%s: %p is no multiple of 4, or neither device nor pinned memory", sd_here(h), p);
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  e = sd_memory_range(s, h->agent.rank, p, 4, "writes", NULL);
+  if (e) return result_of(e);
+  item = sd_item_make(st, SIMDEV_WORD, "cuStreamWriteValue32", h->call, pc);
+  if (!item) return CUDA_ERROR_OUT_OF_MEMORY;
+  item->u.copy.to = p;
+  item->u.copy.bytes = 4;
+  item->u.copy.value = (int32_t)value;
+  sd_item_issue(s, item);
+  return CUDA_SUCCESS;
+}
+
+/* cuda.h gives the name its version. flags: CU_STREAM_WRITE_VALUE_DEFAULT is all that is known. */
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned flags)
+{
+  return flags ? CUDA_ERROR_INVALID_VALUE : write_value(SD_PC, stream, to, value);
+}
