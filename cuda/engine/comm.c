@@ -10,7 +10,7 @@
 
 /* ---- Waiting on the host --------------------------------------------------------------------- */
 
-static uint64_t now_ns(const zp_cuda *e)
+uint64_t zp_cuda_now(const zp_cuda *e)
 {
   struct timespec t;
   if (e->opt.now_ns) return e->opt.now_ns();
@@ -18,26 +18,45 @@ static uint64_t now_ns(const zp_cuda *e)
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t deadline_of(const zp_cuda *e)
+uint64_t zp_cuda_patience(const zp_cuda *e)
 {
   const uint64_t ten_minutes = (uint64_t)600 * 1000000000u;
-  return now_ns(e) + (e->opt.deadline_ns ? e->opt.deadline_ns : ten_minutes);
+  return e->opt.deadline_ns ? e->opt.deadline_ns : ten_minutes;
+}
+
+static uint64_t deadline_of(const zp_cuda *e)
+{
+  return zp_cuda_now(e) + zp_cuda_patience(e);
+}
+
+static void take_breath(const zp_cuda *e)
+{
+  if (e->opt.pause) e->opt.pause();
+  else sched_yield();
 }
 
 static int turn(zp_cuda *e, uint64_t deadline, const char *what)
 {
-  if (now_ns(e) > deadline)
+  const int late = zp_cuda_now(e) > deadline;
+  ZP_TRY(zp_cuda_heed(e, late));
+  if (late)
     return zp_cuda_fail(e, ZP_CUDA_E_PEER,
                         "no end of %s before the deadline: a rank is stuck, gone, or has failed",
                         what);
-  if (e->opt.pause) e->opt.pause();
-  else sched_yield();
+  take_breath(e);
   return 0;
 }
 
-static int peer_failed(zp_cuda *e, ncclResult_t state, const char *what)
+/* NCCL may be faster than what the other rank has told: that is given a second. */
+int zp_cuda_peer_failed(zp_cuda *e, ncclResult_t state, const char *what)
 {
-  return zp_cuda_fail(e, ZP_CUDA_E_PEER, "NCCL reports error %d during %s: another rank has failed",
+  const uint64_t second = 1000000000u, patience = zp_cuda_patience(e);
+  const uint64_t until = zp_cuda_now(e) + (patience < second ? patience : second);
+  while (e->opt.outside.hear && zp_cuda_now(e) < until) {
+    ZP_TRY(zp_cuda_heed(e, 1));
+    take_breath(e);
+  }
+  return zp_cuda_fail(e, ZP_CUDA_E_PEER, "NCCL reports error %d at %s: another rank has failed",
                       (int)state, what);
 }
 
@@ -49,7 +68,7 @@ static int settle(zp_cuda *e, ncclComm_t comm, const char *what)
   for (;;) {
     ZP_NCCL(e, ncclCommGetAsyncError(comm, &state));
     if (state == ncclSuccess) return 0;
-    if (state != ncclInProgress) return peer_failed(e, state, what);
+    if (state != ncclInProgress) return zp_cuda_peer_failed(e, state, what);
     ZP_TRY(turn(e, deadline, what));
   }
 }
@@ -59,7 +78,15 @@ static int errors_of(zp_cuda *e, ncclComm_t comm, const char *what)
   ncclResult_t state = ncclSuccess;
   if (!comm) return 0;
   ZP_NCCL(e, ncclCommGetAsyncError(comm, &state));
-  return state == ncclSuccess || state == ncclInProgress ? 0 : peer_failed(e, state, what);
+  return state == ncclSuccess || state == ncclInProgress ? 0 : zp_cuda_peer_failed(e, state, what);
+}
+
+int zp_cuda_look(zp_cuda *e, const char *what)
+{
+  ZP_TRY(zp_cuda_heed(e, 0));
+  for (int32_t g = 0; g < ZP_GROUPS; g++) ZP_TRY(errors_of(e, e->comm[g], what));
+  for (int32_t k = 0; k < e->cfg->tied_keys; k++) ZP_TRY(errors_of(e, e->tied[k], what));
+  return 0;
 }
 
 int zp_cuda_host_wait(zp_cuda *e, cudaEvent_t event, const char *what)
@@ -69,10 +96,27 @@ int zp_cuda_host_wait(zp_cuda *e, cudaEvent_t event, const char *what)
     const cudaError_t state = cudaEventQuery(event);
     if (state == cudaSuccess) return 0;
     if (state != cudaErrorNotReady) return zp_cuda_check(e, state, "cudaEventQuery");
-    for (int32_t g = 0; g < ZP_GROUPS; g++) ZP_TRY(errors_of(e, e->comm[g], what));
-    for (int32_t k = 0; k < e->cfg->tied_keys; k++) ZP_TRY(errors_of(e, e->tied[k], what));
+    ZP_TRY(zp_cuda_look(e, what));
     ZP_TRY(turn(e, deadline, what));
   }
+}
+
+int zp_cuda_let_end(zp_cuda *e, cudaEvent_t event)
+{
+  const uint64_t deadline = deadline_of(e);
+  cudaError_t state = cudaErrorNotReady;
+  while (zp_cuda_now(e) < deadline && (state = cudaEventQuery(event)) == cudaErrorNotReady)
+    take_breath(e);
+  return state == cudaSuccess;
+}
+
+int zp_cuda_let_rest(zp_cuda *e, cudaStream_t stream)
+{
+  const uint64_t deadline = deadline_of(e);
+  cudaError_t state = cudaErrorNotReady;
+  while (zp_cuda_now(e) < deadline && (state = cudaStreamQuery(stream)) == cudaErrorNotReady)
+    take_breath(e);
+  return state != cudaErrorNotReady; /* nothing runs in a context that is lost */
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -137,6 +181,7 @@ int zp_cuda_comm_begin(zp_cuda *e, cudaStream_t stream)
 int zp_cuda_comm_end(zp_cuda *e, ncclComm_t comm, cudaStream_t stream)
 {
   ZP_TRY(settle(e, comm, "the launch of a communication"));
+  ZP_TRY(zp_cuda_mark_comm(e, stream));
   e->last = stream;
   return e->chained ? zp_cuda_record(e, e->communicated, stream) : 0;
 }

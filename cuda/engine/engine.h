@@ -2,7 +2,8 @@
  *
  * Life of a rank: zp_cuda_open (collective), zp_cuda_init (first values, broadcasts), zp_cuda_step
  * as often as wanted, zp_cuda_get to hear what came out, zp_cuda_close. All calls of one rank come
- * from one host thread. The executor decides nothing: what is done, in which order and with whom
+ * from one host thread, but for zp_cuda_grad_ready, zp_cuda_grad_unused and zp_cuda_why, which any
+ * thread may call. The executor decides nothing: what is done, in which order and with whom
  * stands in the program (ref/plan).
  *
  * A step only enqueues. It waits on the host for two things: that the step before the last one has
@@ -10,6 +11,18 @@
  * dynamic shapes also for what the activations to be received look like. What a
  * step decides stays on the device; a skipped step's updates change nothing there, and its gathers
  * bring what was there before.
+ *
+ * A lock is held in every call, but not in callbacks: calls of CUDA and NCCL follow each other, in
+ * the program's order, from whichever thread. Between calls a watchdog thread looks for what the
+ * calls look for while they wait: another rank's failure, an asynchronous error, a communication
+ * that does not end before the deadline.
+ *
+ * NCCL_LAUNCH_ORDER_IMPLICIT=1, set before the process uses NCCL for the first time, leaves the
+ * order of communications on the device to NCCL (from 2.26 on); without it, events see to it.
+ *
+ * An error ends the rank: it is told to the others, steps that no failed rank belongs to are let
+ * end, the communicators are aborted, and what the device still has queued changes neither
+ * parameters nor state. spec: STEP-5, LEDG-7
  * spec: STEP-2, STEP-6, LEDG-1 */
 #ifndef ZP_CUDA_ENGINE_H
 #define ZP_CUDA_ENGINE_H
@@ -87,6 +100,37 @@ typedef struct zp_cuda_model {
   int (*shape)(void *ctx, const zp_cuda_call *call, zp_cuda_message *out);
 } zp_cuda_model;
 
+/* What a rank tells the others when it fails. */
+typedef struct zp_cuda_alarm {
+  int32_t rank, status; /* zp_cuda_status */
+  int64_t step;         /* the first that it has not ended; -1: INIT */
+  char text[ZP_CUDA_TEXT];
+} zp_cuda_alarm;
+
+/* A way from rank to rank beside NCCL, on which a failure is told. Called with the lock held, from
+ * any thread.
+ * tell: sends the alarm to all ranks, and does not wait for them.
+ * hear: returns 1 and the first alarm that any other rank has sent, else 0; does not wait. */
+typedef struct zp_cuda_outside {
+  void *ctx;
+  void (*tell)(void *ctx, const zp_cuda_alarm *alarm);
+  int (*hear)(void *ctx, zp_cuda_alarm *alarm);
+} zp_cuda_outside;
+
+/* One lock and one further thread.
+ * start: lets a thread run fn(arg); 0, or non-zero when it failed. join: until fn has returned.
+ * sleep: with the lock held: gives it up for at most ns nanoseconds, or until wake is called; it
+ * may return early. 0, or non-zero when the thread is to end. */
+typedef struct zp_cuda_threads {
+  void *ctx;
+  int (*start)(void *ctx, void (*fn)(void *arg), void *arg);
+  void (*join)(void *ctx);
+  void (*lock)(void *ctx);
+  void (*unlock)(void *ctx);
+  int (*sleep)(void *ctx, uint64_t ns);
+  void (*wake)(void *ctx);
+} zp_cuda_threads;
+
 typedef struct zp_cuda_options {
   const zp_config *cfg;             /* outlives the rank, as do its entries */
   zp_optim optim[ZP_DECIDE_OPTIMS]; /* optimizer group g uses optim[g % optims] */
@@ -113,10 +157,15 @@ typedef struct zp_cuda_options {
    * gradient that came before its turn is kept aside. What the engine queues until the next call
    * belongs to it. For traces. NULL: not called. */
   void (*issuing)(void *ctx, int32_t phase, int64_t position, const zp_op *op);
-  void *issued_ctx; /* of both */
+  void *issued_ctx;         /* of both */
   uint64_t deadline_ns;     /* of every wait; 0: 10 minutes */
   uint64_t (*now_ns)(void); /* NULL: the system's steady clock */
   void (*pause)(void);      /* NULL: sched_yield */
+  /* NULL: POSIX threads, and no watchdog where now_ns is given: a clock of one's own is that of a
+   * simulation, whose threads are its own, too */
+  const zp_cuda_threads *threads;
+  zp_cuda_outside outside; /* without tell and hear: other ranks learn of a failure from NCCL, or at
+                            * the deadline, and not whose it was */
 } zp_cuda_options;
 
 /* Bytes of device memory by use. The rest is what this executor has for streams: */
@@ -143,7 +192,8 @@ int zp_cuda_step(zp_cuda *e);
 /* The gradient of entry `param` of micro-batch mb: numel elements of dtype, the configuration's
  * precision, at grad. Work already queued on `stream` makes it, behind what the engine had queued
  * on the compute stream when it called backward; work queued on `stream` afterwards may overwrite
- * it. Only from within the backward callback. 0, or a negative status. spec: RED-3, PART-8 */
+ * it. From any host thread, also from several at once, but only from when the backward callback was
+ * called until it returns. 0, or a negative status. spec: RED-3, PART-8 */
 int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                        cudaStream_t stream);
 
@@ -174,12 +224,15 @@ zp_cuda_memory zp_cuda_memory_of(const zp_cuda *e);
 /* The storage of entry `param` of this stage, in device memory; NULL for another stage's. */
 void *zp_cuda_param(const zp_cuda *e, int32_t param);
 
-/* The first error; else that of the last save, if it failed; else one with status ZP_CUDA_OK. */
+/* The first error; else that of the last save, if it failed; else one with status ZP_CUDA_OK. What
+ * was an error stays as it is until the next save or load, or zp_cuda_close. */
 const zp_cuda_error *zp_cuda_why(const zp_cuda *e);
 
 /* Waits for what is queued, ends the communicators with the other ranks, or aborts them after an
  * error, and gives everything back. The caller has waited for its own streams: copies into the
- * engine's memory may be queued there. NULL is allowed. Returns 0, or the first error's status. */
+ * engine's memory may be queued there. After an error, a device that does not come to rest before
+ * the deadline keeps its memory: to free it would wait for ever. NULL is allowed. Returns 0, or the
+ * first error's status. */
 int zp_cuda_close(zp_cuda *e);
 
 #endif

@@ -48,6 +48,33 @@ typedef struct zp_cuda_flat {
   cudaEvent_t copied[ZP_CUDA_PRODUCERS];
 } zp_cuda_flat;
 
+/* Streams on which communication is launched. */
+enum { ZP_CUDA_LANES = 4 };
+
+/* A communication that was launched: the n-th of its lane. */
+typedef struct zp_cuda_mark {
+  int64_t step, pc; /* step -1: INIT */
+  int32_t phase, lane;
+  uint32_t n;
+} zp_cuda_mark;
+
+/* Pinned memory that host and device write while the other reads. */
+typedef struct zp_cuda_shared {
+  int64_t stop;                  /* a zp_gate's */
+  uint32_t ended[ZP_CUDA_LANES]; /* communications of the lane that have ended */
+} zp_cuda_shared;
+
+/* Communications from the first one that has not ended, as far as is known: numbers ended … n-1,
+ * number i in mark[i % cap]. */
+typedef struct zp_cuda_marks {
+  zp_cuda_mark *mark; /* [cap] */
+  int64_t cap, ended, n;
+  cudaStream_t lane[ZP_CUDA_LANES];
+  uint32_t launched[ZP_CUDA_LANES];
+} zp_cuda_marks;
+
+typedef struct zp_cuda_lock zp_cuda_lock;
+
 struct zp_cuda {
   zp_cuda_options opt;
   const zp_config *cfg;
@@ -56,7 +83,14 @@ struct zp_cuda {
   zp_op *program[ZP_PHASES];
   int64_t length[ZP_PHASES];
   zp_cuda_error err;
+  /* threads */
+  zp_cuda_threads threads;
+  zp_cuda_lock *own_lock; /* of POSIX threads */
+  int32_t watched, closing;
+  int64_t seen;     /* the watchdog: communications that had ended when it looked last … */
+  uint64_t seen_ns; /* … and since when */
   /* position */
+  int32_t ready; /* 1: INIT has been issued */
   int32_t phase;
   int64_t pc;       /* the op being issued */
   int64_t next;     /* the first op of the micro-batch's ADDs and reductions that is not issued */
@@ -81,7 +115,9 @@ struct zp_cuda {
   cudaStream_t known_stream[ZP_CUDA_KNOWN];
   int64_t known_wait[ZP_CUDA_KNOWN];
   int32_t chained; /* 1: streams wait for each other's communication */
+  zp_cuda_marks marks;
   /* memory */
+  zp_cuda_shared *shared;
   zp_cuda_entry *entry; /* [lay.n_params] */
   uint8_t *counts;      /* [lay.n_params] */
   zp_cuda_flat *flat;   /* [lay.n_flats] */
@@ -122,8 +158,11 @@ struct zp_cuda {
 int zp_cuda_fail(zp_cuda *e, int32_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Makes *to say it, and aborts nothing. */
-void zp_cuda_say(const zp_cuda *e, zp_cuda_error *to, int32_t status, const char *format, ...)
+void zp_cuda_say(zp_cuda *e, zp_cuda_error *to, int32_t status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Fails when another rank has told that it did. any: also where that was in a step that this rank
+ * has not come to; else it goes on, as that rank's device does. 0 or -1. */
+int zp_cuda_heed(zp_cuda *e, int any);
 /* 0 when a call went well, else zp_cuda_fail. */
 int zp_cuda_check(zp_cuda *e, cudaError_t result, const char *call);
 int zp_cuda_check_nccl(zp_cuda *e, ncclResult_t result, const char *call);
@@ -141,6 +180,23 @@ const char *zp_cuda_op_text(const zp_op *op, char *text, size_t cap);
   do {                                                                                             \
     if (call) return -1;                                                                           \
   } while (0)
+
+/* ---- position.c ------------------------------------------------------------------------------ */
+
+int zp_cuda_open_marks(zp_cuda *e);
+/* Behind the communication that was launched last, for the op that is being issued. */
+int zp_cuda_mark_comm(zp_cuda *e, cudaStream_t stream);
+/* The earliest communication that has not ended on the device; NULL: all have. */
+const zp_cuda_mark *zp_cuda_position(zp_cuda *e);
+
+/* ---- threads.c ------------------------------------------------------------------------------- */
+
+int zp_cuda_open_threads(zp_cuda *e);
+int zp_cuda_start_watchdog(zp_cuda *e);
+void zp_cuda_end_watchdog(zp_cuda *e);
+void zp_cuda_close_threads(zp_cuda *e);
+void zp_cuda_enter(const zp_cuda *e); /* takes the lock */
+void zp_cuda_leave(const zp_cuda *e);
 
 /* ---- launch.c -------------------------------------------------------------------------------- */
 
@@ -169,6 +225,16 @@ int zp_cuda_comm_begin(zp_cuda *e, cudaStream_t stream);
 int zp_cuda_comm_end(zp_cuda *e, ncclComm_t comm, cudaStream_t stream);
 /* Waits on the host for an event: query, asynchronous errors, deadline. */
 int zp_cuda_host_wait(zp_cuda *e, cudaEvent_t event, const char *what);
+/* The same for what needs no other rank, after an error: 1 when it has ended, 0 when it will not. */
+int zp_cuda_let_end(zp_cuda *e, cudaEvent_t event);
+int zp_cuda_let_rest(zp_cuda *e, cudaStream_t stream);
+/* Alarms, and errors of communicators. */
+int zp_cuda_look(zp_cuda *e, const char *what);
+/* An error that NCCL reports of another rank; -1. */
+int zp_cuda_peer_failed(zp_cuda *e, ncclResult_t state, const char *what);
+uint64_t zp_cuda_now(const zp_cuda *e);
+uint64_t zp_cuda_patience(const zp_cuda *e); /* the deadline, from when a wait begins */
+zp_gate zp_cuda_gate(const zp_cuda *e);      /* of the step that is being issued */
 void zp_cuda_abort(zp_cuda *e);
 int zp_cuda_end_comms(zp_cuda *e);
 
@@ -200,7 +266,7 @@ int zp_cuda_install(zp_cuda *e);
 
 /* ---- step.c, storage.c ----------------------------------------------------------------------- */
 
-/* Runs a program. 0, or a negative status. */
+/* Runs a program. */
 int zp_cuda_run(zp_cuda *e, int32_t phase);
 int zp_cuda_storage(zp_cuda *e, const zp_op *op); /* WRITE, SEAL, COMMIT, READ, LOAD's INSTALL */
 int zp_cuda_gather_state(zp_cuda *e, const zp_op *op);

@@ -1,5 +1,8 @@
-/* Errors: the first one is kept, with the place in the program; the communicators are aborted, so
- * that no other rank waits for this one for ever. spec: LEDG-7 */
+/* Errors: the first one is kept, with the places of host and device in the program. Then, in this
+ * order: the other ranks are told; the steps before the one that failed are let end, which all
+ * ranks have issued; the gate is shut, so that what an aborted communication leaves behind changes
+ * neither parameters nor state; the communicators are aborted, so that no other rank waits for this
+ * one for ever. spec: STEP-3, STEP-5, LEDG-7 */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,21 +43,95 @@ const char *zp_cuda_op_text(const zp_op *op, char *text, size_t cap)
   return text;
 }
 
-static void say(const zp_cuda *e, zp_cuda_error *to, int32_t status, const char *format,
-                va_list args)
+/* ---- Places ---------------------------------------------------------------------------------- */
+
+static void add_text(zp_cuda_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add_text(zp_cuda_error *err, const char *format, ...)
 {
-  char op[160] = "not in a program";
-  int n;
-  to->status = status;
-  if (e->phase >= 0 && e->pc < e->length[e->phase])
-    zp_cuda_op_text(&e->program[e->phase][e->pc], op, sizeof op);
-  n = snprintf(to->text, sizeof to->text,
-               "rank %d (stage %d, dp %d, tp %d), step %lld, program position %lld (%s): ",
-               e->opt.rank, e->at.pp, e->at.dp, e->at.tp, (long long)e->step, (long long)e->pc, op);
-  vsnprintf(to->text + n, sizeof to->text - (size_t)n, format, args);
+  const size_t n = strlen(err->text);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(err->text + n, sizeof err->text - n, format, args);
+  va_end(args);
 }
 
-void zp_cuda_say(const zp_cuda *e, zp_cuda_error *to, int32_t status, const char *format, ...)
+static void add_place(const zp_cuda *e, zp_cuda_error *err, int32_t phase, int64_t step, int64_t pc)
+{
+  static const char *const names[ZP_PHASES] = {"INIT", "step", "saving after step",
+                                               "loading after step"};
+  char op[160];
+  add_text(err, "%s", names[phase]);
+  if (phase != ZP_PHASE_INIT) add_text(err, " %lld", (long long)step);
+  add_text(err, ", program position %lld", (long long)pc);
+  if (pc < e->length[phase])
+    add_text(err, " (%s)", zp_cuda_op_text(&e->program[phase][pc], op, sizeof op));
+}
+
+/* Both places: the host may be two steps ahead. */
+static void add_places(zp_cuda *e, zp_cuda_error *err)
+{
+  const zp_cuda_mark *device = e->marks.mark ? zp_cuda_position(e) : NULL;
+  add_text(err, "rank %d (stage %d, dp %d, tp %d), ", e->opt.rank, e->at.pp, e->at.dp, e->at.tp);
+  if (e->phase < 0) {
+    add_text(err, "not in a program: ");
+    return;
+  }
+  add_place(e, err, e->phase, e->step, e->pc);
+  if (device) {
+    add_text(err, ", the device is in ");
+    add_place(e, err, device->phase, device->step, device->pc);
+  } else if (e->marks.n > 0) {
+    device = &e->marks.mark[(e->marks.n - 1) % e->marks.cap];
+    add_text(err, ", the device has ended all communication, last in ");
+    add_place(e, err, device->phase, device->step, device->pc);
+  }
+  add_text(err, ": ");
+}
+
+/* ---- Giving up ------------------------------------------------------------------------------- */
+
+/* The step that the host is in or will be in next; -1: INIT. */
+static int64_t host_step(const zp_cuda *e)
+{
+  return e->ready ? e->step : -1;
+}
+
+/* Nobody is waited for by another rank's fault: what is on the device decides where this rank is. */
+static int64_t device_step(zp_cuda *e)
+{
+  const zp_cuda_mark *device = e->marks.mark ? zp_cuda_position(e) : NULL;
+  return device && device->step < host_step(e) ? device->step : host_step(e);
+}
+
+/* first: the step that failed, which no rank can end. Those before it have been issued by all. */
+static void give_up(zp_cuda *e, int64_t first, int wait)
+{
+  if (wait && e->ready) zp_cuda_let_end(e, e->ended[first > 0 ? (first - 1) % ZP_CUDA_FLIGHT : 0]);
+  if (device_step(e) < first) first = device_step(e);
+  if (e->shared) __atomic_store_n(&e->shared->stop, first > 0 ? first : 0, __ATOMIC_RELEASE);
+  zp_cuda_abort(e);
+}
+
+static void tell(zp_cuda *e, int64_t first)
+{
+  zp_cuda_alarm alarm = {e->opt.rank, e->err.status, first, ""};
+  if (!e->opt.outside.tell) return;
+  memcpy(alarm.text, e->err.text, sizeof alarm.text);
+  e->opt.outside.tell(e->opt.outside.ctx, &alarm);
+}
+
+static void say(zp_cuda *e, zp_cuda_error *to, int32_t status, const char *format, va_list args)
+{
+  size_t n;
+  to->text[0] = 0;
+  add_places(e, to);
+  n = strlen(to->text);
+  vsnprintf(to->text + n, sizeof to->text - n, format, args);
+  to->status = status;
+}
+
+void zp_cuda_say(zp_cuda *e, zp_cuda_error *to, int32_t status, const char *format, ...)
 {
   va_list args;
   va_start(args, format);
@@ -64,14 +141,31 @@ void zp_cuda_say(const zp_cuda *e, zp_cuda_error *to, int32_t status, const char
 
 int zp_cuda_fail(zp_cuda *e, int32_t status, const char *format, ...)
 {
+  const int peer = status == ZP_CUDA_E_PEER;
+  const int64_t first = peer ? device_step(e) : host_step(e);
   va_list args;
   if (e->err.status) return -1;
   va_start(args, format);
   say(e, &e->err, status, format, args);
   va_end(args);
-  zp_cuda_abort(e);
+  tell(e, first);
+  give_up(e, first, !peer);
   return -1;
 }
+
+int zp_cuda_heed(zp_cuda *e, int any)
+{
+  zp_cuda_alarm a;
+  if (e->err.status) return e->agreed ? 0 : -1; /* what all have agreed on breaks no communicator */
+  if (!e->opt.outside.hear || !e->opt.outside.hear(e->opt.outside.ctx, &a)) return 0;
+  if (a.step > host_step(e) && !any) return 0;
+  zp_cuda_say(e, &e->err, ZP_CUDA_E_PEER, "rank %d %s: %s", a.rank,
+              a.status == ZP_CUDA_E_PEER ? "has given up" : "has failed", a.text);
+  give_up(e, a.step, 1);
+  return -1;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 int zp_cuda_check(zp_cuda *e, cudaError_t result, const char *call)
 {
@@ -83,11 +177,17 @@ int zp_cuda_check(zp_cuda *e, cudaError_t result, const char *call)
 int zp_cuda_check_nccl(zp_cuda *e, ncclResult_t result, const char *call)
 {
   if (result == ncclSuccess || result == ncclInProgress) return 0;
-  return zp_cuda_fail(e, result == ncclRemoteError ? ZP_CUDA_E_PEER : ZP_CUDA_E_CUDA,
-                      "NCCL error %d from %s", (int)result, call);
+  if (result == ncclRemoteError) return zp_cuda_peer_failed(e, result, call);
+  return zp_cuda_fail(e, ZP_CUDA_E_CUDA, "NCCL error %d from %s", (int)result, call);
 }
 
 const zp_cuda_error *zp_cuda_why(const zp_cuda *e)
 {
-  return e->err.status ? &e->err : &e->unsaved;
+  static const zp_cuda_error none;
+  const zp_cuda_error *err = &none;
+  zp_cuda_enter(e);
+  if (e->err.status) err = &e->err;
+  else if (e->unsaved.status) err = &e->unsaved;
+  zp_cuda_leave(e);
+  return err;
 }

@@ -167,7 +167,6 @@ static int announce(zp_cuda *e, int32_t param, int64_t mb, int32_t arrival, cons
 {
   const int32_t i = param - e->lay.first_param;
   zp_cuda_entry *p;
-  if (e->err.status) return -1;
   if (i < 0 || i >= e->lay.n_params || e->lay.spot[i].flat < 0 || mb < 0 || mb != e->mb)
     return zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
                         "entry %d, micro-batch %lld was announced: no trained entry of this stage, "
@@ -186,21 +185,48 @@ static int announce(zp_cuda *e, int32_t param, int64_t mb, int32_t arrival, cons
   return grad && p->missing > 0 ? keep(e, p) : 0;
 }
 
+/* Any thread announces: it takes its turn, works on the engine's device, and launches what its
+ * announcement lets go on. NCCL asks for one order of launches on all ranks, not for one thread:
+ * the lock gives it the program's, and each group begins and ends within one hold of it. */
+static int announce_here(zp_cuda *e, int32_t param, int64_t mb, int32_t arrival, const void *grad,
+                         cudaStream_t stream)
+{
+  int device = e->opt.device, status;
+  zp_cuda_enter(e);
+  status = e->err.status ? -1 : zp_cuda_check(e, cudaGetDevice(&device), "cudaGetDevice");
+  if (!status && device != e->opt.device)
+    status = zp_cuda_check(e, cudaSetDevice(e->opt.device), "cudaSetDevice");
+  if (!status) status = announce(e, param, mb, arrival, grad, stream);
+  if (device != e->opt.device && cudaSetDevice(device) != cudaSuccess)
+    status = zp_cuda_fail(e, ZP_CUDA_E_CUDA, "device %d could not be made current again", device);
+  status = status ? e->err.status : 0;
+  zp_cuda_leave(e);
+  return status;
+}
+
+static int bad_gradient(zp_cuda *e, int32_t param, int32_t dtype)
+{
+  int status;
+  zp_cuda_enter(e);
+  zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
+               "the gradient of entry %d has dtype %d, not the precision, or is NULL", param,
+               dtype);
+  status = e->err.status;
+  zp_cuda_leave(e);
+  return status;
+}
+
 int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                        cudaStream_t stream)
 {
-  if (e->err.status) return -1;
-  if (dtype != e->cfg->precision || !grad)
-    return zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
-                        "the gradient of entry %d has dtype %d, not the precision, or is NULL",
-                        param, dtype);
-  return announce(e, param, mb, ZP_CUDA_READY, grad, stream);
+  if (dtype != e->cfg->precision || !grad) return bad_gradient(e, param, dtype);
+  return announce_here(e, param, mb, ZP_CUDA_READY, grad, stream);
 }
 
 /* Its zeros are written by the reduction's own stream, behind all that read the bucket before. */
 int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb)
 {
-  return announce(e, param, mb, ZP_CUDA_UNUSED, NULL, e->reduce);
+  return announce_here(e, param, mb, ZP_CUDA_UNUSED, NULL, e->reduce);
 }
 
 void zp_cuda_begin_gradients(zp_cuda *e)

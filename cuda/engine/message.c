@@ -81,9 +81,13 @@ int zp_cuda_describe(zp_cuda *e, const zp_op *op, const zp_cuda_call *call)
   int64_t meta[ZP_META_LONGS];
   zp_cuda_message said = {0};
   const char *why = "says nothing that can be sent";
+  int failed;
   if (e->at.pp == e->cfg->pp - 1) return 0;
-  if (e->opt.model.shape(e->opt.model.ctx, call, &said))
-    return zp_cuda_fail(e, ZP_CUDA_E_MODEL, "the model's shape failed");
+  zp_cuda_leave(e);
+  failed = e->opt.model.shape(e->opt.model.ctx, call, &said);
+  zp_cuda_enter(e);
+  if (e->err.status) return -1;
+  if (failed) return zp_cuda_fail(e, ZP_CUDA_E_MODEL, "the model's shape failed");
   if (encode(&said, meta) == 0) why = zp_cuda_decode(e, meta, e->act_out_room, &e->act_out);
   if (why)
     return zp_cuda_fail(

@@ -260,9 +260,20 @@ memory:
   return zp_cuda_fail(e, ZP_CUDA_E_MEMORY, "no host memory for the programs");
 }
 
-static int open_streams(zp_cuda *e)
+/* 1: NCCL orders the communications of a device as they were launched: it was told to before its
+ * first communicator, and knows how to since 2.26. */
+static int nccl_keeps_order(zp_cuda *e, int32_t *keeps)
 {
   const char *order = getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  int version = 0;
+  ZP_NCCL(e, ncclGetVersion(&version));
+  *keeps = version >= NCCL_VERSION(2, 26, 0) && order && strcmp(order, "1") == 0;
+  return 0;
+}
+
+static int open_streams(zp_cuda *e)
+{
+  int32_t kept = 0;
   ZP_CUDA(e, cudaSetDevice(e->opt.device));
   ZP_TRY(make_stream(e, &e->compute));
   ZP_TRY(make_stream(e, &e->reduce));
@@ -275,7 +286,8 @@ static int open_streams(zp_cuda *e)
   ZP_TRY(make_event(e, &e->copied_out));
   ZP_TRY(make_event(e, &e->communicated));
   /* one stage communicates on one stream */
-  e->chained = e->cfg->pp > 1 && !(order && strcmp(order, "1") == 0);
+  ZP_TRY(nccl_keeps_order(e, &kept));
+  e->chained = e->cfg->pp > 1 && !kept;
   return 0;
 }
 
@@ -366,7 +378,8 @@ zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_cuda_error *err)
   e->mb = -1;
   if (e->at.pp == 0) e->opt.act_in.n = 0;
   if (e->at.pp == e->cfg->pp - 1) e->opt.act_out.n = 0;
-  if (open_plan(e) || open_streams(e) || open_arrays(e) || open_state(e) || zp_cuda_world(e)) {
+  if (zp_cuda_open_threads(e) || open_plan(e) || open_streams(e) || zp_cuda_open_marks(e) ||
+      open_arrays(e) || open_state(e) || zp_cuda_world(e) || zp_cuda_start_watchdog(e)) {
     *err = e->err;
     zp_cuda_close(e);
     return NULL;
@@ -394,9 +407,7 @@ static void drop_event(cudaEvent_t event)
 
 static void drop_stream(cudaStream_t stream)
 {
-  if (!stream) return;
-  cudaStreamSynchronize(stream); /* not in a step, and what was aborted has ended */
-  cudaStreamDestroy(stream);
+  if (stream) cudaStreamDestroy(stream);
 }
 
 static void drop_events(zp_cuda *e)
@@ -429,22 +440,38 @@ static int quiet(zp_cuda *e)
   return zp_cuda_host_wait(e, e->copied_out, "the last exchange");
 }
 
-int zp_cuda_close(zp_cuda *e)
+/* What was aborted ends soon, but a kernel of the model's may wait for what never comes; cudaFree,
+ * which may wait for the whole device, would then wait for ever. */
+static int at_rest(zp_cuda *e)
 {
-  int status;
-  if (!e) return 0;
-  if ((!e->err.status || e->agreed) && !quiet(e)) zp_cuda_end_comms(e);
-  status = e->err.status;
-  zp_cuda_abort(e); /* what is left of them */
-  drop_stream(e->compute);
-  drop_stream(e->reduce);
-  drop_stream(e->p2p);
-  drop_events(e);
+  return (!e->compute || zp_cuda_let_rest(e, e->compute)) &&
+         (!e->reduce || zp_cuda_let_rest(e, e->reduce)) && (!e->p2p || zp_cuda_let_rest(e, e->p2p));
+}
+
+static void drop_memory(zp_cuda *e)
+{
   zp_cuda_close_blocks(e);
   for (int32_t i = 0; i < e->n_allocated; i++) cudaFree(e->allocated[i]);
   if (e->state_host) cudaFreeHost(e->state_host);
   if (e->meta_host) cudaFreeHost(e->meta_host);
   if (e->status_host) cudaFreeHost(e->status_host);
+  if (e->shared) cudaFreeHost(e->shared);
+}
+
+int zp_cuda_close(zp_cuda *e)
+{
+  int status;
+  if (!e) return 0;
+  zp_cuda_end_watchdog(e);
+  if ((!e->err.status || e->agreed) && !quiet(e)) zp_cuda_end_comms(e);
+  status = e->err.status;
+  zp_cuda_abort(e); /* what is left of them */
+  if (at_rest(e)) drop_memory(e);
+  drop_stream(e->compute);
+  drop_stream(e->reduce);
+  drop_stream(e->p2p);
+  drop_events(e);
+  zp_cuda_close_threads(e);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) free(e->program[phase]);
   free(e->allocated);
   free(e->lay.spot);
@@ -456,6 +483,7 @@ int zp_cuda_close(zp_cuda *e)
   free(e->act_in);
   free(e->act_in_room);
   free(e->sent);
+  free(e->marks.mark);
   free(e);
   return status;
 }

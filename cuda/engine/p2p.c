@@ -51,8 +51,8 @@ int zp_cuda_transfer(zp_cuda *e, const zp_op *op, const zp_cuda_message *out,
       state = ncclRecv(in->t[i].data, (size_t)in->t[i].count, zp_cuda_dtype(in->t[i].dtype),
                        op->root, comm, e->p2p);
   ended = ncclGroupEnd();
-  ZP_NCCL(e, state);
-  ZP_NCCL(e, ended);
+  ZP_TRY(zp_cuda_check_nccl(e, state, "ncclSend or ncclRecv"));
+  ZP_TRY(zp_cuda_check_nccl(e, ended, "ncclGroupEnd"));
   return zp_cuda_comm_end(e, comm, e->p2p);
 }
 
@@ -91,9 +91,17 @@ static zp_cuda_call call_of(const zp_cuda *e, const zp_op *op)
       .step = e->step, .mb = op->mb, .slot = op->slot, .stream = e->compute, .state = e->state};
 }
 
-static int model_failed(zp_cuda *e, const char *what)
+typedef int (*callback)(void *ctx, const zp_cuda_call *call);
+
+/* Without the lock: threads of the model's may announce gradients. */
+static int call_model(zp_cuda *e, callback f, const zp_cuda_call *call, const char *what)
 {
-  return zp_cuda_fail(e, ZP_CUDA_E_MODEL, "the model's %s failed", what);
+  int failed;
+  zp_cuda_leave(e);
+  failed = f(e->opt.model.ctx, call);
+  zp_cuda_enter(e);
+  if (e->err.status) return -1;
+  return failed ? zp_cuda_fail(e, ZP_CUDA_E_MODEL, "the model's %s failed", what) : 0;
 }
 
 int zp_cuda_forward(zp_cuda *e, const zp_op *op)
@@ -104,7 +112,7 @@ int zp_cuda_forward(zp_cuda *e, const zp_op *op)
   call.loss = e->loss + op->mb;
   if (e->cfg->dynamic_shapes) ZP_TRY(zp_cuda_describe(e, op, &call));
   ZP_TRY(wait_for_exchanges(e));
-  if (e->opt.model.forward(e->opt.model.ctx, &call)) return model_failed(e, "forward");
+  ZP_TRY(call_model(e, e->opt.model.forward, &call, "forward"));
   if (e->at.pp == e->cfg->pp - 1) { /* nothing goes on but, in the end, the losses */
     if (op->mb < e->cfg->micro_batches - 1 || e->at.tp != 0) return 0;
     return zp_cuda_record(e, e->forwarded, e->compute);
@@ -123,7 +131,6 @@ int zp_cuda_backward(zp_cuda *e, const zp_op *op)
   zp_cuda_begin_gradients(e);
   e->mb = op->mb;
   e->next = e->pc + 2; /* behind ARRIVED */
-  if (e->opt.model.backward(e->opt.model.ctx, &call)) return model_failed(e, "backward");
-  if (e->err.status) return -1;
+  ZP_TRY(call_model(e, e->opt.model.backward, &call, "backward"));
   return record_new(e, e->backwarded, e->compute, &e->new_backwarded);
 }

@@ -26,9 +26,9 @@ static int exchange_parts(zp_cuda *e, const zp_op *op, const char *from, int64_t
                           e->reduce);
   }
   ended = ncclGroupEnd(); /* whatever happened: a group stays open else */
-  ZP_NCCL(e, sent);
-  ZP_NCCL(e, received);
-  ZP_NCCL(e, ended);
+  ZP_TRY(zp_cuda_check_nccl(e, sent, "ncclSend"));
+  ZP_TRY(zp_cuda_check_nccl(e, received, "ncclRecv"));
+  ZP_TRY(zp_cuda_check_nccl(e, ended, "ncclGroupEnd"));
   return zp_cuda_comm_end(e, comm, e->reduce);
 }
 

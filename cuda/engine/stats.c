@@ -27,6 +27,11 @@ int zp_cuda_statistics(zp_cuda *e, const zp_op *op)
   return 0;
 }
 
+zp_gate zp_cuda_gate(const zp_cuda *e)
+{
+  return (zp_gate){&e->shared->stop, e->step};
+}
+
 int zp_cuda_decide(zp_cuda *e)
 {
   zp_decide_params p = {.stats = e->stats,
@@ -36,7 +41,8 @@ int zp_cuda_decide(zp_cuda *e)
                         .clip = e->opt.clip,
                         .eps = e->opt.clip_eps,
                         .groups = e->cfg->optgroups,
-                        .optims = e->opt.optims};
+                        .optims = e->opt.optims,
+                        .gate = zp_cuda_gate(e)};
   memcpy(p.optim, e->opt.optim, sizeof p.optim);
   /* nobody reads the step's state any more, nor the parameters that the updates overwrite */
   ZP_TRY(zp_cuda_wait(e, e->reduce, e->backwarded));
@@ -94,16 +100,18 @@ int zp_cuda_gather_params(zp_cuda *e, const zp_op *op)
 {
   const ncclComm_t comm = zp_cuda_comm(e, op);
   const zp_range r = zp_whole_range(&e->lay.flat[op->flat], op->bucket);
-  zp_scatter_params p = {.bytes = (int32_t)zp_cuda_size(e)};
+  zp_scatter_params p = {.bytes = (int32_t)zp_cuda_size(e), .gate = zp_cuda_gate(e)};
   int32_t i = e->lay.n_params;
   ZP_TRY(zp_cuda_comm_begin(e, e->reduce));
   ZP_NCCL(e, ncclAllGather(e->send, e->recv, (size_t)op->count, zp_cuda_dtype(op->dtype), comm,
                            e->reduce));
   ZP_TRY(zp_cuda_comm_end(e, comm, e->reduce));
   zp_cuda_issued(e, op);
-  while (zp_cuda_runs(e, op->flat, r, &i, NULL, put_scatter, NULL, &p.runs))
-    ZP_TRY(
-        zp_cuda_launch(e, zp_kernel_scatter, zp_launch_runs(p.runs.here, p.runs.n), &p, e->reduce));
+  while (zp_cuda_runs(e, op->flat, r, &i, NULL, put_scatter, NULL, &p.runs)) {
+    zp_launch l = zp_launch_runs(p.runs.here, p.runs.n);
+    l.shared = sizeof(int32_t);
+    ZP_TRY(zp_cuda_launch(e, zp_kernel_scatter, l, &p, e->reduce));
+  }
   return 0;
 }
 

@@ -58,18 +58,16 @@ int zp_cuda_run(zp_cuda *e, int32_t phase)
 {
   const zp_op *ops = e->program[phase];
   const int64_t length = e->length[phase];
-  if (e->err.status) return e->err.status;
-  if (e->phase < 0 && phase != ZP_PHASE_INIT) {
-    zp_cuda_fail(e, ZP_CUDA_E_REFUSED, "zp_cuda_init comes before steps, saves and loads");
-    return e->err.status;
-  }
+  if (e->err.status) return -1;
+  if (!e->ready && phase != ZP_PHASE_INIT)
+    return zp_cuda_fail(e, ZP_CUDA_E_REFUSED, "zp_cuda_init comes before steps, saves and loads");
   e->phase = phase;
   for (e->pc = 0; e->pc < length;) {
     const int64_t pc = zp_cursor_next(ops, length, e->pc, 0);
     if (pc == length) break;
     e->pc = pc;
     zp_cuda_issuing(e, &ops[pc]);
-    if (run_op(e, &ops[pc])) return zp_cuda_why(e)->status;
+    ZP_TRY(run_op(e, &ops[pc]));
     e->pc = ops[pc].kind == ZP_OP_ARRIVED ? e->next : pc + 1;
   }
   return 0;
@@ -83,52 +81,91 @@ static int end_step(zp_cuda *e)
   return zp_cuda_wait(e, e->compute, ended);
 }
 
-int zp_cuda_init(zp_cuda *e)
+static int first_values(zp_cuda *e, int32_t param, void *data)
 {
-  if (e->err.status) return e->err.status;
+  int failed;
+  zp_cuda_leave(e);
+  failed = e->opt.model.first(e->opt.model.ctx, param, data, e->reduce);
+  zp_cuda_enter(e);
+  if (e->err.status) return -1;
+  if (!failed) return 0;
+  return zp_cuda_fail(e, ZP_CUDA_E_MODEL, "the model's first values of entry %d failed", param);
+}
+
+static int init(zp_cuda *e)
+{
+  if (e->err.status) return -1;
   for (int32_t i = 0; i < e->lay.n_params; i++) {
     const int32_t j = e->lay.first_param + i;
     if (zp_storage_of(e->cfg, &e->lay, i) != i || e->cfg->params[j].numel == 0) continue;
-    if (e->opt.model.first(e->opt.model.ctx, j, e->entry[i].param, e->reduce)) {
-      zp_cuda_fail(e, ZP_CUDA_E_MODEL, "the model's first values of entry %d failed", j);
-      return e->err.status;
-    }
+    ZP_TRY(first_values(e, j, e->entry[i].param));
   }
-  if (zp_cuda_run(e, ZP_PHASE_INIT)) return e->err.status;
-  return end_step(e) ? e->err.status : 0;
+  ZP_TRY(zp_cuda_run(e, ZP_PHASE_INIT));
+  ZP_TRY(end_step(e));
+  e->ready = 1;
+  return 0;
 }
 
 /* What this step knows of the one before: nothing. */
 static void begin_step(zp_cuda *e)
 {
   for (int32_t k = 0; k < e->lay.n_flats; k++) e->flat[k].read[0] = e->flat[k].read[1] = 0;
-  for (int32_t i = 0; i < e->lay.n_params; i++) e->entry[i].added_on = e->entry[i].unstaged_on = NULL;
+  for (int32_t i = 0; i < e->lay.n_params; i++)
+    e->entry[i].added_on = e->entry[i].unstaged_on = NULL;
   e->reductions = 0;
   e->known = 0;
 }
 
-int zp_cuda_step(zp_cuda *e)
+static int step(zp_cuda *e)
 {
-  if (e->err.status) return e->err.status;
+  if (e->err.status) return -1;
   begin_step(e);
+  e->phase = ZP_PHASE_STEP; /* an error in the wait is this step's */
+  e->pc = 0;
   /* step 0 waits for INIT, step 1 for nothing */
-  if (zp_cuda_host_wait(e, e->ended[e->step % ZP_CUDA_FLIGHT], "the step before the last one"))
-    return e->err.status;
-  if (zp_cuda_run(e, ZP_PHASE_STEP) || end_step(e)) return e->err.status;
+  ZP_TRY(zp_cuda_host_wait(e, e->ended[e->step % ZP_CUDA_FLIGHT], "the step before the last one"));
+  ZP_TRY(zp_cuda_run(e, ZP_PHASE_STEP));
+  ZP_TRY(end_step(e));
   e->step++;
   return 0;
 }
 
-int zp_cuda_get(zp_cuda *e, zp_step_state *state)
+static int get(zp_cuda *e, zp_step_state *state)
 {
-  if (e->err.status) return e->err.status;
-  if (zp_cuda_check(e,
-                    cudaMemcpyAsync(e->state_host, e->state, sizeof *state, cudaMemcpyDeviceToHost,
-                                    e->reduce),
-                    "cudaMemcpyAsync") ||
-      zp_cuda_record(e, e->copied_out, e->reduce) ||
-      zp_cuda_host_wait(e, e->copied_out, "the last step"))
-    return e->err.status;
+  if (e->err.status) return -1;
+  ZP_CUDA(e, cudaMemcpyAsync(e->state_host, e->state, sizeof *state, cudaMemcpyDeviceToHost,
+                             e->reduce));
+  ZP_TRY(zp_cuda_record(e, e->copied_out, e->reduce));
+  ZP_TRY(zp_cuda_host_wait(e, e->copied_out, "the last step"));
   *state = *e->state_host;
   return 0;
+}
+
+/* ---- With the lock --------------------------------------------------------------------------- */
+
+int zp_cuda_init(zp_cuda *e)
+{
+  int status;
+  zp_cuda_enter(e);
+  status = init(e) ? e->err.status : 0;
+  zp_cuda_leave(e);
+  return status;
+}
+
+int zp_cuda_step(zp_cuda *e)
+{
+  int status;
+  zp_cuda_enter(e);
+  status = step(e) ? e->err.status : 0;
+  zp_cuda_leave(e);
+  return status;
+}
+
+int zp_cuda_get(zp_cuda *e, zp_step_state *state)
+{
+  int status;
+  zp_cuda_enter(e);
+  status = get(e, state) ? e->err.status : 0;
+  zp_cuda_leave(e);
+  return status;
 }

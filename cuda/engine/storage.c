@@ -294,15 +294,19 @@ void zp_cuda_close_blocks(zp_cuda *e)
 
 static int run_storage(zp_cuda *e, int32_t phase, zp_store *store)
 {
-  int status;
-  if (e->err.status) return e->err.status;
-  memset(&e->store_error, 0, sizeof e->store_error);
-  memset(&e->unsaved, 0, sizeof e->unsaved);
-  e->store = store;
-  open_blocks(e);
-  status = zp_cuda_run(e, phase);
-  /* after another error a copy may be queued still: closing waits for it */
-  if (!e->err.status || e->agreed) zp_cuda_close_blocks(e);
+  int status = 0;
+  zp_cuda_enter(e);
+  if (!e->err.status) {
+    memset(&e->store_error, 0, sizeof e->store_error);
+    memset(&e->unsaved, 0, sizeof e->unsaved);
+    e->store = store;
+    open_blocks(e);
+    if (zp_cuda_run(e, phase)) status = e->unsaved.status;
+    /* after another error a copy may be queued still: closing waits for it */
+    if (!e->err.status || e->agreed) zp_cuda_close_blocks(e);
+  }
+  if (e->err.status) status = e->err.status;
+  zp_cuda_leave(e);
   return status;
 }
 

@@ -19,6 +19,8 @@
 #define ZP_ADD_SHARED(to, by)                                                                      \
   ((void)atomicAdd((unsigned long long *)(to), (unsigned long long)(int64_t)(by)))
 #define ZP_ADD_GLOBAL(to, by) ZP_ADD_SHARED(to, by)
+/* An int64_t of the host's, which may write it at any time. */
+#define ZP_LOAD_HOST(from) (*(const volatile int64_t *)(from))
 
 /* __grid_constant__: the body gets the address of the parameters without a copy of them. */
 #define ZP_KERNEL(name, type, n_phases)                                                            \
@@ -45,6 +47,7 @@
  * here. Threads of one launch run one after another, but where races between them are looked for
  * (tests/cuda/races.c). */
 #define ZP_ADD_GLOBAL(to, by) ((void)__atomic_fetch_add((to), (by), __ATOMIC_RELAXED))
+#define ZP_LOAD_HOST(from) __atomic_load_n((from), __ATOMIC_ACQUIRE)
 #ifdef ZP_THREADS_AT_ONCE
 #define ZP_ADD_SHARED(to, by) ZP_ADD_GLOBAL(to, by)
 #else

@@ -73,4 +73,10 @@ ZP_ON_DEVICE const zp_memory_run *zp_run_of(const zp_memory_run *table, int32_t 
   return table + low;
 }
 
+/* STEP-5 */
+ZP_ON_DEVICE int zp_is_shut(const zp_gate *gate)
+{
+  return gate->stop != NULL && ZP_LOAD_HOST(gate->stop) <= gate->step;
+}
+
 #endif

@@ -74,11 +74,18 @@ ZP_ON_DEVICE void zp_gather_exact_body(const void *params, simdev_thread t, void
   zp_gather((const zp_gather_params *)params, ZP_GATHER_EXACT, t);
 }
 
+/* The host's memory is far away: one thread of a block looks at it for all. */
+enum { ZP_SCATTER_PHASES = 2 };
+
 ZP_ON_DEVICE void zp_scatter_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   const zp_scatter_params *p = (const zp_scatter_params *)params;
   const zp_memory_run *table = zp_run_table(&p->runs);
-  (void)shared, (void)phase;
+  if (phase == 0) {
+    if (p->gate.stop && t.threadIdx[0] == 0) *(int32_t *)shared = zp_is_shut(&p->gate);
+    return;
+  }
+  if (p->gate.stop && *(const int32_t *)shared) return;
   for (int64_t tile = t.blockIdx[0]; tile < p->runs.tiles; tile += t.gridDim[0]) {
     const zp_memory_run *run = zp_run_of(table, p->runs.n, tile);
     const zp_span s = zp_span_of(tile - run->first_tile, run->count, t);

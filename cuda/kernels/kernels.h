@@ -90,6 +90,15 @@ typedef struct zp_step_state {
   zp_decision decision;
 } zp_step_state;
 
+/* A door that the host shuts when it gives up: a kernel of step `step` that finds *stop <= step
+ * leaves parameters and state alone, as what it would work on may have come from a communication
+ * that was aborted. stop: pinned host memory, or NULL for a door that is always open. spec: STEP-5
+ */
+typedef struct zp_gate {
+  const int64_t *stop;
+  int64_t step;
+} zp_gate;
+
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
 /* zp_kernel_gather_copy, _ordered, _exact: gradients into a bucket slot (stage 2) or the window
@@ -104,9 +113,11 @@ typedef struct zp_gather_params {
 } zp_gather_params;
 
 /* zp_kernel_scatter: copies runs of elements of `bytes` (2 or 4): a gathered bucket into the
- * parameters. spec: STEP-8, PART-9 */
+ * parameters. gate: of the step; with one, the launch has 4 bytes of shared memory.
+ * spec: STEP-5, STEP-8, PART-9 */
 typedef struct zp_scatter_params {
   int32_t bytes;
+  zp_gate gate;
   zp_memory_runs runs;
 } zp_scatter_params;
 
@@ -187,7 +198,9 @@ typedef struct zp_pack_params {
 enum { ZP_DECIDE_OPTIMS = 8 };
 /* zp_kernel_decide: skips or steps, from what all ranks agreed on, without the host. stats:
  * (ZP_STATS), carried. divisor, clip, eps: as for zp_decide. group: (groups); group g uses
- * optim[g % optims], optims 1 … ZP_DECIDE_OPTIMS. spec: STEP-6, STAT-4, STAT-5, OPT-1 */
+ * optim[g % optims], optims 1 … ZP_DECIDE_OPTIMS. With the gate shut nothing changes but
+ * decision.skipped, which becomes 1, so that the updates change nothing either.
+ * spec: STEP-5, STEP-6, STAT-4, STAT-5, OPT-1 */
 typedef struct zp_decide_params {
   int64_t *stats;
   zp_step_state *step;
@@ -196,6 +209,7 @@ typedef struct zp_decide_params {
   double clip, eps;
   int32_t groups, optims;
   zp_optim optim[ZP_DECIDE_OPTIMS];
+  zp_gate gate;
 } zp_decide_params;
 
 /* ---- Launches -------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 ZP_KERNEL(gather_copy, zp_gather_params, 1)
 ZP_KERNEL(gather_ordered, zp_gather_params, 1)
 ZP_KERNEL(gather_exact, zp_gather_params, 1)
-ZP_KERNEL(scatter, zp_scatter_params, 1)
+ZP_KERNEL(scatter, zp_scatter_params, ZP_SCATTER_PHASES)
 ZP_KERNEL(squares, zp_squares_params, ZP_SQUARES_PHASES)
 ZP_KERNEL(add_ordered, zp_add_params, 1)
 ZP_KERNEL(add_exact, zp_add_params, 1)

@@ -70,7 +70,8 @@ ZP_ON_DEVICE void zp_decide_body(const void *params, simdev_thread t, void *shar
   const zp_decide_params *p = (const zp_decide_params *)params;
   const uint32_t i = t.threadIdx[0];
   (void)shared;
-  if (phase == 0 && i == 0) {
+  if (phase == 0 && i == 0 && zp_is_shut(&p->gate)) p->step->decision.skipped = 1;
+  else if (phase == 0 && i == 0) {
     int64_t *squares = p->stats + ZP_STAT_SQUARES;
     zp_squares_settle(squares);
     p->step->decision =

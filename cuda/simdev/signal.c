@@ -1,4 +1,4 @@
-/* Flags and locks between hosts. */
+/* What hosts do without the device: pauses, flags and locks. */
 #include "internal.h"
 
 struct sd_key {
@@ -8,6 +8,13 @@ struct sd_key {
   uint64_t *sync;
   sd_key *next;
 };
+
+/* What is the host's own works without the device, too: a lost context is no obstacle. */
+static int enter(sd_host **h, const char *name, const void *pc)
+{
+  const cudaError_t e = sd_enter(h, name, pc);
+  return e && (!*h || sd_now->verdict || (*h)->planted);
+}
 
 static sd_key *find(simdev *s, const void *address)
 {
@@ -50,7 +57,7 @@ void simdev_signal(const void *key)
   simdev *s = sd_now;
   sd_host *h;
   sd_key *k;
-  if (sd_enter(&h, "simdev_signal", SD_PC) || !(k = find(s, key))) return;
+  if (enter(&h, "simdev_signal", SD_PC) || !(k = find(s, key))) return;
   k->given = 1;
   sd_race_release(k->sync);
   wake(s, k);
@@ -61,7 +68,7 @@ int simdev_await(const void *key)
   simdev *s = sd_now;
   sd_host *h;
   sd_key *k;
-  if (sd_enter(&h, "simdev_await", SD_PC) || !(k = find(s, key))) return -1;
+  if (enter(&h, "simdev_await", SD_PC) || !(k = find(s, key))) return -1;
   while (!k->given && !s->verdict) wait(s, h, k);
   if (!k->given) return -1;
   sd_race_acquire(k->sync);
@@ -73,7 +80,7 @@ int simdev_lock(const void *key)
   simdev *s = sd_now;
   sd_host *h;
   sd_key *k;
-  if (sd_enter(&h, "simdev_lock", SD_PC) || !(k = find(s, key))) return -1;
+  if (enter(&h, "simdev_lock", SD_PC) || !(k = find(s, key))) return -1;
   if (k->locked == h->id + 1)
     sd_note(s, SIMDEV_E_MISUSE, 1, h->agent.rank,
             "rank %d, call %d (simdev_lock): this host holds the lock already", h->agent.rank,
@@ -90,7 +97,7 @@ void simdev_unlock(const void *key)
   simdev *s = sd_now;
   sd_host *h;
   sd_key *k;
-  if (sd_enter(&h, "simdev_unlock", SD_PC) || !(k = find(s, key))) return;
+  if (enter(&h, "simdev_unlock", SD_PC) || !(k = find(s, key))) return;
   if (k->locked != h->id + 1) {
     sd_note(s, SIMDEV_E_MISUSE, 1, h->agent.rank,
             "rank %d, call %d (simdev_unlock): this host does not hold the lock", h->agent.rank,
@@ -100,4 +107,10 @@ void simdev_unlock(const void *key)
   k->locked = 0;
   sd_race_release(k->sync);
   wake(s, k);
+}
+
+void simdev_pause(void)
+{
+  sd_host *h;
+  if (!enter(&h, "simdev_pause", SD_PC)) sd_park(h, NULL);
 }

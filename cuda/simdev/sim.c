@@ -225,10 +225,3 @@ uint64_t simdev_clock_ns(void)
 {
   return sd_now ? sd_now->clock_ns : 0;
 }
-
-void simdev_pause(void)
-{
-  sd_host *h;
-  if (sd_enter(&h, "simdev_pause", SD_PC) || !h) return;
-  sd_park(h, NULL);
-}

@@ -4,7 +4,8 @@
  * The model: forward and backward are one kernel of one thread each, on the compute stream.
  * Backward leaves the gradients in buffers of its own; they are copied, in random order, by two or
  * three producer streams, each into one buffer that its next copy overwrites, and announced from
- * there. */
+ * there. Half of the jobs have a host for each producer stream, which announces from there, and the
+ * engine's watchdog, a host too. */
 #ifndef ZP_TESTS_ENGINE_CASE_H
 #define ZP_TESTS_ENGINE_CASE_H
 
@@ -20,7 +21,7 @@
 #include "../unit/plan_random.h"
 #include "engine_store.h"
 
-enum { STEPS_MAX = 4, STREAMS_MAX = 3, RANKS_MAX = 12, TEXT_MAX = 512 };
+enum { STEPS_MAX = 4, STREAMS_MAX = 3, RANKS_MAX = 12, TEXT_MAX = 512, TURNS_MAX = 256 };
 
 typedef struct ledger {
   zp_op *op;
@@ -30,12 +31,28 @@ typedef struct ledger {
 
 typedef struct job job;
 
+/* What a rank's further hosts are told by its first. Addresses of members are simdev's keys, which
+ * are given once: a turn of the announcing hosts has keys of its own. */
+typedef struct helpers {
+  job *j;
+  void (*watch)(void *);
+  void *watch_arg;
+  char watch_begins, watch_ended, lock;
+  struct worker *w;
+  int32_t turns, over;
+  char begins[TURNS_MAX], ended[TURNS_MAX][STREAMS_MAX];
+} helpers;
+
 /* One rank of the engine's run. */
 typedef struct worker {
   job *j;
+  helpers *helpers;
   int32_t rank, streams, steps_done;
   zp_coord at;
-  uint64_t random;
+  uint64_t random[STREAMS_MAX]; /* of each announcing host; [0]: also of the first host */
+  const zp_cuda_call *call;     /* the backward whose gradients are announced … */
+  zp_cuda_threads threads;
+  int32_t order[RANDOM_ENTRIES], entries, failed[STREAMS_MAX]; /* … in this order */
   zp_cuda *e;
   void *inst;
   cudaStream_t producer[STREAMS_MAX];
@@ -54,10 +71,21 @@ struct job {
   zp_hyper hyper;
   zp_synth synth;
   zp_workload work;
-  int32_t steps, world, always_get, in_order, native;
-  int32_t forget, twice; /* -1, or a rank that announces one entry too few, or twice */
-  uint32_t little_room;  /* ranks (bits) that have room for one small tensor of a message only */
-  int32_t wrong_rank;    /* changes what it says of its messages in step 1 */
+  int32_t steps, steps_run, world, always_get, in_order, native;
+  /* steps: ref's; steps_run: the engine's */
+  int32_t forget, twice; /* -1, or a rank that announces one entry too few, or twice, in the last
+                          * step */
+  int32_t threads;       /* 1: with the hosts of `helpers` */
+  int32_t no_lock;       /* 1: and a lock that locks nothing */
+  int32_t no_alarm;      /* 1: ranks have no way beside NCCL */
+  helpers helpers[RANKS_MAX];
+  zp_cuda_alarm alarm; /* the first that was told */
+  /* after ref's INIT (step 0) and each step; before a rank's engine is closed, failed or not */
+  void (*ref_done)(job *j, int32_t step);
+  void (*engine_done)(worker *w);
+  int32_t alarmed;
+  uint32_t little_room; /* ranks (bits) that have room for one small tensor of a message only */
+  int32_t wrong_rank;   /* changes what it says of its messages in step 1 */
   void (*describe_wrongly)(zp_cuda_message *m); /* NULL: nobody does */
   int64_t base;                                 /* the step that was loaded, or 0 */
   int32_t loads, saves;                         /* 1: before the first step, after the last */
@@ -244,24 +272,36 @@ static inline int run_forward(void *ctx, const zp_cuda_call *call)
   return launch_one(&forward_kernel, &p, call->stream);
 }
 
-static inline int announce_unused(worker *w, int32_t param, const zp_cuda_call *call)
+static inline int announce_unused(worker *w, int32_t param)
 {
-  zp_path_announced(&w->j->path[w->rank], w->steps_done, call->mb, param, -1);
-  return zp_cuda_grad_unused(w->e, param, call->mb);
+  const int64_t mb = w->call->mb;
+  if (!w->j->threads) zp_path_announced(&w->j->path[w->rank], w->steps_done, mb, param, -1);
+  return zp_cuda_grad_unused(w->e, param, mb);
 }
 
-static inline int announce_one(worker *w, int32_t param, const zp_cuda_call *call)
+/* For the path of a rank with one announcing host. */
+static inline void trace_announcement(worker *w, int32_t param, int32_t stream)
 {
+  const int64_t mb = w->call->mb;
+  if (w->j->threads) return;
+  w->param = param;
+  w->mb = mb;
+  zp_path_announced(&w->j->path[w->rank], w->steps_done, mb, param, stream);
+  simdev_tag(zp_path_tag(ZP_PATH_COPY, w->steps_done, mb, param));
+}
+
+/* By announcing host k, if there are several, and then from its own stream. */
+static inline int announce_one(worker *w, int32_t k, int32_t param)
+{
+  const zp_cuda_call *call = w->call;
   const zp_config *c = &w->j->r.c;
   const size_t bytes = (size_t)(c->params[param].numel * zp_dtype_bytes(c->precision));
-  const int32_t s = (int32_t)(next_random(&w->random) % (uint64_t)w->streams);
+  const int32_t any = (int32_t)(next_random(&w->random[k]) % (uint64_t)w->streams);
+  const int32_t s = w->j->threads ? k : any;
   if (!w->j->work.used(w->j->work.ctx, c, param, w->at.dp, w->at.tp,
                        (zp_mb){call->step, call->mb, 0}))
-    return announce_unused(w, param, call);
-  w->param = param;
-  w->mb = call->mb;
-  zp_path_announced(&w->j->path[w->rank], w->steps_done, call->mb, param, s);
-  simdev_tag(zp_path_tag(ZP_PATH_COPY, w->steps_done, call->mb, param));
+    return announce_unused(w, param);
+  trace_announcement(w, param, s);
   OK(cudaMemcpyAsync(w->grad[s], w->raw[param], bytes, cudaMemcpyDeviceToDevice, w->producer[s]));
   if (bytes > 0) OK(cudaEventRecord(w->taken[s], w->producer[s])); /* backward may overwrite it */
   if (w->j->whole_stream) {
@@ -269,7 +309,7 @@ static inline int announce_one(worker *w, int32_t param, const zp_cuda_call *cal
     OK(cudaStreamWaitEvent(w->producer[s], w->all, 0));
   }
   OK(zp_cuda_grad_ready(w->e, param, call->mb, w->grad[s], c->precision, w->producer[s]));
-  simdev_tag(zp_path_tag(ZP_PATH_SET, w->steps_done, call->mb, param));
+  if (!w->j->threads) simdev_tag(zp_path_tag(ZP_PATH_SET, w->steps_done, call->mb, param));
   /* nobody needs it any more: the next copy, or this, overwrites it */
   OK(cudaMemsetAsync(w->grad[s], 0xff, bytes, w->producer[s]));
   return 0;
@@ -283,19 +323,45 @@ static inline int32_t order_of(worker *w, int32_t *order)
   for (int32_t i = c->n_params - 1; i >= 0; i--)
     if (c->params[i].stage == w->at.pp && !c->params[i].frozen) order[n++] = i;
   for (int32_t i = n - 1; i > 0 && !w->j->in_order; i--) {
-    const int32_t k = (int32_t)(next_random(&w->random) % (uint64_t)(i + 1)), x = order[i];
+    const int32_t k = (int32_t)(next_random(&w->random[0]) % (uint64_t)(i + 1)), x = order[i];
     order[i] = order[k];
     order[k] = x;
   }
   return n;
 }
 
+/* Host k's share of the entries. */
+static inline int announce_share(worker *w, int32_t k)
+{
+  const int32_t hosts = w->j->threads ? w->streams : 1;
+  const int last_step = w->call->step == w->j->base + w->j->steps_run - 1;
+  for (int32_t i = k; i < w->entries; i += hosts) {
+    if (w->j->forget == w->rank && i == w->entries - 1 && last_step) continue;
+    OK(announce_one(w, k, w->order[i]));
+    if (w->j->twice == w->rank && i == 0 && last_step) OK(announce_one(w, k, w->order[i]));
+  }
+  return 0;
+}
+
+static inline int announce_all(worker *w)
+{
+  helpers *h = w->helpers;
+  const int32_t turn = h->turns++;
+  int failed;
+  if (turn == TURNS_MAX) return __LINE__;
+  if (w->j->threads) simdev_signal(&h->begins[turn]);
+  failed = announce_share(w, 0);
+  for (int32_t k = 1; w->j->threads && k < w->streams; k++)
+    if (simdev_await(&h->ended[turn][k]) || w->failed[k]) failed = __LINE__;
+  return failed;
+}
+
 static inline int run_backward(void *ctx, const zp_cuda_call *call)
 {
   worker *w = ctx;
   compute p;
-  int32_t order[RANDOM_ENTRIES];
-  const int32_t n = order_of(w, order);
+  w->call = call;
+  w->entries = order_of(w, w->order);
   compute_of(w, call, &p);
   with_data(&w->out, call->in, 1, &p.in);
   with_data(&w->in, call->out, 1, &p.out);
@@ -303,13 +369,11 @@ static inline int run_backward(void *ctx, const zp_cuda_call *call)
   OK(launch_one(&backward_kernel, &p, call->stream));
   OK(cudaEventRecord(w->made, call->stream));
   for (int32_t s = 0; s < w->streams; s++) OK(cudaStreamWaitEvent(w->producer[s], w->made, 0));
-  for (int32_t i = 0; i < n; i++) {
-    if (w->j->forget == w->rank && i == n - 1 && call->step == 1) continue;
-    OK(announce_one(w, order[i], call));
-    if (w->j->twice == w->rank && i == 0 && call->step == 1) OK(announce_one(w, order[i], call));
-  }
+  OK(announce_all(w));
   return 0;
 }
+
+#include "engine_hosts.h"
 
 /* ---- One rank's process ---------------------------------------------------------------------- */
 
@@ -336,6 +400,7 @@ static inline void note_issued(void *ctx, int32_t phase, const zp_op *op)
 static inline void note_issuing(void *ctx, int32_t phase, int64_t position, const zp_op *op)
 {
   worker *w = ctx;
+  if (w->j->threads) return;
   if (phase != ZP_PHASE_STEP) simdev_tag(0);
   else if (op) simdev_tag(zp_path_tag(ZP_PATH_OP, w->steps_done, position, 0));
   else simdev_tag(zp_path_tag(ZP_PATH_KEEP, w->steps_done, w->mb, w->param));
@@ -356,7 +421,10 @@ static inline void describe(const job *j, int32_t boundary, int32_t dp, zp_messa
 
 static inline zp_cuda_options options_of(worker *w)
 {
-  const job *j = w->j;
+  job *j = w->j;
+  w->helpers = &j->helpers[w->rank];
+  w->threads = (zp_cuda_threads){w->helpers, start_watchdog, join_watchdog, lock_rank, unlock_rank,
+                                 nap,        wake_watchdog};
   zp_cuda_options o = {.cfg = &j->r.c,
                        .optims = j->hyper.groups,
                        .clip = j->hyper.clip,
@@ -376,6 +444,8 @@ static inline zp_cuda_options options_of(worker *w)
                        .deadline_ns = (uint64_t)30 * 1000000000u,
                        .now_ns = simdev_clock_ns,
                        .pause = simdev_pause};
+  if (j->threads) o.threads = &w->threads;
+  if (!j->no_alarm) o.outside = (zp_cuda_outside){w, tell_all, hear_any};
   memcpy(o.optim, j->hyper.optim, sizeof o.optim);
   describe(j, w->at.pp - 1, w->at.dp, &w->in, &o.act_in);
   describe(j, w->at.pp, w->at.dp, &w->out, &o.act_out);
@@ -553,16 +623,17 @@ static inline int train(worker *w)
   simdev_name_stream(w->e->p2p, "p2p");
   OK(zp_cuda_init(w->e));
   if (w->j->loads) OK(store_call(w, &w->j->origin, zp_cuda_load));
-  for (int32_t step = 0; step < w->j->steps; step++) {
+  for (int32_t step = 0; step < w->j->steps_run; step++) {
     if (w->j->before_step) OK(w->j->before_step(w));
     OK(zp_cuda_step(w->e));
     w->steps_done++;
-    if (!w->j->always_get && step < w->j->steps - 1) continue;
+    if (!w->j->always_get && step < w->j->steps_run - 1) continue;
     simdev_tag(zp_path_tag(ZP_PATH_GET, step, 0, 0));
     OK(zp_cuda_get(w->e, &s));
     OK(same_state(w, &s));
   }
   if (*w->refused) return wrong(w->j, w->rank, "what was received, times", *w->refused);
+  if (w->j->steps_run < w->j->steps) return 0; /* there is nothing to compare with */
   OK(same_memory(w));
   OK(same_waits(w));
   if (w->j->saves) OK(store_call(w, &w->j->saved[1], zp_cuda_save));
@@ -575,14 +646,18 @@ static inline int process(void *arg, int rank)
   job *j = arg;
   worker w = {.j = j, .rank = rank, .at = zp_coord_of(&j->r.c, rank)};
   int failed;
-  w.random = j->seed * 1000003u + (uint64_t)rank;
-  w.streams = 2 + (int32_t)(next_random(&w.random) % 2);
+  j->helpers[rank].w = &w;
+  for (uint32_t k = 0; k < STREAMS_MAX; k++)
+    w.random[k] = j->seed * 1000003u + (uint64_t)rank + k * 0x100000000u;
+  w.streams = 2 + (int32_t)(next_random(&w.random[0]) % 2);
   j->path[rank].n = 0;
   if (cudaSetDevice(rank)) return __LINE__;
   failed = open_worker(&w);
   if (!failed) failed = train(&w);
   if (w.e && zp_cuda_why(w.e)->status) j->error[rank] = *zp_cuda_why(w.e);
+  if (w.e && j->engine_done) j->engine_done(&w);
   close_worker(&w);
+  end_helpers(&j->helpers[rank]);
   return failed;
 }
 
@@ -630,6 +705,7 @@ static inline int run_ref(job *j)
   zp_sim_hook(j->ref, &hook);
   if (zp_sim_run(j->ref, ZP_PHASE_INIT, &err)) return __LINE__;
   if (j->loads && ref_storage(j, ZP_PHASE_LOAD, &j->origin, &err)) return __LINE__;
+  if (j->ref_done) j->ref_done(j, 0);
   for (int32_t s = 0; s < j->steps; s++) {
     if (zp_sim_run(j->ref, ZP_PHASE_STEP, &err)) {
       snprintf(j->text, sizeof j->text, "ref: %.400s", err.text);
@@ -637,6 +713,7 @@ static inline int run_ref(job *j)
     }
     j->result[s] = zp_sim_rank(j->ref, 0)->result;
     j->scaler[s] = zp_sim_rank(j->ref, 0)->scaler;
+    if (j->ref_done) j->ref_done(j, s + 1);
   }
   if (j->saves && ref_storage(j, ZP_PHASE_SAVE, &j->saved[0], &err)) return __LINE__;
   zp_sim_hook(j->ref, NULL);
@@ -704,7 +781,7 @@ static inline int job_resplit(job *j, const job *a, const zp_config *split, cons
   if (zp_config_check(&j->r.c, &why)) return __LINE__;
   j->world = split->pp * split->dp * split->tp;
   j->seed = a->seed;
-  j->steps = steps;
+  j->steps = j->steps_run = steps;
   j->hyper = a->hyper;
   j->synth = a->synth;
   j->forget = j->twice = -1;
@@ -715,11 +792,13 @@ static inline int job_resplit(job *j, const job *a, const zp_config *split, cons
   return run_ref(j);
 }
 
-/* A random valid job on at most `ranks` ranks. Returns 0, or where it failed. */
-static inline int job_fill(job *j, uint32_t seed, int32_t ranks)
+/* A random valid job on at most `ranks` ranks. ref_done: as above. Returns 0, or where it failed. */
+static inline int job_fill_with(job *j, uint32_t seed, int32_t ranks,
+                                void (*ref_done)(job *j, int32_t step))
 {
   zp_refusal why;
   memset(j, 0, sizeof *j);
+  j->ref_done = ref_done;
   for (uint32_t s = seed;; s += 1000003u) {
     random_fill(&j->r, s);
     j->r.c.dynamic_shapes = 0;
@@ -727,7 +806,9 @@ static inline int job_fill(job *j, uint32_t seed, int32_t ranks)
     if (j->world <= ranks && zp_config_check(&j->r.c, &why) == 0) break;
   }
   j->seed = seed;
-  j->steps = 2 + rand() % 3;
+  j->steps = j->steps_run = 2 + rand() % 3;
+  j->threads = (int32_t)seed % 2;
+  j->no_lock = getenv("ZP_ENGINE_NO_LOCK") != NULL;
   j->always_get = rand() % 2;
   j->in_order = rand() % 3 == 0;
   j->forget = j->twice = -1;
@@ -741,6 +822,11 @@ static inline int job_fill(job *j, uint32_t seed, int32_t ranks)
   j->work = zp_synth_workload(&j->synth);
   choose_options(j);
   return run_ref(j);
+}
+
+static inline int job_fill(job *j, uint32_t seed, int32_t ranks)
+{
+  return job_fill_with(j, seed, ranks, NULL);
 }
 
 static inline void job_free(job *j)
@@ -765,16 +851,32 @@ static inline zp_path_case job_path(const job *j, uint8_t *get)
 static inline simdev *job_simdev(job *j, const simdev_options *o)
 {
   simdev *s = simdev_open(j->world, j->world, o, NULL);
+  /* a run with a finding has its hosts return one after the other: first those that use what the
+   * first host of the rank frees */
+  for (int32_t r = 0; s && j->threads && r < j->world; r++) {
+    simdev_host(s, r, watchdog, &j->helpers[r]);
+    simdev_host(s, r, announcer_1, &j->helpers[r]);
+    simdev_host(s, r, announcer_2, &j->helpers[r]);
+  }
   for (int32_t r = 0; s && r < j->world; r++) simdev_host(s, r, process, j);
   return s;
+}
+
+/* Before each run. */
+static inline void job_begin(job *j)
+{
+  j->text[0] = 0;
+  memset(j->error, 0, sizeof j->error);
+  memset(&j->saved[1], 0, sizeof j->saved[1]);
+  memset(j->helpers, 0, sizeof j->helpers);
+  for (int32_t r = 0; r < j->world; r++) j->helpers[r].j = j;
+  j->alarmed = 0;
 }
 
 /* One run; what was found is in simdev's report and in j->text. */
 static inline simdev_status job_run(job *j, simdev *s, const simdev_options *o)
 {
-  j->text[0] = 0;
-  memset(j->error, 0, sizeof j->error);
-  memset(&j->saved[1], 0, sizeof j->saved[1]);
+  job_begin(j);
   simdev_reset(s, o);
   const simdev_status status = simdev_run(s);
   const char *differs = memory_differs(&j->saved[0], &j->saved[1], j->world);

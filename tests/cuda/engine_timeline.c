@@ -12,7 +12,9 @@ static int draw(uint32_t seed, const char *trace, const char *svg, const simdev_
   const simdev_options run = {
       .seed = seed, .order = SIMDEV_LAZY, .record = 1, .faults = f, .fault_count = f != NULL};
   int failed = job_fill(&j, seed, RANKS_MAX);
-  simdev *s = failed ? NULL : job_simdev(&j, NULL);
+  simdev *s;
+  j.threads = 0;
+  s = failed ? NULL : job_simdev(&j, NULL);
   j.whole_stream = whole;
   if (s) {
     const simdev_status status = job_run(&j, s, &run);

@@ -255,29 +255,6 @@ Test(engine, names_a_gradient_that_is_missing_or_comes_twice)
   zp_trial_subject_close(&j);
 }
 
-/* What a stopped host has allocated nobody frees: it is no leak of the engine's. */
-void __lsan_disable(void) __attribute__((weak));
-
-/* LEDG-7: a rank that dies or stands still, at many places. */
-Test(engine, nobody_waits_for_a_rank_that_is_gone)
-{
-  static zp_trial_subject j;
-  if (__lsan_disable) __lsan_disable();
-  open_text(&j, two);
-  for (int64_t n = 150; n < 1500; n += 67) {
-    const simdev_fault f = {n % 2 ? SIMDEV_FAULT_DIE : SIMDEV_FAULT_STOP, 2, NULL, n, 0};
-    const zp_trial_schedule o = {.seed = (uint64_t)n,
-                                 .producers = 2,
-                                 .faults = &f,
-                                 .fault_count = 1,
-                                 .allow_leaks = 1,
-                                 .remote_errors = 1 + (simdev_choice)(n / 67 % 2)};
-    zp_trial_run(j.trial, &o); /* ends as a deadlock of the one that is gone */
-    check_peers(j.trial, 2);
-  }
-  zp_trial_subject_close(&j);
-}
-
 Test(engine, refuses_what_it_cannot_do_and_names_the_field)
 {
   static zp_trial_subject j;

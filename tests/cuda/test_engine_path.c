@@ -20,6 +20,7 @@ typedef struct subject {
 static void begin(subject *x, uint32_t seed)
 {
   cr_assert_eq(job_fill(&x->j, seed, RANKS_MAX), 0, "job %u: %s", seed, x->j.text);
+  x->j.threads = 0;
   job_describe(&x->j, x->text, sizeof x->text);
   x->s = job_simdev(&x->j, NULL);
   cr_assert_not_null(x->s);

@@ -168,6 +168,46 @@ Test(fault, of_an_item_is_sticky)
   cr_assert_eq(count_seeds(1, sticky, NULL, o, 10, SIMDEV_OK), 10);
 }
 
+/* What is behind it does not run, on no stream of the rank: other ranks get nothing of it. */
+static int loses_its_context(void *arg, int rank)
+{
+  int *ended = arg;
+  member m;
+  int32_t *x;
+  cudaEvent_t e;
+  const uint64_t deadline = simdev_clock_ns() + 10000000000u;
+  cudaError_t state;
+  ncclResult_t settled;
+  OK(open_member(&m, rank, 2, 0));
+  OK(make_vector(&x));
+  OK(make_event(&e));
+  if (rank == 0) fill(x, 7, m.stream); /* item 1 of rank 0 */
+  settled = settle(ncclBroadcast(x, x, N, ncclInt32, 0, m.comm, m.stream), m.comm);
+  if (rank == 0) {
+    IS(cudaStreamSynchronize(m.stream) == cudaErrorIllegalAddress);
+    IS(cudaEventRecord(e, m.stream) == cudaErrorIllegalAddress);
+    simdev_signal(ended);
+    return 0; /* without ncclCommAbort: the other is not told */
+  }
+  IS(settled == ncclSuccess);
+  OK(cudaEventRecord(e, m.stream));
+  OK(simdev_await(ended)); /* simdev's own calls go on */
+  do state = cudaEventQuery(e);
+  while (state == cudaErrorNotReady && simdev_clock_ns() < deadline);
+  ended[0] += state == cudaErrorNotReady;
+  OK(ncclCommAbort(m.comm));
+  return 0;
+}
+
+Test(fault, of_an_item_is_the_end_of_the_rank_s_device)
+{
+  int ended[1] = {0};
+  simdev_fault f = {SIMDEV_FAULT_ITEM, 0, NULL, 1, cudaErrorIllegalAddress};
+  simdev_options o = {.faults = &f, .fault_count = 1, .allow_leaks = 1};
+  cr_assert_eq(count_seeds(2, loses_its_context, ended, o, SEEDS, SIMDEV_OK), SEEDS);
+  cr_assert_eq(ended[0], SEEDS);
+}
+
 /* ---- Dropped synchronization ----------------------------------------------------------------- */
 
 /* Two sync calls: a record and a wait; without either the result can be wrong. */
