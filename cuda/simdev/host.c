@@ -116,6 +116,10 @@ int sd_host_stack(simdev *s, sd_host *h)
 
 void sd_host_close(simdev *s, sd_host *h)
 {
+#ifdef SD_ASAN
+  /* a host that was stopped leaves its frames' marks, on addresses that others are given next */
+  if (h->stack) __asan_unpoison_memory_region(h->stack, s->opt.stack_bytes);
+#endif
   if (h->stack) munmap(h->stack - 4096, s->opt.stack_bytes + 4096);
   h->stack = NULL;
 }
