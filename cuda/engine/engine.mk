@@ -45,12 +45,16 @@ $(BUILD)/tsan/cuda/kernels/%.o: cuda/kernels/%.c $(BUILD)/tsan/flags
 	$(say) CC "$< (tsan)"
 	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread -MMD -MP -c $< -o $@
 
-$(ENGINE_SYNCS)_tsan: $(BUILD)/tsan/tests/cuda/engine_syncs.o $(TRIAL_TSAN_LINK)
+ENGINE_THREADS := $(BUILD)/tests/cuda/engine_threads
+
+$(ENGINE_THREADS)_tsan: $(patsubst %.c,$(BUILD)/tsan/%.o,$(wildcard cuda/path/*.c))
+$(ENGINE_SYNCS)_tsan $(ENGINE_THREADS)_tsan: $(BUILD)/tests/cuda/%_tsan: \
+  $(BUILD)/tsan/tests/cuda/%.o $(TRIAL_TSAN_LINK)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
 
-unit: $(ENGINE_TESTS) $(ENGINE_SYNCS) $(ENGINE_SYNCS)_tsan
+unit: $(ENGINE_TESTS) $(ENGINE_SYNCS) $(ENGINE_SYNCS)_tsan $(ENGINE_THREADS)_tsan
 
 -include $(ENGINE_OBJ:%.o=%.d) $(ENGINE_TESTS:%=%.d) $(ENGINE_SYNCS).d \
-         $(BUILD)/tsan/tests/cuda/engine_syncs.d
+         $(BUILD)/tsan/tests/cuda/engine_syncs.d $(BUILD)/tsan/tests/cuda/engine_threads.d
