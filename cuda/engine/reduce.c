@@ -250,9 +250,11 @@ static int count_squares(zp_cuda *e, const zp_op *op)
   zp_squares_params p = {.dtype = ZP_F32, .tally = e->tally};
   int32_t i = e->lay.n_params;
   while (zp_cuda_runs(e, op->flat, r, &i, e->counts, put_square, e->flat[op->flat].mean + r.at,
-                      &p.runs))
+                      &p.runs)) {
+    p.lanes = zp_squares_lanes(p.runs.here, p.runs.n);
     ZP_TRY(zp_cuda_launch(e, zp_kernel_squares, zp_launch_squares(p.runs.here, p.runs.n), &p,
                           e->reduce));
+  }
   return 0;
 }
 

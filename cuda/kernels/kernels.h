@@ -122,10 +122,10 @@ typedef struct zp_scatter_params {
 } zp_scatter_params;
 
 /* zp_kernel_squares: adds the squares of the runs' elements (in, of dtype) to tally->squares, and
- * how many were not finite to *nonfinite, unless that is NULL.
+ * how many were not finite to *nonfinite, unless that is NULL. lanes: what zp_squares_lanes says.
  * spec: SUM-1 … SUM-4, STAT-2, STAT-3 */
 typedef struct zp_squares_params {
-  int32_t dtype;
+  int32_t dtype, lanes;
   zp_tally *tally;
   int64_t *nonfinite;
   zp_memory_runs runs;
@@ -214,14 +214,16 @@ typedef struct zp_decide_params {
 
 /* ---- Launches -------------------------------------------------------------------------------- */
 
-/* Shared memory of zp_kernel_squares: 32 pairs of bins (SUM-2), a column for each lane, so that the
- * threads of a warp never meet in one; pairs summed over the lanes; limbs; the non-finite count. */
+/* Shared memory of zp_kernel_squares: 32 pairs of bins (SUM-2), a column for each lane that has
+ * elements, so that the threads of a warp never meet in one; pairs summed over the lanes; limbs; the
+ * non-finite count. */
 enum { ZP_LANES = 32 };
 typedef struct zp_squares_shared {
-  int64_t bin[2 * ZP_SQ_BINS][ZP_LANES]; /* lo of bin q in row q, hi in row ZP_SQ_BINS + q */
   int64_t total[2 * ZP_SQ_BINS];
   int64_t limb[ZP_SQ_LIMBS];
   int64_t nonfinite;
+  int64_t bin[2 * ZP_SQ_BINS * ZP_LANES]; /* rows of `lanes`: lo of bin q in row q, hi in row
+                                             ZP_SQ_BINS + q; what is behind them is not there */
 } zp_squares_shared;
 
 /* Blocks, threads of each (a multiple of 32, fewer where there are fewer elements), bytes of shared
@@ -236,6 +238,13 @@ typedef struct zp_launch {
  * spec: PART-9
  */
 zp_launch zp_launch_runs(const zp_memory_run *run, int32_t n);
+
+/* The lanes of a warp that have elements where no run has more than the widest of these: columns of
+ * bins to clear and to sum. 0 … ZP_LANES.
+ * run: (n), in host memory. Errors: none.
+ * spec: STAT-2
+ */
+int32_t zp_squares_lanes(const zp_memory_run *run, int32_t n);
 
 /* The launch of zp_kernel_squares.
  * run: (n), laid by zp_runs_lay, in host memory. Errors: none.

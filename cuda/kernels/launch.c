@@ -17,12 +17,18 @@ static zp_launch blocks_of(int64_t tiles, int64_t widest, size_t shared)
   return l;
 }
 
-static zp_launch blocks_of_runs(const zp_memory_run *run, int32_t n, size_t shared)
+static int64_t widest_of(const zp_memory_run *run, int32_t n)
 {
   int64_t widest = 0;
   for (int32_t i = 0; i < n; i++)
     if (run[i].count > widest) widest = run[i].count;
-  return blocks_of(n > 0 ? run[n - 1].first_tile + tiles_of(run[n - 1].count) : 0, widest, shared);
+  return widest;
+}
+
+static zp_launch blocks_of_runs(const zp_memory_run *run, int32_t n, size_t shared)
+{
+  return blocks_of(n > 0 ? run[n - 1].first_tile + tiles_of(run[n - 1].count) : 0,
+                   widest_of(run, n), shared);
 }
 
 int64_t zp_runs_lay(zp_memory_run *run, int32_t n)
@@ -40,9 +46,16 @@ zp_launch zp_launch_runs(const zp_memory_run *run, int32_t n)
   return blocks_of_runs(run, n, 0);
 }
 
+int32_t zp_squares_lanes(const zp_memory_run *run, int32_t n)
+{
+  const int64_t widest = widest_of(run, n);
+  return widest < ZP_LANES ? (int32_t)widest : ZP_LANES;
+}
+
 zp_launch zp_launch_squares(const zp_memory_run *run, int32_t n)
 {
-  return blocks_of_runs(run, n, sizeof(zp_squares_shared));
+  const size_t bins = 2 * ZP_SQ_BINS * (size_t)zp_squares_lanes(run, n);
+  return blocks_of_runs(run, n, offsetof(zp_squares_shared, bin) + bins * sizeof(int64_t));
 }
 
 zp_launch zp_launch_elements(int64_t n)

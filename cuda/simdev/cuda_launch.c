@@ -51,7 +51,8 @@ static int room_for_shared(simdev *s, sd_stream *st, size_t bytes)
 static void check_params(simdev *s, const sd_host *h, const sd_kernel_item *k)
 {
   for (size_t i = 0; i + 8 <= k->kernel->params_bytes; i += 8) {
-    const sd_alloc *a = sd_memory_find(s, *(void *const *)((const char *)k->params + i));
+    const void *p = *(void *const *)((const char *)k->params + i);
+    const sd_alloc *a = sd_memory_place(s, p) == SD_PAGEABLE ? NULL : sd_memory_find(s, p);
     if (a && a->rank != h->agent.rank && !a->freed)
       sd_note(s, SIMDEV_E_ACCESS, 1, h->agent.rank,
               "rank %d, call %d (cudaLaunchKernel): kernel %s is given memory of rank %d",

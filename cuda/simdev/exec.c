@@ -43,8 +43,8 @@ static uint64_t after(uint64_t i, uint64_t n, int down)
 
 static void unpack(uint64_t i, const uint32_t size[3], unsigned at[3])
 {
-  if (size[1] == 1 && size[2] == 1) { /* the usual case, without divisions */
-    at[0] = (unsigned)i, at[1] = at[2] = 0;
+  if (size[1] == 1 && size[2] == 1) { /* the usual case, without divisions; the others stay 0 */
+    at[0] = (unsigned)i;
     return;
   }
   at[0] = (unsigned)(i % size[0]);
@@ -61,17 +61,23 @@ static void kernel(simdev *s, sd_item *item)
   const int down = sd_below(s, 2) == 0;
   uint64_t block = sd_random(s) % blocks, thread = sd_random(s) % threads;
   char *shared = item->stream->shared;
-  simdev_thread t;
-  for (int i = 0; i < 3; i++) t.gridDim[i] = k->grid[i];
-  for (int i = 0; i < 3; i++) t.blockDim[i] = k->block[i];
+  simdev_thread two[2] = {0}; /* this thread's and the next one's: a processor waits where it
+                                 copies what it has just written */
+  unsigned n = 0;
+  for (int i = 0; i < 3; i++) two[0].gridDim[i] = two[1].gridDim[i] = k->grid[i];
+  for (int i = 0; i < 3; i++) two[0].blockDim[i] = two[1].blockDim[i] = k->block[i];
+  unpack(thread, k->block, two[0].threadIdx);
   for (uint64_t b = 0; b < blocks; b++, block = after(block, blocks, down)) {
-    unpack(block, k->grid, t.blockIdx);
+    unpack(block, k->grid, two[0].blockIdx);
+    unpack(block, k->grid, two[1].blockIdx);
     if (k->shared) sd_memory_poison(s, shared, k->shared, 0);
     for (int phase = 0; phase < k->kernel->phases; phase++)
-      for (uint64_t i = 0; i < threads; i++, thread = after(thread, threads, down)) {
+      for (uint64_t i = 0; i < threads; i++) {
+        const simdev_thread *t = &two[n++ & 1];
         if (s->verdict) return; /* a race was reported: once is enough */
-        unpack(thread, k->block, t.threadIdx);
-        k->kernel->body(k->params, t, shared, phase);
+        thread = after(thread, threads, down);
+        unpack(thread, k->block, two[n & 1].threadIdx);
+        k->kernel->body(k->params, *t, shared, phase);
       }
   }
 }

@@ -304,7 +304,13 @@ void sd_memory_check_guards(simdev *s);
 cudaError_t sd_memory_take(sd_host *h, sd_place place, size_t bytes, void **p);
 cudaError_t sd_memory_give(sd_host *h, sd_place place, void *p);
 sd_alloc *sd_memory_find(const simdev *s, const void *p);
-sd_place sd_memory_place(const simdev *s, const void *p);
+static inline sd_place sd_memory_place(const simdev *s, const void *p)
+{
+  const char *c = p;
+  if (c >= s->device.base && c < s->device.end) return SD_DEVICE;
+  if (c >= s->pinned.base && c < s->pinned.end) return SD_PINNED;
+  return SD_PAGEABLE;
+}
 /* Is [p, p+n) one rank's own live memory? Notes a finding when not. verb: "reads", "writes"; by the
  * item, or by the running host's call where that is NULL. */
 cudaError_t sd_memory_range(simdev *s, int32_t rank, const void *p, size_t n, const char *verb,

@@ -110,14 +110,6 @@ void sd_memory_poison(simdev *s, void *p, size_t n, int freed)
   for (size_t i = n & ~(size_t)3; i < n; i++) ((uint8_t *)p)[i] = (uint8_t)v;
 }
 
-sd_place sd_memory_place(const simdev *s, const void *p)
-{
-  const char *c = p;
-  if (c >= s->device.base && c < s->device.end) return SD_DEVICE;
-  if (c >= s->pinned.base && c < s->pinned.end) return SD_PINNED;
-  return SD_PAGEABLE;
-}
-
 /* The allocation that p lies in or behind; NULL: pageable memory, or before all of them. */
 sd_alloc *sd_memory_find(const simdev *s, const void *p)
 {

@@ -50,9 +50,11 @@ static inline zp_launch runs_launch(const zp_memory_runs *runs)
   return zp_launch_runs(runs->table ? runs->table : runs->here, runs->n);
 }
 
-static inline zp_launch squares_launch(const zp_memory_runs *runs)
+static inline zp_launch squares_launch(zp_squares_params *p)
 {
-  return zp_launch_squares(runs->table ? runs->table : runs->here, runs->n);
+  const zp_memory_run *run = p->runs.table ? p->runs.table : p->runs.here;
+  p->lanes = zp_squares_lanes(run, p->runs.n);
+  return zp_launch_squares(run, p->runs.n);
 }
 
 /* Kernels loop over what a smaller grid or block leaves: sometimes launch with fewer of either. */

@@ -175,6 +175,7 @@ static void statistics_and_update(void)
   zp_decide_params d = {stats, &step, group, 6, 1, 1e-6, 40, 1, {{ZP_OPTIM_ADAMW, .lr = 1e-3}}};
   zp_update_params u = {&step, group, grad, master, m, v, N - 3, ZP_BF16, {0}};
   two_runs(&q.runs, grad, NULL, 4);
+  q.lanes = zp_squares_lanes(q.runs.here, q.runs.n);
   run(zp_kernel_squares, zp_launch_squares(q.runs.here, q.runs.n), &q);
   run(zp_kernel_tell, zp_launch_one(), &t);
   run(zp_kernel_loss, zp_launch_one(), &l);

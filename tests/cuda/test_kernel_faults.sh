@@ -8,7 +8,7 @@
 build=${ZP_BUILD:-build}
 cc=${CC:-gcc}
 objects="$build/tests/cuda/test_kernels_copy.o $build/tests/cuda/test_kernels_sums.o
-  $build/tests/cuda/test_kernels_step.o"
+  $build/tests/cuda/test_kernels_step.o $build/tests/cuda/test_kernels_far.o"
 mkdir "$tmp/cuda" && cp -r cuda/kernels cuda/simdev "$tmp/cuda"
 ln -s "$PWD/ref" "$PWD/spec" "$tmp"
 
@@ -69,11 +69,11 @@ fault mean_not_watched parts.h 's/bad += zp_nonfinite_f32(&bits, 1);//'
 fault mean_in_fp32 parts.h \
   's/zp_ordered_mean_f32(p->mean.*/p->mean[i] = ((const float *)p->sum)[i] \/ (float)p->divisor;/'
 
-fault last_bin_lost squares.h 's/^  zp_release(s, lane, h);//'
-fault bin_change_lost squares.h 's/^    zp_release(s, lane, h);//'
+fault last_bin_lost squares.h 's/^  zp_release(c, h);//'
+fault bin_change_lost squares.h 's/^    zp_release(c, h);//'
 fault high_bins_lost squares.h 's/q < 2 \* ZP_SQ_BINS;/q < ZP_SQ_BINS;/'
-fault one_lane_lost squares.h 's/j < ZP_LANES;/j < ZP_LANES - 1;/'
-fault bins_not_cleared squares.h 's/^    s->bin.* = 0;/;/'
+fault one_lane_lost squares.h 's/j < lanes;/j < lanes - 1;/'
+fault bins_not_cleared squares.h 's/s->bin\[i\] = 0;/;/'
 fault limbs_not_cleared squares.h 's/s->limb\[t.threadIdx\[0\]\] = 0;/;/'
 fault count_not_cleared squares.h 's/s->nonfinite = 0;/;/'
 fault other_blocks_lost squares.h \
@@ -103,5 +103,19 @@ fault empty_run_has_a_tile launch.c 's/(count + ZP_TILE - 1) \/ ZP_TILE/count \/
 fault first_run_is_the_widest launch.c 's/i < n; i++)$/i < 1; i++)/'
 fault too_few_bin_rows squares.h 's/q += t.blockDim\[0\]/q += ZP_BLOCK_THREADS/'
 fault too_many_blocks launch.c 's/? tiles : ZP_GRID_MAX/? tiles : tiles/'
-fault no_shared_memory launch.c 's/sizeof(zp_squares_shared)/sizeof(zp_squares_shared) - 8/'
+fault no_shared_memory launch.c 's/offsetof(.*bin) + /&0 * /'
+fault first_run_has_the_lanes launch.c \
+  's/zp_squares_lanes(run, n);/zp_squares_lanes(run, n > 0);/'
+
+fault span_in_32_bits element.h 's/int64_t i, end, step;/int32_t i, end, step;/'
+fault part_in_32_bits parts.h 's/+ r \* p->stride/+ (int32_t)(r * p->stride)/'
+fault gathered_limbs_in_32_bits gather.h \
+  's/window + i \* ZP_VAL/window + (int32_t)i * ZP_VAL/'
+fault part_limbs_in_32_bits parts.h \
+  's/\[i \* ZP_VAL_LIMBS + q/[(int32_t)i * ZP_VAL_LIMBS + q/'
+fault updated_in_32_bits update.h \
+  's/const int64_t at = run->at + i/const int32_t at = (int32_t)(run->at + i)/'
+fault scattered_in_32_bits gather.h \
+  's/void \*in, void \*out, int64_t i)/void *in, void *out, int32_t i)/'
+fault tiles_in_32_bits launch.c 's/tiles_of(int64_t count)/tiles_of(int32_t count)/'
 finish

@@ -37,11 +37,21 @@ Test(kernels_copy, tiles_of_runs_follow_one_another_and_empty_runs_have_none)
 /* spec: PART-9, STAT-2 */
 Test(kernels_copy, launches_cover_everything_and_stay_within_what_cuda_allows)
 {
-  const int64_t n[] = {0,          1,        ZP_TILE, ZP_TILE + 1, (int64_t)ZP_TILE * ZP_GRID_MAX,
-                       2500000000, 1LL << 41};
+  const int64_t n[] = {0,
+                       1,
+                       ZP_TILE,
+                       ZP_TILE + 1,
+                       (int64_t)ZP_TILE * ZP_GRID_MAX,
+                       INT32_MAX,
+                       INT64_C(0x80000001),
+                       INT64_C(2500000000),
+                       INT64_C(0x100000001),
+                       INT64_C(1) << 40,
+                       INT64_C(1) << 41};
   for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
     zp_memory_run run = {.count = n[i]};
     const int64_t tiles = zp_runs_lay(&run, 1);
+    cr_assert_eq(tiles, n[i] / ZP_TILE + (n[i] % ZP_TILE > 0));
     const zp_launch a = zp_launch_runs(&run, 1), b = zp_launch_squares(&run, 1),
                     c = zp_launch_elements(n[i]);
     cr_assert_eq(a.grid == 0, n[i] == 0);
@@ -52,7 +62,10 @@ Test(kernels_copy, launches_cover_everything_and_stay_within_what_cuda_allows)
     cr_assert_eq(a.block, n[i] == 0 ? 0 : n[i] == 1 ? 32 : n[i] == 33 ? 64 : ZP_BLOCK_THREADS);
     cr_assert_eq(b.block, a.block);
     cr_assert_eq(c.block, a.block);
-    cr_assert_eq(b.shared, sizeof(zp_squares_shared));
+    cr_assert_eq(zp_squares_lanes(&run, 1), n[i] < ZP_LANES ? n[i] : ZP_LANES);
+    cr_assert_eq(b.shared, offsetof(zp_squares_shared, bin) +
+                               sizeof(int64_t[2 * ZP_SQ_BINS]) * (size_t)zp_squares_lanes(&run, 1));
+    cr_assert_leq(b.shared, 48 << 10); /* what a kernel has without asking */
     /* a block's share of one bin stays below 2^31 squares (ref/num/exact.h) */
     cr_assert_leq((tiles + ZP_GRID_MAX - 1) / ZP_GRID_MAX * ZP_TILE, 1LL << 31);
   }

@@ -85,7 +85,7 @@ static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
   }
   q.runs.table = run;
   q.runs.tiles = zp_runs_lay(run, q.runs.n);
-  kernel_run(&j->r, zp_kernel_squares, squares_launch(&q.runs), &q);
+  kernel_run(&j->r, zp_kernel_squares, squares_launch(&q), &q);
 }
 
 /* The interpreter packs what it has counted: that is given back as it was packed here. */

@@ -259,7 +259,7 @@ Test(kernels_sums, squares_of_many_tensors_have_the_limbs_of_the_reference)
     p.runs.table = run;
     p.runs.tiles = zp_runs_lay(run, n);
     for (int launch = 0; launch < 2; launch++) { /* the tally goes on */
-      zp_launch l = squares_launch(&p.runs);
+      zp_launch l = squares_launch(&p);
       kernel_run(&r, zp_kernel_squares, narrowed(&r, l), &p);
       for (int32_t i = 0; i < n; i++)
         want_bad += add_squares(&want, dtype, in[i].data, run[i].count);
@@ -290,7 +290,7 @@ Test(kernels_sums, squares_of_every_binade_are_exact_however_they_alternate)
     p.runs.n = 1;
     p.runs.here[0] = (zp_memory_run){.in = x, .count = N};
     p.runs.tiles = zp_runs_lay(p.runs.here, 1);
-    kernel_run(&r, zp_kernel_squares, narrowed(&r, squares_launch(&p.runs)), &p);
+    kernel_run(&r, zp_kernel_squares, narrowed(&r, squares_launch(&p)), &p);
     cr_assert_eq(add_squares(&want, ZP_F32, x, N), 0);
     assert_squares(&tally, &want, "binades");
   }
@@ -318,7 +318,7 @@ Test(kernels_sums, a_thousand_tiny_tensors_are_squared_in_one_launch)
   p.runs.table = run;
   p.runs.n = MANY;
   p.runs.tiles = zp_runs_lay(run, MANY);
-  kernel_run(&r, zp_kernel_squares, squares_launch(&p.runs), &p);
+  kernel_run(&r, zp_kernel_squares, squares_launch(&p), &p);
   assert_squares(&tally, &want, "tiny tensors");
   cr_assert_eq(bad, want_bad);
   cr_assert_gt(bad, 0);

@@ -53,6 +53,7 @@ static int there_and_back(void *arg, int rank)
   OK(launch(zp_kernel_scatter, zp_launch_runs(out.runs.here, 2), &out, b));
   sq.nonfinite = &bad[1];
   sq.runs = out.runs;
+  sq.lanes = zp_squares_lanes(sq.runs.here, 2);
   OK(launch(zp_kernel_squares, zp_launch_squares(sq.runs.here, 2), &sq, b));
   OK(cudaMemcpyAsync(back, param, sizeof back, cudaMemcpyDeviceToHost, b));
   OK(cudaMemcpyAsync(bad_back, bad, sizeof bad_back, cudaMemcpyDeviceToHost, b));
