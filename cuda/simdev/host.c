@@ -212,7 +212,7 @@ cudaError_t sd_enter(sd_host **host, const char *name, const void *pc)
   h->call_pc = pc;
   h->planted = s->opt.fault_count && sd_fault_call(s, h, &e);
   if (h->planted) return sd_error(h, e);
-  if (s->preempt_256 && (int)sd_below(s, 256) < s->preempt_256) {
+  if (h->agent.slow || (s->preempt_256 && (int)sd_below(s, 256) < s->preempt_256)) {
     sd_give_way(s, h);
     if (s->verdict) return cudaErrorUnknown;
   }

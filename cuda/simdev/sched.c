@@ -67,8 +67,10 @@ void sd_order_reset(simdev *s)
 static sd_agent *highest(simdev *s)
 {
   sd_agent *best = s->ready[0];
-  for (int32_t i = 1; i < s->ready_n; i++)
-    if (s->ready[i]->priority > best->priority) best = s->ready[i];
+  for (int32_t i = 1; i < s->ready_n; i++) {
+    sd_agent *a = s->ready[i];
+    if (a->slow != best->slow ? best->slow : a->priority > best->priority) best = a;
+  }
   for (int32_t i = 0; i < s->pct_changes; i++)
     if (s->pct_change[i] == s->decisions) best->priority = --s->pct_low;
   return best;
@@ -90,10 +92,13 @@ static sd_agent *oldest(simdev *s, int hosts_first)
 
 static sd_agent *any(simdev *s)
 {
-  sd_agent *a = s->ready[sd_below(s, (uint32_t)s->ready_n)];
-  for (int tries = 0; a->slow && tries < 2 * s->ready_n; tries++)
-    a = s->ready[sd_below(s, (uint32_t)s->ready_n)];
-  return a;
+  const int32_t at = (int32_t)sd_below(s, (uint32_t)s->ready_n);
+  int32_t i = at;
+  while (s->ready[i]->slow) { /* who comes behind it, unless all are slow */
+    i = i + 1 == s->ready_n ? 0 : i + 1;
+    if (i == at) break;
+  }
+  return s->ready[i];
 }
 
 static sd_agent *pick(simdev *s)

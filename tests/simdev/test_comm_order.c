@@ -48,6 +48,48 @@ Test(non_blocking, an_event_before_success_misses_the_work)
   cr_assert_gt(count_seeds(R, records_early, &polls, (simdev_options){0}, SEEDS, SIMDEV_E_HOST), 0);
 }
 
+/* Making, splitting, communicating, finalizing. */
+static int calls_in_turn(void *arg, int rank)
+{
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  ncclResult_t state;
+  ncclComm_t half;
+  member m;
+  int32_t *x;
+  (void)arg;
+  config.blocking = 0;
+  OK(open_member(&m, rank, R, 0));
+  OK(make_vector(&x));
+  OK(fill(x, rank, m.stream));
+  state = ncclCommSplit(m.comm, rank % 2, rank, &half, &config);
+  IS(state == ncclInProgress);
+  OK(settle(state, half));
+  OK(settle(ncclInProgress, m.comm));
+  state = ncclBroadcast(x, x, N, ncclInt32, 0, half, m.stream);
+  IS(state == ncclInProgress);
+  OK(settle(state, half));
+  OK(ncclGroupStart());
+  state = ncclSend(x, N / 2, ncclInt32, (rank + 1) % R, m.comm, m.stream);
+  IS(state == ncclInProgress || state == ncclSuccess); /* nothing has begun */
+  state = ncclRecv(x + N / 2, N / 2, ncclInt32, (rank + R - 1) % R, m.comm, m.stream);
+  IS(state == ncclInProgress || state == ncclSuccess);
+  state = ncclGroupEnd();
+  IS(state == ncclInProgress);
+  OK(settle(state, m.comm));
+  OK(cudaStreamSynchronize(m.stream));
+  state = ncclCommFinalize(half);
+  IS(state == ncclInProgress);
+  OK(settle(state, half));
+  OK(ncclCommDestroy(half));
+  OK(cudaFree(x));
+  return close_member(&m);
+}
+
+Test(non_blocking, every_call_is_in_progress)
+{
+  cr_assert_eq(count_seeds(R, calls_in_turn, NULL, (simdev_options){0}, SEEDS, SIMDEV_OK), SEEDS);
+}
+
 /* What nobody asks for is done all the same, in the end. */
 static int never_asks(void *arg, int rank)
 {
@@ -152,6 +194,17 @@ Test(order, of_unordered_communicators_can_deadlock_a_device_with_one_kernel)
   cr_assert_eq(stuck + count_seeds(2, crossing, NULL, o, SEEDS, SIMDEV_OK), SEEDS);
   o.one_comm_kernel = SIMDEV_NEVER;
   cr_assert_eq(count_seeds(2, crossing, NULL, o, SEEDS, SIMDEV_OK), SEEDS);
+}
+
+/* Left to the seed, some of the runs have one. */
+Test(order, with_one_kernel_is_by_seed)
+{
+  simdev_options o = {.one_comm_kernel = SIMDEV_ALWAYS, .serialize_streams = SIMDEV_NEVER};
+  const int always = count_seeds(2, crossing, NULL, o, 4 * SEEDS, SIMDEV_E_DEADLOCK);
+  int by_seed;
+  o.one_comm_kernel = SIMDEV_BY_SEED;
+  by_seed = count_seeds(2, crossing, NULL, o, 4 * SEEDS, SIMDEV_E_DEADLOCK);
+  cr_assert(by_seed > 0 && by_seed < always, "%d of %d", by_seed, always);
 }
 
 Test(order, is_implicit_where_nccl_is_told_so)

@@ -322,7 +322,31 @@ Test(fault, a_rank_dies_with_all_its_hosts)
   simdev_close(s);
 }
 
-Test(fault, a_slow_host_comes_last)
+/* Calls that wait for nobody; arg: how many hosts have ended. Only rank 0 must be the last. */
+static int in_no_hurry(void *arg, int rank)
+{
+  int device, *ended = arg;
+  for (int i = 0; i < 5; i++) OK(cudaGetDevice(&device));
+  IS(++*ended % R == 0 || rank != 0);
+  return 0;
+}
+
+Test(fault, a_slow_host_ends_last_under_every_order)
+{
+  simdev_fault f = {SIMDEV_FAULT_SLOW_HOST, 0, NULL, 0, 0};
+  for (int order = SIMDEV_RANDOM; order <= SIMDEV_LAZY; order++) {
+    simdev_options o = {.order = (simdev_order)order, .faults = &f};
+    int ended = 0, last;
+    last = count_seeds(R, in_no_hurry, &ended, o, SEEDS, SIMDEV_OK);
+    cr_assert_lt(last, SEEDS, "order %d", order);
+    o.fault_count = 1;
+    ended = 0;
+    last = count_seeds(R, in_no_hurry, &ended, o, SEEDS, SIMDEV_OK);
+    cr_assert_eq(last, SEEDS, "order %d: %d", order, last);
+  }
+}
+
+Test(fault, a_slow_host_changes_no_result)
 {
   int ended[R];
   simdev_fault f = {SIMDEV_FAULT_SLOW_HOST, 1, NULL, 0, 0};

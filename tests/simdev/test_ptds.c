@@ -13,8 +13,8 @@ static int first(void *arg, int rank)
   OK(make_vector(&shared_x));
   OK(cudaMemset(shared_x, 0, N * sizeof(int32_t)));
   OK(cudaDeviceSynchronize());
-  simdev_signal(&shared_x);
   OK(fill(shared_x, 5, 0));
+  simdev_signal(&shared_x);
   return (int)cudaStreamSynchronize(0);
 }
 

@@ -91,6 +91,17 @@ Test(stream, an_idle_device_and_one_queue_hide_a_missing_wait)
                SEEDS);
 }
 
+Test(stream, one_queue_is_by_seed)
+{
+  int waits = 0;
+  simdev_options o = {.order = SIMDEV_LAZY, .serialize_streams = SIMDEV_NEVER};
+  const int never = count_seeds(1, producer_consumer, &waits, o, 4 * SEEDS, SIMDEV_E_HOST);
+  int by_seed;
+  o.serialize_streams = SIMDEV_BY_SEED;
+  by_seed = count_seeds(1, producer_consumer, &waits, o, 4 * SEEDS, SIMDEV_E_HOST);
+  cr_assert(by_seed > 0 && by_seed < never, "%d of %d", by_seed, never);
+}
+
 /* A wait takes the record that is current at the call, not a later one. */
 static int recorded_again(void *arg, int rank)
 {
@@ -113,8 +124,25 @@ static int recorded_again(void *arg, int rank)
   return close_two(&t);
 }
 
+/* Recorded again before the wait: that one counts. */
+static int recorded_before(void *arg, int rank)
+{
+  two t;
+  (void)arg, (void)rank;
+  OK(open_two(&t, cudaStreamNonBlocking));
+  OK(fill(t.x, 1, t.a));
+  OK(cudaEventRecord(t.e, t.a));
+  OK(fill(t.x, 2, t.a));
+  OK(cudaEventRecord(t.e, t.a));
+  OK(cudaStreamWaitEvent(t.b, t.e, 0));
+  OK(copy_add(t.y, t.x, 0, t.b));
+  OK(take_out(&t, t.b, 2));
+  return close_two(&t);
+}
+
 Test(event, a_wait_takes_the_record_current_at_the_call)
 {
+  cr_assert_eq(count_seeds(1, recorded_before, NULL, (simdev_options){0}, SEEDS, SIMDEV_OK), SEEDS);
   cr_assert_eq(count_seeds(1, recorded_again, NULL, (simdev_options){0}, SEEDS, SIMDEV_OK), SEEDS);
 }
 
@@ -188,11 +216,24 @@ Test(legacy, orders_blocking_streams_both_ways)
                SEEDS);
 }
 
+/* arg: is the legacy stream the one that should wait? */
+static int beside_legacy(void *arg, int rank)
+{
+  const int legacy_second = *(int *)arg;
+  two t;
+  (void)rank;
+  OK(open_two(&t, cudaStreamNonBlocking));
+  OK(fill(t.x, 1, legacy_second ? t.a : cudaStreamLegacy));
+  OK(copy_add(t.y, t.x, 1, legacy_second ? cudaStreamLegacy : t.a));
+  OK(take_out(&t, legacy_second ? cudaStreamLegacy : t.a, 2));
+  return close_two(&t);
+}
+
 Test(legacy, does_not_order_non_blocking_streams)
 {
-  unsigned flags = cudaStreamNonBlocking;
-  cr_assert_gt(count_seeds(1, through_legacy, &flags, (simdev_options){0}, SEEDS, SIMDEV_E_HOST),
-               0);
+  for (int second = 0; second < 2; second++)
+    cr_assert_gt(count_seeds(1, beside_legacy, &second, (simdev_options){0}, SEEDS, SIMDEV_E_HOST),
+                 0);
 }
 
 /* The per-thread default stream is a blocking stream of its own. */
@@ -373,6 +414,59 @@ static void forgets(simdev_order order)
   cr_assert_eq(simdev_result(s)->decisions, simdev_result(fresh)->decisions);
   simdev_close(s);
   simdev_close(fresh);
+}
+
+/* Twenty items on each of two streams. */
+static int two_rows(void *arg, int rank)
+{
+  two t;
+  (void)arg, (void)rank;
+  OK(open_two(&t, cudaStreamNonBlocking));
+  for (int i = 0; i < 20; i++) OK(fill(t.x, i, t.a));
+  for (int i = 0; i < 20; i++) OK(fill(t.y, i, t.b));
+  OK(cudaStreamSynchronize(t.a));
+  OK(cudaStreamSynchronize(t.b));
+  return close_two(&t);
+}
+
+/* How often a run goes from one stream to the other. */
+static int changes(simdev_order order, int depth, uint64_t seed)
+{
+  simdev_options o = {.seed = seed,
+                      .order = order,
+                      .pct_depth = depth,
+                      .pct_steps = 60,
+                      .serialize_streams = SIMDEV_NEVER,
+                      .record = 1};
+  simdev *s = run_case(1, two_rows, NULL, &o);
+  const simdev_record *r;
+  int n = 0, stream = -1;
+  int64_t items;
+  cr_assert_eq(simdev_result(s)->status, SIMDEV_OK);
+  r = simdev_records(s, &items);
+  for (int64_t i = 0; i < items; i++) {
+    if (r[i].kind != SIMDEV_KERNEL) continue;
+    n += stream >= 0 && r[i].stream != stream;
+    stream = r[i].stream;
+  }
+  simdev_close(s);
+  return n;
+}
+
+/* Priorities alone: one stream, then the other. Each of the d - 1 moments lowers one, which
+ * interrupts a stream and lets it come back. */
+Test(schedule, pct_changes_its_mind_as_often_as_it_is_told)
+{
+  int random = 0, changed = 0;
+  for (uint64_t seed = 0; seed < SEEDS; seed++) {
+    int deep = changes(SIMDEV_PCT, 3, seed);
+    cr_assert_eq(changes(SIMDEV_PCT, 1, seed), 1);
+    cr_assert_leq(deep, 5);
+    changed += deep > 1;
+    random += changes(SIMDEV_RANDOM, 1, seed) > 5;
+  }
+  cr_assert_gt(changed, 0);
+  cr_assert_gt(random, SEEDS / 4);
 }
 
 Test(schedule, reset_forgets_the_run_before)
