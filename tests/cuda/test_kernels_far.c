@@ -169,16 +169,17 @@ static void release(const subject *s, call *c)
     munmap(c->at[i], (size_t)bytes_of_array(s->a[i], c->n));
 }
 
-/* The same finite numbers into both. */
+/* The same finite numbers into both. The low bytes of x come first. */
 static void fill_both(rng *r, const subject *s, call *far, int64_t first, call *near)
 {
   for (int i = 0; i < ARRAYS && s->a[i].size; i++)
     for (int64_t m = 0; m < s->a[i].members; m++) {
       const int64_t bytes = near->n * s->a[i].size;
       char *to = far->at[i] + (m * far->n + first) * s->a[i].size;
-      for (int64_t k = 0; k < bytes; k += 2) {
-        const uint16_t x = (uint16_t)(rng_u32(r) & 0x3fbf);
-        memcpy(near->at[i] + m * bytes + k, &x, 2);
+      const int64_t step = s->a[i].size == LIMBS ? 8 : 2;
+      for (int64_t k = 0; k < bytes; k += step) { /* limbs as they are when carried */
+        const int64_t x = step == 8 ? rng_u32(r) : rng_u32(r) & 0x3fbf;
+        memcpy(near->at[i] + m * bytes + k, &x, (size_t)step);
       }
       memcpy(to, near->at[i] + m * bytes, (size_t)bytes);
     }
