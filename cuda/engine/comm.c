@@ -60,8 +60,7 @@ int zp_cuda_peer_failed(zp_cuda *e, ncclResult_t state, const char *what)
                       (int)state, what);
 }
 
-/* Until NCCL has done what the last calls on comm began. */
-static int settle(zp_cuda *e, ncclComm_t comm, const char *what)
+int zp_cuda_settle(zp_cuda *e, ncclComm_t comm, const char *what)
 {
   const uint64_t deadline = deadline_of(e);
   ncclResult_t state = ncclInProgress;
@@ -89,9 +88,10 @@ int zp_cuda_look(zp_cuda *e, const char *what)
   return 0;
 }
 
-int zp_cuda_host_wait(zp_cuda *e, cudaEvent_t event, const char *what)
+int zp_cuda_host_wait(zp_cuda *e, int32_t site, cudaEvent_t event, const char *what)
 {
   const uint64_t deadline = deadline_of(e);
+  if (e->opt.fault && zp_cuda_left_out(e, site)) return 0;
   for (;;) {
     const cudaError_t state = cudaEventQuery(event);
     if (state == cudaSuccess) return 0;
@@ -133,7 +133,7 @@ int zp_cuda_world(zp_cuda *e)
   config.commName = "world";
   ZP_NCCL(e, ncclCommInitRankConfig(&e->comm[ZP_GROUP_WORLD], zp_world(e->cfg), id, e->opt.rank,
                                     &config));
-  return settle(e, e->comm[ZP_GROUP_WORLD], "the making of the world's communicator");
+  return zp_cuda_settle(e, e->comm[ZP_GROUP_WORLD], "the making of the world's communicator");
 }
 
 /* Every rank splits, members or not: first the parent must have done its part, then the child is
@@ -146,8 +146,8 @@ int zp_cuda_create(zp_cuda *e, const zp_op *op)
   config.blocking = 0;
   ZP_NCCL(e, ncclCommSplit(e->comm[ZP_GROUP_WORLD], id < 0 ? NCCL_SPLIT_NOCOLOR : id, e->opt.rank,
                            to, &config));
-  ZP_TRY(settle(e, e->comm[ZP_GROUP_WORLD], "the splitting of the world"));
-  return *to ? settle(e, *to, "the making of a communicator") : 0;
+  ZP_TRY(zp_cuda_settle(e, e->comm[ZP_GROUP_WORLD], "the splitting of the world"));
+  return *to ? zp_cuda_settle(e, *to, "the making of a communicator") : 0;
 }
 
 ncclComm_t zp_cuda_comm(const zp_cuda *e, const zp_op *op)
@@ -175,15 +175,16 @@ ncclDataType_t zp_cuda_dtype(int32_t dtype)
 int zp_cuda_comm_begin(zp_cuda *e, cudaStream_t stream)
 {
   if (!e->chained || !e->last || e->last == stream) return 0;
-  return zp_cuda_wait(e, stream, e->communicated);
+  return zp_cuda_wait(e, ZP_SITE_ORDER_WAIT, stream, e->communicated);
 }
 
 int zp_cuda_comm_end(zp_cuda *e, ncclComm_t comm, cudaStream_t stream)
 {
-  ZP_TRY(settle(e, comm, "the launch of a communication"));
+  if (!zp_cuda_planted(e, ZP_PLANT_UNSETTLED) || stream != e->p2p)
+    ZP_TRY(zp_cuda_settle(e, comm, "the launch of a communication"));
   ZP_TRY(zp_cuda_mark_comm(e, stream));
   e->last = stream;
-  return e->chained ? zp_cuda_record(e, e->communicated, stream) : 0;
+  return e->chained ? zp_cuda_record(e, ZP_SITE_ORDER_RECORD, e->communicated, stream) : 0;
 }
 
 /* ---- Ending ---------------------------------------------------------------------------------- */
@@ -209,7 +210,7 @@ int zp_cuda_end_comms(zp_cuda *e)
     ncclComm_t *comm = nth(e, i);
     if (!*comm) continue;
     ZP_NCCL(e, ncclCommFinalize(*comm));
-    ZP_TRY(settle(e, *comm, "the end of a communicator"));
+    ZP_TRY(zp_cuda_settle(e, *comm, "the end of a communicator"));
     ZP_NCCL(e, ncclCommDestroy(*comm));
     *comm = NULL;
   }

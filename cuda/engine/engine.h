@@ -34,6 +34,7 @@
 #include "../../ref/engine/memory.h"
 #include "../../ref/engine/store.h"
 #include "../kernels/kernels.h"
+#include "fault.h"
 
 enum { ZP_CUDA_TENSORS = 4, ZP_CUDA_DIMS = 4, ZP_CUDA_TEXT = 1024 };
 
@@ -166,6 +167,7 @@ typedef struct zp_cuda_options {
   const zp_cuda_threads *threads;
   zp_cuda_outside outside; /* without tell and hear: other ranks learn of a failure from NCCL, or at
                             * the deadline, and not whose it was */
+  const zp_cuda_fault *fault; /* tests: a mistake to be made; NULL: none */
 } zp_cuda_options;
 
 /* Bytes of device memory by use. The rest is what this executor has for streams: */

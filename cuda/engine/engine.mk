@@ -25,10 +25,10 @@ $(ENGINE_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TRIAL_LINK)
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -lcriterion $(LIBS) $(MPI_LIBS)
 
 # Programs for scripts, plain and under ThreadSanitizer.
-ENGINE_SYNCS := $(BUILD)/tests/cuda/engine_syncs
+ENGINE_RUNS := $(patsubst %,$(BUILD)/tests/cuda/engine_%,syncs faults stored)
 
-$(ENGINE_SYNCS).o: CPPFLAGS += $(CUDA_CPPFLAGS)
-$(ENGINE_SYNCS): $(ENGINE_SYNCS).o $(TRIAL_LINK)
+$(ENGINE_RUNS:%=%.o): CPPFLAGS += $(CUDA_CPPFLAGS)
+$(ENGINE_RUNS): %: %.o $(TRIAL_LINK)
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
 
@@ -47,14 +47,20 @@ $(BUILD)/tsan/cuda/kernels/%.o: cuda/kernels/%.c $(BUILD)/tsan/flags
 
 ENGINE_THREADS := $(BUILD)/tests/cuda/engine_threads
 
-$(ENGINE_THREADS)_tsan: $(patsubst %.c,$(BUILD)/tsan/%.o,$(wildcard cuda/path/*.c))
-$(ENGINE_SYNCS)_tsan $(ENGINE_THREADS)_tsan: $(BUILD)/tests/cuda/%_tsan: \
-  $(BUILD)/tsan/tests/cuda/%.o $(TRIAL_TSAN_LINK)
+$(BUILD)/tsan/cuda/path/%.o: cuda/path/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(say) CC "$< (tsan)"
+	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@
+
+# What tests' jobs on engine_case.h call.
+$(BUILD)/tests/cuda/engine_stored_tsan $(BUILD)/tests/cuda/engine_threads_tsan: \
+  $(patsubst %.c,$(BUILD)/tsan/%.o,$(wildcard cuda/path/*.c))
+$(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_tsan: $(BUILD)/%_tsan: $(BUILD)/tsan/%.o $(TRIAL_TSAN_LINK)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
 
-unit: $(ENGINE_TESTS) $(ENGINE_SYNCS) $(ENGINE_SYNCS)_tsan $(ENGINE_THREADS)_tsan
+unit: $(ENGINE_TESTS) $(ENGINE_RUNS) $(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_tsan
 
--include $(ENGINE_OBJ:%.o=%.d) $(ENGINE_TESTS:%=%.d) $(ENGINE_SYNCS).d \
-         $(BUILD)/tsan/tests/cuda/engine_syncs.d $(BUILD)/tsan/tests/cuda/engine_threads.d
+-include $(ENGINE_OBJ:%.o=%.d) $(ENGINE_TESTS:%=%.d) $(ENGINE_RUNS:%=%.d) \
+         $(ENGINE_RUNS:$(BUILD)/%=$(BUILD)/tsan/%.d) $(BUILD)/tsan/tests/cuda/engine_threads.d

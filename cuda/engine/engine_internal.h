@@ -95,13 +95,15 @@ struct zp_cuda {
   int64_t pc;       /* the op being issued */
   int64_t next;     /* the first op of the micro-batch's ADDs and reductions that is not issued */
   int64_t step, mb; /* mb: whose gradients may be announced, or -1 */
+  int32_t behind_forward; /* 1: reduce is behind the step's last forward */
+  int64_t heard;          /* the step before which the host has waited for the device, or -1 */
   /* streams and events */
   cudaStream_t compute, reduce, p2p;
   cudaEvent_t forwarded, backwarded;    /* on compute, after the latest callback of each kind */
   cudaEvent_t with_next, with_previous; /* on p2p, after the latest exchange with that stage */
   /* 1: the latest record has not been waited for yet, by p2p or compute: later waits say nothing */
   int32_t new_forwarded, new_backwarded, new_next, new_previous;
-  cudaEvent_t ended[ZP_CUDA_FLIGHT]; /* on reduce, at the end of INIT and of each step */
+  cudaEvent_t ended[ZP_CUDA_FLIGHT]; /* on reduce: of step s at s % 2, of INIT as of step -1 */
   cudaEvent_t copied_out;
   /* communicators; where a group has one member or this rank is in none: NULL */
   ncclComm_t comm[ZP_GROUPS];
@@ -150,6 +152,7 @@ struct zp_cuda {
   int64_t *use;     /* in memory: what is being allocated for */
   void **allocated; /* [cap] device memory to be freed */
   int32_t n_allocated, cap_allocated;
+  int64_t left_out; /* how often the planted fault's site came */
 };
 
 /* ---- error.c --------------------------------------------------------------------------------- */
@@ -198,11 +201,29 @@ void zp_cuda_close_threads(zp_cuda *e);
 void zp_cuda_enter(const zp_cuda *e); /* takes the lock */
 void zp_cuda_leave(const zp_cuda *e);
 
+/* ---- fault.c --------------------------------------------------------------------------------- */
+
+/* 1: the planted fault leaves this wait or record out. Only where there is a fault. */
+int zp_cuda_left_out(zp_cuda *e, int32_t site);
+/* Changes how many of the n producers the bucket's reduction waits for. Likewise. */
+int zp_cuda_plant_producers(zp_cuda *e, zp_cuda_flat *s, const zp_op *op, int32_t *n);
+/* When an exchange's event has been recorded. Likewise. */
+int zp_cuda_plant_recorded(zp_cuda *e, const zp_op *op);
+/* When the reduction of a bucket has been queued. Likewise. */
+int zp_cuda_plant_reduced(zp_cuda *e, const zp_op *op);
+
+static inline int zp_cuda_planted(const zp_cuda *e, zp_cuda_plant plant)
+{
+  return e->opt.fault && e->opt.fault->plant == (int32_t)plant &&
+         (e->opt.fault->rank < 0 || e->opt.fault->rank == e->opt.rank);
+}
+
 /* ---- launch.c -------------------------------------------------------------------------------- */
 
 int zp_cuda_launch(zp_cuda *e, const void *kernel, zp_launch l, void *params, cudaStream_t stream);
-int zp_cuda_wait(zp_cuda *e, cudaStream_t stream, cudaEvent_t event);
-int zp_cuda_record(zp_cuda *e, cudaEvent_t event, cudaStream_t stream);
+/* The only waits and records of the engine. */
+int zp_cuda_wait(zp_cuda *e, int32_t site, cudaStream_t stream, cudaEvent_t event);
+int zp_cuda_record(zp_cuda *e, int32_t site, cudaEvent_t event, cudaStream_t stream);
 /* zp_runs_lay, for runs that travel with the parameters. */
 void zp_cuda_lay(zp_memory_runs *runs);
 /* The next runs of entries in range p of flat group k, at most ZP_RUNS_HERE: calls put(run, piece)
@@ -223,8 +244,10 @@ ncclDataType_t zp_cuda_dtype(int32_t dtype);
  * on the stream. */
 int zp_cuda_comm_begin(zp_cuda *e, cudaStream_t stream);
 int zp_cuda_comm_end(zp_cuda *e, ncclComm_t comm, cudaStream_t stream);
+/* Until NCCL has done what the last calls on comm began. */
+int zp_cuda_settle(zp_cuda *e, ncclComm_t comm, const char *what);
 /* Waits on the host for an event: query, asynchronous errors, deadline. */
-int zp_cuda_host_wait(zp_cuda *e, cudaEvent_t event, const char *what);
+int zp_cuda_host_wait(zp_cuda *e, int32_t site, cudaEvent_t event, const char *what);
 /* The same for what needs no other rank, after an error: 1 when it has ended, 0 when it will not. */
 int zp_cuda_let_end(zp_cuda *e, cudaEvent_t event);
 int zp_cuda_let_rest(zp_cuda *e, cudaStream_t stream);
@@ -240,6 +263,8 @@ int zp_cuda_end_comms(zp_cuda *e);
 
 /* ---- gather.c, reduce.c, p2p.c, message.c, stats.c ------------------------------------------- */
 
+/* The memory of a stage-2 op's slot. */
+char *zp_cuda_slot(const zp_cuda *e, const zp_op *op);
 void zp_cuda_begin_gradients(zp_cuda *e); /* of a micro-batch */
 int zp_cuda_arrived(zp_cuda *e, const zp_op *op);
 int zp_cuda_reduce(zp_cuda *e, const zp_op *op);

@@ -10,6 +10,11 @@
  * spec: STEP-3, RED-3, RED-6, PART-7, PART-8 */
 #include "engine_internal.h"
 
+char *zp_cuda_slot(const zp_cuda *e, const zp_op *op)
+{
+  return e->flat[op->flat].slot[zp_cuda_planted(e, ZP_PLANT_SLOT_RESET) ? 0 : op->slot];
+}
+
 /* The bucket's reduction will wait for what the stream was given so far. (A test compiles this file
  * as it was done elsewhere before: the reduction waits for the current stream only.) */
 static int note_producer(zp_cuda *e, zp_cuda_flat *s, cudaStream_t stream)
@@ -22,8 +27,10 @@ static int note_producer(zp_cuda *e, zp_cuda_flat *s, cudaStream_t stream)
   if (i == ZP_CUDA_PRODUCERS)
     return zp_cuda_fail(e, ZP_CUDA_E_REFUSED, "more than %d streams fill one bucket",
                         ZP_CUDA_PRODUCERS);
+  if (i < s->producers && zp_cuda_planted(e, ZP_PLANT_PRODUCERS_KEPT)) return 0;
   if (i == s->producers) s->producer[s->producers++] = stream;
-  return zp_cuda_record(e, s->copied[i], stream);
+  if (zp_cuda_planted(e, ZP_PLANT_ONE_EVENT)) i = 0;
+  return zp_cuda_record(e, ZP_SITE_COPIED_RECORD, s->copied[i], stream);
 }
 
 /* The last reduction that the stream waits for already; NULL: there is no room to remember it. */
@@ -45,11 +52,11 @@ static int wait_for_slot(zp_cuda *e, const zp_cuda_flat *s, const zp_op *op, cud
 {
   const int64_t n = s->read[op->slot];
   int64_t *waited;
-  if (stream == e->reduce || n == 0) return 0;
+  if (stream == e->reduce || n == 0 || zp_cuda_planted(e, ZP_PLANT_REFILL)) return 0;
   waited = waited_for(e, stream);
   if (waited && *waited >= n) return 0;
   if (waited) *waited = n;
-  return zp_cuda_wait(e, stream, s->free[op->slot]);
+  return zp_cuda_wait(e, ZP_SITE_FREE_WAIT, stream, s->free[op->slot]);
 }
 
 /* Stages 0 and 1: micro-batches are added one after the other, whatever their streams, bucket by
@@ -63,7 +70,7 @@ static cudaEvent_t added(const zp_cuda *e, const zp_cuda_entry *p, const zp_op *
 static int wait_for_entry(zp_cuda *e, const zp_cuda_entry *p, const zp_op *op)
 {
   if (!p->added_on || p->added_on == p->stream) return 0;
-  return zp_cuda_wait(e, p->stream, added(e, p, op));
+  return zp_cuda_wait(e, ZP_SITE_ADDED_WAIT, p->stream, added(e, p, op));
 }
 
 /* What the staging buffer held before has been added. */
@@ -71,7 +78,7 @@ static int wait_for_staging(zp_cuda *e, zp_cuda_entry *p)
 {
   if (!p->unstaged_on || p->unstaged_on == p->stream) return 0;
   p->unstaged_on = p->stream; /* behind the record now */
-  return zp_cuda_wait(e, p->stream, p->unstaged);
+  return zp_cuda_wait(e, ZP_SITE_STAGED_WAIT, p->stream, p->unstaged);
 }
 
 /* Padding behind the bucket's last element, which the same launch makes zero. PART-7 */
@@ -79,7 +86,7 @@ static void add_padding(const zp_cuda *e, const zp_op *op, zp_range r, zp_memory
 {
   const zp_range whole = zp_whole_range(&e->lay.flat[op->flat], op->bucket);
   if (r.at + r.count != whole.real || whole.real == whole.count) return;
-  runs->here[1].out = (char *)e->flat[op->flat].slot[op->slot] + whole.real * zp_cuda_size(e);
+  runs->here[1].out = zp_cuda_slot(e, op) + whole.real * zp_cuda_size(e);
   runs->here[1].count = whole.count - whole.real;
   runs->n = 2;
 }
@@ -96,7 +103,7 @@ static int launch_add(zp_cuda *e, const zp_op *op, const zp_cuda_entry *p)
   g.runs.here[0].in = p->grad ? (const char *)p->grad + op->offset * zp_cuda_size(e) : NULL;
   g.runs.here[0].count = r.count;
   if (e->cfg->stage == 2) {
-    g.runs.here[0].out = (char *)s->slot[op->slot] + r.at * zp_cuda_size(e);
+    g.runs.here[0].out = zp_cuda_slot(e, op) + r.at * zp_cuda_size(e);
     add_padding(e, op, r, &g.runs);
   } else {
     g.runs.here[0].out = zp_cuda_sum(e, s->window, r.at);
@@ -109,12 +116,13 @@ static int launch_add(zp_cuda *e, const zp_op *op, const zp_cuda_entry *p)
 /* Where a later micro-batch has to wait for this ADD; the next step is behind it anyway. */
 static int note_added(zp_cuda *e, zp_cuda_entry *p, const zp_op *op)
 {
-  if (e->cfg->stage < 2) ZP_TRY(zp_cuda_record(e, added(e, p, op), p->stream));
+  if (e->cfg->stage < 2)
+    ZP_TRY(zp_cuda_record(e, ZP_SITE_ADDED_RECORD, added(e, p, op), p->stream));
   if (p->missing > 0) return 0;
   p->added_on = p->stream;
   if (p->grad != p->staging) return 0;
   p->unstaged_on = p->stream;
-  return zp_cuda_record(e, p->unstaged, p->stream);
+  return zp_cuda_record(e, ZP_SITE_STAGED_RECORD, p->unstaged, p->stream);
 }
 
 static int add(zp_cuda *e, const zp_op *op)

@@ -10,14 +10,16 @@ int zp_cuda_launch(zp_cuda *e, const void *kernel, zp_launch l, void *params, cu
   return 0;
 }
 
-int zp_cuda_wait(zp_cuda *e, cudaStream_t stream, cudaEvent_t event)
+int zp_cuda_wait(zp_cuda *e, int32_t site, cudaStream_t stream, cudaEvent_t event)
 {
+  if (e->opt.fault && zp_cuda_left_out(e, site)) return 0;
   ZP_CUDA(e, cudaStreamWaitEvent(stream, event, 0));
   return 0;
 }
 
-int zp_cuda_record(zp_cuda *e, cudaEvent_t event, cudaStream_t stream)
+int zp_cuda_record(zp_cuda *e, int32_t site, cudaEvent_t event, cudaStream_t stream)
 {
+  if (e->opt.fault && zp_cuda_left_out(e, site)) return 0;
   ZP_CUDA(e, cudaEventRecord(event, stream));
   return 0;
 }

@@ -127,8 +127,8 @@ static int receive_meta(zp_cuda *e, const zp_op *op)
   ZP_TRY(zp_cuda_transfer(e, op, NULL, &in));
   ZP_CUDA(e, cudaMemcpyAsync(e->meta_host, e->meta_in, ZP_META_LONGS * sizeof *e->meta_host,
                              cudaMemcpyDeviceToHost, e->p2p));
-  ZP_TRY(zp_cuda_record(e, e->met, e->p2p));
-  ZP_TRY(zp_cuda_host_wait(e, e->met, "the meta message's arrival"));
+  ZP_TRY(zp_cuda_record(e, ZP_SITE_MET_RECORD, e->met, e->p2p));
+  ZP_TRY(zp_cuda_host_wait(e, ZP_SITE_MET_HOST, e->met, "the meta message's arrival"));
   e->meta_waits++;
   why = zp_cuda_decode(e, e->meta_host, e->act_in_room[place], &e->act_in[place]);
   if (!why) return 0;

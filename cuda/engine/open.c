@@ -221,8 +221,8 @@ static int open_state(zp_cuda *e)
                     cudaMemcpyAsync(e->groups, group, (size_t)e->cfg->optgroups * sizeof *group,
                                     cudaMemcpyHostToDevice, e->reduce),
                     "cudaMemcpyAsync") ||
-      zp_cuda_record(e, e->ended[0], e->reduce) ||
-      zp_cuda_host_wait(e, e->ended[0], "the first state's copy");
+      zp_cuda_record(e, ZP_SITE_OPENED_RECORD, e->copied_out, e->reduce) ||
+      zp_cuda_host_wait(e, ZP_SITE_OPENED_HOST, e->copied_out, "the first state's copy");
   free(group);
   return failed ? -1 : 0;
 }
@@ -376,6 +376,7 @@ zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_cuda_error *err)
   e->at = zp_coord_of(e->cfg, options->rank);
   e->phase = -1;
   e->mb = -1;
+  e->heard = -1;
   if (e->at.pp == 0) e->opt.act_in.n = 0;
   if (e->at.pp == e->cfg->pp - 1) e->opt.act_out.n = 0;
   if (zp_cuda_open_threads(e) || open_plan(e) || open_streams(e) || zp_cuda_open_marks(e) ||
@@ -431,15 +432,6 @@ static void drop_events(zp_cuda *e)
   drop_event(e->met);
 }
 
-/* What was queued has ended: the last exchange is on a stream of its own. */
-static int quiet(zp_cuda *e)
-{
-  ZP_TRY(zp_cuda_record(e, e->copied_out, e->reduce));
-  ZP_TRY(zp_cuda_host_wait(e, e->copied_out, "what is queued"));
-  ZP_TRY(zp_cuda_record(e, e->copied_out, e->p2p));
-  return zp_cuda_host_wait(e, e->copied_out, "the last exchange");
-}
-
 /* What was aborted ends soon, but a kernel of the model's may wait for what never comes; cudaFree,
  * which may wait for the whole device, would then wait for ever. */
 static int at_rest(zp_cuda *e)
@@ -463,7 +455,8 @@ int zp_cuda_close(zp_cuda *e)
   int status;
   if (!e) return 0;
   zp_cuda_end_watchdog(e);
-  if ((!e->err.status || e->agreed) && !quiet(e)) zp_cuda_end_comms(e);
+  /* with a deadline: behind all that is queued there */
+  if (!e->err.status || e->agreed) zp_cuda_end_comms(e);
   status = e->err.status;
   zp_cuda_abort(e); /* what is left of them */
   if (at_rest(e)) drop_memory(e);

@@ -6,17 +6,19 @@
  * it overwrites (PIPE-4). spec: PIPE-2 … PIPE-6 */
 #include "engine_internal.h"
 
-static int record_new(zp_cuda *e, cudaEvent_t event, cudaStream_t stream, int32_t *is_new)
+static int record_new(zp_cuda *e, int32_t site, cudaEvent_t event, cudaStream_t stream,
+                      int32_t *is_new)
 {
   *is_new = 1;
-  return zp_cuda_record(e, event, stream);
+  return zp_cuda_record(e, site, event, stream);
 }
 
-static int wait_once(zp_cuda *e, cudaStream_t stream, cudaEvent_t event, int32_t *is_new)
+static int wait_once(zp_cuda *e, int32_t site, cudaStream_t stream, cudaEvent_t event,
+                     int32_t *is_new)
 {
   if (!*is_new) return 0;
   *is_new = 0;
-  return zp_cuda_wait(e, stream, event);
+  return zp_cuda_wait(e, site, stream, event);
 }
 
 /* ---- Exchanges ------------------------------------------------------------------------------- */
@@ -69,20 +71,24 @@ int zp_cuda_p2p(zp_cuda *e, const zp_op *op)
   }
   /* forward made what goes to the next stage; backward made what goes back, and has read what is
    * overwritten: the gradient before, or the place's activation */
-  if (out && next) ZP_TRY(wait_once(e, e->p2p, e->forwarded, &e->new_forwarded));
-  if (in || (out && !next)) ZP_TRY(wait_once(e, e->p2p, e->backwarded, &e->new_backwarded));
+  if (out && next)
+    ZP_TRY(wait_once(e, ZP_SITE_FORWARDED_WAIT, e->p2p, e->forwarded, &e->new_forwarded));
+  if (in || (out && !next))
+    ZP_TRY(wait_once(e, ZP_SITE_BACKWARDED_WAIT, e->p2p, e->backwarded, &e->new_backwarded));
   ZP_TRY(zp_cuda_transfer(e, op, out, in));
   zp_cuda_issued(e, op);
-  if (next) return record_new(e, e->with_next, e->p2p, &e->new_next);
-  return record_new(e, e->with_previous, e->p2p, &e->new_previous);
+  if (next) ZP_TRY(record_new(e, ZP_SITE_NEXT_RECORD, e->with_next, e->p2p, &e->new_next));
+  else ZP_TRY(record_new(e, ZP_SITE_PREVIOUS_RECORD, e->with_previous, e->p2p, &e->new_previous));
+  return e->opt.fault ? zp_cuda_plant_recorded(e, op) : 0;
 }
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 
 static int wait_for_exchanges(zp_cuda *e)
 {
-  ZP_TRY(wait_once(e, e->compute, e->with_previous, &e->new_previous));
-  return wait_once(e, e->compute, e->with_next, &e->new_next);
+  if (zp_cuda_planted(e, ZP_PLANT_NO_P2P_WAIT)) return 0;
+  ZP_TRY(wait_once(e, ZP_SITE_PREVIOUS_WAIT, e->compute, e->with_previous, &e->new_previous));
+  return wait_once(e, ZP_SITE_NEXT_WAIT, e->compute, e->with_next, &e->new_next);
 }
 
 static zp_cuda_call call_of(const zp_cuda *e, const zp_op *op)
@@ -115,9 +121,9 @@ int zp_cuda_forward(zp_cuda *e, const zp_op *op)
   ZP_TRY(call_model(e, e->opt.model.forward, &call, "forward"));
   if (e->at.pp == e->cfg->pp - 1) { /* nothing goes on but, in the end, the losses */
     if (op->mb < e->cfg->micro_batches - 1 || e->at.tp != 0) return 0;
-    return zp_cuda_record(e, e->forwarded, e->compute);
+    return zp_cuda_record(e, ZP_SITE_LOSSES_RECORD, e->forwarded, e->compute);
   }
-  return record_new(e, e->forwarded, e->compute, &e->new_forwarded);
+  return record_new(e, ZP_SITE_FORWARDED_RECORD, e->forwarded, e->compute, &e->new_forwarded);
 }
 
 int zp_cuda_backward(zp_cuda *e, const zp_op *op)
@@ -132,5 +138,5 @@ int zp_cuda_backward(zp_cuda *e, const zp_op *op)
   e->mb = op->mb;
   e->next = e->pc + 2; /* behind ARRIVED */
   ZP_TRY(call_model(e, e->opt.model.backward, &call, "backward"));
-  return record_new(e, e->backwarded, e->compute, &e->new_backwarded);
+  return record_new(e, ZP_SITE_BACKWARDED_RECORD, e->backwarded, e->compute, &e->new_backwarded);
 }

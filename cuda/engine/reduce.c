@@ -5,8 +5,16 @@
  * spec: RED-2 … RED-5, RED-7, TIE-1, TIE-2, STAT-2 */
 #include "engine_internal.h"
 
-/* Parts of n elements each: part r of `from` goes to member r, parts of member r come to recv + r
- * parts; the own part stays where it is. */
+/* Where the parts of other ranks are put. */
+static char *parts_of(const zp_cuda *e, const zp_op *op)
+{
+  if (e->cfg->stage == 2 && zp_cuda_planted(e, ZP_PLANT_SHARED_BUFFER))
+    return e->flat[op->flat].slot[1 - op->slot];
+  return e->recv;
+}
+
+/* Parts of n elements each: part r of `from` goes to member r, those of member r come to
+ * parts_of + r parts; the own part stays where it is. */
 static int exchange_parts(zp_cuda *e, const zp_op *op, const char *from, int64_t n, int32_t dtype)
 {
   const ncclComm_t comm = zp_cuda_comm(e, op);
@@ -22,7 +30,7 @@ static int exchange_parts(zp_cuda *e, const zp_op *op, const char *from, int64_t
     if (sent == ncclSuccess || sent == ncclInProgress)
       sent = ncclSend(from + r * bytes, (size_t)n, zp_cuda_dtype(dtype), r, comm, e->reduce);
     if (received == ncclSuccess || received == ncclInProgress)
-      received = ncclRecv((char *)e->recv + r * bytes, (size_t)n, zp_cuda_dtype(dtype), r, comm,
+      received = ncclRecv(parts_of(e, op) + r * bytes, (size_t)n, zp_cuda_dtype(dtype), r, comm,
                           e->reduce);
   }
   ended = ncclGroupEnd(); /* whatever happened: a group stays open else */
@@ -44,7 +52,7 @@ static int add_parts(zp_cuda *e, const zp_op *op, const char *from, int64_t n, i
                      .first = first,
                      .n = n,
                      .stride = bytes,
-                     .parts = e->recv,
+                     .parts = parts_of(e, op),
                      .own_in = from + own * bytes,
                      .out = out};
   const int exact = e->cfg->reduce == ZP_EXACT;
@@ -59,10 +67,15 @@ static int settle(zp_cuda *e, void *limbs, int64_t n)
 }
 
 /* Every stream that filled the bucket; where there is none, this stream did, if anybody. */
-static int wait_for_producers(zp_cuda *e, zp_cuda_flat *s)
+static int wait_for_producers(zp_cuda *e, zp_cuda_flat *s, const zp_op *op)
 {
-  for (int32_t i = 0; i < s->producers; i++) ZP_TRY(zp_cuda_wait(e, e->reduce, s->copied[i]));
+  int32_t n = s->producers;
   s->producers = 0;
+  /* gradients are behind all that compute had been given before their backward */
+  if (n > 0 && (e->cfg->stage < 2 || op->mb == e->cfg->micro_batches - 1)) e->behind_forward = 1;
+  if (e->opt.fault) ZP_TRY(zp_cuda_plant_producers(e, s, op, &n));
+  for (int32_t i = 0; i < n; i++)
+    ZP_TRY(zp_cuda_wait(e, ZP_SITE_COPIED_WAIT, e->reduce, s->copied[i]));
   return 0;
 }
 
@@ -82,7 +95,7 @@ static int reduce_natively(zp_cuda *e, const zp_op *op, const void *from, void *
 static int free_slot(zp_cuda *e, zp_cuda_flat *s, int32_t slot)
 {
   s->read[slot] = ++e->reductions;
-  return zp_cuda_record(e, s->free[slot], e->reduce);
+  return zp_cuda_record(e, ZP_SITE_FREE_RECORD, s->free[slot], e->reduce);
 }
 
 /* Stage 2, `native`: widened, which frees the slot, reduced, and added to the shard. */
@@ -93,7 +106,7 @@ static int reduce_slot_natively(zp_cuda *e, const zp_op *op, float *sum)
   zp_gather_params g = {.dtype = e->cfg->precision, .first = 1, .runs.n = 1};
   zp_add_params add = {
       .dtype = ZP_F32, .members = 1, .n = op->count, .own_in = e->recv, .out = sum};
-  g.runs.here[0].in = s->slot[op->slot];
+  g.runs.here[0].in = zp_cuda_slot(e, op);
   g.runs.here[0].out = e->send;
   g.runs.here[0].count = zp_whole_range(&e->lay.flat[op->flat], op->bucket).count;
   zp_cuda_lay(&g.runs);
@@ -102,7 +115,7 @@ static int reduce_slot_natively(zp_cuda *e, const zp_op *op, float *sum)
         zp_cuda_launch(e, zp_kernel_gather_ordered, zp_launch_runs(g.runs.here, 1), &g, e->reduce));
     ZP_TRY(free_slot(e, s, op->slot));
   }
-  ZP_TRY(reduce_natively(e, op, wide ? s->slot[op->slot] : e->send, op->mb == 0 ? sum : e->recv));
+  ZP_TRY(reduce_natively(e, op, wide ? zp_cuda_slot(e, op) : e->send, op->mb == 0 ? sum : e->recv));
   if (wide) ZP_TRY(free_slot(e, s, op->slot));
   if (op->mb == 0) return 0;
   return zp_cuda_launch(e, zp_kernel_add_ordered, zp_launch_elements(add.n), &add, e->reduce);
@@ -113,7 +126,7 @@ static int reduce_slot(zp_cuda *e, const zp_op *op)
 {
   zp_cuda_flat *s = &e->flat[op->flat];
   const zp_range part = zp_owned_range(e->cfg, &e->lay, e->at, op->flat, op->bucket);
-  const char *slot = s->slot[op->slot];
+  const char *slot = zp_cuda_slot(e, op);
   char *sum = zp_cuda_sum(e, s->reduced, part.at);
   if (e->opt.native) return reduce_slot_natively(e, op, (float *)(void *)sum);
   ZP_TRY(exchange_parts(e, op, slot, op->count, e->cfg->precision));
@@ -171,12 +184,13 @@ int zp_cuda_reduce(zp_cuda *e, const zp_op *op)
   const zp_range whole = zp_whole_range(&e->lay.flat[op->flat], op->bucket);
   const zp_range local = zp_local_range(e->cfg, &e->lay, e->at, op->flat, op->bucket);
   char *window = s->window ? zp_cuda_sum(e, s->window, whole.at) : NULL;
-  ZP_TRY(wait_for_producers(e, s));
+  ZP_TRY(wait_for_producers(e, s, op));
   if (e->cfg->stage == 2) ZP_TRY(reduce_slot(e, op));
   else if (e->cfg->reduce == ZP_EXACT) ZP_TRY(reduce_limbs(e, op, window, whole.count));
   else if (e->opt.native)
     ZP_TRY(reduce_natively(e, op, window, zp_cuda_sum(e, s->reduced, local.at)));
   else ZP_TRY(reduce_ordered(e, op, window));
+  if (e->opt.fault) ZP_TRY(zp_cuda_plant_reduced(e, op));
   note_reduction(e, op);
   return 0;
 }

@@ -9,7 +9,7 @@ static int count_loss(zp_cuda *e)
 {
   zp_loss_params p = {e->cfg->micro_batches, e->loss, e->tally};
   if (e->at.pp != e->cfg->pp - 1 || e->at.tp != 0) return 0;
-  ZP_TRY(zp_cuda_wait(e, e->reduce, e->forwarded)); /* the last micro-batch's */
+  if (!e->behind_forward) ZP_TRY(zp_cuda_wait(e, ZP_SITE_LOSSES_WAIT, e->reduce, e->forwarded));
   return zp_cuda_launch(e, zp_kernel_loss, zp_launch_one(), &p, e->reduce);
 }
 
@@ -45,7 +45,7 @@ int zp_cuda_decide(zp_cuda *e)
                         .gate = zp_cuda_gate(e)};
   memcpy(p.optim, e->opt.optim, sizeof p.optim);
   /* nobody reads the step's state any more, nor the parameters that the updates overwrite */
-  ZP_TRY(zp_cuda_wait(e, e->reduce, e->backwarded));
+  ZP_TRY(zp_cuda_wait(e, ZP_SITE_FINISHED_WAIT, e->reduce, e->backwarded));
   return zp_cuda_launch(e, zp_kernel_decide, zp_launch_one(), &p, e->reduce);
 }
 
@@ -101,11 +101,12 @@ int zp_cuda_gather_params(zp_cuda *e, const zp_op *op)
   const ncclComm_t comm = zp_cuda_comm(e, op);
   const zp_range r = zp_whole_range(&e->lay.flat[op->flat], op->bucket);
   zp_scatter_params p = {.bytes = (int32_t)zp_cuda_size(e), .gate = zp_cuda_gate(e)};
+  const cudaStream_t on = zp_cuda_planted(e, ZP_PLANT_GATHER_EARLY) ? e->p2p : e->reduce;
   int32_t i = e->lay.n_params;
-  ZP_TRY(zp_cuda_comm_begin(e, e->reduce));
-  ZP_NCCL(e, ncclAllGather(e->send, e->recv, (size_t)op->count, zp_cuda_dtype(op->dtype), comm,
-                           e->reduce));
-  ZP_TRY(zp_cuda_comm_end(e, comm, e->reduce));
+  ZP_TRY(zp_cuda_comm_begin(e, on));
+  ZP_NCCL(e,
+          ncclAllGather(e->send, e->recv, (size_t)op->count, zp_cuda_dtype(op->dtype), comm, on));
+  ZP_TRY(zp_cuda_comm_end(e, comm, on));
   zp_cuda_issued(e, op);
   while (zp_cuda_runs(e, op->flat, r, &i, NULL, put_scatter, NULL, &p.runs)) {
     zp_launch l = zp_launch_runs(p.runs.here, p.runs.n);

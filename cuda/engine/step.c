@@ -73,12 +73,10 @@ int zp_cuda_run(zp_cuda *e, int32_t phase)
   return 0;
 }
 
-/* The end of a step: what compute, and behind it all producers, wait for in the next. */
-static int end_step(zp_cuda *e)
+/* Of step `step`, or -1: of INIT. */
+static cudaEvent_t ended(const zp_cuda *e, int64_t step)
 {
-  const cudaEvent_t ended = e->ended[e->step % ZP_CUDA_FLIGHT];
-  ZP_TRY(zp_cuda_record(e, ended, e->reduce));
-  return zp_cuda_wait(e, e->compute, ended);
+  return e->ended[(step + ZP_CUDA_FLIGHT) % ZP_CUDA_FLIGHT];
 }
 
 static int first_values(zp_cuda *e, int32_t param, void *data)
@@ -101,31 +99,36 @@ static int init(zp_cuda *e)
     ZP_TRY(first_values(e, j, e->entry[i].param));
   }
   ZP_TRY(zp_cuda_run(e, ZP_PHASE_INIT));
-  ZP_TRY(end_step(e));
+  ZP_TRY(zp_cuda_record(e, ZP_SITE_ENDED_RECORD, ended(e, -1), e->reduce));
   e->ready = 1;
   return 0;
 }
 
-/* What this step knows of the one before: nothing. */
-static void begin_step(zp_cuda *e)
+/* What this step knows of the one before: nothing but that compute, and behind it all producers,
+ * wait for it. */
+static int begin_step(zp_cuda *e)
 {
   for (int32_t k = 0; k < e->lay.n_flats; k++) e->flat[k].read[0] = e->flat[k].read[1] = 0;
   for (int32_t i = 0; i < e->lay.n_params; i++)
     e->entry[i].added_on = e->entry[i].unstaged_on = NULL;
   e->reductions = 0;
+  e->behind_forward = 0;
   e->known = 0;
+  if (e->heard == e->step) return 0; /* the host has seen the last step's end */
+  /* step 0 waits for nothing, step 1 for INIT */
+  ZP_TRY(zp_cuda_host_wait(e, ZP_SITE_ENDED_HOST, ended(e, e->step), "the step before the last"));
+  if (zp_cuda_planted(e, ZP_PLANT_NO_STEP_WAIT)) return 0;
+  return zp_cuda_wait(e, ZP_SITE_ENDED_WAIT, e->compute, ended(e, e->step - 1));
 }
 
 static int step(zp_cuda *e)
 {
   if (e->err.status) return -1;
-  begin_step(e);
   e->phase = ZP_PHASE_STEP; /* an error in the wait is this step's */
   e->pc = 0;
-  /* step 0 waits for INIT, step 1 for nothing */
-  ZP_TRY(zp_cuda_host_wait(e, e->ended[e->step % ZP_CUDA_FLIGHT], "the step before the last one"));
+  ZP_TRY(begin_step(e));
   ZP_TRY(zp_cuda_run(e, ZP_PHASE_STEP));
-  ZP_TRY(end_step(e));
+  ZP_TRY(zp_cuda_record(e, ZP_SITE_ENDED_RECORD, ended(e, e->step), e->reduce));
   e->step++;
   return 0;
 }
@@ -135,9 +138,11 @@ static int get(zp_cuda *e, zp_step_state *state)
   if (e->err.status) return -1;
   ZP_CUDA(e, cudaMemcpyAsync(e->state_host, e->state, sizeof *state, cudaMemcpyDeviceToHost,
                              e->reduce));
-  ZP_TRY(zp_cuda_record(e, e->copied_out, e->reduce));
-  ZP_TRY(zp_cuda_host_wait(e, e->copied_out, "the last step"));
+  ZP_TRY(zp_cuda_record(e, ZP_SITE_READ_RECORD, e->copied_out, e->reduce));
+  if (!zp_cuda_planted(e, ZP_PLANT_HOST_READ))
+    ZP_TRY(zp_cuda_host_wait(e, ZP_SITE_READ_HOST, e->copied_out, "the last step"));
   *state = *e->state_host;
+  e->heard = e->step;
   return 0;
 }
 

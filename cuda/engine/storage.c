@@ -21,8 +21,8 @@ _Static_assert(BLOCK * sizeof(float) >= sizeof(zp_step_state), "a step's state")
 
 static int wait_for_copy(zp_cuda *e)
 {
-  ZP_TRY(zp_cuda_record(e, e->copied_out, e->reduce));
-  return zp_cuda_host_wait(e, e->copied_out, "a copy for a checkpoint");
+  ZP_TRY(zp_cuda_record(e, ZP_SITE_STORED_RECORD, e->copied_out, e->reduce));
+  return zp_cuda_host_wait(e, ZP_SITE_STORED_HOST, e->copied_out, "a copy for a checkpoint");
 }
 
 /* Behind all that the reduction stream has been given: the end of the last step, too. */

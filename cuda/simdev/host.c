@@ -202,7 +202,9 @@ cudaError_t sd_enter(sd_host **host, const char *name, const void *pc)
   *host = h = s->running;
   sd_race_unmute(&h->muted);
   if (s->verdict) { /* hosts are to return; those that do not are left where they are */
-    if (++s->unwound_calls > 100000) sd_stop(s, h);
+    if (s->unwound_calls++ == 0) sd_streams_out(s);
+    if (s->unwound_calls > 100000) sd_stop(s, h);
+    sd_race_acquire(&s->end_sync);
     return cudaErrorUnknown;
   }
   if (s->rank[h->agent.rank].dead) sd_stop(s, h);

@@ -132,6 +132,19 @@ typedef struct sd_copy_item {
   int32_t staged, value; /* value: of a memset */
 } sd_copy_item;
 
+/* Around an item's accesses: where it was issued, and, outermost, the item itself in the place of
+ * an address of code, so that a report that shows the stack names the item (race.c). */
+static inline void sd_race_begin(const sd_item *item, const void *pc)
+{
+  sd_race_enter(item);
+  sd_race_enter(pc);
+}
+static inline void sd_race_end(void)
+{
+  sd_race_leave();
+  sd_race_leave();
+}
+
 struct sd_item {
   simdev_item_kind kind;
   int32_t done, waited;
@@ -369,6 +382,7 @@ void sd_want_out(simdev *s, sd_item *item);
 void sd_item_acquire(simdev *s, sd_host *h, sd_item *item); /* the host learns that it ended */
 void sd_fiber_enter(simdev *s, sd_stream *st);
 void sd_fiber_leave(simdev *s, sd_stream *st);
+void sd_streams_out(simdev *s); /* once there is a verdict: hosts may clean up */
 int sd_is_stream_default(cudaStream_t handle);
 void sd_stream_name_fiber(sd_stream *st); /* for ThreadSanitizer's reports */
 cudaError_t sd_stream_wait(sd_host *h, sd_stream *st);

@@ -143,9 +143,9 @@ static void contribute(simdev *s, sd_op *op)
       sd_note(s, SIMDEV_E_NO_MEMORY, 1, op->comm->rank, "simdev: no memory for a message");
       return;
     }
-    sd_race_enter(op->pc);
+    sd_race_begin(op->launch->item[0], op->pc);
     sd_race_read(op->send, bytes);
-    sd_race_leave();
+    sd_race_end();
     sd_copy_bytes(op->staging, op->send, bytes);
   }
   sd_race_publish(op->sync);
@@ -284,9 +284,9 @@ static void end(simdev *s, sd_launch *l)
   sd_item *first = l->item[0];
   sd_comm *comm = l->comm;
   sd_fiber_enter(s, first->stream);
-  sd_race_enter(first->pc);
+  sd_race_begin(first, first->pc);
   for (sd_op *op = l->ops; op && !comm->aborted; op = op->next) receive(s, op);
-  sd_race_leave();
+  sd_race_end();
   if (l->streams > 1) sd_race_publish(l->split);
   sd_fiber_leave(s, first->stream);
   for (sd_op *op = l->ops; op && !comm->aborted; op = op->next) forget(s, op);

@@ -4,7 +4,7 @@
 
 #ifdef SIMDEV_TSAN
 
-enum { FRAMES = 8 };
+enum { FRAMES = 64 };
 
 /* Called so that a linker takes this file out of the library. */
 int sd_race_mismatch(void)
@@ -58,16 +58,26 @@ static const char *name_of(void *report, int threads, int tid)
   return "a thread of the program";
 }
 
+/* The item in whose name the access was made: the stack's outermost frame (sd_race_begin). */
+static const sd_item *item_of(const simdev *s, void *const *trace)
+{
+  for (int i = FRAMES; i-- > 0;)
+    if (trace[i] && sd_is_taken(s, trace[i], sizeof(sd_item))) return trace[i];
+  return NULL;
+}
+
 static void put_access(simdev *s, void *report, int i, int threads)
 {
   void *trace[FRAMES] = {NULL}, *address = NULL;
   int tid = 0, bytes = 0, write = 0, atomic = 0;
   char where[256];
   const sd_alloc *a;
+  const sd_item *item;
   __tsan_get_report_mop(report, (unsigned long)i, &tid, &address, &bytes, &write, &atomic, trace,
                         FRAMES);
+  item = item_of(s, trace);
   /* The first is the later one, which runs now. */
-  if (i == 0 && s->on) sd_where_item(s->on->head, where, sizeof where);
+  if (item) sd_where_item(item, where, sizeof where);
   else if (i == 0 && s->running) sd_print(where, sizeof where, "%s", sd_here(s->running));
   else sd_print(where, sizeof where, "%s", name_of(report, threads, tid));
   sd_append(s, "\n  %s of %d bytes by %s", write ? "write" : "read", bytes, where);

@@ -103,6 +103,18 @@ void sd_fiber_leave(simdev *s, sd_stream *st)
                  s->opt.weaken & SIMDEV_WEAK_SWITCH);
 }
 
+/* What hosts clean up after a finding is no race with what the streams did before: a report of each
+ * byte that they free would bury the finding. */
+void sd_streams_out(simdev *s)
+{
+  for (int32_t r = 0; r < s->ranks; r++)
+    for (sd_stream *st = s->rank[r].all; st; st = st->next) {
+      sd_fiber_enter(s, st);
+      sd_race_release(&s->end_sync);
+      sd_fiber_leave(s, st);
+    }
+}
+
 /* Sees to it that who waits for the item can acquire its end. A finished item is the last that its
  * stream ran: only those are waited for by stream; records release when they run. */
 void sd_want_out(simdev *s, sd_item *item)
@@ -286,9 +298,9 @@ void sd_stream_step(simdev *s, sd_stream *st)
   sd_fiber_enter(s, st);
   sd_race_acquire(item->in);
   for (int32_t i = 0; i < item->dep_count; i++) sd_race_acquire(item->deps[i]->out);
-  sd_race_enter(item->pc);
+  sd_race_begin(item, item->pc);
   sd_execute(s, item);
-  sd_race_leave();
+  sd_race_end();
   if (item->out) sd_race_publish(item->out);
   sd_fiber_leave(s, st);
   if (s->opt.record) record_deps(s, item);

@@ -250,8 +250,10 @@ int zp_trial_run(zp_trial *t, const zp_trial_schedule *s)
   status = simdev_reset(t->sim, &o);
   if (status == SIMDEV_OK) status = simdev_run(t->sim);
   if (status == SIMDEV_OK && !t->found.kind[0]) return 0;
-  /* what simdev reports of itself comes before what follows from it */
-  if (status != SIMDEV_E_HOST || !t->found.kind[0]) {
+  /* what simdev reports of itself comes before what follows from it; where a rank has found a
+   * difference and left, the others may wait for it */
+  if (!t->found.kind[0] ||
+      (status != SIMDEV_E_HOST && status != SIMDEV_OK && status != SIMDEV_E_DEADLOCK)) {
     const zp_cuda_error *e = status == SIMDEV_E_HOST ? first_error(t) : NULL;
     memset(&t->found, 0, sizeof t->found);
     zp_trial_differs(t, e && e->status == ZP_CUDA_E_ARRIVAL ? "STEP-3" : name_of(status), "%s",

@@ -40,7 +40,9 @@ typedef struct zp_trial_schedule {
   /* planted mistakes of a model: 1 + the rank that announces one entry too few, or one twice, in
    * the last step; 0: none */
   int32_t forgets, repeats;
-  int64_t decisions_max; /* of simdev; 0: its default */
+  int64_t decisions_max;      /* of simdev; 0: its default */
+  const zp_cuda_fault *plant; /* into the engine; NULL: nothing */
+  int32_t count_flight;       /* 1: the steps in flight are counted, which makes order */
 } zp_trial_schedule;
 
 /* Schedule number n, the same in every build. */

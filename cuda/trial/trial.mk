@@ -54,6 +54,17 @@ fuzz-cuda: simdev-command ## long differential fuzz of the CUDA twin: SECONDS=60
 	$(COMMAND) fuzz --engine cuda --seconds $(SECONDS) --seed $$seed && \
 	$(COMMAND) fuzz --engine cuda --tsan --seconds $(SECONDS) --seed $$seed
 
+# ---- Planted faults ------------------------------------------------------------------------------
+
+FAULT_HUNT := $(BUILD)/tests/cuda/engine_faults $(BUILD)/tests/cuda/engine_faults_tsan
+.PHONY: faults
+faults: $(FAULT_HUNT) ## look again for cases in which each planted fault of the twin is found
+	cuda/trial/find_faults.sh $(BUILD) >$(BUILD)/found.h
+	mv $(BUILD)/found.h cuda/trial/found.h
+	$(MAKE) $(FAULT_HUNT)
+	sed -i '/^| N | site/,$$d' cuda/README.md
+	$(BUILD)/tests/cuda/engine_faults table >>cuda/README.md
+
 # ---- The engine, and one that waits for the current stream only ------------------------------------
 
 ENGINE_GRAPH := $(BUILD)/tests/cuda/engine_graph

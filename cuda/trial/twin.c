@@ -44,24 +44,32 @@ static void show(const zp_case *c, const char *what, int32_t at, int32_t of)
   if (c->progress != NULL) c->progress(what, at, of);
 }
 
+/* The edge that is not there. */
+static void say_missing(const zp_twin_fault *f, zp_verdict *v)
+{
+  if (f->instead) zp_verdict_say(v, "\nmissing: %s", f->instead);
+  if (f->missing == ZP_SITE_NONE) return;
+  zp_verdict_say(v, "\nmissing: %s: %s", zp_cuda_site_name(f->missing),
+                 zp_cuda_site_why(f->missing));
+}
+
 /* One order after the other. hash: room for all. */
-static void run_orders(const zp_trial_subject *j, const zp_fault *fault, uint64_t *hash,
+static void run_orders(const zp_trial_subject *j, const zp_twin_fault *fault, uint64_t *hash,
                        zp_verdict *v)
 {
   const int32_t n = j->c.schedules > 0 ? j->c.schedules : 1;
   for (int32_t k = 0; k < n && !v->failed; k++) {
     const uint64_t number = j->c.schedule + (uint64_t)k;
-    zp_trial_schedule s = zp_trial_schedule_of(number);
+    const zp_trial_schedule s = zp_twin_schedule(&j->c, number, fault);
     const zp_trial_found *why = zp_trial_why(j->trial);
     show(&j->c, "the twin", k, n);
-    s.native = zp_trial_any_order(&j->c) && number % 2 == 1;
-    if (fault != NULL) zp_twin_plant(fault, &s);
     if (zp_trial_run(j->trial, &s)) {
       v->step = -1;
       v->schedule = number;
       v->no_memory = strcmp(why->kind, "memory") == 0;
       if (!v->no_memory) zp_verdict_clause(v, why->kind);
       zp_verdict_say(v, "%s", why->text);
+      if (fault != NULL) say_missing(fault, v);
       if (v->no_memory) break;
     }
     hash[v->orders++] = simdev_result(zp_trial_simdev(j->trial))->order_hash;
@@ -84,7 +92,7 @@ void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v)
     return;
   }
   count_facts(&j, v);
-  run_orders(&j, fault, hash, v);
+  run_orders(&j, fault != NULL ? zp_twin_fault_of(fault) : NULL, hash, v);
   zp_trial_subject_close(&j);
   free(hash);
 }

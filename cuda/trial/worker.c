@@ -44,7 +44,8 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w)
                        .issued_ctx = w,
                        .deadline_ns = (uint64_t)30 * 1000000000u,
                        .now_ns = simdev_clock_ns,
-                       .pause = simdev_pause};
+                       .pause = simdev_pause,
+                       .fault = w->t->now.plant};
   memcpy(o.optim, h->optim, sizeof o.optim);
   zp_trial_describe(w, w->at.pp - 1, &w->in, &o.act_in);
   zp_trial_describe(w, w->at.pp, &w->out, &o.act_out);

@@ -139,6 +139,14 @@ static void compute_of(zp_trial_worker *w, const zp_cuda_call *call, compute *p)
   p->loss = call->loss;
 }
 
+/* STRM-4: the step before the last has ended. */
+static void count_flight(zp_trial_worker *w, int64_t step)
+{
+  if (cudaEventQuery(w->e->ended[step % ZP_CUDA_FLIGHT]) == cudaSuccess) return;
+  zp_trial_differs(w->t, "STRM-4", "rank %d: step %lld begins with more than two in flight",
+                   w->rank, (long long)step);
+}
+
 static void shape_of(const zp_trial_worker *w, int32_t boundary, int64_t step, int64_t mb,
                      zp_message *m)
 {
@@ -166,6 +174,7 @@ static int run_forward(void *ctx, const zp_cuda_call *call)
 {
   zp_trial_worker *w = ctx;
   compute p;
+  if (w->t->now.count_flight && call->mb == 0) count_flight(w, call->step);
   compute_of(w, call, &p);
   with_data(&w->in, call->in, 0, &p.in);
   with_data(&w->out, call->out, 0, &p.out);

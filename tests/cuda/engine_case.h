@@ -105,6 +105,7 @@ struct job {
   zp_path_log path[RANKS_MAX]; /* what the last run announced */
   int32_t chained;             /* 1: the engine kept the order of communications by events */
   zp_cuda_error error[RANKS_MAX];
+  const zp_cuda_fault *fault; /* planted into the engine */
 };
 
 enum { DIFFERS = 99 };
@@ -443,7 +444,8 @@ static inline zp_cuda_options options_of(worker *w)
                        .issued_ctx = w,
                        .deadline_ns = (uint64_t)30 * 1000000000u,
                        .now_ns = simdev_clock_ns,
-                       .pause = simdev_pause};
+                       .pause = simdev_pause,
+                       .fault = j->fault};
   if (j->threads) o.threads = &w->threads;
   if (!j->no_alarm) o.outside = (zp_cuda_outside){w, tell_all, hear_any};
   memcpy(o.optim, j->hyper.optim, sizeof o.optim);

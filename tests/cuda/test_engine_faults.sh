@@ -1,0 +1,46 @@
+#!/bin/sh
+# Every mistake planted into the CUDA engine, and every wait and record that it issues left out, is
+# found by both builds; each in the case and order that found.h has for it, where nothing is found
+# without it.
+set -u
+build=${ZP_BUILD:-build}
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+export TSAN_OPTIONS=symbolize=0:exitcode=0 # reports are made by the hundred, and not read
+
+each() { # each PROGRAM SUFFIX: its lines, with the build in the name
+  "$build/tests/cuda/$1" check 2>/dev/null | sed "s/^\(ok\|not ok\) .*/&$2/"
+}
+each engine_faults _is_found_by_a_wrong_result
+each engine_faults_tsan _is_found_by_ThreadSanitizer
+each engine_stored _as_it_should_by_the_plain_build
+each engine_stored_tsan _as_it_should_by_ThreadSanitizer
+
+# The list in cuda/README.md is the engine's.
+"$build/tests/cuda/engine_faults" table >"$out"
+if sed -n '/^| N | site/,$p' cuda/README.md | cmp -s - "$out"; then
+  echo "ok the_readme_lists_every_site"
+else
+  echo "not ok the_readme_lists_every_site"
+fi
+
+# One command shows a person the race: the planted fault, both accesses, the missing wait, the replay.
+"$build/zeroproof" sim --engine cuda --tsan --fault pr8080 >"$out" 2>/dev/null
+code=$?
+if [ $code -eq 1 ] && grep -q "DeepSpeed #8061" "$out" && grep -q "^missing: copied.wait" "$out" &&
+  grep -q "read of .* stream 'reduce'" "$out" && grep -q "write of .* stream 'producer" "$out" &&
+  grep -q "schedule=[0-9]" "$out"; then
+  echo "ok one_command_shows_the_race_of_pr8080"
+else
+  echo "not ok one_command_shows_the_race_of_pr8080"
+fi
+
+refused() { # refused WORD NAME: --fault WORD is refused with a message that says how to list them
+  "$build/zeroproof" sim --engine cuda --fault "$1" >/dev/null 2>"$out"
+  code=$?
+  if [ $code -eq 2 ] && grep -q -- "--fault list" "$out"; then echo "ok $2"; else echo "not ok $2"; fi
+}
+refused drop-sync:0 "site_0_is_refused"
+refused drop-sync:99 "a_site_that_is_not_there_is_refused"
+refused drop-sync:copied.wait:0 "occurrence_0_is_refused"
+refused pr8081 "an_unknown_fault_is_refused"
