@@ -20,6 +20,11 @@ static const command commands[] = {
     {"sim", "zeroproof sim", zp_cmd_sim, "run given gradients; --fault plants a historic bug"},
     {"fuzz", "zeroproof fuzz", zp_cmd_fuzz, "random configurations, simulated and compared"},
     {"env", "zeroproof env", zp_cmd_env, "what a bug report needs"},
+    {"cases", "zeroproof cases", zp_cmd_cases, "conformance cases, by recipe or by chance"},
+    {"oracle", "zeroproof oracle", zp_cmd_oracle, "what serial training makes of a case"},
+    {"adapter", "zeroproof adapter", zp_cmd_adapter, "the engine behind the suite's protocol"},
+    {"check", "zeroproof check", zp_cmd_conformance,
+     "put an implementation through the conformance suite"},
     {"launch", "zeroproof launch", zp_cmd_launch,
      "run a sub-command under MPI: launch -n 6 train …"},
 };

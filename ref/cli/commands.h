@@ -14,5 +14,9 @@ int zp_cmd_fuzz(int argc, char **argv, const zp_engine *engine);
 int zp_cmd_plan(int argc, char **argv, const zp_engine *engine);
 int zp_cmd_env(int argc, char **argv, const zp_engine *engine);
 int zp_cmd_launch(int argc, char **argv, const zp_engine *engine);
+int zp_cmd_cases(int argc, char **argv, const zp_engine *engine);
+int zp_cmd_oracle(int argc, char **argv, const zp_engine *engine);
+int zp_cmd_adapter(int argc, char **argv, const zp_engine *engine);
+int zp_cmd_conformance(int argc, char **argv, const zp_engine *engine);
 
 #endif

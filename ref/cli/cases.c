@@ -1,0 +1,218 @@
+/* zeroproof cases, zeroproof oracle: the conformance suite's inputs, and what is right. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "conf.h"
+#include "fuzz_random.h"
+#include "options.h"
+
+enum { KEY_RANDOM = 0x5000, KEY_SEED };
+
+typedef struct cases_args {
+  const char **recipe; /* [n] */
+  int32_t n;
+  int64_t random;
+  uint64_t seed;
+} cases_args;
+
+/* One JSON document a line; 0, or the exit code of output that cannot be written. */
+static int print(json_t *what)
+{
+  const int bad = json_dumpf(what, stdout, JSON_COMPACT) != 0 || putchar('\n') == EOF;
+  json_decref(what);
+  if (fflush(stdout) == 0 && !bad) return 0;
+  fprintf(stderr, "zeroproof: standard output could not be written: %m\n");
+  return ZP_EXIT_ENVIRONMENT;
+}
+
+/* The case of a recipe, or {"recipe", "refused"}. */
+static json_t *case_of(const char *text)
+{
+  static zp_recipe r;
+  char why[ZP_CONF_WHY] = "";
+  json_t *out = NULL;
+  zp_given *given = NULL;
+  if (zp_recipe_parse(&r, text, why, sizeof why) == 0) given = zp_conf_make(&r, why, sizeof why);
+  if (given != NULL && zp_conf_prove(&r, given, why, sizeof why) == 0)
+    out = zp_conf_json(&r, given, text);
+  zp_given_free(given);
+  return out != NULL ? out : json_pack("{s:s, s:s}", "recipe", text, "refused", why);
+}
+
+/* What fuzz would try, made fit for the suite: coded gradients, one kind of optimizer. */
+static void random_recipe(uint64_t seed, uint64_t i, char *text, int64_t cap)
+{
+  static zp_case c;
+  zp_fuzz_random(seed, i, &c);
+  c.cfg.reduce = ZP_EXACT;
+  c.cfg.align = 1;
+  c.synth.mode = ZP_SYNTH_CODED;
+  c.synth.huge = 0;
+  c.synth.bad_loss = 0;
+  c.reload.pp = 0;
+  if (c.optim == ZP_CASE_MIXED) c.optim = ZP_CASE_SGD;
+  zp_case_format(&c, text, cap);
+}
+
+static int print_random(const cases_args *a)
+{
+  int code = 0;
+  int64_t made = 0;
+  for (uint64_t i = 0; made < a->random && code == 0; i++) {
+    char text[ZP_CONF_TEXT];
+    random_recipe(a->seed, i, text, sizeof text);
+    json_t *one = case_of(text);
+    if (json_object_get(one, "refused") != NULL) {
+      json_decref(one); /* another one comes */
+      continue;
+    }
+    made++;
+    code = print(one);
+  }
+  return code;
+}
+
+static int print_stdin(int (*line_of)(char *line))
+{
+  char *line = NULL;
+  size_t cap = 0;
+  ssize_t n;
+  int code = 0;
+  while (code == 0 && (n = getline(&line, &cap, stdin)) >= 0) {
+    while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r')) line[--n] = 0;
+    if (n > 0) code = line_of(line);
+  }
+  free(line);
+  return code;
+}
+
+static int print_recipe(char *line)
+{
+  return print(case_of(line));
+}
+
+static error_t parse_cases(int key, char *arg, struct argp_state *state)
+{
+  cases_args *a = state->input;
+  int64_t v = 0;
+  switch (key) {
+  case KEY_RANDOM:
+  case KEY_SEED:
+    if (zp_parse_count(arg, &v) != 0 || v < 0)
+      argp_error(state, "'%s' is not a whole number.", arg);
+    if (key == KEY_RANDOM) a->random = v;
+    else a->seed = (uint64_t)v;
+    return 0;
+  case ARGP_KEY_ARGS:
+    a->recipe = (const char **)(void *)(state->argv + state->next);
+    a->n = state->argc - state->next;
+    return 0;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_option cases_options[] = {
+    {"random", KEY_RANDOM, "N", 0, "N cases by chance", 0},
+    {"seed", KEY_SEED, "N", 0, "other random cases (1)", 0},
+    {0}};
+
+static const struct argp cases_argp = {
+    cases_options,
+    parse_cases,
+    "[RECIPE...]",
+    "Prints conformance cases, one JSON document a line: of the recipes given, of one recipe a "
+    "line "
+    "on standard input, or by chance.\v"
+    "A case holds everything that an implementation needs: parameters, their first values, the "
+    "gradient of every micro-batch, optimizers, clipping, loss scale. Each was proven: no sum of "
+    "its contributions, in any order, divided before or after, rounds. A recipe for which that is "
+    "not so is answered with {\"recipe\", \"refused\"}.",
+    NULL,
+    NULL,
+    NULL};
+
+int zp_cmd_cases(int argc, char **argv, const zp_engine *engine)
+{
+  (void)engine;
+  cases_args a = {NULL, 0, 0, 1};
+  int code = zp_cli_parse(&cases_argp, argc, argv, &a);
+  for (int32_t i = 0; code == 0 && i < a.n; i++) code = print(case_of(a.recipe[i]));
+  if (code == 0 && a.random > 0) code = print_random(&a);
+  if (code == 0 && a.random == 0 && a.n == 0) code = print_stdin(print_recipe);
+  return code;
+}
+
+/* ---- Oracle ---------------------------------------------------------------------------------- */
+
+static json_t *expected_of(const json_t *from)
+{
+  char why[ZP_CONF_WHY] = "it is no JSON object";
+  zp_given *given = json_is_object(from) ? zp_conf_read(from, why, sizeof why) : NULL;
+  json_t *out = given != NULL ? zp_conf_oracle(given, why, sizeof why) : NULL;
+  zp_given_free(given);
+  if (out == NULL) return json_pack("{s:s}", "refused", why);
+  if (json_object_get(from, "id") != NULL) json_object_set(out, "id", json_object_get(from, "id"));
+  return out;
+}
+
+static int print_expected(char *line)
+{
+  json_error_t err;
+  json_t *from = json_loads(line, 0, &err);
+  const int code = print(expected_of(from));
+  json_decref(from);
+  return code;
+}
+
+static error_t parse_oracle(int key, char *arg, struct argp_state *state)
+{
+  const char **file = state->input;
+  if (key != ARGP_KEY_ARG || *file != NULL) return ARGP_ERR_UNKNOWN;
+  *file = arg;
+  return 0;
+}
+
+static const struct argp oracle_argp = {
+    NULL,
+    parse_oracle,
+    "[CASE.json]",
+    "Prints what serial training makes of a conformance case, step by step.\v"
+    "Without a file, cases are read from standard input, one JSON document a line, and answered in "
+    "the same way.",
+    NULL,
+    NULL,
+    NULL};
+
+int zp_cmd_oracle(int argc, char **argv, const zp_engine *engine)
+{
+  (void)engine;
+  const char *file = NULL;
+  json_error_t err;
+  int regular = 1;
+  FILE *f;
+  json_t *from;
+  int code = zp_cli_parse(&oracle_argp, argc, argv, &file);
+  if (code != 0 || file == NULL) return code != 0 ? code : print_stdin(print_expected);
+  f = zp_open_regular(file, &regular);
+  if (f == NULL) {
+    fprintf(stderr, "zeroproof oracle: %s cannot be read: %s\n", file,
+            regular ? strerror(errno) : "it is not a regular file");
+    return ZP_EXIT_REFUSED;
+  }
+  from = json_loadf(f, 0, &err);
+  fclose(f);
+  json_t *out = expected_of(from);
+  json_decref(from);
+  if (json_object_get(out, "refused") != NULL) {
+    fprintf(stderr, "zeroproof oracle: %s: %s\n", file,
+            json_string_value(json_object_get(out, "refused")));
+    json_decref(out);
+    return ZP_EXIT_REFUSED;
+  }
+  return print(out);
+}
