@@ -16,17 +16,26 @@
 #include "conf.h"
 #include "options.h"
 
+/* Axes and their values: conformance/ADAPTER.md, "hello". */
+static const char supports[] =
+    "{\"zero\": [0, 1, 2], \"dp\": [1, 2, 3, 4, 5, 8], \"pp\": [1, 2, 3], \"tp\": [1, 2],"
+    " \"ep\": [1, 2], \"micro_batches\": [1, 2, 3, 4], \"steps\": [1, 2, 3, 4],"
+    " \"precision\": [\"fp32\", \"bf16\", \"fp16\"], \"accumulate\": [\"same\", \"fp32\"],"
+    " \"communicate\": [\"same\", \"fp32\"], \"optimizer\": [\"sgd\", \"momentum\", \"adamw\"],"
+    " \"scale\": [\"one\", \"static\", \"dynamic\"], \"overflow\": [\"no\", \"yes\"],"
+    " \"clip\": [\"off\", \"loose\", \"binding\"], \"groups\": [1, 2, 3],"
+    " \"stages_groups\": [\"equal\", \"unequal\"],"
+    " \"sizes\": [\"plain\", \"tiny\", \"odd\", \"large\", \"empty\"],"
+    " \"bucket\": [\"large\", \"small\"], \"unused\": [\"no\", \"some\", \"often\"],"
+    " \"frozen\": [\"no\", \"yes\"], \"tied\": [\"no\", \"stage\", \"stages\", \"keys\"],"
+    " \"messages\": [\"tensor\", \"tuple\", \"varying\", \"dynamic\"]}";
+
 static json_t *hello(void)
 {
-  return json_pack(
-      "{s:i, s:s, s:s, s:i, s:[s,s,s,s,s,s,s], s:{s:[i,i,i], s:[i,i,i,i,i,i,i,i], s:[i,i,i,i], "
-      "s:[i,i], s:[i,i,i,i], s:[s,s,s], s:[i,i], s:[s,s,s], s:[s,s,s,s], s:[s,s,s], s:[s,s,s,s]}}",
-      "protocol", 1, "name", "zeroproof ref", "version", zp_build().version, "level", 2, "returns",
-      "norm", "scale", "skipped", "parameters", "masters", "gradients", "ledger", "supports",
-      "zero", 0, 1, 2, "dp", 1, 2, 3, 4, 5, 6, 7, 8, "pp", 1, 2, 3, 4, "tp", 1, 2, "ep", 1, 2, 3, 4,
-      "precision", "fp32", "bf16", "fp16", "wide", 0, 1, "optimizer", "sgd", "momentum", "adamw",
-      "scale", "one", "static", "dynamic", "overflow", "clip", "off", "loose", "binding", "lists",
-      "unused", "frozen", "tied", "experts");
+  return json_pack("{s:i, s:s, s:s, s:i, s:[s,s,s,s,s,s,s], s:o}", "protocol", 1, "name",
+                   "zeroproof ref", "version", zp_build().version, "level", 2, "returns", "norm",
+                   "scale", "skipped", "parameters", "masters", "gradients", "ledger", "supports",
+                   json_loads(supports, 0, NULL));
 }
 
 /* ---- Ledgers --------------------------------------------------------------------------------- */

@@ -1,0 +1,192 @@
+"""zeroproof check: puts an implementation through the conformance suite.
+
+Started by the command (ref/cli/conformance.c). Exit codes: 0 every judged case passed, 1 a verdict
+went against the subject, or nothing was judged; 2 refused input; 3 the environment failed."""
+import argparse
+import json
+import os
+import sys
+import time
+
+import axes
+import known
+import page
+import report
+from adapter import Adapter, AdapterError
+from recipe import recipe_of
+from run import Runner, constant_ledger, dice_for
+from shrink import Shrinker, causes_of
+from tools import Broken, Tools
+from values import Finding
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="zeroproof check", description="Puts an implementation through the conformance suite: "
+        "values bit for bit against serial training, ledgers against each other.",
+        epilog="Exit codes: 0 every judged case passed; 1 a verdict went against the subject, or "
+        "nothing was judged; 2 refused input; 3 the environment failed. How to write an adapter: "
+        "conformance/ADAPTER.md; what is judged: conformance/SPEC.md.")
+    parser.add_argument("--adapter", metavar="CMD", required=True, help="the subject's adapter, a command line")
+    parser.add_argument("--list", action="store_true", help="print the cases that would be run, and end")
+    parser.add_argument("--only", metavar="WHAT", action="append", default=[],
+                        help="cases whose id, a clause or a family is WHAT; or the recipe WHAT alone")
+    parser.add_argument("--level", type=int, choices=(1, 2, 3), help="1 values, 2 and collectives, 3 and streams")
+    parser.add_argument("--seconds", type=float, help="go on with random cases until then; shrinking comes after")
+    parser.add_argument("--cases", type=int, help="that many cases at most")
+    parser.add_argument("--seed", type=int, default=1, help="other cases (1)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="adapters at a time (all cores)")
+    parser.add_argument("--deadline", type=float, default=120, help="seconds for one case, the last resort (120)")
+    parser.add_argument("--shrink", type=float, default=20, help="seconds to make one cause's case smaller (20)")
+    parser.add_argument("--out", metavar="DIR", help="write report.json, junit.xml, report.tap and report.html there")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--known", metavar="FILE", help="failures that are known (conformance/known)")
+    parser.add_argument("--support", metavar="FILE", help="what the subject must support (conformance/support)")
+    parser.add_argument("--accept-support", action="store_true", help="write what it supports now to that file")
+    parser.add_argument("--log", metavar="FILE", help="where the adapter's standard error goes")
+    return parser.parse_args()
+
+
+def wanted(case, recipe, only):
+    if not only:
+        return True
+    tags = set(case["clauses"]) | set(case["hunts"]) | {case["id"], recipe.full()}
+    return any(word in tags for word in only)
+
+
+def generate(tools, space, options, unreachable):
+    """(case, recipe, belongs to the covering array), chosen by the axes; or the recipes of --only."""
+    recipes = [w for w in options.only if "=" in w]
+    for text in recipes:
+        recipe = recipe_of(text)
+        case, why = tools.case(recipe.text())
+        if case is None:
+            raise SystemExit(refuse(f"--only '{text}': {why}"))
+        case["options"] = recipe.options
+        yield case, recipe, True
+    if recipes:
+        return
+    made = 0
+    for number, (row, covering) in enumerate(axes.rows(space, options.seed)):
+        if not covering and options.seconds is None and options.cases is None:
+            return
+        if options.cases is not None and made >= options.cases:
+            return
+        if options.until and time.monotonic() > options.until:
+            return
+        case, recipe = axes.case_of_row(tools, row, dice_for(options.seed, number))
+        if case is None:
+            unreachable.append((row, recipe))
+        elif wanted(case, recipe, options.only):
+            made += 1
+            yield case, recipe, covering
+
+
+def refuse(text):
+    print(f"zeroproof check: {text}", file=sys.stderr)
+    return 2
+
+
+class Progress:
+    def __init__(self, show):
+        self.show, self.start, self.last = show, time.monotonic(), 0
+
+    def __call__(self, outcomes):
+        now = time.monotonic()
+        if not self.show or now - self.last < 0.2:
+            return
+        self.last = now
+        c = report.counts(outcomes)
+        self.line(f"{len(outcomes)} cases in {now - self.start:.0f} s: {c['pass']} passed, {c['fail']} failed, "
+                  f"{c['unsupported']} not supported")
+
+    def shrinking(self, causes, left):
+        if self.show:
+            self.line(f"{causes} causes found, {left} failures to explain")
+
+    def line(self, text):
+        sys.stderr.write("\r\x1b[K" + text)
+        sys.stderr.flush()
+
+    def end(self):
+        if self.show:
+            sys.stderr.write("\r\x1b[K")
+
+
+def problems_of(options, hello, space, outcomes, causes):
+    """Everything that makes a run bad beyond failing cases."""
+    found = [f"the adapter supports axis '{name}', which the suite does not have" for name in space.unknown]
+    judged = [o for o in outcomes if o.status != "unsupported" and o.judged]
+    if not judged:
+        found.append("no case was judged: the subject supports or returns nothing that the suite can look at")
+    found += known.check_support(options.support, ROOT, hello, options.accept_support)
+    if not options.only:
+        found += known.check(causes, options.known_list, complete=options.cases is None)
+    return found
+
+
+def run(options):
+    tools = Tools()
+    log = open(options.log, "ab") if options.log else None
+    first = Adapter(options.adapter, options.deadline, log)
+    try:
+        hello = first.hello()
+    finally:
+        first.stop(kindly=True)
+    level = options.level or hello.get("level", 1)
+    if level > hello.get("level", 1):
+        return refuse(f"{hello['name']} is of level {hello.get('level', 1)}, not {level}")
+    space = axes.Space(hello)
+    options.known_list = known.read(options.known, ROOT, hello)
+    options.until = time.monotonic() + options.seconds if options.seconds else None
+    unreachable = []
+    cases = iter(()) if space.empty() else generate(tools, space, options, unreachable)
+    if options.list:
+        for case, recipe, _ in cases:
+            print(f"{case['id']}  {','.join(case['hunts'])}  {recipe.full()}")
+        return 0
+    runner = Runner(options.adapter, tools, hello, level, options.jobs, options.deadline, log)
+    progress, start = Progress(sys.stderr.isatty()), time.monotonic()
+    outcomes = runner.run(cases, progress)
+    shrinker = Shrinker(runner, space, options.shrink)
+    causes = causes_of(outcomes, shrinker, progress=progress.shrinking)
+    shrinker.close()
+    progress.end()
+    return tell(options, hello, level, space, outcomes, causes, time.monotonic() - start)
+
+
+def tell(options, hello, level, space, outcomes, causes, seconds):
+    extra = []
+    if level >= 2 and "ledger" in hello.get("returns", []) and constant_ledger(outcomes):
+        extra.append(Finding("LEDG-6", "constant ledger", "the ledger is the same for every model"))
+    problems = problems_of(options, hello, space, outcomes, causes) + [f.text for f in extra]
+    with open(os.path.join(HERE, "corpus.json"), encoding="utf-8") as file:
+        corpus = json.load(file)
+    subject = {"name": hello["name"], "version": hello["version"]}
+    made = report.as_json(subject, {"level": level, "seed": options.seed}, outcomes, causes, problems, seconds,
+                          corpus, extra)
+    if options.out:
+        report.write(options.out, made, page.page)
+    print(json.dumps(made) if options.json else report.terminal(made))
+    bad = [c for c in causes if not c.known]
+    return 1 if bad or problems else 0
+
+
+def main():
+    options = arguments()
+    try:
+        return run(options)
+    except AdapterError as error:
+        return refuse(str(error))
+    except (Broken, OSError) as error:
+        print(f"zeroproof check: {error}", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        return 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+"""Which cases: a pairwise covering array over the axes that a subject supports, then chance.
+
+An axis is a name with values. What a subject supports is the hello's "supports": axis -> values; an
+axis that it does not name has its first value only. "without" lists combinations that it does not
+support (axis -> value or list of values, all must match); its "options" are axes of its own, which
+are passed through and change nothing in what is right."""
+import itertools
+import random
+
+from recipe import Entry, Recipe
+
+AXES = {
+    "zero": [0, 1, 2],
+    "dp": [1, 2, 3, 4, 5, 8],
+    "pp": [1, 2, 3],
+    "tp": [1, 2],
+    "ep": [1, 2],
+    "micro_batches": [1, 2, 3, 4],
+    "steps": [1, 2, 3, 4],
+    "precision": ["fp32", "bf16", "fp16"],
+    "accumulate": ["same", "fp32"],
+    "communicate": ["same", "fp32"],
+    "optimizer": ["sgd", "momentum", "adamw"],
+    "scale": ["one", "static", "dynamic"],
+    "overflow": ["no", "yes"],
+    "clip": ["off", "loose", "binding"],
+    "groups": [1, 2, 3],
+    "stages_groups": ["equal", "unequal"],
+    "sizes": ["plain", "tiny", "odd", "large", "empty"],
+    "bucket": ["large", "small"],
+    "unused": ["no", "some", "often"],
+    "frozen": ["no", "yes"],
+    "tied": ["no", "stage", "stages", "keys"],
+    "messages": ["tensor", "tuple", "varying", "dynamic"],
+}
+# without a word of the subject: the plainest of each
+FIRST = {name: values[0] for name, values in AXES.items()}
+FIRST["zero"] = None  # must be named
+WORLD = 8
+
+
+class Space:
+    """The axes of one subject."""
+
+    def __init__(self, hello):
+        supports = hello.get("supports", {})
+        self.unknown = sorted(set(supports) - set(AXES))
+        self.axes = {}
+        for name, values in AXES.items():
+            if name in supports:
+                self.axes[name] = [v for v in values if v in supports[name]]
+            elif FIRST[name] is not None:
+                self.axes[name] = [FIRST[name]]
+            else:
+                self.axes[name] = []
+        self.options = dict(hello.get("options", {}))
+        self.all = {**self.axes, **{f"option {n}": list(v) for n, v in self.options.items()}}
+        self.without = hello.get("without", [])
+        self.world = hello.get("world", WORLD)
+
+    def empty(self):
+        return any(not values for values in self.all.values())
+
+    def allows(self, row):
+        """Is a row (or part of one) a combination that makes sense and that the subject supports?"""
+        get = row.get
+        if get("dp", 1) * get("pp", 1) * get("tp", 1) > self.world:
+            return False
+        if "dp" in row and get("dp") % get("ep", 1):
+            return False
+        if get("accumulate") == "fp32":
+            if get("precision") == "fp32" or get("micro_batches", 2) < 2 or get("micro_batches", 2) > 3:
+                return False
+            if get("precision") == "fp16" and get("micro_batches", 2) > 2:
+                return False
+            if get("communicate") == "same" and get("zero", 2) < 2 and get("dp", 2) > 1:
+                return False
+        if get("communicate") == "fp32" and get("accumulate", "fp32") != "fp32":
+            return False
+        if get("overflow") == "yes" and get("scale", "static") == "one":
+            return False
+        if get("pp", 2) == 1:
+            if get("tied") in ("stages", "keys") or get("messages", "tensor") != "tensor":
+                return False
+            if get("stages_groups") == "unequal":
+                return False
+        if get("stages_groups") == "unequal" and get("groups", 2) == 1:
+            return False
+        return not any(self.matches(rule, row) for rule in self.without)
+
+    @staticmethod
+    def matches(rule, row):
+        for name, bad in rule.items():
+            if name not in row:
+                return False
+            if row[name] not in (bad if isinstance(bad, list) else [bad]):
+                return False
+        return True
+
+
+def random_row(space, dice, fixed=None):
+    """A row that is allowed, with some values given; None when chance finds none."""
+    names = list(space.all)
+    for _ in range(200):
+        row = dict(fixed or {})
+        dice.shuffle(names)
+        for name in names:
+            if name in row:
+                continue
+            values = list(space.all[name])
+            dice.shuffle(values)
+            for value in values:
+                row[name] = value
+                if space.allows(row):
+                    break
+            else:
+                break
+        if len(row) == len(names) and space.allows(row):
+            return row
+    return None
+
+
+def pairs_of(row):
+    items = sorted(row.items(), key=lambda item: item[0])
+    return set(itertools.combinations(items, 2))
+
+
+def covering(space, dice, tries=12):
+    """Rows in which every pair of values that can occur together occurs: greedily, the row that
+    covers most of `tries`, each grown around a pair that is not covered yet."""
+    left = set()
+    for (a, values), (b, others) in itertools.combinations(sorted(space.all.items()), 2):
+        for x, y in itertools.product(values, others):
+            if space.allows({a: x, b: y}):
+                left.add(((a, x), (b, y)))
+    rows = []
+    while left:
+        best, gain = None, 0
+        for seed in dice.sample(sorted(left, key=repr), min(tries, len(left))):
+            row = random_row(space, dice, dict(seed))
+            if row is None:
+                left.discard(seed)  # allowed as a pair, but nothing completes it
+                continue
+            won = len(pairs_of(row) & left)
+            if won > gain:
+                best, gain = row, won
+        if best is None:
+            continue
+        rows.append(best)
+        left -= pairs_of(best)
+    return rows
+
+
+# ---- From a row to a recipe -----------------------------------------------------------------------
+
+
+def numel(row, dice):
+    kind, dp = row["sizes"], row["dp"]
+    if kind == "tiny":
+        return dice.choice([1, 1, 2, 3])
+    if kind == "odd":
+        return dice.choice([1, 3, 5, 7, 9, 11, dp + 1, 2 * dp - 1])
+    if kind == "large":
+        return dice.choice([17, 23, 40, 8 * dp + 1])
+    if kind == "empty" and dice.random() < 0.4:
+        return 0
+    return dice.choice([2, 4, 6, 8, 2 * dp, 12])
+
+
+def entries_of(row, dice):
+    count = {"tiny": 7, "large": 2}.get(row["sizes"], 3)
+    entries = []
+    for stage in range(row["pp"]):
+        for i in range(max(1, count - dice.randrange(2))):
+            group = dice.randrange(row["groups"])
+            if i == 0 and stage == 0:
+                group = row["groups"] - 1  # every group occurs
+            if row["stages_groups"] == "unequal":
+                group = i % row["groups"] if stage == 0 else 0
+            flags = ""
+            if row["tp"] > 1 and dice.random() < 0.5:
+                flags += "s"
+            if row["ep"] > 1 and dice.random() < 0.5:
+                flags += "e"
+            entries.append(Entry(numel(row, dice), stage, group, flags))
+    if row["sizes"] == "empty":
+        entries[-1].numel = 0
+    if row["stages_groups"] == "unequal":
+        extra = [g for g in range(row["groups"]) if not any(e.stage == 0 and e.group == g for e in entries)]
+        entries = [Entry(3, 0, g) for g in extra] + entries
+    if row["frozen"] == "yes":
+        entries.insert(0, Entry(3, 0, 0, "f"))
+    return tie(row, dice, entries)
+
+
+def tie(row, dice, entries):
+    def insert(stage, entry):
+        place = max([i + 1 for i, e in enumerate(entries) if e.stage <= stage] or [0])
+        entries.insert(place, entry)
+
+    last = row["pp"] - 1
+    for key in range({"no": 0, "stage": 1, "stages": 1, "keys": 2}[row["tied"]]):
+        size = dice.choice([1, 3, 4, 5])
+        ends = (0, 0) if row["tied"] == "stage" else (0, last)
+        for stage in ends:
+            insert(stage, Entry(size, stage, 0, "", key))
+    return entries
+
+
+def scale_of(row, dice):
+    if row["scale"] == "one":
+        return "0"
+    log2 = dice.choice([3, 5, 8])
+    if row["scale"] == "static":
+        return str(log2)
+    window = 1 if row["steps"] < 4 else dice.choice([1, 2])
+    return f"{log2}:{window}:{dice.choice([1, 1, 2])}:0:0:24"
+
+
+def recipe_of_row(row, dice):
+    scale = scale_of(row, dice)
+    log2 = int(scale.split(":")[0])
+    fields = {
+        "precision": row["precision"], "reduce": "exact", "M": row["micro_batches"],
+        "bucket": dice.choice([4, 8, 16]) if row["bucket"] == "small" else 1024,
+        "pp": row["pp"], "dp": row["dp"], "tp": row["tp"], "ep": row["ep"], "stage": row["zero"],
+        "steps": row["steps"], "optim": row["optimizer"], "seed": dice.randrange(1 << 24),
+        "unit": -log2,
+    }
+    if scale != "0":
+        fields["scale"] = scale
+    if row["accumulate"] == "fp32":
+        fields["wide"] = 8 if row["precision"] == "bf16" else 11
+        fields["unit"] = -log2 - (8 if row["precision"] == "bf16" else 10)
+    if row["communicate"] == "fp32":
+        fields["comm"] = "fp32"
+    if row["overflow"] == "yes":
+        fields["overflow"] = 1 << dice.randrange(row["steps"])
+    if row["clip"] != "off":
+        fields["clip"] = "1048576" if row["clip"] == "loose" else "0.5"
+    if row["unused"] != "no":
+        fields["unused"] = 64 if row["unused"] == "some" else 150
+    if row["messages"] in ("tuple", "dynamic"):
+        fields["tuple"] = 1
+    if row["messages"] in ("varying", "dynamic"):
+        fields["vary"] = fields["dynamic"] = 1
+    options = {n[len("option "):]: v for n, v in row.items() if n.startswith("option ")}
+    return Recipe(fields, entries_of(row, dice), options)
+
+
+def rows(space, seed):
+    """The covering array's rows, then random ones without end: (row, covered) pairs."""
+    dice = random.Random(seed)
+    for row in covering(space, dice):
+        yield row, True
+    while True:
+        row = random_row(space, dice)
+        if row is None:
+            return
+        yield row, False
+
+
+def case_of_row(tools, row, dice):
+    """A case for a row: another throw when one has no exact case. (case, recipe) or (None, why)."""
+    why = ""
+    for _ in range(12):
+        recipe = recipe_of_row(row, dice)
+        case, why = tools.case(recipe.text())
+        if case is not None:
+            case["options"] = recipe.options
+            return case, recipe
+    return None, why

@@ -1,0 +1,191 @@
+"""Provenance: which contributions a wrong element holds. RED-2, RED-3, RED-6, PART-6, STEP-4
+
+Contributions that meet in an element are distinct powers of four (times D·M and a unit), so that
+what an element holds, divided by the unit and read in base 4, names each contribution that is
+missing, doubled, or was declared unused. Only SGD can be undone; where gradients are returned
+nothing needs to be."""
+from fractions import Fraction
+import math
+
+
+def value_of(case, k):
+    return math.nan if isinstance(k, str) else Fraction(k) * Fraction(2) ** case["log2_unit"]
+
+
+def home(case, j):
+    """All entries that share entry j's storage: the uses of its tied key."""
+    tied = case["parameters"][j]["tied"]
+    if tied is None:
+        return [j]
+    return [i for i, e in enumerate(case["parameters"]) if e["tied"] == tied]
+
+
+def contributions(case, step, j, tp, ep, element):
+    """[(value, entry, dp, micro-batch)] of what should meet in one element, mean taken."""
+    t = case["topology"]
+    found = []
+    for g, batch in enumerate(case["data"][step]):
+        d, mb = g % t["dp"], g // t["dp"]
+        for i in home(case, j):
+            entry = case["parameters"][i]
+            if batch[i] is None or (entry["expert"] and d % t["ep"] != ep):
+                continue
+            x = value_of(case, batch[i][tp if entry["sharded"] else 0][element])
+            if x:
+                found.append((x / (t["dp"] * case["micro_batches"]), i, d, mb))
+    return found
+
+
+def name(case, item):
+    _, i, d, mb = item
+    return f"contribution of dp {d}, micro-batch {mb}" + (
+        f" (use {case['parameters'][i]['name']})" if case["parameters"][i]["tied"] is not None else "")
+
+
+def digits(case, parts, got):
+    """Multiplicity of each part in got, by base 4; None when got is no such sum."""
+    unit = min(abs(p[0]) for p in parts)
+    rest = got / unit
+    if rest.denominator != 1 or rest < 0:
+        return None
+    by_place = {}
+    for p in parts:
+        ratio = p[0] / unit
+        place, power = 0, ratio
+        while power > 1 and power.denominator == 1 and power % 4 == 0:
+            power /= 4
+            place += 1
+        if power != 1 or place in by_place:
+            return None
+        by_place[place] = p
+    many, rest, place = {}, int(rest), 0
+    while rest or place <= max(by_place):
+        digit = rest % 4
+        if digit and place not in by_place:
+            return None
+        if place in by_place:
+            many[by_place[place]] = digit
+        rest //= 4
+        place += 1
+    return many
+
+
+class Undo:
+    """The reduced gradient that an updated element must have had, by SGD's rule."""
+
+    def __init__(self, case, expected, step):
+        self.case, self.expected, self.step = case, expected, step
+
+    def before(self, what, j, copy, element):
+        if self.step:
+            return Fraction(float.fromhex(self.expected["steps"][self.step - 1]["entries"][j][copy][what][element]))
+        return Fraction(self.case["parameters"][j]["first"][copy][element]) * Fraction(2) ** self.case["log2_first"]
+
+    def gradient(self, what, j, copy, element, x):
+        if what == "gradient":
+            return Fraction(x)
+        group = self.case["groups"][self.case["parameters"][j]["group"]]
+        want = self.expected["steps"][self.step]
+        if group["optimizer"] != "sgd" or want["clipped"] or want["skipped"] or not math.isfinite(x):
+            return None
+        right = want["entries"][j][copy]
+        # what is too much in the element is lr times what is too much in the gradient
+        wrong = Fraction(x) - Fraction(float.fromhex(right[what][element]))
+        return Fraction(float.fromhex(right["gradient"][element])) - wrong / Fraction(group["lr"])
+
+
+def explain(case, expected, step, wrong, coordinates):
+    """(clause, kind, texts) for the wrong elements of one step."""
+    want = expected["steps"][step]
+    t = case["topology"]
+    undo = Undo(case, expected, step)
+    if want["skipped"]:
+        return "STEP-6", "changed by a skipped step", ["a skipped step changes nothing"]
+    if {w[0] for w in wrong} == {"parameter"} and "masters" in expected.get("returned", ("masters",)):
+        pass
+    if case["precision"] != "fp32" and any(w[0] != "parameter" for w in wrong):
+        wrong = [w for w in wrong if w[0] != "parameter"]  # masters say more than what was rounded
+    decoded, ratios, says = {}, set(), []
+    for what, rank, j, element, got, _right in wrong:
+        entry = case["parameters"][j]
+        p, d, i = coordinates(case, rank)
+        tp, ep = (i if entry["sharded"] else 0), (d % t["ep"] if entry["expert"] else 0)
+        copy = tp * (t["ep"] if entry["expert"] else 1) + ep
+        if entry["frozen"]:
+            return "PART-1", "frozen", [f"{entry['name']} is frozen"]
+        g = undo.gradient(what, j, copy, element, got) if math.isfinite(got) else None
+        if g is None:
+            continue
+        right = Fraction(float.fromhex(want["entries"][j][copy]["gradient"][element]))
+        if right:
+            ratios.add(g / right)
+        decoded[(rank, j, element)] = (g, right, tp, ep, copy)
+    if not decoded:
+        if want["clipped"]:
+            return "OPT-2", "clip", ["the update is not that of the clipped gradient"]
+        return "OPT-4", "update", []
+    if len(ratios) == 1 and all(g == r * next(iter(ratios)) for g, r, *_ in decoded.values()):
+        return ratio(case, expected, step, next(iter(ratios)), wrong)
+    kinds = {}
+    for (rank, j, element), (g, right, tp, ep, copy) in decoded.items():
+        kind, text = one(case, expected, step, j, tp, ep, copy, element, g)
+        kinds.setdefault(kind, []).append(f"rank {rank}, {case['parameters'][j]['name']}[{element}]: {text}")
+    kind = max(kinds, key=lambda k: (len(kinds[k]), k))
+    for k in sorted(kinds, key=lambda k: -len(kinds[k])):
+        says += kinds[k][:4]
+    clause = {"missing": "RED-3", "doubled": "RED-3", "unused": "RED-6", "moved": "PART-6",
+              "stale": "STEP-4"}.get(kind, "RED-2")
+    return clause, kind, says
+
+
+def ratio(case, expected, step, r, wrong):
+    t, want = case["topology"], expected["steps"][step]
+    known = {"D": t["dp"], "M": case["micro_batches"], "D·M": t["dp"] * case["micro_batches"],
+             "ep": t["ep"], "the scale": Fraction(float.fromhex(want["used_scale"]))}
+    text = f"every wrong gradient is {r} times the right one"
+    for label, value in known.items():
+        if value != 1 and r in (Fraction(value), 1 / Fraction(value)):
+            text += f" ({'' if r > 1 else '1/'}{label})"
+            break
+    used, after = (Fraction(float.fromhex(want[n])) for n in ("used_scale", "scale"))
+    if used != after and r == used / after:
+        return "STEP-6", "unscaled by the next scale", [
+            text, f"the loss was scaled by {float(used):g}; unscaling by the scale of the next step, "
+                  f"{float(after):g}, gives this"]
+    groups = {case["parameters"][w[2]]["group"] for w in wrong}
+    if r == 0:
+        return "RED-3", "missing", ["the gradients are missing"]
+    if len(groups) == 1 and len(case["groups"]) > 1:
+        mine = case["groups"][next(iter(groups))]
+        for other in case["groups"]:
+            if other is not mine and mine["lr"] and r == Fraction(other["lr"]) / Fraction(mine["lr"]):
+                return "OPT-4", "learning rate of another group", [text]
+    return "RED-2", "ratio", [text]
+
+
+def one(case, expected, step, j, tp, ep, copy, element, g):
+    """(kind, text) for one element whose gradient is g."""
+    parts = contributions(case, step, j, tp, ep, element)
+    many = digits(case, parts, g) if parts else None
+    if many is not None:
+        missing = [name(case, p) for p, n in many.items() if n == 0]
+        doubled = [f"{name(case, p)} is there {n} times" for p, n in many.items() if n > 1]
+        if missing and not doubled:
+            return "missing", f"{', '.join(missing)} missing"
+        if doubled:
+            return ("missing" if missing else "doubled"), "; ".join(doubled + [f"{m} missing" for m in missing])
+    row = [Fraction(float.fromhex(x)) for x in expected["steps"][step]["entries"][j][copy]["gradient"]]
+    near = sorted((abs(e - element), e) for e, x in enumerate(row) if x == g and e != element and g != 0)
+    if step and g == Fraction(float.fromhex(
+            expected["steps"][step - 1]["entries"][j][copy].get("gradient", row_zero(row))[element])) and g != 0:
+        return "stale", "it holds the gradient of the step before"
+    if near:
+        return "moved", f"it holds what belongs to element {near[0][1]}"
+    if g == 0:
+        return "missing", "all contributions are missing"
+    right = row[element]
+    return "garbled", f"its gradient is {float(g):.9g}, not {float(right):.9g}: no sum of contributions"
+
+
+def row_zero(row):
+    return [(0.0).hex()] * len(row)

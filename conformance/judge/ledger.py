@@ -1,0 +1,233 @@
+"""Ledgers: who entered which communication in which order. LEDG-2, LEDG-6, LEDG-7, PIPE-3, PIPE-6
+
+A ledger is a rank's list of records in the order in which it entered them (ADAPTER.md, "Ledgers").
+Collectives of one group must be the same sequence on all members; sends of a to b must be what b
+receives from a, in order. Groups are told apart by their members and, where two communicators have
+the same ones, by "name"."""
+
+REDUCING = {"all_reduce", "reduce", "reduce_scatter"}
+P2P = {"send", "recv"}
+
+
+class Bad(Exception):
+    """A record that the protocol does not allow."""
+
+
+def check_record(record, rank, world):
+    op = record.get("op")
+    if op is None:
+        return
+    if op in P2P:
+        if not isinstance(record.get("peer"), int) or not 0 <= record["peer"] < world:
+            raise Bad(f"rank {rank}: a {op} without a peer in 0..{world - 1}")
+        return
+    group = record.get("group")
+    if not isinstance(group, list) or not all(isinstance(q, int) and 0 <= q < world for q in group):
+        raise Bad(f"rank {rank}: {op} without the group's members")
+    if rank not in group:
+        raise Bad(f"rank {rank} enters {op} of group {group}, which it is not in")
+
+
+def ops(records):
+    return [r for r in records if "op" in r]
+
+
+def group_key(record):
+    return (tuple(record["group"]), record.get("name"))
+
+
+def what(record):
+    """What all members must agree on."""
+    return tuple((k, repr(record.get(k))) for k in ("op", "redop", "dtype", "count", "counts", "root"))
+
+
+def describe(record):
+    if record is None:
+        return "nothing more"
+    if record["op"] in P2P:
+        return f"{record['op']} {'to' if record['op'] == 'send' else 'from'} {record['peer']}: " \
+               f"{record.get('count')} {record.get('dtype')}"
+    redop = f" {record['redop']}" if record.get("redop") else ""
+    root = f" root {record['root']}" if record.get("root") not in (None, -1) else ""
+    return f"{record['op']}{redop} {record.get('count', record.get('counts'))} {record.get('dtype')}" \
+           f"{root} in {record['group']}"
+
+
+def channels(ledgers):
+    """(kind, key) -> {member: [(place, record)]}: each must agree over its members."""
+    found = {}
+    for rank, records in enumerate(ledgers):
+        for place, record in enumerate(ops(records)):
+            if record["op"] in P2P:
+                pair = (rank, record["peer"]) if record["op"] == "send" else (record["peer"], rank)
+                if record["op"] == "send" and rank == record["peer"]:
+                    continue
+                found.setdefault(("p2p", pair), {}).setdefault(rank, []).append((place, record))
+            else:
+                found.setdefault(("group", group_key(record)), {}).setdefault(rank, []).append((place, record))
+    return found
+
+
+def same(kind, a, b):
+    if kind == "p2p":
+        return (a.get("dtype"), a.get("count")) == (b.get("dtype"), b.get("count"))
+    return what(a) == what(b)
+
+
+def mismatches(ledgers):
+    """Every channel's first disagreement: {channel, ranks, place in the channel, records}."""
+    bad = []
+    for (kind, key), by_rank in sorted(channels(ledgers).items(), key=repr):
+        members = key if kind == "p2p" else key[0]
+        first = members[0]
+        a = by_rank.get(first, [])
+        for other in members[1:]:
+            b = by_rank.get(other, [])
+            i = 0
+            while i < len(a) and i < len(b) and same(kind, a[i][1], b[i][1]):
+                i += 1
+            if i == len(a) == len(b):
+                continue
+            bad.append({"kind": kind, "members": list(members), "index": i, "ranks": (first, other),
+                        "records": (a[i][1] if i < len(a) else None, b[i][1] if i < len(b) else None),
+                        "places": (a[i][0] if i < len(a) else None, b[i][0] if i < len(b) else None)})
+            break
+    return bad
+
+
+def blocked(ledgers):
+    """rank -> (record, missing ranks) for every rank that waits in what others have not entered, as
+    far as the ledgers tell; a rank that has ended or is on its way is not in it."""
+    entered = channels(ledgers)
+    waits = {}
+    for rank, records in enumerate(ledgers):
+        if records and records[-1].get("end"):
+            continue
+        mine = ops(records)
+        pending = records[-1].get("wait") if records else None
+        if pending is None and (not records or "op" not in records[-1] or records[-1].get("async")):
+            continue
+        place = len(mine) - 1 if pending is None else pending
+        if not 0 <= place < len(mine):
+            continue
+        # the ops of one grouped call are entered together
+        batch = mine[place].get("batch")
+        start = place
+        while batch is not None and start > 0 and mine[start - 1].get("batch") == batch:
+            start -= 1
+        for i in range(start, place + 1):
+            missing = waits_for(entered, rank, i, mine[i])
+            if missing:
+                waits[rank] = (mine[i], missing)
+                break
+    return waits
+
+
+def waits_for(entered, rank, place, record):
+    if record["op"] in P2P:
+        pair = (rank, record["peer"]) if record["op"] == "send" else (record["peer"], rank)
+        channel = ("p2p", pair)
+        members = [record["peer"]]
+    else:
+        channel = ("group", group_key(record))
+        members = [q for q in record["group"] if q != rank]
+    by_rank = entered[channel]
+    index = next(i for i, (p, _) in enumerate(by_rank[rank]) if p == place)
+    missing = []
+    for q in members:
+        theirs = by_rank.get(q, [])
+        if index >= len(theirs) or not same(channel[0], record, theirs[index][1]):
+            missing.append(q)
+    return missing
+
+
+def is_hung(ledgers):
+    """No rank that has not ended can go on: each waits in what another has not entered."""
+    waits = blocked(ledgers)
+    alive = [r for r, records in enumerate(ledgers) if not (records and records[-1].get("end"))]
+    return bool(alive) and all(r in waits for r in alive), waits
+
+
+def describe_hang(waits):
+    return "; ".join(f"rank {r} waits in {describe(record)} for rank{'s' if len(m) > 1 else ''} "
+                     f"{', '.join(map(str, m))}" for r, (record, m) in sorted(waits.items()))
+
+
+# ---- What must be there ---------------------------------------------------------------------------
+
+
+def per_step(records):
+    """[records before step 0, of step 0, of step 1, …]"""
+    parts = [[]]
+    for record in records:
+        if "step" in record and "op" not in record:
+            parts.append([])
+        else:
+            parts[-1].append(record)
+    return parts
+
+
+def reach(ledgers, world):
+    """The sets of ranks that information can travel between."""
+    of = list(range(world))
+
+    def root(i):
+        while of[i] != i:
+            i = of[i]
+        return i
+
+    for rank, records in enumerate(ledgers):
+        for record in ops(records):
+            for q in record.get("group", [record.get("peer", rank)]):
+                of[root(q)] = root(rank)
+    return [root(i) for i in range(world)]
+
+
+def reduced_elements(record):
+    count = sum(record["counts"]) if "counts" in record else record.get("count", 0)
+    if record["op"] == "reduce_scatter":
+        return count if "counts" in record else count * len(record["group"])
+    if record["op"] in REDUCING or record["op"] == "all_to_all":
+        return count
+    if record["op"] == "send":
+        return count
+    return 0
+
+
+def groups_of(case):
+    """Every data-parallel group: (pp, tp, members)."""
+    t = case["topology"]
+    for p in range(t["pp"]):
+        for i in range(t["tp"]):
+            yield p, i, [(p * t["dp"] + d) * t["tp"] + i for d in range(t["dp"])]
+
+
+def too_little(case, ledgers):
+    """What a subject must have said to its peers, whatever it chose freely; texts of what lacks.
+    In each step and data-parallel group, as many elements are reduced as some rank uses; and ranks
+    that one result depends on are joined by some communication."""
+    lacks = []
+    reachable = reach(ledgers, case["world"])
+    for p, t, members in groups_of(case):
+        if len(members) < 2:
+            continue
+        for step, batches in enumerate(case["data"]):
+            needed = 0
+            for j, entry in enumerate(case["parameters"]):
+                if entry["stage"] == p and not entry["expert"] and any(b[j] is not None for b in batches):
+                    needed += entry["numel"]
+            if needed == 0:
+                continue
+            if len({reachable[q] for q in members}) > 1:
+                lacks.append(f"ranks {members} share {needed} gradient elements but never communicate")
+                return lacks
+            for q in members:
+                parts = per_step(ledgers[q])
+                records = parts[step + 1] if len(parts) == case["steps"] + 1 else ops(ledgers[q])
+                said = sum(reduced_elements(r) for r in records if "op" in r
+                           and len(set(r.get("group", [q, r.get("peer")])) & set(members)) > 1)
+                if said < needed:
+                    lacks.append(f"step {step}: rank {q} takes part in reducing {said} elements, but "
+                                 f"{needed} are shared by ranks {members}")
+                    return lacks
+    return lacks

@@ -1,0 +1,122 @@
+"""Recipes: a case as one line of text (ref/cli/conf.h), taken apart and put together."""
+import re
+
+ORDER = ["wide", "comm", "precision", "reduce", "M", "bucket"]
+
+
+class Entry:
+    """One parameter: NUMEL@STAGE.GROUP and flags s (sharded), e (expert), f (frozen), tKEY."""
+
+    def __init__(self, numel, stage=0, group=0, flags="", tied=None):
+        self.numel, self.stage, self.group, self.flags, self.tied = numel, stage, group, flags, tied
+
+    def text(self):
+        key = "" if self.tied is None else f"t{self.tied}"
+        return f"{self.numel}@{self.stage}.{self.group}{self.flags}{key}"
+
+    def copy(self):
+        return Entry(self.numel, self.stage, self.group, self.flags, self.tied)
+
+
+def entry_of(text):
+    match = re.fullmatch(r"(\d+)@(\d+)\.(\d+)([sef]*)(?:t(\d+))?", text)
+    if not match:
+        raise ValueError(f"'{text}' is no parameter of a recipe")
+    numel, stage, group, flags, tied = match.groups()
+    return Entry(int(numel), int(stage), int(group), flags, None if tied is None else int(tied))
+
+
+class Recipe:
+    """fields: name -> text; entries: the list; options: what is passed through to the subject."""
+
+    def __init__(self, fields, entries, options=None):
+        self.fields, self.entries, self.options = dict(fields), entries, dict(options or {})
+
+    def number(self, name, default=1):
+        return int(self.fields.get(name, default))
+
+    def copy(self):
+        return Recipe(self.fields, [e.copy() for e in self.entries], self.options)
+
+    def text(self):
+        first = [n for n in ORDER if n in self.fields]
+        names = first + sorted(n for n in self.fields if n not in ORDER)
+        parts = [f"{n}={self.fields[n]}" for n in names]
+        if self.entries:
+            parts.append("list=" + "+".join(e.text() for e in self.entries))
+        return ",".join(parts)
+
+    def full(self):
+        """Recipe and options: what --only takes and a failure prints."""
+        options = "".join(f" {name}={value}" for name, value in sorted(self.options.items()))
+        return self.text() + options
+
+
+def recipe_of(text):
+    words = text.split()
+    fields, entries = {}, []
+    for part in words[0].split(","):
+        name, _, value = part.partition("=")
+        if name == "list":
+            entries = [entry_of(word) for word in value.split("+")]
+        else:
+            fields[name] = value
+    options = {}
+    for word in words[1:]:
+        name, _, value = word.partition("=")
+        options[name] = {"true": True, "false": False, "True": True, "False": False}.get(value, value)
+        if isinstance(options[name], str) and re.fullmatch(r"-?\d+", options[name]):
+            options[name] = int(options[name])
+    return Recipe(fields, entries, options)
+
+
+def features(recipe):
+    """What a case has that a simpler one would not: causes are told apart by these."""
+    r, found = recipe, set()
+
+    def add(when, name):
+        if when:
+            found.add(name)
+
+    dp, pp, tp, ep = (r.number(n) for n in ("dp", "pp", "tp", "ep"))
+    add(dp > 1, "dp"), add(dp > 2, "dp>2"), add(dp % 2 and dp > 1, "odd dp")
+    add(pp > 1, "pp"), add(pp > 2, "pp>2"), add(tp > 1, "tp"), add(ep > 1, "ep")
+    zero = r.number("stage", 1)
+    add(zero == 0, "zero 0"), add(zero == 1, "zero 1"), add(zero == 2, "zero 2")
+    precision = r.fields.get("precision", "fp32")
+    add(precision != "fp32", precision)
+    add(r.number("M") > 1, "accumulation"), add(r.number("steps") > 1, "several steps")
+    add("wide" in r.fields, "wide sums"), add("comm" in r.fields, "fp32 communication")
+    add(r.fields.get("optim") in ("momentum", "adamw"), r.fields.get("optim"))
+    scale = r.fields.get("scale", "0")
+    add(":" in scale, "dynamic scale"), add(scale != "0" and ":" not in scale, "static scale")
+    add(int(r.fields.get("overflow", 0)), "overflow"), add("clip" in r.fields, "clipping")
+    add(int(r.fields.get("unused", 0)), "unused")
+    for name, word in (("tuple", "tuple messages"), ("vary", "varying shapes"),
+                       ("dynamic", "dynamic shapes")):
+        add(int(r.fields.get(name, 0)), word)
+    add_list_features(r, dp, add)
+    for name, value in r.options.items():
+        found.add(f"{name}={value}")
+    return found
+
+
+def add_list_features(r, dp, add):
+    bucket = int(r.fields.get("bucket", 64))
+    trained = [e for e in r.entries if "f" not in e.flags]
+    add(len(r.entries) > 1, "several parameters"), add(any("f" in e.flags for e in r.entries), "frozen")
+    add(any("s" in e.flags for e in trained), "sharded"), add(any("e" in e.flags for e in trained), "expert")
+    add(any(e.numel == 0 for e in trained), "empty"), add(any(0 < e.numel < dp for e in trained), "numel < D")
+    add(any(e.numel % dp for e in trained), "numel mod D"), add(any(e.numel > bucket for e in trained), "numel > bucket")
+    add(sum(e.numel for e in trained) > bucket, "several buckets")
+    add(any(e.group for e in trained), "several groups")
+    groups = {}
+    for e in trained:
+        groups.setdefault(e.stage, set()).add(e.group)
+    add(len({len(g) for g in groups.values()}) > 1 or 0 < len(groups) < int(r.fields.get("pp", 1)), "unequal K")
+    keys = {}
+    for e in r.entries:
+        if e.tied is not None:
+            keys.setdefault(e.tied, []).append(e.stage)
+    add(any(len(set(s)) > 1 for s in keys.values()), "tied over stages")
+    add(any(len(set(s)) < len(s) for s in keys.values()), "tied on one stage")

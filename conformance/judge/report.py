@@ -1,0 +1,136 @@
+"""What a run found: a table for people, JSON, JUnit XML and TAP for machines."""
+import json
+import os
+from xml.sax.saxutils import escape, quoteattr
+
+SCHEMA = "zeroproof/report/1"
+
+
+def clause_table(outcomes, extra=()):
+    """clause -> [passed, failed, not judged] cases."""
+    table = {}
+    for out in outcomes:
+        if out.status == "unsupported":
+            continue
+        failed = {f.clause for f in out.findings}
+        for clause in set(out.case["clauses"]) | failed:
+            row = table.setdefault(clause, [0, 0, 0])
+            if clause in failed:
+                row[1] += 1
+            elif out.status == "pass" and clause in out.judged:
+                row[0] += 1
+            else:
+                row[2] += 1
+    for finding in extra:
+        table.setdefault(finding.clause, [0, 0, 0])[1] += 1
+    return dict(sorted(table.items()))
+
+
+def counts(outcomes):
+    return {s: sum(o.status == s for o in outcomes) for s in ("pass", "fail", "unsupported")}
+
+
+def terminal(report):
+    lines = [f"{report['subject']['name']} {report['subject']['version']}: "
+             f"{report['cases']['pass']} cases passed, {report['cases']['fail']} failed, "
+             f"{report['cases']['unsupported']} not supported, in {report['seconds']:.0f} s "
+             f"(level {report['level']}, seed {report['seed']})", "",
+             f"  {'clause':<10}{'passed':>8}{'failed':>8}{'not judged':>12}"]
+    for clause, (good, bad, other) in report["clauses"].items():
+        mark = "  <--" if bad else ""
+        lines.append(f"  {clause:<10}{good:>8}{bad:>8}{other:>12}{mark}")
+    for number, cause in enumerate(report["causes"], 1):
+        lines += ["", f"cause {number}: {cause['clause']} {cause['kind']}" +
+                  ("  (known)" if cause["known"] else ""),
+                  f"  {len(cause['cases'])} case(s); every one has: {', '.join(cause['needs']) or 'nothing special'}",
+                  f"  {cause['text'][:600]}", f"  again: zeroproof check --adapter … --only '{cause['recipe']}'"]
+        for row in cause["corpus"][:3]:
+            lines.append(f"  compare: {row['id']}: {row['symptom']}")
+    for problem in report["problems"]:
+        lines += ["", f"error: {problem}"]
+    return "\n".join(lines)
+
+
+def as_json(subject, options, outcomes, causes, problems, seconds, corpus, extra):
+    return {
+        "schema": SCHEMA, "subject": subject, "level": options["level"], "seed": options["seed"],
+        "seconds": round(seconds, 3), "cases": counts(outcomes),
+        "clauses": clause_table(outcomes, extra), "problems": problems,
+        "causes": [cause_json(c, corpus) for c in causes],
+        "results": [{"id": o.case["id"], "recipe": o.recipe.full(), "status": o.status,
+                     "seconds": round(o.seconds, 3), "clauses": o.case["clauses"],
+                     "findings": [f.json() for f in o.findings],
+                     "message": o.answer.get("message", "") if o.status == "unsupported" else ""}
+                    for o in outcomes]}
+
+
+def related(corpus, signature, hunts):
+    clause = signature.split()[0]
+    rows = [r for r in corpus["rows"] if clause in r.get("clauses", [])]
+    return rows or [r for r in corpus["rows"] if set(r["families"]) & set(hunts)]
+
+
+def cause_json(cause, corpus):
+    small = cause.smallest
+    finding = small.findings[0]
+    return {"clause": finding.clause, "kind": finding.kind, "needs": cause.needs, "known": cause.known,
+            "text": finding.text, "recipe": small.recipe.full(), "shrunk_in": getattr(small, "shrunk_in", 0),
+            "cases": [o.case["id"] for o in cause.outcomes],
+            "findings": [f.json() for f in small.findings[:20]], "case": small.case,
+            "expected": small.expected, "answer": clipped_answer(small.answer),
+            "ledgers": [records[:400] for records in small.ledgers],
+            "corpus": related(corpus, cause.signature, small.case["hunts"])[:8]}
+
+
+def clipped_answer(answer):
+    return {k: v for k, v in answer.items() if k not in ("waits",)}
+
+
+def junit(report):
+    bad = report["cases"]["fail"] + len(report["problems"])
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>',
+             f'<testsuite name={quoteattr("zeroproof " + report["subject"]["name"])} '
+             f'tests="{len(report["results"]) + len(report["problems"])}" failures="{bad}" '
+             f'skipped="{report["cases"]["unsupported"]}" time="{report["seconds"]}">']
+    for r in report["results"]:
+        lines.append(f'  <testcase classname={quoteattr(report["subject"]["name"])} '
+                     f'name={quoteattr(r["id"] + " " + r["recipe"])} time="{r["seconds"]}">')
+        if r["status"] == "unsupported":
+            lines.append(f'    <skipped message={quoteattr(r["message"])}/>')
+        for f in r["findings"]:
+            lines.append(f'    <failure type={quoteattr(f["clause"] + " " + f["kind"])} '
+                         f'message={quoteattr(printable(f["text"])[:500])}>{escape(printable(f["text"]))}</failure>')
+        lines.append("  </testcase>")
+    for text in report["problems"]:
+        lines.append(f'  <testcase classname="suite" name={quoteattr(text[:80])}>'
+                     f'<failure message={quoteattr(text)}/></testcase>')
+    return "\n".join(lines + ["</testsuite>", ""])
+
+
+def printable(text):
+    """XML allows no control characters but these."""
+    return "".join(c for c in text if c in "\t\n\r" or ord(c) >= 32)
+
+
+def tap(report):
+    lines = ["TAP version 13", f"1..{len(report['results']) + len(report['problems'])}"]
+    number = 0
+    for number, r in enumerate(report["results"], 1):
+        good = "not ok" if r["status"] == "fail" else "ok"
+        skip = " # SKIP not supported" if r["status"] == "unsupported" else ""
+        lines.append(f"{good} {number} - {r['id']} {r['recipe']}{skip}".replace("#", "", 0))
+        for f in r["findings"]:
+            first = printable(f["text"]).splitlines() or [""]
+            lines.append(f"# {f['clause']} {f['kind']}: {first[0][:300]}")
+    for text in report["problems"]:
+        number += 1
+        lines.append(f"not ok {number} - {text}")
+    return "\n".join(lines + [""])
+
+
+def write(folder, report, page):
+    os.makedirs(folder, exist_ok=True)
+    for name, text in (("report.json", json.dumps(report, indent=1)), ("junit.xml", junit(report)),
+                       ("report.tap", tap(report)), ("report.html", page(report))):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)

@@ -1,0 +1,169 @@
+"""Runs cases on a subject: one adapter process per job, and what came of each case."""
+import random
+import re
+import threading
+import time
+
+import ledger
+from adapter import Adapter
+from values import Finding, Judge, Malformed
+
+# What a subject must return for a clause to be judged at all.
+NEEDS = {"STAT-1": {"ledger"}, "STAT-2": {"norm"}, "STAT-4": {"norm"}, "STAT-3": {"skipped"},
+         "STEP-6": {"skipped"}, "SCALE-3": {"scale"}, "SCALE-4": {"scale"},
+         "LEDG-2": {"ledger"}, "LEDG-3": {"ledger"}, "LEDG-6": {"ledger"}}
+TENSORS = {"parameters", "masters", "gradients"}
+
+
+class Outcome:
+    """status: pass, fail, unsupported."""
+
+    def __init__(self, case, recipe):
+        self.case, self.recipe = case, recipe
+        self.status, self.findings, self.judged = "pass", [], set()
+        self.answer, self.ledgers, self.expected, self.seconds = None, [], None, 0.0
+        self.covering = False
+
+    def signature(self):
+        return self.findings[0].signature()
+
+
+def normal(message):
+    """An error's text without what differs from case to case."""
+    last = [line for line in str(message).strip().splitlines() if line.strip()][-1:] or [""]
+    text = re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "N", last[0])
+    return re.sub(r"'[^']*/[^']*'", "'…'", text)[:120]
+
+
+def judgeable(case, returns, level):
+    found = set()
+    for clause in case["clauses"]:
+        needs = NEEDS.get(clause)
+        if clause == "LEDG-7":
+            found.add(clause)
+        elif needs is None:
+            if returns & TENSORS:
+                found.add(clause)
+        elif needs <= returns and (level >= 2 or "ledger" not in needs):
+            found.add(clause)
+    return found
+
+
+def mismatch_finding(case, bad):
+    a, b = bad["ranks"]
+    text = f"ranks {a} and {b} differ at place {bad['index']} of what they share ({bad['members']}): " \
+           f"rank {a} enters {ledger.describe(bad['records'][0])}, rank {b} {ledger.describe(bad['records'][1])}"
+    if bad["kind"] == "p2p":
+        there = [r for r in bad["records"] if r is not None]
+        clause = "PIPE-6" if len(there) == 2 else "PIPE-3"
+        return Finding(clause, "message differs", text, detail={"ledger": bad})
+    return Finding("LEDG-2", "ledgers differ", text, detail={"ledger": bad})
+
+
+def ledger_findings(case, answer, ledgers):
+    bad = ledger.mismatches(ledgers)
+    if answer["status"] != "ok":
+        # a rank that was stopped short has not yet entered what others have: no disagreement
+        bad = [b for b in bad if None not in b["records"]]
+    found = [mismatch_finding(case, b) for b in bad[:1]]
+    if not found and answer["status"] == "ok":
+        for text in ledger.too_little(case, ledgers)[:1]:
+            empty = not any(ledger.ops(r) for r in ledgers)
+            found.append(Finding("LEDG-6", "empty ledger" if empty else "too little", text))
+    return found
+
+
+def judge(case, expected, answer, ledgers, returns, level):
+    """(findings, clauses really judged)."""
+    found = []
+    if level >= 2 and "ledger" in returns and case["world"] > 1:
+        found += ledger_findings(case, answer, ledgers)
+    status = answer["status"]
+    if status in ("hang", "timeout"):
+        where = sorted({record.get("phase") or record["op"] for record, _ in answer.get("waits", {}).values()})
+        found.append(Finding("LEDG-7", f"{status} in {', '.join(where) or 'nothing published'}", answer["message"]))
+    elif status in ("error", "died"):
+        message = answer.get("message", "")
+        found.append(Finding("RUN-1", f"error: {normal(message)}", str(message)[-2000:]))
+    else:
+        try:
+            found += Judge(case, expected, answer, returns).run()
+        except (Malformed, KeyError, TypeError, IndexError, AttributeError) as error:
+            text = str(error) if isinstance(error, Malformed) else f"{type(error).__name__}: {error}"
+            found.append(Finding("RUN-2", "malformed answer", text))
+    return found, judgeable(case, returns, level)
+
+
+def run_one(adapter, tools, case, recipe, hello, level):
+    out = Outcome(case, recipe)
+    out.expected = tools.expected(case)
+    start = time.monotonic()
+    out.answer, out.ledgers = adapter.run({k: v for k, v in case.items()})
+    out.seconds = time.monotonic() - start
+    if out.answer["status"] == "unsupported":
+        out.status = "unsupported"
+        return out
+    out.findings, out.judged = judge(case, out.expected, out.answer, out.ledgers,
+                                     set(hello.get("returns", [])), level)
+    if out.findings:
+        out.status = "fail"
+    return out
+
+
+class Runner:
+    """Takes cases from an iterator until it ends, time is up, or enough were run."""
+
+    def __init__(self, command, tools, hello, level, jobs, deadline, log=None):
+        self.command, self.tools, self.hello, self.level = command, tools, hello, level
+        self.jobs, self.deadline, self.log = jobs, deadline, log
+        self.outcomes, self.lock, self.error = [], threading.Lock(), None
+        self.stop_at = None
+
+    def adapter(self):
+        return Adapter(self.command, self.deadline, self.log)
+
+    def run(self, cases, progress):
+        threads = [threading.Thread(target=self.work, args=(cases, progress), daemon=True)
+                   for _ in range(self.jobs)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        if self.error:
+            raise self.error
+        return self.outcomes
+
+    def work(self, cases, progress):
+        adapter = self.adapter()
+        try:
+            while self.error is None:
+                with self.lock:
+                    made = next(cases, None)
+                if made is None:
+                    return
+                case, recipe, covering = made
+                out = run_one(adapter, self.tools, case, recipe, self.hello, self.level)
+                out.covering = covering
+                with self.lock:
+                    self.outcomes.append(out)
+                    progress(self.outcomes)
+        except Exception as error:  # told by the main thread
+            self.error = error
+        finally:
+            adapter.stop(kindly=True)
+
+
+def constant_ledger(outcomes):
+    """Ledgers that are the same whatever the model is were not recorded."""
+    seen, sizes = set(), set()
+    for out in outcomes:
+        if out.case["world"] < 2 or out.answer["status"] != "ok" or not out.ledgers:
+            continue
+        seen.add(repr([[ledger.what(r) for r in ledger.ops(records) if r["op"] not in ledger.P2P]
+                       for records in out.ledgers[:1]]))
+        sizes.add(sum(e["numel"] for e in out.case["parameters"]))
+    return len(sizes) >= 3 and len(seen) == 1
+
+
+def dice_for(seed, text):
+    return random.Random(f"{seed}/{text}")

@@ -1,0 +1,179 @@
+"""The smallest case that still fails in the same way, and which failures have one cause."""
+import time
+
+from recipe import Entry, features
+from run import run_one
+
+
+def smaller(recipe, defaults):
+    """Simpler recipes, the largest steps first."""
+    r = recipe
+
+    def changed(**fields):
+        c = r.copy()
+        for name, value in fields.items():
+            if value is None:
+                c.fields.pop(name, None)
+            else:
+                c.fields[name] = value
+        return c
+
+    for name in ("pp", "tp", "ep"):
+        for value in (1, 2):
+            if r.number(name) > value:
+                yield clamp(changed(**{name: value}))
+    for value in (1, 2, 3, 4):
+        if r.number("dp") > value and value % r.number("ep") == 0:
+            yield changed(dp=value)
+    for value in (1, 2, 3):
+        if r.number("steps") > value:
+            yield changed(steps=value, **overflow_within(r, value))
+        if r.number("M") > value:
+            yield changed(M=value, **({} if value > 1 else {"wide": None, "comm": None}))
+    for i in range(len(r.entries)):
+        if len(r.entries) > 1:
+            c = r.copy()
+            del c.entries[i]
+            yield c
+    for name in ("unused", "clip", "overflow", "tuple", "vary", "dynamic", "wide", "comm"):
+        if name in r.fields:
+            yield changed(**{name: None}, **({"comm": None} if name == "wide" else {}))
+    if "scale" in r.fields:
+        yield changed(scale=None, unit=0, overflow=None)
+        if ":" in r.fields["scale"]:
+            yield changed(scale=r.fields["scale"].split(":")[0])
+    if r.fields.get("optim") != "sgd":
+        yield changed(optim="sgd")
+    if r.fields.get("precision") != "fp32":
+        yield changed(precision="fp32", wide=None, comm=None)
+    if r.number("bucket", 64) != 1024:
+        yield changed(bucket=1024)
+    yield from smaller_entries(r)
+    for name, value in r.options.items():
+        if value != defaults.get(name):
+            c = r.copy()
+            c.options[name] = defaults.get(name)
+            yield c
+
+
+def overflow_within(r, steps):
+    mask = int(r.fields.get("overflow", 0)) & ((1 << steps) - 1)
+    return {"overflow": mask or None} if "overflow" in r.fields else {}
+
+
+def clamp(c):
+    for e in c.entries:
+        e.stage = min(e.stage, c.number("pp") - 1)
+        if c.number("tp") == 1:
+            e.flags = e.flags.replace("s", "")
+        if c.number("ep") == 1:
+            e.flags = e.flags.replace("e", "")
+    return c
+
+
+def smaller_entries(r):
+    for i, e in enumerate(r.entries):
+        for numel in (1, 2, 3, e.numel // 2, e.numel - 1):
+            if 0 < numel < e.numel:
+                c = r.copy()
+                for k, other in enumerate(c.entries):  # uses of one key agree
+                    if k == i or (e.tied is not None and other.tied == e.tied):
+                        other.numel = numel
+                yield c
+        for flag in e.flags:
+            c = r.copy()
+            c.entries[i].flags = e.flags.replace(flag, "")
+            yield c
+        if e.tied is not None:
+            c = r.copy()
+            c.entries[i] = Entry(e.numel, e.stage, e.group, e.flags)
+            yield c
+        if e.group:
+            c = r.copy()
+            for k, other in enumerate(c.entries):
+                if k == i or (e.tied is not None and other.tied == e.tied):
+                    other.group = 0
+            yield c
+
+
+class Shrinker:
+    def __init__(self, runner, space, seconds):
+        self.runner, self.space, self.seconds = runner, space, seconds
+        self.defaults = {name: values[0] for name, values in space.options.items() if values}
+        self.adapter = runner.adapter()
+
+    def supported(self, recipe):
+        """Does the subject support it? Only what `without` and worlds say: values were chosen so."""
+        row = {"dp": recipe.number("dp"), "pp": recipe.number("pp"), "tp": recipe.number("tp"),
+               "ep": recipe.number("ep"), "zero": recipe.number("stage", 1),
+               "micro_batches": recipe.number("M"), "precision": recipe.fields.get("precision", "fp32"),
+               "optimizer": recipe.fields.get("optim", "adamw"),
+               "clip": "off" if "clip" not in recipe.fields else "binding",
+               "overflow": "yes" if "overflow" in recipe.fields else "no",
+               "scale": "one" if "scale" not in recipe.fields else
+                        "dynamic" if ":" in recipe.fields["scale"] else "static",
+               **{f"option {n}": v for n, v in recipe.options.items()}}
+        for name in ("dp", "pp", "tp", "ep", "zero", "micro_batches", "precision", "optimizer", "scale"):
+            if row[name] not in self.space.axes[name] and row[name] != self.space.axes[name][0]:
+                return False
+        return not any(self.space.matches(rule, row) for rule in self.space.without)
+
+    def shrink(self, out):
+        """The smallest outcome found within the time."""
+        best, end, again = out, time.monotonic() + self.seconds, True
+        runs = 0
+        while again and time.monotonic() < end:
+            again = False
+            for candidate in smaller(best.recipe, self.defaults):
+                if time.monotonic() > end:
+                    break
+                if not self.supported(candidate):
+                    continue
+                case, _ = self.runner.tools.case(candidate.text())
+                if case is None:
+                    continue
+                case["options"] = candidate.options
+                runs += 1
+                tried = run_one(self.adapter, self.runner.tools, case, candidate, self.runner.hello,
+                                self.runner.level)
+                if tried.status == "fail" and tried.signature() == best.signature():
+                    best, again = tried, True
+                    break
+        best.shrunk_in = runs
+        return best
+
+    def close(self):
+        self.adapter.stop(kindly=True)
+
+
+class Cause:
+    """Failures that look alike and all have what the smallest of them has."""
+
+    def __init__(self, smallest, outcomes):
+        self.smallest, self.outcomes = smallest, outcomes
+        self.signature = smallest.signature()
+        self.needs = sorted(features(smallest.recipe))
+        self.known = None
+
+    def name(self):
+        return f"{self.signature} [{', '.join(self.needs)}]"
+
+
+def causes_of(outcomes, shrinker, most=40, progress=lambda *_: None):
+    """Groups failures: the shortest of a signature is shrunk; those that have all of its features
+    join it; the rest go on."""
+    left = sorted((o for o in outcomes if o.status == "fail"), key=lambda o: len(o.recipe.full()))
+    causes = []
+    while left and len(causes) < most:
+        progress(len(causes), len(left))
+        smallest = shrinker.shrink(left[0])
+        cause = Cause(smallest, [])
+        needs = set(cause.needs)
+        for out in left:
+            if out is left[0] or (out.signature() == cause.signature and needs <= features(out.recipe)):
+                cause.outcomes.append(out)
+        left = [o for o in left if o not in cause.outcomes]
+        causes.append(cause)
+    if left:
+        causes.append(Cause(left[0], left))
+    return causes

@@ -1,0 +1,233 @@
+"""Values against the oracle, bit for bit; within the oracle's bounds where an operation rounds.
+
+RED-2 … RED-6, STAT-2 … STAT-4, STEP-4 … STEP-8, SCALE-3, SCALE-4, OPT-2 … OPT-4, TIE-1, TIE-2"""
+import math
+import struct
+
+from decode import explain
+
+
+class Malformed(Exception):
+    """The answer is not what ADAPTER.md says."""
+
+
+def number(text):
+    if not isinstance(text, str):
+        raise Malformed(f"a number must be a hexadecimal float in a string, not {text!r:.40}")
+    try:
+        return float.fromhex(text)
+    except ValueError:
+        raise Malformed(f"'{text:.40}' is no hexadecimal float") from None
+
+
+FILES = {"fp32": ("<f", 4), "fp64": ("<d", 8), "bf16": (None, 2), "fp16": ("<e", 2)}
+
+
+def numbers(values, folder=None):
+    """A list of hexadecimal floats, or {"file": PATH, "dtype": …}: raw, little-endian."""
+    if isinstance(values, dict):
+        code, size = FILES.get(values.get("dtype"), (None, 0))
+        if not size:
+            raise Malformed(f"a file of dtype {values.get('dtype')!r}")
+        with open(values["file"], "rb") as file:
+            raw = file.read()
+        if code is None:
+            return [struct.unpack("<f", b"\0\0" + raw[i:i + 2])[0] for i in range(0, len(raw), 2)]
+        return [x[0] for x in struct.iter_unpack(code, raw)]
+    if not isinstance(values, list):
+        raise Malformed("a tensor must be a list or a file")
+    return [number(v) for v in values]
+
+
+def equal(a, b):
+    """The same number; the sign of zero is not judged, nor which NaN it is."""
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+class Finding:
+    """One thing that is wrong. kind and clause say what, and are how failures are grouped."""
+
+    def __init__(self, clause, kind, text, step=None, rank=None, detail=None):
+        self.clause, self.kind, self.text = clause, kind, text
+        self.step, self.rank, self.detail = step, rank, detail or {}
+
+    def signature(self):
+        return f"{self.clause} {self.kind}"
+
+    def json(self):
+        return {"clause": self.clause, "kind": self.kind, "text": self.text, "step": self.step,
+                "rank": self.rank, **({"detail": self.detail} if self.detail else {})}
+
+
+def coordinates(case, rank):
+    t = case["topology"]
+    return rank // (t["dp"] * t["tp"]), rank // t["tp"] % t["dp"], rank % t["tp"]
+
+
+def copy_of(case, entry, rank):
+    """Which copy of an entry a rank holds: as in "first", tp index times ep plus ep index."""
+    t = case["topology"]
+    _, d, i = coordinates(case, rank)
+    eps = t["ep"] if entry["expert"] else 1
+    return (i if entry["sharded"] else 0) * eps + (d % t["ep"] if entry["expert"] else 0)
+
+
+class Judge:
+    """One answer: findings of the first step in which something is wrong."""
+
+    def __init__(self, case, expected, answer, returns):
+        self.case, self.expected, self.answer = case, expected, answer
+        self.returns = set(returns)
+        self.findings = []
+        self.judged = set()  # clauses that were really looked at
+
+    def add(self, *args, **more):
+        self.findings.append(Finding(*args, **more))
+
+    def run(self):
+        ranks = self.answer.get("ranks")
+        if not isinstance(ranks, list) or [r.get("rank") for r in ranks] != list(range(self.case["world"])):
+            raise Malformed(f"\"ranks\" must list ranks 0..{self.case['world'] - 1} in order")
+        for r in ranks:
+            if not isinstance(r.get("steps"), list) or len(r["steps"]) != self.case["steps"]:
+                raise Malformed(f"rank {r['rank']} must report {self.case['steps']} steps")
+        for step in range(self.case["steps"]):
+            self.step(step, [r["steps"][step] for r in ranks])
+            if self.findings:
+                break  # what follows is a consequence
+        return self.findings
+
+    def step(self, step, got):
+        want = self.expected["steps"][step]
+        for name, clause in (("skipped", "STEP-6"), ("scale", "SCALE-3"), ("norm", "STAT-4")):
+            if name in self.returns:
+                for rank, mine in enumerate(got):
+                    if name not in mine:
+                        raise Malformed(f"rank {rank}, step {step}: no \"{name}\"")
+                    getattr(self, name)(step, rank, mine[name], want)
+        if "parameters" in self.returns or "masters" in self.returns or "gradients" in self.returns:
+            self.tensors(step, got, want)
+
+    # ---- Scalars
+
+    def skipped(self, step, rank, got, want):
+        self.judged |= {"STEP-6", "STAT-3"}
+        if got is not want["skipped"]:
+            verb = "is not skipped" if want["skipped"] else "is skipped"
+            self.add("STEP-6", "skip", f"step {step} {verb} on rank {rank}: " +
+                     ("a gradient is not finite" if want["skipped"] else "all gradients are finite"),
+                     step=step, rank=rank)
+
+    def scale(self, step, rank, got, want):
+        got, right = number(got), number(want["scale"])
+        clause = "SCALE-3" if want["skipped"] else "SCALE-4"
+        self.judged.add(clause)
+        if got != right:
+            self.add(clause, "scale", f"after step {step} the loss scale of rank {rank} is {got:g}, "
+                     f"not {right:g}", step=step, rank=rank, detail={"got": got, "want": right})
+
+    def norm(self, step, rank, got, want):
+        if want["skipped"]:
+            return  # whether a skipped step reports a norm is free
+        if got is None:
+            return
+        got, right = number(got), number(want["norm"])
+        slack = number(want["norm_slack"]) * right
+        self.judged |= {"STAT-2", "STAT-4"}
+        if not abs(got - right) <= slack:
+            ratio = got / right if right else math.inf
+            self.add("STAT-4", "norm", f"step {step}: rank {rank} reports a norm of {got:.9g}, it is "
+                     f"{right:.9g} ({ratio:.6g} times; squared {ratio * ratio:.6g})", step=step, rank=rank,
+                     detail={"got": got, "want": right, "ratio": ratio})
+
+    # ---- Tensors
+
+    def holds(self, rank, entry):
+        return entry["stage"] == coordinates(self.case, rank)[0]
+
+    def tensors(self, step, got, want):
+        wrong = []
+        for name, judge in (("gradients", self.shards), ("masters", self.shards),
+                            ("parameters", self.parameters)):
+            if name in self.returns and not (name == "gradients" and want["skipped"]):
+                wrong += judge(name, step, got, want)
+        if wrong:
+            self.explain(step, want, wrong)
+
+    def parameters(self, _name, step, got, want):
+        wrong = []
+        self.judged |= {"STEP-7", "STEP-8", "RED-2", "RED-3"}
+        for rank, mine in enumerate(got):
+            for j, entry in enumerate(self.case["parameters"]):
+                if not self.holds(rank, entry):
+                    continue
+                if entry["name"] not in mine.get("parameters", {}):
+                    raise Malformed(f"rank {rank}, step {step}: parameter {entry['name']} is missing")
+                values = numbers(mine["parameters"][entry["name"]])
+                if len(values) != entry["numel"]:
+                    raise Malformed(f"rank {rank}: {entry['name']} has {len(values)} elements, not {entry['numel']}")
+                right = want["entries"][j][copy_of(self.case, entry, rank)]
+                wrong += self.compare("parameter", step, rank, j, 0, values, right)
+        return wrong
+
+    def shards(self, name, step, got, want):
+        """Runs of elements: each rank reports what it owns; together they must be everything."""
+        what = {"masters": "master", "gradients": "gradient"}[name]
+        wrong, seen = [], {}
+        for rank, mine in enumerate(got):
+            for j, entry in enumerate(self.case["parameters"]):
+                if not self.holds(rank, entry) or entry["frozen"]:
+                    continue
+                place = (j, copy_of(self.case, entry, rank))
+                for run in mine.get(name, {}).get(entry["name"], []):
+                    offset, values = run[0], numbers(run[1])
+                    if offset < 0 or offset + len(values) > entry["numel"]:
+                        raise Malformed(f"rank {rank}: {name} of {entry['name']} leave the parameter")
+                    seen.setdefault(place, set()).update(range(offset, offset + len(values)))
+                    right = want["entries"][j][place[1]]
+                    wrong += self.compare(what, step, rank, j, offset, values, right)
+        for j, entry in enumerate(self.case["parameters"]):
+            if entry["frozen"] or self.is_other_use(j):
+                continue
+            for copy in range(len(want["entries"][j])):
+                lacking = entry["numel"] - len(seen.get((j, copy), ()))
+                if lacking:
+                    self.add("PART-6", "unowned", f"step {step}: {lacking} of {entry['numel']} elements of the "
+                             f"{name} of {entry['name']} are on no rank", step=step)
+        return wrong
+
+    def is_other_use(self, j):
+        """Further uses of a tied key on one stage may report nothing: TIE-2."""
+        entry = self.case["parameters"][j]
+        return entry["tied"] is not None and any(
+            i != j and e["tied"] == entry["tied"] and e["stage"] == entry["stage"]
+            for i, e in enumerate(self.case["parameters"]))
+
+    def compare(self, what, step, rank, j, offset, values, right):
+        wrong = []
+        low, high = right.get(f"{what}_low"), right.get(f"{what}_high")
+        for i, x in enumerate(values, offset):
+            if low is not None and what in ("master", "parameter"):
+                good = number(low[i]) <= x <= number(high[i])
+            else:
+                good = equal(x, number(right[what][i]))
+            if not good:
+                wrong.append((what, rank, j, i, x, number(right[what][i])))
+        return wrong
+
+    def explain(self, step, want, wrong):
+        first = wrong[0]
+        what, rank, j, element, got, right = first
+        name = self.case["parameters"][j]["name"]
+        detail = {"what": what, "parameter": name, "element": element, "got": got.hex(), "want": right.hex(),
+                  "wrong": len(wrong), "values": [
+                      {"what": w, "rank": r, "parameter": self.case["parameters"][k]["name"], "element": e,
+                       "got": g.hex(), "want": x.hex()} for w, r, k, e, g, x in wrong[:40]]}
+        clause, kind, says = explain(self.case, self.expected, step, wrong, coordinates)
+        detail["decoded"] = says
+        text = f"step {step}, rank {rank}: {what} {name}[{element}] is {got:.9g}, not {right:.9g}"
+        if len(wrong) > 1:
+            text += f" ({len(wrong)} wrong elements)"
+        if says:
+            text += "; " + "; ".join(says[:3])
+        self.add(clause, kind, text, step=step, rank=rank, detail=detail)
