@@ -161,7 +161,7 @@ def numel(row, dice):
     if kind == "odd":
         return dice.choice([1, 3, 5, 7, 9, 11, dp + 1, 2 * dp - 1])
     if kind == "large":
-        return dice.choice([17, 23, 40, 8 * dp + 1])
+        return dice.choice([17, 23, 40, 8 * dp + 1, 300])
     if kind == "empty" and dice.random() < 0.4:
         return 0
     return dice.choice([2, 4, 6, 8, 2 * dp, 12])

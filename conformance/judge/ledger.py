@@ -194,6 +194,44 @@ def reduced_elements(record):
     return 0
 
 
+def received_elements(record, rank):
+    """Elements that an op can bring to a rank from others, reductions aside."""
+    if record["op"] == "all_gather":
+        return record["count"] * (len(record["group"]) - 1) if "counts" not in record else sum(record["counts"])
+    if record["op"] == "broadcast":
+        return 0 if record.get("root") == rank else record.get("count", 0)
+    if record["op"] in ("recv", "all_to_all", "scatter"):
+        return record.get("count", 0)
+    return 0
+
+
+def ungathered(case, ledgers, answer, skipped):
+    """A rank that holds masters of a part must be brought the parameters of the rest: by whatever can
+    bring them, also by all-reduces beyond those that the gradients need. Texts."""
+    for rank, mine in enumerate(answer["ranks"]):
+        parts = per_step(ledgers[rank])
+        if len(parts) != case["steps"] + 1:
+            continue
+        t = case["topology"]
+        for step, result in enumerate(mine["steps"]):
+            if skipped[step] or "masters" not in result:
+                continue
+            own, all_ = 0, 0
+            for entry in case["parameters"]:
+                if entry["stage"] != rank // (t["dp"] * t["tp"]) or entry["frozen"] or entry["tied"] is not None:
+                    continue
+                all_ += entry["numel"]
+                own += sum(len(run[1]) for run in result["masters"].get(entry["name"], [])
+                           if isinstance(run[1], list))
+            records = [r for r in parts[step + 1] if "op" in r]
+            came = sum(received_elements(r, rank) for r in records)
+            came += max(0, sum(r.get("count", 0) for r in records if r["op"] == "all_reduce") - all_)
+            if came < all_ - own:
+                return [f"step {step}: rank {rank} owns {own} of {all_} elements and is brought {came}: where "
+                        "do its other parameters come from?"]
+    return []
+
+
 def groups_of(case):
     """Every data-parallel group: (pp, tp, members)."""
     t = case["topology"]
@@ -212,10 +250,11 @@ def too_little(case, ledgers):
         if len(members) < 2:
             continue
         for step, batches in enumerate(case["data"]):
-            needed = 0
+            used = {}  # uses of one tied key on one stage are one tensor
             for j, entry in enumerate(case["parameters"]):
                 if entry["stage"] == p and not entry["expert"] and any(b[j] is not None for b in batches):
-                    needed += entry["numel"]
+                    used[j if entry["tied"] is None else f"t{entry['tied']}"] = entry["numel"]
+            needed = sum(used.values())
             if needed == 0:
                 continue
             if len({reachable[q] for q in members}) > 1:

@@ -56,6 +56,28 @@ def smaller(recipe, defaults):
             yield c
 
 
+def others(r):
+    """Forms of a small case that are not simpler, only other."""
+    for name, values in (("stage", (0, 1, 2)), ("precision", ("fp32", "bf16", "fp16")), ("dp", (2, 3, 4)),
+                         ("optim", ("sgd", "momentum", "adamw"))):
+        for value in values:
+            if str(r.fields.get(name)) != str(value):
+                c = r.copy()
+                c.fields[name] = value
+                yield c
+    for numel in (2, 12, 48):
+        c = r.copy()
+        for e in c.entries:
+            e.numel = numel
+        yield c
+    c = r.copy()
+    c.fields["bucket"] = 1024
+    yield c
+    c = r.copy()
+    c.entries.append(Entry(4, max(e.stage for e in c.entries), 0))
+    yield c
+
+
 def overflow_within(r, steps):
     mask = int(r.fields.get("overflow", 0)) & ((1 << steps) - 1)
     return {"overflow": mask or None} if "overflow" in r.fields else {}
@@ -129,18 +151,31 @@ class Shrinker:
                     break
                 if not self.supported(candidate):
                     continue
-                case, _ = self.runner.tools.case(candidate.text())
-                if case is None:
-                    continue
-                case["options"] = candidate.options
                 runs += 1
-                tried = run_one(self.adapter, self.runner.tools, case, candidate, self.runner.hello,
-                                self.runner.level)
-                if tried.status == "fail" and tried.signature() == best.signature():
+                tried = self.fails_alike(candidate, best)
+                if tried:
                     best, again = tried, True
                     break
         best.shrunk_in = runs
         return best
+
+    def fails_alike(self, candidate, best):
+        """The outcome of a candidate that fails as `best` does, or None."""
+        case, _ = self.runner.tools.case(candidate.text())
+        if case is None or not self.supported(candidate):
+            return None
+        case["options"] = candidate.options
+        tried = run_one(self.adapter, self.runner.tools, case, candidate, self.runner.hello, self.runner.level)
+        return tried if tried.status == "fail" and tried.signature() == best.signature() else None
+
+    def needs(self, best):
+        """What every failure of this kind has: features that other forms of the smallest case, which
+        fail alike, do not have are none of its conditions."""
+        found = features(best.recipe)
+        for other in others(best.recipe):
+            if not features(other) >= found and self.fails_alike(other, best):
+                found &= features(other)
+        return sorted(found)
 
     def close(self):
         self.adapter.stop(kindly=True)
@@ -149,10 +184,9 @@ class Shrinker:
 class Cause:
     """Failures that look alike and all have what the smallest of them has."""
 
-    def __init__(self, smallest, outcomes):
-        self.smallest, self.outcomes = smallest, outcomes
+    def __init__(self, smallest, needs):
+        self.smallest, self.needs, self.outcomes = smallest, needs, []
         self.signature = smallest.signature()
-        self.needs = sorted(features(smallest.recipe))
         self.known = None
 
     def name(self):
@@ -167,7 +201,7 @@ def causes_of(outcomes, shrinker, most=40, progress=lambda *_: None):
     while left and len(causes) < most:
         progress(len(causes), len(left))
         smallest = shrinker.shrink(left[0])
-        cause = Cause(smallest, [])
+        cause = Cause(smallest, shrinker.needs(smallest))
         needs = set(cause.needs)
         for out in left:
             if out is left[0] or (out.signature() == cause.signature and needs <= features(out.recipe)):
@@ -175,5 +209,7 @@ def causes_of(outcomes, shrinker, most=40, progress=lambda *_: None):
         left = [o for o in left if o not in cause.outcomes]
         causes.append(cause)
     if left:
-        causes.append(Cause(left[0], left))
+        rest = Cause(left[0], [])
+        rest.outcomes = left
+        causes.append(rest)
     return causes

@@ -72,6 +72,11 @@ def copy_of(case, entry, rank):
     return (i if entry["sharded"] else 0) * eps + (d % t["ep"] if entry["expert"] else 0)
 
 
+# Of what is wrong in one step, what is cause rather than consequence: contributions that can be
+# told, then decisions, then numbers made of everything.
+PRIORITY = {"skip": 1, "norm": 2, "scale": 3, "OPT-2": 4, "garbled": 5, "update": 5}
+
+
 class Judge:
     """One answer: findings of the first step in which something is wrong."""
 
@@ -95,6 +100,7 @@ class Judge:
             self.step(step, [r["steps"][step] for r in ranks])
             if self.findings:
                 break  # what follows is a consequence
+        self.findings.sort(key=lambda f: PRIORITY.get(f.kind, PRIORITY.get(f.clause, 0)))
         return self.findings
 
     def step(self, step, got):
