@@ -329,6 +329,13 @@ include cuda/path/path.mk
 include cuda/engine/engine.mk
 include cuda/trial/trial.mk
 
+# ---- Conformance ---------------------------------------------------------------------------------
+
+# What `zeroproof check` becomes, and what an author of adapters reads.
+CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conformance/judge/*.json \
+                       conformance/schema/*.json conformance/known/*.json conformance/support/*.json \
+                       conformance/adapters/*.py)
+
 # ---- Installing ----------------------------------------------------------------------------------
 
 dest = $(DESTDIR)$(PREFIX)
@@ -358,6 +365,8 @@ install: all lib $(BUILD)/zeroproof.1 ## install under PREFIX (and DESTDIR)
 	install -m 644 $(BUILD)/zeroproof.1 $(dest)/share/man/man1/zeroproof.1
 	for f in $(wildcard spec/*.md); do \
 	  install -m 644 $$f $(dest)/share/zeroproof/spec/ || exit 1; done
+	for f in $(CONFORMANCE_FILES); do \
+	  install -D -m 644 $$f $(dest)/share/zeroproof/$$f || exit 1; done
 
 .PHONY: uninstall
 uninstall: ## remove what install put there

@@ -65,6 +65,15 @@ def others(r):
                 c = r.copy()
                 c.fields[name] = value
                 yield c
+    scale = r.fields.get("scale", "0")
+    if scale != "0":
+        c = r.copy()
+        c.fields["scale"] = scale.split(":")[0] if ":" in scale else f"{scale}:1:1:0:0:24"
+        yield c
+    if "overflow" in r.fields:
+        c = r.copy()
+        c.fields.update(steps=1, overflow=1)
+        yield c
     for numel in (2, 12, 48):
         c = r.copy()
         for e in c.entries:

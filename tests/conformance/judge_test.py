@@ -1,0 +1,214 @@
+"""The suite's own test: subjects that lie are seen through, and told why. Prints ok / not ok lines.
+
+Each row: what the adapter does, how the run ends, and the verdict that must be among the causes."""
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
+
+import axes  # noqa: E402
+import ledger  # noqa: E402
+from decode import digits  # noqa: E402
+from recipe import features, recipe_of  # noqa: E402
+from tools import Tools  # noqa: E402
+
+COMMAND = os.environ["ZEROPROOF"]
+TRAINER = f"{sys.executable} {ROOT}/conformance/adapters/selftest/trainer.py"
+failed = 0
+
+
+def check(name, good, why=""):
+    global failed
+    failed += not good
+    print(f"{'ok' if good else 'not ok'} {name}{'' if good else ' # ' + str(why)[:600]}", flush=True)
+
+
+def run(adapter, *more, deadline=20):
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([COMMAND, "check", "--adapter", adapter, "--json", "--shrink", "1", "--out", folder,
+                               "--deadline", str(deadline), "--jobs", "2", *more], capture_output=True, text=True,
+                              timeout=300)
+        try:
+            report = json.loads(done.stdout)
+        except ValueError:
+            return done.returncode, None, done.stderr
+        report["files"] = {n: open(os.path.join(folder, n), encoding="utf-8").read() for n in os.listdir(folder)}
+        return done.returncode, report, done.stderr
+
+
+# What it does -> (clause, start of the kind) that some cause must have; None: an error of the run.
+LIARS = {
+    "null": ("RUN-1", "error"), "echo": ("RED-3", "missing"), "garbage": ("RUN-1", "error: no JSON"),
+    "crash": ("RUN-1", "error: the adapter's process ended"),
+    "nothing": None, "silent": None, "constant-ledger": None,
+    "empty-ledger": ("LEDG-6", "empty ledger"), "small-ledger": ("LEDG-6", "too little"),
+    "lonely-ledger": ("LEDG-6", "too little"), "uneven-ledger": ("LEDG-2", "ledgers differ"),
+    "ungathered": ("LEDG-6", "ungathered"),
+    "local": ("RED-3", "missing"), "last-only": ("RED-3", "missing"), "no-mean": ("RED-2", "ratio"),
+    "next-scale": ("STEP-6", "unscaled by the next scale"), "unused-stale": ("STEP-4", "stale"),
+    "norm-local": ("STAT-4", "norm"), "norm-replicas": ("STAT-4", "norm"), "shifted": ("PART-6", "moved"),
+    "one-rate": ("OPT-4", "learning rate of another group"), "steps-anyway": ("STEP-6", "skip"),
+    "lazy-scale": ("SCALE-4", "scale"), "no-clip": ("OPT-2", "clip"), "frozen-moves": ("PART-1", "frozen"),
+}
+
+
+def test_liars():
+    for lie, verdict in LIARS.items():
+        code, report, errors = run(f"{TRAINER} {lie}")
+        if report is None:
+            check(f"{lie} is told", False, errors)
+        elif verdict is None:
+            check(f"{lie} is an error of the run", code == 1 and report["problems"], report["problems"])
+        else:
+            seen = [(c["clause"], c["kind"]) for c in report["causes"]]
+            good = any(c == verdict[0] and k.startswith(verdict[1]) for c, k in seen)
+            check(f"{lie} is {verdict[0]} {verdict[1]}", code == 1 and good, seen)
+        if lie == "null":
+            check("the null adapter passes nothing", report["cases"]["pass"] == 0, report["cases"])
+
+
+def test_honest():
+    code, report, errors = run(f"{TRAINER} honest", "--cases", "60")
+    # it computes with fractions, by its own code: so the oracle is right, too
+    check("an honest trainer in exact arithmetic passes", code == 0 and report["cases"]["pass"] == 60, errors or report["causes"])
+
+
+def test_hang():
+    code, report, _ = run(f"{TRAINER} hang", "--cases", "2", "--only", "LEDG-2", deadline=60)
+    cause = report["causes"][0] if report["causes"] else {}
+    check("a hang is LEDG-7", code == 1 and cause.get("clause") == "LEDG-7" and "rank 0 waits" in cause["text"], cause)
+    slowest = max(r["seconds"] for r in report["results"] if r["status"] == "fail")
+    check("a hang is recognised from the ledgers, long before the deadline", slowest < 10, slowest)
+    code, report, _ = run(f"{TRAINER} sleep", "--cases", "1", "--only", "LEDG-2", deadline=2)
+    check("silence meets the deadline", code == 1 and report["causes"][0]["kind"].startswith("timeout"), report["causes"])
+
+
+def test_ref():
+    code, report, errors = run(f"{COMMAND} adapter", "--cases", "300", "--seed", str(random.randrange(1 << 30)))
+    check("ref passes", code == 0 and report["cases"]["fail"] == 0, errors or report["causes"])
+    needed = {"RED-2", "RED-3", "RED-6", "STEP-4", "STEP-6", "STEP-7", "STEP-8", "STAT-2", "STAT-3", "SCALE-3", "SCALE-4",
+              "OPT-2", "LEDG-2", "LEDG-6", "LEDG-7", "PIPE-3", "PIPE-6", "TIE-1", "TIE-2", "TOPO-3", "PART-1", "PART-6"}
+    check("each clause of the suite is judged", needed <= {c for c, n in report["clauses"].items() if n[0]},
+          needed - set(report["clauses"]))
+    files = report["files"]
+    check("reports are written", {"report.json", "junit.xml", "report.tap", "report.html"} == set(files), list(files))
+    import xml.dom.minidom
+    check("JUnit is XML", xml.dom.minidom.parseString(files["junit.xml"]).documentElement.tagName == "testsuite")
+    check("TAP counts", files["report.tap"].count("\nok ") == 300)
+    check("the page is self-contained", "src=" not in files["report.html"] and "<link" not in files["report.html"])
+
+
+def test_again():
+    _, report, _ = run(f"{TRAINER} next-scale")
+    recipe = report["causes"][0]["recipe"]
+    code, again, _ = run(f"{TRAINER} next-scale", "--only", recipe)
+    check("a minimal case fails again by its recipe", code == 1 and again["cases"] == {"pass": 0, "fail": 1, "unsupported": 0})
+    check("a minimal case is small", len(recipe_of(recipe).entries) == 1 and recipe_of(recipe).number("dp") == 1, recipe)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        needs = report["causes"][0]["needs"]
+        entry = {"clause": "STEP-6", "kind": "unscaled", "needs": needs, "note": "planted"}
+        clip = {"clause": "OPT-2", "kind": "clip", "needs": [], "note": "the same under clipping"}
+        json.dump({"failures": [entry, clip]}, file)
+        file.flush()
+        code, known, _ = run(f"{TRAINER} next-scale", "--known", file.name)
+        check("known failures pass", code == 0, [(c["kind"], c["known"]) for c in known["causes"]] + known["problems"])
+        code, other, _ = run(f"{TRAINER} honest", "--known", file.name)
+        check("a known failure that is gone is an error", code == 1 and len(other["problems"]) == 2, other["problems"])
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        run(f"{TRAINER} honest", "--support", file.name, "--accept-support", "--cases", "1")
+        code, _, _ = run(f"{TRAINER} honest", "--support", file.name, "--cases", "1")
+        before = json.load(open(file.name, encoding="utf-8"))
+        before["supports"]["dp"].append(8)
+        with open(file.name, "w", encoding="utf-8") as out:
+            json.dump(before, out)
+        lost, report, _ = run(f"{TRAINER} honest", "--support", file.name, "--cases", "1")
+        check("a shrinking support list is an error", code == 0 and lost == 1 and "dp 8" in report["problems"][0])
+
+
+def test_ledgers():
+    def op(kind, **more):
+        return {"op": kind, "dtype": "fp32", "count": 4, **more}
+
+    both = op("all_reduce", redop="sum", group=[0, 1])
+    check("equal ledgers match", ledger.mismatches([[both], [both]]) == [])
+    check("a skipped collective is found", ledger.mismatches([[both, both], [both]])[0]["index"] == 1)
+    check("another count is found", ledger.mismatches([[both], [{**both, "count": 5}]])[0]["index"] == 0)
+    check("another op is found", ledger.mismatches([[both], [{**both, "op": "reduce"}]])[0]["index"] == 0)
+    send, recv = op("send", peer=1), op("recv", peer=0)
+    check("sends match receives", ledger.mismatches([[send], [recv]]) == [])
+    check("a message of another dtype is found", ledger.mismatches([[send], [{**recv, "dtype": "bf16"}]]) != [])
+    check("a rank on its way is no hang", not ledger.is_hung([[both], []])[0])
+    check("crossed collectives are a hang", ledger.is_hung([[both], [op("recv", peer=0)]])[0])
+    later = {**both, "async": True}
+    check("an asynchronous call is no hang", not ledger.is_hung([[later], [op("recv", peer=0)]])[0])
+    check("waiting for it is", ledger.is_hung([[later, {"wait": 0}], [op("recv", peer=0)]])[0])
+    group = [op("send", peer=1, batch=1), op("recv", peer=1, batch=1)]
+    other = [op("send", peer=0, batch=1), op("recv", peer=0, batch=1)]
+    check("a grouped exchange is no hang", not ledger.is_hung([group, other])[0])
+    check("ranks that ended do not hang", not ledger.is_hung([[both, {"end": True}], [both, {"end": True}]])[0])
+
+
+def test_axes():
+    space = axes.Space({"supports": axes.AXES, "without": [{"zero": 2, "pp": [2, 3]}], "options": {"overlap": [False, True]}})
+    rows = axes.covering(space, random.Random(3))
+    seen = set().union(*(axes.pairs_of(row) for row in rows))
+    lacking = [((a, x), (b, y)) for (a, xs), (b, ys) in itertools.combinations(sorted(space.all.items()), 2)
+               for x in xs for y in ys if ((a, x), (b, y)) not in seen and axes.random_row(
+                   space, random.Random(1), {a: x, b: y}) is not None]
+    check("every pair of values that can occur occurs", not lacking, lacking)
+    check("combinations without support do not", not any(r["zero"] == 2 and r["pp"] > 1 for r in rows))
+    check("the array is small", len(rows) < 80, len(rows))
+
+
+def test_cases():
+    tools = Tools()
+    case, why = tools.case("precision=bf16,dp=3,M=2,steps=2,optim=momentum,list=5@0.0+3@0.1t0+3@0.1t0,unused=100")
+    check("a recipe makes a case", case is not None, why)
+    check("a case round-trips through its recipe", tools.case(case["recipe"])[0] == case)
+    none, why = tools.case("wide=16,comm=fp32,precision=bf16,dp=5,M=3,unit=-20,optim=adamw,list=60@0.0")
+    check("a case whose sums are not exact is refused", none is None and "sum" in why, why)
+    none, why = tools.case("dp=2,unit=-60,optim=sgd,list=50@0.0")
+    check("a case whose update rounds is refused", none is None and "update" in why, why)
+    for bad in ("dp=0,list=1@0.0", "nonsense", "mode=wild,list=1@0.0", "wide=99,list=1@0.0", "steps=0,list=1@0.0"):
+        check(f"'{bad}' is refused", tools.case(bad)[0] is None)
+    parts = [(axes_fraction(4 ** i), i) for i in range(4)]
+    check("base 4 names contributions", list(digits(None, parts, axes_fraction(1 + 2 * 16 + 64)).values()) == [1, 0, 2, 1])
+    found = features(recipe_of("precision=bf16,pp=2,dp=2,M=1,list=5@0.0+5@0.1+4@1.0 overlap=true"))
+    check("features of a case", {"dp", "pp", "unequal K", "bf16", "overlap=True"} <= found, found)
+    test_schemas(case, tools.expected(case))
+    tools.close()
+
+
+def axes_fraction(n):
+    from fractions import Fraction
+    return Fraction(n)
+
+
+def test_schemas(case, expected):
+    try:
+        import jsonschema
+    except ImportError:
+        print("not run: schemas (no python3-jsonschema)")
+        return
+    schema = {n[:-5]: json.load(open(os.path.join(ROOT, "conformance/schema", n), encoding="utf-8"))
+              for n in os.listdir(os.path.join(ROOT, "conformance/schema"))}
+    code, report, _ = run(f"{COMMAND} adapter", "--cases", "3")
+    for name, value in (("case", case), ("expected", expected), ("report", {k: v for k, v in report.items() if k != "files"})):
+        errors = [e.message for e in jsonschema.Draft202012Validator(schema[name]).iter_errors(value)]
+        check(f"a {name} is what its schema says", code == 0 and not errors, errors)
+
+
+def main():
+    for name in sys.argv[1:] or ["cases", "axes", "ledgers", "ref", "honest", "again", "hang", "liars"]:
+        globals()[f"test_{name}"]()
+    return 1 if failed else 0
+
+
+sys.exit(main())
