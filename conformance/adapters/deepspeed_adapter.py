@@ -1,0 +1,114 @@
+"""DeepSpeed behind the suite's protocol: ZeRO 0/1/2 on CPU with gloo, without its C++ operators.
+
+Nothing in DeepSpeed's reduction, norm, scale or step is replaced. What is: fp16 on CPU is declared
+supported (the CPU accelerator would refuse it), and the shared-memory operator, which would be compiled,
+is declared absent."""
+import os
+
+os.environ.update(DS_ACCELERATOR="cpu", DS_BUILD_OPS="0")
+
+from torch_adapter import Linear, hexes, optimizer_of, serve  # noqa: E402
+import deepspeed  # noqa: E402
+import torch._dynamo  # noqa: E402,F401  (else imported in every child)
+from deepspeed.accelerator import get_accelerator  # noqa: E402
+
+deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+get_accelerator().__class__.is_fp16_supported = lambda self: True
+
+OPTIONS = {"overlap_comm": [False, True], "reduce_scatter": [True, False], "round_robin_gradients": [False, True],
+           "use_multi_rank_bucket_allreduce": [True, False], "offload": [False, True], "predivide": [1, 2]}
+HELLO = {
+    "protocol": 1, "name": "DeepSpeed", "version": deepspeed.__version__, "level": 2,
+    "returns": ["norm", "scale", "skipped", "parameters", "masters", "ledger"],
+    "supports": {
+        "zero": [0, 1, 2], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
+        "precision": ["fp32", "bf16", "fp16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
+        "optimizer": ["sgd", "momentum", "adamw"], "scale": ["one", "static", "dynamic"], "overflow": ["no", "yes"],
+        "clip": ["off", "loose", "binding"], "groups": [1, 2, 3], "sizes": ["plain", "tiny", "odd", "large", "empty"],
+        "bucket": ["large", "small"], "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage"]},
+    "world": 4,
+    # only fp16 has a loss scale
+    "without": [{"precision": ["fp32", "bf16"], "scale": ["static", "dynamic"]}, {"precision": "fp16", "scale": "one"},
+                {"zero": 0, "option offload": True}, {"zero": 0, "option round_robin_gradients": True},
+                {"zero": 0, "option reduce_scatter": False}, {"zero": 0, "option overlap_comm": True},
+                {"zero": 0, "option use_multi_rank_bucket_allreduce": False}, {"zero": 0, "option predivide": 2},
+                # it says so itself: reduce_scatter takes no predivision
+                {"option reduce_scatter": True, "option predivide": 2}],
+    "options": OPTIONS,
+}
+
+
+def config_of(case):
+    options = case["options"]
+    zero = {"stage": case["zero"], "reduce_bucket_size": case["bucket"], "allgather_bucket_size": case["bucket"],
+            "contiguous_gradients": True, **{n: options[n] for n in (
+                "overlap_comm", "reduce_scatter", "round_robin_gradients", "use_multi_rank_bucket_allreduce") if n in options}}
+    if options.get("offload"):
+        zero["offload_optimizer"] = {"device": "cpu", "pin_memory": False}
+    config = {"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": case["micro_batches"],
+              "gradient_clipping": case["clip"]["max_norm"] if case["clip"] else 0.0, "zero_optimization": zero,
+              "zero_allow_untested_optimizer": True, "zero_force_ds_cpu_optimizer": False, "steps_per_print": 10 ** 9,
+              "gradient_predivide_factor": float(options.get("predivide", 1))}
+    if case["precision"] == "bf16":
+        config["bf16"] = {"enabled": True}
+    if case["precision"] == "fp16":
+        config["fp16"] = scale_of(case["scale"])
+    if case["accumulate"] != case["precision"]:
+        config["data_types"] = {"grad_accum_dtype": case["accumulate"]}
+    if case["communicate"] != case["precision"]:
+        config["communication_data_type"] = case["communicate"]
+    return config
+
+
+def scale_of(scale):
+    if not scale["dynamic"]:
+        return {"enabled": True, "loss_scale": scale["first"]}
+    return {"enabled": True, "loss_scale": 0, "initial_scale_power": int(scale["first"]).bit_length() - 1,
+            "loss_scale_window": scale["window"], "hysteresis": scale["hysteresis"],
+            "consecutive_hysteresis": scale["consecutive"], "min_loss_scale": scale["least"]}
+
+
+def loss_scale(engine):
+    for name in ("cur_scale", "loss_scale"):
+        if hasattr(engine.optimizer, name):
+            return float(getattr(engine.optimizer, name))
+    return 1.0
+
+
+def masters(me, model):
+    """Full fp32 masters as DeepSpeed hands them out; asking runs collectives that are not the step's."""
+    with me.recorder.pause():
+        found = {}
+        for j in model.entries:
+            entry, w = me.case["parameters"][j], model.w[model.key(j)]
+            if entry["frozen"] or entry["numel"] == 0:
+                continue
+            full = deepspeed.utils.safe_get_full_fp32_param(w)
+            if full is not None:
+                found[entry["name"]] = [[0, hexes(full)]]
+        return found
+
+
+def main(me):
+    me.recorder.install()
+    with me.recorder.pause():
+        me.environment()
+        deepspeed.init_distributed("gloo")
+    model = Linear(me.place)
+    engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer_of(me.case, model.groups()), config=config_of(me.case))
+    for step in range(me.case["steps"]):
+        me.begin(step)
+        skipped = engine.skipped_steps
+        for m in range(me.case["micro_batches"]):
+            engine.backward(engine(step, m))
+            engine.step()
+        norm = engine.get_global_grad_norm()
+        mine = {"skipped": engine.skipped_steps > skipped, "norm": None if norm is None else float(norm).hex(),
+                "scale": loss_scale(engine).hex(), "parameters": model.parameters_by_name()}
+        if me.case["zero"]:
+            mine["masters"] = masters(me, model)
+        me.steps.append(mine)
+
+
+if __name__ == "__main__":
+    serve(HELLO, main)

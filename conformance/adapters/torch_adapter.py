@@ -1,0 +1,188 @@
+"""What adapters of PyTorch programs share: one child per rank, forked after all imports; the model
+of a case; records and results. The protocol is that of ADAPTER.md."""
+import json
+import os
+import signal
+import sys
+import traceback
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "recorder"))
+
+import torch  # noqa: E402
+from zeroproof_record import Recorder  # noqa: E402
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int32": torch.int32}
+
+
+def hexes(tensor):
+    return [x.hex() if x - x == 0 else str(x) for x in tensor.detach().double().flatten().tolist()]
+
+
+def tensor_of(row, log2):
+    return (torch.tensor([float(k) for k in row], dtype=torch.float64) * 2.0 ** log2).float()
+
+
+class Place:
+    """Where a rank is, and which copies it holds."""
+
+    def __init__(self, case, rank):
+        t = case["topology"]
+        self.case, self.rank = case, rank
+        self.pp, self.dp, self.tp = rank // (t["dp"] * t["tp"]), rank // t["tp"] % t["dp"], rank % t["tp"]
+        self.ep = self.dp % t["ep"]
+
+    def first(self, entry):
+        t = self.case["topology"]
+        copy = (self.tp if entry["sharded"] else 0) * (t["ep"] if entry["expert"] else 1)
+        copy += self.ep if entry["expert"] else 0
+        return tensor_of(entry["first"][copy], self.case["log2_first"])
+
+    def batch(self, m):
+        return m * self.case["topology"]["dp"] + self.dp
+
+    def row(self, step, m, j):
+        rows = self.case["data"][step][self.batch(m)][j]
+        if rows is None:
+            return None
+        return tensor_of(rows[self.tp if self.case["parameters"][j]["sharded"] else 0], self.case["log2_unit"])
+
+
+class Linear(torch.nn.Module):
+    """The loss of a micro-batch, <w, x> over the parameters that take part. `names` of entries: tied
+    ones share a Parameter."""
+
+    def __init__(self, place, entries=None):
+        super().__init__()
+        self.place = place
+        self.entries = [j for j in range(len(place.case["parameters"])) if entries is None or j in entries]
+        self.w = torch.nn.ParameterDict()
+        for j in self.entries:
+            entry = place.case["parameters"][j]
+            if self.key(j) not in self.w:
+                self.w[self.key(j)] = torch.nn.Parameter(place.first(entry), requires_grad=not entry["frozen"])
+
+    def key(self, j):
+        entry = self.place.case["parameters"][j]
+        return entry["name"] if entry["tied"] is None else f"t{entry['tied']}"
+
+    def used(self, step, m):
+        """(j, w, x) of what takes part."""
+        rows = ((j, self.place.row(step, m, j)) for j in self.entries)
+        return [(j, self.w[self.key(j)], x) for j, x in rows if x is not None]
+
+    def forward(self, step, m):
+        terms = [(w.float() * x).sum() for _, w, x in self.used(step, m)]
+        if not terms:  # nothing takes part: a loss that nobody's gradient depends on
+            return torch.zeros((), requires_grad=True) * 1.0
+        return sum(terms)
+
+    def groups(self):
+        """Optimizer groups with their constants; empty ones are left out."""
+        found = []
+        for number, group in enumerate(self.place.case["groups"]):
+            mine = {self.key(j): self.w[self.key(j)] for j in self.entries
+                    if self.place.case["parameters"][j]["group"] == number
+                    and not self.place.case["parameters"][j]["frozen"]}
+            if mine:
+                found.append({"params": list(mine.values()), **{k: v for k, v in group.items() if k != "optimizer"}})
+        return found
+
+    def parameters_by_name(self):
+        return {self.place.case["parameters"][j]["name"]: hexes(self.w[self.key(j)]) for j in self.entries}
+
+
+def optimizer_of(case, groups):
+    kind = torch.optim.AdamW if case["groups"][0]["optimizer"] == "adamw" else torch.optim.SGD
+    for g in groups:
+        if "betas" in g:
+            g["betas"] = tuple(g["betas"])
+    return kind(groups)
+
+
+# ---- Processes ------------------------------------------------------------------------------------
+
+
+class Rank:
+    """What a rank's function gets: case, rank, place, its recorder, and say(record)."""
+
+    def __init__(self, case, rank, folder):
+        self.case, self.rank, self.folder = case, rank, folder
+        self.place = Place(case, rank)
+        self.file = open(os.path.join(folder, f"rank-{rank}.jsonl"), "w", buffering=1, encoding="utf-8")
+        self.recorder = Recorder(self.say)
+        self.steps = []
+
+    def say(self, record):
+        self.file.write(json.dumps(record) + "\n")
+
+    def begin(self, step):
+        self.say({"step": step})
+
+    def environment(self):
+        import torch.distributed as dist
+        os.environ.update(RANK=str(self.rank), LOCAL_RANK=str(self.rank), WORLD_SIZE=str(self.case["world"]),
+                          LOCAL_WORLD_SIZE=str(self.case["world"]))
+        store = dist.FileStore(os.path.join(self.folder, "store"), self.case["world"])
+        dist.init_process_group("gloo", store=store, rank=self.rank, world_size=self.case["world"])
+
+
+def child(main, case, rank, folder):
+    try:
+        me = Rank(case, rank, folder)
+        main(me)
+        me.say({"end": True})
+        with open(os.path.join(folder, f"result-{rank}.json"), "w", encoding="utf-8") as file:
+            json.dump({"rank": rank, "steps": me.steps}, file)
+        os._exit(0)
+    except BaseException:
+        with open(os.path.join(folder, f"error-{rank}"), "w", encoding="utf-8") as file:
+            file.write(traceback.format_exc())
+        traceback.print_exc()
+        os._exit(1)
+
+
+def run(main, case, folder):
+    """Forks the ranks; the first that fails ends the others."""
+    children, bad = {}, None
+    for rank in range(case["world"]):
+        pid = os.fork()
+        if pid == 0:
+            child(main, case, rank, folder)
+        children[pid] = rank
+    while children:
+        pid, status = os.wait()
+        rank = children.pop(pid)
+        if status and bad is None:
+            bad = rank
+            for other in children:
+                os.kill(other, signal.SIGKILL)
+    if bad is None:
+        ranks = []
+        for q in range(case["world"]):
+            with open(os.path.join(folder, f"result-{q}.json"), encoding="utf-8") as file:
+                ranks.append(json.load(file))
+        return {"status": "ok", "ranks": ranks}
+    try:
+        with open(os.path.join(folder, f"error-{bad}"), encoding="utf-8") as file:
+            text = file.read()
+    except OSError:
+        text = f"rank {bad} died"
+    return {"status": "error", "rank": bad, "message": text}
+
+
+def serve(hello, main, refuses=lambda case: None):
+    """The adapter's loop. refuses(case): why it is not supported, or None."""
+    out = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
+    os.dup2(2, 1)  # whatever the subject prints is no answer
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["do"] == "bye":
+            break
+        if request["do"] == "hello":
+            answer = hello
+        else:
+            why = refuses(request["case"])
+            answer = {"status": "unsupported", "message": why} if why else run(main, request["case"], request["ledgers"])
+        out.write(json.dumps(answer) + "\n")

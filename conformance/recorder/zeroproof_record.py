@@ -1,0 +1,144 @@
+"""Records the collectives of a torch.distributed program, before they are entered.
+
+Wraps the functions of torch.distributed, so install it before anything keeps references to them (the
+backend objects of some frameworks do). What goes through the process group's C++ side alone (the
+reducer of DDP) is not seen."""
+import functools
+import json
+
+# name -> (op, where the tensor that is counted stands)
+COLLECTIVES = {
+    "all_reduce": "all_reduce", "broadcast": "broadcast", "reduce": "reduce",
+    "all_gather": "all_gather", "all_gather_into_tensor": "all_gather", "_all_gather_base": "all_gather",
+    "reduce_scatter": "reduce_scatter", "reduce_scatter_tensor": "reduce_scatter",
+    "_reduce_scatter_base": "reduce_scatter", "gather": "gather", "scatter": "scatter",
+    "all_to_all_single": "all_to_all", "barrier": "barrier", "send": "send", "recv": "recv",
+    "isend": "send", "irecv": "recv",
+}
+
+
+class Recorder:
+    """write(record) takes each record; pause() leaves out what the harness itself asks for."""
+
+    def __init__(self, write):
+        self.write, self.quiet, self.count, self.batch = write, 0, 0, 0
+        self.real = {}
+
+    def pause(self):
+        recorder = self
+
+        class Pause:
+            def __enter__(self):
+                recorder.quiet += 1
+
+            def __exit__(self, *_):
+                recorder.quiet -= 1
+
+        return Pause()
+
+    def install(self):
+        import torch.distributed as dist
+        self.dist = dist
+        for name, op in COLLECTIVES.items():
+            if hasattr(dist, name):
+                self.real[name] = getattr(dist, name)
+                setattr(dist, name, self.wrap(self.real[name], op, name))
+        self.real["batch_isend_irecv"] = dist.batch_isend_irecv
+        dist.batch_isend_irecv = self.wrap_batch(dist.batch_isend_irecv)
+        return self
+
+    def members(self, group):
+        dist = self.dist
+        if group is None or group is dist.group.WORLD:
+            return list(range(dist.get_world_size()))
+        return list(dist.get_process_group_ranks(group))
+
+    def wrap(self, real, op, name):
+        import inspect
+        signature = inspect.signature(real)
+
+        @functools.wraps(real)
+        def call(*args, **kwargs):
+            if self.quiet or not self.dist.is_initialized():
+                return real(*args, **kwargs)
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            asked = given.arguments
+            later = bool(asked.get("async_op")) or name in ("isend", "irecv")
+            number = self.publish(op, asked, later)
+            self.quiet += 1
+            try:
+                work = real(*args, **kwargs)
+            finally:
+                self.quiet -= 1
+            return Waiting(work, self, number) if later and work is not None else work
+
+        return call
+
+    def publish(self, op, asked, later, batch=None):
+        tensor = self.counted(op, asked)
+        record = {"op": op}
+        if tensor is not None:
+            record.update(dtype=DTYPES.get(str(tensor.dtype), str(tensor.dtype)), count=tensor.numel())
+        if op in ("send", "recv"):
+            peer = asked.get("dst") if op == "send" else asked.get("src")
+            if peer is None:
+                peer = self.members(asked.get("group"))[asked.get("group_dst", asked.get("group_src"))]
+            record["peer"] = peer
+        else:
+            record["group"] = self.members(asked.get("group"))
+            if "op" in asked and asked["op"] is not None:
+                record["redop"] = str(asked["op"]).rsplit(".", maxsplit=1)[-1].lower().strip("<>: 0123456789")
+            root = asked.get("dst", asked.get("src"))
+            if root is not None and op in ("broadcast", "reduce", "gather", "scatter"):
+                record["root"] = root
+        if later:
+            record["async"] = True
+        if batch is not None:
+            record["batch"] = batch
+        self.write(record)
+        self.count += 1
+        return self.count - 1
+
+    @staticmethod
+    def counted(op, asked):
+        """The tensor whose elements are the count: one part, or the whole."""
+        for name in {"all_gather": ("tensor", "input_tensor"), "reduce_scatter": ("output", "output_tensor"),
+                     "all_to_all": ("input",)}.get(op, ("tensor",)):
+            if asked.get(name) is not None:
+                return asked[name]
+        return None
+
+    def wrap_batch(self, real):
+        @functools.wraps(real)
+        def call(ops):
+            if not self.quiet:
+                self.batch += 1
+                for p in ops:
+                    op = "send" if p.op in (self.dist.isend, self.real["isend"]) else "recv"
+                    self.publish(op, {"tensor": p.tensor, "dst": p.peer, "src": p.peer, "group": p.group}, False,
+                                 batch=self.batch)
+            self.quiet += 1
+            try:
+                return real(ops)
+            finally:
+                self.quiet -= 1
+
+        return call
+
+
+DTYPES = {"torch.float32": "fp32", "torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float64": "fp64"}
+
+
+class Waiting:
+    """A work handle that tells when it is waited for."""
+
+    def __init__(self, work, recorder, number):
+        self._work, self._recorder, self._number = work, recorder, number
+
+    def wait(self, *args, **kwargs):
+        self._recorder.write({"wait": self._number})
+        return self._work.wait(*args, **kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self._work, name)

@@ -1,0 +1,54 @@
+#!/bin/sh
+# Makes a subject's virtual environment and prints its Python: sh conformance/subject.sh NAME
+# NAME: torch-2.13.0, deepspeed-0.19.8, deepspeed-0.19.7, megatron-core-0.16.1. They live under
+# $ZP_VENVS (~/.cache/zeroproof/venv); what is there is not made again. Every version is pinned.
+#
+# torch is a gigabyte: the other environments see that of torch-2.13.0 through a .pth file.
+set -eu
+name=${1:?usage: subject.sh NAME}
+venvs=${ZP_VENVS:-$HOME/.cache/zeroproof/venv}
+torch=2.13.0
+
+make_one() { # make_one NAME COMMAND...: a new environment, complete or not there
+  [ -e "$venvs/$1/complete" ] && return
+  mkdir -p "$venvs"
+  rm -rf "${venvs:?}/$1"
+  python3 -m venv "$venvs/$1" >&2
+  dir=$venvs/$1
+  shift
+  "$@" >&2
+  touch "$dir/complete"
+}
+
+install_torch() {
+  "$dir/bin/pip" install -q "torch==$torch" numpy==2.3.5
+}
+
+# The dependencies of DeepSpeed 0.19 without torch and what only its examples need.
+install_deepspeed() { # VERSION
+  see_torch
+  DS_BUILD_OPS=0 "$dir/bin/pip" install -q numpy==2.3.5 "deepspeed==$1"
+}
+
+install_megatron() { # VERSION
+  see_torch
+  "$dir/bin/pip" install -q packaging
+  "$dir/bin/pip" install -q --no-deps "megatron-core==$1"
+}
+
+see_torch() {
+  site=$("$dir/bin/python" -c 'import site; print(site.getsitepackages()[0])')
+  "$venvs/torch-$torch/bin/python" -c 'import site; print(site.getsitepackages()[0])' >"$site/torch.pth"
+}
+
+make_one "torch-$torch" install_torch
+case $name in
+torch-"$torch") ;;
+deepspeed-*) make_one "$name" install_deepspeed "${name#deepspeed-}" ;;
+megatron-core-*) make_one "$name" install_megatron "${name#megatron-core-}" ;;
+*)
+  echo "subject.sh: there is no subject '$name'" >&2
+  exit 2
+  ;;
+esac
+echo "$venvs/$name/bin/python"
