@@ -28,7 +28,8 @@ HELLO = {
         "bucket": ["large", "small"], "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage"]},
     "world": 4,
     # only fp16 has a loss scale
-    "without": [{"precision": ["fp32", "bf16"], "scale": ["static", "dynamic"]}, {"precision": "fp16", "scale": "one"},
+    "without": [{"zero": 0, "accumulate": "fp32"},  # it says so itself
+                {"precision": ["fp32", "bf16"], "scale": ["static", "dynamic"]}, {"precision": "fp16", "scale": "one"},
                 {"zero": 0, "option offload": True}, {"zero": 0, "option round_robin_gradients": True},
                 {"zero": 0, "option reduce_scatter": False}, {"zero": 0, "option overlap_comm": True},
                 {"zero": 0, "option use_multi_rank_bucket_allreduce": False}, {"zero": 0, "option predivide": 2},

@@ -93,6 +93,71 @@ class Linear(torch.nn.Module):
         return {self.place.case["parameters"][j]["name"]: hexes(self.w[self.key(j)]) for j in self.entries}
 
 
+# ---- Pipeline stages (ADAPTER.md) -----------------------------------------------------------------
+
+
+class Carry(torch.autograd.Function):
+    """Adds nothing, but lets the gradient through to the loss so far."""
+
+    @staticmethod
+    def forward(ctx, out, loss):
+        return out.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        flat = grad.flatten().float()
+        flat = flat[:flat.numel() - (flat.numel() % 2 == 0)]
+        signs = torch.tensor([1.0, -1.0]).repeat(flat.numel())[:flat.numel()]
+        return None, (flat * signs).sum()
+
+
+def stage_loss(tensors, g, used):
+    """The loss of one stage: <w, x> times what it was sent, plus the loss so far."""
+    def factor(j):
+        f = 1.0
+        for t in tensors:
+            if t.is_floating_point():
+                f = f * t.detach().flatten()[j % t.numel()].float() / 2 ** (g % 3)
+            else:
+                f = f * float((t == g).all())
+        return f
+
+    loss = torch.zeros((), requires_grad=True) * 1.0
+    for j, w, x in used:
+        loss = loss + factor(j) * (w.float() * x).sum()
+    for t in tensors:
+        if t.is_floating_point():
+            loss = loss + Arrive.apply(t)
+            break
+    return loss
+
+
+class Arrive(torch.autograd.Function):
+    """Zero, whose gradient goes to each element of what was received."""
+
+    @staticmethod
+    def forward(ctx, t):
+        ctx.shape, ctx.dtype = t.shape, t.dtype
+        return torch.zeros(())
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.expand(ctx.shape).to(ctx.dtype).contiguous()
+
+
+def stage_message(tensors, g, loss):
+    """What is sent on: integers filled with g, floats with 2^(g mod 3); the first carries the loss."""
+    out, carried = [], False
+    for t in tensors:
+        if t["dtype"].startswith("int"):
+            out.append(torch.full(t["shape"], g, dtype=DTYPES[t["dtype"]]))
+            continue
+        filled = torch.full(t["shape"], float(2 ** (g % 3)), dtype=DTYPES[t["dtype"]])
+        out.append(filled if carried else Carry.apply(filled, loss))
+        carried = True
+    return out
+
+
 def optimizer_of(case, groups):
     kind = torch.optim.AdamW if case["groups"][0]["optimizer"] == "adamw" else torch.optim.SGD
     for g in groups:

@@ -92,11 +92,11 @@ def refuse(text):
 
 class Progress:
     def __init__(self, show):
-        self.show, self.start, self.last = show, time.monotonic(), 0
+        self.show, self.start, self.last = show, time.monotonic(), time.monotonic()
 
     def __call__(self, outcomes):
         now = time.monotonic()
-        if not self.show or now - self.last < 0.2:
+        if now - self.last < (0.2 if self.show else 30):
             return
         self.last = now
         c = report.counts(outcomes)
@@ -104,11 +104,10 @@ class Progress:
                   f"{c['unsupported']} not supported")
 
     def shrinking(self, causes, left):
-        if self.show:
-            self.line(f"{causes} causes found, {left} failures to explain")
+        self.line(f"{causes} causes found, {left} failures to explain")
 
     def line(self, text):
-        sys.stderr.write("\r\x1b[K" + text)
+        sys.stderr.write("\r\x1b[K" + text if self.show else text + "\n")
         sys.stderr.flush()
 
     def end(self):

@@ -150,8 +150,9 @@ class Shrinker:
         return not any(self.space.matches(rule, row) for rule in self.space.without)
 
     def shrink(self, out):
-        """The smallest outcome found within the time."""
-        best, end, again = out, time.monotonic() + self.seconds, True
+        """The smallest outcome found within three fifths of the time; needs() has the rest."""
+        self.end = time.monotonic() + self.seconds
+        best, end, again = out, self.end - 0.4 * self.seconds, True
         runs = 0
         while again and time.monotonic() < end:
             again = False
@@ -182,6 +183,8 @@ class Shrinker:
         fail alike, do not have are none of its conditions."""
         found = features(best.recipe)
         for other in others(best.recipe):
+            if time.monotonic() > self.end:
+                break
             if not features(other) >= found and self.fails_alike(other, best):
                 found &= features(other)
         return sorted(found)

@@ -87,23 +87,36 @@ static int make_rows(const zp_recipe *r, zp_given *n, int64_t step, int64_t g, i
   return 0;
 }
 
+/* What boundary b carries for micro-batch g: a float tensor of odd sizes, with `tuple` also an integer
+ * one before or behind it, which may be smaller or larger; with `vary` other sizes, and another
+ * order, by micro-batch. PIPE-6 */
+static zp_message make_shape(const zp_recipe *r, int32_t b, int64_t g)
+{
+  const zp_synth_options *o = &r->c.synth;
+  const uint64_t h = zp_synth_mix(zp_synth_mix(o->seed, ZP_SYNTH_FOR_ACTIVATION), (uint64_t)b);
+  const int64_t rows = 1 + (int64_t)((h % 3 + (o->vary ? (uint64_t)g : 0)) % 3);
+  const int64_t ints[4] = {1, rows, 3 * rows, 3 * rows + 2};
+  const int32_t first = (h / 3 + (o->vary ? (uint64_t)g : 0)) % 2 == 0;
+  zp_message m;
+  memset(&m, 0, sizeof m);
+  m.n = o->tuple ? 2 : 1;
+  zp_tensor *f = &m.t[o->tuple && first ? 1 : 0], *i = &m.t[first ? 0 : 1];
+  if (o->tuple) *i = (zp_tensor){ZP_I32, 1, {ints[h / 6 % 4]}, NULL};
+  *f = (zp_tensor){r->c.cfg.precision, 2, {rows, 3}, NULL};
+  return m;
+}
+
 static int fill(const zp_recipe *r, zp_given *n)
 {
   const zp_config *c = &n->cfg;
   const int64_t global = c->dp * c->micro_batches;
-  zp_synth synth = {r->c.synth};
-  const zp_workload shapes = zp_synth_workload(&synth);
   for (int32_t j = 0; j < c->n_params; j++) {
     if (make_first(r, n, j)) return -1;
     for (int64_t i = 0; i < n->steps * global; i++)
       if (make_rows(r, n, i / global, i % global, j)) return -1;
   }
-  for (int32_t b = 0; b < c->pp - 1; b++) {
-    for (int64_t g = 0; g < global; g++) {
-      const zp_mb at = {0, g / c->dp, 0};
-      shapes.shape(&synth, c, b, (int32_t)(g % c->dp), at, &n->shape[b * global + g]);
-    }
-  }
+  for (int32_t b = 0; b < c->pp - 1; b++)
+    for (int64_t g = 0; g < global; g++) n->shape[b * global + g] = make_shape(r, b, g);
   return 0;
 }
 

@@ -1,0 +1,149 @@
+"""DeepSpeed's pipeline engine behind the suite's protocol: ZeRO 0/1 × PP × DP × TP on CPU, gloo."""
+import deepspeed_adapter as plain  # first: it sets the accelerator up
+import deepspeed
+import torch
+from deepspeed.pipe import LayerSpec, PipelineModule, TiedLayerSpec
+from deepspeed.runtime.pipe.topology import PipeModelDataParallelTopology
+from torch_adapter import Linear, hexes, optimizer_of, serve, stage_loss, stage_message
+
+HELLO = {
+    **plain.HELLO, "name": "DeepSpeed pipeline", "world": 6,
+    "supports": {
+        **plain.HELLO["supports"], "zero": [0, 1], "pp": [2, 3], "dp": [1, 2, 3], "tp": [1, 2],
+        "micro_batches": [1, 2, 3, 4], "stages_groups": ["equal", "unequal"], "tied": ["no", "stages", "keys"],
+        "messages": ["tensor", "tuple", "varying", "dynamic"]},
+    "options": {n: plain.OPTIONS[n] for n in ("reduce_scatter", "round_robin_gradients")},
+    "without": [w for w in plain.HELLO["without"] if not any(
+        k.split("option ")[-1] in ("offload", "overlap_comm", "use_multi_rank_bucket_allreduce", "predivide") for k in w)],
+}
+
+
+class Turn:
+    """Which micro-batch of which step is being run; tied weights that this stage's layers show."""
+
+    def __init__(self):
+        self.step = self.m = 0
+        self.tied = {}
+
+
+class Tied(torch.nn.Module):
+    """Holds a tied weight, shows it to the stage, and passes on what it is given."""
+
+    def __init__(self, turn, key, first, frozen):
+        super().__init__()
+        self.turn, self.key = turn, key
+        self.w = torch.nn.Parameter(first, requires_grad=not frozen)
+
+    def forward(self, x):
+        self.turn.tied[self.key] = self.w
+        return x
+
+
+class Stage(torch.nn.Module):
+    def __init__(self, place, turn, s):
+        super().__init__()
+        self.s, self.turn = s, turn
+        mine = [j for j, e in enumerate(place.case["parameters"]) if e["stage"] == s]
+        self.tied_entries = [j for j in mine if place.case["parameters"][j]["tied"] is not None]
+        self.linear = Linear(place, set(mine) - set(self.tied_entries))
+        for j in self.linear.entries:
+            if place.case["parameters"][j]["sharded"]:
+                self.linear.w[self.linear.key(j)].model_parallel = True
+        self.place = place
+
+    def forward(self, x):
+        turn, place, case = self.turn, self.place, self.place.case
+        g = place.batch(turn.m)
+        used = self.linear.used(turn.step, turn.m)
+        for j in self.tied_entries:
+            row = place.row(turn.step, turn.m, j)
+            if row is not None:
+                used.append((j, turn.tied[case["parameters"][j]["tied"]], row))
+        tensors = [] if self.s == 0 else list(x) if isinstance(x, tuple) else [x]
+        loss = stage_loss(tensors, g, used)
+        turn.m += 1
+        if self.s == case["topology"]["pp"] - 1:
+            return loss
+        out = stage_message(case["messages"][self.s][g], g, loss)
+        return out[0] if len(out) == 1 else tuple(out)
+
+
+class Same(torch.nn.Module):
+    """Makes stages equally long, so that the uniform partition is the one of the case."""
+
+    def forward(self, x):
+        return x
+
+
+def layers_of(place, turn):
+    """Each stage: its tied weights, itself, and fillers."""
+    case, stages = place.case, []
+    for s in range(case["topology"]["pp"]):
+        keys = {e["tied"]: e for e in case["parameters"] if e["stage"] == s and e["tied"] is not None}
+        stages.append([TiedLayerSpec(f"key{k}", Tied, turn, k, place.first(e), e["frozen"], tied_weight_attr="w")
+                       for k, e in sorted(keys.items())] + [LayerSpec(Stage, place, turn, s)])
+    longest = max(map(len, stages))
+    return [layer for s in stages for layer in [LayerSpec(Same)] * (longest - len(s)) + s]
+
+
+def weights(case, module, place):
+    """entry -> its Parameter, for the entries of this rank's stage."""
+    found = {}
+    stage = next(m for m in module.modules() if isinstance(m, Stage))
+    for j in stage.linear.entries:
+        found[j] = stage.linear.w[stage.linear.key(j)]
+    tied = {m.key: m.w for m in module.modules() if isinstance(m, Tied)}
+    for j in stage.tied_entries:
+        found[j] = tied[case["parameters"][j]["tied"]]
+    return found
+
+
+def groups_of(case, mine):
+    groups = []
+    for number, group in enumerate(case["groups"]):
+        w = {id(p): p for j, p in mine.items() if case["parameters"][j]["group"] == number and p.requires_grad}
+        if w:
+            groups.append({"params": list(w.values()), **{k: v for k, v in group.items() if k != "optimizer"}})
+    return groups
+
+
+def main(me):
+    case, t = me.case, me.case["topology"]
+    me.recorder.install()
+    with me.recorder.pause():
+        me.environment()
+        deepspeed.init_distributed("gloo")
+    turn = Turn()
+    torch.manual_seed(0)
+    module = PipelineModule(
+        layers=layers_of(me.place, turn), topology=PipeModelDataParallelTopology(t["pp"], t["tp"], t["dp"]),
+        loss_fn=lambda out, _: out, partition_method="uniform", activation_checkpoint_interval=0,
+        **({"dynamic_shape": True} if case["dynamic_shapes"] else {}))
+    mine = weights(case, module, me.place)
+    engine, *_ = deepspeed.initialize(model=module, optimizer=optimizer_of(case, groups_of(case, mine)),
+                                      config=plain.config_of(case))
+    batches = iter(lambda: (torch.zeros(1), torch.zeros(1)), None)
+    for step in range(case["steps"]):
+        me.begin(step)
+        turn.step, turn.m, skipped = step, 0, engine.skipped_steps
+        engine.train_batch(batches)
+        norm = engine.get_global_grad_norm()
+        with me.recorder.pause():
+            me.steps.append(result(me, engine, mine, norm, engine.skipped_steps > skipped))
+
+
+def result(me, engine, mine, norm, skipped):
+    names = {j: me.case["parameters"][j]["name"] for j in mine}
+    found = {"skipped": skipped, "norm": None if norm is None else float(norm).hex(),
+             "scale": plain.loss_scale(engine).hex(), "parameters": {names[j]: hexes(w) for j, w in mine.items()}}
+    if me.case["zero"]:
+        found["masters"] = {}
+        for j, w in mine.items():
+            full = None if not w.requires_grad or not w.numel() else deepspeed.utils.safe_get_full_fp32_param(w)
+            if full is not None:
+                found["masters"][names[j]] = [[0, hexes(full)]]
+    return found
+
+
+if __name__ == "__main__":
+    serve(HELLO, main)
