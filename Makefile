@@ -336,6 +336,15 @@ CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conforma
                        conformance/schema/*.json conformance/known/*.json conformance/support/*.json \
                        conformance/adapters/*.py)
 
+PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-venv
+
+.PHONY: conformance
+conformance: ## put ref, PyTorch and DeepSpeed through the suite (SUBJECTS=…, CASES=…, ACCEPT=1)
+	@$(call need,$(PACKAGES_CONFORMANCE))
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@CASES='$(CASES)' SECONDS_EACH='$(SECONDS_EACH)' ACCEPT='$(ACCEPT)' \
+	  sh conformance/run.sh $(BUILD) $(SUBJECTS)
+
 # ---- Installing ----------------------------------------------------------------------------------
 
 dest = $(DESTDIR)$(PREFIX)

@@ -62,10 +62,9 @@ def generate(tools, space, options, unreachable):
     recipes = [w for w in options.only if "=" in w]
     for text in recipes:
         recipe = recipe_of(text)
-        case, why = tools.case(recipe.text())
+        case, why = axes.case_of(tools, space, recipe)
         if case is None:
             raise SystemExit(refuse(f"--only '{text}': {why}"))
-        case["options"] = recipe.options
         yield case, recipe, True
     if recipes:
         return
@@ -77,7 +76,7 @@ def generate(tools, space, options, unreachable):
             return
         if options.until and time.monotonic() > options.until:
             return
-        case, recipe = axes.case_of_row(tools, row, dice_for(options.seed, number))
+        case, recipe = axes.case_of_row(tools, space, row, dice_for(options.seed, number))
         if case is None:
             unreachable.append((row, recipe))
         elif wanted(case, recipe, options.only):
@@ -150,9 +149,8 @@ def run(options):
     runner = Runner(options.adapter, tools, hello, level, options.jobs, options.deadline, log)
     progress, start = Progress(sys.stderr.isatty()), time.monotonic()
     outcomes = runner.run(cases, progress)
-    shrinker = Shrinker(runner, space, options.shrink)
-    causes = causes_of(outcomes, shrinker, progress=progress.shrinking)
-    shrinker.close()
+    causes = causes_of(outcomes, lambda: Shrinker(runner, space, options.shrink), options.jobs,
+                       progress=progress.shrinking)
     progress.end()
     return tell(options, hello, level, space, outcomes, causes, time.monotonic() - start)
 

@@ -54,6 +54,7 @@ class Space:
             else:
                 self.axes[name] = []
         self.options = dict(hello.get("options", {}))
+        self.defaults = {n: v[0] for n, v in self.options.items() if v}
         self.all = {**self.axes, **{f"option {n}": list(v) for n, v in self.options.items()}}
         self.without = hello.get("without", [])
         self.world = hello.get("world", WORLD)
@@ -217,7 +218,7 @@ def scale_of(row, dice):
     return f"{log2}:{window}:{dice.choice([1, 1, 2])}:0:0:24"
 
 
-def recipe_of_row(row, dice):
+def recipe_of_row(row, defaults, dice):
     scale = scale_of(row, dice)
     log2 = int(scale.split(":")[0])
     fields = {
@@ -245,6 +246,7 @@ def recipe_of_row(row, dice):
     if row["messages"] in ("varying", "dynamic"):
         fields["vary"] = fields["dynamic"] = 1
     options = {n[len("option "):]: v for n, v in row.items() if n.startswith("option ")}
+    options = {n: v for n, v in options.items() if v != defaults[n]}
     return Recipe(fields, entries_of(row, dice), options)
 
 
@@ -260,16 +262,25 @@ def rows(space, seed):
         yield row, False
 
 
-def case_of_row(tools, row, dice):
+def case_of(tools, space, recipe):
+    """(case with all options, None) or (None, why)."""
+    case, why = tools.case(recipe.text())
+    if case is not None and not any(e["numel"] for e in case["parameters"] if not e["frozen"]):
+        return None, "nothing is trained"
+    if case is not None:
+        case["options"] = {**space.defaults, **recipe.options}
+    return case, why
+
+
+def case_of_row(tools, space, row, dice):
     """A case for a row: another throw when one has no exact case. (case, recipe) or (None, why)."""
     why = ""
     for _ in range(12):
-        recipe = recipe_of_row(row, dice)
-        case, why = tools.case(recipe.text())
+        recipe = recipe_of_row(row, space.defaults, dice)
+        case, why = case_of(tools, space, recipe)
         if case is not None and row["unused"] == "some" and idle(case):
             why = "chance left a micro-batch without any parameter"
         elif case is not None:
-            case["options"] = recipe.options
             return case, recipe
     return None, why
 

@@ -1,11 +1,13 @@
 """The smallest case that still fails in the same way, and which failures have one cause."""
+import threading
 import time
 
+from axes import case_of
 from recipe import Entry, features
 from run import run_one
 
 
-def smaller(recipe, defaults):
+def smaller(recipe):
     """Simpler recipes, the largest steps first."""
     r = recipe
 
@@ -49,11 +51,10 @@ def smaller(recipe, defaults):
     if r.number("bucket", 64) != 1024:
         yield changed(bucket=1024)
     yield from smaller_entries(r)
-    for name, value in r.options.items():
-        if value != defaults.get(name):
-            c = r.copy()
-            c.options[name] = defaults.get(name)
-            yield c
+    for name in r.options:  # those that are not the default
+        c = r.copy()
+        del c.options[name]
+        yield c
 
 
 def others(r):
@@ -130,7 +131,6 @@ def smaller_entries(r):
 class Shrinker:
     def __init__(self, runner, space, seconds):
         self.runner, self.space, self.seconds = runner, space, seconds
-        self.defaults = {name: values[0] for name, values in space.options.items() if values}
         self.adapter = runner.adapter()
 
     def supported(self, recipe):
@@ -143,7 +143,7 @@ class Shrinker:
                "overflow": "yes" if "overflow" in recipe.fields else "no",
                "scale": "one" if "scale" not in recipe.fields else
                         "dynamic" if ":" in recipe.fields["scale"] else "static",
-               **{f"option {n}": v for n, v in recipe.options.items()}}
+               **{f"option {n}": v for n, v in {**self.space.defaults, **recipe.options}.items()}}
         for name in ("dp", "pp", "tp", "ep", "zero", "micro_batches", "precision", "optimizer", "scale"):
             if row[name] not in self.space.axes[name] and row[name] != self.space.axes[name][0]:
                 return False
@@ -156,7 +156,7 @@ class Shrinker:
         runs = 0
         while again and time.monotonic() < end:
             again = False
-            for candidate in smaller(best.recipe, self.defaults):
+            for candidate in smaller(best.recipe):
                 if time.monotonic() > end:
                     break
                 if not self.supported(candidate):
@@ -171,10 +171,9 @@ class Shrinker:
 
     def fails_alike(self, candidate, best):
         """The outcome of a candidate that fails as `best` does, or None."""
-        case, _ = self.runner.tools.case(candidate.text())
+        case, _ = case_of(self.runner.tools, self.space, candidate)
         if case is None or not self.supported(candidate):
             return None
-        case["options"] = candidate.options
         tried = run_one(self.adapter, self.runner.tools, case, candidate, self.runner.hello, self.runner.level)
         return tried if tried.status == "fail" and tried.signature() == best.signature() else None
 
@@ -205,23 +204,51 @@ class Cause:
         return f"{self.signature} [{', '.join(self.needs)}]"
 
 
-def causes_of(outcomes, shrinker, most=40, progress=lambda *_: None):
-    """Groups failures: the shortest of a signature is shrunk; those that have all of its features
-    join it; the rest go on."""
-    left = sorted((o for o in outcomes if o.status == "fail"), key=lambda o: len(o.recipe.full()))
-    causes = []
-    while left and len(causes) < most:
-        progress(len(causes), len(left))
+def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None):
+    """Groups failures by signature, several signatures at a time."""
+    kinds = {}
+    for out in outcomes:
+        if out.status == "fail":
+            kinds.setdefault(out.signature(), []).append(out)
+    todo, causes, lock, errors = list(kinds.values()), [], threading.Lock(), []
+
+    def work():
+        shrinker = make_shrinker()
+        try:
+            while not errors:
+                with lock:
+                    if not todo:
+                        return
+                    mine = todo.pop(0)
+                causes_of_kind(mine, shrinker, causes, most, lambda n: progress(len(causes), n + sum(map(len, todo))))
+        except Exception as error:  # told by the caller's thread
+            errors.append(error)
+        finally:
+            shrinker.close()
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(jobs, len(todo)))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    if errors:
+        raise errors[0]
+    return sorted(causes, key=lambda c: (-len(c.outcomes), c.signature))
+
+
+def causes_of_kind(outcomes, shrinker, causes, most, progress):
+    """The shortest failure is shrunk; those that have all that it needs join it; the rest go on. An
+    error's text tells causes apart well enough alone."""
+    left = sorted(outcomes, key=lambda o: len(o.recipe.full()))
+    while left:
+        progress(len(left))
+        if len(causes) >= most:
+            causes.append(Cause(left[0], sorted(features(left[0].recipe))))
+            causes[-1].outcomes = left
+            return
         smallest = shrinker.shrink(left[0])
         cause = Cause(smallest, shrinker.needs(smallest))
-        needs = set(cause.needs)
-        for out in left:
-            if out is left[0] or (out.signature() == cause.signature and needs <= features(out.recipe)):
-                cause.outcomes.append(out)
+        needs, alone = set(cause.needs), smallest.findings[0].clause == "RUN-1"
+        cause.outcomes = [o for o in left if o is left[0] or alone or needs <= features(o.recipe)]
         left = [o for o in left if o not in cause.outcomes]
         causes.append(cause)
-    if left:
-        rest = Cause(left[0], [])
-        rest.outcomes = left
-        causes.append(rest)
-    return causes
