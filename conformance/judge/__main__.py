@@ -23,8 +23,22 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 
 
+class Help(argparse.HelpFormatter):
+    """--flag=VALUE in one column, as the other sub-commands tell it (and the man page reads it)."""
+
+    def __init__(self, prog):
+        width = os.environ.get("ARGP_HELP_FMT", "").partition("rmargin=")[2]
+        super().__init__(prog, max_help_position=26, width=int(width) if width.isdigit() else None)
+
+    def _format_action_invocation(self, action):
+        if action.nargs == 0 or not action.option_strings:
+            return super()._format_action_invocation(action)
+        return f"    {action.option_strings[-1]}={self._format_args(action, action.dest.upper())}"
+
+
 def arguments():
     parser = argparse.ArgumentParser(
+        formatter_class=Help,
         prog="zeroproof check", description="Puts an implementation through the conformance suite: "
         "values bit for bit against serial training, ledgers against each other.",
         epilog="Exit codes: 0 every judged case passed; 1 a verdict went against the subject, or "

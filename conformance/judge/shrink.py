@@ -137,7 +137,8 @@ class Shrinker:
         """Does the subject support it? Only what `without` and worlds say: values were chosen so."""
         row = {"dp": recipe.number("dp"), "pp": recipe.number("pp"), "tp": recipe.number("tp"),
                "ep": recipe.number("ep"), "zero": recipe.number("stage", 1),
-               "micro_batches": recipe.number("M"), "precision": recipe.fields.get("precision", "fp32"),
+               "micro_batches": recipe.number("M"), "accumulate": "fp32" if "wide" in recipe.fields else "same",
+               "communicate": "fp32" if "comm" in recipe.fields else "same", "precision": recipe.fields.get("precision", "fp32"),
                "optimizer": recipe.fields.get("optim", "adamw"),
                "clip": "off" if "clip" not in recipe.fields else "binding",
                "overflow": "yes" if "overflow" in recipe.fields else "no",
