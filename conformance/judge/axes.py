@@ -99,6 +99,9 @@ class Space:
         return True
 
 
+CALM = 0.5  # how often an axis is left at its plainest value: or one failure hides all others
+
+
 def random_row(space, dice, fixed=None):
     """A row that is allowed, with some values given; None when chance finds none."""
     names = list(space.all)
@@ -109,7 +112,10 @@ def random_row(space, dice, fixed=None):
             if name in row:
                 continue
             values = list(space.all[name])
+            plain = values[0]
             dice.shuffle(values)
+            if name not in ("zero", "dp", "pp") and dice.random() < CALM:
+                values = [plain] + [v for v in values if v != plain]
             for value in values:
                 row[name] = value
                 if space.allows(row):

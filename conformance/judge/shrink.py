@@ -20,6 +20,7 @@ def smaller(recipe):
                 c.fields[name] = value
         return c
 
+    yield from leaps(r)
     for name in ("pp", "tp", "ep"):
         for value in (1, 2):
             if r.number(name) > value:
@@ -55,6 +56,40 @@ def smaller(recipe):
         c = r.copy()
         del c.options[name]
         yield c
+
+
+# Parts of a case that make it harder, by what they are about.
+LEAPS = [("options",), ("scale", "overflow"), ("clip",), ("optim",), ("precision", "wide", "comm"), ("unused",),
+         ("tuple", "vary", "dynamic"), ("bucket",), ("frozen", "tied")]
+
+
+def leaps(r):
+    """All parts made plain at once, then all but one, then one alone: the ones that matter are few."""
+    def plain(parts):
+        c = r.copy()
+        names = {name for part in parts for name in part}
+        for name in names:
+            c.fields.pop(name, None)
+        if "scale" in names:
+            c.fields["unit"] = 0
+        if "optim" in names:
+            c.fields["optim"] = "sgd"
+        if "precision" in names:
+            c.fields["precision"] = "fp32"
+        if "bucket" in names:
+            c.fields["bucket"] = 1024
+        if "options" in names:
+            c.options = {}
+        if "frozen" in names:
+            c.entries = [Entry(e.numel, e.stage, e.group, e.flags.replace("f", "")) for e in c.entries]
+        return c
+
+    seen = {r.full()}
+    for parts in [LEAPS, *([p for p in LEAPS if p is not q] for q in LEAPS), *([p] for p in LEAPS)]:
+        c = plain(parts)
+        if c.full() not in seen:
+            seen.add(c.full())
+            yield c
 
 
 def others(r):
@@ -234,7 +269,21 @@ def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None
         t.join()
     if errors:
         raise errors[0]
-    return sorted(causes, key=lambda c: (-len(c.outcomes), c.signature))
+    return sorted(merged(causes), key=lambda c: (-len(c.outcomes), c.signature))
+
+
+def merged(causes):
+    """A cause whose smallest case meets all conditions of another of its kind is that one, only not
+    made as small in the time there was."""
+    kept = []
+    for cause in sorted(causes, key=lambda c: len(c.needs)):
+        for other in kept:
+            if other.signature == cause.signature and set(other.needs) <= features(cause.smallest.recipe):
+                other.outcomes += cause.outcomes
+                break
+        else:
+            kept.append(cause)
+    return kept
 
 
 def causes_of_kind(outcomes, shrinker, causes, most, progress):

@@ -61,7 +61,7 @@ LIARS = {
 
 def test_liars():
     for lie, verdict in LIARS.items():
-        code, report, errors = run(f"{TRAINER} {lie}")
+        code, report, errors = run(f"{TRAINER} {lie}", "--cases", "120")
         if report is None:
             check(f"{lie} is told", False, errors)
         elif verdict is None:
@@ -114,13 +114,12 @@ def test_again():
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         needs = report["causes"][0]["needs"]
         entry = {"clause": "STEP-6", "kind": "unscaled", "needs": needs, "note": "planted"}
-        clip = {"clause": "OPT-2", "kind": "clip", "needs": [], "note": "the same under clipping"}
-        json.dump({"failures": [entry, clip]}, file)
+        json.dump({"failures": [entry]}, file)
         file.flush()
         code, known, _ = run(f"{TRAINER} next-scale", "--known", file.name)
         check("known failures pass", code == 0, [(c["kind"], c["known"]) for c in known["causes"]] + known["problems"])
         code, other, _ = run(f"{TRAINER} honest", "--known", file.name)
-        check("a known failure that is gone is an error", code == 1 and len(other["problems"]) == 2, other["problems"])
+        check("a known failure that is gone is an error", code == 1 and len(other["problems"]) == 1, other["problems"])
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         run(f"{TRAINER} honest", "--support", file.name, "--accept-support", "--cases", "1")
         code, _, _ = run(f"{TRAINER} honest", "--support", file.name, "--cases", "1")
