@@ -210,7 +210,7 @@ def child(main, case, rank, folder):
 
 def run(main, case, folder):
     """Forks the ranks; the first that fails ends the others."""
-    children, bad = {}, None
+    children, bad, how = {}, None, 0
     for rank in range(case["world"]):
         pid = os.fork()
         if pid == 0:
@@ -220,7 +220,7 @@ def run(main, case, folder):
         pid, status = os.wait()
         rank = children.pop(pid)
         if status and bad is None:
-            bad = rank
+            bad, how = rank, os.waitstatus_to_exitcode(status)
             for other in children:
                 os.kill(other, signal.SIGKILL)
     if bad is None:
@@ -233,7 +233,7 @@ def run(main, case, folder):
         with open(os.path.join(folder, f"error-{bad}"), encoding="utf-8") as file:
             text = file.read()
     except OSError:
-        text = f"rank {bad} died"
+        text = f"a rank died of {signal.Signals(-how).name if how < 0 else f'exit code {how}'}"
     return {"status": "error", "rank": bad, "message": text}
 
 

@@ -4,8 +4,8 @@ Contributions that meet in an element are distinct powers of four (times D·M an
 what an element holds, divided by the unit and read in base 4, names each contribution that is
 missing, doubled, or was declared unused. Only SGD can be undone; where gradients are returned
 nothing needs to be."""
-from fractions import Fraction
 import math
+from fractions import Fraction
 
 
 def value_of(case, k):
@@ -42,32 +42,23 @@ def name(case, item):
         f" (use {case['parameters'][i]['name']})" if case["parameters"][i]["tied"] is not None else "")
 
 
-def digits(case, parts, got):
-    """Multiplicity of each part in got, by base 4; None when got is no such sum."""
-    unit = min(abs(p[0]) for p in parts)
-    rest = got / unit
-    if rest.denominator != 1 or rest < 0:
+def multiplicities(parts, got):
+    """How often each part is in got, 0 to 3 times each: {part: times}; None when got is no such sum.
+    Parts are so far apart (powers of 4) that three times all smaller ones do not make up for one."""
+    if got < 0:
         return None
-    by_place = {}
-    for p in parts:
-        ratio = p[0] / unit
-        place, power = 0, ratio
-        while power > 1 and power.denominator == 1 and power % 4 == 0:
-            power /= 4
-            place += 1
-        if power != 1 or place in by_place:
+    scale = math.lcm(got.denominator, *(p[0].denominator for p in parts))
+    rest, found = int(got * scale), {}
+    order = sorted(parts, key=lambda p: -p[0])
+    small = [3 * sum(int(p[0] * scale) for p in order[i + 1:]) for i in range(len(order))]
+    for part, below in zip(order, small):
+        value = int(part[0] * scale)
+        times = min(3, rest // value)
+        if value <= 0 or rest - times * value > below:
             return None
-        by_place[place] = p
-    many, rest, place = {}, int(rest), 0
-    while rest or place <= max(by_place):
-        digit = rest % 4
-        if digit and place not in by_place:
-            return None
-        if place in by_place:
-            many[by_place[place]] = digit
-        rest //= 4
-        place += 1
-    return many
+        found[part] = times
+        rest -= times * value
+    return {p: found[p] for p in parts} if rest == 0 else None
 
 
 class Undo:
@@ -166,7 +157,7 @@ def ratio(case, expected, step, r, wrong):
 def one(case, expected, step, j, tp, ep, copy, element, g):
     """(kind, text) for one element whose gradient is g."""
     parts = contributions(case, step, j, tp, ep, element)
-    many = digits(case, parts, g) if parts else None
+    many = multiplicities(parts, g) if parts else None
     if many is not None:
         missing = [name(case, p) for p, n in many.items() if n == 0]
         doubled = [f"{name(case, p)} is there {n} times" for p, n in many.items() if n > 1]

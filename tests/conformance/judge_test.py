@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 
 import axes  # noqa: E402
 import ledger  # noqa: E402
-from decode import digits  # noqa: E402
+from decode import multiplicities  # noqa: E402
 from recipe import features, recipe_of  # noqa: E402
 from tools import Tools  # noqa: E402
 
@@ -178,7 +178,7 @@ def test_cases():
     for bad in ("dp=0,list=1@0.0", "nonsense", "mode=wild,list=1@0.0", "wide=99,list=1@0.0", "steps=0,list=1@0.0"):
         check(f"'{bad}' is refused", tools.case(bad)[0] is None)
     parts = [(axes_fraction(4 ** i), i) for i in range(4)]
-    check("base 4 names contributions", list(digits(None, parts, axes_fraction(1 + 2 * 16 + 64)).values()) == [1, 0, 2, 1])
+    check("contributions are told by their sum", list(multiplicities(parts, axes_fraction(1 + 2 * 16 + 64)).values()) == [1, 0, 2, 1])
     found = features(recipe_of("precision=bf16,pp=2,dp=2,M=1,list=5@0.0+5@0.1+4@1.0 overlap=true"))
     check("features of a case", {"dp", "pp", "unequal K", "bf16", "overlap=True"} <= found, found)
     test_schemas(case, tools.expected(case))
