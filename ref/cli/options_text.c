@@ -56,6 +56,7 @@ int zp_exit_of(int32_t status)
   case ZP_E_REFUSED: return ZP_EXIT_REFUSED;
   case ZP_E_MEMORY:
   case ZP_E_PEER:
+  case ZP_E_DEVICE:
   case ZP_E_FILE: return ZP_EXIT_ENVIRONMENT;
   default: return ZP_EXIT_VERDICT;
   }

@@ -6,8 +6,8 @@
  *   pkg-config zeroproof-cuda   the CUDA twin, over NCCL. Memory is the device's, a stream is a
  *                               cudaStream_t, a process has one device.
  *
- * Both run the same programs (ref/plan) and give the same bits wherever the reduction's order is
- * fixed. The engine owns the parameters; the caller computes gradients, and multiplies its loss by the
+ * Both run the same programs (ref/plan) and give the same bits with config.reduce ZP_EXACT, and with
+ * options.ordered; without, NCCL's own order is the CUDA twin's default. The engine owns the parameters; the caller computes gradients, and multiplies its loss by the
  * loss scale before backward. One step with pp = 1, micro-batches 0 … M-1, is
  *
  *   for (mb = 0; mb < M; mb++) {
@@ -29,7 +29,7 @@
  *
  * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is kept with
  * its text (what, where, which rank, what to do), every later call returns its status, parameters
- * stay what the last whole step made them. Print the text first; zp_engine_destroy then tells the
+ * stay what the last whole step made them. A save that fails ends nothing (CKPT-6). Print the text first; zp_engine_destroy then tells the
  * other ranks, which takes a second: they end with an error that names this one. Ranks that are not
  * told find out at the deadline.
  *
@@ -107,9 +107,11 @@ typedef struct zp_engine_options {
    * cuda: the most that one message has, each tensor rounded up to 256 bytes. spec: PIPE-6 */
   int (*shape)(void *ctx, int64_t step, int64_t mb, zp_message *out);
   int64_t message_bytes;
-  /* cuda, with config->reduce ZP_ORDERED: 1: NCCL adds gradients, in an order of its own and faster:
-   * the bits are those of `ordered` where every sum is exact. Refused by the reference. spec: RED-7 */
-  int32_t native;
+  /* With config->reduce ZP_ORDERED. cuda: 0: `native`: NCCL adds gradients, in an order of its own,
+   * which is faster; the reference's bits where every sum is exact. 1: in the spec's order: always
+   * its bits. The reference has one order, for 0 and 1. (ZP_EXACT gives the same bits on both, and
+   * in every topology.) spec: RED-4, RED-7 */
+  int32_t ordered;
   /* Called after each communication that was issued, in their order: this rank's ledger, one op at a
    * time. phase: zp_phase. NULL: not called. spec: LEDG-1 */
   void (*issued)(void *ctx, int32_t phase, const zp_op *op);
@@ -179,11 +181,16 @@ int zp_engine_get(zp_engine *e, zp_engine_state *state);
 
 /* Writes a checkpoint below folder dir, or loads the current one from there (checkpoint.h): any
  * topology, stage, bucket and precision loads what any other has saved, ref or cuda. Collective,
- * between steps; all ranks need one file system. spec: CKPT-1 … CKPT-5 */
+ * between steps; all ranks need one file system. When it fails on one rank it fails on all, and
+ * zp_engine_why says where and why. After a failed save the training state and the checkpoint before
+ * are what they were, and the run goes on: the next save or load forgets the error. A failed load
+ * leaves a mixture and ends the engine. cuda: work that reads parameters has ended before a load.
+ * spec: CKPT-1 … CKPT-6 */
 int zp_engine_save(zp_engine *e, const char *dir);
 int zp_engine_load(zp_engine *e, const char *dir);
 
-/* The first error, or one with status ZP_OK. */
+/* The first error, also one that nobody has been returned yet (cuda: another rank's, while the caller
+ * was elsewhere); else that of the last save, if it failed; else one with status ZP_OK. */
 const zp_error *zp_engine_why(const zp_engine *e);
 
 /* Ends the engine: collective after a clean run; after an error it tells the other ranks and does not

@@ -17,7 +17,22 @@ int zp_engine_message(const zp_engine_options *o, const zp_message *m, const cha
 void zp_engine_name(const zp_engine_options *o, int32_t j, char *text, int64_t cap);
 
 /* Names as checkpoints want them; malloc'ed, NULL without memory. */
-char (*zp_engine_names(const zp_engine_options *o))[ZP_CKPT_NAME];
+typedef char (*zp_engine_names_of)[ZP_CKPT_NAME];
+zp_engine_names_of zp_engine_names(const zp_engine_options *o);
+
+/* One rank's part of a checkpoint. Opening always gives a store: where files cannot be opened, one
+ * whose calls all fail with the reason. spec: CKPT-6 */
+typedef struct zp_engine_store {
+  zp_store store;
+  zp_ckpt_writer *writer;
+  zp_ckpt_reader *reader;
+  zp_error why;
+} zp_engine_store;
+zp_store *zp_engine_open_save(zp_engine_store *s, const zp_engine_options *o,
+                              zp_engine_names_of names, const char *dir, int64_t step);
+zp_store *zp_engine_open_load(zp_engine_store *s, const zp_engine_options *o,
+                              zp_engine_names_of names, const char *dir);
+void zp_engine_close_store(zp_engine_store *s);
 
 /* Has this rank the configuration that rank 0 has? Collective, by the options' exchange. 0, or a
  * negative status in *err. */

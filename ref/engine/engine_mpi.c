@@ -1,5 +1,5 @@
 /* The reference as a library: engine.h over the interpreter and MPI. spec: STEP-1, STEP-2, STEP-9,
- * LEDG-1, CKPT-1 */
+ * LEDG-1, CKPT-1, CKPT-6 */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,10 +19,6 @@ static int no_memory(zp_engine *e)
 static int join(zp_engine *e)
 {
   const double deadline_s = e->o.deadline_s > 0 ? e->o.deadline_s : zp_mpi_deadline();
-  if (e->o.native)
-    return zp_fail(&e->err, ZP_E_REFUSED, e->o.rank,
-                   "rank %d: options.native: NCCL's own reduction is the CUDA engine's alone",
-                   (int)e->o.rank);
   if (e->o.world == 1) return ZP_OK;
   if (!zp_mpi_present())
     return zp_fail(&e->err, ZP_E_REFUSED, e->o.rank,
@@ -110,6 +106,7 @@ static int open_engine(zp_engine *e)
   e->work = zp_engine_workload(e);
   e->rank = zp_rank_open(e->o.config, &e->o.hyper, &e->work, e->o.rank, &e->err);
   if (!e->rank || open_arrays(e)) return e->err.status;
+  e->rank->unsaved = &e->unsaved;
   e->hook = (zp_hook){e, NULL, after_op};
   if (e->o.issued) e->rank->hook = &e->hook;
   return run(e, ZP_PHASE_INIT);
@@ -179,34 +176,31 @@ static int announced(const zp_engine *e)
 
 /* ---- Checkpoints ----------------------------------------------------------------------------- */
 
+static void run_with(zp_engine *e, int32_t phase, zp_store *store)
+{
+  memset(&e->unsaved, 0, sizeof e->unsaved);
+  e->rank->store = store;
+  run(e, phase);
+  e->rank->store = NULL;
+}
+
 int zp_engine_save(zp_engine *e, const char *dir)
 {
-  zp_ckpt_writer *writer = NULL;
-  zp_store store;
+  zp_engine_store s;
   if (!e) return ZP_E_REFUSED;
   if (e->err.status || zp_engine_between(&e->o, dir, announced(e), &e->err)) return e->err.status;
-  const zp_ckpt_model model = {e->o.config, e->names};
-  if (zp_ckpt_writer_open(&writer, dir, model, e->rank->step, e->o.rank, "{}", &store, &e->err))
-    return e->err.status;
-  e->rank->store = &store;
-  run(e, ZP_PHASE_SAVE);
-  e->rank->store = NULL;
-  zp_ckpt_writer_close(writer);
-  return e->err.status;
+  run_with(e, ZP_PHASE_SAVE, zp_engine_open_save(&s, &e->o, e->names, dir, e->rank->step));
+  zp_engine_close_store(&s);
+  return zp_engine_why(e)->status;
 }
 
 int zp_engine_load(zp_engine *e, const char *dir)
 {
-  zp_ckpt_reader *reader = NULL;
-  zp_store store;
+  zp_engine_store s;
   if (!e) return ZP_E_REFUSED;
   if (e->err.status || zp_engine_between(&e->o, dir, announced(e), &e->err)) return e->err.status;
-  const zp_ckpt_model model = {e->o.config, e->names};
-  if (zp_ckpt_reader_open(&reader, dir, model, &store, &e->err)) return e->err.status;
-  e->rank->store = &store;
-  run(e, ZP_PHASE_LOAD);
-  e->rank->store = NULL;
-  zp_ckpt_reader_close(reader);
+  run_with(e, ZP_PHASE_LOAD, zp_engine_open_load(&s, &e->o, e->names, dir));
+  zp_engine_close_store(&s);
   return e->err.status;
 }
 
@@ -214,7 +208,8 @@ int zp_engine_load(zp_engine *e, const char *dir)
 
 const zp_error *zp_engine_why(const zp_engine *e)
 {
-  return e ? &e->err : NULL;
+  if (!e) return NULL;
+  return e->err.status == ZP_OK && e->unsaved.status ? &e->unsaved : &e->err;
 }
 
 int zp_engine_destroy(zp_engine *e, zp_error *err)

@@ -149,11 +149,12 @@ static int check_callbacks(const zp_engine_options *o, zp_error *err)
       zp_coord_of(o->config, o->rank).pp < o->config->pp - 1)
     return refuse(err, o->rank, "shape",
                   "needed with dynamic_shapes, on all stages but the last: pp", o->config->pp);
-  if (o->message_bytes < 0 || (o->native != 0 && o->native != 1))
-    return refuse(err, o->rank, "message_bytes, native", "not negative; 0 or 1: native", o->native);
-  if (o->native && o->config->reduce != ZP_ORDERED)
-    return refuse(err, o->rank, "native",
-                  "only in place of the reduction ZP_ORDERED: config.reduce", o->config->reduce);
+  if (o->message_bytes < 0)
+    return refuse(err, o->rank, "message_bytes", "not negative", o->message_bytes);
+  if (o->ordered != 0 && o->ordered != 1)
+    return refuse(err, o->rank, "ordered", "0 or 1", o->ordered);
+  if (o->ordered && o->config->reduce != ZP_ORDERED)
+    return refuse(err, o->rank, "ordered", "only with config.reduce ZP_ORDERED", o->config->reduce);
   if (!(o->deadline_s >= 0) || o->deadline_s >= 1e9)
     return refuse(err, o->rank, "deadline_s", "0 to 1e9 seconds", (int64_t)o->deadline_s);
   if (zp_engine_message(o, &o->in, "in", err)) return err->status;
@@ -200,7 +201,7 @@ void zp_engine_name(const zp_engine_options *o, int32_t j, char *text, int64_t c
   else snprintf(text, (size_t)cap, "p%d", (int)j);
 }
 
-char (*zp_engine_names(const zp_engine_options *o))[ZP_CKPT_NAME]
+zp_engine_names_of zp_engine_names(const zp_engine_options *o)
 {
   char(*names)[ZP_CKPT_NAME] = malloc((size_t)o->config->n_params * sizeof *names);
   for (int32_t j = 0; names && j < o->config->n_params; j++)
@@ -237,7 +238,7 @@ int zp_engine_between(const zp_engine_options *o, const char *dir, int announced
 
 /* ---- Between ranks --------------------------------------------------------------------------- */
 
-enum { CARD = 18 };
+enum { CARD = 19 };
 static const char *const card_names[CARD] = {"pp",
                                              "dp",
                                              "tp",
@@ -255,6 +256,7 @@ static const char *const card_names[CARD] = {"pp",
                                              "hash of the parameter list",
                                              "hash of the names",
                                              "hash of hyper",
+                                             "options.ordered",
                                              "version of the exchange"};
 
 static uint64_t mix(uint64_t seed, const void *data, size_t n)
@@ -306,7 +308,8 @@ static void fill_card(const zp_engine_options *o, int64_t card[CARD])
   card[14] = (int64_t)hash_params(c);
   card[15] = (int64_t)names;
   card[16] = (int64_t)hash_hyper(&o->hyper);
-  card[17] = 1;
+  card[17] = o->ordered;
+  card[18] = 2;
 }
 
 int zp_engine_agree(const zp_engine_options *o, zp_error *err)

@@ -38,6 +38,7 @@ const char *zp_status_name(int32_t status)
   case ZP_E_WORKLOAD: return "workload";
   case ZP_E_FILE: return "file";
   case ZP_E_VERDICT: return "verdict";
+  case ZP_E_DEVICE: return "device";
   default: return "unknown";
   }
 }

@@ -15,7 +15,8 @@ typedef enum zp_status {
   ZP_E_PEER = -6,     /* another rank failed, died, or did not answer before the deadline */
   ZP_E_WORKLOAD = -7, /* the workload refused an activation */
   ZP_E_FILE = -8,     /* a file could not be read or written, or is damaged */
-  ZP_E_VERDICT = -9   /* two things that must be equal are not */
+  ZP_E_VERDICT = -9,  /* two things that must be equal are not */
+  ZP_E_DEVICE = -10   /* a call of CUDA or NCCL failed */
 } zp_status;
 
 enum { ZP_MESSAGE_BYTES = 8192 };

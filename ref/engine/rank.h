@@ -105,6 +105,8 @@ struct zp_rank {
   zp_store *store;
   int64_t store_status_out[1], store_status_in[1];
   zp_error store_error;
+  zp_error *unsaved;     /* where a save that failed is told, after which the rank may go on; NULL:
+                            that is an error like any other. CKPT-6 */
   zp_train_state loaded; /* what READ found; INSTALL makes it current */
   int32_t unasked;       /* 1: in this micro-batch a gradient arrived twice, or unasked for */
   int32_t twice;         /* the entry that it was said to be for */

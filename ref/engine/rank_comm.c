@@ -197,9 +197,24 @@ static int finish_meta(zp_rank *r, const zp_op *op)
                  r->rank, (long long)op->recv_mb);
 }
 
+/* All ranks know: nothing is out of step, and the rest of the program is left out. CKPT-6 */
+static int leave_save(zp_rank *r)
+{
+  static const char left[] = "the training state and the previous checkpoint are unchanged";
+  if (r->store_error.status != ZP_OK)
+    zp_fail(r->unsaved, r->store_error.status, r->rank, "rank %d: %s; %s", r->rank,
+            r->store_error.text, left);
+  else
+    zp_fail(r->unsaved, ZP_E_PEER, -1, "rank %d: the checkpoint failed on %lld other rank(s); %s",
+            r->rank, (long long)r->store_status_in[0], left);
+  r->pc = r->length[r->phase] - 1;
+  return 0;
+}
+
 static int finish_status(zp_rank *r)
 {
   if (r->store_status_in[0] == 0) return 0;
+  if (r->unsaved && r->phase == ZP_PHASE_SAVE) return leave_save(r);
   if (r->store_error.status != ZP_OK)
     return zp_fail(r->err, r->store_error.status, r->rank, "%s", r->store_error.text);
   return zp_fail(r->err, ZP_E_PEER, -1, "rank %d: the checkpoint failed on %lld other rank(s); %s",

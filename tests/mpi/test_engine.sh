@@ -1,5 +1,6 @@
 # The public engine over MPI, through tests/mpi/engine_driver.c: the bits of comm_sim for any topology,
-# and every misuse named. spec: STEP-2, STEP-3, STEP-9, RED-3, RED-6, LEDG-1, CKPT-3
+# and every misuse named. spec: STEP-2, STEP-3, STEP-9, RED-3, RED-6, LEDG-1,
+# CKPT-3, CKPT-6
 . tests/cli/lib.sh
 driver=${ZP_BUILD:-build}/tests/mpi/engine_driver
 . tests/mpi/job.sh
@@ -34,6 +35,17 @@ job pp=2 dp=2 mb=2 stage=0 bucket=30 seed=12 "load=$tmp/ck"
 [ "$code" -eq 0 ] || complain "two stages: exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
 "$driver" mb=4 seed=12 "load=$tmp/ck" >"$tmp/mpirun" 2>&1 || complain "alone: $(cat "$tmp/mpirun")"
 law what_four_replicas_saved_goes_on_in_two_stages_and_alone
+# every rank says so and goes on, to the bits of a run without it; what is saved then can be loaded
+job dp=4 mb=1 seed=12 "save=$tmp/ck2" fault=unsaved rank=2
+[ "$code" -eq 0 ] || complain "exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
+left='; the training state and the previous checkpoint are unchanged'
+grep -qE "^rank 2: .*/dev/null.*$left" "$tmp/job/1/rank.2/stdout" || complain "rank 2 does not say why"
+for k in 0 1 3; do
+  grep -q "^rank $k: the checkpoint failed on 1 other rank(s)$left" "$tmp/job/1/rank.$k/stdout" ||
+    complain "rank $k does not say it"
+done
+"$driver" mb=4 seed=12 "load=$tmp/ck2" >"$tmp/mpirun" 2>&1 || complain "alone: $(cat "$tmp/mpirun")"
+law a_save_that_fails_on_one_rank_fails_on_all_and_the_run_goes_on
 
 # wrong FAULT PATTERN [ARGUMENTS…]: in a process alone
 wrong() {
@@ -52,8 +64,8 @@ wrong world 'options.world is 2, and the configuration.s pp x dp x tp = 1 x 1 x 
 wrong stage 'rank 0: options.config: stage: 3 is out of range; allowed is 0 to 2'
 wrong hyper 'options.hyper.groups: 1 to 8 \(it is 9\)'
 wrong scaler 'options.hyper.scaler is none that zp_scaler_init makes'
-wrong native 'options.native: NCCL.s own reduction is the CUDA engine.s alone' reduce=0
-wrong native 'options.native: only in place of the reduction ZP_ORDERED'
+wrong ordered 'options.ordered: 0 or 1 \(it is 2\)' reduce=0
+wrong ordered 'options.ordered: only with config.reduce ZP_ORDERED'
 wrong half 'options.forward, backward: both or none'
 at='rank 0 \(stage 0, dp 0, tp 0\)'
 wrong dtype "$at, step 1: entry 4 \(p4\) .* micro-batch 0: the gradient is fp16, .* precision is bf16"
@@ -92,6 +104,10 @@ fails dp=4 fault=config rank=3
 says 3 '^rank 3 has another configuration than rank 0: bucket is 17 here and 16 there'
 says "0 1 2" 'rank 3 has failed|no sign of life from rank 3'
 law another_configuration_on_one_rank_is_named
+fails dp=4 mb=1 seed=12 "load=$tmp/ck" fault=unloaded rank=2
+says 2 '/dev/null/no'
+says "0 1 3" 'the checkpoint failed on 1 other rank\(s\); what was being loaded is incomplete'
+law a_load_that_fails_on_one_rank_ends_all
 ranks=2
 fails pp=2 dynamic=1 fault=describe rank=0
 says 0 'rank 0 \(stage 0, dp 0, tp 0\), step 1: the shape callback of micro-batch 0 failed \(it returned 6'
