@@ -381,7 +381,8 @@ install: all lib $(BUILD)/zeroproof.1 ## install under PREFIX (and DESTDIR)
 uninstall: ## remove what install put there
 	rm -f $(dest)/bin/zeroproof $(dest)/lib/libzeroproof.a $(dest)/lib/libzeroproof.so* \
 	  $(dest)/lib/libzeroproof_mpi.* $(dest)/lib/pkgconfig/zeroproof.pc \
-	  $(dest)/lib/pkgconfig/zeroproof-mpi.pc $(dest)/share/man/man1/zeroproof.1 \
+	  $(dest)/lib/pkgconfig/zeroproof-mpi.pc $(dest)/lib/libzeroproof_cuda.a \
+	  $(dest)/lib/pkgconfig/zeroproof-cuda.pc $(dest)/share/man/man1/zeroproof.1 \
 	  $(dest)/include/zeroproof.h
 	rm -rf $(dest)/include/zeroproof $(dest)/share/zeroproof
 

@@ -87,7 +87,10 @@ typedef struct zp_cuda_call {
   float *loss;
 } zp_cuda_call;
 
-/* The model. Callbacks enqueue and return 0, or non-zero when they failed.
+/* The model. Callbacks enqueue and return 0, or non-zero when they failed. Without forward and
+ * backward, which only pp = 1 allows, the caller computes in a loop of its own: it announces the
+ * gradients of micro-batches 0 … M-1, one micro-batch after the other, and calls zp_cuda_end_step
+ * instead of zp_cuda_step.
  * backward calls zp_cuda_grad_ready or zp_cuda_grad_unused once for each trained entry of the
  * stage, in any order. */
 typedef struct zp_cuda_model {
@@ -101,10 +104,13 @@ typedef struct zp_cuda_model {
   int (*shape)(void *ctx, const zp_cuda_call *call, zp_cuda_message *out);
 } zp_cuda_model;
 
+#define ZP_CUDA_STEP_UNKNOWN INT64_MIN
+
 /* What a rank tells the others when it fails. */
 typedef struct zp_cuda_alarm {
   int32_t rank, status; /* zp_cuda_status */
-  int64_t step;         /* the first that it has not ended; -1: INIT */
+  int64_t step;         /* the first that it has not ended; -1: INIT; ZP_CUDA_STEP_UNKNOWN: its
+                           process has ended and did not say, as text tells */
   char text[ZP_CUDA_TEXT];
 } zp_cuda_alarm;
 
@@ -191,11 +197,22 @@ int zp_cuda_init(zp_cuda *e);
 /* Enqueues one step. 0, or a negative status. spec: STEP-2 */
 int zp_cuda_step(zp_cuda *e);
 
+/* Without callbacks. Micro-batch mb's mean loss, without the loss scale, is at *loss, as for
+ * zp_cuda_grad_ready; before the micro-batch's last gradient is announced. Not called: 0.
+ * 0, or a negative status. */
+int zp_cuda_loss(zp_cuda *e, int64_t mb, const float *loss, cudaStream_t stream);
+
+/* Without callbacks: enqueues what follows the gradients. What is queued on `stream`, such as
+ * readers of parameters, comes before it, and what is queued there afterwards behind it, such as
+ * the next step's. 0, or a negative status. spec: STEP-2 */
+int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream);
+
 /* The gradient of entry `param` of micro-batch mb: numel elements of dtype, the configuration's
  * precision, at grad. Work already queued on `stream` makes it, behind what the engine had queued
  * on the compute stream when it called backward; work queued on `stream` afterwards may overwrite
  * it. From any host thread, also from several at once, but only from when the backward callback was
- * called until it returns. 0, or a negative status. spec: RED-3, PART-8 */
+ * called until it returns; without callbacks whenever the micro-batch's turn has come, and behind
+ * the last zp_cuda_end_step's stream. 0, or a negative status. spec: RED-3, PART-8 */
 int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                        cudaStream_t stream);
 

@@ -64,3 +64,61 @@ unit: $(ENGINE_TESTS) $(ENGINE_RUNS) $(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_t
 
 -include $(ENGINE_OBJ:%.o=%.d) $(ENGINE_TESTS:%=%.d) $(ENGINE_RUNS:%=%.d) \
          $(ENGINE_RUNS:$(BUILD)/%=$(BUILD)/tsan/%.d) $(BUILD)/tsan/tests/cuda/engine_threads.d
+
+# ---- The public functions ------------------------------------------------------------------------
+
+# Programs for the CUDA engine, unchanged, as all ranks of one simulation: tests/cuda/on_simdev.h.
+API_PROGRAMS := $(BUILD)/tests/cuda/api_example $(BUILD)/tests/cuda/api_driver \
+                $(BUILD)/tests/cuda/api_line $(BUILD)/tests/cuda/api_streams
+API_TSAN     := $(BUILD)/tests/cuda/api_driver_tsan $(BUILD)/tests/cuda/api_streams_tsan
+$(BUILD)/tests/cuda/api_example.o: ref/example/train.c
+$(BUILD)/tests/cuda/api_driver.o: tests/mpi/engine_driver.c
+$(BUILD)/tests/cuda/api_line.o: tests/cuda/api_line.c
+$(BUILD)/tests/cuda/api_streams.o: tests/cuda/api_streams.c
+$(API_PROGRAMS:%=%.o): $(BUILD)/flags | $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(say) CC "$(filter %.c,$^) (simdev)"
+	$(Q)mkdir -p $(BUILD)/include && printf '#include "ref/zeroproof.h"\n' > \
+	  $(BUILD)/include/zeroproof.h
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. \
+	  -include tests/cuda/on_simdev.h -c $(filter %.c,$^) -o $@
+$(BUILD)/tests/cuda/api_run.o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(BUILD)/tests/cuda/api_run.o: | $(CUDA_HEADERS)
+$(API_PROGRAMS): %: %.o $(BUILD)/tests/cuda/api_run.o $(ENGINE) $(SIMDEV) $(STATIC)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+
+$(BUILD)/tsan/tests/cuda/api_driver.o: tests/mpi/engine_driver.c
+$(BUILD)/tsan/tests/cuda/api_streams.o: tests/cuda/api_streams.c
+$(API_TSAN:$(BUILD)/%_tsan=$(BUILD)/tsan/%.o): $(BUILD)/tsan/flags | $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(say) CC "$(filter %.c,$^) (simdev, tsan)"
+	$(Q)mkdir -p $(BUILD)/include && printf '#include "ref/zeroproof.h"\n' > \
+	  $(BUILD)/include/zeroproof.h
+	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. \
+	  -include tests/cuda/on_simdev.h -MMD -MP -c $(filter %.c,$^) -o $@
+$(API_TSAN): $(BUILD)/tests/cuda/%_tsan: $(BUILD)/tsan/tests/cuda/%.o \
+  $(BUILD)/tsan/tests/cuda/api_run.o $(TRIAL_TSAN_LINK)
+	$(say) LD $@
+	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
+
+unit: $(API_PROGRAMS) $(API_TSAN)
+
+# For devices: the engine and its kernels as nvcc compiles them. Programs link CUDA's runtime and NCCL.
+CUDA_LIBRARY := $(BUILD)/libzeroproof_cuda.a
+$(CUDA_LIBRARY): $(ENGINE_OBJ) $(BUILD)/cuda/kernels/launch.o $(BUILD)/cuda/kernels/device.o
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcsD $@ $^
+
+.PHONY: cuda-lib install-cuda
+cuda-lib: $(CUDA_LIBRARY) ## build the training engine for CUDA devices (nvcc)
+install-cuda: $(CUDA_LIBRARY) install ## install it, too
+	install -m 644 $(CUDA_LIBRARY) $(dest)/lib
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' '' 'Name: zeroproof-cuda' \
+	  'Description: the training engine of zeroproof on CUDA devices, over NCCL' \
+	  'Version: $(VERSION)' 'Requires: zeroproof' \
+	  'Libs: -L$${libdir} -lzeroproof_cuda -lnccl -lcudart -lstdc++' \
+	  > $(dest)/lib/pkgconfig/zeroproof-cuda.pc
+	chmod 644 $(dest)/lib/pkgconfig/zeroproof-cuda.pc
+-include $(API_PROGRAMS:%=%.d) $(BUILD)/tests/cuda/api_run.d $(BUILD)/tsan/tests/cuda/api_run.d \
+         $(API_TSAN:$(BUILD)/%_tsan=$(BUILD)/tsan/%.d)

@@ -91,6 +91,10 @@ struct zp_cuda {
   uint64_t seen_ns; /* … and since when */
   /* position */
   int32_t ready; /* 1: INIT has been issued */
+  /* without callbacks: 1: a step's first micro-batch is awaited, or a later one; the caller has
+   * ended it; [M]: the loss was given */
+  int32_t own, begun, ending;
+  uint8_t *loss_given;
   int32_t phase;
   int64_t pc;       /* the op being issued */
   int64_t next;     /* the first op of the micro-batch's ADDs and reductions that is not issued */
@@ -265,7 +269,11 @@ int zp_cuda_end_comms(zp_cuda *e);
 
 /* The memory of a stage-2 op's slot. */
 char *zp_cuda_slot(const zp_cuda *e, const zp_op *op);
-void zp_cuda_begin_gradients(zp_cuda *e); /* of a micro-batch */
+void zp_cuda_begin_gradients(zp_cuda *e);                  /* of a micro-batch */
+int32_t zp_cuda_missing(const zp_cuda *e, int32_t *first); /* entries that are not announced */
+/* Without callbacks: from the first announcement on, and whenever a micro-batch is complete, the
+ * program goes on to where the next gradients are awaited. */
+int zp_cuda_go_on(zp_cuda *e);
 int zp_cuda_arrived(zp_cuda *e, const zp_op *op);
 int zp_cuda_reduce(zp_cuda *e, const zp_op *op);
 int zp_cuda_reduce_tied(zp_cuda *e, const zp_op *op);

@@ -159,6 +159,12 @@ int zp_cuda_heed(zp_cuda *e, int any)
   if (e->err.status) return e->agreed ? 0 : -1; /* what all have agreed on breaks no communicator */
   if (!e->opt.outside.hear || !e->opt.outside.hear(e->opt.outside.ctx, &a)) return 0;
   if (a.step > host_step(e) && !any) return 0;
+  if (a.step == ZP_CUDA_STEP_UNKNOWN) { /* it will not say: as for a peer that NCCL misses */
+    const int64_t first = device_step(e);
+    zp_cuda_say(e, &e->err, ZP_CUDA_E_PEER, "%s", a.text);
+    give_up(e, first, 0);
+    return -1;
+  }
   zp_cuda_say(e, &e->err, ZP_CUDA_E_PEER, "rank %d %s: %s", a.rank,
               a.status == ZP_CUDA_E_PEER ? "has given up" : "has failed", a.text);
   give_up(e, a.step, 1);

@@ -170,16 +170,61 @@ static int keep(zp_cuda *e, zp_cuda_entry *p)
   return 0;
 }
 
+static int wrong_turn(zp_cuda *e, int32_t param, int64_t mb)
+{
+  int32_t first = -1;
+  const int32_t missing = e->mb < 0 ? 0 : zp_cuda_missing(e, &first);
+  if (e->mb < 0)
+    return zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
+                        "entry %d was announced for micro-batch %lld: no backward is running; "
+                        "announce from within it (STEP-3)",
+                        param, (long long)mb);
+  if (missing == 0)
+    return zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
+                        "entry %d was announced for micro-batch %lld: all micro-batches are "
+                        "complete; the step has to be ended first (STEP-3)",
+                        param, (long long)mb);
+  return zp_cuda_fail(
+      e, ZP_CUDA_E_ARRIVAL,
+      "entry %d was announced for micro-batch %lld: micro-batch %lld is the one that "
+      "is awaited, and lacks %d gradients, entry %d's among them (STEP-3)",
+      param, (long long)mb, (long long)e->mb, missing, first);
+}
+
+static int give_loss(zp_cuda *e, int64_t mb, const float *loss, cudaStream_t stream)
+{
+  if (!e->own || !loss)
+    return zp_cuda_fail(e, ZP_CUDA_E_REFUSED,
+                        "a loss was given for micro-batch %lld: its address is NULL, or there are "
+                        "callbacks, and forward gives it",
+                        (long long)mb);
+  ZP_TRY(zp_cuda_go_on(e));
+  if (mb != e->mb)
+    return zp_cuda_fail(
+        e, ZP_CUDA_E_REFUSED,
+        "a loss was given for micro-batch %lld: micro-batch %lld is the one that is "
+        "awaited",
+        (long long)mb, (long long)e->mb);
+  e->loss_given[mb] = 1;
+  ZP_CUDA(e, cudaMemcpyAsync(e->loss + mb, loss, sizeof *loss, cudaMemcpyDefault, stream));
+  /* at once: what reduce is given from here on is of this micro-batch, or later */
+  ZP_TRY(zp_cuda_record(e, ZP_SITE_GIVEN_RECORD, e->forwarded, stream));
+  return zp_cuda_wait(e, ZP_SITE_GIVEN_WAIT, e->reduce, e->forwarded);
+}
+
 static int announce(zp_cuda *e, int32_t param, int64_t mb, int32_t arrival, const void *grad,
                     cudaStream_t stream)
 {
   const int32_t i = param - e->lay.first_param;
   zp_cuda_entry *p;
-  if (i < 0 || i >= e->lay.n_params || e->lay.spot[i].flat < 0 || mb < 0 || mb != e->mb)
-    return zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
-                        "entry %d, micro-batch %lld was announced: no trained entry of this stage, "
-                        "or not the micro-batch whose backward runs (STEP-3)",
-                        param, (long long)mb);
+  if (e->own) ZP_TRY(zp_cuda_go_on(e));
+  if (i < 0 || i >= e->lay.n_params || e->lay.spot[i].flat < 0)
+    return zp_cuda_fail(
+        e, ZP_CUDA_E_ARRIVAL,
+        "entry %d was announced for micro-batch %lld: it is no trained entry of this "
+        "stage (STEP-3)",
+        param, (long long)mb);
+  if (mb < 0 || mb != e->mb) return wrong_turn(e, param, mb);
   p = &e->entry[i];
   if (p->arrival != ZP_CUDA_AWAITED)
     return zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
@@ -190,7 +235,8 @@ static int announce(zp_cuda *e, int32_t param, int64_t mb, int32_t arrival, cons
   p->grad = grad;
   p->stream = stream;
   ZP_TRY(go_on(e));
-  return grad && p->missing > 0 ? keep(e, p) : 0;
+  if (grad && p->missing > 0) ZP_TRY(keep(e, p));
+  return e->own ? zp_cuda_go_on(e) : 0;
 }
 
 /* Any thread announces: it takes its turn, works on the engine's device, and launches what its
@@ -212,13 +258,24 @@ static int announce_here(zp_cuda *e, int32_t param, int64_t mb, int32_t arrival,
   return status;
 }
 
-static int bad_gradient(zp_cuda *e, int32_t param, int32_t dtype)
+static const char *dtype_name(int32_t dtype)
+{
+  return dtype == ZP_F32    ? "fp32"
+         : dtype == ZP_BF16 ? "bf16"
+         : dtype == ZP_F16  ? "fp16"
+                            : "no float";
+}
+
+static int bad_gradient(zp_cuda *e, int32_t param, const void *grad, int32_t dtype)
 {
   int status;
   zp_cuda_enter(e);
-  zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
-               "the gradient of entry %d has dtype %d, not the precision, or is NULL", param,
-               dtype);
+  if (!grad)
+    zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL, "the address of entry %d's gradient is NULL", param);
+  else
+    zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
+                 "the gradient of entry %d is %s, and the configuration's precision is %s", param,
+                 dtype_name(dtype), dtype_name(e->cfg->precision));
   status = e->err.status;
   zp_cuda_leave(e);
   return status;
@@ -227,7 +284,7 @@ static int bad_gradient(zp_cuda *e, int32_t param, int32_t dtype)
 int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                        cudaStream_t stream)
 {
-  if (dtype != e->cfg->precision || !grad) return bad_gradient(e, param, dtype);
+  if (dtype != e->cfg->precision || !grad) return bad_gradient(e, param, grad, dtype);
   return announce_here(e, param, mb, ZP_CUDA_READY, grad, stream);
 }
 
@@ -242,23 +299,42 @@ void zp_cuda_begin_gradients(zp_cuda *e)
   for (int32_t i = 0; i < e->lay.n_params; i++) e->entry[i].arrival = ZP_CUDA_AWAITED;
 }
 
+int32_t zp_cuda_missing(const zp_cuda *e, int32_t *first)
+{
+  int32_t missing = 0;
+  for (int32_t i = e->lay.n_params - 1; i >= 0; i--) {
+    if (e->lay.spot[i].flat < 0 || e->entry[i].arrival != ZP_CUDA_AWAITED) continue;
+    missing++;
+    *first = e->lay.first_param + i;
+  }
+  return missing;
+}
+
 /* STEP-3. With all entries announced, the micro-batch's ADDs and reductions are issued: go_on
  * stops for nothing else. */
 int zp_cuda_arrived(zp_cuda *e, const zp_op *op)
 {
-  int32_t trained = 0, arrived = 0, first = -1;
-  for (int32_t i = 0; i < e->lay.n_params; i++) {
-    if (e->lay.spot[i].flat < 0) continue;
-    trained++;
-    arrived += e->entry[i].arrival != ZP_CUDA_AWAITED;
-    if (first < 0 && e->entry[i].arrival == ZP_CUDA_AWAITED) first = e->lay.first_param + i;
-  }
+  int32_t trained = 0, first = -1;
+  const int32_t missing = zp_cuda_missing(e, &first);
+  for (int32_t i = 0; i < e->lay.n_params; i++) trained += e->lay.spot[i].flat >= 0;
   e->mb = -1;
-  if (arrived == trained) return go_on(e);
+  if (missing == 0) return go_on(e);
   return zp_cuda_fail(
       e, ZP_CUDA_E_ARRIVAL,
       "%d of %d gradients were announced in micro-batch %lld; the first one missing "
-      "is entry %d (STEP-3). Call zp_cuda_grad_unused for entries that the loss does "
-      "not reach. Parameters, masters and scaler are unchanged",
-      arrived, trained, (long long)op->mb, first);
+      "is entry %d (STEP-3). Announce entries that the loss does not reach as unused. "
+      "Parameters, masters and scaler are unchanged",
+      trained - missing, trained, (long long)op->mb, first);
+}
+
+/* ---- Without callbacks ----------------------------------------------------------------------- */
+
+int zp_cuda_loss(zp_cuda *e, int64_t mb, const float *loss, cudaStream_t stream)
+{
+  int status;
+  zp_cuda_enter(e);
+  status = e->err.status ? -1 : give_loss(e, mb, loss, stream);
+  status = status ? e->err.status : 0;
+  zp_cuda_leave(e);
+  return status;
 }

@@ -246,7 +246,8 @@ static int open_plan(zp_cuda *e)
   e->act_in = calloc((size_t)e->act_slots, sizeof *e->act_in);
   e->act_in_room = calloc((size_t)e->act_slots, sizeof *e->act_in_room);
   e->sent = calloc((size_t)e->act_slots, sizeof *e->sent);
-  if (!e->flat || !e->act_in || !e->act_in_room || !e->sent) goto memory;
+  e->loss_given = calloc((size_t)e->cfg->micro_batches, 1);
+  if (!e->flat || !e->act_in || !e->act_in_room || !e->sent || !e->loss_given) goto memory;
   zp_counted_entries(e->cfg, &e->lay, e->at.tp, e->counts);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
     const int64_t n = zp_program_need(e->cfg, &e->lay, phase, e->at);
@@ -330,8 +331,11 @@ static int check_options(const zp_cuda_options *o, zp_cuda_error *err)
     return refuse(err, "rank", "0 to pp*dp*tp - 1", o->rank);
   if (o->native != 0 && (o->native != 1 || o->cfg->reduce != ZP_ORDERED))
     return refuse(err, "native", "0, or 1 where the configuration reduces `ordered`", o->native);
-  if (!o->exchange || !o->model.first || !o->model.forward || !o->model.backward)
-    return refuse(err, "callbacks", "exchange, first, forward and backward are needed", 0);
+  if (!o->exchange || !o->model.first)
+    return refuse(err, "callbacks", "exchange and first are needed", 0);
+  if (!o->model.forward != !o->model.backward || (o->cfg->pp > 1 && !o->model.forward))
+    return refuse(err, "callbacks", "forward and backward, or with pp = 1 none of them",
+                  o->cfg->pp);
   if (o->cfg->dynamic_shapes)
     return o->cfg->pp == 1 || o->model.shape
                ? 0
@@ -377,6 +381,7 @@ zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_cuda_error *err)
   e->phase = -1;
   e->mb = -1;
   e->heard = -1;
+  e->own = !options->model.forward;
   if (e->at.pp == 0) e->opt.act_in.n = 0;
   if (e->at.pp == e->cfg->pp - 1) e->opt.act_out.n = 0;
   if (zp_cuda_open_threads(e) || open_plan(e) || open_streams(e) || zp_cuda_open_marks(e) ||
@@ -476,6 +481,7 @@ int zp_cuda_close(zp_cuda *e)
   free(e->act_in);
   free(e->act_in_room);
   free(e->sent);
+  free(e->loss_given);
   free(e->marks.mark);
   free(e);
   return status;

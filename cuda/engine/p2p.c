@@ -113,6 +113,7 @@ static int call_model(zp_cuda *e, callback f, const zp_cuda_call *call, const ch
 int zp_cuda_forward(zp_cuda *e, const zp_op *op)
 {
   zp_cuda_call call = call_of(e, op);
+  if (e->own) return 0;
   call.in = &e->act_in[op->slot];
   call.out = &e->act_out;
   call.loss = e->loss + op->mb;
@@ -137,6 +138,7 @@ int zp_cuda_backward(zp_cuda *e, const zp_op *op)
   zp_cuda_begin_gradients(e);
   e->mb = op->mb;
   e->next = e->pc + 2; /* behind ARRIVED */
+  if (e->own) return 0;
   ZP_TRY(call_model(e, e->opt.model.backward, &call, "backward"));
   return record_new(e, ZP_SITE_BACKWARDED_RECORD, e->backwarded, e->compute, &e->new_backwarded);
 }

@@ -64,7 +64,13 @@
   X(STORED_RECORD, "stored.record", "STRM-6",                                                      \
     "reduce has queued a copy for a checkpoint, or from one")                                      \
   X(STORED_HOST, "stored.host", "STRM-6",                                                          \
-    "the host, before it reads that copy or overwrites its source")
+    "the host, before it reads that copy or overwrites its source")                                \
+  X(GIVEN_RECORD, "given.record", "STRM-4", "a stream of the caller's has queued a loss's copy")   \
+  X(GIVEN_WAIT, "given.wait", "STRM-4", "reduce, for a loss that the caller's own loop gave")      \
+  X(HANDED_RECORD, "handed.record", "STRM-4",                                                      \
+    "the caller's stream, when its own loop ends a step: readers of parameters are before")        \
+  X(RESUMED_WAIT, "resumed.wait", "STRM-4",                                                        \
+    "the caller's stream, for the step that its own loop has ended: its parameters and state")
 
 typedef enum zp_cuda_site {
   ZP_SITE_NONE = 0,

@@ -9,7 +9,8 @@ static int count_loss(zp_cuda *e)
 {
   zp_loss_params p = {e->cfg->micro_batches, e->loss, e->tally};
   if (e->at.pp != e->cfg->pp - 1 || e->at.tp != 0) return 0;
-  if (!e->behind_forward) ZP_TRY(zp_cuda_wait(e, ZP_SITE_LOSSES_WAIT, e->reduce, e->forwarded));
+  if (!e->own && !e->behind_forward)
+    ZP_TRY(zp_cuda_wait(e, ZP_SITE_LOSSES_WAIT, e->reduce, e->forwarded));
   return zp_cuda_launch(e, zp_kernel_loss, zp_launch_one(), &p, e->reduce);
 }
 

@@ -1,4 +1,6 @@
 /* The walk through a program. spec: STEP-2, STEP-4, LEDG-1 */
+#include <string.h>
+
 #include "engine_internal.h"
 
 void zp_cuda_issuing(zp_cuda *e, const zp_op *op)
@@ -53,24 +55,45 @@ static int run_op(zp_cuda *e, const zp_op *op)
   }
 }
 
-/* The host does not know whether the step is skipped: it leaves nothing out (STEP-6). */
-int zp_cuda_run(zp_cuda *e, int32_t phase)
+/* Without callbacks the program stops before the check of a micro-batch that lacks gradients, and of
+ * the last one, until the caller ends the step. */
+static int pauses(const zp_cuda *e, const zp_op *op)
 {
-  const zp_op *ops = e->program[phase];
-  const int64_t length = e->length[phase];
-  if (e->err.status) return -1;
-  if (!e->ready && phase != ZP_PHASE_INIT)
-    return zp_cuda_fail(e, ZP_CUDA_E_REFUSED, "zp_cuda_init comes before steps, saves and loads");
-  e->phase = phase;
-  for (e->pc = 0; e->pc < length;) {
+  int32_t first;
+  if (!e->own || e->ending || op->kind != ZP_OP_ARRIVED) return 0;
+  return op->mb == e->cfg->micro_batches - 1 || zp_cuda_missing(e, &first) > 0;
+}
+
+/* From e->pc on. The host does not know whether the step is skipped: it leaves nothing out (STEP-6).
+ */
+static int go_on(zp_cuda *e)
+{
+  const zp_op *ops = e->program[e->phase];
+  const int64_t length = e->length[e->phase];
+  while (e->pc < length) {
     const int64_t pc = zp_cursor_next(ops, length, e->pc, 0);
     if (pc == length) break;
     e->pc = pc;
+    if (pauses(e, &ops[pc])) return 0;
     zp_cuda_issuing(e, &ops[pc]);
     ZP_TRY(run_op(e, &ops[pc]));
     e->pc = ops[pc].kind == ZP_OP_ARRIVED ? e->next : pc + 1;
   }
   return 0;
+}
+
+int zp_cuda_run(zp_cuda *e, int32_t phase)
+{
+  if (e->err.status) return -1;
+  if (!e->ready && phase != ZP_PHASE_INIT)
+    return zp_cuda_fail(e, ZP_CUDA_E_REFUSED, "zp_cuda_init comes before steps, saves and loads");
+  if (e->begun)
+    return zp_cuda_fail(e, ZP_CUDA_E_REFUSED,
+                        "gradients were announced for a step that has not been ended: a checkpoint "
+                        "is between two steps");
+  e->phase = phase;
+  e->pc = 0;
+  return go_on(e);
 }
 
 /* Of step `step`, or -1: of INIT. */
@@ -105,7 +128,7 @@ static int init(zp_cuda *e)
 }
 
 /* What this step knows of the one before: nothing but that compute, and behind it all producers,
- * wait for it. */
+ * wait for it; without callbacks the caller's stream does. */
 static int begin_step(zp_cuda *e)
 {
   for (int32_t k = 0; k < e->lay.n_flats; k++) e->flat[k].read[0] = e->flat[k].read[1] = 0;
@@ -114,21 +137,52 @@ static int begin_step(zp_cuda *e)
   e->reductions = 0;
   e->behind_forward = 0;
   e->known = 0;
+  e->phase = ZP_PHASE_STEP; /* an error in the wait is this step's */
+  e->pc = 0;
   if (e->heard == e->step) return 0; /* the host has seen the last step's end */
   /* step 0 waits for nothing, step 1 for INIT */
   ZP_TRY(zp_cuda_host_wait(e, ZP_SITE_ENDED_HOST, ended(e, e->step), "the step before the last"));
-  if (zp_cuda_planted(e, ZP_PLANT_NO_STEP_WAIT)) return 0;
+  if (e->own || zp_cuda_planted(e, ZP_PLANT_NO_STEP_WAIT)) return 0;
   return zp_cuda_wait(e, ZP_SITE_ENDED_WAIT, e->compute, ended(e, e->step - 1));
 }
 
 static int step(zp_cuda *e)
 {
   if (e->err.status) return -1;
-  e->phase = ZP_PHASE_STEP; /* an error in the wait is this step's */
-  e->pc = 0;
+  if (e->own)
+    return zp_cuda_fail(e, ZP_CUDA_E_REFUSED, "a step without callbacks is ended, not run");
   ZP_TRY(begin_step(e));
   ZP_TRY(zp_cuda_run(e, ZP_PHASE_STEP));
   ZP_TRY(zp_cuda_record(e, ZP_SITE_ENDED_RECORD, ended(e, e->step), e->reduce));
+  e->step++;
+  return 0;
+}
+
+/* ---- Without callbacks ----------------------------------------------------------------------- */
+
+int zp_cuda_go_on(zp_cuda *e)
+{
+  if (!e->begun) {
+    ZP_TRY(begin_step(e));
+    memset(e->loss_given, 0, (size_t)e->cfg->micro_batches);
+    e->begun = 1;
+  }
+  return go_on(e);
+}
+
+static int end_own_step(zp_cuda *e, cudaStream_t stream)
+{
+  if (e->err.status) return -1;
+  if (!e->own) return zp_cuda_fail(e, ZP_CUDA_E_REFUSED, "a step with callbacks is run, not ended");
+  ZP_TRY(zp_cuda_go_on(e));
+  for (int64_t mb = 0; mb < e->cfg->micro_batches; mb++)
+    if (!e->loss_given[mb]) ZP_CUDA(e, cudaMemsetAsync(e->loss + mb, 0, 4, e->reduce));
+  ZP_TRY(zp_cuda_record(e, ZP_SITE_HANDED_RECORD, e->backwarded, stream));
+  e->ending = 1;
+  ZP_TRY(go_on(e));
+  e->ending = e->begun = 0;
+  ZP_TRY(zp_cuda_record(e, ZP_SITE_ENDED_RECORD, ended(e, e->step), e->reduce));
+  ZP_TRY(zp_cuda_wait(e, ZP_SITE_RESUMED_WAIT, stream, ended(e, e->step)));
   e->step++;
   return 0;
 }
@@ -162,6 +216,15 @@ int zp_cuda_step(zp_cuda *e)
   int status;
   zp_cuda_enter(e);
   status = step(e) ? e->err.status : 0;
+  zp_cuda_leave(e);
+  return status;
+}
+
+int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream)
+{
+  int status;
+  zp_cuda_enter(e);
+  status = end_own_step(e, stream) ? e->err.status : 0;
   zp_cuda_leave(e);
   return status;
 }

@@ -34,8 +34,8 @@ done <"$out/cases"
 cat <<'END'
 /* clang-format off */
 /* Where each planted fault is found: made by `make faults`, judged by test_engine_faults.sh. A fault
- * that no case has found has an empty one: the saving and loading
- * are not trials' (tests/cuda/engine_stored.c). */
+ * that no case has found has an empty one: saving and loading, and the
+ * caller's own loop, are not trials' (tests/cuda/engine_stored.c, api_streams.c). */
 END
 "$build/tests/cuda/engine_faults" names | while read -r name id; do
   awk -v name="$name" -v id="$id" '

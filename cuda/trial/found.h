@@ -1,7 +1,7 @@
 /* clang-format off */
 /* Where each planted fault is found: made by `make faults`, judged by test_engine_faults.sh. A fault
- * that no case has found has an empty one: the saving and loading
- * are not trials' (tests/cuda/engine_stored.c). */
+ * that no case has found has an empty one: saving and loading, and the
+ * caller's own loop, are not trials' (tests/cuda/engine_stored.c, api_streams.c). */
 #define ZP_FOUND_FORGOTTEN \
   "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=1"
 #define ZP_FOUND_FORGOTTEN_AS {"STEP-3", "STEP-3"}
@@ -146,3 +146,15 @@
 #define ZP_FOUND_STORED_HOST \
   ""
 #define ZP_FOUND_STORED_HOST_AS {"", ""}
+#define ZP_FOUND_GIVEN_RECORD \
+  ""
+#define ZP_FOUND_GIVEN_RECORD_AS {"", ""}
+#define ZP_FOUND_GIVEN_WAIT \
+  ""
+#define ZP_FOUND_GIVEN_WAIT_AS {"", ""}
+#define ZP_FOUND_HANDED_RECORD \
+  ""
+#define ZP_FOUND_HANDED_RECORD_AS {"", ""}
+#define ZP_FOUND_RESUMED_WAIT \
+  ""
+#define ZP_FOUND_RESUMED_WAIT_AS {"", ""}

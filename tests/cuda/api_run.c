@@ -1,0 +1,205 @@
+/* Runs a program for the CUDA engine (on_simdev.h) as all ranks of one simulation.
+ * api_run RANKS SEED[:SITE] [ARGUMENT]...: the seed chooses the order, too; the site's waits or
+ * records are left out (cuda/engine/sites.h). Exit code: the highest of the
+ * ranks', or 4 after simdev's report. With torchrun's variables there are several such processes,
+ * which hear of each other's failures on a real line. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../cuda/engine/api.h"
+#include "../../cuda/engine/outside.h"
+#include "../../cuda/simdev/simdev.h"
+
+int program_main(int argc, char **argv);
+int job_on_simdev(zp_job *job, zp_error *err);
+int create_on_simdev(zp_engine **out, const zp_engine_options *options, zp_error *err);
+
+enum { RANKS_MAX = 16, EXCHANGES_MAX = 4, BYTES_MAX = 512 };
+
+/* One rank beside its program: the engine's lock and its watchdog, a host of its own. */
+typedef struct process {
+  int rank, code, exchanged;
+  char lock, begins, ended;
+  void (*watch)(void *);
+  void *arg;
+  zp_cuda_threads threads;
+} process;
+
+/* The processes of a simulation are one. */
+static struct {
+  int argc, ranks, alarmed;
+  char **argv;
+  char bytes[EXCHANGES_MAX][BYTES_MAX];
+  zp_cuda_alarm alarm;
+  zp_job job;
+  zp_cuda_fault fault;
+  zp_cuda_line *line; /* to other processes; NULL: there are none */
+  zp_cuda_outside outside;
+  process of[RANKS_MAX];
+} all;
+
+int job_on_simdev(zp_job *job, zp_error *err)
+{
+  (void)err;
+  *job = (zp_job){.rank = simdev_rank(), .world = all.ranks, .local_world = all.ranks};
+  job->local_rank = job->rank;
+  return 0;
+}
+
+static int exchange(void *ctx, int32_t rank, void *bytes, size_t n)
+{
+  char *at = all.bytes[all.of[rank].exchanged++];
+  (void)ctx;
+  if (n > BYTES_MAX) return -1;
+  if (rank == 0) {
+    memcpy(at, bytes, n);
+    simdev_signal(at);
+    return 0;
+  }
+  if (simdev_await(at)) return -1;
+  memcpy(bytes, at, n);
+  return 0;
+}
+
+/* ---- The watchdog ---------------------------------------------------------------------------- */
+
+static int start(void *ctx, void (*fn)(void *), void *arg)
+{
+  process *p = ctx;
+  p->watch = fn;
+  p->arg = arg;
+  simdev_signal(&p->begins);
+  return 0;
+}
+
+static int watchdog(void *arg, int rank)
+{
+  process *p = arg;
+  (void)rank;
+  if (simdev_await(&p->begins) || !p->watch) return 0;
+  p->watch(p->arg);
+  simdev_signal(&p->ended);
+  return 0;
+}
+
+static void join(void *ctx)
+{
+  simdev_await(&((process *)ctx)->ended);
+}
+
+static void lock(void *ctx)
+{
+  simdev_lock(&((process *)ctx)->lock);
+}
+
+static void unlock(void *ctx)
+{
+  simdev_unlock(&((process *)ctx)->lock);
+}
+
+static int nap(void *ctx, uint64_t ns)
+{
+  (void)ns;
+  unlock(ctx);
+  simdev_pause();
+  return simdev_lock(&((process *)ctx)->lock);
+}
+
+static void wake(void *ctx)
+{
+  (void)ctx;
+}
+
+/* The first alarm, for all. */
+static void tell(void *ctx, const zp_cuda_alarm *alarm)
+{
+  (void)ctx;
+  if (!all.alarmed) all.alarm = *alarm;
+  all.alarmed = 1;
+}
+
+static int hear(void *ctx, zp_cuda_alarm *alarm)
+{
+  if (!all.alarmed || all.alarm.rank == ((process *)ctx)->rank) return 0;
+  *alarm = all.alarm;
+  return 1;
+}
+
+int create_on_simdev(zp_engine **out, const zp_engine_options *options, zp_error *err)
+{
+  process *p = &all.of[simdev_rank()];
+  const zp_cuda_outside inside = {p, tell, hear};
+  const zp_cuda_host host = {simdev_clock_ns, simdev_pause, &p->threads,
+                             all.line ? all.outside : inside, all.fault.site ? &all.fault : NULL};
+  zp_engine_options o;
+  if (!options) return zp_engine_create_on(out, options, &host, err);
+  o = *options;
+  if (o.exchange) o.exchange = exchange;
+  o.deadline_s = 30; /* of the simulation's clock */
+  return zp_engine_create_on(out, &o, &host, err);
+}
+
+static int run_program(void *arg, int rank)
+{
+  process *p = arg;
+  (void)rank;
+  p->code = program_main(all.argc, all.argv);
+  if (!p->watch) simdev_signal(&p->begins);
+  return 0; /* others are still to hear of a failure */
+}
+
+static int open_line(void)
+{
+  zp_error err = {0};
+  if (!getenv("RANK")) return 0;
+  if (zp_job_read(&all.job, &err)) return -1;
+  all.line =
+      zp_cuda_open_line(all.job.rank, all.job.world, zp_job_exchange, &all.job, &all.outside);
+  return all.line ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+  simdev_options o = {.protect_device = 1, .allow_leaks = 0};
+  simdev *s;
+  simdev_status status;
+  char *site;
+  int code = 0;
+  if (argc < 3) return 2;
+  all.ranks = atoi(argv[1]);
+  o.seed = strtoull(argv[2], &site, 10);
+  all.fault.rank = -1;
+  if (*site == ':') all.fault.site = zp_cuda_site_find(site + 1);
+  if (*site && !all.fault.site) return 2;
+  if (*site) o.serialize_streams = SIMDEV_NEVER; /* the device that forgives it */
+  o.order = (simdev_order)(o.seed % 4);
+  argv[2] = argv[0];
+  all.argc = argc - 2;
+  all.argv = argv + 2;
+  if (all.ranks < 1 || all.ranks > RANKS_MAX || open_line()) return 2;
+  s = simdev_open(all.ranks, all.ranks, &o, NULL);
+  if (!s) return 2;
+  for (int r = 0; r < all.ranks; r++) {
+    process *p = &all.of[r];
+    p->rank = r;
+    p->threads = (zp_cuda_threads){p, start, join, lock, unlock, nap, wake};
+    simdev_host(s, r, run_program, p);
+    simdev_host(s, r, watchdog, p);
+  }
+  status = simdev_run(s);
+  for (int r = 0; r < all.ranks; r++)
+    if (all.of[r].code > code) code = all.of[r].code;
+  /* a program that fails leaves with what it had */
+  if (status != SIMDEV_OK && (code == 0 || status != SIMDEV_E_LEAK)) {
+    fprintf(stderr, "%s\n", simdev_result(s)->text);
+    code = 4;
+  }
+  simdev_close(s);
+  zp_cuda_close_line(all.line);
+  if (code == 0) return 0;
+  fflush(NULL); /* as the programs do, which give nothing back after an error */
+  _exit(code);
+}
