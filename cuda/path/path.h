@@ -36,13 +36,14 @@ void zp_path_announced(zp_path_log *l, int32_t step, int64_t mb, int32_t param, 
 void zp_path_log_free(zp_path_log *l);
 
 /* Who a piece of work belongs to, as simdev's records carry it (simdev_tag). ZP_PATH_OP: position
- * in the program of STEP; else micro-batch and entry, ZP_PATH_GET: 0. Work before step 0 has 0. */
+ * in the program of STEP; else micro-batch and entry, ZP_PATH_GET: 0, ZP_PATH_REST: entry 0. Work before step 0 has 0. */
 typedef enum zp_path_what {
   ZP_PATH_OP = 1,
   ZP_PATH_COPY, /* the caller's: its gradient into the buffer that is announced */
   ZP_PATH_KEEP, /* the engine's: a gradient that came before its turn, set aside */
   ZP_PATH_SET,  /* the caller's: overwrites the buffer, which is its again */
-  ZP_PATH_GET   /* the state, copied to the host, which waits for it */
+  ZP_PATH_GET,  /* the state, copied to the host, which waits for it */
+  ZP_PATH_REST  /* the caller's: what backward does behind its gradients */
 } zp_path_what;
 int64_t zp_path_tag(int32_t what, int32_t step, int64_t position_or_mb, int32_t param);
 
@@ -53,6 +54,8 @@ typedef struct zp_path_case {
   int32_t launch_order;   /* 1: NCCL keeps the order of communications, the engine adds no event */
   const zp_path_log *log; /* [world] */
   const uint8_t *get;     /* [steps] 1: the host waits for the state behind the step */
+  int32_t rest;           /* 1: backward goes on when its gradients are there (ZP_PATH_REST) */
+  int32_t sets;           /* of buffers for what backward leaves, in turns by micro-batch */
 } zp_path_case;
 
 /* Streams of a rank. */

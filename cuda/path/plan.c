@@ -66,17 +66,31 @@ static void forward(zp_planner *b, int64_t pc)
 }
 
 /* What forward was given in its place is backward's, too (PIPE-4). */
-static void backward(zp_planner *b, int64_t pc)
+static void touch_backward(zp_planner *b, const zp_op *op, int32_t v)
 {
-  const zp_op *op = &b->op[pc];
-  const int32_t v = zp_plan_put(b, ZP_PATH_COMPUTE, ZP_PATH_OP, pc, -1, 0);
   touch_model(b, v);
   if (!is_first(b)) {
     zp_plan_touch(b, v, ZP_ON_ACT_IN, ZP_READS, op->slot, op->slot + 1);
     zp_plan_touch(b, v, ZP_ON_GRAD_OUT, ZP_WRITES, 0, 1);
   }
   if (!is_last(b)) zp_plan_touch(b, v, ZP_ON_GRAD_IN, ZP_READS, 0, 1);
-  zp_plan_touch(b, v, ZP_ON_RAW, ZP_WRITES, 0, 1);
+}
+
+/* The caller's gradients of a micro-batch. */
+static void touch_raw(zp_planner *b, int64_t mb, int32_t v, zp_mode mode)
+{
+  const int64_t set = mb % b->c->sets;
+  zp_plan_touch(b, v, ZP_ON_RAW, mode, set, set + 1);
+}
+
+static void backward(zp_planner *b, int64_t pc)
+{
+  const zp_op *op = &b->op[pc];
+  const int32_t v = zp_plan_put(b, ZP_PATH_COMPUTE, ZP_PATH_OP, pc, -1, 0);
+  touch_backward(b, op, v);
+  touch_raw(b, op->mb, v, ZP_WRITES);
+  if (b->c->rest)
+    touch_backward(b, op, zp_plan_put(b, ZP_PATH_COMPUTE, ZP_PATH_REST, op->mb, 0, 0));
 }
 
 static void exchange(zp_planner *b, int64_t pc)
@@ -199,7 +213,7 @@ static int announced(zp_planner *b, const zp_path_arrival *a)
   const int some = b->p->cfg->params[a->param].numel > 0;
   if (a->stream >= 0 && some) {
     v = zp_plan_put(b, s, ZP_PATH_COPY, a->mb, a->param, 0);
-    zp_plan_touch(b, v, ZP_ON_RAW, ZP_READS, 0, 1);
+    touch_raw(b, a->mb, v, ZP_READS);
     zp_plan_touch(b, v, ZP_ON_BUFFER, ZP_WRITES, a->stream, a->stream + 1);
   }
   b->arrived[i] = 1;

@@ -184,7 +184,9 @@ void zp_path_node_text(const zp_path_plan *p, int32_t node, char *text, int64_t 
                                      "the caller's reuse of the buffer of entry"};
   const zp_path_node *n = &p->node[node];
   char op[ZP_PATH_NAME] = "the copy of the state to the host";
-  if (n->what == ZP_PATH_OP) zp_op_describe(&p->program[n->rank][n->pc], op, sizeof op);
+  if (n->what == ZP_PATH_REST)
+    snprintf(op, sizeof op, "the rest of backward, micro-batch %" PRId64, n->mb);
+  else if (n->what == ZP_PATH_OP) zp_op_describe(&p->program[n->rank][n->pc], op, sizeof op);
   else if (n->what != ZP_PATH_GET)
     snprintf(op, sizeof op, "%s %d, micro-batch %" PRId64, what[n->what], n->param, n->mb);
   snprintf(text, (size_t)cap, "rank %d, step %d: %s", n->rank, n->step, op);

@@ -48,6 +48,7 @@ void zp_timeline_label(const zp_timeline *t, const zp_bar *b, char *text, int64_
   if (!n) snprintf(text, (size_t)cap, "%s", t->run->vertex[b->item].item->name);
   else if (n->what == ZP_PATH_OP) op_label(op_of(t, b), n->part, text, (size_t)cap);
   else if (n->what == ZP_PATH_GET) snprintf(text, (size_t)cap, "get");
+  else if (n->what == ZP_PATH_REST) snprintf(text, (size_t)cap, "rest");
   else
     snprintf(text, (size_t)cap, "%s e%d",
              n->what == ZP_PATH_COPY   ? "copy"

@@ -97,6 +97,16 @@ static const zp_twin_fault table[] = {
     NAMED(HOST_READ, "host-read", READ_HOST,
           "the class of non-blocking copies to the host that are read too early", "STRM-6",
           "the host reads a step's state before its copy has ended"),
+    {.fault = {.name = "whole-stream",
+               .source = "DeepSpeed #8364",
+               .clause = "wait",
+               .what = "each gradient waits for all that is queued on the reduction stream: the bits "
+                       "are right, and time is lost",
+               .first = ZP_FOUND_WHOLE_STREAM},
+     .found_as = ZP_FOUND_WHOLE_STREAM_AS,
+     .planted = {.rank = -1},
+     .waits_for_all = 1,
+     .id = "WHOLE_STREAM"},
     ZP_CUDA_SITES(DROPPED)};
 
 enum { FAULTS = sizeof table / sizeof *table };
@@ -151,6 +161,7 @@ zp_trial_schedule zp_twin_schedule(const zp_case *c, uint64_t number, const zp_t
   s.plant = &fault->planted;
   s.forgets = fault->forgets;
   s.repeats = fault->repeats;
+  s.waits_for_all = s.path = fault->waits_for_all; /* which nothing else finds */
   s.count_flight = fault->planted.site == ZP_SITE_ENDED_HOST;
   return s;
 }

@@ -13,7 +13,7 @@ typedef struct zp_twin_fault {
   const char *instead;     /* in other words, where it is no site's */
   const char *found_as[2]; /* by the plain build, under ThreadSanitizer: zp_trial_found's kind */
   zp_cuda_fault planted;
-  int32_t forgets, repeats; /* zp_trial_schedule's */
+  int32_t forgets, repeats, waits_for_all; /* zp_trial_schedule's */
   const char *id;           /* in found.h */
 } zp_twin_fault;
 

@@ -8,6 +8,9 @@
 #define ZP_FOUND_ANNOUNCED_TWICE \
   "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=1"
 #define ZP_FOUND_ANNOUNCED_TWICE_AS {"STEP-3", "STEP-3"}
+#define ZP_FOUND_WHOLE_STREAM \
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=1"
+#define ZP_FOUND_WHOLE_STREAM_AS {"wait", "wait"}
 #define ZP_FOUND_ONE_PRODUCER \
   "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=3"
 #define ZP_FOUND_ONE_PRODUCER_AS {"STAT-4", "race"}

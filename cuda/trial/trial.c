@@ -129,7 +129,10 @@ static int open_arrays(zp_trial *t)
   t->result = calloc(steps, sizeof *t->result);
   t->scaler = calloc(steps, sizeof *t->scaler);
   t->params = calloc(steps * world, sizeof *t->params);
-  return t->first && t->ledger && t->error && t->result && t->scaler && t->params ? 0 : -1;
+  t->log = calloc(world, sizeof *t->log);
+  t->get = calloc(steps, 1);
+  if (!t->first || !t->ledger || !t->error || !t->result || !t->scaler) return -1;
+  return t->params && t->log && t->get ? 0 : -1;
 }
 
 static int open_simdev(zp_trial *t)
@@ -171,7 +174,10 @@ void zp_trial_close(zp_trial *t)
   if (t->ref) zp_sim_close(t->ref);
   for (int64_t i = 0; t->first && i < (int64_t)t->world * t->cfg->n_params; i++) free(t->first[i]);
   for (int32_t r = 0; t->ledger && r < t->world; r++) zp_trial_ledger_free(&t->ledger[r]);
+  for (int32_t r = 0; t->log && r < t->world; r++) zp_path_log_free(&t->log[r]);
   free(t->first);
+  free(t->log);
+  free(t->get);
   free(t->ledger);
   free(t->error);
   free(t->result);
@@ -232,24 +238,33 @@ static const zp_cuda_error *first_error(const zp_trial *t)
   return any;
 }
 
+/* Nothing of the run before. */
+static void forget(zp_trial *t, const zp_trial_schedule *s)
+{
+  t->now = *s;
+  t->chained = 0;
+  memset(&t->found, 0, sizeof t->found);
+  memset(t->error, 0, (size_t)t->world * sizeof *t->error);
+  for (int32_t r = 0; r < t->world; r++) t->log[r].n = 0;
+  for (int32_t k = 0; k < t->steps; k++) t->get[k] = s->get_each || k == t->steps - 1;
+}
+
 int zp_trial_run(zp_trial *t, const zp_trial_schedule *s)
 {
   const simdev_options o = {.seed = s->seed,
                             .order = s->order,
-                            .record = s->record,
+                            .record = s->record || s->path,
                             .decisions_max = s->decisions_max,
                             .faults = s->faults,
                             .fault_count = s->fault_count,
                             .remote_errors = s->remote_errors,
                             .allow_leaks = s->allow_leaks};
   simdev_status status;
-  t->now = *s;
-  memset(&t->found, 0, sizeof t->found);
-  memset(t->error, 0, (size_t)t->world * sizeof *t->error);
+  forget(t, s);
   set_launch_order(s->launch_order);
   status = simdev_reset(t->sim, &o);
   if (status == SIMDEV_OK) status = simdev_run(t->sim);
-  if (status == SIMDEV_OK && !t->found.kind[0]) return 0;
+  if (status == SIMDEV_OK && !t->found.kind[0]) return s->path ? zp_trial_same_path(t) : 0;
   /* what simdev reports of itself comes before what follows from it; where a rank has found a
    * difference and left, the others may wait for it */
   if (!t->found.kind[0] ||

@@ -33,6 +33,7 @@ typedef struct zp_trial_schedule {
   int32_t get_each;     /* 1: the host asks for the results after each step; 0: after the last */
   int32_t launch_order; /* NCCL_LAUNCH_ORDER_IMPLICIT: 0 as it is, 1 unset, 2 set */
   int32_t record;       /* simdev keeps records, edges and syncs */
+  int32_t path; /* 1: what the run ordered is compared with what the plan demands (cuda/path) */
   const simdev_fault *faults; /* [fault_count] */
   int32_t fault_count;
   simdev_choice remote_errors;
@@ -40,6 +41,7 @@ typedef struct zp_trial_schedule {
   /* planted mistakes of a model: 1 + the rank that announces one entry too few, or one twice, in
    * the last step; 0: none */
   int32_t forgets, repeats;
+  int32_t waits_for_all;      /* 1: a gradient is announced behind all of the reduction stream */
   int64_t decisions_max;      /* of simdev; 0: its default */
   const zp_cuda_fault *plant; /* into the engine; NULL: nothing */
   int32_t count_flight;       /* 1: the steps in flight are counted, which makes order */
@@ -49,7 +51,9 @@ typedef struct zp_trial_schedule {
 zp_trial_schedule zp_trial_schedule_of(uint64_t n);
 
 /* What a run found. kind: "" nothing; else the clause of spec/ that does not hold, or what simdev
- * calls it: race, access, mismatch, deadlock, leak, misuse, limit, engine. */
+ * calls it: race, access, mismatch, deadlock, leak, misuse, limit, engine; or what the comparison
+ * with the plan does: race (a demand that nothing orders), wait (for nothing that is demanded), path
+ * (other work than the plan's). */
 typedef struct zp_trial_found {
   char kind[ZP_TRIAL_KIND];
   char text[ZP_TRIAL_TEXT];
@@ -79,6 +83,10 @@ int zp_trial_run(zp_trial *t, const zp_trial_schedule *s);
 const zp_trial_found *zp_trial_why(const zp_trial *t);
 /* simdev, for its report and records. */
 simdev *zp_trial_simdev(const zp_trial *t);
+/* The last run as a timeline: for Perfetto into the file trace, as a picture into svg; either may be
+ * NULL. The run has kept records. 0, or 1 with a text. */
+int zp_trial_draw(const zp_trial *t, const char *trace, const char *svg, const char *title,
+                  char *text, int64_t cap);
 /* The error of a rank's engine; status ZP_CUDA_OK: none. */
 const zp_cuda_error *zp_trial_error(const zp_trial *t, int32_t rank);
 /* Ref's result of a step. */

@@ -3,6 +3,7 @@
 #define ZP_TRIAL_TRIAL_INTERNAL_H
 
 #include "../engine/engine_internal.h"
+#include "../path/run.h"
 #include "trial.h"
 
 /* Communications in the order of issue. */
@@ -32,6 +33,9 @@ struct zp_trial {
   ncclUniqueId id;
   zp_trial_found found; /* the first */
   zp_cuda_error *error; /* [world] */
+  zp_path_log *log;     /* [world] announcements */
+  uint8_t *get;         /* [steps] 1: the host asked for the results */
+  int32_t chained;      /* 1: the engine kept the order of communications by events */
 };
 
 /* One rank of the twin's run. */
@@ -43,12 +47,14 @@ typedef struct zp_trial_worker {
   zp_cuda *e;
   void *inst;
   cudaStream_t producer[ZP_TRIAL_STREAMS];
-  cudaEvent_t made;
+  cudaEvent_t made, all;
   void *grad[ZP_TRIAL_STREAMS]; /* device: what is announced */
   void **param;                 /* [n_params of the stage] device: the engine's parameters */
   void **raw;                   /* [n_params] device: [M] what backward leaves, trained entries */
   int32_t *order;               /* [n_params] entries, in the order of announcement */
   int32_t *refused;             /* device: kernels that did not get what was sent */
+  int32_t now;                  /* the entry that is announced, in micro-batch mb */
+  int64_t mb;
   uint64_t *seen; /* device: [steps · M · 2] the parameters as forward and the end of backward saw
                      them, hashed */
   zp_message in, out; /* dtypes and shapes */
@@ -82,6 +88,11 @@ int64_t zp_trial_message_bytes(const zp_trial_worker *w);
 /* worker.c: what would be main() of each process. */
 int zp_trial_process(void *arg, int rank);
 zp_cuda_options zp_trial_options(zp_trial_worker *w);
+
+/* path.c: the run as a case of the comparison; and the comparison: 0, or 1 after
+ * zp_trial_differs. */
+zp_path_case zp_trial_path(const zp_trial *t);
+int zp_trial_same_path(zp_trial *t);
 
 /* compare.c: 0, or 1 after zp_trial_differs. */
 int zp_trial_same_state(zp_trial_worker *w, const zp_step_state *s);

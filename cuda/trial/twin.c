@@ -7,6 +7,10 @@
 #include "case.h"
 #include "faults.h"
 
+/* In every fourth order of a case, what the run ordered is compared with what the plan demands:
+ * that takes as long as the run itself. */
+enum { PATH_SHARE = 4 };
+
 /* ---- A case ---------------------------------------------------------------------------------- */
 
 static void count_facts(const zp_trial_subject *j, zp_verdict *v)
@@ -53,6 +57,33 @@ static void say_missing(const zp_twin_fault *f, zp_verdict *v)
                  zp_cuda_site_why(f->missing));
 }
 
+static void found(const zp_trial_subject *j, const zp_twin_fault *fault, uint64_t schedule,
+                  zp_verdict *v)
+{
+  const zp_trial_found *why = zp_trial_why(j->trial);
+  v->step = -1;
+  v->schedule = schedule;
+  v->no_memory = strcmp(why->kind, "memory") == 0;
+  if (!v->no_memory) zp_verdict_clause(v, why->kind);
+  zp_verdict_say(v, "%s", why->text);
+  if (fault != NULL) say_missing(fault, v);
+}
+
+/* The timeline that the case asks for: of the order that failed, else of the first. */
+static void draw(const zp_trial_subject *j, uint64_t schedule, zp_verdict *v)
+{
+  char text[ZP_TRIAL_TEXT], title[ZP_CASE_TEXT + 32];
+  const int32_t n =
+      snprintf(title, sizeof title, "schedule %llu of ", (unsigned long long)schedule);
+  if (j->c.trace == NULL && j->c.svg == NULL) return;
+  zp_case_format(&j->c, title + n, (int64_t)sizeof title - n);
+  v->drawn = (int64_t)schedule;
+  if (!zp_trial_draw(j->trial, j->c.trace, j->c.svg, title, text, sizeof text)) return;
+  zp_verdict_clear(v);
+  v->no_memory = 1; /* or a file that cannot be written */
+  zp_verdict_say(v, "the timeline: %s", text);
+}
+
 /* One order after the other. hash: room for all. */
 static void run_orders(const zp_trial_subject *j, const zp_twin_fault *fault, uint64_t *hash,
                        zp_verdict *v)
@@ -60,18 +91,14 @@ static void run_orders(const zp_trial_subject *j, const zp_twin_fault *fault, ui
   const int32_t n = j->c.schedules > 0 ? j->c.schedules : 1;
   for (int32_t k = 0; k < n && !v->failed; k++) {
     const uint64_t number = j->c.schedule + (uint64_t)k;
-    const zp_trial_schedule s = zp_twin_schedule(&j->c, number, fault);
-    const zp_trial_found *why = zp_trial_why(j->trial);
+    zp_trial_schedule s = zp_twin_schedule(&j->c, number, fault);
     show(&j->c, "the twin", k, n);
-    if (zp_trial_run(j->trial, &s)) {
-      v->step = -1;
-      v->schedule = number;
-      v->no_memory = strcmp(why->kind, "memory") == 0;
-      if (!v->no_memory) zp_verdict_clause(v, why->kind);
-      zp_verdict_say(v, "%s", why->text);
-      if (fault != NULL) say_missing(fault, v);
-      if (v->no_memory) break;
-    }
+    if (fault == NULL) s.path = k % PATH_SHARE == 0; /* a fault's result is what is looked for */
+    s.record = j->c.trace != NULL || j->c.svg != NULL;
+    if (zp_trial_run(j->trial, &s)) found(j, fault, number, v);
+    if (v->failed || k == 0) draw(j, number, v);
+    if (v->no_memory) break;
+    v->paths += s.path && !v->failed;
     hash[v->orders++] = simdev_result(zp_trial_simdev(j->trial))->order_hash;
   }
   v->distinct = distinct_of(hash, v->orders);

@@ -25,6 +25,15 @@ static void note_issued(void *ctx, int32_t phase, const zp_op *op)
   zp_trial_note(&w->issued, op, phase == ZP_PHASE_STEP ? w->steps_done : -1 - phase);
 }
 
+/* Whose work it is that the engine queues next. */
+static void note_issuing(void *ctx, int32_t phase, int64_t position, const zp_op *op)
+{
+  const zp_trial_worker *w = ctx;
+  if (phase != ZP_PHASE_STEP) simdev_tag(0);
+  else if (op) simdev_tag(zp_path_tag(ZP_PATH_OP, w->steps_done, position, 0));
+  else simdev_tag(zp_path_tag(ZP_PATH_KEEP, w->steps_done, w->mb, w->now));
+}
+
 zp_cuda_options zp_trial_options(zp_trial_worker *w)
 {
   const zp_hyper *h = w->t->hyper;
@@ -41,6 +50,7 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w)
                        .exchange = exchange_id,
                        .exchange_ctx = w->t,
                        .issued = note_issued,
+                       .issuing = note_issuing,
                        .issued_ctx = w,
                        .deadline_ns = (uint64_t)30 * 1000000000u,
                        .now_ns = simdev_clock_ns,
@@ -57,6 +67,7 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w)
 static int open_producers(zp_trial_worker *w, size_t bytes)
 {
   ZP_TRIAL_OK(cudaEventCreateWithFlags(&w->made, cudaEventDisableTiming));
+  ZP_TRIAL_OK(cudaEventCreateWithFlags(&w->all, cudaEventDisableTiming));
   for (int32_t s = 0; s < w->streams; s++) {
     ZP_TRIAL_OK(cudaStreamCreateWithFlags(&w->producer[s], cudaStreamNonBlocking));
     simdev_name_stream(w->producer[s], "producer");
@@ -115,6 +126,7 @@ static void close_worker(zp_trial_worker *w)
   for (int32_t i = 0; w->raw && i < w->t->cfg->n_params; i++)
     if (w->raw[i]) cudaFree(w->raw[i]);
   if (w->made) cudaEventDestroy(w->made);
+  if (w->all) cudaEventDestroy(w->all);
   if (w->refused) cudaFree(w->refused);
   if (w->seen) cudaFree(w->seen);
   if (w->inst) w->t->work->close(w->inst);
@@ -132,6 +144,7 @@ static int train(zp_trial_worker *w)
   zp_step_state s;
   w->e = zp_cuda_open(&o, &w->t->error[w->rank]);
   if (!w->e) return __LINE__;
+  if (w->rank == 0) w->t->chained = w->e->chained;
   simdev_name_stream(w->e->compute, "compute");
   simdev_name_stream(w->e->reduce, "reduce");
   simdev_name_stream(w->e->p2p, "p2p");
@@ -140,7 +153,8 @@ static int train(zp_trial_worker *w)
   for (int32_t step = 0; step < w->t->steps; step++) {
     ZP_TRIAL_OK(zp_cuda_step(w->e));
     w->steps_done++;
-    if (!w->t->now.get_each && step < w->t->steps - 1) continue;
+    if (!w->t->get[step]) continue;
+    simdev_tag(zp_path_tag(ZP_PATH_GET, step, 0, 0));
     ZP_TRIAL_OK(zp_cuda_get(w->e, &s));
     ZP_TRIAL_OK(zp_trial_same_state(w, &s));
   }

@@ -181,17 +181,35 @@ static int run_forward(void *ctx, const zp_cuda_call *call)
   return launch_one(&forward_kernel, &p, call->stream);
 }
 
+/* What the engine refused is not of the plan. */
+static int logged(zp_trial_worker *w, int failed)
+{
+  w->t->log[w->rank].n -= failed != 0;
+  return failed;
+}
+
 static int announce_one(zp_trial_worker *w, int32_t param, const zp_cuda_call *call)
 {
   const zp_config *c = w->t->cfg;
   const zp_workload *work = w->t->work;
   const size_t bytes = (size_t)bytes_of(w, param);
   const int32_t s = (int32_t)(zp_trial_random(&w->random) % (uint64_t)w->streams);
-  if (!work->used(work->ctx, c, param, w->at.dp, w->at.tp, (zp_mb){call->step, call->mb, 0}))
-    return zp_cuda_grad_unused(w->e, param, call->mb);
+  const int used =
+      work->used(work->ctx, c, param, w->at.dp, w->at.tp, (zp_mb){call->step, call->mb, 0});
+  zp_path_announced(&w->t->log[w->rank], w->steps_done, call->mb, param, used ? s : -1);
+  if (!used) return logged(w, zp_cuda_grad_unused(w->e, param, call->mb));
+  w->now = param;
+  w->mb = call->mb;
+  simdev_tag(zp_path_tag(ZP_PATH_COPY, w->steps_done, call->mb, param));
   ZP_TRIAL_OK(cudaMemcpyAsync(w->grad[s], raw_of(w, param, call->mb), bytes,
                               cudaMemcpyDeviceToDevice, w->producer[s]));
-  ZP_TRIAL_OK(zp_cuda_grad_ready(w->e, param, call->mb, w->grad[s], c->precision, w->producer[s]));
+  if (w->t->now.waits_for_all) {
+    ZP_TRIAL_OK(cudaEventRecord(w->all, w->e->reduce));
+    ZP_TRIAL_OK(cudaStreamWaitEvent(w->producer[s], w->all, 0));
+  }
+  ZP_TRIAL_OK(logged(
+      w, zp_cuda_grad_ready(w->e, param, call->mb, w->grad[s], c->precision, w->producer[s])));
+  simdev_tag(zp_path_tag(ZP_PATH_SET, w->steps_done, call->mb, param));
   /* nobody needs it any more: the next copy, or this, overwrites it */
   return (int)cudaMemsetAsync(w->grad[s], 0xff, bytes, w->producer[s]);
 }
@@ -222,6 +240,7 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
   with_data(&w->in, call->out, 1, &p.out);
   ZP_TRIAL_OK(launch_one(&backward_kernel, &p, call->stream));
   ZP_TRIAL_OK(cudaEventRecord(w->made, call->stream));
+  simdev_tag(zp_path_tag(ZP_PATH_REST, w->steps_done, call->mb, 0));
   ZP_TRIAL_OK(launch_one(&rest_kernel, &p, call->stream));
   for (int32_t s = 0; s < w->streams; s++)
     ZP_TRIAL_OK(cudaStreamWaitEvent(w->producer[s], w->made, 0));

@@ -11,7 +11,7 @@
 #include "options.h"
 #include "sim_fault.h"
 
-enum { KEY_ENGINE = 0x5000, KEY_TSAN, KEY_SCHEDULES };
+enum { KEY_ENGINE = 0x5000, KEY_TSAN, KEY_SCHEDULES, KEY_TRACE, KEY_SVG };
 
 /* ---- Ref ------------------------------------------------------------------------------------- */
 
@@ -48,6 +48,8 @@ static const struct argp_option options[] = {
      "ref: on the CPU (default); cuda: the CUDA twin on a simulated device, against ref", 9},
     {"tsan", KEY_TSAN, NULL, 0, "cuda: in the build that reports every race (TSan)", 9},
     {"schedules", KEY_SCHEDULES, "N", 0, "cuda: orders of execution that a case is run in", 9},
+    {"trace", KEY_TRACE, "FILE", 0, "cuda: write a timeline of the run for Perfetto", 9},
+    {"svg", KEY_SVG, "FILE", 0, "cuda: draw the timeline", 9},
     {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -61,6 +63,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     a->name = arg;
     return 0;
   case KEY_TSAN: a->tsan = 1; return 0;
+  case KEY_TRACE: a->trace = arg; return 0;
+  case KEY_SVG: a->svg = arg; return 0;
   case KEY_SCHEDULES:
     if (zp_parse_count(arg, &v) != 0 || v < 1 || v > 1 << 24)
       argp_error(state, "--schedules: '%s' is not a whole number from 1 to 16Mi.", arg);
@@ -131,8 +135,13 @@ int zp_engine_choose(const zp_engine *here, const zp_engine_args *a, int argc, c
   /* a program that has one engine alone needs not be told which */
   const char *name = a->name != NULL ? a->name : here->name;
   const char *program = "zeroproof";
-  if (strcmp(name, "ref") == 0 && (a->tsan || a->schedules > 0)) {
-    fprintf(stderr, "%s: %s is for --engine cuda.\n", argv[0], a->tsan ? "--tsan" : "--schedules");
+  const char *cudas = a->tsan            ? "--tsan"
+                      : a->schedules > 0 ? "--schedules"
+                      : a->trace != NULL ? "--trace"
+                      : a->svg != NULL   ? "--svg"
+                                         : NULL;
+  if (strcmp(name, "ref") == 0 && cudas != NULL) {
+    fprintf(stderr, "%s: %s is for --engine cuda.\n", argv[0], cudas);
     return ZP_EXIT_REFUSED;
   }
   if (strcmp(name, "cuda") == 0) {

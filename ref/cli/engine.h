@@ -47,11 +47,12 @@ typedef struct zp_engine {
 
 extern const zp_engine zp_engine_ref;
 
-/* --engine, --tsan, --schedules. */
+/* --engine, --tsan, --schedules, --trace, --svg. */
 typedef struct zp_engine_args {
-  const char *name;  /* NULL: not given */
-  int32_t tsan;      /* the build under ThreadSanitizer */
-  int32_t schedules; /* 0: not given */
+  const char *name;        /* NULL: not given */
+  int32_t tsan;            /* the build under ThreadSanitizer */
+  int32_t schedules;       /* 0: not given */
+  const char *trace, *svg; /* files for a timeline, or NULL */
 } zp_engine_args;
 /* Input: zp_engine_args *. */
 extern const struct argp zp_engine_child;

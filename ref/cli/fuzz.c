@@ -173,8 +173,10 @@ static void print_sums(const fuzz_args *a, const zp_fuzz_outcome *out)
          (double)s->ranks / n, (double)s->elements / n, (double)s->micro_batches / n,
          100 * (double)s->exact / n);
   if (s->orders > 0)
-    printf("%lld orders, %lld of them distinct: %.2f million an hour per core\n",
-           (long long)s->orders, (long long)s->distinct, orders_an_hour(out) / 1e6);
+    printf("%lld orders, %lld of them distinct: %.2f million an hour per core; what %lld ordered "
+           "was compared with what the plan demands\n",
+           (long long)s->orders, (long long)s->distinct, orders_an_hour(out) / 1e6,
+           (long long)s->paths);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -219,6 +221,7 @@ static void print_json(const fuzz_args *a, const zp_fuzz_outcome *out, json_t *f
   if (a->job.engine->schedules > 0) {
     json_object_set_new(root, "orders", json_integer(s->orders));
     json_object_set_new(root, "distinct_orders", json_integer(s->distinct));
+    json_object_set_new(root, "compared_with_the_plan", json_integer(s->paths));
     json_object_set_new(root, "distinct_orders_per_core_hour", json_real(orders_an_hour(out)));
   }
   for (int32_t k = 0; k < a->job.engine->lacks; k++)
@@ -257,11 +260,16 @@ static int replay(const fuzz_args *a)
   if (zp_engine_can(a->job.engine, "zeroproof fuzz", &c) != 0) return ZP_EXIT_REFUSED;
   /* a failure's text names its order */
   c.schedules = a->engine.schedules > 0 || c.schedule == 0 ? a->job.schedules : 1;
+  c.trace = a->engine.trace;
+  c.svg = a->engine.svg;
   a->job.engine->run(&c, a->job.fault, &v);
   memset(&out, 0, sizeof out);
   out.end = v.failed ? ZP_FUZZ_FAILED : ZP_FUZZ_CLEAN;
   out.seconds = 1;
-  if (v.no_memory) return ZP_EXIT_ENVIRONMENT;
+  if (v.no_memory) {
+    fprintf(stderr, "zeroproof fuzz: %s\n", v.text);
+    return ZP_EXIT_ENVIRONMENT;
+  }
   if (a->json) print_json(a, &out, v.failed ? json_found(a, &out, &c, &v) : NULL);
   else if (!v.failed) printf("clean: %d steps, %s\n", v.steps, a->job.engine->clean);
   else {
@@ -269,6 +277,7 @@ static int replay(const fuzz_args *a)
     print_clauses(&v);
     printf("\n%s\n", v.text);
   }
+  if (!a->json) zp_verdict_drawn(&c, &v);
   return v.failed ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
 }
 
@@ -320,6 +329,11 @@ int zp_cmd_fuzz(int argc, char **argv, const zp_engine *engine)
   if (zp_cli_parse(&argp, argc, argv, &a) != 0) return ZP_EXIT_REFUSED;
   code = zp_engine_choose(engine, &a.engine, argc, argv);
   if (code != 0) return code;
+  if (a.replay == NULL && (a.engine.trace != NULL || a.engine.svg != NULL)) {
+    fprintf(stderr, "zeroproof fuzz: --%s: draws one case; give it with --replay CASE.\n",
+            a.engine.trace != NULL ? "trace" : "svg");
+    return ZP_EXIT_REFUSED;
+  }
   a.job.engine = engine;
   a.job.schedules = a.engine.schedules > 0 ? a.engine.schedules : engine->schedules;
   if (a.fault != NULL) a.job.fault = zp_engine_fault(engine, "zeroproof fuzz", a.fault);

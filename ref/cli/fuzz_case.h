@@ -44,9 +44,10 @@ typedef struct zp_case {
   zp_reload reload;
   uint64_t schedule;
   /* not part of the text */
-  int32_t schedules;     /* how many orders, from `schedule` on; 0: the engine has one */
-  int32_t unchecked;     /* 1: leave out the check of the programs (plan --check) */
-  const zp_hyper *hyper; /* the optimizers, when they are not optim's */
+  int32_t schedules;       /* how many orders, from `schedule` on; 0: the engine has one */
+  const char *trace, *svg; /* files for a timeline of one of its orders, or NULL */
+  int32_t unchecked;       /* 1: leave out the check of the programs (plan --check) */
+  const zp_hyper *hyper;   /* the optimizers, when they are not optim's */
   /* for people who wait, or NULL; step -1: before the first */
   void (*progress)(const char *what, int32_t step, int32_t steps);
 } zp_case;

@@ -21,7 +21,7 @@ typedef enum zp_fuzz_end {
 /* Sums over cases; workers have one each. */
 typedef struct zp_fuzz_sums {
   int64_t cases, ranks, elements, micro_batches, exact, steps;
-  int64_t orders, distinct;         /* of execution, where the engine has several */
+  int64_t orders, distinct, paths;  /* of execution, where the engine has several */
   int64_t lacking[ZP_ENGINE_LACKS]; /* cases of which the engine's lack k was left out */
   int64_t on_axis[ZP_FUZZ_AXES];
 } zp_fuzz_sums;

@@ -145,8 +145,9 @@ static void print_verdict(const zp_engine *e, const zp_case *c, const zp_fault *
 {
   if (!v->failed && e->schedules > 0) {
     printf("clean: %d steps on %d ranks, %s\n", v->steps, (int)zp_world(&c->cfg), e->clean);
-    printf("%lld orders of execution, %lld of them distinct\n", (long long)v->orders,
-           (long long)v->distinct);
+    printf("%lld orders of execution, %lld of them distinct; what %lld ordered was compared with "
+           "what the plan demands\n",
+           (long long)v->orders, (long long)v->distinct, (long long)v->paths);
   } else if (!v->failed) {
     printf(
         "clean: losses, norms, scales, reduced gradients, moments, masters and parameters of all "
@@ -154,10 +155,12 @@ static void print_verdict(const zp_engine *e, const zp_case *c, const zp_fault *
         c->cfg.pp * c->cfg.dp * c->cfg.tp, v->steps);
   }
   if (!v->failed) {
+    zp_verdict_drawn(c, v);
     if (fault != NULL) printf("the fault has no effect on this configuration\n");
     return;
   }
   printf("%s\n", v->text);
+  zp_verdict_drawn(c, v);
   if (v->schedule != 0)
     printf("under schedule %llu; add schedule=%llu to the case and --schedules 1 to replay it\n",
            (unsigned long long)v->schedule, (unsigned long long)v->schedule);
@@ -236,7 +239,10 @@ static void print_json(const zp_case *c, const zp_fault *fault, const zp_verdict
   json_object_set_new(root, "case", json_string(text));
   if (v->schedule != 0)
     json_object_set_new(root, "schedule", json_integer((json_int_t)v->schedule));
-  if (v->orders > 0) json_object_set_new(root, "orders", json_integer(v->orders));
+  if (v->orders > 0) {
+    json_object_set_new(root, "orders", json_integer(v->orders));
+    json_object_set_new(root, "compared_with_the_plan", json_integer(v->paths));
+  }
   json_object_set_new(root, "verdict", json_string(v->failed ? "failed" : "clean"));
   json_object_set_new(root, "status", json_string(zp_status_name(v->status)));
   json_object_set_new(root, "step", json_integer(v->step));
@@ -345,6 +351,8 @@ static int run(zp_sim_args *a)
     fflush(stdout);
   }
   c.schedules = a->chosen.schedules > 0 ? a->chosen.schedules : a->engine->schedules;
+  c.trace = a->chosen.trace;
+  c.svg = a->chosen.svg;
   if (isatty(STDERR_FILENO)) c.progress = show;
   a->engine->run(&c, a->fault, &v);
   if (c.progress != NULL) show(NULL, 0, 0);

@@ -25,10 +25,20 @@ void zp_verdict_clear(zp_verdict *v)
 {
   memset(v, 0, offsetof(zp_verdict, finding)); /* the arrays behind are large */
   v->reloaded = v->steps = v->skipped = v->grown = v->lowered = v->clipped = 0;
-  v->orders = v->distinct = 0;
+  v->orders = v->distinct = v->paths = 0;
+  v->drawn = -1;
   v->schedule = 0;
   v->text_used = 0;
   v->text[0] = 0;
+}
+
+void zp_verdict_drawn(const zp_case *c, const zp_verdict *v)
+{
+  if (v->drawn < 0) return;
+  printf("the timeline of schedule %lld:", (long long)v->drawn);
+  if (c->trace != NULL) printf(" %s (for ui.perfetto.dev)", c->trace);
+  if (c->svg != NULL) printf(" %s", c->svg);
+  printf("\n");
 }
 
 int zp_verdict_names(const zp_verdict *v, const char *clause)

@@ -39,7 +39,9 @@ typedef struct zp_verdict {
   zp_synth_finding finding[ZP_VERDICT_FINDINGS]; /* coded gradients: what they say */
   int32_t steps, skipped, grown, lowered, clipped;
   int64_t orders, distinct;  /* of execution that were run, where the engine has several */
+  int64_t paths;             /* orders that were compared with the plan's critical path */
   uint64_t schedule;         /* the one that failed; 0: the engine has but one */
+  int64_t drawn;             /* the one that the case's timeline shows; -1: none */
   int32_t reloaded;          /* 1: it was saved, loaded as c->reload says, and went on */
   zp_step_result result[32]; /* of rank 0, by step */
   int64_t text_used;
@@ -57,6 +59,9 @@ void zp_case_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v);
 
 /* 1 when the verdict names this clause. */
 int zp_verdict_names(const zp_verdict *v, const char *clause);
+
+/* Says where the case's timeline is, if it has one. */
+void zp_verdict_drawn(const zp_case *c, const zp_verdict *v);
 
 /* For the parts below. */
 void zp_verdict_clause(zp_verdict *v, const char *clause);

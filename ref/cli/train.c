@@ -368,6 +368,8 @@ static int check_engine(const zp_train_args *a)
   const char *flag = a->save != NULL ? "--save" : a->load != NULL ? "--load" : NULL;
   if (a->engine->train == NULL) return 0;
   if (a->chosen.schedules > 0) flag = "--schedules";
+  if (a->chosen.trace != NULL || a->chosen.svg != NULL)
+    flag = a->chosen.trace != NULL ? "--trace" : "--svg";
   if (flag != NULL)
     return zp_refuse(&a->o, "%s: train does not have this with --engine %s; leave it out.", flag,
                      a->engine->name);

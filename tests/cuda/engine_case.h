@@ -847,7 +847,7 @@ static inline zp_path_case job_path(const job *j, uint8_t *get)
 {
   for (int32_t s = 0; s < j->steps && s < STEPS_MAX; s++)
     get[s] = j->always_get || s == j->steps - 1;
-  return (zp_path_case){&j->r.c, j->steps, j->native, !j->chained, j->path, get};
+  return (zp_path_case){&j->r.c, j->steps, j->native, !j->chained, j->path, get, 0, 1};
 }
 
 static inline simdev *job_simdev(job *j, const simdev_options *o)

@@ -15,7 +15,7 @@ for tsan in "" "--tsan"; do
     expect 1 'replay with' "fuzz_finds_${fault}_$n" fuzz --engine cuda $tsan --fault "$fault" \
       --seconds 60
     replay=$(sed -n "s/.*--replay '\(.*\)'.*/\1/p" "$tmp/out")
-    clause=$(sed -n "s/^case .* failed: \([A-Z]*-[0-9]*\).*/\1/p" "$tmp/out")
+    clause=$(sed -n "s/^case .* failed: \([A-Za-z0-9-]*\).*/\1/p" "$tmp/out")
     expect 1 "failed: .*${clause:-nothing}" "replay_shows_${fault}_$n" fuzz --engine cuda $tsan \
       --fault "$fault" --replay "$replay"
     expect 1 "failed: .*${clause:-nothing}" "sim_shows_${fault}_$n" sim --engine cuda $tsan \
@@ -26,6 +26,28 @@ json fuzz_says_what_the_twin_lacks \
   '.engine == "cuda" and .orders == 48 and .distinct_orders == 48 and .found == null
    and .distinct_orders_per_core_hour > 0 and (.not_supported_yet | type) == "object"' \
   fuzz --engine cuda --cases 3 --schedules 16 --json
+# ---- What a run ordered, beside the plan; its timeline
+expect 0 'what 4 ordered was compared with what the plan demands' sim_compares_with_the_plan \
+  sim --engine cuda
+expect 1 'the second waits for the first, and needs not' a_wait_too_many_is_a_finding \
+  sim --engine cuda --fault whole-stream --trace "$tmp/t.json" --svg "$tmp/t.svg"
+[ "$(grep -c 'class="o"' "$tmp/t.svg")" -gt 0 ] && tail -1 "$tmp/t.svg" | grep -q '</svg>' &&
+  jq -e '[.traceEvents[] | select(.name == "superfluous wait")] | length > 0' "$tmp/t.json" >/dev/null
+verdict $? its_timelines_mark_it "$(head -c 200 "$tmp/t.json")"
+small_case=pp=2,dp=2,M=2,stage=2,bucket=4,steps=2,list=5@0.0+7@0.0+6@1.0,schedule=5
+expect 0 'the timeline of schedule 5: .*/r.svg' a_replay_draws_its_order fuzz --engine cuda \
+  --replay $small_case --svg "$tmp/r.svg"
+! grep -q 'class="[ko]"' "$tmp/r.svg" && grep -q 'rest' "$tmp/r.svg"
+verdict $? a_clean_run_has_no_marks
+expect 1 'announced twice' a_run_that_ends_early_is_drawn sim --engine cuda \
+  --fault announced-twice --svg "$tmp/e.svg"
+tail -1 "$tmp/e.svg" | grep -q '</svg>'
+verdict $? as_far_as_it_went
+expect 3 'timeline: .*No such file' a_timeline_needs_a_folder sim --engine cuda \
+  --svg "$tmp/none/t.svg"
+expect 2 'give it with --replay' fuzz_draws_one_case fuzz --engine cuda --trace "$tmp/t.json"
+expect 2 '--svg is for --engine cuda' a_timeline_without_cuda sim --svg "$tmp/t.svg"
+
 json a_case_is_the_same_in_both_builds '.orders == 3' \
   sim --engine cuda --json --schedules 3 --case dp=3,stage=2,list=4@0.0
 
