@@ -7,27 +7,18 @@
 
 const char *const zp_trial_lack_names[ZP_TRIAL_LACKS] = {
     [ZP_TRIAL_VARYING_SHAPES] = "shapes that vary without dynamic_shapes",
-    [ZP_TRIAL_RELOAD] = "saved and loaded",
-    [ZP_TRIAL_RELOAD_ELSEWHERE] = "loaded under another topology",
 };
 
 uint32_t zp_trial_lacking(const zp_case *c)
 {
-  const zp_reload *r = &c->reload;
-  const int elsewhere = r->pp > 0 && (r->pp != c->cfg.pp || r->dp != c->cfg.dp);
-  uint32_t bits = 0;
-  if (c->synth.vary && c->cfg.pp > 1 && !c->cfg.dynamic_shapes)
-    bits |= 1u << ZP_TRIAL_VARYING_SHAPES;
-  if (r->pp > 0) bits |= 1u << ZP_TRIAL_RELOAD;
-  if (elsewhere) bits |= 1u << ZP_TRIAL_RELOAD_ELSEWHERE;
-  return bits;
+  const int stages = c->cfg.pp > 1 || c->reload.pp > 1;
+  return (uint32_t)(c->synth.vary && stages && !c->cfg.dynamic_shapes) << ZP_TRIAL_VARYING_SHAPES;
 }
 
 uint32_t zp_trial_leave_out(zp_case *c)
 {
   const uint32_t bits = zp_trial_lacking(c);
   if (bits >> ZP_TRIAL_VARYING_SHAPES & 1u) c->synth.vary = 0;
-  c->reload.pp = 0;
   return bits;
 }
 
@@ -46,19 +37,39 @@ int zp_trial_any_order(const zp_case *c)
          (c->synth.mode != ZP_SYNTH_CODED || zp_synth_digits(&c->cfg) > 0);
 }
 
+/* The step after loading. 0, or a negative status. */
+static int open_next(zp_trial_subject *s, zp_error *err)
+{
+  const zp_trial_watch watch = {.storage = &s->load};
+  s->saved = zp_trial_saved(s->trial);
+  s->load.load = &s->saved;
+  s->next = zp_trial_open(&s->other.cfg, &s->hyper, &s->work, 1, &watch, err);
+  return s->next ? 0 : err->status;
+}
+
 int zp_trial_subject_open(zp_trial_subject *s, const zp_case *c, zp_error *err)
 {
+  const zp_trial_watch watch = {.storage = &s->save};
   memset(s, 0, sizeof *s);
   zp_case_copy(&s->c, c);
   zp_case_hyper(&s->c, &s->hyper);
   s->synth.opt = s->c.synth;
   s->work = zp_synth_workload(&s->synth);
-  s->trial = zp_trial_open(&s->c.cfg, &s->hyper, &s->work, s->c.steps, NULL, err);
-  return s->trial ? 0 : err->status;
+  s->save.save = c->reload.pp > 0 && c->steps < ZP_CASE_STEPS && zp_case_reloaded(c, &s->other);
+  s->trial = zp_trial_open(&s->c.cfg, &s->hyper, &s->work, s->c.steps, &watch, err);
+  if (!s->trial) return err->status;
+  return s->save.save ? open_next(s, err) : 0;
+}
+
+const zp_trial *zp_trial_subject_run(const zp_trial_subject *s, const zp_trial_schedule *how)
+{
+  if (zp_trial_run(s->trial, how)) return s->trial;
+  return s->next && zp_trial_run(s->next, how) ? s->next : NULL;
 }
 
 void zp_trial_subject_close(zp_trial_subject *s)
 {
   zp_trial_close(s->trial);
-  s->trial = NULL;
+  zp_trial_close(s->next);
+  s->trial = s->next = NULL;
 }

@@ -8,9 +8,7 @@
 /* What cases may ask for and the twin does not have yet: this list alone says so. Where a name is
  * that of one of fuzz's axes, no case is on it. */
 typedef enum zp_trial_lack {
-  ZP_TRIAL_VARYING_SHAPES,
-  ZP_TRIAL_RELOAD,
-  ZP_TRIAL_RELOAD_ELSEWHERE,
+  ZP_TRIAL_VARYING_SHAPES, /* of a fixed one the engine is told how many elements it has */
   ZP_TRIAL_LACKS
 } zp_trial_lack;
 extern const char *const zp_trial_lack_names[ZP_TRIAL_LACKS];
@@ -27,17 +25,22 @@ void zp_trial_random_case(uint64_t seed, uint64_t i, zp_case *c, uint32_t *lacki
  * add (RED-7). */
 int zp_trial_any_order(const zp_case *c);
 
-/* A case and the trial of it. */
+/* A case and the trial of it; and where it is saved and loaded (c.reload), the trial of the step
+ * that follows. */
 typedef struct zp_trial_subject {
-  zp_case c;
+  zp_case c, other;
   zp_hyper hyper;
   zp_synth synth;
   zp_workload work;
-  zp_trial *trial;
+  zp_trial_storage save, load;
+  zp_store saved;
+  zp_trial *trial, *next; /* next: NULL, there is none */
 } zp_trial_subject;
 
 /* 0, or a negative status in *err; the subject stays where it is until it is closed. */
 int zp_trial_subject_open(zp_trial_subject *s, const zp_case *c, zp_error *err);
+/* Runs it, and the step after loading: NULL, or the trial that found something. */
+const zp_trial *zp_trial_subject_run(const zp_trial_subject *s, const zp_trial_schedule *how);
 void zp_trial_subject_close(zp_trial_subject *s);
 
 #endif

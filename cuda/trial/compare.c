@@ -19,7 +19,7 @@ static int same_scaler(const zp_scaler *a, const zp_scaler *b)
 /* The same as a result, for who watches. */
 static void tell(const zp_trial_worker *w, const zp_decision *d)
 {
-  const zp_step_result r = {.step = w->steps_done - 1,
+  const zp_step_result r = {.step = w->t->base + w->steps_done - 1,
                             .loss = d->loss,
                             .norm_f64 = d->norm_f64,
                             .norm_f32 = d->norm_f32,
@@ -40,7 +40,8 @@ int zp_trial_same_state(zp_trial_worker *w, const zp_step_state *s)
         w->t, "PIPE-6",
         "rank %d: %d times until step %d the model did not get what it was to be sent", w->rank,
         *w->refused, step);
-  if (s->step != w->steps_done) return wrong(w, "STEP-9", "the number of steps after step", step);
+  if (s->step != w->t->base + w->steps_done)
+    return wrong(w, "STEP-9", "the number of steps after step", step);
   if (d->skipped != r->skipped) return wrong(w, "STEP-6", "skipped in step", step);
   if (d->loss != r->loss) return wrong(w, "STAT-5", "the loss of step", step);
   if (d->norm_f64 != r->norm_f64 || d->norm_f32 != r->norm_f32)

@@ -71,7 +71,7 @@ static void after_op(void *ctx, zp_rank *r, const zp_op *op)
   int32_t step = -1 - r->phase;
   if (!zp_op_communicates(op)) return;
   /* DECIDE has moved the step on before the ops behind it */
-  if (r->phase == ZP_PHASE_STEP) step = (int32_t)r->step - op->if_stepped;
+  if (r->phase == ZP_PHASE_STEP) step = (int32_t)(r->step - t->base) - op->if_stepped;
   zp_trial_note(&t->ledger[r->rank], op, step);
 }
 
@@ -101,6 +101,7 @@ static int run_ref(zp_trial *t, zp_error *err)
   if (keep_first(t)) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for first values");
   zp_sim_hook(t->ref, &hook);
   if (zp_sim_run(t->ref, ZP_PHASE_INIT, err)) return err->status;
+  if (t->storage.load && zp_trial_ref_load(t, err)) return err->status;
   if (t->watch.ref) t->watch.ref(t->watch.ctx, t->ref, -1);
   for (int32_t s = 0; s < t->steps; s++) {
     for (int32_t r = 0; r < t->world; r++) {
@@ -112,6 +113,7 @@ static int run_ref(zp_trial *t, zp_error *err)
     t->scaler[s] = zp_sim_rank(t->ref, 0)->scaler;
     if (t->watch.ref) t->watch.ref(t->watch.ctx, t->ref, s);
   }
+  if (t->storage.save && zp_trial_ref_save(t, err)) return err->status;
   zp_sim_hook(t->ref, NULL);
   for (int32_t r = 0; r < t->world; r++)
     if (t->ledger[r].no_memory) return zp_fail(err, ZP_E_MEMORY, r, "no memory for a ledger");
@@ -131,6 +133,8 @@ static int open_arrays(zp_trial *t)
   t->params = calloc(steps * world, sizeof *t->params);
   t->log = calloc(world, sizeof *t->log);
   t->get = calloc(steps, 1);
+  for (int32_t i = 0; t->storage.save && i < 2; i++)
+    if (zp_case_memory_open(&t->saved[i], t->cfg)) return -1;
   if (!t->first || !t->ledger || !t->error || !t->result || !t->scaler) return -1;
   return t->params && t->log && t->get ? 0 : -1;
 }
@@ -156,6 +160,7 @@ zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_wo
   t->hyper = hyper;
   t->work = work;
   if (watch) t->watch = *watch;
+  if (watch && watch->storage) t->storage = *watch->storage;
   t->steps = steps;
   t->world = zp_world(cfg);
   failed = open_arrays(t) || open_simdev(t);
@@ -175,6 +180,7 @@ void zp_trial_close(zp_trial *t)
   for (int64_t i = 0; t->first && i < (int64_t)t->world * t->cfg->n_params; i++) free(t->first[i]);
   for (int32_t r = 0; t->ledger && r < t->world; r++) zp_trial_ledger_free(&t->ledger[r]);
   for (int32_t r = 0; t->log && r < t->world; r++) zp_path_log_free(&t->log[r]);
+  for (int32_t i = 0; t->storage.save && i < 2; i++) zp_case_memory_close(&t->saved[i]);
   free(t->first);
   free(t->log);
   free(t->get);
@@ -246,6 +252,7 @@ static void forget(zp_trial *t, const zp_trial_schedule *s)
   memset(&t->found, 0, sizeof t->found);
   memset(t->error, 0, (size_t)t->world * sizeof *t->error);
   for (int32_t r = 0; r < t->world; r++) t->log[r].n = 0;
+  if (t->storage.save) zp_case_memory_clear(&t->saved[1]);
   for (int32_t k = 0; k < t->steps; k++) t->get[k] = s->get_each || k == t->steps - 1;
 }
 
@@ -295,6 +302,11 @@ const zp_cuda_error *zp_trial_error(const zp_trial *t, int32_t rank)
 const zp_step_result *zp_trial_expected(const zp_trial *t, int32_t step)
 {
   return &t->result[step];
+}
+
+zp_store zp_trial_saved(zp_trial *t)
+{
+  return zp_case_memory_store(&t->saved[0]);
 }
 
 zp_sim *zp_trial_ref(const zp_trial *t)

@@ -61,16 +61,28 @@ typedef struct zp_trial_found {
 
 typedef struct zp_trial zp_trial;
 
+/* Where checkpoints come from and go to; zero: there are none. */
+typedef struct zp_trial_storage {
+  zp_store *load; /* what all ranks of ref and of the twin load before the first step, or NULL */
+  int32_t save;   /* 1: both save after the last step, in memory; what they save is compared */
+  /* Where else the twin's goes, once it equals ref's: a rank's way to it, for a save of `step`.
+   * open NULL: nowhere. 0, or a negative status in *err. */
+  void *ctx;
+  int (*open)(void *ctx, int32_t rank, int64_t step, zp_store *store, zp_error *err);
+  void (*close)(void *ctx, int32_t rank);
+} zp_trial_storage;
+
 /* Told to who waits; each may be NULL. ref: the simulation has begun (step -1), or done a step.
  * twin: rank 0 of the twin has heard what a step came to. */
 typedef struct zp_trial_watch {
   void *ctx;
   void (*ref)(void *ctx, zp_sim *ref, int32_t step);
   void (*twin)(void *ctx, const zp_step_result *result);
+  const zp_trial_storage *storage; /* or NULL */
 } zp_trial_watch;
 
-/* Runs INIT and `steps` steps on ref. cfg, hyper and work outlive the trial; cfg is valid.
- * watch: NULL, or who is told. NULL after filling *err: no memory, or ref itself failed. */
+/* Runs INIT and `steps` steps on ref, loads before and saves behind them. cfg, hyper, work and
+ * storage outlive the trial; cfg is valid. watch: NULL, or who is told. NULL after filling *err: no memory, or ref itself failed. */
 zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
                         int32_t steps, const zp_trial_watch *watch, zp_error *err);
 void zp_trial_close(zp_trial *t);
@@ -91,6 +103,9 @@ int zp_trial_draw(const zp_trial *t, const char *trace, const char *svg, const c
 const zp_cuda_error *zp_trial_error(const zp_trial *t, int32_t rank);
 /* Ref's result of a step. */
 const zp_step_result *zp_trial_expected(const zp_trial *t, int32_t step);
+
+/* What ref has saved, to be loaded by another trial; with storage->save. */
+zp_store zp_trial_saved(zp_trial *t);
 
 /* Of ref: its ranks after the last step, and what it issued. */
 zp_sim *zp_trial_ref(const zp_trial *t);

@@ -2,6 +2,7 @@
 #ifndef ZP_TRIAL_TRIAL_INTERNAL_H
 #define ZP_TRIAL_TRIAL_INTERNAL_H
 
+#include "../../ref/cli/sim_store.h"
 #include "../engine/engine_internal.h"
 #include "../path/run.h"
 #include "trial.h"
@@ -19,6 +20,8 @@ struct zp_trial {
   const zp_hyper *hyper;
   const zp_workload *work;
   zp_trial_watch watch;
+  zp_trial_storage storage;
+  int64_t base; /* the first step: 0, or the one that was loaded */
   int32_t steps, world;
   /* of ref */
   zp_sim *ref;
@@ -27,6 +30,7 @@ struct zp_trial {
   zp_scaler *scaler;       /* [steps] after each step */
   uint64_t *params;        /* [steps · world] hashes of the parameters before each step */
   zp_trial_ledger *ledger; /* [world] */
+  zp_case_memory saved[2]; /* by ref; by the twin's last run */
   /* of the twin's last run */
   zp_trial_schedule now;
   simdev *sim;
@@ -88,6 +92,12 @@ int64_t zp_trial_message_bytes(const zp_trial_worker *w);
 /* worker.c: what would be main() of each process. */
 int zp_trial_process(void *arg, int rank);
 zp_cuda_options zp_trial_options(zp_trial_worker *w);
+
+/* store.c: ref's ranks load, save; and the twin's, after its first and last step. 0, or not. */
+int zp_trial_ref_load(zp_trial *t, zp_error *err);
+int zp_trial_ref_save(zp_trial *t, zp_error *err);
+int zp_trial_load(zp_trial_worker *w);
+int zp_trial_save(zp_trial_worker *w);
 
 /* path.c: the run as a case of the comparison; and the comparison: 0, or 1 after
  * zp_trial_differs. */

@@ -27,6 +27,9 @@ static void count_facts(const zp_trial_subject *j, zp_verdict *v)
     v->grown += scaler.log2_scale > before;
     v->lowered += scaler.log2_scale < before;
   }
+  if (j->next == NULL) return;
+  v->reloaded = 1;
+  v->result[v->steps++] = *zp_trial_expected(j->next, 0);
 }
 
 static int by_value(const void *a, const void *b)
@@ -43,6 +46,14 @@ static int64_t distinct_of(uint64_t *hash, int64_t n)
   return distinct;
 }
 
+/* Of what touched data, in its order. */
+static uint64_t hash_of(const zp_trial_subject *j)
+{
+  const uint64_t h = simdev_result(zp_trial_simdev(j->trial))->order_hash;
+  if (j->next == NULL) return h;
+  return h * 0x9e3779b97f4a7c15u + simdev_result(zp_trial_simdev(j->next))->order_hash;
+}
+
 static void show(const zp_case *c, const char *what, int32_t at, int32_t of)
 {
   if (c->progress != NULL) c->progress(what, at, of);
@@ -57,20 +68,25 @@ static void say_missing(const zp_twin_fault *f, zp_verdict *v)
                  zp_cuda_site_why(f->missing));
 }
 
-static void found(const zp_trial_subject *j, const zp_twin_fault *fault, uint64_t schedule,
-                  zp_verdict *v)
+static void found(const zp_trial_subject *j, const zp_trial *where, const zp_twin_fault *fault,
+                  uint64_t schedule, zp_verdict *v)
 {
-  const zp_trial_found *why = zp_trial_why(j->trial);
+  const zp_trial_found *why = zp_trial_why(where);
+  const zp_reload *r = &j->c.reload;
   v->step = -1;
   v->schedule = schedule;
   v->no_memory = strcmp(why->kind, "memory") == 0;
   if (!v->no_memory) zp_verdict_clause(v, why->kind);
   zp_verdict_say(v, "%s", why->text);
   if (fault != NULL) say_missing(fault, v);
+  if (where != j->next || v->no_memory) return;
+  zp_verdict_clause(v, "CKPT-5");
+  zp_verdict_say(v, "\n  after saving and loading with pp %d, dp %d, stage %d, buckets of %lld",
+                 r->pp, r->dp, r->stage, (long long)r->bucket);
 }
 
 /* The timeline that the case asks for: of the order that failed, else of the first. */
-static void draw(const zp_trial_subject *j, uint64_t schedule, zp_verdict *v)
+static void draw(const zp_trial_subject *j, const zp_trial *t, uint64_t schedule, zp_verdict *v)
 {
   char text[ZP_TRIAL_TEXT], title[ZP_CASE_TEXT + 32];
   const int32_t n =
@@ -78,7 +94,7 @@ static void draw(const zp_trial_subject *j, uint64_t schedule, zp_verdict *v)
   if (j->c.trace == NULL && j->c.svg == NULL) return;
   zp_case_format(&j->c, title + n, (int64_t)sizeof title - n);
   v->drawn = (int64_t)schedule;
-  if (!zp_trial_draw(j->trial, j->c.trace, j->c.svg, title, text, sizeof text)) return;
+  if (!zp_trial_draw(t, j->c.trace, j->c.svg, title, text, sizeof text)) return;
   zp_verdict_clear(v);
   v->no_memory = 1; /* or a file that cannot be written */
   zp_verdict_say(v, "the timeline: %s", text);
@@ -95,11 +111,12 @@ static void run_orders(const zp_trial_subject *j, const zp_twin_fault *fault, ui
     show(&j->c, "the twin", k, n);
     if (fault == NULL) s.path = k % PATH_SHARE == 0; /* a fault's result is what is looked for */
     s.record = j->c.trace != NULL || j->c.svg != NULL;
-    if (zp_trial_run(j->trial, &s)) found(j, fault, number, v);
-    if (v->failed || k == 0) draw(j, number, v);
+    const zp_trial *where = zp_trial_subject_run(j, &s);
+    if (where != NULL) found(j, where, fault, number, v);
+    if (where != NULL || k == 0) draw(j, where != NULL ? where : j->trial, number, v);
     if (v->no_memory) break;
     v->paths += s.path && !v->failed;
-    hash[v->orders++] = simdev_result(zp_trial_simdev(j->trial))->order_hash;
+    hash[v->orders++] = hash_of(j);
   }
   v->distinct = distinct_of(hash, v->orders);
 }
@@ -107,11 +124,15 @@ static void run_orders(const zp_trial_subject *j, const zp_twin_fault *fault, ui
 void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v)
 {
   static zp_trial_subject j;
+  static zp_case plain;
   static zp_error err;
   uint64_t *hash = calloc((size_t)(c->schedules > 0 ? c->schedules : 1), sizeof *hash);
   zp_verdict_clear(v);
   show(c, "ref", -1, 0);
-  if (hash == NULL || zp_trial_subject_open(&j, c, &err) != 0) {
+  zp_case_copy(&plain, c);
+  if (fault != NULL) plain.reload.pp = 0; /* as with ref's */
+  if (hash == NULL || zp_trial_subject_open(&j, &plain, &err) != 0) {
+    if (hash != NULL) zp_trial_subject_close(&j);
     v->no_memory = hash == NULL || err.status == ZP_E_MEMORY;
     if (!v->no_memory) zp_verdict_clause(v, "ref");
     zp_verdict_say(v, "%s", hash == NULL ? "no memory for a trial" : err.text);
@@ -128,7 +149,12 @@ void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v)
 
 int zp_twin_train(const zp_engine_training *job, zp_error *err)
 {
-  const zp_trial_watch watch = {job->ctx, job->planned, job->stepped};
+  const zp_trial_storage storage = {.load = job->load,
+                                    .save = job->save != NULL,
+                                    .ctx = job->ctx,
+                                    .open = job->save,
+                                    .close = job->saved};
+  const zp_trial_watch watch = {job->ctx, job->planned, job->stepped, &storage};
   zp_trial_schedule s = zp_trial_schedule_of(1);
   zp_trial *t = zp_trial_open(job->cfg, job->hyper, job->work, job->steps, &watch, err);
   int status;

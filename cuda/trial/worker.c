@@ -150,6 +150,7 @@ static int train(zp_trial_worker *w)
   simdev_name_stream(w->e->p2p, "p2p");
   ZP_TRIAL_OK(open_instance(w));
   ZP_TRIAL_OK(zp_cuda_init(w->e));
+  if (w->t->storage.load) ZP_TRIAL_OK(zp_trial_load(w));
   for (int32_t step = 0; step < w->t->steps; step++) {
     ZP_TRIAL_OK(zp_cuda_step(w->e));
     w->steps_done++;
@@ -158,6 +159,7 @@ static int train(zp_trial_worker *w)
     ZP_TRIAL_OK(zp_cuda_get(w->e, &s));
     ZP_TRIAL_OK(zp_trial_same_state(w, &s));
   }
+  if (w->t->storage.save) ZP_TRIAL_OK(zp_trial_save(w));
   ZP_TRIAL_OK(zp_trial_same_memory(w));
   ZP_TRIAL_OK(zp_trial_same_seen(w));
   ZP_TRIAL_OK(zp_trial_same_waits(w));

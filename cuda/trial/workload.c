@@ -35,6 +35,7 @@ static void keep_raw(void *ctx, int32_t param, const void *grad)
 static void look(const compute *p, int32_t which)
 {
   const zp_layout *lay = &p->w->e->lay;
+  if (p->step < 0 || p->step >= p->w->t->steps) return; /* STEP-9 will be found */
   p->w->seen[(p->step * p->w->t->cfg->micro_batches + p->mb) * 2 + which] =
       zp_trial_hash(p->w->t->cfg, lay, p->w->param);
 }
@@ -132,7 +133,7 @@ static void compute_of(zp_trial_worker *w, const zp_cuda_call *call, compute *p)
 {
   memset(p, 0, sizeof *p);
   p->w = w;
-  p->step = call->step;
+  p->step = call->step - w->t->base;
   p->mb = call->mb;
   p->slot = call->slot;
   p->state = call->state;
@@ -233,7 +234,7 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
   zp_trial_worker *w = ctx;
   const zp_trial_schedule *now = &w->t->now;
   const int32_t n = order_of(w);
-  const int last_step = call->step == w->t->steps - 1;
+  const int last_step = call->step - w->t->base == w->t->steps - 1;
   compute p;
   compute_of(w, call, &p);
   with_data(&w->out, call->in, 1, &p.in);
@@ -276,7 +277,7 @@ int64_t zp_trial_message_bytes(const zp_trial_worker *w)
     const int64_t k = i / 2;
     zp_message m;
     int64_t bytes = 0;
-    shape_of(w, w->at.pp - (int32_t)(i % 2), k / w->t->cfg->micro_batches,
+    shape_of(w, w->at.pp - (int32_t)(i % 2), w->t->base + k / w->t->cfg->micro_batches,
              k % w->t->cfg->micro_batches, &m);
     for (int32_t j = 0; j < m.n; j++) bytes += (zp_tensor_bytes(&m.t[j]) + 255) / 256 * 256;
     if (bytes > most) most = bytes;

@@ -23,6 +23,11 @@ typedef struct zp_engine_training {
   void (*planned)(void *ctx, zp_sim *ref, int32_t step);    /* ref has begun (-1), or done a step */
   void (*stepped)(void *ctx, const zp_step_result *result); /* the engine has done one */
   int (*ended)(void *ctx, zp_sim *ref, zp_error *err); /* all bits are equal, ref is at the end */
+  zp_store *load; /* where ref and the engine go on from, or NULL */
+  /* NULL, or a rank's way to where the engine's state is saved behind the last step. 0, or a
+   * negative status in *err. */
+  int (*save)(void *ctx, int32_t rank, int64_t step, zp_store *store, zp_error *err);
+  void (*saved)(void *ctx, int32_t rank); /* done with it, however it went */
 } zp_engine_training;
 
 typedef struct zp_engine {

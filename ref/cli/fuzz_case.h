@@ -17,7 +17,7 @@
 #include "../model/synth.h"
 
 /* 512: sim takes lists from files; fuzz's own have at most 48 entries. */
-enum { ZP_CASE_PARAMS = 512, ZP_CASE_TEXT = 2048 };
+enum { ZP_CASE_PARAMS = 512, ZP_CASE_TEXT = 2048, ZP_CASE_STEPS = 32 };
 
 typedef enum zp_case_optim {
   ZP_CASE_SGD = 0,

@@ -199,7 +199,7 @@ static void go_on_elsewhere(zp_case_state *s, const zp_hyper *hyper, const zp_wo
 {
   static _Thread_local zp_case other;
   const zp_reload *r = &s->c->reload;
-  if (s->c->steps >= 32 || !zp_case_reloaded(s->c, &other)) return;
+  if (s->c->steps >= ZP_CASE_STEPS || !zp_case_reloaded(s->c, &other)) return;
   s->v->step = s->step;
   if (zp_case_reload(s, &other, hyper, work, err) == ZP_OK && !run_step(s, err)) return;
   if (!s->v->failed) zp_explain_error(s, err);

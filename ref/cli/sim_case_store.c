@@ -2,22 +2,12 @@
  * logical element once, and what is loaded must lead to the bits of the uninterrupted run.
  * spec: CKPT-1, CKPT-3, CKPT-5 */
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim_case.h"
-
-/* Values by (what, ep, tp, entry, element); of a tied key only the first entry's place is used. */
-typedef struct memory {
-  const zp_config *cfg;
-  int64_t *at;   /* [n_params] an entry's first element */
-  int64_t total; /* elements of one copy of everything */
-  float *value;  /* [4 · ep · tp · total] */
-  uint8_t *seen; /* the same */
-  zp_train_state state;
-  int32_t states; /* ranks that have finished */
-  int32_t committed;
-} memory;
+#include "sim_store.h"
 
 static int32_t kind_of(int32_t what)
 {
@@ -25,7 +15,7 @@ static int32_t kind_of(int32_t what)
 }
 
 /* The place of an element, or -1 when the call is about nothing that exists. */
-static int64_t place(const memory *m, int32_t param, int32_t tp, int32_t ep, int32_t what,
+static int64_t place(const zp_case_memory *m, int32_t param, int32_t tp, int32_t ep, int32_t what,
                      int64_t offset, int64_t count)
 {
   if (param < 0 || param >= m->cfg->n_params || offset < 0 || count < 0) return -1;
@@ -39,7 +29,7 @@ static int64_t place(const memory *m, int32_t param, int32_t tp, int32_t ep, int
 static int put(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
                int64_t count, const float *value, zp_error *err)
 {
-  memory *m = ctx;
+  zp_case_memory *m = ctx;
   const int64_t at = place(m, param, tp, ep, what, offset, count);
   if (at < 0)
     return zp_fail(err, ZP_E_VERDICT, -1,
@@ -57,7 +47,7 @@ static int put(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, i
 static int get(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
                int64_t count, float *value, zp_error *err)
 {
-  const memory *m = ctx;
+  const zp_case_memory *m = ctx;
   const int64_t at = place(m, param, tp, ep, what, offset, count);
   for (int64_t i = 0; i < count; i++)
     if (at < 0 || m->seen[at + i] == 0)
@@ -69,10 +59,19 @@ static int get(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, i
   return 0;
 }
 
+/* Field by field: there is padding. */
+static int same_scaler(const zp_scaler *a, const zp_scaler *b)
+{
+  return a->dynamic == b->dynamic && a->log2_scale == b->log2_scale && a->log2_min == b->log2_min &&
+         a->log2_max == b->log2_max && a->window == b->window && a->hysteresis == b->hysteresis &&
+         a->consecutive == b->consecutive && a->iter == b->iter &&
+         a->last_overflow == b->last_overflow && a->hysteresis_left == b->hysteresis_left;
+}
+
 /* All ranks must say the same. */
 static int finish(void *ctx, const zp_train_state *state, zp_error *err)
 {
-  memory *m = ctx;
+  zp_case_memory *m = ctx;
   const size_t bytes = (size_t)m->cfg->optgroups * sizeof *state->optim;
   if (m->states++ == 0) {
     zp_optim_state *mine = m->state.optim;
@@ -81,7 +80,7 @@ static int finish(void *ctx, const zp_train_state *state, zp_error *err)
     m->state.optim = mine;
   }
   if (m->state.step == state->step && m->state.groups == state->groups &&
-      memcmp(&m->state.scaler, &state->scaler, sizeof state->scaler) == 0 &&
+      same_scaler(&m->state.scaler, &state->scaler) &&
       memcmp(m->state.optim, state->optim, bytes) == 0)
     return 0;
   return zp_fail(err, ZP_E_VERDICT, -1,
@@ -91,7 +90,7 @@ static int finish(void *ctx, const zp_train_state *state, zp_error *err)
 
 static int commit(void *ctx, zp_error *err)
 {
-  memory *m = ctx;
+  zp_case_memory *m = ctx;
   if (m->states == zp_world(m->cfg)) return m->committed = 1, 0;
   return zp_fail(err, ZP_E_VERDICT, 0, "published after %d of %d ranks' parts (CKPT-2)",
                  (int)m->states, (int)zp_world(m->cfg));
@@ -99,7 +98,7 @@ static int commit(void *ctx, zp_error *err)
 
 static int state_of(void *ctx, zp_train_state *out, zp_error *err)
 {
-  const memory *m = ctx;
+  const zp_case_memory *m = ctx;
   zp_optim_state *theirs = out->optim;
   if (!m->committed || out->groups != m->state.groups)
     return zp_fail(err, ZP_E_VERDICT, -1, "loading what was not published (CKPT-2)");
@@ -109,7 +108,7 @@ static int state_of(void *ctx, zp_train_state *out, zp_error *err)
   return 0;
 }
 
-static void memory_close(memory *m)
+void zp_case_memory_close(zp_case_memory *m)
 {
   free(m->at);
   free(m->value);
@@ -117,8 +116,7 @@ static void memory_close(memory *m)
   free(m->state.optim);
 }
 
-/* 0, or -1 without memory. */
-static int memory_open(memory *m, const zp_config *cfg)
+int zp_case_memory_open(zp_case_memory *m, const zp_config *cfg)
 {
   memset(m, 0, sizeof *m);
   m->cfg = cfg;
@@ -132,6 +130,46 @@ static int memory_open(memory *m, const zp_config *cfg)
   m->seen = calloc(all, 1);
   m->state.optim = calloc((size_t)cfg->optgroups, sizeof *m->state.optim);
   return m->at == NULL || m->value == NULL || m->seen == NULL || m->state.optim == NULL ? -1 : 0;
+}
+
+static size_t places(const zp_case_memory *m)
+{
+  return (size_t)(4 * m->cfg->ep * m->cfg->tp * m->total);
+}
+
+void zp_case_memory_clear(zp_case_memory *m)
+{
+  zp_optim_state *optim = m->state.optim;
+  memset(m->seen, 0, places(m));
+  m->state = (zp_train_state){.optim = optim};
+  m->states = m->committed = 0;
+}
+
+zp_store zp_case_memory_store(zp_case_memory *m)
+{
+  return (zp_store){m, put, finish, commit, get, state_of};
+}
+
+/* What was not saved has no value. */
+static int same_values(const zp_case_memory *a, const zp_case_memory *b)
+{
+  for (size_t i = 0; i < places(a); i++)
+    if (a->seen[i] && memcmp(&a->value[i], &b->value[i], sizeof *a->value) != 0 &&
+        !(isnan(a->value[i]) && isnan(b->value[i])))
+      return 0;
+  return 1;
+}
+
+const char *zp_case_memory_differs(const zp_case_memory *a, const zp_case_memory *b)
+{
+  if (memcmp(a->seen, b->seen, places(a)) != 0) return "which elements were saved";
+  if (!same_values(a, b)) return "the value of a saved element";
+  if (a->states != b->states || a->committed != b->committed) return "who saved";
+  if (a->state.step != b->state.step || a->state.groups != b->state.groups) return "the saved step";
+  if (!same_scaler(&a->state.scaler, &b->state.scaler)) return "the saved scaler";
+  if (memcmp(a->state.optim, b->state.optim, (size_t)a->state.groups * sizeof *a->state.optim) != 0)
+    return "a saved optimizer state";
+  return NULL;
 }
 
 int zp_case_reloaded(const zp_case *c, zp_case *to)
@@ -165,9 +203,9 @@ static int run_phase(zp_sim *sim, int32_t phase, zp_store *store, zp_error *err)
 int zp_case_reload(zp_case_state *s, zp_case *other, const zp_hyper *hyper, const zp_workload *work,
                    zp_error *err)
 {
-  memory m;
-  zp_store store = {&m, put, finish, commit, get, state_of};
-  int status = memory_open(&m, &s->c->cfg);
+  zp_case_memory m;
+  zp_store store = zp_case_memory_store(&m);
+  int status = zp_case_memory_open(&m, &s->c->cfg);
   if (status != 0) status = zp_fail(err, ZP_E_MEMORY, -1, "no memory for a checkpoint");
   else status = run_phase(s->sim, ZP_PHASE_SAVE, &store, err);
   if (status == 0) {
@@ -180,7 +218,7 @@ int zp_case_reload(zp_case_state *s, zp_case *other, const zp_hyper *hyper, cons
     }
   }
   if (status == 0) status = run_phase(s->sim, ZP_PHASE_LOAD, &store, err);
-  memory_close(&m);
+  zp_case_memory_close(&m);
   if (status == 0) s->v->reloaded = 1;
   return status;
 }

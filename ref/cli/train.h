@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "../engine/checkpoint.h"
 #include "../engine/comm_mpi.h"
 #include "../engine/comm_sim.h"
 #include "../engine/rank.h"
@@ -110,6 +111,16 @@ int zp_train_probe(const zp_train_args *a, zp_error *err);
 /* --save and --load, collective under MPI. 0, or a negative zp_status in *err. */
 int zp_train_save(const zp_train_args *a, zp_trainer *t, zp_error *err);
 int zp_train_load(const zp_train_args *a, zp_trainer *t, zp_error *err);
+
+/* The parts of it, for another engine. Opens the checkpoint of --load for all ranks of the process,
+ * which may be that of another model or damaged: ZP_E_REFUSED; speaks: remarks are printed. The
+ * caller closes *reader. */
+int zp_train_reader(const zp_train_args *a, const zp_config *cfg, int speaks,
+                    zp_ckpt_reader **reader, zp_store *store, zp_error *err);
+void zp_train_remark_scale(const zp_train_args *a, const zp_scaler *loaded);
+/* Opens a rank's part of the checkpoint of --save. The caller closes *writer. */
+int zp_train_writer(const zp_train_args *a, const zp_config *cfg, int64_t step, int32_t rank,
+                    zp_ckpt_writer **writer, zp_store *store, zp_error *err);
 
 /* --plot: the loss curve by gnuplot. 0, or an exit code after a message. */
 int zp_train_plot(const zp_train_args *a, const zp_outcome *run, double entropy);

@@ -57,9 +57,9 @@ static char *describe(const zp_train_args *a, const zp_config *cfg)
   return words;
 }
 
-static zp_ckpt_model model_of(const zp_train_args *a, const zp_trainer *t)
+static zp_ckpt_model model_of(const zp_train_args *a, const zp_config *cfg)
 {
-  const zp_ckpt_model model = {t->cfg, a->o.names};
+  const zp_ckpt_model model = {cfg, a->o.names};
   return model;
 }
 
@@ -113,19 +113,27 @@ int zp_train_probe(const zp_train_args *a, zp_error *err)
   return a->save != NULL ? probe_folder(a->save, err) : 0;
 }
 
+int zp_train_writer(const zp_train_args *a, const zp_config *cfg, int64_t step, int32_t rank,
+                    zp_ckpt_writer **writer, zp_store *store, zp_error *err)
+{
+  char *words = describe(a, cfg);
+  const int status = words == NULL ? zp_fail(err, ZP_E_MEMORY, rank, "no memory to save")
+                                   : zp_ckpt_writer_open(writer, a->save, model_of(a, cfg), step,
+                                                         rank, words, store, err);
+  free(words);
+  return status;
+}
+
 int zp_train_save(const zp_train_args *a, zp_trainer *t, zp_error *err)
 {
   const int32_t n = local_ranks(t);
   zp_ckpt_writer **writer = calloc((size_t)n, sizeof *writer);
   zp_store *store = calloc((size_t)n, sizeof *store);
-  char *words = describe(a, t->cfg);
   int status = 0;
-  if (writer == NULL || store == NULL || words == NULL)
-    status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to save");
+  if (writer == NULL || store == NULL) status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to save");
   for (int32_t i = 0; i < n && status == 0; i++) {
     zp_rank *r = local_rank(t, i);
-    status = zp_ckpt_writer_open(&writer[i], a->save, model_of(a, t), r->step, r->rank, words,
-                                 &store[i], err);
+    status = zp_train_writer(a, t->cfg, r->step, r->rank, &writer[i], &store[i], err);
     r->store = &store[i];
   }
   if (status == 0) status = zp_trainer_run(t, ZP_PHASE_SAVE, err);
@@ -135,7 +143,6 @@ int zp_train_save(const zp_train_args *a, zp_trainer *t, zp_error *err)
   }
   free(writer);
   free(store);
-  free(words);
   return status;
 }
 
@@ -162,7 +169,7 @@ static void remark(const zp_train_args *a, json_t *was, json_t *now)
 }
 
 /* The checkpoint's scaler goes on, whatever this run would have begun with. */
-static void remark_scale(const zp_train_args *a, const zp_scaler *now)
+void zp_train_remark_scale(const zp_train_args *a, const zp_scaler *now)
 {
   const zp_options *o = &a->o;
   const zp_scaler *mine = &o->hyper.scaler;
@@ -209,23 +216,34 @@ static int judge_words(const zp_train_args *a, const zp_config *cfg, const char 
   return status;
 }
 
+/* What is missing, damaged or foreign is input that is refused: exit code 2, not 3. */
+static int refused(int status, zp_error *err)
+{
+  return status == ZP_E_FILE ? err->status = ZP_E_REFUSED : status;
+}
+
+int zp_train_reader(const zp_train_args *a, const zp_config *cfg, int speaks,
+                    zp_ckpt_reader **reader, zp_store *store, zp_error *err)
+{
+  char *words = NULL;
+  int64_t step;
+  int status = zp_ckpt_peek(a->load, &step, &words, err);
+  if (status == 0) status = judge_words(a, cfg, words, speaks, err);
+  if (status == 0) status = zp_ckpt_reader_open(reader, a->load, model_of(a, cfg), store, err);
+  free(words);
+  return refused(status, err);
+}
+
 int zp_train_load(const zp_train_args *a, zp_trainer *t, zp_error *err)
 {
   const int speaks = t->mpi == NULL || zp_mpi_rank(t->mpi) == 0;
   zp_ckpt_reader *reader = NULL;
   zp_store store;
-  char *words = NULL;
-  int64_t step;
-  int status = zp_ckpt_peek(a->load, &step, &words, err);
-  if (status == 0) status = judge_words(a, t->cfg, words, speaks, err);
-  if (status == 0) status = zp_ckpt_reader_open(&reader, a->load, model_of(a, t), &store, err);
+  int status = zp_train_reader(a, t->cfg, speaks, &reader, &store, err);
   for (int32_t i = 0; i < local_ranks(t) && status == 0; i++) local_rank(t, i)->store = &store;
   if (status == 0) status = zp_trainer_run(t, ZP_PHASE_LOAD, err);
-  if (status == 0 && speaks) remark_scale(a, &t->rank->scaler);
+  if (status == 0 && speaks) zp_train_remark_scale(a, &t->rank->scaler);
   for (int32_t i = 0; i < local_ranks(t); i++) local_rank(t, i)->store = NULL;
   if (reader != NULL) zp_ckpt_reader_close(reader);
-  free(words);
-  /* What is missing, damaged or foreign is input that is refused: exit code 2, not 3. */
-  if (status == ZP_E_FILE) status = err->status = ZP_E_REFUSED;
-  return status;
+  return refused(status, err);
 }

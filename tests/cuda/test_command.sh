@@ -93,8 +93,41 @@ expect 0 'twin equal to ref' gpt_is_refs_with_shapes_that_vary train --engine cu
   --data "$tmp/text" $small --steps 4 --dp 2 --pp 3 --vary-shapes --tuple
 json the_twins_end_is_verified '.verify.ok and .engine == "cuda" and (.steps | length) == 3' \
   train --engine cuda --data "$tmp/text" $small --steps 3 --verify --json
-for flag in "--save $tmp/ck" "--load $tmp/ck" "--schedules 3"; do
+for flag in "--save-every 2" "--schedules 3" "--trace $tmp/t.json"; do
   expect 2 "${flag%% *}: train does not have this with --engine cuda" \
-    "train_refuses_$(echo "${flag%% *}" | tr -d -)" train --engine cuda --data "$tmp/text" $small $flag
+    "train_refuses_$(echo "${flag%% *}" | tr -d -)" train --engine cuda --data "$tmp/text" $small \
+    --save "$tmp/no" $flag
 done
+
+# ---- Checkpoints, on files: of one bytes, and each loads the other's under another split
+old="--reduce exact --bucket 300 --dp 3 --pp 2 --micro-batches 2 --steps 3"
+new="--reduce exact --bucket 111 --dp 2 --pp 3 --micro-batches 3 --steps 2 --stage 1"
+expect 0 'saved in .*, continues at step 3' ref_saves train --data "$tmp/text" $small $old \
+  --save "$tmp/ref"
+expect 0 'saved in .*, continues at step 3' the_twin_saves train --engine cuda \
+  --data "$tmp/text" $small $old --save "$tmp/cuda"
+diff -r "$tmp/ref" "$tmp/cuda" >"$tmp/out" && [ -s "$tmp/cuda/step-3/manifest.json" ]
+verdict $? they_save_the_same_bytes "$(head -c 200 "$tmp/out")"
+ends() { # ends ARGS...: the line of bits behind two more steps
+  "$zp" train --data "$tmp/text" $small $new "$@" 2>&1 | grep '^bits of the end'
+}
+a=$(ends --load "$tmp/ref")
+for from in ref cuda; do
+  b=$(ends --engine cuda --load "$tmp/$from")
+  [ -n "$a" ] && [ "$a" = "$b" ]
+  verdict $? "the_twin_goes_on_from_$from" "$b, not $a"
+done
+b=$(ends --load "$tmp/cuda")
+[ -n "$a" ] && [ "$a" = "$b" ]
+verdict $? ref_goes_on_from_the_twin "$b, not $a"
+b=$("$zp" train --data "$tmp/text" $small $new --steps 5 2>&1 | grep '^bits of the end')
+[ "${a%%; with*}" = "${b%%; with*}" ]
+verdict $? as_if_uninterrupted "$b, not $a"
+expect 2 'holds no checkpoint' the_twin_loads_nothing_from_nowhere train --engine cuda \
+  --data "$tmp/text" $small $new --load "$tmp/none"
+printf x | dd of="$tmp/cuda/step-3/rank-0.bin" bs=1 seek=99 conv=notrunc 2>/dev/null
+expect 2 'rank-0.bin' the_twin_refuses_a_damaged_one train --engine cuda --data "$tmp/text" \
+  $small $new --load "$tmp/cuda"
+expect 0 'clean: 3 steps' a_case_is_saved_and_loaded sim --engine cuda --case \
+  reduce=exact,pp=2,dp=2,M=2,stage=2,bucket=4,steps=2,reload=1:4:1:7,list=5@0.0+7@0.0+6@1.0
 finish

@@ -1,6 +1,7 @@
 /* The CUDA engine on simdev gives the bits of ref, under every order that CUDA allows; errors name
  * their place, and nobody waits for ever. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +28,9 @@ static void check_case(uint64_t i, int32_t launch_order)
   for (uint64_t k = 0; k < ORDERS; k++) {
     zp_trial_schedule o = zp_trial_schedule_of(c.schedule + k);
     if (launch_order) o.launch_order = launch_order;
-    cr_assert_eq(zp_trial_run(j.trial, &o), 0, "%s, order %d: %s: %s", text, (int)k,
-                 zp_trial_why(j.trial)->kind, zp_trial_why(j.trial)->text);
+    const zp_trial *where = zp_trial_subject_run(&j, &o);
+    cr_assert(!where, "%s, order %d: %s: %s", text, (int)k, zp_trial_why(where)->kind,
+              zp_trial_why(where)->text);
   }
   zp_trial_subject_close(&j);
 }
@@ -105,6 +107,44 @@ Test(engine, finds_a_difference_when_there_is_one)
     bits[0] ^= (unsigned char)(1u << k);
   }
   cr_assert_eq(zp_trial_run(t, &o), 0, "%s", zp_trial_why(t)->text);
+  zp_trial_subject_close(&j);
+}
+
+/* CKPT-1, CKPT-3, CKPT-5: a bit of what ref has saved, of what the twin loads, and the rest of it. */
+Test(engine, finds_a_difference_in_a_checkpoint)
+{
+  const zp_trial_schedule o = {.producers = 2};
+  static zp_trial_subject j;
+  char text[400];
+  snprintf(text, sizeof text, "%s,reload=2:2:1:5", two);
+  open_text(&j, text);
+  zp_case_memory *m = &j.trial->saved[0];
+  cr_assert_null(zp_trial_subject_run(&j, &o));
+  cr_assert_eq(j.next->base, 2);
+  size_t i = 0;
+  while (!m->seen[i]) i++; /* of a master */
+  uint32_t *bits = (uint32_t *)&m->value[i];
+  *bits ^= 1u << 22;
+  finds(j.trial, &o, "CKPT-1", "the value of a saved element differs from ref");
+  cr_assert_eq(zp_trial_run(j.next, &o), 1);
+  cr_assert(strncmp(zp_trial_why(j.next)->kind, "STEP-", 5) == 0, "%s", zp_trial_why(j.next)->kind);
+  *bits ^= 1u << 22;
+  m->seen[i] = 0;
+  finds(j.trial, &o, "CKPT-1", "which elements were saved differs from ref");
+  finds(j.next, &o, "engine", "was not saved");
+  m->seen[i] = 1;
+  m->state.step++;
+  finds(j.trial, &o, "CKPT-1", "the saved step");
+  finds(j.next, &o, "STEP-9", "the number of steps");
+  m->state.step--;
+  m->state.scaler.iter++;
+  finds(j.trial, &o, "CKPT-1", "the saved scaler");
+  finds(j.next, &o, "SCALE-3", "the scaler after step 0");
+  m->state.scaler.iter--;
+  m->state.optim[0].beta1_pow /= 2;
+  finds(j.trial, &o, "CKPT-1", "a saved optimizer state");
+  m->state.optim[0].beta1_pow *= 2;
+  cr_assert_null(zp_trial_subject_run(&j, &o));
   zp_trial_subject_close(&j);
 }
 
