@@ -11,13 +11,4 @@ $(ZP_PATH): $(PATH_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^
 
-ENGINE_TIMELINE := $(BUILD)/tests/cuda/engine_timeline
-$(ENGINE_TIMELINE).o: CPPFLAGS += $(CUDA_CPPFLAGS)
-$(ENGINE_TIMELINE).o: | $(CUDA_HEADERS)
-$(ENGINE_TIMELINE): $(ENGINE_TIMELINE).o $(BUILD)/libzpcuda.a $(ZP_PATH) $(SIMDEV) $(STATIC)
-	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
-
-unit: $(ENGINE_TIMELINE)
-
--include $(ENGINE_TIMELINE).d $(PATH_OBJ:%.o=%.d)
+-include $(PATH_OBJ:%.o=%.d)

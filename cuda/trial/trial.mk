@@ -85,6 +85,17 @@ $(ENGINE_GRAPH) $(ENGINE_GRAPH)_current:
 
 unit: $(ENGINE_GRAPH) $(ENGINE_GRAPH)_current
 
+# ---- Timelines -----------------------------------------------------------------------------------
+
+ENGINE_TIMELINE := $(BUILD)/tests/cuda/engine_timeline
+$(ENGINE_TIMELINE).o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(ENGINE_TIMELINE).o: | $(CUDA_HEADERS)
+$(ENGINE_TIMELINE): $(ENGINE_TIMELINE).o $(TRIAL_LINK)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+
+unit: $(ENGINE_TIMELINE)
+
 # ---- How many orders an hour ----------------------------------------------------------------------
 
 TRIAL_BENCH := $(BUILD)/tests/cuda/bench_trial
@@ -106,4 +117,4 @@ fuzz-cuda-bench: $(TRIAL_BENCH) $(TRIAL_BENCH)_tsan ## measure how many orders o
 -include $(TRIAL_OBJ:%.o=%.d) $(TRIAL_TSAN_OBJ:%.o=%.d) \
          $(BUILD)/cuda/trial/main.d $(BUILD)/tsan/cuda/trial/main.d \
          $(TRIAL_BENCH).d $(BUILD)/tsan/tests/cuda/bench_trial.d \
-         $(ENGINE_GRAPH).d $(GATHER_CURRENT:.o=.d)
+         $(ENGINE_TIMELINE).d $(ENGINE_GRAPH).d $(GATHER_CURRENT:.o=.d)

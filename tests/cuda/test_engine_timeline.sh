@@ -11,8 +11,7 @@ verdict() { # verdict CODE NAME
   if [ "$1" -eq 0 ]; then echo "ok $2"; else echo "not ok $2" && cat "$dir/out"; fi
 }
 
-# job 6: two stages, two ranks each, ZeRO stage 2, three buckets, four micro-batches
-"$draw" 6 "$dir/a.json" "$dir/a.svg" >"$dir/out" 2>&1 &&
+"$draw" "$dir/a.json" "$dir/a.svg" >"$dir/out" 2>&1 &&
   jq -e '.traceEvents as $e
     | ($e | map(select(.ph == "X"))) as $x
     | ($x | length > 500)
@@ -31,14 +30,14 @@ grep -q '>F3<' "$dir/a.svg" && grep -q 'slot 1' "$dir/a.svg" && ! grep -q RACE "
   ! grep -q 'class="[ko]"' "$dir/a.svg" && tail -1 "$dir/a.svg" | grep -q '</svg>'
 verdict $? "a_picture_of_a_clean_run_marks_nothing"
 
-"$draw" 6 "$dir/b.json" "$dir/b.svg" >"$dir/out" 2>&1 && cmp "$dir/a.json" "$dir/b.json" &&
+"$draw" "$dir/b.json" "$dir/b.svg" >"$dir/out" 2>&1 && cmp "$dir/a.json" "$dir/b.json" &&
   cmp "$dir/a.svg" "$dir/b.svg"
 verdict $? "one_seed_gives_one_timeline"
 
 # without one wait or another, until two pieces share a slot
 n=40
 while [ "$n" -lt 140 ]; do
-  "$draw" 6 "$dir/r.json" "$dir/r.svg" 0 "$n" >"$dir/out" 2>&1 || break
+  "$draw" "$dir/r.json" "$dir/r.svg" 0 "$n" >"$dir/out" 2>&1 || break
   grep -q 'RACE for slot' "$dir/r.svg" && break
   n=$((n + 1))
 done
@@ -52,10 +51,10 @@ jq -e '[.traceEvents[] | select(.cat == "race" and .ph == "X" and .pid < 4)] as 
   and ([$a, $b] | all(.args.work | contains("slot")))' "$dir/r.json" >/dev/null 2>>"$dir/out"
 verdict $? "the_pieces_of_a_race_are_drawn_at_the_same_time"
 
-"$draw" 6 "$dir/w.json" "$dir/w.svg" whole >"$dir/out" 2>&1 && grep -q 'class="o"' "$dir/w.svg" &&
+"$draw" "$dir/w.json" "$dir/w.svg" whole >"$dir/out" 2>&1 && grep -q 'class="o"' "$dir/w.svg" &&
   grep -q 'superfluous wait' "$dir/w.json"
 verdict $? "a_wait_for_the_whole_reduction_stream_is_marked_as_superfluous"
 
-"$draw" 6 "$dir/none/a.json" "$dir/a.svg" >"$dir/out" 2>&1
+"$draw" "$dir/none/a.json" "$dir/a.svg" >"$dir/out" 2>&1
 [ $? -eq 1 ] && grep -q 'No such file' "$dir/out"
 verdict $? "a_file_that_cannot_be_written_is_an_error"
