@@ -47,6 +47,16 @@ simdev-command: $(COMMAND) $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) ## build the
 
 unit: simdev-command
 
+# Asked for by itself, or by install, where they were built: that fetches no headers.
+.PHONY: install-simdev-command uninstall-simdev-command
+install-simdev-command: simdev-command ## install these programs beside zeroproof, under PREFIX (and DESTDIR)
+	install -d $(dest)/bin
+	install -m 755 $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) $(dest)/bin
+uninstall-simdev-command:
+	rm -f $(SIMDEV_COMMAND:$(BUILD)/%=$(dest)/bin/%) $(SIMDEV_TSAN_COMMAND:$(BUILD)/%=$(dest)/bin/%)
+install: $(if $(wildcard $(SIMDEV_COMMAND)),install-simdev-command)
+uninstall: uninstall-simdev-command
+
 SECONDS ?= 600
 .PHONY: fuzz-cuda
 fuzz-cuda: simdev-command ## long differential fuzz of the CUDA twin: SECONDS=600 in each build (SEED=...)
