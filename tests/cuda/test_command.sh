@@ -11,9 +11,9 @@ for tsan in "" "--tsan"; do
   expect 0 'clean: 2 steps on 4 ranks, the CUDA twin equal to ref' "sim_is_clean_$n" \
     sim --engine cuda $tsan --case pp=2,dp=2,M=2,stage=2,bucket=4,steps=2,list=5@0.0+7@0.0+6@1.0
   # the model's; the engine's have a test of their own
-  for fault in forgotten announced-twice; do
+  for fault in forgotten announced-twice whole-stream; do
     expect 1 'replay with' "fuzz_finds_${fault}_$n" fuzz --engine cuda $tsan --fault "$fault" \
-      --seconds 60
+      --schedules 4 --seconds 60
     replay=$(sed -n "s/.*--replay '\(.*\)'.*/\1/p" "$tmp/out")
     clause=$(sed -n "s/^case .* failed: \([A-Za-z0-9-]*\).*/\1/p" "$tmp/out")
     expect 1 "failed: .*${clause:-nothing}" "replay_shows_${fault}_$n" fuzz --engine cuda $tsan \
