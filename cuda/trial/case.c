@@ -43,6 +43,7 @@ static int open_next(zp_trial_subject *s, zp_error *err)
   const zp_trial_watch watch = {.storage = &s->load};
   s->saved = zp_trial_saved(s->trial);
   s->load.load = &s->saved;
+  s->load.save = 1;
   s->next = zp_trial_open(&s->other.cfg, &s->hyper, &s->work, 1, &watch, err);
   return s->next ? 0 : err->status;
 }

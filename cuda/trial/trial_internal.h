@@ -15,6 +15,16 @@ typedef struct zp_trial_ledger {
   int32_t no_memory;
 } zp_trial_ledger;
 
+typedef struct zp_trial_worker zp_trial_worker;
+
+/* What tests meddle with; NULL: nobody does. */
+typedef struct zp_trial_hooks {
+  /* after the model has described what it is going to send */
+  void (*described)(zp_trial_worker *w, const zp_cuda_call *call, zp_cuda_message *m);
+  int64_t (*message_bytes)(const zp_trial_worker *w, int64_t enough); /* what the engine is told */
+  int (*before_step)(zp_trial_worker *w);                             /* not 0: the rank ends */
+} zp_trial_hooks;
+
 struct zp_trial {
   const zp_config *cfg;
   const zp_hyper *hyper;
@@ -30,6 +40,7 @@ struct zp_trial {
   zp_scaler *scaler;       /* [steps] after each step */
   uint64_t *params;        /* [steps · world] hashes of the parameters before each step */
   zp_trial_ledger *ledger; /* [world] */
+  zp_trial_hooks hooks;
   zp_case_memory saved[2]; /* by ref; by the twin's last run */
   /* of the twin's last run */
   zp_trial_schedule now;
@@ -43,7 +54,7 @@ struct zp_trial {
 };
 
 /* One rank of the twin's run. */
-typedef struct zp_trial_worker {
+struct zp_trial_worker {
   zp_trial *t;
   int32_t rank, streams, steps_done;
   zp_coord at;
@@ -63,7 +74,7 @@ typedef struct zp_trial_worker {
                      them, hashed */
   zp_message in, out; /* dtypes and shapes */
   zp_trial_ledger issued;
-} zp_trial_worker;
+};
 
 /* 0, or the line where a call failed: what a host function of simdev returns. */
 #define ZP_TRIAL_OK(call)                                                                          \

@@ -152,6 +152,7 @@ static int train(zp_trial_worker *w)
   ZP_TRIAL_OK(zp_cuda_init(w->e));
   if (w->t->storage.load) ZP_TRIAL_OK(zp_trial_load(w));
   for (int32_t step = 0; step < w->t->steps; step++) {
+    if (w->t->hooks.before_step) ZP_TRIAL_OK(w->t->hooks.before_step(w));
     ZP_TRIAL_OK(zp_cuda_step(w->e));
     w->steps_done++;
     if (!w->t->get[step]) continue;

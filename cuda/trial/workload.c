@@ -161,13 +161,14 @@ static void shape_of(const zp_trial_worker *w, int32_t boundary, int64_t step, i
 static int run_shape(void *ctx, const zp_cuda_call *call, zp_cuda_message *out)
 {
   zp_message m;
-  const zp_trial_worker *w = ctx;
+  zp_trial_worker *w = ctx;
   shape_of(w, w->at.pp, call->step, call->mb, &m);
   out->n = m.n;
   for (int32_t i = 0; i < m.n; i++) {
     out->t[i] = (zp_cuda_tensor){.dtype = m.t[i].dtype, .ndim = m.t[i].ndim};
     memcpy(out->t[i].dim, m.t[i].dim, sizeof out->t[i].dim);
   }
+  if (w->t->hooks.described) w->t->hooks.described(w, call, out);
   return 0;
 }
 
@@ -282,5 +283,5 @@ int64_t zp_trial_message_bytes(const zp_trial_worker *w)
     for (int32_t j = 0; j < m.n; j++) bytes += (zp_tensor_bytes(&m.t[j]) + 255) / 256 * 256;
     if (bytes > most) most = bytes;
   }
-  return most;
+  return w->t->hooks.message_bytes ? w->t->hooks.message_bytes(w, most) : most;
 }

@@ -1,41 +1,51 @@
 /* Dynamic shapes: messages whose tensors, dtypes and shapes are another micro-batch's others; what
  * a meta message may say, and what becomes of one that says nonsense. spec: PIPE-6 */
 #include <criterion/criterion.h>
+#include <string.h>
 
+#include "../../cuda/trial/case.h"
+#include "../../cuda/trial/trial_internal.h"
 #include "../../ref/engine/comm.h"
-#include "engine_case.h"
 
-enum { SEEDS = 4, ROOM = 4096 };
+enum { ORDERS = 4, ROOM = 4096 };
 
-/* A job with dynamic shapes, at least `pp` stages, and (int32, float) tuples; from seed on. */
-static uint32_t dynamic_job(job *j, uint32_t seed, int32_t pp)
+/* Shapes, and the tensors' order, change by micro-batch: synth's `vary`. */
+static const char three[] =
+    "precision=bf16,M=3,bucket=7,pp=3,dp=2,stage=2,steps=2,dynamic=1,vary=1,"
+    "tuple=1,list=12@0.0+7@1.0+9@2.0+8@2.1";
+
+static void begin(zp_trial_subject *j, const char *text)
 {
-  for (;; seed++) {
-    cr_assert_eq(job_fill(j, seed, RANKS_MAX), 0, "job %u: %s", seed, j->text);
-    if (j->r.c.dynamic_shapes && j->r.c.pp >= pp && j->synth.opt.tuple && !j->loads) return seed;
-    job_free(j);
-  }
+  static zp_error err;
+  static zp_case c;
+  char why[256];
+  zp_case_init(&c);
+  cr_assert_eq(zp_case_parse(&c, text, why, sizeof why), 0, "%s", why);
+  cr_assert_eq(zp_trial_subject_open(j, &c, &err), 0, "%s: %s", text, err.text);
 }
 
-/* Shapes, and the tensors' order, do change: synth's `vary`. */
 Test(shapes, that_change_by_micro_batch_give_the_bits_of_ref)
 {
-  uint32_t seed = 3001;
-  for (int32_t n = 0; n < 16; n++, seed++) {
-    static job j;
-    simdev *s;
-    char text[200];
-    seed = dynamic_job(&j, seed, 2 + n % 3);
-    s = job_simdev(&j, NULL);
-    job_describe(&j, text, sizeof text);
-    for (int32_t k = 0; k < SEEDS; k++) {
-      const simdev_options o = {.seed = seed * 100u + (uint64_t)k, .order = (simdev_order)k};
-      cr_assert_eq(job_run(&j, s, &o), SIMDEV_OK, "%s, seed %llu:\n%s\n%s\n%s", text,
-                   (unsigned long long)o.seed, j.text, simdev_result(s)->text, j.error[0].text);
+  static zp_trial_subject j;
+  int32_t stages[5] = {0}, n = 0;
+  for (uint64_t i = 0; n < 16; i++) {
+    static zp_error err;
+    static zp_case c;
+    uint32_t lacking;
+    zp_trial_random_case(31, i, &c, &lacking);
+    if (c.cfg.pp < 2) continue;
+    c.cfg.dynamic_shapes = c.synth.vary = c.synth.tuple = 1;
+    cr_assert_eq(zp_trial_subject_open(&j, &c, &err), 0, "case %d: %s", (int)i, err.text);
+    for (uint64_t k = 0; k < ORDERS; k++) {
+      const zp_trial_schedule o = zp_trial_schedule_of(c.schedule + k);
+      cr_assert_eq(zp_trial_run(j.trial, &o), 0, "case %d, order %d: %s: %s", (int)i, (int)k,
+                   zp_trial_why(j.trial)->kind, zp_trial_why(j.trial)->text);
     }
-    simdev_close(s);
-    job_free(&j);
+    zp_trial_subject_close(&j);
+    stages[c.cfg.pp < 4 ? c.cfg.pp : 4]++;
+    n++;
   }
+  cr_assert(stages[2] && stages[3] && stages[4]);
 }
 
 /* ---- Nonsense -------------------------------------------------------------------------------- */
@@ -76,12 +86,25 @@ static void unknown_dtype(zp_cuda_message *m)
 }
 
 /* Everybody else ends with an error about a peer that says where. */
-static void check_peers(const job *j, int32_t rank)
+static void check_peers(const zp_trial *t, int32_t rank)
 {
-  for (int32_t r = 0; r < j->world; r++)
-    cr_assert(r == rank || (j->error[r].status == ZP_CUDA_E_PEER &&
-                            strstr(j->error[r].text, "program position")),
-              "rank %d: %d %s", r, j->error[r].status, j->error[r].text);
+  for (int32_t r = 0; r < t->world; r++)
+    cr_assert(r == rank || (t->error[r].status == ZP_CUDA_E_PEER &&
+                            strstr(t->error[r].text, "program position")),
+              "rank %d: %d %s", r, t->error[r].status, t->error[r].text);
+}
+
+static void (*wrongly)(zp_cuda_message *);
+
+static void describe_wrongly(zp_trial_worker *w, const zp_cuda_call *call, zp_cuda_message *m)
+{
+  if (w->rank == 0 && call->step == 1) wrongly(m);
+}
+
+static zp_trial_schedule ending(uint64_t seed)
+{
+  return (zp_trial_schedule){
+      .seed = seed, .producers = 2, .remote_errors = SIMDEV_ALWAYS, .allow_leaks = 1};
 }
 
 Test(shapes, that_the_model_gets_wrong_are_the_senders_error)
@@ -89,51 +112,50 @@ Test(shapes, that_the_model_gets_wrong_are_the_senders_error)
   void (*const wrongs[])(zp_cuda_message *) = {
       too_large,           too_many_tensors, fewer_than_no_tensors, no_dimension,
       too_many_dimensions, negative,         overflowing,           unknown_dtype};
-  static job j;
-  simdev *s;
-  dynamic_job(&j, 3001, 3);
-  s = job_simdev(&j, NULL);
-  j.wrong_rank = 0;
+  static zp_trial_subject j;
+  begin(&j, three);
+  j.trial->hooks.described = describe_wrongly;
   for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
-    const simdev_options o = {.seed = i, .remote_errors = SIMDEV_ALWAYS, .allow_leaks = 1};
-    j.describe_wrongly = wrongs[i];
-    cr_assert_neq(job_run(&j, s, &o), SIMDEV_OK);
-    cr_assert(
-        j.error[0].status == ZP_CUDA_E_MODEL &&
-            strstr(j.error[0].text, "rank 0 (stage 0, dp 0, tp 0), step 1, program position") &&
-            strstr(j.error[0].text, "(forward, ") &&
-            strstr(j.error[0].text, "as the model describes it"),
-        "%zu: %s", i, j.error[0].text);
-    check_peers(&j, 0);
+    const zp_trial_schedule o = ending(i);
+    const zp_cuda_error *e = &j.trial->error[0];
+    wrongly = wrongs[i];
+    cr_assert_eq(zp_trial_run(j.trial, &o), 1);
+    cr_assert(e->status == ZP_CUDA_E_MODEL &&
+                  strstr(e->text, "rank 0 (stage 0, dp 0, tp 0), step 1, program position") &&
+                  strstr(e->text, "(forward, ") && strstr(e->text, "as the model describes it"),
+              "%zu: %s", i, e->text);
+    check_peers(j.trial, 0);
   }
-  simdev_close(s);
-  job_free(&j);
+  zp_trial_subject_close(&j);
+}
+
+/* Ranks of the second stage have room for one small tensor of a message only. */
+static int64_t little_room(const zp_trial_worker *w, int64_t enough)
+{
+  return w->at.pp == 1 ? 256 : enough;
 }
 
 /* The sender has more room than the receiver: only the receiver can tell. */
 Test(shapes, that_the_receiver_has_no_room_for_are_its_error)
 {
-  static job j;
-  simdev *s;
+  static zp_trial_subject j;
+  const zp_trial_schedule o = ending(0);
   int32_t named = -1;
-  dynamic_job(&j, 3001, 3);
-  s = job_simdev(&j, NULL);
-  for (int32_t r = 0; r < j.world; r++)
-    if (zp_coord_of(&j.r.c, r).pp == 1) j.little_room |= 1u << r;
-  cr_assert_neq(job_run(&j, s, &(simdev_options){.remote_errors = SIMDEV_ALWAYS, .allow_leaks = 1}),
-                SIMDEV_OK);
-  for (int32_t r = 0; r < j.world; r++) {
-    if (j.error[r].status != ZP_CUDA_E_MISMATCH) continue;
+  begin(&j, three);
+  j.trial->hooks.message_bytes = little_room;
+  cr_assert_eq(zp_trial_run(j.trial, &o), 1);
+  for (int32_t r = 0; r < j.trial->world; r++) {
+    const zp_cuda_error *e = &j.trial->error[r];
+    if (e->status != ZP_CUDA_E_MISMATCH) continue;
     named = r;
-    cr_assert(j.little_room >> r & 1u);
-    cr_assert(strstr(j.error[r].text, "(meta, pp group") &&
-                  strstr(j.error[r].text, "of micro-batch 0 from stage 0") &&
-                  strstr(j.error[r].text, "is larger than message_bytes allows"),
-              "%s", j.error[r].text);
+    cr_assert_eq(zp_coord_of(&j.c.cfg, r).pp, 1);
+    cr_assert(strstr(e->text, "(meta, pp group") &&
+                  strstr(e->text, "of micro-batch 0 from stage 0") &&
+                  strstr(e->text, "is larger than message_bytes allows"),
+              "%s", e->text);
   }
   cr_assert_geq(named, 0);
-  simdev_close(s);
-  job_free(&j);
+  zp_trial_subject_close(&j);
 }
 
 /* Whatever comes: either it is refused, or its tensors lie within the room, apart and aligned. */
@@ -150,8 +172,8 @@ Test(shapes, of_any_meta_message_are_refused_or_fit_the_room)
     int64_t meta[ZP_META_LONGS], end = 0;
     zp_cuda_message m = {0};
     for (int32_t i = 0; i < ZP_META_LONGS; i++)
-      meta[i] = next_random(&random) % 16 ? (int64_t)(next_random(&random) % 5)
-                                          : odd[next_random(&random) % 10];
+      meta[i] = zp_trial_random(&random) % 16 ? (int64_t)(zp_trial_random(&random) % 5)
+                                              : odd[zp_trial_random(&random) % 10];
     if (zp_cuda_decode(&e, meta, room, &m)) {
       refused++;
       continue;
@@ -199,30 +221,25 @@ static int32_t host_records(const simdev *s, int32_t rank, int32_t count, int32_
 /* Each meta message's record is needed: without it the host takes what was there before. */
 Test(shapes, are_read_too_early_without_the_record_after_each_meta_message)
 {
-  static job j;
-  simdev *s;
+  static zp_trial_subject j;
   int32_t n[64];
-  uint32_t seed = 3001;
-  do {
-    if (seed > 3001) job_free(&j);
-    seed = dynamic_job(&j, seed, 2) + 1;
-  } while (j.r.c.dp % 3 == 0 || j.r.c.micro_batches < 3); /* else neighbours are shaped alike */
-  const int32_t count = j.steps * (int32_t)j.r.c.micro_batches;
-  s = job_simdev(&j, NULL);
-  cr_assert_eq(job_run(&j, s, &(simdev_options){.record = 1}), SIMDEV_OK, "%s", j.text);
-  cr_assert_eq(host_records(s, j.world - 1, count, n), count);
+  begin(&j, three); /* neighbours in time are shaped differently, also over steps */
+  zp_trial *t = j.trial;
+  const int32_t last = t->world - 1, count = t->steps * (int32_t)j.c.cfg.micro_batches;
+  cr_assert_eq(zp_trial_run(t, &(zp_trial_schedule){.producers = 2, .record = 1}), 0, "%s",
+               t->found.text);
+  cr_assert_eq(host_records(t->sim, last, count, n), count);
   for (int32_t i = 0; i < count; i++) {
-    const simdev_fault f = {SIMDEV_FAULT_DROP_SYNC, j.world - 1, NULL, n[i], 0};
+    const simdev_fault f = {SIMDEV_FAULT_DROP_SYNC, last, NULL, n[i], 0};
     int32_t found = 0;
     for (uint64_t k = 0; k < 16 && !found; k++)
-      found = job_run(&j, s,
-                      &(simdev_options){.seed = k,
-                                        .order = k % 2 ? SIMDEV_LAZY : SIMDEV_RANDOM,
-                                        .faults = &f,
-                                        .fault_count = 1,
-                                        .remote_errors = SIMDEV_ALWAYS}) != SIMDEV_OK;
+      found = zp_trial_run(t, &(zp_trial_schedule){.seed = k,
+                                                   .order = k % 2 ? SIMDEV_LAZY : SIMDEV_RANDOM,
+                                                   .producers = 2,
+                                                   .faults = &f,
+                                                   .fault_count = 1,
+                                                   .remote_errors = SIMDEV_ALWAYS});
     cr_assert(found, "record %d, of micro-batch %d", n[i], i);
   }
-  simdev_close(s);
-  job_free(&j);
+  zp_trial_subject_close(&j);
 }
