@@ -126,8 +126,7 @@ Test(engine, finds_a_difference_in_a_checkpoint)
   uint32_t *bits = (uint32_t *)&m->value[i];
   *bits ^= 1u << 22;
   finds(j.trial, &o, "CKPT-1", "the value of a saved element differs from ref");
-  cr_assert_eq(zp_trial_run(j.next, &o), 1);
-  cr_assert(strncmp(zp_trial_why(j.next)->kind, "STEP-", 5) == 0, "%s", zp_trial_why(j.next)->kind);
+  finds(j.next, &o, "CKPT-1", "the value of a saved element differs from ref");
   *bits ^= 1u << 22;
   m->seen[i] = 0;
   finds(j.trial, &o, "CKPT-1", "which elements were saved differs from ref");

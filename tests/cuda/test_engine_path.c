@@ -73,11 +73,11 @@ Test(path, a_wait_for_the_whole_reduction_stream_is_superfluous_and_longer)
   for (uint64_t i = 0; i < 60; i++) {
     zp_path_report o;
     begin(&j, i);
-    zp_trial_schedule s = zp_trial_schedule_of(j.c.schedule);
-    zp_twin_plant(fault, &s);
+    const zp_trial_schedule s = zp_twin_schedule(&j.c, j.c.schedule, zp_twin_fault_of(fault));
     if (j.c.cfg.stage == 2) {
       const int failed = compare(j.trial, s, &o);
-      cr_assert_eq(zp_trial_why(j.trial)->kind[0], 0, "%s", zp_trial_why(j.trial)->text);
+      cr_assert_str_eq(zp_trial_why(j.trial)->kind, failed ? "wait" : "", "%s",
+                       zp_trial_why(j.trial)->text);
       cr_assert_eq(o.missing, 0, "case %d: %s", (int)i, o.text);
       cr_assert_eq(failed, o.superfluous > 0, "case %d: %s", (int)i, o.text);
       if (failed) cr_assert(strstr(o.text, "needs not (an event)"), "%s", o.text);
