@@ -52,9 +52,6 @@ $(BUILD)/tsan/cuda/path/%.o: cuda/path/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
 	$(say) CC "$< (tsan)"
 	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@
 
-# What tests' jobs on engine_case.h call.
-$(BUILD)/tests/cuda/engine_stored_tsan $(BUILD)/tests/cuda/engine_threads_tsan: \
-  $(patsubst %.c,$(BUILD)/tsan/%.o,$(wildcard cuda/path/*.c))
 $(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_tsan: $(BUILD)/%_tsan: $(BUILD)/tsan/%.o $(TRIAL_TSAN_LINK)
 	@mkdir -p $(@D)
 	$(say) LD $@

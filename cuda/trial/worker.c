@@ -67,7 +67,8 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w)
 static int open_producers(zp_trial_worker *w, size_t bytes)
 {
   ZP_TRIAL_OK(cudaEventCreateWithFlags(&w->made, cudaEventDisableTiming));
-  ZP_TRIAL_OK(cudaEventCreateWithFlags(&w->all, cudaEventDisableTiming));
+  if (w->t->now.waits_for_all)
+    ZP_TRIAL_OK(cudaEventCreateWithFlags(&w->all, cudaEventDisableTiming));
   for (int32_t s = 0; s < w->streams; s++) {
     ZP_TRIAL_OK(cudaStreamCreateWithFlags(&w->producer[s], cudaStreamNonBlocking));
     simdev_name_stream(w->producer[s], "producer");
