@@ -45,10 +45,15 @@ static int put(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, i
   return f->put ? f->put(f->ctx, param, tp, ep, what, offset, count, value, err) : 0;
 }
 
+/* The memory is all ranks'; what they put is apart, and who has finished is counted. */
 static int finish(void *ctx, const zp_train_state *state, zp_error *err)
 {
   const twofold *b = ctx;
-  if (b->memory.finish(b->memory.ctx, state, err)) return err->status;
+  int status;
+  if (simdev_lock(&b->t->saved[1])) return zp_fail(err, ZP_E_PEER, -1, "the run has ended");
+  status = b->memory.finish(b->memory.ctx, state, err);
+  simdev_unlock(&b->t->saved[1]);
+  if (status) return status;
   return b->also.finish ? b->also.finish(b->also.ctx, state, err) : 0;
 }
 
@@ -56,9 +61,13 @@ static int finish(void *ctx, const zp_train_state *state, zp_error *err)
 static int commit(void *ctx, zp_error *err)
 {
   const twofold *b = ctx;
-  const char *differs;
-  if (b->memory.commit(b->memory.ctx, err)) return err->status;
-  differs = zp_case_memory_differs(&b->t->saved[0], &b->t->saved[1]);
+  const char *differs = NULL;
+  int status;
+  if (simdev_lock(&b->t->saved[1])) return zp_fail(err, ZP_E_PEER, -1, "the run has ended");
+  status = b->memory.commit(b->memory.ctx, err);
+  if (!status) differs = zp_case_memory_differs(&b->t->saved[0], &b->t->saved[1]);
+  simdev_unlock(&b->t->saved[1]);
+  if (status) return status;
   if (differs) return zp_fail(err, ZP_E_VERDICT, 0, "%s differs from ref", differs);
   return b->also.commit ? b->also.commit(b->also.ctx, err) : 0;
 }
