@@ -43,6 +43,10 @@ expect 1 'announced twice' a_run_that_ends_early_is_drawn sim --engine cuda \
   --fault announced-twice --svg "$tmp/e.svg"
 tail -1 "$tmp/e.svg" | grep -q '</svg>'
 verdict $? as_far_as_it_went
+expect 1 'missing: free.wait' a_slot_refilled_too_early sim --engine cuda --fault refill \
+  --svg "$tmp/race.svg"
+grep -q 'RACE for slot . of flat group 0: nothing orders 1 before 2' "$tmp/race.svg"
+verdict $? a_person_sees_the_race
 expect 3 'timeline: .*No such file' a_timeline_needs_a_folder sim --engine cuda \
   --svg "$tmp/none/t.svg"
 expect 2 'give it with --replay' fuzz_draws_one_case fuzz --engine cuda --trace "$tmp/t.json"
