@@ -97,17 +97,32 @@ static int64_t host_step(const zp_cuda *e)
   return e->ready ? e->step : -1;
 }
 
-/* Nobody is waited for by another rank's fault: what is on the device decides where this rank is. */
+/* Nobody is waited for by another rank's fault: what is on the device says where this rank is. */
 static int64_t device_step(zp_cuda *e)
 {
   const zp_cuda_mark *device = e->marks.mark ? zp_cuda_position(e) : NULL;
   return device && device->step < host_step(e) ? device->step : host_step(e);
 }
 
+/* 1: what is queued does not go on: the step that failed is the device's, not the host's. */
+static int is_lost(const zp_cuda *e)
+{
+  const cudaError_t state = e->reduce ? cudaStreamQuery(e->reduce) : cudaSuccess;
+  return state != cudaSuccess && state != cudaErrorNotReady;
+}
+
+/* The steps before `first`. Where the host is past the step after that, the event has been recorded
+ * again, for a step that may never end; but then the host has waited for its earlier record. */
+static void let_earlier_end(zp_cuda *e, int64_t first)
+{
+  if (e->ready && first >= 0 && e->step < first + ZP_CUDA_FLIGHT)
+    zp_cuda_let_end(e, e->ended[(first + ZP_CUDA_FLIGHT - 1) % ZP_CUDA_FLIGHT]);
+}
+
 /* first: the step that failed, which no rank can end. Those before it have been issued by all. */
 static void give_up(zp_cuda *e, int64_t first, int wait)
 {
-  if (wait && e->ready) zp_cuda_let_end(e, e->ended[first > 0 ? (first - 1) % ZP_CUDA_FLIGHT : 0]);
+  if (wait) let_earlier_end(e, first);
   if (device_step(e) < first) first = device_step(e);
   if (e->shared) __atomic_store_n(&e->shared->stop, first > 0 ? first : 0, __ATOMIC_RELEASE);
   zp_cuda_abort(e);
@@ -142,9 +157,10 @@ void zp_cuda_say(zp_cuda *e, zp_cuda_error *to, int32_t status, const char *form
 int zp_cuda_fail(zp_cuda *e, int32_t status, const char *format, ...)
 {
   const int peer = status == ZP_CUDA_E_PEER;
-  const int64_t first = peer ? device_step(e) : host_step(e);
+  int64_t first;
   va_list args;
   if (e->err.status) return -1;
+  first = peer || is_lost(e) ? device_step(e) : host_step(e);
   va_start(args, format);
   say(e, &e->err, status, format, args);
   va_end(args);

@@ -80,6 +80,7 @@ struct job {
   int32_t no_alarm;      /* 1: ranks have no way beside NCCL */
   helpers helpers[RANKS_MAX];
   zp_cuda_alarm alarm; /* the first that was told */
+  uint64_t alarm_ns;   /* when */
   /* after ref's INIT (step 0) and each step; before a rank's engine is closed, failed or not */
   void (*ref_done)(job *j, int32_t step);
   void (*engine_done)(worker *w);
@@ -107,6 +108,8 @@ struct job {
   zp_cuda_error error[RANKS_MAX];
   const zp_cuda_fault *fault; /* planted into the engine */
 };
+
+#define DEADLINE_NS ((uint64_t)30 * 1000000000u) /* the engine's */
 
 enum { DIFFERS = 99 };
 static inline int wrong(job *j, int32_t rank, const char *what, int64_t at)
@@ -442,7 +445,7 @@ static inline zp_cuda_options options_of(worker *w)
                        .issued = note_issued,
                        .issuing = note_issuing,
                        .issued_ctx = w,
-                       .deadline_ns = (uint64_t)30 * 1000000000u,
+                       .deadline_ns = DEADLINE_NS,
                        .now_ns = simdev_clock_ns,
                        .pause = simdev_pause,
                        .fault = j->fault};

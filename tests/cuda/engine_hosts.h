@@ -93,6 +93,7 @@ static inline void tell_all(void *ctx, const zp_cuda_alarm *alarm)
   job *j = ((worker *)ctx)->j;
   if (__atomic_load_n(&j->alarmed, __ATOMIC_ACQUIRE)) return;
   j->alarm = *alarm;
+  j->alarm_ns = simdev_clock_ns();
   __atomic_store_n(&j->alarmed, 1, __ATOMIC_RELEASE);
 }
 

@@ -61,7 +61,8 @@ static void drop_pictures(void)
 static int32_t
     judged[RANKS_MAX]; /* 1 + the step that all of the rank is after; -1: not all of it is
                                    * after the same; 0: there is nothing to be judged */
-static char odd[1400]; /* the first state that is of no step */
+static uint64_t gave_up_ns[RANKS_MAX]; /* when the rank's call returned its error */
+static char odd[1400];                 /* the first state that is of no step */
 
 static void is_odd(const worker *w, const char *what, int64_t at)
 {
@@ -114,6 +115,7 @@ static int same_share(const worker *w, const picture *p, int32_t k, int64_t buck
 static void judge(worker *w)
 {
   const zp_cuda *e = w->e;
+  gave_up_ns[w->rank] = simdev_clock_ns();
   const int begun = e->ready && !strstr(zp_cuda_why(e)->text, "the device is in INIT");
   const int64_t step = comes_to_rest(w) && begun ? e->state->step - w->j->base : -1;
   const picture *p, *before;
@@ -288,6 +290,11 @@ static void check_survivors(const job *j, const simdev *s, const simdev_fault *f
     if (f->kind != SIMDEV_FAULT_STOP && f->kind != SIMDEV_FAULT_DIE && !j->no_alarm)
       cr_assert(strstr(err->text, names), "%s, fault %d at %lld: %s\n%s", name, f->kind,
                 (long long)f->n, err->text, j->error[f->rank].text);
+    /* who has been told by the rank itself does not wait for what cannot end */
+    if (!j->no_alarm && j->alarm.rank == f->rank)
+      cr_assert_lt(gave_up_ns[r], j->alarm_ns + DEADLINE_NS / 2,
+                   "%s, fault %d at %lld, rank %d: %s", name, f->kind, (long long)f->n, r,
+                   err->text);
   }
   cr_assert_eq(odd[0], 0, "%s, fault %d at %lld: %s", name, f->kind, (long long)f->n, odd);
 }
