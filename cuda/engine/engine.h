@@ -210,9 +210,11 @@ int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream);
 /* The gradient of entry `param` of micro-batch mb: numel elements of dtype, the configuration's
  * precision, at grad. Work already queued on `stream` makes it, behind what the engine had queued
  * on the compute stream when it called backward; work queued on `stream` afterwards may overwrite
- * it. From any host thread, also from several at once, but only from when the backward callback was
- * called until it returns; without callbacks whenever the micro-batch's turn has come, and behind
- * the last zp_cuda_end_step's stream. 0, or a negative status. spec: RED-3, PART-8 */
+ * it. `stream` is any of the device but cudaStreamPerThread, also the legacy default one, is not
+ * being captured, and is not destroyed before the step has been queued. From any host thread, also
+ * from several at once, but only from when the backward callback was called until it returns;
+ * without callbacks whenever the micro-batch's turn has come, and behind the last
+ * zp_cuda_end_step's stream. 0, or a negative status. spec: RED-3, PART-8 */
 int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                        cudaStream_t stream);
 
@@ -230,7 +232,8 @@ int zp_cuda_get(zp_cuda *e, zp_step_state *state);
 int zp_cuda_save(zp_cuda *e, zp_store *store);
 
 /* Runs LOAD, after zp_cuda_init: all ranks, as above; steps go on from the loaded one. After a
- * failure, on whichever rank, nothing but zp_cuda_close is possible on any. spec: CKPT-3 … CKPT-5 */
+ * failure, on whichever rank, nothing but zp_cuda_close is possible on any.
+ * spec: CKPT-3 … CKPT-5 */
 int zp_cuda_load(zp_cuda *e, zp_store *store);
 
 /* Meta messages that the host has waited for so far: one for each micro-batch received under

@@ -27,10 +27,12 @@ typedef struct zp_cuda_entry {
   /* stages 0, 1: the latest ADD into each of its buckets, which the next micro-batch's waits for */
   cudaEvent_t *added; /* [pieces] */
   int32_t pieces;
-  cudaStream_t added_on; /* NULL: none in this step */
+  cudaStream_t added_on; /* NULL is a stream, too */
+  int32_t is_added;      /* 1: there is one in this step */
   /* the latest ADD that read the staging buffer, which the next copy into it waits for */
   cudaEvent_t unstaged;
-  cudaStream_t unstaged_on; /* NULL: none in this step */
+  cudaStream_t unstaged_on;
+  int32_t is_unstaged; /* 1: there is one in this step */
 } zp_cuda_entry;
 
 /* One flat group. At most one bucket of it is being filled at a time: the program adds entries in

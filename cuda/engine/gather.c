@@ -69,14 +69,14 @@ static cudaEvent_t added(const zp_cuda *e, const zp_cuda_entry *p, const zp_op *
 
 static int wait_for_entry(zp_cuda *e, const zp_cuda_entry *p, const zp_op *op)
 {
-  if (!p->added_on || p->added_on == p->stream) return 0;
+  if (!p->is_added || p->added_on == p->stream) return 0;
   return zp_cuda_wait(e, ZP_SITE_ADDED_WAIT, p->stream, added(e, p, op));
 }
 
 /* What the staging buffer held before has been added. */
 static int wait_for_staging(zp_cuda *e, zp_cuda_entry *p)
 {
-  if (!p->unstaged_on || p->unstaged_on == p->stream) return 0;
+  if (!p->is_unstaged || p->unstaged_on == p->stream) return 0;
   p->unstaged_on = p->stream; /* behind the record now */
   return zp_cuda_wait(e, ZP_SITE_STAGED_WAIT, p->stream, p->unstaged);
 }
@@ -120,8 +120,10 @@ static int note_added(zp_cuda *e, zp_cuda_entry *p, const zp_op *op)
     ZP_TRY(zp_cuda_record(e, ZP_SITE_ADDED_RECORD, added(e, p, op), p->stream));
   if (p->missing > 0) return 0;
   p->added_on = p->stream;
+  p->is_added = 1;
   if (p->grad != p->staging) return 0;
   p->unstaged_on = p->stream;
+  p->is_unstaged = 1;
   return zp_cuda_record(e, ZP_SITE_STAGED_RECORD, p->unstaged, p->stream);
 }
 
@@ -272,6 +274,12 @@ static int bad_gradient(zp_cuda *e, int32_t param, const void *grad, int32_t dty
   zp_cuda_enter(e);
   if (!grad)
     zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL, "the address of entry %d's gradient is NULL", param);
+  else if (dtype == e->cfg->precision)
+    zp_cuda_fail(
+        e, ZP_CUDA_E_ARRIVAL,
+        "the gradient of entry %d comes on cudaStreamPerThread, which is another stream in "
+        "each thread",
+        param);
   else
     zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL,
                  "the gradient of entry %d is %s, and the configuration's precision is %s", param,
@@ -284,7 +292,8 @@ static int bad_gradient(zp_cuda *e, int32_t param, const void *grad, int32_t dty
 int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                        cudaStream_t stream)
 {
-  if (dtype != e->cfg->precision || !grad) return bad_gradient(e, param, grad, dtype);
+  if (dtype != e->cfg->precision || !grad || stream == cudaStreamPerThread)
+    return bad_gradient(e, param, grad, dtype);
   return announce_here(e, param, mb, ZP_CUDA_READY, grad, stream);
 }
 

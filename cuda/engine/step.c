@@ -132,8 +132,7 @@ static int init(zp_cuda *e)
 static int begin_step(zp_cuda *e)
 {
   for (int32_t k = 0; k < e->lay.n_flats; k++) e->flat[k].read[0] = e->flat[k].read[1] = 0;
-  for (int32_t i = 0; i < e->lay.n_params; i++)
-    e->entry[i].added_on = e->entry[i].unstaged_on = NULL;
+  for (int32_t i = 0; i < e->lay.n_params; i++) e->entry[i].is_added = e->entry[i].is_unstaged = 0;
   e->reductions = 0;
   e->behind_forward = 0;
   e->known = 0;

@@ -94,6 +94,8 @@ struct job {
   memory_rank store[RANKS_MAX];
   zp_store *in, *out;            /* [world] instead of memory, for the engine or for ref; or NULL */
   int (*before_step)(worker *w); /* NULL, or what a rank does before each step */
+  /* what the first producer stream is: 1: the legacy default one, NULL; 2: cudaStreamPerThread */
+  int32_t on_default;
   int32_t whole_stream;          /* 1: each fill waits for the whole reduction stream (#8364) */
   uint64_t seed;
   ncclUniqueId id;
@@ -468,8 +470,12 @@ static inline int open_worker(worker *w)
   OK(cudaEventCreateWithFlags(&w->made, cudaEventDisableTiming));
   OK(cudaEventCreateWithFlags(&w->all, cudaEventDisableTiming));
   for (int32_t s = 0; s < w->streams; s++) {
-    OK(cudaStreamCreateWithFlags(&w->producer[s], cudaStreamNonBlocking));
-    simdev_name_stream(w->producer[s], "producer");
+    if (s == 0 && w->j->on_default) {
+      w->producer[s] = w->j->on_default == 1 ? NULL : cudaStreamPerThread;
+    } else {
+      OK(cudaStreamCreateWithFlags(&w->producer[s], cudaStreamNonBlocking));
+      simdev_name_stream(w->producer[s], "producer");
+    }
     OK(cudaEventCreateWithFlags(&w->taken[s], cudaEventDisableTiming));
     OK(cudaMalloc(&w->grad[s], bytes));
   }
@@ -482,10 +488,10 @@ static inline int open_worker(worker *w)
 static inline void close_worker(worker *w)
 {
   for (int32_t s = 0; s < w->streams; s++)
-    if (w->producer[s]) cudaStreamSynchronize(w->producer[s]);
+    if (w->producer[s] || w->j->on_default) cudaStreamSynchronize(w->producer[s]);
   zp_cuda_close(w->e);
   for (int32_t s = 0; s < w->streams; s++) {
-    cudaStreamDestroy(w->producer[s]);
+    if (s > 0 || !w->j->on_default) cudaStreamDestroy(w->producer[s]);
     cudaEventDestroy(w->taken[s]);
     cudaFree(w->grad[s]);
   }
