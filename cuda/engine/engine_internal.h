@@ -254,7 +254,7 @@ int zp_cuda_comm_end(zp_cuda *e, ncclComm_t comm, cudaStream_t stream);
 int zp_cuda_settle(zp_cuda *e, ncclComm_t comm, const char *what);
 /* Waits on the host for an event: query, asynchronous errors, deadline. */
 int zp_cuda_host_wait(zp_cuda *e, int32_t site, cudaEvent_t event, const char *what);
-/* The same for what needs no other rank, after an error: 1 when it has ended, 0 when it will not. */
+/* The same for what needs no other rank, after an error: 1: it has ended, 0: it will not. */
 int zp_cuda_let_end(zp_cuda *e, cudaEvent_t event);
 int zp_cuda_let_rest(zp_cuda *e, cudaStream_t stream);
 /* Alarms, and errors of communicators. */

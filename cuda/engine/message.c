@@ -108,7 +108,7 @@ static zp_cuda_message longs(int64_t *data)
   return m;
 }
 
-/* The integers travel with a launch: the host has no buffer that the next message might overwrite. */
+/* The integers travel with a launch: no buffer of the host's might be overwritten by the next. */
 static int send_meta(zp_cuda *e, const zp_op *op)
 {
   zp_tell_params p = {.to = e->meta_out, .n = ZP_META_LONGS};

@@ -1,7 +1,7 @@
-/* Every wait and record that the engine issues has a site: a name, the clause of spec/streams.md that
- * it serves, and a sentence that says who waits for whom, and why. A person lists them (cuda/README.md)
- * and a test removes them one by one (test_engine_faults.sh): without any of them some run has a
- * wrong result, a race or a deadlock.
+/* Every wait and record that the engine issues has a site: a name, the clause of spec/streams.md
+ * that it serves, and a sentence that says who waits for whom, and why. A person lists them
+ * (cuda/README.md) and a test removes them one by one (test_engine_faults.sh): without any of them
+ * some run has a wrong result, a race or a deadlock.
  *
  * A name ends in its kind: .record marks a point of a stream, .wait makes a stream wait for the
  * point of that name that was marked last, .host makes the host wait for it. */

@@ -81,7 +81,7 @@ static int get(zp_cuda *e, int32_t j, int32_t what, int64_t offset, int64_t n)
 
 /* ---- Saving ---------------------------------------------------------------------------------- */
 
-/* Parts of a bucket to the group's member `root`. NCCL has a gather of its own from 2.28 on only. */
+/* Parts of a bucket to the group's member `root`. NCCL has a gather of its own from 2.28 on. */
 int zp_cuda_gather_state(zp_cuda *e, const zp_op *op)
 {
   const ncclComm_t comm = zp_cuda_comm(e, op);

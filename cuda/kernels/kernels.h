@@ -215,8 +215,8 @@ typedef struct zp_decide_params {
 /* ---- Launches -------------------------------------------------------------------------------- */
 
 /* Shared memory of zp_kernel_squares: 32 pairs of bins (SUM-2), a column for each lane that has
- * elements, so that the threads of a warp never meet in one; pairs summed over the lanes; limbs; the
- * non-finite count. */
+ * elements, so that the threads of a warp never meet in one; pairs summed over the lanes; limbs;
+ * the non-finite count. */
 enum { ZP_LANES = 32 };
 typedef struct zp_squares_shared {
   int64_t total[2 * ZP_SQ_BINS];

@@ -146,8 +146,8 @@ static void add(zp_planner *b, int64_t pc)
 }
 
 /* The parts of a reduction. What they do to the bucket (to all of its slot, which is filled anew
- * after the reduction that reads it, however little of it that reads): parts that other members have
- * are sent, the own one is added to what comes. */
+ * after the reduction that reads it, however little of it that reads): parts that other members
+ * have are sent, the own one is added to what comes. */
 static void reduce_parts(zp_planner *b, int64_t pc, int32_t on, int64_t from, int64_t to)
 {
   const zp_op *op = &b->op[pc];

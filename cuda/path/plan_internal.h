@@ -5,7 +5,7 @@
 #include "path.h"
 
 /* What pieces of work on different streams share. What one stream alone touches needs no name: its
- * order is the stream's. Flat group k has three more: ZP_ON_FLAT + 3 k + (window, slot 0, slot 1). */
+ * order is the stream's. Flat group k has three more: ZP_ON_FLAT + 3 k + (window, slot 0, 1). */
 typedef enum zp_operand {
   ZP_ON_STREAM, /* no operand: one at a time on a stream */
   ZP_ON_LINK,   /* one at a time on a rank's link */

@@ -70,7 +70,7 @@ static int nodes_open(const zp_path_plan *p, nodes *l)
   return 0;
 }
 
-/* -1: none. An op's work is kernels and communications; a meta message is also copied to the host. */
+/* -1: none. An op's work is kernels and communications; a meta message also goes to the host. */
 static int32_t node_of(const zp_path_run *r, const nodes *l, const simdev_record *item,
                        int32_t part)
 {

@@ -191,7 +191,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
   return cudaSuccess;
 }
 
-/* A record, or a wait for the record that is current now; an event never recorded holds nobody up. */
+/* A record, or a wait for the record that is current now; one never recorded holds nobody up. */
 static cudaError_t put(const void *pc, simdev_item_kind kind, cudaEvent_t event,
                        cudaStream_t stream)
 {

@@ -1,6 +1,6 @@
 /* The TSan build's fibers: what ThreadSanitizer takes for threads. A stream's kernels and host
  * functions run on its fiber's own stack: were it shared, what they keep there would seem to race.
- * Fibers stay with the thread that ran the simulation, as to make one costs more than a short run. */
+ * Fibers stay with the thread that ran the simulation: to make one costs more than a short run. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 

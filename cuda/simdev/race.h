@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A thread in ThreadSanitizer's eyes, and the stack of a stream's (fiber.c); NULL in other builds. */
+/* A thread in ThreadSanitizer's eyes, and the stack of a stream's (fiber.c); NULL elsewhere. */
 typedef struct sd_fiber {
   void *race;
   char *stack; /* lowest address */

@@ -52,8 +52,8 @@ typedef enum simdev_fault_kind {
 } simdev_fault_kind;
 
 /* One planted fault. rank -1: each rank. call: the name of the calls that n counts, NULL all of
- * them. n counts from 1, except for streams, which are numbered from 0 in order of creation. error: a
- * cudaError_t or ncclResult_t, as the call has it. */
+ * them. n counts from 1, except for streams, which are numbered from 0 in order of creation.
+ * error: a cudaError_t or ncclResult_t, as the call has it. */
 typedef struct simdev_fault {
   simdev_fault_kind kind;
   int32_t rank;

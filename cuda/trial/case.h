@@ -21,8 +21,8 @@ uint32_t zp_trial_leave_out(zp_case *c);
 /* Case i of a seed, without what the twin lacks: *lacking is that. c->schedule is random, too. */
 void zp_trial_random_case(uint64_t seed, uint64_t i, zp_case *c, uint32_t *lacking);
 
-/* 1: every sum of the case's gradients is exact in any order, and it is not `exact` anyhow: NCCL may
- * add (RED-7). */
+/* 1: every sum of the case's gradients is exact in any order, and it is not `exact` anyhow: NCCL
+ * may add (RED-7). */
 int zp_trial_any_order(const zp_case *c);
 
 /* A case and the trial of it; and where it is saved and loaded (c.reload), the trial of the step

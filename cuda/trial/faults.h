@@ -20,8 +20,8 @@ typedef struct zp_twin_fault {
 /* First the named ones, then drop-sync of every site. */
 int32_t zp_twin_fault_count(void);
 const zp_fault *zp_twin_fault_at(int32_t i);
-/* Also drop-sync:SITE:K, which leaves out each rank's K-th wait or record of the site alone; SITE is
- * a name or a number. NULL: there is none. The result of drop-sync lasts until the next call. */
+/* Also drop-sync:SITE:K, which leaves out each rank's K-th wait or record of the site alone; SITE
+ * is a name or a number. NULL: there is none. The result of drop-sync lasts until the next call. */
 const zp_fault *zp_twin_fault_find(const char *name);
 
 /* fault: one of the above. */

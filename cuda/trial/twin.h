@@ -6,7 +6,7 @@
 
 extern const zp_engine zp_engine_twin;
 
-/* Runs a case in c->schedules orders (at least one) from c->schedule on, to the first that fails. */
+/* Runs a case in c->schedules orders (at least one) from c->schedule on, to the first failure. */
 void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v);
 
 /* Trains on ref, then on the twin. 0, or a negative status in *err. */

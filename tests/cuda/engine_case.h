@@ -803,7 +803,7 @@ static inline int job_resplit(job *j, const job *a, const zp_config *split, cons
   return run_ref(j);
 }
 
-/* A random valid job on at most `ranks` ranks. ref_done: as above. Returns 0, or where it failed. */
+/* A random valid job on at most `ranks` ranks. ref_done: as above. 0, or where it failed. */
 static inline int job_fill_with(job *j, uint32_t seed, int32_t ranks,
                                 void (*ref_done)(job *j, int32_t step))
 {

@@ -76,7 +76,7 @@ static int raced(zp_trial_subject *j, zp_trial_schedule s, char *why, size_t cap
   return 1;
 }
 
-/* Memory that the host gives back while a copy reads it: AddressSanitizer ends the program there. */
+/* Memory that the host gives back while a copy reads it: AddressSanitizer ends the program. */
 static int is_deadly(const zp_twin_fault *f)
 {
 #ifdef __SANITIZE_ADDRESS__

@@ -1,5 +1,6 @@
-/* What engine_faults does with trials, for the waits of SAVE and LOAD, which no trial has: left out,
- * they are found in the plain and in the ThreadSanitizer build. A line "ok" or "not ok" each. */
+/* What engine_faults does with trials, for the waits of SAVE and LOAD, which no trial has: left
+ * out, they are found in the plain and in the ThreadSanitizer build. A line "ok" or "not ok" for
+ * each. */
 #include "engine_case.h"
 
 #ifdef __SANITIZE_THREAD__

@@ -1,5 +1,5 @@
-/* `native`: NCCL adds, in an order that nobody fixes. Exact sums have ref's bits whatever that order
- * is; on other data nothing is promised, and simdev shows it. spec: RED-7 */
+/* `native`: NCCL adds, in an order that nobody fixes. Exact sums have ref's bits whatever that
+ * order is; on other data nothing is promised, and simdev shows it. spec: RED-7 */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,7 @@ Test(native, equals_ref_on_exact_data_in_every_stage_and_precision)
   }
 }
 
-/* Whatever the data, two ranks' sum is RN32(a + b): were bf16 added in bf16, it would be another. */
+/* Whatever the data, two ranks' sum is RN32(a + b): bf16 added in bf16 would be another. */
 Test(native, adds_in_fp32_whatever_the_precision)
 {
   for (int32_t k = 0; k < 3; k++) equals("wild", 2, precisions[k], "M=2,dp=2,list=12@0.0+7@0.1");

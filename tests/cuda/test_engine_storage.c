@@ -76,8 +76,8 @@ Test(storage, a_checkpoint_goes_from_ref_and_engine_to_ref_and_engine_under_othe
   }
 }
 
-/* CKPT-5: under `exact`, and with the same global batch, a run that is saved in the middle and goes on
- * under another split ends where the uninterrupted one does. */
+/* CKPT-5: under `exact`, and with the same global batch, a run that is saved in the middle and goes
+ * on under another split ends where the uninterrupted one does. */
 Test(storage, a_run_goes_on_from_a_checkpoint_under_another_split)
 {
   static const struct {
@@ -327,7 +327,7 @@ Test(storage, a_load_that_fails_anywhere_ends_all_ranks)
   job_free(&j);
 }
 
-/* ---- Ranks that go ---------------------------------------------------------------------------- */
+/* ---- Ranks that go --------------------------------------------------------------------------- */
 
 /* What a stopped host has allocated nobody frees: it is no leak of the engine's. */
 void __lsan_disable(void) __attribute__((weak));
@@ -366,7 +366,8 @@ static void job_of_all_reduces(job *j, int32_t *n)
   for (int64_t i = 0; i < j->ledger[1].n; i++) *n += j->ledger[1].op[i].kind == ZP_OP_ALL_REDUCE;
 }
 
-/* LEDG-7, CKPT-2. Opening takes pinned memory three times, once more with dynamic shapes; then the save. */
+/* LEDG-7, CKPT-2. Opening takes pinned memory three times, once more with dynamic shapes; then the
+ * save. */
 Test(storage, nobody_waits_for_a_rank_that_is_gone_in_a_save)
 {
   static job j;

@@ -30,8 +30,8 @@ Test(streams, of_producers_may_be_the_default_stream)
   cr_assert(windows > 5 && slots > 5);
 }
 
-/* One handle, another stream in each thread: the engine, which launches an ADD from the thread whose
- * turn it is, would not know which. */
+/* One handle, another stream in each thread: the engine, which launches an ADD from the thread
+ * whose turn it is, would not know which. */
 Test(streams, of_producers_are_not_each_threads_own)
 {
   int32_t refused = 0;
