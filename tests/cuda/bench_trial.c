@@ -77,6 +77,8 @@ static void fill(uint64_t i, zp_case *c)
     c->synth.seed = i + 1;
     c->synth.mode = roll(&random, ZP_SYNTH_MODES);
     c->synth.unused = roll(&random, 2) * 40;
+    /* where a micro-batch has no gradient at all, reduce may come to the decision before backward */
+    if (roll(&random, 4) == 0) c->synth.unused = 250;
     c->synth.tuple = roll(&random, 2);
     fill_list(&random, c);
     zp_case_settle(c);
