@@ -208,9 +208,9 @@ int zp_cuda_loss(zp_cuda *e, int64_t mb, const float *loss, cudaStream_t stream)
 int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream);
 
 /* The gradient of entry `param` of micro-batch mb: numel elements of dtype, the configuration's
- * precision, at grad. Work already queued on `stream` makes it, behind what the engine had queued
- * on the compute stream when it called backward; work queued on `stream` afterwards may overwrite
- * it. `stream` is any of the device but cudaStreamPerThread, also the legacy default one, is not
+ * precision, at grad (NULL is allowed where numel is 0). Work already queued on `stream` makes it,
+ * behind what the engine had queued on the compute stream when it called backward; work queued on
+ * `stream` afterwards may overwrite it. `stream` is any of the device but cudaStreamPerThread, also the legacy default one, is not
  * being captured, and is not destroyed before the step has been queued. From any host thread, also
  * from several at once, but only from when the backward callback was called until it returns;
  * without callbacks whenever the micro-batch's turn has come, and behind the last

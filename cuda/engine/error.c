@@ -183,7 +183,7 @@ int zp_cuda_heed(zp_cuda *e, int any)
   }
   zp_cuda_say(e, &e->err, ZP_CUDA_E_PEER, "rank %d %s: %s", a.rank,
               a.status == ZP_CUDA_E_PEER ? "has given up" : "has failed", a.text);
-  give_up(e, a.step, 1);
+  give_up(e, a.step, a.status != ZP_CUDA_E_PEER); /* who gave up waits for a third */
   return -1;
 }
 

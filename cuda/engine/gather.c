@@ -268,11 +268,11 @@ static const char *dtype_name(int32_t dtype)
                             : "no float";
 }
 
-static int bad_gradient(zp_cuda *e, int32_t param, const void *grad, int32_t dtype)
+static int bad_gradient(zp_cuda *e, int32_t param, int32_t dtype, cudaStream_t stream)
 {
   int status;
   zp_cuda_enter(e);
-  if (!grad)
+  if (dtype == e->cfg->precision && stream != cudaStreamPerThread)
     zp_cuda_fail(e, ZP_CUDA_E_ARRIVAL, "the address of entry %d's gradient is NULL", param);
   else if (dtype == e->cfg->precision)
     zp_cuda_fail(
@@ -292,8 +292,9 @@ static int bad_gradient(zp_cuda *e, int32_t param, const void *grad, int32_t dty
 int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                        cudaStream_t stream)
 {
-  if (dtype != e->cfg->precision || !grad || stream == cudaStreamPerThread)
-    return bad_gradient(e, param, grad, dtype);
+  const int empty = param >= 0 && param < e->cfg->n_params && e->cfg->params[param].numel == 0;
+  if (dtype != e->cfg->precision || (!grad && !empty) || stream == cudaStreamPerThread)
+    return bad_gradient(e, param, dtype, stream);
   return announce_here(e, param, mb, ZP_CUDA_READY, grad, stream);
 }
 

@@ -209,8 +209,8 @@ static int announce_one(zp_trial_worker *w, int32_t param, const zp_cuda_call *c
     ZP_TRIAL_OK(cudaEventRecord(w->all, w->e->reduce));
     ZP_TRIAL_OK(cudaStreamWaitEvent(w->producer[s], w->all, 0));
   }
-  ZP_TRIAL_OK(logged(
-      w, zp_cuda_grad_ready(w->e, param, call->mb, w->grad[s], c->precision, w->producer[s])));
+  ZP_TRIAL_OK(logged(w, zp_cuda_grad_ready(w->e, param, call->mb, bytes > 0 ? w->grad[s] : NULL,
+                                           c->precision, w->producer[s])));
   simdev_tag(zp_path_tag(ZP_PATH_SET, w->steps_done, call->mb, param));
   /* nobody needs it any more: the next copy, or this, overwrites it */
   return (int)cudaMemsetAsync(w->grad[s], 0xff, bytes, w->producer[s]);

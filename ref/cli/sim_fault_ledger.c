@@ -238,7 +238,7 @@ static const zp_fault table[] = {
     {"cai2391", "ColossalAI #2391", "LEDG-5",
      "a world rank is taken for an index in the group when the broadcast's root is named",
      "dp=2,tp=2,stage=1,list=8@0.0+6@0.0s", NULL, before_cai2391, NULL},
-    {"ds-l13", "DeepSpeed, deepspeed-semantics L13; PyTorch #64629", "RED-6",
+    {"ds-l13", "DeepSpeed 0.19.8; PyTorch #64629", "RED-6",
      "a bucket whose parameters this rank did not use is not reduced on this rank",
      "dp=3,stage=2,M=3,bucket=6,unused=128,list=6@0.0+5@0.0+7@0.0", NULL, before_ds_l13, NULL},
     {"ds275", "DeepSpeed #275, #202", "LEDG-7",
@@ -263,7 +263,7 @@ static const zp_fault table[] = {
     {"pt139404", "PyTorch #139404", "PIPE-3",
      "a stage keeps one backward result only: what it sends is another micro-batch's",
      "pp=2,dp=1,stage=1,M=4,list=4@0.0+4@1.0", NULL, before_pt139404, NULL},
-    {"ds-l12", "DeepSpeed #1400, #1474, deepspeed-semantics L12", "PIPE-6",
+    {"ds-l12", "DeepSpeed #1400, #1474", "PIPE-6",
      "with dynamic shapes a receive buffer keeps the dtype of its first use",
      "pp=2,dp=1,stage=1,M=4,dynamic=1,tuple=1,vary=1,list=4@0.0+4@1.0", NULL, NULL, after_ds_l12},
 };

@@ -189,7 +189,7 @@ static const zp_fault table[] = {
      "dp=2,stage=1,M=2,clip=0.5,list=9@0.0+4@0.0", NULL, NULL, after_ds5150},
     {"ds3166", "DeepSpeed #3166, #3790", "STEP-6", "without clipping the gradient is not unscaled",
      "dp=2,stage=1,M=2,scale=8,list=9@0.0+4@0.0", NULL, NULL, after_ds3166},
-    {"ds2686", "DeepSpeed #2686, deepspeed-semantics L1", "STEP-6",
+    {"ds2686", "DeepSpeed #2686", "STEP-6",
      "the scale is updated before the gradient is unscaled: half an update where it grows",
      "dp=2,stage=1,precision=fp16,unit=-6,M=2,scale=4:1:1:0:0:10,steps=2,list=9@0.0+4@0.0", NULL,
      NULL, after_ds2686},

@@ -123,14 +123,14 @@ static void after_drift(void *ctx, zp_rank *r, const zp_op *op)
 }
 
 static const zp_fault table[] = {
-    {"ds-l7", "DeepSpeed #6351, deepspeed-semantics L7", "RED-4",
+    {"ds-l7", "DeepSpeed #6351", "RED-4",
      "accumulation in the parameters' dtype although fp32 is asked for",
      "dp=2,stage=2,reduce=ordered,precision=bf16,M=4,mode=wild,list=40@0.0+9@0.0", NULL, NULL,
      after_ds_l7},
     {"ds6485", "DeepSpeed #6485", "RED-5", "the gradient is not widened to fp32 before the update",
      "dp=2,stage=1,reduce=exact,precision=bf16,M=3,mode=wild,list=40@0.0+9@0.0", NULL, NULL,
      after_ds6485},
-    {"ds-l2", "DeepSpeed, deepspeed-semantics L2; fairscale #517", "RED-3",
+    {"ds-l2", "DeepSpeed up to 0.19.7; fairscale #517", "RED-3",
      "the reduction's result is lost: each rank updates its part with its own gradient",
      "dp=2,stage=1,reduce=ordered,M=2,list=9@0.0+14@0.0", NULL, NULL, after_ds_l2},
     {"ds2058", "DeepSpeed #2058, #2059", "STEP-8",

@@ -1,5 +1,5 @@
 # The reduction waits for every stream that filled its bucket. With one such stream that is, byte for
-# byte, what an engine does that waits for the current stream only (report 2's own requirement); with
+# byte, what an engine does that waits for the current stream only; with
 # two, that engine has wrong results. spec: RED-3, STEP-2
 set -u
 build=${ZP_BUILD:-build}
