@@ -185,12 +185,16 @@ class Rank:
     def begin(self, step):
         self.say({"step": step})
 
-    def environment(self):
+    def environment(self, backend="gloo"):
+        """Starts torch.distributed. "zeroproof": gloo in groups that record what C++ issues, too."""
         import torch.distributed as dist
+        if backend == "zeroproof":
+            import zeroproof_group
+            self.recorder = zeroproof_group.register(self.say)
         os.environ.update(RANK=str(self.rank), LOCAL_RANK=str(self.rank), WORLD_SIZE=str(self.case["world"]),
                           LOCAL_WORLD_SIZE=str(self.case["world"]))
         store = dist.FileStore(os.path.join(self.folder, "store"), self.case["world"])
-        dist.init_process_group("gloo", store=store, rank=self.rank, world_size=self.case["world"])
+        dist.init_process_group(backend, store=store, rank=self.rank, world_size=self.case["world"])
 
 
 def child(main, case, rank, folder):

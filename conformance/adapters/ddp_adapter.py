@@ -1,0 +1,91 @@
+"""PyTorch's DistributedDataParallel (ZeRO 0) and, with ZeroRedundancyOptimizer, ZeRO 1, on CPU with gloo.
+
+DDP reduces as it is, in C++; the process group records. ZeroRedundancyOptimizer shards whole parameters:
+what a rank's local optimizer holds are its masters. The norm is what clip_grad_norm_ returns."""
+import contextlib
+
+import torch
+import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch_adapter import DTYPES, Linear, hexes, optimizer_of, serve
+
+HELLO = {
+    "protocol": 1, "name": "PyTorch DDP", "version": torch.__version__.split("+", maxsplit=1)[0], "level": 2,
+    "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
+    "supports": {
+        "zero": [0, 1], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
+        "precision": ["fp32", "bf16", "fp16"], "optimizer": ["sgd", "momentum", "adamw"],
+        "clip": ["off", "loose", "binding"], "groups": [1, 2, 3], "sizes": ["plain", "tiny", "odd", "large", "empty"],
+        "bucket": ["large", "small"], "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage"]},
+    "world": 4,
+    # parameters of 16 bits are their own masters in torch.optim: only fp32 is mixed with nothing
+    "without": [{"precision": ["bf16", "fp16"]}, {"zero": 0, "option bucket_view": True},
+                # one micro-batch without synchronisation leaves local gradients that a later one, in
+                # which the parameter is unused, does not reduce: documented for static_graph
+                {"unused": ["some", "often"], "option static_graph": True}],
+    "options": {"gradient_view": [False, True], "bucket_view": [False, True], "static_graph": [False, True]},
+}
+
+
+def optimizer(me, model):
+    case, groups = me.case, model.groups()
+    if not case["zero"]:
+        return optimizer_of(case, groups)
+    kind = torch.optim.AdamW if case["groups"][0]["optimizer"] == "adamw" else torch.optim.SGD
+    for g in groups:
+        if "betas" in g:
+            g["betas"] = tuple(g["betas"])
+    return ZeroRedundancyOptimizer(groups, optimizer_class=kind, lr=1.0,
+                                   parameters_as_bucket_view=case["options"]["bucket_view"])
+
+
+def owned(model, optim):
+    """Whole parameters that this rank's local optimizer updates."""
+    local = {id(p) for g in optim.optim.param_groups for p in g["params"]}
+    return {model.place.case["parameters"][j]["name"]: [[0, hexes(model.w[model.key(j)])]]
+            for j in model.entries if id(model.w[model.key(j)]) in local}
+
+
+def gradients(model):
+    found = {}
+    for j in model.entries:
+        w = model.w[model.key(j)]
+        if w.grad is not None:
+            found[model.place.case["parameters"][j]["name"]] = [[0, hexes(w.grad)]]
+    return found
+
+
+def one_step(me, model, ddp, optim, step):
+    case, times = me.case, me.case["micro_batches"]
+    for m in range(times):
+        with ddp.no_sync() if m < times - 1 else contextlib.nullcontext():
+            (ddp(step, m) / times).backward()
+    mine = {"gradients": gradients(model), "norm": None}
+    if case["clip"]:
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), case["clip"]["max_norm"])
+        mine["norm"] = float(norm).hex()
+    optim.step()
+    optim.zero_grad()
+    mine["parameters"] = model.parameters_by_name()
+    if case["zero"]:
+        mine["masters"] = owned(model, optim)
+    me.steps.append(mine)
+
+
+def main(me):
+    case = me.case
+    with me.recorder.pause():
+        me.environment("zeroproof")
+    model = Linear(me.place)
+    ddp = torch.nn.parallel.DistributedDataParallel(
+        model, bucket_cap_mb=case["bucket"] * DTYPES[case["precision"]].itemsize / 2 ** 20,
+        find_unused_parameters=not case["options"]["static_graph"],
+        gradient_as_bucket_view=case["options"]["gradient_view"], static_graph=case["options"]["static_graph"])
+    optim = optimizer(me, model)
+    for step in range(case["steps"]):
+        me.begin(step)
+        one_step(me, model, ddp, optim, step)
+
+
+if __name__ == "__main__":
+    serve(HELLO, main)

@@ -1,0 +1,79 @@
+"""PyTorch's FSDP2 (fully_shard) in the modes that correspond to ZeRO 1 and 2, on CPU with gloo.
+
+Parameters stay whole from one step's end (unshard) to the last backward (no resharding in between). ZeRO 1
+accumulates whole gradients and reduces once (set_requires_gradient_sync); ZeRO 2 reduces each micro-batch.
+The sharded fp32 parameters are the masters; what unshard() gathers are the parameters."""
+import torch
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor
+from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+from torch_adapter import DTYPES, Linear, hexes, optimizer_of, serve
+
+HELLO = {
+    "protocol": 1, "name": "PyTorch FSDP2", "version": torch.__version__.split("+", maxsplit=1)[0], "level": 2,
+    "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
+    "supports": {
+        "zero": [1, 2], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
+        "precision": ["fp32", "bf16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
+        "optimizer": ["sgd", "momentum", "adamw"], "clip": ["off", "loose", "binding"], "groups": [1, 2, 3],
+        "sizes": ["plain", "tiny", "odd", "large", "empty"], "unused": ["no", "some", "often"],
+        "frozen": ["no", "yes"], "tied": ["no", "stage"]},
+    "world": 4,
+    # it says so itself: what is unused on some ranks needs the option
+    "without": [{"unused": ["some", "often"], "option reduce_scatter_unused": False}],
+    "options": {"reshard_after_forward": [False, True], "reduce_scatter_unused": [True, False]},
+}
+
+
+def runs(model, value):
+    """The runs of each parameter that this rank's shards hold; value: parameter -> DTensor or None."""
+    found = {}
+    for j in model.entries:
+        w = model.w[model.key(j)]
+        shard = value(w) if w.requires_grad else None
+        if isinstance(shard, DTensor):
+            _, offset = compute_local_shape_and_global_offset(shard.shape, shard.device_mesh, shard.placements)
+            found[model.place.case["parameters"][j]["name"]] = [[offset[0], hexes(shard.to_local())]]
+    return found
+
+
+def one_step(me, model, optim, step):
+    case, times = me.case, me.case["micro_batches"]
+    for m in range(times):
+        last = m == times - 1
+        model.set_is_last_backward(last)
+        model.set_reshard_after_backward(last)
+        model.set_requires_gradient_sync(last or case["zero"] == 2)
+        (model(step, m) / times).backward()
+    model.reshard()
+    mine = {"gradients": runs(model, lambda w: w.grad), "norm": None}
+    if case["clip"]:
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), case["clip"]["max_norm"])
+        mine["norm"] = float(norm.full_tensor() if isinstance(norm, DTensor) else norm).hex()
+    optim.step()
+    optim.zero_grad()
+    mine["masters"] = runs(model, lambda w: w)
+    model.unshard()
+    mine["parameters"] = model.parameters_by_name()
+    me.steps.append(mine)
+
+
+def main(me):
+    case = me.case
+    me.environment("zeroproof")
+    model = Linear(me.place)
+    reduce = case["communicate"] if case["precision"] != "fp32" else "fp32"
+    policy = MixedPrecisionPolicy(param_dtype=DTYPES[case["precision"]], reduce_dtype=DTYPES[reduce],
+                                  cast_forward_inputs=False)
+    fully_shard(model, mesh=init_device_mesh("cpu", (case["topology"]["dp"],)), mp_policy=policy,
+                reshard_after_forward=case["options"]["reshard_after_forward"])
+    model.set_reduce_scatter_unused_params(case["options"]["reduce_scatter_unused"])
+    optim = optimizer_of(case, model.groups())
+    for step in range(case["steps"]):
+        me.begin(step)
+        one_step(me, model, optim, step)
+
+
+if __name__ == "__main__":
+    serve(HELLO, main)
