@@ -1,0 +1,135 @@
+"""torch.distributed.pipelining's schedules behind the suite's protocol: PP × DP on CPU with gloo.
+
+Stages are PipelineStages with static shapes; with dp > 1 each is wrapped in DDP (ZeRO 0), stepped by
+ZeroRedundancyOptimizer (ZeRO 1). The interleaved schedules get two stages on each rank: the entries of the
+case's stage, dealt out in turn. There is no norm over stages, and no tie between them."""
+import torch
+import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
+import torch.distributed as dist
+from torch.distributed import pipelining
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch_adapter import DTYPES, Linear, hexes, optimizer_of, serve, stage_loss, stage_message
+
+SCHEDULES = {"1F1B": pipelining.Schedule1F1B, "GPipe": pipelining.ScheduleGPipe,
+             "Interleaved1F1B": pipelining.ScheduleInterleaved1F1B, "LoopedBFS": pipelining.ScheduleLoopedBFS}
+MANY = ("Interleaved1F1B", "LoopedBFS")
+HELLO = {
+    "protocol": 1, "name": "PyTorch pipelining", "version": torch.__version__.split("+", maxsplit=1)[0], "level": 2,
+    "returns": ["parameters", "gradients", "ledger"],
+    "supports": {
+        "zero": [0, 1], "pp": [2, 3], "dp": [1, 2], "micro_batches": [2, 3, 4], "steps": [1, 2, 3],
+        "optimizer": ["sgd", "momentum", "adamw"], "groups": [1, 2, 3], "stages_groups": ["equal", "unequal"],
+        "sizes": ["plain", "tiny", "odd", "large"], "messages": ["tensor", "tuple"]},
+    "world": 6,
+    # 1F1B says so itself: as many micro-batches as stages
+    "without": [{"pp": 3, "micro_batches": 2}, {"zero": 1, "dp": 1}],
+    "options": {"schedule": list(SCHEDULES)},
+}
+
+
+class Stage(torch.nn.Module):
+    """Stage v of n: its entries; which step it is stands in `turn`."""
+
+    def __init__(self, place, turn, v, n, entries):
+        super().__init__()
+        self.v, self.n, self.turn, self.place = v, n, turn, place
+        self.linear = Linear(place, entries)
+
+    def forward(self, *tensors, m):
+        place, m = self.place, int(m)
+        g = place.batch(m)
+        loss = stage_loss([] if self.v == 0 else list(tensors), g, self.linear.used(self.turn["step"], m))
+        if self.v == self.n - 1:
+            return loss
+        out = stage_message(boundary(place.case, self.v)[g], g, loss)
+        return out[0] if len(out) == 1 else tuple(out)
+
+
+def boundary(case, v):
+    """The messages behind stage v; where the case has no such boundary, those of another."""
+    return case["messages"][v % len(case["messages"])]
+
+
+def examples(case, v, n):
+    """Tensors like those that arrive at stage v, and that leave it."""
+    def of(b):
+        return tuple(torch.zeros(t["shape"], dtype=DTYPES[t["dtype"]], requires_grad=not t["dtype"].startswith("int"))
+                     for t in boundary(case, b)[0])
+
+    return (torch.zeros(1),) if v == 0 else of(v - 1), (torch.zeros((), requires_grad=True),) if v == n - 1 else of(v)
+
+
+def groups_of_ranks(place):
+    """(pipeline group, data-parallel group) of this rank; every rank makes all of them."""
+    t, mine = place.case["topology"], [None, None]
+    for d in range(t["dp"]):
+        group = dist.new_group([p * t["dp"] + d for p in range(t["pp"])])
+        mine[0] = group if d == place.dp else mine[0]
+    for p in range(t["pp"]):
+        group = dist.new_group([p * t["dp"] + d for d in range(t["dp"])])
+        mine[1] = group if p == place.pp else mine[1]
+    return mine
+
+
+def build(me, turn):
+    """(schedule, this rank's stage modules, data-parallel group)"""
+    case, place, t = me.case, me.place, me.case["topology"]
+    pipe, data = groups_of_ranks(place)
+    each = 2 if case["options"]["schedule"] in MANY else 1
+    own = [j for j, e in enumerate(case["parameters"]) if e["stage"] == place.pp]
+    modules, stages, n = [], [], each * t["pp"]
+    for i in range(each):
+        v = i * t["pp"] + place.pp
+        module = Stage(place, turn, v, n, set(own[i::each]))
+        modules.append(module)
+        if t["dp"] > 1 and any(w.requires_grad for w in module.parameters()):
+            module = torch.nn.parallel.DistributedDataParallel(module, process_group=data)
+        arrive, leave = examples(case, v, n)
+        stages.append(pipelining.PipelineStage(module, v, n, torch.device("cpu"), input_args=arrive,
+                                               output_args=leave, group=pipe))
+    schedule = SCHEDULES[case["options"]["schedule"]](
+        stages if each > 1 else stages[0], case["micro_batches"], loss_fn=lambda out, _: out)
+    return schedule, modules, data
+
+
+def optimizer(me, modules, data):
+    by_number = {}
+    for module in modules:
+        for g in module.linear.groups():
+            key = tuple(sorted((k, str(v)) for k, v in g.items() if k != "params"))
+            by_number.setdefault(key, {**g, "params": []})["params"] += g["params"]
+    groups = list(by_number.values())
+    if not me.case["zero"]:
+        return optimizer_of(me.case, groups)
+    kind = type(optimizer_of(me.case, groups))
+    return ZeroRedundancyOptimizer(groups, optimizer_class=kind, process_group=data, lr=1.0)
+
+
+def main(me):
+    case = me.case
+    me.environment("zeroproof")
+    turn = {"step": 0}
+    schedule, modules, data = build(me, turn)
+    optim = optimizer(me, modules, data)
+    times = case["micro_batches"]
+    for step in range(case["steps"]):
+        me.begin(step)
+        turn["step"] = step
+        first = (torch.zeros(times),) if me.place.pp == 0 else ()
+        last = {"target": torch.zeros(times)} if me.place.pp == case["topology"]["pp"] - 1 else {}
+        schedule.step(*first, **last, return_outputs=False, m=torch.arange(times))
+        mine = {"gradients": {}, "parameters": {}}
+        for linear in (module.linear for module in modules):
+            for j in linear.entries:
+                w = linear.w[linear.key(j)]
+                if w.grad is not None:
+                    mine["gradients"][case["parameters"][j]["name"]] = [[0, hexes(w.grad)]]
+        optim.step()
+        optim.zero_grad()
+        for module in modules:
+            mine["parameters"].update(module.linear.parameters_by_name())
+        me.steps.append(mine)
+
+
+if __name__ == "__main__":
+    serve(HELLO, main)
