@@ -171,8 +171,11 @@ def register(write):
 
     def create(given, _options):
         members = list(given.global_ranks_in_group) or list(range(given.group_size))
-        real = torch._C._distributed_c10d.ProcessGroupGloo(
+        gloo = torch._C._distributed_c10d.ProcessGroupGloo(
             given.store, given.group_rank, given.group_size, timeout=given.timeout)
+        real = dist.ProcessGroup(given.store, given.group_rank, given.group_size)
+        real._set_default_backend(dist.ProcessGroup.BackendType.GLOO)
+        real._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, gloo)
         return Group(given.group_rank, members, real, log)
 
     dist.Backend.register_backend(NAME, create, extended_api=True, devices=["cpu"])
