@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.." || exit 3
 build=${1:?usage: run.sh BUILD [SUBJECT...]}
 shift
 all="ref torch-ddp deepspeed-0.19.7 deepspeed-0.19.8 deepspeed-pipe-0.19.7 deepspeed-pipe-0.19.8"
+all="$all torch-zero torch-fsdp torch-pipelining megatron-core-0.16.1"
 out=$build/conformance
 code=0
 
@@ -23,6 +24,11 @@ adapter_of() { # adapter_of SUBJECT: the command line of its adapter
   case $1 in
   ref) echo "$build/zeroproof adapter" ;;
   torch-ddp) echo "$(python_of torch-2.13.0) conformance/adapters/ddp_example.py" ;;
+  torch-zero) echo "$(python_of torch-2.13.0) conformance/adapters/ddp_adapter.py" ;;
+  torch-fsdp | torch-pipelining)
+    echo "$(python_of torch-2.13.0) conformance/adapters/${1#torch-}_adapter.py"
+    ;;
+  megatron-core-*) echo "$(python_of "$1") conformance/adapters/megatron_adapter.py" ;;
   deepspeed-pipe-*)
     echo "$(python_of "deepspeed-${1#deepspeed-pipe-}") conformance/adapters/deepspeed_pipe_adapter.py"
     ;;

@@ -20,8 +20,7 @@ HELLO = {
     "world": 4,
     # parameters of 16 bits are their own masters in torch.optim: only fp32 is mixed with nothing
     "without": [{"precision": ["bf16", "fp16"]}, {"zero": 0, "option bucket_view": True},
-                # one micro-batch without synchronisation leaves local gradients that a later one, in
-                # which the parameter is unused, does not reduce: documented for static_graph
+                # what static_graph promises is that all steps use the same
                 {"unused": ["some", "often"], "option static_graph": True}],
     "options": {"gradient_view": [False, True], "bucket_view": [False, True], "static_graph": [False, True]},
 }

@@ -40,9 +40,9 @@ class Ledgers:
                 continue
             if size <= self.read[q]:
                 continue
-            with open(name, encoding="utf-8", errors="replace") as file:
+            with open(name, "rb") as file:  # no further than size: it grows while it is read
                 file.seek(self.read[q])
-                text = self.rest[q] + file.read()
+                text = self.rest[q] + file.read(size - self.read[q]).decode("utf-8", errors="replace")
             self.read[q] = size
             *lines, self.rest[q] = text.split("\n")
             for line in lines:

@@ -8,11 +8,13 @@ import random
 import subprocess
 import sys
 import tempfile
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 
+import adapter  # noqa: E402
 import axes  # noqa: E402
 import ledger  # noqa: E402
 from decode import multiplicities  # noqa: E402
@@ -151,7 +153,21 @@ def test_ledgers():
     group = [op("send", peer=1, batch=1), op("recv", peer=1, batch=1)]
     other = [op("send", peer=0, batch=1), op("recv", peer=0, batch=1)]
     check("a grouped exchange is no hang", not ledger.is_hung([group, other])[0])
+    check("a ledger that grows while it is read is read once", growing())
     check("ranks that ended do not hang", not ledger.is_hung([[both, {"end": True}], [both, {"end": True}]])[0])
+
+
+def growing():
+    """A record that is appended between asking for the size and reading comes once."""
+    with tempfile.TemporaryDirectory() as folder:
+        name, line = os.path.join(folder, "rank-0.jsonl"), '{"step": 0}\n'
+        ledgers = adapter.Ledgers(folder, 1)
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(2 * line)
+        with unittest.mock.patch("os.path.getsize", return_value=len(line)):
+            ledgers.look()
+        ledgers.look()
+        return len(ledgers.records[0]) == 2
 
 
 def test_axes():
