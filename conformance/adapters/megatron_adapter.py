@@ -27,11 +27,13 @@ HELLO = {
         "precision": ["fp32", "bf16", "fp16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
         "optimizer": ["sgd", "momentum", "adamw"], "scale": ["one", "static"], "overflow": ["no", "yes"],
         "clip": ["off", "loose", "binding"], "sizes": ["plain", "tiny", "odd", "large"], "bucket": ["large", "small"],
-        "frozen": ["no", "yes"], "tied": ["no", "stage"]},
+        "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage"]},
     "world": 4,
     "without": [{"zero": 1, "optimizer": ["sgd", "momentum"]},  # it asserts Adam
                 {"precision": ["fp32", "bf16"], "scale": "static"}, {"precision": "fp16", "scale": "one"},
                 {"accumulate": "fp32", "communicate": "same"},  # grad_reduce_in_fp32 is both
+                # it says so itself: a bucket waits for all of its gradients
+                {"unused": ["some", "often"], "option overlap_grad_reduce": True},
                 {"zero": 0, "option overlap_param_gather": True},
                 {"option overlap_grad_reduce": False, "option overlap_param_gather": True}],
     "options": {"overlap_grad_reduce": [False, True], "overlap_param_gather": [False, True],
