@@ -25,6 +25,7 @@ static const command commands[] = {
     {"adapter", "zeroproof adapter", zp_cmd_adapter, "the engine behind the suite's protocol"},
     {"check", "zeroproof check", zp_cmd_conformance,
      "put an implementation through the conformance suite"},
+    {"trace", "zeroproof trace", zp_cmd_trace, "judge or draw the recorded run of any program"},
     {"launch", "zeroproof launch", zp_cmd_launch,
      "run a sub-command under MPI: launch -n 6 train …"},
 };

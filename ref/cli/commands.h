@@ -17,6 +17,7 @@ int zp_cmd_launch(int argc, char **argv, const zp_engine *engine);
 int zp_cmd_cases(int argc, char **argv, const zp_engine *engine);
 int zp_cmd_oracle(int argc, char **argv, const zp_engine *engine);
 int zp_cmd_adapter(int argc, char **argv, const zp_engine *engine);
+int zp_cmd_trace(int argc, char **argv, const zp_engine *engine);
 int zp_cmd_conformance(int argc, char **argv, const zp_engine *engine);
 
 #endif

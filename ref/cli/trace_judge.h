@@ -1,0 +1,108 @@
+/* The judge of recorded runs, inside. Every rank is played from its trace: it goes on when all that
+ * it has entered is entered by all members. So the k-th operations of a group meet, and what meets
+ * must be the same; where nobody can go on, somebody is missing, or there is a cycle. */
+#ifndef ZP_CLI_TRACE_JUDGE_H
+#define ZP_CLI_TRACE_JUDGE_H
+
+#include "trace.h"
+
+/* The i-th operation of a group. */
+typedef struct inst {
+  zp_trace_sig sig, odd; /* what its first member asks for, and what another does instead */
+  int64_t record, odd_record;
+  int64_t seen;     /* the stall that looked at it last */
+  int32_t need;     /* members that have not entered */
+  int32_t first, n; /* of those that ask for sig, the first, and how many */
+  int32_t odd_first, n_odd;
+  int32_t awaited; /* a member that can still come, or -1; valid when seen */
+} inst;
+
+/* A communicator; or, made of one, what place `from` sends to place `to`: places 0 and 1. */
+typedef struct group {
+  char *key;
+  struct group *parent;
+  int32_t from, to;
+  int32_t size, absents;
+  int32_t *rank;   /* [size] -1: no trace has said */
+  int64_t *pos;    /* [size] operations entered */
+  uint8_t *absent; /* [size] nobody waits for it any more */
+  inst *ring;      /* operations base … base + count - 1, at [i % cap] */
+  int64_t base;
+  int32_t count, cap;
+  int32_t told;  /* a mismatch of it was told */
+  int64_t index; /* its place among the groups */
+} group;
+
+typedef struct member { /* what a file's group or definition leads to */
+  group *g;
+  int32_t place;
+} member;
+
+typedef struct wait {
+  group *g;
+  int64_t i, record;
+  int32_t async;
+} wait;
+
+typedef struct player {
+  zp_trace_reader reader;
+  member *group; /* [groups] by the file's number */
+  member *link;  /* [links] of definitions */
+  wait *wait;
+  wait *loose; /* [loosed] asynchronous ones that it went on without */
+  int32_t groups, links, links_cap, waits, waits_cap, loosed, loose_cap;
+  int32_t in_call, blocked, behind, mark, next;
+  int64_t round; /* the stall in which somebody waited for it though its trace had ended */
+  int64_t step;
+  char *awaited; /* by whom, in words */
+} player;
+
+typedef struct finding {
+  const char *kind;
+  int32_t rank, warning;
+  int64_t record, order;
+  char *text;
+} finding;
+
+typedef struct judge {
+  const char *dir;
+  player *p;
+  int32_t world, missing, ended;
+  int32_t *ready, n_ready;
+  group **table; /* by key, open addressing; [cap] */
+  group **all;
+  int64_t groups, cap;
+  int64_t records, unjudged, stalls, mismatches, cycles, warnings;
+  int64_t first_round, first_cycle;
+  finding *finding;
+  int32_t findings, findings_cap;
+} judge;
+
+/* Takes in a group's definition. */
+void zp_trace_join(judge *j, player *p, const zp_trace_item *item);
+/* The rank enters an operation: it waits, unless it was the last. */
+void zp_trace_enter(judge *j, player *p, zp_trace_def *d);
+/* Nobody waits for place of g any more. */
+void zp_trace_without(judge *j, group *g, int32_t place);
+void zp_trace_hold(player *p, wait w);
+/* Not all that are needed have entered. */
+int zp_trace_is_open(group *g, int64_t i);
+/* Takes a rank's wait from it; it is ready when that was the last. */
+void zp_trace_let_go(judge *j, player *p, int32_t w);
+/* The rank at a place, or -1. */
+int32_t zp_trace_who(const group *g, int32_t place);
+inst *zp_trace_inst(group *g, int64_t i);
+/* "all_reduce sum 96 fp32, number 3 of group tp" */
+void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text, size_t cap);
+
+/* Nobody is ready: makes somebody so. 0: all is done. */
+int zp_trace_stall(judge *j);
+/* Tells of those that others waited for behind their end. */
+void zp_trace_tell_behind(judge *j);
+/* Tells of those that enter fewer operations of a group than its other members. */
+void zp_trace_tell_short(judge *j);
+
+void zp_trace_find(judge *j, const char *kind, int32_t rank, int64_t record, int warning,
+                   const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+#endif

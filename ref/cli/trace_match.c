@@ -1,0 +1,286 @@
+/* Which operations meet: the k-th of each member of a group. conformance/TRACE.md, LEDG-2 */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace_judge.h"
+
+enum { TEXT = 160, WHERE = 480 };
+
+static uint64_t hash(const char *s)
+{
+  uint64_t h = 14695981039346656037u;
+  for (; *s; s++) h = (h ^ (uint8_t)*s) * 1099511628211u;
+  return h ^ h >> 29;
+}
+
+static group **slot(judge *j, const char *key)
+{
+  int64_t i = (int64_t)(hash(key) % (uint64_t)j->cap);
+  while (j->table[i] != NULL && strcmp(j->table[i]->key, key) != 0) i = (i + 1) % j->cap;
+  return &j->table[i];
+}
+
+static void widen(judge *j)
+{
+  const int64_t old = j->cap;
+  j->cap = old ? old * 2 : 1024;
+  free(j->table);
+  j->table = zp_trace_grow(NULL, 0, (size_t)j->cap, sizeof(group *));
+  j->all = zp_trace_grow(j->all, (size_t)old, (size_t)j->cap, sizeof(group *));
+  for (int64_t i = 0; i < j->groups; i++) *slot(j, j->all[i]->key) = j->all[i];
+}
+
+static group *get(judge *j, const char *key, int32_t size)
+{
+  if (2 * j->groups >= j->cap) widen(j);
+  group **at = slot(j, key);
+  if (*at != NULL) return *at;
+  group *g = zp_trace_grow(NULL, 0, 1, sizeof *g);
+  g->key = strdup(key);
+  if (g->key == NULL) g->key = zp_trace_grow(NULL, 0, 1, 1);
+  g->size = size;
+  g->rank = zp_trace_grow(NULL, 0, (size_t)size, sizeof *g->rank);
+  g->pos = zp_trace_grow(NULL, 0, (size_t)size, sizeof *g->pos);
+  g->absent = zp_trace_grow(NULL, 0, (size_t)size, 1);
+  for (int32_t i = 0; i < size; i++) g->rank[i] = -1;
+  g->index = j->groups;
+  j->all[j->groups++] = g;
+  *at = g;
+  return g;
+}
+
+void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
+{
+  const int32_t me = p->reader.rank;
+  if (item->number >= 1 << 20) return; /* its operations are not judged */
+  if (item->number >= p->groups) {
+    const int32_t n = (int32_t)item->number + 8;
+    p->group = zp_trace_grow(p->group, (size_t)p->groups, (size_t)n, sizeof *p->group);
+    p->groups = n;
+  }
+  member *m = &p->group[item->number];
+  *m = (member){NULL, -1};
+  int32_t place = item->place;
+  for (int32_t i = 0; i < item->members && place < 0; i++)
+    if (item->member[i] == me) place = i;
+  if (item->size == 0 || place < 0 || place >= item->size) return;
+  group *g = get(j, item->name, item->size);
+  if (g->size != item->size) {
+    zp_trace_find(j, "group", me, p->reader.records, 0,
+                  "rank %d joins group %s of %d members, which others join as one of %d", (int)me,
+                  item->name, (int)item->size, (int)g->size);
+    return;
+  }
+  if ((g->rank[place] >= 0 && g->rank[place] != me) ||
+      (item->members && item->member[place] != me)) {
+    zp_trace_find(
+        j, "group", me, p->reader.records, 0,
+        "rank %d joins group %s at place %d, which is rank %d's", (int)me, item->name, (int)place,
+        (int)(item->members && item->member[place] != me ? item->member[place] : g->rank[place]));
+    return;
+  }
+  for (int32_t i = 0; i < item->members; i++)
+    if (g->rank[i] < 0) g->rank[i] = item->member[i];
+  g->rank[place] = me;
+  *m = (member){g, place};
+}
+
+int32_t zp_trace_who(const group *g, int32_t place)
+{
+  if (g->rank[place] >= 0 || g->parent == NULL) return g->rank[place];
+  return g->parent->rank[place ? g->to : g->from];
+}
+
+/* What one place sends to another is a group of two. */
+static member pair(judge *j, player *p, const member *m, const zp_trace_sig *s)
+{
+  char key[ZP_TRACE_NAME + 64];
+  const int sends = s->op == ZP_TRACE_SEND;
+  if (s->root < 0 || s->root >= m->g->size) {
+    zp_trace_find(j, "group", p->reader.rank, p->reader.records - 1, 0,
+                  "rank %d: %s a place that group %s does not have: %d of %d", (int)p->reader.rank,
+                  sends ? "sends to" : "receives from", m->g->key, (int)s->root, (int)m->g->size);
+    return (member){NULL, -1};
+  }
+  const int32_t from = sends ? m->place : s->root, to = sends ? s->root : m->place;
+  snprintf(key, sizeof key, "%s\n%d>%d", m->g->key, (int)from, (int)to);
+  group *g = get(j, key, 2);
+  g->parent = m->g;
+  g->from = from;
+  g->to = to;
+  g->rank[!sends] = p->reader.rank;
+  return (member){g, !sends};
+}
+
+static member lead(judge *j, player *p, zp_trace_def *d)
+{
+  if (d->link >= 0) return p->link[d->link];
+  member m = d->group < p->groups ? p->group[d->group] : (member){NULL, -1};
+  if (m.g != NULL && d->sig.op >= ZP_TRACE_SEND) m = pair(j, p, &m, &d->sig);
+  if (d != &p->reader.inline_op) {
+    if (p->links == p->links_cap) {
+      const int32_t n = p->links_cap ? 2 * p->links_cap : 8;
+      p->link = zp_trace_grow(p->link, (size_t)p->links_cap, (size_t)n, sizeof *p->link);
+      p->links_cap = n;
+    }
+    d->link = p->links;
+    p->link[p->links++] = m;
+  }
+  return m;
+}
+
+inst *zp_trace_inst(group *g, int64_t i)
+{
+  return &g->ring[i & (g->cap - 1)];
+}
+
+/* Operation i of g, which is new, or open. */
+static inst *reach(group *g, int64_t i)
+{
+  while (i >= g->base + g->count) {
+    if (g->count == g->cap) {
+      const int32_t n = g->cap ? 2 * g->cap : 2;
+      inst *ring = zp_trace_grow(NULL, 0, (size_t)n, sizeof *ring);
+      for (int64_t k = g->base; k < g->base + g->count; k++)
+        ring[k & (n - 1)] = *zp_trace_inst(g, k);
+      free(g->ring);
+      g->ring = ring;
+      g->cap = n;
+    }
+    const int64_t k = g->base + g->count++;
+    *zp_trace_inst(g, k) = (inst){.need = g->size - g->absents, .seen = -1};
+  }
+  return zp_trace_inst(g, i);
+}
+
+static int known_differ(int64_t a, int64_t b, int64_t unknown)
+{
+  return a != b && a != unknown && b != unknown;
+}
+
+static int same(const zp_trace_sig *a, const zp_trace_sig *b)
+{
+  const int p2p = a->op >= ZP_TRACE_SEND;
+  if (!p2p &&
+      (a->op != b->op || known_differ(a->redop, b->redop, 0) || known_differ(a->root, b->root, -1)))
+    return 0;
+  return !known_differ(a->count, b->count, -1) && !known_differ(a->dtype, b->dtype, 0);
+}
+
+void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text, size_t cap)
+{
+  char what[TEXT];
+  zp_trace_describe(s, what, sizeof what);
+  if (g->parent != NULL)
+    snprintf(text, cap, "%s (number %" PRId64 " from place %d to %d of group %s)", what, i,
+             (int)g->from, (int)g->to, g->parent->key);
+  else snprintf(text, cap, "%s (number %" PRId64 " of group %s)", what, i, g->key);
+}
+
+static void tell_mismatch(judge *j, group *g, int64_t i, const inst *x)
+{
+  char want[WHERE], got[TEXT];
+  const int swap = x->n_odd > x->n; /* most are right */
+  j->mismatches++;
+  if (g->told) return;
+  g->told = 1;
+  zp_trace_where(g, i, swap ? &x->odd : &x->sig, want, sizeof want);
+  zp_trace_describe(swap ? &x->sig : &x->odd, got, sizeof got);
+  const int32_t odd = swap ? x->first : x->odd_first, other = swap ? x->odd_first : x->first;
+  const int32_t few = swap ? x->n : x->n_odd;
+  zp_trace_find(j, "mismatch", odd, swap ? x->record : x->odd_record, 0,
+                "rank %d enters %s at its record %" PRId64 ", where rank %d%s enters %s%s",
+                (int)odd, got, swap ? x->record : x->odd_record, (int)other,
+                (swap ? x->n_odd : x->n) > 1 ? " like most" : "", want,
+                few > 1            ? ", and so do others"
+                : x->n == x->n_odd ? "; which of the two is right, the traces do not say"
+                                   : "");
+}
+
+void zp_trace_let_go(judge *j, player *p, int32_t w)
+{
+  p->wait[w] = p->wait[--p->waits];
+  if (p->waits == 0 && p->blocked) {
+    p->blocked = 0;
+    j->ready[j->n_ready++] = p->reader.rank;
+  }
+}
+
+static void complete(judge *j, group *g, int64_t i)
+{
+  inst *x = zp_trace_inst(g, i);
+  if (x->n_odd > 0) tell_mismatch(j, g, i, x);
+  for (int32_t q = 0; q < g->size; q++) {
+    if (g->rank[q] < 0 || g->pos[q] <= i) continue;
+    player *p = &j->p[g->rank[q]];
+    for (int32_t w = 0; w < p->waits; w++)
+      if (p->wait[w].g == g && p->wait[w].i == i) {
+        zp_trace_let_go(j, p, w);
+        break;
+      }
+  }
+  while (g->count > 0 && zp_trace_inst(g, g->base)->need == 0) {
+    g->base++;
+    g->count--;
+  }
+}
+
+void zp_trace_hold(player *p, wait w)
+{
+  if (p->waits == p->waits_cap) {
+    const int32_t n = p->waits_cap ? 2 * p->waits_cap : 2;
+    p->wait = zp_trace_grow(p->wait, (size_t)p->waits_cap, (size_t)n, sizeof *p->wait);
+    p->waits_cap = n;
+  }
+  p->wait[p->waits++] = w;
+}
+
+int zp_trace_is_open(group *g, int64_t i)
+{
+  return i >= g->base && i < g->base + g->count && zp_trace_inst(g, i)->need > 0;
+}
+
+void zp_trace_enter(judge *j, player *p, zp_trace_def *d)
+{
+  const member m = lead(j, p, d);
+  const int64_t record = p->reader.records - 1;
+  if (m.g == NULL) {
+    j->unjudged++;
+    return;
+  }
+  group *g = m.g;
+  const int64_t i = g->pos[m.place]++;
+  if (g->size == 1 || g->absent[m.place]) return;
+  inst *x = reach(g, i);
+  if (x->n == 0) {
+    x->sig = d->sig;
+    x->first = p->reader.rank;
+    x->record = record;
+    x->n = 1;
+  } else if (same(&x->sig, &d->sig)) {
+    x->n++;
+    if (x->sig.count < 0) x->sig.count = d->sig.count;
+    if (x->sig.dtype == 0) x->sig.dtype = d->sig.dtype;
+    if (x->sig.redop == 0) x->sig.redop = d->sig.redop;
+  } else if (x->n_odd++ == 0) {
+    x->odd = d->sig;
+    x->odd_first = p->reader.rank;
+    x->odd_record = record;
+  }
+  if (--x->need == 0) {
+    complete(j, g, i);
+    return;
+  }
+  zp_trace_hold(p, (wait){g, i, record, d->sig.flags & ZP_TRACE_ASYNC});
+}
+
+void zp_trace_without(judge *j, group *g, int32_t place)
+{
+  if (g->absent[place]) return;
+  g->absent[place] = 1;
+  g->absents++;
+  for (int64_t i = g->base > g->pos[place] ? g->base : g->pos[place]; i < g->base + g->count; i++)
+    if (--zp_trace_inst(g, i)->need == 0) complete(j, g, i);
+}

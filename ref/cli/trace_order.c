@@ -1,0 +1,229 @@
+/* Nobody can go on: who is missing, or which cycle it is. LEDG-7, conformance/TRACE.md */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace_judge.h"
+
+enum { WHERE = 480, TOLD = 4 };
+
+/* A rank that others wait for has no more to say. */
+static void behind(judge *j, int32_t rank, const wait *w, int32_t by)
+{
+  player *p = &j->p[rank];
+  if (p->reader.state == ZP_TRACE_MISSING || p->behind) return;
+  p->behind = 1;
+  p->round = j->stalls;
+  if (j->first_round == 0) j->first_round = j->stalls;
+  char where[WHERE];
+  zp_trace_where(w->g, w->i, &zp_trace_inst(w->g, w->i)->sig, where, sizeof where);
+  if (asprintf(&p->awaited, "rank %d waits for it in %s", (int)by, where) < 0) p->awaited = NULL;
+}
+
+/* Looks through the members that w waits for: those that never come are given up. 1: some were. */
+static int give_up(judge *j, const player *p, const wait w)
+{
+  inst *x = zp_trace_inst(w.g, w.i);
+  if (x->seen == j->stalls) return 0;
+  x->seen = j->stalls;
+  x->awaited = -1;
+  int gave = 0;
+  for (int32_t q = 0; q < w.g->size; q++) {
+    if (w.g->pos[q] > w.i || w.g->absent[q]) continue;
+    const int32_t rank = zp_trace_who(w.g, q);
+    if (rank < 0) continue;
+    if (j->p[rank].reader.state == ZP_TRACE_READING || j->p[rank].waits > 0) {
+      if (x->awaited < 0) x->awaited = rank;
+      continue;
+    }
+    behind(j, rank, &w, p->reader.rank);
+    gave = 1;
+    /* the last one completes the operation, and x may be gone */
+    const int last = !zp_trace_is_open(w.g, w.i) || x->need == 1;
+    zp_trace_without(j, w.g, q);
+    if (last) return 1;
+  }
+  return gave;
+}
+
+static int all_give_up(judge *j)
+{
+  int gave = 0;
+  for (int32_t r = 0; r < j->world; r++) {
+    player *p = &j->p[r];
+    for (int32_t w = 0; w < p->waits;) {
+      const int32_t before = p->waits;
+      gave |= give_up(j, p, p->wait[w]);
+      w += p->waits == before;
+    }
+  }
+  return gave;
+}
+
+/* The wait of p that another rank's coming would end, or -1. */
+static int32_t next_wait(const player *p)
+{
+  for (int32_t w = 0; w < p->waits; w++)
+    if (zp_trace_inst(p->wait[w].g, p->wait[w].i)->awaited >= 0) return w;
+  return -1;
+}
+
+static void loosen(judge *j, player *p, int32_t w)
+{
+  int32_t kept = 0;
+  for (int32_t k = 0; k < p->loosed; k++)
+    if (zp_trace_is_open(p->loose[k].g, p->loose[k].i)) p->loose[kept++] = p->loose[k];
+  p->loosed = kept;
+  if (p->loosed == p->loose_cap) {
+    const int32_t n = p->loose_cap ? 2 * p->loose_cap : 4;
+    p->loose = zp_trace_grow(p->loose, (size_t)p->loose_cap, (size_t)n, sizeof *p->loose);
+    p->loose_cap = n;
+  }
+  p->loose[p->loosed++] = p->wait[w];
+  zp_trace_let_go(j, p, w);
+}
+
+static void tell_cycle(judge *j, int32_t from, int async)
+{
+  char text[TOLD * (WHERE + 64)] = "", where[WHERE];
+  size_t n = 0;
+  int32_t r = from, length = 0;
+  do {
+    const player *p = &j->p[r];
+    const wait *w = &p->wait[next_wait(p)];
+    zp_trace_where(w->g, w->i, &zp_trace_inst(w->g, w->i)->sig, where, sizeof where);
+    if (length < TOLD)
+      n += (size_t)snprintf(text + n, sizeof text - n,
+                            "%srank %d waits at its record %" PRId64 " in %s for rank %d",
+                            length ? "; " : "", (int)r, w->record, where, (int)p->next);
+    length++;
+    r = p->next;
+  } while (r != from);
+  zp_trace_find(j, "cycle", from, j->p[from].wait[next_wait(&j->p[from])].record, async,
+                "a cycle of %d ranks%s: %s%s", (int)length,
+                async ? " through asynchronous operations, which a device that runs them in order "
+                        "would not get out of"
+                      : "",
+                text, length > TOLD ? "; and so on" : "");
+}
+
+/* Follows who waits for whom from r; breaks the cycle that it comes to. 1: there was one. */
+static int follow(judge *j, int32_t r)
+{
+  const int32_t walk = r + 1;
+  while (j->p[r].mark == 0) {
+    const int32_t w = next_wait(&j->p[r]);
+    if (w < 0) return 0;
+    j->p[r].mark = walk;
+    const wait *at = &j->p[r].wait[w];
+    j->p[r].next = zp_trace_inst(at->g, at->i)->awaited;
+    r = j->p[r].next;
+  }
+  if (j->p[r].mark != walk) return 0;
+  int async = 0;
+  int32_t q = r;
+  do {
+    async |= j->p[q].wait[next_wait(&j->p[q])].async;
+    q = j->p[q].next;
+  } while (q != r);
+  if (j->first_cycle == 0) j->first_cycle = j->p[r].wait[next_wait(&j->p[r])].record;
+  if (async ? j->warnings++ == 0 : j->cycles++ == 0) tell_cycle(j, r, async);
+  do {
+    player *p = &j->p[q];
+    const int32_t w = next_wait(p);
+    q = p->next;
+    if (!async || p->wait[w].async) loosen(j, p, w);
+  } while (q != r);
+  return 1;
+}
+
+static int break_cycles(judge *j)
+{
+  int broke = 0;
+  for (int32_t r = 0; r < j->world; r++) j->p[r].mark = 0;
+  for (int32_t r = 0; r < j->world; r++)
+    if (j->p[r].mark == 0 && j->p[r].waits > 0) broke |= follow(j, r);
+  return broke;
+}
+
+/* Members that no trace names: those of a missing trace, or of a rank that never joined. */
+static int drop_unknown(judge *j)
+{
+  for (int32_t r = 0; r < j->world; r++)
+    for (int32_t k = 0; k < j->p[r].waits; k++) {
+      const wait w = j->p[r].wait[k];
+      for (int32_t q = 0; q < w.g->size; q++) {
+        if (w.g->pos[q] > w.i || w.g->absent[q] || zp_trace_who(w.g, q) >= 0) continue;
+        if (j->missing == 0)
+          zp_trace_find(j, "absent", r, w.record, 0,
+                        "rank %d waits at its record %" PRId64 " for place %d of group %s, which "
+                        "no rank has joined",
+                        (int)r, w.record, (int)q, w.g->parent ? w.g->parent->key : w.g->key);
+        zp_trace_without(j, w.g, q);
+        return 1;
+      }
+    }
+  return 0;
+}
+
+int zp_trace_stall(judge *j)
+{
+  j->stalls++;
+  if (all_give_up(j)) return 1;
+  return break_cycles(j) || drop_unknown(j);
+}
+
+void zp_trace_tell_behind(judge *j)
+{
+  int64_t most = 0, later = 0;
+  for (int32_t r = 0; r < j->world; r++)
+    if (j->p[r].reader.records > most) most = j->p[r].reader.records;
+  for (int32_t r = 0; r < j->world; r++) {
+    const player *p = &j->p[r];
+    if (!p->behind) continue;
+    /* where all stop without an end mark, those behind the first are so because of it */
+    if (p->reader.state != ZP_TRACE_ENDED && j->ended == 0 && p->round > j->first_round) {
+      later++;
+      continue;
+    }
+    zp_trace_find(j, "behind", r, p->reader.records, 0,
+                  "rank %d %s after %" PRId64 " records, %" PRId64 " fewer than the longest: %s",
+                  (int)r,
+                  p->reader.state == ZP_TRACE_ENDED     ? "ends its program"
+                  : p->reader.state == ZP_TRACE_DAMAGED ? "has a trace that is damaged"
+                                                        : "has a trace that stops",
+                  p->reader.records, most - p->reader.records, p->awaited ? p->awaited : "");
+  }
+  if (later)
+    zp_trace_find(j, "consequence", -1, 0, 1,
+                  "%" PRId64 " further ranks stop early: they may have waited, by others, for the "
+                  "first",
+                  later);
+}
+
+/* A group of which some operation was never entered by all, though nobody waits for it any more. */
+static void short_group(judge *j, group *g)
+{
+  int64_t most = 0;
+  for (int32_t q = 0; q < g->size; q++)
+    if (!g->absent[q] && g->pos[q] > most) most = g->pos[q];
+  for (int32_t q = 0; q < g->size; q++) {
+    const int32_t rank = zp_trace_who(g, q);
+    if (g->absent[q] || g->pos[q] == most || rank < 0 || j->p[rank].behind) continue;
+    if (j->p[rank].reader.state == ZP_TRACE_MISSING) continue;
+    j->p[rank].behind = 1;
+    char where[WHERE];
+    zp_trace_where(g, g->pos[q], &zp_trace_inst(g, g->pos[q])->sig, where, sizeof where);
+    zp_trace_find(j, "short", rank, j->first_cycle, 0,
+                  "rank %d enters %" PRId64 " operations fewer than others of its group: it never "
+                  "enters %s",
+                  (int)rank, most - g->pos[q], where);
+  }
+}
+
+void zp_trace_tell_short(judge *j)
+{
+  for (int64_t i = 0; i < j->groups; i++)
+    if (j->all[i]->count > 0) short_group(j, j->all[i]);
+}

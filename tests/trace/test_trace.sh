@@ -1,0 +1,101 @@
+#!/bin/sh
+# zeroproof trace: each planted difference is told, of the right rank, and nothing else is.
+cd "$(dirname "$0")/../.." || exit 3
+build=${ZP_BUILD:-build}
+gen=$build/tests/trace/trace_gen_driver
+zp=${ZEROPROOF:-$build/zeroproof}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+bad=0
+
+result() { # result NAME WHETHER: 0 is good
+  if [ "$2" -eq 0 ]; then echo "ok $1"; else
+    echo "not ok $1"
+    sed 's/^/#  /' "$dir/out" | head -20
+    bad=1
+  fi
+}
+
+make_run() {
+  rm -rf "$dir/run"
+  mkdir "$dir/run"
+  "$gen" "$dir/run" "$@" || exit 3
+}
+
+judged() { # judged CODE PATTERN: the exit code, and the pattern on the first line
+  "$zp" trace check "$dir/run" >"$dir/out" 2>&1
+  [ $? -eq "$1" ] && head -1 "$dir/out" | grep -Eq "$2"
+}
+
+says() { # says NAME CODE PATTERN WORLD TP RECORDS FAULT...
+  name=$1 code=$2 pattern=$3
+  shift 3
+  make_run "$@"
+  judged "$code" "$pattern"
+  result "$name" $?
+}
+
+for world in 1 2 3 5 8; do
+  says "a run of $world that fits" 0 'they fit$' $world 1 403
+done
+says "a run with tp that fits" 0 'they fit$' 12 3 1000
+says "a run with tp that fits, asynchronous" 0 'they fit$' 12 3 1000 none 0 0 async
+says "one skips a collective" 1 '^rank 5 enters 1 operations fewer' 12 3 800 skip 5 408
+says "one enters another op" 1 '^rank 5 enters broadcast .* at its record 408' 12 3 800 op 5 408
+says "one has another count" 1 '^rank 5 enters all_reduce sum 4095 bf16 at its record 408' \
+  12 3 800 count 5 408
+says "one has another operator" 1 '^rank 5 enters all_reduce max 4096' 12 3 800 redop 5 408
+says "the first of a group differs, and the others are right" 1 '^rank 3 enters broadcast' \
+  12 3 800 op 3 408
+says "of two that differ, none is blamed alone" 1 'which of the two is right' 8 2 800 op 5 408
+says "another order among groups, blocking" 1 '^a cycle of 2 ranks: .*rank 5' 12 3 800 swap 5 400
+says "another order among groups, asynchronous" 0 '^warning: a cycle of 2 ranks.*rank 5' \
+  12 3 800 swap 5 400 async
+says "a trace is missing" 1 '^rank 7 has no trace' 12 3 800 miss 7
+says "a trace is truncated" 1 '^rank 7 has a trace that stops after 401 records, 399 fewer' \
+  12 3 800 stop 7 401
+says "one is 10000 records behind when all are killed" 1 \
+  '^rank 7 has a trace that stops after 2000 records, 10000 fewer' 12 3 12000 late 7 2000
+says "all are killed at the same place" 0 '^warning: 12 traces without an end mark' 12 3 800 hung
+says "junk behind the records" 1 "^rank 7's trace is damaged behind record 800" 12 3 800 junk 7
+says "a hole behind the records" 0 "^warning: 1 trace without an end mark \(rank 7's\)" \
+  12 3 800 hole 7
+
+# wherever a file is cut, what is left of it is read, and nobody else is blamed
+make_run 6 2 80
+cp "$dir/run/rank-4.zpt" "$dir/whole"
+size=$(wc -c <"$dir/whole")
+at=1
+good=0
+while [ $at -lt "$size" ]; do
+  head -c $at "$dir/whole" >"$dir/run/rank-4.zpt"
+  "$zp" trace check --json "$dir/run" >"$dir/out" 2>&1
+  code=$?
+  if [ $code -gt 1 ] || grep '"level": "error"' -A 1 "$dir/out" | grep '"rank"' | grep -vq '"rank": 4,'; then
+    good=1
+    echo "# cut at byte $at: exit code $code"
+    break
+  fi
+  at=$((at + 1))
+done
+result "a file cut at any byte" $good
+
+make_run 12 3 800 skip 5 408
+"$zp" trace check --json "$dir/run" >"$dir/out" 2>&1
+test $? -eq 1 && jq -e '.good == false and .findings[0].rank == 5 and .findings[0].kind == "short"' \
+  <"$dir/out" >/dev/null
+result "findings as JSON" $?
+
+"$zp" trace view "$dir/run" --out "$dir/view.json" --ranks 4-5 >"$dir/out" 2>&1 &&
+  [ "$(jq '[.traceEvents[] | select(.ph == "X")] | length' "$dir/view.json")" = 1599 ] &&
+  [ "$(jq -c '[.traceEvents[] | select(.ph == "X") | .pid] | unique' "$dir/view.json")" = '[4,5]' ]
+result "a Perfetto trace has every record of the ranks asked for" $?
+
+mkdir "$dir/empty"
+"$zp" trace check "$dir/empty" >"$dir/out" 2>&1
+[ $? -eq 2 ] && grep -q 'no trace is there' "$dir/out"
+result "a folder without traces is refused" $?
+"$zp" trace check "$dir/nowhere" >"$dir/out" 2>&1
+[ $? -eq 2 ]
+result "a folder that is not there is refused" $?
+exit $bad
