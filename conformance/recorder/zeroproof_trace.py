@@ -1,0 +1,304 @@
+"""Records what a torch.distributed program enters, for `zeroproof trace check DIR`.
+
+    import zeroproof_trace
+    zeroproof_trace.record("DIR")          # before the first collective
+
+It sits in PyTorch's dispatcher, where all process groups are entered, from Python and from C++ (the
+reducer of DDP). An operator given in C++ alone is `unknown`. Every record is written before the operation
+is entered. The format: conformance/TRACE.md."""
+import atexit
+import functools
+import os
+import sys
+import threading
+import time
+import zlib
+
+GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, FIRST_DEF = *range(1, 11), 16
+DEFS = 1024
+OPS = ("", "all_reduce", "reduce_scatter", "all_gather", "reduce", "broadcast", "gather", "scatter",
+       "all_to_all", "barrier", "send", "recv")
+REDOPS = ("unknown", "none", "sum", "prod", "min", "max", "avg", "premul_sum", "band", "bor", "bxor")
+DTYPES = ("unknown", "int8", "uint8", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
+          "bfloat16", "float8_e4m3fn", "float8_e5m2", "bool", "int16", "uint16", "complex64", "complex128")
+
+
+def number(value):
+    """LEB128."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def numbers(*values):
+    return b"".join(map(number, values))
+
+
+def text(words):
+    raw = words.encode("ascii", "replace")[:255]
+    return number(len(raw)) + raw
+
+
+def runs(members):
+    """[(first, stride, length)]"""
+    found, i = [], 0
+    while i < len(members):
+        j, stride = i + 1, 0
+        if j < len(members):
+            stride = members[j] - members[i]
+            while j < len(members) and members[j] - members[j - 1] == stride:
+                j += 1
+        found.append((members[i], stride, j - i))
+        i = j
+    return found
+
+
+class TraceFile:
+    """The trace of one rank: append-only, written through with each record."""
+
+    def __init__(self, folder, rank, world):
+        os.makedirs(folder, exist_ok=True)
+        self.rank, self.groups, self.defs, self.phases = rank, {}, {}, {"": 0}
+        self.count, self.last, self.now_in = 0, None, 0
+        self.lock = threading.RLock()
+        self.fd = os.open(os.path.join(folder, f"rank-{rank}.zpt"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        self.put(b"ZPTRACE\1" + numbers(rank, world))
+
+    def put(self, raw):
+        while raw:
+            raw = raw[os.write(self.fd, raw):]
+
+    def group(self, key, members, size=None):
+        """The file's number of a group; members None: unknown, and nothing in it is judged."""
+        if key not in self.groups:
+            self.groups[key] = len(self.groups) + 1
+            found = runs(members or [])
+            zigzag = [(first, 2 * stride if stride >= 0 else -2 * stride - 1, n) for first, stride, n in found]
+            self.put(numbers(GROUP, self.groups[key]) + text(key) +
+                     numbers(len(members) if members else size or 0, 0, len(found),
+                             *(v for run in zigzag for v in run)))
+        return self.groups[key]
+
+    def phase(self, words):
+        with self.lock:
+            if words not in self.phases:
+                self.phases[words] = len(self.phases)
+                self.put(numbers(PHASE, self.phases[words]) + text(words))
+            self.now_in = self.phases[words]
+
+    def operation(self, op, group, redop="unknown", dtype="unknown", count=-1, root=-1, later=False):
+        """group: as group() gave it. count, root: -1 where unknown, or none."""
+        what = (OPS.index(op), REDOPS.index(redop), DTYPES.index(dtype) if dtype in DTYPES else 0, count + 1,
+                group, root + 1, int(later), self.now_in)
+        with self.lock:
+            now, raw = time.monotonic_ns(), b""
+            if self.last is None or now - self.last > 1000:
+                raw = numbers(TIME, now - (self.last or 0))
+                self.last = now
+            if what not in self.defs and len(self.defs) < DEFS:
+                self.defs[what] = len(self.defs)
+                raw += numbers(DEF, self.defs[what], *what)
+            raw += number(FIRST_DEF + self.defs[what]) if what in self.defs else numbers(OP, *what)
+            self.put(raw)
+            self.count += 1
+
+    def mark(self, *values):
+        with self.lock:
+            self.put(numbers(*values))
+
+    def close(self, through=True):
+        if self.fd is not None:
+            if through:
+                self.mark(END)
+            os.close(self.fd)
+            self.fd = None
+
+
+def total(tensors):
+    return sum(t.numel() for t in tensors)
+
+
+def even(lists):
+    """Whether all parts are of one size: else members' counts may differ."""
+    return len({t.numel() for parts in lists for t in parts}) <= 1
+
+
+def first(given, *names):
+    for name in names:
+        if given.get(name) is not None:
+            value = given[name]
+            while isinstance(value, (list, tuple)) and value:
+                value = value[0]
+            return value if hasattr(value, "dtype") else None
+    return None
+
+
+# operator of the dispatcher -> (op, arguments: a tensor of it; count of the arguments, -1: unknown)
+ENTERED = {
+    "allreduce_": ("all_reduce", lambda a: total(a["tensors"])),
+    "allreduce_coalesced_": ("all_reduce", lambda a: total(a["tensors"])),
+    "broadcast_": ("broadcast", lambda a: total(a["tensors"])),
+    "reduce_": ("reduce", lambda a: total(a["tensors"])),
+    "allgather_": ("all_gather", lambda a: total(a["input_tensors"]) if even(a["output_tensors"]) else -1),
+    "_allgather_base_": ("all_gather", lambda a: a["input_tensor"].numel()),
+    "allgather_coalesced_": ("all_gather", lambda a: -1),
+    "allgather_into_tensor_coalesced_": ("all_gather", lambda a: total(a["inputs"])),
+    "reduce_scatter_": ("reduce_scatter",
+                        lambda a: total(a["output_tensors"]) if even(a["input_tensors"]) else -1),
+    "_reduce_scatter_base_": ("reduce_scatter", lambda a: a["output_tensor"].numel()),
+    "reduce_scatter_tensor_coalesced_": ("reduce_scatter", lambda a: total(a["outputs"])),
+    "gather_": ("gather", lambda a: total(a["input_tensors"])),
+    "scatter_": ("scatter", lambda a: total(a["output_tensors"])),
+    "alltoall_": ("all_to_all", lambda a: -1),
+    "alltoall_base_": ("all_to_all", lambda a: -1 if a.get("input_split_sizes") or a.get("output_split_sizes")
+                       else a["input"].numel()),
+    "barrier": ("barrier", lambda a: 0),
+    "send": ("send", lambda a: total(a["tensors"])),
+    "recv_": ("recv", lambda a: total(a["tensors"])),
+}
+REDUCING = ("allreduce", "allreduce_coalesced", "reduce", "reduce_scatter", "_reduce_scatter_base",
+            "reduce_scatter_tensor_coalesced")
+TENSORS = ("tensors", "input_tensors", "inputs", "input_tensor", "output_tensors", "outputs", "input",
+           "tensor")
+
+
+class Recorder:
+    def __init__(self, folder):
+        import torch
+        import torch.distributed as dist
+        self.torch, self.dist, self.folder, self.file = torch, dist, folder, None
+        self.hint, self.failed, self.closed, self.keys = threading.local(), False, False, {}
+        self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
+
+    def install(self):
+        self.library = self.torch.library.Library("c10d", "IMPL")
+        for name in self.names:
+            self.library.impl(name, self.kernel(name), "BackendSelect")
+        for name in REDUCING:
+            if hasattr(self.dist.ProcessGroup, name):
+                setattr(self.dist.ProcessGroup, name, self.with_operator(getattr(self.dist.ProcessGroup, name)))
+        for name in ("send", "recv"):
+            setattr(self.dist, name, self.hinted(getattr(self.dist, name), "blocking"))
+        self.dist.batch_isend_irecv = self.hinted(self.dist.batch_isend_irecv, "call")
+        hook = sys.excepthook
+
+        def failing(*args):
+            self.failed = True
+            hook(*args)
+
+        sys.excepthook = failing
+        atexit.register(self.close)
+        return self
+
+    def close(self):
+        """Nothing is recorded any more."""
+        if self.file and not self.closed and os.getpid() == self.owner:
+            self.file.close(not self.failed)
+        self.closed = True
+
+    def kernel(self, name):
+        torch = self.torch
+        op = getattr(torch.ops.c10d, name).default
+        names = [argument.name for argument in op._schema.arguments]
+        # a key that inference tensors have, too; on its way down an operation passes it once
+        below = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
+
+        def enter(*args, **kwargs):
+            given = {**dict(zip(names, args)), **kwargs}
+            self.publish(name, given, "async_op" in names)
+            tensor = first(given, *TENSORS)
+            keys = torch._C._dispatch_keys(tensor) if tensor is not None else \
+                torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+            return op.redispatch(keys & below, *args, **kwargs)
+
+        return enter
+
+    def publish(self, name, given, tells):
+        if not self.records():
+            return
+        op, count = ENTERED[name]
+        group = self.dist.ProcessGroup.unbox(given["process_group"])
+        tensor = first(given, *TENSORS)
+        root = given.get("root_rank", given.get("dst", given.get("src", -1)))
+        redop = "none"
+        if "reduce_op" in given:
+            redop = getattr(self.hint, "redop", None) or "unknown"
+        later = given.get("async_op", True) if tells else not getattr(self.hint, "blocking", False)
+        dtype = "unknown" if tensor is None or op == "barrier" else str(tensor.dtype).rsplit(".", 1)[-1]
+        self.trace().operation(op, self.number_of(group), redop, dtype, count(given), root, bool(later))
+
+    def records(self):
+        """Not behind the end, nor in a child of fork, which would write into its parent's file."""
+        if self.file is None:
+            self.owner = os.getpid()
+        return not self.closed and self.owner == os.getpid()
+
+    def trace(self):
+        if self.file is None:
+            self.file = TraceFile(self.folder, self.dist.get_rank(), self.dist.get_world_size())
+        return self.file
+
+    def number_of(self, group):
+        name = group.group_name
+        if name not in self.keys:
+            members = list(self.dist.get_process_group_ranks(group))
+            key = f"{name[:200]} {zlib.crc32(repr(members).encode()):08x}"
+            self.keys[name] = self.trace().group(key, members)
+        return self.keys[name]
+
+    def with_operator(self, real):
+        """Keeps the operator for the dispatcher, which gives it as a sealed object."""
+        @functools.wraps(real)
+        def call(*args, **kwargs):
+            for value in (*args, *kwargs.values()):
+                value = getattr(value, "reduceOp", value)
+                if isinstance(value, (self.dist.ReduceOp, self.dist.ReduceOp.RedOpType)):
+                    word = str(value).rsplit(".", 1)[-1].lower().strip("<>: 0123456789")
+                    self.hint.redop = word if word in REDOPS else "unknown"
+            try:
+                return real(*args, **kwargs)
+            finally:
+                self.hint.redop = None
+
+        return call
+
+    def hinted(self, real, what):
+        @functools.wraps(real)
+        def call(*args, **kwargs):
+            marks = what == "call" and self.records()
+            if marks:
+                self.trace().mark(CALL)
+            setattr(self.hint, what, True)
+            try:
+                return real(*args, **kwargs)
+            finally:
+                setattr(self.hint, what, False)
+                if marks:
+                    self.trace().mark(CALL_END)
+
+        return call
+
+
+_recorder = None
+
+
+def record(folder):
+    """From here on everything is recorded, into folder/rank-N.zpt."""
+    global _recorder
+    if _recorder is None:
+        _recorder = Recorder(folder).install()
+    return _recorder
+
+
+def step(number_of_step):
+    if _recorder and _recorder.records():
+        _recorder.trace().mark(STEP, number_of_step)
+
+
+def phase(words):
+    """What follows belongs to a phase: "gradient"."""
+    if _recorder and _recorder.records():
+        _recorder.trace().phase(words)

@@ -1,0 +1,50 @@
+"""A small torch.distributed program on gloo: torch_program.py DIR FAULT. Rank 1 of 3 errs."""
+import os
+import sys
+import tempfile
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "conformance", "recorder"))
+
+
+def run(rank, folder, fault, rendezvous):
+    import zeroproof_trace
+    recorder = zeroproof_trace.record(folder)
+    dist.init_process_group("gloo", init_method="file://" + rendezvous, rank=rank, world_size=3)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+    pair = dist.new_group([0, 1])
+    tensor = torch.ones(6)
+    for step in range(2):
+        zeroproof_trace.step(step)
+        zeroproof_trace.phase("gradient")
+        model(torch.ones(1, 3) * rank).sum().backward()
+        zeroproof_trace.phase("norm")
+        dist.all_reduce(tensor, op=dist.ReduceOp.MAX)
+        with torch.inference_mode():
+            dist.broadcast(torch.ones(4, dtype=torch.bfloat16), 2)
+        if rank < 2:
+            dist.all_reduce(tensor, group=pair)
+        ops = [dist.P2POp(dist.isend, tensor, (rank + 1) % 3), dist.P2POp(dist.irecv, tensor.clone(), (rank + 2) % 3)]
+        for work in dist.batch_isend_irecv(ops):
+            work.wait()
+    # faults that gloo gets through, or is not asked to: what counts is what was entered
+    if fault == "op" and rank == 1:
+        recorder.publish("allgather_", {"input_tensors": [tensor], "output_tensors": [[tensor] * 3],
+                                         "process_group": dist.group.WORLD.boxed()}, True)
+    elif fault == "count" and rank == 1:
+        recorder.publish("broadcast_", {"tensors": [tensor[:5]], "process_group": dist.group.WORLD.boxed(),
+                                        "root_rank": 0}, True)
+    elif not (fault == "skip" and rank == 1):
+        recorder.publish("broadcast_", {"tensors": [tensor], "process_group": dist.group.WORLD.boxed(),
+                                        "root_rank": 0}, True)
+    recorder.close()
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        mp.spawn(run, args=(sys.argv[1], sys.argv[2], os.path.join(scratch, "meet")), nprocs=3)
