@@ -256,14 +256,20 @@ class Recorder:
             for value in (*args, *kwargs.values()):
                 value = getattr(value, "reduceOp", value)
                 if isinstance(value, (self.dist.ReduceOp, self.dist.ReduceOp.RedOpType)):
-                    word = str(value).rsplit(".", 1)[-1].lower().strip("<>: 0123456789")
-                    self.hint.redop = word if word in REDOPS else "unknown"
+                    self.hint.redop = self.operator(value)
             try:
                 return real(*args, **kwargs)
             finally:
                 self.hint.redop = None
 
         return call
+
+    def operator(self, value):
+        for word in REDOPS[2:]:
+            name = "PRODUCT" if word == "prod" else word.upper()
+            if hasattr(self.dist.ReduceOp, name) and value == getattr(self.dist.ReduceOp, name):
+                return word
+        return "unknown"
 
     def hinted(self, real, what):
         @functools.wraps(real)

@@ -22,7 +22,7 @@ def run(rank, folder, fault, rendezvous):
         zeroproof_trace.phase("gradient")
         model(torch.ones(1, 3) * rank).sum().backward()
         zeroproof_trace.phase("norm")
-        dist.all_reduce(tensor, op=dist.ReduceOp.MAX)
+        dist.all_reduce(tensor, op=dist.ReduceOp.MIN if (fault, rank, step) == ("redop", 1, 1) else dist.ReduceOp.MAX)
         with torch.inference_mode():
             dist.broadcast(torch.ones(4, dtype=torch.bfloat16), 2)
         if rank < 2:
