@@ -328,6 +328,7 @@ include cuda/cuda.mk
 include cuda/path/path.mk
 include cuda/engine/engine.mk
 include cuda/trial/trial.mk
+include conformance/recorder/recorder.mk
 
 # ---- Conformance ---------------------------------------------------------------------------------
 
