@@ -154,9 +154,9 @@ void *zp_engine_param(const zp_engine *e, int32_t param);
 const int32_t *zp_engine_log2_scale(const zp_engine *e);
 
 /* The gradient of entry `param` in micro-batch mb: numel elements of dtype, the configuration's
- * precision, at grad. Work already queued on `stream` makes it, behind the last zp_engine_step's
- * stream (with callbacks: behind the call's); work queued on `stream` afterwards may overwrite it.
- * ref: it may be overwritten when the call has returned. Entries come in any order, on any stream;
+ * precision, at grad (NULL is allowed where numel is 0). Work already queued on `stream` makes it,
+ * behind the last zp_engine_step's stream (with callbacks: behind the call's); work queued on
+ * `stream` afterwards may overwrite it. ref: it may be overwritten when the call has returned. Entries come in any order, on any stream;
  * micro-batches one after the other. spec: RED-3, PART-8 */
 int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                          void *stream);

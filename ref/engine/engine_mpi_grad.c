@@ -66,7 +66,7 @@ static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival,
   if (e->arrival[row * lay->n_params + i] != ZP_AWAITED)
     return wrong(e, param, mb, "that had been done before");
   e->arrival[row * lay->n_params + i] = (uint8_t)arrival;
-  if (arrival == ZP_READY)
+  if (arrival == ZP_READY && grad)
     memcpy(e->kept + row * e->row_bytes + e->at[i], grad,
            (size_t)(c->params[param].numel * zp_dtype_bytes(c->precision)));
   if (--e->left == 0 && !e->o.backward) {
@@ -74,6 +74,11 @@ static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival,
     e->left = e->trained;
   }
   return ZP_OK;
+}
+
+static int is_empty(const zp_config *c, int32_t param)
+{
+  return param >= 0 && param < c->n_params && c->params[param].numel == 0;
 }
 
 int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
@@ -89,7 +94,7 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
     snprintf(what, sizeof what, "the gradient is %s, and the configuration's precision is %s",
              zp_dtype_name(dtype), zp_dtype_name(e->o.config->precision));
     status = wrong(e, param, mb, what);
-  } else if (status == ZP_OK && !grad) {
+  } else if (status == ZP_OK && !grad && !is_empty(e->o.config, param)) {
     status = wrong(e, param, mb, "the gradient's address is NULL");
   } else if (status == ZP_OK) {
     status = announce(e, param, mb, ZP_READY, grad);

@@ -145,7 +145,7 @@ wrong stage 'rank 0: options.config: stage: 3 is out of range; allowed is 0 to 2
 wrong half 'options.forward, backward: both or none'
 at='rank 0 \(stage 0, dp 0, tp 0\), step 1, program position [0-9]+'
 wrong dtype "$at .*: the gradient of entry 4 is fp16, and the configuration's precision is bf16"
-wrong null "$at .*: the address of entry 4's gradient is NULL"
+wrong null "$at .*: the address of entry 2's gradient is NULL"
 wrong entry "$at .*: entry 99 was announced for micro-batch 0: it is no trained entry"
 wrong frozen "$at .*: entry 1 was announced for micro-batch 0: it is no trained entry"
 wrong twice "$at .*: entry 2 was announced twice in micro-batch 0"

@@ -169,7 +169,7 @@ static int announce(run *r, int32_t j, int64_t mb, int thread, void *stream)
   const size_t n = (size_t)(r->list[j].numel * zp_dtype_bytes(r->cfg.precision));
   if (!r->raw[j]) return zp_engine_grad_unused(r->e, j, mb);
   if (n > 0 && COPY(at, r->raw[j], n, stream)) return -1;
-  return zp_engine_grad_ready(r->e, j, mb, at, r->cfg.precision, stream);
+  return zp_engine_grad_ready(r->e, j, mb, n > 0 ? at : NULL, r->cfg.precision, stream);
 }
 
 typedef struct part {
@@ -193,7 +193,7 @@ static int misuse(run *r, int64_t mb, int32_t last, void *stream)
   const int32_t p = r->cfg.precision;
   if (is(r, "forget")) return 0;
   if (is(r, "dtype")) return zp_engine_grad_ready(r->e, last, mb, r->grad, (p + 1) % 3, stream);
-  if (is(r, "null")) return zp_engine_grad_ready(r->e, last, mb, NULL, p, stream);
+  if (is(r, "null")) return zp_engine_grad_ready(r->e, 2, mb, NULL, p, stream);
   if (is(r, "entry")) return zp_engine_grad_ready(r->e, 99, mb, r->grad, p, stream);
   if (is(r, "frozen")) return zp_engine_grad_ready(r->e, 1, mb, r->grad, p, stream);
   if (is(r, "ahead")) return zp_engine_grad_ready(r->e, last, mb + 1, r->grad, p, stream);
