@@ -283,7 +283,9 @@ Test(kernels_far, runs_behind_long_ones_are_found)
                      {ZP_BLOCK_THREADS, 1, 1},
                      {(unsigned)p.runs.here[2].first_tile, 0, 0},
                      {0, 0, 0}};
-  for (; t.threadIdx[0] < ZP_BLOCK_THREADS; t.threadIdx[0]++) k->body(&p, t, NULL, 0);
+  for (int phase = 0; phase < k->phases; phase++)
+    for (t.threadIdx[0] = 0; t.threadIdx[0] < ZP_BLOCK_THREADS; t.threadIdx[0]++)
+      k->body(&p, t, NULL, phase);
   cr_assert_arr_eq(to, from, sizeof to);
 }
 
