@@ -7,39 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../ref/engine/comm.h"
 #include "engine_internal.h"
-
-static const char *const kinds[ZP_OPS] = {
-    [ZP_OP_LOAD] = "load",
-    [ZP_OP_FORWARD] = "forward",
-    [ZP_OP_BACKWARD] = "backward",
-    [ZP_OP_ARRIVED] = "arrived",
-    [ZP_OP_ADD] = "add",
-    [ZP_OP_MEAN] = "mean",
-    [ZP_OP_DECIDE] = "decide",
-    [ZP_OP_UPDATE] = "update",
-    [ZP_OP_WRITE] = "write",
-    [ZP_OP_SEAL] = "seal",
-    [ZP_OP_READ] = "read",
-    [ZP_OP_COMMIT] = "commit",
-    [ZP_OP_INSTALL] = "install",
-    [ZP_OP_META] = "meta",
-    [ZP_OP_P2P] = "p2p",
-    [ZP_OP_REDUCE_SCATTER] = "reduce_scatter",
-    [ZP_OP_ALL_REDUCE] = "all_reduce",
-    [ZP_OP_ALL_GATHER] = "all_gather",
-    [ZP_OP_BROADCAST] = "broadcast",
-    [ZP_OP_GATHER] = "gather",
-    [ZP_OP_CREATE] = "create",
-};
-static const char *const groups[ZP_GROUPS] = {"world", "dp", "tp", "pp", "edp", "ep", "tied"};
 
 const char *zp_cuda_op_text(const zp_op *op, char *text, size_t cap)
 {
-  const char *kind = op->kind >= 0 && op->kind < ZP_OPS ? kinds[op->kind] : NULL;
-  const char *group = op->group >= 0 && op->group < ZP_GROUPS ? groups[op->group] : "no";
   snprintf(text, cap, "%s, %s group, flat group %d, bucket %lld, micro-batch %lld",
-           kind ? kind : "?", group, op->flat, (long long)op->bucket, (long long)op->mb);
+           zp_op_name(op->kind), op->group < 0 ? "no" : zp_group_name(op->group), op->flat,
+           (long long)op->bucket, (long long)op->mb);
   return text;
 }
 
