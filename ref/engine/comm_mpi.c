@@ -143,6 +143,10 @@ static int fail_rank(zp_mpi *m, zp_rank *r, zp_error *err)
   const zp_request q = {.op = &r->current, .phase = r->phase, .pc = r->pc, .step = r->step};
   const place at = {&q, NULL, NULL};
   if (err != r->err) *err = *r->err;
+  if (r->agreed) { /* who is told might give up the very op that is about to tell it why */
+    zp_mpi_tell_nobody(m);
+    return err->status;
+  }
   if (r->current.kind >= ZP_OP_FIRST_COMM) {
     const place of = {&q, find(m, r->current.group, r->current.key), NULL};
     return zp_mpi_fail_here(m, &of, err);

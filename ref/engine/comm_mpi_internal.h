@@ -132,6 +132,9 @@ void zp_mpi_listen(zp_mpi *m);
 /* Tells all other ranks, once. */
 void zp_mpi_tell(zp_mpi *m, int32_t status, int32_t roll, const char *where, const char *reason);
 
+/* This rank's failure is none of theirs, or they know: no notice, now or later. */
+void zp_mpi_tell_nobody(zp_mpi *m);
+
 /* Listens until all others have spoken, or for so long. */
 void zp_mpi_linger(zp_mpi *m, double seconds);
 

@@ -110,6 +110,12 @@ void zp_mpi_tell(zp_mpi *m, int32_t status, int32_t roll, const char *where, con
   }
 }
 
+void zp_mpi_tell_nobody(zp_mpi *m)
+{
+  m->told = 1;
+  for (int32_t i = 0; i < m->size; i++) m->say[i] = MPI_REQUEST_NULL;
+}
+
 void zp_mpi_linger(zp_mpi *m, double seconds)
 {
   const double limit = zp_mpi_now() + seconds;

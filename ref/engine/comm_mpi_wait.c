@@ -168,13 +168,14 @@ ending zp_mpi_wait_all(zp_mpi *m, const communicator *c, int32_t only)
   while (m->pending > 0) {
     const int32_t n = poll_once(m);
     if (n < 0) return BROKEN;
+    if (m->pending == 0) return ENDED;
     if (n > 0 && !hurry) limit = zp_mpi_now() + m->deadline_s;
     if (m->n_heard > 0 && !hurry && !(c && told_of_mismatch(m, c))) return NOTICED;
     if (!hurry && c && (m->n_heard > 0 || (n > 0 && zp_mpi_mismatch_seen(m, c, only)))) {
       hurry = 1;
       limit = zp_mpi_now() + GRACE_S;
     }
-    if (m->pending > 0 && zp_mpi_now() > limit) return m->n_heard > 0 ? NOTICED : LATE;
+    if (zp_mpi_now() > limit) return m->n_heard > 0 ? NOTICED : LATE;
     if (n == 0) zp_mpi_rest(&idle);
     else idle = 0;
     if (idle > SPINS && sigtimedwait(&m->stop, NULL, &at_once) == SIGTERM)

@@ -107,6 +107,7 @@ struct zp_rank {
   zp_error store_error;
   zp_error *unsaved;     /* where a save that failed is told, after which the rank may go on; NULL:
                             that is an error like any other. CKPT-6 */
+  int32_t agreed;        /* 1: all ranks know of this failure, by the same op. CKPT-2 */
   zp_train_state loaded; /* what READ found; INSTALL makes it current */
   int32_t unasked;       /* 1: in this micro-batch a gradient arrived twice, or unasked for */
   int32_t twice;         /* the entry that it was said to be for */

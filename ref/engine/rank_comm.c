@@ -215,6 +215,7 @@ static int finish_status(zp_rank *r)
 {
   if (r->store_status_in[0] == 0) return 0;
   if (r->unsaved && r->phase == ZP_PHASE_SAVE) return leave_save(r);
+  r->agreed = 1;
   if (r->store_error.status != ZP_OK)
     return zp_fail(r->err, r->store_error.status, r->rank, "%s", r->store_error.text);
   return zp_fail(r->err, ZP_E_PEER, -1, "rank %d: the checkpoint failed on %lld other rank(s); %s",
