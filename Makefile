@@ -335,16 +335,20 @@ include conformance/recorder/recorder.mk
 # What `zeroproof check` becomes, and what an author of adapters reads.
 CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conformance/judge/*.json \
                        conformance/schema/*.json conformance/known/*.json conformance/support/*.json \
-                       conformance/adapters/*.py)
+                       conformance/quick/*.json conformance/adapters/*.py)
 
 PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-venv
 
-.PHONY: conformance
-conformance: ## put ref, PyTorch and DeepSpeed through the suite (SUBJECTS=…, CASES=…, ACCEPT=1)
+.PHONY: conformance conformance-quick
+conformance: ## ref, PyTorch, DeepSpeed, Megatron through the suite (SUBJECTS=…, SECONDS_EACH=…, ACCEPT=1)
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@CASES='$(CASES)' SECONDS_EACH='$(SECONDS_EACH)' ACCEPT='$(ACCEPT)' \
 	  sh conformance/run.sh $(BUILD) $(SUBJECTS)
+conformance-quick: ## a selection of it in which each clause and each subject occurs
+	@$(call need,$(PACKAGES_CONFORMANCE))
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@QUICK=1 SEED='$(SEED)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
 
 # ---- Installing ----------------------------------------------------------------------------------
 

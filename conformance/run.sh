@@ -1,54 +1,84 @@
 #!/bin/sh
-# Puts every subject through the suite: sh conformance/run.sh BUILD [SUBJECT...]. `make conformance`.
+# Puts subjects through the suite: sh conformance/run.sh BUILD [SUBJECT...]. `make conformance`.
 #
-# Reports go to BUILD/conformance/SUBJECT, the summary to BUILD/conformance/RESULTS.md; with ACCEPT=1 it
-# becomes conformance/RESULTS.md. CASES bounds the cases of a subject (CI's selection), SECONDS_EACH lets it go
-# on with random ones. Exit code: 1 when a subject has failures that conformance/known does not list.
+# subjects.txt lists them. Reports go to BUILD/conformance/SUBJECT, the summary to RESULTS.md and index.html beside
+# them. A subject gets the covering array and random cases for SECONDS_EACH (90; CASES: that many cases instead),
+# then SHRINK_ALL seconds (60) for what is new among its failures. QUICK=1: the committed selection and FRESH (3)
+# fresh cases of the seed SEED (the time of day), not counted against a subject when they find something new.
+# ACCEPT=1 takes over what was seen: conformance/RESULTS.md, the minimal cases of known failures, what is
+# supported, the selections. Exit code: 1 when a subject fails in a way that conformance/known does not list, or
+# the other way round; 3 when a subject cannot be installed or its adapter does not run.
 set -u
 cd "$(dirname "$0")/.." || exit 3
 build=${1:?usage: run.sh BUILD [SUBJECT...]}
 shift
-all="ref torch-ddp deepspeed-0.19.7 deepspeed-0.19.8 deepspeed-pipe-0.19.7 deepspeed-pipe-0.19.8"
-all="$all torch-zero torch-fsdp torch-pipelining megatron-core-0.16.1"
 out=$build/conformance
+quick=${QUICK:-0}
+[ "$quick" = 1 ] && out=$build/conformance-quick
 code=0
+mkdir -p "$out"
 
-python_of() { # python_of ENVIRONMENT
-  sh conformance/subject.sh "$1" 2>"$out/install.log" || {
-    cat "$out/install.log" >&2
-    exit 3
+row_of() { # row_of SUBJECT: its line of subjects.txt
+  awk -v name="$1" '$1 == name { print; found = 1 } END { exit !found }' conformance/subjects.txt || {
+    echo "run.sh: there is no subject '$1'; there are:" \
+      "$(awk '/^[^#]/ { printf "%s ", $1 }' conformance/subjects.txt)" >&2
+    exit 2
   }
 }
 
-adapter_of() { # adapter_of SUBJECT: the command line of its adapter
-  case $1 in
-  ref) echo "$build/zeroproof adapter" ;;
-  torch-ddp) echo "$(python_of torch-2.13.0) conformance/adapters/ddp_example.py" ;;
-  torch-zero) echo "$(python_of torch-2.13.0) conformance/adapters/ddp_adapter.py" ;;
-  torch-fsdp | torch-pipelining)
-    echo "$(python_of torch-2.13.0) conformance/adapters/${1#torch-}_adapter.py"
-    ;;
-  megatron-core-*) echo "$(python_of "$1") conformance/adapters/megatron_adapter.py" ;;
-  deepspeed-pipe-*)
-    echo "$(python_of "deepspeed-${1#deepspeed-pipe-}") conformance/adapters/deepspeed_pipe_adapter.py"
-    ;;
-  deepspeed-*) echo "$(python_of "$1") conformance/adapters/deepspeed_adapter.py" ;;
-  *)
-    echo "run.sh: there is no subject '$1'; there are: $all" >&2
-    exit 2
-    ;;
-  esac
+adapter_of() { # adapter_of SUBJECT ENVIRONMENT ADAPTER: its command line; installs what it needs
+  [ "$2" = - ] && echo "$build/zeroproof adapter" && return
+  python=$(sh conformance/subject.sh "$2" 2>"$out/install-$1.log") || {
+    tail -n 20 "$out/install-$1.log" >&2
+    return 3
+  }
+  echo "$python conformance/adapters/$3"
 }
 
-mkdir -p "$out"
+options() { # what a run of this kind is told
+  if [ "$quick" = 1 ]; then
+    echo "--quick --fresh ${FRESH:-3} --seed ${SEED:-$(date +%s)} --shrink 5 --shrink-all 5"
+  else
+    [ -n "${CASES:-}" ] && echo "--cases $CASES" || echo "--seconds ${SECONDS_EACH:-90}"
+    echo "--shrink-all ${SHRINK_ALL:-60} --seed ${SEED:-1}"
+    [ "${ACCEPT:-0}" = 1 ] && echo "--accept-known --accept-support"
+  fi
+}
+
+check() { # check SUBJECT: one subject; 1: failures, 3: it could not be judged
+  rm -rf "${out:?}/$1" "$out/$1.log"
+  row=$(row_of "$1") || return 3
+  # shellcheck disable=SC2086  # three words
+  command=$(adapter_of $(echo "$row" | awk '{ print $1, $2, $3 }')) || {
+    echo "run.sh: $1 cannot be installed" >&2
+    return 3
+  }
+  # shellcheck disable=SC2046  # options are words
+  "$build/zeroproof" check --adapter "$command" --out "$out/$1" --log "$out/$1.log" $(options)
+  result=$?
+  if [ "${ACCEPT:-0}" = 1 ] && [ $result -le 1 ]; then
+    "$build/zeroproof" check --adapter "$command" --accept-quick || return 3
+  fi
+  [ -s "$out/$1/report.json" ] && [ $result -le 1 ] && return $result
+  echo "run.sh: $1 was not judged; its adapter's last words ($out/$1.log):" >&2
+  tail -n 5 "$out/$1.log" >&2
+  return 3
+}
+
+subjects=${*:-$(awk '/^[^#]/ { print $1 }' conformance/subjects.txt)}
 reports=
-for subject in ${*:-$all}; do
-  command=$(adapter_of "$subject") || exit $?
-  echo "== $subject"
-  "$build/zeroproof" check --adapter "$command" --out "$out/$subject" --log "$out/$subject.log" \
-    ${CASES:+--cases "$CASES"} ${SECONDS_EACH:+--seconds "$SECONDS_EACH"} || code=1
-  reports="$reports $out/$subject/report.json"
+for subject in $subjects; do
+  echo "== $subject ($(date +%H:%M:%S))"
+  check "$subject"
+  result=$?
+  [ $result -gt $code ] && code=$result
+  [ $result -le 1 ] && reports="$reports $out/$subject/report.json"
 done
-python3 -B conformance/judge/results.py $reports >"$out/RESULTS.md"
-[ "${ACCEPT:-0}" = 1 ] && cp "$out/RESULTS.md" conformance/RESULTS.md
+[ -n "$reports" ] || exit 3
+commit=$(git describe --always --dirty 2>/dev/null) || commit=$(sed -n 's/.*ZP_COMMIT="\(.*\)"/\1/p' "$build/identity")
+# shellcheck disable=SC2086  # a list of files
+python3 -B conformance/judge/results.py --out "$out" --commit "$commit" --mutants conformance/mutants.json $reports ||
+  exit 3
+echo "$out/RESULTS.md, $out/index.html"
+[ "${ACCEPT:-0}" = 1 ] && [ "$quick" != 1 ] && cp "$out/RESULTS.md" conformance/RESULTS.md
 exit $code

@@ -9,12 +9,12 @@ import sys
 import time
 
 import axes
+import choose
 import known
 import page
 import report
 from adapter import Adapter, AdapterError
-from recipe import recipe_of
-from run import Runner, constant_ledger, dice_for
+from run import Runner, constant_ledger
 from shrink import Shrinker, causes_of
 from tools import Broken, Tools
 from values import Finding
@@ -52,50 +52,22 @@ def arguments():
     parser.add_argument("--seconds", type=float, help="go on with random cases until then; shrinking comes after")
     parser.add_argument("--cases", type=int, help="that many cases at most")
     parser.add_argument("--seed", type=int, default=1, help="other cases (1)")
+    parser.add_argument("--quick", metavar="FILE", nargs="?", const="",
+                        help="the committed selection (conformance/quick) instead of the covering array")
+    parser.add_argument("--fresh", type=int, default=0, help="random cases after it; what is new in them is told, no error")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="adapters at a time (all cores)")
     parser.add_argument("--deadline", type=float, default=120, help="seconds for one case, the last resort (120)")
     parser.add_argument("--shrink", type=float, default=20, help="seconds to make one cause's case smaller (20)")
+    parser.add_argument("--shrink-all", type=float, help="seconds to make the cases of all causes smaller")
     parser.add_argument("--out", metavar="DIR", help="write report.json, junit.xml, report.tap and report.html there")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--known", metavar="FILE", help="failures that are known (conformance/known)")
     parser.add_argument("--support", metavar="FILE", help="what the subject must support (conformance/support)")
     parser.add_argument("--accept-support", action="store_true", help="write what it supports now to that file")
+    parser.add_argument("--accept-known", action="store_true", help="write the minimal cases of known failures to that file")
+    parser.add_argument("--accept-quick", action="store_true", help="write the selection, out of the covering array, and end")
     parser.add_argument("--log", metavar="FILE", help="where the adapter's standard error goes")
     return parser.parse_args()
-
-
-def wanted(case, recipe, only):
-    if not only:
-        return True
-    tags = set(case["clauses"]) | set(case["hunts"]) | {case["id"], recipe.full()}
-    return any(word in tags for word in only)
-
-
-def generate(tools, space, options, unreachable):
-    """(case, recipe, belongs to the covering array), chosen by the axes; or the recipes of --only."""
-    recipes = [w for w in options.only if "=" in w]
-    for text in recipes:
-        recipe = recipe_of(text)
-        case, why = axes.case_of(tools, space, recipe)
-        if case is None:
-            raise SystemExit(refuse(f"--only '{text}': {why}"))
-        yield case, recipe, True
-    if recipes:
-        return
-    made = 0
-    for number, (row, covering) in enumerate(axes.rows(space, options.seed)):
-        if not covering and options.seconds is None and options.cases is None:
-            return
-        if options.cases is not None and made >= options.cases:
-            return
-        if options.until and time.monotonic() > options.until:
-            return
-        case, recipe = axes.case_of_row(tools, space, row, dice_for(options.seed, number))
-        if case is None:
-            unreachable.append((row, recipe))
-        elif wanted(case, recipe, options.only):
-            made += 1
-            yield case, recipe, covering
 
 
 def refuse(text):
@@ -104,8 +76,11 @@ def refuse(text):
 
 
 class Progress:
-    def __init__(self, show):
-        self.show, self.start, self.last = show, time.monotonic(), time.monotonic()
+    """A bar where a person looks on; else a line every half minute."""
+
+    def __init__(self, show, chooser, seconds):
+        self.show, self.chooser, self.seconds = show, chooser, seconds
+        self.start = self.last = time.monotonic()
 
     def __call__(self, outcomes):
         now = time.monotonic()
@@ -113,8 +88,16 @@ class Progress:
             return
         self.last = now
         c = report.counts(outcomes)
-        self.line(f"{len(outcomes)} cases in {now - self.start:.0f} s: {c['pass']} passed, {c['fail']} failed, "
-                  f"{c['unsupported']} not supported")
+        self.line(f"{self.bar(len(outcomes), now)}{len(outcomes)} cases in {now - self.start:.0f} s: {c['pass']} passed, "
+                  f"{c['fail']} failed, {c['unsupported']} not supported")
+
+    def bar(self, made, now, width=24):
+        parts = [made / self.chooser.total] if self.chooser.total else []
+        parts += [(now - self.start) / self.seconds] if self.seconds else []
+        if not parts or not self.show:
+            return ""
+        full = int(width * min(1, max(parts)))
+        return f"[{'#' * full}{'.' * (width - full)}] "
 
     def shrinking(self, causes, left):
         self.line(f"{causes} causes found, {left} failures to explain")
@@ -128,15 +111,15 @@ class Progress:
             sys.stderr.write("\r\x1b[K")
 
 
-def problems_of(options, hello, space, outcomes, causes):
+def problems_of(options, hello, space, outcomes, causes, complete):
     """Everything that makes a run bad beyond failing cases."""
     found = [f"the adapter supports axis '{name}', which the suite does not have" for name in space.unknown]
     judged = [o for o in outcomes if o.status != "unsupported" and o.judged]
     if not judged:
         found.append("no case was judged: the subject supports or returns nothing that the suite can look at")
     found += known.check_support(options.support, ROOT, hello, options.accept_support)
-    if not options.only:
-        found += known.check(causes, options.known_list, complete=options.cases is None)
+    if options.known_list:
+        found += known.check(causes, options.known_list, complete)
     return found
 
 
@@ -146,43 +129,69 @@ def run(options):
     first = Adapter(options.adapter, options.deadline, log)
     try:
         hello = first.hello()
-    finally:
-        first.stop(kindly=True)
+    except AdapterError:
+        first.stop()
+        raise
     level = options.level or hello.get("level", 1)
+    runner = Runner(options.adapter, tools, hello, level, options.jobs, options.deadline, log)
+    runner.give_back(first)
+    try:
+        return run_with(options, tools, runner, hello, level)
+    finally:
+        runner.close()
+
+
+def run_with(options, tools, runner, hello, level):
     if level > hello.get("level", 1):
         return refuse(f"{hello['name']} is of level {hello.get('level', 1)}, not {level}")
     space = axes.Space(hello)
-    options.known_list = known.read(options.known, ROOT, hello)
+    # a part of the cases, or of the verdicts, says nothing about what is known
+    options.known_list = [] if options.only or level < hello.get("level", 1) else known.read(options.known, ROOT, hello)
     options.until = time.monotonic() + options.seconds if options.seconds else None
-    unreachable = []
-    cases = iter(()) if space.empty() else generate(tools, space, options, unreachable)
+    if options.accept_quick:
+        where, options.quick, options.seconds = options.quick, None, None
+        choose.write_selection(where, ROOT, hello, choose.Chooser(tools, space, options, hello, ROOT))
+        return 0
+    chooser = choose.Chooser(tools, space, options, hello, ROOT)
     if options.list:
-        for case, recipe, _ in cases:
+        for case, recipe, _ in chooser:
             print(f"{case['id']}  {','.join(case['hunts'])}  {recipe.full()}")
         return 0
-    runner = Runner(options.adapter, tools, hello, level, options.jobs, options.deadline, log)
-    progress, start = Progress(sys.stderr.isatty()), time.monotonic()
-    outcomes = runner.run(cases, progress)
-    causes = causes_of(outcomes, lambda: Shrinker(runner, space, options.shrink), options.jobs,
-                       progress=progress.shrinking)
+    progress, start = Progress(sys.stderr.isatty(), chooser, options.seconds), time.monotonic()
+    runner.run(iter(chooser), progress)
+    causes, problems = causes_in(options, runner, space, progress)
     progress.end()
-    return tell(options, hello, level, space, outcomes, causes, time.monotonic() - start)
+    problems += problems_of(options, hello, space, runner.outcomes, causes, chooser.complete)
+    if options.accept_known:
+        known.accept(options.known, ROOT, hello, causes)
+    options.whole = chooser.complete
+    return tell(options, hello, level, problems, runner.outcomes, causes, time.monotonic() - start)
 
 
-def tell(options, hello, level, space, outcomes, causes, seconds):
+def causes_in(options, runner, space, progress):
+    """What failed, by cause: those that are known first."""
+    confirmed, problems = known.confirm(options.known_list, runner, space, progress)
+    new = [o for o in runner.outcomes if o.status == "fail" and o.origin != "known" and not known.join(confirmed, o)]
+    all_until = time.monotonic() + options.shrink_all if options.shrink_all is not None else None
+    found = causes_of(new, lambda: Shrinker(runner, space, options.shrink, all_until), options.jobs,
+                      progress=progress.shrinking)
+    return sorted(confirmed + found, key=lambda c: (-len(c.outcomes), c.signature)), problems
+
+
+def tell(options, hello, level, problems, outcomes, causes, seconds):
     extra = []
     if level >= 2 and "ledger" in hello.get("returns", []) and constant_ledger(outcomes):
         extra.append(Finding("LEDG-6", "constant ledger", "the ledger is the same for every model"))
-    problems = problems_of(options, hello, space, outcomes, causes) + [f.text for f in extra]
+    problems = problems + [f.text for f in extra]
     with open(os.path.join(HERE, "corpus.json"), encoding="utf-8") as file:
         corpus = json.load(file)
     subject = {"name": hello["name"], "version": hello["version"]}
-    made = report.as_json(subject, {"level": level, "seed": options.seed}, outcomes, causes, problems, seconds,
-                          corpus, extra)
+    made = report.as_json(subject, {"level": level, "seed": options.seed, "whole": options.whole}, outcomes, causes,
+                          problems, seconds, corpus, extra)
     if options.out:
         report.write(options.out, made, page.page)
     print(json.dumps(made) if options.json else report.terminal(made))
-    bad = [c for c in causes if not c.known]
+    bad = [c for c in causes if not c.known and not c.fresh()]
     return 1 if bad or problems else 0
 
 
@@ -190,7 +199,7 @@ def main():
     options = arguments()
     try:
         return run(options)
-    except AdapterError as error:
+    except (AdapterError, choose.Refused) as error:
         return refuse(str(error))
     except (Broken, OSError) as error:
         print(f"zeroproof check: {error}", file=sys.stderr)

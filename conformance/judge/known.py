@@ -1,11 +1,19 @@
-"""What is committed about a subject: failures that are known, and what it must support."""
+"""What is committed about a subject: failures that are known, and what it must support.
+
+A known failure is {"clause", "kind", "needs", "note", "issue"}, and "recipe", its minimal case, by which
+it is looked for in every run, however few cases that has; "id" where it has a name elsewhere."""
 import json
 import os
+
+import axes
+from recipe import features, recipe_of
+from shrink import Cause
 
 
 def file_of(given, root, folder, hello):
     """The file given, or the one that is named after subject and version."""
-    name = f"{hello['name']}-{hello['version']}".replace(" ", "-").replace("/", "-").lower()
+    version = hello["version"].split("+", maxsplit=1)[0]  # of one build or another
+    name = f"{hello['name']}-{version}".replace(" ", "-").replace("/", "-").lower()
     return given or os.path.join(root, folder, f"{name}.json")
 
 
@@ -15,30 +23,105 @@ def load(name):
 
 
 def read(given, root, hello):
-    """The list of known failures: [{"clause", "kind", "needs", "note", "issue"}]. An empty one when
-    there is no file of the subject's name; a file that was asked for must exist."""
+    """The list of known failures. An empty one when there is no file of the subject's name; a file that
+    was asked for must exist."""
     name = file_of(given, root, "known", hello)
     if not os.path.exists(name) and given is None:
         return []
     return load(name)["failures"]
 
 
+def alike(entry, clause, kind):
+    return entry["clause"] == clause and kind.startswith(entry["kind"])
+
+
+def explains(entry, out):
+    """Does a failing case look like this, and have what this needs?"""
+    first = out.findings[0]
+    return alike(entry, first.clause, first.kind) and set(entry["needs"]) <= features(out.recipe)
+
+
 def matches(entry, cause):
     clause, _, kind = cause.signature.partition(" ")
-    return entry["clause"] == clause and kind.startswith(entry["kind"]) and set(entry["needs"]) <= set(cause.needs)
+    return alike(entry, clause, kind) and set(entry["needs"]) <= set(cause.needs)
+
+
+def label(entry):
+    note = entry.get("note", "")
+    return f"known failure '{entry['clause']} {entry['kind']}' ({note})" if note else \
+        f"known failure '{entry['clause']} {entry['kind']}'"
+
+
+def confirm(entries, runner, space, progress):
+    """Runs the minimal case of each entry that has one: (causes, texts for those that were not seen). An
+    error that needs a race may not come the first time."""
+    left, causes, texts = [e for e in entries if e.get("recipe")], [], []
+    for attempt in range(3):
+        texts, seen = [], {}
+        for out in runner.run(cases_of(left, runner, space), progress):
+            seen[out.recipe.full()] = out
+        for entry in list(left):
+            out = seen[recipe_of(entry["recipe"]).full()]
+            if out.status == "fail" and alike(entry, out.findings[0].clause, out.findings[0].kind):
+                cause = Cause(out, sorted(entry["needs"]))
+                cause.known = entry
+                causes.append(cause)
+                left.remove(entry)
+            else:
+                how = f"fails as {out.signature()}" if out.status == "fail" else \
+                    "passes; if it is mended, take it off the list" if out.status == "pass" else "is not supported"
+                texts.append(f"{label(entry)} was not seen: its case {how}: {entry['recipe']}")
+        if not left:
+            break
+    return causes, texts
+
+
+def join(causes, out):
+    """Gives a failing case to the cause, of those that are known, that asks most of a case and all of
+    which it has; false when there is none."""
+    mine = [c for c in causes if out is not c.smallest and explains(c.known, out)]
+    if mine:
+        max(mine, key=lambda c: len(c.needs)).outcomes.append(out)
+    return bool(mine)
+
+
+def cases_of(entries, runner, space):
+    made = []
+    for text in dict.fromkeys(e["recipe"] for e in entries):
+        recipe = recipe_of(text)
+        case, why = axes.case_of(runner.tools, space, recipe)
+        if case is None:
+            raise ValueError(f"known failures: '{text}' makes no case: {why}")
+        made.append((case, recipe, "known"))
+    return iter(made)
 
 
 def check(causes, entries, complete):
-    """Marks the known causes; texts for entries that were not seen."""
+    """Marks the causes that are known; texts for entries without a case of their own that were not seen."""
     unseen = []
     for entry in entries:
-        found = [c for c in causes if matches(entry, c)]
+        found = [c for c in causes if c.known is None and matches(entry, c)]
         for cause in found:
             cause.known = entry
-        if not found and complete:
-            unseen.append(f"known failure '{entry['clause']} {entry['kind']}' ({entry.get('note', '')}) was not "
-                          "seen: if it is mended, take it off the list")
+        if not found and complete and not entry.get("recipe"):
+            unseen.append(f"{label(entry)} was not seen: if it is mended, take it off the list")
     return unseen
+
+
+def accept(given, root, hello, causes):
+    """Writes the smallest case of each known failure that was seen into the list."""
+    name = file_of(given, root, "known", hello)
+    if not os.path.exists(name):
+        return
+    entries = load(name)
+    for entry in entries["failures"]:
+        mine = [c.smallest.recipe.full() for c in causes
+                if c.known is not None and all(c.known.get(k) == entry.get(k) for k in ("clause", "kind", "needs"))]
+        if mine:
+            entry["recipe"] = min(mine + [entry["recipe"]] if entry.get("recipe") else mine, key=len)
+    with open(name, "w", encoding="utf-8") as file:
+        lines = ",\n  ".join(json.dumps(entry, ensure_ascii=False) for entry in entries["failures"])
+        file.write('{\n "failures": [\n  ' + lines + "\n ]\n}\n")
 
 
 def support_of(hello):
@@ -47,11 +130,11 @@ def support_of(hello):
             "options": hello.get("options", {}), "without": hello.get("without", [])}
 
 
-def check_support(given, root, hello, accept):
+def check_support(given, root, hello, accept_now):
     """Texts for what the committed list has and the subject no longer."""
     name = file_of(given, root, "support", hello)
     now = support_of(hello)
-    if accept:
+    if accept_now:
         os.makedirs(os.path.dirname(name), exist_ok=True)
         with open(name, "w", encoding="utf-8") as file:
             file.write(json.dumps(now, indent=1) + "\n")

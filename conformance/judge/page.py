@@ -1,4 +1,4 @@
-"""One self-contained HTML page: the matrix, and a part per cause."""
+"""Self-contained HTML: a page of one report, and one of many (the matrix, and a part per failure)."""
 import html
 import json
 
@@ -8,12 +8,16 @@ STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#1a1a1a}
 h1{font-size:1.5em}h2{font-size:1.2em;margin-top:2.5em;border-top:1px solid #bbb;padding-top:1em}
 table{border-collapse:collapse;margin:.7em 0}td,th{border:1px solid #ccc;padding:.15em .6em;text-align:left}
-td.n{text-align:right;font-variant-numeric:tabular-nums}tr.bad td{background:#fde8e4}tr.good td{background:#edf7ed}
+td.n{text-align:right;font-variant-numeric:tabular-nums}tr.bad td,td.bad{background:#fde8e4}
+tr.good td,td.good{background:#edf7ed}
 code,pre{font:13px/1.4 ui-monospace,monospace}pre{background:#f5f5f5;padding:.7em;overflow:auto;max-height:30em}
-.wide{overflow:auto}td.diff{background:#fbc9bd}summary{cursor:pointer}.dim{color:#666}
-@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}pre{background:#242424}
-td,th{border-color:#444}tr.bad td{background:#4a211b}tr.good td{background:#1d3320}td.diff{background:#6d2c20}}
+code{overflow-wrap:anywhere}.wide{overflow:auto}td.diff{background:#fbc9bd}summary{cursor:pointer}.dim{color:#666}
+.failure{display:none}.failure:target,#all:target~.failure{display:block}
+@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}pre{background:#242424}a{color:#8ab4f8}
+td,th{border-color:#444}tr.bad td,td.bad{background:#4a211b}tr.good td,td.good{background:#1d3320}
+td.diff{background:#6d2c20}}
 """
+MOST = {"case": 8000, "expected": 8000, "answer": 12000}  # characters shown of each
 
 
 def e(text):
@@ -21,22 +25,27 @@ def e(text):
 
 
 def rows(cells, header=None):
-    out = "<table>"
+    out = '<div class="wide"><table>'
     if header:
         out += "<tr>" + "".join(f"<th>{e(h)}</th>" for h in header) + "</tr>"
     for kind, row in cells:
         out += f'<tr class="{kind}">' + "".join(
             f'<td class="n">{e(c)}</td>' if isinstance(c, (int, float)) else f"<td>{c}</td>" for c in row) + "</tr>"
-    return out + "</table>"
+    return out + "</table></div>"
 
 
 def matrix(report):
     cells = []
     for clause, (good, bad, other) in report["clauses"].items():
-        links = " ".join(f'<a href="#cause{n}">{n}</a>' for n, c in enumerate(report["causes"], 1)
-                         if any(f["clause"] == clause for f in c["findings"]))
-        cells.append(("bad" if bad else "good" if good else "", [f"<code>{clause}</code>", good, bad, other, links]))
+        cells.append(("bad" if bad else "good" if good else "",
+                      [f"<code>{clause}</code>", good, bad, other, links(report, clause, "")]))
     return rows(cells, ["clause", "passed", "failed", "not judged", "causes"])
+
+
+def links(report, clause, prefix):
+    """To the parts of those causes in which a clause fails."""
+    return " ".join(f'<a href="#{prefix}cause{n}">{n}</a>' for n, c in enumerate(report["causes"], 1)
+                    if any(f["clause"] == clause for f in c["findings"]))
 
 
 def values_table(finding):
@@ -66,13 +75,30 @@ def ledgers_table(ledgers):
     return out + "</table></div>"
 
 
-def cause_part(number, cause):
+def known_part(cause):
+    known = cause["known"]
+    if not known:
+        return "<p>Not listed in known/.</p>"
+    name = f"<b>{e(known['id'])}</b>: " if known.get("id") else ""
+    issue = f' <a href="{e(known["issue"])}">{e(known["issue"])}</a>' if known.get("issue") else ""
+    return f"<p>Known. {name}{e(known.get('note', ''))}{issue}</p>"
+
+
+def raw(cause):
+    """Case, what was expected, what came: as they are, long ones cut."""
+    out = "<details><summary>The case, what was expected, what came</summary>"
+    for what, most in MOST.items():
+        text = json.dumps(cause[what])
+        cut = f" (the first {most} of {len(text)} characters)" if len(text) > most else ""
+        out += f"<p>{what}{cut}</p><pre>{e(text[:most])}</pre>"
+    return out + "</details>"
+
+
+def cause_part(number, cause, prefix="", of=""):
     first = cause["findings"][0]
     decoded = first.get("detail", {}).get("decoded", [])
-    out = f'<h2 id="cause{number}">{number}. <code>{e(cause["clause"])}</code> {e(cause["kind"])}</h2>'
-    if cause["known"]:
-        out += f"<p>Known: {e(cause['known'].get('note', ''))} " + (
-            f'<a href="{e(cause["known"]["issue"])}">{e(cause["known"]["issue"])}</a>' if cause["known"].get("issue") else "") + "</p>"
+    out = f'<h2 id="{prefix}cause{number}">{of}{number}. <code>{e(cause["clause"])}</code> {e(cause["kind"])}</h2>'
+    out += known_part(cause)
     out += f"<p>{e(cause['text'])}</p><p>{len(cause['cases'])} case(s) fail so; each has: {e(', '.join(cause['needs']))}.</p>"
     out += f"<p>Minimal case: <code>{e(cause['recipe'])}</code></p>"
     if decoded:
@@ -85,19 +111,92 @@ def cause_part(number, cause):
     if cause["corpus"]:
         out += "<p>Related historic bugs:</p><ul>" + "".join(
             f"<li>{e(r['id'])}: {e(r['symptom'])} — {e(r['cause'])}</li>" for r in cause["corpus"]) + "</ul>"
-    out += "<details><summary>The case, what was expected, what came</summary><pre>" + e(
-        json.dumps(cause["case"])) + "</pre><pre>" + e(json.dumps(cause["expected"])) + "</pre><pre>" + e(
-        json.dumps(cause["answer"])[:20000]) + "</pre></details>"
-    return out
+    return out + raw(cause)
+
+
+def head(text):
+    return '<!doctype html><html lang="en"><meta charset="utf-8">' \
+           '<meta name="viewport" content="width=device-width,initial-scale=1">' \
+           f"<title>{e(text)}</title><style>{STYLE}</style><h1>{e(text)}</h1>"
 
 
 def page(report):
+    """One subject's."""
     s, c = report["subject"], report["cases"]
-    out = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{e(s["name"])} {e(s["version"])}: zeroproof conformance</title><style>{STYLE}</style>'
-    out += f"<h1>{e(s['name'])} {e(s['version'])}</h1><p>{c['pass']} cases passed, {c['fail']} failed, {c['unsupported']} not supported; level {report['level']}, seed {report['seed']}.</p>"
+    out = head(f"{s['name']} {s['version']}: zeroproof conformance")
+    out += f"<p>{c['pass']} cases passed, {c['fail']} failed, {c['unsupported']} not supported; level {report['level']}, " \
+           f"seed {report['seed']}.</p>"
     for problem in report["problems"]:
         out += f"<p><strong>Error:</strong> {e(problem)}</p>"
     out += matrix(report)
     for number, cause in enumerate(report["causes"], 1):
         out += cause_part(number, cause)
+    return out + "</html>\n"
+
+
+# ---- All subjects ---------------------------------------------------------------------------------
+
+
+def big_matrix(reports, results):
+    out = '<div class="wide"><table><tr><th>clause</th>' + "".join(f"<th>{e(results.title(r))}</th>" for r in reports) + "</tr>"
+    for clause in results.clauses_of(reports):
+        out += f"<tr><td><code>{clause}</code></td>"
+        for k, report in enumerate(reports):
+            text, bad = results.cell(report, clause)
+            mark = "bad" if bad else "good" if text.isdigit() else "dim"
+            where = links(report, clause, f"s{k}")
+            out += f'<td class="{mark}">{e(text)}{": " + where if where else ""}</td>'
+        out += "</tr>"
+    return out + "</table></div>"
+
+
+def failure_list(k, report, results):
+    out = f"<h2>{e(results.title(report))}: failures</h2>"
+    out += "".join(f"<p><strong>Error:</strong> {e(problem)}</p>" for problem in report["problems"])
+    if not report["causes"]:
+        return out + "<p>None.</p>"
+    cells = []
+    for n, cause in enumerate(report["causes"], 1):
+        known = cause["known"] or {}
+        issue = f' <a href="{e(known["issue"])}">issue</a>' if known.get("issue") else ""
+        cells.append(("", [f'<a href="#s{k}cause{n}">{n}</a>', f"<code>{e(cause['clause'])}</code>", e(cause["kind"]),
+                           e(known.get("note", "not explained yet")) + issue, len(cause["cases"]),
+                           f"<code>{e(cause['recipe'])}</code>"]))
+    return out + rows(cells, ["", "clause", "what", "explanation", "cases", "minimal case"])
+
+
+def mutants_part(planted):
+    out = f"<h2>Mutants: the bug corpus, planted</h2><p>{e(planted['date'])}, commit {e(planted['commit'])}, " \
+          f"<code>{e(planted['command'])}</code></p>"
+    out += rows([("good" if m["caught"] else "bad",
+                  [e(m["id"]), e(m["where"]), e(m["what"]), e(", ".join(m["caught"]) or "nothing"),
+                   f"<code>{e(m.get('recipe') or '')}</code>"]) for m in planted["mutants"]],
+                ["row of the corpus", "planted in", "what it does", "caught by", "case"])
+    if planted.get("not_planted"):
+        out += "<p>Not planted:</p>" + rows([("", [e(m["id"]), e(m["why"])]) for m in planted["not_planted"]],
+                                            ["row of the corpus", "why"])
+    return out
+
+
+def whole(reports, about, planted, results):
+    """Every subject's: the matrix, lists of failures, and a part per failure that its link shows."""
+    out = head("zeroproof conformance")
+    out += f"<p>Made by <code>{e(about['command'])}</code> on {e(about['date'])}, commit {e(about['commit'])}, " \
+           f"{about['cores']} cores. A number is how many cases passed a clause; those after a colon lead to the failures. " \
+           '<a href="#all">Show all failures.</a></p>'
+    out += big_matrix(reports, results)
+    for k, report in enumerate(reports):
+        out += failure_list(k, report, results)
+    changed = results.changes(reports)
+    if changed:
+        out += "<h2>From version to version</h2>" + rows(
+            [("", [e(f"{a} → {b}"), *("<br>".join(map(e, names)) or "–" for names in rest)]) for a, b, *rest in changed],
+            ["", "gone", "new", "still there"])
+    if planted:
+        out += mutants_part(planted)
+    out += '<div id="all"></div>'
+    for k, report in enumerate(reports):
+        for n, cause in enumerate(report["causes"], 1):
+            out += f'<section class="failure" id="s{k}cause{n}">' \
+                   f'{cause_part(n, cause, f"part-s{k}", e(results.title(report)) + ", ")}</section>'
     return out + "</html>\n"

@@ -1,76 +1,171 @@
-"""RESULTS.md from the reports of several subjects: python3 conformance/judge/results.py REPORT.json…
+"""RESULTS.md and index.html from the reports of several subjects: what `make conformance` ends with.
 
-A matrix clause × subject, each failure with its minimal case and, where known, its public issue; then
-what changed from one version of a subject to the next."""
+A matrix clause × subject, each failure with its minimal case, its explanation and, where there is one, the
+public issue; what changed from one version of a subject to the next; which clause caught which mutant."""
+import argparse
+import datetime
 import json
+import os
+import re
 import sys
+
+import page
 
 
 def title(report):
-    return f"{report['subject']['name']} {report['subject']['version']}"
+    return f"{report['subject']['name']} {report['subject']['version'].split('+')[0]}"
+
+
+def order(report):
+    version = re.findall(r"\d+", report["subject"]["version"].split("+")[0])
+    return report["subject"]["name"].lower(), [int(x) for x in version]
+
+
+def line(text, most=400):
+    """One line that Markdown leaves alone."""
+    flat = re.sub(r"(?<![\w/])/(?:[\w.+-]+/)+", "…/", " ".join(str(text).split()))  # paths differ from machine to machine
+    flat = flat if len(flat) <= most else flat[:most - 1] + "…"
+    return flat.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+
+
+def table(head, rows):
+    return ["| " + " | ".join(head) + " |", "|---" * len(head) + "|",
+            *("| " + " | ".join(map(str, row)) + " |" for row in rows)]
+
+
+def clauses_of(reports):
+    return sorted({c for r in reports for c in r["clauses"]})
 
 
 def cell(report, clause):
+    """What a report says of a clause: (text, bad)."""
     good, bad, other = report["clauses"].get(clause, (0, 0, 0))
     if bad:
-        return f"**{bad} failed**, {good}"
-    return str(good) if good else "–" if not other else "not judged"
+        return f"{bad} of {good + bad} failed", True
+    return (str(good) if good else "not judged" if other else "–"), False
 
 
 def matrix(reports):
-    clauses = sorted({c for r in reports for c in r["clauses"]})
-    lines = ["| clause | " + " | ".join(title(r) for r in reports) + " |", "|---|" + "---|" * len(reports)]
-    lines += [f"| {c} | " + " | ".join(cell(r, c) for r in reports) + " |" for c in clauses]
-    totals = [f"{r['cases']['pass']} / {r['cases']['fail']} / {r['cases']['unsupported']}" for r in reports]
-    return lines + ["| cases passed / failed / not supported | " + " | ".join(totals) + " |"]
+    def one(report, clause):
+        text, bad = cell(report, clause)
+        return f"**{text}**" if bad else text
+
+    return table(["clause", *map(title, reports)],
+                 [[clause, *(one(r, clause) for r in reports)] for clause in clauses_of(reports)])
+
+
+def subjects(reports):
+    rows = []
+    for r in reports:
+        known = sum(1 for c in r["causes"] if c["known"])
+        rows.append([title(r), r["level"], r["cases"]["pass"], r["cases"]["fail"], r["cases"]["unsupported"],
+                     len(r["causes"]), len(r["causes"]) - known, "whole" if r["whole"] else "in part", r["seed"],
+                     f"{r['seconds']:.0f} s"])
+    return table(["subject", "level", "cases passed", "failed", "not supported", "causes", "not in known/",
+                  "covering array", "seed", "took"], rows)
+
+
+def explanation(cause):
+    known = cause["known"] or {}
+    text = line(known["note"], 2000) if known.get("note") else "not explained yet"
+    name = f"{known['id']}: " if known.get("id") else ""
+    return name + text + (f" ([public issue]({known['issue']}))" if known.get("issue") else "")
+
+
+def last_words(cause):
+    """What came; of an error's trace the last line."""
+    words = cause["text"].strip().splitlines() or [""]
+    return words[-1] if cause["clause"] == "RUN-1" else cause["text"]
 
 
 def failures(report):
     lines = []
     for number, cause in enumerate(report["causes"], 1):
-        known = cause["known"] or {}
-        lines += [f"{number}. **{cause['clause']}**, {cause['kind']}"
-                  + (f": {known['note']}" if known.get("note") else "")
-                  + (f" ([public issue]({known['issue']}))" if known.get("issue") else "") + ".",
-                  f"   Every such case has: {', '.join(cause['needs']) or 'nothing special'}.",
-                  "   " + " ".join(cause["text"].split())[:400] + "",
+        how = f"{len(cause['cases'])} case{'s' if len(cause['cases']) != 1 else ''} of this run" \
+            if cause["cases"] else "its minimal case alone in this run"
+        lines += [f"{number}. **{cause['clause']}**, {line(cause['kind'])}: {explanation(cause)}.",
+                  f"   {how}; each has: {', '.join(cause['needs']) or 'nothing special'}.",
+                  f"   {line(last_words(cause))}",
                   f"   Minimal case: `{cause['recipe']}`"]
-    return lines or ["None."]
+    return lines + [f"- **Error:** {line(text)}" for text in report["problems"]] or ["None."]
 
 
 def name_of(cause):
-    """What tells causes apart across versions: clause, kind, and the note of the known list."""
-    return f"{cause['clause']}, {cause['kind']}" + (f": {cause['known']['note']}" if cause["known"] else "")
+    """What tells causes apart across versions: the known list's word for it, or clause and kind."""
+    known = cause["known"] or {}
+    return f"{known.get('id') or cause['clause']}: {known.get('note') or cause['kind']}"
 
 
 def changes(reports):
-    lines, last = [], {}
+    """[(from, to, gone, new, still there)] for each pair of successive versions."""
+    found, last = [], {}
     for report in reports:
         name = report["subject"]["name"]
         if name in last:
             before, after = ({name_of(c) for c in r["causes"]} for r in (last[name], report))
-            lines += [f"| {title(last[name])} → {report['subject']['version']} | "
-                      f"{'; '.join(sorted(before - after)) or '–'} | {'; '.join(sorted(after - before)) or '–'} | "
-                      f"{'; '.join(sorted(before & after)) or '–'} |"]
+            found.append((title(last[name]), title(report), sorted(before - after), sorted(after - before),
+                          sorted(before & after)))
         last[name] = report
-    return ["| | gone | new | still there |", "|---|---|---|---|"] + lines if lines else []
+    return found
+
+
+def mutants(made):
+    """Tables of conformance/mutants.json: {"date", "commit", "command", "mutants": [{"id", "where", "what",
+    "caught": [clause…], "recipe"}], "not_planted": [{"id", "why"}]}."""
+    rows = [[m["id"], m["where"], line(m["what"], 200), ", ".join(m["caught"]) or "**nothing**",
+             f"`{m['recipe']}`" if m.get("recipe") else ""] for m in made["mutants"]]
+    caught = sum(1 for m in made["mutants"] if m["caught"])
+    lines = [f"{caught} of {len(rows)} planted mutants were caught ({made['date']}, commit {made['commit']}, "
+             f"`{made['command']}`).", "", *table(["row of the corpus", "planted in", "what it does", "caught by", "case"], rows)]
+    if made.get("not_planted"):
+        lines += ["", "Not planted:", "", *table(["row of the corpus", "why"],
+                                                 [[m["id"], line(m["why"], 1000)] for m in made["not_planted"]])]
+    return lines
+
+
+def markdown(reports, about, planted):
+    lines = ["# Conformance: results", "",
+             f"Made by `{about['command']}` on {about['date']}, commit {about['commit']}, {about['cores']} cores; do not "
+             "edit. A number in the matrix is how many cases passed a clause; a failure that is listed in known/ is one, too. "
+             "A case again: `zeroproof check --adapter … --only 'CASE'`. What is judged: [SPEC.md](SPEC.md).",
+             "", "## Subjects", "", *subjects(reports), "", "## Clause by subject", "", *matrix(reports)]
+    for report in reports:
+        lines += ["", f"## {title(report)}: failures", "", *failures(report)]
+    changed = changes(reports)
+    if changed:
+        lines += ["", "## From version to version", "", *table(
+            ["", "gone", "new", "still there"],
+            [[f"{a} → {b}", *("<br>".join(line(n) for n in names) or "–" for names in rest)] for a, b, *rest in changed])]
+    if planted:
+        lines += ["", "## Mutants: the bug corpus, planted", "", *mutants(planted)]
+    return "\n".join([*lines, ""])
+
+
+def load(name):
+    with open(name, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def main():
-    reports = []
-    for name in sys.argv[1:]:
-        with open(name, encoding="utf-8") as file:
-            reports.append(json.load(file))
-    reports.sort(key=lambda r: (r["subject"]["name"], [int(x) if x.isdigit() else 0 for x in
-                                                        r["subject"]["version"].split("+")[0].split(".")]))
-    lines = ["# Conformance: results", "", "Made by `conformance/judge/results.py` from the reports of `make conformance`. "
-             "A number is how many cases passed a clause.", "", *matrix(reports)]
-    for report in reports:
-        lines += ["", f"## {title(report)}", "", *failures(report)]
-    changed = changes(reports)
-    if changed:
-        lines += ["", "## From version to version", "", *changed]
-    print("\n".join(lines))
+    parser = argparse.ArgumentParser(description="RESULTS.md and index.html from the reports of several subjects.")
+    parser.add_argument("reports", nargs="+", help="report.json of a subject")
+    parser.add_argument("--out", default=".", help="the folder for both")
+    parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--command", default="make conformance")
+    parser.add_argument("--date", default=datetime.date.today().isoformat())
+    parser.add_argument("--mutants", help="which clause caught which mutant; left out when there is no such file")
+    options = parser.parse_args()
+    reports = sorted(map(load, options.reports), key=order)
+    planted = load(options.mutants) if options.mutants and os.path.exists(options.mutants) else None
+    about = {"commit": options.commit, "command": options.command, "date": options.date, "cores": os.cpu_count()}
+    write(options.out, "RESULTS.md", markdown(reports, about, planted))
+    write(options.out, "index.html", page.whole(reports, about, planted, sys.modules[__name__]))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -22,7 +22,7 @@ class Outcome:
         self.case, self.recipe = case, recipe
         self.status, self.findings, self.judged = "pass", [], set()
         self.answer, self.ledgers, self.expected, self.seconds = None, [], None, 0.0
-        self.covering = False
+        self.origin = "covering"  # covering, random, named, selected, fresh, known: who chose it
 
     def signature(self):
         return self.findings[0].signature()
@@ -124,12 +124,24 @@ class Runner:
         self.command, self.tools, self.hello, self.level = command, tools, hello, level
         self.jobs, self.deadline, self.log = jobs, deadline, log
         self.outcomes, self.lock, self.error = [], threading.Lock(), None
-        self.stop_at = None
+        self.idle = []  # adapters that are started: most take seconds to import what they test
 
-    def adapter(self):
-        return Adapter(self.command, self.deadline, self.log)
+    def take(self):
+        with self.lock:
+            return self.idle.pop() if self.idle else Adapter(self.command, self.deadline, self.log)
+
+    def give_back(self, adapter):
+        with self.lock:
+            self.idle.append(adapter)
+
+    def close(self):
+        for adapter in self.idle:
+            adapter.stop(kindly=True)
+        self.idle = []
 
     def run(self, cases, progress):
+        """The outcomes of these cases; self.outcomes has those of all calls."""
+        before = len(self.outcomes)
         threads = [threading.Thread(target=self.work, args=(cases, progress), daemon=True)
                    for _ in range(self.jobs)]
         for t in threads:
@@ -138,26 +150,26 @@ class Runner:
             t.join()
         if self.error:
             raise self.error
-        return self.outcomes
+        return self.outcomes[before:]
 
     def work(self, cases, progress):
-        adapter = self.adapter()
+        adapter = self.take()
         try:
             while self.error is None:
                 with self.lock:
                     made = next(cases, None)
                 if made is None:
                     return
-                case, recipe, covering = made
+                case, recipe, origin = made
                 out = run_one(adapter, self.tools, case, recipe, self.hello, self.level)
-                out.covering = covering
+                out.origin = origin
                 with self.lock:
                     self.outcomes.append(out)
                     progress(self.outcomes)
         except Exception as error:  # told by the main thread
             self.error = error
         finally:
-            adapter.stop(kindly=True)
+            self.give_back(adapter)
 
 
 def constant_ledger(outcomes):

@@ -164,9 +164,11 @@ def smaller_entries(r):
 
 
 class Shrinker:
-    def __init__(self, runner, space, seconds):
-        self.runner, self.space, self.seconds = runner, space, seconds
-        self.adapter = runner.adapter()
+    """seconds: for one cause; all_until: a time at which all of it ends."""
+
+    def __init__(self, runner, space, seconds, all_until=None):
+        self.runner, self.space, self.seconds, self.all_until = runner, space, seconds, all_until
+        self.adapter = runner.take()
 
     def supported(self, recipe):
         """Does the subject support it? Only what `without` and worlds say: values were chosen so."""
@@ -187,8 +189,10 @@ class Shrinker:
 
     def shrink(self, out):
         """The smallest outcome found within three fifths of the time; needs() has the rest."""
-        self.end = time.monotonic() + self.seconds
-        best, end, again = out, self.end - 0.4 * self.seconds, True
+        now = time.monotonic()
+        seconds = self.seconds if self.all_until is None else max(0, min(self.seconds, self.all_until - now))
+        self.end = now + seconds
+        best, end, again = out, self.end - 0.4 * seconds, True
         runs = 0
         while again and time.monotonic() < end:
             again = False
@@ -225,7 +229,7 @@ class Shrinker:
         return sorted(found)
 
     def close(self):
-        self.adapter.stop(kindly=True)
+        self.runner.give_back(self.adapter)
 
 
 class Cause:
@@ -236,8 +240,9 @@ class Cause:
         self.signature = smallest.signature()
         self.known = None
 
-    def name(self):
-        return f"{self.signature} [{', '.join(self.needs)}]"
+    def fresh(self):
+        """Seen only in cases of --fresh, which differ from run to run."""
+        return bool(self.outcomes) and all(o.origin == "fresh" for o in self.outcomes)
 
 
 def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None):
@@ -269,7 +274,7 @@ def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None
         t.join()
     if errors:
         raise errors[0]
-    return sorted(merged(causes), key=lambda c: (-len(c.outcomes), c.signature))
+    return merged(causes)
 
 
 def merged(causes):

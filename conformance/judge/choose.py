@@ -1,0 +1,127 @@
+"""Which cases are run, in which order: those of --only, the committed selection of --quick, or the covering
+array and then chance. And how such a selection is made."""
+import json
+import os
+import time
+
+import axes
+from known import file_of, load
+from recipe import features, recipe_of
+from run import dice_for
+
+
+class Refused(Exception):
+    """What was asked for cannot be: exit code 2."""
+
+
+def wanted(case, recipe, only):
+    if not only:
+        return True
+    tags = set(case["clauses"]) | set(case["hunts"]) | {case["id"], recipe.full()}
+    return any(word in tags for word in only)
+
+
+class Chooser:
+    """Iterates over (case, recipe, origin). total: how many there will be, where that is known; complete:
+    true once nothing of the covering array was left out."""
+
+    def __init__(self, tools, space, options, hello, root):
+        self.tools, self.space, self.options = tools, space, options
+        self.unreachable, self.complete, self.made = [], False, 0
+        self.named = [word for word in options.only if "=" in word]
+        self.array, self.selection = [], []
+        if self.named:
+            self.total = len(self.named)
+        elif options.quick is not None:
+            self.selection = read_selection(options.quick, root, hello)
+            self.total = len(self.selection) + options.fresh
+        else:
+            self.rows = axes.rows(space, options.seed)
+            self.total = options.cases
+        self.cases = iter(()) if space.empty() else self.choose()
+
+    def __iter__(self):
+        return self.cases
+
+    def late(self):
+        return self.options.until is not None and time.monotonic() > self.options.until
+
+    def choose(self):
+        if self.named:
+            yield from self.texts(self.named, "named", "--only")
+        elif self.options.quick is not None:
+            yield from self.texts(self.selection, "selected", "the selection")
+            yield from self.chance(self.options.fresh)
+        else:
+            yield from self.by_axes()
+
+    def texts(self, recipes, origin, where):
+        for text in recipes:
+            recipe = recipe_of(text)
+            case, why = axes.case_of(self.tools, self.space, recipe)
+            if case is None:
+                raise Refused(f"{where}: '{text}': {why}")
+            yield case, recipe, origin
+
+    def chance(self, most):
+        """Random cases of a seed that nobody chose: what they find is told apart (report.py)."""
+        dice = dice_for(self.options.seed, "fresh")
+        for number in range(most):
+            row = axes.random_row(self.space, dice)
+            if row is None or self.late():
+                return
+            case, recipe = axes.case_of_row(self.tools, self.space, row, dice_for(self.options.seed, number))
+            if case is not None:
+                yield case, recipe, "fresh"
+
+    def by_axes(self):
+        options, made = self.options, 0
+        for number, (row, covering) in enumerate(self.rows):
+            if not covering:
+                self.complete = True
+                if options.seconds is None and options.cases is None:
+                    return
+            if (options.cases is not None and made >= options.cases) or self.late():
+                return
+            case, recipe = axes.case_of_row(self.tools, self.space, row, dice_for(options.seed, number))
+            if case is None:
+                self.unreachable.append((row, recipe))
+            elif wanted(case, recipe, options.only):
+                made += 1
+                yield case, recipe, "covering" if covering else "random"
+
+
+# ---- The committed selection ----------------------------------------------------------------------
+
+
+def read_selection(given, root, hello):
+    name = file_of(given or None, root, "quick", hello)
+    if not os.path.exists(name):
+        raise Refused(f"there is no selection {name}; --accept-quick makes one")
+    return load(name)["cases"]
+
+
+def holds(case, recipe):
+    return {f"clause {c}" for c in case["clauses"]} | features(recipe)
+
+
+def select(cases):
+    """Recipes of as few and cheap cases as can be found greedily, in which every clause and every feature
+    occurs that occurs in all of the cases."""
+    there = [(holds(case, recipe), case["world"] * case["steps"] * case["micro_batches"], recipe.full())
+             for case, recipe, _ in cases]
+    left = set().union(*(held for held, _, _ in there))
+    chosen = []
+    while left:  # starting and ending a rank costs about as much as eight micro-batches of it
+        best = max(there, key=lambda one: (len(one[0] & left) / (8 + one[1]), one[2]))
+        chosen.append(best[2])
+        left -= best[0]
+    return chosen
+
+
+def write_selection(given, root, hello, cases):
+    name = file_of(given or None, root, "quick", hello)
+    os.makedirs(os.path.dirname(name), exist_ok=True)
+    with open(name, "w", encoding="utf-8") as file:
+        json.dump({"name": hello["name"], "version": hello["version"], "cases": select(cases)}, file, indent=1)
+        file.write("\n")
