@@ -12,7 +12,7 @@ import time
 import ledger
 
 PROTOCOL = 1
-QUIET = 1.0  # seconds without a new record, after which ledgers are asked whether anyone can go on
+QUIET = 0.75  # seconds without a new record, after which ledgers are asked whether anyone can go on
 
 
 class AdapterError(Exception):
@@ -163,7 +163,8 @@ class Adapter:
             if time.monotonic() - ledgers.last > QUIET:
                 hung, waits = ledger.is_hung(ledgers.records)
                 if hung:
-                    return {"status": "hang", "message": ledger.describe_hang(waits), "waits": waits}
+                    return {"status": "hang", "message": ledger.describe_hang(waits), "waits": waits,
+                            "quiet": round(time.monotonic() - ledgers.last, 3)}
         hung, waits = ledger.is_hung(ledgers.records)
         return {"status": "timeout", "message": f"no answer within {self.deadline} s; " +
                 ledger.describe_hang(waits), "waits": waits}

@@ -105,17 +105,19 @@ def holds(case, recipe):
     return {f"clause {c}" for c in case["clauses"]} | features(recipe)
 
 
-def select(cases):
+def select(cases, times=2):
     """Recipes of as few and cheap cases as can be found greedily, in which every clause and every feature
-    occurs that occurs in all of the cases."""
-    there = [(holds(case, recipe), case["world"] * case["steps"] * case["micro_batches"], recipe.full())
-             for case, recipe, _ in cases]
-    left = set().union(*(held for held, _, _ in there))
+    occurs that occurs in any of the cases; so many times over, where there are other cases."""
+    there = [(holds(case, recipe), case["world"] * (8 + case["steps"] * case["micro_batches"]), recipe.full())
+             for case, recipe, _ in cases]  # a process costs as much as some eight micro-batches
     chosen = []
-    while left:  # starting and ending a rank costs about as much as eight micro-batches of it
-        best = max(there, key=lambda one: (len(one[0] & left) / (8 + one[1]), one[2]))
-        chosen.append(best[2])
-        left -= best[0]
+    for _ in range(times):
+        rest = [one for one in there if one[2] not in chosen]
+        left = set().union(*(held for held, _, _ in rest))
+        while left:
+            held, _, text = max(rest, key=lambda one: (len(one[0] & left) / one[1], one[2]))
+            chosen.append(text)
+            left -= held
     return chosen
 
 

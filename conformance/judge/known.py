@@ -126,6 +126,7 @@ def accept(given, root, hello, causes):
 
 def support_of(hello):
     return {"name": hello["name"], "version": hello["version"], "level": hello.get("level", 1),
+            "world": hello.get("world", axes.WORLD),
             "returns": sorted(hello.get("returns", [])), "supports": hello.get("supports", {}),
             "options": hello.get("options", {}), "without": hello.get("without", [])}
 
@@ -144,6 +145,8 @@ def check_support(given, root, hello, accept_now):
     before, lost = load(name), []
     if now["level"] < before["level"]:
         lost.append(f"level {before['level']}")
+    if now["world"] < before["world"]:
+        lost.append(f"{before['world']} ranks")
     lost += [f"returning {r}" for r in before["returns"] if r not in now["returns"]]
     for part in ("supports", "options"):
         for axis, values in before[part].items():

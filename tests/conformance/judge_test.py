@@ -88,6 +88,8 @@ def test_hang():
     check("a hang is LEDG-7", code == 1 and cause.get("clause") == "LEDG-7" and "rank 0 waits" in cause["text"], cause)
     slowest = max(r["seconds"] for r in report["results"] if r["status"] == "fail")
     check("a hang is recognised from the ledgers, long before the deadline", slowest < 10, slowest)
+    quiet = min(c["answer"]["quiet"] for c in report["causes"])
+    check("a hang is recognised within a second after progress stops", quiet < 1, quiet)
     code, report, _ = run(f"{TRAINER} sleep", "--cases", "1", "--only", "LEDG-2", deadline=2)
     check("silence meets the deadline", code == 1 and report["causes"][0]["kind"].startswith("timeout"), report["causes"])
 
@@ -131,6 +133,132 @@ def test_again():
             json.dump(before, out)
         lost, report, _ = run(f"{TRAINER} honest", "--support", file.name, "--cases", "1")
         check("a shrinking support list is an error", code == 0 and lost == 1 and "dp 8" in report["problems"][0])
+
+
+def planted(folder, name, *entries):
+    """A list of known failures."""
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"failures": entries}, file)
+    return path
+
+
+def test_known():
+    """What is known is looked for by its own case, however few others there are."""
+    _, report, _ = run(f"{TRAINER} next-scale")
+    cause = report["causes"][0]
+    entry = {"clause": "STEP-6", "kind": "unscaled", "needs": cause["needs"], "note": "planted", "issue": None}
+    with tempfile.TemporaryDirectory() as folder:
+        bare = planted(folder, "bare.json", entry)
+        code, report, _ = run(f"{TRAINER} next-scale", "--known", bare, "--accept-known")
+        with open(bare, encoding="utf-8") as file:
+            accepted = json.load(file)["failures"][0]
+        check("the minimal case of what is known is written down", code == 0 and accepted.get("recipe"), accepted)
+        code, report, _ = run(f"{TRAINER} next-scale", "--known", bare, "--cases", "1")
+        cause = report["causes"][0]
+        check("what is known is seen without a case of the run", code == 0 and cause["known"] and not cause["cases"], cause)
+        check("a known failure is no failure to JUnit and TAP", ' failures="0" skipped="1"' in report["files"]["junit.xml"]
+              and "# TODO known" in report["files"]["report.tap"], report["files"]["report.tap"])
+        code, report, _ = run(f"{TRAINER} honest", "--known", bare, "--cases", "1")
+        check("what is mended must leave the list", code == 1 and "passes; if it is mended" in report["problems"][0], report["problems"])
+        code, report, _ = run(f"{TRAINER} lazy-scale", "--known", bare, "--cases", "1")
+        check("what fails otherwise is not what is known", code == 1 and "fails as SCALE-4" in report["problems"][0], report["problems"])
+        other = planted(folder, "other.json", {**entry, "needs": ["tp"], "recipe": accepted["recipe"]})
+        code, report, _ = run(f"{TRAINER} next-scale", "--known", other)
+        check("what does not need what is known is new", code == 1 and any(not c["known"] for c in report["causes"]),
+              [(c["needs"], c["known"]) for c in report["causes"]])
+
+
+def test_quick():
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "quick.json")
+        run(f"{TRAINER} honest", "--quick", name, "--accept-quick")
+        with open(name, encoding="utf-8") as file:
+            chosen = json.load(file)["cases"]
+        _, whole, _ = run(f"{TRAINER} honest")
+        code, report, errors = run(f"{TRAINER} honest", "--quick", name)
+        check("a selection is small", len(chosen) < len(whole["results"]) / 2, (len(chosen), len(whole["results"])))
+        check("a selection has every clause of the covering array",
+              code == 0 and set(report["clauses"]) == set(whole["clauses"]), errors or report["clauses"])
+        check("all of the selection is run", [r["origin"] for r in report["results"]] == ["selected"] * len(chosen))
+        with open(name, "w", encoding="utf-8") as file:
+            json.dump({"cases": ["dp=2,optim=sgd,list=3@0.0"]}, file)
+        code, report, _ = run(f"{TRAINER} next-scale", "--quick", name, "--fresh", "60")
+        check("what only a fresh case finds is told, and no error", code == 0 and report["causes"]
+              and all(c["fresh"] for c in report["causes"]), report["causes"])
+        code, report, _ = run(f"{TRAINER} no-mean", "--quick", name, "--fresh", "5")
+        check("what a case of the selection finds is an error", code == 1 and
+              any(not c["fresh"] for c in report["causes"]), [(c["kind"], c["cases"]) for c in report["causes"]])
+        with open(name, "w", encoding="utf-8") as file:
+            json.dump({"cases": ["nonsense=1"]}, file)
+        code, report, errors = run(f"{TRAINER} honest", "--quick", name)
+        check("a selection that makes no case is refused", code == 2 and "nonsense" in errors, errors)
+
+
+def listed(*more):
+    done = subprocess.run([COMMAND, "check", "--adapter", f"{TRAINER} honest", "--list", *more], capture_output=True,
+                          text=True, timeout=60)
+    return done.returncode, [line.split(None, 2) for line in done.stdout.splitlines()]
+
+
+def test_options():
+    code, cases = listed("--cases", "7")
+    check("--list prints id, families, recipe", code == 0 and len(cases) == 7 and all("list=" in c[2] for c in cases), cases)
+    check("--seed chooses other cases", listed("--cases", "7", "--seed", "2")[1] != cases and
+          listed("--cases", "7")[1] == cases)
+    code, report, _ = run(f"{TRAINER} honest", "--only", "SCALE-4", "--cases", "5")
+    check("--only takes a clause", code == 0 and len(report["results"]) == 5 and
+          all("SCALE-4" in r["clauses"] for r in report["results"]), report["results"])
+    check("--only takes a family", all("OV" in c[1].split(",") for c in listed("--only", "OV", "--cases", "3")[1]))
+    code, report, _ = run(f"{TRAINER} empty-ledger", "--level", "1", "--cases", "9")
+    check("--level 1 looks at no ledger", code == 0 and report["clauses"]["LEDG-2"][0] == 0, report["clauses"])
+    code, _, errors = run(f"{TRAINER} honest", "--level", "3")
+    check("a level that the subject does not have is refused", code == 2 and "of level 2, not 3" in errors, errors)
+    code, report, _ = run(f"{TRAINER} honest", "--seconds", "8")
+    check("--seconds goes on with random cases, and ends", code == 0 and 7 < report["seconds"] < 20 and report["whole"]
+          and report["results"][-1]["origin"] == "random", report["seconds"])
+    main, theirs = os.openpty()
+    done = subprocess.run([COMMAND, "check", "--adapter", f"{TRAINER} one-rate", "--cases", "40", "--shrink", "1"],
+                          stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=60)
+    os.close(theirs)
+    shown = os.read(main, 1 << 20).decode()
+    os.close(main)
+    check("a person sees a bar", "[#" in shown and "passed" in shown, shown)
+    check("a person sees a table of clauses, and causes", "clause      passed  failed" in done.stdout and "<--" in done.stdout
+          and "again: zeroproof check --adapter … --only '" in done.stdout, done.stdout)
+
+
+def named(report, version, folder):
+    """A report under another version."""
+    path = os.path.join(folder, f"{version}.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({**report, "subject": {"name": "selftest", "version": version}}, file)
+    return path
+
+
+def test_results():
+    old, new = (run(f"{TRAINER} {lie}")[1] for lie in ("next-scale", "no-mean"))
+    mutants = {"date": "today", "commit": "abc", "command": "make it", "not_planted": [{"id": "#2", "why": "no engine has it"}],
+               "mutants": [{"id": "#1", "where": "ref", "what": "forgets", "caught": ["RED-3"], "recipe": "dp=2,list=1@0.0"},
+                           {"id": "#3", "where": "cuda", "what": "nothing", "caught": []}]}
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "mutants.json"), "w", encoding="utf-8") as file:
+            json.dump(mutants, file)
+        done = subprocess.run(
+            [sys.executable, "-B", f"{ROOT}/conformance/judge/results.py", "--out", folder, "--commit", "abc", "--mutants",
+             f"{folder}/mutants.json", named(new, "1.10", folder), named(old, "1.9", folder)], capture_output=True, text=True)
+        check("results are made", done.returncode == 0, done.stderr)
+        text, page = (open(os.path.join(folder, n), encoding="utf-8").read() for n in ("RESULTS.md", "index.html"))
+    check("versions are in order", "| clause | selftest 1.9 | selftest 1.10 |" in text, text)
+    row = next((r for r in text.splitlines() if r.startswith("| selftest 1.9 → selftest 1.10")), "").split(" | ")
+    check("what is gone and what is new", len(row) == 4 and "unscaled" in row[1] and "ratio" in row[2] and row[3] == "– |", row)
+    minimal = [c["recipe"] for c in old["causes"] + new["causes"]]
+    check("each failure has its minimal case", all(f"`{r}`" in text for r in minimal) and all(r in page for r in minimal))
+    check("the page has a part per failure", page.count('<section class="failure"') == len(minimal))
+    check("each part has decoded contributions and ledgers", "Decoded contributions" in page and "ledgers" in page and
+          "Related historic bugs" in page and "what was expected, what came" in page)
+    check("the page needs nothing else", not any(w in page for w in ("src=", "<link", "<script", "@import", "url(")))
+    check("mutants are told", "1 of 2 planted mutants were caught" in text and "**nothing**" in text and "no engine has it" in page)
 
 
 def test_ledgers():
@@ -221,7 +349,8 @@ def test_schemas(case, expected):
 
 
 def main():
-    for name in sys.argv[1:] or ["cases", "axes", "ledgers", "ref", "honest", "again", "hang", "liars"]:
+    for name in sys.argv[1:] or ["cases", "axes", "ledgers", "ref", "honest", "again", "known", "quick", "options",
+                                 "results", "hang", "liars"]:
         globals()[f"test_{name}"]()
     return 1 if failed else 0
 
