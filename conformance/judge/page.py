@@ -165,15 +165,14 @@ def failure_list(k, report, results):
     return out + rows(cells, ["", "clause", "what", "explanation", "cases", "minimal case"])
 
 
-def mutants_part(planted):
-    out = f"<h2>Mutants: the bug corpus, planted</h2><p>{e(planted['date'])}, commit {e(planted['commit'])}, " \
-          f"<code>{e(planted['command'])}</code></p>"
-    out += rows([("good" if m["caught"] else "bad",
-                  [e(m["id"]), e(m["where"]), e(m["what"]), e(", ".join(m["caught"]) or "nothing"),
-                   f"<code>{e(m.get('recipe') or '')}</code>"]) for m in planted["mutants"]],
-                ["row of the corpus", "planted in", "what it does", "caught by", "case"])
-    if planted.get("not_planted"):
-        out += "<p>Not planted:</p>" + rows([("", [e(m["id"]), e(m["why"])]) for m in planted["not_planted"]],
+def mutants_part(planted, header):
+    out = f"<h2>Mutants: the bug corpus, planted</h2><p>{planted['caught']} of {len(planted['rows'])} were caught by general " \
+          f"cases of seed {planted['seed']}.</p>"
+    out += rows([("good" if caught else "bad", [e(name), e(mutant), e(where), e(what), e(", ".join(caught) or "nothing"),
+                                                f"<code>{e(case or '')}</code>"])
+                 for name, mutant, where, what, caught, case in planted["rows"]], header)
+    if planted["unplanted"]:
+        out += "<p>Not planted:</p>" + rows([("", [e(name), e(why)]) for name, why in planted["unplanted"]],
                                             ["row of the corpus", "why"])
     return out
 
@@ -193,7 +192,7 @@ def whole(reports, about, planted, results):
             [("", [e(f"{a} → {b}"), *("<br>".join(map(e, names)) or "–" for names in rest)]) for a, b, *rest in changed],
             ["", "gone", "new", "still there"])
     if planted:
-        out += mutants_part(planted)
+        out += mutants_part(planted, results.MUTANTS)
     out += '<div id="all"></div>'
     for k, report in enumerate(reports):
         for n, cause in enumerate(report["causes"], 1):

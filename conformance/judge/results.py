@@ -110,16 +110,32 @@ def changes(reports):
 
 
 def mutants(made):
-    """Tables of conformance/mutants.json: {"date", "commit", "command", "mutants": [{"id", "where", "what",
-    "caught": [clause…], "recipe"}], "not_planted": [{"id", "why"}]}."""
-    rows = [[m["id"], m["where"], line(m["what"], 200), ", ".join(m["caught"]) or "**nothing**",
-             f"`{m['recipe']}`" if m.get("recipe") else ""] for m in made["mutants"]]
-    caught = sum(1 for m in made["mutants"] if m["caught"])
-    lines = [f"{caught} of {len(rows)} planted mutants were caught ({made['date']}, commit {made['commit']}, "
-             f"`{made['command']}`).", "", *table(["row of the corpus", "planted in", "what it does", "caught by", "case"], rows)]
-    if made.get("not_planted"):
+    """What mutants.py wrote, with the corpus' words: {"seed", "caught", "rows", "unplanted"}; rows of (id,
+    mutant, where, what, clauses, case)."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus.json"), encoding="utf-8") as file:
+        corpus = json.load(file)["rows"]
+    by_row = {r["row"]: r for r in corpus if "row" in r}
+    rows = []
+    for m in made["mutants"]:
+        row = by_row.get(m.get("row"), {"id": "beside the corpus", "symptom": "", "cause": ""})
+        caught = [m["clause"], *m.get("also", [])] if m["clause"] else []
+        rows.append((row["id"], m["mutant"], m["engine"], ": ".join(x for x in (row["symptom"], row["cause"]) if x),
+                     caught, m.get("recipe")))
+    return {"seed": made["seed"], "caught": sum(1 for r in rows if r[4]), "rows": rows,
+            "unplanted": [(r["id"], r["unplanted"]) for r in corpus if "unplanted" in r]}
+
+
+MUTANTS = ["row of the corpus", "mutant", "planted in", "what it does", "caught by", "case"]
+
+
+def mutants_text(planted):
+    lines = [f"{planted['caught']} of {len(planted['rows'])} mutants were caught by general cases of seed {planted['seed']} "
+             "(`python3 conformance/judge/mutants.py`).", "",
+             *table(MUTANTS, [[line(name), mutant, where, line(what, 200), ", ".join(caught) or "**nothing**",
+                               f"`{case}`" if case else ""] for name, mutant, where, what, caught, case in planted["rows"]])]
+    if planted["unplanted"]:
         lines += ["", "Not planted:", "", *table(["row of the corpus", "why"],
-                                                 [[m["id"], line(m["why"], 1000)] for m in made["not_planted"]])]
+                                                 [[line(name), line(why, 1000)] for name, why in planted["unplanted"]])]
     return lines
 
 
@@ -137,7 +153,7 @@ def markdown(reports, about, planted):
             ["", "gone", "new", "still there"],
             [[f"{a} → {b}", *("<br>".join(line(n) for n in names) or "–" for names in rest)] for a, b, *rest in changed])]
     if planted:
-        lines += ["", "## Mutants: the bug corpus, planted", "", *mutants(planted)]
+        lines += ["", "## Mutants: the bug corpus, planted", "", *mutants_text(planted)]
     return "\n".join([*lines, ""])
 
 
@@ -161,7 +177,7 @@ def main():
     parser.add_argument("--mutants", help="which clause caught which mutant; left out when there is no such file")
     options = parser.parse_args()
     reports = sorted(map(load, options.reports), key=order)
-    planted = load(options.mutants) if options.mutants and os.path.exists(options.mutants) else None
+    planted = mutants(load(options.mutants)) if options.mutants and os.path.exists(options.mutants) else None
     about = {"commit": options.commit, "command": options.command, "date": options.date, "cores": os.cpu_count()}
     write(options.out, "RESULTS.md", markdown(reports, about, planted))
     write(options.out, "index.html", page.whole(reports, about, planted, sys.modules[__name__]))

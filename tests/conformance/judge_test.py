@@ -238,9 +238,9 @@ def named(report, version, folder):
 
 def test_results():
     old, new = (run(f"{TRAINER} {lie}")[1] for lie in ("next-scale", "no-mean"))
-    mutants = {"date": "today", "commit": "abc", "command": "make it", "not_planted": [{"id": "#2", "why": "no engine has it"}],
-               "mutants": [{"id": "#1", "where": "ref", "what": "forgets", "caught": ["RED-3"], "recipe": "dp=2,list=1@0.0"},
-                           {"id": "#3", "where": "cuda", "what": "nothing", "caught": []}]}
+    mutants = {"seed": 5, "mutants": [
+        {"mutant": "forgets", "engine": "ref", "clause": "RED-3", "also": ["STEP-7"], "recipe": "dp=2,list=1@0.0", "row": None},
+        {"mutant": "hides", "engine": "cuda", "clause": None, "row": None}]}
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "mutants.json"), "w", encoding="utf-8") as file:
             json.dump(mutants, file)
@@ -258,7 +258,8 @@ def test_results():
     check("each part has decoded contributions and ledgers", "Decoded contributions" in page and "ledgers" in page and
           "Related historic bugs" in page and "what was expected, what came" in page)
     check("the page needs nothing else", not any(w in page for w in ("src=", "<link", "<script", "@import", "url(")))
-    check("mutants are told", "1 of 2 planted mutants were caught" in text and "**nothing**" in text and "no engine has it" in page)
+    check("mutants are told", "1 of 2 mutants were caught" in text and "RED-3, STEP-7" in text and "**nothing**" in text and
+          "hides" in page)
 
 
 def test_ledgers():

@@ -1,0 +1,123 @@
+"""What is committed about the subjects: every subject and every clause occurs in the selection that CI runs, each
+list belongs to a subject, and what is known to fail has a case. Nothing here needs a subject."""
+import json
+import os
+import random
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+CONFORMANCE = os.path.join(ROOT, "conformance")
+sys.path.insert(0, os.path.join(CONFORMANCE, "judge"))
+
+import axes  # noqa: E402
+from recipe import features, recipe_of  # noqa: E402
+from run import dice_for  # noqa: E402
+from tools import Tools  # noqa: E402
+
+failed = 0
+tools = Tools()
+
+
+def check(name, why):
+    """why: what is wrong, or nothing."""
+    global failed
+    failed += bool(why)
+    print(f"not ok {name} # {str(why)[:600]}" if why else f"ok {name}", flush=True)
+
+
+def load(folder, name):
+    with open(os.path.join(CONFORMANCE, folder, f"{name}.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def names(folder):
+    return {n[:-5] for n in os.listdir(os.path.join(CONFORMANCE, folder))}
+
+
+def subjects():
+    """[(name, environment, adapter, name of its lists)]"""
+    with open(os.path.join(CONFORMANCE, "subjects.txt"), encoding="utf-8") as file:
+        return [line.split() for line in file if not line.startswith("#")]
+
+
+def clauses_of_array(space, seed):
+    """Every clause that the cases of the covering array cite."""
+    found = set()
+    for number, row in enumerate(axes.covering(space, random.Random(seed))):
+        case, _ = axes.case_of_row(tools, space, row, dice_for(seed, number))
+        found |= set(case["clauses"]) if case else set()
+    return found
+
+
+def clauses_of_selection(space, recipes):
+    found = set()
+    for text in recipes:
+        case, why = axes.case_of(tools, space, recipe_of(text))
+        if case is None:
+            check("each case of a selection can be made", f"{text}: {why}")
+        else:
+            found |= set(case["clauses"])
+    return found
+
+
+def lacks(wanted, found):
+    return sorted(wanted - found)
+
+
+def test_selections(everyone):
+    everything = set()
+    for name, _, _, lists in everyone:
+        if lists not in names("support") or lists not in names("quick"):
+            check(f"{name} has a list of what it supports, and a selection", "make conformance ACCEPT=1 writes them")
+            continue
+        space, chosen = axes.Space(load("support", lists)), load("quick", lists)["cases"]
+        mine, whole = clauses_of_selection(space, chosen), clauses_of_array(space, 1)
+        check(f"{name}: every clause that it is judged by occurs in its selection", lacks(whole, mine))
+        check(f"{name}: a selection without its cases of a clause is seen to lack it",
+              not lacks(whole, clauses_of_selection(space, chosen[:1])))
+        everything |= mine
+    widest = {"supports": axes.AXES, "options": {}}
+    check("every clause of the suite occurs in the selection", lacks(clauses_of_array(axes.Space(widest), 1), everything))
+
+
+def test_known(everyone):
+    mine = {lists for *_, lists in everyone}
+    for folder in ("support", "known", "quick"):
+        check(f"each list in {folder}/ is of a subject", sorted(names(folder) - mine))
+    wrong = []
+    for lists in sorted(names("known")):
+        for entry in load("known", lists)["failures"]:
+            where = f"{lists}: {entry['clause']} {entry['kind']}"
+            wrong += [f"{where}: no \"{key}\"" for key in ("clause", "kind", "needs", "note", "recipe") if not entry.get(key)]
+            if entry.get("issue") and not entry["issue"].startswith("https://"):
+                wrong.append(f"{where}: '{entry['issue']}' is no address")
+            if entry.get("recipe"):
+                lacking = set(entry["needs"]) - features(recipe_of(entry["recipe"]))
+                wrong += [f"{where}: its case does not have what it needs: {sorted(lacking)}"] if lacking else []
+    check("each known failure is explained and has a case that has what it needs", wrong)
+
+
+def test_adapters(everyone):
+    with open(os.path.join(CONFORMANCE, "subject.sh"), encoding="utf-8") as file:
+        made = file.read()
+    for name, environment, adapter, lists in everyone:
+        there = adapter == "-" or os.path.exists(os.path.join(CONFORMANCE, "adapters", adapter))
+        kind = environment.rsplit("-", maxsplit=1)[0]
+        check(f"{name}: its adapter is there, its environment can be made", None if there and (
+            environment == "-" or f"{kind}-" in made) else (environment, adapter))
+        version = environment.rsplit("-", maxsplit=1)[-1]
+        check(f"{name}: its lists are of the version that is installed", None if environment == "-" or lists.endswith(
+            f"-{version}") else lists)
+
+
+def main():
+    everyone = subjects()
+    test_adapters(everyone)
+    test_known(everyone)
+    test_selections(everyone)
+    tools.close()
+    return 1 if failed else 0
+
+
+sys.exit(main())
