@@ -202,10 +202,14 @@ run: ## install what is missing, build, train and verify, show the deadlock
 
 # Under sanitizers the proofs would say nothing new.
 .PHONY: test quick
-test: ## everything: quick, then proofs, enumeration, the judge's own tests, 20 mutants (SAN=1: quick)
-	@$(call need,$(PACKAGES_TEST) $(if $(filter 1,$(SAN)),,$(PACKAGES_PROVE)))
+test: ## everything: quick, conformance, proofs, enumeration, the judge's own tests, 20 mutants (SAN=1: quick)
+	@$(call need,$(PACKAGES_TEST) $(if $(filter 1,$(SAN)),,$(PACKAGES_PROVE) python3-venv))
+ifneq ($(SAN),1)
+	@sh conformance/subject.sh all >/dev/null
+endif
 	@$(MAKE) --no-print-directory quick
 ifneq ($(SAN),1)
+	@$(MAKE) --no-print-directory conformance-quick
 	@$(MAKE) --no-print-directory coq spin model-check
 	@$(MAKE) --no-print-directory prove
 	@$(MAKE) --no-print-directory gate-test

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a subject's virtual environment and prints its Python: sh conformance/subject.sh NAME
+# Makes a subject's virtual environment and prints its Python: sh conformance/subject.sh NAME|all
 # NAME: torch-2.13.0, deepspeed-0.19.8, deepspeed-0.19.7, megatron-core-0.16.1. They live under
 # $ZP_VENVS (~/.cache/zeroproof/venv); what is there is not made again. Every version is pinned:
 # those of what the subjects need in constraints.txt.
@@ -58,6 +58,12 @@ see_torch() {
 
 make_one "torch-$torch" install_torch
 case $name in
+all) # that subjects.txt names
+  for one in $(awk '/^[^#]/ && $2 != "-" { print $2 }' "$(dirname "$0")/subjects.txt" | sort -u); do
+    sh "$0" "$one"
+  done
+  exit
+  ;;
 torch-"$torch") ;;
 deepspeed-*) make_one "$name" install_deepspeed "${name#deepspeed-}" ;;
 megatron-core-*) make_one "$name" install_megatron "${name#megatron-core-}" ;;

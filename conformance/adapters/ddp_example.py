@@ -23,12 +23,12 @@ def rank_main(case, rank, folder):
     ledger, world, M, steps = open(f"{folder}/rank-{rank}.jsonl", "w", buffering=1), case["world"], case["micro_batches"], []
     say = lambda **record: print(json.dumps(record), file=ledger)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=world)
-    model = Model(case)
-    ddp = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=case["bucket"] * 4 / 2 ** 20)
-    def hook(_, bucket):  # DDP reduces in C++; a hook may do, and record, what it would do
-        say(op="all_reduce", redop="sum", dtype="fp32", count=bucket.buffer().numel(), group=list(range(world)), **{"async": True})
-        return dist.all_reduce(bucket.buffer().div_(world), async_op=True).get_future().then(lambda f: f.value()[0])
-    ddp.register_comm_hook(None, hook)
+    ddp = torch.nn.parallel.DistributedDataParallel(model := Model(case), bucket_cap_mb=case["bucket"] * 4 / 2 ** 20)
+    def all_reduce(tensor, op):  # recorded where it is issued
+        say(op="all_reduce", redop=op.name.lower(), dtype="fp32", count=tensor.numel(), group=list(range(world)), **{"async": True})
+        return dist.all_reduce(tensor, op, async_op=True)
+    ddp.register_comm_hook(None, lambda _, bucket: all_reduce(  # DDP reduces in C++; a hook may do what it would do
+        bucket.buffer().div_(world), dist.ReduceOp.SUM).get_future().then(lambda f: f.value()[0]))
     groups = [{**g, "params": list({k: model.w[k] for k, e in zip(model.keys, case["parameters"]) if e["group"] == i
               and not e["frozen"]}.values())} for i, g in enumerate(case["groups"])]
     optimizer = torch.optim.SGD([g for g in groups if g["params"]])

@@ -1,0 +1,204 @@
+"""Each adapter's recorder is proven: a rank that skips a collective, changes its op or its count is seen, and a
+program without fault is not. The recording process group (PyTorch, Megatron-Core): whether Python issues it, a
+functional collective does, or DDP's reducer in C++. The wrapped functions (DeepSpeed): by torch.distributed and,
+with the argument "deepspeed", by deepspeed.comm. The example's: in its own hook."""
+import contextlib
+import functools
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import types
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(ROOT, "conformance", d) for d in ("recorder", "judge", "adapters")]
+os.environ.update(OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo")
+
+import ledger  # noqa: E402
+import torch  # noqa: E402
+import torch._dynamo  # noqa: E402,F401
+import torch.distributed as dist  # noqa: E402
+import torch.distributed._functional_collectives as functional  # noqa: E402
+import zeroproof_group  # noqa: E402
+
+WORLD = 2
+
+
+def python(fault, me):
+    """Rank 1 is the one at fault."""
+    bad = me == 1
+    if not (fault == "skip" and bad):
+        dist.all_reduce(torch.ones(3 if fault == "count" and bad else 4),
+                        op=dist.ReduceOp.MAX if fault == "op" and bad else dist.ReduceOp.SUM)
+    if fault == "none":
+        whole = torch.zeros(8)
+        dist.all_gather_into_tensor(whole, torch.full((4,), float(me)))
+        assert whole.tolist() == [0.0] * 4 + [1.0] * 4
+        dist.recv(torch.zeros(2), 0) if bad else dist.send(torch.ones(2), 1)
+
+
+def by_functional(fault, me):
+    bad = me == 1
+    if not (fault == "skip" and bad):
+        tensor = torch.ones(3 if fault == "count" and bad else 4)
+        functional.all_reduce(tensor, "max" if fault == "op" and bad else "sum", dist.group.WORLD) + 0
+
+
+def by_reducer(fault, me):
+    """DDP: C++ issues it. Its op cannot be changed from outside."""
+    bad = me == 1
+    model = torch.nn.Linear(4, 1, bias=fault == "count" and bad)
+    ddp = torch.nn.parallel.DistributedDataParallel(model, init_sync=False)
+    if fault == "skip" and bad:
+        with ddp.no_sync():
+            ddp(torch.ones(1, 4)).sum().backward()
+    else:
+        ddp(torch.ones(1, 4)).sum().backward()
+
+
+def wrapped(fault, me):
+    """As DeepSpeed's adapters record: functions of torch.distributed, wrapped."""
+    python(fault, me)
+    if fault == "none":
+        batch = [dist.P2POp(dist.isend, torch.ones(2), 1 - me), dist.P2POp(dist.irecv, torch.zeros(2), 1 - me)]
+        for work in dist.batch_isend_irecv(batch):
+            work.wait()
+
+
+def by_deepspeed(fault, me):
+    """What DeepSpeed issues goes through its own module."""
+    import deepspeed
+    bad, comm = me == 1, deepspeed.comm
+    comm.all_gather_into_tensor(torch.zeros(8), torch.full((4,), float(me)))
+    if not (fault == "skip" and bad):
+        comm.all_reduce(torch.ones(3 if fault == "count" and bad else 4),
+                        op=comm.ReduceOp.MAX if fault == "op" and bad else comm.ReduceOp.SUM)
+
+
+def example_case(numel, steps):
+    entry = {"name": "p0", "numel": numel, "group": 0, "tied": None, "frozen": False, "first": [[1] * numel]}
+    return {"world": WORLD, "micro_batches": 1, "steps": steps, "parameters": [entry], "bucket": 1024, "log2_first": 0,
+            "log2_unit": 0, "groups": [{"lr": 0.5}], "clip": None, "data": [[[[[1] * numel]]] * WORLD] * steps}
+
+
+def example(fault, me, folder):
+    """The 60-line adapter: its functions, without its loop."""
+    bad = me == 1
+    with open(os.path.join(ROOT, "conformance", "adapters", "ddp_example.py"), encoding="utf-8") as file:
+        code = file.read().partition("\nfor line in sys.stdin")[0]
+    names = {"__name__": "example"}
+    # DDP itself would not begin with models that differ
+    torch.nn.parallel.DistributedDataParallel = functools.partial(torch.nn.parallel.DistributedDataParallel, init_sync=False)
+    exec(compile(code, "ddp_example.py", "exec"), names)
+    if fault == "op" and bad:
+        names["dist"] = types.SimpleNamespace(**{**vars(dist), "ReduceOp": types.SimpleNamespace(SUM=dist.ReduceOp.MAX)})
+    names["rank_main"](example_case(3 if fault == "count" and bad else 4, 0 if fault == "skip" and bad else 1), me, folder)
+
+
+@contextlib.contextmanager
+def recorded(program, me, folder):
+    """Starts torch.distributed under the recorder that a program proves."""
+    store = dist.FileStore(f"{folder}/store", WORLD)
+    with open(f"{folder}/rank-{me}.jsonl", "w", buffering=1, encoding="utf-8") as file:
+        def write(record):
+            file.write(json.dumps(record) + "\n")
+
+        if program in (wrapped, by_deepspeed):
+            import zeroproof_record
+            log = zeroproof_record.Recorder(write).install()
+            with log.pause():
+                dist.init_process_group("gloo", store=store, rank=me, world_size=WORLD)
+                if program is by_deepspeed:
+                    import deepspeed
+                    deepspeed.init_distributed("gloo")
+        else:
+            log = zeroproof_group.register(write)
+            dist.init_process_group("zeroproof", store=store, rank=me, world_size=WORLD)
+        yield
+        write({"end": True})
+        log.quiet += 1  # what ends the process group is not the program's
+
+
+def child(program, fault, me, folder):
+    if program is example:
+        example(fault, me, folder)
+    else:
+        with recorded(program, me, folder):
+            program(fault, me)
+    # a rank that is through stays, as in a real run, until the others are seen to hang
+    time.sleep(20 if fault == "skip" else 0)
+
+
+def ledgers_of(program, fault, folder):
+    """Runs it until all ranks have ended, or for a second after the last record."""
+    children = []
+    for me in range(WORLD):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                child(program, fault, me, folder)
+            except Exception:  # of a rank that another one's fault reaches: the ledgers say what happened
+                if fault == "none":
+                    traceback.print_exc()
+            finally:
+                os._exit(0)
+        children.append(pid)
+    start, size, since = time.monotonic(), None, time.monotonic()
+    left = list(children)
+    while left and time.monotonic() - start < 30:
+        left = [p for p in left if os.waitpid(p, os.WNOHANG)[0] == 0]
+        files = [f"{folder}/rank-{me}.jsonl" for me in range(WORLD)]
+        now = [os.path.getsize(f) if os.path.exists(f) else 0 for f in files]
+        if now != size:
+            size, since = now, time.monotonic()
+        if any(now) and time.monotonic() - since > 2:
+            break
+        time.sleep(0.05)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    found = []
+    for me in range(WORLD):
+        with open(f"{folder}/rank-{me}.jsonl", encoding="utf-8") as file:
+            found.append([json.loads(line) for line in file])
+    return found
+
+
+def seen(fault, ledgers):
+    """What the judge says of the ledgers, or why that is not the fault that was planted."""
+    bad = ledger.mismatches(ledgers)
+    if fault == "none":
+        issued = [r["op"] for r in ledger.ops(ledgers[0])]
+        return None if issued and not bad else f"{issued}, {bad}"
+    if not bad:
+        return f"not seen: {ledgers}"
+    a, b = bad[0]["records"]
+    if fault == "skip":
+        return None if a and b is None else f"{a}, {b}"
+    key = {"op": "redop", "count": "count"}[fault]
+    return None if a and b and a.get(key) != b.get(key) else f"{a}, {b}"
+
+
+def main():
+    failed = 0
+    all_faults = ("none", "skip", "op", "count")
+    programs = [(python, all_faults), (by_functional, all_faults), (by_reducer, ("none", "skip", "count")),
+                (wrapped, all_faults), (example, all_faults)]
+    if sys.argv[1:] == ["deepspeed"]:
+        import deepspeed_adapter  # noqa: F401  (what it sets up, once, before the ranks are forked)
+        programs = [(by_deepspeed, all_faults)]
+    for program, faults in programs:
+        for fault in faults:
+            with tempfile.TemporaryDirectory() as folder:
+                why = seen(fault, ledgers_of(program, fault, folder))
+            failed += why is not None
+            print(f"not ok recorder {program.__name__} {fault}: {why}" if why else
+                  f"ok recorder {program.__name__} {fault}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
