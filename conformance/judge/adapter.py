@@ -12,6 +12,7 @@ import time
 import ledger
 
 PROTOCOL = 1
+STUCK = 5.0  # the same, after which ranks that have entered different things are not waited for any longer
 QUIET = 0.75  # seconds without a new record, after which ledgers are asked whether anyone can go on
 
 
@@ -160,11 +161,13 @@ class Adapter:
                 ledgers.look()
             except (ValueError, ledger.Bad):
                 continue  # told when the case has ended
-            if time.monotonic() - ledgers.last > QUIET:
+            quiet = time.monotonic() - ledgers.last
+            if quiet > QUIET:
                 hung, waits = ledger.is_hung(ledgers.records)
-                if hung:
-                    return {"status": "hang", "message": ledger.describe_hang(waits), "waits": waits,
-                            "quiet": round(time.monotonic() - ledgers.last, 3)}
+                if hung or (quiet > STUCK and ledger.disagree(ledgers.records)):
+                    return {"status": "hang", "message": ledger.describe_hang(waits) or
+                            f"ranks have entered different collectives, and for {STUCK:g} s nothing moves",
+                            "waits": waits, "quiet": round(quiet, 3)}
         hung, waits = ledger.is_hung(ledgers.records)
         return {"status": "timeout", "message": f"no answer within {self.deadline} s; " +
                 ledger.describe_hang(waits), "waits": waits}

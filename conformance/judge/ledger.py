@@ -95,6 +95,12 @@ def mismatches(ledgers):
     return bad
 
 
+def disagree(ledgers):
+    """Have members of a group entered different things, rather than one less than another so far? That is
+    wrong whatever comes; who waits for an asynchronous operation inside a library does not say so."""
+    return any(None not in bad["records"] for bad in mismatches(ledgers))
+
+
 def blocked(ledgers):
     """rank -> (record, missing ranks) for every rank that waits in what others have not entered, as
     far as the ledgers tell; a rank that has ended or is on its way is not in it."""

@@ -155,14 +155,15 @@ def failure_list(k, report, results):
     out += "".join(f"<p><strong>Error:</strong> {e(problem)}</p>" for problem in report["problems"])
     if not report["causes"]:
         return out + "<p>None.</p>"
-    cells = []
-    for n, cause in enumerate(report["causes"], 1):
-        known = cause["known"] or {}
-        issue = f' <a href="{e(known["issue"])}">issue</a>' if known.get("issue") else ""
-        cells.append(("", [f'<a href="#s{k}cause{n}">{n}</a>', f"<code>{e(cause['clause'])}</code>", e(cause["kind"]),
-                           e(known.get("note", "not explained yet")) + issue, len(cause["cases"]),
-                           f"<code>{e(cause['recipe'])}</code>"]))
-    return out + rows(cells, ["", "clause", "what", "explanation", "cases", "minimal case"])
+    for causes in results.grouped(report):
+        known = causes[0][1]["known"] or {}
+        issue = f' <a href="{e(known["issue"])}">Public issue.</a>' if known.get("issue") else ""
+        name = f"<b>{e(known['id'])}</b>: " if known.get("id") else ""
+        cells = [("", [f'<a href="#s{k}cause{n}">{n}</a>', f"<code>{e(cause['clause'])}</code>", e(cause["kind"]),
+                       len(cause["cases"]), f"<code>{e(cause['recipe'])}</code>"]) for n, cause in causes]
+        out += f"<p>{name}{e(known.get('note', 'Not explained yet'))}.{issue}</p>" + rows(
+            cells, ["", "clause", "what", "cases", "minimal case"])
+    return out
 
 
 def mutants_part(planted, header):

@@ -68,7 +68,7 @@ def subjects(reports):
 def explanation(cause):
     known = cause["known"] or {}
     text = line(known["note"], 2000) if known.get("note") else "not explained yet"
-    name = f"{known['id']}: " if known.get("id") else ""
+    name = f"**{known['id']}**: " if known.get("id") else ""
     return name + text + (f" ([public issue]({known['issue']}))" if known.get("issue") else "")
 
 
@@ -78,15 +78,30 @@ def last_words(cause):
     return words[-1] if cause["clause"] == "RUN-1" else cause["text"]
 
 
+def grouped(report):
+    """The causes by what explains them: [(explanation, causes)]; one defect has several symptoms."""
+    found = {}
+    for number, cause in enumerate(report["causes"], 1):
+        known = cause["known"] or {}
+        found.setdefault((known.get("id"), known["note"]) if known.get("note") else number, []).append((number, cause))
+    return list(found.values())
+
+
+def symptom(cause):
+    how = f"{len(cause['cases'])} case{'s' if len(cause['cases']) != 1 else ''} of this run" \
+        if cause["cases"] else "its minimal case alone in this run"
+    return [f"   - **{cause['clause']}**, {line(cause['kind'])}: {how}; each has: "
+            f"{', '.join(cause['needs']) or 'nothing special'}.",
+            f"     {line(last_words(cause))}",
+            f"     Minimal case: `{cause['recipe']}`"]
+
+
 def failures(report):
     lines = []
-    for number, cause in enumerate(report["causes"], 1):
-        how = f"{len(cause['cases'])} case{'s' if len(cause['cases']) != 1 else ''} of this run" \
-            if cause["cases"] else "its minimal case alone in this run"
-        lines += [f"{number}. **{cause['clause']}**, {line(cause['kind'])}: {explanation(cause)}.",
-                  f"   {how}; each has: {', '.join(cause['needs']) or 'nothing special'}.",
-                  f"   {line(last_words(cause))}",
-                  f"   Minimal case: `{cause['recipe']}`"]
+    for place, causes in enumerate(grouped(report), 1):
+        lines.append(f"{place}. {explanation(causes[0][1])}.")
+        for _, cause in causes:
+            lines += symptom(cause)
     return lines + [f"- **Error:** {line(text)}" for text in report["problems"]] or ["None."]
 
 

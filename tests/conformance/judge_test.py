@@ -90,6 +90,10 @@ def test_hang():
     check("a hang is recognised from the ledgers, long before the deadline", slowest < 10, slowest)
     quiet = min(c["answer"]["quiet"] for c in report["causes"])
     check("a hang is recognised within a second after progress stops", quiet < 1, quiet)
+    code, report, _ = run(f"{TRAINER} stuck", "--cases", "1", "--only", "LEDG-2", deadline=60)
+    kinds = {f["kind"] for r in report["results"] for f in r["findings"]}
+    check("ranks that disagree inside asynchronous calls are not waited for", code == 1 and "ledgers differ" in kinds
+          and report["results"][0]["seconds"] < 20, (kinds, report["results"][0]["seconds"]))
     code, report, _ = run(f"{TRAINER} sleep", "--cases", "1", "--only", "LEDG-2", deadline=2)
     check("silence meets the deadline", code == 1 and report["causes"][0]["kind"].startswith("timeout"), report["causes"])
 
@@ -281,6 +285,8 @@ def test_ledgers():
     check("waiting for it is", ledger.is_hung([[later, {"wait": 0}], [op("recv", peer=0)]])[0])
     group = [op("send", peer=1, batch=1), op("recv", peer=1, batch=1)]
     other = [op("send", peer=0, batch=1), op("recv", peer=0, batch=1)]
+    check("members that enter different things disagree", ledger.disagree([[later], [{**later, "count": 5}]]))
+    check("a member that is behind does not", not ledger.disagree([[later, later], [later]]))
     check("a grouped exchange is no hang", not ledger.is_hung([group, other])[0])
     check("a ledger that grows while it is read is read once", growing())
     check("ranks that ended do not hang", not ledger.is_hung([[both, {"end": True}], [both, {"end": True}]])[0])

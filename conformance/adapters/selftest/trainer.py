@@ -34,6 +34,7 @@ LIES = {
     "no-clip": "clipping is forgotten (DeepSpeed #5150)",
     "frozen-moves": "frozen parameters decay",
     "hang": "rank 0 waits in a collective that rank 1 never enters",
+    "stuck": "ranks enter different things, asynchronously, and never answer",
     "sleep": "never answers, and publishes nothing",
     "crash": "its process ends in the middle",
     "garbage": "answers what is no JSON",
@@ -191,6 +192,8 @@ def publish(case, lie, folder):
                 if lie == "lonely-ledger":
                     group = [rank]
                 op = {"op": "all_reduce", "redop": "sum", "dtype": "fp32", "count": n, "group": group}
+                if lie == "stuck":
+                    op.update({"count": n + (rank == group[0]), "async": True})
                 print(json.dumps(op), file=file)
                 if lie in ("uneven-ledger", "hang") and rank == 1 and step == case["steps"] - 1:
                     if lie == "hang":  # waits for rank 0, which waits in something else
@@ -199,7 +202,7 @@ def publish(case, lie, folder):
                 if lie not in ("constant-ledger", "small-ledger", "lonely-ledger"):
                     print(json.dumps({"op": "all_reduce", "redop": "sum", "dtype": "fp64", "count": 2,
                                       "group": list(range(world))}), file=file)
-            if lie != "hang":
+            if lie not in ("hang", "stuck"):
                 print(json.dumps({"end": True}), file=file)
 
 
@@ -209,7 +212,7 @@ def run(case, lie, folder):
         os._exit(7)
     if lie != "sleep":
         publish(case, lie, folder)
-    if lie == "sleep" or (lie == "hang" and case["world"] > 1):
+    if lie == "sleep" or (lie in ("hang", "stuck") and case["world"] > 1):
         sys.stdin.read()  # for ever: until it is stopped
     trainer = Trainer(case, lie)
     for step in range(case["steps"]):
