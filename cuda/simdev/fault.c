@@ -36,6 +36,12 @@ int sd_fault_call(simdev *s, sd_host *h, cudaError_t *e)
   return 0;
 }
 
+int simdev_gone(int32_t rank)
+{
+  const simdev *s = sd_now;
+  return s && rank >= 0 && rank < s->ranks && s->rank[rank].dead;
+}
+
 int sd_fault_drops(simdev *s, int32_t rank, int32_t n)
 {
   for (int32_t i = 0; i < s->opt.fault_count; i++) {

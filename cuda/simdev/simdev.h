@@ -191,6 +191,9 @@ int32_t simdev_rank(void);
  * that can go on are hosts that poll. Deadlines are to be measured with it. */
 uint64_t simdev_clock_ns(void);
 
+/* 1 when the rank's process is gone (SIMDEV_FAULT_DIE): what a broken connection tells others. */
+int simdev_gone(int32_t rank);
+
 /* What sched_yield or a short sleep is for a thread: the host has nothing to do for now. */
 void simdev_pause(void);
 

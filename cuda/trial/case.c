@@ -48,18 +48,35 @@ static int open_next(zp_trial_subject *s, zp_error *err)
   return s->next ? 0 : err->status;
 }
 
-int zp_trial_subject_open(zp_trial_subject *s, const zp_case *c, zp_error *err)
+int zp_trial_subject_watched(zp_trial_subject *s, const zp_case *c, const zp_trial_watch *watch,
+                             zp_error *err)
 {
-  const zp_trial_watch watch = {.storage = &s->save};
+  zp_trial_watch with = watch ? *watch : (zp_trial_watch){0};
+  with.storage = &s->save;
   memset(s, 0, sizeof *s);
   zp_case_copy(&s->c, c);
   zp_case_hyper(&s->c, &s->hyper);
   s->synth.opt = s->c.synth;
   s->work = zp_synth_workload(&s->synth);
   s->save.save = c->reload.pp > 0 && c->steps < ZP_CASE_STEPS && zp_case_reloaded(c, &s->other);
-  s->trial = zp_trial_open(&s->c.cfg, &s->hyper, &s->work, s->c.steps, &watch, err);
+  s->trial = zp_trial_open(&s->c.cfg, &s->hyper, &s->work, s->c.steps, &with, err);
   if (!s->trial) return err->status;
   return s->save.save ? open_next(s, err) : 0;
+}
+
+int zp_trial_subject_open(zp_trial_subject *s, const zp_case *c, zp_error *err)
+{
+  return zp_trial_subject_watched(s, c, NULL, err);
+}
+
+int zp_trial_subject_text(zp_trial_subject *s, const char *text, zp_error *err)
+{
+  static zp_case c;
+  char why[256] = "";
+  zp_case_init(&c);
+  if (zp_case_parse(&c, text, why, sizeof why))
+    return zp_fail(err, ZP_E_REFUSED, -1, "%s: %s", text, why);
+  return zp_trial_subject_open(s, &c, err);
 }
 
 const zp_trial *zp_trial_subject_run(const zp_trial_subject *s, const zp_trial_schedule *how)

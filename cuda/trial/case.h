@@ -39,6 +39,11 @@ typedef struct zp_trial_subject {
 
 /* 0, or a negative status in *err; the subject stays where it is until it is closed. */
 int zp_trial_subject_open(zp_trial_subject *s, const zp_case *c, zp_error *err);
+/* The same; watch, or NULL, is told of the case's own trial. Its storage is not used. */
+int zp_trial_subject_watched(zp_trial_subject *s, const zp_case *c, const zp_trial_watch *watch,
+                             zp_error *err);
+/* The same of a case's text. */
+int zp_trial_subject_text(zp_trial_subject *s, const char *text, zp_error *err);
 /* Runs it, and the step after loading: NULL, or the trial that found something. */
 const zp_trial *zp_trial_subject_run(const zp_trial_subject *s, const zp_trial_schedule *how);
 void zp_trial_subject_close(zp_trial_subject *s);

@@ -148,3 +148,20 @@ int zp_trial_same_waits(zp_trial_worker *w)
   const int64_t want = c->dynamic_shapes && w->at.pp > 0 ? w->steps_done * c->micro_batches : 0;
   return zp_cuda_meta_waits(w->e) == want ? 0 : wrong(w, "PIPE-6", "meta waits, of", want);
 }
+
+/* What was allocated is what the plan says, and what the engine has for streams. STEP-1 */
+int zp_trial_same_allocation(zp_trial_worker *w)
+{
+  const zp_config *c = w->t->cfg;
+  const zp_layout *lay = &w->e->lay;
+  const zp_memory want = zp_memory_of(c, lay);
+  const zp_cuda_memory m = zp_cuda_memory_of(w->e);
+  int64_t staging = 0;
+  for (int32_t i = lay->first_param; i < lay->first_param + lay->n_params; i++)
+    if (!c->params[i].frozen) staging += c->params[i].numel * zp_dtype_bytes(c->precision);
+  if (memcmp(&m.planned, &want, sizeof want)) return wrong(w, "STEP-1", "planned memory", 0);
+  if (m.staging != staging) return wrong(w, "STEP-1", "memory for staging, bytes:", m.staging);
+  if (m.sums > 0 && c->tied_keys == 0 && !w->t->now.native)
+    return wrong(w, "STEP-1", "memory for sums, bytes:", m.sums);
+  return 0;
+}

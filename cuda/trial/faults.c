@@ -100,8 +100,9 @@ static const zp_twin_fault table[] = {
     {.fault = {.name = "whole-stream",
                .source = "DeepSpeed #8364",
                .clause = "wait",
-               .what = "each gradient waits for all that is queued on the reduction stream: the bits "
-                       "are right, and time is lost",
+               .what =
+                   "each gradient waits for all that is queued on the reduction stream: the bits "
+                   "are right, and time is lost",
                .first = ZP_FOUND_WHOLE_STREAM},
      .found_as = ZP_FOUND_WHOLE_STREAM_AS,
      .planted = {.rank = -1},

@@ -139,14 +139,6 @@ static int open_arrays(zp_trial *t)
   return t->params && t->log && t->get ? 0 : -1;
 }
 
-static int open_simdev(zp_trial *t)
-{
-  t->sim = simdev_open(t->world, t->world, NULL, NULL);
-  for (int32_t r = 0; t->sim && r < t->world; r++)
-    if (simdev_host(t->sim, r, zp_trial_process, t)) return -1;
-  return t->sim ? 0 : -1;
-}
-
 zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
                         int32_t steps, const zp_trial_watch *watch, zp_error *err)
 {
@@ -163,7 +155,7 @@ zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_wo
   if (watch && watch->storage) t->storage = *watch->storage;
   t->steps = steps;
   t->world = zp_world(cfg);
-  failed = open_arrays(t) || open_simdev(t);
+  failed = open_arrays(t) || zp_trial_hosts_open(t);
   if (failed) zp_fail(err, ZP_E_MEMORY, -1, "no memory for a trial on %d ranks", t->world);
   if (failed || run_ref(t, err)) {
     zp_trial_close(t);
@@ -175,7 +167,7 @@ zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_wo
 void zp_trial_close(zp_trial *t)
 {
   if (!t) return;
-  if (t->sim) simdev_close(t->sim);
+  zp_trial_hosts_close(t);
   if (t->ref) zp_sim_close(t->ref);
   for (int64_t i = 0; t->first && i < (int64_t)t->world * t->cfg->n_params; i++) free(t->first[i]);
   for (int32_t r = 0; t->ledger && r < t->world; r++) zp_trial_ledger_free(&t->ledger[r]);
@@ -248,6 +240,7 @@ static const zp_cuda_error *first_error(const zp_trial *t)
 static void forget(zp_trial *t, const zp_trial_schedule *s)
 {
   t->now = *s;
+  t->now.own_loop = s->own_loop && t->cfg->pp == 1;
   t->chained = 0;
   memset(&t->found, 0, sizeof t->found);
   memset(t->error, 0, (size_t)t->world * sizeof *t->error);
@@ -269,7 +262,7 @@ int zp_trial_run(zp_trial *t, const zp_trial_schedule *s)
   simdev_status status;
   forget(t, s);
   set_launch_order(s->launch_order);
-  status = simdev_reset(t->sim, &o);
+  status = zp_trial_hosts_begin(t) ? SIMDEV_E_NO_MEMORY : simdev_reset(t->sim, &o);
   if (status == SIMDEV_OK) status = simdev_run(t->sim);
   if (status == SIMDEV_OK && !t->found.kind[0]) return s->path ? zp_trial_same_path(t) : 0;
   /* what simdev reports of itself comes before what follows from it; where a rank has found a

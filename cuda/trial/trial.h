@@ -45,6 +45,15 @@ typedef struct zp_trial_schedule {
   int64_t decisions_max;      /* of simdev; 0: its default */
   const zp_cuda_fault *plant; /* into the engine; NULL: nothing */
   int32_t count_flight;       /* 1: the steps in flight are counted, which makes order */
+  /* 1: a rank has a host for each producer stream, which announces what that brings, and the
+   * engine's watchdog. Neither a path nor a timeline: both tell what one host does. */
+  int32_t hosts;
+  int32_t alarm; /* 1: ranks tell each other of failures beside NCCL */
+  /* 1: the caller computes in a loop of its own, and ends the steps; for one stage, else ignored. No
+   * path. */
+  int32_t own_loop;
+  int32_t default_stream; /* what the first producer is: 0 a stream of its own; 1 the legacy default
+                             one, NULL; 2 cudaStreamPerThread */
 } zp_trial_schedule;
 
 /* Schedule number n, the same in every build. */

@@ -23,7 +23,25 @@ typedef struct zp_trial_hooks {
   void (*described)(zp_trial_worker *w, const zp_cuda_call *call, zp_cuda_message *m);
   int64_t (*message_bytes)(const zp_trial_worker *w, int64_t enough); /* what the engine is told */
   int (*before_step)(zp_trial_worker *w);                             /* not 0: the rank ends */
+  void (*closing)(zp_trial_worker *w); /* before a rank's engine is closed, failed or not */
+  int32_t no_lock;                     /* 1: the lock of a rank's hosts locks nothing */
 } zp_trial_hooks;
+
+/* What a rank's further hosts are told by its first (hosts.c). Addresses of members, and of what
+ * they point to, are simdev's keys, which are given once: each turn, a micro-batch's announcements,
+ * has its own. */
+typedef struct zp_trial_hosts {
+  zp_trial *t;
+  zp_trial_worker *w;
+  void (*watch)(void *);
+  void *watch_arg;
+  char watch_begins, watch_ended, lock;
+  int32_t turns, turn, over; /* turns: all there can be */
+  char *begins, *ended;      /* [turns + 1]; [turns + 1][ZP_TRIAL_STREAMS] */
+} zp_trial_hosts;
+
+/* The engine's, on simdev's clock. */
+#define ZP_TRIAL_DEADLINE_NS ((uint64_t)30 * 1000000000u)
 
 struct zp_trial {
   const zp_config *cfg;
@@ -44,7 +62,11 @@ struct zp_trial {
   zp_case_memory saved[2]; /* by ref; by the twin's last run */
   /* of the twin's last run */
   zp_trial_schedule now;
-  simdev *sim;
+  simdev *sim, *sims[2]; /* the run's; with one host a rank, and with several */
+  zp_trial_hosts *hosts; /* [world] */
+  zp_cuda_alarm alarm;   /* the first that was told … */
+  uint64_t alarm_ns;     /* … when */
+  int32_t alarmed;
   ncclUniqueId id;
   zp_trial_found found; /* the first */
   zp_cuda_error *error; /* [world] */
@@ -58,15 +80,21 @@ struct zp_trial_worker {
   zp_trial *t;
   int32_t rank, streams, steps_done;
   zp_coord at;
-  uint64_t random;
+  zp_trial_hosts *hosts;
+  zp_cuda_threads threads;
+  uint64_t random[ZP_TRIAL_STREAMS]; /* of each announcing host; [0]: also of the first */
+  int32_t failed[ZP_TRIAL_STREAMS];
+  const zp_cuda_call *call; /* the backward whose gradients are announced */
   zp_cuda *e;
   void *inst;
   cudaStream_t producer[ZP_TRIAL_STREAMS];
+  cudaStream_t own; /* of the caller's own loop */
+  float *loss;      /* device: [M] of that loop */
   cudaEvent_t made, all;
   void *grad[ZP_TRIAL_STREAMS]; /* device: what is announced */
   void **param;                 /* [n_params of the stage] device: the engine's parameters */
   void **raw;                   /* [n_params] device: [M] what backward leaves, trained entries */
-  int32_t *order;               /* [n_params] entries, in the order of announcement */
+  int32_t *order, entries;      /* [n_params] the first `entries`, in the order of announcement */
   int32_t *refused;             /* device: kernels that did not get what was sent */
   int32_t now;                  /* the entry that is announced, in micro-batch mb */
   int64_t mb;
@@ -97,6 +125,24 @@ zp_cuda_model zp_trial_model(zp_trial_worker *w);
 void zp_trial_describe(const zp_trial_worker *w, int32_t boundary, zp_message *m,
                        zp_cuda_message *to);
 
+/* What backward leaves of an entry. */
+int64_t zp_trial_bytes(const zp_trial_worker *w, int32_t param);
+void *zp_trial_raw(const zp_trial_worker *w, int32_t param, int64_t mb);
+
+/* announce.c: the order of the next announcements; host k's share of them. */
+void zp_trial_shuffle(zp_trial_worker *w);
+int zp_trial_announce(zp_trial_worker *w, int32_t k);
+
+/* hosts.c: all of a micro-batch's announcements, by one host or several; what the engine is told of
+ * hosts and alarms; all further hosts of a rank are let go. */
+int zp_trial_turn(zp_trial_worker *w);
+void zp_trial_hosts_of(zp_trial_worker *w, zp_cuda_options *o);
+void zp_trial_hosts_end(zp_trial_hosts *h);
+/* Simulations and hosts: 0, or -1 without memory. begin: before each run. */
+int zp_trial_hosts_open(zp_trial *t);
+int zp_trial_hosts_begin(zp_trial *t);
+void zp_trial_hosts_close(zp_trial *t);
+
 /* Dynamic shapes: bytes of the largest message that the rank sends or receives. */
 int64_t zp_trial_message_bytes(const zp_trial_worker *w);
 
@@ -121,5 +167,6 @@ int zp_trial_same_memory(zp_trial_worker *w);
 int zp_trial_same_seen(zp_trial_worker *w);
 int zp_trial_same_ledger(zp_trial_worker *w);
 int zp_trial_same_waits(zp_trial_worker *w);
+int zp_trial_same_allocation(zp_trial_worker *w);
 
 #endif

@@ -29,6 +29,7 @@ static void note_issued(void *ctx, int32_t phase, const zp_op *op)
 static void note_issuing(void *ctx, int32_t phase, int64_t position, const zp_op *op)
 {
   const zp_trial_worker *w = ctx;
+  if (w->t->now.hosts) return;
   if (phase != ZP_PHASE_STEP) simdev_tag(0);
   else if (op) simdev_tag(zp_path_tag(ZP_PATH_OP, w->steps_done, position, 0));
   else simdev_tag(zp_path_tag(ZP_PATH_KEEP, w->steps_done, w->mb, w->now));
@@ -52,11 +53,13 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w)
                        .issued = note_issued,
                        .issuing = note_issuing,
                        .issued_ctx = w,
-                       .deadline_ns = (uint64_t)30 * 1000000000u,
+                       .deadline_ns = ZP_TRIAL_DEADLINE_NS,
                        .now_ns = simdev_clock_ns,
                        .pause = simdev_pause,
                        .fault = w->t->now.plant};
   memcpy(o.optim, h->optim, sizeof o.optim);
+  if (w->t->now.own_loop) o.model.forward = o.model.backward = NULL;
+  zp_trial_hosts_of(w, &o);
   zp_trial_describe(w, w->at.pp - 1, &w->in, &o.act_in);
   zp_trial_describe(w, w->at.pp, &w->out, &o.act_out);
   return o;
@@ -64,14 +67,30 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w)
 
 /* ---- Its own memory and streams -------------------------------------------------------------- */
 
+/* The first one may be the default stream, which nobody creates. */
+static int is_default(const zp_trial_worker *w, int32_t s)
+{
+  return s == 0 && w->t->now.default_stream;
+}
+
+static int open_producer(zp_trial_worker *w, int32_t s)
+{
+  if (is_default(w, s)) {
+    w->producer[s] = w->t->now.default_stream == 1 ? NULL : cudaStreamPerThread;
+    return 0;
+  }
+  ZP_TRIAL_OK(cudaStreamCreateWithFlags(&w->producer[s], cudaStreamNonBlocking));
+  simdev_name_stream(w->producer[s], "producer");
+  return 0;
+}
+
 static int open_producers(zp_trial_worker *w, size_t bytes)
 {
   ZP_TRIAL_OK(cudaEventCreateWithFlags(&w->made, cudaEventDisableTiming));
   if (w->t->now.waits_for_all)
     ZP_TRIAL_OK(cudaEventCreateWithFlags(&w->all, cudaEventDisableTiming));
   for (int32_t s = 0; s < w->streams; s++) {
-    ZP_TRIAL_OK(cudaStreamCreateWithFlags(&w->producer[s], cudaStreamNonBlocking));
-    simdev_name_stream(w->producer[s], "producer");
+    ZP_TRIAL_OK(open_producer(w, s));
     ZP_TRIAL_OK(cudaMalloc(&w->grad[s], bytes));
   }
   ZP_TRIAL_OK(cudaMalloc((void **)&w->refused, sizeof *w->refused));
@@ -94,7 +113,7 @@ static int open_worker(zp_trial_worker *w)
     ZP_TRIAL_OK(cudaMalloc(&w->raw[i], (size_t)(numel > 0 ? numel * size * c->micro_batches : 1)));
   }
   return (int)cudaMalloc((void **)&w->seen,
-                         (size_t)(w->t->steps * c->micro_batches * 2) * sizeof *w->seen);
+                         (size_t)(w->t->steps * c->micro_batches * 2 + 1) * sizeof *w->seen);
 }
 
 /* The workload reads parameters where the engine has them. */
@@ -118,10 +137,13 @@ static int open_instance(zp_trial_worker *w)
 static void close_worker(zp_trial_worker *w)
 {
   for (int32_t s = 0; s < w->streams; s++)
-    if (w->producer[s]) cudaStreamSynchronize(w->producer[s]);
+    if (w->producer[s] || is_default(w, s)) cudaStreamSynchronize(w->producer[s]);
+  if (w->own) cudaStreamSynchronize(w->own);
   zp_cuda_close(w->e);
+  if (w->own) cudaStreamDestroy(w->own);
+  if (w->loss) cudaFree(w->loss);
   for (int32_t s = 0; s < w->streams; s++) {
-    if (w->producer[s]) cudaStreamDestroy(w->producer[s]);
+    if (w->producer[s] && !is_default(w, s)) cudaStreamDestroy(w->producer[s]);
     if (w->grad[s]) cudaFree(w->grad[s]);
   }
   for (int32_t i = 0; w->raw && i < w->t->cfg->n_params; i++)
@@ -137,6 +159,38 @@ static void close_worker(zp_trial_worker *w)
   zp_trial_ledger_free(&w->issued);
 }
 
+/* ---- The caller's own loop -------------------------------------------------------------------- */
+
+/* Its stream begins when the host has heard that parameters and state are there. */
+static int open_own_loop(zp_trial_worker *w)
+{
+  const size_t bytes = (size_t)w->t->cfg->micro_batches * sizeof *w->loss;
+  zp_step_state s;
+  ZP_TRIAL_OK(cudaStreamCreateWithFlags(&w->own, cudaStreamNonBlocking));
+  simdev_name_stream(w->own, "the caller's");
+  ZP_TRIAL_OK(cudaMalloc((void **)&w->loss, bytes));
+  return zp_cuda_get(w->e, &s);
+}
+
+static int own_step(zp_trial_worker *w)
+{
+  const zp_cuda_model m = zp_trial_model(w);
+  const zp_cuda_message none = {0};
+  for (int64_t mb = 0; mb < w->t->cfg->micro_batches; mb++) {
+    const zp_cuda_call call = {.step = w->t->base + w->steps_done,
+                               .mb = mb,
+                               .stream = w->own,
+                               .state = w->e->state,
+                               .in = &none,
+                               .out = &none,
+                               .loss = w->loss + mb};
+    ZP_TRIAL_OK(m.forward(w, &call));
+    ZP_TRIAL_OK(zp_cuda_loss(w->e, mb, call.loss, w->own));
+    ZP_TRIAL_OK(m.backward(w, &call));
+  }
+  return zp_cuda_end_step(w->e, w->own);
+}
+
 /* ---- Training -------------------------------------------------------------------------------- */
 
 static int train(zp_trial_worker *w)
@@ -149,12 +203,14 @@ static int train(zp_trial_worker *w)
   simdev_name_stream(w->e->compute, "compute");
   simdev_name_stream(w->e->reduce, "reduce");
   simdev_name_stream(w->e->p2p, "p2p");
+  ZP_TRIAL_OK(zp_trial_same_allocation(w));
   ZP_TRIAL_OK(open_instance(w));
   ZP_TRIAL_OK(zp_cuda_init(w->e));
   if (w->t->storage.load) ZP_TRIAL_OK(zp_trial_load(w));
+  if (w->t->now.own_loop) ZP_TRIAL_OK(open_own_loop(w));
   for (int32_t step = 0; step < w->t->steps; step++) {
     if (w->t->hooks.before_step) ZP_TRIAL_OK(w->t->hooks.before_step(w));
-    ZP_TRIAL_OK(zp_cuda_step(w->e));
+    ZP_TRIAL_OK(w->t->now.own_loop ? own_step(w) : zp_cuda_step(w->e));
     w->steps_done++;
     if (!w->t->get[step]) continue;
     simdev_tag(zp_path_tag(ZP_PATH_GET, step, 0, 0));
@@ -173,12 +229,16 @@ int zp_trial_process(void *arg, int rank)
   zp_trial *t = arg;
   zp_trial_worker w = {.t = t, .rank = rank, .at = zp_coord_of(t->cfg, rank)};
   int failed;
-  w.random = t->now.announce * 1000003u + (uint64_t)rank;
+  t->hosts[rank].w = &w;
+  for (uint64_t k = 0; k < ZP_TRIAL_STREAMS; k++)
+    w.random[k] = t->now.announce * 1000003u + (uint64_t)rank + (k << 32);
   w.streams = t->now.producers < 1 ? 1 : t->now.producers;
   if (cudaSetDevice(rank)) return __LINE__;
   failed = open_worker(&w);
   if (!failed) failed = train(&w);
   if (w.e && zp_cuda_why(w.e)->status) t->error[rank] = *zp_cuda_why(w.e);
+  if (w.e && t->hooks.closing) t->hooks.closing(&w);
   close_worker(&w);
+  zp_trial_hosts_end(&t->hosts[rank]);
   return failed;
 }

@@ -13,22 +13,23 @@ typedef struct compute {
   float *loss;
 } compute;
 
-static int64_t bytes_of(const zp_trial_worker *w, int32_t param)
+int64_t zp_trial_bytes(const zp_trial_worker *w, int32_t param)
 {
   const zp_config *c = w->t->cfg;
   return c->params[param].numel * zp_dtype_bytes(c->precision);
 }
 
-static char *raw_of(const zp_trial_worker *w, int32_t param, int64_t mb)
+void *zp_trial_raw(const zp_trial_worker *w, int32_t param, int64_t mb)
 {
-  return (char *)w->raw[param] + mb * bytes_of(w, param);
+  return (char *)w->raw[param] + mb * zp_trial_bytes(w, param);
 }
 
 /* What backward delivers is valid until its instance's next call: it is copied at once. */
 static void keep_raw(void *ctx, int32_t param, const void *grad)
 {
   const compute *p = ctx;
-  if (p->w->raw[param]) memcpy(raw_of(p->w, param, p->mb), grad, (size_t)bytes_of(p->w, param));
+  if (p->w->raw[param])
+    memcpy(zp_trial_raw(p->w, param, p->mb), grad, (size_t)zp_trial_bytes(p->w, param));
 }
 
 /* Not every workload reads its parameters. */
@@ -103,7 +104,7 @@ static int first_values(void *ctx, int32_t param, void *data, cudaStream_t strea
 {
   zp_trial_worker *w = ctx;
   const zp_trial *t = w->t;
-  fill p = {data, t->first[(int64_t)w->rank * t->cfg->n_params + param], bytes_of(w, param)};
+  fill p = {data, t->first[(int64_t)w->rank * t->cfg->n_params + param], zp_trial_bytes(w, param)};
   return launch_one(&fill_kernel, &p, stream);
 }
 
@@ -183,60 +184,12 @@ static int run_forward(void *ctx, const zp_cuda_call *call)
   return launch_one(&forward_kernel, &p, call->stream);
 }
 
-/* What the engine refused is not of the plan. */
-static int logged(zp_trial_worker *w, int failed)
-{
-  w->t->log[w->rank].n -= failed != 0;
-  return failed;
-}
-
-static int announce_one(zp_trial_worker *w, int32_t param, const zp_cuda_call *call)
-{
-  const zp_config *c = w->t->cfg;
-  const zp_workload *work = w->t->work;
-  const size_t bytes = (size_t)bytes_of(w, param);
-  const int32_t s = (int32_t)(zp_trial_random(&w->random) % (uint64_t)w->streams);
-  const int used =
-      work->used(work->ctx, c, param, w->at.dp, w->at.tp, (zp_mb){call->step, call->mb, 0});
-  zp_path_announced(&w->t->log[w->rank], w->steps_done, call->mb, param, used ? s : -1);
-  if (!used) return logged(w, zp_cuda_grad_unused(w->e, param, call->mb));
-  w->now = param;
-  w->mb = call->mb;
-  simdev_tag(zp_path_tag(ZP_PATH_COPY, w->steps_done, call->mb, param));
-  ZP_TRIAL_OK(cudaMemcpyAsync(w->grad[s], raw_of(w, param, call->mb), bytes,
-                              cudaMemcpyDeviceToDevice, w->producer[s]));
-  if (w->t->now.waits_for_all) {
-    ZP_TRIAL_OK(cudaEventRecord(w->all, w->e->reduce));
-    ZP_TRIAL_OK(cudaStreamWaitEvent(w->producer[s], w->all, 0));
-  }
-  ZP_TRIAL_OK(logged(w, zp_cuda_grad_ready(w->e, param, call->mb, bytes > 0 ? w->grad[s] : NULL,
-                                           c->precision, w->producer[s])));
-  simdev_tag(zp_path_tag(ZP_PATH_SET, w->steps_done, call->mb, param));
-  /* nobody needs it any more: the next copy, or this, overwrites it */
-  return (int)cudaMemsetAsync(w->grad[s], 0xff, bytes, w->producer[s]);
-}
-
-/* The stage's trained entries: in backward order, or in any. */
-static int32_t order_of(zp_trial_worker *w)
-{
-  int32_t n = 0;
-  for (int32_t i = w->t->cfg->n_params - 1; i >= 0; i--)
-    if (w->raw[i]) w->order[n++] = i;
-  for (int32_t i = n - 1; i > 0 && !w->t->now.in_order; i--) {
-    const int32_t k = (int32_t)(zp_trial_random(&w->random) % (uint64_t)(i + 1)), x = w->order[i];
-    w->order[i] = w->order[k];
-    w->order[k] = x;
-  }
-  return n;
-}
-
 static int run_backward(void *ctx, const zp_cuda_call *call)
 {
   zp_trial_worker *w = ctx;
-  const zp_trial_schedule *now = &w->t->now;
-  const int32_t n = order_of(w);
-  const int last_step = call->step - w->t->base == w->t->steps - 1;
   compute p;
+  w->call = call;
+  zp_trial_shuffle(w);
   compute_of(w, call, &p);
   with_data(&w->out, call->in, 1, &p.in);
   with_data(&w->in, call->out, 1, &p.out);
@@ -246,13 +199,7 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
   ZP_TRIAL_OK(launch_one(&rest_kernel, &p, call->stream));
   for (int32_t s = 0; s < w->streams; s++)
     ZP_TRIAL_OK(cudaStreamWaitEvent(w->producer[s], w->made, 0));
-  for (int32_t i = 0; i < n; i++) {
-    if (now->forgets == w->rank + 1 && i == n - 1 && last_step) continue;
-    ZP_TRIAL_OK(announce_one(w, w->order[i], call));
-    if (now->repeats == w->rank + 1 && i == 0 && last_step)
-      ZP_TRIAL_OK(announce_one(w, w->order[i], call));
-  }
-  return 0;
+  return zp_trial_turn(w);
 }
 
 zp_cuda_model zp_trial_model(zp_trial_worker *w)

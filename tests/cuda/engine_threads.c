@@ -1,38 +1,49 @@
-/* Jobs of engine_case.h without Criterion, for ThreadSanitizer:
- *   engine_threads FROM TO SEEDS      jobs FROM … TO-1, under SEEDS seeds each
- * One line for each job with a finding, and exit code 1 then. Jobs with odd numbers have announcing
- * hosts and a watchdog. */
-#include "engine_case.h"
+/* Trials without Criterion, for ThreadSanitizer:
+ *   engine_threads FROM TO N      fuzz's cases FROM … TO-1 of seed 56, in N orders each
+ * One line for each case with a finding, and exit code 1 then. Cases with odd numbers have announcing
+ * hosts and a watchdog; with ZP_ENGINE_NO_LOCK set, the lock of these hosts locks nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* Under how many of the seeds something is found. */
-static int findings_of(uint32_t number, int seeds)
+#include "../../cuda/trial/case.h"
+#include "../../cuda/trial/trial_internal.h"
+
+/* Whether something is found, in any of the orders; -1: the case was not opened. */
+static int finds(uint64_t number, uint64_t orders)
 {
-  static job j;
-  simdev *s;
+  static zp_trial_subject j;
+  static zp_error err;
+  zp_case c;
+  uint32_t lacking;
   int found = 0;
-  if (job_fill(&j, number, RANKS_MAX)) return -1;
-  s = job_simdev(&j, NULL);
-  for (int k = 0; s && k < seeds && !found; k++) {
-    const simdev_options o = {.seed = number * 1000u + (uint64_t)k, .order = (simdev_order)(k % 4)};
-    if (job_run(&j, s, &o) == SIMDEV_OK) continue;
-    found++;
-    printf("job %u, %s: %.*s\n", number, j.threads ? "several hosts" : "one host",
-           (int)strcspn(simdev_result(s)->text, "\n"), simdev_result(s)->text);
+  zp_trial_random_case(56, number, &c, &lacking);
+  c.reload.pp = 0;
+  if (zp_trial_subject_open(&j, &c, &err)) return -1;
+  j.trial->hooks.no_lock = getenv("ZP_ENGINE_NO_LOCK") != NULL;
+  for (uint64_t k = 0; k < orders && !found; k++) {
+    zp_trial_schedule s = zp_trial_schedule_of(number * 1000 + k);
+    s.hosts = s.alarm = number % 2;
+    s.producers = 2 + (int32_t)(k % 2);
+    found = zp_trial_run(j.trial, &s);
+    if (found)
+      printf("case %d, %s: %s: %.*s\n", (int)number, s.hosts ? "several hosts" : "one host",
+             zp_trial_why(j.trial)->kind, (int)strcspn(zp_trial_why(j.trial)->text, "\n"),
+             zp_trial_why(j.trial)->text);
   }
-  simdev_close(s);
-  job_free(&j);
-  return s ? found : -1;
+  zp_trial_subject_close(&j);
+  return found;
 }
 
 int main(int argc, char **argv)
 {
   int found = 0;
   if (argc != 4) {
-    fprintf(stderr, "usage: engine_threads FROM TO SEEDS\n");
+    fprintf(stderr, "usage: engine_threads FROM TO N\n");
     return 2;
   }
-  for (int n = atoi(argv[1]); n < atoi(argv[2]); n++) {
-    const int here = findings_of((uint32_t)n, atoi(argv[3]));
+  for (uint64_t n = strtoull(argv[1], NULL, 10); n < strtoull(argv[2], NULL, 10); n++) {
+    const int here = finds(n, strtoull(argv[3], NULL, 10));
     if (here < 0) return 2;
     found += here;
   }

@@ -1,7 +1,33 @@
 /* The streams that gradients come on are the caller's, and may be any: the default one, too. */
 #include <criterion/criterion.h>
 
-#include "engine_case.h"
+#include "../../cuda/trial/case.h"
+#include "../../cuda/trial/trial_internal.h"
+
+enum { CASES = 200, RANKS = 4, ORDERS = 8 };
+
+/* Whether it is small, and has several micro-batches: else it is not opened. */
+static int opens(zp_trial_subject *j, uint64_t i)
+{
+  static zp_error err;
+  zp_case c;
+  uint32_t lacking;
+  zp_trial_random_case(55, i, &c, &lacking);
+  c.reload.pp = 0;
+  if (zp_world(&c.cfg) > RANKS || c.cfg.micro_batches < 2) return 0;
+  cr_assert_eq(zp_trial_subject_open(j, &c, &err), 0, "%s", err.text);
+  return 1;
+}
+
+static zp_trial_schedule on_default(int32_t which, uint64_t k)
+{
+  return (zp_trial_schedule){.seed = k,
+                             .announce = k,
+                             .order = (simdev_order)(k % 4),
+                             .producers = 2 + (int32_t)(k % 2),
+                             .hosts = k / 2 % 2,
+                             .default_stream = which};
+}
 
 /* One producer is the legacy default stream, whose handle is NULL: it has to be waited for like
  * others, and the engine's streams, which are non-blocking, do not wait for it by themselves.
@@ -9,25 +35,19 @@
 Test(streams, of_producers_may_be_the_default_stream)
 {
   int32_t windows = 0, slots = 0;
-  for (uint32_t seed = 1; seed <= 100; seed++) {
-    static job j;
-    simdev *s;
-    cr_assert_eq(job_fill(&j, seed, 4), 0);
-    if (j.r.c.micro_batches > 1) {
-      j.on_default = 1;
-      s = job_simdev(&j, NULL);
-      for (uint64_t k = 0; k < 8; k++) {
-        const simdev_options o = {.seed = k, .order = (simdev_order)(k % 4)};
-        cr_assert_eq(job_run(&j, s, &o), SIMDEV_OK, "job %u, order %d: %s %s", seed, (int)k, j.text,
-                     simdev_result(s)->text);
-      }
-      simdev_close(s);
-      if (j.r.c.stage < 2) windows++;
-      else slots++;
+  for (uint64_t i = 0; i < CASES; i++) {
+    static zp_trial_subject j;
+    if (!opens(&j, i)) continue;
+    for (uint64_t k = 0; k < ORDERS; k++) {
+      const zp_trial_schedule s = on_default(1, k);
+      cr_assert_eq(zp_trial_run(j.trial, &s), 0, "case %d, order %d: %s", (int)i, (int)k,
+                   zp_trial_why(j.trial)->text);
     }
-    job_free(&j);
+    if (j.c.cfg.stage < 2) windows++;
+    else slots++;
+    zp_trial_subject_close(&j);
   }
-  cr_assert(windows > 5 && slots > 5);
+  cr_assert(windows > 5 && slots > 5, "%d %d", windows, slots);
 }
 
 /* One handle, another stream in each thread: the engine, which launches an ADD from the thread
@@ -35,18 +55,17 @@ Test(streams, of_producers_may_be_the_default_stream)
 Test(streams, of_producers_are_not_each_threads_own)
 {
   int32_t refused = 0;
-  for (uint32_t seed = 1; seed <= 20; seed++) {
-    static job j;
-    simdev *s;
-    cr_assert_eq(job_fill(&j, seed, 4), 0);
-    j.on_default = 2;
-    s = job_simdev(&j, NULL);
-    job_run(&j, s, &(simdev_options){.seed = seed, .allow_leaks = 1});
-    for (int32_t r = 0; r < j.world; r++)
-      refused += j.error[r].status == ZP_CUDA_E_ARRIVAL &&
-                 strstr(j.error[r].text, "cudaStreamPerThread") != NULL;
-    simdev_close(s);
-    job_free(&j);
+  for (uint64_t i = 0; i < CASES / 4; i++) {
+    static zp_trial_subject j;
+    if (!opens(&j, i)) continue;
+    zp_trial_schedule s = on_default(2, i);
+    s.allow_leaks = 1;
+    zp_trial_run(j.trial, &s);
+    for (int32_t r = 0; r < j.trial->world; r++) {
+      const zp_cuda_error *e = zp_trial_error(j.trial, r);
+      refused += e->status == ZP_CUDA_E_ARRIVAL && strstr(e->text, "cudaStreamPerThread") != NULL;
+    }
+    zp_trial_subject_close(&j);
   }
-  cr_assert_gt(refused, 10);
+  cr_assert_gt(refused, 10, "%d", refused);
 }

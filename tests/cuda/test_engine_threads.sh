@@ -13,7 +13,7 @@ verdict() { # verdict CODE NAME
 "$tsan" 201 231 2 >"$out" 2>/dev/null
 verdict $? "hosts_that_announce_at_once_do_not_race"
 
-# jobs with these hosts, and no others, race when the lock locks nothing
+# cases with these hosts, and no others, race when the lock locks nothing
 ZP_ENGINE_NO_LOCK=1 "$tsan" 201 231 2 >"$out" 2>/dev/null
 [ "$(grep -c 'several hosts: race' "$out")" -ge 12 ] && ! grep -q 'one host' "$out"
 verdict $? "without_its_lock_they_are_found_to_race"

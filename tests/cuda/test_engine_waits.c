@@ -1,7 +1,10 @@
 /* How often a host waits for its device. */
 #include <criterion/criterion.h>
 
-#include "engine_case.h"
+#include "../../cuda/trial/case.h"
+#include "../../cuda/trial/trial_internal.h"
+
+enum { CASES = 60, RANKS = 16, STEPS = 3 };
 
 /* How often a host of the rank went on because an item of the device had ended. */
 static int64_t host_waits(const simdev *s, int32_t rank)
@@ -12,38 +15,48 @@ static int64_t host_waits(const simdev *s, int32_t rank)
   return count;
 }
 
+/* Of each rank in `steps` steps. */
+static void count_waits(zp_case *c, int32_t steps, const zp_trial_schedule *s, int64_t *waits)
+{
+  static zp_trial_subject j;
+  static zp_error err;
+  c->steps = steps;
+  cr_assert_eq(zp_trial_subject_open(&j, c, &err), 0, "%s", err.text);
+  cr_assert_eq(zp_trial_run(j.trial, s), 0, "%s", zp_trial_why(j.trial)->text);
+  for (int32_t r = 0; r < j.trial->world; r++) waits[r] = host_waits(j.trial->sim, r);
+  zp_trial_subject_close(&j);
+}
+
 /* One more step costs each host one wait, whatever the scale: for the step before the last one or,
  * where the caller asks what came out, for that; and under dynamic shapes one a meta message. The
- * watchdog waits for nothing. */
+ * watchdog waits for nothing; and a caller's own loop for nothing else. */
 Test(engine, waits_once_a_step_for_the_step_before_the_last_one)
 {
-  int32_t jobs[2] = {0, 0};
-  for (uint32_t seed = 1; seed <= 60; seed++) {
-    static job j;
-    int64_t waits[RANKS_MAX];
-    simdev *s;
-    cr_assert_eq(job_fill(&j, seed, RANKS_MAX), 0);
-    if (j.steps < 4 || j.saves) {
-      job_free(&j);
-      continue;
+  int32_t asked[2] = {0}, own = 0, met = 0;
+  for (uint64_t i = 0; i < CASES; i++) {
+    int64_t few[RANKS], more[RANKS];
+    const zp_trial_schedule s = {.seed = i,
+                                 .announce = i,
+                                 .order = (simdev_order)(i % 4),
+                                 .producers = 2,
+                                 .get_each = i / 2 % 2,
+                                 .hosts = i % 2,
+                                 .own_loop = i / 4 % 2,
+                                 .record = 1};
+    zp_case c;
+    uint32_t lacking;
+    zp_trial_random_case(54, i, &c, &lacking);
+    c.reload.pp = 0;
+    count_waits(&c, STEPS, &s, few);
+    count_waits(&c, STEPS + 1, &s, more);
+    for (int32_t r = 0; r < zp_world(&c.cfg); r++) {
+      const int meta = c.cfg.dynamic_shapes && zp_coord_of(&c.cfg, r).pp > 0;
+      cr_assert_eq(more[r] - few[r], 1 + (meta ? c.cfg.micro_batches : 0),
+                   "case %d, rank %d: %lld waits", (int)i, r, (long long)(more[r] - few[r]));
+      met += meta;
     }
-    s = job_simdev(&j, NULL);
-    for (j.steps_run = 3; j.steps_run <= 4; j.steps_run++) {
-      const simdev_options o = {.seed = seed, .order = (simdev_order)(seed % 4), .record = 1};
-      cr_assert_eq(job_run(&j, s, &o), SIMDEV_OK, "%s %s", j.text, simdev_result(s)->text);
-      for (int32_t r = 0; r < j.world; r++) {
-        const int64_t now = host_waits(s, r);
-        const int meta = j.r.c.dynamic_shapes && zp_coord_of(&j.r.c, r).pp > 0;
-        const int64_t most = 1 + (meta ? j.r.c.micro_batches : 0);
-        if (j.steps_run == 4)
-          cr_assert_eq(now - waits[r], most, "job %u, rank %d: %lld waits", seed, r,
-                       (long long)(now - waits[r]));
-        waits[r] = now;
-      }
-    }
-    jobs[j.always_get]++;
-    simdev_close(s);
-    job_free(&j);
+    asked[s.get_each]++;
+    own += s.own_loop && c.cfg.pp == 1;
   }
-  cr_assert(jobs[0] > 5 && jobs[1] > 5);
+  cr_assert(asked[0] > 5 && asked[1] > 5 && own > 3 && met > 5, "%d %d", own, met);
 }
