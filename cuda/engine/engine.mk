@@ -25,7 +25,7 @@ $(ENGINE_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TRIAL_LINK)
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -lcriterion $(LIBS) $(MPI_LIBS)
 
 # Programs for scripts, plain and under ThreadSanitizer.
-ENGINE_RUNS := $(patsubst %,$(BUILD)/tests/cuda/engine_%,syncs faults stored)
+ENGINE_RUNS := $(patsubst %,$(BUILD)/tests/cuda/engine_%,syncs faults)
 
 $(ENGINE_RUNS:%=%.o): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(ENGINE_RUNS): %: %.o $(TRIAL_LINK)

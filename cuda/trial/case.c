@@ -28,7 +28,8 @@ void zp_trial_random_case(uint64_t seed, uint64_t i, zp_case *c, uint32_t *lacki
   zp_fuzz_random(seed, i, c);
   *lacking = zp_trial_leave_out(c);
   c->schedule = zp_trial_random(&state) >> 24; /* short in a text, and not 0 */
-  c->schedule += c->schedule == 0;
+  c->schedule -= c->schedule % ZP_TRIAL_PLAIN;
+  c->schedule += c->schedule == 0 ? ZP_TRIAL_PLAIN : 0;
 }
 
 int zp_trial_any_order(const zp_case *c)

@@ -10,50 +10,35 @@
 #include "found.h"
 #include "trial_internal.h"
 
-#define NAMED(id_, text, site, where, which, does)                                                 \
+#define PLANTED(id_, text, where, which, does, ...)                                                \
   {                                                                                                \
     .fault = {.name = (text),                                                                      \
               .source = (where),                                                                   \
               .clause = (which),                                                                   \
               .what = (does),                                                                      \
               .first = ZP_FOUND_##id_},                                                            \
-    .missing = ZP_SITE_##site, .found_as = ZP_FOUND_##id_##_AS,                                    \
-    .planted = {.plant = ZP_PLANT_##id_, .rank = -1}, .id = #id_                                   \
+    .found_as = ZP_FOUND_##id_##_AS, .id = #id_, __VA_ARGS__                                       \
   }
+
+/* In the engine; a site's order is missing. */
+#define NAMED(id_, text, site, where, which, does)                                                 \
+  PLANTED(id_, text, where, which, does, .missing = ZP_SITE_##site,                                \
+          .planted = {.plant = ZP_PLANT_##id_, .rank = -1})
 
 /* Where no site's order is missing, but one that the streams' own order gives. */
 #define OTHER(id_, text, lacks, where, which, does)                                                \
-  {                                                                                                \
-    .fault = {.name = (text),                                                                      \
-              .source = (where),                                                                   \
-              .clause = (which),                                                                   \
-              .what = (does),                                                                      \
-              .first = ZP_FOUND_##id_},                                                            \
-    .instead = (lacks), .found_as = ZP_FOUND_##id_##_AS,                                           \
-    .planted = {.plant = ZP_PLANT_##id_, .rank = -1}, .id = #id_                                   \
-  }
+  PLANTED(id_, text, where, which, does, .instead = (lacks),                                       \
+          .planted = {.plant = ZP_PLANT_##id_, .rank = -1})
 
 #define DROPPED(id_, text, which, why)                                                             \
-  {.fault = {.name = "drop-sync:" text,                                                            \
-             .source = "the engine's own waits and records, one by one (cuda/engine/sites.h)",     \
-             .clause = (which),                                                                    \
-             .what = "left out: " why,                                                             \
-             .first = ZP_FOUND_##id_},                                                             \
-   .missing = ZP_SITE_##id_,                                                                       \
-   .found_as = ZP_FOUND_##id_##_AS,                                                                \
-   .planted = {.site = ZP_SITE_##id_, .rank = -1},                                                 \
-   .id = #id_},
+  PLANTED(id_, "drop-sync:" text,                                                                  \
+          "the engine's own waits and records, one by one (cuda/engine/sites.h)", which,           \
+          "left out: " why, .missing = ZP_SITE_##id_,                                              \
+          .planted = {.site = ZP_SITE_##id_, .rank = -1}),
 
 /* Of the model; the rank is the first: every case has one. */
 #define MODELS(member, id_, text, where, does)                                                     \
-  {                                                                                                \
-    .fault = {.name = (text),                                                                      \
-              .source = (where),                                                                   \
-              .clause = "STEP-3",                                                                  \
-              .what = (does),                                                                      \
-              .first = ZP_FOUND_##id_},                                                            \
-    .found_as = ZP_FOUND_##id_##_AS, .planted = {.rank = -1}, .member = 1, .id = #id_              \
-  }
+  PLANTED(id_, text, where, "STEP-3", does, .planted = {.rank = -1}, .member = 1)
 
 static const zp_twin_fault table[] = {
     MODELS(forgets, FORGOTTEN, "forgotten", "DeepSpeed #7595",
@@ -97,17 +82,10 @@ static const zp_twin_fault table[] = {
     NAMED(HOST_READ, "host-read", READ_HOST,
           "the class of non-blocking copies to the host that are read too early", "STRM-6",
           "the host reads a step's state before its copy has ended"),
-    {.fault = {.name = "whole-stream",
-               .source = "DeepSpeed #8364",
-               .clause = "wait",
-               .what =
-                   "each gradient waits for all that is queued on the reduction stream: the bits "
-                   "are right, and time is lost",
-               .first = ZP_FOUND_WHOLE_STREAM},
-     .found_as = ZP_FOUND_WHOLE_STREAM_AS,
-     .planted = {.rank = -1},
-     .waits_for_all = 1,
-     .id = "WHOLE_STREAM"},
+    PLANTED(WHOLE_STREAM, "whole-stream", "DeepSpeed #8364", "wait",
+            "each gradient waits for all that is queued on the reduction stream: the bits are "
+            "right, and time is lost",
+            .planted = {.rank = -1}, .waits_for_all = 1),
     ZP_CUDA_SITES(DROPPED)};
 
 enum { FAULTS = sizeof table / sizeof *table };
@@ -154,15 +132,27 @@ const zp_fault *zp_twin_fault_find(const char *name)
   return NULL;
 }
 
+/* Sites that only a caller's own loop comes to. */
+static int is_of_own_loop(int32_t site)
+{
+  return site == ZP_SITE_GIVEN_RECORD || site == ZP_SITE_GIVEN_WAIT ||
+         site == ZP_SITE_HANDED_RECORD || site == ZP_SITE_RESUMED_WAIT;
+}
+
 zp_trial_schedule zp_twin_schedule(const zp_case *c, uint64_t number, const zp_twin_fault *fault)
 {
   zp_trial_schedule s = zp_trial_schedule_of(number);
   s.native = zp_trial_any_order(c) && number % 2 == 1;
-  if (!fault) return s;
+  if (!fault) { /* not with one: found.h names orders of one host */
+    s.hosts = s.alarm = number % ZP_TRIAL_PLAIN == 3;
+    s.own_loop = number % (2 * ZP_TRIAL_PLAIN) == 5 && c->cfg.pp == 1;
+    return s;
+  }
   s.plant = &fault->planted;
   s.forgets = fault->forgets;
   s.repeats = fault->repeats;
   s.waits_for_all = s.path = fault->waits_for_all; /* which nothing else finds */
   s.count_flight = fault->planted.site == ZP_SITE_ENDED_HOST;
+  s.own_loop = is_of_own_loop(fault->planted.site);
   return s;
 }

@@ -14,7 +14,7 @@ typedef struct zp_twin_fault {
   const char *found_as[2]; /* by the plain build, under ThreadSanitizer: zp_trial_found's kind */
   zp_cuda_fault planted;
   int32_t forgets, repeats, waits_for_all; /* zp_trial_schedule's */
-  const char *id;           /* in found.h */
+  const char *id;                          /* in found.h */
 } zp_twin_fault;
 
 /* First the named ones, then drop-sync of every site. */
@@ -28,6 +28,12 @@ const zp_fault *zp_twin_fault_find(const char *name);
 static inline const zp_twin_fault *zp_twin_fault_of(const zp_fault *fault)
 {
   return (const zp_twin_fault *)fault;
+}
+
+/* 1: it is in saving and loading, which its case does. */
+static inline int zp_twin_fault_stores(const zp_twin_fault *f)
+{
+  return f->planted.site == ZP_SITE_STORED_RECORD || f->planted.site == ZP_SITE_STORED_HOST;
 }
 
 /* How the case runs under schedule number n, with the fault planted; NULL: with none. */

@@ -1,7 +1,6 @@
 /* clang-format off */
 /* Where each planted fault is found: made by `make faults`, judged by test_engine_faults.sh. A fault
- * that no case has found has an empty one: saving and loading, and the
- * caller's own loop, are not trials' (tests/cuda/engine_stored.c, api_streams.c). */
+ * that no case has found has an empty one. */
 #define ZP_FOUND_FORGOTTEN \
   "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=1"
 #define ZP_FOUND_FORGOTTEN_AS {"STEP-3", "STEP-3"}
@@ -144,20 +143,20 @@
   "pp=2,dp=1,stage=2,reduce=ordered,precision=bf16,M=3,bucket=16,steps=2,seed=8080,dynamic=1,vary=1,list=9@0.0+7@1.0,schedule=1"
 #define ZP_FOUND_MET_HOST_AS {"engine", "race"}
 #define ZP_FOUND_STORED_RECORD \
-  ""
-#define ZP_FOUND_STORED_RECORD_AS {"", ""}
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,reload=1:2:1:8,schedule=3"
+#define ZP_FOUND_STORED_RECORD_AS {"CKPT-1", "race"}
 #define ZP_FOUND_STORED_HOST \
-  ""
-#define ZP_FOUND_STORED_HOST_AS {"", ""}
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,reload=1:2:1:8,schedule=3"
+#define ZP_FOUND_STORED_HOST_AS {"CKPT-1", "race"}
 #define ZP_FOUND_GIVEN_RECORD \
-  ""
-#define ZP_FOUND_GIVEN_RECORD_AS {"", ""}
+  "pp=1,dp=2,stage=1,reduce=exact,precision=fp32,M=3,bucket=16,steps=5,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0,schedule=6"
+#define ZP_FOUND_GIVEN_RECORD_AS {"STAT-5", "race"}
 #define ZP_FOUND_GIVEN_WAIT \
-  ""
-#define ZP_FOUND_GIVEN_WAIT_AS {"", ""}
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=82"
+#define ZP_FOUND_GIVEN_WAIT_AS {"STAT-5", "race"}
 #define ZP_FOUND_HANDED_RECORD \
-  ""
-#define ZP_FOUND_HANDED_RECORD_AS {"", ""}
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=54"
+#define ZP_FOUND_HANDED_RECORD_AS {"STEP-8", "race"}
 #define ZP_FOUND_RESUMED_WAIT \
-  ""
-#define ZP_FOUND_RESUMED_WAIT_AS {"", ""}
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=3"
+#define ZP_FOUND_RESUMED_WAIT_AS {"STEP-8", "race"}

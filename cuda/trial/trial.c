@@ -241,6 +241,7 @@ static void forget(zp_trial *t, const zp_trial_schedule *s)
 {
   t->now = *s;
   t->now.own_loop = s->own_loop && t->cfg->pp == 1;
+  t->now.path = s->path && !s->hosts && !t->now.own_loop;
   t->chained = 0;
   memset(&t->found, 0, sizeof t->found);
   memset(t->error, 0, (size_t)t->world * sizeof *t->error);
@@ -264,7 +265,7 @@ int zp_trial_run(zp_trial *t, const zp_trial_schedule *s)
   set_launch_order(s->launch_order);
   status = zp_trial_hosts_begin(t) ? SIMDEV_E_NO_MEMORY : simdev_reset(t->sim, &o);
   if (status == SIMDEV_OK) status = simdev_run(t->sim);
-  if (status == SIMDEV_OK && !t->found.kind[0]) return s->path ? zp_trial_same_path(t) : 0;
+  if (status == SIMDEV_OK && !t->found.kind[0]) return t->now.path ? zp_trial_same_path(t) : 0;
   /* what simdev reports of itself comes before what follows from it; where a rank has found a
    * difference and left, the others may wait for it */
   if (!t->found.kind[0] ||

@@ -88,8 +88,9 @@ struct zp_trial_worker {
   zp_cuda *e;
   void *inst;
   cudaStream_t producer[ZP_TRIAL_STREAMS];
-  cudaStream_t own; /* of the caller's own loop */
-  float *loss;      /* device: [M] of that loop */
+  cudaStream_t own, losses; /* of the caller's own loop … */
+  cudaEvent_t forwarded;
+  float *loss; /* … device: [2][M] as forward leaves them, as they are given */
   cudaEvent_t made, all;
   void *grad[ZP_TRIAL_STREAMS]; /* device: what is announced */
   void **param;                 /* [n_params of the stage] device: the engine's parameters */
@@ -128,6 +129,14 @@ void zp_trial_describe(const zp_trial_worker *w, int32_t boundary, zp_message *m
 /* What backward leaves of an entry. */
 int64_t zp_trial_bytes(const zp_trial_worker *w, int32_t param);
 void *zp_trial_raw(const zp_trial_worker *w, int32_t param, int64_t mb);
+
+/* own_loop.c: a step of the caller's own loop; what it has is let rest before the engine is closed. */
+int zp_trial_open_own_loop(zp_trial_worker *w);
+int zp_trial_own_step(zp_trial_worker *w);
+void zp_trial_rest_own_loop(const zp_trial_worker *w);
+void zp_trial_close_own_loop(zp_trial_worker *w);
+/* A kernel that reads all parameters, as the end of backward does (workload.c). */
+int zp_trial_read_again(zp_trial_worker *w, const zp_cuda_call *call);
 
 /* announce.c: the order of the next announcements; host k's share of them. */
 void zp_trial_shuffle(zp_trial_worker *w);

@@ -7,9 +7,15 @@
 #include "case.h"
 #include "faults.h"
 
-/* In every fourth order of a case, what the run ordered is compared with what the plan demands:
- * that takes as long as the run itself. */
-enum { PATH_SHARE = 4 };
+/* What the run ordered is compared with what the plan demands in the first order of every case, which
+ * fuzz lets be one that has a path, and in every fourth: that takes as long as the run itself. */
+enum { PATH_SHARE = ZP_TRIAL_PLAIN };
+
+/* Whether the path and the timeline tell of such a run: what one host does, in callbacks. */
+static int has_path(const zp_trial_schedule *s)
+{
+  return !s->hosts && !s->own_loop;
+}
 
 /* ---- A case ---------------------------------------------------------------------------------- */
 
@@ -85,13 +91,21 @@ static void found(const zp_trial_subject *j, const zp_trial *where, const zp_twi
                  r->pp, r->dp, r->stage, (long long)r->bucket);
 }
 
-/* The timeline that the case asks for: of the order that failed, else of the first. */
-static void draw(const zp_trial_subject *j, const zp_trial *t, uint64_t schedule, zp_verdict *v)
+/* The timeline that the case asks for: of the order that failed, else of the first that has one. */
+static void draw(const zp_trial_subject *j, const zp_trial *t, const zp_trial_schedule *s,
+                 zp_verdict *v)
 {
+  const uint64_t schedule = s->seed;
   char text[ZP_TRIAL_TEXT], title[ZP_CASE_TEXT + 32];
   const int32_t n =
       snprintf(title, sizeof title, "schedule %llu of ", (unsigned long long)schedule);
   if (j->c.trace == NULL && j->c.svg == NULL) return;
+  if (!has_path(s)) {
+    if (v->failed)
+      zp_verdict_say(v, "\nno timeline: it is of one host, in callbacks; in this order %s",
+                     s->hosts ? "several hosts of a rank announce" : "the caller has its own loop");
+    return;
+  }
   zp_case_format(&j->c, title + n, (int64_t)sizeof title - n);
   v->drawn = (int64_t)schedule;
   if (!zp_trial_draw(t, j->c.trace, j->c.svg, title, text, sizeof text)) return;
@@ -109,11 +123,12 @@ static void run_orders(const zp_trial_subject *j, const zp_twin_fault *fault, ui
     const uint64_t number = j->c.schedule + (uint64_t)k;
     zp_trial_schedule s = zp_twin_schedule(&j->c, number, fault);
     show(&j->c, "the twin", k, n);
-    if (fault == NULL) s.path = k % PATH_SHARE == 0; /* a fault's result is what is looked for */
+    if (fault == NULL) /* a fault's result is what is looked for */
+      s.path = has_path(&s) && (k == 0 || number % PATH_SHARE == 0);
     s.record = j->c.trace != NULL || j->c.svg != NULL;
     const zp_trial *where = zp_trial_subject_run(j, &s);
     if (where != NULL) found(j, where, fault, number, v);
-    if (where != NULL || k == 0) draw(j, where != NULL ? where : j->trial, number, v);
+    if (where != NULL || v->drawn < 0) draw(j, where != NULL ? where : j->trial, &s, v);
     if (v->no_memory) break;
     v->paths += s.path && !v->failed;
     hash[v->orders++] = hash_of(j);
@@ -130,7 +145,8 @@ void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v)
   zp_verdict_clear(v);
   show(c, "ref", -1, 0);
   zp_case_copy(&plain, c);
-  if (fault != NULL) plain.reload.pp = 0; /* as with ref's */
+  if (fault != NULL && !zp_twin_fault_stores(zp_twin_fault_of(fault)))
+    plain.reload.pp = 0; /* as with ref's */
   if (hash == NULL || zp_trial_subject_open(&j, &plain, &err) != 0) {
     if (hash != NULL) zp_trial_subject_close(&j);
     v->no_memory = hash == NULL || err.status == ZP_E_MEMORY;

@@ -138,10 +138,9 @@ static void close_worker(zp_trial_worker *w)
 {
   for (int32_t s = 0; s < w->streams; s++)
     if (w->producer[s] || is_default(w, s)) cudaStreamSynchronize(w->producer[s]);
-  if (w->own) cudaStreamSynchronize(w->own);
+  zp_trial_rest_own_loop(w);
   zp_cuda_close(w->e);
-  if (w->own) cudaStreamDestroy(w->own);
-  if (w->loss) cudaFree(w->loss);
+  zp_trial_close_own_loop(w);
   for (int32_t s = 0; s < w->streams; s++) {
     if (w->producer[s] && !is_default(w, s)) cudaStreamDestroy(w->producer[s]);
     if (w->grad[s]) cudaFree(w->grad[s]);
@@ -157,38 +156,6 @@ static void close_worker(zp_trial_worker *w)
   free(w->raw);
   free(w->order);
   zp_trial_ledger_free(&w->issued);
-}
-
-/* ---- The caller's own loop -------------------------------------------------------------------- */
-
-/* Its stream begins when the host has heard that parameters and state are there. */
-static int open_own_loop(zp_trial_worker *w)
-{
-  const size_t bytes = (size_t)w->t->cfg->micro_batches * sizeof *w->loss;
-  zp_step_state s;
-  ZP_TRIAL_OK(cudaStreamCreateWithFlags(&w->own, cudaStreamNonBlocking));
-  simdev_name_stream(w->own, "the caller's");
-  ZP_TRIAL_OK(cudaMalloc((void **)&w->loss, bytes));
-  return zp_cuda_get(w->e, &s);
-}
-
-static int own_step(zp_trial_worker *w)
-{
-  const zp_cuda_model m = zp_trial_model(w);
-  const zp_cuda_message none = {0};
-  for (int64_t mb = 0; mb < w->t->cfg->micro_batches; mb++) {
-    const zp_cuda_call call = {.step = w->t->base + w->steps_done,
-                               .mb = mb,
-                               .stream = w->own,
-                               .state = w->e->state,
-                               .in = &none,
-                               .out = &none,
-                               .loss = w->loss + mb};
-    ZP_TRIAL_OK(m.forward(w, &call));
-    ZP_TRIAL_OK(zp_cuda_loss(w->e, mb, call.loss, w->own));
-    ZP_TRIAL_OK(m.backward(w, &call));
-  }
-  return zp_cuda_end_step(w->e, w->own);
 }
 
 /* ---- Training -------------------------------------------------------------------------------- */
@@ -207,10 +174,10 @@ static int train(zp_trial_worker *w)
   ZP_TRIAL_OK(open_instance(w));
   ZP_TRIAL_OK(zp_cuda_init(w->e));
   if (w->t->storage.load) ZP_TRIAL_OK(zp_trial_load(w));
-  if (w->t->now.own_loop) ZP_TRIAL_OK(open_own_loop(w));
+  if (w->t->now.own_loop) ZP_TRIAL_OK(zp_trial_open_own_loop(w));
   for (int32_t step = 0; step < w->t->steps; step++) {
     if (w->t->hooks.before_step) ZP_TRIAL_OK(w->t->hooks.before_step(w));
-    ZP_TRIAL_OK(w->t->now.own_loop ? own_step(w) : zp_cuda_step(w->e));
+    ZP_TRIAL_OK(w->t->now.own_loop ? zp_trial_own_step(w) : zp_cuda_step(w->e));
     w->steps_done++;
     if (!w->t->get[step]) continue;
     simdev_tag(zp_path_tag(ZP_PATH_GET, step, 0, 0));

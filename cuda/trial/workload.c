@@ -202,6 +202,13 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
   return zp_trial_turn(w);
 }
 
+int zp_trial_read_again(zp_trial_worker *w, const zp_cuda_call *call)
+{
+  compute p;
+  compute_of(w, call, &p);
+  return launch_one(&rest_kernel, &p, call->stream);
+}
+
 zp_cuda_model zp_trial_model(zp_trial_worker *w)
 {
   return (zp_cuda_model){w, first_values, run_forward, run_backward, run_shape};

@@ -3,7 +3,8 @@
  * build:
  *   engine_faults check        each fault's own case: clean without it, found with it; a line "ok"
  *                              or "not ok" each. Under ThreadSanitizer, named ones in every order
- *   engine_faults hunt CASE N  which faults the orders 1 … N of a case find: name, order, as what
+ *   engine_faults hunt CASE N [FAULT]
+ *                              which faults the orders 1 … N of a case find: name, order, as what
  *   engine_faults confirm CASE which of hunt's lines this build finds, too: the first of each name
  *   engine_faults single CASE  how many single waits and records of a site this build misses, of
  *                              how many: by site, in the case's order
@@ -87,21 +88,6 @@ static int is_deadly(const zp_twin_fault *f)
 #endif
 }
 
-/* Saving, loading, and loops of the caller's own are not trials': which program looks for the fault;
- * NULL: this one. */
-static const char *elsewhere(const zp_twin_fault *f)
-{
-  switch (f->planted.site) {
-  case ZP_SITE_STORED_RECORD:
-  case ZP_SITE_STORED_HOST: return "engine_stored.c";
-  case ZP_SITE_GIVEN_RECORD:
-  case ZP_SITE_GIVEN_WAIT:
-  case ZP_SITE_HANDED_RECORD:
-  case ZP_SITE_RESUMED_WAIT: return "api_streams.c";
-  default: return NULL;
-  }
-}
-
 /* The trial of a case: many faults have the same but for the schedule. NULL: it was not opened. */
 static zp_trial_subject *trial_of(const char *text, uint64_t *schedule)
 {
@@ -120,14 +106,18 @@ static zp_trial_subject *trial_of(const char *text, uint64_t *schedule)
   return &j;
 }
 
-/* Without the fault nothing is found. */
+/* Without the fault nothing is found: in the same order. */
 static int is_clean(zp_trial_subject *j, const zp_twin_fault *f, uint64_t schedule)
 {
   static const char *last;
-  zp_trial_schedule s = zp_twin_schedule(&j->c, schedule, NULL);
-  s.count_flight = f->planted.site == ZP_SITE_ENDED_HOST;
-  if (last && strcmp(last, f->fault.first) == 0 && !s.count_flight) return 1; /* just seen */
+  static int32_t last_loop;
+  zp_trial_schedule s = zp_twin_schedule(&j->c, schedule, f);
+  s.plant = NULL;
+  s.forgets = s.repeats = s.waits_for_all = s.path = 0;
+  if (last && strcmp(last, f->fault.first) == 0 && s.own_loop == last_loop && !s.count_flight)
+    return 1; /* just seen */
   last = s.count_flight ? NULL : f->fault.first;
+  last_loop = s.own_loop;
   return run(j, &s)[0] == 0;
 }
 
@@ -156,7 +146,7 @@ static int check_one(const zp_twin_fault *f)
   zp_trial_subject *j;
   zp_trial_schedule s;
   int ok;
-  if (elsewhere(f) || is_deadly(f)) return 1;
+  if (is_deadly(f)) return 1;
   j = trial_of(f->fault.first, &schedule);
   if (!j) {
     printf("not ok %s\n# it has no case: make faults\n", f->fault.name);
@@ -189,7 +179,7 @@ static int check(void)
 
 /* ---- Hunt ------------------------------------------------------------------------------------ */
 
-static int hunt(const char *text, uint64_t n)
+static int hunt(const char *text, uint64_t n, const char *only)
 {
   static zp_trial_subject j;
   if (open_text(&j, text)) return 2;
@@ -197,6 +187,7 @@ static int hunt(const char *text, uint64_t n)
     for (uint64_t k = 1; k <= n; k++) {
       const zp_fault *f = zp_twin_fault_at(i);
       const zp_trial_schedule s = zp_twin_schedule(&j.c, k, zp_twin_fault_of(f));
+      if (only && strcmp(only, f->name) != 0) break;
       const char *as = run(&j, &s);
       if (as[0]) printf("%s %llu %s\n", f->name, (unsigned long long)k, as);
     }
@@ -282,10 +273,9 @@ static int table(void)
     if (!f->planted.site) continue;
     printf("| %d | %s | %s | %s | ", f->planted.site, zp_cuda_site_name(f->planted.site),
            f->fault.clause, zp_cuda_site_why(f->planted.site));
-    if (at)
-      printf("%s | %s | %c %s |\n", f->found_as[0], f->found_as[1],
-             'A' + letter(cases, f->fault.first), at + 10);
-    else printf("bits | race | %s |\n", elsewhere(f));
+    if (!at) return 1; /* make faults */
+    printf("%s | %s | %c %s |\n", f->found_as[0], f->found_as[1],
+           'A' + letter(cases, f->fault.first), at + 10);
   }
   printf("\n");
   for (int32_t i = 0; i < CASES && cases[i]; i++)
@@ -309,9 +299,9 @@ int main(int argc, char **argv)
   if (argc == 3 && strcmp(argv[1], "single") == 0) return single(argv[2]);
   if (argc == 3 && strcmp(argv[1], "confirm") == 0) return confirm(argv[2]);
   if (argc == 2 && strcmp(argv[1], "names") == 0) return names();
-  if (argc == 4 && strcmp(argv[1], "hunt") == 0) return hunt(argv[2], strtoull(argv[3], NULL, 10));
-  fprintf(
-      stderr,
-      "usage: engine_faults check | hunt CASE N | confirm CASE | single CASE | table | names\n");
+  if ((argc == 4 || argc == 5) && strcmp(argv[1], "hunt") == 0)
+    return hunt(argv[2], strtoull(argv[3], NULL, 10), argv[4]);
+  fprintf(stderr, "usage: engine_faults check | hunt CASE N [FAULT] | confirm CASE | single CASE | "
+                  "table | names\n");
   return 2;
 }

@@ -163,45 +163,59 @@ static inline void run_judged(zp_trial *t, const zp_trial_schedule *s)
 
 /* ---- What its error says of the place -------------------------------------------------------- */
 
-/* Reads one place, "step 3, program position 7 (p2p, pp group, …", at the position's number: it is
- * the rank's own op. Returns whether that is in a group; -1: no such op. */
-static inline int place_is_named(const zp_rank *rank, const char *phase, const char *at)
+/* The phase that is named last in text … end. */
+static inline int32_t phase_before(const char *text, const char *end)
 {
-  const int32_t p = memcmp(phase, "INIT", 4) == 0 ? ZP_PHASE_INIT : ZP_PHASE_STEP;
+  static const char *const names[ZP_PHASES] = {"INIT", "step ", "saving after step ",
+                                               "loading after step "};
+  int32_t phase = -1;
+  for (; text < end; text++)
+    for (int32_t p = 0; p < ZP_PHASES; p++)
+      if (strncmp(text, names[p], strlen(names[p])) == 0) {
+        phase = p;
+        text += strlen(names[p]) - 1;
+        break;
+      }
+  return phase;
+}
+
+/* Reads one place at the number of its position, "7 (p2p, pp group, …": it is the rank's own op.
+ * Returns whether that is in a group; -1: it is no such op. */
+static inline int place_is_named(const zp_rank *rank, int32_t phase, const char *at)
+{
   char want[80], *end;
   const int64_t pc = strtoll(at, &end, 10);
   const zp_op *op;
-  if (pc == rank->length[p]) return *end == ':' || *end == ',' ? 0 : -1; /* behind its last op */
-  if (pc < 0 || pc > rank->length[p]) return -1;
-  op = &rank->program[p][pc];
+  if (phase < 0 || pc < 0 || pc > rank->length[phase]) return -1;
+  if (pc == rank->length[phase]) return *end == ':' || *end == ',' ? 0 : -1; /* behind its last */
+  op = &rank->program[phase][pc];
   snprintf(want, sizeof want, " (%s, %s group, flat group ", zp_op_name(op->kind),
            op->group < 0 ? "no" : zp_group_name(op->group));
   return strncmp(end, want, strlen(want)) == 0 ? op->group >= 0 : -1;
 }
 
-/* Its own place, of host and device, each with op and group, the device's with one that there is. */
+/* The rank's own place, of its host and of its device: position, op and group, as its program has
+ * them, and at least one that is a communication. */
 static inline void check_place(const zp_trial *t, int32_t r)
 {
   static const char position[] = ", program position ";
-  const char *text = t->error[r].text, *at = text;
+  const char *text = t->error[r].text;
   const zp_rank *rank = zp_sim_rank(t->ref, r);
   char own[40];
   int grouped = 0;
   snprintf(own, sizeof own, "rank %d (stage %d, ", r, zp_coord_of(t->cfg, r).pp);
   cr_assert(strncmp(text, own, strlen(own)) == 0, "%s", text);
   for (int32_t i = 0; i < 2; i++) {
-    const char *phase = at;
+    const char *at = strstr(text, position);
     int named;
-    at = strstr(at, position);
-    if (!at) break;
-    while (phase < at && strncmp(phase, "INIT", 4) != 0) phase++;
-    at += strlen(position);
-    named = place_is_named(rank, phase < at - strlen(position) ? "INIT" : "step", at);
-    cr_assert_geq(named, 0, "rank %d, place %d: %s", r, i, text);
+    cr_assert_not_null(at, "rank %d, no place %d: %s", r, i, t->error[r].text);
+    named = place_is_named(rank, phase_before(text, at), at + strlen(position));
+    cr_assert_geq(named, 0, "rank %d, place %d: %s", r, i, t->error[r].text);
     grouped |= named;
-    if (i == 0 && !strstr(at, ", the device ")) break;
+    text = at + strlen(position);
+    if (i == 0 && !strstr(text, ", the device ")) break;
   }
-  cr_assert(grouped, "rank %d: no op in a group: %s", r, text);
+  cr_assert(grouped, "rank %d: no op in a group: %s", r, t->error[r].text);
 }
 
 #endif

@@ -13,8 +13,6 @@ each() { # each PROGRAM SUFFIX: its lines, with the build in the name
 }
 each engine_faults _is_found_by_a_wrong_result
 each engine_faults_tsan _is_found_by_ThreadSanitizer
-each engine_stored _as_it_should_by_the_plain_build
-each engine_stored_tsan _as_it_should_by_ThreadSanitizer
 
 # The list in cuda/README.md is the engine's.
 "$build/tests/cuda/engine_faults" table >"$out"
