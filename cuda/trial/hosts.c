@@ -172,7 +172,9 @@ int zp_trial_hosts_open(zp_trial *t)
   t->hosts = calloc((size_t)t->world, sizeof *t->hosts);
   for (int32_t r = 0; t->hosts && r < t->world; r++)
     if (open_hosts(t, &t->hosts[r])) return -1;
-  return t->hosts ? open_simdev(t, &t->sims[0], 0) : -1;
+  if (!t->hosts || open_simdev(t, &t->sims[0], 0)) return -1;
+  t->sim = t->sims[0];
+  return 0;
 }
 
 int zp_trial_hosts_begin(zp_trial *t)

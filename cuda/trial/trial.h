@@ -4,7 +4,8 @@
  * The twin trains any zp_workload: its forward and backward are kernels of one thread on the
  * compute stream, which read and write device memory. Backward leaves the gradients in buffers of
  * its own; they are copied by one to three producer streams, each into one buffer that its next
- * copy overwrites, and announced from there, in backward order or in any. The model orders nothing
+ * copy overwrites, and announced from there, in backward order or in any, by one host or by one for
+ * each stream. The model orders nothing
  * that the engine's contract does not ask for: there is a buffer for each micro-batch, and backward
  * goes on, reading parameters, when its gradients are made.
  *

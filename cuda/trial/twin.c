@@ -134,6 +134,13 @@ static void run_orders(const zp_trial_subject *j, const zp_twin_fault *fault, ui
     hash[v->orders++] = hash_of(j);
   }
   v->distinct = distinct_of(hash, v->orders);
+  if ((j->c.trace == NULL && j->c.svg == NULL) || v->drawn >= 0 || v->failed || v->no_memory)
+    return;
+  v->no_memory = 1; /* as for a file that cannot be written */
+  zp_verdict_say(v,
+                 "the timeline: it is of one host a rank, in callbacks, as in orders whose number "
+                 "%d divides; here there was none",
+                 ZP_TRIAL_PLAIN);
 }
 
 void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v)

@@ -29,6 +29,8 @@ json fuzz_says_what_the_twin_lacks \
 # ---- What a run ordered, beside the plan; its timeline
 expect 0 'what 4 ordered was compared with what the plan demands' sim_compares_with_the_plan \
   sim --engine cuda
+json each_of_fuzzs_cases_is_compared_with_the_plan '.cases == 12 and .compared_with_the_plan == 12' \
+  fuzz --engine cuda --cases 12 --schedules 1 --json
 expect 1 'the second waits for the first, and needs not' a_wait_too_many_is_a_finding \
   sim --engine cuda --fault whole-stream --trace "$tmp/t.json" --svg "$tmp/t.svg"
 [ "$(grep -c 'class="o"' "$tmp/t.svg")" -gt 0 ] && tail -1 "$tmp/t.svg" | grep -q '</svg>' &&
@@ -47,6 +49,8 @@ expect 1 'missing: free.wait' a_slot_refilled_too_early sim --engine cuda --faul
   --svg "$tmp/race.svg"
 grep -q 'RACE for slot . of flat group 0: nothing orders 1 before 2' "$tmp/race.svg"
 verdict $? a_person_sees_the_race
+expect 3 'timeline: it is of one host a rank' several_hosts_are_not_drawn sim --engine cuda \
+  --schedules 1 --svg "$tmp/h.svg" --case dp=2,stage=2,list=4@0.0,schedule=7
 expect 3 'timeline: .*No such file' a_timeline_needs_a_folder sim --engine cuda \
   --svg "$tmp/none/t.svg"
 expect 2 'give it with --replay' fuzz_draws_one_case fuzz --engine cuda --trace "$tmp/t.json"

@@ -33,6 +33,16 @@ else
   echo "not ok one_command_shows_the_race_of_pr8080"
 fi
 
+# saving, and the caller's own loop
+for site in stored.record stored.host given.record given.wait handed.record resumed.wait; do
+  for tsan in "" --tsan; do
+    "$build/zeroproof" sim --engine cuda $tsan --fault "drop-sync:$site" >"$out" 2>/dev/null
+    [ $? -eq 1 ] && grep -q "^missing: $site: " "$out" && grep -q '^failed: ' "$out" &&
+      { [ -z "$tsan" ] || grep -q '^failed: race' "$out"; }
+    if [ $? -eq 0 ]; then echo "ok sim_finds_$site$tsan"; else echo "not ok sim_finds_$site$tsan"; fi
+  done
+done
+
 refused() { # refused WORD NAME: --fault WORD is refused with a message that says how to list them
   "$build/zeroproof" sim --engine cuda --fault "$1" >/dev/null 2>"$out"
   code=$?
