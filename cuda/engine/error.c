@@ -31,6 +31,22 @@ static void add_text(zp_cuda_error *err, const char *format, ...)
   va_end(args);
 }
 
+enum { NAMED = 4 };
+
+/* Whom the op waits for: who is at fault is one of them, or one that they wait for. */
+static void add_others(const zp_cuda *e, zp_cuda_error *err, const zp_op *op)
+{
+  const int32_t size = op->group < 0 ? 0 : zp_group_size(e->cfg, op->group, op->key, e->at);
+  const int pair = op->kind == ZP_OP_P2P || op->kind == ZP_OP_META;
+  int32_t n = 0;
+  for (int32_t i = 0; i < size; i++) {
+    const int32_t r = zp_group_member(e->cfg, op->group, op->key, e->at, i);
+    if (r == e->opt.rank || (pair && i != op->root) || n++ >= NAMED) continue;
+    add_text(err, n > 1 ? ", %d" : pair || size == 2 ? ", with rank %d" : ", with ranks %d", r);
+  }
+  if (n > NAMED) add_text(err, " and %d more", n - NAMED);
+}
+
 static void add_place(const zp_cuda *e, zp_cuda_error *err, int32_t phase, int64_t step, int64_t pc)
 {
   static const char *const names[ZP_PHASES] = {"INIT", "step", "saving after step",
@@ -39,8 +55,10 @@ static void add_place(const zp_cuda *e, zp_cuda_error *err, int32_t phase, int64
   add_text(err, "%s", names[phase]);
   if (phase != ZP_PHASE_INIT) add_text(err, " %lld", (long long)step);
   add_text(err, ", program position %lld", (long long)pc);
-  if (pc < e->length[phase])
-    add_text(err, " (%s)", zp_cuda_op_text(&e->program[phase][pc], op, sizeof op));
+  if (pc >= e->length[phase]) return;
+  add_text(err, " (%s", zp_cuda_op_text(&e->program[phase][pc], op, sizeof op));
+  add_others(e, err, &e->program[phase][pc]);
+  add_text(err, ")");
 }
 
 /* Both places: the host may be two steps ahead. */

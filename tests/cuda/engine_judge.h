@@ -194,6 +194,18 @@ static inline int place_is_named(const zp_rank *rank, int32_t phase, const char 
   return strncmp(end, want, strlen(want)) == 0 ? op->group >= 0 : -1;
 }
 
+/* Whether the ranks that the place names, "… micro-batch 2, with ranks 0, 3 and 2 more)", have this one
+ * among them, or there are more than it names. */
+static inline int place_waits_for(const char *place, int32_t rank)
+{
+  const char *end = strchr(place, ')'), *at = strstr(place, ", with rank");
+  if (!end || !at || at > end) return 0;
+  for (at += strlen(", with rank"); at < end; at++)
+    if (strchr("0123456789", *at) && !strchr("0123456789", at[-1]) && strtol(at, NULL, 10) == rank)
+      return 1;
+  return strncmp(end - 5, " more", 5) == 0;
+}
+
 /* The rank's own place, of its host and of its device: position, op and group, as its program has
  * them, and at least one that is a communication. */
 static inline void check_place(const zp_trial *t, int32_t r)

@@ -164,8 +164,8 @@ static extent extent_of(const simdev *s, int32_t rank)
 
 enum { PLACES = 24 };
 
-/* Who is at fault is named where ranks have a way beside NCCL to tell, or to see that a process has
- * ended: of all but a rank that stands still. */
+/* Who is at fault is named by all where ranks have a way beside NCCL to tell, or to see that a process
+ * has ended: of all but a rank that stands still. */
 static void check_named(const zp_trial *t, const simdev_fault *f, int32_t r, const char *name)
 {
   char names[64];
@@ -175,6 +175,27 @@ static void check_named(const zp_trial *t, const simdev_fault *f, int32_t r, con
            f->rank);
   cr_assert(strstr(t->error[r].text, names), "%s, fault %d at %lld, rank %d: %s\n%s", name, f->kind,
             (long long)f->n, r, t->error[r].text, t->error[f->rank].text);
+}
+
+/* Where the rank's device is: what it says behind its last place. */
+static const char *last_place(const zp_trial *t, int32_t r)
+{
+  const char *text = t->error[r].text, *device = strstr(text, ", the device ");
+  return strstr(device ? device : text, ", program position ");
+}
+
+/* Who stands still tells nobody: others wait for him, or for somebody who does, and at least one says
+ * that it is him. */
+static void check_waited_for(const zp_trial *t, const simdev_fault *f, const char *name)
+{
+  int32_t errors = 0, named = 0;
+  for (int32_t r = 0; r < t->world; r++) {
+    if (r == f->rank || !t->error[r].status) continue;
+    errors++;
+    named += place_waits_for(last_place(t, r), f->rank);
+  }
+  cr_assert(errors == 0 || named > 0, "%s, fault %d at %lld: nobody waited for rank %d: %s", name,
+            f->kind, (long long)f->n, f->rank, t->error[f->rank == 0].text);
 }
 
 static void check_survivors(const zp_trial *t, const simdev_fault *f, const char *name)
@@ -193,6 +214,7 @@ static void check_survivors(const zp_trial *t, const simdev_fault *f, const char
                    "%s, fault %d at %lld, rank %d: %s", name, f->kind, (long long)f->n, r,
                    err->text);
   }
+  if (f->kind == SIMDEV_FAULT_STOP) check_waited_for(t, f, name);
   cr_assert_eq(odd[0], 0, "%s, fault %d at %lld: %s", name, f->kind, (long long)f->n, odd);
 }
 
