@@ -102,7 +102,8 @@ $(RACE_PROGRAMS) $(EXAMPLE)_tsan $(SIMDEV_BENCH)_tsan:
 	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread
 
 .PHONY: simdev
-simdev: $(SIMDEV) $(SIMDEV_SHARED) $(SIMDEV_TSAN) ## build libsimdev: CUDA's runtime and NCCL on the CPU
+SIMDEV_LIBRARIES := $(SIMDEV) $(SIMDEV_SHARED) $(SIMDEV_TSAN)
+simdev: $(SIMDEV_LIBRARIES) ## build libsimdev: CUDA's runtime and NCCL on the CPU
 
 .PHONY: simdev-bench
 simdev-bench: $(SIMDEV_BENCH) $(SIMDEV_BENCH)_tsan ## measure how many orders simdev runs in an hour

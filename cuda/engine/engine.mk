@@ -52,7 +52,8 @@ $(BUILD)/tsan/cuda/path/%.o: cuda/path/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
 	$(say) CC "$< (tsan)"
 	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@
 
-$(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_tsan: $(BUILD)/%_tsan: $(BUILD)/tsan/%.o $(TRIAL_TSAN_LINK)
+$(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_tsan: $(BUILD)/%_tsan: $(BUILD)/tsan/%.o \
+  $(TRIAL_TSAN_LINK)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
@@ -101,7 +102,8 @@ $(API_TSAN): $(BUILD)/tests/cuda/%_tsan: $(BUILD)/tsan/tests/cuda/%.o \
 
 unit: $(API_PROGRAMS) $(API_TSAN)
 
-# For devices: the engine and its kernels as nvcc compiles them. Programs link CUDA's runtime and NCCL.
+# For devices: the engine and its kernels as nvcc compiles them. Programs link CUDA's runtime and
+# NCCL.
 CUDA_LIBRARY := $(BUILD)/libzeroproof_cuda.a
 $(CUDA_LIBRARY): $(ENGINE_OBJ) $(BUILD)/cuda/kernels/launch.o $(BUILD)/cuda/kernels/device.o
 	$(say) AR $@

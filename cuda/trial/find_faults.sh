@@ -11,19 +11,19 @@ trap 'rm -rf "$out"' EXIT
 export TSAN_OPTIONS=symbolize=0:exitcode=0
 
 # Slots: two ranks, five entries in three buckets, two micro-batches. Sums: stage 1, three of them.
-# Pipeline: two stages of one rank, with a tied entry; of two, where shapes vary; where gradients are
-# rare. Saving: the first again, with a checkpoint.
+# Pipeline: two stages of one rank, with a tied entry; of two, where shapes vary; where gradients
+# are rare. Saving: the first again, with a checkpoint.
 slots=list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0
 sums=list=10@0.0+6@0.0+9@0.0+7@0.0
 stages=list=5@0.0t0+9@0.0+7@1.0+5@1.0t0
-dynamic=list=9@0.0+7@1.0
+varies=dynamic=1,vary=1,list=9@0.0+7@1.0
 common=seed=8080
 cat >"$out/cases" <<END
 pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,$common,$slots
 pp=1,dp=2,stage=1,reduce=exact,precision=fp32,M=3,bucket=16,steps=5,$common,$sums
 pp=2,dp=1,stage=2,reduce=ordered,precision=fp16,M=3,bucket=16,steps=3,$common,$stages
 pp=2,dp=2,stage=2,reduce=ordered,precision=bf16,M=4,bucket=8,steps=3,$common,unused=60,$stages
-pp=2,dp=1,stage=2,reduce=ordered,precision=bf16,M=3,bucket=16,steps=2,$common,dynamic=1,vary=1,$dynamic
+pp=2,dp=1,stage=2,reduce=ordered,precision=bf16,M=3,bucket=16,steps=2,$common,$varies
 pp=1,dp=1,stage=1,reduce=ordered,precision=fp32,M=2,bucket=16,steps=3,$common,unused=240,list=9@0.0
 pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,$common,$slots,reload=1:2:1:8
 END
@@ -39,8 +39,8 @@ done <"$out/cases"
 
 cat <<'END'
 /* clang-format off */
-/* Where each planted fault is found: made by `make faults`, judged by test_engine_faults.sh. A fault
- * that no case has found has an empty one. */
+/* Where each planted fault is found: made by `make faults`, judged by test_engine_faults.sh. A
+ * fault that no case has found has an empty one. */
 END
 "$build/tests/cuda/engine_faults" names | while read -r name id; do
   awk -v name="$name" -v id="$id" '

@@ -1,6 +1,6 @@
 /* clang-format off */
-/* Where each planted fault is found: made by `make faults`, judged by test_engine_faults.sh. A fault
- * that no case has found has an empty one. */
+/* Where each planted fault is found: made by `make faults`, judged by test_engine_faults.sh. A
+ * fault that no case has found has an empty one. */
 #define ZP_FOUND_FORGOTTEN \
   "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=1"
 #define ZP_FOUND_FORGOTTEN_AS {"STEP-3", "STEP-3"}

@@ -43,13 +43,15 @@ $(SIMDEV_TSAN_COMMAND): $(BUILD)/tsan/cuda/trial/main.o $(TRIAL_TSAN_LINK)
 	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
 
 .PHONY: simdev-command
-simdev-command: $(COMMAND) $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) ## build the programs of `zeroproof --engine cuda`
+simdev-command: ## build the programs of `zeroproof --engine cuda`
+simdev-command: $(COMMAND) $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND)
 
 unit: simdev-command
 
 # Asked for by itself, or by install, where they were built: that fetches no headers.
 .PHONY: install-simdev-command uninstall-simdev-command
-install-simdev-command: simdev-command ## install these programs beside zeroproof, under PREFIX (and DESTDIR)
+install-simdev-command: ## install these programs beside zeroproof, under PREFIX (and DESTDIR)
+install-simdev-command: simdev-command
 	install -d $(dest)/bin
 	install -m 755 $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) $(dest)/bin
 uninstall-simdev-command:
@@ -59,7 +61,8 @@ uninstall: uninstall-simdev-command
 
 SECONDS ?= 600
 .PHONY: fuzz-cuda
-fuzz-cuda: simdev-command ## long differential fuzz of the CUDA twin: SECONDS=600 in each build (SEED=...)
+fuzz-cuda: ## long differential fuzz of the CUDA twin: SECONDS=600 in each build (SEED=...)
+fuzz-cuda: simdev-command
 	@seed=$(or $(SEED),$$(date +%s)); \
 	$(COMMAND) fuzz --engine cuda --seconds $(SECONDS) --seed $$seed && \
 	$(COMMAND) fuzz --engine cuda --tsan --seconds $(SECONDS) --seed $$seed
@@ -75,7 +78,7 @@ faults: $(FAULT_HUNT) ## look again for cases in which each planted fault of the
 	sed -i '/^| N | site/,$$d' cuda/README.md
 	$(BUILD)/tests/cuda/engine_faults table >>cuda/README.md
 
-# ---- The engine, and one that waits for the current stream only ------------------------------------
+# ---- The engine, and one that waits for the current stream only ----------------------------------
 
 ENGINE_GRAPH := $(BUILD)/tests/cuda/engine_graph
 GATHER_CURRENT := $(BUILD)/tests/cuda/gather_current.o
@@ -106,7 +109,7 @@ $(ENGINE_TIMELINE): $(ENGINE_TIMELINE).o $(TRIAL_LINK)
 
 unit: $(ENGINE_TIMELINE)
 
-# ---- How many orders an hour ----------------------------------------------------------------------
+# ---- How many orders an hour ---------------------------------------------------------------------
 
 TRIAL_BENCH := $(BUILD)/tests/cuda/bench_trial
 
@@ -120,7 +123,8 @@ $(TRIAL_BENCH)_tsan: $(BUILD)/tsan/tests/cuda/bench_trial.o $(TRIAL_TSAN_LINK)
 	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
 
 .PHONY: fuzz-cuda-bench
-fuzz-cuda-bench: $(TRIAL_BENCH) $(TRIAL_BENCH)_tsan ## measure how many orders of the CUDA twin run in an hour
+fuzz-cuda-bench: ## measure how many orders of the CUDA twin run in an hour
+fuzz-cuda-bench: $(TRIAL_BENCH) $(TRIAL_BENCH)_tsan
 	@$(TRIAL_BENCH) 1000 60
 	@$(TRIAL_BENCH)_tsan 1000 240
 

@@ -127,22 +127,8 @@ grep -q '^rank 2 .*/dev/null/no' "$tmp/out" || complain "no reason: $(cat "$tmp/
   complain "not all say it: $(head -c 900 "$tmp/out")"
 law a_load_that_fails_on_one_rank_ends_all
 
-# wrong FAULT PATTERN [ARGUMENTS…]: in a process alone
-wrong() {
-  fault=$1
-  pattern=$2
-  shift 2
-  "$driver" 1 0 "fault=$fault" "$@" >"$tmp/out" 2>&1
-  code=$?
-  [ $code -eq 3 ] || complain "exit code $code"
-  grep -qE -e "$pattern" "$tmp/out" || complain "no '$pattern' in $(head -c 500 "$tmp/out")"
-  law "names_$fault${1:+_}$(echo "${1:-}" | tr -c '[:alnum:]\n' _)"
-}
-wrong options '^options are NULL$'
-wrong size '^options.size is 12; set it to sizeof\(zp_engine_options\)$'
-wrong world 'options.world is 2, and the configuration.s pp x dp x tp = 1 x 1 x 1 needs 1'
-wrong stage 'rank 0: options.config: stage: 3 is out of range; allowed is 0 to 2'
-wrong half 'options.forward, backward: both or none'
+alone="$driver 1 0"
+. tests/mpi/wrong.sh
 at='rank 0 \(stage 0, dp 0, tp 0\), step 1, program position [0-9]+'
 wrong dtype "$at .*: the gradient of entry 4 is fp16, and the configuration's precision is bf16"
 wrong null "$at .*: the address of entry 2's gradient is NULL"

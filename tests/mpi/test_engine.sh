@@ -47,26 +47,12 @@ done
 "$driver" mb=4 seed=12 "load=$tmp/ck2" >"$tmp/mpirun" 2>&1 || complain "alone: $(cat "$tmp/mpirun")"
 law a_save_that_fails_on_one_rank_fails_on_all_and_the_run_goes_on
 
-# wrong FAULT PATTERN [ARGUMENTS…]: in a process alone
-wrong() {
-  fault=$1
-  pattern=$2
-  shift 2
-  "$driver" "fault=$fault" "$@" >"$tmp/out" 2>&1
-  code=$?
-  [ $code -eq 3 ] || complain "exit code $code"
-  grep -qE -e "$pattern" "$tmp/out" || complain "no '$pattern' in $(head -c 400 "$tmp/out")"
-  law "names_$fault${1:+_}$(echo "${1:-}" | tr -c '[:alnum:]\n' _)"
-}
-wrong options '^options are NULL$'
-wrong size '^options.size is 12; set it to sizeof\(zp_engine_options\)$'
-wrong world 'options.world is 2, and the configuration.s pp x dp x tp = 1 x 1 x 1 needs 1'
-wrong stage 'rank 0: options.config: stage: 3 is out of range; allowed is 0 to 2'
+alone=$driver
+. tests/mpi/wrong.sh
 wrong hyper 'options.hyper.groups: 1 to 8 \(it is 9\)'
 wrong scaler 'options.hyper.scaler is none that zp_scaler_init makes'
 wrong ordered 'options.ordered: 0 or 1 \(it is 2\)' reduce=0
 wrong ordered 'options.ordered: only with config.reduce ZP_ORDERED'
-wrong half 'options.forward, backward: both or none'
 at='rank 0 \(stage 0, dp 0, tp 0\)'
 wrong dtype "$at, step 1: entry 4 \(p4\) .* micro-batch 0: the gradient is fp16, .* precision is bf16"
 wrong null "$at, step 1: entry 2 \(p2\) .*: the gradient's address is NULL"

@@ -1,0 +1,41 @@
+/* One run of `zeroproof train`, for the parts of it. */
+#ifndef ZP_CLI_TRAIN_SESSION_H
+#define ZP_CLI_TRAIN_SESSION_H
+
+#include <argp.h>
+#include <jansson.h>
+
+#include "../model/text.h"
+#include "train.h"
+
+/* Everything of one run of the command. */
+typedef struct zp_train_session {
+  zp_train_args *a;
+  zp_config cfg;
+  zp_text text;
+  zp_workload work;
+  double entropy;
+  zp_mpi *mpi;
+  int32_t speaks; /* 1: this process prints */
+  zp_trainer trainer;
+  zp_outcome out;
+  zp_verify *verify;
+  json_t *doc, *steps;
+  zp_error err;
+} zp_train_session;
+
+/* The command's arguments: a zp_train_args. */
+extern const struct argp zp_train_argp;
+/* Fills in what nobody has given; refuses what cannot be trained, or not by the engine. 0, or an
+ * exit code after a message. */
+int zp_train_settle(zp_train_args *a);
+
+/* What is said before the first step, of each, and after the last: an exit code. */
+void zp_train_print_head(const zp_train_session *s);
+void zp_train_print_step(const zp_train_session *s, const zp_step_result *r);
+int zp_train_conclude(zp_train_session *s);
+
+/* The steps, on another engine than ref. 0, or a negative status in the session's error. */
+int zp_train_elsewhere(zp_train_session *s);
+
+#endif
