@@ -18,9 +18,9 @@ uint32_t zp_trial_lacking(const zp_case *c);
 /* The case without what the twin lacks; returns zp_trial_lacking of what it was. */
 uint32_t zp_trial_leave_out(zp_case *c);
 
-/* Orders whose number this divides have one host a rank, which is called back: fuzz's cases begin with
- * one, as that has a path to be compared. Others may have several hosts, or a loop of the caller's
- * (zp_twin_schedule). */
+/* Orders whose number this divides have one host a rank, which is called back: fuzz's cases begin
+ * with one, as that has a path to be compared. Others may have several hosts, or a loop of the
+ * caller's (zp_twin_schedule). */
 enum { ZP_TRIAL_PLAIN = 4 };
 
 /* Case i of a seed, without what the twin lacks: *lacking is that. c->schedule is random, too. */

@@ -1,5 +1,5 @@
-/* The caller computes in a loop of its own: on one stream, and its losses come on another; it ends the
- * steps. Nothing but the engine orders its work behind the step before. */
+/* The caller computes in a loop of its own: on one stream, and its losses come on another; it ends
+ * the steps. Nothing but the engine orders its work behind the step before. */
 #include "trial_internal.h"
 
 /* Work that is done again and again, so that others may overtake it. */

@@ -50,8 +50,8 @@ typedef struct zp_trial_schedule {
    * engine's watchdog. Neither a path nor a timeline: both tell what one host does. */
   int32_t hosts;
   int32_t alarm; /* 1: ranks tell each other of failures beside NCCL */
-  /* 1: the caller computes in a loop of its own, and ends the steps; for one stage, else ignored. No
-   * path. */
+  /* 1: the caller computes in a loop of its own, and ends the steps; for one stage, else ignored.
+   * Neither path nor timeline. */
   int32_t own_loop;
   int32_t default_stream; /* what the first producer is: 0 a stream of its own; 1 the legacy default
                              one, NULL; 2 cudaStreamPerThread */
@@ -62,8 +62,8 @@ zp_trial_schedule zp_trial_schedule_of(uint64_t n);
 
 /* What a run found. kind: "" nothing; else the clause of spec/ that does not hold, or what simdev
  * calls it: race, access, mismatch, deadlock, leak, misuse, limit, engine; or what the comparison
- * with the plan does: race (a demand that nothing orders), wait (for nothing that is demanded), path
- * (other work than the plan's). */
+ * with the plan does: race (a demand that nothing orders), wait (for nothing that is demanded),
+ * path (other work than the plan's). */
 typedef struct zp_trial_found {
   char kind[ZP_TRIAL_KIND];
   char text[ZP_TRIAL_TEXT];
@@ -92,7 +92,8 @@ typedef struct zp_trial_watch {
 } zp_trial_watch;
 
 /* Runs INIT and `steps` steps on ref, loads before and saves behind them. cfg, hyper, work and
- * storage outlive the trial; cfg is valid. watch: NULL, or who is told. NULL after filling *err: no memory, or ref itself failed. */
+ * storage outlive the trial; cfg is valid. watch: NULL, or who is told. NULL after filling *err: no
+ * memory, or ref itself failed. */
 zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
                         int32_t steps, const zp_trial_watch *watch, zp_error *err);
 void zp_trial_close(zp_trial *t);
@@ -105,8 +106,8 @@ int zp_trial_run(zp_trial *t, const zp_trial_schedule *s);
 const zp_trial_found *zp_trial_why(const zp_trial *t);
 /* simdev, for its report and records. */
 simdev *zp_trial_simdev(const zp_trial *t);
-/* The last run as a timeline: for Perfetto into the file trace, as a picture into svg; either may be
- * NULL. The run has kept records. 0, or 1 with a text. */
+/* The last run as a timeline: for Perfetto into the file trace, as a picture into svg; either may
+ * be NULL. The run has kept records. 0, or 1 with a text. */
 int zp_trial_draw(const zp_trial *t, const char *trace, const char *svg, const char *title,
                   char *text, int64_t cap);
 /* The error of a rank's engine; status ZP_CUDA_OK: none. */

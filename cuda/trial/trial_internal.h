@@ -130,7 +130,8 @@ void zp_trial_describe(const zp_trial_worker *w, int32_t boundary, zp_message *m
 int64_t zp_trial_bytes(const zp_trial_worker *w, int32_t param);
 void *zp_trial_raw(const zp_trial_worker *w, int32_t param, int64_t mb);
 
-/* own_loop.c: a step of the caller's own loop; what it has is let rest before the engine is closed. */
+/* own_loop.c: a step of the caller's own loop; what it has comes to rest before the engine is
+ * closed. */
 int zp_trial_open_own_loop(zp_trial_worker *w);
 int zp_trial_own_step(zp_trial_worker *w);
 void zp_trial_rest_own_loop(const zp_trial_worker *w);

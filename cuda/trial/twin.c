@@ -7,8 +7,8 @@
 #include "case.h"
 #include "faults.h"
 
-/* What the run ordered is compared with what the plan demands in the first order of every case, which
- * fuzz lets be one that has a path, and in every fourth: that takes as long as the run itself. */
+/* What the run ordered is compared with what the plan demands in the first order of every case,
+ * which fuzz lets be one that has a path, and in every fourth: that takes about as long as a run. */
 enum { PATH_SHARE = ZP_TRIAL_PLAIN };
 
 /* Whether the path and the timeline tell of such a run: what one host does, in callbacks. */

@@ -194,8 +194,8 @@ static inline int place_is_named(const zp_rank *rank, int32_t phase, const char 
   return strncmp(end, want, strlen(want)) == 0 ? op->group >= 0 : -1;
 }
 
-/* Whether the ranks that the place names, "… micro-batch 2, with ranks 0, 3 and 2 more)", have this one
- * among them, or there are more than it names. */
+/* Whether the ranks that the place names, "… micro-batch 2, with ranks 0, 3 and 2 more)", have this
+ * one among them, or there are more than it names. */
 static inline int place_waits_for(const char *place, int32_t rank)
 {
   const char *end = strchr(place, ')'), *at = strstr(place, ", with rank");

@@ -1,7 +1,7 @@
 /* Trials without Criterion, for ThreadSanitizer:
  *   engine_threads FROM TO N      fuzz's cases FROM … TO-1 of seed 56, in N orders each
- * One line for each case with a finding, and exit code 1 then. Cases with odd numbers have announcing
- * hosts and a watchdog; with ZP_ENGINE_NO_LOCK set, the lock of these hosts locks nothing. */
+ * One line for each case with a finding, and exit code 1 then. Cases with odd numbers have
+ * announcing hosts and a watchdog; with ZP_ENGINE_NO_LOCK set, the lock of these hosts locks nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -29,8 +29,8 @@ json fuzz_says_what_the_twin_lacks \
 # ---- What a run ordered, beside the plan; its timeline
 expect 0 'what 4 ordered was compared with what the plan demands' sim_compares_with_the_plan \
   sim --engine cuda
-json each_of_fuzzs_cases_is_compared_with_the_plan '.cases == 12 and .compared_with_the_plan == 12' \
-  fuzz --engine cuda --cases 12 --schedules 1 --json
+json each_of_fuzzs_cases_is_compared_with_the_plan \
+  '.cases == 12 and .compared_with_the_plan == 12' fuzz --engine cuda --cases 12 --schedules 1 --json
 expect 1 'the second waits for the first, and needs not' a_wait_too_many_is_a_finding \
   sim --engine cuda --fault whole-stream --trace "$tmp/t.json" --svg "$tmp/t.svg"
 [ "$(grep -c 'class="o"' "$tmp/t.svg")" -gt 0 ] && tail -1 "$tmp/t.svg" | grep -q '</svg>' &&

@@ -164,8 +164,8 @@ static extent extent_of(const simdev *s, int32_t rank)
 
 enum { PLACES = 24 };
 
-/* Who is at fault is named by all where ranks have a way beside NCCL to tell, or to see that a process
- * has ended: of all but a rank that stands still. */
+/* Who is at fault is named by all where ranks have a way beside NCCL to tell, or to see that a
+ * process has ended; but for a rank that stands still. */
 static void check_named(const zp_trial *t, const simdev_fault *f, int32_t r, const char *name)
 {
   char names[64];
@@ -184,8 +184,8 @@ static const char *last_place(const zp_trial *t, int32_t r)
   return strstr(device ? device : text, ", program position ");
 }
 
-/* Who stands still tells nobody: others wait for him, or for somebody who does, and at least one says
- * that it is him. */
+/* Who stands still tells nobody: others wait for it, or for one that does, and at least one has it
+ * among those that it waits for. */
 static void check_waited_for(const zp_trial *t, const simdev_fault *f, const char *name)
 {
   int32_t errors = 0, named = 0;

@@ -39,7 +39,8 @@ for site in stored.record stored.host given.record given.wait handed.record resu
     "$build/zeroproof" sim --engine cuda $tsan --fault "drop-sync:$site" >"$out" 2>/dev/null
     [ $? -eq 1 ] && grep -q "^missing: $site: " "$out" && grep -q '^failed: ' "$out" &&
       { [ -z "$tsan" ] || grep -q '^failed: race' "$out"; }
-    if [ $? -eq 0 ]; then echo "ok sim_finds_$site$tsan"; else echo "not ok sim_finds_$site$tsan"; fi
+    if [ $? -eq 0 ]; then echo "ok sim_finds_$site$tsan"
+    else echo "not ok sim_finds_$site$tsan"; fi
   done
 done
 

@@ -407,8 +407,8 @@ Test(storage, a_load_that_fails_anywhere_ends_all_ranks)
 
 /* ---- Ranks that go --------------------------------------------------------------------------- */
 
-/* Runs with one fault of rank 1; everybody else ends with an error about a peer that says where, and
- * nothing is published. */
+/* Runs with one fault of rank 1; everybody else ends with an error about a peer that says where,
+ * and nothing is published. */
 static void check_gone(zp_trial *t, simdev_fault f)
 {
   for (uint64_t k = 0; k < 4; k++) {
