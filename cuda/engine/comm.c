@@ -1,5 +1,4 @@
-/* Communicators: made, waited for, aborted, ended; the order of communications on the device.
- * spec: LEDG-4, LEDG-7 */
+/* Communicators: made, waited for, aborted, ended. spec: LEDG-4, LEDG-7 */
 #define _POSIX_C_SOURCE 200809L
 #include <sched.h>
 #include <stdlib.h>
@@ -92,9 +91,12 @@ int zp_cuda_host_wait(zp_cuda *e, int32_t site, cudaEvent_t event, const char *w
 {
   const uint64_t deadline = deadline_of(e);
   if (e->opt.fault && zp_cuda_left_out(e, site)) return 0;
-  for (;;) {
+  for (int32_t waited = 0;; waited = 1) {
     const cudaError_t state = cudaEventQuery(event);
-    if (state == cudaSuccess) return 0;
+    if (state == cudaSuccess) {
+      if (e->opt.synced) e->opt.synced(e->opt.issued_ctx, site, event, waited);
+      return 0;
+    }
     if (state != cudaErrorNotReady) return zp_cuda_check(e, state, "cudaEventQuery");
     ZP_TRY(zp_cuda_look(e, what));
     ZP_TRY(turn(e, deadline, what));
@@ -164,27 +166,6 @@ ncclDataType_t zp_cuda_dtype(int32_t dtype)
   case ZP_I32: return ncclInt32;
   default: return ncclInt64;
   }
-}
-
-/* ---- The order on the device ----------------------------------------------------------------- */
-
-/* Two communications on two streams may begin in another order on another rank's device, and wait
- * for each other for ever where a device runs one at a time. So each begins after the one before it
- * in the program, which has the same order on all ranks (PIPE-5): NCCL sees to it where it was told
- * to (NCCL_LAUNCH_ORDER_IMPLICIT), else an event does. */
-int zp_cuda_comm_begin(zp_cuda *e, cudaStream_t stream)
-{
-  if (!e->chained || !e->last || e->last == stream) return 0;
-  return zp_cuda_wait(e, ZP_SITE_ORDER_WAIT, stream, e->communicated);
-}
-
-int zp_cuda_comm_end(zp_cuda *e, ncclComm_t comm, cudaStream_t stream)
-{
-  if (!zp_cuda_planted(e, ZP_PLANT_UNSETTLED) || stream != e->p2p)
-    ZP_TRY(zp_cuda_settle(e, comm, "the launch of a communication"));
-  ZP_TRY(zp_cuda_mark_comm(e, stream));
-  e->last = stream;
-  return e->chained ? zp_cuda_record(e, ZP_SITE_ORDER_RECORD, e->communicated, stream) : 0;
 }
 
 /* ---- Ending ---------------------------------------------------------------------------------- */

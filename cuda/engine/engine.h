@@ -6,19 +6,28 @@
  * thread may call. The executor decides nothing: what is done, in which order and with whom
  * stands in the program (ref/plan).
  *
- * A step only enqueues. It waits on the host for two things: that the step before the last one has
- * ended (at most two are in flight), and that NCCL has put a communication on its stream; under
- * dynamic shapes also for what the activations to be received look like. What a
- * step decides stays on the device; a skipped step's updates change nothing there, and its gathers
+ * A step only enqueues. It waits on the host for one thing of the device's: that the step before the
+ * last one has ended (at most two are in flight); under dynamic shapes also for what the activations
+ * to be received look like (STRM-8). It polls until NCCL has put a communication on its stream. What
+ * a step decides stays on the device; a skipped step's updates change nothing there, and its gathers
  * bring what was there before.
  *
  * A lock is held in every call, but not in callbacks: calls of CUDA and NCCL follow each other, in
- * the program's order, from whichever thread. Between calls a watchdog thread looks for what the
+ * the program's order, from whichever thread. There is no one thread that launches: whoever announces
+ * a gradient launches, under the lock, what that lets go on, communication too, and NCCL asks for no
+ * more than one order of launches on all ranks. A thread that waits for the lock waits for launches,
+ * and for the deadline at most. Between calls a watchdog thread looks for what the
  * calls look for while they wait: another rank's failure, an asynchronous error, a communication
  * that does not end before the deadline.
  *
- * NCCL_LAUNCH_ORDER_IMPLICIT=1, set before the process uses NCCL for the first time, leaves the
- * order of communications on the device to NCCL (from 2.26 on); without it, events see to it.
+ * The engine makes its device the current one of each thread that announces, with cudaSetDevice, also
+ * where cudaGetDevice names it already: a new thread has no context, and cuStreamWriteValue32, by
+ * which the device tells how far it is, needs one. The thread's own device is current again when the
+ * call returns. That function is the driver's: programs link -lcuda (on machines without a driver the
+ * toolkit's lib64/stubs has one), as pkg-config says.
+ *
+ * The order of communications on the device is NCCL's to keep where it was told to in time, else
+ * events do: zp_cuda_options.first_nccl.
  *
  * An error ends the rank: it is told to the others, steps that no failed rank belongs to are let
  * end, the communicators are aborted, and what the device still has queued changes neither
@@ -87,7 +96,9 @@ typedef struct zp_cuda_call {
   float *loss;
 } zp_cuda_call;
 
-/* The model. Callbacks enqueue and return 0, or non-zero when they failed. Without forward and
+/* The model. Its kernels should be loaded before zp_cuda_init (cudaFuncGetAttributes): one that is
+ * loaded at its first launch may have the thread wait for the device, and for communication whose
+ * other ranks are gone. Callbacks enqueue and return 0, or non-zero when they failed. Without forward and
  * backward, which only pp = 1 allows, the caller computes in a loop of its own: it announces the
  * gradients of micro-batches 0 … M-1, one micro-batch after the other, and calls zp_cuda_end_step
  * instead of zp_cuda_step.
@@ -150,6 +161,12 @@ typedef struct zp_cuda_options {
    * `ordered` where every partial sum is exact. At stage 2, 16-bit gradients travel widened.
    * spec: RED-7 */
   int32_t native;
+  /* 1: the process has not called NCCL yet, and no other thread reads or changes the environment
+   * now: where NCCL_LAUNCH_ORDER_IMPLICIT is not set, opening sets it to 1, before its own first
+   * call, and NCCL (from 2.26 on) keeps the order of communications. 0: NCCL, which reads its
+   * variables once, may have looked already: it is relied on only where the process was started
+   * with NCCL_LAUNCH_ORDER_IMPLICIT=1. Else, and with pp > 1, events keep that order. STRM-5 */
+  int32_t first_nccl;
   zp_cuda_message act_in, act_out; /* this stage's activations; data is ignored */
   /* Dynamic shapes, where act_in and act_out are ignored: the most bytes of one message, each of
    * its tensors rounded up to 256. A stage keeps room for min(S - s, M) + 3 of them. */
@@ -164,7 +181,10 @@ typedef struct zp_cuda_options {
    * gradient that came before its turn is kept aside. What the engine queues until the next call
    * belongs to it. For traces. NULL: not called. */
   void (*issuing)(void *ctx, int32_t phase, int64_t position, const zp_op *op);
-  void *issued_ctx;         /* of both */
+  /* Called behind each wait and record of the engine: its site (sites.h), the event, and of waits on
+   * the host whether there was anything to wait for. For traces. NULL: not called. */
+  void (*synced)(void *ctx, int32_t site, cudaEvent_t event, int32_t waited);
+  void *issued_ctx;         /* of all three */
   uint64_t deadline_ns;     /* of every wait; 0: 10 minutes */
   uint64_t (*now_ns)(void); /* NULL: the system's steady clock */
   void (*pause)(void);      /* NULL: sched_yield */

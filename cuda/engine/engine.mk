@@ -102,6 +102,22 @@ $(API_TSAN): $(BUILD)/tests/cuda/%_tsan: $(BUILD)/tsan/tests/cuda/%.o \
 
 unit: $(API_PROGRAMS) $(API_TSAN)
 
+# The public functions as they are, with POSIX threads and sockets, on a device of the tests' own.
+API_THREADS := $(BUILD)/tests/cuda/api_threads
+$(API_THREADS).o $(BUILD)/tests/cuda/at_once.o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(API_THREADS).o $(BUILD)/tests/cuda/at_once.o: | $(CUDA_HEADERS)
+$(API_THREADS): %: %.o $(BUILD)/tests/cuda/at_once.o $(ENGINE) $(STATIC)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -pthread $(LIBS)
+$(API_THREADS)_tsan: $(BUILD)/tsan/tests/cuda/api_threads.o $(BUILD)/tsan/tests/cuda/at_once.o \
+  $(TRIAL_TSAN)
+	$(say) LD $@
+	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
+
+unit: $(API_THREADS) $(API_THREADS)_tsan
+-include $(API_THREADS).d $(BUILD)/tests/cuda/at_once.d $(BUILD)/tsan/tests/cuda/api_threads.d \
+         $(BUILD)/tsan/tests/cuda/at_once.d
+
 # For devices: the engine and its kernels as nvcc compiles them. Programs link CUDA's runtime and
 # NCCL.
 CUDA_LIBRARY := $(BUILD)/libzeroproof_cuda.a
@@ -116,7 +132,7 @@ install-cuda: $(CUDA_LIBRARY) install ## install it, too
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' '' 'Name: zeroproof-cuda' \
 	  'Description: the training engine of zeroproof on CUDA devices, over NCCL' \
 	  'Version: $(VERSION)' 'Requires: zeroproof' \
-	  'Libs: -L$${libdir} -lzeroproof_cuda -lnccl -lcudart -lstdc++' \
+	  'Libs: -L$${libdir} -lzeroproof_cuda -lnccl -lcudart -lcuda -lstdc++' \
 	  > $(dest)/lib/pkgconfig/zeroproof-cuda.pc
 	chmod 644 $(dest)/lib/pkgconfig/zeroproof-cuda.pc
 -include $(API_PROGRAMS:%=%.d) $(BUILD)/tests/cuda/api_run.d $(BUILD)/tsan/tests/cuda/api_run.d \

@@ -83,6 +83,7 @@ struct zp_cuda {
   zp_coord at;
   zp_layout lay;
   zp_op *program[ZP_PHASES];
+  uint8_t *wanted; /* [length of a step] 1: somebody waits for the op's record, or may */
   int64_t length[ZP_PHASES];
   zp_cuda_error err;
   /* threads */
@@ -107,8 +108,9 @@ struct zp_cuda {
   cudaStream_t compute, reduce, p2p;
   cudaEvent_t forwarded, backwarded;    /* on compute, after the latest callback of each kind */
   cudaEvent_t with_next, with_previous; /* on p2p, after the latest exchange with that stage */
-  /* 1: the latest record has not been waited for yet, by p2p or compute: later waits say nothing */
-  int32_t new_forwarded, new_backwarded, new_next, new_previous;
+  /* the latest record's number, 0: p2p or compute has waited for it, or is behind it: later waits
+   * would say nothing */
+  int64_t recorded, new_forwarded, new_backwarded, new_next, new_previous;
   cudaEvent_t ended[ZP_CUDA_FLIGHT]; /* on reduce: of step s at s % 2, of INIT as of step -1 */
   cudaEvent_t copied_out;
   /* communicators; where a group has one member or this rank is in none: NULL */
@@ -240,14 +242,21 @@ int32_t zp_cuda_runs(const zp_cuda *e, int32_t k, zp_range p, int32_t *i, const 
 int64_t zp_cuda_size(const zp_cuda *e); /* bytes of an element of the precision */
 char *zp_cuda_sum(const zp_cuda *e, void *sums, int64_t at); /* partial sum number `at` */
 
+/* ---- records.c ------------------------------------------------------------------------------- */
+
+int zp_cuda_open_records(zp_cuda *e);
+int zp_cuda_is_wanted(
+    const zp_cuda *e); /* 1: the record of the op that is being issued is needed */
+
 /* ---- comm.c ---------------------------------------------------------------------------------- */
 
 int zp_cuda_world(zp_cuda *e);
 int zp_cuda_create(zp_cuda *e, const zp_op *op);
 ncclComm_t zp_cuda_comm(const zp_cuda *e, const zp_op *op);
 ncclDataType_t zp_cuda_dtype(int32_t dtype);
-/* Around each communication: begin before the first NCCL call, end after the last: then the work is
+/* order.c. Around each communication: begin before the first NCCL call, end after the last: then the work is
  * on the stream. */
+int zp_cuda_open_order(zp_cuda *e);
 int zp_cuda_comm_begin(zp_cuda *e, cudaStream_t stream);
 int zp_cuda_comm_end(zp_cuda *e, ncclComm_t comm, cudaStream_t stream);
 /* Until NCCL has done what the last calls on comm began. */

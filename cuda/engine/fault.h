@@ -23,6 +23,9 @@ typedef enum zp_cuda_plant {
   ZP_PLANT_GATHER_EARLY,   /* parameters are gathered on another stream, beside the updates */
   ZP_PLANT_NO_STEP_WAIT,   /* the next step's forward does not wait for updates and gathers */
   ZP_PLANT_HOST_READ,      /* the host reads a step's state before its copy has ended */
+  ZP_PLANT_UNLOADED,       /* kernels are loaded when they are launched first */
+  ZP_PLANT_ORDER_LATE,     /* NCCL is told to keep the order when it has looked already */
+  ZP_PLANT_UNBOUND,        /* a new thread that announces is given no context for device 0 */
   ZP_PLANT_END
 } zp_cuda_plant;
 

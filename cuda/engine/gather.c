@@ -243,14 +243,16 @@ static int announce(zp_cuda *e, int32_t param, int64_t mb, int32_t arrival, cons
 
 /* Any thread announces: it takes its turn, works on the engine's device, and launches what its
  * announcement lets go on. NCCL asks for one order of launches on all ranks, not for one thread:
- * the lock gives it the program's, and each group begins and ends within one hold of it. */
+ * the lock gives it the program's, and each group begins and ends within one hold of it. A thread
+ * that has used no device yet has 0 as its current one, and no context: calls of the driver need
+ * one, so the device is set also where it is said to be the current one. */
 static int announce_here(zp_cuda *e, int32_t param, int64_t mb, int32_t arrival, const void *grad,
                          cudaStream_t stream)
 {
   int device = e->opt.device, status;
   zp_cuda_enter(e);
   status = e->err.status ? -1 : zp_cuda_check(e, cudaGetDevice(&device), "cudaGetDevice");
-  if (!status && device != e->opt.device)
+  if (!status && (device != e->opt.device || !zp_cuda_planted(e, ZP_PLANT_UNBOUND)))
     status = zp_cuda_check(e, cudaSetDevice(e->opt.device), "cudaSetDevice");
   if (!status) status = announce(e, param, mb, arrival, grad, stream);
   if (device != e->opt.device && cudaSetDevice(device) != cudaSuccess)

@@ -14,6 +14,7 @@ int zp_cuda_wait(zp_cuda *e, int32_t site, cudaStream_t stream, cudaEvent_t even
 {
   if (e->opt.fault && zp_cuda_left_out(e, site)) return 0;
   ZP_CUDA(e, cudaStreamWaitEvent(stream, event, 0));
+  if (e->opt.synced) e->opt.synced(e->opt.issued_ctx, site, event, 0);
   return 0;
 }
 
@@ -21,6 +22,7 @@ int zp_cuda_record(zp_cuda *e, int32_t site, cudaEvent_t event, cudaStream_t str
 {
   if (e->opt.fault && zp_cuda_left_out(e, site)) return 0;
   ZP_CUDA(e, cudaEventRecord(event, stream));
+  if (e->opt.synced) e->opt.synced(e->opt.issued_ctx, site, event, 0);
   return 0;
 }
 

@@ -256,26 +256,30 @@ static int open_plan(zp_cuda *e)
     if (!e->program[phase]) goto memory;
     e->length[phase] = zp_program_write(e->cfg, &e->lay, phase, e->at, e->program[phase], n);
   }
-  return 0;
+  return zp_cuda_open_records(e);
 memory:
   return zp_cuda_fail(e, ZP_CUDA_E_MEMORY, "no host memory for the programs");
 }
 
-/* 1: NCCL orders the communications of a device as they were launched: it was told to before its
- * first communicator, and knows how to since 2.26. */
-static int nccl_keeps_order(zp_cuda *e, int32_t *keeps)
+/* All kernels: CUDA loads one when it is launched first, and may wait until the device is idle for
+ * that, where communication may be waiting for other ranks. STRM-7 */
+static int load_kernels(zp_cuda *e)
 {
-  const char *order = getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
-  int version = 0;
-  ZP_NCCL(e, ncclGetVersion(&version));
-  *keeps = version >= NCCL_VERSION(2, 26, 0) && order && strcmp(order, "1") == 0;
+  static const void *const *const kernel[] = {
+#define ZP_KERNEL_AT(name) &zp_kernel_##name,
+      ZP_KERNELS(ZP_KERNEL_AT)
+#undef ZP_KERNEL_AT
+  };
+  if (zp_cuda_planted(e, ZP_PLANT_UNLOADED)) return 0;
+  for (size_t i = 0; i < sizeof kernel / sizeof *kernel; i++) {
+    struct cudaFuncAttributes unused;
+    ZP_CUDA(e, cudaFuncGetAttributes(&unused, *kernel[i]));
+  }
   return 0;
 }
 
 static int open_streams(zp_cuda *e)
 {
-  int32_t kept = 0;
-  ZP_CUDA(e, cudaSetDevice(e->opt.device));
   ZP_TRY(make_stream(e, &e->compute));
   ZP_TRY(make_stream(e, &e->reduce));
   ZP_TRY(make_stream(e, &e->p2p));
@@ -286,10 +290,13 @@ static int open_streams(zp_cuda *e)
   for (int32_t i = 0; i < ZP_CUDA_FLIGHT; i++) ZP_TRY(make_event(e, &e->ended[i]));
   ZP_TRY(make_event(e, &e->copied_out));
   ZP_TRY(make_event(e, &e->communicated));
-  /* one stage communicates on one stream */
-  ZP_TRY(nccl_keeps_order(e, &kept));
-  e->chained = e->cfg->pp > 1 && !kept;
-  return 0;
+  return zp_cuda_open_order(e);
+}
+
+static int open_device(zp_cuda *e)
+{
+  ZP_CUDA(e, cudaSetDevice(e->opt.device));
+  return load_kernels(e);
 }
 
 static int refuse(zp_cuda_error *err, const char *field, const char *why, long long value)
@@ -384,8 +391,9 @@ zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_cuda_error *err)
   e->own = !options->model.forward;
   if (e->at.pp == 0) e->opt.act_in.n = 0;
   if (e->at.pp == e->cfg->pp - 1) e->opt.act_out.n = 0;
-  if (zp_cuda_open_threads(e) || open_plan(e) || open_streams(e) || zp_cuda_open_marks(e) ||
-      open_arrays(e) || open_state(e) || zp_cuda_world(e) || zp_cuda_start_watchdog(e)) {
+  if (zp_cuda_open_threads(e) || open_plan(e) || open_device(e) || open_streams(e) ||
+      zp_cuda_open_marks(e) || open_arrays(e) || open_state(e) || zp_cuda_world(e) ||
+      zp_cuda_start_watchdog(e)) {
     *err = e->err;
     zp_cuda_close(e);
     return NULL;
@@ -471,6 +479,7 @@ int zp_cuda_close(zp_cuda *e)
   drop_events(e);
   zp_cuda_close_threads(e);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) free(e->program[phase]);
+  free(e->wanted);
   free(e->allocated);
   free(e->lay.spot);
   free(e->lay.flat);

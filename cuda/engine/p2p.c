@@ -7,18 +7,30 @@
 #include "engine_internal.h"
 
 static int record_new(zp_cuda *e, int32_t site, cudaEvent_t event, cudaStream_t stream,
-                      int32_t *is_new)
+                      int64_t *is_new)
 {
-  *is_new = 1;
+  if (!zp_cuda_is_wanted(e)) return 0;
+  *is_new = ++e->recorded;
   return zp_cuda_record(e, site, event, stream);
 }
 
-static int wait_once(zp_cuda *e, int32_t site, cudaStream_t stream, cudaEvent_t event,
-                     int32_t *is_new)
+/* One of two events of one stream: who waits for the later record is behind the earlier one. */
+typedef struct either {
+  int32_t site, wanted;
+  cudaEvent_t event;
+  int64_t *is_new; /* the record's number; 0: it has been waited for */
+} either;
+
+/* For those of the two that are wanted and new. */
+static int wait_once(zp_cuda *e, cudaStream_t stream, either a, either b)
 {
-  if (!*is_new) return 0;
-  *is_new = 0;
-  return zp_cuda_wait(e, site, stream, event);
+  const int64_t x = a.wanted ? *a.is_new : 0, y = b.wanted ? *b.is_new : 0;
+  const either *later = x > y ? &a : &b, *other = x > y ? &b : &a;
+  const int64_t n = x > y ? x : y;
+  if (n == 0) return 0;
+  *later->is_new = 0;
+  if (*other->is_new < n) *other->is_new = 0;
+  return zp_cuda_wait(e, later->site, stream, later->event);
 }
 
 /* ---- Exchanges ------------------------------------------------------------------------------- */
@@ -71,10 +83,9 @@ int zp_cuda_p2p(zp_cuda *e, const zp_op *op)
   }
   /* forward made what goes to the next stage; backward made what goes back, and has read what is
    * overwritten: the gradient before, or the place's activation */
-  if (out && next)
-    ZP_TRY(wait_once(e, ZP_SITE_FORWARDED_WAIT, e->p2p, e->forwarded, &e->new_forwarded));
-  if (in || (out && !next))
-    ZP_TRY(wait_once(e, ZP_SITE_BACKWARDED_WAIT, e->p2p, e->backwarded, &e->new_backwarded));
+  ZP_TRY(wait_once(
+      e, e->p2p, (either){ZP_SITE_FORWARDED_WAIT, out && next, e->forwarded, &e->new_forwarded},
+      (either){ZP_SITE_BACKWARDED_WAIT, in || (out && !next), e->backwarded, &e->new_backwarded}));
   ZP_TRY(zp_cuda_transfer(e, op, out, in));
   zp_cuda_issued(e, op);
   if (next) ZP_TRY(record_new(e, ZP_SITE_NEXT_RECORD, e->with_next, e->p2p, &e->new_next));
@@ -87,8 +98,9 @@ int zp_cuda_p2p(zp_cuda *e, const zp_op *op)
 static int wait_for_exchanges(zp_cuda *e)
 {
   if (zp_cuda_planted(e, ZP_PLANT_NO_P2P_WAIT)) return 0;
-  ZP_TRY(wait_once(e, ZP_SITE_PREVIOUS_WAIT, e->compute, e->with_previous, &e->new_previous));
-  return wait_once(e, ZP_SITE_NEXT_WAIT, e->compute, e->with_next, &e->new_next);
+  return wait_once(e, e->compute,
+                   (either){ZP_SITE_PREVIOUS_WAIT, 1, e->with_previous, &e->new_previous},
+                   (either){ZP_SITE_NEXT_WAIT, 1, e->with_next, &e->new_next});
 }
 
 static zp_cuda_call call_of(const zp_cuda *e, const zp_op *op)

@@ -95,6 +95,7 @@ static int reduce_natively(zp_cuda *e, const zp_op *op, const void *from, void *
 static int free_slot(zp_cuda *e, zp_cuda_flat *s, int32_t slot)
 {
   s->read[slot] = ++e->reductions;
+  if (!zp_cuda_is_wanted(e)) return 0;
   return zp_cuda_record(e, ZP_SITE_FREE_RECORD, s->free[slot], e->reduce);
 }
 

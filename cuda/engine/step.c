@@ -127,8 +127,8 @@ static int init(zp_cuda *e)
   return 0;
 }
 
-/* What this step knows of the one before: nothing but that compute, and behind it all producers,
- * wait for it; without callbacks the caller's stream does. */
+/* The only wait of a step on the host. What this step knows of the one before: nothing but that compute, and behind it all producers,
+ * wait for it; without callbacks the caller's stream does. STRM-8 */
 static int begin_step(zp_cuda *e)
 {
   for (int32_t k = 0; k < e->lay.n_flats; k++) e->flat[k].read[0] = e->flat[k].read[1] = 0;
@@ -139,8 +139,8 @@ static int begin_step(zp_cuda *e)
   e->phase = ZP_PHASE_STEP; /* an error in the wait is this step's */
   e->pc = 0;
   if (e->heard == e->step) return 0; /* the host has seen the last step's end */
-  /* step 0 waits for nothing, step 1 for INIT */
-  ZP_TRY(zp_cuda_host_wait(e, ZP_SITE_ENDED_HOST, ended(e, e->step), "the step before the last"));
+  if (e->step > 0)                   /* step 0 waits for nothing, step 1 for INIT */
+    ZP_TRY(zp_cuda_host_wait(e, ZP_SITE_ENDED_HOST, ended(e, e->step), "the step before the last"));
   if (e->own || zp_cuda_planted(e, ZP_PLANT_NO_STEP_WAIT)) return 0;
   return zp_cuda_wait(e, ZP_SITE_ENDED_WAIT, e->compute, ended(e, e->step - 1));
 }

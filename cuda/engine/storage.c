@@ -218,7 +218,7 @@ static int install_state(zp_cuda *e)
   e->state_host->step = e->loaded.step;
   e->state_host->scaler = e->loaded.scaler;
   ZP_TRY(to_device(e, e->state, e->state_host, sizeof *e->state_host));
-  e->step = e->loaded.step;
+  e->step = e->heard = e->loaded.step; /* the host has seen the copies end, and all before them */
   return 0;
 }
 

@@ -266,21 +266,13 @@ zp_launch zp_launch_one(void);
 
 /* ---- Handles: what cudaLaunchKernel is given ------------------------------------------------- */
 
-extern const void *const zp_kernel_gather_copy;
-extern const void *const zp_kernel_gather_ordered;
-extern const void *const zp_kernel_gather_exact;
-extern const void *const zp_kernel_scatter;
-extern const void *const zp_kernel_squares;
-extern const void *const zp_kernel_add_ordered;
-extern const void *const zp_kernel_add_exact;
-extern const void *const zp_kernel_settle;
-extern const void *const zp_kernel_mean_ordered;
-extern const void *const zp_kernel_mean_exact;
-extern const void *const zp_kernel_update;
-extern const void *const zp_kernel_tell;
-extern const void *const zp_kernel_loss;
-extern const void *const zp_kernel_pack;
-extern const void *const zp_kernel_decide;
+#define ZP_KERNELS(X)                                                                              \
+  X(gather_copy)                                                                                   \
+  X(gather_ordered) X(gather_exact) X(scatter) X(squares) X(add_ordered) X(add_exact) X(settle)    \
+      X(mean_ordered) X(mean_exact) X(update) X(tell) X(loss) X(pack) X(decide)
+#define ZP_KERNEL_HANDLE(name) extern const void *const zp_kernel_##name;
+ZP_KERNELS(ZP_KERNEL_HANDLE)
+#undef ZP_KERNEL_HANDLE
 
 #ifdef __cplusplus
 }

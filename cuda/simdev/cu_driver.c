@@ -27,6 +27,13 @@ static CUresult write_value(const void *pc, CUstream stream, CUdeviceptr to, cuu
   sd_item *item;
   cudaError_t e = sd_enter(&h, "cuStreamWriteValue32", pc);
   if (e) return h && h->planted ? (CUresult)e : result_of(e);
+  if (!h->bound) {
+    sd_note(
+        s, SIMDEV_E_MISUSE, 0, h->agent.rank,
+        "%s: the thread may have no context: cudaSetDevice gives it one, cudaGetDevice does not",
+        sd_here(h));
+    return CUDA_ERROR_INVALID_CONTEXT;
+  }
   st = sd_stream_of(h, (cudaStream_t)stream);
   if (!st) return CUDA_ERROR_INVALID_HANDLE;
   if (to % 4 != 0 || sd_memory_place(s, p) == SD_PAGEABLE) {

@@ -8,6 +8,7 @@ cudaError_t cudaSetDevice(int device)
   if (e) return e;
   if (device < 0 || device >= sd_now->devices) return sd_error(h, cudaErrorInvalidDevice);
   h->device = device;
+  h->bound = 1;
   return cudaSuccess;
 }
 

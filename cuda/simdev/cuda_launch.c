@@ -1,7 +1,7 @@
 /* Kernels and host functions. */
 #include "internal.h"
 
-enum { THREADS_MAX = 1024, SHARED_DEFAULT = 48 << 10, SHARED_MAX = 227 << 10, GRID_YZ_MAX = 65535 };
+enum { THREADS_MAX = 1024, GRID_YZ_MAX = 65535 };
 
 static int bad_geometry(dim3 grid, dim3 block)
 {
@@ -9,33 +9,6 @@ static int bad_geometry(dim3 grid, dim3 block)
          block.z == 0 || grid.x > INT32_MAX || grid.y > GRID_YZ_MAX || grid.z > GRID_YZ_MAX ||
          block.x > THREADS_MAX || block.y > THREADS_MAX || block.z > 64 ||
          (uint64_t)block.x * block.y * block.z > THREADS_MAX;
-}
-
-/* How much dynamic shared memory a kernel may have: 48 KiB, or what cudaFuncSetAttribute said. */
-static size_t shared_limit(const simdev *s, const void *func)
-{
-  for (const sd_shared_limit *l = s->shared_limits; l; l = l->next)
-    if (l->func == func) return l->bytes;
-  return SHARED_DEFAULT;
-}
-
-cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attribute, int value)
-{
-  simdev *s = sd_now;
-  sd_shared_limit *l;
-  sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaFuncSetAttribute", SD_PC);
-  if (e) return e;
-  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
-    return sd_error(h, cudaErrorNotSupported);
-  if (!func || value < 0 || value > SHARED_MAX) return sd_error(h, cudaErrorInvalidValue);
-  l = sd_take(s, sizeof *l);
-  if (!l) return sd_error(h, cudaErrorMemoryAllocation);
-  l->func = func;
-  l->bytes = (size_t)value;
-  l->next = s->shared_limits; /* the newest is found first */
-  s->shared_limits = l;
-  return cudaSuccess;
 }
 
 /* A stream's blocks share one buffer, as they run one after the other. */
@@ -92,7 +65,7 @@ static cudaError_t launch(const void *pc, const void *func, dim3 grid, dim3 bloc
   if (!kernel || !kernel->body || kernel->phases < 1)
     return sd_error(h, cudaErrorInvalidDeviceFunction);
   if (bad_geometry(grid, block)) return sd_error(h, cudaErrorInvalidConfiguration);
-  if (shared > shared_limit(s, func)) return sd_error(h, cudaErrorInvalidValue);
+  if (shared > sd_shared_max(s, func)) return sd_error(h, cudaErrorInvalidValue);
   if (kernel->params_bytes && (!args || !args[0])) return sd_error(h, cudaErrorInvalidValue);
   st = sd_stream_of(h, stream);
   if (!st) return sd_error(h, cudaErrorInvalidResourceHandle);
@@ -103,6 +76,8 @@ static cudaError_t launch(const void *pc, const void *func, dim3 grid, dim3 bloc
             h->agent.rank, h->call, st->device, h->device);
     return sd_error(h, cudaErrorInvalidResourceHandle);
   }
+  e = sd_load_late(h, kernel);
+  if (e) return sd_error(h, e);
   item = make_launch(h, st, kernel, args, pc);
   if (!item || room_for_shared(s, st, shared)) return sd_error(h, cudaErrorMemoryAllocation);
   k = &item->u.kernel;

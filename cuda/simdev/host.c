@@ -145,7 +145,7 @@ int sd_host_begin(simdev *s, sd_host *h)
   h->sp = top;
   h->state = SD_GOES;
   h->result = 0;
-  h->device = 0;
+  h->device = h->bound = 0;
   h->call = 0;
   h->tag = 0;
   h->call_name = NULL;

@@ -15,6 +15,7 @@ typedef struct sd_launch sd_launch; /* nccl_internal.h */
 typedef struct sd_group sd_group;
 typedef struct sd_job sd_job;
 typedef struct sd_key sd_key;
+typedef struct sd_loaded sd_loaded;
 typedef struct sd_sync_block sd_sync_block; /* arena.c */
 
 /* AddressSanitizer, as gcc and as clang say it. */
@@ -54,7 +55,7 @@ typedef enum { SD_GOES, SD_BLOCKED, SD_PARKED, SD_AWAITS, SD_STOPPED, SD_ENDED }
 struct sd_host {
   sd_agent agent;
   sd_host_state state;
-  int32_t id, device;
+  int32_t id, device, bound; /* bound: it has called cudaSetDevice */
   int (*fn)(void *, int);
   void *arg;
   void *sp;    /* saved stack pointer */
@@ -81,6 +82,8 @@ typedef struct sd_rank {
   int32_t calls, streams, events, comms, syncs, items;
   int32_t dead;            /* its streams stand still */
   int32_t lost;            /* so do they when an item has failed: the context is lost */
+  int32_t nccl_used;       /* NCCL has read its variables … */
+  int32_t implicit;        /* … and NCCL_LAUNCH_ORDER_IMPLICIT was set */
   int32_t faulty;          /* a fault stopped one of its hosts: leaks are the fault's */
   uint64_t *issued;        /* [devices] items issued */
   uint64_t *serial;        /* [devices] items done, where streams are serialised */
@@ -89,6 +92,7 @@ typedef struct sd_rank {
   sd_stream **legacy;      /* [devices] made when first used */
   sd_stream *all;          /* its streams, newest first */
   uint64_t *used;          /* [devices] bytes of device memory */
+  sd_loaded *loaded;       /* its kernels, newest first */
 } sd_rank;
 
 /* ---- Streams and items ----------------------------------------------------------------------- */
@@ -211,6 +215,13 @@ typedef struct sd_shared_limit {
   struct sd_shared_limit *next;
 } sd_shared_limit;
 
+/* A kernel whose code a device of the rank has. */
+struct sd_loaded {
+  const void *func;
+  int32_t device;
+  sd_loaded *next;
+};
+
 enum { SD_SIZES = 40 };
 
 /* ---- The simulation -------------------------------------------------------------------------- */
@@ -235,7 +246,7 @@ struct simdev {
   int64_t pct_change[16];
   int32_t pct_changes;
   uint64_t pct_low;
-  int32_t one_comm, serialize, early, remote, late;
+  int32_t one_comm, serialize, early, remote, late, lazy;
   sd_job *late_jobs; /* that wait to be asked for */
   uint64_t clock_ns, issue, order, hash;
   uint64_t begin_sync, end_sync; /* what was before the run is visible in it, and so on */
@@ -332,6 +343,10 @@ void sd_memory_poison(simdev *s, void *p, size_t n, int freed);
 void sd_memory_free_item(simdev *s, sd_item *item);
 void sd_copy_bytes(void *to, const void *from, size_t n);
 void sd_set_bytes(void *to, int value, size_t n);
+
+/* cuda_function.c */
+size_t sd_shared_max(const simdev *s, const void *func); /* bytes of dynamic shared memory */
+cudaError_t sd_load_late(sd_host *h, const simdev_kernel *kernel); /* at a launch: if it was not */
 
 /* protect.c: nothing where the option is not set. */
 void sd_protect(simdev *s);

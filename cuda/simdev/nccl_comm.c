@@ -5,9 +5,26 @@
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
+static int is_set(const char *variable)
+{
+  const char *v = getenv(variable);
+  return v && v[0] == '1' && !v[1];
+}
+
+/* NCCL reads its variables once: at the process's first call, here; what is set later is too late. */
+static void read_variables(simdev *s, sd_rank *r)
+{
+  const int version = s->opt.nccl_version;
+  if (r->nccl_used) return;
+  r->nccl_used = 1;
+  r->implicit =
+      (!version || version >= NCCL_VERSION(2, 26, 0)) && is_set("NCCL_LAUNCH_ORDER_IMPLICIT");
+}
+
 ncclResult_t sd_nccl_enter(sd_host **h, const char *name, const void *pc)
 {
   const cudaError_t e = sd_enter(h, name, pc);
+  if (*h) read_variables(sd_now, &sd_now->rank[(*h)->agent.rank]);
   if (e == cudaSuccess) return ncclSuccess;
   if (*h && (*h)->planted) {
     (*h)->last_error = cudaSuccess; /* it was NCCL's */
@@ -65,7 +82,7 @@ ncclResult_t sd_comm_check(sd_host *h, const sd_comm *comm, int ready)
 ncclResult_t ncclGetVersion(int *version)
 {
   if (!version) return ncclInvalidArgument;
-  *version = NCCL_VERSION_CODE;
+  *version = sd_now && sd_now->opt.nccl_version ? sd_now->opt.nccl_version : NCCL_VERSION_CODE;
   return ncclSuccess;
 }
 
@@ -112,12 +129,6 @@ static sd_clique *clique_of(simdev *s, const ncclUniqueId *id, int32_t n)
   return c;
 }
 
-static int is_set(const char *variable)
-{
-  const char *v = getenv(variable);
-  return v && v[0] == '1' && !v[1];
-}
-
 static sd_comm *make_comm(sd_host *h, const ncclConfig_t *config, const sd_comm *parent)
 {
   simdev *s = sd_now;
@@ -130,7 +141,7 @@ static sd_comm *make_comm(sd_host *h, const ncclConfig_t *config, const sd_comm 
   comm->call = h->call;
   comm->blocking = parent ? parent->blocking : 1;
   if (config && config->blocking != NCCL_CONFIG_UNDEF_INT) comm->blocking = config->blocking;
-  comm->implicit = is_set("NCCL_LAUNCH_ORDER_IMPLICIT");
+  comm->implicit = s->rank[comm->rank].implicit;
   comm->state = ncclInProgress;
   for (size_t i = 0; name && i + 1 < sizeof comm->name && (comm->name[i] = name[i]); i++) {
   }

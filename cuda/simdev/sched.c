@@ -57,6 +57,9 @@ void sd_order_reset(simdev *s)
   if (o->serialize_streams) s->serialize = o->serialize_streams == SIMDEV_ALWAYS;
   if (o->early_sends) s->early = o->early_sends == SIMDEV_ALWAYS;
   if (o->late_launches) s->late = o->late_launches == SIMDEV_ALWAYS;
+  /* of a hash of its own: what else a seed chooses does not depend on it */
+  s->lazy = (o->seed * UINT64_C(0x9e3779b97f4a7c15)) >> 62 == 0;
+  if (o->lazy_loading) s->lazy = o->lazy_loading == SIMDEV_ALWAYS;
   if (o->remote_errors) s->remote = o->remote_errors == SIMDEV_ALWAYS;
   s->pct_changes = depth - 1 < PCT_CHANGES_MAX ? depth - 1 : PCT_CHANGES_MAX;
   for (int32_t i = 0; i < s->pct_changes; i++)

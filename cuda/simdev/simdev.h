@@ -77,7 +77,11 @@ typedef struct simdev_options {
   simdev_choice late_launches;     /* a non-blocking operation is on its stream only when its
                                       communicator was asked about it (the TSan build: always) */
   simdev_choice remote_errors;     /* a communicator hears that a member is gone */
-  int32_t record;                  /* keep simdev_records, simdev_edges, simdev_syncs */
+  simdev_choice lazy_loading; /* the first launch of a kernel that cudaFuncGetAttributes has not
+                                      loaded waits until the device is idle */
+  int32_t nccl_version; /* what ncclGetVersion says; 0: the header's. Before 2.26.0 there is no
+                           NCCL_LAUNCH_ORDER_IMPLICIT */
+  int32_t record;       /* keep simdev_records, simdev_edges, simdev_syncs */
   int32_t allow_leaks;
   int32_t protect_device;     /* a host that follows a device pointer is found (two system calls for
                              each switch, and a handler of SIGSEGV during the run) */
@@ -101,6 +105,8 @@ typedef struct simdev_report {
   int64_t items, decisions, calls;
   int32_t leaked_streams, leaked_events, leaked_allocations, leaked_comms;
   uint64_t clock_ns;
+  int64_t late_loads; /* first launches of kernels that had not been loaded, and may have waited */
+  const char *late_kernel; /* the first of them; NULL: none */
 } simdev_report;
 
 typedef enum simdev_item_kind {

@@ -82,6 +82,13 @@ static const zp_twin_fault table[] = {
     NAMED(HOST_READ, "host-read", READ_HOST,
           "the class of non-blocking copies to the host that are read too early", "STRM-6",
           "the host reads a step's state before its copy has ended"),
+    OTHER(UNLOADED, "lazy-load",
+          "the host, before it launches: code is loaded when the engine is opened",
+          "CUDA: loading a kernel may synchronize with the device", "STRM-7",
+          "kernels are loaded when they are launched first, beside communication"),
+    NAMED(ORDER_LATE, "late-order", ORDER_WAIT,
+          "NCCL: a variable is read once (NCCL_LAUNCH_ORDER_IMPLICIT)", "STRM-5",
+          "the engine leaves the order of communications to NCCL, which it tells so too late"),
     PLANTED(WHOLE_STREAM, "whole-stream", "DeepSpeed #8364", "wait",
             "each gradient waits for all that is queued on the reduction stream: the bits are "
             "right, and time is lost",

@@ -132,11 +132,12 @@ static int open_arrays(zp_trial *t)
   t->scaler = calloc(steps, sizeof *t->scaler);
   t->params = calloc(steps * world, sizeof *t->params);
   t->log = calloc(world, sizeof *t->log);
+  t->syncs = calloc(world, sizeof *t->syncs);
   t->get = calloc(steps, 1);
   for (int32_t i = 0; t->storage.save && i < 2; i++)
     if (zp_case_memory_open(&t->saved[i], t->cfg)) return -1;
   if (!t->first || !t->ledger || !t->error || !t->result || !t->scaler) return -1;
-  return t->params && t->log && t->get ? 0 : -1;
+  return t->params && t->log && t->syncs && t->get ? 0 : -1;
 }
 
 zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
@@ -174,6 +175,8 @@ void zp_trial_close(zp_trial *t)
   for (int32_t r = 0; t->log && r < t->world; r++) zp_path_log_free(&t->log[r]);
   for (int32_t i = 0; t->storage.save && i < 2; i++) zp_case_memory_close(&t->saved[i]);
   free(t->first);
+  for (int32_t r = 0; t->syncs && r < t->world; r++) free(t->syncs[r].sync);
+  free(t->syncs);
   free(t->log);
   free(t->get);
   free(t->ledger);
@@ -205,8 +208,7 @@ zp_trial_schedule zp_trial_schedule_of(uint64_t n)
 
 static void set_launch_order(int32_t choice)
 {
-  if (choice == 1) unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT");
-  if (choice == 2) setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 1);
+  if (choice != 0) unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT"); /* with 2 the engine sets it */
 }
 
 static const char *name_of(simdev_status status)
@@ -245,9 +247,20 @@ static void forget(zp_trial *t, const zp_trial_schedule *s)
   t->chained = 0;
   memset(&t->found, 0, sizeof t->found);
   memset(t->error, 0, (size_t)t->world * sizeof *t->error);
-  for (int32_t r = 0; r < t->world; r++) t->log[r].n = 0;
+  for (int32_t r = 0; r < t->world; r++) t->log[r].n = t->syncs[r].n = 0;
   if (t->storage.save) zp_case_memory_clear(&t->saved[1]);
   for (int32_t k = 0; k < t->steps; k++) t->get[k] = s->get_each || k == t->steps - 1;
+}
+
+/* No launch had to load its kernel. STRM-7 */
+static int same_loads(zp_trial *t)
+{
+  const simdev_report *r = simdev_result(t->sim);
+  if (r->late_loads == 0) return 0;
+  return zp_trial_differs(t, "STRM-7",
+                          "%lld first launches found their kernel not loaded, as of %s: each may "
+                          "wait for the device",
+                          (long long)r->late_loads, r->late_kernel);
 }
 
 int zp_trial_run(zp_trial *t, const zp_trial_schedule *s)
@@ -256,15 +269,18 @@ int zp_trial_run(zp_trial *t, const zp_trial_schedule *s)
                             .order = s->order,
                             .record = s->record || s->path,
                             .decisions_max = s->decisions_max,
+                            .nccl_version = s->nccl_version,
                             .faults = s->faults,
                             .fault_count = s->fault_count,
                             .remote_errors = s->remote_errors,
+                            .one_comm_kernel = s->one_comm_kernel,
                             .allow_leaks = s->allow_leaks};
   simdev_status status;
   forget(t, s);
   set_launch_order(s->launch_order);
   status = zp_trial_hosts_begin(t) ? SIMDEV_E_NO_MEMORY : simdev_reset(t->sim, &o);
   if (status == SIMDEV_OK) status = simdev_run(t->sim);
+  if (status == SIMDEV_OK && !t->found.kind[0] && same_loads(t)) return 1;
   if (status == SIMDEV_OK && !t->found.kind[0]) return t->now.path ? zp_trial_same_path(t) : 0;
   /* what simdev reports of itself comes before what follows from it; where a rank has found a
    * difference and left, the others may wait for it */

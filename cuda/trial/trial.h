@@ -32,12 +32,13 @@ typedef struct zp_trial_schedule {
   int32_t in_order;     /* 1: gradients come in backward order */
   int32_t native;       /* 1: NCCL adds in an order of its own; ref's bits where sums are exact */
   int32_t get_each;     /* 1: the host asks for the results after each step; 0: after the last */
-  int32_t launch_order; /* NCCL_LAUNCH_ORDER_IMPLICIT: 0 as it is, 1 unset, 2 set */
+  int32_t launch_order; /* NCCL_LAUNCH_ORDER_IMPLICIT: 0 as it is, 1 unset, 2 for the engine to set */
+  int32_t nccl_version; /* 0: the header's */
   int32_t record;       /* simdev keeps records, edges and syncs */
   int32_t path; /* 1: what the run ordered is compared with what the plan demands (cuda/path) */
   const simdev_fault *faults; /* [fault_count] */
   int32_t fault_count;
-  simdev_choice remote_errors;
+  simdev_choice remote_errors, one_comm_kernel;
   int32_t allow_leaks;
   /* planted mistakes of a model: 1 + the rank that announces one entry too few, or one twice, in
    * the last step; 0: none */

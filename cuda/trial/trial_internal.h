@@ -15,6 +15,16 @@ typedef struct zp_trial_ledger {
   int32_t no_memory;
 } zp_trial_ledger;
 
+/* Waits and records of a rank's engine, in the order of issue. */
+typedef struct zp_trial_sync {
+  int32_t site, waited; /* waited: of the host's */
+  cudaEvent_t event;
+} zp_trial_sync;
+typedef struct zp_trial_syncs {
+  zp_trial_sync *sync;
+  int64_t n, cap;
+} zp_trial_syncs;
+
 typedef struct zp_trial_worker zp_trial_worker;
 
 /* What tests meddle with; NULL: nobody does. */
@@ -22,7 +32,8 @@ typedef struct zp_trial_hooks {
   /* after the model has described what it is going to send */
   void (*described)(zp_trial_worker *w, const zp_cuda_call *call, zp_cuda_message *m);
   int64_t (*message_bytes)(const zp_trial_worker *w, int64_t enough); /* what the engine is told */
-  int (*before_step)(zp_trial_worker *w);                             /* not 0: the rank ends */
+  int (*before_open)(zp_trial_worker *w);                             /* not 0: the rank ends */
+  int (*before_step)(zp_trial_worker *w);                             /* likewise */
   void (*closing)(zp_trial_worker *w); /* before a rank's engine is closed, failed or not */
   int32_t no_lock;                     /* 1: the lock of a rank's hosts locks nothing */
 } zp_trial_hooks;
@@ -68,11 +79,12 @@ struct zp_trial {
   uint64_t alarm_ns;     /* … when */
   int32_t alarmed;
   ncclUniqueId id;
-  zp_trial_found found; /* the first */
-  zp_cuda_error *error; /* [world] */
-  zp_path_log *log;     /* [world] announcements */
-  uint8_t *get;         /* [steps] 1: the host asked for the results */
-  int32_t chained;      /* 1: the engine kept the order of communications by events */
+  zp_trial_found found;  /* the first */
+  zp_cuda_error *error;  /* [world] */
+  zp_path_log *log;      /* [world] announcements */
+  zp_trial_syncs *syncs; /* [world] of runs that are recorded */
+  uint8_t *get;          /* [steps] 1: the host asked for the results */
+  int32_t chained;       /* 1: the engine kept the order of communications by events */
 };
 
 /* One rank of the twin's run. */
@@ -121,7 +133,8 @@ uint64_t zp_trial_random(uint64_t *state);
 /* A rank's parameters, hashed. */
 uint64_t zp_trial_hash(const zp_config *c, const zp_layout *lay, void *const *param);
 
-/* workload.c: the callbacks, and the description of a boundary's messages. */
+/* workload.c: the model's own kernels are loaded before they are needed; the callbacks, and the description of a boundary's messages. */
+int zp_trial_load_kernels(void);
 zp_cuda_model zp_trial_model(zp_trial_worker *w);
 void zp_trial_describe(const zp_trial_worker *w, int32_t boundary, zp_message *m,
                        zp_cuda_message *to);

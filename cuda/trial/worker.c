@@ -35,6 +35,21 @@ static void note_issuing(void *ctx, int32_t phase, int64_t position, const zp_op
   else simdev_tag(zp_path_tag(ZP_PATH_KEEP, w->steps_done, w->mb, w->now));
 }
 
+/* Forgetting some for lack of memory is found by who counts them. */
+static void note_synced(void *ctx, int32_t site, cudaEvent_t event, int32_t waited)
+{
+  const zp_trial_worker *w = ctx;
+  zp_trial_syncs *l = &w->t->syncs[w->rank];
+  if (l->n == l->cap) {
+    const int64_t cap = 2 * l->cap + 256;
+    zp_trial_sync *more = realloc(l->sync, (size_t)cap * sizeof *more);
+    if (!more) return;
+    l->sync = more;
+    l->cap = cap;
+  }
+  l->sync[l->n++] = (zp_trial_sync){site, waited, event};
+}
+
 zp_cuda_options zp_trial_options(zp_trial_worker *w)
 {
   const zp_hyper *h = w->t->hyper;
@@ -46,12 +61,14 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w)
                        .rank = w->rank,
                        .device = w->rank,
                        .native = w->t->now.native,
+                       .first_nccl = w->t->now.launch_order == 2,
                        .message_bytes = zp_trial_message_bytes(w),
                        .model = zp_trial_model(w),
                        .exchange = exchange_id,
                        .exchange_ctx = w->t,
                        .issued = note_issued,
                        .issuing = note_issuing,
+                       .synced = w->t->now.record ? note_synced : NULL,
                        .issued_ctx = w,
                        .deadline_ns = ZP_TRIAL_DEADLINE_NS,
                        .now_ns = simdev_clock_ns,
@@ -164,6 +181,7 @@ static int train(zp_trial_worker *w)
 {
   zp_cuda_options o = zp_trial_options(w);
   zp_step_state s;
+  if (w->t->hooks.before_open) ZP_TRIAL_OK(w->t->hooks.before_open(w));
   w->e = zp_cuda_open(&o, &w->t->error[w->rank]);
   if (!w->e) return __LINE__;
   if (w->rank == 0) w->t->chained = w->e->chained;
@@ -200,7 +218,7 @@ int zp_trial_process(void *arg, int rank)
   for (uint64_t k = 0; k < ZP_TRIAL_STREAMS; k++)
     w.random[k] = t->now.announce * 1000003u + (uint64_t)rank + (k << 32);
   w.streams = t->now.producers < 1 ? 1 : t->now.producers;
-  if (cudaSetDevice(rank)) return __LINE__;
+  if (cudaSetDevice(rank) || zp_trial_load_kernels()) return __LINE__;
   failed = open_worker(&w);
   if (!failed) failed = train(&w);
   if (w.e && zp_cuda_why(w.e)->status) t->error[rank] = *zp_cuda_why(w.e);

@@ -2,8 +2,9 @@
  * random cases with at least 3 dp ranks, 3 buckets a flat group, 2 slots, 2 producer streams and 2
  * steps; every fourth has two pipeline stages.
  *   bench_trial CASES SECONDS    so many cases, in so much processor time
- * Prints the rate, and for every pair of streams of which the engine makes one wait for the other
- * how often it did wait. Exit code 1: something was found, or a pair never waited. */
+ * Prints the rate, and for every site (cuda/engine/sites.h) how often it was issued, and how often
+ * somebody had to wait there; sites that such cases do not have get cases of their own, which do not
+ * count. Exit code 1: something was found, or a site was never exercised. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,20 +14,21 @@
 #include "../../cuda/trial/case.h"
 #include "../../cuda/trial/trial_internal.h"
 
-enum { ORDERS_MAX = 1 << 16, STREAM_IDS = 64, EVENT_IDS = 4096, KINDS = 5 };
+enum { ORDERS_MAX = 1 << 16, EXTRA_CASES = 200, EXTRA_ORDERS = 2 };
 
-static const char *const streams[KINDS] = {"compute", "reduce", "p2p", "producer", "?"};
-
-/* Who waits for whom: the engine's pairs. On one stage nothing is on p2p. */
-static const struct {
-  int waiter, recorder;
-} pairs[] = {{1, 3}, {3, 1}, {3, 3}, {1, 0}, {0, 1}, {2, 0}, {0, 2}, {1, 2}, {2, 1}};
-enum { PAIRS = sizeof pairs / sizeof *pairs };
-
+/* Of a site: how often it was issued; of a wait, how often that did wait; of a record, how often
+ * somebody did wait for it. */
 typedef struct totals {
   int64_t cases, orders, distinct;
-  int64_t issued[KINDS][KINDS], waited[KINDS][KINDS];
+  int64_t issued[ZP_SITE_END], waited[ZP_SITE_END];
 } totals;
+
+/* Loops of the caller's own are no trials: tests/cuda/api_streams.c has them. */
+static int is_elsewhere(int32_t site)
+{
+  return site == ZP_SITE_GIVEN_RECORD || site == ZP_SITE_GIVEN_WAIT ||
+         site == ZP_SITE_HANDED_RECORD || site == ZP_SITE_RESUMED_WAIT;
+}
 
 static double seconds(void)
 {
@@ -58,7 +60,9 @@ static void fill_list(uint64_t *random, zp_case *c)
   c->cfg.n_params = n;
 }
 
-static void fill(uint64_t i, zp_case *c)
+/* extra: of the sites that the others lack: window sums, dynamic shapes, checkpoints, and steps that
+ * hardly have a gradient. */
+static void fill(uint64_t i, int extra, zp_case *c)
 {
   uint64_t random = i;
   zp_refusal why;
@@ -66,7 +70,7 @@ static void fill(uint64_t i, zp_case *c)
     zp_case_init(c);
     c->cfg.dp = 3 + (roll(&random, 8) == 0);
     c->cfg.pp = 1 + (i % 4 == 0);
-    c->cfg.stage = 2;
+    c->cfg.stage = extra ? roll(&random, 3) : 2;
     c->cfg.reduce = roll(&random, 2);
     c->cfg.precision = roll(&random, 3);
     c->cfg.micro_batches = 1 + roll(&random, 2);
@@ -78,8 +82,10 @@ static void fill(uint64_t i, zp_case *c)
     c->synth.mode = roll(&random, ZP_SYNTH_MODES);
     c->synth.unused = roll(&random, 2) * 40;
     /* where a micro-batch has no gradient at all, reduce may come to the decision before backward */
-    if (roll(&random, 4) == 0) c->synth.unused = 250;
+    if (roll(&random, extra ? 2 : 4) == 0) c->synth.unused = extra ? 254 : 250;
     c->synth.tuple = roll(&random, 2);
+    if (extra && c->cfg.pp > 1) c->cfg.dynamic_shapes = c->synth.vary = 1;
+    if (extra) c->reload = (zp_reload){c->cfg.pp, c->cfg.dp, c->cfg.stage, c->cfg.bucket};
     fill_list(&random, c);
     zp_case_settle(c);
   } while (zp_config_check(&c->cfg, &why) != 0);
@@ -88,34 +94,46 @@ static void fill(uint64_t i, zp_case *c)
 
 /* ---- Who waited ------------------------------------------------------------------------------ */
 
-static int kind_of(const char *name)
+static int is_record(int32_t site)
 {
-  int k = 0;
-  while (k < KINDS - 1 && strcmp(streams[k], name) != 0) k++;
-  return k;
+  return strstr(zp_cuda_site_name(site), ".record") != NULL;
 }
 
-static void count_waits(const simdev *s, int32_t world, totals *t)
+/* Whether the k-th wait or record of the rank's engine did anything. simdev has those that are no
+ * waits of the host's in the same order, among the model's. */
+static int is_engines(const simdev_sync *y, int32_t rank)
 {
-  static int32_t recorder[EVENT_IDS];
-  int64_t n;
-  const simdev_record *items = simdev_records(s, &n);
+  const char *site = y->site, *wait = (const char *)(uintptr_t)zp_cuda_wait;
+  const char *record = (const char *)(uintptr_t)zp_cuda_record;
+  return y->rank == rank &&
+         ((site > wait && site < wait + 512) || (site > record && site < record + 512));
+}
+
+/* The engine's list, with what simdev says of waits on streams. */
+static void take_waits(const simdev *s, int32_t rank, zp_trial_syncs *l)
+{
+  int64_t n, at = 0;
+  const simdev_sync *y = simdev_syncs(s, &n);
+  for (int64_t k = 0; k < l->n; k++) {
+    if (strstr(zp_cuda_site_name(l->sync[k].site), ".host")) continue;
+    while (at < n && !is_engines(&y[at], rank)) at++;
+    if (at < n) l->sync[k].waited = y[at++].waited;
+  }
+}
+
+static void count_waits(const zp_trial *trial, int32_t world, totals *t)
+{
   for (int32_t rank = 0; rank < world; rank++) {
-    int kind[STREAM_IDS];
-    int64_t n_syncs;
-    const simdev_sync *y = simdev_syncs(s, &n_syncs);
-    for (int32_t k = 0; k < STREAM_IDS; k++) kind[k] = KINDS - 1;
-    for (int64_t i = 0; i < n; i++)
-      if (items[i].rank == rank && items[i].stream >= 0 && items[i].stream < STREAM_IDS)
-        kind[items[i].stream] = kind_of(items[i].stream_name);
-    memset(recorder, 0, sizeof recorder);
-    for (int64_t i = 0; i < n_syncs; i++) {
-      if (y[i].rank != rank || y[i].event >= EVENT_IDS || y[i].stream >= STREAM_IDS) continue;
-      if (!y[i].is_wait) recorder[y[i].event] = y[i].stream + 1;
-      else if (recorder[y[i].event] > 0) {
-        const int from = kind[recorder[y[i].event] - 1], to = kind[y[i].stream];
-        t->issued[to][from]++;
-        t->waited[to][from] += y[i].waited;
+    zp_trial_syncs *l = &trial->syncs[rank];
+    take_waits(zp_trial_simdev(trial), rank, l);
+    for (int64_t k = 0; k < l->n; k++) {
+      const int32_t site = l->sync[k].site;
+      t->issued[site]++;
+      if (!is_record(site)) t->waited[site] += l->sync[k].waited;
+      for (int64_t i = k + 1; is_record(site) && i < l->n; i++) {
+        if (l->sync[i].event != l->sync[k].event) continue;
+        if (is_record(l->sync[i].site)) break; /* recorded again */
+        t->waited[site] += l->sync[i].waited;
       }
     }
   }
@@ -129,7 +147,8 @@ static int by_value(const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
-/* Orders of one case until `until`; the first is recorded, at a price. */
+/* Orders of one case until `until`; the first is recorded, at a price. until 0: a few, recorded and
+ * not counted. */
 static int run_case(const zp_case *c, double until, totals *t)
 {
   static uint64_t hash[ORDERS_MAX];
@@ -140,10 +159,13 @@ static int run_case(const zp_case *c, double until, totals *t)
     printf("%s\n", err.text);
     return -1;
   }
-  while (n < ORDERS_MAX && (n < 1 || seconds() < until)) {
+  while (n < (until > 0 ? ORDERS_MAX : EXTRA_ORDERS) && (n < 1 || !until || seconds() < until)) {
     zp_trial_schedule s = zp_trial_schedule_of(c->schedule + (uint64_t)n);
     if (s.producers == 1) s.producers = 2;
-    s.record = n == 0;
+    s.record = n == 0 || until <= 0;
+    /* compute, which is made behind the producers, lags behind: who waits for it has to */
+    const simdev_fault lags = {SIMDEV_FAULT_SLOW_STREAM, -1, NULL, s.producers, 0};
+    if (until <= 0 && n % 2) s.faults = &lags, s.fault_count = 1;
     if (zp_trial_run(j.trial, &s)) {
       char text[ZP_CASE_TEXT];
       zp_case_format(c, text, sizeof text);
@@ -151,15 +173,28 @@ static int run_case(const zp_case *c, double until, totals *t)
              zp_trial_why(j.trial)->kind, zp_trial_why(j.trial)->text);
       return -1;
     }
-    if (n == 0) count_waits(zp_trial_simdev(j.trial), zp_world(&c->cfg), t);
+    if (s.record) count_waits(j.trial, zp_world(&c->cfg), t);
     hash[n++] = simdev_result(zp_trial_simdev(j.trial))->order_hash;
   }
   zp_trial_subject_close(&j);
+  if (until <= 0) return 0;
   qsort(hash, (size_t)n, sizeof *hash, by_value);
   for (int32_t k = 0; k < n; k++) t->distinct += k == 0 || hash[k] != hash[k - 1];
   t->orders += n;
   t->cases++;
   return 0;
+}
+
+static int is_exercised(const totals *t, int32_t site)
+{
+  return t->waited[site] > 0 || is_elsewhere(site);
+}
+
+static int all_exercised(const totals *t)
+{
+  int32_t site = 1;
+  while (site < ZP_SITE_END && is_exercised(t, site)) site++;
+  return site == ZP_SITE_END;
 }
 
 static int report(const totals *t, double elapsed)
@@ -169,11 +204,12 @@ static int report(const totals *t, double elapsed)
          "distinct orders an hour\n",
          (long long)t->cases, (long long)t->orders, (long long)t->distinct, elapsed,
          (double)t->distinct / elapsed * 3600e-6);
-  for (int32_t i = 0; i < PAIRS; i++) {
-    const int a = pairs[i].waiter, b = pairs[i].recorder;
-    printf("  %-8s waits for %-8s %8lld times issued, %8lld times it had to\n", streams[a],
-           streams[b], (long long)t->issued[a][b], (long long)t->waited[a][b]);
-    missing += t->waited[a][b] == 0;
+  for (int32_t site = 1; site < ZP_SITE_END; site++) {
+    if (is_elsewhere(site)) continue;
+    printf("  %-18s %8lld times issued, %8lld times somebody had to wait%s\n",
+           zp_cuda_site_name(site), (long long)t->issued[site], (long long)t->waited[site],
+           t->waited[site] ? "" : ": never exercised");
+    missing += t->waited[site] == 0;
   }
   return missing > 0;
 }
@@ -181,12 +217,18 @@ static int report(const totals *t, double elapsed)
 int main(int argc, char **argv)
 {
   static totals t;
+  static zp_case c;
   const int64_t cases = argc > 1 ? atoll(argv[1]) : 1000;
   const double budget = argc > 2 ? atof(argv[2]) : 60, began = seconds();
+  double elapsed;
   for (int64_t i = 0; i < cases; i++) {
-    static zp_case c;
-    fill((uint64_t)i, &c);
+    fill((uint64_t)i, 0, &c);
     if (run_case(&c, began + budget * (double)(i + 1) / (double)cases, &t)) return 1;
   }
-  return report(&t, seconds() - began);
+  elapsed = seconds() - began;
+  for (int64_t i = 0; i < EXTRA_CASES && !all_exercised(&t); i++) {
+    fill((uint64_t)(cases + i), 1, &c);
+    if (run_case(&c, 0, &t)) return 1;
+  }
+  return report(&t, elapsed);
 }

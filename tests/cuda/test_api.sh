@@ -176,7 +176,7 @@ ${MAKE:-make} --no-print-directory install-cuda SAN="${SAN:-0}" BUILD="$build" C
   PREFIX="$tmp/usr" >"$tmp/out" 2>&1
 verdict $? library_for_devices_is_installed "$(tail -3 "$tmp/out")"
 export PKG_CONFIG_PATH="$tmp/usr/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
-pkg-config --libs zeroproof-cuda | grep -q -- '-lzeroproof_cuda -lnccl -lcudart -lstdc++ .*-lzeroproof'
+pkg-config --libs zeroproof-cuda | grep -q -- '-lzeroproof_cuda -lnccl -lcudart -lcuda -lstdc++ .*-lzeroproof'
 verdict $? pkg_config_knows_it "$(pkg-config --libs zeroproof-cuda 2>&1)"
 headers=$(${MAKE:-make} --no-print-directory cuda-flags)
 # shellcheck disable=SC2046,SC2086

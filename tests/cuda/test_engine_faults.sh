@@ -14,6 +14,10 @@ each() { # each PROGRAM SUFFIX: its lines, with the build in the name
 each engine_faults _is_found_by_a_wrong_result
 each engine_faults_tsan _is_found_by_ThreadSanitizer
 
+# Each single wait and record, too: its number is one that some run needs. Plain runs tell by chance
+# which they need, and would take long: `engine_faults single N CASE ...` counts them.
+"$build/tests/cuda/engine_faults_tsan" single 8 $(cat tests/cuda/singles.txt) 2>/dev/null
+
 # The list in cuda/README.md is the engine's.
 "$build/tests/cuda/engine_faults" table >"$out"
 if sed -n '/^| N | site/,$p' cuda/README.md | cmp -s - "$out"; then

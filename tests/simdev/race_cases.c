@@ -450,8 +450,11 @@ static int run(size_t k, const simdev_options *o)
 int main(int argc, char **argv)
 {
   static const simdev_fault slow = {SIMDEV_FAULT_SLOW_STREAM, 0, NULL, 0, 0};
-  simdev_options o = {
-      .serialize_streams = SIMDEV_NEVER, .one_comm_kernel = SIMDEV_NEVER, .allow_leaks = 1};
+  simdev_options o = {.lazy_loading =
+                          SIMDEV_NEVER, /* kernels are not loaded: some seeds would wait */
+                      .serialize_streams = SIMDEV_NEVER,
+                      .one_comm_kernel = SIMDEV_NEVER,
+                      .allow_leaks = 1};
   if (argc < 4) return 2;
   bad = strcmp(argv[2], "bad") == 0;
   o.seed = strtoull(argv[3], NULL, 10);

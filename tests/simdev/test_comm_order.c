@@ -219,3 +219,77 @@ Test(order, of_issue_may_be_the_only_one)
   simdev_options o = {.serialize_streams = SIMDEV_ALWAYS};
   cr_assert_eq(count_seeds(2, crossing, NULL, o, SEEDS, SIMDEV_OK), SEEDS);
 }
+
+/* NCCL reads its variables once: whoever sets one behind the process's first call is not heard. */
+static int crossing_told_late(void *arg, int rank)
+{
+  static int used[2];
+  ncclUniqueId unused;
+  unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  OK(ncclGetUniqueId(&unused));
+  simdev_signal(&used[rank]);
+  OK(simdev_await(&used[1 - rank]));
+  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 1);
+  return crossing(arg, rank);
+}
+
+Test(order, is_not_implicit_where_nccl_is_told_so_too_late_or_too_old)
+{
+  simdev_options o = {.one_comm_kernel = SIMDEV_ALWAYS, .serialize_streams = SIMDEV_NEVER};
+  cr_assert_gt(count_seeds(2, crossing_told_late, NULL, o, SEEDS, SIMDEV_E_DEADLOCK), 0);
+  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 1);
+  o.nccl_version = NCCL_VERSION(2, 25, 1);
+  cr_assert_gt(count_seeds(2, crossing, NULL, o, SEEDS, SIMDEV_E_DEADLOCK), 0);
+}
+
+/* ---- Loading --------------------------------------------------------------------------------- */
+
+/* Rank 1 sends when rank 0 has launched a kernel, behind a receive on another stream. arg: is the
+ * kernel loaded before? */
+static int loads_late(void *arg, int rank)
+{
+  static int launched;
+  struct cudaFuncAttributes a;
+  const int *loads = arg;
+  cudaStream_t st;
+  member m;
+  int32_t *x, *y;
+  if (*loads) OK(cudaFuncGetAttributes(&a, &fill_kernel));
+  OK(open_member(&m, rank, 2, 1));
+  OK(make_stream(&st));
+  OK(make_vector(&x));
+  OK(make_vector(&y));
+  if (rank == 0) {
+    OK(ncclRecv(x, N, ncclInt32, 1, m.comm, m.stream));
+    OK(fill(y, 1, st));
+    simdev_signal(&launched);
+  } else {
+    OK(simdev_await(&launched));
+    OK(ncclSend(x, N, ncclInt32, 0, m.comm, m.stream));
+  }
+  OK(cudaStreamSynchronize(st));
+  OK(cudaStreamDestroy(st));
+  OK(close_member(&m));
+  OK(cudaFree(x));
+  return (int)cudaFree(y);
+}
+
+Test(loading, at_the_first_launch_may_wait_for_the_device)
+{
+  simdev_options o = {.lazy_loading = SIMDEV_ALWAYS};
+  int loads = 1;
+  simdev *s;
+  cr_assert_eq(count_seeds(2, loads_late, &loads, o, SEEDS, SIMDEV_OK), SEEDS);
+  loads = 0;
+  cr_assert_eq(count_seeds(2, loads_late, &loads, o, SEEDS, SIMDEV_E_DEADLOCK), SEEDS);
+  s = run_case(2, loads_late, &loads, &o);
+  cr_assert(says(s, "cudaLaunchKernel"));
+  cr_assert_eq(simdev_result(s)->late_loads, 1);
+  cr_assert_str_eq(simdev_result(s)->late_kernel, fill_kernel.name);
+  simdev_close(s);
+  o.lazy_loading = SIMDEV_NEVER;
+  cr_assert_eq(count_seeds(2, loads_late, &loads, o, SEEDS, SIMDEV_OK), SEEDS);
+  o.lazy_loading = SIMDEV_BY_SEED; /* some of the seeds */
+  cr_assert_gt(count_seeds(2, loads_late, &loads, o, SEEDS, SIMDEV_E_DEADLOCK), 0);
+  cr_assert_gt(count_seeds(2, loads_late, &loads, o, SEEDS, SIMDEV_OK), 0);
+}

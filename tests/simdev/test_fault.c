@@ -270,7 +270,7 @@ static int races(void *arg, int rank)
 Test(fault, a_slow_stream_is_overtaken)
 {
   simdev_fault f = {SIMDEV_FAULT_SLOW_STREAM, 0, NULL, 0, 0};
-  simdev_options o = {.serialize_streams = SIMDEV_NEVER};
+  simdev_options o = {.serialize_streams = SIMDEV_NEVER, .lazy_loading = SIMDEV_NEVER};
   const int before = count_seeds(1, races, NULL, o, SEEDS, SIMDEV_E_HOST);
   int after;
   o.faults = &f;
@@ -283,7 +283,8 @@ Test(fault, a_slow_stream_is_overtaken)
 Test(fault, a_slow_stream_is_overtaken_on_an_idle_device_too)
 {
   simdev_fault f = {SIMDEV_FAULT_SLOW_STREAM, 0, NULL, 0, 0};
-  simdev_options o = {.serialize_streams = SIMDEV_NEVER, .order = SIMDEV_FIFO};
+  simdev_options o = {
+      .serialize_streams = SIMDEV_NEVER, .lazy_loading = SIMDEV_NEVER, .order = SIMDEV_FIFO};
   cr_assert_eq(count_seeds(1, races, NULL, o, 10, SIMDEV_OK), 10);
   o.faults = &f;
   o.fault_count = 1;

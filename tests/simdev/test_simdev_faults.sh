@@ -148,6 +148,18 @@ broken communicators_are_in_order_by_themselves nccl_launch.c 's/if (s->one_comm
   test_comm_order order/of_unordered_communicators_can_deadlock_a_device_with_one_kernel
 broken implicit_order_is_ignored nccl_launch.c 's/if (l->comm->implicit)/if (0)/' \
   test_comm_order order/is_implicit_where_nccl_is_told_so
+broken variables_are_read_at_every_call nccl_comm.c 's/if (r->nccl_used) return;//' \
+  test_comm_order order/is_not_implicit_where_nccl_is_told_so_too_late_or_too_old
+broken the_version_says_nothing nccl_comm.c 's/(!version || version >= [^)]*))/1/' \
+  test_comm_order order/is_not_implicit_where_nccl_is_told_so_too_late_or_too_old
+
+# ---- Loading, contexts
+for rule in 's/return s->lazy ?/return 0 ?/' 's/attributes->binaryVersion =/return cudaSuccess; &/'; do
+  broken "loading:$rule" cuda_function.c "$rule" \
+    test_comm_order loading/at_the_first_launch_may_wait_for_the_device
+done
+broken every_thread_has_a_context cu_driver.c 's/if (!h->bound)/if (0)/' \
+  test_word word/a_thread_needs_cudaSetDevice_before_it
 
 # ---- Mismatches and deadlocks
 for what in kind:operations count:counts dtype:types redop:operators peer:roots together:grouping; do

@@ -10,7 +10,7 @@ static int counts(void *arg, int rank)
   uint32_t *word, last = 0;
   int *seen = arg;
   cudaStream_t st;
-  (void)rank;
+  OK(cudaSetDevice(rank));
   OK(cudaMallocHost((void **)&word, 8));
   OK(cudaStreamCreateWithFlags(&st, cudaStreamNonBlocking));
   *word = 0;
@@ -41,7 +41,7 @@ static int misuses(void *arg, int rank)
   uint32_t *word, pageable[2] = {0, 0};
   const int *which = arg;
   CUdeviceptr at;
-  (void)rank;
+  OK(cudaSetDevice(rank));
   OK(cudaMallocHost((void **)&word, 8));
   at = (CUdeviceptr)(uintptr_t)(*which == 0 ? (char *)word + 2 : (char *)pageable);
   if (*which == 2) at = (CUdeviceptr)(uintptr_t)(word + 2);
@@ -54,4 +54,28 @@ Test(word, a_word_out_of_line_or_out_of_bounds_is_an_error)
   for (int which = 0; which < 3; which++)
     cr_assert_eq(count_seeds(1, misuses, &which, (simdev_options){0}, 3, SIMDEV_E_ACCESS), 3,
                  "case %d", which);
+}
+
+/* A thread that has only asked for its device may have no context. */
+static int without_context(void *arg, int rank)
+{
+  uint32_t *word;
+  int device;
+  const int *binds = arg;
+  OK(cudaMallocHost((void **)&word, 8));
+  OK(cudaGetDevice(&device));
+  IS(device == rank);
+  if (*binds) OK(cudaSetDevice(device));
+  IS(cuStreamWriteValue32(NULL, (CUdeviceptr)(uintptr_t)word, 1, 0) ==
+     (*binds ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT));
+  OK(cudaDeviceSynchronize());
+  return (int)cudaFreeHost(word);
+}
+
+Test(word, a_thread_needs_cudaSetDevice_before_it)
+{
+  int binds = 1;
+  cr_assert_eq(count_seeds(1, without_context, &binds, (simdev_options){0}, 3, SIMDEV_OK), 3);
+  binds = 0;
+  cr_assert_eq(count_seeds(1, without_context, &binds, (simdev_options){0}, 3, SIMDEV_E_MISUSE), 3);
 }
