@@ -150,18 +150,18 @@
 #define ZP_FOUND_MET_HOST_AS {"engine", "race"}
 #define ZP_FOUND_STORED_RECORD \
   "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,reload=1:2:1:8,schedule=3"
-#define ZP_FOUND_STORED_RECORD_AS {"CKPT-1", "race"}
+#define ZP_FOUND_STORED_RECORD_AS {"access", "race"}
 #define ZP_FOUND_STORED_HOST \
   "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,reload=1:2:1:8,schedule=3"
-#define ZP_FOUND_STORED_HOST_AS {"CKPT-1", "race"}
+#define ZP_FOUND_STORED_HOST_AS {"access", "race"}
 #define ZP_FOUND_GIVEN_RECORD \
-  "pp=1,dp=2,stage=1,reduce=exact,precision=fp32,M=3,bucket=16,steps=5,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0,schedule=6"
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=97"
 #define ZP_FOUND_GIVEN_RECORD_AS {"STAT-5", "race"}
 #define ZP_FOUND_GIVEN_WAIT \
-  "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=82"
+  "pp=1,dp=2,stage=1,reduce=exact,precision=fp32,M=3,bucket=16,steps=5,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0,schedule=45"
 #define ZP_FOUND_GIVEN_WAIT_AS {"STAT-5", "race"}
 #define ZP_FOUND_HANDED_RECORD \
-  "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=54"
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=55"
 #define ZP_FOUND_HANDED_RECORD_AS {"STEP-8", "race"}
 #define ZP_FOUND_RESUMED_WAIT \
   "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=3"

@@ -248,6 +248,8 @@ static zp_trial_schedule single_of(const zp_trial_subject *j, uint64_t announcem
 {
   zp_trial_schedule s = zp_twin_schedule(&j->c, announcements, NULL);
   if (s.producers == 1) s.producers = 2;
+  s.hosts = s.alarm = 0; /* one host: numbers are the same in each order */
+  s.own_loop = 0; /* of losses that one stream gives, the last one's wait implies the others */
   s.launch_order = chained ? 1 : 2;
   if (chained) s.one_comm_kernel = SIMDEV_ALWAYS;
   return s;
