@@ -2,9 +2,10 @@
 # Puts subjects through the suite: sh conformance/run.sh BUILD [SUBJECT...]. `make conformance`.
 #
 # subjects.txt lists them. Reports go to BUILD/conformance/SUBJECT, the summary to RESULTS.md and index.html beside
-# them. A subject gets the covering array and random cases for SECONDS_EACH (90; CASES: that many cases instead),
-# then SHRINK_ALL seconds (60) for what is new among its failures. QUICK=1: the committed selection and FRESH (3)
-# fresh cases of the seed SEED (the time of day), not counted against a subject when they find something new.
+# them. BUDGET seconds (1440) are shared out: of its share a subject spends six tenths on the covering array and
+# random cases (or SECONDS_EACH, or CASES cases), at most two tenths on what is new among its failures, the rest on
+# starting and on what is known. QUICK=1: the committed selection and FRESH (3) fresh cases of the seed SEED (the
+# time of day), not counted against a subject when they find something new.
 # ACCEPT=1 takes over what was seen: conformance/RESULTS.md, the minimal cases of known failures, what is
 # supported, the selections. Exit code: 1 when a subject fails in a way that conformance/known does not list, or
 # the other way round; 3 when a subject cannot be installed or its adapter does not run.
@@ -37,17 +38,19 @@ adapter_of() { # adapter_of SUBJECT ENVIRONMENT ADAPTER: its command line; insta
 
 options() { # what a run of this kind is told
   if [ "$quick" = 1 ]; then
-    echo "--quick --fresh ${FRESH:-3} --seed ${SEED:-$(date +%s)} --shrink 5 --shrink-all 5"
+    echo "--quick --fresh ${FRESH:-3} --seed ${SEED:-$(date +%s)} --shrink 5 --shrink-all 5 --brief"
   else
-    [ -n "${CASES:-}" ] && echo "--cases $CASES" || echo "--seconds ${SECONDS_EACH:-90}"
-    echo "--shrink-all ${SHRINK_ALL:-60} --seed ${SEED:-1}"
+    share=$(((${BUDGET:-1440} - $(date +%s) + begun) / left))
+    [ $share -gt 30 ] || share=30
+    [ -n "${CASES:-}" ] && echo "--cases $CASES" || echo "--seconds ${SECONDS_EACH:-$((share * 6 / 10))}"
+    echo "--shrink-all $((share * 2 / 10)) --seed ${SEED:-1}"
     [ "${ACCEPT:-0}" = 1 ] && echo "--accept-known --accept-support"
   fi
 }
 
 check() { # check SUBJECT: one subject; 1: failures, 3: it could not be judged
   rm -rf "${out:?}/$1" "$out/$1.log"
-  row=$(row_of "$1") || return 3
+  row=$(row_of "$1")
   # shellcheck disable=SC2086  # three words
   command=$(adapter_of $(echo "$row" | awk '{ print $1, $2, $3 }')) || {
     echo "run.sh: $1 cannot be installed" >&2
@@ -66,11 +69,17 @@ check() { # check SUBJECT: one subject; 1: failures, 3: it could not be judged
 }
 
 subjects=${*:-$(awk '/^[^#]/ { print $1 }' conformance/subjects.txt)}
+for subject in $subjects; do
+  row_of "$subject" >/dev/null || exit $?
+done
+begun=$(date +%s)
+left=$(echo "$subjects" | wc -w)
 reports=
 for subject in $subjects; do
   echo "== $subject ($(date +%H:%M:%S))"
   check "$subject"
   result=$?
+  left=$((left > 1 ? left - 1 : 1))
   [ $result -gt $code ] && code=$result
   [ $result -le 1 ] && reports="$reports $out/$subject/report.json"
 done
@@ -79,6 +88,6 @@ commit=$(git describe --always --dirty 2>/dev/null) || commit=$(sed -n 's/.*ZP_C
 # shellcheck disable=SC2086  # a list of files
 python3 -B conformance/judge/results.py --out "$out" --commit "$commit" --mutants conformance/mutants.json $reports ||
   exit 3
-echo "$out/RESULTS.md, $out/index.html"
+echo "conformance: $(echo "$subjects" | wc -w) subjects in $(($(date +%s) - begun)) s: $out/RESULTS.md, $out/index.html"
 [ "${ACCEPT:-0}" = 1 ] && [ "$quick" != 1 ] && cp "$out/RESULTS.md" conformance/RESULTS.md
 exit $code

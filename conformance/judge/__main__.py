@@ -60,6 +60,7 @@ def arguments():
     parser.add_argument("--shrink", type=float, default=20, help="seconds to make one cause's case smaller (20)")
     parser.add_argument("--shrink-all", type=float, help="seconds to make the cases of all causes smaller")
     parser.add_argument("--out", metavar="DIR", help="write report.json, junit.xml, report.tap and report.html there")
+    parser.add_argument("--brief", action="store_true", help="print neither what passed nor what is known")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--known", metavar="FILE", help="failures that are known (conformance/known)")
     parser.add_argument("--support", metavar="FILE", help="what the subject must support (conformance/support)")
@@ -190,7 +191,7 @@ def tell(options, hello, level, problems, outcomes, causes, seconds):
                           problems, seconds, corpus, extra)
     if options.out:
         report.write(options.out, made, page.page)
-    print(json.dumps(made) if options.json else report.terminal(made))
+    print(json.dumps(made) if options.json else report.terminal(made, options.brief))
     bad = [c for c in causes if not c.known and not c.fresh()]
     return 1 if bad or problems else 0
 

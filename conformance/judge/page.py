@@ -161,7 +161,7 @@ def failure_list(k, report, results):
         name = f"<b>{e(known['id'])}</b>: " if known.get("id") else ""
         cells = [("", [f'<a href="#s{k}cause{n}">{n}</a>', f"<code>{e(cause['clause'])}</code>", e(cause["kind"]),
                        len(cause["cases"]), f"<code>{e(cause['recipe'])}</code>"]) for n, cause in causes]
-        out += f"<p>{name}{e(known.get('note', 'Not explained yet'))}.{issue}</p>" + rows(
+        out += f"<p>{name}{e(known.get('note', 'Not explained yet').rstrip('.'))}.{issue}</p>" + rows(
             cells, ["", "clause", "what", "cases", "minimal case"])
     return out
 

@@ -32,16 +32,23 @@ def counts(outcomes):
     return {s: sum(o.status == s for o in outcomes) for s in ("pass", "fail", "unsupported")}
 
 
-def terminal(report):
+def terminal(report, brief=False):
+    """For people; brief: without what passed or is known."""
     lines = [f"{report['subject']['name']} {report['subject']['version']}: "
              f"{report['cases']['pass']} cases passed, {report['cases']['fail']} failed, "
              f"{report['cases']['unsupported']} not supported, in {report['seconds']:.0f} s "
-             f"(level {report['level']}, seed {report['seed']})", "",
-             f"  {'clause':<10}{'passed':>8}{'failed':>8}{'not judged':>12}"]
-    for clause, (good, bad, other) in report["clauses"].items():
+             f"(level {report['level']}, seed {report['seed']})"]
+    if brief:
+        known = sum(1 for c in report["causes"] if c["known"])
+        lines[0] += f"; {known} known failures seen, {len(report['causes']) - known} others"
+    else:
+        lines += ["", f"  {'clause':<10}{'passed':>8}{'failed':>8}{'not judged':>12}"]
+    for clause, (good, bad, other) in report["clauses"].items() if not brief else ():
         mark = "  <--" if bad else ""
         lines.append(f"  {clause:<10}{good:>8}{bad:>8}{other:>12}{mark}")
     for number, cause in enumerate(report["causes"], 1):
+        if brief and cause["known"]:
+            continue
         lines += ["", f"cause {number}: {cause['clause']} {cause['kind']}" +
                   ("  (known)" if cause["known"] else "  (new, in a fresh case)" if cause["fresh"] else ""),
                   f"  {len(cause['cases'])} case(s); every one has: {', '.join(cause['needs']) or 'nothing special'}",

@@ -67,7 +67,7 @@ def subjects(reports):
 
 def explanation(cause):
     known = cause["known"] or {}
-    text = line(known["note"], 2000) if known.get("note") else "not explained yet"
+    text = line(known["note"].rstrip("."), 2000) if known.get("note") else "not explained yet"
     name = f"**{known['id']}**: " if known.get("id") else ""
     return name + text + (f" ([public issue]({known['issue']}))" if known.get("issue") else "")
 

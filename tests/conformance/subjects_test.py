@@ -3,7 +3,9 @@ list belongs to a subject, and what is known to fail has a case. Nothing here ne
 import json
 import os
 import random
+import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -111,8 +113,34 @@ def test_adapters(everyone):
             f"-{version}") else lists)
 
 
+def runner(build, *subjects_of_it, **more):
+    done = subprocess.run(["sh", f"{CONFORMANCE}/run.sh", build, *subjects_of_it], capture_output=True, text=True,
+                          env={**os.environ, "QUICK": "1", **more}, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_runner():
+    """run.sh with a build folder of its own."""
+    with tempfile.TemporaryDirectory() as build:
+        with open(os.path.join(build, "zeroproof"), "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec {os.environ["ZEROPROOF"]} "$@"\n')
+        os.chmod(file.name, 0o755)
+        code, text = runner(build, "ref")
+        there = os.listdir(os.path.join(build, "conformance-quick"))
+        check("a run ends with RESULTS.md and a page", None if code == 0 and {"RESULTS.md", "index.html"} <= set(there)
+              else (code, text))
+        code, text = runner(build, "ref", "torch-ddp", ZP_VENVS="/dev/null/nowhere")
+        check("a subject that cannot be installed is an error, and others are judged",
+              None if code == 3 and "torch-ddp cannot be installed" in text
+              and "zeroproof ref" in text and "RESULTS.md" in text else (code, text))
+        code, text = runner(build, "nobody")
+        check("a subject that nobody knows is refused", None if code == 2 and "there is no subject 'nobody'" in text
+              else (code, text))
+
+
 def main():
     everyone = subjects()
+    test_runner()
     test_adapters(everyone)
     test_known(everyone)
     test_selections(everyone)
