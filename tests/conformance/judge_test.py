@@ -120,11 +120,10 @@ def test_again():
     check("a minimal case fails again by its recipe", code == 1 and again["cases"] == {"pass": 0, "fail": 1, "unsupported": 0})
     check("a minimal case is small", len(recipe_of(recipe).entries) == 1 and recipe_of(recipe).number("dp") == 1, recipe)
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        needs = report["causes"][0]["needs"]
-        entry = {"clause": "STEP-6", "kind": "unscaled", "needs": needs, "note": "planted"}
+        entry = {"clause": "SCALE-4", "kind": "scale", "needs": ["dynamic scale"], "note": "planted"}
         json.dump({"failures": [entry]}, file)
         file.flush()
-        code, known, _ = run(f"{TRAINER} next-scale", "--known", file.name)
+        code, known, _ = run(f"{TRAINER} lazy-scale", "--known", file.name)
         check("known failures pass", code == 0, [(c["kind"], c["known"]) for c in known["causes"]] + known["problems"])
         code, other, _ = run(f"{TRAINER} honest", "--known", file.name)
         check("a known failure that is gone is an error", code == 1 and len(other["problems"]) == 1, other["problems"])
@@ -149,26 +148,26 @@ def planted(folder, name, *entries):
 
 def test_known():
     """What is known is looked for by its own case, however few others there are."""
-    _, report, _ = run(f"{TRAINER} next-scale")
+    _, report, _ = run(f"{TRAINER} lazy-scale")
     cause = report["causes"][0]
-    entry = {"clause": "STEP-6", "kind": "unscaled", "needs": cause["needs"], "note": "planted", "issue": None}
+    entry = {"clause": "SCALE-4", "kind": "scale", "needs": cause["needs"], "note": "planted", "issue": None}
     with tempfile.TemporaryDirectory() as folder:
         bare = planted(folder, "bare.json", entry)
-        code, report, _ = run(f"{TRAINER} next-scale", "--known", bare, "--accept-known")
+        code, report, _ = run(f"{TRAINER} lazy-scale", "--known", bare, "--accept-known")
         with open(bare, encoding="utf-8") as file:
             accepted = json.load(file)["failures"][0]
         check("the minimal case of what is known is written down", code == 0 and accepted.get("recipe"), accepted)
-        code, report, _ = run(f"{TRAINER} next-scale", "--known", bare, "--cases", "1")
+        code, report, _ = run(f"{TRAINER} lazy-scale", "--known", bare, "--cases", "1")
         cause = report["causes"][0]
         check("what is known is seen without a case of the run", code == 0 and cause["known"] and not cause["cases"], cause)
         check("a known failure is no failure to JUnit and TAP", ' failures="0" skipped="1"' in report["files"]["junit.xml"]
               and "# TODO known" in report["files"]["report.tap"], report["files"]["report.tap"])
         code, report, _ = run(f"{TRAINER} honest", "--known", bare, "--cases", "1")
         check("what is mended must leave the list", code == 1 and "passes; if it is mended" in report["problems"][0], report["problems"])
-        code, report, _ = run(f"{TRAINER} lazy-scale", "--known", bare, "--cases", "1")
-        check("what fails otherwise is not what is known", code == 1 and "fails as SCALE-4" in report["problems"][0], report["problems"])
+        code, report, _ = run(f"{TRAINER} next-scale", "--known", bare, "--cases", "1")
+        check("what fails otherwise is not what is known", code == 1 and "fails as STEP-6" in report["problems"][0], report["problems"])
         other = planted(folder, "other.json", {**entry, "needs": ["tp"], "recipe": accepted["recipe"]})
-        code, report, _ = run(f"{TRAINER} next-scale", "--known", other)
+        code, report, _ = run(f"{TRAINER} lazy-scale", "--known", other)
         check("what does not need what is known is new", code == 1 and any(not c["known"] for c in report["causes"]),
               [(c["needs"], c["known"]) for c in report["causes"]])
 
@@ -314,7 +313,7 @@ def test_axes():
                    space, random.Random(1), {a: x, b: y}) is not None]
     check("every pair of values that can occur occurs", not lacking, lacking)
     check("combinations without support do not", not any(r["zero"] == 2 and r["pp"] > 1 for r in rows))
-    check("the array is small", len(rows) < 80, len(rows))
+    check("the array is small", len(rows) < 120, len(rows))
 
 
 def test_cases():
