@@ -202,10 +202,12 @@ run: ## install what is missing, build, train and verify, show the deadlock
 
 # Under sanitizers the proofs would say nothing new.
 .PHONY: test quick
-test: ## everything: quick, conformance, proofs, enumeration, the judge's own tests, 20 mutants (SAN=1: quick)
+test: ## everything: quick, conformance, proofs, enumeration, 20 mutants (SAN=1: quick)
 	@$(call need,$(PACKAGES_TEST) $(if $(filter 1,$(SAN)),,$(PACKAGES_PROVE) python3-venv))
 ifneq ($(SAN),1)
-	@mkdir -p $(BUILD) && sh conformance/subject.sh all >$(BUILD)/subjects.log 2>&1 || { cat $(BUILD)/subjects.log; exit 3; }
+	@mkdir -p $(BUILD)
+	@sh conformance/subject.sh all >$(BUILD)/subjects.log 2>&1 || \
+	  { cat $(BUILD)/subjects.log; exit 3; }
 endif
 	@$(MAKE) --no-print-directory quick
 ifneq ($(SAN),1)
@@ -344,11 +346,11 @@ CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conforma
 PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-venv
 
 .PHONY: conformance conformance-quick
-conformance: ## ref, PyTorch, DeepSpeed, Megatron through the suite (SUBJECTS=…, BUDGET=…, ACCEPT=1)
+conformance: ## judge ref, PyTorch, DeepSpeed, Megatron (SUBJECTS=…, BUDGET=…, ACCEPT=1)
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@CASES='$(CASES)' SECONDS_EACH='$(SECONDS_EACH)' BUDGET='$(BUDGET)' ACCEPT='$(ACCEPT)' \
-	  sh conformance/run.sh $(BUILD) $(SUBJECTS)
+	@CASES='$(CASES)' SECONDS_EACH='$(SECONDS_EACH)' BUDGET='$(BUDGET)' \
+	  ACCEPT='$(ACCEPT)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
 conformance-quick: ## a selection of it in which each clause and each subject occurs
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all

@@ -1,14 +1,15 @@
 #!/bin/sh
 # Puts subjects through the suite: sh conformance/run.sh BUILD [SUBJECT...]. `make conformance`.
 #
-# subjects.txt lists them. Reports go to BUILD/conformance/SUBJECT, the summary to RESULTS.md and index.html beside
-# them. BUDGET seconds (1440) are shared out: of its share a subject spends six tenths on the covering array and
-# random cases (or SECONDS_EACH, or CASES cases), at most two tenths on what is new among its failures, the rest on
-# starting and on what is known. QUICK=1: the committed selection and FRESH (3) fresh cases of the seed SEED (the
-# time of day), not counted against a subject when they find something new.
-# ACCEPT=1 takes over what was seen: conformance/RESULTS.md, the minimal cases of known failures, what is
-# supported, the selections. Exit code: 1 when a subject fails in a way that conformance/known does not list, or
-# the other way round; 3 when a subject cannot be installed or its adapter does not run.
+# subjects.txt lists them. Reports go to BUILD/conformance/SUBJECT, the summary to RESULTS.md and
+# index.html beside them. BUDGET seconds (1440) are shared out: of its share a subject spends six
+# tenths on the covering array and random cases (or SECONDS_EACH, or CASES cases), at most two
+# tenths on what is new among its failures, the rest on starting and on what is known. QUICK=1: the
+# committed selection and FRESH (3) fresh cases of the seed SEED (the time of day), not counted
+# against a subject when they find something new. ACCEPT=1 takes over what was seen:
+# conformance/RESULTS.md, the minimal cases of known failures, what is supported, the selections.
+# Exit code: 1 when a subject fails in a way that conformance/known does not list, or the other way
+# round; 3 when a subject cannot be installed or its adapter does not run.
 set -u
 cd "$(dirname "$0")/.." || exit 3
 build=${1:?usage: run.sh BUILD [SUBJECT...]}
@@ -20,14 +21,16 @@ code=0
 mkdir -p "$out"
 
 row_of() { # row_of SUBJECT: its line of subjects.txt
-  awk -v name="$1" '$1 == name { print; found = 1 } END { exit !found }' conformance/subjects.txt || {
+  awk -v name="$1" '$1 == name { print; found = 1 } END { exit !found }' \
+    conformance/subjects.txt || {
     echo "run.sh: there is no subject '$1'; there are:" \
       "$(awk '/^[^#]/ { printf "%s ", $1 }' conformance/subjects.txt)" >&2
     exit 2
   }
 }
 
-adapter_of() { # adapter_of SUBJECT ENVIRONMENT ADAPTER: its command line; installs what it needs
+# adapter_of SUBJECT ENVIRONMENT ADAPTER: its command line; installs what it needs
+adapter_of() {
   [ "$2" = - ] && echo "$build/zeroproof adapter" && return
   python=$(sh conformance/subject.sh "$2" 2>"$out/install-$1.log") || {
     tail -n 20 "$out/install-$1.log" >&2
@@ -42,7 +45,8 @@ options() { # what a run of this kind is told
   else
     share=$(((${BUDGET:-1440} - $(date +%s) + begun) / left))
     [ $share -gt 30 ] || share=30
-    [ -n "${CASES:-}" ] && echo "--cases $CASES" || echo "--seconds ${SECONDS_EACH:-$((share * 6 / 10))}"
+    [ -n "${CASES:-}" ] && echo "--cases $CASES" ||
+      echo "--seconds ${SECONDS_EACH:-$((share * 6 / 10))}"
     echo "--shrink-all $((share * 2 / 10)) --seed ${SEED:-1}"
     [ "${ACCEPT:-0}" = 1 ] && echo "--accept-known --accept-support"
   fi
@@ -84,10 +88,12 @@ for subject in $subjects; do
   [ $result -le 1 ] && reports="$reports $out/$subject/report.json"
 done
 [ -n "$reports" ] || exit 3
-commit=$(git describe --always --dirty 2>/dev/null) || commit=$(sed -n 's/.*ZP_COMMIT="\(.*\)"/\1/p' "$build/identity")
+commit=$(git describe --always --dirty 2>/dev/null) ||
+  commit=$(sed -n 's/.*ZP_COMMIT="\(.*\)"/\1/p' "$build/identity")
 # shellcheck disable=SC2086  # a list of files
-python3 -B conformance/judge/results.py --out "$out" --commit "$commit" --mutants conformance/mutants.json $reports ||
-  exit 3
-echo "conformance: $(echo "$subjects" | wc -w) subjects in $(($(date +%s) - begun)) s: $out/RESULTS.md, $out/index.html"
+python3 -B conformance/judge/results.py --out "$out" --commit "$commit" \
+  --mutants conformance/mutants.json $reports || exit 3
+echo "conformance: $(echo "$subjects" | wc -w) subjects in $(($(date +%s) - begun)) s:" \
+  "$out/RESULTS.md, $out/index.html"
 [ "${ACCEPT:-0}" = 1 ] && [ "$quick" != 1 ] && cp "$out/RESULTS.md" conformance/RESULTS.md
 exit $code

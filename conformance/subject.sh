@@ -32,10 +32,12 @@ pip() {
   "$dir/bin/pip" install -q -c "$constraints" "$@"
 }
 
-# The build for CPUs, 200 MB: from an index that pip knows of, or PyTorch's own; else with its gigabytes of CUDA.
+# The build for CPUs, 200 MB: from an index that pip knows of, or PyTorch's own; else with its
+# gigabytes of CUDA.
 install_torch() {
   pip "torch==$torch+cpu" numpy setuptools ||
-    pip --extra-index-url https://download.pytorch.org/whl/cpu "torch==$torch+cpu" numpy setuptools ||
+    pip --extra-index-url https://download.pytorch.org/whl/cpu "torch==$torch+cpu" numpy \
+      setuptools ||
     pip "torch==$torch" numpy setuptools
 }
 
@@ -53,7 +55,8 @@ install_megatron() { # VERSION
 
 see_torch() {
   site=$("$dir/bin/python" -c 'import site; print(site.getsitepackages()[0])')
-  "$venvs/torch-$torch/bin/python" -c 'import site; print(site.getsitepackages()[0])' >"$site/torch.pth"
+  "$venvs/torch-$torch/bin/python" -c 'import site; print(site.getsitepackages()[0])' \
+    >"$site/torch.pth"
 }
 
 make_one "torch-$torch" install_torch

@@ -108,7 +108,10 @@ def failures(report):
 def name_of(cause):
     """What tells causes apart across versions: the known list's word for it, or clause and kind."""
     known = cause["known"] or {}
-    return f"{known.get('id') or cause['clause']}: {known.get('note') or cause['kind']}"
+    if not known.get("note"):
+        return f"{cause['clause']}: {cause['kind']}"
+    first = re.split(r"(?<=[a-z)])(?:: |; |\. )", known["note"], maxsplit=1)[0].rstrip(".")
+    return f"{known['id']}: {first}" if known.get("id") else first
 
 
 def changes(reports):
@@ -194,6 +197,7 @@ def main():
     reports = sorted(map(load, options.reports), key=order)
     planted = mutants(load(options.mutants)) if options.mutants and os.path.exists(options.mutants) else None
     about = {"commit": options.commit, "command": options.command, "date": options.date, "cores": os.cpu_count()}
+    os.makedirs(options.out, exist_ok=True)
     write(options.out, "RESULTS.md", markdown(reports, about, planted))
     write(options.out, "index.html", page.whole(reports, about, planted, sys.modules[__name__]))
 
