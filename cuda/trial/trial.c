@@ -99,6 +99,7 @@ static int run_ref(zp_trial *t, zp_error *err)
   t->ref = zp_sim_open(t->cfg, t->hyper, t->work, err);
   if (!t->ref) return err->status;
   if (keep_first(t)) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for first values");
+  if (t->watch.report) return 0;
   zp_sim_hook(t->ref, &hook);
   if (zp_sim_run(t->ref, ZP_PHASE_INIT, err)) return err->status;
   if (t->storage.load && zp_trial_ref_load(t, err)) return err->status;

@@ -83,6 +83,17 @@ typedef struct zp_trial_storage {
   void (*close)(void *ctx, int32_t rank);
 } zp_trial_storage;
 
+struct zp_trial_worker;
+
+/* Where a twin stands alone: nothing is compared with ref, which opens its ranks and does not run;
+ * what each rank does and has is told. stepped: the device has come to rest; s is the step's. */
+typedef struct zp_trial_report {
+  void *ctx;
+  void (*begun)(void *ctx, const struct zp_trial_worker *w);
+  void (*issued)(void *ctx, const struct zp_trial_worker *w, const zp_op *op);
+  void (*stepped)(void *ctx, const struct zp_trial_worker *w, const zp_step_state *s);
+} zp_trial_report;
+
 /* Told to who waits; each may be NULL. ref: the simulation has begun (step -1), or done a step.
  * twin: rank 0 of the twin has heard what a step came to. */
 typedef struct zp_trial_watch {
@@ -90,6 +101,7 @@ typedef struct zp_trial_watch {
   void (*ref)(void *ctx, zp_sim *ref, int32_t step);
   void (*twin)(void *ctx, const zp_step_result *result);
   const zp_trial_storage *storage; /* or NULL */
+  const zp_trial_report *report;   /* NULL: the twin is compared with ref */
 } zp_trial_watch;
 
 /* Runs INIT and `steps` steps on ref, loads before and saves behind them. cfg, hyper, work and

@@ -177,7 +177,8 @@ int zp_twin_train(const zp_engine_training *job, zp_error *err)
                                     .ctx = job->ctx,
                                     .open = job->save,
                                     .close = job->saved};
-  const zp_trial_watch watch = {job->ctx, job->planned, job->stepped, &storage};
+  const zp_trial_watch watch = {
+      .ctx = job->ctx, .ref = job->planned, .twin = job->stepped, .storage = &storage};
   zp_trial_schedule s = zp_trial_schedule_of(1);
   zp_trial *t = zp_trial_open(job->cfg, job->hyper, job->work, job->steps, &watch, err);
   int status;
@@ -218,4 +219,5 @@ const zp_engine zp_engine_twin = {
     .fault_at = zp_twin_fault_at,
     .fault_find = zp_twin_fault_find,
     .train = zp_twin_train,
+    .adapter = &zp_adapter_twin,
 };

@@ -5,6 +5,7 @@
 #include "../../ref/cli/engine.h"
 
 extern const zp_engine zp_engine_twin;
+extern const struct zp_adapter_side zp_adapter_twin; /* given.c */
 
 /* Runs a case in c->schedules orders (at least one) from c->schedule on, to the first failure. */
 void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v);

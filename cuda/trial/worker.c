@@ -22,7 +22,9 @@ static int exchange_id(void *ctx, int32_t rank, void *bytes, size_t n)
 static void note_issued(void *ctx, int32_t phase, const zp_op *op)
 {
   zp_trial_worker *w = ctx;
-  zp_trial_note(&w->issued, op, phase == ZP_PHASE_STEP ? w->steps_done : -1 - phase);
+  const zp_trial_report *report = w->t->watch.report;
+  if (report) report->issued(report->ctx, w, op);
+  else zp_trial_note(&w->issued, op, phase == ZP_PHASE_STEP ? w->steps_done : -1 - phase);
 }
 
 /* Whose work it is that the engine queues next. */
@@ -175,6 +177,28 @@ static void close_worker(zp_trial_worker *w)
   zp_trial_ledger_free(&w->issued);
 }
 
+/* ---- Alone ----------------------------------------------------------------------------------- */
+
+/* What a rank has is told after each step, when nothing moves any more. */
+static int train_alone(zp_trial_worker *w)
+{
+  const zp_trial_report *report = w->t->watch.report;
+  zp_step_state s;
+  for (int32_t step = 0; step < w->t->steps; step++) {
+    report->begun(report->ctx, w);
+    ZP_TRIAL_OK(zp_cuda_step(w->e));
+    w->steps_done++;
+    ZP_TRIAL_OK(zp_cuda_get(w->e, &s));
+    ZP_TRIAL_OK(cudaDeviceSynchronize());
+    if (*w->refused)
+      return zp_trial_differs(w->t, "PIPE-6",
+                              "rank %d: until step %d the model did not get what it was to be sent",
+                              w->rank, step);
+    report->stepped(report->ctx, w, &s);
+  }
+  return 0;
+}
+
 /* ---- Training -------------------------------------------------------------------------------- */
 
 static int train(zp_trial_worker *w)
@@ -191,6 +215,7 @@ static int train(zp_trial_worker *w)
   ZP_TRIAL_OK(zp_trial_same_allocation(w));
   ZP_TRIAL_OK(open_instance(w));
   ZP_TRIAL_OK(zp_cuda_init(w->e));
+  if (w->t->watch.report) return train_alone(w);
   if (w->t->storage.load) ZP_TRIAL_OK(zp_trial_load(w));
   if (w->t->now.own_loop) ZP_TRIAL_OK(zp_trial_open_own_loop(w));
   for (int32_t step = 0; step < w->t->steps; step++) {

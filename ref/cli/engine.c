@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adapter.h"
 #include "fuzz_random.h"
 #include "options.h"
 #include "sim_fault.h"
@@ -38,6 +39,7 @@ const zp_engine zp_engine_ref = {
     .fault_count = zp_fault_count,
     .fault_at = zp_fault_at,
     .fault_find = zp_fault_find,
+    .adapter = &zp_adapter_ref,
 };
 
 /* ---- Options --------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "sim_case.h"
 
 struct zp_fault;
+struct zp_adapter_side;
 
 enum { ZP_ENGINE_LACKS = 32 };
 
@@ -48,6 +49,7 @@ typedef struct zp_engine {
   const struct zp_fault *(*fault_find)(const char *name);
   /* 0, or a negative zp_status in *err: ZP_E_VERDICT for different bits. NULL: as train itself. */
   int (*train)(const zp_engine_training *job, zp_error *err);
+  const struct zp_adapter_side *adapter; /* how it stands behind the conformance suite's protocol */
 } zp_engine;
 
 extern const zp_engine zp_engine_ref;

@@ -216,7 +216,7 @@ static void run_all(zp_case_state *s, const zp_fault *fault, zp_fault_state *pla
   s->v->step = -1;
   show(s, "checking the programs", -1);
   if (!s->c->unchecked && check_programs(s, err)) return;
-  if (fault != NULL) zp_fault_plant(planted, fault, s);
+  if (fault != NULL) zp_fault_plant(planted, fault, s->sim);
   show(s, "first broadcasts", -1);
   if (run_phase(s, ZP_PHASE_INIT, err) || zp_compare_first(s)) return;
   if (!s->c->unchecked && zp_compare_owners(s)) return;

@@ -63,17 +63,17 @@ void zp_fault_clear(zp_fault_state *f)
   f->blocks = 0;
 }
 
-void zp_fault_plant(zp_fault_state *f, const zp_fault *fault, const zp_case_state *s)
+void zp_fault_plant(zp_fault_state *f, const zp_fault *fault, zp_sim *sim)
 {
   f->fault = fault;
-  f->s = s;
+  f->sim = sim;
   f->arrived = NULL;
   f->taken = 0;
   memset(f->kept, 0, sizeof f->kept);
   f->hook.ctx = f;
   f->hook.before = fault->before;
   f->hook.after = fault->after;
-  if (fault->before != NULL || fault->after != NULL) zp_sim_hook(s->sim, &f->hook);
+  if (fault->before != NULL || fault->after != NULL) zp_sim_hook(sim, &f->hook);
   if (fault->plant != NULL) fault->plant(f);
 }
 

@@ -26,7 +26,7 @@ enum { ZP_FAULT_BLOCKS = 4096, ZP_FAULT_RANKS = 64 };
 /* A planted fault. */
 typedef struct zp_fault_state {
   const zp_fault *fault;
-  const zp_case_state *s;
+  zp_sim *sim;
   zp_hook hook;
   int32_t blocks;
   void *block[ZP_FAULT_BLOCKS]; /* freed with the case */
@@ -45,7 +45,8 @@ const zp_fault *zp_fault_find(const char *name);
 const char *zp_fault_why(const zp_fault *fault);
 
 void zp_fault_clear(zp_fault_state *f);
-void zp_fault_plant(zp_fault_state *f, const zp_fault *fault, const zp_case_state *s);
+/* Before INIT. Sets the hook of all ranks, where the fault has one. */
+void zp_fault_plant(zp_fault_state *f, const zp_fault *fault, zp_sim *sim);
 void zp_fault_free(zp_fault_state *f);
 
 /* For the faults: memory that lives as long as the case. Never NULL; exits without memory. */

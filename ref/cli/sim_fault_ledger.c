@@ -7,7 +7,7 @@ enum { STEP = ZP_PHASE_STEP, INIT = ZP_PHASE_INIT };
 
 static int32_t world(const zp_fault_state *f)
 {
-  return zp_sim_world(f->s->sim);
+  return zp_sim_world(f->sim);
 }
 
 static int statistics(const zp_op *op)
@@ -20,7 +20,7 @@ static void rewrite(zp_fault_state *f, int64_t factor,
                     void (*change)(zp_fault_state *f, zp_rank *r, const zp_op *op))
 {
   for (int32_t q = 0; q < world(f); q++) {
-    zp_rank *r = zp_sim_rank(f->s->sim, q);
+    zp_rank *r = zp_sim_rank(f->sim, q);
     int64_t n;
     const zp_op *old =
         zp_fault_rewrite(f, r, STEP, r->length[STEP] * (factor - 1) + r->cfg->optgroups + 1, &n);
@@ -30,9 +30,24 @@ static void rewrite(zp_fault_state *f, int64_t factor,
 
 /* ---- The norm, one collective for each of this rank's K optimizer groups --------------------- */
 
+/* Optimizer groups of this rank's stage that train something: its K. */
+static int32_t groups_of(const zp_rank *r)
+{
+  int32_t k = 0;
+  for (int32_t g = 0; g < r->cfg->optgroups; g++)
+    for (int32_t i = 0; i < r->lay.n_params; i++) {
+      const zp_param *p = &r->cfg->params[r->lay.first_param + i];
+      if (p->optgroup != g || p->frozen) continue;
+      k++;
+      break;
+    }
+  return k;
+}
+
 static void change_pr7847(zp_fault_state *f, zp_rank *r, const zp_op *op)
 {
-  const int32_t k = statistics(op) ? zp_case_groups(f->s->c, r->at.pp) : 1;
+  const int32_t k = statistics(op) ? groups_of(r) : 1;
+  (void)f;
   for (int32_t i = 0; i < (k > 0 ? k : 1); i++) zp_fault_emit(r, STEP, op);
 }
 
@@ -46,7 +61,7 @@ static void plant_pr7847(zp_fault_state *f)
 static void plant_ds7208(zp_fault_state *f)
 {
   for (int32_t q = 0; q < world(f); q++) {
-    zp_rank *r = zp_sim_rank(f->s->sim, q);
+    zp_rank *r = zp_sim_rank(f->sim, q);
     int64_t n, lo = 0, hi;
     zp_op *old;
     if (r->at.pp % 2 == 0) continue;
@@ -165,7 +180,7 @@ static void plant_nccl479(zp_fault_state *f)
 static void plant_ds1944(zp_fault_state *f)
 {
   for (int32_t q = 0; q < world(f); q++) {
-    zp_rank *r = zp_sim_rank(f->s->sim, q);
+    zp_rank *r = zp_sim_rank(f->sim, q);
     if (r->cfg->pp == 1 || r->at.pp != r->cfg->pp - 1) continue;
     for (int64_t i = 0; i < r->length[STEP]; i++) {
       if (r->program[STEP][i].kind != ZP_OP_P2P) continue;
@@ -179,7 +194,7 @@ static void plant_ds1944(zp_fault_state *f)
 static void plant_ds2800(zp_fault_state *f)
 {
   for (int32_t q = 0; q < world(f); q++) {
-    zp_rank *r = zp_sim_rank(f->s->sim, q);
+    zp_rank *r = zp_sim_rank(f->sim, q);
     if (r->act_slots < 2) continue;
     r->act_slots--;
     for (int64_t i = 0; i < r->length[STEP]; i++) {

@@ -7,7 +7,7 @@ enum { STEP = ZP_PHASE_STEP };
 
 static int32_t world(const zp_fault_state *f)
 {
-  return zp_sim_world(f->s->sim);
+  return zp_sim_world(f->sim);
 }
 
 static int reduction(const zp_op *op)
@@ -58,7 +58,7 @@ static void after_put_back(void *ctx, zp_rank *r, const zp_op *op)
 static void plant_no_tied(zp_fault_state *f)
 {
   for (int32_t q = 0; q < world(f); q++) {
-    zp_rank *r = zp_sim_rank(f->s->sim, q);
+    zp_rank *r = zp_sim_rank(f->sim, q);
     for (int64_t i = 0; i < r->length[STEP]; i++)
       if (r->program[STEP][i].what == ZP_WHAT_TIED) r->program[STEP][i].kind = -1;
   }
@@ -68,7 +68,7 @@ static void plant_no_tied(zp_fault_state *f)
 static void plant_ml844(zp_fault_state *f)
 {
   for (int32_t q = 0; q < world(f); q++) {
-    zp_rank *r = zp_sim_rank(f->s->sim, q);
+    zp_rank *r = zp_sim_rank(f->sim, q);
     int64_t n;
     const zp_op *old = zp_fault_rewrite(f, r, STEP, 0, &n);
     for (int64_t i = 0; i < n; i++) {
@@ -101,7 +101,7 @@ static void before_ds7595(void *ctx, zp_rank *r, zp_op *op)
 static void twice(zp_fault_state *f, int32_t shared_only)
 {
   for (int32_t q = 0; q < world(f); q++) {
-    zp_rank *r = zp_sim_rank(f->s->sim, q);
+    zp_rank *r = zp_sim_rank(f->sim, q);
     int64_t n;
     const zp_op *old;
     if (r->cfg->stage == 2) continue; /* a copy into a slot cannot be doubled */
