@@ -24,8 +24,9 @@ AXES = {
     "scale": ["one", "static", "dynamic"],
     "overflow": ["no", "yes"],
     "clip": ["off", "loose", "binding"],
+    "magnitude": ["plain", "huge", "minute"],
     "groups": [1, 2, 3],
-    "stages_groups": ["equal", "unequal"],
+    "stages_groups": ["equal", "unequal", "idle"],
     "sizes": ["plain", "tiny", "odd", "large", "empty"],
     "bucket": ["large", "small"],
     "unused": ["no", "some", "often"],
@@ -37,6 +38,8 @@ AXES = {
 FIRST = {name: values[0] for name, values in AXES.items()}
 FIRST["zero"] = None  # must be named
 WORLD = 8
+# Squares of huge gradients are beyond fp32, of minute ones below it; the gradients are not.
+MAGNITUDE = {"plain": 0, "huge": 64, "minute": -80}
 
 
 class Space:
@@ -80,10 +83,15 @@ class Space:
             return False
         if get("overflow") == "yes" and get("scale", "static") == "one":
             return False
+        if get("magnitude", "plain") != "plain":
+            if get("precision") == "fp16" or get("clip", "off") != "off" or get("optimizer") == "adamw":
+                return False
+        if get("stages_groups") == "idle" and get("pp", 3) < 3 and get("tied") in ("stages", "keys"):
+            return False  # one of the two stages holds the copy
         if get("pp", 2) == 1:
             if get("tied") in ("stages", "keys") or get("messages", "tensor") != "tensor":
                 return False
-            if get("stages_groups") == "unequal":
+            if get("stages_groups", "equal") != "equal":
                 return False
         if get("stages_groups") == "unequal" and get("groups", 2) == 1:
             return False
@@ -177,7 +185,10 @@ def numel(row, dice):
 def entries_of(row, dice):
     count = {"tiny": 7, "large": 2}.get(row["sizes"], 3)
     entries = []
+    idle_stage = dice.randrange(1, max(2, row["pp"] - (row["tied"] != "no"))) if row["stages_groups"] == "idle" else None
     for stage in range(row["pp"]):
+        if stage == idle_stage:
+            continue
         for i in range(max(1, count - dice.randrange(2))):
             group = dice.randrange(row["groups"])
             if i == 0 and stage == 0:
@@ -221,7 +232,8 @@ def scale_of(row, dice):
     if row["scale"] == "static":
         return str(log2)
     window = 1 if row["steps"] < 4 else dice.choice([1, 2])
-    return f"{log2}:{window}:{dice.choice([1, 1, 2])}:0:0:24"
+    least, most = dice.choice([(0, 24), (0, 24), (log2, 24), (0, log2)])  # it may begin at either end
+    return f"{log2}:{window}:{dice.choice([1, 1, 2])}:0:{least}:{most}"
 
 
 def recipe_of_row(row, defaults, dice):
@@ -241,6 +253,9 @@ def recipe_of_row(row, defaults, dice):
         fields["unit"] = -log2 - (8 if row["precision"] == "bf16" else 10)
     if row["communicate"] == "fp32":
         fields["comm"] = "fp32"
+    if row["magnitude"] != "plain":
+        fields["first"] = MAGNITUDE[row["magnitude"]]
+        fields["unit"] += fields["first"]
     if row["overflow"] == "yes":
         fields["overflow"] = 1 << dice.randrange(row["steps"])
     if row["clip"] != "off":

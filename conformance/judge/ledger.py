@@ -74,24 +74,27 @@ def same(kind, a, b):
     return what(a) == what(b)
 
 
+def difference(kind, members, by_rank, first, other):
+    """Where two members of a channel first disagree; None: nowhere."""
+    a, b = by_rank.get(first, []), by_rank.get(other, [])
+    i = 0
+    while i < len(a) and i < len(b) and same(kind, a[i][1], b[i][1]):
+        i += 1
+    if i == len(a) == len(b):
+        return None
+    at = [x[i] if i < len(x) else (None, None) for x in (a, b)]
+    return {"kind": kind, "members": list(members), "index": i, "ranks": (first, other),
+            "records": (at[0][1], at[1][1]), "places": (at[0][0], at[1][0])}
+
+
 def mismatches(ledgers):
     """Every channel's first disagreement: {channel, ranks, place in the channel, records}."""
     bad = []
     for (kind, key), by_rank in sorted(channels(ledgers).items(), key=repr):
         members = key if kind == "p2p" else key[0]
-        first = members[0]
-        a = by_rank.get(first, [])
-        for other in members[1:]:
-            b = by_rank.get(other, [])
-            i = 0
-            while i < len(a) and i < len(b) and same(kind, a[i][1], b[i][1]):
-                i += 1
-            if i == len(a) == len(b):
-                continue
-            bad.append({"kind": kind, "members": list(members), "index": i, "ranks": (first, other),
-                        "records": (a[i][1] if i < len(a) else None, b[i][1] if i < len(b) else None),
-                        "places": (a[i][0] if i < len(a) else None, b[i][0] if i < len(b) else None)})
-            break
+        first = max(members, key=lambda q: len(by_rank.get(q, [])))  # who was stopped short says nothing
+        differ = [d for d in (difference(kind, members, by_rank, first, q) for q in members if q != first) if d]
+        bad += sorted(differ, key=lambda d: None in d["records"])[:1]  # who differs before who lacks something
     return bad
 
 

@@ -1,7 +1,7 @@
 """Recipes: a case as one line of text (ref/cli/conf.h), taken apart and put together."""
 import re
 
-ORDER = ["wide", "comm", "precision", "reduce", "M", "bucket"]
+ORDER = ["wide", "comm", "first", "precision", "reduce", "M", "bucket"]
 
 
 class Entry:

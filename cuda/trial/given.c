@@ -43,6 +43,12 @@ static void begun(void *ctx, const zp_trial_worker *w)
   job->begun(job->ctx, w->rank, w->steps_done);
 }
 
+static void ended(void *ctx, const zp_trial_worker *w)
+{
+  const zp_adapter_job *job = ctx;
+  job->ended(job->ctx, w->rank);
+}
+
 /* All that the step has queued is done. */
 static void stepped(void *ctx, const zp_trial_worker *w, const zp_step_state *s)
 {
@@ -90,7 +96,7 @@ static zp_trial_schedule schedule_of(const zp_adapter_job *job)
 
 static int run(const zp_adapter_job *job, zp_error *err)
 {
-  const zp_trial_report report = {(void *)(uintptr_t)job, begun, issued, stepped};
+  const zp_trial_report report = {(void *)(uintptr_t)job, begun, issued, ended, stepped};
   const zp_trial_watch watch = {.report = &report};
   const zp_workload work = zp_given_workload(job->given);
   const zp_trial_schedule s = schedule_of(job);

@@ -91,6 +91,7 @@ typedef struct zp_trial_report {
   void *ctx;
   void (*begun)(void *ctx, const struct zp_trial_worker *w);
   void (*issued)(void *ctx, const struct zp_trial_worker *w, const zp_op *op);
+  void (*ended)(void *ctx, const struct zp_trial_worker *w);
   void (*stepped)(void *ctx, const struct zp_trial_worker *w, const zp_step_state *s);
 } zp_trial_report;
 

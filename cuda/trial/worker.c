@@ -196,6 +196,7 @@ static int train_alone(zp_trial_worker *w)
                               w->rank, step);
     report->stepped(report->ctx, w, &s);
   }
+  report->ended(report->ctx, w);
   return 0;
 }
 

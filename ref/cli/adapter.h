@@ -21,7 +21,8 @@ typedef struct zp_adapter_job {
   void *ctx;
   void (*begun)(void *ctx, int32_t rank, int32_t step);
   void (*enters)(void *ctx, zp_rank *r, const zp_op *op); /* as for zp_publish */
-  void (*stepped)(void *ctx, const zp_rank *r);           /* as for zp_answer_step */
+  void (*ended)(void *ctx, int32_t rank);       /* has nothing left to do, whatever others do */
+  void (*stepped)(void *ctx, const zp_rank *r); /* as for zp_answer_step */
 } zp_adapter_job;
 
 typedef struct zp_adapter_side {
@@ -45,9 +46,10 @@ typedef struct zp_publisher {
 
 /* folder NULL: none. 0, or -1: a file cannot be written. */
 int zp_publisher_open(zp_publisher *p, const zp_config *cfg, const char *folder);
-/* good: 1: the ranks are through with the case. */
-void zp_publisher_close(zp_publisher *p, int good);
+void zp_publisher_close(zp_publisher *p);
 void zp_publish_step(const zp_publisher *p, int32_t rank, int32_t step);
+/* The rank is through with the case. */
+void zp_publish_end(const zp_publisher *p, int32_t rank);
 /* One communication of a rank; r: cfg, work, rank, at, step, lay, pc, and for a message whose shape
  * came before it (dynamic shapes) act_in. A local op is none. */
 void zp_publish(const zp_publisher *p, zp_rank *r, const zp_op *op);

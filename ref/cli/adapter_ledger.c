@@ -105,11 +105,17 @@ int zp_publisher_open(zp_publisher *p, const zp_config *cfg, const char *folder)
   return 0;
 }
 
-void zp_publisher_close(zp_publisher *p, int good)
+void zp_publish_end(const zp_publisher *p, int32_t rank)
+{
+  if (p->file == NULL) return;
+  fputs("{\"end\":true}\n", p->file[rank]);
+  fflush(p->file[rank]);
+}
+
+void zp_publisher_close(zp_publisher *p)
 {
   for (int32_t q = 0; p->file != NULL && q < p->world; q++) {
     if (p->file[q] == NULL) continue;
-    if (good) fputs("{\"end\":true}\n", p->file[q]);
     fclose(p->file[q]);
   }
   free(p->file);

@@ -2,10 +2,11 @@
  * (conformance/SPEC.md, conformance/schema/case.json), made from a recipe; and what serial training
  * makes of it.
  *
- * A recipe is a case of `zeroproof fuzz` as text (fuzz_case.h) behind up to two fields of its own:
+ * A recipe is a case of `zeroproof fuzz` as text (fuzz_case.h) behind up to three fields of its own:
  *   wide=B   gradients of micro-batch m are 2^(B·m) times larger: sums need more bits than the
  *            precision has, and are exact only in fp32 (accumulate, in JSON)
  *   comm=fp32  sums over ranks, too
+ *   first=E  first values are 2^E larger, as gradients are with unit=E
  * Its optimizers are others than fuzz's: every constant is a power of two (zp_conf_hyper). */
 #ifndef ZP_CLI_CONF_H
 #define ZP_CLI_CONF_H
@@ -23,6 +24,7 @@ typedef struct zp_recipe {
   zp_case c;
   int32_t wide;      /* bits between the micro-batches; 0: none */
   int32_t comm_fp32; /* 1: sums over ranks may need fp32 */
+  int32_t first;     /* log2 of what first values are multiplied by */
 } zp_recipe;
 
 /* Reads a recipe; 0, or -1 with the reason. */

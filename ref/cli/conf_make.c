@@ -11,11 +11,12 @@
 
 int zp_recipe_parse(zp_recipe *r, const char *text, char *why, int64_t cap)
 {
-  r->wide = r->comm_fp32 = 0;
+  r->wide = r->comm_fp32 = r->first = 0;
   zp_case_init(&r->c);
   for (;;) {
     int used = 0;
     if (sscanf(text, "wide=%d,%n", &r->wide, &used) == 1 && used > 0) text += used;
+    else if (sscanf(text, "first=%d,%n", &r->first, &used) == 1 && used > 0) text += used;
     else if (strncmp(text, "comm=fp32,", 10) == 0) {
       r->comm_fp32 = 1;
       text += 10;
@@ -23,6 +24,10 @@ int zp_recipe_parse(zp_recipe *r, const char *text, char *why, int64_t cap)
   }
   if (r->wide < 0 || r->wide > 16) {
     snprintf(why, (size_t)cap, "wide=%d is not in 0..16", r->wide);
+    return -1;
+  }
+  if (r->first < -100 || r->first > 100) {
+    snprintf(why, (size_t)cap, "first=%d is not in -100..100", r->first);
     return -1;
   }
   return zp_case_parse(&r->c, text, why, cap);
@@ -143,7 +148,7 @@ zp_given *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
     return NULL;
   }
   n->log2_unit = r->c.synth.log2_unit;
-  n->log2_first = -2;
+  n->log2_first = r->first - 2;
   zp_conf_hyper(r, &n->hyper);
   if (fill(r, n) == 0) return n;
   snprintf(why, (size_t)cap, "no memory");

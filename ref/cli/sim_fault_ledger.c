@@ -237,6 +237,28 @@ static void after_ds_l12(void *ctx, zp_rank *r, const zp_op *op)
     in->t[i].dtype = i == 0 && in->n > 1 ? ZP_I32 : r->cfg->precision;
 }
 
+/* A stage that trains nothing believes that it has no part in the step's end. */
+static void before_ds4312(void *ctx, zp_rank *r, zp_op *op)
+{
+  (void)ctx;
+  if (statistics(op) && groups_of(r) == 0) op->kind = -1;
+}
+
+/* Tensors that tensor parallelism cannot cut evenly are believed to be so cut. */
+static void after_ds_l5(void *ctx, zp_rank *r, const zp_op *op)
+{
+  zp_message *in;
+  (void)ctx;
+  if (op->kind != ZP_OP_META || op->recv_mb < 0) return;
+  in = &r->act_in[op->recv_mb % r->act_slots];
+  for (int32_t i = 0; i < in->n; i++) {
+    const int64_t n = zp_tensor_numel(&in->t[i]);
+    if (n % r->cfg->tp == 0) continue;
+    in->t[i].ndim = 1;
+    in->t[i].dim[0] = n - n % r->cfg->tp;
+  }
+}
+
 /* ---- The table ------------------------------------------------------------------------------- */
 
 static const zp_fault table[] = {
@@ -281,6 +303,12 @@ static const zp_fault table[] = {
     {"ds-l12", "DeepSpeed #1400, #1474", "PIPE-6",
      "with dynamic shapes a receive buffer keeps the dtype of its first use",
      "pp=2,dp=1,stage=1,M=4,dynamic=1,tuple=1,vary=1,list=4@0.0+4@1.0", NULL, NULL, after_ds_l12},
+    {"ds4312", "DeepSpeed #4312", "LEDG-7",
+     "a stage that trains nothing leaves the step's last collective out",
+     "pp=2,dp=1,stage=1,M=2,list=4@0.0+4@1.0f", NULL, before_ds4312, NULL},
+    {"ds-l5", "DeepSpeed up to 0.19.8; no public issue", "PIPE-6",
+     "tensors that tensor parallelism does not cut evenly are received as if it did",
+     "pp=2,dp=1,tp=2,stage=1,M=4,dynamic=1,vary=1,list=4@0.0+4@1.0", NULL, NULL, after_ds_l5},
 };
 
 zp_fault_family zp_faults_ledger(void)

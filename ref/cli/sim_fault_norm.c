@@ -1,6 +1,9 @@
 /* Faults of the norm, of clipping and of the overflow flag. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "../engine/count.h"
+#include "../num/value.h"
 #include "sim_fault.h"
 
 static int statistics(const zp_op *op)
@@ -68,6 +71,125 @@ static void before_pt170862(void *ctx, zp_rank *r, zp_op *op)
            ZP_SQ_LIMBS * sizeof r->stats_in[0]);
 }
 
+/* The mean of n sums of contributions, as the engine makes it. */
+static void mean_of(const zp_rank *r, const void *sums, int64_t from, int64_t n, float *mean)
+{
+  const int64_t divisor = r->cfg->micro_batches * r->cfg->dp;
+  for (int64_t i = 0; i < n; i++) {
+    if (r->cfg->reduce == ZP_EXACT) {
+      const uint32_t bits = zp_val_mean_f32((const int64_t *)sums + (from + i) * ZP_LIMBS, divisor);
+      memcpy(&mean[i], &bits, sizeof bits);
+    } else {
+      mean[i] = ((const float *)sums)[from + i] / (float)divisor;
+    }
+  }
+}
+
+/* The squares of what this rank counts of op's bucket, of `value` in the mean's place. */
+static void recount(zp_rank *r, const zp_op *op, const uint8_t *counts, const float *value,
+                    zp_sumsq *squares)
+{
+  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  zp_count_squares(r->cfg, &r->lay, counts, op->flat, p.flat, p.flat + p.count,
+                   (const uint32_t *)(const void *)value, squares);
+}
+
+static void keep_squares(void *ctx, zp_rank *r, zp_op *op)
+{
+  zp_fault_state *f = ctx;
+  if (op->kind == ZP_OP_MEAN) f->squares = r->squares;
+}
+
+/* Ranks of an expert-parallel group average their norms. */
+static void after_ds5220(void *ctx, zp_rank *r, const zp_op *op)
+{
+  const zp_fault_state *f = ctx;
+  if (op->kind != ZP_OP_MEAN || r->lay.flat[op->flat].group != ZP_GROUP_EDP) return;
+  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  float *part = malloc((size_t)(p.count + 1) * sizeof *part);
+  for (int64_t i = 0; part != NULL && i < p.count; i++)
+    part[i] = r->flat[op->flat].mean[p.at + i] / (float)r->cfg->ep;
+  r->squares = f->squares;
+  if (part != NULL) recount(r, op, r->counts, part, &r->squares);
+  free(part);
+}
+
+/* What the rank itself has added up is in the norm, not what came of it in the reduction. */
+static void after_fs517(void *ctx, zp_rank *r, const zp_op *op)
+{
+  const zp_fault_state *f = ctx;
+  if (op->kind != ZP_OP_MEAN || r->cfg->stage == 2) return;
+  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  float *own = malloc((size_t)(p.count + 1) * sizeof *own);
+  r->squares = f->squares;
+  if (own == NULL) return;
+  mean_of(r, r->flat[op->flat].window, p.flat, p.count, own);
+  recount(r, op, r->counts, own, &r->squares);
+  free(own);
+}
+
+/* Stage 2: what later micro-batches add to the shard is not there where the norm is taken. */
+static zp_sumsq *first_batch(zp_fault_state *f, const zp_rank *r)
+{
+  if (f->kept[r->rank] == NULL) f->kept[r->rank] = zp_fault_take(f, sizeof(zp_sumsq));
+  return (zp_sumsq *)(void *)f->kept[r->rank];
+}
+
+static void before_ds7967(void *ctx, zp_rank *r, zp_op *op)
+{
+  zp_fault_state *f = ctx;
+  if (r->cfg->stage != 2 || r->rank >= ZP_FAULT_RANKS) return;
+  if (op->kind == ZP_OP_LOAD && op->mb == 0) zp_sumsq_clear(first_batch(f, r));
+  if (statistics(op)) r->squares = *first_batch(f, r);
+}
+
+static void after_ds7967(void *ctx, zp_rank *r, const zp_op *op)
+{
+  zp_fault_state *f = ctx;
+  if (r->cfg->stage != 2 || r->rank >= ZP_FAULT_RANKS || op->mb != 0) return;
+  if (op->what != ZP_WHAT_GRADIENT || op->kind < ZP_OP_FIRST_COMM) return;
+  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  float *mean = malloc((size_t)(p.count + 1) * sizeof *mean);
+  if (mean == NULL) return;
+  mean_of(r, r->flat[op->flat].reduced, p.at, p.count, mean);
+  recount(r, op, r->counts, mean, first_batch(f, r));
+  free(mean);
+}
+
+/* The table of norms has no line for a parameter that the last micro-batch did not use. */
+static void after_ds861(void *ctx, zp_rank *r, const zp_op *op)
+{
+  const zp_fault_state *f = ctx;
+  uint8_t *lines;
+  if (op->kind != ZP_OP_MEAN) return;
+  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  lines = malloc((size_t)r->lay.n_params + 1);
+  r->squares = f->squares;
+  for (int32_t i = 0; lines != NULL && i < r->lay.n_params; i++)
+    lines[i] = r->counts[i] && r->used[i];
+  if (lines != NULL) recount(r, op, lines, r->flat[op->flat].mean + p.at, &r->squares);
+  free(lines);
+}
+
+/* The sum runs over the data-parallel group, though others have parts of the model, too. */
+static void before_pd36237(void *ctx, zp_rank *r, zp_op *op)
+{
+  (void)ctx;
+  (void)r;
+  if (statistics(op)) op->group = ZP_GROUP_DP;
+}
+
+/* A rank that owns nothing brings a number where the others bring a vector. */
+static void before_ds5145(void *ctx, zp_rank *r, zp_op *op)
+{
+  int64_t owned = 0;
+  (void)ctx;
+  if (!statistics(op)) return;
+  for (int32_t k = 0; k < r->lay.n_flats; k++)
+    for (int64_t b = 0; b < zp_buckets(&r->lay.flat[k]); b++) owned += zp_rank_range(r, k, b).real;
+  if (owned == 0) op->count = 1;
+}
+
 /* ---- Rounded on the way ---------------------------------------------------------------------- */
 
 /* The rank's squares as an fp32 sum of fp32 squares; its root's square joins the exact sum. */
@@ -107,7 +229,10 @@ static void before_ds5242(void *ctx, zp_rank *r, zp_op *op)
 static void after_ds416(void *ctx, zp_rank *r, const zp_op *op)
 {
   (void)ctx;
-  if (op->kind == ZP_OP_DECIDE && r->result.norm_f32 == 0x7f800000u) r->result.skipped = 1;
+  float norm;
+  memcpy(&norm, &r->result.norm_f32, sizeof norm);
+  if (op->kind == ZP_OP_DECIDE && norm >= 0x1p64f)
+    r->result.skipped = 1; /* its square is not fp32 */
 }
 
 static void after_ds4512(void *ctx, zp_rank *r, const zp_op *op)
@@ -180,7 +305,7 @@ static const zp_fault table[] = {
      "an infinity is masked by a multiplication with 0 and not reported",
      "dp=2,stage=1,M=2,overflow=1,list=9@0.0+4@0.0", NULL, before_ds5242, NULL},
     {"ds416", "DeepSpeed #416", "STEP-6",
-     "overflow is what makes the fp32 norm infinite, not a non-finite gradient",
+     "overflow is what makes fp32 squares infinite, not a non-finite gradient",
      "dp=2,stage=1,reduce=exact,M=2,mode=wild,huge=1,list=300@0.0+100@0.0", NULL, NULL,
      after_ds416},
     {"ds4512", "DeepSpeed #4512, #6976", "STEP-6", "bf16 steps on after a non-finite gradient",
@@ -200,6 +325,24 @@ static const zp_fault table[] = {
      "only the rank that saw the overflow lowers its scale",
      "dp=2,stage=1,precision=fp16,unit=-6,M=2,scale=4:100:1:0:0:10,overflow=1,steps=2,list=9@0.0",
      NULL, NULL, after_pt115710},
+    {"ds5145", "DeepSpeed #5145, #5148", "STAT-1",
+     "a rank that owns nothing brings a number to the norm where the others bring a vector",
+     "dp=3,stage=1,list=2@0.0", NULL, before_ds5145, NULL},
+    {"ds5220", "DeepSpeed #5220, #5203", "STAT-2",
+     "the norms of an expert-parallel group are averaged, not their squares added",
+     "dp=4,ep=2,stage=1,M=2,list=9@0.0+12@0.0e", NULL, keep_squares, after_ds5220},
+    {"ds7967", "DeepSpeed #7967", "STAT-2",
+     "stage 2: the norm is of the window's first micro-batch, as later ones are kept elsewhere",
+     "dp=2,stage=2,M=3,list=9@0.0+4@0.0", NULL, before_ds7967, after_ds7967},
+    {"fs517", "fairscale #517, #518, #521", "STAT-2",
+     "the reduction's result is not copied back before the norm is taken of the gradients",
+     "dp=2,stage=1,M=2,list=9@0.0+4@0.0", NULL, keep_squares, after_fs517},
+    {"pd36237", "ColossalAI #4795, Paddle #36237", "STAT-5",
+     "the norm is summed over data parallelism alone: stages and shards have one each",
+     "pp=2,dp=2,stage=1,M=2,list=9@0.0+8@1.0", NULL, before_pd36237, NULL},
+    {"ds861", "DeepSpeed #861, #707", "STAT-2",
+     "the norm leaves out what the window's last micro-batch did not use",
+     "dp=2,stage=1,M=4,unused=120,list=9@0.0+4@0.0+5@0.0", NULL, keep_squares, after_ds861},
 };
 
 zp_fault_family zp_faults_norm(void)

@@ -1,7 +1,9 @@
 /* Faults of precision and of the sharded state: accumulation dtype, update, gather. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../num/half.h"
+#include "../num/value.h"
 #include "sim_fault.h"
 
 /* x through the configuration's precision. */
@@ -101,6 +103,66 @@ static void after_ds1841(void *ctx, zp_rank *r, const zp_op *op)
          (size_t)(zp_part(&r->lay.flat[op->flat], op->bucket) * zp_dtype_bytes(r->cfg->precision)));
 }
 
+/* Experts' parts are as long as if all data-parallel ranks had one: the rest has no master. */
+static int64_t mapped(const zp_rank *r, const zp_op *op, int64_t *at, int64_t *n)
+{
+  const zp_flat *flat;
+  if (op->kind != ZP_OP_UPDATE || r->cfg->stage == 0) return -1;
+  flat = &r->lay.flat[op->flat];
+  zp_fault_range(r, op, at, n);
+  return flat->group == ZP_GROUP_EDP ? zp_part(flat, op->bucket) / r->cfg->ep : -1;
+}
+
+static void before_ds5681(void *ctx, zp_rank *r, zp_op *op)
+{
+  zp_fault_state *f = ctx;
+  int64_t at, n;
+  float *masters;
+  if (mapped(r, op, &at, &n) < 0) return;
+  masters = malloc((size_t)(n + 1) * sizeof *masters);
+  if (masters != NULL) memcpy(masters, r->flat[op->flat].master + at, (size_t)n * sizeof *masters);
+  f->arrived = masters;
+}
+
+static void after_ds5681(void *ctx, zp_rank *r, const zp_op *op)
+{
+  zp_fault_state *f = ctx;
+  int64_t at, n;
+  const int64_t has = mapped(r, op, &at, &n);
+  float *masters = (float *)(uintptr_t)f->arrived, *now;
+  if (has < 0 || masters == NULL) return;
+  now = r->flat[op->flat].master + at;
+  if (has < n) memcpy(now + has, masters + has, (size_t)(n - has) * sizeof *now);
+  zp_round_to(r->cfg->precision, now, n, r->scratch_send, 0);
+  free(masters);
+  f->arrived = NULL;
+}
+
+/* Sums go into the bucket in the dtype of parameters, whatever dtype communication was to have. */
+static void before_ds2145(void *ctx, zp_rank *r, zp_op *op)
+{
+  const zp_flat *flat;
+  (void)ctx;
+  if (op->what != ZP_WHAT_GRADIENT || op->kind < ZP_OP_FIRST_COMM || r->cfg->stage == 2) return;
+  flat = &r->lay.flat[op->flat];
+  for (int64_t e = 0; e < zp_bucket_numel(flat, op->bucket); e++) {
+    const int64_t i = op->bucket * flat->capacity + e;
+    int64_t *limbs = (int64_t *)r->flat[op->flat].window + i * ZP_LIMBS;
+    float *sum = (float *)r->flat[op->flat].window + i, x;
+    uint32_t bits;
+    if (r->cfg->reduce != ZP_EXACT) {
+      round_run(r, sum, 1);
+      continue;
+    }
+    bits = zp_val_mean_f32(limbs, 1);
+    memcpy(&x, &bits, sizeof x);
+    round_run(r, &x, 1);
+    memcpy(&bits, &x, sizeof bits);
+    memset(limbs, 0, ZP_LIMBS * sizeof *limbs);
+    zp_val_add_f32(limbs, &bits, 1);
+  }
+}
+
 /* Tied copies drift: stages beyond the first update theirs by another gradient. */
 static void bend(zp_rank *r, const zp_op *op, float factor)
 {
@@ -143,6 +205,13 @@ static const zp_fault table[] = {
      "the copies of a tied weight are updated on their own and drift apart",
      "pp=2,dp=2,stage=1,M=2,optim=sgd,list=6@0.0t0+5@0.0+4@1.0+6@1.0t0", NULL, before_drift,
      after_drift},
+    {"ds5681", "DeepSpeed #5681", "STEP-7",
+     "experts' parts are cut as for the dense group: the rest of a part is never updated",
+     "dp=4,ep=2,stage=1,M=2,list=9@0.0+24@0.0e", NULL, before_ds5681, after_ds5681},
+    {"ds2145", "DeepSpeed #2145", "RED-5",
+     "sums are communicated in the parameters' dtype, whatever was asked for",
+     "dp=2,stage=1,reduce=exact,precision=bf16,M=3,mode=wild,list=40@0.0+9@0.0", NULL,
+     before_ds2145, NULL},
 };
 
 zp_fault_family zp_faults_state(void)

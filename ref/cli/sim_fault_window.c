@@ -94,6 +94,74 @@ static void before_ds7595(void *ctx, zp_rank *r, zp_op *op)
   }
 }
 
+/* The op's entry counts as unused on this rank. */
+static void leave_out(zp_fault_state *f, zp_rank *r, const zp_op *op)
+{
+  const int32_t i = op->param - r->lay.first_param;
+  f->arrived = r->arrived[i];
+  f->taken = 1;
+  r->arrived[i] = NULL;
+}
+
+/* Entries larger than a bucket stand in a table by one dtype, and are looked up by another. */
+static void before_ds7653(void *ctx, zp_rank *r, zp_op *op)
+{
+  if (op->kind != ZP_OP_ADD || r->cfg->precision == ZP_F32) return;
+  if (r->cfg->params[op->param].numel > r->lay.flat[op->flat].capacity) leave_out(ctx, r, op);
+}
+
+/* Stage 1: the first entry without a gradient ends the loop over the bucket. */
+static void before_ds1273(void *ctx, zp_rank *r, zp_op *op)
+{
+  if (op->kind != ZP_OP_ADD || r->cfg->stage != 1) return;
+  for (int32_t i = op->param - r->lay.first_param + 1; i < r->lay.n_params; i++) {
+    if (r->used[i] || r->lay.spot[i].flat != op->flat) continue;
+    leave_out(ctx, r, op);
+    return;
+  }
+}
+
+/* Without a data-parallel group there is no reduction, and with it no place that adds. */
+static void before_fl550(void *ctx, zp_rank *r, zp_op *op)
+{
+  (void)ctx;
+  if (op->kind == ZP_OP_ADD && r->cfg->stage < 2 && r->cfg->dp == 1) op->mb = 0;
+}
+
+/* Sums of four or more end one member early. */
+static void before_fs132(void *ctx, zp_rank *r, zp_op *op)
+{
+  const zp_flat *flat;
+  if (op->kind != ZP_OP_ADD) return;
+  flat = &r->lay.flat[op->flat];
+  if (flat->members >= 4 && zp_group_index(r->cfg, flat->group, -1, r->at) == flat->members - 1)
+    leave_out(ctx, r, op);
+}
+
+/* Where sums have a buffer of their own, each backward is taken for a window. */
+static void before_ds7981(void *ctx, zp_rank *r, zp_op *op)
+{
+  (void)ctx;
+  if (op->kind == ZP_OP_ADD && r->cfg->stage < 2 && r->cfg->precision != ZP_F32) op->mb = 0;
+}
+
+/* Stage 2 in a pipeline: a step is believed to have one backward, whose gradients are reduced. */
+static void before_ds677(void *ctx, zp_rank *r, zp_op *op)
+{
+  (void)ctx;
+  if (!reduction(op) || r->cfg->stage != 2 || r->cfg->pp == 1) return;
+  if (op->mb + 1 < r->cfg->micro_batches) op->kind = -1;
+  else op->mb = 0;
+}
+
+/* The hooks of a backward that is nested in another one's call do not run. */
+static void before_ds7787(void *ctx, zp_rank *r, zp_op *op)
+{
+  (void)ctx;
+  if (op->kind != ZP_OP_ARRIVED || r->at.pp + 1 >= r->cfg->pp) return;
+  for (int32_t i = 0; i < r->lay.n_params; i++) r->arrived[i] = NULL;
+}
+
 /* ---- Doubled --------------------------------------------------------------------------------- */
 
 /* Every ADD of the last micro-batch (or those of further uses of a key) twice. mb 1: not the
@@ -254,6 +322,27 @@ static const zp_fault table[] = {
     {"pt144352", "PyTorch #144352, torchtitan #1732", "RED-2",
      "the mean is over ranks, not over micro-batches", "dp=2,stage=1,M=3,list=9@0.0+14@0.0", NULL,
      NULL, after_pt144352},
+    {"ds7653", "DeepSpeed #7653, #7660", "RED-3",
+     "a parameter larger than a bucket is not found where dtypes differ, and is left out",
+     "dp=2,stage=1,precision=bf16,M=2,bucket=6,list=19@0.0+8@0.0", NULL, before_ds7653,
+     after_put_back},
+    {"ds1273", "DeepSpeed #1273", "RED-3",
+     "stage 1: an unused parameter ends the loop over its bucket, and others are lost",
+     "dp=2,stage=1,M=4,unused=100,list=9@0.0+4@0.0+7@0.0", NULL, before_ds1273, after_put_back},
+    {"fl550", "Fast-LLM #550", "RED-3",
+     "without data parallelism all micro-batches but the last are dropped",
+     "pp=2,dp=1,stage=1,M=3,list=9@0.0+8@1.0", NULL, before_fl550, NULL},
+    {"fs132", "fairscale #132", "RED-3", "a sum over four or more ranks ends one rank early",
+     "dp=4,stage=1,M=2,list=9@0.0+4@0.0", NULL, before_fs132, after_put_back},
+    {"ds7981", "DeepSpeed #7981", "RED-3",
+     "16 bits: each backward of a window is taken for its first, as for a step's only one",
+     "dp=1,stage=1,precision=bf16,M=2,list=9@0.0+4@0.0", NULL, before_ds7981, NULL},
+    {"ds677", "DeepSpeed #677, #980", "RED-3",
+     "stage 2 in a pipeline reduces once a step, as if there were one backward in it",
+     "pp=2,dp=2,stage=2,M=3,list=9@0.0+8@1.0", NULL, before_ds677, NULL},
+    {"ds7787", "DeepSpeed #7787", "STEP-3",
+     "the backward of a stage before the last bypasses the flag that lets hooks run",
+     "pp=2,dp=1,stage=1,M=2,list=9@0.0+8@1.0", NULL, before_ds7787, NULL},
 };
 
 zp_fault_family zp_faults_window(void)
