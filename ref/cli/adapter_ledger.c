@@ -6,11 +6,6 @@
 #include "../engine/rank_internal.h"
 #include "adapter.h"
 
-static const char *redop_of(const zp_op *op)
-{
-  return op->redop == ZP_RED_NONE ? NULL : "sum"; /* how it is rounded is not the ledger's */
-}
-
 static void members(const zp_publisher *p, const zp_rank *r, const zp_op *op, char *text,
                     size_t cap)
 {
@@ -66,23 +61,27 @@ static void publish_exchange(const zp_publisher *p, zp_rank *r, const zp_op *op)
   }
 }
 
+static void publish_collective(const zp_publisher *p, const zp_rank *r, const zp_op *op)
+{
+  FILE *to = p->file[r->rank];
+  char who[512], key[24] = "";
+  members(p, r, op, who, sizeof who);
+  /* groups of several kinds, or of two tied keys, may have the same members */
+  if (op->key >= 0) snprintf(key, sizeof key, " %d", op->key);
+  fprintf(to, "{\"op\":\"%s\",\"redop\":%s,\"dtype\":\"%s\",\"count\":%lld,\"group\":[%s],",
+          zp_op_name(op->kind),
+          op->redop == ZP_RED_NONE ? "null" : "\"sum\"", /* rounded as it may */
+          zp_dtype_name(op->dtype), (long long)op->count, who);
+  fprintf(to, "\"name\":\"%s%s\",\"root\":%d,\"phase\":\"%s\"}\n", zp_group_name(op->group), key,
+          op->root < 0 ? -1 : zp_group_member(p->cfg, op->group, op->key, r->at, op->root),
+          zp_what_name(op->what));
+}
+
 void zp_publish(const zp_publisher *p, zp_rank *r, const zp_op *op)
 {
-  char who[512];
   if (p->file == NULL || op->kind < ZP_OP_FIRST_COMM || op->kind == ZP_OP_CREATE) return;
-  if (op->kind == ZP_OP_META || op->kind == ZP_OP_P2P) {
-    publish_exchange(p, r, op);
-  } else if (zp_group_size(p->cfg, op->group, op->key, r->at) > 1) {
-    const char *redop = redop_of(op);
-    members(p, r, op, who, sizeof who);
-    fprintf(p->file[r->rank],
-            "{\"op\":\"%s\",\"redop\":%s%s%s,\"dtype\":\"%s\",\"count\":%lld,\"group\":[%s],"
-            "\"root\":%d,\"phase\":\"%s\"}\n",
-            zp_op_name(op->kind), redop ? "\"" : "", redop ? redop : "null", redop ? "\"" : "",
-            zp_dtype_name(op->dtype), (long long)op->count, who,
-            op->root < 0 ? -1 : zp_group_member(p->cfg, op->group, op->key, r->at, op->root),
-            zp_what_name(op->what));
-  }
+  if (op->kind == ZP_OP_META || op->kind == ZP_OP_P2P) publish_exchange(p, r, op);
+  else if (zp_group_size(p->cfg, op->group, op->key, r->at) > 1) publish_collective(p, r, op);
   fflush(p->file[r->rank]);
 }
 
