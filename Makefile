@@ -348,13 +348,24 @@ PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-venv
 .PHONY: conformance conformance-quick
 conformance: ## judge ref, PyTorch, DeepSpeed, Megatron (SUBJECTS=…, BUDGET=…, ACCEPT=1)
 	@$(call need,$(PACKAGES_CONFORMANCE))
-	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
 	@CASES='$(CASES)' SECONDS_EACH='$(SECONDS_EACH)' BUDGET='$(BUDGET)' \
 	  ACCEPT='$(ACCEPT)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
 conformance-quick: ## a selection of it in which each clause and each subject occurs
 	@$(call need,$(PACKAGES_CONFORMANCE))
-	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
 	@QUICK=1 SEED='$(SEED)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
+
+# A subject without a fault passes everything, and one with a historic bug does not.
+CONFORMANCE_SEED = $(or $(SEED),$$(date +%s))
+.PHONY: conformance-ref conformance-mutants
+conformance-ref: all ## put ref through N=100000 random cases (SEED=…): not one may fail
+	$(COMMAND) check --adapter "$(COMMAND) adapter" --cases $(if $(filter-out 0,$(N)),$(N),100000) \
+	  --seed $(CONFORMANCE_SEED) --jobs $(JOBS)
+conformance-mutants: all $(SIMDEV_COMMAND) ## all historic bugs: general cases must catch each (ACCEPT=1: the table, of seed 1)
+	ZEROPROOF=$(COMMAND) python3 -B conformance/judge/mutants.py --jobs $(JOBS) \
+	  $(if $(ACCEPT),--seed 1 --out conformance/mutants.json,--seed $(CONFORMANCE_SEED))
+	ZEROPROOF=$(COMMAND) python3 -B conformance/judge/mutants.py --jobs $(JOBS) --distinct
 
 # ---- Installing ----------------------------------------------------------------------------------
 

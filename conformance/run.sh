@@ -31,7 +31,8 @@ row_of() { # row_of SUBJECT: its line of subjects.txt
 
 # adapter_of SUBJECT ENVIRONMENT ADAPTER: its command line; installs what it needs
 adapter_of() {
-  [ "$2" = - ] && echo "$build/zeroproof adapter" && return
+  [ "$2 $3" = '- -' ] && echo "$build/zeroproof adapter" && return
+  [ "$2" = - ] && echo "$build/zeroproof adapter $3" && return
   python=$(sh conformance/subject.sh "$2" 2>"$out/install-$1.log") || {
     tail -n 20 "$out/install-$1.log" >&2
     return 3

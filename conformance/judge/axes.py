@@ -176,7 +176,7 @@ def numel(row, dice):
     if kind == "odd":
         return dice.choice([1, 3, 5, 7, 9, 11, dp + 1, 2 * dp - 1])
     if kind == "large":
-        return dice.choice([17, 23, 40, 8 * dp + 1, 300])
+        return dice.choice([17, 40, 8 * dp + 1, 300, 300])
     if kind == "empty" and dice.random() < 0.4:
         return 0
     return dice.choice([2, 4, 6, 8, 2 * dp, 12])
@@ -201,6 +201,9 @@ def entries_of(row, dice):
             if row["ep"] > 1 and dice.random() < 0.5:
                 flags += "e"
             entries.append(Entry(numel(row, dice), stage, group, flags))
+    for flag, size in (("s", row["tp"]), ("e", row["ep"])):  # or the group would have nothing of its own
+        if size > 1 and not any(flag in e.flags for e in entries):
+            entries[0].flags += flag
     if row["sizes"] == "empty":
         entries[-1].numel = 0
     if row["stages_groups"] == "unequal":
@@ -261,7 +264,7 @@ def recipe_of_row(row, defaults, dice):
     if row["clip"] != "off":
         fields["clip"] = "1048576" if row["clip"] == "loose" else "0.5"
     if row["unused"] != "no":
-        fields["unused"] = 50 if row["unused"] == "some" else 150
+        fields["unused"] = 50 if row["unused"] == "some" else 190  # of 256; or hardly ever by nobody
     if row["messages"] in ("tuple", "dynamic"):
         fields["tuple"] = 1
     if row["messages"] in ("varying", "dynamic"):

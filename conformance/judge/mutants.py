@@ -2,9 +2,11 @@
 
 python3 conformance/judge/mutants.py [--seed N] [--share N] [--cases N] [--out FILE] [MUTANT...]
 ZEROPROOF names the command. The cases are those of `zeroproof check` for this seed, in its order:
-the covering array, then chance; none is made for a mutant. Exit codes: 0 all were caught; 1 one
-was not; 3 the environment failed."""
+the covering array, then chance; none is made for a mutant. --distinct asks instead whether any two
+of them do the same in all of the first cases. Exit codes: 0 all were caught (or differ); 1 one was
+not (two do not); 2 refused input; 3 the environment failed."""
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -12,6 +14,7 @@ import sys
 import threading
 import time
 
+import adapter as adapters
 import axes
 from adapter import Adapter
 from run import dice_for, judge
@@ -72,6 +75,19 @@ def hunt(deck, engine, fault, most):
         adapter.stop(kindly=True)
 
 
+def fingerprint(deck, engine, fault, cases):
+    """A mutant's row for --distinct: all that it answers and publishes, as one number."""
+    adapter, all_of_it = Adapter(command(engine, fault), DEADLINE), hashlib.sha256()
+    try:
+        for i in range(cases):
+            answer, ledgers = adapter.run(deck.case(i)[0])
+            # where a rank was when it hung or was stopped is a matter of time, but not what it did before
+            all_of_it.update(json.dumps([answer.get("ranks", answer["status"]), ledgers]).encode())
+        return {"mutant": fault, "engine": engine, "print": all_of_it.hexdigest()}
+    finally:
+        adapter.stop(kindly=True)
+
+
 def corpus():
     with open(os.path.join(HERE, "corpus.json"), encoding="utf-8") as file:
         return json.load(file)["rows"]
@@ -90,8 +106,11 @@ def faults_of_ref():
 
 
 class Run:
-    def __init__(self, todo, seed, most, jobs):
+    """look(deck, engine, fault, cases) of every mutant; tell(result) when there is one."""
+
+    def __init__(self, todo, seed, most, jobs, look, tell):
         self.tools, self.todo, self.most = Tools(), iter(todo), most
+        self.look, self.tell = look, tell
         self.decks = {engine: Deck(self.tools, engine, seed) for engine in {e for e, _ in todo}}
         self.results, self.lock, self.error = [], threading.Lock(), None
         threads = [threading.Thread(target=self.work, daemon=True) for _ in range(jobs)]
@@ -110,10 +129,10 @@ class Run:
                     engine, fault = next(self.todo, (None, None))
                 if fault is None:
                     return
-                result = hunt(self.decks[engine], engine, fault, self.most)
+                result = self.look(self.decks[engine], engine, fault, self.most)
                 with self.lock:
                     self.results.append(result)
-                    print(line(result), flush=True)
+                    self.tell(result)
         except Exception as error:  # told by the main thread
             self.error = error
 
@@ -128,43 +147,68 @@ def arguments():
     parser = argparse.ArgumentParser(prog="mutants.py", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--seed", type=int, default=1, help="other cases (1)")
     parser.add_argument("--share", type=int, default=0, help="that many mutants, chosen by the seed (0: all)")
-    parser.add_argument("--cases", type=int, default=4000, help="cases for one mutant at most (4000)")
+    parser.add_argument("--cases", type=int, help="cases for one mutant at most (4000; with --distinct 60)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", metavar="FILE", help="write the table there")
+    parser.add_argument("--distinct", action="store_true", help="no two mutants do the same in all cases")
     parser.add_argument("mutant", nargs="*", help="these alone")
     return parser.parse_args()
 
 
-def main():
-    options = arguments()
-    start = time.monotonic()
+def chosen(options):
     todo = mutants(faults_of_ref())
-    if options.mutant:
-        todo = [m for m in todo if m[1] in options.mutant]
-        lacking = set(options.mutant) - {fault for _, fault in todo}
-        if lacking:
-            print(f"mutants.py: there is no mutant {', '.join(sorted(lacking))}", file=sys.stderr)
-            return 2
-    if options.share:
-        todo = random.Random(options.seed).sample(todo, min(options.share, len(todo)))
-    try:
-        results = Run(todo, options.seed, options.cases, options.jobs).results
-    except (Broken, OSError) as error:
-        print(f"mutants.py: {error}", file=sys.stderr)
-        return 3
+    lacking = set(options.mutant) - {fault for _, fault in todo}
+    if lacking:
+        print(f"mutants.py: there is no mutant {', '.join(sorted(lacking))}; `zeroproof sim --fault list` and "
+              "conformance/judge/corpus.json have them", file=sys.stderr)
+        sys.exit(2)
+    todo = [m for m in todo if not options.mutant or m[1] in options.mutant]
+    share = options.share or len(todo)
+    return random.Random(options.seed).sample(todo, share) if share < len(todo) else todo
+
+
+def write(file, seed, results):
+    rows = {(r["engine"], r["mutant"]): r.get("row") for r in corpus() if "mutant" in r}
+    table = [{"row": rows.get((r["engine"], r["mutant"])), **r} for r in results]
+    with open(file, "w", encoding="utf-8") as out:
+        lines = ",\n".join(json.dumps(r) for r in table)
+        out.write(f'{{"schema": "zeroproof/mutants/1", "seed": {seed}, "mutants": [\n{lines}\n]}}\n')
+
+
+def run_distinct(options, todo):
+    adapters.QUIET = 0.2  # nobody is judged here
+    found = {}
+    for r in Run(todo, options.seed, options.cases or 60, options.jobs, fingerprint, lambda r: None).results:
+        found.setdefault(r["print"], []).append(f"{r['engine']} {r['mutant']}")
+    for same in found.values():
+        if len(same) > 1:
+            print(f"not ok {' and '.join(sorted(same))} do the same")
+    print(f"{len(found)} of {len(todo)} mutants differ from all others")
+    return 0 if len(found) == len(todo) else 1
+
+
+def run_hunt(options, todo):
+    start = time.monotonic()
+    results = Run(todo, options.seed, 4000 if options.cases is None else options.cases, options.jobs, hunt,
+                  lambda r: print(line(r), flush=True)).results
     order = {m: i for i, m in enumerate(todo)}
     results.sort(key=lambda r: order[(r["engine"], r["mutant"])])
     left = [r for r in results if r["clause"] is None]
     print(f"{len(results) - len(left)} of {len(results)} mutants caught by general cases of seed {options.seed}, "
           f"in {time.monotonic() - start:.0f} s")
     if options.out:
-        rows = {(r["engine"], r["mutant"]): r for r in corpus() if "mutant" in r}
-        for r in results:
-            r["row"] = rows.get((r["engine"], r["mutant"]), {}).get("row")
-        with open(options.out, "w", encoding="utf-8") as file:
-            table = ",\n".join(json.dumps(r) for r in results)
-            file.write(f'{{"schema": "zeroproof/mutants/1", "seed": {options.seed}, "mutants": [\n{table}\n]}}\n')
+        write(options.out, options.seed, results)
     return 1 if left else 0
+
+
+def main():
+    options = arguments()
+    todo = chosen(options)
+    try:
+        return (run_distinct if options.distinct else run_hunt)(options, todo)
+    except (Broken, adapters.AdapterError, OSError) as error:
+        print(f"mutants.py: {error}", file=sys.stderr)
+        return 3
 
 
 if __name__ == "__main__":

@@ -61,9 +61,12 @@ LIARS = {
 }
 
 
+RARE = {"unused-stale", "constant-ledger"}  # shown by few cases
+
+
 def test_liars():
     for lie, verdict in LIARS.items():
-        code, report, errors = run(f"{TRAINER} {lie}", "--cases", "120")
+        code, report, errors = run(f"{TRAINER} {lie}", "--cases", "400" if lie in RARE else "120")
         if report is None:
             check(f"{lie} is told", False, errors)
         elif verdict is None:

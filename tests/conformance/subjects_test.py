@@ -104,7 +104,7 @@ def test_adapters(everyone):
     with open(os.path.join(CONFORMANCE, "subject.sh"), encoding="utf-8") as file:
         made = file.read()
     for name, environment, adapter, lists in everyone:
-        there = adapter == "-" or os.path.exists(os.path.join(CONFORMANCE, "adapters", adapter))
+        there = adapter == "-" or adapter.startswith("--") or os.path.exists(os.path.join(CONFORMANCE, "adapters", adapter))
         kind = environment.rsplit("-", maxsplit=1)[0]
         check(f"{name}: its adapter is there, its environment can be made", None if there and (
             environment == "-" or f"{kind}-" in made) else (environment, adapter))

@@ -41,6 +41,17 @@ Test(fault, there_are_enough_with_source_and_clause)
   cr_assert_null(zp_fault_find("no such fault"));
 }
 
+/* One bug each: what one plants, no other does. */
+Test(fault, no_two_are_the_same)
+{
+  for (int32_t i = 0; i < zp_fault_count(); i++)
+    for (int32_t j = 0; j < i; j++) {
+      const zp_fault *a = zp_fault_at(i), *b = zp_fault_at(j);
+      cr_expect(a->plant != b->plant || a->before != b->before || a->after != b->after,
+                "%s and %s are one", a->name, b->name);
+    }
+}
+
 /* spec: STAT-1 … STAT-5, RED-2 … RED-6, STEP-3, STEP-4, STEP-6 … STEP-8, SCALE-3, PIPE-3, PIPE-4,
  * PIPE-6, PART-6, TIE-1, TIE-2, LEDG-2, LEDG-5, LEDG-7 */
 Test(fault, each_is_detected_with_its_clause)
