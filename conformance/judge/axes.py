@@ -185,9 +185,11 @@ def numel(row, dice):
 def entries_of(row, dice):
     count = {"tiny": 7, "large": 2}.get(row["sizes"], 3)
     entries = []
-    idle_stage = dice.randrange(1, max(2, row["pp"] - (row["tied"] != "no"))) if row["stages_groups"] == "idle" else None
+    without = []
+    if row["stages_groups"] == "idle":  # neither the first, nor one that a tied copy goes to
+        without = [dice.randrange(1, max(2, row["pp"] - (row["tied"] != "no")))]
     for stage in range(row["pp"]):
-        if stage == idle_stage:
+        if stage in without:
             continue
         for i in range(max(1, count - dice.randrange(2))):
             group = dice.randrange(row["groups"])

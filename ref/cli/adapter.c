@@ -245,17 +245,18 @@ int zp_cmd_adapter(int argc, char **argv, const zp_engine *engine)
   adapter a = {.engine = engine};
   char *line = NULL;
   size_t cap = 0;
+  int bye = 0;
   int code = zp_cli_parse(&argp, argc, argv, &a);
   if (code == 0) code = zp_engine_choose(engine, &a.engine_args, argc, argv);
   if (code != 0) return code;
   if (a.fault_name != NULL) a.fault = zp_engine_fault(engine, argv[0], a.fault_name);
   if (a.fault_name != NULL && a.fault == NULL) return ZP_EXIT_REFUSED;
-  while (code == 0 && getline(&line, &cap, stdin) >= 0) {
+  while (code == 0 && !bye && getline(&line, &cap, stdin) >= 0) {
     json_t *request = json_loads(line, 0, NULL);
     const char *what = json_string_value(json_object_get(request, "do"));
     if (what != NULL && strcmp(what, "hello") == 0) code = say(hello(&a));
     else if (what != NULL && strcmp(what, "run") == 0) code = say(run_case(&a, request));
-    else if (what != NULL && strcmp(what, "bye") == 0) break;
+    else if (what != NULL && strcmp(what, "bye") == 0) bye = 1;
     else code = say(zp_answer_error("not a request of protocol 1"));
     json_decref(request);
   }
