@@ -237,7 +237,7 @@ def scale_of(row, dice):
     if row["scale"] == "static":
         return str(log2)
     window = 1 if row["steps"] < 4 else dice.choice([1, 2])
-    least, most = dice.choice([(0, 24), (0, 24), (log2, 24), (0, log2)])  # it may begin at either end
+    least, most = dice.choice([(0, 24)] * 4 + [(log2, 24), (0, log2)])  # it may begin at either end
     return f"{log2}:{window}:{dice.choice([1, 1, 2])}:0:{least}:{most}"
 
 

@@ -171,7 +171,7 @@ def test_known():
         code, report, _ = run(f"{TRAINER} next-scale", "--known", bare, "--cases", "1")
         check("what fails otherwise is not what is known", code == 1 and "fails as STEP-6" in report["problems"][0], report["problems"])
         other = planted(folder, "other.json", {**entry, "needs": ["tp"], "recipe": accepted["recipe"]})
-        code, report, _ = run(f"{TRAINER} lazy-scale", "--known", other)
+        code, report, _ = run(f"{TRAINER} lazy-scale", "--known", other, "--cases", "400")
         check("what does not need what is known is new", code == 1 and any(not c["known"] for c in report["causes"]),
               [(c["needs"], c["known"]) for c in report["causes"]])
 
@@ -190,7 +190,7 @@ def test_quick():
         check("all of the selection is run", [r["origin"] for r in report["results"]] == ["selected"] * len(chosen))
         with open(name, "w", encoding="utf-8") as file:
             json.dump({"cases": ["dp=2,optim=sgd,list=3@0.0"]}, file)
-        code, report, _ = run(f"{TRAINER} next-scale", "--quick", name, "--fresh", "60")
+        code, report, _ = run(f"{TRAINER} next-scale", "--quick", name, "--fresh", "150")
         check("what only a fresh case finds is told, and no error", code == 0 and report["causes"]
               and all(c["fresh"] for c in report["causes"]), report["causes"])
         code, report, _ = run(f"{TRAINER} no-mean", "--quick", name, "--fresh", "5")
