@@ -90,12 +90,12 @@ def masters(me, model):
         return found
 
 
-def main(me):
+def main(me, linear=Linear):
     me.recorder.install()
     with me.recorder.pause():
         me.environment()
         deepspeed.init_distributed("gloo")
-    model = Linear(me.place)
+    model = linear(me.place)
     engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer_of(me.case, model.groups()), config=config_of(me.case))
     for step in range(me.case["steps"]):
         me.begin(step)

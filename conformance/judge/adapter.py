@@ -10,6 +10,7 @@ import tempfile
 import time
 
 import ledger
+import streams
 
 PROTOCOL = 1
 STUCK = 5.0  # the same, after which ranks that have entered different things are not waited for any longer
@@ -143,6 +144,10 @@ class Adapter:
                 ledgers.look()
             except (ValueError, ledger.Bad) as error:
                 answer = {"status": "error", "message": f"ledger: {error}"}
+            try:
+                answer["streams"] = streams.read(folder, case["world"])
+            except streams.Bad as error:
+                answer = {"status": "error", "message": f"stream events: {error}"}
             if answer["status"] in ("hang", "timeout", "died"):
                 self.stop()
             return answer, ledgers.records

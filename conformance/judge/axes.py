@@ -33,10 +33,13 @@ AXES = {
     "frozen": ["no", "yes"],
     "tied": ["no", "stage", "stages", "keys"],
     "messages": ["tensor", "tuple", "varying", "dynamic"],
+    "streams": [2, 3, 1],
 }
 # without a word of the subject: the plainest of each
 FIRST = {name: values[0] for name, values in AXES.items()}
 FIRST["zero"] = None  # must be named
+LEVEL3 = {"streams"}  # axes that only subjects of level 3 have: others' cases are the same without
+STREAM_CLAUSES = ["STRM-1", "STRM-2", "STRM-4", "STRM-6"]
 WORLD = 8
 # Squares of huge gradients are beyond fp32, of minute ones below it; the gradients are not.
 MAGNITUDE = {"plain": 0, "huge": 64, "minute": -80}
@@ -52,6 +55,8 @@ class Space:
         for name, values in AXES.items():
             if name in supports:
                 self.axes[name] = [v for v in values if v in supports[name]]
+            elif name in LEVEL3:
+                continue
             elif FIRST[name] is not None:
                 self.axes[name] = [FIRST[name]]
             else:
@@ -273,6 +278,8 @@ def recipe_of_row(row, defaults, dice):
         fields["vary"] = fields["dynamic"] = 1
     options = {n[len("option "):]: v for n, v in row.items() if n.startswith("option ")}
     options = {n: v for n, v in options.items() if v != defaults[n]}
+    if row.get("streams", 1) > 1:
+        options["streams"] = row["streams"]
     return Recipe(fields, entries_of(row, dice), options)
 
 
@@ -295,6 +302,10 @@ def case_of(tools, space, recipe):
         return None, "nothing is trained"
     if case is not None:
         case["options"] = {**space.defaults, **recipe.options}
+        case["streams"] = case["options"].pop("streams", 1)
+        if "streams" in space.axes:
+            case["clauses"] += STREAM_CLAUSES + (["STRM-3"] if case["topology"]["pp"] > 1 else [])
+            case["hunts"] += ["RACE"]
     return case, why
 
 

@@ -5,13 +5,16 @@ import threading
 import time
 
 import ledger
+import streams
 from adapter import Adapter
 from values import Finding, Judge, Malformed
 
 # What a subject must return for a clause to be judged at all.
 NEEDS = {"STAT-1": {"ledger"}, "STAT-2": {"norm"}, "STAT-4": {"norm"}, "STAT-3": {"skipped"},
          "STEP-6": {"skipped"}, "SCALE-3": {"scale"}, "SCALE-4": {"scale"},
-         "LEDG-2": {"ledger"}, "LEDG-3": {"ledger"}, "LEDG-6": {"ledger"}}
+         "LEDG-2": {"ledger"}, "LEDG-3": {"ledger"}, "LEDG-6": {"ledger"},
+         **{f"STRM-{n}": {"streams"} for n in (1, 2, 3, 4, 6)}}
+LEVELS = {"ledger": 2, "streams": 3}
 TENSORS = {"parameters", "masters", "gradients"}
 
 
@@ -51,7 +54,7 @@ def judgeable(case, returns, level):
         elif needs is None:
             if returns & TENSORS:
                 found.add(clause)
-        elif needs <= returns and (level >= 2 or "ledger" not in needs):
+        elif needs <= returns and all(level >= LEVELS.get(n, 1) for n in needs):
             found.add(clause)
     return found
 
@@ -83,6 +86,22 @@ def ledger_findings(case, expected, answer, ledgers, returns):
     return found
 
 
+def stream_findings(ledgers, logs):
+    """Races, of each kind the first. A log with fewer collectives than the ledger was not recorded."""
+    try:
+        found = streams.check(logs or [])
+    except streams.Bad as error:
+        return [Finding("RUN-2", "malformed stream log", str(error))]
+    for rank, records in enumerate(ledgers):
+        here = sum(len(r.get("group", (0, 1))) > 1 for r in ledger.ops(records))
+        there = found.collectives(rank)
+        if there < here:
+            return [Finding("RUN-2", "stream log incomplete", f"rank {rank} enters {here} communications, and "
+                            f"its stream log has {there}")]
+    return [Finding(r.clause, r.kind(), f"rank {r.first.op.rank}: {r.text()}", step=r.second.op.step,
+                    rank=r.first.op.rank, detail={"race": r.json()}) for r in found.races]
+
+
 def judge(case, expected, answer, ledgers, returns, level):
     """(findings, clauses really judged)."""
     found = []
@@ -101,6 +120,8 @@ def judge(case, expected, answer, ledgers, returns, level):
         except (Malformed, KeyError, TypeError, IndexError, AttributeError) as error:
             text = str(error) if isinstance(error, Malformed) else f"{type(error).__name__}: {error}"
             found.append(Finding("RUN-2", "malformed answer", text))
+        if level >= 3 and "streams" in returns:
+            found += stream_findings(ledgers, answer.get("streams"))
     return found, judgeable(case, returns, level)
 
 
@@ -118,6 +139,7 @@ def run_one(adapter, tools, case, recipe, hello, level):
     if case["world"] > 1 and out.answer["status"] == "ok" and out.ledgers:
         what = frozenset(str((r["op"], r.get("dtype"), r.get("count"))) for r in ledger.ops(out.ledgers[0]))
         out.issued = (hash(what), sum(e["numel"] for e in case["parameters"] if not e["frozen"]))
+    out.answer.pop("streams", None)  # long, and judged
     if out.findings:
         out.status = "fail"
     elif not out.judged:

@@ -23,6 +23,8 @@ class Recorder:
     def __init__(self, write):
         self.write, self.quiet, self.count, self.batch = write, 0, 0, 0
         self.real = {}
+        self.entering = (None, False)  # number of the record, and whether its call returns at once
+        self.waited = lambda number: None  # told when a work is waited for (zeroproof_streams)
 
     def pause(self):
         recorder = self
@@ -66,11 +68,13 @@ class Recorder:
             asked = given.arguments
             later = bool(asked.get("async_op")) or name in ("isend", "irecv")
             number = self.publish(op, asked, later)
+            self.entering = (number, later)
             self.quiet += 1
             try:
                 work = real(*args, **kwargs)
             finally:
                 self.quiet -= 1
+                self.entering = (None, False)
             return Waiting(work, self, number) if later and work is not None else work
 
         return call
@@ -138,7 +142,9 @@ class Waiting:
 
     def wait(self, *args, **kwargs):
         self._recorder.write({"wait": self._number})
-        return self._work.wait(*args, **kwargs)
+        done = self._work.wait(*args, **kwargs)
+        self._recorder.waited(self._number)
+        return done
 
     def __getattr__(self, name):
         return getattr(self._work, name)

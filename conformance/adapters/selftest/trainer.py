@@ -8,6 +8,8 @@ import sys
 from fractions import Fraction
 from math import inf, isfinite, sqrt
 
+import streams
+
 LIES = {
     "honest": "the right answer, with ledgers that fit it",
     "null": "answers nothing",
@@ -38,6 +40,11 @@ LIES = {
     "sleep": "never answers, and publishes nothing",
     "crash": "its process ends in the middle",
     "garbage": "answers what is no JSON",
+    "streams": "the right answer, and stream events that are ordered",
+    "streams-none": "claims stream events, and writes none",
+    "streams-short": "its stream events lack the last collective",
+    "streams-garbage": "its stream events name a stream that is not there",
+    **{f"streams-{name}": what for name, (_, what) in streams.LEFT_OUT.items()},
 }
 
 
@@ -206,12 +213,26 @@ def publish(case, lie, folder):
                 print(json.dumps({"end": True}), file=file)
 
 
+def publish_streams(case, lie, folder):
+    what = lie.partition("-")[2]
+    for rank in range(case["world"] if what != "none" else 0):
+        records = streams.program(rank, case["world"], case["steps"], case["streams"], what or None)
+        if what == "short" and case["world"] > 1:
+            records.remove([r for r in records if r.get("collective")][-1])
+        if what == "garbage":
+            records.append({"op": "copy", "on": 99})
+        with open(os.path.join(folder, f"streams-{rank}.jsonl"), "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(record) + "\n" for record in records)
+
+
 def run(case, lie, folder):
     ranks = [{"rank": q, "steps": []} for q in range(case["world"])]
     if lie == "crash":
         os._exit(7)
     if lie != "sleep":
         publish(case, lie, folder)
+    if lie.startswith("streams"):
+        publish_streams(case, lie, folder)
     if lie == "sleep" or (lie in ("hang", "stuck") and case["world"] > 1):
         sys.stdin.read()  # for ever: until it is stopped
     trainer = Trainer(case, lie)
@@ -234,6 +255,10 @@ def main():
     hello = {"protocol": 1, "name": f"selftest {lie}", "version": "1", "level": 2,
              "returns": [] if lie == "silent" else ["norm", "scale", "skipped", "parameters", "masters", "ledger"],
              "supports": {} if lie == "nothing" else supports()}
+    if lie.startswith("streams"):
+        hello["level"] = 3
+        hello["returns"].append("streams")
+        hello["supports"]["streams"] = [1, 2, 3]
     for line in sys.stdin:
         request = json.loads(line)
         if request["do"] == "bye":

@@ -1,0 +1,417 @@
+"""An asynchronous accelerator that is none: what is computed is computed at once, on the CPU, and the log
+says what a GPU would have been allowed to reorder (TRACE.md, "Stream events").
+
+    device = Device(open("streams-0.jsonl", "w"), rank, world)
+    with device.recording():             # from here on each operation's accesses are in the log
+        with device.on(device.Stream()): ...
+
+Streams and events log who waits for whom; a dispatch mode logs the bytes that each operation reads and
+writes on the current stream, collectives too, and when memory is allocated and freed. CUDA's rules hold:
+memory belongs to the stream that was current when it was allocated (record_stream adds others), reading
+an element into Python waits for the current stream, a collective that is not asynchronous is on the
+current stream, an asynchronous one on one of its own, which its wait() makes the current stream wait for.
+
+Autograd does on a GPU, and here through Term and Engine: an operation's backward runs on the stream of its
+forward, hooks of a parameter on the stream that made its gradient; when backward ends, the caller's
+stream waits for all of these, and then callbacks run."""
+import json
+import sys
+import weakref
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+FORMAT = "zeroproof/streams/1"
+HOST = 0
+RUNS_MAX = 64  # of a strided tensor; one that has more counts as all that lies between its ends
+# reads none of its arguments, writes none of its results
+EMPTY = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"}
+# whose result the host must know before it goes on
+SYNC = {"_local_scalar_dense", "equal", "is_nonzero", "nonzero", "masked_select", "unique_dim", "_unique2"}
+
+
+class Stream:
+    """torch.cuda.Stream's methods."""
+
+    def __init__(self, device, name=None, number=None):
+        self.log = device
+        self.number = device.introduce(name) if number is None else number
+
+    def wait_stream(self, other):
+        self.log.write({"wait_stream": other.number, "on": self.number})
+
+    def wait_event(self, event):
+        event.wait(self)
+
+    def record_event(self, event=None):
+        event = event or self.log.Event()
+        event.record(self)
+        return event
+
+    def synchronize(self):
+        self.log.write({"wait_stream": self.number, "on": HOST})
+
+    def query(self):
+        self.synchronize()  # all that was queued has ended
+        return True
+
+    def __eq__(self, other):
+        return isinstance(other, Stream) and other.number == self.number
+
+    def __hash__(self):
+        return hash(self.number)
+
+
+class Event:
+    """torch.cuda.Event's methods."""
+
+    def __init__(self, device):
+        self.log, self.number = device, device.next_event()
+
+    def record(self, stream=None):
+        self.log.write({"record": self.number, "on": (stream or self.log.current).number})
+
+    def wait(self, stream=None):
+        self.log.write({"wait": self.number, "on": (stream or self.log.current).number})
+
+    def synchronize(self):
+        self.log.write({"wait": self.number, "on": HOST})
+
+    def query(self):
+        self.synchronize()
+        return True
+
+    def elapsed_time(self, _):
+        return 0.0
+
+
+class On:
+    """torch.cuda.stream(): the current stream, for a while."""
+
+    def __init__(self, device, stream):
+        self.log, self.stream = device, stream
+
+    def __enter__(self):
+        self.before = self.log.current
+        if self.stream is not None:
+            self.log.current = self.stream
+        return self.stream
+
+    def __exit__(self, *_):
+        self.log.current = self.before
+
+
+class Pause:
+    def __init__(self, device):
+        self.log = device
+
+    def __enter__(self):
+        self.log.quiet += 1
+
+    def __exit__(self, *_):
+        self.log.quiet -= 1
+
+
+class Device:
+    """The log of one rank, and its streams. recorder: who knows which collective is asynchronous
+    (zeroproof_record.Recorder), and is told here of waits."""
+
+    def __init__(self, file, rank, world, recorder=None):
+        self.file, self.quiet, self.streams, self.events, self.names = file, 0, 0, 0, {}
+        self.storages, self.recorder, self.closed = {}, recorder, False
+        self.works, self.leaves = {}, []  # recorder's number -> event; streams that autograd used
+        self.write({"format": FORMAT, "rank": rank, "world": world})
+        self.introduce("host", host=True)
+        self.default = self.current = Stream(self, "compute")
+        self.comm = None
+        if recorder is not None:
+            recorder.waited = self.waited
+
+    def write(self, record):
+        if not self.closed:
+            self.file.write(json.dumps(record, separators=(",", ":")) + "\n")
+
+    def introduce(self, name=None, host=False):
+        number = self.streams
+        self.streams += 1
+        self.names[number] = name or f"stream {number}"
+        self.write({"stream": number, "name": self.names[number], **({"host": True} if host else {})})
+        return number
+
+    def next_event(self):
+        self.events += 1
+        return self.events
+
+    def Stream(self, *_, name=None, **__):  # noqa: N802 (stands for a class)
+        return Stream(self, name)
+
+    def Event(self, *_, **__):  # noqa: N802
+        return Event(self)
+
+    def on(self, stream):
+        return On(self, stream)
+
+    def pause(self):
+        """The harness's own operations and waits are left out."""
+        return Pause(self)
+
+    def synchronize(self):
+        self.write({"synchronize": True, "on": HOST})
+
+    def recording(self):
+        return Recording(self)
+
+    def close(self):
+        """What Python still holds when the rank ends is freed by nobody."""
+        self.write({"end": True})
+        self.closed = True
+
+    # ---- Memory ----------------------------------------------------------------------------------
+
+    def meet(self, tensor, site):
+        """The tensor's memory is known from now on, and its end is told. Result: was it new?"""
+        storage = tensor.untyped_storage()
+        key, at, size = storage._cdata, storage.data_ptr(), storage.nbytes()
+        if key in self.storages or size == 0:
+            return False
+        self.storages[key] = (at, size, self.current.number, set())
+        self.write({"alloc": [at, size], "on": self.current.number, "name": site})
+        weakref.finalize(storage, self.gone, key).atexit = False
+        return True
+
+    def gone(self, key):
+        at, size, on, used = self.storages.pop(key)
+        after = sorted(used | ({self.comm.number} if self.comm else set()))
+        self.write({"free": [at, size], "on": on, **({"after": after} if after else {})})
+
+    def keep_for(self, tensor, stream):
+        """Tensor.record_stream."""
+        key = tensor.untyped_storage()._cdata
+        if key in self.storages:
+            self.storages[key][3].add(stream.number)
+
+    # ---- Collectives -----------------------------------------------------------------------------
+
+    def waited(self, number):
+        event = self.works.pop(number, None)
+        if event is not None:
+            event.wait()
+
+    def collective(self, record, later):
+        """A blocking one runs on the current stream, any other on a stream of NCCL's."""
+        if not later:
+            self.write({**record, "on": self.current.number})
+            return
+        self.comm = self.comm or Stream(self, "communication")
+        self.comm.wait_stream(self.current)
+        self.write({**record, "on": self.comm.number})
+        self.works[self.recorder.entering[0]] = self.comm.record_event()
+
+    # ---- Autograd --------------------------------------------------------------------------------
+
+    def backward_ended(self):
+        """The caller's stream waits for those that gradients were made on."""
+        if not self.leaves:
+            return
+        caller, streams = self.leaves[0]
+        self.current, self.leaves = caller, []
+        for stream in streams:
+            if stream != caller:
+                caller.wait_stream(stream)
+
+
+class Term(torch.autograd.Function):
+    """Closes a part of the forward that ran on a stream of its own: its backward runs there, too."""
+
+    @staticmethod
+    def forward(ctx, device, stream, made_on, out):
+        ctx.device, ctx.stream, ctx.made_on = device, stream, made_on
+        return out.view_as(out)
+
+    @staticmethod
+    def backward(ctx, grad):
+        device, stream = ctx.device, ctx.stream
+        if not device.leaves:
+            device.leaves = [(device.current, [])]
+            torch.autograd.Variable._execution_engine.queue_callback(device.backward_ended)
+        if stream not in device.leaves[0][1]:
+            device.leaves[0][1].append(stream)
+        if stream != ctx.made_on:
+            stream.wait_stream(ctx.made_on)
+            grad.record_stream(stream)
+        device.current = stream
+        return None, None, None, grad
+
+
+class Engine:
+    """Autograd's engine, whose callbacks run when the caller's stream has waited."""
+
+    def __init__(self, device, real):
+        self.device, self.real = device, real
+
+    def queue_callback(self, call):
+        def run():
+            self.device.backward_ended()
+            call()
+        self.real.queue_callback(run)
+
+    def __getattr__(self, name):
+        return getattr(self.real, name)
+
+
+# ---- Operations -----------------------------------------------------------------------------------
+
+
+def runs_of(tensor):
+    """[[address, bytes], …] of the elements of a tensor."""
+    if tensor.numel() == 0 or tensor.layout != torch.strided:
+        return []
+    size, base = tensor.element_size(), tensor.data_ptr()
+    dims = sorted(((st, n) for n, st in zip(tensor.shape, tensor.stride()) if n > 1 and st != 0))
+    length = 1
+    while dims and dims[0][0] == length:
+        length *= dims.pop(0)[1]
+    starts = [0]
+    for stride, n in dims:
+        if len(starts) * n > RUNS_MAX:
+            last = sum((n - 1) * stride for stride, n in dims) + length
+            return [[base, last * size]]
+        starts = [s + k * stride for s in starts for k in range(n)]
+    return [[base + s * size, length * size] for s in sorted(starts)]
+
+
+def tensors_of(value):
+    return [t for t in tree_leaves(value) if isinstance(t, torch.Tensor)]
+
+
+def ranges(tensors):
+    return [run for t in tensors for run in runs_of(t)]
+
+
+SKIP = ("/torch/", "zeroproof_streams.py", "zeroproof_record.py", "/functools.py", "/contextlib.py")
+
+
+def site_of():
+    """Where, in the program, an operation was asked for."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not any(part in name for part in SKIP):
+            return f"{'/'.join(name.split('/')[-2:])}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+# dispatcher's name -> (op, arguments read, arguments written)
+C10D = {
+    "allreduce_": ("all_reduce", ("tensors",), ("tensors",)),
+    "allreduce_coalesced_": ("all_reduce", ("tensors",), ("tensors",)),
+    "_allgather_base_": ("all_gather", ("input_tensor",), ("output_tensor",)),
+    "allgather_": ("all_gather", ("input_tensors",), ("output_tensors",)),
+    "allgather_into_tensor_coalesced_": ("all_gather", ("inputs",), ("outputs",)),
+    "reduce_scatter_": ("reduce_scatter", ("input_tensors",), ("output_tensors",)),
+    "_reduce_scatter_base_": ("reduce_scatter", ("input_tensor",), ("output_tensor",)),
+    "reduce_scatter_tensor_coalesced_": ("reduce_scatter", ("inputs",), ("outputs",)),
+    "alltoall_base_": ("all_to_all", ("input",), ("output",)),
+    "gather_": ("gather", ("input_tensors",), ("output_tensors",)),
+    "scatter_": ("scatter", ("input_tensors",), ("output_tensors",)),
+    "send": ("send", ("tensors",), ()),
+    "recv_": ("recv", (), ("tensors",)),
+    "barrier": ("barrier", (), ()),
+}
+ROOTED = {"broadcast_": "broadcast", "reduce_": "reduce"}
+
+
+def is_root(given):
+    from torch.distributed import ProcessGroup
+    return ProcessGroup.unbox(given["process_group"]).rank() == given["root_rank"]
+
+
+def accesses(name, given):
+    """(op, tensors read, tensors written) of a collective."""
+    if name == "broadcast_":
+        return "broadcast", *((given["tensors"], []) if is_root(given) else ([], given["tensors"]))
+    if name == "reduce_":
+        return "reduce", given["tensors"], given["tensors"] if is_root(given) else []
+    op, read, written = C10D[name]
+    return op, [given[n] for n in read], [given[n] for n in written]
+
+
+class Recording(TorchDispatchMode):
+    """Writes down what operations touch. Tensor.record_stream and autograd's engine are the device's
+    meanwhile."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.device = device
+
+    def __enter__(self):
+        device, autograd = self.device, torch.autograd.Variable
+        self.real = (torch.Tensor.record_stream, autograd._execution_engine)
+        torch.Tensor.record_stream = lambda t, stream: device.keep_for(t, stream)
+        autograd._execution_engine = Engine(device, autograd._execution_engine)
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        torch.Tensor.record_stream, torch.autograd.Variable._execution_engine = self.real
+        return super().__exit__(*error)
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        device = self.device
+        name = op._schema.name.split("::")[1]
+        space = op.namespace
+        site = site_of()
+        if space == "c10d" and not device.quiet:
+            self.communicate(op, name, args, kwargs, site)
+            return op(*args, **kwargs)
+        for t in tensors_of((args, kwargs)):
+            device.meet(t, site)
+        before = {t.untyped_storage()._cdata for t in tensors_of((args, kwargs))}
+        out = op(*args, **kwargs)
+        fresh = [t for t in tensors_of(out) if t.untyped_storage()._cdata not in before]
+        for t in fresh:
+            device.meet(t, site)
+        if not device.quiet:
+            self.compute(op, name, args, kwargs, fresh, site)
+        return out
+
+    def compute(self, op, name, args, kwargs, fresh, site):
+        if name in EMPTY:
+            return
+        reads, writes = [], list(fresh)
+        for argument, value in self.given(op, args, kwargs):
+            kind = argument.alias_info
+            if kind is not None and kind.is_write:
+                writes += tensors_of(value)
+                if name != "copy_" and not name.startswith(("fill_", "zero_")):
+                    reads += tensors_of(value)
+            else:
+                reads += tensors_of(value)
+        if not writes and name not in SYNC:
+            return  # a view
+        record = {"op": name, "on": self.device.current.number, "site": site}
+        self.device.write({**record, "reads": ranges(reads), "writes": ranges(writes)})
+        if name in SYNC:
+            self.device.current.synchronize()
+
+    def communicate(self, op, name, args, kwargs, site):
+        if name not in C10D and name not in ROOTED:
+            raise NotImplementedError(f"zeroproof_streams does not know what {name} reads and writes")
+        given = {a.name: value for a, value in self.given(op, args, kwargs)}
+        word, read, written = accesses(name, given)
+        read, written = tensors_of(read), tensors_of(written)
+        for t in read + written:
+            self.device.meet(t, site)
+        later = self.device.recorder is not None and self.device.recorder.entering[1]
+        record = {"op": word, "site": site, "reads": ranges(read), "writes": ranges(written), "collective": True}
+        self.device.collective(record, later)
+
+    @staticmethod
+    def given(op, args, kwargs):
+        """(argument of the schema, value) of what was passed."""
+        arguments = op._schema.arguments
+        yield from zip(arguments, args)
+        names = {a.name: a for a in arguments}
+        yield from ((names[n], value) for n, value in kwargs.items() if n in names)
