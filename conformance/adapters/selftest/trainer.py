@@ -42,7 +42,7 @@ LIES = {
     "garbage": "answers what is no JSON",
     "streams": "the right answer, and stream events that are ordered",
     "streams-none": "claims stream events, and writes none",
-    "streams-short": "its stream events lack the last collective",
+    "streams-short": "its stream events lack the collectives",
     "streams-garbage": "its stream events name a stream that is not there",
     **{f"streams-{name}": what for name, (_, what) in streams.LEFT_OUT.items()},
 }
@@ -217,8 +217,8 @@ def publish_streams(case, lie, folder):
     what = lie.partition("-")[2]
     for rank in range(case["world"] if what != "none" else 0):
         records = streams.program(rank, case["world"], case["steps"], case["streams"], what or None)
-        if what == "short" and case["world"] > 1:
-            records.remove([r for r in records if r.get("collective")][-1])
+        if what == "short":
+            records = [r for r in records if not r.get("collective")]
         if what == "garbage":
             records.append({"op": "copy", "on": 99})
         with open(os.path.join(folder, f"streams-{rank}.jsonl"), "w", encoding="utf-8") as file:
