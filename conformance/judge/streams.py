@@ -37,11 +37,12 @@ class Access:
 class Op:
     """What a race names."""
 
-    __slots__ = ("rank", "name", "stream", "number", "phase", "host", "site", "step")
+    __slots__ = ("rank", "name", "stream", "number", "phase", "host", "site", "step", "issue")
 
     def __init__(self, rank, name, stream, number, host):
         self.rank, self.name, self.stream, self.number, self.host = rank, name, stream, number, host
         self.phase = self.site = self.step = None
+        self.issue = number  # when its host asked for it; a log in the order of execution says so itself
 
     def text(self):
         site = f" ({self.site})" if self.site else ""
@@ -86,7 +87,7 @@ def clause_of(first, second):
     ops = (first.op, second.op)
     if first.freed is not None or any(op.host for op in ops):
         return "STRM-6"
-    if any(op.name in EXCHANGES for op in ops):
+    if any(op.phase == "exchange" or op.name in EXCHANGES for op in ops):
         return "STRM-3"
     if any(op.phase == "step" for op in ops):
         return "STRM-4"
@@ -186,6 +187,7 @@ class Checker:
                 rank = waiting[0]
                 keys = [k for k in rank.records[rank.at].get("takes", []) if k not in self.keys]
                 raise Bad(f"rank {rank.number}, record {rank.at}: takes {keys[0]!r}, which nobody gives")
+        self.races.sort(key=lambda race: race.second.op.issue)  # the first is no consequence of others
         return self
 
     def collectives(self, number):
@@ -284,6 +286,7 @@ class Checker:
             index, tick = self.tick(rank, number)
             op = Op(rank.number, record["op"], name or f"stream {number}", rank.at, host)
             op.phase, op.site, op.step = record.get("phase", rank.phase), record.get("site"), rank.step
+            op.issue = record.get("issue", rank.at)
             for write, ranges in ((False, record.get("reads", ())), (True, record.get("writes", ()))):
                 for at, size in ranges:
                     if size > 0:
@@ -363,7 +366,8 @@ class Checker:
             return  # one that reads and writes: what it reads says more
         self.told.add((old.op, new.op))
         size = sum(end - start for start, end in cells)
-        race = Race(old, new, cells[0][0], size, rank.block(cells[0][0]))
+        first, second = (old, new) if old.freed or old.op.issue <= new.op.issue else (new, old)
+        race = Race(first, second, cells[0][0], size, rank.block(cells[0][0]))
         self.races_all += 1
         key = race.key()
         if key not in self.seen:

@@ -1,7 +1,7 @@
 # Trials of the CUDA engine on simdev against ref: a library, and the program zeroproof-simdev.
 # Included by the Makefile after engine.mk.
 
-TRIAL_SRC := $(sort $(filter-out cuda/trial/main.c,$(wildcard cuda/trial/*.c)))
+TRIAL_SRC := $(sort $(filter-out cuda/trial/main.c cuda/trial/streams_main.c,$(wildcard cuda/trial/*.c)))
 TRIAL_OBJ := $(TRIAL_SRC:%.c=$(BUILD)/%.o)
 
 $(TRIAL_OBJ) $(BUILD)/cuda/trial/main.o: CPPFLAGS += $(CUDA_CPPFLAGS)
@@ -42,9 +42,16 @@ $(SIMDEV_TSAN_COMMAND): $(BUILD)/tsan/cuda/trial/main.o $(TRIAL_TSAN_LINK)
 	$(say) LD $@
 	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
 
+# The sanitizer's objects without the sanitizer: what it would be told is written down instead.
+SIMDEV_STREAMS_COMMAND := $(BUILD)/zeroproof-simdev-streams
+SIMDEV_LOG             := $(BUILD)/tsan/cuda/simdev/streams/log.o
+$(SIMDEV_STREAMS_COMMAND): $(BUILD)/tsan/cuda/trial/streams_main.o $(SIMDEV_LOG) $(TRIAL_TSAN_LINK)
+	$(say) LD $@
+	$(Q)$(TSAN_CC) -o $@ $^ -pthread -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset $(LIBS) $(MPI_LIBS)
+
 .PHONY: simdev-command
 simdev-command: ## build the programs of `zeroproof --engine cuda`
-simdev-command: $(COMMAND) $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND)
+simdev-command: $(COMMAND) $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) $(SIMDEV_STREAMS_COMMAND)
 
 unit: simdev-command
 
@@ -53,9 +60,9 @@ unit: simdev-command
 install-simdev-command: ## install these programs beside zeroproof, under PREFIX (and DESTDIR)
 install-simdev-command: simdev-command
 	install -d $(dest)/bin
-	install -m 755 $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) $(dest)/bin
+	install -m 755 $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) $(SIMDEV_STREAMS_COMMAND) $(dest)/bin
 uninstall-simdev-command:
-	rm -f $(SIMDEV_COMMAND:$(BUILD)/%=$(dest)/bin/%) $(SIMDEV_TSAN_COMMAND:$(BUILD)/%=$(dest)/bin/%)
+	rm -f $(patsubst $(BUILD)/%,$(dest)/bin/%,$(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) $(SIMDEV_STREAMS_COMMAND))
 install: $(if $(wildcard $(SIMDEV_COMMAND)),install-simdev-command)
 uninstall: uninstall-simdev-command
 
@@ -130,5 +137,6 @@ fuzz-cuda-bench: $(TRIAL_BENCH) $(TRIAL_BENCH)_tsan
 
 -include $(TRIAL_OBJ:%.o=%.d) $(TRIAL_TSAN_OBJ:%.o=%.d) \
          $(BUILD)/cuda/trial/main.d $(BUILD)/tsan/cuda/trial/main.d \
+         $(BUILD)/tsan/cuda/trial/streams_main.d $(SIMDEV_LOG:.o=.d) \
          $(TRIAL_BENCH).d $(BUILD)/tsan/tests/cuda/bench_trial.d \
          $(ENGINE_TIMELINE).d $(ENGINE_GRAPH).d $(GATHER_CURRENT:.o=.d)

@@ -54,6 +54,9 @@ typedef struct zp_trial_hosts {
 /* The engine's, on simdev's clock. */
 #define ZP_TRIAL_DEADLINE_NS ((uint64_t)30 * 1000000000u)
 
+/* Told which op's work carries which tag, where it is set; op NULL: nothing carries tags. */
+extern void (*zp_trial_tagged)(int32_t rank, int64_t tag, const zp_op *op);
+
 struct zp_trial {
   const zp_config *cfg;
   const zp_hyper *hyper;

@@ -27,13 +27,19 @@ static void note_issued(void *ctx, int32_t phase, const zp_op *op)
   else zp_trial_note(&w->issued, op, phase == ZP_PHASE_STEP ? w->steps_done : -1 - phase);
 }
 
+void (*zp_trial_tagged)(int32_t rank, int64_t tag, const zp_op *op);
+
 /* Whose work it is that the engine queues next. */
 static void note_issuing(void *ctx, int32_t phase, int64_t position, const zp_op *op)
 {
   const zp_trial_worker *w = ctx;
-  if (w->t->now.hosts) return;
+  const int64_t tag = zp_path_tag(ZP_PATH_OP, w->steps_done, position, 0);
+  const int hosts = w->t->now.hosts;
+  if (zp_trial_tagged && (hosts || (phase == ZP_PHASE_STEP && op)))
+    zp_trial_tagged(w->rank, tag, hosts ? NULL : op);
+  if (hosts) return;
   if (phase != ZP_PHASE_STEP) simdev_tag(0);
-  else if (op) simdev_tag(zp_path_tag(ZP_PATH_OP, w->steps_done, position, 0));
+  else if (op) simdev_tag(tag);
   else simdev_tag(zp_path_tag(ZP_PATH_KEEP, w->steps_done, w->mb, w->now));
 }
 
