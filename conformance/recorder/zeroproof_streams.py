@@ -120,7 +120,7 @@ class Device:
     def __init__(self, file, rank, world, recorder=None):
         self.file, self.quiet, self.streams, self.events, self.names = file, 0, 0, 0, {}
         self.storages, self.recorder, self.closed = {}, recorder, False
-        self.works, self.leaves = {}, []  # recorder's number -> event; streams that autograd used
+        self.works, self.backward = {}, None  # recorder's number -> event
         self.write({"format": FORMAT, "rank": rank, "world": world})
         self.introduce("host", host=True)
         self.default = self.current = Stream(self, "compute")
@@ -212,13 +212,21 @@ class Device:
 
     def backward_ended(self):
         """The caller's stream waits for those that gradients were made on."""
-        if not self.leaves:
+        if self.backward is None:
             return
-        caller, streams = self.leaves[0]
-        self.current, self.leaves = caller, []
-        for stream in streams:
-            if stream != caller:
-                caller.wait_stream(stream)
+        ended, self.backward = self.backward, None
+        self.current = ended.caller
+        for stream in ended.streams:
+            if stream != ended.caller:
+                ended.caller.wait_stream(stream)
+
+
+class Backward:
+    """One that is under way: the stream it was called on, the event behind the gradients of all terms,
+    the streams that their parameters' gradients are made on."""
+
+    def __init__(self, caller, made):
+        self.caller, self.made, self.streams = caller, made, []
 
 
 class Term(torch.autograd.Function):
@@ -232,13 +240,14 @@ class Term(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         device, stream = ctx.device, ctx.stream
-        if not device.leaves:
-            device.leaves = [(device.current, [])]
+        if device.backward is None:
+            # the gradients of all terms are there now: what hooks queue behind them is not waited for
+            device.backward = Backward(device.current, device.current.record_event())
             torch.autograd.Variable._execution_engine.queue_callback(device.backward_ended)
-        if stream not in device.leaves[0][1]:
-            device.leaves[0][1].append(stream)
+        if stream not in device.backward.streams:
+            device.backward.streams.append(stream)
         if stream != ctx.made_on:
-            stream.wait_stream(ctx.made_on)
+            stream.wait_event(device.backward.made)
             grad.record_stream(stream)
         device.current = stream
         return None, None, None, grad
