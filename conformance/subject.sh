@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes a subject's virtual environment and prints its Python: sh conformance/subject.sh NAME|all
-# NAME: torch-2.13.0, deepspeed-0.19.8, deepspeed-0.19.7, megatron-core-0.16.1. They live under
+# NAME: torch-2.13.0, deepspeed-0.19.8, deepspeed-0.19.7, deepspeed-0.19.2, megatron-core-0.16.1. They live under
 # $ZP_VENVS (~/.cache/zeroproof/venv); what is there is not made again. Every version is pinned:
 # those of what the subjects need in constraints.txt.
 #

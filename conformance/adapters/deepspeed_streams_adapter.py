@@ -130,7 +130,7 @@ def main(me):
 # What has to do with streams; values are deepspeed_adapter.py's business, and are looked at here, too.
 # Offloading is left out: on the CPU nothing tells the host's tensors from the device's.
 HELLO = {
-    **base.HELLO, "name": "DeepSpeed (streams)", "level": 3, "returns": [*base.HELLO["returns"], "streams"],
+    **base.HELLO, "name": "DeepSpeed streams", "level": 3, "returns": [*base.HELLO["returns"], "streams"],
     "supports": {
         "zero": [1, 2], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3], "steps": [1, 2, 3], "precision": ["fp32", "bf16"],
         "optimizer": ["sgd", "momentum"], "clip": ["off", "loose"], "groups": [1, 2],

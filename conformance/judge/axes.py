@@ -189,6 +189,8 @@ def numel(row, dice):
 
 def entries_of(row, dice):
     count = {"tiny": 7, "large": 2}.get(row["sizes"], 3)
+    if row.get("streams", 1) > 1 and row["bucket"] == "small":
+        count = 9  # so that several streams fill each slot of a bucket more than once
     entries = []
     without = []
     if row["stages_groups"] == "idle":  # neither the first, nor one that a tied copy goes to

@@ -321,6 +321,32 @@ def test_command():
         check(f"streams-{name} is {clause} {kind}", good, errors or seen)
 
 
+# ---- DeepSpeed -------------------------------------------------------------------------------------
+
+VENVS = os.environ.get("ZP_VENVS", os.path.expanduser("~/.cache/zeroproof/venv"))
+SIMPLE = "precision=fp32,reduce=exact,M=1,ep=1,optim=sgd,pp=1,stage=2,steps=1,tp=1,unit=0,"
+# conformance/STREAMS.md; version -> recipe -> clause of the first race, or None
+DEEPSPEED = {
+    "0.19.2": {"seed=9,bucket=4,dp=2,list=2@0.0+2@0.0+2@0.0+2@0.0 streams=2": "STRM-1"},
+    "0.19.8": {"seed=9,bucket=4,dp=2,list=2@0.0+2@0.0+2@0.0+2@0.0 streams=2": None,
+               "seed=5,bucket=4,dp=2,list=2@0.0+1@0.0+1@0.0+1@0.0+3@0.0+1@0.0+1@0.0+2@0.0+1@0.0+2@0.0 streams=2": "STRM-2",
+               "seed=6,bucket=8,dp=4,list=4@0.0+4@0.0+16@0.0+8@0.0": "STRM-6"},
+}
+
+
+def test_deepspeed():
+    for version, recipes in DEEPSPEED.items():
+        python = f"{VENVS}/deepspeed-{version}/bin/python"
+        if not os.access(python, os.X_OK):
+            print(f"not run: DeepSpeed {version} (sh conformance/subject.sh deepspeed-{version} makes it possible)")
+            continue
+        only = [word for recipe in recipes for word in ("--only", SIMPLE + recipe)]
+        _, report, errors = run(f"{python} {ROOT}/conformance/adapters/deepspeed_streams_adapter.py", "--shrink", "0", *only)
+        seen = [r["findings"][0]["clause"] if r["findings"] else None for r in (report or {"results": []})["results"]]
+        good = sorted(map(str, seen)) == sorted(map(str, recipes.values()))
+        check(f"DeepSpeed {version}: {', '.join(map(str, recipes.values()))}", good, errors or seen)
+
+
 def main():
     tests = {name[5:]: run for name, run in globals().items() if name.startswith("test_")}
     for name, test in tests.items():

@@ -44,7 +44,7 @@ END
 
 # Not looked for: what no two accesses to device or pinned memory show (order of launches, steps in
 # flight, pageable memory), and what sim's cases do not have (checkpoints, a loop of the caller's own).
-not_here='drop-sync:(order|opened|stored|given|handed|resumed)\.|drop-sync:ended\.host'
+not_here='drop-sync:(order|opened)\.|drop-sync:ended\.host'
 "$build/zeroproof" sim --engine cuda --fault list |
   awk '$2 ~ /^STRM-[12346]$/ {print $1, $2}' | grep -Ev "$not_here" >"$dir/faults"
 [ "$(wc -l <"$dir/faults")" -gt 30 ]
