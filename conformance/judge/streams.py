@@ -91,7 +91,8 @@ def clause_of(first, second):
         return "STRM-3"
     if any(op.phase == "step" for op in ops):
         return "STRM-4"
-    return "STRM-2" if second.write else "STRM-1"
+    # one operation twice: a sum that is added to from two streams
+    return "STRM-2" if second.write or first.op.name == second.op.name else "STRM-1"
 
 
 class Shadow:
