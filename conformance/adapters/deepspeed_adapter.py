@@ -7,21 +7,23 @@ import os
 
 os.environ.update(DS_ACCELERATOR="cpu", DS_BUILD_OPS="0")
 
-from torch_adapter import Linear, hexes, optimizer_of, serve  # noqa: E402
+from torch_adapter import Linear, hexes, optimizer_of, serve, torch  # noqa: E402
 import deepspeed  # noqa: E402
 import torch._dynamo  # noqa: E402,F401  (else imported in every child)
 from deepspeed.accelerator import get_accelerator  # noqa: E402
+from deepspeed.moe.layer import MoE  # noqa: E402
 
 deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
 get_accelerator().__class__.is_fp16_supported = lambda self: True
 
 OPTIONS = {"overlap_comm": [False, True], "reduce_scatter": [True, False], "round_robin_gradients": [False, True],
-           "use_multi_rank_bucket_allreduce": [True, False], "offload": [False, True], "predivide": [1, 2]}
+           "use_multi_rank_bucket_allreduce": [True, False], "contiguous_gradients": [True, False],
+           "offload": [False, True], "predivide": [1, 2]}
 HELLO = {
     "protocol": 1, "name": "DeepSpeed", "version": deepspeed.__version__, "level": 2,
     "returns": ["norm", "scale", "skipped", "parameters", "masters", "ledger"],
     "supports": {
-        "zero": [0, 1, 2], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
+        "zero": [0, 1, 2], "dp": [1, 2, 3, 4], "ep": [1, 2], "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
         "precision": ["fp32", "bf16", "fp16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
         "optimizer": ["sgd", "momentum", "adamw"], "scale": ["one", "static", "dynamic"], "overflow": ["no", "yes"],
         "clip": ["off", "loose", "binding"], "groups": [1, 2, 3], "sizes": ["plain", "tiny", "odd", "large", "empty"],
@@ -33,6 +35,11 @@ HELLO = {
                 {"zero": 0, "option offload": True}, {"zero": 0, "option round_robin_gradients": True},
                 {"zero": 0, "option reduce_scatter": False}, {"zero": 0, "option overlap_comm": True},
                 {"zero": 0, "option use_multi_rank_bucket_allreduce": False}, {"zero": 0, "option predivide": 2},
+                {"zero": 0, "option contiguous_gradients": False},
+                # it turns them on for offload, and asserts them and reduce_scatter for experts
+                {"option offload": True, "option contiguous_gradients": False},
+                {"ep": 2, "zero": 2, "option contiguous_gradients": False},
+                {"ep": 2, "zero": [1, 2], "option reduce_scatter": False},
                 # it says so itself: reduce_scatter takes no predivision
                 {"option reduce_scatter": True, "option predivide": 2}],
     "options": OPTIONS,
@@ -42,8 +49,8 @@ HELLO = {
 def config_of(case):
     options = case["options"]
     zero = {"stage": case["zero"], "reduce_bucket_size": case["bucket"], "allgather_bucket_size": case["bucket"],
-            "contiguous_gradients": True, **{n: options[n] for n in (
-                "overlap_comm", "reduce_scatter", "round_robin_gradients", "use_multi_rank_bucket_allreduce") if n in options}}
+            **{n: options[n] for n in ("overlap_comm", "reduce_scatter", "round_robin_gradients", "contiguous_gradients",
+                                       "use_multi_rank_bucket_allreduce") if n in options}}
     if options.get("offload"):
         zero["offload_optimizer"] = {"device": "cpu", "pin_memory": False}
     config = {"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": case["micro_batches"],
@@ -69,6 +76,44 @@ def scale_of(scale):
             "consecutive_hysteresis": scale["consecutive"], "min_loss_scale": scale["least"]}
 
 
+class Experts(MoE):
+    """A layer of experts without gate and dispatch, which the case's loss has no use for: DeepSpeed knows
+    by its type that there are experts, and asks it for the groups."""
+
+    def __init__(self, ep):
+        torch.nn.Module.__init__(self)
+        self.ep_size = self.num_experts = ep
+        self.expert_group_name = f"ep_size_{ep}"
+        self.enable_expert_tensor_parallelism = False
+
+    def set_deepspeed_parallelism(self, use_data_before_expert_parallel_=False):
+        deepspeed.utils.groups._create_expert_and_data_parallel(self.ep_size)
+
+
+class Model(Linear):
+    """Marks its experts' weights as DeepSpeed's own layer does, in groups of their own."""
+
+    def __init__(self, place):
+        super().__init__(place)
+        entries = place.case["parameters"]
+        self.expert = [self.w[self.key(j)] for j in self.entries if entries[j]["expert"]]
+        if self.expert:
+            self.experts = Experts(place.case["topology"]["ep"])
+        for w in self.expert:
+            w.allreduce, w.group_name = False, self.experts.expert_group_name
+
+    def groups(self):
+        mine, found = {id(w) for w in self.expert}, []
+        for number, group in enumerate(super().groups()):
+            dense = [w for w in group["params"] if id(w) not in mine]
+            expert = [w for w in group["params"] if id(w) in mine]
+            if dense:
+                found.append({**group, "params": dense, "name": f"dense {number}"})
+            if expert:
+                found.append({**group, "params": expert, "name": self.experts.expert_group_name, "moe": True})
+        return found
+
+
 def loss_scale(engine):
     for name in ("cur_scale", "loss_scale"):
         if hasattr(engine.optimizer, name):
@@ -90,7 +135,7 @@ def masters(me, model):
         return found
 
 
-def main(me, linear=Linear):
+def main(me, linear=Model):
     me.recorder.install()
     with me.recorder.pause():
         me.environment()

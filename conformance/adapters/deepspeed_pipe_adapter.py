@@ -6,16 +6,27 @@ from deepspeed.pipe import LayerSpec, PipelineModule, TiedLayerSpec
 from deepspeed.runtime.pipe.topology import PipeModelDataParallelTopology
 from torch_adapter import Linear, hexes, optimizer_of, serve, stage_loss, stage_message
 
+# whether what travels between stages is partitioned over tensor-parallel ranks on the way
+OPTIONS = {**{n: plain.OPTIONS[n] for n in ("reduce_scatter", "round_robin_gradients", "contiguous_gradients",
+                                            "use_multi_rank_bucket_allreduce", "offload")}, "partitioned": [True, False]}
 HELLO = {
     **plain.HELLO, "name": "DeepSpeed pipeline", "world": 6,
     "supports": {
-        **plain.HELLO["supports"], "zero": [0, 1], "pp": [2, 3], "dp": [1, 2, 3], "tp": [1, 2],
+        **{k: v for k, v in plain.HELLO["supports"].items() if k != "ep"}, "zero": [0, 1], "pp": [2, 3], "dp": [1, 2, 3], "tp": [1, 2],
         "micro_batches": [1, 2, 3, 4], "stages_groups": ["equal", "unequal"], "tied": ["no", "stages", "keys"],
         "messages": ["tensor", "tuple", "varying", "dynamic"]},
-    "options": {n: plain.OPTIONS[n] for n in ("reduce_scatter", "round_robin_gradients")},
-    "without": [w for w in plain.HELLO["without"] if not any(
-        k.split("option ")[-1] in ("offload", "overlap_comm", "use_multi_rank_bucket_allreduce", "predivide") for k in w)],
+    "options": OPTIONS,
+    "without": [w for w in plain.HELLO["without"] if "ep" not in w and all(
+        k[len("option "):] in OPTIONS for k in w if k.startswith("option "))] + [{"tp": 1, "option partitioned": False}],
 }
+
+
+def refuses(case):
+    """It says so itself (_exec_forward_pass): what follows a partitioned tensor has no gradient."""
+    if case["topology"]["tp"] > 1 and case["options"]["partitioned"] and any(
+            message[0]["dtype"] == "int32" for boundary in case["messages"] for message in boundary):
+        return "of a tuple that is partitioned over tensor-parallel ranks only the first tensor may need a gradient"
+    return None
 
 
 class Turn:
@@ -121,7 +132,9 @@ def main(me):
         **({"dynamic_shape": True} if case["dynamic_shapes"] else {}))
     mine = weights(case, module, me.place)
     engine, *_ = deepspeed.initialize(model=module, optimizer=optimizer_of(case, groups_of(case, mine)),
-                                      config=plain.config_of(case))
+                                      config={**plain.config_of(case), "pipeline": {
+                                          "pipe_partitioned": case["options"]["partitioned"],
+                                          "grad_partitioned": case["options"]["partitioned"]}})
     batches = iter(lambda: (torch.zeros(1), torch.zeros(1)), None)
     for step in range(case["steps"]):
         me.begin(step)
@@ -146,4 +159,4 @@ def result(me, engine, mine, norm, skipped):
 
 
 if __name__ == "__main__":
-    serve(HELLO, main)
+    serve(HELLO, main, refuses)

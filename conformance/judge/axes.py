@@ -112,6 +112,9 @@ class Space:
         return True
 
 
+# What is plain where the first value would show little, and the axes that are crossed with each other.
+BASE = {"zero": "most", "dp": 2, "pp": "most", "micro_batches": 2, "steps": 2}
+CORE = ("zero", "precision", "accumulate")
 CALM = 0.5  # how often an axis is left at its plainest value: or one failure hides all others
 
 
@@ -145,15 +148,47 @@ def pairs_of(row):
     return set(itertools.combinations(items, 2))
 
 
+def plainest(space, dice, fixed):
+    """A row with some values given and all others as plain as they allow; None when there is none."""
+    names = [n for n in space.all if n not in fixed]
+    for _ in range(50):
+        row = dict(fixed)
+        for name in names:
+            values = space.all[name]
+            wish = BASE.get(name, values[0])
+            wish = max(values) if wish == "most" else wish
+            for value in sorted(values, key=lambda v: v != wish):
+                row[name] = value
+                if space.allows(row):
+                    break
+            else:
+                break
+        if len(row) == len(space.all) and space.allows(row):
+            return row
+        dice.shuffle(names)
+    return None
+
+
+def base_choice(space, dice):
+    """Rows in which one thing at a time is not plain, that no other failure may hide it: what the axes of
+    CORE make together, then each value of every other axis."""
+    core = [[(name, value) for value in space.all[name]] for name in CORE if name in space.all]
+    wanted = [dict(values) for values in itertools.product(*core)]
+    wanted += [{name: value} for name, values in space.all.items() if name not in CORE for value in values[1:]]
+    found = [plainest(space, dice, fixed) for fixed in wanted if space.allows(fixed)]
+    return list({repr(sorted(row.items())): row for row in found if row is not None}.values())
+
+
 def covering(space, dice, tries=12):
-    """Rows in which every pair of values that can occur together occurs: greedily, the row that
-    covers most of `tries`, each grown around a pair that is not covered yet."""
+    """Rows in which every pair of values that can occur together occurs: those of base_choice, then
+    greedily the row that covers most of `tries`, each grown around a pair that is not covered yet."""
     left = set()
     for (a, values), (b, others) in itertools.combinations(sorted(space.all.items()), 2):
         for x, y in itertools.product(values, others):
             if space.allows({a: x, b: y}):
                 left.add(((a, x), (b, y)))
-    rows = []
+    rows = base_choice(space, dice)
+    left.difference_update(*map(pairs_of, rows))
     while left:
         best, gain = None, 0
         for seed in dice.sample(sorted(left, key=repr), min(tries, len(left))):

@@ -55,6 +55,10 @@ class Recorder:
             return list(range(dist.get_world_size()))
         return list(dist.get_process_group_ranks(group))
 
+    def communicator(self, group):
+        """Its name, which all members know it by: several may have the same members."""
+        return (self.dist.group.WORLD if group is None else group).group_name
+
     def wrap(self, real, op, name):
         import inspect
         signature = inspect.signature(real)
@@ -91,6 +95,7 @@ class Recorder:
             record["peer"] = peer
         else:
             record["group"] = self.members(asked.get("group"))
+            record["name"] = self.communicator(asked.get("group"))
             if "op" in asked and asked["op"] is not None:
                 record["redop"] = str(asked["op"]).rsplit(".", maxsplit=1)[-1].lower().strip("<>: 0123456789")
             root = asked.get("dst", asked.get("src"))
