@@ -9,7 +9,8 @@ os.environ.update(DS_ACCELERATOR="cpu", DS_BUILD_OPS="0")
 
 from torch_adapter import Linear, hexes, optimizer_of, serve, torch  # noqa: E402
 import deepspeed  # noqa: E402
-import torch._dynamo  # noqa: E402,F401  (else imported in every child)
+import torch._dynamo  # noqa: E402,F401  (else imported in every child, and so is the next, by a step)
+import deepspeed.runtime.zero.muon.muon_optimizer  # noqa: E402,F401
 from deepspeed.accelerator import get_accelerator  # noqa: E402
 from deepspeed.moe.layer import MoE  # noqa: E402
 

@@ -38,10 +38,12 @@ class Outcome:
 
 
 def normal(message):
-    """An error's text without what differs from case to case."""
+    """An error's text without what differs from case to case; of a Python trace with the function that
+    raised it."""
     last = [line for line in str(message).strip().splitlines() if line.strip()][-1:] or [""]
     text = re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "N", last[0])
-    return re.sub(r"'[^']*/[^']*'", "'…'", text)[:120]
+    where = re.findall(r'^ *File ".*", line \d+, in (\S+)$', str(message), re.MULTILINE)[-1:]
+    return re.sub(r"'[^']*/[^']*'", "'…'", text)[:120] + "".join(f" in {name}" for name in where)
 
 
 def judgeable(case, returns, level):
@@ -67,7 +69,8 @@ def mismatch_finding(case, bad):
         there = [r for r in bad["records"] if r is not None]
         clause = "PIPE-6" if len(there) == 2 else "PIPE-3"
         return Finding(clause, "message differs", text, detail={"ledger": bad})
-    return Finding("LEDG-2", "ledgers differ", text, detail={"ledger": bad})
+    ops = sorted({r["op"] for r in bad["records"] if r is not None})
+    return Finding("LEDG-2", f"ledgers differ in {', '.join(ops)}", text, detail={"ledger": bad})
 
 
 def ledger_findings(case, expected, answer, ledgers, returns):
