@@ -72,9 +72,9 @@ def copy_of(case, entry, rank):
     return (i if entry["sharded"] else 0) * eps + (d % t["ep"] if entry["expert"] else 0)
 
 
-# Of what is wrong in one step, what is cause rather than consequence: contributions that can be
-# told, then decisions, then numbers made of everything.
-PRIORITY = {"skip": 1, "changed by a skipped step": 2, "norm": 2, "scale": 3, "OPT-2": 4, "garbled": 5, "update": 5}
+# Of what is wrong in one step, what is cause rather than consequence: whether there was a step, contributions
+# that can be told, then decisions, then numbers made of everything.
+PRIORITY = {"skip": -1, "changed by a skipped step": 2, "norm": 2, "scale": 3, "OPT-2": 4, "garbled": 5, "update": 5}
 
 
 class Judge:
