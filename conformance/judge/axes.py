@@ -148,16 +148,19 @@ def pairs_of(row):
     return set(itertools.combinations(items, 2))
 
 
+def plain_value(space, name):
+    values = space.all[name]
+    wish = BASE.get(name, values[0])
+    return max(values) if wish == "most" else wish if wish in values else values[0]
+
+
 def plainest(space, dice, fixed):
     """A row with some values given and all others as plain as they allow; None when there is none."""
     names = [n for n in space.all if n not in fixed]
     for _ in range(50):
         row = dict(fixed)
         for name in names:
-            values = space.all[name]
-            wish = BASE.get(name, values[0])
-            wish = max(values) if wish == "most" else wish
-            for value in sorted(values, key=lambda v: v != wish):
+            for value in sorted(space.all[name], key=lambda v, name=name: v != plain_value(space, name)):
                 row[name] = value
                 if space.allows(row):
                     break
@@ -174,7 +177,8 @@ def base_choice(space, dice):
     CORE make together, then each value of every other axis."""
     core = [[(name, value) for value in space.all[name]] for name in CORE if name in space.all]
     wanted = [dict(values) for values in itertools.product(*core)]
-    wanted += [{name: value} for name, values in space.all.items() if name not in CORE for value in values[1:]]
+    wanted += [{name: value} for name, values in space.all.items() if name not in CORE
+               for value in values if value != plain_value(space, name)]
     found = [plainest(space, dice, fixed) for fixed in wanted if space.allows(fixed)]
     return list({repr(sorted(row.items())): row for row in found if row is not None}.values())
 

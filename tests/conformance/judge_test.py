@@ -95,7 +95,8 @@ def test_hang():
     check("a hang is recognised within a second after progress stops", quiet < 1, quiet)
     code, report, _ = run(f"{TRAINER} stuck", "--cases", "1", "--only", "LEDG-2", deadline=60)
     kinds = {f["kind"] for r in report["results"] for f in r["findings"]}
-    check("ranks that disagree inside asynchronous calls are not waited for", code == 1 and "ledgers differ" in kinds
+    check("ranks that disagree inside asynchronous calls are not waited for", code == 1 and any(
+        k.startswith("ledgers differ") for k in kinds)
           and report["results"][0]["seconds"] < 20, (kinds, report["results"][0]["seconds"]))
     code, report, _ = run(f"{TRAINER} sleep", "--cases", "1", "--only", "LEDG-2", deadline=2)
     check("silence meets the deadline", code == 1 and report["causes"][0]["kind"].startswith("timeout"), report["causes"])
@@ -125,12 +126,13 @@ def test_again():
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         needs = report["causes"][0]["needs"]
         entry = {"clause": "STEP-6", "kind": "unscaled", "needs": needs, "note": "planted"}
-        json.dump({"failures": [entry]}, file)
+        others = [{"clause": c["clause"], "kind": c["kind"], "needs": c["needs"], "note": "clipped"} for c in report["causes"][1:]]
+        json.dump({"failures": [entry, *others]}, file)
         file.flush()
         code, known, _ = run(f"{TRAINER} next-scale", "--known", file.name)
         check("known failures pass", code == 0, [(c["kind"], c["known"]) for c in known["causes"]] + known["problems"])
         code, other, _ = run(f"{TRAINER} honest", "--known", file.name)
-        check("a known failure that is gone is an error", code == 1 and len(other["problems"]) == 1, other["problems"])
+        check("a known failure that is gone is an error", code == 1 and len(other["problems"]) == 1 + len(others), other["problems"])
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         run(f"{TRAINER} honest", "--support", file.name, "--accept-support", "--cases", "1")
         code, _, _ = run(f"{TRAINER} honest", "--support", file.name, "--cases", "1")
@@ -317,7 +319,13 @@ def test_axes():
                    space, random.Random(1), {a: x, b: y}) is not None]
     check("every pair of values that can occur occurs", not lacking, lacking)
     check("combinations without support do not", not any(r["zero"] == 2 and r["pp"] > 1 for r in rows))
-    check("the array is small", len(rows) < 80, len(rows))
+    check("the array is small", len(rows) < 130, len(rows))
+    plain = {name: axes.BASE.get(name, values[0]) for name, values in space.all.items()}
+    alone = {(n, v) for n, values in space.all.items() if n not in (*axes.CORE, "pp") for v in values
+             if any(r[n] == v and all(r[m] == p for m, p in plain.items() if m not in (n, *axes.CORE, "pp")) for r in rows)}
+    lacking = [f"{n}={v}" for n in ("micro_batches", "optimizer", "clip", "sizes", "bucket", "unused", "frozen", "option overlap")
+               for v in space.all[n] if (n, v) not in alone and v != plain[n]]
+    check("what breaks one value is seen where all else is plain", not lacking, lacking)
 
 
 def test_cases():
