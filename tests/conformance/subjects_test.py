@@ -80,7 +80,9 @@ def test_selections(everyone):
               not lacks(whole, clauses_of_selection(space, chosen[:1])))
         everything |= mine
     widest = {"supports": axes.AXES, "options": {}}
-    check("every clause of the suite occurs in the selection", lacks(clauses_of_array(axes.Space(widest), 1), everything))
+    # no subject of level 3 has stages: exchanges are judged in tests/cuda/test_streams.sh
+    check("every clause of the suite but STRM-3 occurs in the selection",
+          [c for c in lacks(clauses_of_array(axes.Space(widest), 1), everything) if c != "STRM-3"])
 
 
 def test_known(everyone):
