@@ -67,6 +67,7 @@ CLI_SRC := $(sort $(filter-out ref/cli/main.c,$(wildcard ref/cli/*.c ref/engine/
 TEST_SRC := $(wildcard tests/unit/test_*.c tests/cli/test_*.c tests/differential/test_*.c \
               tests/fault/test_*.c)
 include cuda/kernels/kernels.mk
+include cuda/offload/offload.mk
 BENCH_SRC := $(wildcard tests/bench/bench_*.c)
 DRIVER_SRC := $(wildcard tests/*/*_driver.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
