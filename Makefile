@@ -48,7 +48,8 @@ LDFLAGS  ?=
 ALL_CFLAGS := -std=c11 $(OPT) -ffp-contract=off -fno-strict-aliasing -Wall -Wextra -Wdate-time \
               -Werror -pthread -fPIC -ffile-prefix-map=$(CURDIR)=. $(CFLAGS)
 CPPFLAGS += -MMD -MP
-ALL_LDFLAGS := $(SANITIZE) -pthread $(LDFLAGS)
+# Who does not update on the host needs no library of OpenMP's.
+ALL_LDFLAGS = $(SANITIZE) -pthread -Wl,--as-needed $(OPENMP) $(LDFLAGS)
 
 ifeq ($(V),1)
 say = @:

@@ -167,6 +167,10 @@ typedef struct zp_cuda_options {
    * variables once, may have looked already: it is relied on only where the process was started
    * with NCCL_LAUNCH_ORDER_IMPLICIT=1. Else, and with pp > 1, events keep that order. STRM-5 */
   int32_t first_nccl;
+  /* 1: masters and moments are in pinned host memory, and the host updates them (cuda/offload) on at
+   * most offload_threads threads, 0: all: the same bits. The host then waits in each step for the
+   * gradients' copies, and updates with the lock given up. spec: OPT-5, STRM-7 */
+  int32_t offload, offload_threads;
   zp_cuda_message act_in, act_out; /* this stage's activations; data is ignored */
   /* Dynamic shapes, where act_in and act_out are ignored: the most bytes of one message, each of
    * its tensors rounded up to 256. A stage keeps room for min(S - s, M) + 3 of them. */
@@ -203,6 +207,8 @@ typedef struct zp_cuda_memory {
   int64_t messages;  /* to and from the neighbours, and meta messages */
   int64_t sums;      /* more scratch: all stages' sums of a tied bucket; `native`: a widened one */
   int64_t state;     /* losses, statistics, the step's and the optimizers' state */
+  int64_t landing;   /* offload: parameters that come back */
+  int64_t host;      /* offload: of pinned memory: masters, moments, means, rounded masters */
 } zp_cuda_memory;
 
 typedef struct zp_cuda zp_cuda;
@@ -259,6 +265,10 @@ int zp_cuda_load(zp_cuda *e, zp_store *store);
 /* Meta messages that the host has waited for so far: one for each micro-batch received under
  * dynamic shapes, and counted apart from a step's other waits. spec: PIPE-6 */
 int64_t zp_cuda_meta_waits(const zp_cuda *e);
+
+/* Offload: steps in which the host has waited for gradients and decision so far: one wait a step,
+ * counted apart from its others. spec: STRM-7 */
+int64_t zp_cuda_offload_waits(const zp_cuda *e);
 
 /* What opening has allocated; nothing else ever is. spec: STEP-1 */
 zp_cuda_memory zp_cuda_memory_of(const zp_cuda *e);

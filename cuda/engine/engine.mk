@@ -10,7 +10,7 @@ ENGINE_TESTS    := $(ENGINE_TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 $(ENGINE_OBJ) $(ENGINE_TESTS:%=%.o): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(ENGINE_OBJ) $(ENGINE_TESTS:%=%.o): | $(CUDA_HEADERS)
 
-$(ENGINE): $(ENGINE_OBJ) $(CUDA_KERNEL_OBJ)
+$(ENGINE): $(ENGINE_OBJ) $(CUDA_KERNEL_OBJ) $(OFFLOAD_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^
 
@@ -121,7 +121,7 @@ unit: $(API_THREADS) $(API_THREADS)_tsan
 # For devices: the engine and its kernels as nvcc compiles them. Programs link CUDA's runtime and
 # NCCL.
 CUDA_LIBRARY := $(BUILD)/libzeroproof_cuda.a
-$(CUDA_LIBRARY): $(ENGINE_OBJ) $(BUILD)/cuda/kernels/launch.o $(BUILD)/cuda/kernels/device.o
+$(CUDA_LIBRARY): $(ENGINE_OBJ) $(OFFLOAD_OBJ) $(BUILD)/cuda/kernels/launch.o $(BUILD)/cuda/kernels/device.o
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^
 
@@ -132,7 +132,7 @@ install-cuda: $(CUDA_LIBRARY) install ## install it, too
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' '' 'Name: zeroproof-cuda' \
 	  'Description: the training engine of zeroproof on CUDA devices, over NCCL' \
 	  'Version: $(VERSION)' 'Requires: zeroproof' \
-	  'Libs: -L$${libdir} -lzeroproof_cuda -lnccl -lcudart -lcuda -lstdc++' \
+	  'Libs: -L$${libdir} -lzeroproof_cuda -lnccl -lcudart -lcuda -lstdc++ $(OPENMP)' \
 	  > $(dest)/lib/pkgconfig/zeroproof-cuda.pc
 	chmod 644 $(dest)/lib/pkgconfig/zeroproof-cuda.pc
 -include $(API_PROGRAMS:%=%.d) $(BUILD)/tests/cuda/api_run.d $(BUILD)/tsan/tests/cuda/api_run.d \

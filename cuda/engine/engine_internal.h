@@ -44,6 +44,10 @@ typedef struct zp_cuda_flat {
   int64_t read[2];     /* which of the step's reductions that was, from 1; 0: none yet */
   void *reduced;       /* (extent) sums */
   float *mean, *master, *moment1, *moment2; /* (extent), of who holds storage */
+  /* offload, (extent) in pinned memory, where master and moments are, too: the means' copies, and
+   * the rounded masters */
+  float *mean_host;
+  void *param_host;
   /* streams that have filled the open bucket, and what each had queued after its last copy */
   int32_t producers;
   cudaStream_t producer[ZP_CUDA_PRODUCERS];
@@ -76,6 +80,21 @@ typedef struct zp_cuda_marks {
 } zp_cuda_marks;
 
 typedef struct zp_cuda_lock zp_cuda_lock;
+
+/* Offload: copies of their own stream. NULL where there is none. */
+typedef struct zp_cuda_offload {
+  cudaStream_t copy;
+  cudaEvent_t meant;      /* on reduce: the latest bucket's means are made */
+  cudaEvent_t decided;    /* on reduce: the step is */
+  cudaEvent_t out;        /* on copy: all means and the decision are on the host */
+  cudaEvent_t back;       /* on copy: the latest bucket's parameters are on the device */
+  cudaEvent_t taken[2];   /* on reduce: they have been taken from the place */
+  void *place[2];         /* device memory, in which parameters of buckets come back in turn */
+  int64_t updates, n;     /* buckets of a step; that came back in this one */
+  zp_group_state *groups; /* pinned: [optgroups] */
+  int32_t heard;          /* 1: the host has seen this step's decision */
+  int64_t waits;
+} zp_cuda_offload;
 
 struct zp_cuda {
   zp_cuda_options opt;
@@ -156,6 +175,7 @@ struct zp_cuda {
   int64_t *status_host;  /* pinned */
   zp_cuda_error unsaved; /* of a save that failed */
   int32_t agreed;        /* 1: all ranks have the error that this one has */
+  zp_cuda_offload offload;
   zp_cuda_memory memory;
   int64_t *use;     /* in memory: what is being allocated for */
   void **allocated; /* [cap] device memory to be freed */
@@ -307,6 +327,23 @@ int zp_cuda_update(zp_cuda *e, const zp_op *op);
 int zp_cuda_gather_params(zp_cuda *e, const zp_op *op);
 int zp_cuda_broadcast(zp_cuda *e, const zp_op *op);
 int zp_cuda_install(zp_cuda *e);
+
+/* ---- offload.c ------------------------------------------------------------------------------- */
+
+int zp_cuda_open_offload(zp_cuda *e);
+void zp_cuda_close_offload(zp_cuda *e);
+void zp_cuda_drop_pinned(zp_cuda *e);
+int64_t zp_cuda_landing(const zp_cuda *e); /* elements of the widest bucket that comes back */
+/* Pinned memory for `count` elements, zeroed. */
+int zp_cuda_take_pinned(zp_cuda *e, void *to, int64_t count, int64_t bytes);
+/* Means, or the decision, on their way to the host. */
+int zp_cuda_send_means(zp_cuda *e, const zp_op *op, zp_range r);
+int zp_cuda_send_decision(zp_cuda *e);
+/* The update of a bucket on the host, its parameters on their way back: reduce is behind them. */
+int zp_cuda_update_on_host(zp_cuda *e, const zp_op *op);
+void *zp_cuda_place(const zp_cuda *e); /* where the latest bucket's are */
+/* They have been read there. */
+int zp_cuda_free_place(zp_cuda *e);
 
 /* ---- step.c, storage.c ----------------------------------------------------------------------- */
 

@@ -69,6 +69,13 @@ static int open_flat(zp_cuda *e, int32_t k)
   if (f->use != 0) return 0;
   e->use = &e->memory.planned.mean;
   ZP_TRY(take_zeros(e, &s->mean, extent, 4));
+  if (e->opt.offload) {
+    ZP_TRY(zp_cuda_take_pinned(e, &s->mean_host, extent, 4));
+    ZP_TRY(zp_cuda_take_pinned(e, &s->param_host, extent, zp_cuda_size(e)));
+    ZP_TRY(zp_cuda_take_pinned(e, &s->master, extent, 4));
+    ZP_TRY(zp_cuda_take_pinned(e, &s->moment1, extent, 4));
+    return zp_cuda_take_pinned(e, &s->moment2, extent, 4);
+  }
   e->use = &e->memory.planned.state;
   ZP_TRY(take_zeros(e, &s->master, extent, 4));
   ZP_TRY(take_zeros(e, &s->moment1, extent, 4));
@@ -189,6 +196,9 @@ static int open_arrays(zp_cuda *e)
   for (int32_t i = e->lay.n_params - 1; i >= 0; i--) ZP_TRY(open_entry(e, i));
   ZP_TRY(take_scratch(e, &e->send, scratch.send, widened_bytes(e)));
   ZP_TRY(take_scratch(e, &e->recv, scratch.recv, tied_bytes(e)));
+  e->use = &e->memory.landing;
+  for (int32_t i = 0; e->opt.offload && i < 2; i++)
+    ZP_TRY(take(e, &e->offload.place[i], zp_cuda_landing(e), zp_cuda_size(e)));
   e->use = &e->memory.messages;
   ZP_TRY(open_messages(e));
   e->use = &e->memory.state;
@@ -392,8 +402,8 @@ zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_cuda_error *err)
   if (e->at.pp == 0) e->opt.act_in.n = 0;
   if (e->at.pp == e->cfg->pp - 1) e->opt.act_out.n = 0;
   if (zp_cuda_open_threads(e) || open_plan(e) || open_device(e) || open_streams(e) ||
-      zp_cuda_open_marks(e) || open_arrays(e) || open_state(e) || zp_cuda_world(e) ||
-      zp_cuda_start_watchdog(e)) {
+      zp_cuda_open_marks(e) || zp_cuda_open_offload(e) || open_arrays(e) || open_state(e) ||
+      zp_cuda_world(e) || zp_cuda_start_watchdog(e)) {
     *err = e->err;
     zp_cuda_close(e);
     return NULL;
@@ -450,12 +460,15 @@ static void drop_events(zp_cuda *e)
 static int at_rest(zp_cuda *e)
 {
   return (!e->compute || zp_cuda_let_rest(e, e->compute)) &&
-         (!e->reduce || zp_cuda_let_rest(e, e->reduce)) && (!e->p2p || zp_cuda_let_rest(e, e->p2p));
+         (!e->reduce || zp_cuda_let_rest(e, e->reduce)) &&
+         (!e->p2p || zp_cuda_let_rest(e, e->p2p)) &&
+         (!e->offload.copy || zp_cuda_let_rest(e, e->offload.copy));
 }
 
 static void drop_memory(zp_cuda *e)
 {
   zp_cuda_close_blocks(e);
+  zp_cuda_drop_pinned(e);
   for (int32_t i = 0; i < e->n_allocated; i++) cudaFree(e->allocated[i]);
   if (e->state_host) cudaFreeHost(e->state_host);
   if (e->meta_host) cudaFreeHost(e->meta_host);
@@ -473,6 +486,7 @@ int zp_cuda_close(zp_cuda *e)
   status = e->err.status;
   zp_cuda_abort(e); /* what is left of them */
   if (at_rest(e)) drop_memory(e);
+  zp_cuda_close_offload(e);
   drop_stream(e->compute);
   drop_stream(e->reduce);
   drop_stream(e->p2p);

@@ -285,5 +285,6 @@ int zp_cuda_mean(zp_cuda *e, const zp_op *op)
   ZP_TRY(zp_cuda_launch(e,
                         e->cfg->reduce == ZP_EXACT ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
                         zp_launch_elements(p.n), &p, e->reduce));
+  if (e->opt.offload) ZP_TRY(zp_cuda_send_means(e, op, r));
   return count_squares(e, op);
 }

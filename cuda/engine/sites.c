@@ -24,6 +24,11 @@ const char *zp_cuda_site_why(int32_t i)
   return i > ZP_SITE_NONE && i < ZP_SITE_END ? sites[i].why : NULL;
 }
 
+int32_t zp_cuda_site_offloads(int32_t i)
+{
+  return i >= ZP_SITE_MEANT_RECORD && i <= ZP_SITE_TAKEN_WAIT;
+}
+
 int32_t zp_cuda_site_find(const char *name)
 {
   char *end;

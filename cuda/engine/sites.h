@@ -70,7 +70,20 @@
   X(HANDED_RECORD, "handed.record", "STRM-4",                                                      \
     "the caller's stream, when its own loop ends a step: readers of parameters are before")        \
   X(RESUMED_WAIT, "resumed.wait", "STRM-4",                                                        \
-    "the caller's stream, for the step that its own loop has ended: its parameters and state")
+    "the caller's stream, for the step that its own loop has ended: its parameters and state")     \
+  X(MEANT_RECORD, "meant.record", "STRM-7", "offload: reduce has queued the means of a bucket")    \
+  X(MEANT_WAIT, "meant.wait", "STRM-7", "the copy stream, before it takes them to the host")       \
+  X(DECIDED_RECORD, "decided.record", "STRM-7", "offload: reduce has queued the decision")         \
+  X(DECIDED_WAIT, "decided.wait", "STRM-7", "the copy stream, before it takes it to the host")     \
+  X(OUT_RECORD, "out.record", "STRM-7",                                                            \
+    "the copy stream has queued the last copy to the host, behind those of all means")             \
+  X(OUT_HOST, "out.host", "STRM-7", "the host, before it updates from those copies")               \
+  X(BACK_RECORD, "back.record", "STRM-7", "the copy stream has queued parameters to the device")   \
+  X(BACK_WAIT, "back.wait", "STRM-7", "reduce, before it gathers these parameters")                \
+  X(TAKEN_RECORD, "taken.record", "STRM-7",                                                        \
+    "reduce has queued what reads parameters that came back")                                      \
+  X(TAKEN_WAIT, "taken.wait", "STRM-7",                                                            \
+    "the copy stream, before parameters of the bucket after the next come to the same place")
 
 typedef enum zp_cuda_site {
   ZP_SITE_NONE = 0,
@@ -83,6 +96,8 @@ typedef enum zp_cuda_site {
 /* NULL where there is none. */
 const char *zp_cuda_site_name(int32_t site);
 const char *zp_cuda_site_why(int32_t site);
+/* 1: it is there with offload alone. */
+int32_t zp_cuda_site_offloads(int32_t site);
 /* By name or number; ZP_SITE_NONE: there is none. */
 int32_t zp_cuda_site_find(const char *name);
 

@@ -47,7 +47,8 @@ int zp_cuda_decide(zp_cuda *e)
   memcpy(p.optim, e->opt.optim, sizeof p.optim);
   /* nobody reads the step's state any more, nor the parameters that the updates overwrite */
   ZP_TRY(zp_cuda_wait(e, ZP_SITE_FINISHED_WAIT, e->reduce, e->backwarded));
-  return zp_cuda_launch(e, zp_kernel_decide, zp_launch_one(), &p, e->reduce);
+  ZP_TRY(zp_cuda_launch(e, zp_kernel_decide, zp_launch_one(), &p, e->reduce));
+  return e->opt.offload ? zp_cuda_send_decision(e) : 0;
 }
 
 /* ---- Update ---------------------------------------------------------------------------------- */
@@ -64,8 +65,38 @@ static int launch_update(zp_cuda *e, zp_update_params *p)
   return zp_cuda_launch(e, zp_kernel_update, zp_launch_runs(p->runs.here, p->runs.n), p, e->reduce);
 }
 
+static void put_scatter(const zp_cuda *e, void *ctx, zp_piece g, zp_memory_run *run)
+{
+  run->in = (const char *)ctx + g.in * zp_cuda_size(e);
+  run->out = (char *)e->entry[g.i].param + g.offset * zp_cuda_size(e);
+}
+
+/* A range of a flat group, from where it lies into the parameters. */
+static int scatter(zp_cuda *e, const zp_op *op, zp_range r, void *from)
+{
+  zp_scatter_params p = {.bytes = (int32_t)zp_cuda_size(e), .gate = zp_cuda_gate(e)};
+  int32_t i = e->lay.n_params;
+  while (zp_cuda_runs(e, op->flat, r, &i, NULL, put_scatter, from, &p.runs)) {
+    zp_launch l = zp_launch_runs(p.runs.here, p.runs.n);
+    l.shared = sizeof(int32_t);
+    ZP_TRY(zp_cuda_launch(e, zp_kernel_scatter, l, &p, e->reduce));
+  }
+  return 0;
+}
+
+/* Stage 0: straight into the parameters, too. */
+static int update_offloaded(zp_cuda *e, const zp_op *op)
+{
+  const zp_range r = zp_local_range(e->cfg, &e->lay, e->at, op->flat, op->bucket);
+  ZP_TRY(zp_cuda_update_on_host(e, op));
+  if (e->cfg->stage > 0) return 0;
+  ZP_TRY(scatter(e, op, r, zp_cuda_place(e)));
+  return zp_cuda_free_place(e);
+}
+
 int zp_cuda_update(zp_cuda *e, const zp_op *op)
 {
+  if (e->opt.offload) return update_offloaded(e, op);
   const zp_cuda_flat *s = &e->flat[op->flat];
   zp_range r = zp_local_range(e->cfg, &e->lay, e->at, op->flat, op->bucket);
   zp_update_params p = {.step = e->state,
@@ -90,31 +121,18 @@ int zp_cuda_update(zp_cuda *e, const zp_op *op)
   return launch_update(e, &p);
 }
 
-static void put_scatter(const zp_cuda *e, void *ctx, zp_piece g, zp_memory_run *run)
-{
-  (void)ctx;
-  run->in = (const char *)e->recv + g.in * zp_cuda_size(e);
-  run->out = (char *)e->entry[g.i].param + g.offset * zp_cuda_size(e);
-}
-
 int zp_cuda_gather_params(zp_cuda *e, const zp_op *op)
 {
   const ncclComm_t comm = zp_cuda_comm(e, op);
   const zp_range r = zp_whole_range(&e->lay.flat[op->flat], op->bucket);
-  zp_scatter_params p = {.bytes = (int32_t)zp_cuda_size(e), .gate = zp_cuda_gate(e)};
+  const void *part = e->opt.offload ? zp_cuda_place(e) : e->send;
   const cudaStream_t on = zp_cuda_planted(e, ZP_PLANT_GATHER_EARLY) ? e->p2p : e->reduce;
-  int32_t i = e->lay.n_params;
   ZP_TRY(zp_cuda_comm_begin(e, on));
-  ZP_NCCL(e,
-          ncclAllGather(e->send, e->recv, (size_t)op->count, zp_cuda_dtype(op->dtype), comm, on));
+  ZP_NCCL(e, ncclAllGather(part, e->recv, (size_t)op->count, zp_cuda_dtype(op->dtype), comm, on));
   ZP_TRY(zp_cuda_comm_end(e, comm, on));
   zp_cuda_issued(e, op);
-  while (zp_cuda_runs(e, op->flat, r, &i, NULL, put_scatter, NULL, &p.runs)) {
-    zp_launch l = zp_launch_runs(p.runs.here, p.runs.n);
-    l.shared = sizeof(int32_t);
-    ZP_TRY(zp_cuda_launch(e, zp_kernel_scatter, l, &p, e->reduce));
-  }
-  return 0;
+  if (e->opt.offload) ZP_TRY(zp_cuda_free_place(e));
+  return scatter(e, op, r, e->recv);
 }
 
 /* ---- First values ---------------------------------------------------------------------------- */

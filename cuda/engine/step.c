@@ -139,7 +139,9 @@ static int begin_step(zp_cuda *e)
   e->phase = ZP_PHASE_STEP; /* an error in the wait is this step's */
   e->pc = 0;
   if (e->heard == e->step) return 0; /* the host has seen the last step's end */
-  if (e->step > 0)                   /* step 0 waits for nothing, step 1 for INIT */
+  /* step 0 waits for nothing, step 1 for INIT; with offload the host has seen the last decision,
+   * which is behind all that was before */
+  if (e->step > 0 && e->offload.updates == 0)
     ZP_TRY(zp_cuda_host_wait(e, ZP_SITE_ENDED_HOST, ended(e, e->step), "the step before the last"));
   if (e->own || zp_cuda_planted(e, ZP_PLANT_NO_STEP_WAIT)) return 0;
   return zp_cuda_wait(e, ZP_SITE_ENDED_WAIT, e->compute, ended(e, e->step - 1));

@@ -25,16 +25,17 @@ static int wait_for_copy(zp_cuda *e)
   return zp_cuda_host_wait(e, ZP_SITE_STORED_HOST, e->copied_out, "a copy for a checkpoint");
 }
 
-/* Behind all that the reduction stream has been given: the end of the last step, too. */
+/* Behind all that the reduction stream has been given: the end of the last step, too. What is
+ * offloaded is pinned host memory, which copies and kernels reach like the device's. */
 static int from_device(zp_cuda *e, void *to, const void *from, size_t bytes)
 {
-  ZP_CUDA(e, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, e->reduce));
+  ZP_CUDA(e, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, e->reduce));
   return wait_for_copy(e);
 }
 
 static int to_device(zp_cuda *e, void *to, const void *from, size_t bytes)
 {
-  ZP_CUDA(e, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, e->reduce));
+  ZP_CUDA(e, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, e->reduce));
   return wait_for_copy(e);
 }
 
@@ -88,13 +89,15 @@ int zp_cuda_gather_state(zp_cuda *e, const zp_op *op)
   const int32_t members = zp_group_size(e->cfg, op->group, op->key, e->at);
   const int32_t own = zp_group_index(e->cfg, op->group, op->key, e->at);
   const zp_range r = zp_local_range(e->cfg, &e->lay, e->at, op->flat, op->bucket);
-  const float *from = array_of(e, op->flat, op->what) + r.at;
   const size_t n = (size_t)op->count;
+  const float *from = array_of(e, op->flat, op->what) + r.at;
   float *parts = e->recv;
   ncclResult_t state = ncclSuccess, ended;
-  if (own == op->root)
-    ZP_CUDA(e, cudaMemcpyAsync(parts + (size_t)own * n, from, n * sizeof *from,
-                               cudaMemcpyDeviceToDevice, e->reduce));
+  if (own == op->root || e->opt.offload) { /* NCCL sends from device memory */
+    ZP_CUDA(e, cudaMemcpyAsync(parts + (size_t)own * n, from, n * sizeof *from, cudaMemcpyDefault,
+                               e->reduce));
+    from = parts + (size_t)own * n;
+  }
   zp_cuda_issued(e, op);
   if (members == 1) return 0;
   ZP_TRY(zp_cuda_comm_begin(e, e->reduce));

@@ -16,7 +16,6 @@ OPENMP = $(eval OPENMP := $$(if $$(SANITIZE),,$$(shell printf \
 
 $(OFFLOAD_OBJ): ALL_CFLAGS += $(OPENMP)
 $(OFFLOAD_TESTS:tests/%.c=$(BUILD)/tests/%): $(OFFLOAD_OBJ)
-$(OFFLOAD_TESTS:tests/%.c=$(BUILD)/tests/%): ALL_LDFLAGS += $(OPENMP)
 
 -include $(OFFLOAD_OBJ:%.o=%.d)
 
@@ -26,7 +25,7 @@ ADAMW_BENCH := $(BUILD)/tests/cuda/bench_adamw
 $(ADAMW_BENCH).o: ALL_CFLAGS += $(OPENMP)
 $(ADAMW_BENCH): $(ADAMW_BENCH).o $(OFFLOAD_OBJ) $(BUILD)/libzeroproof.a
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(OPENMP) $(LIBS)
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
 .PHONY: bench-adamw
 bench-adamw: ## measure the AdamW step on the host beside PyTorch's and DeepSpeed's

@@ -141,9 +141,13 @@ int zp_trial_same_ledger(zp_trial_worker *w)
   return n == a->n ? 0 : wrong(w, "LEDG-1", "the ledger's end at", n);
 }
 
-/* One for each meta message, and there is one for each micro-batch. PIPE-6 */
+/* One for each meta message, and there is one for each micro-batch; with offload one for each step.
+ * PIPE-6, STRM-7 */
 int zp_trial_same_waits(zp_trial_worker *w)
 {
+  const int64_t offloads = w->t->now.offload && w->e->offload.updates > 0 ? w->steps_done : 0;
+  if (zp_cuda_offload_waits(w->e) != offloads)
+    return wrong(w, "STRM-7", "offload's waits, of", offloads);
   const zp_config *c = w->t->cfg;
   const int64_t want = c->dynamic_shapes && w->at.pp > 0 ? w->steps_done * c->micro_batches : 0;
   return zp_cuda_meta_waits(w->e) == want ? 0 : wrong(w, "PIPE-6", "meta waits, of", want);
@@ -154,11 +158,12 @@ int zp_trial_same_allocation(zp_trial_worker *w)
 {
   const zp_config *c = w->t->cfg;
   const zp_layout *lay = &w->e->lay;
-  const zp_memory want = zp_memory_of(c, lay);
   const zp_cuda_memory m = zp_cuda_memory_of(w->e);
+  zp_memory want = zp_memory_of(c, lay);
   int64_t staging = 0;
   for (int32_t i = lay->first_param; i < lay->first_param + lay->n_params; i++)
     if (!c->params[i].frozen) staging += c->params[i].numel * zp_dtype_bytes(c->precision);
+  if (w->t->now.offload) want.state = 0; /* it is on the host, with means and rounded masters */
   if (memcmp(&m.planned, &want, sizeof want)) return wrong(w, "STEP-1", "planned memory", 0);
   if (m.staging != staging) return wrong(w, "STEP-1", "memory for staging, bytes:", m.staging);
   if (m.sums > 0 && c->tied_keys == 0 && !w->t->now.native)

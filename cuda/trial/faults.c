@@ -146,16 +146,26 @@ static int is_of_own_loop(int32_t site)
          site == ZP_SITE_HANDED_RECORD || site == ZP_SITE_RESUMED_WAIT;
 }
 
+/* Of one host a rank, in callbacks; of several; and of a loop of the caller's own. */
+static int is_offloaded(uint64_t number)
+{
+  return number % ZP_TRIAL_PLAIN == 2 || number % (2 * ZP_TRIAL_PLAIN) == 7 ||
+         number % (4 * ZP_TRIAL_PLAIN) == 13;
+}
+
 zp_trial_schedule zp_twin_schedule(const zp_case *c, uint64_t number, const zp_twin_fault *fault)
 {
   zp_trial_schedule s = zp_trial_schedule_of(number);
   s.native = zp_trial_any_order(c) && number % 2 == 1;
+  s.offload = c->offload;
   if (!fault) { /* not with one: found.h names orders of one host */
     s.hosts = s.alarm = number % ZP_TRIAL_PLAIN == 3;
     s.own_loop = number % (2 * ZP_TRIAL_PLAIN) == 5 && c->cfg.pp == 1;
+    s.offload |= is_offloaded(number);
     return s;
   }
   s.plant = &fault->planted;
+  s.offload = zp_cuda_site_offloads(fault->planted.site);
   s.forgets = fault->forgets;
   s.repeats = fault->repeats;
   s.waits_for_all = s.path = fault->waits_for_all; /* which nothing else finds */

@@ -12,7 +12,8 @@ export TSAN_OPTIONS=symbolize=0:exitcode=0
 
 # Slots: two ranks, five entries in three buckets, two micro-batches. Sums: stage 1, three of them.
 # Pipeline: two stages of one rank, with a tied entry; of two, where shapes vary; where gradients
-# are rare. Saving: the first again, with a checkpoint.
+# are rare. Saving: the first again, with a checkpoint. Offload: three buckets or more, so that
+# parameters come back to a place twice.
 slots=list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0
 sums=list=10@0.0+6@0.0+9@0.0+7@0.0
 stages=list=5@0.0t0+9@0.0+7@1.0+5@1.0t0
@@ -26,6 +27,7 @@ pp=2,dp=2,stage=2,reduce=ordered,precision=bf16,M=4,bucket=8,steps=3,$common,unu
 pp=2,dp=1,stage=2,reduce=ordered,precision=bf16,M=3,bucket=16,steps=2,$common,$varies
 pp=1,dp=1,stage=1,reduce=ordered,precision=fp32,M=2,bucket=16,steps=3,$common,unused=240,list=9@0.0
 pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,$common,$slots,reload=1:2:1:8
+pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,$common,$slots
 END
 
 echo >"$out/found" # not empty: awk tells the files apart by it

@@ -166,3 +166,33 @@
 #define ZP_FOUND_RESUMED_WAIT \
   "pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=3"
 #define ZP_FOUND_RESUMED_WAIT_AS {"STEP-8", "race"}
+#define ZP_FOUND_MEANT_RECORD \
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=1"
+#define ZP_FOUND_MEANT_RECORD_AS {"STEP-8", "race"}
+#define ZP_FOUND_MEANT_WAIT \
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=1"
+#define ZP_FOUND_MEANT_WAIT_AS {"STEP-8", "race"}
+#define ZP_FOUND_DECIDED_RECORD \
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=1"
+#define ZP_FOUND_DECIDED_RECORD_AS {"STEP-7", "race"}
+#define ZP_FOUND_DECIDED_WAIT \
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=1"
+#define ZP_FOUND_DECIDED_WAIT_AS {"STEP-7", "race"}
+#define ZP_FOUND_OUT_RECORD \
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=1"
+#define ZP_FOUND_OUT_RECORD_AS {"STEP-8", "race"}
+#define ZP_FOUND_OUT_HOST \
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=1"
+#define ZP_FOUND_OUT_HOST_AS {"STEP-8", "race"}
+#define ZP_FOUND_BACK_RECORD \
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=3"
+#define ZP_FOUND_BACK_RECORD_AS {"STEP-8", "race"}
+#define ZP_FOUND_BACK_WAIT \
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=3"
+#define ZP_FOUND_BACK_WAIT_AS {"STEP-8", "race"}
+#define ZP_FOUND_TAKEN_RECORD \
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=3"
+#define ZP_FOUND_TAKEN_RECORD_AS {"STEP-8", "race"}
+#define ZP_FOUND_TAKEN_WAIT \
+  "pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,seed=8080,list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0,schedule=3"
+#define ZP_FOUND_TAKEN_WAIT_AS {"STEP-8", "race"}

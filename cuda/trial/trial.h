@@ -31,6 +31,7 @@ typedef struct zp_trial_schedule {
   int32_t producers;    /* streams that bring gradients, 1 … 3; 0: 1 */
   int32_t in_order;     /* 1: gradients come in backward order */
   int32_t native;       /* 1: NCCL adds in an order of its own; ref's bits where sums are exact */
+  int32_t offload;      /* 1: masters and moments are in host memory, which updates them */
   int32_t get_each;     /* 1: the host asks for the results after each step; 0: after the last */
   int32_t launch_order; /* NCCL_LAUNCH_ORDER_IMPLICIT: 0 as it is, 1 unset, 2 for the engine to set */
   int32_t nccl_version; /* 0: the header's */

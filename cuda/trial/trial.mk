@@ -15,7 +15,8 @@ $(TRIAL): $(TRIAL_OBJ)
 
 # All that runs on simdev is instrumented: the engine, the kernels, the trial, and what of ref/ they
 # call; the command's part as well, for it has to be compiled without other sanitizers.
-TRIAL_TSAN_OBJ := $(patsubst %.c,$(BUILD)/tsan/%.o,$(TRIAL_SRC) $(ENGINE_SRC) $(CUDA_KERNEL_SRC) \
+TRIAL_TSAN_OBJ := $(patsubst %.c,$(BUILD)/tsan/%.o,$(TRIAL_SRC) $(ENGINE_SRC) $(OFFLOAD_SRC) \
+                    $(CUDA_KERNEL_SRC) \
                     $(PATH_SRC) $(CLI_SRC) $(LIB_SRC))
 
 $(BUILD)/tsan/cuda/trial/%.o: cuda/trial/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)

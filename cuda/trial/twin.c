@@ -14,7 +14,7 @@ enum { PATH_SHARE = ZP_TRIAL_PLAIN };
 /* Whether the path and the timeline tell of such a run: what one host does, in callbacks. */
 static int has_path(const zp_trial_schedule *s)
 {
-  return !s->hosts && !s->own_loop;
+  return !s->hosts && !s->own_loop && !s->offload;
 }
 
 /* ---- A case ---------------------------------------------------------------------------------- */
@@ -103,7 +103,9 @@ static void draw(const zp_trial_subject *j, const zp_trial *t, const zp_trial_sc
   if (!has_path(s)) {
     if (v->failed)
       zp_verdict_say(v, "\nno timeline: it is of one host, in callbacks; in this order %s",
-                     s->hosts ? "several hosts of a rank announce" : "the caller has its own loop");
+                     s->hosts      ? "several hosts of a rank announce"
+                     : s->own_loop ? "the caller has its own loop"
+                                   : "optimizer states are in host memory");
     return;
   }
   zp_case_format(&j->c, title + n, (int64_t)sizeof title - n);
@@ -131,6 +133,7 @@ static void run_orders(const zp_trial_subject *j, const zp_twin_fault *fault, ui
     if (where != NULL || v->drawn < 0) draw(j, where != NULL ? where : j->trial, &s, v);
     if (v->no_memory) break;
     v->paths += s.path && !v->failed;
+    v->offloads += s.offload;
     hash[v->orders++] = hash_of(j);
   }
   v->distinct = distinct_of(hash, v->orders);
@@ -138,8 +141,8 @@ static void run_orders(const zp_trial_subject *j, const zp_twin_fault *fault, ui
     return;
   v->no_memory = 1; /* as for a file that cannot be written */
   zp_verdict_say(v,
-                 "the timeline: it is of one host a rank, in callbacks, as in orders whose number "
-                 "%d divides; here there was none",
+                 "the timeline: it is of one host a rank, in callbacks, without offload, as in "
+                 "orders whose number %d divides; here there was none",
                  ZP_TRIAL_PLAIN);
 }
 
@@ -183,6 +186,7 @@ int zp_twin_train(const zp_engine_training *job, zp_error *err)
   zp_trial *t = zp_trial_open(job->cfg, job->hyper, job->work, job->steps, &watch, err);
   int status;
   if (t == NULL) return err->status;
+  s.offload = job->offload;
   s.get_each = 1; /* people want to see each step when it is done */
   s.producers = 2;
   s.decisions_max = INT64_MAX; /* what stands still is found without it */

@@ -70,6 +70,7 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w)
                        .device = w->rank,
                        .native = w->t->now.native,
                        .first_nccl = w->t->now.launch_order == 2,
+                       .offload = w->t->now.offload,
                        .message_bytes = zp_trial_message_bytes(w),
                        .model = zp_trial_model(w),
                        .exchange = exchange_id,
@@ -220,6 +221,7 @@ static int train(zp_trial_worker *w)
   simdev_name_stream(w->e->reduce, "reduce");
   simdev_name_stream(w->e->p2p, "p2p");
   ZP_TRIAL_OK(zp_trial_same_allocation(w));
+  if (w->t->now.offload) simdev_name_stream(w->e->offload.copy, "copy");
   ZP_TRIAL_OK(open_instance(w));
   ZP_TRIAL_OK(zp_cuda_init(w->e));
   if (w->t->watch.report) return train_alone(w);

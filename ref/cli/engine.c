@@ -12,7 +12,7 @@
 #include "options.h"
 #include "sim_fault.h"
 
-enum { KEY_ENGINE = 0x5000, KEY_TSAN, KEY_SCHEDULES, KEY_TRACE, KEY_SVG };
+enum { KEY_ENGINE = 0x5000, KEY_TSAN, KEY_OFFLOAD, KEY_SCHEDULES, KEY_TRACE, KEY_SVG };
 
 /* ---- Ref ------------------------------------------------------------------------------------- */
 
@@ -49,6 +49,8 @@ static const struct argp_option options[] = {
     {"engine", KEY_ENGINE, "ref|cuda", 0,
      "ref: on the CPU (default); cuda: the CUDA twin on a simulated device, against ref", 9},
     {"tsan", KEY_TSAN, NULL, 0, "cuda: in the build that reports every race (TSan)", 9},
+    {"offload", KEY_OFFLOAD, NULL, 0,
+     "cuda: masters and moments in host memory, which updates them (else in some orders)", 9},
     {"schedules", KEY_SCHEDULES, "N", 0, "cuda: orders of execution that a case is run in", 9},
     {"trace", KEY_TRACE, "FILE", 0, "cuda: write a timeline of the run for Perfetto", 9},
     {"svg", KEY_SVG, "FILE", 0, "cuda: draw the timeline", 9},
@@ -65,6 +67,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     a->name = arg;
     return 0;
   case KEY_TSAN: a->tsan = 1; return 0;
+  case KEY_OFFLOAD: a->offload = 1; return 0;
   case KEY_TRACE: a->trace = arg; return 0;
   case KEY_SVG: a->svg = arg; return 0;
   case KEY_SCHEDULES:
@@ -138,6 +141,7 @@ int zp_engine_choose(const zp_engine *here, const zp_engine_args *a, int argc, c
   const char *name = a->name != NULL ? a->name : here->name;
   const char *program = "zeroproof";
   const char *cudas = a->tsan            ? "--tsan"
+                      : a->offload       ? "--offload"
                       : a->schedules > 0 ? "--schedules"
                       : a->trace != NULL ? "--trace"
                       : a->svg != NULL   ? "--svg"

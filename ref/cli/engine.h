@@ -29,6 +29,7 @@ typedef struct zp_engine_training {
    * negative status in *err. */
   int (*save)(void *ctx, int32_t rank, int64_t step, zp_store *store, zp_error *err);
   void (*saved)(void *ctx, int32_t rank); /* done with it, however it went */
+  int32_t offload; /* 1: the engine's masters and moments are in host memory (OPT-5) */
 } zp_engine_training;
 
 typedef struct zp_engine {
@@ -54,10 +55,11 @@ typedef struct zp_engine {
 
 extern const zp_engine zp_engine_ref;
 
-/* --engine, --tsan, --schedules, --trace, --svg. */
+/* --engine, --tsan, --offload, --schedules, --trace, --svg. */
 typedef struct zp_engine_args {
   const char *name;        /* NULL: not given */
   int32_t tsan;            /* the build under ThreadSanitizer */
+  int32_t offload;         /* 1: optimizer states in host memory, in every run */
   int32_t schedules;       /* 0: not given */
   const char *trace, *svg; /* files for a timeline, or NULL */
 } zp_engine_args;

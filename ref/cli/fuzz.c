@@ -113,6 +113,7 @@ static void print_found(const fuzz_args *a, const zp_fuzz_outcome *out, const zp
   printf("\nshrunk in %lld runs; replay with\n  zeroproof fuzz ", (long long)tried);
   if (a->job.schedules > 0) printf("--engine %s ", a->job.engine->name);
   if (a->engine.tsan) printf("--tsan ");
+  if (a->engine.offload) printf("--offload ");
   /* who did not come to a verdict does not say in which order */
   if (a->job.schedules > 0 && out->end != ZP_FUZZ_FAILED)
     printf("--schedules %d ", (int)a->job.schedules);
@@ -173,10 +174,10 @@ static void print_sums(const fuzz_args *a, const zp_fuzz_outcome *out)
          (double)s->ranks / n, (double)s->elements / n, (double)s->micro_batches / n,
          100 * (double)s->exact / n);
   if (s->orders > 0)
-    printf("%lld orders, %lld of them distinct: %.2f million an hour per core; what %lld ordered "
-           "was compared with what the plan demands\n",
+    printf("%lld orders, %lld of them distinct: %.2f million an hour per core; %lld with offload; "
+           "what %lld ordered was compared with what the plan demands\n",
            (long long)s->orders, (long long)s->distinct, orders_an_hour(out) / 1e6,
-           (long long)s->paths);
+           (long long)s->offloads, (long long)s->paths);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -221,6 +222,7 @@ static void print_json(const fuzz_args *a, const zp_fuzz_outcome *out, json_t *f
   if (a->job.engine->schedules > 0) {
     json_object_set_new(root, "orders", json_integer(s->orders));
     json_object_set_new(root, "distinct_orders", json_integer(s->distinct));
+    json_object_set_new(root, "orders_with_offload", json_integer(s->offloads));
     json_object_set_new(root, "compared_with_the_plan", json_integer(s->paths));
     json_object_set_new(root, "distinct_orders_per_core_hour", json_real(orders_an_hour(out)));
   }
@@ -260,6 +262,7 @@ static int replay(const fuzz_args *a)
   if (zp_engine_can(a->job.engine, "zeroproof fuzz", &c) != 0) return ZP_EXIT_REFUSED;
   /* a failure's text names its order */
   c.schedules = a->engine.schedules > 0 || c.schedule == 0 ? a->job.schedules : 1;
+  c.offload = a->engine.offload;
   c.trace = a->engine.trace;
   c.svg = a->engine.svg;
   a->job.engine->run(&c, a->job.fault, &v);
@@ -335,6 +338,7 @@ int zp_cmd_fuzz(int argc, char **argv, const zp_engine *engine)
     return ZP_EXIT_REFUSED;
   }
   a.job.engine = engine;
+  a.job.offload = a.engine.offload;
   a.job.schedules = a.engine.schedules > 0 ? a.engine.schedules : engine->schedules;
   if (a.fault != NULL) a.job.fault = zp_engine_fault(engine, "zeroproof fuzz", a.fault);
   if (a.fault != NULL && a.job.fault == NULL) return ZP_EXIT_REFUSED;

@@ -45,6 +45,7 @@ typedef struct zp_case {
   uint64_t schedule;
   /* not part of the text */
   int32_t schedules;       /* how many orders, from `schedule` on; 0: the engine has one */
+  int32_t offload;         /* 1: optimizer states in host memory in all of them; 0: as they say */
   const char *trace, *svg; /* files for a timeline of one of its orders, or NULL */
   int32_t unchecked;       /* 1: leave out the check of the programs (plan --check) */
   const zp_hyper *hyper;   /* the optimizers, when they are not optim's */

@@ -88,6 +88,7 @@ static void count(zp_fuzz_sums *s, const zp_case *c, uint32_t lacking, const zp_
   s->steps += v->steps;
   s->orders += v->orders;
   s->distinct += v->distinct;
+  s->offloads += v->offloads;
   s->paths += v->paths;
   for (int32_t k = 0; k < ZP_ENGINE_LACKS; k++) s->lacking[k] += lacking >> k & 1u;
   for (int32_t a = 0; a < zp_fuzz_axes(); a++) s->on_axis[a] += zp_fuzz_on_axis(a, c, v);
@@ -97,6 +98,7 @@ static void case_of(const zp_fuzz_job *job, uint64_t i, zp_case *c, uint32_t *la
 {
   job->engine->random(job->seed, i, c, lacking);
   c->schedules = job->schedules;
+  c->offload = job->offload;
 }
 
 static int64_t cpu_ns(void)
@@ -215,6 +217,7 @@ static void add_sums(zp_fuzz_sums *to, const zp_fuzz_sums *from)
   to->steps += from->steps;
   to->orders += from->orders;
   to->distinct += from->distinct;
+  to->offloads += from->offloads;
   to->paths += from->paths;
   for (int32_t k = 0; k < ZP_ENGINE_LACKS; k++) to->lacking[k] += from->lacking[k];
   for (int32_t a = 0; a < ZP_FUZZ_AXES; a++) to->on_axis[a] += from->on_axis[a];

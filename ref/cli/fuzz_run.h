@@ -21,7 +21,8 @@ typedef enum zp_fuzz_end {
 /* Sums over cases; workers have one each. */
 typedef struct zp_fuzz_sums {
   int64_t cases, ranks, elements, micro_batches, exact, steps;
-  int64_t orders, distinct, paths;  /* of execution, where the engine has several */
+  /* of execution, where the engine has several */
+  int64_t orders, distinct, offloads, paths;
   int64_t lacking[ZP_ENGINE_LACKS]; /* cases of which the engine's lack k was left out */
   int64_t on_axis[ZP_FUZZ_AXES];
 } zp_fuzz_sums;
@@ -33,6 +34,7 @@ typedef struct zp_fuzz_job {
   int32_t jobs;
   const zp_fault *fault;
   const zp_engine *engine;
+  int32_t offload;   /* zp_case's */
   int32_t schedules; /* in how many orders a case is run; 0: the engine has but one */
   int32_t progress;  /* 1: a line on standard error that is rewritten */
 } zp_fuzz_job;

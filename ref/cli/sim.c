@@ -145,9 +145,10 @@ static void print_verdict(const zp_engine *e, const zp_case *c, const zp_fault *
 {
   if (!v->failed && e->schedules > 0) {
     printf("clean: %d steps on %d ranks, %s\n", v->steps, (int)zp_world(&c->cfg), e->clean);
-    printf("%lld orders of execution, %lld of them distinct; what %lld ordered was compared with "
-           "what the plan demands\n",
-           (long long)v->orders, (long long)v->distinct, (long long)v->paths);
+    printf("%lld orders of execution, %lld of them distinct, %lld with offload; what %lld ordered "
+           "was compared with what the plan demands\n",
+           (long long)v->orders, (long long)v->distinct, (long long)v->offloads,
+           (long long)v->paths);
   } else if (!v->failed) {
     printf(
         "clean: losses, norms, scales, reduced gradients, moments, masters and parameters of all "
@@ -241,6 +242,7 @@ static void print_json(const zp_case *c, const zp_fault *fault, const zp_verdict
     json_object_set_new(root, "schedule", json_integer((json_int_t)v->schedule));
   if (v->orders > 0) {
     json_object_set_new(root, "orders", json_integer(v->orders));
+    json_object_set_new(root, "orders_with_offload", json_integer(v->offloads));
     json_object_set_new(root, "compared_with_the_plan", json_integer(v->paths));
   }
   json_object_set_new(root, "verdict", json_string(v->failed ? "failed" : "clean"));
@@ -351,6 +353,7 @@ static int run(zp_sim_args *a)
     fflush(stdout);
   }
   c.schedules = a->chosen.schedules > 0 ? a->chosen.schedules : a->engine->schedules;
+  c.offload = a->chosen.offload;
   c.trace = a->chosen.trace;
   c.svg = a->chosen.svg;
   if (isatty(STDERR_FILENO)) c.progress = show;

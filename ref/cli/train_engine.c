@@ -101,7 +101,8 @@ int zp_train_elsewhere(zp_train_session *s)
                                   .ended = ended,
                                   .load = s->a->load != NULL ? &w.load : NULL,
                                   .save = s->a->save != NULL ? save_elsewhere : NULL,
-                                  .saved = saved_elsewhere};
+                                  .saved = saved_elsewhere,
+                                  .offload = s->a->chosen.offload};
   int status = open_elsewhere(&w, steps);
   if (status == 0) status = s->a->engine->train(&job, &s->err);
   s->trainer.rank = NULL; /* was the engine's */

@@ -3,15 +3,15 @@
  * Reads lines: "plain": one step on fp32, as the others do it; "whole": the same pass also
  * unscales, clips and rounds to bf16. Answers with the seconds that it took, and the parameters at
  * five places. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "../../cuda/kernels/statistics.h"
-#include "../../cuda/offload/memory.h"
 #include "../../cuda/offload/update.h"
+#include "bench_memory.h"
 
 static double seconds(void)
 {
@@ -57,13 +57,13 @@ int main(int argc, char **argv)
   const size_t bytes = (size_t)n * sizeof(float);
   zp_group_state group = {.optim = {1, 1, 0}};
   float *array[4];
-  uint16_t *half = zp_host_memory_take(bytes / 2, large);
+  uint16_t *half = take_memory(bytes / 2, large);
   char line[16];
   if (n < 1) {
     fprintf(stderr, "usage: bench_adamw N THREADS large|small\n");
     return 2;
   }
-  for (int i = 0; i < 4; i++) array[i] = zp_host_memory_take(bytes, large);
+  for (int i = 0; i < 4; i++) array[i] = take_memory(bytes, large);
   if (!array[0] || !array[1] || !array[2] || !array[3] || !half) {
     fprintf(stderr, "bench_adamw: no memory for %ld elements\n", (long)n);
     return 1;

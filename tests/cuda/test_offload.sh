@@ -1,0 +1,109 @@
+# `--offload`: training and simulating with optimizer states in host memory; and each fault planted
+# in the update on the host is found by its tests: the sources are copied, changed in one place by
+# sed, compiled and tested.
+# spec: OPT-5, STRM-7
+. tests/cli/lib.sh
+
+build=${ZP_BUILD:-build}
+cc=${CC:-gcc}
+
+# ---- The command
+small="--layers 2 --d-model 16 --heads 2 --context 16 --batch 1 --sample 0"
+head -c 3000 Makefile >"$tmp/text"
+for dp in 1 3; do
+  set -- --data "$tmp/text" $small --steps 50 --pp 1 --dp $dp --stage 2 --precision fp16 \
+    --loss-scale dynamic --reduce ordered --bucket 300
+  expect 0 "twin equal to ref bit for bit: .*in each of 50 steps and on each of $dp ranks" \
+    "gpt_is_refs_with_offload_dp_$dp" train --engine cuda --offload "$@"
+  twin=$(sed -n 's/^bits of the end.*norms: //p' "$tmp/out")
+  ref=$("$zp" train "$@" | sed -n 's/^bits of the end.*norms: //p')
+  [ -n "$ref" ] && [ "$twin" = "$ref" ]
+  verdict $? "gpt_ends_in_refs_bits_with_offload_dp_$dp" "$twin, not $ref"
+done
+expect 0 'twin equal to ref' gpt_with_offload_under_tsan train --engine cuda --tsan --offload \
+  --data "$tmp/text" $small --steps 3 --dp 2 --pp 2
+old="--data $tmp/text $small --pp 2 --dp 2 --steps 3"
+expect 0 'saved in' offload_saves train --engine cuda --offload $old --save "$tmp/host"
+expect 0 'saved in' no_offload_saves train --engine cuda $old --save "$tmp/device"
+diff -r "$tmp/host" "$tmp/device" >"$tmp/out" && [ -s "$tmp/host/step-3/manifest.json" ]
+verdict $? both_save_the_same_bytes "$(head -c 200 "$tmp/out")"
+new="--data $tmp/text $small --pp 1 --dp 3 --stage 1 --steps 2"
+a=$("$zp" train $new --load "$tmp/device" 2>&1 | grep '^bits of the end')
+b=$("$zp" train --engine cuda --offload $new --load "$tmp/host" 2>&1 | grep '^bits of the end')
+[ -n "$a" ] && [ "$a" = "$b" ]
+verdict $? offload_goes_on_under_another_split "$b, not $a"
+json every_order_with_the_flag '.orders == 4 and .orders_with_offload == 4' \
+  sim --engine cuda --offload --schedules 4 --json
+json every_fourth_order_without '.orders == 16 and .orders_with_offload == 4' \
+  sim --engine cuda --schedules 16 --json
+json fuzz_covers_offload '.orders_with_offload > 0 and .orders_with_offload < .orders' \
+  fuzz --engine cuda --cases 4 --schedules 8 --seed 3 --json
+expect 2 '--offload is for --engine cuda' offload_is_the_twins train --offload $old
+
+# ---- Faults in the update. Under sanitizers only the plain tests run: this is what they look at.
+if [ "${SAN:-0}" = 1 ]; then finish; fi
+mkdir "$tmp/cuda" && cp -r cuda/offload cuda/kernels cuda/simdev "$tmp/cuda"
+ln -s "$PWD/ref" "$PWD/spec" "$tmp"
+
+compiled() { # compiled FLAGS...: makes $tmp/test of the copy
+  for name in update update_avx2 update_avx512; do
+    "$cc" -std=c11 -O1 -w -ffp-contract=off -fno-strict-aliasing "$@" \
+      -c "$tmp/cuda/offload/$name.c" -o "$tmp/$name.o" || return 1
+  done
+  "$cc" -o "$tmp/test" "$build/tests/cuda/test_offload_update.o" "$tmp/update.o" \
+    "$tmp/update_avx2.o" "$tmp/update_avx512.o" "$build/libzeroproof.a" -pthread -lcriterion \
+    -ljansson -lxxhash -lm
+}
+
+judge() { # judge NAME FLAGS...: the tests must fail
+  name=$1
+  shift
+  if ! compiled "$@" 2>"$tmp/out"; then
+    verdict 1 "fault:$name" "does not compile: $(head -2 "$tmp/out")"
+  else
+    timeout 60 "$tmp/test" --fail-fast >"$tmp/out" 2>&1
+    [ $? -ne 0 ]
+    verdict $? "fault:$name" "the tests pass"
+  fi
+}
+
+fault() { # fault NAME FILE SED: sed must have changed something
+  cp "cuda/offload/$2" "$tmp/kept"
+  sed "$3" "$tmp/kept" >"$tmp/cuda/offload/$2"
+  if cmp -s "$tmp/kept" "$tmp/cuda/offload/$2"; then
+    verdict 1 "fault:$1" "sed changed nothing in $2"
+  else judge "$1"; fi
+  cp "$tmp/kept" "$tmp/cuda/offload/$2"
+}
+
+compiled 2>"$tmp/out" && timeout 120 "$tmp/test" >"$tmp/out" 2>&1
+verdict $? update_without_a_fault_passes "$(tail -3 "$tmp/out")"
+
+fault modes_of_the_process update.c 's/fesetenv(FE_DFL_ENV);//'
+fault modes_not_given_back update.c 's/fesetenv(&modes);//'
+fault padding_updated update.c 's/u->real < to ? u->real : to/to/'
+fault tail_lost update.c 's/update_plain(u, i, real);//'
+fault rounded_tail_lost update.c 's/^  round_plain(u, i, to);//'
+fault a_share_lost update.c 's/chunks \* t \/ n \* CHUNK/(chunks * t \/ n + t) * CHUNK/'
+fault last_chunk_too_long update.c 's/s->end - from < CHUNK ? s->end : from + CHUNK/from + CHUNK/'
+grep -qm1 avx2 /proc/cpuinfo || { echo "not run: faults of vectors: this CPU has no AVX2"; finish; }
+fault other_order vector.h 's/vec_mul(vec_load(grad + i), k->unscale), k->factor_clip/\
+vec_mul(k->unscale, k->factor_clip), vec_load(grad + i)/'
+fault squared_later vector.h 's/vec_mul(k.c2, vec_mul(g, g))/vec_mul(vec_mul(k.c2, g), g)/'
+fault divided_once vector.h \
+  's/vec_mul(k.size, vec_div(moment1, d))/vec_div(vec_mul(k.size, moment1), d)/'
+fault eps_inside vector.h \
+  's/vec_add(vec_div(vec_sqrt(moment2), k.root), k.eps)/vec_div(vec_add(vec_sqrt(moment2), k.eps), k.root)/'
+fault momentum_not_kept vector.h 's/^      vec_store(u->m + i, g);//'
+fault scalars_mixed_up vector.h 's/vec_set(s\[8\])/vec_set(s[7])/'
+fault truncated_avx2 update_avx2.c 's/_mm256_add_epi32(u, _mm256_set1_epi32(0x7fff))/u/'
+fault ties_up_avx2 update_avx2.c 's/set1_epi32(0x7fff)), odd/set1_epi32(0x8000)), _mm256_setzero_si256()/'
+fault nan_to_inf_avx2 update_avx2.c 's/quiet, nan);/quiet, _mm256_setzero_si256());/'
+fault halves_in_register_order update_avx2.c 's/0x08)/0x04)/'
+if grep -qm1 avx512dq /proc/cpuinfo; then
+  fault ties_up_avx512 update_avx512.c 's/set1_epi32(0x7fff)), odd/set1_epi32(0x8000)), _mm512_setzero_si512()/'
+  fault nan_to_inf_avx512 update_avx512.c 's/, nan, quiet);/, 0, quiet);/'
+  fault fp16_truncated update_avx512.c 's/_MM_FROUND_TO_NEAREST_INT/_MM_FROUND_TO_ZERO/'
+  fault short_fraction update_avx512.c 's/_mm512_sqrt_ps(a)/_mm512_rcp14_ps(_mm512_rsqrt14_ps(a))/'
+else echo "not run: faults of the widest vectors: this CPU has no AVX-512"; fi
+finish
