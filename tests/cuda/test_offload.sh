@@ -45,34 +45,28 @@ if [ "${SAN:-0}" = 1 ]; then finish; fi
 mkdir "$tmp/cuda" && cp -r cuda/offload cuda/kernels cuda/simdev "$tmp/cuda"
 ln -s "$PWD/ref" "$PWD/spec" "$tmp"
 
-compiled() { # compiled FLAGS...: makes $tmp/test of the copy
-  for name in update update_avx2 update_avx512; do
-    "$cc" -std=c11 -O1 -w -ffp-contract=off -fno-strict-aliasing "$@" \
-      -c "$tmp/cuda/offload/$name.c" -o "$tmp/$name.o" || return 1
+compiled() { # compiled: makes $tmp/test of the copy
+  for source in update update_avx2 update_avx512; do
+    "$cc" -std=c11 -O1 -w -ffp-contract=off -fno-strict-aliasing -c \
+      "$tmp/cuda/offload/$source.c" -o "$tmp/$source.o" || return 1
   done
   "$cc" -o "$tmp/test" "$build/tests/cuda/test_offload_update.o" "$tmp/update.o" \
     "$tmp/update_avx2.o" "$tmp/update_avx512.o" "$build/libzeroproof.a" -pthread -lcriterion \
     -ljansson -lxxhash -lm
 }
 
-judge() { # judge NAME FLAGS...: the tests must fail
-  name=$1
-  shift
-  if ! compiled "$@" 2>"$tmp/out"; then
-    verdict 1 "fault:$name" "does not compile: $(head -2 "$tmp/out")"
-  else
-    timeout 60 "$tmp/test" --fail-fast >"$tmp/out" 2>&1
-    [ $? -ne 0 ]
-    verdict $? "fault:$name" "the tests pass"
-  fi
-}
-
-fault() { # fault NAME FILE SED: sed must have changed something
+fault() { # fault NAME FILE SED: the tests must fail; sed must have changed something
   cp "cuda/offload/$2" "$tmp/kept"
   sed "$3" "$tmp/kept" >"$tmp/cuda/offload/$2"
   if cmp -s "$tmp/kept" "$tmp/cuda/offload/$2"; then
     verdict 1 "fault:$1" "sed changed nothing in $2"
-  else judge "$1"; fi
+  elif ! compiled 2>"$tmp/out"; then
+    verdict 1 "fault:$1" "does not compile: $(head -2 "$tmp/out")"
+  else
+    timeout 60 "$tmp/test" --fail-fast >"$tmp/out" 2>&1
+    [ $? -ne 0 ]
+    verdict $? "fault:$1" "the tests pass"
+  fi
   cp "$tmp/kept" "$tmp/cuda/offload/$2"
 }
 

@@ -223,7 +223,14 @@ Test(offload_update, one_nan_keeps_the_payload_that_it_has_in_ref)
   }
 }
 
-/* A skipped step, and padding: nothing but rounding. spec: STEP-6 */
+/* Every third element is half way between two numbers of a 16-bit type. */
+static void put_ties(shard *s, int32_t dtype)
+{
+  const uint32_t unit = dtype == ZP_BF16 ? 0x10000 : 0x2000;
+  for (int i = 0; i < N_MAX; i += 3) s->w[i] = f32_of(bits_of(s->w[i]) / unit * unit + unit / 2);
+}
+
+/* A skipped step, and padding: nothing but rounding. spec: STEP-6, NUM-2 */
 Test(offload_update, a_skipped_step_only_rounds)
 {
   rng r = {73};
@@ -232,6 +239,7 @@ Test(offload_update, a_skipped_step_only_rounds)
     const start at = {0, round % 8, 0, 0, round % 3};
     const step k = some_step(&r, round % 3);
     fill(&r, round % KINDS, &before);
+    if (round % 2) put_ties(&before, dtypes[round % 3]);
     check(&k, &before, at, 64 + round % 65, 0, dtypes[round % 3], 1);
   }
 }
