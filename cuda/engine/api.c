@@ -197,6 +197,8 @@ static int open_engine(zp_engine *e, const zp_cuda_host *host)
                        .rank = e->o.rank,
                        .device = e->o.device,
                        .native = e->o.config->reduce == ZP_ORDERED && !e->o.ordered,
+                       .offload = e->o.offload,
+                       .offload_threads = e->o.offload_threads,
                        .message_bytes = e->o.message_bytes,
                        .model = {e, first_values, e->o.forward ? forward : NULL,
                                  e->o.backward ? backward : NULL, e->o.shape ? shape : NULL},

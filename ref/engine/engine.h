@@ -117,6 +117,10 @@ typedef struct zp_engine_options {
   void (*issued)(void *ctx, int32_t phase, const zp_op *op);
   /* seconds that a wait may last without any progress; 0: 30 (ref), 600 (cuda) */
   double deadline_s;
+  /* 1: cuda: masters and moments are in pinned host memory, and the host updates them, on at most
+   * offload_threads threads (0: all of OpenMP's): the same bits, in less device memory. A step then
+   * waits once for the device. The reference has all in host memory anyhow. spec: OPT-5 */
+  int32_t offload, offload_threads;
 } zp_engine_options;
 
 /* Options with rank, world, device and exchange of a job (NULL: one process alone), AdamW with lr 1e-3,

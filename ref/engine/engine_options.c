@@ -155,6 +155,10 @@ static int check_callbacks(const zp_engine_options *o, zp_error *err)
     return refuse(err, o->rank, "ordered", "0 or 1", o->ordered);
   if (o->ordered && o->config->reduce != ZP_ORDERED)
     return refuse(err, o->rank, "ordered", "only with config.reduce ZP_ORDERED", o->config->reduce);
+  if (o->offload != 0 && o->offload != 1)
+    return refuse(err, o->rank, "offload", "0 or 1", o->offload);
+  if (o->offload_threads < 0)
+    return refuse(err, o->rank, "offload_threads", "not negative", o->offload_threads);
   if (!(o->deadline_s >= 0) || o->deadline_s >= 1e9)
     return refuse(err, o->rank, "deadline_s", "0 to 1e9 seconds", (int64_t)o->deadline_s);
   if (zp_engine_message(o, &o->in, "in", err)) return err->status;

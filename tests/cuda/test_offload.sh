@@ -40,6 +40,34 @@ json fuzz_covers_offload '.orders_with_offload > 0 and .orders_with_offload < .o
   fuzz --engine cuda --cases 4 --schedules 8 --seed 3 --json
 expect 2 '--offload is for --engine cuda' offload_is_the_twins train --offload $old
 
+# ---- The public functions: of the caller's own loop, of callbacks, saved and loaded
+driver=$build/tests/cuda/api_driver
+while read -r name ranks arguments; do
+  why=
+  for seed in 0 1 2 3; do
+    # shellcheck disable=SC2086
+    "$driver" "$ranks" $seed offload=1 $arguments >"$tmp/out" 2>&1 ||
+      why="seed $seed: exit code $?: $(head -c 500 "$tmp/out")"
+  done
+  [ -z "$why" ]
+  verdict $? "public_functions_with_offload_$name" "$why"
+done <<'END'
+alone 1 seed=1 mb=3
+alone_stage_0 1 seed=3 stage=0 precision=2
+four_replicas_in_the_caller_s_loop 4 dp=4 seed=5 reduce=0
+four_replicas_in_fp32_with_callbacks 4 dp=4 seed=6 callbacks=1 precision=0
+three_stages_of_two 6 pp=3 dp=2 tied=1 mb=4 seed=7
+tensor_parallel_and_experts 4 dp=2 tp=2 ep=2 seed=9
+END
+TSAN_OPTIONS=symbolize=0 "${driver}_tsan" 4 0 dp=4 seed=5 offload=1 >"$tmp/out" 2>&1
+verdict $? public_functions_with_offload_have_no_race "$(head -c 500 "$tmp/out")"
+"$driver" 4 1 dp=4 mb=1 seed=12 offload=1 "save=$tmp/ck" >"$tmp/out" 2>&1 &&
+  "$build/tests/mpi/engine_driver" mb=4 seed=12 "load=$tmp/ck" >"$tmp/out" 2>&1
+verdict $? ref_goes_on_from_offload "$(head -c 500 "$tmp/out")"
+"$driver" 1 0 offload=2 >"$tmp/out" 2>&1
+[ $? -eq 3 ] && grep -q 'options.offload: 0 or 1 (it is 2)' "$tmp/out"
+verdict $? offload_is_0_or_1 "$(head -c 300 "$tmp/out")"
+
 # ---- Faults in the update. Under sanitizers only the plain tests run: this is what they look at.
 if [ "${SAN:-0}" = 1 ]; then finish; fi
 mkdir "$tmp/cuda" && cp -r cuda/offload cuda/kernels cuda/simdev "$tmp/cuda"

@@ -45,7 +45,7 @@ typedef struct run {
   zp_rank *ref;
   zp_job job;
   zp_coord at;
-  int64_t seed, callbacks, threads, fault_rank, native;
+  int64_t seed, callbacks, threads, fault_rank, native, offload;
   char save[200], load[200], fault[40];
   zp_engine *e;
   zp_error err;
@@ -88,10 +88,10 @@ static int take(run *r, int argc, char **argv)
                             &c->precision, &c->tied_keys, &c->dynamic_shapes};
   static const char *const small_name[] = {"pp",     "dp",        "tp",   "ep",     "stage",
                                            "reduce", "precision", "tied", "dynamic"};
-  int64_t *const large[] = {&c->micro_batches, &c->bucket,     &r->seed,  &r->callbacks,
-                            &r->threads,       &r->fault_rank, &r->native};
-  static const char *const large_name[] = {"mb",      "bucket", "seed",  "callbacks",
-                                           "threads", "rank",   "native"};
+  int64_t *const large[] = {&c->micro_batches, &c->bucket,     &r->seed,   &r->callbacks,
+                            &r->threads,       &r->fault_rank, &r->native, &r->offload};
+  static const char *const large_name[] = {"mb",      "bucket", "seed",   "callbacks",
+                                           "threads", "rank",   "native", "offload"};
   char *const word[] = {r->save, r->load, r->fault};
   static const char *const word_name[] = {"save", "load", "fault"};
   *c = (zp_config){.pp = 1,
@@ -113,7 +113,7 @@ static int take(run *r, int argc, char **argv)
     for (int k = 0; k < 9 && value; k++)
       if (strlen(small_name[k]) == n && !strncmp(small_name[k], argv[i], n))
         *small[k] = atoi(value), found = 1;
-    for (int k = 0; k < 7 && value; k++)
+    for (int k = 0; k < 8 && value; k++)
       if (strlen(large_name[k]) == n && !strncmp(large_name[k], argv[i], n))
         *large[k] = atoll(value), found = 1;
     for (int k = 0; k < 3 && value; k++)
@@ -370,6 +370,7 @@ static int create(run *r)
     r->work.shape(r->work.ctx, &r->cfg, r->at.pp, r->at.dp, (zp_mb){0, 0, 0}, &o.out);
   o.ordered = r->cfg.reduce == ZP_ORDERED && !r->native;
   if (is(r, "ordered")) o.ordered = r->cfg.reduce == ZP_EXACT ? 1 : 2;
+  o.offload = (int32_t)r->offload;
   if (is(r, "noshape")) o.shape = NULL;
   if (is(r, "size")) o.size = 12;
   if (is(r, "world")) o.world++;
