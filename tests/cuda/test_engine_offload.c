@@ -157,3 +157,74 @@ Test(offload, a_step_waits_once)
   cr_assert_str_eq(zp_trial_why(j.trial)->kind, "STRM-7", "%s", zp_trial_why(j.trial)->text);
   zp_trial_subject_close(&j);
 }
+
+/* ---- Failures -------------------------------------------------------------------------------- */
+
+static const char twos[] = "stage=2,precision=fp16,reduce=ordered,M=2,bucket=12,dp=2,steps=3,"
+                           "list=12@0.0+9@0.1+8@0.1+20@0.0";
+
+/* #7595: the error comes before any further communication, and nobody hangs. spec: STEP-3 */
+Test(offload, a_gradient_that_does_not_come_is_an_error)
+{
+  static zp_trial_subject j;
+  open_text(&j, twos);
+  for (uint64_t n = 1; n <= 6; n++) {
+    zp_trial_schedule s = offloaded(n);
+    s.forgets = 1 + (int32_t)(n % 2);
+    s.allow_leaks = 1;
+    cr_assert_eq(zp_trial_run(j.trial, &s), 1);
+    cr_assert_str_eq(zp_trial_why(j.trial)->kind, "STEP-3", "%s", zp_trial_why(j.trial)->text);
+  }
+  zp_trial_subject_close(&j);
+}
+
+/* What opening has taken it gives back, whichever call fails. spec: STEP-1 */
+Test(offload, memory_or_a_stream_or_an_event_that_is_refused_ends_the_opening)
+{
+  static zp_trial_subject j;
+  static const char *const calls[] = {"cudaMallocHost", "cudaMalloc", "cudaStreamCreateWithFlags",
+                                      "cudaEventCreateWithFlags"};
+  open_text(&j, "stage=2,precision=bf16,reduce=ordered,M=2,bucket=12,steps=1,"
+                "list=12@0.0+9@0.1+20@0.0");
+  for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+    int32_t refused = 0;
+    for (int64_t n = 1; n <= 60; n++) {
+      const simdev_fault f = {SIMDEV_FAULT_ERROR, 0, calls[c], n, cudaErrorMemoryAllocation};
+      zp_trial_schedule s = offloaded(1);
+      s.faults = &f;
+      s.fault_count = 1;
+      if (!zp_trial_run(j.trial, &s)) break;
+      if (zp_trial_error(j.trial, 0)->status == 0) continue; /* the trial's own call */
+      refused++;
+      cr_assert_str_neq(zp_trial_why(j.trial)->kind, "leak", "%s %d: %s", calls[c], (int)n,
+                        zp_trial_why(j.trial)->text);
+      cr_assert(strstr(zp_trial_error(j.trial, 0)->text, calls[c]), "%s",
+                zp_trial_error(j.trial, 0)->text);
+    }
+    cr_assert_geq(refused, 4, "%s: %d", calls[c], refused);
+  }
+  zp_trial_subject_close(&j);
+}
+
+/* A rank whose copies fail ends the others, too: nobody waits for ever. spec: STEP-5, LEDG-7 */
+Test(offload, a_copy_that_fails_ends_all)
+{
+  static zp_trial_subject j;
+  int32_t failed = 0;
+  open_text(&j, twos);
+  for (int64_t n = 1; n <= 60; n++) {
+    const simdev_fault f = {SIMDEV_FAULT_ERROR, (int32_t)(n % 2), "cudaMemcpyAsync", n,
+                            cudaErrorIllegalAddress};
+    zp_trial_schedule s = offloaded((uint64_t)n);
+    s.faults = &f;
+    s.fault_count = s.allow_leaks = 1;
+    if (!zp_trial_run(j.trial, &s)) continue;
+    /* in opening, the trial's own exchange of the id waits for who does not come */
+    if (strstr(zp_trial_why(j.trial)->text, "simdev_await")) continue;
+    failed++;
+    cr_assert_str_eq(zp_trial_why(j.trial)->kind, "engine", "%d: %s: %s", (int)n,
+                     zp_trial_why(j.trial)->kind, zp_trial_why(j.trial)->text);
+  }
+  cr_assert_geq(failed, 20, "%d", failed);
+  zp_trial_subject_close(&j);
+}
