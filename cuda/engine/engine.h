@@ -8,7 +8,8 @@
  *
  * A step only enqueues. It waits on the host for one thing of the device's: that the step before the
  * last one has ended (at most two are in flight); under dynamic shapes also for what the activations
- * to be received look like (STRM-8). It polls until NCCL has put a communication on its stream. What
+ * to be received look like (STRM-8). With offload it waits for the step's means and decision in that
+ * one's place (STRM-9). It polls until NCCL has put a communication on its stream. What
  * a step decides stays on the device; a skipped step's updates change nothing there, and its gathers
  * bring what was there before.
  *
@@ -169,7 +170,7 @@ typedef struct zp_cuda_options {
   int32_t first_nccl;
   /* 1: masters and moments are in pinned host memory, and the host updates them (cuda/offload) on at
    * most offload_threads threads, 0: all: the same bits. The host then waits in each step for the
-   * gradients' copies, and updates with the lock given up. spec: OPT-5, STRM-7 */
+   * gradients' copies, and updates with the lock given up. spec: OPT-5, STRM-9 */
   int32_t offload, offload_threads;
   zp_cuda_message act_in, act_out; /* this stage's activations; data is ignored */
   /* Dynamic shapes, where act_in and act_out are ignored: the most bytes of one message, each of
@@ -267,7 +268,7 @@ int zp_cuda_load(zp_cuda *e, zp_store *store);
 int64_t zp_cuda_meta_waits(const zp_cuda *e);
 
 /* Offload: steps in which the host has waited for gradients and decision so far: one wait a step,
- * counted apart from its others. spec: STRM-7 */
+ * counted apart from its others. spec: STRM-9 */
 int64_t zp_cuda_offload_waits(const zp_cuda *e);
 
 /* What opening has allocated; nothing else ever is. spec: STEP-1 */

@@ -8,7 +8,7 @@
  * behind this step's gathers. The lock is given up meanwhile, so that the watchdog looks.
  *
  * No wait is needed for what the decision is behind already: the last step's gathers, hence all
- * that read places, means' copies and rounded masters then. spec: OPT-5, STRM-7 */
+ * that read places, means' copies and rounded masters then. spec: OPT-5, STRM-9 */
 #include <stdlib.h>
 #include <string.h>
 

@@ -71,18 +71,18 @@
     "the caller's stream, when its own loop ends a step: readers of parameters are before")        \
   X(RESUMED_WAIT, "resumed.wait", "STRM-4",                                                        \
     "the caller's stream, for the step that its own loop has ended: its parameters and state")     \
-  X(MEANT_RECORD, "meant.record", "STRM-7", "offload: reduce has queued the means of a bucket")    \
-  X(MEANT_WAIT, "meant.wait", "STRM-7", "the copy stream, before it takes them to the host")       \
-  X(DECIDED_RECORD, "decided.record", "STRM-7", "offload: reduce has queued the decision")         \
-  X(DECIDED_WAIT, "decided.wait", "STRM-7", "the copy stream, before it takes it to the host")     \
-  X(OUT_RECORD, "out.record", "STRM-7",                                                            \
+  X(MEANT_RECORD, "meant.record", "STRM-9", "offload: reduce has queued the means of a bucket")    \
+  X(MEANT_WAIT, "meant.wait", "STRM-9", "the copy stream, before it takes them to the host")       \
+  X(DECIDED_RECORD, "decided.record", "STRM-9", "offload: reduce has queued the decision")         \
+  X(DECIDED_WAIT, "decided.wait", "STRM-9", "the copy stream, before it takes it to the host")     \
+  X(OUT_RECORD, "out.record", "STRM-9",                                                            \
     "the copy stream has queued the last copy to the host, behind those of all means")             \
-  X(OUT_HOST, "out.host", "STRM-7", "the host, before it updates from those copies")               \
-  X(BACK_RECORD, "back.record", "STRM-7", "the copy stream has queued parameters to the device")   \
-  X(BACK_WAIT, "back.wait", "STRM-7", "reduce, before it gathers these parameters")                \
-  X(TAKEN_RECORD, "taken.record", "STRM-7",                                                        \
+  X(OUT_HOST, "out.host", "STRM-9", "the host, before it updates from those copies")               \
+  X(BACK_RECORD, "back.record", "STRM-9", "the copy stream has queued parameters to the device")   \
+  X(BACK_WAIT, "back.wait", "STRM-9", "reduce, before it gathers these parameters")                \
+  X(TAKEN_RECORD, "taken.record", "STRM-9",                                                        \
     "reduce has queued what reads parameters that came back")                                      \
-  X(TAKEN_WAIT, "taken.wait", "STRM-7",                                                            \
+  X(TAKEN_WAIT, "taken.wait", "STRM-9",                                                            \
     "the copy stream, before parameters of the bucket after the next come to the same place")
 
 typedef enum zp_cuda_site {

@@ -127,8 +127,9 @@ static int init(zp_cuda *e)
   return 0;
 }
 
-/* The only wait of a step on the host. What this step knows of the one before: nothing but that compute, and behind it all producers,
- * wait for it; without callbacks the caller's stream does. STRM-8 */
+/* The only wait of a step on the host, but with offload. What this step knows of the one before:
+ * nothing but that compute, and behind it all producers, wait for it; without callbacks the
+ * caller's stream does. STRM-8 */
 static int begin_step(zp_cuda *e)
 {
   for (int32_t k = 0; k < e->lay.n_flats; k++) e->flat[k].read[0] = e->flat[k].read[1] = 0;

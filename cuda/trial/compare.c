@@ -142,12 +142,12 @@ int zp_trial_same_ledger(zp_trial_worker *w)
 }
 
 /* One for each meta message, and there is one for each micro-batch; with offload one for each step.
- * PIPE-6, STRM-7 */
+ * PIPE-6, STRM-9 */
 int zp_trial_same_waits(zp_trial_worker *w)
 {
   const int64_t offloads = w->t->now.offload && w->e->offload.updates > 0 ? w->steps_done : 0;
   if (zp_cuda_offload_waits(w->e) != offloads)
-    return wrong(w, "STRM-7", "offload's waits, of", offloads);
+    return wrong(w, "STRM-9", "offload's waits, of", offloads);
   const zp_config *c = w->t->cfg;
   const int64_t want = c->dynamic_shapes && w->at.pp > 0 ? w->steps_done * c->micro_batches : 0;
   return zp_cuda_meta_waits(w->e) == want ? 0 : wrong(w, "PIPE-6", "meta waits, of", want);

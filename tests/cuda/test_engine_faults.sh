@@ -16,7 +16,7 @@ each engine_faults_tsan _is_found_by_ThreadSanitizer
 
 # Each single wait and record, too: its number is one that some run needs. Plain runs tell by chance
 # which they need, and would take long: `engine_faults single N CASE ...` counts them.
-"$build/tests/cuda/engine_faults_tsan" single 8 $(cat tests/cuda/singles.txt) 2>/dev/null
+"$build/tests/cuda/engine_faults_tsan" single 12 $(cat tests/cuda/singles.txt) 2>/dev/null
 
 # The list in cuda/README.md is the engine's.
 "$build/tests/cuda/engine_faults" table >"$out"

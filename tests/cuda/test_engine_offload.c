@@ -1,6 +1,6 @@
 /* Offload: masters and moments in pinned host memory have the bits that they have on the device and
  * on ref, in every stage, precision, reduction and order; a step waits once for them.
- * spec: OPT-5, STRM-7 */
+ * spec: OPT-5, STRM-9 */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,7 +137,7 @@ Test(offload, optimizer_states_are_not_in_device_memory)
   }
 }
 
-/* Not counted as a wait where there is none; and a missing one is found. spec: STRM-7 */
+/* Not counted as a wait where there is none; and a missing one is found. spec: STRM-9 */
 static int miscounts(zp_trial_worker *w)
 {
   w->e->offload.waits += w->rank == 0 && w->steps_done == 1;
@@ -154,7 +154,7 @@ Test(offload, a_step_waits_once)
   equals_ref(&j, &s, text); /* zp_trial_same_waits counts */
   j.trial->hooks.before_step = miscounts;
   cr_assert_eq(zp_trial_run(j.trial, &s), 1);
-  cr_assert_str_eq(zp_trial_why(j.trial)->kind, "STRM-7", "%s", zp_trial_why(j.trial)->text);
+  cr_assert_str_eq(zp_trial_why(j.trial)->kind, "STRM-9", "%s", zp_trial_why(j.trial)->text);
   zp_trial_subject_close(&j);
 }
 

@@ -1,7 +1,7 @@
 # `--offload`: training and simulating with optimizer states in host memory; and each fault planted
 # in the update on the host is found by its tests: the sources are copied, changed in one place by
 # sed, compiled and tested.
-# spec: OPT-5, STRM-7
+# spec: OPT-5, STRM-9
 . tests/cli/lib.sh
 
 build=${ZP_BUILD:-build}
