@@ -251,7 +251,8 @@ Test(fuzz, crashes_and_hangs_are_findings)
 {
   const zp_fault crash = {"crash", "#", "LIM-0", "", "", NULL, dies, NULL};
   const zp_fault hang = {"hang", "#", "LIM-0", "", "", NULL, sleeps, NULL};
-  const zp_fuzz_job job = {5, 20, 0, 2, &crash, &zp_engine_ref, 0, 0};
+  const zp_fuzz_job job = {
+      .seed = 5, .seconds = 20, .jobs = 2, .fault = &crash, .engine = &zp_engine_ref};
   static zp_fuzz_outcome out;
   zp_case c = case_of("dp=2,list=4@0.0");
   c.cfg.params = c.params;
@@ -264,7 +265,7 @@ Test(fuzz, crashes_and_hangs_are_findings)
 
 Test(fuzz, workers_share_the_cases)
 {
-  zp_fuzz_job job = {5, 0, 301, 3, NULL, &zp_engine_ref, 0, 0};
+  zp_fuzz_job job = {.seed = 5, .cases = 301, .jobs = 3, .engine = &zp_engine_ref};
   static zp_fuzz_outcome a, b;
   zp_fuzz_run(&job, &a);
   job.jobs = 1;
