@@ -10,7 +10,7 @@
  *                              to announce each: "ok" for each site of which every number is found
  *   engine_faults table        the sites, for people, as Markdown
  *   engine_faults names        all faults, with their names in found.h
- * spec: STRM-1, STRM-2, STRM-3, STRM-4, STRM-5, STRM-6, STRM-9 */
+ * spec: STRM-1, STRM-2, STRM-3, STRM-4, STRM-5, STRM-6, STRM-7, STRM-9 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
