@@ -115,15 +115,18 @@ fault squared_later vector.h 's/vec_mul(k.c2, vec_mul(g, g))/vec_mul(vec_mul(k.c
 fault divided_once vector.h \
   's/vec_mul(k.size, vec_div(moment1, d))/vec_div(vec_mul(k.size, moment1), d)/'
 fault eps_inside vector.h \
-  's/vec_add(vec_div(vec_sqrt(moment2), k.root), k.eps)/vec_div(vec_add(vec_sqrt(moment2), k.eps), k.root)/'
+  's/vec_add(vec_div(vec_sqrt(moment2), k.root), k.eps)/\
+vec_div(vec_add(vec_sqrt(moment2), k.eps), k.root)/'
 fault momentum_not_kept vector.h 's/^      vec_store(u->m + i, g);//'
 fault scalars_mixed_up vector.h 's/vec_set(s\[8\])/vec_set(s[7])/'
 fault truncated_avx2 update_avx2.c 's/_mm256_add_epi32(u, _mm256_set1_epi32(0x7fff))/u/'
-fault ties_up_avx2 update_avx2.c 's/set1_epi32(0x7fff)), odd/set1_epi32(0x8000)), _mm256_setzero_si256()/'
+fault ties_up_avx2 update_avx2.c \
+  's/set1_epi32(0x7fff)), odd/set1_epi32(0x8000)), _mm256_setzero_si256()/'
 fault nan_to_inf_avx2 update_avx2.c 's/quiet, nan);/quiet, _mm256_setzero_si256());/'
 fault halves_in_register_order update_avx2.c 's/0x08)/0x04)/'
 if grep -qm1 avx512dq /proc/cpuinfo; then
-  fault ties_up_avx512 update_avx512.c 's/set1_epi32(0x7fff)), odd/set1_epi32(0x8000)), _mm512_setzero_si512()/'
+  fault ties_up_avx512 update_avx512.c \
+  's/set1_epi32(0x7fff)), odd/set1_epi32(0x8000)), _mm512_setzero_si512()/'
   fault nan_to_inf_avx512 update_avx512.c 's/, nan, quiet);/, 0, quiet);/'
   fault fp16_truncated update_avx512.c 's/_MM_FROUND_TO_NEAREST_INT/_MM_FROUND_TO_ZERO/'
   fault short_fraction update_avx512.c 's/_mm512_sqrt_ps(a)/_mm512_rcp14_ps(_mm512_rsqrt14_ps(a))/'
