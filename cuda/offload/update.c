@@ -9,7 +9,7 @@
 #include "../kernels/update.h"
 #include "update_internal.h"
 
-/* CHUNK: elements that a thread takes at a time: 128 KiB of each array, long beside what prefetchers
+/* CHUNK: elements a thread takes at a time: 128 KiB of each array, long beside what prefetchers
  * need to start, short beside a shard. A multiple of all vectors: alignment stays what it is.
  * PLAIN_CHUNK: what the plain code updates before it rounds it, from the cache. */
 enum { CHUNK = 32768, PLAIN_CHUNK = 2048, THREADS_MAX = 256 };
