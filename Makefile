@@ -30,7 +30,8 @@ endif
 # What Debian 12 calls what we need; the tests need more than `make run` does.
 PACKAGES_RUN  := gcc libc6-dev pkg-config libjansson-dev libxxhash-dev libopenmpi-dev openmpi-bin \
                  gnuplot-nox
-PACKAGES_TEST := $(PACKAGES_RUN) clang libcriterion-dev libgmp-dev libmpfr-dev jq python3
+PACKAGES_TEST := $(PACKAGES_RUN) clang libcriterion-dev libgmp-dev libmpfr-dev jq python3 \
+                 python3-jsonschema
 # Versions are pinned in proofs/units.toml.
 PACKAGES_PROVE := gcc libc6-dev python3 frama-c-base why3 z3 cvc4 cvc5 coq spin
 
