@@ -21,8 +21,8 @@ for arch in 80 90; do
 done
 
 # The object gives the handles that the header names, and nothing that the library has as well.
-sed -n 's/^extern const void \*const \(zp_kernel_[a-z_]*\);/\1/p' cuda/kernels/kernels.h |
-  sort >"$tmp/named"
+cc -E -P cuda/kernels/kernels.h | tr ';' '\n' |
+  sed -n 's/^ *extern const void \*const \(zp_kernel_[a-z_]*\)$/\1/p' | sort >"$tmp/named"
 nm "$tmp/sm_90.o" | awk '$2 ~ /^[A-TV-Z]$/ { print $3 }' | grep zp_ | sort >"$tmp/defined"
 grep '^zp_kernel_' "$tmp/defined" | diff - "$tmp/named" >"$tmp/out"
 verdict $? nvcc_s_object_has_every_handle "$(cat "$tmp/out")"
