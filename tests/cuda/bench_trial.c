@@ -14,7 +14,7 @@
 #include "../../cuda/trial/case.h"
 #include "../../cuda/trial/trial_internal.h"
 
-enum { ORDERS_MAX = 1 << 16, EXTRA_CASES = 200, EXTRA_ORDERS = 2 };
+enum { ORDERS_MAX = 1 << 16, EXTRA_CASES = 200, EXTRA_ORDERS = 4 };
 
 /* Of a site: how often it was issued; of a wait, how often that did wait; of a record, how often
  * somebody did wait for it. */
@@ -68,7 +68,7 @@ static void fill(uint64_t i, int extra, zp_case *c)
     c->cfg.precision = roll(&random, 3);
     c->cfg.micro_batches = 1 + roll(&random, 2);
     c->cfg.bucket = c->cfg.dp * (1 + roll(&random, 2));
-    c->steps = 2;
+    c->steps = extra ? 4 : 2;
     c->optim = roll(&random, 4);
     c->clip = roll(&random, 2);
     c->synth.seed = i + 1;
@@ -160,6 +160,7 @@ static int run_case(const zp_case *c, double until, totals *t)
     const simdev_fault lags = {SIMDEV_FAULT_SLOW_STREAM, -1, NULL, s.producers, 0};
     if (until <= 0) s.own_loop = c->cfg.pp == 1 && c->schedule >> 24 & 1;
     if (until <= 0 && n % 2) s.faults = &lags, s.fault_count = 1;
+    s.offload = until <= 0 && n % 4 > 1;
     if (zp_trial_run(j.trial, &s)) {
       char text[ZP_CASE_TEXT];
       zp_case_format(c, text, sizeof text);
