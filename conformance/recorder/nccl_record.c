@@ -3,49 +3,39 @@
  *   ZEROPROOF_TRACE=DIR LD_PRELOAD=libzptrace_nccl.so program
  *
  * A communicator's members are told by the places of all ranks' files; its key is its unique id, or,
- * of one that was split off, the parent's key, which split it was, and the color. The rank is
- * ZEROPROOF_TRACE_RANK, RANK, OMPI_COMM_WORLD_RANK, PMI_RANK or SLURM_PROCID; where there is none,
- * the place in the communicator made with an id, and one process may be several ranks. The format:
- * conformance/TRACE.md. */
+ * of one that was made of another, the parent's key and how it was made. One that grew has no key on
+ * which its old and new members could agree: what it does is recorded, and not judged. Where the
+ * environment tells no rank (nccl_trace.c), it is the place in the communicator made with an id,
+ * and one process may be several ranks. nccl_left_out.txt: the functions that are not here. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <nccl.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { GROUP = 1, CALL = 6, CALL_END = 7, END = 9, OP = 10, KEY = 200, COMMS = 4096, FILES = 1024 };
-enum { ALL_REDUCE = 1, REDUCE_SCATTER, ALL_GATHER, REDUCE, BROADCAST, SEND = 10, RECV = 11 };
-enum { ASYNC = 1, REDOP_UNKNOWN = 0, REDOP_NONE = 1, ITEM = 512 };
+/* What has the name of a function of NCCL is seen from outside, and nothing else. */
+#pragma GCC visibility push(default)
+#include <nccl.h>
+#pragma GCC visibility pop
 
-typedef struct trace {
-  int fd, rank, groups;
-} trace;
+#include "nccl_trace.h"
+
+enum { NOT_TOLD = -1 };
 
 typedef struct known {
-  ncclComm_t *handle, comm; /* a non-blocking init fills in the handle later */
-  char key[KEY];
-  int size, place, id, splits;
-  trace *trace;
+  ncclComm_t *handle,
+      comm; /* the handle is filled in later where it is not yet: comm is NULL then */
+  char key[ZPT_KEY];
+  int size, place; /* NOT_TOLD: to be asked for; size 0: its members are not known */
+  int id, splits;
+  zpt_trace *trace;
 } known;
 
-typedef struct item {
-  uint8_t b[ITEM];
-  size_t n;
-} item;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static known comms[COMMS];
-static trace traces[FILES];
-static int n_comms, n_traces;
-/* Threads group their calls by themselves; which ranks they are of is known at the first call. */
-static __thread int depth;
-static __thread trace *in_call[16];
-static __thread int n_in_call;
+static known *comms;
+static int n_comms, room;
+static __thread int unasked; /* made inside a group: they can be asked behind it */
 
 static void *real(const char *name)
 {
@@ -57,62 +47,10 @@ static void *real(const char *name)
   return f;
 }
 
-static void put(item *i, uint64_t v)
-{
-  for (; v > 127; v >>= 7) i->b[i->n++] = (uint8_t)((v & 127) | 128);
-  i->b[i->n++] = (uint8_t)v;
-}
-
-static void out(trace *t, const item *i)
-{
-  for (size_t at = 0; at < i->n;) {
-    const ssize_t n = write(t->fd, i->b + at, i->n - at);
-    if (n <= 0) return; /* the run matters more than its trace */
-    at += (size_t)n;
-  }
-}
-
-static int env_rank(const char *const *name, int other)
-{
-  for (; *name; name++)
-    if (getenv(*name) != NULL) return atoi(getenv(*name));
-  return other;
-}
-
-static trace *trace_of(int place, int size)
-{
-  static const char *const ranks[] = {
-      "ZEROPROOF_TRACE_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
-  static const char *const worlds[] = {"ZEROPROOF_TRACE_WORLD", "WORLD_SIZE",
-                                       "OMPI_COMM_WORLD_SIZE",  "PMI_SIZE",
-                                       "SLURM_NTASKS",          NULL};
-  const int rank = env_rank(ranks, place);
-  int world = env_rank(worlds, size);
-  for (int i = 0; i < n_traces; i++)
-    if (traces[i].rank == rank) return &traces[i];
-  const char *dir = getenv("ZEROPROOF_TRACE");
-  if (dir == NULL || n_traces == FILES) return NULL;
-  char path[4096];
-  snprintf(path, sizeof path, "%s/rank-%d.zpt", dir, rank);
-  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    fprintf(stderr, "zeroproof: %s: %m: rank %d is not recorded.\n", path, rank);
-    return NULL;
-  }
-  trace *t = &traces[n_traces++];
-  *t = (trace){fd, rank, 0};
-  item i = {.n = 0};
-  for (const char *c = "ZPTRACE\1"; *c; c++) i.b[i.n++] = (uint8_t)*c;
-  if (world <= rank) world = rank + 1;
-  put(&i, (uint64_t)rank);
-  put(&i, (uint64_t)world);
-  out(t, &i);
-  return t;
-}
-
 static known *find(ncclComm_t comm)
 {
-  for (int i = n_comms - 1; i >= 0; i--) /* a handle may be used again: the newest */
+  if (comm == NULL) return NULL;
+  for (int i = n_comms - 1; i >= 0; i--) /* the newest, should a handle be used again */
     if (comms[i].comm == comm || (comms[i].handle != NULL && *comms[i].handle == comm)) {
       comms[i].comm = comm;
       comms[i].handle = NULL;
@@ -121,44 +59,150 @@ static known *find(ncclComm_t comm)
   return NULL;
 }
 
-/* What a communicator of which the recorder saw no birth is, is not known: its records are not
- * judged, and have no file to go to. */
-static void born(ncclComm_t *handle, const char *key, int size, int place, trace *t)
+static int fine(ncclResult_t result)
 {
-  if (n_comms == COMMS || t == NULL) return;
-  known *k = &comms[n_comms++];
-  *k = (known){handle, NULL, "", size, place, ++t->groups, 0, t};
-  snprintf(k->key, sizeof k->key, "%s", key);
-  item i = {.n = 0};
-  const size_t n = strlen(k->key);
-  put(&i, GROUP);
-  put(&i, (uint64_t)k->id);
-  put(&i, n);
-  memcpy(i.b + i.n, k->key, n);
-  i.n += n;
-  put(&i, (uint64_t)size);
-  put(&i, (uint64_t)place + 1);
-  put(&i, 0);
-  out(t, &i);
+  return result == ncclSuccess || result == ncclInProgress;
 }
 
-static void born_of_id(ncclComm_t *handle, int size, const ncclUniqueId *id, int place)
+static uint64_t digest(const void *bytes, size_t n, uint64_t h)
 {
-  uint64_t h = 14695981039346656037u;
-  char key[KEY];
-  for (size_t i = 0; i < sizeof id->internal; i++)
-    h = (h ^ (uint8_t)id->internal[i]) * 1099511628211u;
-  snprintf(key, sizeof key, "%016llx", (unsigned long long)h);
-  pthread_mutex_lock(&lock);
-  born(handle, key, size, place, trace_of(place, size));
-  pthread_mutex_unlock(&lock);
+  const uint8_t *b = bytes;
+  for (size_t i = 0; i < n; i++) h = (h ^ b[i]) * 1099511628211u;
+  return h;
 }
+static const uint64_t FIRST_DIGEST = 14695981039346656037u;
+
+/* Takes in a communicator. What it is made of is not known when the recorder saw no birth of that:
+ * then it has no file to go to. */
+static void born(ncclComm_t *handle, int done, const char *key, int size, int place, zpt_trace *t)
+{
+  if (t == NULL) return;
+  if (n_comms == room) {
+    known *more = realloc(comms, (size_t)(2 * room + 64) * sizeof *comms);
+    if (more == NULL) return;
+    comms = more;
+    room = 2 * room + 64;
+  }
+  known *k = &comms[n_comms++];
+  *k = (known){done ? NULL : handle, done ? *handle : NULL, "", size, place, 0, 0, t};
+  if (snprintf(k->key, sizeof k->key, "%s", key) >= (int)sizeof k->key)
+    snprintf(k->key, sizeof k->key, "long %016llx",
+             (unsigned long long)digest(key, strlen(key), FIRST_DIGEST));
+  if (size != NOT_TOLD) k->id = zpt_group(t, k->key, size, place);
+  else if (!done) unasked = 1;
+}
+
+/* Asks a communicator for its members, without the lock: the library may do other work meanwhile. */
+static void settle(ncclComm_t comm)
+{
+  ncclResult_t (*count)(ncclComm_t, int *) = real("ncclCommCount");
+  ncclResult_t (*user)(ncclComm_t, int *) = real("ncclCommUserRank");
+  int size = 0, place = 0;
+  if (count(comm, &size) != ncclSuccess || user(comm, &place) != ncclSuccess) return;
+  pthread_mutex_lock(&zpt_lock);
+  known *k = find(comm);
+  if (k != NULL && k->size == NOT_TOLD) {
+    k->size = size;
+    k->place = place;
+    k->id = zpt_group(k->trace, k->key, size, place);
+  }
+  pthread_mutex_unlock(&zpt_lock);
+}
+
+/* Behind a group: those that were made in it. */
+static void settle_all(void)
+{
+  for (int i = 0;; i++) {
+    pthread_mutex_lock(&zpt_lock);
+    ncclComm_t comm = NULL;
+    const int more = i < n_comms;
+    if (more && comms[i].size == NOT_TOLD)
+      comm = comms[i].handle != NULL ? *comms[i].handle : comms[i].comm;
+    pthread_mutex_unlock(&zpt_lock);
+    if (!more) return;
+    if (comm != NULL) settle(comm);
+  }
+}
+
+static void born_of_ids(ncclResult_t result, ncclComm_t *handle, int size, const ncclUniqueId *id,
+                        int ids, int place)
+{
+  if (!fine(result)) return;
+  uint64_t h = FIRST_DIGEST;
+  char key[ZPT_KEY];
+  for (int i = 0; i < ids; i++) h = digest(id[i].internal, sizeof id[i].internal, h);
+  snprintf(key, sizeof key, "%016llx", (unsigned long long)h);
+  pthread_mutex_lock(&zpt_lock);
+  born(handle, result == ncclSuccess && !zpt_in_call(), key, size, place,
+       zpt_open(zpt_rank(place), size));
+  pthread_mutex_unlock(&zpt_lock);
+}
+
+/* Of what was made of another: parent's key, how, and which of those made so. */
+static void born_of_comm(ncclResult_t result, ncclComm_t comm, ncclComm_t *child, const char *how,
+                         int number)
+{
+  if (!fine(result) || child == NULL) return;
+  const int done = result == ncclSuccess && !zpt_in_call();
+  if (done && *child == NULL) return;
+  pthread_mutex_lock(&zpt_lock);
+  const known *parent = find(comm);
+  if (parent != NULL) {
+    char key[2 * ZPT_KEY];
+    const int n = snprintf(key, sizeof key, "%s/%s", parent->key, how);
+    if (number == 0) {
+      for (int i = 0; i < n_comms; i++)
+        number += comms[i].trace == parent->trace && strncmp(comms[i].key, key, (size_t)n) == 0 &&
+                  strchr(comms[i].key + n, '/') == NULL;
+      snprintf(key + n, sizeof key - (size_t)n, "#%d", number);
+    }
+    born(child, done, key, NOT_TOLD, NOT_TOLD, parent->trace);
+  }
+  pthread_mutex_unlock(&zpt_lock);
+  if (done) settle(*child);
+}
+
+/* What is destroyed may come again as another communicator's handle. */
+static void dead(ncclComm_t comm)
+{
+  pthread_mutex_lock(&zpt_lock);
+  known *k = find(comm);
+  if (k != NULL) k->comm = NULL;
+  pthread_mutex_unlock(&zpt_lock);
+}
+
+static void enter(ncclComm_t comm, int op, int redop, size_t count, ncclDataType_t type, int root)
+{
+  pthread_mutex_lock(&zpt_lock);
+  known *k = find(comm);
+  if (k != NULL && k->size == NOT_TOLD) {
+    pthread_mutex_unlock(&zpt_lock);
+    settle(comm);
+    pthread_mutex_lock(&zpt_lock);
+    k = find(comm);
+  }
+  if (k != NULL && k->size != NOT_TOLD) {
+    const int64_t n = (int64_t)count * (op == ZPT_ALL_TO_ALL ? k->size : 1); /* the whole tensor */
+    zpt_enter(k->trace, k->id, op, redop, op == ZPT_ALL_TO_ALL && k->size == 0 ? -1 : n, (int)type,
+              root);
+  }
+  pthread_mutex_unlock(&zpt_lock);
+}
+
+static int redop_of(ncclRedOp_t op)
+{
+  static const uint8_t words[] = {2, 3, 5, 4, 6}; /* sum, prod, max, min, avg */
+  /* nothing but ncclRedOpCreatePreMulSum makes others */
+  return (unsigned)op < sizeof words ? words[op] : ZPT_PREMUL_SUM;
+}
+
+/* ---- Communicators --------------------------------------------------------------------------- */
 
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int n, ncclUniqueId id, int rank)
 {
   ncclResult_t (*f)(ncclComm_t *, int, ncclUniqueId, int) = real("ncclCommInitRank");
   const ncclResult_t result = f(comm, n, id, rank);
-  if (result == ncclSuccess || result == ncclInProgress) born_of_id(comm, n, &id, rank);
+  born_of_ids(result, comm, n, &id, 1, rank);
   return result;
 }
 
@@ -168,7 +212,34 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int n, ncclUniqueId id, in
   ncclResult_t (*f)(ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *) =
       real("ncclCommInitRankConfig");
   const ncclResult_t result = f(comm, n, id, rank, config);
-  if (result == ncclSuccess || result == ncclInProgress) born_of_id(comm, n, &id, rank);
+  born_of_ids(result, comm, n, &id, 1, rank);
+  return result;
+}
+
+ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int n, int rank, int ids, ncclUniqueId *id,
+                                      ncclConfig_t *config)
+{
+  ncclResult_t (*f)(ncclComm_t *, int, int, int, ncclUniqueId *, ncclConfig_t *) =
+      real("ncclCommInitRankScalable");
+  const ncclResult_t result = f(comm, n, rank, ids, id, config);
+  born_of_ids(result, comm, n, id, ids, rank);
+  return result;
+}
+
+/* All members are of this process, which is n ranks then. */
+ncclResult_t ncclCommInitAll(ncclComm_t *comm, int n, const int *devices)
+{
+  static int calls;
+  ncclResult_t (*f)(ncclComm_t *, int, const int *) = real("ncclCommInitAll");
+  const ncclResult_t result = f(comm, n, devices);
+  if (!fine(result)) return result;
+  char host[64] = "", key[ZPT_KEY];
+  gethostname(host, sizeof host - 1);
+  pthread_mutex_lock(&zpt_lock);
+  snprintf(key, sizeof key, "%s %d all#%d", host, (int)getpid(), calls++);
+  for (int i = 0; i < n; i++)
+    born(&comm[i], 1, key, n, i, zpt_open(zpt_rank(0) * n + i, zpt_rank(0) * n + n));
+  pthread_mutex_unlock(&zpt_lock);
   return result;
 }
 
@@ -176,74 +247,107 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int order, ncclComm_t *ch
                            ncclConfig_t *config)
 {
   ncclResult_t (*f)(ncclComm_t, int, int, ncclComm_t *, ncclConfig_t *) = real("ncclCommSplit");
-  ncclResult_t (*count)(ncclComm_t, int *) = real("ncclCommCount");
-  ncclResult_t (*user)(ncclComm_t, int *) = real("ncclCommUserRank");
   const ncclResult_t result = f(comm, color, order, child, config);
-  int size = 0, place = 0;
-  /* asked without the lock: the library may do other work meanwhile */
-  const int made = result == ncclSuccess && color != NCCL_SPLIT_NOCOLOR && *child != NULL &&
-                   count(*child, &size) == ncclSuccess && user(*child, &place) == ncclSuccess;
-  pthread_mutex_lock(&lock);
-  known *parent = find(comm);
-  if (parent != NULL) {
-    char key[KEY + 64];
-    snprintf(key, sizeof key, "%s/%d:%d", parent->key, ++parent->splits, color);
-    if (made) born(child, key, size, place, parent->trace);
-  }
-  pthread_mutex_unlock(&lock);
+  char how[32];
+  pthread_mutex_lock(&zpt_lock);
+  known *parent = find(comm); /* who takes no part counts, too */
+  const int number = parent != NULL ? ++parent->splits : 0;
+  pthread_mutex_unlock(&zpt_lock);
+  snprintf(how, sizeof how, "%d:%d", number, color);
+  if (number > 0 && color != NCCL_SPLIT_NOCOLOR) born_of_comm(result, comm, child, how, number);
   return result;
 }
 
-static void call_of(trace *t)
+static int by_value(const void *a, const void *b)
 {
-  for (int i = 0; i < n_in_call; i++)
-    if (in_call[i] == t) return;
-  if (depth == 0 || n_in_call == 16) return;
-  in_call[n_in_call++] = t;
-  out(t, &(item){{CALL}, 1});
+  return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-static void enter(ncclComm_t comm, int op, int redop, size_t count, ncclDataType_t type, int root)
+/* Members have not made equally many, as who is left out does not call: those who leave out the same
+ * have. */
+ncclResult_t ncclCommShrink(ncclComm_t comm, int *without, int n, ncclComm_t *child,
+                            ncclConfig_t *config, int flags)
 {
-  static const uint8_t dtypes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-  pthread_mutex_lock(&lock);
-  known *k = find(comm);
-  if (k != NULL) {
-    const unsigned t = (unsigned)type;
-    const uint64_t v[] = {
-        OP,        (uint64_t)op,    (uint64_t)redop,      t < sizeof dtypes ? dtypes[t] : 0,
-        count + 1, (uint64_t)k->id, (uint64_t)(root + 1), ASYNC,
-        0};
-    item i = {.n = 0};
-    for (size_t n = 0; n < sizeof v / sizeof *v; n++) put(&i, v[n]);
-    call_of(k->trace);
-    out(k->trace, &i);
-  }
-  pthread_mutex_unlock(&lock);
+  ncclResult_t (*f)(ncclComm_t, int *, int, ncclComm_t *, ncclConfig_t *, int) =
+      real("ncclCommShrink");
+  const ncclResult_t result = f(comm, without, n, child, config, flags);
+  int *sorted = n > 0 ? malloc((size_t)n * sizeof *sorted) : NULL;
+  char how[32];
+  if (sorted == NULL) return result;
+  memcpy(sorted, without, (size_t)n * sizeof *sorted);
+  qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+  const uint64_t h = digest(sorted, (size_t)n * sizeof *sorted, FIRST_DIGEST);
+  snprintf(how, sizeof how, "-%016llx", (unsigned long long)h);
+  free(sorted);
+  born_of_comm(result, comm, child, how, 0);
+  return result;
 }
 
-static int redop_of(ncclRedOp_t op)
+ncclResult_t ncclCommGrow(ncclComm_t comm, int n, const ncclUniqueId *id, int rank,
+                          ncclComm_t *child, ncclConfig_t *config)
 {
-  static const uint8_t words[] = {2, 3, 5, 4, 6}; /* sum, prod, max, min, avg */
-  return (unsigned)op < sizeof words ? words[op] : REDOP_UNKNOWN;
+  ncclResult_t (*f)(ncclComm_t, int, const ncclUniqueId *, int, ncclComm_t *, ncclConfig_t *) =
+      real("ncclCommGrow");
+  const ncclResult_t result = f(comm, n, id, rank, child, config);
+  if (!fine(result)) return result;
+  pthread_mutex_lock(&zpt_lock);
+  const known *parent = find(comm);
+  born(child, result == ncclSuccess && !zpt_in_call(), "grown", 0, 0,
+       parent != NULL ? parent->trace
+       : rank >= 0    ? zpt_open(zpt_rank(rank), n)
+                      : NULL);
+  pthread_mutex_unlock(&zpt_lock);
+  return result;
 }
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm)
+{
+  ncclResult_t (*f)(ncclComm_t) = real("ncclCommDestroy");
+  dead(comm);
+  return f(comm);
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm)
+{
+  ncclResult_t (*f)(ncclComm_t) = real("ncclCommAbort");
+  dead(comm);
+  return f(comm);
+}
+
+/* ---- Groups ---------------------------------------------------------------------------------- */
 
 ncclResult_t ncclGroupStart(void)
 {
   ncclResult_t (*f)(void) = real("ncclGroupStart");
-  depth++;
+  zpt_call();
   return f();
+}
+
+static void ended(ncclResult_t result)
+{
+  if (zpt_in_call() || !unasked || result != ncclSuccess) return;
+  unasked = 0;
+  settle_all();
 }
 
 ncclResult_t ncclGroupEnd(void)
 {
   ncclResult_t (*f)(void) = real("ncclGroupEnd");
-  if (depth > 0 && --depth == 0) {
-    for (int i = 0; i < n_in_call; i++) out(in_call[i], &(item){{CALL_END}, 1});
-    n_in_call = 0;
-  }
-  return f();
+  zpt_call_end();
+  const ncclResult_t result = f();
+  ended(result);
+  return result;
 }
+
+/* It ends a group as well; what was in it is recorded as if it had been entered. */
+ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t *info)
+{
+  ncclResult_t (*f)(ncclSimInfo_t *) = real("ncclGroupSimulateEnd");
+  zpt_call_end();
+  return f(info);
+}
+
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 #define FORWARD(name, op, redop, root, params, args)                                               \
   ncclResult_t name params                                                                         \
@@ -253,40 +357,47 @@ ncclResult_t ncclGroupEnd(void)
     return f args;                                                                                 \
   }
 
-FORWARD(ncclAllReduce, ALL_REDUCE, redop_of(red), -1,
+FORWARD(ncclAllReduce, ZPT_ALL_REDUCE, redop_of(red), -1,
         (const void *s, void *r, size_t count, ncclDataType_t type, ncclRedOp_t red,
          ncclComm_t comm, cudaStream_t stream),
         (s, r, count, type, red, comm, stream))
-FORWARD(ncclReduceScatter, REDUCE_SCATTER, redop_of(red), -1,
+FORWARD(ncclReduceScatter, ZPT_REDUCE_SCATTER, redop_of(red), -1,
         (const void *s, void *r, size_t count, ncclDataType_t type, ncclRedOp_t red,
          ncclComm_t comm, cudaStream_t stream),
         (s, r, count, type, red, comm, stream))
-FORWARD(ncclReduce, REDUCE, redop_of(red), root,
+FORWARD(ncclReduce, ZPT_REDUCE, redop_of(red), root,
         (const void *s, void *r, size_t count, ncclDataType_t type, ncclRedOp_t red, int root,
          ncclComm_t comm, cudaStream_t stream),
         (s, r, count, type, red, root, comm, stream))
-FORWARD(ncclAllGather, ALL_GATHER, REDOP_NONE, -1,
+FORWARD(ncclAllGather, ZPT_ALL_GATHER, ZPT_NONE, -1,
         (const void *s, void *r, size_t count, ncclDataType_t type, ncclComm_t comm,
          cudaStream_t stream),
         (s, r, count, type, comm, stream))
-FORWARD(ncclBroadcast, BROADCAST, REDOP_NONE, root,
+FORWARD(ncclAlltoAll, ZPT_ALL_TO_ALL, ZPT_NONE, -1,
+        (const void *s, void *r, size_t count, ncclDataType_t type, ncclComm_t comm,
+         cudaStream_t stream),
+        (s, r, count, type, comm, stream))
+FORWARD(ncclGather, ZPT_GATHER, ZPT_NONE, root,
         (const void *s, void *r, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
          cudaStream_t stream),
         (s, r, count, type, root, comm, stream))
-FORWARD(ncclBcast, BROADCAST, REDOP_NONE, root,
+FORWARD(ncclScatter, ZPT_SCATTER, ZPT_NONE, root,
+        (const void *s, void *r, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+         cudaStream_t stream),
+        (s, r, count, type, root, comm, stream))
+FORWARD(ncclBroadcast, ZPT_BROADCAST, ZPT_NONE, root,
+        (const void *s, void *r, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+         cudaStream_t stream),
+        (s, r, count, type, root, comm, stream))
+FORWARD(ncclBcast, ZPT_BROADCAST, ZPT_NONE, root,
         (void *s, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
          cudaStream_t stream),
         (s, count, type, root, comm, stream))
-FORWARD(ncclSend, SEND, REDOP_NONE, peer,
+FORWARD(ncclSend, ZPT_SEND, ZPT_NONE, peer,
         (const void *s, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
          cudaStream_t stream),
         (s, count, type, peer, comm, stream))
-FORWARD(ncclRecv, RECV, REDOP_NONE, peer,
+FORWARD(ncclRecv, ZPT_RECV, ZPT_NONE, peer,
         (void *s, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
          cudaStream_t stream),
         (s, count, type, peer, comm, stream))
-
-__attribute__((destructor)) static void through(void)
-{
-  for (int i = 0; i < n_traces; i++) out(&traces[i], &(item){{END}, 1});
-}

@@ -1,14 +1,20 @@
-# The recorder for NCCL programs, to be preloaded, and the program that tests it. Included by the
-# Makefile.
+# The recorders for NCCL programs: a library to be preloaded, and a profiler plugin; and the programs
+# that test them. Included by the Makefile.
 
-NCCL_RECORDER := $(BUILD)/libzptrace_nccl.so
-NCCL_PROGRAM  := $(BUILD)/tests/trace/nccl_program
+NCCL_RECORDER  := $(BUILD)/libzptrace_nccl.so
+NCCL_PROGRAM   := $(BUILD)/tests/trace/nccl_program
+NCCL_CALLS     := $(BUILD)/tests/trace/nccl_calls
+NCCL_FAKE      := $(BUILD)/tests/trace/libnccl_fake.so
+NCCL_FUNCTIONS := $(BUILD)/tests/trace/nccl_functions.txt
+NCCL_TRACE     := conformance/recorder/nccl_trace.c conformance/recorder/nccl_trace.h
 
 # A sanitizer's runtime cannot be preloaded by way of this library: it is built without.
-$(NCCL_RECORDER): conformance/recorder/nccl_record.c | $(CUDA_HEADERS)
+RECORDER_CFLAGS := -std=c11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -shared
+
+$(NCCL_RECORDER): conformance/recorder/nccl_record.c $(NCCL_TRACE) | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(CC) -std=c11 -O2 -Wall -Wextra -Werror -fPIC -shared $(CUDA_CPPFLAGS) $< -o $@ -ldl -pthread
+	$(Q)$(CC) $(RECORDER_CFLAGS) $(CUDA_CPPFLAGS) $(filter %.c,$^) -o $@ -ldl -pthread
 
 $(NCCL_PROGRAM): tests/trace/nccl_program.c $(SIMDEV_SHARED) | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
@@ -17,6 +23,21 @@ $(NCCL_PROGRAM): tests/trace/nccl_program.c $(SIMDEV_SHARED) | $(CUDA_HEADERS)
 	$(Q)$(CC) $(ALL_CFLAGS) -Icuda/simdev $(CUDA_CPPFLAGS) $< -o $@ $(SIMDEV_SHARED) $(ALL_LDFLAGS) \
 	  -Wl,-rpath,'$$ORIGIN/../..'
 
+# What simdev has not: a library that answers all calls, and a program that makes them.
+$(NCCL_FAKE): tests/trace/nccl_fake.c | $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(ALL_CFLAGS) -shared $(CUDA_CPPFLAGS) $< -o $@
+
+$(NCCL_CALLS): tests/trace/nccl_calls.c $(NCCL_FAKE) | $(CUDA_HEADERS)
+	$(say) LD $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(CUDA_CPPFLAGS) $< -o $@ $(NCCL_FAKE) $(ALL_LDFLAGS) -Wl,-rpath,'$$ORIGIN'
+
+# The functions of nccl.h, but for their second names, pnccl….
+$(NCCL_FUNCTIONS): $(NCCL_INC)/nccl.h
+	@mkdir -p $(@D)
+	$(Q)sed -nE 's/^(ncclResult_t|const char *\*) *(nccl[A-Za-z0-9]+) *\(.*/\2/p' $< | sort -u >$@
+
 .PHONY: recorder
 recorder: $(NCCL_RECORDER) ## build the recorder for NCCL programs, to be preloaded
-unit: $(NCCL_RECORDER) $(NCCL_PROGRAM)
+unit: $(NCCL_RECORDER) $(NCCL_PROGRAM) $(NCCL_CALLS) $(NCCL_FUNCTIONS)

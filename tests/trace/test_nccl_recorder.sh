@@ -1,6 +1,7 @@
 #!/bin/sh
-# The recorder for NCCL programs, preloaded into one on simdev: a communicator, one split off it, a
-# grouped exchange; and a rank that errs.
+# The recorder for NCCL programs, preloaded: into one on simdev (a communicator, one split off it, a
+# grouped exchange), and into one that makes the calls that simdev has not; and a rank that errs. It
+# wraps all functions of nccl.h, but those that are listed with a reason.
 cd "$(dirname "$0")/../.." || exit 3
 . tests/cli/lib.sh
 build=${ZP_BUILD:-build}
@@ -10,11 +11,12 @@ if [ "${SAN:-0}" = 1 ]; then
   exit 0
 fi
 
+program=nccl_program
 recorded() { # recorded NAME FAULT CODE PATTERN
   rm -rf "$tmp/run"
   mkdir "$tmp/run"
   ZEROPROOF_TRACE=$tmp/run LD_PRELOAD=$build/libzptrace_nccl.so timeout 20 \
-    "$build/tests/trace/nccl_program" "$2" >"$tmp/log" 2>&1
+    "$build/tests/trace/$program" "$2" >"$tmp/log" 2>&1
   "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1
   [ $? -eq "$3" ] && head -1 "$tmp/out" | grep -q "$4"
   verdict $? "$1" "$(head -n 3 "$tmp/log" "$tmp/out")"
@@ -25,4 +27,46 @@ recorded a_skipped_collective skip 1 '^rank 1 ends its program after 8 records, 
 recorded another_op op 1 '^rank 1 enters reduce sum 30 fp32 root 0 at its record 8'
 recorded another_count count 1 '^rank 1 enters all_reduce sum 29 fp32'
 recorded another_operator redop 1 '^rank 1 enters all_reduce min 30 fp32'
+
+program=nccl_calls
+recorded calls_that_simdev_has_not_fit none 0 'members are not known'
+grep -q '^25 records of 4 ranks: they fit' "$tmp/out"
+verdict $? of_all_that_is_called_only_what_grew_is_not_judged "$(cat "$tmp/out")"
+drawn() { # drawn FILE WHAT...: each by three ranks
+  file=$1
+  shift
+  for what in "$@"; do
+    [ "$(grep -o "\"what\":\"$what\"" "$file" | wc -l)" = 3 ] || return 1
+  done
+}
+"$zp" trace view "$tmp/run" --out "$tmp/view.json" >/dev/null &&
+  drawn "$tmp/view.json" 'all_reduce premul_sum 4 bf16' 'all_to_all 15 fp32' 'gather 7 i8 root 2' \
+    'scatter 8 fp16 root 1'
+verdict $? each_is_recorded_as_what_it_is "no 3 of $what"
+recorded a_built_in_operator_for_a_scaled_one premul 1 '^rank 1 enters all_reduce sum 4 bf16'
+recorded another_count_of_all_to_all all_to_all 1 '^rank 1 enters all_to_all 18 fp32'
+recorded another_root_of_gather gather 1 '^rank 1 enters gather 7 i8 root 0'
+recorded a_skipped_scatter scatter 1 '^rank 1 enters all_reduce sum 13 fp32'
+recorded a_communicator_that_shrank shrunk 1 'enters all_reduce sum 11 fp32'
+recorded two_communicators_of_the_same_members again 1 'enter.* 1 operations fewer'
+recorded what_is_destroyed_is_forgotten destroyed 1 '^rank 1 enters 1 operations fewer'
+
+# left FUNCTIONS: those that are neither wrapped nor listed, and those listed or wrapped that are not
+nm -D --defined-only "$build/libzptrace_nccl.so" | sed -n 's/.* T //p' >"$tmp/wrapped"
+sed -n 's/^\(nccl[A-Za-z0-9]*\)  *[^ ].*/\1/p' conformance/recorder/nccl_left_out.txt >"$tmp/listed"
+left() {
+  sort "$tmp/wrapped" "$tmp/listed" | diff - "$1" >"$tmp/diff"
+}
+functions=$build/tests/trace/nccl_functions.txt
+[ "$(wc -l <"$functions")" -gt 50 ] && left "$functions"
+verdict $? all_functions_of_the_header_are_wrapped_or_listed "$(cat "$tmp/diff")"
+{ cat "$functions" && echo ncclWeave; } | sort >"$tmp/newer"
+! left "$tmp/newer" && grep -q '^> ncclWeave' "$tmp/diff"
+verdict $? a_new_function_is_told "$(cat "$tmp/diff")"
+grep -v '^ncclScatter$' "$functions" >"$tmp/older"
+! left "$tmp/older" && grep -q '^< ncclScatter' "$tmp/diff"
+verdict $? a_function_that_is_gone_is_told "$(cat "$tmp/diff")"
+sort "$tmp/wrapped" "$tmp/listed" | uniq -d | grep -q .
+[ $? -eq 1 ]
+verdict $? none_is_both
 exit $bad

@@ -1,0 +1,102 @@
+/* A library in NCCL's place that moves nothing and blocks nobody: for what simdev has not. All ranks
+ * are of one process, which calls for one after the other. */
+#include <nccl.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ncclComm {
+  const struct ncclComm *from; /* those made alike have the same three */
+  int how, size, place, splits;
+  struct ncclComm *next;
+};
+
+static ncclComm_t all;
+
+static ncclResult_t make(ncclComm_t *comm, int size, int place, ncclComm_t from, int how)
+{
+  ncclComm_t c = calloc(1, sizeof *c);
+  if (c == NULL) return ncclSystemError;
+  *c = (struct ncclComm){from, how, size, place, 0, all};
+  *comm = all = c;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int n, int rank, int ids, ncclUniqueId *id,
+                                      ncclConfig_t *config)
+{
+  (void)ids, (void)id, (void)config;
+  return make(comm, n, rank, NULL, 0);
+}
+
+ncclResult_t ncclCommInitAll(ncclComm_t *comm, int n, const int *devices)
+{
+  (void)devices;
+  for (int i = 0; i < n; i++) (void)make(&comm[i], n, i, NULL, 0);
+  return ncclSuccess;
+}
+
+/* Members are counted when they are asked for: all of them have been made then. */
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *child,
+                           ncclConfig_t *config)
+{
+  (void)key, (void)config;
+  const int how = 1000 * ++comm->splits + color;
+  *child = NULL;
+  return color == NCCL_SPLIT_NOCOLOR ? ncclSuccess : make(child, 0, comm->place, NULL, how);
+}
+
+ncclResult_t ncclCommShrink(ncclComm_t comm, int *without, int n, ncclComm_t *child,
+                            ncclConfig_t *config, int flags)
+{
+  (void)config, (void)flags;
+  int before = 0;
+  for (int i = 0; i < n; i++) before += without[i] < comm->place;
+  return make(child, comm->size - n, comm->place - before, NULL, 0);
+}
+
+ncclResult_t ncclCommGrow(ncclComm_t comm, int n, const ncclUniqueId *id, int rank,
+                          ncclComm_t *child, ncclConfig_t *config)
+{
+  (void)id, (void)config;
+  return make(child, n, comm ? comm->place : rank, NULL, 0);
+}
+
+ncclResult_t ncclCommCount(const ncclComm_t comm, int *count)
+{
+  *count = comm->size;
+  if (comm->size > 0) return ncclSuccess;
+  for (ncclComm_t c = all; c != NULL; c = c->next) *count += c->how == comm->how;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
+{
+  *rank = comm->place;
+  if (comm->size > 0) return ncclSuccess;
+  *rank = 0;
+  for (ncclComm_t c = all; c != NULL; c = c->next)
+    *rank += c->how == comm->how && c->place < comm->place;
+  return ncclSuccess;
+}
+
+#define NOTHING(name, ...)                                                                         \
+  ncclResult_t name(__VA_ARGS__)                                                                   \
+  {                                                                                                \
+    return ncclSuccess;                                                                            \
+  }
+#if defined __GNUC__
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif
+NOTHING(ncclCommDestroy, ncclComm_t c)
+NOTHING(ncclCommAbort, ncclComm_t c)
+NOTHING(ncclGroupStart, void)
+NOTHING(ncclGroupEnd, void)
+NOTHING(ncclGroupSimulateEnd, ncclSimInfo_t *info)
+NOTHING(ncclAllReduce, const void *s, void *r, size_t n, ncclDataType_t t, ncclRedOp_t o,
+        ncclComm_t c, cudaStream_t st)
+NOTHING(ncclAlltoAll, const void *s, void *r, size_t n, ncclDataType_t t, ncclComm_t c,
+        cudaStream_t st)
+NOTHING(ncclGather, const void *s, void *r, size_t n, ncclDataType_t t, int root, ncclComm_t c,
+        cudaStream_t st)
+NOTHING(ncclScatter, const void *s, void *r, size_t n, ncclDataType_t t, int root, ncclComm_t c,
+        cudaStream_t st)
