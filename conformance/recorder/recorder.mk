@@ -2,12 +2,15 @@
 # that test them. Included by the Makefile.
 
 NCCL_RECORDER  := $(BUILD)/libzptrace_nccl.so
+NCCL_PROFILER  := $(BUILD)/libnccl-profiler-zeroproof.so
 NCCL_PROGRAM   := $(BUILD)/tests/trace/nccl_program
 NCCL_CALLS     := $(BUILD)/tests/trace/nccl_calls
 NCCL_FAKE      := $(BUILD)/tests/trace/libnccl_fake.so
 NCCL_FUNCTIONS := $(BUILD)/tests/trace/nccl_functions.txt
 NCCL_TRACE     := conformance/recorder/nccl_trace.c conformance/recorder/nccl_trace.h
 
+# NCCL closes a plugin with the last communicator and opens it again with the next: what it has
+# written so far must not be lost (nodelete).
 # A sanitizer's runtime cannot be preloaded by way of this library: it is built without.
 RECORDER_CFLAGS := -std=c11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -shared
 
@@ -33,11 +36,16 @@ $(NCCL_CALLS): tests/trace/nccl_calls.c $(NCCL_FAKE) | $(CUDA_HEADERS)
 	$(say) LD $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(CUDA_CPPFLAGS) $< -o $@ $(NCCL_FAKE) $(ALL_LDFLAGS) -Wl,-rpath,'$$ORIGIN'
 
+$(NCCL_PROFILER): conformance/recorder/nccl_profiler.c conformance/recorder/nccl_profiler.h $(NCCL_TRACE)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(RECORDER_CFLAGS) $(filter %.c,$^) -o $@ -Wl,-z,nodelete -pthread
+
 # The functions of nccl.h, but for their second names, pnccl….
 $(NCCL_FUNCTIONS): $(NCCL_INC)/nccl.h
 	@mkdir -p $(@D)
 	$(Q)sed -nE 's/^(ncclResult_t|const char *\*) *(nccl[A-Za-z0-9]+) *\(.*/\2/p' $< | sort -u >$@
 
 .PHONY: recorder
-recorder: $(NCCL_RECORDER) ## build the recorder for NCCL programs, to be preloaded
-unit: $(NCCL_RECORDER) $(NCCL_PROGRAM) $(NCCL_CALLS) $(NCCL_FUNCTIONS)
+recorder: $(NCCL_RECORDER) $(NCCL_PROFILER) ## build the recorders for NCCL programs
+unit: $(NCCL_RECORDER) $(NCCL_PROFILER) $(NCCL_PROGRAM) $(NCCL_CALLS) $(NCCL_FUNCTIONS)

@@ -18,10 +18,12 @@ enum {
   ZP_TRACE_CALL_END = 7,
   ZP_TRACE_TIME = 8,
   ZP_TRACE_END = 9,
-  ZP_TRACE_OP = 10, /* an operation written out; also what the reader calls one by definition */
+  ZP_TRACE_OP = 10,     /* an operation written out; also what the reader calls one by definition */
+  ZP_TRACE_SOURCE = 11, /* whom a receive from any source received from */
   ZP_TRACE_FIRST_DEF = 16
 };
-enum { ZP_TRACE_DEFS = 1024, ZP_TRACE_NAME = 256, ZP_TRACE_ASYNC = 1 };
+enum { ZP_TRACE_DEFS = 1024, ZP_TRACE_NAME = 256 };
+enum { ZP_TRACE_ASYNC = 1, ZP_TRACE_ANY = 2 }; /* flags; any: of a receive, from any source */
 #define ZP_TRACE_MAGIC "ZPTRACE\1"
 
 enum { ZP_TRACE_SEND = 10, ZP_TRACE_RECV = 11, ZP_TRACE_OPS = 12 };
@@ -48,6 +50,7 @@ typedef struct zp_trace_item {
   int kind;
   zp_trace_def *op;             /* ZP_TRACE_OP */
   int64_t number;               /* id of a group or phase; the step; how many operations ago */
+  int32_t source;               /* the place */
   char name[ZP_TRACE_NAME];     /* of a group or phase */
   int32_t size, place, members; /* of a group: 0, -1, 0 where unknown */
   const int32_t *member;        /* [members] until the next item */

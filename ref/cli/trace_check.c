@@ -63,6 +63,9 @@ static void play(judge *j, player *p)
     case ZP_TRACE_CALL: p->in_call = 1; break;
     case ZP_TRACE_CALL_END: p->in_call = 0; break;
     case ZP_TRACE_WAIT: wait_for(p, item.number); break;
+    case ZP_TRACE_SOURCE:
+      zp_trace_source(j, p, p->reader.records - item.number, item.source);
+      break;
     case ZP_TRACE_STEP: p->step = item.number; break;
     default: break;
     }
@@ -101,6 +104,7 @@ static void finish(judge *j)
   for (int32_t r = 0; r < j->world; r++) {
     const player *p = &j->p[r];
     j->records += p->reader.records;
+    j->unjudged += p->anys;
     if (p->reader.state == ZP_TRACE_ENDED) j->ended++;
     if (p->reader.state == ZP_TRACE_STOPPED) {
       stopped++;
@@ -120,9 +124,12 @@ static void finish(judge *j)
                   (int)stopped, stopped > 1 ? "s" : "", (int)first, stopped > 1 ? " first" : "");
   if (j->records == 0) zp_trace_find(j, "empty", -1, 0, 0, "there is no record in any trace");
   if (j->unjudged)
-    zp_trace_find(j, "unjudged", -1, 0, 1,
-                  "%" PRId64 " records are of groups whose members are not known: not judged",
-                  j->unjudged);
+    zp_trace_find(
+        j, "unjudged", -1, 0, 1,
+        "%" PRId64
+        " records are of groups whose members are not known, or do not tell whom they send "
+        "to or receive from: not judged",
+        j->unjudged);
 }
 
 static int errors(const judge *j)
@@ -174,6 +181,7 @@ static void clean(judge *j)
     free(g->pos);
     free(g->absent);
     free(g->ring);
+    free(g->ahead);
     free(g);
   }
   for (int32_t r = 0; r < j->world && j->p; r++) {
@@ -183,6 +191,7 @@ static void clean(judge *j)
     free(p->link);
     free(p->wait);
     free(p->loose);
+    free(p->any);
     free(p->awaited);
   }
   for (int32_t i = 0; i < j->findings; i++) free(j->finding[i].text);

@@ -31,6 +31,8 @@ typedef struct group {
   int32_t count, cap;
   int32_t told;  /* a mismatch of it was told */
   int64_t index; /* its place among the groups */
+  inst *ahead;   /* [aheads] what was sent and taken to be received from any source */
+  int32_t aheads, ahead_cap;
 } group;
 
 typedef struct member { /* what a file's group or definition leads to */
@@ -44,12 +46,22 @@ typedef struct wait {
   int32_t async;
 } wait;
 
+/* A receive from any source, until the trace tells from where. */
+typedef struct any {
+  member m;
+  zp_trace_sig sig;
+  int64_t record;
+  int32_t taken; /* some of its group's place is taken to be from somewhere */
+} any;
+
 typedef struct player {
   zp_trace_reader reader;
   member *group; /* [groups] by the file's number */
   member *link;  /* [links] of definitions */
   wait *wait;
   wait *loose; /* [loosed] asynchronous ones that it went on without */
+  any *any;    /* [anys] */
+  int32_t anys, any_cap;
   int32_t groups, links, links_cap, waits, waits_cap, loosed, loose_cap;
   int32_t in_call, blocked, behind, mark, next;
   int64_t round; /* the stall in which somebody waited for it though its trace had ended */
@@ -82,6 +94,17 @@ typedef struct judge {
 void zp_trace_join(judge *j, player *p, const zp_trace_item *item);
 /* The rank enters an operation: it waits, unless it was the last. */
 void zp_trace_enter(judge *j, player *p, zp_trace_def *d);
+/* What member m of a group, a rank, asks for as the next operation of it; 1: it must be waited for. */
+int zp_trace_come(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record);
+/* The group of two of a send or receive of m; g NULL: it has no such place, which is told. */
+member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *sig, int64_t record);
+/* Tells of x, the i-th of g, whether sig and odd are not the same. */
+void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x);
+/* trace_any.c: receives from any source. One is entered; it is told from where; it is taken to be
+ * from the sender of g, who can go on with nothing else (1: there was one). */
+void zp_trace_from_any(player *p, member m, const zp_trace_sig *sig, int64_t record);
+void zp_trace_source(judge *j, player *p, int64_t record, int32_t place);
+int zp_trace_take_any(judge *j, group *g);
 /* Nobody waits for place of g any more. */
 void zp_trace_without(judge *j, group *g, int32_t place);
 void zp_trace_hold(player *p, wait w);

@@ -94,12 +94,13 @@ int32_t zp_trace_who(const group *g, int32_t place)
 }
 
 /* What one place sends to another is a group of two. */
-static member pair(judge *j, player *p, const member *m, const zp_trace_sig *s)
+member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *s, int64_t record)
 {
   char key[ZP_TRACE_NAME + 64];
   const int sends = s->op == ZP_TRACE_SEND;
-  if (s->root < 0 || s->root >= m->g->size) {
-    zp_trace_find(j, "group", p->reader.rank, p->reader.records - 1, 0,
+  if (s->root < 0) return (member){NULL, -1}; /* the peer is not known */
+  if (s->root >= m->g->size) {
+    zp_trace_find(j, "group", p->reader.rank, record, 0,
                   "rank %d: %s a place that group %s does not have: %d of %d", (int)p->reader.rank,
                   sends ? "sends to" : "receives from", m->g->key, (int)s->root, (int)m->g->size);
     return (member){NULL, -1};
@@ -118,7 +119,8 @@ static member lead(judge *j, player *p, zp_trace_def *d)
 {
   if (d->link >= 0) return p->link[d->link];
   member m = d->group < p->groups ? p->group[d->group] : (member){NULL, -1};
-  if (m.g != NULL && d->sig.op >= ZP_TRACE_SEND) m = pair(j, p, &m, &d->sig);
+  if (m.g != NULL && d->sig.op >= ZP_TRACE_SEND && !(d->sig.flags & ZP_TRACE_ANY))
+    m = zp_trace_pair(j, p, &m, &d->sig, p->reader.records - 1);
   if (d != &p->reader.inline_op) {
     if (p->links == p->links_cap) {
       const int32_t n = p->links_cap ? 2 * p->links_cap : 8;
@@ -199,6 +201,11 @@ static void tell_mismatch(judge *j, group *g, int64_t i, const inst *x)
                                    : "");
 }
 
+void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x)
+{
+  if (!same(&x->sig, &x->odd)) tell_mismatch(j, g, i, x);
+}
+
 void zp_trace_let_go(judge *j, player *p, int32_t w)
 {
   p->wait[w] = p->wait[--p->waits];
@@ -242,38 +249,40 @@ int zp_trace_is_open(group *g, int64_t i)
   return i >= g->base && i < g->base + g->count && zp_trace_inst(g, i)->need > 0;
 }
 
+int zp_trace_come(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record)
+{
+  group *g = m.g;
+  const int64_t i = g->pos[m.place]++;
+  if (g->size == 1 || g->absent[m.place]) return 0;
+  inst *x = reach(g, i);
+  if (x->n == 0) {
+    x->sig = *sig;
+    x->first = p->reader.rank;
+    x->record = record;
+    x->n = 1;
+  } else if (same(&x->sig, sig)) {
+    x->n++;
+    if (x->sig.count < 0) x->sig.count = sig->count;
+    if (x->sig.dtype == 0) x->sig.dtype = sig->dtype;
+    if (x->sig.redop == 0) x->sig.redop = sig->redop;
+  } else if (x->n_odd++ == 0) {
+    x->odd = *sig;
+    x->odd_first = p->reader.rank;
+    x->odd_record = record;
+  }
+  if (--x->need > 0) return 1;
+  complete(j, g, i);
+  return 0;
+}
+
 void zp_trace_enter(judge *j, player *p, zp_trace_def *d)
 {
   const member m = lead(j, p, d);
   const int64_t record = p->reader.records - 1;
-  if (m.g == NULL) {
-    j->unjudged++;
-    return;
-  }
-  group *g = m.g;
-  const int64_t i = g->pos[m.place]++;
-  if (g->size == 1 || g->absent[m.place]) return;
-  inst *x = reach(g, i);
-  if (x->n == 0) {
-    x->sig = d->sig;
-    x->first = p->reader.rank;
-    x->record = record;
-    x->n = 1;
-  } else if (same(&x->sig, &d->sig)) {
-    x->n++;
-    if (x->sig.count < 0) x->sig.count = d->sig.count;
-    if (x->sig.dtype == 0) x->sig.dtype = d->sig.dtype;
-    if (x->sig.redop == 0) x->sig.redop = d->sig.redop;
-  } else if (x->n_odd++ == 0) {
-    x->odd = d->sig;
-    x->odd_first = p->reader.rank;
-    x->odd_record = record;
-  }
-  if (--x->need == 0) {
-    complete(j, g, i);
-    return;
-  }
-  zp_trace_hold(p, (wait){g, i, record, d->sig.flags & ZP_TRACE_ASYNC});
+  if (m.g == NULL) j->unjudged++;
+  else if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(p, m, &d->sig, record);
+  else if (zp_trace_come(j, p, m, &d->sig, record))
+    zp_trace_hold(p, (wait){m.g, m.g->pos[m.place] - 1, record, d->sig.flags & ZP_TRACE_ASYNC});
 }
 
 void zp_trace_without(judge *j, group *g, int32_t place)

@@ -33,6 +33,7 @@ static int give_up(judge *j, const player *p, const wait w)
     if (w.g->pos[q] > w.i || w.g->absent[q]) continue;
     const int32_t rank = zp_trace_who(w.g, q);
     if (rank < 0) continue;
+    if (w.g->parent != NULL && q == 1 && zp_trace_take_any(j, w.g)) return 1;
     if (j->p[rank].reader.state == ZP_TRACE_READING || j->p[rank].waits > 0) {
       if (x->awaited < 0) x->awaited = rank;
       continue;
@@ -224,6 +225,9 @@ static void short_group(judge *j, group *g)
 
 void zp_trace_tell_short(judge *j)
 {
-  for (int64_t i = 0; i < j->groups; i++)
-    if (j->all[i]->count > 0) short_group(j, j->all[i]);
+  for (int64_t i = 0; i < j->groups; i++) {
+    group *g = j->all[i];
+    while (g->parent != NULL && zp_trace_take_any(j, g)) continue;
+    if (g->count > 0) short_group(j, g);
+  }
 }

@@ -121,8 +121,10 @@ static int64_t read_def(zp_trace_reader *r, zp_trace_def *d)
   for (int i = 0; i < 8; i++)
     if ((v[i] = number(r)) < 0) return v[i];
   if (v[0] < 1 || v[0] >= ZP_TRACE_OPS || v[1] >= ZP_TRACE_REDOPS || v[2] >= ZP_TRACE_DTYPES ||
-      v[4] > INT32_MAX || v[5] > INT32_MAX || v[6] > ZP_TRACE_ASYNC || v[7] > INT32_MAX)
+      v[4] > INT32_MAX || v[5] > INT32_MAX || v[6] > (ZP_TRACE_ASYNC | ZP_TRACE_ANY) ||
+      v[7] > INT32_MAX)
     return -2;
+  if ((v[6] & ZP_TRACE_ANY) && (v[0] != ZP_TRACE_RECV || v[5] != 0)) return -2;
   *d = (zp_trace_def){
       {v[3] - 1, (int32_t)(v[5] - 1), (uint8_t)v[0], (uint8_t)v[1], (uint8_t)v[2], (uint8_t)v[6]},
       (int32_t)v[4],
@@ -142,6 +144,15 @@ static int64_t read_name(zp_trace_reader *r, zp_trace_item *item)
     item->name[i] = b >= 32 && b < 127 && b != '"' && b != '\\' ? (char)b : '?';
   }
   item->name[n] = 0;
+  return 0;
+}
+
+static int64_t read_source(zp_trace_reader *r, zp_trace_item *item)
+{
+  const int64_t place = number(r);
+  if (place < 0) return place;
+  if (place == 0 || place > INT32_MAX) return -2;
+  item->source = (int32_t)(place - 1);
   return 0;
 }
 
@@ -230,6 +241,7 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
     case ZP_TRACE_PHASE:
     case ZP_TRACE_STEP:
     case ZP_TRACE_WAIT:
+    case ZP_TRACE_SOURCE:
     case ZP_TRACE_TIME: break;
     default: return stop(r, -2);
     }
@@ -240,6 +252,7 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
       continue;
     }
     if (tag == ZP_TRACE_GROUP) bad = read_group(r, item);
+    if (tag == ZP_TRACE_SOURCE) bad = read_source(r, item);
     if (tag == ZP_TRACE_PHASE) bad = read_name(r, item);
     if (bad) return stop(r, bad);
     return 1;
@@ -277,6 +290,7 @@ void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap)
              : s->op == ZP_TRACE_RECV ? " from place "
                                       : " root ",
              (int)s->root);
+  if (s->flags & ZP_TRACE_ANY) snprintf(root, sizeof root, " from any place");
   snprintf(text, cap, "%s%s%s %s %s%s", zp_trace_ops[s->op], s->redop > 1 ? " " : "",
            s->redop > 1 ? zp_trace_redops[s->redop] : "", count, zp_trace_dtypes[s->dtype], root);
 }

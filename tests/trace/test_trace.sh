@@ -60,6 +60,25 @@ says "all are killed at the same place" 0 '^warning: 12 traces without an end ma
 says "junk behind the records" 1 "^rank 7's trace is damaged behind record 800" 12 3 800 junk 7
 says "a hole behind the records" 0 "^warning: 1 trace without an end mark \(rank 7's\)" \
   12 3 800 hole 7
+for told in any anylate anynever; do
+  says "receives from any source, $told" 0 '^warning: .* do not tell whom|they fit$' 12 3 1000 none 0 0 $told
+done
+grep -q '^warning: 1500 records' "$dir/out"
+result "those of which no source is told are counted" $?
+says "receives from any source fit when their source is told" 0 '^12000 .* they fit$' \
+  12 3 1000 none 0 0 anylate
+for told in any anylate; do
+  says "another count is sent to a receive from any source, $told" 1 \
+    'enters recv 512 bf16 from place 5 .*rank 5 enters send 511|rank 5 enters send 511' 12 3 800 sent 5 411 $told
+  says "a skipped send to a receive from any source, $told" 1 'rank 5' 12 3 800 skip 5 411 $told
+  says "a source that sent nothing, $told" 1 'place 6 to 5' 12 3 800 source 5 0 $told
+  says "one is 10000 records behind, all receive from any source, $told" 1 \
+    '^rank 7 has a trace that stops after 2000 records, 10000 fewer' 12 3 12000 late 7 2000 $told
+  says "another order among groups, all receive from any source, $told" 1 \
+    '^a cycle of 2 ranks: .*rank 5' 12 3 800 swap 5 400 $told
+done
+says "one skips a collective, all receive from any source that is never told" 1 \
+  '^rank 5 enters 1 operations fewer' 12 3 800 skip 5 408 anynever
 
 # wherever a file is cut, what is left of it is read, and nobody else is blamed
 make_run 6 2 80

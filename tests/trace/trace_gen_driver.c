@@ -4,7 +4,10 @@
  * is: three tp all-reduces, a grouped exchange with both neighbours of a ring, a dp reduce-scatter and
  * all-gather; the world's all-reduce of the norm ends it. Faults of RANK at its record AT: skip, op,
  * count, redop, swap (two operations in the other order, by two ranks), stop (no more records),
- * late (the same, and nobody has an end mark), hung (only that), miss (no file), junk, hole. "async" marks all operations so. */
+ * late (the same, and nobody has an end mark), hung (only that), miss (no file), junk, hole, sent
+ * (another count is sent), source (a wrong one is told). Then "async" marks all operations so; "any"
+ * receives from any source, which is told at once, with "anylate" a step's end later, with
+ * "anynever" not. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +21,8 @@ enum { AR = 1, RS = 2, AG = 3, SUM = 2, MAX = 5, FP32 = 8, BF16 = 10 };
 typedef struct gen {
   FILE *f;
   int64_t rank, world, tp, records, at, done;
-  const char *fault;
+  int64_t written, received; /* operations; of them, the last receive */
+  const char *fault, *mode;
   int64_t faulty;
   int async;
 } gen;
@@ -53,6 +57,11 @@ static void def(gen *g, int id, int op, int redop, int dtype, int64_t count, int
        10);
 }
 
+static int is(const gen *g, const char *mode)
+{
+  return strcmp(g->mode, mode) == 0;
+}
+
 static int at_fault(const gen *g, const char *fault)
 {
   return g->rank == g->faulty && g->done == g->at && strcmp(g->fault, fault) == 0;
@@ -65,13 +74,27 @@ static void op(gen *g, int id)
   if (at_fault(g, "op")) as = 8;
   if (at_fault(g, "count")) as = 9;
   if (at_fault(g, "redop")) as = 10;
-  if (!at_fault(g, "skip")) num(g, (uint64_t)(ZP_TRACE_FIRST_DEF + as));
+  if (at_fault(g, "sent")) as = 11;
+  if (!at_fault(g, "skip")) {
+    num(g, (uint64_t)(ZP_TRACE_FIRST_DEF + as));
+    if (as == 2) g->received = g->written;
+    g->written++;
+  }
   g->done++;
 }
 
 static int swaps(const gen *g)
 {
   return strcmp(g->fault, "swap") == 0 && g->rank == g->faulty && g->done >= g->at;
+}
+
+/* The source of the last receive, which was the left neighbour. */
+static void source(gen *g, const char *mode)
+{
+  if (!is(g, mode) || g->received < 0) return;
+  const int64_t to = strcmp(g->fault, "source") == 0 && g->rank == g->faulty ? 1 : g->world - 1;
+  nums(g, (int64_t[]){ZP_TRACE_SOURCE, g->written - g->received, (g->rank + to) % g->world + 1}, 3);
+  g->received = -1;
 }
 
 static void step(gen *g, int64_t s)
@@ -82,10 +105,12 @@ static void step(gen *g, int64_t s)
   op(g, 1);
   op(g, 2);
   num(g, ZP_TRACE_CALL_END);
+  source(g, "any");
   if (swaps(g)) op(g, 5);
   op(g, 3);
   op(g, 4);
   if (!swaps(g)) op(g, 5);
+  source(g, "anylate");
 }
 
 static void one(gen *g)
@@ -100,12 +125,16 @@ static void one(gen *g)
   group_of(g, WORLD, "world", 0, g->world, g->rank, 0, 1);
   def(g, 0, AR, SUM, BF16, 4096, TP, -1);
   def(g, 1, ZP_TRACE_SEND, 0, BF16, 512, WORLD, right);
-  def(g, 2, ZP_TRACE_RECV, 0, BF16, 512, WORLD, left);
+  const int async = g->async, any = strncmp(g->mode, "any", 3) == 0;
+  g->async |= any ? ZP_TRACE_ANY : 0;
+  def(g, 2, ZP_TRACE_RECV, 0, BF16, 512, WORLD, any ? -1 : left);
+  g->async = async;
   def(g, 3, RS, SUM, FP32, 100000, DP, -1);
   def(g, 4, AG, 1, BF16, 100000, DP, -1);
   def(g, 5, AR, SUM, FP32, 1, WORLD, -1);
   def(g, 8, 5, 1, BF16, 4096, TP, 0);
   def(g, 9, AR, SUM, BF16, 4095, TP, -1);
+  def(g, 11, ZP_TRACE_SEND, 0, BF16, 511, WORLD, right);
   def(g, 10, AR, MAX, BF16, 4096, TP, -1);
   const int late = strcmp(g->fault, "late") == 0;
   const int stop = g->rank == g->faulty && (late || strcmp(g->fault, "stop") == 0);
@@ -126,7 +155,9 @@ int main(int argc, char **argv)
     g.fault = fault;
     g.faulty = argc > 6 ? atoll(argv[6]) : -1;
     g.at = argc > 7 ? atoll(argv[7]) : 0;
-    g.async = argc > 8 && strcmp(argv[8], "async") == 0;
+    g.mode = argc > 8 ? argv[8] : "";
+    g.received = -1;
+    g.async = is(&g, "async");
     if (r == g.faulty && strcmp(fault, "miss") == 0) continue;
     snprintf(path, sizeof path, "%s/rank-%d.zpt", argv[1], (int)r);
     if ((g.f = fopen(path, "wb")) == NULL) return 3;
