@@ -344,7 +344,8 @@ include conformance/recorder/recorder.mk
 # What `zeroproof check` becomes, and what an author of adapters reads.
 CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conformance/judge/*.json \
                        conformance/schema/*.json conformance/known/*.json conformance/support/*.json \
-                       conformance/quick/*.json conformance/adapters/*.py)
+                       conformance/quick/*.json conformance/adapters/*.py \
+                       conformance/recorder/*.py conformance/recorder/pyproject.toml)
 
 PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-venv
 
@@ -417,7 +418,7 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile cuda/*.mk cuda/*/*.mk | expand -t 14
+	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile cuda/*.mk cuda/*/*.mk conformance/*/*.mk | expand -t 14
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(MPI_OBJ) $(CLI_OBJ) $(BUILD)/ref/cli/main.o) \
          $(patsubst %,%.d,$(TESTS) $(DRIVERS) $(BENCHES))

@@ -48,4 +48,20 @@ $(NCCL_FUNCTIONS): $(NCCL_INC)/nccl.h
 
 .PHONY: recorder
 recorder: $(NCCL_RECORDER) $(NCCL_PROFILER) ## build the recorders for NCCL programs
+
+# Installed as well where NCCL's header is there, or it was built: that fetches nothing.
+RECORDERS := $(NCCL_PROFILER) $(if $(or $(wildcard $(NCCL_RECORDER)),$(and \
+               $(wildcard $(CUDA_INC)/cuda_runtime_api.h),$(wildcard $(NCCL_INC)/nccl.h))),$(NCCL_RECORDER))
+.PHONY: install-recorder uninstall-recorder
+install-recorder: $(NCCL_RECORDER) ## install the recorders for NCCL programs, under PREFIX (and DESTDIR)
+install-recorder install: install-recorders
+.PHONY: install-recorders
+install-recorders: $(RECORDERS)
+	install -d $(dest)/lib
+	for l in $(NCCL_RECORDER) $(NCCL_PROFILER); do [ ! -e $$l ] || \
+	  install -m 755 $$l $(dest)/lib || exit 1; done
+uninstall-recorder:
+	rm -f $(dest)/lib/$(notdir $(NCCL_RECORDER)) $(dest)/lib/$(notdir $(NCCL_PROFILER))
+uninstall: uninstall-recorder
+
 unit: $(NCCL_RECORDER) $(NCCL_PROFILER) $(NCCL_PROGRAM) $(NCCL_CALLS) $(NCCL_FUNCTIONS)

@@ -14,7 +14,7 @@ import threading
 import time
 import zlib
 
-GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, FIRST_DEF = *range(1, 11), 16
+GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, FIRST_DEF = *range(1, 12), 16
 DEFS = 1024
 OPS = ("", "all_reduce", "reduce_scatter", "all_gather", "reduce", "broadcast", "gather", "scatter",
        "all_to_all", "barrier", "send", "recv")
@@ -89,10 +89,10 @@ class TraceFile:
                 self.put(numbers(PHASE, self.phases[words]) + text(words))
             self.now_in = self.phases[words]
 
-    def operation(self, op, group, redop="unknown", dtype="unknown", count=-1, root=-1, later=False):
-        """group: as group() gave it. count, root: -1 where unknown, or none."""
+    def operation(self, op, group, redop="unknown", dtype="unknown", count=-1, root=-1, later=False, any_source=False):
+        """The operation's number. group: as group() gave it. count, root: -1 where unknown, or none."""
         what = (OPS.index(op), REDOPS.index(redop), DTYPES.index(dtype) if dtype in DTYPES else 0, count + 1,
-                group, root + 1, int(later), self.now_in)
+                group, root + 1, int(later) | 2 * int(any_source), self.now_in)
         with self.lock:
             now, raw = time.monotonic_ns(), b""
             if self.last is None or now - self.last > 1000:
@@ -104,6 +104,12 @@ class TraceFile:
             raw += number(FIRST_DEF + self.defs[what]) if what in self.defs else numbers(OP, *what)
             self.put(raw)
             self.count += 1
+            return self.count - 1
+
+    def source(self, number_of_operation, place):
+        """Whom a receive from any source received from."""
+        with self.lock:
+            self.put(numbers(SOURCE, self.count - number_of_operation, place + 1))
 
     def mark(self, *values):
         with self.lock:
@@ -158,6 +164,7 @@ ENTERED = {
     "barrier": ("barrier", lambda a: 0),
     "send": ("send", lambda a: total(a["tensors"])),
     "recv_": ("recv", lambda a: total(a["tensors"])),
+    "recv_any_source_": ("recv", lambda a: total(a["tensors"])),
 }
 REDUCING = ("allreduce", "allreduce_coalesced", "reduce", "reduce_scatter", "_reduce_scatter_base",
             "reduce_scatter_tensor_coalesced")
@@ -171,6 +178,7 @@ class Recorder:
         import torch.distributed as dist
         self.torch, self.dist, self.folder, self.file = torch, dist, folder, None
         self.hint, self.failed, self.closed, self.keys = threading.local(), False, False, {}
+        self.receiving = {}  # from any source, by the handle's id: the handle, the operation's number
         self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
 
     def install(self):
@@ -182,6 +190,8 @@ class Recorder:
                 setattr(self.dist.ProcessGroup, name, self.with_operator(getattr(self.dist.ProcessGroup, name)))
         for name in ("send", "recv"):
             setattr(self.dist, name, self.hinted(getattr(self.dist, name), "blocking"))
+        self.dist.ProcessGroup.recv_anysource = self.from_any(self.dist.ProcessGroup.recv_anysource)
+        self.dist.Work.wait = self.told(self.dist.Work.wait)
         self.dist.batch_isend_irecv = self.hinted(self.dist.batch_isend_irecv, "call")
         hook = sys.excepthook
 
@@ -228,7 +238,8 @@ class Recorder:
             redop = getattr(self.hint, "redop", None) or "unknown"
         later = given.get("async_op", True) if tells else not getattr(self.hint, "blocking", False)
         dtype = "unknown" if tensor is None or op == "barrier" else str(tensor.dtype).rsplit(".", 1)[-1]
-        self.trace().operation(op, self.number_of(group), redop, dtype, count(given), root, bool(later))
+        self.hint.number = self.trace().operation(op, self.number_of(group), redop, dtype, count(given), root,
+                                                  bool(later), name == "recv_any_source_")
 
     def records(self):
         """Not behind the end, nor in a child of fork, which would write into its parent's file."""
@@ -263,6 +274,30 @@ class Recorder:
                 self.hint.redop = None
 
         return call
+
+    def from_any(self, real):
+        """Keeps the handle, which knows the source when it has been waited for."""
+        @functools.wraps(real)
+        def call(*args, **kwargs):
+            self.hint.number = None
+            work = real(*args, **kwargs)
+            if self.hint.number is not None:
+                self.receiving[id(work)] = work, self.hint.number, self.file
+            return work
+
+        return call
+
+    def told(self, real):
+        @functools.wraps(real)
+        def wait(work, *args, **kwargs):
+            done = real(work, *args, **kwargs)
+            if self.receiving and id(work) in self.receiving:
+                _, number_of_operation, file = self.receiving.pop(id(work))
+                if self.records() and file is self.file:
+                    file.source(number_of_operation, work._source_rank())
+            return done
+
+        return wait
 
     def operator(self, value):
         for word in REDOPS[2:]:

@@ -45,7 +45,7 @@ verdict $? internal_headers_stay_home
 [ -s "$tmp/usr/share/man/man1/zeroproof.1" ] && [ -n "$(ls "$tmp/usr/share/zeroproof/spec")" ]
 verdict $? man_page_and_spec
 sed 's/\\-/-/g; s/\.\.\./…/g' "$tmp/usr/share/man/man1/zeroproof.1" >"$tmp/man"
-for c in train plan sim fuzz env launch; do
+for c in train plan sim fuzz env launch trace; do
   "$tmp/usr/bin/zeroproof" $c --help | grep -oE '^ +(-., )?--[a-z-]+' |
     sed 's/.*--/--/' >"$tmp/opts"
   awk -v c="$c" '/^\.S[HS]/ { on = $0 == ".SS " c || /^\.SH COMMON/ } on' "$tmp/man" >"$tmp/section"
@@ -56,6 +56,13 @@ for c in train plan sim fuzz env launch; do
   [ "$(wc -l <"$tmp/opts")" -gt 2 ] && [ -z "$lacks" ]
   verdict $? "man_page_lists_all_options_of_$c" "$lacks"
 done
+for f in lib/libnccl-profiler-zeroproof.so share/zeroproof/conformance/recorder/pyproject.toml \
+  share/zeroproof/conformance/recorder/zeroproof_trace.py share/zeroproof/conformance/TRACE.md; do
+  [ -s "$tmp/usr/$f" ] || break
+done
+verdict $([ -s "$tmp/usr/$f" ]; echo $?) recorders_are_installed "no $f"
+[ ! -e "$build/libzptrace_nccl.so" ] || [ -s "$tmp/usr/lib/libzptrace_nccl.so" ]
+verdict $? what_is_preloaded_is_installed_where_it_was_built
 grep -q 'missing, truncated, damaged or foreign' "$tmp/man"
 verdict $? man_page_states_the_rule_of_exit_codes
 cd "$tmp" && "$tmp/usr/bin/zeroproof" train --layers 1 --d-model 8 --heads 1 --context 8 --batch 1 \

@@ -9,7 +9,7 @@ if [ ! -x "$python" ]; then
   exit 0
 fi
 
-"$python" -W ignore -B tests/trace/torch_program.py "$tmp/run" none skip op count redop >"$tmp/log" 2>&1
+"$python" -W ignore -B tests/trace/torch_program.py "$tmp/run" none skip op count redop sent >"$tmp/log" 2>&1
 verdict $? the_program_ends "$(tail -n 3 "$tmp/log")"
 
 recorded() { # recorded NAME FAULT CODE PATTERN
@@ -24,18 +24,44 @@ recorded a_torch_program_that_fits none 0 'records of 3 ranks: they fit'
   grep -q '"cat":"norm","args":{"what":"all_reduce max 6 fp32"' "$tmp/view.json" &&
   grep -q 'broadcast 4 bf16 root 2' "$tmp/view.json"
 verdict $? ddp_s_reducer_operators_and_inference_mode_are_seen
-recorded a_skipped_collective skip 1 '^rank 1 ends its program after [0-9]* records, 1 fewer'
+recorded a_skipped_collective skip 1 '^rank 1 ends its program after [0-9]* records, 3 fewer'
 recorded another_op op 1 '^rank 1 enters all_gather 6 fp32'
 recorded another_count count 1 '^rank 1 enters broadcast 5 fp32'
+grep -q 'recv 4 fp32 from any place' "$tmp/view.json"
+verdict $? receives_from_any_source_are_seen
+recorded what_is_sent_to_one_has_another_count sent 1 '^rank [01] enters .* fp32.*place [01]'
 recorded another_operator redop 1 '^rank 1 enters all_reduce min'
 
+# Installed into an environment of its own, which sees torch's; then two lines in a script record it.
+install() {
+  cp -r conformance/recorder "$tmp/recorder" && "$python" -m venv --without-pip "$tmp/venv" &&
+    "$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+      >"$(echo "$tmp"/venv/lib/python*/site-packages)/torch.pth" &&
+    "$python" -m pip --python "$tmp/venv/bin/python" install -q --no-index --no-build-isolation \
+      --no-deps "$tmp/recorder"
+}
 if "$python" -c 'import setuptools' 2>/dev/null; then
-  cp -r conformance/recorder "$tmp/recorder"
-  "$python" -m pip install -q --no-index --no-build-isolation --no-deps --target "$tmp/site" \
-    "$tmp/recorder" >"$tmp/log" 2>&1 &&
-    (cd "$tmp" && PYTHONPATH=$tmp/site "$python" -B -c 'import zeroproof_trace as z; print(z.__file__)') |
-    grep -q "$tmp/site"
+  install >"$tmp/log" 2>&1
   verdict $? pip_installs_it "$(tail -n 3 "$tmp/log")"
+  rm -rf "$tmp/recorder"
+  cat >"$tmp/script.py" <<'X'
+import sys
+import zeroproof_trace
+zeroproof_trace.record(sys.argv[1])
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=int(sys.argv[3]), world_size=2)
+dist.all_reduce(torch.ones(5), op=dist.ReduceOp.MIN)
+dist.destroy_process_group()
+X
+  for rank in 0 1; do
+    (cd "$tmp" && exec timeout 120 venv/bin/python -W ignore -B script.py two "$tmp/meet" $rank) >"$tmp/log$rank" 2>&1 &
+  done
+  wait
+  "$zp" trace check "$tmp/two" >"$tmp/out" 2>&1 && grep -q '^2 records of 2 ranks: they fit' "$tmp/out" &&
+    "$zp" trace view "$tmp/two" --out "$tmp/view.json" >/dev/null &&
+    [ "$(grep -o 'all_reduce min 5 fp32' "$tmp/view.json" | wc -l)" = 2 ]
+  verdict $? two_lines_in_a_script_record_it "$(cat "$tmp/out" "$tmp/log0" "$tmp/log1")"
 else
   echo "not run: pip install of the recorder (no setuptools)"
 fi

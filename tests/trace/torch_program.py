@@ -21,6 +21,17 @@ def run(rank, folder, faults, rendezvous):
     dist.destroy_process_group()
 
 
+def from_any(rank, size):
+    """Ranks 1 and 2 send, rank 0 receives from who comes."""
+    if rank > 0:
+        dist.send(torch.ones(size), 0)
+    else:
+        source = dist.recv(torch.empty(4))
+        work = dist.irecv(torch.empty(4))
+        work.wait()
+        assert {source, work._source_rank()} == {1, 2}
+
+
 def train(rank, fault, recorder):
     import zeroproof_trace
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
@@ -39,6 +50,7 @@ def train(rank, fault, recorder):
         ops = [dist.P2POp(dist.isend, tensor, (rank + 1) % 3), dist.P2POp(dist.irecv, tensor.clone(), (rank + 2) % 3)]
         for work in dist.batch_isend_irecv(ops):
             work.wait()
+        from_any(rank, 3 if (fault, rank, step) == ("sent", 1, 1) else 4)
     # faults that gloo gets through, or is not asked to: what counts is what was entered
     if fault == "op" and rank == 1:
         recorder.publish("allgather_", {"input_tensors": [tensor], "output_tensors": [[tensor] * 3],
