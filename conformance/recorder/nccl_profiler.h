@@ -1,6 +1,7 @@
-/* What of NCCL's profiler plugin interface is used, in the order and with the types that NVIDIA/nccl
- * v2.30.7 has in plugins/profiler/example/nccl/profiler_v5.h, profiler_v6.h and profiler.h, and
- * explains in plugins/profiler/README.md. Versions 5 (NCCL 2.28) and 6 are the same in all of it. */
+/* What of NCCL's profiler plugin interface is used, in the order and with the types that
+ * github.com/NVIDIA/nccl has, at NCCL 2.30.7, in plugins/profiler/example/nccl/profiler_v5.h,
+ * profiler_v6.h and profiler.h, and explains in plugins/profiler/README.md. Versions 5 and 6 are
+ * the same in all of it. */
 #ifndef ZP_RECORDER_NCCL_PROFILER_H
 #define ZP_RECORDER_NCCL_PROFILER_H
 #include <stdbool.h>

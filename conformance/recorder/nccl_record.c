@@ -2,11 +2,11 @@
  *
  *   ZEROPROOF_TRACE=DIR LD_PRELOAD=libzptrace_nccl.so program
  *
- * A communicator's members are told by the places of all ranks' files; its key is its unique id, or,
- * of one that was made of another, the parent's key and how it was made. One that grew has no key on
- * which its old and new members could agree: what it does is recorded, and not judged. Where the
- * environment tells no rank (nccl_trace.c), it is the place in the communicator made with an id,
- * and one process may be several ranks. nccl_left_out.txt: the functions that are not here. */
+ * A communicator's members are told by the places of all ranks' files; its key is its unique id,
+ * or, of one that was made of another, the parent's key and how it was made. One that grew has no
+ * key on which its old and new members could agree: what it does is recorded, and not judged. Where
+ * the environment tells no rank (nccl_trace.c), it is the place in the communicator made with an
+ * id, and one process may be several ranks. nccl_left_out.txt: the functions that are not here. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -92,7 +92,7 @@ static void born(ncclComm_t *handle, int done, const char *key, int size, int pl
   else if (!done) unasked = 1;
 }
 
-/* Asks a communicator for its members, without the lock: the library may do other work meanwhile. */
+/* Asks a communicator for its members, without the lock: the library may do other work then. */
 static void settle(ncclComm_t comm)
 {
   ncclResult_t (*count)(ncclComm_t, int *) = real("ncclCommCount");
@@ -263,8 +263,8 @@ static int by_value(const void *a, const void *b)
   return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-/* Members have not made equally many, as who is left out does not call: those who leave out the same
- * have. */
+/* Members have not made equally many, as who is left out does not call: those who leave out the
+ * same have. */
 ncclResult_t ncclCommShrink(ncclComm_t comm, int *without, int n, ncclComm_t *child,
                             ncclConfig_t *config, int flags)
 {

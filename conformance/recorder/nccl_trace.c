@@ -1,4 +1,4 @@
-/* Writes traces of what NCCL is asked for. One file for each rank, in the folder of ZEROPROOF_TRACE;
+/* Writes traces of what NCCL is asked for: one file for each rank, in the folder ZEROPROOF_TRACE;
  * the rank is ZEROPROOF_TRACE_RANK, RANK, OMPI_COMM_WORLD_RANK, PMI_RANK or SLURM_PROCID. */
 #define _GNU_SOURCE
 #include "nccl_trace.h"

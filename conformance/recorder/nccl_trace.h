@@ -1,4 +1,4 @@
-/* Writes traces of what NCCL is asked for: what the preloaded recorder and the profiler plugin share.
+/* Writes traces of what NCCL is asked for: for the preloaded recorder and the profiler plugin.
  * Callers hold zpt_lock where nothing else is said. The format: conformance/TRACE.md. */
 #ifndef ZP_RECORDER_NCCL_TRACE_H
 #define ZP_RECORDER_NCCL_TRACE_H
@@ -25,7 +25,7 @@ zpt_trace *zpt_open(int rank, int world);
 int zpt_group(zpt_trace *t, const char *key, int size, int place);
 /* ncclDataType_t, or -1: not known. root: -1 where there is none, or it is not known. */
 void zpt_enter(zpt_trace *t, int group, int op, int redop, int64_t count, int dtype, int root);
-/* Of this thread: a grouped call begins and ends. What is entered in between is entered together. */
+/* Of this thread: a grouped call begins, ends. What is entered in between is entered together. */
 void zpt_call(void);
 void zpt_call_end(void);
 int zpt_in_call(void);

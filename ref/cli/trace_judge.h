@@ -94,7 +94,7 @@ typedef struct judge {
 void zp_trace_join(judge *j, player *p, const zp_trace_item *item);
 /* The rank enters an operation: it waits, unless it was the last. */
 void zp_trace_enter(judge *j, player *p, zp_trace_def *d);
-/* What member m of a group, a rank, asks for as the next operation of it; 1: it must be waited for. */
+/* What member m of a group, a rank, asks for as its next operation; 1: it must be waited for. */
 int zp_trace_come(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record);
 /* The group of two of a send or receive of m; g NULL: it has no such place, which is told. */
 member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *sig, int64_t record);

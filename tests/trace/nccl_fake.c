@@ -1,5 +1,5 @@
-/* A library in NCCL's place that moves nothing and blocks nobody: for what simdev has not. All ranks
- * are of one process, which calls for one after the other. */
+/* A library in NCCL's place that moves nothing and blocks nobody: for what simdev has not. All
+ * ranks are of one process, which calls for one after the other. */
 #include <nccl.h>
 #include <stdlib.h>
 #include <string.h>

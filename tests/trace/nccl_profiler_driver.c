@@ -1,5 +1,5 @@
-/* Does with a profiler plugin what NCCL does, of one rank of three: nccl_profiler_driver PLUGIN VERSION
- * RANK FAULT. Rank 1 errs; "both": the process is two ranks. */
+/* Does with a profiler plugin what NCCL does, of one rank of three: nccl_profiler_driver PLUGIN
+ * VERSION RANK FAULT. Rank 1 errs; "both": the process is two ranks. */
 #include <assert.h>
 #include <dlfcn.h>
 #include <stdio.h>

@@ -11,7 +11,8 @@ run() { # run VERSION FAULT: three processes, one after the other
   mkdir "$tmp/run"
   for rank in 0 1 2; do
     ZEROPROOF_TRACE=$tmp/run RANK=$rank WORLD_SIZE=3 timeout 20 \
-      "$build/tests/trace/nccl_profiler_driver" "$plugin" "$1" $rank "$2" >>"$tmp/run/log" 2>&1 || return 1
+      "$build/tests/trace/nccl_profiler_driver" "$plugin" "$1" $rank "$2" \
+      >>"$tmp/run/log" 2>&1 || return 1
   done
 }
 

@@ -5,8 +5,8 @@
  * all-gather; the world's all-reduce of the norm ends it. Faults of RANK at its record AT: skip, op,
  * count, redop, swap (two operations in the other order, by two ranks), stop (no more records),
  * late (the same, and nobody has an end mark), hung (only that), miss (no file), junk, hole, sent
- * (another count is sent), source (a wrong one is told). Then "async" marks all operations so; "any"
- * receives from any source, which is told at once, with "anylate" a step's end later, with
+ * (another count is sent), source (a wrong one is told). Then "async" marks all operations so;
+ * "any" receives from any source, which is told at once, with "anylate" a step's end later, with
  * "anynever" not. */
 #include <stdint.h>
 #include <stdio.h>
