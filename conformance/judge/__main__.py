@@ -5,8 +5,10 @@ went against the subject, or nothing was judged; 2 refused input; 3 the environm
 import argparse
 import json
 import os
+import signal
 import sys
 import time
+import traceback
 
 import axes
 import choose
@@ -196,8 +198,14 @@ def tell(options, hello, level, problems, outcomes, causes, seconds):
     return 1 if bad or problems else 0
 
 
+def ended(_signal, _frame):
+    raise KeyboardInterrupt
+
+
 def main():
     options = arguments()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # adapters end with the suite (adapter.kill_all)
+        signal.signal(number, ended)
     try:
         return run(options)
     except (AdapterError, choose.Refused) as error:
@@ -206,6 +214,11 @@ def main():
         print(f"zeroproof check: {error}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:
+        return 3
+    except Exception as error:  # nobody's verdict: it must not look like one
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        print(f"zeroproof check: the suite itself failed, and nothing was judged: {type(error).__name__}: {error} "
+              f"({os.path.basename(where.filename)}:{where.lineno}, {where.name})", file=sys.stderr)
         return 3
 
 

@@ -1,4 +1,6 @@
 """A subject's adapter: one process, one JSON object a line each way (ADAPTER.md)."""
+import atexit
+import collections
 import json
 import os
 import select
@@ -7,182 +9,296 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 import ledger
+import protocol
 import streams
+from protocol import PROTOCOL, Malformed
 
-PROTOCOL = 1
-STUCK = 5.0  # the same, after which ranks that have entered different things are not waited for any longer
 QUIET = 0.75  # seconds without a new record, after which ledgers are asked whether anyone can go on
+STUCK = 5.0  # the same, after which ranks that have entered different things, or that may wait inside a
+# library for what others have not entered, are not waited for any longer
+SAID_MAX = 4096  # bytes of standard error that are kept for messages
 
 
 class AdapterError(Exception):
     """The adapter does not speak the protocol."""
 
 
+class Late(Exception):
+    """The deadline is over."""
+
+
 class Ledgers:
-    """The files that ranks append to before they enter anything: read as they grow."""
+    """The files that ranks append to before they enter anything: read as they grow. bad: what is wrong
+    with them, once something is; no more is read then."""
 
     def __init__(self, folder, world):
         self.folder, self.world = folder, world
         self.records = [[] for _ in range(world)]
+        self.entered = [0] * world
         self.read = [0] * world
-        self.rest = [""] * world
+        self.rest = [b""] * world
         self.last = time.monotonic()
+        self.bad = None
 
     def look(self):
         """Reads what is new; true when there is something."""
         news = False
         for q in range(self.world):
-            name = os.path.join(self.folder, f"rank-{q}.jsonl")
             try:
-                size = os.path.getsize(name)
-            except OSError:
-                continue
-            if size <= self.read[q]:
-                continue
-            with open(name, "rb") as file:  # no further than size: it grows while it is read
-                file.seek(self.read[q])
-                text = self.rest[q] + file.read(size - self.read[q]).decode("utf-8", errors="replace")
-            self.read[q] = size
-            *lines, self.rest[q] = text.split("\n")
-            for line in lines:
-                if line.strip():
-                    record = json.loads(line)
-                    if not isinstance(record, dict):
-                        raise ledger.Bad(f"rank {q}: a ledger line that is no object")
-                    ledger.check_record(record, q, self.world)
-                    self.records[q].append(record)
-                    news = True
+                if self.bad is None:
+                    news = self.look_at(q) or news
+            except (Malformed, ledger.Bad) as error:
+                self.bad = str(error)
         if news:
             self.last = time.monotonic()
         return news
+
+    def look_at(self, q):
+        name = os.path.join(self.folder, f"rank-{q}.jsonl")
+        try:
+            size = os.path.getsize(name)
+        except OSError:
+            return False
+        if size <= self.read[q]:
+            return False
+        if size > protocol.FILE_MOST:
+            raise Malformed(f"rank {q}: a ledger of more than {protocol.FILE_MOST} bytes")
+        try:
+            with protocol.opened(name) as file:  # no further than size: it grows while it is read
+                file.seek(self.read[q])
+                text = self.rest[q] + file.read(size - self.read[q])
+        except OSError as error:
+            raise Malformed(f"rank {q}: its ledger cannot be read: {error.strerror}") from None
+        self.read[q] = size
+        *lines, self.rest[q] = text.split(b"\n")
+        for line in filter(bytes.strip, lines):
+            try:
+                record = protocol.parse(line)
+            except Malformed as error:
+                raise Malformed(f"rank {q}: {error}") from None
+            ledger.check_record(record, q, self.world, self.entered[q])
+            self.records[q].append(record)
+            self.entered[q] += "op" in record
+        return any(map(bytes.strip, lines))
+
+
+class Said:
+    """What a process says on its standard error, of which the end is kept."""
+
+    def __init__(self, pipe):
+        self.pipe, self.end = pipe, collections.deque(maxlen=SAID_MAX)
+        self.thread = threading.Thread(target=self.drain, daemon=True)
+        self.thread.start()
+
+    def drain(self):
+        with self.pipe:
+            while more := self.pipe.read1(1 << 16):
+                self.end.extend(more)
+
+    def lines(self, most=8):
+        """The last lines; the process has ended."""
+        self.thread.join(1)
+        found = bytes(list(self.end)).decode("utf-8", errors="replace").splitlines()
+        return [line.rstrip() for line in found if line.strip()][-most:]
+
+
+ALIVE = set()  # leaders of process groups: none of them outlives the suite
+
+
+@atexit.register
+def kill_all():
+    for leader in list(ALIVE):
+        kill(leader)
+
+
+def kill(leader):
+    try:  # its ranks too
+        os.killpg(leader, signal.SIGKILL)
+    except OSError:
+        pass
+    ALIVE.discard(leader)
 
 
 class Adapter:
     def __init__(self, command, deadline=120, log=None):
         self.command, self.deadline, self.log = command, deadline, log
-        self.process, self.buffer = None, b""
+        self.process, self.said = None, None
+        self.buffer, self.searched = bytearray(), 0
         self.restarts = 0
 
     def start(self):
         try:
             self.process = subprocess.Popen(
-                shlex.split(self.command), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=self.log or subprocess.DEVNULL, start_new_session=True)
-        except OSError as error:
-            raise AdapterError(f"'{self.command}' cannot be started: {error.strerror}") from error
-        self.buffer = b""
+                shlex.split(self.command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+                stderr=self.log or subprocess.PIPE, start_new_session=True)
+        except (OSError, ValueError, IndexError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise AdapterError(f"'{self.command}' cannot be started: {why}") from error
+        ALIVE.add(self.process.pid)
+        self.said = None if self.log else Said(os.fdopen(os.dup(self.process.stderr.fileno()), "rb"))
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+        os.set_blocking(self.process.stdin.fileno(), False)
+        self.buffer, self.searched = bytearray(), 0
 
     def stop(self, kindly=False):
         if self.process is None:
             return
         if kindly and self.process.poll() is None:
             try:
-                self.process.stdin.write(b'{"do":"bye"}\n')
+                self.write(b'{"do":"bye"}\n', time.monotonic() + 1)
                 self.process.stdin.close()
                 self.process.wait(timeout=5)
-            except (OSError, subprocess.TimeoutExpired):
+            except (OSError, Late, subprocess.TimeoutExpired):
                 pass
-        try:  # its ranks too
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except OSError:
-            pass
+        kill(self.process.pid)
         self.process.wait()
+        self.process.stdin.close()
         self.process.stdout.close()
         self.process = None
 
-    def send(self, request):
+    def send(self, request, end):
+        """Raises Late when it has not read the request by then."""
         if self.process is None:
             self.start()
             self.restarts += 1
         try:
-            self.process.stdin.write(json.dumps(request, separators=(",", ":")).encode() + b"\n")
-            self.process.stdin.flush()
+            self.write(json.dumps(request, separators=(",", ":")).encode() + b"\n", end)
         except OSError:
             pass  # its end is seen when it is read
 
+    def write(self, raw, end):
+        left = memoryview(raw)
+        while left:
+            if not select.select([], [self.process.stdin], [], max(0, end - time.monotonic()))[1]:
+                raise Late
+            left = left[os.write(self.process.stdin.fileno(), left[:1 << 16]) or 0:]
+
     def line(self, seconds):
-        """The next line, or None when there is none yet; b"" at the end."""
-        while b"\n" not in self.buffer:
-            ready, _, _ = select.select([self.process.stdout], [], [], seconds)
-            if not ready:
+        """The next line, or None when there is none within that time; b"" at the end. Empty lines say nothing."""
+        end = time.monotonic() + seconds
+        while True:
+            at = self.buffer.find(b"\n", self.searched)
+            if at >= 0:
+                line = bytes(self.buffer[:at])
+                del self.buffer[:at + 1]
+                self.searched = 0
+                if line.strip():
+                    return line
+                continue
+            self.searched = len(self.buffer)
+            if self.searched > protocol.LINE_MOST:
+                raise Malformed(f"a line of more than {protocol.LINE_MOST} bytes; what is long belongs into files")
+            left = end - time.monotonic()
+            if not select.select([self.process.stdout], [], [], max(0, left))[0]:
                 return None
             more = os.read(self.process.stdout.fileno(), 1 << 20)
             if not more:
                 return b""
             self.buffer += more
-        line, _, self.buffer = self.buffer.partition(b"\n")
-        return line
+            if left <= 0 and b"\n" not in more:
+                return None
+
+    def last_words(self):
+        """The end of its standard error, of a process that is stopped; of --log only where that is."""
+        return "".join(f"\n  {line}" for line in self.said.lines()) if self.said is not None else \
+            f"\n  (its standard error is in {getattr(self.log, 'name', 'the log')})"
 
     def hello(self):
-        self.send({"do": "hello", "protocol": PROTOCOL})
         end = time.monotonic() + self.deadline
-        while time.monotonic() < end:
-            line = self.line(1)
-            if line is None:
-                continue
-            try:
-                answer = json.loads(line)
-                name, version = answer["name"], answer["version"]
-            except (ValueError, KeyError, TypeError):
-                raise AdapterError(f"'{self.command}' answers hello with {line[:200]!r}") from None
-            if answer.get("protocol") != PROTOCOL or not isinstance(name, str) or not isinstance(version, str):
-                raise AdapterError(f"'{self.command}' does not speak protocol {PROTOCOL}")
+        try:
+            self.send({"do": "hello", "protocol": PROTOCOL}, end)
+            line = None
+            while line is None:
+                if time.monotonic() > end:
+                    raise Late
+                line = self.line(min(1, self.deadline))
+            if line == b"":
+                raise Malformed("its process ended")
+            answer = protocol.parse(line)
+            protocol.check_hello(answer)
             return answer
-        raise AdapterError(f"'{self.command}' does not answer hello within {self.deadline} s")
+        except Malformed as error:
+            why = f"does not answer hello as ADAPTER.md says: {error}"
+        except Late:
+            why = f"does not answer hello within {self.deadline:g} s"
+        self.stop()
+        raise AdapterError(f"'{self.command}' {why}{self.last_words()}")
 
     def run(self, case):
-        """(answer, ledgers): the answer's status is ok, error, unsupported, hang or timeout."""
+        """(answer, ledgers): the answer's status is ok, error, unsupported, hang, timeout, died or malformed."""
         folder = tempfile.mkdtemp(prefix="zeroproof-")
         ledgers = Ledgers(folder, case["world"])
         try:
-            self.send({"do": "run", "case": case, "ledgers": folder})
-            answer = self.wait(ledgers)
-            try:
-                ledgers.look()
-            except (ValueError, ledger.Bad) as error:
-                answer = {"status": "error", "message": f"ledger: {error}"}
-            try:
-                answer["streams"] = streams.read(folder, case["world"])
-            except streams.Bad as error:
-                answer = {"status": "error", "message": f"stream events: {error}"}
-            if answer["status"] in ("hang", "timeout", "died"):
+            answer = self.answer(case, folder, ledgers)
+            if answer["status"] in ("hang", "timeout", "died", "lost"):
                 self.stop()
+            if answer["status"] == "died":
+                answer["said"] = self.last_words()
+            elif answer["status"] == "lost":
+                answer["status"] = "malformed"
             return answer, ledgers.records
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def wait(self, ledgers):
+    def answer(self, case, folder, ledgers):
+        """Of what the folder holds, all that is judged later is read here. lost: it is malformed in a way that
+        leaves nobody to talk to."""
         end = time.monotonic() + self.deadline
+        try:
+            if self.process is not None and self.line(0):
+                return {"status": "lost", "message": "it says more than the one line that it was asked for"}
+            self.send({"do": "run", "case": case, "ledgers": folder}, end)
+            answer = self.wait(ledgers, end)
+        except Malformed as error:
+            return {"status": "lost", "message": str(error)}
+        except Late:
+            return {"status": "timeout", "message": f"the adapter does not read its standard input for {self.deadline:g} s"}
+        ledgers.look()
+        if ledgers.bad is not None and answer["status"] != "lost":
+            return {"status": "malformed", "kind": "malformed ledger", "message": f"ledger: {ledgers.bad}"}
+        try:
+            if answer["status"] == "ok":
+                protocol.load(answer, case)
+                answer["streams"] = streams.read(folder, case["world"])
+        except Malformed as error:
+            return {"status": "malformed", "message": str(error)}
+        except streams.Bad as error:
+            return {"status": "malformed", "kind": "malformed stream log", "message": str(error)}
+        return answer
+
+    def wait(self, ledgers, end):
         while time.monotonic() < end:
             line = self.line(0.1)
             if line == b"":
                 return {"status": "died", "message": "the adapter's process ended"}
             if line is not None:
                 return self.parse(line)
-            try:
-                ledgers.look()
-            except (ValueError, ledger.Bad):
-                continue  # told when the case has ended
+            ledgers.look()
             quiet = time.monotonic() - ledgers.last
+            if ledgers.bad is not None:
+                if quiet > STUCK:
+                    return {"status": "lost", "message": f"ledger: {ledgers.bad}", "kind": "malformed ledger"}
+                continue  # told when the case has ended
             if quiet > QUIET:
                 hung, waits = ledger.is_hung(ledgers.records)
+                if not hung and quiet > STUCK:
+                    hung, waits = ledger.is_hung(ledgers.records, silent=True)
                 if hung or (quiet > STUCK and ledger.disagree(ledgers.records)):
                     return {"status": "hang", "message": ledger.describe_hang(waits) or
                             f"ranks have entered different collectives, and for {STUCK:g} s nothing moves",
                             "waits": waits, "quiet": round(quiet, 3)}
-        hung, waits = ledger.is_hung(ledgers.records)
-        return {"status": "timeout", "message": f"no answer within {self.deadline} s; " +
+        _, waits = ledger.is_hung(ledgers.records, silent=True)
+        return {"status": "timeout", "message": f"no answer within {self.deadline:g} s; " +
                 ledger.describe_hang(waits), "waits": waits}
 
     @staticmethod
     def parse(line):
         try:
-            answer = json.loads(line)
-        except ValueError:
-            return {"status": "error", "message": f"no JSON: {line[:200]!r}"}
-        if not isinstance(answer, dict) or answer.get("status") not in ("ok", "error", "unsupported"):
-            return {"status": "error", "message": f"an answer without a status: {line[:200]!r}"}
-        return answer
+            return protocol.answer_of(line)
+        except Malformed as error:
+            return {"status": "malformed", "message": str(error)}

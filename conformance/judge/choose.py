@@ -57,7 +57,10 @@ class Chooser:
 
     def texts(self, recipes, origin, where):
         for text in recipes:
-            recipe = recipe_of(text)
+            try:
+                recipe = recipe_of(text)
+            except (ValueError, IndexError) as error:
+                raise Refused(f"{where}: '{text}': {error}") from None
             case, why = axes.case_of(self.tools, self.space, recipe)
             if case is None:
                 raise Refused(f"{where}: '{text}': {why}")
@@ -98,7 +101,13 @@ def read_selection(given, root, hello):
     name = file_of(given or None, root, "quick", hello)
     if not os.path.exists(name):
         raise Refused(f"there is no selection {name}; --accept-quick makes one")
-    return load(name)["cases"]
+    try:
+        cases = load(name)["cases"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise Refused(f"the selection {name} cannot be read: {error}") from None
+    if not isinstance(cases, list) or not all(isinstance(text, str) and text.strip() for text in cases):
+        raise Refused(f"the selection {name}: \"cases\" must be a list of recipes")
+    return cases
 
 
 def holds(case, recipe):

@@ -9,23 +9,56 @@ REDUCING = {"all_reduce", "reduce", "reduce_scatter"}
 P2P = {"send", "recv"}
 
 
+PARTS = {"reduce_scatter", "all_gather", "gather", "scatter"}  # whose parts may be uneven: "counts"
+COLLECTIVES = REDUCING | PARTS | {"broadcast", "all_to_all", "barrier"}
+KINDS = {"redop": (str, type(None)), "dtype": str, "name": str, "batch": int, "async": bool}
+
+
 class Bad(Exception):
     """A record that the protocol does not allow."""
 
 
-def check_record(record, rank, world):
+def is_count(value):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def check_record(record, rank, world, entered):
+    """One line of a ledger, after `entered` records with an op: by hand, against schema/ledger.json."""
     op = record.get("op")
     if op is None:
+        if "wait" in record and not (is_count(record["wait"]) and record["wait"] < entered):
+            raise Bad(f"rank {rank}: it waits for record {record['wait']!r:.40}, and has entered {entered}")
+        if "step" in record and not is_count(record["step"]):
+            raise Bad(f"rank {rank}: a step without a number: {record['step']!r:.40}")
+        if not {"wait", "step", "end"} & set(record):
+            raise Bad(f"rank {rank}: a line with neither op, step, wait nor end: {record!r:.80}")
         return
+    if not isinstance(op, str) or op not in COLLECTIVES | P2P:
+        raise Bad(f"rank {rank}: {op!r:.40} is no op: {', '.join(sorted(COLLECTIVES | P2P))}")
+    for name, kinds in KINDS.items():
+        if name in record and not isinstance(record[name], kinds):
+            raise Bad(f"rank {rank}: {op} with {name} {record[name]!r:.40}")
+    check_counts(record, op, rank)
     if op in P2P:
-        if not isinstance(record.get("peer"), int) or not 0 <= record["peer"] < world:
+        if not is_count(record.get("peer")) or record["peer"] >= world:
             raise Bad(f"rank {rank}: a {op} without a peer in 0..{world - 1}")
         return
     group = record.get("group")
-    if not isinstance(group, list) or not all(isinstance(q, int) and 0 <= q < world for q in group):
+    if not isinstance(group, list) or not all(is_count(q) and q < world for q in group):
         raise Bad(f"rank {rank}: {op} without the group's members")
     if rank not in group:
         raise Bad(f"rank {rank} enters {op} of group {group}, which it is not in")
+    if record.get("root", -1) != -1 and record["root"] not in group:
+        raise Bad(f"rank {rank}: {op} with root {record['root']!r:.40}, which is not in group {group}")
+
+
+def check_counts(record, op, rank):
+    if "counts" in record:
+        counts = record["counts"]
+        if not isinstance(counts, list) or not all(map(is_count, counts)):
+            raise Bad(f"rank {rank}: {op} with counts {counts!r:.40}")
+    elif op != "barrier" and not is_count(record.get("count")):
+        raise Bad(f"rank {rank}: {op} without a count of elements: {record.get('count')!r:.40}")
 
 
 def ops(records):
@@ -104,9 +137,20 @@ def disagree(ledgers):
     return any(None not in bad["records"] for bad in mismatches(ledgers))
 
 
-def blocked(ledgers):
+def unmatched(entered, rank, mine):
+    """The first asynchronous operation that others have not entered, with those; a message that is sent
+    needs no one to go on."""
+    for place, record in enumerate(mine):
+        missing = waits_for(entered, rank, place, record) if record.get("async") and record["op"] != "send" else None
+        if missing:
+            return record, missing
+    return None
+
+
+def blocked(ledgers, silent=False):
     """rank -> (record, missing ranks) for every rank that waits in what others have not entered, as
-    far as the ledgers tell; a rank that has ended or is on its way is not in it."""
+    far as the ledgers tell; a rank that has ended or is on its way is not in it. silent: a rank whose last
+    record is asynchronous may wait for it inside a library, which does not say so."""
     entered = channels(ledgers)
     waits = {}
     for rank, records in enumerate(ledgers):
@@ -115,6 +159,9 @@ def blocked(ledgers):
         mine = ops(records)
         pending = records[-1].get("wait") if records else None
         if pending is None and (not records or "op" not in records[-1] or records[-1].get("async")):
+            found = unmatched(entered, rank, mine) if silent and records and records[-1].get("async") else None
+            if found:
+                waits[rank] = found
             continue
         place = len(mine) - 1 if pending is None else pending
         if not 0 <= place < len(mine):
@@ -150,9 +197,9 @@ def waits_for(entered, rank, place, record):
     return missing
 
 
-def is_hung(ledgers):
+def is_hung(ledgers, silent=False):
     """No rank that has not ended can go on: each waits in what another has not entered."""
-    waits = blocked(ledgers)
+    waits = blocked(ledgers, silent)
     alive = [r for r, records in enumerate(ledgers) if not (records and records[-1].get("end"))]
     return bool(alive) and all(r in waits for r in alive), waits
 

@@ -3,6 +3,7 @@ import random
 import re
 import threading
 import time
+import traceback
 
 import ledger
 import streams
@@ -116,13 +117,14 @@ def judge(case, expected, answer, ledgers, returns, level):
         found.append(Finding("LEDG-7", f"{status} in {', '.join(where) or 'nothing published'}", answer["message"]))
     elif status in ("error", "died"):
         message = answer.get("message", "")
-        found.append(Finding("RUN-1", f"error: {normal(message)}", str(message)[-2000:]))
+        found.append(Finding("RUN-1", f"error: {normal(message)}", (message + answer.get("said", ""))[-2000:]))
+    elif status == "malformed":
+        found.append(Finding("RUN-2", answer.get("kind", "malformed answer"), answer["message"]))
     else:
         try:
             found += Judge(case, expected, answer, returns).run()
-        except (Malformed, KeyError, TypeError, IndexError, AttributeError) as error:
-            text = str(error) if isinstance(error, Malformed) else f"{type(error).__name__}: {error}"
-            found.append(Finding("RUN-2", "malformed answer", text))
+        except Malformed as error:
+            found.append(Finding("RUN-2", "malformed answer", str(error)))
         if level >= 3 and "streams" in returns:
             found += stream_findings(ledgers, answer.get("streams"))
     return found, judgeable(case, returns, level)
@@ -132,23 +134,33 @@ def run_one(adapter, tools, case, recipe, hello, level):
     out = Outcome(case, recipe)
     out.expected = tools.expected(case)
     start = time.monotonic()
-    out.answer, out.ledgers = adapter.run({k: v for k, v in case.items()})
+    out.answer, out.ledgers = adapter.run(dict(case))
     out.seconds = time.monotonic() - start
+    try:
+        judge_one(out, hello, level)
+    except Exception as error:  # of one case, whatever it is: the run goes on
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        out.status, out.findings = "fail", [Finding("RUN-2", "cannot be judged", "the answer or its ledgers cannot be judged: "
+                                                    f"{type(error).__name__}: {error} (in {where.name})")]
+    out.answer.pop("streams", None)  # long, and judged
+    return out
+
+
+def judge_one(out, hello, level):
+    case = out.case
     if out.answer["status"] == "unsupported":
         out.status = "unsupported"
-        return out
+        return
     out.findings, out.judged = judge(case, out.expected, out.answer, out.ledgers,
                                      set(hello.get("returns", [])), level)
     if case["world"] > 1 and out.answer["status"] == "ok" and out.ledgers:
         what = frozenset(str((r["op"], r.get("dtype"), r.get("count"))) for r in ledger.ops(out.ledgers[0]))
         out.issued = (hash(what), sum(e["numel"] for e in case["parameters"] if not e["frozen"]))
-    out.answer.pop("streams", None)  # long, and judged
     if out.findings:
         out.status = "fail"
     elif not out.judged:
         out.status = "unsupported"
         out.answer = {"status": "unsupported", "message": "nothing that the case is about is returned"}
-    return out
 
 
 class Runner:

@@ -8,9 +8,10 @@ before the other, are a race, whatever the order was in which they happened to r
 
     python3 conformance/judge/streams.py DIR        judges the files streams-N.jsonl of DIR"""
 import bisect
-import json
 import os
 import sys
+
+import protocol
 
 FORMAT = "zeroproof/streams/1"
 TOLD_MAX = 50
@@ -391,17 +392,15 @@ def read(folder, world):
     for rank in range(world):
         logs.append([])
         try:
-            with open(file_of(folder, rank), encoding="utf-8") as file:
+            with protocol.opened(file_of(folder, rank)) as file:
                 for number, line in enumerate(file):
-                    try:
-                        record = json.loads(line)
-                    except ValueError:
-                        raise Bad(f"rank {rank}, line {number + 1}: no JSON: {line[:80]!r}") from None
-                    if not isinstance(record, dict):
-                        raise Bad(f"rank {rank}, line {number + 1}: no object: {line[:80]!r}")
-                    logs[-1].append(record)
+                    logs[-1].append(protocol.parse(line))
         except FileNotFoundError:
             pass
+        except OSError as error:
+            raise Bad(f"rank {rank}: its stream log cannot be read: {error.strerror}") from None
+        except protocol.Malformed as error:
+            raise Bad(f"rank {rank}, line {number + 1}: {error}") from None
     return logs if any(logs) else None
 
 

@@ -2,40 +2,12 @@
 
 RED-2 … RED-6, STAT-2 … STAT-4, STEP-4 … STEP-8, SCALE-3, SCALE-4, OPT-2 … OPT-4, TIE-1, TIE-2"""
 import math
-import struct
 
 from decode import explain
+from protocol import Malformed, number
 
 
-class Malformed(Exception):
-    """The answer is not what ADAPTER.md says."""
-
-
-def number(text):
-    if not isinstance(text, str):
-        raise Malformed(f"a number must be a hexadecimal float in a string, not {text!r:.40}")
-    try:
-        return float.fromhex(text)
-    except ValueError:
-        raise Malformed(f"'{text:.40}' is no hexadecimal float") from None
-
-
-FILES = {"fp32": ("<f", 4), "fp64": ("<d", 8), "bf16": (None, 2), "fp16": ("<e", 2)}
-
-
-def numbers(values, folder=None):
-    """A list of hexadecimal floats, or {"file": PATH, "dtype": …}: raw, little-endian."""
-    if isinstance(values, dict):
-        code, size = FILES.get(values.get("dtype"), (None, 0))
-        if not size:
-            raise Malformed(f"a file of dtype {values.get('dtype')!r}")
-        with open(values["file"], "rb") as file:
-            raw = file.read()
-        if code is None:
-            return [struct.unpack("<f", b"\0\0" + raw[i:i + 2])[0] for i in range(0, len(raw), 2)]
-        return [x[0] for x in struct.iter_unpack(code, raw)]
-    if not isinstance(values, list):
-        raise Malformed("a tensor must be a list or a file")
+def numbers(values):
     return [number(v) for v in values]
 
 
@@ -90,12 +62,7 @@ class Judge:
         self.findings.append(Finding(*args, **more))
 
     def run(self):
-        ranks = self.answer.get("ranks")
-        if not isinstance(ranks, list) or [r.get("rank") for r in ranks] != list(range(self.case["world"])):
-            raise Malformed(f"\"ranks\" must list ranks 0..{self.case['world'] - 1} in order")
-        for r in ranks:
-            if not isinstance(r.get("steps"), list) or len(r["steps"]) != self.case["steps"]:
-                raise Malformed(f"rank {r['rank']} must report {self.case['steps']} steps")
+        ranks = self.answer["ranks"]  # protocol.load() has seen to the form
         for step in range(self.case["steps"]):
             self.step(step, [r["steps"][step] for r in ranks])
             if self.findings:

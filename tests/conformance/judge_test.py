@@ -47,7 +47,7 @@ def run(adapter, *more, deadline=20):
 
 # What it does -> (clause, start of the kind) that some cause must have; None: an error of the run.
 LIARS = {
-    "null": ("RUN-1", "error"), "echo": ("RED-3", "missing"), "garbage": ("RUN-1", "error: no JSON"),
+    "null": ("RUN-2", "malformed answer"), "echo": ("RED-3", "missing"), "garbage": ("RUN-2", "malformed answer"),
     "crash": ("RUN-1", "error: the adapter's process ended"),
     "nothing": None, "silent": None, "constant-ledger": None,
     "empty-ledger": ("LEDG-6", "empty ledger"), "small-ledger": ("LEDG-6", "too little"),
@@ -202,6 +202,10 @@ def test_quick():
             json.dump({"cases": ["nonsense=1"]}, file)
         code, report, errors = run(f"{TRAINER} honest", "--quick", name)
         check("a selection that makes no case is refused", code == 2 and "nonsense" in errors, errors)
+        with open(name, "w", encoding="utf-8") as file:
+            file.write("no JSON")
+        code, report, errors = run(f"{TRAINER} honest", "--quick", name)
+        check("a selection that is no JSON is refused", code == 2 and "cannot be read" in errors, errors)
 
 
 def listed(*more):
@@ -288,6 +292,8 @@ def test_ledgers():
     later = {**both, "async": True}
     check("an asynchronous call is no hang", not ledger.is_hung([[later], [op("recv", peer=0)]])[0])
     check("waiting for it is", ledger.is_hung([[later, {"wait": 0}], [op("recv", peer=0)]])[0])
+    check("a silent wait is one, once nothing moves", ledger.is_hung([[later], [op("recv", peer=0)]], silent=True)[0])
+    check("a message that is sent waits for nobody", not ledger.is_hung([[{**send, "async": True}], [both]], silent=True)[0])
     group = [op("send", peer=1, batch=1), op("recv", peer=1, batch=1)]
     other = [op("send", peer=0, batch=1), op("recv", peer=0, batch=1)]
     check("members that enter different things disagree", ledger.disagree([[later], [{**later, "count": 5}]]))

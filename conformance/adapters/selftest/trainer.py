@@ -274,4 +274,5 @@ def main():
         print("%%%" if answer is None else json.dumps(answer), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Adapters that break the protocol: what the suite must make a result of, and survive.
+
+usage: bad.py FAULT. It trains as trainer.py's honest one does, and then breaks what FAULT names."""
+import fcntl
+import json
+import os
+import struct
+import sys
+import time
+
+import trainer
+
+DEEP = "[" * 200000
+HELLO = {"protocol": 1, "name": "bad", "version": "1", "level": 2,
+         "returns": ["norm", "scale", "skipped", "parameters", "masters", "ledger"], "supports": trainer.supports()}
+HELLOS = {
+    "hello-list": [1], "hello-null": None, "hello-deep": DEEP, "hello-protocol": {**HELLO, "protocol": 2},
+    "hello-name": {**HELLO, "name": 5}, "hello-level": {**HELLO, "level": 9}, "hello-level-text": {**HELLO, "level": "two"},
+    "hello-returns": {**HELLO, "returns": 5}, "hello-returns-unknown": {**HELLO, "returns": ["nrom"]},
+    "hello-supports": {**HELLO, "supports": [1]}, "hello-supports-value": {**HELLO, "supports": {"zero": 1}},
+    "hello-without": {**HELLO, "without": "x"}, "hello-without-all": {**HELLO, "without": [{}]},
+    "hello-options": {**HELLO, "options": {"x": 5}}, "hello-options-list": {**HELLO, "options": [1]},
+    "hello-options-object": {**HELLO, "options": {"a": [{"x": 1}]}}, "hello-options-words": {**HELLO, "options": {"a": ["x y"]}},
+    "hello-world": {**HELLO, "world": "4"},
+}
+# whose cases are long
+LONG = {"zero": [1], "dp": [4], "micro_batches": [3], "steps": [3], "sizes": ["large"]}
+
+
+def out(answer):
+    sys.stdout.write((answer if isinstance(answer, str) else json.dumps(answer)) + "\n")
+    sys.stdout.flush()
+
+
+def flood():
+    while True:
+        os.write(1, b"x" * 65536)
+        time.sleep(0.002)
+
+
+LINES = {  # appended to the ledger of rank 0
+    "ledger-op": '{"op":[1]}', "ledger-op-unknown": '{"op":"frobnicate","group":[0]}', "ledger-null": "null",
+    "ledger-count": '{"op":"all_reduce","redop":"sum","dtype":"fp32","count":"abc","group":[0]}',
+    "ledger-counts": '{"op":"reduce_scatter","redop":"sum","dtype":"fp32","counts":5,"group":[0]}',
+    "ledger-no-count": '{"op":"all_gather","dtype":"fp32","group":[0]}',
+    "ledger-name": '{"op":"all_reduce","redop":"sum","dtype":"fp32","count":1,"group":[0],"name":[1]}',
+    "ledger-root": '{"op":"broadcast","dtype":"fp32","count":1,"group":[0],"root":"x"}',
+    "ledger-deep": DEEP, "ledger-wait": '{"wait":"x"}', "ledger-wait-ahead": '{"wait":1000000}', "ledger-empty": "{}",
+    "ledger-wait-hang": '{"wait":"x"}', "ledger-text": "\udcff\udcfe",
+}
+
+
+def with_file(kind, folder, values):
+    """One parameter's values in a file of the ledgers' folder, or in what is no such file."""
+    name = os.path.join(folder, "values")
+    raw = b"".join(struct.pack("<f", float.fromhex(x)) for x in values)
+    if kind == "file-fifo":
+        os.mkfifo(name)
+    elif kind == "file-folder":
+        os.mkdir(name)
+    elif kind != "file-missing":
+        with open(name, "wb") as file:
+            file.write(raw + b"x" * (kind == "file-odd"))
+    return {"file": name, "dtype": "int7" if kind == "file-dtype" else "fp32"} if kind != "file-nameless" else {"dtype": "fp32"}
+
+
+def broken(kind, answer, case, folder):
+    """The answer, or the text, that the fault makes of an honest answer."""
+    ranks, first = answer["ranks"], answer["ranks"][0]["steps"][0]
+    name = next(iter(first["parameters"]))
+    if kind in LINES:
+        with open(os.path.join(folder, "rank-0.jsonl"), "a", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(LINES[kind] + "\n")
+    elif kind == "ledger-folder":
+        os.remove(os.path.join(folder, "rank-0.jsonl"))
+        os.mkdir(os.path.join(folder, "rank-0.jsonl"))
+    elif kind.startswith("file"):
+        for rank in ranks:
+            for step in rank["steps"][:1]:
+                place = os.path.join(folder, f"of-{rank['rank']}")
+                os.mkdir(place)
+                step["parameters"][name] = with_file(kind, place, step["parameters"][name])
+                if kind == "file":
+                    step["masters"] = {n: [[at, with_file(kind, os.path.dirname(f"{place}-{n}-{at}/"), v)]
+                                           for at, v in runs if os.mkdir(f"{place}-{n}-{at}") is None]
+                                       for n, runs in step["masters"].items()}
+    elif kind == "beyond":
+        first["norm"] = "0x1p99999"
+    elif kind == "number":
+        first["parameters"][name] = [1.5] * len(first["parameters"][name])
+    elif kind == "skipped":
+        first["skipped"] = 0
+    elif kind == "steps":
+        ranks[0]["steps"] = [None] * case["steps"]
+    elif kind == "ranks":
+        answer["ranks"] = [5] * case["world"]
+    elif kind == "masters":
+        first["masters"] = {name: 5}
+    elif kind == "masters-list":
+        first["masters"] = [1]
+    elif kind == "runs":
+        first["masters"] = {name: [[0.5, ["0x1p0"]]]}
+    return {"deep": DEEP, "no-json": "%%%", "long": '{"status":"ok","x":"' + "y" * (100 << 20) + '"}',
+            "unsupported": {"status": "unsupported", "message": {"x": [1]}}, "no-status": {},
+            "message": {"status": "error", "message": [1, 2]},
+            "surrogate": {"status": "error", "message": "half \ud800 a pair\x00"}}.get(kind, answer)
+
+
+KINDS = [*HELLOS, *LINES, "hello-flood", "hello-dies", "deaf", "flood", "twice", "partial", "ledger-folder", "file",
+         "file-fifo", "file-folder", "file-missing", "file-odd", "file-dtype", "file-nameless", "beyond", "number", "skipped",
+         "steps", "ranks", "masters", "masters-list", "runs", "deep", "no-json", "long", "unsupported", "no-status", "message",
+         "surrogate"]
+
+
+def serve(kind):
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["do"] == "bye":
+            break
+        if request["do"] == "hello":
+            if kind == "hello-flood":
+                flood()
+            if kind == "hello-dies":
+                sys.exit("Traceback of mine: no module named subject")
+            out(HELLOS.get(kind, {**HELLO, "supports": LONG} if kind == "deaf" else HELLO))
+            if kind == "deaf":
+                fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, 4096)  # no such case fits
+                time.sleep(1000)
+            continue
+        answer = trainer.run(request["case"], "honest", request["ledgers"])
+        if kind == "flood":
+            flood()
+        if kind == "partial":
+            sys.stdout.write('{"status":"ok"')
+            sys.stdout.flush()
+            os._exit(1)
+        answer = broken(kind, answer, request["case"], request["ledgers"])
+        if kind == "ledger-wait-hang":
+            time.sleep(1000)
+        out(answer if kind != "twice" else f"{json.dumps(answer)}\n{json.dumps(answer)}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == [] or sys.argv[1] not in KINDS:
+        sys.exit(__doc__ + "\n" + "\n".join(f"  {kind}" for kind in KINDS))
+    serve(sys.argv[1])

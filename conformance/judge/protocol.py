@@ -1,0 +1,208 @@
+"""What adapters say, checked by hand against schema/ before anything is made of it: hello, answers, and the
+files that answers name. An adapter may say anything; what is not checked here is not judged."""
+import json
+import os
+import re
+import stat
+import struct
+
+PROTOCOL = 1
+LINE_MOST = 64 << 20  # bytes of one line: what is longer belongs into files
+FILE_MOST = 256 << 20  # bytes of a tensor's file, or of a ledger
+MESSAGE_MOST = 1 << 16  # characters: the end of what was said
+RETURNS = {"norm", "scale", "skipped", "parameters", "masters", "gradients", "ledger", "streams"}
+STATUS = ("ok", "error", "unsupported")
+FILES = {"fp32": ("<f", 4), "fp64": ("<d", 8), "bf16": (None, 2), "fp16": ("<e", 2)}
+WORD = re.compile(r"[^\s=,]+")
+
+
+class Malformed(Exception):
+    """Something is not what ADAPTER.md says."""
+
+
+def shown(value):
+    """The beginning of what came, for a message."""
+    return (f"{value[:120]!r}" if isinstance(value, (str, bytes)) else repr(value)[:120])
+
+
+def parse(line):
+    """The object of one line."""
+    try:
+        text = line.decode("utf-8")
+        value = json.loads(text)
+        if "\\u" in text:  # half a surrogate pair is no character: it could never be written again
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", errors="replace"))
+    except RecursionError:
+        raise Malformed(f"JSON that is nested too deeply: {shown(line)}") from None
+    except ValueError:
+        raise Malformed(f"no JSON: {shown(line)}") from None
+    if not isinstance(value, dict):
+        raise Malformed(f"no object: {shown(line)}")
+    return value
+
+
+def is_int(value, least=0):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def need(good, what, value):
+    if not good:
+        raise Malformed(f"{what}, not {shown(value)}")
+
+
+# ---- hello ----------------------------------------------------------------------------------------
+
+
+def is_value(value):
+    return isinstance(value, (str, bool)) or is_int(value, -1 << 53)
+
+
+def is_option(value):
+    """Recipes are words: a value must survive being one."""
+    return isinstance(value, bool) or is_int(value, -1 << 53) or (isinstance(value, str) and
+                                                                   WORD.fullmatch(value) is not None)
+
+
+def check_hello(hello):
+    need(is_int(hello.get("protocol")) and hello["protocol"] == PROTOCOL, f"\"protocol\" must be {PROTOCOL}",
+         hello.get("protocol"))
+    for name in ("name", "version"):
+        need(isinstance(hello.get(name), str) and hello[name].strip(), f"\"{name}\" must be a text", hello.get(name))
+    level = hello.get("level", 1)
+    need(is_int(level, 1) and level <= 3, "\"level\" must be 1, 2 or 3", level)
+    need(is_int(hello.get("world", 1), 1), "\"world\" must be a number of ranks", hello.get("world"))
+    returns = hello.get("returns", [])
+    need(isinstance(returns, list), "\"returns\" must be a list", returns)
+    for name in returns:
+        need(isinstance(name, str) and name in RETURNS, f"\"returns\" may name {', '.join(sorted(RETURNS))}", name)
+    supports = hello.get("supports")
+    need(isinstance(supports, dict), "\"supports\" must be an object: axis -> list of values", supports)
+    for axis, values in supports.items():
+        need(isinstance(values, list) and all(map(is_value, values)), f"\"supports\": \"{axis}\" must be a list of values",
+             values)
+    check_without(hello.get("without", []))
+    options = hello.get("options", {})
+    need(isinstance(options, dict), "\"options\" must be an object: name -> list of values", options)
+    for name, values in options.items():
+        need(WORD.fullmatch(name) is not None, "the name of an option must be a word", name)
+        need(isinstance(values, list) and values and all(map(is_option, values)),
+             f"\"options\": \"{name}\" must be a list of booleans, integers or words", values)
+
+
+def check_without(rules):
+    need(isinstance(rules, list), "\"without\" must be a list of objects", rules)
+    for rule in rules:
+        need(isinstance(rule, dict) and rule, "a rule of \"without\" must name axes", rule)
+        for axis, values in rule.items():
+            need(all(map(is_value, values if isinstance(values, list) else [values])),
+                 f"\"without\": \"{axis}\" must be a value or a list of values", values)
+
+
+# ---- Answers --------------------------------------------------------------------------------------
+
+
+def answer_of(line):
+    answer = parse(line)
+    need(answer.get("status") in STATUS, f"\"status\" must be one of {', '.join(STATUS)}", answer.get("status"))
+    if "message" in answer and not isinstance(answer["message"], str):
+        raise Malformed(f"\"message\" must be a text, not {shown(answer['message'])}")
+    return {"status": answer["status"], "message": answer.get("message", "")[-MESSAGE_MOST:],
+            **({"ranks": answer.get("ranks")} if answer["status"] == "ok" else {})}
+
+
+def load(answer, case):
+    """Checks the form of an answer that is ok, and puts what files hold in place of their names: they may lie
+    in the ledgers' folder, which is gone when values are judged."""
+    ranks = answer["ranks"]
+    need(isinstance(ranks, list) and all(isinstance(r, dict) and is_int(r.get("rank")) for r in ranks) and
+         [r["rank"] for r in ranks] == list(range(case["world"])), f"\"ranks\" must list ranks 0..{case['world'] - 1} in order", ranks)
+    for q, mine in enumerate(ranks):
+        steps = mine.get("steps")
+        need(isinstance(steps, list) and len(steps) == case["steps"], f"rank {q} must report {case['steps']} steps",
+             steps)
+        for number, step in enumerate(steps):
+            load_step(step, f"rank {q}, step {number}")
+
+
+def load_step(step, where):
+    need(isinstance(step, dict), f"{where}: a step must be an object", step)
+    if "skipped" in step:
+        need(isinstance(step["skipped"], bool), f"{where}: \"skipped\" must be true or false", step["skipped"])
+    if step.get("norm") is not None:
+        check_number(step["norm"], f"{where}: \"norm\"")
+    if "scale" in step:
+        check_number(step["scale"], f"{where}: \"scale\"")
+    for name in ("parameters", "masters", "gradients"):
+        if name not in step:
+            continue
+        need(isinstance(step[name], dict), f"{where}: \"{name}\" must be an object: name -> values", step[name])
+        for parameter, values in step[name].items():
+            what = f"{where}: {name} of {parameter}"
+            if name == "parameters":
+                step[name][parameter] = tensor(values, what)
+                continue
+            need(isinstance(values, list), f"{what} must be a list of [offset, values]", values)
+            for run in values:
+                need(isinstance(run, list) and len(run) == 2 and is_int(run[0]), f"{what}: a run must be [offset, values]",
+                     run)
+                run[1] = tensor(run[1], what)
+
+
+def check_number(text, what):
+    need(isinstance(text, str), f"{what}: a number must be a hexadecimal float in a string", text)
+    number(text)
+
+
+def number(text):
+    if not isinstance(text, str):
+        raise Malformed(f"a number must be a hexadecimal float in a string, not {text!r:.40}")
+    try:
+        return float.fromhex(text)
+    except OverflowError:
+        raise Malformed(f"'{text:.40}' is beyond every double") from None
+    except ValueError:
+        raise Malformed(f"'{text:.40}' is no hexadecimal float") from None
+
+
+def tensor(values, what):
+    """A list of hexadecimal floats; or those of {"file": PATH, "dtype": …}: raw, little-endian."""
+    if isinstance(values, dict):
+        return values_of_file(values, what)
+    need(isinstance(values, list), f"{what} must be a list or a file", values)
+    for text in values:
+        need(isinstance(text, str), f"{what}: a number must be a hexadecimal float in a string", text)
+    return values
+
+
+def values_of_file(given, what):
+    name, dtype = given.get("file"), given.get("dtype")
+    need(isinstance(name, str) and name and "\0" not in name, f"{what}: \"file\" must be a path", name)
+    need(isinstance(dtype, str) and dtype in FILES, f"{what}: \"dtype\" of a file must be one of {', '.join(FILES)}", dtype)
+    code, size = FILES[dtype]
+    try:
+        raw = read_whole(name)
+    except OSError as error:
+        raise Malformed(f"{what}: {shown(name)} cannot be read: {error.strerror}") from None
+    if len(raw) % size:
+        raise Malformed(f"{what}: {shown(name)} has {len(raw)} bytes, no multiple of the {size} of {dtype}")
+    if code is None:  # bf16: the upper half of an fp32
+        raw, code = b"".join(b"\0\0" + raw[i:i + 2] for i in range(0, len(raw), 2)), "<f"
+    return [x.hex() for (x,) in struct.iter_unpack(code, raw)]
+
+
+def opened(name):
+    """A regular file, to be read: whatever else has that name could block, or never end."""
+    handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    status = os.fstat(handle)
+    if stat.S_ISREG(status.st_mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise OSError(0, "it is no regular file", name)
+
+
+def read_whole(name, most=FILE_MOST):
+    with opened(name) as file:
+        raw = file.read(most + 1)
+    if len(raw) > most:
+        raise OSError(0, f"it has more than {most} bytes", name)
+    return raw
