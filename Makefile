@@ -341,11 +341,14 @@ include conformance/recorder/recorder.mk
 
 # ---- Conformance ---------------------------------------------------------------------------------
 
-# What `zeroproof check` becomes, and what an author of adapters reads.
+# What `zeroproof check` becomes, what an author of adapters reads, and what the adapters need: recorders,
+# and the command that makes their environments.
 CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conformance/judge/*.json \
                        conformance/schema/*.json conformance/known/*.json conformance/support/*.json \
-                       conformance/quick/*.json conformance/adapters/*.py \
-                       conformance/recorder/*.py conformance/recorder/pyproject.toml)
+                       conformance/quick/*.json conformance/adapters/*.py conformance/recorder/*.py \
+                       conformance/recorder/pyproject.toml conformance/constraints.txt \
+                       conformance/subjects.txt)
+CONFORMANCE_PROGRAMS := conformance/subject.sh
 
 PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-venv
 
@@ -402,6 +405,8 @@ install: all lib $(BUILD)/zeroproof.1 ## install under PREFIX (and DESTDIR)
 	  install -m 644 $$f $(dest)/share/zeroproof/spec/ || exit 1; done
 	for f in $(CONFORMANCE_FILES); do \
 	  install -D -m 644 $$f $(dest)/share/zeroproof/$$f || exit 1; done
+	for f in $(CONFORMANCE_PROGRAMS); do \
+	  install -D -m 755 $$f $(dest)/share/zeroproof/$$f || exit 1; done
 
 .PHONY: uninstall
 uninstall: ## remove what install put there

@@ -214,7 +214,11 @@ class Shrinker:
         case, _ = case_of(self.runner.tools, self.space, candidate)
         if case is None or not self.supported(candidate):
             return None
+        left = self.end - time.monotonic()
+        self.adapter.deadline = min(self.runner.deadline, max(1, left))
         tried = run_one(self.adapter, self.runner.tools, case, candidate, self.runner.hello, self.runner.level)
+        if tried.answer["status"] == "timeout" and left < self.runner.deadline:
+            return None  # it had not the time that it has in a run: that says nothing
         return tried if tried.status == "fail" and tried.signature() == best.signature() else None
 
     def needs(self, best):
@@ -229,6 +233,7 @@ class Shrinker:
         return sorted(found)
 
     def close(self):
+        self.adapter.deadline = self.runner.deadline
         self.runner.give_back(self.adapter)
 
 

@@ -57,6 +57,7 @@ class Group(dist.ProcessGroup):
     def __init__(self, rank, members, real, log):
         super().__init__(rank, len(members))
         self.members, self.real, self.log = members, real, log
+        self.called = None
 
     def getBackendName(self):  # noqa: N802 (torch's name)
         return NAME
@@ -70,6 +71,8 @@ class Group(dist.ProcessGroup):
 
     def note(self, op, tensor, opts=None, root=None, count=None):
         record = {"op": op, "group": self.members}
+        if self.called is not None:  # all members know it by this: several may have the same ones
+            record["name"] = self.called
         if tensor is not None:
             record.update(dtype=DTYPES.get(str(tensor.dtype), str(tensor.dtype)),
                           count=tensor.numel() if count is None else count)

@@ -121,17 +121,23 @@ class Recorder:
     def wrap_batch(self, real):
         @functools.wraps(real)
         def call(ops):
-            if not self.quiet:
-                self.batch += 1
-                for p in ops:
-                    op = "send" if p.op in (self.dist.isend, self.real["isend"]) else "recv"
-                    self.publish(op, {"tensor": p.tensor, "dst": p.peer, "src": p.peer, "group": p.group}, False,
-                                 batch=self.batch)
+            if self.quiet:
+                return real(ops)
+            self.batch += 1
+            numbers = []
+            for p in ops:
+                op = "send" if p.op in (self.dist.isend, self.real["isend"]) else "recv"
+                numbers.append(self.publish(op, {"tensor": p.tensor, "dst": p.peer, "src": p.peer, "group": p.group}, True,
+                                            batch=self.batch))
             self.quiet += 1
             try:
-                return real(ops)
+                works = real(ops)
             finally:
                 self.quiet -= 1
+            # one work for each, or one for all of them: its last stands for all of a batch
+            if len(works) != len(numbers):
+                numbers = numbers[-1:] * len(works)
+            return [Waiting(work, self, number) for work, number in zip(works, numbers)]
 
         return call
 

@@ -69,6 +69,28 @@ cd "$tmp" && "$tmp/usr/bin/zeroproof" train --layers 1 --d-model 8 --heads 1 --c
   --steps 1 --sample 0 >"$tmp/out" 2>&1
 verdict $? installed_command_finds_its_text "$(head -3 "$tmp/out")"
 cd - >/dev/null || exit 3
+share=$tmp/usr/share/zeroproof/conformance
+# what an adapter imports beside its subject, and reads, must be there
+lacks=$(for f in "$share"/adapters/*.py "$share"/recorder/*.py; do
+  sed -nE 's/^(from|import) (zeroproof_[a-z]+|[a-z_]+_adapter)[ ,]?.*/\2/p' "$f"
+done | sort -u | while read -r m; do
+  [ -e "$share/adapters/$m.py" ] || [ -e "$share/recorder/$m.py" ] || echo "$m"
+done)
+[ -z "$lacks" ] && [ -x "$share/subject.sh" ] && [ -s "$share/constraints.txt" ]
+verdict $? installed_adapters_have_what_they_import "$lacks"
+if command -v python3 >/dev/null; then
+  "$tmp/usr/bin/zeroproof" check --adapter "$tmp/usr/bin/zeroproof adapter" --cases 2 --brief \
+    >"$tmp/out" 2>&1
+  verdict $? installed_check_judges "$(tail -3 "$tmp/out")"
+fi
+venv=$HOME/.cache/zeroproof/venv/torch-2.13.0/bin/python
+if [ -x "$venv" ]; then
+  "$tmp/usr/bin/zeroproof" check --adapter "$venv -B $share/adapters/ddp_adapter.py" --cases 1 \
+    --jobs 1 --brief >"$tmp/out" 2>&1
+  verdict $? installed_adapter_of_torch_starts "$(tail -3 "$tmp/out")"
+else
+  echo "not run: installed_adapter_of_torch_starts (no environment: make conformance makes it)"
+fi
 $make --no-print-directory install SAN="$san" BUILD="$build" CC="${CC:-gcc}" DESTDIR="$tmp/stage" \
   PREFIX=/opt/zp >"$tmp/out" 2>&1 && [ -x "$tmp/stage/opt/zp/bin/zeroproof" ] &&
   grep -q '^prefix=/opt/zp$' "$tmp/stage/opt/zp/lib/pkgconfig/zeroproof.pc"

@@ -195,6 +195,8 @@ def test_quick():
         code, report, _ = run(f"{TRAINER} next-scale", "--quick", name, "--fresh", "150")
         check("what only a fresh case finds is told, and no error", code == 0 and report["causes"]
               and all(c["fresh"] for c in report["causes"]), report["causes"])
+        check("nor is it one to JUnit and TAP", ' failures="0"' in report["files"]["junit.xml"] and
+              "# TODO new, in a fresh case" in report["files"]["report.tap"], report["files"]["report.tap"])
         code, report, _ = run(f"{TRAINER} no-mean", "--quick", name, "--fresh", "5")
         check("what a case of the selection finds is an error", code == 1 and
               any(not c["fresh"] for c in report["causes"]), [(c["kind"], c["cases"]) for c in report["causes"]])
