@@ -421,6 +421,9 @@ def main():
             print(f"streams.py: {sys.argv[1]} has no stream logs (streams-N.jsonl)", file=sys.stderr)
             return 2
         done = check(logs)
+        if not any(rank.ops for rank in done.ranks):
+            print(f"streams.py: the logs of {sys.argv[1]} have no operation: nothing was judged", file=sys.stderr)
+            return 1
     except (OSError, Bad) as error:
         print(f"streams.py: {error}", file=sys.stderr)
         return 2

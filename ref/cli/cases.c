@@ -77,23 +77,36 @@ static int print_random(const cases_args *a)
   return code;
 }
 
-static int print_stdin(int (*line_of)(char *line))
+static int print_stdin(int (*line_of)(char *line, int *refused))
 {
+  int refused = 0;
   char *line = NULL;
   size_t cap = 0;
   ssize_t n;
   int code = 0;
   while (code == 0 && (n = getline(&line, &cap, stdin)) >= 0) {
     while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r')) line[--n] = 0;
-    if (n > 0) code = line_of(line);
+    if (n > 0) code = line_of(line, &refused);
   }
   free(line);
-  return code;
+  return code != 0 ? code : refused;
 }
 
-static int print_recipe(char *line)
+/* That a recipe makes no case is an answer here: who asks line by line tries others. */
+static int print_recipe(char *line, int *refused)
 {
+  (void)refused;
   return print(case_of(line));
+}
+
+/* A recipe of the command line that makes no case is refused input. */
+static int print_argument(const char *recipe)
+{
+  json_t *one = case_of(recipe);
+  const char *why = json_string_value(json_object_get(one, "refused"));
+  if (why != NULL) fprintf(stderr, "zeroproof cases: '%s': %s\n", recipe, why);
+  const int refused = why != NULL ? ZP_EXIT_REFUSED : 0, code = print(one);
+  return code != 0 ? code : refused;
 }
 
 static error_t parse_cases(int key, char *arg, struct argp_state *state)
@@ -141,7 +154,7 @@ int zp_cmd_cases(int argc, char **argv, const zp_engine *engine)
   (void)engine;
   cases_args a = {NULL, 0, 0, 1};
   int code = zp_cli_parse(&cases_argp, argc, argv, &a);
-  for (int32_t i = 0; code == 0 && i < a.n; i++) code = print(case_of(a.recipe[i]));
+  for (int32_t i = 0; code == 0 && i < a.n; i++) code = print_argument(a.recipe[i]);
   if (code == 0 && a.random > 0) code = print_random(&a);
   if (code == 0 && a.random == 0 && a.n == 0) code = print_stdin(print_recipe);
   return code;
@@ -160,13 +173,14 @@ static json_t *expected_of(const json_t *from)
   return out;
 }
 
-static int print_expected(char *line)
+/* A line that is no case is answered so, and the lines behind it are answered. */
+static int print_expected(char *line, int *refused)
 {
   json_error_t err;
-  json_t *from = json_loads(line, 0, &err);
-  const int code = print(expected_of(from));
+  json_t *from = json_loads(line, 0, &err), *out = expected_of(from);
   json_decref(from);
-  return code;
+  if (json_object_get(out, "refused") != NULL) *refused = ZP_EXIT_REFUSED;
+  return print(out);
 }
 
 static error_t parse_oracle(int key, char *arg, struct argp_state *state)

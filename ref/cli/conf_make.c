@@ -9,6 +9,9 @@
 #include "conf.h"
 #include "options.h"
 
+/* Of a case: as many as conf_read.c takes; and values of gradients, a second's work or two. */
+enum { MOST_MICRO_BATCHES = 4096, MOST_VALUES = 1 << 22 };
+
 int zp_recipe_parse(zp_recipe *r, const char *text, char *why, int64_t cap)
 {
   r->wide = r->comm_fp32 = r->first = 0;
@@ -125,6 +128,24 @@ static int fill(const zp_recipe *r, zp_given *n)
   return 0;
 }
 
+/* What is asked for must be a case that the reader takes, and be made and proven within seconds. */
+static int too_much(const zp_recipe *r, char *why, int64_t cap)
+{
+  const zp_config *c = &r->c.cfg;
+  const double rows = (double)r->c.steps * c->dp * c->micro_batches;
+  double values = 0;
+  for (int32_t j = 0; j < c->n_params; j++)
+    values += (double)c->params[j].numel * (c->params[j].sharded ? c->tp : 1);
+  if (c->n_params < 1) snprintf(why, (size_t)cap, "a case needs a parameter");
+  else if (c->micro_batches > MOST_MICRO_BATCHES)
+    snprintf(why, (size_t)cap, "M is more than %d", MOST_MICRO_BATCHES);
+  else if (rows * (values + c->n_params) > MOST_VALUES)
+    snprintf(why, (size_t)cap, "its gradients have %.0f values, more than %d", rows * values,
+             MOST_VALUES);
+  else return 0;
+  return -1;
+}
+
 zp_given *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
 {
   const zp_config *c = &r->c.cfg;
@@ -142,6 +163,7 @@ zp_given *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
     snprintf(why, (size_t)cap, "a case needs mode=coded, one kind of optimizer, and a step");
     return NULL;
   }
+  if (too_much(r, why, cap)) return NULL;
   n = zp_given_new(c, r->c.steps);
   if (n == NULL) {
     snprintf(why, (size_t)cap, "no memory");

@@ -22,6 +22,8 @@ enum {
   ZP_TRACE_SOURCE = 11, /* whom a receive from any source received from */
   ZP_TRACE_FIRST_DEF = 16
 };
+/* Ranks of a run: what a name or a damaged header says must not ask for all memory there is. */
+enum { ZP_TRACE_WORLD = 1 << 17 };
 enum { ZP_TRACE_DEFS = 1024, ZP_TRACE_NAME = 256 };
 enum { ZP_TRACE_ASYNC = 1, ZP_TRACE_ANY = 2 }; /* flags; any: of a receive, from any source */
 #define ZP_TRACE_MAGIC "ZPTRACE\1"

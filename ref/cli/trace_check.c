@@ -82,7 +82,10 @@ static int start(judge *j)
   j->world = zp_trace_world(j->dir);
   if (j->world <= 0) {
     fprintf(stderr, "zeroproof trace: %s: %s.\n", j->dir,
-            j->world < 0 ? strerror(errno) : "no trace is there: no file rank-N.zpt");
+            j->world < 0 && errno == EOVERFLOW
+                ? "a file is named for a rank that no run has (131072 ranks at most)"
+            : j->world < 0 ? strerror(errno)
+                           : "no trace is there: no file rank-N.zpt");
     return ZP_EXIT_REFUSED;
   }
   j->p = zp_trace_grow(NULL, 0, (size_t)j->world, sizeof *j->p);

@@ -279,8 +279,19 @@ void zp_trace_enter(judge *j, player *p, zp_trace_def *d)
 {
   const member m = lead(j, p, d);
   const int64_t record = p->reader.records - 1;
-  if (m.g == NULL) j->unjudged++;
-  else if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(p, m, &d->sig, record);
+  if (m.g == NULL) {
+    j->unjudged++;
+    return;
+  }
+  if (d->sig.op < ZP_TRACE_SEND && d->sig.root >= m.g->size && !m.g->told) {
+    char text[ZP_TRACE_NAME];
+    m.g->told = 1;
+    zp_trace_describe(&d->sig, text, sizeof text);
+    zp_trace_find(j, "root", p->reader.rank, record, 0,
+                  "rank %d enters %s at its record %" PRId64 ": a group of %d has no such place",
+                  (int)p->reader.rank, text, record, (int)m.g->size);
+  }
+  if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(p, m, &d->sig, record);
   else if (zp_trace_come(j, p, m, &d->sig, record))
     zp_trace_hold(p, (wait){m.g, m.g->pos[m.place] - 1, record, d->sig.flags & ZP_TRACE_ASYNC});
 }

@@ -91,6 +91,8 @@ void zp_trace_open(zp_trace_reader *r, const char *dir, int32_t rank)
   r->buffer = zp_trace_grow(NULL, 0, BUFFER, 1);
   if (fill(r) < 0) {
     r->state = ZP_TRACE_MISSING;
+    free(r->buffer); /* of a large world most may be */
+    r->buffer = NULL;
     return;
   }
   for (int i = 0; i < 8; i++) {
@@ -102,7 +104,7 @@ void zp_trace_open(zp_trace_reader *r, const char *dir, int32_t rank)
   }
   const int64_t mine = number(r), world = number(r);
   if (mine < 0 || world < 0) stop(r, -1);
-  else if (mine != rank || world <= rank || world > INT32_MAX) stop(r, -2);
+  else if (mine != rank || world <= rank || world > ZP_TRACE_WORLD) stop(r, -2);
   else r->world = (int32_t)world;
 }
 
@@ -254,6 +256,8 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
     if (tag == ZP_TRACE_GROUP) bad = read_group(r, item);
     if (tag == ZP_TRACE_SOURCE) bad = read_source(r, item);
     if (tag == ZP_TRACE_PHASE) bad = read_name(r, item);
+    if (tag == ZP_TRACE_WAIT && item->number > r->records)
+      bad = -2; /* for what was never entered */
     if (bad) return stop(r, bad);
     return 1;
   }
@@ -273,6 +277,10 @@ int32_t zp_trace_world(const char *dir)
   }
   closedir(d);
   if (most < 0) return 0;
+  if (most >= ZP_TRACE_WORLD) {
+    errno = EOVERFLOW;
+    return -1;
+  }
   zp_trace_reader r;
   zp_trace_open(&r, dir, most);
   const int32_t world = r.world > most ? r.world : most + 1;

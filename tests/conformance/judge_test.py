@@ -355,6 +355,15 @@ def test_cases():
     tools.close()
 
 
+def test_refusals():
+    """What the command line asks for and makes no case, is too much, or is no case at all."""
+    for recipe in ("BAD", "list=", "dp=8,M=4,steps=4,list=1000000@0.0", "M=1000000,list=1@0.0"):
+        done = subprocess.run([COMMAND, "cases", recipe], capture_output=True, text=True, timeout=20)
+        check(f"zeroproof cases '{recipe}' is refused", done.returncode == 2 and recipe in done.stderr, done)
+    done = subprocess.run([COMMAND, "oracle"], input="no JSON\n", capture_output=True, text=True, timeout=20)
+    check("zeroproof oracle refuses what is no case", done.returncode == 2 and "refused" in done.stdout, done)
+
+
 def axes_fraction(n):
     from fractions import Fraction
     return Fraction(n)
@@ -375,7 +384,7 @@ def test_schemas(case, expected):
 
 
 def main():
-    for name in sys.argv[1:] or ["cases", "axes", "ledgers", "ref", "honest", "again", "known", "quick", "options",
+    for name in sys.argv[1:] or ["cases", "refusals", "axes", "ledgers", "ref", "honest", "again", "known", "quick", "options",
                                  "results", "hang", "liars"]:
         globals()[f"test_{name}"]()
     return 1 if failed else 0

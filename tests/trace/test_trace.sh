@@ -130,6 +130,33 @@ result "findings as JSON" $?
   [ "$(jq -c '[.traceEvents[] | select(.ph == "X") | .pid] | unique' "$dir/view.json")" = '[4,5]' ]
 result "a Perfetto trace has every record of the ranks asked for" $?
 
+# what a header or a name says asks for no memory that a run could not need
+rm -rf "$dir/run"
+mkdir "$dir/run"
+printf 'ZPTRACE\001\000\377\377\377\377\007' >"$dir/run/rank-0.zpt"
+(ulimit -v 4000000; "$zp" trace check "$dir/run" >"$dir/out" 2>&1)
+[ $? -eq 1 ] && grep -q 'damaged' "$dir/out"
+result "a header of 2^31 - 1 ranks is damage" $?
+mv "$dir/run/rank-0.zpt" "$dir/run/rank-999999999.zpt"
+(ulimit -v 4000000; "$zp" trace check "$dir/run" >"$dir/out" 2>&1)
+[ $? -eq 2 ] && grep -q '131072 ranks' "$dir/out"
+result "a file of rank 999999999 is refused" $?
+# a group "g" of ranks 0 and 1, and in it a broadcast with root 99; or a wait for 2^60 records ago
+group='\001\001\001g\002\000\001\000\002\002'
+rm -rf "$dir/run"
+mkdir "$dir/run"
+for r in 0 1; do
+  printf "ZPTRACE\\001\\00$r\\002$group"'\012\005\001\010\005\001\144\000\000\011' >"$dir/run/rank-$r.zpt"
+done
+judged 1 'a group of 2 has no such place'
+result "a root that is not in its group" $?
+for r in 0 1; do
+  printf "ZPTRACE\\001\\00$r\\002$group"'\005\200\200\200\200\200\200\200\200\020\011' \
+    >"$dir/run/rank-$r.zpt"
+done
+judged 1 'damaged'
+result "a wait for what was never entered" $?
+
 mkdir "$dir/empty"
 "$zp" trace check "$dir/empty" >"$dir/out" 2>&1
 [ $? -eq 2 ] && grep -q 'no trace is there' "$dir/out"
