@@ -172,6 +172,10 @@ def seen(fault, ledgers):
     bad = ledger.mismatches(ledgers)
     if fault == "none":
         issued = [r["op"] for r in ledger.ops(ledgers[0])]
+        batch = [n for n, r in enumerate(ledger.ops(ledgers[0])) if "batch" in r]
+        waits = [r["wait"] for r in ledgers[0] if "wait" in r]
+        if not set(batch) <= set(waits) or not all(ledger.ops(ledgers[0])[n].get("async") for n in batch):
+            return f"a batch that is not asynchronous, or not waited for: {ledgers[0]}"
         return None if issued and not bad else f"{issued}, {bad}"
     if not bad:
         return f"not seen: {ledgers}"
