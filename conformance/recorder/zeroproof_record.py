@@ -45,9 +45,21 @@ class Recorder:
             if hasattr(dist, name):
                 self.real[name] = getattr(dist, name)
                 setattr(dist, name, self.wrap(self.real[name], op, name))
+        self.unwrap(dist.P2POp, "__new__", staticmethod)
+        self.unwrap(dist.P2POp, "__init__", lambda call: call)
         self.real["batch_isend_irecv"] = dist.batch_isend_irecv
         dist.batch_isend_irecv = self.wrap_batch(dist.batch_isend_irecv)
         return self
+
+    def unwrap(self, kind, name, as_method):
+        """torch takes its own isend and irecv only into a batch: those that wrap them stand for them."""
+        real = getattr(kind, name)
+        mine = {getattr(self.dist, n): self.real[n] for n in ("isend", "irecv")}
+
+        def call(self_or_kind, op, *args, **kwargs):
+            return real(self_or_kind, mine.get(op, op), *args, **kwargs)
+
+        setattr(kind, name, as_method(call))
 
     def members(self, group):
         dist = self.dist
