@@ -1,43 +1,60 @@
-"""Megatron-Core's DistributedDataParallel (ZeRO 0) and DistributedOptimizer (ZeRO 1) on CPU with gloo.
+"""Megatron-Core on CPU with gloo: DistributedDataParallel (ZeRO 0), DistributedOptimizer (ZeRO 1), and its
+schedules (1F1B, or none on one stage), with tensor and expert parallel parameters.
 
-It expects CUDA. What stands in, none of it in reduction, norm or step: the current device is the CPU;
-device="cuda" and Tensor.cuda() mean it; Tensor.type() answers with the torch.cuda names that it compares.
-Not reached: several instances of the distributed optimizer with overlap, nccl_ub, CUDA graphs. Its dynamic
-loss scale grows by a rule of its own; its optimizers take one group here; the distributed one is Adam."""
-import contextlib
+It expects CUDA. What stands in, none of it in reduction, norm or step: the current device is the CPU, which
+is always synchronized; device="cuda" and Tensor.cuda() mean it; Tensor.type() answers with the torch.cuda
+names that it compares. Its own fallbacks for Transformer Engine's and apex's kernels do norm and scale.
 
+Not reached. It needs CUDA: several instances of the distributed optimizer (it makes a stream), nccl_ub,
+CUDA graphs, ring exchange. It has no other: ZeRO 2 (its FSDP is another program), tuples between stages,
+a second tie (the position embeddings are reduced on one stage only), several SGD momenta. Its dynamic loss
+scale grows by a rule of its own. fp16 gradients are handed out scaled, so they are not returned."""
 import torch
 import torch._dynamo  # noqa: F401  (else imported in every child)
 from torch.overrides import TorchFunctionMode
-from torch_adapter import DTYPES, Linear, hexes, serve
+from torch_adapter import DTYPES, Linear, hexes, serve, stage_loss, stage_message
 
 torch.cuda.current_device = lambda: "cpu"
+torch.cuda.synchronize = lambda *_: None
 
 from megatron.core import parallel_state  # noqa: E402
-from megatron.core.distributed import DistributedDataParallel, DistributedDataParallelConfig  # noqa: E402
-from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer  # noqa: E402
+from megatron.core.distributed import (  # noqa: E402
+    DistributedDataParallel, DistributedDataParallelConfig, finalize_model_grads)
+from megatron.core.enums import ModelType  # noqa: E402
+from megatron.core.optimizer import OptimizerConfig, ParamKey, get_megatron_optimizer  # noqa: E402
+from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler  # noqa: E402
 from megatron.core.package_info import __version__ as version  # noqa: E402
+from megatron.core.pipeline_parallel import get_forward_backward_func  # noqa: E402
 from megatron.core.transformer import TransformerConfig  # noqa: E402
 
+# of DistributedDataParallelConfig, and of the schedule
+REDUCTION = {"overlap_grad_reduce": [False, True], "overlap_param_gather": [False, True],
+             "average_in_collective": [False, True]}
+SCHEDULE = {"align_grad_reduce": [False, True], "batch_p2p_comm": [True, False],
+            "deallocate_pipeline_outputs": [False, True]}
 HELLO = {
     "protocol": 1, "name": "Megatron-Core", "version": version, "level": 2,
     "returns": ["norm", "skipped", "scale", "parameters", "gradients", "masters", "ledger"],
     "supports": {
-        "zero": [0, 1], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
+        "zero": [0, 1], "dp": [1, 2, 3, 4], "pp": [1, 2, 3], "tp": [1, 2], "ep": [1, 2],
+        "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
         "precision": ["fp32", "bf16", "fp16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
         "optimizer": ["sgd", "momentum", "adamw"], "scale": ["one", "static"], "overflow": ["no", "yes"],
-        "clip": ["off", "loose", "binding"], "sizes": ["plain", "tiny", "odd", "large"], "bucket": ["large", "small"],
-        "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage"]},
-    "world": 4,
+        "clip": ["off", "loose", "binding"], "groups": [1, 2, 3], "stages_groups": ["equal", "unequal"],
+        "sizes": ["plain", "tiny", "odd", "large"], "bucket": ["large", "small"],
+        "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage", "stages"],
+        "messages": ["tensor", "varying"]},
+    "world": 6,
     "without": [{"zero": 1, "optimizer": ["sgd", "momentum"]},  # it asserts Adam
                 {"precision": ["fp32", "bf16"], "scale": "static"}, {"precision": "fp16", "scale": "one"},
                 {"accumulate": "fp32", "communicate": "same"},  # grad_reduce_in_fp32 is both
                 # it says so itself: a bucket waits for all of its gradients
                 {"unused": ["some", "often"], "option overlap_grad_reduce": True},
                 {"zero": 0, "option overlap_param_gather": True},
-                {"option overlap_grad_reduce": False, "option overlap_param_gather": True}],
-    "options": {"overlap_grad_reduce": [False, True], "overlap_param_gather": [False, True],
-                "average_in_collective": [False, True]},
+                {"option overlap_grad_reduce": False, "option overlap_param_gather": True},
+                {"option overlap_grad_reduce": False, "option align_grad_reduce": True},
+                *({"pp": 1, f"option {name}": values[1]} for name, values in SCHEDULE.items())],
+    "options": {**REDUCTION, **SCHEDULE},
 }
 TYPES = {torch.float32: "torch.cuda.FloatTensor", torch.float16: "torch.cuda.HalfTensor",
          torch.bfloat16: "torch.cuda.BFloat16Tensor"}
@@ -57,12 +74,84 @@ class OnCpu(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
+# ---- The model ------------------------------------------------------------------------------------
+
+
+class Weight(torch.nn.Module):
+    """A layer of its own, so that Megatron's forward hooks see when it is used."""
+
+    def __init__(self, w):
+        super().__init__()
+        self.w = w
+
+    def forward(self):
+        return self.w
+
+
+class Stage(torch.nn.Module):
+    """One pipeline stage; what Megatron asks of a model, it has as its GPTModel does."""
+
+    model_type = ModelType.encoder_or_decoder
+
+    def __init__(self, place, linear):
+        super().__init__()
+        self.place, self.arrived = place, []
+        self.linear = [linear]  # in a list: its parameters are those of the layers
+        self.layers = torch.nn.ModuleDict({key: Weight(w) for key, w in linear.w.items()})
+        self.pre_process, self.post_process = place.pp == 0, place.pp == place.case["topology"]["pp"] - 1
+        entries = place.case["parameters"]
+        self.share_embeddings_and_output_weights = any(e["tied"] is not None and e["stage"] for e in entries)
+        for j in linear.entries:
+            self.mark(linear.w[linear.key(j)], entries[j])
+
+    def mark(self, w, entry):
+        """The attributes by which Megatron tells parameters apart."""
+        if entry["sharded"]:
+            w.tensor_model_parallel, w.partition_dim, w.partition_stride = True, 0, 1
+        if entry["expert"]:
+            w.allreduce = False
+        if entry["tied"] is not None and self.share_embeddings_and_output_weights:
+            w.shared_embedding, w.shared = True, self.post_process
+        if not hasattr(w, "of_group"):  # a tied parameter is in the group of its first use
+            w.of_group = True
+            setattr(w, f"group{entry['group']}", True)
+
+    def shared_embedding_or_output_weight(self):
+        return self.layers["t0"].w if "t0" in self.layers else None
+
+    def set_input_tensor(self, tensors):
+        self.arrived = [t for t in tensors if t is not None]
+
+    def forward(self, step, m):
+        linear, g = self.linear[0], self.place.batch(m)
+        used = [(j, self.layers[linear.key(j)](), x) for j, _, x in linear.used(step, m)]
+        loss = stage_loss(self.arrived, g, used)
+        if self.post_process:
+            return loss
+        return stage_message([{**t, "shape": shape(t)} for t in self.place.case["messages"][self.place.pp][g]], g, loss)[0]
+
+
+def shape(t):
+    """(sequence, batch, hidden), as Megatron exchanges shapes."""
+    return t["shape"] + [1] * (3 - len(t["shape"]))
+
+
+def shapes(place):
+    """Of what this stage receives and sends; where it does neither, of something."""
+    messages = place.case["messages"]
+    of = [[shape(boundary[0][0])] for boundary in messages]
+    return of[max(place.pp - 1, 0)], of[min(place.pp, len(of) - 1)]
+
+
+# ---- Megatron's parts -----------------------------------------------------------------------------
+
+
 def optimizer_config(case):
     group, scale, clip = case["groups"][0], case["scale"], case["clip"]
     more = {"adam_beta1": group["betas"][0], "adam_beta2": group["betas"][1], "adam_eps": group["eps"]} \
         if "betas" in group else {"sgd_momentum": group.get("momentum", 0.0)}
     return OptimizerConfig(
-        optimizer="adam" if "betas" in group else "sgd", lr=group["lr"], min_lr=group["lr"],
+        optimizer="adam" if "betas" in group else "sgd", lr=group["lr"], min_lr=0.0,
         weight_decay=group["weight_decay"],
         bf16=case["precision"] == "bf16", fp16=case["precision"] == "fp16", params_dtype=DTYPES[case["precision"]],
         loss_scale=scale["first"] if case["precision"] == "fp16" else None,
@@ -70,18 +159,44 @@ def optimizer_config(case):
         overlap_param_gather=case["options"]["overlap_param_gather"], **more)
 
 
+def optimizer(case, ddp):
+    """The optimizer; each group's learning rate and decay are set by Megatron's own scheduler."""
+    overrides = {ParamKey(attr=f"group{n}"): {"max_lr": group["lr"], "wd_mult": group["weight_decay"]}
+                 for n, group in enumerate(case["groups"])}
+    optim = get_megatron_optimizer(optimizer_config(case), [ddp], overrides, use_gloo_process_groups=False)
+    OptimizerParamScheduler(
+        optim, init_lr=0.0, max_lr=max(group["lr"] for group in case["groups"]), min_lr=0.0, lr_warmup_steps=0,
+        lr_decay_steps=1, lr_decay_style="constant", start_wd=1.0, end_wd=1.0, wd_incr_steps=0, wd_incr_style="constant")
+    return optim
+
+
 def wrap(case, model):
-    config = TransformerConfig(num_layers=1, hidden_size=4, num_attention_heads=1)
-    return DistributedDataParallel(config, DistributedDataParallelConfig(
+    config = TransformerConfig(
+        num_layers=case["topology"]["pp"], hidden_size=4, num_attention_heads=4,
+        pipeline_model_parallel_size=case["topology"]["pp"], pipeline_dtype=DTYPES[case["precision"]],
+        tensor_model_parallel_size=case["topology"]["tp"], variable_seq_lengths=case["dynamic_shapes"],
+        moe_token_dispatcher_type="alltoall",  # the only one that lets shapes vary
+        batch_p2p_sync=False, batch_p2p_comm=case["options"]["batch_p2p_comm"],
+        deallocate_pipeline_outputs=case["options"]["deallocate_pipeline_outputs"],
+        finalize_model_grads_func=finalize_model_grads)
+    ddp = DistributedDataParallel(config, DistributedDataParallelConfig(
         grad_reduce_in_fp32=case["accumulate"] == "fp32" or case["communicate"] == "fp32",
         use_distributed_optimizer=case["zero"] == 1, bucket_size=case["bucket"],
-        **{n: case["options"][n] for n in HELLO["options"]}), model)
+        **{n: case["options"][n] for n in REDUCTION}), model)
+    if case["options"]["overlap_grad_reduce"]:  # as its training.py does
+        config.no_sync_func = ddp.no_sync
+        if case["options"]["align_grad_reduce"]:
+            config.grad_sync_func = ddp.start_grad_sync
+    return ddp
 
 
-def named(model):
+# ---- What it returns ------------------------------------------------------------------------------
+
+
+def named(linear):
     """name -> Parameter of what is trained; uses of one tied key are one."""
-    return {model.place.case["parameters"][j]["name"]: model.w[model.key(j)]
-            for j in model.entries if model.w[model.key(j)].requires_grad}
+    return {linear.place.case["parameters"][j]["name"]: linear.w[linear.key(j)]
+            for j in linear.entries if linear.w[linear.key(j)].requires_grad}
 
 
 def shards(part, w):
@@ -95,61 +210,79 @@ def shards(part, w):
     return place.start, place.end
 
 
-def masters(part, model):
-    """What the optimizer holds in fp32 for the parameters, or None if it holds none."""
+def masters(part, linear):
+    """What an optimizer holds in fp32 for its parameters."""
     pairs = {}
     for mine, theirs in (("model_float16_groups", "shard_fp32_from_float16_groups"),
                          ("model_fp32_groups", "shard_fp32_groups"), ("float16_groups", "fp32_from_float16_groups")):
         for group, held in zip(getattr(part, mine, []), getattr(part, theirs, [])):
             pairs.update({id(w): h for w, h in zip(group, held)})
-    if not pairs:
-        return None
-    return {name: [[shards(part, w)[0], hexes(pairs[id(w)])]] for name, w in named(model).items() if id(w) in pairs}
+    return {name: [[shards(part, w)[0], hexes(pairs[id(w)])]] for name, w in named(linear).items() if id(w) in pairs}
 
 
-def gradients(part, model):
+def gradients(part, linear):
     found = {}
-    for name, w in named(model).items():
+    for name, w in named(linear).items():
         own = shards(part, w)
         if own:
             found[name] = [[own[0], hexes(w.main_grad.flatten()[own[0]:own[1]])]]
     return found
 
 
-def one_step(me, model, ddp, optim, step):
-    case, times = me.case, me.case["micro_batches"]
-    part = getattr(optim, "chained_optimizers", [optim])[0]
+def one_step(me, ddp, optim, step, settle):
+    """settle(): reports the parameters of the step before, as soon as they are whole."""
+    case, linear = me.case, ddp.module.linear[0]
+    parts = getattr(optim, "chained_optimizers", [optim])
     ddp.zero_grad_buffer()
     optim.zero_grad()
-    for m in range(times):
-        with ddp.no_sync() if m < times - 1 else contextlib.nullcontext():
-            optim.scale_loss(ddp(step, m) / times).backward()
-    ddp.finish_grad_sync()
+
+    def forward(batches, model):
+        m = next(batches)
+        out = model(step, m)
+        if m == 0:
+            settle()
+        return out, lambda loss: (loss, {})
+
+    get_forward_backward_func()(
+        forward_step_func=forward, data_iterator=iter(range(case["micro_batches"])), model=[ddp],
+        num_microbatches=case["micro_batches"], seq_length=1, micro_batch_size=1,
+        **({"adjust_tensor_shapes_fn": lambda *_: shapes(me.place)} if case["topology"]["pp"] > 1 else {}))
     mine = {}
-    if case["precision"] != "fp16":  # there, what it hands out is scaled
-        mine["gradients"] = gradients(part, model)
+    if case["precision"] != "fp16":
+        mine["gradients"] = {name: run for part in parts for name, run in gradients(part, linear).items()}
     good, norm, _ = optim.step()
-    if case["options"]["overlap_param_gather"]:
-        ddp.start_param_sync(force_sync=True)  # else the next forward would do it
     mine.update(skipped=not good, norm=float(norm).hex() if norm is not None and case["clip"] else None,
-                scale=float(optim.get_loss_scale()).hex(), parameters=model.parameters_by_name())
-    held = masters(part, model)
-    if held is not None:
+                scale=float(optim.get_loss_scale()).hex())
+    held = {name: run for part in parts for name, run in masters(part, linear).items()}
+    if case["precision"] != "fp32" or case["zero"]:
         mine["masters"] = held
     me.steps.append(mine)
+    if not case["options"]["overlap_param_gather"]:
+        settle()
 
 
 def main(me):
-    case = me.case
+    case, t = me.case, me.case["topology"]
     me.environment("zeroproof")
-    parallel_state.initialize_model_parallel(1, 1, create_gloo_process_groups=False)
+    parallel_state.initialize_model_parallel(t["tp"], t["pp"], expert_model_parallel_size=t["ep"],
+                                             create_gloo_process_groups=False)
+
+    def settle():
+        if me.steps:
+            me.steps[-1]["parameters"] = linear.parameters_by_name()
+
     with OnCpu():
-        model = Linear(me.place).to(DTYPES[case["precision"]])
-        ddp = wrap(case, model)
-        optim = get_megatron_optimizer(optimizer_config(case), [ddp], use_gloo_process_groups=False)
+        mine = {j for j, e in enumerate(case["parameters"]) if e["stage"] == me.place.pp}
+        linear = Linear(me.place, mine).to(DTYPES[case["precision"]])
+        ddp = wrap(case, Stage(me.place, linear))
+        optim = optimizer(case, ddp)
+        ddp.config.grad_scale_func = optim.scale_loss
         for step in range(case["steps"]):
             me.begin(step)
-            one_step(me, model, ddp, optim, step)
+            one_step(me, ddp, optim, step, settle)
+        if case["options"]["overlap_param_gather"]:
+            ddp.start_param_sync(force_sync=True)  # no forward is left that would do it
+            settle()
 
 
 if __name__ == "__main__":
