@@ -1,5 +1,5 @@
 """Megatron-Core on CPU with gloo: DistributedDataParallel (ZeRO 0), DistributedOptimizer (ZeRO 1), and its
-schedules (1F1B, or none on one stage), with tensor and expert parallel parameters.
+schedules (1F1B, interleaved, or none on one stage), with tensor and expert parallel parameters.
 
 It expects CUDA. What stands in, none of it in reduction, norm or step: the current device is the CPU, which
 is always synchronized; device="cuda" and Tensor.cuda() mean it; Tensor.type() answers with the torch.cuda
@@ -27,11 +27,11 @@ from megatron.core.package_info import __version__ as version  # noqa: E402
 from megatron.core.pipeline_parallel import get_forward_backward_func  # noqa: E402
 from megatron.core.transformer import TransformerConfig  # noqa: E402
 
-# of DistributedDataParallelConfig, and of the schedule
+# of DistributedDataParallelConfig, and of the schedules
 REDUCTION = {"overlap_grad_reduce": [False, True], "overlap_param_gather": [False, True],
-             "average_in_collective": [False, True]}
-SCHEDULE = {"align_grad_reduce": [False, True], "batch_p2p_comm": [True, False],
-            "deallocate_pipeline_outputs": [False, True]}
+             "average_in_collective": [False, True], "align_param_gather": [False, True]}
+SCHEDULE = {"virtual_stages": [1, 2], "align_grad_reduce": [False, True], "batch_p2p_comm": [True, False],
+            "overlap_p2p_comm": [False, True], "deallocate_pipeline_outputs": [False, True]}
 HELLO = {
     "protocol": 1, "name": "Megatron-Core", "version": version, "level": 2,
     "returns": ["norm", "skipped", "scale", "parameters", "gradients", "masters", "ledger"],
@@ -40,8 +40,9 @@ HELLO = {
         "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
         "precision": ["fp32", "bf16", "fp16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
         "optimizer": ["sgd", "momentum", "adamw"], "scale": ["one", "static"], "overflow": ["no", "yes"],
-        "clip": ["off", "loose", "binding"], "groups": [1, 2, 3], "stages_groups": ["equal", "unequal"],
-        "sizes": ["plain", "tiny", "odd", "large"], "bucket": ["large", "small"],
+        "clip": ["off", "loose", "binding"], "magnitude": ["plain", "huge", "minute"], "groups": [1, 2, 3],
+        "stages_groups": ["equal", "unequal", "idle"],
+        "sizes": ["plain", "tiny", "odd", "large", "empty"], "bucket": ["large", "small"],
         "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage", "stages"],
         "messages": ["tensor", "varying"]},
     "world": 6,
@@ -53,6 +54,15 @@ HELLO = {
                 {"zero": 0, "option overlap_param_gather": True},
                 {"option overlap_grad_reduce": False, "option overlap_param_gather": True},
                 {"option overlap_grad_reduce": False, "option align_grad_reduce": True},
+                {"option overlap_param_gather": False, "option align_param_gather": True},
+                {"option batch_p2p_comm": True, "option overlap_p2p_comm": True},
+                {"option virtual_stages": 1, "option overlap_p2p_comm": True},
+                # its training.py refuses it (issue 750): both directions go between the same two ranks, and only
+                # their order tells one from the other; core itself goes on, and gradients are wrong
+                {"pp": 2, "option virtual_stages": 2, "option overlap_p2p_comm": False},
+                # the interleaved schedule wants as many micro-batches as stages
+                {"option virtual_stages": 2, "pp": 2, "micro_batches": 1},
+                {"option virtual_stages": 2, "pp": 3, "micro_batches": [1, 2]},
                 *({"pp": 1, f"option {name}": values[1]} for name, values in SCHEDULE.items())],
     "options": {**REDUCTION, **SCHEDULE},
 }
@@ -89,16 +99,16 @@ class Weight(torch.nn.Module):
 
 
 class Stage(torch.nn.Module):
-    """One pipeline stage; what Megatron asks of a model, it has as its GPTModel does."""
+    """Pipeline stage v of n; what Megatron asks of a model, it has as its GPTModel does."""
 
     model_type = ModelType.encoder_or_decoder
 
-    def __init__(self, place, linear):
+    def __init__(self, place, linear, v, n):
         super().__init__()
-        self.place, self.arrived = place, []
+        self.place, self.v, self.arrived = place, v, []
         self.linear = [linear]  # in a list: its parameters are those of the layers
         self.layers = torch.nn.ModuleDict({key: Weight(w) for key, w in linear.w.items()})
-        self.pre_process, self.post_process = place.pp == 0, place.pp == place.case["topology"]["pp"] - 1
+        self.pre_process, self.post_process = v == 0, v == n - 1
         entries = place.case["parameters"]
         self.share_embeddings_and_output_weights = any(e["tied"] is not None and e["stage"] for e in entries)
         for j in linear.entries:
@@ -128,19 +138,44 @@ class Stage(torch.nn.Module):
         loss = stage_loss(self.arrived, g, used)
         if self.post_process:
             return loss
-        return stage_message([{**t, "shape": shape(t)} for t in self.place.case["messages"][self.place.pp][g]], g, loss)[0]
+        return stage_message([{**t, "shape": shape(t)} for t in boundary(self.place.case, self.v)[g]], g, loss)[0]
+
+
+def boundary(case, v):
+    """The messages behind stage v; with virtual stages all have one shape."""
+    return case["messages"][0 if case["options"]["virtual_stages"] > 1 else v]
 
 
 def shape(t):
-    """(sequence, batch, hidden), as Megatron exchanges shapes."""
+    """(sequence, batch, hidden = 1), as Megatron exchanges shapes."""
     return t["shape"] + [1] * (3 - len(t["shape"]))
 
 
 def shapes(place):
-    """Of what this stage receives and sends; where it does neither, of something."""
-    messages = place.case["messages"]
-    of = [[shape(boundary[0][0])] for boundary in messages]
-    return of[max(place.pp - 1, 0)], of[min(place.pp, len(of) - 1)]
+    """What the schedule is told of shapes: of what this stage receives and sends; where it does neither, of
+    something. The interleaved one knows but one shape."""
+    of = [[shape(messages[0][0])] for messages in place.case["messages"]]
+    one = {"seq_length": 1, "micro_batch_size": 1}
+    if not of:
+        return one
+    if place.case["options"]["virtual_stages"] > 1:
+        return {"seq_length": of[0][0][0], "micro_batch_size": of[0][0][1]}
+    return {**one, "adjust_tensor_shapes_fn":
+            lambda *_: (of[max(place.pp - 1, 0)], of[min(place.pp, len(of) - 1)])}
+
+
+def chunks(place):
+    """This rank's stages, without their neighbours: the entries are dealt out in turn, but that what is tied
+    over stages is in the first and in the last one."""
+    case, each = place.case, place.case["options"]["virtual_stages"]
+    mine = [j for j, e in enumerate(case["parameters"]) if e["stage"] == place.pp]
+    dealt = [set() for _ in range(each)]
+    for turn, j in enumerate(mine):
+        tied = case["parameters"][j]["tied"] is not None
+        dealt[(0 if place.pp == 0 else each - 1) if tied else turn % each].add(j)
+    pp = case["topology"]["pp"]
+    return [Stage(place, Linear(place, entries).to(DTYPES[case["precision"]]), i * pp + place.pp, each * pp)
+            for i, entries in enumerate(dealt)]
 
 
 # ---- Megatron's parts -----------------------------------------------------------------------------
@@ -159,35 +194,50 @@ def optimizer_config(case):
         overlap_param_gather=case["options"]["overlap_param_gather"], **more)
 
 
-def optimizer(case, ddp):
+def optimizer(case, model):
     """The optimizer; each group's learning rate and decay are set by Megatron's own scheduler."""
     overrides = {ParamKey(attr=f"group{n}"): {"max_lr": group["lr"], "wd_mult": group["weight_decay"]}
                  for n, group in enumerate(case["groups"])}
-    optim = get_megatron_optimizer(optimizer_config(case), [ddp], overrides, use_gloo_process_groups=False)
+    optim = get_megatron_optimizer(optimizer_config(case), model, overrides, use_gloo_process_groups=False)
     OptimizerParamScheduler(
         optim, init_lr=0.0, max_lr=max(group["lr"] for group in case["groups"]), min_lr=0.0, lr_warmup_steps=0,
-        lr_decay_steps=1, lr_decay_style="constant", start_wd=1.0, end_wd=1.0, wd_incr_steps=0, wd_incr_style="constant")
+        lr_decay_steps=1, lr_decay_style="constant", start_wd=1.0, end_wd=1.0, wd_incr_steps=0,
+        wd_incr_style="constant")
     return optim
 
 
-def wrap(case, model):
-    config = TransformerConfig(
-        num_layers=case["topology"]["pp"], hidden_size=4, num_attention_heads=4,
-        pipeline_model_parallel_size=case["topology"]["pp"], pipeline_dtype=DTYPES[case["precision"]],
+def transformer_config(case):
+    """Of the schedule and of DistributedDataParallel; there is no transformer."""
+    pp, micro_batches = case["topology"]["pp"], case["micro_batches"]
+    virtual = {"virtual_pipeline_model_parallel_size": case["options"]["virtual_stages"],
+               "microbatch_group_size_per_vp_stage": micro_batches if micro_batches % pp else pp} \
+        if case["options"]["virtual_stages"] > 1 else {}
+    return TransformerConfig(
+        num_layers=pp * case["options"]["virtual_stages"], hidden_size=1,
+        num_attention_heads=case["topology"]["tp"], kv_channels=1,
+        pipeline_model_parallel_size=pp, pipeline_dtype=DTYPES[case["precision"]],
         tensor_model_parallel_size=case["topology"]["tp"], variable_seq_lengths=case["dynamic_shapes"],
         moe_token_dispatcher_type="alltoall",  # the only one that lets shapes vary
-        batch_p2p_sync=False, batch_p2p_comm=case["options"]["batch_p2p_comm"],
-        deallocate_pipeline_outputs=case["options"]["deallocate_pipeline_outputs"],
-        finalize_model_grads_func=finalize_model_grads)
-    ddp = DistributedDataParallel(config, DistributedDataParallelConfig(
+        batch_p2p_sync=False, finalize_model_grads_func=finalize_model_grads, **virtual,
+        **{n: case["options"][n] for n in ("batch_p2p_comm", "overlap_p2p_comm", "deallocate_pipeline_outputs")})
+
+
+def wrap(case, stages):
+    """The stages in DistributedDataParallel, and the schedule's hooks, as Megatron's training.py does it."""
+    config = transformer_config(case)
+    model = [DistributedDataParallel(config, DistributedDataParallelConfig(
         grad_reduce_in_fp32=case["accumulate"] == "fp32" or case["communicate"] == "fp32",
         use_distributed_optimizer=case["zero"] == 1, bucket_size=case["bucket"],
-        **{n: case["options"][n] for n in REDUCTION}), model)
-    if case["options"]["overlap_grad_reduce"]:  # as its training.py does
-        config.no_sync_func = ddp.no_sync
-        if case["options"]["align_grad_reduce"]:
-            config.grad_sync_func = ddp.start_grad_sync
-    return ddp
+        **{n: case["options"][n] for n in REDUCTION}), stage, disable_bucketing=i > 0)
+        for i, stage in enumerate(stages)]
+    hooks = {"no_sync_func": [m.no_sync for m in model]} if case["options"]["overlap_grad_reduce"] else {}
+    if case["options"]["align_grad_reduce"]:
+        hooks["grad_sync_func"] = [m.start_grad_sync for m in model]
+    if case["options"]["align_param_gather"]:
+        hooks["param_sync_func"] = [m.start_param_sync for m in model]
+    for name, functions in hooks.items():
+        setattr(config, name, functions if len(model) > 1 else functions[0])
+    return model
 
 
 # ---- What it returns ------------------------------------------------------------------------------
@@ -229,60 +279,64 @@ def gradients(part, linear):
     return found
 
 
-def one_step(me, ddp, optim, step, settle):
-    """settle(): reports the parameters of the step before, as soon as they are whole."""
-    case, linear = me.case, ddp.module.linear[0]
+def reported(of, optim, linears):
     parts = getattr(optim, "chained_optimizers", [optim])
-    ddp.zero_grad_buffer()
+    return {name: run for part in parts for linear in linears for name, run in of(part, linear).items()}
+
+
+def one_step(me, model, optim, step, settle):
+    """settle(linear): reports the parameters of the step before, as soon as they are whole."""
+    case, linears = me.case, [m.module.linear[0] for m in model]
+    for m in model:
+        m.zero_grad_buffer()
     optim.zero_grad()
 
-    def forward(batches, model):
+    def forward(batches, ddp):
         m = next(batches)
-        out = model(step, m)
+        out = ddp(step, m)
         if m == 0:
-            settle()
+            settle(ddp.module.linear[0])
         return out, lambda loss: (loss, {})
 
     get_forward_backward_func()(
-        forward_step_func=forward, data_iterator=iter(range(case["micro_batches"])), model=[ddp],
-        num_microbatches=case["micro_batches"], seq_length=1, micro_batch_size=1,
-        **({"adjust_tensor_shapes_fn": lambda *_: shapes(me.place)} if case["topology"]["pp"] > 1 else {}))
+        forward_step_func=forward, data_iterator=[iter(range(case["micro_batches"])) for _ in model], model=model,
+        num_microbatches=case["micro_batches"], **shapes(me.place))
     mine = {}
     if case["precision"] != "fp16":
-        mine["gradients"] = {name: run for part in parts for name, run in gradients(part, linear).items()}
+        mine["gradients"] = reported(gradients, optim, linears)
     good, norm, _ = optim.step()
     mine.update(skipped=not good, norm=float(norm).hex() if norm is not None and case["clip"] else None,
                 scale=float(optim.get_loss_scale()).hex())
-    held = {name: run for part in parts for name, run in masters(part, linear).items()}
     if case["precision"] != "fp32" or case["zero"]:
-        mine["masters"] = held
+        mine["masters"] = reported(masters, optim, linears)
     me.steps.append(mine)
     if not case["options"]["overlap_param_gather"]:
-        settle()
+        for linear in linears:
+            settle(linear)
 
 
 def main(me):
     case, t = me.case, me.case["topology"]
     me.environment("zeroproof")
-    parallel_state.initialize_model_parallel(t["tp"], t["pp"], expert_model_parallel_size=t["ep"],
-                                             create_gloo_process_groups=False)
+    parallel_state.initialize_model_parallel(
+        t["tp"], t["pp"], case["options"]["virtual_stages"] if case["options"]["virtual_stages"] > 1 else None,
+        expert_model_parallel_size=t["ep"], create_gloo_process_groups=False)
 
-    def settle():
+    def settle(linear):
         if me.steps:
-            me.steps[-1]["parameters"] = linear.parameters_by_name()
+            me.steps[-1].setdefault("parameters", {}).update(linear.parameters_by_name())
 
     with OnCpu():
-        mine = {j for j, e in enumerate(case["parameters"]) if e["stage"] == me.place.pp}
-        linear = Linear(me.place, mine).to(DTYPES[case["precision"]])
-        ddp = wrap(case, Stage(me.place, linear))
-        optim = optimizer(case, ddp)
-        ddp.config.grad_scale_func = optim.scale_loss
+        model = wrap(case, chunks(me.place))
+        optim = optimizer(case, model)
+        model[0].config.grad_scale_func = optim.scale_loss
         for step in range(case["steps"]):
             me.begin(step)
-            one_step(me, ddp, optim, step, settle)
+            one_step(me, model, optim, step, settle)
         if case["options"]["overlap_param_gather"]:
-            ddp.start_param_sync(force_sync=True)  # no forward is left that would do it
-            settle()
+            for m in model:
+                m.start_param_sync(force_sync=True)  # no forward is left that would do it
+                settle(m.module.linear[0])
 
 
 if __name__ == "__main__":
