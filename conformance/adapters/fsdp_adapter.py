@@ -2,7 +2,8 @@
 
 Parameters stay whole from one step's end (unshard) to the last backward (no resharding in between). ZeRO 1
 accumulates whole gradients and reduces once (set_requires_gradient_sync); ZeRO 2 reduces each micro-batch.
-The sharded fp32 parameters are the masters; what unshard() gathers are the parameters."""
+The sharded fp32 parameters are the masters; what unshard() gathers are the parameters. fp16 has torch.amp's
+GradScaler, its scale held: it grows by a rule of its own."""
 import torch
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
@@ -12,16 +13,18 @@ from torch_adapter import DTYPES, Linear, hexes, optimizer_of, serve
 
 HELLO = {
     "protocol": 1, "name": "PyTorch FSDP2", "version": torch.__version__.split("+", maxsplit=1)[0], "level": 2,
-    "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
+    "returns": ["norm", "skipped", "scale", "parameters", "gradients", "masters", "ledger"],
     "supports": {
         "zero": [1, 2], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
-        "precision": ["fp32", "bf16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
+        "precision": ["fp32", "bf16", "fp16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
+        "scale": ["one", "static"], "overflow": ["no", "yes"],
         "optimizer": ["sgd", "momentum", "adamw"], "clip": ["off", "loose", "binding"], "groups": [1, 2, 3],
         "sizes": ["plain", "tiny", "odd", "large", "empty"], "unused": ["no", "some", "often"],
         "frozen": ["no", "yes"], "tied": ["no", "stage"]},
     "world": 4,
-    # it says so itself: what is unused on some ranks needs the option
-    "without": [{"unused": ["some", "often"], "option reduce_scatter_unused": False}],
+    "without": [{"precision": ["fp32", "bf16"], "scale": "static"}, {"precision": "fp16", "scale": "one"},
+                # it says so itself: what is unused on some ranks needs the option
+                {"unused": ["some", "often"], "option reduce_scatter_unused": False}],
     "options": {"reshard_after_forward": [False, True], "reduce_scatter_unused": [True, False]},
 }
 
@@ -38,21 +41,28 @@ def runs(model, value):
     return found
 
 
-def one_step(me, model, optim, step):
+def one_step(me, model, optim, scaler, step):
     case, times = me.case, me.case["micro_batches"]
     for m in range(times):
         last = m == times - 1
         model.set_is_last_backward(last)
         model.set_reshard_after_backward(last)
         model.set_requires_gradient_sync(last or case["zero"] == 2)
-        (model(step, m) / times).backward()
+        scaler.scale(model(step, m) / times).backward()
     model.reshard()
+    if scaler.is_enabled():
+        scaler.unscale_(optim)
     mine = {"gradients": runs(model, lambda w: w.grad), "norm": None}
     if case["clip"]:
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), case["clip"]["max_norm"])
         mine["norm"] = float(norm.full_tensor() if isinstance(norm, DTensor) else norm).hex()
-    optim.step()
+    stepped = []
+    seen = optim.register_step_post_hook(lambda *_: stepped.append(True))
+    scaler.step(optim)
+    seen.remove()
+    scaler.update(case["scale"]["first"])  # as it was
     optim.zero_grad()
+    mine.update(skipped=not stepped, scale=float(scaler.get_scale()).hex())
     mine["masters"] = runs(model, lambda w: w)
     model.unshard()
     mine["parameters"] = model.parameters_by_name()
@@ -70,9 +80,10 @@ def main(me):
                 reshard_after_forward=case["options"]["reshard_after_forward"])
     model.set_reduce_scatter_unused_params(case["options"]["reduce_scatter_unused"])
     optim = optimizer_of(case, model.groups())
+    scaler = torch.amp.GradScaler("cpu", init_scale=case["scale"]["first"], enabled=case["precision"] == "fp16")
     for step in range(case["steps"]):
         me.begin(step)
-        one_step(me, model, optim, step)
+        one_step(me, model, optim, scaler, step)
 
 
 if __name__ == "__main__":
