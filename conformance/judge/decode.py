@@ -36,6 +36,11 @@ def contributions(case, step, j, tp, ep, element):
     return found
 
 
+def idle(case, step, j):
+    """Did nobody use what entry j stands for?"""
+    return all(batch[i] is None for batch in case["data"][step] for i in home(case, j))
+
+
 def name(case, item):
     _, i, d, mb = item
     return f"contribution of dp {d}, micro-batch {mb}" + (
@@ -96,7 +101,7 @@ def explain(case, expected, step, wrong, coordinates):
         pass
     if case["precision"] != "fp32" and any(w[0] != "parameter" for w in wrong):
         wrong = [w for w in wrong if w[0] != "parameter"]  # masters say more than what was rounded
-    decoded, ratios, says = {}, set(), []
+    decoded, ratios, says, still = {}, set(), [], []
     for what, rank, j, element, got, _right in wrong:
         entry = case["parameters"][j]
         p, d, i = coordinates(case, rank)
@@ -104,6 +109,11 @@ def explain(case, expected, step, wrong, coordinates):
         copy = tp * (t["ep"] if entry["expert"] else 1) + ep
         if entry["frozen"]:
             return "PART-1", "frozen", [f"{entry['name']} is frozen"]
+        if what != "gradient" and idle(case, step, j) and math.isfinite(got) \
+                and Fraction(got) == undo.before(what, j, copy, element):
+            still.append(f"rank {rank}, {entry['name']}[{element}]: nobody used it in this step, and it is as "
+                         "before: its decay and momentum are left out")
+            continue
         g = undo.gradient(what, j, copy, element, got) if math.isfinite(got) else None
         if g is None:
             continue
@@ -112,9 +122,9 @@ def explain(case, expected, step, wrong, coordinates):
             ratios.add(g / right)
         decoded[(rank, j, element)] = (g, right, tp, ep, copy)
     if not decoded:
-        if want["clipped"]:
+        if want["clipped"] and len(still) < len(wrong):
             return "OPT-2", "clip", ["the update is not that of the clipped gradient"]
-        return "OPT-4", "update", []
+        return "OPT-4", "update", still[:4]
     if len(ratios) == 1 and all(g == r * next(iter(ratios)) for g, r, *_ in decoded.values()):
         return ratio(case, expected, step, next(iter(ratios)), wrong)
     kinds = {}

@@ -55,13 +55,14 @@ LIARS = {
     "ungathered": ("LEDG-6", "ungathered"),
     "local": ("RED-3", "missing"), "last-only": ("RED-3", "missing"), "no-mean": ("RED-2", "ratio"),
     "next-scale": ("STEP-6", "unscaled by the next scale"), "unused-stale": ("STEP-4", "stale"),
+    "unused-still": ("OPT-4", "update"),
     "norm-local": ("STAT-4", "norm"), "norm-replicas": ("STAT-4", "norm"), "shifted": ("PART-6", "moved"),
     "one-rate": ("OPT-4", "learning rate of another group"), "steps-anyway": ("STEP-6", "skip"),
     "lazy-scale": ("SCALE-4", "scale"), "no-clip": ("OPT-2", "clip"), "frozen-moves": ("PART-1", "frozen"),
 }
 
 
-RARE = {"unused-stale", "constant-ledger"}  # shown by few cases
+RARE = {"unused-stale", "unused-still", "constant-ledger"}  # shown by few cases
 
 
 def test_liars():

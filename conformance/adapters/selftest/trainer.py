@@ -27,6 +27,7 @@ LIES = {
     "no-mean": "the sum instead of the mean",
     "next-scale": "unscales by the scale of the next step (DeepSpeed, growth step)",
     "unused-stale": "an unused parameter keeps the gradient of the step before",
+    "unused-still": "what nobody used in a step is left out of it, momentum and decay included (torch.optim)",
     "norm-local": "the norm of one rank's parameters (PyTorch #170862)",
     "norm-replicas": "replicas over tp count twice in the norm",
     "shifted": "gradients land one element too far (DeepSpeed #318)",
@@ -106,6 +107,9 @@ class Trainer:
             finite = True
         return means, finite
 
+    def idle(self, step, j):
+        return all(batch[j] is None for batch in self.case["data"][step])
+
     def leaves_out(self, g):
         d, mb = g % self.t["dp"], g // self.t["dp"]
         if self.lie == "local":
@@ -150,7 +154,7 @@ class Trainer:
             group = self.case["groups"][0 if self.lie == "one-rate" else entry["group"]]
             if entry["frozen"] and self.lie == "frozen-moves":
                 self.w[j] = [[x - Fraction(1, 8) for x in copy] for copy in self.w[j]]
-            if entry["frozen"] or not finite:
+            if entry["frozen"] or not finite or self.lie == "unused-still" and self.idle(step, j):
                 continue
             lr, decay = Fraction(group["lr"]), Fraction(group["weight_decay"])
             for copy, mean in enumerate(means[j]):
