@@ -2,7 +2,7 @@
 
 Stages are PipelineStages with static shapes; with dp > 1 each is wrapped in DDP (ZeRO 0), stepped by
 ZeroRedundancyOptimizer (ZeRO 1). The interleaved schedules get two stages on each rank: the entries of the
-case's stage, dealt out in turn. There is no norm over stages, and no tie between them."""
+case's stage, dealt out in turn; those of shape V get the first and the last that is left. There is no norm over stages, and no tie between them."""
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 import torch.distributed as dist
@@ -11,8 +11,10 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch_adapter import DTYPES, Linear, hexes, optimizer_of, serve, stage_loss, stage_message
 
 SCHEDULES = {"1F1B": pipelining.Schedule1F1B, "GPipe": pipelining.ScheduleGPipe,
-             "Interleaved1F1B": pipelining.ScheduleInterleaved1F1B, "LoopedBFS": pipelining.ScheduleLoopedBFS}
-MANY = ("Interleaved1F1B", "LoopedBFS")
+             "Interleaved1F1B": pipelining.ScheduleInterleaved1F1B, "LoopedBFS": pipelining.ScheduleLoopedBFS,
+             "InterleavedZeroBubble": pipelining.ScheduleInterleavedZeroBubble,
+             "ZBVZeroBubble": pipelining.ScheduleZBVZeroBubble, "DualPipeV": pipelining.ScheduleDualPipeV}
+SINGLE, V = ("1F1B", "GPipe"), ("ZBVZeroBubble", "DualPipeV")
 HELLO = {
     "protocol": 1, "name": "PyTorch pipelining", "version": torch.__version__.split("+", maxsplit=1)[0], "level": 2,
     "returns": ["parameters", "gradients", "ledger"],
@@ -21,8 +23,10 @@ HELLO = {
         "optimizer": ["sgd", "momentum", "adamw"], "groups": [1, 2, 3], "stages_groups": ["equal", "unequal"],
         "sizes": ["plain", "tiny", "odd", "large"], "messages": ["tensor", "tuple"]},
     "world": 6,
-    # 1F1B says so itself: as many micro-batches as stages
-    "without": [{"pp": 3, "micro_batches": 2}, {"zero": 1, "dp": 1}],
+    # 1F1B says so itself: as many micro-batches as stages; DualPipeV counts two stages on each rank
+    "without": [{"pp": 3, "micro_batches": 2}, {"zero": 1, "dp": 1},
+                {"option schedule": "DualPipeV", "pp": 3},
+                {"option schedule": "DualPipeV", "micro_batches": [2, 3]}],
     "options": {"schedule": list(SCHEDULES)},
 }
 
@@ -75,11 +79,11 @@ def build(me, turn):
     """(schedule, this rank's stage modules, data-parallel group)"""
     case, place, t = me.case, me.place, me.case["topology"]
     pipe, data = groups_of_ranks(place)
-    each = 2 if case["options"]["schedule"] in MANY else 1
+    each = 1 if case["options"]["schedule"] in SINGLE else 2
     own = [j for j, e in enumerate(case["parameters"]) if e["stage"] == place.pp]
     modules, stages, n = [], [], each * t["pp"]
     for i in range(each):
-        v = i * t["pp"] + place.pp
+        v = n - 1 - place.pp if i and case["options"]["schedule"] in V else i * t["pp"] + place.pp
         module = Stage(place, turn, v, n, set(own[i::each]))
         modules.append(module)
         if t["dp"] > 1 and any(w.requires_grad for w in module.parameters()):
@@ -116,7 +120,7 @@ def main(me):
         me.begin(step)
         turn["step"] = step
         first = (torch.zeros(times),) if me.place.pp == 0 else ()
-        last = {"target": torch.zeros(times)} if me.place.pp == case["topology"]["pp"] - 1 else {}
+        last = {"target": torch.zeros(times)} if any(module.v == module.n - 1 for module in modules) else {}
         schedule.step(*first, **last, return_outputs=False, m=torch.arange(times))
         mine = {"gradients": {}, "parameters": {}}
         for linear in (module.linear for module in modules):
