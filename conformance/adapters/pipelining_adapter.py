@@ -1,8 +1,9 @@
 """torch.distributed.pipelining's schedules behind the suite's protocol: PP × DP on CPU with gloo.
 
 Stages are PipelineStages with static shapes; with dp > 1 each is wrapped in DDP (ZeRO 0), stepped by
-ZeroRedundancyOptimizer (ZeRO 1). The interleaved schedules get two stages on each rank: the entries of the
-case's stage, dealt out in turn; those of shape V get the first and the last that is left. There is no norm over stages, and no tie between them."""
+ZeroRedundancyOptimizer (ZeRO 1). All schedules but 1F1B and GPipe get two stages on each rank: the entries of
+the case's stage, dealt out in turn; those of shape V place the second stages in reverse. There is no norm over
+stages, and no tie between them."""
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 import torch.distributed as dist
