@@ -117,10 +117,9 @@ class Progress:
 def problems_of(options, hello, space, outcomes, causes, complete):
     """Everything that makes a run bad beyond failing cases."""
     found = [f"the adapter supports axis '{name}', which the suite does not have" for name in space.unknown]
-    judged = [o for o in outcomes if o.status != "unsupported" and o.judged]
-    if not judged:
+    if not any(o.status == "fail" or o.judged for o in outcomes):
         found.append("no case was judged: the subject supports or returns nothing that the suite can look at")
-    found += known.check_support(options.support, ROOT, hello, options.accept_support)
+    found += known.check_support(options.support, ROOT, hello, options.accept_support, outcomes)
     if options.known_list:
         found += known.check(causes, options.known_list, complete)
     return found
@@ -160,6 +159,9 @@ def run_with(options, tools, runner, hello, level):
         for case, recipe, _ in chooser:
             print(f"{case['id']}  {','.join(case['hunts'])}  {recipe.full()}")
         return 0
+    unlisted = known.new_version(options.support, ROOT, hello)
+    if unlisted and not options.accept_support:
+        print(f"zeroproof check: {unlisted}", file=sys.stderr)
     progress, start = Progress(sys.stderr.isatty(), chooser, options.seconds), time.monotonic()
     runner.run(iter(chooser), progress)
     causes, problems = causes_in(options, runner, space, progress)

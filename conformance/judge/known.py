@@ -4,17 +4,22 @@ A known failure is {"clause", "kind", "needs", "note", "issue"}, and "recipe", i
 it is looked for in every run, however few cases that has; "id" where it has a name elsewhere."""
 import json
 import os
+import re
 
 import axes
 from recipe import features, recipe_of
+from run import normal
 from shrink import Cause
+
+
+def list_name(words):
+    return words.replace(" ", "-").replace("/", "-").lower()
 
 
 def file_of(given, root, folder, hello):
     """The file given, or the one that is named after subject and version."""
     version = hello["version"].split("+", maxsplit=1)[0]  # of one build or another
-    name = f"{hello['name']}-{version}".replace(" ", "-").replace("/", "-").lower()
-    return given or os.path.join(root, folder, f"{name}.json")
+    return given or os.path.join(root, folder, f"{list_name(hello['name'] + '-' + version)}.json")
 
 
 def load(name):
@@ -131,18 +136,70 @@ def support_of(hello):
             "options": hello.get("options", {}), "without": hello.get("without", [])}
 
 
-def check_support(given, root, hello, accept_now):
+def refusals(outcomes):
+    """Reason -> the cases that hello supports, and that were not supported when they were run. Fresh ones
+    are nobody's choice."""
+    found = {}
+    for out in outcomes:
+        if out.status == "unsupported" and out.origin != "fresh":
+            found.setdefault(normal(out.answer.get("message", "")), []).append(out)
+    return found
+
+
+def check_refusals(outcomes, allowed):
+    """Texts: a subject refuses what it says it supports for reasons that its list has, and never most of
+    it, nor what was selected because it ran."""
+    found, texts = refusals(outcomes), []
+    refused = sum(map(len, found.values()))
+    if 2 * refused > len(outcomes):
+        texts.append(f"{refused} of {len(outcomes)} cases that hello supports are not supported when they are run: "
+                     "what a subject cannot do belongs in \"supports\" and \"without\"")
+    for reason, cases in sorted(found.items()):
+        selected = [out for out in cases if out.origin == "selected"]
+        if selected or (allowed is not None and reason not in allowed):
+            out = (selected or cases)[0]
+            texts.append(f"{len(cases)} case(s) that hello supports are not supported when they are run, "
+                         f"{'though selected' if selected else 'for a reason that is not in the list'}: '{reason}': "
+                         f"{out.recipe.full()}")
+    return texts
+
+
+def check_support(given, root, hello, accept_now, outcomes=()):
     """Texts for what the committed list has and the subject no longer."""
     name = file_of(given, root, "support", hello)
-    now = support_of(hello)
+    now = {**support_of(hello), "unsupported": sorted(refusals(outcomes))}
     if accept_now:
-        os.makedirs(os.path.dirname(name), exist_ok=True)
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
         with open(name, "w", encoding="utf-8") as file:
             file.write(json.dumps(now, indent=1) + "\n")
-        return []
+        return check_refusals(outcomes, now["unsupported"])
     if not os.path.exists(name):
-        return [] if given is None else [f"{name} does not exist; --accept-support writes it"]
-    before, lost = load(name), []
+        return check_refusals(outcomes, None) + (
+            [] if given is None else [f"{name} does not exist; --accept-support writes it"])
+    before = load(name)
+    lost = lost_of(before, now)
+    return ([f"the subject no longer supports: {', '.join(lost)}"] if lost else []) + \
+        check_refusals(outcomes, before.get("unsupported", []))
+
+
+def new_version(given, root, hello):
+    """What is to be said of a subject that has lists, but none of this version; or None."""
+    name = file_of(given, root, "support", hello)
+    folder, start = os.path.dirname(name), list_name(hello["name"]) + "-"
+    if given is not None or os.path.exists(name) or not os.path.isdir(folder):
+        return None
+    others = [n[len(start):-len(".json")] for n in os.listdir(folder) if n.startswith(start) and n[len(start):][:1].isdigit()]
+    if not others:
+        return None
+    last = max(others, key=lambda version: [int(n) for n in re.findall(r"\d+", version)])
+    lost = lost_of(load(os.path.join(folder, f"{start}{last}.json")), support_of(hello))
+    return (f"there is no list of what {hello['name']} {hello['version']} supports; of what {last} does it "
+            f"{'lacks ' + ', '.join(lost) if lost else 'lacks nothing'}. --accept-support writes {name}")
+
+
+def lost_of(before, now):
+    """What the one supports and the other does not."""
+    lost = []
     if now["level"] < before["level"]:
         lost.append(f"level {before['level']}")
     if now["world"] < before["world"]:
@@ -152,4 +209,4 @@ def check_support(given, root, hello, accept_now):
         for axis, values in before[part].items():
             lost += [f"{axis} {v}" for v in values if v not in now[part].get(axis, [])]
     lost += [f"combinations: without {rule}" for rule in now["without"] if rule not in before["without"]]
-    return [f"the subject no longer supports: {', '.join(lost)}"] if lost else []
+    return lost

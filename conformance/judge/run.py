@@ -10,13 +10,15 @@ import streams
 from adapter import Adapter
 from values import Finding, Judge, Malformed
 
-# What a subject must return for a clause to be judged at all.
-NEEDS = {"STAT-1": {"ledger"}, "STAT-2": {"norm"}, "STAT-4": {"norm"}, "STAT-3": {"skipped"},
-         "STEP-6": {"skipped"}, "SCALE-3": {"scale"}, "SCALE-4": {"scale"},
-         "LEDG-2": {"ledger"}, "LEDG-3": {"ledger"}, "LEDG-6": {"ledger"},
-         **{f"STRM-{n}": {"streams"} for n in (1, 2, 3, 4, 6)}}
-LEVELS = {"ledger": 2, "streams": 3}
-TENSORS = {"parameters", "masters", "gradients"}
+# What must have been compared for a clause to be judged, one of each set: names of Judge.compared, "ledger",
+# and of stream events the clauses of which two accesses met. Else: GRADIENTS.
+GRADIENTS = {"gradients", "update"}
+EVIDENCE = {"STAT-1": {"ledger"}, "STAT-2": {"norm"}, "STAT-3": {"overflow"}, "STAT-4": {"norm"},
+            "STEP-6": {"skipped"}, "STEP-7": {"parameters"}, "STEP-8": {"parameters"},
+            "SCALE-3": {"scale after an overflow"}, "SCALE-4": {"scale after an update"},
+            "OPT-2": {"update"}, "OPT-4": {"update"}, "PART-1": {"frozen"}, "PART-6": {"shares"},
+            "LEDG-2": {"ledger"}, "LEDG-3": {"ledger"}, "LEDG-6": {"ledger"},
+            **{f"STRM-{n}": {f"STRM-{n}"} for n in (1, 2, 3, 4, 6)}}
 
 
 class Outcome:
@@ -47,19 +49,10 @@ def normal(message):
     return re.sub(r"'[^']*/[^']*'", "'…'", text)[:120] + "".join(f" in {name}" for name in where)
 
 
-def judgeable(case, returns, level):
-    found = set()
-    for clause in case["clauses"]:
-        needs = NEEDS.get(clause)
-        if clause == "LEDG-7":
-            if returns:
-                found.add(clause)
-        elif needs is None:
-            if returns & TENSORS:
-                found.add(clause)
-        elif needs <= returns and all(level >= LEVELS.get(n, 1) for n in needs):
-            found.add(clause)
-    return found
+def judged_by(case, compared):
+    """The clauses of a case for which something was compared; that it ended, LEDG-7, any answer tells."""
+    return {clause for clause in case["clauses"]
+            if (compared if clause == "LEDG-7" else EVIDENCE.get(clause, GRADIENTS) & compared)}
 
 
 def mismatch_finding(case, bad):
@@ -90,27 +83,39 @@ def ledger_findings(case, expected, answer, ledgers, returns):
     return found
 
 
-def stream_findings(ledgers, logs):
-    """Races, of each kind the first. A log with fewer collectives than the ledger was not recorded."""
+def moves(record):
+    """Does a communication read or write memory?"""
+    return record["op"] != "barrier" and sum(record.get("counts") or [record.get("count") or 0]) > 0
+
+
+def stream_findings(case, ledgers, logs):
+    """(races, of each kind the first; clauses of which two accesses met). A log that lacks what the ledger
+    has, or the bytes that this moved, was not recorded."""
+    if not logs or len(logs) < case["world"] or not all(logs):
+        rank = next((q for q in range(case["world"]) if not logs or len(logs) <= q or not logs[q]), 0)
+        return [Finding("RUN-2", "no stream log", f"rank {rank} has written no streams-{rank}.jsonl, and the adapter "
+                        "says that it returns streams")], set()
     try:
-        found = streams.check(logs or [])
+        found = streams.check(logs)
     except streams.Bad as error:
-        return [Finding("RUN-2", "malformed stream log", str(error))]
+        return [Finding("RUN-2", "malformed stream log", str(error))], set()
     for rank, records in enumerate(ledgers):
-        here = sum(len(r.get("group", (0, 1))) > 1 for r in ledger.ops(records))
-        there = found.collectives(rank)
-        if there < here:
-            return [Finding("RUN-2", "stream log incomplete", f"rank {rank} enters {here} communications, and "
-                            f"its stream log has {there}")]
+        entered = [r for r in ledger.ops(records) if len(r.get("group", (0, 1))) > 1]
+        for here, there, what in ((len(entered), found.collectives(rank), "has"),
+                                  (sum(map(moves, entered)), found.moving(rank), "tells the bytes of")):
+            if there < here:
+                return [Finding("RUN-2", "stream log incomplete", f"rank {rank} enters {here} communications"
+                                f"{' of elements' if what != 'has' else ''}, and its stream log {what} {there}")], set()
     return [Finding(r.clause, r.kind(), f"rank {r.first.op.rank}: {r.text()}", step=r.second.op.step,
-                    rank=r.first.op.rank, detail={"race": r.json()}) for r in found.races]
+                    rank=r.first.op.rank, detail={"race": r.json()}) for r in found.races], found.met
 
 
 def judge(case, expected, answer, ledgers, returns, level):
     """(findings, clauses really judged)."""
-    found = []
+    found, compared = [], set()
     if level >= 2 and "ledger" in returns and case["world"] > 1:
         found += ledger_findings(case, expected, answer, ledgers, returns)
+        compared |= {"ledger"} if any(ledger.ops(records) for records in ledgers) else set()
     status = answer["status"]
     if status in ("hang", "timeout"):
         where = sorted({record.get("phase") or record["op"] for record, _ in answer.get("waits", {}).values()})
@@ -121,13 +126,16 @@ def judge(case, expected, answer, ledgers, returns, level):
     elif status == "malformed":
         found.append(Finding("RUN-2", answer.get("kind", "malformed answer"), answer["message"]))
     else:
+        values = Judge(case, expected, answer, returns)
         try:
-            found += Judge(case, expected, answer, returns).run()
+            found += values.run()
         except Malformed as error:
             found.append(Finding("RUN-2", "malformed answer", str(error)))
+        compared |= values.compared
         if level >= 3 and "streams" in returns:
-            found += stream_findings(ledgers, answer.get("streams"))
-    return found, judgeable(case, returns, level)
+            races, met = stream_findings(case, ledgers, answer.get("streams"))
+            found, compared = found + races, compared | met
+    return found, judged_by(case, compared)
 
 
 def run_one(adapter, tools, case, recipe, hello, level):

@@ -96,6 +96,11 @@ def clause_of(first, second):
     return "STRM-2" if second.write or first.op.name == second.op.name else "STRM-1"
 
 
+def in_order(old, new):
+    """As their host issued them; what was freed comes first, wherever the log has it."""
+    return (old, new) if old.freed or old.op.issue <= new.op.issue else (new, old)
+
+
 class Shadow:
     """Bytes of one rank -> the accesses that a later one must still be compared with. Cells are cut
     where ranges begin and end."""
@@ -158,7 +163,7 @@ class Rank:
         self.pool = {}  # stream -> (bytes, accesses) of freed blocks that it may be handed out again
         self.phase = self.step = None
         self.given = False  # the op at `at` has published what it gives
-        self.ops = self.collectives = 0
+        self.ops = self.collectives = self.moving = 0
         self.ended = False
 
     def block(self, at):
@@ -175,6 +180,7 @@ class Checker:
     def __init__(self, logs):
         """logs: a list of records for each rank."""
         self.clocks, self.keys, self.races, self.seen, self.told = [], {}, [], {}, set()
+        self.met = set()  # clauses of which two accesses of two streams to the same bytes met, ordered or not
         self.ranks = [Rank(number, records) for number, records in enumerate(logs)]
         self.races_all = 0
 
@@ -194,6 +200,10 @@ class Checker:
 
     def collectives(self, number):
         return self.ranks[number].collectives if number < len(self.ranks) else 0
+
+    def moving(self, number):
+        """Of its collectives those that tell what they read or write."""
+        return self.ranks[number].moving if number < len(self.ranks) else 0
 
     def play(self, rank):
         start = rank.at
@@ -297,7 +307,9 @@ class Checker:
                 self.keys[key] = list(self.clock(rank, number))
             rank.given = True
             rank.ops += 1
-            rank.collectives += bool(record.get("collective"))
+            if record.get("collective"):
+                rank.collectives += 1
+                rank.moving += any(size > 0 for key in ("reads", "writes") for _, size in record.get(key, ()))
         for key in record.get("takes", ()):
             if key not in self.keys:
                 return False
@@ -335,8 +347,10 @@ class Checker:
             self.access(rank, Access(op, True, index, tick), at, size, clock)
         else:
             waited = {self.stream(rank, n)[0] for n in record.get("after", ())}
-            used = {id(a): a for _, cell in rank.shadow.cells_of(at, at + size) for a in cell[1]
-                    if a.by not in waited and not a.before(clock)} if size else {}
+            there = [a for _, cell in rank.shadow.cells_of(at, at + size) for a in cell[1]] if size else []
+            if any(a.by != self.stream(rank, number)[0] for a in there):
+                self.met.add("STRM-6")
+            used = {id(a): a for a in there if a.by not in waited and not a.before(clock)}
             again = [Access(a.op, a.write, a.by, a.tick, rank.at) for a in used.values()]
             if again:
                 rank.pool.setdefault(number, []).append((size, again))
@@ -353,8 +367,11 @@ class Checker:
             kept = []
             for old in cell[1]:
                 ordered = old.before(clock)
-                if not ordered and (old.write or new.write) and old.op is not new.op:
-                    told.setdefault(old, []).append((start, cell[0]))
+                if (old.write or new.write) and old.op is not new.op:
+                    if old.by != new.by:
+                        self.met.add(clause_of(*in_order(old, new)))
+                    if not ordered:
+                        told.setdefault(old, []).append((start, cell[0]))
                 # what is ordered before a write that all later ones are compared with needs not stay
                 if not (ordered and (new.write or (not old.write and old.by == new.by))):
                     kept.append(old)
@@ -368,7 +385,7 @@ class Checker:
             return  # one that reads and writes: what it reads says more
         self.told.add((old.op, new.op))
         size = sum(end - start for start, end in cells)
-        first, second = (old, new) if old.freed or old.op.issue <= new.op.issue else (new, old)
+        first, second = in_order(old, new)
         race = Race(first, second, cells[0][0], size, rank.block(cells[0][0]))
         self.races_all += 1
         key = race.key()

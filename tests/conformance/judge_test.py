@@ -49,7 +49,7 @@ def run(adapter, *more, deadline=20):
 LIARS = {
     "null": ("RUN-2", "malformed answer"), "echo": ("RED-3", "missing"), "garbage": ("RUN-2", "malformed answer"),
     "crash": ("RUN-1", "error: the adapter's process ended"),
-    "nothing": None, "silent": None, "constant-ledger": None,
+    "nothing": None, "silent": None, "empty": None, "refuses": None, "constant-ledger": None,
     "empty-ledger": ("LEDG-6", "empty ledger"), "small-ledger": ("LEDG-6", "too little"),
     "lonely-ledger": ("LEDG-6", "too little"), "uneven-ledger": ("LEDG-2", "ledgers differ"),
     "ungathered": ("LEDG-6", "ungathered"),
@@ -76,6 +76,9 @@ def test_liars():
             seen = [(c["clause"], c["kind"]) for c in report["causes"]]
             good = any(c == verdict[0] and k.startswith(verdict[1]) for c, k in seen)
             check(f"{lie} is {verdict[0]} {verdict[1]}", code == 1 and good, seen)
+        if lie == "empty":
+            check("who returns nothing passes nothing", report["cases"]["pass"] == 0 and not any(
+                n[0] for n in report["clauses"].values()), report["clauses"])
         if lie == "null":
             check("the null adapter passes nothing", report["cases"]["pass"] == 0, report["cases"])
 
@@ -84,6 +87,12 @@ def test_honest():
     code, report, errors = run(f"{TRAINER} honest", "--cases", "60")
     # it computes with fractions, by its own code: so the oracle is right, too
     check("an honest trainer in exact arithmetic passes", code == 0 and report["cases"]["pass"] == 60, errors or report["causes"])
+    good, _, other = report["clauses"]["PART-6"]
+    check("masters that are whole on every rank say nothing of who owns what", good == 0 and other > 0, report["clauses"])
+    code, report, errors = run(f"{TRAINER} no-norm", "--cases", "20")
+    good, _, other = report["clauses"]["STAT-4"]
+    check("a norm that is not there is not judged, the rest is", code == 0 and good == 0 and other == 20
+          and report["clauses"]["RED-2"][0], errors or report["clauses"])
 
 
 def test_hang():

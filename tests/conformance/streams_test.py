@@ -312,13 +312,16 @@ def test_command():
     code, report, _ = run(f"{TRAINER} streams", "--cases", "20", "--level", "2")
     check("level 2 does not judge them", code == 0 and report["clauses"]["STRM-1"][0] == 0, report["clauses"])
     rows = {name: (clause, "race") for name, (clause, _) in planted.LEFT_OUT.items()}
-    rows.update({"none": ("RUN-2", "stream log incomplete"), "short": ("RUN-2", "stream log incomplete"),
+    rows.update({"none": ("RUN-2", "no stream log"), "bare": ("RUN-2", "stream log incomplete"), "short": ("RUN-2", "stream log incomplete"),
                  "garbage": ("RUN-2", "malformed stream log")})
     for name, (clause, kind) in rows.items():
         code, report, errors = run(f"{TRAINER} streams-{name}", "--cases", "20")
         seen = [(c["clause"], c["kind"]) for c in (report or {"causes": []})["causes"]]
         good = code == 1 and seen and all(c == clause and k.startswith(kind) for c, k in seen)
         check(f"streams-{name} is {clause} {kind}", good, errors or seen)
+        if name in ("none", "bare"):
+            rows = {c: n[0] for c, n in (report or {"clauses": {}})["clauses"].items() if c.startswith("STRM")}
+            check(f"streams-{name} passes no clause of streams", rows and not any(rows.values()), rows)
 
 
 # ---- DeepSpeed -------------------------------------------------------------------------------------

@@ -16,6 +16,9 @@ LIES = {
     "nothing": "supports nothing",
     "silent": "supports everything, returns nothing",
     "echo": "returns its inputs",
+    "empty": "every rank and step is there, but only a norm in it that was not made",
+    "refuses": "supports everything, and refuses all cases but the first",
+    "no-norm": "the right answer, without the norm that it says it returns",
     "empty-ledger": "serial answer, no ledger at all",
     "constant-ledger": "serial answer, the same ledger for every model",
     "small-ledger": "serial answer, ledgers of one element",
@@ -43,6 +46,7 @@ LIES = {
     "garbage": "answers what is no JSON",
     "streams": "the right answer, and stream events that are ordered",
     "streams-none": "claims stream events, and writes none",
+    "streams-bare": "its stream events lack the bytes that they access",
     "streams-short": "its stream events lack the collectives",
     "streams-garbage": "its stream events name a stream that is not there",
     **{f"streams-{name}": what for name, (_, what) in streams.LEFT_OUT.items()},
@@ -223,6 +227,8 @@ def publish_streams(case, lie, folder):
         records = streams.program(rank, case["world"], case["steps"], case["streams"], what or None)
         if what == "short":
             records = [r for r in records if not r.get("collective")]
+        if what == "bare":
+            records = [{k: v for k, v in r.items() if k not in ("reads", "writes")} for r in records]
         if what == "garbage":
             records.append({"op": "copy", "on": 99})
         with open(os.path.join(folder, f"streams-{rank}.jsonl"), "w", encoding="utf-8") as file:
@@ -249,6 +255,11 @@ def run(case, lie, folder):
                 step["parameters"] = {e["name"]: hexes(fresh.w[j][held(case, j, rank["rank"])])
                                       for j, e in enumerate(case["parameters"])}
                 step["masters"] = {n: [[0, v]] for n, v in step["parameters"].items()}
+    if lie in ("empty", "no-norm"):
+        for step in (step for rank in ranks for step in rank["steps"]):
+            if lie == "empty":
+                step.clear()
+            step["norm"] = None
     return {"status": "ok", "ranks": ranks}
 
 
@@ -263,7 +274,9 @@ def main():
         hello["level"] = 3
         hello["returns"].append("streams")
         hello["supports"]["streams"] = [1, 2, 3]
-    for line in sys.stdin:
+    if lie == "empty":
+        hello["returns"] = ["norm", "masters", "gradients"]
+    for number, line in enumerate(sys.stdin):
         request = json.loads(line)
         if request["do"] == "bye":
             break
@@ -271,6 +284,8 @@ def main():
             answer = hello
         elif lie == "null":
             answer = {}
+        elif lie == "refuses" and number > 1:
+            answer = {"status": "unsupported", "message": "not today"}
         elif lie == "garbage":
             answer = None
         else:
