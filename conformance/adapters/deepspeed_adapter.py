@@ -116,14 +116,16 @@ class Model(Linear):
 
 
 def loss_scale(engine):
+    """None: the optimizer has none."""
     for name in ("cur_scale", "loss_scale"):
         if hasattr(engine.optimizer, name):
-            return float(getattr(engine.optimizer, name))
-    return 1.0
+            return float(getattr(engine.optimizer, name)).hex()
+    return None
 
 
 def masters(me, model):
-    """Full fp32 masters as DeepSpeed hands them out; asking runs collectives that are not the step's."""
+    """Full fp32 masters as DeepSpeed hands them out, gathered on every rank: they show what was updated, but not
+    who owns it, so that PART-6 is not judged. Asking runs collectives that are not the step's."""
     with me.recorder.pause():
         found = {}
         for j in model.entries:
@@ -151,7 +153,7 @@ def main(me, linear=Model):
             engine.step()
         norm = engine.get_global_grad_norm()
         mine = {"skipped": engine.skipped_steps > skipped, "norm": None if norm is None else float(norm).hex(),
-                "scale": loss_scale(engine).hex(), "parameters": model.parameters_by_name()}
+                "scale": loss_scale(engine), "parameters": model.parameters_by_name()}
         if me.case["zero"]:
             mine["masters"] = masters(me, model)
         me.steps.append(mine)

@@ -148,7 +148,7 @@ def main(me):
 def result(me, engine, mine, norm, skipped):
     names = {j: me.case["parameters"][j]["name"] for j in mine}
     found = {"skipped": skipped, "norm": None if norm is None else float(norm).hex(),
-             "scale": plain.loss_scale(engine).hex(), "parameters": {names[j]: hexes(w) for j, w in mine.items()}}
+             "scale": plain.loss_scale(engine), "parameters": {names[j]: hexes(w) for j, w in mine.items()}}
     if me.case["zero"]:
         found["masters"] = {}
         for j, w in mine.items():

@@ -64,14 +64,14 @@ static void publish_exchange(const zp_publisher *p, zp_rank *r, const zp_op *op)
 static void publish_collective(const zp_publisher *p, const zp_rank *r, const zp_op *op)
 {
   FILE *to = p->file[r->rank];
-  char who[512], key[24] = "";
+  char who[512], key[24] = "", redop[24] = "null";
   members(p, r, op, who, sizeof who);
   /* groups of several kinds, or of two tied keys, may have the same members */
   if (op->key >= 0) snprintf(key, sizeof key, " %d", op->key);
+  if (op->redop != ZP_RED_NONE)
+    snprintf(redop, sizeof redop, "\"%s\"", zp_redop_name(op->redop));
   fprintf(to, "{\"op\":\"%s\",\"redop\":%s,\"dtype\":\"%s\",\"count\":%lld,\"group\":[%s],",
-          zp_op_name(op->kind),
-          op->redop == ZP_RED_NONE ? "null" : "\"sum\"", /* rounded as it may */
-          zp_dtype_name(op->dtype), (long long)op->count, who);
+          zp_op_name(op->kind), redop, zp_dtype_name(op->dtype), (long long)op->count, who);
   fprintf(to, "\"name\":\"%s%s\",\"root\":%d,\"phase\":\"%s\"}\n", zp_group_name(op->group), key,
           op->root < 0 ? -1 : zp_group_member(p->cfg, op->group, op->key, r->at, op->root),
           zp_what_name(op->what));

@@ -89,10 +89,11 @@ def test_honest():
     check("an honest trainer in exact arithmetic passes", code == 0 and report["cases"]["pass"] == 60, errors or report["causes"])
     good, _, other = report["clauses"]["PART-6"]
     check("masters that are whole on every rank say nothing of who owns what", good == 0 and other > 0, report["clauses"])
-    code, report, errors = run(f"{TRAINER} no-norm", "--cases", "20")
-    good, _, other = report["clauses"]["STAT-4"]
-    check("a norm that is not there is not judged, the rest is", code == 0 and good == 0 and other == 20
-          and report["clauses"]["RED-2"][0], errors or report["clauses"])
+    code, report, errors = run(f"{TRAINER} tacit", "--cases", "60")
+    judged = {clause for clause, (good, _, _) in report["clauses"].items() if good}
+    tacit = {"STAT-2", "STAT-3", "STAT-4", "STEP-6", "SCALE-3", "SCALE-4"}
+    check("what is null is not judged, the rest is", code == 0 and not judged & tacit and {"RED-2", "OPT-4"} <= judged
+          and tacit <= set(report["clauses"]) | {"SCALE-3"}, errors or report["clauses"])
 
 
 def test_hang():
