@@ -90,8 +90,8 @@ class Undo:
         return Fraction(float.fromhex(right["gradient"][element])) - wrong / Fraction(group["lr"])
 
 
-def explain(case, expected, step, wrong, coordinates):
-    """(clause, kind, texts) for the wrong elements of one step."""
+def explain(case, expected, step, wrong, coordinates, detail):
+    """(clause, kind, texts) for the wrong elements of one step; detail["symptom"] where there is more to tell by."""
     want = expected["steps"][step]
     t = case["topology"]
     undo = Undo(case, expected, step)
@@ -126,7 +126,9 @@ def explain(case, expected, step, wrong, coordinates):
             return "OPT-2", "clip", ["the update is not that of the clipped gradient"]
         return "OPT-4", "update", still[:4]
     if len(ratios) == 1 and all(g == r * next(iter(ratios)) for g, r, *_ in decoded.values()):
-        return ratio(case, expected, step, next(iter(ratios)), wrong)
+        r = next(iter(ratios))
+        detail["symptom"] = ratio_labels(case, want, r) or [str(r)]
+        return ratio(case, expected, step, r, wrong)
     kinds = {}
     for (rank, j, element), (g, right, tp, ep, copy) in decoded.items():
         kind, text = one(case, expected, step, j, tp, ep, copy, element, g)
@@ -139,15 +141,19 @@ def explain(case, expected, step, wrong, coordinates):
     return clause, kind, says
 
 
-def ratio(case, expected, step, r, wrong):
-    t, want = case["topology"], expected["steps"][step]
+def ratio_labels(case, want, r):
+    """What a ratio may be: D, 1/D, ..."""
+    t = case["topology"]
     known = {"D": t["dp"], "M": case["micro_batches"], "D·M": t["dp"] * case["micro_batches"],
              "ep": t["ep"], "the scale": Fraction(float.fromhex(want["used_scale"]))}
-    text = f"every wrong gradient is {r} times the right one"
-    for label, value in known.items():
-        if value != 1 and r in (Fraction(value), 1 / Fraction(value)):
-            text += f" ({'' if r > 1 else '1/'}{label})"
-            break
+    return [label if r > 1 else f"1/{label}" for label, value in known.items()
+            if value != 1 and r in (Fraction(value), 1 / Fraction(value))]
+
+
+def ratio(case, expected, step, r, wrong):
+    want = expected["steps"][step]
+    labels = ratio_labels(case, want, r)
+    text = f"every wrong gradient is {r} times the right one" + (f" ({labels[0]})" if labels else "")
     used, after = (Fraction(float.fromhex(want[n])) for n in ("used_scale", "scale"))
     if used != after and r == used / after:
         return "STEP-6", "unscaled by the next scale", [

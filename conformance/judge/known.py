@@ -1,7 +1,8 @@
 """What is committed about a subject: failures that are known, and what it must support.
 
 A known failure is {"clause", "kind", "needs", "note", "issue"}, and "recipe", its minimal case, by which
-it is looked for in every run, however few cases that has; "id" where it has a name elsewhere."""
+it is looked for in every run, however few cases that has; "id" where it has a name elsewhere; "symptom", where
+failures of this kind say more: words of which a failure must have one (the ratio, the op, the place of a race)."""
 import json
 import os
 import re
@@ -36,19 +37,25 @@ def read(given, root, hello):
     return load(name)["failures"]
 
 
-def alike(entry, clause, kind):
-    return entry["clause"] == clause and kind.startswith(entry["kind"])
+def alike(entry, finding):
+    """The same clause, the beginning of what is wrong, and, where the entry says so, the same details."""
+    symptom = entry.get("symptom")
+    return entry["clause"] == finding.clause and finding.kind.startswith(entry["kind"]) and (
+        not symptom or bool(set(symptom) & set(finding.detail.get("symptom", []))))
 
 
 def explains(entry, out):
     """Does a failing case look like this, and have what this needs?"""
-    first = out.findings[0]
-    return alike(entry, first.clause, first.kind) and set(entry["needs"]) <= features(out.recipe)
+    return alike(entry, out.findings[0]) and set(entry["needs"]) <= features(out.recipe)
 
 
 def matches(entry, cause):
-    clause, _, kind = cause.signature.partition(" ")
-    return alike(entry, clause, kind) and set(entry["needs"]) <= set(cause.needs)
+    return alike(entry, cause.smallest.findings[0]) and set(entry["needs"]) <= set(cause.needs)
+
+
+def told(finding):
+    symptom = finding.detail.get("symptom")
+    return f" ({', '.join(symptom)})" if symptom else ""
 
 
 def label(entry):
@@ -67,13 +74,13 @@ def confirm(entries, runner, space, progress):
             seen[out.recipe.full()] = out
         for entry in list(left):
             out = seen[recipe_of(entry["recipe"]).full()]
-            if out.status == "fail" and alike(entry, out.findings[0].clause, out.findings[0].kind):
+            if out.status == "fail" and alike(entry, out.findings[0]):
                 cause = Cause(out, sorted(entry["needs"]))
                 cause.known = entry
                 causes.append(cause)
                 left.remove(entry)
             else:
-                how = f"fails as {out.signature()}" if out.status == "fail" else \
+                how = f"fails as {out.signature()}{told(out.findings[0])}" if out.status == "fail" else \
                     "passes; if it is mended, take it off the list" if out.status == "pass" else "is not supported"
                 texts.append(f"{label(entry)} was not seen: its case {how}: {entry['recipe']}")
         if not left:

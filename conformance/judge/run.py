@@ -64,7 +64,8 @@ def mismatch_finding(case, bad):
         clause = "PIPE-6" if len(there) == 2 else "PIPE-3"
         return Finding(clause, "message differs", text, detail={"ledger": bad})
     ops = sorted({r["op"] for r in bad["records"] if r is not None})
-    return Finding("LEDG-2", f"ledgers differ in {', '.join(ops)}", text, detail={"ledger": bad})
+    return Finding("LEDG-2", f"ledgers differ in {', '.join(ops)}", text,
+                   detail={"ledger": bad, "symptom": [", ".join(ops)]})
 
 
 def ledger_findings(case, expected, answer, ledgers, returns):
@@ -107,7 +108,7 @@ def stream_findings(case, ledgers, logs):
                 return [Finding("RUN-2", "stream log incomplete", f"rank {rank} enters {here} communications"
                                 f"{' of elements' if what != 'has' else ''}, and its stream log {what} {there}")], set()
     return [Finding(r.clause, r.kind(), f"rank {r.first.op.rank}: {r.text()}", step=r.second.op.step,
-                    rank=r.first.op.rank, detail={"race": r.json()}) for r in found.races], found.met
+                    rank=r.first.op.rank, detail={"race": r.json(), "symptom": r.where()}) for r in found.races], found.met
 
 
 def judge(case, expected, answer, ledgers, returns, level):

@@ -76,6 +76,11 @@ class Race:
                 f"  {'write' if self.first.write else 'read '} {self.first.op.text()}\n"
                 f"  {'write' if self.second.write else 'read '} {self.second.op.text()}")
 
+    def where(self):
+        """What the first and the second is, and where in the subject's source: which race of a kind this is."""
+        return [f"{which} {a.op.name}" + (f" ({a.op.site})" if a.op.site else "")
+                for which, a in (("first", self.first), ("second", self.second))]
+
     def json(self):
         return {"clause": self.clause, "kind": self.kind(), "at": self.at, "bytes": self.size,
                 "block": self.block, "accesses": [

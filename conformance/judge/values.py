@@ -17,7 +17,8 @@ def equal(a, b):
 
 
 class Finding:
-    """One thing that is wrong. kind and clause say what, and are how failures are grouped."""
+    """One thing that is wrong. kind and clause say what, and are how failures are grouped. detail["symptom"],
+    where there is one, is a list of words for the same in more detail: known.py compares one of them."""
 
     def __init__(self, clause, kind, text, step=None, rank=None, detail=None):
         self.clause, self.kind, self.text = clause, kind, text
@@ -218,7 +219,7 @@ class Judge:
                   "wrong": len(wrong), "values": [
                       {"what": w, "rank": r, "parameter": self.case["parameters"][k]["name"], "element": e,
                        "got": g.hex(), "want": x.hex()} for w, r, k, e, g, x in wrong[:40]]}
-        clause, kind, says = explain(self.case, self.expected, step, wrong, coordinates)
+        clause, kind, says = explain(self.case, self.expected, step, wrong, coordinates, detail)
         detail["decoded"] = says
         text = f"step {step}, rank {rank}: {what} {name}[{element}] is {got:.9g}, not {right:.9g}"
         if len(wrong) > 1:

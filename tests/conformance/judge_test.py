@@ -183,6 +183,16 @@ def test_known():
         check("what is mended must leave the list", code == 1 and "passes; if it is mended" in report["problems"][0], report["problems"])
         code, report, _ = run(f"{TRAINER} next-scale", "--known", bare, "--cases", "1")
         check("what fails otherwise is not what is known", code == 1 and "fails as STEP-6" in report["problems"][0], report["problems"])
+        _, report, _ = run(f"{TRAINER} no-mean", "--cases", "40")
+        ratio = next(c for c in report["causes"] if c["kind"] == "ratio")
+        entry_of = {"clause": "RED-2", "kind": "ratio", "needs": [], "note": "planted", "recipe": ratio["recipe"]}
+        says = ratio["findings"][0]["detail"]["symptom"]
+        verdicts = []
+        for symptom in (says, ["1/ep"]):
+            name = planted(folder, "ratio.json", {**entry_of, "symptom": symptom})
+            _, report, _ = run(f"{TRAINER} no-mean", "--known", name, "--cases", "1")
+            verdicts.append(not any("planted" in p for p in report["problems"]))
+        check("what is known is known by its symptom, too", verdicts == [True, False], (says, verdicts, report["problems"]))
         other = planted(folder, "other.json", {**entry, "needs": ["tp"], "recipe": accepted["recipe"]})
         code, report, _ = run(f"{TRAINER} lazy-scale", "--known", other, "--cases", "400")
         check("what does not need what is known is new", code == 1 and any(not c["known"] for c in report["causes"]),
