@@ -145,7 +145,8 @@ def ratio_labels(case, want, r):
     """What a ratio may be: D, 1/D, ..."""
     t = case["topology"]
     known = {"D": t["dp"], "M": case["micro_batches"], "D·M": t["dp"] * case["micro_batches"],
-             "ep": t["ep"], "the scale": Fraction(float.fromhex(want["used_scale"]))}
+             "ep": t["ep"], "the scale": Fraction(float.fromhex(want["used_scale"])),
+             "the next scale": Fraction(float.fromhex(want["scale"]))}
     return [label if r > 1 else f"1/{label}" for label, value in known.items()
             if value != 1 and r in (Fraction(value), 1 / Fraction(value))]
 

@@ -96,6 +96,9 @@ def test_known(everyone):
             wrong += [f"{where}: no \"{key}\"" for key in ("clause", "kind", "needs", "note", "recipe") if not entry.get(key)]
             if entry.get("issue") and not entry["issue"].startswith("https://"):
                 wrong.append(f"{where}: '{entry['issue']}' is no address")
+            symptom = entry.get("symptom", ["-"])
+            if not symptom or not isinstance(symptom, list) or not all(isinstance(w, str) and w for w in symptom):
+                wrong.append(f"{where}: a symptom is a list of words, not {symptom!r}")
             if entry.get("recipe"):
                 lacking = set(entry["needs"]) - features(recipe_of(entry["recipe"]))
                 wrong += [f"{where}: its case does not have what it needs: {sorted(lacking)}"] if lacking else []
