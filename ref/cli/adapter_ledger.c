@@ -68,8 +68,7 @@ static void publish_collective(const zp_publisher *p, const zp_rank *r, const zp
   members(p, r, op, who, sizeof who);
   /* groups of several kinds, or of two tied keys, may have the same members */
   if (op->key >= 0) snprintf(key, sizeof key, " %d", op->key);
-  if (op->redop != ZP_RED_NONE)
-    snprintf(redop, sizeof redop, "\"%s\"", zp_redop_name(op->redop));
+  if (op->redop != ZP_RED_NONE) snprintf(redop, sizeof redop, "\"%s\"", zp_redop_name(op->redop));
   fprintf(to, "{\"op\":\"%s\",\"redop\":%s,\"dtype\":\"%s\",\"count\":%lld,\"group\":[%s],",
           zp_op_name(op->kind), redop, zp_dtype_name(op->dtype), (long long)op->count, who);
   fprintf(to, "\"name\":\"%s%s\",\"root\":%d,\"phase\":\"%s\"}\n", zp_group_name(op->group), key,
