@@ -126,11 +126,11 @@ def load(answer, case):
 
 def load_step(step, where):
     need(isinstance(step, dict), f"{where}: a step must be an object", step)
-    if "skipped" in step:
+    if step.get("skipped") is not None:
         need(isinstance(step["skipped"], bool), f"{where}: \"skipped\" must be true or false", step["skipped"])
     if step.get("norm") is not None:
         check_number(step["norm"], f"{where}: \"norm\"")
-    if "scale" in step:
+    if step.get("scale") is not None:
         check_number(step["scale"], f"{where}: \"scale\"")
     for name in ("parameters", "masters", "gradients"):
         if name not in step:
