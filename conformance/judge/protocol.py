@@ -85,6 +85,7 @@ def check_hello(hello):
     need(isinstance(options, dict), "\"options\" must be an object: name -> list of values", options)
     for name, values in options.items():
         need(WORD.fullmatch(name) is not None, "the name of an option must be a word", name)
+        need(name != "streams", "\"options\": \"streams\" is a field of the case, and cannot be an option, too", name)
         need(isinstance(values, list) and values and all(map(is_option, values)),
              f"\"options\": \"{name}\" must be a list of booleans, integers or words", values)
 

@@ -82,7 +82,7 @@ static zp_trial_schedule schedule_of(const zp_adapter_job *job)
   zp_trial_schedule s = {.seed = job->seed, .announce = job->seed, .launch_order = 1};
   for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
     if (strcmp(order, orders[i].name) == 0) s.order = orders[i].order;
-  s.producers = zp_adapter_option(job, "streams", "1")[0] - '0';
+  s.producers = zp_adapter_option(job, "producers", "1")[0] - '0';
   s.in_order = strcmp(zp_adapter_option(job, "arrival", "backward"), "backward") == 0;
   s.native = strcmp(zp_adapter_option(job, "sums", "exact"), "native") == 0;
   s.get_each = 1;
@@ -114,7 +114,7 @@ static int run(const zp_adapter_job *job, zp_error *err)
 
 const zp_adapter_side zp_adapter_twin = {
     .options = "{\"order\": [\"fifo\", \"random\", \"lazy\", \"pct\"],"
-               " \"streams\": [\"1\", \"2\", \"3\"], \"arrival\": [\"backward\", \"any\"],"
+               " \"producers\": [\"1\", \"2\", \"3\"], \"arrival\": [\"backward\", \"any\"],"
                " \"sums\": [\"exact\", \"ordered\", \"native\"]}",
     .run = run,
 };

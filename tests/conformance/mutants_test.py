@@ -1,4 +1,4 @@
-"""The suite catches engines with a historic bug: a share of them, other ones in each run (SEED=…).
+"""The suite catches engines with a historic bug: all of cuda, and a share of those of ref, other ones in each run (SEED=…).
 
 `make conformance-mutants` asks all of them. Prints ok / not ok lines."""
 import json
@@ -78,6 +78,10 @@ def main():
     seed = os.environ.get("SEED") or str(int(time.time()))
     code, text = run("--share", str(SHARE), "--seed", seed)
     check(f"{SHARE}_mutants_of_seed_{seed}_are_caught", code == 0 and text.count("\nok ") == SHARE - 1, text)
+    # few, and about what chance decides (order, producers): all of them, each time
+    cuda = [r["mutant"] for r in mutants.corpus() if r.get("engine") == "cuda"]
+    code, text = run("--seed", seed, *cuda)
+    check(f"the_mutants_of_cuda_are_caught_with_seed_{seed}", code == 0 and text.count("ok cuda ") == len(cuda) > 5, text)
     code, text = run("--cases", "0", "ds551")
     check("a_mutant_that_nothing_catches_is_a_failure", code == 1 and "not ok ref ds551" in text, text)
     code, text = run("ds0")
