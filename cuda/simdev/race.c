@@ -21,10 +21,11 @@ int __tsan_get_report_thread(void *report, unsigned long i, int *tid, uint64_t *
                              const char **name, int *parent, void **trace, unsigned long size);
 
 /* The same race must be reported again in another run: each run is judged for itself. A long
- * history, as the other access may have been long ago. A program may add to this with its own. */
+ * history, as the other access may have been long ago. And no second of sleep before each end: what a
+ * run does is judged when its streams have come to rest. A program may add to this with its own. */
 __attribute__((weak)) const char *__tsan_default_options(void)
 {
-  return "suppress_equal_stacks=0:suppress_equal_addresses=0:history_size=5";
+  return "suppress_equal_stacks=0:suppress_equal_addresses=0:history_size=5:atexit_sleep_ms=0";
 }
 
 /* In runs, so that a long copy that races ends soon: each of its words would be a report. */

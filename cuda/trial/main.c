@@ -8,7 +8,8 @@
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
-  return "suppress_equal_stacks=0:suppress_equal_addresses=0:history_size=5:exitcode=0";
+  return "suppress_equal_stacks=0:suppress_equal_addresses=0:history_size=5:atexit_sleep_ms=0:"
+         "exitcode=0";
 }
 #endif
 
