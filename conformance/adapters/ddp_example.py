@@ -1,7 +1,10 @@
-"""An adapter for plain PyTorch DDP on CPU with gloo, written from ADAPTER.md alone."""
+"""An adapter for plain PyTorch DDP on CPU with gloo, written from ADAPTER.md alone. DDP is as it is: its reducer
+runs in C++, and the process group that it was given records what it issues."""
 import json, os, sys, traceback
 os.environ.update(OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo")
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../recorder"))  # or pip install it
 import torch, torch.distributed as dist, torch._dynamo  # or DDP imports it in every child
+import zeroproof_group
 
 HELLO = {"protocol": 1, "name": "PyTorch DDP example", "version": torch.__version__, "level": 2,
          "returns": ["norm", "parameters", "ledger"],
@@ -21,19 +24,15 @@ class Model(torch.nn.Module):
 
 def rank_main(case, rank, folder):
     ledger, world, M, steps = open(f"{folder}/rank-{rank}.jsonl", "w", buffering=1), case["world"], case["micro_batches"], []
-    say = lambda **record: print(json.dumps(record), file=ledger)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=world)
+    say = lambda record: print(json.dumps(record), file=ledger)
+    zeroproof_group.register(say)  # the backend "zeroproof": gloo, recorded
+    dist.init_process_group("zeroproof", init_method=f"file://{folder}/store", rank=rank, world_size=world)
     ddp = torch.nn.parallel.DistributedDataParallel(model := Model(case), bucket_cap_mb=case["bucket"] * 4 / 2 ** 20)
-    def all_reduce(tensor, op):  # recorded where it is issued
-        say(op="all_reduce", redop=op.name.lower(), dtype="fp32", count=tensor.numel(), group=list(range(world)), **{"async": True})
-        return dist.all_reduce(tensor, op, async_op=True)
-    ddp.register_comm_hook(None, lambda _, bucket: all_reduce(  # DDP reduces in C++; a hook may do what it would do
-        bucket.buffer().div_(world), dist.ReduceOp.SUM).get_future().then(lambda f: f.value()[0]))
     groups = [{**g, "params": list({k: model.w[k] for k, e in zip(model.keys, case["parameters"]) if e["group"] == i
               and not e["frozen"]}.values())} for i, g in enumerate(case["groups"])]
     optimizer = torch.optim.SGD([g for g in groups if g["params"]])
     for s in range(case["steps"]):
-        say(step=s)
+        say({"step": s})
         for m in range(M):
             ddp.require_backward_grad_sync = m == M - 1
             (ddp(case["data"][s][m * world + rank], 2.0 ** case["log2_unit"]) / M).backward()
@@ -41,7 +40,7 @@ def rank_main(case, rank, folder):
         optimizer.step(), optimizer.zero_grad()
         steps.append({"norm": norm.item().hex(), "parameters": {e["name"]: [x.hex() for x in model.w[k].tolist()]
                       for k, e in zip(model.keys, case["parameters"])}})
-    say(end=True)
+    say({"end": True})
     json.dump({"rank": rank, "steps": steps}, open(f"{folder}/result-{rank}.json", "w"))
 
 def run(case, folder, children):
