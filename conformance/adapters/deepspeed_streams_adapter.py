@@ -1,16 +1,20 @@
 """DeepSpeed under an accelerator that is asynchronous in name only: values as in deepspeed_adapter.py,
 and a log of stream events (level 3), which says what a GPU could have reordered.
 
-Nothing of DeepSpeed is replaced: the accelerator is what it lets itself be given (set_accelerator).
+No function of DeepSpeed is replaced but what deepspeed_adapter.py says (fp16 is supported, an operator is
+not there; tests/conformance/replaced.py looks): the accelerator is what it lets itself be given
+(set_accelerator), and the log's phases are written by the training loop, around its call of step().
+Of torch, Tensor.record_stream, which does nothing on a CPU, is logged, and a callback that is queued for
+the end of a backward is called behind a note that it ended (zeroproof_streams.Recording).
 Autograd is played as it would run on a GPU: with `streams` producers, parameter j's gradient is made,
 and its hook runs, on producer j mod streams, the first of which is the compute stream."""
+import contextlib
 import os
 
 import deepspeed_adapter as base
 import torch
 import zeroproof_streams
 from deepspeed.accelerator import get_accelerator, set_accelerator
-from deepspeed.runtime.engine import DeepSpeedEngine
 from torch_adapter import Linear, serve
 
 FAKE = get_accelerator().__class__  # DeepSpeed's own for CPUs
@@ -99,22 +103,25 @@ class Both:
 
 
 def observe(me, device):
-    """The log is told what the ledger is, and when a step updates parameters."""
-    begin, pause, step = me.begin, me.recorder.pause, DeepSpeedEngine.step
+    """The log is told of steps and pauses as the ledger is."""
+    begin, pause = me.begin, me.recorder.pause
 
     def told(number):
         begin(number)
         device.write({"step": number})
 
-    def phases(engine, *args, **kwargs):
-        device.write({"phase": "step"})
-        try:
-            return step(engine, *args, **kwargs)
-        finally:
-            device.write({"phase": "backward"})
-
-    me.begin, DeepSpeedEngine.step = told, phases
+    me.begin = told
     me.recorder.pause = lambda: Both(pause(), device.pause())
+
+
+@contextlib.contextmanager
+def stepping(device):
+    """While the script is in engine.step(), parameters may be updated."""
+    device.write({"phase": "step"})
+    try:
+        yield
+    finally:
+        device.write({"phase": "backward"})
 
 
 def main(me):
@@ -123,7 +130,7 @@ def main(me):
         set_accelerator(Asynchronous(device))
         observe(me, device)
         with device.recording():
-            base.main(me, lambda place: Streamed(place, device))
+            base.main(me, lambda place: Streamed(place, device), lambda: stepping(device))
         device.close()
 
 

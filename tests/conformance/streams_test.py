@@ -350,6 +350,26 @@ def test_deepspeed():
         check(f"DeepSpeed {version}: {', '.join(map(str, recipes.values()))}", good, errors or seen)
 
 
+# what the adapter says that it replaces, and what replaced.py replaces on purpose
+DECLARED = ["deepspeed.accelerator.cpu_accelerator.CPU_Accelerator.is_fp16_supported"]
+PLANTED = [f"deepspeed.runtime.engine.DeepSpeedEngine{n}" for n in ("().backward", ".__init__", ".step")]
+
+
+def test_replaced():
+    """The adapter of DeepSpeed's streams touches neither reduction nor norm nor step."""
+    python = f"{VENVS}/deepspeed-0.19.8/bin/python"
+    if not os.access(python, os.X_OK):
+        print("not run: what DeepSpeed's adapter replaces (sh conformance/subject.sh deepspeed-0.19.8 makes it possible)")
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        subprocess.run([COMMAND, "cases", SIMPLE + "seed=5,bucket=4,dp=1,list=2@0.0+1@0.0+5@0.0"], stdout=file, check=True)
+        done = subprocess.run([python, "-B", f"{HERE}/replaced.py", "deepspeed_streams_adapter", file.name],
+                              capture_output=True, text=True, timeout=300)
+    lines = [json.loads(line) for line in done.stdout.splitlines()[-2:]] if done.returncode == 0 else []
+    check("the streams' adapter replaces nothing of DeepSpeed's but what it says", lines[:1] == [DECLARED], done.stderr or lines)
+    check("a step that is replaced would be seen", lines[1:] == [DECLARED + PLANTED], done.stderr or lines)
+
+
 def main():
     tests = {name[5:]: run for name, run in globals().items() if name.startswith("test_")}
     for name, test in tests.items():

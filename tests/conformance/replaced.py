@@ -1,0 +1,96 @@
+"""Which functions of DeepSpeed an adapter replaces: replaced.py ADAPTER CASE, in an environment of DeepSpeed.
+Prints their names, as JSON, when a rank has run the case: those that are not what they were when DeepSpeed
+had been imported, and any of an object of DeepSpeed's that comes from the adapters. The second line is the
+same where functions were replaced on purpose, a class's and an object's."""
+import gc
+import importlib
+import json
+import os
+import sys
+import tempfile
+import types
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CONFORMANCE = os.path.join(ROOT, "conformance")
+HARNESS = (CONFORMANCE, os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(CONFORMANCE, "adapters"))
+os.environ.update(DS_ACCELERATOR="cpu", DS_BUILD_OPS="0")
+
+import deepspeed  # noqa: E402
+from deepspeed.runtime.engine import DeepSpeedEngine  # noqa: E402
+
+
+def is_theirs(kind):
+    return isinstance(kind, type) and str(kind.__module__).partition(".")[0] == "deepspeed"
+
+
+def functions():
+    """name -> function, of modules and of classes."""
+    found = {}
+    for module in [m for n, m in list(sys.modules.items()) if n.partition(".")[0] == "deepspeed" and m is not None]:
+        for name, value in list(vars(module).items()):
+            if isinstance(value, types.FunctionType) and str(value.__module__).partition(".")[0] == "deepspeed":
+                found[f"{value.__module__}.{value.__qualname__}"] = value
+            if is_theirs(value):
+                found.update({f"{value.__module__}.{value.__qualname__}.{n}": v for n, v in vars(value).items()
+                              if callable(v) or isinstance(v, (staticmethod, classmethod, property))})
+    return found
+
+
+def of_harness(value):
+    """Is it code of the adapters', or does it lead there?"""
+    code = getattr(getattr(value, "__func__", value), "__code__", None)
+    return code is not None and code.co_filename.startswith(HARNESS)
+
+
+def of_objects():
+    """Functions of the harness that an object of DeepSpeed's has in the place of its class's."""
+    found = set()
+    for thing in gc.get_objects():
+        kind = type(thing)
+        if is_theirs(kind) and isinstance(getattr(thing, "__dict__", None), dict):
+            found |= {f"{kind.__module__}.{kind.__qualname__}().{n}" for n, v in thing.__dict__.items()
+                      if hasattr(kind, n) and of_harness(v)}
+    return found
+
+
+def plant():
+    real, init = DeepSpeedEngine.step, DeepSpeedEngine.__init__
+
+    def wrapped(*args, **kwargs):
+        init(*args, **kwargs)
+        args[0].backward = lambda *a, **k: DeepSpeedEngine.backward(args[0], *a, **k)
+
+    DeepSpeedEngine.__init__ = wrapped
+    DeepSpeedEngine.step = lambda *args, **kwargs: real(*args, **kwargs)
+
+
+def replaced(adapter, case, planted):
+    import torch_adapter
+
+    def look(me):
+        if planted:
+            plant()
+        made, real = [], deepspeed.initialize
+        deepspeed.initialize = lambda **asked: made.append(real(**asked)) or made[-1]  # else the engine is gone
+        adapter.main(me)
+        deepspeed.initialize = real
+        now = functions()
+        bad = {n for n, f in now.items() if (n in before and f is not before[n]) or of_harness(f)}
+        with open(os.path.join(me.folder, "replaced"), "w", encoding="utf-8") as file:
+            json.dump(sorted(bad | of_objects()), file)
+
+    with tempfile.TemporaryDirectory() as folder:
+        answer = torch_adapter.run(look, case, folder)
+        if answer["status"] != "ok":
+            sys.exit(answer["message"])
+        with open(os.path.join(folder, "replaced"), encoding="utf-8") as file:
+            return file.read()
+
+
+before = functions()
+the_adapter = importlib.import_module(sys.argv[1])
+with open(sys.argv[2], encoding="utf-8") as the_file:
+    the_case = json.load(the_file)
+the_case["options"] = {n: values[0] for n, values in the_adapter.HELLO["options"].items()}
+print("\n".join([replaced(the_adapter, the_case, planted) for planted in (False, True)]))
