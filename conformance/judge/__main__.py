@@ -178,8 +178,8 @@ def causes_in(options, runner, space, progress):
     confirmed, problems = known.confirm(options.known_list, runner, space, progress)
     new = [o for o in runner.outcomes if o.status == "fail" and o.origin != "known" and not known.join(confirmed, o)]
     all_until = time.monotonic() + options.shrink_all if options.shrink_all is not None else None
-    found = causes_of(new, lambda: Shrinker(runner, space, options.shrink, all_until), options.jobs,
-                      progress=progress.shrinking)
+    found = causes_of(new, lambda: Shrinker(runner, space, options.shrink, all_until, lambda out: any(
+        known.explains(c.known, out) for c in confirmed)), options.jobs, progress=progress.shrinking)
     return sorted(confirmed + found, key=lambda c: (-len(c.outcomes), c.signature)), problems
 
 

@@ -7,6 +7,8 @@ nothing needs to be."""
 import math
 from fractions import Fraction
 
+import symptom
+
 
 def value_of(case, k):
     return math.nan if isinstance(k, str) else Fraction(k) * Fraction(2) ** case["log2_unit"]
@@ -91,22 +93,19 @@ class Undo:
 
 
 def explain(case, expected, step, wrong, coordinates, detail):
-    """(clause, kind, texts) for the wrong elements of one step; detail["symptom"] where there is more to tell by."""
+    """(clause, kind, texts) for the wrong elements of one step; detail["symptom"]: more to tell it by."""
     want = expected["steps"][step]
-    t = case["topology"]
     undo = Undo(case, expected, step)
     if want["skipped"]:
         return "STEP-6", "changed by a skipped step", ["a skipped step changes nothing"]
-    if {w[0] for w in wrong} == {"parameter"} and "masters" in expected.get("returned", ("masters",)):
-        pass
+    detail["symptom"] = symptom.of_elements(case, step, wrong, undo, [place(case, coordinates, w)[2] for w in wrong])
     if case["precision"] != "fp32" and any(w[0] != "parameter" for w in wrong):
         wrong = [w for w in wrong if w[0] != "parameter"]  # masters say more than what was rounded
-    decoded, ratios, says, still = {}, set(), [], []
-    for what, rank, j, element, got, _right in wrong:
+    decoded, ratios, still = {}, set(), []
+    for one_wrong in wrong:
+        what, rank, j, element, got, _right = one_wrong
         entry = case["parameters"][j]
-        p, d, i = coordinates(case, rank)
-        tp, ep = (i if entry["sharded"] else 0), (d % t["ep"] if entry["expert"] else 0)
-        copy = tp * (t["ep"] if entry["expert"] else 1) + ep
+        tp, ep, copy = place(case, coordinates, one_wrong)
         if entry["frozen"]:
             return "PART-1", "frozen", [f"{entry['name']} is frozen"]
         if what != "gradient" and idle(case, step, j) and math.isfinite(got) \
@@ -127,15 +126,30 @@ def explain(case, expected, step, wrong, coordinates, detail):
         return "OPT-4", "update", still[:4]
     if len(ratios) == 1 and all(g == r * next(iter(ratios)) for g, r, *_ in decoded.values()):
         r = next(iter(ratios))
-        detail["symptom"] = ratio_labels(case, want, r) or [str(r)]
+        detail["symptom"] += ratio_labels(case, want, r) or [str(r)]
         return ratio(case, expected, step, r, wrong)
-    kinds = {}
-    for (rank, j, element), (g, right, tp, ep, copy) in decoded.items():
-        kind, text = one(case, expected, step, j, tp, ep, copy, element, g)
+    return by_elements(case, expected, step, decoded, detail)
+
+
+def place(case, coordinates, one_wrong):
+    """(tp index, ep index, copy) of a wrong element."""
+    t, entry = case["topology"], case["parameters"][one_wrong[2]]
+    _, d, i = coordinates(case, one_wrong[1])
+    tp, ep = (i if entry["sharded"] else 0), (d % t["ep"] if entry["expert"] else 0)
+    return tp, ep, tp * (t["ep"] if entry["expert"] else 1) + ep
+
+
+def by_elements(case, expected, step, decoded, detail):
+    """What most of the elements show, each with the gradient that it must have had."""
+    kinds, lost, says = {}, [], []
+    for (rank, j, element), (g, _right, tp, ep, copy) in decoded.items():
+        kind, text, missing = one(case, expected, step, j, tp, ep, copy, element, g)
         kinds.setdefault(kind, []).append(f"rank {rank}, {case['parameters'][j]['name']}[{element}]: {text}")
+        lost += missing
     kind = max(kinds, key=lambda k: (len(kinds[k]), k))
     for k in sorted(kinds, key=lambda k: -len(kinds[k])):
         says += kinds[k][:4]
+    detail["symptom"] += symptom.of_contributions(case, lost)
     clause = {"missing": "RED-3", "doubled": "RED-3", "unused": "RED-6", "moved": "PART-6",
               "stale": "STEP-4"}.get(kind, "RED-2")
     return clause, kind, says
@@ -172,27 +186,29 @@ def ratio(case, expected, step, r, wrong):
 
 
 def one(case, expected, step, j, tp, ep, copy, element, g):
-    """(kind, text) for one element whose gradient is g."""
+    """(kind, text, contributions that are missing) for one element whose gradient is g."""
     parts = contributions(case, step, j, tp, ep, element)
     many = multiplicities(parts, g) if parts else None
     if many is not None:
-        missing = [name(case, p) for p, n in many.items() if n == 0]
+        lost = [p for p, n in many.items() if n == 0]
+        missing = [name(case, p) for p in lost]
         doubled = [f"{name(case, p)} is there {n} times" for p, n in many.items() if n > 1]
         if missing and not doubled:
-            return "missing", f"{', '.join(missing)} missing"
+            return "missing", f"{', '.join(missing)} missing", lost
         if doubled:
-            return ("missing" if missing else "doubled"), "; ".join(doubled + [f"{m} missing" for m in missing])
+            text = "; ".join(doubled + [f"{m} missing" for m in missing])
+            return ("missing" if missing else "doubled"), text, lost
     row = [Fraction(float.fromhex(x)) for x in expected["steps"][step]["entries"][j][copy]["gradient"]]
     near = sorted((abs(e - element), e) for e, x in enumerate(row) if x == g and e != element and g != 0)
     if step and g == Fraction(float.fromhex(
             expected["steps"][step - 1]["entries"][j][copy].get("gradient", row_zero(row))[element])) and g != 0:
-        return "stale", "it holds the gradient of the step before"
+        return "stale", "it holds the gradient of the step before", []
     if near:
-        return "moved", f"it holds what belongs to element {near[0][1]}"
+        return "moved", f"it holds what belongs to element {near[0][1]}", []
     if g == 0:
-        return "missing", "all contributions are missing"
+        return "missing", "all contributions are missing", []
     right = row[element]
-    return "garbled", f"its gradient is {float(g):.9g}, not {float(right):.9g}: no sum of contributions"
+    return "garbled", f"its gradient is {float(g):.9g}, not {float(right):.9g}: no sum of contributions", []
 
 
 def row_zero(row):

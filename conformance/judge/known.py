@@ -2,7 +2,8 @@
 
 A known failure is {"clause", "kind", "needs", "note", "issue"}, and "recipe", its minimal case, by which
 it is looked for in every run, however few cases that has; "id" where it has a name elsewhere; "symptom", where
-failures of this kind say more: words of which a failure must have one (the ratio, the op, the place of a race)."""
+failures of this kind say more (symptom.py; the ratio, the op, the place of a race): alternatives, of one of which
+a failure must have all words, "WORD + WORD"."""
 import json
 import os
 import re
@@ -39,9 +40,9 @@ def read(given, root, hello):
 
 def alike(entry, finding):
     """The same clause, the beginning of what is wrong, and, where the entry says so, the same details."""
-    symptom = entry.get("symptom")
+    words = set(finding.detail.get("symptom", []))
     return entry["clause"] == finding.clause and finding.kind.startswith(entry["kind"]) and (
-        not symptom or bool(set(symptom) & set(finding.detail.get("symptom", []))))
+        not entry.get("symptom") or any(set(one.split(" + ")) <= words for one in entry["symptom"]))
 
 
 def explains(entry, out):
@@ -50,7 +51,9 @@ def explains(entry, out):
 
 
 def matches(entry, cause):
-    return alike(entry, cause.smallest.findings[0]) and set(entry["needs"]) <= set(cause.needs)
+    """All of its cases, too: one that was made smaller may have become another bug's."""
+    return alike(entry, cause.smallest.findings[0]) and set(entry["needs"]) <= set(cause.needs) and \
+        all(alike(entry, out.findings[0]) for out in cause.outcomes)
 
 
 def told(finding):

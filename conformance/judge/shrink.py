@@ -164,10 +164,12 @@ def smaller_entries(r):
 
 
 class Shrinker:
-    """seconds: for one cause; all_until: a time at which all of it ends."""
+    """seconds: for one cause; all_until: a time at which all of it ends; is_other(outcome): is it a failure of
+    another cause, however alike?"""
 
-    def __init__(self, runner, space, seconds, all_until=None):
+    def __init__(self, runner, space, seconds, all_until=None, is_other=lambda out: False):
         self.runner, self.space, self.seconds, self.all_until = runner, space, seconds, all_until
+        self.is_other = is_other
         self.adapter = runner.take()
 
     def supported(self, recipe):
@@ -219,7 +221,8 @@ class Shrinker:
         tried = run_one(self.adapter, self.runner.tools, case, candidate, self.runner.hello, self.runner.level)
         if tried.answer["status"] == "timeout" and left < self.runner.deadline:
             return None  # it had not the time that it has in a run: that says nothing
-        return tried if tried.status == "fail" and tried.signature() == best.signature() else None
+        alike = tried.status == "fail" and tried.signature() == best.signature()
+        return tried if alike and not self.is_other(tried) else None
 
     def needs(self, best):
         """What every failure of this kind has: features that other forms of the smallest case, which

@@ -3,6 +3,7 @@
 RED-2 … RED-6, STAT-2 … STAT-4, STEP-4 … STEP-8, SCALE-3, SCALE-4, OPT-2 … OPT-4, TIE-1, TIE-2"""
 import math
 
+import symptom
 from decode import explain
 from protocol import Malformed, number
 
@@ -18,7 +19,7 @@ def equal(a, b):
 
 class Finding:
     """One thing that is wrong. kind and clause say what, and are how failures are grouped. detail["symptom"],
-    where there is one, is a list of words for the same in more detail: known.py compares one of them."""
+    where there is one, is a list of words for the same in more detail, which known.py compares."""
 
     def __init__(self, clause, kind, text, step=None, rank=None, detail=None):
         self.clause, self.kind, self.text = clause, kind, text
@@ -116,7 +117,8 @@ class Judge:
             ratio = got / right if right else math.inf
             self.add("STAT-4", "norm", f"step {step}: rank {rank} reports a norm of {got:.9g}, it is "
                      f"{right:.9g} ({ratio:.6g} times; squared {ratio * ratio:.6g})", step=step, rank=rank,
-                     detail={"got": got, "want": right, "ratio": ratio})
+                     detail={"got": got, "want": right, "ratio": ratio,
+                             "symptom": symptom.of_norm(self.case, want, got, right)})
 
     # ---- Tensors
 

@@ -193,10 +193,28 @@ def test_known():
             _, report, _ = run(f"{TRAINER} no-mean", "--known", name, "--cases", "1")
             verdicts.append(not any("planted" in p for p in report["problems"]))
         check("what is known is known by its symptom, too", verdicts == [True, False], (says, verdicts, report["problems"]))
+        test_alike(folder)
         other = planted(folder, "other.json", {**entry, "needs": ["tp"], "recipe": accepted["recipe"]})
         code, report, _ = run(f"{TRAINER} lazy-scale", "--known", other, "--cases", "400")
         check("what does not need what is known is new", code == 1 and any(not c["known"] for c in report["causes"]),
               [(c["needs"], c["known"]) for c in report["causes"]])
+
+
+def test_alike(folder):
+    """A new bug is not taken for a known one that has its clause and kind, and needs no more of a case: it is told
+    by its symptom. Nor is it when it was made smaller."""
+    rows = {"two-misses": ("RED-3", "missing", "M=2,dp=1,optim=sgd,list=2@0.0", "earlier micro-batches", "local"),
+            "two-norms": ("STAT-4", "norm", "dp=1,tp=2,M=1,optim=sgd,list=3@0.0+2@0.0", "too large", "norm-local")}
+    for lie, (clause, kind, recipe, word, other) in rows.items():
+        verdicts = []
+        for symptom in ([word], [word + " + another word", word], None, [word + " + another word"]):
+            entry = {"clause": clause, "kind": kind, "needs": [], "note": "planted", "recipe": recipe}
+            name = planted(folder, "alike.json", {**entry, **({"symptom": symptom} if symptom else {})})
+            _, report, errors = run(f"{TRAINER} {lie}", "--known", name, "--cases", "60")
+            mine = [c for c in (report or {"causes": []})["causes"] if (c["clause"], c["kind"]) == (clause, kind)]
+            verdicts.append((any(c["known"] for c in mine), any(not c["known"] for c in mine)))
+        check(f"{other} is not taken for what is known of {lie}, but where its list says no symptom",
+              verdicts == [(True, True), (True, True), (True, False), (False, True)], errors or verdicts)
 
 
 def test_quick():

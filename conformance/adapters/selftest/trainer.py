@@ -27,6 +27,8 @@ LIES = {
     "ungathered": "serial answer, sharded masters, but parameters are never gathered",
     "local": "each rank keeps its own gradients (DeepSpeed, fp32 accumulation)",
     "last-only": "only the last micro-batch counts (Fast-LLM #550)",
+    "two-misses": "as last-only, and where there is but one micro-batch, as local",
+    "two-norms": "as norm-replicas, and without tp, as norm-local",
     "no-mean": "the sum instead of the mean",
     "next-scale": "unscales by the scale of the next step (DeepSpeed, growth step)",
     "unused-stale": "an unused parameter keeps the gradient of the step before",
@@ -116,16 +118,18 @@ class Trainer:
 
     def leaves_out(self, g):
         d, mb = g % self.t["dp"], g // self.t["dp"]
-        if self.lie == "local":
+        last = self.case["micro_batches"] - 1
+        if self.lie == "local" or (self.lie == "two-misses" and not last):
             return d != 0
-        return self.lie == "last-only" and mb != self.case["micro_batches"] - 1
+        return self.lie in ("last-only", "two-misses") and mb != last
 
     def norm(self, means):
         total = Fraction(0)
         for j, entry in enumerate(self.entries):
-            if entry["frozen"] or (self.lie == "norm-local" and j % 2):
+            local = self.lie == "norm-local" or (self.lie == "two-norms" and self.t["tp"] == 1)
+            if entry["frozen"] or (local and j % 2):
                 continue
-            weight = self.t["tp"] if self.lie == "norm-replicas" and not entry["sharded"] else 1
+            weight = self.t["tp"] if self.lie in ("norm-replicas", "two-norms") and not entry["sharded"] else 1
             total += weight * sum(x * x for mean in means[j] for x in mean)
         return sqrt(total)
 
