@@ -1,7 +1,8 @@
 """What is committed about a subject: failures that are known, and what it must support.
 
 A known failure is {"clause", "kind", "needs", "note", "issue"}, and "recipe", its minimal case, by which
-it is looked for in every run, however few cases that has; "id" where it has a name elsewhere; "symptom", where
+it is looked for in every run, however few cases that has; "lacks": what no such case has; "id" where it has a name
+elsewhere; "symptom", where
 failures of this kind say more (symptom.py; the ratio, the op, the place of a race): alternatives, of one of which
 a failure must have all words, "WORD + WORD"."""
 import json
@@ -47,13 +48,14 @@ def alike(entry, finding):
 
 def explains(entry, out):
     """Does a failing case look like this, and have what this needs?"""
-    return alike(entry, out.findings[0]) and set(entry["needs"]) <= features(out.recipe)
+    there = features(out.recipe)
+    return alike(entry, out.findings[0]) and set(entry["needs"]) <= there and not set(entry.get("lacks", [])) & there
 
 
 def matches(entry, cause):
     """All of its cases, too: one that was made smaller may have become another bug's."""
-    return alike(entry, cause.smallest.findings[0]) and set(entry["needs"]) <= set(cause.needs) and \
-        all(alike(entry, out.findings[0]) for out in cause.outcomes)
+    return explains(entry, cause.smallest) and set(entry["needs"]) <= set(cause.needs) and \
+        all(explains(entry, out) for out in cause.outcomes)
 
 
 def told(finding):

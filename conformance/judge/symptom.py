@@ -11,6 +11,7 @@ def holds(entry, trait):
     return entry["tied"] is not None if trait == "tied" else bool(entry[trait])
 
 
+CLOSE = Fraction(1, 64)  # what is wrong by so little was rounded
 TRAITS = (("expert", "experts"), ("sharded", "sharded"), ("tied", "tied"))
 
 
@@ -27,7 +28,7 @@ def of_elements(case, step, wrong, undo, copies):
         words.append("only unused by all")
     elif not any(map(all, batches)):
         words.append("only unused somewhere")
-    return words + updates(wrong, undo, copies)
+    return words + updates(case, wrong, undo, copies)
 
 
 def agree(wrong, copies):
@@ -38,17 +39,22 @@ def agree(wrong, copies):
     return all(len(values) == 1 for values in seen.values())
 
 
-def updates(wrong, undo, copies):
-    """How far elements moved, compared with how far they should have."""
-    found = set()
+def updates(case, wrong, undo, copies):
+    """How far elements moved, decay taken off, compared with how far they should have."""
+    found, unchanged, nearly = set(), True, True
     for (what, _, j, element, got, right), copy in zip(wrong, copies):
         if what == "gradient" or not (math.isfinite(got) and math.isfinite(right)):
             continue
-        before = undo.before(what, j, copy, element)
-        moved, due = Fraction(got) - before, Fraction(right) - before
+        group, before = case["groups"][case["parameters"][j]["group"]], undo.before(what, j, copy, element)
+        decayed = before * (1 - Fraction(group["lr"]) * Fraction(group["weight_decay"]))
+        moved, due = Fraction(got) - decayed, Fraction(right) - decayed
+        unchanged, nearly = unchanged and Fraction(got) == before, nearly and abs(moved - due) <= abs(due) * CLOSE
         found.add("no update" if moved == 0 else "update where none is due" if due == 0 else
                   "other way" if moved * due < 0 else "smaller update" if abs(moved) < abs(due) else "larger update")
-    return sorted(found) if len(found) == 1 else ["several kinds of updates"] if found else []
+    if found == {"no update", "smaller update"}:
+        found = {"smaller update"}
+    words = sorted(found) if len(found) == 1 else ["several kinds of updates"] if found else []
+    return words + ["unchanged"] * (unchanged and bool(found)) + ["nearly right"] * (nearly and bool(found))
 
 
 def of_contributions(case, missing):
@@ -76,31 +82,39 @@ def norm_parts(case, want):
     return parts
 
 
+def variants(parts, n, name):
+    """[(word, by how much the square of the norm then differs)] of trait n counted otherwise than once."""
+    copies = [s for kind, squares in parts.items() if kind[n] for s in squares]
+    if not copies:
+        return []
+    some = [sum(c) for size in range(1, min(len(copies), 9)) for c in itertools.combinations(copies[:8], size)]
+    found = [(f"without {name}", Fraction(0))] + [(f"{name} several times", k * sum(copies)) for k in range(2, 9)]
+    return [(word, square - sum(copies)) for word, square in found + [
+        (f"part of {name}", square) for square in some if square not in (0, sum(copies))]]
+
+
 def of_norm(case, want, got, right):
     """Words for a norm; where it is that of a part of the gradients, of which."""
     if not math.isfinite(got):
         return ["not finite"]
     words = ["zero" if got == 0 else "too small" if got < right else "too large"]
+    words += ["nearly right"] if abs(got - right) <= right * CLOSE else []
     parts = norm_parts(case, want)
-    for n, (_, name) in enumerate(TRAITS):
-        with_it = [s for kind, squares in parts.items() if kind[n] for s in squares]
-        rest = sum(s for kind, squares in parts.items() if not kind[n] for s in squares)
-        sums = {f"without {name}": {Fraction(0)}, f"{name} several times": {k * sum(with_it) for k in range(2, 9)}}
-        if len(with_it) > 1:  # sums of some of the copies, not of all and not of none
-            sums[f"part of {name}"] = {sum(some) for size in range(1, min(len(with_it), 9))
-                                       for some in itertools.combinations(with_it[:8], size)}
-        words += [word for word, values in sums.items() if with_it and any(near(got, rest + v) for v in values)]
     whole = sum(sum(squares) for squares in parts.values())
-    factors = {"D": case["topology"]["dp"], "tp": case["topology"]["tp"], "pp": case["topology"]["pp"],
-               "ep": case["topology"]["ep"], "M": case["micro_batches"],
-               "the scale": Fraction(float.fromhex(want["used_scale"]))}
-    for name, factor in factors.items():
+    by_trait = [variants(parts, n, name) for n, (_, name) in enumerate(TRAITS)]
+    for one in (v for found in by_trait for v in found):
+        words += [one[0]] if near(got, whole + one[1]) else []
+    for some, others in itertools.combinations(by_trait, 2):
+        for one, other in itertools.product(some, others):
+            words += [one[0], other[0]] if near(got, whole + one[1] + other[1]) else []
+    t = case["topology"]
+    for name, factor in {**t, "M": case["micro_batches"], "the scale": Fraction(float.fromhex(want["used_scale"]))}.items():
         for power, text in ((1, f"root of {name}"), (2, name)):
             if factor != 1:
                 words += [text] if near(got, whole * factor ** power) else []
-                words += [f"1/{text}"] if near(got, whole / factor ** power) else []
-    return words
+                words += [f"1/{text}"] if near(got, whole / Fraction(factor) ** power) else []
+    return list(dict.fromkeys(words))
 
 
 def near(norm, square):
-    return math.isclose(norm, math.sqrt(square), rel_tol=1e-5)
+    return square >= 0 and math.isclose(norm, math.sqrt(square), rel_tol=1e-5)

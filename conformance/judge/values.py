@@ -93,7 +93,7 @@ class Judge:
             verb = "is not skipped" if want["skipped"] else "is skipped"
             self.add("STEP-6", "skip", f"step {step} {verb} on rank {rank}: " +
                      ("a gradient is not finite" if want["skipped"] else "all gradients are finite"),
-                     step=step, rank=rank)
+                     step=step, rank=rank, detail={"symptom": [verb]})
 
     def scale(self, step, rank, got, want):
         if got is None:
@@ -103,7 +103,8 @@ class Judge:
         self.compared.add("scale after an overflow" if want["skipped"] else "scale after an update")
         if got != right:
             self.add(clause, "scale", f"after step {step} the loss scale of rank {rank} is {got:g}, "
-                     f"not {right:g}", step=step, rank=rank, detail={"got": got, "want": right})
+                     f"not {right:g}", step=step, rank=rank,
+                     detail={"got": got, "want": right, "symptom": ["too small" if got < right else "too large"]})
 
     def norm(self, step, rank, got, want):
         if want["skipped"]:

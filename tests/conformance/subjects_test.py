@@ -85,6 +85,10 @@ def test_selections(everyone):
           [c for c in lacks(clauses_of_array(axes.Space(widest), 1), everything) if c != "STRM-3"])
 
 
+# clauses whose failures are of many kinds
+SYMPTOMS = {"RED-2", "RED-3", "STAT-4", "OPT-2", "OPT-4", "STEP-4", "STEP-6", "SCALE-3", "STRM-1", "STRM-2", "STRM-6"}
+
+
 def test_known(everyone):
     mine = {lists for *_, lists in everyone}
     for folder in ("support", "known", "quick"):
@@ -99,7 +103,11 @@ def test_known(everyone):
             symptom = entry.get("symptom", ["-"])
             if not symptom or not isinstance(symptom, list) or not all(isinstance(w, str) and w for w in symptom):
                 wrong.append(f"{where}: a symptom is a list of words, not {symptom!r}")
+            if entry["clause"] in SYMPTOMS and "symptom" not in entry and not entry["kind"].startswith("unscaled"):
+                wrong.append(f"{where}: without a symptom, any failure of this kind would be it")
             if entry.get("recipe"):
+                there = set(entry.get("lacks", [])) & features(recipe_of(entry["recipe"]))
+                wrong += [f"{where}: its case has what it lacks: {sorted(there)}"] if there else []
                 lacking = set(entry["needs"]) - features(recipe_of(entry["recipe"]))
                 wrong += [f"{where}: its case does not have what it needs: {sorted(lacking)}"] if lacking else []
     check("each known failure is explained and has a case that has what it needs", wrong)
