@@ -7,7 +7,7 @@
  * late (the same, and nobody has an end mark), hung (only that), miss (no file), junk, hole, sent
  * (another count is sent), source (a wrong one is told). Then "async" marks all operations so;
  * "any" receives from any source, which is told at once, with "anylate" a step's end later, with
- * "anynever" not. */
+ * "anynever" not; "only" writes RANK's file alone. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,6 +159,7 @@ int main(int argc, char **argv)
     g.received = -1;
     g.async = is(&g, "async");
     if (r == g.faulty && strcmp(fault, "miss") == 0) continue;
+    if (r != g.faulty && is(&g, "only")) continue;
     snprintf(path, sizeof path, "%s/rank-%d.zpt", argv[1], (int)r);
     if ((g.f = fopen(path, "wb")) == NULL) return 3;
     one(&g);
