@@ -20,6 +20,8 @@ from adapter import Adapter
 from run import dice_for, judge
 from tools import Broken, Tools
 
+# A mutant whose own error was all that told is given so many further cases, that the suite itself may find it.
+FURTHER = 100
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEADLINE = 60
 
@@ -54,23 +56,35 @@ class Deck:
             return self.made[i]
 
 
+def caught(findings, number, recipe):
+    """A line of the table. The suite's own finding, if there is one, goes before the subject's error (RUN-1)."""
+    mine = [f for f in findings if f.clause != "RUN-1"]
+    first = (mine or findings)[0]
+    return {"clause": first.clause, "by": "suite" if mine else "subject", "kind": first.kind, "cases": number,
+            "also": sorted({f.clause for f in findings} - {first.clause}), "recipe": recipe.full()}
+
+
 def hunt(deck, engine, fault, most):
-    """The first case that catches the mutant, as a line of the table; clause None: there is none."""
-    found = {"mutant": fault, "engine": engine, "clause": None}
+    """The first case that catches the mutant, as a line of the table; clause None: there is none. Where nothing
+    but the subject's own error told it, the first of the FURTHER cases in which the suite finds it, if one does."""
+    found = {"mutant": fault, "engine": engine, "clause": None, "by": None, "cases": most}
     adapter = Adapter(command(engine, fault), DEADLINE)
     returns = set(deck.hello["returns"])
     try:
         for i in range(most):
+            if found["by"] == "subject" and i >= found["cases"] + FURTHER:
+                break
             case, recipe, expected = deck.case(i)
             answer, ledgers = adapter.run(case)
             if answer["status"] == "unsupported":
                 raise Broken(f"{fault}: {answer['message']}: {recipe.full()}")
             findings, _ = judge(case, expected, answer, ledgers, returns, deck.hello["level"])
-            if findings:
-                return {**found, "clause": findings[0].clause, "kind": findings[0].kind, "cases": i + 1,
-                        "also": sorted({f.clause for f in findings[1:]} - {findings[0].clause}),
-                        "recipe": recipe.full()}
-        return {**found, "cases": most}
+            row = caught(findings, i + 1, recipe) if findings else {"by": None}
+            if row["by"] == "suite" or row["by"] and not found["by"]:
+                found.update(row)
+            if row["by"] == "suite":
+                break
+        return found
     finally:
         adapter.stop(kindly=True)
 
@@ -140,7 +154,8 @@ class Run:
 def line(r):
     if r["clause"] is None:
         return f"not ok {r['engine']} {r['mutant']}: {r['cases']} cases have not caught it"
-    return f"ok {r['engine']} {r['mutant']}: {r['clause']} {r['kind']}, in case {r['cases']}"
+    told = ", told by the subject itself" * (r["by"] == "subject")
+    return f"ok {r['engine']} {r['mutant']}: {r['clause']} {r['kind']}, in case {r['cases']}{told}"
 
 
 def arguments():
@@ -172,7 +187,7 @@ def write(file, seed, results):
     table = [{"row": rows.get((r["engine"], r["mutant"])), **r} for r in results]
     with open(file, "w", encoding="utf-8") as out:
         lines = ",\n".join(json.dumps(r) for r in table)
-        out.write(f'{{"schema": "zeroproof/mutants/1", "seed": {seed}, "mutants": [\n{lines}\n]}}\n')
+        out.write(f'{{"schema": "zeroproof/mutants/2", "seed": {seed}, "mutants": [\n{lines}\n]}}\n')
 
 
 def run_distinct(options, todo):
@@ -194,8 +209,9 @@ def run_hunt(options, todo):
     order = {m: i for i, m in enumerate(todo)}
     results.sort(key=lambda r: order[(r["engine"], r["mutant"])])
     left = [r for r in results if r["clause"] is None]
-    print(f"{len(results) - len(left)} of {len(results)} mutants caught by general cases of seed {options.seed}, "
-          f"in {time.monotonic() - start:.0f} s")
+    told = sum(r["by"] == "subject" for r in results)
+    print(f"{len(results) - len(left)} of {len(results)} mutants caught by general cases of seed {options.seed}"
+          f"{f' ({told} told by the subject itself)' if told else ''}, in {time.monotonic() - start:.0f} s")
     if options.out:
         write(options.out, options.seed, results)
     return 1 if left else 0

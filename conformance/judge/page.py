@@ -166,12 +166,11 @@ def failure_list(k, report, results):
     return out
 
 
-def mutants_part(planted, header):
-    out = f"<h2>Mutants: the bug corpus, planted</h2><p>{planted['caught']} of {len(planted['rows'])} were caught by general " \
-          f"cases of seed {planted['seed']}.</p>"
+def mutants_part(planted, results):
+    out = f"<h2>Mutants: the bug corpus, planted</h2><p>{e(results.mutants_summary(planted))}</p>"
     out += rows([("good" if caught else "bad", [e(name), e(mutant), e(where), e(what), e(", ".join(caught) or "nothing"),
                                                 f"<code>{e(case or '')}</code>"])
-                 for name, mutant, where, what, caught, case in planted["rows"]], header)
+                 for name, mutant, where, what, caught, case in planted["rows"]], results.MUTANTS)
     if planted["unplanted"]:
         out += "<p>Not planted:</p>" + rows([("", [e(name), e(why)]) for name, why in planted["unplanted"]],
                                             ["row of the corpus", "why"])
@@ -193,7 +192,7 @@ def whole(reports, about, planted, results):
             [("", [e(f"{a} → {b}"), *("<br>".join(map(e, names)) or "–" for names in rest)]) for a, b, *rest in changed],
             ["", "gone", "new", "still there"])
     if planted:
-        out += mutants_part(planted, results.MUTANTS)
+        out += mutants_part(planted, results)
     out += '<div id="all"></div>'
     for k, report in enumerate(reports):
         for n, cause in enumerate(report["causes"], 1):

@@ -128,8 +128,8 @@ def changes(reports):
 
 
 def mutants(made):
-    """What mutants.py wrote, with the corpus' words: {"seed", "caught", "rows", "unplanted"}; rows of (id,
-    mutant, where, what, clauses, case)."""
+    """What mutants.py wrote, with the corpus' words: {"seed", "caught", "by_itself", "rows", "unplanted"}; rows of
+    (id, mutant, where, what, clauses, case). by_itself: of how many only the subject's own error told."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus.json"), encoding="utf-8") as file:
         corpus = json.load(file)["rows"]
     by_row = {r["row"]: r for r in corpus if "row" in r}
@@ -137,18 +137,24 @@ def mutants(made):
     for m in made["mutants"]:
         row = by_row.get(m.get("row"), {"id": "beside the corpus", "symptom": "", "cause": ""})
         caught = [m["clause"], *m.get("also", [])] if m["clause"] else []
+        caught += ["told by the subject itself"] if m["by"] == "subject" else []
         rows.append((row["id"], m["mutant"], m["engine"], ": ".join(x for x in (row["symptom"], row["cause"]) if x),
                      caught, m.get("recipe")))
     return {"seed": made["seed"], "caught": sum(1 for r in rows if r[4]), "rows": rows,
+            "by_itself": sum(m["by"] == "subject" for m in made["mutants"]),
             "unplanted": [(r["id"], r["unplanted"]) for r in corpus if "unplanted" in r]}
 
 
 MUTANTS = ["row of the corpus", "mutant", "planted in", "what it does", "caught by", "case"]
 
 
+def mutants_summary(planted):
+    return f"{planted['caught']} of {len(planted['rows'])} mutants were caught by general cases of seed {planted['seed']}; " \
+           f"{planted['by_itself']} of them raised an error in each case that showed them, so that the subject itself told."
+
+
 def mutants_text(planted):
-    lines = [f"{planted['caught']} of {len(planted['rows'])} mutants were caught by general cases of seed {planted['seed']} "
-             "(`python3 conformance/judge/mutants.py`).", "",
+    lines = [f"{mutants_summary(planted)} (`make conformance-mutants`)", "",
              *table(MUTANTS, [[line(name), mutant, where, line(what, 200), ", ".join(caught) or "**nothing**",
                                f"`{case}`" if case else ""] for name, mutant, where, what, caught, case in planted["rows"]])]
     if planted["unplanted"]:

@@ -293,8 +293,10 @@ def named(report, version, folder):
 def test_results():
     old, new = (run(f"{TRAINER} {lie}")[1] for lie in ("next-scale", "no-mean"))
     mutants = {"seed": 5, "mutants": [
-        {"mutant": "forgets", "engine": "ref", "clause": "RED-3", "also": ["STEP-7"], "recipe": "dp=2,list=1@0.0", "row": None},
-        {"mutant": "hides", "engine": "cuda", "clause": None, "row": None}]}
+        {"mutant": "forgets", "engine": "ref", "clause": "RED-3", "by": "suite", "also": ["STEP-7"], "recipe": "dp=2,list=1@0.0",
+         "row": None},
+        {"mutant": "dies", "engine": "ref", "clause": "RUN-1", "by": "subject", "recipe": "dp=2,list=2@0.0", "row": None},
+        {"mutant": "hides", "engine": "cuda", "clause": None, "by": None, "row": None}]}
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "mutants.json"), "w", encoding="utf-8") as file:
             json.dump(mutants, file)
@@ -312,8 +314,10 @@ def test_results():
     check("each part has decoded contributions and ledgers", "Decoded contributions" in page and "ledgers" in page and
           "Related historic bugs" in page and "what was expected, what came" in page)
     check("the page needs nothing else", not any(w in page for w in ("src=", "<link", "<script", "@import", "url(")))
-    check("mutants are told", "1 of 2 mutants were caught" in text and "RED-3, STEP-7" in text and "**nothing**" in text and
+    check("mutants are told", "2 of 3 mutants were caught" in text and "RED-3, STEP-7" in text and "**nothing**" in text and
           "hides" in page)
+    check("who told is told", "1 of them raised an error" in text and "| RUN-1, told by the subject itself |" in text and
+          "RUN-1, told by the subject itself" in page)
 
 
 def test_ledgers():

@@ -13,7 +13,9 @@ JUDGE = os.path.join(ROOT, "conformance", "judge")
 sys.path.insert(0, JUDGE)
 
 import mutants  # noqa: E402
+from recipe import Recipe  # noqa: E402
 from tools import Tools  # noqa: E402
+from values import Finding  # noqa: E402
 
 SHARE = 10
 failed = 0
@@ -53,6 +55,8 @@ def the_corpus():
     stale = set(mutants.mutants(mutants.faults_of_ref())) ^ set(table)
     check("the_committed_table_has_all_mutants_and_no_others", not stale, stale)
     escaped = [m for m, r in table.items() if not r["clause"]]
+    told = [m for m, r in table.items() if (r["clause"] == "RUN-1") != (r["by"] == "subject")]
+    check("the_committed_table_says_which_were_told_by_the_subject_itself", not told, told)
     check("the_committed_table_names_a_clause_for_each", not escaped, escaped)
 
 
@@ -72,8 +76,50 @@ def prints():
     tools.close()
 
 
+class Told:
+    """A deck and an adapter whose cases end as `ends` says: what findings each has."""
+
+    hello = {"returns": [], "level": 2}
+
+    def __init__(self, ends):
+        self.ends, self.ran = ends, 0
+
+    def case(self, i):
+        return self.ends[i], Recipe({"seed": i}, []), None
+
+    def run(self, case):
+        self.ran += 1
+        return {"status": "error"}, []
+
+    def stop(self, kindly):
+        pass
+
+
+def own_errors():
+    """The suite's own finding goes before the subject's error, also when it comes in a later case."""
+    before = mutants.Adapter, mutants.judge
+
+    def look(*ends):
+        told = Told(ends)
+        mutants.Adapter, mutants.judge = lambda *_: told, lambda case, *_: ([Finding(c, "kind", "") for c in case], set())
+        row = mutants.hunt(told, "ref", "x", len(ends))
+        return row["clause"], row["by"], row["cases"], row.get("also"), told.ran
+
+    late = [["RUN-1"]] * (mutants.FURTHER + 1)
+    for name, ends, right in (
+            ("an_error_beside_a_finding_is_the_suites", [["RUN-1", "RED-3"]], ("RED-3", "suite", 1, ["RUN-1"], 1)),
+            ("a_finding_after_errors_is_the_suites", [[], ["RUN-1"], [], ["STAT-4"], []], ("STAT-4", "suite", 4, [], 4)),
+            ("errors_alone_are_the_subjects", [[], ["RUN-1"], ["RUN-1"]], ("RUN-1", "subject", 2, [], 3)),
+            ("the_hunt_after_an_error_ends", [*late, ["STAT-4"]], ("RUN-1", "subject", 1, [], mutants.FURTHER + 1)),
+            ("nothing_is_nobodys", [[], []], (None, None, 2, None, 2))):
+        got = look(*ends)
+        check(name, got == right, got)
+    mutants.Adapter, mutants.judge = before
+
+
 def main():
     the_corpus()
+    own_errors()
     prints()
     seed = os.environ.get("SEED") or str(int(time.time()))
     code, text = run("--share", str(SHARE), "--seed", seed)
