@@ -7,7 +7,7 @@ import contextlib
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 from torch.distributed.optim import ZeroRedundancyOptimizer
-from torch_adapter import DTYPES, Linear, hexes, optimizer_of, serve
+from torch_adapter import DTYPES, Linear, backwards, hexes, optimizer_of, serve
 
 HELLO = {
     "protocol": 1, "name": "PyTorch DDP", "version": torch.__version__.split("+", maxsplit=1)[0], "level": 2,
@@ -16,7 +16,8 @@ HELLO = {
         "zero": [0, 1], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
         "precision": ["fp32", "bf16", "fp16"], "optimizer": ["sgd", "momentum", "adamw"],
         "clip": ["off", "loose", "binding"], "groups": [1, 2, 3], "sizes": ["plain", "tiny", "odd", "large", "empty"],
-        "bucket": ["large", "small"], "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage"]},
+        "bucket": ["large", "small"], "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage"],
+        "backwards": [1, 2]},
     "world": 4,
     # parameters of 16 bits are their own masters in torch.optim: only fp32 is mixed with nothing
     "without": [{"precision": ["bf16", "fp16"]}, {"zero": 0, "option bucket_view": True},
@@ -56,9 +57,9 @@ def gradients(model):
 
 def one_step(me, model, ddp, optim, step):
     case, times = me.case, me.case["micro_batches"]
-    for m in range(times):
-        with ddp.no_sync() if m < times - 1 else contextlib.nullcontext():
-            (ddp(step, m) / times).backward()
+    for m, term, last in backwards(case):  # each with its forward: no_sync wants that inside
+        with contextlib.nullcontext() if last else ddp.no_sync():
+            (ddp(step, m, term) / times).backward()
     mine = {"gradients": gradients(model), "norm": None}
     if case["clip"]:
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), case["clip"]["max_norm"])

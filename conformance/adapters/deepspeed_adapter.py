@@ -8,7 +8,7 @@ import os
 
 os.environ.update(DS_ACCELERATOR="cpu", DS_BUILD_OPS="0")
 
-from torch_adapter import Linear, hexes, optimizer_of, serve, torch  # noqa: E402
+from torch_adapter import Linear, backwards, hexes, optimizer_of, serve, torch  # noqa: E402
 import deepspeed  # noqa: E402
 import torch._dynamo  # noqa: E402,F401  (else imported in every child, and so is the next, by a step)
 import deepspeed.runtime.zero.muon.muon_optimizer  # noqa: E402,F401
@@ -29,7 +29,8 @@ HELLO = {
         "precision": ["fp32", "bf16", "fp16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
         "optimizer": ["sgd", "momentum", "adamw"], "scale": ["one", "static", "dynamic"], "overflow": ["no", "yes"],
         "clip": ["off", "loose", "binding"], "groups": [1, 2, 3], "sizes": ["plain", "tiny", "odd", "large", "empty"],
-        "bucket": ["large", "small"], "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage"]},
+        "bucket": ["large", "small"], "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage"],
+        "backwards": [1, 2]},
     "world": 4,
     # only fp16 has a loss scale
     "without": [{"zero": 0, "accumulate": "fp32"},  # it says so itself
@@ -147,13 +148,17 @@ def main(me, linear=Model, stepping=contextlib.nullcontext):
         deepspeed.init_distributed("gloo")
     model = linear(me.place)
     engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer_of(me.case, model.groups()), config=config_of(me.case))
+    terms = me.case.get("backwards", 1)
     for step in range(me.case["steps"]):
         me.begin(step)
         skipped = engine.skipped_steps
-        for m in range(me.case["micro_batches"]):
-            engine.backward(engine(step, m))
-            with stepping():
-                engine.step()
+        for m, term, last in backwards(me.case):
+            if terms > 1:  # or each backward of the last micro-batch would be taken for the step's last
+                engine.set_gradient_accumulation_boundary(last)
+            engine.backward(engine(step, m, term))
+            if term == terms - 1:
+                with stepping():
+                    engine.step()
         norm = engine.get_global_grad_norm()
         mine = {"skipped": engine.skipped_steps > skipped, "norm": None if norm is None else float(norm).hex(),
                 "scale": loss_scale(engine), "parameters": model.parameters_by_name()}

@@ -12,7 +12,7 @@ OPTIONS = {**{n: plain.OPTIONS[n] for n in ("reduce_scatter", "round_robin_gradi
 HELLO = {
     **plain.HELLO, "name": "DeepSpeed pipeline", "world": 6,
     "supports": {
-        **{k: v for k, v in plain.HELLO["supports"].items() if k != "ep"}, "zero": [0, 1], "pp": [2, 3], "dp": [1, 2, 3], "tp": [1, 2],
+        **{k: v for k, v in plain.HELLO["supports"].items() if k not in ("ep", "backwards")}, "zero": [0, 1], "pp": [2, 3], "dp": [1, 2, 3], "tp": [1, 2],
         "micro_batches": [1, 2, 3, 4], "stages_groups": ["equal", "unequal"], "tied": ["no", "stages", "keys"],
         "messages": ["tensor", "tuple", "varying", "dynamic"]},
     "options": OPTIONS,

@@ -73,9 +73,9 @@ class Streamed(Linear):
         self.producers = [device.default, *others]
         self.turn = {key: i % len(self.producers) for i, key in enumerate(self.w)}
 
-    def forward(self, step, m):
+    def forward(self, step, m, term=0):
         terms, caller = [], self.fake.current
-        for j, w, x in self.used(step, m):
+        for j, w, x in self.used(step, m, term):
             stream = self.producers[self.turn[self.key(j)]]
             with self.fake.on(stream):
                 stream.wait_stream(caller)

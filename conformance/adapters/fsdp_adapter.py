@@ -9,7 +9,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
-from torch_adapter import DTYPES, Linear, hexes, optimizer_of, serve
+from torch_adapter import DTYPES, Linear, backwards, hexes, optimizer_of, serve
 
 HELLO = {
     "protocol": 1, "name": "PyTorch FSDP2", "version": torch.__version__.split("+", maxsplit=1)[0], "level": 2,
@@ -20,7 +20,7 @@ HELLO = {
         "scale": ["one", "static"], "overflow": ["no", "yes"],
         "optimizer": ["sgd", "momentum", "adamw"], "clip": ["off", "loose", "binding"], "groups": [1, 2, 3],
         "sizes": ["plain", "tiny", "odd", "large", "empty"], "unused": ["no", "some", "often"],
-        "frozen": ["no", "yes"], "tied": ["no", "stage"]},
+        "frozen": ["no", "yes"], "tied": ["no", "stage"], "backwards": [1, 2]},
     "world": 4,
     "without": [{"precision": ["fp32", "bf16"], "scale": "static"}, {"precision": "fp16", "scale": "one"},
                 # it says so itself: what is unused on some ranks needs the option
@@ -43,12 +43,11 @@ def runs(model, value):
 
 def one_step(me, model, optim, scaler, step):
     case, times = me.case, me.case["micro_batches"]
-    for m in range(times):
-        last = m == times - 1
+    for m, term, last in backwards(case):
         model.set_is_last_backward(last)
         model.set_reshard_after_backward(last)
         model.set_requires_gradient_sync(last or case["zero"] == 2)
-        scaler.scale(model(step, m) / times).backward()
+        scaler.scale(model(step, m, term) / times).backward()
     model.reshard()
     if scaler.is_enabled():
         scaler.unscale_(optim)

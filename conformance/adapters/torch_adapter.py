@@ -42,11 +42,21 @@ class Place:
     def batch(self, m):
         return m * self.case["topology"]["dp"] + self.dp
 
-    def row(self, step, m, j):
+    def row(self, step, m, j, term=0):
+        """x of one term of the micro-batch's loss, or None."""
         rows = self.case["data"][step][self.batch(m)][j]
         if rows is None:
             return None
-        return tensor_of(rows[self.tp if self.case["parameters"][j]["sharded"] else 0], self.case["log2_unit"])
+        x = tensor_of(rows[self.tp if self.case["parameters"][j]["sharded"] else 0], self.case["log2_unit"])
+        terms = self.case.get("backwards", 1)
+        return x if terms == 1 else torch.where(torch.arange(x.numel()) % terms == term, x, 0.0)
+
+
+def backwards(case):
+    """Each backward of a step: (micro-batch, term of its loss, is it the step's last)."""
+    terms = case.get("backwards", 1)
+    return [(m, term, (m, term) == (case["micro_batches"] - 1, terms - 1))
+            for m in range(case["micro_batches"]) for term in range(terms)]
 
 
 class Linear(torch.nn.Module):
@@ -67,13 +77,13 @@ class Linear(torch.nn.Module):
         entry = self.place.case["parameters"][j]
         return entry["name"] if entry["tied"] is None else f"t{entry['tied']}"
 
-    def used(self, step, m):
+    def used(self, step, m, term=0):
         """(j, w, x) of what takes part."""
-        rows = ((j, self.place.row(step, m, j)) for j in self.entries)
+        rows = ((j, self.place.row(step, m, j, term)) for j in self.entries)
         return [(j, self.w[self.key(j)], x) for j, x in rows if x is not None]
 
-    def forward(self, step, m):
-        terms = [(w.float() * x).sum() for _, w, x in self.used(step, m)]
+    def forward(self, step, m, term=0):
+        terms = [(w.float() * x).sum() for _, w, x in self.used(step, m, term)]
         if not terms:  # nothing takes part: a loss that nobody's gradient depends on
             return torch.zeros((), requires_grad=True) * 1.0
         return sum(terms)

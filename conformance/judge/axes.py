@@ -34,11 +34,14 @@ AXES = {
     "tied": ["no", "stage", "stages", "keys"],
     "messages": ["tensor", "tuple", "varying", "dynamic"],
     "streams": [2, 3, 1],
+    "backwards": [1, 2],
 }
 # without a word of the subject: the plainest of each
 FIRST = {name: values[0] for name, values in AXES.items()}
 FIRST["zero"] = None  # must be named
-LEVEL3 = {"streams"}  # axes that only subjects of level 3 have: others' cases are the same without
+# Axes that only a subject that names them has: others' cases are the same without. They change nothing in what is
+# right; recipes have them where options are, cases as fields of their own.
+NAMED = ("streams", "backwards")
 STREAM_CLAUSES = ["STRM-1", "STRM-2", "STRM-4", "STRM-6"]
 WORLD = 8
 # Squares of huge gradients are beyond fp32, of minute ones below it; the gradients are not.
@@ -55,7 +58,7 @@ class Space:
         for name, values in AXES.items():
             if name in supports:
                 self.axes[name] = [v for v in values if v in supports[name]]
-            elif name in LEVEL3:
+            elif name in NAMED:
                 continue
             elif FIRST[name] is not None:
                 self.axes[name] = [FIRST[name]]
@@ -319,8 +322,7 @@ def recipe_of_row(row, defaults, dice):
         fields["vary"] = fields["dynamic"] = 1
     options = {n[len("option "):]: v for n, v in row.items() if n.startswith("option ")}
     options = {n: v for n, v in options.items() if v != defaults[n]}
-    if row.get("streams", 1) > 1:
-        options["streams"] = row["streams"]
+    options.update({name: row[name] for name in NAMED if row.get(name, 1) > 1})
     return Recipe(fields, entries_of(row, dice), options)
 
 
@@ -343,7 +345,9 @@ def case_of(tools, space, recipe):
         return None, "nothing is trained"
     if case is not None:
         case["options"] = {**space.defaults, **recipe.options}
-        case["streams"] = case["options"].pop("streams", 1)
+        case.update({name: case["options"].pop(name, 1) for name in NAMED})
+        if case["backwards"] > 1:
+            case["hunts"] += [family for family in ["WIN"] if family not in case["hunts"]]
         if "streams" in space.axes:
             case["clauses"] += STREAM_CLAUSES + (["STRM-3"] if case["topology"]["pp"] > 1 else [])
             case["hunts"] += ["RACE"]

@@ -162,7 +162,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="mutants.py", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--seed", type=int, default=1, help="other cases (1)")
     parser.add_argument("--share", type=int, default=0, help="that many mutants, chosen by the seed (0: all)")
-    parser.add_argument("--cases", type=int, help="cases for one mutant at most (4000; with --distinct 60)")
+    parser.add_argument("--cases", type=int, help="cases for one mutant at most (4000; with --distinct 180)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", metavar="FILE", help="write the table there")
     parser.add_argument("--distinct", action="store_true", help="no two mutants do the same in all cases")
@@ -193,7 +193,7 @@ def write(file, seed, results):
 def run_distinct(options, todo):
     adapters.QUIET = 0.2  # nobody is judged here
     found = {}
-    for r in Run(todo, options.seed, options.cases or 60, options.jobs, fingerprint, lambda r: None).results:
+    for r in Run(todo, options.seed, options.cases or 180, options.jobs, fingerprint, lambda r: None).results:
         found.setdefault(r["print"], []).append(f"{r['engine']} {r['mutant']}")
     for same in found.values():
         if len(same) > 1:

@@ -6,6 +6,8 @@ import re
 import stat
 import struct
 
+from axes import NAMED
+
 PROTOCOL = 1
 LINE_MOST = 64 << 20  # bytes of one line: what is longer belongs into files
 FILE_MOST = 256 << 20  # bytes of a tensor's file, or of a ledger
@@ -85,7 +87,7 @@ def check_hello(hello):
     need(isinstance(options, dict), "\"options\" must be an object: name -> list of values", options)
     for name, values in options.items():
         need(WORD.fullmatch(name) is not None, "the name of an option must be a word", name)
-        need(name != "streams", "\"options\": \"streams\" is a field of the case, and cannot be an option, too", name)
+        need(name not in NAMED, f"\"options\": \"{name}\" is a field of the case, and cannot be an option, too", name)
         need(isinstance(values, list) and values and all(map(is_option, values)),
              f"\"options\": \"{name}\" must be a list of booleans, integers or words", values)
 

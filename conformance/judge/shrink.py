@@ -2,7 +2,7 @@
 import threading
 import time
 
-from axes import case_of
+from axes import NAMED, case_of
 from recipe import Entry, features
 from run import run_one
 
@@ -183,7 +183,7 @@ class Shrinker:
                "overflow": "yes" if "overflow" in recipe.fields else "no",
                "scale": "one" if "scale" not in recipe.fields else
                         "dynamic" if ":" in recipe.fields["scale"] else "static",
-               **{f"option {n}": v for n, v in {**self.space.defaults, **recipe.options}.items()}}
+               **{n if n in NAMED else f"option {n}": v for n, v in {**self.space.defaults, **recipe.options}.items()}}
         for name in ("dp", "pp", "tp", "ep", "zero", "micro_batches", "precision", "optimizer", "scale"):
             if row[name] not in self.space.axes[name] and row[name] != self.space.axes[name][0]:
                 return False

@@ -21,7 +21,7 @@ REFUSED = {
     "hello-returns-unknown": "nrom", "hello-supports": '"supports"', "hello-supports-value": '"zero"',
     "hello-without": '"without"', "hello-without-all": '"without"', "hello-options": '"options"',
     "hello-options-list": '"options"', "hello-options-object": '"options"', "hello-options-words": "x y",
-    "hello-options-streams": "a field of the case",
+    "hello-options-streams": "\"streams\" is a field of the case", "hello-options-backwards": "\"backwards\" is a field of the case",
     "hello-world": '"world"', "hello-flood": "within 3 s", "hello-dies": "no module named subject",
 }
 # fault -> (signature of a cause, what it says): code 1

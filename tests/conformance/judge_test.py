@@ -58,6 +58,7 @@ LIARS = {
     "unused-still": ("OPT-4", "update"),
     "norm-local": ("STAT-4", "norm"), "norm-replicas": ("STAT-4", "norm"), "shifted": ("PART-6", "moved"),
     "one-rate": ("OPT-4", "learning rate of another group"), "steps-anyway": ("STEP-6", "skip"),
+    "backwards-last": ("RED-3", "missing"),
     "lazy-scale": ("SCALE-4", "scale"), "no-clip": ("OPT-2", "clip"), "frozen-moves": ("PART-1", "frozen"),
 }
 
@@ -89,6 +90,10 @@ def test_honest():
     check("an honest trainer in exact arithmetic passes", code == 0 and report["cases"]["pass"] == 60, errors or report["causes"])
     good, _, other = report["clauses"]["PART-6"]
     check("masters that are whole on every rank say nothing of who owns what", good == 0 and other > 0, report["clauses"])
+    code, report, errors = run(f"{TRAINER} backwards", "--cases", "60")
+    several = sum("backwards=2" in r["recipe"] for r in report["results"]) if report else 0
+    check("an honest one passes with several backwards", code == 0 and report["cases"]["pass"] == 60 and several > 10,
+          (errors, several))
     code, report, errors = run(f"{TRAINER} tacit", "--cases", "60")
     judged = {clause for clause, (good, _, _) in report["clauses"].items() if good}
     tacit = {"STAT-2", "STAT-3", "STAT-4", "STEP-6", "SCALE-3", "SCALE-4"}

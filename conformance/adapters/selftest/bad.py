@@ -21,7 +21,8 @@ HELLOS = {
     "hello-without": {**HELLO, "without": "x"}, "hello-without-all": {**HELLO, "without": [{}]},
     "hello-options": {**HELLO, "options": {"x": 5}}, "hello-options-list": {**HELLO, "options": [1]},
     "hello-options-object": {**HELLO, "options": {"a": [{"x": 1}]}}, "hello-options-words": {**HELLO, "options": {"a": ["x y"]}},
-    "hello-options-streams": {**HELLO, "options": {"streams": [1, 2]}}, "hello-world": {**HELLO, "world": "4"},
+    "hello-options-streams": {**HELLO, "options": {"streams": [1, 2]}},
+    "hello-options-backwards": {**HELLO, "options": {"backwards": [1, 2]}}, "hello-world": {**HELLO, "world": "4"},
 }
 # whose cases are long
 LONG = {"zero": [1], "dp": [4], "micro_batches": [3], "steps": [3], "sizes": ["large"]}

@@ -46,6 +46,8 @@ LIES = {
     "sleep": "never answers, and publishes nothing",
     "crash": "its process ends in the middle",
     "garbage": "answers what is no JSON",
+    "backwards": "the right answer, of several backwards",
+    "backwards-last": "only the last backward of a micro-batch counts (DeepSpeed #7981)",
     "streams": "the right answer, and stream events that are ordered",
     "streams-none": "claims stream events, and writes none",
     "streams-bare": "its stream events lack the bytes that they access",
@@ -99,6 +101,8 @@ class Trainer:
                         continue
                     used = True
                     for i, k in enumerate(row):
+                        if self.lie == "backwards-last" and i % self.case["backwards"] != self.case["backwards"] - 1:
+                            continue
                         if isinstance(k, str):
                             finite = False
                         else:
@@ -279,6 +283,8 @@ def main():
         hello["level"] = 3
         hello["returns"].append("streams")
         hello["supports"]["streams"] = [1, 2, 3]
+    if lie.startswith("backwards"):
+        hello["supports"]["backwards"] = [1, 2]
     if lie == "empty":
         hello["returns"] = ["norm", "masters", "gradients"]
     for number, line in enumerate(sys.stdin):
