@@ -49,6 +49,13 @@ HELLO = {
 }
 
 
+def refuses(case):
+    scale = case["scale"]
+    if scale["dynamic"] and scale["first"] * 2 ** (case["steps"] - 1) > scale["most"]:
+        return "a dynamic loss scale has no largest value"
+    return None
+
+
 def config_of(case):
     options = case["options"]
     zero = {"stage": case["zero"], "reduce_bucket_size": case["bucket"], "allgather_bucket_size": case["bucket"],
@@ -168,4 +175,4 @@ def main(me, linear=Model, stepping=contextlib.nullcontext):
 
 
 if __name__ == "__main__":
-    serve(HELLO, main)
+    serve(HELLO, main, refuses)

@@ -26,7 +26,7 @@ def refuses(case):
     if case["topology"]["tp"] > 1 and case["options"]["partitioned"] and any(
             message[0]["dtype"] == "int32" for boundary in case["messages"] for message in boundary):
         return "of a tuple that is partitioned over tensor-parallel ranks only the first tensor may need a gradient"
-    return None
+    return plain.refuses(case)
 
 
 class Turn:
