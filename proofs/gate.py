@@ -144,7 +144,7 @@ def judge_goals(v, r):
                 kind, means = ("sentinel-proven", "lemmas or definitions contradict each other") \
                     if sentinel else ("control-proven", "what must not be provable is")
                 v.add(kind, u.name, f"{g.name}: {means}")
-            elif not re.search(r"Timeout|Unknown|Stepout", g.verdicts) and not r.log.missed:
+            elif g.died() and not r.log.missed:
                 v.add("control-untried", u.name, f"{g.name}: no prover answered ({g.verdicts})")
     proven = {g.name for g in r.log.goals if g.valid}
     for lemma in r.meta["lemmas"]:

@@ -31,6 +31,7 @@ DRIVER = ("project.py", "csource.py", "printed.py", "prove.py", "why3.conf.in", 
 SENTINELS = ("zp_sentinel", "zp_sentinel_definitions")
 OUTPUTS = ("ast.txt", "wp.log", "goals.json", "properties.csv", "unit.c")
 LONGEST_UNIT = 3600  # seconds: a unit that takes longer hangs
+TRIES = 3  # of a unit in which a prover ended without any answer
 
 say_lock = threading.Lock()
 
@@ -295,14 +296,8 @@ def run_unit(plan, u, mode, cache_dir):
     command = command_of(project, u, plan.functions[u.name], plan.lemmas[u.name],
                          "offline" if mode == "replay" else "update", cache_dir, controls)
     start = time.monotonic()
-    with open(u.out("wp.log"), "w") as log:
-        try:
-            code = subprocess.run(command, cwd=project.root, env=environment(project), stdout=log,
-                                  stderr=subprocess.STDOUT, timeout=LONGEST_UNIT).returncode
-        except subprocess.TimeoutExpired:
-            code = 124
+    code, log = answers(project, u, command, mode, cache_dir)
     seconds = time.monotonic() - start
-    log = wplog.parse(pj.read(u.out("wp.log")))
     stages = command.count("-wp")  # the last is the controls
     wanted = [g for g in log.goals if g.stage < stages]
     proved = sum(g.valid for g in wanted)
@@ -319,6 +314,39 @@ def run_unit(plan, u, mode, cache_dir):
         + ("" if good else f"   NOT PROVEN (exit {code}, {log.missed} cache misses)"
            if code or log.missed else "   NOT PROVEN"))
     return good
+
+
+def answers(project, u, command, mode, cache_dir):
+    """Runs WP, again where a prover ended without an answer (the other results are in the cache by then)."""
+    start = time.time()
+    code, log = run_wp(project, u, command)
+    for _ in range(TRIES - 1):
+        if code or mode == "replay" or not any(g.died() for g in log.goals):
+            break
+        forget_failures(cache_dir, start)
+        code, log = run_wp(project, u, command)
+    return code, log
+
+
+def run_wp(project, u, command):
+    with open(u.out("wp.log"), "w") as log:
+        try:
+            code = subprocess.run(command, cwd=project.root, env=environment(project), stdout=log,
+                                  stderr=subprocess.STDOUT, timeout=LONGEST_UNIT).returncode
+        except subprocess.TimeoutExpired:
+            code = 124
+    return code, wplog.parse(pj.read(u.out("wp.log")))
+
+
+def forget_failures(cache_dir, since):
+    """WP keeps "failed" as it keeps every answer, so that a prover that once ran out of memory would never
+    be asked again. Those since then are forgotten."""
+    for entry in os.scandir(cache_dir):
+        try:
+            if entry.stat().st_mtime >= since - 1 and '"failed"' in pj.read(entry.path):
+                os.remove(entry.path)
+        except FileNotFoundError:
+            pass  # the unit beside this one was quicker
 
 
 def run_smoke(plan, u, mode, cache_dir):

@@ -29,6 +29,10 @@ class Goal:
     verdicts: str      # what each prover said when it was not proven
     stage: int
 
+    def died(self):
+        """Not proven, and nobody said so: each prover ended without an answer (memory, a crash)."""
+        return not self.valid and not re.search(r"Timeout|Unknown|Stepout", self.verdicts)
+
 
 @dataclass
 class Log:
