@@ -336,6 +336,7 @@ format: ## clang-format all sources
 include cuda/cuda.mk
 include cuda/path/path.mk
 include cuda/engine/engine.mk
+include cuda/model/model.mk
 include cuda/trial/trial.mk
 include conformance/recorder/recorder.mk
 

@@ -1,5 +1,10 @@
-/* zeroproof-simdev: `zeroproof` with the CUDA twin on simdev as its engine. */
+/* zeroproof-simdev: `zeroproof` with the CUDA twin on simdev as its engine. --products: who
+ * multiplies the model's matrices, which `zeroproof env` asks. */
+#include <stdio.h>
+#include <string.h>
+
 #include "../../ref/cli/commands.h"
+#include "../model/product.h"
 #include "twin.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -15,5 +20,9 @@ const char *__tsan_default_options(void)
 
 int main(int argc, char **argv)
 {
+  if (argc == 2 && strcmp(argv[1], "--products") == 0) {
+    puts(zp_products_are());
+    return 0;
+  }
   return zp_main(argc, argv, &zp_engine_twin);
 }

@@ -7,15 +7,15 @@ TRIAL_OBJ := $(TRIAL_SRC:%.c=$(BUILD)/%.o)
 $(TRIAL_OBJ) $(BUILD)/cuda/trial/main.o: CPPFLAGS += $(CUDA_CPPFLAGS)
 $(TRIAL_OBJ) $(BUILD)/cuda/trial/main.o: | $(CUDA_HEADERS)
 
-$(TRIAL): $(TRIAL_OBJ)
+$(TRIAL): $(TRIAL_OBJ) $(MODEL_OBJ)
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcsD $@ $(TRIAL_OBJ)
+	$(Q)rm -f $@ && ar rcsD $@ $^
 
 # ---- ThreadSanitizer -----------------------------------------------------------------------------
 
 # All that runs on simdev is instrumented: the engine, the kernels, the trial, and what of ref/ they
 # call; the command's part as well, for it has to be compiled without other sanitizers.
-TRIAL_TSAN_OBJ := $(patsubst %.c,$(BUILD)/tsan/%.o,$(TRIAL_SRC) $(ENGINE_SRC) $(OFFLOAD_SRC) \
+TRIAL_TSAN_OBJ := $(patsubst %.c,$(BUILD)/tsan/%.o,$(TRIAL_SRC) $(MODEL_SRC) $(ENGINE_SRC) $(OFFLOAD_SRC) \
                     $(CUDA_KERNEL_SRC) \
                     $(PATH_SRC) $(CLI_SRC) $(LIB_SRC))
 

@@ -4,6 +4,7 @@
 
 #include "../../ref/cli/sim_store.h"
 #include "../engine/engine_internal.h"
+#include "../model/gpt.h"
 #include "../path/run.h"
 #include "trial.h"
 
@@ -101,7 +102,9 @@ struct zp_trial_worker {
   int32_t failed[ZP_TRIAL_STREAMS];
   const zp_cuda_call *call; /* the backward whose gradients are announced */
   zp_cuda *e;
-  void *inst;
+  void *inst;           /* of the workload, or … */
+  zp_cuda_gpt *gpt;     /* … where that is gpt, the device's own … */
+  zp_products products; /* … and who multiplies for it */
   cudaStream_t producer[ZP_TRIAL_STREAMS];
   cudaStream_t own, losses; /* of the caller's own loop … */
   cudaEvent_t forwarded;
@@ -109,6 +112,7 @@ struct zp_trial_worker {
   cudaEvent_t made, all;
   void *grad[ZP_TRIAL_STREAMS]; /* device: what is announced */
   void **param;                 /* [n_params of the stage] device: the engine's parameters */
+  void **params, **grads;       /* [n_params] the same; where a backward leaves gradients */
   void **raw;                   /* [n_params] device: [M] what backward leaves, trained entries */
   int32_t *order, entries;      /* [n_params] the first `entries`, in the order of announcement */
   int32_t *refused;             /* device: kernels that did not get what was sent */
@@ -136,8 +140,11 @@ uint64_t zp_trial_random(uint64_t *state);
 /* A rank's parameters, hashed. */
 uint64_t zp_trial_hash(const zp_config *c, const zp_layout *lay, void *const *param);
 
-/* workload.c: the model's own kernels are loaded before they are needed; the callbacks, and the description of a boundary's messages. */
+/* workload.c: the model's own kernels are loaded before they are needed; the model, which reads the
+ * engine's parameters; the callbacks, and the description of a boundary's messages. */
 int zp_trial_load_kernels(void);
+int zp_trial_open_model(zp_trial_worker *w);
+void zp_trial_close_model(zp_trial_worker *w);
 zp_cuda_model zp_trial_model(zp_trial_worker *w);
 void zp_trial_describe(const zp_trial_worker *w, int32_t boundary, zp_message *m,
                        zp_cuda_message *to);

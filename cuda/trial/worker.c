@@ -142,24 +142,6 @@ static int open_worker(zp_trial_worker *w)
                          (size_t)(w->t->steps * c->micro_batches * 2 + 1) * sizeof *w->seen);
 }
 
-/* The workload reads parameters where the engine has them. */
-static int open_instance(zp_trial_worker *w)
-{
-  const zp_config *c = w->t->cfg;
-  const zp_place_of where = {w->at.pp, w->at.pp, w->at.dp, w->at.tp};
-  const void **params = calloc((size_t)c->n_params + 1, sizeof *params);
-  int status = 0;
-  w->param = calloc((size_t)c->n_params + 1, sizeof *w->param);
-  if (!params || !w->param) status = __LINE__;
-  for (int32_t i = 0; !status && i < c->n_params; i++) {
-    params[i] = zp_cuda_param(w->e, i);
-    if (params[i]) w->param[i - w->e->lay.first_param] = zp_cuda_param(w->e, i);
-  }
-  if (!status) status = w->t->work->open(w->t->work->ctx, c, where, params, &w->inst);
-  free(params);
-  return status;
-}
-
 static void close_worker(zp_trial_worker *w)
 {
   for (int32_t s = 0; s < w->streams; s++)
@@ -177,8 +159,7 @@ static void close_worker(zp_trial_worker *w)
   if (w->all) cudaEventDestroy(w->all);
   if (w->refused) cudaFree(w->refused);
   if (w->seen) cudaFree(w->seen);
-  if (w->inst) w->t->work->close(w->inst);
-  free(w->param);
+  zp_trial_close_model(w);
   free(w->raw);
   free(w->order);
   zp_trial_ledger_free(&w->issued);
@@ -222,7 +203,7 @@ static int train(zp_trial_worker *w)
   simdev_name_stream(w->e->p2p, "p2p");
   ZP_TRIAL_OK(zp_trial_same_allocation(w));
   if (w->t->now.offload) simdev_name_stream(w->e->offload.copy, "copy");
-  ZP_TRIAL_OK(open_instance(w));
+  ZP_TRIAL_OK(zp_trial_open_model(w));
   ZP_TRIAL_OK(zp_cuda_init(w->e));
   if (w->t->watch.report) return train_alone(w);
   if (w->t->storage.load) ZP_TRIAL_OK(zp_trial_load(w));

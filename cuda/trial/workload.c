@@ -1,6 +1,9 @@
-/* Any workload as the twin's model: its functions are bodies of kernels with one thread. */
+/* Any workload as the twin's model: its functions are bodies of kernels with one thread. gpt has
+ * kernels of its own (cuda/model). */
+#include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/model/gpt_data.h"
 #include "trial_internal.h"
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
@@ -71,6 +74,15 @@ static void backward_body(const void *params, simdev_thread t, void *shared, int
 }
 static const simdev_kernel backward_kernel = {"backward", sizeof(compute), 1, backward_body};
 
+/* gpt's kernels have done a forward. */
+static void forwarded_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  (void)t, (void)shared, (void)phase;
+  look(params, 0);
+}
+static const simdev_kernel forwarded_kernel = {"end of forward", sizeof(compute), 1,
+                                               forwarded_body};
+
 static void rest_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   (void)t, (void)shared, (void)phase;
@@ -94,12 +106,60 @@ static const simdev_kernel fill_kernel = {"first values", sizeof(fill), 1, fill_
 
 int zp_trial_load_kernels(void)
 {
-  static const simdev_kernel *const all[] = {&forward_kernel, &backward_kernel, &rest_kernel,
-                                             &fill_kernel};
+  static const simdev_kernel *const all[] = {&forward_kernel, &forwarded_kernel, &backward_kernel,
+                                             &rest_kernel, &fill_kernel};
   struct cudaFuncAttributes unused;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     ZP_TRIAL_OK(cudaFuncGetAttributes(&unused, all[i]));
-  return 0;
+  return zp_cuda_gpt_load();
+}
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+static int is_gpt(const zp_workload *work)
+{
+  return work->forward == zp_gpt_workload(NULL).forward;
+}
+
+static int open_gpt(zp_trial_worker *w, void *const *params)
+{
+  const zp_cuda_gpt_options o = {.gpt = &((const zp_gpt *)w->t->work->ctx)->options,
+                                 .cfg = w->t->cfg,
+                                 .stage = w->at.pp,
+                                 .dp_index = w->at.dp,
+                                 .param = params,
+                                 .refused = w->refused,
+                                 .products = &w->products};
+  ZP_TRIAL_OK(zp_products_open(&w->products));
+  w->gpt = zp_cuda_gpt_open(&o);
+  return w->gpt ? 0 : __LINE__;
+}
+
+int zp_trial_open_model(zp_trial_worker *w)
+{
+  const zp_config *c = w->t->cfg;
+  const zp_workload *work = w->t->work;
+  const zp_place_of where = {w->at.pp, w->at.pp, w->at.dp, w->at.tp};
+  w->params = calloc((size_t)c->n_params + 1, sizeof *w->params);
+  w->grads = calloc((size_t)c->n_params + 1, sizeof *w->grads);
+  w->param = calloc((size_t)c->n_params + 1, sizeof *w->param);
+  if (!w->params || !w->grads || !w->param) return __LINE__;
+  for (int32_t i = 0; i < c->n_params; i++) {
+    w->params[i] = zp_cuda_param(w->e, i);
+    if (w->params[i]) w->param[i - w->e->lay.first_param] = w->params[i];
+  }
+  if (is_gpt(work)) return open_gpt(w, w->params);
+  return work->open(work->ctx, c, where, (const void *const *)w->params, &w->inst);
+}
+
+void zp_trial_close_model(zp_trial_worker *w)
+{
+  if (w->inst) w->t->work->close(w->inst);
+  zp_cuda_gpt_close(w->gpt);
+  if (w->products.close) w->products.close(w->products.ctx);
+  free(w->params);
+  free(w->grads);
+  free(w->param);
 }
 
 static int launch_one(const simdev_kernel *k, void *params, cudaStream_t stream)
@@ -189,9 +249,27 @@ static int run_forward(void *ctx, const zp_cuda_call *call)
   compute p;
   if (w->t->now.count_flight && call->mb == 0) count_flight(w, call->step);
   compute_of(w, call, &p);
+  if (w->gpt) {
+    ZP_TRIAL_OK(zp_cuda_gpt_forward(w->gpt, call));
+    return launch_one(&forwarded_kernel, &p, call->stream);
+  }
   with_data(&w->in, call->in, 0, &p.in);
   with_data(&w->out, call->out, 0, &p.out);
   return launch_one(&forward_kernel, &p, call->stream);
+}
+
+/* Leaves the micro-batch's gradients in raw; p: the call, for the kernel behind it, too. */
+static int launch_backward(zp_trial_worker *w, const zp_cuda_call *call, compute *p)
+{
+  compute_of(w, call, p);
+  if (w->gpt) {
+    for (int32_t i = 0; i < w->t->cfg->n_params; i++)
+      w->grads[i] = w->raw[i] ? zp_trial_raw(w, i, call->mb) : NULL;
+    return zp_cuda_gpt_backward(w->gpt, call, w->grads);
+  }
+  with_data(&w->out, call->in, 1, &p->in);
+  with_data(&w->in, call->out, 1, &p->out);
+  return launch_one(&backward_kernel, p, call->stream);
 }
 
 static int run_backward(void *ctx, const zp_cuda_call *call)
@@ -200,10 +278,7 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
   compute p;
   w->call = call;
   zp_trial_shuffle(w);
-  compute_of(w, call, &p);
-  with_data(&w->out, call->in, 1, &p.in);
-  with_data(&w->in, call->out, 1, &p.out);
-  ZP_TRIAL_OK(launch_one(&backward_kernel, &p, call->stream));
+  ZP_TRIAL_OK(launch_backward(w, call, &p));
   ZP_TRIAL_OK(cudaEventRecord(w->made, call->stream));
   simdev_tag(zp_path_tag(ZP_PATH_REST, w->steps_done, call->mb, 0));
   ZP_TRIAL_OK(launch_one(&rest_kernel, &p, call->stream));

@@ -75,6 +75,10 @@ got=$?
 verdict $? without_the_program_the_target_is_named "exit code $got: $(head -c 200 "$tmp/out")"
 json env_knows_the_engines \
   '.engines | .ref == "zeroproof" and .cuda == "zeroproof-simdev"' env --json
+json env_says_who_multiplies \
+  '.engines."matrix products" == "ref'"'"'s own, in ref'"'"'s order"' env --json
+"$tmp/alone/zeroproof" env >"$tmp/out" && grep -q 'matrix products  *not found' "$tmp/out"
+verdict $? env_says_that_nobody_does "$(grep matrix "$tmp/out")"
 "$tmp/alone/zeroproof" env | grep -q 'zeroproof-simdev is not here: make simdev-command'
 verdict $? env_says_which_are_missing
 "$build/zeroproof-simdev" fuzz --engine ref --cases 5 >"$tmp/out" 2>&1 && ! grep -q orders "$tmp/out"

@@ -1,0 +1,2 @@
+/* The model's kernels for the C compiler: what simdev runs. */
+#include "layers_list.h"

@@ -1,0 +1,2 @@
+/* The model's kernels for nvcc. */
+#include "layers_list.h"

@@ -1,0 +1,41 @@
+# gpt on the device: its kernels, its host part, who multiplies. Included by the Makefile after
+# engine.mk, before trial.mk.
+
+# On simdev nobody but ref's own product can multiply.
+MODEL_SRC := $(sort $(filter-out cuda/model/product_cublaslt.c,$(wildcard cuda/model/*.c)))
+MODEL_OBJ := $(MODEL_SRC:%.c=$(BUILD)/%.o)
+
+$(MODEL_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
+$(MODEL_OBJ): | $(CUDA_HEADERS)
+
+$(BUILD)/tsan/cuda/model/%.o: cuda/model/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(say) CC "$< (tsan)"
+	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@
+
+# For devices: kernels as nvcc compiles them, products by cuBLASLt where its header is: CUBLAS_INC,
+# the toolkit's folder unless named. Programs link -lcublasLt then, as MODEL_DEVICE_LIBS says.
+CUBLAS_INC ?= $(CUDA_INC)
+MODEL_LT   := $(wildcard $(CUBLAS_INC)/cublasLt.h)
+MODEL_DEVICE := $(BUILD)/libzeroproof_gpt_cuda.a
+MODEL_DEVICE_LIBS := $(if $(MODEL_LT),-lcublasLt)
+MODEL_DEVICE_OBJ := $(BUILD)/cuda/model/device.o \
+  $(filter-out %/layers.o $(if $(MODEL_LT),%/product_ref.o),$(MODEL_OBJ)) \
+  $(if $(MODEL_LT),$(BUILD)/cuda/model/product_cublaslt.o)
+
+$(BUILD)/cuda/model/product_cublaslt.o: CPPFLAGS += -isystem $(CUBLAS_INC) $(CUDA_CPPFLAGS)
+$(BUILD)/cuda/model/device.o: cuda/model/layers.cu \
+  $(wildcard cuda/model/*.h cuda/kernels/*.h ref/num/*.[ch] ref/model/zmath.[ch])
+	@mkdir -p $(@D)
+	$(say) NVCC $<
+	$(Q)$$(sh cuda/kernels/nvcc.sh) $$(sh cuda/kernels/nvcc.sh --flags) -Xcompiler -fPIC \
+	  $(foreach a,$(ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -c $< -o $@
+$(MODEL_DEVICE): $(MODEL_DEVICE_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcsD $@ $^
+
+.PHONY: cuda-gpt
+cuda-gpt: $(MODEL_DEVICE) ## build gpt for CUDA devices (nvcc; cuBLASLt where CUBLAS_INC has it)
+
+-include $(MODEL_OBJ:%.o=%.d) $(MODEL_SRC:%.c=$(BUILD)/tsan/%.d) \
+         $(BUILD)/cuda/model/product_cublaslt.d
