@@ -39,3 +39,18 @@ cuda-gpt: $(MODEL_DEVICE) ## build gpt for CUDA devices (nvcc; cuBLASLt where CU
 
 -include $(MODEL_OBJ:%.o=%.d) $(MODEL_SRC:%.c=$(BUILD)/tsan/%.d) \
          $(BUILD)/cuda/model/product_cublaslt.d
+
+# ---- Bounds --------------------------------------------------------------------------------------
+
+# gpt beside ref, with products of all kinds: on simdev, and with cuda-gpt-bounds on a device.
+GPT_BOUNDS := $(BUILD)/tests/cuda/gpt_bounds
+GPT_BOUNDS_OBJ := $(GPT_BOUNDS).o $(BUILD)/tests/cuda/product_orders.o
+$(GPT_BOUNDS_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
+$(GPT_BOUNDS_OBJ): | $(CUDA_HEADERS)
+$(GPT_BOUNDS): $(GPT_BOUNDS_OBJ) $(TRIAL_LINK)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+
+unit: $(GPT_BOUNDS)
+
+-include $(GPT_BOUNDS_OBJ:%.o=%.d)

@@ -1,0 +1,2 @@
+/* For the C compiler. */
+#include "product_orders_list.h"

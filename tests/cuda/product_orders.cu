@@ -1,0 +1,2 @@
+/* For nvcc. */
+#include "product_orders_list.h"

@@ -1,0 +1,112 @@
+/* The bodies, once for each compiler. */
+#include "../../cuda/model/forward.h"
+#include "product_orders.h"
+
+typedef struct element_of {
+  const float *a, *b;
+  float *c;
+  int64_t n;
+} element_of;
+
+ZP_ON_DEVICE element_of element_at(const zp_product *p, int64_t i)
+{
+  const int64_t size = p->M * p->N, which = i / size, m = i % size / p->N, n = i % p->N;
+  const int64_t outer = which / p->inner, inner = which % p->inner;
+  element_of e;
+  e.a = p->a + outer * p->step_a.outer + inner * p->step_a.inner + m * p->am;
+  e.b = p->b + outer * p->step_b.outer + inner * p->step_b.inner + n * p->bn;
+  e.c = p->c + outer * p->step_c.outer + inner * p->step_c.inner + m * p->ldc + n;
+  e.n = n;
+  return e;
+}
+
+ZP_ON_DEVICE float term(const zp_product *p, element_of e, int64_t k, int64_t gap)
+{
+  return k == gap ? 0.0f : e.a[k * p->ak] * e.b[k * p->bk];
+}
+
+/* Partial sums of 2^i terms wait in sum[i] for a second one. */
+ZP_ON_DEVICE float pairwise(const zp_product *p, element_of e, int64_t gap)
+{
+  float sum[32], all = 0.0f;
+  for (int64_t k = 0; k < p->K; k++) {
+    float x = term(p, e, k, gap);
+    int i = 0;
+    for (int64_t bit = k; bit & 1; bit >>= 1) x = sum[i++] + x;
+    sum[i] = x;
+  }
+  for (int i = 0; p->K >> i; i++)
+    if (p->K >> i & 1) all = sum[i] + all;
+  return all;
+}
+
+ZP_ON_DEVICE float in_order(const zp_product *p, element_of e, int32_t order, int64_t gap)
+{
+  const float bias = p->bias ? p->bias[e.n] : 0.0f;
+  float sum = 0.0f, part[8] = {0};
+  switch (order) {
+  case ORDER_REVERSED:
+    for (int64_t k = p->K - 1; k >= 0; k--) sum += term(p, e, k, gap);
+    return sum + bias;
+  case ORDER_BLOCKED:
+    for (int64_t k = 0; k < p->K; k++) part[k % 8] += term(p, e, k, gap);
+    for (int i = 0; i < 8; i++) sum += part[i];
+    return bias + sum;
+  case ORDER_PAIRWISE: return pairwise(p, e, gap) + bias;
+  case ORDER_FUSED:
+    sum = bias;
+    for (int64_t k = 0; k < p->K; k++)
+      if (k != gap) sum = fmaf(e.a[k * p->ak], e.b[k * p->bk], sum);
+    return sum;
+  default:
+    sum = bias;
+    for (int64_t k = 0; k < p->K; k++) sum += term(p, e, k, gap);
+    return sum;
+  }
+}
+
+ZP_ON_DEVICE void zp_any_order_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const product_orders_params *o = (const product_orders_params *)params;
+  const zp_product *p = &o->p;
+  (void)shared, (void)phase;
+  for (int64_t i = zp_thing(t); i < p->outer * p->inner * p->M * p->N; i += zp_thing_step(t)) {
+    const element_of e = element_at(p, i);
+    *e.c = in_order(p, e, o->order, o->gap && o->gap->c == i ? o->gap->k : -1);
+  }
+}
+
+/* Whether anything depends on the element: a score above the diagonal is not used, nor is its
+ * gradient; and of a sequence's first row, which looks at itself alone, neither is. */
+ZP_ON_DEVICE int matters(const product_orders_params *o, int64_t i)
+{
+  const int64_t n = i % o->p.N, m = i / o->p.N % o->p.M;
+  const int scores =
+      o->p.name == ZP_PRODUCT_SCORES || o->p.name == ZP_PRODUCT_LEFT + ZP_PRODUCT_MIX;
+  if (scores) return n <= m && m > 0;
+  return o->p.name != ZP_PRODUCT_QKV || m % o->T > 0;
+}
+
+/* Of the terms that are not zero and of elements that matter. */
+ZP_ON_DEVICE void zp_pick_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const product_orders_params *o = (const product_orders_params *)params;
+  const zp_product *p = &o->p;
+  const int64_t all = p->outer * p->inner * p->M * p->N;
+  const int64_t first = o->at < 0 ? 0 : (int64_t)(o->at * (double)(all * p->K));
+  float most = 0.0f;
+  (void)shared, (void)phase;
+  if (zp_thing(t) != 0) return;
+  for (int64_t j = 0; j < all * p->K; j++) {
+    const int64_t at = (first + j) % (all * p->K), i = at / p->K, k = at % p->K;
+    const float size = matters(o, i) ? fabsf(term(p, element_at(p, i), k, -1)) : 0.0f;
+    if (size <= most) continue;
+    most = size;
+    o->gap->c = i;
+    o->gap->k = k;
+    if (o->at >= 0) return;
+  }
+}
+
+ZP_KERNEL(any_order, product_orders_params, 1)
+ZP_KERNEL(pick, product_orders_params, 1)

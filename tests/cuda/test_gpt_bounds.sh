@@ -1,0 +1,77 @@
+# gpt on the device: ref's bits with ref's product, within the bounds with others, outside of them
+# without one term; and each fault planted in a kernel or in a bound is found: the source is copied,
+# changed in one place by sed, compiled and run.
+# spec: ERR-1 … ERR-6
+. tests/cli/lib.sh
+build=${ZP_BUILD:-build}
+cc=${CC:-gcc}
+
+"$build/tests/cuda/gpt_bounds" >"$tmp/out" 2>&1
+got=$?
+grep -E '^(ok|not ok|#) ' "$tmp/out"
+[ $got -eq 0 ] && [ "$(grep -c '^ok ' "$tmp/out")" -ge 280 ]
+verdict $? gpt_bounds_ran_to_its_end "exit code $got: $(tail -1 "$tmp/out")"
+for product in qkv scores mix proj fc out head; do
+  for way in '' _left _right; do
+    grep -q "^ok bf16_without_one_term_of_product_[0-9]*_$product$way\$" "$tmp/out" &&
+      grep -q "^ok fp32_without_one_term_of_product_[0-9]*_$product$way\$" "$tmp/out"
+    verdict $? "each_product_has_lacked_a_term:$product$way"
+  done
+done
+
+# ---- Faults. Under sanitizers only the plain tests run: this is what they look at.
+if [ "${SAN:-0}" = 1 ]; then finish; fi
+mkdir "$tmp/cuda" && cp -r cuda/model cuda/kernels cuda/simdev cuda/engine "$tmp/cuda"
+ln -s "$PWD/ref" "$PWD/spec" "$tmp"
+headers=$(${MAKE:-make} -s --no-print-directory cuda-flags)
+
+compiled() { # compiled SOURCE...: makes $tmp/test with these of cuda/model instead of the library's
+  objects=
+  for source in "$@"; do
+    # shellcheck disable=SC2086
+    "$cc" -std=c11 -O1 -w -ffp-contract=off -fno-strict-aliasing $headers -c \
+      "$tmp/cuda/model/$source.c" -o "$tmp/$source.o" || return 1
+    objects="$objects $tmp/$source.o"
+  done
+  # shellcheck disable=SC2086
+  "$cc" -o "$tmp/test" "$build/tests/cuda/gpt_bounds.o" "$build/tests/cuda/product_orders.o" \
+    $objects "$build/libzptrial.a" "$build/libzpcuda.a" "$build/libsimdev.a" \
+    "$build/libzeroproof.a" -pthread -fopenmp -ljansson -lxxhash -lm
+}
+
+fault() { # fault NAME SOURCE FILE WHAT SED: sed must change FILE, and a verdict like WHAT must fail
+  cp "cuda/model/$3" "$tmp/kept"
+  sed "$5" "$tmp/kept" >"$tmp/cuda/model/$3"
+  if cmp -s "$tmp/kept" "$tmp/cuda/model/$3"; then
+    verdict 1 "fault:$1" "sed changed nothing in $3"
+  elif ! compiled "$2" 2>"$tmp/why"; then
+    verdict 1 "fault:$1" "does not compile: $(head -2 "$tmp/why")"
+  else
+    timeout 60 "$tmp/test" orders >"$tmp/out" 2>&1
+    grep -q "^not ok .*$4" "$tmp/out"
+    verdict $? "fault:$1" "nothing found: $(tail -1 "$tmp/out")"
+  fi
+  cp "$tmp/kept" "$tmp/cuda/model/$3"
+}
+
+compiled layers bound bound_layers form 2>"$tmp/why" && "$tmp/test" orders >"$tmp/out" 2>&1
+verdict $? without_a_fault_all_is_well "$(head -2 "$tmp/why") $(grep '^not' "$tmp/out" | head -1)"
+
+bits=give_refs_bits
+fault products_from_behind layers forward.h $bits 's/e\[k \* p->ak\]/&/; s/sum += a\[k \* p->ak\] \* b\[k \* p->bk\]/sum += a[(p->K - 1 - k) * p->ak] * b[(p->K - 1 - k) * p->bk]/'
+fault bias_last layers forward.h $bits 's/float sum = p->bias ? p->bias\[n\] : 0.0f;/float sum = 0.0f;/; s/\(+ n\] = sum\);/\1 + (p->bias ? p->bias[n] : 0.0f);/'
+fault no_rounding_between_layers layers forward.h $bits 's/= zp_rounded_to(p->dtype, p->x\[i\] + p->y\[i\])/= p->x[i] + p->y[i]/'
+fault other_epsilon layers forward.h $bits 's/1e-5f/1e-6f/'
+fault future_seen layers forward.h $bits 's/const int64_t last = row % p->T;/const int64_t last = p->T - 1;/'
+fault largest_not_subtracted layers forward.h $bits 's/zp_exp_shifted(s, top, last + 1)/zp_exp_shifted(s, 0.0f, last + 1)/'
+fault rows_of_a_byte_mixed layers backward.h $bits 's/p->token\[n\] == which/p->token[n] >= which/'
+fault scale_forgotten layers backward.h $bits 's/ \* p->mean \* scale/ * p->mean/'
+fault column_too_few layers backward.h $bits 's/for (int64_t n = 0; n < p->N; n++) sum += p->x/for (int64_t n = 1; n < p->N; n++) sum += p->x/'
+
+range=is_within_the_bounds
+fault products_without_error bound_layers bound_layers.c $range 's/gamma_of(terms) \* size/0 * size/'
+fault fewer_terms bound_layers bound_layers.c $range 's/gamma_of(terms) \* size/gamma_of(1) * size \/ 64/'
+fault half_a_unit_halved form form.c $range 's/0x1p-8 : 0x1p-11/0x1p-12 : 0x1p-15/'
+fault gelus_slope bound_layers bound_layers.c $range 's/0.134145f/0.13f/'
+fault means_not_subtracted bound_layers bound_layers.c $range 's/zp_form_sum(s, t, -1, mean_e)/zp_form_sum(s, t, 0, mean_e)/'
+finish
