@@ -51,6 +51,20 @@ $(GPT_BOUNDS): $(GPT_BOUNDS_OBJ) $(TRIAL_LINK)
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
 
-unit: $(GPT_BOUNDS)
+# The same with the products of cuBLASLt, which a stand-in carries out: what it is told of shapes,
+# transposes and alignments is what it has to be told.
+GPT_BOUNDS_LT := $(BUILD)/tests/cuda/gpt_bounds_lt
+FAKE_CUBLAS := -Itests/cuda/fake_cublas $(CUDA_CPPFLAGS) -DZP_FAKE_CUBLAS
+GPT_BOUNDS_LT_OBJ := $(addprefix $(BUILD)/fake_cublas/,tests/cuda/gpt_bounds.o \
+  cuda/model/product_cublaslt.o tests/cuda/fake_cublas/cublaslt.o)
+$(BUILD)/fake_cublas/%.o: %.c $(BUILD)/flags | $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(say) CC "$< (stand-in of cuBLASLt)"
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(FAKE_CUBLAS) -c $< -o $@
+$(GPT_BOUNDS_LT): $(GPT_BOUNDS_LT_OBJ) $(BUILD)/tests/cuda/product_orders.o $(TRIAL_LINK)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
 
--include $(GPT_BOUNDS_OBJ:%.o=%.d)
+unit: $(GPT_BOUNDS) $(GPT_BOUNDS_LT)
+
+-include $(GPT_BOUNDS_OBJ:%.o=%.d) $(GPT_BOUNDS_LT_OBJ:%.o=%.d)

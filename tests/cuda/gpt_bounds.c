@@ -374,6 +374,9 @@ static int judge_products(bench *b)
   verdict(outside(b, &b->got, where, sizeof where) == 0, b->c->name,
           "the_products_are_within_the_bounds", where);
   printf("# %s: %s\n", b->c->name, zp_products_are());
+#ifdef ZP_FAKE_CUBLAS
+  verdict(unlike(b) == 0, b->c->name, "cublaslts_products_are_refs", "some bits differ");
+#endif
   OK(run_device(b, &zp_products_ref));
   verdict(unlike(b) == 0, b->c->name, "refs_products_give_refs_bits", "some bits differ");
   return 0;

@@ -19,6 +19,15 @@ for product in qkv scores mix proj fc out head; do
   done
 done
 
+# ---- cuBLASLt, or who stands in for it: what it is told makes ref's bits, so it was told all
+"$build/tests/cuda/gpt_bounds_lt" orders >"$tmp/out" 2>&1
+got=$?
+grep -E '^(ok|not ok) .*(_cublaslts_|_the_products_)' "$tmp/out"
+[ $got -eq 0 ] && [ "$(grep -c '^ok .*_cublaslts_products_are_refs' "$tmp/out")" -ge 7 ]
+verdict $? products_by_cublaslt_ran_to_their_end "exit code $got: $(tail -1 "$tmp/out")"
+grep -q '^# .*: cuBLASLt 13.0.2, fp32 sums in an order of its own' "$tmp/out"
+verdict $? cublaslt_says_its_version "$(grep '^# ' "$tmp/out" | tail -1)"
+
 # ---- Faults. Under sanitizers only the plain tests run: this is what they look at.
 if [ "${SAN:-0}" = 1 ]; then finish; fi
 mkdir "$tmp/cuda" && cp -r cuda/model cuda/kernels cuda/simdev cuda/engine "$tmp/cuda"
@@ -67,6 +76,31 @@ fault largest_not_subtracted layers forward.h $bits 's/zp_exp_shifted(s, top, la
 fault rows_of_a_byte_mixed layers backward.h $bits 's/p->token\[n\] == which/p->token[n] >= which/'
 fault scale_forgotten layers backward.h $bits 's/ \* p->mean \* scale/ * p->mean/'
 fault column_too_few layers backward.h $bits 's/for (int64_t n = 0; n < p->N; n++) sum += p->x/for (int64_t n = 1; n < p->N; n++) sum += p->x/'
+
+# What cuBLASLt is told, mistaken.
+lt=$build/fake_cublas
+fault_lt() { # fault_lt NAME SED
+  sed "$2" cuda/model/product_cublaslt.c >"$tmp/cuda/model/product_cublaslt.c"
+  cmp -s cuda/model/product_cublaslt.c "$tmp/cuda/model/product_cublaslt.c"
+  changed=$?
+  # shellcheck disable=SC2086
+  "$cc" -std=c11 -O1 -w -Itests/cuda/fake_cublas $headers -c "$tmp/cuda/model/product_cublaslt.c" \
+    -o "$tmp/lt.o" 2>"$tmp/why" &&
+    "$cc" -o "$tmp/test" "$lt/tests/cuda/gpt_bounds.o" "$lt/tests/cuda/fake_cublas/cublaslt.o" \
+      "$build/tests/cuda/product_orders.o" "$tmp/lt.o" "$build/libzptrial.a" \
+      "$build/libzpcuda.a" "$build/libsimdev.a" "$build/libzeroproof.a" -pthread -fopenmp \
+      -ljansson -lxxhash -lm 2>"$tmp/why"
+  compiled=$?
+  timeout 60 "$tmp/test" orders >"$tmp/out" 2>&1
+  got=$?
+  [ $changed -eq 1 ] && [ $compiled -eq 0 ] && [ $got -ne 0 ] && grep -q '^not ok' "$tmp/out"
+  verdict $? "fault:$1" "changed $changed, compiled $compiled, exit code $got: $(head -1 "$tmp/why")"
+}
+fault_lt alignment_not_told 's/    if (i == OF_C)/    if (0)/'
+fault_lt matrix_not_turned 's/p->ak != 1, p->a/0, p->a/'
+fault_lt all_batches_the_first 's/k->step\[which\] = step.inner/k->step[which] = 0/'
+fault_lt bias_not_told 's|  if (p->bias)$|  if (0)|'
+fault_lt tf32_allowed 's/COMPUTE_32F_PEDANTIC/COMPUTE_32F/'
 
 range=is_within_the_bounds
 fault products_without_error bound_layers bound_layers.c $range 's/gamma_of(terms) \* size/0 * size/'

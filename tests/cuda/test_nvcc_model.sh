@@ -1,0 +1,79 @@
+# nvcc compiles the model's kernels, and what it makes of them rounds as ref does: the looks of
+# test_nvcc.sh, whose functions these are. spec: ERR-1, OPT-3
+. tests/cli/lib.sh
+
+nvcc=$(sh cuda/kernels/nvcc.sh 2>"$tmp/why") || {
+  echo "not run: no nvcc: $(tail -1 "$tmp/why")"
+  exit 0
+}
+if ! command -v g++ >/dev/null 2>&1; then
+  echo "not run: no g++, with which nvcc compiles its host part"
+  exit 0
+fi
+flags=$(sh cuda/kernels/nvcc.sh --flags)
+source=cuda/model/layers.cu
+eval "$(sed -n '/^faults() {/,/^}/p; /^compute() {/,/^}/p; /^fused() {/,/^}/p' \
+  tests/cuda/test_nvcc.sh)"
+
+for arch in 80 90; do
+  for file in $source tests/cuda/product_orders.cu; do
+    "$nvcc" $flags -gencode "arch=compute_$arch,code=sm_$arch" -c $file -o "$tmp/sm_$arch.o" \
+      >"$tmp/out" 2>&1
+    verdict $? "nvcc_and_ptxas_accept_$(basename $file)_for_sm_$arch" "$(head -3 "$tmp/out")"
+    [ $file != $source ] || mv "$tmp/sm_$arch.o" "$tmp/layers_$arch.o"
+  done
+done
+
+cc -E -P $(${MAKE:-make} -s --no-print-directory cuda-flags) cuda/model/layers.h | tr ';' '\n' |
+  sed -n 's/^ *extern const void \*const \(zp_kernel_[a-z_]*\)$/\1/p' | sort -u >"$tmp/named"
+nm "$tmp/layers_90.o" | awk '$2 ~ /^[A-TV-Z]$/ { print $3 }' | grep zp_ | sort >"$tmp/defined"
+# layers.h includes the engine's kernels.h
+grep '^zp_kernel_' "$tmp/defined" | comm -23 - "$tmp/named" >"$tmp/out"
+[ ! -s "$tmp/out" ] && [ "$(grep -c '^zp_kernel_' "$tmp/defined")" -ge 19 ]
+verdict $? nvcc_s_object_has_the_models_handles "$(cat "$tmp/out")"
+grep -vE '^zp_kernel_|zp_[a-z_]*_entry' "$tmp/defined" >"$tmp/more"
+nm "$tmp/layers_90.o" | awk '$1 == "U" { print $2 }' | grep zp_ >>"$tmp/more"
+[ ! -s "$tmp/more" ]
+verdict $? it_has_and_needs_no_name_of_the_library "$(head -3 "$tmp/more")"
+
+compute good
+# 1/x is rcp.rn, rounded once as div.rn is, and its machine code is fused as that one's: one name.
+cp "$tmp/good" "$tmp/good.ptx"
+sed 's/rcp\.rn\./div.rn./' "$tmp/good.ptx" >"$tmp/good"
+[ "$(grep -cE '\.rn\.f(32|64)' "$tmp/good")" -ge 100 ]
+verdict $? ptx_has_the_models_operations "$(grep -cE '\.rn\.f(32|64)' "$tmp/good")"
+wrong=$(faults "$tmp/good" | sort | uniq -c | head -5)
+[ -z "$wrong" ]
+verdict $? every_operation_in_ptx_is_one_rounding "$wrong"
+for flag in -fmad=true -ftz=true -prec-div=false -prec-sqrt=false; do
+  compute bad $flag && [ -n "$(faults "$tmp/bad")" ]
+  verdict $? "found_without_it:$flag" "nothing found"
+done
+
+if look=$(sh cuda/kernels/nvcc.sh --nvdisasm 2>"$tmp/why"); then
+  "$nvcc" -arch=sm_90 -cubin "$tmp/good.ptx" -o "$tmp/cubin" >"$tmp/out" 2>&1 &&
+    "$look" "$tmp/cubin" >"$tmp/sass" 2>"$tmp/out"
+  verdict $? machine_code_is_read "$(head -3 "$tmp/out")"
+  wrong=$(fused "$tmp/good" "$tmp/sass" 2>"$tmp/looked" | sort | uniq -c | head -5)
+  [ -z "$wrong" ] && [ "$(cat "$tmp/looked")" -ge 8 ]
+  verdict $? nothing_is_fused_in_machine_code "$wrong ($(cat "$tmp/looked") kernels)"
+else
+  echo "not run: no disassembler: $(tail -1 "$tmp/why")"
+fi
+
+# ---- cuBLASLt's own header, where there is one ---------------------------------------------------
+
+headers=$(${MAKE:-make} -s --no-print-directory cuda-flags)
+for folder in ${CUBLAS_INC:-} $(echo "$headers" | tr ' ' '\n' | grep ^/); do
+  [ -e "$folder/cublasLt.h" ] && lt=$folder && break
+done
+if [ -n "${lt:-}" ]; then
+  # shellcheck disable=SC2086
+  "${CC:-gcc}" -std=c11 -O1 -Wall -Wextra -Werror -isystem "$lt" $headers -c \
+    cuda/model/product_cublaslt.c -o "$tmp/lt.o" >"$tmp/out" 2>&1
+  verdict $? the_products_compile_with_cublaslts_header "$(head -3 "$tmp/out")"
+else
+  echo "not run: no cublasLt.h (CUBLAS_INC names its folder): its products were compiled with a" \
+    "stand-in's alone"
+fi
+finish
