@@ -329,8 +329,8 @@ int zp_cuda_gpt_forward(zp_cuda_gpt *me, const zp_cuda_call *call)
 {
   const int32_t precision = me->o.cfg->precision, tuple = me->gpt.tuple != 0;
   zp_cuda_gpt_work w = work_of(me, call);
-  zp_cuda_gpt_kept *slot = &me->slot[call->slot];
   if (call->slot < 0 || call->slot >= me->slots) return -1;
+  zp_cuda_gpt_kept *slot = &me->slot[call->slot];
   if (!me->is_first && !fits(&w, call->in, tuple)) return -1;
   if (!me->is_last && !fits(&w, call->out, tuple)) return -1;
   read_bytes(&w, call, slot);
@@ -380,8 +380,8 @@ int zp_cuda_gpt_backward(zp_cuda_gpt *me, const zp_cuda_call *call, void *const 
 {
   const int32_t precision = me->o.cfg->precision;
   zp_cuda_gpt_work w = work_of(me, call);
-  const zp_cuda_gpt_kept *slot = &me->slot[call->slot];
   if (call->slot < 0 || call->slot >= me->slots) return -1;
+  const zp_cuda_gpt_kept *slot = &me->slot[call->slot];
   if (!me->is_last && !fits(&w, call->in, 0)) return -1;
   if (!me->is_first && !fits(&w, call->out, 0)) return -1;
   if (me->is_last) {

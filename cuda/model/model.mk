@@ -13,12 +13,16 @@ $(BUILD)/tsan/cuda/model/%.o: cuda/model/%.c $(BUILD)/tsan/flags | $(CUDA_HEADER
 	$(say) CC "$< (tsan)"
 	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@
 
-# For devices: kernels as nvcc compiles them, products by cuBLASLt where its header is: CUBLAS_INC,
-# the toolkit's folder unless named. Programs link -lcublasLt then, as MODEL_DEVICE_LIBS says.
+# For devices: kernels as nvcc compiles them, products by cuBLASLt where its header and its library
+# are: in CUBLAS_INC and CUBLAS_LIB, the toolkit's folders unless named; those of PyPI's wheels have
+# no libcublasLt.so but one with its version behind.
+CUDA_LIB   ?= $(CUDA_HOME)/lib64
 CUBLAS_INC ?= $(CUDA_INC)
-MODEL_LT   := $(wildcard $(CUBLAS_INC)/cublasLt.h)
-MODEL_DEVICE := $(BUILD)/libzeroproof_gpt_cuda.a
-MODEL_DEVICE_LIBS := $(if $(MODEL_LT),-lcublasLt)
+CUBLAS_LIB ?= $(CUDA_LIB)
+library     = $(notdir $(firstword $(wildcard $(1)/lib$(2).so $(1)/lib$(2).so.*)))
+MODEL_LT   := $(and $(wildcard $(CUBLAS_INC)/cublasLt.h),$(call library,$(CUBLAS_LIB),cublasLt))
+MODEL_DEVICE := $(BUILD)/libzeroproof_gpt_$(if $(MODEL_LT),cublaslt,cuda).a
+MODEL_DEVICE_LIBS := $(if $(MODEL_LT),-L$(CUBLAS_LIB) -Wl$(comma)-rpath$(comma)$(CUBLAS_LIB) -l:$(MODEL_LT))
 MODEL_DEVICE_OBJ := $(BUILD)/cuda/model/device.o \
   $(filter-out %/layers.o $(if $(MODEL_LT),%/product_ref.o),$(MODEL_OBJ)) \
   $(if $(MODEL_LT),$(BUILD)/cuda/model/product_cublaslt.o)
@@ -35,7 +39,7 @@ $(MODEL_DEVICE): $(MODEL_DEVICE_OBJ)
 	$(Q)rm -f $@ && ar rcsD $@ $^
 
 .PHONY: cuda-gpt
-cuda-gpt: $(MODEL_DEVICE) ## build gpt for CUDA devices (nvcc; cuBLASLt where CUBLAS_INC has it)
+cuda-gpt: $(MODEL_DEVICE) ## build gpt for CUDA devices (nvcc; cuBLASLt from CUBLAS_INC, CUBLAS_LIB)
 
 -include $(MODEL_OBJ:%.o=%.d) $(MODEL_SRC:%.c=$(BUILD)/tsan/%.d) \
          $(BUILD)/cuda/model/product_cublaslt.d
@@ -44,7 +48,7 @@ cuda-gpt: $(MODEL_DEVICE) ## build gpt for CUDA devices (nvcc; cuBLASLt where CU
 
 # gpt beside ref, with products of all kinds: on simdev, and with cuda-gpt-bounds on a device.
 GPT_BOUNDS := $(BUILD)/tests/cuda/gpt_bounds
-GPT_BOUNDS_OBJ := $(GPT_BOUNDS).o $(BUILD)/tests/cuda/product_orders.o
+GPT_BOUNDS_OBJ := $(addprefix $(BUILD)/tests/cuda/,gpt_bounds.o product_cases.o product_orders.o)
 $(GPT_BOUNDS_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(GPT_BOUNDS_OBJ): | $(CUDA_HEADERS)
 $(GPT_BOUNDS): $(GPT_BOUNDS_OBJ) $(TRIAL_LINK)
@@ -61,10 +65,29 @@ $(BUILD)/fake_cublas/%.o: %.c $(BUILD)/flags | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(say) CC "$< (stand-in of cuBLASLt)"
 	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(FAKE_CUBLAS) -c $< -o $@
-$(GPT_BOUNDS_LT): $(GPT_BOUNDS_LT_OBJ) $(BUILD)/tests/cuda/product_orders.o $(TRIAL_LINK)
+$(GPT_BOUNDS_LT): $(GPT_BOUNDS_LT_OBJ) $(filter-out $(GPT_BOUNDS).o,$(GPT_BOUNDS_OBJ)) $(TRIAL_LINK)
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
 
 unit: $(GPT_BOUNDS) $(GPT_BOUNDS_LT)
+
+# The same program for a device, with the products that it has. CUDA_LIB: where its runtime is.
+GPT_BOUNDS_DEVICE := $(BUILD)/tests/cuda/gpt_bounds_device$(if $(MODEL_LT),_lt)
+$(BUILD)/device/tests/cuda/%.o: tests/cuda/%.c $(BUILD)/flags | $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(say) CC "$< (device)"
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DZP_ON_A_DEVICE -c $< -o $@
+$(BUILD)/device/tests/cuda/product_orders.o: tests/cuda/product_orders.cu \
+  $(wildcard tests/cuda/product_orders*.h) $(BUILD)/cuda/model/device.o
+	@mkdir -p $(@D)
+	$(say) NVCC $<
+	$(Q)$$(sh cuda/kernels/nvcc.sh) $$(sh cuda/kernels/nvcc.sh --flags) -Xcompiler -fPIC \
+	  $(foreach a,$(ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -c $< -o $@
+$(GPT_BOUNDS_DEVICE): $(GPT_BOUNDS_OBJ:$(BUILD)/%=$(BUILD)/device/%) $(MODEL_DEVICE) $(BUILD)/cuda/kernels/launch.o $(STATIC)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) $(MODEL_DEVICE_LIBS) \
+	  -l:$(call library,$(CUDA_LIB),cudart) $(LIBS) -lstdc++
+.PHONY: gpt-bounds-device
+gpt-bounds-device: $(GPT_BOUNDS_DEVICE) ## build the check of gpt's bounds for a CUDA device
 
 -include $(GPT_BOUNDS_OBJ:%.o=%.d) $(GPT_BOUNDS_LT_OBJ:%.o=%.d)

@@ -13,15 +13,11 @@
 #include "../../ref/model/gpt_cast.h"
 #include "../../ref/model/gpt_data.h"
 #include "../../ref/model/gpt_net.h"
+#include "gpt_bounds.h"
 #include "product_orders.h"
 #ifndef ZP_ON_A_DEVICE
 #include "../../cuda/simdev/simdev.h"
 #endif
-
-#define OK(call)                                                                                   \
-  do {                                                                                             \
-    if ((call) != 0) return __LINE__;                                                              \
-  } while (0)
 
 /* ANY: terms left out that are picked blindly, of which MOST are to be found: small ones are not. */
 enum { ENTRIES_MAX = 64, TEXT = 512, ANY = 100, MOST = 90 };
@@ -80,7 +76,7 @@ typedef struct multiplier {
 static int failures;
 static int orders_only; /* an argument: no terms are left out */
 
-static void verdict(int good, const char *name, const char *what, const char *why)
+void verdict(int good, const char *name, const char *what, const char *why)
 {
   if (good) printf("ok %s_%s\n", name, what);
   else printf("not ok %s_%s: %s\n", name, what, why);
@@ -453,12 +449,22 @@ static int judge(bench *b)
   return orders_only ? 0 : judge_gaps(b);
 }
 
+static int judge_alone(void)
+{
+  cudaStream_t stream;
+  OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const int failed = judge_products_alone(stream);
+  OK(cudaStreamDestroy(stream));
+  return failed;
+}
+
 static int host(void *arg, int rank)
 {
   (void)arg;
   OK(cudaSetDevice(rank));
   OK(zp_cuda_gpt_load());
   OK(judge_chain());
+  OK(judge_alone());
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     bench b;
     memset(&b, 0, sizeof b);
