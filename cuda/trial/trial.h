@@ -2,7 +2,7 @@
  * wanted; after each, everything must have the same bits.
  *
  * The twin trains any zp_workload: its forward and backward are kernels of one thread on the
- * compute stream, which read and write device memory. Backward leaves the gradients in buffers of
+ * compute stream, which read and write device memory; gpt's are the device's own (cuda/model). Backward leaves the gradients in buffers of
  * its own; they are copied by one to three producer streams, each into one buffer that its next
  * copy overwrites, and announced from there, in backward order or in any, by one host or by one for
  * each stream. The model orders nothing
@@ -25,15 +25,16 @@ enum { ZP_TRIAL_STREAMS = 3, ZP_TRIAL_TEXT = 2048, ZP_TRIAL_KIND = 12 };
 /* What a run is free to do, and the bits must not depend on. Zero is a good choice for every member
  * but that all gradients then come on one stream. */
 typedef struct zp_trial_schedule {
-  uint64_t seed;        /* of simdev */
-  uint64_t announce;    /* of the announcements: their streams and, but for in_order, their order */
-  simdev_order order;   /* who goes next */
-  int32_t producers;    /* streams that bring gradients, 1 … 3; 0: 1 */
-  int32_t in_order;     /* 1: gradients come in backward order */
-  int32_t native;       /* 1: NCCL adds in an order of its own; ref's bits where sums are exact */
-  int32_t offload;      /* 1: masters and moments are in host memory, which updates them */
-  int32_t get_each;     /* 1: the host asks for the results after each step; 0: after the last */
-  int32_t launch_order; /* NCCL_LAUNCH_ORDER_IMPLICIT: 0 as it is, 1 unset, 2 for the engine to set */
+  uint64_t seed;      /* of simdev */
+  uint64_t announce;  /* of the announcements: their streams and, but for in_order, their order */
+  simdev_order order; /* who goes next */
+  int32_t producers;  /* streams that bring gradients, 1 … 3; 0: 1 */
+  int32_t in_order;   /* 1: gradients come in backward order */
+  int32_t native;     /* 1: NCCL adds in an order of its own; ref's bits where sums are exact */
+  int32_t offload;    /* 1: masters and moments are in host memory, which updates them */
+  int32_t get_each;   /* 1: the host asks for the results after each step; 0: after the last */
+  int32_t
+      launch_order; /* NCCL_LAUNCH_ORDER_IMPLICIT: 0 as it is, 1 unset, 2 for the engine to set */
   int32_t nccl_version; /* 0: the header's */
   int32_t record;       /* simdev keeps records, edges and syncs */
   int32_t path; /* 1: what the run ordered is compared with what the plan demands (cuda/path) */
