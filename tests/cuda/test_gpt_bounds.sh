@@ -45,7 +45,7 @@ compiled() { # compiled SOURCE...: makes $tmp/test with these of cuda/model inst
   done
   # shellcheck disable=SC2086
   "$cc" -o "$tmp/test" "$build/tests/cuda/gpt_bounds.o" $others $objects "$build/libzptrial.a" "$build/libzpcuda.a" "$build/libsimdev.a" \
-    "$build/libzeroproof.a" -pthread -fopenmp -ljansson -lxxhash -lm
+    "$build/libzeroproof.a" -pthread -ljansson -lxxhash -lm
 }
 
 fault() { # fault NAME SOURCE FILE WHAT SED: sed must change FILE, and a verdict like WHAT must fail
@@ -88,7 +88,7 @@ fault_lt() { # fault_lt NAME SED
     -o "$tmp/lt.o" 2>"$tmp/why" &&
     "$cc" -o "$tmp/test" "$lt/tests/cuda/gpt_bounds.o" "$lt/tests/cuda/fake_cublas/cublaslt.o" \
       $others "$tmp/lt.o" "$build/libzptrial.a" \
-      "$build/libzpcuda.a" "$build/libsimdev.a" "$build/libzeroproof.a" -pthread -fopenmp \
+      "$build/libzpcuda.a" "$build/libsimdev.a" "$build/libzeroproof.a" -pthread \
       -ljansson -lxxhash -lm 2>"$tmp/why"
   compiled=$?
   timeout 60 "$tmp/test" orders >"$tmp/out" 2>&1
