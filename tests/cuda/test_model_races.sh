@@ -1,0 +1,40 @@
+# No two threads of one of the model's kernels touch the same byte: under ThreadSanitizer, each
+# thread a fiber (races.c, model_races.c). spec: ERR-1
+. tests/cli/lib.sh
+
+[ "${SAN:-0}" = 1 ] && exit 0
+build=${ZP_BUILD:-build}
+headers=$(${MAKE:-make} -s --no-print-directory cuda-flags)
+compiled() { # compiled NAME: of the sources in $from
+  # shellcheck disable=SC2086
+  gcc -std=c11 -O1 -g -w -fsanitize=thread -ffp-contract=off -fno-strict-aliasing $headers \
+    -DZP_THREADS_AT_ONCE tests/cuda/model_races.c cuda/kernels/kernels.c cuda/kernels/launch.c \
+    "$from/layers.c" "$from/gpt.c" "$from/gpt_net.c" "$from/product.c" "$build/libzeroproof.a" \
+    -o "$tmp/$1" -pthread -ljansson -lxxhash -lm
+}
+fixed=$(setarch -R true 2>/dev/null && echo setarch -R)
+watched() { # watched COMMAND...
+  TSAN_OPTIONS=halt_on_error=0:exitcode=66 timeout 300 $fixed "$@" >"$tmp/out" 2>&1
+}
+
+from=cuda/model
+if ! compiled races 2>"$tmp/out"; then
+  verdict 1 model_races_compile "$(head -3 "$tmp/out")"
+  finish
+fi
+watched "$tmp/races"
+verdict $? no_thread_of_the_model_races_with_another "$(grep -m3 -E 'WARNING|#0' "$tmp/out" | tr '\n' ' ')"
+kernels=$(grep '^zp_' "$tmp/out" | sort -u | wc -l)
+[ "$kernels" -eq "$(grep -c '^ZP_KERNEL' cuda/model/layers_list.h)" ]
+verdict $? every_kernel_of_the_model_is_watched "$kernels kernels"
+
+# Two threads that do one thing are found.
+mkdir "$tmp/cuda" && cp -r cuda/model cuda/kernels cuda/simdev cuda/engine "$tmp/cuda"
+ln -s "$PWD/ref" "$PWD/spec" "$tmp"
+sed -i 's/t.blockDim\[0\] + t.threadIdx\[0\];/t.blockDim[0] + t.threadIdx[0] \/ 2;/' \
+  "$tmp/cuda/model/forward.h"
+from=$tmp/cuda/model
+compiled twice && watched "$tmp/twice"
+[ $? -eq 66 ] && grep -q 'data race' "$tmp/out" && grep -qE 'in zp_(product|gelu|columns)' "$tmp/out"
+verdict $? found:a_thing_done_twice "$(tail -2 "$tmp/out" | tr '\n' ' ')"
+finish
