@@ -15,16 +15,34 @@
 #ifdef __CUDACC__
 
 #define ZP_ON_DEVICE static __device__ __forceinline__
+/* A call of its own: what is done rarely must not take registers from what is done always. Its
+ * arguments are values, as what has an address lies in memory. */
+#define ZP_SELDOM static __device__ __noinline__
 /* *to += by, for int64_t; integer additions give the same sum in any order. */
 #define ZP_ADD_SHARED(to, by)                                                                      \
   ((void)atomicAdd((unsigned long long *)(to), (unsigned long long)(int64_t)(by)))
 #define ZP_ADD_GLOBAL(to, by) ZP_ADD_SHARED(to, by)
 /* An int64_t of the host's, which may write it at any time. */
 #define ZP_LOAD_HOST(from) (*(const volatile int64_t *)(from))
+/* fp16 to fp32, which is exact, and back, to nearest even; payloads of NaNs are the device's. */
+#define ZP_FROM_F16(h) zp_from_f16(h)
+static __device__ __forceinline__ float zp_from_f16(unsigned short h)
+{
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
+  return x;
+}
+#define ZP_TO_F16(x) zp_to_f16(x)
+static __device__ __forceinline__ unsigned short zp_to_f16(float x)
+{
+  unsigned short h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+  return h;
+}
 
 /* __grid_constant__: the body gets the address of the parameters without a copy of them. */
-#define ZP_KERNEL(name, type, n_phases)                                                            \
-  extern "C" __global__ void __launch_bounds__(ZP_BLOCK_THREADS)                                   \
+#define ZP_KERNEL(name, type, n_phases, blocks)                                                    \
+  extern "C" __global__ void __launch_bounds__(ZP_BLOCK_THREADS, blocks)                           \
       zp_##name##_entry(const __grid_constant__ type params)                                       \
   {                                                                                                \
     extern __shared__ __align__(16) unsigned char zp_block_memory[];                               \
@@ -43,18 +61,21 @@
 #else
 
 #define ZP_ON_DEVICE static inline
+#define ZP_SELDOM static inline
 /* Launches on several streams may add to one counter: on the device that is no race, nor is it one
  * here. Threads of one launch run one after another, but where races between them are looked for
  * (tests/cuda/races.c). */
 #define ZP_ADD_GLOBAL(to, by) ((void)__atomic_fetch_add((to), (by), __ATOMIC_RELAXED))
 #define ZP_LOAD_HOST(from) __atomic_load_n((from), __ATOMIC_ACQUIRE)
+#define ZP_FROM_F16(h) zp_float_of(zp_f32_from_f16(h))
+#define ZP_TO_F16(x) zp_f16_from_f32(zp_bits_of(x))
 #ifdef ZP_THREADS_AT_ONCE
 #define ZP_ADD_SHARED(to, by) ZP_ADD_GLOBAL(to, by)
 #else
 #define ZP_ADD_SHARED(to, by) (*(to) += (by))
 #endif
 
-#define ZP_KERNEL(name, type, n_phases)                                                            \
+#define ZP_KERNEL(name, type, n_phases, blocks)                                                    \
   static const simdev_kernel zp_##name##_kernel = {"zp_" #name, sizeof(type), n_phases,            \
                                                    zp_##name##_body};                              \
   const void *const zp_kernel_##name = &zp_##name##_kernel;

@@ -3,14 +3,6 @@
 #define ZP_CUDA_ELEMENT_H
 #include "device.h"
 
-/* The fp32 pattern of element i. dtype: ZP_F32, ZP_BF16, ZP_F16. */
-ZP_ON_DEVICE uint32_t zp_element(int32_t dtype, const void *x, int64_t i)
-{
-  if (dtype == ZP_F32) return ((const uint32_t *)x)[i];
-  if (dtype == ZP_BF16) return zp_f32_from_bf16(((const uint16_t *)x)[i]);
-  return zp_f32_from_f16(((const uint16_t *)x)[i]);
-}
-
 ZP_ON_DEVICE float zp_float_of(uint32_t bits)
 {
   float x;
@@ -25,12 +17,20 @@ ZP_ON_DEVICE uint32_t zp_bits_of(float x)
   return bits;
 }
 
+/* The fp32 pattern of element i. dtype: ZP_F32, ZP_BF16, ZP_F16. */
+ZP_ON_DEVICE uint32_t zp_element(int32_t dtype, const void *x, int64_t i)
+{
+  if (dtype == ZP_F32) return ((const uint32_t *)x)[i];
+  if (dtype == ZP_BF16) return zp_f32_from_bf16(((const uint16_t *)x)[i]);
+  return zp_bits_of(ZP_FROM_F16(((const uint16_t *)x)[i]));
+}
+
 /* Element i becomes x, rounded. NUM-2 */
 ZP_ON_DEVICE void zp_store_rounded(int32_t dtype, void *out, int64_t i, float x)
 {
   if (dtype == ZP_F32) ((float *)out)[i] = x;
   else if (dtype == ZP_BF16) ((uint16_t *)out)[i] = zp_bf16_from_f32(zp_bits_of(x));
-  else ((uint16_t *)out)[i] = zp_f16_from_f32(zp_bits_of(x));
+  else ((uint16_t *)out)[i] = ZP_TO_F16(x);
 }
 
 /* Adds what one thread has counted; most have counted nothing. */

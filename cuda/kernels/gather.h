@@ -2,7 +2,7 @@
  * spec: RED-3 … RED-6, PART-7 … PART-9, STEP-8, STAT-3 */
 #ifndef ZP_CUDA_GATHER_H
 #define ZP_CUDA_GATHER_H
-#include "element.h"
+#include "vector.h"
 
 /* Elements of `bytes` are copied, or zeroed where there is no `in`. */
 ZP_ON_DEVICE void zp_copy_element(int64_t bytes, const void *in, void *out, int64_t i)
@@ -40,17 +40,100 @@ ZP_ON_DEVICE uint32_t zp_gather_element(const zp_gather_params *p, int kind,
   return bits;
 }
 
+/* Copies that are under way at once, of one thread. */
+enum { ZP_AHEAD = 4 };
+
+/* Whole quads of a run, ZP_AHEAD from x on: from `in`, or zeros. */
+ZP_ON_DEVICE void zp_load_ahead(zp_quad *q, int32_t size, const void *in, const zp_vectors *v,
+                                int32_t x)
+{
+  const zp_quad zeros = {{0, 0, 0, 0}};
+  ZP_UNROLL for (int32_t k = 0; k < ZP_AHEAD; k++)
+  {
+    const int32_t at = x + k * v->step;
+    q[k] =
+        in && zp_is_whole(v, at) ? zp_load_raw(in, size, v->first + (int64_t)at * ZP_QUAD) : zeros;
+  }
+}
+
+/* How many of four elements of a format are not finite. STAT-3 */
+ZP_ON_DEVICE int64_t zp_nonfinite_quad(int32_t dtype, zp_quad q)
+{
+  const uint32_t field = dtype == ZP_F32 ? 0x7f800000u : dtype == ZP_BF16 ? 0x7f80u : 0x7c00u;
+  int32_t bad = 0;
+  ZP_UNROLL for (int32_t e = 0; e < ZP_QUAD; e++) bad += (q.bits[e] & field) == field;
+  return bad;
+}
+
+/* Four elements of a run, as they came. */
+ZP_ON_DEVICE void zp_gather_quad(const zp_gather_params *p, int kind, void *out, zp_quad q,
+                                 int64_t i)
+{
+  if (kind == ZP_GATHER_COPY) {
+    zp_store_raw(out, p->dtype == ZP_F32 ? 4 : 2, i, q);
+    return;
+  }
+  q = zp_widened(p->dtype, q);
+  if (!p->first) {
+    const zp_quad window = zp_load_raw(out, 4, i);
+    ZP_UNROLL for (int32_t e = 0; e < ZP_QUAD; e++)
+    {
+      float sum = zp_float_of(window.bits[e]), x = zp_float_of(q.bits[e]);
+      zp_ordered_add_f32(&sum, &x, 1);
+      q.bits[e] = zp_bits_of(sum);
+    }
+  }
+  zp_store_raw(out, 4, i, q);
+}
+
+/* ZP_AHEAD quads of a thread, and the elements of those that reach over the run's ends. */
+ZP_ON_DEVICE int64_t zp_gather_some(const zp_gather_params *p, int kind, const zp_memory_run *run,
+                                    const zp_vectors *v, int32_t x)
+{
+  zp_quad q[ZP_AHEAD];
+  int64_t bad = 0;
+  zp_load_ahead(q, p->dtype == ZP_F32 ? 4 : 2, run->in, v, x);
+  ZP_UNROLL for (int32_t k = 0; k < ZP_AHEAD; k++)
+  {
+    const int32_t at = x + k * v->step;
+    const int64_t i = v->first + (int64_t)at * ZP_QUAD;
+    if (zp_is_whole(v, at)) {
+      zp_gather_quad(p, kind, run->out, q[k], i);
+      bad += zp_nonfinite_quad(p->dtype, q[k]);
+    } else if (at < v->end) {
+      for (int32_t e = 0; e < ZP_QUAD; e++) {
+        if (i + e < 0 || i + e >= run->count) continue;
+        const uint32_t bits = zp_gather_element(p, kind, run, i + e);
+        bad += zp_nonfinite_f32(&bits, 1);
+      }
+    }
+  }
+  return bad;
+}
+
+/* Sums in limbs are 72 bytes an element: neighbours stay neighbouring threads'. */
+ZP_ON_DEVICE int64_t zp_gather_limbs(const zp_gather_params *p, const zp_memory_run *run, zp_span s)
+{
+  int64_t bad = 0;
+  for (int64_t i = s.i; i < s.end; i += s.step) {
+    const uint32_t bits = zp_gather_element(p, ZP_GATHER_EXACT, run, i);
+    bad += zp_nonfinite_f32(&bits, 1);
+  }
+  return bad;
+}
+
 ZP_ON_DEVICE void zp_gather(const zp_gather_params *p, int kind, simdev_thread t)
 {
-  const zp_memory_run *table = zp_run_table(&p->runs);
+  const int32_t size = kind == ZP_GATHER_ORDERED || p->dtype == ZP_F32 ? 4 : 2;
   int64_t bad = 0;
-  for (int64_t tile = t.blockIdx[0]; tile < p->runs.tiles; tile += t.gridDim[0]) {
-    const zp_memory_run *run = zp_run_of(table, p->runs.n, tile);
-    const zp_span s = zp_span_of(tile - run->first_tile, run->count, t);
-    for (int64_t i = s.i; i < s.end; i += s.step) {
-      const uint32_t bits = zp_gather_element(p, kind, run, i);
-      bad += zp_nonfinite_f32(&bits, 1);
-    }
+  for (zp_walk at = zp_walk_of(&p->runs, t); at.tile < at.end; zp_walk_on(&at)) {
+    const zp_memory_run *run = at.run;
+    const int64_t tile = at.tile - run->first_tile;
+    const zp_vectors v = zp_quads_of(tile, run->count, zp_quad_lead(run->out, size), t);
+    if (kind == ZP_GATHER_EXACT) bad += zp_gather_limbs(p, run, zp_span_of(tile, run->count, t));
+    else
+      for (int32_t x = v.x; x < v.end; x += ZP_AHEAD * v.step)
+        bad += zp_gather_some(p, kind, run, &v, x);
   }
   zp_count(p->nonfinite, bad);
 }
@@ -74,22 +157,40 @@ ZP_ON_DEVICE void zp_gather_exact_body(const void *params, simdev_thread t, void
   zp_gather((const zp_gather_params *)params, ZP_GATHER_EXACT, t);
 }
 
+/* ZP_AHEAD quads of a thread, and the elements of those that reach over the run's ends. */
+ZP_ON_DEVICE void zp_scatter_some(int32_t bytes, const zp_memory_run *run, const zp_vectors *v,
+                                  int32_t x)
+{
+  zp_quad q[ZP_AHEAD];
+  zp_load_ahead(q, bytes, run->in, v, x);
+  ZP_UNROLL for (int32_t k = 0; k < ZP_AHEAD; k++)
+  {
+    const int32_t at = x + k * v->step;
+    const int64_t i = v->first + (int64_t)at * ZP_QUAD;
+    if (zp_is_whole(v, at)) zp_store_raw(run->out, bytes, i, q[k]);
+    else
+      for (int32_t e = 0; e < ZP_QUAD && at < v->end; e++)
+        if (i + e >= 0 && i + e < run->count) zp_copy_element(bytes, run->in, run->out, i + e);
+  }
+}
+
 /* The host's memory is far away: one thread of a block looks at it for all. */
 enum { ZP_SCATTER_PHASES = 2 };
 
 ZP_ON_DEVICE void zp_scatter_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   const zp_scatter_params *p = (const zp_scatter_params *)params;
-  const zp_memory_run *table = zp_run_table(&p->runs);
   if (phase == 0) {
     if (p->gate.stop && t.threadIdx[0] == 0) *(int32_t *)shared = zp_is_shut(&p->gate);
     return;
   }
   if (p->gate.stop && *(const int32_t *)shared) return;
-  for (int64_t tile = t.blockIdx[0]; tile < p->runs.tiles; tile += t.gridDim[0]) {
-    const zp_memory_run *run = zp_run_of(table, p->runs.n, tile);
-    const zp_span s = zp_span_of(tile - run->first_tile, run->count, t);
-    for (int64_t i = s.i; i < s.end; i += s.step) zp_copy_element(p->bytes, run->in, run->out, i);
+  for (zp_walk at = zp_walk_of(&p->runs, t); at.tile < at.end; zp_walk_on(&at)) {
+    const zp_memory_run *run = at.run;
+    const zp_vectors v = zp_quads_of(at.tile - run->first_tile, run->count,
+                                     zp_quad_lead(run->out, (int32_t)p->bytes), t);
+    for (int32_t x = v.x; x < v.end; x += ZP_AHEAD * v.step)
+      zp_scatter_some((int32_t)p->bytes, run, &v, x);
   }
 }
 

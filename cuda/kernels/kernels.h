@@ -29,7 +29,7 @@ extern "C" {
 
 /* Threads of a block; elements of one run that a block takes at a time; blocks of a launch at most
  * (the rest is looped over): 2^41 / 2^11 elements a block keep the bins of squares below 2^62. */
-enum { ZP_BLOCK_THREADS = 256, ZP_TILE = 4096, ZP_GRID_MAX = 2048 };
+enum { ZP_BLOCK_THREADS = 256, ZP_TILE = 8192, ZP_GRID_MAX = 2048 };
 /* Runs that travel with the parameters. CUDA lets these have 4 KiB; every launch copies them. */
 enum { ZP_RUNS_HERE = 16 };
 

@@ -6,7 +6,7 @@
  * spec: SUM-1 … SUM-4, STAT-2, STAT-3 */
 #ifndef ZP_CUDA_SQUARES_H
 #define ZP_CUDA_SQUARES_H
-#include "element.h"
+#include "window.h"
 
 /* What a thread has not added to the bins yet: neighbours mostly share a bin, and a register is
  * nearer than shared memory. */
@@ -28,6 +28,8 @@ ZP_ON_DEVICE void zp_release(zp_column c, zp_held h)
   ZP_ADD_SHARED(&c.s->bin[(ZP_SQ_BINS + h.bin) * c.lanes + c.lane], h.hi);
 }
 
+/* ---- Outside of every window ----------------------------------------------------------------- */
+
 /* The square of a finite pattern. SUM-2 */
 ZP_ON_DEVICE zp_held zp_hold_square(zp_column c, zp_held h, uint32_t bits)
 {
@@ -45,23 +47,112 @@ ZP_ON_DEVICE zp_held zp_hold_square(zp_column c, zp_held h, uint32_t bits)
   return h;
 }
 
-ZP_ON_DEVICE void zp_squares_add(const zp_squares_params *p, zp_squares_shared *s, simdev_thread t)
+/* The elements of a chunk one by one, from memory; returns how many were not finite. */
+ZP_SELDOM int64_t zp_squares_slowly(zp_column c, int32_t dtype, const void *in, int64_t count,
+                                    zp_vectors v, int32_t x)
 {
-  const zp_memory_run *table = zp_run_table(&p->runs);
-  const zp_column c = {s, t.threadIdx[0] % ZP_LANES, (uint32_t)p->lanes};
   zp_held h = {0, 0, 0};
   int64_t bad = 0;
-  for (int64_t tile = t.blockIdx[0]; tile < p->runs.tiles; tile += t.gridDim[0]) {
-    const zp_memory_run *run = zp_run_of(table, p->runs.n, tile);
-    const zp_span span = zp_span_of(tile - run->first_tile, run->count, t);
-    for (int64_t i = span.i; i < span.end; i += span.step) {
-      const uint32_t bits = zp_element(p->dtype, run->in, i);
+  for (int32_t k = 0; k < ZP_CHUNK_VECTORS && x < v.end; k++, x += v.step)
+    for (int32_t e = 0; e < v.per; e++) {
+      const int64_t i = v.first + (int64_t)x * v.per + e;
+      if (i < 0 || i >= count) continue;
+      const uint32_t bits = zp_element(dtype, in, i);
       if (zp_nonfinite_f32(&bits, 1)) bad++;
       else h = zp_hold_square(c, h, bits);
     }
-  }
   zp_release(c, h);
+  return bad;
+}
+
+/* ---- In a window ----------------------------------------------------------------------------- */
+
+/* Adds value * 2^(bit - 298), value < 2^53, to bins: 32 bits here, the others two bins further. */
+ZP_ON_DEVICE void zp_release_at(zp_column c, uint64_t value, int32_t bit)
+{
+  const uint32_t by = (uint32_t)bit % 16u;
+  const uint64_t lower = value % 4294967296u << by, upper = value / 4294967296u << by;
+  zp_held h = {(uint32_t)bit / 16u, (int64_t)(lower % 2147483648u), (int64_t)(lower / 2147483648u)};
+  zp_release(c, h);
+  h.bin += 2;
+  h.lo = (int64_t)(upper % 2147483648u);
+  h.hi = (int64_t)(upper / 2147483648u);
+  zp_release(c, h);
+}
+
+ZP_SELDOM void zp_window_release(zp_column c, zp_window w)
+{
+  uint64_t high, rest;
+  zp_window_sum(&w, &high, &rest);
+  zp_release_at(c, high, w.unit);
+  zp_release_at(c, rest, w.unit - ZP_REST_BITS);
+}
+
+/* The largest exponent that the window is for, but where that was clamped. */
+ZP_ON_DEVICE int32_t zp_window_top(const zp_window *w)
+{
+  return (w->unit - ZP_HEADROOM + 6) / 2;
+}
+
+/* A chunk's words: vectors from x on; zeros beyond the run's ends. */
+ZP_ON_DEVICE void zp_chunk_load(uint32_t *word, const zp_memory_run *run, zp_vectors v, int32_t x)
+{
+  zp_vector got[ZP_CHUNK_VECTORS];
+  if (zp_is_whole(&v, x) && zp_is_whole(&v, x + (ZP_CHUNK_VECTORS - 1) * v.step)) {
+    ZP_UNROLL for (int32_t k = 0; k < ZP_CHUNK_VECTORS; k++) got[k] =
+        zp_whole_vector(&v, run->in, x + k * v.step);
+  } else {
+    ZP_UNROLL for (int32_t k = 0; k < ZP_CHUNK_VECTORS; k++) got[k] =
+        zp_vector_at(v, run->in, run->count, x + k * v.step);
+  }
+  ZP_UNROLL for (int32_t i = 0; i < ZP_CHUNK_WORDS; i++) word[i] =
+      got[i / ZP_WORDS].word[i % ZP_WORDS];
+}
+
+/* A chunk of one thread's: its vectors from x on. Returns how many elements were not finite. */
+ZP_ON_DEVICE int64_t zp_squares_chunk(zp_column c, zp_window *w, int32_t dtype,
+                                      const zp_memory_run *run, zp_vectors v, int32_t x)
+{
+  uint32_t word[ZP_CHUNK_WORDS];
+  zp_chunk_load(word, run, v, x);
+  for (int32_t tries = 0; !zp_window_add(w, dtype, word); tries++) {
+    const uint32_t largest = zp_chunk_largest(dtype, word);
+    if (tries == 1 || largest >= 0x7f800000u)
+      return zp_squares_slowly(c, dtype, run->in, run->count, v, x);
+    zp_window_release(c, *w);
+    zp_window_open(w, dtype, (int32_t)(largest >> 23));
+  }
+  if (zp_window_is_full(w)) {
+    zp_window_release(c, *w);
+    zp_window_open(w, dtype, zp_window_top(w));
+  }
+  return 0;
+}
+
+/* All tiles of a block. dtype: known when this is compiled. */
+ZP_ON_DEVICE void zp_squares_tiles(const zp_squares_params *p, int32_t dtype, zp_squares_shared *s,
+                                   simdev_thread t)
+{
+  const int32_t size = dtype == ZP_F32 ? 4 : 2;
+  const zp_column c = {s, t.threadIdx[0] % ZP_LANES, (uint32_t)p->lanes};
+  zp_window w;
+  int64_t bad = 0;
+  zp_window_open(&w, dtype, 127);
+  for (zp_walk at = zp_walk_of(&p->runs, t); at.tile < at.end; zp_walk_on(&at)) {
+    const zp_vectors v = zp_vectors_of(at.tile - at.run->first_tile, at.run->count,
+                                       zp_lead(at.run->in, size), size, t);
+    for (int32_t x = v.x; x < v.end; x += ZP_CHUNK_VECTORS * v.step)
+      bad += zp_squares_chunk(c, &w, dtype, at.run, v, x);
+  }
+  zp_window_release(c, w);
   if (bad != 0) ZP_ADD_SHARED(&s->nonfinite, bad);
+}
+
+ZP_ON_DEVICE void zp_squares_add(const zp_squares_params *p, zp_squares_shared *s, simdev_thread t)
+{
+  if (p->dtype == ZP_F32) zp_squares_tiles(p, ZP_F32, s, t);
+  else if (p->dtype == ZP_BF16) zp_squares_tiles(p, ZP_BF16, s, t);
+  else zp_squares_tiles(p, ZP_F16, s, t);
 }
 
 ZP_ON_DEVICE void zp_squares_clear(zp_squares_shared *s, uint32_t lanes, simdev_thread t)

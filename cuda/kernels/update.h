@@ -2,7 +2,7 @@
  * spec: STEP-6, STEP-7, OPT-2 … OPT-4 */
 #ifndef ZP_CUDA_UPDATE_H
 #define ZP_CUDA_UPDATE_H
-#include "element.h"
+#include "vector.h"
 
 /* The scalars of a step travel from zp_kernel_decide to here as they are. */
 #ifdef __cplusplus
@@ -19,24 +19,70 @@ ZP_ON_DEVICE void zp_update_element(const zp_update_params *p, int32_t rule, ste
   else sgd_plain(k, 1, p->grad + i, p->master + i);
 }
 
+/* One element at a run's i, wherever it lies. */
+ZP_ON_DEVICE void zp_update_one(const zp_update_params *p, int32_t rule, step_scalars k,
+                                int64_t real, const zp_memory_run *run, int64_t i)
+{
+  const int64_t at = run->at + i;
+  if (at < real) zp_update_element(p, rule, k, at);
+  zp_store_rounded(p->dtype, run->out, i, p->master[at]);
+}
+
+/* Four of them, all before `real`: in registers, so that all loads come before all stores. */
+ZP_ON_DEVICE zp_quad zp_update_quad(const zp_update_params *p, int32_t rule, step_scalars k,
+                                    int64_t at)
+{
+  const zp_quad grad = zp_load_raw(p->grad, 4, at);
+  zp_quad w = zp_load_raw(p->master, 4, at), m = {{0, 0, 0, 0}}, v = {{0, 0, 0, 0}};
+  if (rule != ZP_RULE_SGD) m = zp_load_raw(p->m, 4, at);
+  if (rule == ZP_RULE_ADAMW) v = zp_load_raw(p->v, 4, at);
+  ZP_UNROLL for (int32_t e = 0; e < ZP_QUAD; e++)
+  {
+    float g1 = zp_float_of(grad.bits[e]), w1 = zp_float_of(w.bits[e]);
+    float m1 = zp_float_of(m.bits[e]), v1 = zp_float_of(v.bits[e]);
+    if (rule == ZP_RULE_ADAMW) adamw_elements(k, 1, &g1, &w1, &m1, &v1);
+    else if (rule == ZP_RULE_MOMENTUM) sgd_momentum(k, 1, &g1, &w1, &m1);
+    else sgd_plain(k, 1, &g1, &w1);
+    w.bits[e] = zp_bits_of(w1);
+    m.bits[e] = zp_bits_of(m1);
+    v.bits[e] = zp_bits_of(v1);
+  }
+  zp_store_raw(p->master, 4, at, w);
+  if (rule != ZP_RULE_SGD) zp_store_raw(p->m, 4, at, m);
+  if (rule == ZP_RULE_ADAMW) zp_store_raw(p->v, 4, at, v);
+  return w;
+}
+
+/* All tiles of a block. rule: known when this is compiled. Quads begin where the shard's do. */
+ZP_ON_DEVICE void zp_update_tiles(const zp_update_params *p, int32_t rule, int64_t real,
+                                  simdev_thread t)
+{
+  step_scalars k;
+  for (int32_t i = 0; i < ZP_STEP_SCALARS; i++) ((float *)&k)[i] = p->group->scalar[i];
+  for (zp_walk to = zp_walk_of(&p->runs, t); to.tile < to.end; zp_walk_on(&to)) {
+    const zp_memory_run *run = to.run;
+    const zp_vectors v =
+        zp_quads_of(to.tile - run->first_tile, run->count, zp_quad_lead(p->master + run->at, 4), t);
+    for (int32_t x = v.x; x < v.end; x += v.step) {
+      const int64_t i = v.first + (int64_t)x * ZP_QUAD;
+      if (zp_is_whole(&v, x) && run->at + i + ZP_QUAD <= real)
+        zp_store_quad(p->dtype, run->out, i, zp_update_quad(p, rule, k, run->at + i));
+      else
+        for (int32_t e = 0; e < ZP_QUAD; e++)
+          if (i + e >= 0 && i + e < run->count) zp_update_one(p, rule, k, real, run, i + e);
+    }
+  }
+}
+
 ZP_ON_DEVICE void zp_update_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   const zp_update_params *p = (const zp_update_params *)params;
-  const zp_memory_run *table = zp_run_table(&p->runs);
   const int64_t real = p->step->decision.skipped ? 0 : p->real;
   const int32_t rule = p->group->rule;
-  step_scalars k;
   (void)shared, (void)phase;
-  memcpy(&k, p->group->scalar, sizeof k);
-  for (int64_t tile = t.blockIdx[0]; tile < p->runs.tiles; tile += t.gridDim[0]) {
-    const zp_memory_run *run = zp_run_of(table, p->runs.n, tile);
-    const zp_span s = zp_span_of(tile - run->first_tile, run->count, t);
-    for (int64_t i = s.i; i < s.end; i += s.step) {
-      const int64_t at = run->at + i;
-      if (at < real) zp_update_element(p, rule, k, at);
-      zp_store_rounded(p->dtype, run->out, i, p->master[at]);
-    }
-  }
+  if (rule == ZP_RULE_ADAMW) zp_update_tiles(p, ZP_RULE_ADAMW, real, t);
+  else if (rule == ZP_RULE_MOMENTUM) zp_update_tiles(p, ZP_RULE_MOMENTUM, real, t);
+  else zp_update_tiles(p, ZP_RULE_SGD, real, t);
 }
 
 #endif

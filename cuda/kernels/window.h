@@ -1,0 +1,164 @@
+/* Squares added exactly in fp64, as long as exponents lie in a window.
+ *
+ * The square of an fp32, bf16 or fp16 number is exact in fp64. `high` starts at 2^(52 + k), so that
+ * adding a square rounds it to a multiple of 2^k; what is lost, square - (high' - high), is exact,
+ * at most 2^(k - 1), and goes into `rest`, which starts at 3 * 2^(51 + j), j = k - 42, and so counts
+ * multiples of 2^j. Both are exact
+ *
+ *   - while high < 2^(53 + k): it never falls, as squares are not negative, so one look at the end of
+ *     a chunk tells, of infinities and NaNs, too;
+ *   - if all squares are multiples of 2^j: all numbers but zeros have exponents of `low` and above;
+ *   - while rest stays between 2^(52 + j) and 2^(53 + j): it is settled where it has moved by
+ *     2^(50 + j), and a chunk of 32 numbers moves it by 2^(k + 4) = 2^(46 + j) at most.
+ *
+ * A chunk that does not fit is taken back, and tried once more in a window of its own; if it spreads
+ * too far for any, it goes the slow way. Windows reach 19 exponents below a chunk's largest for fp32,
+ * 35 for bf16, and hold every fp16 number. spec: SUM-1, SUM-2
+ */
+#ifndef ZP_CUDA_WINDOW_H
+#define ZP_CUDA_WINDOW_H
+#include "vector.h"
+
+/* What a thread adds between two looks: loads that are under way at once. */
+enum { ZP_CHUNK_VECTORS = 4, ZP_CHUNK_WORDS = ZP_CHUNK_VECTORS * ZP_WORDS };
+
+/* How far `rest` reaches below `high`; how much larger a sum may get than a chunk's largest square,
+ * as a power of two; units that bins have room for: both parts of a sum (squares.h). */
+enum { ZP_REST_BITS = 42, ZP_HEADROOM = 8, ZP_UNIT_MIN = ZP_REST_BITS, ZP_UNIT_MAX = 16 * 29 + 15 };
+
+/* unit: high counts 2^(unit - 298), unit = k + 298. least: of patterns as they are compared below. */
+typedef struct zp_window {
+  double high, rest;
+  int32_t unit;
+  uint32_t least;
+} zp_window;
+
+ZP_ON_DEVICE double zp_double_of(uint64_t bits)
+{
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+ZP_ON_DEVICE uint64_t zp_bits_of_double(double x)
+{
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+/* Upper words of what high and rest start with: 1023 + 52 - 298 = 777. */
+ZP_ON_DEVICE uint32_t zp_high_start(int32_t unit)
+{
+  return (uint32_t)(unit + 777) << 20;
+}
+ZP_ON_DEVICE uint32_t zp_rest_start(int32_t unit)
+{
+  return (uint32_t)(unit - ZP_REST_BITS + 777) << 20 | 0x80000u;
+}
+
+/* The exponent of fp32, biased, from which on squares of a format are multiples of 2^j. Twice it plus
+ * -2 (23 fraction bits), 30 (7) or 24 (10) is the lowest bit of such squares, above 2^-298. */
+ZP_ON_DEVICE int32_t zp_window_low(int32_t dtype, int32_t unit)
+{
+  const int32_t bit = unit - ZP_REST_BITS - (dtype == ZP_F32 ? -2 : dtype == ZP_BF16 ? 30 : 24);
+  return bit > 2 ? (bit + 1) / 2 : 1; /* subnormal fp32 and bf16 numbers are in no window */
+}
+
+/* Empties it. top: the largest exponent that it is for, of fp32, biased. */
+ZP_ON_DEVICE void zp_window_open(zp_window *w, int32_t dtype, int32_t top)
+{
+  int32_t unit = 2 * top - 252 + ZP_HEADROOM - 52 + 298;
+  if (unit < ZP_UNIT_MIN) unit = ZP_UNIT_MIN;
+  if (unit > ZP_UNIT_MAX) unit = ZP_UNIT_MAX;
+  w->unit = unit;
+  w->high = zp_double_of((uint64_t)zp_high_start(unit) << 32);
+  w->rest = zp_double_of((uint64_t)zp_rest_start(unit) << 32);
+  w->least = (uint32_t)zp_window_low(dtype, unit);
+}
+
+/* Whether a word has a number that is below the window, as a sign bit in its place, or not. fp32:
+ * doubled, without a sign, one less: zero is above all. bf16: two to a word. */
+ZP_ON_DEVICE uint32_t zp_below_bf16(uint32_t word, uint32_t least)
+{
+  const uint32_t magnitude = word & 0x7fff7fffu;
+  const uint32_t reaches = magnitude + (0x8000u - least * 128u) * 0x10001u;
+  return (magnitude + 0x7fff7fffu) & ~reaches;
+}
+
+/* The numbers of a word as fp32; second: only where there are two. */
+ZP_ON_DEVICE float zp_number(int32_t dtype, uint32_t word, int32_t second)
+{
+  if (dtype == ZP_F32) return zp_float_of(word);
+  if (dtype == ZP_BF16) return zp_float_of(second ? word & 0xffff0000u : word << 16);
+  return ZP_FROM_F16((uint16_t)(second ? word >> 16 : word));
+}
+
+ZP_ON_DEVICE void zp_window_put(zp_window *w, float x)
+{
+  const double wide = (double)x;
+  const double square = wide * wide;
+  const double next = w->high + square;
+  const double kept = next - w->high;
+  w->rest = w->rest + (square - kept);
+  w->high = next;
+}
+
+/* Adds a chunk of words; 0 and nothing where one of its numbers is outside. */
+ZP_ON_DEVICE int zp_window_add(zp_window *w, int32_t dtype, const uint32_t *word)
+{
+  zp_window next = *w;
+  uint32_t smallest = 0xffffffffu, below = 0;
+  ZP_UNROLL for (int32_t i = 0; i < ZP_CHUNK_WORDS; i++)
+  {
+    zp_window_put(&next, zp_number(dtype, word[i], 0));
+    if (dtype != ZP_F32) zp_window_put(&next, zp_number(dtype, word[i], 1));
+    if (dtype == ZP_F32) {
+      const uint32_t key = 2u * word[i] - 1u;
+      smallest = key < smallest ? key : smallest;
+    }
+    if (dtype == ZP_BF16) below |= zp_below_bf16(word[i], w->least);
+  }
+  const uint32_t filled = (uint32_t)(zp_bits_of_double(next.high) >> 32) - zp_high_start(w->unit);
+  if (filled >= 0x100000u) return 0;
+  if (dtype == ZP_F32 && smallest < (w->least << 24) - 1u) return 0;
+  if (dtype == ZP_BF16 && (below & 0x80008000u) != 0) return 0;
+  w->high = next.high;
+  w->rest = next.rest;
+  return 1;
+}
+
+/* Whether there is no room for another chunk: half of what high may hold, and a quarter of rest. */
+ZP_ON_DEVICE int zp_window_is_full(const zp_window *w)
+{
+  const uint32_t high = (uint32_t)(zp_bits_of_double(w->high) >> 32) - zp_high_start(w->unit);
+  const uint32_t rest = (uint32_t)(zp_bits_of_double(w->rest) >> 32) - zp_rest_start(w->unit);
+  return high >= 0x80000u || rest + 0x40000u >= 0x80000u;
+}
+
+/* What was added: high * 2^k + rest * 2^j, 0 <= rest < 2^42, high < 2^52. */
+ZP_ON_DEVICE void zp_window_sum(const zp_window *w, uint64_t *high, uint64_t *rest)
+{
+  const uint64_t unit = UINT64_C(1) << ZP_REST_BITS; /* of high, in those of rest */
+  const uint64_t h = zp_bits_of_double(w->high) - ((uint64_t)zp_high_start(w->unit) << 32);
+  uint64_t r = zp_bits_of_double(w->rest) - ((uint64_t)zp_rest_start(w->unit) << 32);
+  r += UINT64_C(1) << 52;                            /* not negative, */
+  *high = h + r / unit - (UINT64_C(1) << 52) / unit; /* and taken off again */
+  *rest = r % unit;
+}
+
+/* The largest magnitude of a chunk, as a pattern of fp32. */
+ZP_ON_DEVICE uint32_t zp_chunk_largest(int32_t dtype, const uint32_t *word)
+{
+  uint32_t largest = 0;
+  ZP_UNROLL for (int32_t i = 0; i < ZP_CHUNK_WORDS; i++)
+  {
+    const uint32_t a = zp_bits_of(zp_number(dtype, word[i], 0)) & 0x7fffffffu;
+    const uint32_t b = zp_bits_of(zp_number(dtype, word[i], 1)) & 0x7fffffffu;
+    if (a > largest) largest = a;
+    if (b > largest) largest = b;
+  }
+  return largest;
+}
+
+#endif
