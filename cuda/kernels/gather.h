@@ -122,6 +122,71 @@ ZP_ON_DEVICE int64_t zp_gather_limbs(const zp_gather_params *p, const zp_memory_
   return bad;
 }
 
+/* ---- Whole vectors --------------------------------------------------------------------------- */
+
+/* Whether both arrays have their multiples of 16 bytes at the same elements. */
+ZP_ON_DEVICE int zp_meet(const void *in, const void *out)
+{
+  return in && ((uintptr_t)in - (uintptr_t)out) % ZP_VECTOR == 0;
+}
+
+/* Copies ZP_AHEAD vectors from x on, all of them whole; returns words whose top bits (of both halves,
+ * for halves) tell of elements with all bits of the exponent, in `field`, set. least: its lowest. */
+ZP_ON_DEVICE uint32_t zp_copy_vectors(int32_t size, const zp_memory_run *run, const zp_vectors *v,
+                                      int32_t x, uint32_t field, uint32_t least)
+{
+  const int64_t first = v->first * size;
+  zp_vector got[ZP_AHEAD];
+  uint32_t flags = 0;
+  ZP_UNROLL for (int32_t k = 0; k < ZP_AHEAD; k++) got[k] =
+      zp_load_vector((const char *)run->in + first + (x + k * v->step) * ZP_VECTOR);
+  ZP_UNROLL for (int32_t k = 0; k < ZP_AHEAD; k++)
+  {
+    zp_store_vector((char *)run->out + first + (x + k * v->step) * ZP_VECTOR, got[k]);
+    ZP_UNROLL for (int32_t w = 0; w < ZP_WORDS; w++) flags |= (got[k].word[w] & field) + least;
+  }
+  return flags;
+}
+
+ZP_ON_DEVICE int zp_all_whole(const zp_vectors *v, int32_t x)
+{
+  return zp_is_whole(v, x) && zp_is_whole(v, x + (ZP_AHEAD - 1) * v->step);
+}
+
+/* The elements of ZP_AHEAD vectors; copied before or not. Returns how many are not finite. */
+ZP_SELDOM int64_t zp_copy_slowly(int32_t dtype, const void *in, void *out, int64_t count,
+                                 zp_vectors v, int32_t x)
+{
+  int64_t bad = 0;
+  for (int32_t k = 0; k < ZP_AHEAD && x < v.end; k++, x += v.step)
+    for (int32_t e = 0; e < v.per; e++) {
+      const int64_t i = v.first + (int64_t)x * v.per + e;
+      if (i < 0 || i >= count) continue;
+      const uint32_t bits = zp_element(dtype, in, i);
+      zp_copy_element(dtype == ZP_F32 ? 4 : 2, in, out, i);
+      bad += zp_nonfinite_f32(&bits, 1);
+    }
+  return bad;
+}
+
+/* A tile of a run whose arrays meet. dtype: or, where nothing is counted, any of its size. */
+ZP_ON_DEVICE int64_t zp_copy_tile(int32_t dtype, const zp_memory_run *run, int64_t tile,
+                                  simdev_thread t)
+{
+  const int32_t size = dtype == ZP_F32 ? 4 : 2;
+  const uint32_t field = dtype == ZP_F32    ? 0x7f800000u
+                         : dtype == ZP_BF16 ? 0x7f807f80u
+                                            : 0x7c007c00u;
+  const uint32_t least = dtype == ZP_F32 ? 0x800000u : dtype == ZP_BF16 ? 0x800080u : 0x4000400u;
+  const uint32_t top = dtype == ZP_F32 ? 0x80000000u : 0x80008000u;
+  const zp_vectors v = zp_vectors_of(tile, run->count, zp_lead(run->out, size), size, t);
+  int64_t bad = 0;
+  for (int32_t x = v.x; x < v.end; x += ZP_AHEAD * v.step)
+    if (!zp_all_whole(&v, x) || (zp_copy_vectors(size, run, &v, x, field, least) & top) != 0)
+      bad += zp_copy_slowly(dtype, run->in, run->out, run->count, v, x);
+  return bad;
+}
+
 ZP_ON_DEVICE void zp_gather(const zp_gather_params *p, int kind, simdev_thread t)
 {
   const int32_t size = kind == ZP_GATHER_ORDERED || p->dtype == ZP_F32 ? 4 : 2;
@@ -131,6 +196,8 @@ ZP_ON_DEVICE void zp_gather(const zp_gather_params *p, int kind, simdev_thread t
     const int64_t tile = at.tile - run->first_tile;
     const zp_vectors v = zp_quads_of(tile, run->count, zp_quad_lead(run->out, size), t);
     if (kind == ZP_GATHER_EXACT) bad += zp_gather_limbs(p, run, zp_span_of(tile, run->count, t));
+    else if (kind == ZP_GATHER_COPY && zp_meet(run->in, run->out))
+      bad += zp_copy_tile(p->dtype, run, tile, t);
     else
       for (int32_t x = v.x; x < v.end; x += ZP_AHEAD * v.step)
         bad += zp_gather_some(p, kind, run, &v, x);
@@ -187,8 +254,13 @@ ZP_ON_DEVICE void zp_scatter_body(const void *params, simdev_thread t, void *sha
   if (p->gate.stop && *(const int32_t *)shared) return;
   for (zp_walk at = zp_walk_of(&p->runs, t); at.tile < at.end; zp_walk_on(&at)) {
     const zp_memory_run *run = at.run;
-    const zp_vectors v = zp_quads_of(at.tile - run->first_tile, run->count,
-                                     zp_quad_lead(run->out, (int32_t)p->bytes), t);
+    const int64_t tile = at.tile - run->first_tile;
+    const zp_vectors v =
+        zp_quads_of(tile, run->count, zp_quad_lead(run->out, (int32_t)p->bytes), t);
+    if (zp_meet(run->in, run->out)) {
+      (void)zp_copy_tile(p->bytes == 4 ? ZP_F32 : ZP_BF16, run, tile, t);
+      continue;
+    }
     for (int32_t x = v.x; x < v.end; x += ZP_AHEAD * v.step)
       zp_scatter_some((int32_t)p->bytes, run, &v, x);
   }
