@@ -40,8 +40,9 @@ static __device__ __forceinline__ unsigned short zp_to_f16(float x)
   return h;
 }
 
-/* __grid_constant__: the body gets the address of the parameters without a copy of them. */
-#define ZP_KERNEL(name, type, n_phases, blocks)                                                    \
+/* blocks: of a multiprocessor at once, which limits the registers of a thread.
+ * __grid_constant__: the body gets the address of the parameters without a copy of them. */
+#define ZP_KERNEL_OF(name, type, n_phases, blocks)                                                 \
   extern "C" __global__ void __launch_bounds__(ZP_BLOCK_THREADS, blocks)                           \
       zp_##name##_entry(const __grid_constant__ type params)                                       \
   {                                                                                                \
@@ -75,10 +76,12 @@ static __device__ __forceinline__ unsigned short zp_to_f16(float x)
 #define ZP_ADD_SHARED(to, by) (*(to) += (by))
 #endif
 
-#define ZP_KERNEL(name, type, n_phases, blocks)                                                    \
+#define ZP_KERNEL_OF(name, type, n_phases, blocks)                                                 \
   static const simdev_kernel zp_##name##_kernel = {"zp_" #name, sizeof(type), n_phases,            \
                                                    zp_##name##_body};                              \
   const void *const zp_kernel_##name = &zp_##name##_kernel;
 
 #endif
+
+#define ZP_KERNEL(name, type, n_phases) ZP_KERNEL_OF(name, type, n_phases, 1)
 #endif

@@ -72,10 +72,12 @@ typedef struct guarded {
   int64_t bytes, before;
 } guarded;
 
-/* align: of an element; the data start at a multiple of it and of nothing larger. */
+/* align: of an element; the data start at a multiple of it, one after the other at each that a
+ * vector of 16 bytes may find. */
 static inline guarded guarded_make(int64_t bytes, int64_t align)
 {
-  guarded g = {NULL, NULL, bytes, GUARD + align};
+  static int64_t turn;
+  guarded g = {NULL, NULL, bytes, GUARD + align * (++turn % 11)};
   g.all = malloc((size_t)(bytes + g.before + GUARD));
   memset(g.all, 0x5a, (size_t)(bytes + g.before + GUARD));
   g.data = g.all + g.before;

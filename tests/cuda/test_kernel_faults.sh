@@ -8,7 +8,8 @@
 build=${ZP_BUILD:-build}
 cc=${CC:-gcc}
 objects="$build/tests/cuda/test_kernels_copy.o $build/tests/cuda/test_kernels_sums.o
-  $build/tests/cuda/test_kernels_step.o $build/tests/cuda/test_kernels_far.o"
+  $build/tests/cuda/test_kernels_step.o $build/tests/cuda/test_kernels_far.o
+  $build/tests/cuda/test_kernels_window.o"
 mkdir "$tmp/cuda" && cp -r cuda/kernels cuda/simdev "$tmp/cuda"
 ln -s "$PWD/ref" "$PWD/spec" "$tmp"
 
@@ -55,7 +56,18 @@ fault unused_left_out gather.h 's/(kind == ZP_GATHER_ORDERED) /&if (run->in || p
 fault limbs_not_begun gather.h 's/; first \&\& q/; 0 \&\& q/'
 fault limbs_begun_again gather.h 's/; first \&\& q/; q/'
 fault nonfinite_not_counted gather.h 's/bad += zp_nonfinite_f32(&bits, 1);//'
-fault scatter_first_run gather.h '/zp_scatter_body/,$ s/= zp_run_of(.*/= table;/'
+fault scatter_first_run gather.h '/zp_scatter_body/,$ s/= at.run;/= at.last;/'
+fault last_vector vector.h 's/elements = (int32_t)(n - v.first);/elements = (int32_t)(n - v.first) - 1;/'
+fault vector_too_far vector.h 's/v.whole_to = elements/v.whole_to = v.per - 1 + elements/'
+fault vector_too_early vector.h 's/v.whole_from = .*/v.whole_from = 0;/'
+fault one_thread_s_vectors_twice vector.h 's/(int32_t)t.threadIdx\[0\];/(int32_t)(t.threadIdx[0] % 255);/'
+fault shift_forgotten vector.h 's/v.first = .*/v.first = tile * ZP_TILE;/'
+fault walk_too_late vector.h 's/first_tile <= w->tile/first_tile < w->tile/'
+fault other_alignment vector.h 's/% (uintptr_t)(ZP_QUAD \* size) != 0/\& 0/'
+fault copied_one_short gather.h 's/k < ZP_AHEAD; k++) got/k < ZP_AHEAD - 1; k++) got/'
+fault vectors_not_watched gather.h 's/(zp_copy_vectors(size, run, &v, x, field, least) & top) != 0/(zp_copy_vectors(size, run, \&v, x, field, least) \& 0)/'
+fault quads_not_watched gather.h 's/bad += zp_nonfinite_quad.*/;/'
+fault quads_not_begun gather.h 's/  if (!p->first) {/  if (1) {/'
 
 fault begins_with_zero parts.h 's/float sum = .*/float sum = 0;/; s/int32_t r = 1;/int32_t r = 0;/'
 fault other_order parts.h \
@@ -65,7 +77,9 @@ fault sum_overwrites parts.h 's/if (p->first) out\[i\]/if (1) out[i]/'
 fault part_not_carried parts.h 's/zp_val_normalise(limb, 1);//'
 fault sum_not_carried parts.h 's/zp_val_normalise(sum, 1);//'
 fault exact_overwrites parts.h 's/if (!p->first)/if (0)/'
-fault mean_not_watched parts.h 's/bad += zp_nonfinite_f32(&bits, 1);//'
+fault mean_not_watched parts.h 's/return zp_nonfinite_f32(&bits, 1);/return 0;/'
+fault means_not_watched parts.h 's/bad += zp_nonfinite_f32(&q.bits\[e\], 1);//'
+fault sums_overwrite parts.h 's/if (!p->first) sum =/if (0) sum =/'
 fault mean_in_fp32 parts.h \
   's/zp_ordered_mean_f32(p->mean.*/p->mean[i] = ((const float *)p->sum)[i] \/ (float)p->divisor;/'
 
@@ -82,6 +96,18 @@ fault wrong_split squares.h 's/square \/ 2147483648u/square \/ 4294967296u/'
 fault subnormals_lost squares.h \
   's/if (zp_nonfinite_f32(&bits, 1)) bad++;/& else if (bits << 1 < 1u << 24) ;/'
 
+fault above_the_window window.h 's/if (filled >= 0x100000u) return 0;//'
+fault below_the_window window.h 's/dtype == ZP_F32 && smallest < .*) return 0;/0) return 0;/'
+fault halves_below_the_window window.h 's/(below & 0x80008000u) != 0/0/'
+fault one_half_below_the_window window.h 's/below & 0x80008000u/below \& 0x80000000u/'
+fault window_one_deeper window.h 's/-2 : dtype == ZP_BF16 ? 30 : 24/0 : dtype == ZP_BF16 ? 32 : 26/'
+fault rest_runs_over window.h 's/ || rest + 0x40000u >= 0x80000u//'
+fault rest_lost squares.h 's/^  zp_release_at(c, rest.*//'
+fault rest_has_no_sign window.h 's/  \*high = h + .*/  *high = h;/'
+fault chunk_not_taken_back window.h 's/  zp_window next = \*w;/  zp_window old = *w;\n#define next (*w)/'
+fault window_not_emptied squares.h 's/^    zp_window_open(w, dtype, .*//'
+fault upper_bins_lost squares.h 's/h.bin += 2;/h.bin += 1;/'
+
 fault count_instead_of_flag statistics.h 's/w->nonfinite != 0;/w->nonfinite;/'
 fault window_goes_on statistics.h 's/w->squares\[i\] = 0;/;/'
 fault losses_go_on statistics.h 's/w->loss\[i\] = 0;/;/'
@@ -96,7 +122,9 @@ fault step_not_counted statistics.h 's/p->step->step += 1;//'
 fault skipped_step_updates update.h 's/p->step->decision.skipped ? 0 : p->real/p->real/'
 fault padding_updated update.h 's/at < real/at <= real/'
 fault no_momentum update.h 's/rule == ZP_RULE_MOMENTUM/0/'
-fault rounded_elsewhere update.h 's/p->dtype, run->out, i,/p->dtype, run->out, at,/'
+fault rounded_elsewhere update.h '0,/p->dtype, run->out, i,/s//p->dtype, run->out, at,/'
+fault paddings_updated update.h 's/ZP_QUAD <= real/1 <= real/'
+fault no_momentum_in_quads update.h 's/if (rule != ZP_RULE_SGD) zp_store_raw(p->m, 4, at, m);//'
 fault gradient_sent update.h 's/, p->master\[at\]);/, p->grad[at]);/'
 
 fault empty_run_has_a_tile launch.c 's/(count + ZP_TILE - 1) \/ ZP_TILE/count \/ ZP_TILE + 1/'
@@ -107,6 +135,7 @@ fault no_shared_memory launch.c 's/offsetof(.*bin) + /&0 * /'
 fault first_run_has_the_lanes launch.c \
   's/zp_squares_lanes(run, n);/zp_squares_lanes(run, n > 0);/'
 
+fault vectors_in_32_bits vector.h 's/  int64_t first;/  int32_t first;/'
 fault span_in_32_bits element.h 's/int64_t i, end, step;/int32_t i, end, step;/'
 fault part_in_32_bits parts.h 's/+ r \* p->stride/+ (int32_t)(r * p->stride)/'
 fault gathered_limbs_in_32_bits gather.h \
