@@ -130,8 +130,9 @@ ZP_ON_DEVICE int zp_meet(const void *in, const void *out)
   return in && ((uintptr_t)in - (uintptr_t)out) % ZP_VECTOR == 0;
 }
 
-/* Copies ZP_AHEAD vectors from x on, all of them whole; returns words whose top bits (of both halves,
- * for halves) tell of elements with all bits of the exponent, in `field`, set. least: its lowest. */
+/* Copies ZP_AHEAD vectors from x on, all of them whole; returns words whose top bits (of both
+ * halves, for halves) tell of elements with all bits of the exponent, in `field`, set. least: its
+ * lowest. */
 ZP_ON_DEVICE uint32_t zp_copy_vectors(int32_t size, const zp_memory_run *run, const zp_vectors *v,
                                       int32_t x, uint32_t field, uint32_t least)
 {

@@ -22,8 +22,8 @@ typedef struct ZP_ALIGNED(8) zp_pair {
   uint32_t word[2];
 } zp_pair;
 
-/* Under nvcc an assignment is one instruction, which memory that is not aligned makes an error of the
- * device; in C nothing is known of the alignment, so it is looked at. */
+/* Under nvcc an assignment is one instruction, which memory that is not aligned makes an error of
+ * the device; in C nothing is known of the alignment, so it is looked at. */
 #ifdef __CUDACC__
 #define ZP_MOVE(to, from, type, memory) (*(type *)(to) = *(const type *)(from))
 #else
@@ -63,8 +63,8 @@ ZP_ON_DEVICE int32_t zp_lead(const void *x, int32_t size)
 
 /* A tile's vectors that are one thread's: x, x + step, … < end, number x holding the elements from
  * first + x * per on. Vectors begin where memory has a multiple of 16, so that a run's first and
- * last vector may reach over its ends: those from whole_from up to whole_to do not. Tiles keep their
- * length, and the run's last one takes what the shift leaves. */
+ * last vector may reach over its ends: those from whole_from up to whole_to do not. Tiles keep
+ * their length, and the run's last one takes what the shift leaves. */
 typedef struct zp_vectors {
   int64_t first;
   int32_t x, end, step, per;
@@ -118,7 +118,7 @@ ZP_SELDOM zp_vector zp_vector_at(zp_vectors v, const void *in, int64_t n, int32_
   return out;
 }
 
-/* ---- Four elements ----------------------------------------------------------------------------- */
+/* ---- Four elements --------------------------------------------------------------------------- */
 
 /* Four elements as patterns of fp32, or as they are where they are copied. */
 typedef struct zp_quad {

@@ -2,18 +2,18 @@
  *
  * The square of an fp32, bf16 or fp16 number is exact in fp64. `high` starts at 2^(52 + k), so that
  * adding a square rounds it to a multiple of 2^k; what is lost, square - (high' - high), is exact,
- * at most 2^(k - 1), and goes into `rest`, which starts at 3 * 2^(51 + j), j = k - 42, and so counts
- * multiples of 2^j. Both are exact
+ * at most 2^(k - 1), and goes into `rest`, which starts at 3 * 2^(51 + j), j = k - 42, and so
+ * counts multiples of 2^j. Both are exact
  *
- *   - while high < 2^(53 + k): it never falls, as squares are not negative, so one look at the end of
- *     a chunk tells, of infinities and NaNs, too;
+ *   - while high < 2^(53 + k): it never falls, as squares are not negative, so one look at the end
+ *     of a chunk tells, of infinities and NaNs, too;
  *   - if all squares are multiples of 2^j: all numbers but zeros have exponents of `low` and above;
  *   - while rest stays between 2^(52 + j) and 2^(53 + j): it is settled where it has moved by
  *     2^(50 + j), and a chunk of 32 numbers moves it by 2^(k + 4) = 2^(46 + j) at most.
  *
- * A chunk that does not fit is taken back, and tried once more in a window of its own; if it spreads
- * too far for any, it goes the slow way. Windows reach 19 exponents below a chunk's largest for fp32,
- * 35 for bf16, and hold every fp16 number. spec: SUM-1, SUM-2
+ * A chunk that does not fit is taken back, and tried once more in a window of its own; if it
+ * spreads too far for any, it goes the slow way. Windows reach 19 exponents below a chunk's largest
+ * for fp32, 35 for bf16, and hold every fp16 number. spec: SUM-1, SUM-2
  */
 #ifndef ZP_CUDA_WINDOW_H
 #define ZP_CUDA_WINDOW_H
@@ -26,7 +26,7 @@ enum { ZP_CHUNK_VECTORS = 4, ZP_CHUNK_WORDS = ZP_CHUNK_VECTORS * ZP_WORDS };
  * as a power of two; units that bins have room for: both parts of a sum (squares.h). */
 enum { ZP_REST_BITS = 42, ZP_HEADROOM = 8, ZP_UNIT_MIN = ZP_REST_BITS, ZP_UNIT_MAX = 16 * 29 + 15 };
 
-/* unit: high counts 2^(unit - 298), unit = k + 298. least: of patterns as they are compared below. */
+/* unit: high counts 2^(unit - 298), unit = k + 298. least: the lowest exponent, of fp32, biased. */
 typedef struct zp_window {
   double high, rest;
   int32_t unit;
@@ -57,8 +57,8 @@ ZP_ON_DEVICE uint32_t zp_rest_start(int32_t unit)
   return (uint32_t)(unit - ZP_REST_BITS + 777) << 20 | 0x80000u;
 }
 
-/* The exponent of fp32, biased, from which on squares of a format are multiples of 2^j. Twice it plus
- * -2 (23 fraction bits), 30 (7) or 24 (10) is the lowest bit of such squares, above 2^-298. */
+/* The exponent of fp32, biased, from which on squares of a format are multiples of 2^j. Twice it
+ * plus -2 (23 fraction bits), 30 (7) or 24 (10) is the lowest bit of such squares, above 2^-298. */
 ZP_ON_DEVICE int32_t zp_window_low(int32_t dtype, int32_t unit)
 {
   const int32_t bit = unit - ZP_REST_BITS - (dtype == ZP_F32 ? -2 : dtype == ZP_BF16 ? 30 : 24);

@@ -57,15 +57,18 @@ fault limbs_not_begun gather.h 's/; first \&\& q/; 0 \&\& q/'
 fault limbs_begun_again gather.h 's/; first \&\& q/; q/'
 fault nonfinite_not_counted gather.h 's/bad += zp_nonfinite_f32(&bits, 1);//'
 fault scatter_first_run gather.h '/zp_scatter_body/,$ s/= at.run;/= at.last;/'
-fault last_vector vector.h 's/elements = (int32_t)(n - v.first);/elements = (int32_t)(n - v.first) - 1;/'
+fault last_vector vector.h \
+  's/elements = (int32_t)(n - v.first);/elements = (int32_t)(n - v.first) - 1;/'
 fault vector_too_far vector.h 's/v.whole_to = elements/v.whole_to = v.per - 1 + elements/'
 fault vector_too_early vector.h 's/v.whole_from = .*/v.whole_from = 0;/'
-fault one_thread_s_vectors_twice vector.h 's/(int32_t)t.threadIdx\[0\];/(int32_t)(t.threadIdx[0] % 255);/'
+fault one_thread_s_vectors_twice vector.h \
+  's/(int32_t)t.threadIdx\[0\];/(int32_t)(t.threadIdx[0] % 255);/'
 fault shift_forgotten vector.h 's/v.first = .*/v.first = tile * ZP_TILE;/'
 fault walk_too_late vector.h 's/first_tile <= w->tile/first_tile < w->tile/'
 fault other_alignment vector.h 's/% (uintptr_t)(ZP_QUAD \* size) != 0/\& 0/'
 fault copied_one_short gather.h 's/k < ZP_AHEAD; k++) got/k < ZP_AHEAD - 1; k++) got/'
-fault vectors_not_watched gather.h 's/(zp_copy_vectors(size, run, &v, x, field, least) & top) != 0/(zp_copy_vectors(size, run, \&v, x, field, least) \& 0)/'
+fault vectors_not_watched gather.h \
+  's/\(x, field, least)\) & top) != 0/\1 \& 0)/'
 fault quads_not_watched gather.h 's/bad += zp_nonfinite_quad.*/;/'
 fault quads_not_begun gather.h 's/  if (!p->first) {/  if (1) {/'
 
@@ -100,11 +103,13 @@ fault above_the_window window.h 's/if (filled >= 0x100000u) return 0;//'
 fault below_the_window window.h 's/dtype == ZP_F32 && smallest < .*) return 0;/0) return 0;/'
 fault halves_below_the_window window.h 's/(below & 0x80008000u) != 0/0/'
 fault one_half_below_the_window window.h 's/below & 0x80008000u/below \& 0x80000000u/'
-fault window_one_deeper window.h 's/-2 : dtype == ZP_BF16 ? 30 : 24/0 : dtype == ZP_BF16 ? 32 : 26/'
+fault window_one_deeper window.h \
+  's/-2 : dtype == ZP_BF16 ? 30 : 24/0 : dtype == ZP_BF16 ? 32 : 26/'
 fault rest_runs_over window.h 's/ || rest + 0x40000u >= 0x80000u//'
 fault rest_lost squares.h 's/^  zp_release_at(c, rest.*//'
 fault rest_has_no_sign window.h 's/  \*high = h + .*/  *high = h;/'
-fault chunk_not_taken_back window.h 's/  zp_window next = \*w;/  zp_window old = *w;\n#define next (*w)/'
+fault chunk_not_taken_back window.h \
+  's/  zp_window next = \*w;/  zp_window old = *w;\n#define next (*w)/'
 fault window_not_emptied squares.h 's/^    zp_window_open(w, dtype, .*//'
 fault upper_bins_lost squares.h 's/h.bin += 2;/h.bin += 1;/'
 

@@ -111,8 +111,8 @@ Test(kernels_window, full_windows_are_settled)
     }
 }
 
-/* Whole blocks whose exponents lie too far apart, some of them for each format, and tensors that are
- * alike but for their scale.
+/* Whole blocks whose exponents lie too far apart, some of them for each format, and tensors that
+ * are alike but for their scale.
  * spec: SUM-1, SUM-2, STAT-3 */
 Test(kernels_window, exponents_may_spread_over_all_there_are)
 {

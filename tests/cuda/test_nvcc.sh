@@ -96,11 +96,15 @@ if look=$(sh cuda/kernels/nvcc.sh --nvdisasm 2>"$tmp/why"); then
     verdict $? "nothing_is_fused_in_machine_code_for_sm_$arch" "$wrong ($(cat "$tmp/looked") kernels)"
   done
 
-  # What the exact norm costs in a window: machine instructions an element, of the stretch without a
-  # branch that has four additions in fp64 for each. All of the kernel may have 17 for bf16 and 34 for
-  # fp32 on an H200; loads, loops and full windows take 3 to 6 of them (cuda/README.md).
+  # What the exact norm costs in a window: machine instructions an element, of the stretch without
+  # a branch that has four additions in fp64 for each. All of the kernel may have 17 for bf16 and 34
+  # for fp32 on an H200; loads, loops and full windows take 3 to 6 of them (cuda/README.md).
   awk '/^\.text\./ { inside = /zp_squares_entry/ } !inside { next }
-    /^\.L|BRA|CALL|RET|EXIT/ { if (added >= 64) print all / (added / 4), added / 4; all = added = 0; next }
+    /^\.L|BRA|CALL|RET|EXIT/ {
+      if (added >= 64) print all / (added / 4), added / 4
+      all = added = 0
+      next
+    }
     /\/\*[0-9a-f]+\*\// { all++; if (/DADD/) added++ }' "$tmp/sass" >"$tmp/costs"
   [ "$(wc -l <"$tmp/costs")" -ge 3 ] && ! awk '$1 > 12 { exit 0 } END { exit 1 }' "$tmp/costs"
   verdict $? "exact_norm_is_within_its_budget" "$(tr '\n' ';' <"$tmp/costs")"
