@@ -65,6 +65,22 @@ ZP_SELDOM int64_t zp_squares_slowly(zp_column c, int32_t dtype, const void *in, 
   return bad;
 }
 
+/* The largest magnitude of a chunk as a pattern of fp32: from memory again, as what is done seldom
+ * must not be done beforehand. */
+ZP_SELDOM uint32_t zp_chunk_largest(int32_t dtype, const void *in, int64_t count, zp_vectors v,
+                                    int32_t x)
+{
+  uint32_t largest = 0;
+  for (int32_t k = 0; k < ZP_CHUNK_VECTORS && x < v.end; k++, x += v.step)
+    for (int32_t e = 0; e < v.per; e++) {
+      const int64_t i = v.first + (int64_t)x * v.per + e;
+      if (i < 0 || i >= count) continue;
+      const uint32_t magnitude = zp_element(dtype, in, i) & 0x7fffffffu;
+      if (magnitude > largest) largest = magnitude;
+    }
+  return largest;
+}
+
 /* ---- In a window ----------------------------------------------------------------------------- */
 
 /* Adds value * 2^(bit - 298), value < 2^53, to bins: 32 bits here, the others two bins further. */
@@ -116,7 +132,7 @@ ZP_ON_DEVICE int64_t zp_squares_chunk(zp_column c, zp_window *w, int32_t dtype,
   uint32_t word[ZP_CHUNK_WORDS];
   zp_chunk_load(word, run, v, x);
   for (int32_t tries = 0; !zp_window_add(w, dtype, word); tries++) {
-    const uint32_t largest = zp_chunk_largest(dtype, word);
+    const uint32_t largest = zp_chunk_largest(dtype, run->in, run->count, v, x);
     if (tries == 1 || largest >= 0x7f800000u)
       return zp_squares_slowly(c, dtype, run->in, run->count, v, x);
     zp_window_release(c, *w);

@@ -147,18 +147,4 @@ ZP_ON_DEVICE void zp_window_sum(const zp_window *w, uint64_t *high, uint64_t *re
   *rest = r % unit;
 }
 
-/* The largest magnitude of a chunk, as a pattern of fp32. */
-ZP_ON_DEVICE uint32_t zp_chunk_largest(int32_t dtype, const uint32_t *word)
-{
-  uint32_t largest = 0;
-  ZP_UNROLL for (int32_t i = 0; i < ZP_CHUNK_WORDS; i++)
-  {
-    const uint32_t a = zp_bits_of(zp_number(dtype, word[i], 0)) & 0x7fffffffu;
-    const uint32_t b = zp_bits_of(zp_number(dtype, word[i], 1)) & 0x7fffffffu;
-    if (a > largest) largest = a;
-    if (b > largest) largest = b;
-  }
-  return largest;
-}
-
 #endif
