@@ -338,6 +338,7 @@ include cuda/path/path.mk
 include cuda/engine/engine.mk
 include cuda/model/model.mk
 include cuda/trial/trial.mk
+include cuda/loopback/loopback.mk
 include conformance/recorder/recorder.mk
 
 # ---- Conformance ---------------------------------------------------------------------------------

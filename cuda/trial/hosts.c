@@ -36,19 +36,22 @@ static int announcer(zp_trial_hosts *h, int32_t k)
 
 static int second_host(void *arg, int rank)
 {
-  return announcer(&((zp_trial *)arg)->hosts[rank], 1);
+  (void)rank;
+  return announcer(arg, 1);
 }
 
 static int third_host(void *arg, int rank)
 {
-  return announcer(&((zp_trial *)arg)->hosts[rank], 2);
+  (void)rank;
+  return announcer(arg, 2);
 }
 
 /* ---- The watchdog ---------------------------------------------------------------------------- */
 
 static int watchdog(void *arg, int rank)
 {
-  zp_trial_hosts *h = &((zp_trial *)arg)->hosts[rank];
+  zp_trial_hosts *h = arg;
+  (void)rank;
   if (simdev_await(&h->watch_begins) || !h->watch) return 0;
   h->watch(h->watch_arg);
   simdev_signal(&h->watch_ended);
@@ -110,7 +113,7 @@ static void tell_all(void *ctx, const zp_cuda_alarm *alarm)
 /* Of a process that is gone: the line's own alarm (ref/engine/alarm.h). */
 static int hear_end(const zp_trial_worker *w, zp_cuda_alarm *alarm)
 {
-  int32_t r = 0;
+  int32_t r = zp_trial_one_process ? w->t->world : 0;
   while (r < w->t->world && !simdev_gone(r)) r++;
   if (r == w->t->world) return 0;
   *alarm = (zp_cuda_alarm){r, ZP_CUDA_E_PEER, ZP_CUDA_STEP_UNKNOWN, ""};
@@ -145,16 +148,28 @@ void zp_trial_hosts_end(zp_trial_hosts *h)
   if (!h->watch) simdev_signal(&h->watch_begins);
 }
 
+int zp_trial_one_process;
+
+static int32_t process_of(int32_t rank)
+{
+  return zp_trial_one_process ? 0 : rank;
+}
+
 /* A run with a finding has its hosts return one after the other: first those that use what the
  * rank's first host frees. */
 static int open_simdev(zp_trial *t, simdev **s, int several)
 {
+  const int32_t processes = zp_trial_one_process ? 1 : t->world;
   int failed = 0;
-  *s = simdev_open(t->world, t->world, NULL, NULL);
-  for (int32_t r = 0; *s && several && r < t->world; r++)
-    failed |= simdev_host(*s, r, watchdog, t) || simdev_host(*s, r, second_host, t) ||
-              simdev_host(*s, r, third_host, t);
-  for (int32_t r = 0; *s && r < t->world; r++) failed |= simdev_host(*s, r, zp_trial_process, t);
+  *s = simdev_open(processes, processes, NULL, NULL);
+  for (int32_t r = 0; *s && several && r < t->world; r++) {
+    zp_trial_hosts *h = &t->hosts[r];
+    const int32_t p = process_of(r);
+    failed |= simdev_host(*s, p, watchdog, h) || simdev_host(*s, p, second_host, h) ||
+              simdev_host(*s, p, third_host, h);
+  }
+  for (int32_t r = 0; *s && r < t->world; r++)
+    failed |= simdev_host(*s, process_of(r), zp_trial_process, &t->hosts[r]);
   return *s && !failed ? 0 : -1;
 }
 

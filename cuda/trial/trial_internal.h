@@ -55,6 +55,10 @@ typedef struct zp_trial_hosts {
 /* The engine's, on simdev's clock. */
 #define ZP_TRIAL_DEADLINE_NS ((uint64_t)30 * 1000000000u)
 
+/* 1: all ranks are threads of one process, on one device; simdev's NCCL has no part in it. Set
+ * before the first trial. */
+extern int zp_trial_one_process;
+
 /* Told which op's work carries which tag, where it is set; op NULL: nothing carries tags. */
 extern void (*zp_trial_tagged)(int32_t rank, int64_t tag, const zp_op *op);
 
@@ -180,7 +184,7 @@ void zp_trial_hosts_close(zp_trial *t);
 int64_t zp_trial_message_bytes(const zp_trial_worker *w);
 
 /* worker.c: what would be main() of each process. */
-int zp_trial_process(void *arg, int rank);
+int zp_trial_process(void *arg, int process);
 zp_cuda_options zp_trial_options(zp_trial_worker *w);
 
 /* store.c: ref's ranks load, save; and the twin's, after its first and last step. 0, or not. */

@@ -67,7 +67,7 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w)
                        .clip_eps = h->clip_eps,
                        .scaler = h->scaler,
                        .rank = w->rank,
-                       .device = w->rank,
+                       .device = zp_trial_one_process ? 0 : w->rank,
                        .native = w->t->now.native,
                        .first_nccl = w->t->now.launch_order == 2,
                        .offload = w->t->now.offload,
@@ -224,16 +224,17 @@ static int train(zp_trial_worker *w)
   return zp_trial_same_ledger(w);
 }
 
-int zp_trial_process(void *arg, int rank)
+int zp_trial_process(void *arg, int process)
 {
-  zp_trial *t = arg;
+  zp_trial *t = ((zp_trial_hosts *)arg)->t;
+  const int32_t rank = (int32_t)((zp_trial_hosts *)arg - t->hosts);
   zp_trial_worker w = {.t = t, .rank = rank, .at = zp_coord_of(t->cfg, rank)};
   int failed;
   t->hosts[rank].w = &w;
   for (uint64_t k = 0; k < ZP_TRIAL_STREAMS; k++)
     w.random[k] = t->now.announce * 1000003u + (uint64_t)rank + (k << 32);
   w.streams = t->now.producers < 1 ? 1 : t->now.producers;
-  if (cudaSetDevice(rank) || zp_trial_load_kernels()) return __LINE__;
+  if (cudaSetDevice(process) || zp_trial_load_kernels()) return __LINE__;
   failed = open_worker(&w);
   if (!failed) failed = train(&w);
   if (w.e && zp_cuda_why(w.e)->status) t->error[rank] = *zp_cuda_why(w.e);

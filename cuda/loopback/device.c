@@ -1,0 +1,2 @@
+/* The kernel for the C compiler: what simdev runs. */
+#include "kernel_body.h"

@@ -1,0 +1,2 @@
+/* The kernel for nvcc. */
+#include "kernel_body.h"
