@@ -339,6 +339,7 @@ include cuda/engine/engine.mk
 include cuda/model/model.mk
 include cuda/trial/trial.mk
 include cuda/loopback/loopback.mk
+include cuda/gpu/gpu.mk
 include conformance/recorder/recorder.mk
 
 # ---- Conformance ---------------------------------------------------------------------------------

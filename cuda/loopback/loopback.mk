@@ -48,6 +48,39 @@ $(LOOPBACK_TSAN_COMMAND): $(BUILD)/tsan/$(LOOPBACK_MAIN).o $(TRIAL_TSAN) $(LOOPB
 	$(say) LD $@
 	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
 
+# ---- Trials of 2 to 24 ranks: one program on simdev, on threads, and on a device -----------------
+
+LOOPBACK_TRIALS := $(BUILD)/loopback_trials
+$(LOOPBACK_TRIALS).o: cuda/loopback/trials.c $(BUILD)/flags | $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -c $< -o $@
+$(LOOPBACK_TRIALS): $(LOOPBACK_TRIALS).o $(TRIAL) $(ENGINE) $(ZP_PATH) $(LOOPBACK) \
+  $(SIMDEV_RUNTIME) $(BUILD)/libzpcli.a $(STATIC)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+
+# On a device ranks are threads. So they are here, on a device that does everything at once.
+LOOPBACK_THREADS := $(BUILD)/tests/cuda/loopback_threads
+LOOPBACK_NEAR    := $(BUILD)/cuda/loopback/hosts.o $(BUILD)/cuda/loopback/near.o
+LOOPBACK_WRAP    := -Wl,--wrap=cudaMalloc,--wrap=cudaFree,--wrap=cudaMemcpyAsync
+$(LOOPBACK_NEAR): CPPFLAGS += $(CUDA_CPPFLAGS)
+$(LOOPBACK_NEAR): | $(CUDA_HEADERS)
+$(LOOPBACK_TRIALS)_threads.o: cuda/loopback/trials.c $(BUILD)/flags | $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(say) CC "$< (threads)"
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DZP_ON_THREADS -c $< -o $@
+$(BUILD)/tests/cuda/at_once_runtime.o: $(BUILD)/tests/cuda/at_once.o
+	$(Q)objcopy -w --weaken-symbol='nccl[A-Z]*' $< $@
+$(LOOPBACK_THREADS): $(LOOPBACK_TRIALS)_threads.o $(LOOPBACK_NEAR) \
+  $(BUILD)/tests/cuda/at_once_runtime.o $(LOOPBACK_OBJ) $(TRIAL) $(ENGINE) $(ZP_PATH) \
+  $(BUILD)/libzpcli.a $(STATIC)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(LIBS)
+
+unit: $(LOOPBACK_TRIALS) $(LOOPBACK_THREADS)
+
 .PHONY: loopback-command
 loopback-command: $(LOOPBACK_COMMAND) $(LOOPBACK_TSAN_COMMAND) ## build the twin's trials with all ranks on one device
 
@@ -55,3 +88,32 @@ unit: loopback-command
 
 -include $(LOOPBACK_OBJ:%.o=%.d) $(LOOPBACK_TSAN_OBJ:%.o=%.d) $(BUILD)/$(LOOPBACK_MAIN).d \
          $(BUILD)/tsan/$(LOOPBACK_MAIN).d
+
+# On a device: the kernels of nvcc, CUDA's runtime. What programs need of other libraries is in
+# GPU_LIBS (make gpu-libs), where the machine has none.
+GPU_LIBS   ?= gpu-libs
+GPU_TRIALS := $(BUILD)/gpu/loopback_trials
+GPU_LINK    = $(if $(wildcard $(GPU_LIBS)/lib),-L$(GPU_LIBS)/lib,) -L$(CUDA_HOME)/lib64 \
+              -lcudart_static $(GPU_DRIVER) -lstdc++ -ldl -lrt -pthread -ljansson -lm
+# Programs start on machines with a driver, and are linked without one, too.
+GPU_DRIVER  = $(firstword $(wildcard $(CUDA_HOME)/lib64/stubs/libcuda.so) \
+                $(wildcard /usr/local/nvidia/lib64/libcuda.so.1 /usr/lib/*/libcuda.so.1) \
+                $(BUILD)/gpu/libcuda.so.1)
+$(BUILD)/gpu/libcuda.so.1:
+	@mkdir -p $(@D)
+	$(Q)printf 'int cuStreamWriteValue32_v2(void) { return 999; }\n' | \
+	  $(CC) -shared -Wl,-soname,libcuda.so.1 -x c - -o $@
+$(BUILD)/gpu/loopback.o: cuda/loopback/device.cu $(wildcard cuda/loopback/*.h cuda/kernels/*.h)
+	@mkdir -p $(@D)
+	$(say) NVCC $<
+	$(Q)$$(sh cuda/kernels/nvcc.sh) $$(sh cuda/kernels/nvcc.sh --flags) -Xcompiler -fPIC \
+	  $(foreach a,$(ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -c $< -o $@
+$(GPU_TRIALS): $(LOOPBACK_TRIALS)_threads.o $(LOOPBACK_NEAR) $(BUILD)/gpu/loopback.o \
+  $(BUILD)/cuda/kernels/device.o $(filter-out %/device.o,$(LOOPBACK_OBJ)) $(TRIAL) $(ENGINE) \
+  $(ZP_PATH) $(BUILD)/libzpgpu.a $(STATIC) | $(BUILD)/gpu/libcuda.so.1
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(GPU_LINK)
+# The command's part without MPI.
+$(BUILD)/libzpgpu.a: $(filter-out $(BUILD)/ref/engine/comm_mpi%,$(CLI_OBJ))
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcsD $@ $^

@@ -10,7 +10,7 @@
 int zp_trial_differs(zp_trial *t, const char *kind, const char *format, ...)
 {
   va_list args;
-  if (t->found.kind[0]) return 1;
+  if (__atomic_exchange_n(&t->differs, 1, __ATOMIC_ACQ_REL)) return 1;
   snprintf(t->found.kind, sizeof t->found.kind, "%s", kind);
   va_start(args, format);
   vsnprintf(t->found.text, sizeof t->found.text, format, args);
@@ -247,6 +247,7 @@ static void forget(zp_trial *t, const zp_trial_schedule *s)
   t->now.path = s->path && !s->hosts && !t->now.own_loop && !zp_trial_one_process;
   t->chained = 0;
   memset(&t->found, 0, sizeof t->found);
+  t->differs = 0;
   memset(t->error, 0, (size_t)t->world * sizeof *t->error);
   for (int32_t r = 0; r < t->world; r++) t->log[r].n = t->syncs[r].n = 0;
   if (t->storage.save) zp_case_memory_clear(&t->saved[1]);
@@ -289,6 +290,7 @@ int zp_trial_run(zp_trial *t, const zp_trial_schedule *s)
       (status != SIMDEV_E_HOST && status != SIMDEV_OK && status != SIMDEV_E_DEADLOCK)) {
     const zp_cuda_error *e = status == SIMDEV_E_HOST ? first_error(t) : NULL;
     memset(&t->found, 0, sizeof t->found);
+    t->differs = 0;
     zp_trial_differs(t, e && e->status == ZP_CUDA_E_ARRIVAL ? "STEP-3" : name_of(status), "%s",
                      e ? e->text : simdev_result(t->sim)->text);
   }

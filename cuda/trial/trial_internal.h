@@ -59,6 +59,10 @@ typedef struct zp_trial_hosts {
  * before the first trial. */
 extern int zp_trial_one_process;
 
+/* Who queues a body of one thread, with a copy of its parameters; 0, or an error. NULL: it is
+ * simdev's kernel. Set before the first trial. */
+extern int (*zp_trial_queue)(const simdev_kernel *kernel, const void *params, cudaStream_t stream);
+
 /* Told which op's work carries which tag, where it is set; op NULL: nothing carries tags. */
 extern void (*zp_trial_tagged)(int32_t rank, int64_t tag, const zp_op *op);
 
@@ -87,7 +91,8 @@ struct zp_trial {
   uint64_t alarm_ns;     /* … when */
   int32_t alarmed;
   ncclUniqueId id;
-  zp_trial_found found;  /* the first */
+  int32_t differs;       /* 1: there is … */
+  zp_trial_found found;  /* … the first */
   zp_cuda_error *error;  /* [world] */
   zp_path_log *log;      /* [world] announcements */
   zp_trial_syncs *syncs; /* [world] of runs that are recorded */

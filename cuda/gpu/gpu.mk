@@ -1,0 +1,25 @@
+# Checks and measurements on a GPU; all but the device's own numbers also on simdev.
+# Included by the Makefile after loopback.mk.
+
+GPU_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,kernel_check check_main main_sim main_device)
+$(GPU_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
+$(GPU_OBJ): | $(CUDA_HEADERS)
+
+# The bodies as the C compiler makes them, beside nvcc's.
+$(BUILD)/gpu/host_kernels.o: $(BUILD)/cuda/kernels/kernels.o
+	@mkdir -p $(@D)
+	$(Q)objcopy $$( \
+	  nm $< | sed -n 's/.* zp_kernel_\([a-z_]*\)$$/--redefine-sym zp_kernel_\1=zp_host_kernel_\1/p') $< $@
+
+KERNEL_CHECK     := $(BUILD)/kernel_check
+GPU_KERNEL_CHECK := $(BUILD)/gpu/kernel_check
+CHECK_OBJ        := $(patsubst %,$(BUILD)/cuda/gpu/%.o,kernel_check check_main) \
+                    $(BUILD)/gpu/host_kernels.o $(BUILD)/cuda/kernels/launch.o
+$(KERNEL_CHECK): $(BUILD)/cuda/gpu/main_sim.o $(CHECK_OBJ) $(BUILD)/cuda/kernels/kernels.o \
+  $(SIMDEV) $(STATIC)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+$(GPU_KERNEL_CHECK): $(BUILD)/cuda/gpu/main_device.o $(CHECK_OBJ) $(BUILD)/cuda/kernels/device.o \
+  $(STATIC) | $(BUILD)/gpu/libcuda.so.1
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)

@@ -1,0 +1,412 @@
+/* kernel_check ROUNDS SEED: every kernel of the engine on the device, and the same bodies compiled
+ * by the C compiler on the host, from the same bytes: all memory must be equal afterwards, also
+ * where nothing is to be written. Prints one line of JSON. Exit 0: equal; 1: not; 3: no device. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../ref/engine/comm.h"
+#include "kernel_check.h"
+
+enum { ROOM = 16 << 10, SLOTS = 6 };
+
+/* ---- Random bytes ---------------------------------------------------------------------------- */
+
+static uint64_t next(uint64_t *state)
+{
+  uint64_t z = *state += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+static int64_t below(uint64_t *state, int64_t n)
+{
+  return (int64_t)(next(state) % (uint64_t)n);
+}
+
+/* No NaN: what an operation of two of them carries is open. kind 0: near one, 1: all finite ones,
+ * 2: some infinite. */
+static uint32_t pattern_of(uint64_t *state, int32_t dtype, int kind)
+{
+  uint32_t u = (uint32_t)next(state);
+  if (dtype == ZP_F32) {
+    if (kind == 0) return (u & 0x807fffffu) | (124 + u % 8u) << 23;
+    if ((u >> 23 & 255) == 255) u &= kind == 2 ? 0xff800000u : 0xbfffffffu;
+    return u;
+  }
+  if (dtype == ZP_BF16) return pattern_of(state, ZP_F32, kind) >> 16;
+  u &= 0xffff;
+  if (kind == 0) return (u & 0x83ffu) | (12 + u % 6u) << 10;
+  if ((u >> 10 & 31) == 31) u &= kind == 2 ? 0xfc00u : 0xbfffu;
+  return u;
+}
+
+static void fill(uint64_t *state, int32_t dtype, int kind, void *to, int64_t n)
+{
+  for (int64_t i = 0; i < n; i++) {
+    const uint32_t u = pattern_of(state, dtype, kind);
+    if (dtype == ZP_F32) ((uint32_t *)to)[i] = u;
+    else ((uint16_t *)to)[i] = (uint16_t)u;
+  }
+}
+
+/* ---- One case -------------------------------------------------------------------------------- */
+
+/* Memory of a case: the host's copy, the device's, and what came back. */
+typedef struct place {
+  char *host, *device, *back;
+  size_t bytes;
+} place;
+
+typedef struct check {
+  const char *name;
+  const void *device; /* handles */
+  const simdev_kernel *host;
+  /* Fills the host's copy; the parameters, with pointers to `base`; the launch. */
+  zp_launch (*make)(uint64_t *state, char *host, char *base, void *params);
+} check;
+
+enum { SLOT = ROOM * 72 };
+
+static char *slot(char *base, int k)
+{
+  return base + (size_t)k * SLOT;
+}
+
+static int64_t some_count(uint64_t *state)
+{
+  static const int64_t odd[] = {1, 2, 3, 5, 7, 31, 33, 255, 257, 4095, 4096, 4097};
+  const int64_t k = below(state, 16);
+  return k < 12 ? odd[k] : 1 + below(state, ROOM - 64);
+}
+
+/* Runs over slots `in` and `out`: up to 16 pieces at odd places. */
+static void make_runs(uint64_t *state, char *base, int in, int out, int64_t in_size,
+                      int64_t out_size, zp_memory_runs *runs)
+{
+  int64_t at = below(state, 5);
+  runs->n = 1 + (int32_t)below(state, ZP_RUNS_HERE);
+  for (int32_t i = 0; i < runs->n; i++) {
+    zp_memory_run *r = &runs->here[i];
+    const int64_t most = (ROOM - 64 - at) / (runs->n - i);
+    r->count = most > 0 ? below(state, most + 1) : 0;
+    r->in = slot(base, in) + at * in_size;
+    r->out = slot(base, out) + at * out_size;
+    r->at = at;
+    at += r->count + below(state, 3);
+  }
+  runs->tiles = zp_runs_lay(runs->here, runs->n);
+}
+
+static zp_launch gather(uint64_t *state, char *host, char *base, void *params, int how)
+{
+  zp_gather_params *p = params;
+  p->dtype = (int32_t)below(state, 3);
+  p->first = (int32_t)below(state, 2);
+  const int64_t size = zp_dtype_bytes(p->dtype);
+  const int64_t out = how == 0 ? size : how == 1 ? 4 : 72;
+  fill(state, p->dtype, (int)below(state, how == 2 ? 2 : 3), slot(host, 0), ROOM);
+  if (how == 1) fill(state, ZP_F32, 0, slot(host, 1), ROOM);
+  p->nonfinite = (int64_t *)(void *)slot(base, 2);
+  make_runs(state, base, 0, 1, size, out, &p->runs);
+  if (below(state, 3) == 0) p->runs.here[below(state, p->runs.n)].in = NULL;
+  return zp_launch_runs(p->runs.here, p->runs.n);
+}
+
+static zp_launch make_copy(uint64_t *s, char *host, char *base, void *params)
+{
+  return gather(s, host, base, params, 0);
+}
+
+static zp_launch make_ordered(uint64_t *s, char *host, char *base, void *params)
+{
+  return gather(s, host, base, params, 1);
+}
+
+static zp_launch make_exact(uint64_t *s, char *host, char *base, void *params)
+{
+  return gather(s, host, base, params, 2);
+}
+
+static zp_launch make_scatter(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_scatter_params *p = params;
+  p->bytes = below(state, 2) ? 4 : 2;
+  fill(state, ZP_F32, 2, slot(host, 0), ROOM);
+  make_runs(state, base, 0, 1, p->bytes, p->bytes, &p->runs);
+  return zp_launch_runs(p->runs.here, p->runs.n);
+}
+
+static zp_launch make_squares(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_squares_params *p = params;
+  p->dtype = (int32_t)below(state, 3);
+  fill(state, p->dtype, (int)below(state, 3), slot(host, 0), ROOM);
+  p->tally = (zp_tally *)(void *)slot(base, 1);
+  p->nonfinite = (int64_t *)(void *)slot(base, 2);
+  make_runs(state, base, 0, 3, zp_dtype_bytes(p->dtype), 4, &p->runs);
+  p->lanes = zp_squares_lanes(p->runs.here, p->runs.n);
+  return zp_launch_squares(p->runs.here, p->runs.n);
+}
+
+static zp_launch make_add(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_add_params *p = params;
+  p->dtype = (int32_t)below(state, 3);
+  p->members = 1 + (int32_t)below(state, 9);
+  p->own = (int32_t)below(state, p->members + 1) - 1;
+  p->first = (int32_t)below(state, 2);
+  p->n = some_count(state) / p->members + 1;
+  const int64_t size = zp_dtype_bytes(p->dtype);
+  p->stride = p->n * size;
+  fill(state, p->dtype, 0, slot(host, 0), p->n * p->members);
+  fill(state, p->dtype, 0, slot(host, 1), p->n);
+  p->parts = slot(base, 0);
+  p->own_in = slot(base, 1);
+  p->out = slot(base, 2);
+  return zp_launch_elements(p->n);
+}
+
+static zp_launch make_add_ordered(uint64_t *state, char *host, char *base, void *params)
+{
+  fill(state, ZP_F32, 0, slot(host, 2), ROOM);
+  return make_add(state, host, base, params);
+}
+
+/* Limbs below 2^32, the last one small: such as settling leaves. */
+static void fill_limbs(uint64_t *state, char *to, int64_t n, int wide)
+{
+  for (int64_t i = 0; i < n * 9; i++) {
+    int64_t limb = (int64_t)(next(state) >> (wide ? 24 : 33));
+    if (i % 9 == 8) limb %= 1 << 20;
+    memcpy(to + i * 8, &limb, sizeof limb);
+  }
+}
+
+static zp_launch make_settle(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_settle_params *p = params;
+  p->n = some_count(state);
+  fill_limbs(state, slot(host, 0), p->n, 1);
+  p->limbs = (int64_t *)(void *)slot(base, 0);
+  return zp_launch_elements(p->n);
+}
+
+static zp_launch mean(uint64_t *state, char *host, char *base, void *params, int limbs)
+{
+  zp_mean_params *p = params;
+  p->n = some_count(state);
+  p->divisor = 1 + below(state, 24 * 16);
+  if (limbs) fill_limbs(state, slot(host, 0), p->n, 0);
+  else fill(state, ZP_F32, (int)below(state, 3), slot(host, 0), p->n);
+  p->sum = slot(base, 0);
+  p->mean = (float *)(void *)slot(base, 1);
+  p->nonfinite = (int64_t *)(void *)slot(base, 2);
+  return zp_launch_elements(p->n);
+}
+
+static zp_launch make_mean_ordered(uint64_t *s, char *host, char *base, void *params)
+{
+  return mean(s, host, base, params, 0);
+}
+
+static zp_launch make_mean_exact(uint64_t *s, char *host, char *base, void *params)
+{
+  return mean(s, host, base, params, 1);
+}
+
+static zp_launch make_update(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_update_params *p = params;
+  zp_step_state *step = (zp_step_state *)(void *)slot(host, 5);
+  zp_group_state *group = (zp_group_state *)(void *)(slot(host, 5) + 1024);
+  memset(step, 0, sizeof *step);
+  memset(group, 0, sizeof *group);
+  step->decision.skipped = below(state, 8) == 0;
+  group->rule = (int32_t)below(state, 3);
+  for (int i = 0; i < ZP_STEP_SCALARS; i++)
+    group->scalar[i] = (float)(1 + below(state, 1000)) / 1024;
+  for (int k = 0; k < 3; k++) fill(state, ZP_F32, 0, slot(host, k), ROOM);
+  for (int64_t i = 0; i < ROOM; i++) /* second moments are not negative */
+    ((float *)(void *)slot(host, 3))[i] = (float)below(state, 1000) / 512;
+  p->step = (const zp_step_state *)(const void *)slot(base, 5);
+  p->group = (const zp_group_state *)(const void *)(slot(base, 5) + 1024);
+  p->grad = (const float *)(const void *)slot(base, 0);
+  p->master = (float *)(void *)slot(base, 1);
+  p->m = (float *)(void *)slot(base, 2);
+  p->v = (float *)(void *)slot(base, 3);
+  p->dtype = (int32_t)below(state, 3);
+  make_runs(state, base, 0, 4, 4, zp_dtype_bytes(p->dtype), &p->runs);
+  p->real = below(state, ROOM);
+  return zp_launch_runs(p->runs.here, p->runs.n);
+}
+
+static zp_launch make_tell(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_tell_params *p = params;
+  (void)host;
+  p->n = (int32_t)below(state, ZP_TELL_MAX + 1);
+  for (int32_t i = 0; i < ZP_TELL_MAX; i++) p->value[i] = (int64_t)next(state);
+  p->to = (int64_t *)(void *)slot(base, 0);
+  return zp_launch_one();
+}
+
+static zp_launch make_loss(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_loss_params *p = params;
+  p->n = below(state, 40);
+  fill(state, ZP_F32, 2, slot(host, 0), p->n);
+  p->loss = (const float *)(const void *)slot(base, 0);
+  p->tally = (zp_tally *)(void *)slot(base, 1);
+  return zp_launch_one();
+}
+
+static zp_launch make_pack(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_pack_params *p = params;
+  zp_tally *t = (zp_tally *)(void *)slot(host, 0);
+  memset(t, 0, sizeof *t);
+  for (int i = 0; i < ZP_SQ_LIMBS; i++) t->squares[i] = (int64_t)(next(state) >> 34);
+  for (int i = 0; i < ZP_VAL_LIMBS; i++) t->loss[i] = (int64_t)(next(state) >> 34);
+  t->nonfinite = below(state, 3);
+  p->tally = (zp_tally *)(void *)slot(base, 0);
+  p->stats = (int64_t *)(void *)slot(base, 1);
+  return zp_launch_one();
+}
+
+/* From a sum of squares that was packed: small limbs. */
+static zp_launch make_decide(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_decide_params *p = params;
+  zp_step_state *step = (zp_step_state *)(void *)slot(host, 1);
+  zp_group_state *group = (zp_group_state *)(void *)slot(host, 2);
+  int64_t *stats = (int64_t *)(void *)slot(host, 0);
+  memset(stats, 0, ZP_STATS * sizeof *stats);
+  for (int i = 8; i < 14; i++) stats[i] = (int64_t)(next(state) >> 34);
+  stats[ZP_STAT_NONFINITE] = below(state, 4) == 0;
+  memset(step, 0, sizeof *step);
+  zp_scaler_init(&step->scaler, 1, 8, 0, 20, 2, 1, 0);
+  p->groups = 1 + (int32_t)below(state, 9);
+  p->optims = 1 + (int32_t)below(state, ZP_DECIDE_OPTIMS);
+  memset(group, 0, (size_t)p->groups * sizeof *group);
+  for (int32_t g = 0; g < p->groups; g++) zp_optim_state_init(&group[g].optim);
+  for (int32_t i = 0; i < ZP_DECIDE_OPTIMS; i++) {
+    p->optim[i].kind = (int32_t)below(state, 2);
+    p->optim[i].lr = 1e-3;
+    p->optim[i].beta1 = 0.9;
+    p->optim[i].beta2 = 0.999;
+    p->optim[i].eps = 1e-8;
+    p->optim[i].weight_decay = 0.01;
+    p->optim[i].momentum = i % 2 ? 0.9 : 0;
+  }
+  p->stats = (int64_t *)(void *)slot(base, 0);
+  p->step = (zp_step_state *)(void *)slot(base, 1);
+  p->group = (zp_group_state *)(void *)slot(base, 2);
+  p->divisor = 1 + below(state, 100);
+  p->clip = below(state, 2) ? 1.0 : 0;
+  p->eps = 1e-6;
+  return zp_launch_one();
+}
+
+/* ---- Both sides ------------------------------------------------------------------------------ */
+
+static void run_on_host(const simdev_kernel *k, zp_launch l, const void *params)
+{
+  void *shared = calloc(1, l.shared + 1);
+  for (uint32_t b = 0; b < l.grid; b++)
+    for (int phase = 0; phase < k->phases; phase++)
+      for (uint32_t i = 0; i < l.block; i++) {
+        const simdev_thread t = {{l.grid, 1, 1}, {l.block, 1, 1}, {b, 0, 0}, {i, 0, 0}};
+        k->body(params, t, shared, phase);
+      }
+  free(shared);
+}
+
+static int run_on_device(const check *c, const place *p, zp_launch l, void *params,
+                         cudaStream_t stream)
+{
+  void *args[] = {params};
+  const dim3 grid = {l.grid, 1, 1}, block = {l.block, 1, 1};
+  if (cudaMemcpyAsync(p->device, p->host, p->bytes, cudaMemcpyHostToDevice, stream)) return -1;
+  if (l.grid > 0 && cudaLaunchKernel(c->device, grid, block, args, l.shared, stream)) return -1;
+  if (cudaMemcpyAsync(p->back, p->device, p->bytes, cudaMemcpyDeviceToHost, stream)) return -1;
+  return (int)cudaStreamSynchronize(stream);
+}
+
+/* 0 equal, 1 not, 3 the device failed. */
+static int run_check(const check *c, const place *p, uint64_t seed, cudaStream_t stream)
+{
+  static _Alignas(16) unsigned char mine[4096], theirs[4096];
+  uint64_t state = seed, again;
+  zp_launch l;
+  memset(p->host, 0, p->bytes);
+  memset(mine, 0, sizeof mine);
+  memset(theirs, 0, sizeof theirs);
+  again = state;
+  c->make(&again, p->host, p->device, theirs);
+  l = c->make(&state, p->host, p->host, mine);
+  if (run_on_device(c, p, l, theirs, stream)) {
+    fprintf(stderr, "%s, seed %" PRIu64 ": a call of CUDA failed\n", c->name, seed);
+    return 3;
+  }
+  run_on_host(c->host, l, mine);
+  for (size_t i = 0; i < p->bytes; i++) {
+    if (p->host[i] == p->back[i]) continue;
+    fprintf(
+        stderr, "%s, seed %" PRIu64 ": byte %zu of memory %zu is %02x on the device, %02x here\n",
+        c->name, seed, i % SLOT, i / SLOT, (unsigned char)p->back[i], (unsigned char)p->host[i]);
+    return 1;
+  }
+  return 0;
+}
+
+int zp_kernel_check(int64_t rounds, uint64_t seed, FILE *out)
+{
+#define CHECK(name, make)                                                                          \
+  {                                                                                                \
+#name, zp_kernel_##name, zp_host_kernel_##name, make                                           \
+  }
+  const check checks[] = {CHECK(gather_copy, make_copy),
+                          CHECK(gather_ordered, make_ordered),
+                          CHECK(gather_exact, make_exact),
+                          CHECK(scatter, make_scatter),
+                          CHECK(squares, make_squares),
+                          CHECK(add_ordered, make_add_ordered),
+                          CHECK(add_exact, make_add),
+                          CHECK(settle, make_settle),
+                          CHECK(mean_ordered, make_mean_ordered),
+                          CHECK(mean_exact, make_mean_exact),
+                          CHECK(update, make_update),
+                          CHECK(tell, make_tell),
+                          CHECK(loss, make_loss),
+                          CHECK(pack, make_pack),
+                          CHECK(decide, make_decide)};
+  enum { CHECKS = sizeof checks / sizeof *checks };
+  place p = {.bytes = (size_t)SLOTS * SLOT};
+  cudaStream_t stream;
+  int64_t done = 0;
+  int result = 0;
+  p.host = malloc(p.bytes);
+  p.back = malloc(p.bytes);
+  if (!p.host || !p.back || cudaSetDevice(0) || cudaMalloc((void **)&p.device, p.bytes) ||
+      cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)) {
+    fprintf(stderr, "no device, or no memory\n");
+    return 3;
+  }
+  for (int i = 0; i < CHECKS; i++) {
+    struct cudaFuncAttributes loaded;
+    if (cudaFuncGetAttributes(&loaded, checks[i].device)) result = 3;
+  }
+  for (int64_t k = 0; k < rounds && result == 0; k++)
+    for (int i = 0; i < CHECKS && result == 0; i++, done++)
+      result = run_check(&checks[i], &p, seed * 1000003u + (uint64_t)(k * CHECKS + i), stream);
+  fprintf(out, "{\"kernels\": %d, \"runs\": %" PRId64 ", \"equal\": %s}\n", (int)CHECKS, done,
+          result ? "false" : "true");
+  cudaStreamDestroy(stream);
+  cudaFree(p.device);
+  free(p.host);
+  free(p.back);
+  return result;
+}

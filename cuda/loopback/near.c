@@ -1,0 +1,109 @@
+/* Trials on a real device: what the trial's model does on the host has to reach what kernels do on
+ * the device. Linked with --wrap, the device memory of a trial is pinned memory of the host, which
+ * kernels reach over the bus: one pool, given out in pieces, as CUDA takes long for each. The
+ * model's bodies are host functions on their streams. All else is as it is in training: streams,
+ * events, kernels, copies, NCCL's place. */
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../simdev/kernel.h"
+#include "near.h"
+
+enum { PIECES = 1 << 14, ALIGN = 512 };
+
+cudaError_t __wrap_cudaMalloc(void **p, size_t n);
+cudaError_t __wrap_cudaFree(void *p);
+cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind,
+                                   cudaStream_t stream);
+cudaError_t __real_cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind,
+                                   cudaStream_t stream);
+
+typedef struct piece {
+  size_t at, bytes;
+} piece;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static char *pool;
+static size_t room;
+static piece taken[PIECES]; /* by address */
+static int pieces;
+
+int zp_near_open(size_t bytes)
+{
+  room = bytes;
+  return (int)cudaMallocHost((void **)&pool, bytes);
+}
+
+int zp_near_pieces(void)
+{
+  return pieces;
+}
+
+cudaError_t __wrap_cudaMalloc(void **p, size_t n)
+{
+  const size_t bytes = (n + ALIGN - 1) / ALIGN * ALIGN;
+  size_t at = 0;
+  int i = 0;
+  cudaError_t e = cudaErrorMemoryAllocation;
+  pthread_mutex_lock(&mutex);
+  for (; i < pieces && taken[i].at - at < bytes; i++) at = taken[i].at + taken[i].bytes;
+  if (pieces < PIECES && at + bytes <= room) {
+    memmove(&taken[i + 1], &taken[i], (size_t)(pieces - i) * sizeof *taken);
+    taken[i] = (piece){at, bytes};
+    pieces++;
+    *p = pool + at;
+    e = cudaSuccess;
+  }
+  pthread_mutex_unlock(&mutex);
+  if (e == cudaSuccess) memset(*p, 0xa5, bytes); /* device memory is not zero either */
+  return e;
+}
+
+cudaError_t __wrap_cudaFree(void *p)
+{
+  cudaError_t e = p ? cudaErrorInvalidValue : cudaSuccess;
+  int i = 0;
+  pthread_mutex_lock(&mutex);
+  while (p && i < pieces && pool + taken[i].at != (char *)p) i++;
+  if (p && i < pieces) {
+    pieces--;
+    memmove(&taken[i], &taken[i + 1], (size_t)(pieces - i) * sizeof *taken);
+    e = cudaSuccess;
+  }
+  pthread_mutex_unlock(&mutex);
+  return e;
+}
+
+/* The kinds say device where the pool is. */
+cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind,
+                                   cudaStream_t stream)
+{
+  (void)kind;
+  return __real_cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, stream);
+}
+
+/* ---- Bodies ---------------------------------------------------------------------------------- */
+
+typedef struct queued {
+  const simdev_kernel *kernel;
+  unsigned char params[];
+} queued;
+
+static void CUDART_CB run(void *arg)
+{
+  static const simdev_thread one = {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+  queued *q = arg;
+  q->kernel->body(q->params, one, NULL, 0);
+  free(q);
+}
+
+int zp_near_queue(const simdev_kernel *kernel, const void *params, cudaStream_t stream)
+{
+  queued *q = malloc(sizeof *q + kernel->params_bytes);
+  if (!q) return (int)cudaErrorMemoryAllocation;
+  q->kernel = kernel;
+  memcpy(q->params, params, kernel->params_bytes);
+  return (int)cudaLaunchHostFunc(stream, run, q);
+}
