@@ -23,3 +23,28 @@ $(GPU_KERNEL_CHECK): $(BUILD)/cuda/gpu/main_device.o $(CHECK_OBJ) $(BUILD)/cuda/
   $(STATIC) | $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)
+
+# ---- Measurements --------------------------------------------------------------------------------
+
+KERNEL_BENCH     := $(BUILD)/kernel_bench
+GPU_KERNEL_BENCH := $(BUILD)/gpu/kernel_bench
+BENCH_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,bench probe)
+$(BENCH_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
+$(BENCH_OBJ): | $(CUDA_HEADERS)
+$(BUILD)/gpu/bench.o: cuda/gpu/bench.c $(BUILD)/flags | $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(say) CC "$< (device)"
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DZP_ON_THREADS -c $< -o $@
+$(BUILD)/gpu/probe.o: cuda/gpu/probe.cu $(wildcard cuda/gpu/*.h cuda/kernels/*.h)
+	@mkdir -p $(@D)
+	$(say) NVCC $<
+	$(Q)$$(sh cuda/kernels/nvcc.sh) $$(sh cuda/kernels/nvcc.sh --flags) -Xcompiler -fPIC \
+	  $(foreach a,$(ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -c $< -o $@
+$(KERNEL_BENCH): $(BUILD)/cuda/gpu/main_sim.o $(BENCH_OBJ) $(BUILD)/cuda/kernels/kernels.o \
+  $(BUILD)/cuda/kernels/launch.o $(SIMDEV) $(STATIC)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+$(GPU_KERNEL_BENCH): $(BUILD)/cuda/gpu/main_device.o $(BUILD)/gpu/bench.o $(BUILD)/gpu/probe.o \
+  $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/kernels/launch.o $(STATIC) | $(BUILD)/gpu/libcuda.so.1
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)

@@ -1,0 +1,407 @@
+/* kernel_bench ELEMENTS REPETITIONS: what share of a plain read's or copy's bandwidth each kernel
+ * has, both measured in turns in this run, L2 flushed before each. Prints a line of JSON for each
+ * measurement as it is made. On simdev, where time says nothing, the lines say "simulated". */
+#define _POSIX_C_SOURCE 200809L
+#include <cuda_runtime_api.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../kernels/kernels.h"
+#include "main.h"
+#include "probe.h"
+
+enum { MOST = 64, TENSORS = 1000, MEMBERS = 8, ARRAYS = 8, BLOCKS = 132 * 16 };
+
+/* Memory: arrays of n fp32; a table of runs; L2 and more of it. */
+typedef struct bench {
+  int64_t n;
+  int repetitions;
+  char *array[ARRAYS], *flush, *small;
+  size_t flush_bytes;
+  zp_memory_run *table, *runs; /* device, host */
+  cudaStream_t stream;
+  cudaEvent_t begin, end;
+} bench;
+
+/* One measurement. */
+typedef struct job {
+  const char *name, *dtype, *data;
+  int tensors;
+  int64_t elements;
+  const void *kernel;
+  zp_launch l;
+  void *params;
+  int64_t read, write; /* bytes that cannot be spared */
+} job;
+
+static int failed(const char *what, int error)
+{
+  if (error) fprintf(stderr, "kernel_bench: %s: error %d of CUDA\n", what, error);
+  return error;
+}
+
+/* ---- Time ------------------------------------------------------------------------------------ */
+
+#ifdef ZP_ON_THREADS
+static const char clock_name[] = "events";
+static int start(bench *b)
+{
+  return (int)cudaEventRecord(b->begin, b->stream);
+}
+
+static int stop(bench *b, double *ms)
+{
+  float t = 0;
+  const int error = (int)cudaEventRecord(b->end, b->stream) || (int)cudaEventSynchronize(b->end) ||
+                    (int)cudaEventElapsedTime(&t, b->begin, b->end);
+  *ms = t;
+  return error;
+}
+#else
+static const char clock_name[] = "simulated";
+static double begun;
+static double now_ms(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static int start(bench *b)
+{
+  begun = now_ms();
+  return (int)cudaStreamSynchronize(b->stream);
+}
+
+static int stop(bench *b, double *ms)
+{
+  const int error = (int)cudaStreamSynchronize(b->stream);
+  *ms = now_ms() - begun;
+  return error;
+}
+#endif
+
+static int launch(const bench *b, const void *kernel, zp_launch l, void *params)
+{
+  void *args[] = {params};
+  return (int)cudaLaunchKernel(kernel, (dim3){l.grid, 1, 1}, (dim3){l.block, 1, 1}, args, l.shared,
+                               b->stream);
+}
+
+static int run_once(bench *b, const void *kernel, zp_launch l, void *params, double *ms)
+{
+  if (cudaMemsetAsync(b->flush, 0x5a, b->flush_bytes, b->stream)) return -1;
+  if (start(b) || launch(b, kernel, l, params)) return -1;
+  return stop(b, ms);
+}
+
+static int by_value(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *ms, int n)
+{
+  qsort(ms, (size_t)n, sizeof *ms, by_value);
+  return n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2;
+}
+
+/* The probe takes the same bytes: what is only read is read, what is written is written. */
+static int measure(bench *b, const job *j)
+{
+  double kernel[MOST], probe[MOST];
+  zp_probe_params p;
+  const zp_launch l = {BLOCKS, 256, 0};
+  memset(&p, 0, sizeof p);
+  p.in = b->array[0];
+  p.out = b->array[ARRAYS / 2];
+  p.read = j->read / 16;
+  p.write = j->write / 16;
+  p.sink = (uint32_t *)(void *)b->small;
+  for (int i = -2; i < b->repetitions; i++) { /* two to warm up */
+    double *k = &kernel[i < 0 ? 0 : i], *q = &probe[i < 0 ? 0 : i];
+    if (run_once(b, j->kernel, j->l, j->params, k) || run_once(b, zp_kernel_probe, l, &p, q))
+      return failed(j->name, (int)cudaGetLastError());
+  }
+  {
+    const double ms = median(kernel, b->repetitions), base = median(probe, b->repetitions);
+    printf("{\"kernel\": \"%s\", \"dtype\": \"%s\", \"data\": \"%s\", \"elements\": %" PRId64
+           ", \"tensors\": %d, \"read\": %" PRId64 ", \"written\": %" PRId64
+           ", \"ms\": %.5f, \"least_ms\": %.5f, \"base\": \"%s\", \"base_ms\": %.5f, "
+           "\"share\": %.4f, \"gb_s\": %.1f, \"repetitions\": %d, \"clock\": \"%s\"}\n",
+           j->name, j->dtype, j->data, j->elements, j->tensors, j->read, j->write, ms, kernel[0],
+           j->write > j->read / 64 ? "copy" : "read", base, base / ms,
+           (double)(j->read + j->write) / ms / 1e6, b->repetitions, clock_name);
+    fflush(stdout);
+  }
+  return 0;
+}
+
+/* ---- Kernels --------------------------------------------------------------------------------- */
+
+static int fill(bench *b, int array, int64_t n, int32_t dtype, int32_t kind)
+{
+  zp_fill_params p;
+  const zp_launch l = {BLOCKS, 256, 0};
+  memset(&p, 0, sizeof p);
+  p.out = b->array[array];
+  p.n = n;
+  p.dtype = dtype;
+  p.kind = kind;
+  p.seed = (uint64_t)array * 77 + 5;
+  return launch(b, zp_kernel_fill, l, &p);
+}
+
+/* The elements as one tensor, or as many of unequal lengths, in a table on the device. */
+static int lay(bench *b, int tensors, int64_t n, int64_t in_size, int64_t out_size,
+               zp_memory_runs *runs, zp_launch *l, int32_t *lanes)
+{
+  int64_t at = 0;
+  for (int i = 0; i < tensors; i++) {
+    const int64_t mean = n / tensors, even = i + 1 == tensors ? n - at : mean - mean / 3;
+    const int64_t count = i % 2 && i + 1 < tensors ? mean + mean / 3 : even;
+    memset(&b->runs[i], 0, sizeof b->runs[i]);
+    b->runs[i].in = b->array[0] + at * in_size;
+    b->runs[i].out = b->array[1] + at * out_size;
+    b->runs[i].at = at;
+    b->runs[i].count = count;
+    at += count;
+  }
+  memset(runs, 0, sizeof *runs);
+  runs->n = tensors;
+  runs->tiles = zp_runs_lay(b->runs, tensors);
+  if (tensors == 1) runs->here[0] = b->runs[0];
+  else runs->table = b->table;
+  *l = zp_launch_runs(b->runs, tensors);
+  if (lanes) {
+    *lanes = zp_squares_lanes(b->runs, tensors);
+    *l = zp_launch_squares(b->runs, tensors);
+  }
+  if (cudaMemcpyAsync(b->table, b->runs, (size_t)tensors * sizeof *b->runs, cudaMemcpyHostToDevice,
+                      b->stream))
+    return -1;
+  return (int)cudaStreamSynchronize(b->stream);
+}
+
+static int bench_squares(bench *b, int32_t dtype, int tensors, int32_t kind)
+{
+  zp_squares_params p;
+  job j = {.name = "squares", .tensors = tensors, .elements = b->n, .params = &p};
+  memset(&p, 0, sizeof p);
+  p.dtype = dtype;
+  p.tally = (zp_tally *)(void *)(b->small + 256);
+  j.kernel = zp_kernel_squares;
+  j.dtype = dtype == ZP_F32 ? "fp32" : dtype == ZP_BF16 ? "bf16" : "fp16";
+  j.data = kind == ZP_FILL_SPREAD ? "all exponents" : "gradients";
+  j.read = b->n * zp_dtype_bytes(dtype);
+  if (fill(b, 0, b->n, dtype, kind)) return -1;
+  if (lay(b, tensors, b->n, zp_dtype_bytes(dtype), 4, &p.runs, &j.l, &p.lanes)) return -1;
+  return measure(b, &j);
+}
+
+static int bench_gather(bench *b, int ordered, int tensors)
+{
+  zp_gather_params p;
+  job j = {
+      .tensors = tensors, .elements = b->n, .params = &p, .dtype = "bf16", .data = "gradients"};
+  memset(&p, 0, sizeof p);
+  p.dtype = ZP_BF16;
+  p.nonfinite = (int64_t *)(void *)b->small;
+  j.name = ordered ? "gather_ordered" : "gather_copy";
+  j.kernel = ordered ? zp_kernel_gather_ordered : zp_kernel_gather_copy;
+  j.read = b->n * (ordered ? 6 : 2);
+  j.write = b->n * (ordered ? 4 : 2);
+  if (fill(b, 0, b->n, ZP_BF16, ZP_FILL_GRADIENT) || fill(b, 1, b->n, ZP_F32, ZP_FILL_GRADIENT))
+    return -1;
+  if (lay(b, tensors, b->n, 2, ordered ? 4 : 2, &p.runs, &j.l, NULL)) return -1;
+  return measure(b, &j);
+}
+
+static int bench_scatter(bench *b, int tensors)
+{
+  zp_scatter_params p;
+  job j = {.name = "scatter",
+           .tensors = tensors,
+           .elements = b->n,
+           .params = &p,
+           .dtype = "bf16",
+           .data = "gradients"};
+  memset(&p, 0, sizeof p);
+  p.bytes = 2;
+  j.kernel = zp_kernel_scatter;
+  j.read = j.write = 2 * b->n;
+  if (fill(b, 0, b->n, ZP_BF16, ZP_FILL_GRADIENT)) return -1;
+  if (lay(b, tensors, b->n, 2, 2, &p.runs, &j.l, NULL)) return -1;
+  return measure(b, &j);
+}
+
+/* Parts of 8 members, as many elements together. */
+static int bench_add(bench *b)
+{
+  zp_add_params p;
+  job j = {.name = "add_ordered",
+           .tensors = 1,
+           .elements = b->n,
+           .params = &p,
+           .dtype = "fp32",
+           .data = "gradients"};
+  memset(&p, 0, sizeof p);
+  p.dtype = ZP_F32;
+  p.members = MEMBERS;
+  p.own = -1;
+  p.first = 1;
+  p.n = b->n / MEMBERS;
+  p.stride = p.n * 4;
+  p.parts = b->array[0];
+  p.out = b->array[1];
+  j.kernel = zp_kernel_add_ordered;
+  j.l = zp_launch_elements(p.n);
+  j.read = p.n * 4 * MEMBERS;
+  j.write = p.n * 4;
+  if (fill(b, 0, b->n, ZP_F32, ZP_FILL_GRADIENT)) return -1;
+  return measure(b, &j);
+}
+
+static int bench_mean(bench *b)
+{
+  zp_mean_params p;
+  job j = {.name = "mean_ordered",
+           .tensors = 1,
+           .elements = b->n,
+           .params = &p,
+           .dtype = "fp32",
+           .data = "gradients"};
+  memset(&p, 0, sizeof p);
+  p.n = b->n;
+  p.divisor = 24;
+  p.sum = b->array[0];
+  p.mean = (float *)(void *)b->array[1];
+  p.nonfinite = (int64_t *)(void *)b->small;
+  j.kernel = zp_kernel_mean_ordered;
+  j.l = zp_launch_elements(p.n);
+  j.read = j.write = 4 * b->n;
+  if (fill(b, 0, b->n, ZP_F32, ZP_FILL_GRADIENT)) return -1;
+  return measure(b, &j);
+}
+
+/* Unscale, clip, AdamW, bf16: 16 bytes read, 14 written. */
+static int bench_update(bench *b, int tensors)
+{
+  zp_update_params p;
+  zp_step_state step;
+  zp_group_state group;
+  job j = {.name = "update",
+           .tensors = tensors,
+           .elements = b->n,
+           .params = &p,
+           .dtype = "bf16",
+           .data = "gradients"};
+  memset(&step, 0, sizeof step);
+  memset(&group, 0, sizeof group);
+  memset(&p, 0, sizeof p);
+  group.rule = ZP_RULE_ADAMW;
+  for (int i = 0; i < ZP_STEP_SCALARS; i++) group.scalar[i] = 0.5f + (float)i / 32;
+  if (cudaMemcpyAsync(b->small + 8192, &step, sizeof step, cudaMemcpyHostToDevice, b->stream) ||
+      cudaMemcpyAsync(b->small + 16384, &group, sizeof group, cudaMemcpyHostToDevice, b->stream) ||
+      cudaStreamSynchronize(b->stream))
+    return -1;
+  p.step = (const zp_step_state *)(const void *)(b->small + 8192);
+  p.group = (const zp_group_state *)(const void *)(b->small + 16384);
+  p.grad = (const float *)(const void *)b->array[2];
+  p.master = (float *)(void *)b->array[3];
+  p.m = (float *)(void *)b->array[4];
+  p.v = (float *)(void *)b->array[5];
+  p.real = b->n;
+  p.dtype = ZP_BF16;
+  for (int a = 2; a < 6; a++)
+    if (fill(b, a, b->n, ZP_F32, a == 5 ? ZP_FILL_POSITIVE : ZP_FILL_GRADIENT)) return -1;
+  j.kernel = zp_kernel_update;
+  j.read = 16 * b->n;
+  j.write = 14 * b->n;
+  if (lay(b, tensors, b->n, 2, 2, &p.runs, &j.l, NULL)) return -1;
+  return measure(b, &j);
+}
+
+/* ---- All ------------------------------------------------------------------------------------- */
+
+/* One piece of memory, so that the probe may run over the arrays' ends. */
+static int open_bench(bench *b)
+{
+  const size_t each = (size_t)(b->n * 4 + 4095) / 4096 * 4096;
+  char *all;
+  struct cudaFuncAttributes loaded;
+  if (cudaSetDevice(0) || cudaMalloc((void **)&all, ARRAYS * each)) return -1;
+  for (int i = 0; i < ARRAYS; i++) b->array[i] = all + (size_t)i * each;
+  b->runs = calloc(TENSORS, sizeof *b->runs);
+  if (!b->runs || cudaMalloc((void **)&b->table, TENSORS * sizeof *b->table) ||
+      cudaMalloc((void **)&b->small, 1 << 16) || cudaMalloc((void **)&b->flush, b->flush_bytes))
+    return -1;
+  if (cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking)) return -1;
+#ifdef ZP_ON_THREADS
+  if (cudaEventCreate(&b->begin) || cudaEventCreate(&b->end)) return -1;
+#endif
+  if (cudaFuncGetAttributes(&loaded, zp_kernel_probe) ||
+      cudaFuncGetAttributes(&loaded, zp_kernel_fill))
+    return -1;
+#define LOAD(name)                                                                                 \
+  if (cudaFuncGetAttributes(&loaded, zp_kernel_##name)) return -1;
+  ZP_KERNELS(LOAD)
+#undef LOAD
+  return (int)cudaMemsetAsync(b->small, 0, 1 << 16, b->stream);
+}
+
+static void close_bench(bench *b)
+{
+  if (b->stream) cudaStreamDestroy(b->stream);
+#ifdef ZP_ON_THREADS
+  if (b->begin) cudaEventDestroy(b->begin);
+  if (b->end) cudaEventDestroy(b->end);
+#endif
+  cudaFree(b->array[0]);
+  cudaFree(b->table);
+  cudaFree(b->small);
+  cudaFree(b->flush);
+  free(b->runs);
+}
+
+static int run_all(bench *b)
+{
+  static const int tensors[] = {1, TENSORS};
+  for (int k = 0; k < 2; k++) {
+    const int t = tensors[k];
+    if (bench_squares(b, ZP_F32, t, ZP_FILL_GRADIENT) ||
+        bench_squares(b, ZP_BF16, t, ZP_FILL_GRADIENT) ||
+        bench_squares(b, ZP_F16, t, ZP_FILL_GRADIENT) ||
+        bench_squares(b, ZP_F32, t, ZP_FILL_SPREAD) ||
+        bench_squares(b, ZP_BF16, t, ZP_FILL_SPREAD) || bench_gather(b, 0, t) ||
+        bench_gather(b, 1, t) || bench_scatter(b, t) || bench_update(b, t))
+      return 1;
+  }
+  return bench_add(b) || bench_mean(b);
+}
+
+int zp_gpu_main(int argc, char **argv)
+{
+  bench b;
+  int result = 3;
+  memset(&b, 0, sizeof b);
+  if (argc != 3 || (b.n = atoll(argv[1])) < TENSORS || (b.repetitions = atoi(argv[2])) < 1 ||
+      b.repetitions > MOST) {
+    fprintf(stderr, "usage: %s ELEMENTS (%d or more) REPETITIONS (1 to %d)\n", argv[0], TENSORS,
+            MOST);
+    return 2;
+  }
+#ifdef ZP_ON_THREADS
+  b.flush_bytes = (size_t)256 << 20; /* four times what an H200's L2 holds */
+#else
+  b.flush_bytes = 4096;
+#endif
+  if (open_bench(&b)) fprintf(stderr, "kernel_bench: no device, or no memory\n");
+  else result = run_all(&b) ? 1 : 0;
+  close_bench(&b);
+  return result;
+}

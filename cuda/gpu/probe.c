@@ -1,0 +1,2 @@
+/* For the C compiler: what simdev runs. */
+#include "probe_body.h"

@@ -1,0 +1,2 @@
+/* For nvcc. */
+#include "probe_body.h"

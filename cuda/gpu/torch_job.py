@@ -1,0 +1,93 @@
+"""torch doing the engine's job on a GPU, in its own fastest way, as JSON lines.
+
+    torch_job.py ELEMENTS REPETITIONS
+
+fp32 masters, gradients of bf16 or fp32: the norm (_foreach_norm), unscale and clip (one multiply),
+fused AdamW, the parameters cast to bf16. One tensor, and 1,000 of unequal lengths. Times are
+medians by CUDA events, L2 flushed before each.
+"""
+
+import json
+import statistics
+import sys
+
+import torch
+
+TENSORS = 1000
+FLUSH = 256 << 20
+SCALE = 1.0 / 1024
+
+
+def lengths(n, tensors):
+    """As kernel_bench has them."""
+    mean, out = n // tensors, []
+    for i in range(tensors - 1):
+        out.append(mean + mean // 3 if i % 2 else mean - mean // 3)
+    return out + [n - sum(out)]
+
+
+def timed(fn, repetitions, flush):
+    times = []
+    for i in range(-2, repetitions):
+        flush.fill_(1)
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        fn()
+        end.record()
+        end.synchronize()
+        if i >= 0:
+            times.append(begin.elapsed_time(end))
+    return times
+
+
+def say(what, n, tensors, dtype, times):
+    print(json.dumps({
+        "torch": what, "elements": n, "tensors": tensors, "dtype": dtype,
+        "ms": statistics.median(times), "least_ms": min(times), "repetitions": len(times),
+        "version": torch.__version__}), flush=True)
+
+
+def norm_job(n, tensors, dtype, repetitions, flush):
+    name = str(dtype).split(".")[1].replace("bfloat", "bf").replace("float", "fp")
+    grads = list((torch.randn(n, device="cuda", dtype=dtype) / 64).split(lengths(n, tensors)))
+
+    def norm():
+        parts = torch._foreach_norm(grads, 2, dtype=torch.float32)
+        return torch.linalg.vector_norm(torch.stack(parts))
+
+    say("norm", n, tensors, name, timed(norm, repetitions, flush))
+
+
+def update_job(n, tensors, repetitions, flush):
+    cut = lengths(n, tensors)
+    masters = list(torch.randn(n, device="cuda").split(cut))
+    for p, g in zip(masters, (torch.randn(n, device="cuda") / 64).split(cut)):
+        p.grad = g
+    params = list(torch.empty(n, device="cuda", dtype=torch.bfloat16).split(cut))
+    adamw = torch.optim.AdamW(masters, lr=1e-3, weight_decay=0.01, fused=True)
+    factor = torch.tensor(SCALE, device="cuda")
+
+    def update():
+        torch._foreach_mul_([p.grad for p in masters], factor)
+        adamw.step()
+        torch._foreach_copy_(params, masters)
+
+    say("update", n, tensors, "bf16", timed(update, repetitions, flush))
+
+
+def main():
+    n, repetitions = int(float(sys.argv[1])), int(sys.argv[2])
+    if not torch.cuda.is_available():
+        sys.exit("torch sees no GPU")
+    flush = torch.empty(FLUSH, dtype=torch.uint8, device="cuda")
+    with torch.no_grad():
+        for tensors in (1, TENSORS):
+            norm_job(n, tensors, torch.float32, repetitions, flush)
+            norm_job(n, tensors, torch.bfloat16, repetitions, flush)
+            torch.cuda.empty_cache()
+            update_job(n, tensors, repetitions, flush)
+            torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()
