@@ -48,3 +48,29 @@ $(GPU_KERNEL_BENCH): $(BUILD)/cuda/gpu/main_device.o $(BUILD)/gpu/bench.o $(BUIL
   $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/kernels/launch.o $(STATIC) | $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)
+
+# ---- One command ---------------------------------------------------------------------------------
+
+DEVICE ?= gpu
+.PHONY: gpu-programs-gpu gpu-programs-sim gpu-check gpu-libs
+gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_TRIALS)
+gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(LOOPBACK_TRIALS) $(LOOPBACK_TSAN_COMMAND)
+gpu-check: ## check and measure the twin on a GPU, or on simdev: DEVICE=sim (RESULTS=FOLDER)
+	@python3 -B cuda/gpu/check.py --device $(DEVICE) --build $(BUILD) \
+	  $(if $(RESULTS),--results $(RESULTS)) $(if $(BUDGET),--budget $(BUDGET)) \
+	  $(if $(TRIALS),--trials $(TRIALS))
+
+# What a machine with nothing but a CUDA image lacks, to be carried there: not in git.
+gpu-libs: | $(CUDA_HEADERS) ## gather what a CUDA image lacks into gpu-libs/ (SMALL_NCCL=FILE.so.xz)
+	@mkdir -p $(GPU_LIBS)/include $(GPU_LIBS)/lib
+	cp $$(pkg-config --variable=includedir jansson)/jansson*.h \
+	  $$(pkg-config --variable=includedir libxxhash)/xx*.h $(NCCL_INC)/*.h $(GPU_LIBS)/include
+	for l in jansson xxhash; do \
+	  cp $$(pkg-config --variable=libdir $$(pkg-config --exists $$l && echo $$l || echo lib$$l))/lib$$l.a \
+	    $(GPU_LIBS)/lib || exit 1; done
+	$(if $(SMALL_NCCL),cp $(SMALL_NCCL) $(GPU_LIBS))
+	@du -sh $(GPU_LIBS)
+
+unit: gpu-programs-sim
+
+-include $(GPU_OBJ:%.o=%.d) $(BENCH_OBJ:%.o=%.d) $(BUILD)/gpu/bench.d

@@ -1,0 +1,271 @@
+"""Checks and measures the engine on a GPU, or what of that can be done on simdev, in one command.
+
+    make gpu-check [DEVICE=sim] [RESULTS=FOLDER] [BUDGET=540]
+
+Parts run one after the other, each with a time limit of its own; what fails, or is stopped at its
+limit, does not stop the later ones. What cannot be run here is "not run", with the reason. Writes
+results.json, table.md and pictures; a table or picture without a measurement is not written. Of a
+GPU they go to cuda/results/DATE-GPU-COMMIT, of simdev to build/gpu-check. Exit status: 0 when
+nothing failed.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import report
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SIZES = ["25e6", "250e6", "2.5e9"]
+TAIL = 2000  # characters of a part's output that are kept
+NOT_HERE = ("Device not supported", "not supported on this", "Unable to find")  # the sanitizer's
+
+
+class NotRun(Exception):
+    """Why a part cannot be run here."""
+
+
+def run(argv, limit, env=None):
+    """(exit status or None when it was stopped, stdout, stderr); its children end with it."""
+    process = subprocess.Popen(argv, cwd=ROOT, env={**os.environ, **(env or {})}, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=limit)
+        return process.returncode, out, err
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        return None, out, err
+
+
+def lines_of(text):
+    """The JSON objects that a program printed, one a line; a last line cut short is left out."""
+    found = []
+    for line in text.splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            pass
+    return [x for x in found if isinstance(x, dict)]
+
+
+class Check:
+    """All parts of one run: names, limits in seconds, functions of the limit."""
+
+    def __init__(self, device, build, budget, trials=(300, 60)):
+        self.device, self.build, self.trials = device, build, trials
+        self.end = time.monotonic() + budget
+        self.parts, self.measured, self.torch = [], [], []
+
+    def program(self, name):
+        return str(self.build / "gpu" / name if self.device == "gpu" else self.build / name)
+
+    def part(self, name, limit, fn):
+        begin = time.monotonic()
+        left = self.end - begin
+        limit = min(limit, left)
+        entry = {"part": name, "limit_s": round(max(limit, 0), 1)}
+        try:
+            if limit < 2:
+                raise NotRun("no time is left")
+            entry.update(fn(limit))
+        except NotRun as why:
+            entry.update(result="not run", why=str(why))
+        except (OSError, ValueError, KeyError) as error:
+            entry.update(result="failed", why=f"{type(error).__name__}: {error}")
+        entry["seconds"] = round(time.monotonic() - begin, 1)
+        self.parts.append(entry)
+        print(f"{name:24s} {entry['result']:8s} {entry['seconds']:6.1f} s  {entry.get('why', '')}",
+              flush=True)
+        return entry["result"] == "passed"
+
+    def command(self, argv, limit, env=None, wants_json=True):
+        """A part that is one program."""
+        status, out, err = run(argv, limit, env)
+        found = lines_of(out)
+        entry = {"command": " ".join(argv), "result": "passed", "output": found}
+        if status is None:
+            entry.update(result="failed", why=f"stopped at its limit of {limit:.0f} s")
+        elif status != 0:
+            entry.update(result="failed", why=f"exit status {status}")
+        elif wants_json and not found:
+            entry.update(result="failed", why="it printed no result")
+        if entry["result"] == "failed":
+            entry["tail"] = (out + err)[-TAIL:]
+        return entry
+
+    # ---- Parts -----------------------------------------------------------------------------------
+
+    def build_all(self, limit):
+        make = ["make", f"-j{os.cpu_count()}", f"BUILD={os.path.relpath(self.build, ROOT)}"]
+        env = {}
+        if self.device == "gpu":
+            nvcc = shutil.which("nvcc")
+            if not nvcc:
+                raise NotRun("there is no nvcc on the path")
+            make += ["ARCHS=90", f"CUDA_HOME={pathlib.Path(nvcc).resolve().parents[1]}",
+                     "MPI_CFLAGS=", "MPI_LIBS="]
+            libs = ROOT / "gpu-libs"
+            if libs.is_dir():
+                env["CPPFLAGS"] = f"-I{libs}/include"
+                make += [f"NCCL_INC={libs}/include"]
+        return self.command(make + [f"gpu-programs-{self.device}"], limit, env, wants_json=False)
+
+    def kernels(self, limit):
+        return self.command([self.program("kernel_check"), "40", "1"], limit)
+
+    def loopback(self, limit):
+        cases, seconds = self.trials
+        most = max(limit - 5, 1)
+        seed = str(int(time.time()))
+        return self.command([self.program("loopback_trials"), str(cases), str(seconds), str(most),
+                             seed], limit)
+
+    def races(self, limit):
+        if self.device == "gpu":
+            raise NotRun("ThreadSanitizer sees simdev's streams; on a GPU racecheck looks")
+        seconds = max(1, int(min(20, limit - 10)))
+        entry = self.command([str(self.build / "zeroproof-loopback-tsan"), "fuzz", "--engine",
+                              "cuda", "--seconds", str(seconds), "--jobs", "1"], limit,
+                             wants_json=False)
+        return entry
+
+    def sanitizer(self, tool):
+        def part(limit):
+            if self.device != "gpu":
+                raise NotRun("compute-sanitizer is for devices")
+            if not shutil.which("compute-sanitizer"):
+                raise NotRun("there is no compute-sanitizer")
+            argv = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9",
+                    self.program("kernel_check"), "1", "3"]
+            entry = self.command(argv, limit)
+            refused = next((x for x in NOT_HERE if x in entry.get("tail", "")), None)
+            if refused:
+                raise NotRun(f"compute-sanitizer refuses this device: {refused}")
+            return entry
+        return part
+
+    def nccl(self, ranks, p2p):
+        """Real NCCL; several ranks on one GPU may lock up, which is told and no failure."""
+        def part(limit):
+            if self.device != "gpu":
+                raise NotRun("NCCL is for devices")
+            argv = [sys.executable, "cuda/gpu/nccl_ranks.py", "--ranks", str(ranks),
+                    "--limit", str(int(limit - 3))]
+            env = {"NCCL_MAX_CTAS": "2"}
+            if not p2p:
+                env["NCCL_P2P_DISABLE"] = "1"
+            entry = self.command(argv, limit, env)
+            last = entry["output"][-1] if entry["output"] else {}
+            if last.get("not_run"):
+                raise NotRun(last["not_run"])
+            if last.get("locked_up"):
+                entry.update(result="locked up", why=last["locked_up"])
+            return entry
+        return part
+
+    def bench(self, size, repetitions):
+        def part(limit):
+            n = size if self.device == "gpu" else "20000"
+            entry = self.command([self.program("kernel_bench"), str(int(float(n))),
+                                  str(repetitions)], limit)
+            # what was measured before it was stopped stays
+            self.measured += [x for x in entry.pop("output") if x.get("clock") == "events"]
+            return entry
+        return part
+
+    def torch_job(self, size, repetitions):
+        def part(limit):
+            if self.device != "gpu":
+                raise NotRun("there is no GPU")
+            entry = self.command([sys.executable, "cuda/gpu/torch_job.py", size,
+                                  str(repetitions)], limit)
+            self.torch += [x for x in entry.pop("output") if "torch" in x]
+            return entry
+        return part
+
+    # ---- All -------------------------------------------------------------------------------------
+
+    def all(self):
+        self.part("build", 150, self.build_all)
+        self.part("kernels", 40, self.kernels)
+        self.part("trials on the loopback", self.trials[1] + 60, self.loopback)
+        self.part("races of the loopback", 60, self.races)
+        self.part("memcheck", 30, self.sanitizer("memcheck"))
+        self.part("racecheck", 30, self.sanitizer("racecheck"))
+        self.part("NCCL, one rank", 30, self.nccl(1, True))
+        self.part("NCCL, two ranks", 60, self.nccl(2, True))
+        self.part("NCCL, two ranks, no P2P", 60, self.nccl(2, False))
+        for size in SIZES if self.device == "gpu" else SIZES[:1]:
+            self.part(f"bandwidth, {size}", 40, self.bench(size, 15 if size != SIZES[-1] else 9))
+            self.part(f"torch, {size}", 40, self.torch_job(size, 9))
+        return all(p["result"] != "failed" for p in self.parts)
+
+
+# ---- What it was run on --------------------------------------------------------------------------
+
+
+def said(argv):
+    try:
+        status, out, _ = run(argv, 20)
+    except OSError:
+        return ""
+    return out.strip() if status == 0 else ""
+
+
+def machine(device):
+    """The commit is given where there is no git: by ZP_COMMIT."""
+    commit = said(["git", "rev-parse", "--short=12", "HEAD"]) or os.environ.get("ZP_COMMIT", "")
+    changed = bool(said(["git", "status", "--porcelain", "-uno"]))
+    facts = {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+             "device": device, "commit": (commit or "unknown") + ("+changes" if changed else "")}
+    nvcc = re.search(r"release ([\d.]+)", said(["nvcc", "--version"]))
+    facts["nvcc"] = nvcc.group(1) if nvcc else ""
+    if device == "gpu":
+        smi = said(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
+                    "--format=csv,noheader"]).splitlines()
+        name = (smi[0].split(", ") if smi else []) + [""] * 3
+        facts.update(gpu=name[0], driver=name[1], memory=name[2])
+    return facts
+
+
+def folder_of(facts, given):
+    if given:
+        return pathlib.Path(given)
+    if facts["device"] != "gpu":
+        return ROOT / "build" / "gpu-check"
+    gpu = re.sub(r"[^A-Za-z0-9]+", "-", facts["gpu"]).strip("-").lower() or "gpu"
+    return ROOT / "cuda" / "results" / f"{facts['date'][:10]}-{gpu}-{facts['commit'][:12]}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", choices=("gpu", "sim"), default="gpu")
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--results", default="")
+    parser.add_argument("--budget", type=float, default=530, help="seconds, all parts together")
+    parser.add_argument("--trials", default="300,60", help="topologies and seconds, at least")
+    args = parser.parse_args()
+    facts = machine(args.device)
+    if args.device == "gpu" and not facts["gpu"]:
+        sys.exit("gpu-check: nvidia-smi names no GPU; make gpu-check DEVICE=sim runs on simdev")
+    cases, seconds = (int(x) for x in args.trials.split(","))
+    check = Check(args.device, ROOT / args.build, args.budget, (cases, seconds))
+    good = check.all()
+    folder = folder_of(facts, args.results)
+    written = report.write(folder, facts, check.parts, check.measured, check.torch)
+    print("written: " + ", ".join(str(p) for p in written))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""Real NCCL, its ranks separate processes on one GPU: what the engine asks of it.
+
+    nccl_ranks.py --ranks N --limit SECONDS [--library PATH]
+
+Prints one JSON object last. One rank runs with any NCCL; several need 2.30 or later, which has
+NCCL_MULTI_RANK_GPU_ENABLE: one in gpu-libs/ is taken before torch's. A lock-up is reported, and no
+failure.
+"""
+
+import argparse
+import ctypes
+import json
+import lzma
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SEVERAL = 23000  # 2.30.0
+INT64, FLOAT32, SUM = 4, 7, 0
+N = 1 << 16
+
+
+class UniqueId(ctypes.Structure):
+    _fields_ = [("internal", ctypes.c_char * 128)]
+
+
+def packed():
+    """The library that was taken along, unpacked."""
+    for path in sorted((ROOT / "gpu-libs").glob("libnccl*.so.xz")):
+        to = pathlib.Path(tempfile.gettempdir()) / f"{path.stem}-{os.getuid()}"
+        to.write_bytes(lzma.decompress(path.read_bytes()))
+        return str(to)
+    return None
+
+
+def torchs():
+    import torch
+
+    base = pathlib.Path(torch.__file__).parents[1] / "nvidia"
+    return next((str(p) for p in sorted(base.glob("**/libnccl.so.2"))), None)
+
+
+def version_of(path):
+    v = ctypes.c_int()
+    ctypes.CDLL(path).ncclGetVersion(ctypes.byref(v))
+    return v.value
+
+
+def check(lib, status, what):
+    if status != 0:
+        lib.ncclGetLastError.restype = ctypes.c_char_p
+        raise RuntimeError(f"{what}: NCCL error {status}: {lib.ncclGetLastError(None).decode()}")
+
+
+def rank_main(args):
+    import torch
+
+    torch.cuda.set_device(0)
+    lib = ctypes.CDLL(args.library)
+    lib.ncclCommInitRank.argtypes = [ctypes.c_void_p, ctypes.c_int, UniqueId, ctypes.c_int]
+    unique, file = UniqueId(), pathlib.Path(args.id)
+    if args.rank == 0:
+        check(lib, lib.ncclGetUniqueId(ctypes.byref(unique)), "ncclGetUniqueId")
+        part = file.with_suffix(".part")
+        part.write_bytes(ctypes.string_at(ctypes.byref(unique), 128))
+        part.rename(file)
+    while not file.exists():
+        time.sleep(0.01)
+    ctypes.memmove(ctypes.byref(unique), file.read_bytes(), 128)
+    comm = ctypes.c_void_p()
+    check(lib, lib.ncclCommInitRank(ctypes.byref(comm), args.ranks, unique, args.rank), "init")
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    collectives(args, lib, comm, stream)
+    lib.ncclCommDestroy(comm)
+
+
+def collectives(args, lib, comm, stream):
+    """The engine's: int64 sums, fp32 reduce-scatter, all-gather, messages to every other rank."""
+    import torch
+
+    size, count = ctypes.c_size_t, args.ranks
+    ptr = lambda t: ctypes.c_void_p(t.data_ptr())
+    mine = torch.arange(N, device="cuda", dtype=torch.int64) * (args.rank + 1)
+    total = torch.empty_like(mine)
+    check(lib, lib.ncclAllReduce(ptr(mine), ptr(total), size(N), INT64, SUM, comm, stream), "sum")
+    parts = torch.full((N * count,), float(args.rank + 1), device="cuda")
+    part = torch.empty(N, device="cuda")
+    check(lib, lib.ncclReduceScatter(ptr(parts), ptr(part), size(N), FLOAT32, SUM, comm, stream),
+          "reduce-scatter")
+    whole = torch.empty(N * count, device="cuda")
+    check(lib, lib.ncclAllGather(ptr(part), ptr(whole), size(N), FLOAT32, comm, stream), "gather")
+    got = torch.zeros(N * count, device="cuda")
+    lib.ncclGroupStart()
+    for peer in range(count):
+        if peer == args.rank:
+            continue
+        lib.ncclSend(ptr(parts), size(N), FLOAT32, peer, comm, stream)
+        lib.ncclRecv(ctypes.c_void_p(got.data_ptr() + 4 * N * peer), size(N), FLOAT32, peer, comm,
+                     stream)
+    check(lib, lib.ncclGroupEnd(), "send and receive")
+    torch.cuda.synchronize()
+    ranks = count * (count + 1) // 2
+    assert torch.equal(total, torch.arange(N, device="cuda") * ranks), "wrong sum"
+    assert torch.equal(whole, torch.full_like(whole, float(ranks))), "wrong gather"
+    for peer in range(count):
+        want = 0.0 if peer == args.rank else peer + 1.0
+        assert (got[N * peer: N * (peer + 1)] == want).all(), "wrong message"
+
+
+def end(processes):
+    for p in processes:
+        if p.poll() is None:
+            p.kill()
+    return [p.wait() for p in processes]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--limit", type=float, default=55)
+    parser.add_argument("--library", default="")
+    parser.add_argument("--rank", type=int, default=-1)
+    parser.add_argument("--id", default="")
+    args = parser.parse_args()
+    if args.rank >= 0:
+        return rank_main(args)
+    begin = time.monotonic()
+    path = args.library or (packed() if args.ranks > 1 else torchs()) or torchs()
+    if not path:
+        print(json.dumps({"not_run": "no NCCL is found"}))
+        return 0
+    version = version_of(path)
+    result = {"ranks": args.ranks, "nccl": version}
+    if args.ranks > 1 and version < SEVERAL:
+        print(json.dumps({"not_run": f"NCCL {version} has no several ranks on one GPU: 2.30 has"}))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
+        each = [subprocess.Popen([sys.executable, __file__, "--ranks", str(args.ranks), "--rank",
+                                  str(r), "--library", path, "--id", f"{folder}/id"], env=env,
+                                 stderr=open(f"{folder}/err{r}", "w")) for r in range(args.ranks)]
+        while time.monotonic() - begin < args.limit and any(p.poll() is None for p in each):
+            if any(p.poll() not in (None, 0) for p in each):
+                break
+            time.sleep(0.1)
+        locked = all(p.poll() in (None, 0) for p in each) and any(p.poll() is None for p in each)
+        codes = end(each)
+        errors = [pathlib.Path(f"{folder}/err{r}").read_text()[-500:] for r in range(args.ranks)]
+    if locked:
+        result["locked_up"] = f"no end within {args.limit:.0f} s"
+    result.update(seconds=round(time.monotonic() - begin, 1), equal=not any(codes))
+    print(json.dumps(result))
+    if any(codes) and not locked:
+        print("\n".join(errors), file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

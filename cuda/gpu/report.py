@@ -1,0 +1,116 @@
+"""What gpu-check writes: results.json, table.md and a picture for each size."""
+
+import json
+
+TARGETS = {("squares", "fp32"): 0.90, ("squares", "bf16"): 0.80, ("update", "bf16"): 0.92}
+L2_FITS = 50e6  # elements up to which an H200's L2 holds much of it: told, not judged
+JOBS = {"squares": "norm", "update": "update"}  # torch's name of the same job
+BAR, ROW, LEFT, WIDTH = 14, 22, 330, 860
+
+
+def beside_torch(m, torch):
+    """torch's median over ours, or None."""
+    for t in torch:
+        if (t["torch"] == JOBS.get(m["kernel"]) and t["elements"] == m["elements"]
+                and t["tensors"] == m["tensors"] and t["dtype"] == m["dtype"]
+                and m["data"] == "gradients"):
+            return t["ms"] / m["ms"]
+    return None
+
+
+def target_of(m):
+    if m["elements"] <= L2_FITS or m["data"] != "gradients":
+        return None
+    return TARGETS.get((m["kernel"], m["dtype"]))
+
+
+def count(n):
+    return f"{n / 1e9:g} G" if n >= 1e9 else f"{n / 1e6:g} M"
+
+
+def parts_table(parts):
+    rows = ["| part | result | seconds | limit | |", "|---|---|---|---|---|"]
+    for p in parts:
+        note = p.get("why", "")
+        if not note and p.get("output"):
+            note = ", ".join(f"{k} {v}" for k, v in p["output"][-1].items() if k != "ranks")
+        rows.append(f"| {p['part']} | {p['result']} | {p['seconds']} | {p['limit_s']:.0f} | {note} |")
+    return rows
+
+
+def bandwidth_table(measured, torch):
+    rows = ["| kernel | elements | tensors | of | data | GB/s | share of | | target | torch's time |",
+            "|---|---|---|---|---|---|---|---|---|---|"]
+    for m in measured:
+        target, other = target_of(m), beside_torch(m, torch)
+        verdict = "" if target is None else f"{target:.0%} {'met' if m['share'] >= target else 'missed'}"
+        rows.append(
+            f"| {m['kernel']} | {count(m['elements'])} | {m['tensors']:,} | {m['dtype']} | {m['data']} "
+            f"| {m['gb_s']:.0f} | {m['base']} | {m['share']:.1%} | {verdict} "
+            f"| {'' if other is None else f'{other:.2f} ×'} |")
+    return rows
+
+
+def torch_table(torch):
+    rows = ["| torch | elements | tensors | gradients | ms |", "|---|---|---|---|---|"]
+    for t in torch:
+        rows.append(f"| {t['torch']} | {count(t['elements'])} | {t['tensors']:,} | {t['dtype']} "
+                    f"| {t['ms']:.3f} |")
+    return rows
+
+
+def table(facts, parts, measured, torch):
+    where = ", ".join(f"{k} {v}" for k, v in facts.items() if v and k != "device")
+    text = ["# gpu-check", "", where, ""] + parts_table(parts)
+    if measured:
+        text += ["", "Share: the time of a plain read, or copy, of the same bytes, over the kernel's; "
+                 "medians, measured in turns, L2 flushed before each.", ""]
+        text += bandwidth_table(measured, torch)
+    if torch:
+        text += [""] + torch_table(torch)
+    return "\n".join(text) + "\n"
+
+
+def picture(measured, elements):
+    """Bars: each kernel's share of a plain read or copy."""
+    rows = [m for m in measured if m["elements"] == elements]
+    height = ROW * len(rows) + 60
+    scale = (WIDTH - LEFT - 70) / 1.1
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+           f'font-family="sans-serif" font-size="12">',
+           f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
+           f'<text x="10" y="20" font-size="14">{count(elements)} elements: share of the bandwidth '
+           f'of a plain read or copy of the same bytes</text>']
+    for i, m in enumerate(rows):
+        y = 40 + i * ROW
+        name = f"{m['kernel']} {m['dtype']}, {m['tensors']:,} tensors, {m['data']}"
+        out.append(f'<text x="{LEFT - 8}" y="{y + 11}" text-anchor="end">{name}</text>')
+        out.append(f'<rect x="{LEFT}" y="{y}" width="{m["share"] * scale:.1f}" height="{BAR}" '
+                   f'fill="{"#3b6ea5" if m["base"] == "read" else "#7a9a3b"}"/>')
+        target = target_of(m)
+        if target is not None:
+            x = LEFT + target * scale
+            out.append(f'<line x1="{x:.1f}" y1="{y - 2}" x2="{x:.1f}" y2="{y + BAR + 2}" '
+                       f'stroke="#c0392b" stroke-width="2"/>')
+        out.append(f'<text x="{LEFT + m["share"] * scale + 5:.1f}" y="{y + 11}">'
+                   f'{m["share"]:.0%} of a {m["base"]}</text>')
+    full = LEFT + scale
+    out.append(f'<line x1="{full:.1f}" y1="34" x2="{full:.1f}" y2="{height - 16}" stroke="#888" '
+               f'stroke-dasharray="3 3"/>')
+    return "\n".join(out + ["</svg>"]) + "\n"
+
+
+def write(folder, facts, parts, measured, torch):
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in list(folder.glob("*.svg")) + list(folder.glob("table.md")):
+        old.unlink()  # of a run before, which this one may not have measured
+    files = {"results.json": json.dumps({"machine": facts, "parts": parts, "bandwidth": measured,
+                                         "torch": torch}, indent=1) + "\n"}
+    if measured or torch:
+        files["table.md"] = table(facts, parts, measured, torch)
+    for elements in sorted({m["elements"] for m in measured}):
+        files[f"bandwidth-{count(elements).replace(' ', '').replace('.', '_')}.svg"] = picture(
+            measured, elements)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return [folder / name for name in files]
