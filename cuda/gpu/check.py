@@ -58,6 +58,15 @@ def lines_of(text):
     return [x for x in found if isinstance(x, dict)]
 
 
+def toolkit_of(nvcc):
+    """The folder of CUDA's headers and libraries: nvcc on the path may be a script elsewhere."""
+    for path in (os.environ.get("CUDA_HOME", ""), pathlib.Path(nvcc).resolve().parents[1],
+                 "/usr/local/cuda"):
+        if path and (pathlib.Path(path) / "include" / "cuda_runtime_api.h").exists():
+            return path
+    raise NotRun(f"no headers of CUDA are found for {nvcc}: set CUDA_HOME")
+
+
 class Check:
     """All parts of one run: names, limits in seconds, functions of the limit."""
 
@@ -112,8 +121,7 @@ class Check:
             nvcc = shutil.which("nvcc")
             if not nvcc:
                 raise NotRun("there is no nvcc on the path")
-            make += ["ARCHS=90", f"CUDA_HOME={pathlib.Path(nvcc).resolve().parents[1]}",
-                     "MPI_CFLAGS=", "MPI_LIBS="]
+            make += ["ARCHS=90", "MPI_CFLAGS=", "MPI_LIBS=", f"CUDA_HOME={toolkit_of(nvcc)}"]
             libs = ROOT / "gpu-libs"
             if libs.is_dir():
                 env["CPPFLAGS"] = f"-I{libs}/include"

@@ -114,6 +114,15 @@ $(GPU_TRIALS): $(LOOPBACK_TRIALS)_threads.o $(LOOPBACK_NEAR) $(BUILD)/gpu/loopba
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(GPU_LINK)
 # The command's part without MPI.
-$(BUILD)/libzpgpu.a: $(filter-out $(BUILD)/ref/engine/comm_mpi%,$(CLI_OBJ))
+GPU_CLI_OBJ := $(filter-out $(foreach n,env launch train,$(BUILD)/ref/cli/$(n)%) $(BUILD)/ref/engine/comm_mpi%,$(CLI_OBJ))
+$(BUILD)/libzpgpu.a: $(GPU_CLI_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^
+
+LOOPBACK_TEST := $(BUILD)/tests/cuda/test_loopback
+$(LOOPBACK_TEST).o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(LOOPBACK_TEST).o: | $(CUDA_HEADERS)
+$(LOOPBACK_TEST): $(LOOPBACK_TEST).o $(LOOPBACK_OBJ) $(SIMDEV_RUNTIME)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -lcriterion -lm
+unit: $(LOOPBACK_TEST)

@@ -1,0 +1,31 @@
+# The engine on the loopback: trials of 2 to 24 ranks on simdev and on threads, no race under
+# ThreadSanitizer, planted mistakes found; and gpu-check, as far as it goes without a GPU.
+# spec: STRM-1, STRM-5, LEDG-1
+. tests/cli/lib.sh
+build=${ZP_BUILD:-build}
+
+"$build/loopback_trials" 40 2 60 11 >"$tmp/out" 2>&1
+verdict $? trials_on_one_simulated_device_equal_ref "$(tail -3 "$tmp/out")"
+grep -q '"2[0-4]":' "$tmp/out"
+verdict $? they_reach_more_ranks_than_16 "$(cat "$tmp/out")"
+"$build/tests/cuda/loopback_threads" 40 2 60 11 >"$tmp/out" 2>&1
+verdict $? trials_on_threads_equal_ref "$(tail -3 "$tmp/out")"
+
+"$build/zeroproof-loopback" sim --engine cuda --fault pr8080 >"$tmp/out" 2>&1
+[ $? -eq 1 ]
+verdict $? a_planted_mistake_is_found_on_the_loopback "$(tail -3 "$tmp/out")"
+if [ -x "$build/zeroproof-loopback-tsan" ] && [ "${SAN:-0}" != 1 ]; then
+  "$build/zeroproof-loopback-tsan" fuzz --engine cuda --seconds 5 --jobs 1 >"$tmp/out" 2>&1
+  verdict $? no_race_on_the_loopback "$(tail -5 "$tmp/out")"
+  "$build/zeroproof-loopback-tsan" sim --engine cuda --fault pr8080 >"$tmp/out" 2>&1
+  [ $? -eq 1 ] && grep -q '^ *race\|race: two' "$tmp/out"
+  verdict $? a_race_on_the_loopback_is_found "$(tail -5 "$tmp/out")"
+fi
+
+"$build/kernel_check" 3 9 >"$tmp/out" 2>&1
+verdict $? kernels_equal_their_bodies_on_the_host "$(tail -3 "$tmp/out")"
+"$build/kernel_bench" 20000 1 >"$tmp/out" 2>&1
+verdict $? every_measurement_can_be_made "$(tail -3 "$tmp/out")"
+[ "$(grep -c '"simulated"' "$tmp/out")" -eq 20 ]
+verdict $? there_are_20_of_them "$(wc -l <"$tmp/out")"
+python3 -B tests/cuda/gpu_check_test.py
