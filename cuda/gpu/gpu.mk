@@ -8,8 +8,8 @@ $(GPU_OBJ): | $(CUDA_HEADERS)
 # The bodies as the C compiler makes them, beside nvcc's.
 $(BUILD)/gpu/host_kernels.o: $(BUILD)/cuda/kernels/kernels.o
 	@mkdir -p $(@D)
-	$(Q)objcopy $$( \
-	  nm $< | sed -n 's/.* zp_kernel_\([a-z_]*\)$$/--redefine-sym zp_kernel_\1=zp_host_kernel_\1/p') $< $@
+	$(Q)objcopy $$(nm $< | sed -n \
+	  's/.* zp_kernel_\([a-z_]*\)$$/--redefine-sym zp_kernel_\1=zp_host_kernel_\1/p') $< $@
 
 KERNEL_CHECK     := $(BUILD)/kernel_check
 GPU_KERNEL_CHECK := $(BUILD)/gpu/kernel_check
@@ -45,7 +45,8 @@ $(KERNEL_BENCH): $(BUILD)/cuda/gpu/main_sim.o $(BENCH_OBJ) $(BUILD)/cuda/kernels
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 $(GPU_KERNEL_BENCH): $(BUILD)/cuda/gpu/main_device.o $(BUILD)/gpu/bench.o $(BUILD)/gpu/probe.o \
-  $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/kernels/launch.o $(STATIC) | $(BUILD)/gpu/libcuda.so.1
+  $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/kernels/launch.o $(STATIC) | \
+  $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)
 
@@ -66,8 +67,8 @@ gpu-libs: | $(CUDA_HEADERS) ## gather what a CUDA image lacks into gpu-libs/ (SM
 	cp $$(pkg-config --variable=includedir jansson)/jansson*.h \
 	  $$(pkg-config --variable=includedir libxxhash)/xx*.h $(NCCL_INC)/*.h $(GPU_LIBS)/include
 	for l in jansson xxhash; do \
-	  cp $$(pkg-config --variable=libdir $$(pkg-config --exists $$l && echo $$l || echo lib$$l))/lib$$l.a \
-	    $(GPU_LIBS)/lib || exit 1; done
+	  p=$$(pkg-config --exists $$l && echo $$l || echo lib$$l); \
+	  cp $$(pkg-config --variable=libdir $$p)/lib$$l.a $(GPU_LIBS)/lib || exit 1; done
 	$(if $(SMALL_NCCL),cp $(SMALL_NCCL) $(GPU_LIBS))
 	@du -sh $(GPU_LIBS)
 

@@ -12,7 +12,8 @@
 ZP_KERNELS(ZP_HOST_HANDLE)
 #undef ZP_HOST_HANDLE
 
-/* Prints what was done as a line of JSON. 0: equal; 1: a difference, told on stderr; 3: no device. */
+/* Prints what was done as a line of JSON. 0: equal; 1: a difference, told on stderr; 3: no device.
+ */
 int zp_kernel_check(int64_t rounds, uint64_t seed, FILE *out);
 
 #endif

@@ -34,19 +34,22 @@ def parts_table(parts):
         note = p.get("why", "")
         if not note and p.get("output"):
             note = ", ".join(f"{k} {v}" for k, v in p["output"][-1].items() if k != "ranks")
-        rows.append(f"| {p['part']} | {p['result']} | {p['seconds']} | {p['limit_s']:.0f} | {note} |")
+        rows.append(f"| {p['part']} | {p['result']} | {p['seconds']} | {p['limit_s']:.0f} "
+                    f"| {note} |")
     return rows
 
 
 def bandwidth_table(measured, torch):
-    rows = ["| kernel | elements | tensors | of | data | GB/s | share of | | target | torch's time |",
+    rows = ["| kernel | elements | tensors | of | data | GB/s | share of | | target "
+            "| torch's time |",
             "|---|---|---|---|---|---|---|---|---|---|"]
     for m in measured:
         target, other = target_of(m), beside_torch(m, torch)
-        verdict = "" if target is None else f"{target:.0%} {'met' if m['share'] >= target else 'missed'}"
+        met = target is not None and m["share"] >= target
+        verdict = "" if target is None else f"{target:.0%} {'met' if met else 'missed'}"
         rows.append(
-            f"| {m['kernel']} | {count(m['elements'])} | {m['tensors']:,} | {m['dtype']} | {m['data']} "
-            f"| {m['gb_s']:.0f} | {m['base']} | {m['share']:.1%} | {verdict} "
+            f"| {m['kernel']} | {count(m['elements'])} | {m['tensors']:,} | {m['dtype']} "
+            f"| {m['data']} | {m['gb_s']:.0f} | {m['base']} | {m['share']:.1%} | {verdict} "
             f"| {'' if other is None else f'{other:.2f} ×'} |")
     return rows
 
@@ -63,8 +66,8 @@ def table(facts, parts, measured, torch):
     where = ", ".join(f"{k} {v}" for k, v in facts.items() if v and k != "device")
     text = ["# gpu-check", "", where, ""] + parts_table(parts)
     if measured:
-        text += ["", "Share: the time of a plain read, or copy, of the same bytes, over the kernel's; "
-                 "medians, measured in turns, L2 flushed before each.", ""]
+        text += ["", "Share: the time of a plain read, or copy, of the same bytes, over the "
+                 "kernel's; medians, measured in turns, L2 flushed before each.", ""]
         text += bandwidth_table(measured, torch)
     if torch:
         text += [""] + torch_table(torch)

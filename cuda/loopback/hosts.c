@@ -2,7 +2,6 @@
  * one process, and streams are the device's. Nothing is recorded, and no order is chosen. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +33,15 @@ struct simdev {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static simdev *running;
-static const void *locked[LOCKS]; /* addresses that somebody has locked */
+
+/* serving: whose turn it is, of those who asked; next: the next one's number. Equal: not in use. */
+typedef struct lock {
+  const void *key;
+  uint64_t next, serving;
+  pthread_cond_t turn;
+  int made;
+} lock;
+static lock locks[LOCKS];
 
 simdev *simdev_open(int32_t ranks, int32_t devices, const simdev_options *options, const char **why)
 {
@@ -137,7 +144,8 @@ int simdev_gone(int32_t rank)
 
 void simdev_pause(void)
 {
-  sched_yield();
+  const struct timespec nap = {0, 20000};
+  nanosleep(&nap, NULL);
 }
 
 static int is_signalled(const void *key)
@@ -167,21 +175,26 @@ int simdev_await(const void *key)
   return there ? 0 : -1;
 }
 
-static const void **place_of(const void *key)
+/* In the order of asking: who polls under a lock would have it again before anybody else wakes. */
+static lock *lock_of(const void *key)
 {
-  for (int32_t i = 0; i < LOCKS; i++)
-    if (locked[i] == key) return &locked[i];
-  return NULL;
+  lock *unused = NULL;
+  for (int32_t i = 0; i < LOCKS; i++) {
+    if (locks[i].next != locks[i].serving && locks[i].key == key) return &locks[i];
+    if (locks[i].next == locks[i].serving) unused = &locks[i];
+  }
+  if (!unused) abort(); /* one for each rank, and 24 ranks */
+  unused->key = key;
+  if (!unused->made && pthread_cond_init(&unused->turn, NULL) == 0) unused->made = 1;
+  return unused;
 }
 
 int simdev_lock(const void *key)
 {
-  const void **at;
   pthread_mutex_lock(&mutex);
-  while (place_of(key)) pthread_cond_wait(&cond, &mutex);
-  at = place_of(NULL);
-  if (!at) abort(); /* one for each rank, and 24 ranks */
-  *at = key;
+  lock *l = lock_of(key);
+  const uint64_t mine = l->next++;
+  while (l->serving != mine) pthread_cond_wait(&l->turn, &mutex);
   pthread_mutex_unlock(&mutex);
   return 0;
 }
@@ -189,8 +202,9 @@ int simdev_lock(const void *key)
 void simdev_unlock(const void *key)
 {
   pthread_mutex_lock(&mutex);
-  *place_of(key) = NULL;
-  pthread_cond_broadcast(&cond);
+  lock *l = lock_of(key);
+  l->serving++;
+  pthread_cond_broadcast(&l->turn);
   pthread_mutex_unlock(&mutex);
 }
 

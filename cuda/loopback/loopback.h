@@ -14,9 +14,10 @@
  *
  * Sums of fp32 begin with another member at each element: nobody may rely on their order.
  *
- * There are: ncclGetVersion, GetUniqueId, GetLastError, GetErrorString, CommInitRankConfig, CommInitRank,
- * CommSplit, CommCount, CommUserRank, CommGetAsyncError, CommFinalize, CommDestroy, CommAbort, GroupStart, GroupEnd, Send, Recv,
- * AllReduce, ReduceScatter, AllGather, Broadcast. A group is of sends and receives. */
+ * There are: ncclGetVersion, GetUniqueId, GetLastError, GetErrorString, CommInitRank,
+ * CommInitRankConfig, CommSplit, CommCount, CommUserRank, CommGetAsyncError, CommFinalize,
+ * CommDestroy, CommAbort, GroupStart, GroupEnd, Send, Recv, AllReduce, ReduceScatter, AllGather,
+ * Broadcast. A group is of sends and receives. */
 #ifndef ZP_LOOPBACK_H
 #define ZP_LOOPBACK_H
 

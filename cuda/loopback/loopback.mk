@@ -63,7 +63,7 @@ $(LOOPBACK_TRIALS): $(LOOPBACK_TRIALS).o $(TRIAL) $(ENGINE) $(ZP_PATH) $(LOOPBAC
 # On a device ranks are threads. So they are here, on a device that does everything at once.
 LOOPBACK_THREADS := $(BUILD)/tests/cuda/loopback_threads
 LOOPBACK_NEAR    := $(BUILD)/cuda/loopback/hosts.o $(BUILD)/cuda/loopback/near.o
-LOOPBACK_WRAP    := -Wl,--wrap=cudaMalloc,--wrap=cudaFree,--wrap=cudaMemcpyAsync
+LOOPBACK_WRAP    := $(foreach f,Malloc Free MallocHost FreeHost MemcpyAsync,-Wl,--wrap=cuda$(f))
 $(LOOPBACK_NEAR): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(LOOPBACK_NEAR): | $(CUDA_HEADERS)
 $(LOOPBACK_TRIALS)_threads.o: cuda/loopback/trials.c $(BUILD)/flags | $(CUDA_HEADERS)
@@ -82,7 +82,8 @@ $(LOOPBACK_THREADS): $(LOOPBACK_TRIALS)_threads.o $(LOOPBACK_NEAR) \
 unit: $(LOOPBACK_TRIALS) $(LOOPBACK_THREADS)
 
 .PHONY: loopback-command
-loopback-command: $(LOOPBACK_COMMAND) $(LOOPBACK_TSAN_COMMAND) ## build the twin's trials with all ranks on one device
+loopback-command: ## build the twin's trials with all ranks on one device
+loopback-command: $(LOOPBACK_COMMAND) $(LOOPBACK_TSAN_COMMAND)
 
 unit: loopback-command
 
@@ -114,7 +115,8 @@ $(GPU_TRIALS): $(LOOPBACK_TRIALS)_threads.o $(LOOPBACK_NEAR) $(BUILD)/gpu/loopba
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(GPU_LINK)
 # The command's part without MPI.
-GPU_CLI_OBJ := $(filter-out $(foreach n,env launch train,$(BUILD)/ref/cli/$(n)%) $(BUILD)/ref/engine/comm_mpi%,$(CLI_OBJ))
+GPU_CLI_OBJ := $(filter-out $(foreach n,cli/env cli/launch cli/train engine/comm_mpi,\
+                 $(BUILD)/ref/$(n)%),$(CLI_OBJ))
 $(BUILD)/libzpgpu.a: $(GPU_CLI_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^

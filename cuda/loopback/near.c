@@ -15,6 +15,9 @@ enum { PIECES = 1 << 14, ALIGN = 512 };
 
 cudaError_t __wrap_cudaMalloc(void **p, size_t n);
 cudaError_t __wrap_cudaFree(void *p);
+cudaError_t __wrap_cudaMallocHost(void **p, size_t n);
+cudaError_t __wrap_cudaFreeHost(void *p);
+cudaError_t __real_cudaMallocHost(void **p, size_t n);
 cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind,
                                    cudaStream_t stream);
 cudaError_t __real_cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind,
@@ -33,7 +36,7 @@ static int pieces;
 int zp_near_open(size_t bytes)
 {
   room = bytes;
-  return (int)cudaMallocHost((void **)&pool, bytes);
+  return (int)__real_cudaMallocHost((void **)&pool, bytes);
 }
 
 int zp_near_pieces(void)
@@ -74,6 +77,17 @@ cudaError_t __wrap_cudaFree(void *p)
   }
   pthread_mutex_unlock(&mutex);
   return e;
+}
+
+/* Pinned anyway. */
+cudaError_t __wrap_cudaMallocHost(void **p, size_t n)
+{
+  return __wrap_cudaMalloc(p, n);
+}
+
+cudaError_t __wrap_cudaFreeHost(void *p)
+{
+  return __wrap_cudaFree(p);
 }
 
 /* The kinds say device where the pool is. */

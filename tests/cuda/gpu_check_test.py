@@ -33,7 +33,8 @@ def parts_go_on():
     begin = time.monotonic()
     c.part("dies", 10, lambda limit: python("import sys; print('{}'); sys.exit(5)", limit))
     c.part("hangs", 3, lambda limit: python(
-        "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])",
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])",
         limit))
     c.part("says nothing", 10, lambda limit: python("pass", limit))
     c.part("is not there", 10, lambda limit: c.command(["/nonexistent/program"], limit))
@@ -61,7 +62,8 @@ def nothing_measured():
 def measured():
     torch = [{"torch": "norm", "elements": 250000000, "tensors": 1, "dtype": "fp32", "ms": 3.0}]
     rows = [bar("squares", "fp32", 0.95), bar("squares", "bf16", 0.70),
-            bar("squares", "fp32", 0.50, 25000000), bar("squares", "fp32", 0.4, data="all exponents")]
+            bar("squares", "fp32", 0.50, 25000000),
+            bar("squares", "fp32", 0.4, data="all exponents")]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         names = [p.name for p in report.write(folder, {"gpu": "x"}, [], rows, torch)]
@@ -69,12 +71,13 @@ def measured():
                                                  "bandwidth-250M.svg"], names)
         table = [x for x in (folder / "table.md").read_text().splitlines() if "squares" in x]
         law("targets_are_judged", "90% met" in table[0] and "80% missed" in table[1], table)
-        law("what_fits_the_cache_is_reported_only", "met" not in table[2] and "missed" not in table[2],
-            table[2])
+        law("what_fits_the_cache_is_reported_only",
+            "met" not in table[2] and "missed" not in table[2], table[2])
         law("outliers_have_no_target", "met" not in table[3] and "missed" not in table[3], table[3])
         law("torch_s_time_stands_beside_the_same_job", "1.50 ×" in table[0]
             and "×" not in table[1], table)
-        law("json_is_whole", len(json.loads((folder / "results.json").read_text())["bandwidth"]) == 4)
+        whole = json.loads((folder / "results.json").read_text())
+        law("json_is_whole", len(whole["bandwidth"]) == 4)
 
 
 def simulated():

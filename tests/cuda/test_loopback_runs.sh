@@ -8,7 +8,7 @@ build=${ZP_BUILD:-build}
 verdict $? trials_on_one_simulated_device_equal_ref "$(tail -3 "$tmp/out")"
 grep -q '"2[0-4]":' "$tmp/out"
 verdict $? they_reach_more_ranks_than_16 "$(cat "$tmp/out")"
-"$build/tests/cuda/loopback_threads" 40 2 60 11 >"$tmp/out" 2>&1
+"$build/tests/cuda/loopback_threads" 5 1 120 11 >"$tmp/out" 2>&1
 verdict $? trials_on_threads_equal_ref "$(tail -3 "$tmp/out")"
 
 "$build/zeroproof-loopback" sim --engine cuda --fault pr8080 >"$tmp/out" 2>&1
