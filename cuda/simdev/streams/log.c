@@ -352,6 +352,15 @@ void __tsan_write_range(void *p, unsigned long n)
     if (order != __ATOMIC_RELAXED) release((const void *)(uintptr_t)p, 0);                         \
     return old;                                                                                    \
   }                                                                                                \
+  type __tsan_atomic##bits##_exchange(volatile type *p, type v, int order);                        \
+  type __tsan_atomic##bits##_exchange(volatile type *p, type v, int order)                         \
+  {                                                                                                \
+    const type old = *p;                                                                           \
+    if (order != __ATOMIC_RELAXED) acquire((const void *)(uintptr_t)p);                            \
+    *p = v;                                                                                        \
+    if (order != __ATOMIC_RELAXED) release((const void *)(uintptr_t)p, 0);                         \
+    return old;                                                                                    \
+  }                                                                                                \
   type __tsan_atomic##bits##_fetch_sub(volatile type *p, type v, int order);                       \
   type __tsan_atomic##bits##_fetch_sub(volatile type *p, type v, int order)                        \
   {                                                                                                \
