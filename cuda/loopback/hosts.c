@@ -9,7 +9,7 @@
 
 #include "../simdev/simdev.h"
 
-enum { HOSTS = 4 * 32, KEYS = 1 << 14, LOCKS = 256, TEXT = 128 };
+enum { HOSTS = 4 * 32, KEYS = 1 << 15, CONDS = 256, LOCKS = 16, TEXT = 128 };
 
 typedef struct host {
   simdev *s;
@@ -20,7 +20,8 @@ typedef struct host {
   pthread_t thread;
 } host;
 
-/* over: a host has returned an error, and nobody waits any more. */
+/* over: a host has returned an error, and nobody waits any more. key: those that were signalled, each
+ * at its hash or behind it. */
 struct simdev {
   host host[HOSTS];
   int32_t hosts, over;
@@ -31,22 +32,29 @@ struct simdev {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static simdev *running;
 
-/* serving: whose turn it is, of those who asked; next: the next one's number. Equal: not in use. */
-typedef struct lock {
-  const void *key;
-  uint64_t next, serving;
-  pthread_cond_t turn;
-  int made;
-} lock;
-static lock locks[LOCKS];
+/* Who waits for a key waits at one of these: a signal wakes few besides. */
+static pthread_cond_t cond[CONDS];
+static pthread_mutex_t lock[LOCKS];
+static pthread_once_t made = PTHREAD_ONCE_INIT;
+
+static void make(void) /* glibc's cannot fail */
+{
+  for (int32_t i = 0; i < CONDS; i++) pthread_cond_init(&cond[i], NULL);
+  for (int32_t i = 0; i < LOCKS; i++) pthread_mutex_init(&lock[i], NULL);
+}
+
+static void wake_all(void)
+{
+  for (int32_t i = 0; i < CONDS; i++) pthread_cond_broadcast(&cond[i]);
+}
 
 simdev *simdev_open(int32_t ranks, int32_t devices, const simdev_options *options, const char **why)
 {
   (void)options;
   if (why) *why = "one process, one device";
+  pthread_once(&made, make);
   return ranks == 1 && devices == 1 ? calloc(1, sizeof(simdev)) : NULL;
 }
 
@@ -66,6 +74,7 @@ simdev_status simdev_reset(simdev *s, const simdev_options *options)
 {
   (void)options;
   s->keys = s->over = 0;
+  memset(s->key, 0, sizeof s->key);
   memset(&s->report, 0, sizeof s->report);
   s->report.text = "";
   s->report.rank = -1;
@@ -82,8 +91,8 @@ static void *begin(void *arg)
     h->s->report.status = SIMDEV_E_HOST;
     snprintf(h->s->text, sizeof h->s->text, "a host returned %d", h->result);
     h->s->report.text = h->s->text;
+    wake_all();
   }
-  pthread_cond_broadcast(&cond);
   pthread_mutex_unlock(&mutex);
   return NULL;
 }
@@ -100,7 +109,7 @@ simdev_status simdev_run(simdev *s)
     s->over = 1;
     s->report.status = SIMDEV_E_NO_MEMORY;
     s->report.text = "no more threads";
-    pthread_cond_broadcast(&cond);
+    wake_all();
     pthread_mutex_unlock(&mutex);
   }
   for (int32_t i = 0; i < started; i++) pthread_join(s->host[i].thread, NULL);
@@ -148,64 +157,50 @@ void simdev_pause(void)
   nanosleep(&nap, NULL);
 }
 
-static int is_signalled(const void *key)
+static uint32_t hash_of(const void *key)
 {
-  for (int64_t i = 0; i < running->keys; i++)
-    if (running->key[i] == key) return 1;
-  return 0;
+  return (uint32_t)((uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* Where a key is, or would be. */
+static const void **place_of(const void *key)
+{
+  uint32_t at = hash_of(key) % KEYS;
+  while (running->key[at] && running->key[at] != key) at = (at + 1) % KEYS;
+  return &running->key[at];
 }
 
 void simdev_signal(const void *key)
 {
   pthread_mutex_lock(&mutex);
-  if (!is_signalled(key)) {
-    if (running->keys == KEYS) abort(); /* a trial's turns are fewer */
-    running->key[running->keys++] = key;
+  const void **place = place_of(key);
+  if (!*place) {
+    if (++running->keys > KEYS / 2) abort(); /* a trial's turns are fewer */
+    *place = key;
+    pthread_cond_broadcast(&cond[hash_of(key) / KEYS % CONDS]);
   }
-  pthread_cond_broadcast(&cond);
   pthread_mutex_unlock(&mutex);
 }
 
 int simdev_await(const void *key)
 {
+  pthread_cond_t *own = &cond[hash_of(key) / KEYS % CONDS];
   int there;
   pthread_mutex_lock(&mutex);
-  while (!(there = is_signalled(key)) && !running->over) pthread_cond_wait(&cond, &mutex);
+  while (!(there = *place_of(key) == key) && !running->over) pthread_cond_wait(own, &mutex);
   pthread_mutex_unlock(&mutex);
   return there ? 0 : -1;
 }
 
-/* In the order of asking: who polls under a lock would have it again before anybody else wakes. */
-static lock *lock_of(const void *key)
-{
-  lock *unused = NULL;
-  for (int32_t i = 0; i < LOCKS; i++) {
-    if (locks[i].next != locks[i].serving && locks[i].key == key) return &locks[i];
-    if (locks[i].next == locks[i].serving) unused = &locks[i];
-  }
-  if (!unused) abort(); /* one for each rank, and 24 ranks */
-  unused->key = key;
-  if (!unused->made && pthread_cond_init(&unused->turn, NULL) == 0) unused->made = 1;
-  return unused;
-}
-
+/* For what is short: engines have their own locks here (ZP_TRIAL_THREADS). Keys may share one. */
 int simdev_lock(const void *key)
 {
-  pthread_mutex_lock(&mutex);
-  lock *l = lock_of(key);
-  const uint64_t mine = l->next++;
-  while (l->serving != mine) pthread_cond_wait(&l->turn, &mutex);
-  pthread_mutex_unlock(&mutex);
-  return 0;
+  return pthread_mutex_lock(&lock[hash_of(key) % LOCKS]);
 }
 
 void simdev_unlock(const void *key)
 {
-  pthread_mutex_lock(&mutex);
-  lock *l = lock_of(key);
-  l->serving++;
-  pthread_cond_broadcast(&l->turn);
-  pthread_mutex_unlock(&mutex);
+  pthread_mutex_unlock(&lock[hash_of(key) % LOCKS]);
 }
 
 void simdev_name_stream(cudaStream_t stream, const char *name)

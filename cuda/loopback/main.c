@@ -18,6 +18,6 @@ int main(int argc, char **argv)
 {
   static const zp_loopback_hosts hosts = {simdev_lock, simdev_unlock, simdev_pause};
   zp_loopback_use(&hosts);
-  zp_trial_one_process = 1;
+  zp_trial_ranks = ZP_TRIAL_HOSTS;
   return zp_main(argc, argv, &zp_engine_twin);
 }

@@ -35,12 +35,13 @@ static double now_s(void)
 
 static int set_up(void)
 {
-  zp_trial_one_process = 1;
 #ifdef ZP_ON_THREADS
+  zp_trial_ranks = ZP_TRIAL_THREADS;
   zp_trial_queue = zp_near_queue;
   return zp_near_open((size_t)2 << 30);
 #else
   static const zp_loopback_hosts hosts = {simdev_lock, simdev_unlock, simdev_pause};
+  zp_trial_ranks = ZP_TRIAL_HOSTS;
   zp_loopback_use(&hosts);
   return 0;
 #endif

@@ -100,11 +100,11 @@ static void wake_watchdog(void *ctx)
 
 /* ---- The alarm ------------------------------------------------------------------------------- */
 
-/* Between processes this would be a socket. Hosts do not give way here. */
+/* Between processes this would be a socket. The first one's is told; nobody waits here. */
 static void tell_all(void *ctx, const zp_cuda_alarm *alarm)
 {
   zp_trial *t = ((zp_trial_worker *)ctx)->t;
-  if (__atomic_load_n(&t->alarmed, __ATOMIC_ACQUIRE)) return;
+  if (__atomic_exchange_n(&t->alarming, 1, __ATOMIC_ACQ_REL)) return;
   t->alarm = *alarm;
   t->alarm_ns = simdev_clock_ns();
   __atomic_store_n(&t->alarmed, 1, __ATOMIC_RELEASE);
@@ -113,7 +113,7 @@ static void tell_all(void *ctx, const zp_cuda_alarm *alarm)
 /* Of a process that is gone: the line's own alarm (ref/engine/alarm.h). */
 static int hear_end(const zp_trial_worker *w, zp_cuda_alarm *alarm)
 {
-  int32_t r = zp_trial_one_process ? w->t->world : 0;
+  int32_t r = zp_trial_ranks == ZP_TRIAL_PROCESSES ? 0 : w->t->world;
   while (r < w->t->world && !simdev_gone(r)) r++;
   if (r == w->t->world) return 0;
   *alarm = (zp_cuda_alarm){r, ZP_CUDA_E_PEER, ZP_CUDA_STEP_UNKNOWN, ""};
@@ -137,7 +137,8 @@ void zp_trial_hosts_of(zp_trial_worker *w, zp_cuda_options *o)
   w->hosts = &w->t->hosts[w->rank];
   w->threads = (zp_cuda_threads){w->hosts, start_watchdog, join_watchdog, lock_rank, unlock_rank,
                                  nap,      wake_watchdog};
-  if (w->t->now.hosts) o->threads = &w->threads;
+  if (w->t->now.hosts && zp_trial_ranks == ZP_TRIAL_THREADS) o->now_ns = NULL;
+  else if (w->t->now.hosts) o->threads = &w->threads;
   if (w->t->now.alarm) o->outside = (zp_cuda_outside){w, tell_all, hear_any};
 }
 
@@ -148,18 +149,18 @@ void zp_trial_hosts_end(zp_trial_hosts *h)
   if (!h->watch) simdev_signal(&h->watch_begins);
 }
 
-int zp_trial_one_process;
+zp_trial_place zp_trial_ranks;
 
 static int32_t process_of(int32_t rank)
 {
-  return zp_trial_one_process ? 0 : rank;
+  return zp_trial_ranks == ZP_TRIAL_PROCESSES ? rank : 0;
 }
 
 /* A run with a finding has its hosts return one after the other: first those that use what the
  * rank's first host frees. */
 static int open_simdev(zp_trial *t, simdev **s, int several)
 {
-  const int32_t processes = zp_trial_one_process ? 1 : t->world;
+  const int32_t processes = zp_trial_ranks == ZP_TRIAL_PROCESSES ? t->world : 1;
   int failed = 0;
   *s = simdev_open(processes, processes, NULL, NULL);
   for (int32_t r = 0; *s && several && r < t->world; r++) {
@@ -201,7 +202,7 @@ int zp_trial_hosts_begin(zp_trial *t)
     h->w = NULL;
     h->turn = h->over = 0;
   }
-  t->alarmed = 0;
+  t->alarmed = t->alarming = 0;
   if (!*s && open_simdev(t, s, 1)) return -1;
   t->sim = *s;
   return 0;

@@ -244,7 +244,7 @@ static void forget(zp_trial *t, const zp_trial_schedule *s)
 {
   t->now = *s;
   t->now.own_loop = s->own_loop && t->cfg->pp == 1;
-  t->now.path = s->path && !s->hosts && !t->now.own_loop && !zp_trial_one_process;
+  t->now.path = s->path && !s->hosts && !t->now.own_loop && zp_trial_ranks == ZP_TRIAL_PROCESSES;
   t->chained = 0;
   memset(&t->found, 0, sizeof t->found);
   t->differs = 0;

@@ -55,9 +55,11 @@ typedef struct zp_trial_hosts {
 /* The engine's, on simdev's clock. */
 #define ZP_TRIAL_DEADLINE_NS ((uint64_t)30 * 1000000000u)
 
-/* 1: all ranks are threads of one process, on one device; simdev's NCCL has no part in it. Set
- * before the first trial. */
-extern int zp_trial_one_process;
+/* Where ranks are: in processes of their own, each with its device; or all in one process, on one
+ * device, where simdev's NCCL has no part: hosts of simdev's, or POSIX threads, with which engines
+ * have the lock and the watchdog that they make for themselves. Set before the first trial. */
+typedef enum zp_trial_place { ZP_TRIAL_PROCESSES, ZP_TRIAL_HOSTS, ZP_TRIAL_THREADS } zp_trial_place;
+extern zp_trial_place zp_trial_ranks;
 
 /* Who queues a body of one thread, with a copy of its parameters; 0, or an error. NULL: it is
  * simdev's kernel. Set before the first trial. */
@@ -85,11 +87,11 @@ struct zp_trial {
   zp_case_memory saved[2]; /* by ref; by the twin's last run */
   /* of the twin's last run */
   zp_trial_schedule now;
-  simdev *sim, *sims[2]; /* the run's; with one host a rank, and with several */
-  zp_trial_hosts *hosts; /* [world] */
-  zp_cuda_alarm alarm;   /* the first that was told … */
-  uint64_t alarm_ns;     /* … when */
-  int32_t alarmed;
+  simdev *sim, *sims[2];     /* the run's; with one host a rank, and with several */
+  zp_trial_hosts *hosts;     /* [world] */
+  zp_cuda_alarm alarm;       /* the first that was told … */
+  uint64_t alarm_ns;         /* … when */
+  int32_t alarming, alarmed; /* 1: it is being told, it was */
   ncclUniqueId id;
   int32_t differs;       /* 1: there is … */
   zp_trial_found found;  /* … the first */

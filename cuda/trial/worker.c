@@ -67,7 +67,7 @@ zp_cuda_options zp_trial_options(zp_trial_worker *w)
                        .clip_eps = h->clip_eps,
                        .scaler = h->scaler,
                        .rank = w->rank,
-                       .device = zp_trial_one_process ? 0 : w->rank,
+                       .device = zp_trial_ranks == ZP_TRIAL_PROCESSES ? w->rank : 0,
                        .native = w->t->now.native,
                        .first_nccl = w->t->now.launch_order == 2,
                        .offload = w->t->now.offload,
