@@ -5,11 +5,12 @@ GPU_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,kernel_check check_main main_sim m
 $(GPU_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(GPU_OBJ): | $(CUDA_HEADERS)
 
-# The bodies as the C compiler makes them, beside nvcc's.
+# The bodies as the C compiler makes them, beside nvcc's. A sanitizer has a symbol for each handle.
 $(BUILD)/gpu/host_kernels.o: $(BUILD)/cuda/kernels/kernels.o
 	@mkdir -p $(@D)
 	$(Q)objcopy $$(nm $< | sed -n \
-	  's/.* zp_kernel_\([a-z_]*\)$$/--redefine-sym zp_kernel_\1=zp_host_kernel_\1/p') $< $@
+	  's/.* \([^ ]*\)zp_kernel_\([a-z_]*\)$$/--redefine-sym \1zp_kernel_\2=\1zp_host_kernel_\2/p') \
+	  $< $@
 
 KERNEL_CHECK     := $(BUILD)/kernel_check
 GPU_KERNEL_CHECK := $(BUILD)/gpu/kernel_check
