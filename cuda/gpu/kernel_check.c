@@ -1,12 +1,14 @@
 /* kernel_check ROUNDS SEED: every kernel of the engine on the device, and the same bodies compiled
  * by the C compiler on the host, from the same bytes: all memory must be equal afterwards, also
- * where nothing is to be written. Prints one line of JSON. Exit 0: equal; 1: not; 3: no device. */
+ * where nothing is to be written; but for which NaN it is that an operation gave (NUM-4). Prints one
+ * line of JSON. Exit 0: equal; 1: not; 3: no device. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../ref/engine/comm.h"
+#include "../trial/same.h"
 #include "kernel_check.h"
 
 enum { ROOM = 16 << 10, SLOTS = 6 };
@@ -26,20 +28,19 @@ static int64_t below(uint64_t *state, int64_t n)
   return (int64_t)(next(state) % (uint64_t)n);
 }
 
-/* No NaN: what an operation of two of them carries is open. kind 0: near one, 1: all finite ones,
- * 2: some infinite. */
+/* kind 0: near one, 1: all finite ones, 2: some infinite, 3: any bits. */
 static uint32_t pattern_of(uint64_t *state, int32_t dtype, int kind)
 {
   uint32_t u = (uint32_t)next(state);
   if (dtype == ZP_F32) {
     if (kind == 0) return (u & 0x807fffffu) | (124 + u % 8u) << 23;
-    if ((u >> 23 & 255) == 255) u &= kind == 2 ? 0xff800000u : 0xbfffffffu;
+    if ((u >> 23 & 255) == 255 && kind < 3) u &= kind == 2 ? 0xff800000u : 0xbfffffffu;
     return u;
   }
   if (dtype == ZP_BF16) return pattern_of(state, ZP_F32, kind) >> 16;
   u &= 0xffff;
   if (kind == 0) return (u & 0x83ffu) | (12 + u % 6u) << 10;
-  if ((u >> 10 & 31) == 31) u &= kind == 2 ? 0xfc00u : 0xbfffu;
+  if ((u >> 10 & 31) == 31 && kind < 3) u &= kind == 2 ? 0xfc00u : 0xbfffu;
   return u;
 }
 
@@ -60,12 +61,17 @@ typedef struct place {
   size_t bytes;
 } place;
 
+/* What the kernel computes in a slot: results of operations, in fp32 or in the update's dtype. All
+ * else has equal bytes. NUM-4 */
+typedef enum result { BYTES, FP32, OF_UPDATE } result;
+
 typedef struct check {
   const char *name;
   const void *device; /* handles */
   const simdev_kernel *host;
   /* Fills the host's copy; the parameters, with pointers to `base`; the launch. */
   zp_launch (*make)(uint64_t *state, char *host, char *base, void *params);
+  result in[SLOTS];
 } check;
 
 enum { SLOT = ROOM * 72 };
@@ -107,8 +113,8 @@ static zp_launch gather(uint64_t *state, char *host, char *base, void *params, i
   p->first = (int32_t)below(state, 2);
   const int64_t size = zp_dtype_bytes(p->dtype);
   const int64_t out = how == 0 ? size : how == 1 ? 4 : 72;
-  fill(state, p->dtype, (int)below(state, how == 2 ? 2 : 3), slot(host, 0), ROOM);
-  if (how == 1) fill(state, ZP_F32, 0, slot(host, 1), ROOM);
+  fill(state, p->dtype, (int)below(state, 4), slot(host, 0), ROOM);
+  if (how == 1) fill(state, ZP_F32, (int)below(state, 4), slot(host, 1), ROOM);
   p->nonfinite = (int64_t *)(void *)slot(base, 2);
   make_runs(state, base, 0, 1, size, out, &p->runs);
   if (below(state, 3) == 0) p->runs.here[below(state, p->runs.n)].in = NULL;
@@ -134,7 +140,7 @@ static zp_launch make_scatter(uint64_t *state, char *host, char *base, void *par
 {
   zp_scatter_params *p = params;
   p->bytes = below(state, 2) ? 4 : 2;
-  fill(state, ZP_F32, 2, slot(host, 0), ROOM);
+  fill(state, ZP_F32, 3, slot(host, 0), ROOM);
   make_runs(state, base, 0, 1, p->bytes, p->bytes, &p->runs);
   return zp_launch_runs(p->runs.here, p->runs.n);
 }
@@ -143,7 +149,7 @@ static zp_launch make_squares(uint64_t *state, char *host, char *base, void *par
 {
   zp_squares_params *p = params;
   p->dtype = (int32_t)below(state, 3);
-  fill(state, p->dtype, (int)below(state, 3), slot(host, 0), ROOM);
+  fill(state, p->dtype, (int)below(state, 4), slot(host, 0), ROOM);
   p->tally = (zp_tally *)(void *)slot(base, 1);
   p->nonfinite = (int64_t *)(void *)slot(base, 2);
   make_runs(state, base, 0, 3, zp_dtype_bytes(p->dtype), 4, &p->runs);
@@ -151,7 +157,7 @@ static zp_launch make_squares(uint64_t *state, char *host, char *base, void *par
   return zp_launch_squares(p->runs.here, p->runs.n);
 }
 
-static zp_launch make_add(uint64_t *state, char *host, char *base, void *params)
+static zp_launch add(uint64_t *state, char *host, char *base, void *params, int kind)
 {
   zp_add_params *p = params;
   p->dtype = (int32_t)below(state, 3);
@@ -161,8 +167,8 @@ static zp_launch make_add(uint64_t *state, char *host, char *base, void *params)
   p->n = some_count(state) / p->members + 1;
   const int64_t size = zp_dtype_bytes(p->dtype);
   p->stride = p->n * size;
-  fill(state, p->dtype, 0, slot(host, 0), p->n * p->members);
-  fill(state, p->dtype, 0, slot(host, 1), p->n);
+  fill(state, p->dtype, kind, slot(host, 0), p->n * p->members);
+  fill(state, p->dtype, kind, slot(host, 1), p->n);
   p->parts = slot(base, 0);
   p->own_in = slot(base, 1);
   p->out = slot(base, 2);
@@ -171,8 +177,14 @@ static zp_launch make_add(uint64_t *state, char *host, char *base, void *params)
 
 static zp_launch make_add_ordered(uint64_t *state, char *host, char *base, void *params)
 {
-  fill(state, ZP_F32, 0, slot(host, 2), ROOM);
-  return make_add(state, host, base, params);
+  const int kind = (int)below(state, 4);
+  fill(state, ZP_F32, kind, slot(host, 2), ROOM);
+  return add(state, host, base, params, kind);
+}
+
+static zp_launch make_add_exact(uint64_t *state, char *host, char *base, void *params)
+{
+  return add(state, host, base, params, 0);
 }
 
 /* Limbs below 2^32, the last one small: such as settling leaves. */
@@ -200,7 +212,7 @@ static zp_launch mean(uint64_t *state, char *host, char *base, void *params, int
   p->n = some_count(state);
   p->divisor = 1 + below(state, 24 * 16);
   if (limbs) fill_limbs(state, slot(host, 0), p->n, 0);
-  else fill(state, ZP_F32, (int)below(state, 3), slot(host, 0), p->n);
+  else fill(state, ZP_F32, (int)below(state, 4), slot(host, 0), p->n);
   p->sum = slot(base, 0);
   p->mean = (float *)(void *)slot(base, 1);
   p->nonfinite = (int64_t *)(void *)slot(base, 2);
@@ -228,7 +240,8 @@ static zp_launch make_update(uint64_t *state, char *host, char *base, void *para
   group->rule = (int32_t)below(state, 3);
   for (int i = 0; i < ZP_STEP_SCALARS; i++)
     group->scalar[i] = (float)(1 + below(state, 1000)) / 1024;
-  for (int k = 0; k < 3; k++) fill(state, ZP_F32, 0, slot(host, k), ROOM);
+  const int kind = below(state, 2) ? 3 : 0;
+  for (int k = 0; k < 3; k++) fill(state, ZP_F32, kind, slot(host, k), ROOM);
   for (int64_t i = 0; i < ROOM; i++) /* second moments are not negative */
     ((float *)(void *)slot(host, 3))[i] = (float)below(state, 1000) / 512;
   p->step = (const zp_step_state *)(const void *)slot(base, 5);
@@ -257,7 +270,7 @@ static zp_launch make_loss(uint64_t *state, char *host, char *base, void *params
 {
   zp_loss_params *p = params;
   p->n = below(state, 40);
-  fill(state, ZP_F32, 2, slot(host, 0), p->n);
+  fill(state, ZP_F32, 3, slot(host, 0), p->n);
   p->loss = (const float *)(const void *)slot(base, 0);
   p->tally = (zp_tally *)(void *)slot(base, 1);
   return zp_launch_one();
@@ -335,6 +348,22 @@ static int run_on_device(const check *c, const place *p, zp_launch l, void *para
   return (int)cudaStreamSynchronize(stream);
 }
 
+/* Whether a slot has the host's results; *at: the byte that has not. */
+static int same_slot(const place *p, int k, result in, const void *params, size_t *at)
+{
+  const char *here = slot(p->host, k), *there = slot(p->back, k);
+  const int32_t dtype = in == FP32 ? ZP_F32 : ((const zp_update_params *)params)->dtype;
+  int64_t i;
+  if (memcmp(here, there, SLOT) == 0) return 1;
+  if (in == BYTES) {
+    for (*at = 0; here[*at] == there[*at];) ++*at;
+    return 0;
+  }
+  i = zp_first_difference(dtype, here, there, SLOT / zp_dtype_bytes(dtype));
+  *at = (size_t)(i * zp_dtype_bytes(dtype));
+  return i < 0;
+}
+
 /* 0 equal, 1 not, 3 the device failed. */
 static int run_check(const check *c, const place *p, uint64_t seed, cudaStream_t stream)
 {
@@ -352,11 +381,13 @@ static int run_check(const check *c, const place *p, uint64_t seed, cudaStream_t
     return 3;
   }
   run_on_host(c->host, l, mine);
-  for (size_t i = 0; i < p->bytes; i++) {
-    if (p->host[i] == p->back[i]) continue;
-    fprintf(
-        stderr, "%s, seed %" PRIu64 ": byte %zu of memory %zu is %02x on the device, %02x here\n",
-        c->name, seed, i % SLOT, i / SLOT, (unsigned char)p->back[i], (unsigned char)p->host[i]);
+  for (int k = 0; k < SLOTS; k++) {
+    size_t at;
+    if (same_slot(p, k, c->in[k], mine, &at)) continue;
+    fprintf(stderr,
+            "%s, seed %" PRIu64 ": byte %zu of memory %d is %02x on the device, %02x here\n",
+            c->name, seed, at, k, (unsigned char)slot(p->back, k)[at],
+            (unsigned char)slot(p->host, k)[at]);
     return 1;
   }
   return 0;
@@ -364,25 +395,30 @@ static int run_check(const check *c, const place *p, uint64_t seed, cudaStream_t
 
 int zp_kernel_check(int64_t rounds, uint64_t seed, FILE *out)
 {
-#define CHECK(name, make)                                                                          \
+#define CHECK(name, make, ...)                                                                     \
   {                                                                                                \
-#name, zp_kernel_##name, zp_host_kernel_##name, make                                           \
+#name, zp_kernel_##name, zp_host_kernel_##name, make,                                          \
+    {                                                                                              \
+      __VA_ARGS__                                                                                  \
+    }                                                                                              \
   }
-  const check checks[] = {CHECK(gather_copy, make_copy),
-                          CHECK(gather_ordered, make_ordered),
-                          CHECK(gather_exact, make_exact),
-                          CHECK(scatter, make_scatter),
-                          CHECK(squares, make_squares),
-                          CHECK(add_ordered, make_add_ordered),
-                          CHECK(add_exact, make_add),
-                          CHECK(settle, make_settle),
-                          CHECK(mean_ordered, make_mean_ordered),
-                          CHECK(mean_exact, make_mean_exact),
-                          CHECK(update, make_update),
-                          CHECK(tell, make_tell),
-                          CHECK(loss, make_loss),
-                          CHECK(pack, make_pack),
-                          CHECK(decide, make_decide)};
+  const check checks[] = {
+      CHECK(gather_copy, make_copy, BYTES),
+      CHECK(gather_ordered, make_ordered, [1] = FP32),
+      CHECK(gather_exact, make_exact, BYTES),
+      CHECK(scatter, make_scatter, BYTES),
+      CHECK(squares, make_squares, BYTES),
+      CHECK(add_ordered, make_add_ordered, [2] = FP32),
+      CHECK(add_exact, make_add_exact, BYTES),
+      CHECK(settle, make_settle, BYTES),
+      CHECK(mean_ordered, make_mean_ordered, [1] = FP32),
+      CHECK(mean_exact, make_mean_exact, BYTES),
+      CHECK(update, make_update, [1] = FP32, [2] = FP32, [3] = FP32, [4] = OF_UPDATE),
+      CHECK(tell, make_tell, BYTES),
+      CHECK(loss, make_loss, BYTES),
+      CHECK(pack, make_pack, BYTES),
+      CHECK(decide, make_decide, BYTES),
+  };
   enum { CHECKS = sizeof checks / sizeof *checks };
   place p = {.bytes = (size_t)SLOTS * SLOT};
   cudaStream_t stream;

@@ -24,7 +24,7 @@
 #define ZP_ADD_GLOBAL(to, by) ZP_ADD_SHARED(to, by)
 /* An int64_t of the host's, which may write it at any time. */
 #define ZP_LOAD_HOST(from) (*(const volatile int64_t *)(from))
-/* fp16 to fp32, which is exact, and back, to nearest even; payloads of NaNs are the device's. */
+/* fp16 to fp32, which is exact, and back, to nearest even; which NaN is the device's. NUM-4 */
 #define ZP_FROM_F16(h) zp_from_f16(h)
 static __device__ __forceinline__ float zp_from_f16(unsigned short h)
 {

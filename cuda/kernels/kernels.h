@@ -4,7 +4,7 @@
  * (void *[]){&params}, shared, stream) with a handle from the list at the end and a launch from the
  * functions above it. Bodies are written once, for nvcc and for the C compiler, in phases between
  * barriers; device.h says how. What they compute has the bits of ref/num and of the interpreter
- * (ref/engine), but for the payloads of NaNs: a NaN among gradients skips the step.
+ * (ref/engine), but for which NaN it is (NUM-4): a NaN among gradients skips the step.
  *
  * All pointers are to device memory. Elements are aligned to their own size and no more: tensors
  * may start anywhere. Counts are 64 bits wide; one launch covers at most 2^41 elements.

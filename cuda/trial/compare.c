@@ -1,7 +1,7 @@
-/* The twin against ref, bit for bit. spec: STEP-5 … STEP-9, STAT-4, STAT-5, SCALE-3, LEDG-1 */
-#include <math.h>
+/* The twin against ref, bit for bit. spec: NUM-4, STEP-5 … STEP-9, STAT-4, STAT-5, SCALE-3, LEDG-1 */
 #include <string.h>
 
+#include "same.h"
 #include "trial_internal.h"
 
 static int wrong(const zp_trial_worker *w, const char *kind, const char *what, int64_t at)
@@ -54,19 +54,10 @@ int zp_trial_same_state(zp_trial_worker *w, const zp_step_state *s)
   return 0;
 }
 
-/* Where two arrays first differ; -1 nowhere. Which NaN comes out of two is not defined. */
-static int64_t first_difference(const float *a, const float *b, int64_t n)
-{
-  if (n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0) return -1;
-  for (int64_t i = 0; i < n; i++)
-    if (memcmp(&a[i], &b[i], sizeof *a) != 0 && !(isnan(a[i]) && isnan(b[i]))) return i;
-  return -1;
-}
-
 static int same_array(zp_trial_worker *w, const char *what, int32_t k, const float *a,
                       const float *b, int64_t n)
 {
-  const int64_t at = first_difference(a, b, n);
+  const int64_t at = zp_first_difference(ZP_F32, a, b, n);
   if (at < 0) return 0;
   return zp_trial_differs(w->t, "STEP-7",
                           "rank %d (stage %d, dp %d, tp %d): %s of flat group %d, element %lld of "
@@ -78,7 +69,6 @@ static int same_array(zp_trial_worker *w, const char *what, int32_t k, const flo
 int zp_trial_same_memory(zp_trial_worker *w)
 {
   const zp_rank *r = zp_sim_rank(w->t->ref, w->rank);
-  const int64_t size = zp_dtype_bytes(r->cfg->precision);
   for (int32_t k = 0; k < r->lay.n_flats; k++) {
     const zp_flat_state *a = &r->flat[k];
     const zp_cuda_flat *b = &w->e->flat[k];
@@ -89,8 +79,8 @@ int zp_trial_same_memory(zp_trial_worker *w)
       return 1;
   }
   for (int32_t i = 0; i < r->lay.n_params; i++)
-    if (memcmp(r->param[i], w->e->entry[i].param,
-               (size_t)(r->cfg->params[r->lay.first_param + i].numel * size)))
+    if (zp_first_difference(r->cfg->precision, r->param[i], w->e->entry[i].param,
+                            r->cfg->params[r->lay.first_param + i].numel) >= 0)
       return wrong(w, "STEP-8", "parameter", r->lay.first_param + i);
   return 0;
 }

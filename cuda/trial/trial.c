@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "same.h"
 #include "trial_internal.h"
 
 int zp_trial_differs(zp_trial *t, const char *kind, const char *format, ...)
@@ -26,15 +27,16 @@ uint64_t zp_trial_random(uint64_t *state)
   return x ^ x >> 31;
 }
 
-/* Two bytes at a time: the smallest element. */
+/* Equal where the same numbers are. spec: NUM-4 */
 uint64_t zp_trial_hash(const zp_config *c, const zp_layout *lay, void *const *param)
 {
-  const int64_t halves = zp_dtype_bytes(c->precision) / 2;
   uint64_t h = 0;
   for (int32_t i = 0; i < lay->n_params; i++) {
-    const uint16_t *at = param[i];
-    const int64_t n = c->params[lay->first_param + i].numel * halves;
-    for (int64_t k = 0; k < n; k++) h = (h ^ at[k]) * 0x9e3779b97f4a7c15u;
+    const int64_t n = c->params[lay->first_param + i].numel;
+    for (int64_t k = 0; k < n; k++) {
+      const uint32_t bits = zp_bits_at(c->precision, param[i], k);
+      h = (h ^ zp_as_compared(c->precision, bits)) * 0x9e3779b97f4a7c15u;
+    }
   }
   return h;
 }

@@ -7,6 +7,7 @@
 
 #include "../../cuda/kernels/kernels.h"
 #include "../../cuda/simdev/kernel.h"
+#include "../../cuda/trial/same.h"
 #include "../unit/test_num_patterns.h"
 
 static inline void shuffled(rng *r, uint32_t *order, uint32_t n)
@@ -121,10 +122,10 @@ static inline int64_t some_count(rng *r)
   return rng_below(r, 3 * ZP_TILE);
 }
 
-/* Equal bits; NaNs may differ in what they carry where an operation had two to choose from. */
+/* NUM-4 */
 static inline int same_f32(float a, float b)
 {
-  return bits_of(a) == bits_of(b) || (a != a && b != b);
+  return zp_as_compared(ZP_F32, bits_of(a)) == zp_as_compared(ZP_F32, bits_of(b));
 }
 
 #endif

@@ -9,6 +9,7 @@
 #endif
 
 #include "../../cuda/offload/update.h"
+#include "../../cuda/trial/same.h"
 #include "../../ref/num/half.h"
 #include "../../ref/num/simd/fast.h"
 #include "../unit/test_num_patterns.h"
@@ -92,17 +93,10 @@ static uint32_t rounded(int32_t dtype, float x)
   return dtype == ZP_BF16 ? zp_bf16_from_f32(bits_of(x)) : zp_f16_from_f32(bits_of(x));
 }
 
-static int is_nan(int32_t dtype, uint32_t bits)
-{
-  const uint32_t exponent = dtype == ZP_F32 ? 0x7f800000 : dtype == ZP_BF16 ? 0x7f80 : 0x7c00;
-  const uint32_t sign = dtype == ZP_F32 ? 0x80000000 : 0x8000;
-  return (bits & ~sign) > exponent;
-}
-
-/* payloads: whether NaNs have to be the same, too. */
+/* payloads: whether NaNs have to be the same, too. NUM-4 */
 static void same(uint32_t a, uint32_t b, int32_t dtype, int payloads, const char *what, int64_t i)
 {
-  if (!payloads && is_nan(dtype, a) && is_nan(dtype, b)) return;
+  if (!payloads && zp_as_compared(dtype, a) == zp_as_compared(dtype, b)) return;
   cr_assert_eq(a, b, "%s, element %ld: %08x, ref has %08x", what, (long)i, a, b);
 }
 
