@@ -110,7 +110,11 @@ static int launch_add(zp_cuda *e, const zp_op *op, const zp_cuda_entry *p)
     kernel = e->cfg->reduce == ZP_EXACT ? zp_kernel_gather_exact : zp_kernel_gather_ordered;
   }
   zp_cuda_lay(&g.runs);
-  return zp_cuda_launch(e, kernel, zp_launch_runs(g.runs.here, g.runs.n), &g, p->stream);
+  return zp_cuda_launch(e, kernel,
+                        kernel == zp_kernel_gather_exact
+                            ? zp_launch_limb_runs(g.runs.here, g.runs.n)
+                            : zp_launch_runs(g.runs.here, g.runs.n),
+                        &g, p->stream);
 }
 
 /* Where a later micro-batch has to wait for this ADD; the next step is behind it anyway. */

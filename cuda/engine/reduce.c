@@ -57,13 +57,13 @@ static int add_parts(zp_cuda *e, const zp_op *op, const char *from, int64_t n, i
                      .out = out};
   const int exact = e->cfg->reduce == ZP_EXACT;
   return zp_cuda_launch(e, exact ? zp_kernel_add_exact : zp_kernel_add_ordered,
-                        zp_launch_elements(n), &p, e->reduce);
+                        exact ? zp_launch_limbs(n, 2) : zp_launch_elements(n), &p, e->reduce);
 }
 
 static int settle(zp_cuda *e, void *limbs, int64_t n)
 {
   zp_settle_params p = {n, limbs};
-  return zp_cuda_launch(e, zp_kernel_settle, zp_launch_elements(n), &p, e->reduce);
+  return zp_cuda_launch(e, zp_kernel_settle, zp_launch_limbs(n, 1), &p, e->reduce);
 }
 
 /* Every stream that filled the bucket; where there is none, this stream did, if anybody. */
@@ -210,7 +210,7 @@ static int add_uses(zp_cuda *e, const zp_op *op, void *sum, int64_t n)
     if (r.count == 0) continue;
     p.own_in = zp_cuda_sum(e, e->flat[k].reduced, r.at);
     ZP_TRY(zp_cuda_launch(e, exact ? zp_kernel_add_exact : zp_kernel_add_ordered,
-                          zp_launch_elements(n), &p, e->reduce));
+                          exact ? zp_launch_limbs(n, 2) : zp_launch_elements(n), &p, e->reduce));
   }
   return exact ? settle(e, sum, n) : 0;
 }
@@ -282,9 +282,9 @@ int zp_cuda_mean(zp_cuda *e, const zp_op *op)
                       .sum = zp_cuda_sum(e, s->reduced, r.at),
                       .mean = s->mean + r.at,
                       .nonfinite = &e->tally->nonfinite};
-  ZP_TRY(zp_cuda_launch(e,
-                        e->cfg->reduce == ZP_EXACT ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
-                        zp_launch_elements(p.n), &p, e->reduce));
+  const int exact = e->cfg->reduce == ZP_EXACT;
+  ZP_TRY(zp_cuda_launch(e, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
+                        exact ? zp_launch_limbs(p.n, 1) : zp_launch_elements(p.n), &p, e->reduce));
   if (e->opt.offload) ZP_TRY(zp_cuda_send_means(e, op, r));
   return count_squares(e, op);
 }

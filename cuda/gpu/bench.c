@@ -130,11 +130,11 @@ static int measure(bench *b, const job *j)
   {
     const double ms = median(kernel, b->repetitions), base = median(probe, b->repetitions);
     printf("{\"kernel\": \"%s\", \"dtype\": \"%s\", \"data\": \"%s\", \"elements\": %" PRId64
-           ", \"tensors\": %d, \"read\": %" PRId64 ", \"written\": %" PRId64
+           ", \"size\": %" PRId64 ", \"tensors\": %d, \"read\": %" PRId64 ", \"written\": %" PRId64
            ", \"ms\": %.5f, \"least_ms\": %.5f, \"base\": \"%s\", \"base_ms\": %.5f, "
            "\"share\": %.4f, \"gb_s\": %.1f, \"repetitions\": %d, \"clock\": \"%s\"}\n",
-           j->name, j->dtype, j->data, j->elements, j->tensors, j->read, j->write, ms, kernel[0],
-           j->write > j->read / 64 ? "copy" : "read", base, base / ms,
+           j->name, j->dtype, j->data, j->elements, b->n, j->tensors, j->read, j->write, ms,
+           kernel[0], j->write > j->read / 64 ? "copy" : "read", base, base / ms,
            (double)(j->read + j->write) / ms / 1e6, b->repetitions, clock_name);
     fflush(stdout);
   }
@@ -288,6 +288,122 @@ static int bench_mean(bench *b)
   return measure(b, &j);
 }
 
+/* ---- Sums in limbs: 72 bytes an element, so that fewer fit into the arrays ---------------------- */
+
+static int64_t limbs_in(const bench *b)
+{
+  return b->n / 5;
+}
+
+/* Sums of one gradient each, of n elements from the first array on. */
+static int make_sums(bench *b, int64_t n)
+{
+  zp_gather_params p;
+  zp_launch l;
+  memset(&p, 0, sizeof p);
+  p.dtype = ZP_BF16;
+  p.first = 1;
+  if (fill(b, ARRAYS - 1, n, ZP_BF16, ZP_FILL_GRADIENT) ||
+      lay(b, 1, n, 2, ZP_VAL_LIMBS * 8, &p.runs, &l, NULL))
+    return -1;
+  p.runs.here[0].in = b->array[ARRAYS - 1];
+  p.runs.here[0].out = b->array[0];
+  return launch(b, zp_kernel_gather_exact, zp_launch_limb_runs(b->runs, 1), &p);
+}
+
+static int bench_gather_exact(bench *b, int tensors)
+{
+  const int64_t n = limbs_in(b);
+  zp_gather_params p;
+  job j = {.name = "gather_exact",
+           .tensors = tensors,
+           .elements = n,
+           .params = &p,
+           .dtype = "bf16",
+           .data = "gradients",
+           .kernel = zp_kernel_gather_exact,
+           .read = n * 74,
+           .write = n * 72};
+  memset(&p, 0, sizeof p);
+  p.dtype = ZP_BF16;
+  p.nonfinite = (int64_t *)(void *)b->small;
+  if (fill(b, 0, n, ZP_BF16, ZP_FILL_GRADIENT) ||
+      cudaMemsetAsync(b->array[1], 0, (size_t)n * 72, b->stream) ||
+      lay(b, tensors, n, 2, 72, &p.runs, &j.l, NULL))
+    return -1;
+  j.l = zp_launch_limb_runs(b->runs, tensors);
+  return measure(b, &j);
+}
+
+static int bench_add_exact(bench *b)
+{
+  const int64_t n = limbs_in(b) / MEMBERS;
+  zp_add_params p;
+  job j = {.name = "add_exact",
+           .tensors = 1,
+           .elements = n * MEMBERS,
+           .params = &p,
+           .dtype = "limbs",
+           .data = "gradients",
+           .kernel = zp_kernel_add_exact,
+           .l = zp_launch_limbs(n, 2),
+           .read = n * 72 * MEMBERS,
+           .write = n * 72};
+  memset(&p, 0, sizeof p);
+  p.dtype = ZP_I64;
+  p.members = MEMBERS;
+  p.own = -1;
+  p.first = 1;
+  p.n = n;
+  p.stride = n * 72;
+  p.parts = b->array[0];
+  p.out = b->array[ARRAYS / 2];
+  if (make_sums(b, n * MEMBERS)) return -1;
+  return measure(b, &j);
+}
+
+static int bench_settle(bench *b)
+{
+  const int64_t n = limbs_in(b);
+  zp_settle_params p = {n, (int64_t *)(void *)b->array[0]};
+  const job j = {.name = "settle",
+                 .tensors = 1,
+                 .elements = n,
+                 .params = &p,
+                 .dtype = "limbs",
+                 .data = "gradients",
+                 .kernel = zp_kernel_settle,
+                 .l = zp_launch_limbs(n, 1),
+                 .read = n * 72,
+                 .write = n * 72};
+  if (make_sums(b, n)) return -1;
+  return measure(b, &j);
+}
+
+static int bench_mean_exact(bench *b)
+{
+  const int64_t n = limbs_in(b);
+  zp_mean_params p = {.n = n,
+                      .divisor = 24,
+                      .sum = b->array[0],
+                      .mean = (float *)(void *)b->array[ARRAYS / 2],
+                      .nonfinite = (int64_t *)(void *)b->small};
+  const job j = {.name = "mean_exact",
+                 .tensors = 1,
+                 .elements = n,
+                 .params = &p,
+                 .dtype = "limbs",
+                 .data = "gradients",
+                 .kernel = zp_kernel_mean_exact,
+                 .l = zp_launch_limbs(n, 1),
+                 .read = n * 72,
+                 .write = n * 4};
+  if (make_sums(b, n)) return -1;
+  return measure(b, &j);
+}
+
+/* ---- Update ---------------------------------------------------------------------------------- */
+
 /* Unscale, clip, AdamW, bf16: 16 bytes read, 14 written. */
 static int bench_update(bench *b, int tensors)
 {
@@ -378,10 +494,12 @@ static int run_all(bench *b)
         bench_squares(b, ZP_F16, t, ZP_FILL_GRADIENT) ||
         bench_squares(b, ZP_F32, t, ZP_FILL_SPREAD) ||
         bench_squares(b, ZP_BF16, t, ZP_FILL_SPREAD) || bench_gather(b, 0, t) ||
-        bench_gather(b, 1, t) || bench_scatter(b, t) || bench_update(b, t))
+        bench_gather(b, 1, t) || bench_scatter(b, t) || bench_gather_exact(b, t) ||
+        bench_update(b, t))
       return 1;
   }
-  return bench_add(b) || bench_mean(b);
+  return bench_add(b) || bench_mean(b) || bench_add_exact(b) || bench_settle(b) ||
+         bench_mean_exact(b);
 }
 
 int zp_gpu_main(int argc, char **argv)

@@ -118,7 +118,8 @@ static zp_launch gather(uint64_t *state, char *host, char *base, void *params, i
   p->nonfinite = (int64_t *)(void *)slot(base, 2);
   make_runs(state, base, 0, 1, size, out, &p->runs);
   if (below(state, 3) == 0) p->runs.here[below(state, p->runs.n)].in = NULL;
-  return zp_launch_runs(p->runs.here, p->runs.n);
+  return how == 2 ? zp_launch_limb_runs(p->runs.here, p->runs.n)
+                  : zp_launch_runs(p->runs.here, p->runs.n);
 }
 
 static zp_launch make_copy(uint64_t *s, char *host, char *base, void *params)
@@ -172,7 +173,7 @@ static zp_launch add(uint64_t *state, char *host, char *base, void *params, int 
   p->parts = slot(base, 0);
   p->own_in = slot(base, 1);
   p->out = slot(base, 2);
-  return zp_launch_elements(p->n);
+  return zp_launch_elements(p->n); /* add_exact's: make_add_exact */
 }
 
 static zp_launch make_add_ordered(uint64_t *state, char *host, char *base, void *params)
@@ -184,7 +185,8 @@ static zp_launch make_add_ordered(uint64_t *state, char *host, char *base, void 
 
 static zp_launch make_add_exact(uint64_t *state, char *host, char *base, void *params)
 {
-  return add(state, host, base, params, 0);
+  add(state, host, base, params, 0);
+  return zp_launch_limbs(((zp_add_params *)params)->n, 2);
 }
 
 /* Limbs below 2^32, the last one small: such as settling leaves. */
@@ -203,7 +205,7 @@ static zp_launch make_settle(uint64_t *state, char *host, char *base, void *para
   p->n = some_count(state);
   fill_limbs(state, slot(host, 0), p->n, 1);
   p->limbs = (int64_t *)(void *)slot(base, 0);
-  return zp_launch_elements(p->n);
+  return zp_launch_limbs(p->n, 1);
 }
 
 static zp_launch mean(uint64_t *state, char *host, char *base, void *params, int limbs)
@@ -216,7 +218,7 @@ static zp_launch mean(uint64_t *state, char *host, char *base, void *params, int
   p->sum = slot(base, 0);
   p->mean = (float *)(void *)slot(base, 1);
   p->nonfinite = (int64_t *)(void *)slot(base, 2);
-  return zp_launch_elements(p->n);
+  return limbs ? zp_launch_limbs(p->n, 1) : zp_launch_elements(p->n);
 }
 
 static zp_launch make_mean_ordered(uint64_t *s, char *host, char *base, void *params)
@@ -328,12 +330,13 @@ static zp_launch make_decide(uint64_t *state, char *host, char *base, void *para
 static void run_on_host(const simdev_kernel *k, zp_launch l, const void *params)
 {
   void *shared = calloc(1, l.shared + 1);
-  for (uint32_t b = 0; b < l.grid; b++)
-    for (int phase = 0; phase < k->phases; phase++)
-      for (uint32_t i = 0; i < l.block; i++) {
-        const simdev_thread t = {{l.grid, 1, 1}, {l.block, 1, 1}, {b, 0, 0}, {i, 0, 0}};
+  for (uint32_t b = 0; b < l.grid; b++) {
+    simdev_thread t = {{l.grid, 1, 1}, {l.block, 1, 1}, {b, 0, 0}, {0, 0, 0}};
+    const int phases = simdev_phases(k, params, t);
+    for (int phase = 0; phase < phases; phase++)
+      for (t.threadIdx[0] = 0; t.threadIdx[0] < l.block; t.threadIdx[0]++)
         k->body(params, t, shared, phase);
-      }
+  }
   free(shared);
 }
 

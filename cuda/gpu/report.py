@@ -24,6 +24,11 @@ def target_of(m):
     return TARGETS.get((m["kernel"], m["dtype"]))
 
 
+def size_of(m):
+    """The run's elements; of sums in limbs fewer fit into its memory."""
+    return m.get("size", m["elements"])
+
+
 def count(n):
     return f"{n / 1e9:g} G" if n >= 1e9 else f"{n / 1e6:g} M"
 
@@ -76,7 +81,7 @@ def table(facts, parts, measured, torch):
 
 def picture(measured, elements):
     """Bars: each kernel's share of a plain read or copy."""
-    rows = [m for m in measured if m["elements"] == elements]
+    rows = [m for m in measured if size_of(m) == elements]
     height = ROW * len(rows) + 60
     scale = (WIDTH - LEFT - 70) / 1.1
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
@@ -86,7 +91,8 @@ def picture(measured, elements):
            f'of a plain read or copy of the same bytes</text>']
     for i, m in enumerate(rows):
         y = 40 + i * ROW
-        name = f"{m['kernel']} {m['dtype']}, {m['tensors']:,} tensors, {m['data']}"
+        fewer = "" if m["elements"] == elements else f" ({count(m['elements'])})"
+        name = f"{m['kernel']} {m['dtype']}{fewer}, {m['tensors']:,} tensors, {m['data']}"
         out.append(f'<text x="{LEFT - 8}" y="{y + 11}" text-anchor="end">{name}</text>')
         out.append(f'<rect x="{LEFT}" y="{y}" width="{m["share"] * scale:.1f}" height="{BAR}" '
                    f'fill="{"#3b6ea5" if m["base"] == "read" else "#7a9a3b"}"/>')
@@ -111,7 +117,7 @@ def write(folder, facts, parts, measured, torch):
                                          "torch": torch}, indent=1) + "\n"}
     if measured or torch:
         files["table.md"] = table(facts, parts, measured, torch)
-    for elements in sorted({m["elements"] for m in measured}):
+    for elements in sorted({size_of(m) for m in measured}):
         files[f"bandwidth-{count(elements).replace(' ', '').replace('.', '_')}.svg"] = picture(
             measured, elements)
     for name, text in files.items():

@@ -40,6 +40,15 @@ static __device__ __forceinline__ unsigned short zp_to_f16(float x)
   return h;
 }
 
+ZP_ON_DEVICE simdev_thread zp_this_thread(void)
+{
+  const simdev_thread t = {{gridDim.x, gridDim.y, gridDim.z},
+                           {blockDim.x, blockDim.y, blockDim.z},
+                           {blockIdx.x, blockIdx.y, blockIdx.z},
+                           {threadIdx.x, threadIdx.y, threadIdx.z}};
+  return t;
+}
+
 /* blocks: of a multiprocessor at once, which limits the registers of a thread.
  * __grid_constant__: the body gets the address of the parameters without a copy of them. */
 #define ZP_KERNEL_OF(name, type, n_phases, blocks)                                                 \
@@ -47,11 +56,24 @@ static __device__ __forceinline__ unsigned short zp_to_f16(float x)
       zp_##name##_entry(const __grid_constant__ type params)                                       \
   {                                                                                                \
     extern __shared__ __align__(16) unsigned char zp_block_memory[];                               \
-    const simdev_thread t = {{gridDim.x, gridDim.y, gridDim.z},                                    \
-                             {blockDim.x, blockDim.y, blockDim.z},                                 \
-                             {blockIdx.x, blockIdx.y, blockIdx.z},                                 \
-                             {threadIdx.x, threadIdx.y, threadIdx.z}};                             \
+    const simdev_thread t = zp_this_thread();                                                      \
     _Pragma("unroll") for (int phase = 0; phase < (n_phases); phase++)                             \
+    {                                                                                              \
+      if (phase > 0) __syncthreads();                                                              \
+      zp_##name##_body(&params, t, zp_block_memory, phase);                                        \
+    }                                                                                              \
+  }                                                                                                \
+  extern "C" const void *const zp_kernel_##name = (const void *)zp_##name##_entry;
+
+/* A kernel that goes round a loop: zp_NAME_phases(params, t) says how many phases a block has. */
+#define ZP_KERNEL_LOOP(name, type)                                                                 \
+  extern "C" __global__ void __launch_bounds__(ZP_BLOCK_THREADS)                                   \
+      zp_##name##_entry(const __grid_constant__ type params)                                       \
+  {                                                                                                \
+    extern __shared__ __align__(16) unsigned char zp_block_memory[];                               \
+    const simdev_thread t = zp_this_thread();                                                      \
+    const int phases = zp_##name##_phases(&params, t);                                             \
+    _Pragma("unroll 1") for (int phase = 0; phase < phases; phase++)                               \
     {                                                                                              \
       if (phase > 0) __syncthreads();                                                              \
       zp_##name##_body(&params, t, zp_block_memory, phase);                                        \
@@ -80,6 +102,11 @@ static __device__ __forceinline__ unsigned short zp_to_f16(float x)
   static const simdev_kernel zp_##name##_kernel = {"zp_" #name, sizeof(type), n_phases,            \
                                                    zp_##name##_body};                              \
   const void *const zp_kernel_##name = &zp_##name##_kernel;
+
+#define ZP_KERNEL_LOOP(name, type)                                                                 \
+  static const simdev_loop_kernel zp_##name##_kernel = {                                           \
+      {"zp_" #name, sizeof(type), SIMDEV_LOOP, zp_##name##_body}, zp_##name##_phases};             \
+  const void *const zp_kernel_##name = &zp_##name##_kernel.kernel;
 
 #endif
 

@@ -2,7 +2,7 @@
  * spec: RED-3 … RED-6, PART-7 … PART-9, STEP-8, STAT-3 */
 #ifndef ZP_CUDA_GATHER_H
 #define ZP_CUDA_GATHER_H
-#include "vector.h"
+#include "stage.h"
 
 /* Elements of `bytes` are copied, or zeroed where there is no `in`. */
 ZP_ON_DEVICE void zp_copy_element(int64_t bytes, const void *in, void *out, int64_t i)
@@ -19,15 +19,7 @@ ZP_ON_DEVICE void zp_add_element(uint32_t bits, float *window, int64_t i, int fi
   else zp_ordered_add_f32(window + i, &x, 1);
 }
 
-/* Sums in limbs. RED-5 */
-ZP_ON_DEVICE void zp_add_limbs(uint32_t bits, int64_t *window, int64_t i, int first)
-{
-  int64_t *limb = window + i * ZP_VAL_LIMBS;
-  for (int32_t q = 0; first && q < ZP_VAL_LIMBS; q++) limb[q] = 0;
-  zp_val_add_f32(limb, &bits, 1); /* widening is exact; +0 adds nothing */
-}
-
-enum { ZP_GATHER_COPY, ZP_GATHER_ORDERED, ZP_GATHER_EXACT };
+enum { ZP_GATHER_COPY, ZP_GATHER_ORDERED };
 
 /* One element of a run; returns its fp32 pattern. */
 ZP_ON_DEVICE uint32_t zp_gather_element(const zp_gather_params *p, int kind,
@@ -35,8 +27,7 @@ ZP_ON_DEVICE uint32_t zp_gather_element(const zp_gather_params *p, int kind,
 {
   const uint32_t bits = run->in ? zp_element(p->dtype, run->in, i) : 0u;
   if (kind == ZP_GATHER_COPY) zp_copy_element(p->dtype == ZP_F32 ? 4 : 2, run->in, run->out, i);
-  else if (kind == ZP_GATHER_ORDERED) zp_add_element(bits, (float *)run->out, i, p->first);
-  else zp_add_limbs(bits, (int64_t *)run->out, i, p->first);
+  else zp_add_element(bits, (float *)run->out, i, p->first);
   return bits;
 }
 
@@ -107,17 +98,6 @@ ZP_ON_DEVICE int64_t zp_gather_some(const zp_gather_params *p, int kind, const z
         bad += zp_nonfinite_f32(&bits, 1);
       }
     }
-  }
-  return bad;
-}
-
-/* Sums in limbs are 72 bytes an element: neighbours stay neighbouring threads'. */
-ZP_ON_DEVICE int64_t zp_gather_limbs(const zp_gather_params *p, const zp_memory_run *run, zp_span s)
-{
-  int64_t bad = 0;
-  for (int64_t i = s.i; i < s.end; i += s.step) {
-    const uint32_t bits = zp_gather_element(p, ZP_GATHER_EXACT, run, i);
-    bad += zp_nonfinite_f32(&bits, 1);
   }
   return bad;
 }
@@ -196,8 +176,7 @@ ZP_ON_DEVICE void zp_gather(const zp_gather_params *p, int kind, simdev_thread t
     const zp_memory_run *run = at.run;
     const int64_t tile = at.tile - run->first_tile;
     const zp_vectors v = zp_quads_of(tile, run->count, zp_quad_lead(run->out, size), t);
-    if (kind == ZP_GATHER_EXACT) bad += zp_gather_limbs(p, run, zp_span_of(tile, run->count, t));
-    else if (kind == ZP_GATHER_COPY && zp_meet(run->in, run->out))
+    if (kind == ZP_GATHER_COPY && zp_meet(run->in, run->out))
       bad += zp_copy_tile(p->dtype, run, tile, t);
     else
       for (int32_t x = v.x; x < v.end; x += ZP_AHEAD * v.step)
@@ -219,10 +198,51 @@ ZP_ON_DEVICE void zp_gather_ordered_body(const void *params, simdev_thread t, vo
   zp_gather((const zp_gather_params *)params, ZP_GATHER_ORDERED, t);
 }
 
+/* ---- Sums in limbs --------------------------------------------------------------------------- */
+
+/* The run of slab `at` of all tiles. */
+ZP_ON_DEVICE const zp_memory_run *zp_run_of_slab(const zp_memory_runs *runs, int64_t at)
+{
+  return zp_run_of(zp_run_table(runs), runs->n, at / ZP_SLABS);
+}
+
+enum { ZP_GATHER_PHASES = 3 };
+
+ZP_ON_DEVICE int zp_gather_exact_phases(const void *params, simdev_thread t)
+{
+  const zp_memory_runs *runs = &((const zp_gather_params *)params)->runs;
+  const zp_slabs slabs = zp_slabs_of(runs->tiles, t);
+  if (slabs.begin == slabs.end) return 0;
+  const zp_memory_run *last = zp_run_of_slab(runs, slabs.end - 1);
+  return ZP_GATHER_PHASES * zp_rounds_of(slabs, last->first_tile * ZP_SLABS, last->count);
+}
+
+/* A slab's elements, added to their limbs in the stage; returns how many were not finite. RED-5 */
+ZP_ON_DEVICE int64_t zp_gather_limbs(const zp_gather_params *p, const void *in, zp_slab slab,
+                                     int64_t *stage, simdev_thread t)
+{
+  int64_t bad = 0;
+  for (int32_t x = (int32_t)t.threadIdx[0]; x < slab.n; x += (int32_t)t.blockDim[0]) {
+    const uint32_t bits = in ? zp_element(p->dtype, in, slab.first + x) : 0u;
+    int64_t *limb = stage + x * ZP_VAL_LIMBS;
+    for (int32_t q = 0; p->first && q < ZP_VAL_LIMBS; q++) limb[q] = 0;
+    zp_val_add_f32(limb, &bits, 1); /* widening is exact; +0 adds nothing */
+    bad += zp_nonfinite_f32(&bits, 1);
+  }
+  return bad;
+}
+
 ZP_ON_DEVICE void zp_gather_exact_body(const void *params, simdev_thread t, void *shared, int phase)
 {
-  (void)shared, (void)phase;
-  zp_gather((const zp_gather_params *)params, ZP_GATHER_EXACT, t);
+  const zp_gather_params *p = (const zp_gather_params *)params;
+  const int64_t at = zp_slabs_of(p->runs.tiles, t).begin + phase / ZP_GATHER_PHASES;
+  const zp_memory_run *run = zp_run_of_slab(&p->runs, at);
+  const zp_slab slab = zp_slab_at(at - run->first_tile * ZP_SLABS, run->count);
+  int64_t *stage = (int64_t *)shared, *window = (int64_t *)run->out;
+  phase %= ZP_GATHER_PHASES;
+  if (phase == 0 && !p->first) zp_stage_in(stage, window, slab, t);
+  if (phase == 1) zp_count(p->nonfinite, zp_gather_limbs(p, run->in, slab, stage, t));
+  if (phase == 2) zp_stage_out(stage, window, slab, t);
 }
 
 /* ZP_AHEAD quads of a thread, and the elements of those that reach over the run's ends. */

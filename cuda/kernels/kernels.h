@@ -30,6 +30,8 @@ extern "C" {
 /* Threads of a block; elements of one run that a block takes at a time; blocks of a launch at most
  * (the rest is looped over): 2^41 / 2^11 elements a block keep the bins of squares below 2^62. */
 enum { ZP_BLOCK_THREADS = 256, ZP_TILE = 8192, ZP_GRID_MAX = 2048 };
+/* Elements whose limbs a block has in shared memory at a time: what divides a tile. */
+enum { ZP_STAGE_ELEMENTS = 256 };
 /* Runs that travel with the parameters. CUDA lets these have 4 KiB; every launch copies them. */
 enum { ZP_RUNS_HERE = 16 };
 
@@ -233,11 +235,17 @@ typedef struct zp_launch {
   size_t shared;
 } zp_launch;
 
-/* The launch of zp_kernel_gather_*, _scatter and _update.
+/* The launch of zp_kernel_gather_copy, _gather_ordered, _scatter and _update.
  * run: (n), laid by zp_runs_lay, in host memory. Errors: none.
  * spec: PART-9
  */
 zp_launch zp_launch_runs(const zp_memory_run *run, int32_t n);
+
+/* The launch of zp_kernel_gather_exact.
+ * run: (n), laid by zp_runs_lay, in host memory. Errors: none.
+ * spec: RED-5, PART-9
+ */
+zp_launch zp_launch_limb_runs(const zp_memory_run *run, int32_t n);
 
 /* The lanes of a warp that have elements where no run has more than the widest of these: columns of
  * bins to clear and to sum. 0 … ZP_LANES.
@@ -252,11 +260,17 @@ int32_t zp_squares_lanes(const zp_memory_run *run, int32_t n);
  */
 zp_launch zp_launch_squares(const zp_memory_run *run, int32_t n);
 
-/* The launch of zp_kernel_add_*, _settle and _mean_*.
+/* The launch of zp_kernel_add_ordered and _mean_ordered.
  * n: elements, >= 0. Errors: none.
- * spec: RED-4, RED-5
+ * spec: RED-4
  */
 zp_launch zp_launch_elements(int64_t n);
+
+/* The launch of zp_kernel_add_exact (stages 2), _settle and _mean_exact (stages 1).
+ * n: elements, >= 0. stages: of ZP_STAGE_ELEMENTS in shared memory. Errors: none.
+ * spec: RED-5
+ */
+zp_launch zp_launch_limbs(int64_t n, int32_t stages);
 
 /* The launch of zp_kernel_tell, _loss, _pack and _decide: one block.
  * Errors: none.
@@ -268,8 +282,9 @@ zp_launch zp_launch_one(void);
 
 #define ZP_KERNELS(X)                                                                              \
   X(gather_copy)                                                                                   \
-  X(gather_ordered) X(gather_exact) X(scatter) X(squares) X(add_ordered) X(add_exact) X(settle)    \
-      X(mean_ordered) X(mean_exact) X(update) X(tell) X(loss) X(pack) X(decide)
+  X(gather_ordered)                                                                                \
+  X(gather_exact) X(scatter) X(squares) X(add_ordered) X(add_exact) X(settle) X(mean_ordered)      \
+      X(mean_exact) X(update) X(tell) X(loss) X(pack) X(decide)
 #define ZP_KERNEL_HANDLE(name) extern const void *const zp_kernel_##name;
 ZP_KERNELS(ZP_KERNEL_HANDLE)
 #undef ZP_KERNEL_HANDLE

@@ -63,6 +63,27 @@ zp_launch zp_launch_elements(int64_t n)
   return blocks_of(tiles_of(n), n, 0);
 }
 
+/* Blocks for all slabs of the tiles that may have elements. */
+static zp_launch staged(zp_launch l, int64_t tiles, int64_t widest, int32_t stages)
+{
+  const int64_t most = widest < ZP_TILE ? widest : ZP_TILE;
+  const int64_t blocks = tiles * ((most + ZP_STAGE_ELEMENTS - 1) / ZP_STAGE_ELEMENTS);
+  l.grid = (uint32_t)(blocks < ZP_GRID_MAX ? blocks : ZP_GRID_MAX);
+  l.shared = (size_t)stages * ZP_STAGE_ELEMENTS * ZP_VAL_LIMBS * sizeof(int64_t);
+  return l;
+}
+
+zp_launch zp_launch_limb_runs(const zp_memory_run *run, int32_t n)
+{
+  const int64_t tiles = n > 0 ? run[n - 1].first_tile + tiles_of(run[n - 1].count) : 0;
+  return staged(zp_launch_runs(run, n), tiles, widest_of(run, n), 1);
+}
+
+zp_launch zp_launch_limbs(int64_t n, int32_t stages)
+{
+  return staged(zp_launch_elements(n), tiles_of(n), n, stages);
+}
+
 zp_launch zp_launch_one(void)
 {
   zp_launch l = {1, ZP_LANES, 0};

@@ -2,7 +2,7 @@
  * spec: RED-2, RED-4, RED-5, SUM-6, SUM-7, TIE-2, STAT-3 */
 #ifndef ZP_CUDA_PARTS_H
 #define ZP_CUDA_PARTS_H
-#include "vector.h"
+#include "stage.h"
 
 /* Where member r's part begins. */
 ZP_ON_DEVICE const void *zp_part_of(const zp_add_params *p, int32_t r)
@@ -63,62 +63,107 @@ ZP_ON_DEVICE void zp_add_ordered_body(const void *params, simdev_thread t, void 
   }
 }
 
-/* sum += element i of a part: a number of a format, or limbs, which are carried first. SUM-6 */
-ZP_ON_DEVICE void zp_add_part_limbs(int64_t *sum, int32_t dtype, const void *part, int64_t i)
+/* ---- Sums in limbs --------------------------------------------------------------------------- */
+
+/* What is added to a slab's sums one after the other: parts in limbs each by way of the stage, all
+ * parts that are numbers together; then, unless this assigns, what is there. */
+typedef struct zp_terms {
+  int32_t parts, all, phases; /* phases: of a slab */
+} zp_terms;
+
+ZP_ON_DEVICE zp_terms zp_terms_of(const zp_add_params *p)
 {
-  int64_t limb[ZP_VAL_LIMBS];
-  if (dtype != ZP_I64) {
-    const uint32_t bits = zp_element(dtype, part, i);
-    zp_val_add_f32(sum, &bits, 1);
-    return;
-  }
-  for (int32_t q = 0; q < ZP_VAL_LIMBS; q++)
-    limb[q] = ((const int64_t *)part)[i * ZP_VAL_LIMBS + q];
-  zp_val_normalise(limb, 1);
-  zp_limbs_merge(sum, limb, ZP_VAL_LIMBS);
+  zp_terms k;
+  k.parts = p->dtype == ZP_I64 ? p->members : 1;
+  k.all = p->first ? k.parts : k.parts + 1;
+  k.phases = 2 * k.all + 1; /* a term comes, is added; the sums leave */
+  return k;
+}
+
+ZP_ON_DEVICE int zp_add_exact_phases(const void *params, simdev_thread t)
+{
+  const zp_add_params *p = (const zp_add_params *)params;
+  return zp_terms_of(p).phases * zp_rounds_of_array(p->n, t);
+}
+
+/* One element's term. stage: its limbs, of a term that has some. SUM-6 */
+ZP_ON_DEVICE void zp_add_term(const zp_add_params *p, zp_terms k, int32_t term, int64_t *sum,
+                              int64_t *stage, int64_t i)
+{
+  for (int32_t q = 0; term == 0 && q < ZP_VAL_LIMBS; q++) sum[q] = 0;
+  if (term == k.parts) zp_val_normalise(sum, 1);
+  else if (p->dtype == ZP_I64) zp_val_normalise(stage, 1);
+  if (term == k.parts || p->dtype == ZP_I64) zp_limbs_merge(sum, stage, ZP_VAL_LIMBS);
+  else
+    for (int32_t r = 0; r < p->members; r++) {
+      const uint32_t bits = zp_element(p->dtype, zp_part_of(p, r), i);
+      zp_val_add_f32(sum, &bits, 1);
+    }
 }
 
 ZP_ON_DEVICE void zp_add_exact_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   const zp_add_params *p = (const zp_add_params *)params;
-  (void)shared, (void)phase;
-  for (int64_t tile = t.blockIdx[0]; tile * ZP_TILE < p->n; tile += t.gridDim[0]) {
-    const zp_span s = zp_span_of(tile, p->n, t);
-    for (int64_t i = s.i; i < s.end; i += s.step) {
-      int64_t sum[ZP_VAL_LIMBS] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-      int64_t *out = (int64_t *)p->out + i * ZP_VAL_LIMBS;
-      for (int32_t r = 0; r < p->members; r++)
-        zp_add_part_limbs(sum, p->dtype, zp_part_of(p, r), i);
-      if (!p->first) {
-        zp_val_normalise(sum, 1);
-        zp_limbs_merge(sum, out, ZP_VAL_LIMBS);
-      }
-      for (int32_t q = 0; q < ZP_VAL_LIMBS; q++) out[q] = sum[q];
-    }
-  }
+  const zp_terms k = zp_terms_of(p);
+  const zp_slab slab = zp_slab_of_array(p->n, phase / k.phases, t);
+  const int32_t step = phase % k.phases, term = step / 2;
+  int64_t *stage = (int64_t *)shared, *sum = stage + ZP_SLAB * ZP_VAL_LIMBS;
+  if (step == 2 * k.all) zp_stage_out(sum, (int64_t *)p->out, slab, t);
+  else if (step % 2 == 1)
+    for (int32_t x = (int32_t)t.threadIdx[0]; x < slab.n; x += (int32_t)t.blockDim[0])
+      zp_add_term(p, k, term, sum + x * ZP_VAL_LIMBS, stage + x * ZP_VAL_LIMBS, slab.first + x);
+  else if (term == k.parts) zp_stage_in(stage, (const int64_t *)p->out, slab, t);
+  else if (p->dtype == ZP_I64) zp_stage_in(stage, (const int64_t *)zp_part_of(p, term), slab, t);
+}
+
+enum { ZP_SETTLE_PHASES = 3, ZP_MEAN_PHASES = 2 };
+
+ZP_ON_DEVICE int zp_settle_phases(const void *params, simdev_thread t)
+{
+  return ZP_SETTLE_PHASES * zp_rounds_of_array(((const zp_settle_params *)params)->n, t);
 }
 
 ZP_ON_DEVICE void zp_settle_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   const zp_settle_params *p = (const zp_settle_params *)params;
-  (void)shared, (void)phase;
-  for (int64_t tile = t.blockIdx[0]; tile * ZP_TILE < p->n; tile += t.gridDim[0]) {
-    const zp_span s = zp_span_of(tile, p->n, t);
-    for (int64_t i = s.i; i < s.end; i += s.step) zp_val_normalise(p->limbs + i * ZP_VAL_LIMBS, 1);
-  }
+  const zp_slab slab = zp_slab_of_array(p->n, phase / ZP_SETTLE_PHASES, t);
+  int64_t *stage = (int64_t *)shared;
+  phase %= ZP_SETTLE_PHASES;
+  if (phase == 0) zp_stage_in(stage, p->limbs, slab, t);
+  for (int32_t x = (int32_t)t.threadIdx[0]; phase == 1 && x < slab.n; x += (int32_t)t.blockDim[0])
+    zp_val_normalise(stage + x * ZP_VAL_LIMBS, 1);
+  if (phase == 2) zp_stage_out(stage, p->limbs, slab, t);
 }
 
-/* One mean; 1 where it is not finite. */
-ZP_ON_DEVICE int64_t zp_mean_one(const zp_mean_params *p, int exact, int64_t i)
+ZP_ON_DEVICE int zp_mean_exact_phases(const void *params, simdev_thread t)
 {
-  uint32_t bits;
-  if (exact) {
-    bits = zp_val_mean_f32((const int64_t *)p->sum + i * ZP_VAL_LIMBS, p->divisor);
-    p->mean[i] = zp_float_of(bits);
-  } else {
-    zp_ordered_mean_f32(p->mean + i, (const float *)p->sum + i, p->divisor, 1);
-    bits = zp_bits_of(p->mean[i]);
+  return ZP_MEAN_PHASES * zp_rounds_of_array(((const zp_mean_params *)params)->n, t);
+}
+
+ZP_ON_DEVICE void zp_mean_exact_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const zp_mean_params *p = (const zp_mean_params *)params;
+  const zp_slab slab = zp_slab_of_array(p->n, phase / ZP_MEAN_PHASES, t);
+  int64_t *stage = (int64_t *)shared, bad = 0;
+  if (phase % ZP_MEAN_PHASES == 0) {
+    zp_stage_in(stage, (const int64_t *)p->sum, slab, t);
+    return;
   }
+  for (int32_t x = (int32_t)t.threadIdx[0]; x < slab.n; x += (int32_t)t.blockDim[0]) {
+    const uint32_t bits = zp_val_mean_f32(stage + x * ZP_VAL_LIMBS, p->divisor);
+    p->mean[slab.first + x] = zp_float_of(bits);
+    bad += zp_nonfinite_f32(&bits, 1);
+  }
+  zp_count(p->nonfinite, bad);
+}
+
+/* ---- Ordered means --------------------------------------------------------------------------- */
+
+/* One mean; 1 where it is not finite. */
+ZP_ON_DEVICE int64_t zp_mean_one(const zp_mean_params *p, int64_t i)
+{
+  zp_ordered_mean_f32(p->mean + i, (const float *)p->sum + i, p->divisor, 1);
+  const uint32_t bits = zp_bits_of(p->mean[i]);
   return zp_nonfinite_f32(&bits, 1);
 }
 
@@ -138,36 +183,23 @@ ZP_ON_DEVICE int64_t zp_mean_quad(const zp_mean_params *p, int64_t i)
   return bad;
 }
 
-/* Means of either kind of sums: ordered ones four at a time. */
-ZP_ON_DEVICE void zp_mean(const zp_mean_params *p, int exact, simdev_thread t)
+ZP_ON_DEVICE void zp_mean_ordered_body(const void *params, simdev_thread t, void *shared, int phase)
 {
+  const zp_mean_params *p = (const zp_mean_params *)params;
   const int32_t lead = zp_quad_lead(p->mean, 4);
   int64_t bad = 0;
+  (void)shared, (void)phase;
   for (int64_t tile = t.blockIdx[0]; tile * ZP_TILE < p->n; tile += t.gridDim[0]) {
-    const zp_span s = zp_span_of(tile, p->n, t);
     const zp_vectors v = zp_quads_of(tile, p->n, lead, t);
-    for (int64_t i = s.i; exact && i < s.end; i += s.step) bad += zp_mean_one(p, 1, i);
-    for (int32_t x = v.x; !exact && x < v.end; x += v.step) {
+    for (int32_t x = v.x; x < v.end; x += v.step) {
       const int64_t i = v.first + (int64_t)x * ZP_QUAD;
       if (zp_is_whole(&v, x)) bad += zp_mean_quad(p, i);
       else
         for (int32_t e = 0; e < ZP_QUAD; e++)
-          if (i + e >= 0 && i + e < p->n) bad += zp_mean_one(p, 0, i + e);
+          if (i + e >= 0 && i + e < p->n) bad += zp_mean_one(p, i + e);
     }
   }
   zp_count(p->nonfinite, bad);
-}
-
-ZP_ON_DEVICE void zp_mean_ordered_body(const void *params, simdev_thread t, void *shared, int phase)
-{
-  (void)shared, (void)phase;
-  zp_mean((const zp_mean_params *)params, 0, t);
-}
-
-ZP_ON_DEVICE void zp_mean_exact_body(const void *params, simdev_thread t, void *shared, int phase)
-{
-  (void)shared, (void)phase;
-  zp_mean((const zp_mean_params *)params, 1, t);
 }
 
 #endif

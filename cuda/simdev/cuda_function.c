@@ -81,7 +81,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
   cudaError_t e = sd_enter(&h, "cudaFuncGetAttributes", SD_PC);
   if (e) return e;
   if (!attributes) return sd_error(h, cudaErrorInvalidValue);
-  if (!kernel || !kernel->body || kernel->phases < 1)
+  if (!kernel || !kernel->body || (kernel->phases < 1 && kernel->phases != SIMDEV_LOOP))
     return sd_error(h, cudaErrorInvalidDeviceFunction);
   sd_set_bytes(attributes, 0, sizeof *attributes);
   attributes->maxThreadsPerBlock = THREADS_MAX;

@@ -62,7 +62,7 @@ static cudaError_t launch(const void *pc, const void *func, dim3 grid, dim3 bloc
   sd_kernel_item *k;
   cudaError_t e = sd_enter(&h, "cudaLaunchKernel", pc);
   if (e) return e;
-  if (!kernel || !kernel->body || kernel->phases < 1)
+  if (!kernel || !kernel->body || (kernel->phases < 1 && kernel->phases != SIMDEV_LOOP))
     return sd_error(h, cudaErrorInvalidDeviceFunction);
   if (bad_geometry(grid, block)) return sd_error(h, cudaErrorInvalidConfiguration);
   if (shared > sd_shared_max(s, func)) return sd_error(h, cudaErrorInvalidValue);

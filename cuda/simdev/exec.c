@@ -70,8 +70,9 @@ static void kernel(simdev *s, sd_item *item)
   for (uint64_t b = 0; b < blocks; b++, block = after(block, blocks, down)) {
     unpack(block, k->grid, two[0].blockIdx);
     unpack(block, k->grid, two[1].blockIdx);
-    if (k->shared) sd_memory_poison(s, shared, k->shared, 0);
-    for (int phase = 0; phase < k->kernel->phases; phase++)
+    const int phases = simdev_phases(k->kernel, k->params, two[0]);
+    if (k->shared && phases > 0) sd_memory_poison(s, shared, k->shared, 0);
+    for (int phase = 0; phase < phases; phase++)
       for (uint64_t i = 0; i < threads; i++) {
         const simdev_thread *t = &two[n++ & 1];
         if (s->verdict) return; /* a race was reported: once is enough */

@@ -17,4 +17,20 @@ typedef struct simdev_kernel {
   void (*body)(const void *params, simdev_thread t, void *shared, int phase);
 } simdev_kernel;
 
+/* A kernel that goes round a loop with barriers in it: kernel.phases is SIMDEV_LOOP, and phases_of
+ * says how many phases a block has, none or more, t being any of its threads. A handle is the
+ * address of `kernel`, as for others. */
+enum { SIMDEV_LOOP = -1 };
+typedef struct simdev_loop_kernel {
+  simdev_kernel kernel;
+  int (*phases_of)(const void *params, simdev_thread t);
+} simdev_loop_kernel;
+
+/* How many phases the block of thread t has. */
+static inline int simdev_phases(const simdev_kernel *k, const void *params, simdev_thread t)
+{
+  if (k->phases != SIMDEV_LOOP) return k->phases;
+  return ((const simdev_loop_kernel *)(const void *)k)->phases_of(params, t);
+}
+
 #endif

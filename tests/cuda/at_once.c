@@ -141,12 +141,13 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **arg
   const simdev_kernel *k = func;
   void *memory = calloc(1, shared + 16);
   (void)stream;
-  for (unsigned b = 0; b < grid.x; b++)
-    for (int phase = 0; phase < k->phases; phase++)
-      for (unsigned i = 0; i < block.x; i++) {
-        const simdev_thread t = {{grid.x, 1, 1}, {block.x, 1, 1}, {b, 0, 0}, {i, 0, 0}};
+  for (unsigned b = 0; b < grid.x; b++) {
+    simdev_thread t = {{grid.x, 1, 1}, {block.x, 1, 1}, {b, 0, 0}, {0, 0, 0}};
+    const int phases = simdev_phases(k, args[0], t);
+    for (int phase = 0; phase < phases; phase++)
+      for (t.threadIdx[0] = 0; t.threadIdx[0] < block.x; t.threadIdx[0]++)
         k->body(args[0], t, memory, phase);
-      }
+  }
   free(memory);
   return cudaSuccess;
 }

@@ -78,6 +78,13 @@ def measured():
             and "×" not in table[1], table)
         whole = json.loads((folder / "results.json").read_text())
         law("json_is_whole", len(whole["bandwidth"]) == 4)
+    rows.append({**bar("settle", "limbs", 0.8, 50000000), "size": 250000000})
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        names = [p.name for p in report.write(folder, {"gpu": "x"}, [], rows, torch)]
+        law("sums_in_limbs_stand_with_the_run_that_they_were_measured_in",
+            "bandwidth-50M.svg" not in names
+            and "settle limbs (50 M)" in (folder / "bandwidth-250M.svg").read_text(), names)
 
 
 def simulated():

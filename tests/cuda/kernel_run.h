@@ -32,7 +32,8 @@ static inline void kernel_run(rng *r, const void *handle, zp_launch l, const voi
   for (uint32_t b = 0; b < l.grid; b++) {
     simdev_thread t = {{l.grid, 1, 1}, {l.block, 1, 1}, {block[b], 0, 0}, {0, 0, 0}};
     if (shared) memset(shared, 0xa5, l.shared);
-    for (int phase = 0; phase < k->phases; phase++) {
+    const int phases = simdev_phases(k, own, t);
+    for (int phase = 0; phase < phases; phase++) {
       shuffled(r, thread, l.block);
       for (uint32_t i = 0; i < l.block; i++) {
         t.threadIdx[0] = thread[i];
@@ -56,6 +57,11 @@ static inline zp_launch squares_launch(zp_squares_params *p)
   const zp_memory_run *run = p->runs.table ? p->runs.table : p->runs.here;
   p->lanes = zp_squares_lanes(run, p->runs.n);
   return zp_launch_squares(run, p->runs.n);
+}
+
+static inline zp_launch limb_runs_launch(const zp_memory_runs *runs)
+{
+  return zp_launch_limb_runs(runs->table ? runs->table : runs->here, runs->n);
 }
 
 /* Kernels loop over what a smaller grid or block leaves: sometimes launch with fewer of either. */

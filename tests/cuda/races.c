@@ -26,6 +26,7 @@ typedef struct launch {
   void *shared[GRID];
   char *begin, *end; /* of the launch, and each block's barriers: addresses of their own, or one */
   char *edge;        /* would hide another */
+  int phases[GRID], most; /* of each block, and of any */
   fiber *current;
   ucontext_t main;
   void *main_identity;
@@ -40,7 +41,7 @@ static fiber *fibers; /* [GRID * ZP_BLOCK_THREADS], made once: making one is slo
 
 UNWATCHED static char *edge_of(unsigned block, int phase)
 {
-  return now.edge + 8 * ((int)block * (now.kernel->phases + 2) + phase);
+  return now.edge + 8 * ((int)block * (now.most + 2) + phase);
 }
 
 UNWATCHED static void leave(fiber *f)
@@ -55,11 +56,11 @@ UNWATCHED static void live(void)
   fiber *f = now.current;
   const unsigned block = f->at.blockIdx[0];
   __tsan_acquire(now.begin);
-  for (int phase = 0; phase < now.kernel->phases; phase++) {
+  for (int phase = 0; phase < now.phases[block]; phase++) {
     if (phase > 0 && !no_barrier) __tsan_acquire(edge_of(block, phase));
     now.kernel->body(now.params, f->at, now.shared[block], phase);
     if (!no_barrier) __tsan_release(edge_of(block, phase + 1));
-    if (phase + 1 == now.kernel->phases) __tsan_release(now.end);
+    if (phase + 1 == now.phases[block]) __tsan_release(now.end);
     leave(f);
   }
 }
@@ -96,14 +97,20 @@ static void run(const void *handle, zp_launch l, const void *params)
   now.params = params;
   now.main_identity = __tsan_get_current_fiber();
   if (l.grid > GRID) l.grid = GRID;
-  for (unsigned b = 0; b < l.grid; b++) now.shared[b] = malloc(l.shared + 1);
-  now.edge = calloc((size_t)GRID * (size_t)(now.kernel->phases + 2) + 2, 8);
+  for (unsigned b = 0; b < l.grid; b++) {
+    const simdev_thread t = {{l.grid, 1, 1}, {l.block, 1, 1}, {b, 0, 0}, {0, 0, 0}};
+    now.shared[b] = malloc(l.shared + 1);
+    now.phases[b] = simdev_phases(handle, params, t);
+    if (now.phases[b] > now.most) now.most = now.phases[b];
+  }
+  now.edge = calloc((size_t)GRID * (size_t)(now.most + 2) + 2, 8);
   now.begin = edge_of(GRID, 0);
   now.end = edge_of(GRID, 1);
   for (unsigned i = 0; i < l.grid * l.block; i++) prepare(&fibers[i], l, i / l.block, i % l.block);
   __tsan_release(now.begin);
-  for (int phase = 0; phase < now.kernel->phases; phase++)
-    for (unsigned i = 0; i < l.grid * l.block; i++) enter(&fibers[i]);
+  for (int phase = 0; phase < now.most; phase++)
+    for (unsigned i = 0; i < l.grid * l.block; i++)
+      if (phase < now.phases[i / l.block]) enter(&fibers[i]);
   __tsan_acquire(now.end);
   for (unsigned b = 0; b < l.grid; b++) free(now.shared[b]);
   free(now.edge);
@@ -147,7 +154,7 @@ static void gather_and_scatter(void)
   run(zp_kernel_gather_ordered, zp_launch_runs(g.runs.here, g.runs.n), &g);
   two_runs(&g.runs, grad, limbs, 4);
   g.runs.here[2].out = limbs + (N / 2 + 1) * 9;
-  run(zp_kernel_gather_exact, zp_launch_runs(g.runs.here, g.runs.n), &g);
+  run(zp_kernel_gather_exact, zp_launch_limb_runs(g.runs.here, g.runs.n), &g);
 }
 
 static void parts_and_means(void)
@@ -157,13 +164,13 @@ static void parts_and_means(void)
   a.out = out;
   run(zp_kernel_add_ordered, zp_launch_elements(N), &a);
   a.out = sums;
-  run(zp_kernel_add_exact, zp_launch_elements(N), &a);
+  run(zp_kernel_add_exact, zp_launch_limbs(N, 2), &a);
   zp_settle_params s = {N, sums};
-  run(zp_kernel_settle, zp_launch_elements(N), &s);
+  run(zp_kernel_settle, zp_launch_limbs(N, 1), &s);
   zp_mean_params e = {.n = N, .divisor = 6, .sum = out, .mean = master, .nonfinite = &bad};
   run(zp_kernel_mean_ordered, zp_launch_elements(N), &e);
   e.sum = sums;
-  run(zp_kernel_mean_exact, zp_launch_elements(N), &e);
+  run(zp_kernel_mean_exact, zp_launch_limbs(N, 1), &e);
 }
 
 static void statistics_and_update(void)

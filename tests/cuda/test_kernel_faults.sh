@@ -40,9 +40,6 @@ fault() { # fault NAME FILE SED: the tests must fail; sed must have changed some
   cp "$tmp/kept" "$tmp/cuda/kernels/$2"
 }
 
-fault last_element element.h 's/ZP_TILE < ZP_TILE ? n :/ZP_TILE < ZP_TILE ? n - 1 :/'
-fault tile_end element.h 's/(tile + 1) \* ZP_TILE;/(tile + 1) * ZP_TILE - 1;/'
-fault one_thread_twice element.h 's/ZP_TILE + t.threadIdx\[0\]/ZP_TILE + t.threadIdx[0] % 255/'
 fault wrong_run element.h 's/first_tile <= tile/first_tile < tile/'
 fault formats_mixed_up element.h 's/if (dtype == ZP_BF16) return/if (dtype == ZP_F16) return/'
 fault truncated element.h 's/zp_bf16_from_f32(zp_bits_of(x))/(uint16_t)(zp_bits_of(x) >> 16)/'
@@ -52,9 +49,10 @@ fault table_ignored element.h 's/runs->table ? runs->table : runs->here/runs->he
 fault padding_fp32 gather.h 's/: 0u;$/: 1u;/'
 fault padding_half gather.h 's/: (uint16_t)0;/: (uint16_t)1;/'
 fault window_not_begun gather.h 's/if (first) window/if (0) window/'
-fault unused_left_out gather.h 's/(kind == ZP_GATHER_ORDERED) /&if (run->in || p->first) /'
-fault limbs_not_begun gather.h 's/; first \&\& q/; 0 \&\& q/'
-fault limbs_begun_again gather.h 's/; first \&\& q/; q/'
+fault unused_left_out gather.h 's/  else zp_add_element/  else if (run->in || p->first) zp_add_element/'
+fault limbs_not_begun gather.h 's/; p->first \&\& q/; 0 \&\& q/'
+fault limbs_begun_again gather.h 's/; p->first \&\& q/; q/'
+fault limbs_not_fetched gather.h 's/phase == 0 \&\& !p->first/0/'
 fault nonfinite_not_counted gather.h 's/bad += zp_nonfinite_f32(&bits, 1);//'
 fault scatter_first_run gather.h '/zp_scatter_body/,$ s/= at.run;/= at.last;/'
 fault last_vector vector.h \
@@ -72,14 +70,29 @@ fault vectors_not_watched gather.h \
 fault quads_not_watched gather.h 's/bad += zp_nonfinite_quad.*/;/'
 fault quads_not_begun gather.h 's/  if (!p->first) {/  if (1) {/'
 
+fault slab_one_short stage.h 's/ : ZP_SLAB;/ : ZP_SLAB - 1;/'
+fault last_slab_one_short stage.h 's/? n - p.first : 0)/? n - p.first - 1 : 0)/'
+fault last_slab_lost stage.h 's/from + (n + ZP_SLAB - 1) \/ ZP_SLAB/from + n \/ ZP_SLAB/'
+fault one_slab_a_block stage.h 's/p.end = .*/p.end = p.begin + 1;/'
+fault slabs_begin_too_late stage.h 's/p.begin = all \* b/p.begin = 1 + all * b/'
+fault last_word_not_staged stage.h 's/if (w + q \* step < words)/if (w + q * step < words - 1)/'
+fault last_word_not_stored stage.h '/zp_stage_out/,$ s/w < words/w < words - 1/'
+fault run_of_another_slab gather.h 's/runs->n, at \/ ZP_SLABS/runs->n, 0/'
+fault rounds_of_the_first_run gather.h 's/zp_run_of_slab(runs, slabs.end - 1)/zp_run_of_slab(runs, 0)/'
+
 fault begins_with_zero parts.h 's/float sum = .*/float sum = 0;/; s/int32_t r = 1;/int32_t r = 0;/'
 fault other_order parts.h \
   's/(p->dtype, zp_part_of(p, r), i))/(p->dtype, zp_part_of(p, p->members - r), i))/'
 fault own_part_from_scratch parts.h 's/return r == p->own/return r == -2/'
 fault sum_overwrites parts.h 's/if (p->first) out\[i\]/if (1) out[i]/'
-fault part_not_carried parts.h 's/zp_val_normalise(limb, 1);//'
-fault sum_not_carried parts.h 's/zp_val_normalise(sum, 1);//'
-fault exact_overwrites parts.h 's/if (!p->first)/if (0)/'
+fault part_not_carried parts.h 's/zp_val_normalise(stage, 1);/;/'
+fault sum_not_carried parts.h 's/zp_val_normalise(sum, 1);/;/'
+fault exact_overwrites parts.h 's/p->first ? k.parts/1 ? k.parts/'
+fault sums_not_begun parts.h 's/term == 0 \&\& q </0 \&\& q </'
+fault first_part_for_all parts.h 's/zp_part_of(p, term)/zp_part_of(p, 0)/'
+fault sums_not_stored parts.h 's/step == 2 \* k.all/step == 2 * k.all + 1/'
+fault not_settled parts.h 's/zp_val_normalise(stage + x/if (0) &/'
+fault exact_mean_not_watched parts.h '/zp_mean_exact_body/,$ s/bad += zp_nonfinite_f32(&bits, 1);//'
 fault mean_not_watched parts.h 's/return zp_nonfinite_f32(&bits, 1);/return 0;/'
 fault means_not_watched parts.h 's/bad += zp_nonfinite_f32(&q.bits\[e\], 1);//'
 fault sums_overwrite parts.h 's/if (!p->first) sum =/if (0) sum =/'
@@ -137,16 +150,16 @@ fault first_run_is_the_widest launch.c 's/i < n; i++)$/i < 1; i++)/'
 fault too_few_bin_rows squares.h 's/q += t.blockDim\[0\]/q += ZP_BLOCK_THREADS/'
 fault too_many_blocks launch.c 's/? tiles : ZP_GRID_MAX/? tiles : tiles/'
 fault no_shared_memory launch.c 's/offsetof(.*bin) + /&0 * /'
+fault one_stage_for_two launch.c 's/(size_t)stages \*/(size_t)1 */'
+fault too_few_slabs launch.c 's/(most + ZP_STAGE_ELEMENTS - 1)/(most - 1)/'
 fault first_run_has_the_lanes launch.c \
   's/zp_squares_lanes(run, n);/zp_squares_lanes(run, n > 0);/'
 
 fault vectors_in_32_bits vector.h 's/  int64_t first;/  int32_t first;/'
-fault span_in_32_bits element.h 's/int64_t i, end, step;/int32_t i, end, step;/'
 fault part_in_32_bits parts.h 's/+ r \* p->stride/+ (int32_t)(r * p->stride)/'
-fault gathered_limbs_in_32_bits gather.h \
-  's/window + i \* ZP_VAL/window + (int32_t)i * ZP_VAL/'
-fault part_limbs_in_32_bits parts.h \
-  's/\[i \* ZP_VAL_LIMBS + q/[(int32_t)i * ZP_VAL_LIMBS + q/'
+fault limbs_in_32_bits stage.h \
+  's/limbs + p.first \* ZP_VAL_LIMBS/limbs + (int32_t)(p.first * ZP_VAL_LIMBS)/'
+fault slabs_in_32_bits stage.h 's/p.first = at/p.first = (int32_t)at/'
 fault updated_in_32_bits update.h \
   's/const int64_t at = run->at + i/const int32_t at = (int32_t)(run->at + i)/'
 fault scattered_in_32_bits gather.h \

@@ -66,6 +66,15 @@ Test(kernels_copy, launches_cover_everything_and_stay_within_what_cuda_allows)
     cr_assert_eq(b.shared, offsetof(zp_squares_shared, bin) +
                                sizeof(int64_t[2 * ZP_SQ_BINS]) * (size_t)zp_squares_lanes(&run, 1));
     cr_assert_leq(b.shared, 48 << 10); /* what a kernel has without asking */
+    const zp_launch d = zp_launch_limb_runs(&run, 1), e = zp_launch_limbs(n[i], 2);
+    const int64_t most = n[i] < ZP_TILE ? n[i] : ZP_TILE,
+                  slabs = tiles * ((most + ZP_STAGE_ELEMENTS - 1) / ZP_STAGE_ELEMENTS);
+    cr_assert_eq(d.grid, slabs < ZP_GRID_MAX ? slabs : ZP_GRID_MAX);
+    cr_assert_eq(e.grid, d.grid);
+    cr_assert(d.block == a.block && e.block == a.block);
+    cr_assert_eq(d.shared, sizeof(int64_t[ZP_STAGE_ELEMENTS * ZP_VAL_LIMBS]));
+    cr_assert_eq(e.shared, 2 * d.shared);
+    cr_assert_leq(e.shared, 48 << 10);
     /* a block's share of one bin stays below 2^31 squares (ref/num/exact.h) */
     cr_assert_leq((tiles + ZP_GRID_MAX - 1) / ZP_GRID_MAX * ZP_TILE, 1LL << 31);
   }
@@ -127,7 +136,9 @@ static int64_t gather(rng *r, const void *kernel, sources *s, void *out, int64_t
   p.runs.tiles = zp_runs_lay(table, s->n);
   if (inside) memcpy(p.runs.here, table, (size_t)s->n * sizeof *table);
   else p.runs.table = table;
-  kernel_run(r, kernel, narrowed(r, runs_launch(&p.runs)), &p);
+  const zp_launch l =
+      kernel == zp_kernel_gather_exact ? limb_runs_launch(&p.runs) : runs_launch(&p.runs);
+  kernel_run(r, kernel, narrowed(r, l), &p);
   return p.nonfinite ? bad - 7 : s->bad;
 }
 

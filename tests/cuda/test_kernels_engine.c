@@ -56,7 +56,9 @@ static void add(job *j, zp_rank *r, const zp_op *op)
     run[0].out = (float *)s->window + at;
   }
   p.runs.tiles = zp_runs_lay(run, 2);
-  kernel_run(&j->r, kernel, runs_launch(&p.runs), &p);
+  kernel_run(&j->r, kernel,
+             kernel == zp_kernel_gather_exact ? limb_runs_launch(&p.runs) : runs_launch(&p.runs),
+             &p);
 }
 
 static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
@@ -69,8 +71,8 @@ static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
   p.divisor = r->cfg->micro_batches * r->cfg->dp;
   p.mean = s->mean + at;
   p.sum = exact ? (const void *)((int64_t *)s->reduced + at * ZP_LIMBS) : (float *)s->reduced + at;
-  kernel_run(&j->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered, zp_launch_elements(p.n),
-             &p);
+  kernel_run(&j->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
+             exact ? zp_launch_limbs(p.n, 1) : zp_launch_elements(p.n), &p);
 
   zp_memory_run run[RUNS]; /* the entries that this rank counts, in its own part */
   zp_squares_params q = {.dtype = ZP_F32, .tally = &d->tally};

@@ -203,14 +203,18 @@ static void assert_same(const subject *s, const call *far, int64_t first, const 
 /* One block of a grid that has one for each tile. */
 static void run_tile(const subject *s, call *c, int64_t tile)
 {
-  static zp_squares_shared shared;
+  static union {
+    zp_squares_shared squares;
+    int64_t limbs[2 * ZP_BLOCK_THREADS * ZP_VAL_LIMBS];
+  } shared;
   const simdev_kernel *k = *s->kernel;
   const unsigned tiles = (unsigned)((c->n + ZP_TILE - 1) / ZP_TILE);
   simdev_thread t = {{tiles, 1, 1}, {ZP_BLOCK_THREADS, 1, 1}, {(unsigned)tile, 0, 0}, {0, 0, 0}};
   params p;
   memset(&p, 0, sizeof p);
   s->fill(c, &p);
-  for (int phase = 0; phase < k->phases; phase++)
+  const int phases = simdev_phases(k, &p, t);
+  for (int phase = 0; phase < phases; phase++)
     for (t.threadIdx[0] = 0; t.threadIdx[0] < ZP_BLOCK_THREADS; t.threadIdx[0]++)
       k->body(&p, t, &shared, phase);
 }

@@ -98,7 +98,7 @@ Test(kernels_sums, exact_parts_give_the_limbs_of_the_interpreter)
     for (int mb = 0; mb < 3; mb++) {
       parts p = parts_make(&r, dtype, n);
       const zp_add_params a = add_params(&p, dtype, out.data, mb == 0);
-      kernel_run(&r, zp_kernel_add_exact, narrowed(&r, zp_launch_elements(n)), &a);
+      kernel_run(&r, zp_kernel_add_exact, narrowed(&r, zp_launch_limbs(n, 2)), &a);
       zp_reduce_members(dtype == ZP_I64 ? ZP_RED_SUM : ZP_RED_EXACT, dtype, p.members, p.in,
                         dtype == ZP_I64 ? n * 9 : n, sum);
       if (mb > 0) zp_val_normalise(sum, n); /* rank_comm.c: add_sums */
@@ -129,7 +129,7 @@ Test(kernels_sums, parts_are_carried_before_they_are_added)
     p.stride = sizeof part[0];
     p.parts = part;
     p.out = out;
-    kernel_run(&r, zp_kernel_add_exact, zp_launch_elements(1), &p);
+    kernel_run(&r, zp_kernel_add_exact, zp_launch_limbs(1, 2), &p);
     for (int m = 0; m < PARTS; m++) zp_val_normalise(part[m], 1);
     for (int m = 0; m < PARTS; m++) zp_limbs_merge(want, part[m], ZP_VAL_LIMBS);
     if (!first) zp_val_normalise(want, 1);
@@ -149,7 +149,7 @@ Test(kernels_sums, sums_that_leave_a_rank_are_carried)
       want[i] = (int64_t)(rng_next(&r) >> 2) - (INT64_C(1) << (rng_below(&r, 2) ? 61 : 20));
     memcpy(limbs.data, want, (size_t)n * 72);
     zp_settle_params p = {.n = n, .limbs = (int64_t *)(void *)limbs.data};
-    kernel_run(&r, zp_kernel_settle, narrowed(&r, zp_launch_elements(n)), &p);
+    kernel_run(&r, zp_kernel_settle, narrowed(&r, zp_launch_limbs(n, 1)), &p);
     zp_val_normalise(want, n);
     cr_assert_eq(memcmp(limbs.data, want, (size_t)n * 72), 0, "round %d", round);
     guarded_free(&limbs);
@@ -202,7 +202,7 @@ Test(kernels_sums, exact_means_are_rounded_once)
     zp_mean_params p = {.n = n, .sum = sum.data, .mean = (float *)(void *)mean.data};
     p.divisor = round % 3 ? 1 + rng_below(&r, 1000) : 1;
     p.nonfinite = &bad;
-    kernel_run(&r, zp_kernel_mean_exact, narrowed(&r, zp_launch_elements(n)), &p);
+    kernel_run(&r, zp_kernel_mean_exact, narrowed(&r, zp_launch_limbs(n, 1)), &p);
     for (int64_t i = 0; i < n; i++) {
       const uint32_t want = zp_val_mean_f32(limb + 9 * i, p.divisor);
       cr_assert_eq(bits_of(p.mean[i]), want, "round %d element %lld", round, (long long)i);

@@ -156,6 +156,47 @@ Test(kernel, a_phase_ends_before_the_next_begins)
   cr_assert_eq(count_seeds(2, block_sums, NULL, (simdev_options){0}, 20, SIMDEV_OK), 20);
 }
 
+/* Block b goes round b times: the first thread counts what all wrote in the phase before. */
+static int rounds_of_block(const void *params, simdev_thread t)
+{
+  (void)params;
+  return 2 * (int)t.blockIdx[0];
+}
+
+static void rounds_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const vector *p = params;
+  int32_t *s = shared;
+  if (phase % 2 == 0) s[t.threadIdx[0]] = phase + 1;
+  for (unsigned i = 0; phase % 2 == 1 && t.threadIdx[0] == 0 && i < t.blockDim[0]; i++)
+    p->x[t.blockIdx[0]] += s[i] == phase;
+}
+
+static const simdev_loop_kernel rounds_kernel = {
+    {"rounds", sizeof(vector), SIMDEV_LOOP, rounds_body}, rounds_of_block};
+
+static int loops(void *arg, int rank)
+{
+  enum { BLOCK = 8, BLOCKS = 4 };
+  vector p = {0};
+  int32_t out[BLOCKS];
+  void *args[] = {&p};
+  (void)arg, (void)rank;
+  OK(make_vector(&p.x));
+  OK(cudaMemset(p.x, 0, sizeof out));
+  OK(cudaLaunchKernel(&rounds_kernel, (dim3){BLOCKS, 1, 1}, (dim3){BLOCK, 1, 1}, args,
+                      BLOCK * sizeof(int32_t), NULL));
+  OK(cudaMemcpy(out, p.x, sizeof out, cudaMemcpyDeviceToHost));
+  for (int b = 0; b < BLOCKS; b++) IS(out[b] == b * BLOCK);
+  OK(cudaFree(p.x));
+  return 0;
+}
+
+Test(kernel, a_block_has_as_many_phases_as_its_kernel_says)
+{
+  cr_assert_eq(count_seeds(1, loops, NULL, (simdev_options){0}, 20, SIMDEV_OK), 20);
+}
+
 /* Shared memory holds nothing of the block before: a kernel that forgets to write it is found. */
 static void forgets(const void *params, simdev_thread t, void *shared, int phase)
 {
