@@ -1,6 +1,6 @@
 """Checks and measures the engine on a GPU, or what of that can be done on simdev, in one command.
 
-    make gpu-check [DEVICE=sim] [RESULTS=FOLDER] [BUDGET=540]
+    make gpu-check [DEVICE=sim] [RESULTS=FOLDER] [BUDGET=530] [TRIALS=300,60]
 
 Parts run one after the other, each with a time limit of its own; what fails, or is stopped at its
 limit, does not stop the later ones. What cannot be run here is "not run", with the reason. Writes
@@ -141,7 +141,7 @@ class Check:
     def races(self, limit):
         if self.device == "gpu":
             raise NotRun("ThreadSanitizer sees simdev's streams; on a GPU racecheck looks")
-        seconds = max(1, int(min(20, limit - 10)))
+        seconds = max(1, int(min(20, limit - 10, self.trials[1])))
         entry = self.command([str(self.build / "zeroproof-loopback-tsan"), "fuzz", "--engine",
                               "cuda", "--seconds", str(seconds), "--jobs", "1"], limit,
                              wants_json=False)
