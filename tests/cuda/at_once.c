@@ -64,6 +64,11 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcp
   return cudaSuccess;
 }
 
+cudaError_t cudaMemcpy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind)
+{
+  return cudaMemcpyAsync(to, from, n, kind, NULL);
+}
+
 cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t stream)
 {
   (void)stream;
