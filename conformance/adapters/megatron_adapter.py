@@ -252,7 +252,9 @@ def named(linear):
 
 
 def shards(part, w):
-    """The run of w that this rank owns, or None."""
+    """The run of w that this rank owns, or None. A part without parameters is a stub of an optimizer."""
+    if getattr(part, "is_stub_optimizer", False):
+        return None
     if not hasattr(part, "_get_model_param_range_map"):
         return 0, w.numel()
     try:

@@ -96,9 +96,11 @@ def explain(case, expected, step, wrong, coordinates, detail):
     """(clause, kind, texts) for the wrong elements of one step; detail["symptom"]: more to tell it by."""
     want = expected["steps"][step]
     undo = Undo(case, expected, step)
+    copies = [place(case, coordinates, w)[2] for w in wrong]
     if want["skipped"]:
+        detail["symptom"] = symptom.where(wrong, copies)
         return "STEP-6", "changed by a skipped step", ["a skipped step changes nothing"]
-    detail["symptom"] = symptom.of_elements(case, step, wrong, undo, [place(case, coordinates, w)[2] for w in wrong])
+    detail["symptom"] = symptom.of_elements(case, step, wrong, undo, copies)
     if case["precision"] != "fp32" and any(w[0] != "parameter" for w in wrong):
         wrong = [w for w in wrong if w[0] != "parameter"]  # masters say more than what was rounded
     decoded, ratios, still = {}, set(), []
@@ -187,6 +189,8 @@ def ratio(case, expected, step, r, wrong):
 
 def one(case, expected, step, j, tp, ep, copy, element, g):
     """(kind, text, contributions that are missing) for one element whose gradient is g."""
+    if g == of_all_experts(case, expected["steps"][step], j, tp, element):
+        return "experts added", "it holds what belongs to this element of all experts", []
     parts = contributions(case, step, j, tp, ep, element)
     many = multiplicities(parts, g) if parts else None
     if many is not None:
@@ -209,6 +213,14 @@ def one(case, expected, step, j, tp, ep, copy, element, g):
         return "missing", "all contributions are missing", []
     right = row[element]
     return "garbled", f"its gradient is {float(g):.9g}, not {float(right):.9g}: no sum of contributions", []
+
+
+def of_all_experts(case, want, j, tp, element):
+    """What an element would hold if gradients of different experts were added; None where there are none."""
+    ep = case["topology"]["ep"]
+    if not case["parameters"][j]["expert"] or ep == 1:
+        return None
+    return sum(Fraction(float.fromhex(copy["gradient"][element])) for copy in want["entries"][j][tp * ep:(tp + 1) * ep])
 
 
 def row_zero(row):

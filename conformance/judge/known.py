@@ -1,7 +1,8 @@
 """What is committed about a subject: failures that are known, and what it must support.
 
 A known failure is {"clause", "kind", "needs", "note", "issue"}, and "recipe", its minimal case, by which
-it is looked for in every run, however few cases that has; "lacks": what no such case has; "id" where it has a name
+it is looked for in every run, however few cases that has; "chance": true where it shows by chance alone, so that not
+seeing it says nothing (another entry of its cause has a case); "lacks": what no such case has; "id" where it has a name
 elsewhere; "symptom", where
 failures of this kind say more (symptom.py; the ratio, the op, the place of a race): alternatives, of one of which
 a failure must have all words, "WORD + WORD"."""
@@ -120,7 +121,7 @@ def check(causes, entries, complete):
         found = [c for c in causes if c.known is None and matches(entry, c)]
         for cause in found:
             cause.known = entry
-        if not found and complete and not entry.get("recipe"):
+        if not found and complete and not entry.get("recipe") and not entry.get("chance"):
             unseen.append(f"{label(entry)} was not seen: if it is mended, take it off the list")
     return unseen
 

@@ -17,8 +17,7 @@ TRAITS = (("expert", "experts"), ("sharded", "sharded"), ("tied", "tied"))
 
 def of_elements(case, step, wrong, undo, copies):
     """Words for wrong elements, (what, rank, entry, element, got, right) each; copies: of each, which copy."""
-    words = ["masters alone"] if {w[0] for w in wrong} == {"master"} else []
-    words.append("ranks agree" if agree(wrong, copies) else "ranks differ")
+    words = where(wrong, copies)
     entries = [case["parameters"][j] for j in sorted({w[2] for w in wrong})]
     words += [f"only {name}" for trait, name in TRAITS if all(holds(e, trait) for e in entries)]
     if all(case["groups"][e["group"]]["weight_decay"] for e in entries):
@@ -29,6 +28,12 @@ def of_elements(case, step, wrong, undo, copies):
     elif not any(map(all, batches)):
         words.append("only unused somewhere")
     return words + updates(case, wrong, undo, copies)
+
+
+def where(wrong, copies):
+    """Words for who has them."""
+    words = ["masters alone"] if {w[0] for w in wrong} == {"master"} else []
+    return words + ["ranks agree" if agree(wrong, copies) else "ranks differ"]
 
 
 def agree(wrong, copies):
