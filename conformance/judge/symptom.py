@@ -53,7 +53,8 @@ def updates(case, wrong, undo, copies):
         group, before = case["groups"][case["parameters"][j]["group"]], undo.before(what, j, copy, element)
         decayed = before * (1 - Fraction(group["lr"]) * Fraction(group["weight_decay"]))
         moved, due = Fraction(got) - decayed, Fraction(right) - decayed
-        unchanged, nearly = unchanged and Fraction(got) == before, nearly and abs(moved - due) <= abs(due) * CLOSE
+        unchanged = unchanged and undo.is_before(what, j, copy, element, got)
+        nearly = nearly and abs(moved - due) <= abs(due) * CLOSE
         found.add("no update" if moved == 0 else "update where none is due" if due == 0 else
                   "other way" if moved * due < 0 else "smaller update" if abs(moved) < abs(due) else "larger update")
     if found == {"no update", "smaller update"}:
