@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import traceback
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -186,11 +187,13 @@ class Rank:
         self.case, self.rank, self.folder = case, rank, folder
         self.place = Place(case, rank)
         self.file = open(os.path.join(folder, f"rank-{rank}.jsonl"), "w", buffering=1, encoding="utf-8")
+        self.lock = threading.Lock()  # autograd's threads record, too
         self.recorder = Recorder(self.say)
         self.steps = []
 
     def say(self, record):
-        self.file.write(json.dumps(record) + "\n")
+        with self.lock:
+            self.file.write(json.dumps(record) + "\n")
 
     def begin(self, step):
         self.say({"step": step})

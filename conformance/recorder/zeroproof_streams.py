@@ -16,6 +16,7 @@ forward, hooks of a parameter on the stream that made its gradient; when backwar
 stream waits for all of these, and then callbacks run."""
 import json
 import sys
+import threading
 import weakref
 
 import torch
@@ -118,6 +119,7 @@ class Device:
     (zeroproof_record.Recorder), and is told here of waits."""
 
     def __init__(self, file, rank, world, recorder=None):
+        self.lock = threading.Lock()
         self.file, self.quiet, self.streams, self.events, self.names = file, 0, 0, 0, {}
         self.storages, self.recorder, self.closed = {}, recorder, False
         self.works, self.backward = {}, None  # recorder's number -> event
@@ -129,8 +131,10 @@ class Device:
             recorder.waited = self.waited
 
     def write(self, record):
-        if not self.closed:
-            self.file.write(json.dumps(record, separators=(",", ":")) + "\n")
+        # also from autograd's and the transport's threads: a text file that two write to may get zeros (CPython gh-119506)
+        with self.lock:
+            if not self.closed:
+                self.file.write(json.dumps(record, separators=(",", ":")) + "\n")
 
     def introduce(self, name=None, host=False):
         number = self.streams
