@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "nccl_trace.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,12 +32,20 @@ static void put(item *i, uint64_t v)
   i->b[i->n++] = (uint8_t)v;
 }
 
+/* The run matters more than its trace. That ends where writing fails, without an end mark: nothing
+ * may follow a torn item, nor what is missing. */
 static void out(zpt_trace *t, const item *i)
 {
-  for (size_t at = 0; at < i->n;) {
+  for (size_t at = 0; at < i->n && !t->stopped;) {
     const ssize_t n = write(t->fd, i->b + at, i->n - at);
-    if (n <= 0) return; /* the run matters more than its trace */
-    at += (size_t)n;
+    if (n > 0) at += (size_t)n;
+    else if (n == 0 || errno != EINTR) {
+      t->stopped = 1;
+      fprintf(stderr,
+              "zeroproof: the trace of rank %d cannot be written: %m: it ends here, as if the rank "
+              "had stopped.\n",
+              t->rank);
+    }
   }
 }
 
@@ -54,7 +63,7 @@ int zpt_rank(int other)
   return env_number(names, other);
 }
 
-static int world_size(int other)
+int zpt_world(int other)
 {
   static const char *const names[] = {"ZEROPROOF_TRACE_WORLD", "WORLD_SIZE",
                                       "OMPI_COMM_WORLD_SIZE",  "PMI_SIZE",
@@ -76,10 +85,10 @@ zpt_trace *zpt_open(int rank, int world)
     return NULL;
   }
   zpt_trace *t = &traces[n_traces++];
-  *t = (zpt_trace){fd, rank, 0};
+  *t = (zpt_trace){.fd = fd, .rank = rank};
   item i = {.n = 0};
   for (const char *c = "ZPTRACE\1"; *c; c++) i.b[i.n++] = (uint8_t)*c;
-  world = world_size(world);
+  if (zpt_world(0) > world) world = zpt_world(0);
   put(&i, (uint64_t)rank);
   put(&i, (uint64_t)(world > rank ? world : rank + 1));
   out(t, &i);
@@ -147,7 +156,8 @@ int zpt_in_call(void)
   return depth > 0;
 }
 
-__attribute__((destructor)) static void through(void)
+/* Behind those that have still something to write. */
+__attribute__((destructor(200))) static void through(void)
 {
   for (int i = 0; i < n_traces; i++) out(&traces[i], &(item){{END}, 1});
 }

@@ -12,13 +12,16 @@ enum { ZPT_KEY = 200 };
 
 typedef struct zpt_trace {
   int fd, rank, groups;
+  int stopped; /* it could not be written any more */
 } zpt_trace;
 
 extern pthread_mutex_t zpt_lock;
 
 /* The rank of the environment, or other where it tells none. */
 int zpt_rank(int other);
-/* The trace of a rank of world, opened when it is asked for first; NULL: it cannot be recorded. */
+/* How many processes there are, or other. */
+int zpt_world(int other);
+/* The trace of a rank of world (or of more, if the environment says so), opened when it is asked for first; NULL: it cannot be recorded. */
 zpt_trace *zpt_open(int rank, int world);
 /* A communicator of size members, of which this rank is the one at place; size 0: not known. Its
  * number in the trace. */

@@ -6,6 +6,7 @@ NCCL_PROFILER  := $(BUILD)/libnccl-profiler-zeroproof.so
 NCCL_PROGRAM   := $(BUILD)/tests/trace/nccl_program
 NCCL_CALLS     := $(BUILD)/tests/trace/nccl_calls
 NCCL_FAKE      := $(BUILD)/tests/trace/libnccl_fake.so
+NCCL_PLACES    := $(BUILD)/tests/trace/libnccl_places.so
 NCCL_FUNCTIONS := $(BUILD)/tests/trace/nccl_functions.txt
 NCCL_TRACE     := conformance/recorder/nccl_trace.c conformance/recorder/nccl_trace.h
 
@@ -14,7 +15,8 @@ NCCL_TRACE     := conformance/recorder/nccl_trace.c conformance/recorder/nccl_tr
 # A sanitizer's runtime cannot be preloaded by way of this library: it is built without.
 RECORDER_CFLAGS := -std=c11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -shared
 
-$(NCCL_RECORDER): conformance/recorder/nccl_record.c $(NCCL_TRACE) | $(CUDA_HEADERS)
+NCCL_PRELOAD := $(wildcard conformance/recorder/nccl_comms.? conformance/recorder/nccl_real.?)
+$(NCCL_RECORDER): conformance/recorder/nccl_record.c $(NCCL_PRELOAD) $(NCCL_TRACE) | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(RECORDER_CFLAGS) $(CUDA_CPPFLAGS) $(filter %.c,$^) -o $@ -ldl -pthread
@@ -35,6 +37,10 @@ $(NCCL_FAKE): tests/trace/nccl_fake.c | $(CUDA_HEADERS)
 $(NCCL_CALLS): tests/trace/nccl_calls.c $(NCCL_FAKE) | $(CUDA_HEADERS)
 	$(say) LD $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(CUDA_CPPFLAGS) $< -o $@ $(NCCL_FAKE) $(ALL_LDFLAGS) -Wl,-rpath,'$$ORIGIN'
+
+$(NCCL_PLACES): tests/trace/nccl_places.c $(NCCL_FAKE) | $(CUDA_HEADERS)
+	$(say) LD $@
+	$(Q)$(CC) $(ALL_CFLAGS) -shared $(CUDA_CPPFLAGS) $< -o $@ $(NCCL_FAKE) -Wl,-rpath,'$$ORIGIN'
 
 $(NCCL_PROFILER): conformance/recorder/nccl_profiler.c conformance/recorder/nccl_profiler.h $(NCCL_TRACE)
 	@mkdir -p $(@D)
@@ -64,4 +70,4 @@ uninstall-recorder:
 	rm -f $(dest)/lib/$(notdir $(NCCL_RECORDER)) $(dest)/lib/$(notdir $(NCCL_PROFILER))
 uninstall: uninstall-recorder
 
-unit: $(NCCL_RECORDER) $(NCCL_PROFILER) $(NCCL_PROGRAM) $(NCCL_CALLS) $(NCCL_FUNCTIONS)
+unit: $(NCCL_RECORDER) $(NCCL_PROFILER) $(NCCL_PROGRAM) $(NCCL_CALLS) $(NCCL_PLACES) $(NCCL_FUNCTIONS)

@@ -6,26 +6,49 @@
 
 struct ncclComm {
   const struct ncclComm *from; /* those made alike have the same three */
-  int how, size, place, splits;
+  int how, size, place, splits, device;
   struct ncclComm *next;
 };
 
 static ncclComm_t all;
+/* Handles that are written when the group ends, or when a communicator is asked how far it is. */
+static struct {
+  ncclComm_t *to, comm;
+} later[16];
+static int n_later, depth;
+int nccl_fake_device = -1; /* cudaSetDevice's; -1: communicators do not tell */
 
 static ncclResult_t make(ncclComm_t *comm, int size, int place, ncclComm_t from, int how)
 {
   ncclComm_t c = calloc(1, sizeof *c);
   if (c == NULL) return ncclSystemError;
-  *c = (struct ncclComm){from, how, size, place, 0, all};
+  *c = (struct ncclComm){from, how, size, place, 0, nccl_fake_device, all};
   *comm = all = c;
   return ncclSuccess;
+}
+
+static ncclResult_t make_later(ncclComm_t *to, int size, int place, int how, ncclResult_t result)
+{
+  if (n_later == 16) return ncclSystemError;
+  later[n_later].to = to;
+  *to = NULL;
+  return make(&later[n_later++].comm, size, place, NULL, how) == ncclSuccess ? result
+                                                                             : ncclSystemError;
+}
+
+static void write_handles(void)
+{
+  while (n_later > 0) {
+    n_later--;
+    *later[n_later].to = later[n_later].comm;
+  }
 }
 
 ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int n, int rank, int ids, ncclUniqueId *id,
                                       ncclConfig_t *config)
 {
   (void)ids, (void)id, (void)config;
-  return make(comm, n, rank, NULL, 0);
+  return depth == 0 ? make(comm, n, rank, NULL, 0) : make_later(comm, n, rank, 0, ncclSuccess);
 }
 
 ncclResult_t ncclCommInitAll(ncclComm_t *comm, int n, const int *devices)
@@ -39,9 +62,11 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comm, int n, const int *devices)
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *child,
                            ncclConfig_t *config)
 {
-  (void)key, (void)config;
+  (void)key;
   const int how = 1000 * ++comm->splits + color;
   *child = NULL;
+  if (config != NULL && !config->blocking)
+    return make_later(child, 0, comm->place, how, ncclInProgress);
   return color == NCCL_SPLIT_NOCOLOR ? ncclSuccess : make(child, 0, comm->place, NULL, how);
 }
 
@@ -69,6 +94,12 @@ ncclResult_t ncclCommCount(const ncclComm_t comm, int *count)
   return ncclSuccess;
 }
 
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device)
+{
+  *device = comm->device;
+  return comm->device < 0 ? ncclInvalidUsage : ncclSuccess;
+}
+
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
 {
   *rank = comm->place;
@@ -76,6 +107,32 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
   *rank = 0;
   for (ncclComm_t c = all; c != NULL; c = c->next)
     *rank += c->how == comm->how && c->place < comm->place;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart(void)
+{
+  depth++;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd(void)
+{
+  if (--depth == 0) write_handles();
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t *info)
+{
+  (void)info;
+  return ncclGroupEnd();
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state)
+{
+  (void)comm;
+  *state = n_later > 0 ? ncclInProgress : ncclSuccess;
+  write_handles();
   return ncclSuccess;
 }
 
@@ -89,9 +146,6 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
 #endif
 NOTHING(ncclCommDestroy, ncclComm_t c)
 NOTHING(ncclCommAbort, ncclComm_t c)
-NOTHING(ncclGroupStart, void)
-NOTHING(ncclGroupEnd, void)
-NOTHING(ncclGroupSimulateEnd, ncclSimInfo_t *info)
 NOTHING(ncclAllReduce, const void *s, void *r, size_t n, ncclDataType_t t, ncclRedOp_t o,
         ncclComm_t c, cudaStream_t st)
 NOTHING(ncclAlltoAll, const void *s, void *r, size_t n, ncclDataType_t t, ncclComm_t c,

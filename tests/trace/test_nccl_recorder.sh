@@ -51,6 +51,56 @@ recorded a_communicator_that_shrank shrunk 1 'enters all_reduce sum 11 fp32'
 recorded two_communicators_of_the_same_members again 1 'enter.* 1 operations fewer'
 recorded what_is_destroyed_is_forgotten destroyed 1 '^rank 1 enters 1 operations fewer'
 
+# A process of several places: each is a rank of its own, whatever rank the environment gives the
+# process; and a library whom only its caller sees.
+places() { # places ENVIRONMENT ARGS...: one process
+  environment=$1
+  shift
+  # shellcheck disable=SC2086 # several variables
+  env $environment ZEROPROOF_TRACE="$tmp/run" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 20 \
+    python3 tests/trace/nccl_places.py "$build/tests/trace/libnccl_places.so" "$@" >>"$tmp/log" 2>&1
+}
+fits() { # fits NAME CODE PATTERN: of what was recorded
+  ended=$?
+  "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1
+  [ $? -eq "$2" ] && [ "$ended" -eq 0 ] && head -1 "$tmp/out" | grep -q "$3"
+  verdict $? "$1" "exit code $ended, $(tail -n 3 "$tmp/log" "$tmp/out")"
+  rm -rf "$tmp/run"
+  mkdir "$tmp/run"
+  : >"$tmp/log"
+}
+rm -rf "$tmp/run"
+mkdir "$tmp/run"
+: >"$tmp/log"
+places '' RTLD_GLOBAL make_one_after_the_other 0 2 2
+fits nccl_loaded_for_all 0 '^6 records of 2 ranks: they fit'
+places '' RTLD_LOCAL make_one_after_the_other 0 2 2
+fits nccl_loaded_for_its_caller_alone 0 '^6 records of 2 ranks: they fit'
+places '' RTLD_LOCAL make_one_after_the_other 0 2 2 missing && grep -q 'has ncclReduceScatter' "$tmp/log"
+fits a_function_that_is_nowhere_is_an_error_and_no_death 0 '^6 records of 2 ranks: they fit'
+places '' RTLD_GLOBAL make_in_a_group 0 3 3
+fits handles_copied_away_behind_the_group_are_known 0 '^9 records of 3 ranks: they fit'
+places '' RTLD_GLOBAL make_one_after_the_other 0 2 2 split
+fits handles_copied_away_when_they_are_there_are_known 0 '^6 records of 2 ranks: they fit'
+places RANK=0 RTLD_GLOBAL make_one_after_the_other 0 2 2
+fits places_of_one_process_are_ranks 0 '^6 records of 2 ranks: they fit'
+for make in make_one_after_the_other make_in_a_group make_pairs; do
+  places 'OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2' RTLD_GLOBAL $make 0 2 4 &&
+    places 'OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2' RTLD_GLOBAL $make 2 2 4 &&
+    [ "$(wc -c <"$tmp/run/rank-0.zpt")" = "$(wc -c <"$tmp/run/rank-3.zpt")" ] # each its own three
+  fits places_of_two_processes_are_ranks_$make 0 '^12 records of 4 ranks: they fit'
+done
+places 'RANK=0 WORLD_SIZE=2' RTLD_GLOBAL make_in_a_group 0 2 2 &&
+  places 'RANK=1 WORLD_SIZE=2' RTLD_GLOBAL make_in_a_group 0 2 2
+fits communicators_inside_a_process_are_its_own 0 '^12 records of 4 ranks: they fit'
+for rank in 0 1; do # a place that is not the rank: the environment is right
+  places "RANK=$rank WORLD_SIZE=2" RTLD_GLOBAL make_one_after_the_other $((1 - rank)) 1 2 || break
+done
+fits one_place_has_the_rank_of_the_environment 0 '^6 records of 2 ranks: they fit'
+places '' RTLD_GLOBAL make_one_after_the_other 0 2 2 full &&
+  [ "$(grep -c 'the trace of rank 1 cannot be written: File too large' "$tmp/log")" = 1 ]
+fits a_full_disk_ends_a_trace_and_nothing_else 1 '^rank 1 .* stops after 1 records, 2 fewer'
+
 # left FUNCTIONS: those that are neither wrapped nor listed, and those listed or wrapped that are not
 nm -D --defined-only "$build/libzptrace_nccl.so" | sed -n 's/.* T //p' >"$tmp/wrapped"
 sed -n 's/^\(nccl[A-Za-z0-9]*\)  *[^ ].*/\1/p' conformance/recorder/nccl_left_out.txt >"$tmp/listed"
