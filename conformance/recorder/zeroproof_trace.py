@@ -7,6 +7,7 @@ It sits in PyTorch's dispatcher, where all process groups are entered, from Pyth
 reducer of DDP). An operator given in C++ alone is `unknown`. Every record is written before the operation
 is entered. The format: conformance/TRACE.md."""
 import atexit
+import contextlib
 import functools
 import os
 import sys
@@ -60,27 +61,42 @@ class TraceFile:
     """The trace of one rank: append-only, written through with each record."""
 
     def __init__(self, folder, rank, world):
-        os.makedirs(folder, exist_ok=True)
         self.rank, self.groups, self.defs, self.phases = rank, {}, {}, {"": 0}
         self.count, self.last, self.now_in = 0, None, 0
-        self.lock = threading.RLock()
-        self.fd = os.open(os.path.join(folder, f"rank-{rank}.zpt"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        self.lock, self.fd = threading.RLock(), None
+        try:
+            os.makedirs(folder, exist_ok=True)
+            self.fd = os.open(os.path.join(folder, f"rank-{rank}.zpt"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        except OSError as error:
+            self.stop(error)
         self.put(b"ZPTRACE\1" + numbers(rank, world))
 
     def put(self, raw):
-        while raw:
-            raw = raw[os.write(self.fd, raw):]
+        try:
+            while raw and self.fd is not None:
+                raw = raw[os.write(self.fd, raw):]
+        except OSError as error:
+            self.stop(error)
+
+    def stop(self, error):
+        """The run matters more than its trace. That ends here, without an end mark, as nothing may follow a torn
+        item, nor what is missing. The descriptor may be another's by now, so that it is not closed."""
+        self.fd = None
+        with contextlib.suppress(OSError, ValueError):
+            print(f"zeroproof: the trace of rank {self.rank} cannot be written: {error}: it ends here, as if the "
+                  "rank had stopped.", file=sys.stderr, flush=True)
 
     def group(self, key, members, size=None):
         """The file's number of a group; members None: unknown, and nothing in it is judged."""
-        if key not in self.groups:
-            self.groups[key] = len(self.groups) + 1
-            found = runs(members or [])
-            zigzag = [(first, 2 * stride if stride >= 0 else -2 * stride - 1, n) for first, stride, n in found]
-            self.put(numbers(GROUP, self.groups[key]) + text(key) +
-                     numbers(len(members) if members else size or 0, 0, len(found),
-                             *(v for run in zigzag for v in run)))
-        return self.groups[key]
+        with self.lock:
+            if key not in self.groups:
+                self.groups[key] = len(self.groups) + 1
+                found = runs(members or [])
+                zigzag = [(first, 2 * stride if stride >= 0 else -2 * stride - 1, n) for first, stride, n in found]
+                self.put(numbers(GROUP, self.groups[key]) + text(key) +
+                         numbers(len(members) if members else size or 0, 0, len(found),
+                                 *(v for run in zigzag for v in run)))
+            return self.groups[key]
 
     def phase(self, words):
         with self.lock:
@@ -116,10 +132,11 @@ class TraceFile:
             self.put(numbers(*values))
 
     def close(self, through=True):
+        if through:
+            self.mark(END)
         if self.fd is not None:
-            if through:
-                self.mark(END)
-            os.close(self.fd)
+            with contextlib.suppress(OSError):
+                os.close(self.fd)
             self.fd = None
 
 
@@ -132,14 +149,16 @@ def even(lists):
     return len({t.numel() for parts in lists for t in parts}) <= 1
 
 
+def tensor_in(value):
+    """The first one of it and of all that is in it, or None."""
+    if isinstance(value, (list, tuple)):
+        return next((found for found in map(tensor_in, value) if found is not None), None)
+    return value if hasattr(value, "dtype") else None
+
+
 def first(given, *names):
-    for name in names:
-        if given.get(name) is not None:
-            value = given[name]
-            while isinstance(value, (list, tuple)) and value:
-                value = value[0]
-            return value if hasattr(value, "dtype") else None
-    return None
+    """Of those that are given: who is no root has no inputs of a scatter, but outputs."""
+    return tensor_in([given.get(name) for name in names])
 
 
 # operator of the dispatcher -> (op, arguments: a tensor of it; count of the arguments, -1: unknown)
@@ -178,6 +197,7 @@ class Recorder:
         import torch.distributed as dist
         self.torch, self.dist, self.folder, self.file = torch, dist, folder, None
         self.hint, self.failed, self.closed, self.keys = threading.local(), False, False, {}
+        self.before = {}  # the step and the phase that were told when no rank was known yet
         self.receiving = {}  # from any source, by the handle's id: the handle, the operation's number
         self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
 
@@ -242,15 +262,29 @@ class Recorder:
                                                   bool(later), name == "recv_any_source_")
 
     def records(self):
-        """Not behind the end, nor in a child of fork, which would write into its parent's file."""
+        """Not behind the end, nor in a child of fork, which would write into its parent's file; nor where there is
+        no default group, by which a rank is known."""
         if self.file is None:
             self.owner = os.getpid()
-        return not self.closed and self.owner == os.getpid()
+        return not self.closed and self.owner == os.getpid() and (self.file is not None or self.dist.is_initialized())
 
     def trace(self):
         if self.file is None:
             self.file = TraceFile(self.folder, self.dist.get_rank(), self.dist.get_world_size())
+            for what, value in self.before.items():
+                self.tell(what, value)
+            self.before = {}
         return self.file
+
+    def tell(self, what, value):
+        """The step or the phase of what follows."""
+        if not self.records():
+            if not self.closed and self.file is None:
+                self.before[what] = value
+        elif what == "step":
+            self.trace().mark(STEP, value)
+        else:
+            self.trace().phase(value)
 
     def number_of(self, group):
         name = group.group_name
@@ -337,11 +371,11 @@ def record(folder):
 
 
 def step(number_of_step):
-    if _recorder and _recorder.records():
-        _recorder.trace().mark(STEP, number_of_step)
+    if _recorder:
+        _recorder.tell("step", number_of_step)
 
 
 def phase(words):
     """What follows belongs to a phase: "gradient"."""
-    if _recorder and _recorder.records():
-        _recorder.trace().phase(words)
+    if _recorder:
+        _recorder.tell("phase", words)

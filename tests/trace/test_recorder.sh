@@ -32,6 +32,25 @@ verdict $? receives_from_any_source_are_seen
 recorded what_is_sent_to_one_has_another_count sent 1 '^rank [01] enters .* fp32.*place [01]'
 recorded another_operator redop 1 '^rank 1 enters all_reduce min'
 
+# What befalls a recorder must not befall the program. By a pipe, as files are full for a while there.
+for rank in 0 1; do
+  timeout 120 "$python" -W ignore -B tests/trace/torch_trouble.py "$tmp/run" "$tmp/meet-trouble" $rank 2>&1 |
+    cat >"$tmp/trouble$rank" &
+done
+wait
+[ "$(cat "$tmp/trouble0" "$tmp/trouble1" | grep -c '^alive')" = 2 ]
+verdict $? a_program_goes_on_when_its_trace_cannot_be_written "$(tail -n 2 "$tmp/trouble0" "$tmp/trouble1")"
+[ "$(grep -c 'the trace of rank 1 cannot be written: .*File too large' "$tmp/trouble1")" = 1 ] &&
+  ! grep -q 'File too large' "$tmp/trouble0" && [ "$(grep -c 'null/nowhere' "$tmp/trouble0")" = 1 ]
+verdict $? which_is_told_once "$(cat "$tmp/trouble0" "$tmp/trouble1")"
+recorded a_trace_that_could_not_be_written_ends full 1 '^rank 1 has a trace that stops after 1 records, 3 fewer'
+recorded a_phase_before_the_process_group early 0 '^4 records of 2 ranks: they fit'
+"$zp" trace view "$tmp/run/early" --out "$tmp/view.json" >/dev/null &&
+  [ "$(grep -o '"cat":"load","args":{"what":"all_reduce' "$tmp/view.json" | wc -l)" = 2 ] &&
+  [ "$(grep -o '"cat":"norm","args":{"what":"all_reduce' "$tmp/view.json" | wc -l)" = 2 ]
+verdict $? which_is_that_of_the_first_record "$(grep -c '"cat":"load"' "$tmp/view.json") are of phase load"
+recorded who_receives_a_scatter_has_a_dtype scatter 1 '^rank [01] enters scatter 2 \(fp32\|i32\)'
+
 # Installed into an environment of its own, which sees torch's; then two lines in a script record it.
 install() {
   cp -r conformance/recorder "$tmp/recorder" && "$python" -m venv --without-pip "$tmp/venv" &&
