@@ -4,9 +4,11 @@ Started by the command (ref/cli/conformance.c). Exit codes: 0 every judged case 
 went against the subject, or nothing was judged; 2 refused input; 3 the environment failed."""
 import argparse
 import json
+import math
 import os
 import signal
 import sys
+import tempfile
 import time
 import traceback
 
@@ -38,7 +40,22 @@ class Help(argparse.HelpFormatter):
         return f"    {action.option_strings[-1]}={self._format_args(action, action.dest.upper())}"
 
 
+def at_least(kind, least, above=False):
+    """A number of the command line, of a kind, no less than `least`, or above it: others would hang, or mean nothing."""
+    def parse(text):
+        try:
+            value = kind(text)
+            if math.isfinite(value) and (value > least if above else value >= least):
+                return value
+        except ValueError:
+            pass
+        raise argparse.ArgumentTypeError(f"'{text}' is no {'whole ' if kind is int else ''}number "
+                                         f"{'above' if above else 'of at least'} {least}")
+    return parse
+
+
 def arguments():
+    count, seconds = at_least(int, 0), at_least(float, 0)
     parser = argparse.ArgumentParser(
         formatter_class=Help,
         prog="zeroproof check", description="Puts an implementation through the conformance suite: "
@@ -51,16 +68,16 @@ def arguments():
     parser.add_argument("--only", metavar="WHAT", action="append", default=[],
                         help="cases whose id, a clause or a family is WHAT; or the recipe WHAT alone")
     parser.add_argument("--level", type=int, choices=(1, 2, 3), help="1 values, 2 and collectives, 3 and streams")
-    parser.add_argument("--seconds", type=float, help="go on with random cases until then; shrinking comes after")
-    parser.add_argument("--cases", type=int, help="that many cases at most")
+    parser.add_argument("--seconds", type=seconds, help="go on with random cases until then; shrinking comes after")
+    parser.add_argument("--cases", type=count, help="that many cases at most")
     parser.add_argument("--seed", type=int, default=1, help="other cases (1)")
     parser.add_argument("--quick", metavar="FILE", nargs="?", const="",
                         help="the committed selection (conformance/quick) instead of the covering array")
-    parser.add_argument("--fresh", type=int, default=0, help="random cases after it; what is new in them is told, no error")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="adapters at a time (all cores)")
-    parser.add_argument("--deadline", type=float, default=120, help="seconds for one case, the last resort (120)")
-    parser.add_argument("--shrink", type=float, default=20, help="seconds to make one cause's case smaller (20)")
-    parser.add_argument("--shrink-all", type=float, help="seconds to make the cases of all causes smaller")
+    parser.add_argument("--fresh", type=count, default=0, help="random cases after it; what is new in them is told, no error")
+    parser.add_argument("--jobs", type=at_least(int, 1), default=os.cpu_count() or 1, help="adapters at a time (all cores)")
+    parser.add_argument("--deadline", type=at_least(float, 0, above=True), default=120, help="seconds for one case, the last resort (120)")
+    parser.add_argument("--shrink", type=seconds, default=20, help="seconds to make one cause's case smaller (20)")
+    parser.add_argument("--shrink-all", type=seconds, help="seconds to make the cases of all causes smaller")
     parser.add_argument("--out", metavar="DIR", help="write report.json, junit.xml, report.tap and report.html there")
     parser.add_argument("--brief", action="store_true", help="print neither what passed nor what is known")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -114,9 +131,9 @@ class Progress:
             sys.stderr.write("\r\x1b[K")
 
 
-def problems_of(options, hello, space, outcomes, causes, complete):
+def problems_of(options, hello, outcomes, causes, complete):
     """Everything that makes a run bad beyond failing cases."""
-    found = [f"the adapter supports axis '{name}', which the suite does not have" for name in space.unknown]
+    found = []
     if not any(o.status == "fail" or o.judged for o in outcomes):
         found.append("no case was judged: the subject supports or returns nothing that the suite can look at")
     found += known.check_support(options.support, ROOT, hello, options.accept_support, outcomes)
@@ -125,7 +142,22 @@ def problems_of(options, hello, space, outcomes, causes, complete):
     return found
 
 
+def try_out(folder):
+    """A report that cannot be written is told before a run of hours, not after it."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        for name in filter(os.path.lexists, (os.path.join(folder, name) for name in report.FORMS)):
+            with open(name, "a", encoding="utf-8"):
+                pass
+    except OSError as error:
+        raise OSError(f"--out {folder} cannot be written: {error.strerror}") from None
+
+
 def run(options):
+    if options.out:
+        try_out(options.out)
     tools = Tools()
     log = open(options.log, "ab") if options.log else None
     first = Adapter(options.adapter, options.deadline, log)
@@ -166,7 +198,7 @@ def run_with(options, tools, runner, hello, level):
     runner.run(iter(chooser), progress)
     causes, problems = causes_in(options, runner, space, progress)
     progress.end()
-    problems += problems_of(options, hello, space, runner.outcomes, causes, chooser.complete)
+    problems += problems_of(options, hello, runner.outcomes, causes, chooser.complete)
     if options.accept_known:
         known.accept(options.known, ROOT, hello, causes)
     options.whole = chooser.complete

@@ -46,6 +46,11 @@ STREAM_CLAUSES = ["STRM-1", "STRM-2", "STRM-4", "STRM-6"]
 WORLD = 8
 # Squares of huge gradients are beyond fp32, of minute ones below it; the gradients are not.
 MAGNITUDE = {"plain": 0, "huge": 64, "minute": -80}
+# All that a case can cite (ref/cli/conf_tags.c, case_of): what --only may ask for.
+CLAUSES = ["LEDG-2", "LEDG-3", "LEDG-6", "LEDG-7", "OPT-2", "OPT-4", "PART-1", "PART-3", "PART-6", "PIPE-2", "PIPE-3", "PIPE-6",
+           "RED-2", "RED-3", "RED-5", "RED-6", "SCALE-3", "SCALE-4", "STAT-1", "STAT-2", "STAT-3", "STAT-4", "STEP-4", "STEP-6",
+           "STEP-7", "STEP-8", *STREAM_CLAUSES, "STRM-3", "TIE-1", "TIE-2", "TOPO-3"]
+FAMILIES = ["CM", "DT", "MAP", "N", "OV", "PS", "R", "RACE", "ST", "TIE", "WIN"]
 
 
 class Space:
@@ -53,7 +58,6 @@ class Space:
 
     def __init__(self, hello):
         supports = hello.get("supports", {})
-        self.unknown = sorted(set(supports) - set(AXES))
         self.axes = {}
         for name, values in AXES.items():
             if name in supports:
@@ -70,8 +74,17 @@ class Space:
         self.without = hello.get("without", [])
         self.world = hello.get("world", WORLD)
 
-    def empty(self):
-        return any(not values for values in self.all.values())
+    def contradiction(self):
+        """Why no row at all is allowed, or None: what would be looked for for ever, and never found."""
+        if random_row(self, random.Random(0)) is not None or plainest(self, random.Random(0), {}) is not None:
+            return None
+        for name, values in self.all.items():
+            if not any(self.allows({name: value}) for value in values):
+                return f"its rules of \"without\", or its world, exclude every {name}: {', '.join(map(str, values))}"
+        for (a, values), (b, others) in itertools.combinations(self.all.items(), 2):
+            if not any(self.allows({a: x, b: y}) for x in values for y in others):
+                return f"{a} {' or '.join(map(str, values))} goes with no {b} of {', '.join(map(str, others))}"
+        return "its rules of \"without\", its world and its axes exclude each other"
 
     def allows(self, row):
         """Is a row (or part of one) a combination that makes sense and that the subject supports?"""

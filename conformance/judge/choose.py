@@ -2,6 +2,7 @@
 array and then chance. And how such a selection is made."""
 import json
 import os
+import re
 import time
 
 import axes
@@ -21,6 +22,18 @@ def wanted(case, recipe, only):
     return any(word in tags for word in only)
 
 
+ID = re.compile(r"c[0-9a-f]{12}")  # of a case
+ENOUGH = 200  # random cases after the covering array, none of which was wanted: there is none, or hardly any
+
+
+def check_words(only):
+    """Words of --only that no case of any subject has would be looked for for ever."""
+    for word in only:
+        if "=" not in word and word not in axes.CLAUSES + axes.FAMILIES and not ID.fullmatch(word):
+            raise Refused(f"--only: there is no '{word}'; there are the clauses {', '.join(axes.CLAUSES)}; the families "
+                          f"{', '.join(axes.FAMILIES)}; a case's id, and recipes")
+
+
 class Chooser:
     """Iterates over (case, recipe, origin). total: how many there will be, where that is known; complete:
     true once nothing of the covering array was left out."""
@@ -28,6 +41,7 @@ class Chooser:
     def __init__(self, tools, space, options, hello, root):
         self.tools, self.space, self.options = tools, space, options
         self.unreachable, self.complete, self.made = [], False, 0
+        check_words(options.only)
         self.named = [word for word in options.only if "=" in word]
         self.array, self.selection = [], []
         if self.named:
@@ -37,8 +51,11 @@ class Chooser:
             self.total = len(self.selection) + options.fresh
         else:
             self.rows = axes.rows(space, options.seed)
+            why = space.contradiction()
+            if why:
+                raise Refused(f"{hello['name']}: no case is within what it supports: {why}")
             self.total = options.cases
-        self.cases = iter(()) if space.empty() else self.choose()
+        self.cases = self.choose()
 
     def __iter__(self):
         return self.cases
@@ -78,20 +95,21 @@ class Chooser:
                 yield case, recipe, "fresh"
 
     def by_axes(self):
-        options, made = self.options, 0
+        options, made, looked, number = self.options, 0, 0, 0
         for number, (row, covering) in enumerate(self.rows):
-            if not covering:
-                self.complete = True
-                if options.seconds is None and options.cases is None:
-                    return
-            if (options.cases is not None and made >= options.cases) or self.late():
-                return
+            looked += not covering
+            self.complete = self.complete or not covering
+            enough = not covering and ((options.seconds is None and options.cases is None) or (not made and looked > ENOUGH))
+            if enough or (options.cases is not None and made >= options.cases) or self.late():
+                break
             case, recipe = axes.case_of_row(self.tools, self.space, row, dice_for(options.seed, number))
             if case is None:
                 self.unreachable.append((row, recipe))
             elif wanted(case, recipe, options.only):
                 made += 1
                 yield case, recipe, "covering" if covering else "random"
+        if options.only and not made:
+            raise Refused(f"--only: no case of {number} that this subject supports has {' or '.join(options.only)}")
 
 
 # ---- The committed selection ----------------------------------------------------------------------

@@ -11,7 +11,7 @@ P2P = {"send", "recv"}
 
 PARTS = {"reduce_scatter", "all_gather", "gather", "scatter"}  # whose parts may be uneven: "counts"
 COLLECTIVES = REDUCING | PARTS | {"broadcast", "all_to_all", "barrier"}
-KINDS = {"redop": (str, type(None)), "dtype": str, "name": str, "batch": int, "async": bool}
+KINDS = {"redop": (str, type(None)), "dtype": str, "name": str, "phase": (str, type(None)), "batch": int, "async": bool}
 
 
 class Bad(Exception):
@@ -63,6 +63,15 @@ def check_counts(record, op, rank):
 
 def ops(records):
     return [r for r in records if "op" in r]
+
+
+def communications(records):
+    """What a rank enters with others."""
+    return [r for r in ops(records) if len(r.get("group", (0, 1))) > 1]
+
+
+def has_ended(records):
+    return bool(records) and bool(records[-1].get("end"))
 
 
 def group_key(record):
@@ -127,7 +136,8 @@ def mismatches(ledgers):
         members = key if kind == "p2p" else key[0]
         first = max(members, key=lambda q: len(by_rank.get(q, [])))  # who was stopped short says nothing
         differ = [d for d in (difference(kind, members, by_rank, first, q) for q in members if q != first) if d]
-        bad += sorted(differ, key=lambda d: None in d["records"])[:1]  # who differs before who lacks something
+        # who differs before who lacks something, and of those, who has ended, and enters no more
+        bad += sorted(differ, key=lambda d: (None in d["records"], d["records"][1] is None and not has_ended(ledgers[d["ranks"][1]])))[:1]
     return bad
 
 
@@ -154,7 +164,7 @@ def blocked(ledgers, silent=False):
     entered = channels(ledgers)
     waits = {}
     for rank, records in enumerate(ledgers):
-        if records and records[-1].get("end"):
+        if has_ended(records):
             continue
         mine = ops(records)
         pending = records[-1].get("wait") if records else None
@@ -200,7 +210,7 @@ def waits_for(entered, rank, place, record):
 def is_hung(ledgers, silent=False):
     """No rank that has not ended can go on: each waits in what another has not entered."""
     waits = blocked(ledgers, silent)
-    alive = [r for r, records in enumerate(ledgers) if not (records and records[-1].get("end"))]
+    alive = [r for r, records in enumerate(ledgers) if not has_ended(records)]
     return bool(alive) and all(r in waits for r in alive), waits
 
 

@@ -1,12 +1,13 @@
 """What adapters say, checked by hand against schema/ before anything is made of it: hello, answers, and the
 files that answers name. An adapter may say anything; what is not checked here is not judged."""
+import itertools
 import json
 import os
 import re
 import stat
 import struct
 
-from axes import NAMED
+from axes import AXES, NAMED
 
 PROTOCOL = 1
 LINE_MOST = 64 << 20  # bytes of one line: what is longer belongs into files
@@ -16,6 +17,8 @@ RETURNS = {"norm", "scale", "skipped", "parameters", "masters", "gradients", "le
 STATUS = ("ok", "error", "unsupported")
 FILES = {"fp32": ("<f", 4), "fp64": ("<d", 8), "bf16": (None, 2), "fp16": ("<e", 2)}
 WORD = re.compile(r"[^\s=,]+")
+NUMBER = re.compile(r"[+-]?0x(?=\.?[0-9a-f])[0-9a-f]*(\.[0-9a-f]*)?(p[+-]?[0-9]+)?|[+-]?(inf|nan)", re.IGNORECASE)
+OPTION_MOST, PAIRS_MOST = 32, 4000  # values of one option; pairs of values of two: each becomes part of some case
 
 
 class Malformed(Exception):
@@ -55,10 +58,6 @@ def need(good, what, value):
 # ---- hello ----------------------------------------------------------------------------------------
 
 
-def is_value(value):
-    return isinstance(value, (str, bool)) or is_int(value, -1 << 53)
-
-
 def is_option(value):
     """Recipes are words: a value must survive being one."""
     return isinstance(value, bool) or is_int(value, -1 << 53) or (isinstance(value, str) and
@@ -72,33 +71,67 @@ def check_hello(hello):
         need(isinstance(hello.get(name), str) and hello[name].strip(), f"\"{name}\" must be a text", hello.get(name))
     level = hello.get("level", 1)
     need(is_int(level, 1) and level <= 3, "\"level\" must be 1, 2 or 3", level)
+    check_world_and_returns(hello, level)
+    supports = hello.get("supports")
+    need(isinstance(supports, dict), "\"supports\" must be an object: axis -> list of values", supports)
+    check_supports(supports, level)
+    options = hello.get("options", {})
+    need(isinstance(options, dict), "\"options\" must be an object: name -> list of values", options)
+    check_options(options)
+    check_without(hello.get("without", []), {**AXES, **{f"option {name}": values for name, values in options.items()}})
+
+
+def check_world_and_returns(hello, level):
     need(is_int(hello.get("world", 1), 1), "\"world\" must be a number of ranks", hello.get("world"))
     returns = hello.get("returns", [])
     need(isinstance(returns, list), "\"returns\" must be a list", returns)
     for name in returns:
         need(isinstance(name, str) and name in RETURNS, f"\"returns\" may name {', '.join(sorted(RETURNS))}", name)
-    supports = hello.get("supports")
-    need(isinstance(supports, dict), "\"supports\" must be an object: axis -> list of values", supports)
+    for name, least in (("ledger", 2), ("streams", 3)):  # or nothing of that level could be judged, and all would pass
+        need(level < least or name in returns, f"\"returns\" must name \"{name}\", since \"level\" is {level}", returns)
+
+
+def is_one_of(value, values):
+    """Of the same type, too: to Python, 1 is True."""
+    return any(type(value) is type(v) and value == v for v in values)
+
+
+def listing(values):
+    return ", ".join(json.dumps(v) for v in values)
+
+
+def check_supports(supports, level):
     for axis, values in supports.items():
-        need(isinstance(values, list) and all(map(is_value, values)), f"\"supports\": \"{axis}\" must be a list of values",
+        need(axis in AXES, f"\"supports\" may name the axes {', '.join(AXES)}", axis)
+        need(isinstance(values, list) and values, f"\"supports\": \"{axis}\" must be a list of values, of {listing(AXES[axis])}",
              values)
-    check_without(hello.get("without", []))
-    options = hello.get("options", {})
-    need(isinstance(options, dict), "\"options\" must be an object: name -> list of values", options)
+        for value in values:
+            need(is_one_of(value, AXES[axis]), f"\"supports\": \"{axis}\" may have the values {listing(AXES[axis])}", value)
+    need("zero" in supports, f"\"supports\" must name \"zero\", with some of {listing(AXES['zero'])}", supports)
+    need(level < 3 or "streams" in supports, "\"supports\" must name the axis \"streams\", since \"level\" is 3", supports)
+
+
+def check_options(options):
     for name, values in options.items():
         need(WORD.fullmatch(name) is not None, "the name of an option must be a word", name)
         need(name not in NAMED, f"\"options\": \"{name}\" is a field of the case, and cannot be an option, too", name)
         need(isinstance(values, list) and values and all(map(is_option, values)),
              f"\"options\": \"{name}\" must be a list of booleans, integers or words", values)
+        need(len(values) <= OPTION_MOST, f"\"options\": \"{name}\" may have {OPTION_MOST} values", f"{len(values)}: {values}")
+        need(len(set(map(str, values))) == len(values), f"\"options\": the values of \"{name}\" must differ as words", values)
+    pairs = sum(len(a) * len(b) for a, b in itertools.combinations(options.values(), 2))
+    need(pairs <= PAIRS_MOST, f"\"options\" may have {PAIRS_MOST} pairs of values: each pair is to be in some case", pairs)
 
 
-def check_without(rules):
+def check_without(rules, axes):
+    """axes: those of the suite, and "option NAME" of hello's own."""
     need(isinstance(rules, list), "\"without\" must be a list of objects", rules)
     for rule in rules:
         need(isinstance(rule, dict) and rule, "a rule of \"without\" must name axes", rule)
         for axis, values in rule.items():
-            need(all(map(is_value, values if isinstance(values, list) else [values])),
-                 f"\"without\": \"{axis}\" must be a value or a list of values", values)
+            need(axis in axes, f"a rule of \"without\" may name the axes {', '.join(axes)}", axis)
+            for value in values if isinstance(values, list) else [values]:
+                need(is_one_of(value, axes[axis]), f"\"without\": \"{axis}\" may have the values {listing(axes[axis])}", value)
 
 
 # ---- Answers --------------------------------------------------------------------------------------
@@ -159,12 +192,12 @@ def check_number(text, what):
 def number(text):
     if not isinstance(text, str):
         raise Malformed(f"a number must be a hexadecimal float in a string, not {text!r:.40}")
+    if NUMBER.fullmatch(text) is None:  # fromhex would read the decimal "1.5" as 0x1.5
+        raise Malformed(f"{text[:40]!r} is no hexadecimal float: those begin with 0x, or are inf, -inf or nan")
     try:
         return float.fromhex(text)
     except OverflowError:
         raise Malformed(f"'{text:.40}' is beyond every double") from None
-    except ValueError:
-        raise Malformed(f"'{text:.40}' is no hexadecimal float") from None
 
 
 def tensor(values, what):

@@ -10,9 +10,11 @@ import re
 import sys
 
 import page
+from report import printable
 
 
 def title(report):
+    """As it is: to be escaped by line(), or by HTML's rules."""
     return f"{report['subject']['name']} {report['subject']['version'].split('+')[0]}"
 
 
@@ -24,8 +26,13 @@ def order(report):
 def line(text, most=400):
     """One line that Markdown leaves alone."""
     flat = re.sub(r"(?<![\w/])/(?:[\w.+-]+/)+", "…/", " ".join(str(text).split()))  # paths differ from machine to machine
-    flat = flat if len(flat) <= most else flat[:most - 1] + "…"
-    return flat.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+    flat = printable(flat if len(flat) <= most else flat[:most - 1] + "…")
+    return re.sub(r"([|*_`\\]|(?<=\])\()", r"\\\1", flat.replace("&", "&amp;").replace("<", "&lt;"))
+
+
+def code(text):
+    """A recipe: its options are the subject's words. A backquote would end the span, a bar a table's cell."""
+    return f"`{printable(text).replace('`', '′').replace('|', '¦')}`"
 
 
 def table(head, rows):
@@ -50,7 +57,7 @@ def matrix(reports):
         text, bad = cell(report, clause)
         return f"**{text}**" if bad else text
 
-    return table(["clause", *map(title, reports)],
+    return table(["clause", *(line(title(r)) for r in reports)],
                  [[clause, *(one(r, clause) for r in reports)] for clause in clauses_of(reports)])
 
 
@@ -58,7 +65,7 @@ def subjects(reports):
     rows = []
     for r in reports:
         known = sum(1 for c in r["causes"] if c["known"])
-        rows.append([title(r), r["level"], r["cases"]["pass"], r["cases"]["fail"], r["cases"]["unsupported"],
+        rows.append([line(title(r)), r["level"], r["cases"]["pass"], r["cases"]["fail"], r["cases"]["unsupported"],
                      len(r["causes"]), len(r["causes"]) - known, "whole" if r["whole"] else "in part", r["seed"],
                      f"{r['seconds']:.0f} s"])
     return table(["subject", "level", "cases passed", "failed", "not supported", "causes", "not in known/",
@@ -91,9 +98,9 @@ def symptom(cause):
     how = f"{len(cause['cases'])} case{'s' if len(cause['cases']) != 1 else ''} of this run" \
         if cause["cases"] else "its minimal case alone in this run"
     return [f"   - **{cause['clause']}**, {line(cause['kind'])}: {how}; each has: "
-            f"{', '.join(cause['needs']) or 'nothing special'}.",
+            f"{line(', '.join(cause['needs'])) or 'nothing special'}.",
             f"     {line(last_words(cause))}",
-            f"     Minimal case: `{cause['recipe']}`"]
+            f"     Minimal case: {code(cause['recipe'])}"]
 
 
 def failures(report):
@@ -156,7 +163,7 @@ def mutants_summary(planted):
 def mutants_text(planted):
     lines = [f"{mutants_summary(planted)} (`make conformance-mutants`)", "",
              *table(MUTANTS, [[line(name), mutant, where, line(what, 200), ", ".join(caught) or "**nothing**",
-                               f"`{case}`" if case else ""] for name, mutant, where, what, caught, case in planted["rows"]])]
+                               code(case) if case else ""] for name, mutant, where, what, caught, case in planted["rows"]])]
     if planted["unplanted"]:
         lines += ["", "Not planted:", "", *table(["row of the corpus", "why"],
                                                  [[line(name), line(why, 1000)] for name, why in planted["unplanted"]])]
@@ -170,12 +177,12 @@ def markdown(reports, about, planted):
              "A case again: `zeroproof check --adapter … --only 'CASE'`. What is judged: [SPEC.md](SPEC.md).",
              "", "## Subjects", "", *subjects(reports), "", "## Clause by subject", "", *matrix(reports)]
     for report in reports:
-        lines += ["", f"## {title(report)}: failures", "", *failures(report)]
+        lines += ["", f"## {line(title(report))}: failures", "", *failures(report)]
     changed = changes(reports)
     if changed:
         lines += ["", "## From version to version", "", *table(
             ["", "gone", "new", "still there"],
-            [[f"{a} → {b}", *("<br>".join(line(n) for n in names) or "–" for names in rest)] for a, b, *rest in changed])]
+            [[line(f"{a} → {b}"), *("<br>".join(line(n) for n in names) or "–" for names in rest)] for a, b, *rest in changed])]
     if planted:
         lines += ["", "## Mutants: the bug corpus, planted", "", *mutants_text(planted)]
     return "\n".join([*lines, ""])

@@ -17,7 +17,7 @@ EVIDENCE = {"STAT-1": {"ledger"}, "STAT-2": {"norm"}, "STAT-3": {"overflow"}, "S
             "STEP-6": {"skipped"}, "STEP-7": {"parameters"}, "STEP-8": {"parameters"},
             "SCALE-3": {"scale after an overflow"}, "SCALE-4": {"scale after an update"},
             "OPT-2": {"update"}, "OPT-4": {"update"}, "PART-1": {"frozen"}, "PART-6": {"shares"},
-            "LEDG-2": {"ledger"}, "LEDG-3": {"ledger"}, "LEDG-6": {"ledger"},
+            **{f"LEDG-{n}": {"ledger"} for n in (2, 3, 6, 7)},
             **{f"STRM-{n}": {f"STRM-{n}"} for n in (1, 2, 3, 4, 6)}}
 
 
@@ -50,9 +50,8 @@ def normal(message):
 
 
 def judged_by(case, compared):
-    """The clauses of a case for which something was compared; that it ended, LEDG-7, any answer tells."""
-    return {clause for clause in case["clauses"]
-            if (compared if clause == "LEDG-7" else EVIDENCE.get(clause, GRADIENTS) & compared)}
+    """The clauses of a case for which something was compared."""
+    return {clause for clause in case["clauses"] if EVIDENCE.get(clause, GRADIENTS) & compared}
 
 
 def mismatch_finding(case, bad):
@@ -84,6 +83,14 @@ def ledger_findings(case, expected, answer, ledgers, returns):
     return found
 
 
+def ended_without(case, ledgers):
+    """Of a case without an answer: what a rank has entered, and another, which has ended, never will. It is told
+    besides what the case died of."""
+    bad = [b for b in ledger.mismatches(ledgers) if None in b["records"] and
+           ledger.has_ended(ledgers[b["ranks"][b["records"].index(None)]])]
+    return [mismatch_finding(case, b) for b in bad[:1]]
+
+
 def moves(record):
     """Does a communication read or write memory?"""
     return record["op"] != "barrier" and sum(record.get("counts") or [record.get("count") or 0]) > 0
@@ -101,7 +108,7 @@ def stream_findings(case, ledgers, logs):
     except streams.Bad as error:
         return [Finding("RUN-2", "malformed stream log", str(error))], set()
     for rank, records in enumerate(ledgers):
-        entered = [r for r in ledger.ops(records) if len(r.get("group", (0, 1))) > 1]
+        entered = ledger.communications(records)
         for here, there, what in ((len(entered), found.collectives(rank), "has"),
                                   (sum(map(moves, entered)), found.moving(rank), "tells the bytes of")):
             if there < here:
@@ -113,11 +120,12 @@ def stream_findings(case, ledgers, logs):
 
 def judge(case, expected, answer, ledgers, returns, level):
     """(findings, clauses really judged)."""
-    found, compared = [], set()
+    found, besides, compared = [], [], set()
+    status = answer["status"]
     if level >= 2 and "ledger" in returns and case["world"] > 1:
         found += ledger_findings(case, expected, answer, ledgers, returns)
-        compared |= {"ledger"} if any(ledger.ops(records) for records in ledgers) else set()
-    status = answer["status"]
+        besides = ended_without(case, ledgers) if not found and status in ("hang", "timeout", "error", "died") else []
+        compared |= {"ledger"} if any(ledger.communications(records) for records in ledgers) else set()
     if status in ("hang", "timeout"):
         where = sorted({record.get("phase") or record["op"] for record, _ in answer.get("waits", {}).values()})
         found.append(Finding("LEDG-7", f"{status} in {', '.join(where) or 'nothing published'}", answer["message"]))
@@ -136,7 +144,7 @@ def judge(case, expected, answer, ledgers, returns, level):
         if level >= 3 and "streams" in returns:
             races, met = stream_findings(case, ledgers, answer.get("streams"))
             found, compared = found + races, compared | met
-    return found, judged_by(case, compared)
+    return found + besides, judged_by(case, compared)
 
 
 def run_one(adapter, tools, case, recipe, hello, level):

@@ -173,7 +173,9 @@ class Shrinker:
         self.adapter = runner.take()
 
     def supported(self, recipe):
-        """Does the subject support it? Only what `without` and worlds say: values were chosen so."""
+        """Does the subject support it? Only what values, worlds and `without` say: how they go together, cases says."""
+        if recipe.number("dp") * recipe.number("pp") * recipe.number("tp") > self.space.world:
+            return False
         row = {"dp": recipe.number("dp"), "pp": recipe.number("pp"), "tp": recipe.number("tp"),
                "ep": recipe.number("ep"), "zero": recipe.number("stage", 1),
                "micro_batches": recipe.number("M"), "accumulate": "fp32" if "wide" in recipe.fields else "same",

@@ -17,8 +17,11 @@ sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 import adapter  # noqa: E402
 import axes  # noqa: E402
 import ledger  # noqa: E402
+import report as reports  # noqa: E402
+import shrink  # noqa: E402
 from decode import multiplicities  # noqa: E402
 from recipe import features, recipe_of  # noqa: E402
+from run import judge  # noqa: E402
 from tools import Tools  # noqa: E402
 
 COMMAND = os.environ["ZEROPROOF"]
@@ -49,7 +52,7 @@ def run(adapter, *more, deadline=20):
 LIARS = {
     "null": ("RUN-2", "malformed answer"), "echo": ("RED-3", "missing"), "garbage": ("RUN-2", "malformed answer"),
     "crash": ("RUN-1", "error: the adapter's process ended"),
-    "nothing": None, "silent": None, "empty": None, "refuses": None, "constant-ledger": None,
+    "no-ledger": ("LEDG-6", "empty ledger"), "silent": None, "empty": None, "refuses": None, "constant-ledger": None,
     "empty-ledger": ("LEDG-6", "empty ledger"), "small-ledger": ("LEDG-6", "too little"),
     "lonely-ledger": ("LEDG-6", "too little"), "uneven-ledger": ("LEDG-2", "ledgers differ"),
     "ungathered": ("LEDG-6", "ungathered"),
@@ -82,6 +85,18 @@ def test_liars():
                 n[0] for n in report["clauses"].values()), report["clauses"])
         if lie == "null":
             check("the null adapter passes nothing", report["cases"]["pass"] == 0, report["cases"])
+
+
+def test_cheats():
+    """Of what is not handed over nothing is passed; who declares nothing, or hides a level's evidence, is refused."""
+    for lie, says in (("nothing", 'must name "zero"'), ("unrecorded", '"returns" must name "ledger"')):
+        code, report, errors = run(f"{TRAINER} {lie}", "--cases", "5")
+        check(f"{lie} is refused", code == 2 and report is None and says in errors, errors)
+    for more, lie in ((("--level", "1"), "honest"), ((), "no-ledger"), ((), "lonely-ledger")):
+        _, report, errors = run(f"{TRAINER} {lie}", "--cases", "30", *more)
+        passed = {clause for clause, (good, _, _) in report["clauses"].items() if good}
+        check(f"without ledgers no LEDG is passed ({lie})", "RED-2" in passed and not passed & {"LEDG-2", "LEDG-3", "LEDG-6", "LEDG-7"},
+              errors or report["clauses"])
 
 
 def test_honest():
@@ -353,6 +368,45 @@ def test_ledgers():
     check("ranks that ended do not hang", not ledger.is_hung([[both, {"end": True}], [both, {"end": True}]])[0])
 
 
+def test_besides():
+    """Of a case that died: what a rank has entered that another, which is through, never will."""
+    one = {"op": "all_reduce", "redop": "sum", "dtype": "fp32", "count": 4, "group": [0, 1, 2]}
+    end, case = {"end": True}, {"world": 3, "clauses": ["LEDG-2"], "parameters": [], "data": []}
+    for name, ledgers, right in (
+            ("others ended", [[one, end], [one, one], [one, end]], ["RUN-1", "LEDG-2"]),
+            ("one ended, one is on its way", [[one], [one, one], [one, end]], ["RUN-1", "LEDG-2"]),
+            ("others were stopped", [[one], [one, one], [one]], ["RUN-1"]),
+            ("all ended alike", [[one, end]] * 3, ["RUN-1"]),
+            ("records differ", [[one, end], [{**one, "count": 5}, end], [one, end]], ["LEDG-2", "RUN-1"])):
+        for status, mine in (("error", right), ("died", right), ("hang", [c.replace("RUN-1", "LEDG-7") for c in right])):
+            found, judged = judge(case, None, {"status": status, "message": "x"}, ledgers, {"ledger"}, 2)
+            check(f"a case ends as {status}, {name}: {', '.join(mine)}", [f.clause for f in found] == mine and judged == {"LEDG-2"}, found)
+
+
+def test_related():
+    with open(os.path.join(ROOT, "conformance/judge/corpus.json"), encoding="utf-8") as file:
+        corpus = json.load(file)
+    for clause in axes.CLAUSES + ["RUN-1", "RUN-2"]:
+        rows, families = reports.related(corpus, clause), set(reports.FAMILIES.get(clause, []))
+        mine = [clause in r["clauses"] or bool(families & set(r["families"])) for r in rows]
+        check(f"bugs that are related to {clause} are of it, or of its families", all(mine) and (rows or not families), rows)
+        check(f"{clause}: its families are asked where no row is of it", not families or not any(clause in r["clauses"] for r in rows))
+    check("what no bug was like has none", reports.related(corpus, "RUN-2") == [])
+    made = {"results": [{"status": "pass", "id": "c1", "recipe": "dp=2 x=a\nnot ok 9 #SKIP", "known": False, "fresh": False,
+                         "findings": []}], "problems": ["one\nok 3 - two # TODO no"]}
+    check("TAP has a line per case", reports.tap(made).splitlines()[2:] == [
+        "ok 1 - c1 dp=2 x=a not ok 9 \\#SKIP", "not ok 2 - one ok 3 - two \\# TODO no"], reports.tap(made))
+
+
+def test_worlds():
+    """What is shrunk stays within the subject's world, other forms of it, too."""
+    space = axes.Space({"supports": axes.AXES, "world": 4})
+    shrinker = shrink.Shrinker(unittest.mock.Mock(), space, 1)
+    asked = [c for c in shrink.others(recipe_of("pp=2,dp=2,M=1,optim=sgd,list=3@0.0+2@1.0")) if shrinker.supported(c)]
+    sizes = {c.number("dp") * c.number("pp") * c.number("tp") for c in asked}
+    check("other forms of a case are within the world", asked and max(sizes) <= 4, sizes)
+
+
 def growing():
     """A record that is appended between asking for the size and reading comes once."""
     with tempfile.TemporaryDirectory() as folder:
@@ -382,6 +436,14 @@ def test_axes():
     lacking = [f"{n}={v}" for n in ("micro_batches", "optimizer", "clip", "sizes", "bucket", "unused", "frozen", "option overlap")
                for v in space.all[n] if (n, v) not in alone and v != plain[n]]
     check("what breaks one value is seen where all else is plain", not lacking, lacking)
+    tools, clauses, families = Tools(), set(), set()
+    for number, (row, _) in enumerate(itertools.islice(axes.rows(axes.Space({"supports": axes.AXES}), 1), 200)):
+        case, _ = axes.case_of_row(tools, axes.Space({"supports": axes.AXES}), row, random.Random(number))
+        clauses |= set(case["clauses"] if case else [])
+        families |= set(case["hunts"] if case else [])
+    tools.close()
+    check("--only knows every clause and family of cases, and no other", (clauses, families) == (
+        set(axes.CLAUSES), set(axes.FAMILIES)), (clauses ^ set(axes.CLAUSES), families ^ set(axes.FAMILIES)))
 
 
 def test_cases():
@@ -432,7 +494,7 @@ def test_schemas(case, expected):
 
 
 def main():
-    for name in sys.argv[1:] or ["cases", "refusals", "axes", "ledgers", "ref", "honest", "again", "known", "quick", "options",
+    for name in sys.argv[1:] or ["cases", "refusals", "axes", "ledgers", "besides", "related", "worlds", "cheats", "ref", "honest", "again", "known", "quick", "options",
                                  "results", "hang", "liars"]:
         globals()[f"test_{name}"]()
     return 1 if failed else 0

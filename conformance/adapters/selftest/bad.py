@@ -13,7 +13,19 @@ import trainer
 DEEP = "[" * 200000
 HELLO = {"protocol": 1, "name": "bad", "version": "1", "level": 2,
          "returns": ["norm", "scale", "skipped", "parameters", "masters", "ledger"], "supports": trainer.supports()}
+
+
+def supporting(**axes):
+    return {**HELLO, "supports": {**HELLO["supports"], **axes}}
+
+
+# Words of the subject's that would be markup, a verdict or a command in a report that took them as they are.
+WORDS = {
+    "words-name": {**HELLO, "name": "<script>alert(1)</script> a|b", "version": "1 # TODO\n2 `c`", "options": {"</pre><b>x": ["<i>"]}},
+    "words-unsupported": {**HELLO, "name": "\u0001\u001b[31m red"},
+}
 HELLOS = {
+    **WORDS,
     "hello-list": [1], "hello-null": None, "hello-deep": DEEP, "hello-protocol": {**HELLO, "protocol": 2},
     "hello-name": {**HELLO, "name": 5}, "hello-level": {**HELLO, "level": 9}, "hello-level-text": {**HELLO, "level": "two"},
     "hello-returns": {**HELLO, "returns": 5}, "hello-returns-unknown": {**HELLO, "returns": ["nrom"]},
@@ -23,6 +35,21 @@ HELLOS = {
     "hello-options-object": {**HELLO, "options": {"a": [{"x": 1}]}}, "hello-options-words": {**HELLO, "options": {"a": ["x y"]}},
     "hello-options-streams": {**HELLO, "options": {"streams": [1, 2]}},
     "hello-options-backwards": {**HELLO, "options": {"backwards": [1, 2]}}, "hello-world": {**HELLO, "world": "4"},
+    # cheats: serial training for all ranks would pass a level of which nothing is handed over
+    "hello-no-ledger": {**HELLO, "returns": ["norm", "parameters"]},
+    "hello-no-ledger-3": {**HELLO, "level": 3, "returns": ["parameters", "streams"]},
+    "hello-no-streams": {**HELLO, "level": 3}, "hello-no-streams-axis": {**HELLO, "level": 3, "returns": ["ledger", "streams"]},
+    # what would be dropped without a word
+    "hello-zero-7": supporting(zero=[0, 7]), "hello-dp-text": supporting(dp=["1"]), "hello-dp-true": supporting(dp=[True]),
+    "hello-axis": supporting(dpp=[1]), "hello-axis-empty": supporting(dp=[]), "hello-no-zero": {**HELLO, "supports": {"dp": [1]}},
+    "hello-without-axis": {**HELLO, "without": [{"zzz": 0}]}, "hello-without-option": {**HELLO, "without": [{"option x": 1}]},
+    "hello-without-value": {**HELLO, "without": [{"zero": [1, "2"]}]},
+    # what would take for ever
+    "hello-many": {**HELLO, "options": {"x": list(range(5000))}},
+    "hello-many-pairs": {**HELLO, "options": {f"x{i}": list(range(32)) for i in range(5)}},
+    "hello-twice": {**HELLO, "options": {"x": [1, "1"]}},
+    "hello-nothing": {**HELLO, "supports": {"zero": [0], "tied": ["stages"]}},
+    "hello-nothing-without": {**HELLO, "without": [{"zero": [0, 1, 2]}]},
 }
 # whose cases are long
 LONG = {"zero": [1], "dp": [4], "micro_batches": [3], "steps": [3], "sizes": ["large"]}
@@ -44,11 +71,15 @@ LINES = {  # appended to the ledger of rank 0
     "ledger-count": '{"op":"all_reduce","redop":"sum","dtype":"fp32","count":"abc","group":[0]}',
     "ledger-counts": '{"op":"reduce_scatter","redop":"sum","dtype":"fp32","counts":5,"group":[0]}',
     "ledger-no-count": '{"op":"all_gather","dtype":"fp32","group":[0]}',
-    "ledger-name": '{"op":"all_reduce","redop":"sum","dtype":"fp32","count":1,"group":[0],"name":[1]}',
+    "ledger-phase": '{"op":"barrier","group":[0],"phase":[1]}', "ledger-name": '{"op":"all_reduce","redop":"sum","dtype":"fp32","count":1,"group":[0],"name":[1]}',
     "ledger-root": '{"op":"broadcast","dtype":"fp32","count":1,"group":[0],"root":"x"}',
     "ledger-deep": DEEP, "ledger-wait": '{"wait":"x"}', "ledger-wait-ahead": '{"wait":1000000}', "ledger-empty": "{}",
     "ledger-wait-hang": '{"wait":"x"}', "ledger-text": "\udcff\udcfe",
 }
+
+
+NUMBERS = {"number-decimal": "1.5", "number-integer": "10", "number-words": "Infinity", "number-space": " 0x1p0",
+           "number-bare": "0x"}
 
 
 def with_file(kind, folder, values):
@@ -87,6 +118,8 @@ def broken(kind, answer, case, folder):
                                        for n, runs in step["masters"].items()}
     elif kind == "beyond":
         first["norm"] = "0x1p99999"
+    elif kind in NUMBERS:
+        first["parameters"][name] = [NUMBERS[kind]] * len(first["parameters"][name])
     elif kind == "number":
         first["parameters"][name] = [1.5] * len(first["parameters"][name])
     elif kind == "skipped":
@@ -104,10 +137,13 @@ def broken(kind, answer, case, folder):
     return {"deep": DEEP, "no-json": "%%%", "long": '{"status":"ok","x":"' + "y" * (100 << 20) + '"}',
             "unsupported": {"status": "unsupported", "message": {"x": [1]}}, "no-status": {},
             "message": {"status": "error", "message": [1, 2]},
+            "words-name": {"status": "error", "message": "</textarea><script>x ]]> \0\x1b[31m `a` | b\nnot ok 3 - x # SKIP"},
+            "words-unsupported": {"status": "unsupported", "message": "no \1 kernel\nok 9 # TODO later"},
+            "ledger-phase": {"status": "error", "message": "x"},
             "surrogate": {"status": "error", "message": "half \ud800 a pair\x00"}}.get(kind, answer)
 
 
-KINDS = [*HELLOS, *LINES, "hello-flood", "hello-dies", "deaf", "flood", "twice", "partial", "ledger-folder", "file",
+KINDS = [*HELLOS, *LINES, *NUMBERS, "hello-flood", "hello-dies", "deaf", "flood", "twice", "partial", "ledger-folder", "file",
          "file-fifo", "file-folder", "file-missing", "file-odd", "file-dtype", "file-nameless", "beyond", "number", "skipped",
          "steps", "ranks", "masters", "masters-list", "runs", "deep", "no-json", "long", "unsupported", "no-status", "message",
          "surrogate"]

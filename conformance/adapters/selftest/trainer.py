@@ -19,6 +19,8 @@ LIES = {
     "empty": "every rank and step is there, but only a norm in it that was not made",
     "refuses": "supports everything, and refuses all cases but the first",
     "tacit": "the right answer, with null for all that may be null",
+    "unrecorded": "serial answer, of level 2, and hands no ledger over",
+    "no-ledger": "serial answer, and says that it hands ledgers over, but there is none",
     "empty-ledger": "serial answer, no ledger at all",
     "constant-ledger": "serial answer, the same ledger for every model",
     "small-ledger": "serial answer, ledgers of one element",
@@ -247,7 +249,7 @@ def run(case, lie, folder):
     ranks = [{"rank": q, "steps": []} for q in range(case["world"])]
     if lie == "crash":
         os._exit(7)
-    if lie != "sleep":
+    if lie not in ("sleep", "no-ledger"):
         publish(case, lie, folder)
     if lie.startswith("streams"):
         publish_streams(case, lie, folder)
@@ -279,6 +281,10 @@ def main():
     hello = {"protocol": 1, "name": f"selftest {lie}", "version": "1", "level": 2,
              "returns": [] if lie == "silent" else ["norm", "scale", "skipped", "parameters", "masters", "ledger"],
              "supports": {} if lie == "nothing" else supports()}
+    if lie == "unrecorded":  # a cheat: what nobody sees cannot be wrong
+        hello["returns"].remove("ledger")
+    if lie in ("silent", "empty"):
+        hello["level"] = 1
     if lie.startswith("streams"):
         hello["level"] = 3
         hello["returns"].append("streams")
