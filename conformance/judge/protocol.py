@@ -186,7 +186,10 @@ def load_step(step, where):
 
 def check_number(text, what):
     need(isinstance(text, str), f"{what}: a number must be a hexadecimal float in a string", text)
-    number(text)
+    try:
+        number(text)
+    except Malformed as error:
+        raise Malformed(f"{what}: {error}") from None
 
 
 def number(text):

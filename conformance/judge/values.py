@@ -8,8 +8,11 @@ from decode import explain
 from protocol import Malformed, number
 
 
-def numbers(values):
-    return [number(v) for v in values]
+def numbers(values, where):
+    try:
+        return [number(v) for v in values]
+    except Malformed as error:
+        raise Malformed(f"{where}: {error}") from None
 
 
 def equal(a, b):
@@ -146,7 +149,7 @@ class Judge:
                     continue
                 if entry["name"] not in mine.get("parameters", {}):
                     raise Malformed(f"rank {rank}, step {step}: parameter {entry['name']} is missing")
-                values = numbers(mine["parameters"][entry["name"]])
+                values = numbers(mine["parameters"][entry["name"]], f"rank {rank}, step {step}: parameter {entry['name']}")
                 if len(values) != entry["numel"]:
                     raise Malformed(f"rank {rank}: {entry['name']} has {len(values)} elements, not {entry['numel']}")
                 right = want["entries"][j][copy_of(self.case, entry, rank)]
@@ -173,7 +176,7 @@ class Judge:
                 place = (j, copy_of(self.case, entry, rank))
                 room[place] = room.get(place, 0) + entry["numel"]
                 for run in mine.get(name, {}).get(entry["name"], []):
-                    offset, values = run[0], numbers(run[1])
+                    offset, values = run[0], numbers(run[1], f"rank {rank}, step {step}: {name} of {entry['name']}")
                     if offset < 0 or offset + len(values) > entry["numel"]:
                         raise Malformed(f"rank {rank}: {name} of {entry['name']} leave the parameter")
                     seen.setdefault(place, set()).update(range(offset, offset + len(values)))

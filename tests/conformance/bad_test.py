@@ -44,7 +44,7 @@ CAUSES = {
     "long": ("RUN-2 malformed answer", "a line of more than"), "unsupported": ("RUN-2 malformed answer", '"message"'),
     "no-status": ("RUN-2 malformed answer", '"status"'), "message": ("RUN-2 malformed answer", '"message"'),
     "surrogate": ("RUN-1 error: half", "a pair"), "beyond": ("RUN-2 malformed answer", "beyond every double"),
-    "number": ("RUN-2 malformed answer", "hexadecimal float"), "number-decimal": ("RUN-2 malformed answer", "'1.5' is no hexa"),
+    "number": ("RUN-2 malformed answer", "hexadecimal float"), "number-decimal": ("RUN-2 malformed answer", "rank 0, step 0: parameter p0: '1.5' is no hexa"),
     "number-integer": ("RUN-2 malformed answer", "'10' is no hexa"), "number-words": ("RUN-2 malformed answer", "'Infinity'"),
     "number-space": ("RUN-2 malformed answer", "' 0x1p0'"), "number-bare": ("RUN-2 malformed answer", "'0x'"), "skipped": ("RUN-2 malformed answer", '"skipped"'),
     "steps": ("RUN-2 malformed answer", "must be an object"), "ranks": ("RUN-2 malformed answer", '"ranks"'),
