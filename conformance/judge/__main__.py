@@ -75,7 +75,8 @@ def arguments():
                         help="the committed selection (conformance/quick) instead of the covering array")
     parser.add_argument("--fresh", type=count, default=0, help="random cases after it; what is new in them is told, no error")
     parser.add_argument("--jobs", type=at_least(int, 1), default=os.cpu_count() or 1, help="adapters at a time (all cores)")
-    parser.add_argument("--deadline", type=at_least(float, 0, above=True), default=120, help="seconds for one case, the last resort (120)")
+    parser.add_argument("--deadline", type=at_least(float, 0, above=True), default=120,
+                        help="seconds for one case, the last resort (120)")
     parser.add_argument("--shrink", type=seconds, default=20, help="seconds to make one cause's case smaller (20)")
     parser.add_argument("--shrink-all", type=seconds, help="seconds to make the cases of all causes smaller")
     parser.add_argument("--out", metavar="DIR", help="write report.json, junit.xml, report.tap and report.html there")

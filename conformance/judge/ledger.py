@@ -137,7 +137,7 @@ def mismatches(ledgers):
         first = max(members, key=lambda q: len(by_rank.get(q, [])))  # who was stopped short says nothing
         differ = [d for d in (difference(kind, members, by_rank, first, q) for q in members if q != first) if d]
         # who differs before who lacks something, and of those, who has ended, and enters no more
-        bad += sorted(differ, key=lambda d: (None in d["records"], d["records"][1] is None and not has_ended(ledgers[d["ranks"][1]])))[:1]
+        bad += sorted(differ, key=lambda d: (None in d["records"], not has_ended(ledgers[d["ranks"][1]])))[:1]
     return bad
 
 

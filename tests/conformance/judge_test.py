@@ -494,8 +494,8 @@ def test_schemas(case, expected):
 
 
 def main():
-    for name in sys.argv[1:] or ["cases", "refusals", "axes", "ledgers", "besides", "related", "worlds", "cheats", "ref", "honest", "again", "known", "quick", "options",
-                                 "results", "hang", "liars"]:
+    for name in sys.argv[1:] or ["cases", "refusals", "axes", "ledgers", "besides", "related", "worlds", "cheats", "ref", "honest",
+                                 "again", "known", "quick", "options", "results", "hang", "liars"]:
         globals()[f"test_{name}"]()
     return 1 if failed else 0
 

@@ -21,7 +21,8 @@ def supporting(**axes):
 
 # Words of the subject's that would be markup, a verdict or a command in a report that took them as they are.
 WORDS = {
-    "words-name": {**HELLO, "name": "<script>alert(1)</script> a|b", "version": "1 # TODO\n2 `c`", "options": {"</pre><b>x": ["<i>"]}},
+    "words-name": {**HELLO, "name": "<script>alert(1)</script> a|b", "version": "1 # TODO\n2 `c`",
+                   "options": {"</pre><b>x": ["<i>"]}},
     "words-unsupported": {**HELLO, "name": "\u0001\u001b[31m red"},
 }
 HELLOS = {
@@ -71,7 +72,8 @@ LINES = {  # appended to the ledger of rank 0
     "ledger-count": '{"op":"all_reduce","redop":"sum","dtype":"fp32","count":"abc","group":[0]}',
     "ledger-counts": '{"op":"reduce_scatter","redop":"sum","dtype":"fp32","counts":5,"group":[0]}',
     "ledger-no-count": '{"op":"all_gather","dtype":"fp32","group":[0]}',
-    "ledger-phase": '{"op":"barrier","group":[0],"phase":[1]}', "ledger-name": '{"op":"all_reduce","redop":"sum","dtype":"fp32","count":1,"group":[0],"name":[1]}',
+    "ledger-phase": '{"op":"barrier","group":[0],"phase":[1]}',
+    "ledger-name": '{"op":"all_reduce","redop":"sum","dtype":"fp32","count":1,"group":[0],"name":[1]}',
     "ledger-root": '{"op":"broadcast","dtype":"fp32","count":1,"group":[0],"root":"x"}',
     "ledger-deep": DEEP, "ledger-wait": '{"wait":"x"}', "ledger-wait-ahead": '{"wait":1000000}', "ledger-empty": "{}",
     "ledger-wait-hang": '{"wait":"x"}', "ledger-text": "\udcff\udcfe",
