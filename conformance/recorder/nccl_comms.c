@@ -93,19 +93,28 @@ static zpt_trace *on_device(const known *k)
   return found;
 }
 
+/* All ranks of a process say one world, the first that it knows; a rank beyond it says none. */
+static zpt_trace *open_rank(int rank, int world)
+{
+  static int said = ZPT_NOT_TOLD;
+  if (said == ZPT_NOT_TOLD) said = world;
+  return zpt_open(rank, said);
+}
+
 static zpt_trace *rank_of(const known *k)
 {
+  const int processes = zpt_world(0); /* 0: not told, and then no world is */
   if (k->parent >= 0) return comms[k->parent].trace;
   if (several) {
     zpt_trace *t = on_device(k);
     if (t != NULL) return t;
     /* all its members are here: each process has such a one, and only the environment tells which */
     if (others(k) + 1 == k->size)
-      return zpt_open(zpt_rank(0) * k->size + k->place, zpt_world(1) * k->size);
-    return zpt_open(k->place, k->size);
+      return open_rank(zpt_rank(0) * k->size + k->place, processes * k->size);
+    return open_rank(k->place, processes > 0 && k->size > processes ? k->size : processes);
   }
   if (own < 0 && k->size > 1) own = zpt_rank(k->place);
-  return zpt_open(own >= 0 ? own : zpt_rank(k->place), k->size);
+  return open_rank(own >= 0 ? own : zpt_rank(k->place), processes);
 }
 
 /* The environment and the communicator say the same: no other place can be of this process. */

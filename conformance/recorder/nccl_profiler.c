@@ -49,7 +49,7 @@ static int init(void **context, uint64_t id, int *mask, const char *name, int no
             "the profiler plugin records one: place %d is not recorded. Start a process for each "
             "rank, or preload libzptrace_nccl.so.\n",
             twin->place, place, place);
-  else *k = (known){id, size, place, 0, zpt_open(rank, size), all};
+  else *k = (known){id, size, place, 0, zpt_open(rank, zpt_world(0)), all};
   if (k->trace != NULL) {
     char key[32];
     snprintf(key, sizeof key, "%016llx", (unsigned long long)id);

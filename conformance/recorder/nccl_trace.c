@@ -88,9 +88,8 @@ zpt_trace *zpt_open(int rank, int world)
   *t = (zpt_trace){.fd = fd, .rank = rank};
   item i = {.n = 0};
   for (const char *c = "ZPTRACE\1"; *c; c++) i.b[i.n++] = (uint8_t)*c;
-  if (zpt_world(0) > world) world = zpt_world(0);
   put(&i, (uint64_t)rank);
-  put(&i, (uint64_t)(world > rank ? world : rank + 1));
+  put(&i, (uint64_t)(world > rank ? world : 0));
   out(t, &i);
   return t;
 }

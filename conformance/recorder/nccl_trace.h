@@ -19,9 +19,10 @@ extern pthread_mutex_t zpt_lock;
 
 /* The rank of the environment, or other where it tells none. */
 int zpt_rank(int other);
-/* How many processes there are, or other. */
+/* How many processes there are by the environment, or other. */
 int zpt_world(int other);
-/* The trace of a rank of world (or of more, if the environment says so), opened when it is asked for first; NULL: it cannot be recorded. */
+/* The trace of a rank of world, opened when it is asked for first; NULL: it cannot be recorded.
+ * World 0: not known, and not what a communicator says: that may be of some ranks only. */
 zpt_trace *zpt_open(int rank, int world);
 /* A communicator of size members, of which this rank is the one at place; size 0: not known. Its
  * number in the trace. */

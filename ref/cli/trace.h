@@ -48,6 +48,10 @@ typedef struct zp_trace_def {
   int32_t link;  /* for who reads: nothing of it is in the file; -1 at first */
 } zp_trace_def;
 
+typedef struct zp_trace_run { /* members first, first + stride, … */
+  int32_t first, stride, length;
+} zp_trace_run;
+
 typedef struct zp_trace_item {
   int kind;
   zp_trace_def *op;             /* ZP_TRACE_OP */
@@ -55,7 +59,8 @@ typedef struct zp_trace_item {
   int32_t source;               /* the place */
   char name[ZP_TRACE_NAME];     /* of a group or phase */
   int32_t size, place, members; /* of a group: 0, -1, 0 where unknown */
-  const int32_t *member;        /* [members] until the next item */
+  const zp_trace_run *run;      /* [runs] of the members, until the next item */
+  int32_t runs;
 } zp_trace_item;
 
 typedef enum zp_trace_state {
@@ -68,14 +73,15 @@ typedef enum zp_trace_state {
 
 typedef struct zp_trace_reader {
   const char *dir;
-  int32_t rank, world;
+  int32_t rank, world; /* world 0: not known */
   uint8_t *buffer;
   int32_t at, have;
-  int64_t offset, records, ns;
+  int64_t offset, records, ns, bytes; /* bytes: of the file */
   zp_trace_state state;
   zp_trace_def *def, inline_op;
   int32_t defs;
-  int32_t *member, members_cap;
+  zp_trace_run *run;
+  int32_t runs_cap;
 } zp_trace_reader;
 
 /* Opens the trace of a rank in dir (borrowed). A file that is not there, or is none, is a state. */
@@ -83,9 +89,9 @@ void zp_trace_open(zp_trace_reader *r, const char *dir, int32_t rank);
 /* 1, or 0 when there is nothing more: see state. */
 int zp_trace_next(zp_trace_reader *r, zp_trace_item *item);
 void zp_trace_close(zp_trace_reader *r);
-/* How many ranks the traces in dir are of: 1 + the highest rank, or what a file says; 0: there are
- * none; -1: dir cannot be read (errno). */
-int32_t zp_trace_world(const char *dir);
+/* 1 + the highest rank that a file in dir is named for; 0: there are none; -1: dir cannot be read
+ * (errno). */
+int32_t zp_trace_named(const char *dir);
 /* "all_reduce sum 96 fp32", at most cap bytes. */
 void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap);
 

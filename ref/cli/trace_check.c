@@ -10,7 +10,7 @@
 #include "options.h"
 #include "trace_judge.h"
 
-enum { TOLD_MAX = 50 };
+enum { TOLD_MAX = 50, NAMED = 3 };
 
 void zp_trace_find(judge *j, const char *kind, int32_t rank, int64_t record, int warning,
                    const char *format, ...)
@@ -21,11 +21,31 @@ void zp_trace_find(judge *j, const char *kind, int32_t rank, int64_t record, int
     j->findings_cap = n;
   }
   finding *f = &j->finding[j->findings++];
-  *f = (finding){kind, rank, warning, record, j->findings, NULL};
+  *f = (finding){kind, rank, warning, record, j->findings, NULL, NULL, 0};
   va_list args;
   va_start(args, format);
   if (vasprintf(&f->text, format, args) < 0) f->text = zp_trace_grow(NULL, 0, 1, 1);
   va_end(args);
+}
+
+void zp_trace_of(judge *j, const int32_t *rank, int32_t n)
+{
+  finding *f = &j->finding[j->findings - 1];
+  f->ranks = zp_trace_grow(NULL, 0, (size_t)n, sizeof *f->ranks);
+  memcpy(f->ranks, rank, (size_t)n * sizeof *rank);
+  f->n_ranks = n;
+}
+
+const char *zp_trace_ranks(const int32_t *rank, int32_t n, char *text)
+{
+  if (n == 1) snprintf(text, ZP_TRACE_RANKS, "rank %d", (int)rank[0]);
+  if (n == 1) return text;
+  int at = snprintf(text, ZP_TRACE_RANKS, "%d ranks (", (int)n);
+  for (int32_t i = 0; i < n && (n <= NAMED + 1 || i < NAMED); i++)
+    at += snprintf(text + at, (size_t)(ZP_TRACE_RANKS - at), "%d, ", (int)rank[i]);
+  if (n <= NAMED + 1) at -= 2;
+  snprintf(text + at, (size_t)(ZP_TRACE_RANKS - at), n <= NAMED + 1 ? ")" : "...)");
+  return text;
 }
 
 /* Errors before warnings, by record; of a record, who never came before the cycle that it made. */
@@ -77,27 +97,77 @@ static void play(judge *j, player *p)
   p->blocked = p->waits > 0;
 }
 
+/* Every file says of how many ranks its run is. 0: not all the same, which is told. */
+static int one_run(judge *j)
+{
+  int32_t first = -1, other = -1, n = 0, n_other = 0;
+  for (int32_t r = 0; r < j->world; r++) {
+    const int32_t world = j->p[r].reader.world;
+    if (world == 0) continue;
+    if (first < 0) first = r;
+    n += world == j->p[first].reader.world;
+    if (world == j->p[first].reader.world) continue;
+    if (other < 0) other = r;
+    n_other++;
+  }
+  if (other < 0) return 1;
+  zp_trace_find(j, "world", -1, 0, 0,
+                "rank-%d.zpt is of a run of %d ranks (%d file%s), rank-%d.zpt of one of %d: where "
+                "these are two runs, empty the folder and record again; where it is one, its ranks "
+                "were told different world sizes (ZEROPROOF_TRACE_WORLD, WORLD_SIZE). Nothing is "
+                "judged",
+                (int)first, (int)j->p[first].reader.world, (int)n, n > 1 ? "s say so" : " says so",
+                (int)other, (int)j->p[other].reader.world);
+  return 0;
+}
+
+static void open_ranks(judge *j, int32_t world)
+{
+  if (world <= j->world) return;
+  j->p = zp_trace_grow(j->p, (size_t)j->world, (size_t)world, sizeof *j->p);
+  for (; j->world < world; j->world++) {
+    zp_trace_reader *r = &j->p[j->world].reader;
+    zp_trace_open(r, j->dir, j->world);
+    j->bytes += r->bytes;
+  }
+}
+
+static void tell_missing(judge *j)
+{
+  char who[ZP_TRACE_RANKS];
+  int32_t *gone = zp_trace_grow(NULL, 0, (size_t)j->world, sizeof *gone);
+  for (int32_t r = 0; r < j->world; r++)
+    if (j->p[r].reader.state == ZP_TRACE_MISSING) gone[j->missing++] = r;
+  if (j->missing > 0) {
+    zp_trace_find(j, "missing", gone[0], 0, 0, "%s ha%s no trace: there is no file rank-%d.zpt",
+                  zp_trace_ranks(gone, j->missing, who), j->missing > 1 ? "ve" : "s", (int)gone[0]);
+    zp_trace_of(j, gone, j->missing);
+  }
+  free(gone);
+}
+
+/* 0, and somebody is ready where there is something to judge; or an exit code. */
 static int start(judge *j)
 {
-  j->world = zp_trace_world(j->dir);
-  if (j->world <= 0) {
+  const int32_t named = zp_trace_named(j->dir);
+  if (named <= 0) {
     fprintf(stderr, "zeroproof trace: %s: %s.\n", j->dir,
-            j->world < 0 && errno == EOVERFLOW
+            named < 0 && errno == EOVERFLOW
                 ? "a file is named for a rank that no run has (131072 ranks at most)"
-            : j->world < 0 ? strerror(errno)
-                           : "no trace is there: no file rank-N.zpt");
+            : named < 0 ? strerror(errno)
+                        : "no trace is there: no file rank-N.zpt");
     return ZP_EXIT_REFUSED;
   }
-  j->p = zp_trace_grow(NULL, 0, (size_t)j->world, sizeof *j->p);
+  open_ranks(j, named);
+  int32_t most = 0;
+  for (int32_t r = 0; r < named; r++)
+    if (j->p[r].reader.world > most) most = j->p[r].reader.world;
+  if (!one_run(j)) return 0;
+  open_ranks(j, most);
+  j->world_known = most > 0;
+  tell_missing(j);
   j->ready = zp_trace_grow(NULL, 0, (size_t)j->world, sizeof *j->ready);
-  for (int32_t r = 0; r < j->world; r++) {
-    zp_trace_open(&j->p[r].reader, j->dir, r);
-    j->ready[j->n_ready++] = j->world - 1 - r;
-    if (j->p[r].reader.state != ZP_TRACE_MISSING) continue;
-    j->missing++;
-    zp_trace_find(j, "missing", r, 0, 0, "rank %d has no trace: there is no file rank-%d.zpt",
-                  (int)r, (int)r);
-  }
+  for (int32_t r = j->world; r-- > 0;) j->ready[j->n_ready++] = r;
   return 0;
 }
 
@@ -147,9 +217,14 @@ static void print_json(const judge *j)
   json_t *list = json_array();
   for (int32_t i = 0; i < j->findings; i++) {
     const finding *f = &j->finding[i];
-    json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:I, s:s}", "kind", f->kind, "level",
-                                          f->warning ? "warning" : "error", "rank", (int)f->rank,
-                                          "record", (json_int_t)f->record, "text", f->text));
+    json_t *ranks = json_array();
+    for (int32_t k = 0; k < f->n_ranks; k++)
+      json_array_append_new(ranks, json_integer(f->ranks[k]));
+    if (f->n_ranks == 0 && f->rank >= 0) json_array_append_new(ranks, json_integer(f->rank));
+    json_array_append_new(list,
+                          json_pack("{s:s, s:s, s:i, s:o, s:I, s:s}", "kind", f->kind, "level",
+                                    f->warning ? "warning" : "error", "rank", (int)f->rank, "ranks",
+                                    ranks, "record", (json_int_t)f->record, "text", f->text));
   }
   json_t *all = json_pack("{s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:o}", "schema",
                           "zeroproof/trace/1", "good", errors(j) == 0, "ranks", (int)j->world,
@@ -195,9 +270,16 @@ static void clean(judge *j)
     free(p->wait);
     free(p->loose);
     free(p->any);
-    free(p->awaited);
   }
-  for (int32_t i = 0; i < j->findings; i++) free(j->finding[i].text);
+  for (int32_t i = 0; i < j->gaps; i++) {
+    free(j->gap[i].late);
+    free(j->gap[i].early);
+  }
+  free(j->gap);
+  for (int32_t i = 0; i < j->findings; i++) {
+    free(j->finding[i].text);
+    free(j->finding[i].ranks);
+  }
   free(j->finding);
   free(j->p);
   free(j->ready);
@@ -209,11 +291,13 @@ int zp_trace_check(const char *dir, int json)
 {
   judge j = {.dir = dir};
   int code = start(&j);
-  if (code == 0) {
+  if (code == 0 && j.n_ready > 0) {
     do {
       while (j.n_ready > 0) play(&j, &j.p[j.ready[--j.n_ready]]);
     } while (zp_trace_stall(&j));
     finish(&j);
+  }
+  if (code == 0) {
     if (j.findings > 1) qsort(j.finding, (size_t)j.findings, sizeof *j.finding, by_record);
     if (json) print_json(&j);
     else print_text(&j);

@@ -30,6 +30,7 @@ typedef struct group {
   int64_t base;
   int32_t count, cap;
   int32_t told;  /* a mismatch of it was told */
+  int32_t named; /* a trace has named all members */
   int64_t index; /* its place among the groups */
   inst *ahead;   /* [aheads] what was sent and taken to be received from any source */
   int32_t aheads, ahead_cap;
@@ -39,6 +40,16 @@ typedef struct member { /* what a file's group or definition leads to */
   group *g;
   int32_t place;
 } member;
+
+/* An operation of a group that some members never enter: their traces have no more. */
+typedef struct gap {
+  group *g;
+  int64_t i, record, round; /* of who entered it first; the stall that found it */
+  zp_trace_sig sig;
+  int32_t by, first;       /* a rank that waits; who entered it at record */
+  int32_t *late, n_late;   /* places that never enter it */
+  int32_t *early, n_early; /* those that did, where they are the fewer; else none */
+} gap;
 
 typedef struct wait {
   group *g;
@@ -64,28 +75,30 @@ typedef struct player {
   int32_t anys, any_cap;
   int32_t groups, links, links_cap, waits, waits_cap, loosed, loose_cap;
   int32_t in_call, blocked, behind, mark, next;
-  int64_t round; /* the stall in which somebody waited for it though its trace had ended */
-  int64_t step;
-  char *awaited; /* by whom, in words */
+  int64_t step, joins;
 } player;
 
 typedef struct finding {
   const char *kind;
-  int32_t rank, warning;
+  int32_t rank, warning; /* rank: the first of ranks, or -1 */
   int64_t record, order;
   char *text;
+  int32_t *ranks, n_ranks; /* those of which it is true; none: of rank alone */
 } finding;
 
 typedef struct judge {
   const char *dir;
   player *p;
-  int32_t world, missing, ended;
+  int32_t world, world_known, missing, ended, crowded;
+  int64_t bytes, members; /* of all files; of all groups */
   int32_t *ready, n_ready;
   group **table; /* by key, open addressing; [cap] */
   group **all;
   int64_t groups, cap;
   int64_t records, unjudged, stalls, mismatches, cycles, warnings;
   int64_t first_round, first_cycle;
+  gap *gap;
+  int32_t gaps, gaps_cap;
   finding *finding;
   int32_t findings, findings_cap;
 } judge;
@@ -120,12 +133,19 @@ void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text
 
 /* Nobody is ready: makes somebody so. 0: all is done. */
 int zp_trace_stall(judge *j);
+/* trace_behind.c. Place q of w's group has no more to say, and w waits for it: noted, to be told. */
+void zp_trace_note(judge *j, const wait *w, int32_t by, const int32_t *late, int32_t n_late);
 /* Tells of those that others waited for behind their end. */
 void zp_trace_tell_behind(judge *j);
-/* Tells of those that enter fewer operations of a group than its other members. */
+/* Tells of those that enter fewer operations of a group than its other members, or more. */
 void zp_trace_tell_short(judge *j);
 
 void zp_trace_find(judge *j, const char *kind, int32_t rank, int64_t record, int warning,
                    const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* What was found last is so of n ranks, in ascending order. */
+void zp_trace_of(judge *j, const int32_t *rank, int32_t n);
+/* "rank 7", "3 ranks (0, 2, 3)", "9999 ranks (0, 2, 3, ...)": text of NAMES bytes */
+enum { ZP_TRACE_RANKS = 80 };
+const char *zp_trace_ranks(const int32_t *rank, int32_t n, char *text);
 
 #endif

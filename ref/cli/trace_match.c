@@ -7,6 +7,8 @@
 #include "trace_judge.h"
 
 enum { TEXT = 160, WHERE = 480 };
+/* What needs no file to back it: of a run's largest world 128 groups; numbers of groups of a file. */
+enum { SPARE_MEMBERS = 1 << 24, SPARE_IDS = 1024 };
 
 static uint64_t hash(const char *s)
 {
@@ -51,21 +53,100 @@ static group *get(judge *j, const char *key, int32_t size)
   return g;
 }
 
-void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
+/* The rank at a place, or -1. */
+static int32_t at_place(const zp_trace_item *item, int32_t place)
+{
+  for (int32_t i = 0; i < item->runs; i++) {
+    if (place < item->run[i].length) return item->run[i].first + place * item->run[i].stride;
+    place -= item->run[i].length;
+  }
+  return -1;
+}
+
+static int32_t place_of(const zp_trace_item *item, int32_t rank)
+{
+  int32_t place = 0;
+  for (int32_t i = 0; i < item->runs; i++)
+    for (int32_t k = 0; k < item->run[i].length; k++, place++)
+      if (item->run[i].first + k * item->run[i].stride == rank) return place;
+  return -1;
+}
+
+/* A rank that is a member twice, or -1. */
+static int32_t twice(const judge *j, const zp_trace_item *item)
+{
+  /* what recorders write for most groups needs no table */
+  if (item->runs == 1 && (item->run->stride != 0 || item->size == 1)) return -1;
+  uint8_t *seen = zp_trace_grow(NULL, 0, (size_t)j->world, 1);
+  int32_t found = -1;
+  for (int32_t i = 0; i < item->runs && found < 0; i++)
+    for (int32_t k = 0; k < item->run[i].length && found < 0; k++) {
+      const int32_t rank = item->run[i].first + k * item->run[i].stride;
+      if (seen[rank]++) found = rank;
+    }
+  free(seen);
+  return found;
+}
+
+/* Tells what a group's definition says that cannot be. 1: it can. */
+static int can_be(judge *j, const player *p, const zp_trace_item *item)
 {
   const int32_t me = p->reader.rank;
-  if (item->number >= 1 << 20) return; /* its operations are not judged */
-  if (item->number >= p->groups) {
-    const int32_t n = (int32_t)item->number + 8;
+  const int64_t at = p->reader.records;
+  int32_t double_rank;
+  if (item->size > (j->world_known ? j->world : ZP_TRACE_WORLD))
+    zp_trace_find(j, "group", me, at, 0,
+                  "rank %d joins group %s of %d members, in a run of %d ranks: it is not judged",
+                  (int)me, item->name, (int)item->size, (int)j->world);
+  else if ((double_rank = twice(j, item)) >= 0)
+    zp_trace_find(j, "group", me, at, 0,
+                  "rank %d joins group %s, of which rank %d is a member twice: it is not judged",
+                  (int)me, item->name, (int)double_rank);
+  else return 1;
+  return 0;
+}
+
+/* Room for a group takes memory by its members, which a file may name in a few bytes. A run that is
+ * whole has a definition in the file of each member: it cannot come to more than its bytes. */
+static int has_room(judge *j, const zp_trace_item *item)
+{
+  if (*slot(j, item->name) != NULL) return 1;
+  if (j->members + item->size > SPARE_MEMBERS + j->bytes) {
+    if (!j->crowded)
+      zp_trace_find(j, "group", -1, 0, 0,
+                    "the traces name groups of more members than files of %" PRId64
+                    " bytes can have: group %s and further ones are not judged",
+                    j->bytes, item->name);
+    j->crowded = 1;
+    return 0;
+  }
+  j->members += item->size;
+  return 1;
+}
+
+/* The file's number of a group, or NULL: it is out of all proportion. */
+static member *numbered(player *p, int64_t id)
+{
+  if (id >= SPARE_IDS + 8 * ++p->joins || id > INT32_MAX / 2) return NULL;
+  if (id >= p->groups) {
+    const int32_t n = (int32_t)(id + 1 > 2 * (int64_t)p->groups ? id + 1 : 2 * (int64_t)p->groups);
     p->group = zp_trace_grow(p->group, (size_t)p->groups, (size_t)n, sizeof *p->group);
     p->groups = n;
   }
-  member *m = &p->group[item->number];
-  *m = (member){NULL, -1};
-  int32_t place = item->place;
-  for (int32_t i = 0; i < item->members && place < 0; i++)
-    if (item->member[i] == me) place = i;
-  if (item->size == 0 || place < 0 || place >= item->size) return;
+  p->group[id] = (member){NULL, -1};
+  return &p->group[id];
+}
+
+void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
+{
+  const int32_t me = p->reader.rank;
+  member *m = numbered(p, item->number);
+  if (m == NULL) return; /* its operations are not judged */
+  const int32_t place = item->place >= 0 ? item->place : place_of(item, me);
+  if (item->size == 0 || !can_be(j, p, item)) return;
+  if (place < 0 || place >= item->size) return;
+  if (j->cap == 0) widen(j);
+  if (!has_room(j, item)) return;
   group *g = get(j, item->name, item->size);
   if (g->size != item->size) {
     zp_trace_find(j, "group", me, p->reader.records, 0,
@@ -73,16 +154,18 @@ void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
                   item->name, (int)item->size, (int)g->size);
     return;
   }
-  if ((g->rank[place] >= 0 && g->rank[place] != me) ||
-      (item->members && item->member[place] != me)) {
-    zp_trace_find(
-        j, "group", me, p->reader.records, 0,
-        "rank %d joins group %s at place %d, which is rank %d's", (int)me, item->name, (int)place,
-        (int)(item->members && item->member[place] != me ? item->member[place] : g->rank[place]));
+  const int32_t theirs = item->members ? at_place(item, place) : me;
+  if ((g->rank[place] >= 0 && g->rank[place] != me) || theirs != me) {
+    zp_trace_find(j, "group", me, p->reader.records, 0,
+                  "rank %d joins group %s at place %d, which is rank %d's", (int)me, item->name,
+                  (int)place, (int)(theirs != me ? theirs : g->rank[place]));
     return;
   }
-  for (int32_t i = 0; i < item->members; i++)
-    if (g->rank[i] < 0) g->rank[i] = item->member[i];
+  int32_t q = 0;
+  for (int32_t i = 0; i < item->runs && !g->named; i++)
+    for (int32_t k = 0; k < item->run[i].length; k++, q++)
+      if (g->rank[q] < 0) g->rank[q] = item->run[i].first + k * item->run[i].stride;
+  g->named |= item->runs > 0;
   g->rank[place] = me;
   *m = (member){g, place};
 }

@@ -8,19 +8,6 @@
 
 enum { WHERE = 480, TOLD = 4 };
 
-/* A rank that others wait for has no more to say. */
-static void behind(judge *j, int32_t rank, const wait *w, int32_t by)
-{
-  player *p = &j->p[rank];
-  if (p->reader.state == ZP_TRACE_MISSING || p->behind) return;
-  p->behind = 1;
-  p->round = j->stalls;
-  if (j->first_round == 0) j->first_round = j->stalls;
-  char where[WHERE];
-  zp_trace_where(w->g, w->i, &zp_trace_inst(w->g, w->i)->sig, where, sizeof where);
-  if (asprintf(&p->awaited, "rank %d waits for it in %s", (int)by, where) < 0) p->awaited = NULL;
-}
-
 /* Looks through the members that w waits for: those that never come are given up. 1: some were. */
 static int give_up(judge *j, const player *p, const wait w)
 {
@@ -28,24 +15,28 @@ static int give_up(judge *j, const player *p, const wait w)
   if (x->seen == j->stalls) return 0;
   x->seen = j->stalls;
   x->awaited = -1;
-  int gave = 0;
+  int32_t n = 0, *late = NULL;
   for (int32_t q = 0; q < w.g->size; q++) {
     if (w.g->pos[q] > w.i || w.g->absent[q]) continue;
     const int32_t rank = zp_trace_who(w.g, q);
     if (rank < 0) continue;
-    if (w.g->parent != NULL && q == 1 && zp_trace_take_any(j, w.g)) return 1;
+    if (w.g->parent != NULL && q == 1 && zp_trace_take_any(j, w.g)) {
+      free(late);
+      return 1;
+    }
     if (j->p[rank].reader.state == ZP_TRACE_READING || j->p[rank].waits > 0) {
       if (x->awaited < 0) x->awaited = rank;
       continue;
     }
-    behind(j, rank, &w, p->reader.rank);
-    gave = 1;
-    /* the last one completes the operation, and x may be gone */
-    const int last = !zp_trace_is_open(w.g, w.i) || x->need == 1;
-    zp_trace_without(j, w.g, q);
-    if (last) return 1;
+    if (late == NULL) late = zp_trace_grow(NULL, 0, (size_t)(w.g->size - q), sizeof *late);
+    late[n++] = q;
   }
-  return gave;
+  if (n == 0) return 0;
+  zp_trace_note(j, &w, p->reader.rank, late, n);
+  /* the last one completes the operation, and x is gone */
+  for (int32_t k = 0; k < n; k++) zp_trace_without(j, w.g, late[k]);
+  free(late);
+  return 1;
 }
 
 static int all_give_up(judge *j)
@@ -148,23 +139,31 @@ static int break_cycles(judge *j)
   return broke;
 }
 
+/* The places of w's group that no trace names and that have not come: no longer waited for. 1: there
+ * are some, which is told. */
+static int drop_places(judge *j, int32_t r, const wait w)
+{
+  int32_t n = 0, first = -1;
+  for (int32_t q = 0; q < w.g->size; q++) {
+    if (w.g->pos[q] > w.i || w.g->absent[q] || zp_trace_who(w.g, q) >= 0) continue;
+    if (n++ == 0) first = q;
+    zp_trace_without(j, w.g, q);
+  }
+  if (n > 0 && j->missing == 0)
+    zp_trace_find(j, "absent", r, w.record, 0,
+                  "rank %d waits at its record %" PRId64 " for place %d%s of group %s, which no "
+                  "rank has joined",
+                  (int)r, w.record, (int)first, n > 1 ? " and others" : "",
+                  w.g->parent ? w.g->parent->key : w.g->key);
+  return n > 0;
+}
+
 /* Members that no trace names: those of a missing trace, or of a rank that never joined. */
 static int drop_unknown(judge *j)
 {
   for (int32_t r = 0; r < j->world; r++)
-    for (int32_t k = 0; k < j->p[r].waits; k++) {
-      const wait w = j->p[r].wait[k];
-      for (int32_t q = 0; q < w.g->size; q++) {
-        if (w.g->pos[q] > w.i || w.g->absent[q] || zp_trace_who(w.g, q) >= 0) continue;
-        if (j->missing == 0)
-          zp_trace_find(j, "absent", r, w.record, 0,
-                        "rank %d waits at its record %" PRId64 " for place %d of group %s, which "
-                        "no rank has joined",
-                        (int)r, w.record, (int)q, w.g->parent ? w.g->parent->key : w.g->key);
-        zp_trace_without(j, w.g, q);
-        return 1;
-      }
-    }
+    for (int32_t k = 0; k < j->p[r].waits; k++)
+      if (drop_places(j, r, j->p[r].wait[k])) return 1;
   return 0;
 }
 
@@ -173,61 +172,4 @@ int zp_trace_stall(judge *j)
   j->stalls++;
   if (all_give_up(j)) return 1;
   return break_cycles(j) || drop_unknown(j);
-}
-
-void zp_trace_tell_behind(judge *j)
-{
-  int64_t most = 0, later = 0;
-  for (int32_t r = 0; r < j->world; r++)
-    if (j->p[r].reader.records > most) most = j->p[r].reader.records;
-  for (int32_t r = 0; r < j->world; r++) {
-    const player *p = &j->p[r];
-    if (!p->behind) continue;
-    /* where all stop without an end mark, those behind the first are so because of it */
-    if (p->reader.state != ZP_TRACE_ENDED && j->ended == 0 && p->round > j->first_round) {
-      later++;
-      continue;
-    }
-    zp_trace_find(j, "behind", r, p->reader.records, 0,
-                  "rank %d %s after %" PRId64 " records, %" PRId64 " fewer than the longest: %s",
-                  (int)r,
-                  p->reader.state == ZP_TRACE_ENDED     ? "ends its program"
-                  : p->reader.state == ZP_TRACE_DAMAGED ? "has a trace that is damaged"
-                                                        : "has a trace that stops",
-                  p->reader.records, most - p->reader.records, p->awaited ? p->awaited : "");
-  }
-  if (later)
-    zp_trace_find(j, "consequence", -1, 0, 1,
-                  "%" PRId64 " further ranks stop early: they may have waited, by others, for the "
-                  "first",
-                  later);
-}
-
-/* A group of which some operation was never entered by all, though nobody waits for it any more. */
-static void short_group(judge *j, group *g)
-{
-  int64_t most = 0;
-  for (int32_t q = 0; q < g->size; q++)
-    if (!g->absent[q] && g->pos[q] > most) most = g->pos[q];
-  for (int32_t q = 0; q < g->size; q++) {
-    const int32_t rank = zp_trace_who(g, q);
-    if (g->absent[q] || g->pos[q] == most || rank < 0 || j->p[rank].behind) continue;
-    if (j->p[rank].reader.state == ZP_TRACE_MISSING) continue;
-    j->p[rank].behind = 1;
-    char where[WHERE];
-    zp_trace_where(g, g->pos[q], &zp_trace_inst(g, g->pos[q])->sig, where, sizeof where);
-    zp_trace_find(j, "short", rank, j->first_cycle, 0,
-                  "rank %d enters %" PRId64 " operations fewer than others of its group: it never "
-                  "enters %s",
-                  (int)rank, most - g->pos[q], where);
-  }
-}
-
-void zp_trace_tell_short(judge *j)
-{
-  for (int64_t i = 0; i < j->groups; i++) {
-    group *g = j->all[i];
-    while (g->parent != NULL && zp_trace_take_any(j, g)) continue;
-    if (g->count > 0) short_group(j, g);
-  }
 }

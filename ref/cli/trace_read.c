@@ -8,12 +8,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "options.h"
 #include "trace.h"
 
-enum { BUFFER = 16384, PATH = 4096, MEMBERS_MAX = 1 << 24 };
+enum { BUFFER = 16384, PATH = 4096 };
 
 const char *const zp_trace_ops[] = {"?",          "all_reduce", "reduce_scatter", "all_gather",
                                     "reduce",     "broadcast",  "gather",         "scatter",
@@ -39,7 +40,8 @@ static int fill(zp_trace_reader *r)
 {
   char path[PATH];
   snprintf(path, sizeof path, "%s/rank-%d.zpt", r->dir, (int)r->rank);
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  /* a pipe of that name would wait for who writes into it */
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
     if (errno != ENOENT) {
       fprintf(stderr, "zeroproof trace: %s: %m.\n", path);
@@ -47,6 +49,13 @@ static int fill(zp_trace_reader *r)
     }
     return -1;
   }
+  struct stat about;
+  if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {
+    fprintf(stderr, "zeroproof trace: %s: it is no regular file: rank %d's trace must be one.\n",
+            path, (int)r->rank);
+    exit(ZP_EXIT_REFUSED);
+  }
+  r->bytes = about.st_size;
   const ssize_t n = pread(fd, r->buffer, BUFFER, r->offset);
   close(fd);
   if (n < 0) {
@@ -104,7 +113,7 @@ void zp_trace_open(zp_trace_reader *r, const char *dir, int32_t rank)
   }
   const int64_t mine = number(r), world = number(r);
   if (mine < 0 || world < 0) stop(r, -1);
-  else if (mine != rank || world <= rank || world > ZP_TRACE_WORLD) stop(r, -2);
+  else if (mine != rank || (world != 0 && world <= rank) || world > ZP_TRACE_WORLD) stop(r, -2);
   else r->world = (int32_t)world;
 }
 
@@ -112,7 +121,7 @@ void zp_trace_close(zp_trace_reader *r)
 {
   free(r->buffer);
   free(r->def);
-  free(r->member);
+  free(r->run);
   *r = (zp_trace_reader){.state = ZP_TRACE_STOPPED};
 }
 
@@ -158,35 +167,45 @@ static int64_t read_source(zp_trace_reader *r, zp_trace_item *item)
   return 0;
 }
 
-/* size, place+1, then the members as runs: how many, and of each first, stride (zigzag), length */
+/* first, stride (zigzag), length */
+static int64_t read_run(zp_trace_reader *r, zp_trace_run *run)
+{
+  const int64_t first = number(r), zigzag = number(r), length = number(r), world = r->world;
+  if (first < 0 || zigzag < 0 || length < 0) return -1;
+  if (first >= world || zigzag > 2 * world || length < 1 || length > world) return -2;
+  const int64_t stride = (zigzag & 1) ? -(zigzag >> 1) - 1 : zigzag >> 1;
+  const int64_t last = first + (length - 1) * stride;
+  if (last < 0 || last >= world) return -2;
+  *run = (zp_trace_run){(int32_t)first, (int32_t)stride, (int32_t)length};
+  return 0;
+}
+
+/* size, place+1, then the members as runs: how many, and each. They stay runs, and room is made for
+ * those that are there: a small file takes little memory, whatever its numbers are. */
 static int64_t read_group(zp_trace_reader *r, zp_trace_item *item)
 {
   int64_t bad = read_name(r, item);
   if (bad) return bad;
   const int64_t size = number(r), place = number(r), runs = number(r);
   if (size < 0 || place < 0 || runs < 0) return -1;
-  if (size > MEMBERS_MAX || place > size || runs > size) return -2;
+  if (size > INT32_MAX || place > size || runs > size || runs > r->world) return -2;
   int64_t n = 0;
-  if (runs > 0 && size > r->members_cap) {
-    r->member = zp_trace_grow(r->member, (size_t)r->members_cap, (size_t)size, sizeof *r->member);
-    r->members_cap = (int32_t)size;
-  }
-  for (int64_t i = 0; i < runs; i++) {
-    const int64_t first = number(r), zigzag = number(r), length = number(r);
-    if (first < 0 || zigzag < 0 || length < 0) return -1;
-    if (length > size - n || first > MEMBERS_MAX || zigzag > MEMBERS_MAX) return -2;
-    const int64_t stride = (zigzag & 1) ? -(zigzag >> 1) - 1 : zigzag >> 1;
-    for (int64_t k = 0; k < length; k++) {
-      const int64_t q = first + k * stride;
-      if (q < 0 || q >= r->world) return -2;
-      r->member[n++] = (int32_t)q;
+  for (int32_t i = 0; i < runs; i++) {
+    if (i == r->runs_cap) {
+      const int32_t cap = i ? 2 * i : 1;
+      r->run = zp_trace_grow(r->run, (size_t)i, (size_t)cap, sizeof *r->run);
+      r->runs_cap = cap;
     }
+    bad = read_run(r, &r->run[i]);
+    if (bad) return bad;
+    n += r->run[i].length;
   }
   if (n != 0 && n != size) return -2;
   item->size = (int32_t)size;
   item->place = (int32_t)place - 1;
   item->members = (int32_t)n;
-  item->member = r->member;
+  item->run = r->run;
+  item->runs = (int32_t)runs;
   return 0;
 }
 
@@ -264,7 +283,7 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
   return 0;
 }
 
-int32_t zp_trace_world(const char *dir)
+int32_t zp_trace_named(const char *dir)
 {
   DIR *d = opendir(dir);
   if (d == NULL) return -1;
@@ -276,16 +295,9 @@ int32_t zp_trace_world(const char *dir)
       most = rank;
   }
   closedir(d);
-  if (most < 0) return 0;
-  if (most >= ZP_TRACE_WORLD) {
-    errno = EOVERFLOW;
-    return -1;
-  }
-  zp_trace_reader r;
-  zp_trace_open(&r, dir, most);
-  const int32_t world = r.world > most ? r.world : most + 1;
-  zp_trace_close(&r);
-  return world;
+  if (most < ZP_TRACE_WORLD) return most + 1;
+  errno = EOVERFLOW;
+  return -1;
 }
 
 void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap)

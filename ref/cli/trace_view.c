@@ -92,7 +92,7 @@ static void draw(view *v, zp_trace_reader *r)
 int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last)
 {
   view v = {NULL, 1};
-  const int32_t world = zp_trace_world(dir);
+  const int32_t world = zp_trace_named(dir);
   if (world <= 0 || first >= world) {
     fprintf(stderr, "zeroproof trace: %s: %s.\n", dir,
             world < 0    ? strerror(errno)

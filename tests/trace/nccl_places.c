@@ -9,6 +9,7 @@
 int make_one_after_the_other(int first, int n, int size);
 int make_in_a_group(int first, int n, int size);
 int make_pairs(int first, int n, int size);
+int make_wider(int first, int n, int size);
 int split_later(int i);
 int reduce(int i, int count);
 int call_what_is_not_there(void);
@@ -55,6 +56,21 @@ int make_pairs(int first, int n, int size)
       bad |= ncclCommInitRankScalable(&comms[i], pairs ? size / n : size,
                                       pairs ? first / n : first + i, 1, &id, NULL);
     }
+  return bad;
+}
+
+/* A communicator of two ranks, then one of all, and all are of this process. */
+int make_wider(int first, int n, int size)
+{
+  ncclUniqueId id = {{"two"}};
+  int bad = 0;
+  for (int wide = 0; wide < 2; wide++) {
+    if (wide) memcpy(id.internal, "all", sizeof "all");
+    for (int i = 0; i < (wide ? n : 2); i++) {
+      nccl_fake_device = i;
+      bad |= ncclCommInitRankScalable(&comms[i], wide ? size : 2, first + i, 1, &id, NULL);
+    }
+  }
   return bad;
 }
 

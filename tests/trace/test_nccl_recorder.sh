@@ -48,8 +48,8 @@ recorded another_count_of_all_to_all all_to_all 1 '^rank 1 enters all_to_all 18 
 recorded another_root_of_gather gather 1 '^rank 1 enters gather 7 i8 root 0'
 recorded a_skipped_scatter scatter 1 '^rank 1 enters all_reduce sum 13 fp32'
 recorded a_communicator_that_shrank shrunk 1 'enters all_reduce sum 11 fp32'
-recorded two_communicators_of_the_same_members again 1 'enter.* 1 operations fewer'
-recorded what_is_destroyed_is_forgotten destroyed 1 '^rank 1 enters 1 operations fewer'
+recorded two_communicators_of_the_same_members again 1 'enter.* 1 operation fewer'
+recorded what_is_destroyed_is_forgotten destroyed 1 '^rank 1 enters 1 operation fewer'
 
 # A process of several places: each is a rank of its own, whatever rank the environment gives the
 # process; and a library whom only its caller sees.
@@ -59,6 +59,9 @@ places() { # places ENVIRONMENT ARGS...: one process
   # shellcheck disable=SC2086 # several variables
   env $environment ZEROPROOF_TRACE="$tmp/run" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 20 \
     python3 tests/trace/nccl_places.py "$build/tests/trace/libnccl_places.so" "$@" >>"$tmp/log" 2>&1
+}
+worlds() { # worlds N...: what the traces' headers say, by rank; 0: not known
+  [ "$(for file in "$tmp/run"/rank-*.zpt; do od -An -tu1 -j9 -N1 "$file"; done | xargs)" = "$*" ]
 }
 fits() { # fits NAME CODE PATTERN: of what was recorded
   ended=$?
@@ -82,21 +85,29 @@ places '' RTLD_GLOBAL make_in_a_group 0 3 3
 fits handles_copied_away_behind_the_group_are_known 0 '^9 records of 3 ranks: they fit'
 places '' RTLD_GLOBAL make_one_after_the_other 0 2 2 split
 fits handles_copied_away_when_they_are_there_are_known 0 '^6 records of 2 ranks: they fit'
-places RANK=0 RTLD_GLOBAL make_one_after_the_other 0 2 2
+places RANK=0 RTLD_GLOBAL make_one_after_the_other 0 2 2 && worlds 0 0
 fits places_of_one_process_are_ranks 0 '^6 records of 2 ranks: they fit'
 for make in make_one_after_the_other make_in_a_group make_pairs; do
   places 'OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2' RTLD_GLOBAL $make 0 2 4 &&
     places 'OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2' RTLD_GLOBAL $make 2 2 4 &&
-    [ "$(wc -c <"$tmp/run/rank-0.zpt")" = "$(wc -c <"$tmp/run/rank-3.zpt")" ] # each its own three
+    [ "$(wc -c <"$tmp/run/rank-0.zpt")" = "$(wc -c <"$tmp/run/rank-3.zpt")" ] && # each its own three
+    worlds 4 4 4 4
   fits places_of_two_processes_are_ranks_$make 0 '^12 records of 4 ranks: they fit'
 done
 places 'RANK=0 WORLD_SIZE=2' RTLD_GLOBAL make_in_a_group 0 2 2 &&
-  places 'RANK=1 WORLD_SIZE=2' RTLD_GLOBAL make_in_a_group 0 2 2
+  places 'RANK=1 WORLD_SIZE=2' RTLD_GLOBAL make_in_a_group 0 2 2 && worlds 4 4 4 4
 fits communicators_inside_a_process_are_its_own 0 '^12 records of 4 ranks: they fit'
 for rank in 0 1; do # a place that is not the rank: the environment is right
   places "RANK=$rank WORLD_SIZE=2" RTLD_GLOBAL make_one_after_the_other $((1 - rank)) 1 2 || break
 done
 fits one_place_has_the_rank_of_the_environment 0 '^6 records of 2 ranks: they fit'
+places RANK=0 RTLD_GLOBAL make_one_after_the_other 0 1 3 && worlds 0
+fits no_communicator_tells_the_world 1 '^rank 0 waits at its record 0 for place 1 and others .* which no rank has joined'
+places 'RANK=0 WORLD_SIZE=1' RTLD_GLOBAL make_wider 0 4 4 && worlds 2 2 0 0
+fits a_process_says_one_world 0 '^12 records of 4 ranks: they fit'
+places 'RANK=1 WORLD_SIZE=4' RTLD_GLOBAL make_in_a_group 1 1 2 &&
+  places 'RANK=0 WORLD_SIZE=2' RTLD_GLOBAL make_in_a_group 0 1 2 && worlds 2 4
+fits worlds_that_differ_are_told 1 '^rank-0.zpt is of a run of 2 ranks (1 file says so), rank-1.zpt of one of 4'
 places '' RTLD_GLOBAL make_one_after_the_other 0 2 2 full &&
   [ "$(grep -c 'the trace of rank 1 cannot be written: File too large' "$tmp/log")" = 1 ]
 fits a_full_disk_ends_a_trace_and_nothing_else 1 '^rank 1 .* stops after 1 records, 2 fewer'

@@ -40,7 +40,7 @@ for world in 1 2 3 5 8; do
 done
 says "a run with tp that fits" 0 'they fit$' 12 3 1000
 says "a run with tp that fits, asynchronous" 0 'they fit$' 12 3 1000 none 0 0 async
-says "one skips a collective" 1 '^rank 5 enters 1 operations fewer' 12 3 800 skip 5 408
+says "one skips a collective" 1 '^rank 5 enters 1 operation fewer' 12 3 800 skip 5 408
 says "one enters another op" 1 '^rank 5 enters broadcast .* at its record 408' 12 3 800 op 5 408
 says "one has another count" 1 '^rank 5 enters all_reduce sum 4095 bf16 at its record 408' \
   12 3 800 count 5 408
@@ -78,7 +78,75 @@ for told in any anylate; do
     '^a cycle of 2 ranks: .*rank 5' 12 3 800 swap 5 400 $told
 done
 says "one skips a collective, all receive from any source that is never told" 1 \
-  '^rank 5 enters 1 operations fewer' 12 3 800 skip 5 408 anynever
+  '^rank 5 enters 1 operation fewer' 12 3 800 skip 5 408 anynever
+
+# most members of a group are right: where one enters more than they do, it is that one
+extra() { # extra NAME PATTERN WORLD TP RECORDS AT MODE RANK...: these ranks enter one more
+  name=$1 pattern=$2 world=$3 tp=$4 records=$5 at=$6 mode=$7
+  shift 7
+  make_run "$world" "$tp" "$records" none 0 0 "$mode"
+  for rank; do
+    rm -rf "$dir/one"
+    mkdir "$dir/one"
+    "$gen" "$dir/one" "$world" "$tp" "$records" extra "$rank" "$at" "$mode" || exit 3
+    mv "$dir/one/rank-$rank.zpt" "$dir/run"
+  done
+  judged 1 "$pattern"
+  result "$name" $?
+}
+
+more='1 operation more than most of the group'
+extra "one enters one more at the end" "^rank 1 enters $more: 4 ranks \(0, 2, 3, 4\) never enter" \
+  5 1 400 400 blocking 1
+[ "$(wc -l <"$dir/out")" = 2 ]
+result "and nobody else is named" $?
+extra "one enters one more within" "^rank 1 enters $more" 5 1 400 204 blocking 1
+extra "one enters one more within, with tp" "^rank 5 enters $more" 12 3 800 404 async 5
+extra "one enters one more, and all are killed" "^rank 1 enters $more: .* when all were killed" \
+  5 1 400 400 killed 1
+extra "two of five enter one more" "^2 ranks \(1, 3\) enter $more" 5 1 400 400 blocking 1 3
+extra "three of five enter one more: the other two one fewer" \
+  '^2 ranks \(0, 4\) end their programs after 400 records, 1 fewer' 5 1 400 400 blocking 1 2 3
+extra "two of four enter one more: those behind are named, and who waits" \
+  '^2 ranks \(0, 2\) end their programs .*: rank 1 waits for them' 4 1 400 400 blocking 1 3
+# who was cut is no majority
+make_run 5 1 400
+for rank in 0 2 4; do
+  head -c 500 "$dir/run/rank-$rank.zpt" >"$dir/cut" && mv "$dir/cut" "$dir/run/rank-$rank.zpt"
+done
+judged 1 '^(3 ranks \(0, 2, 4\) have traces that stop|rank [024] has a trace that stops)' &&
+  ! grep -Eq '^rank [13] ' "$dir/out"
+result "three of five traces are cut: they are named" $?
+
+# a folder with ranks of a larger run in it
+make_run 4 1 400
+"$gen" "$dir/run" 2 1 800 || exit 3
+judged 1 '^rank-0.zpt is of a run of 2 ranks \(2 files say so\), rank-2.zpt of one of 4: .*empty the folder'
+result "traces of two runs in one folder" $?
+[ "$(wc -l <"$dir/out")" = 2 ]
+result "nobody is blamed for what another run recorded" $?
+make_run 4 1 400
+rm "$dir/run/rank-3.zpt"
+: >"$dir/run/rank-2.zpt"
+judged 1 '^rank 3 has no trace'
+result "the last trace is missing, and the one before it empty" $?
+for rank in 0 2; do rm -f "$dir/run/rank-$rank.zpt"; done
+judged 1 '^3 ranks \(0, 2, 3\) have no trace'
+result "several traces are missing" $?
+"$zp" trace check --json "$dir/run" | jq -c '.findings[0] | [.rank, .ranks]' >"$dir/out" 2>&1
+[ "$(cat "$dir/out")" = '[0,[0,2,3]]' ]
+result "all ranks of a finding are in the JSON" $?
+
+# a recorder that was not told the world writes 0: what groups say counts
+for r in 0 1; do
+  printf "ZPTRACE\\001\\00$r\\000\\001\\001\\001g\\003\\00$((r + 1))\\000\\012\\001\\002\\010\\005\\001\\000\\000\\000\\011" \
+    >"$dir/rank-$r"
+done
+rm -rf "$dir/run"
+mkdir "$dir/run"
+for r in 0 1; do mv "$dir/rank-$r" "$dir/run/rank-$r.zpt"; done
+judged 1 '^rank 0 waits at its record 0 for place 2 of group g, which no rank has joined'
+result "a rank is missing of a run whose world nobody knew" $?
 
 # 10,000 ranks within 16 open files and 1 GB; under a sanitizer, whose tables are larger, 300
 ranks=10000
@@ -97,6 +165,9 @@ fi
 make_run $ranks 10 40 count 211 16
 judged 1 '^rank 211 enters all_reduce sum 4095'
 result "one has another count, of many ranks" $?
+make_run $ranks 10 40 extra 211 40
+judged 1 "^rank 211 enters $more: $((ranks - 1)) ranks \(0, 1, 2, \.\.\.\)" && [ "$(wc -l <"$dir/out")" = 2 ]
+result "one enters one more, of many ranks, and that is all that is told" $?
 
 # wherever a file is cut, what is left of it is read, and nobody else is blamed
 cut() { # cut MODE
@@ -157,6 +228,55 @@ for r in 0 1; do
 done
 judged 1 'damaged'
 result "a wait for what was never entered" $?
+
+# what groups say they are
+octal() { # octal NUMBER: as the format has it, for printf
+  left=$1
+  while [ "$left" -gt 127 ]; do
+    printf '\\%03o' $((left % 128 + 128))
+    left=$((left / 128))
+  done
+  printf '\\%03o' "$left"
+}
+groups() { # groups HOW_MANY WORLD SIZE RUNS: rank 0 joins so many
+  rm -rf "$dir/run"
+  mkdir "$dir/run"
+  text="ZPTRACE\\001\\000$(octal "$2")" id=1
+  while [ $id -le "$1" ]; do
+    text="$text\\001$(octal $id)\\003$(printf %03d $id)$(octal "$3")\\001$4"
+    id=$((id + 1))
+  done
+  printf "$text\\011" >"$dir/run/rank-0.zpt"
+  (ulimit -v 1000000; timeout 10 "$zp" trace check "$dir/run" >"$dir/out" 2>&1)
+}
+groups 40 2 16777216 '\000'
+[ $? -eq 1 ] && grep -q 'joins group 001 of 16777216 members, in a run of 2 ranks' "$dir/out"
+result "groups larger than the run" $?
+groups 40 2 2 '\001\000\000\002'
+[ $? -eq 1 ] && grep -q 'of which rank 0 is a member twice' "$dir/out"
+result "a group of which one is a member twice" $?
+groups 40 2 2 '\001\001\002\002'
+[ $? -eq 1 ] && grep -q 'damaged' "$dir/out"
+result "a member that the run does not have" $?
+groups 40 131072 131072 '\001\000\002\200\200\010'
+[ $? -eq 1 ] && ! grep -q 'no memory' "$dir/out"
+result "40 groups of 131072 members" $?
+groups 400 131072 131072 '\001\000\002\200\200\010'
+[ $? -eq 1 ] && grep -q 'groups of more members than files of [0-9]* bytes can have' "$dir/out"
+result "400 of them, which one small file cannot have" $?
+
+# a pipe of a trace's name must not be waited for
+make_run 2 1 80
+rm "$dir/run/rank-1.zpt"
+mkfifo "$dir/run/rank-1.zpt"
+timeout 10 "$zp" trace check "$dir/run" >"$dir/out" 2>&1
+[ $? -eq 2 ] && grep -q 'rank-1.zpt: it is no regular file' "$dir/out"
+result "a pipe is refused" $?
+rm "$dir/run/rank-1.zpt"
+mkdir "$dir/run/rank-1.zpt"
+timeout 10 "$zp" trace check "$dir/run" >"$dir/out" 2>&1
+[ $? -eq 2 ] && grep -q 'rank-1.zpt: it is no regular file' "$dir/out"
+result "a folder of a trace's name is refused" $?
 
 mkdir "$dir/empty"
 "$zp" trace check "$dir/empty" >"$dir/out" 2>&1

@@ -5,7 +5,8 @@
  * all-gather; the world's all-reduce of the norm ends it. Faults of RANK at its record AT: skip, op,
  * count, redop, swap (two operations in the other order, by two ranks), stop (no more records),
  * late (the same, and nobody has an end mark), hung (only that), miss (no file), junk, hole, sent
- * (another count is sent), source (a wrong one is told). Then "async" marks all operations so;
+ * (another count is sent), source (a wrong one is told), extra (an all-reduce of the world before that
+ * record, or behind the last). Then "async" marks all operations so; "killed" leaves out end marks;
  * "any" receives from any source, which is told at once, with "anylate" a step's end later, with
  * "anynever" not; "only" writes RANK's file alone. */
 #include <stdint.h>
@@ -67,6 +68,13 @@ static int at_fault(const gen *g, const char *fault)
   return g->rank == g->faulty && g->done == g->at && strcmp(g->fault, fault) == 0;
 }
 
+static void extra(gen *g)
+{
+  if (!at_fault(g, "extra")) return;
+  num(g, ZP_TRACE_FIRST_DEF + 5);
+  g->written++;
+}
+
 static void op(gen *g, int id)
 {
   if (g->done >= g->records) return;
@@ -75,6 +83,7 @@ static void op(gen *g, int id)
   if (at_fault(g, "count")) as = 9;
   if (at_fault(g, "redop")) as = 10;
   if (at_fault(g, "sent")) as = 11;
+  extra(g);
   if (!at_fault(g, "skip")) {
     num(g, (uint64_t)(ZP_TRACE_FIRST_DEF + as));
     if (as == 2) g->received = g->written;
@@ -140,9 +149,10 @@ static void one(gen *g)
   const int stop = g->rank == g->faulty && (late || strcmp(g->fault, "stop") == 0);
   if (stop) g->records = g->at;
   for (int64_t s = 0; g->done < g->records; s++) step(g, s);
+  extra(g);
   if (g->rank == g->faulty && strcmp(g->fault, "junk") == 0) num(g, ZP_TRACE_FIRST_DEF + 700);
   if (g->rank == g->faulty && strcmp(g->fault, "hole") == 0) num(g, ZP_TRACE_HOLE);
-  if (!stop && !late && strcmp(g->fault, "hung") != 0) num(g, ZP_TRACE_END);
+  if (!stop && !late && !is(g, "killed") && strcmp(g->fault, "hung") != 0) num(g, ZP_TRACE_END);
 }
 
 int main(int argc, char **argv)
