@@ -40,54 +40,27 @@ int zp_cuda_gpt_load(void)
   return 0;
 }
 
-static void *take(zp_cuda_gpt *me, int64_t count, size_t size)
+/* Closing frees what is in `taken`. */
+static void *device_memory(void *ctx, size_t bytes)
 {
+  zp_cuda_gpt *me = ctx;
   void *p = NULL;
-  if (me->failed || me->n_taken == me->cap_taken) me->failed = 1;
-  else if (cudaMalloc(&p, count > 0 ? (size_t)count * size : 1)) me->failed = 1;
-  else me->taken[me->n_taken++] = p;
-  return me->failed ? NULL : p;
-}
-
-static float *take_f32(zp_cuda_gpt *me, int64_t count)
-{
-  return take(me, count, sizeof(float));
-}
-
-static void make_block(zp_cuda_gpt *me, zp_gpt_block_kept *kept)
-{
-  const zp_gpt_shape *shape = &me->gpt.shape;
-  const int64_t N = (int64_t)shape->batch * shape->context, C = shape->d_model;
-  kept->x = take_f32(me, N * C);
-  kept->ln1 = take_f32(me, N * C);
-  kept->mean1 = take_f32(me, N);
-  kept->rstd1 = take_f32(me, N);
-  kept->qkv = take_f32(me, N * 3 * C);
-  kept->p = take_f32(me, N * shape->heads * shape->context);
-  kept->att = take_f32(me, N * C);
-  kept->mid = take_f32(me, N * C);
-  kept->ln2 = take_f32(me, N * C);
-  kept->mean2 = take_f32(me, N);
-  kept->rstd2 = take_f32(me, N);
-  kept->fc = take_f32(me, N * 4 * C);
-  kept->gelu = take_f32(me, N * 4 * C);
+  if (me->n_taken == me->cap_taken || cudaMalloc(&p, bytes)) return NULL;
+  me->taken[me->n_taken++] = p;
+  return p;
 }
 
 static void make_slot(zp_cuda_gpt *me, zp_cuda_gpt_kept *slot)
 {
   const zp_gpt_shape *shape = &me->gpt.shape;
-  const int64_t N = (int64_t)shape->batch * shape->context, C = shape->d_model;
-  slot->token = take(me, N, sizeof *slot->token);
-  slot->target = take(me, N, sizeof *slot->target);
+  const int64_t N = (int64_t)shape->batch * shape->context;
+  slot->token = zp_gpt_take(&me->pool, N, sizeof *slot->token);
+  slot->target = zp_gpt_take(&me->pool, N, sizeof *slot->target);
   slot->block = calloc((size_t)me->n_blocks + 1, sizeof *slot->block);
-  if (!slot->block) me->failed = 1;
-  for (int32_t l = 0; !me->failed && l < me->n_blocks; l++) make_block(me, &slot->block[l]);
-  if (!me->is_last) return;
-  slot->head.x = take_f32(me, N * C);
-  slot->head.norm = take_f32(me, N * C);
-  slot->head.mean = take_f32(me, N);
-  slot->head.rstd = take_f32(me, N);
-  slot->head.p = take_f32(me, N * V);
+  if (!slot->block) me->pool.failed = 1;
+  for (int32_t l = 0; !me->pool.failed && l < me->n_blocks; l++)
+    zp_gpt_make_block(&me->pool, &slot->block[l], shape);
+  if (me->is_last) zp_gpt_make_head(&me->pool, &slot->head, shape);
 }
 
 /* Room for the entries of the layer that has the most, as in ref. */
@@ -99,8 +72,8 @@ static void make_values(zp_cuda_gpt *me)
     int64_t most = zp_gpt_block_numel(shape->d_model, i);
     if (i < 2 && zp_gpt_numel(shape, i) > most) most = zp_gpt_numel(shape, i);
     if (i < 3 && zp_gpt_numel(shape, n - 3 + i) > most) most = zp_gpt_numel(shape, n - 3 + i);
-    me->value[i] = take_f32(me, most);
-    me->dvalue[i] = take_f32(me, most);
+    me->value[i] = zp_gpt_take_f32(&me->pool, most);
+    me->dvalue[i] = zp_gpt_take_f32(&me->pool, most);
   }
 }
 
@@ -110,20 +83,21 @@ static void make_all(zp_cuda_gpt *me)
   const zp_gpt_data *text = &me->gpt.data;
   const int64_t N = (int64_t)shape->batch * shape->context, C = shape->d_model;
   make_values(me);
-  me->x = take_f32(me, N * C);
-  me->dx = take_f32(me, N * C);
-  me->dy = take_f32(me, N * C);
-  me->wide = take_f32(me, N * (4 * C > V ? 4 * C : V));
-  me->narrow = take_f32(me, N * C);
-  me->mid = take_f32(me, N * C);
-  me->dp = take_f32(me, N * shape->heads * shape->context);
-  me->row = take(me, N, sizeof *me->row);
-  me->text = take(me, text->n, 1);
+  me->x = zp_gpt_take_f32(&me->pool, N * C);
+  me->dx = zp_gpt_take_f32(&me->pool, N * C);
+  me->dy = zp_gpt_take_f32(&me->pool, N * C);
+  me->wide = zp_gpt_take_f32(&me->pool, N * (4 * C > V ? 4 * C : V));
+  me->narrow = zp_gpt_take_f32(&me->pool, N * C);
+  me->mid = zp_gpt_take_f32(&me->pool, N * C);
+  me->dp = zp_gpt_take_f32(&me->pool, N * shape->heads * shape->context);
+  me->row = zp_gpt_take(&me->pool, N, sizeof *me->row);
+  me->text = zp_gpt_take(&me->pool, text->n, 1);
   for (int32_t i = 0; i < me->slots; i++) make_slot(me, &me->slot[i]);
   /* The copy of pageable memory may end behind the call, and no other stream waits for it. */
-  if (!me->failed && (cudaMemcpy(me->text, text->bytes, (size_t)text->n, cudaMemcpyHostToDevice) ||
-                      cudaStreamSynchronize(NULL)))
-    me->failed = 1;
+  if (!me->pool.failed &&
+      (cudaMemcpy(me->text, text->bytes, (size_t)text->n, cudaMemcpyHostToDevice) ||
+       cudaStreamSynchronize(NULL)))
+    me->pool.failed = 1;
 }
 
 zp_cuda_gpt *zp_cuda_gpt_open(const zp_cuda_gpt_options *options)
@@ -134,6 +108,7 @@ zp_cuda_gpt *zp_cuda_gpt_open(const zp_cuda_gpt_options *options)
   if (!me) return NULL;
   me->o = *options;
   me->gpt = *options->gpt;
+  me->pool = (zp_gpt_pool){.elsewhere = device_memory, .ctx = me};
   me->first_block = zp_gpt_first_block(shape, cfg->pp, options->stage);
   me->n_blocks = zp_gpt_first_block(shape, cfg->pp, options->stage + 1) - me->first_block;
   me->is_first = options->stage == 0;
@@ -143,9 +118,9 @@ zp_cuda_gpt *zp_cuda_gpt_open(const zp_cuda_gpt_options *options)
   me->slot = calloc((size_t)me->slots, sizeof *me->slot);
   me->cap_taken = 64 + (int64_t)me->slots * (16 + 16 * (int64_t)me->n_blocks);
   me->taken = calloc((size_t)me->cap_taken, sizeof *me->taken);
-  if (!me->slot || !me->taken) me->failed = 1;
+  if (!me->slot || !me->taken) me->pool.failed = 1;
   else make_all(me);
-  if (!me->failed) return me;
+  if (!me->pool.failed) return me;
   zp_cuda_gpt_close(me);
   return NULL;
 }

@@ -29,7 +29,7 @@ struct zp_cuda_gpt {
   double *row;                         /* (N) losses */
   void **taken;                        /* device memory, in the order it was taken */
   int64_t n_taken, cap_taken;
-  int32_t failed;
+  zp_gpt_pool pool; /* what they are taken through: shapes are ref's */
 };
 
 /* A micro-batch's work: on which stream, of which size. */

@@ -9,12 +9,14 @@ void *zp_gpt_take(zp_gpt_pool *pool, int64_t count, size_t size)
 {
   if (pool->failed) return NULL;
   /* One line in front holds the link to the allocation before; sizes round up to whole lines. */
-  size_t lines = 1 + ((size_t)count * size + LINE - 1) / LINE;
-  char *made = (size_t)count > (SIZE_MAX / 2) / size ? NULL : aligned_alloc(LINE, lines * LINE);
-  if (!made) {
-    pool->failed = 1;
-    return NULL;
-  }
+  const size_t bytes = (size_t)count * size, lines = 1 + (bytes + LINE - 1) / LINE;
+  const int fits = (size_t)count <= (SIZE_MAX / 2) / size;
+  char *made = NULL;
+  if (fits)
+    made = pool->elsewhere ? pool->elsewhere(pool->ctx, bytes > 0 ? bytes : 1)
+                           : aligned_alloc(LINE, lines * LINE);
+  pool->failed = made == NULL;
+  if (!made || pool->elsewhere) return made;
   memset(made, 0, lines * LINE);
   memcpy(made, &pool->newest, sizeof pool->newest);
   pool->newest = made;

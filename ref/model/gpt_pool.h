@@ -8,10 +8,14 @@
 typedef struct zp_gpt_pool {
   void *newest;   /* list of allocations */
   int32_t failed; /* 1 once memory ran out; every later allocation is NULL too */
+  /* Memory of another kind (a device's), whose owner keeps and frees it; NULL when there is none
+   * left. bytes > 0. Left out: the host's. */
+  void *(*elsewhere)(void *ctx, size_t bytes);
+  void *ctx;
 } zp_gpt_pool;
 
-/* count elements of `size` bytes, zeroed, 64-byte aligned (a vector, a cache line); NULL when
- * memory ran out, now or before. count = 0 gives a valid pointer to nothing. */
+/* count elements of `size` bytes, 64-byte aligned (a vector, a cache line), zeroed if they are the
+ * host's; NULL when memory ran out, now or before. count = 0 gives a valid pointer to nothing. */
 void *zp_gpt_take(zp_gpt_pool *pool, int64_t count, size_t size);
 
 /* The same for fp32. */

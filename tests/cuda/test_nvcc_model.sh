@@ -1,19 +1,8 @@
-# nvcc compiles the model's kernels, and what it makes of them rounds as ref does: the looks of
-# test_nvcc.sh, whose functions these are. spec: ERR-1, OPT-3
+# nvcc compiles the model's kernels, and what it makes of them rounds as ref does. spec: ERR-1, OPT-3
 . tests/cli/lib.sh
+. tests/cuda/nvcc_lib.sh
 
-nvcc=$(sh cuda/kernels/nvcc.sh 2>"$tmp/why") || {
-  echo "not run: no nvcc: $(tail -1 "$tmp/why")"
-  exit 0
-}
-if ! command -v g++ >/dev/null 2>&1; then
-  echo "not run: no g++, with which nvcc compiles its host part"
-  exit 0
-fi
-flags=$(sh cuda/kernels/nvcc.sh --flags)
 source=cuda/model/layers.cu
-eval "$(sed -n '/^faults() {/,/^}/p; /^compute() {/,/^}/p; /^fused() {/,/^}/p' \
-  tests/cuda/test_nvcc.sh)"
 
 for arch in 80 90; do
   for file in $source tests/cuda/product_orders.cu; do
