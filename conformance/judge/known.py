@@ -2,9 +2,8 @@
 
 A known failure is {"clause", "kind", "needs", "note", "issue"}, and "recipe", its minimal case, by which
 it is looked for in every run, however few cases that has; "chance": true where it shows by chance alone, so that not
-seeing it says nothing (another entry of its cause has a case); "lacks": what no such case has; "id" where it has a name
-elsewhere; "symptom", where
-failures of this kind say more (symptom.py; the ratio, the op, the place of a race): alternatives, of one of which
+seeing it says nothing; "lacks": what no such case has; "id" where it has a name elsewhere; "symptom", where failures
+of this kind say more (symptom.py; the ratio, the op, the place of a race): alternatives, of one of which
 a failure must have all words, "WORD + WORD"."""
 import json
 import os
@@ -80,12 +79,16 @@ def confirm(entries, runner, space, progress):
             seen[out.recipe.full()] = out
         for entry in list(left):
             out = seen[recipe_of(entry["recipe"]).full()]
-            if out.status == "fail" and alike(entry, out.findings[0]):
-                cause = Cause(out, sorted(entry["needs"]))
-                cause.known = entry
+            # what shows by chance may show as any of its kinds
+            kinds = [entry] + [e for e in entries if entry.get("chance") and e.get("chance") and explains(e, out)] \
+                if out.status == "fail" else []
+            same = [e for e in kinds if alike(e, out.findings[0])]
+            if same:
+                cause = Cause(out, sorted(same[0]["needs"]))
+                cause.known = same[0]
                 causes.append(cause)
                 left.remove(entry)
-            else:
+            elif not (entry.get("chance") and out.status == "pass"):
                 how = f"fails as {out.signature()}{told(out.findings[0])}" if out.status == "fail" else \
                     "passes; if it is mended, take it off the list" if out.status == "pass" else "is not supported"
                 texts.append(f"{label(entry)} was not seen: its case {how}: {entry['recipe']}")

@@ -201,6 +201,16 @@ def test_known():
               and "# TODO known" in report["files"]["report.tap"], report["files"]["report.tap"])
         code, report, _ = run(f"{TRAINER} honest", "--known", bare, "--cases", "1")
         check("what is mended must leave the list", code == 1 and "passes; if it is mended" in report["problems"][0], report["problems"])
+        rare = planted(folder, "rare.json", {**accepted, "chance": True})
+        code, report, _ = run(f"{TRAINER} honest", "--known", rare, "--cases", "1")
+        check("what shows by chance need not show", code == 0 and not report["problems"], report["problems"])
+        other = {**accepted, "clause": "STEP-6", "kind": "", "symptom": None}
+        code, report, _ = run(f"{TRAINER} next-scale", "--known", rare, "--cases", "1")
+        check("nor may something else be it", code == 1 and "fails as STEP-6" in report["problems"][0], report["problems"])
+        both = planted(folder, "both.json", {**accepted, "chance": True}, {**other, "chance": True})
+        code, report, _ = run(f"{TRAINER} next-scale", "--known", both, "--cases", "1")
+        check("but another of its kinds", report["causes"] and all(c["known"] for c in report["causes"]) and
+              not report["problems"], report["problems"])
         code, report, _ = run(f"{TRAINER} next-scale", "--known", bare, "--cases", "1")
         check("what fails otherwise is not what is known", code == 1 and "fails as STEP-6" in report["problems"][0], report["problems"])
         _, report, _ = run(f"{TRAINER} no-mean", "--cases", "40")
