@@ -306,33 +306,42 @@ def groups_of(case):
             yield p, i, [(p * t["dp"] + d) * t["tp"] + i for d in range(t["dp"])]
 
 
+def needed_elements(case, p, step):
+    """The elements of stage p that some micro-batch of a step uses."""
+    used = {}  # uses of one tied key on one stage are one tensor
+    for j, entry in enumerate(case["parameters"]):
+        if entry["stage"] == p and not entry["expert"] and any(b[j] is not None for b in case["data"][step]):
+            used[j if entry["tied"] is None else f"t{entry['tied']}"] = entry["numel"]
+    return sum(used.values())
+
+
+def reductions(case, ledgers, q, step, members):
+    """How many elements rank q takes part in reducing, in a step, with others of a group: of each of its records."""
+    parts = per_step(ledgers[q])
+    records = parts[step + 1] if len(parts) == case["steps"] + 1 else ops(ledgers[q])
+    return [reduced_elements(r) for r in records if "op" in r
+            and len(set(r.get("group", [q, r.get("peer")])) & set(members)) > 1]
+
+
 def too_little(case, ledgers):
-    """What a subject must have said to its peers, whatever it chose freely; texts of what lacks.
+    """What a subject must have said to its peers, whatever it chose freely: (text of what lacks, words), or None.
     In each step and data-parallel group, as many elements are reduced as some rank uses; and ranks
     that one result depends on are joined by some communication."""
-    lacks = []
     reachable = reach(ledgers, case["world"])
-    for p, t, members in groups_of(case):
-        if len(members) < 2:
-            continue
-        for step, batches in enumerate(case["data"]):
-            used = {}  # uses of one tied key on one stage are one tensor
-            for j, entry in enumerate(case["parameters"]):
-                if entry["stage"] == p and not entry["expert"] and any(b[j] is not None for b in batches):
-                    used[j if entry["tied"] is None else f"t{entry['tied']}"] = entry["numel"]
-            needed = sum(used.values())
-            if needed == 0:
-                continue
-            if len({reachable[q] for q in members}) > 1:
-                lacks.append(f"ranks {members} share {needed} gradient elements but never communicate")
-                return lacks
-            for q in members:
-                parts = per_step(ledgers[q])
-                records = parts[step + 1] if len(parts) == case["steps"] + 1 else ops(ledgers[q])
-                said = sum(reduced_elements(r) for r in records if "op" in r
-                           and len(set(r.get("group", [q, r.get("peer")])) & set(members)) > 1)
-                if said < needed:
-                    lacks.append(f"step {step}: rank {q} takes part in reducing {said} elements, but "
-                                 f"{needed} are shared by ranks {members}")
-                    return lacks
-    return lacks
+    for p, _, members in groups_of(case):
+        for step in range(case["steps"] if len(members) > 1 else 0):
+            needed = needed_elements(case, p, step)
+            if needed and len({reachable[q] for q in members}) > 1:
+                return f"ranks {members} share {needed} gradient elements but never communicate", ["never"]
+            said = [sum(reductions(case, ledgers, q, step, members)) for q in members]
+            if min(said) < needed:
+                return (f"step {step}: rank {members[said.index(min(said))]} takes part in reducing {min(said)} elements, "
+                        f"but {needed} are shared by ranks {members}", ["ranks agree" if len(set(said)) == 1 else "ranks differ"])
+    return None
+
+
+def lone(case, ledgers):
+    """Is nothing longer than one element ever reduced over a data-parallel group? Such are statistics, not gradients."""
+    groups = [members for _, _, members in groups_of(case) if len(members) > 1]
+    return bool(groups) and all(count <= 1 for members in groups for q in members for step in range(case["steps"])
+                                for count in reductions(case, ledgers, q, step, members))

@@ -8,7 +8,7 @@ import traceback
 import ledger
 import streams
 from adapter import Adapter
-from values import Finding, Judge, Malformed
+from values import Finding, Judge, Malformed, coordinates
 
 # What must have been compared for a clause to be judged, one of each set: names of Judge.compared, "ledger",
 # and of stream events the clauses of which two accesses met. Else: GRADIENTS.
@@ -61,10 +61,17 @@ def mismatch_finding(case, bad):
     if bad["kind"] == "p2p":
         there = [r for r in bad["records"] if r is not None]
         clause = "PIPE-6" if len(there) == 2 else "PIPE-3"
-        return Finding(clause, "message differs", text, detail={"ledger": bad})
+        return Finding(clause, "message differs", text, detail={"ledger": bad, "symptom": message_words(case, bad, there)})
     ops = sorted({r["op"] for r in bad["records"] if r is not None})
     return Finding("LEDG-2", f"ledgers differ in {', '.join(ops)}", text,
                    detail={"ledger": bad, "symptom": [", ".join(ops)]})
+
+
+def message_words(case, bad, there):
+    """What a message is that its two ends see otherwise."""
+    source, target = (coordinates(case, q)[0] for q in bad["members"])
+    what = "activation" if source < target else "gradient" if source > target else "within a stage"
+    return [what] + [key for key in ("dtype", "count") if len({repr(r.get(key)) for r in there}) > 1]
 
 
 def ledger_findings(case, expected, answer, ledgers, returns):
@@ -74,9 +81,10 @@ def ledger_findings(case, expected, answer, ledgers, returns):
         bad = [b for b in bad if None not in b["records"]]
     found = [mismatch_finding(case, b) for b in bad[:1]]
     if not found and answer["status"] == "ok":
-        for text in ledger.too_little(case, ledgers)[:1]:
+        lacks = ledger.too_little(case, ledgers)
+        if lacks:
             empty = not any(ledger.ops(r) for r in ledgers)
-            found.append(Finding("LEDG-6", "empty ledger" if empty else "too little", text))
+            found.append(Finding("LEDG-6", "empty ledger" if empty else "too little", lacks[0], detail={"symptom": lacks[1]}))
         if not found and "masters" in returns:
             skipped = [s["skipped"] for s in expected["steps"]]
             found += [Finding("LEDG-6", "ungathered", t) for t in ledger.ungathered(case, ledgers, answer, skipped)]
@@ -122,7 +130,8 @@ def judge(case, expected, answer, ledgers, returns, level):
     """(findings, clauses really judged)."""
     found, besides, compared = [], [], set()
     status = answer["status"]
-    if level >= 2 and "ledger" in returns and case["world"] > 1:
+    judges_ledgers = level >= 2 and "ledger" in returns and case["world"] > 1
+    if judges_ledgers:
         found += ledger_findings(case, expected, answer, ledgers, returns)
         besides = ended_without(case, ledgers) if not found and status in ("hang", "timeout", "error", "died") else []
         compared |= {"ledger"} if any(ledger.communications(records) for records in ledgers) else set()
@@ -144,6 +153,9 @@ def judge(case, expected, answer, ledgers, returns, level):
         if level >= 3 and "streams" in returns:
             races, met = stream_findings(case, ledgers, answer.get("streams"))
             found, compared = found + races, compared | met
+        if judges_ledgers and found and ledger.lone(case, ledgers):
+            for one in found:
+                one.detail["symptom"] = one.detail.get("symptom", []) + ["statistics alone are reduced"]
     return found + besides, judged_by(case, compared)
 
 

@@ -21,7 +21,7 @@ import report as reports  # noqa: E402
 import shrink  # noqa: E402
 from decode import multiplicities  # noqa: E402
 from recipe import features, recipe_of  # noqa: E402
-from run import judge  # noqa: E402
+from run import judge, message_words  # noqa: E402
 from tools import Tools  # noqa: E402
 
 COMMAND = os.environ["ZEROPROOF"]
@@ -63,7 +63,10 @@ LIARS = {
     "one-rate": ("OPT-4", "learning rate of another group"), "steps-anyway": ("STEP-6", "skip"),
     "backwards-last": ("RED-3", "missing"),
     "lazy-scale": ("SCALE-4", "scale"), "no-clip": ("OPT-2", "clip"), "frozen-moves": ("PART-1", "frozen"),
+    "others-masters": ("RED-2", "garbled"), "skipped-masters": ("STEP-6", "changed by a skipped step"),
 }
+ALONE = {"others-masters", "skipped-masters"}  # whose parameters are right
+
 
 
 RARE = {"unused-stale", "unused-still", "constant-ledger"}  # shown by few cases
@@ -77,8 +80,9 @@ def test_liars():
         elif verdict is None:
             check(f"{lie} is an error of the run", code == 1 and report["problems"], report["problems"])
         else:
-            seen = [(c["clause"], c["kind"]) for c in report["causes"]]
-            good = any(c == verdict[0] and k.startswith(verdict[1]) for c, k in seen)
+            seen = [(c["clause"], c["kind"], c["findings"][0].get("detail", {}).get("symptom", [])) for c in report["causes"]]
+            good = any(c == verdict[0] and k.startswith(verdict[1]) and
+                       (lie not in ALONE or "masters alone" in words) for c, k, words in seen)
             check(f"{lie} is {verdict[0]} {verdict[1]}", code == 1 and good, seen)
         if lie == "empty":
             check("who returns nothing passes nothing", report["cases"]["pass"] == 0 and not any(
@@ -375,7 +379,29 @@ def test_ledgers():
     check("a member that is behind does not", not ledger.disagree([[later, later], [later]]))
     check("a grouped exchange is no hang", not ledger.is_hung([group, other])[0])
     check("a ledger that grows while it is read is read once", growing())
+    test_words(both, send)
     check("ranks that ended do not hang", not ledger.is_hung([[both, {"end": True}], [both, {"end": True}]])[0])
+
+
+def test_words(both, send):
+    """What is wrong with a ledger, in words by which known failures are told."""
+    entry = {"stage": 0, "expert": False, "tied": None, "numel": 3}
+    case = {"world": 2, "topology": {"dp": 2, "pp": 1, "tp": 1}, "parameters": [entry, entry], "steps": 1, "data": [[[[1], [1]]]]}
+    one = {**both, "count": 1}
+    for name, ledgers, words, lone in (("all", [[both, both]] * 2, None, False),
+                                       ("one of two", [[both]] * 2, ["ranks agree"], False),
+                                       ("a rank two, a rank one", [[both, both], [both]], ["ranks differ"], False),
+                                       ("its statistics", [[one, one]] * 2, ["ranks agree"], True),
+                                       ("nothing", [[]] * 2, ["never"], True)):
+        lacks = ledger.too_little(case, ledgers)
+        check(f"of two buckets {name}: {words or 'enough'}, statistics alone: {lone}",
+              (lacks[1] if lacks else None, ledger.lone(case, ledgers)) == (words, lone), lacks)
+    pipe = {"world": 2, "topology": {"dp": 1, "pp": 2, "tp": 1}}
+    for members, other, words in (((0, 1), {"dtype": "bf16"}, ["activation", "dtype"]),
+                                  ((1, 0), {"count": 5}, ["gradient", "count"]),
+                                  ((0, 1), {"dtype": "bf16", "count": 5}, ["activation", "dtype", "count"])):
+        found = message_words(pipe, {"members": members}, [send, {**send, **other}])
+        check(f"a message that differs: {', '.join(words)}", found == words, found)
 
 
 def test_besides():

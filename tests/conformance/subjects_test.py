@@ -86,7 +86,8 @@ def test_selections(everyone):
 
 
 # clauses whose failures are of many kinds
-SYMPTOMS = {"RED-2", "RED-3", "STAT-4", "OPT-2", "OPT-4", "STEP-4", "STEP-6", "SCALE-3", "STRM-1", "STRM-2", "STRM-6"}
+SYMPTOMS = {"RED-2", "RED-3", "STAT-4", "OPT-2", "OPT-4", "STEP-4", "STEP-6", "SCALE-3", "LEDG-6", "PIPE-6", "STRM-1", "STRM-2",
+            "STRM-6"}
 
 
 def test_known(everyone):

@@ -43,6 +43,8 @@ LIES = {
     "lazy-scale": "the scale does not grow",
     "no-clip": "clipping is forgotten (DeepSpeed #5150)",
     "frozen-moves": "frozen parameters decay",
+    "others-masters": "masters are handed out under another parameter's name (DeepSpeed, round robin)",
+    "skipped-masters": "a skipped step changes the masters, and no parameter",
     "hang": "rank 0 waits in a collective that rank 1 never enters",
     "stuck": "ranks enter different things, asynchronously, and never answer",
     "sleep": "never answers, and publishes nothing",
@@ -195,6 +197,13 @@ def results(trainer, step, ranks):
         masters = {e["name"]: [[0, mine[e["name"]]]] for e in case["parameters"] if not e["frozen"]}
         if trainer.lie == "ungathered":
             masters = {n: runs for i, (n, runs) in enumerate(masters.items()) if i % case["topology"]["dp"] == d}
+        if trainer.lie == "others-masters":
+            names = list(masters)
+            for a, b in zip(names[::2], names[1::2]):
+                if len(mine[a]) == len(mine[b]):
+                    masters[a], masters[b] = masters[b], masters[a]
+        if trainer.lie == "skipped-masters" and decided["skipped"]:
+            masters = {n: [[0, hexes([float.fromhex(x) + 1 for x in runs[0][1]])]] for n, runs in masters.items()}
         rank["steps"].append({**decided, "parameters": mine, "masters": masters})
 
 
