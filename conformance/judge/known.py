@@ -1,7 +1,8 @@
 """What is committed about a subject: failures that are known, and what it must support.
 
 A known failure is {"clause", "kind", "needs", "note", "issue"}, and "recipe", its minimal case, by which
-it is looked for in every run, however few cases that has; "chance": true where it shows by chance alone, so that not
+it is looked for in every run, however few cases that has; "also": "CLAUSE KIND" that the same shows as in other cases;
+"chance": true where it shows by chance alone, so that not
 seeing it says nothing; "lacks": what no such case has; "id" where it has a name elsewhere; "symptom", where failures
 of this kind say more (symptom.py; the ratio, the op, the place of a race): alternatives, of one of which
 a failure must have all words, "WORD + WORD"."""
@@ -40,9 +41,9 @@ def read(given, root, hello):
 
 
 def alike(entry, finding):
-    """The same clause, the beginning of what is wrong, and, where the entry says so, the same details."""
+    """The same clause and beginning of what is wrong, or one of "also", and, where the entry says so, the same details."""
     words = set(finding.detail.get("symptom", []))
-    return entry["clause"] == finding.clause and finding.kind.startswith(entry["kind"]) and (
+    return finding.signature().startswith((f"{entry['clause']} {entry['kind']}", *entry.get("also", []))) and (
         not entry.get("symptom") or any(set(one.split(" + ")) <= words for one in entry["symptom"]))
 
 

@@ -228,6 +228,13 @@ def test_known():
             verdicts.append(not any("planted" in p for p in report["problems"]))
         check("what is known is known by its symptom, too", verdicts == [True, False], (says, verdicts, report["problems"]))
         test_alike(folder)
+        elsewhere = {**accepted, "clause": "RED-2", "kind": "ratio", "needs": []}
+        verdicts = []
+        for also in ([], ["SCALE-4 scale"], ["SCALE-3 scale"]):
+            name = planted(folder, "also.json", {**elsewhere, "also": also})
+            _, report, _ = run(f"{TRAINER} lazy-scale", "--known", name, "--cases", "1")
+            verdicts.append(bool(report["causes"]) and all(c["known"] for c in report["causes"]) and not report["problems"])
+        check("what is known may also show otherwise, as its list says", verdicts == [False, True, False], verdicts)
         other = planted(folder, "other.json", {**entry, "needs": ["tp"], "recipe": accepted["recipe"]})
         code, report, _ = run(f"{TRAINER} lazy-scale", "--known", other, "--cases", "400")
         check("what does not need what is known is new", code == 1 and any(not c["known"] for c in report["causes"]),

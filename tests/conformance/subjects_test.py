@@ -2,6 +2,7 @@
 list belongs to a subject, and what is known to fail has a case. Nothing here needs a subject."""
 import json
 import os
+import re
 import random
 import subprocess
 import sys
@@ -108,6 +109,8 @@ def test_known(everyone):
                 wrong.append(f"{where}: a symptom is a list of words, not {symptom!r}")
             if entry["clause"] in SYMPTOMS and "symptom" not in entry and not entry["kind"].startswith("unscaled"):
                 wrong.append(f"{where}: without a symptom, any failure of this kind would be it")
+            if entry.get("also") and not (entry.get("symptom") and all(re.fullmatch(r"[A-Z]+-\d+ \S.*", a) for a in entry["also"])):
+                wrong.append(f"{where}: \"also\" names clauses and kinds, and goes with a symptom")
             if entry.get("recipe"):
                 there = set(entry.get("lacks", [])) & features(recipe_of(entry["recipe"]))
                 wrong += [f"{where}: its case has what it lacks: {sorted(there)}"] if there else []
