@@ -11,6 +11,7 @@ nothing failed.
 
 import argparse
 import datetime
+import importlib.util
 import json
 import os
 import pathlib
@@ -67,6 +68,45 @@ def toolkit_of(nvcc):
     raise NotRun(f"no headers of CUDA are found for {nvcc}: set CUDA_HOME")
 
 
+def cublaslt_of(toolkit, wheels=None):
+    """The folders of cuBLASLt's header and library: the toolkit's, else those of torch's wheels."""
+    if wheels is None:
+        nvidia = importlib.util.find_spec("nvidia")
+        wheels = list(nvidia.submodule_search_locations or []) if nvidia else []
+    places = [pathlib.Path(toolkit)] + [pathlib.Path(w) / p for w in wheels
+                                        for p in ("cu13", "cublas")]
+    missing = []
+    for place in places:
+        header = (place / "include" / "cublasLt.h").exists()
+        for libs in (place / "lib64", place / "lib"):
+            if header and any(libs.glob("libcublasLt.so*")):
+                return place / "include", libs
+        if header:
+            missing.append(f"{place} has cublasLt.h and no libcublasLt.so")
+    raise NotRun("; ".join(missing) or "no cublasLt.h in " + ", ".join(map(str, places)))
+
+
+def laws_of(text):
+    """What a program that prints "ok NAME" and "not ok NAME: WHY" came to."""
+    lines = text.splitlines()
+    good, bad = ([x for x in lines if x.startswith(w)] for w in ("ok ", "not ok "))
+    products = sorted({x.split(": ", 1)[1] for x in lines if x.startswith("# ") and ", " in x
+                       and " order" in x})
+    if not good and not bad:
+        return []
+    told = {"ok": len(good), "not ok": len(bad), "products": "; ".join(products)}
+    return [{**told, "first": bad[:3]} if bad else told]
+
+
+def trained_of(text):
+    """What `train` came to; nothing where it did not say that all bits are ref's."""
+    lines = text.splitlines()
+    if not any("equal to ref bit for bit" in x for x in lines):
+        return []
+    return [{"equal": True, "bits": x.rsplit(" ", 1)[1]} for x in lines
+            if x.startswith("bits of the end")]
+
+
 class Check:
     """All parts of one run: names, limits in seconds, functions of the limit."""
 
@@ -97,11 +137,11 @@ class Check:
               flush=True)
         return entry["result"] == "passed"
 
-    def command(self, argv, limit, env=None, wants_json=True):
-        """A part that is one program."""
+    def command(self, argv, limit, env=None, wants_json=True, read=lines_of):
+        """A part that is one program; read: what is kept of what it printed."""
         status, out, err = run(argv, limit, env)
-        found = lines_of(out)
-        entry = {"command": " ".join(argv), "result": "passed", "output": found}
+        found = read(out)
+        entry = {"command": " ".join(argv).replace(f"{ROOT}/", ""), "result": "passed", "output": found}
         if status is None:
             entry.update(result="failed", why=f"stopped at its limit of {limit:.0f} s")
         elif status != 0:
@@ -114,19 +154,52 @@ class Check:
 
     # ---- Parts -----------------------------------------------------------------------------------
 
-    def build_all(self, limit):
-        make = ["make", f"-j{os.cpu_count()}", f"BUILD={os.path.relpath(self.build, ROOT)}"]
+    def made(self, targets, limit):
+        """Built, as far as it goes: a program that cannot be stops no other."""
+        make = ["make", "-k", f"-j{os.cpu_count()}", f"BUILD={os.path.relpath(self.build, ROOT)}"]
         env = {}
         if self.device == "gpu":
-            nvcc = shutil.which("nvcc")
-            if not nvcc:
-                raise NotRun("there is no nvcc on the path")
-            make += ["ARCHS=90", "MPI_CFLAGS=", "MPI_LIBS=", f"CUDA_HOME={toolkit_of(nvcc)}"]
+            make += ["ARCHS=90", "MPI_CFLAGS=", "MPI_LIBS=", f"CUDA_HOME={self.toolkit()}"]
             libs = ROOT / "gpu-libs"
             if libs.is_dir():
                 env["CPPFLAGS"] = f"-I{libs}/include"
                 make += [f"NCCL_INC={libs}/include"]
-        return self.command(make + [f"gpu-programs-{self.device}"], limit, env, wants_json=False)
+        return self.command(make + targets, limit, env, wants_json=False)
+
+    def toolkit(self):
+        nvcc = shutil.which("nvcc")
+        if not nvcc:
+            raise NotRun("there is no nvcc on the path")
+        return toolkit_of(nvcc)
+
+    def build_all(self, limit):
+        return self.made([f"gpu-programs-{self.device}"], limit)
+
+    def bounds(self, limit):
+        """gpt with the products of the machine's cuBLASLt, within ERR's ranges; on simdev with
+        ref's own and in four other orders."""
+        argv = [str(self.build / "tests/cuda/gpt_bounds"), "orders"]
+        if self.device == "gpu":
+            begin = time.monotonic()
+            header, library = cublaslt_of(self.toolkit())
+            entry = self.made([f"CUBLAS_INC={header}", f"CUBLAS_LIB={library}",
+                               "gpt-bounds-device"], limit)
+            if entry["result"] != "passed":
+                return entry
+            argv = [str(self.build / "tests/cuda/gpt_bounds_device_lt")]
+            limit -= time.monotonic() - begin
+        return self.command(argv, limit, read=laws_of)
+
+    def trained(self, *options):
+        """`train --engine cuda`, products in ref's order: all bits are ref's."""
+        def part(limit):
+            program = self.build / ("gpu/zeroproof-cuda" if self.device == "gpu"
+                                    else "tests/cuda/zeroproof_threads")
+            return self.command(
+                [str(program), "train", "--engine", "cuda", "--data", str(ROOT / "STYLE.md"),
+                 "--layers", "2", "--d-model", "32", "--heads", "2", "--context", "32", "--batch",
+                 "2", "--sample", "0", "--steps", "5", *options], limit, read=trained_of)
+        return part
 
     def kernels(self, limit):
         return self.command([self.program("kernel_check"), "40", "1"], limit)
@@ -208,6 +281,10 @@ class Check:
         self.part("kernels", 40, self.kernels)
         self.part("trials on the loopback", self.trials[1] + 60, self.loopback)
         self.part("races of the loopback", 60, self.races)
+        self.part("gpt's bounds", 60, self.bounds)
+        self.part("gpt trained, bf16", 30, self.trained("--dp", "2", "--precision", "bf16"))
+        self.part("gpt trained, offload", 30, self.trained("--dp", "3", "--pp", "1", "--precision",
+                                                           "fp16", "--offload"))
         self.part("memcheck", 30, self.sanitizer("memcheck"))
         self.part("racecheck", 30, self.sanitizer("racecheck"))
         self.part("NCCL, one rank", 30, self.nccl(1, True))

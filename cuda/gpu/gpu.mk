@@ -51,12 +51,42 @@ $(GPU_KERNEL_BENCH): $(BUILD)/cuda/gpu/main_device.o $(BUILD)/gpu/bench.o $(BUIL
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)
 
+# ---- gpt -----------------------------------------------------------------------------------------
+
+# `zeroproof train --engine cuda` on a device; and the same program here, on a device of the tests'
+# own that does everything at once. What gpt's kernels keep, and its decoded parameters, nobody on
+# the host reads: they are the device's own memory, the rest is near (cuda/loopback/near.c).
+GPU_COMMAND     := $(BUILD)/gpu/zeroproof-cuda
+THREADS_COMMAND := $(BUILD)/tests/cuda/zeroproof_threads
+COMMAND_OBJ     := $(BUILD)/cuda/gpu/command.o $(BUILD)/cuda/gpu/no_mpi.o
+$(COMMAND_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS) -DZP_ON_THREADS
+$(COMMAND_OBJ): | $(CUDA_HEADERS)
+$(BUILD)/gpu/gpt.o: $(BUILD)/cuda/model/gpt.o
+	@mkdir -p $(@D)
+	$(Q)objcopy --redefine-sym cudaMalloc=__real_cudaMalloc \
+	  --redefine-sym cudaFree=__real_cudaFree $< $@
+COMMAND_LINK := $(COMMAND_OBJ) $(BUILD)/gpu/gpt.o $(LOOPBACK_NEAR) \
+  $(filter $(BUILD)/ref/cli/train%,$(CLI_OBJ)) $(filter-out %/device.o,$(LOOPBACK_OBJ))
+COMMAND_LIBS := $(TRIAL) $(ENGINE) $(ZP_PATH) $(BUILD)/libzpgpu.a $(STATIC)
+$(GPU_COMMAND): $(COMMAND_LINK) $(BUILD)/gpu/loopback.o $(BUILD)/cuda/kernels/device.o \
+  $(BUILD)/cuda/model/device.o $(COMMAND_LIBS) | $(BUILD)/gpu/libcuda.so.1
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(GPU_LINK) -lxxhash
+$(THREADS_COMMAND): $(COMMAND_LINK) $(BUILD)/cuda/loopback/device.o \
+  $(BUILD)/tests/cuda/at_once_runtime.o $(COMMAND_LIBS)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(LIBS)
+unit: $(THREADS_COMMAND)
+-include $(COMMAND_OBJ:%.o=%.d)
+
 # ---- One command ---------------------------------------------------------------------------------
 
 DEVICE ?= gpu
 .PHONY: gpu-programs-gpu gpu-programs-sim gpu-check gpu-libs
-gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_TRIALS)
-gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(LOOPBACK_TRIALS) $(LOOPBACK_TSAN_COMMAND)
+gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_TRIALS) $(GPU_COMMAND)
+gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(LOOPBACK_TRIALS) $(LOOPBACK_TSAN_COMMAND) \
+  $(THREADS_COMMAND) $(GPT_BOUNDS)
 gpu-check: ## check and measure the twin on a GPU, or on simdev: DEVICE=sim (RESULTS=FOLDER)
 	@python3 -B cuda/gpu/check.py --device $(DEVICE) --build $(BUILD) \
 	  $(if $(RESULTS),--results $(RESULTS)) $(if $(BUDGET),--budget $(BUDGET)) \

@@ -94,7 +94,7 @@ unit: loopback-command
 # GPU_LIBS (make gpu-libs), where the machine has none.
 GPU_LIBS   ?= gpu-libs
 GPU_TRIALS := $(BUILD)/gpu/loopback_trials
-GPU_LINK    = $(if $(wildcard $(GPU_LIBS)/lib),-L$(GPU_LIBS)/lib,) -L$(CUDA_HOME)/lib64 \
+GPU_LINK    = $(if $(wildcard $(GPU_LIBS)/lib),-L$(GPU_LIBS)/lib,) -L$(CUDA_LIB) \
               -lcudart_static $(GPU_DRIVER) -lstdc++ -ldl -lrt -pthread -ljansson -lm
 # Programs start on machines with a driver, and are linked without one, too.
 GPU_DRIVER  = $(firstword $(wildcard $(CUDA_HOME)/lib64/stubs/libcuda.so) \
@@ -110,7 +110,8 @@ $(BUILD)/gpu/loopback.o: cuda/loopback/device.cu $(wildcard cuda/loopback/*.h cu
 	$(Q)$$(sh cuda/kernels/nvcc.sh) $$(sh cuda/kernels/nvcc.sh --flags) -Xcompiler -fPIC \
 	  $(foreach a,$(ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -c $< -o $@
 $(GPU_TRIALS): $(LOOPBACK_TRIALS)_threads.o $(LOOPBACK_NEAR) $(BUILD)/gpu/loopback.o \
-  $(BUILD)/cuda/kernels/device.o $(filter-out %/device.o,$(LOOPBACK_OBJ)) $(TRIAL) $(ENGINE) \
+  $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/model/device.o \
+  $(filter-out %/device.o,$(LOOPBACK_OBJ)) $(TRIAL) $(ENGINE) \
   $(ZP_PATH) $(BUILD)/libzpgpu.a $(STATIC) | $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(GPU_LINK)

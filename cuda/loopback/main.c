@@ -1,9 +1,8 @@
 /* zeroproof-loopback: as zeroproof-simdev, with all ranks in one process on one device, and the
  * loopback as NCCL. */
 #include "../../ref/cli/commands.h"
-#include "../trial/trial_internal.h"
 #include "../trial/twin.h"
-#include "loopback.h"
+#include "place.h"
 
 #if defined(__SANITIZE_THREAD__)
 /* As in cuda/trial/main.c. */
@@ -16,8 +15,6 @@ const char *__tsan_default_options(void)
 
 int main(int argc, char **argv)
 {
-  static const zp_loopback_hosts hosts = {simdev_lock, simdev_unlock, simdev_pause};
-  zp_loopback_use(&hosts);
-  zp_trial_ranks = ZP_TRIAL_HOSTS;
+  if (zp_loopback_place_ranks()) return 3;
   return zp_main(argc, argv, &zp_engine_twin);
 }

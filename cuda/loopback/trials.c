@@ -14,11 +14,7 @@
 #include "../../ref/plan/topology.h"
 #include "../trial/case.h"
 #include "../trial/faults.h"
-#include "../trial/trial_internal.h"
-#include "loopback.h"
-#ifdef ZP_ON_THREADS
-#include "near.h"
-#endif
+#include "place.h"
 
 enum { ORDERS = 2, SIZES = ZP_LOOPBACK_RANKS + 1 };
 
@@ -31,20 +27,6 @@ static double now_s(void)
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int set_up(void)
-{
-#ifdef ZP_ON_THREADS
-  zp_trial_ranks = ZP_TRIAL_THREADS;
-  zp_trial_queue = zp_near_queue;
-  return zp_near_open((size_t)2 << 30);
-#else
-  static const zp_loopback_hosts hosts = {simdev_lock, simdev_unlock, simdev_pause};
-  zp_trial_ranks = ZP_TRIAL_HOSTS;
-  zp_loopback_use(&hosts);
-  return 0;
-#endif
 }
 
 /* fuzz's cases have at most 16 ranks: some are given more data-parallel ones. 0, or 1 where the
@@ -126,7 +108,7 @@ int main(int argc, char **argv)
     return 2;
   }
   seed = strtoull(argv[4], NULL, 10);
-  if (set_up()) {
+  if (zp_loopback_place_ranks()) {
     fprintf(stderr, "no pinned memory for the trials, or no device\n");
     return 3;
   }

@@ -15,8 +15,10 @@ $(BUILD)/tsan/cuda/model/%.o: cuda/model/%.c $(BUILD)/tsan/flags | $(CUDA_HEADER
 
 # For devices: kernels as nvcc compiles them, products by cuBLASLt where its header and its library
 # are: in CUBLAS_INC and CUBLAS_LIB, the toolkit's folders unless named; those of PyPI's wheels have
-# no libcublasLt.so but one with its version behind.
-CUDA_LIB   ?= $(CUDA_HOME)/lib64
+# no libcublasLt.so but one with its version behind. CUDA_LIB: where the runtime is, the toolkit's or
+# that of the wheels that nvcc is taken from.
+CUDA_LIB   ?= $(patsubst %/,%,$(firstword $(dir $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a \
+                $(CUDA_CACHE)/nvcc-*/nvidia/cu13/lib/libcudart_static.a)) $(CUDA_HOME)/lib64/))
 CUBLAS_INC ?= $(CUDA_INC)
 CUBLAS_LIB ?= $(CUDA_LIB)
 library     = $(notdir $(firstword $(wildcard $(1)/lib$(2).so $(1)/lib$(2).so.*)))
@@ -71,7 +73,7 @@ $(GPT_BOUNDS_LT): $(GPT_BOUNDS_LT_OBJ) $(filter-out $(GPT_BOUNDS).o,$(GPT_BOUNDS
 
 unit: $(GPT_BOUNDS) $(GPT_BOUNDS_LT)
 
-# The same program for a device, with the products that it has. CUDA_LIB: where its runtime is.
+# The same program for a device, with the products that it has.
 GPT_BOUNDS_DEVICE := $(BUILD)/tests/cuda/gpt_bounds_device$(if $(MODEL_LT),_lt)
 $(BUILD)/device/tests/cuda/%.o: tests/cuda/%.c $(BUILD)/flags | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
@@ -83,10 +85,10 @@ $(BUILD)/device/tests/cuda/product_orders.o: tests/cuda/product_orders.cu \
 	$(say) NVCC $<
 	$(Q)$$(sh cuda/kernels/nvcc.sh) $$(sh cuda/kernels/nvcc.sh --flags) -Xcompiler -fPIC \
 	  $(foreach a,$(ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -c $< -o $@
-$(GPT_BOUNDS_DEVICE): $(GPT_BOUNDS_OBJ:$(BUILD)/%=$(BUILD)/device/%) $(MODEL_DEVICE) $(BUILD)/cuda/kernels/launch.o $(STATIC)
+$(GPT_BOUNDS_DEVICE): $(GPT_BOUNDS_OBJ:$(BUILD)/%=$(BUILD)/device/%) $(MODEL_DEVICE) $(BUILD)/cuda/kernels/launch.o $(STATIC) | \
+  $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) $(MODEL_DEVICE_LIBS) \
-	  -l:$(call library,$(CUDA_LIB),cudart) $(LIBS) -lstdc++
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(MODEL_DEVICE_LIBS) $(GPU_LINK)
 .PHONY: gpt-bounds-device
 gpt-bounds-device: $(GPT_BOUNDS_DEVICE) ## build the check of gpt's bounds for a CUDA device
 

@@ -212,6 +212,7 @@ const zp_engine zp_engine_twin = {
     .program = PROGRAM,
     .clean = "the CUDA twin equal to ref bit for bit: ledgers, losses, norms, scales, masters, "
              "moments, parameters",
+    .where = "the CUDA twin on a simulated device, beside ref",
     .lack = zp_trial_lack_names,
     .lacks = ZP_TRIAL_LACKS,
     .schedules = 16,

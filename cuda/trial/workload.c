@@ -109,8 +109,7 @@ int zp_trial_load_kernels(void)
   static const simdev_kernel *const all[] = {&forward_kernel, &forwarded_kernel, &backward_kernel,
                                              &rest_kernel, &fill_kernel};
   struct cudaFuncAttributes unused;
-  if (zp_trial_queue) return 0;
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+  for (size_t i = 0; !zp_trial_queue && i < sizeof all / sizeof *all; i++)
     ZP_TRIAL_OK(cudaFuncGetAttributes(&unused, all[i]));
   return zp_cuda_gpt_load();
 }

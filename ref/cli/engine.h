@@ -36,6 +36,7 @@ typedef struct zp_engine {
   const char *name;    /* as --engine has it */
   const char *program; /* which program has it */
   const char *clean;   /* what a case that failed nothing has shown */
+  const char *where;   /* on what it trains, for people; with `train` */
   /* Axes of fuzz that its cases are never on, as it lacks what they need. */
   const char *const *lack;
   int32_t lacks;     /* 0 … ZP_ENGINE_LACKS */

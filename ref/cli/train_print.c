@@ -34,7 +34,7 @@ void zp_train_print_head(const zp_train_session *s)
          "%s, %s reduction, buckets of %lld\n\n",
          (int)c->pp, (int)c->dp, (int)zp_world(c),
          s->mpi != NULL                ? "MPI"
-         : s->a->engine->train != NULL ? "the CUDA twin on a simulated device, beside ref"
+         : s->a->engine->train != NULL ? s->a->engine->where
                                        : "simulated",
          (int)c->stage, (long long)c->micro_batches, (int)g->batch, zp_precision_name(c->precision),
          zp_reduce_name(c->reduce), (long long)c->bucket);

@@ -49,6 +49,85 @@ def parts_go_on():
     law("not_run_has_its_reason", c.parts[5].get("why") == "no time is left", c.parts[5])
 
 
+def touch(*files):
+    for f in files:
+        f.parent.mkdir(parents=True, exist_ok=True)
+        f.touch()
+
+
+def cublaslt_found():
+    def found(*args):
+        try:
+            return check.cublaslt_of(*args)
+        except check.NotRun as why:
+            return str(why)
+
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        toolkit, wheels = folder / "toolkit", folder / "nvidia"
+        law("without_cublaslt_the_places_are_named", str(toolkit) in found(toolkit, [wheels])
+            and str(wheels / "cu13") in found(toolkit, [wheels]), found(toolkit, [wheels]))
+        touch(toolkit / "include/cublasLt.h")
+        law("a_header_alone_is_not_enough", "no libcublasLt.so" in found(toolkit, [wheels]),
+            found(toolkit, [wheels]))
+        touch(wheels / "cu13/include/cublasLt.h", wheels / "cu13/lib/libcublasLt.so.13")
+        law("torch_s_wheels_have_it", found(toolkit, [wheels])
+            == (wheels / "cu13/include", wheels / "cu13/lib"), found(toolkit, [wheels]))
+        touch(toolkit / "lib64/libcublasLt.so")
+        law("the_toolkit_s_comes_first", found(toolkit, [wheels])
+            == (toolkit / "include", toolkit / "lib64"), found(toolkit, [wheels]))
+
+
+def gpt_on_a_device():
+    """As on a machine with a GPU, the programs played by scripts."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        c = check.Check("gpu", folder, 60)
+        c.toolkit = lambda: folder
+        c.part("bounds, nothing there", 10, c.bounds)
+        touch(folder / "include/cublasLt.h", folder / "lib64/libcublasLt.so.13")
+        asked = []
+
+        def made(targets, limit, result="failed"):
+            asked.append(targets)
+            return {"result": result, "output": []}
+        c.made = made
+        c.part("bounds, not built", 10, c.bounds)
+        c.made = lambda targets, limit: made(targets, limit, "passed")
+        c.part("bounds, no program", 10, c.bounds)
+        bounds = folder / "tests/cuda/gpt_bounds_device_lt"
+        train = folder / "gpu/zeroproof-cuda"
+        touch(bounds, train)
+        for f in (bounds, train):
+            f.chmod(0o755)
+
+        def play(name, program, text, status, part):
+            program.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexit {status}\n")
+            c.part(name, 10, part)
+        said = "# fp32: cuBLASLt 13.1.0, fp32 sums in an order of its own\nok a\nok b"
+        play("bounds, outside", bounds, said + "\nnot ok c: 7 not in [1, 2]", 1, c.bounds)
+        play("bounds, silent", bounds, "", 0, c.bounds)
+        play("bounds, within", bounds, said, 0, c.bounds)
+        equal = "the CUDA twin equal to ref bit for bit: masters\nbits of the end (all): 12ab"
+        play("trained, other bits", train, "the CUDA twin: STEP-7: masters", 1, c.trained())
+        play("trained, silent", train, "bits of the end (all): 12ab", 0, c.trained())
+        play("trained", train, equal, 0, c.trained("--dp", "2"))
+        results = [p["result"] for p in c.parts]
+        law("gpt_s_parts_fail_alone", results == ["not run"] + ["failed"] * 4 + ["passed"]
+            + ["failed"] * 2 + ["passed"], c.parts)
+        law("without_the_library_gpt_s_bounds_are_not_run", "cublasLt.h" in c.parts[0]["why"],
+            c.parts[0])
+        law("gpt_s_bounds_are_built_with_what_was_found", asked[0] ==
+            [f"CUBLAS_INC={folder}/include", f"CUBLAS_LIB={folder}/lib64", "gpt-bounds-device"],
+            asked)
+        law("what_is_outside_of_the_bounds_is_told", c.parts[3]["output"][0]["first"]
+            == ["not ok c: 7 not in [1, 2]"], c.parts[3])
+        law("who_multiplied_is_told", c.parts[5]["output"][0]["products"]
+            == "cuBLASLt 13.1.0, fp32 sums in an order of its own", c.parts[5])
+        law("the_bits_of_the_end_are_told", c.parts[8]["output"] ==
+            [{"equal": True, "bits": "12ab"}], c.parts[8])
+
+
 def nothing_measured():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -97,6 +176,8 @@ def simulated():
 
 
 parts_go_on()
+cublaslt_found()
+gpt_on_a_device()
 nothing_measured()
 measured()
 simulated()

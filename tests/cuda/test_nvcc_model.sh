@@ -50,6 +50,29 @@ else
   echo "not run: no disassembler: $(tail -1 "$tmp/why")"
 fi
 
+# ---- Programs for a device: whole, but for the device itself
+
+build=${ZP_BUILD:-build}
+if [ "${SAN:-0}" != 1 ]; then
+  "${MAKE:-make}" --no-print-directory BUILD="$build" ARCHS=90 CC="${CC:-gcc}" gpu-programs-gpu \
+    gpt-bounds-device >"$tmp/out" 2>&1
+  verdict $? programs_for_a_device_are_linked "$(tail -3 "$tmp/out")"
+  # the stub is what they are linked with where no driver is
+  export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}:$build/gpu"
+  [ "$("$build/gpu/zeroproof-cuda" --products 2>&1)" = "ref's own, in ref's order" ]
+  verdict $? train_for_a_device_multiplies_in_refs_order
+  "$build/gpu/zeroproof-cuda" train --engine cuda --data STYLE.md --layers 1 --d-model 8 --heads 1 \
+    --context 8 --batch 1 --sample 0 --steps 2 --dp 2 >"$tmp/out" 2>&1
+  got=$?
+  if [ $got -eq 0 ]; then grep -q 'equal to ref bit for bit' "$tmp/out"
+  else [ $got -eq 3 ] && grep -q 'there is no device, or' "$tmp/out"; fi
+  verdict $? it_trains_or_says_that_there_is_no_device "exit code $got: $(tail -1 "$tmp/out")"
+  # a handle is nvcc's: a simulated kernel is data, and would be launched as nothing on a device
+  nm "$build/gpu/zeroproof-cuda" | grep -cE ' [BbDd] zp_kernel_(product|gather_ordered)$' |
+    grep -qx 2 && ! nm "$build/gpu/zeroproof-cuda" | grep -q 'product_body'
+  verdict $? its_kernels_are_nvccs "$(nm "$build/gpu/zeroproof-cuda" | grep zp_kernel_product)"
+fi
+
 # ---- cuBLASLt's own header, where there is one ---------------------------------------------------
 
 headers=$(${MAKE:-make} -s --no-print-directory cuda-flags)

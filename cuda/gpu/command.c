@@ -1,0 +1,40 @@
+/* zeroproof-cuda: `zeroproof train --engine cuda` with a real device. All ranks are threads of this
+ * process, which share the device, and the loopback is their NCCL. gpt's kernels and what they keep
+ * are on the device; parameters, gradients and the engine's state are pinned memory of the host,
+ * which the device reaches over the bus and the comparison with ref reads. --products: who
+ * multiplies the model's matrices. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../../ref/cli/commands.h"
+#include "../../ref/cli/options.h"
+#include "../loopback/place.h"
+#include "../trial/twin.h"
+
+int main(int argc, char **argv)
+{
+  static char name[] = "zeroproof train";
+  static zp_engine engine;
+  if (argc == 2 && strcmp(argv[1], "--products") == 0) {
+    puts(zp_products_are());
+    return 0;
+  }
+  if (argc < 2 || strcmp(argv[1], "train") != 0) {
+    fprintf(stderr,
+            "Usage: %s train --engine cuda [OPTION...]\n"
+            "The other commands need no device: `zeroproof help` lists them.\n",
+            argv[0]);
+    return ZP_EXIT_REFUSED;
+  }
+  if (zp_loopback_place_ranks()) {
+    fprintf(stderr,
+            "%s: there is no device, or no pinned memory of 2 GiB for its ranks: nvidia-smi says "
+            "which devices there are, ulimit -l how much may be pinned.\n",
+            name);
+    return ZP_EXIT_ENVIRONMENT;
+  }
+  engine = zp_engine_twin;
+  engine.where = "the CUDA twin on a CUDA device, beside ref";
+  argv[1] = name;
+  return zp_cmd_train(argc - 1, argv + 1, &engine);
+}
