@@ -8,9 +8,19 @@ one's times, and the median of the ratios within a round, which a slow phase of 
 not touch. All have the same gradients and first parameters, and must agree on the parameters after
 each step.
 
-The same job: torch and DeepSpeed step fp32 masters with an fp32 gradient. Ours does that ("plain"),
-and also the whole job of a shard: unscale, clip, AdamW, and the parameters rounded to bf16, in the
-same pass. "small pages" is ours without what it asks of the system for its own memory: large pages.
+Two jobs. "plain": fp32 masters are stepped with an fp32 gradient. "whole": the gradient is
+multiplied by a factor first (unscale, clip), and the parameters are rounded to bf16 at the end, as a
+shard needs it; ours does so in the same pass. Torch has two ways to it: grad_scale, which its fused
+step divides by, as GradScaler has it do, or a multiplication before; the faster one counts.
+DeepSpeed multiplies before and copies behind, as its ZeRO with offload does. Each is compared with
+the others at its own job.
+
+"small pages" is ours without what it asks of the system for its own memory: large pages. "bytes" is
+no step but a pass over the same arrays that moves the same bytes with two multiplications: what the
+memory allows.
+
+Beside the clock's times stand processor times, of all cores: other work on the machine moves them
+less. Threads that wait sleep (OMP_WAIT_POLICY), for all contenders, so that waiting does not count.
 
 DeepSpeed compiles its operator when it is used for the first time (torch.utils.cpp_extension: g++
 -O3 -march=native -fopenmp, with ninja, which its environment has); that may take minutes, and is
@@ -30,6 +40,7 @@ import time
 TARGET = 1.1  # of the better of the two others, plain job
 DEADLINE_S = 1800  # to start a contender, its compilation included
 TOLERANCE = 1e-5  # between implementations: a step moves a parameter by about lr = 1e-3
+SCALE = 16  # what gradients are divided by in the whole job: 2^3 and a clip factor of 1/2, exact
 PEERS = {"torch": "torch-2.13.0", "deepspeed": "deepspeed-0.19.8"}
 
 
@@ -57,13 +68,26 @@ def peer(name, n, threads):
     parameter.grad = (index % 251 - 125).float() / 4096
     del index
     optimizer = peer_optimizer(name, parameter)
+    half = torch.zeros(n, dtype=torch.bfloat16)
+    scale, finite = torch.tensor(float(SCALE)), torch.tensor(0.0)
     print("ready", flush=True)
-    for _ in sys.stdin:
-        begun = time.perf_counter()
+    for line in sys.stdin:
+        job = line.strip()
+        in_step = name == "torch" and job == "whole, grad_scale"
+        if in_step:
+            optimizer.grad_scale, optimizer.found_inf = scale, finite
+        begun, used = time.perf_counter(), time.process_time()
+        if job != "plain" and not in_step:
+            parameter.grad.mul_(1 / SCALE)
         optimizer.step()
-        took = time.perf_counter() - begun
+        if job != "plain":
+            half.copy_(parameter.data)
+        took, used = time.perf_counter() - begun, time.process_time() - used
+        if job != "plain":
+            parameter.grad.mul_(SCALE)  # both have changed it: the next step's is the same again
+        optimizer.grad_scale = optimizer.found_inf = None
         places = [parameter.data[(n - 1) // 4 * k].item() for k in range(5)]
-        print(f"{took:.9f}", *(f"{x:.9g}" for x in places), flush=True)
+        print(f"{took:.9f} {used:.9f}", *(f"{x:.9g}" for x in places), flush=True)
 
 
 # ---- The run -------------------------------------------------------------------------------------
@@ -71,11 +95,10 @@ def peer(name, n, threads):
 
 class Contender:
     def __init__(self, title, command, job="plain", environment=None):
-        self.title, self.job, self.times = title, job, []
+        self.title, self.job, self.times, self.used = title, job, [], []
         if isinstance(command, Contender):  # another job of a process that is there
-            self.process, self.steps = command.process, command.steps
+            self.process = command.process
             return
-        self.steps = [0]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, env=environment)
@@ -88,18 +111,21 @@ class Contender:
             if not line:
                 raise RuntimeError(f"{self.title} did not start:\n{self.process.stderr.read()}")
 
-    def step(self):
-        self.process.stdin.write(self.job + "\n")
+    def step(self, job=None):
+        self.process.stdin.write((job or self.job) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline().split()
-        if len(answer) != 6:
+        if len(answer) != 7:
             raise RuntimeError(f"{self.title} ended:\n{self.process.stderr.read()}")
-        self.steps[0] += 1
-        return float(answer[0]), [float(x) for x in answer[1:]]
+        return float(answer[0]), float(answer[1]), [float(x) for x in answer[2:]]
 
     def end(self):
         self.process.stdin.close()
         self.process.wait(60)
+
+
+def title_of(name):
+    return PEERS[name] + (" AdamW" if name == "torch" else " CPUAdam")
 
 
 def python_of(subject):
@@ -111,9 +137,9 @@ def python_of(subject):
 def peer_process(name, n, threads):
     python = python_of(PEERS[name])
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads), DS_ACCELERATOR="cpu",
+                       OMP_WAIT_POLICY="passive",
                        PATH=os.path.dirname(python) + ":" + os.environ["PATH"])
-    return Contender(PEERS[name] + (" AdamW(fused)" if name == "torch" else " DeepSpeedCPUAdam"),
-                     [python, "-B", __file__, "--peer", name, str(n), str(threads)],
+    return Contender(title_of(name), [python, "-B", __file__, "--peer", name, str(n), str(threads)],
                      environment=environment)
 
 
@@ -126,13 +152,18 @@ def available_bytes():
 
 
 def open_all(binary, n, threads):
-    ours = Contender("ours, plain fp32", [binary, str(n), str(threads), "large"])
-    contenders = [ours, Contender("ours, whole job (bf16)", ours, "whole")]
-    contenders += [peer_process(name, n, threads) for name in PEERS]
-    need = 18 * n * 2 + 16 * n * len(PEERS)
+    environment = dict(os.environ, OMP_WAIT_POLICY="passive")
+    ours = Contender("ours", [binary, str(n), str(threads), "large"], environment=environment)
+    contenders = [ours, Contender("ours", ours, "whole"), Contender("same bytes", ours, "bytes")]
+    for name in PEERS:
+        peer = peer_process(name, n, threads)
+        contenders += [peer, Contender(peer.title, peer, "whole")]
+        if name == "torch":
+            contenders.append(Contender(peer.title, peer, "whole, grad_scale"))
+    need = 18 * n * (2 + len(PEERS))
     if available_bytes() > need * 1.1:
-        contenders.append(Contender("ours, plain fp32, small pages",
-                                    [binary, str(n), str(threads), "small"]))
+        contenders.append(Contender("ours, small pages", [binary, str(n), str(threads), "small"],
+                                    environment=environment))
     else:
         print(f"not run: ours, small pages, at {n}: too little memory is free")
     for c in contenders:
@@ -142,13 +173,14 @@ def open_all(binary, n, threads):
 
 
 def same_parameters(contenders):
-    """All plain jobs from the same values, before anything is timed."""
-    places = {c.title: c.step()[1] for c in contenders if c.job == "plain"}
-    first = places[contenders[0].title]
-    for title, there in places.items():
-        for a, b in zip(first, there):
-            if not abs(a - b) <= TOLERANCE:
-                raise RuntimeError(f"{title} has another result: {there}, ours is {first}")
+    """Each job, in every process from the same values, before anything is timed."""
+    for job in ("plain", "whole", "whole, grad_scale"):
+        places = {c.title: c.step(job)[2] for c in contenders if c.job == "plain"}
+        first = next(iter(places.values()))
+        for title, there in places.items():
+            for a, b in zip(first, there):
+                if not abs(a - b) <= TOLERANCE:
+                    raise RuntimeError(f"{title}, {job}: another result: {there}, not {first}")
 
 
 def measure(binary, n, threads, rounds):
@@ -160,7 +192,9 @@ def measure(binary, n, threads, rounds):
         for r in range(rounds):
             for k in range(len(contenders)):
                 c = contenders[(r + k) % len(contenders)]
-                c.times.append(c.step()[0])
+                took, used, _ = c.step()
+                c.times.append(took)
+                c.used.append(used)
     finally:
         for c in contenders:
             if c.job == "plain":
@@ -168,33 +202,36 @@ def measure(binary, n, threads, rounds):
     return contenders
 
 
-def ratio(others, ours):
-    """How much faster ours is than the best of the others: median over rounds."""
-    return statistics.median(
-        min(o.times[r] for o in others) / ours.times[r] for r in range(len(ours.times)))
+def median(times):
+    return 1e3 * statistics.median(times)
 
 
 def judge(n, contenders):
-    peers = [c for c in contenders if "ours" not in c.title]
+    """Each one's speed over that of the best peer's at the same job: by the medians of the clock's
+    times and of processor times, by the least times, and by the median of the rounds' ratios."""
     rows = []
-    best = min(peers, key=lambda c: statistics.median(c.times))
     for c in contenders:
-        middle = statistics.median(c.times)
-        rows.append(dict(n=n, who=c.title, median_ms=1e3 * middle, least_ms=1e3 * min(c.times),
-                         gb_s=(30 if c.job == "whole" else 28) * n / middle / 1e9,
-                         of_better_peer=statistics.median(best.times) / middle,
-                         of_better_peer_least=min(min(p.times) for p in peers) / min(c.times),
-                         of_better_in_each_round=ratio(peers, c)))
+        kind = "whole" if c.job.startswith("whole") else "plain"
+        peers = [p for p in contenders if p.title in map(title_of, PEERS) and p.job.startswith(kind)]
+        rows.append(dict(
+            n=n, who=c.title, job=c.job, median_ms=median(c.times), least_ms=1e3 * min(c.times),
+            used_ms=median(c.used), gb_s=(30 if kind == "whole" else 28) * n / median(c.times) / 1e6,
+            of_better_peer=min(median(p.times) for p in peers) / median(c.times),
+            of_better_peer_used=min(median(p.used) for p in peers) / median(c.used),
+            of_better_peer_least=min(min(p.times) for p in peers) / min(c.times),
+            of_better_in_each_round=statistics.median(
+                min(p.times[r] for p in peers) / c.times[r] for r in range(len(c.times)))))
     return rows
 
 
 def show(rows):
-    print(f"{'elements':>10}  {'who':36} {'median':>9} {'least':>9} {'GB/s':>6}   "
-          f"speed of the better peer's: medians, least times, each round's")
+    print(f"{'elements':>10}  {'who':27} {'job':17} {'median':>9} {'least':>9} {'used':>9} "
+          f"{'GB/s':>6}   speed of the better peer's: medians, used, least, each round's")
     for r in rows:
-        print(f"{r['n']:>10}  {r['who']:36} {r['median_ms']:6.1f} ms {r['least_ms']:6.1f} ms "
-              f"{r['gb_s']:6.1f}   {r['of_better_peer']:5.2f} {r['of_better_peer_least']:5.2f} "
-              f"{r['of_better_in_each_round']:5.2f}")
+        print(f"{r['n']:>10}  {r['who']:27} {r['job']:17} {r['median_ms']:6.1f} ms "
+              f"{r['least_ms']:6.1f} ms {r['used_ms']:6.1f} ms {r['gb_s']:6.1f}   "
+              f"{r['of_better_peer']:5.2f} {r['of_better_peer_used']:5.2f} "
+              f"{r['of_better_peer_least']:5.2f} {r['of_better_in_each_round']:5.2f}")
 
 
 def main():
@@ -214,10 +251,10 @@ def main():
         contenders = measure(a.binary, n, a.threads, a.rounds)
         rows += judge(n, contenders)
         show([r for r in rows if r["n"] == n])
-        ours = rows[-len(contenders)]
-        print(f"  target {TARGET} x the better of the two, plain job: "
-              f"{'met' if ours['of_better_peer'] >= TARGET else 'missed'} "
-              f"({ours['of_better_peer']:.2f})", flush=True)
+        for ours in rows[-len(contenders):][:2]:
+            print(f"  target {TARGET} x the better of the two, {ours['job']} job: "
+                  f"{'met' if ours['of_better_peer'] >= TARGET else 'missed'} "
+                  f"({ours['of_better_peer']:.2f})", flush=True)
     if a.json:
         with open(a.json, "w") as f:
             json.dump(dict(threads=a.threads, rounds=a.rounds, load_average=load, rows=rows), f,
