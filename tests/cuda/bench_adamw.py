@@ -220,7 +220,9 @@ def judge(n, contenders):
             of_better_peer_used=min(median(p.used) for p in peers) / median(c.used),
             of_better_peer_least=min(min(p.times) for p in peers) / min(c.times),
             of_better_in_each_round=statistics.median(
-                min(p.times[r] for p in peers) / c.times[r] for r in range(len(c.times)))))
+                min(p.times[r] for p in peers) / c.times[r] for r in range(len(c.times))),
+            times_ms=[round(1e3 * t, 1) for t in c.times],
+            all_used_ms=[round(1e3 * t, 1) for t in c.used]))
     return rows
 
 

@@ -67,6 +67,18 @@ if [ "${SAN:-0}" != 1 ]; then
   if [ $got -eq 0 ]; then grep -q 'equal to ref bit for bit' "$tmp/out"
   else [ $got -eq 3 ] && grep -q 'there is no device, or' "$tmp/out"; fi
   verdict $? it_trains_or_says_that_there_is_no_device "exit code $got: $(tail -1 "$tmp/out")"
+  # as gpu-check builds it with the machine's cuBLASLt, a stand-in here; nothing of that is kept
+  headers=$(${MAKE:-make} -s --no-print-directory cuda-flags)
+  bounds=$build/tests/cuda/gpt_bounds_device_lt
+  mkdir "$tmp/lt" && cp tests/cuda/fake_cublas/cublasLt.h "$tmp/lt"
+  # shellcheck disable=SC2086
+  "${CC:-gcc}" -shared -fPIC $headers -DZP_FAKE_CUBLAS tests/cuda/fake_cublas/cublaslt.c \
+    -o "$tmp/lt/libcublasLt.so.13" >"$tmp/out" 2>&1 &&
+    "${MAKE:-make}" --no-print-directory BUILD="$build" ARCHS=90 CC="${CC:-gcc}" \
+      CUBLAS_INC="$tmp/lt" CUBLAS_LIB="$tmp/lt" gpt-bounds-device >"$tmp/out" 2>&1 &&
+    ldd "$bounds" | grep -q "libcublasLt.so.13 => $tmp/lt/"
+  verdict $? the_check_of_gpts_bounds_is_linked_with_cublaslt "$(tail -3 "$tmp/out")"
+  rm -f "$bounds" "$build/cuda/model/product_cublaslt.o" "$build/libzeroproof_gpt_cublaslt.a"
   # a handle is nvcc's: a simulated kernel is data, and would be launched as nothing on a device
   nm "$build/gpu/zeroproof-cuda" | grep -cE ' [BbDd] zp_kernel_(product|gather_ordered)$' |
     grep -qx 2 && ! nm "$build/gpu/zeroproof-cuda" | grep -q 'product_body'
