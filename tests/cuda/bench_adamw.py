@@ -3,7 +3,7 @@
     make bench-adamw [BENCH_ARGS="--sizes 25e6,250e6 --rounds 15 --json FILE"]
 
 Each contender is a process of its own with arrays of its own, on all cores. A round runs each once,
-in an order that rotates; the others are asleep meanwhile. What is compared is the median of each
+in an order of chance; the others are asleep meanwhile. What is compared is the median of each
 one's times, and the median of the ratios within a round, which a slow phase of the machine does
 not touch. All have the same gradients and first parameters, and must agree on the parameters after
 each step.
@@ -32,6 +32,7 @@ Exit status 0 whether or not the target is met: that is for a machine without ot
 import argparse
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -190,8 +191,8 @@ def measure(binary, n, threads, rounds):
         for c in contenders:
             c.step()  # the first ones touch memory, and start threads
         for r in range(rounds):
-            for k in range(len(contenders)):
-                c = contenders[(r + k) % len(contenders)]
+            # who comes behind whom is left to chance: each leaves caches as it leaves them
+            for c in random.Random(r).sample(contenders, len(contenders)):
                 took, used, _ = c.step()
                 c.times.append(took)
                 c.used.append(used)
