@@ -2,9 +2,10 @@
 
     torch_job.py ELEMENTS REPETITIONS
 
-fp32 masters, gradients of bf16 or fp32: the norm (_foreach_norm), unscale and clip (one multiply),
-fused AdamW, the parameters cast to bf16. One tensor, and 1,000 of unequal lengths. Times are
-medians by CUDA events, L2 flushed before each.
+fp32 masters, gradients of bf16 or fp32: the norm (_foreach_norm); unscale and clip (one multiply of
+its own, or the one that fused AdamW does for a GradScaler), fused AdamW, the parameters cast to
+bf16. One tensor, and 1,000 of unequal lengths. Times are medians by CUDA events, L2 flushed before
+each.
 """
 
 import json
@@ -72,7 +73,17 @@ def update_job(n, tensors, repetitions, flush):
         adamw.step()
         torch._foreach_copy_(params, masters)
 
+    def update_of_scaler():
+        adamw.step()
+        torch._foreach_copy_(params, masters)
+
     say("update", n, tensors, "bf16", timed(update, repetitions, flush))
+    for p in masters:  # small by now
+        p.grad.normal_().div_(64)
+    adamw.grad_scale = 1 / factor
+    adamw.found_inf = torch.zeros((), device="cuda")
+    say("update, scale in the step", n, tensors, "bf16",
+        timed(update_of_scaler, repetitions, flush))
 
 
 def main():
