@@ -340,15 +340,26 @@ static void run_on_host(const simdev_kernel *k, zp_launch l, const void *params)
   free(shared);
 }
 
+/* 0, or the call of CUDA that failed is told. */
+static int failed(const char *of, const char *call, cudaError_t e)
+{
+  if (e != cudaSuccess)
+    fprintf(stderr, "%s: %s: error %d of CUDA, %s\n", of, call, (int)e, cudaGetErrorName(e));
+  return e != cudaSuccess;
+}
+
 static int run_on_device(const check *c, const place *p, zp_launch l, void *params,
                          cudaStream_t stream)
 {
   void *args[] = {params};
   const dim3 grid = {l.grid, 1, 1}, block = {l.block, 1, 1};
-  if (cudaMemcpyAsync(p->device, p->host, p->bytes, cudaMemcpyHostToDevice, stream)) return -1;
-  if (l.grid > 0 && cudaLaunchKernel(c->device, grid, block, args, l.shared, stream)) return -1;
-  if (cudaMemcpyAsync(p->back, p->device, p->bytes, cudaMemcpyDeviceToHost, stream)) return -1;
-  return (int)cudaStreamSynchronize(stream);
+  return failed(c->name, "cudaMemcpyAsync",
+                cudaMemcpyAsync(p->device, p->host, p->bytes, cudaMemcpyHostToDevice, stream)) ||
+         (l.grid > 0 && failed(c->name, "cudaLaunchKernel",
+                               cudaLaunchKernel(c->device, grid, block, args, l.shared, stream))) ||
+         failed(c->name, "cudaMemcpyAsync",
+                cudaMemcpyAsync(p->back, p->device, p->bytes, cudaMemcpyDeviceToHost, stream)) ||
+         failed(c->name, "cudaStreamSynchronize", cudaStreamSynchronize(stream));
 }
 
 /* Whether a slot has the host's results; *at: the byte that has not. */
@@ -380,7 +391,7 @@ static int run_check(const check *c, const place *p, uint64_t seed, cudaStream_t
   c->make(&again, p->host, p->device, theirs);
   l = c->make(&state, p->host, p->host, mine);
   if (run_on_device(c, p, l, theirs, stream)) {
-    fprintf(stderr, "%s, seed %" PRIu64 ": a call of CUDA failed\n", c->name, seed);
+    fprintf(stderr, "%s, seed %" PRIu64 ": not run to its end\n", c->name, seed);
     return 3;
   }
   run_on_host(c->host, l, mine);
@@ -429,14 +440,16 @@ int zp_kernel_check(int64_t rounds, uint64_t seed, FILE *out)
   int result = 0;
   p.host = malloc(p.bytes);
   p.back = malloc(p.bytes);
-  if (!p.host || !p.back || cudaSetDevice(0) || cudaMalloc((void **)&p.device, p.bytes) ||
-      cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)) {
-    fprintf(stderr, "no device, or no memory\n");
+  if (!p.host || !p.back || failed("opening", "cudaSetDevice", cudaSetDevice(0)) ||
+      failed("opening", "cudaMalloc", cudaMalloc((void **)&p.device, p.bytes)) ||
+      failed("opening", "cudaStreamCreateWithFlags",
+             cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)))
     return 3;
-  }
   for (int i = 0; i < CHECKS; i++) {
     struct cudaFuncAttributes loaded;
-    if (cudaFuncGetAttributes(&loaded, checks[i].device)) result = 3;
+    if (failed(checks[i].name, "cudaFuncGetAttributes",
+               cudaFuncGetAttributes(&loaded, checks[i].device)))
+      result = 3;
   }
   for (int64_t k = 0; k < rounds && result == 0; k++)
     for (int i = 0; i < CHECKS && result == 0; i++, done++)

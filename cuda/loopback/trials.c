@@ -108,8 +108,9 @@ int main(int argc, char **argv)
     return 2;
   }
   seed = strtoull(argv[4], NULL, 10);
-  if (zp_loopback_place_ranks()) {
-    fprintf(stderr, "no pinned memory for the trials, or no device\n");
+  const int failed = zp_loopback_place_ranks();
+  if (failed) {
+    fprintf(stderr, "no pinned memory for the trials, or no device: error %d of CUDA\n", failed);
     return 3;
   }
   for (uint64_t i = 0; result == 0; i++) {
