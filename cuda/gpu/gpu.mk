@@ -71,7 +71,7 @@ COMMAND_LIBS := $(TRIAL) $(ENGINE) $(ZP_PATH) $(BUILD)/libzpgpu.a $(STATIC)
 $(GPU_COMMAND): $(COMMAND_LINK) $(BUILD)/gpu/loopback.o $(BUILD)/cuda/kernels/device.o \
   $(BUILD)/cuda/model/device.o $(COMMAND_LIBS) | $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(GPU_LINK) -lxxhash
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(GPU_LINK)
 $(THREADS_COMMAND): $(COMMAND_LINK) $(BUILD)/cuda/loopback/device.o \
   $(BUILD)/tests/cuda/at_once_runtime.o $(COMMAND_LIBS)
 	@mkdir -p $(@D)
@@ -80,11 +80,31 @@ $(THREADS_COMMAND): $(COMMAND_LINK) $(BUILD)/cuda/loopback/device.o \
 unit: $(THREADS_COMMAND)
 -include $(COMMAND_OBJ:%.o=%.d)
 
+# ---- The engine over real NCCL -------------------------------------------------------------------
+
+# The example of the public functions. Which NCCL it meets is decided when it starts (nccl_ranks.py):
+# it is linked with one that has the names alone.
+GPU_EXAMPLE := $(BUILD)/gpu/example
+$(GPU_EXAMPLE).o: ref/example/train.c $(BUILD)/flags | $(CUDA_HEADERS)
+	@mkdir -p $(@D) $(BUILD)/include
+	$(say) CC "$< (device)"
+	$(Q)printf '#include "ref/zeroproof.h"\n' > $(BUILD)/include/zeroproof.h
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. -c $< -o $@
+$(BUILD)/gpu/libnccl.so.2: $(CUDA_LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)nm $< | sed -n 's/.* U \(nccl[A-Za-z]*\)$$/int \1(void) { return 1; }/p' | sort -u | \
+	  $(CC) -shared -Wl,-soname,libnccl.so.2 -x c - -o $@
+$(GPU_EXAMPLE): $(GPU_EXAMPLE).o $(CUDA_LIBRARY) $(STATIC) $(BUILD)/gpu/libnccl.so.2 | \
+  $(BUILD)/gpu/libcuda.so.1
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)
+
 # ---- One command ---------------------------------------------------------------------------------
 
 DEVICE ?= gpu
 .PHONY: gpu-programs-gpu gpu-programs-sim gpu-check gpu-libs
-gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_TRIALS) $(GPU_COMMAND)
+gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_TRIALS) $(GPU_COMMAND) \
+  $(GPU_EXAMPLE)
 gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(LOOPBACK_TRIALS) $(LOOPBACK_TSAN_COMMAND) \
   $(THREADS_COMMAND) $(GPT_BOUNDS)
 gpu-check: ## check and measure the twin on a GPU, or on simdev: DEVICE=sim (RESULTS=FOLDER)
@@ -105,4 +125,4 @@ gpu-libs: | $(CUDA_HEADERS) ## gather what a CUDA image lacks into gpu-libs/ (SM
 
 unit: gpu-programs-sim
 
--include $(GPU_OBJ:%.o=%.d) $(BENCH_OBJ:%.o=%.d) $(BUILD)/gpu/bench.d
+-include $(GPU_OBJ:%.o=%.d) $(BENCH_OBJ:%.o=%.d) $(BUILD)/gpu/bench.d $(GPU_EXAMPLE).d

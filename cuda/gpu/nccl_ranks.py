@@ -1,16 +1,18 @@
-"""Real NCCL, its ranks separate processes on one GPU: what the engine asks of it.
+"""Real NCCL, its ranks separate processes on one GPU: what the engine asks of it, or the engine.
 
-    nccl_ranks.py --ranks N --limit SECONDS [--library PATH]
+    nccl_ranks.py --ranks N --limit SECONDS [--library PATH] [--program PATH]
 
-Prints one JSON object last. One rank runs with any NCCL; several need 2.30 or later, which has
+The program is ref/example/train.c for the CUDA engine, which has to print what the reference's
+prints. Prints one JSON object last. One rank runs with any NCCL; several need 2.30 or later, which has
 NCCL_MULTI_RANK_GPU_ENABLE: one in gpu-libs/ is taken before torch's. A lock-up is reported, and no
 failure.
 """
 
 import argparse
 import ctypes
+import hashlib
+import importlib.util
 import json
-import lzma
 import os
 import pathlib
 import subprocess
@@ -22,6 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEVERAL = 23000  # 2.30.0
 INT64, FLOAT32, SUM = 4, 7, 0
 N = 1 << 16
+# The lines of ref/example/train.c, sorted, of any number of ranks: tests/cuda/test_api.sh
+EXAMPLE = "61f1623b51c2798c00a7487b9ddad933cb2cf095b2654e8a4adc3f96c354b874"
 
 
 class UniqueId(ctypes.Structure):
@@ -30,6 +34,8 @@ class UniqueId(ctypes.Structure):
 
 def packed():
     """The library that was taken along, unpacked."""
+    import lzma
+
     for path in sorted((ROOT / "gpu-libs").glob("libnccl*.so.xz")):
         to = pathlib.Path(tempfile.gettempdir()) / f"{path.stem}-{os.getuid()}"
         to.write_bytes(lzma.decompress(path.read_bytes()))
@@ -38,15 +44,21 @@ def packed():
 
 
 def torchs():
-    import torch
+    """The one that torch brings, or the system's, without importing torch."""
+    torch = importlib.util.find_spec("torch")
+    base = pathlib.Path(torch.origin).parents[1] / "nvidia" if torch else pathlib.Path("/nowhere")
+    system = pathlib.Path("/usr/lib").glob("*/libnccl.so.2")
+    return next((str(p) for p in [*sorted(base.glob("**/libnccl.so.2")), *system]), None)
 
-    base = pathlib.Path(torch.__file__).parents[1] / "nvidia"
-    return next((str(p) for p in sorted(base.glob("**/libnccl.so.2"))), None)
+
+def load(path):
+    """NCCL's own calls of itself must not reach torch's NCCL, which may be loaded for all to see."""
+    return ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_DEEPBIND)
 
 
 def version_of(path):
     v = ctypes.c_int()
-    ctypes.CDLL(path).ncclGetVersion(ctypes.byref(v))
+    load(path).ncclGetVersion(ctypes.byref(v))
     return v.value
 
 
@@ -60,7 +72,7 @@ def rank_main(args):
     import torch
 
     torch.cuda.set_device(0)
-    lib = ctypes.CDLL(args.library)
+    lib = load(args.library)
     lib.ncclCommInitRank.argtypes = [ctypes.c_void_p, ctypes.c_int, UniqueId, ctypes.c_int]
     unique, file = UniqueId(), pathlib.Path(args.id)
     if args.rank == 0:
@@ -111,6 +123,33 @@ def collectives(args, lib, comm, stream):
         assert (got[N * peer: N * (peer + 1)] == want).all(), "wrong message"
 
 
+def start(args, path, folder):
+    """The ranks' processes; what they say goes to files."""
+    env = {**os.environ, "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
+    if args.program:
+        os.symlink(path, f"{folder}/libnccl.so.2")
+        env["LD_LIBRARY_PATH"] = f"{folder}:{env.get('LD_LIBRARY_PATH', '')}".rstrip(":")
+        env.update(WORLD_SIZE=str(args.ranks), LOCAL_WORLD_SIZE=str(args.ranks), LOCAL_RANK="0",
+                   MASTER_ADDR="127.0.0.1", MASTER_PORT=str(20000 + os.getpid() % 20000))
+    processes = []
+    for r in range(args.ranks):
+        argv = [os.path.abspath(args.program)] if args.program else [
+            sys.executable, __file__, "--ranks", str(args.ranks), "--rank", str(r), "--library",
+            path, "--id", f"{folder}/id"]
+        if args.program:
+            env["RANK"] = str(r)
+        with open(f"{folder}/out{r}", "w") as out, open(f"{folder}/err{r}", "w") as err:
+            processes.append(subprocess.Popen(argv, env=env, stdout=out, stderr=err))
+    return processes
+
+
+def as_the_reference(args, folder):
+    """Whether the example printed what it has to. NCCL says its version among it."""
+    text = "".join(pathlib.Path(f"{folder}/out{r}").read_text() for r in range(args.ranks))
+    lines = sorted(x for x in text.splitlines() if x.startswith(("step ", "layer ")))
+    return hashlib.sha256("".join(x + "\n" for x in lines).encode()).hexdigest() == EXAMPLE
+
+
 def end(processes):
     for p in processes:
         if p.poll() is None:
@@ -123,26 +162,28 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--limit", type=float, default=55)
     parser.add_argument("--library", default="")
+    parser.add_argument("--program", default="")
     parser.add_argument("--rank", type=int, default=-1)
     parser.add_argument("--id", default="")
     args = parser.parse_args()
     if args.rank >= 0:
         return rank_main(args)
     begin = time.monotonic()
-    path = args.library or (packed() if args.ranks > 1 else torchs()) or torchs()
+    path = args.library or (packed() or torchs() if args.ranks > 1 else torchs() or packed())
     if not path:
         print(json.dumps({"not_run": "no NCCL is found"}))
         return 0
-    version = version_of(path)
+    try:
+        version = version_of(path)
+    except OSError as why:
+        print(json.dumps({"not_run": f"{path} cannot be loaded: {why}"}))
+        return 0
     result = {"ranks": args.ranks, "nccl": version}
     if args.ranks > 1 and version < SEVERAL:
         print(json.dumps({"not_run": f"NCCL {version} has no several ranks on one GPU: 2.30 has"}))
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        env = {**os.environ, "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
-        each = [subprocess.Popen([sys.executable, __file__, "--ranks", str(args.ranks), "--rank",
-                                  str(r), "--library", path, "--id", f"{folder}/id"], env=env,
-                                 stderr=open(f"{folder}/err{r}", "w")) for r in range(args.ranks)]
+        each = start(args, path, folder)
         while time.monotonic() - begin < args.limit and any(p.poll() is None for p in each):
             if any(p.poll() not in (None, 0) for p in each):
                 break
@@ -150,12 +191,14 @@ def main():
         locked = all(p.poll() in (None, 0) for p in each) and any(p.poll() is None for p in each)
         codes = end(each)
         errors = [pathlib.Path(f"{folder}/err{r}").read_text()[-500:] for r in range(args.ranks)]
+        equal = not any(codes) and (not args.program or as_the_reference(args, folder))
     if locked:
         result["locked_up"] = f"no end within {args.limit:.0f} s"
-    result.update(seconds=round(time.monotonic() - begin, 1), equal=not any(codes))
+    result.update(seconds=round(time.monotonic() - begin, 1), equal=equal)
     print(json.dumps(result))
-    if any(codes) and not locked:
-        print("\n".join(errors), file=sys.stderr)
+    if not equal and not locked:
+        print("\n".join(errors) if any(codes) else "its numbers are not the reference's",
+              file=sys.stderr)
         return 1
     return 0
 

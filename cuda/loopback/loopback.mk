@@ -95,9 +95,9 @@ unit: loopback-command
 GPU_LIBS   ?= gpu-libs
 GPU_TRIALS := $(BUILD)/gpu/loopback_trials
 GPU_LINK    = $(if $(wildcard $(GPU_LIBS)/lib),-L$(GPU_LIBS)/lib,) -L$(CUDA_LIB) \
-              -lcudart_static $(GPU_DRIVER) -lstdc++ -ldl -lrt -pthread -ljansson -lm
+              -lcudart_static $(GPU_DRIVER) -lstdc++ -ldl -lrt -pthread -ljansson -lxxhash -lm
 # Programs start on machines with a driver, and are linked without one, too.
-GPU_DRIVER  = $(firstword $(wildcard $(CUDA_HOME)/lib64/stubs/libcuda.so) \
+GPU_DRIVER  = $(firstword $(wildcard $(CUDA_HOME)/lib64/stubs/libcuda.so $(CUDA_HOME)/lib/stubs/libcuda.so) \
                 $(wildcard /usr/local/nvidia/lib64/libcuda.so.1 /usr/lib/*/libcuda.so.1) \
                 $(BUILD)/gpu/libcuda.so.1)
 $(BUILD)/gpu/libcuda.so.1:

@@ -25,6 +25,8 @@ reference() { # reference SOURCE: what it prints
 reference ref/example/train.c | sort >"$tmp/want"
 [ "$(wc -l <"$tmp/want")" -eq 105 ]
 verdict $? example_runs_on_the_reference "$(head -5 "$tmp/out")"
+grep -q "^EXAMPLE = \"$(LC_ALL=C sort "$tmp/want" | sha256sum | cut -d' ' -f1)\"\$" cuda/gpu/nccl_ranks.py
+verdict $? example_s_lines_are_those_that_gpu_check_waits_for "$(sha256sum <"$tmp/want")"
 for run in 1 2 4 "2 pp" "4 pp"; do
   for seed in 0 1 2 3; do
     # shellcheck disable=SC2086
