@@ -34,24 +34,28 @@ typedef struct ZP_ALIGNED(8) zp_pair {
 ZP_ON_DEVICE zp_vector zp_load_vector(const void *from)
 {
   zp_vector v;
+  ZP_GLOBAL(from);
   ZP_MOVE(&v, from, zp_vector, from);
   return v;
 }
 
 ZP_ON_DEVICE void zp_store_vector(void *to, zp_vector v)
 {
+  ZP_GLOBAL(to);
   ZP_MOVE(to, &v, zp_vector, to);
 }
 
 ZP_ON_DEVICE zp_pair zp_load_pair(const void *from)
 {
   zp_pair v;
+  ZP_GLOBAL(from);
   ZP_MOVE(&v, from, zp_pair, from);
   return v;
 }
 
 ZP_ON_DEVICE void zp_store_pair(void *to, zp_pair v)
 {
+  ZP_GLOBAL(to);
   ZP_MOVE(to, &v, zp_pair, to);
 }
 

@@ -67,6 +67,8 @@ if look=$(sh cuda/kernels/nvcc.sh --nvdisasm 2>"$tmp/why"); then
   verdict $? "exact_norm_is_within_its_budget" "$(tr '\n' ';' <"$tmp/costs")"
   grep -q 'LDG\.E\.128' "$tmp/sass"
   verdict $? "machine_code_loads_16_bytes_at_once" "no LDG.E.128"
+  ! grep -E ' (LD|ST)\.E\.128' "$tmp/sass" >"$tmp/out"
+  verdict $? "all_of_them_are_known_to_be_global_memory_s" "$(head -1 "$tmp/out")"
 
   # The same look finds one fused operation.
   ptx=$(grep -n '\.entry zp_add_ordered_entry' "$tmp/good" | cut -d: -f1)
