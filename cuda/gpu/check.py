@@ -28,6 +28,7 @@ import report
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RANKS = {1: "one rank", 2: "two ranks"}
 SIZES = ["25e6", "250e6", "2.5e9"]
+RESERVED = 170  # seconds of the budget that are the measurements' on a GPU
 TAIL = 2000  # characters of a part's output that are kept
 # Why compute-sanitizer itself does not run: no finding of its.
 NOT_HERE = ("Device not supported", "not supported on this", "Unable to find",
@@ -128,14 +129,14 @@ class Check:
     def __init__(self, device, build, budget, trials=(300, 60), begun=None):
         self.device, self.build, self.trials = device, build, trials
         self.end = (time.monotonic() if begun is None else begun) + budget
-        self.parts, self.measured, self.torch = [], [], []
+        self.parts, self.measured, self.torch, self.reserved = [], [], [], 0
 
     def program(self, name):
         return str(self.build / "gpu" / name if self.device == "gpu" else self.build / name)
 
     def part(self, name, limit, fn):
         begin = time.monotonic()
-        left = self.end - begin
+        left = self.end - self.reserved - begin
         limit = min(limit, left)
         entry = {"part": name, "limit_s": round(max(limit, 0), 1)}
         try:
@@ -300,6 +301,8 @@ class Check:
     # ---- All -------------------------------------------------------------------------------------
 
     def all(self):
+        left = self.end - time.monotonic()
+        self.reserved = min(RESERVED, left / 3) if self.device == "gpu" else 0
         self.part("build", 150, self.build_all)
         self.part("kernels", 40, self.kernels)
         self.part("trials on the loopback", self.trials[1] + 90, self.loopback)
@@ -311,10 +314,11 @@ class Check:
         self.part("memcheck", 30, self.sanitizer("memcheck"))
         self.part("racecheck", 30, self.sanitizer("racecheck"))
         self.part("NCCL, one rank", 60, self.nccl(1, True))  # torch is read for the first time
+        self.part("engine over NCCL, one rank", 30, self.nccl(1, True, engine=True))
         p2p = self.part("NCCL, two ranks", 60, self.nccl(2, True))
         self.part("NCCL, two ranks, no P2P", 60, self.nccl(2, False))
-        self.part("engine over NCCL, one rank", 30, self.nccl(1, True, engine=True))
         self.part("engine over NCCL, two ranks", 60, self.nccl(2, p2p, engine=True))
+        self.reserved = 0
         for size in SIZES if self.device == "gpu" else SIZES[:1]:
             self.part(f"bandwidth, {size}", 40, self.bench(size, 15 if size != SIZES[-1] else 9))
             self.part(f"torch, {size}", 40, self.torch_job(size, 9))

@@ -39,11 +39,13 @@ def parts_go_on():
     c.part("says nothing", 10, lambda limit: python("pass", limit))
     c.part("is not there", 10, lambda limit: c.command(["/nonexistent/program"], limit))
     c.part("works", 10, lambda limit: python("print('{\"a\": 1}')", limit))
-    c.end = time.monotonic() + 1
+    c.reserved = 59
+    c.part("may not use what is kept", 10, lambda limit: python("print('{}')", limit))
+    c.reserved, c.end = 0, time.monotonic() + 1
     c.part("has no time", 10, lambda limit: python("print('{}')", limit))
     results = [p["result"] for p in c.parts]
     law("a_part_that_fails_stops_no_other",
-        results == ["failed"] * 4 + ["passed", "not run"], results)
+        results == ["failed"] * 4 + ["passed", "not run", "not run"], results)
     law("a_part_is_stopped_at_its_limit", "limit" in c.parts[1]["why"]
         and time.monotonic() - begin < 30, c.parts[1])
     law("not_run_has_its_reason", c.parts[5].get("why") == "no time is left", c.parts[5])
