@@ -191,17 +191,4 @@ nm "$tmp/train.o" "$tmp/usr/lib/libzeroproof_cuda.a" "$tmp/usr/lib/libzeroproof.
   grep -E '^(zp_|simdev_)' >"$tmp/missing"
 [ ! -s "$tmp/missing" ]
 verdict $? example_for_devices_has_every_symbol_of_ours "$(head -3 "$tmp/missing")"
-
-# What gpu-check builds on a GPU: it links, and says what is missing where there is none.
-[ "${SAN:-0}" = 1 ] && finish
-home=$(python3 -B -c "import sys; sys.path.insert(0, 'cuda/gpu'); import check
-print(check.toolkit_of(sys.argv[1]))" "$nvcc")
-${MAKE:-make} --no-print-directory gpu-programs-gpu BUILD="$build" CC="${CC:-gcc}" \
-  CUDA_HOME="$home" >"$tmp/out" 2>&1
-verdict $? programs_of_gpu_check_are_built "$(tail -3 "$tmp/out")"
-if ! ls /dev/nvidia* >/dev/null 2>&1; then
-  "$build/gpu/kernel_check" 1 1 >"$tmp/out" 2>&1
-  [ $? -eq 3 ] && grep -q '^opening: cudaSetDevice: error [0-9]* of CUDA' "$tmp/out"
-  verdict $? without_a_gpu_they_say_so "$(head -3 "$tmp/out")"
-fi
 finish

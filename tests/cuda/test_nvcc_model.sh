@@ -67,6 +67,10 @@ if [ "${SAN:-0}" != 1 ]; then
   if [ $got -eq 0 ]; then grep -q 'equal to ref bit for bit' "$tmp/out"
   else [ $got -eq 3 ] && grep -q 'there is no device, or' "$tmp/out"; fi
   verdict $? it_trains_or_says_that_there_is_no_device "exit code $got: $(tail -1 "$tmp/out")"
+  "$build/gpu/kernel_check" 1 1 >"$tmp/out" 2>&1
+  got=$?
+  [ $got -eq 0 ] || { [ $got -eq 3 ] && grep -q '^opening: cudaSetDevice: error [0-9]* of CUDA' "$tmp/out"; }
+  verdict $? kernels_are_checked_or_what_cuda_says_is_told "exit code $got: $(head -1 "$tmp/out")"
   # as gpu-check builds it with the machine's cuBLASLt, a stand-in here; nothing of that is kept
   headers=$(${MAKE:-make} -s --no-print-directory cuda-flags)
   bounds=$build/tests/cuda/gpt_bounds_device_lt
