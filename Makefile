@@ -435,5 +435,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile cuda/*.mk cuda/*/*.mk conformance/*/*.mk | expand -t 14
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(MPI_OBJ) $(CLI_OBJ) $(BUILD)/ref/cli/main.o) \
-         $(patsubst %,%.d,$(TESTS) $(DRIVERS) $(BENCHES))
+# What was compiled is compiled again when a header of it changes.
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

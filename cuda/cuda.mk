@@ -156,9 +156,6 @@ uninstall: uninstall-simdev
 
 unit: $(SIMDEV_SHARED) $(SIMDEV_TESTS) $(RACE_PROGRAMS) $(EXAMPLE) $(EXAMPLE)_tsan
 
--include $(SIMDEV_OBJ:%.o=%.d) $(SIMDEV_TESTS:%=%.d) $(SIMDEV_TSAN_OBJ:%.o=%.d) \
-         $(RACE_PROGRAMS:$(BUILD)/%=$(BUILD)/tsan/%.d) $(EXAMPLE).d
-
 .PHONY: cuda-flags
 cuda-flags: $(CUDA_HEADERS)
 	@echo $(CUDA_CPPFLAGS)

@@ -60,12 +60,13 @@ $(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_tsan: $(BUILD)/%_tsan: $(BUILD)/tsan/%
 
 unit: $(ENGINE_TESTS) $(ENGINE_RUNS) $(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_tsan
 
--include $(ENGINE_OBJ:%.o=%.d) $(ENGINE_TESTS:%=%.d) $(ENGINE_RUNS:%=%.d) \
-         $(ENGINE_RUNS:$(BUILD)/%=$(BUILD)/tsan/%.d) $(BUILD)/tsan/tests/cuda/engine_threads.d
-
 # ---- The public functions ------------------------------------------------------------------------
 
 # Programs for the CUDA engine, unchanged, as all ranks of one simulation: tests/cuda/on_simdev.h.
+API_HEADER   := $(BUILD)/include/zeroproof.h
+$(API_HEADER):
+	@mkdir -p $(@D)
+	$(Q)printf '#include "ref/zeroproof.h"\n' > $@
 API_PROGRAMS := $(BUILD)/tests/cuda/api_example $(BUILD)/tests/cuda/api_driver \
                 $(BUILD)/tests/cuda/api_line $(BUILD)/tests/cuda/api_streams
 API_TSAN     := $(BUILD)/tests/cuda/api_driver_tsan $(BUILD)/tests/cuda/api_streams_tsan
@@ -73,11 +74,9 @@ $(BUILD)/tests/cuda/api_example.o: ref/example/train.c
 $(BUILD)/tests/cuda/api_driver.o: tests/mpi/engine_driver.c
 $(BUILD)/tests/cuda/api_line.o: tests/cuda/api_line.c
 $(BUILD)/tests/cuda/api_streams.o: tests/cuda/api_streams.c
-$(API_PROGRAMS:%=%.o): $(BUILD)/flags | $(CUDA_HEADERS)
+$(API_PROGRAMS:%=%.o): $(BUILD)/flags | $(CUDA_HEADERS) $(API_HEADER)
 	@mkdir -p $(@D)
 	$(say) CC "$(filter %.c,$^) (simdev)"
-	$(Q)mkdir -p $(BUILD)/include && printf '#include "ref/zeroproof.h"\n' > \
-	  $(BUILD)/include/zeroproof.h
 	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. \
 	  -include tests/cuda/on_simdev.h -c $(filter %.c,$^) -o $@
 $(BUILD)/tests/cuda/api_run.o: CPPFLAGS += $(CUDA_CPPFLAGS)
@@ -88,11 +87,9 @@ $(API_PROGRAMS): %: %.o $(BUILD)/tests/cuda/api_run.o $(ENGINE) $(SIMDEV) $(STAT
 
 $(BUILD)/tsan/tests/cuda/api_driver.o: tests/mpi/engine_driver.c
 $(BUILD)/tsan/tests/cuda/api_streams.o: tests/cuda/api_streams.c
-$(API_TSAN:$(BUILD)/%_tsan=$(BUILD)/tsan/%.o): $(BUILD)/tsan/flags | $(CUDA_HEADERS)
+$(API_TSAN:$(BUILD)/%_tsan=$(BUILD)/tsan/%.o): $(BUILD)/tsan/flags | $(CUDA_HEADERS) $(API_HEADER)
 	@mkdir -p $(@D)
 	$(say) CC "$(filter %.c,$^) (simdev, tsan)"
-	$(Q)mkdir -p $(BUILD)/include && printf '#include "ref/zeroproof.h"\n' > \
-	  $(BUILD)/include/zeroproof.h
 	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. \
 	  -include tests/cuda/on_simdev.h -MMD -MP -c $(filter %.c,$^) -o $@
 $(API_TSAN): $(BUILD)/tests/cuda/%_tsan: $(BUILD)/tsan/tests/cuda/%.o \
@@ -115,8 +112,6 @@ $(API_THREADS)_tsan: $(BUILD)/tsan/tests/cuda/api_threads.o $(BUILD)/tsan/tests/
 	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
 
 unit: $(API_THREADS) $(API_THREADS)_tsan
--include $(API_THREADS).d $(BUILD)/tests/cuda/at_once.d $(BUILD)/tsan/tests/cuda/api_threads.d \
-         $(BUILD)/tsan/tests/cuda/at_once.d
 
 # For devices: the engine and its kernels as nvcc compiles them. Programs link CUDA's runtime and
 # NCCL.
@@ -135,5 +130,3 @@ install-cuda: $(CUDA_LIBRARY) install ## install it, too
 	  'Libs: -L$${libdir} -lzeroproof_cuda -lnccl -lcudart -lcuda -lstdc++ $(OPENMP)' \
 	  > $(dest)/lib/pkgconfig/zeroproof-cuda.pc
 	chmod 644 $(dest)/lib/pkgconfig/zeroproof-cuda.pc
--include $(API_PROGRAMS:%=%.d) $(BUILD)/tests/cuda/api_run.d $(BUILD)/tsan/tests/cuda/api_run.d \
-         $(API_TSAN:$(BUILD)/%_tsan=$(BUILD)/tsan/%.d)

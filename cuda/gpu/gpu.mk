@@ -78,17 +78,15 @@ $(THREADS_COMMAND): $(COMMAND_LINK) $(BUILD)/cuda/loopback/device.o \
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(LIBS)
 unit: $(THREADS_COMMAND)
--include $(COMMAND_OBJ:%.o=%.d)
 
 # ---- The engine over real NCCL -------------------------------------------------------------------
 
 # The example of the public functions. Which NCCL it meets is decided when it starts (nccl_ranks.py):
 # it is linked with one that has the names alone.
 GPU_EXAMPLE := $(BUILD)/gpu/example
-$(GPU_EXAMPLE).o: ref/example/train.c $(BUILD)/flags | $(CUDA_HEADERS)
-	@mkdir -p $(@D) $(BUILD)/include
+$(GPU_EXAMPLE).o: ref/example/train.c $(BUILD)/flags | $(CUDA_HEADERS) $(API_HEADER)
+	@mkdir -p $(@D)
 	$(say) CC "$< (device)"
-	$(Q)printf '#include "ref/zeroproof.h"\n' > $(BUILD)/include/zeroproof.h
 	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. -c $< -o $@
 $(BUILD)/gpu/libnccl.so.2: $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
@@ -124,5 +122,3 @@ gpu-libs: | $(CUDA_HEADERS) ## gather what a CUDA image lacks into gpu-libs/ (SM
 	@du -sh $(GPU_LIBS)
 
 unit: gpu-programs-sim
-
--include $(GPU_OBJ:%.o=%.d) $(BENCH_OBJ:%.o=%.d) $(BUILD)/gpu/bench.d $(GPU_EXAMPLE).d

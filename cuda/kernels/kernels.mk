@@ -20,5 +20,3 @@ $(BUILD)/cuda/kernels/device.o: cuda/kernels/kernels.cu $(wildcard cuda/kernels/
 
 .PHONY: cuda-kernels
 cuda-kernels: $(BUILD)/cuda/kernels/device.o ## compile the device kernels with nvcc
-
--include $(CUDA_KERNEL_OBJ:%.o=%.d)

@@ -87,9 +87,6 @@ loopback-command: $(LOOPBACK_COMMAND) $(LOOPBACK_TSAN_COMMAND)
 
 unit: loopback-command
 
--include $(LOOPBACK_OBJ:%.o=%.d) $(LOOPBACK_TSAN_OBJ:%.o=%.d) $(BUILD)/$(LOOPBACK_MAIN).d \
-         $(BUILD)/tsan/$(LOOPBACK_MAIN).d
-
 # On a device: the kernels of nvcc, CUDA's runtime. What programs need of other libraries is in
 # GPU_LIBS (make gpu-libs), where the machine has none.
 GPU_LIBS   ?= gpu-libs

@@ -43,9 +43,6 @@ $(MODEL_DEVICE): $(MODEL_DEVICE_OBJ)
 .PHONY: cuda-gpt
 cuda-gpt: $(MODEL_DEVICE) ## build gpt for CUDA devices (nvcc; cuBLASLt from CUBLAS_INC, CUBLAS_LIB)
 
--include $(MODEL_OBJ:%.o=%.d) $(MODEL_SRC:%.c=$(BUILD)/tsan/%.d) \
-         $(BUILD)/cuda/model/product_cublaslt.d
-
 # ---- Bounds --------------------------------------------------------------------------------------
 
 # gpt beside ref, with products of all kinds: on simdev, and with cuda-gpt-bounds on a device.
@@ -91,5 +88,3 @@ $(GPT_BOUNDS_DEVICE): $(GPT_BOUNDS_OBJ:$(BUILD)/%=$(BUILD)/device/%) $(MODEL_DEV
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(MODEL_DEVICE_LIBS) $(GPU_LINK)
 .PHONY: gpt-bounds-device
 gpt-bounds-device: $(GPT_BOUNDS_DEVICE) ## build the check of gpt's bounds for a CUDA device
-
--include $(GPT_BOUNDS_OBJ:%.o=%.d) $(GPT_BOUNDS_LT_OBJ:%.o=%.d)

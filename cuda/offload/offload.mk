@@ -17,8 +17,6 @@ OPENMP = $(eval OPENMP := $$(if $$(SANITIZE),,$$(shell printf \
 $(OFFLOAD_OBJ): ALL_CFLAGS += $(OPENMP)
 $(OFFLOAD_TESTS:tests/%.c=$(BUILD)/tests/%): $(OFFLOAD_OBJ)
 
--include $(OFFLOAD_OBJ:%.o=%.d)
-
 # ---- Beside others -------------------------------------------------------------------------------
 
 ADAMW_BENCH := $(BUILD)/tests/cuda/bench_adamw
@@ -32,5 +30,3 @@ bench-adamw: ## measure the AdamW step on the host beside PyTorch's and DeepSpee
 	@$(call need,$(PACKAGES_RUN) g++ python3-venv)
 	@$(MAKE) --no-print-directory -j$(JOBS) $(ADAMW_BENCH)
 	@python3 -B tests/cuda/bench_adamw.py $(ADAMW_BENCH) $(BENCH_ARGS)
-
--include $(ADAMW_BENCH).d

@@ -10,5 +10,3 @@ $(PATH_OBJ): | $(CUDA_HEADERS)
 $(ZP_PATH): $(PATH_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^
-
--include $(PATH_OBJ:%.o=%.d)

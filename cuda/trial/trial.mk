@@ -135,9 +135,3 @@ fuzz-cuda-bench: ## measure how many orders of the CUDA twin run in an hour
 fuzz-cuda-bench: $(TRIAL_BENCH) $(TRIAL_BENCH)_tsan
 	@$(TRIAL_BENCH) 1000 60
 	@$(TRIAL_BENCH)_tsan 1000 240
-
--include $(TRIAL_OBJ:%.o=%.d) $(TRIAL_TSAN_OBJ:%.o=%.d) \
-         $(BUILD)/cuda/trial/main.d $(BUILD)/tsan/cuda/trial/main.d \
-         $(BUILD)/tsan/cuda/trial/streams_main.d $(SIMDEV_LOG:.o=.d) \
-         $(TRIAL_BENCH).d $(BUILD)/tsan/tests/cuda/bench_trial.d \
-         $(ENGINE_TIMELINE).d $(ENGINE_GRAPH).d $(GATHER_CURRENT:.o=.d)
