@@ -106,11 +106,11 @@ def laws_of(text):
     """What a program that prints "ok NAME" and "not ok NAME: WHY" came to."""
     lines = text.splitlines()
     good, bad = ([x for x in lines if x.startswith(w)] for w in ("ok ", "not ok "))
-    products = sorted({x.split(": ", 1)[1] for x in lines if x.startswith("# ") and ", " in x
-                       and " order" in x})
+    products = [x.split(": ", 1)[1] for x in lines if x.startswith("# ") and ", " in x
+                and " order" in x]
     if not good and not bad:
         return []
-    told = {"ok": len(good), "not ok": len(bad), "products": "; ".join(products)}
+    told = {"ok": len(good), "not ok": len(bad), "products": "".join(products[-1:])}  # the last
     return [{**told, "first": bad[:3]} if bad else told]
 
 

@@ -7,7 +7,8 @@
 
 #include "gpt_internal.h"
 
-enum { V = ZP_GPT_VOCAB };
+/* LENGTHS: of sequences, which zp_gpt_context_of takes in turn. */
+enum { V = ZP_GPT_VOCAB, LENGTHS = 3 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
@@ -100,6 +101,42 @@ static void make_all(zp_cuda_gpt *me)
     me->pool.failed = 1;
 }
 
+/* Each product of the stage's, of sequences of this length, on what memory holds by chance: it ends
+ * up where a step writes before it reads. */
+static int load_products(zp_cuda_gpt *me, int64_t T, cudaStream_t stream)
+{
+  const zp_gpt_shape *shape = &me->gpt.shape;
+  const zp_cuda_gpt_kept *slot = &me->slot[0];
+  zp_cuda_gpt_work w = {me, stream, {shape->batch, T, shape->d_model, shape->heads}, 0, 1};
+  if (me->n_blocks > 0) {
+    zp_cuda_gpt_block(&w, me->x, &slot->block[0]);
+    zp_cuda_gpt_block_backward(&w, me->dx, me->dy, &slot->block[0]);
+  }
+  if (me->is_last) {
+    zp_cuda_gpt_head(&w, &slot->head);
+    zp_cuda_gpt_head_backward(&w, me->dy, slot->target, NULL, &slot->head);
+  }
+  return w.failed;
+}
+
+/* A library's kernels are loaded at their first launch, for which CUDA may wait until the device is
+ * idle; and cuBLASLt offers no other way to load them. CUDA_MODULE_LOADING=EAGER would load all of
+ * its thousands, in each process, and is the program's to set, not ours. Slots and blocks are laid
+ * alike, so one of them has all shapes and alignments. spec: STRM-7 */
+static void load_all(zp_cuda_gpt *me)
+{
+  cudaStream_t stream;
+  if (me->pool.failed || !me->o.products->loads) return;
+  if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)) {
+    me->pool.failed = 1;
+    return;
+  }
+  for (int64_t g = 0; !me->pool.failed && g < (me->gpt.vary_shapes ? LENGTHS : 1); g++)
+    me->pool.failed = load_products(me, zp_gpt_context_of(&me->gpt, g), stream) != 0;
+  if (cudaStreamSynchronize(stream)) me->pool.failed = 1;
+  cudaStreamDestroy(stream);
+}
+
 zp_cuda_gpt *zp_cuda_gpt_open(const zp_cuda_gpt_options *options)
 {
   const zp_config *cfg = options->cfg;
@@ -120,6 +157,7 @@ zp_cuda_gpt *zp_cuda_gpt_open(const zp_cuda_gpt_options *options)
   me->taken = calloc((size_t)me->cap_taken, sizeof *me->taken);
   if (!me->slot || !me->taken) me->pool.failed = 1;
   else make_all(me);
+  load_all(me);
   if (!me->pool.failed) return me;
   zp_cuda_gpt_close(me);
   return NULL;
@@ -229,7 +267,8 @@ static zp_cuda_gpt_work work_of(zp_cuda_gpt *me, const zp_cuda_call *call)
   const zp_gpt_shape *shape = &me->gpt.shape;
   const int64_t g = call->mb * me->o.cfg->dp + me->o.dp_index;
   const int64_t T = zp_gpt_context_of(&me->gpt, g);
-  const zp_cuda_gpt_work w = {me, call->stream, {shape->batch, T, shape->d_model, shape->heads}, 0};
+  const zp_cuda_gpt_work w = {
+      me, call->stream, {shape->batch, T, shape->d_model, shape->heads}, 0, 0};
   return w;
 }
 

@@ -27,7 +27,8 @@ typedef struct zp_cuda_gpt zp_cuda_gpt;
 /* Loads the kernels: 0, or an error of CUDA's. Before anything is launched. spec: STRM-7 */
 int zp_cuda_gpt_load(void);
 
-/* Memory for a stage, on the current device. NULL when there is none. */
+/* Memory for a stage, on the current device; and each of its products once, where that loads a
+ * kernel. NULL when there is no memory, or a product fails. spec: STRM-7 */
 zp_cuda_gpt *zp_cuda_gpt_open(const zp_cuda_gpt_options *options);
 void zp_cuda_gpt_close(zp_cuda_gpt *gpt);
 

@@ -38,6 +38,7 @@ typedef struct zp_cuda_gpt_work {
   cudaStream_t stream;
   zp_gpt_dims d;
   int32_t failed;
+  int32_t products_only; /* 1: no kernel but the products' is launched */
 } zp_cuda_gpt_work;
 
 /* layers of gpt_net.c and gpt_layers.c as launches; a failure is kept in w->failed. */

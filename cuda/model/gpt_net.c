@@ -17,7 +17,7 @@ void zp_cuda_gpt_launch(zp_cuda_gpt_work *w, const void *kernel, int64_t things,
   void *copy, *args[1];
   memcpy(&copy, &params, sizeof copy); /* CUDA's array is of pointers to what it may change */
   args[0] = copy;
-  if (w->failed || l.grid == 0) return;
+  if (w->failed || w->products_only || l.grid == 0) return;
   w->failed = (int32_t)cudaLaunchKernel(kernel, (dim3){l.grid, 1, 1}, (dim3){l.block, 1, 1}, args,
                                         l.shared, w->stream);
 }

@@ -59,7 +59,7 @@ $(GPT_BOUNDS): $(GPT_BOUNDS_OBJ) $(TRIAL_LINK)
 GPT_BOUNDS_LT := $(BUILD)/tests/cuda/gpt_bounds_lt
 FAKE_CUBLAS := -Itests/cuda/fake_cublas $(CUDA_CPPFLAGS) -DZP_FAKE_CUBLAS
 GPT_BOUNDS_LT_OBJ := $(addprefix $(BUILD)/fake_cublas/,tests/cuda/gpt_bounds.o \
-  cuda/model/product_cublaslt.o tests/cuda/fake_cublas/cublaslt.o)
+  tests/cuda/cublaslt_cases.o cuda/model/product_cublaslt.o tests/cuda/fake_cublas/cublaslt.o)
 $(BUILD)/fake_cublas/%.o: %.c $(BUILD)/flags | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(say) CC "$< (stand-in of cuBLASLt)"

@@ -33,4 +33,4 @@ static void nothing(void *ctx)
   (void)ctx;
 }
 
-const zp_products zp_products_ref = {NULL, in_refs_order, nothing};
+const zp_products zp_products_ref = {NULL, in_refs_order, nothing, 0};

@@ -52,18 +52,24 @@ typedef struct zp_product {
 
 /* Who multiplies. multiply: enqueues on `stream`; 0, or non-zero when it failed. Each term and each
  * addition is rounded once, to fp32, or a term is not rounded at all; the order of additions is
- * its own (ERR-1). */
+ * its own (ERR-1). loads: 1: CUDA may load a kernel at the first product of a shape, so that a model
+ * multiplies each once when it is opened (STRM-7). */
 typedef struct zp_products {
   void *ctx;
   int (*multiply)(void *ctx, const zp_product *p, cudaStream_t stream);
   void (*close)(void *ctx);
+  int32_t loads;
 } zp_products;
 
 /* For one device, the current one. 0, or -1 when memory ran out or cuBLASLt failed. */
 int zp_products_open(zp_products *products);
 
-/* "ref's own, in ref's order" or "cuBLASLt 13.1.0 …": the one that zp_products_open opens. */
+/* "ref's own, in ref's order" or "cuBLASLt 13.1.0 …": the one that zp_products_open opens; and for
+ * how many of this process's shapes so far it had no algorithm, so that ref's own multiplied. */
 const char *zp_products_are(void);
+
+/* These, and in *shapes all that it was asked for: 0 of 0 where ref's own is the only one. */
+int64_t zp_products_refused(int64_t *shapes);
 
 /* Ref's order, whatever zp_products_open opens. */
 extern const zp_products zp_products_ref;

@@ -2,8 +2,11 @@
  * scheme with other sums than Σ a·b, so that ERR-1 holds whatever the order).
  *
  * cuBLASLt counts by columns: it is given Cᵀ = Bᵀ·Aᵀ, for which all rows of ours are its columns.
- * spec: ERR-1 */
+ *
+ * It may have no algorithm for a shape (pedantic, odd lengths, aligned to 4 bytes): ref's own product
+ * multiplies these, and zp_products_are tells. spec: ERR-1, STRM-7 */
 #include <cublasLt.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +31,7 @@ typedef struct known {
   cublasLtMatmulDesc_t desc;
   cublasLtMatrixLayout_t layout[LAYOUTS];
   cublasLtMatmulAlgo_t algo;
+  int32_t none; /* 1: there is no algorithm */
 } known;
 
 typedef struct lt {
@@ -36,6 +40,31 @@ typedef struct lt {
   known known[KNOWN];
   int64_t n; /* made so far; the oldest gives way */
 } lt;
+
+/* What cuBLASLt came to in this process. */
+static struct {
+  pthread_mutex_t lock;
+  int64_t shapes, refused, first[3]; /* M, N, K of the first that it refused */
+} told = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void tell_shape(void)
+{
+  pthread_mutex_lock(&told.lock);
+  told.shapes++;
+  pthread_mutex_unlock(&told.lock);
+}
+
+static void give_up(known *k, const zp_product *p)
+{
+  k->none = 1;
+  pthread_mutex_lock(&told.lock);
+  if (told.refused++ == 0) {
+    told.first[0] = p->M;
+    told.first[1] = p->N;
+    told.first[2] = p->K;
+  }
+  pthread_mutex_unlock(&told.lock);
+}
 
 static void forget(known *k)
 {
@@ -78,9 +107,16 @@ static key key_of(const zp_product *p)
   return k;
 }
 
+static int failed(const char *call, cublasStatus_t status)
+{
+  if (status != CUBLAS_STATUS_SUCCESS)
+    fprintf(stderr, "cuBLASLt: %.*s: status %d\n", (int)strcspn(call, "("), call, (int)status);
+  return status != CUBLAS_STATUS_SUCCESS;
+}
+
 #define TRY(call)                                                                                  \
   do {                                                                                             \
-    if ((call) != CUBLAS_STATUS_SUCCESS) return -1;                                                \
+    if (failed(#call, call)) return -1;                                                            \
   } while (0)
 
 static int make_layout(known *k, int i)
@@ -95,6 +131,7 @@ static int make_layout(known *k, int i)
   return 0;
 }
 
+/* 0; -1: a call failed; 1: there is no algorithm. */
 static int choose(lt *me, known *k, cublasLtMatmulPreference_t preference)
 {
   static const cublasLtMatmulPreferenceAttributes_t align[LAYOUTS] = {
@@ -102,6 +139,7 @@ static int choose(lt *me, known *k, cublasLtMatmulPreference_t preference)
       CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES};
   const size_t workspace = WORKSPACE;
   cublasLtMatmulHeuristicResult_t found;
+  cublasStatus_t status;
   int n = 0;
   TRY(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                            &workspace, sizeof workspace));
@@ -112,13 +150,17 @@ static int choose(lt *me, known *k, cublasLtMatmulPreference_t preference)
       TRY(cublasLtMatmulPreferenceSetAttribute(
           preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &bytes, sizeof bytes));
   }
-  TRY(cublasLtMatmulAlgoGetHeuristic(me->handle, k->desc, k->layout[OF_B], k->layout[OF_A],
-                                     k->layout[OF_C], k->layout[OF_C], preference, 1, &found, &n));
-  if (n == 0 || found.state != CUBLAS_STATUS_SUCCESS) return -1;
+  status =
+      cublasLtMatmulAlgoGetHeuristic(me->handle, k->desc, k->layout[OF_B], k->layout[OF_A],
+                                     k->layout[OF_C], k->layout[OF_C], preference, 1, &found, &n);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return 1;
+  if (failed("cublasLtMatmulAlgoGetHeuristic", status)) return -1;
+  if (n == 0 || found.state != CUBLAS_STATUS_SUCCESS) return 1;
   k->algo = found.algo;
   return 0;
 }
 
+/* As choose. */
 static int make(lt *me, known *k)
 {
   const cublasOperation_t op[2] = {k->key.turned[OF_B] ? CUBLAS_OP_T : CUBLAS_OP_N,
@@ -134,12 +176,12 @@ static int make(lt *me, known *k)
   for (int i = 0; i < LAYOUTS; i++)
     if (make_layout(k, i)) return -1;
   TRY(cublasLtMatmulPreferenceCreate(&preference));
-  const int failed = choose(me, k, preference);
+  const int result = choose(me, k, preference);
   cublasLtMatmulPreferenceDestroy(preference);
-  return failed;
+  return result;
 }
 
-/* The shape's algorithm; NULL when there is none. */
+/* What is known of the shape; NULL when a call failed. */
 static known *find(lt *me, const zp_product *p)
 {
   const key key = key_of(p);
@@ -149,32 +191,46 @@ static known *find(lt *me, const zp_product *p)
   known *k = &me->known[me->n % KNOWN];
   forget(k);
   k->key = key;
-  if (make(me, k)) {
+  const int result = make(me, k);
+  if (result < 0) {
     forget(k);
     return NULL;
   }
+  tell_shape();
+  if (result > 0) give_up(k, p);
   me->n++;
   return k;
 }
 
-static int multiply(void *ctx, const zp_product *p, cudaStream_t stream)
+static cublasStatus_t by_algorithm(lt *me, known *k, const zp_product *p, cudaStream_t stream)
 {
   const float one = 1.0f, zero = 0.0f;
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  if (p->bias)
+    status = cublasLtMatmulDescSetAttribute(k->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias,
+                                            sizeof p->bias);
+  for (int64_t o = 0; status == CUBLAS_STATUS_SUCCESS && o < p->outer; o++) {
+    float *c = p->c + o * p->step_c.outer;
+    status = cublasLtMatmul(me->handle, k->desc, &one, p->b + o * p->step_b.outer, k->layout[OF_B],
+                            p->a + o * p->step_a.outer, k->layout[OF_A], &zero, c, k->layout[OF_C],
+                            c, k->layout[OF_C], &k->algo, me->workspace, WORKSPACE, stream);
+  }
+  return status;
+}
+
+static int multiply(void *ctx, const zp_product *p, cudaStream_t stream)
+{
   lt *me = ctx;
   known *k;
   if (p->M == 0 || p->N == 0 || p->inner == 0) return 0;
   k = find(me, p);
   if (!k) return -1;
-  if (p->bias)
-    TRY(cublasLtMatmulDescSetAttribute(k->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias,
-                                       sizeof p->bias));
-  for (int64_t o = 0; o < p->outer; o++) {
-    float *c = p->c + o * p->step_c.outer;
-    TRY(cublasLtMatmul(me->handle, k->desc, &one, p->b + o * p->step_b.outer, k->layout[OF_B],
-                       p->a + o * p->step_a.outer, k->layout[OF_A], &zero, c, k->layout[OF_C], c,
-                       k->layout[OF_C], &k->algo, me->workspace, WORKSPACE, stream));
+  if (!k->none) {
+    const cublasStatus_t status = by_algorithm(me, k, p, stream);
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED) return -failed("cublasLtMatmul", status);
+    give_up(k, p); /* the heuristic was wrong */
   }
-  return 0;
+  return zp_products_ref.multiply(zp_products_ref.ctx, p, stream);
 }
 
 static void close_lt(void *ctx)
@@ -191,7 +247,7 @@ int zp_products_open(zp_products *products)
 {
   lt *me = calloc(1, sizeof *me);
   if (!me) return -1;
-  if (cublasLtCreate(&me->handle) != CUBLAS_STATUS_SUCCESS ||
+  if (failed("cublasLtCreate", cublasLtCreate(&me->handle)) ||
       cudaMalloc(&me->workspace, WORKSPACE) != cudaSuccess) {
     close_lt(me);
     return -1;
@@ -199,14 +255,33 @@ int zp_products_open(zp_products *products)
   products->ctx = me;
   products->multiply = multiply;
   products->close = close_lt;
+  products->loads = 1;
   return 0;
 }
 
 const char *zp_products_are(void)
 {
-  static char text[96];
+  static char text[240];
   const size_t v = cublasLtGetVersion();
-  snprintf(text, sizeof text, "cuBLASLt %zu.%zu.%zu, fp32 sums in an order of its own", v / 10000,
-           v / 100 % 100, v % 100);
+  const int n =
+      snprintf(text, sizeof text, "cuBLASLt %zu.%zu.%zu, fp32 sums in an order of its own",
+               v / 10000, v / 100 % 100, v % 100);
+  pthread_mutex_lock(&told.lock);
+  if (told.refused)
+    snprintf(text + n, sizeof text - (size_t)n,
+             "; ref's own for %lld of %lld shapes, which it has no algorithm for, the first with "
+             "M %lld, N %lld, K %lld",
+             (long long)told.refused, (long long)told.shapes, (long long)told.first[0],
+             (long long)told.first[1], (long long)told.first[2]);
+  pthread_mutex_unlock(&told.lock);
   return text;
+}
+
+int64_t zp_products_refused(int64_t *shapes)
+{
+  pthread_mutex_lock(&told.lock);
+  const int64_t refused = told.refused;
+  *shapes = told.shapes;
+  pthread_mutex_unlock(&told.lock);
+  return refused;
 }

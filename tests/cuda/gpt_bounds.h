@@ -16,4 +16,8 @@ void verdict(int good, const char *name, const char *what, const char *why);
  * without a term they are not. spec: ERR-3 */
 int judge_products_alone(cudaStream_t stream);
 
+/* Shapes that cuBLASLt has no algorithm for, and when it is asked for one: with the stand-in.
+ * spec: ERR-1, STRM-7 */
+int judge_cublaslt(cudaStream_t stream);
+
 #endif

@@ -22,7 +22,7 @@ done
 # ---- cuBLASLt, or who stands in for it: what it is told makes ref's bits, so it was told all
 "$build/tests/cuda/gpt_bounds_lt" orders >"$tmp/out" 2>&1
 got=$?
-grep -E '^(ok|not ok) .*(_cublaslts_|_the_products_)' "$tmp/out"
+grep -E '^(ok|not ok) .*(cublaslt|_the_products_|ref_s_own|no_other_shape|is_told|library)' "$tmp/out"
 [ $got -eq 0 ] && [ "$(grep -c '^ok .*_cublaslts_products_are_refs' "$tmp/out")" -ge 7 ]
 verdict $? products_by_cublaslt_ran_to_their_end "exit code $got: $(tail -1 "$tmp/out")"
 grep -q '^# .*: cuBLASLt 13.0.2, fp32 sums in an order of its own' "$tmp/out"
@@ -87,7 +87,7 @@ fault_lt() { # fault_lt NAME SED
   "$cc" -std=c11 -O1 -w -Itests/cuda/fake_cublas $headers -c "$tmp/cuda/model/product_cublaslt.c" \
     -o "$tmp/lt.o" 2>"$tmp/why" &&
     "$cc" -o "$tmp/test" "$lt/tests/cuda/gpt_bounds.o" "$lt/tests/cuda/fake_cublas/cublaslt.o" \
-      $others "$tmp/lt.o" "$build/libzptrial.a" \
+      "$lt/tests/cuda/cublaslt_cases.o" $others "$tmp/lt.o" "$build/libzptrial.a" \
       "$build/libzpcuda.a" "$build/libsimdev.a" "$build/libzeroproof.a" -pthread \
       -ljansson -lxxhash -lm 2>"$tmp/why"
   compiled=$?
@@ -100,6 +100,10 @@ fault_lt alignment_not_told 's/    if (i == OF_C)/    if (0)/'
 fault_lt matrix_not_turned 's/p->ak != 1, p->a/0, p->a/'
 fault_lt all_batches_the_first 's/k->step\[which\] = step.inner/k->step[which] = 0/'
 fault_lt bias_not_told 's|  if (p->bias)$|  if (0)|'
+fault_lt a_refusal_fails 's/if (n == 0 || \(.*\)) return 1/if (n == 0 || \1) return -1/'
+fault_lt all_left_to_refs_own 's/if (n == 0 ||/if (1 ||/'
+fault_lt refused_and_not_told 's/if (result > 0) give_up(k, p)/if (result > 0) k->none = 1/'
+fault_lt loaded_in_a_step 's/products->loads = 1/products->loads = 0/'
 fault_lt tf32_allowed 's/COMPUTE_32F_PEDANTIC/COMPUTE_32F/'
 
 range=is_within_the_bounds

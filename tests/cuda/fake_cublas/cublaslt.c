@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../../cuda/model/product.h"
+#include "refuse.h"
 
 struct fake_handle {
   int unused;
@@ -24,6 +25,33 @@ struct fake_preference {
 };
 
 static const cublasStatus_t REFUSED = CUBLAS_STATUS_INVALID_VALUE, GOOD = CUBLAS_STATUS_SUCCESS;
+
+static struct {
+  fake_refusal how;
+  int64_t K;
+  fake_cublas_count count;
+} fake;
+
+void fake_cublas_refuses(fake_refusal how, int64_t K)
+{
+  fake.how = how;
+  fake.K = K;
+}
+
+fake_cublas_count fake_cublas_counted(void)
+{
+  return fake.count;
+}
+
+static int64_t k_of(cublasLtMatmulDesc_t desc, const struct fake_layout *a)
+{
+  return desc->turned[0] == CUBLAS_OP_T ? a->rows : a->columns;
+}
+
+static int refuses(int64_t K)
+{
+  return fake.how != FAKE_TAKES_ALL && (fake.K == 0 || fake.K == K);
+}
 
 size_t cublasLtGetVersion(void)
 {
@@ -141,10 +169,10 @@ static int fit(cublasLtMatmulDesc_t desc, const struct fake_layout *a, const str
                const struct fake_layout *d)
 {
   const int turned_a = desc->turned[0] == CUBLAS_OP_T, turned_b = desc->turned[1] == CUBLAS_OP_T;
-  const int64_t k = turned_a ? a->rows : a->columns;
   return d->rows == (turned_a ? a->columns : a->rows) &&
          d->columns == (turned_b ? b->rows : b->columns) &&
-         k == (turned_b ? b->columns : b->rows) && a->batch == d->batch && b->batch == d->batch;
+         k_of(desc, a) == (turned_b ? b->columns : b->rows) && a->batch == d->batch &&
+         b->batch == d->batch;
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
@@ -155,7 +183,14 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
 {
   *found = 0;
   if (!handle || asked < 1 || c != d || !fit(desc, a, b, d)) return REFUSED;
+  fake.count.asked++;
   memset(results, 0, sizeof *results);
+  if (refuses(k_of(desc, a))) {
+    *found = fake.how != FAKE_FINDS_NONE;
+    if (fake.how == FAKE_RESULT_REFUSES) results->state = CUBLAS_STATUS_NOT_SUPPORTED;
+    if (fake.how == FAKE_HEURISTIC_REFUSES) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (fake.how != FAKE_PRODUCT_REFUSES) return GOOD;
+  }
   for (int i = 0; i < 4; i++)
     results->algo.aligned[i] = preference->value[CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES + i];
   results->algo.workspace = preference->value[CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES];
@@ -187,10 +222,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
       !aligned(d, ld, algo->aligned[3]) || !workspace || workspace_bytes < algo->workspace)
     return REFUSED;
   if (desc->epilogue == CUBLASLT_EPILOGUE_BIAS && !desc->bias) return REFUSED;
+  if (refuses(k_of(desc, la)))
+    return fake.how == FAKE_PRODUCT_REFUSES ? CUBLAS_STATUS_NOT_SUPPORTED : REFUSED;
+  fake.count.multiplied++;
   memset(&p, 0, sizeof p);
   p.M = ld->columns;
   p.N = ld->rows;
-  p.K = desc->turned[0] == CUBLAS_OP_T ? la->rows : la->columns;
+  p.K = k_of(desc, la);
   p.c = d;
   p.ldc = ld->ld;
   p.a = b;
