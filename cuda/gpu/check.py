@@ -33,6 +33,8 @@ TAIL = 2000  # characters of a part's output that are kept
 # Why compute-sanitizer itself does not run: no finding of its.
 NOT_HERE = ("Device not supported", "not supported on this", "Unable to find",
             "terminated before first instrumented API call", "No attachable process", "timed-out")
+# What compute-sanitizer says of a finding.
+FOUND = re.compile(r"^=========\s+(Invalid|Misaligned|Error: |Warning: |.*SUMMARY: [1-9])", re.M)
 
 
 class NotRun(Exception):
@@ -239,20 +241,49 @@ class Check:
                              wants_json=False)
         return entry
 
-    def sanitizer(self, tool):
+    def sanitizer(self, tool, of):
+        """of: the program and its arguments, of the limit. What a program gets from CUDA it looks at
+        itself; CUDA's libraries ask for what a driver may not have, which is no finding."""
         def part(limit):
             if self.device != "gpu":
                 raise NotRun("compute-sanitizer is for devices")
             if not shutil.which("compute-sanitizer"):
                 raise NotRun("there is no compute-sanitizer")
-            argv = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9",
-                    self.program("kernel_check"), "4", "3"]
-            entry = self.command(argv, limit)
-            refused = next((x for x in NOT_HERE if x in entry.get("tail", "")), None)
+            program, *arguments = of(limit)
+            if not os.path.exists(program):
+                raise NotRun(f"{os.path.relpath(program, ROOT)} was not built")
+            argv = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9"]
+            argv += ["--report-api-errors", "no"] if tool == "memcheck" else []
+            whole = []
+
+            def read(text):
+                whole.append(text)
+                return lines_of(text) or laws_of(text)
+            entry = self.command(argv + [program, *arguments], limit,
+                                 {"CUDA_DEVICE_MAX_CONNECTIONS": "32"}, read=read)
+            if entry["result"] == "passed":
+                return entry
+            text = whole[0] + entry["tail"]
+            refused = next((x for x in NOT_HERE if x in text), None)
             if refused:
                 raise NotRun(f"compute-sanitizer refuses this device: {refused}")
+            found = FOUND.search(text)
+            if found:
+                entry["found"] = text[found.start():][:TAIL]
+            elif entry["why"].startswith("stopped"):  # how much slower a program is nobody knows
+                raise NotRun(f"no end in {limit:.0f} s under compute-sanitizer, and nothing found")
             return entry
         return part
+
+    def kernels_checked(self, _):
+        return [self.program("kernel_check"), "4", "3"]
+
+    def bounds_checked(self, _):
+        return [str(self.build / "tests/cuda/gpt_bounds_device_lt"), "small"]
+
+    def trials_checked(self, limit):
+        """One topology or more, for what of the time is left when a last one takes as long."""
+        return [self.program("loopback_trials"), "1", str(limit / 4), str(limit / 2), "1"]
 
     def nccl(self, ranks, p2p, engine=False):
         """Real NCCL; several ranks on one GPU may lock up, which is told and no failure."""
@@ -311,13 +342,15 @@ class Check:
         self.part("gpt trained, bf16", 30, self.trained("--dp", "2", "--precision", "bf16"))
         self.part("gpt trained, offload", 30, self.trained("--dp", "3", "--pp", "1", "--precision",
                                                            "fp16", "--offload"))
-        self.part("memcheck", 30, self.sanitizer("memcheck"))
-        self.part("racecheck", 30, self.sanitizer("racecheck"))
+        self.part("memcheck", 30, self.sanitizer("memcheck", self.kernels_checked))
+        self.part("racecheck", 30, self.sanitizer("racecheck", self.kernels_checked))
         self.part("NCCL, one rank", 60, self.nccl(1, True))  # torch is read for the first time
         self.part("engine over NCCL, one rank", 30, self.nccl(1, True, engine=True))
         p2p = self.part("NCCL, two ranks", 60, self.nccl(2, True))
         self.part("NCCL, two ranks, no P2P", 60, self.nccl(2, False))
         self.part("engine over NCCL, two ranks", 60, self.nccl(2, p2p, engine=True))
+        self.part("memcheck, gpt", 40, self.sanitizer("memcheck", self.bounds_checked))
+        self.part("memcheck, loopback", 40, self.sanitizer("memcheck", self.trials_checked))
         self.reserved = 0
         for size in SIZES if self.device == "gpu" else SIZES[:1]:
             self.part(f"bandwidth, {size}", 40, self.bench(size, 15 if size != SIZES[-1] else 9))

@@ -13,8 +13,11 @@
 void verdict(int good, const char *name, const char *what, const char *why);
 
 /* Products by themselves: those that zp_products_open opens and ref's are within γ of the exact sums;
- * without a term they are not. spec: ERR-3 */
-int judge_products_alone(cudaStream_t stream);
+ * without a term they are not. small: no large ones. spec: ERR-3 */
+int judge_products_alone(cudaStream_t stream, int small);
+
+/* Of shapes that ref's own product multiplied in its place nothing is known of the library. */
+void judge_library(void);
 
 /* Shapes that cuBLASLt has no algorithm for, and when it is asked for one: with the stand-in.
  * spec: ERR-1, STRM-7 */

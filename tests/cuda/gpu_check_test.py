@@ -1,6 +1,7 @@
 """Laws of gpu-check: what it writes, what a failing part does to the others."""
 
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -106,7 +107,9 @@ def gpt_on_a_device():
         def play(name, program, text, status, part):
             program.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexit {status}\n")
             c.part(name, 10, part)
-        said = "# fp32: cuBLASLt 13.1.0, fp32 sums in an order of its own\nok a\nok b"
+        said = ("# bf16: cuBLASLt 13.1.0, fp32 sums in an order of its own; ref's own for 1 of 9 shapes\n"
+                "# fp32: cuBLASLt 13.1.0, fp32 sums in an order of its own; ref's own for 2 of 9 shapes\n"
+                "ok a\nok b")
         play("bounds, outside", bounds, said + "\nnot ok c: 7 not in [1, 2]", 1, c.bounds)
         play("bounds, silent", bounds, "", 0, c.bounds)
         play("bounds, within", bounds, said, 0, c.bounds)
@@ -125,9 +128,104 @@ def gpt_on_a_device():
         law("what_is_outside_of_the_bounds_is_told", c.parts[3]["output"][0]["first"]
             == ["not ok c: 7 not in [1, 2]"], c.parts[3])
         law("who_multiplied_is_told", c.parts[5]["output"][0]["products"]
-            == "cuBLASLt 13.1.0, fp32 sums in an order of its own", c.parts[5])
+            == "cuBLASLt 13.1.0, fp32 sums in an order of its own; ref's own for 2 of 9 shapes", c.parts[5])
         law("the_bits_of_the_end_are_told", c.parts[8]["output"] ==
             [{"equal": True, "bits": "12ab"}], c.parts[8])
+
+
+SANITIZER = """#!/bin/sh
+while [ "$#" -gt 0 ]; do # options, up to the program
+  case $1 in
+  --tool | --error-exitcode) shift 2 ;;
+  --report-api-errors) shift 2 ;;
+  *) break ;;
+  esac
+done
+echo "========= COMPUTE-SANITIZER"
+CHECKED=1 "$@"
+status=$?
+%s
+exit $status
+"""
+CLEAN = 'echo "========= ERROR SUMMARY: 0 errors"'
+INVALID = """echo '========= Invalid __global__ read of size 4 bytes'
+echo '=========     at zp_squares_entry'
+seq -f 'line %03g' 1 400
+echo '========= ERROR SUMMARY: 1 error'
+status=9"""
+REFUSED = """echo '========= Error: Device not supported. Please refer to the documentation'
+seq -f 'line %03g' 1 400
+status=1"""
+LATE = "exec sleep 30"
+
+
+def sanitized():
+    """Programs and compute-sanitizer played by scripts."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        tools = folder / "tools"
+        tools.mkdir()
+        c = check.Check("gpu", folder, 60)
+        path, os.environ["PATH"] = os.environ["PATH"], f"{tools}{os.pathsep}{os.environ['PATH']}"
+
+        def script(file, text):
+            touch(file)
+            file.write_text(text)
+            file.chmod(0o755)
+
+        def play(name, of, tool="memcheck", how=CLEAN, limit=10):
+            script(tools / "compute-sanitizer", SANITIZER % how)
+            c.part(name, limit, c.sanitizer(tool, of))
+            return c.parts[-1]
+        not_built = play("bounds, not built", c.bounds_checked)
+        print_line = "#!/bin/sh\n[ $CHECKED ] && echo '%s'\n"
+        script(folder / "gpu/kernel_check", print_line % '{"kernels": 15, "equal": true}')
+        script(folder / "gpu/loopback_trials", print_line % '{"cases": 1, "limit": "\'"$3"\'"}')
+        script(folder / "tests/cuda/gpt_bounds_device_lt",
+               "#!/bin/sh\n[ $1 = small ] && printf '# a: b, in its order\\nok a\\nok b\\n'\n")
+        kernels = play("kernels", c.kernels_checked)
+        raced = play("kernels, raced", c.kernels_checked, "racecheck")
+        bounds = play("bounds", c.bounds_checked)
+        trials = play("trials", c.trials_checked)
+        invalid = play("invalid", c.trials_checked, how=INVALID)
+        refused = play("refused", c.bounds_checked, how=REFUSED)
+        late = play("late", c.trials_checked, how=LATE, limit=3)
+        bad = play("late and wrong", c.trials_checked, how=INVALID + "\n" + LATE, limit=3)
+        script(folder / "gpu/loopback_trials", "#!/bin/sh\nexit 1\n")
+        dead = play("dead", c.trials_checked)
+        os.environ["PATH"] = path
+    law("a_program_that_was_not_built_is_not_sanitized", not_built["result"] == "not run"
+        and "gpt_bounds_device_lt was not built" in not_built["why"], not_built)
+    law("kernels_gpt_and_trials_are_sanitized", [p["result"] for p in (kernels, raced, bounds,
+        trials)] == ["passed"] * 4, [kernels, raced, bounds, trials])
+    law("errors_of_calls_are_the_programs_to_see", "--report-api-errors no" in trials["command"]
+        and "--report-api-errors" not in raced["command"], [trials, raced])
+    law("sanitized_trials_end_before_their_limit", trials["output"][0]["limit"] == "5.0", trials)
+    law("a_finding_is_told_from_its_beginning", invalid["result"] == "failed"
+        and invalid["found"].startswith("========= Invalid __global__ read"), invalid)
+    law("a_refused_device_is_not_run", refused["result"] == "not run"
+        and "Device not supported" in refused["why"], refused)
+    law("slow_under_a_sanitizer_is_not_run", late["result"] == "not run"
+        and "no end in 3 s" in late["why"], late)
+    law("a_finding_counts_where_no_end_was_seen", bad["result"] == "failed" and "found" in bad, bad)
+    law("a_program_that_fails_when_sanitized_fails", dead["result"] == "failed", dead)
+
+
+def order_of_parts():
+    """Findings of sanitizers are worth less than NCCL's parts, and time is kept for measurements."""
+    c = check.Check("gpu", pathlib.Path("build"), 530)
+    limits = {}
+
+    def part(name, limit, fn):
+        limits[name] = (len(limits), limit, c.reserved)
+    c.part = part
+    c.all()
+    names = list(limits)
+    law("further_sanitizing_comes_last_before_measurements",
+        names.index("memcheck, gpt") == names.index("engine over NCCL, two ranks") + 1
+        and names.index("memcheck, loopback") == names.index("bandwidth, 25e6") - 1, names)
+    law("its_time_is_not_the_measurements", limits["memcheck, loopback"][2] == check.RESERVED
+        and limits["bandwidth, 25e6"][2] == 0, limits)
 
 
 def nothing_measured():
@@ -184,6 +282,8 @@ def simulated():
 parts_go_on()
 cublaslt_found()
 gpt_on_a_device()
+sanitized()
+order_of_parts()
 nothing_measured()
 measured()
 simulated()
