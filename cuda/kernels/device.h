@@ -26,6 +26,8 @@
 #define ZP_LOAD_HOST(from) (*(const volatile int64_t *)(from))
 /* Of an address that comes from memory nvcc does not know that it is none of shared memory. */
 #define ZP_GLOBAL(at) __builtin_assume(__isGlobal(at))
+/* The double x is computed by here: what it takes is not kept for later. */
+#define ZP_BY_HERE(x) asm volatile("" : "+d"(x))
 /* fp16 to fp32, which is exact, and back, to nearest even; which NaN is the device's. NUM-4 */
 #define ZP_FROM_F16(h) zp_from_f16(h)
 static __device__ __forceinline__ float zp_from_f16(unsigned short h)
@@ -93,6 +95,7 @@ ZP_ON_DEVICE simdev_thread zp_this_thread(void)
 #define ZP_ADD_GLOBAL(to, by) ((void)__atomic_fetch_add((to), (by), __ATOMIC_RELAXED))
 #define ZP_LOAD_HOST(from) __atomic_load_n((from), __ATOMIC_ACQUIRE)
 #define ZP_GLOBAL(at) ((void)(at))
+#define ZP_BY_HERE(x) ((void)(x))
 #define ZP_FROM_F16(h) zp_float_of(zp_f32_from_f16(h))
 #define ZP_TO_F16(x) zp_f16_from_f32(zp_bits_of(x))
 #ifdef ZP_THREADS_AT_ONCE

@@ -111,30 +111,31 @@ ZP_ON_DEVICE int32_t zp_window_top(const zp_window *w)
 }
 
 /* A chunk's words: vectors from x on; zeros beyond the run's ends. */
-ZP_ON_DEVICE void zp_chunk_load(uint32_t *word, const zp_memory_run *run, zp_vectors v, int32_t x)
+ZP_ON_DEVICE void zp_chunk_load(uint32_t *word, const void *in, int64_t count, zp_vectors v,
+                                int32_t x)
 {
   zp_vector got[ZP_CHUNK_VECTORS];
   if (zp_is_whole(&v, x) && zp_is_whole(&v, x + (ZP_CHUNK_VECTORS - 1) * v.step)) {
     ZP_UNROLL for (int32_t k = 0; k < ZP_CHUNK_VECTORS; k++) got[k] =
-        zp_whole_vector(&v, run->in, x + k * v.step);
+        zp_whole_vector(&v, in, x + k * v.step);
   } else {
     ZP_UNROLL for (int32_t k = 0; k < ZP_CHUNK_VECTORS; k++) got[k] =
-        zp_vector_at(v, run->in, run->count, x + k * v.step);
+        zp_vector_at(v, in, count, x + k * v.step);
   }
   ZP_UNROLL for (int32_t i = 0; i < ZP_CHUNK_WORDS; i++) word[i] =
       got[i / ZP_WORDS].word[i % ZP_WORDS];
 }
 
 /* A chunk of one thread's: its vectors from x on. Returns how many elements were not finite. */
-ZP_ON_DEVICE int64_t zp_squares_chunk(zp_column c, zp_window *w, int32_t dtype,
-                                      const zp_memory_run *run, zp_vectors v, int32_t x)
+ZP_ON_DEVICE int64_t zp_squares_chunk(zp_column c, zp_window *w, int32_t dtype, const void *in,
+                                      int64_t count, zp_vectors v, int32_t x)
 {
-  uint32_t word[ZP_CHUNK_WORDS];
-  zp_chunk_load(word, run, v, x);
-  for (int32_t tries = 0; !zp_window_add(w, dtype, word); tries++) {
-    const uint32_t largest = zp_chunk_largest(dtype, run->in, run->count, v, x);
-    if (tries == 1 || largest >= 0x7f800000u)
-      return zp_squares_slowly(c, dtype, run->in, run->count, v, x);
+  for (int32_t tries = 0;; tries++) {
+    uint32_t word[ZP_CHUNK_WORDS];
+    zp_chunk_load(word, in, count, v, x); /* also again: kept words would take registers */
+    if (zp_window_add(w, dtype, word)) break;
+    const uint32_t largest = zp_chunk_largest(dtype, in, count, v, x);
+    if (tries == 1 || largest >= 0x7f800000u) return zp_squares_slowly(c, dtype, in, count, v, x);
     zp_window_release(c, *w);
     zp_window_open(w, dtype, (int32_t)(largest >> 23));
   }
@@ -155,10 +156,12 @@ ZP_ON_DEVICE void zp_squares_tiles(const zp_squares_params *p, int32_t dtype, zp
   int64_t bad = 0;
   zp_window_open(&w, dtype, 127);
   for (zp_walk at = zp_walk_of(&p->runs, t); at.tile < at.end; zp_walk_on(&at)) {
-    const zp_vectors v = zp_vectors_of(at.tile - at.run->first_tile, at.run->count,
-                                       zp_lead(at.run->in, size), size, t);
+    const void *in = at.run->in; /* here, as no load of a chunk is to wait for the table's */
+    const int64_t count = at.run->count;
+    const zp_vectors v =
+        zp_vectors_of(at.tile - at.run->first_tile, count, zp_lead(in, size), size, t);
     for (int32_t x = v.x; x < v.end; x += ZP_CHUNK_VECTORS * v.step)
-      bad += zp_squares_chunk(c, &w, dtype, at.run, v, x);
+      bad += zp_squares_chunk(c, &w, dtype, in, count, v, x);
   }
   zp_window_release(c, w);
   if (bad != 0) ZP_ADD_SHARED(&s->nonfinite, bad);

@@ -119,6 +119,7 @@ ZP_ON_DEVICE int zp_window_add(zp_window *w, int32_t dtype, const uint32_t *word
     }
     if (dtype == ZP_BF16) below |= zp_below_bf16(word[i], w->least);
   }
+  ZP_BY_HERE(next.rest); /* nvcc would keep all squares of the chunk until it is known to fit */
   const uint32_t filled = (uint32_t)(zp_bits_of_double(next.high) >> 32) - zp_high_start(w->unit);
   if (filled >= 0x100000u) return 0;
   if (dtype == ZP_F32 && smallest < (w->least << 24) - 1u) return 0;

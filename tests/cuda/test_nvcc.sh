@@ -58,13 +58,16 @@ if look=$(sh cuda/kernels/nvcc.sh --nvdisasm 2>"$tmp/why"); then
   # for fp32 on an H200; loads, loops and full windows take 3 to 6 of them (cuda/README.md).
   awk '/^\.text\./ { inside = /zp_squares_entry/ } !inside { next }
     /^\.L|BRA|CALL|RET|EXIT/ {
-      if (added >= 64) print all / (added / 4), added / 4
-      all = added = 0
+      if (added >= 64) print all / (added / 4), added / 4, kept + 0
+      all = added = kept = 0
       next
     }
-    /\/\*[0-9a-f]+\*\// { all++; if (/DADD/) added++ }' "$tmp/sass" >"$tmp/costs"
+    /\/\*[0-9a-f]+\*\// { all++; if (/DADD/) added++; if (/LDL|STL/) kept++ }' \
+    "$tmp/sass" >"$tmp/costs"
   [ "$(wc -l <"$tmp/costs")" -ge 3 ] && awk '$1 > 12 { above = 1 } END { exit above }' "$tmp/costs"
   verdict $? "exact_norm_is_within_its_budget" "$(tr '\n' ';' <"$tmp/costs")"
+  awk '$3 > 0 { some = 1 } END { exit some || NR == 0 }' "$tmp/costs"
+  verdict $? "exact_norm_adds_without_local_memory" "$(tr '\n' ';' <"$tmp/costs")"
   grep -q 'LDG\.E\.128' "$tmp/sass"
   verdict $? "machine_code_loads_16_bytes_at_once" "no LDG.E.128"
   ! grep -E ' (LD|ST)\.E\.128' "$tmp/sass" >"$tmp/out"
