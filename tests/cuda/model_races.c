@@ -43,6 +43,19 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
   return cudaSuccess;
 }
 
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+  (void)flags;
+  *stream = NULL;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+  (void)stream;
+  return cudaSuccess;
+}
+
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel)
 {
   (void)attributes, (void)kernel;
@@ -74,6 +87,8 @@ int main(void)
   zp_cuda_message returned = {1, {{ZP_BF16, 24, back, 0, {0}}}}, none = {0};
   zp_cuda_call call = {.state = &step};
   zp_cuda_gpt *stage[2];
+  zp_products products = zp_products_ref;
+  products.loads = 1; /* each stage's products when it is opened, too */
   fibers_make();
   if (zp_gpt_entries(&shape) != ENTRIES) return 1;
   zp_gpt_list(&shape, 2, list, NULL);
@@ -85,8 +100,8 @@ int main(void)
     grads[i] = gradient[i];
   }
   for (int i = 0; i < 2; i++) {
-    stage[i] = zp_cuda_gpt_open(
-        &(zp_cuda_gpt_options){&gpt, &cfg, i, 0, params, &refused, &zp_products_ref});
+    stage[i] =
+        zp_cuda_gpt_open(&(zp_cuda_gpt_options){&gpt, &cfg, i, 0, params, &refused, &products});
     if (!stage[i]) return 2;
   }
   call.loss = &out[0];
