@@ -220,11 +220,11 @@ ifneq ($(SAN),1)
 	@$(MAKE) --no-print-directory gate-test
 	@$(MAKE) --no-print-directory mutants N=20
 endif
-quick: ## install what is missing, build, run all tests but the proofs
+quick: ## install what is missing, build, run all tests but the proofs (ONLY="WORD…")
 	@$(call need,$(PACKAGES_TEST))
 	@$(MAKE) --no-print-directory -j$(JOBS) all unit lib
 	@CC='$(CC)' SAN=$(SAN) FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) MAKE='$(MAKE)' \
-	  sh tests/run.sh $(BUILD)
+	  sh tests/run.sh $(BUILD) $(ONLY)
 
 .PHONY: bench
 bench: ## measure the exact sum's throughput beside OpenBLAS and a plain read

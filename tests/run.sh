@@ -1,11 +1,18 @@
 #!/bin/sh
-# Runs every test and counts: tests/run.sh BUILD. Called by `make quick`, which has built everything.
+# Runs every test and counts: tests/run.sh BUILD [WORD...]; of words given, those whose names have one
+# of them. Called by `make quick` (ONLY="WORD...") when everything is built.
 #
 # Unit tests are Criterion programs; the others are scripts tests/*/test_*.sh, which print a line
 # "ok NAME" or "not ok NAME" per test, and "not run: WHY" for what this machine has no tool for. The
 # closing line is the sum of what was counted: a program that dies without a count is one failure.
 set -u
-build=$1
+build=${1:-}
+if [ ! -x "$build/zeroproof" ]; then
+  echo "usage: tests/run.sh BUILD [WORD...]; there is no '$build/zeroproof': make builds it" >&2
+  exit 2
+fi
+shift
+words=$*
 log=$build/test-logs
 passed=0
 failed=0
@@ -15,6 +22,14 @@ export ZP_BUILD="$build" ZEROPROOF="$build/zeroproof"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 rm -rf "$log"
 mkdir -p "$log"
+
+wanted() { # wanted NAME
+  [ -z "$words" ] && return 0
+  for word in $words; do
+    case $1 in *"$word"*) return 0 ;; esac
+  done
+  return 1
+}
 
 count() { # count NAME PASSED FAILED LOG
   passed=$((passed + $2))
@@ -59,6 +74,7 @@ script() { # script NAME COMMAND...
 
 one() { # one NAME COMMAND...: a single test, passed when it exits with 0
   name=$1
+  wanted "$name" || return 0
   file=$log/$name.log
   shift
   if "$@" >"$file" 2>&1; then count "$name" 1 0 "$file"; else count "$name" 0 1 "$file"; fi
@@ -66,6 +82,7 @@ one() { # one NAME COMMAND...: a single test, passed when it exits with 0
 
 for source in tests/*/test_*.c; do
   binary=$build/${source%.c}
+  wanted "$source" || continue
   if [ -x "$binary" ]; then unit "$binary"; else
     echo "$binary was not built" >"$log/missing.log"
     count "${source#tests/}" 0 1 "$log/missing.log"
@@ -73,6 +90,7 @@ for source in tests/*/test_*.c; do
 done
 for source in tests/*/test_*.sh; do
   [ -e "$source" ] || continue
+  wanted "$source" || continue
   name=${source#tests/}
   script "${name%.sh}" sh "$source"
 done
@@ -86,6 +104,10 @@ for build_of_twin in "" --tsan; do
     --seconds "${FUZZ_SECONDS:-60}" --seed "$fresh"
 done
 
+if [ $((passed + failed + left_out)) -eq 0 ]; then
+  echo "tests/run.sh: no test has a name with any of: $words" >&2
+  exit 2
+fi
 [ "$left_out" -eq 0 ] && echo "$passed passed, $failed failed" ||
   echo "$passed passed, $failed failed, $left_out not run"
 [ "$failed" -eq 0 ]
