@@ -378,7 +378,7 @@ conformance-mutants: all $(SIMDEV_COMMAND) ## all historic bugs: general cases m
 	ZEROPROOF=$(COMMAND) python3 -B conformance/judge/mutants.py --jobs $(JOBS) --distinct
 
 .PHONY: trace-bench
-trace-bench: ## `trace check`: rate, memory, verdicts (RANKS=1000, RECORDS=100000 of each; DIR=…)
+trace-bench: ## `trace check`: rate, memory, verdicts (RANKS=1000, tens; RECORDS=100000 of each; DIR=…)
 	@$(call need,$(PACKAGES_RUN) python3)
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/tests/trace/trace_gen_driver
 	@ZP_BUILD=$(BUILD) SAN=$(SAN) python3 -B tests/trace/trace_bench.py $(if $(RANKS),--ranks $(RANKS)) \

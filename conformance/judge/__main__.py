@@ -20,7 +20,7 @@ import report
 from adapter import Adapter, AdapterError
 from run import Runner, constant_ledger
 from shrink import Shrinker, causes_of
-from tools import Broken, Tools
+from tools import Broken, Refused, Tools
 from values import Finding
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -64,12 +64,12 @@ def arguments():
         "nothing was judged; 2 refused input; 3 the environment failed. How to write an adapter: "
         "conformance/ADAPTER.md; what is judged: conformance/SPEC.md.")
     parser.add_argument("--adapter", metavar="CMD", required=True, help="the subject's adapter, a command line")
-    parser.add_argument("--list", action="store_true", help="print the cases that would be run, and end")
+    parser.add_argument("--list", action="store_true", help="print the cases that would be run (id, families of bugs, recipe), and end")
     parser.add_argument("--only", metavar="WHAT", action="append", default=[],
                         help="cases whose id, a clause or a family is WHAT; or the recipe WHAT alone")
     parser.add_argument("--level", type=int, choices=(1, 2, 3), help="1 values, 2 and collectives, 3 and streams")
     parser.add_argument("--seconds", type=seconds, help="go on with random cases until then; shrinking comes after")
-    parser.add_argument("--cases", type=count, help="that many cases at most")
+    parser.add_argument("--cases", type=at_least(int, 1), help="that many cases at most")
     parser.add_argument("--seed", type=int, default=1, help="other cases (1)")
     parser.add_argument("--quick", metavar="FILE", nargs="?", const="",
                         help="the committed selection (conformance/quick) instead of the covering array")
@@ -159,8 +159,12 @@ def try_out(folder):
 def run(options):
     if options.out:
         try_out(options.out)
+    known.check_given(options)
     tools = Tools()
-    log = open(options.log, "ab") if options.log else None
+    try:
+        log = open(options.log, "ab") if options.log else None
+    except OSError as error:
+        raise OSError(f"--log {options.log} cannot be written: {error.strerror}") from None
     first = Adapter(options.adapter, options.deadline, log)
     try:
         hello = first.hello()
@@ -243,7 +247,7 @@ def main():
         signal.signal(number, ended)
     try:
         return run(options)
-    except (AdapterError, choose.Refused) as error:
+    except (AdapterError, Refused) as error:
         return refuse(str(error))
     except (Broken, OSError) as error:
         print(f"zeroproof check: {error}", file=sys.stderr)

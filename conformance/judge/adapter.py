@@ -131,6 +131,8 @@ class Adapter:
         self.restarts = 0
 
     def start(self):
+        if not self.command.strip():
+            raise AdapterError("--adapter: there is no command in it")
         try:
             self.process = subprocess.Popen(
                 shlex.split(self.command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
@@ -293,8 +295,8 @@ class Adapter:
                             f"ranks have entered different collectives, and for {STUCK:g} s nothing moves",
                             "waits": waits, "quiet": round(quiet, 3)}
         _, waits = ledger.is_hung(ledgers.records, silent=True)
-        return {"status": "timeout", "message": f"no answer within {self.deadline:g} s; " +
-                ledger.describe_hang(waits), "waits": waits}
+        message = "; ".join(filter(None, (f"no answer within {self.deadline:g} s", ledger.describe_hang(waits))))
+        return {"status": "timeout", "message": message, "waits": waits}
 
     @staticmethod
     def parse(line):

@@ -9,10 +9,7 @@ import axes
 from known import file_of, load
 from recipe import features, recipe_of
 from run import dice_for
-
-
-class Refused(Exception):
-    """What was asked for cannot be: exit code 2."""
+from tools import Refused
 
 
 def wanted(case, recipe, only):

@@ -14,6 +14,7 @@ import axes
 from recipe import features, recipe_of
 from run import normal
 from shrink import Cause
+from tools import Refused
 
 
 def list_name(words):
@@ -29,6 +30,32 @@ def file_of(given, root, folder, hello):
 def load(name):
     with open(name, encoding="utf-8") as file:
         return json.load(file)
+
+
+SUPPORT = {"level": int, "world": int, "returns": list, "supports": dict, "options": dict, "without": list}
+
+
+def checked(option, name, keys):
+    """A list that a person may have written; keys: what it must have, and of which type."""
+    try:
+        made = load(name)
+    except (OSError, ValueError, RecursionError) as error:
+        raise Refused(f"{option}: {name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    for key, kind in keys.items():
+        if not isinstance(made, dict) or not isinstance(made.get(key), kind):
+            raise Refused(f"{option}: {name} is no such list: \"{key}\" is not there, or no {kind.__name__}")
+    return made
+
+
+def check_given(options):
+    """Files that were asked for are looked at before a case is run."""
+    if options.support and not options.accept_support:
+        checked("--support", options.support, SUPPORT)
+    for entry in checked("--known", options.known, {"failures": list})["failures"] if options.known else ():
+        if not isinstance(entry, dict) or not isinstance(entry.get("needs"), list) or \
+                not all(isinstance(entry.get(key), str) for key in ("clause", "kind")):
+            raise Refused(f"--known: {options.known}: a failure has \"clause\", \"kind\" and a list \"needs\", "
+                          f"not {json.dumps(entry):.60}")
 
 
 def read(given, root, hello):

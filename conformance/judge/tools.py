@@ -9,6 +9,10 @@ class Broken(Exception):
     """The environment failed: exit code 3."""
 
 
+class Refused(Exception):
+    """What was asked for cannot be: exit code 2."""
+
+
 class Lines:
     """A program that answers each line with a line."""
 

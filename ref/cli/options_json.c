@@ -30,7 +30,8 @@ static void complain(reader *r, const char *field, const char *format, ...)
   r->failed = 1;
   if (!zp_cli_speaks()) return;
   va_start(ap, format);
-  fprintf(stderr, "%s: %s: %s%s: ", r->o->command, r->o->config_file, r->where, field);
+  fprintf(stderr, "%s: %s: %s%s%s", r->o->command, r->o->config_file, r->where, field,
+          *r->where || *field ? ": " : "");
   vfprintf(stderr, format, ap);
   fputc('\n', stderr);
   va_end(ap);

@@ -92,6 +92,7 @@ static void draw(view *v, zp_trace_reader *r)
 int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last)
 {
   view v = {NULL, 1};
+  int64_t records = 0;
   const int32_t world = zp_trace_named(dir);
   if (world <= 0 || first >= world) {
     fprintf(stderr, "zeroproof trace: %s: %s.\n", dir,
@@ -110,6 +111,7 @@ int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last
     zp_trace_reader reader;
     zp_trace_open(&reader, dir, r);
     if (reader.state == ZP_TRACE_READING) draw(&v, &reader);
+    records += reader.records;
     zp_trace_close(&reader);
   }
   fputs("\n]}\n", v.f);
@@ -117,6 +119,11 @@ int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last
   if (fclose(v.f) != 0 || bad) {
     fprintf(stderr, "zeroproof trace: --out %s: %m.\n", file);
     return ZP_EXIT_ENVIRONMENT;
+  }
+  if (records == 0) {
+    fprintf(stderr, "zeroproof trace: %s: there is no record in any trace, nothing to see in %s.\n",
+            dir, file);
+    return ZP_EXIT_REFUSED;
   }
   printf("wrote %s: open it at https://ui.perfetto.dev\n", file);
   return ZP_EXIT_GOOD;

@@ -309,6 +309,20 @@ def test_options():
     check("--level 1 looks at no ledger", code == 0 and report["clauses"]["LEDG-2"][0] == 0, report["clauses"])
     code, _, errors = run(f"{TRAINER} honest", "--level", "3")
     check("a level that the subject does not have is refused", code == 2 and "of level 2, not 3" in errors, errors)
+    with tempfile.TemporaryDirectory() as folder:
+        lists = {"no-json": "{", "no-object": "[]", "no-entry": '{"failures": [1]}', "deep": "[" * 100000}
+        for name, text in lists.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        for name in [*lists, "not-there"]:
+            for option in ("--known", "--support"):
+                code, _, errors = run(f"{TRAINER} honest", option, os.path.join(folder, name), "--cases", "3")
+                check(f"{option} {name} is refused, and named", code == 2 and option in errors and name in errors, errors)
+    for more, says in ((("--cases", "0"), "--cases"), (("--log", "/nonexistent/l"), "--log /nonexistent/l cannot be written")):
+        code, _, errors = run(f"{TRAINER} honest", *more)
+        check(f"{' '.join(more)} is told", code in (2, 3) and says in errors, errors)
+    code, _, errors = run("")
+    check("an empty command is refused", code == 2 and "no command" in errors, errors)
     code, report, _ = run(f"{TRAINER} honest", "--seconds", "8")
     check("--seconds goes on with random cases, and ends", code == 0 and 7 < report["seconds"] < 20 and report["whole"]
           and report["results"][-1]["origin"] == "random", report["seconds"])

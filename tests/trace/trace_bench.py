@@ -97,6 +97,9 @@ def main():
     if options.ranks < 2 * TP or options.ranks % TP or options.records < 16:
         print(f"trace_bench.py: --ranks must be a multiple of {TP} from {2 * TP} on, --records 16 or more", file=sys.stderr)
         return 2
+    if options.dir is not None and not os.path.isdir(options.dir):
+        print(f"trace_bench.py: --dir {options.dir} is no folder", file=sys.stderr)
+        return 2
     need = 2 * options.ranks * options.records + 8192 * options.ranks
     with tempfile.TemporaryDirectory(dir=options.dir) as folder:
         if shutil.disk_usage(folder).free < need:
