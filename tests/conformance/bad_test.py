@@ -105,7 +105,8 @@ def test_causes():
 # what is asked for -> what the refusal says: code 2
 ASKED = {
     "--deadline nan": "'nan' is no number above 0", "--deadline 0": "'0' is no number above 0", "--jobs 0": "'0' is no whole number",
-    "--jobs 1.5": "'1.5' is no whole number", "--cases -1": "'-1' is no whole number of at least 0", "--fresh -1": "'-1'",
+    "--jobs 1.5": "'1.5' is no whole number", "--cases 0": "'0' is no whole number of at least 1",
+    "--cases -1": "'-1' is no whole number of at least 1", "--fresh -1": "'-1'",
     "--seconds -5": "'-5' is no number of at least 0", "--seconds inf": "'inf'", "--shrink nan": "'nan'", "--shrink-all -1": "'-1'",
     "--only TYPO --cases 3": "there is no 'TYPO'; there are the clauses LEDG-2, ", "--only TYPO": "the families CM, DT",
     "--only RED-2 --only red-2 --cases 3": "there is no 'red-2'", "--only TYPO --list": "there is no 'TYPO'",
