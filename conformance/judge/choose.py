@@ -6,7 +6,7 @@ import re
 import time
 
 import axes
-from known import file_of, load
+from known import checked, file_of
 from recipe import features, recipe_of
 from run import dice_for
 from tools import Refused
@@ -116,11 +116,8 @@ def read_selection(given, root, hello):
     name = file_of(given or None, root, "quick", hello)
     if not os.path.exists(name):
         raise Refused(f"there is no selection {name}; --accept-quick makes one")
-    try:
-        cases = load(name)["cases"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise Refused(f"the selection {name} cannot be read: {error}") from None
-    if not isinstance(cases, list) or not all(isinstance(text, str) and text.strip() for text in cases):
+    cases = checked("--quick", name, {"cases": list})["cases"]
+    if not all(isinstance(text, str) and text.strip() for text in cases):
         raise Refused(f"the selection {name}: \"cases\" must be a list of recipes")
     return cases
 

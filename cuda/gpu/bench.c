@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../ref/engine/comm.h"
 #include "../kernels/kernels.h"
 #include "main.h"
 #include "probe.h"
@@ -146,11 +147,6 @@ static int measure(bench *b, const job *j)
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
 
-static const char *name_of(int32_t dtype)
-{
-  return dtype == ZP_F32 ? "fp32" : dtype == ZP_BF16 ? "bf16" : "fp16";
-}
-
 static job job_of(const char *name, const void *kernel, void *params, const char *dtype,
                   int tensors, int64_t elements)
 {
@@ -224,7 +220,7 @@ static int same_squares(bench *b, const job *j, const zp_tally *tally)
 static int bench_squares(bench *b, int32_t dtype, int tensors, int32_t kind)
 {
   zp_squares_params p;
-  job j = job_of("squares", zp_kernel_squares, &p, name_of(dtype), tensors, b->n);
+  job j = job_of("squares", zp_kernel_squares, &p, zp_dtype_name(dtype), tensors, b->n);
   memset(&p, 0, sizeof p);
   p.dtype = dtype;
   p.tally = (zp_tally *)(void *)(b->small + 256);
@@ -243,8 +239,8 @@ static int bench_gather(bench *b, int ordered, int32_t dtype, int tensors)
   const int64_t size = zp_dtype_bytes(dtype);
   zp_gather_params p;
   job j = job_of(ordered ? "gather_ordered" : "gather_copy",
-                 ordered ? zp_kernel_gather_ordered : zp_kernel_gather_copy, &p, name_of(dtype),
-                 tensors, b->n);
+                 ordered ? zp_kernel_gather_ordered : zp_kernel_gather_copy, &p,
+                 zp_dtype_name(dtype), tensors, b->n);
   memset(&p, 0, sizeof p);
   p.dtype = dtype;
   p.nonfinite = (int64_t *)(void *)b->small;
@@ -260,7 +256,7 @@ static int bench_scatter(bench *b, int32_t dtype, int tensors)
 {
   const int64_t size = zp_dtype_bytes(dtype);
   zp_scatter_params p;
-  job j = job_of("scatter", zp_kernel_scatter, &p, name_of(dtype), tensors, b->n);
+  job j = job_of("scatter", zp_kernel_scatter, &p, zp_dtype_name(dtype), tensors, b->n);
   memset(&p, 0, sizeof p);
   p.bytes = (int32_t)size;
   j.read = j.write = size * b->n;
@@ -440,7 +436,7 @@ static int bench_update(bench *b, int32_t dtype, int tensors)
   const int64_t size = zp_dtype_bytes(dtype);
   int64_t bad = 0;
   zp_update_params p;
-  job j = job_of("update", zp_kernel_update, &p, name_of(dtype), tensors, b->n);
+  job j = job_of("update", zp_kernel_update, &p, zp_dtype_name(dtype), tensors, b->n);
   memset(&p, 0, sizeof p);
   p.grad = (const float *)(const void *)b->array[0];
   p.master = (float *)(void *)b->array[1];
