@@ -121,8 +121,15 @@ def trained_of(text):
     lines = text.splitlines()
     if not any("equal to ref bit for bit" in x for x in lines):
         return []
-    return [{"equal": True, "bits": x.rsplit(" ", 1)[1]} for x in lines
-            if x.startswith("bits of the end")]
+    told = {"equal": True}
+    for x in lines:
+        if x.startswith("products: "):
+            told["products"] = x.split(": ", 1)[1]  # the last: what they came to
+        if x.startswith("from ref's own products"):
+            told["apart"] = x.split(": ", 1)[1]
+        if x.startswith("bits of the end"):
+            told["bits"] = x.rsplit(" ", 1)[1]
+    return [told] if "bits" in told else []
 
 
 class Check:
@@ -193,8 +200,17 @@ class Check:
             raise NotRun("there is no nvcc on the path")
         return toolkit_of(nvcc)
 
+    def library(self):
+        """What make is told of cuBLASLt; nothing where there is none."""
+        try:
+            header, library = cublaslt_of(self.toolkit())
+        except NotRun:
+            return []
+        return [f"CUBLAS_INC={header}", f"CUBLAS_LIB={library}"]
+
     def build_all(self, limit):
-        return self.made([f"gpu-programs-{self.device}"], limit)
+        library = self.library() if self.device == "gpu" else []
+        return self.made([*library, f"gpu-programs-{self.device}"], limit)
 
     def bounds(self, limit):
         """gpt with the products of the machine's cuBLASLt, within ERR's ranges; on simdev with
@@ -211,15 +227,20 @@ class Check:
             limit -= time.monotonic() - begin
         return self.command(argv, limit, read=laws_of)
 
-    def trained(self, *options):
-        """`train --engine cuda`, products in ref's order: all bits are ref's."""
+    def trained(self, products, *options):
+        """`train --engine cuda`: with products in ref's order all bits are ref's; with cuBLASLt's
+        each is judged, and all bits are ref's that are made of gradients."""
         def part(limit):
-            program = self.build / ("gpu/zeroproof-cuda" if self.device == "gpu"
-                                    else "tests/cuda/zeroproof_threads")
+            program = self.build / ("zeroproof-cuda" if self.device == "gpu"
+                                    else "tests/cuda/zeroproof_threads_lt")
+            if self.device == "gpu" and products == "cublaslt":
+                cublaslt_of(self.toolkit())
+            stand_in = {} if self.device == "gpu" else {"FAKE_CUBLAS": "pairwise"}
             return self.command(
                 [str(program), "train", "--engine", "cuda", "--data", str(ROOT / "STYLE.md"),
                  "--layers", "2", "--d-model", "32", "--heads", "2", "--context", "32", "--batch",
-                 "2", "--sample", "0", "--steps", "5", *options], limit, read=trained_of)
+                 "2", "--sample", "0", "--steps", "5", "--products", products, *options], limit,
+                stand_in, read=trained_of)
         return part
 
     def kernels(self, limit):
@@ -339,9 +360,10 @@ class Check:
         self.part("trials on the loopback", self.trials[1] + 90, self.loopback)
         self.part("races of the loopback", 60, self.races)
         self.part("gpt's bounds", 60, self.bounds)
-        self.part("gpt trained, bf16", 30, self.trained("--dp", "2", "--precision", "bf16"))
-        self.part("gpt trained, offload", 30, self.trained("--dp", "3", "--pp", "1", "--precision",
-                                                           "fp16", "--offload"))
+        self.part("gpt trained, bf16", 30, self.trained("ref", "--dp", "2"))
+        self.part("gpt trained, cuBLASLt", 30, self.trained("cublaslt", "--dp", "2"))
+        self.part("gpt trained, offload", 30, self.trained(
+            "ref", "--dp", "3", "--pp", "1", "--precision", "fp16", "--offload"))
         self.part("memcheck", 30, self.sanitizer("memcheck", self.kernels_checked))
         self.part("racecheck", 30, self.sanitizer("racecheck", self.kernels_checked))
         self.part("NCCL, one rank", 60, self.nccl(1, True))  # torch is read for the first time

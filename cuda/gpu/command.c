@@ -1,8 +1,8 @@
 /* zeroproof-cuda: `zeroproof train --engine cuda` with a real device. All ranks are threads of this
  * process, which share the device, and the loopback is their NCCL. gpt's kernels and what they keep
  * are on the device; parameters, gradients and the engine's state are pinned memory of the host,
- * which the device reaches over the bus and the comparison with ref reads. --products: who
- * multiplies the model's matrices. */
+ * which the device reaches over the bus and the comparison with ref reads. --products alone tells who
+ * multiplies the model's matrices, --device whether there is a device. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,12 +11,29 @@
 #include "../loopback/place.h"
 #include "../trial/twin.h"
 
+static int train(const zp_engine_training *job, zp_error *err)
+{
+  if (zp_loopback_place_ranks())
+    return zp_fail(
+        err, ZP_E_DEVICE, -1,
+        "there is no device, or no pinned memory of 2 GiB for its ranks: nvidia-smi says "
+        "which devices there are, ulimit -l how much may be pinned; --device sim needs "
+        "none");
+  return zp_twin_train(job, err);
+}
+
 int main(int argc, char **argv)
 {
   static char name[] = "zeroproof train";
-  static zp_engine engine;
+  zp_engine engine = zp_engine_twin;
   if (argc == 2 && strcmp(argv[1], "--products") == 0) {
     puts(zp_products_are());
+    return 0;
+  }
+  if (argc == 2 && strcmp(argv[1], "--device") == 0) {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices < 1) return ZP_EXIT_ENVIRONMENT;
+    printf("%d\n", devices);
     return 0;
   }
   if (argc < 2 || strcmp(argv[1], "train") != 0) {
@@ -26,14 +43,8 @@ int main(int argc, char **argv)
             argv[0]);
     return ZP_EXIT_REFUSED;
   }
-  if (zp_loopback_place_ranks()) {
-    fprintf(stderr,
-            "%s: there is no device, or no pinned memory of 2 GiB for its ranks: nvidia-smi says "
-            "which devices there are, ulimit -l how much may be pinned.\n",
-            name);
-    return ZP_EXIT_ENVIRONMENT;
-  }
-  engine = zp_engine_twin;
+  engine.train = train;
+  engine.program = "zeroproof-cuda";
   engine.where = "the CUDA twin on a CUDA device, beside ref";
   argv[1] = name;
   return zp_cmd_train(argc - 1, argv + 1, &engine);

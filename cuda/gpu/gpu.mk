@@ -56,28 +56,54 @@ $(GPU_KERNEL_BENCH): $(BUILD)/cuda/gpu/main_device.o $(BUILD)/gpu/bench.o $(BUIL
 # `zeroproof train --engine cuda` on a device; and the same program here, on a device of the tests'
 # own that does everything at once. What gpt's kernels keep, and its decoded parameters, nobody on
 # the host reads: they are the device's own memory, the rest is near (cuda/loopback/near.c).
-GPU_COMMAND     := $(BUILD)/gpu/zeroproof-cuda
+GPU_COMMAND     := $(BUILD)/zeroproof-cuda
 THREADS_COMMAND := $(BUILD)/tests/cuda/zeroproof_threads
 COMMAND_OBJ     := $(BUILD)/cuda/gpu/command.o $(BUILD)/cuda/gpu/no_mpi.o
 $(COMMAND_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS) -DZP_ON_THREADS
 $(COMMAND_OBJ): | $(CUDA_HEADERS)
-$(BUILD)/gpu/gpt.o: $(BUILD)/cuda/model/gpt.o
+OWN_MEMORY = objcopy --redefine-sym cudaMalloc=__real_cudaMalloc \
+             --redefine-sym cudaFree=__real_cudaFree
+$(BUILD)/gpu/%.o: $(BUILD)/cuda/model/%.o
 	@mkdir -p $(@D)
-	$(Q)objcopy --redefine-sym cudaMalloc=__real_cudaMalloc \
-	  --redefine-sym cudaFree=__real_cudaFree $< $@
-COMMAND_LINK := $(COMMAND_OBJ) $(BUILD)/gpu/gpt.o $(LOOPBACK_NEAR) \
+	$(Q)$(OWN_MEMORY) $< $@
+COMMAND_LINK := $(COMMAND_OBJ) $(BUILD)/gpu/gpt.o $(BUILD)/gpu/judge.o $(LOOPBACK_NEAR) \
   $(filter $(BUILD)/ref/cli/train%,$(CLI_OBJ)) $(filter-out %/device.o,$(LOOPBACK_OBJ))
 COMMAND_LIBS := $(TRIAL) $(ENGINE) $(ZP_PATH) $(BUILD)/libzpgpu.a $(STATIC)
-$(GPU_COMMAND): $(COMMAND_LINK) $(BUILD)/gpu/loopback.o $(BUILD)/cuda/kernels/device.o \
-  $(BUILD)/cuda/model/device.o $(COMMAND_LIBS) | $(BUILD)/gpu/libcuda.so.1
+# cuBLASLt's products, where it is; and here, on the same device, by the stand-in of the tests, which
+# adds in another order.
+$(GPU_COMMAND): $(BUILD)/gpu/library
+$(GPU_COMMAND): $(COMMAND_LINK) $(if $(MODEL_LT),$(BUILD)/gpu/product_cublaslt.o) \
+  $(BUILD)/gpu/loopback.o $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/model/device.o \
+  $(COMMAND_LIBS) | $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(GPU_LINK)
+	$(Q)$(CC) -o $@ $(filter-out %/library,$^) $(ALL_LDFLAGS) $(LOOPBACK_WRAP) \
+	  $(MODEL_DEVICE_LIBS) $(GPU_LINK)
+.PHONY: gpu-command install-gpu-command uninstall-gpu-command
+gpu-command: $(GPU_COMMAND) ## build `zeroproof train --engine cuda` for a GPU (CUBLAS_INC, CUBLAS_LIB)
+install-gpu-command: gpu-command
+	install -d $(dest)/bin
+	install -m 755 $(GPU_COMMAND) $(dest)/bin
+uninstall-gpu-command:
+	rm -f $(dest)/bin/$(notdir $(GPU_COMMAND))
+install: $(if $(wildcard $(GPU_COMMAND)),install-gpu-command)
+uninstall: uninstall-gpu-command
+THREADS_LT_COMMAND := $(THREADS_COMMAND)_lt
+$(BUILD)/gpu/fake_cublaslt.o: $(BUILD)/fake_cublas/cuda/model/product_cublaslt.o
+	@mkdir -p $(@D)
+	$(Q)$(OWN_MEMORY) $< $@
+$(THREADS_LT_COMMAND): $(COMMAND_LINK) $(BUILD)/gpu/fake_cublaslt.o \
+  $(addprefix $(BUILD)/fake_cublas/tests/cuda/fake_cublas/,cublaslt.o orders.o) \
+  $(BUILD)/tests/cuda/product_orders.o $(BUILD)/cuda/loopback/device.o \
+  $(BUILD)/tests/cuda/at_once_runtime.o $(COMMAND_LIBS)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(LIBS)
 $(THREADS_COMMAND): $(COMMAND_LINK) $(BUILD)/cuda/loopback/device.o \
   $(BUILD)/tests/cuda/at_once_runtime.o $(COMMAND_LIBS)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(LIBS)
-unit: $(THREADS_COMMAND)
+unit: $(THREADS_COMMAND) $(THREADS_LT_COMMAND)
 
 # ---- The engine over real NCCL -------------------------------------------------------------------
 

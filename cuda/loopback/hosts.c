@@ -9,7 +9,7 @@
 
 #include "../simdev/simdev.h"
 
-enum { HOSTS = 4 * 32, KEYS = 1 << 15, CONDS = 256, LOCKS = 16, TEXT = 128 };
+enum { HOSTS = 4 * 32, KEYS = 1 << 10, CONDS = 256, LOCKS = 16, TEXT = 128 };
 
 typedef struct host {
   simdev *s;
@@ -20,13 +20,13 @@ typedef struct host {
   pthread_t thread;
 } host;
 
-/* over: a host has returned an error, and nobody waits any more. key: those that were signalled, each
- * at its hash or behind it. */
+/* over: a host has returned an error, and nobody waits any more. key: [room] those that were
+ * signalled, each at its hash or behind it. */
 struct simdev {
   host host[HOSTS];
   int32_t hosts, over;
-  int64_t keys;
-  const void *key[KEYS];
+  int64_t keys, room;
+  const void **key;
   simdev_report report;
   char text[TEXT];
 };
@@ -50,16 +50,49 @@ static void wake_all(void)
   for (int32_t i = 0; i < CONDS; i++) pthread_cond_broadcast(&cond[i]);
 }
 
+static uint32_t hash_of(const void *key)
+{
+  return (uint32_t)((uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* Where a key is, or would be. */
+static const void **place_of(simdev *s, const void *key)
+{
+  int64_t at = hash_of(key) % s->room;
+  while (s->key[at] && s->key[at] != key) at = (at + 1) % s->room;
+  return &s->key[at];
+}
+
+/* Twice the room. 0, or -1 without memory. */
+static int more_keys(simdev *s)
+{
+  const void **old = s->key;
+  const int64_t n = s->room, room = n > 0 ? 2 * n : KEYS;
+  const void **key = calloc((size_t)room, sizeof *key);
+  if (!key) return -1;
+  s->key = key;
+  s->room = room;
+  for (int64_t i = 0; i < n; i++)
+    if (old[i]) *place_of(s, old[i]) = old[i];
+  free(old);
+  return 0;
+}
+
 simdev *simdev_open(int32_t ranks, int32_t devices, const simdev_options *options, const char **why)
 {
   (void)options;
   if (why) *why = "one process, one device";
   pthread_once(&made, make);
-  return ranks == 1 && devices == 1 ? calloc(1, sizeof(simdev)) : NULL;
+  if (ranks != 1 || devices != 1) return NULL;
+  simdev *s = calloc(1, sizeof *s);
+  if (s && !more_keys(s)) return s;
+  free(s);
+  return NULL;
 }
 
 void simdev_close(simdev *s)
 {
+  free(s->key);
   free(s);
 }
 
@@ -74,7 +107,7 @@ simdev_status simdev_reset(simdev *s, const simdev_options *options)
 {
   (void)options;
   s->keys = s->over = 0;
-  memset(s->key, 0, sizeof s->key);
+  memset(s->key, 0, (size_t)s->room * sizeof *s->key);
   memset(&s->report, 0, sizeof s->report);
   s->report.text = "";
   s->report.rank = -1;
@@ -157,37 +190,31 @@ void simdev_pause(void)
   nanosleep(&nap, NULL);
 }
 
-static uint32_t hash_of(const void *key)
+static pthread_cond_t *cond_of(const void *key)
 {
-  return (uint32_t)((uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-}
-
-/* Where a key is, or would be. */
-static const void **place_of(const void *key)
-{
-  uint32_t at = hash_of(key) % KEYS;
-  while (running->key[at] && running->key[at] != key) at = (at + 1) % KEYS;
-  return &running->key[at];
+  return &cond[hash_of(key) % CONDS];
 }
 
 void simdev_signal(const void *key)
 {
   pthread_mutex_lock(&mutex);
-  const void **place = place_of(key);
+  if (2 * running->keys >= running->room && more_keys(running)) abort();
+  const void **place = place_of(running, key);
   if (!*place) {
-    if (++running->keys > KEYS / 2) abort(); /* a trial's turns are fewer */
+    running->keys++;
     *place = key;
-    pthread_cond_broadcast(&cond[hash_of(key) / KEYS % CONDS]);
+    pthread_cond_broadcast(cond_of(key));
   }
   pthread_mutex_unlock(&mutex);
 }
 
 int simdev_await(const void *key)
 {
-  pthread_cond_t *own = &cond[hash_of(key) / KEYS % CONDS];
+  pthread_cond_t *own = cond_of(key);
   int there;
   pthread_mutex_lock(&mutex);
-  while (!(there = *place_of(key) == key) && !running->over) pthread_cond_wait(own, &mutex);
+  while (!(there = *place_of(running, key) == key) && !running->over)
+    pthread_cond_wait(own, &mutex);
   pthread_mutex_unlock(&mutex);
   return there ? 0 : -1;
 }

@@ -23,21 +23,71 @@ ZP_ON_DEVICE float zp_rounded_to(int32_t dtype, float x)
   return x;
 }
 
-/* Thing: an element of C of one of the products; one chain over ascending k. */
+/* Element i of C, counted over all of the products: where it is, its row of A, its column of B. */
+typedef struct zp_product_element {
+  const float *a, *b;
+  float *c;
+  int64_t n;
+} zp_product_element;
+
+ZP_ON_DEVICE int64_t zp_product_elements(const zp_product *p)
+{
+  return p->outer * p->inner * p->M * p->N;
+}
+
+ZP_ON_DEVICE zp_product_element zp_product_at(const zp_product *p, int64_t i)
+{
+  const int64_t size = p->M * p->N, which = i / size, m = i % size / p->N, n = i % p->N;
+  const int64_t outer = which / p->inner, inner = which % p->inner;
+  zp_product_element e;
+  e.a = p->a + outer * p->step_a.outer + inner * p->step_a.inner + m * p->am;
+  e.b = p->b + outer * p->step_b.outer + inner * p->step_b.inner + n * p->bn;
+  e.c = p->c + outer * p->step_c.outer + inner * p->step_c.inner + m * p->ldc + n;
+  e.n = n;
+  return e;
+}
+
+/* Thing: an element; one chain over ascending k. */
 ZP_ON_DEVICE void zp_product_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   const zp_product *p = (const zp_product *)params;
-  const int64_t size = p->M * p->N, all = p->outer * p->inner * size;
   (void)shared, (void)phase;
-  for (int64_t i = zp_thing(t); i < all; i += zp_thing_step(t)) {
-    const int64_t which = i / size, m = i % size / p->N, n = i % p->N;
-    const int64_t outer = which / p->inner, inner = which % p->inner;
-    const float *a = p->a + outer * p->step_a.outer + inner * p->step_a.inner + m * p->am;
-    const float *b = p->b + outer * p->step_b.outer + inner * p->step_b.inner + n * p->bn;
-    float sum = p->bias ? p->bias[n] : 0.0f;
-    for (int64_t k = 0; k < p->K; k++) sum += a[k * p->ak] * b[k * p->bk];
-    p->c[outer * p->step_c.outer + inner * p->step_c.inner + m * p->ldc + n] = sum;
+  for (int64_t i = zp_thing(t); i < zp_product_elements(p); i += zp_thing_step(t)) {
+    const zp_product_element e = zp_product_at(p, i);
+    float sum = p->bias ? p->bias[e.n] : 0.0f;
+    for (int64_t k = 0; k < p->K; k++) sum += e.a[k * p->ak] * e.b[k * p->bk];
+    *e.c = sum;
   }
+}
+
+/* Thing: an element that has been made. spec: ERR-7 */
+ZP_ON_DEVICE void zp_judge_product_body(const void *params, simdev_thread t, void *shared,
+                                        int phase)
+{
+  const zp_judge_product_params *j = (const zp_judge_product_params *)params;
+  const zp_product *p = &j->p;
+  int64_t outside = 0, unsaid = 0;
+  double worst = 0;
+  (void)shared, (void)phase;
+  for (int64_t i = zp_thing(t); i < zp_product_elements(p); i += zp_thing_step(t)) {
+    const zp_product_element e = zp_product_at(p, i);
+    double sum = p->bias ? (double)p->bias[e.n] : 0.0, size = fabs(sum);
+    for (int64_t k = 0; k < p->K; k++) {
+      const double term = (double)e.a[k * p->ak] * (double)e.b[k * p->bk];
+      sum += term;
+      size += fabs(term);
+    }
+    const double off = fabs((double)*e.c - sum), most = j->share * size + j->least;
+    if (!(size < 0x1p127)) unsaid++;
+    else if (!(off <= most)) outside++;
+    else if (off > worst * most) worst = off / most;
+  }
+  if (unsaid > 0) ZP_ADD_GLOBAL(&j->found->unsaid, unsaid);
+  if (outside > 0) ZP_ADD_GLOBAL(&j->found->outside[p->name], outside);
+  int32_t near = 0;
+  for (double share = 0; near < ZP_JUDGED_NEAR - 1 && worst > share; share += ZP_JUDGED_SHARE)
+    near++;
+  ZP_ADD_GLOBAL(&j->found->near[near], 1);
 }
 
 ZP_ON_DEVICE void zp_convert_body(const void *params, simdev_thread t, void *shared, int phase)

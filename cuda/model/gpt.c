@@ -15,6 +15,7 @@ enum { V = ZP_GPT_VOCAB, LENGTHS = 3 };
 int zp_cuda_gpt_load(void)
 {
   const void *const all[] = {zp_kernel_product,
+                             zp_kernel_judge_product,
                              zp_kernel_convert,
                              zp_kernel_read,
                              zp_kernel_targets,

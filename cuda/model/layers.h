@@ -7,7 +7,7 @@
 #ifndef ZP_CUDA_LAYERS_H
 #define ZP_CUDA_LAYERS_H
 #include "../kernels/kernels.h"
-#include "product.h"
+#include "judge.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -107,10 +107,18 @@ typedef struct zp_entropy_params {
   float mean;   /* 1/N in fp32 */
 } zp_entropy_params;
 
+/* An element of p may be share·Σ|terms| + least off the sum of its terms. spec: ERR-7 */
+typedef struct zp_judge_product_params {
+  zp_product p;
+  double share, least;
+  zp_judged *found;
+} zp_judge_product_params;
+
 /* One thread for each of n things to do; fewer blocks loop. */
 zp_launch zp_launch_things(int64_t n);
 
 extern const void *const zp_kernel_product;
+extern const void *const zp_kernel_judge_product;
 extern const void *const zp_kernel_convert;
 extern const void *const zp_kernel_read;
 extern const void *const zp_kernel_targets;

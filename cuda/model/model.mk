@@ -29,6 +29,12 @@ MODEL_DEVICE_OBJ := $(BUILD)/cuda/model/device.o \
   $(filter-out %/layers.o $(if $(MODEL_LT),%/product_ref.o),$(MODEL_OBJ)) \
   $(if $(MODEL_LT),$(BUILD)/cuda/model/product_cublaslt.o)
 
+# Made again where another library is found.
+$(BUILD)/gpu/library: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(CUBLAS_INC) $(MODEL_DEVICE_LIBS)' | cmp -s - $@ || \
+	  printf '%s\n' '$(CUBLAS_INC) $(MODEL_DEVICE_LIBS)' > $@
+$(BUILD)/cuda/model/product_cublaslt.o: $(BUILD)/gpu/library
 $(BUILD)/cuda/model/product_cublaslt.o: CPPFLAGS += -isystem $(CUBLAS_INC) $(CUDA_CPPFLAGS)
 $(BUILD)/cuda/model/device.o: cuda/model/layers.cu \
   $(wildcard cuda/model/*.h cuda/kernels/*.h ref/num/*.[ch] ref/model/zmath.[ch])

@@ -68,6 +68,9 @@ int zp_products_open(zp_products *products);
  * how many of this process's shapes so far it had no algorithm, so that ref's own multiplied. */
 const char *zp_products_are(void);
 
+/* 1: cuBLASLt is what it opens. */
+extern const int32_t zp_products_library;
+
 /* These, and in *shapes all that it was asked for: 0 of 0 where ref's own is the only one. */
 int64_t zp_products_refused(int64_t *shapes);
 

@@ -243,6 +243,8 @@ static void close_lt(void *ctx)
   free(me);
 }
 
+const int32_t zp_products_library = 1;
+
 int zp_products_open(zp_products *products)
 {
   lt *me = calloc(1, sizeof *me);

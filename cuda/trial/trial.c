@@ -95,32 +95,44 @@ static int keep_first(zp_trial *t)
   return 0;
 }
 
-static int run_ref(zp_trial *t, zp_error *err)
+static int end_ref(zp_trial *t, zp_error *err)
 {
-  const zp_hook hook = {t, NULL, after_op};
-  t->ref = zp_sim_open(t->cfg, t->hyper, t->work, err);
-  if (!t->ref) return err->status;
-  if (keep_first(t)) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for first values");
-  if (t->watch.report) return 0;
-  zp_sim_hook(t->ref, &hook);
-  if (zp_sim_run(t->ref, ZP_PHASE_INIT, err)) return err->status;
-  if (t->storage.load && zp_trial_ref_load(t, err)) return err->status;
-  if (t->watch.ref) t->watch.ref(t->watch.ctx, t->ref, -1);
-  for (int32_t s = 0; s < t->steps; s++) {
-    for (int32_t r = 0; r < t->world; r++) {
-      const zp_rank *rank = zp_sim_rank(t->ref, r);
-      t->params[(int64_t)s * t->world + r] = zp_trial_hash(t->cfg, &rank->lay, rank->param);
-    }
-    if (zp_sim_run(t->ref, ZP_PHASE_STEP, err)) return err->status;
-    t->result[s] = zp_sim_rank(t->ref, 0)->result;
-    t->scaler[s] = zp_sim_rank(t->ref, 0)->scaler;
-    if (t->watch.ref) t->watch.ref(t->watch.ctx, t->ref, s);
-  }
   if (t->storage.save && zp_trial_ref_save(t, err)) return err->status;
   zp_sim_hook(t->ref, NULL);
   for (int32_t r = 0; r < t->world; r++)
     if (t->ledger[r].no_memory) return zp_fail(err, ZP_E_MEMORY, r, "no memory for a ledger");
   return 0;
+}
+
+int zp_trial_ref_step(zp_trial *t, int32_t s, zp_error *err)
+{
+  for (int32_t r = 0; r < t->world; r++) {
+    const zp_rank *rank = zp_sim_rank(t->ref, r);
+    t->params[(int64_t)s * t->world + r] = zp_trial_hash(t->cfg, &rank->lay, rank->param);
+  }
+  if (zp_sim_run(t->ref, ZP_PHASE_STEP, err)) return err->status;
+  t->result[s] = zp_sim_rank(t->ref, 0)->result;
+  t->scaler[s] = zp_sim_rank(t->ref, 0)->scaler;
+  if (t->watch.ref) t->watch.ref(t->watch.ctx, t->ref, s);
+  return s == t->steps - 1 ? end_ref(t, err) : 0;
+}
+
+/* Up to its end or, where it follows the twin, to its first step. */
+static int run_ref(zp_trial *t, zp_error *err)
+{
+  t->hook = (zp_hook){t, NULL, after_op};
+  t->tape = zp_trial_tape(t);
+  t->ref = zp_sim_open(t->cfg, t->hyper, t->watch.products ? &t->tape : t->work, err);
+  if (!t->ref) return err->status;
+  if (keep_first(t)) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for first values");
+  if (t->watch.report) return 0;
+  zp_sim_hook(t->ref, &t->hook);
+  if (zp_sim_run(t->ref, ZP_PHASE_INIT, err)) return err->status;
+  if (t->storage.load && zp_trial_ref_load(t, err)) return err->status;
+  if (t->watch.ref) t->watch.ref(t->watch.ctx, t->ref, -1);
+  for (int32_t s = 0; !t->watch.products && s < t->steps; s++)
+    if (zp_trial_ref_step(t, s, err)) return err->status;
+  return t->steps == 0 ? end_ref(t, err) : 0;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -137,10 +149,11 @@ static int open_arrays(zp_trial *t)
   t->log = calloc(world, sizeof *t->log);
   t->syncs = calloc(world, sizeof *t->syncs);
   t->get = calloc(steps, 1);
+  t->followed = calloc(steps, 1);
   for (int32_t i = 0; t->storage.save && i < 2; i++)
     if (zp_case_memory_open(&t->saved[i], t->cfg)) return -1;
   if (!t->first || !t->ledger || !t->error || !t->result || !t->scaler) return -1;
-  return t->params && t->log && t->syncs && t->get ? 0 : -1;
+  return t->params && t->log && t->syncs && t->get && t->followed ? 0 : -1;
 }
 
 zp_trial *zp_trial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
@@ -182,6 +195,7 @@ void zp_trial_close(zp_trial *t)
   free(t->syncs);
   free(t->log);
   free(t->get);
+  free(t->followed);
   free(t->ledger);
   free(t->error);
   free(t->result);
@@ -253,7 +267,8 @@ static void forget(zp_trial *t, const zp_trial_schedule *s)
   memset(t->error, 0, (size_t)t->world * sizeof *t->error);
   for (int32_t r = 0; r < t->world; r++) t->log[r].n = t->syncs[r].n = 0;
   if (t->storage.save) zp_case_memory_clear(&t->saved[1]);
-  for (int32_t k = 0; k < t->steps; k++) t->get[k] = s->get_each || k == t->steps - 1;
+  for (int32_t k = 0; k < t->steps; k++)
+    t->get[k] = s->get_each || t->watch.products || k == t->steps - 1;
 }
 
 /* No launch had to load its kernel. STRM-7 */

@@ -85,6 +85,14 @@ typedef struct zp_trial_storage {
   void (*close)(void *ctx, int32_t rank);
 } zp_trial_storage;
 
+/* Where the twin's products are a library's, and ref follows: it is given the losses, gradients and
+ * messages of the twin's model, step by step. All members are told. spec: ERR-7 */
+typedef struct zp_trial_products {
+  int64_t elements, unsaid; /* of products: judged; of these, overflows that the order decides */
+  double farthest;          /* of an element, as a share of what ERR-7 allows */
+  double loss, gradient; /* how far from ref's own, relative: a loss; a step's gradients in norm */
+} zp_trial_products;
+
 struct zp_trial_worker;
 
 /* Where a twin stands alone: nothing is compared with ref, which opens its ranks and does not run;
@@ -105,6 +113,9 @@ typedef struct zp_trial_watch {
   void (*twin)(void *ctx, const zp_step_result *result);
   const zp_trial_storage *storage; /* or NULL */
   const zp_trial_report *report;   /* NULL: the twin is compared with ref */
+  /* NULL: the twin of gpt has ref's own product; else that of the program's (zp_products_open), and
+   * ref follows; the trial is then run once, and asks for results after each step */
+  zp_trial_products *products;
 } zp_trial_watch;
 
 /* Runs INIT and `steps` steps on ref, loads before and saves behind them. cfg, hyper, work and

@@ -5,6 +5,7 @@
 #include "../../ref/cli/sim_store.h"
 #include "../engine/engine_internal.h"
 #include "../model/gpt.h"
+#include "../model/judge.h"
 #include "../path/run.h"
 #include "trial.h"
 
@@ -78,6 +79,7 @@ struct zp_trial {
   int32_t steps, world;
   /* of ref */
   zp_sim *ref;
+  zp_hook hook;            /* of its ranks */
   void **first;            /* [world · n_params] first values, NULL for other stages' entries */
   zp_step_result *result;  /* [steps] */
   zp_scaler *scaler;       /* [steps] after each step */
@@ -85,6 +87,12 @@ struct zp_trial {
   zp_trial_ledger *ledger; /* [world] */
   zp_trial_hooks hooks;
   zp_case_memory saved[2]; /* by ref; by the twin's last run */
+  /* where ref follows (follow.c) */
+  zp_workload tape; /* what ref trains then */
+  int64_t arrived;  /* ranks that have come to the end of a step, of all steps */
+  char *followed;   /* [steps] keys: ref has taken the step */
+  double apart,
+      size; /* Σ squares, of a step's gradients: of differences from ref's own, of these */
   /* of the twin's last run */
   zp_trial_schedule now;
   simdev *sim, *sims[2];     /* the run's; with one host a rank, and with several */
@@ -113,9 +121,12 @@ struct zp_trial_worker {
   int32_t failed[ZP_TRIAL_STREAMS];
   const zp_cuda_call *call; /* the backward whose gradients are announced */
   zp_cuda *e;
-  void *inst;           /* of the workload, or … */
-  zp_cuda_gpt *gpt;     /* … where that is gpt, the device's own … */
-  zp_products products; /* … and who multiplies for it */
+  void *inst;             /* of the workload, or … */
+  zp_cuda_gpt *gpt;       /* … where that is gpt, the device's own … */
+  zp_products products;   /* … and who multiplies for it: ref's own, or … */
+  zp_products library;    /* … the program's, … */
+  zp_product_judge judge; /* … judged, … */
+  zp_judged judged;       /* … as was found until now */
   cudaStream_t producer[ZP_TRIAL_STREAMS];
   cudaStream_t own, losses; /* of the caller's own loop … */
   cudaEvent_t forwarded;
@@ -132,8 +143,15 @@ struct zp_trial_worker {
   uint64_t *seen; /* device: [steps · M · 2] the parameters as forward and the end of backward saw
                      them, hashed */
   zp_message in, out; /* dtypes and shapes */
+  /* device: of the step, where ref follows: [ZP_TRIAL_KEPT][M] messages; [M] losses */
+  char *kept;
+  int64_t kept_bytes; /* room for one */
+  float *lost;
   zp_trial_ledger issued;
 };
+
+/* Messages of a micro-batch: activations as they came and went, gradients as they did. */
+enum { ZP_TRIAL_RECEIVED, ZP_TRIAL_SENT, ZP_TRIAL_RETURNED, ZP_TRIAL_RETURNING, ZP_TRIAL_KEPT };
 
 /* 0, or the line where a call failed: what a host function of simdev returns. */
 #define ZP_TRIAL_OK(call)                                                                          \
@@ -199,6 +217,18 @@ int zp_trial_ref_load(zp_trial *t, zp_error *err);
 int zp_trial_ref_save(zp_trial *t, zp_error *err);
 int zp_trial_load(zp_trial_worker *w);
 int zp_trial_save(zp_trial_worker *w);
+
+/* follow.c: ref behind the twin, where that multiplies by a library (zp_trial_watch.products). What
+ * its model's kernels keep for ref's ranks, and the workload that gives it to them; the end of a
+ * step: products are judged, and ref takes it; what they came to is told. 0, or not. */
+int zp_trial_open_follow(zp_trial_worker *w);
+void zp_trial_close_follow(zp_trial_worker *w);
+void zp_trial_keep(zp_trial_worker *w, int32_t which, int64_t mb, const zp_message *m);
+zp_workload zp_trial_tape(zp_trial *t);
+int zp_trial_follow(zp_trial_worker *w);
+int zp_trial_tell_products(zp_trial_worker *w);
+/* trial.c */
+int zp_trial_ref_step(zp_trial *t, int32_t step, zp_error *err);
 
 /* path.c: the run as a case of the comparison; and the comparison: 0, or 1 after
  * zp_trial_differs. */

@@ -160,6 +160,7 @@ static void close_worker(zp_trial_worker *w)
   if (w->refused) cudaFree(w->refused);
   if (w->seen) cudaFree(w->seen);
   zp_trial_close_model(w);
+  zp_trial_close_follow(w);
   free(w->raw);
   free(w->order);
   zp_trial_ledger_free(&w->issued);
@@ -203,6 +204,7 @@ static int train(zp_trial_worker *w)
   simdev_name_stream(w->e->p2p, "p2p");
   ZP_TRIAL_OK(zp_trial_same_allocation(w));
   if (w->t->now.offload) simdev_name_stream(w->e->offload.copy, "copy");
+  ZP_TRIAL_OK(zp_trial_open_follow(w));
   ZP_TRIAL_OK(zp_trial_open_model(w));
   ZP_TRIAL_OK(zp_cuda_init(w->e));
   if (w->t->watch.report) return train_alone(w);
@@ -215,12 +217,14 @@ static int train(zp_trial_worker *w)
     if (!w->t->get[step]) continue;
     simdev_tag(zp_path_tag(ZP_PATH_GET, step, 0, 0));
     ZP_TRIAL_OK(zp_cuda_get(w->e, &s));
+    if (w->t->watch.products) ZP_TRIAL_OK(zp_trial_follow(w));
     ZP_TRIAL_OK(zp_trial_same_state(w, &s));
   }
   if (w->t->storage.save) ZP_TRIAL_OK(zp_trial_save(w));
   ZP_TRIAL_OK(zp_trial_same_memory(w));
   ZP_TRIAL_OK(zp_trial_same_seen(w));
   ZP_TRIAL_OK(zp_trial_same_waits(w));
+  ZP_TRIAL_OK(zp_trial_tell_products(w));
   return zp_trial_same_ledger(w);
 }
 

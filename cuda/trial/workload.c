@@ -49,6 +49,22 @@ static zp_mb at_mb(const compute *p)
   return (zp_mb){p->state->step, p->mb, p->state->scaler.log2_scale};
 }
 
+/* Behind a forward, behind a backward: what the model has read and sent. */
+static void end_forward(const compute *p)
+{
+  look(p, 0);
+  zp_trial_keep(p->w, ZP_TRIAL_RECEIVED, p->mb, &p->in);
+  zp_trial_keep(p->w, ZP_TRIAL_SENT, p->mb, &p->out);
+  if (p->w->lost) p->w->lost[p->mb] = *p->loss;
+}
+
+static void end_backward(const compute *p)
+{
+  look(p, 1);
+  zp_trial_keep(p->w, ZP_TRIAL_RETURNED, p->mb, &p->in);
+  zp_trial_keep(p->w, ZP_TRIAL_RETURNING, p->mb, &p->out);
+}
+
 static void forward_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   const compute *p = params;
@@ -58,7 +74,7 @@ static void forward_body(const void *params, simdev_thread t, void *shared, int 
   *p->w->refused +=
       work->forward(p->w->inst, at_mb(p), (int32_t)p->slot, &p->in, &p->out, &loss) != 0;
   *p->loss = loss;
-  look(p, 0);
+  end_forward(p);
 }
 static const simdev_kernel forward_kernel = {"forward", sizeof(compute), 1, forward_body};
 
@@ -78,7 +94,7 @@ static const simdev_kernel backward_kernel = {"backward", sizeof(compute), 1, ba
 static void forwarded_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   (void)t, (void)shared, (void)phase;
-  look(params, 0);
+  end_forward(params);
 }
 static const simdev_kernel forwarded_kernel = {"end of forward", sizeof(compute), 1,
                                                forwarded_body};
@@ -86,7 +102,7 @@ static const simdev_kernel forwarded_kernel = {"end of forward", sizeof(compute)
 static void rest_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   (void)t, (void)shared, (void)phase;
-  look(params, 1);
+  end_backward(params);
 }
 static const simdev_kernel rest_kernel = {"rest of backward", sizeof(compute), 1, rest_body};
 
@@ -121,6 +137,7 @@ static int is_gpt(const zp_workload *work)
   return work->forward == zp_gpt_workload(NULL).forward;
 }
 
+/* Products are judged from here on: when it was opened, gpt multiplied what memory held by chance. */
 static int open_gpt(zp_trial_worker *w, void *const *params)
 {
   const zp_cuda_gpt_options o = {.gpt = &((const zp_gpt *)w->t->work->ctx)->options,
@@ -130,8 +147,14 @@ static int open_gpt(zp_trial_worker *w, void *const *params)
                                  .param = params,
                                  .refused = w->refused,
                                  .products = &w->products};
-  ZP_TRIAL_OK(zp_products_open(&w->products));
+  w->products = zp_products_ref;
+  if (w->t->watch.products) {
+    ZP_TRIAL_OK(zp_products_open(&w->library));
+    ZP_TRIAL_OK(zp_product_judge_open(&w->judge, &w->library));
+    w->products = zp_products_judged(&w->judge);
+  }
   w->gpt = zp_cuda_gpt_open(&o);
+  w->judge.on = 1;
   return w->gpt ? 0 : __LINE__;
 }
 
@@ -156,7 +179,8 @@ void zp_trial_close_model(zp_trial_worker *w)
 {
   if (w->inst) w->t->work->close(w->inst);
   zp_cuda_gpt_close(w->gpt);
-  if (w->products.close) w->products.close(w->products.ctx);
+  zp_product_judge_close(&w->judge);
+  if (w->library.close) w->library.close(w->library.ctx);
   free(w->params);
   free(w->grads);
   free(w->param);
@@ -252,26 +276,23 @@ static int run_forward(void *ctx, const zp_cuda_call *call)
   compute p;
   if (w->t->now.count_flight && call->mb == 0) count_flight(w, call->step);
   compute_of(w, call, &p);
-  if (w->gpt) {
-    ZP_TRIAL_OK(zp_cuda_gpt_forward(w->gpt, call));
-    return launch_one(&forwarded_kernel, &p, call->stream);
-  }
   with_data(&w->in, call->in, 0, &p.in);
   with_data(&w->out, call->out, 0, &p.out);
-  return launch_one(&forward_kernel, &p, call->stream);
+  if (w->gpt) ZP_TRIAL_OK(zp_cuda_gpt_forward(w->gpt, call));
+  return launch_one(w->gpt ? &forwarded_kernel : &forward_kernel, &p, call->stream);
 }
 
 /* Leaves the micro-batch's gradients in raw; p: the call, for the kernel behind it, too. */
 static int launch_backward(zp_trial_worker *w, const zp_cuda_call *call, compute *p)
 {
   compute_of(w, call, p);
+  with_data(&w->out, call->in, 1, &p->in);
+  with_data(&w->in, call->out, 1, &p->out);
   if (w->gpt) {
     for (int32_t i = 0; i < w->t->cfg->n_params; i++)
       w->grads[i] = w->raw[i] ? zp_trial_raw(w, i, call->mb) : NULL;
     return zp_cuda_gpt_backward(w->gpt, call, w->grads);
   }
-  with_data(&w->out, call->in, 1, &p->in);
-  with_data(&w->in, call->out, 1, &p->out);
   return launch_one(&backward_kernel, p, call->stream);
 }
 

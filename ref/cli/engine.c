@@ -2,15 +2,19 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "adapter.h"
 #include "fuzz_random.h"
 #include "options.h"
 #include "sim_fault.h"
+
+#define ON_A_DEVICE "zeroproof-cuda"
 
 enum { KEY_ENGINE = 0x5000, KEY_TSAN, KEY_OFFLOAD, KEY_SCHEDULES, KEY_TRACE, KEY_SVG };
 
@@ -47,7 +51,9 @@ const zp_engine zp_engine_ref = {
 static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Engine:", 9},
     {"engine", KEY_ENGINE, "ref|cuda", 0,
-     "ref: on the CPU (default); cuda: the CUDA twin on a simulated device, against ref", 9},
+     "ref: on the CPU (default); cuda: the CUDA twin, against ref, on a simulated device or, with "
+     "train, on a GPU",
+     9},
     {"tsan", KEY_TSAN, NULL, 0, "cuda: in the build that reports every race (TSan)", 9},
     {"offload", KEY_OFFLOAD, NULL, 0,
      "cuda: masters and moments in host memory, which updates them (else in some orders)", 9},
@@ -83,11 +89,13 @@ const struct argp zp_engine_child = {options, parse, NULL, NULL, NULL, NULL, NUL
 
 /* ---- Choosing -------------------------------------------------------------------------------- */
 
+static const char headers[] = "CUDA's and NCCL's headers, no GPU";
 static const zp_engine_known known[] = {
-    {"ref", "zeroproof", "all"},
-    {"cuda", "zeroproof-simdev", "simdev-command"},
-    {"cuda --tsan", "zeroproof-simdev-tsan", "simdev-command"},
-    {NULL, NULL, NULL},
+    {"ref", "zeroproof", "all", "MPI"},
+    {"cuda", "zeroproof-simdev", "simdev-command", headers},
+    {"cuda --tsan", "zeroproof-simdev-tsan", "simdev-command", headers},
+    {"cuda --device gpu", "zeroproof-cuda", "gpu-command", "nvcc, and a GPU to run on"},
+    {NULL, NULL, NULL, NULL},
 };
 
 const zp_engine_known *zp_engines(void)
@@ -118,10 +126,12 @@ static int hand_over(const char *program, int argc, char **argv)
   int64_t n = 0;
   if (words == NULL || sub == NULL) return ZP_EXIT_ENVIRONMENT;
   if (zp_engine_beside(program, file, sizeof file) != 0) {
+    const zp_engine_known *k = known;
+    while (strcmp(k->program, program) != 0) k++;
     fprintf(stderr,
-            "%s: --engine: the program %s is not beside this one; run `make simdev-command`, "
-            "which builds it (it needs CUDA's and NCCL's headers, no GPU).\n",
-            argv[0], program);
+            "%s: --engine: the program %s is not beside this one; run `make %s`, which builds it "
+            "(it needs %s).\n",
+            argv[0], program, k->make, k->needs);
     free(words);
     return ZP_EXIT_ENVIRONMENT;
   }
@@ -135,26 +145,58 @@ static int hand_over(const char *program, int argc, char **argv)
   return ZP_EXIT_ENVIRONMENT;
 }
 
+/* The program for a device says that there is one. */
+static int device_is_here(void)
+{
+  char file[4096];
+  int status = -1;
+  pid_t child;
+  if (zp_engine_beside(ON_A_DEVICE, file, sizeof file) != 0) return 0;
+  fflush(NULL);
+  child = fork();
+  if (child == 0) {
+    const int nowhere = open("/dev/null", O_RDWR);
+    if (nowhere >= 0 && dup2(nowhere, 1) == 1 && dup2(nowhere, 2) == 2)
+      execl(file, file, "--device", (char *)NULL);
+    _exit(127);
+  }
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* Of the engine cuda. A program that was started itself goes on where it is, unless told. */
+static const char *program_of(const zp_engine *here, const zp_engine_args *a)
+{
+  /* the program under ThreadSanitizer is it without being told */
+  if (a->tsan || strcmp(here->program, "zeroproof-simdev-tsan") == 0)
+    return "zeroproof-simdev-tsan";
+  if (a->device == ZP_DEVICE_GPU) return ON_A_DEVICE;
+  if (a->device != ZP_DEVICE_AUTO) return "zeroproof-simdev";
+  if (here->train != NULL) return here->program;
+  return device_is_here() ? ON_A_DEVICE : "zeroproof-simdev";
+}
+
 int zp_engine_choose(const zp_engine *here, const zp_engine_args *a, int argc, char **argv)
 {
   /* a program that has one engine alone needs not be told which */
   const char *name = a->name != NULL ? a->name : here->name;
   const char *program = "zeroproof";
-  const char *cudas = a->tsan            ? "--tsan"
-                      : a->offload       ? "--offload"
-                      : a->schedules > 0 ? "--schedules"
-                      : a->trace != NULL ? "--trace"
-                      : a->svg != NULL   ? "--svg"
-                                         : NULL;
+  const char *cudas = a->tsan                              ? "--tsan"
+                      : a->offload                         ? "--offload"
+                      : a->schedules > 0                   ? "--schedules"
+                      : a->trace != NULL                   ? "--trace"
+                      : a->svg != NULL                     ? "--svg"
+                      : a->device > ZP_DEVICE_AUTO         ? "--device"
+                      : a->products != ZP_PRODUCTS_DEFAULT ? "--products"
+                                                           : NULL;
   if (strcmp(name, "ref") == 0 && cudas != NULL) {
     fprintf(stderr, "%s: %s is for --engine cuda.\n", argv[0], cudas);
     return ZP_EXIT_REFUSED;
   }
-  if (strcmp(name, "cuda") == 0) {
-    /* the program under ThreadSanitizer is it without being told */
-    const int tsan = a->tsan || strcmp(here->program, "zeroproof-simdev-tsan") == 0;
-    program = tsan ? "zeroproof-simdev-tsan" : "zeroproof-simdev";
+  if (a->tsan && a->device == ZP_DEVICE_GPU) {
+    fprintf(stderr, "%s: --tsan sees a simulated device only; leave out --device gpu.\n", argv[0]);
+    return ZP_EXIT_REFUSED;
   }
+  if (strcmp(name, "cuda") == 0) program = program_of(here, a);
   return strcmp(program, here->program) == 0 ? 0 : hand_over(program, argc, argv);
 }
 

@@ -14,6 +14,13 @@ struct zp_adapter_side;
 
 enum { ZP_ENGINE_LACKS = 32 };
 
+/* What a library's matrix products came to, whose order of additions is its own. spec: ERR-7 */
+typedef struct zp_engine_products {
+  int64_t elements, unsaid; /* judged; of these, overflows that the order decides */
+  double farthest;          /* of an element, as a share of what ERR-7 allows */
+  double loss, gradient;    /* from ref's own, relative: a loss; a step's gradients in norm */
+} zp_engine_products;
+
 /* One training run, as `train` wants it. The engine trains beside ref, and compares. */
 typedef struct zp_engine_training {
   const zp_config *cfg;
@@ -30,6 +37,9 @@ typedef struct zp_engine_training {
   int (*save)(void *ctx, int32_t rank, int64_t step, zp_store *store, zp_error *err);
   void (*saved)(void *ctx, int32_t rank); /* done with it, however it went */
   int32_t offload; /* 1: the engine's masters and moments are in host memory (OPT-5) */
+  /* NULL: products in ref's order, all bits are ref's. Else by the engine's library: ref is given
+   * the losses and gradients that they make, and it is told here what they came to. */
+  zp_engine_products *library;
 } zp_engine_training;
 
 typedef struct zp_engine {
@@ -51,18 +61,35 @@ typedef struct zp_engine {
   const struct zp_fault *(*fault_find)(const char *name);
   /* 0, or a negative zp_status in *err: ZP_E_VERDICT for different bits. NULL: as train itself. */
   int (*train)(const zp_engine_training *job, zp_error *err);
+  const char *(*products)(void); /* who multiplies matrices on a device; NULL: ref alone does */
+  const int32_t *library;        /* 1: it is a library */
   const struct zp_adapter_side *adapter; /* how it stands behind the conformance suite's protocol */
 } zp_engine;
 
 extern const zp_engine zp_engine_ref;
 
-/* --engine, --tsan, --offload, --schedules, --trace, --svg. */
+/* Where `train --engine cuda` trains. AUTO: on a device, where there is one and a program for it. */
+typedef enum zp_engine_device {
+  ZP_DEVICE_NONE,
+  ZP_DEVICE_AUTO,
+  ZP_DEVICE_SIM,
+  ZP_DEVICE_GPU
+} zp_engine_device;
+/* Who multiplies there. DEFAULT: a library, where the program has one. */
+typedef enum zp_engine_product {
+  ZP_PRODUCTS_DEFAULT,
+  ZP_PRODUCTS_REF,
+  ZP_PRODUCTS_CUBLASLT
+} zp_engine_product;
+
+/* --engine, --tsan, --offload, --schedules, --trace, --svg; of train: --device, --products. */
 typedef struct zp_engine_args {
-  const char *name;        /* NULL: not given */
-  int32_t tsan;            /* the build under ThreadSanitizer */
-  int32_t offload;         /* 1: optimizer states in host memory, in every run */
-  int32_t schedules;       /* 0: not given */
-  const char *trace, *svg; /* files for a timeline, or NULL */
+  const char *name;         /* NULL: not given */
+  int32_t tsan;             /* the build under ThreadSanitizer */
+  int32_t offload;          /* 1: optimizer states in host memory, in every run */
+  int32_t schedules;        /* 0: not given */
+  const char *trace, *svg;  /* files for a timeline, or NULL */
+  int32_t device, products; /* zp_engine_device, NONE: a simulated one; zp_engine_product */
 } zp_engine_args;
 /* Input: zp_engine_args *. */
 extern const struct argp zp_engine_child;
@@ -80,9 +107,10 @@ int zp_engine_can(const zp_engine *e, const char *command, const zp_case *c);
 /* The file of a program that lies where this one does. 0, or -1 when it is not there. */
 int zp_engine_beside(const char *program, char *file, int64_t cap);
 
-/* All engines that are known, for `env`: name and program; NULL at the end. */
+/* All engines that are known, for `env`: name and program; NULL at the end. make: the target that
+ * builds it, which needs that. */
 typedef struct zp_engine_known {
-  const char *name, *program, *make; /* make: the target that builds it */
+  const char *name, *program, *make, *needs;
 } zp_engine_known;
 const zp_engine_known *zp_engines(void);
 

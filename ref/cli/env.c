@@ -157,14 +157,14 @@ static void put_build(json_t *root)
 }
 
 /* Who multiplies the model's matrices in the twin, whose program says so itself. */
-static void put_products(json_t *root, const char *program)
+static void put_products(json_t *root, const char *name, const char *program)
 {
   char command[4200], text[512] = "not found";
   if (program != NULL && strpbrk(program, "'\"\\$`") == NULL) {
     snprintf(command, sizeof command, "\"%s\" --products", program);
     first_line(command, text, sizeof text);
   }
-  put(root, "engines", "matrix products", text);
+  put(root, "engines", name, text);
 }
 
 /* Programs that `--engine` hands over to. */
@@ -175,7 +175,9 @@ static void put_engines(json_t *root)
     const int there = zp_engine_beside(k->program, file, sizeof file) == 0;
     snprintf(text, sizeof text, there ? "%s" : "%s is not here: make %s", k->program, k->make);
     put(root, "engines", k->name, text);
-    if (strcmp(k->name, "cuda") == 0) put_products(root, there ? file : NULL);
+    if (strcmp(k->name, "cuda") == 0) put_products(root, "matrix products", there ? file : NULL);
+    if (strcmp(k->program, "zeroproof-cuda") == 0)
+      put_products(root, "products on a GPU", there ? file : NULL);
   }
 }
 

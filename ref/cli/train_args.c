@@ -1,5 +1,6 @@
 /* The arguments of `zeroproof train`: what they are, and which are refused. */
 #include <math.h>
+#include <string.h>
 
 #include "../engine/job.h"
 #include "commands.h"
@@ -19,7 +20,9 @@ enum {
   KEY_EVERY,
   KEY_VARY,
   KEY_TUPLE,
-  KEY_SAMPLE
+  KEY_SAMPLE,
+  KEY_DEVICE,
+  KEY_PRODUCTS
 };
 
 /* dp · M of the default: 12 splits for dp 1, 2, 3, 4, 6 and 12. */
@@ -36,6 +39,12 @@ static const struct argp_option options[] = {
     {"save", KEY_SAVE, "DIR", 0, "write a checkpoint at the end", 0},
     {"save-every", KEY_EVERY, "N", 0, "and every N steps", 0},
     {"load", KEY_LOAD, "DIR", 0, "continue from a checkpoint, of any topology", 0},
+    {"device", KEY_DEVICE, "gpu|sim", 0,
+     "cuda: on a GPU or a simulated device (a GPU, where there are one and zeroproof-cuda)", 9},
+    {"products", KEY_PRODUCTS, "ref|cublaslt", 0,
+     "cuda: who multiplies matrices: ref's own product, all bits are ref's; or cuBLASLt, each "
+     "product judged by its bound (where there is one)",
+     9},
     {NULL, 0, NULL, 0, "Model:", 3},
     {"layers", KEY_LAYERS, "N", 0, "transformer blocks (4)", 3},
     {"d-model", KEY_D_MODEL, "N", 0, "width (48)", 3},
@@ -56,6 +65,15 @@ static int32_t take_size(struct argp_state *state, const char *flag, const char 
   return (int32_t)v;
 }
 
+/* 0 or 1: which of the two words it is. */
+static int one_of(struct argp_state *state, const char *flag, const char *arg, const char *first,
+                  const char *second)
+{
+  if (strcmp(arg, first) != 0 && strcmp(arg, second) != 0)
+    argp_error(state, "--%s: '%s' is not one of: %s %s.", flag, arg, first, second);
+  return strcmp(arg, second) == 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
   zp_train_args *a = state->input;
@@ -63,12 +81,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case ARGP_KEY_INIT:
     state->child_inputs[0] = state->child_inputs[1] = &a->o;
     state->child_inputs[2] = &a->chosen;
+    a->chosen.device = ZP_DEVICE_AUTO;
     return 0;
   case KEY_DATA:
   case ARGP_KEY_ARG:
     if (key == ARGP_KEY_ARG && a->n_files == 0)
       argp_error(state, "'%s': name texts after --data.", arg);
     a->files[a->n_files++] = arg; /* room for argc of them */
+    return 0;
+  case KEY_DEVICE:
+    a->chosen.device = one_of(state, "device", arg, "gpu", "sim") ? ZP_DEVICE_SIM : ZP_DEVICE_GPU;
+    return 0;
+  case KEY_PRODUCTS:
+    a->chosen.products =
+        one_of(state, "products", arg, "ref", "cublaslt") ? ZP_PRODUCTS_CUBLASLT : ZP_PRODUCTS_REF;
     return 0;
   case KEY_VERIFY: a->verify = 1; return 0;
   case KEY_PLOT: a->plot = arg; return 0;
@@ -163,9 +189,10 @@ static int check_args(const zp_train_args *a)
 }
 
 /* Options that another engine has no use for, or lacks. */
-static int check_engine(const zp_train_args *a)
+static int check_engine(zp_train_args *a)
 {
   static zp_case c; /* large */
+  const int library = a->engine->library != NULL && *a->engine->library;
   const char *flag = a->save_every > 0 ? "--save-every" : NULL;
   if (a->engine->train == NULL) return 0;
   if (a->chosen.schedules > 0) flag = "--schedules";
@@ -177,6 +204,15 @@ static int check_engine(const zp_train_args *a)
   if (zp_mpi_present())
     return zp_refuse(&a->o, "--engine %s: all ranks are in one process; start it without mpirun.",
                      a->engine->name);
+  if (a->chosen.products == ZP_PRODUCTS_CUBLASLT && !library)
+    return zp_refuse(&a->o,
+                     "--products cublaslt: here products are %s; `zeroproof env` says who "
+                     "multiplies where.",
+                     a->engine->products());
+  a->library = library && a->chosen.products != ZP_PRODUCTS_REF;
+  if (a->library && a->verify)
+    return zp_refuse(&a->o, "--verify: other topologies are trained by ref, whose products have "
+                            "other bits than cuBLASLt's; add --products ref.");
   zp_case_init(&c);
   c.cfg.pp = (int32_t)a->o.value[ZP_OPT_PP];
   c.cfg.dynamic_shapes = (int32_t)a->o.value[ZP_OPT_DYNAMIC_SHAPES];

@@ -13,6 +13,7 @@ typedef struct elsewhere {
   zp_ckpt_reader *reader;
   zp_ckpt_writer **writer; /* [world] */
   zp_store load;
+  zp_engine_products products;
 } elsewhere;
 
 static void planned(void *ctx, zp_sim *ref, int32_t step)
@@ -77,14 +78,36 @@ static int open_elsewhere(elsewhere *w, int32_t steps)
   return s->a->load == NULL ? 0 : zp_train_reader(s->a, &s->cfg, 1, &w->reader, &w->load, &s->err);
 }
 
-static void say_elsewhere(const zp_train_session *s, int32_t steps)
+/* What a library's products came to. */
+static void say_products(zp_train_session *s, const zp_engine_products *p)
 {
+  const char *by = s->a->engine->products();
+  if (s->a->o.json) {
+    json_object_set_new(s->doc, "products",
+                        json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "by", by, "judged",
+                                  (json_int_t)p->elements, "not_judged", (json_int_t)p->unsaid,
+                                  "farthest", p->farthest, "loss_apart", p->loss, "gradient_apart",
+                                  p->gradient));
+    return;
+  }
+  printf("\nproducts: %s: %" PRId64 " elements judged, the farthest at %.2f of what ERR-7 allows",
+         by, p->elements - p->unsaid, p->farthest);
+  if (p->unsaid > 0) printf(", %" PRId64 " that overflow not", p->unsaid);
+  printf("\nfrom ref's own products, at the same parameters: losses at most %.1e apart, a step's "
+         "gradients %.1e (relative)\n",
+         p->loss, p->gradient);
+}
+
+static void say_elsewhere(zp_train_session *s, const zp_engine_products *p, int32_t steps)
+{
+  if (s->a->library) say_products(s, p);
   if (s->a->o.json) return;
   if (s->a->save != NULL)
     printf("        saved in %s, continues at step %" PRId64 "\n", s->a->save,
            s->out.first + steps);
-  printf("\n%s, in each of %d steps and on each of %d ranks\n", s->a->engine->clean, (int)steps,
-         (int)zp_world(&s->cfg));
+  printf("\n%s, in each of %d steps and on each of %d ranks%s\n", s->a->engine->clean, (int)steps,
+         (int)zp_world(&s->cfg),
+         s->a->library ? ", from the losses and gradients that it made" : "");
 }
 
 int zp_train_elsewhere(zp_train_session *s)
@@ -102,7 +125,8 @@ int zp_train_elsewhere(zp_train_session *s)
                                   .load = s->a->load != NULL ? &w.load : NULL,
                                   .save = s->a->save != NULL ? save_elsewhere : NULL,
                                   .saved = saved_elsewhere,
-                                  .offload = s->a->chosen.offload};
+                                  .offload = s->a->chosen.offload,
+                                  .library = s->a->library ? &w.products : NULL};
   int status = open_elsewhere(&w, steps);
   if (status == 0) status = s->a->engine->train(&job, &s->err);
   s->trainer.rank = NULL; /* was the engine's */
@@ -110,6 +134,6 @@ int zp_train_elsewhere(zp_train_session *s)
   free(w.ops);
   free(w.bytes);
   free(w.writer);
-  if (status == 0) say_elsewhere(s, steps);
+  if (status == 0) say_elsewhere(s, &w.products, steps);
   return status;
 }

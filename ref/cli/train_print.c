@@ -31,13 +31,17 @@ void zp_train_print_head(const zp_train_session *s)
   printf("text: %s, %lld bytes, byte-unigram entropy %.3f nats\n", s->text.what,
          (long long)s->text.n, s->entropy);
   printf("pp %d × dp %d = %d ranks (%s), ZeRO stage %d, %lld micro-batches of %d sequences a rank, "
-         "%s, %s reduction, buckets of %lld\n\n",
+         "%s, %s reduction, buckets of %lld\n",
          (int)c->pp, (int)c->dp, (int)zp_world(c),
          s->mpi != NULL                ? "MPI"
          : s->a->engine->train != NULL ? s->a->engine->where
                                        : "simulated",
          (int)c->stage, (long long)c->micro_batches, (int)g->batch, zp_precision_name(c->precision),
          zp_reduce_name(c->reduce), (long long)c->bucket);
+  if (s->a->engine->products != NULL)
+    printf("products: %s\n",
+           s->a->library ? s->a->engine->products() : "ref's own, in ref's order");
+  putchar('\n');
   printf("%6s  %9s  %11s  %12s  %7s  %6s  %12s\n", "step", "loss", "norm", "scale", "skipped",
          "comms", "bytes/rank");
 }

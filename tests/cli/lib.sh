@@ -37,7 +37,7 @@ json() {
   filter=$2
   shift 2
   timeout 300 "$zp" "$@" >"$tmp/json" 2>"$tmp/err" </dev/null
-  jq -e "$filter" "$tmp/json" >"$tmp/jq" 2>&1
+  jq -en "input | ($filter)" "$tmp/json" >"$tmp/jq" 2>&1 # jq -e alone is content with an empty file
   verdict $? "$name" "$filter: $(head -c 200 "$tmp/jq" | tr '\n' ' ') $(head -c 200 "$tmp/err")"
 }
 

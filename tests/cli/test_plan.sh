@@ -99,10 +99,10 @@ expect 0 'Partition of stage 1' rank_table plan --pp 2 --rank 1 --ledger
 expect 0 'stage  3' picture plan --pp 4 --micro-batches 8
 
 expect 0 'wrote' trace plan --pp 4 --dp 2 --bucket 64Mi --trace "$tmp/t.json"
-jq -e '[.traceEvents[] | select(.ph == "X" and .cat == "forward")] | length == 16' "$tmp/t.json" \
+jq -en 'input | [.traceEvents[] | select(.ph == "X" and .cat == "forward")] | length == 16' "$tmp/t.json" \
   >"$tmp/jq" 2>&1
 verdict $? trace_has_every_forward "$(cat "$tmp/jq")"
-jq -e '[.traceEvents[] | select(.ph == "X") | .pid] | unique == [0, 1, 2, 3]' "$tmp/t.json" \
+jq -en 'input | [.traceEvents[] | select(.ph == "X") | .pid] | unique == [0, 1, 2, 3]' "$tmp/t.json" \
   >"$tmp/jq" 2>&1
 verdict $? trace_has_a_process_per_stage "$(cat "$tmp/jq")"
 expect 0 'wrote' svg plan --pp 4 --micro-batches 8 --svg "$tmp/p.svg"

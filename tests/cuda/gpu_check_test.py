@@ -99,7 +99,7 @@ def gpt_on_a_device():
         c.made = lambda targets, limit: made(targets, limit, "passed")
         c.part("bounds, no program", 10, c.bounds)
         bounds = folder / "tests/cuda/gpt_bounds_device_lt"
-        train = folder / "gpu/zeroproof-cuda"
+        train = folder / "zeroproof-cuda"
         touch(bounds, train)
         for f in (bounds, train):
             f.chmod(0o755)
@@ -114,12 +114,20 @@ def gpt_on_a_device():
         play("bounds, silent", bounds, "", 0, c.bounds)
         play("bounds, within", bounds, said, 0, c.bounds)
         equal = "the CUDA twin equal to ref bit for bit: masters\nbits of the end (all): 12ab"
-        play("trained, other bits", train, "the CUDA twin: STEP-7: masters", 1, c.trained())
-        play("trained, silent", train, "bits of the end (all): 12ab", 0, c.trained())
-        play("trained", train, equal, 0, c.trained("--dp", "2"))
+        judged = ("products: cuBLASLt 13.1.0\n\nproducts: cuBLASLt 13.1.0: 7 elements judged\n"
+                  "from ref's own products: losses at most 1e-07 apart\n")
+        play("trained, other bits", train, "the CUDA twin: STEP-7: masters", 1, c.trained("ref"))
+        play("trained, silent", train, "bits of the end (all): 12ab", 0, c.trained("ref"))
+        play("trained", train, equal, 0, c.trained("ref", "--dp", "2"))
+        play("trained, cuBLASLt", train, judged + equal, 0, c.trained("cublaslt"))
+        play("trained, ERR-7", train, judged + "the CUDA twin: ERR-7: 1 elements", 1,
+             c.trained("cublaslt"))
+        for f in (folder / "lib64/libcublasLt.so.13", folder / "include/cublasLt.h"):
+            f.unlink()
+        play("trained, no cuBLASLt", train, judged + equal, 0, c.trained("cublaslt"))
         results = [p["result"] for p in c.parts]
         law("gpt_s_parts_fail_alone", results == ["not run"] + ["failed"] * 4 + ["passed"]
-            + ["failed"] * 2 + ["passed"], c.parts)
+            + ["failed"] * 2 + ["passed", "passed", "failed", "not run"], c.parts)
         law("without_the_library_gpt_s_bounds_are_not_run", "cublasLt.h" in c.parts[0]["why"],
             c.parts[0])
         law("gpt_s_bounds_are_built_with_what_was_found", asked[0] ==
@@ -131,6 +139,9 @@ def gpt_on_a_device():
             == "cuBLASLt 13.1.0, fp32 sums in an order of its own; ref's own for 2 of 9 shapes", c.parts[5])
         law("the_bits_of_the_end_are_told", c.parts[8]["output"] ==
             [{"equal": True, "bits": "12ab"}], c.parts[8])
+        law("what_judged_products_came_to_is_told", c.parts[9]["output"] ==
+            [{"equal": True, "products": "cuBLASLt 13.1.0: 7 elements judged",
+              "apart": "losses at most 1e-07 apart", "bits": "12ab"}], c.parts[9])
 
 
 SANITIZER = """#!/bin/sh

@@ -6,6 +6,7 @@
 #undef main
 
 #include "../../cuda/model/gpt.h"
+#include "../../cuda/model/judge.h"
 
 enum { TEXT = 64, ENTRIES = 29 };
 
@@ -87,8 +88,13 @@ int main(void)
   zp_cuda_message returned = {1, {{ZP_BF16, 24, back, 0, {0}}}}, none = {0};
   zp_cuda_call call = {.state = &step};
   zp_cuda_gpt *stage[2];
-  zp_products products = zp_products_ref;
-  products.loads = 1; /* each stage's products when it is opened, too */
+  zp_judged found;
+  zp_product_judge judge;
+  zp_products by = zp_products_ref;
+  by.loads = 1; /* each stage's products when it is opened, too */
+  if (zp_product_judge_open(&judge, &by)) return 1;
+  judge.on = 1;
+  const zp_products products = zp_products_judged(&judge);
   fibers_make();
   if (zp_gpt_entries(&shape) != ENTRIES) return 1;
   zp_gpt_list(&shape, 2, list, NULL);
@@ -118,5 +124,7 @@ int main(void)
   call.out = &none;
   if (zp_cuda_gpt_backward(stage[0], &call, grads)) return 6;
   for (int i = 0; i < 2; i++) zp_cuda_gpt_close(stage[i]);
-  return refused != 0;
+  if (zp_product_judge_read(&judge, &found)) return 7;
+  zp_product_judge_close(&judge);
+  return refused != 0 || judge.elements == 0 || zp_judged_outside(&found) >= 0;
 }

@@ -2,31 +2,13 @@
 #include "../../cuda/model/forward.h"
 #include "product_orders.h"
 
-typedef struct element_of {
-  const float *a, *b;
-  float *c;
-  int64_t n;
-} element_of;
-
-ZP_ON_DEVICE element_of element_at(const zp_product *p, int64_t i)
-{
-  const int64_t size = p->M * p->N, which = i / size, m = i % size / p->N, n = i % p->N;
-  const int64_t outer = which / p->inner, inner = which % p->inner;
-  element_of e;
-  e.a = p->a + outer * p->step_a.outer + inner * p->step_a.inner + m * p->am;
-  e.b = p->b + outer * p->step_b.outer + inner * p->step_b.inner + n * p->bn;
-  e.c = p->c + outer * p->step_c.outer + inner * p->step_c.inner + m * p->ldc + n;
-  e.n = n;
-  return e;
-}
-
-ZP_ON_DEVICE float term(const zp_product *p, element_of e, int64_t k, int64_t gap)
+ZP_ON_DEVICE float term(const zp_product *p, zp_product_element e, int64_t k, int64_t gap)
 {
   return k == gap ? 0.0f : e.a[k * p->ak] * e.b[k * p->bk];
 }
 
 /* Partial sums of 2^i terms wait in sum[i] for a second one. */
-ZP_ON_DEVICE float pairwise(const zp_product *p, element_of e, int64_t gap)
+ZP_ON_DEVICE float pairwise(const zp_product *p, zp_product_element e, int64_t gap)
 {
   float sum[32], all = 0.0f;
   for (int64_t k = 0; k < p->K; k++) {
@@ -40,7 +22,7 @@ ZP_ON_DEVICE float pairwise(const zp_product *p, element_of e, int64_t gap)
   return all;
 }
 
-ZP_ON_DEVICE float in_order(const zp_product *p, element_of e, int32_t order, int64_t gap)
+ZP_ON_DEVICE float in_order(const zp_product *p, zp_product_element e, int32_t order, int64_t gap)
 {
   const float bias = p->bias ? p->bias[e.n] : 0.0f;
   float sum = 0.0f, part[8] = {0};
@@ -70,8 +52,8 @@ ZP_ON_DEVICE void zp_any_order_body(const void *params, simdev_thread t, void *s
   const product_orders_params *o = (const product_orders_params *)params;
   const zp_product *p = &o->p;
   (void)shared, (void)phase;
-  for (int64_t i = zp_thing(t); i < p->outer * p->inner * p->M * p->N; i += zp_thing_step(t)) {
-    const element_of e = element_at(p, i);
+  for (int64_t i = zp_thing(t); i < zp_product_elements(p); i += zp_thing_step(t)) {
+    const zp_product_element e = zp_product_at(p, i);
     *e.c = in_order(p, e, o->order, o->gap && o->gap->c == i ? o->gap->k : -1);
   }
 }
@@ -92,14 +74,14 @@ ZP_ON_DEVICE void zp_pick_body(const void *params, simdev_thread t, void *shared
 {
   const product_orders_params *o = (const product_orders_params *)params;
   const zp_product *p = &o->p;
-  const int64_t all = p->outer * p->inner * p->M * p->N;
+  const int64_t all = zp_product_elements(p);
   const int64_t first = o->at < 0 ? 0 : (int64_t)(o->at * (double)(all * p->K));
   float most = 0.0f;
   (void)shared, (void)phase;
   if (zp_thing(t) != 0) return;
   for (int64_t j = 0; j < all * p->K; j++) {
     const int64_t at = (first + j) % (all * p->K), i = at / p->K, k = at % p->K;
-    const float size = matters(o, i) ? fabsf(term(p, element_at(p, i), k, -1)) : 0.0f;
+    const float size = matters(o, i) ? fabsf(term(p, zp_product_at(p, i), k, -1)) : 0.0f;
     if (size <= most) continue;
     most = size;
     o->gap->c = i;

@@ -34,7 +34,7 @@ json each_of_fuzzs_cases_is_compared_with_the_plan \
 expect 1 'the second waits for the first, and needs not' a_wait_too_many_is_a_finding \
   sim --engine cuda --fault whole-stream --trace "$tmp/t.json" --svg "$tmp/t.svg"
 [ "$(grep -c 'class="o"' "$tmp/t.svg")" -gt 0 ] && tail -1 "$tmp/t.svg" | grep -q '</svg>' &&
-  jq -e '[.traceEvents[] | select(.name == "superfluous wait")] | length > 0' "$tmp/t.json" >/dev/null
+  jq -en 'input | [.traceEvents[] | select(.name == "superfluous wait")] | length > 0' "$tmp/t.json" >/dev/null
 verdict $? its_timelines_mark_it "$(head -c 200 "$tmp/t.json")"
 small_case=pp=2,dp=2,M=2,stage=2,bucket=4,steps=2,list=5@0.0+7@0.0+6@1.0,schedule=5
 expect 0 'the timeline of schedule 5: .*/r.svg' a_replay_draws_its_order fuzz --engine cuda \

@@ -12,7 +12,7 @@ verdict() { # verdict CODE NAME
 }
 
 "$draw" "$dir/a.json" "$dir/a.svg" >"$dir/out" 2>&1 &&
-  jq -e '.traceEvents as $e
+  jq -en 'input | .traceEvents as $e
     | ($e | map(select(.ph == "X"))) as $x
     | ($x | length > 500)
     and ($x | all(.dur >= 0 and .ts >= 0 and (.args.work | length > 0)))
@@ -45,7 +45,7 @@ grep -q 'RACE for slot' "$dir/r.svg" && [ "$(grep -c 'class="k"' "$dir/r.svg")" 
   grep -q 'class="z"' "$dir/r.svg"
 verdict $? "a_picture_of_a_race_marks_both_pieces_and_when_they_meet"
 
-jq -e '[.traceEvents[] | select(.cat == "race" and .ph == "X" and .pid < 4)] as [$a, $b]
+jq -en 'input | [.traceEvents[] | select(.cat == "race" and .ph == "X" and .pid < 4)] as [$a, $b]
   | ($a.name | startswith("RACE ")) and ($b.name | startswith("RACE "))
   and $a.ts < $b.ts + $b.dur and $b.ts < $a.ts + $a.dur
   and ([$a, $b] | all(.args.work | contains("slot")))' "$dir/r.json" >/dev/null 2>>"$dir/out"

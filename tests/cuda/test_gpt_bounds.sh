@@ -67,8 +67,8 @@ compiled layers bound bound_layers form 2>"$tmp/why" && "$tmp/test" orders >"$tm
 verdict $? without_a_fault_all_is_well "$(head -2 "$tmp/why") $(grep '^not' "$tmp/out" | head -1)"
 
 bits=give_refs_bits
-fault products_from_behind layers forward.h $bits 's/e\[k \* p->ak\]/&/; s/sum += a\[k \* p->ak\] \* b\[k \* p->bk\]/sum += a[(p->K - 1 - k) * p->ak] * b[(p->K - 1 - k) * p->bk]/'
-fault bias_last layers forward.h $bits 's/float sum = p->bias ? p->bias\[n\] : 0.0f;/float sum = 0.0f;/; s/\(+ n\] = sum\);/\1 + (p->bias ? p->bias[n] : 0.0f);/'
+fault products_from_behind layers forward.h $bits 's/sum += e.a\[k \* p->ak\] \* e.b\[k \* p->bk\]/sum += e.a[(p->K - 1 - k) * p->ak] * e.b[(p->K - 1 - k) * p->bk]/'
+fault bias_last layers forward.h $bits 's/float sum = p->bias ? p->bias\[e.n\] : 0.0f;/float sum = 0.0f;/; s/\*e.c = sum;/*e.c = sum + (p->bias ? p->bias[e.n] : 0.0f);/'
 fault no_rounding_between_layers layers forward.h $bits 's/= zp_rounded_to(p->dtype, p->x\[i\] + p->y\[i\])/= p->x[i] + p->y[i]/'
 fault other_epsilon layers forward.h $bits 's/1e-5f/1e-6f/'
 fault future_seen layers forward.h $bits 's/const int64_t last = row % p->T;/const int64_t last = p->T - 1;/'

@@ -9,7 +9,8 @@ compiled() { # compiled NAME: of the sources in $from
   # shellcheck disable=SC2086
   gcc -std=c11 -O1 -g -w -fsanitize=thread -ffp-contract=off -fno-strict-aliasing $headers \
     -DZP_THREADS_AT_ONCE tests/cuda/model_races.c cuda/kernels/kernels.c cuda/kernels/launch.c \
-    "$from/layers.c" "$from/gpt.c" "$from/gpt_net.c" "$from/product.c" "$build/libzeroproof.a" \
+    "$from/layers.c" "$from/gpt.c" "$from/gpt_net.c" "$from/product.c" "$from/judge.c" \
+    "$build/libzeroproof.a" \
     -o "$tmp/$1" -pthread -ljansson -lxxhash -lm
 }
 fixed=$(setarch -R true 2>/dev/null && echo setarch -R)

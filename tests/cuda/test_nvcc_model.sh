@@ -59,9 +59,9 @@ if [ "${SAN:-0}" != 1 ]; then
   verdict $? programs_for_a_device_are_linked "$(tail -3 "$tmp/out")"
   # the stub is what they are linked with where no driver is
   export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}:$build/gpu"
-  [ "$("$build/gpu/zeroproof-cuda" --products 2>&1)" = "ref's own, in ref's order" ]
+  [ "$("$build/zeroproof-cuda" --products 2>&1)" = "ref's own, in ref's order" ]
   verdict $? train_for_a_device_multiplies_in_refs_order
-  "$build/gpu/zeroproof-cuda" train --engine cuda --data STYLE.md --layers 1 --d-model 8 --heads 1 \
+  "$build/zeroproof-cuda" train --engine cuda --data STYLE.md --layers 1 --d-model 8 --heads 1 \
     --context 8 --batch 1 --sample 0 --steps 2 --dp 2 >"$tmp/out" 2>&1
   got=$?
   if [ $got -eq 0 ]; then grep -q 'equal to ref bit for bit' "$tmp/out"
@@ -79,14 +79,21 @@ if [ "${SAN:-0}" != 1 ]; then
   "${CC:-gcc}" -shared -fPIC $headers -DZP_FAKE_CUBLAS tests/cuda/fake_cublas/cublaslt.c \
     -o "$tmp/lt/libcublasLt.so.13" >"$tmp/out" 2>&1 &&
     "${MAKE:-make}" --no-print-directory BUILD="$build" ARCHS=90 CC="${CC:-gcc}" \
-      CUBLAS_INC="$tmp/lt" CUBLAS_LIB="$tmp/lt" gpt-bounds-device >"$tmp/out" 2>&1 &&
+      CUBLAS_INC="$tmp/lt" CUBLAS_LIB="$tmp/lt" gpu-command gpt-bounds-device >"$tmp/out" 2>&1 &&
     ldd "$bounds" | grep -q "libcublasLt.so.13 => $tmp/lt/"
   verdict $? the_check_of_gpts_bounds_is_linked_with_cublaslt "$(tail -3 "$tmp/out")"
+  [ "$("$build/zeroproof-cuda" --products 2>&1)" = \
+    'cuBLASLt 13.0.2, fp32 sums in an order of its own' ]
+  verdict $? and_so_is_train "$("$build/zeroproof-cuda" --products 2>&1)"
   rm -f "$bounds" "$build/cuda/model/product_cublaslt.o" "$build/libzeroproof_gpt_cublaslt.a"
+  "${MAKE:-make}" --no-print-directory BUILD="$build" ARCHS=90 CC="${CC:-gcc}" gpu-command \
+    >"$tmp/out" 2>&1
+  [ "$("$build/zeroproof-cuda" --products 2>&1)" = "ref's own, in ref's order" ]
+  verdict $? without_it_train_multiplies_in_refs_order_again "$(tail -3 "$tmp/out")"
   # a handle is nvcc's: a simulated kernel is data, and would be launched as nothing on a device
-  nm "$build/gpu/zeroproof-cuda" | grep -cE ' [BbDd] zp_kernel_(product|gather_ordered)$' |
-    grep -qx 2 && ! nm "$build/gpu/zeroproof-cuda" | grep -q 'product_body'
-  verdict $? its_kernels_are_nvccs "$(nm "$build/gpu/zeroproof-cuda" | grep zp_kernel_product)"
+  nm "$build/zeroproof-cuda" | grep -cE ' [BbDd] zp_kernel_(product|gather_ordered)$' |
+    grep -qx 2 && ! nm "$build/zeroproof-cuda" | grep -q 'product_body'
+  verdict $? its_kernels_are_nvccs "$(nm "$build/zeroproof-cuda" | grep zp_kernel_product)"
 fi
 
 # ---- cuBLASLt's own header, where there is one ---------------------------------------------------

@@ -74,7 +74,7 @@ took=$((($(date +%s%N) - start) / 1000000))
 verdict "$([ $took -lt 1000 ] && echo 0 || echo 1)" pr7847_takes_under_a_second "$took ms"
 
 "$zp" sim --fault ds545 --json >"$tmp/json" 2>&1
-jq -e '.verdict == "failed" and (.clauses | index("RED-6")) != null
+jq -en 'input | .verdict == "failed" and (.clauses | index("RED-6")) != null
        and all(.findings[]; .parameter >= 0 and .element >= 0)
        and any(.findings[]; .rank >= 0 and .micro_batch >= 0)' "$tmp/json" >/dev/null 2>&1
 verdict $? findings_name_rank_micro_batch_parameter_and_element "$(head -c 200 "$tmp/json")"

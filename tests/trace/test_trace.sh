@@ -193,7 +193,7 @@ done
 
 make_run 12 3 800 skip 5 408
 "$zp" trace check --json "$dir/run" >"$dir/out" 2>&1
-test $? -eq 1 && jq -e '.good == false and .findings[0].rank == 5 and .findings[0].kind == "short"' \
+test $? -eq 1 && jq -en 'input | .good == false and .findings[0].rank == 5 and .findings[0].kind == "short"' \
   <"$dir/out" >/dev/null
 result "findings as JSON" $?
 
