@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/cli/engine.h"
 #include "../../ref/model/gpt_cast.h"
 #include "trial_internal.h"
 
@@ -249,7 +250,7 @@ int zp_trial_follow(zp_trial_worker *w)
 /* A rank's products, behind its last step. */
 int zp_trial_tell_products(zp_trial_worker *w)
 {
-  zp_trial_products *all = w->t->watch.products;
+  zp_engine_products *all = w->t->watch.products;
   if (!all) return 0;
   ZP_TRIAL_OK(simdev_lock(&w->t->arrived));
   all->elements += w->judge.elements;

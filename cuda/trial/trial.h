@@ -85,14 +85,6 @@ typedef struct zp_trial_storage {
   void (*close)(void *ctx, int32_t rank);
 } zp_trial_storage;
 
-/* Where the twin's products are a library's, and ref follows: it is given the losses, gradients and
- * messages of the twin's model, step by step. All members are told. spec: ERR-7 */
-typedef struct zp_trial_products {
-  int64_t elements, unsaid; /* of products: judged; of these, overflows that the order decides */
-  double farthest;          /* of an element, as a share of what ERR-7 allows */
-  double loss, gradient; /* how far from ref's own, relative: a loss; a step's gradients in norm */
-} zp_trial_products;
-
 struct zp_trial_worker;
 
 /* Where a twin stands alone: nothing is compared with ref, which opens its ranks and does not run;
@@ -105,6 +97,8 @@ typedef struct zp_trial_report {
   void (*stepped)(void *ctx, const struct zp_trial_worker *w, const zp_step_state *s);
 } zp_trial_report;
 
+struct zp_engine_products;
+
 /* Told to who waits; each may be NULL. ref: the simulation has begun (step -1), or done a step.
  * twin: rank 0 of the twin has heard what a step came to. */
 typedef struct zp_trial_watch {
@@ -114,8 +108,8 @@ typedef struct zp_trial_watch {
   const zp_trial_storage *storage; /* or NULL */
   const zp_trial_report *report;   /* NULL: the twin is compared with ref */
   /* NULL: the twin of gpt has ref's own product; else that of the program's (zp_products_open), and
-   * ref follows; the trial is then run once, and asks for results after each step */
-  zp_trial_products *products;
+   * ref follows (follow.c); the trial is then run once, and asks for results after each step */
+  struct zp_engine_products *products; /* ref/cli/engine.h: all members are told */
 } zp_trial_watch;
 
 /* Runs INIT and `steps` steps on ref, loads before and saves behind them. cfg, hyper, work and

@@ -181,12 +181,11 @@ int zp_twin_train(const zp_engine_training *job, zp_error *err)
                                     .ctx = job->ctx,
                                     .open = job->save,
                                     .close = job->saved};
-  zp_trial_products products = {0};
   const zp_trial_watch watch = {.ctx = job->ctx,
                                 .ref = job->planned,
                                 .twin = job->stepped,
                                 .storage = &storage,
-                                .products = job->library ? &products : NULL};
+                                .products = job->library};
   zp_trial_schedule s = zp_trial_schedule_of(1);
   zp_trial *t = zp_trial_open(job->cfg, job->hyper, job->work, job->steps, &watch, err);
   int status;
@@ -200,9 +199,6 @@ int zp_twin_train(const zp_engine_training *job, zp_error *err)
     status = zp_fail(err, strcmp(zp_trial_why(t)->kind, "memory") ? ZP_E_VERDICT : ZP_E_MEMORY, -1,
                      "the CUDA twin: %s: %s", zp_trial_why(t)->kind, zp_trial_why(t)->text);
   else status = job->ended(job->ctx, zp_trial_ref(t), err);
-  if (job->library)
-    *job->library = (zp_engine_products){products.elements, products.unsaid, products.farthest,
-                                         products.loss, products.gradient};
   zp_trial_close(t);
   return status;
 }

@@ -7,11 +7,13 @@
 #include "../../cuda/trial/case.h"
 #include "../../cuda/trial/faults.h"
 #include "../../cuda/trial/trial_internal.h"
+#include "../../ref/cli/engine.h"
 
 enum { CASES = 150, FAULTY = 40 };
 
 /* What the run found: "" nothing. */
-static const char *follow(const zp_case *c, const zp_trial_schedule *s, zp_trial_products *products)
+static const char *follow(const zp_case *c, const zp_trial_schedule *s,
+                          zp_engine_products *products)
 {
   static zp_trial_subject j;
   static char text[ZP_TRIAL_TEXT + ZP_TRIAL_KIND + 2];
@@ -30,7 +32,7 @@ Test(follow, ref_takes_each_step_behind_the_twin_and_all_bits_are_equal)
   static zp_case c;
   char text[ZP_CASE_TEXT];
   for (uint64_t i = 0; i < CASES; i++) {
-    zp_trial_products products = {0};
+    zp_engine_products products = {0};
     uint32_t lacking;
     zp_trial_random_case(71, i, &c, &lacking);
     c.reload.pp = 0;
@@ -54,7 +56,7 @@ static void finds(const char *name, const char *clause)
   zp_case_init(&c);
   cr_assert_eq(zp_case_parse(&c, fault->first, why, sizeof why), 0, "%s", why);
   for (uint64_t n = 0; n < FAULTY; n++) {
-    zp_trial_products products = {0};
+    zp_engine_products products = {0};
     const zp_trial_schedule s = zp_twin_schedule(&c, c.schedule + n, zp_twin_fault_of(fault));
     snprintf(found, sizeof found, "%s", follow(&c, &s, &products));
     if (strncmp(found, clause, strlen(clause)) == 0) return;
