@@ -101,9 +101,10 @@ unit: $(API_PROGRAMS) $(API_TSAN)
 
 # The public functions as they are, with POSIX threads and sockets, on a device of the tests' own.
 API_THREADS := $(BUILD)/tests/cuda/api_threads
-$(API_THREADS).o $(BUILD)/tests/cuda/at_once.o: CPPFLAGS += $(CUDA_CPPFLAGS)
-$(API_THREADS).o $(BUILD)/tests/cuda/at_once.o: | $(CUDA_HEADERS)
-$(API_THREADS): %: %.o $(BUILD)/tests/cuda/at_once.o $(ENGINE) $(STATIC)
+OFFLOAD_PAGES := $(BUILD)/tests/cuda/offload_pages
+$(API_THREADS).o $(OFFLOAD_PAGES).o $(BUILD)/tests/cuda/at_once.o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(API_THREADS).o $(OFFLOAD_PAGES).o $(BUILD)/tests/cuda/at_once.o: | $(CUDA_HEADERS)
+$(API_THREADS) $(OFFLOAD_PAGES): %: %.o $(BUILD)/tests/cuda/at_once.o $(ENGINE) $(STATIC)
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -pthread $(LIBS)
 $(API_THREADS)_tsan: $(BUILD)/tsan/tests/cuda/api_threads.o $(BUILD)/tsan/tests/cuda/at_once.o \
@@ -111,7 +112,7 @@ $(API_THREADS)_tsan: $(BUILD)/tsan/tests/cuda/api_threads.o $(BUILD)/tsan/tests/
 	$(say) LD $@
 	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
 
-unit: $(API_THREADS) $(API_THREADS)_tsan
+unit: $(API_THREADS) $(API_THREADS)_tsan $(OFFLOAD_PAGES)
 
 # For devices: the engine and its kernels as nvcc compiles them. Programs link CUDA's runtime and
 # NCCL.

@@ -81,6 +81,12 @@ typedef struct zp_cuda_marks {
 
 typedef struct zp_cuda_lock zp_cuda_lock;
 
+/* A pinned array. pages: bytes of zp_host_pages that CUDA has registered; 0: it is CUDA's own. */
+typedef struct zp_cuda_pinned {
+  void *p;
+  size_t pages;
+} zp_cuda_pinned;
+
 /* Offload: copies of their own stream. NULL where there is none. */
 typedef struct zp_cuda_offload {
   cudaStream_t copy;
@@ -94,6 +100,8 @@ typedef struct zp_cuda_offload {
   zp_group_state *groups; /* pinned: [optgroups] */
   int32_t heard;          /* 1: the host has seen this step's decision */
   int64_t waits;
+  zp_cuda_pinned *pinned; /* [n_pinned] all that is to be given back */
+  int32_t n_pinned;
 } zp_cuda_offload;
 
 struct zp_cuda {

@@ -12,19 +12,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../offload/pages.h"
 #include "../offload/update.h"
 #include "engine_internal.h"
 
 /* ---- Memory, streams, events ----------------------------------------------------------------- */
 
+/* Large pages, which CUDA pins as they are. NULL: the array is small, there is no such memory, or CUDA
+ * does not pin it; it may have memory of its own, whose pages it chooses. */
+static void *take_pages(zp_cuda_pinned *to, size_t bytes)
+{
+  if (bytes < ZP_LARGE_PAGE || !(to->p = zp_host_pages(bytes, 1))) return NULL;
+  if (cudaHostRegister(to->p, bytes, cudaHostRegisterDefault) == cudaSuccess) {
+    to->pages = bytes;
+    return to->p;
+  }
+  (void)cudaGetLastError(); /* not the program's */
+  zp_host_pages_back(to->p, bytes);
+  return to->p = NULL;
+}
+
 int zp_cuda_take_pinned(zp_cuda *e, void *to, int64_t count, int64_t bytes)
 {
   const int64_t size = zp_arena_next(0, count, bytes);
-  void *p = NULL;
+  zp_cuda_offload *o = &e->offload;
   if (size < 0) return zp_cuda_fail(e, ZP_CUDA_E_MEMORY, "an array is too large for any host");
-  ZP_CUDA(e, cudaMallocHost(&p, count * bytes > 0 ? (size_t)(count * bytes) : 1));
-  memcpy(to, &p, sizeof p);
-  memset(p, 0, (size_t)(count * bytes));
+  zp_cuda_pinned *more = realloc(o->pinned, (size_t)(o->n_pinned + 1) * sizeof *more);
+  if (!more) return zp_cuda_fail(e, ZP_CUDA_E_MEMORY, "no memory for the list of pinned arrays");
+  o->pinned = more;
+  zp_cuda_pinned *mine = &more[o->n_pinned];
+  memset(mine, 0, sizeof *mine);
+  if (!take_pages(mine, (size_t)(count * bytes))) {
+    ZP_CUDA(e, cudaMallocHost(&mine->p, count * bytes > 0 ? (size_t)(count * bytes) : 1));
+    memset(mine->p, 0, (size_t)(count * bytes));
+  }
+  o->n_pinned++;
+  memcpy(to, &mine->p, sizeof mine->p);
   e->memory.host += count * bytes;
   return 0;
 }
@@ -56,13 +79,13 @@ int zp_cuda_open_offload(zp_cuda *e)
 
 void zp_cuda_drop_pinned(zp_cuda *e)
 {
-  for (int32_t k = 0; e->opt.offload && e->flat && k < e->lay.n_flats; k++) {
-    const zp_cuda_flat *s = &e->flat[k];
-    void *const pinned[] = {s->mean_host, s->param_host, s->master, s->moment1, s->moment2};
-    for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
-      if (pinned[i]) cudaFreeHost(pinned[i]);
+  zp_cuda_offload *o = &e->offload;
+  for (int32_t i = 0; i < o->n_pinned; i++) {
+    const zp_cuda_pinned *mine = &o->pinned[i];
+    if (mine->pages == 0) cudaFreeHost(mine->p);
+    else if (cudaHostUnregister(mine->p) == cudaSuccess) zp_host_pages_back(mine->p, mine->pages);
   }
-  if (e->offload.groups) cudaFreeHost(e->offload.groups);
+  free(o->pinned);
 }
 
 void zp_cuda_close_offload(zp_cuda *e)

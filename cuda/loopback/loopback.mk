@@ -63,7 +63,7 @@ $(LOOPBACK_TRIALS): $(LOOPBACK_TRIALS).o $(TRIAL) $(ENGINE) $(ZP_PATH) $(LOOPBAC
 # On a device ranks are threads. So they are here, on a device that does everything at once.
 LOOPBACK_THREADS := $(BUILD)/tests/cuda/loopback_threads
 LOOPBACK_NEAR    := $(BUILD)/cuda/loopback/hosts.o $(BUILD)/cuda/loopback/near.o
-LOOPBACK_WRAP    := $(foreach f,Malloc Free MallocHost FreeHost MemcpyAsync,-Wl,--wrap=cuda$(f))
+LOOPBACK_WRAP    := $(foreach f,Malloc Free MallocHost FreeHost HostRegister MemcpyAsync,-Wl,--wrap=cuda$(f))
 $(LOOPBACK_NEAR): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(LOOPBACK_NEAR): | $(CUDA_HEADERS)
 $(LOOPBACK_TRIALS)_threads.o: cuda/loopback/trials.c $(BUILD)/flags | $(CUDA_HEADERS)

@@ -19,6 +19,7 @@ cudaError_t __wrap_cudaMalloc(void **p, size_t n);
 cudaError_t __wrap_cudaFree(void *p);
 cudaError_t __wrap_cudaMallocHost(void **p, size_t n);
 cudaError_t __wrap_cudaFreeHost(void *p);
+cudaError_t __wrap_cudaHostRegister(void *p, size_t n, unsigned flags);
 cudaError_t __real_cudaMallocHost(void **p, size_t n);
 cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind,
                                    cudaStream_t stream);
@@ -90,6 +91,13 @@ cudaError_t __wrap_cudaMallocHost(void **p, size_t n)
 cudaError_t __wrap_cudaFreeHost(void *p)
 {
   return __wrap_cudaFree(p);
+}
+
+/* What is outside the pool is not near. */
+cudaError_t __wrap_cudaHostRegister(void *p, size_t n, unsigned flags)
+{
+  (void)p, (void)n, (void)flags;
+  return cudaErrorNotSupported;
 }
 
 static int is_near(const void *p)

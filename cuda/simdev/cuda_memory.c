@@ -36,6 +36,22 @@ cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned int flags)
   return take("cudaHostAlloc", SD_PC, SD_PINNED, p, bytes);
 }
 
+/* simdev sees what it has given out itself; devices that register nothing answer the same. */
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned int flags)
+{
+  sd_host *h;
+  const cudaError_t e = sd_enter(&h, "cudaHostRegister", SD_PC);
+  (void)flags;
+  return e ? e : sd_error(h, p && bytes > 0 ? cudaErrorNotSupported : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaHostUnregister(void *p)
+{
+  sd_host *h;
+  const cudaError_t e = sd_enter(&h, "cudaHostUnregister", SD_PC);
+  return e ? e : sd_error(h, p ? cudaErrorHostMemoryNotRegistered : cudaErrorInvalidValue);
+}
+
 /* simdev does not rely on cudaFree to synchronize: no document promises it. */
 cudaError_t cudaFree(void *p)
 {

@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "../../cuda/kernels/statistics.h"
+#include "../../cuda/offload/pages.h"
 #include "../../cuda/offload/update.h"
-#include "bench_memory.h"
 
 static double seconds(clockid_t clock)
 {
@@ -75,13 +75,13 @@ int main(int argc, char **argv)
   const size_t bytes = (size_t)n * sizeof(float);
   zp_group_state group = {.optim = {1, 1, 0}};
   float *array[4];
-  uint16_t *half = take_memory(bytes / 2, large);
+  uint16_t *half = zp_host_pages(bytes / 2, large);
   char line[32];
   if (n < 1) {
     fprintf(stderr, "usage: bench_adamw N THREADS large|small\n");
     return 2;
   }
-  for (int i = 0; i < 4; i++) array[i] = take_memory(bytes, large);
+  for (int i = 0; i < 4; i++) array[i] = zp_host_pages(bytes, large);
   if (!array[0] || !array[1] || !array[2] || !array[3] || !half) {
     fprintf(stderr, "bench_adamw: no memory for %ld elements\n", (long)n);
     return 1;
