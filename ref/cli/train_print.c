@@ -22,10 +22,12 @@ static double loss_of(const zp_step_result *r)
   return (double)x;
 }
 
-void zp_train_print_head(const zp_train_session *s)
+void zp_train_print_head(zp_train_session *s)
 {
   const zp_config *c = &s->cfg;
   const zp_gpt_shape *g = &s->a->shape;
+  if (s->headed || s->a->o.json) return;
+  s->headed = 1;
   printf("gpt: %d layers, width %d, %d heads, context %d: %lld parameters\n", (int)g->layers,
          (int)g->d_model, (int)g->heads, (int)g->context, (long long)zp_gpt_elements(g));
   printf("text: %s, %lld bytes, byte-unigram entropy %.3f nats\n", s->text.what,
@@ -46,9 +48,10 @@ void zp_train_print_head(const zp_train_session *s)
          "comms", "bytes/rank");
 }
 
-void zp_train_print_step(const zp_train_session *s, const zp_step_result *r)
+void zp_train_print_step(zp_train_session *s, const zp_step_result *r)
 {
   const double norm = as_double(r->norm_f64);
+  zp_train_print_head(s);
   if (s->a->o.json)
     json_array_append_new(
         s->steps, json_pack("{s:I, s:o, s:o, s:i, s:b, s:I, s:I}", "step", (json_int_t)r->step,

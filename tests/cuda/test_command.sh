@@ -140,6 +140,8 @@ expect 2 'holds no checkpoint' the_twin_loads_nothing_from_nowhere train --engin
 printf x | dd of="$tmp/cuda/step-3/rank-0.bin" bs=1 seek=99 conv=notrunc 2>/dev/null
 expect 2 'rank-0.bin' the_twin_refuses_a_damaged_one train --engine cuda --data "$tmp/text" \
   $small $new --load "$tmp/cuda"
+! grep -qE 'parameters|skipped|bits of' "$tmp/out"
+verdict $? the_twin_says_nothing_before_it_refuses_one "$(head -c 200 "$tmp/out" | tr '\n' ' ')"
 for tsan in "" "--tsan"; do
   expect 0 'clean: 3 steps' "a_case_is_saved_and_loaded$tsan" sim --engine cuda $tsan --case \
     reduce=exact,pp=2,dp=2,M=2,stage=2,bucket=4,steps=2,reload=1:4:1:7,list=5@0.0+7@0.0+6@1.0
