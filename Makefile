@@ -437,7 +437,7 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile cuda/*.mk cuda/*/*.mk conformance/*/*.mk | expand -t 14
+	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile cuda/*.mk cuda/*/*.mk conformance/*/*.mk | expand -t 24
 
 # What was compiled is compiled again when a header of it changes.
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -22,6 +22,10 @@ for tsan in "" "--tsan"; do
       --fault "$fault"
   done
 done
+expect 1 "under schedule [0-9]*, the case's first: --schedules 1 replays it" \
+  sim_says_how_an_order_is_replayed sim --engine cuda --fault wrong-stream
+grep '^failed' "$tmp/out" >"$tmp/failed"
+expect 1 "$(cat "$tmp/failed")" and_so_it_is sim --engine cuda --fault wrong-stream --schedules 1
 json fuzz_says_what_the_twin_lacks \
   '.engine == "cuda" and .orders == 48 and .distinct_orders == 48 and .found == null
    and .distinct_orders_per_core_hour > 0 and (.not_supported_yet | type) == "object"' \
