@@ -318,7 +318,7 @@ def test_options():
             for option in ("--known", "--support"):
                 code, _, errors = run(f"{TRAINER} honest", option, os.path.join(folder, name), "--cases", "3")
                 check(f"{option} {name} is refused, and named", code == 2 and option in errors and name in errors, errors)
-    for more, says in ((("--cases", "0"), "--cases"), (("--log", "/nonexistent/l"), "--log /nonexistent/l cannot be written")):
+    for more, says in ((("--cases", "0"), "--cases"), (("--log", "/dev/null/l"), "--log /dev/null/l cannot be written")):
         code, _, errors = run(f"{TRAINER} honest", *more)
         check(f"{' '.join(more)} is told", code in (2, 3) and says in errors, errors)
     code, _, errors = run("")
