@@ -96,6 +96,10 @@ HEADERS := $(filter-out %_internal.h,$(wildcard ref/zeroproof.h ref/plan/*.h ref
 .PHONY: all
 all: $(COMMAND) ## build build/zeroproof (the default)
 
+# $(call link,COMPILER,FLAGS): a program of all prerequisites, linked beside its place and renamed:
+# who starts it meanwhile starts the one before. Commas in FLAGS stand in variables.
+link = $(Q)$(1) -o $@.$$$$ $^ $(2) && mv -f $@.$$$$ $@
+
 # Objects are remade when the compiler or its flags change.
 .PHONY: FORCE
 $(BUILD)/flags: FORCE
@@ -141,21 +145,21 @@ $(BUILD)/libzpcli.a: $(CLI_OBJ)
 
 $(COMMAND): $(BUILD)/ref/cli/main.o $(BUILD)/libzpcli.a $(STATIC)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 
 $(TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libzpcli.a $(STATIC)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(TEST_LIBS) $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(TEST_LIBS) $(LIBS) $(MPI_LIBS))
 
 # Programs that scripted tests start.
 $(DRIVERS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(MPI_STATIC) $(BUILD)/libzpcli.a $(STATIC)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 
 # The benchmark compares with OpenBLAS where there is one.
 $(BENCHES): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STATIC)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $$(pkg-config --libs openblas)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $$(pkg-config --libs openblas))
 
 # The man page lists what --help of each sub-command lists.
 $(BUILD)/zeroproof.1: ref/cli/zeroproof.1 ref/cli/man.sh $(COMMAND)
@@ -433,7 +437,7 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile cuda/*.mk cuda/*/*.mk conformance/*/*.mk | expand -t 14
+	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile cuda/*.mk cuda/*/*.mk conformance/*/*.mk | expand -t 24
 
 # What was compiled is compiled again when a header of it changes.
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

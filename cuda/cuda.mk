@@ -47,13 +47,13 @@ $(SIMDEV_SHARED): $(SIMDEV_OBJ) cuda/simdev/exports.map
 
 $(SIMDEV_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SIMDEV)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -lcriterion -lm
+	$(call link,$(CC),$(ALL_LDFLAGS) -lcriterion -lm)
 
 $(BUILD)/tests/simdev/test_device_kernels: $(CUDA_KERNEL_OBJ) $(STATIC)
 
 $(EXAMPLE) $(SIMDEV_BENCH): %: %.o $(SIMDEV)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS)
+	$(call link,$(CC),$(ALL_LDFLAGS))
 
 # ---- ThreadSanitizer -----------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ $(EXAMPLE)_tsan: $(BUILD)/tsan/cuda/simdev/example/two_producers.o $(SIMDEV_TSAN
 $(RACE_PROGRAMS) $(EXAMPLE)_tsan $(SIMDEV_BENCH)_tsan:
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread
+	$(call link,$(TSAN_CC),-fsanitize=thread -pthread)
 
 .PHONY: simdev
 SIMDEV_LIBRARIES := $(SIMDEV) $(SIMDEV_SHARED) $(SIMDEV_TSAN)

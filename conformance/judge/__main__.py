@@ -35,9 +35,11 @@ class Help(argparse.HelpFormatter):
         super().__init__(prog, max_help_position=26, width=int(width) if width.isdigit() else None)
 
     def _format_action_invocation(self, action):
-        if action.nargs == 0 or not action.option_strings:
-            return super()._format_action_invocation(action)
-        return f"    {action.option_strings[-1]}={self._format_args(action, action.dest.upper())}"
+        text = super()._format_action_invocation(action)
+        if action.nargs != 0:
+            value = self._format_args(action, action.dest.upper())
+            text = action.option_strings[-1] + (f"[={action.metavar}]" if action.nargs == "?" else f"={value}")
+        return text if text.startswith("-h") else f"    {text}"
 
 
 def at_least(kind, least, above=False):
@@ -68,17 +70,19 @@ def arguments():
     parser.add_argument("--only", metavar="WHAT", action="append", default=[],
                         help="cases whose id, a clause or a family is WHAT; or the recipe WHAT alone")
     parser.add_argument("--level", type=int, choices=(1, 2, 3), help="1 values, 2 and collectives, 3 and streams")
-    parser.add_argument("--seconds", type=seconds, help="go on with random cases until then; shrinking comes after")
-    parser.add_argument("--cases", type=at_least(int, 1), help="that many cases at most")
-    parser.add_argument("--seed", type=int, default=1, help="other cases (1)")
+    parser.add_argument("--seconds", metavar="T", type=seconds, help="go on with random cases until then; shrinking comes after")
+    parser.add_argument("--cases", metavar="N", type=at_least(int, 1), help="that many cases at most")
+    parser.add_argument("--seed", metavar="N", type=int, default=1, help="other cases (1)")
     parser.add_argument("--quick", metavar="FILE", nargs="?", const="",
                         help="the committed selection (conformance/quick) instead of the covering array")
-    parser.add_argument("--fresh", type=count, default=0, help="random cases after it; what is new in them is told, no error")
-    parser.add_argument("--jobs", type=at_least(int, 1), default=os.cpu_count() or 1, help="adapters at a time (all cores)")
-    parser.add_argument("--deadline", type=at_least(float, 0, above=True), default=120,
+    parser.add_argument("--fresh", metavar="N", type=count, default=0,
+                        help="random cases after it; what is new in them is told, no error")
+    parser.add_argument("--jobs", metavar="N", type=at_least(int, 1), default=os.cpu_count() or 1,
+                        help="adapters at a time (all cores)")
+    parser.add_argument("--deadline", metavar="T", type=at_least(float, 0, above=True), default=120,
                         help="seconds for one case, the last resort (120)")
-    parser.add_argument("--shrink", type=seconds, default=20, help="seconds to make one cause's case smaller (20)")
-    parser.add_argument("--shrink-all", type=seconds, help="seconds to make the cases of all causes smaller")
+    parser.add_argument("--shrink", metavar="T", type=seconds, default=20, help="seconds to make one cause's case smaller (20)")
+    parser.add_argument("--shrink-all", metavar="T", type=seconds, help="seconds to make the cases of all causes smaller")
     parser.add_argument("--out", metavar="DIR", help="write report.json, junit.xml, report.tap and report.html there")
     parser.add_argument("--brief", action="store_true", help="print neither what passed nor what is known")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")

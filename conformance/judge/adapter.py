@@ -205,6 +205,17 @@ class Adapter:
             if left <= 0 and b"\n" not in more:
                 return None
 
+    def ending(self):
+        """How a process went whose standard output is at its end, before it is stopped."""
+        try:
+            code = self.process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            return "ended its standard output, and still runs"
+        if code >= 0:
+            return f"ended with exit code {code}"
+        names = {s.value: s.name for s in signal.Signals}
+        return f"ended by {names.get(-code, f'signal {-code}')}"
+
     def last_words(self):
         """The end of its standard error, of a process that is stopped; of --log only where that is."""
         return "".join(f"\n  {line}" for line in self.said.lines()) if self.said is not None else \
@@ -220,7 +231,7 @@ class Adapter:
                     raise Late
                 line = self.line(min(1, self.deadline))
             if line == b"":
-                raise Malformed("its process ended")
+                raise Malformed(f"its process {self.ending()}")
             answer = protocol.parse(line)
             protocol.check_hello(answer)
             return answer
@@ -277,7 +288,7 @@ class Adapter:
         while time.monotonic() < end:
             line = self.line(0.1)
             if line == b"":
-                return {"status": "died", "message": "the adapter's process ended"}
+                return {"status": "died", "message": f"the adapter's process {self.ending()}"}
             if line is not None:
                 return self.parse(line)
             ledgers.look()

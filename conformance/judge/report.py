@@ -79,7 +79,10 @@ def as_json(subject, options, outcomes, causes, problems, seconds, corpus, extra
 
 
 def related(corpus, clause):
-    """The rows of this clause, else those of its families; none is better than any."""
+    """The rows of this clause, else those of its families; none is better than any. None of RUN-1: bugs that end in
+    an error have no more in common than that."""
+    if clause == "RUN-1":
+        return []
     rows = [r for r in corpus["rows"] if clause in r.get("clauses", [])]
     return rows or [r for r in corpus["rows"] if set(r["families"]) & set(FAMILIES.get(clause, []))]
 

@@ -22,7 +22,7 @@ TRIAL_TSAN_LINK := $(TRIAL_TSAN) $(SIMDEV_TSAN)
 
 $(ENGINE_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TRIAL_LINK)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -lcriterion $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) -lcriterion $(LIBS) $(MPI_LIBS))
 
 # Programs for scripts, plain and under ThreadSanitizer.
 ENGINE_RUNS := $(patsubst %,$(BUILD)/tests/cuda/engine_%,syncs faults)
@@ -30,7 +30,7 @@ ENGINE_RUNS := $(patsubst %,$(BUILD)/tests/cuda/engine_%,syncs faults)
 $(ENGINE_RUNS:%=%.o): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(ENGINE_RUNS): %: %.o $(TRIAL_LINK)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 
 $(BUILD)/tsan/ref/%.o: ref/%.c $(BUILD)/tsan/flags
 	@mkdir -p $(@D)
@@ -56,7 +56,7 @@ $(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_tsan: $(BUILD)/%_tsan: $(BUILD)/tsan/%
   $(TRIAL_TSAN_LINK)
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
+	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
 
 unit: $(ENGINE_TESTS) $(ENGINE_RUNS) $(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_tsan
 
@@ -83,7 +83,7 @@ $(BUILD)/tests/cuda/api_run.o: CPPFLAGS += $(CUDA_CPPFLAGS)
 $(BUILD)/tests/cuda/api_run.o: | $(CUDA_HEADERS)
 $(API_PROGRAMS): %: %.o $(BUILD)/tests/cuda/api_run.o $(ENGINE) $(SIMDEV) $(STATIC)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS))
 
 $(BUILD)/tsan/tests/cuda/api_driver.o: tests/mpi/engine_driver.c
 $(BUILD)/tsan/tests/cuda/api_streams.o: tests/cuda/api_streams.c
@@ -95,7 +95,7 @@ $(API_TSAN:$(BUILD)/%_tsan=$(BUILD)/tsan/%.o): $(BUILD)/tsan/flags | $(CUDA_HEAD
 $(API_TSAN): $(BUILD)/tests/cuda/%_tsan: $(BUILD)/tsan/tests/cuda/%.o \
   $(BUILD)/tsan/tests/cuda/api_run.o $(TRIAL_TSAN_LINK)
 	$(say) LD $@
-	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
+	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
 
 unit: $(API_PROGRAMS) $(API_TSAN)
 
@@ -106,11 +106,11 @@ $(API_THREADS).o $(OFFLOAD_PAGES).o $(BUILD)/tests/cuda/at_once.o: CPPFLAGS += $
 $(API_THREADS).o $(OFFLOAD_PAGES).o $(BUILD)/tests/cuda/at_once.o: | $(CUDA_HEADERS)
 $(API_THREADS) $(OFFLOAD_PAGES): %: %.o $(BUILD)/tests/cuda/at_once.o $(ENGINE) $(STATIC)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -pthread $(LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) -pthread $(LIBS))
 $(API_THREADS)_tsan: $(BUILD)/tsan/tests/cuda/api_threads.o $(BUILD)/tsan/tests/cuda/at_once.o \
   $(TRIAL_TSAN)
 	$(say) LD $@
-	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
+	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
 
 unit: $(API_THREADS) $(API_THREADS)_tsan $(OFFLOAD_PAGES)
 

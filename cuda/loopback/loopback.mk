@@ -42,11 +42,11 @@ LOOPBACK_TSAN_COMMAND := $(BUILD)/zeroproof-loopback-tsan
 $(LOOPBACK_COMMAND): $(BUILD)/$(LOOPBACK_MAIN).o $(TRIAL) $(ENGINE) $(ZP_PATH) $(LOOPBACK) \
   $(SIMDEV_RUNTIME) $(BUILD)/libzpcli.a $(STATIC)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 $(LOOPBACK_TSAN_COMMAND): $(BUILD)/tsan/$(LOOPBACK_MAIN).o $(TRIAL_TSAN) $(LOOPBACK_TSAN) \
   $(SIMDEV_RUNTIME_TSAN)
 	$(say) LD $@
-	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
+	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
 
 # ---- Trials of 2 to 24 ranks: one program on simdev, on threads, and on a device -----------------
 
@@ -58,7 +58,7 @@ $(LOOPBACK_TRIALS).o: cuda/loopback/trials.c $(BUILD)/flags | $(CUDA_HEADERS)
 $(LOOPBACK_TRIALS): $(LOOPBACK_TRIALS).o $(TRIAL) $(ENGINE) $(ZP_PATH) $(LOOPBACK) \
   $(SIMDEV_RUNTIME) $(BUILD)/libzpcli.a $(STATIC)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS))
 
 # On a device ranks are threads. So they are here, on a device that does everything at once.
 LOOPBACK_THREADS := $(BUILD)/tests/cuda/loopback_threads
@@ -77,7 +77,7 @@ $(LOOPBACK_THREADS): $(LOOPBACK_TRIALS)_threads.o $(LOOPBACK_NEAR) \
   $(BUILD)/libzpcli.a $(STATIC)
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(LIBS))
 
 unit: $(LOOPBACK_TRIALS) $(LOOPBACK_THREADS)
 
@@ -111,7 +111,7 @@ $(GPU_TRIALS): $(LOOPBACK_TRIALS)_threads.o $(LOOPBACK_NEAR) $(BUILD)/gpu/loopba
   $(filter-out %/device.o,$(LOOPBACK_OBJ)) $(TRIAL) $(ENGINE) \
   $(ZP_PATH) $(BUILD)/libzpgpu.a $(STATIC) | $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(GPU_LINK)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(GPU_LINK))
 # The command's part without MPI.
 GPU_CLI_OBJ := $(filter-out $(foreach n,cli/env cli/launch cli/train engine/comm_mpi,\
                  $(BUILD)/ref/$(n)%),$(CLI_OBJ))
@@ -124,5 +124,5 @@ $(LOOPBACK_TEST).o: CPPFLAGS += $(CUDA_CPPFLAGS)
 $(LOOPBACK_TEST).o: | $(CUDA_HEADERS)
 $(LOOPBACK_TEST): $(LOOPBACK_TEST).o $(LOOPBACK_OBJ) $(SIMDEV_RUNTIME)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -lcriterion -lm
+	$(call link,$(CC),$(ALL_LDFLAGS) -lcriterion -lm)
 unit: $(LOOPBACK_TEST)

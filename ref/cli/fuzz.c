@@ -274,7 +274,8 @@ static int replay(const fuzz_args *a)
     return ZP_EXIT_ENVIRONMENT;
   }
   if (a->json) print_json(a, &out, v.failed ? json_found(a, &out, &c, &v) : NULL);
-  else if (!v.failed) printf("clean: %d steps, %s\n", v.steps, a->job.engine->clean);
+  else if (!v.failed)
+    printf("clean: %d step%s, %s\n", v.steps, v.steps == 1 ? "" : "s", a->job.engine->clean);
   else {
     printf("failed: ");
     print_clauses(&v);

@@ -173,7 +173,7 @@ static const struct argp_option common_options[] = {
     ROW(ZP_OPT_EP, "ep", "N", "expert-parallel ranks inside dp (1)"),
     ROW(ZP_OPT_STAGE, "stage", "0|1|2", "ZeRO stage (2)"),
     ROW(ZP_OPT_MICRO_BATCHES, "micro-batches", "M", "micro-batches a window"),
-    {"groups", KEY_GROUPS, "K0,K1,…", 0, "optimizer groups of each stage", 1},
+    {"groups", KEY_GROUPS, "K0,K1,...", 0, "optimizer groups of each stage", 1},
     ROW(ZP_OPT_BUCKET, "bucket", "ELEMENTS", "bucket capacity: 4096, 4Ki, 16Mi"),
     ROW(ZP_OPT_ALIGN, "align", "ELEMENTS", "parts are multiples of this (1)"),
     ROW(ZP_OPT_PRECISION, "precision", "fp32|bf16|fp16",

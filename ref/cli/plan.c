@@ -35,7 +35,7 @@ static const struct argp_option options[] = {
      "with --rank: list which elements of which entry the rank owns (in --json always)", 0},
     {"trace", KEY_TRACE, "FILE", 0, "write a Chrome/Perfetto trace of the pipeline", 0},
     {"svg", KEY_SVG, "FILE", 0, "draw the pipeline", 0},
-    {"check", KEY_CHECK, NULL, 0, "verify the invariants on the programs of all ranks", 0},
+    {"check", KEY_CHECK, NULL, 0, "verify the invariants on all ranks' programs", 0},
     {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -83,10 +83,15 @@ static const struct argp argp = {
 
 static void print_list(const zp_engine *e)
 {
-  printf("%-12s %-8s %s\n", "fault", "breaks", "what it does, and where it happened");
+  int width = 0;
+  for (int32_t i = 0; i < e->fault_count(); i++) {
+    const int n = (int)strlen(e->fault_at(i)->name);
+    if (n > width) width = n;
+  }
+  printf("%-*s %-8s %s\n", width, "fault", "breaks", "what it does, and where it happened");
   for (int32_t i = 0; i < e->fault_count(); i++) {
     const zp_fault *f = e->fault_at(i);
-    printf("%-12s %-8s %s\n%-21s %s\n", f->name, f->clause, f->what, "", f->source);
+    printf("%-*s %-8s %s\n%-*s %s\n", width, f->name, f->clause, f->what, width + 9, "", f->source);
   }
 }
 
@@ -144,16 +149,17 @@ static void print_verdict(const zp_engine *e, const zp_case *c, const zp_fault *
                           const zp_verdict *v)
 {
   if (!v->failed && e->schedules > 0) {
-    printf("clean: %d steps on %d ranks, %s\n", v->steps, (int)zp_world(&c->cfg), e->clean);
-    printf("%lld orders of execution, %lld of them distinct, %lld with offload; what %lld ordered "
+    printf("clean: %d step%s on %d ranks, %s\n", v->steps, v->steps == 1 ? "" : "s",
+           (int)zp_world(&c->cfg), e->clean);
+    printf("%lld order%s of execution, %lld of them distinct, %lld with offload; what %lld ordered "
            "was compared with what the plan demands\n",
-           (long long)v->orders, (long long)v->distinct, (long long)v->offloads,
-           (long long)v->paths);
+           (long long)v->orders, v->orders == 1 ? "" : "s", (long long)v->distinct,
+           (long long)v->offloads, (long long)v->paths);
   } else if (!v->failed) {
     printf(
         "clean: losses, norms, scales, reduced gradients, moments, masters and parameters of all "
-        "%d ranks equal serial's bit for bit in %d steps\n",
-        c->cfg.pp * c->cfg.dp * c->cfg.tp, v->steps);
+        "%d ranks equal serial's bit for bit in %d step%s\n",
+        c->cfg.pp * c->cfg.dp * c->cfg.tp, v->steps, v->steps == 1 ? "" : "s");
   }
   if (!v->failed) {
     zp_verdict_drawn(c, v);
@@ -162,7 +168,10 @@ static void print_verdict(const zp_engine *e, const zp_case *c, const zp_fault *
   }
   printf("%s\n", v->text);
   zp_verdict_drawn(c, v);
-  if (v->schedule != 0)
+  if (v->schedule != 0 && v->schedule == c->schedule)
+    printf("under schedule %llu, the case's first: --schedules 1 replays it\n",
+           (unsigned long long)v->schedule);
+  else if (v->schedule != 0)
     printf("under schedule %llu; add schedule=%llu to the case and --schedules 1 to replay it\n",
            (unsigned long long)v->schedule, (unsigned long long)v->schedule);
   printf("failed:");

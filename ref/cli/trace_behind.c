@@ -109,7 +109,7 @@ static int is_later(const judge *j, const player *p, const gap *a)
 
 static void tell_late(judge *j, const gap *a, const int32_t *rank, int32_t n, int64_t most)
 {
-  char where[WHERE], who[ZP_TRACE_RANKS], records[64];
+  char where[WHERE], who[ZP_TRACE_RANKS], records[64], fewer[64] = "as many as";
   const zp_trace_state state = j->p[rank[0]].reader.state;
   const int many = n > 1;
   int64_t least = INT64_MAX, last = 0;
@@ -120,16 +120,18 @@ static void tell_late(judge *j, const gap *a, const int32_t *rank, int32_t n, in
   }
   snprintf(records, sizeof records, "%" PRId64, least);
   if (last > least) snprintf(records, sizeof records, "%" PRId64 " to %" PRId64, least, last);
+  if (most > least)
+    snprintf(fewer, sizeof fewer, "%s%" PRId64 " fewer than", last > least ? "up to " : "",
+             most - least);
   zp_trace_where(a->g, a->i, &a->sig, where, sizeof where);
-  zp_trace_find(
-      j, "behind", rank[0], least, 0,
-      "%s %s after %s records, %s%" PRId64 " fewer than the longest: rank %d waits for %s in %s",
-      zp_trace_ranks(rank, n, who),
-      state == ZP_TRACE_ENDED ? (many ? "end their programs" : "ends its program")
-      : state == ZP_TRACE_DAMAGED
-          ? (many ? "have traces that are damaged" : "has a trace that is damaged")
-          : (many ? "have traces that stop" : "has a trace that stops"),
-      records, last > least ? "up to " : "", most - least, (int)a->by, many ? "them" : "it", where);
+  zp_trace_find(j, "behind", rank[0], least, 0,
+                "%s %s after %s record%s, %s the longest: rank %d waits for %s in %s",
+                zp_trace_ranks(rank, n, who),
+                state == ZP_TRACE_ENDED ? (many ? "end their programs" : "ends its program")
+                : state == ZP_TRACE_DAMAGED
+                    ? (many ? "have traces that are damaged" : "has a trace that is damaged")
+                    : (many ? "have traces that stop" : "has a trace that stops"),
+                records, last == 1 ? "" : "s", fewer, (int)a->by, many ? "them" : "it", where);
   zp_trace_of(j, rank, n);
 }
 

@@ -138,7 +138,8 @@ static int run_session(zp_train_session *s)
   int code = join(s);
   if (code != 0) return code;
   if (s->speaks && zp_train_probe(s->a, &s->err) != 0) return fail(s);
-  if (s->speaks && !s->a->o.json) zp_train_print_head(s);
+  /* a checkpoint may be refused: then nothing but that is said */
+  if (s->speaks && s->a->load == NULL) zp_train_print_head(s);
   if ((s->a->engine->train != NULL ? zp_train_elsewhere(s) : train(s)) != 0) return fail(s);
   zp_trainer_close(&s->trainer);
   if (s->mpi != NULL && zp_mpi_stop(s->mpi, &s->err) != 0) return fail(s);

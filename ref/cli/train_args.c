@@ -122,7 +122,8 @@ const struct argp zp_train_argp = {
     parse,
     "[--data FILE...]",
     "Trains a byte-level transformer under data and pipeline parallelism with ZeRO."
-    "\vDefaults: pp 2, dp 2, stage 2, 12 micro-batches in all, bf16, exact reduction, 60 steps. "
+    "\vDefaults here: pp 2, dp 2, stage 2, 12 micro-batches in all, bf16, exact reduction, 60 "
+    "steps. "
     "Started by mpirun (or zeroproof launch), each process is one rank. "
     "Exit codes: 0 good, 1 --verify found a difference, 2 refused input, 3 the environment failed.",
     children,

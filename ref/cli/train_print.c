@@ -22,22 +22,33 @@ static double loss_of(const zp_step_result *r)
   return (double)x;
 }
 
-void zp_train_print_head(const zp_train_session *s)
+/* Of a word's plural. */
+static const char *s_of(int64_t n)
+{
+  return n == 1 ? "" : "s";
+}
+
+void zp_train_print_head(zp_train_session *s)
 {
   const zp_config *c = &s->cfg;
   const zp_gpt_shape *g = &s->a->shape;
-  printf("gpt: %d layers, width %d, %d heads, context %d: %lld parameters\n", (int)g->layers,
-         (int)g->d_model, (int)g->heads, (int)g->context, (long long)zp_gpt_elements(g));
+  if (s->headed || s->a->o.json) return;
+  s->headed = 1;
+  printf("gpt: %d layer%s, width %d, %d head%s, context %d: %lld parameters\n", (int)g->layers,
+         s_of(g->layers), (int)g->d_model, (int)g->heads, s_of(g->heads), (int)g->context,
+         (long long)zp_gpt_elements(g));
   printf("text: %s, %lld bytes, byte-unigram entropy %.3f nats\n", s->text.what,
          (long long)s->text.n, s->entropy);
-  printf("pp %d × dp %d = %d ranks (%s), ZeRO stage %d, %lld micro-batches of %d sequences a rank, "
-         "%s, %s reduction, buckets of %lld\n",
-         (int)c->pp, (int)c->dp, (int)zp_world(c),
-         s->mpi != NULL                ? "MPI"
-         : s->a->engine->train != NULL ? s->a->engine->where
-                                       : "simulated",
-         (int)c->stage, (long long)c->micro_batches, (int)g->batch, zp_precision_name(c->precision),
-         zp_reduce_name(c->reduce), (long long)c->bucket);
+  printf(
+      "pp %d × dp %d = %d rank%s (%s), ZeRO stage %d, %lld micro-batch%s of %d sequence%s a rank, "
+      "%s, %s reduction, buckets of %lld\n",
+      (int)c->pp, (int)c->dp, (int)zp_world(c), s_of(zp_world(c)),
+      s->mpi != NULL                ? "MPI"
+      : s->a->engine->train != NULL ? s->a->engine->where
+                                    : "simulated",
+      (int)c->stage, (long long)c->micro_batches, c->micro_batches == 1 ? "" : "es", (int)g->batch,
+      s_of(g->batch), zp_precision_name(c->precision), zp_reduce_name(c->reduce),
+      (long long)c->bucket);
   if (s->a->engine->products != NULL)
     printf("products: %s\n",
            s->a->library ? s->a->engine->products() : "ref's own, in ref's order");
@@ -46,9 +57,10 @@ void zp_train_print_head(const zp_train_session *s)
          "comms", "bytes/rank");
 }
 
-void zp_train_print_step(const zp_train_session *s, const zp_step_result *r)
+void zp_train_print_step(zp_train_session *s, const zp_step_result *r)
 {
   const double norm = as_double(r->norm_f64);
+  zp_train_print_head(s);
   if (s->a->o.json)
     json_array_append_new(
         s->steps, json_pack("{s:I, s:o, s:o, s:i, s:b, s:I, s:I}", "step", (json_int_t)r->step,

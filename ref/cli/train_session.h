@@ -17,6 +17,7 @@ typedef struct zp_train_session {
   double entropy;
   zp_mpi *mpi;
   int32_t speaks; /* 1: this process prints */
+  int32_t headed; /* 1: what comes before the first step was said */
   zp_trainer trainer;
   zp_outcome out;
   zp_verify *verify;
@@ -30,9 +31,10 @@ extern const struct argp zp_train_argp;
  * exit code after a message. */
 int zp_train_settle(zp_train_args *a);
 
-/* What is said before the first step, of each, and after the last: an exit code. */
-void zp_train_print_head(const zp_train_session *s);
-void zp_train_print_step(const zp_train_session *s, const zp_step_result *r);
+/* What is said before the first step (once, with its line at the latest), of each, and after the
+ * last: an exit code. */
+void zp_train_print_head(zp_train_session *s);
+void zp_train_print_step(zp_train_session *s, const zp_step_result *r);
 int zp_train_conclude(zp_train_session *s);
 
 /* The steps, on another engine than ref. 0, or a negative status in the session's error. */

@@ -209,6 +209,7 @@ static int report(const zp_verify *v, const run_job *j, const zp_outcome *main_r
   const zp_config *c = &j->cfg;
   differences d;
   char name[96] = "serial";
+  const int width = j->serial ? 38 : 39; /* bytes: × has two */
   if (!j->serial)
     snprintf(name, sizeof name, "dp %2d × pp %d, stage %d, bucket %-6" PRId64, (int)c->dp,
              (int)c->pp, (int)c->stage, c->bucket);
@@ -225,11 +226,11 @@ static int report(const zp_verify *v, const run_job *j, const zp_outcome *main_r
                         !d.losses, "norms", !d.norms, "scales", !d.scales, "params", !d.params,
                         "masters", !d.masters, "moments", !d.moments));
   else if (j->serial || any(&d))
-    printf("  %-38s losses %s, norms %s, scales %s, parameters %s, masters %s, moments %s\n", name,
-           verdict(d.losses), verdict(d.norms), verdict(d.scales), verdict(d.params),
+    printf("  %-*s losses %s, norms %s, scales %s, parameters %s, masters %s, moments %s\n", width,
+           name, verdict(d.losses), verdict(d.norms), verdict(d.scales), verdict(d.params),
            verdict(d.masters), verdict(d.moments));
   else
-    printf("  %-38s all bits equal  %016" PRIx64 "\n", name,
+    printf("  %-*s all bits equal  %016" PRIx64 "\n", width, name,
            zp_outcome_hash(&j->out, main_run->first));
   return any(&d) || j->out.end.replicas_differ || !(j->serial || j->out.ledgers_agree);
 }

@@ -9,6 +9,9 @@ expect 2 "no command 'nope'" unknown_command_is_refused nope
 for c in train plan sim fuzz env launch; do
   expect 0 'Usage: zeroproof' "help_of_$c" $c --help
   expect 0 'Usage: zeroproof' "help_$c" help $c
+  # what is longer than a line leaves an empty one; … counts for three columns
+  ! grep -nE '^ +$|^ +--[^ ]*…[^ ]* ' "$tmp/out" >"$tmp/ugly"
+  verdict $? "help_${c}_is_aligned" "$(cat "$tmp/ugly")"
   expect 2 'zeroproof' "unknown_flag_of_$c" $c --no-such-flag
 done
 expect 2 'pp: 0 is out of range; allowed is 1 to' pp_zero plan --pp 0

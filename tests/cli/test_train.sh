@@ -105,13 +105,14 @@ expect 0 '^ +4 .* 65536 ' the_checkpoints_scaler_does_go_on \
 "$zp" train --data "$tmp/text" $small --load "$tmp/ck" >"$tmp/out" 2>&1
 ! grep -q 'note:' "$tmp/out"
 verdict $? load_of_the_same_run_has_no_remark "$(grep -m1 note: "$tmp/out")"
-expect 2 'none' load_missing train --data "$tmp/text" $small --load "$tmp/none"
 # A place that cannot be written is found before the first step, and nothing is left behind.
 # not_trained NAME: nothing of a run is in the output of the last `expect`.
 not_trained() {
   ! grep -qE 'parameters|skipped|bits of' "$tmp/out"
   verdict $? "$1" "it trained: $(head -c 200 "$tmp/out" | tr '\n' ' ')"
 }
+expect 2 'none' load_missing train --data "$tmp/text" $small --load "$tmp/none"
+not_trained load_missing_is_all_that_is_told
 expect 3 '--save .*No such file.*Nothing was trained' save_nowhere \
   train --data "$tmp/text" $small --save "$tmp/none/deeper"
 not_trained save_nowhere_is_found_first
@@ -131,10 +132,12 @@ for f in LATEST step-3/manifest.json step-3/rank-0.bin; do
   cp -r "$tmp/ck" "$tmp/cut"
   head -c $(($(wc -c <"$tmp/ck/$f") / 2)) "$tmp/ck/$f" >"$tmp/cut/$f"
   expect 2 '.' "load_truncated_$(basename $f)" train --data "$tmp/text" $small --load "$tmp/cut"
+  not_trained "load_truncated_$(basename $f)_is_all_that_is_told"
   rm -rf "$tmp/cut"
   cp -r "$tmp/ck" "$tmp/cut"
   printf 'X' | dd of="$tmp/cut/$f" bs=1 seek=20 conv=notrunc 2>/dev/null
   expect 2 '.' "load_altered_$(basename $f)" train --data "$tmp/text" $small --load "$tmp/cut"
+  not_trained "load_altered_$(basename $f)_is_all_that_is_told"
   rm -rf "$tmp/cut"
 done
 

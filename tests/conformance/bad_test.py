@@ -36,11 +36,15 @@ REFUSED = {
     "hello-many-pairs": "4000 pairs of values", "hello-twice": "must differ as words",
     "hello-nothing": "pp 1 goes with no tied of stages", "hello-nothing-without": "exclude every zero: 0, 1, 2",
     "hello-world": '"world"', "hello-flood": "within 3 s", "hello-dies": "no module named subject",
+    "hello-exits": "its process ended with exit code 7",
 }
 # fault -> (signature of a cause, what it says): code 1
 CAUSES = {
     "deaf": ("LEDG-7 timeout", "does not read its standard input"), "flood": ("LEDG-7 timeout", "no answer within 3 s"),
-    "partial": ("RUN-1 error: the adapter's process ended", ""), "twice": ("RUN-2 malformed answer", "more than the one line"),
+    "partial": ("RUN-1 error: the adapter's process ended with exit code N", "ended with exit code 3"),
+    "killed": ("RUN-1 error: the adapter's process ended by SIGSEGV", ""),
+    "closes": ("RUN-1 error: the adapter's process ended its standard output", "still runs"),
+    "twice": ("RUN-2 malformed answer", "more than the one line"),
     "deep": ("RUN-2 malformed answer", "nested too deeply"), "no-json": ("RUN-2 malformed answer", "no JSON"),
     "long": ("RUN-2 malformed answer", "a line of more than"), "unsupported": ("RUN-2 malformed answer", '"message"'),
     "no-status": ("RUN-2 malformed answer", '"status"'), "message": ("RUN-2 malformed answer", '"message"'),

@@ -22,6 +22,10 @@ for tsan in "" "--tsan"; do
       --fault "$fault"
   done
 done
+expect 1 "under schedule [0-9]*, the case's first: --schedules 1 replays it" \
+  sim_says_how_an_order_is_replayed sim --engine cuda --fault wrong-stream
+grep '^failed' "$tmp/out" >"$tmp/failed"
+expect 1 "$(cat "$tmp/failed")" and_so_it_is sim --engine cuda --fault wrong-stream --schedules 1
 json fuzz_says_what_the_twin_lacks \
   '.engine == "cuda" and .orders == 48 and .distinct_orders == 48 and .found == null
    and .distinct_orders_per_core_hour > 0 and (.not_supported_yet | type) == "object"' \
@@ -140,6 +144,8 @@ expect 2 'holds no checkpoint' the_twin_loads_nothing_from_nowhere train --engin
 printf x | dd of="$tmp/cuda/step-3/rank-0.bin" bs=1 seek=99 conv=notrunc 2>/dev/null
 expect 2 'rank-0.bin' the_twin_refuses_a_damaged_one train --engine cuda --data "$tmp/text" \
   $small $new --load "$tmp/cuda"
+! grep -qE 'parameters|skipped|bits of' "$tmp/out"
+verdict $? the_twin_says_nothing_before_it_refuses_one "$(head -c 200 "$tmp/out" | tr '\n' ' ')"
 for tsan in "" "--tsan"; do
   expect 0 'clean: 3 steps' "a_case_is_saved_and_loaded$tsan" sim --engine cuda $tsan --case \
     reduce=exact,pp=2,dp=2,M=2,stage=2,bucket=4,steps=2,reload=1:4:1:7,list=5@0.0+7@0.0+6@1.0

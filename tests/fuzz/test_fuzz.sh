@@ -10,7 +10,7 @@ expect 2 'there is no fault' unknown_fault_is_refused fuzz --fault pr9999
 expect 2 'not a number above 0' no_time_is_refused fuzz --seconds 0
 expect 2 'field with a value' nonsense_is_not_replayed fuzz --replay pp=2,nonsense=1
 expect 2 'ep: 2 is out of range' an_invalid_case_is_not_replayed fuzz --replay dp=3,ep=2,list=4@0.0
-expect 0 'clean: 1 steps' a_clean_case_is_replayed fuzz --replay dp=3,stage=2,list=4@0.0
+expect 0 'clean: 1 step,' a_clean_case_is_replayed fuzz --replay dp=3,stage=2,list=4@0.0
 
 expect 2 'nothing would be compared' an_empty_case_is_not_replayed fuzz --replay ''
 expect 2 'nothing would be compared' a_case_without_steps_is_not_replayed \

@@ -110,7 +110,7 @@ places 'RANK=1 WORLD_SIZE=4' RTLD_GLOBAL make_in_a_group 1 1 2 &&
 fits worlds_that_differ_are_told 1 '^rank-0.zpt is of a run of 2 ranks (1 file says so), rank-1.zpt of one of 4'
 places '' RTLD_GLOBAL make_one_after_the_other 0 2 2 full &&
   [ "$(grep -c 'the trace of rank 1 cannot be written: File too large' "$tmp/log")" = 1 ]
-fits a_full_disk_ends_a_trace_and_nothing_else 1 '^rank 1 .* stops after 1 records, 2 fewer'
+fits a_full_disk_ends_a_trace_and_nothing_else 1 '^rank 1 .* stops after 1 record, 2 fewer'
 
 # left FUNCTIONS: those that are neither wrapped nor listed, and those listed or wrapped that are not
 nm -D --defined-only "$build/libzptrace_nccl.so" | sed -n 's/.* T //p' >"$tmp/wrapped"

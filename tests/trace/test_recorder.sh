@@ -43,7 +43,7 @@ verdict $? a_program_goes_on_when_its_trace_cannot_be_written "$(tail -n 2 "$tmp
 [ "$(grep -c 'the trace of rank 1 cannot be written: .*File too large' "$tmp/trouble1")" = 1 ] &&
   ! grep -q 'File too large' "$tmp/trouble0" && [ "$(grep -c 'null/nowhere' "$tmp/trouble0")" = 1 ]
 verdict $? which_is_told_once "$(cat "$tmp/trouble0" "$tmp/trouble1")"
-recorded a_trace_that_could_not_be_written_ends full 1 '^rank 1 has a trace that stops after 1 records, 3 fewer'
+recorded a_trace_that_could_not_be_written_ends full 1 '^rank 1 has a trace that stops after 1 record, 3 fewer'
 recorded a_phase_before_the_process_group early 0 '^4 records of 2 ranks: they fit'
 "$zp" trace view "$tmp/run/early" --out "$tmp/view.json" >/dev/null &&
   [ "$(grep -o '"cat":"load","args":{"what":"all_reduce' "$tmp/view.json" | wc -l)" = 2 ] &&

@@ -229,6 +229,15 @@ done
 judged 1 'damaged'
 result "a wait for what was never entered" $?
 
+# one group of both, in which rank 1 communicates, and one of rank 0 alone, in which that does
+rm -rf "$dir/run"
+mkdir "$dir/run"
+printf "ZPTRACE\\001\\000\\002$group"'\001\002\001h\001\000\001\000\002\001\012\001\002\010\005\002\000\000\000\011' \
+  >"$dir/run/rank-0.zpt"
+printf "ZPTRACE\\001\\001\\002$group"'\012\001\002\010\005\001\000\000\000\011' >"$dir/run/rank-1.zpt"
+judged 1 '^rank 0 ends its program after 1 record, as many as the longest: rank 1 waits for it in'
+result "who is waited for has as many records as the longest" $?
+
 # what groups say they are
 octal() { # octal NUMBER: as the format has it, for printf
   left=$1

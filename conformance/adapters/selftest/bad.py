@@ -4,6 +4,7 @@ usage: bad.py FAULT. It trains as trainer.py's honest one does, and then breaks 
 import fcntl
 import json
 import os
+import signal
 import struct
 import sys
 import time
@@ -145,10 +146,10 @@ def broken(kind, answer, case, folder):
             "surrogate": {"status": "error", "message": "half \ud800 a pair\x00"}}.get(kind, answer)
 
 
-KINDS = [*HELLOS, *LINES, *NUMBERS, "hello-flood", "hello-dies", "deaf", "flood", "twice", "partial", "ledger-folder", "file",
-         "file-fifo", "file-folder", "file-missing", "file-odd", "file-dtype", "file-nameless", "beyond", "number", "skipped",
-         "steps", "ranks", "masters", "masters-list", "runs", "deep", "no-json", "long", "unsupported", "no-status", "message",
-         "surrogate"]
+KINDS = [*HELLOS, *LINES, *NUMBERS, "hello-flood", "hello-dies", "hello-exits", "deaf", "flood", "twice", "partial", "killed",
+         "closes", "ledger-folder", "file", "file-fifo", "file-folder", "file-missing", "file-odd", "file-dtype", "file-nameless",
+         "beyond", "number", "skipped", "steps", "ranks", "masters", "masters-list", "runs", "deep", "no-json", "long",
+         "unsupported", "no-status", "message", "surrogate"]
 
 
 def serve(kind):
@@ -161,6 +162,8 @@ def serve(kind):
                 flood()
             if kind == "hello-dies":
                 sys.exit("Traceback of mine: no module named subject")
+            if kind == "hello-exits":
+                os._exit(7)
             out(HELLOS.get(kind, {**HELLO, "supports": LONG} if kind == "deaf" else HELLO))
             if kind == "deaf":
                 fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, 4096)  # no such case fits
@@ -172,7 +175,12 @@ def serve(kind):
         if kind == "partial":
             sys.stdout.write('{"status":"ok"')
             sys.stdout.flush()
-            os._exit(1)
+            os._exit(3)
+        if kind == "killed":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if kind == "closes":
+            os.close(1)
+            time.sleep(1000)
         answer = broken(kind, answer, request["case"], request["ledgers"])
         if kind == "ledger-wait-hang":
             time.sleep(1000)
