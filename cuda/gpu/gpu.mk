@@ -19,11 +19,11 @@ CHECK_OBJ        := $(patsubst %,$(BUILD)/cuda/gpu/%.o,kernel_check check_main) 
 $(KERNEL_CHECK): $(BUILD)/cuda/gpu/main_sim.o $(CHECK_OBJ) $(BUILD)/cuda/kernels/kernels.o \
   $(SIMDEV) $(STATIC)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS))
 $(GPU_KERNEL_CHECK): $(BUILD)/cuda/gpu/main_device.o $(CHECK_OBJ) $(BUILD)/cuda/kernels/device.o \
   $(STATIC) | $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_LINK))
 
 # ---- Measurements --------------------------------------------------------------------------------
 
@@ -44,12 +44,12 @@ $(BUILD)/gpu/probe.o: cuda/gpu/probe.cu $(wildcard cuda/gpu/*.h cuda/kernels/*.h
 $(KERNEL_BENCH): $(BUILD)/cuda/gpu/main_sim.o $(BENCH_OBJ) $(BUILD)/cuda/kernels/kernels.o \
   $(BUILD)/cuda/kernels/launch.o $(SIMDEV) $(STATIC)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS))
 $(GPU_KERNEL_BENCH): $(BUILD)/cuda/gpu/main_device.o $(BUILD)/gpu/bench.o $(BUILD)/gpu/probe.o \
   $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/kernels/launch.o $(STATIC) | \
   $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_LINK))
 
 # ---- gpt -----------------------------------------------------------------------------------------
 
@@ -97,12 +97,12 @@ $(THREADS_LT_COMMAND): $(COMMAND_LINK) $(BUILD)/gpu/fake_cublaslt.o \
   $(BUILD)/tests/cuda/at_once_runtime.o $(COMMAND_LIBS)
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(LIBS))
 $(THREADS_COMMAND): $(COMMAND_LINK) $(BUILD)/cuda/loopback/device.o \
   $(BUILD)/tests/cuda/at_once_runtime.o $(COMMAND_LIBS)
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LOOPBACK_WRAP) $(LIBS))
 unit: $(THREADS_COMMAND) $(THREADS_LT_COMMAND)
 
 # ---- The engine over real NCCL -------------------------------------------------------------------
@@ -121,7 +121,7 @@ $(BUILD)/gpu/libnccl.so.2: $(CUDA_LIBRARY)
 $(GPU_EXAMPLE): $(GPU_EXAMPLE).o $(CUDA_LIBRARY) $(STATIC) $(BUILD)/gpu/libnccl.so.2 | \
   $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_LINK))
 
 # ---- One command ---------------------------------------------------------------------------------
 

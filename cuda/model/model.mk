@@ -58,7 +58,7 @@ $(GPT_BOUNDS_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(GPT_BOUNDS_OBJ): | $(CUDA_HEADERS)
 $(GPT_BOUNDS): $(GPT_BOUNDS_OBJ) $(TRIAL_LINK)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 
 # The same with the products of cuBLASLt, which a stand-in carries out: what it is told of shapes,
 # transposes and alignments is what it has to be told.
@@ -72,7 +72,7 @@ $(BUILD)/fake_cublas/%.o: %.c $(BUILD)/flags | $(CUDA_HEADERS)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(FAKE_CUBLAS) -c $< -o $@
 $(GPT_BOUNDS_LT): $(GPT_BOUNDS_LT_OBJ) $(filter-out $(GPT_BOUNDS).o,$(GPT_BOUNDS_OBJ)) $(TRIAL_LINK)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 
 unit: $(GPT_BOUNDS) $(GPT_BOUNDS_LT)
 
@@ -91,6 +91,6 @@ $(BUILD)/device/tests/cuda/product_orders.o: tests/cuda/product_orders.cu \
 $(GPT_BOUNDS_DEVICE): $(GPT_BOUNDS_OBJ:$(BUILD)/%=$(BUILD)/device/%) $(MODEL_DEVICE) $(BUILD)/cuda/kernels/launch.o $(STATIC) | \
   $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(MODEL_DEVICE_LIBS) $(GPU_LINK)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(MODEL_DEVICE_LIBS) $(GPU_LINK))
 .PHONY: gpt-bounds-device
 gpt-bounds-device: $(GPT_BOUNDS_DEVICE) ## build the check of gpt's bounds for a CUDA device

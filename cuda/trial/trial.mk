@@ -37,18 +37,19 @@ SIMDEV_TSAN_COMMAND := $(BUILD)/zeroproof-simdev-tsan
 
 $(SIMDEV_COMMAND): $(BUILD)/cuda/trial/main.o $(TRIAL_LINK)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 
 $(SIMDEV_TSAN_COMMAND): $(BUILD)/tsan/cuda/trial/main.o $(TRIAL_TSAN_LINK)
 	$(say) LD $@
-	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
+	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
 
 # The sanitizer's objects without the sanitizer: what it would be told is written down instead.
 SIMDEV_STREAMS_COMMAND := $(BUILD)/zeroproof-simdev-streams
 SIMDEV_LOG             := $(BUILD)/tsan/cuda/simdev/streams/log.o
+SIMDEV_LOG_WRAP        := -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset
 $(SIMDEV_STREAMS_COMMAND): $(BUILD)/tsan/cuda/trial/streams_main.o $(SIMDEV_LOG) $(TRIAL_TSAN_LINK)
 	$(say) LD $@
-	$(Q)$(TSAN_CC) -o $@ $^ -pthread -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset $(LIBS) $(MPI_LIBS)
+	$(call link,$(TSAN_CC),-pthread $(SIMDEV_LOG_WRAP) $(LIBS) $(MPI_LIBS))
 
 .PHONY: simdev-command
 simdev-command: ## build the programs of `zeroproof --engine cuda`
@@ -102,7 +103,7 @@ $(ENGINE_GRAPH): $(ENGINE_GRAPH).o $(TRIAL_LINK)
 $(ENGINE_GRAPH)_current: $(ENGINE_GRAPH).o $(GATHER_CURRENT) $(TRIAL_LINK)
 $(ENGINE_GRAPH) $(ENGINE_GRAPH)_current:
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 
 unit: $(ENGINE_GRAPH) $(ENGINE_GRAPH)_current
 
@@ -113,7 +114,7 @@ $(ENGINE_TIMELINE).o: CPPFLAGS += $(CUDA_CPPFLAGS)
 $(ENGINE_TIMELINE).o: | $(CUDA_HEADERS)
 $(ENGINE_TIMELINE): $(ENGINE_TIMELINE).o $(TRIAL_LINK)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 
 unit: $(ENGINE_TIMELINE)
 
@@ -124,11 +125,11 @@ TRIAL_BENCH := $(BUILD)/tests/cuda/bench_trial
 $(TRIAL_BENCH).o: CPPFLAGS += $(CUDA_CPPFLAGS)
 $(TRIAL_BENCH): $(TRIAL_BENCH).o $(TRIAL_LINK)
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS)
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 $(TRIAL_BENCH)_tsan: $(BUILD)/tsan/tests/cuda/bench_trial.o $(TRIAL_TSAN_LINK)
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(TSAN_CC) -o $@ $^ -fsanitize=thread -pthread $(LIBS) $(MPI_LIBS)
+	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
 
 .PHONY: fuzz-cuda-bench
 fuzz-cuda-bench: ## measure how many orders of the CUDA twin run in an hour
