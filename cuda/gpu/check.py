@@ -10,6 +10,7 @@ nothing failed.
 """
 
 import argparse
+import contextlib
 import datetime
 import glob
 import importlib.util
@@ -49,7 +50,11 @@ def run(argv, limit, env=None):
     try:
         out, err = process.communicate(timeout=limit)
         return process.returncode, out, err
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired:  # it may say where it is, and take back what is half made
+        os.killpg(process.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(2)
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     try:
         out, err = process.communicate(timeout=5)
@@ -154,7 +159,7 @@ class Check:
             entry.update(fn(limit))
         except NotRun as why:
             entry.update(result="not run", why=str(why))
-        except (OSError, ValueError, KeyError) as error:
+        except Exception as error:  # of ours, too: the others' results are to be written
             entry.update(result="failed", why=f"{type(error).__name__}: {error}")
         entry["seconds"] = round(time.monotonic() - begin, 1)
         self.parts.append(entry)
@@ -325,8 +330,8 @@ class Check:
             last = entry["output"][-1] if entry["output"] else {}
             if last.get("not_run"):
                 raise NotRun(last["not_run"])
-            if last.get("locked_up"):
-                entry.update(result="locked up", why=last["locked_up"])
+            if last.get("locked_up"):  # one rank waits for nobody
+                entry.update(result="locked up" if ranks > 1 else "failed", why=last["locked_up"])
             return entry
         return part
 

@@ -125,7 +125,7 @@ def collectives(args, lib, comm, stream):
 
 def start(args, path, folder):
     """The ranks' processes; what they say goes to files."""
-    env = {**os.environ, "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
+    env = {"NCCL_DEBUG": "WARN", **os.environ, "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
     if args.program:
         os.symlink(path, f"{folder}/libnccl.so.2")
         env["LD_LIBRARY_PATH"] = f"{folder}:{env.get('LD_LIBRARY_PATH', '')}".rstrip(":")
@@ -145,7 +145,8 @@ def start(args, path, folder):
 
 def as_the_reference(args, folder):
     """Whether the example printed what it has to. NCCL says its version among it."""
-    text = "".join(pathlib.Path(f"{folder}/out{r}").read_text() for r in range(args.ranks))
+    text = "".join(pathlib.Path(f"{folder}/out{r}").read_text(errors="replace")
+                   for r in range(args.ranks))
     lines = sorted(x for x in text.splitlines() if x.startswith(("step ", "layer ")))
     return hashlib.sha256("".join(x + "\n" for x in lines).encode()).hexdigest() == EXAMPLE
 
@@ -190,14 +191,17 @@ def main():
             time.sleep(0.1)
         locked = all(p.poll() in (None, 0) for p in each) and any(p.poll() is None for p in each)
         codes = end(each)
-        errors = [pathlib.Path(f"{folder}/err{r}").read_text()[-500:] for r in range(args.ranks)]
+        said = [pathlib.Path(f"{folder}/{of}{r}").read_text(errors="replace")[-500:]
+                for r in range(args.ranks) for of in ("out", "err")]  # NCCL warns on both
         equal = not any(codes) and (not args.program or as_the_reference(args, folder))
     if locked:
         result["locked_up"] = f"no end within {args.limit:.0f} s"
     result.update(seconds=round(time.monotonic() - begin, 1), equal=equal)
+    if not equal:
+        result["said"] = said
     print(json.dumps(result))
     if not equal and not locked:
-        print("\n".join(errors) if any(codes) else "its numbers are not the reference's",
+        print("\n".join(said) if any(codes) else "its numbers are not the reference's",
               file=sys.stderr)
         return 1
     return 0

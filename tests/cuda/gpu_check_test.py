@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -37,6 +38,11 @@ def parts_go_on():
         "import subprocess, sys\n"
         "subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])",
         limit))
+    c.part("says where it is", 3, lambda limit: python(
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: print('at 7', file=sys.stderr, flush=True))\n"
+        "time.sleep(60)\ntime.sleep(60)", limit))
+    c.part("is wrong itself", 10, lambda limit: [][1])
     c.part("says nothing", 10, lambda limit: python("pass", limit))
     c.part("is not there", 10, lambda limit: c.command(["/nonexistent/program"], limit))
     c.part("works", 10, lambda limit: python("print('{\"a\": 1}')", limit))
@@ -46,10 +52,11 @@ def parts_go_on():
     c.part("has no time", 10, lambda limit: python("print('{}')", limit))
     results = [p["result"] for p in c.parts]
     law("a_part_that_fails_stops_no_other",
-        results == ["failed"] * 4 + ["passed", "not run", "not run"], results)
+        results == ["failed"] * 6 + ["passed", "not run", "not run"], results)
     law("a_part_is_stopped_at_its_limit", "limit" in c.parts[1]["why"]
         and time.monotonic() - begin < 30, c.parts[1])
-    law("not_run_has_its_reason", c.parts[5].get("why") == "no time is left", c.parts[5])
+    law("who_is_stopped_may_say_where_it_was", "at 7" in c.parts[2].get("tail", ""), c.parts[2])
+    law("not_run_has_its_reason", c.parts[7].get("why") == "no time is left", c.parts[7])
 
 
 def touch(*files):
@@ -239,6 +246,27 @@ def order_of_parts():
         and limits["bandwidth, 25e6"][2] == 0, limits)
 
 
+def locked_up():
+    """NCCL's ranks played by a program that never ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        library, example = pathlib.Path(folder, "libnccl.so"), pathlib.Path(folder, "example")
+        subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-x", "c", "-", "-o", library],
+                       input="int ncclGetVersion(int *v) { return *v = 23007, 0; }", text=True,
+                       check=True)
+        example.write_text("#!/bin/sh\necho 'NCCL WARN: waits'\nexec sleep 60\n")
+        example.chmod(0o755)
+        c = check.Check("gpu", pathlib.Path(folder), 60)
+        command = c.command
+        c.command = lambda argv, limit, env: command(
+            argv + ["--library", str(library), "--program", str(example)], limit, env)
+        for ranks in 1, 2:
+            c.part(f"NCCL, {ranks}", 5, c.nccl(ranks, True))
+        one, two = c.parts
+    law("a_lock_up_of_two_ranks_is_no_failure_of_one_it_is",
+        [one["result"], two["result"]] == ["failed", "locked up"], c.parts)
+    law("what_nccl_said_is_told", "NCCL WARN: waits" in str(one["output"]), one)
+
+
 def nothing_measured():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -295,6 +323,7 @@ cublaslt_found()
 gpt_on_a_device()
 sanitized()
 order_of_parts()
+locked_up()
 nothing_measured()
 measured()
 simulated()
