@@ -1,9 +1,12 @@
 # Checks and measurements on a GPU; all but the device's own numbers also on simdev.
 # Included by the Makefile after loopback.mk.
 
+# What checks and measures kernels needs CUDA and nothing else: no NCCL, no library; of ours what is
+# pure, and comm.o, which has the names.
 GPU_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,kernel_check check_main main_sim main_device)
 $(GPU_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
-$(GPU_OBJ): | $(CUDA_HEADERS)
+$(GPU_OBJ): | $(firstword $(CUDA_HEADERS))
+GPU_PURE := $(filter $(BUILD)/ref/plan/% $(BUILD)/ref/num/% %/engine/comm.o,$(LIB_OBJ))
 
 # The bodies as the C compiler makes them, beside nvcc's. A sanitizer has a symbol for each handle.
 $(BUILD)/gpu/host_kernels.o: $(BUILD)/cuda/kernels/kernels.o
@@ -21,9 +24,9 @@ $(KERNEL_CHECK): $(BUILD)/cuda/gpu/main_sim.o $(CHECK_OBJ) $(BUILD)/cuda/kernels
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 $(GPU_KERNEL_CHECK): $(BUILD)/cuda/gpu/main_device.o $(CHECK_OBJ) $(BUILD)/cuda/kernels/device.o \
-  $(STATIC) | $(BUILD)/gpu/libcuda.so.1
+  $(GPU_PURE) | $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_RUNTIME)
 
 # ---- Measurements --------------------------------------------------------------------------------
 
@@ -31,8 +34,8 @@ KERNEL_BENCH     := $(BUILD)/kernel_bench
 GPU_KERNEL_BENCH := $(BUILD)/gpu/kernel_bench
 BENCH_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,bench probe)
 $(BENCH_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
-$(BENCH_OBJ): | $(CUDA_HEADERS)
-$(BUILD)/gpu/bench.o: cuda/gpu/bench.c $(BUILD)/flags | $(CUDA_HEADERS)
+$(BENCH_OBJ): | $(firstword $(CUDA_HEADERS))
+$(BUILD)/gpu/bench.o: cuda/gpu/bench.c $(BUILD)/flags | $(firstword $(CUDA_HEADERS))
 	@mkdir -p $(@D)
 	$(say) CC "$< (device)"
 	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DZP_ON_THREADS -c $< -o $@
@@ -46,10 +49,10 @@ $(KERNEL_BENCH): $(BUILD)/cuda/gpu/main_sim.o $(BENCH_OBJ) $(BUILD)/cuda/kernels
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 $(GPU_KERNEL_BENCH): $(BUILD)/cuda/gpu/main_device.o $(BUILD)/gpu/bench.o $(BUILD)/gpu/probe.o \
-  $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/kernels/launch.o $(STATIC) | \
+  $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/kernels/launch.o $(GPU_PURE) | \
   $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_RUNTIME)
 
 # ---- gpt -----------------------------------------------------------------------------------------
 
