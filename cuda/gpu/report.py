@@ -115,13 +115,16 @@ def write(folder, facts, parts, measured, torch):
     folder.mkdir(parents=True, exist_ok=True)
     for old in list(folder.glob("*.svg")) + list(folder.glob("table.md")):
         old.unlink()  # of a run before, which this one may not have measured
-    files = {"results.json": json.dumps({"machine": facts, "parts": parts, "bandwidth": measured,
-                                         "torch": torch}, indent=1) + "\n"}
-    if measured or torch:
-        files["table.md"] = table(facts, parts, measured, torch)
-    for elements in sorted({size_of(m) for m in measured}):
-        files[f"bandwidth-{count(elements).replace(' ', '').replace('.', '_')}.svg"] = picture(
-            measured, elements)
-    for name, text in files.items():
+    written = []
+
+    def put(name, text):
         (folder / name).write_text(text)
-    return [folder / name for name in files]
+        written.append(folder / name)
+    put("results.json", json.dumps({"machine": facts, "parts": parts, "bandwidth": measured,
+                                    "torch": torch}, indent=1) + "\n")
+    if measured or torch:
+        put("table.md", table(facts, parts, measured, torch))
+    for elements in sorted({size_of(m) for m in measured}):
+        put(f"bandwidth-{count(elements).replace(' ', '').replace('.', '_')}.svg",
+            picture(measured, elements))
+    return written
