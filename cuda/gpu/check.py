@@ -337,9 +337,9 @@ class Check:
 
     def bench(self, size, repetitions):
         def part(limit):
-            n = size if self.device == "gpu" else "20000"
-            entry = self.command([self.program("kernel_bench"), str(int(float(n))),
-                                  str(repetitions)], limit)
+            n, times = (size, repetitions) if self.device == "gpu" else ("20000", 3)
+            entry = self.command([self.program("kernel_bench"), str(int(float(n))), str(times)],
+                                 limit)
             # what was measured before it was stopped stays
             self.measured += [x for x in entry.pop("output") if x.get("clock") == "events"]
             return entry

@@ -300,6 +300,8 @@ def measured():
              for name, ms in (("update", 3.0), ("update, scale in the step", 1.0))]
     law("torch_s_fastest_way_counts",
         "| 0.50 × missed |" in report.bandwidth_table([bar("update", "bf16", 0.95)], torch)[2])
+    law("the_update_s_target_holds_for_fp32_too",
+        [report.target_of(bar("update", t, 0.9)) for t in ("bf16", "fp32")] == [0.92, 0.92])
     rows.append({**bar("settle", "limbs", 0.8, 50000000), "size": 250000000})
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
