@@ -30,6 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 RANKS = {1: "one rank", 2: "two ranks"}
 SIZES = ["25e6", "250e6", "2.5e9"]
 RESERVED = 170  # seconds of the budget that are the measurements' on a GPU
+BEGINS = 25  # seconds in which ranks have begun: torch is read, NCCL looks around
 TAIL = 2000  # characters of a part's output that are kept
 # Why compute-sanitizer itself does not run: no finding of its.
 NOT_HERE = ("Device not supported", "not supported on this", "Unable to find",
@@ -330,6 +331,8 @@ class Check:
             last = entry["output"][-1] if entry["output"] else {}
             if last.get("not_run"):
                 raise NotRun(last["not_run"])
+            if last.get("locked_up") and limit < BEGINS:
+                raise NotRun(f"no end in {limit:.0f} s, which were all that was left")
             if last.get("locked_up"):  # one rank waits for nobody
                 entry.update(result="locked up" if ranks > 1 else "failed", why=last["locked_up"])
             return entry

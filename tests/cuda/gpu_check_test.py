@@ -259,11 +259,15 @@ def locked_up():
         command = c.command
         c.command = lambda argv, limit, env: command(
             argv + ["--library", str(library), "--program", str(example)], limit, env)
+        c.part("NCCL, in no time", 5, c.nccl(1, True))
+        begins, check.BEGINS = check.BEGINS, 5
         for ranks in 1, 2:
             c.part(f"NCCL, {ranks}", 5, c.nccl(ranks, True))
-        one, two = c.parts
+        check.BEGINS = begins
+        late, one, two = c.parts
     law("a_lock_up_of_two_ranks_is_no_failure_of_one_it_is",
         [one["result"], two["result"]] == ["failed", "locked up"], c.parts)
+    law("who_had_no_time_to_begin_is_not_run", late["result"] == "not run", late)
     law("what_nccl_said_is_told", "NCCL WARN: waits" in str(one["output"]), one)
 
 
