@@ -491,7 +491,7 @@ static int bench_copy(bench *b)
  * exact norm's three each, the update's four. */
 static int bench_grids(bench *b)
 {
-  static const uint32_t squares[] = {396, 792, 1584}, update[] = {528, 1056, 1584};
+  static const uint32_t squares[] = {396, 792, 1188}, update[] = {528, 1056, 1584};
   int failed = 0;
   for (size_t i = 0; i < sizeof squares / sizeof *squares && !failed; i++) {
     b->grid = squares[i];
