@@ -52,6 +52,6 @@ fi
 
 "$build/kernel_bench" 20000 1 >"$tmp/out" 2>&1
 verdict $? every_measurement_can_be_made "$(tail -3 "$tmp/out")"
-[ "$(grep -c '"simulated"' "$tmp/out")" -eq 43 ]
-verdict $? there_are_43_of_them "$(wc -l <"$tmp/out")"
+[ "$(grep -c '"simulated"' "$tmp/out")" -eq 49 ]
+verdict $? there_are_49_of_them "$(wc -l <"$tmp/out")"
 python3 -B tests/cuda/gpu_check_test.py
