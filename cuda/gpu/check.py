@@ -28,6 +28,8 @@ import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RANKS = {1: "one rank", 2: "two ranks"}
+# tests/mpi/engine_driver.c: fp16, ZeRO-2, states in pinned memory, beside ref
+OFFLOAD = ["engine_driver", "offload=1", "precision=2", "reduce=0", "seed=5"]
 SIZES = ["25e6", "250e6", "2.5e9"]
 RESERVED = 170  # seconds of the budget that are the measurements' on a GPU
 BEGINS = 25  # seconds in which ranks have begun: torch is read, NCCL looks around
@@ -312,8 +314,9 @@ class Check:
         """One topology or more, for what of the time is left when a last one takes as long."""
         return [self.program("loopback_trials"), "1", str(limit / 4), str(limit / 2), "1"]
 
-    def nccl(self, ranks, p2p, engine=False):
-        """Real NCCL; several ranks on one GPU may lock up, which is told and no failure."""
+    def nccl(self, ranks, p2p, engine=None):
+        """Real NCCL; several ranks on one GPU may lock up, which is told and no failure. engine: the
+        program over it, and its arguments."""
         def part(limit):
             if self.device != "gpu":
                 raise NotRun("NCCL is for devices")
@@ -323,7 +326,7 @@ class Check:
             argv = [sys.executable, "cuda/gpu/nccl_ranks.py", "--ranks", str(ranks),
                     "--limit", str(int(limit - 3))]
             if engine:
-                argv += ["--program", self.program("example")]
+                argv += ["--program", self.program(engine[0]), *engine[1:]]
             env = {"NCCL_MAX_CTAS": "2"}
             if not p2p:
                 env["NCCL_P2P_DISABLE"] = "1"
@@ -375,10 +378,12 @@ class Check:
         self.part("memcheck", 30, self.sanitizer("memcheck", self.kernels_checked))
         self.part("racecheck", 30, self.sanitizer("racecheck", self.kernels_checked))
         self.part("NCCL, one rank", 60, self.nccl(1, True))  # torch is read for the first time
-        self.part("engine over NCCL, one rank", 30, self.nccl(1, True, engine=True))
+        self.part("engine over NCCL, one rank", 30, self.nccl(1, True, ["example"]))
+        self.part("offload over NCCL, one rank", 30, self.nccl(1, True, [*OFFLOAD, "mb=3"]))
         p2p = self.part("NCCL, two ranks", 60, self.nccl(2, True))
         self.part("NCCL, two ranks, no P2P", 60, self.nccl(2, False))
-        self.part("engine over NCCL, two ranks", 60, self.nccl(2, p2p, engine=True))
+        self.part("engine over NCCL, two ranks", 60, self.nccl(2, p2p, ["example"]))
+        self.part("offload over NCCL, two ranks", 60, self.nccl(2, p2p, [*OFFLOAD, "dp=2"]))
         self.part("memcheck, gpt", 40, self.sanitizer("memcheck", self.bounds_checked))
         self.part("memcheck, loopback", 40, self.sanitizer("memcheck", self.trials_checked))
         self.reserved = 0

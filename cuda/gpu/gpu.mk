@@ -110,18 +110,23 @@ unit: $(THREADS_COMMAND) $(THREADS_LT_COMMAND)
 
 # ---- The engine over real NCCL -------------------------------------------------------------------
 
-# The example of the public functions. Which NCCL it meets is decided when it starts (nccl_ranks.py):
-# it is linked with one that has the names alone.
+# The example of the public functions, and the tests' driver of them, which judges itself and offloads,
+# too. Which NCCL they meet is decided when they start (nccl_ranks.py): they are linked with
+# one that has the names alone.
 GPU_EXAMPLE := $(BUILD)/gpu/example
-$(GPU_EXAMPLE).o: ref/example/train.c $(BUILD)/flags | $(CUDA_HEADERS) $(API_HEADER)
+GPU_JOB     := $(BUILD)/gpu/engine_driver
+$(GPU_EXAMPLE).o: ref/example/train.c
+$(GPU_JOB).o: tests/mpi/engine_driver.c
+$(GPU_EXAMPLE).o $(GPU_JOB).o: $(BUILD)/flags | $(CUDA_HEADERS) $(API_HEADER)
 	@mkdir -p $(@D)
-	$(say) CC "$< (device)"
-	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. -c $< -o $@
+	$(say) CC "$(filter %.c,$^) (device)"
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. \
+	  -c $(filter %.c,$^) -o $@
 $(BUILD)/gpu/libnccl.so.2: $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)nm $< | sed -n 's/.* U \(nccl[A-Za-z]*\)$$/int \1(void) { return 1; }/p' | sort -u | \
 	  $(CC) -shared -Wl,-soname,libnccl.so.2 -x c - -o $@
-$(GPU_EXAMPLE): $(GPU_EXAMPLE).o $(CUDA_LIBRARY) $(STATIC) $(BUILD)/gpu/libnccl.so.2 | \
+$(GPU_EXAMPLE) $(GPU_JOB): %: %.o $(CUDA_LIBRARY) $(STATIC) $(BUILD)/gpu/libnccl.so.2 | \
   $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
 	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) $(GPU_LINK)
@@ -131,7 +136,7 @@ $(GPU_EXAMPLE): $(GPU_EXAMPLE).o $(CUDA_LIBRARY) $(STATIC) $(BUILD)/gpu/libnccl.
 DEVICE ?= gpu
 .PHONY: gpu-programs-gpu gpu-programs-sim gpu-check gpu-libs
 gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_TRIALS) $(GPU_COMMAND) \
-  $(GPU_EXAMPLE)
+  $(GPU_EXAMPLE) $(GPU_JOB)
 gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(LOOPBACK_TRIALS) $(LOOPBACK_TSAN_COMMAND) \
   $(THREADS_COMMAND) $(GPT_BOUNDS)
 gpu-check: ## check and measure the twin on a GPU, or on simdev: DEVICE=sim (RESULTS=FOLDER)

@@ -240,7 +240,7 @@ def order_of_parts():
     c.all()
     names = list(limits)
     law("further_sanitizing_comes_last_before_measurements",
-        names.index("memcheck, gpt") == names.index("engine over NCCL, two ranks") + 1
+        names.index("memcheck, gpt") == names.index("offload over NCCL, two ranks") + 1
         and names.index("memcheck, loopback") == names.index("bandwidth, 25e6") - 1, names)
     law("its_time_is_not_the_measurements", limits["memcheck, loopback"][2] == check.RESERVED
         and limits["bandwidth, 25e6"][2] == 0, limits)
@@ -265,8 +265,16 @@ def locked_up():
             c.part(f"NCCL, {ranks}", 5, c.nccl(ranks, True))
         check.BEGINS = begins
         late, one, two = c.parts
+        example.write_text("#!/bin/sh\nexec [ $1 = good ]\n")
+        c.command = lambda argv, limit, env: command(
+            [*argv[:-3], "--library", str(library), "--program", str(example), argv[-1]], limit, env)
+        c.parts.append({"part": "NCCL, two ranks", "result": "passed"})
+        for word in "good", "bad":
+            c.part(f"engine, {word}", 5, c.nccl(2, True, ["engine_driver", word]))
+        judged = [p["result"] for p in c.parts[4:]]
     law("a_lock_up_of_two_ranks_is_no_failure_of_one_it_is",
         [one["result"], two["result"]] == ["failed", "locked up"], c.parts)
+    law("a_program_with_arguments_judges_itself", judged == ["passed", "failed"], c.parts)
     law("who_had_no_time_to_begin_is_not_run", late["result"] == "not run", late)
     law("what_nccl_said_is_told", "NCCL WARN: waits" in str(one["output"]), one)
 
