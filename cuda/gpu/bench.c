@@ -28,6 +28,7 @@ typedef struct bench {
   cudaEvent_t begin, end;
   int64_t squares[SUMS][ZP_SQ_LIMBS]; /* with one tensor */
   int sums;
+  uint32_t grid; /* blocks at most; 0: as many as in a step */
 } bench;
 
 /* One measurement. */
@@ -39,12 +40,15 @@ typedef struct job {
   zp_launch l;
   void *params;
   int64_t read, write; /* bytes that cannot be spared */
+  int norm;            /* 1: what makes a norm of squares comes behind */
 } job;
 
-static int failed(const char *what, int error)
+static int failed(const char *what)
 {
-  if (error) fprintf(stderr, "kernel_bench: %s: error %d of CUDA\n", what, error);
-  return error;
+  const cudaError_t error = cudaGetLastError();
+  fprintf(stderr, "kernel_bench: %s: error %d of CUDA, %s\n", what, (int)error,
+          cudaGetErrorName(error));
+  return -1;
 }
 
 /* ---- Time ------------------------------------------------------------------------------------ */
@@ -95,10 +99,47 @@ static int launch(const bench *b, const void *kernel, zp_launch l, void *params)
                                b->stream);
 }
 
-static int run_once(bench *b, const void *kernel, zp_launch l, void *params, double *ms)
+/* CUDA's own copy, where a job has no kernel. */
+static int copy(const bench *b, int64_t bytes)
 {
-  if (cudaMemsetAsync(b->flush, 0x5a, b->flush_bytes, b->stream)) return -1;
-  if (start(b) || launch(b, kernel, l, params)) return -1;
+  return (int)cudaMemcpyAsync(b->array[ARRAYS / 2], b->array[0], (size_t)bytes,
+                              cudaMemcpyDeviceToDevice, b->stream);
+}
+
+static int flushed(bench *b)
+{
+  return cudaMemsetAsync(b->flush, 0x5a, b->flush_bytes, b->stream) || start(b);
+}
+
+/* What a rank has counted becomes the step's norm. */
+static int finish_norm(const bench *b)
+{
+  zp_pack_params pack = {(zp_tally *)(void *)(b->small + 256),
+                         (int64_t *)(void *)(b->small + 2048)};
+  zp_decide_params decide;
+  memset(&decide, 0, sizeof decide);
+  decide.stats = pack.stats;
+  decide.step = (zp_step_state *)(void *)(b->small + 24576);
+  decide.group = (zp_group_state *)(void *)(b->small + 32768);
+  decide.divisor = decide.groups = decide.optims = 1;
+  decide.clip = 1;
+  return launch(b, zp_kernel_pack, zp_launch_one(), &pack) ||
+         launch(b, zp_kernel_decide, zp_launch_one(), &decide);
+}
+
+static int run_job(bench *b, const job *j, double *ms)
+{
+  zp_launch l = j->l;
+  if (b->grid && b->grid < l.grid) l.grid = b->grid;
+  if (flushed(b) || (j->kernel ? launch(b, j->kernel, l, j->params) : copy(b, j->read))) return -1;
+  if (j->norm && finish_norm(b)) return -1;
+  return stop(b, ms);
+}
+
+static int run_probe(bench *b, zp_probe_params *p, double *ms)
+{
+  const zp_launch l = {BLOCKS, 256, 0};
+  if (flushed(b) || launch(b, zp_kernel_probe, l, p)) return -1;
   return stop(b, ms);
 }
 
@@ -118,8 +159,9 @@ static double median(double *ms, int n)
 static int measure(bench *b, const job *j)
 {
   double kernel[MOST], probe[MOST];
+  char blocks[32] = "";
   zp_probe_params p;
-  const zp_launch l = {BLOCKS, 256, 0};
+  if (b->grid) snprintf(blocks, sizeof blocks, ", %u blocks", b->grid);
   memset(&p, 0, sizeof p);
   p.in = b->array[0];
   p.out = b->array[ARRAYS / 2];
@@ -128,16 +170,15 @@ static int measure(bench *b, const job *j)
   p.sink = (uint32_t *)(void *)b->small;
   for (int i = -2; i < b->repetitions; i++) { /* two to warm up */
     double *k = &kernel[i < 0 ? 0 : i], *q = &probe[i < 0 ? 0 : i];
-    if (run_once(b, j->kernel, j->l, j->params, k) || run_once(b, zp_kernel_probe, l, &p, q))
-      return failed(j->name, (int)cudaGetLastError());
+    if (run_job(b, j, k) || run_probe(b, &p, q)) return failed(j->name);
   }
   {
     const double ms = median(kernel, b->repetitions), base = median(probe, b->repetitions);
-    printf("{\"kernel\": \"%s\", \"dtype\": \"%s\", \"data\": \"%s\", \"elements\": %" PRId64
+    printf("{\"kernel\": \"%s%s\", \"dtype\": \"%s\", \"data\": \"%s\", \"elements\": %" PRId64
            ", \"size\": %" PRId64 ", \"tensors\": %d, \"read\": %" PRId64 ", \"written\": %" PRId64
            ", \"ms\": %.5f, \"least_ms\": %.5f, \"base\": \"%s\", \"base_ms\": %.5f, "
            "\"share\": %.4f, \"gb_s\": %.1f, \"repetitions\": %d, \"clock\": \"%s\"}\n",
-           j->name, j->dtype, j->data, j->elements, b->n, j->tensors, j->read, j->write, ms,
+           j->name, blocks, j->dtype, j->data, j->elements, b->n, j->tensors, j->read, j->write, ms,
            kernel[0], j->write > j->read / 64 ? "copy" : "read", base, base / ms,
            (double)(j->read + j->write) / ms / 1e6, b->repetitions, clock_name);
     fflush(stdout);
@@ -208,7 +249,7 @@ static int same_squares(bench *b, const job *j, const zp_tally *tally)
   zp_tally t;
   if (cudaMemcpyAsync(&t, tally, sizeof t, cudaMemcpyDeviceToHost, b->stream) ||
       cudaStreamSynchronize(b->stream))
-    return failed(j->name, (int)cudaGetLastError());
+    return failed(j->name);
   zp_limbs_normalise(t.squares, ZP_SQ_LIMBS);
   if (b->sums <= SUMS) memcpy(first, t.squares, sizeof t.squares);
   if (memcmp(first, t.squares, sizeof t.squares) == 0) return 0;
@@ -224,6 +265,7 @@ static int bench_squares(bench *b, int32_t dtype, int tensors, int32_t kind)
   memset(&p, 0, sizeof p);
   p.dtype = dtype;
   p.tally = (zp_tally *)(void *)(b->small + 256);
+  p.nonfinite = (int64_t *)(void *)b->small; /* counted as in a step */
   if (kind == ZP_FILL_SPREAD) j.data = "all exponents";
   j.read = b->n * zp_dtype_bytes(dtype);
   if (fill(b, 0, b->n, dtype, kind) || cudaMemsetAsync(p.tally, 0, sizeof *p.tally, b->stream) ||
@@ -231,7 +273,12 @@ static int bench_squares(bench *b, int32_t dtype, int tensors, int32_t kind)
     return -1;
   p.lanes = zp_squares_lanes(b->runs, tensors);
   j.l = zp_launch_squares(b->runs, tensors);
-  return measure(b, &j) || same_squares(b, &j, p.tally);
+  if (measure(b, &j)) return -1;
+  if (b->grid) return 0;
+  if (same_squares(b, &j, p.tally)) return 1;
+  j.name = "norm";
+  j.norm = 1;
+  return kind == ZP_FILL_GRADIENT ? measure(b, &j) : 0;
 }
 
 static int bench_gather(bench *b, int ordered, int32_t dtype, int tensors)
@@ -455,6 +502,31 @@ static int bench_update(bench *b, int32_t dtype, int tensors)
   return bad != 0;
 }
 
+/* What CUDA's copy takes for half of the update's bytes: whether the plain copy is as fast. */
+static int bench_copy(bench *b)
+{
+  job j = job_of("cudaMemcpyAsync", NULL, NULL, "fp32", 1, b->n);
+  j.read = j.write = 8 * b->n;
+  return measure(b, &j);
+}
+
+/* With as many blocks as the 132 multiprocessors of an H200 have at once, or a few times that: the
+ * exact norm's three each, the update's four. */
+static int bench_grids(bench *b)
+{
+  static const uint32_t squares[] = {396, 792, 1188}, update[] = {528, 1056, 1584};
+  int failed = 0;
+  for (size_t i = 0; i < sizeof squares / sizeof *squares && !failed; i++) {
+    b->grid = squares[i];
+    failed = bench_squares(b, ZP_F32, 1, ZP_FILL_GRADIENT) ||
+             bench_squares(b, ZP_BF16, 1, ZP_FILL_GRADIENT);
+    b->grid = update[i];
+    failed = failed || bench_update(b, ZP_BF16, 1);
+  }
+  b->grid = 0;
+  return failed;
+}
+
 /* ---- All ------------------------------------------------------------------------------------- */
 
 /* One piece of memory, so that the probe may run over the arrays' ends. */
@@ -515,8 +587,8 @@ static int run_all(bench *b)
         return 1;
     }
   }
-  return bench_add(b) || bench_mean(b) || bench_add_exact(b) || bench_settle(b) ||
-         bench_mean_exact(b);
+  return bench_copy(b) || bench_add(b) || bench_mean(b) || bench_add_exact(b) || bench_settle(b) ||
+         bench_mean_exact(b) || bench_grids(b);
 }
 
 int zp_gpu_main(int argc, char **argv)

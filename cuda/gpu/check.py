@@ -10,6 +10,7 @@ nothing failed.
 """
 
 import argparse
+import contextlib
 import datetime
 import glob
 import importlib.util
@@ -27,8 +28,11 @@ import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RANKS = {1: "one rank", 2: "two ranks"}
+# tests/mpi/engine_driver.c: fp16, ZeRO-2, states in pinned memory, beside ref
+OFFLOAD = ["engine_driver", "offload=1", "precision=2", "reduce=0", "seed=5"]
 SIZES = ["25e6", "250e6", "2.5e9"]
 RESERVED = 170  # seconds of the budget that are the measurements' on a GPU
+BEGINS = 25  # seconds in which ranks have begun: torch is read, NCCL looks around
 TAIL = 2000  # characters of a part's output that are kept
 # Why compute-sanitizer itself does not run: no finding of its.
 NOT_HERE = ("Device not supported", "not supported on this", "Unable to find",
@@ -49,7 +53,11 @@ def run(argv, limit, env=None):
     try:
         out, err = process.communicate(timeout=limit)
         return process.returncode, out, err
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired:  # it may say where it is, and take back what is half made
+        os.killpg(process.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(2)
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     try:
         out, err = process.communicate(timeout=5)
@@ -154,7 +162,7 @@ class Check:
             entry.update(fn(limit))
         except NotRun as why:
             entry.update(result="not run", why=str(why))
-        except (OSError, ValueError, KeyError) as error:
+        except Exception as error:  # of ours, too: the others' results are to be written
             entry.update(result="failed", why=f"{type(error).__name__}: {error}")
         entry["seconds"] = round(time.monotonic() - begin, 1)
         self.parts.append(entry)
@@ -306,8 +314,9 @@ class Check:
         """One topology or more, for what of the time is left when a last one takes as long."""
         return [self.program("loopback_trials"), "1", str(limit / 4), str(limit / 2), "1"]
 
-    def nccl(self, ranks, p2p, engine=False):
-        """Real NCCL; several ranks on one GPU may lock up, which is told and no failure."""
+    def nccl(self, ranks, p2p, engine=None):
+        """Real NCCL; several ranks on one GPU may lock up, which is told and no failure. engine: the
+        program over it, and its arguments."""
         def part(limit):
             if self.device != "gpu":
                 raise NotRun("NCCL is for devices")
@@ -317,7 +326,7 @@ class Check:
             argv = [sys.executable, "cuda/gpu/nccl_ranks.py", "--ranks", str(ranks),
                     "--limit", str(int(limit - 3))]
             if engine:
-                argv += ["--program", self.program("example")]
+                argv += ["--program", self.program(engine[0]), *engine[1:]]
             env = {"NCCL_MAX_CTAS": "2"}
             if not p2p:
                 env["NCCL_P2P_DISABLE"] = "1"
@@ -325,16 +334,18 @@ class Check:
             last = entry["output"][-1] if entry["output"] else {}
             if last.get("not_run"):
                 raise NotRun(last["not_run"])
-            if last.get("locked_up"):
-                entry.update(result="locked up", why=last["locked_up"])
+            if last.get("locked_up") and limit < BEGINS:
+                raise NotRun(f"no end in {limit:.0f} s, which were all that was left")
+            if last.get("locked_up"):  # one rank waits for nobody
+                entry.update(result="locked up" if ranks > 1 else "failed", why=last["locked_up"])
             return entry
         return part
 
     def bench(self, size, repetitions):
         def part(limit):
-            n = size if self.device == "gpu" else "20000"
-            entry = self.command([self.program("kernel_bench"), str(int(float(n))),
-                                  str(repetitions)], limit)
+            n, times = (size, repetitions) if self.device == "gpu" else ("20000", 3)
+            entry = self.command([self.program("kernel_bench"), str(int(float(n))), str(times)],
+                                 limit)
             # what was measured before it was stopped stays
             self.measured += [x for x in entry.pop("output") if x.get("clock") == "events"]
             return entry
@@ -367,10 +378,12 @@ class Check:
         self.part("memcheck", 30, self.sanitizer("memcheck", self.kernels_checked))
         self.part("racecheck", 30, self.sanitizer("racecheck", self.kernels_checked))
         self.part("NCCL, one rank", 60, self.nccl(1, True))  # torch is read for the first time
-        self.part("engine over NCCL, one rank", 30, self.nccl(1, True, engine=True))
+        self.part("engine over NCCL, one rank", 30, self.nccl(1, True, ["example"]))
+        self.part("offload over NCCL, one rank", 30, self.nccl(1, True, [*OFFLOAD, "mb=3"]))
         p2p = self.part("NCCL, two ranks", 60, self.nccl(2, True))
         self.part("NCCL, two ranks, no P2P", 60, self.nccl(2, False))
-        self.part("engine over NCCL, two ranks", 60, self.nccl(2, p2p, engine=True))
+        self.part("engine over NCCL, two ranks", 60, self.nccl(2, p2p, ["example"]))
+        self.part("offload over NCCL, two ranks", 60, self.nccl(2, p2p, [*OFFLOAD, "dp=2"]))
         self.part("memcheck, gpt", 40, self.sanitizer("memcheck", self.bounds_checked))
         self.part("memcheck, loopback", 40, self.sanitizer("memcheck", self.trials_checked))
         self.reserved = 0

@@ -1,9 +1,12 @@
 # Checks and measurements on a GPU; all but the device's own numbers also on simdev.
 # Included by the Makefile after loopback.mk.
 
+# What checks and measures kernels needs CUDA and nothing else: no NCCL, no library; of ours what is
+# pure, and comm.o, which has the names.
 GPU_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,kernel_check check_main main_sim main_device)
 $(GPU_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
-$(GPU_OBJ): | $(CUDA_HEADERS)
+$(GPU_OBJ): | $(firstword $(CUDA_HEADERS))
+GPU_PURE := $(filter $(BUILD)/ref/plan/% $(BUILD)/ref/num/% %/engine/comm.o,$(LIB_OBJ))
 
 # The bodies as the C compiler makes them, beside nvcc's. A sanitizer has a symbol for each handle.
 $(BUILD)/gpu/host_kernels.o: $(BUILD)/cuda/kernels/kernels.o
@@ -21,9 +24,9 @@ $(KERNEL_CHECK): $(BUILD)/cuda/gpu/main_sim.o $(CHECK_OBJ) $(BUILD)/cuda/kernels
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS))
 $(GPU_KERNEL_CHECK): $(BUILD)/cuda/gpu/main_device.o $(CHECK_OBJ) $(BUILD)/cuda/kernels/device.o \
-  $(STATIC) | $(BUILD)/gpu/libcuda.so.1
+  $(GPU_PURE) | $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_LINK))
+	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_RUNTIME))
 
 # ---- Measurements --------------------------------------------------------------------------------
 
@@ -31,8 +34,8 @@ KERNEL_BENCH     := $(BUILD)/kernel_bench
 GPU_KERNEL_BENCH := $(BUILD)/gpu/kernel_bench
 BENCH_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,bench probe)
 $(BENCH_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
-$(BENCH_OBJ): | $(CUDA_HEADERS)
-$(BUILD)/gpu/bench.o: cuda/gpu/bench.c $(BUILD)/flags | $(CUDA_HEADERS)
+$(BENCH_OBJ): | $(firstword $(CUDA_HEADERS))
+$(BUILD)/gpu/bench.o: cuda/gpu/bench.c $(BUILD)/flags | $(firstword $(CUDA_HEADERS))
 	@mkdir -p $(@D)
 	$(say) CC "$< (device)"
 	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DZP_ON_THREADS -c $< -o $@
@@ -46,10 +49,10 @@ $(KERNEL_BENCH): $(BUILD)/cuda/gpu/main_sim.o $(BENCH_OBJ) $(BUILD)/cuda/kernels
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS))
 $(GPU_KERNEL_BENCH): $(BUILD)/cuda/gpu/main_device.o $(BUILD)/gpu/bench.o $(BUILD)/gpu/probe.o \
-  $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/kernels/launch.o $(STATIC) | \
+  $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/kernels/launch.o $(GPU_PURE) | \
   $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
-	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_LINK))
+	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_RUNTIME))
 
 # ---- gpt -----------------------------------------------------------------------------------------
 
@@ -107,18 +110,23 @@ unit: $(THREADS_COMMAND) $(THREADS_LT_COMMAND)
 
 # ---- The engine over real NCCL -------------------------------------------------------------------
 
-# The example of the public functions. Which NCCL it meets is decided when it starts (nccl_ranks.py):
-# it is linked with one that has the names alone.
+# The example of the public functions, and the tests' driver of them, which judges itself and offloads,
+# too. Which NCCL they meet is decided when they start (nccl_ranks.py): they are linked with
+# one that has the names alone.
 GPU_EXAMPLE := $(BUILD)/gpu/example
-$(GPU_EXAMPLE).o: ref/example/train.c $(BUILD)/flags | $(CUDA_HEADERS) $(API_HEADER)
+GPU_JOB     := $(BUILD)/gpu/engine_driver
+$(GPU_EXAMPLE).o: ref/example/train.c
+$(GPU_JOB).o: tests/mpi/engine_driver.c
+$(GPU_EXAMPLE).o $(GPU_JOB).o: $(BUILD)/flags | $(CUDA_HEADERS) $(API_HEADER)
 	@mkdir -p $(@D)
-	$(say) CC "$< (device)"
-	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. -c $< -o $@
+	$(say) CC "$(filter %.c,$^) (device)"
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. \
+	  -c $(filter %.c,$^) -o $@
 $(BUILD)/gpu/libnccl.so.2: $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)nm $< | sed -n 's/.* U \(nccl[A-Za-z]*\)$$/int \1(void) { return 1; }/p' | sort -u | \
 	  $(CC) -shared -Wl,-soname,libnccl.so.2 -x c - -o $@
-$(GPU_EXAMPLE): $(GPU_EXAMPLE).o $(CUDA_LIBRARY) $(STATIC) $(BUILD)/gpu/libnccl.so.2 | \
+$(GPU_EXAMPLE) $(GPU_JOB): %: %.o $(CUDA_LIBRARY) $(STATIC) $(BUILD)/gpu/libnccl.so.2 | \
   $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_LINK))
@@ -128,9 +136,9 @@ $(GPU_EXAMPLE): $(GPU_EXAMPLE).o $(CUDA_LIBRARY) $(STATIC) $(BUILD)/gpu/libnccl.
 DEVICE ?= gpu
 .PHONY: gpu-programs-gpu gpu-programs-sim gpu-check gpu-libs
 gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_TRIALS) $(GPU_COMMAND) \
-  $(GPU_EXAMPLE)
+  $(GPU_EXAMPLE) $(GPU_JOB)
 gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(LOOPBACK_TRIALS) $(LOOPBACK_TSAN_COMMAND) \
-  $(THREADS_COMMAND) $(GPT_BOUNDS)
+  $(THREADS_COMMAND) $(THREADS_LT_COMMAND) $(GPT_BOUNDS)
 gpu-check: ## check and measure the twin on a GPU, or on simdev: DEVICE=sim (RESULTS=FOLDER)
 	@python3 -B cuda/gpu/check.py --device $(DEVICE) --build $(BUILD) \
 	  $(if $(RESULTS),--results $(RESULTS)) $(if $(BUDGET),--budget $(BUDGET)) \

@@ -1,9 +1,9 @@
 """Real NCCL, its ranks separate processes on one GPU: what the engine asks of it, or the engine.
 
-    nccl_ranks.py --ranks N --limit SECONDS [--library PATH] [--program PATH]
+    nccl_ranks.py --ranks N --limit SECONDS [--library PATH] [--program PATH [ARGUMENT...]]
 
 The program is ref/example/train.c for the CUDA engine, which has to print what the reference's
-prints. Prints one JSON object last. One rank runs with any NCCL; several need 2.30 or later, which has
+prints; or one with arguments, which judges itself. Prints one JSON object last. One rank runs with any NCCL; several need 2.30 or later, which has
 NCCL_MULTI_RANK_GPU_ENABLE: one in gpu-libs/ is taken before torch's. A lock-up is reported, and no
 failure.
 """
@@ -125,7 +125,7 @@ def collectives(args, lib, comm, stream):
 
 def start(args, path, folder):
     """The ranks' processes; what they say goes to files."""
-    env = {**os.environ, "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
+    env = {"NCCL_DEBUG": "WARN", **os.environ, "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
     if args.program:
         os.symlink(path, f"{folder}/libnccl.so.2")
         env["LD_LIBRARY_PATH"] = f"{folder}:{env.get('LD_LIBRARY_PATH', '')}".rstrip(":")
@@ -133,7 +133,7 @@ def start(args, path, folder):
                    MASTER_ADDR="127.0.0.1", MASTER_PORT=str(20000 + os.getpid() % 20000))
     processes = []
     for r in range(args.ranks):
-        argv = [os.path.abspath(args.program)] if args.program else [
+        argv = [os.path.abspath(args.program), *args.arguments] if args.program else [
             sys.executable, __file__, "--ranks", str(args.ranks), "--rank", str(r), "--library",
             path, "--id", f"{folder}/id"]
         if args.program:
@@ -145,7 +145,8 @@ def start(args, path, folder):
 
 def as_the_reference(args, folder):
     """Whether the example printed what it has to. NCCL says its version among it."""
-    text = "".join(pathlib.Path(f"{folder}/out{r}").read_text() for r in range(args.ranks))
+    text = "".join(pathlib.Path(f"{folder}/out{r}").read_text(errors="replace")
+                   for r in range(args.ranks))
     lines = sorted(x for x in text.splitlines() if x.startswith(("step ", "layer ")))
     return hashlib.sha256("".join(x + "\n" for x in lines).encode()).hexdigest() == EXAMPLE
 
@@ -163,6 +164,7 @@ def main():
     parser.add_argument("--limit", type=float, default=55)
     parser.add_argument("--library", default="")
     parser.add_argument("--program", default="")
+    parser.add_argument("arguments", nargs="*")
     parser.add_argument("--rank", type=int, default=-1)
     parser.add_argument("--id", default="")
     args = parser.parse_args()
@@ -190,14 +192,18 @@ def main():
             time.sleep(0.1)
         locked = all(p.poll() in (None, 0) for p in each) and any(p.poll() is None for p in each)
         codes = end(each)
-        errors = [pathlib.Path(f"{folder}/err{r}").read_text()[-500:] for r in range(args.ranks)]
-        equal = not any(codes) and (not args.program or as_the_reference(args, folder))
+        said = [pathlib.Path(f"{folder}/{of}{r}").read_text(errors="replace")[-500:]
+                for r in range(args.ranks) for of in ("out", "err")]  # NCCL warns on both
+        judges = args.arguments or not args.program
+        equal = not any(codes) and bool(judges or as_the_reference(args, folder))
     if locked:
         result["locked_up"] = f"no end within {args.limit:.0f} s"
     result.update(seconds=round(time.monotonic() - begin, 1), equal=equal)
+    if not equal:
+        result["said"] = said
     print(json.dumps(result))
     if not equal and not locked:
-        print("\n".join(errors) if any(codes) else "its numbers are not the reference's",
+        print("\n".join(said) if any(codes) else "its numbers are not the reference's",
               file=sys.stderr)
         return 1
     return 0

@@ -56,9 +56,9 @@ ZP_ON_DEVICE int64_t zp_nonfinite_quad(int32_t dtype, zp_quad q)
   return bad;
 }
 
-/* Four elements of a run, as they came. */
+/* Four elements of a run, as they came; window: what they are added to. */
 ZP_ON_DEVICE void zp_gather_quad(const zp_gather_params *p, int kind, void *out, zp_quad q,
-                                 int64_t i)
+                                 zp_quad window, int64_t i)
 {
   if (kind == ZP_GATHER_COPY) {
     zp_store_raw(out, p->dtype == ZP_F32 ? 4 : 2, i, q);
@@ -66,7 +66,6 @@ ZP_ON_DEVICE void zp_gather_quad(const zp_gather_params *p, int kind, void *out,
   }
   q = zp_widened(p->dtype, q);
   if (!p->first) {
-    const zp_quad window = zp_load_raw(out, 4, i);
     ZP_UNROLL for (int32_t e = 0; e < ZP_QUAD; e++)
     {
       float sum = zp_float_of(window.bits[e]), x = zp_float_of(q.bits[e]);
@@ -81,15 +80,16 @@ ZP_ON_DEVICE void zp_gather_quad(const zp_gather_params *p, int kind, void *out,
 ZP_ON_DEVICE int64_t zp_gather_some(const zp_gather_params *p, int kind, const zp_memory_run *run,
                                     const zp_vectors *v, int32_t x)
 {
-  zp_quad q[ZP_AHEAD];
+  zp_quad q[ZP_AHEAD], window[ZP_AHEAD];
   int64_t bad = 0;
   zp_load_ahead(q, p->dtype == ZP_F32 ? 4 : 2, run->in, v, x);
+  zp_load_ahead(window, 4, kind == ZP_GATHER_ORDERED && !p->first ? run->out : NULL, v, x);
   ZP_UNROLL for (int32_t k = 0; k < ZP_AHEAD; k++)
   {
     const int32_t at = x + k * v->step;
     const int64_t i = v->first + (int64_t)at * ZP_QUAD;
     if (zp_is_whole(v, at)) {
-      zp_gather_quad(p, kind, run->out, q[k], i);
+      zp_gather_quad(p, kind, run->out, q[k], window[k], i);
       bad += zp_nonfinite_quad(p->dtype, q[k]);
     } else if (at < v->end) {
       for (int32_t e = 0; e < ZP_QUAD; e++) {

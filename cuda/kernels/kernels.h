@@ -28,8 +28,12 @@ extern "C" {
 /* ---- Runs: many pieces of memory in one launch ----------------------------------------------- */
 
 /* Threads of a block; elements of one run that a block takes at a time; blocks of a launch at most
- * (the rest is looped over): 2^41 / 2^11 elements a block keep the bins of squares below 2^62. */
+ * (the rest is looped over). */
 enum { ZP_BLOCK_THREADS = 256, ZP_TILE = 8192, ZP_GRID_MAX = 2048 };
+/* Of the exact norm's: four times as many as the 132 multiprocessors of an H200 have at once, three
+ * each; of 2048 the last 68 would have the device to themselves, and take as long as 396 do.
+ * 2^41 / 1584 elements a block keep its bins below 2^62. */
+enum { ZP_SQUARES_GRID_MAX = 1584 };
 /* Elements whose limbs a block has in shared memory at a time: what divides a tile. */
 enum { ZP_STAGE_ELEMENTS = 256 };
 /* Runs that travel with the parameters. CUDA lets these have 4 KiB; every launch copies them. */
@@ -283,8 +287,9 @@ zp_launch zp_launch_one(void);
 #define ZP_KERNELS(X)                                                                              \
   X(gather_copy)                                                                                   \
   X(gather_ordered)                                                                                \
-  X(gather_exact) X(scatter) X(squares) X(add_ordered) X(add_exact) X(settle) X(mean_ordered)      \
-      X(mean_exact) X(update) X(tell) X(loss) X(pack) X(decide)
+  X(gather_exact)                                                                                  \
+  X(scatter) X(squares) X(add_ordered) X(add_exact) X(settle) X(mean_ordered) X(mean_exact)        \
+      X(update) X(tell) X(loss) X(pack) X(decide)
 #define ZP_KERNEL_HANDLE(name) extern const void *const zp_kernel_##name;
 ZP_KERNELS(ZP_KERNEL_HANDLE)
 #undef ZP_KERNEL_HANDLE

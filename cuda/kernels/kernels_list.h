@@ -6,7 +6,7 @@
 #include "update.h"
 
 ZP_KERNEL(gather_copy, zp_gather_params, 1)
-ZP_KERNEL(gather_ordered, zp_gather_params, 1)
+ZP_KERNEL_OF(gather_ordered, zp_gather_params, 1, 4)
 ZP_KERNEL_LOOP(gather_exact, zp_gather_params)
 ZP_KERNEL(scatter, zp_scatter_params, ZP_SCATTER_PHASES)
 ZP_KERNEL_OF(squares, zp_squares_params, ZP_SQUARES_PHASES, 3)

@@ -55,7 +55,9 @@ int32_t zp_squares_lanes(const zp_memory_run *run, int32_t n)
 zp_launch zp_launch_squares(const zp_memory_run *run, int32_t n)
 {
   const size_t bins = 2 * ZP_SQ_BINS * (size_t)zp_squares_lanes(run, n);
-  return blocks_of_runs(run, n, offsetof(zp_squares_shared, bin) + bins * sizeof(int64_t));
+  zp_launch l = blocks_of_runs(run, n, offsetof(zp_squares_shared, bin) + bins * sizeof(int64_t));
+  if (l.grid > ZP_SQUARES_GRID_MAX) l.grid = ZP_SQUARES_GRID_MAX;
+  return l;
 }
 
 zp_launch zp_launch_elements(int64_t n)

@@ -91,8 +91,8 @@ unit: loopback-command
 # GPU_LIBS (make gpu-libs), where the machine has none.
 GPU_LIBS   ?= gpu-libs
 GPU_TRIALS := $(BUILD)/gpu/loopback_trials
-GPU_LINK    = $(if $(wildcard $(GPU_LIBS)/lib),-L$(GPU_LIBS)/lib,) -L$(CUDA_LIB) \
-              -lcudart_static $(GPU_DRIVER) -lstdc++ -ldl -lrt -pthread -ljansson -lxxhash -lm
+GPU_LINK    = $(if $(wildcard $(GPU_LIBS)/lib),-L$(GPU_LIBS)/lib,) -ljansson -lxxhash $(GPU_RUNTIME)
+GPU_RUNTIME = -L$(CUDA_LIB) -lcudart_static $(GPU_DRIVER) -lstdc++ -ldl -lrt -pthread -lm
 # Programs start on machines with a driver, and are linked without one, too.
 GPU_DRIVER  = $(firstword $(wildcard $(CUDA_HOME)/lib64/stubs/libcuda.so $(CUDA_HOME)/lib/stubs/libcuda.so) \
                 $(wildcard /usr/local/nvidia/lib64/libcuda.so.1 /usr/lib/*/libcuda.so.1) \

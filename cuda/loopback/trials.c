@@ -1,14 +1,17 @@
 /* loopback_trials: random topologies of 2 to 24 ranks, each trained by ref and by the CUDA engine
  * with all ranks on one device, until so many topologies and so many seconds are reached. Prints
- * one line of JSON. Exit 0: no difference; 1: a difference; 2: usage; 3: the environment failed.
+ * one line of JSON. Exit 0: no difference; 1: a difference; 2: usage; 3: the environment failed, or
+ * it was stopped (SIGTERM), and tells where.
  *
  *     loopback_trials CASES SECONDS LIMIT_S SEED */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../ref/cli/fuzz_case.h"
 #include "../../ref/plan/topology.h"
@@ -50,13 +53,20 @@ static int widen(uint64_t seed, uint64_t i, zp_case *c)
   return zp_world(&c->cfg) < 2 || zp_world(&c->cfg) > ZP_LOOPBACK_RANKS;
 }
 
-/* What a difference is told with: the case again. */
-static int tell(const zp_case *c, uint64_t number, const zp_trial_found *why)
+/* What is being tried: what a difference is told with, and the end of who hangs. */
+static char tried[ZP_CASE_TEXT + 64];
+
+static void note(const zp_case *c, uint64_t number)
 {
   static char text[ZP_CASE_TEXT];
   zp_case_format(c, text, sizeof text);
-  fprintf(stderr, "case: %s\norder %" PRIu64 "\n%s: %s\n", text, number, why->kind, why->text);
-  return 1;
+  snprintf(tried, sizeof tried, "case: %s\norder %" PRIu64 "\n", text, number);
+}
+
+static void tell_when_stopped(int signal)
+{
+  (void)signal;
+  _exit(write(STDERR_FILENO, tried, strlen(tried)) < 0 ? 4 : 3);
 }
 
 static int run_case(const zp_case *c, tally *all)
@@ -72,8 +82,12 @@ static int run_case(const zp_case *c, tally *all)
   for (uint64_t k = 0; k < ORDERS && result == 0; k++) {
     const uint64_t number = c->schedule + 2 * k + all->cases % 2;
     zp_trial_schedule s = zp_twin_schedule(c, number, NULL);
+    note(c, number);
     const zp_trial *where = zp_trial_subject_run(&j, &s);
-    if (where) result = tell(c, number, zp_trial_why(where));
+    if (where) {
+      fprintf(stderr, "%s%s: %s\n", tried, zp_trial_why(where)->kind, zp_trial_why(where)->text);
+      result = 1;
+    }
     all->orders++;
   }
   all->ranks[zp_world(&c->cfg)]++;
@@ -108,6 +122,7 @@ int main(int argc, char **argv)
     return 2;
   }
   seed = strtoull(argv[4], NULL, 10);
+  signal(SIGTERM, tell_when_stopped);
   const int failed = zp_loopback_place_ranks();
   if (failed) {
     fprintf(stderr, "no pinned memory for the trials, or no device: error %d of CUDA\n", failed);

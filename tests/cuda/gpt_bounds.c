@@ -502,6 +502,7 @@ static int host(void *arg, int rank)
 
 int main(int argc, char **argv)
 {
+  setvbuf(stdout, NULL, _IOLBF, 0); /* it may be stopped at a limit */
   small = argc > 1 && strcmp(argv[1], "small") == 0;
   orders_only = small || (argc > 1 && strcmp(argv[1], "orders") == 0);
 #ifdef ZP_ON_A_DEVICE

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -37,6 +38,11 @@ def parts_go_on():
         "import subprocess, sys\n"
         "subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])",
         limit))
+    c.part("says where it is", 3, lambda limit: python(
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: print('at 7', file=sys.stderr, flush=True))\n"
+        "time.sleep(60)\ntime.sleep(60)", limit))
+    c.part("is wrong itself", 10, lambda limit: [][1])
     c.part("says nothing", 10, lambda limit: python("pass", limit))
     c.part("is not there", 10, lambda limit: c.command(["/nonexistent/program"], limit))
     c.part("works", 10, lambda limit: python("print('{\"a\": 1}')", limit))
@@ -46,10 +52,11 @@ def parts_go_on():
     c.part("has no time", 10, lambda limit: python("print('{}')", limit))
     results = [p["result"] for p in c.parts]
     law("a_part_that_fails_stops_no_other",
-        results == ["failed"] * 4 + ["passed", "not run", "not run"], results)
+        results == ["failed"] * 6 + ["passed", "not run", "not run"], results)
     law("a_part_is_stopped_at_its_limit", "limit" in c.parts[1]["why"]
         and time.monotonic() - begin < 30, c.parts[1])
-    law("not_run_has_its_reason", c.parts[5].get("why") == "no time is left", c.parts[5])
+    law("who_is_stopped_may_say_where_it_was", "at 7" in c.parts[2].get("tail", ""), c.parts[2])
+    law("not_run_has_its_reason", c.parts[7].get("why") == "no time is left", c.parts[7])
 
 
 def touch(*files):
@@ -233,10 +240,43 @@ def order_of_parts():
     c.all()
     names = list(limits)
     law("further_sanitizing_comes_last_before_measurements",
-        names.index("memcheck, gpt") == names.index("engine over NCCL, two ranks") + 1
+        names.index("memcheck, gpt") == names.index("offload over NCCL, two ranks") + 1
         and names.index("memcheck, loopback") == names.index("bandwidth, 25e6") - 1, names)
     law("its_time_is_not_the_measurements", limits["memcheck, loopback"][2] == check.RESERVED
         and limits["bandwidth, 25e6"][2] == 0, limits)
+
+
+def locked_up():
+    """NCCL's ranks played by a program that never ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        library, example = pathlib.Path(folder, "libnccl.so"), pathlib.Path(folder, "example")
+        subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-x", "c", "-", "-o", library],
+                       input="int ncclGetVersion(int *v) { return *v = 23007, 0; }", text=True,
+                       check=True)
+        example.write_text("#!/bin/sh\necho 'NCCL WARN: waits'\nexec sleep 60\n")
+        example.chmod(0o755)
+        c = check.Check("gpu", pathlib.Path(folder), 60)
+        command = c.command
+        c.command = lambda argv, limit, env: command(
+            argv + ["--library", str(library), "--program", str(example)], limit, env)
+        c.part("NCCL, in no time", 5, c.nccl(1, True))
+        begins, check.BEGINS = check.BEGINS, 5
+        for ranks in 1, 2:
+            c.part(f"NCCL, {ranks}", 5, c.nccl(ranks, True))
+        check.BEGINS = begins
+        late, one, two = c.parts
+        example.write_text("#!/bin/sh\nexec [ $1 = good ]\n")
+        c.command = lambda argv, limit, env: command(
+            [*argv[:-3], "--library", str(library), "--program", str(example), argv[-1]], limit, env)
+        c.parts.append({"part": "NCCL, two ranks", "result": "passed"})
+        for word in "good", "bad":
+            c.part(f"engine, {word}", 5, c.nccl(2, True, ["engine_driver", word]))
+        judged = [p["result"] for p in c.parts[4:]]
+    law("a_lock_up_of_two_ranks_is_no_failure_of_one_it_is",
+        [one["result"], two["result"]] == ["failed", "locked up"], c.parts)
+    law("a_program_with_arguments_judges_itself", judged == ["passed", "failed"], c.parts)
+    law("who_had_no_time_to_begin_is_not_run", late["result"] == "not run", late)
+    law("what_nccl_said_is_told", "NCCL WARN: waits" in str(one["output"]), one)
 
 
 def nothing_measured():
@@ -253,7 +293,8 @@ def measured():
     torch = [{"torch": "norm", "elements": 250000000, "tensors": 1, "dtype": "fp32", "ms": 3.0}]
     rows = [bar("squares", "fp32", 0.95), bar("squares", "bf16", 0.70),
             bar("squares", "fp32", 0.50, 25000000),
-            bar("squares", "fp32", 0.4, data="all exponents")]
+            bar("squares", "fp32", 0.4, data="all exponents"),
+            bar("norm", "fp32", 0.9), bar("norm", "bf16", 0.9)]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         names = [p.name for p in report.write(folder, {"gpu": "x"}, [], rows, torch)]
@@ -264,14 +305,18 @@ def measured():
         law("what_fits_the_cache_is_reported_only",
             "met" not in table[2] and "missed" not in table[2], table[2])
         law("outliers_have_no_target", "met" not in table[3] and "missed" not in table[3], table[3])
-        law("torch_s_time_stands_beside_the_same_job", "| 1.50 × met |" in table[0]
-            and "×" not in table[1], table)
+        law("squares_are_no_norm_yet", not any("×" in x for x in table), table)
+        norms = [x for x in (folder / "table.md").read_text().splitlines() if "| norm" in x]
+        law("torch_s_time_stands_beside_the_same_job", "| 1.50 × met |" in norms[0]
+            and "×" not in norms[1], norms)
         whole = json.loads((folder / "results.json").read_text())
-        law("json_is_whole", len(whole["bandwidth"]) == 4)
+        law("json_is_whole", len(whole["bandwidth"]) == 6)
     torch = [{**torch[0], "torch": name, "dtype": "bf16", "ms": ms}
              for name, ms in (("update", 3.0), ("update, scale in the step", 1.0))]
     law("torch_s_fastest_way_counts",
         "| 0.50 × missed |" in report.bandwidth_table([bar("update", "bf16", 0.95)], torch)[2])
+    law("the_update_s_target_holds_for_fp32_too",
+        [report.target_of(bar("update", t, 0.9)) for t in ("bf16", "fp32")] == [0.92, 0.92])
     rows.append({**bar("settle", "limbs", 0.8, 50000000), "size": 250000000})
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -295,6 +340,7 @@ cublaslt_found()
 gpt_on_a_device()
 sanitized()
 order_of_parts()
+locked_up()
 nothing_measured()
 measured()
 simulated()

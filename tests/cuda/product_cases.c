@@ -87,7 +87,7 @@ static zp_product product_of(const arrays *a, const int64_t size[3], int way)
  * last one. */
 static int64_t outside(const arrays *a, const zp_product *p)
 {
-  const int64_t all = BATCHES * p->M * p->N, step = all * p->K > LARGE ? 37 : 1;
+  const int64_t all = BATCHES * p->M * p->N, step = all * p->K > LARGE ? 397 : 1;
   int64_t n = 0;
   for (int64_t i = all - 1; i >= 0; i -= step) {
     const int64_t which = i / (p->M * p->N), row = i / p->N % p->M, column = i % p->N;

@@ -68,7 +68,8 @@ fault copied_one_short gather.h 's/k < ZP_AHEAD; k++) got/k < ZP_AHEAD - 1; k++)
 fault vectors_not_watched gather.h \
   's/\(x, field, least)\) & top) != 0/\1 \& 0)/'
 fault quads_not_watched gather.h 's/bad += zp_nonfinite_quad.*/;/'
-fault quads_not_begun gather.h 's/  if (!p->first) {/  if (1) {/'
+fault quads_not_begun gather.h 's/ \&\& !p->first ? run->out/ ? run->out/; s/  if (!p->first) {/  if (1) {/'
+fault quads_begun_again gather.h 's/kind == ZP_GATHER_ORDERED \&\& !p->first ? run->out : NULL/NULL/'
 
 fault slab_one_short stage.h 's/ : ZP_SLAB;/ : ZP_SLAB - 1;/'
 fault last_slab_one_short stage.h 's/? n - p.first : 0)/? n - p.first - 1 : 0)/'

@@ -37,6 +37,9 @@ grep -q '"2[0-4]":' "$tmp/out"
 verdict $? they_reach_more_ranks_than_16 "$(tail -3 "$tmp/out")"
 "$build/tests/cuda/loopback_threads" 5 1 120 11 >"$tmp/out" 2>&1
 verdict $? trials_on_threads_equal_ref "$(tail -3 "$tmp/out")"
+timeout -s TERM 2 "$build/tests/cuda/loopback_threads" 9999 1 120 11 >"$tmp/out" 2>&1
+grep -q '^case: .*pp=' "$tmp/out" && grep -q '^order [0-9]' "$tmp/out"
+verdict $? trials_that_are_stopped_say_where "$(tail -3 "$tmp/out")"
 
 "$build/zeroproof-loopback" sim --engine cuda --fault pr8080 >"$tmp/out" 2>&1
 [ $? -eq 1 ]
@@ -49,6 +52,6 @@ fi
 
 "$build/kernel_bench" 20000 1 >"$tmp/out" 2>&1
 verdict $? every_measurement_can_be_made "$(tail -3 "$tmp/out")"
-[ "$(grep -c '"simulated"' "$tmp/out")" -eq 33 ]
-verdict $? there_are_33_of_them "$(wc -l <"$tmp/out")"
+[ "$(grep -c '"simulated"' "$tmp/out")" -eq 49 ]
+verdict $? there_are_49_of_them "$(wc -l <"$tmp/out")"
 python3 -B tests/cuda/gpu_check_test.py

@@ -57,6 +57,12 @@ if [ "${SAN:-0}" != 1 ]; then
   "${MAKE:-make}" --no-print-directory BUILD="$build" ARCHS=90 CC="${CC:-gcc}" gpu-programs-gpu \
     gpt-bounds-device >"$tmp/out" 2>&1
   verdict $? programs_for_a_device_are_linked "$(tail -3 "$tmp/out")"
+  # checks and measurements of kernels need no package: neither libraries nor NCCL's header
+  "${MAKE:-make}" -n --no-print-directory BUILD="$tmp/bare" ARCHS=90 CC="${CC:-gcc}" \
+    NCCL_INC=/nonexistent "$tmp/bare/gpu/kernel_check" "$tmp/bare/gpu/kernel_bench" >"$tmp/out" 2>&1 &&
+    grep -q 'bare/gpu/kernel_bench .*cudart' "$tmp/out" &&
+    ! grep -E 'jansson|xxhash|fetch_headers|libzeroproof|ref/cli/' "$tmp/out" >"$tmp/why"
+  verdict $? checks_of_kernels_need_no_package "$(tail -3 "$tmp/out"; head -3 "$tmp/why")"
   # the stub is what they are linked with where no driver is
   export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}:$build/gpu"
   [ "$("$build/zeroproof-cuda" --products 2>&1)" = "ref's own, in ref's order" ]
