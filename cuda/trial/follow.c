@@ -220,6 +220,12 @@ static int judge(zp_trial_worker *w)
   if (!w->gpt) return 0;
   ZP_TRIAL_OK(zp_product_judge_read(&w->judge, &w->judged));
   const int32_t name = zp_judged_outside(&w->judged);
+  const int64_t judged = zp_judged_elements(&w->judged);
+  if (judged != w->judge.elements)
+    return zp_trial_differs(
+        w->t, "ERR-7", "rank %d: until step %lld %lld elements of products were judged, of %lld",
+        w->rank, (long long)(w->t->base + w->steps_done - 1), (long long)judged,
+        (long long)w->judge.elements);
   if (name < 0) return 0;
   zp_product_called(name, text);
   const long long n = w->judged.outside[name];

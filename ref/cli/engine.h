@@ -16,7 +16,7 @@ enum { ZP_ENGINE_LACKS = 32 };
 
 /* What a library's matrix products came to, whose order of additions is its own. spec: ERR-7 */
 typedef struct zp_engine_products {
-  int64_t elements, unsaid; /* judged; of these, overflows that the order decides */
+  int64_t elements, unsaid; /* all; of these, overflows that the order decides: not judged */
   double farthest;          /* of an element, as a share of what ERR-7 allows */
   double loss, gradient;    /* from ref's own, relative: a loss; a step's gradients in norm */
 } zp_engine_products;

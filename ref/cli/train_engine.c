@@ -85,14 +85,14 @@ static void say_products(zp_train_session *s, const zp_engine_products *p)
   if (s->a->o.json) {
     json_object_set_new(s->doc, "products",
                         json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "by", by, "judged",
-                                  (json_int_t)p->elements, "not_judged", (json_int_t)p->unsaid,
-                                  "farthest", p->farthest, "loss_apart", p->loss, "gradient_apart",
-                                  p->gradient));
+                                  (json_int_t)(p->elements - p->unsaid), "not_judged",
+                                  (json_int_t)p->unsaid, "farthest", p->farthest, "loss_apart",
+                                  p->loss, "gradient_apart", p->gradient));
     return;
   }
   printf("\nproducts: %s: %" PRId64 " elements judged, the farthest at %.2f of what ERR-7 allows",
          by, p->elements - p->unsaid, p->farthest);
-  if (p->unsaid > 0) printf(", %" PRId64 " that overflow not", p->unsaid);
+  if (p->unsaid > 0) printf("; of %" PRId64 " the order decides whether they overflow", p->unsaid);
   printf("\nfrom ref's own products, at the same parameters: losses at most %.1e apart, a step's "
          "gradients %.1e (relative)\n",
          p->loss, p->gradient);
