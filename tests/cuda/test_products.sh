@@ -76,6 +76,13 @@ straight=$("$zp" "$@" --reduce exact --dp 2 --pp 2 --steps 4 |
 [ -n "$whole" ] && [ -n "$rest" ] && [ "$rest" = "$straight" ]
 verdict $? and_goes_on_under_another_split "$rest, not $straight: $(tail -1 "$tmp/out")"
 
+# Ranks are threads, and the checkpoint's reader is one: in turns, however often.
+for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  "$zp" "$@" --steps 1 --reduce exact --load "$tmp/saved" >"$tmp/out" 2>&1 || break
+done
+[ "$n" -eq 20 ] && grep -q '^bits of the end' "$tmp/out"
+verdict $? threads_load_in_turns "load $n: $(tail -1 "$tmp/out")"
+
 # ---- One product lacks its largest term
 for n in 200 301 402 503 604 705; do
   export FAKE_CUBLAS_LACKS=$n
