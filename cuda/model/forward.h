@@ -60,6 +60,14 @@ ZP_ON_DEVICE void zp_product_body(const void *params, simdev_thread t, void *sha
   }
 }
 
+/* How many times farther off than allowed, as a power of 2. */
+ZP_ON_DEVICE int32_t zp_times_too_far(double off, double most)
+{
+  int32_t log2 = 0;
+  for (double next = 2 * most; log2 < ZP_JUDGED_TIMES - 1 && !(off < next); next *= 2) log2++;
+  return log2;
+}
+
 /* Thing: an element that has been made. spec: ERR-7 */
 ZP_ON_DEVICE void zp_judge_product_body(const void *params, simdev_thread t, void *shared,
                                         int phase)
@@ -80,8 +88,10 @@ ZP_ON_DEVICE void zp_judge_product_body(const void *params, simdev_thread t, voi
     /* neither is infinite or no number; terms of fp32 numbers add up to far less */
     const int terms = size < 0x1p300, made = fabs((double)*e.c) < 0x1p128;
     const double off = fabs((double)*e.c - sum), most = j->share * size + j->least;
-    if (made ? !terms || off > most : size < 0x1p127) outside++;
-    else if (terms && !made) unsaid++;
+    if (made ? !terms || off > most : size < 0x1p127) {
+      outside++;
+      ZP_ADD_GLOBAL(&j->found->times[zp_times_too_far(off, most)], 1);
+    } else if (terms && !made) unsaid++;
     else {
       within++;
       if (off > worst * most) worst = off / most;

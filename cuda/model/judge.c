@@ -88,6 +88,13 @@ double zp_judged_farthest(const zp_judged *found)
   return i * ZP_JUDGED_SHARE;
 }
 
+int32_t zp_judged_times(const zp_judged *found)
+{
+  int32_t i = ZP_JUDGED_TIMES - 1;
+  while (i > 0 && found->times[i] == 0) i--;
+  return i;
+}
+
 int64_t zp_judged_elements(const zp_judged *found)
 {
   int64_t n = found->unsaid;

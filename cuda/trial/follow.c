@@ -241,8 +241,9 @@ static int judge(zp_trial_worker *w)
   return zp_trial_differs(
       w->t, "ERR-7",
       "rank %d: in step %lld the product %s has %lld element%s farther from the "
-      "sum of its terms than any order of addition brings it",
-      w->rank, (long long)(w->t->base + w->steps_done - 1), text, n, n == 1 ? "" : "s");
+      "sum of its terms than any order of addition brings it, up to 2^%d times as far",
+      w->rank, (long long)(w->t->base + w->steps_done - 1), text, n, n == 1 ? "" : "s",
+      (int)zp_judged_times(&w->judged));
 }
 
 /* The last rank to come has ref take the step; nobody's model touches what ref reads until then. */

@@ -93,12 +93,15 @@ Test(judge, every_order_is_within_and_each_element_is_looked_at_once)
 }
 
 /* The one at `at` is not what it was. */
-static void assert_outside(const zp_product *p, int64_t at, float was, const char *what)
+static void assert_outside(const zp_product *p, int64_t at, float was, int32_t times,
+                           const char *what)
 {
   const zp_judged found = judged(p, 4);
   cr_assert_eq(zp_judged_outside(&found), ZP_PRODUCT_FC, "%s: %a, was %a", what, (double)p->c[at],
                (double)was);
   cr_assert_eq(found.outside[ZP_PRODUCT_FC], 1, "%s", what);
+  const int32_t more = zp_judged_times(&found) - times; /* it was off before */
+  cr_assert(more == 0 || more == 1, "%s: 2^%d", what, zp_judged_times(&found));
   cr_assert_eq(zp_judged_elements(&found), ELEMENTS, "%s", what);
 }
 
@@ -118,11 +121,13 @@ Test(judge, what_no_order_makes_is_outside)
     for (int64_t k = 0; k < K; k++) size += fabs((double)e.a[k] * (double)e.b[k * N]);
     /* it was within the bound of the sum: so it is not, that and as much again away */
     o.c[at] = was + (float)(2.01 * q.share * size);
-    assert_outside(&p, at, was, "too far");
+    assert_outside(&p, at, was, 0, "too far");
+    o.c[at] = was + (float)(12 * q.share * size);
+    assert_outside(&p, at, was, 3, "much too far");
     o.c[at] = NAN;
-    assert_outside(&p, at, was, "no number");
+    assert_outside(&p, at, was, ZP_JUDGED_TIMES - 1, "no number");
     o.c[at] = -INFINITY;
-    assert_outside(&p, at, was, "infinite");
+    assert_outside(&p, at, was, ZP_JUDGED_TIMES - 1, "infinite");
   }
 }
 
@@ -142,7 +147,7 @@ Test(judge, terms_that_are_no_numbers_are_not_forgotten)
     cr_assert_eq(zp_judged_elements(&found), ELEMENTS);
     const float was = o.c[2 * N + 1];
     o.c[2 * N + 1] = 1;
-    assert_outside(&p, 2 * N + 1, was, "a number");
+    assert_outside(&p, 2 * N + 1, was, ZP_JUDGED_TIMES - 1, "a number");
   }
 }
 
