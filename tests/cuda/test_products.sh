@@ -27,6 +27,7 @@ expect 2 "cublaslt: here products are ref's own" cublaslt_where_there_is_none "$
 expect 2 '--verify: .* add --products ref' other_topologies_have_other_bits "$@" --verify
 json env_says_who_multiplies_on_a_gpu '.engines | ."cuda --device gpu" == "zeroproof-cuda" and
   (."products on a GPU" | startswith("cuBLASLt"))' env --json
+expect 2 '26 ranks: one GPU has at most 24' more_ranks_than_a_gpu_has "$@" --dp 13
 ref=$(ends "$build/zeroproof" train --data "$tmp/text" --layers 2 --d-model 16 --heads 2 \
   --context 16 --batch 2 --sample 0 --steps 3)
 twin=$(ends "$zp" "$@" --products ref)
