@@ -13,6 +13,10 @@
 
 static int train(const zp_engine_training *job, zp_error *err)
 {
+  if (zp_world(job->cfg) > ZP_LOOPBACK_RANKS)
+    return zp_fail(err, ZP_E_REFUSED, -1,
+                   "%d ranks: one GPU has at most %d. Change --dp or --pp, or use --device sim.",
+                   (int)zp_world(job->cfg), (int)ZP_LOOPBACK_RANKS);
   if (zp_loopback_place_ranks())
     return zp_fail(
         err, ZP_E_DEVICE, -1,

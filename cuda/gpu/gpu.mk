@@ -138,7 +138,7 @@ DEVICE ?= gpu
 gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_TRIALS) $(GPU_COMMAND) \
   $(GPU_EXAMPLE) $(GPU_JOB)
 gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(LOOPBACK_TRIALS) $(LOOPBACK_TSAN_COMMAND) \
-  $(THREADS_COMMAND) $(THREADS_LT_COMMAND) $(GPT_BOUNDS)
+  $(THREADS_LT_COMMAND) $(GPT_BOUNDS)
 gpu-check: ## check and measure the twin on a GPU, or on simdev: DEVICE=sim (RESULTS=FOLDER)
 	@python3 -B cuda/gpu/check.py --device $(DEVICE) --build $(BUILD) \
 	  $(if $(RESULTS),--results $(RESULTS)) $(if $(BUDGET),--budget $(BUDGET)) \

@@ -60,13 +60,21 @@ ZP_ON_DEVICE void zp_product_body(const void *params, simdev_thread t, void *sha
   }
 }
 
+/* How many times farther off than allowed, as a power of 2. */
+ZP_ON_DEVICE int32_t zp_times_too_far(double off, double most)
+{
+  int32_t log2 = 0;
+  for (double next = 2 * most; log2 < ZP_JUDGED_TIMES - 1 && !(off < next); next *= 2) log2++;
+  return log2;
+}
+
 /* Thing: an element that has been made. spec: ERR-7 */
 ZP_ON_DEVICE void zp_judge_product_body(const void *params, simdev_thread t, void *shared,
                                         int phase)
 {
   const zp_judge_product_params *j = (const zp_judge_product_params *)params;
   const zp_product *p = &j->p;
-  int64_t outside = 0, unsaid = 0;
+  int64_t within = 0, outside = 0, unsaid = 0;
   double worst = 0;
   (void)shared, (void)phase;
   for (int64_t i = zp_thing(t); i < zp_product_elements(p); i += zp_thing_step(t)) {
@@ -77,17 +85,24 @@ ZP_ON_DEVICE void zp_judge_product_body(const void *params, simdev_thread t, voi
       sum += term;
       size += fabs(term);
     }
+    /* neither is infinite or no number; terms of fp32 numbers add up to far less */
+    const int terms = size < 0x1p300, made = fabs((double)*e.c) < 0x1p128;
     const double off = fabs((double)*e.c - sum), most = j->share * size + j->least;
-    if (!(size < 0x1p127)) unsaid++;
-    else if (!(off <= most)) outside++;
-    else if (off > worst * most) worst = off / most;
+    if (made ? !terms || off > most : size < 0x1p127) {
+      outside++;
+      ZP_ADD_GLOBAL(&j->found->times[zp_times_too_far(off, most)], 1);
+    } else if (terms && !made) unsaid++;
+    else {
+      within++;
+      if (off > worst * most) worst = off / most;
+    }
   }
   if (unsaid > 0) ZP_ADD_GLOBAL(&j->found->unsaid, unsaid);
   if (outside > 0) ZP_ADD_GLOBAL(&j->found->outside[p->name], outside);
   int32_t near = 0;
   for (double share = 0; near < ZP_JUDGED_NEAR - 1 && worst > share; share += ZP_JUDGED_SHARE)
     near++;
-  ZP_ADD_GLOBAL(&j->found->near[near], 1);
+  ZP_ADD_GLOBAL(&j->found->near[near], within);
 }
 
 ZP_ON_DEVICE void zp_convert_body(const void *params, simdev_thread t, void *shared, int phase)

@@ -29,21 +29,27 @@ int zp_product_judge_read(const zp_product_judge *judge, zp_judged *found)
   return (int)cudaMemcpy(found, judge->found, sizeof *found, cudaMemcpyDeviceToHost);
 }
 
-static int multiply(void *ctx, const zp_product *p, cudaStream_t stream)
+zp_judge_product_params zp_judge_product_of(const zp_product *p, zp_judged *found)
 {
-  zp_product_judge *j = ctx;
   const double terms = (double)p->K + (p->bias != NULL), u = 0x1p-24;
-  const int64_t elements = p->outer * p->inner * p->M * p->N;
-  const zp_launch l = zp_launch_things(elements);
   zp_judge_product_params q;
-  void *args[] = {&q};
-  const int status = j->by->multiply(j->by->ctx, p, stream);
-  if (status || !j->on || l.grid == 0) return status;
-  memset(&q, 0, sizeof q);
+  memset(&q, 0, sizeof q); /* padding is zero */
   q.p = *p;
   q.share = terms * u / (1 - terms * u) + terms * 0x1p-51;
   q.least = terms * 0x1p-149;
-  q.found = j->found;
+  q.found = found;
+  return q;
+}
+
+static int multiply(void *ctx, const zp_product *p, cudaStream_t stream)
+{
+  zp_product_judge *j = ctx;
+  const int64_t elements = p->outer * p->inner * p->M * p->N;
+  const zp_launch l = zp_launch_things(elements);
+  zp_judge_product_params q = zp_judge_product_of(p, j->found);
+  void *args[] = {&q};
+  const int status = j->by->multiply(j->by->ctx, p, stream);
+  if (status || !j->on || l.grid == 0) return status;
   j->elements += elements;
   return (int)cudaLaunchKernel(zp_kernel_judge_product, (dim3){l.grid, 1, 1}, (dim3){l.block, 1, 1},
                                args, l.shared, stream);
@@ -80,4 +86,19 @@ double zp_judged_farthest(const zp_judged *found)
   int i = ZP_JUDGED_NEAR - 1;
   while (i > 0 && found->near[i] == 0) i--;
   return i * ZP_JUDGED_SHARE;
+}
+
+int32_t zp_judged_times(const zp_judged *found)
+{
+  int32_t i = ZP_JUDGED_TIMES - 1;
+  while (i > 0 && found->times[i] == 0) i--;
+  return i;
+}
+
+int64_t zp_judged_elements(const zp_judged *found)
+{
+  int64_t n = found->unsaid;
+  for (int32_t i = 0; i < ZP_PRODUCTS; i++) n += found->outside[i];
+  for (int32_t i = 0; i < ZP_JUDGED_NEAR; i++) n += found->near[i];
+  return n;
 }

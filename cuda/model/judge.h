@@ -7,14 +7,15 @@
 extern "C" {
 #endif
 
-enum { ZP_JUDGED_NEAR = 65 };
+enum { ZP_JUDGED_NEAR = 65, ZP_JUDGED_TIMES = 64 };
 #define ZP_JUDGED_SHARE 0x1p-6
 
-/* Elements for which nothing can be said, as the order decides what overflows; by the product's
- * name, how many are farther off than the clause allows. near[i]: threads whose farthest element was
- * within i shares of that, and not within i - 1. */
+/* Each element once. unsaid: nothing can be said, as the order decides what overflows. outside: by
+ * the product's name, those that are farther off than the clause allows. near[i]: the others, of
+ * threads whose farthest was within i shares of that, and not within i - 1. times[i]: of those outside,
+ * how many are 2^i times as far or farther, and not 2^(i+1); no numbers are the last ones'. */
 typedef struct zp_judged {
-  int64_t unsaid, outside[ZP_PRODUCTS], near[ZP_JUDGED_NEAR];
+  int64_t unsaid, outside[ZP_PRODUCTS], near[ZP_JUDGED_NEAR], times[ZP_JUDGED_TIMES];
 } zp_judged;
 
 /* by: who multiplies. on: 1: what is multiplied from now on is judged behind it, on its stream.
@@ -30,7 +31,7 @@ typedef struct zp_product_judge {
 int zp_product_judge_open(zp_product_judge *judge, const zp_products *by);
 void zp_product_judge_close(zp_product_judge *judge);
 
-/* The same products as by's, of at most 2^23 terms; the judge outlives them. */
+/* The same products as by's, of fewer than 2^23 terms; the judge outlives them. */
 zp_products zp_products_judged(zp_product_judge *judge);
 
 /* What was found until now, when the device rests. 0, or an error of CUDA's. */
@@ -40,6 +41,12 @@ int zp_product_judge_read(const zp_product_judge *judge, zp_judged *found);
  * of what is allowed, rounded up to a multiple of ZP_JUDGED_SHARE. */
 int32_t zp_judged_outside(const zp_judged *found);
 double zp_judged_farthest(const zp_judged *found);
+
+/* Of what is outside, log2 of how many times farther off than allowed, rounded down. */
+int32_t zp_judged_times(const zp_judged *found);
+
+/* How many elements were looked at, as the device has counted them. */
+int64_t zp_judged_elements(const zp_judged *found);
 
 /* What a product is called: "fc", or "fc, gradient of its left operand"; in `text`. */
 void zp_product_called(int32_t name, char text[48]);

@@ -114,6 +114,8 @@ typedef struct zp_judge_product_params {
   zp_judged *found;
 } zp_judge_product_params;
 
+zp_judge_product_params zp_judge_product_of(const zp_product *p, zp_judged *found);
+
 /* One thread for each of n things to do; fewer blocks loop. */
 zp_launch zp_launch_things(int64_t n);
 

@@ -139,10 +139,17 @@ static void give_message(const instance *in, int32_t which, zp_mb at, const zp_m
   }
 }
 
-/* What is no number is apart by none. */
+/* A step's gradients that are all zero are apart by no share of theirs. */
 static void farther(double *most, double apart)
 {
   if (isfinite(apart) && apart > *most) *most = apart;
+}
+
+/* 1: both are finite. Where one alone is, that is counted: it is apart by no number. */
+static int are_finite(zp_engine_products *all, float a, float b)
+{
+  all->finite_in_one += !isfinite(a) != !isfinite(b);
+  return isfinite(a) && isfinite(b);
 }
 
 static int forward_tape(void *inst, zp_mb at, int32_t slot, const zp_message *received,
@@ -154,7 +161,8 @@ static int forward_tape(void *inst, zp_mb at, int32_t slot, const zp_message *re
   if (own(in->t)->forward(in->own, at, slot, received, sent, loss)) return -1;
   give_message(in, ZP_TRIAL_SENT, at, sent);
   if (w->at.pp < in->t->cfg->pp - 1) return 0;
-  farther(&in->t->watch.products->loss, fabs((double)w->lost[at.mb] / (double)*loss - 1));
+  if (are_finite(in->t->watch.products, *loss, w->lost[at.mb]))
+    farther(&in->t->watch.products->loss, fabs((double)w->lost[at.mb] / (double)*loss - 1));
   *loss = w->lost[at.mb];
   return 0;
 }
@@ -169,6 +177,7 @@ static void compare(zp_trial *t, const char *ours, const char *theirs, int64_t n
     zp_gpt_decode(b, theirs + first * size, count, t->cfg->precision);
     for (int64_t i = 0; i < count; i++) {
       const double apart = (double)b[i] - (double)a[i];
+      if (!are_finite(t->watch.products, a[i], b[i])) continue;
       t->apart += apart * apart;
       t->size += (double)a[i] * (double)a[i];
     }
@@ -220,14 +229,21 @@ static int judge(zp_trial_worker *w)
   if (!w->gpt) return 0;
   ZP_TRIAL_OK(zp_product_judge_read(&w->judge, &w->judged));
   const int32_t name = zp_judged_outside(&w->judged);
+  const int64_t judged = zp_judged_elements(&w->judged);
+  if (judged != w->judge.elements)
+    return zp_trial_differs(
+        w->t, "ERR-7", "rank %d: until step %lld %lld elements of products were judged, of %lld",
+        w->rank, (long long)(w->t->base + w->steps_done - 1), (long long)judged,
+        (long long)w->judge.elements);
   if (name < 0) return 0;
   zp_product_called(name, text);
   const long long n = w->judged.outside[name];
   return zp_trial_differs(
       w->t, "ERR-7",
       "rank %d: in step %lld the product %s has %lld element%s farther from the "
-      "sum of its terms than any order of addition brings it",
-      w->rank, (long long)(w->t->base + w->steps_done - 1), text, n, n == 1 ? "" : "s");
+      "sum of its terms than any order of addition brings it, up to 2^%d times as far",
+      w->rank, (long long)(w->t->base + w->steps_done - 1), text, n, n == 1 ? "" : "s",
+      (int)zp_judged_times(&w->judged));
 }
 
 /* The last rank to come has ref take the step; nobody's model touches what ref reads until then. */

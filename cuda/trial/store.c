@@ -99,7 +99,26 @@ int zp_trial_save(zp_trial_worker *w)
   return status;
 }
 
+/* A reader has one file open at a time. */
+static int get(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
+               int64_t count, float *value, zp_error *err)
+{
+  const zp_store *load = ctx;
+  if (simdev_lock(load)) return zp_fail(err, ZP_E_PEER, -1, "the run has ended");
+  const int status = load->get(load->ctx, param, tp, ep, what, offset, count, value, err);
+  simdev_unlock(load);
+  return status;
+}
+
+static int state(void *ctx, zp_train_state *out, zp_error *err)
+{
+  const zp_store *load = ctx;
+  return load->state(load->ctx, out, err);
+}
+
+/* All ranks have one reader: those that are threads take turns, others do anyway. */
 int zp_trial_load(zp_trial_worker *w)
 {
-  return zp_cuda_load(w->e, w->t->storage.load);
+  zp_store turns = {.ctx = w->t->storage.load, .get = get, .state = state};
+  return zp_cuda_load(w->e, zp_trial_ranks == ZP_TRIAL_THREADS ? &turns : w->t->storage.load);
 }

@@ -223,9 +223,12 @@ zp_trial_schedule zp_trial_schedule_of(uint64_t n)
   return s;
 }
 
+/* With 2 the engine sets it; but no thread may while another reads the environment. */
 static void set_launch_order(int32_t choice)
 {
-  if (choice != 0) unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT"); /* with 2 the engine sets it */
+  if (choice != 0) unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  if (choice == 2 && zp_trial_ranks == ZP_TRIAL_THREADS)
+    setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 1);
 }
 
 static const char *name_of(simdev_status status)

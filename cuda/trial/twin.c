@@ -174,6 +174,35 @@ void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v)
 
 /* ---- Training -------------------------------------------------------------------------------- */
 
+/* 0, or a negative status: *t is to be closed all the same. with: what is told before the finding. */
+static int train(const zp_engine_training *job, int32_t steps, const zp_trial_watch *watch,
+                 const char *with, zp_trial **t, zp_error *err)
+{
+  zp_trial_schedule s = zp_trial_schedule_of(1);
+  *t = zp_trial_open(job->cfg, job->hyper, job->work, steps, watch, err);
+  if (*t == NULL) return err->status;
+  s.offload = job->offload;
+  s.get_each = 1; /* people want to see each step when it is done */
+  s.producers = 2;
+  s.decisions_max = INT64_MAX; /* what stands still is found without it */
+  if (!zp_trial_run(*t, &s)) return 0;
+  const zp_trial_found *why = zp_trial_why(*t);
+  return zp_fail(err, strcmp(why->kind, "memory") ? ZP_E_VERDICT : ZP_E_MEMORY, -1,
+                 "the CUDA twin%s: %s: %s", with, why->kind, why->text);
+}
+
+/* What the model has between its products no bound judges, and ref is given: so the first step is
+ * done before, with ref's own products, where all bits are ref's. */
+static int between_products(const zp_engine_training *job, zp_error *err)
+{
+  const zp_trial_storage storage = {.load = job->load};
+  const zp_trial_watch watch = {.storage = &storage};
+  zp_trial *t;
+  const int status = train(job, 1, &watch, ", its first step with ref's products", &t, err);
+  zp_trial_close(t);
+  return status;
+}
+
 int zp_twin_train(const zp_engine_training *job, zp_error *err)
 {
   const zp_trial_storage storage = {.load = job->load,
@@ -186,19 +215,11 @@ int zp_twin_train(const zp_engine_training *job, zp_error *err)
                                 .twin = job->stepped,
                                 .storage = &storage,
                                 .products = job->library};
-  zp_trial_schedule s = zp_trial_schedule_of(1);
-  zp_trial *t = zp_trial_open(job->cfg, job->hyper, job->work, job->steps, &watch, err);
-  int status;
-  if (t == NULL) return err->status;
-  s.offload = job->offload;
-  s.get_each = 1; /* people want to see each step when it is done */
-  s.producers = 2;
-  s.decisions_max = INT64_MAX; /* what stands still is found without it */
-  status = 0;
-  if (zp_trial_run(t, &s))
-    status = zp_fail(err, strcmp(zp_trial_why(t)->kind, "memory") ? ZP_E_VERDICT : ZP_E_MEMORY, -1,
-                     "the CUDA twin: %s: %s", zp_trial_why(t)->kind, zp_trial_why(t)->text);
-  else status = job->ended(job->ctx, zp_trial_ref(t), err);
+  zp_trial *t;
+  int status = job->library ? between_products(job, err) : 0;
+  if (status) return status;
+  status = train(job, job->steps, &watch, "", &t, err);
+  if (!status) status = job->ended(job->ctx, zp_trial_ref(t), err);
   zp_trial_close(t);
   return status;
 }

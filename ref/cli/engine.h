@@ -16,9 +16,10 @@ enum { ZP_ENGINE_LACKS = 32 };
 
 /* What a library's matrix products came to, whose order of additions is its own. spec: ERR-7 */
 typedef struct zp_engine_products {
-  int64_t elements, unsaid; /* judged; of these, overflows that the order decides */
+  int64_t elements, unsaid; /* all; of these, overflows that the order decides: not judged */
   double farthest;          /* of an element, as a share of what ERR-7 allows */
   double loss, gradient;    /* from ref's own, relative: a loss; a step's gradients in norm */
+  int64_t finite_in_one;    /* of these, numbers that are finite in one of both alone */
 } zp_engine_products;
 
 /* One training run, as `train` wants it. The engine trains beside ref, and compares. */

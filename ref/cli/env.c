@@ -188,7 +188,7 @@ static void print_text(json_t *root)
     json_t *value;
     printf("%s\n", sections[i]);
     json_object_foreach(json_object_get(root, sections[i]), name, value)
-        printf("  %-16s %s\n", name, json_is_string(value) ? json_string_value(value) : "?");
+        printf("  %-17s %s\n", name, json_is_string(value) ? json_string_value(value) : "?");
   }
 }
 

@@ -84,18 +84,21 @@ static void say_products(zp_train_session *s, const zp_engine_products *p)
   const char *by = s->a->engine->products();
   if (s->a->o.json) {
     json_object_set_new(s->doc, "products",
-                        json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "by", by, "judged",
-                                  (json_int_t)p->elements, "not_judged", (json_int_t)p->unsaid,
-                                  "farthest", p->farthest, "loss_apart", p->loss, "gradient_apart",
-                                  p->gradient));
+                        json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:I}", "by", by, "judged",
+                                  (json_int_t)(p->elements - p->unsaid), "not_judged",
+                                  (json_int_t)p->unsaid, "farthest", p->farthest, "loss_apart",
+                                  p->loss, "gradient_apart", p->gradient, "finite_in_one",
+                                  (json_int_t)p->finite_in_one));
     return;
   }
   printf("\nproducts: %s: %" PRId64 " elements judged, the farthest at %.2f of what ERR-7 allows",
          by, p->elements - p->unsaid, p->farthest);
-  if (p->unsaid > 0) printf(", %" PRId64 " that overflow not", p->unsaid);
+  if (p->unsaid > 0) printf("; of %" PRId64 " the order decides whether they overflow", p->unsaid);
   printf("\nfrom ref's own products, at the same parameters: losses at most %.1e apart, a step's "
-         "gradients %.1e (relative)\n",
+         "gradients %.1e (relative)",
          p->loss, p->gradient);
+  if (p->finite_in_one > 0) printf("; %" PRId64 " numbers finite in one alone", p->finite_in_one);
+  putchar('\n');
 }
 
 static void say_elsewhere(zp_train_session *s, const zp_engine_products *p, int32_t steps)

@@ -21,11 +21,19 @@ bandwidth).* passed " "$tmp/out" | grep -qx 9
     $("${MAKE:-make}" -s --no-print-directory cuda-flags) -c "$tmp/cuda/model/layers.c" \
     -o "$tmp/layers.o" >"$tmp/why" 2>&1 &&
     "${MAKE:-make}" BUILD="$build" CC="${CC:-gcc}" THREADS_COMMAND="$tmp/train" "$tmp/train" \
-      COMMAND_OBJ="$build/cuda/gpu/command.o $build/cuda/gpu/no_mpi.o $tmp/layers.o" >"$tmp/why" 2>&1
+      "$tmp/train_lt" COMMAND_OBJ="$build/cuda/gpu/command.o $build/cuda/gpu/no_mpi.o $tmp/layers.o" \
+      >"$tmp/why" 2>&1
   "$tmp/train" train --engine cuda --data STYLE.md --layers 1 --d-model 8 --heads 1 --context 8 \
     --batch 1 --sample 0 --steps 2 --dp 2 >>"$tmp/why" 2>&1
   [ $? -eq 1 ] && grep -q 'STAT-5: rank .* the loss of step 0 differs from ref' "$tmp/why"
   verdict $? gpt_with_another_epsilon_is_found "$(tail -3 "$tmp/why")"
+  FAKE_CUBLAS=pairwise "$tmp/train_lt" train --engine cuda --data STYLE.md --layers 1 --d-model 8 \
+    --heads 1 --context 8 --batch 1 --sample 0 --steps 2 --dp 2 >"$tmp/why" 2>&1
+  [ $? -eq 1 ] && grep -q "its first step with ref's products: STAT-5: .* the loss of step 0" "$tmp/why"
+  verdict $? and_where_a_library_multiplies "$(tail -3 "$tmp/why")"
+  "${MAKE:-make}" -Bn gpu-programs-sim BUILD="$build" >"$tmp/why" 2>&1
+  grep -q "$build/tests/cuda/zeroproof_threads_lt" "$tmp/why"
+  verdict $? its_build_makes_what_trains "$(tail -1 "$tmp/why")"
   cp "$tmp/results/results.json" "$tmp/out"
 else
   "$build/loopback_trials" 40 2 60 11 >"$tmp/out" 2>&1

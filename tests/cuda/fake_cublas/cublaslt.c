@@ -46,7 +46,8 @@ void fake_cublas_refuses(fake_refusal how, int64_t K)
 
 fake_cublas_count fake_cublas_counted(void)
 {
-  return fake.count;
+  return (fake_cublas_count){__atomic_load_n(&fake.count.asked, __ATOMIC_RELAXED),
+                             __atomic_load_n(&fake.count.multiplied, __ATOMIC_RELAXED)};
 }
 
 static int64_t k_of(cublasLtMatmulDesc_t desc, const struct fake_layout *a)
@@ -189,7 +190,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
 {
   *found = 0;
   if (!handle || asked < 1 || c != d || !fit(desc, a, b, d)) return REFUSED;
-  fake.count.asked++;
+  __atomic_add_fetch(&fake.count.asked, 1, __ATOMIC_RELAXED);
   memset(results, 0, sizeof *results);
   if (refuses(k_of(desc, a))) {
     *found = fake.how != FAKE_FINDS_NONE;
@@ -230,7 +231,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   if (desc->epilogue == CUBLASLT_EPILOGUE_BIAS && !desc->bias) return REFUSED;
   if (refuses(k_of(desc, la)))
     return fake.how == FAKE_PRODUCT_REFUSES ? CUBLAS_STATUS_NOT_SUPPORTED : REFUSED;
-  fake.count.multiplied++;
+  __atomic_add_fetch(&fake.count.multiplied, 1, __ATOMIC_RELAXED);
   memset(&p, 0, sizeof p);
   p.M = ld->columns;
   p.N = ld->rows;
