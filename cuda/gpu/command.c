@@ -13,6 +13,8 @@
 
 static int train(const zp_engine_training *job, zp_error *err)
 {
+  zp_error why = {0};
+  int status;
   if (zp_world(job->cfg) > ZP_LOOPBACK_RANKS)
     return zp_fail(err, ZP_E_REFUSED, -1,
                    "%d ranks: one GPU has at most %d. Change --dp or --pp, or use --device sim.",
@@ -23,7 +25,12 @@ static int train(const zp_engine_training *job, zp_error *err)
         "there is no device, or no pinned memory of 2 GiB for its ranks: nvidia-smi says "
         "which devices there are, ulimit -l how much may be pinned; --device sim needs "
         "none");
-  return zp_twin_train(job, err);
+  status = zp_twin_train(job, &why);
+  return status == 0 ? 0
+                     : zp_fail(err, status, why.rank, "%s%s", why.text,
+                               status == ZP_E_DEVICE ? " (ranks share 2 GiB of pinned memory: a "
+                                                       "smaller model or fewer ranks need less)"
+                                                     : "");
 }
 
 int main(int argc, char **argv)
@@ -41,11 +48,12 @@ int main(int argc, char **argv)
     return 0;
   }
   if (argc < 2 || strcmp(argv[1], "train") != 0) {
-    fprintf(stderr,
+    const int asked = argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"));
+    fprintf(asked ? stdout : stderr,
             "Usage: %s train --engine cuda [OPTION...]\n"
             "The other commands need no device: `zeroproof help` lists them.\n",
             argv[0]);
-    return ZP_EXIT_REFUSED;
+    return asked ? 0 : ZP_EXIT_REFUSED;
   }
   engine.train = train;
   engine.program = "zeroproof-cuda";

@@ -83,7 +83,9 @@ $(GPU_COMMAND): $(COMMAND_LINK) $(if $(MODEL_LT),$(BUILD)/gpu/product_cublaslt.o
 	  $(MODEL_DEVICE_LIBS) $(GPU_LINK)
 .PHONY: gpu-command install-gpu-command uninstall-gpu-command
 gpu-command: $(GPU_COMMAND) ## build `zeroproof train --engine cuda` for a GPU (CUBLAS_INC, CUBLAS_LIB)
-install-gpu-command: gpu-command
+# As it was built: with cuBLASLt, or without.
+install-gpu-command:
+	@test -x $(GPU_COMMAND) || { echo "$(GPU_COMMAND) is not there: make gpu-command" >&2; exit 1; }
 	install -d $(dest)/bin
 	install -m 755 $(GPU_COMMAND) $(dest)/bin
 uninstall-gpu-command:

@@ -7,6 +7,7 @@
 #include "../model/product.h"
 #include "case.h"
 #include "faults.h"
+#include "trial_internal.h"
 
 /* What the run ordered is compared with what the plan demands in the first order of every case,
  * which fuzz lets be one that has a path, and in every fourth: that takes about as long as a run. */
@@ -174,6 +175,18 @@ void zp_twin_run(const zp_case *c, const struct zp_fault *fault, zp_verdict *v)
 
 /* ---- Training -------------------------------------------------------------------------------- */
 
+/* What a run that found something is: no verdict where memory ran out, or a real device failed. */
+static int status_of(const zp_trial *t)
+{
+  const char *kind = zp_trial_why(t)->kind;
+  if (strcmp(kind, "memory") == 0) return ZP_E_MEMORY;
+  for (int32_t r = 0; zp_trial_ranks == ZP_TRIAL_THREADS && r < t->world; r++)
+    if (strcmp(kind, "engine") == 0 &&
+        (t->error[r].status == ZP_CUDA_E_CUDA || t->error[r].status == ZP_CUDA_E_MEMORY))
+      return ZP_E_DEVICE;
+  return ZP_E_VERDICT;
+}
+
 /* 0, or a negative status: *t is to be closed all the same. with: what is told before the finding. */
 static int train(const zp_engine_training *job, int32_t steps, const zp_trial_watch *watch,
                  const char *with, zp_trial **t, zp_error *err)
@@ -186,9 +199,8 @@ static int train(const zp_engine_training *job, int32_t steps, const zp_trial_wa
   s.producers = 2;
   s.decisions_max = INT64_MAX; /* what stands still is found without it */
   if (!zp_trial_run(*t, &s)) return 0;
-  const zp_trial_found *why = zp_trial_why(*t);
-  return zp_fail(err, strcmp(why->kind, "memory") ? ZP_E_VERDICT : ZP_E_MEMORY, -1,
-                 "the CUDA twin%s: %s: %s", with, why->kind, why->text);
+  return zp_fail(err, status_of(*t), -1, "the CUDA twin%s: %s: %s", with, zp_trial_why(*t)->kind,
+                 zp_trial_why(*t)->text);
 }
 
 /* What the model has between its products no bound judges, and ref is given: so the first step is

@@ -152,9 +152,9 @@ static int device_is_here(void)
   int status = -1;
   pid_t child;
   if (zp_engine_beside(ON_A_DEVICE, file, sizeof file) != 0) return 0;
-  fflush(NULL);
   child = fork();
   if (child == 0) {
+    alarm(60); /* a driver that hangs is none */
     const int nowhere = open("/dev/null", O_RDWR);
     if (nowhere >= 0 && dup2(nowhere, 1) == 1 && dup2(nowhere, 2) == 2)
       execl(file, file, "--device", (char *)NULL);

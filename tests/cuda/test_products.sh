@@ -42,6 +42,12 @@ chmod +x "$tmp/here/zeroproof-cuda"
 expect 0 'on a simulated device' without_a_gpu_a_simulated_one_is_taken "$@"
 mv "$tmp/kept" "$tmp/here/zeroproof-cuda"
 
+expect 3 'CUDA error 2 .*ranks share 2 GiB of pinned memory' memory_that_runs_out_is_no_verdict \
+  train --engine cuda --data "$tmp/text" --layers 8 --d-model 768 --heads 8 --context 64 --batch 8 \
+  --sample 0 --steps 1 --dp 12
+"$tmp/here/zeroproof-cuda" --help | grep -q '^Usage: '
+verdict $? the_program_for_a_gpu_says_what_it_is
+
 # ---- A library adds in an order of its own
 export FAKE_CUBLAS=pairwise
 for precision in fp32 bf16 fp16; do
