@@ -28,6 +28,6 @@ $(ADAMW_BENCH): $(ADAMW_BENCH).o $(OFFLOAD_OBJ) $(BUILD)/libzeroproof.a
 
 .PHONY: bench-adamw
 bench-adamw: ## measure the AdamW step on the host beside PyTorch's and DeepSpeed's
-	@$(call need,$(PACKAGES_RUN) g++ python3-venv)
+	@$(call need,$(PACKAGES_RUN) g++ python3-venv python3-dev)
 	@$(MAKE) --no-print-directory -j$(JOBS) $(ADAMW_BENCH)
 	@python3 -B tests/cuda/bench_adamw.py $(ADAMW_BENCH) $(BENCH_ARGS)
