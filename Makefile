@@ -1,8 +1,9 @@
 # zeroproof. `make help` lists the targets.
 #
 # Variables: CC (gcc or clang), SAN=1 (address and undefined-behaviour sanitizers, in build-san/),
-# BUILD (where everything goes), PREFIX and DESTDIR (make install), JOBS, FUZZ_SECONDS, V=1 (show
-# commands).
+# DEBUG=1 (no optimization, full debugging information, in build-debug/),
+# BUILD (the folder of all outputs), PREFIX and DESTDIR (make install), JOBS, V=1 (show commands).
+# Those of the tests are ONLY, FUZZ_SECONDS, REPEAT_SECONDS, ZP_CACHE, ZP_VERDICTS: tests/README.md.
 
 VERSION := 0.1.0
 SONAME  := 0
@@ -13,7 +14,7 @@ endif
 PREFIX       ?= /usr/local
 JOBS         ?= $(shell nproc 2>/dev/null || echo 1)
 SAN          ?= 0
-FUZZ_SECONDS ?= 60
+FUZZ_SECONDS ?= 20
 
 ifeq ($(SAN),1)
 BUILD ?= build-san
@@ -21,6 +22,10 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 # gcc's estimate of what snprintf may truncate is wild under sanitizers; clang has no such warning.
 OPT   := -O1 -g -fno-omit-frame-pointer $(SANITIZE) \
          $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
+else ifeq ($(DEBUG),1)
+BUILD ?= build-debug
+SANITIZE :=
+OPT   := -O0 -g3
 else
 BUILD ?= build
 SANITIZE :=
@@ -30,8 +35,8 @@ endif
 # What Debian 12 calls what we need; the tests need more than `make run` does.
 PACKAGES_RUN  := gcc libc6-dev pkg-config libjansson-dev libxxhash-dev libopenmpi-dev openmpi-bin \
                  gnuplot-nox
-PACKAGES_TEST := $(PACKAGES_RUN) clang libcriterion-dev libgmp-dev libmpfr-dev jq python3 \
-                 python3-jsonschema
+PACKAGES_TEST := $(PACKAGES_RUN) clang clang-format shellcheck python3-venv libcriterion-dev \
+                 libgmp-dev libmpfr-dev jq python3 python3-jsonschema
 # Versions are pinned in proofs/units.toml.
 PACKAGES_PROVE := gcc libc6-dev python3 frama-c-base why3 z3 cvc4 cvc5 coq spin
 
@@ -47,7 +52,7 @@ CFLAGS   ?=
 LDFLAGS  ?=
 # -ffile-prefix-map, -Wdate-time: where and when it is built leaves no trace in what is built.
 ALL_CFLAGS := -std=c11 $(OPT) -ffp-contract=off -fno-strict-aliasing -Wall -Wextra -Wdate-time \
-              -Werror -pthread -fPIC -ffile-prefix-map=$(CURDIR)=. $(CFLAGS)
+              -pthread -fPIC -ffile-prefix-map=$(CURDIR)=. $(CFLAGS)
 CPPFLAGS += -MMD -MP
 # Who does not update on the host needs no library of OpenMP's.
 ALL_LDFLAGS = $(SANITIZE) -pthread -Wl,--as-needed $(OPENMP) $(LDFLAGS)
@@ -62,20 +67,23 @@ endif
 
 # The library needs no MPI: the MPI backend belongs to the command, and with the engine's public
 # functions (ref/engine/engine.h) to a library of its own.
-MPI_SRC := $(sort $(wildcard ref/engine/comm_mpi*.c ref/engine/engine_mpi*.c))
-LIB_SRC := $(sort $(filter-out $(MPI_SRC),$(wildcard ref/plan/*.c ref/num/*.c ref/num/simd/*.c \
-             ref/engine/*.c ref/model/*.c)))
-CLI_SRC := $(sort $(filter-out ref/cli/main.c,$(wildcard ref/cli/*.c ref/engine/comm_mpi*.c)))
-TEST_SRC := $(wildcard tests/unit/test_*.c tests/cli/test_*.c tests/differential/test_*.c \
-              tests/fault/test_*.c)
+MPI_SRC := $(sort $(wildcard ref/comm/mpi/*.c ref/engine_mpi/*.c))
+LIB_SRC := $(sort $(filter-out $(MPI_SRC),$(wildcard ref/base/*.c ref/plan/*.c ref/num/*.c \
+             ref/num/simd/*.c ref/engine/*.c ref/comm/*.c ref/comm/sim/*.c ref/comm/job/*.c \
+             ref/model/*.c)))
+CLI_SRC := $(sort $(filter-out ref/cli/main.c,$(wildcard ref/cli/*.c ref/verify/*.c ref/trace/*.c \
+             ref/draw/*.c ref/comm/mpi/*.c conformance/cases/*.c \
+             conformance/adapters/zeroproof/*.c)))
+TEST_SRC := $(wildcard tests/ref/*/test_*.c)
 include cuda/kernels/kernels.mk
-include cuda/offload/offload.mk
-BENCH_SRC := $(wildcard tests/bench/bench_*.c)
-DRIVER_SRC := $(wildcard tests/*/*_driver.c)
+include cuda/host_optimizer/host_optimizer.mk
+BENCH_SRC := tests/bench/bench_exact.c
+DRIVER_SRC := $(wildcard tests/drivers/*/*_driver.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 MPI_OBJ := $(MPI_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS   := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
+MPI_TESTS := $(filter $(BUILD)/tests/ref/engine_mpi/%,$(TESTS))
 BENCHES := $(BENCH_SRC:tests/%.c=$(BUILD)/tests/%)
 DRIVERS := $(DRIVER_SRC:tests/%.c=$(BUILD)/tests/%)
 STATIC  := $(BUILD)/libzeroproof.a
@@ -83,8 +91,14 @@ SHARED  := $(BUILD)/libzeroproof.so.$(VERSION)
 MPI_STATIC := $(BUILD)/libzeroproof_mpi.a
 MPI_SHARED := $(BUILD)/libzeroproof_mpi.so.$(VERSION)
 COMMAND := $(BUILD)/zeroproof
-HEADERS := $(filter-out %_internal.h,$(wildcard ref/zeroproof.h ref/plan/*.h ref/num/*.h \
-             ref/num/simd/*.h ref/engine/*.h ref/model/*.h spec/acsl/*.h))
+# Headers that are not installed.
+PRIVATE_HEADERS := %_internal.h ref/comm/mpi/comm_mpi_% ref/comm/job/socket.h ref/base/clock.h \
+             ref/base/invariant.h ref/model/synth_random.h \
+             ref/engine/engine_parts.h ref/engine/checkpoint_format.h ref/engine/message_shape.h \
+             ref/engine/log.h ref/engine/rank_plan.h ref/engine/rank_query.h
+HEADERS := $(filter-out $(PRIVATE_HEADERS),$(wildcard ref/zeroproof.h ref/base/*.h ref/plan/*.h \
+             ref/num/*.h ref/num/simd/*.h ref/engine/*.h ref/comm/*.h ref/comm/*/*.h ref/model/*.h \
+             spec/acsl/*.h))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -96,6 +110,23 @@ HEADERS := $(filter-out %_internal.h,$(wildcard ref/zeroproof.h ref/plan/*.h ref
 .PHONY: all
 all: $(COMMAND) ## build build/zeroproof (the default)
 
+.PHONY: debug
+debug: ## build build-debug/zeroproof for gdb: -O0 -g3
+	@$(MAKE) --no-print-directory DEBUG=1 all
+
+# $(call compile,COMMAND): warnings are errors with WERROR=1, which `make quick` and `make test`
+# set; a user's compiler may warn where ours does not. Changing WERROR does not recompile all
+# objects, but only those that a file NAME.o.warnings marks as compiled with a warning.
+WERROR ?= 0
+define compile
+$(Q)$(1) $(if $(filter 1,$(WERROR)),-Werror) 2>$@.warnings; code=$$?; cat $@.warnings >&2; \
+  [ -s $@.warnings ] || rm -f $@.warnings; exit $$code
+endef
+ifeq ($(WERROR),1)
+$(foreach w,$(shell find $(BUILD) -name '*.warnings' 2>/dev/null),\
+  $(shell rm -f $(w) $(w:.warnings=)))
+endif
+
 # $(call link,COMPILER,FLAGS): a program of all prerequisites, linked beside its place and renamed:
 # who starts it meanwhile starts the one before. Commas in FLAGS stand in variables.
 link = $(Q)$(1) -o $@.$$$$ $^ $(2) && mv -f $@.$$$$ $@
@@ -104,13 +135,13 @@ link = $(Q)$(1) -o $@.$$$$ $^ $(2) && mv -f $@.$$$$ $@
 .PHONY: FORCE
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(CC) $(ALL_CFLAGS) $(VERSION)' | cmp -s - $@ || \
-	  printf '%s\n' '$(CC) $(ALL_CFLAGS) $(VERSION)' > $@
+	@printf '%s\n' '$(CC) $(subst $(CURDIR),,$(ALL_CFLAGS)) $(VERSION)' | cmp -s - $@ || \
+	  printf '%s\n' '$(CC) $(subst $(CURDIR),,$(ALL_CFLAGS)) $(VERSION)' > $@
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $<
-	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(MPI_CFLAGS) -c $< -o $@
+	$(call compile,$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(MPI_CFLAGS) -c $< -o $@)
 
 # What a binary says of its sources (zp_build). A tarball has them in a file, as it has no git.
 $(BUILD)/identity: FORCE
@@ -147,7 +178,13 @@ $(COMMAND): $(BUILD)/ref/cli/main.o $(BUILD)/libzpcli.a $(STATIC)
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 
-$(TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libzpcli.a $(STATIC)
+$(filter-out $(MPI_TESTS),$(TESTS)): $(BUILD)/tests/%: $(BUILD)/tests/%.o \
+  $(BUILD)/libzpcli.a $(STATIC)
+	$(say) LD $@
+	$(call link,$(CC),$(ALL_LDFLAGS) $(TEST_LIBS) $(LIBS) $(MPI_LIBS))
+
+# Tests of the public functions over MPI.
+$(MPI_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(MPI_STATIC) $(STATIC)
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(TEST_LIBS) $(LIBS) $(MPI_LIBS))
 
@@ -207,28 +244,39 @@ run: ## install what is missing, build, train and verify, show the deadlock
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@sh tests/demo.sh $(BUILD)
 
+# The tests' runner with the variables of this make.
+RUN = env -u MAKEFLAGS ZP_BUILD=$(BUILD) CC='$(CC)' SAN=$(SAN) CFLAGS='$(CFLAGS)' \
+  LDFLAGS='$(LDFLAGS)' \
+  FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) MAKE='$(MAKE)' ZP_CUDA_FLAGS='$(CUDA_CPPFLAGS)' \
+  python3 -B tests/runner/run.py
+
 # Under sanitizers the proofs would say nothing new.
 .PHONY: test quick
-test: ## everything: quick, conformance, proofs, enumeration, 20 mutants (SAN=1: quick)
-	@$(call need,$(PACKAGES_TEST) $(if $(filter 1,$(SAN)),,$(PACKAGES_PROVE) python3-venv))
-ifneq ($(SAN),1)
-	@mkdir -p $(BUILD)
-	@sh conformance/subject.sh all >$(BUILD)/subjects.log 2>&1 || \
-	  { cat $(BUILD)/subjects.log; exit 3; }
+test: ## everything: lint, quick, conformance, proofs, enumeration, 20 mutants (SAN=1: quick)
+	@$(MAKE) --no-print-directory lint-text
+	@$(call need,$(PACKAGES_TEST) $(if $(filter 1,$(SAN)),,$(PACKAGES_PROVE)))
+ifeq ($(SAN),1)
+	@$(MAKE) --no-print-directory quick LINTED=1
+else
+	@$(fetched) $(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all unit lib lint-objects || exit; \
+	  wait $$fetching || { cat $(BUILD)/fetched.log; exit 3; }
+	@$(RUN) --all $(ONLY)
 endif
-	@$(MAKE) --no-print-directory quick
-ifneq ($(SAN),1)
-	@$(MAKE) --no-print-directory conformance-quick
-	@$(MAKE) --no-print-directory coq spin model-check
-	@$(MAKE) --no-print-directory prove
-	@$(MAKE) --no-print-directory gate-test
-	@$(MAKE) --no-print-directory mutants N=20
-endif
+# Downloads the subjects' environments and nvcc while the programs are built. Without nvcc only its
+# tests are missing.
+fetched = mkdir -p $(BUILD) && { sh conformance/subject.sh all && \
+  { sh cuda/kernels/nvcc.sh && sh cuda/kernels/nvcc.sh --nvdisasm || :; }; \
+  } >$(BUILD)/fetched.log 2>&1 & fetching=$$!;
+
+.PHONY: evidence
+evidence: ## check everything without stored verdicts and prover cache; compare stored verdicts
+	@ZP_VERDICTS=compare $(MAKE) --no-print-directory test
 quick: ## install what is missing, build, run all tests but the proofs (ONLY="WORD…")
 	@$(call need,$(PACKAGES_TEST))
-	@$(MAKE) --no-print-directory -j$(JOBS) all unit lib
-	@CC='$(CC)' SAN=$(SAN) FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) MAKE='$(MAKE)' \
-	  sh tests/run.sh $(BUILD) $(ONLY)
+	@$(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all unit lib lint-objects
+	@lint=0; $(if $(ONLY),,$(MAKE) --no-print-directory $(LINT_NOW) || lint=1;) \
+	$(RUN) $(ONLY) && { [ $$lint = 0 ] || \
+	  { echo "make quick: the linter found errors, see above" >&2; exit 1; }; }
 
 .PHONY: bench
 bench: ## measure the exact sum's throughput beside OpenBLAS and a plain read
@@ -246,7 +294,7 @@ N ?= 0
 prove: ## prove what changed (prover results from the cache), then judge all of it
 	@$(call need,$(PACKAGES_PROVE))
 	@python3 -B proofs/prove.py --jobs $(JOBS); \
-	  python3 -B proofs/gate.py
+	  python3 -B proofs/gate.py --jobs $(JOBS)
 
 prove-%: ## prove one unit of proofs/units.toml, asking provers for what the cache lacks
 	@$(call need,$(PACKAGES_PROVE))
@@ -269,23 +317,25 @@ prove-update: ## prove what changed and add to the cache what it lacks
 .PHONY: smoke
 smoke: ## WP's smoke tests: contradictory requires, dead code (COLD=1: without the cache)
 	@$(call need,$(PACKAGES_PROVE))
-	@python3 -B proofs/prove.py --jobs $(JOBS) --smoke $(if $(COLD),--mode cold,$(if $(UPDATE),--mode update))
+	@python3 -B proofs/prove.py --jobs $(JOBS) --smoke \
+	  $(if $(COLD),--mode cold,$(if $(UPDATE),--mode update))
 
 .PHONY: claims claims-accept
-claims: ## write CLAIMS.md from the proofs' reports
+claims: ## write CLAIMS.md from proofs that were run in this source tree
 	@$(call need,$(PACKAGES_PROVE))
-	@python3 -B proofs/claims.py
+	@ZP_VERDICTS=none python3 -B proofs/prove.py --jobs $(JOBS); \
+	  ZP_VERDICTS=none python3 -B proofs/claims.py
 claims-accept: ## take over changed names and texts of what is proven: proofs/claimed.txt
 	@$(call need,$(PACKAGES_PROVE))
 	@python3 -B proofs/gate.py --accept
 
 .PHONY: gate-test
-gate-test: ## plant failures: the gate must report each
+gate-test: ## inject failures into a small project: the gate must report each
 	@$(call need,$(PACKAGES_PROVE))
 	@python3 -B tests/proofs/test_gate.py
 
 .PHONY: mutants
-mutants: ## break code and contracts: a proof must be lost (N=20: that many of the code; SEED=...: those)
+mutants: ## break code and contracts: a proof must fail (N=20: changes of code; SEED=...: which)
 	@$(call need,$(PACKAGES_PROVE))
 	@python3 -B proofs/mutate.py --jobs $(JOBS) --sample $(N) $(if $(SEED),--seed $(SEED))
 
@@ -295,10 +345,10 @@ eacsl: ## unit tests with the contracts checked at run time (E-ACSL)
 	@$(MAKE) --no-print-directory -j$(JOBS) $(STATIC)
 	@python3 -B proofs/eacsl.py --build $(BUILD)
 
-# ---- Proofs beside WP, and what is handed out ----------------------------------------------------
+# ---- Proofs beside WP, and the distributed files ------------------------------------------------
 
 # $(call check,NAME,FILES): runs proofs/NAME/run.sh when that or FILES changed since its last good
-# run, of which build/NAME/report.txt tells.
+# run, which build/NAME/report.txt reports.
 define check
 $(BUILD)/$(1)/good: $(wildcard proofs/$(1)/*) $(2)
 	@mkdir -p $$(@D)
@@ -312,9 +362,9 @@ $(eval $(call check,spin,))
 $(eval $(call check,enumerate,$(STATIC)))
 
 .PHONY: coq spin model-check
-coq: $(BUILD)/coq/good ## theorem 5 for all sizes, any order of a sum: Coq, re-checked by coqchk
+coq: $(BUILD)/coq/good ## prove in Coq: no deadlock at any size, any order of a sum
 	@tail -n 1 $(<D)/report.txt
-spin: $(BUILD)/spin/good ## theorem 5 for small sizes, and planted deadlocks
+spin: $(BUILD)/spin/good ## search all interleavings at small sizes; injected deadlocks are found
 	@tail -n 1 $(<D)/report.txt
 model-check: $(BUILD)/enumerate/good ## contracts checked by exhaustive enumeration to stated bounds
 	@tail -n 1 $(<D)/report.txt
@@ -327,32 +377,32 @@ artifact: ## pack sources, claims, reports of the proofs and how to make them ag
 reproducible: all lib ## a build in another folder, from a tarball, gives the same bits
 	@ZP_BUILD=$(BUILD) SAN=$(SAN) CC='$(CC)' MAKE='$(MAKE)' sh tests/proofs/test_reproducible.sh
 
-.PHONY: lint
-lint: ## clauses without code or test; fails on unknown clause ids
-	@sh tests/trace.sh
-
 .PHONY: format
 format: ## clang-format all sources
-	clang-format -i $$(git ls-files -co --exclude-standard 'ref/*.[ch]' 'cuda/*.[ch]' 'tests/*.[ch]')
+	clang-format -i $$(git ls-files -co --exclude-standard 'ref/*.[ch]' 'cuda/*.[ch]' \
+	  'conformance/*.[ch]' 'tests/*.[ch]')
 
 # ---- CUDA ----------------------------------------------------------------------------------------
 
 include cuda/cuda.mk
-include cuda/path/path.mk
+include cuda/happens_before/happens_before.mk
 include cuda/engine/engine.mk
-include cuda/model/model.mk
-include cuda/trial/trial.mk
-include cuda/loopback/loopback.mk
+include cuda/gpt/gpt.mk
+include cuda/verify/verify.mk
+include cuda/nccl_threads/nccl_threads.mk
+include cuda/cli/cli.mk
 include cuda/gpu/gpu.mk
 include conformance/recorder/recorder.mk
+include tests/lint/lint.mk
 
 # ---- Conformance ---------------------------------------------------------------------------------
 
-# What `zeroproof check` becomes, what an author of adapters reads, and what the adapters need: recorders,
-# and the command that makes their environments.
+# The files of `zeroproof check`, the documents for authors of adapters, and the requirements of the
+# adapters: recorders, and the command that makes their environments.
 CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conformance/judge/*.json \
-                       conformance/schema/*.json conformance/known/*.json conformance/support/*.json \
-                       conformance/quick/*.json conformance/adapters/*.py conformance/recorder/*.py \
+                       conformance/schema/*.json conformance/known/*.json \
+                       conformance/support/*.json conformance/quick/*.json \
+                       conformance/adapters/*.py conformance/recorder/*.py \
                        conformance/recorder/pyproject.toml conformance/constraints.txt \
                        conformance/subjects.txt)
 CONFORMANCE_PROGRAMS := conformance/subject.sh
@@ -376,17 +426,17 @@ CONFORMANCE_SEED = $(or $(SEED),$$(date +%s))
 conformance-ref: all ## put ref through N=100000 random cases (SEED=…): not one may fail
 	$(COMMAND) check --adapter "$(COMMAND) adapter" --cases $(if $(filter-out 0,$(N)),$(N),100000) \
 	  --seed $(CONFORMANCE_SEED) --jobs $(JOBS)
-conformance-mutants: all $(SIMDEV_COMMAND) ## all historic bugs: general cases must catch each (ACCEPT=1: the table, of seed 1)
+conformance-mutants: all $(SIMDEV_COMMAND) ## find each historic bug (ACCEPT=1: write the table)
 	ZEROPROOF=$(COMMAND) python3 -B conformance/judge/mutants.py --jobs $(JOBS) \
 	  $(if $(ACCEPT),--seed 1 --out conformance/mutants.json,--seed $(CONFORMANCE_SEED))
 	ZEROPROOF=$(COMMAND) python3 -B conformance/judge/mutants.py --jobs $(JOBS) --distinct
 
 .PHONY: trace-bench
-trace-bench: ## `trace check`: rate, memory, verdicts (RANKS=1000, tens; RECORDS=100000 of each; DIR=…)
+trace-bench: ## measure `trace check`: rate, memory (RANKS=1000, tens; RECORDS=100000; DIR=…)
 	@$(call need,$(PACKAGES_RUN) python3)
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/tests/trace/trace_gen_driver
-	@ZP_BUILD=$(BUILD) SAN=$(SAN) python3 -B tests/trace/trace_bench.py $(if $(RANKS),--ranks $(RANKS)) \
-	  $(if $(RECORDS),--records $(RECORDS)) $(if $(DIR),--dir '$(DIR)')
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/tests/drivers/trace/trace_gen_driver
+	@ZP_BUILD=$(BUILD) SAN=$(SAN) python3 -B tests/bench/trace_bench.py \
+	  $(if $(RANKS),--ranks $(RANKS)) $(if $(RECORDS),--records $(RECORDS)) $(if $(DIR),--dir '$(DIR)')
 
 # ---- Installing ----------------------------------------------------------------------------------
 
@@ -433,11 +483,19 @@ uninstall: ## remove what install put there
 
 .PHONY: clean
 clean: ## remove everything that was built
-	rm -rf build build-san build-clang build-gcc build-plain
+	rm -rf build build-san build-debug
 
 .PHONY: help
-help: ## this list
-	@sed -n 's/^\([a-z][a-z%-]*\):.*## \(.*\)/\1\t\2/p' Makefile cuda/*.mk cuda/*/*.mk conformance/*/*.mk | expand -t 24
+help: ## print this list
+	@awk 'FNR == 1 { group = FILENAME == "Makefile" ? "" : \
+	    FILENAME ~ /lint/ ? "Lint" : "CUDA and recorders" } \
+	  FILENAME == "Makefile" && /^# ---- / { \
+	    group = $$0; sub(/^# ---- */, "", group); sub(/ *-*$$/, "", group) } \
+	  /^[a-z][a-z%-]*:.*## / { \
+	    if (group != shown) { print (shown == "" ? "" : "\n") group; shown = group } \
+	    target = $$0; sub(/:.*/, "", target); text = $$0; sub(/.*## /, "", text); \
+	    printf "  %-22s %s\n", target, text }' \
+	  Makefile cuda/*.mk cuda/*/*.mk conformance/*/*.mk tests/*/*.mk
 
 # What was compiled is compiled again when a header of it changes.
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,15 +1,20 @@
 #!/bin/sh
-# Puts subjects through the suite: sh conformance/run.sh BUILD [SUBJECT...]. `make conformance`.
+# Runs the conformance suite on subjects: sh conformance/run.sh BUILD [SUBJECT...]
 #
-# subjects.txt lists them. Reports go to BUILD/conformance/SUBJECT, the summary to RESULTS.md and
-# index.html beside them. BUDGET seconds (1440) are shared out: of its share a subject spends six
-# tenths on the covering array and random cases (or SECONDS_EACH, or CASES cases), at most two
-# tenths on what is new among its failures, the rest on starting and on what is known. QUICK=1: the
-# committed selection and FRESH (3) fresh cases of the seed SEED (the time of day), not counted
-# against a subject when they find something new. ACCEPT=1 takes over what was seen:
-# conformance/RESULTS.md, the minimal cases of known failures, what is supported, the selections.
-# Exit code: 1 when a subject fails in a way that conformance/known does not list, or the other way
-# round; 3 when a subject cannot be installed or its adapter does not run.
+# `make conformance` calls it; subjects.txt lists the subjects. Each report is in
+# BUILD/conformance/SUBJECT; the summary is RESULTS.md and index.html in BUILD/conformance.
+#
+# BUDGET (1440) seconds are divided among the subjects. Of its share, each uses six tenths for the
+# covering array and random cases (or SECONDS_EACH, or CASES cases), at most two tenths to shrink
+# new failures, and the rest for its start and its known failures.
+# QUICK=1 runs the committed selection and FRESH (3) random cases of seed SEED (the time of day).
+# New failures of the random cases do not fail the run. ONLY_FRESH=1: the random cases and one case
+# of the selection.
+# ACCEPT=1 writes the results to the committed files: RESULTS.md, minimal cases of known failures,
+# support lists, selections.
+#
+# Exit codes: 1 a failure is not in conformance/known, or a known failure did not occur; 2 unknown
+# subject; 3 a subject cannot be installed or its adapter does not run.
 set -u
 cd "$(dirname "$0")/.." || exit 3
 build=${1:?usage: run.sh BUILD [SUBJECT...]}
@@ -17,19 +22,20 @@ shift
 out=$build/conformance
 quick=${QUICK:-0}
 [ "$quick" = 1 ] && out=$build/conformance-quick
+[ "${ONLY_FRESH:-0}" = 1 ] && out=$build/conformance-fresh
 code=0
 mkdir -p "$out"
 
-row_of() { # row_of SUBJECT: its line of subjects.txt
+row_of() { # row_of SUBJECT: its line in subjects.txt
   awk -v name="$1" '$1 == name { print; found = 1 } END { exit !found }' \
     conformance/subjects.txt || {
-    echo "run.sh: there is no subject '$1'; there are:" \
+    echo "run.sh: unknown subject '$1'; expected one of:" \
       "$(awk '/^[^#]/ { printf "%s ", $1 }' conformance/subjects.txt)" >&2
     exit 2
   }
 }
 
-# adapter_of SUBJECT ENVIRONMENT ADAPTER: its command line; installs what it needs
+# adapter_of SUBJECT ENVIRONMENT ADAPTER: prints its command line; installs the environment
 adapter_of() {
   [ "$2 $3" = '- -' ] && echo "$build/zeroproof adapter" && return
   [ "$2" = - ] && echo "$build/zeroproof adapter $3" && return
@@ -40,9 +46,10 @@ adapter_of() {
   echo "$python conformance/adapters/$3"
 }
 
-options() { # what a run of this kind is told
+options() { # options of `zeroproof check` for this kind of run
   if [ "$quick" = 1 ]; then
-    echo "--quick --fresh ${FRESH:-3} --seed ${SEED:-$(date +%s)} --shrink 5 --shrink-all 5 --brief"
+    [ "${ONLY_FRESH:-0}" = 1 ] && echo "--quick $out/one.json" || echo "--quick"
+    echo "--fresh ${FRESH:-3} --seed ${SEED:-$(date +%s)} --shrink 5 --shrink-all 5 --brief"
   else
     share=$(((${BUDGET:-1440} - $(date +%s) + begun) / left))
     [ $share -gt 30 ] || share=30
@@ -53,14 +60,20 @@ options() { # what a run of this kind is told
   fi
 }
 
-check() { # check SUBJECT: one subject; 1: failures, 3: it could not be judged
+check() { # check SUBJECT: returns 1 for failures, 3 if the subject could not be judged
   rm -rf "${out:?}/$1" "$out/$1.log"
   row=$(row_of "$1")
   # shellcheck disable=SC2086  # three words
   command=$(adapter_of $(echo "$row" | awk '{ print $1, $2, $3 }')) || {
-    echo "run.sh: $1 cannot be installed" >&2
+    echo "run.sh: cannot install $1" >&2
     return 3
   }
+  if [ "${ONLY_FRESH:-0}" = 1 ]; then
+    python3 -c 'import json, sys
+selected = json.load(open(sys.argv[1]))
+json.dump({**selected, "cases": selected["cases"][:1]}, open(sys.argv[2], "w"))' \
+      "conformance/quick/$(echo "$row" | awk '{ print $4 }').json" "$out/one.json" || return 3
+  fi
   # shellcheck disable=SC2046  # options are words
   "$build/zeroproof" check --adapter "$command" --out "$out/$1" --log "$out/$1.log" $(options)
   result=$?
@@ -68,7 +81,7 @@ check() { # check SUBJECT: one subject; 1: failures, 3: it could not be judged
     "$build/zeroproof" check --adapter "$command" --accept-quick || return 3
   fi
   [ -s "$out/$1/report.json" ] && [ $result -le 1 ] && return $result
-  echo "run.sh: $1 was not judged; its adapter's last words ($out/$1.log):" >&2
+  echo "run.sh: $1 was not judged; the end of its adapter's standard error ($out/$1.log):" >&2
   tail -n 5 "$out/$1.log" >&2
   return 3
 }

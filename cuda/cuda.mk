@@ -1,7 +1,7 @@
-# What of cuda/ is built without a GPU: simdev, its ThreadSanitizer variant, their tests.
+# simdev, its ThreadSanitizer variant, and their tests; no GPU is required.
 # Included by the Makefile.
 
-# CUDA's headers are the toolkit's, or fetched; nccl.h is always fetched (its version counts).
+# CUDA's headers are the toolkit's, or downloaded; nccl.h is always downloaded, for its version.
 CUDA_HOME  ?= /usr/local/cuda
 CUDA_CACHE := $(or $(ZP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zeroproof)
 CUDA_INC   := $(if $(wildcard $(CUDA_HOME)/include/cuda_runtime_api.h),$(CUDA_HOME)/include,$\
@@ -10,7 +10,7 @@ NCCL_INC   := $(CUDA_CACHE)/nccl-2.30.7
 CUDA_CPPFLAGS := -isystem $(CUDA_INC) -isystem $(CUDA_INC)/cccl -isystem $(NCCL_INC)
 CUDA_HEADERS  := $(CUDA_INC)/cuda_runtime_api.h $(NCCL_INC)/nccl.h
 
-# What fetches them is needed only until they are there.
+# pip is required only to download them.
 PACKAGES_TEST += $(if $(and $(wildcard $(CUDA_INC)/cuda_runtime_api.h),$\
                    $(wildcard $(NCCL_INC)/nccl.h)),,python3-pip)
 
@@ -23,23 +23,23 @@ SIMDEV_SRC  := $(sort $(wildcard cuda/simdev/*.c))
 SIMDEV_OBJ  := $(SIMDEV_SRC:%.c=$(BUILD)/%.o)
 SIMDEV      := $(BUILD)/libsimdev.a
 SIMDEV_SHARED   := $(BUILD)/libsimdev.so.$(VERSION)
-SIMDEV_TEST_SRC := $(sort $(wildcard tests/simdev/test_*.c))
+SIMDEV_TEST_SRC := $(sort $(wildcard tests/cuda/simdev/test_*.c))
 SIMDEV_TESTS    := $(SIMDEV_TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 EXAMPLE         := $(BUILD)/cuda/simdev/example/two_producers
-SIMDEV_BENCH    := $(BUILD)/tests/simdev/bench_orders
+SIMDEV_BENCH    := $(BUILD)/tests/bench/bench_orders
 
 SIMDEV_PROGRAM_OBJ := $(SIMDEV_TESTS:%=%.o) $(EXAMPLE).o $(SIMDEV_BENCH).o
 
 $(SIMDEV_OBJ) $(SIMDEV_PROGRAM_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(SIMDEV_OBJ) $(SIMDEV_PROGRAM_OBJ): | $(CUDA_HEADERS)
-# The example is what a program of somebody else's is: it includes what is installed.
+# The example includes the installed headers, as programs outside this repository do.
 $(EXAMPLE).o $(BUILD)/tsan/cuda/simdev/example/two_producers.o: CPPFLAGS += -Icuda/simdev
 
 $(SIMDEV): $(SIMDEV_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $(SIMDEV_OBJ)
 
-# Nothing but what CUDA, NCCL and simdev.h name is seen from outside.
+# Exports only the symbols of CUDA, NCCL and simdev.h.
 $(SIMDEV_SHARED): $(SIMDEV_OBJ) cuda/simdev/exports.map
 	$(say) LD $@
 	$(Q)$(CC) -shared -Wl,-soname,libsimdev.so.$(SONAME) \
@@ -49,7 +49,7 @@ $(SIMDEV_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SIMDEV)
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) -lcriterion -lm)
 
-$(BUILD)/tests/simdev/test_device_kernels: $(CUDA_KERNEL_OBJ) $(STATIC)
+$(BUILD)/tests/cuda/simdev/test_device_kernels: $(CUDA_KERNEL_OBJ) $(STATIC)
 
 $(EXAMPLE) $(SIMDEV_BENCH): %: %.o $(SIMDEV)
 	$(say) LD $@
@@ -57,44 +57,44 @@ $(EXAMPLE) $(SIMDEV_BENCH): %: %.o $(SIMDEV)
 
 # ---- ThreadSanitizer -----------------------------------------------------------------------------
 
-# simdev itself is not instrumented: it tells the sanitizer what CUDA promises and nothing else, so
-# no string function may be called either, as the sanitizer sees those. What runs on it (hosts,
-# kernels) is. gcc, as its runtime is where gcc is.
+# simdev is not instrumented: it reports to the sanitizer only the order that CUDA guarantees. So it
+# must not call string functions, which the sanitizer intercepts. Hosts and kernels are
+# instrumented. gcc, whose package has the runtime.
 TSAN_CC    ?= gcc
 TSAN_FLAGS := -std=c11 -O2 -g -fno-omit-frame-pointer -ffp-contract=off -fno-strict-aliasing \
-              -Wall -Wextra -Werror -pthread -fPIC -ffile-prefix-map=$(CURDIR)=.
+              -Wall -Wextra -pthread -fPIC -ffile-prefix-map=$(CURDIR)=.
 SIMDEV_TSAN_OBJ := $(SIMDEV_SRC:%.c=$(BUILD)/tsan/%.o)
 SIMDEV_TSAN     := $(BUILD)/libsimdev_tsan.a
-RACE_SRC        := $(sort $(wildcard tests/simdev/race_*.c))
+RACE_SRC        := $(sort $(wildcard tests/drivers/simdev/race_*.c))
 RACE_PROGRAMS   := $(RACE_SRC:tests/%.c=$(BUILD)/tests/%)
 
 $(BUILD)/tsan/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(TSAN_CC) $(TSAN_FLAGS)' | cmp -s - $@ || \
-	  printf '%s\n' '$(TSAN_CC) $(TSAN_FLAGS)' > $@
+	@printf '%s\n' '$(TSAN_CC) $(subst $(CURDIR),,$(TSAN_FLAGS))' | cmp -s - $@ || \
+	  printf '%s\n' '$(TSAN_CC) $(subst $(CURDIR),,$(TSAN_FLAGS))' > $@
 
 $(BUILD)/tsan/cuda/simdev/%.o: cuda/simdev/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(say) CC "$< (tsan)"
-	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -minline-all-stringops -DSIMDEV_TSAN $(CUDA_CPPFLAGS) -MMD -MP \
-	  -c $< -o $@
+	$(call compile,$(TSAN_CC) $(TSAN_FLAGS) -minline-all-stringops -DSIMDEV_TSAN $(CUDA_CPPFLAGS) \
+	  -MMD -MP -c $< -o $@)
 
 $(BUILD)/tsan/%.o: %.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(say) CC "$< (tsan)"
-	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@
+	$(call compile,$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@)
 
 $(BUILD)/tsan/cuda/simdev/example/%.o: cuda/simdev/example/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(say) CC "$< (tsan)"
-	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) $(CPPFLAGS) -c $< -o $@
+	$(call compile,$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) $(CPPFLAGS) -c $< -o $@)
 
 $(SIMDEV_TSAN): $(SIMDEV_TSAN_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $(SIMDEV_TSAN_OBJ)
 
 $(RACE_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/tsan/tests/%.o $(SIMDEV_TSAN)
-$(SIMDEV_BENCH)_tsan: $(BUILD)/tsan/tests/simdev/bench_orders.o $(SIMDEV_TSAN)
+$(SIMDEV_BENCH)_tsan: $(BUILD)/tsan/tests/bench/bench_orders.o $(SIMDEV_TSAN)
 $(EXAMPLE)_tsan: $(BUILD)/tsan/cuda/simdev/example/two_producers.o $(SIMDEV_TSAN)
 $(RACE_PROGRAMS) $(EXAMPLE)_tsan $(SIMDEV_BENCH)_tsan:
 	@mkdir -p $(@D)
@@ -112,8 +112,8 @@ simdev-bench: $(SIMDEV_BENCH) $(SIMDEV_BENCH)_tsan ## measure how many orders si
 
 # ---- Installing ----------------------------------------------------------------------------------
 
-# Asked for by itself, or by install, where it was built: that fetches no headers. The files for
-# pkg-config name the headers that it was built with; --define-variable=cuda=… takes others.
+# Separate from install, which installs it only if it is built, and so downloads no headers. The
+# pkg-config files name simdev's headers of CUDA; --define-variable=cuda=… selects others.
 define simdev_pc
 prefix=$(PREFIX)
 libdir=$${prefix}/lib

@@ -1,21 +1,38 @@
-"""What the C preprocessor and a brace counter can say of a source: its includes, its functions."""
+"""Lists a source's includes and functions with the C preprocessor and a brace counter."""
+
 import re
 import subprocess
 
 from project import Problem
 
 WORD = re.compile(r"[A-Za-z_]\w*")
-KEYWORDS = {"if", "for", "while", "switch", "return", "sizeof", "do", "else", "_Static_assert",
-            "__attribute__", "_Alignof"}
+KEYWORDS = {
+    "if",
+    "for",
+    "while",
+    "switch",
+    "return",
+    "sizeof",
+    "do",
+    "else",
+    "_Static_assert",
+    "__attribute__",
+    "_Alignof",
+}
 
 
-def included(root, file):
-    """The file and every file of the project that it includes, sorted."""
-    run = subprocess.run(["gcc", "-MM", "-I.", file], cwd=root, capture_output=True, text=True)
-    if run.returncode:
-        raise Problem(f"{file} does not preprocess: {run.stderr.strip()}")
-    names = run.stdout.split(":", 1)[1].replace("\\\n", " ").split()
-    return sorted(set(normal(n) for n in names))
+def included(root, files):
+    """{file: it and every file of the project that it includes, sorted; or a Problem}"""
+    run = subprocess.run(["gcc", "-MM", "-I.", *files], cwd=root, capture_output=True, text=True)
+    rules = [line for line in run.stdout.replace("\\\n", " ").split("\n") if line]
+    if run.returncode == 0 and len(rules) == len(files):
+        return {
+            file: sorted({normal(n) for n in rule.split(":", 1)[1].split()})
+            for file, rule in zip(files, rules, strict=True)
+        }
+    if len(files) == 1:
+        return {files[0]: Problem(f"{files[0]} does not preprocess: {run.stderr.strip()}")}
+    return {file: one for f in files for file, one in included(root, [f]).items()}
 
 
 def normal(path):

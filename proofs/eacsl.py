@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the unit tests with the contracts of ref/plan and ref/num checked at run time (E-ACSL).
 
-Debian's package has the plug-in, without its driver script, and of a version with gaps. So each test
-is translated and linked here, and what is left out is listed: tests that E-ACSL cannot read, the
-annotations that it cannot translate, the clauses that no test evaluates (build/eacsl/left_out.txt).
-A file of which nothing is evaluated is an error, and so is a broken clause that goes unnoticed.
-Nothing rests on this: the contracts are proven. It shows that they say what the tests expect."""
+Debian packages the plug-in without its driver script, and this version has gaps. So this script
+translates and links each test, and lists everything omitted: tests that E-ACSL cannot read,
+annotations that it cannot translate, clauses that no test evaluates (build/eacsl/left_out.txt). It
+is an error if no clause of a file is evaluated, or if a broken clause is not detected. No claim
+rests on this script, because the contracts are proven. It shows that they match the tests."""
+
 import argparse
 import glob
 import json
@@ -17,63 +18,91 @@ import sys
 import eacsl_inline
 import printed
 import project as pj
-import prove
+import sentinel
 
-# The tests that are instrumented, with what they test.
+# The instrumented tests and the files that they test.
 TESTS = {
     "test_plan_pipeline": ["ref/plan/pipeline.c"],
     "test_plan_topology": ["ref/plan/topology.c", "ref/plan/config.c"],
-    "test_plan_layout": ["ref/plan/layout.c", "ref/plan/layout_build.c", "ref/plan/layout_put.c",
-                         "ref/plan/layout_stage.c", "ref/plan/segment.c",
-                         "ref/plan/topology.c", "ref/plan/config.c"],
+    "test_plan_layout": [
+        "ref/plan/layout.c",
+        "ref/plan/layout_build.c",
+        "ref/plan/layout_put.c",
+        "ref/plan/layout_stage.c",
+        "ref/plan/segment.c",
+        "ref/plan/topology.c",
+        "ref/plan/config.c",
+    ],
     "test_num_half": ["ref/num/half.c"],
     "test_num_scaler": ["ref/num/scaler.c"],
 }
-# Files among those that a test needs, but does not ask for what they promise.
+# Files that a test links without testing them.
 NEEDED = {"test_plan_layout": ["ref/plan/topology.c", "ref/plan/config.c"]}
-# Fewer cases of a test, where all of them, with each contract checked, would take minutes.
+# Smaller case counts of tests that would take minutes with every contract checked.
 FEWER = {"test_plan_layout": {"LAYOUT_MOST": 24}}
-# Tests of a file that are left out because a contract that is checked at each step takes minutes.
+# Tests omitted because a contract that is checked at each step takes minutes.
 SLOW = {"test_plan_topology": ["too_many_tied_entries_are_refused"]}
-# A clause that is broken on purpose: test, the clause, its text before and after.
-BROKEN = ("test_num_half", "zp_f16_from_f32: Postcondition overflow",
-          r"\result % 32768 == 31744", r"\result % 32768 == 31743")
-# Tests that cannot be, and why.
+# A control, a clause broken on purpose: test, clause, text before and after.
+BROKEN = (
+    "test_num_half",
+    "zp_f16_from_f32: Postcondition overflow",
+    r"\result % 32768 == 31744",
+    r"\result % 32768 == 31743",
+)
+# Tests that cannot be instrumented, with the reason.
 LEFT_OUT = {
-    "test_plan_program": "contracts that are folds over memory: E-ACSL's analysis does not end",
-    "test_num_optim": "contracts in terms of IEEE operations of which nothing is defined",
-    "test_num_exact": "uses GMP, as E-ACSL itself does",
-    "test_num_value": "uses GMP, as E-ACSL itself does",
+    "test_plan_program": "contracts that fold over memory: E-ACSL's analysis does not terminate",
+    "test_num_optim": "contracts that use uninterpreted IEEE operations",
+    "test_num_exact": "uses GMP, like E-ACSL itself",
+    "test_num_value": "uses GMP, like E-ACSL itself",
     "test_num_norm": "uses MPFR, whose header Frama-C cannot read",
     "test_num_ieee": "uses MPFR, whose header Frama-C cannot read",
     "test_num_simd": "tests code with intrinsics, which Frama-C cannot read",
 }
 SHARE = "/usr/share/frama-c/e-acsl"
-LIBRARIES = [f"{SHARE}/e_acsl_rtl.c", "/usr/lib/frama-c/e-acsl/libeacsl-dlmalloc.a", "-lgmp", "-lm",
-             "-lpthread"]
+LIBRARIES = [
+    f"{SHARE}/e_acsl_rtl.c",
+    "/usr/lib/frama-c/e-acsl/libeacsl-dlmalloc.a",
+    "-lgmp",
+    "-lm",
+    "-lpthread",
+]
+
+
+def source(test):
+    return f"tests/ref/{test.split('_')[1]}/{test}.c"  # of ref/plan or ref/num
 
 
 def wrapper(project, test):
     """The test with a main() that calls each of its tests."""
-    text = pj.read(project.path(f"tests/unit/{test}.c"))
+    path = source(test)
+    text = pj.read(project.path(path))
     names = re.findall(r"^Test\((\w+), *(\w+)", text, re.M)
     names = [(a, b) for a, b in names if b not in SLOW.get(test, [])]
     calls = "".join(f"  test_{a}_{b}();\n" for a, b in names)
     fewer = "".join(f"#define {k} {v}\n" for k, v in FEWER.get(test, {}).items())
-    return (f'{fewer}#include "tests/unit/{test}.c"\n\nint main(void)\n{{\n{calls}  return 0;\n}}\n',
-            len(names))
+    return (
+        f'{fewer}#include "{path}"\n\nint main(void)\n{{\n{calls}  return 0;\n}}\n',
+        len(names),
+    )
 
 
 def repair(text):
-    """Three errors of E-ACSL 25. Logic functions of small range return the GMP number in which % was
-    computed, as if it were an int: returns its value instead. 65536 * x - y is computed in unsigned
-    int where x and y are: computed in long instead (only in what E-ACSL generates). An integer
-    argument is used as if it were a GMP number: makes it one."""
+    """Repairs three errors of E-ACSL 25. Logic functions of small range return the GMP number in
+    which % was computed as if it were an int; this returns its value. 65536 * x - y is computed in
+    unsigned int if x and y are; this uses long (only in generated code). An integer argument is
+    used as if it were a GMP number; this converts it."""
     numbers = set(re.findall(r"__e_acsl_mpz_t (__gen_e_acsl_\w+);", text))
 
     def value(m):
-        return (f"long zp_value = __gmpz_get_si({m[1]});\n  __gmpz_clear({m[1]});\n"
-                "  return (int)zp_value;") if m[1] in numbers else m[0]
+        return (
+            (
+                f"long zp_value = __gmpz_get_si({m[1]});\n  __gmpz_clear({m[1]});\n"
+                "  return (int)zp_value;"
+            )
+            if m[1] in numbers
+            else m[0]
+        )
 
     def wide(m):
         return number(re.sub(r"\b(\d+)U\b", r"\1L", m[0].replace("(unsigned int)", "(long)")))
@@ -83,27 +112,34 @@ def repair(text):
         for name in re.findall(r"\b(?:int|long) (\w+)\s*[,)]", head):
             use = f"(__e_acsl_mpz_struct const *){name}"
             if re.search(re.escape(use) + r"\b", body):
-                body = re.sub(re.escape(use) + r"\b", f"(__e_acsl_mpz_struct const *)zp_{name}", body)
-                body = (f"  __e_acsl_mpz_t zp_{name};\n  __gmpz_init_set_si(zp_{name}, {name});\n"
-                        + body.replace("  return ", f"  __gmpz_clear(zp_{name});\n  return "))
+                body = re.sub(
+                    re.escape(use) + r"\b", f"(__e_acsl_mpz_struct const *)zp_{name}", body
+                )
+                body = (
+                    f"  __e_acsl_mpz_t zp_{name};\n  __gmpz_init_set_si(zp_{name}, {name});\n"
+                    + body.replace("  return ", f"  __gmpz_clear(zp_{name});\n  return ")
+                )
         return head + brace + body
+
     text = re.sub(r"__gmpz_clear\((\w+)\);\n  return \1;", value, text)
-    return re.sub(r"^[a-z][^\n;]*\b__gen_e_acsl_\w+\([^;{]*\)\n\{\n(.*\n)*?\}\n", wide, text,
-                  flags=re.M)
+    return re.sub(
+        r"^[a-z][^\n;]*\b__gen_e_acsl_\w+\([^;{]*\)\n\{\n(.*\n)*?\}\n", wide, text, flags=re.M
+    )
 
 
 def without_values(text):
-    """What a false annotation would say of its variables' values costs most of the time: left out."""
-    return re.sub(r"\b__e_acsl_assert_(?:register_\w+|clean)\((?:[^;\"]|\"(?:[^\"\\]|\\.)*\")*\);", ";",
-                  text)
+    """Removes the reports of variables' values in false annotations; they take most of the time."""
+    return re.sub(
+        r"\b__e_acsl_assert_(?:register_\w+|clean)\((?:[^;\"]|\"(?:[^\"\\]|\\.)*\")*\);", ";", text
+    )
 
 
 def in_order(text):
-    """Frama-C prints types before variables, also an enum that is made of an array's size."""
+    """Moves an enum that uses an array's size after the array; Frama-C prints types first."""
     for m in list(re.finditer(r"^enum \w+ \{\n[^}]*sizeof\((\w+)\)[^}]*\};\n", text, re.M)):
         array = re.search(rf"\b{m[1]}\[\d+\] =\n(.*\n)*?.*\}};\n", text)
         if array:
-            text = text[: m.start()] + text[m.end(): array.end()] + m[0] + text[array.end():]
+            text = text[: m.start()] + text[m.end() : array.end()] + m[0] + text[array.end() :]
     return text
 
 
@@ -123,27 +159,29 @@ def run(command, **kw):
 
 
 def keep_arguments(text):
-    """In a loop, E-ACSL takes \\at(x, Pre) of an argument x for x: gives it a copy to read instead."""
+    """Copies each argument x with \\at(x, Pre): in a loop, E-ACSL reads the current x instead."""
     out, end = [], 0
     for m in re.finditer(r"^(?:[a-z][^\n;{}]*\([^;{}]*\)\n)\{\n((?:.*\n)*?)\}\n", text, re.M):
         names = dict.fromkeys(re.findall(r"\\at\((\w+), *Pre\)", m[1]))
         if not names:
             continue
         copies = "".join(f"  __typeof__({n}) const zp_pre_{n} = {n};\n" for n in names)
-        out += [text[end: m.start(1)], copies,
-                re.sub(r"\\at\((\w+), *Pre\)", r"zp_pre_\1", m[1])]
+        out += [text[end : m.start(1)], copies, re.sub(r"\\at\((\w+), *Pre\)", r"zp_pre_\1", m[1])]
         end = m.end(1)
     return "".join(out) + text[end:]
 
 
 def cut(text):
-    """Recursive definitions that read memory: E-ACSL cannot translate them, and its analysis of them
-    does not end. Left without a body, so that what uses them is left out, and listed."""
+    """Removes the bodies of recursive definitions that read memory: E-ACSL cannot translate them,
+    and its analysis of them does not terminate. It then omits annotations that use them, and lists
+    these."""
+
     def one(m):
         found = printed.globals_of(m[1]) if re.match(r"\s*(logic|predicate)\b", m[1]) else []
-        if len(found) == 1 and prove.recursive(found[0]) and "{" in found[0].head():
+        if len(found) == 1 and sentinel.recursive(found[0]) and "{" in found[0].head():
             return f"/*@ axiomatic Cut_{found[0].name} {{ {found[0].head()}; }} */"
         return m[0]
+
     return re.sub(r"/\*@((?:.|\n)*?)\*/", one, text)
 
 
@@ -153,16 +191,29 @@ def translate(project, where, given, functions, seconds=60):
     if os.path.exists(out):
         os.remove(out)
     try:
-        r = run(["frama-c", *given, "-e-acsl", "-e-acsl-functions", ",".join(functions), "-then-last",
-                 "-print", "-ocode", out], cwd=project.root, env=prove.environment(project),
-                timeout=seconds)
+        r = run(
+            [
+                "frama-c",
+                *given,
+                "-e-acsl",
+                "-e-acsl-functions",
+                ",".join(functions),
+                "-then-last",
+                "-print",
+                "-ocode",
+                out,
+            ],
+            cwd=project.root,
+            env=pj.environment(project),
+            timeout=seconds,
+        )
     except subprocess.TimeoutExpired:
         return 124, ""
     return (r.returncode if os.path.exists(out) else r.returncode or 1), r.stdout + r.stderr
 
 
 def instrument(project, where, given, functions):
-    """Leaves out the functions on which E-ACSL crashes or does not end: (log, those left out)."""
+    """Translates all functions on which E-ACSL does not crash or hang: (log, omitted functions)."""
     code, log = translate(project, where, given, functions)
     if code == 0:
         return log, []
@@ -172,35 +223,64 @@ def instrument(project, where, given, functions):
 
 
 def compiled(project, where):
-    """What gcc has against it, or ""."""
+    """gcc's first error, or ""."""
     out, here = os.path.join(where, "instrumented.c"), os.path.join(pj.HERE, "eacsl")
     with open(out) as f:
         code = without_values(in_order(repair(f.read())))
     with open(out, "w") as f:
         f.write(code)
-    r = run(["gcc", "-DE_ACSL_SEGMENT_MMODEL", "-DE_ACSL_EXTERNAL_ASSERT", "-DE_ACSL_HEAP_SIZE=1024",
-             "-std=c11", "-D_GNU_SOURCE", "-O1", "-w",
-             "-Werror=int-conversion", "-Werror=implicit-function-declaration",
-             "-include", os.path.join(here, "libc.h"), "-ffp-contract=off", "-fno-strict-aliasing",
-             f"-I{SHARE}", out, os.path.join(here, "runtime.c"), *LIBRARIES, "-o",
-             os.path.join(where, "test")], cwd=project.root)
+    r = run(
+        [
+            "gcc",
+            "-DE_ACSL_SEGMENT_MMODEL",
+            "-DE_ACSL_EXTERNAL_ASSERT",
+            "-DE_ACSL_HEAP_SIZE=1024",
+            "-std=c11",
+            "-D_GNU_SOURCE",
+            "-O1",
+            "-w",
+            "-Werror=int-conversion",
+            "-Werror=implicit-function-declaration",
+            "-include",
+            os.path.join(here, "libc.h"),
+            "-ffp-contract=off",
+            "-fno-strict-aliasing",
+            f"-I{SHARE}",
+            out,
+            os.path.join(here, "runtime.c"),
+            *LIBRARIES,
+            "-o",
+            os.path.join(where, "test"),
+        ],
+        cwd=project.root,
+    )
     errors = [x for x in r.stderr.split("\n") if "error" in x or "undefined" in x]
     return (errors or ["?"])[0][:200] if r.returncode else ""
 
 
 def judged(project, where, test, tree, functions, output):
-    """(problem or "", summary, clauses that were not evaluated), of what the program said."""
+    """(problem or "", summary, clauses that were not evaluated), from the program's output."""
     translated = set()
     for part in pj.read(os.path.join(where, "instrumented.c")).split(".blocking = ")[1:]:
         found = [re.search(rf'\.{what} = "(\w+)";', part) for what in ("fct", "kind", "name")]
         translated.add(tuple(m[1] if m else "" for m in found))
     seen = set(re.findall(r"^  (\w+): (Precondition|Postcondition) (\w+)$", output, re.M))
-    wanted = [(f, {"requires": "Precondition", "ensures": "Postcondition"}[c.kind], c.name)
-              for f in functions for c in tree.functions[f].contract
-              if c.kind in ("requires", "ensures")]
-    never = [(f"{f}: {kind} {name}", "no test evaluates it" if (f, kind, name) in translated
-              else "E-ACSL does not translate it")
-             for f, kind, name in wanted if (f, kind, name) not in seen]
+    wanted = [
+        (f, {"requires": "Precondition", "ensures": "Postcondition"}[c.kind], c.name)
+        for f in functions
+        for c in tree.functions[f].contract
+        if c.kind in ("requires", "ensures")
+    ]
+    never = [
+        (
+            f"{f}: {kind} {name}",
+            "no test evaluates it"
+            if (f, kind, name) in translated
+            else "E-ACSL does not translate it",
+        )
+        for f, kind, name in wanted
+        if (f, kind, name) not in seen
+    ]
     idle = []
     for file in TESTS[test]:
         if file in NEEDED.get(test, []):
@@ -209,13 +289,15 @@ def judged(project, where, test, tree, functions, output):
         if not any(f in here and kind == "Postcondition" for f, kind, _ in seen):
             idle.append(file)
     total = output.strip().split("\n")[-1]
-    return (f"no ensures of {', '.join(idle)} is evaluated" if idle else "",
-            f"{len(functions)} functions, {len(wanted) - len(never)} of {len(wanted)} clauses; {total}",
-            never)
+    return (
+        f"no test evaluates an ensures of {', '.join(idle)}" if idle else "",
+        f"{len(functions)} functions, {len(wanted) - len(never)} of {len(wanted)} clauses; {total}",
+        never,
+    )
 
 
 def one(project, build, test, seconds, broken=None):
-    """(status, text, left out). broken: text before and after of a clause to break."""
+    """(status, text, omissions). broken: text before and after of a clause to break."""
     where = os.path.join(build, "broken" if broken else test)
     os.makedirs(where, exist_ok=True)
     text, count = wrapper(project, test)
@@ -223,15 +305,18 @@ def one(project, build, test, seconds, broken=None):
     with open(main, "w") as f:
         f.write(text)
     include = f"-cpp-extra-args=-I{os.path.join(pj.HERE, 'eacsl')} -I."
-    r = run(["frama-c", "-no-unicode", include, main, *TESTS[test], "-print", "-ocode", whole],
-            cwd=project.root, env=prove.environment(project))
+    r = run(
+        ["frama-c", "-no-unicode", include, main, *TESTS[test], "-print", "-ocode", whole],
+        cwd=project.root,
+        env=pj.environment(project),
+    )
     if r.returncode:
         errors = [x for x in r.stdout.split("\n") if "rror" in x]
         return "not read", (errors or ["?"])[0][:200], []
     code = keep_arguments(eacsl_inline.inline(in_order(cut(pj.read(whole)))))
     if broken:
         if code.count(broken[0]) != 1:
-            return "not broken", f"{broken[0]} does not stand there once", []
+            return "not broken", f"expected one {broken[0]}, got {code.count(broken[0])}", []
         code = code.replace(*broken)
     with open(whole, "w") as f:
         f.write(code)
@@ -251,25 +336,30 @@ def one(project, build, test, seconds, broken=None):
         return "too slow", f"more than {seconds} s", left
     if r.returncode:
         return "FAILED", (r.stderr.strip() or f"exit status {r.returncode}")[:400], left
-    slow = [(t, "test left out: too slow") for t in SLOW.get(test, [])]
-    problem, summary, never = judged(project, where, test, tree,
-                                     [f for f in functions if f not in bad], r.stdout)
-    return ("CHECKS NOTHING", problem, left + never) if problem else \
-        ("ok", f"{count} tests, {summary}", left + never + slow)
+    slow = [(t, "test omitted: too slow") for t in SLOW.get(test, [])]
+    problem, summary, never = judged(
+        project, where, test, tree, [f for f in functions if f not in bad], r.stdout
+    )
+    return (
+        ("CHECKS NOTHING", problem, left + never)
+        if problem
+        else ("ok", f"{count} tests, {summary}", left + never + slow)
+    )
 
 
 def control(project, build, seconds):
-    """A broken clause must be noticed, and named."""
+    """A broken clause must be detected and named."""
     test, clause, before, after = BROKEN
     status, text, _ = one(project, build, test, seconds, (before, after))
     if status == "FAILED" and clause in text:
-        return "ok", f"noticed that {clause} is false when {after} replaces {before}"
-    return "UNNOTICED", f"{clause} with {after} for {before}: {status}, {text}"
+        return "ok", f"detected that {clause} is false when {after} replaces {before}"
+    return "NOT DETECTED", f"{clause} with {after} for {before}: {status}, {text}"
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__,
-                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("tests", nargs="*", metavar="TEST", help="default: all that can be instrumented")
     p.add_argument("--build", default="build")
     p.add_argument("--seconds", type=int, default=300, help="time for one test (default 300)")
@@ -279,39 +369,48 @@ def main():
     project.check_tools(only=("frama-c",))
     build = os.path.join(project.root, args.build, "eacsl")
     os.makedirs(build, exist_ok=True)
-    every = [os.path.basename(t)[:-2] for pattern in ("plan", "num")
-             for t in sorted(glob.glob(f"tests/unit/test_{pattern}_*.c", root_dir=project.root))]
+    every = [
+        os.path.basename(t)[:-2]
+        for pattern in ("plan", "num")
+        for t in sorted(glob.glob(f"tests/ref/{pattern}/test_*.c", root_dir=project.root))
+    ]
     for test in every:
         if test not in TESTS and test not in LEFT_OUT:
-            pj.die(f"proofs/eacsl.py says nothing of {test}")
+            pj.die(f"proofs/eacsl.py lists {test} neither in TESTS nor in LEFT_OUT")
     results, left = {}, {}
     for test in args.tests or every:
         if test in LEFT_OUT:
-            results[test] = ("left out", LEFT_OUT[test])
+            results[test] = ("omitted", LEFT_OUT[test])
         else:
             status, text, ignored = one(project, build, test, args.seconds)
             results[test] = (status, text)
-            for place, reason in ignored:
-                left.setdefault(place + ": " + reason, set()).add(test)
+            for where, reason in ignored:
+                left.setdefault(where + ": " + reason, set()).add(test)
         if not args.json:
             print(f"  {results[test][0]:<14} {test}: {results[test][1]}", flush=True)
     results["a broken clause"] = control(project, build, args.seconds)
     if not args.json:
-        print(f"  {results['a broken clause'][0]:<14} a broken clause: "
-              f"{results['a broken clause'][1]}", flush=True)
+        print(
+            f"  {results['a broken clause'][0]:<14} a broken clause: "
+            f"{results['a broken clause'][1]}",
+            flush=True,
+        )
     with open(os.path.join(build, "left_out.txt"), "w") as f:
         f.writelines(line.replace(project.root + "/", "") + "\n" for line in sorted(left))
     kinds = {}
     for line in left:
-        m = re.search(r"construct `(.*?)( in quantification.*|\(.*)?'|crashes|evaluates it|comparison|"
-                      r"does not translate it", line)
+        m = re.search(
+            r"construct `(.*?)( in quantification.*|\(.*)?'|crashes|evaluates it|comparison|"
+            r"does not translate it",
+            line,
+        )
         kind = (m[1] or m[0]) if m else "other"
         kinds[kind] = kinds.get(kind, 0) + 1
-    ok = all(s in ("ok", "left out") for s, _ in results.values())
+    ok = all(s in ("ok", "omitted") for s, _ in results.values())
     if args.json:
         print(json.dumps({"results": results, "left_out": kinds}, indent=1))
     else:
-        print(f"annotations left out: {len(left)} ({args.build}/eacsl/left_out.txt)")
+        print(f"annotations omitted: {len(left)} ({args.build}/eacsl/left_out.txt)")
         for kind, n in sorted(kinds.items(), key=lambda x: -x[1]):
             print(f"  {n:>5}  {kind}")
     return 0 if ok else 1

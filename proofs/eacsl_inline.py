@@ -1,9 +1,10 @@
-"""Replaces logic functions and predicates that read memory by what they are defined as.
+"""Replaces logic functions and predicates that read memory by their definitions.
 
-E-ACSL 25 translates neither where they have labels, but does translate what they stand for. Works on
-what `frama-c -print -no-unicode` prints. Recursive definitions stay as they are, and so do those of
-two labels and calls with another label than Here: their arguments are of another time than their
-memory."""
+E-ACSL 25 does not translate them if they have labels, but does translate their definitions. The
+input is the output of `frama-c -print -no-unicode`. Recursive definitions are not replaced. Neither
+are definitions with two labels and calls with a label other than Here, because their arguments and
+their memory belong to different times."""
+
 import re
 from dataclasses import dataclass
 
@@ -37,6 +38,7 @@ def definitions(logics):
             seen.add(other)
             reached(other, seen)
         return seen
+
     return {n: d for n, d in found.items() if n not in reached(n, set())}
 
 
@@ -59,9 +61,9 @@ class Inliner:
         """The definition's body for these arguments, bound variables renamed."""
         d = self.known[name]
         self.used += 1
-        new = {p: f"({a})" for p, a in zip(d.params, args)}
+        new = {p: f"({a})" for p, a in zip(d.params, args, strict=True)}
         for m in BOUND.finditer(d.body):
-            for b in ([m[2]] if m[2] else [printed.WORD.findall(v)[-1] for v in m[1].split(",")]):
+            for b in [m[2]] if m[2] else [printed.WORD.findall(v)[-1] for v in m[1].split(",")]:
                 new[b] = f"{b}_{self.used}"
         return f"({self.expand(NAME.sub(lambda m: new.get(m[1], m[1]), d.body))})"
 
@@ -75,14 +77,14 @@ class Inliner:
             if text.startswith("{Here}", i):
                 i += len("{Here}")
             if d.params:
-                if text[i: i + 1] != "(":
+                if text[i : i + 1] != "(":
                     continue
                 stop = closing(text, i)
-                args = [self.expand(a.strip()) for a in printed.split_top(text[i + 1: stop], ",")]
+                args = [self.expand(a.strip()) for a in printed.split_top(text[i + 1 : stop], ",")]
                 i = stop + 1
-            elif text[i: i + 1] == "{":
+            elif text[i : i + 1] == "{":
                 continue
-            out += [text[end: m.start()], self.value(m[1], args)]
+            out += [text[end : m.start()], self.value(m[1], args)]
             end = i
         return "".join(out) + text[end:]
 
@@ -93,4 +95,5 @@ def inline(text):
 
     def one(m):
         return m[0] if printed.is_global(m[1]) else f"/*@{inliner.expand(m[1])}*/"
+
     return re.sub(r"/\*@((?:.|\n)*?)\*/", one, text)

@@ -1,19 +1,18 @@
 #!/bin/sh
-# What a binary and a tarball say of the sources they were made of.
+# Identifies the sources of a binary, and packs them into a tarball.
 #
 #   proofs/pack.sh identity VERSION      the -D flags of ref/engine/build_info.c
 #   proofs/pack.sh dist VERSION OUT    OUT/zeroproof-VERSION.tar.gz: the sources
 #   proofs/pack.sh artifact VERSION BUILD
 #                                      BUILD/zeroproof-artifact-VERSION.tar.gz: the sources with the
-#                                      proofs' reports from BUILD and how to make them again
+#                                      proofs' reports from BUILD and instructions to reproduce them
 #
-# A tarball depends on the sources' contents and the commit alone: sorted, one date (the commit's,
-# or SOURCE_DATE_EPOCH), no owner. It has a file COMMIT with the commit and that date.
+# A tarball depends only on the contents of the sources and the commit: files are sorted, have one
+# date (the commit's, or SOURCE_DATE_EPOCH) and no owner. Its file COMMIT has commit and date.
 set -eu
 cd "$(dirname "$0")/.."
 
-# The commit, and its date in seconds. A work tree that is not ours does not count, nor one that git
-# refuses to read.
+# The commit and its date in seconds; unknown if git refuses to read the work tree.
 commit=unknown
 date=0
 ours=0
@@ -28,7 +27,7 @@ elif [ -e .git ] && git rev-parse --verify -q HEAD >/dev/null 2>&1; then
 fi
 date=${SOURCE_DATE_EPOCH:-$date}
 
-# A tarball's files: what git would keep, or what was unpacked.
+# A tarball's files: those that git does not ignore, or those that were unpacked.
 files() {
   if [ $ours = 1 ]; then
     git ls-files -co --exclude-standard | while read -r f; do
@@ -40,7 +39,7 @@ files() {
   fi | LC_ALL=C sort
 }
 
-# pack NAME FILE: the files of $tmp/NAME, in the same bits wherever and whenever
+# pack NAME FILE: packs the files of $tmp/NAME reproducibly
 pack() {
   find "$tmp/$1" -type d -exec chmod 755 {} +
   find "$tmp/$1" -type f -perm -100 -exec chmod 755 {} +

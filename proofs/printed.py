@@ -1,15 +1,33 @@
-"""Reads what `frama-c -print -no-unicode` prints: contracts, bodies, lemmas, logic definitions.
+"""Parses the output of `frama-c -print -no-unicode`: contracts, bodies, lemmas, logic definitions.
 
-Frama-C's own printer is the source because it shows what Frama-C understood (macros expanded,
-one spelling), not what somebody wrote."""
+It parses Frama-C's output instead of the sources because the output shows what Frama-C understood
+(macros expanded, one spelling)."""
+
 import re
 from dataclasses import dataclass, field
 
 WORD = re.compile(r"[A-Za-z_]\w*")
-GLOBAL_WORDS = ("lemma", "check lemma", "admit lemma", "axiom", "axiomatic", "logic", "predicate",
-                "type", "inductive", "global", "strong", "weak", "model", "volatile", "ghost")
-CLAUSE = re.compile(r"^(check |admit )?(requires|ensures|assigns|allocates|frees|terminates|exits|"
-                    r"decreases|assumes|behavior|complete|disjoint|breaks|continues|returns)\b")
+GLOBAL_WORDS = (
+    "lemma",
+    "check lemma",
+    "admit lemma",
+    "axiom",
+    "axiomatic",
+    "logic",
+    "predicate",
+    "type",
+    "inductive",
+    "global",
+    "strong",
+    "weak",
+    "model",
+    "volatile",
+    "ghost",
+)
+CLAUSE = re.compile(
+    r"^(check |admit )?(requires|ensures|assigns|allocates|frees|terminates|exits|"
+    r"decreases|assumes|behavior|complete|disjoint|breaks|continues|returns)\b"
+)
 
 
 def squeeze(text):
@@ -19,13 +37,14 @@ def squeeze(text):
 @dataclass
 class Logic:
     """A lemma, an axiom, a logic function or predicate, a type."""
-    kind: str    # lemma, check lemma, admit lemma, axiom, logic, predicate, type, inductive
+
+    kind: str  # lemma, check lemma, admit lemma, axiom, logic, predicate, type, inductive
     name: str
-    text: str    # squeezed, from the kind on
-    block: str   # axiomatic block that it stands in, or ""
+    text: str  # squeezed, from the kind on
+    block: str  # its axiomatic block, or ""
 
     def head(self):
-        """Everything before the definition's = (all of it when there is none)."""
+        """Everything before the definition's = (the whole text if it has no definition)."""
         return split_definition(self.text)[0]
 
     def body(self):
@@ -34,9 +53,9 @@ class Logic:
 
 @dataclass
 class Clause:
-    kind: str       # requires, ensures, assigns, ... ("check ensures" for a check)
-    name: str       # "" when it has none
-    text: str       # without kind and name
+    kind: str  # requires, ensures, assigns, ... ("check ensures" for a check)
+    name: str  # "" if it is unnamed
+    text: str  # without kind and name
     behavior: str = ""
 
     def line(self):
@@ -50,8 +69,8 @@ class Function:
     name: str
     params: list = field(default_factory=list)
     contract: list = field(default_factory=list)
-    body: str = None          # None: only declared
-    annotations: str = ""     # all of the text within annotations of the body
+    body: str = None  # None: only declared
+    annotations: str = ""  # all of the text within annotations of the body
     static: bool = False
 
     def canonical_contract(self):
@@ -67,9 +86,9 @@ class Function:
 
 @dataclass
 class Tree:
-    functions: dict = field(default_factory=dict)   # name -> Function
-    logics: list = field(default_factory=list)      # in order
-    annotations: str = ""                           # the text of every annotation
+    functions: dict = field(default_factory=dict)  # name -> Function
+    logics: list = field(default_factory=list)  # in order
+    annotations: str = ""  # the text of every annotation
 
     def lemmas(self):
         return [x for x in self.logics if x.kind in ("lemma", "check lemma", "admit lemma")]
@@ -91,33 +110,36 @@ def split_definition(text):
             depth += 1
         elif c in ")]}":
             depth -= 1
-        elif c == "=" and depth == 0 and text[i + 1: i + 2] != "=" and text[i - 1] not in "=<>!":
-            return text[:i].rstrip(), text[i + 1:].strip()
+        elif c == "=" and depth == 0 and text[i + 1 : i + 2] != "=" and text[i - 1] not in "=<>!":
+            return text[:i].rstrip(), text[i + 1 :].strip()
     return text, ""
 
 
+PIECE = re.compile(
+    r"""/\*@ (?P<annotation> .*? ) \*/
+                     | /\* .*? \*/
+                     | //@ (?P<line> [^\n]* )
+                     | (?P<code> "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'
+                               | [{};] | [^{};"'/]+ | / )""",
+    re.S | re.X,
+)
+
+
 def pieces(text):
-    """Cuts the file into ('annotation', text), ('code', char), … at any depth."""
-    i, n = 0, len(text)
-    while i < n:
-        if text.startswith("/*@", i) or text.startswith("/*", i):
-            end = text.index("*/", i)
-            kind = "annotation" if text.startswith("/*@", i) else "comment"
-            yield kind, text[i + (3 if kind == "annotation" else 2):end]
-            i = end + 2
-        elif text.startswith("//@", i):
-            end = text.index("\n", i)
-            yield "annotation", text[i + 3:end]
-            i = end
-        elif text[i] in "\"'":
-            j = i + 1
-            while text[j] != text[i]:
-                j += 2 if text[j] == "\\" else 1
-            yield "code", text[i:j + 1]
-            i = j + 1
-        else:
-            yield "code", text[i]
-            i += 1
+    """Cuts the file into ('annotation', text) and ('code', text) at any depth, without comments.
+    Each of { } ; is a piece of its own."""
+    end = 0
+    for m in PIECE.finditer(text):
+        if m.start() != end:
+            break
+        end = m.end()
+        kind = m.lastgroup
+        if kind == "code":
+            yield kind, m["code"]
+        elif kind:
+            yield "annotation", m[kind]
+    if end != len(text):
+        raise ValueError(f"a quote or a comment does not end: {text[end : end + 60]!r}")
 
 
 def parse(text):
@@ -126,8 +148,6 @@ def parse(text):
     in_body = False
     everything = []
     for kind, part in pieces(text):
-        if kind == "comment":
-            continue
         if kind == "annotation":
             everything.append(part)
             ghost = re.match(r"\s*ghost\b", part)
@@ -137,7 +157,7 @@ def parse(text):
                 notes += part + "\n"
             elif ghost:
                 if not head.strip():  # else: ghost parameters
-                    merge(tree, parse(part[ghost.end():].replace("/@", "/*@").replace("@/", "*/")))
+                    merge(tree, parse(part[ghost.end() :].replace("/@", "/*@").replace("@/", "*/")))
             else:
                 pending.append(part)
             continue
@@ -220,24 +240,27 @@ def split_top(text, sep):
     return out + [text[start:]]
 
 
+STOP = re.compile(r"[][(){};]|\\(?:forall|exists|let)\b")
+
+
 def split_items(text):
     """Splits at each ; outside of parentheses that does not end the binders of a quantifier."""
-    out, depth, binders, start, i = [], 0, 0, 0, 0
-    while i < len(text):
-        c = text[i]
+    out, depth, binders, start = [], 0, 0, 0
+    for m in STOP.finditer(text):
+        c = m[0]
         if c in "([{":
             depth += 1
         elif c in ")]}":
             depth -= 1
-        elif depth == 0 and c == "\\" and re.match(r"\\(forall|exists|let)\b", text[i:]):
+        elif depth:
+            continue
+        elif c != ";":
             binders += 1
-        elif depth == 0 and c == ";":
-            if binders:
-                binders -= 1
-            else:
-                out.append(text[start:i])
-                start = i + 1
-        i += 1
+        elif binders:
+            binders -= 1
+        else:
+            out.append(text[start : m.start()])
+            start = m.end()
     return out + [text[start:]]
 
 
@@ -249,22 +272,22 @@ def clauses_of(annotation):
         m = re.match(r"behavior (\w+):\s*", rest)
         if m:
             behavior = m.group(1)
-            rest = rest[m.end():]
+            rest = rest[m.end() :]
             continue
         clause = split_items(rest)[0]
-        rest = rest[len(clause) + 1:].strip()
+        rest = rest[len(clause) + 1 :].strip()
         m = CLAUSE.match(clause.strip())
         if not m:
             if clause.strip():
                 out.append(Clause("other", "", clause.strip(), behavior))
             continue
         kind = m.group(0)
-        body = clause.strip()[m.end():].strip()
+        body = clause.strip()[m.end() :].strip()
         label = re.match(r"([A-Za-z_]\w*(?:: *[A-Za-z_]\w*)*): ", body + " ")
         name = ""
         if label and kind.split()[-1] in ("requires", "ensures", "assumes", "exits", "terminates"):
             name = label.group(1)
-            body = body[label.end():].strip()
+            body = body[label.end() :].strip()
         out.append(Clause(kind, name, body, behavior))
     return out
 
@@ -274,9 +297,10 @@ def globals_of(annotation):
     text = annotation.strip()
     m = re.match(r"axiomatic (\w+)\s*\{", text)
     if m:
-        inner = text[m.end(): text.rindex("}")]
-        return [Logic("axiomatic", m.group(1), f"axiomatic {m.group(1)}", "")] + \
-            [x for part in items_of(inner) for x in one_global(part, m.group(1))]
+        inner = text[m.end() : text.rindex("}")]
+        return [Logic("axiomatic", m.group(1), f"axiomatic {m.group(1)}", "")] + [
+            x for part in items_of(inner) for x in one_global(part, m.group(1))
+        ]
     return [x for part in items_of(text) for x in one_global(part, "")]
 
 
@@ -289,7 +313,7 @@ def one_global(text, block):
     if not m:
         return [Logic("other", text.split()[0], text, block)]
     kind = m.group(1)
-    rest = text[m.end():]
+    rest = text[m.end() :]
     if kind in ("lemma", "check lemma", "admit lemma", "axiom"):
         name = WORD.match(rest).group(0)
     elif kind == "logic":

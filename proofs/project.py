@@ -1,4 +1,5 @@
-"""What proofs/units.toml says, where things lie, and the versions of the tools."""
+"""Reads proofs/units.toml, locates files, and checks the versions of the tools."""
+
 import glob
 import hashlib
 import os
@@ -11,8 +12,18 @@ KINDS = ("lemmas", "theorems", "code")
 # Options of frama-c that a unit may ask for; anything else could change what a proof means.
 OPTIONS_ANY = ("-wp-split", "-wp-unfold-assigns", "-wp-steps")
 OPTIONS_MODEL = ("-wp-model",)  # kind lemmas and theorems only, and only Typed+real
-UNIT_KEYS = {"name", "file", "kind", "provers", "functions", "lemmas", "options", "expect_unproved", "shows",
-             "expect_dead"}
+UNIT_KEYS = {
+    "name",
+    "file",
+    "kind",
+    "provers",
+    "functions",
+    "lemmas",
+    "options",
+    "expect_unproved",
+    "shows",
+    "expect_dead",
+}
 PROVERS = ("z3", "cvc4", "cvc4-ind", "cvc5", "cvc5-ind", "cvc5-indc")
 
 VERSION_COMMANDS = {
@@ -27,7 +38,7 @@ VERSION_COMMANDS = {
 
 
 class Problem(Exception):
-    """Something that a person must mend before the proofs can be run or judged."""
+    """An error that a person must repair before the proofs can be run or judged."""
 
 
 def die(text):
@@ -64,7 +75,7 @@ class Unit:
             raise Problem(f"unit {name}: unknown key {', '.join(sorted(unknown))}")
         for key in ("name", "file", "kind", "provers"):
             if key not in table:
-                raise Problem(f"unit {name}: no {key}")
+                raise Problem(f"unit {name}: the key {key} is missing")
         self.project = project
         self.name = name
         self.file = table["file"]
@@ -80,7 +91,7 @@ class Unit:
         if self.kind not in KINDS:
             raise Problem(f"unit {name}: kind must be one of {', '.join(KINDS)}")
         if not os.path.exists(project.path(self.file)):
-            raise Problem(f"unit {name}: there is no file {self.file}")
+            raise Problem(f"unit {name}: {self.file} does not exist")
         for p in self.provers:
             if p not in PROVERS:
                 raise Problem(f"unit {name}: unknown prover {p} (known: {', '.join(PROVERS)})")
@@ -93,8 +104,10 @@ class Unit:
             allowed = OPTIONS_ANY + (() if self.kind == "code" else OPTIONS_MODEL)
             name, _, value = words[i].partition("=")
             if name not in allowed:
-                raise Problem(f"unit {self.name}: option {name} is not allowed for kind "
-                              f"{self.kind} (allowed: {', '.join(allowed)})")
+                raise Problem(
+                    f"unit {self.name}: option {name} is not allowed for kind "
+                    f"{self.kind} (allowed: {', '.join(allowed)})"
+                )
             if name != "-wp-split" and not value:
                 i += 1
                 value = words[i] if i < len(words) else ""
@@ -124,7 +137,7 @@ class Project:
             with open(units, "rb") as f:
                 self.table = tomllib.load(f)
         except tomllib.TOMLDecodeError as e:
-            raise Problem(f"{units}: {e}")
+            raise Problem(f"{units}: {e}") from e
         self.tools = self.table.get("tools", {})
         self.limits = {"goal": 10, "sentinel": 2, "smoke": 1} | self.table.get("limits", {})
         self.assumptions = self.table.get("assumption", [])
@@ -132,17 +145,17 @@ class Project:
         names = [u.name for u in self.units]
         for n in names:
             if names.count(n) > 1:
-                raise Problem(f"two units are called {n}")
+                raise Problem(f"two units have the name {n}")
 
     def path(self, *parts):
         return os.path.join(self.root, *parts)
 
     def pick(self, names):
-        """The units of these names (all when there are none)."""
+        """The units of these names (all units if the list is empty)."""
         known = {u.name: u for u in self.units}
         for n in names:
             if n not in known:
-                raise Problem(f"no unit is called {n}; units: {', '.join(known)}")
+                raise Problem(f"no unit has the name {n}; units: {', '.join(known)}")
         return [known[n] for n in names] if names else list(self.units)
 
     def scope_files(self):
@@ -161,7 +174,9 @@ class Project:
         found, wrong = {}, []
         for name, wanted in self.tools.items():
             if name not in VERSION_COMMANDS:
-                raise Problem(f"units.toml pins {name}, whose version nobody knows how to ask")
+                raise Problem(
+                    f"units.toml pins {name}, but project.py has no command for its version"
+                )
             if only and name not in only:
                 continue
             found[name] = version_of(name)
@@ -185,3 +200,26 @@ def load(root):
         return Project(root)
     except Problem as e:
         die(str(e))
+
+
+def environment(project):
+    """PWD: Frama-C looks for files in $PWD instead of its current folder. OCAMLRUNPARAM: the
+    garbage collector runs less often, so a unit takes a fifth less time, and 370 MB, not 210 MB."""
+    env = dict(
+        os.environ,
+        WHY3CONFIG=os.path.join(project.build, "why3.conf"),
+        LC_ALL="C.UTF-8",
+        PWD=project.root,
+        OCAMLRUNPARAM="o=1000",
+    )
+    for name in ("FRAMAC_WP_CACHE", "FRAMAC_WP_CACHEDIR", "FRAMAC_SHARE", "CPP"):
+        env.pop(name, None)
+    return env
+
+
+def write_why3_conf(project):
+    os.makedirs(project.build, exist_ok=True)
+    text = read(os.path.join(HERE, "why3.conf.in"))
+    path = os.path.join(project.build, "why3.conf")
+    with open(path, "w") as f:
+        f.write(text.replace("@PROOFS@", HERE))

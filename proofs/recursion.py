@@ -1,8 +1,11 @@
-"""Is a recursive logic definition well-founded? WP does not ask: `f(x) = f(x) + 1` would make
-everything provable. Accepted shapes, E being free of the formals that the calls change:
+"""Checks that a recursive logic definition is well-founded. WP does not check it, and
+`f(x) = f(x) + 1` would make everything provable. Accepted shapes, where E contains no formal that
+the calls change:
     n <= E ? no call : calls with n - c (or n / c, E >= 0)     also n < E, n == E is not enough
     n >= E ? no call : calls with n + c
-and the same with n > E ? calls : no call, with E on the left, and with `||`, `==>` in predicates."""
+and the same with n > E ? calls : no call, with E on the left, and with `||`, `==>` in
+predicates."""
+
 import re
 
 from printed import WORD, split_top
@@ -34,19 +37,19 @@ def calls(name, text):
     out = []
     for m in re.finditer(rf"\b{name}\b\s*(\{{[^}}]*\}})?\s*\(", text):
         end = closing(text, m.end() - 1)
-        out.append([a.strip() for a in split_top(text[m.end():end], ",")])
+        out.append([a.strip() for a in split_top(text[m.end() : end], ",")])
     return out
 
 
 def formals(head):
     if "(" not in head:
         return []
-    args = head[head.index("(") + 1: head.rindex(")")]
+    args = head[head.index("(") + 1 : head.rindex(")")]
     return [WORD.findall(a)[-1] for a in split_top(args, ",") if a.strip()]
 
 
 def branches(body):
-    """(condition, then, else) of the outermost choice; None when there is none."""
+    """(condition, then, else) of the outermost choice; None if the body has no choice."""
     body = strip_parens(body)
     for sign in ("?", "==>", "||"):
         depth = 0
@@ -54,7 +57,7 @@ def branches(body):
             depth += c in "([{"
             depth -= c in ")]}"
             if depth == 0 and body.startswith(sign, i):
-                condition, rest = body[:i], body[i + len(sign):]
+                condition, rest = body[:i], body[i + len(sign) :]
                 if sign == "==>":
                     return condition, rest, ""
                 if sign == "||":
@@ -66,7 +69,7 @@ def branches(body):
                     nested += depth2 == 0 and d == "?"
                     if depth2 == 0 and d == ":":
                         if nested == 0:
-                            return condition, rest[:j], rest[j + 1:]
+                            return condition, rest[:j], rest[j + 1 :]
                         nested -= 1
     return None
 
@@ -80,7 +83,7 @@ def well_founded(logic):
     if calls(name, condition):
         return False
     if calls(name, yes) and calls(name, no):
-        # n <= E ? base : ... may stand further in, in both branches: each must be fine by itself
+        # both branches recurse: a guard further inside either is not analysed
         return False
     recursive, known = (no, False) if calls(name, no) else (yes, True)
     made = calls(name, recursive)
@@ -99,7 +102,7 @@ def well_founded(logic):
 
 
 def decreases(n, sign, bound, params, made):
-    """Each call is made only when `n sign bound`; does every one step towards the bound?"""
+    """Each call is made only if `n sign bound`. True if every call steps towards the bound."""
     k = params.index(n)
     for word in set(WORD.findall(bound)):
         if word not in params:

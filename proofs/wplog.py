@@ -1,20 +1,35 @@
-"""Reads the log of `frama-c -wp`: one line for each goal, and everything that is not routine."""
+"""Parses the log of `frama-c -wp`: one line per goal, and all lines that are not routine."""
+
 import re
 from dataclasses import dataclass, field
 
-# Lines that say nothing about what was proven. A line that is in no list is reported: a log that
-# we do not understand is no evidence.
-ROUTINE = [re.compile(p) for p in (
-    r"\[kernel\] Parsing ", r"\[wp\] Running WP plugin\.\.\.$", r"\[rte:annot\] annotating function ",
-    r"\[wp\] \d+ goals? scheduled$", r"\[wp\] Report '", r"\[report\] Dumping properties in ",
-    r"\[wp\] No goal generated$", r"\[wp\] Computing \[\d+ goals\.\.\.\]$",
-    r"\[wp\] \[Cache\] (found|updated|missed|failed)",
-    r"\s+(Qed|CVC[45][^:]*|Z3[^:]*):\s", r"\[wp\] \[Passed\] Smoke-test ", r"\s*$",
-)]
-GOAL = re.compile(r"\[wp\] \[(?P<who>[^\]]+)\] Goal (?P<name>\S+)(?: : (?P<verdict>\w+)(?P<rest>.*))?$")
+# Lines without information about proofs. A line in no list is reported, because a log that this
+# parser does not understand is not evidence.
+ROUTINE = [
+    re.compile(p)
+    for p in (
+        r"\[kernel\] Parsing ",
+        r"\[wp\] Running WP plugin\.\.\.$",
+        r"\[rte:annot\] annotating function ",
+        r"\[wp\] \d+ goals? scheduled$",
+        r"\[wp\] Report '",
+        r"\[report\] Dumping properties in ",
+        r"\[wp\] No goal generated$",
+        r"\[wp\] Computing \[\d+ goals\.\.\.\]$",
+        r"\[wp\] \[Cache\] (found|updated|missed|failed)",
+        r"\s+(Qed|CVC[45][^:]*|Z3[^:]*):\s",
+        r"\[wp\] \[Passed\] Smoke-test ",
+        r"\s*$",
+    )
+]
+GOAL = re.compile(
+    r"\[wp\] \[(?P<prover>[^\]]+)\] Goal (?P<name>\S+)(?: : (?P<verdict>\w+)(?P<rest>.*))?$"
+)
 SKIPPED = re.compile(r"\[wp\] Goal (?P<name>\S+) : (?P<verdict>.*)$")
-ATTEMPT = re.compile(r"  (?P<who>[A-Z][\w. ()]*): (?P<verdict>Timeout|Unknown|Failed|Stepout|Valid)"
-                     r"(?P<rest>.*)$")
+ATTEMPT = re.compile(
+    r"  (?P<prover>[A-Z][\w. ()]*): (?P<verdict>Timeout|Unknown|Failed|Stepout|Valid)"
+    r"(?P<rest>.*)$"
+)
 SMOKE = re.compile(r"\[wp\] \[Failed\] Smoke-test (?P<name>\S+)")
 PROVED = re.compile(r"\[wp\] Proved goals:\s+(\d+) / (\d+)")
 CACHE = re.compile(r"\[wp\] \[Cache\] (.*)$")
@@ -22,25 +37,26 @@ CACHE = re.compile(r"\[wp\] \[Cache\] (.*)$")
 
 @dataclass
 class Goal:
-    name: str          # typed_f_ensures_x
+    name: str  # typed_f_ensures_x
     valid: bool
-    prover: str        # "Qed", "CVC5 1.0.3", ...; "" when nobody proved it
+    prover: str  # "Qed", "CVC5 1.0.3", ...; "" if no prover proved it
     seconds: float
-    verdicts: str      # what each prover said when it was not proven
+    verdicts: str  # each prover's verdict if it was not proven
     stage: int
 
     def died(self):
-        """Not proven, and nobody said so: each prover ended without an answer (memory, a crash)."""
+        """Not proven and without a verdict: each prover ended without an answer."""
         return not self.valid and not re.search(r"Timeout|Unknown|Stepout", self.verdicts)
 
 
 @dataclass
 class Log:
     goals: list = field(default_factory=list)
-    odd: list = field(default_factory=list)      # (line number, text) of what is not routine
-    smoke: list = field(default_factory=list)    # names of failed smoke tests
-    missed: int = 0                              # prover results that the cache did not have
-    proved: list = field(default_factory=list)   # (proved, all) as WP counts, one for each stage
+    odd: list = field(default_factory=list)  # (line number, text) of lines that are not routine
+    smoke: list = field(default_factory=list)  # names of failed smoke tests
+    missed: int = 0  # prover results that the cache did not have
+    proved: list = field(default_factory=list)  # (proved, all) as WP counts, one for each stage
+    cpu: float = 0.0  # seconds of CPU time of the run that wrote it
 
 
 def seconds_of(rest):
@@ -65,20 +81,24 @@ def parse(text):
         m = GOAL.match(line)
         if m:
             valid = m["verdict"] == "Valid"
-            who = m["who"] if valid else ""
-            said = "" if valid or not m["verdict"] else f"{m['who']}: {m['verdict']}{m['rest']}"
-            last = Goal(m["name"], valid, who, seconds_of(m["rest"]), said, stage)
+            prover = m["prover"] if valid else ""
+            verdict = (
+                "" if valid or not m["verdict"] else f"{m['prover']}: {m['verdict']}{m['rest']}"
+            )
+            last = Goal(m["name"], valid, prover, seconds_of(m["rest"]), verdict, stage)
             log.goals.append(last)
             continue
         m = SKIPPED.match(line)
         if m:
-            # "trivial" appears only when WP was not allowed to run: never a proof here
+            # "trivial" appears only if WP was not allowed to run, so it is never a proof here
             last = Goal(m["name"], False, "", 0.0, m["verdict"], stage)
             log.goals.append(last)
             continue
         m = ATTEMPT.match(line)
         if m and last and not last.valid:
-            last.verdicts += ("; " if last.verdicts else "") + f"{m['who']}: {m['verdict']}{m['rest']}"
+            last.verdicts += (
+                "; " if last.verdicts else ""
+            ) + f"{m['prover']}: {m['verdict']}{m['rest']}"
             last.seconds = max(last.seconds, seconds_of(m["rest"]))
             continue
         m = SMOKE.match(line)

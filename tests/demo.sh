@@ -10,7 +10,8 @@ say plan --pp 4 --dp 2 --micro-batches 8 --svg "$1/pipeline.svg"
 "$zp" plan --pp 4 --dp 2 --micro-batches 8 | sed -n '/^Pipeline/,$p'
 "$zp" plan --pp 4 --dp 2 --micro-batches 8 --svg "$1/pipeline.svg" || exit
 show train --verify --plot "$1/loss.svg" || exit
+printf '\nNow a bug that DeepSpeed had is injected on purpose; zeroproof must find it.\n'
 show sim --fault pr7847
-[ $? -eq 1 ] || { echo "the planted fault was not reported" >&2; exit 1; }
-printf '\nThat deadlock was planted: it is what pull request #7847 fixed.\n'
+[ $? -eq 1 ] || { echo "the injected fault was not reported" >&2; exit 1; }
+printf '\nThe injected bug was found. DeepSpeed pull request #7847 fixed it.\n'
 echo 'Next: make test.'

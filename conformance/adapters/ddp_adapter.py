@@ -1,7 +1,10 @@
-"""PyTorch's DistributedDataParallel (ZeRO 0) and, with ZeroRedundancyOptimizer, ZeRO 1, on CPU with gloo.
+"""PyTorch's DistributedDataParallel (ZeRO 0) and, with ZeroRedundancyOptimizer, ZeRO 1, on CPU with
+gloo.
 
-DDP reduces as it is, in C++; the process group records. ZeroRedundancyOptimizer shards whole parameters:
-what a rank's local optimizer holds are its masters. The norm is what clip_grad_norm_ returns."""
+DDP's reducer in C++ is unchanged; the process group records. ZeroRedundancyOptimizer shards whole
+parameters: a rank's masters are the parameters of its local optimizer. The norm is the result of
+clip_grad_norm_."""
+
 import contextlib
 
 import torch
@@ -10,20 +13,40 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch_adapter import DTYPES, Linear, backwards, hexes, optimizer_of, serve
 
 HELLO = {
-    "protocol": 1, "name": "PyTorch DDP", "version": torch.__version__.split("+", maxsplit=1)[0], "level": 2,
+    "protocol": 1,
+    "name": "PyTorch DDP",
+    "version": torch.__version__.split("+", maxsplit=1)[0],
+    "level": 2,
     "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
     "supports": {
-        "zero": [0, 1], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
-        "precision": ["fp32", "bf16", "fp16"], "optimizer": ["sgd", "momentum", "adamw"],
-        "clip": ["off", "loose", "binding"], "groups": [1, 2, 3], "sizes": ["plain", "tiny", "odd", "large", "empty"],
-        "bucket": ["large", "small"], "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage"],
-        "backwards": [1, 2]},
+        "zero": [0, 1],
+        "dp": [1, 2, 3, 4],
+        "micro_batches": [1, 2, 3, 4],
+        "steps": [1, 2, 3, 4],
+        "precision": ["fp32", "bf16", "fp16"],
+        "optimizer": ["sgd", "momentum", "adamw"],
+        "clip": ["off", "loose", "binding"],
+        "groups": [1, 2, 3],
+        "sizes": ["plain", "tiny", "odd", "large", "empty"],
+        "bucket": ["large", "small"],
+        "unused": ["no", "some", "often"],
+        "frozen": ["no", "yes"],
+        "tied": ["no", "stage"],
+        "backwards": [1, 2],
+    },
     "world": 4,
-    # parameters of 16 bits are their own masters in torch.optim: only fp32 is mixed with nothing
-    "without": [{"precision": ["bf16", "fp16"]}, {"zero": 0, "option bucket_view": True},
-                # what static_graph promises is that all steps use the same
-                {"unused": ["some", "often"], "option static_graph": True}],
-    "options": {"gradient_view": [False, True], "bucket_view": [False, True], "static_graph": [False, True]},
+    # torch.optim has no fp32 masters for 16-bit parameters
+    "without": [
+        {"precision": ["bf16", "fp16"]},
+        {"zero": 0, "option bucket_view": True},
+        # static_graph requires that all steps use the same parameters
+        {"unused": ["some", "often"], "option static_graph": True},
+    ],
+    "options": {
+        "gradient_view": [False, True],
+        "bucket_view": [False, True],
+        "static_graph": [False, True],
+    },
 }
 
 
@@ -35,15 +58,22 @@ def optimizer(me, model):
     for g in groups:
         if "betas" in g:
             g["betas"] = tuple(g["betas"])
-    return ZeroRedundancyOptimizer(groups, optimizer_class=kind, lr=1.0,
-                                   parameters_as_bucket_view=case["options"]["bucket_view"])
+    return ZeroRedundancyOptimizer(
+        groups,
+        optimizer_class=kind,
+        lr=1.0,
+        parameters_as_bucket_view=case["options"]["bucket_view"],
+    )
 
 
 def owned(model, optim):
     """Whole parameters that this rank's local optimizer updates."""
     local = {id(p) for g in optim.optim.param_groups for p in g["params"]}
-    return {model.place.case["parameters"][j]["name"]: [[0, hexes(model.w[model.key(j)])]]
-            for j in model.entries if id(model.w[model.key(j)]) in local}
+    return {
+        model.position.case["parameters"][j]["name"]: [[0, hexes(model.w[model.key(j)])]]
+        for j in model.entries
+        if id(model.w[model.key(j)]) in local
+    }
 
 
 def gradients(model):
@@ -51,13 +81,13 @@ def gradients(model):
     for j in model.entries:
         w = model.w[model.key(j)]
         if w.grad is not None:
-            found[model.place.case["parameters"][j]["name"]] = [[0, hexes(w.grad)]]
+            found[model.position.case["parameters"][j]["name"]] = [[0, hexes(w.grad)]]
     return found
 
 
 def one_step(me, model, ddp, optim, step):
     case, times = me.case, me.case["micro_batches"]
-    for m, term, last in backwards(case):  # each with its forward: no_sync wants that inside
+    for m, term, last in backwards(case):  # no_sync must contain the forward as well
         with contextlib.nullcontext() if last else ddp.no_sync():
             (ddp(step, m, term) / times).backward()
     mine = {"gradients": gradients(model), "norm": None}
@@ -76,11 +106,14 @@ def main(me):
     case = me.case
     with me.recorder.pause():
         me.environment("zeroproof")
-    model = Linear(me.place)
+    model = Linear(me.position)
     ddp = torch.nn.parallel.DistributedDataParallel(
-        model, bucket_cap_mb=case["bucket"] * DTYPES[case["precision"]].itemsize / 2 ** 20,
+        model,
+        bucket_cap_mb=case["bucket"] * DTYPES[case["precision"]].itemsize / 2**20,
         find_unused_parameters=not case["options"]["static_graph"],
-        gradient_as_bucket_view=case["options"]["gradient_view"], static_graph=case["options"]["static_graph"])
+        gradient_as_bucket_view=case["options"]["gradient_view"],
+        static_graph=case["options"]["static_graph"],
+    )
     optim = optimizer(me, model)
     for step in range(case["steps"]):
         me.begin(step)

@@ -1,50 +1,86 @@
-"""DeepSpeed behind the suite's protocol: ZeRO 0/1/2 on CPU with gloo, without its C++ operators.
+"""Adapter for DeepSpeed: ZeRO 0/1/2 on CPU with gloo, without its C++ operators.
 
-Nothing in DeepSpeed's reduction, norm, scale or step is replaced. What is: fp16 on CPU is declared
-supported (the CPU accelerator would refuse it), and the shared-memory operator, which would be compiled,
-is declared absent. Functions of torch.distributed are wrapped: recorded, then called."""
+DeepSpeed's reduction, norm, scale and step are unchanged. Two declarations are: fp16 on CPU counts
+as supported (the CPU accelerator refuses it), and the shared-memory operator, which would have to
+be compiled, as absent. Functions of torch.distributed are wrapped to record the call before they
+make it."""
+
 import contextlib
 import os
 
+# first: it sets variables that torch reads when it is loaded
+from torch_adapter import Linear, backwards, hexes, optimizer_of, serve, torch
+
 os.environ.update(DS_ACCELERATOR="cpu", DS_BUILD_OPS="0")
 
-from torch_adapter import Linear, backwards, hexes, optimizer_of, serve, torch  # noqa: E402
 import deepspeed  # noqa: E402
-import torch._dynamo  # noqa: E402,F401  (else imported in every child, and so is the next, by a step)
+
+# otherwise every child would import the next two during a step
 import deepspeed.runtime.zero.muon.muon_optimizer  # noqa: E402,F401
+import torch._dynamo  # noqa: E402,F401
 from deepspeed.accelerator import get_accelerator  # noqa: E402
 from deepspeed.moe.layer import MoE  # noqa: E402
 
 deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
 get_accelerator().__class__.is_fp16_supported = lambda self: True
 
-OPTIONS = {"overlap_comm": [False, True], "reduce_scatter": [True, False], "round_robin_gradients": [False, True],
-           "use_multi_rank_bucket_allreduce": [True, False], "contiguous_gradients": [True, False],
-           "offload": [False, True], "predivide": [1, 2]}
+OPTIONS = {
+    "overlap_comm": [False, True],
+    "reduce_scatter": [True, False],
+    "round_robin_gradients": [False, True],
+    "use_multi_rank_bucket_allreduce": [True, False],
+    "contiguous_gradients": [True, False],
+    "offload": [False, True],
+    "predivide": [1, 2],
+}
 HELLO = {
-    "protocol": 1, "name": "DeepSpeed", "version": deepspeed.__version__, "level": 2,
+    "protocol": 1,
+    "name": "DeepSpeed",
+    "version": deepspeed.__version__,
+    "level": 2,
     "returns": ["norm", "scale", "skipped", "parameters", "masters", "ledger"],
     "supports": {
-        "zero": [0, 1, 2], "dp": [1, 2, 3, 4], "ep": [1, 2], "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
-        "precision": ["fp32", "bf16", "fp16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
-        "optimizer": ["sgd", "momentum", "adamw"], "scale": ["one", "static", "dynamic"], "overflow": ["no", "yes"],
-        "clip": ["off", "loose", "binding"], "groups": [1, 2, 3], "sizes": ["plain", "tiny", "odd", "large", "empty"],
-        "bucket": ["large", "small"], "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage"],
-        "backwards": [1, 2]},
+        "zero": [0, 1, 2],
+        "dp": [1, 2, 3, 4],
+        "ep": [1, 2],
+        "micro_batches": [1, 2, 3, 4],
+        "steps": [1, 2, 3, 4],
+        "precision": ["fp32", "bf16", "fp16"],
+        "accumulate": ["same", "fp32"],
+        "communicate": ["same", "fp32"],
+        "optimizer": ["sgd", "momentum", "adamw"],
+        "scale": ["one", "static", "dynamic"],
+        "overflow": ["no", "yes"],
+        "clip": ["off", "loose", "binding"],
+        "groups": [1, 2, 3],
+        "sizes": ["plain", "tiny", "odd", "large", "empty"],
+        "bucket": ["large", "small"],
+        "unused": ["no", "some", "often"],
+        "frozen": ["no", "yes"],
+        "tied": ["no", "stage"],
+        "backwards": [1, 2],
+    },
     "world": 4,
     # only fp16 has a loss scale
-    "without": [{"zero": 0, "accumulate": "fp32"},  # it says so itself
-                {"precision": ["fp32", "bf16"], "scale": ["static", "dynamic"]}, {"precision": "fp16", "scale": "one"},
-                {"zero": 0, "option offload": True}, {"zero": 0, "option round_robin_gradients": True},
-                {"zero": 0, "option reduce_scatter": False}, {"zero": 0, "option overlap_comm": True},
-                {"zero": 0, "option use_multi_rank_bucket_allreduce": False}, {"zero": 0, "option predivide": 2},
-                {"zero": 0, "option contiguous_gradients": False},
-                # it turns them on for offload, and asserts them and reduce_scatter for experts
-                {"option offload": True, "option contiguous_gradients": False},
-                {"ep": 2, "zero": 2, "option contiguous_gradients": False},
-                {"ep": 2, "zero": [1, 2], "option reduce_scatter": False},
-                # it says so itself: reduce_scatter takes no predivision
-                {"option reduce_scatter": True, "option predivide": 2}],
+    "without": [
+        {"zero": 0, "accumulate": "fp32"},  # DeepSpeed refuses it
+        {"precision": ["fp32", "bf16"], "scale": ["static", "dynamic"]},
+        {"precision": "fp16", "scale": "one"},
+        {"zero": 0, "option offload": True},
+        {"zero": 0, "option round_robin_gradients": True},
+        {"zero": 0, "option reduce_scatter": False},
+        {"zero": 0, "option overlap_comm": True},
+        {"zero": 0, "option use_multi_rank_bucket_allreduce": False},
+        {"zero": 0, "option predivide": 2},
+        {"zero": 0, "option contiguous_gradients": False},
+        # DeepSpeed enables contiguous_gradients for offload, and asserts it and reduce_scatter for
+        # experts
+        {"option offload": True, "option contiguous_gradients": False},
+        {"ep": 2, "zero": 2, "option contiguous_gradients": False},
+        {"ep": 2, "zero": [1, 2], "option reduce_scatter": False},
+        # DeepSpeed refuses predivision with reduce_scatter
+        {"option reduce_scatter": True, "option predivide": 2},
+    ],
     "options": OPTIONS,
 }
 
@@ -52,21 +88,40 @@ HELLO = {
 def refuses(case):
     scale = case["scale"]
     if scale["dynamic"] and scale["first"] * 2 ** (case["steps"] - 1) > scale["most"]:
-        return "a dynamic loss scale has no largest value"
+        return "DeepSpeed's dynamic loss scale has no maximum"
     return None
 
 
 def config_of(case):
     options = case["options"]
-    zero = {"stage": case["zero"], "reduce_bucket_size": case["bucket"], "allgather_bucket_size": case["bucket"],
-            **{n: options[n] for n in ("overlap_comm", "reduce_scatter", "round_robin_gradients", "contiguous_gradients",
-                                       "use_multi_rank_bucket_allreduce") if n in options}}
+    zero = {
+        "stage": case["zero"],
+        "reduce_bucket_size": case["bucket"],
+        "allgather_bucket_size": case["bucket"],
+        **{
+            n: options[n]
+            for n in (
+                "overlap_comm",
+                "reduce_scatter",
+                "round_robin_gradients",
+                "contiguous_gradients",
+                "use_multi_rank_bucket_allreduce",
+            )
+            if n in options
+        },
+    }
     if options.get("offload"):
         zero["offload_optimizer"] = {"device": "cpu", "pin_memory": False}
-    config = {"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": case["micro_batches"],
-              "gradient_clipping": case["clip"]["max_norm"] if case["clip"] else 0.0, "zero_optimization": zero,
-              "zero_allow_untested_optimizer": True, "zero_force_ds_cpu_optimizer": False, "steps_per_print": 10 ** 9,
-              "gradient_predivide_factor": float(options.get("predivide", 1))}
+    config = {
+        "train_micro_batch_size_per_gpu": 1,
+        "gradient_accumulation_steps": case["micro_batches"],
+        "gradient_clipping": case["clip"]["max_norm"] if case["clip"] else 0.0,
+        "zero_optimization": zero,
+        "zero_allow_untested_optimizer": True,
+        "zero_force_ds_cpu_optimizer": False,
+        "steps_per_print": 10**9,
+        "gradient_predivide_factor": float(options.get("predivide", 1)),
+    }
     if case["precision"] == "bf16":
         config["bf16"] = {"enabled": True}
     if case["precision"] == "fp16":
@@ -81,14 +136,20 @@ def config_of(case):
 def scale_of(scale):
     if not scale["dynamic"]:
         return {"enabled": True, "loss_scale": scale["first"]}
-    return {"enabled": True, "loss_scale": 0, "initial_scale_power": int(scale["first"]).bit_length() - 1,
-            "loss_scale_window": scale["window"], "hysteresis": scale["hysteresis"],
-            "consecutive_hysteresis": scale["consecutive"], "min_loss_scale": scale["least"]}
+    return {
+        "enabled": True,
+        "loss_scale": 0,
+        "initial_scale_power": int(scale["first"]).bit_length() - 1,
+        "loss_scale_window": scale["window"],
+        "hysteresis": scale["hysteresis"],
+        "consecutive_hysteresis": scale["consecutive"],
+        "min_loss_scale": scale["least"],
+    }
 
 
 class Experts(MoE):
-    """A layer of experts without gate and dispatch, which the case's loss has no use for: DeepSpeed knows
-    by its type that there are experts, and asks it for the groups."""
+    """A layer of experts without gate and dispatch, which the case's loss does not need. DeepSpeed
+    detects experts by this type and takes the groups from it."""
 
     def __init__(self, ep):
         torch.nn.Module.__init__(self)
@@ -101,14 +162,14 @@ class Experts(MoE):
 
 
 class Model(Linear):
-    """Marks its experts' weights as DeepSpeed's own layer does, in groups of their own."""
+    """Marks the experts' weights like DeepSpeed's own layer and puts them in separate groups."""
 
-    def __init__(self, place):
-        super().__init__(place)
-        entries = place.case["parameters"]
+    def __init__(self, position):
+        super().__init__(position)
+        entries = position.case["parameters"]
         self.expert = [self.w[self.key(j)] for j in self.entries if entries[j]["expert"]]
         if self.expert:
-            self.experts = Experts(place.case["topology"]["ep"])
+            self.experts = Experts(position.case["topology"]["ep"])
         for w in self.expert:
             w.allreduce, w.group_name = False, self.experts.expert_group_name
 
@@ -120,12 +181,14 @@ class Model(Linear):
             if dense:
                 found.append({**group, "params": dense, "name": f"dense {number}"})
             if expert:
-                found.append({**group, "params": expert, "name": self.experts.expert_group_name, "moe": True})
+                found.append(
+                    {**group, "params": expert, "name": self.experts.expert_group_name, "moe": True}
+                )
         return found
 
 
 def loss_scale(engine):
-    """None: the optimizer has none."""
+    """The loss scale, or None if the optimizer has none."""
     for name in ("cur_scale", "loss_scale"):
         if hasattr(engine.optimizer, name):
             return float(getattr(engine.optimizer, name)).hex()
@@ -133,8 +196,9 @@ def loss_scale(engine):
 
 
 def masters(me, model):
-    """Full fp32 masters as DeepSpeed hands them out, gathered on every rank: they show what was updated, but not
-    who owns it, so that PART-6 is not judged. Asking runs collectives that are not the step's."""
+    """Full fp32 masters, which DeepSpeed gathers on every rank. They show the update but not its
+    owner, so PART-6 is not judged. The gather runs collectives that do not belong to the step, so
+    recording is paused."""
     with me.recorder.pause():
         found = {}
         for j in model.entries:
@@ -148,27 +212,35 @@ def masters(me, model):
 
 
 def main(me, linear=Model, stepping=contextlib.nullcontext):
-    """stepping: what the script has around its calls of engine.step()."""
+    """stepping: a context manager around every call of engine.step()."""
     me.recorder.install()
     with me.recorder.pause():
         me.environment()
         deepspeed.init_distributed("gloo")
-    model = linear(me.place)
-    engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer_of(me.case, model.groups()), config=config_of(me.case))
+    model = linear(me.position)
+    engine, *_ = deepspeed.initialize(
+        model=model, optimizer=optimizer_of(me.case, model.groups()), config=config_of(me.case)
+    )
     terms = me.case.get("backwards", 1)
     for step in range(me.case["steps"]):
         me.begin(step)
         skipped = engine.skipped_steps
         for m, term, last in backwards(me.case):
-            if terms > 1:  # or each backward of the last micro-batch would be taken for the step's last
+            if (
+                terms > 1
+            ):  # otherwise every backward of the last micro-batch counts as the last of the step
                 engine.set_gradient_accumulation_boundary(last)
             engine.backward(engine(step, m, term))
             if term == terms - 1:
                 with stepping():
                     engine.step()
         norm = engine.get_global_grad_norm()
-        mine = {"skipped": engine.skipped_steps > skipped, "norm": None if norm is None else float(norm).hex(),
-                "scale": loss_scale(engine), "parameters": model.parameters_by_name()}
+        mine = {
+            "skipped": engine.skipped_steps > skipped,
+            "norm": None if norm is None else float(norm).hex(),
+            "scale": loss_scale(engine),
+            "parameters": model.parameters_by_name(),
+        }
         if me.case["zero"]:
             mine["masters"] = masters(me, model)
         me.steps.append(mine)

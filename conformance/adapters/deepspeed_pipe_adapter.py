@@ -1,36 +1,69 @@
-"""DeepSpeed's pipeline engine behind the suite's protocol: ZeRO 0/1 × PP × DP × TP on CPU, gloo."""
-import deepspeed_adapter as plain  # first: it sets the accelerator up
-import deepspeed
+"""Adapter for DeepSpeed's pipeline engine: ZeRO 0/1 × PP × DP × TP on CPU with gloo."""
+
+import deepspeed_adapter as plain  # must come first: it sets up the accelerator
 import torch
 from deepspeed.pipe import LayerSpec, PipelineModule, TiedLayerSpec
 from deepspeed.runtime.pipe.topology import PipeModelDataParallelTopology
 from torch_adapter import Linear, hexes, optimizer_of, serve, stage_loss, stage_message
 
-# whether what travels between stages is partitioned over tensor-parallel ranks on the way
-OPTIONS = {**{n: plain.OPTIONS[n] for n in ("reduce_scatter", "round_robin_gradients", "contiguous_gradients",
-                                            "use_multi_rank_bucket_allreduce", "offload")}, "partitioned": [True, False]}
+# partitioned: whether messages between stages are partitioned over tensor-parallel ranks
+OPTIONS = {
+    **{
+        n: plain.OPTIONS[n]
+        for n in (
+            "reduce_scatter",
+            "round_robin_gradients",
+            "contiguous_gradients",
+            "use_multi_rank_bucket_allreduce",
+            "offload",
+        )
+    },
+    "partitioned": [True, False],
+}
 HELLO = {
-    **plain.HELLO, "name": "DeepSpeed pipeline", "world": 6,
+    **plain.HELLO,
+    "name": "DeepSpeed pipeline",
+    "world": 6,
     "supports": {
-        **{k: v for k, v in plain.HELLO["supports"].items() if k not in ("ep", "backwards")}, "zero": [0, 1], "pp": [2, 3], "dp": [1, 2, 3], "tp": [1, 2],
-        "micro_batches": [1, 2, 3, 4], "stages_groups": ["equal", "unequal"], "tied": ["no", "stages", "keys"],
-        "messages": ["tensor", "tuple", "varying", "dynamic"]},
+        **{k: v for k, v in plain.HELLO["supports"].items() if k not in ("ep", "backwards")},
+        "zero": [0, 1],
+        "pp": [2, 3],
+        "dp": [1, 2, 3],
+        "tp": [1, 2],
+        "micro_batches": [1, 2, 3, 4],
+        "stages_groups": ["equal", "unequal"],
+        "tied": ["no", "stages", "keys"],
+        "messages": ["tensor", "tuple", "varying", "dynamic"],
+    },
     "options": OPTIONS,
-    "without": [w for w in plain.HELLO["without"] if "ep" not in w and all(
-        k[len("option "):] in OPTIONS for k in w if k.startswith("option "))] + [{"tp": 1, "option partitioned": False}],
+    "without": [
+        w
+        for w in plain.HELLO["without"]
+        if "ep" not in w
+        and all(k[len("option ") :] in OPTIONS for k in w if k.startswith("option "))
+    ]
+    + [{"tp": 1, "option partitioned": False}],
 }
 
 
 def refuses(case):
-    """It says so itself (_exec_forward_pass): what follows a partitioned tensor has no gradient."""
-    if case["topology"]["tp"] > 1 and case["options"]["partitioned"] and any(
-            message[0]["dtype"] == "int32" for boundary in case["messages"] for message in boundary):
-        return "of a tuple that is partitioned over tensor-parallel ranks only the first tensor may need a gradient"
+    """_exec_forward_pass refuses it: a tensor after a partitioned one has no gradient."""
+    if (
+        case["topology"]["tp"] > 1
+        and case["options"]["partitioned"]
+        and any(
+            message[0]["dtype"] == "int32" for boundary in case["messages"] for message in boundary
+        )
+    ):
+        return (
+            "if tuples are partitioned over tensor-parallel ranks, "
+            "only their first tensor may need a gradient"
+        )
     return plain.refuses(case)
 
 
 class Turn:
-    """Which micro-batch of which step is being run; tied weights that this stage's layers show."""
+    """The current step and micro-batch, and the tied weights of this stage's layers."""
 
     def __init__(self):
         self.step = self.m = 0
@@ -38,7 +71,7 @@ class Turn:
 
 
 class Tied(torch.nn.Module):
-    """Holds a tied weight, shows it to the stage, and passes on what it is given."""
+    """Holds a tied weight, makes it available to the stage, and returns its input."""
 
     def __init__(self, turn, key, first, frozen):
         super().__init__()
@@ -51,23 +84,23 @@ class Tied(torch.nn.Module):
 
 
 class Stage(torch.nn.Module):
-    def __init__(self, place, turn, s):
+    def __init__(self, position, turn, s):
         super().__init__()
         self.s, self.turn = s, turn
-        mine = [j for j, e in enumerate(place.case["parameters"]) if e["stage"] == s]
-        self.tied_entries = [j for j in mine if place.case["parameters"][j]["tied"] is not None]
-        self.linear = Linear(place, set(mine) - set(self.tied_entries))
+        mine = [j for j, e in enumerate(position.case["parameters"]) if e["stage"] == s]
+        self.tied_entries = [j for j in mine if position.case["parameters"][j]["tied"] is not None]
+        self.linear = Linear(position, set(mine) - set(self.tied_entries))
         for j in self.linear.entries:
-            if place.case["parameters"][j]["sharded"]:
+            if position.case["parameters"][j]["sharded"]:
                 self.linear.w[self.linear.key(j)].model_parallel = True
-        self.place = place
+        self.position = position
 
     def forward(self, x):
-        turn, place, case = self.turn, self.place, self.place.case
-        g = place.batch(turn.m)
+        turn, position, case = self.turn, self.position, self.position.case
+        g = position.batch(turn.m)
         used = self.linear.used(turn.step, turn.m)
         for j in self.tied_entries:
-            row = place.row(turn.step, turn.m, j)
+            row = position.row(turn.step, turn.m, j)
             if row is not None:
                 used.append((j, turn.tied[case["parameters"][j]["tied"]], row))
         tensors = [] if self.s == 0 else list(x) if isinstance(x, tuple) else [x]
@@ -80,25 +113,34 @@ class Stage(torch.nn.Module):
 
 
 class Same(torch.nn.Module):
-    """Makes stages equally long, so that the uniform partition is the one of the case."""
+    """A filler layer: stages of equal length make the uniform partition that of the case."""
 
     def forward(self, x):
         return x
 
 
-def layers_of(place, turn):
-    """Each stage: its tied weights, itself, and fillers."""
-    case, stages = place.case, []
+def layers_of(position, turn):
+    """The layers of each stage: fillers, tied weights, the stage itself."""
+    case, stages = position.case, []
     for s in range(case["topology"]["pp"]):
-        keys = {e["tied"]: e for e in case["parameters"] if e["stage"] == s and e["tied"] is not None}
-        stages.append([TiedLayerSpec(f"key{k}", Tied, turn, k, place.first(e), e["frozen"], tied_weight_attr="w")
-                       for k, e in sorted(keys.items())] + [LayerSpec(Stage, place, turn, s)])
+        keys = {
+            e["tied"]: e for e in case["parameters"] if e["stage"] == s and e["tied"] is not None
+        }
+        stages.append(
+            [
+                TiedLayerSpec(
+                    f"key{k}", Tied, turn, k, position.first(e), e["frozen"], tied_weight_attr="w"
+                )
+                for k, e in sorted(keys.items())
+            ]
+            + [LayerSpec(Stage, position, turn, s)]
+        )
     longest = max(map(len, stages))
     return [layer for s in stages for layer in [LayerSpec(Same)] * (longest - len(s)) + s]
 
 
-def weights(case, module, place):
-    """entry -> its Parameter, for the entries of this rank's stage."""
+def weights(case, module, position):
+    """Entry -> Parameter, for the entries of this rank's stage."""
     found = {}
     stage = next(m for m in module.modules() if isinstance(m, Stage))
     for j in stage.linear.entries:
@@ -112,9 +154,15 @@ def weights(case, module, place):
 def groups_of(case, mine):
     groups = []
     for number, group in enumerate(case["groups"]):
-        w = {id(p): p for j, p in mine.items() if case["parameters"][j]["group"] == number and p.requires_grad}
+        w = {
+            id(p): p
+            for j, p in mine.items()
+            if case["parameters"][j]["group"] == number and p.requires_grad
+        }
         if w:
-            groups.append({"params": list(w.values()), **{k: v for k, v in group.items() if k != "optimizer"}})
+            groups.append(
+                {"params": list(w.values()), **{k: v for k, v in group.items() if k != "optimizer"}}
+            )
     return groups
 
 
@@ -123,18 +171,29 @@ def main(me):
     me.recorder.install()
     with me.recorder.pause():
         me.environment()
-        deepspeed.init_distributed("gloo")
+        plain.deepspeed.init_distributed("gloo")
     turn = Turn()
     torch.manual_seed(0)
     module = PipelineModule(
-        layers=layers_of(me.place, turn), topology=PipeModelDataParallelTopology(t["pp"], t["tp"], t["dp"]),
-        loss_fn=lambda out, _: out, partition_method="uniform", activation_checkpoint_interval=0,
-        **({"dynamic_shape": True} if case["dynamic_shapes"] else {}))
-    mine = weights(case, module, me.place)
-    engine, *_ = deepspeed.initialize(model=module, optimizer=optimizer_of(case, groups_of(case, mine)),
-                                      config={**plain.config_of(case), "pipeline": {
-                                          "pipe_partitioned": case["options"]["partitioned"],
-                                          "grad_partitioned": case["options"]["partitioned"]}})
+        layers=layers_of(me.position, turn),
+        topology=PipeModelDataParallelTopology(t["pp"], t["tp"], t["dp"]),
+        loss_fn=lambda out, _: out,
+        partition_method="uniform",
+        activation_checkpoint_interval=0,
+        **({"dynamic_shape": True} if case["dynamic_shapes"] else {}),
+    )
+    mine = weights(case, module, me.position)
+    engine, *_ = plain.deepspeed.initialize(
+        model=module,
+        optimizer=optimizer_of(case, groups_of(case, mine)),
+        config={
+            **plain.config_of(case),
+            "pipeline": {
+                "pipe_partitioned": case["options"]["partitioned"],
+                "grad_partitioned": case["options"]["partitioned"],
+            },
+        },
+    )
     batches = iter(lambda: (torch.zeros(1), torch.zeros(1)), None)
     for step in range(case["steps"]):
         me.begin(step)
@@ -147,12 +206,20 @@ def main(me):
 
 def result(me, engine, mine, norm, skipped):
     names = {j: me.case["parameters"][j]["name"] for j in mine}
-    found = {"skipped": skipped, "norm": None if norm is None else float(norm).hex(),
-             "scale": plain.loss_scale(engine), "parameters": {names[j]: hexes(w) for j, w in mine.items()}}
+    found = {
+        "skipped": skipped,
+        "norm": None if norm is None else float(norm).hex(),
+        "scale": plain.loss_scale(engine),
+        "parameters": {names[j]: hexes(w) for j, w in mine.items()},
+    }
     if me.case["zero"]:
         found["masters"] = {}
         for j, w in mine.items():
-            full = None if not w.requires_grad or not w.numel() else deepspeed.utils.safe_get_full_fp32_param(w)
+            full = (
+                None
+                if not w.requires_grad or not w.numel()
+                else plain.deepspeed.utils.safe_get_full_fp32_param(w)
+            )
             if full is not None:
                 found["masters"][names[j]] = [[0, hexes(full)]]
     return found

@@ -1,13 +1,15 @@
-"""DeepSpeed under an accelerator that is asynchronous in name only: values as in deepspeed_adapter.py,
-and a log of stream events (level 3), which says what a GPU could have reordered.
+"""Adapter for DeepSpeed with an accelerator that computes at once but logs streams like a GPU
+(level 3).
 
-No function of DeepSpeed is replaced but what deepspeed_adapter.py says (fp16 is supported, an operator is
-not there; tests/conformance/replaced.py looks): the accelerator is what it lets itself be given
-(set_accelerator), and the log's phases are written by the training loop, around its call of step().
-Of torch, Tensor.record_stream, which does nothing on a CPU, is logged, and a callback that is queued for
-the end of a backward is called behind a note that it ended (zeroproof_streams.Recording).
-Autograd is played as it would run on a GPU: with `streams` producers, parameter j's gradient is made,
-and its hook runs, on producer j mod streams, the first of which is the compute stream."""
+Values are those of deepspeed_adapter.py; the log of stream events shows what a GPU could reorder.
+DeepSpeed's functions are unchanged apart from the two declarations in deepspeed_adapter.py
+(tests/conformance/replaced.py checks this). The accelerator is set through DeepSpeed's
+set_accelerator, and the training loop writes the log's phases around its call of step(). In torch,
+Tensor.record_stream, which does nothing on a CPU, is logged, and a callback queued for the end of a
+backward runs after the log has noted that end (zeroproof_streams.Recording). Autograd is simulated
+as on a GPU: with `streams` producers, producer j mod streams computes the gradient of parameter j
+and runs its hook. The first producer is the compute stream."""
+
 import contextlib
 import os
 
@@ -17,15 +19,15 @@ import zeroproof_streams
 from deepspeed.accelerator import get_accelerator, set_accelerator
 from torch_adapter import Linear, serve
 
-FAKE = get_accelerator().__class__  # DeepSpeed's own for CPUs
+CPU = get_accelerator().__class__  # DeepSpeed's accelerator for CPUs
 
 
-class Asynchronous(FAKE):
-    """As CUDA's, where it is about streams."""
+class Asynchronous(CPU):
+    """DeepSpeed's CPU accelerator with the stream behaviour of its CUDA accelerator."""
 
     def __init__(self, device):
         super().__init__()
-        self.fake = device
+        self.logged = device
 
     def is_synchronized_device(self):
         return False
@@ -43,43 +45,47 @@ class Asynchronous(FAKE):
         return True
 
     def synchronize(self, device_index=None):
-        self.fake.synchronize()
+        self.logged.synchronize()
 
     @property
     def Stream(self):  # noqa: N802
-        return self.fake.Stream
+        return self.logged.Stream
 
     @property
     def Event(self):  # noqa: N802
-        return self.fake.Event
+        return self.logged.Event
 
     def stream(self, stream):
-        return self.fake.on(stream)
+        return self.logged.on(stream)
 
     def current_stream(self, device_index=None):
-        return self.fake.current
+        return self.logged.current
 
     def default_stream(self, device_index=None):
-        return self.fake.default
+        return self.logged.default
 
 
 class Streamed(Linear):
-    """The terms of the loss on several streams, ordered as CUDA's manual asks a program to."""
+    """Computes the terms of the loss on several streams, ordered as CUDA requires."""
 
-    def __init__(self, place, device):
-        super().__init__(place)
-        self.fake = device
-        others = [device.Stream(name=f"producer {k}") for k in range(1, place.case.get("streams", 1))]
+    def __init__(self, position, device):
+        super().__init__(position)
+        self.logged = device
+        others = [
+            device.Stream(name=f"producer {k}") for k in range(1, position.case.get("streams", 1))
+        ]
         self.producers = [device.default, *others]
         self.turn = {key: i % len(self.producers) for i, key in enumerate(self.w)}
 
     def forward(self, step, m, term=0):
-        terms, caller = [], self.fake.current
+        terms, caller = [], self.logged.current
         for j, w, x in self.used(step, m, term):
             stream = self.producers[self.turn[self.key(j)]]
-            with self.fake.on(stream):
+            with self.logged.on(stream):
                 stream.wait_stream(caller)
-                term = zeroproof_streams.Term.apply(self.fake, stream, caller, (w.float() * x).sum())
+                term = zeroproof_streams.Term.apply(
+                    self.logged, stream, caller, (w.float() * x).sum()
+                )
             caller.wait_stream(stream)
             for tensor, user in ((x, stream), (term, caller)):
                 tensor.record_stream(user)
@@ -88,7 +94,7 @@ class Streamed(Linear):
 
 
 class Both:
-    """A pause of the ledger and of the stream log."""
+    """Pauses the ledger and the stream log."""
 
     def __init__(self, *pauses):
         self.pauses = pauses
@@ -103,20 +109,20 @@ class Both:
 
 
 def observe(me, device):
-    """The log is told of steps and pauses as the ledger is."""
+    """Writes steps to the stream log as well, and pauses it with the ledger."""
     begin, pause = me.begin, me.recorder.pause
 
-    def told(number):
+    def begin_both(number):
         begin(number)
         device.write({"step": number})
 
-    me.begin = told
+    me.begin = begin_both
     me.recorder.pause = lambda: Both(pause(), device.pause())
 
 
 @contextlib.contextmanager
 def stepping(device):
-    """While the script is in engine.step(), parameters may be updated."""
+    """Marks phase "step", in which parameters may be updated."""
     device.write({"phase": "step"})
     try:
         yield
@@ -130,22 +136,40 @@ def main(me):
         set_accelerator(Asynchronous(device))
         observe(me, device)
         with device.recording():
-            base.main(me, lambda place: Streamed(place, device), lambda: stepping(device))
+            base.main(me, lambda position: Streamed(position, device), lambda: stepping(device))
         device.close()
 
 
-# What has to do with streams; values are deepspeed_adapter.py's business, and are looked at here, too.
-# Offloading is left out: on the CPU nothing tells the host's tensors from the device's.
+# Axes that affect streams; deepspeed_adapter.py covers the other axes of values. Offloading is not
+# supported, because the host's tensors cannot be distinguished from the device's on a CPU.
 HELLO = {
-    **base.HELLO, "name": "DeepSpeed streams", "level": 3, "returns": [*base.HELLO["returns"], "streams"],
+    **base.HELLO,
+    "name": "DeepSpeed streams",
+    "level": 3,
+    "returns": [*base.HELLO["returns"], "streams"],
     "supports": {
-        "zero": [1, 2], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3], "steps": [1, 2, 3], "precision": ["fp32", "bf16"],
-        "optimizer": ["sgd", "momentum"], "clip": ["off", "loose"], "groups": [1, 2],
-        "sizes": ["plain", "tiny", "odd", "large"], "bucket": ["large", "small"], "frozen": ["no", "yes"],
-        "tied": ["no", "stage"], "streams": [1, 2, 3]},
+        "zero": [1, 2],
+        "dp": [1, 2, 3, 4],
+        "micro_batches": [1, 2, 3],
+        "steps": [1, 2, 3],
+        "precision": ["fp32", "bf16"],
+        "optimizer": ["sgd", "momentum"],
+        "clip": ["off", "loose"],
+        "groups": [1, 2],
+        "sizes": ["plain", "tiny", "odd", "large"],
+        "bucket": ["large", "small"],
+        "frozen": ["no", "yes"],
+        "tied": ["no", "stage"],
+        "streams": [1, 2, 3],
+    },
     "without": [{"option reduce_scatter": True, "option predivide": 2}],
-    "options": {"overlap_comm": [True, False], **{n: base.HELLO["options"][n] for n in (
-        "reduce_scatter", "use_multi_rank_bucket_allreduce", "predivide")}},
+    "options": {
+        "overlap_comm": [True, False],
+        **{
+            n: base.HELLO["options"][n]
+            for n in ("reduce_scatter", "use_multi_rank_bucket_allreduce", "predivide")
+        },
+    },
 }
 
 

@@ -1,9 +1,11 @@
 """PyTorch's FSDP2 (fully_shard) in the modes that correspond to ZeRO 1 and 2, on CPU with gloo.
 
-Parameters stay whole from one step's end (unshard) to the last backward (no resharding in between). ZeRO 1
-accumulates whole gradients and reduces once (set_requires_gradient_sync); ZeRO 2 reduces each micro-batch.
-The sharded fp32 parameters are the masters; what unshard() gathers are the parameters. fp16 has torch.amp's
-GradScaler, its scale held: it grows by a rule of its own."""
+Parameters stay unsharded from the end of a step (unshard) to the last backward. ZeRO 1 accumulates
+whole gradients and reduces once (set_requires_gradient_sync); ZeRO 2 reduces each micro-batch. The
+sharded fp32 parameters are the masters, and the parameters gathered by unshard() are the
+parameters. fp16 uses torch.amp's GradScaler with a fixed scale, because its growth rule differs
+from the case's."""
+
 import torch
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
@@ -12,32 +14,54 @@ from torch.distributed.tensor._utils import compute_local_shape_and_global_offse
 from torch_adapter import DTYPES, Linear, backwards, hexes, optimizer_of, serve
 
 HELLO = {
-    "protocol": 1, "name": "PyTorch FSDP2", "version": torch.__version__.split("+", maxsplit=1)[0], "level": 2,
+    "protocol": 1,
+    "name": "PyTorch FSDP2",
+    "version": torch.__version__.split("+", maxsplit=1)[0],
+    "level": 2,
     "returns": ["norm", "skipped", "scale", "parameters", "gradients", "masters", "ledger"],
     "supports": {
-        "zero": [1, 2], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
-        "precision": ["fp32", "bf16", "fp16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
-        "scale": ["one", "static"], "overflow": ["no", "yes"],
-        "optimizer": ["sgd", "momentum", "adamw"], "clip": ["off", "loose", "binding"], "groups": [1, 2, 3],
-        "sizes": ["plain", "tiny", "odd", "large", "empty"], "unused": ["no", "some", "often"],
-        "frozen": ["no", "yes"], "tied": ["no", "stage"], "backwards": [1, 2]},
+        "zero": [1, 2],
+        "dp": [1, 2, 3, 4],
+        "micro_batches": [1, 2, 3, 4],
+        "steps": [1, 2, 3, 4],
+        "precision": ["fp32", "bf16", "fp16"],
+        "accumulate": ["same", "fp32"],
+        "communicate": ["same", "fp32"],
+        "scale": ["one", "static"],
+        "overflow": ["no", "yes"],
+        "optimizer": ["sgd", "momentum", "adamw"],
+        "clip": ["off", "loose", "binding"],
+        "groups": [1, 2, 3],
+        "sizes": ["plain", "tiny", "odd", "large", "empty"],
+        "unused": ["no", "some", "often"],
+        "frozen": ["no", "yes"],
+        "tied": ["no", "stage"],
+        "backwards": [1, 2],
+    },
     "world": 4,
-    "without": [{"precision": ["fp32", "bf16"], "scale": "static"}, {"precision": "fp16", "scale": "one"},
-                # it says so itself: what is unused on some ranks needs the option
-                {"unused": ["some", "often"], "option reduce_scatter_unused": False}],
+    "without": [
+        {"precision": ["fp32", "bf16"], "scale": "static"},
+        {"precision": "fp16", "scale": "one"},
+        # FSDP2 refuses parameters that are unused on some ranks without this option
+        {"unused": ["some", "often"], "option reduce_scatter_unused": False},
+    ],
     "options": {"reshard_after_forward": [False, True], "reduce_scatter_unused": [True, False]},
 }
 
 
 def runs(model, value):
-    """The runs of each parameter that this rank's shards hold; value: parameter -> DTensor or None."""
+    """The runs of each parameter in this rank's shards; value: parameter -> DTensor or None."""
     found = {}
     for j in model.entries:
         w = model.w[model.key(j)]
         shard = value(w) if w.requires_grad else None
         if isinstance(shard, DTensor):
-            _, offset = compute_local_shape_and_global_offset(shard.shape, shard.device_mesh, shard.placements)
-            found[model.place.case["parameters"][j]["name"]] = [[offset[0], hexes(shard.to_local())]]
+            _, offset = compute_local_shape_and_global_offset(
+                shard.shape, shard.device_mesh, shard.placements
+            )
+            found[model.position.case["parameters"][j]["name"]] = [
+                [offset[0], hexes(shard.to_local())]
+            ]
     return found
 
 
@@ -59,7 +83,7 @@ def one_step(me, model, optim, scaler, step):
     seen = optim.register_step_post_hook(lambda *_: stepped.append(True))
     scaler.step(optim)
     seen.remove()
-    scaler.update(case["scale"]["first"])  # as it was
+    scaler.update(case["scale"]["first"])  # keeps the scale fixed
     optim.zero_grad()
     mine.update(skipped=not stepped, scale=float(scaler.get_scale()).hex())
     mine["masters"] = runs(model, lambda w: w)
@@ -71,15 +95,24 @@ def one_step(me, model, optim, scaler, step):
 def main(me):
     case = me.case
     me.environment("zeroproof")
-    model = Linear(me.place)
+    model = Linear(me.position)
     reduce = case["communicate"] if case["precision"] != "fp32" else "fp32"
-    policy = MixedPrecisionPolicy(param_dtype=DTYPES[case["precision"]], reduce_dtype=DTYPES[reduce],
-                                  cast_forward_inputs=False)
-    fully_shard(model, mesh=init_device_mesh("cpu", (case["topology"]["dp"],)), mp_policy=policy,
-                reshard_after_forward=case["options"]["reshard_after_forward"])
+    policy = MixedPrecisionPolicy(
+        param_dtype=DTYPES[case["precision"]],
+        reduce_dtype=DTYPES[reduce],
+        cast_forward_inputs=False,
+    )
+    fully_shard(
+        model,
+        mesh=init_device_mesh("cpu", (case["topology"]["dp"],)),
+        mp_policy=policy,
+        reshard_after_forward=case["options"]["reshard_after_forward"],
+    )
     model.set_reduce_scatter_unused_params(case["options"]["reduce_scatter_unused"])
     optim = optimizer_of(case, model.groups())
-    scaler = torch.amp.GradScaler("cpu", init_scale=case["scale"]["first"], enabled=case["precision"] == "fp16")
+    scaler = torch.amp.GradScaler(
+        "cpu", init_scale=case["scale"]["first"], enabled=case["precision"] == "fp16"
+    )
     for step in range(case["steps"]):
         me.begin(step)
         one_step(me, model, optim, scaler, step)

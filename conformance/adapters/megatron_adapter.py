@@ -1,16 +1,20 @@
-"""Megatron-Core on CPU with gloo: DistributedDataParallel (ZeRO 0), DistributedOptimizer (ZeRO 1), and its
-schedules (1F1B, interleaved, or none on one stage), with tensor and expert parallel parameters.
+"""Adapter for Megatron-Core on CPU with gloo: DistributedDataParallel (ZeRO 0),
+DistributedOptimizer (ZeRO 1) and its schedules (1F1B, interleaved, none on one stage), with
+tensor-parallel and expert-parallel parameters.
 
-It expects CUDA. What stands in, none of it in reduction, norm or step: the current device is the CPU, which
-is always synchronized; device="cuda" and Tensor.cuda() mean it; Tensor.type() answers with the torch.cuda
-names that it compares. Its own fallbacks for Transformer Engine's and apex's kernels do norm and scale.
+Megatron expects CUDA. Three stand-ins, none of them in reduction, norm or step: the current device
+is the CPU, which is always synchronized; device="cuda" and Tensor.cuda() mean the CPU;
+Tensor.type() returns the torch.cuda names that Megatron compares. Megatron's own fallbacks for the
+kernels of Transformer Engine and apex compute norm and scale.
 
-Not reached. It needs CUDA: several instances of the distributed optimizer (it makes a stream), nccl_ub,
-CUDA graphs, ring exchange. It has no other: ZeRO 2 (its FSDP is another program), tuples between stages,
-a second tie (the position embeddings are reduced on one stage only), several SGD momenta. Its dynamic loss
-scale grows by a rule of its own. fp16 gradients are handed out scaled, so they are not returned."""
+Not covered because they need CUDA: several instances of the distributed optimizer (it creates a
+stream), nccl_ub, CUDA graphs, ring exchange. Not covered because Megatron lacks them: ZeRO 2 (its
+FSDP is a separate program), tuples between stages, a second tied key (position embeddings are
+reduced on one stage only), several SGD momenta. Its dynamic loss scale grows by a different rule.
+fp16 gradients are available only multiplied by the scale, so they are not returned."""
+
 import torch
-import torch._dynamo  # noqa: F401  (else imported in every child)
+import torch._dynamo  # noqa: F401  (imported here, or every child would import it)
 from torch.overrides import TorchFunctionMode
 from torch_adapter import DTYPES, Linear, hexes, serve, stage_loss, stage_message
 
@@ -19,7 +23,10 @@ torch.cuda.synchronize = lambda *_: None
 
 from megatron.core import parallel_state  # noqa: E402
 from megatron.core.distributed import (  # noqa: E402
-    DistributedDataParallel, DistributedDataParallelConfig, finalize_model_grads)
+    DistributedDataParallel,
+    DistributedDataParallelConfig,
+    finalize_model_grads,
+)
 from megatron.core.enums import ModelType  # noqa: E402
 from megatron.core.optimizer import OptimizerConfig, ParamKey, get_megatron_optimizer  # noqa: E402
 from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler  # noqa: E402
@@ -27,53 +34,94 @@ from megatron.core.package_info import __version__ as version  # noqa: E402
 from megatron.core.pipeline_parallel import get_forward_backward_func  # noqa: E402
 from megatron.core.transformer import TransformerConfig  # noqa: E402
 
-# of DistributedDataParallelConfig, and of the schedules
-REDUCTION = {"overlap_grad_reduce": [False, True], "overlap_param_gather": [False, True],
-             "average_in_collective": [False, True], "align_param_gather": [False, True]}
-SCHEDULE = {"virtual_stages": [1, 2], "align_grad_reduce": [False, True], "batch_p2p_comm": [True, False],
-            "overlap_p2p_comm": [False, True], "deallocate_pipeline_outputs": [False, True]}
+# options of DistributedDataParallelConfig and of the schedules
+REDUCTION = {
+    "overlap_grad_reduce": [False, True],
+    "overlap_param_gather": [False, True],
+    "average_in_collective": [False, True],
+    "align_param_gather": [False, True],
+}
+SCHEDULE = {
+    "virtual_stages": [1, 2],
+    "align_grad_reduce": [False, True],
+    "batch_p2p_comm": [True, False],
+    "overlap_p2p_comm": [False, True],
+    "deallocate_pipeline_outputs": [False, True],
+}
 HELLO = {
-    "protocol": 1, "name": "Megatron-Core", "version": version, "level": 2,
+    "protocol": 1,
+    "name": "Megatron-Core",
+    "version": version,
+    "level": 2,
     "returns": ["norm", "skipped", "scale", "parameters", "gradients", "masters", "ledger"],
     "supports": {
-        "zero": [0, 1], "dp": [1, 2, 3, 4], "pp": [1, 2, 3], "tp": [1, 2], "ep": [1, 2],
-        "micro_batches": [1, 2, 3, 4], "steps": [1, 2, 3, 4],
-        "precision": ["fp32", "bf16", "fp16"], "accumulate": ["same", "fp32"], "communicate": ["same", "fp32"],
-        "optimizer": ["sgd", "momentum", "adamw"], "scale": ["one", "static"], "overflow": ["no", "yes"],
-        "clip": ["off", "loose", "binding"], "magnitude": ["plain", "huge", "minute"], "groups": [1, 2, 3],
+        "zero": [0, 1],
+        "dp": [1, 2, 3, 4],
+        "pp": [1, 2, 3],
+        "tp": [1, 2],
+        "ep": [1, 2],
+        "micro_batches": [1, 2, 3, 4],
+        "steps": [1, 2, 3, 4],
+        "precision": ["fp32", "bf16", "fp16"],
+        "accumulate": ["same", "fp32"],
+        "communicate": ["same", "fp32"],
+        "optimizer": ["sgd", "momentum", "adamw"],
+        "scale": ["one", "static"],
+        "overflow": ["no", "yes"],
+        "clip": ["off", "loose", "binding"],
+        "magnitude": ["plain", "huge", "minute"],
+        "groups": [1, 2, 3],
         "stages_groups": ["equal", "unequal", "idle"],
-        "sizes": ["plain", "tiny", "odd", "large", "empty"], "bucket": ["large", "small"],
-        "unused": ["no", "some", "often"], "frozen": ["no", "yes"], "tied": ["no", "stage", "stages"],
-        "messages": ["tensor", "varying"]},
+        "sizes": ["plain", "tiny", "odd", "large", "empty"],
+        "bucket": ["large", "small"],
+        "unused": ["no", "some", "often"],
+        "frozen": ["no", "yes"],
+        "tied": ["no", "stage", "stages"],
+        "messages": ["tensor", "varying"],
+    },
     "world": 6,
-    "without": [{"zero": 1, "optimizer": ["sgd", "momentum"]},  # it asserts Adam
-                {"precision": ["fp32", "bf16"], "scale": "static"}, {"precision": "fp16", "scale": "one"},
-                {"accumulate": "fp32", "communicate": "same"},  # grad_reduce_in_fp32 is both
-                # it says so itself: a bucket waits for all of its gradients
-                {"unused": ["some", "often"], "option overlap_grad_reduce": True},
-                {"zero": 0, "option overlap_param_gather": True},
-                {"option overlap_grad_reduce": False, "option overlap_param_gather": True},
-                {"option overlap_grad_reduce": False, "option align_grad_reduce": True},
-                {"option overlap_param_gather": False, "option align_param_gather": True},
-                {"option batch_p2p_comm": True, "option overlap_p2p_comm": True},
-                {"option virtual_stages": 1, "option overlap_p2p_comm": True},
-                # interleaved, two stages, p2p not overlapped: gradients are wrong (known/), and then everything is:
-                # seen where all else is plain
-                *({"pp": 2, "option virtual_stages": 2, "option overlap_p2p_comm": False, **more} for more in (
-                    {"precision": ["bf16", "fp16"]}, {"clip": ["loose", "binding"]}, {"overflow": "yes"},
-                    {"magnitude": ["huge", "minute"]}, {"unused": ["some", "often"]}, {"messages": "varying"})),
-                # the interleaved schedule wants as many micro-batches as stages
-                {"option virtual_stages": 2, "pp": 2, "micro_batches": 1},
-                {"option virtual_stages": 2, "pp": 3, "micro_batches": [1, 2]},
-                *({"pp": 1, f"option {name}": values[1]} for name, values in SCHEDULE.items())],
+    "without": [
+        {"zero": 1, "optimizer": ["sgd", "momentum"]},  # Megatron asserts Adam
+        {"precision": ["fp32", "bf16"], "scale": "static"},
+        {"precision": "fp16", "scale": "one"},
+        {"accumulate": "fp32", "communicate": "same"},  # grad_reduce_in_fp32 sets both
+        # Megatron refuses it: a bucket waits for all of its gradients
+        {"unused": ["some", "often"], "option overlap_grad_reduce": True},
+        {"zero": 0, "option overlap_param_gather": True},
+        {"option overlap_grad_reduce": False, "option overlap_param_gather": True},
+        {"option overlap_grad_reduce": False, "option align_grad_reduce": True},
+        {"option overlap_param_gather": False, "option align_param_gather": True},
+        {"option batch_p2p_comm": True, "option overlap_p2p_comm": True},
+        {"option virtual_stages": 1, "option overlap_p2p_comm": True},
+        # interleaved, two stages, p2p not overlapped: gradients are wrong (known/). Plain cases
+        # show it; in others, every value would be wrong
+        *(
+            {"pp": 2, "option virtual_stages": 2, "option overlap_p2p_comm": False, **more}
+            for more in (
+                {"precision": ["bf16", "fp16"]},
+                {"clip": ["loose", "binding"]},
+                {"overflow": "yes"},
+                {"magnitude": ["huge", "minute"]},
+                {"unused": ["some", "often"]},
+                {"messages": "varying"},
+            )
+        ),
+        # the interleaved schedule needs at least as many micro-batches as stages
+        {"option virtual_stages": 2, "pp": 2, "micro_batches": 1},
+        {"option virtual_stages": 2, "pp": 3, "micro_batches": [1, 2]},
+        *({"pp": 1, f"option {name}": values[1]} for name, values in SCHEDULE.items()),
+    ],
     "options": {**REDUCTION, **SCHEDULE},
 }
-TYPES = {torch.float32: "torch.cuda.FloatTensor", torch.float16: "torch.cuda.HalfTensor",
-         torch.bfloat16: "torch.cuda.BFloat16Tensor"}
+TYPES = {
+    torch.float32: "torch.cuda.FloatTensor",
+    torch.float16: "torch.cuda.HalfTensor",
+    torch.bfloat16: "torch.cuda.BFloat16Tensor",
+}
 
 
 class OnCpu(TorchFunctionMode):
-    """The CPU in the place of the device."""
+    """Redirects CUDA devices to the CPU."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
@@ -86,11 +134,11 @@ class OnCpu(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-# ---- The model ------------------------------------------------------------------------------------
+# ---- The model -----------------------------------------------------------------------------------
 
 
 class Weight(torch.nn.Module):
-    """A layer of its own, so that Megatron's forward hooks see when it is used."""
+    """A layer for one weight, so that Megatron's forward hooks detect its use."""
 
     def __init__(self, w):
         super().__init__()
@@ -101,30 +149,33 @@ class Weight(torch.nn.Module):
 
 
 class Stage(torch.nn.Module):
-    """Pipeline stage v of n; what Megatron asks of a model, it has as its GPTModel does."""
+    """Pipeline stage v of n with the attributes that Megatron expects of a model, as in its
+    GPTModel."""
 
     model_type = ModelType.encoder_or_decoder
 
-    def __init__(self, place, linear, v, n):
+    def __init__(self, position, linear, v, n):
         super().__init__()
-        self.place, self.v, self.arrived = place, v, []
-        self.linear = [linear]  # in a list: its parameters are those of the layers
+        self.position, self.v, self.arrived = position, v, []
+        self.linear = [linear]  # in a list, so that its parameters are not registered twice
         self.layers = torch.nn.ModuleDict({key: Weight(w) for key, w in linear.w.items()})
         self.pre_process, self.post_process = v == 0, v == n - 1
-        entries = place.case["parameters"]
-        self.share_embeddings_and_output_weights = any(e["tied"] is not None and e["stage"] for e in entries)
+        entries = position.case["parameters"]
+        self.share_embeddings_and_output_weights = any(
+            e["tied"] is not None and e["stage"] for e in entries
+        )
         for j in linear.entries:
             self.mark(linear.w[linear.key(j)], entries[j])
 
     def mark(self, w, entry):
-        """The attributes by which Megatron tells parameters apart."""
+        """Sets the attributes by which Megatron classifies parameters."""
         if entry["sharded"]:
             w.tensor_model_parallel, w.partition_dim, w.partition_stride = True, 0, 1
         if entry["expert"]:
             w.allreduce = False
         if entry["tied"] is not None and self.share_embeddings_and_output_weights:
             w.shared_embedding, w.shared = True, self.post_process
-        if not hasattr(w, "of_group"):  # a tied parameter is in the group of its first use
+        if not hasattr(w, "of_group"):  # a tied parameter belongs to the group of its first use
             w.of_group = True
             setattr(w, f"group{entry['group']}", True)
 
@@ -135,104 +186,171 @@ class Stage(torch.nn.Module):
         self.arrived = [t for t in tensors if t is not None]
 
     def forward(self, step, m):
-        linear, g = self.linear[0], self.place.batch(m)
+        linear, g = self.linear[0], self.position.batch(m)
         used = [(j, self.layers[linear.key(j)](), x) for j, _, x in linear.used(step, m)]
         loss = stage_loss(self.arrived, g, used)
         if self.post_process:
             return loss
-        return stage_message([{**t, "shape": shape(t)} for t in boundary(self.place.case, self.v)[g]], g, loss)[0]
+        return stage_message(
+            [{**t, "shape": shape(t)} for t in boundary(self.position.case, self.v)[g]], g, loss
+        )[0]
 
 
 def boundary(case, v):
-    """The messages behind stage v; with virtual stages all have one shape."""
+    """The messages after stage v. With virtual stages all have one shape."""
     return case["messages"][0 if case["options"]["virtual_stages"] > 1 else v]
 
 
 def shape(t):
-    """(sequence, batch, hidden = 1), as Megatron exchanges shapes."""
+    """The shape as Megatron exchanges it: (sequence, batch, hidden = 1)."""
     return t["shape"] + [1] * (3 - len(t["shape"]))
 
 
-def shapes(place):
-    """What the schedule is told of shapes: of what this stage receives and sends; where it does neither, of
-    something. The interleaved one knows but one shape."""
-    of = [[shape(messages[0][0])] for messages in place.case["messages"]]
+def shapes(position):
+    """The schedule's arguments for the shapes that this stage receives and sends. The first and
+    last stage repeat a neighbouring shape that is not used. The interleaved schedule supports one
+    shape only."""
+    of = [[shape(messages[0][0])] for messages in position.case["messages"]]
     one = {"seq_length": 1, "micro_batch_size": 1}
     if not of:
         return one
-    if place.case["options"]["virtual_stages"] > 1:
+    if position.case["options"]["virtual_stages"] > 1:
         return {"seq_length": of[0][0][0], "micro_batch_size": of[0][0][1]}
-    return {**one, "adjust_tensor_shapes_fn":
-            lambda *_: (of[max(place.pp - 1, 0)], of[min(place.pp, len(of) - 1)])}
+    return {
+        **one,
+        "adjust_tensor_shapes_fn": lambda *_: (
+            of[max(position.pp - 1, 0)],
+            of[min(position.pp, len(of) - 1)],
+        ),
+    }
 
 
-def chunks(place):
-    """This rank's stages, without their neighbours: the entries are dealt out in turn, but that what is tied
-    over stages is in the first and in the last one."""
-    case, each = place.case, place.case["options"]["virtual_stages"]
-    mine = [j for j, e in enumerate(case["parameters"]) if e["stage"] == place.pp]
+def chunks(position):
+    """This rank's stages. Entries are assigned in turn, except that entries tied over stages go to
+    the first and the last stage."""
+    case, each = position.case, position.case["options"]["virtual_stages"]
+    mine = [j for j, e in enumerate(case["parameters"]) if e["stage"] == position.pp]
     dealt = [set() for _ in range(each)]
     for turn, j in enumerate(mine):
         tied = case["parameters"][j]["tied"] is not None
-        dealt[(0 if place.pp == 0 else each - 1) if tied else turn % each].add(j)
+        dealt[(0 if position.pp == 0 else each - 1) if tied else turn % each].add(j)
     pp = case["topology"]["pp"]
-    return [Stage(place, Linear(place, entries).to(DTYPES[case["precision"]]), i * pp + place.pp, each * pp)
-            for i, entries in enumerate(dealt)]
+    return [
+        Stage(
+            position,
+            Linear(position, entries).to(DTYPES[case["precision"]]),
+            i * pp + position.pp,
+            each * pp,
+        )
+        for i, entries in enumerate(dealt)
+    ]
 
 
-# ---- Megatron's parts -----------------------------------------------------------------------------
+# ---- Megatron's parts ----------------------------------------------------------------------------
 
 
 def optimizer_config(case):
     group, scale, clip = case["groups"][0], case["scale"], case["clip"]
-    more = {"adam_beta1": group["betas"][0], "adam_beta2": group["betas"][1], "adam_eps": group["eps"]} \
-        if "betas" in group else {"sgd_momentum": group.get("momentum", 0.0)}
+    more = (
+        {"adam_beta1": group["betas"][0], "adam_beta2": group["betas"][1], "adam_eps": group["eps"]}
+        if "betas" in group
+        else {"sgd_momentum": group.get("momentum", 0.0)}
+    )
     return OptimizerConfig(
-        optimizer="adam" if "betas" in group else "sgd", lr=group["lr"], min_lr=0.0,
+        optimizer="adam" if "betas" in group else "sgd",
+        lr=group["lr"],
+        min_lr=0.0,
         weight_decay=group["weight_decay"],
-        bf16=case["precision"] == "bf16", fp16=case["precision"] == "fp16", params_dtype=DTYPES[case["precision"]],
+        bf16=case["precision"] == "bf16",
+        fp16=case["precision"] == "fp16",
+        params_dtype=DTYPES[case["precision"]],
         loss_scale=scale["first"] if case["precision"] == "fp16" else None,
-        clip_grad=clip["max_norm"] if clip else 0.0, use_distributed_optimizer=case["zero"] == 1,
-        overlap_param_gather=case["options"]["overlap_param_gather"], **more)
+        clip_grad=clip["max_norm"] if clip else 0.0,
+        use_distributed_optimizer=case["zero"] == 1,
+        overlap_param_gather=case["options"]["overlap_param_gather"],
+        **more,
+    )
 
 
 def optimizer(case, model):
-    """The optimizer; each group's learning rate and decay are set by Megatron's own scheduler."""
-    overrides = {ParamKey(attr=f"group{n}"): {"max_lr": group["lr"], "wd_mult": group["weight_decay"]}
-                 for n, group in enumerate(case["groups"])}
-    optim = get_megatron_optimizer(optimizer_config(case), model, overrides, use_gloo_process_groups=False)
+    """The optimizer. Megatron's scheduler sets the learning rate and decay of each group."""
+    overrides = {
+        ParamKey(attr=f"group{n}"): {"max_lr": group["lr"], "wd_mult": group["weight_decay"]}
+        for n, group in enumerate(case["groups"])
+    }
+    optim = get_megatron_optimizer(
+        optimizer_config(case), model, overrides, use_gloo_process_groups=False
+    )
     OptimizerParamScheduler(
-        optim, init_lr=0.0, max_lr=max(group["lr"] for group in case["groups"]), min_lr=0.0, lr_warmup_steps=0,
-        lr_decay_steps=1, lr_decay_style="constant", start_wd=1.0, end_wd=1.0, wd_incr_steps=0,
-        wd_incr_style="constant")
+        optim,
+        init_lr=0.0,
+        max_lr=max(group["lr"] for group in case["groups"]),
+        min_lr=0.0,
+        lr_warmup_steps=0,
+        lr_decay_steps=1,
+        lr_decay_style="constant",
+        start_wd=1.0,
+        end_wd=1.0,
+        wd_incr_steps=0,
+        wd_incr_style="constant",
+    )
     return optim
 
 
 def transformer_config(case):
-    """Of the schedule and of DistributedDataParallel; there is no transformer."""
+    """The configuration of the schedule and of DistributedDataParallel; there is no transformer."""
     pp, micro_batches = case["topology"]["pp"], case["micro_batches"]
-    virtual = {"virtual_pipeline_model_parallel_size": case["options"]["virtual_stages"],
-               "microbatch_group_size_per_vp_stage": micro_batches if micro_batches % pp else pp} \
-        if case["options"]["virtual_stages"] > 1 else {}
+    virtual = (
+        {
+            "virtual_pipeline_model_parallel_size": case["options"]["virtual_stages"],
+            "microbatch_group_size_per_vp_stage": micro_batches if micro_batches % pp else pp,
+        }
+        if case["options"]["virtual_stages"] > 1
+        else {}
+    )
     return TransformerConfig(
-        num_layers=pp * case["options"]["virtual_stages"], hidden_size=1,
-        num_attention_heads=case["topology"]["tp"], kv_channels=1,
-        pipeline_model_parallel_size=pp, pipeline_dtype=DTYPES[case["precision"]],
-        tensor_model_parallel_size=case["topology"]["tp"], variable_seq_lengths=case["dynamic_shapes"],
-        moe_token_dispatcher_type="alltoall",  # the only one that lets shapes vary
-        batch_p2p_sync=False, finalize_model_grads_func=finalize_model_grads, **virtual,
-        **{n: case["options"][n] for n in ("batch_p2p_comm", "overlap_p2p_comm", "deallocate_pipeline_outputs")})
+        num_layers=pp * case["options"]["virtual_stages"],
+        hidden_size=1,
+        num_attention_heads=case["topology"]["tp"],
+        kv_channels=1,
+        pipeline_model_parallel_size=pp,
+        pipeline_dtype=DTYPES[case["precision"]],
+        tensor_model_parallel_size=case["topology"]["tp"],
+        variable_seq_lengths=case["dynamic_shapes"],
+        moe_token_dispatcher_type="alltoall",  # the only one that allows varying shapes
+        batch_p2p_sync=False,
+        finalize_model_grads_func=finalize_model_grads,
+        **virtual,
+        **{
+            n: case["options"][n]
+            for n in ("batch_p2p_comm", "overlap_p2p_comm", "deallocate_pipeline_outputs")
+        },
+    )
 
 
 def wrap(case, stages):
-    """The stages in DistributedDataParallel, and the schedule's hooks, as Megatron's training.py does it."""
+    """Wraps the stages in DistributedDataParallel and sets the schedule's hooks, as in Megatron's
+    training.py."""
     config = transformer_config(case)
-    model = [DistributedDataParallel(config, DistributedDataParallelConfig(
-        grad_reduce_in_fp32=case["accumulate"] == "fp32" or case["communicate"] == "fp32",
-        use_distributed_optimizer=case["zero"] == 1, bucket_size=case["bucket"],
-        **{n: case["options"][n] for n in REDUCTION}), stage, disable_bucketing=i > 0)
-        for i, stage in enumerate(stages)]
-    hooks = {"no_sync_func": [m.no_sync for m in model]} if case["options"]["overlap_grad_reduce"] else {}
+    model = [
+        DistributedDataParallel(
+            config,
+            DistributedDataParallelConfig(
+                grad_reduce_in_fp32=case["accumulate"] == "fp32" or case["communicate"] == "fp32",
+                use_distributed_optimizer=case["zero"] == 1,
+                bucket_size=case["bucket"],
+                **{n: case["options"][n] for n in REDUCTION},
+            ),
+            stage,
+            disable_bucketing=i > 0,
+        )
+        for i, stage in enumerate(stages)
+    ]
+    hooks = (
+        {"no_sync_func": [m.no_sync for m in model]}
+        if case["options"]["overlap_grad_reduce"]
+        else {}
+    )
     if case["options"]["align_grad_reduce"]:
         hooks["grad_sync_func"] = [m.start_grad_sync for m in model]
     if case["options"]["align_param_gather"]:
@@ -242,36 +360,46 @@ def wrap(case, stages):
     return model
 
 
-# ---- What it returns ------------------------------------------------------------------------------
+# ---- Results -------------------------------------------------------------------------------------
 
 
 def named(linear):
-    """name -> Parameter of what is trained; uses of one tied key are one."""
-    return {linear.place.case["parameters"][j]["name"]: linear.w[linear.key(j)]
-            for j in linear.entries if linear.w[linear.key(j)].requires_grad}
+    """name -> Parameter of the trained parameters. Uses of one tied key share a Parameter."""
+    return {
+        linear.position.case["parameters"][j]["name"]: linear.w[linear.key(j)]
+        for j in linear.entries
+        if linear.w[linear.key(j)].requires_grad
+    }
 
 
 def shards(part, w):
-    """The run of w that this rank owns, or None. A part without parameters is a stub of an optimizer."""
+    """The run of w that this rank owns, or None. An optimizer without parameters is a stub."""
     if getattr(part, "is_stub_optimizer", False):
         return None
     if not hasattr(part, "_get_model_param_range_map"):
         return 0, w.numel()
     try:
-        place = part._get_model_param_range_map(w)["param"]
+        run = part._get_model_param_range_map(w)["param"]
     except KeyError:
         return None
-    return place.start, place.end
+    return run.start, run.end
 
 
 def masters(part, linear):
-    """What an optimizer holds in fp32 for its parameters."""
+    """The fp32 masters that an optimizer holds."""
     pairs = {}
-    for mine, theirs in (("model_float16_groups", "shard_fp32_from_float16_groups"),
-                         ("model_fp32_groups", "shard_fp32_groups"), ("float16_groups", "fp32_from_float16_groups")):
-        for group, held in zip(getattr(part, mine, []), getattr(part, theirs, [])):
-            pairs.update({id(w): h for w, h in zip(group, held)})
-    return {name: [[shards(part, w)[0], hexes(pairs[id(w)])]] for name, w in named(linear).items() if id(w) in pairs}
+    for mine, theirs in (
+        ("model_float16_groups", "shard_fp32_from_float16_groups"),
+        ("model_fp32_groups", "shard_fp32_groups"),
+        ("float16_groups", "fp32_from_float16_groups"),
+    ):
+        for group, held in zip(getattr(part, mine, []), getattr(part, theirs, []), strict=True):
+            pairs.update({id(w): h for w, h in zip(group, held, strict=True)})
+    return {
+        name: [[shards(part, w)[0], hexes(pairs[id(w)])]]
+        for name, w in named(linear).items()
+        if id(w) in pairs
+    }
 
 
 def gradients(part, linear):
@@ -279,17 +407,20 @@ def gradients(part, linear):
     for name, w in named(linear).items():
         own = shards(part, w)
         if own:
-            found[name] = [[own[0], hexes(w.main_grad.flatten()[own[0]:own[1]])]]
+            found[name] = [[own[0], hexes(w.main_grad.flatten()[own[0] : own[1]])]]
     return found
 
 
 def reported(of, optim, linears):
     parts = getattr(optim, "chained_optimizers", [optim])
-    return {name: run for part in parts for linear in linears for name, run in of(part, linear).items()}
+    return {
+        name: run for part in parts for linear in linears for name, run in of(part, linear).items()
+    }
 
 
-def one_step(me, model, optim, step, settle):
-    """settle(linear): reports the parameters of the step before, as soon as they are whole."""
+def one_step(me, model, optim, step, report_parameters):
+    """report_parameters(linear): reports the parameters of the previous step, once they are
+    gathered."""
     case, linears = me.case, [m.module.linear[0] for m in model]
     for m in model:
         m.zero_grad_buffer()
@@ -299,48 +430,59 @@ def one_step(me, model, optim, step, settle):
         m = next(batches)
         out = ddp(step, m)
         if m == 0:
-            settle(ddp.module.linear[0])
+            report_parameters(ddp.module.linear[0])
         return out, lambda loss: (loss, {})
 
     get_forward_backward_func()(
-        forward_step_func=forward, data_iterator=[iter(range(case["micro_batches"])) for _ in model], model=model,
-        num_microbatches=case["micro_batches"], **shapes(me.place))
+        forward_step_func=forward,
+        data_iterator=[iter(range(case["micro_batches"])) for _ in model],
+        model=model,
+        num_microbatches=case["micro_batches"],
+        **shapes(me.position),
+    )
     mine = {}
     if case["precision"] != "fp16":
         mine["gradients"] = reported(gradients, optim, linears)
     good, norm, _ = optim.step()
-    mine.update(skipped=not good, norm=float(norm).hex() if norm is not None and case["clip"] else None,
-                scale=float(optim.get_loss_scale()).hex())
+    mine.update(
+        skipped=not good,
+        norm=float(norm).hex() if norm is not None and case["clip"] else None,
+        scale=float(optim.get_loss_scale()).hex(),
+    )
     if case["precision"] != "fp32" or case["zero"]:
         mine["masters"] = reported(masters, optim, linears)
     me.steps.append(mine)
     if not case["options"]["overlap_param_gather"]:
         for linear in linears:
-            settle(linear)
+            report_parameters(linear)
 
 
 def main(me):
     case, t = me.case, me.case["topology"]
     me.environment("zeroproof")
     parallel_state.initialize_model_parallel(
-        t["tp"], t["pp"], case["options"]["virtual_stages"] if case["options"]["virtual_stages"] > 1 else None,
-        expert_model_parallel_size=t["ep"], create_gloo_process_groups=False)
+        t["tp"],
+        t["pp"],
+        case["options"]["virtual_stages"] if case["options"]["virtual_stages"] > 1 else None,
+        expert_model_parallel_size=t["ep"],
+        create_gloo_process_groups=False,
+    )
 
-    def settle(linear):
+    def report_parameters(linear):
         if me.steps:
             me.steps[-1].setdefault("parameters", {}).update(linear.parameters_by_name())
 
     with OnCpu():
-        model = wrap(case, chunks(me.place))
+        model = wrap(case, chunks(me.position))
         optim = optimizer(case, model)
         model[0].config.grad_scale_func = optim.scale_loss
         for step in range(case["steps"]):
             me.begin(step)
-            one_step(me, model, optim, step, settle)
+            one_step(me, model, optim, step, report_parameters)
         if case["options"]["overlap_param_gather"]:
             for m in model:
-                m.start_param_sync(force_sync=True)  # no forward is left that would do it
-                settle(m.module.linear[0])
+                m.start_param_sync(force_sync=True)  # no later forward gathers them
+                report_parameters(m.module.linear[0])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""torch.distributed.pipelining's schedules behind the suite's protocol: PP × DP on CPU with gloo.
+"""Adapter for the schedules of torch.distributed.pipelining: PP × DP on CPU with gloo.
 
-Stages are PipelineStages with static shapes; with dp > 1 each is wrapped in DDP (ZeRO 0), stepped by
-ZeroRedundancyOptimizer (ZeRO 1). All schedules but 1F1B and GPipe get two stages on each rank: the entries of
-the case's stage, dealt out in turn; those of shape V place the second stages in reverse. There is no norm over
-stages, and no tie between them."""
+Stages are PipelineStages with static shapes. With dp > 1 each is wrapped in DDP (ZeRO 0) and
+stepped by ZeroRedundancyOptimizer (ZeRO 1). All schedules but 1F1B and GPipe have two stages on
+each rank, which get the parameters of the case's stage in turn; V-shaped schedules assign the
+second stages in reverse order. The library has no norm over all stages and no tied parameters
+between stages."""
+
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 import torch.distributed as dist
@@ -11,89 +13,125 @@ from torch.distributed import pipelining
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch_adapter import DTYPES, Linear, hexes, optimizer_of, serve, stage_loss, stage_message
 
-SCHEDULES = {"1F1B": pipelining.Schedule1F1B, "GPipe": pipelining.ScheduleGPipe,
-             "Interleaved1F1B": pipelining.ScheduleInterleaved1F1B, "LoopedBFS": pipelining.ScheduleLoopedBFS,
-             "InterleavedZeroBubble": pipelining.ScheduleInterleavedZeroBubble,
-             "ZBVZeroBubble": pipelining.ScheduleZBVZeroBubble, "DualPipeV": pipelining.ScheduleDualPipeV}
+SCHEDULES = {
+    "1F1B": pipelining.Schedule1F1B,
+    "GPipe": pipelining.ScheduleGPipe,
+    "Interleaved1F1B": pipelining.ScheduleInterleaved1F1B,
+    "LoopedBFS": pipelining.ScheduleLoopedBFS,
+    "InterleavedZeroBubble": pipelining.ScheduleInterleavedZeroBubble,
+    "ZBVZeroBubble": pipelining.ScheduleZBVZeroBubble,
+    "DualPipeV": pipelining.ScheduleDualPipeV,
+}
 SINGLE, V = ("1F1B", "GPipe"), ("ZBVZeroBubble", "DualPipeV")
 HELLO = {
-    "protocol": 1, "name": "PyTorch pipelining", "version": torch.__version__.split("+", maxsplit=1)[0], "level": 2,
+    "protocol": 1,
+    "name": "PyTorch pipelining",
+    "version": torch.__version__.split("+", maxsplit=1)[0],
+    "level": 2,
     "returns": ["parameters", "gradients", "ledger"],
     "supports": {
-        "zero": [0, 1], "pp": [2, 3], "dp": [1, 2], "micro_batches": [2, 3, 4], "steps": [1, 2, 3],
-        "optimizer": ["sgd", "momentum", "adamw"], "groups": [1, 2, 3], "stages_groups": ["equal", "unequal"],
-        "sizes": ["plain", "tiny", "odd", "large"], "messages": ["tensor", "tuple"]},
+        "zero": [0, 1],
+        "pp": [2, 3],
+        "dp": [1, 2],
+        "micro_batches": [2, 3, 4],
+        "steps": [1, 2, 3],
+        "optimizer": ["sgd", "momentum", "adamw"],
+        "groups": [1, 2, 3],
+        "stages_groups": ["equal", "unequal"],
+        "sizes": ["plain", "tiny", "odd", "large"],
+        "messages": ["tensor", "tuple"],
+    },
     "world": 6,
-    # 1F1B says so itself: as many micro-batches as stages; DualPipeV counts two stages on each rank
-    "without": [{"pp": 3, "micro_batches": 2}, {"zero": 1, "dp": 1},
-                {"option schedule": "DualPipeV", "pp": 3},
-                {"option schedule": "DualPipeV", "micro_batches": [2, 3]}],
+    # 1F1B needs at least as many micro-batches as stages; DualPipeV counts two stages on each rank
+    "without": [
+        {"pp": 3, "micro_batches": 2},
+        {"zero": 1, "dp": 1},
+        {"option schedule": "DualPipeV", "pp": 3},
+        {"option schedule": "DualPipeV", "micro_batches": [2, 3]},
+    ],
     "options": {"schedule": list(SCHEDULES)},
 }
 
 
 class Stage(torch.nn.Module):
-    """Stage v of n: its entries; which step it is stands in `turn`."""
+    """Stage v of n with its entries. turn["step"] is the current step."""
 
-    def __init__(self, place, turn, v, n, entries):
+    def __init__(self, position, turn, v, n, entries):
         super().__init__()
-        self.v, self.n, self.turn, self.place = v, n, turn, place
-        self.linear = Linear(place, entries)
+        self.v, self.n, self.turn, self.position = v, n, turn, position
+        self.linear = Linear(position, entries)
 
     def forward(self, *tensors, m):
-        place, m = self.place, int(m)
-        g = place.batch(m)
-        loss = stage_loss([] if self.v == 0 else list(tensors), g, self.linear.used(self.turn["step"], m))
+        position, m = self.position, int(m)
+        g = position.batch(m)
+        loss = stage_loss(
+            [] if self.v == 0 else list(tensors), g, self.linear.used(self.turn["step"], m)
+        )
         if self.v == self.n - 1:
             return loss
-        out = stage_message(boundary(place.case, self.v)[g], g, loss)
+        out = stage_message(boundary(position.case, self.v)[g], g, loss)
         return out[0] if len(out) == 1 else tuple(out)
 
 
 def boundary(case, v):
-    """The messages behind stage v; where the case has no such boundary, those of another."""
+    """The messages after stage v. With more stages than the case has, boundaries repeat."""
     return case["messages"][v % len(case["messages"])]
 
 
 def examples(case, v, n):
-    """Tensors like those that arrive at stage v, and that leave it."""
+    """Example tensors of the inputs and outputs of stage v."""
+
     def of(b):
-        return tuple(torch.zeros(t["shape"], dtype=DTYPES[t["dtype"]], requires_grad=not t["dtype"].startswith("int"))
-                     for t in boundary(case, b)[0])
+        return tuple(
+            torch.zeros(
+                t["shape"], dtype=DTYPES[t["dtype"]], requires_grad=not t["dtype"].startswith("int")
+            )
+            for t in boundary(case, b)[0]
+        )
 
-    return (torch.zeros(1),) if v == 0 else of(v - 1), (torch.zeros((), requires_grad=True),) if v == n - 1 else of(v)
+    return (torch.zeros(1),) if v == 0 else of(v - 1), (
+        torch.zeros((), requires_grad=True),
+    ) if v == n - 1 else of(v)
 
 
-def groups_of_ranks(place):
-    """(pipeline group, data-parallel group) of this rank; every rank makes all of them."""
-    t, mine = place.case["topology"], [None, None]
+def groups_of_ranks(position):
+    """(pipeline group, data-parallel group) of this rank. Every rank must create all groups."""
+    t, mine = position.case["topology"], [None, None]
     for d in range(t["dp"]):
         group = dist.new_group([p * t["dp"] + d for p in range(t["pp"])])
-        mine[0] = group if d == place.dp else mine[0]
+        mine[0] = group if d == position.dp else mine[0]
     for p in range(t["pp"]):
         group = dist.new_group([p * t["dp"] + d for d in range(t["dp"])])
-        mine[1] = group if p == place.pp else mine[1]
+        mine[1] = group if p == position.pp else mine[1]
     return mine
 
 
 def build(me, turn):
     """(schedule, this rank's stage modules, data-parallel group)"""
-    case, place, t = me.case, me.place, me.case["topology"]
-    pipe, data = groups_of_ranks(place)
+    case, position, t = me.case, me.position, me.case["topology"]
+    pipe, data = groups_of_ranks(position)
     each = 1 if case["options"]["schedule"] in SINGLE else 2
-    own = [j for j, e in enumerate(case["parameters"]) if e["stage"] == place.pp]
+    own = [j for j, e in enumerate(case["parameters"]) if e["stage"] == position.pp]
     modules, stages, n = [], [], each * t["pp"]
     for i in range(each):
-        v = n - 1 - place.pp if i and case["options"]["schedule"] in V else i * t["pp"] + place.pp
-        module = Stage(place, turn, v, n, set(own[i::each]))
+        v = (
+            n - 1 - position.pp
+            if i and case["options"]["schedule"] in V
+            else i * t["pp"] + position.pp
+        )
+        module = Stage(position, turn, v, n, set(own[i::each]))
         modules.append(module)
         if t["dp"] > 1 and any(w.requires_grad for w in module.parameters()):
             module = torch.nn.parallel.DistributedDataParallel(module, process_group=data)
         arrive, leave = examples(case, v, n)
-        stages.append(pipelining.PipelineStage(module, v, n, torch.device("cpu"), input_args=arrive,
-                                               output_args=leave, group=pipe))
+        stages.append(
+            pipelining.PipelineStage(
+                module, v, n, torch.device("cpu"), input_args=arrive, output_args=leave, group=pipe
+            )
+        )
     schedule = SCHEDULES[case["options"]["schedule"]](
-        stages if each > 1 else stages[0], case["micro_batches"], loss_fn=lambda out, _: out)
+        stages if each > 1 else stages[0], case["micro_batches"], loss_fn=lambda out, _: out
+    )
     return schedule, modules, data
 
 
@@ -120,8 +158,12 @@ def main(me):
     for step in range(case["steps"]):
         me.begin(step)
         turn["step"] = step
-        first = (torch.zeros(times),) if me.place.pp == 0 else ()
-        last = {"target": torch.zeros(times)} if any(module.v == module.n - 1 for module in modules) else {}
+        first = (torch.zeros(times),) if me.position.pp == 0 else ()
+        last = (
+            {"target": torch.zeros(times)}
+            if any(module.v == module.n - 1 for module in modules)
+            else {}
+        )
         schedule.step(*first, **last, return_outputs=False, m=torch.arange(times))
         mine = {"gradients": {}, "parameters": {}}
         for linear in (module.linear for module in modules):

@@ -1,5 +1,6 @@
-"""What adapters of PyTorch programs share: one child per rank, forked after all imports; the model
-of a case; records and results. The protocol is that of ADAPTER.md."""
+"""Shared by the adapters of PyTorch programs: one child process per rank, forked after all imports,
+the model of a case, records and results. The protocol is that of ADAPTER.md."""
+
 import json
 import os
 import signal
@@ -14,7 +15,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import torch  # noqa: E402
 from zeroproof_record import Recorder  # noqa: E402
 
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int32": torch.int32}
+DTYPES = {
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "int32": torch.int32,
+}
 
 
 def hexes(tensor):
@@ -22,16 +28,20 @@ def hexes(tensor):
 
 
 def tensor_of(row, log2):
-    return (torch.tensor([float(k) for k in row], dtype=torch.float64) * 2.0 ** log2).float()
+    return (torch.tensor([float(k) for k in row], dtype=torch.float64) * 2.0**log2).float()
 
 
-class Place:
-    """Where a rank is, and which copies it holds."""
+class Position:
+    """A rank's indices in the topology, and the copies that it holds."""
 
     def __init__(self, case, rank):
         t = case["topology"]
         self.case, self.rank = case, rank
-        self.pp, self.dp, self.tp = rank // (t["dp"] * t["tp"]), rank // t["tp"] % t["dp"], rank % t["tp"]
+        self.pp, self.dp, self.tp = (
+            rank // (t["dp"] * t["tp"]),
+            rank // t["tp"] % t["dp"],
+            rank % t["tp"],
+        )
         self.ep = self.dp % t["ep"]
 
     def first(self, entry):
@@ -44,71 +54,91 @@ class Place:
         return m * self.case["topology"]["dp"] + self.dp
 
     def row(self, step, m, j, term=0):
-        """x of one term of the micro-batch's loss, or None."""
+        """x of one term of the micro-batch's loss, or None if parameter j takes no part."""
         rows = self.case["data"][step][self.batch(m)][j]
         if rows is None:
             return None
-        x = tensor_of(rows[self.tp if self.case["parameters"][j]["sharded"] else 0], self.case["log2_unit"])
+        x = tensor_of(
+            rows[self.tp if self.case["parameters"][j]["sharded"] else 0], self.case["log2_unit"]
+        )
         terms = self.case.get("backwards", 1)
         return x if terms == 1 else torch.where(torch.arange(x.numel()) % terms == term, x, 0.0)
 
 
 def backwards(case):
-    """Each backward of a step: (micro-batch, term of its loss, is it the step's last)."""
+    """All backwards of a step: (micro-batch, term of its loss, whether it is the last)."""
     terms = case.get("backwards", 1)
-    return [(m, term, (m, term) == (case["micro_batches"] - 1, terms - 1))
-            for m in range(case["micro_batches"]) for term in range(terms)]
+    return [
+        (m, term, (m, term) == (case["micro_batches"] - 1, terms - 1))
+        for m in range(case["micro_batches"])
+        for term in range(terms)
+    ]
 
 
 class Linear(torch.nn.Module):
-    """The loss of a micro-batch, <w, x> over the parameters that take part. `names` of entries: tied
-    ones share a Parameter."""
+    """The loss of a micro-batch: <w, x> over the parameters that take part. Tied entries share a
+    Parameter."""
 
-    def __init__(self, place, entries=None):
+    def __init__(self, position, entries=None):
         super().__init__()
-        self.place = place
-        self.entries = [j for j in range(len(place.case["parameters"])) if entries is None or j in entries]
+        self.position = position
+        self.entries = [
+            j for j in range(len(position.case["parameters"])) if entries is None or j in entries
+        ]
         self.w = torch.nn.ParameterDict()
         for j in self.entries:
-            entry = place.case["parameters"][j]
+            entry = position.case["parameters"][j]
             if self.key(j) not in self.w:
-                self.w[self.key(j)] = torch.nn.Parameter(place.first(entry), requires_grad=not entry["frozen"])
+                self.w[self.key(j)] = torch.nn.Parameter(
+                    position.first(entry), requires_grad=not entry["frozen"]
+                )
 
     def key(self, j):
-        entry = self.place.case["parameters"][j]
+        entry = self.position.case["parameters"][j]
         return entry["name"] if entry["tied"] is None else f"t{entry['tied']}"
 
     def used(self, step, m, term=0):
-        """(j, w, x) of what takes part."""
-        rows = ((j, self.place.row(step, m, j, term)) for j in self.entries)
+        """(j, w, x) of the parameters that take part."""
+        rows = ((j, self.position.row(step, m, j, term)) for j in self.entries)
         return [(j, self.w[self.key(j)], x) for j, x in rows if x is not None]
 
     def forward(self, step, m, term=0):
         terms = [(w.float() * x).sum() for _, w, x in self.used(step, m, term)]
-        if not terms:  # nothing takes part: a loss that nobody's gradient depends on
+        if not terms:  # no parameter takes part: a loss without gradients
             return torch.zeros((), requires_grad=True) * 1.0
         return sum(terms)
 
     def groups(self):
-        """Optimizer groups with their constants; empty ones are left out."""
+        """Optimizer groups with their constants, without empty ones."""
         found = []
-        for number, group in enumerate(self.place.case["groups"]):
-            mine = {self.key(j): self.w[self.key(j)] for j in self.entries
-                    if self.place.case["parameters"][j]["group"] == number
-                    and not self.place.case["parameters"][j]["frozen"]}
+        for number, group in enumerate(self.position.case["groups"]):
+            mine = {
+                self.key(j): self.w[self.key(j)]
+                for j in self.entries
+                if self.position.case["parameters"][j]["group"] == number
+                and not self.position.case["parameters"][j]["frozen"]
+            }
             if mine:
-                found.append({"params": list(mine.values()), **{k: v for k, v in group.items() if k != "optimizer"}})
+                found.append(
+                    {
+                        "params": list(mine.values()),
+                        **{k: v for k, v in group.items() if k != "optimizer"},
+                    }
+                )
         return found
 
     def parameters_by_name(self):
-        return {self.place.case["parameters"][j]["name"]: hexes(self.w[self.key(j)]) for j in self.entries}
+        return {
+            self.position.case["parameters"][j]["name"]: hexes(self.w[self.key(j)])
+            for j in self.entries
+        }
 
 
-# ---- Pipeline stages (ADAPTER.md) -----------------------------------------------------------------
+# ---- Pipeline stages (ADAPTER.md) ----------------------------------------------------------------
 
 
 class Carry(torch.autograd.Function):
-    """Adds nothing, but lets the gradient through to the loss so far."""
+    """Returns `out` unchanged and passes the gradient to the loss so far."""
 
     @staticmethod
     def forward(ctx, out, loss):
@@ -117,13 +147,14 @@ class Carry(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         flat = grad.flatten().float()
-        flat = flat[:flat.numel() - (flat.numel() % 2 == 0)]
-        signs = torch.tensor([1.0, -1.0]).repeat(flat.numel())[:flat.numel()]
+        flat = flat[: flat.numel() - (flat.numel() % 2 == 0)]
+        signs = torch.tensor([1.0, -1.0]).repeat(flat.numel())[: flat.numel()]
         return None, (flat * signs).sum()
 
 
 def stage_loss(tensors, g, used):
-    """The loss of one stage: <w, x> times what it was sent, plus the loss so far."""
+    """The loss of one stage: <w, x> times the received factors, plus the loss so far."""
+
     def factor(j):
         f = 1.0
         for t in tensors:
@@ -144,7 +175,7 @@ def stage_loss(tensors, g, used):
 
 
 class Arrive(torch.autograd.Function):
-    """Zero, whose gradient goes to each element of what was received."""
+    """Returns zero and passes its gradient to each element of the received tensor."""
 
     @staticmethod
     def forward(ctx, t):
@@ -157,7 +188,8 @@ class Arrive(torch.autograd.Function):
 
 
 def stage_message(tensors, g, loss):
-    """What is sent on: integers filled with g, floats with 2^(g mod 3); the first carries the loss."""
+    """The tensors to send: integers filled with g, floats with 2^(g mod 3); the first float carries
+    the loss."""
     out, carried = [], False
     for t in tensors:
         if t["dtype"].startswith("int"):
@@ -177,35 +209,44 @@ def optimizer_of(case, groups):
     return kind(groups)
 
 
-# ---- Processes ------------------------------------------------------------------------------------
+# ---- Processes -----------------------------------------------------------------------------------
 
 
 class Rank:
-    """What a rank's function gets: case, rank, place, its recorder, and say(record)."""
+    """A rank's case, position, recorder and results."""
 
     def __init__(self, case, rank, folder):
         self.case, self.rank, self.folder = case, rank, folder
-        self.place = Place(case, rank)
-        self.file = open(os.path.join(folder, f"rank-{rank}.jsonl"), "w", buffering=1, encoding="utf-8")
-        self.lock = threading.Lock()  # autograd's threads record, too
-        self.recorder = Recorder(self.say)
+        self.position = Position(case, rank)
+        self.file = open(
+            os.path.join(folder, f"rank-{rank}.jsonl"), "w", buffering=1, encoding="utf-8"
+        )
+        self.lock = threading.Lock()  # autograd's threads record as well
+        self.recorder = Recorder(self.write)
         self.steps = []
 
-    def say(self, record):
+    def write(self, record):
         with self.lock:
             self.file.write(json.dumps(record) + "\n")
 
     def begin(self, step):
-        self.say({"step": step})
+        self.write({"step": step})
 
     def environment(self, backend="gloo"):
-        """Starts torch.distributed. "zeroproof": gloo in groups that record what C++ issues, too."""
+        """Starts torch.distributed. The backend "zeroproof" is gloo and also records collectives
+        issued by C++."""
         import torch.distributed as dist
+
         if backend == "zeroproof":
             import zeroproof_group
-            self.recorder = zeroproof_group.register(self.say)
-        os.environ.update(RANK=str(self.rank), LOCAL_RANK=str(self.rank), WORLD_SIZE=str(self.case["world"]),
-                          LOCAL_WORLD_SIZE=str(self.case["world"]))
+
+            self.recorder = zeroproof_group.register(self.write)
+        os.environ.update(
+            RANK=str(self.rank),
+            LOCAL_RANK=str(self.rank),
+            WORLD_SIZE=str(self.case["world"]),
+            LOCAL_WORLD_SIZE=str(self.case["world"]),
+        )
         store = dist.FileStore(os.path.join(self.folder, "store"), self.case["world"])
         dist.init_process_group(backend, store=store, rank=self.rank, world_size=self.case["world"])
 
@@ -214,7 +255,7 @@ def child(main, case, rank, folder):
     try:
         me = Rank(case, rank, folder)
         main(me)
-        me.say({"end": True})
+        me.write({"end": True})
         with open(os.path.join(folder, f"result-{rank}.json"), "w", encoding="utf-8") as file:
             json.dump({"rank": rank, "steps": me.steps}, file)
         os._exit(0)
@@ -250,14 +291,15 @@ def run(main, case, folder):
         with open(os.path.join(folder, f"error-{bad}"), encoding="utf-8") as file:
             text = file.read()
     except OSError:
-        text = f"a rank died of {signal.Signals(-how).name if how < 0 else f'exit code {how}'}"
+        reason = signal.Signals(-how).name if how < 0 else f"exit code {how}"
+        text = f"rank {bad} ended by {reason} without an error message"
     return {"status": "error", "rank": bad, "message": text}
 
 
 def serve(hello, main, refuses=lambda case: None):
-    """The adapter's loop. refuses(case): why it is not supported, or None."""
+    """The adapter's loop. refuses(case): the reason why a case is not supported, or None."""
     out = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
-    os.dup2(2, 1)  # whatever the subject prints is no answer
+    os.dup2(2, 1)  # output of the subject must not become an answer
     for line in sys.stdin:
         request = json.loads(line)
         if request["do"] == "bye":
@@ -266,5 +308,9 @@ def serve(hello, main, refuses=lambda case: None):
             answer = hello
         else:
             why = refuses(request["case"])
-            answer = {"status": "unsupported", "message": why} if why else run(main, request["case"], request["ledgers"])
+            answer = (
+                {"status": "unsupported", "message": why}
+                if why
+                else run(main, request["case"], request["ledgers"])
+            )
         out.write(json.dumps(answer) + "\n")

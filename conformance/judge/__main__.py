@@ -1,7 +1,8 @@
-"""zeroproof check: puts an implementation through the conformance suite.
+"""zeroproof check: runs the conformance suite on an implementation.
 
-Started by the command (ref/cli/conformance.c). Exit codes: 0 every judged case passed, 1 a verdict
-went against the subject, or nothing was judged; 2 refused input; 3 the environment failed."""
+The command starts this program (ref/cli/conformance.c). Exit codes: 0 every judged case passed; 1 a
+check failed, or nothing was judged; 2 invalid input; 3 the environment failed."""
+
 import argparse
 import json
 import math
@@ -28,7 +29,7 @@ ROOT = os.path.dirname(HERE)
 
 
 class Help(argparse.HelpFormatter):
-    """--flag=VALUE in one column, as the other sub-commands tell it (and the man page reads it)."""
+    """Prints --flag=VALUE in one column, like the other sub-commands; ref/cli/man.sh parses it."""
 
     def __init__(self, prog):
         width = os.environ.get("ARGP_HELP_FMT", "").partition("rmargin=")[2]
@@ -38,12 +39,16 @@ class Help(argparse.HelpFormatter):
         text = super()._format_action_invocation(action)
         if action.nargs != 0:
             value = self._format_args(action, action.dest.upper())
-            text = action.option_strings[-1] + (f"[={action.metavar}]" if action.nargs == "?" else f"={value}")
+            text = action.option_strings[-1] + (
+                f"[={action.metavar}]" if action.nargs == "?" else f"={value}"
+            )
         return text if text.startswith("-h") else f"    {text}"
 
 
 def at_least(kind, least, above=False):
-    """A number of the command line, of a kind, no less than `least`, or above it: others would hang, or mean nothing."""
+    """A parser for numbers that are at least `least` (or above it). Other values would hang or be
+    meaningless."""
+
     def parse(text):
         try:
             value = kind(text)
@@ -51,48 +56,141 @@ def at_least(kind, least, above=False):
                 return value
         except ValueError:
             pass
-        raise argparse.ArgumentTypeError(f"'{text}' is no {'whole ' if kind is int else ''}number "
-                                         f"{'above' if above else 'of at least'} {least}")
+        raise argparse.ArgumentTypeError(
+            f"expected {'an integer' if kind is int else 'a number'} "
+            f"{'above' if above else 'of at least'} {least}, got '{text}'"
+        )
+
     return parse
 
 
+SECONDS = at_least(float, 0)
+
+
 def arguments():
-    count, seconds = at_least(int, 0), at_least(float, 0)
     parser = argparse.ArgumentParser(
         formatter_class=Help,
-        prog="zeroproof check", description="Puts an implementation through the conformance suite: "
-        "values bit for bit against serial training, ledgers against each other.",
-        epilog="Exit codes: 0 every judged case passed; 1 a verdict went against the subject, or "
-        "nothing was judged; 2 refused input; 3 the environment failed. How to write an adapter: "
-        "conformance/ADAPTER.md; what is judged: conformance/SPEC.md.")
-    parser.add_argument("--adapter", metavar="CMD", required=True, help="the subject's adapter, a command line")
-    parser.add_argument("--list", action="store_true", help="print the cases that would be run (id, families of bugs, recipe), and end")
-    parser.add_argument("--only", metavar="WHAT", action="append", default=[],
-                        help="cases whose id, a clause or a family is WHAT; or the recipe WHAT alone")
-    parser.add_argument("--level", type=int, choices=(1, 2, 3), help="1 values, 2 and collectives, 3 and streams")
-    parser.add_argument("--seconds", metavar="T", type=seconds, help="go on with random cases until then; shrinking comes after")
-    parser.add_argument("--cases", metavar="N", type=at_least(int, 1), help="that many cases at most")
-    parser.add_argument("--seed", metavar="N", type=int, default=1, help="other cases (1)")
-    parser.add_argument("--quick", metavar="FILE", nargs="?", const="",
-                        help="the committed selection (conformance/quick) instead of the covering array")
-    parser.add_argument("--fresh", metavar="N", type=count, default=0,
-                        help="random cases after it; what is new in them is told, no error")
-    parser.add_argument("--jobs", metavar="N", type=at_least(int, 1), default=os.cpu_count() or 1,
-                        help="adapters at a time (all cores)")
-    parser.add_argument("--deadline", metavar="T", type=at_least(float, 0, above=True), default=120,
-                        help="seconds for one case, the last resort (120)")
-    parser.add_argument("--shrink", metavar="T", type=seconds, default=20, help="seconds to make one cause's case smaller (20)")
-    parser.add_argument("--shrink-all", metavar="T", type=seconds, help="seconds to make the cases of all causes smaller")
-    parser.add_argument("--out", metavar="DIR", help="write report.json, junit.xml, report.tap and report.html there")
-    parser.add_argument("--brief", action="store_true", help="print neither what passed nor what is known")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument("--known", metavar="FILE", help="failures that are known (conformance/known)")
-    parser.add_argument("--support", metavar="FILE", help="what the subject must support (conformance/support)")
-    parser.add_argument("--accept-support", action="store_true", help="write what it supports now to that file")
-    parser.add_argument("--accept-known", action="store_true", help="write the minimal cases of known failures to that file")
-    parser.add_argument("--accept-quick", action="store_true", help="write the selection, out of the covering array, and end")
-    parser.add_argument("--log", metavar="FILE", help="where the adapter's standard error goes")
+        prog="zeroproof check",
+        description="Runs the conformance suite on an implementation: compares values bit for "
+        "bit with serial training, and the ledgers of all ranks with each other.",
+        epilog="Exit codes: 0 every judged case passed; 1 a check failed, or nothing was judged; "
+        "2 invalid input; 3 the environment failed. How to write an adapter: "
+        "conformance/ADAPTER.md; what is judged: conformance/SPEC.md.",
+    )
+    parser.add_argument(
+        "--adapter", metavar="CMD", required=True, help="command line of the adapter"
+    )
+    add_selection(parser)
+    add_limits(parser)
+    add_reports(parser)
     return parser.parse_args()
+
+
+def add_selection(parser):
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="print the selected cases (id, bug families, recipe) and exit",
+    )
+    parser.add_argument(
+        "--only",
+        metavar="WHAT",
+        action="append",
+        default=[],
+        help="run only cases with this id, clause or bug family, or only this recipe",
+    )
+    parser.add_argument(
+        "--level",
+        type=int,
+        choices=(1, 2, 3),
+        help="1: values, 2: also collectives, 3: also streams",
+    )
+    parser.add_argument(
+        "--seconds",
+        metavar="T",
+        type=SECONDS,
+        help="run random cases until T seconds have passed, then shrink",
+    )
+    parser.add_argument(
+        "--cases", metavar="N", type=at_least(int, 1), help="maximum number of cases"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of the cases (1)")
+    parser.add_argument(
+        "--quick",
+        metavar="FILE",
+        nargs="?",
+        const="",
+        help="run the committed selection (conformance/quick) instead of the covering array",
+    )
+    parser.add_argument(
+        "--fresh",
+        metavar="N",
+        type=at_least(int, 0),
+        default=0,
+        help="number of random cases after the selection; new failures in them do not fail "
+        "the run (0)",
+    )
+
+
+def add_limits(parser):
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=at_least(int, 1),
+        default=os.cpu_count() or 1,
+        help="number of adapter processes (all cores)",
+    )
+    parser.add_argument(
+        "--deadline",
+        metavar="T",
+        type=at_least(float, 0, above=True),
+        default=120,
+        help="time limit for one case in seconds (120)",
+    )
+    parser.add_argument(
+        "--shrink",
+        metavar="T",
+        type=SECONDS,
+        default=20,
+        help="seconds to shrink the case of one cause (20)",
+    )
+    parser.add_argument(
+        "--shrink-all", metavar="T", type=SECONDS, help="seconds to shrink the cases of all causes"
+    )
+
+
+def add_reports(parser):
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="write report.json, junit.xml, report.tap and report.html to DIR",
+    )
+    parser.add_argument(
+        "--brief", action="store_true", help="do not print clauses and known failures"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--known", metavar="FILE", help="list of known failures (from conformance/known)"
+    )
+    parser.add_argument(
+        "--support",
+        metavar="FILE",
+        help="list of what the subject must support (from conformance/support)",
+    )
+    parser.add_argument(
+        "--accept-support", action="store_true", help="write what the subject supports to that list"
+    )
+    parser.add_argument(
+        "--accept-known",
+        action="store_true",
+        help="write the minimal cases of known failures to that list",
+    )
+    parser.add_argument(
+        "--accept-quick",
+        action="store_true",
+        help="write a selection from the covering array and exit",
+    )
+    parser.add_argument("--log", metavar="FILE", help="append the adapter's standard error to FILE")
 
 
 def refuse(text):
@@ -101,7 +199,7 @@ def refuse(text):
 
 
 class Progress:
-    """A bar where a person looks on; else a line every half minute."""
+    """A progress bar on a terminal, else one line every half minute."""
 
     def __init__(self, show, chooser, seconds):
         self.show, self.chooser, self.seconds = show, chooser, seconds
@@ -113,8 +211,11 @@ class Progress:
             return
         self.last = now
         c = report.counts(outcomes)
-        self.line(f"{self.bar(len(outcomes), now)}{len(outcomes)} cases in {now - self.start:.0f} s: {c['pass']} passed, "
-                  f"{c['fail']} failed, {c['unsupported']} not supported")
+        self.line(
+            f"{self.bar(len(outcomes), now)}{len(outcomes)} cases in {now - self.start:.0f} s: "
+            f"{c['pass']} passed, "
+            f"{c['fail']} failed, {c['unsupported']} not supported"
+        )
 
     def bar(self, made, now, width=24):
         parts = [made / self.chooser.total] if self.chooser.total else []
@@ -125,7 +226,7 @@ class Progress:
         return f"[{'#' * full}{'.' * (width - full)}] "
 
     def shrinking(self, causes, left):
-        self.line(f"{causes} causes found, {left} failures to explain")
+        self.line(f"{causes} causes found, {left} failures left to assign")
 
     def line(self, text):
         sys.stderr.write("\r\x1b[K" + text if self.show else text + "\n")
@@ -137,18 +238,21 @@ class Progress:
 
 
 def problems_of(options, hello, outcomes, causes, complete):
-    """Everything that makes a run bad beyond failing cases."""
+    """Reasons, other than failing cases, why the run fails."""
     found = []
     if not any(o.status == "fail" or o.judged for o in outcomes):
-        found.append("no case was judged: the subject supports or returns nothing that the suite can look at")
+        found.append(
+            'no case was judged: extend "supports" or "returns" in hello, or return the fields '
+            "in answers"
+        )
     found += known.check_support(options.support, ROOT, hello, options.accept_support, outcomes)
     if options.known_list:
         found += known.check(causes, options.known_list, complete)
     return found
 
 
-def try_out(folder):
-    """A report that cannot be written is told before a run of hours, not after it."""
+def check_writable(folder):
+    """Detects before a long run that the report cannot be written."""
     try:
         os.makedirs(folder, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -157,18 +261,18 @@ def try_out(folder):
             with open(name, "a", encoding="utf-8"):
                 pass
     except OSError as error:
-        raise OSError(f"--out {folder} cannot be written: {error.strerror}") from None
+        raise OSError(f"--out {folder}: cannot write: {error.strerror}") from None
 
 
 def run(options):
     if options.out:
-        try_out(options.out)
-    known.check_given(options)
+        check_writable(options.out)
+    known.check_lists(options)
     tools = Tools()
     try:
         log = open(options.log, "ab") if options.log else None
     except OSError as error:
-        raise OSError(f"--log {options.log} cannot be written: {error.strerror}") from None
+        raise OSError(f"--log {options.log}: cannot write: {error.strerror}") from None
     first = Adapter(options.adapter, options.deadline, log)
     try:
         hello = first.hello()
@@ -177,7 +281,7 @@ def run(options):
         raise
     level = options.level or hello.get("level", 1)
     runner = Runner(options.adapter, tools, hello, level, options.jobs, options.deadline, log)
-    runner.give_back(first)
+    runner.release(first)
     try:
         return run_with(options, tools, runner, hello, level)
     finally:
@@ -186,14 +290,22 @@ def run(options):
 
 def run_with(options, tools, runner, hello, level):
     if level > hello.get("level", 1):
-        return refuse(f"{hello['name']} is of level {hello.get('level', 1)}, not {level}")
+        return refuse(
+            f"--level: got {level}, but {hello['name']} has level {hello.get('level', 1)}"
+        )
     space = axes.Space(hello)
-    # a part of the cases, or of the verdicts, says nothing about what is known
-    options.known_list = [] if options.only or level < hello.get("level", 1) else known.read(options.known, ROOT, hello)
+    # known failures are not expected in a part of the cases, or at a lower level
+    options.known_list = (
+        []
+        if options.only or level < hello.get("level", 1)
+        else known.read(options.known, ROOT, hello)
+    )
     options.until = time.monotonic() + options.seconds if options.seconds else None
     if options.accept_quick:
         where, options.quick, options.seconds = options.quick, None, None
-        choose.write_selection(where, ROOT, hello, choose.Chooser(tools, space, options, hello, ROOT))
+        choose.write_selection(
+            where, ROOT, hello, choose.Chooser(tools, space, options, hello, ROOT)
+        )
         return 0
     chooser = choose.Chooser(tools, space, options, hello, ROOT)
     if options.list:
@@ -211,29 +323,60 @@ def run_with(options, tools, runner, hello, level):
     if options.accept_known:
         known.accept(options.known, ROOT, hello, causes)
     options.whole = chooser.complete
-    return tell(options, hello, level, problems, runner.outcomes, causes, time.monotonic() - start)
+    return print_report(
+        options, hello, level, problems, runner.outcomes, causes, time.monotonic() - start
+    )
 
 
 def causes_in(options, runner, space, progress):
-    """What failed, by cause: those that are known first."""
+    """Failures grouped by cause, and problems with the list of known failures. Known failures are
+    confirmed first."""
     confirmed, problems = known.confirm(options.known_list, runner, space, progress)
-    new = [o for o in runner.outcomes if o.status == "fail" and o.origin != "known" and not known.join(confirmed, o)]
+    new = [
+        o
+        for o in runner.outcomes
+        if o.status == "fail" and o.origin != "known" and not known.join(confirmed, o)
+    ]
     all_until = time.monotonic() + options.shrink_all if options.shrink_all is not None else None
-    found = causes_of(new, lambda: Shrinker(runner, space, options.shrink, all_until, lambda out: any(
-        known.explains(c.known, out) for c in confirmed)), options.jobs, progress=progress.shrinking)
+    found = causes_of(
+        new,
+        lambda: Shrinker(
+            runner,
+            space,
+            options.shrink,
+            all_until,
+            lambda out: any(known.explains(c.known, out) for c in confirmed),
+        ),
+        options.jobs,
+        progress=progress.shrinking,
+    )
     return sorted(confirmed + found, key=lambda c: (-len(c.outcomes), c.signature)), problems
 
 
-def tell(options, hello, level, problems, outcomes, causes, seconds):
+def print_report(options, hello, level, problems, outcomes, causes, seconds):
     extra = []
     if level >= 2 and "ledger" in hello.get("returns", []) and constant_ledger(outcomes):
-        extra.append(Finding("LEDG-6", "constant ledger", "the ledger is the same for every model"))
+        extra.append(
+            Finding(
+                "LEDG-6",
+                "constant ledger",
+                "the ledger is the same for models of very different sizes",
+            )
+        )
     problems = problems + [f.text for f in extra]
     with open(os.path.join(HERE, "corpus.json"), encoding="utf-8") as file:
         corpus = json.load(file)
     subject = {"name": hello["name"], "version": hello["version"]}
-    made = report.as_json(subject, {"level": level, "seed": options.seed, "whole": options.whole}, outcomes, causes,
-                          problems, seconds, corpus, extra)
+    made = report.as_json(
+        subject,
+        {"level": level, "seed": options.seed, "whole": options.whole},
+        outcomes,
+        causes,
+        problems,
+        seconds,
+        corpus,
+        extra,
+    )
     if options.out:
         report.write(options.out, made, page.page)
     print(json.dumps(made) if options.json else report.terminal(made, options.brief))
@@ -247,7 +390,8 @@ def ended(_signal, _frame):
 
 def main():
     options = arguments()
-    for number in (signal.SIGTERM, signal.SIGHUP):  # adapters end with the suite (adapter.kill_all)
+    # so that adapters are killed at exit (adapter.kill_all)
+    for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, ended)
     try:
         return run(options)
@@ -258,10 +402,14 @@ def main():
         return 3
     except KeyboardInterrupt:
         return 3
-    except Exception as error:  # nobody's verdict: it must not look like one
+    except Exception as error:  # a bug of the suite must not look like a verdict on the subject
         where = traceback.extract_tb(error.__traceback__)[-1]
-        print(f"zeroproof check: the suite itself failed, and nothing was judged: {type(error).__name__}: {error} "
-              f"({os.path.basename(where.filename)}:{where.lineno}, {where.name})", file=sys.stderr)
+        print(
+            f"zeroproof check: internal error of the suite, no verdict: {type(error).__name__}: "
+            f"{error} "
+            f"({os.path.basename(where.filename)}:{where.lineno}, {where.name})",
+            file=sys.stderr,
+        )
         return 3
 
 

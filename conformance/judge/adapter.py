@@ -1,4 +1,5 @@
-"""A subject's adapter: one process, one JSON object a line each way (ADAPTER.md)."""
+"""Runs a subject's adapter: a process that exchanges one JSON object per line (ADAPTER.md)."""
+
 import atexit
 import collections
 import json
@@ -17,23 +18,24 @@ import protocol
 import streams
 from protocol import PROTOCOL, Malformed
 
-QUIET = 0.75  # seconds without a new record, after which ledgers are asked whether anyone can go on
-STUCK = 5.0  # the same, after which ranks that have entered different things, or that may wait inside a
-# library for what others have not entered, are not waited for any longer
-SAID_MAX = 4096  # bytes of standard error that are kept for messages
+QUIET = 0.75  # seconds without a new record after which the ledgers are checked for a hang
+# seconds without a new record after which two further states count as a hang: ranks entered
+# different
+STUCK = 5.0
+# operations, or ranks may wait inside a library for operations that others have not entered
+STDERR_MAX = 4096  # bytes of standard error that are kept for messages
 
 
 class AdapterError(Exception):
-    """The adapter does not speak the protocol."""
+    """The adapter cannot be started or violates the protocol."""
 
 
 class Late(Exception):
-    """The deadline is over."""
+    """The deadline has passed."""
 
 
 class Ledgers:
-    """The files that ranks append to before they enter anything: read as they grow. bad: what is wrong
-    with them, once something is; no more is read then."""
+    """Reads the ranks' ledgers while they grow. bad: the first error, where reading stops."""
 
     def __init__(self, folder, world):
         self.folder, self.world = folder, world
@@ -45,13 +47,13 @@ class Ledgers:
         self.bad = None
 
     def look(self):
-        """Reads what is new; true when there is something."""
+        """Reads new records; returns True if there are any."""
         news = False
         for q in range(self.world):
             try:
                 if self.bad is None:
                     news = self.look_at(q) or news
-            except (Malformed, ledger.Bad) as error:
+            except (Malformed, ledger.InvalidLedger) as error:
                 self.bad = str(error)
         if news:
             self.last = time.monotonic()
@@ -66,13 +68,13 @@ class Ledgers:
         if size <= self.read[q]:
             return False
         if size > protocol.FILE_MOST:
-            raise Malformed(f"rank {q}: a ledger of more than {protocol.FILE_MOST} bytes")
+            raise Malformed(f"rank {q}: the ledger is larger than {protocol.FILE_MOST} bytes")
         try:
-            with protocol.opened(name) as file:  # no further than size: it grows while it is read
+            with protocol.opened(name) as file:  # read up to `size`: the file grows meanwhile
                 file.seek(self.read[q])
                 text = self.rest[q] + file.read(size - self.read[q])
         except OSError as error:
-            raise Malformed(f"rank {q}: its ledger cannot be read: {error.strerror}") from None
+            raise Malformed(f"rank {q}: cannot read the ledger: {error.strerror}") from None
         self.read[q] = size
         *lines, self.rest[q] = text.split(b"\n")
         for line in filter(bytes.strip, lines):
@@ -86,11 +88,11 @@ class Ledgers:
         return any(map(bytes.strip, lines))
 
 
-class Said:
-    """What a process says on its standard error, of which the end is kept."""
+class StderrTail:
+    """Reads a process's standard error and keeps its end."""
 
     def __init__(self, pipe):
-        self.pipe, self.end = pipe, collections.deque(maxlen=SAID_MAX)
+        self.pipe, self.end = pipe, collections.deque(maxlen=STDERR_MAX)
         self.thread = threading.Thread(target=self.drain, daemon=True)
         self.thread.start()
 
@@ -100,13 +102,13 @@ class Said:
                 self.end.extend(more)
 
     def lines(self, most=8):
-        """The last lines; the process has ended."""
+        """The last lines, after the process has ended."""
         self.thread.join(1)
         found = bytes(list(self.end)).decode("utf-8", errors="replace").splitlines()
         return [line.rstrip() for line in found if line.strip()][-most:]
 
 
-ALIVE = set()  # leaders of process groups: none of them outlives the suite
+ALIVE = set()  # leaders of process groups, which are killed when the suite exits
 
 
 @atexit.register
@@ -116,7 +118,7 @@ def kill_all():
 
 
 def kill(leader):
-    try:  # its ranks too
+    try:  # the whole group, because ranks may be processes of their own
         os.killpg(leader, signal.SIGKILL)
     except OSError:
         pass
@@ -126,31 +128,38 @@ def kill(leader):
 class Adapter:
     def __init__(self, command, deadline=120, log=None):
         self.command, self.deadline, self.log = command, deadline, log
-        self.process, self.said = None, None
+        self.process, self.stderr = None, None
         self.buffer, self.searched = bytearray(), 0
         self.restarts = 0
 
     def start(self):
         if not self.command.strip():
-            raise AdapterError("--adapter: there is no command in it")
+            raise AdapterError("--adapter: the command is empty")
         try:
             self.process = subprocess.Popen(
-                shlex.split(self.command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
-                stderr=self.log or subprocess.PIPE, start_new_session=True)
+                shlex.split(self.command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                stderr=self.log or subprocess.PIPE,
+                start_new_session=True,
+            )
         except (OSError, ValueError, IndexError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            raise AdapterError(f"'{self.command}' cannot be started: {why}") from error
+            raise AdapterError(f"cannot start '{self.command}': {why}") from error
         ALIVE.add(self.process.pid)
-        self.said = None if self.log else Said(os.fdopen(os.dup(self.process.stderr.fileno()), "rb"))
+        self.stderr = (
+            None if self.log else StderrTail(os.fdopen(os.dup(self.process.stderr.fileno()), "rb"))
+        )
         if self.process.stderr is not None:
             self.process.stderr.close()
         os.set_blocking(self.process.stdin.fileno(), False)
         self.buffer, self.searched = bytearray(), 0
 
-    def stop(self, kindly=False):
+    def stop(self, gracefully=False):
         if self.process is None:
             return
-        if kindly and self.process.poll() is None:
+        if gracefully and self.process.poll() is None:
             try:
                 self.write(b'{"do":"bye"}\n', time.monotonic() + 1)
                 self.process.stdin.close()
@@ -164,37 +173,39 @@ class Adapter:
         self.process = None
 
     def send(self, request, end):
-        """Raises Late when it has not read the request by then."""
+        """Raises Late if the process has not read the request before `end`."""
         if self.process is None:
             self.start()
             self.restarts += 1
         try:
             self.write(json.dumps(request, separators=(",", ":")).encode() + b"\n", end)
         except OSError:
-            pass  # its end is seen when it is read
+            pass  # the process has exited, which the next read reports
 
     def write(self, raw, end):
         left = memoryview(raw)
         while left:
             if not select.select([], [self.process.stdin], [], max(0, end - time.monotonic()))[1]:
                 raise Late
-            left = left[os.write(self.process.stdin.fileno(), left[:1 << 16]) or 0:]
+            left = left[os.write(self.process.stdin.fileno(), left[: 1 << 16]) or 0 :]
 
     def line(self, seconds):
-        """The next line, or None when there is none within that time; b"" at the end. Empty lines say nothing."""
+        """The next line that is not empty, None after `seconds`, or b"" at end of file."""
         end = time.monotonic() + seconds
         while True:
             at = self.buffer.find(b"\n", self.searched)
             if at >= 0:
                 line = bytes(self.buffer[:at])
-                del self.buffer[:at + 1]
+                del self.buffer[: at + 1]
                 self.searched = 0
                 if line.strip():
                     return line
                 continue
             self.searched = len(self.buffer)
             if self.searched > protocol.LINE_MOST:
-                raise Malformed(f"a line of more than {protocol.LINE_MOST} bytes; what is long belongs into files")
+                raise Malformed(
+                    f"a line is longer than {protocol.LINE_MOST} bytes: pass long tensors as files"
+                )
             left = end - time.monotonic()
             if not select.select([self.process.stdout], [], [], max(0, left))[0]:
                 return None
@@ -206,7 +217,7 @@ class Adapter:
                 return None
 
     def ending(self):
-        """How a process went whose standard output is at its end, before it is stopped."""
+        """How the process ended after it closed its standard output."""
         try:
             code = self.process.wait(timeout=1)
         except subprocess.TimeoutExpired:
@@ -216,10 +227,13 @@ class Adapter:
         names = {s.value: s.name for s in signal.Signals}
         return f"ended by {names.get(-code, f'signal {-code}')}"
 
-    def last_words(self):
-        """The end of its standard error, of a process that is stopped; of --log only where that is."""
-        return "".join(f"\n  {line}" for line in self.said.lines()) if self.said is not None else \
-            f"\n  (its standard error is in {getattr(self.log, 'name', 'the log')})"
+    def stderr_tail(self):
+        """The end of a stopped process's standard error, or the file that --log writes it to."""
+        return (
+            "".join(f"\n  {line}" for line in self.stderr.lines())
+            if self.stderr is not None
+            else f"\n  (its standard error is in {getattr(self.log, 'name', 'the log')})"
+        )
 
     def hello(self):
         end = time.monotonic() + self.deadline
@@ -236,14 +250,15 @@ class Adapter:
             protocol.check_hello(answer)
             return answer
         except Malformed as error:
-            why = f"does not answer hello as ADAPTER.md says: {error}"
+            why = f"the answer to hello violates ADAPTER.md: {error}"
         except Late:
-            why = f"does not answer hello within {self.deadline:g} s"
+            why = f"no answer to hello within {self.deadline:g} s"
         self.stop()
-        raise AdapterError(f"'{self.command}' {why}{self.last_words()}")
+        raise AdapterError(f"'{self.command}': {why}{self.stderr_tail()}")
 
     def run(self, case):
-        """(answer, ledgers): the answer's status is ok, error, unsupported, hang, timeout, died or malformed."""
+        """(answer, ledgers). The answer's status is ok, error, unsupported, hang, timeout, died or
+        malformed."""
         folder = tempfile.mkdtemp(prefix="zeroproof-")
         ledgers = Ledgers(folder, case["world"])
         try:
@@ -251,7 +266,7 @@ class Adapter:
             if answer["status"] in ("hang", "timeout", "died", "lost"):
                 self.stop()
             if answer["status"] == "died":
-                answer["said"] = self.last_words()
+                answer["said"] = self.stderr_tail()
             elif answer["status"] == "lost":
                 answer["status"] = "malformed"
             return answer, ledgers.records
@@ -259,28 +274,38 @@ class Adapter:
             shutil.rmtree(folder, ignore_errors=True)
 
     def answer(self, case, folder, ledgers):
-        """Of what the folder holds, all that is judged later is read here. lost: it is malformed in a way that
-        leaves nobody to talk to."""
+        """The answer, with everything that the folder holds. Status lost: malformed, and the
+        process must be restarted."""
         end = time.monotonic() + self.deadline
         try:
             if self.process is not None and self.line(0):
-                return {"status": "lost", "message": "it says more than the one line that it was asked for"}
+                return {
+                    "status": "lost",
+                    "message": "the adapter sent more than one line for one request",
+                }
             self.send({"do": "run", "case": case, "ledgers": folder}, end)
             answer = self.wait(ledgers, end)
         except Malformed as error:
             return {"status": "lost", "message": str(error)}
         except Late:
-            return {"status": "timeout", "message": f"the adapter does not read its standard input for {self.deadline:g} s"}
+            return {
+                "status": "timeout",
+                "message": f"the adapter did not read its standard input for {self.deadline:g} s",
+            }
         ledgers.look()
         if ledgers.bad is not None and answer["status"] != "lost":
-            return {"status": "malformed", "kind": "malformed ledger", "message": f"ledger: {ledgers.bad}"}
+            return {
+                "status": "malformed",
+                "kind": "malformed ledger",
+                "message": f"ledger: {ledgers.bad}",
+            }
         try:
             if answer["status"] == "ok":
                 protocol.load(answer, case)
                 answer["streams"] = streams.read(folder, case["world"])
         except Malformed as error:
             return {"status": "malformed", "message": str(error)}
-        except streams.Bad as error:
+        except streams.InvalidLog as error:
             return {"status": "malformed", "kind": "malformed stream log", "message": str(error)}
         return answer
 
@@ -295,18 +320,29 @@ class Adapter:
             quiet = time.monotonic() - ledgers.last
             if ledgers.bad is not None:
                 if quiet > STUCK:
-                    return {"status": "lost", "message": f"ledger: {ledgers.bad}", "kind": "malformed ledger"}
-                continue  # told when the case has ended
+                    return {
+                        "status": "lost",
+                        "message": f"ledger: {ledgers.bad}",
+                        "kind": "malformed ledger",
+                    }
+                continue  # reported when the case has ended
             if quiet > QUIET:
                 hung, waits = ledger.is_hung(ledgers.records)
                 if not hung and quiet > STUCK:
                     hung, waits = ledger.is_hung(ledgers.records, silent=True)
                 if hung or (quiet > STUCK and ledger.disagree(ledgers.records)):
-                    return {"status": "hang", "message": ledger.describe_hang(waits) or
-                            f"ranks have entered different collectives, and for {STUCK:g} s nothing moves",
-                            "waits": waits, "quiet": round(quiet, 3)}
+                    return {
+                        "status": "hang",
+                        "message": ledger.describe_hang(waits)
+                        or "ranks entered different collectives, and no rank made progress "
+                        f"for {STUCK:g} s",
+                        "waits": waits,
+                        "quiet": round(quiet, 3),
+                    }
         _, waits = ledger.is_hung(ledgers.records, silent=True)
-        message = "; ".join(filter(None, (f"no answer within {self.deadline:g} s", ledger.describe_hang(waits))))
+        message = "; ".join(
+            filter(None, (f"no answer within {self.deadline:g} s", ledger.describe_hang(waits)))
+        )
         return {"status": "timeout", "message": message, "waits": waits}
 
     @staticmethod

@@ -1,9 +1,11 @@
-"""Which cases: a pairwise covering array over the axes that a subject supports, then chance.
+"""Generates cases: a pairwise covering array over the axes that a subject supports, then random
+cases.
 
-An axis is a name with values. What a subject supports is the hello's "supports": axis -> values; an
-axis that it does not name has its first value only. "without" lists combinations that it does not
-support (axis -> value or list of values, all must match); its "options" are axes of its own, which
-are passed through and change nothing in what is right."""
+An axis is a name with values. hello's "supports" maps each supported axis to its values; an axis
+that it omits has its first value only. "without" lists unsupported combinations (axis -> value or
+list of values; a rule applies if all its axes match). "options" are the subject's own axes: they
+are passed to the subject and do not change the expected values."""
+
 import itertools
 import random
 
@@ -36,25 +38,55 @@ AXES = {
     "streams": [2, 3, 1],
     "backwards": [1, 2],
 }
-# without a word of the subject: the plainest of each
+# The value of an axis that hello does not name: the simplest one.
 FIRST = {name: values[0] for name, values in AXES.items()}
-FIRST["zero"] = None  # must be named
-# Axes that only a subject that names them has: others' cases are the same without. They change nothing in what is
-# right; recipes have them where options are, cases as fields of their own.
+FIRST["zero"] = None  # has no default: hello must name it
+# Axes that exist only for subjects that name them. They do not change the expected values. Recipes
+# list them among the options; cases have them as fields.
 NAMED = ("streams", "backwards")
 STREAM_CLAUSES = ["STRM-1", "STRM-2", "STRM-4", "STRM-6"]
 WORLD = 8
-# Squares of huge gradients are beyond fp32, of minute ones below it; the gradients are not.
+# The gradients fit fp32; squares of huge ones overflow it and squares of minute ones underflow.
 MAGNITUDE = {"plain": 0, "huge": 64, "minute": -80}
-# All that a case can cite (ref/cli/conf_tags.c, case_of): what --only may ask for.
-CLAUSES = ["LEDG-2", "LEDG-3", "LEDG-6", "LEDG-7", "OPT-2", "OPT-4", "PART-1", "PART-3", "PART-6", "PIPE-2", "PIPE-3", "PIPE-6",
-           "RED-2", "RED-3", "RED-5", "RED-6", "SCALE-3", "SCALE-4", "STAT-1", "STAT-2", "STAT-3", "STAT-4", "STEP-4", "STEP-6",
-           "STEP-7", "STEP-8", *STREAM_CLAUSES, "STRM-3", "TIE-1", "TIE-2", "TOPO-3"]
+# All clauses that a case can cite (conformance/cases/tags.c, case_of); --only accepts these.
+CLAUSES = [
+    "LEDG-2",
+    "LEDG-3",
+    "LEDG-6",
+    "LEDG-7",
+    "OPT-2",
+    "OPT-4",
+    "PART-1",
+    "PART-3",
+    "PART-6",
+    "PIPE-2",
+    "PIPE-3",
+    "PIPE-6",
+    "RED-2",
+    "RED-3",
+    "RED-5",
+    "RED-6",
+    "SCALE-3",
+    "SCALE-4",
+    "STAT-1",
+    "STAT-2",
+    "STAT-3",
+    "STAT-4",
+    "STEP-4",
+    "STEP-6",
+    "STEP-7",
+    "STEP-8",
+    *STREAM_CLAUSES,
+    "STRM-3",
+    "TIE-1",
+    "TIE-2",
+    "TOPO-3",
+]
 FAMILIES = ["CM", "DT", "MAP", "N", "OV", "PS", "R", "RACE", "ST", "TIE", "WIN"]
 
 
 class Space:
-    """The axes of one subject."""
+    """The axes of one subject, and the combinations that it allows."""
 
     def __init__(self, hello):
         supports = hello.get("supports", {})
@@ -75,40 +107,58 @@ class Space:
         self.world = hello.get("world", WORLD)
 
     def contradiction(self):
-        """Why no row at all is allowed, or None: what would be looked for for ever, and never found."""
-        if random_row(self, random.Random(0)) is not None or plainest(self, random.Random(0), {}) is not None:
+        """The reason why no row is allowed, or None. Without this check the search for a row would
+        never end."""
+        if (
+            random_row(self, random.Random(0)) is not None
+            or plainest(self, random.Random(0), {}) is not None
+        ):
             return None
         for name, values in self.all.items():
             if not any(self.allows({name: value}) for value in values):
-                return f"its rules of \"without\", or its world, exclude every {name}: {', '.join(map(str, values))}"
+                return f'"without" or "world" excludes every {name}: {", ".join(map(str, values))}'
         for (a, values), (b, others) in itertools.combinations(self.all.items(), 2):
             if not any(self.allows({a: x, b: y}) for x in values for y in others):
-                return f"{a} {' or '.join(map(str, values))} goes with no {b} of {', '.join(map(str, others))}"
-        return "its rules of \"without\", its world and its axes exclude each other"
+                one, other = (" or ".join(map(str, each)) for each in (values, others))
+                return f"{a} {one} cannot be combined with {b} {other}"
+        return '"without", "world" and the axes exclude each other'
 
     def allows(self, row):
-        """Is a row (or part of one) a combination that makes sense and that the subject supports?"""
+        """True if a row, or part of one, is meaningful and supported by the subject."""
         get = row.get
         if get("dp", 1) * get("pp", 1) * get("tp", 1) > self.world:
             return False
         if "dp" in row and get("dp") % get("ep", 1):
             return False
         if get("accumulate") == "fp32":
-            if get("precision") == "fp32" or get("micro_batches", 2) < 2 or get("micro_batches", 2) > 3:
+            if (
+                get("precision") == "fp32"
+                or get("micro_batches", 2) < 2
+                or get("micro_batches", 2) > 3
+            ):
                 return False
             if get("precision") == "fp16" and get("micro_batches", 2) > 2:
                 return False
             if get("communicate") == "same" and get("zero", 2) < 2:
-                return False  # sums of several micro-batches may go through communication's dtype, of one rank, too
+                # a subject may pass sums of several micro-batches through the communication dtype
+                return False
         if get("communicate") == "fp32" and get("accumulate", "fp32") != "fp32":
             return False
         if get("overflow") == "yes" and get("scale", "static") == "one":
             return False
         if get("magnitude", "plain") != "plain":
-            if get("precision") == "fp16" or get("clip", "off") != "off" or get("optimizer") == "adamw":
+            if (
+                get("precision") == "fp16"
+                or get("clip", "off") != "off"
+                or get("optimizer") == "adamw"
+            ):
                 return False
-        if get("stages_groups") == "idle" and get("pp", 3) < 3 and get("tied") in ("stages", "keys"):
-            return False  # one of the two stages holds the copy
+        if (
+            get("stages_groups") == "idle"
+            and get("pp", 3) < 3
+            and get("tied") in ("stages", "keys")
+        ):
+            return False  # both stages hold a copy, so neither can be without parameters
         if get("pp", 2) == 1:
             if get("tied") in ("stages", "keys") or get("messages", "tensor") != "tensor":
                 return False
@@ -128,14 +178,16 @@ class Space:
         return True
 
 
-# What is plain where the first value would show little, and the axes that are crossed with each other.
+# BASE: the plain value of an axis whose first value would hide most bugs. CORE: axes that are fully
+# crossed.
 BASE = {"zero": "most", "dp": 2, "pp": "most", "micro_batches": 2, "steps": 2}
 CORE = ("zero", "precision", "accumulate")
-CALM = 0.5  # how often an axis is left at its plainest value: or one failure hides all others
+# probability that an axis keeps its plain value, so that one failure does not hide all others
+CALM = 0.5
 
 
 def random_row(space, dice, fixed=None):
-    """A row that is allowed, with some values given; None when chance finds none."""
+    """A random row that is allowed and has the fixed values; None if 200 attempts find none."""
     names = list(space.all)
     for _ in range(200):
         row = dict(fixed or {})
@@ -171,12 +223,14 @@ def plain_value(space, name):
 
 
 def plainest(space, dice, fixed):
-    """A row with some values given and all others as plain as they allow; None when there is none."""
+    """A row with the fixed values and all others as plain as possible, or None."""
     names = [n for n in space.all if n not in fixed]
     for _ in range(50):
         row = dict(fixed)
         for name in names:
-            for value in sorted(space.all[name], key=lambda v, name=name: v != plain_value(space, name)):
+            for value in sorted(
+                space.all[name], key=lambda v, name=name: v != plain_value(space, name)
+            ):
                 row[name] = value
                 if space.allows(row):
                     break
@@ -189,19 +243,24 @@ def plainest(space, dice, fixed):
 
 
 def base_choice(space, dice):
-    """Rows in which one thing at a time is not plain, that no other failure may hide it: what the axes of
-    CORE make together, then each value of every other axis."""
+    """Rows that deviate from the plain row in one respect, so that no other failure hides a bug:
+    all combinations of CORE, then each value of every other axis."""
     core = [[(name, value) for value in space.all[name]] for name in CORE if name in space.all]
     wanted = [dict(values) for values in itertools.product(*core)]
-    wanted += [{name: value} for name, values in space.all.items() if name not in CORE
-               for value in values if value != plain_value(space, name)]
+    wanted += [
+        {name: value}
+        for name, values in space.all.items()
+        if name not in CORE
+        for value in values
+        if value != plain_value(space, name)
+    ]
     found = [plainest(space, dice, fixed) for fixed in wanted if space.allows(fixed)]
     return list({repr(sorted(row.items())): row for row in found if row is not None}.values())
 
 
 def covering(space, dice, tries=12):
-    """Rows in which every pair of values that can occur together occurs: those of base_choice, then
-    greedily the row that covers most of `tries`, each grown around a pair that is not covered yet."""
+    """Rows that contain every allowed pair of values: those of base_choice, then, greedily, the
+    best of `tries` random rows, each built around an uncovered pair."""
     left = set()
     for (a, values), (b, others) in itertools.combinations(sorted(space.all.items()), 2):
         for x, y in itertools.product(values, others):
@@ -214,7 +273,7 @@ def covering(space, dice, tries=12):
         for seed in dice.sample(sorted(left, key=repr), min(tries, len(left))):
             row = random_row(space, dice, dict(seed))
             if row is None:
-                left.discard(seed)  # allowed as a pair, but nothing completes it
+                left.discard(seed)  # allowed as a pair, but no complete row contains it
                 continue
             won = len(pairs_of(row) & left)
             if won > gain:
@@ -226,7 +285,7 @@ def covering(space, dice, tries=12):
     return rows
 
 
-# ---- From a row to a recipe -----------------------------------------------------------------------
+# ---- From a row to a recipe ----------------------------------------------------------------------
 
 
 def numel(row, dice):
@@ -245,13 +304,13 @@ def numel(row, dice):
 def entries_of(row, dice):
     count = {"tiny": 7, "large": 2}.get(row["sizes"], 3)
     if row.get("streams", 1) > 1 and row["bucket"] == "small":
-        count = 9  # so that several streams fill each slot of a bucket more than once
+        count = 9  # several streams fill each bucket buffer more than once
     entries = []
-    without = []
-    if row["stages_groups"] == "idle":  # neither the first, nor one that a tied copy goes to
-        without = [dice.randrange(1, max(2, row["pp"] - (row["tied"] != "no")))]
+    idle_stages = []
+    if row["stages_groups"] == "idle":  # neither the first stage nor a stage with a tied copy
+        idle_stages = [dice.randrange(1, max(2, row["pp"] - (row["tied"] != "no")))]
     for stage in range(row["pp"]):
-        if stage in without:
+        if stage in idle_stages:
             continue
         for i in range(max(1, count - dice.randrange(2))):
             group = dice.randrange(row["groups"])
@@ -265,13 +324,20 @@ def entries_of(row, dice):
             if row["ep"] > 1 and dice.random() < 0.5:
                 flags += "e"
             entries.append(Entry(numel(row, dice), stage, group, flags))
-    for flag, size in (("s", row["tp"]), ("e", row["ep"])):  # or the group would have nothing of its own
+    for flag, size in (
+        ("s", row["tp"]),
+        ("e", row["ep"]),
+    ):  # each group needs a parameter of its own
         if size > 1 and not any(flag in e.flags for e in entries):
             entries[0].flags += flag
     if row["sizes"] == "empty":
         entries[-1].numel = 0
     if row["stages_groups"] == "unequal":
-        extra = [g for g in range(row["groups"]) if not any(e.stage == 0 and e.group == g for e in entries)]
+        extra = [
+            g
+            for g in range(row["groups"])
+            if not any(e.stage == 0 and e.group == g for e in entries)
+        ]
         entries = [Entry(3, 0, g) for g in extra] + entries
     if row["frozen"] == "yes":
         entries.insert(0, Entry(3, 0, 0, "f"))
@@ -280,8 +346,9 @@ def entries_of(row, dice):
 
 def tie(row, dice, entries):
     def insert(stage, entry):
-        place = max([i + 1 for i, e in enumerate(entries) if e.stage <= stage] or [0])
-        entries.insert(place, entry)
+        entries.insert(
+            max([i + 1 for i, e in enumerate(entries) if e.stage <= stage] or [0]), entry
+        )
 
     last = row["pp"] - 1
     for key in range({"no": 0, "stage": 1, "stages": 1, "keys": 2}[row["tied"]]):
@@ -299,7 +366,9 @@ def scale_of(row, dice):
     if row["scale"] == "static":
         return str(log2)
     window = 1 if row["steps"] < 4 else dice.choice([1, 2])
-    least, most = dice.choice([(0, 24)] * 4 + [(log2, 24), (0, log2)])  # it may begin at either end
+    least, most = dice.choice(
+        [(0, 24)] * 4 + [(log2, 24), (0, log2)]
+    )  # the first scale may be the least or the largest
     return f"{log2}:{window}:{dice.choice([1, 1, 2])}:0:{least}:{most}"
 
 
@@ -307,10 +376,18 @@ def recipe_of_row(row, defaults, dice):
     scale = scale_of(row, dice)
     log2 = int(scale.split(":")[0])
     fields = {
-        "precision": row["precision"], "reduce": "exact", "M": row["micro_batches"],
+        "precision": row["precision"],
+        "reduce": "exact",
+        "M": row["micro_batches"],
         "bucket": dice.choice([4, 8, 16]) if row["bucket"] == "small" else 1024,
-        "pp": row["pp"], "dp": row["dp"], "tp": row["tp"], "ep": row["ep"], "stage": row["zero"],
-        "steps": row["steps"], "optim": row["optimizer"], "seed": dice.randrange(1 << 24),
+        "pp": row["pp"],
+        "dp": row["dp"],
+        "tp": row["tp"],
+        "ep": row["ep"],
+        "stage": row["zero"],
+        "steps": row["steps"],
+        "optim": row["optimizer"],
+        "seed": dice.randrange(1 << 24),
         "unit": -log2,
     }
     if scale != "0":
@@ -328,19 +405,21 @@ def recipe_of_row(row, defaults, dice):
     if row["clip"] != "off":
         fields["clip"] = "1048576" if row["clip"] == "loose" else "0.5"
     if row["unused"] != "no":
-        fields["unused"] = 50 if row["unused"] == "some" else 190  # of 256; or hardly ever by nobody
+        fields["unused"] = (
+            50 if row["unused"] == "some" else 190
+        )  # of 256: 190 makes parameters that no rank uses frequent
     if row["messages"] in ("tuple", "dynamic"):
         fields["tuple"] = 1
     if row["messages"] in ("varying", "dynamic"):
         fields["vary"] = fields["dynamic"] = 1
-    options = {n[len("option "):]: v for n, v in row.items() if n.startswith("option ")}
+    options = {n[len("option ") :]: v for n, v in row.items() if n.startswith("option ")}
     options = {n: v for n, v in options.items() if v != defaults[n]}
     options.update({name: row[name] for name in NAMED if row.get(name, 1) > 1})
     return Recipe(fields, entries_of(row, dice), options)
 
 
 def rows(space, seed):
-    """The covering array's rows, then random ones without end: (row, covered) pairs."""
+    """Yields (row, True) for the covering array, then (row, False) for random rows without end."""
     dice = random.Random(seed)
     for row in covering(space, dice):
         yield row, True
@@ -352,10 +431,10 @@ def rows(space, seed):
 
 
 def case_of(tools, space, recipe):
-    """(case with all options, None) or (None, why)."""
+    """(case with all options, None) or (None, reason)."""
     case, why = tools.case(recipe.text())
     if case is not None and not any(e["numel"] for e in case["parameters"] if not e["frozen"]):
-        return None, "nothing is trained"
+        return None, "no parameter is trained"
     if case is not None:
         case["options"] = {**space.defaults, **recipe.options}
         case.update({name: case["options"].pop(name, 1) for name in NAMED})
@@ -368,20 +447,24 @@ def case_of(tools, space, recipe):
 
 
 def case_of_row(tools, space, row, dice):
-    """A case for a row: another throw when one has no exact case. (case, recipe) or (None, why)."""
+    """(case, recipe) for a row, or (None, reason). Draws again if a recipe has no exact case."""
     why = ""
     for _ in range(12):
         recipe = recipe_of_row(row, space.defaults, dice)
         case, why = case_of(tools, space, recipe)
         if case is not None and row["unused"] == "some" and idle(case):
-            why = "chance left a micro-batch without any parameter"
+            why = "a micro-batch uses no parameter"
         elif case is not None:
             return case, recipe
     return None, why
 
 
 def idle(case):
-    """Is there a micro-batch in which a stage uses nothing? Only "often" may have that."""
+    """True if a stage uses no parameter in a micro-batch, which only unused = "often" allows."""
     stages = {e["stage"] for e in case["parameters"]}
-    return any(all(batch[j] is None for j, e in enumerate(case["parameters"]) if e["stage"] == s)
-               for step in case["data"] for batch in step for s in stages)
+    return any(
+        all(batch[j] is None for j, e in enumerate(case["parameters"]) if e["stage"] == s)
+        for step in case["data"]
+        for batch in step
+        for s in stages
+    )

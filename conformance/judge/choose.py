@@ -1,5 +1,6 @@
-"""Which cases are run, in which order: those of --only, the committed selection of --quick, or the covering
-array and then chance. And how such a selection is made."""
+"""Selects the cases of a run and their order: the recipes of --only, the committed selection of
+--quick, or the covering array followed by random cases. Also makes such a selection."""
+
 import json
 import os
 import re
@@ -20,20 +21,25 @@ def wanted(case, recipe, only):
 
 
 ID = re.compile(r"c[0-9a-f]{12}")  # of a case
-ENOUGH = 200  # random cases after the covering array, none of which was wanted: there is none, or hardly any
+ENOUGH = (
+    200  # random cases to try after the covering array before concluding that --only matches none
+)
 
 
 def check_words(only):
-    """Words of --only that no case of any subject has would be looked for for ever."""
+    """Rejects words of --only that no case can match; the search for them would never end."""
     for word in only:
         if "=" not in word and word not in axes.CLAUSES + axes.FAMILIES and not ID.fullmatch(word):
-            raise Refused(f"--only: there is no '{word}'; there are the clauses {', '.join(axes.CLAUSES)}; the families "
-                          f"{', '.join(axes.FAMILIES)}; a case's id, and recipes")
+            raise Refused(
+                f"--only: unknown '{word}'; expected a clause ({', '.join(axes.CLAUSES)}), a "
+                "family "
+                f"({', '.join(axes.FAMILIES)}), a case's id, or a recipe"
+            )
 
 
 class Chooser:
-    """Iterates over (case, recipe, origin). total: how many there will be, where that is known; complete:
-    true once nothing of the covering array was left out."""
+    """Iterates over (case, recipe, origin). total: the number of cases, or None if it is not known
+    in advance. complete: True once the whole covering array was produced."""
 
     def __init__(self, tools, space, options, hello, root):
         self.tools, self.space, self.options = tools, space, options
@@ -50,7 +56,7 @@ class Chooser:
             self.rows = axes.rows(space, options.seed)
             why = space.contradiction()
             if why:
-                raise Refused(f"{hello['name']}: no case is within what it supports: {why}")
+                raise Refused(f"{hello['name']}: no case fits what hello supports: {why}")
             self.total = options.cases
         self.cases = self.choose()
 
@@ -81,13 +87,16 @@ class Chooser:
             yield case, recipe, origin
 
     def chance(self, most):
-        """Random cases of a seed that nobody chose: what they find is told apart (report.py)."""
+        """Random cases of an arbitrary seed. New failures in them are reported but do not fail the
+        run."""
         dice = dice_for(self.options.seed, "fresh")
         for number in range(most):
             row = axes.random_row(self.space, dice)
             if row is None or self.late():
                 return
-            case, recipe = axes.case_of_row(self.tools, self.space, row, dice_for(self.options.seed, number))
+            case, recipe = axes.case_of_row(
+                self.tools, self.space, row, dice_for(self.options.seed, number)
+            )
             if case is not None:
                 yield case, recipe, "fresh"
 
@@ -96,29 +105,37 @@ class Chooser:
         for number, (row, covering) in enumerate(self.rows):
             looked += not covering
             self.complete = self.complete or not covering
-            enough = not covering and ((options.seconds is None and options.cases is None) or (not made and looked > ENOUGH))
+            enough = not covering and (
+                (options.seconds is None and options.cases is None)
+                or (not made and looked > ENOUGH)
+            )
             if enough or (options.cases is not None and made >= options.cases) or self.late():
                 break
-            case, recipe = axes.case_of_row(self.tools, self.space, row, dice_for(options.seed, number))
+            case, recipe = axes.case_of_row(
+                self.tools, self.space, row, dice_for(options.seed, number)
+            )
             if case is None:
                 self.unreachable.append((row, recipe))
             elif wanted(case, recipe, options.only):
                 made += 1
                 yield case, recipe, "covering" if covering else "random"
         if options.only and not made:
-            raise Refused(f"--only: no case of {number} that this subject supports has {' or '.join(options.only)}")
+            raise Refused(
+                f"--only: none of the {number} cases that this subject supports matches "
+                f"{' or '.join(options.only)}"
+            )
 
 
-# ---- The committed selection ----------------------------------------------------------------------
+# ---- The committed selection ---------------------------------------------------------------------
 
 
-def read_selection(given, root, hello):
-    name = file_of(given or None, root, "quick", hello)
+def read_selection(option, root, hello):
+    name = file_of(option or None, root, "quick", hello)
     if not os.path.exists(name):
-        raise Refused(f"there is no selection {name}; --accept-quick makes one")
+        raise Refused(f"--quick: {name} does not exist; --accept-quick writes it")
     cases = checked("--quick", name, {"cases": list})["cases"]
     if not all(isinstance(text, str) and text.strip() for text in cases):
-        raise Refused(f"the selection {name}: \"cases\" must be a list of recipes")
+        raise Refused(f'--quick: {name}: "cases" must be a list of recipes')
     return cases
 
 
@@ -127,13 +144,19 @@ def holds(case, recipe):
 
 
 def select(cases, times=2):
-    """Recipes of as few and cheap cases as can be found greedily, in which every clause and every feature
-    occurs that occurs in any of the cases; so many times over, where there are other cases."""
-    there = [(holds(case, recipe), case["world"] * (8 + case["steps"] * case["micro_batches"]), recipe.full())
-             for case, recipe, _ in cases]  # a process costs as much as some eight micro-batches
+    """Greedily selects few, cheap cases in which every clause and feature of `cases` occurs,
+    `times` times if enough cases have it. Returns their recipes."""
+    candidates = [
+        (
+            holds(case, recipe),
+            case["world"] * (8 + case["steps"] * case["micro_batches"]),
+            recipe.full(),
+        )
+        for case, recipe, _ in cases
+    ]  # starting a process costs about as much as eight micro-batches
     chosen = []
     for _ in range(times):
-        rest = [one for one in there if one[2] not in chosen]
+        rest = [one for one in candidates if one[2] not in chosen]
         left = set().union(*(held for held, _, _ in rest))
         while left:
             held, _, text = max(rest, key=lambda one: (len(one[0] & left) / one[1], one[2]))
@@ -142,9 +165,13 @@ def select(cases, times=2):
     return chosen
 
 
-def write_selection(given, root, hello, cases):
-    name = file_of(given or None, root, "quick", hello)
+def write_selection(option, root, hello, cases):
+    name = file_of(option or None, root, "quick", hello)
     os.makedirs(os.path.dirname(name), exist_ok=True)
     with open(name, "w", encoding="utf-8") as file:
-        json.dump({"name": hello["name"], "version": hello["version"], "cases": select(cases)}, file, indent=1)
+        json.dump(
+            {"name": hello["name"], "version": hello["version"], "cases": select(cases)},
+            file,
+            indent=1,
+        )
         file.write("\n")

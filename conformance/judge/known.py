@@ -1,11 +1,16 @@
-"""What is committed about a subject: failures that are known, and what it must support.
+"""Compares a run with the committed lists of a subject: its known failures and what it must
+support.
 
-A known failure is {"clause", "kind", "needs", "note", "issue"}, and "recipe", its minimal case, by which
-it is looked for in every run, however few cases that has; "also": "CLAUSE KIND" that the same shows as in other cases;
-"chance": true where it shows by chance alone, so that not
-seeing it says nothing; "lacks": what no such case has; "id" where it has a name elsewhere; "symptom", where failures
-of this kind say more (symptom.py; the ratio, the op, the place of a race): alternatives, of one of which
-a failure must have all words, "WORD + WORD"."""
+Fields of a known failure:
+  clause, kind  of its findings; "kind" is the beginning
+  needs, lacks  features that every such case has, and features that no such case has
+  note, issue   the explanation for people, and the public issue
+  recipe        the minimal case, which every run repeats
+  also          further "CLAUSE KIND" under which other cases show the same failure
+  symptom       alternatives "WORD + WORD": a failure must have all words of one (symptom.py)
+  chance        true if the failure does not occur in every run of its case
+  id            its name in other documents"""
+
 import json
 import os
 import re
@@ -21,10 +26,10 @@ def list_name(words):
     return words.replace(" ", "-").replace("/", "-").lower()
 
 
-def file_of(given, root, folder, hello):
-    """The file given, or the one that is named after subject and version."""
-    version = hello["version"].split("+", maxsplit=1)[0]  # of one build or another
-    return given or os.path.join(root, folder, f"{list_name(hello['name'] + '-' + version)}.json")
+def file_of(option, root, folder, hello):
+    """The file that the option names, or else the one named after subject and version."""
+    version = hello["version"].split("+", maxsplit=1)[0]  # without the build tag
+    return option or os.path.join(root, folder, f"{list_name(hello['name'] + '-' + version)}.json")
 
 
 def load(name):
@@ -32,84 +37,123 @@ def load(name):
         return json.load(file)
 
 
-SUPPORT = {"level": int, "world": int, "returns": list, "supports": dict, "options": dict, "without": list}
+SUPPORT = {
+    "level": int,
+    "world": int,
+    "returns": list,
+    "supports": dict,
+    "options": dict,
+    "without": list,
+}
 
 
 def checked(option, name, keys):
-    """A list that a person may have written; keys: what it must have, and of which type."""
+    """Loads a hand-written list. keys: the required keys and their types."""
     try:
         made = load(name)
     except (OSError, ValueError, RecursionError) as error:
-        raise Refused(f"{option}: {name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise Refused(
+            f"{option}: cannot read {name}: {getattr(error, 'strerror', None) or error}"
+        ) from None
     for key, kind in keys.items():
         if not isinstance(made, dict) or not isinstance(made.get(key), kind):
-            raise Refused(f"{option}: {name} is no such list: \"{key}\" is not there, or no {kind.__name__}")
+            raise Refused(f'{option}: {name}: "{key}" must be of type {kind.__name__}')
     return made
 
 
-def check_given(options):
-    """Files that were asked for are looked at before a case is run."""
+def check_lists(options):
+    """Checks the files of --support and --known before the first case runs."""
     if options.support and not options.accept_support:
         checked("--support", options.support, SUPPORT)
-    for entry in checked("--known", options.known, {"failures": list})["failures"] if options.known else ():
-        if not isinstance(entry, dict) or not isinstance(entry.get("needs"), list) or \
-                not all(isinstance(entry.get(key), str) for key in ("clause", "kind")):
-            raise Refused(f"--known: {options.known}: a failure has \"clause\", \"kind\" and a list \"needs\", "
-                          f"not {json.dumps(entry):.60}")
+    for entry in (
+        checked("--known", options.known, {"failures": list})["failures"] if options.known else ()
+    ):
+        if (
+            not isinstance(entry, dict)
+            or not isinstance(entry.get("needs"), list)
+            or not all(isinstance(entry.get(key), str) for key in ("clause", "kind"))
+        ):
+            raise Refused(
+                f'--known: {options.known}: a failure needs "clause", "kind" and a list "needs", '
+                f"got {json.dumps(entry):.60}"
+            )
 
 
-def read(given, root, hello):
-    """The list of known failures. An empty one when there is no file of the subject's name; a file that
-    was asked for must exist."""
-    name = file_of(given, root, "known", hello)
-    if not os.path.exists(name) and given is None:
+def read(option, root, hello):
+    """The list of known failures: empty if the subject has no list, but a file that --known names
+    must exist."""
+    name = file_of(option, root, "known", hello)
+    if not os.path.exists(name) and option is None:
         return []
     return load(name)["failures"]
 
 
 def alike(entry, finding):
-    """The same clause and beginning of what is wrong, or one of "also", and, where the entry says so, the same details."""
+    """True if a finding has the entry's clause and kind (or one of "also"), and one of its symptoms
+    if it lists any."""
     words = set(finding.detail.get("symptom", []))
-    return finding.signature().startswith((f"{entry['clause']} {entry['kind']}", *entry.get("also", []))) and (
-        not entry.get("symptom") or any(set(one.split(" + ")) <= words for one in entry["symptom"]))
+    return finding.signature().startswith(
+        (f"{entry['clause']} {entry['kind']}", *entry.get("also", []))
+    ) and (
+        not entry.get("symptom") or any(set(one.split(" + ")) <= words for one in entry["symptom"])
+    )
 
 
 def explains(entry, out):
-    """Does a failing case look like this, and have what this needs?"""
-    there = features(out.recipe)
-    return alike(entry, out.findings[0]) and set(entry["needs"]) <= there and not set(entry.get("lacks", [])) & there
+    """True if a failing case looks like the entry and meets its conditions."""
+    present = features(out.recipe)
+    return (
+        alike(entry, out.findings[0])
+        and set(entry["needs"]) <= present
+        and not set(entry.get("lacks", [])) & present
+    )
 
 
 def matches(entry, cause):
-    """All of its cases, too: one that was made smaller may have become another bug's."""
-    return explains(entry, cause.smallest) and set(entry["needs"]) <= set(cause.needs) and \
-        all(explains(entry, out) for out in cause.outcomes)
+    """True if the entry explains the smallest case and all other cases: shrinking may have led to
+    another bug."""
+    return (
+        explains(entry, cause.smallest)
+        and set(entry["needs"]) <= set(cause.needs)
+        and all(explains(entry, out) for out in cause.outcomes)
+    )
 
 
-def told(finding):
+def symptom_text(finding):
     symptom = finding.detail.get("symptom")
     return f" ({', '.join(symptom)})" if symptom else ""
 
 
 def label(entry):
     note = entry.get("note", "")
-    return f"known failure '{entry['clause']} {entry['kind']}' ({note})" if note else \
-        f"known failure '{entry['clause']} {entry['kind']}'"
+    return (
+        f"known failure '{entry['clause']} {entry['kind']}' ({note})"
+        if note
+        else f"known failure '{entry['clause']} {entry['kind']}'"
+    )
 
 
 def confirm(entries, runner, space, progress):
-    """Runs the minimal case of each entry that has one: (causes, texts for those that were not seen). An
-    error that needs a race may not come the first time."""
+    """Runs the minimal case of each entry that has one: (causes, texts for those that did not
+    occur). Tries three times, because a failure that depends on a race may not occur at once."""
     left, causes, texts = [e for e in entries if e.get("recipe")], [], []
-    for attempt in range(3):
+    for _ in range(3):
         texts, seen = [], {}
         for out in runner.run(cases_of(left, runner, space), progress):
             seen[out.recipe.full()] = out
         for entry in list(left):
             out = seen[recipe_of(entry["recipe"]).full()]
-            # what shows by chance may show as any of its kinds
-            kinds = [entry] + [e for e in entries if entry.get("chance") and e.get("chance") and explains(e, out)] \
-                if out.status == "fail" else []
+            # a failure that occurs by chance may show as any entry with "chance"
+            kinds = (
+                [entry]
+                + [
+                    e
+                    for e in entries
+                    if entry.get("chance") and e.get("chance") and explains(e, out)
+                ]
+                if out.status == "fail"
+                else []
+            )
             same = [e for e in kinds if alike(e, out.findings[0])]
             if same:
                 cause = Cause(out, sorted(same[0]["needs"]))
@@ -117,17 +161,22 @@ def confirm(entries, runner, space, progress):
                 causes.append(cause)
                 left.remove(entry)
             elif not (entry.get("chance") and out.status == "pass"):
-                how = f"fails as {out.signature()}{told(out.findings[0])}" if out.status == "fail" else \
-                    "passes; if it is mended, take it off the list" if out.status == "pass" else "is not supported"
-                texts.append(f"{label(entry)} was not seen: its case {how}: {entry['recipe']}")
+                how = (
+                    f"fails as {out.signature()}{symptom_text(out.findings[0])}"
+                    if out.status == "fail"
+                    else "passes; if the bug is fixed, remove the entry"
+                    if out.status == "pass"
+                    else "is not supported"
+                )
+                texts.append(f"{label(entry)} did not occur: its case {how}: {entry['recipe']}")
         if not left:
             break
     return causes, texts
 
 
 def join(causes, out):
-    """Gives a failing case to the cause, of those that are known, that asks most of a case and all of
-    which it has; false when there is none."""
+    """Adds a failing case to the known cause with the most conditions that explains it; returns
+    False if none does."""
     mine = [c for c in causes if out is not c.smallest and explains(c.known, out)]
     if mine:
         max(mine, key=lambda c: len(c.needs)).outcomes.append(out)
@@ -140,49 +189,61 @@ def cases_of(entries, runner, space):
         recipe = recipe_of(text)
         case, why = axes.case_of(runner.tools, space, recipe)
         if case is None:
-            raise ValueError(f"known failures: '{text}' makes no case: {why}")
+            raise ValueError(f"known failures: no case for '{text}': {why}")
         made.append((case, recipe, "known"))
     return iter(made)
 
 
 def check(causes, entries, complete):
-    """Marks the causes that are known; texts for entries without a case of their own that were not seen."""
+    """Marks causes as known; returns texts for entries without a recipe that did not occur."""
     unseen = []
     for entry in entries:
         found = [c for c in causes if c.known is None and matches(entry, c)]
         for cause in found:
             cause.known = entry
         if not found and complete and not entry.get("recipe") and not entry.get("chance"):
-            unseen.append(f"{label(entry)} was not seen: if it is mended, take it off the list")
+            unseen.append(f"{label(entry)} did not occur; if the bug is fixed, remove the entry")
     return unseen
 
 
-def accept(given, root, hello, causes):
-    """Writes the smallest case of each known failure that was seen into the list."""
-    name = file_of(given, root, "known", hello)
+def accept(option, root, hello, causes):
+    """Writes the smallest case of each known failure that occurred into the list."""
+    name = file_of(option, root, "known", hello)
     if not os.path.exists(name):
         return
     entries = load(name)
     for entry in entries["failures"]:
-        mine = [c.smallest.recipe.full() for c in causes
-                if c.known is not None and all(c.known.get(k) == entry.get(k) for k in ("clause", "kind", "needs"))]
+        mine = [
+            c.smallest.recipe.full()
+            for c in causes
+            if c.known is not None
+            and all(c.known.get(k) == entry.get(k) for k in ("clause", "kind", "needs"))
+        ]
         if mine:
-            entry["recipe"] = min(mine + [entry["recipe"]] if entry.get("recipe") else mine, key=len)
+            entry["recipe"] = min(
+                mine + [entry["recipe"]] if entry.get("recipe") else mine, key=len
+            )
     with open(name, "w", encoding="utf-8") as file:
         lines = ",\n  ".join(json.dumps(entry, ensure_ascii=False) for entry in entries["failures"])
         file.write('{\n "failures": [\n  ' + lines + "\n ]\n}\n")
 
 
 def support_of(hello):
-    return {"name": hello["name"], "version": hello["version"], "level": hello.get("level", 1),
-            "world": hello.get("world", axes.WORLD),
-            "returns": sorted(hello.get("returns", [])), "supports": hello.get("supports", {}),
-            "options": hello.get("options", {}), "without": hello.get("without", [])}
+    return {
+        "name": hello["name"],
+        "version": hello["version"],
+        "level": hello.get("level", 1),
+        "world": hello.get("world", axes.WORLD),
+        "returns": sorted(hello.get("returns", [])),
+        "supports": hello.get("supports", {}),
+        "options": hello.get("options", {}),
+        "without": hello.get("without", []),
+    }
 
 
 def refusals(outcomes):
-    """Reason -> the cases that hello supports, and that were not supported when they were run. Fresh ones
-    are nobody's choice."""
+    """Reason -> cases that hello supports but the adapter answered as unsupported. Fresh cases are
+    left out, because they differ from run to run."""
     found = {}
     for out in outcomes:
         if out.status == "unsupported" and out.origin != "fresh":
@@ -191,26 +252,32 @@ def refusals(outcomes):
 
 
 def check_refusals(outcomes, allowed):
-    """Texts: a subject refuses what it says it supports for reasons that its list has, and never most of
-    it, nor what was selected because it ran."""
+    """Texts for refusals that are errors: the reason is not in the subject's list, the case belongs
+    to the selection, or most cases are refused."""
     found, texts = refusals(outcomes), []
     refused = sum(map(len, found.values()))
     if 2 * refused > len(outcomes):
-        texts.append(f"{refused} of {len(outcomes)} cases that hello supports are not supported when they are run: "
-                     "what a subject cannot do belongs in \"supports\" and \"without\"")
+        texts.append(
+            f'the adapter answered "unsupported" to {refused} of {len(outcomes)} cases that '
+            "hello supports: "
+            'restrict "supports" or "without" in hello'
+        )
+    unlisted = ", for a reason that support/ does not list"
     for reason, cases in sorted(found.items()):
         selected = [out for out in cases if out.origin == "selected"]
         if selected or (allowed is not None and reason not in allowed):
             out = (selected or cases)[0]
-            texts.append(f"{len(cases)} case(s) that hello supports are not supported when they are run, "
-                         f"{'though selected' if selected else 'for a reason that is not in the list'}: '{reason}': "
-                         f"{out.recipe.full()}")
+            texts.append(
+                f'the adapter answered "unsupported" to {len(cases)} case(s) that hello supports'
+                f"{' and the selection contains' if selected else unlisted}: "
+                f"'{reason}': {out.recipe.full()}"
+            )
     return texts
 
 
-def check_support(given, root, hello, accept_now, outcomes=()):
-    """Texts for what the committed list has and the subject no longer."""
-    name = file_of(given, root, "support", hello)
+def check_support(option, root, hello, accept_now, outcomes=()):
+    """Texts for anything that the committed list has and the subject no longer supports."""
+    name = file_of(option, root, "support", hello)
     now = {**support_of(hello), "unsupported": sorted(refusals(outcomes))}
     if accept_now:
         os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
@@ -219,30 +286,41 @@ def check_support(given, root, hello, accept_now, outcomes=()):
         return check_refusals(outcomes, now["unsupported"])
     if not os.path.exists(name):
         return check_refusals(outcomes, None) + (
-            [] if given is None else [f"{name} does not exist; --accept-support writes it"])
+            []
+            if option is None
+            else [f"--support: {name} does not exist; --accept-support writes it"]
+        )
     before = load(name)
     lost = lost_of(before, now)
-    return ([f"the subject no longer supports: {', '.join(lost)}"] if lost else []) + \
-        check_refusals(outcomes, before.get("unsupported", []))
+    return (
+        [f"the subject no longer supports: {', '.join(lost)}"] if lost else []
+    ) + check_refusals(outcomes, before.get("unsupported", []))
 
 
-def new_version(given, root, hello):
-    """What is to be said of a subject that has lists, but none of this version; or None."""
-    name = file_of(given, root, "support", hello)
+def new_version(option, root, hello):
+    """A note about a subject that has lists, but none for this version; or None."""
+    name = file_of(option, root, "support", hello)
     folder, start = os.path.dirname(name), list_name(hello["name"]) + "-"
-    if given is not None or os.path.exists(name) or not os.path.isdir(folder):
+    if option is not None or os.path.exists(name) or not os.path.isdir(folder):
         return None
-    others = [n[len(start):-len(".json")] for n in os.listdir(folder) if n.startswith(start) and n[len(start):][:1].isdigit()]
+    others = [
+        n[len(start) : -len(".json")]
+        for n in os.listdir(folder)
+        if n.startswith(start) and n[len(start) :][:1].isdigit()
+    ]
     if not others:
         return None
     last = max(others, key=lambda version: [int(n) for n in re.findall(r"\d+", version)])
     lost = lost_of(load(os.path.join(folder, f"{start}{last}.json")), support_of(hello))
-    return (f"there is no list of what {hello['name']} {hello['version']} supports; of what {last} does it "
-            f"{'lacks ' + ', '.join(lost) if lost else 'lacks nothing'}. --accept-support writes {name}")
+    return (
+        f"there is no support list for {hello['name']} {hello['version']}; compared with {last} it "
+        "lacks "
+        f"{', '.join(lost) if lost else 'nothing'}. --accept-support writes {name}"
+    )
 
 
 def lost_of(before, now):
-    """What the one supports and the other does not."""
+    """Everything that `before` supports and `now` does not."""
     lost = []
     if now["level"] < before["level"]:
         lost.append(f"level {before['level']}")
@@ -252,5 +330,7 @@ def lost_of(before, now):
     for part in ("supports", "options"):
         for axis, values in before[part].items():
             lost += [f"{axis} {v}" for v in values if v not in now[part].get(axis, [])]
-    lost += [f"combinations: without {rule}" for rule in now["without"] if rule not in before["without"]]
+    lost += [
+        f"combinations: without {rule}" for rule in now["without"] if rule not in before["without"]
+    ]
     return lost

@@ -1,21 +1,31 @@
-"""Ledgers: who entered which communication in which order. LEDG-2, LEDG-6, LEDG-7, PIPE-3, PIPE-6
+"""Compares the ledgers of all ranks. LEDG-2, LEDG-6, LEDG-7, PIPE-3, PIPE-6
 
-A ledger is a rank's list of records in the order in which it entered them (ADAPTER.md, "Ledgers").
-Collectives of one group must be the same sequence on all members; sends of a to b must be what b
-receives from a, in order. Groups are told apart by their members and, where two communicators have
-the same ones, by "name"."""
+A ledger is the list of communications that a rank entered, in order (ADAPTER.md, "Ledgers"). All
+members of a group must enter the same sequence of collectives, and the sends from a to b must match
+the receives of b from a, in order. A group is identified by its members and, if two communicators
+have the same members, by "name".
+
+`zeroproof trace check` (ref/trace) judges recorded runs by a stricter rule: it replays all ranks,
+and an operation returns only when all members have entered it. So it also reports a run that
+completed because a buffer was large enough. Here, an operation before the last one has returned,
+because the rank entered another: subjects may rely on the buffers of their library."""
 
 REDUCING = {"all_reduce", "reduce", "reduce_scatter"}
 P2P = {"send", "recv"}
-
-
-PARTS = {"reduce_scatter", "all_gather", "gather", "scatter"}  # whose parts may be uneven: "counts"
+PARTS = {"reduce_scatter", "all_gather", "gather", "scatter"}  # parts may be uneven: "counts"
 COLLECTIVES = REDUCING | PARTS | {"broadcast", "all_to_all", "barrier"}
-KINDS = {"redop": (str, type(None)), "dtype": str, "name": str, "phase": (str, type(None)), "batch": int, "async": bool}
+KINDS = {
+    "redop": (str, type(None)),
+    "dtype": str,
+    "name": str,
+    "phase": (str, type(None)),
+    "batch": int,
+    "async": bool,
+}
 
 
-class Bad(Exception):
-    """A record that the protocol does not allow."""
+class InvalidLedger(Exception):
+    """A ledger record violates ADAPTER.md."""
 
 
 def is_count(value):
@@ -23,42 +33,69 @@ def is_count(value):
 
 
 def check_record(record, rank, world, entered):
-    """One line of a ledger, after `entered` records with an op: by hand, against schema/ledger.json."""
+    """Checks one record by hand against schema/ledger.json; `entered` operations precede it."""
+    if "wait" in record and not (is_count(record["wait"]) and record["wait"] < entered):
+        raise InvalidLedger(
+            f'rank {rank}: "wait": got {record["wait"]!r:.40}, expected the number of one of '
+            f"the {entered} operations entered so far"
+        )
     op = record.get("op")
-    if op is None:
-        if "wait" in record and not (is_count(record["wait"]) and record["wait"] < entered):
-            raise Bad(f"rank {rank}: it waits for record {record['wait']!r:.40}, and has entered {entered}")
+    if "op" not in record:
         if "step" in record and not is_count(record["step"]):
-            raise Bad(f"rank {rank}: a step without a number: {record['step']!r:.40}")
+            raise InvalidLedger(
+                f'rank {rank}: "step": got {record["step"]!r:.40}, expected a number'
+            )
         if not {"wait", "step", "end"} & set(record):
-            raise Bad(f"rank {rank}: a line with neither op, step, wait nor end: {record!r:.80}")
+            raise InvalidLedger(
+                f"rank {rank}: a record needs one of op, step, wait, end, got {record!r:.80}"
+            )
         return
     if not isinstance(op, str) or op not in COLLECTIVES | P2P:
-        raise Bad(f"rank {rank}: {op!r:.40} is no op: {', '.join(sorted(COLLECTIVES | P2P))}")
+        raise InvalidLedger(
+            f'rank {rank}: "op": got {op!r:.40}, expected one of '
+            f"{', '.join(sorted(COLLECTIVES | P2P))}"
+        )
     for name, kinds in KINDS.items():
         if name in record and not isinstance(record[name], kinds):
-            raise Bad(f"rank {rank}: {op} with {name} {record[name]!r:.40}")
+            raise InvalidLedger(
+                f'rank {rank}: {op}: "{name}" has the wrong type: {record[name]!r:.40}'
+            )
     check_counts(record, op, rank)
     if op in P2P:
         if not is_count(record.get("peer")) or record["peer"] >= world:
-            raise Bad(f"rank {rank}: a {op} without a peer in 0..{world - 1}")
+            raise InvalidLedger(
+                f'rank {rank}: {op}: "peer": got {record.get("peer")!r:.40}, expected a rank in '
+                f"0..{world - 1}"
+            )
         return
     group = record.get("group")
     if not isinstance(group, list) or not all(is_count(q) and q < world for q in group):
-        raise Bad(f"rank {rank}: {op} without the group's members")
+        raise InvalidLedger(
+            f'rank {rank}: {op}: "group": got {group!r:.40}, expected a list of ranks in '
+            f"0..{world - 1}"
+        )
     if rank not in group:
-        raise Bad(f"rank {rank} enters {op} of group {group}, which it is not in")
+        raise InvalidLedger(f'rank {rank}: {op}: "group" {group} does not contain this rank')
     if record.get("root", -1) != -1 and record["root"] not in group:
-        raise Bad(f"rank {rank}: {op} with root {record['root']!r:.40}, which is not in group {group}")
+        raise InvalidLedger(
+            f'rank {rank}: {op}: "root": got {record["root"]!r:.40}, expected a member of group '
+            f"{group}"
+        )
 
 
 def check_counts(record, op, rank):
     if "counts" in record:
         counts = record["counts"]
         if not isinstance(counts, list) or not all(map(is_count, counts)):
-            raise Bad(f"rank {rank}: {op} with counts {counts!r:.40}")
+            raise InvalidLedger(
+                f'rank {rank}: {op}: "counts": got {counts!r:.40}, expected a list of element '
+                "counts"
+            )
     elif op != "barrier" and not is_count(record.get("count")):
-        raise Bad(f"rank {rank}: {op} without a count of elements: {record.get('count')!r:.40}")
+        raise InvalidLedger(
+            f'rank {rank}: {op}: "count": got {record.get("count")!r:.40}, expected a number of '
+            "elements"
+        )
 
 
 def ops(records):
@@ -66,7 +103,7 @@ def ops(records):
 
 
 def communications(records):
-    """What a rank enters with others."""
+    """The operations that involve another rank."""
     return [r for r in ops(records) if len(r.get("group", (0, 1))) > 1]
 
 
@@ -78,46 +115,55 @@ def group_key(record):
     return (tuple(record["group"]), record.get("name"))
 
 
-def what(record):
-    """What all members must agree on."""
-    return tuple((k, repr(record.get(k))) for k in ("op", "redop", "dtype", "count", "counts", "root"))
+def signature(record):
+    """The fields on which all members must agree."""
+    return tuple(
+        (k, repr(record.get(k))) for k in ("op", "redop", "dtype", "count", "counts", "root")
+    )
 
 
 def describe(record):
     if record is None:
         return "nothing more"
     if record["op"] in P2P:
-        return f"{record['op']} {'to' if record['op'] == 'send' else 'from'} {record['peer']}: " \
-               f"{record.get('count')} {record.get('dtype')}"
+        return (
+            f"{record['op']} {'to' if record['op'] == 'send' else 'from'} {record['peer']}: "
+            f"{record.get('count')} {record.get('dtype')}"
+        )
     redop = f" {record['redop']}" if record.get("redop") else ""
     root = f" root {record['root']}" if record.get("root") not in (None, -1) else ""
-    return f"{record['op']}{redop} {record.get('count', record.get('counts'))} {record.get('dtype')}" \
-           f"{root} in {record['group']}"
+    return (
+        f"{record['op']}{redop} {record.get('count', record.get('counts'))} {record.get('dtype')}"
+        f"{root} in {record['group']}"
+    )
 
 
 def channels(ledgers):
-    """(kind, key) -> {member: [(place, record)]}: each must agree over its members."""
+    """(kind, key) -> {member: [(index in its ledger, record)]}. The members of a channel must
+    agree."""
     found = {}
     for rank, records in enumerate(ledgers):
-        for place, record in enumerate(ops(records)):
+        for index, record in enumerate(ops(records)):
             if record["op"] in P2P:
                 pair = (rank, record["peer"]) if record["op"] == "send" else (record["peer"], rank)
                 if record["op"] == "send" and rank == record["peer"]:
                     continue
-                found.setdefault(("p2p", pair), {}).setdefault(rank, []).append((place, record))
+                found.setdefault(("p2p", pair), {}).setdefault(rank, []).append((index, record))
             else:
-                found.setdefault(("group", group_key(record)), {}).setdefault(rank, []).append((place, record))
+                found.setdefault(("group", group_key(record)), {}).setdefault(rank, []).append(
+                    (index, record)
+                )
     return found
 
 
 def same(kind, a, b):
     if kind == "p2p":
         return (a.get("dtype"), a.get("count")) == (b.get("dtype"), b.get("count"))
-    return what(a) == what(b)
+    return signature(a) == signature(b)
 
 
 def difference(kind, members, by_rank, first, other):
-    """Where two members of a channel first disagree; None: nowhere."""
+    """The first operation in which two members of a channel differ, or None."""
     a, b = by_rank.get(first, []), by_rank.get(other, [])
     i = 0
     while i < len(a) and i < len(b) and same(kind, a[i][1], b[i][1]):
@@ -125,42 +171,62 @@ def difference(kind, members, by_rank, first, other):
     if i == len(a) == len(b):
         return None
     at = [x[i] if i < len(x) else (None, None) for x in (a, b)]
-    return {"kind": kind, "members": list(members), "index": i, "ranks": (first, other),
-            "records": (at[0][1], at[1][1]), "places": (at[0][0], at[1][0])}
+    return {
+        "kind": kind,
+        "members": list(members),
+        "index": i,
+        "ranks": (first, other),
+        "records": (at[0][1], at[1][1]),
+        "places": (at[0][0], at[1][0]),
+    }
 
 
 def mismatches(ledgers):
-    """Every channel's first disagreement: {channel, ranks, place in the channel, records}."""
+    """The first difference in every channel: {channel, ranks, index in the channel, records}."""
     bad = []
     for (kind, key), by_rank in sorted(channels(ledgers).items(), key=repr):
         members = key if kind == "p2p" else key[0]
-        first = max(members, key=lambda q: len(by_rank.get(q, [])))  # who was stopped short says nothing
-        differ = [d for d in (difference(kind, members, by_rank, first, q) for q in members if q != first) if d]
-        # who differs before who lacks something, and of those, who has ended, and enters no more
-        bad += sorted(differ, key=lambda d: (None in d["records"], not has_ended(ledgers[d["ranks"][1]])))[:1]
+        first = max(
+            members, key=lambda q: len(by_rank.get(q, []))
+        )  # a rank that was killed may have entered less
+        differ = [
+            d
+            for d in (difference(kind, members, by_rank, first, q) for q in members if q != first)
+            if d
+        ]
+        # prefer ranks that entered something else, then ranks that ended without entering it
+        bad += sorted(
+            differ, key=lambda d: (None in d["records"], not has_ended(ledgers[d["ranks"][1]]))
+        )[:1]
     return bad
 
 
 def disagree(ledgers):
-    """Have members of a group entered different things, rather than one less than another so far? That is
-    wrong whatever comes; who waits for an asynchronous operation inside a library does not say so."""
+    """True if members of a group entered different operations, which no later record can repair.
+
+    A rank that waits for an asynchronous operation inside a library writes no record, so a hang of
+    such ranks is visible only this way."""
     return any(None not in bad["records"] for bad in mismatches(ledgers))
 
 
 def unmatched(entered, rank, mine):
-    """The first asynchronous operation that others have not entered, with those; a message that is sent
-    needs no one to go on."""
-    for place, record in enumerate(mine):
-        missing = waits_for(entered, rank, place, record) if record.get("async") and record["op"] != "send" else None
+    """(first asynchronous operation that others have not entered, those ranks). Sends are left out:
+    a buffered send completes without its receiver."""
+    for index, record in enumerate(mine):
+        missing = (
+            waits_for(entered, rank, index, record)
+            if record.get("async") and record["op"] != "send"
+            else None
+        )
         if missing:
             return record, missing
     return None
 
 
 def blocked(ledgers, silent=False):
-    """rank -> (record, missing ranks) for every rank that waits in what others have not entered, as
-    far as the ledgers tell; a rank that has ended or is on its way is not in it. silent: a rank whose last
-    record is asynchronous may wait for it inside a library, which does not say so."""
+    """rank -> (record, missing ranks) for every rank that waits in an operation which others have
+    not entered. silent: treat a rank whose last record is asynchronous as waiting for it inside a
+    library."""
     entered = channels(ledgers)
     waits = {}
     for rank, records in enumerate(ledgers):
@@ -169,19 +235,23 @@ def blocked(ledgers, silent=False):
         mine = ops(records)
         pending = records[-1].get("wait") if records else None
         if pending is None and (not records or "op" not in records[-1] or records[-1].get("async")):
-            found = unmatched(entered, rank, mine) if silent and records and records[-1].get("async") else None
+            found = (
+                unmatched(entered, rank, mine)
+                if silent and records and records[-1].get("async")
+                else None
+            )
             if found:
                 waits[rank] = found
             continue
-        place = len(mine) - 1 if pending is None else pending
-        if not 0 <= place < len(mine):
+        last = len(mine) - 1 if pending is None else pending
+        if not 0 <= last < len(mine):
             continue
-        # the ops of one grouped call are entered together
-        batch = mine[place].get("batch")
-        start = place
+        # the operations of one grouped call are entered together
+        batch = mine[last].get("batch")
+        start = last
         while batch is not None and start > 0 and mine[start - 1].get("batch") == batch:
             start -= 1
-        for i in range(start, place + 1):
+        for i in range(start, last + 1):
             missing = waits_for(entered, rank, i, mine[i])
             if missing:
                 waits[rank] = (mine[i], missing)
@@ -189,7 +259,10 @@ def blocked(ledgers, silent=False):
     return waits
 
 
-def waits_for(entered, rank, place, record):
+def waits_for(entered, rank, position, record):
+    """The ranks that have not entered the rank's operation at a position of its ledger."""
+    if record["op"] in P2P and record["peer"] == rank:
+        return []
     if record["op"] in P2P:
         pair = (rank, record["peer"]) if record["op"] == "send" else (record["peer"], rank)
         channel = ("p2p", pair)
@@ -198,7 +271,7 @@ def waits_for(entered, rank, place, record):
         channel = ("group", group_key(record))
         members = [q for q in record["group"] if q != rank]
     by_rank = entered[channel]
-    index = next(i for i, (p, _) in enumerate(by_rank[rank]) if p == place)
+    index = next(i for i, (p, _) in enumerate(by_rank[rank]) if p == position)
     missing = []
     for q in members:
         theirs = by_rank.get(q, [])
@@ -208,18 +281,21 @@ def waits_for(entered, rank, place, record):
 
 
 def is_hung(ledgers, silent=False):
-    """No rank that has not ended can go on: each waits in what another has not entered."""
+    """True if every rank that has not ended waits in an operation which another has not entered."""
     waits = blocked(ledgers, silent)
     alive = [r for r, records in enumerate(ledgers) if not has_ended(records)]
     return bool(alive) and all(r in waits for r in alive), waits
 
 
 def describe_hang(waits):
-    return "; ".join(f"rank {r} waits in {describe(record)} for rank{'s' if len(m) > 1 else ''} "
-                     f"{', '.join(map(str, m))}" for r, (record, m) in sorted(waits.items()))
+    return "; ".join(
+        f"rank {r} waits in {describe(record)} for rank{'s' if len(m) > 1 else ''} "
+        f"{', '.join(map(str, m))}"
+        for r, (record, m) in sorted(waits.items())
+    )
 
 
-# ---- What must be there ---------------------------------------------------------------------------
+# ---- Required communication ----------------------------------------------------------------------
 
 
 def per_step(records):
@@ -234,7 +310,7 @@ def per_step(records):
 
 
 def reach(ledgers, world):
-    """The sets of ranks that information can travel between."""
+    """rank -> a number that is equal for ranks connected by some communication."""
     of = list(range(world))
 
     def root(i):
@@ -261,9 +337,13 @@ def reduced_elements(record):
 
 
 def received_elements(record, rank):
-    """Elements that an op can bring to a rank from others, reductions aside."""
+    """Elements that an operation can deliver to a rank from others, reductions excluded."""
     if record["op"] == "all_gather":
-        return record["count"] * (len(record["group"]) - 1) if "counts" not in record else sum(record["counts"])
+        return (
+            record["count"] * (len(record["group"]) - 1)
+            if "counts" not in record
+            else sum(record["counts"])
+        )
     if record["op"] == "broadcast":
         return 0 if record.get("root") == rank else record.get("count", 0)
     if record["op"] in ("recv", "all_to_all", "scatter"):
@@ -272,8 +352,9 @@ def received_elements(record, rank):
 
 
 def ungathered(case, ledgers, answer, skipped):
-    """A rank that holds masters of a part must be brought the parameters of the rest: by whatever can
-    bring them, also by all-reduces beyond those that the gradients need. Texts."""
+    """Checks that a rank with masters for a part of the parameters receives the others: by any
+    operation that can deliver them, including all-reduces beyond those that the gradients need.
+    Returns texts."""
     for rank, mine in enumerate(answer["ranks"]):
         parts = per_step(ledgers[rank])
         if len(parts) != case["steps"] + 1:
@@ -284,17 +365,29 @@ def ungathered(case, ledgers, answer, skipped):
                 continue
             own, all_ = 0, 0
             for entry in case["parameters"]:
-                if entry["stage"] != rank // (t["dp"] * t["tp"]) or entry["frozen"] or entry["tied"] is not None:
+                if (
+                    entry["stage"] != rank // (t["dp"] * t["tp"])
+                    or entry["frozen"]
+                    or entry["tied"] is not None
+                ):
                     continue
                 all_ += entry["numel"]
-                own += sum(len(run[1]) for run in result["masters"].get(entry["name"], [])
-                           if isinstance(run[1], list))
+                own += sum(
+                    len(run[1])
+                    for run in result["masters"].get(entry["name"], [])
+                    if isinstance(run[1], list)
+                )
             records = [r for r in parts[step + 1] if "op" in r]
             came = sum(received_elements(r, rank) for r in records)
-            came += max(0, sum(r.get("count", 0) for r in records if r["op"] == "all_reduce") - all_)
+            came += max(
+                0, sum(r.get("count", 0) for r in records if r["op"] == "all_reduce") - all_
+            )
             if came < all_ - own:
-                return [f"step {step}: rank {rank} owns {own} of {all_} elements and is brought {came}: where "
-                        "do its other parameters come from?"]
+                return [
+                    f"step {step}, rank {rank}: parameter elements received: got {came}, expected "
+                    f"at least {all_ - own}: "
+                    f"the rank owns {own} of {all_}"
+                ]
     return []
 
 
@@ -310,38 +403,58 @@ def needed_elements(case, p, step):
     """The elements of stage p that some micro-batch of a step uses."""
     used = {}  # uses of one tied key on one stage are one tensor
     for j, entry in enumerate(case["parameters"]):
-        if entry["stage"] == p and not entry["expert"] and any(b[j] is not None for b in case["data"][step]):
+        if (
+            entry["stage"] == p
+            and not entry["expert"]
+            and any(b[j] is not None for b in case["data"][step])
+        ):
             used[j if entry["tied"] is None else f"t{entry['tied']}"] = entry["numel"]
     return sum(used.values())
 
 
 def reductions(case, ledgers, q, step, members):
-    """How many elements rank q takes part in reducing, in a step, with others of a group: of each of its records."""
+    """The number of elements of each reduction that rank q enters in a step with other members of a
+    group."""
     parts = per_step(ledgers[q])
     records = parts[step + 1] if len(parts) == case["steps"] + 1 else ops(ledgers[q])
-    return [reduced_elements(r) for r in records if "op" in r
-            and len(set(r.get("group", [q, r.get("peer")])) & set(members)) > 1]
+    return [
+        reduced_elements(r)
+        for r in records
+        if "op" in r and len(set(r.get("group", [q, r.get("peer")])) & set(members)) > 1
+    ]
 
 
 def too_little(case, ledgers):
-    """What a subject must have said to its peers, whatever it chose freely: (text of what lacks, words), or None.
-    In each step and data-parallel group, as many elements are reduced as some rank uses; and ranks
-    that one result depends on are joined by some communication."""
+    """(text, symptom words) if gradients were communicated too little, else None.
+
+    Whichever collectives a subject chooses, in each step and data-parallel group at least as many
+    elements are reduced as some rank uses, and some communication connects the ranks."""
     reachable = reach(ledgers, case["world"])
     for p, _, members in groups_of(case):
         for step in range(case["steps"] if len(members) > 1 else 0):
             needed = needed_elements(case, p, step)
             if needed and len({reachable[q] for q in members}) > 1:
-                return f"ranks {members} share {needed} gradient elements but never communicate", ["never"]
-            said = [sum(reductions(case, ledgers, q, step, members)) for q in members]
-            if min(said) < needed:
-                return (f"step {step}: rank {members[said.index(min(said))]} takes part in reducing {min(said)} elements, "
-                        f"but {needed} are shared by ranks {members}", ["ranks agree" if len(set(said)) == 1 else "ranks differ"])
+                return f"ranks {members} share {needed} gradient elements but never communicate", [
+                    "never"
+                ]
+            reduced = [sum(reductions(case, ledgers, q, step, members)) for q in members]
+            if min(reduced) < needed:
+                return (
+                    f"step {step}, rank {members[reduced.index(min(reduced))]}: gradient elements "
+                    f"reduced: got {min(reduced)}, "
+                    f"expected at least {needed}, shared by ranks {members}",
+                    ["ranks agree" if len(set(reduced)) == 1 else "ranks differ"],
+                )
     return None
 
 
-def lone(case, ledgers):
-    """Is nothing longer than one element ever reduced over a data-parallel group? Such are statistics, not gradients."""
+def reduces_only_scalars(case, ledgers):
+    """True if data-parallel groups reduce single elements only: statistics, never gradients."""
     groups = [members for _, _, members in groups_of(case) if len(members) > 1]
-    return bool(groups) and all(count <= 1 for members in groups for q in members for step in range(case["steps"])
-                                for count in reductions(case, ledgers, q, step, members))
+    return bool(groups) and all(
+        count <= 1
+        for members in groups
+        for q in members
+        for step in range(case["steps"])
+        for count in reductions(case, ledgers, q, step, members)
+    )

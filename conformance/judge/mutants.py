@@ -1,10 +1,12 @@
-"""The suite put to the test: engines with one historic bug each, which general cases must catch.
+"""Tests the suite itself: it must catch engines that have one historic bug each (mutants).
 
 python3 conformance/judge/mutants.py [--seed N] [--share N] [--cases N] [--out FILE] [MUTANT...]
-ZEROPROOF names the command. The cases are those of `zeroproof check` for this seed, in its order:
-the covering array, then chance; none is made for a mutant. --distinct asks instead whether any two
-of them do the same in all of the first cases. Exit codes: 0 all were caught (or differ); 1 one was
-not (two do not); 2 refused input; 3 the environment failed."""
+
+ZEROPROOF names the command. The cases are those of `zeroproof check` for this seed in the same
+order (covering array, then random cases); no case is written for a mutant. --distinct checks
+instead that no two mutants behave alike in the first cases. Exit codes: 0 all mutants were caught
+(or are distinct); 1 at least one was not; 2 invalid input; 3 the environment failed."""
+
 import argparse
 import hashlib
 import json
@@ -20,7 +22,8 @@ from adapter import Adapter
 from run import dice_for, judge
 from tools import Broken, Tools
 
-# A mutant whose own error was all that told is given so many further cases, that the suite itself may find it.
+# If only the mutant's own error (RUN-1) revealed it, the suite runs this many further cases to find
+# it by a check.
 FURTHER = 100
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEADLINE = 60
@@ -28,18 +31,20 @@ DEADLINE = 60
 
 def command(engine, fault=None):
     words = [os.environ.get("ZEROPROOF", "zeroproof"), "adapter"]
-    return " ".join(words + ["--engine", engine] * (engine != "ref") + ["--fault", fault or ""] * bool(fault))
+    return " ".join(
+        words + ["--engine", engine] * (engine != "ref") + ["--fault", fault or ""] * bool(fault)
+    )
 
 
 class Deck:
-    """The cases of one engine and seed, each with what is right, made when somebody wants them."""
+    """The cases of one engine and seed with their expected values, made on demand."""
 
     def __init__(self, tools, engine, seed):
         adapter = Adapter(command(engine), DEADLINE)
         try:
             self.hello = adapter.hello()
         finally:
-            adapter.stop(kindly=True)
+            adapter.stop(gracefully=True)
         self.tools, self.seed = tools, seed
         self.space = axes.Space(self.hello)
         self.rows = enumerate(axes.rows(self.space, seed))
@@ -50,23 +55,32 @@ class Deck:
         with self.lock:
             while len(self.made) <= i:
                 number, (row, _) = next(self.rows)
-                case, recipe = axes.case_of_row(self.tools, self.space, row, dice_for(self.seed, number))
+                case, recipe = axes.case_of_row(
+                    self.tools, self.space, row, dice_for(self.seed, number)
+                )
                 if case is not None:
                     self.made.append((case, recipe, self.tools.expected(case)))
             return self.made[i]
 
 
 def caught(findings, number, recipe):
-    """A line of the table. The suite's own finding, if there is one, goes before the subject's error (RUN-1)."""
+    """A row of the table. A finding of the suite takes precedence over RUN-1."""
     mine = [f for f in findings if f.clause != "RUN-1"]
     first = (mine or findings)[0]
-    return {"clause": first.clause, "by": "suite" if mine else "subject", "kind": first.kind, "cases": number,
-            "also": sorted({f.clause for f in findings} - {first.clause}), "recipe": recipe.full()}
+    return {
+        "clause": first.clause,
+        "by": "suite" if mine else "subject",
+        "kind": first.kind,
+        "cases": number,
+        "also": sorted({f.clause for f in findings} - {first.clause}),
+        "recipe": recipe.full(),
+    }
 
 
 def hunt(deck, engine, fault, most):
-    """The first case that catches the mutant, as a line of the table; clause None: there is none. Where nothing
-    but the subject's own error told it, the first of the FURTHER cases in which the suite finds it, if one does."""
+    """The first case that catches the mutant, as a row of the table (clause None: no case). If only
+    the subject's own error revealed it, the search continues for FURTHER cases for a finding of the
+    suite."""
     found = {"mutant": fault, "engine": engine, "clause": None, "by": None, "cases": most}
     adapter = Adapter(command(engine, fault), DEADLINE)
     returns = set(deck.hello["returns"])
@@ -86,20 +100,20 @@ def hunt(deck, engine, fault, most):
                 break
         return found
     finally:
-        adapter.stop(kindly=True)
+        adapter.stop(gracefully=True)
 
 
 def fingerprint(deck, engine, fault, cases):
-    """A mutant's row for --distinct: all that it answers and publishes, as one number."""
-    adapter, all_of_it = Adapter(command(engine, fault), DEADLINE), hashlib.sha256()
+    """A mutant's row for --distinct: a hash of all its answers and ledgers."""
+    adapter, digest = Adapter(command(engine, fault), DEADLINE), hashlib.sha256()
     try:
         for i in range(cases):
             answer, ledgers = adapter.run(deck.case(i)[0])
-            # where a rank was when it hung or was stopped is a matter of time, but not what it did before
-            all_of_it.update(json.dumps([answer.get("ranks", answer["status"]), ledgers]).encode())
-        return {"mutant": fault, "engine": engine, "print": all_of_it.hexdigest()}
+            # "waits" of a hang depend on timing; the ledgers do not
+            digest.update(json.dumps([answer.get("ranks", answer["status"]), ledgers]).encode())
+        return {"mutant": fault, "engine": engine, "print": digest.hexdigest()}
     finally:
-        adapter.stop(kindly=True)
+        adapter.stop(gracefully=True)
 
 
 def corpus():
@@ -108,7 +122,7 @@ def corpus():
 
 
 def mutants(known):
-    """(engine, fault) of all rows, and all other historic bugs that ref can be given."""
+    """(engine, fault) of all rows of the corpus, then all other faults of ref."""
     rows = [(row["engine"], row["mutant"]) for row in corpus() if "mutant" in row]
     return rows + [("ref", fault) for fault in known if ("ref", fault) not in rows]
 
@@ -120,11 +134,12 @@ def faults_of_ref():
 
 
 class Run:
-    """look(deck, engine, fault, cases) of every mutant; tell(result) when there is one."""
+    """Calls examine(deck, engine, fault, cases) for every mutant on several threads, and
+    report(result)."""
 
-    def __init__(self, todo, seed, most, jobs, look, tell):
+    def __init__(self, todo, seed, most, jobs, examine, report):
         self.tools, self.todo, self.most = Tools(), iter(todo), most
-        self.look, self.tell = look, tell
+        self.examine, self.report = examine, report
         self.decks = {engine: Deck(self.tools, engine, seed) for engine in {e for e, _ in todo}}
         self.results, self.lock, self.error = [], threading.Lock(), None
         threads = [threading.Thread(target=self.work, daemon=True) for _ in range(jobs)]
@@ -143,39 +158,59 @@ class Run:
                     engine, fault = next(self.todo, (None, None))
                 if fault is None:
                     return
-                result = self.look(self.decks[engine], engine, fault, self.most)
+                result = self.examine(self.decks[engine], engine, fault, self.most)
                 with self.lock:
                     self.results.append(result)
-                    self.tell(result)
-        except Exception as error:  # told by the main thread
+                    self.report(result)
+        except Exception as error:  # raised again by the main thread
             self.error = error
 
 
 def line(r):
     if r["clause"] is None:
-        return f"not ok {r['engine']} {r['mutant']}: {r['cases']} cases have not caught it"
-    told = ", told by the subject itself" * (r["by"] == "subject")
-    return f"ok {r['engine']} {r['mutant']}: {r['clause']} {r['kind']}, in case {r['cases']}{told}"
+        return f"not ok {r['engine']} {r['mutant']}: not caught by {r['cases']} cases"
+    source = ", by the subject's own error" * (r["by"] == "subject")
+    return (
+        f"ok {r['engine']} {r['mutant']}: {r['clause']} {r['kind']}, in case {r['cases']}{source}"
+    )
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="mutants.py", description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--seed", type=int, default=1, help="other cases (1)")
-    parser.add_argument("--share", type=int, default=0, help="that many mutants, chosen by the seed (0: all)")
-    parser.add_argument("--cases", type=int, help="cases for one mutant at most (4000; with --distinct 180)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--out", metavar="FILE", help="write the table there")
-    parser.add_argument("--distinct", action="store_true", help="no two mutants do the same in all cases")
-    parser.add_argument("mutant", nargs="*", help="these alone")
+    parser = argparse.ArgumentParser(
+        prog="mutants.py", description=__doc__.split("\n", maxsplit=1)[0]
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the cases (1)")
+    parser.add_argument(
+        "--share", type=int, default=0, help="number of mutants to try, drawn by the seed (0: all)"
+    )
+    parser.add_argument(
+        "--cases",
+        type=int,
+        help="maximum number of cases for each mutant (4000; with --distinct 180)",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="mutants to try at a time (all cores)"
+    )
+    parser.add_argument("--out", metavar="FILE", help="write the table to FILE")
+    parser.add_argument(
+        "--distinct",
+        action="store_true",
+        help="check that no two mutants behave alike in all cases",
+    )
+    parser.add_argument("mutant", nargs="*", help="try these mutants only")
     return parser.parse_args()
 
 
 def chosen(options):
     todo = mutants(faults_of_ref())
-    lacking = set(options.mutant) - {fault for _, fault in todo}
-    if lacking:
-        print(f"mutants.py: there is no mutant {', '.join(sorted(lacking))}; `zeroproof sim --fault list` and "
-              "conformance/judge/corpus.json have them", file=sys.stderr)
+    unknown = set(options.mutant) - {fault for _, fault in todo}
+    if unknown:
+        print(
+            f"mutants.py: unknown mutant {', '.join(sorted(unknown))}; see `zeroproof sim --fault "
+            "list` and "
+            "conformance/judge/corpus.json",
+            file=sys.stderr,
+        )
         sys.exit(2)
     todo = [m for m in todo if not options.mutant or m[1] in options.mutant]
     share = options.share or len(todo)
@@ -187,31 +222,44 @@ def write(file, seed, results):
     table = [{"row": rows.get((r["engine"], r["mutant"])), **r} for r in results]
     with open(file, "w", encoding="utf-8") as out:
         lines = ",\n".join(json.dumps(r) for r in table)
-        out.write(f'{{"schema": "zeroproof/mutants/2", "seed": {seed}, "mutants": [\n{lines}\n]}}\n')
+        out.write(
+            f'{{"schema": "zeroproof/mutants/2", "seed": {seed}, "mutants": [\n{lines}\n]}}\n'
+        )
 
 
 def run_distinct(options, todo):
-    adapters.QUIET = 0.2  # nobody is judged here
+    adapters.QUIET = 0.2  # hangs are not judged here, so a short pause is enough
     found = {}
-    for r in Run(todo, options.seed, options.cases or 180, options.jobs, fingerprint, lambda r: None).results:
+    for r in Run(
+        todo, options.seed, options.cases or 180, options.jobs, fingerprint, lambda r: None
+    ).results:
         found.setdefault(r["print"], []).append(f"{r['engine']} {r['mutant']}")
     for same in found.values():
         if len(same) > 1:
-            print(f"not ok {' and '.join(sorted(same))} do the same")
+            print(f"not ok {' and '.join(sorted(same))} behave alike")
     print(f"{len(found)} of {len(todo)} mutants differ from all others")
     return 0 if len(found) == len(todo) else 1
 
 
 def run_hunt(options, todo):
     start = time.monotonic()
-    results = Run(todo, options.seed, 4000 if options.cases is None else options.cases, options.jobs, hunt,
-                  lambda r: print(line(r), flush=True)).results
+    results = Run(
+        todo,
+        options.seed,
+        4000 if options.cases is None else options.cases,
+        options.jobs,
+        hunt,
+        lambda r: print(line(r), flush=True),
+    ).results
     order = {m: i for i, m in enumerate(todo)}
     results.sort(key=lambda r: order[(r["engine"], r["mutant"])])
     left = [r for r in results if r["clause"] is None]
-    told = sum(r["by"] == "subject" for r in results)
-    print(f"{len(results) - len(left)} of {len(results)} mutants caught by general cases of seed {options.seed}"
-          f"{f' ({told} told by the subject itself)' if told else ''}, in {time.monotonic() - start:.0f} s")
+    own = sum(r["by"] == "subject" for r in results)
+    print(
+        f"{len(results) - len(left)} of {len(results)} mutants caught by general cases of seed "
+        f"{options.seed}"
+        f"{f' ({own} by their own error only)' if own else ''}, in {time.monotonic() - start:.0f} s"
+    )
     if options.out:
         write(options.out, options.seed, results)
     return 1 if left else 0

@@ -1,4 +1,6 @@
-"""Self-contained HTML: a page of one report, and one of many (the matrix, and a part per failure)."""
+"""Writes self-contained HTML: a page for one report, and one for all reports (a matrix and a part
+per failure)."""
+
 import html
 import json
 
@@ -7,17 +9,21 @@ import ledger
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#1a1a1a}
 h1{font-size:1.5em}h2{font-size:1.2em;margin-top:2.5em;border-top:1px solid #bbb;padding-top:1em}
-table{border-collapse:collapse;margin:.7em 0}td,th{border:1px solid #ccc;padding:.15em .6em;text-align:left}
+table{border-collapse:collapse;margin:.7em 0}
+td,th{border:1px solid #ccc;padding:.15em .6em;text-align:left}
 td.n{text-align:right;font-variant-numeric:tabular-nums}tr.bad td,td.bad{background:#fde8e4}
 tr.good td,td.good{background:#edf7ed}
-code,pre{font:13px/1.4 ui-monospace,monospace}pre{background:#f5f5f5;padding:.7em;overflow:auto;max-height:30em}
-code{overflow-wrap:anywhere}.wide{overflow:auto}td.diff{background:#fbc9bd}summary{cursor:pointer}.dim{color:#666}
+code,pre{font:13px/1.4 ui-monospace,monospace}
+pre{background:#f5f5f5;padding:.7em;overflow:auto;max-height:30em}
+code{overflow-wrap:anywhere}.wide{overflow:auto}td.diff{background:#fbc9bd}
+summary{cursor:pointer}.dim{color:#666}
 .failure{display:none}.failure:target,#all:target~.failure{display:block}
-@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}pre{background:#242424}a{color:#8ab4f8}
+@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}
+pre{background:#242424}a{color:#8ab4f8}
 td,th{border-color:#444}tr.bad td,td.bad{background:#4a211b}tr.good td,td.good{background:#1d3320}
 td.diff{background:#6d2c20}}
 """
-MOST = {"case": 8000, "expected": 8000, "answer": 12000}  # characters shown of each
+MOST = {"case": 8000, "expected": 8000, "answer": 12000}  # characters shown
 
 
 def e(text):
@@ -29,38 +35,66 @@ def rows(cells, header=None):
     if header:
         out += "<tr>" + "".join(f"<th>{e(h)}</th>" for h in header) + "</tr>"
     for kind, row in cells:
-        out += f'<tr class="{kind}">' + "".join(
-            f'<td class="n">{e(c)}</td>' if isinstance(c, (int, float)) else f"<td>{c}</td>" for c in row) + "</tr>"
+        out += (
+            f'<tr class="{kind}">'
+            + "".join(
+                f'<td class="n">{e(c)}</td>' if isinstance(c, (int, float)) else f"<td>{c}</td>"
+                for c in row
+            )
+            + "</tr>"
+        )
     return out + "</table></div>"
 
 
 def matrix(report):
     cells = []
     for clause, (good, bad, other) in report["clauses"].items():
-        cells.append(("bad" if bad else "good" if good else "",
-                      [f"<code>{clause}</code>", good, bad, other, links(report, clause, "")]))
+        cells.append(
+            (
+                "bad" if bad else "good" if good else "",
+                [f"<code>{clause}</code>", good, bad, other, links(report, clause, "")],
+            )
+        )
     return rows(cells, ["clause", "passed", "failed", "not judged", "causes"])
 
 
 def links(report, clause, prefix):
-    """To the parts of those causes in which a clause fails."""
-    return " ".join(f'<a href="#{prefix}cause{n}">{n}</a>' for n, c in enumerate(report["causes"], 1)
-                    if any(f["clause"] == clause for f in c["findings"]))
+    """Links to the causes in which a clause fails."""
+    return " ".join(
+        f'<a href="#{prefix}cause{n}">{n}</a>'
+        for n, c in enumerate(report["causes"], 1)
+        if any(f["clause"] == clause for f in c["findings"])
+    )
 
 
 def values_table(finding):
     values = finding.get("detail", {}).get("values", [])
-    cells = [("", [v["rank"], e(v["what"]), f"<code>{e(v['parameter'])}[{v['element']}]</code>",
-                   f"{float.fromhex(v['want']):.9g}", f"{float.fromhex(v['got']):.9g}"]) for v in values]
-    return rows(cells, ["rank", "", "element", "expected", "came"]) if cells else ""
+    cells = [
+        (
+            "",
+            [
+                v["rank"],
+                e(v["what"]),
+                f"<code>{e(v['parameter'])}[{v['element']}]</code>",
+                f"{float.fromhex(v['want']):.9g}",
+                f"{float.fromhex(v['got']):.9g}",
+            ],
+        )
+        for v in values
+    ]
+    return rows(cells, ["rank", "", "element", "expected", "got"]) if cells else ""
 
 
 def ledgers_table(ledgers):
     lists = [[r for r in records if "op" in r or "step" in r] for records in ledgers]
     most = max((len(x) for x in lists), default=0)
     if not most:
-        return "<p class=dim>No ledger was published.</p>"
-    out = '<div class="wide"><table><tr><th></th>' + "".join(f"<th>rank {q}</th>" for q in range(len(lists))) + "</tr>"
+        return "<p class=dim>The ranks published no ledger.</p>"
+    out = (
+        '<div class="wide"><table><tr><th></th>'
+        + "".join(f"<th>rank {q}</th>" for q in range(len(lists)))
+        + "</tr>"
+    )
     for i in range(min(most, 200)):
         texts = []
         for records in lists:
@@ -71,7 +105,9 @@ def ledgers_table(ledgers):
                 texts.append(ledger.describe(record) if record else "")
         plain = {t.split(" in [")[0] for t in texts}
         mark = ' class="diff"' if len(plain) > 1 else ""
-        out += f"<tr><td class=n>{i}</td>" + "".join(f"<td{mark}>{e(t)}</td>" for t in texts) + "</tr>"
+        out += (
+            f"<tr><td class=n>{i}</td>" + "".join(f"<td{mark}>{e(t)}</td>" for t in texts) + "</tr>"
+        )
     return out + "</table></div>"
 
 
@@ -85,8 +121,8 @@ def known_part(cause):
 
 
 def raw(cause):
-    """Case, what was expected, what came: as they are, long ones cut."""
-    out = "<details><summary>The case, what was expected, what came</summary>"
+    """Case, expected values and answer as JSON, truncated if long."""
+    out = "<details><summary>Case, expected values, answer (JSON)</summary>"
     for what, most in MOST.items():
         text = json.dumps(cause[what])
         cut = f" (the first {most} of {len(text)} characters)" if len(text) > most else ""
@@ -97,35 +133,64 @@ def raw(cause):
 def cause_part(number, cause, prefix="", of=""):
     first = cause["findings"][0]
     decoded = first.get("detail", {}).get("decoded", [])
-    out = f'<h2 id="{prefix}cause{number}">{of}{number}. <code>{e(cause["clause"])}</code> {e(cause["kind"])}</h2>'
+    out = (
+        f'<h2 id="{prefix}cause{number}">{of}{number}. <code>{e(cause["clause"])}</code> '
+        f"{e(cause['kind'])}</h2>"
+    )
     out += known_part(cause)
-    out += f"<p>{e(cause['text'])}</p><p>{len(cause['cases'])} case(s) fail so; each has: {e(', '.join(cause['needs']))}.</p>"
+    conditions = e(", ".join(cause["needs"]) or "none")
+    out += f"<p>{e(cause['text'])}</p>"
+    out += f"<p>{len(cause['cases'])} case(s); conditions: {conditions}.</p>"
     out += f"<p>Minimal case: <code>{e(cause['recipe'])}</code></p>"
     if decoded:
-        out += "<p>Decoded contributions:</p><ul>" + "".join(f"<li>{e(d)}</li>" for d in decoded[:20]) + "</ul>"
+        out += (
+            "<p>Decoded contributions:</p><ul>"
+            + "".join(f"<li>{e(d)}</li>" for d in decoded[:20])
+            + "</ul>"
+        )
     out += values_table(first)
     if len(cause["findings"]) > 1:
-        out += "<details><summary>Everything found in it</summary><ul>" + "".join(
-            f"<li><code>{e(f['clause'])}</code> {e(f['text'])}</li>" for f in cause["findings"]) + "</ul></details>"
-    out += "<details open><summary>The ranks' ledgers</summary>" + ledgers_table(cause["ledgers"]) + "</details>"
+        out += (
+            "<details><summary>All findings of the minimal case</summary><ul>"
+            + "".join(
+                f"<li><code>{e(f['clause'])}</code> {e(f['text'])}</li>" for f in cause["findings"]
+            )
+            + "</ul></details>"
+        )
+    out += (
+        "<details open><summary>The ranks' ledgers</summary>"
+        + ledgers_table(cause["ledgers"])
+        + "</details>"
+    )
     if cause["corpus"]:
-        out += "<p>Related historic bugs:</p><ul>" + "".join(
-            f"<li>{e(r['id'])}: {e(r['symptom'])} — {e(r['cause'])}</li>" for r in cause["corpus"]) + "</ul>"
+        out += (
+            "<p>Related historic bugs:</p><ul>"
+            + "".join(
+                f"<li>{e(r['id'])}: {e(r['symptom'])} — {e(r['cause'])}</li>"
+                for r in cause["corpus"]
+            )
+            + "</ul>"
+        )
     return out + raw(cause)
 
 
 def head(text):
-    return '<!doctype html><html lang="en"><meta charset="utf-8">' \
-           '<meta name="viewport" content="width=device-width,initial-scale=1">' \
-           f"<title>{e(text)}</title><style>{STYLE}</style><h1>{e(text)}</h1>"
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{e(text)}</title><style>{STYLE}</style><h1>{e(text)}</h1>"
+    )
 
 
 def page(report):
-    """One subject's."""
+    """The page of one subject."""
     s, c = report["subject"], report["cases"]
     out = head(f"{s['name']} {s['version']}: zeroproof conformance")
-    out += f"<p>{c['pass']} cases passed, {c['fail']} failed, {c['unsupported']} not supported; level {report['level']}, " \
-           f"seed {report['seed']}.</p>"
+    out += (
+        f"<p>{c['pass']} cases passed, {c['fail']} failed, {c['unsupported']} not supported; level "
+        f"{report['level']}, "
+        f"seed {report['seed']}.</p>"
+    )
     for problem in report["problems"]:
         out += f"<p><strong>Error:</strong> {e(problem)}</p>"
     out += matrix(report)
@@ -134,11 +199,15 @@ def page(report):
     return out + "</html>\n"
 
 
-# ---- All subjects ---------------------------------------------------------------------------------
+# ---- All subjects --------------------------------------------------------------------------------
 
 
 def big_matrix(reports, results):
-    out = '<div class="wide"><table><tr><th>clause</th>' + "".join(f"<th>{e(results.title(r))}</th>" for r in reports) + "</tr>"
+    out = (
+        '<div class="wide"><table><tr><th>clause</th>'
+        + "".join(f"<th>{e(results.title(r))}</th>" for r in reports)
+        + "</tr>"
+    )
     for clause in results.clauses_of(reports):
         out += f"<tr><td><code>{clause}</code></td>"
         for k, report in enumerate(reports):
@@ -159,43 +228,83 @@ def failure_list(k, report, results):
         known = causes[0][1]["known"] or {}
         issue = f' <a href="{e(known["issue"])}">Public issue.</a>' if known.get("issue") else ""
         name = f"<b>{e(known['id'])}</b>: " if known.get("id") else ""
-        cells = [("", [f'<a href="#s{k}cause{n}">{n}</a>', f"<code>{e(cause['clause'])}</code>", e(cause["kind"]),
-                       len(cause["cases"]), f"<code>{e(cause['recipe'])}</code>"]) for n, cause in causes]
-        out += f"<p>{name}{e(known.get('note', 'Not explained yet').rstrip('.'))}.{issue}</p>" + rows(
-            cells, ["", "clause", "what", "cases", "minimal case"])
+        cells = [
+            (
+                "",
+                [
+                    f'<a href="#s{k}cause{n}">{n}</a>',
+                    f"<code>{e(cause['clause'])}</code>",
+                    e(cause["kind"]),
+                    len(cause["cases"]),
+                    f"<code>{e(cause['recipe'])}</code>",
+                ],
+            )
+            for n, cause in causes
+        ]
+        out += (
+            f"<p>{name}{e(known.get('note', 'No explanation yet').rstrip('.'))}.{issue}</p>"
+            + rows(cells, ["", "clause", "kind", "cases", "minimal case"])
+        )
     return out
 
 
-def mutants_part(planted, results):
-    out = f"<h2>Mutants: the bug corpus, planted</h2><p>{e(results.mutants_summary(planted))}</p>"
-    out += rows([("good" if caught else "bad", [e(name), e(mutant), e(where), e(what), e(", ".join(caught) or "nothing"),
-                                                f"<code>{e(case or '')}</code>"])
-                 for name, mutant, where, what, caught, case in planted["rows"]], results.MUTANTS)
-    if planted["unplanted"]:
-        out += "<p>Not planted:</p>" + rows([("", [e(name), e(why)]) for name, why in planted["unplanted"]],
-                                            ["row of the corpus", "why"])
+def mutants_part(found, results):
+    out = f"<h2>Mutants: engines with a historic bug</h2><p>{e(results.mutants_summary(found))}</p>"
+    out += rows(
+        [
+            (
+                "good" if caught else "bad",
+                [
+                    e(name),
+                    e(mutant),
+                    e(engine),
+                    e(what),
+                    e(", ".join(caught) or "nothing"),
+                    f"<code>{e(case or '')}</code>",
+                ],
+            )
+            for name, mutant, engine, what, caught, case in found["rows"]
+        ],
+        results.MUTANTS,
+    )
+    if found["unplanted"]:
+        out += "<p>Historic bugs without a mutant:</p>" + rows(
+            [("", [e(name), e(why)]) for name, why in found["unplanted"]],
+            ["historic bug", "reason"],
+        )
     return out
 
 
-def whole(reports, about, planted, results):
-    """Every subject's: the matrix, lists of failures, and a part per failure that its link shows."""
+def whole(reports, about, mutant_table, results):
+    """The page of all subjects: the matrix, lists of failures, and a part per failure that its link
+    shows."""
     out = head("zeroproof conformance")
-    out += f"<p>Made by <code>{e(about['command'])}</code> on {e(about['date'])}, commit {e(about['commit'])}, " \
-           f"{about['cores']} cores. A number is how many cases passed a clause; those after a colon lead to the failures. " \
-           '<a href="#all">Show all failures.</a></p>'
+    out += (
+        f"<p>Made by <code>{e(about['command'])}</code> on {e(about['date'])}, commit "
+        f"{e(about['commit'])}, "
+        f"{about['cores']} cores. A number is the number of cases that passed a clause; numbers "
+        "after a colon link to the "
+        'failures. <a href="#all">Show all failures.</a></p>'
+    )
     out += big_matrix(reports, results)
     for k, report in enumerate(reports):
         out += failure_list(k, report, results)
     changed = results.changes(reports)
     if changed:
-        out += "<h2>From version to version</h2>" + rows(
-            [("", [e(f"{a} → {b}"), *("<br>".join(map(e, names)) or "–" for names in rest)]) for a, b, *rest in changed],
-            ["", "gone", "new", "still there"])
-    if planted:
-        out += mutants_part(planted, results)
+        out += "<h2>Changes between versions</h2>" + rows(
+            [
+                ("", [e(f"{a} → {b}"), *("<br>".join(map(e, names)) or "–" for names in rest)])
+                for a, b, *rest in changed
+            ],
+            ["", "no longer occurs", "new", "still occurs"],
+        )
+    if mutant_table:
+        out += mutants_part(mutant_table, results)
     out += '<div id="all"></div>'
     for k, report in enumerate(reports):
         for n, cause in enumerate(report["causes"], 1):
-            out += f'<section class="failure" id="s{k}cause{n}">' \
-                   f'{cause_part(n, cause, f"part-s{k}", e(results.title(report)) + ", ")}</section>'
+            out += (
+                f'<section class="failure" id="s{k}cause{n}">'
+                f"{cause_part(n, cause, f'part-s{k}', e(results.title(report)) + ', ')}</section>"
+            )
     return out + "</html>\n"

@@ -1,5 +1,8 @@
-"""What adapters say, checked by hand against schema/ before anything is made of it: hello, answers, and the
-files that answers name. An adapter may say anything; what is not checked here is not judged."""
+"""Validates what an adapter sends: hello, answers, and the files that answers name.
+
+The checks repeat schema/ by hand, because the judge uses the standard library alone. Everything an
+adapter sends passes through here before any other module reads it."""
+
 import itertools
 import json
 import os
@@ -10,39 +13,46 @@ import struct
 from axes import AXES, NAMED
 
 PROTOCOL = 1
-LINE_MOST = 64 << 20  # bytes of one line: what is longer belongs into files
-FILE_MOST = 256 << 20  # bytes of a tensor's file, or of a ledger
-MESSAGE_MOST = 1 << 16  # characters: the end of what was said
+LINE_MOST = 64 << 20  # bytes of one line; longer values belong in files
+FILE_MOST = 256 << 20  # bytes of a tensor file, or of a ledger
+MESSAGE_MOST = 1 << 16  # characters kept of a message: its end
 RETURNS = {"norm", "scale", "skipped", "parameters", "masters", "gradients", "ledger", "streams"}
 STATUS = ("ok", "error", "unsupported")
 FILES = {"fp32": ("<f", 4), "fp64": ("<d", 8), "bf16": (None, 2), "fp16": ("<e", 2)}
 WORD = re.compile(r"[^\s=,]+")
-NUMBER = re.compile(r"[+-]?0x(?=\.?[0-9a-f])[0-9a-f]*(\.[0-9a-f]*)?(p[+-]?[0-9]+)?|[+-]?(inf|nan)", re.IGNORECASE)
-OPTION_MOST, PAIRS_MOST = 32, 4000  # values of one option; pairs of values of two: each becomes part of some case
+NUMBER = re.compile(
+    r"[+-]?0x(?=\.?[0-9a-f])[0-9a-f]*(\.[0-9a-f]*)?(p[+-]?[0-9]+)?|[+-]?(inf|nan)", re.IGNORECASE
+)
+OPTION_MOST, PAIRS_MOST = (
+    32,
+    4000,
+)  # values of one option; pairs of values of two options, each of which needs a case
 
 
 class Malformed(Exception):
-    """Something is not what ADAPTER.md says."""
+    """An adapter's output violates ADAPTER.md."""
 
 
 def shown(value):
-    """The beginning of what came, for a message."""
-    return (f"{value[:120]!r}" if isinstance(value, (str, bytes)) else repr(value)[:120])
+    """The beginning of a value, for a message."""
+    return f"{value[:120]!r}" if isinstance(value, (str, bytes)) else repr(value)[:120]
 
 
 def parse(line):
-    """The object of one line."""
+    """The JSON object on one line."""
     try:
         text = line.decode("utf-8")
         value = json.loads(text)
-        if "\\u" in text:  # half a surrogate pair is no character: it could never be written again
-            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", errors="replace"))
+        if "\\u" in text:  # half a surrogate pair cannot be encoded: reports could not be written
+            value = json.loads(
+                json.dumps(value, ensure_ascii=False).encode("utf-8", errors="replace")
+            )
     except RecursionError:
-        raise Malformed(f"JSON that is nested too deeply: {shown(line)}") from None
+        raise Malformed(f"JSON is nested too deeply: {shown(line)}") from None
     except ValueError:
-        raise Malformed(f"no JSON: {shown(line)}") from None
+        raise Malformed(f"not valid JSON: {shown(line)}") from None
     if not isinstance(value, dict):
-        raise Malformed(f"no object: {shown(line)}")
+        raise Malformed(f"expected a JSON object, got {shown(line)}")
     return value
 
 
@@ -52,47 +62,73 @@ def is_int(value, least=0):
 
 def need(good, what, value):
     if not good:
-        raise Malformed(f"{what}, not {shown(value)}")
+        raise Malformed(f"{what}, got {shown(value)}")
 
 
-# ---- hello ----------------------------------------------------------------------------------------
+# ---- hello ---------------------------------------------------------------------------------------
 
 
 def is_option(value):
-    """Recipes are words: a value must survive being one."""
-    return isinstance(value, bool) or is_int(value, -1 << 53) or (isinstance(value, str) and
-                                                                   WORD.fullmatch(value) is not None)
+    """An option's value is printed as one word of a recipe and parsed back."""
+    return (
+        isinstance(value, bool)
+        or is_int(value, -1 << 53)
+        or (isinstance(value, str) and WORD.fullmatch(value) is not None)
+    )
 
 
 def check_hello(hello):
-    need(is_int(hello.get("protocol")) and hello["protocol"] == PROTOCOL, f"\"protocol\" must be {PROTOCOL}",
-         hello.get("protocol"))
+    need(
+        is_int(hello.get("protocol")) and hello["protocol"] == PROTOCOL,
+        f'"protocol" must be {PROTOCOL}',
+        hello.get("protocol"),
+    )
     for name in ("name", "version"):
-        need(isinstance(hello.get(name), str) and hello[name].strip(), f"\"{name}\" must be a text", hello.get(name))
+        need(
+            isinstance(hello.get(name), str) and hello[name].strip(),
+            f'"{name}" must be a string that is not empty',
+            hello.get(name),
+        )
     level = hello.get("level", 1)
-    need(is_int(level, 1) and level <= 3, "\"level\" must be 1, 2 or 3", level)
+    need(is_int(level, 1) and level <= 3, '"level" must be 1, 2 or 3', level)
     check_world_and_returns(hello, level)
     supports = hello.get("supports")
-    need(isinstance(supports, dict), "\"supports\" must be an object: axis -> list of values", supports)
+    need(
+        isinstance(supports, dict), '"supports" must be an object: axis -> list of values', supports
+    )
     check_supports(supports, level)
     options = hello.get("options", {})
-    need(isinstance(options, dict), "\"options\" must be an object: name -> list of values", options)
+    need(isinstance(options, dict), '"options" must be an object: name -> list of values', options)
     check_options(options)
-    check_without(hello.get("without", []), {**AXES, **{f"option {name}": values for name, values in options.items()}})
+    check_without(
+        hello.get("without", []),
+        {**AXES, **{f"option {name}": values for name, values in options.items()}},
+    )
 
 
 def check_world_and_returns(hello, level):
-    need(is_int(hello.get("world", 1), 1), "\"world\" must be a number of ranks", hello.get("world"))
+    need(is_int(hello.get("world", 1), 1), '"world" must be a number of ranks', hello.get("world"))
     returns = hello.get("returns", [])
-    need(isinstance(returns, list), "\"returns\" must be a list", returns)
+    need(isinstance(returns, list), '"returns" must be a list', returns)
     for name in returns:
-        need(isinstance(name, str) and name in RETURNS, f"\"returns\" may name {', '.join(sorted(RETURNS))}", name)
-    for name, least in (("ledger", 2), ("streams", 3)):  # or nothing of that level could be judged, and all would pass
-        need(level < least or name in returns, f"\"returns\" must name \"{name}\", since \"level\" is {level}", returns)
+        need(
+            isinstance(name, str) and name in RETURNS,
+            f'"returns" may name {", ".join(sorted(RETURNS))}',
+            name,
+        )
+    for name, least in (
+        ("ledger", 2),
+        ("streams", 3),
+    ):  # without it, nothing of that level could fail
+        need(
+            level < least or name in returns,
+            f'"returns" must name "{name}" because "level" is {level}',
+            returns,
+        )
 
 
 def is_one_of(value, values):
-    """Of the same type, too: to Python, 1 is True."""
+    """Compares types as well, because Python holds 1 == True."""
     return any(type(value) is type(v) and value == v for v in values)
 
 
@@ -102,60 +138,117 @@ def listing(values):
 
 def check_supports(supports, level):
     for axis, values in supports.items():
-        need(axis in AXES, f"\"supports\" may name the axes {', '.join(AXES)}", axis)
-        need(isinstance(values, list) and values, f"\"supports\": \"{axis}\" must be a list of values, of {listing(AXES[axis])}",
-             values)
+        need(axis in AXES, f'"supports" may name the axes {", ".join(AXES)}', axis)
+        need(
+            isinstance(values, list) and values,
+            f'"supports": "{axis}" must be a list of values from {listing(AXES[axis])}',
+            values,
+        )
         for value in values:
-            need(is_one_of(value, AXES[axis]), f"\"supports\": \"{axis}\" may have the values {listing(AXES[axis])}", value)
-    need("zero" in supports, f"\"supports\" must name \"zero\", with some of {listing(AXES['zero'])}", supports)
-    need(level < 3 or "streams" in supports, "\"supports\" must name the axis \"streams\", since \"level\" is 3", supports)
+            need(
+                is_one_of(value, AXES[axis]),
+                f'"supports": "{axis}" may have the values {listing(AXES[axis])}',
+                value,
+            )
+    need(
+        "zero" in supports,
+        f'"supports" must name "zero", with values from {listing(AXES["zero"])}',
+        supports,
+    )
+    need(
+        level < 3 or "streams" in supports,
+        '"supports" must name the axis "streams" because "level" is 3',
+        supports,
+    )
 
 
 def check_options(options):
     for name, values in options.items():
-        need(WORD.fullmatch(name) is not None, "the name of an option must be a word", name)
-        need(name not in NAMED, f"\"options\": \"{name}\" is a field of the case, and cannot be an option, too", name)
-        need(isinstance(values, list) and values and all(map(is_option, values)),
-             f"\"options\": \"{name}\" must be a list of booleans, integers or words", values)
-        need(len(values) <= OPTION_MOST, f"\"options\": \"{name}\" may have {OPTION_MOST} values", f"{len(values)}: {values}")
-        need(len(set(map(str, values))) == len(values), f"\"options\": the values of \"{name}\" must differ as words", values)
+        need(
+            WORD.fullmatch(name) is not None,
+            "\"options\": a name must be one word without '=' and ','",
+            name,
+        )
+        need(
+            name not in NAMED,
+            f'"options": "{name}" is a field of the case and cannot be an option',
+            name,
+        )
+        need(
+            isinstance(values, list) and values and all(map(is_option, values)),
+            f'"options": "{name}" must be a list of booleans, integers or words',
+            values,
+        )
+        need(
+            len(values) <= OPTION_MOST,
+            f'"options": "{name}" may have at most {OPTION_MOST} values',
+            f"{len(values)}: {values}",
+        )
+        need(
+            len(set(map(str, values))) == len(values),
+            f'"options": the values of "{name}" must differ when printed',
+            values,
+        )
     pairs = sum(len(a) * len(b) for a, b in itertools.combinations(options.values(), 2))
-    need(pairs <= PAIRS_MOST, f"\"options\" may have {PAIRS_MOST} pairs of values: each pair is to be in some case", pairs)
+    need(
+        pairs <= PAIRS_MOST,
+        f'"options" may have at most {PAIRS_MOST} pairs of values, because each pair needs a case',
+        pairs,
+    )
 
 
 def check_without(rules, axes):
-    """axes: those of the suite, and "option NAME" of hello's own."""
-    need(isinstance(rules, list), "\"without\" must be a list of objects", rules)
+    """axes: the suite's axes, and "option NAME" for each option of hello."""
+    need(isinstance(rules, list), '"without" must be a list of objects', rules)
     for rule in rules:
-        need(isinstance(rule, dict) and rule, "a rule of \"without\" must name axes", rule)
+        need(isinstance(rule, dict) and rule, 'a rule of "without" must name axes', rule)
         for axis, values in rule.items():
-            need(axis in axes, f"a rule of \"without\" may name the axes {', '.join(axes)}", axis)
+            need(axis in axes, f'a rule of "without" may name the axes {", ".join(axes)}', axis)
             for value in values if isinstance(values, list) else [values]:
-                need(is_one_of(value, axes[axis]), f"\"without\": \"{axis}\" may have the values {listing(axes[axis])}", value)
+                need(
+                    is_one_of(value, axes[axis]),
+                    f'"without": "{axis}" may have the values {listing(axes[axis])}',
+                    value,
+                )
 
 
-# ---- Answers --------------------------------------------------------------------------------------
+# ---- Answers -------------------------------------------------------------------------------------
 
 
 def answer_of(line):
     answer = parse(line)
-    need(answer.get("status") in STATUS, f"\"status\" must be one of {', '.join(STATUS)}", answer.get("status"))
+    need(
+        answer.get("status") in STATUS,
+        f'"status" must be one of {", ".join(STATUS)}',
+        answer.get("status"),
+    )
     if "message" in answer and not isinstance(answer["message"], str):
-        raise Malformed(f"\"message\" must be a text, not {shown(answer['message'])}")
-    return {"status": answer["status"], "message": answer.get("message", "")[-MESSAGE_MOST:],
-            **({"ranks": answer.get("ranks")} if answer["status"] == "ok" else {})}
+        raise Malformed(f'"message" must be a string, got {shown(answer["message"])}')
+    return {
+        "status": answer["status"],
+        "message": answer.get("message", "")[-MESSAGE_MOST:],
+        **({"ranks": answer.get("ranks")} if answer["status"] == "ok" else {}),
+    }
 
 
 def load(answer, case):
-    """Checks the form of an answer that is ok, and puts what files hold in place of their names: they may lie
-    in the ledgers' folder, which is gone when values are judged."""
+    """Checks an answer whose status is ok, and replaces file names by the files' values: the files
+    may lie in the ledgers' folder, which is removed before values are judged."""
     ranks = answer["ranks"]
-    need(isinstance(ranks, list) and all(isinstance(r, dict) and is_int(r.get("rank")) for r in ranks) and
-         [r["rank"] for r in ranks] == list(range(case["world"])), f"\"ranks\" must list ranks 0..{case['world'] - 1} in order", ranks)
+    need(
+        isinstance(ranks, list)
+        and all(isinstance(r, dict) and is_int(r.get("rank")) for r in ranks)
+        and [r["rank"] for r in ranks] == list(range(case["world"])),
+        f'"ranks" must list ranks 0..{case["world"] - 1} in order',
+        ranks,
+    )
     for q, mine in enumerate(ranks):
         steps = mine.get("steps")
-        need(isinstance(steps, list) and len(steps) == case["steps"], f"rank {q} must report {case['steps']} steps",
-             steps)
+        need(
+            isinstance(steps, list) and len(steps) == case["steps"],
+            f"rank {q} must report {case['steps']} steps",
+            steps,
+        )
         for number, step in enumerate(steps):
             load_step(step, f"rank {q}, step {number}")
 
@@ -163,15 +256,23 @@ def load(answer, case):
 def load_step(step, where):
     need(isinstance(step, dict), f"{where}: a step must be an object", step)
     if step.get("skipped") is not None:
-        need(isinstance(step["skipped"], bool), f"{where}: \"skipped\" must be true or false", step["skipped"])
+        need(
+            isinstance(step["skipped"], bool),
+            f'{where}: "skipped" must be true or false',
+            step["skipped"],
+        )
     if step.get("norm") is not None:
-        check_number(step["norm"], f"{where}: \"norm\"")
+        check_number(step["norm"], f'{where}: "norm"')
     if step.get("scale") is not None:
-        check_number(step["scale"], f"{where}: \"scale\"")
+        check_number(step["scale"], f'{where}: "scale"')
     for name in ("parameters", "masters", "gradients"):
         if name not in step:
             continue
-        need(isinstance(step[name], dict), f"{where}: \"{name}\" must be an object: name -> values", step[name])
+        need(
+            isinstance(step[name], dict),
+            f'{where}: "{name}" must be an object: name -> values',
+            step[name],
+        )
         for parameter, values in step[name].items():
             what = f"{where}: {name} of {parameter}"
             if name == "parameters":
@@ -179,8 +280,11 @@ def load_step(step, where):
                 continue
             need(isinstance(values, list), f"{what} must be a list of [offset, values]", values)
             for run in values:
-                need(isinstance(run, list) and len(run) == 2 and is_int(run[0]), f"{what}: a run must be [offset, values]",
-                     run)
+                need(
+                    isinstance(run, list) and len(run) == 2 and is_int(run[0]),
+                    f"{what}: a run must be [offset, values]",
+                    run,
+                )
                 run[1] = tensor(run[1], what)
 
 
@@ -194,54 +298,66 @@ def check_number(text, what):
 
 def number(text):
     if not isinstance(text, str):
-        raise Malformed(f"a number must be a hexadecimal float in a string, not {text!r:.40}")
+        raise Malformed(f"a number must be a hexadecimal float in a string, got {text!r:.40}")
     if NUMBER.fullmatch(text) is None:  # fromhex would read the decimal "1.5" as 0x1.5
-        raise Malformed(f"{text[:40]!r} is no hexadecimal float: those begin with 0x, or are inf, -inf or nan")
+        raise Malformed(f"expected a hexadecimal float (0x…, inf, -inf or nan), got {text[:40]!r}")
     try:
         return float.fromhex(text)
     except OverflowError:
-        raise Malformed(f"'{text:.40}' is beyond every double") from None
+        raise Malformed(f"'{text:.40}' does not fit a double") from None
 
 
 def tensor(values, what):
-    """A list of hexadecimal floats; or those of {"file": PATH, "dtype": …}: raw, little-endian."""
+    """A list of hexadecimal floats. {"file": PATH, "dtype": …} names a raw, little-endian file with
+    the values."""
     if isinstance(values, dict):
         return values_of_file(values, what)
-    need(isinstance(values, list), f"{what} must be a list or a file", values)
+    need(isinstance(values, list), f"{what} must be a list or name a file", values)
     for text in values:
-        need(isinstance(text, str), f"{what}: a number must be a hexadecimal float in a string", text)
+        need(
+            isinstance(text, str), f"{what}: a number must be a hexadecimal float in a string", text
+        )
     return values
 
 
-def values_of_file(given, what):
-    name, dtype = given.get("file"), given.get("dtype")
-    need(isinstance(name, str) and name and "\0" not in name, f"{what}: \"file\" must be a path", name)
-    need(isinstance(dtype, str) and dtype in FILES, f"{what}: \"dtype\" of a file must be one of {', '.join(FILES)}", dtype)
+def values_of_file(reference, what):
+    name, dtype = reference.get("file"), reference.get("dtype")
+    need(
+        isinstance(name, str) and name and "\0" not in name, f'{what}: "file" must be a path', name
+    )
+    need(
+        isinstance(dtype, str) and dtype in FILES,
+        f'{what}: "dtype" of a file must be one of {", ".join(FILES)}',
+        dtype,
+    )
     code, size = FILES[dtype]
     try:
         raw = read_whole(name)
     except OSError as error:
-        raise Malformed(f"{what}: {shown(name)} cannot be read: {error.strerror}") from None
+        raise Malformed(f"{what}: cannot read {shown(name)}: {error.strerror}") from None
     if len(raw) % size:
-        raise Malformed(f"{what}: {shown(name)} has {len(raw)} bytes, no multiple of the {size} of {dtype}")
+        raise Malformed(
+            f"{what}: the size of {shown(name)} must be a multiple of {size} bytes ({dtype}), got "
+            f"{len(raw)}"
+        )
     if code is None:  # bf16: the upper half of an fp32
-        raw, code = b"".join(b"\0\0" + raw[i:i + 2] for i in range(0, len(raw), 2)), "<f"
+        raw, code = b"".join(b"\0\0" + raw[i : i + 2] for i in range(0, len(raw), 2)), "<f"
     return [x.hex() for (x,) in struct.iter_unpack(code, raw)]
 
 
 def opened(name):
-    """A regular file, to be read: whatever else has that name could block, or never end."""
+    """Opens a regular file. A FIFO or device of that name could block or never end."""
     handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     status = os.fstat(handle)
     if stat.S_ISREG(status.st_mode):
         return os.fdopen(handle, "rb")
     os.close(handle)
-    raise OSError(0, "it is no regular file", name)
+    raise OSError(0, "not a regular file", name)
 
 
 def read_whole(name, most=FILE_MOST):
     with opened(name) as file:
         raw = file.read(most + 1)
     if len(raw) > most:
-        raise OSError(0, f"it has more than {most} bytes", name)
+        raise OSError(0, f"it is larger than {most} bytes", name)
     return raw

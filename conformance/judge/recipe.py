@@ -1,4 +1,5 @@
-"""Recipes: a case as one line of text (ref/cli/conf.h), taken apart and put together."""
+"""Parses and prints recipes: a case as one line of text (conformance/cases/cases.h)."""
+
 import re
 
 ORDER = ["wide", "comm", "first", "precision", "reduce", "M", "bucket"]
@@ -21,13 +22,13 @@ class Entry:
 def entry_of(text):
     match = re.fullmatch(r"(\d+)@(\d+)\.(\d+)([sef]*)(?:t(\d+))?", text)
     if not match:
-        raise ValueError(f"'{text}' is no parameter of a recipe")
+        raise ValueError(f"expected a parameter NUMEL@STAGE.GROUP[s][e][f][tKEY], got '{text}'")
     numel, stage, group, flags, tied = match.groups()
     return Entry(int(numel), int(stage), int(group), flags, None if tied is None else int(tied))
 
 
 class Recipe:
-    """fields: name -> text; entries: the list; options: what is passed through to the subject."""
+    """fields: name -> text; entries: the parameters; options: passed to the subject unchanged."""
 
     def __init__(self, fields, entries, options=None):
         self.fields, self.entries, self.options = dict(fields), entries, dict(options or {})
@@ -47,7 +48,7 @@ class Recipe:
         return ",".join(parts)
 
     def full(self):
-        """Recipe and options: what --only takes and a failure prints."""
+        """Recipe and options, as --only accepts them and a failure prints them."""
         options = "".join(f" {name}={value}" for name, value in sorted(self.options.items()))
         return self.text() + options
 
@@ -64,14 +65,16 @@ def recipe_of(text):
     options = {}
     for word in words[1:]:
         name, _, value = word.partition("=")
-        options[name] = {"true": True, "false": False, "True": True, "False": False}.get(value, value)
+        options[name] = {"true": True, "false": False, "True": True, "False": False}.get(
+            value, value
+        )
         if isinstance(options[name], str) and re.fullmatch(r"-?\d+", options[name]):
             options[name] = int(options[name])
     return Recipe(fields, entries, options)
 
 
 def features(recipe):
-    """What a case has that a simpler one would not: causes are told apart by these."""
+    """What distinguishes a case from the simplest one. Causes are separated by these features."""
     r, found = recipe, set()
 
     def add(when, name):
@@ -92,8 +95,11 @@ def features(recipe):
     add(":" in scale, "dynamic scale"), add(scale != "0" and ":" not in scale, "static scale")
     add(int(r.fields.get("overflow", 0)), "overflow"), add("clip" in r.fields, "clipping")
     add(int(r.fields.get("unused", 0)), "unused")
-    for name, word in (("tuple", "tuple messages"), ("vary", "varying shapes"),
-                       ("dynamic", "dynamic shapes")):
+    for name, word in (
+        ("tuple", "tuple messages"),
+        ("vary", "varying shapes"),
+        ("dynamic", "dynamic shapes"),
+    ):
         add(int(r.fields.get(name, 0)), word)
     add_list_features(r, dp, add)
     for name, value in r.options.items():
@@ -104,16 +110,31 @@ def features(recipe):
 def add_list_features(r, dp, add):
     bucket = int(r.fields.get("bucket", 64))
     trained = [e for e in r.entries if "f" not in e.flags]
-    add(len(r.entries) > 1, "several parameters"), add(any("f" in e.flags for e in r.entries), "frozen")
-    add(any("s" in e.flags for e in trained), "sharded"), add(any("e" in e.flags for e in trained), "expert")
-    add(any(e.numel == 0 for e in trained), "empty"), add(any(0 < e.numel < dp for e in trained), "numel < D")
-    add(any(e.numel % dp for e in trained), "numel mod D"), add(any(e.numel > bucket for e in trained), "numel > bucket")
+    (
+        add(len(r.entries) > 1, "several parameters"),
+        add(any("f" in e.flags for e in r.entries), "frozen"),
+    )
+    (
+        add(any("s" in e.flags for e in trained), "sharded"),
+        add(any("e" in e.flags for e in trained), "expert"),
+    )
+    (
+        add(any(e.numel == 0 for e in trained), "empty"),
+        add(any(0 < e.numel < dp for e in trained), "numel < D"),
+    )
+    (
+        add(any(e.numel % dp for e in trained), "numel mod D"),
+        add(any(e.numel > bucket for e in trained), "numel > bucket"),
+    )
     add(sum(e.numel for e in trained) > bucket, "several buckets")
     add(any(e.group for e in trained), "several groups")
     groups = {}
     for e in trained:
         groups.setdefault(e.stage, set()).add(e.group)
-    add(len({len(g) for g in groups.values()}) > 1 or 0 < len(groups) < int(r.fields.get("pp", 1)), "unequal K")
+    add(
+        len({len(g) for g in groups.values()}) > 1 or 0 < len(groups) < int(r.fields.get("pp", 1)),
+        "unequal K",
+    )
     keys = {}
     for e in r.entries:
         if e.tied is not None:

@@ -1,4 +1,5 @@
-"""Runs cases on a subject: one adapter process per job, and what came of each case."""
+"""Runs cases on a subject, with one adapter process per job, and judges each answer."""
+
 import random
 import re
 import threading
@@ -10,15 +11,27 @@ import streams
 from adapter import Adapter
 from values import Finding, Judge, Malformed, coordinates
 
-# What must have been compared for a clause to be judged, one of each set: names of Judge.compared, "ledger",
-# and of stream events the clauses of which two accesses met. Else: GRADIENTS.
+# A clause counts as judged if one of these was compared: names in Judge.compared, "ledger", or a
+# clause for which stream events had two conflicting accesses. Clauses that are not listed need
+# GRADIENTS.
 GRADIENTS = {"gradients", "update"}
-EVIDENCE = {"STAT-1": {"ledger"}, "STAT-2": {"norm"}, "STAT-3": {"overflow"}, "STAT-4": {"norm"},
-            "STEP-6": {"skipped"}, "STEP-7": {"parameters"}, "STEP-8": {"parameters"},
-            "SCALE-3": {"scale after an overflow"}, "SCALE-4": {"scale after an update"},
-            "OPT-2": {"update"}, "OPT-4": {"update"}, "PART-1": {"frozen"}, "PART-6": {"shares"},
-            **{f"LEDG-{n}": {"ledger"} for n in (2, 3, 6, 7)},
-            **{f"STRM-{n}": {f"STRM-{n}"} for n in (1, 2, 3, 4, 6)}}
+EVIDENCE = {
+    "STAT-1": {"ledger"},
+    "STAT-2": {"norm"},
+    "STAT-3": {"overflow"},
+    "STAT-4": {"norm"},
+    "STEP-6": {"skipped"},
+    "STEP-7": {"parameters"},
+    "STEP-8": {"parameters"},
+    "SCALE-3": {"scale after an overflow"},
+    "SCALE-4": {"scale after an update"},
+    "OPT-2": {"update"},
+    "OPT-4": {"update"},
+    "PART-1": {"frozen"},
+    "PART-6": {"shares"},
+    **{f"LEDG-{n}": {"ledger"} for n in (2, 3, 6, 7)},
+    **{f"STRM-{n}": {f"STRM-{n}"} for n in (1, 2, 3, 4, 6)},
+}
 
 
 class Outcome:
@@ -28,11 +41,11 @@ class Outcome:
         self.case, self.recipe = case, recipe
         self.status, self.findings, self.judged = "pass", [], set()
         self.answer, self.ledgers, self.expected, self.seconds = None, [], None, 0.0
-        self.origin = "covering"  # covering, random, named, selected, fresh, known: who chose it
-        self.issued = None  # (hash of what rank 0 issued, elements trained), where ranks communicate
+        self.origin = "covering"  # why it was run: covering, random, named, selected, fresh, known
+        self.issued = None  # (hash of rank 0's operations, elements trained), if ranks communicate
 
-    def forget(self):
-        """Of a case that passed nothing but what reports tell: a run may have 100,000."""
+    def drop_details(self):
+        """Keeps only what reports need of a case that passed: a run may have 100,000 cases."""
         self.case = {k: self.case[k] for k in ("id", "clauses", "hunts", "world")}
         self.answer, self.ledgers, self.expected = {"status": self.answer["status"]}, [], None
 
@@ -41,8 +54,8 @@ class Outcome:
 
 
 def normal(message):
-    """An error's text without what differs from case to case; of a Python trace with the function that
-    raised it."""
+    """An error's last line without numbers and paths, which differ between cases. For a Python
+    traceback, the function that raised it is added."""
     last = [line for line in str(message).strip().splitlines() if line.strip()][-1:] or [""]
     text = re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "N", last[0])
     where = re.findall(r'^ *File ".*", line \d+, in (\S+)$', str(message), re.MULTILINE)[-1:]
@@ -50,97 +63,169 @@ def normal(message):
 
 
 def judged_by(case, compared):
-    """The clauses of a case for which something was compared."""
+    """The clauses of a case for which a field was compared."""
     return {clause for clause in case["clauses"] if EVIDENCE.get(clause, GRADIENTS) & compared}
 
 
 def mismatch_finding(case, bad):
     a, b = bad["ranks"]
-    text = f"ranks {a} and {b} differ at place {bad['index']} of what they share ({bad['members']}): " \
-           f"rank {a} enters {ledger.describe(bad['records'][0])}, rank {b} {ledger.describe(bad['records'][1])}"
+    where = (
+        "message {} from rank {} to rank {}".format(bad["index"], *bad["members"])
+        if bad["kind"] == "p2p"
+        else f"operation {bad['index']} of group {bad['members']}"
+    )
+    one, other = map(ledger.describe, bad["records"])
+    text = f"{where}: rank {a} enters {one}, rank {b} enters {other}"
     if bad["kind"] == "p2p":
-        there = [r for r in bad["records"] if r is not None]
-        clause = "PIPE-6" if len(there) == 2 else "PIPE-3"
-        return Finding(clause, "message differs", text, detail={"ledger": bad, "symptom": message_words(case, bad, there)})
+        present = [r for r in bad["records"] if r is not None]
+        clause = "PIPE-6" if len(present) == 2 else "PIPE-3"
+        return Finding(
+            clause,
+            "message differs",
+            text,
+            detail={"ledger": bad, "symptom": message_words(case, bad, present)},
+        )
     ops = sorted({r["op"] for r in bad["records"] if r is not None})
-    return Finding("LEDG-2", f"ledgers differ in {', '.join(ops)}", text,
-                   detail={"ledger": bad, "symptom": [", ".join(ops)]})
+    return Finding(
+        "LEDG-2",
+        f"ledgers differ in {', '.join(ops)}",
+        text,
+        detail={"ledger": bad, "symptom": [", ".join(ops)]},
+    )
 
 
-def message_words(case, bad, there):
-    """What a message is that its two ends see otherwise."""
+def message_words(case, bad, present):
+    """Symptom words for a message whose two ends differ."""
     source, target = (coordinates(case, q)[0] for q in bad["members"])
     what = "activation" if source < target else "gradient" if source > target else "within a stage"
-    return [what] + [key for key in ("dtype", "count") if len({repr(r.get(key)) for r in there}) > 1]
+    return [what] + [
+        key for key in ("dtype", "count") if len({repr(r.get(key)) for r in present}) > 1
+    ]
 
 
 def ledger_findings(case, expected, answer, ledgers, returns):
     bad = ledger.mismatches(ledgers)
     if answer["status"] != "ok":
-        # a rank that was stopped short has not yet entered what others have: no disagreement
+        # a rank that was killed may lack later operations, so only operations that differ count
         bad = [b for b in bad if None not in b["records"]]
     found = [mismatch_finding(case, b) for b in bad[:1]]
     if not found and answer["status"] == "ok":
-        lacks = ledger.too_little(case, ledgers)
-        if lacks:
+        little = ledger.too_little(case, ledgers)
+        if little:
             empty = not any(ledger.ops(r) for r in ledgers)
-            found.append(Finding("LEDG-6", "empty ledger" if empty else "too little", lacks[0], detail={"symptom": lacks[1]}))
+            found.append(
+                Finding(
+                    "LEDG-6",
+                    "empty ledger" if empty else "too little",
+                    little[0],
+                    detail={"symptom": little[1]},
+                )
+            )
         if not found and "masters" in returns:
             skipped = [s["skipped"] for s in expected["steps"]]
-            found += [Finding("LEDG-6", "ungathered", t) for t in ledger.ungathered(case, ledgers, answer, skipped)]
+            found += [
+                Finding("LEDG-6", "ungathered", t)
+                for t in ledger.ungathered(case, ledgers, answer, skipped)
+            ]
     return found
 
 
 def ended_without(case, ledgers):
-    """Of a case without an answer: what a rank has entered, and another, which has ended, never will. It is told
-    besides what the case died of."""
-    bad = [b for b in ledger.mismatches(ledgers) if None in b["records"] and
-           ledger.has_ended(ledgers[b["ranks"][b["records"].index(None)]])]
+    """For a case without an answer: an operation that a rank entered and another rank, which has
+    ended, never will. It is reported in addition to the error or hang."""
+    bad = [
+        b
+        for b in ledger.mismatches(ledgers)
+        if None in b["records"] and ledger.has_ended(ledgers[b["ranks"][b["records"].index(None)]])
+    ]
     return [mismatch_finding(case, b) for b in bad[:1]]
 
 
 def moves(record):
-    """Does a communication read or write memory?"""
+    """True if a communication reads or writes memory."""
     return record["op"] != "barrier" and sum(record.get("counts") or [record.get("count") or 0]) > 0
 
 
 def stream_findings(case, ledgers, logs):
-    """(races, of each kind the first; clauses of which two accesses met). A log that lacks what the ledger
-    has, or the bytes that this moved, was not recorded."""
+    """(one finding per distinct race, clauses for which the log has two conflicting accesses). A
+    log that lacks the ledger's communications, or the bytes they access, is incomplete."""
     if not logs or len(logs) < case["world"] or not all(logs):
-        rank = next((q for q in range(case["world"]) if not logs or len(logs) <= q or not logs[q]), 0)
-        return [Finding("RUN-2", "no stream log", f"rank {rank} has written no streams-{rank}.jsonl, and the adapter "
-                        "says that it returns streams")], set()
+        rank = next(
+            (q for q in range(case["world"]) if not logs or len(logs) <= q or not logs[q]), 0
+        )
+        return [
+            Finding(
+                "RUN-2",
+                "no stream log",
+                f"rank {rank}: streams-{rank}.jsonl is missing, though hello says that the "
+                "adapter returns streams",
+            )
+        ], set()
     try:
         found = streams.check(logs)
-    except streams.Bad as error:
+    except streams.InvalidLog as error:
         return [Finding("RUN-2", "malformed stream log", str(error))], set()
     for rank, records in enumerate(ledgers):
         entered = ledger.communications(records)
-        for here, there, what in ((len(entered), found.collectives(rank), "has"),
-                                  (sum(map(moves, entered)), found.moving(rank), "tells the bytes of")):
-            if there < here:
-                return [Finding("RUN-2", "stream log incomplete", f"rank {rank} enters {here} communications"
-                                f"{' of elements' if what != 'has' else ''}, and its stream log {what} {there}")], set()
-    return [Finding(r.clause, r.kind(), f"rank {r.first.op.rank}: {r.text()}", step=r.second.op.step,
-                    rank=r.first.op.rank, detail={"race": r.json(), "symptom": r.where()}) for r in found.races], found.met
+        for expected, got, what in (
+            (len(entered), found.collectives(rank), "communications"),
+            (sum(map(moves, entered)), found.moving(rank), "communications with their bytes"),
+        ):
+            if got < expected:
+                return [
+                    Finding(
+                        "RUN-2",
+                        "stream log incomplete",
+                        f"rank {rank}: {what} in the stream log: got {got}, expected "
+                        f"at least {expected}, as in its ledger",
+                    )
+                ], set()
+    return [
+        Finding(
+            r.clause,
+            r.kind(),
+            f"rank {r.first.op.rank}: {r.text()}",
+            step=r.second.op.step,
+            rank=r.first.op.rank,
+            detail={"race": r.json(), "symptom": r.where()},
+        )
+        for r in found.races
+    ], found.compared
 
 
 def judge(case, expected, answer, ledgers, returns, level):
-    """(findings, clauses really judged)."""
-    found, besides, compared = [], [], set()
+    """(findings, clauses that were judged)."""
+    found, additional, compared = [], [], set()
     status = answer["status"]
     judges_ledgers = level >= 2 and "ledger" in returns and case["world"] > 1
     if judges_ledgers:
         found += ledger_findings(case, expected, answer, ledgers, returns)
-        besides = ended_without(case, ledgers) if not found and status in ("hang", "timeout", "error", "died") else []
-        compared |= {"ledger"} if any(ledger.communications(records) for records in ledgers) else set()
+        additional = (
+            ended_without(case, ledgers)
+            if not found and status in ("hang", "timeout", "error", "died")
+            else []
+        )
+        compared |= (
+            {"ledger"} if any(ledger.communications(records) for records in ledgers) else set()
+        )
     if status in ("hang", "timeout"):
-        where = sorted({record.get("phase") or record["op"] for record, _ in answer.get("waits", {}).values()})
-        found.append(Finding("LEDG-7", f"{status} in {', '.join(where) or 'nothing published'}", answer["message"]))
+        where = sorted(
+            {record.get("phase") or record["op"] for record, _ in answer.get("waits", {}).values()}
+        )
+        found.append(
+            Finding(
+                "LEDG-7",
+                f"{status} in {', '.join(where) or 'nothing published'}",
+                answer["message"],
+            )
+        )
     elif status in ("error", "died"):
         message = answer.get("message", "")
-        found.append(Finding("RUN-1", f"error: {normal(message)}", (message + answer.get("said", ""))[-2000:]))
+        found.append(
+            Finding(
+                "RUN-1", f"error: {normal(message)}", (message + answer.get("said", ""))[-2000:]
+            )
+        )
     elif status == "malformed":
         found.append(Finding("RUN-2", answer.get("kind", "malformed answer"), answer["message"]))
     else:
@@ -151,12 +236,14 @@ def judge(case, expected, answer, ledgers, returns, level):
             found.append(Finding("RUN-2", "malformed answer", str(error)))
         compared |= values.compared
         if level >= 3 and "streams" in returns:
-            races, met = stream_findings(case, ledgers, answer.get("streams"))
-            found, compared = found + races, compared | met
-        if judges_ledgers and found and ledger.lone(case, ledgers):
+            races, clauses = stream_findings(case, ledgers, answer.get("streams"))
+            found, compared = found + races, compared | clauses
+        if judges_ledgers and found and ledger.reduces_only_scalars(case, ledgers):
             for one in found:
-                one.detail["symptom"] = one.detail.get("symptom", []) + ["statistics alone are reduced"]
-    return found + besides, judged_by(case, compared)
+                one.detail["symptom"] = one.detail.get("symptom", []) + [
+                    "statistics alone are reduced"
+                ]
+    return found + additional, judged_by(case, compared)
 
 
 def run_one(adapter, tools, case, recipe, hello, level):
@@ -167,11 +254,20 @@ def run_one(adapter, tools, case, recipe, hello, level):
     out.seconds = time.monotonic() - start
     try:
         judge_one(out, hello, level)
-    except Exception as error:  # of one case, whatever it is: the run goes on
+    except Exception as error:  # the error concerns this case alone, so the run continues
         where = traceback.extract_tb(error.__traceback__)[-1]
-        out.status, out.findings = "fail", [Finding("RUN-2", "cannot be judged", "the answer or its ledgers cannot be judged: "
-                                                    f"{type(error).__name__}: {error} (in {where.name})")]
-    out.answer.pop("streams", None)  # long, and judged
+        out.status, out.findings = (
+            "fail",
+            [
+                Finding(
+                    "RUN-2",
+                    "cannot be judged",
+                    "the judge failed on the answer or its ledgers: "
+                    f"{type(error).__name__}: {error} (in {where.name})",
+                )
+            ],
+        )
+    out.answer.pop("streams", None)  # large, and already judged
     return out
 
 
@@ -180,45 +276,53 @@ def judge_one(out, hello, level):
     if out.answer["status"] == "unsupported":
         out.status = "unsupported"
         return
-    out.findings, out.judged = judge(case, out.expected, out.answer, out.ledgers,
-                                     set(hello.get("returns", [])), level)
+    out.findings, out.judged = judge(
+        case, out.expected, out.answer, out.ledgers, set(hello.get("returns", [])), level
+    )
     if case["world"] > 1 and out.answer["status"] == "ok" and out.ledgers:
-        what = frozenset(str((r["op"], r.get("dtype"), r.get("count"))) for r in ledger.ops(out.ledgers[0]))
+        what = frozenset(
+            str((r["op"], r.get("dtype"), r.get("count"))) for r in ledger.ops(out.ledgers[0])
+        )
         out.issued = (hash(what), sum(e["numel"] for e in case["parameters"] if not e["frozen"]))
     if out.findings:
         out.status = "fail"
     elif not out.judged:
         out.status = "unsupported"
-        out.answer = {"status": "unsupported", "message": "nothing that the case is about is returned"}
+        out.answer = {
+            "status": "unsupported",
+            "message": "the answer has no field that the case's clauses need",
+        }
 
 
 class Runner:
-    """Takes cases from an iterator until it ends, time is up, or enough were run."""
+    """Runs all cases of an iterator on several adapter processes."""
 
     def __init__(self, command, tools, hello, level, jobs, deadline, log=None):
         self.command, self.tools, self.hello, self.level = command, tools, hello, level
         self.jobs, self.deadline, self.log = jobs, deadline, log
         self.outcomes, self.lock, self.error = [], threading.Lock(), None
-        self.idle = []  # adapters that are started: most take seconds to import what they test
+        self.idle = []  # started adapters: most need seconds to import the subject
 
-    def take(self):
+    def acquire(self):
         with self.lock:
             return self.idle.pop() if self.idle else Adapter(self.command, self.deadline, self.log)
 
-    def give_back(self, adapter):
+    def release(self, adapter):
         with self.lock:
             self.idle.append(adapter)
 
     def close(self):
         for adapter in self.idle:
-            adapter.stop(kindly=True)
+            adapter.stop(gracefully=True)
         self.idle = []
 
     def run(self, cases, progress):
-        """The outcomes of these cases; self.outcomes has those of all calls."""
+        """Returns the outcomes of these cases; self.outcomes collects those of all calls."""
         before = len(self.outcomes)
-        threads = [threading.Thread(target=self.work, args=(cases, progress), daemon=True)
-                   for _ in range(self.jobs)]
+        threads = [
+            threading.Thread(target=self.work, args=(cases, progress), daemon=True)
+            for _ in range(self.jobs)
+        ]
         for t in threads:
             t.start()
         for t in threads:
@@ -228,7 +332,7 @@ class Runner:
         return self.outcomes[before:]
 
     def work(self, cases, progress):
-        adapter = self.take()
+        adapter = self.acquire()
         try:
             while self.error is None:
                 with self.lock:
@@ -239,19 +343,19 @@ class Runner:
                 out = run_one(adapter, self.tools, case, recipe, self.hello, self.level)
                 out.origin = origin
                 if out.status == "pass":
-                    out.forget()
+                    out.drop_details()
                 with self.lock:
                     self.outcomes.append(out)
                     progress(self.outcomes)
-        except Exception as error:  # told by the main thread
+        except Exception as error:  # raised again by the main thread
             self.error = error
         finally:
-            self.give_back(adapter)
+            self.release(adapter)
 
 
 def constant_ledger(outcomes):
-    """Ledgers that are the same whatever the model is were not recorded. Real ones may be padded, so
-    that only models of very different sizes are compared."""
+    """True if the ledger is the same for models of very different sizes, so it cannot have been
+    recorded. Models of similar size may have equal ledgers because of padding."""
     issued = [out.issued for out in outcomes if out.issued]
     sizes = [size for _, size in issued]
     return len({what for what, _ in issued}) == 1 and min(sizes) < 32 and max(sizes) > 256

@@ -1,4 +1,5 @@
-"""The smallest case that still fails in the same way, and which failures have one cause."""
+"""Shrinks a failing case to the smallest one that fails alike, and groups failures by cause."""
+
 import threading
 import time
 
@@ -8,7 +9,7 @@ from run import run_one
 
 
 def smaller(recipe):
-    """Simpler recipes, the largest steps first."""
+    """Simpler recipes, the largest simplification first."""
     r = recipe
 
     def changed(**fields):
@@ -52,19 +53,28 @@ def smaller(recipe):
     if r.number("bucket", 64) != 1024:
         yield changed(bucket=1024)
     yield from smaller_entries(r)
-    for name in r.options:  # those that are not the default
+    for name in r.options:  # options that differ from their default
         c = r.copy()
         del c.options[name]
         yield c
 
 
-# Parts of a case that make it harder, by what they are about.
-LEAPS = [("unused",), ("scale", "overflow", "precision", "wide", "comm"), ("options",), ("clip",), ("optim",),
-         ("tuple", "vary", "dynamic"), ("bucket",), ("frozen",)]
+# Groups of fields that make a case more complex.
+LEAPS = [
+    ("unused",),
+    ("scale", "overflow", "precision", "wide", "comm"),
+    ("options",),
+    ("clip",),
+    ("optim",),
+    ("tuple", "vary", "dynamic"),
+    ("bucket",),
+    ("frozen",),
+]
 
 
 def leaps(r):
-    """All parts made plain at once, then all but one, then one alone: the ones that matter are few."""
+    """Resets all parts at once, then all but one, then one alone: usually few of them matter."""
+
     def plain(parts):
         c = r.copy()
         names = {name for part in parts for name in part}
@@ -81,7 +91,9 @@ def leaps(r):
         if "options" in names:
             c.options = {}
         if "frozen" in names:
-            c.entries = [Entry(e.numel, e.stage, e.group, e.flags.replace("f", "")) for e in c.entries]
+            c.entries = [
+                Entry(e.numel, e.stage, e.group, e.flags.replace("f", "")) for e in c.entries
+            ]
         return c
 
     seen = {r.full()}
@@ -92,10 +104,14 @@ def leaps(r):
             yield c
 
 
-def others(r):
-    """Forms of a small case that are not simpler, only other."""
-    for name, values in (("stage", (0, 1, 2)), ("precision", ("fp32", "bf16", "fp16")), ("dp", (2, 3, 4)),
-                         ("optim", ("sgd", "momentum", "adamw"))):
+def variants(r):
+    """Variants of a small case that are not simpler but different."""
+    for name, values in (
+        ("stage", (0, 1, 2)),
+        ("precision", ("fp32", "bf16", "fp16")),
+        ("dp", (2, 3, 4)),
+        ("optim", ("sgd", "momentum", "adamw")),
+    ):
         for value in values:
             if str(r.fields.get(name)) != str(value):
                 c = r.copy()
@@ -143,7 +159,7 @@ def smaller_entries(r):
         for numel in (1, 2, 3, e.numel // 2, e.numel - 1):
             if 0 < numel < e.numel:
                 c = r.copy()
-                for k, other in enumerate(c.entries):  # uses of one key agree
+                for k, other in enumerate(c.entries):  # all uses of a tied key have the same size
                     if k == i or (e.tied is not None and other.tied == e.tied):
                         other.numel = numel
                 yield c
@@ -164,37 +180,65 @@ def smaller_entries(r):
 
 
 class Shrinker:
-    """seconds: for one cause; all_until: a time at which all of it ends; is_other(outcome): is it a failure of
-    another cause, however alike?"""
+    """seconds: for one cause. all_until: the time at which all shrinking ends. is_other(outcome):
+    True if the failure belongs to another cause, although it looks alike."""
 
     def __init__(self, runner, space, seconds, all_until=None, is_other=lambda out: False):
         self.runner, self.space, self.seconds, self.all_until = runner, space, seconds, all_until
         self.is_other = is_other
-        self.adapter = runner.take()
+        self.adapter = runner.acquire()
 
     def supported(self, recipe):
-        """Does the subject support it? Only what values, worlds and `without` say: how they go together, cases says."""
+        """True if the subject supports the recipe's values, world and combinations. `zeroproof
+        cases` decides whether the recipe has a case."""
         if recipe.number("dp") * recipe.number("pp") * recipe.number("tp") > self.space.world:
             return False
-        row = {"dp": recipe.number("dp"), "pp": recipe.number("pp"), "tp": recipe.number("tp"),
-               "ep": recipe.number("ep"), "zero": recipe.number("stage", 1),
-               "micro_batches": recipe.number("M"), "accumulate": "fp32" if "wide" in recipe.fields else "same",
-               "communicate": "fp32" if "comm" in recipe.fields else "same", "precision": recipe.fields.get("precision", "fp32"),
-               "optimizer": recipe.fields.get("optim", "adamw"),
-               "clip": "off" if "clip" not in recipe.fields else "binding",
-               "overflow": "yes" if "overflow" in recipe.fields else "no",
-               "scale": "one" if "scale" not in recipe.fields else
-                        "dynamic" if ":" in recipe.fields["scale"] else "static",
-               **{n if n in NAMED else f"option {n}": v for n, v in {**self.space.defaults, **recipe.options}.items()}}
-        for name in ("dp", "pp", "tp", "ep", "zero", "micro_batches", "precision", "optimizer", "scale"):
+        row = {
+            "dp": recipe.number("dp"),
+            "pp": recipe.number("pp"),
+            "tp": recipe.number("tp"),
+            "ep": recipe.number("ep"),
+            "zero": recipe.number("stage", 1),
+            "micro_batches": recipe.number("M"),
+            "accumulate": "fp32" if "wide" in recipe.fields else "same",
+            "communicate": "fp32" if "comm" in recipe.fields else "same",
+            "precision": recipe.fields.get("precision", "fp32"),
+            "optimizer": recipe.fields.get("optim", "adamw"),
+            "clip": "off" if "clip" not in recipe.fields else "binding",
+            "overflow": "yes" if "overflow" in recipe.fields else "no",
+            "scale": "one"
+            if "scale" not in recipe.fields
+            else "dynamic"
+            if ":" in recipe.fields["scale"]
+            else "static",
+            **{
+                n if n in NAMED else f"option {n}": v
+                for n, v in {**self.space.defaults, **recipe.options}.items()
+            },
+        }
+        for name in (
+            "dp",
+            "pp",
+            "tp",
+            "ep",
+            "zero",
+            "micro_batches",
+            "precision",
+            "optimizer",
+            "scale",
+        ):
             if row[name] not in self.space.axes[name] and row[name] != self.space.axes[name][0]:
                 return False
         return not any(self.space.matches(rule, row) for rule in self.space.without)
 
     def shrink(self, out):
-        """The smallest outcome found within three fifths of the time; needs() has the rest."""
+        """The smallest outcome found within three fifths of the time; the rest is for needs()."""
         now = time.monotonic()
-        seconds = self.seconds if self.all_until is None else max(0, min(self.seconds, self.all_until - now))
+        seconds = (
+            self.seconds
+            if self.all_until is None
+            else max(0, min(self.seconds, self.all_until - now))
+        )
         self.end = now + seconds
         best, end, again = out, self.end - 0.4 * seconds, True
         runs = 0
@@ -220,17 +264,19 @@ class Shrinker:
             return None
         left = self.end - time.monotonic()
         self.adapter.deadline = min(self.runner.deadline, max(1, left))
-        tried = run_one(self.adapter, self.runner.tools, case, candidate, self.runner.hello, self.runner.level)
+        tried = run_one(
+            self.adapter, self.runner.tools, case, candidate, self.runner.hello, self.runner.level
+        )
         if tried.answer["status"] == "timeout" and left < self.runner.deadline:
-            return None  # it had not the time that it has in a run: that says nothing
+            return None  # it had less time than in a run, so the timeout proves nothing
         alike = tried.status == "fail" and tried.signature() == best.signature()
         return tried if alike and not self.is_other(tried) else None
 
     def needs(self, best):
-        """What every failure of this kind has: features that other forms of the smallest case, which
-        fail alike, do not have are none of its conditions."""
+        """The conditions of the failure: features that the smallest case shares with all its
+        variants that fail alike."""
         found = features(best.recipe)
-        for other in others(best.recipe):
+        for other in variants(best.recipe):
             if time.monotonic() > self.end:
                 break
             if not features(other) >= found and self.fails_alike(other, best):
@@ -239,11 +285,11 @@ class Shrinker:
 
     def close(self):
         self.adapter.deadline = self.runner.deadline
-        self.runner.give_back(self.adapter)
+        self.runner.release(self.adapter)
 
 
 class Cause:
-    """Failures that look alike and all have what the smallest of them has."""
+    """Failures with the same signature that meet the conditions (`needs`) of the smallest one."""
 
     def __init__(self, smallest, needs):
         self.smallest, self.needs, self.outcomes = smallest, needs, []
@@ -251,7 +297,7 @@ class Cause:
         self.known = None
 
     def fresh(self):
-        """Seen only in cases of --fresh, which differ from run to run."""
+        """True if only cases of --fresh show it. Those differ from run to run."""
         return bool(self.outcomes) and all(o.origin == "fresh" for o in self.outcomes)
 
 
@@ -271,8 +317,14 @@ def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None
                     if not todo:
                         return
                     mine = todo.pop(0)
-                causes_of_kind(mine, shrinker, causes, most, lambda n: progress(len(causes), n + sum(map(len, todo))))
-        except Exception as error:  # told by the caller's thread
+                causes_of_kind(
+                    mine,
+                    shrinker,
+                    causes,
+                    most,
+                    lambda n: progress(len(causes), n + sum(map(len, todo))),
+                )
+        except Exception as error:  # raised again by the caller's thread
             errors.append(error)
         finally:
             shrinker.close()
@@ -288,12 +340,14 @@ def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None
 
 
 def merged(causes):
-    """A cause whose smallest case meets all conditions of another of its kind is that one, only not
-    made as small in the time there was."""
+    """Merges a cause into another of the same signature if its smallest case meets all conditions
+    of that one: the time was too short to shrink it as far."""
     kept = []
     for cause in sorted(causes, key=lambda c: len(c.needs)):
         for other in kept:
-            if other.signature == cause.signature and set(other.needs) <= features(cause.smallest.recipe):
+            if other.signature == cause.signature and set(other.needs) <= features(
+                cause.smallest.recipe
+            ):
                 other.outcomes += cause.outcomes
                 break
         else:
@@ -302,8 +356,8 @@ def merged(causes):
 
 
 def causes_of_kind(outcomes, shrinker, causes, most, progress):
-    """The shortest failure is shrunk; those that have all that it needs join it; the rest go on. An
-    error's text tells causes apart well enough alone."""
+    """Shrinks the shortest failure, assigns to it all failures that meet its conditions, and
+    repeats with the rest. Errors (RUN-1) are grouped by their text alone."""
     left = sorted(outcomes, key=lambda o: len(o.recipe.full()))
     while left:
         progress(len(left))

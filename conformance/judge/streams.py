@@ -1,30 +1,33 @@
-"""Stream events: are any two accesses that conflict ordered? STRM-1, STRM-2, STRM-3, STRM-4, STRM-6
+"""Finds races in logs of stream events. STRM-1, STRM-2, STRM-3, STRM-4, STRM-6
 
-A log is a rank's list of records in the order in which its host issued them (TRACE.md, "Stream
-events"). Every stream and every host thread has a vector clock. An operation is ordered behind what
-its stream did, behind what the host that queued it had done or seen, and behind what its stream was
-made to wait for: nothing else. Two accesses to the same bytes, one of them a write, neither ordered
-before the other, are a race, whatever the order was in which they happened to run here.
+    python3 conformance/judge/streams.py DIR        judges the files streams-N.jsonl of DIR
 
-    python3 conformance/judge/streams.py DIR        judges the files streams-N.jsonl of DIR"""
+A log lists a rank's records in the order in which its host issued them (TRACE.md, "Stream events").
+Every stream and every host thread has a vector clock. An operation happens after the earlier
+operations of its stream, after everything its host thread had done or waited for when it queued the
+operation, and after everything its stream waits for. Nothing else orders operations. Two accesses
+to the same bytes, at least one of them a write, are a race if neither happens before the other, in
+whichever order they ran when the log was made."""
+
 import bisect
+import itertools
 import os
 import sys
 
 import protocol
 
 FORMAT = "zeroproof/streams/1"
-TOLD_MAX = 50
+REPORTED_MAX = 50
 EXCHANGES = {"send", "recv"}
 
 
-class Bad(Exception):
-    """A record that the format does not allow."""
+class InvalidLog(Exception):
+    """A record violates the format."""
 
 
 class Access:
-    """One operation's access to a run of bytes, at tick `tick` of its stream. freed: where the memory
-    was given back, when the access was to what the allocator may since have handed out again."""
+    """An operation's access to a range of bytes, at tick `tick` of clock `by`. freed: the record
+    that freed the memory, if the allocator may have reused it since."""
 
     __slots__ = ("op", "write", "by", "tick", "freed")
 
@@ -36,14 +39,14 @@ class Access:
 
 
 class Op:
-    """What a race names."""
+    """An operation as races name it."""
 
     __slots__ = ("rank", "name", "stream", "number", "phase", "host", "site", "step", "issue")
 
     def __init__(self, rank, name, stream, number, host):
         self.rank, self.name, self.stream, self.number, self.host = rank, name, stream, number, host
         self.phase = self.site = self.step = None
-        self.issue = number  # when its host asked for it; a log in the order of execution says so itself
+        self.issue = number  # position in issue order; a log in execution order has it in "issue"
 
     def text(self):
         site = f" ({self.site})" if self.site else ""
@@ -52,14 +55,14 @@ class Op:
 
 
 class Race:
-    """Two accesses that nothing orders; `first` was issued first."""
+    """Two unordered accesses; `first` was issued first."""
 
     def __init__(self, first, second, at, size, block):
         self.first, self.second, self.at, self.size, self.block = first, second, at, size, block
         self.clause = clause_of(first, second)
 
     def kind(self):
-        """What is the same in other cases: how failures are grouped."""
+        """A name that is the same in other cases, by which failures are grouped."""
         if self.first.freed is not None:
             return "race: memory is reused while in use"
         if self.first.write and not self.second.write:
@@ -67,29 +70,53 @@ class Race:
         return f"race: overwritten while {'written' if self.first.write else 'read'}"
 
     def key(self):
-        """What is told once."""
-        return (self.clause, self.kind(), *((a.op.name, a.op.stream, a.op.site) for a in (self.first, self.second)))
+        """Races with the same key are reported once."""
+        return (
+            self.clause,
+            self.kind(),
+            *((a.op.name, a.op.stream, a.op.site) for a in (self.first, self.second)),
+        )
 
     def text(self):
-        again = "" if self.first.freed is None else " (memory freed before, and handed out again)"
-        return (f"nothing orders these two, which share {self.size} bytes at {self.block}{again}:\n"
-                f"  {'write' if self.first.write else 'read '} {self.first.op.text()}\n"
-                f"  {'write' if self.second.write else 'read '} {self.second.op.text()}")
+        again = "" if self.first.freed is None else " (freed and reused memory)"
+        return (
+            f"unordered accesses to {self.size} bytes at {self.block}{again}:\n"
+            f"  {'write' if self.first.write else 'read '} {self.first.op.text()}\n"
+            f"  {'write' if self.second.write else 'read '} {self.second.op.text()}"
+        )
 
     def where(self):
-        """What the first and the second is, and where in the subject's source: which race of a kind this is."""
-        return [f"{which} {a.op.name}" + (f" ({a.op.site})" if a.op.site else "")
-                for which, a in (("first", self.first), ("second", self.second))]
+        """Symptom words: each operation with its line in the subject's source."""
+        return [
+            f"{which} {a.op.name}" + (f" ({a.op.site})" if a.op.site else "")
+            for which, a in (("first", self.first), ("second", self.second))
+        ]
 
     def json(self):
-        return {"clause": self.clause, "kind": self.kind(), "at": self.at, "bytes": self.size,
-                "block": self.block, "accesses": [
-                    {"rank": a.op.rank, "op": a.op.name, "stream": a.op.stream, "record": a.op.number,
-                     "write": a.write, "site": a.op.site, "phase": a.op.phase} for a in (self.first, self.second)]}
+        return {
+            "clause": self.clause,
+            "kind": self.kind(),
+            "at": self.at,
+            "bytes": self.size,
+            "block": self.block,
+            "accesses": [
+                {
+                    "rank": a.op.rank,
+                    "op": a.op.name,
+                    "stream": a.op.stream,
+                    "record": a.op.number,
+                    "write": a.write,
+                    "site": a.op.site,
+                    "phase": a.op.phase,
+                }
+                for a in (self.first, self.second)
+            ],
+        }
 
 
 def clause_of(first, second):
-    """Which clause of spec/streams.md orders such a pair. The host issued `first` first."""
+    """The clause of spec/streams.md that requires an order for such a pair. The host issued `first`
+    first."""
     ops = (first.op, second.op)
     if first.freed is not None or any(op.host for op in ops):
         return "STRM-6"
@@ -97,24 +124,24 @@ def clause_of(first, second):
         return "STRM-3"
     if any(op.phase == "step" for op in ops):
         return "STRM-4"
-    # one operation twice: a sum that is added to from two streams
+    # the same operation twice: two streams accumulate into one sum
     return "STRM-2" if second.write or first.op.name == second.op.name else "STRM-1"
 
 
 def in_order(old, new):
-    """As their host issued them; what was freed comes first, wherever the log has it."""
+    """The pair in issue order. An access to memory that was freed comes first."""
     return (old, new) if old.freed or old.op.issue <= new.op.issue else (new, old)
 
 
 class Shadow:
-    """Bytes of one rank -> the accesses that a later one must still be compared with. Cells are cut
+    """Bytes of one rank -> the earlier accesses with which later ones are compared. Cells are split
     where ranges begin and end."""
 
     def __init__(self):
         self.starts, self.cells = [], {}  # start -> [end, accesses]
 
     def cut(self, at):
-        """Makes a cell begin at `at`, where one covers it."""
+        """Splits the cell that covers `at`."""
         i = bisect.bisect_right(self.starts, at) - 1
         if i < 0 or self.starts[i] == at:
             return
@@ -127,7 +154,7 @@ class Shadow:
         self.starts.insert(i + 1, at)
 
     def cells_of(self, at, end):
-        """[start, cell] of all of [at, end), made where there are none."""
+        """All (start, cell) of [at, end). Creates cells for uncovered bytes."""
         self.cut(at)
         self.cut(end)
         found, gap = [], at
@@ -139,11 +166,9 @@ class Shadow:
             found.append(start)
             gap = self.cells[start][0]
             i += 1
-        ends = found[1:] + [end]
         if gap < end and (not found or found[-1] != gap):
             found.append(gap)
-            ends = found[1:] + [end]
-        for start, stop in zip(found, ends):
+        for start, stop in itertools.pairwise([*found, end]):
             if start not in self.cells:
                 self.cells[start] = [stop, []]
                 bisect.insort(self.starts, start)
@@ -165,9 +190,10 @@ class Rank:
         self.number, self.records, self.at = number, records, 0
         self.streams, self.events = {}, {}  # id -> (index into clocks, name, host?); event -> clock
         self.shadow, self.blocks = Shadow(), []  # blocks: sorted (at, bytes, name)
-        self.pool = {}  # stream -> (bytes, accesses) of freed blocks that it may be handed out again
+        # stream -> (bytes, accesses) of freed blocks that its next allocation may reuse
+        self.pool = {}
         self.phase = self.step = None
-        self.given = False  # the op at `at` has published what it gives
+        self.published = False  # the operation at `at` has published its "gives" keys
         self.ops = self.collectives = self.moving = 0
         self.ended = False
 
@@ -180,12 +206,14 @@ class Rank:
 
 
 class Checker:
-    """Plays the logs of all ranks; `races` are found on the way."""
+    """Replays the logs of all ranks and collects `races`."""
 
     def __init__(self, logs):
         """logs: a list of records for each rank."""
-        self.clocks, self.keys, self.races, self.seen, self.told = [], {}, [], {}, set()
-        self.met = set()  # clauses of which two accesses of two streams to the same bytes met, ordered or not
+        self.clocks, self.keys, self.races, self.seen, self.reported = [], {}, [], {}, set()
+        self.compared = (
+            set()
+        )  # clauses for which two streams made conflicting accesses, ordered or not
         self.ranks = [Rank(number, records) for number, records in enumerate(logs)]
         self.races_all = 0
 
@@ -199,15 +227,20 @@ class Checker:
             if waiting and not moved:
                 rank = waiting[0]
                 keys = [k for k in rank.records[rank.at].get("takes", []) if k not in self.keys]
-                raise Bad(f"rank {rank.number}, record {rank.at}: takes {keys[0]!r}, which nobody gives")
-        self.races.sort(key=lambda race: race.second.op.issue)  # the first is no consequence of others
+                raise InvalidLog(
+                    f"rank {rank.number}, record {rank.at}: takes {keys[0]!r}, but no record gives "
+                    "it"
+                )
+        self.races.sort(
+            key=lambda race: race.second.op.issue
+        )  # the earliest race is not a consequence of others
         return self
 
     def collectives(self, number):
         return self.ranks[number].collectives if number < len(self.ranks) else 0
 
     def moving(self, number):
-        """Of its collectives those that tell what they read or write."""
+        """Number of collectives that state the bytes they read or write."""
         return self.ranks[number].moving if number < len(self.ranks) else 0
 
     def play(self, rank):
@@ -215,19 +248,21 @@ class Checker:
         while rank.at < len(rank.records):
             record = rank.records[rank.at]
             try:
-                if not self.take(rank, record):
+                if not self.process(rank, record):
                     break
             except (KeyError, TypeError, ValueError) as error:
-                raise Bad(f"rank {rank.number}, record {rank.at}: {record!r:.120}: "
-                          f"{type(error).__name__} {error}") from None
+                raise InvalidLog(
+                    f"rank {rank.number}, record {rank.at}: {record!r:.120}: "
+                    f"{type(error).__name__} {error}"
+                ) from None
             rank.at += 1
-            rank.given = False
+            rank.published = False
         return rank.at > start
 
     # ---- Records ---------------------------------------------------------------------------------
 
-    def take(self, rank, record):
-        """False: the rank must wait for another's log."""
+    def process(self, rank, record):
+        """Returns False if the rank must wait for a record of another rank."""
         if "op" in record:
             return self.operation(rank, record)
         if "record" in record:
@@ -241,7 +276,11 @@ class Checker:
             for stream in list(rank.streams):
                 self.join(rank, record["on"], self.clock(rank, stream))
         elif "stream" in record:
-            rank.streams[record["stream"]] = (len(self.clocks), record.get("name", ""), bool(record.get("host")))
+            rank.streams[record["stream"]] = (
+                len(self.clocks),
+                record.get("name", ""),
+                bool(record.get("host")),
+            )
             self.clocks.append([])
         elif "alloc" in record:
             self.allocate(rank, record)
@@ -254,21 +293,29 @@ class Checker:
         elif "end" in record:
             rank.ended = True
         elif "format" not in record:
-            raise Bad(f"rank {rank.number}, record {rank.at}: {record!r:.120} is no record of a stream log")
+            raise InvalidLog(
+                f"rank {rank.number}, record {rank.at}: unknown record {record!r:.120}"
+            )
         elif record["format"] != FORMAT:
-            raise Bad(f"rank {rank.number}: the log is {record['format']!r:.40}, not {FORMAT}")
+            raise InvalidLog(
+                f'rank {rank.number}: "format": got {record["format"]!r:.40}, expected {FORMAT}'
+            )
         return True
 
     def stream(self, rank, number):
         if number not in rank.streams:
-            raise Bad(f"rank {rank.number}, record {rank.at}: stream {number} was not introduced")
+            raise InvalidLog(
+                f"rank {rank.number}, record {rank.at}: stream {number} is not declared by an "
+                "earlier record"
+            )
         return rank.streams[number]
 
     def clock(self, rank, number):
         return self.clocks[self.stream(rank, number)[0]]
 
     def host(self, rank, record):
-        """Who issued a record: its "by", else the rank's first host; None when there is none."""
+        """The host thread that issued a record: its "by", else the rank's first host thread, else
+        None."""
         if "by" in record:
             return record["by"]
         return next((n for n, (_, _, host) in rank.streams.items() if host), None)
@@ -282,7 +329,7 @@ class Checker:
                 mine[i] = value
 
     def reach(self, rank, number, record):
-        """The stream's clock, with what the host that queues something there has seen."""
+        """The stream's clock, joined with the clock of the host thread that queues the record."""
         by = self.host(rank, record)
         if by is not None and by != number:
             self.join(rank, number, self.clock(rank, by))
@@ -298,23 +345,34 @@ class Checker:
     def operation(self, rank, record):
         number = record["on"]
         _, name, host = self.stream(rank, number)
-        if not rank.given:
+        if not rank.published:
             self.reach(rank, number, record)
             index, tick = self.tick(rank, number)
             op = Op(rank.number, record["op"], name or f"stream {number}", rank.at, host)
-            op.phase, op.site, op.step = record.get("phase", rank.phase), record.get("site"), rank.step
+            op.phase, op.site, op.step = (
+                record.get("phase", rank.phase),
+                record.get("site"),
+                rank.step,
+            )
             op.issue = record.get("issue", rank.at)
-            for write, ranges in ((False, record.get("reads", ())), (True, record.get("writes", ()))):
+            for write, ranges in (
+                (False, record.get("reads", ())),
+                (True, record.get("writes", ())),
+            ):
                 for at, size in ranges:
                     if size > 0:
-                        self.access(rank, Access(op, write, index, tick), at, size, self.clock(rank, number))
+                        self.access(
+                            rank, Access(op, write, index, tick), at, size, self.clock(rank, number)
+                        )
             for key in record.get("gives", ()):
                 self.keys[key] = list(self.clock(rank, number))
-            rank.given = True
+            rank.published = True
             rank.ops += 1
             if record.get("collective"):
                 rank.collectives += 1
-                rank.moving += any(size > 0 for key in ("reads", "writes") for _, size in record.get(key, ()))
+                rank.moving += any(
+                    size > 0 for key in ("reads", "writes") for _, size in record.get(key, ())
+                )
         for key in record.get("takes", ()):
             if key not in self.keys:
                 return False
@@ -323,8 +381,9 @@ class Checker:
         return True
 
     def allocate(self, rank, record):
-        """May be any block that was freed for this stream and is large enough: who still used that one,
-        unless the stream has waited for it, is in the way of who uses this one."""
+        """A new block may reuse any block that was freed for this stream and is large enough.
+        Accesses to the freed block that the stream has not waited for therefore conflict with
+        accesses to the new one."""
         at, size = record["alloc"]
         rank.shadow.forget(at, at + size)
         bisect.insort(rank.blocks, (at, size, record.get("name", "")))
@@ -332,15 +391,20 @@ class Checker:
         if not pool:
             return
         clock = self.reach(rank, record["on"], record)
-        pool[:] = [(n, left) for n, left in ((n, [a for a in used if not a.before(clock)]) for n, used in pool) if left]
+        pool[:] = [
+            (n, left)
+            for n, left in ((n, [a for a in used if not a.before(clock)]) for n, used in pool)
+            if left
+        ]
         used = [a for n, left in pool if n >= size for a in left]
         if used and size:
             for _, cell in rank.shadow.cells_of(at, at + size):
                 cell[1] = list(used)
 
     def free(self, rank, record):
-        """Memory of a stream: free for what the stream is given next. Streams of "after" (record_stream)
-        are waited for by the allocator. Memory of a host's is gone: all must have ended."""
+        """Memory of a stream can be reused by the stream's next operations; the allocator waits for
+        the streams in "after" (record_stream). Memory freed on a host's stream is unmapped: every
+        access must have ended."""
         at, size = record["free"]
         number = record["on"]
         _, name, host = self.stream(rank, number)
@@ -352,10 +416,14 @@ class Checker:
             self.access(rank, Access(op, True, index, tick), at, size, clock)
         else:
             waited = {self.stream(rank, n)[0] for n in record.get("after", ())}
-            there = [a for _, cell in rank.shadow.cells_of(at, at + size) for a in cell[1]] if size else []
-            if any(a.by != self.stream(rank, number)[0] for a in there):
-                self.met.add("STRM-6")
-            used = {id(a): a for a in there if a.by not in waited and not a.before(clock)}
+            accesses = (
+                [a for _, cell in rank.shadow.cells_of(at, at + size) for a in cell[1]]
+                if size
+                else []
+            )
+            if any(a.by != self.stream(rank, number)[0] for a in accesses):
+                self.compared.add("STRM-6")
+            used = {id(a): a for a in accesses if a.by not in waited and not a.before(clock)}
             again = [Access(a.op, a.write, a.by, a.tick, rank.at) for a in used.values()]
             if again:
                 rank.pool.setdefault(number, []).append((size, again))
@@ -367,28 +435,29 @@ class Checker:
     # ---- Conflicts -------------------------------------------------------------------------------
 
     def access(self, rank, new, at, size, clock):
-        told = {}
+        races = {}
         for start, cell in rank.shadow.cells_of(at, at + size):
             kept = []
             for old in cell[1]:
                 ordered = old.before(clock)
                 if (old.write or new.write) and old.op is not new.op:
                     if old.by != new.by:
-                        self.met.add(clause_of(*in_order(old, new)))
+                        self.compared.add(clause_of(*in_order(old, new)))
                     if not ordered:
-                        told.setdefault(old, []).append((start, cell[0]))
-                # what is ordered before a write that all later ones are compared with needs not stay
+                        races.setdefault(old, []).append((start, cell[0]))
+                # an access ordered before this one is dropped if this one represents it in all
+                # later comparisons
                 if not (ordered and (new.write or (not old.write and old.by == new.by))):
                     kept.append(old)
             kept.append(new)
             cell[1] = kept
-        for old, cells in told.items():
-            self.tell(rank, old, new, cells)
+        for old, cells in races.items():
+            self.report(rank, old, new, cells)
 
-    def tell(self, rank, old, new, cells):
-        if (old.op, new.op) in self.told:
-            return  # one that reads and writes: what it reads says more
-        self.told.add((old.op, new.op))
+    def report(self, rank, old, new, cells):
+        if (old.op, new.op) in self.reported:
+            return  # for an operation that reads and writes, the read is the clearer report
+        self.reported.add((old.op, new.op))
         size = sum(end - start for start, end in cells)
         first, second = in_order(old, new)
         race = Race(first, second, cells[0][0], size, rank.block(cells[0][0]))
@@ -396,12 +465,12 @@ class Checker:
         key = race.key()
         if key not in self.seen:
             self.seen[key] = 0
-            if len(self.races) < TOLD_MAX:
+            if len(self.races) < REPORTED_MAX:
                 self.races.append(race)
         self.seen[key] += 1
 
 
-# ---- Files ----------------------------------------------------------------------------------------
+# ---- Files ---------------------------------------------------------------------------------------
 
 
 def file_of(folder, rank):
@@ -409,20 +478,22 @@ def file_of(folder, rank):
 
 
 def read(folder, world):
-    """The ranks' logs; None when there is no file at all."""
+    """The logs of all ranks, or None if no rank has one."""
     logs = []
     for rank in range(world):
         logs.append([])
         try:
             with protocol.opened(file_of(folder, rank)) as file:
-                for number, line in enumerate(file):
+                for line in file:
                     logs[-1].append(protocol.parse(line))
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise Bad(f"rank {rank}: its stream log cannot be read: {error.strerror}") from None
+            raise InvalidLog(
+                f"rank {rank}: cannot read {file_of(folder, rank)}: {error.strerror}"
+            ) from None
         except protocol.Malformed as error:
-            raise Bad(f"rank {rank}, line {number + 1}: {error}") from None
+            raise InvalidLog(f"rank {rank}, line {len(logs[-1]) + 1}: {error}") from None
     return logs if any(logs) else None
 
 
@@ -435,25 +506,36 @@ def main():
         print("usage: streams.py DIR", file=sys.stderr)
         return 2
     try:
-        world = 1 + max((int(name[8:-6]) for name in os.listdir(sys.argv[1])
-                         if name.startswith("streams-") and name.endswith(".jsonl") and name[8:-6].isdigit()),
-                        default=-1)
+        world = 1 + max(
+            (
+                int(name[8:-6])
+                for name in os.listdir(sys.argv[1])
+                if name.startswith("streams-") and name.endswith(".jsonl") and name[8:-6].isdigit()
+            ),
+            default=-1,
+        )
         logs = read(sys.argv[1], world)
         if logs is None:
-            print(f"streams.py: {sys.argv[1]} has no stream logs (streams-N.jsonl)", file=sys.stderr)
+            print(f"streams.py: no stream logs (streams-N.jsonl) in {sys.argv[1]}", file=sys.stderr)
             return 2
         done = check(logs)
         if not any(rank.ops for rank in done.ranks):
-            print(f"streams.py: the logs of {sys.argv[1]} have no operation: nothing was judged", file=sys.stderr)
+            print(
+                f"streams.py: nothing was judged: the logs in {sys.argv[1]} have no operations",
+                file=sys.stderr,
+            )
             return 1
-    except (OSError, Bad) as error:
+    except (OSError, InvalidLog) as error:
         print(f"streams.py: {error}", file=sys.stderr)
         return 2
     for race in done.races:
         times = done.seen[race.key()]
         print(f"{race.clause}: {race.text()}" + (f"\n  ({times} such pairs)" if times > 1 else ""))
-    print(f"{sum(r.ops for r in done.ranks)} operations on {sum(len(r.streams) for r in done.ranks)} streams of "
-          f"{len(done.ranks)} ranks: {done.races_all} pairs of accesses that nothing orders")
+    print(
+        f"{sum(r.ops for r in done.ranks)} operations on {sum(len(r.streams) for r in done.ranks)} "
+        "streams of "
+        f"{len(done.ranks)} ranks: {done.races_all} unordered pairs of accesses"
+    )
     return 1 if done.races_all else 0
 
 

@@ -1,7 +1,8 @@
-"""What a finding looks like, in words: more than its clause and kind, and nothing that differs between two cases of
-one bug. Known failures are told from new ones by these (known.py).
+"""Describes a finding by words that are the same in all cases of one bug.
 
-"only X" and the like hold for every wrong element; a word that does not hold for all is left out."""
+The words go beyond clause and kind: known.py compares them to separate known failures from new
+ones. A word such as "only X" is added only if it holds for every wrong element."""
+
 import itertools
 import math
 from fractions import Fraction
@@ -11,18 +12,21 @@ def holds(entry, trait):
     return entry["tied"] is not None if trait == "tied" else bool(entry[trait])
 
 
-CLOSE = Fraction(1, 64)  # what is wrong by so little was rounded
+CLOSE = Fraction(1, 64)  # a relative error below this looks like rounding
 TRAITS = (("expert", "experts"), ("sharded", "sharded"), ("tied", "tied"))
 
 
 def of_elements(case, step, wrong, undo, copies):
-    """Words for wrong elements, (what, rank, entry, element, got, right) each; copies: of each, which copy."""
-    words = where(wrong, copies)
+    """Words for wrong elements; each is (what, rank, entry, element, got, right). copies: the copy
+    of each."""
+    words = ranks(wrong, copies)
     entries = [case["parameters"][j] for j in sorted({w[2] for w in wrong})]
     words += [f"only {name}" for trait, name in TRAITS if all(holds(e, trait) for e in entries)]
     if all(case["groups"][e["group"]]["weight_decay"] for e in entries):
         words.append("only decayed")
-    batches = [[batch[j] is not None for batch in case["data"][step]] for j in {w[2] for w in wrong}]
+    batches = [
+        [batch[j] is not None for batch in case["data"][step]] for j in {w[2] for w in wrong}
+    ]
     if not any(map(any, batches)):
         words.append("only unused by all")
     elif not any(map(all, batches)):
@@ -30,51 +34,74 @@ def of_elements(case, step, wrong, undo, copies):
     return words + updates(case, wrong, undo, copies)
 
 
-def where(wrong, copies):
-    """Words for who has them."""
+def ranks(wrong, copies):
+    """Words for the ranks that hold wrong elements."""
     words = ["masters alone"] if {w[0] for w in wrong} == {"master"} else []
     return words + ["ranks agree" if agree(wrong, copies) else "ranks differ"]
 
 
 def agree(wrong, copies):
-    """Is what one element is on several ranks the same wrong number? A rank that has it right is not asked."""
+    """True if every rank with a wrong value of an element has the same wrong value."""
     seen = {}
-    for (what, _, j, element, got, _), copy in zip(wrong, copies):
+    for (what, _, j, element, got, _), copy in zip(wrong, copies, strict=True):
         seen.setdefault((what, j, copy, element), set()).add(str(got))
     return all(len(values) == 1 for values in seen.values())
 
 
 def updates(case, wrong, undo, copies):
-    """How far elements moved, decay taken off, compared with how far they should have."""
+    """Compares how far elements moved, apart from weight decay, with how far they should have
+    moved."""
     found, unchanged, nearly = set(), True, True
-    for (what, _, j, element, got, right), copy in zip(wrong, copies):
+    for (what, _, j, element, got, right), copy in zip(wrong, copies, strict=True):
         if what == "gradient" or not (math.isfinite(got) and math.isfinite(right)):
             continue
-        group, before = case["groups"][case["parameters"][j]["group"]], undo.before(what, j, copy, element)
+        group, before = (
+            case["groups"][case["parameters"][j]["group"]],
+            undo.before(what, j, copy, element),
+        )
         decayed = before * (1 - Fraction(group["lr"]) * Fraction(group["weight_decay"]))
         moved, due = Fraction(got) - decayed, Fraction(right) - decayed
         unchanged = unchanged and undo.is_before(what, j, copy, element, got)
         nearly = nearly and abs(moved - due) <= abs(due) * CLOSE
-        found.add("no update" if moved == 0 else "update where none is due" if due == 0 else
-                  "other way" if moved * due < 0 else "smaller update" if abs(moved) < abs(due) else "larger update")
+        found.add(
+            "no update"
+            if moved == 0
+            else "update where none is due"
+            if due == 0
+            else "other way"
+            if moved * due < 0
+            else "smaller update"
+            if abs(moved) < abs(due)
+            else "larger update"
+        )
     if found == {"no update", "smaller update"}:
         found = {"smaller update"}
     words = sorted(found) if len(found) == 1 else ["several kinds of updates"] if found else []
-    return words + ["unchanged"] * (unchanged and bool(found)) + ["nearly right"] * (nearly and bool(found))
+    return (
+        words
+        + ["unchanged"] * (unchanged and bool(found))
+        + ["nearly right"] * (nearly and bool(found))
+    )
 
 
 def of_contributions(case, missing):
-    """Words for contributions (value, entry, dp, micro-batch) that are missing."""
+    """Words for missing contributions (value, entry, dp, micro-batch)."""
     last = case["micro_batches"] - 1
     micro_batches = {mb for *_, mb in missing}
     if not missing or not last:
         return []
-    return ["earlier micro-batches"] if last not in micro_batches else \
-        ["last micro-batch"] if micro_batches == {last} else ["several micro-batches"]
+    return (
+        ["earlier micro-batches"]
+        if last not in micro_batches
+        else ["last micro-batch"]
+        if micro_batches == {last}
+        else ["several micro-batches"]
+    )
 
 
 def norm_parts(case, want):
-    """trait values -> the squares of the gradients of parameters that have these, each storage's once."""
+    """Trait values -> squared gradients of the parameters with these traits, each storage counted
+    once."""
     parts, seen = {}, set()
     for j, entry in enumerate(case["parameters"]):
         key = entry["name"] if entry["tied"] is None else entry["tied"]
@@ -89,18 +116,28 @@ def norm_parts(case, want):
 
 
 def variants(parts, n, name):
-    """[(word, by how much the square of the norm then differs)] of trait n counted otherwise than once."""
+    """[(word, by how much the square of the norm then differs)] of trait n counted otherwise than
+    once."""
     copies = [s for kind, squares in parts.items() if kind[n] for s in squares]
     if not copies:
         return []
-    some = [sum(c) for size in range(1, min(len(copies), 9)) for c in itertools.combinations(copies[:8], size)]
-    found = [(f"without {name}", Fraction(0))] + [(f"{name} several times", k * sum(copies)) for k in range(2, 9)]
-    return [(word, square - sum(copies)) for word, square in found + [
-        (f"part of {name}", square) for square in some if square not in (0, sum(copies))]]
+    some = [
+        sum(c)
+        for size in range(1, min(len(copies), 9))
+        for c in itertools.combinations(copies[:8], size)
+    ]
+    found = [(f"without {name}", Fraction(0))] + [
+        (f"{name} several times", k * sum(copies)) for k in range(2, 9)
+    ]
+    return [
+        (word, square - sum(copies))
+        for word, square in found
+        + [(f"part of {name}", square) for square in some if square not in (0, sum(copies))]
+    ]
 
 
 def of_norm(case, want, got, right):
-    """Words for a norm; where it is that of a part of the gradients, of which."""
+    """Words for a wrong norm, and for the part of the gradients whose norm it is."""
     if not math.isfinite(got):
         return ["not finite"]
     words = ["zero" if got == 0 else "too small" if got < right else "too large"]
@@ -109,18 +146,24 @@ def of_norm(case, want, got, right):
     whole = sum(sum(squares) for squares in parts.values())
     by_trait = [variants(parts, n, name) for n, (_, name) in enumerate(TRAITS)]
     for one in (v for found in by_trait for v in found):
-        words += [one[0]] if near(got, whole + one[1]) else []
+        words += [one[0]] if matches_square(got, whole + one[1]) else []
     for some, others in itertools.combinations(by_trait, 2):
         for one, other in itertools.product(some, others):
-            words += [one[0], other[0]] if near(got, whole + one[1] + other[1]) else []
+            words += [one[0], other[0]] if matches_square(got, whole + one[1] + other[1]) else []
     t = case["topology"]
-    for name, factor in {**t, "M": case["micro_batches"], "the scale": Fraction(float.fromhex(want["used_scale"]))}.items():
+    for name, factor in {
+        **t,
+        "M": case["micro_batches"],
+        "the scale": Fraction(float.fromhex(want["used_scale"])),
+    }.items():
         for power, text in ((1, f"root of {name}"), (2, name)):
             if factor != 1:
-                words += [text] if near(got, whole * factor ** power) else []
-                words += [f"1/{text}"] if near(got, whole / Fraction(factor) ** power) else []
+                words += [text] if matches_square(got, whole * factor**power) else []
+                words += (
+                    [f"1/{text}"] if matches_square(got, whole / Fraction(factor) ** power) else []
+                )
     return list(dict.fromkeys(words))
 
 
-def near(norm, square):
+def matches_square(norm, square):
     return square >= 0 and math.isclose(norm, math.sqrt(square), rel_tol=1e-5)

@@ -1,4 +1,6 @@
-"""The command's two questions: what is the case of this recipe, and what is right for this case."""
+"""Calls `zeroproof cases` (the case of a recipe) and `zeroproof oracle` (the expected values of a
+case)."""
+
 import json
 import os
 import subprocess
@@ -6,24 +8,25 @@ import threading
 
 
 class Broken(Exception):
-    """The environment failed: exit code 3."""
+    """The environment failed; exit code 3."""
 
 
 class Refused(Exception):
-    """What was asked for cannot be: exit code 2."""
+    """The request is invalid; exit code 2."""
 
 
 class Lines:
-    """A program that answers each line with a line."""
+    """A program that answers each input line with one output line."""
 
     def __init__(self, *command):
         self.command = command
         self.lock = threading.Lock()
         try:
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                            text=True, bufsize=1)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            )
         except OSError as error:
-            raise Broken(f"{command[0]} cannot be started: {error.strerror}") from error
+            raise Broken(f"cannot start {command[0]}: {error.strerror}") from error
 
     def ask(self, line):
         with self.lock:
@@ -34,7 +37,7 @@ class Lines:
             except OSError as error:
                 raise Broken(f"{' '.join(self.command)}: {error.strerror}") from error
         if not answer:
-            raise Broken(f"{' '.join(self.command)} ended early")
+            raise Broken(f"{' '.join(self.command)} exited before it answered")
         return json.loads(answer)
 
     def close(self):
@@ -51,14 +54,14 @@ class Tools:
         self.known = {}
 
     def case(self, recipe):
-        """The case, or (None, why): a recipe may have no exact case."""
+        """(case, None), or (None, reason): a recipe may have no case whose sums are exact."""
         made = self.cases.ask(recipe)
         if "refused" in made:
             return None, made["refused"]
         return made, None
 
     def expected(self, case):
-        """What serial training makes of it. Adapters never see it."""
+        """The result of serial training. Adapters never see it."""
         answer = self.oracle.ask(json.dumps(case, separators=(",", ":")))
         if "refused" in answer:
             raise Broken(f"the oracle refuses case {case['id']}: {answer['refused']}")

@@ -1,6 +1,8 @@
-"""Values against the oracle, bit for bit; within the oracle's bounds where an operation rounds.
+"""Compares values with the oracle: bit for bit, or within the oracle's bounds where an operation
+rounds.
 
 RED-2 … RED-6, STAT-2 … STAT-4, STEP-4 … STEP-8, SCALE-3, SCALE-4, OPT-2 … OPT-4, TIE-1, TIE-2"""
+
 import math
 
 import symptom
@@ -16,13 +18,13 @@ def numbers(values, where):
 
 
 def equal(a, b):
-    """The same number; the sign of zero is not judged, nor which NaN it is."""
+    """Equal as numbers: neither the sign of zero nor the payload of a NaN is judged."""
     return a == b or (math.isnan(a) and math.isnan(b))
 
 
 class Finding:
-    """One thing that is wrong. kind and clause say what, and are how failures are grouped. detail["symptom"],
-    where there is one, is a list of words for the same in more detail, which known.py compares."""
+    """One defect. Failures are grouped by clause and kind. detail["symptom"], if present, is a list
+    of words that describe the defect in more detail; known.py compares it."""
 
     def __init__(self, clause, kind, text, step=None, rank=None, detail=None):
         self.clause, self.kind, self.text = clause, kind, text
@@ -32,8 +34,14 @@ class Finding:
         return f"{self.clause} {self.kind}"
 
     def json(self):
-        return {"clause": self.clause, "kind": self.kind, "text": self.text, "step": self.step,
-                "rank": self.rank, **({"detail": self.detail} if self.detail else {})}
+        return {
+            "clause": self.clause,
+            "kind": self.kind,
+            "text": self.text,
+            "step": self.step,
+            "rank": self.rank,
+            **({"detail": self.detail} if self.detail else {}),
+        }
 
 
 def coordinates(case, rank):
@@ -42,46 +50,57 @@ def coordinates(case, rank):
 
 
 def copy_of(case, entry, rank):
-    """Which copy of an entry a rank holds: as in "first", tp index times ep plus ep index."""
+    """Which copy of an entry a rank holds, as in "first": tp index times ep plus ep index."""
     t = case["topology"]
     _, d, i = coordinates(case, rank)
     eps = t["ep"] if entry["expert"] else 1
     return (i if entry["sharded"] else 0) * eps + (d % t["ep"] if entry["expert"] else 0)
 
 
-# Of what is wrong in one step, what is cause rather than consequence: whether there was a step, contributions
-# that can be told, then decisions, then numbers made of everything.
-PRIORITY = {"skip": -1, "changed by a skipped step": 2, "norm": 2, "scale": 3, "OPT-2": 4, "garbled": 5, "update": 5}
+# Of several findings in one step, the first is most likely the cause: skipped or not, then decoded
+# contributions, then decisions (norm, scale), then values that depend on all of these.
+PRIORITY = {
+    "skip": -1,
+    "changed by a skipped step": 2,
+    "norm": 2,
+    "scale": 3,
+    "OPT-2": 4,
+    "garbled": 5,
+    "update": 5,
+}
 
 
 class Judge:
-    """One answer: findings of the first step in which something is wrong."""
+    """Judges one answer: the findings of the first step that is wrong."""
 
     def __init__(self, case, expected, answer, returns):
         self.case, self.expected, self.answer = case, expected, answer
         self.returns = set(returns)
         self.findings = []
-        self.compared = set()  # what the answer really had, and was compared: EVIDENCE of run.py
+        self.compared = set()  # fields that were present and compared: EVIDENCE in run.py
 
     def add(self, *args, **more):
         self.findings.append(Finding(*args, **more))
 
     def run(self):
-        ranks = self.answer["ranks"]  # protocol.load() has seen to the form
+        ranks = self.answer["ranks"]  # protocol.load() has checked the form
         for step in range(self.case["steps"]):
             self.step(step, [r["steps"][step] for r in ranks])
             if self.findings:
-                break  # what follows is a consequence
+                break  # later steps start from wrong values
         self.findings.sort(key=lambda f: PRIORITY.get(f.kind, PRIORITY.get(f.clause, 0)))
         return self.findings
 
     def step(self, step, got):
         want = self.expected["steps"][step]
-        for name, clause in (("skipped", "STEP-6"), ("scale", "SCALE-3"), ("norm", "STAT-4")):
+        for name in ("skipped", "scale", "norm"):
             if name in self.returns:
                 for rank, mine in enumerate(got):
                     if name not in mine:
-                        raise Malformed(f"rank {rank}, step {step}: no \"{name}\"")
+                        raise Malformed(
+                            f'rank {rank}, step {step}: "{name}" is missing, though hello '
+                            "returns it"
+                        )
                     getattr(self, name)(step, rank, mine[name], want)
         if "parameters" in self.returns or "masters" in self.returns or "gradients" in self.returns:
             self.tensors(step, got, want)
@@ -94,9 +113,15 @@ class Judge:
         self.compared |= {"skipped", "overflow"} if want["skipped"] else {"skipped"}
         if got is not want["skipped"]:
             verb = "is not skipped" if want["skipped"] else "is skipped"
-            self.add("STEP-6", "skip", f"step {step} {verb} on rank {rank}: " +
-                     ("a gradient is not finite" if want["skipped"] else "all gradients are finite"),
-                     step=step, rank=rank, detail={"symptom": [verb]})
+            self.add(
+                "STEP-6",
+                "skip",
+                f"step {step}, rank {rank}: skipped: got {got}, expected {want['skipped']}: "
+                + ("a gradient is not finite" if want["skipped"] else "all gradients are finite"),
+                step=step,
+                rank=rank,
+                detail={"symptom": [verb]},
+            )
 
     def scale(self, step, rank, got, want):
         if got is None:
@@ -105,13 +130,23 @@ class Judge:
         clause = "SCALE-3" if want["skipped"] else "SCALE-4"
         self.compared.add("scale after an overflow" if want["skipped"] else "scale after an update")
         if got != right:
-            self.add(clause, "scale", f"after step {step} the loss scale of rank {rank} is {got:g}, "
-                     f"not {right:g}", step=step, rank=rank,
-                     detail={"got": got, "want": right, "symptom": ["too small" if got < right else "too large"]})
+            self.add(
+                clause,
+                "scale",
+                f"step {step}, rank {rank}: loss scale after the step: got {got:g}, "
+                f"expected {right:g}",
+                step=step,
+                rank=rank,
+                detail={
+                    "got": got,
+                    "want": right,
+                    "symptom": ["too small" if got < right else "too large"],
+                },
+            )
 
     def norm(self, step, rank, got, want):
         if want["skipped"]:
-            return  # whether a skipped step reports a norm is free
+            return  # a skipped step may report a norm or none
         if got is None:
             return
         got, right = number(got), number(want["norm"])
@@ -119,10 +154,20 @@ class Judge:
         self.compared.add("norm")
         if not abs(got - right) <= slack:
             ratio = got / right if right else math.inf
-            self.add("STAT-4", "norm", f"step {step}: rank {rank} reports a norm of {got:.9g}, it is "
-                     f"{right:.9g} ({ratio:.6g} times; squared {ratio * ratio:.6g})", step=step, rank=rank,
-                     detail={"got": got, "want": right, "ratio": ratio,
-                             "symptom": symptom.of_norm(self.case, want, got, right)})
+            self.add(
+                "STAT-4",
+                "norm",
+                f"step {step}, rank {rank}: norm: got {got:.9g}, expected {right:.9g} "
+                f"(ratio {ratio:.6g}; ratio squared {ratio * ratio:.6g})",
+                step=step,
+                rank=rank,
+                detail={
+                    "got": got,
+                    "want": right,
+                    "ratio": ratio,
+                    "symptom": symptom.of_norm(self.case, want, got, right),
+                },
+            )
 
     # ---- Tensors
 
@@ -131,10 +176,13 @@ class Judge:
 
     def tensors(self, step, got, want):
         wrong = []
-        for name, judge in (("gradients", self.shards), ("masters", self.shards),
-                            ("parameters", self.parameters)):
-            there = [name in mine for mine in got]  # a case may leave masters or gradients out
-            if name != "parameters" and not any(there):
+        for name, judge in (
+            ("gradients", self.shards),
+            ("masters", self.shards),
+            ("parameters", self.parameters),
+        ):
+            present = [name in mine for mine in got]  # an answer may omit masters or gradients
+            if name != "parameters" and not any(present):
                 continue
             if name in self.returns and not (name == "gradients" and want["skipped"]):
                 wrong += judge(name, step, got, want)
@@ -148,16 +196,25 @@ class Judge:
                 if not self.holds(rank, entry):
                     continue
                 if entry["name"] not in mine.get("parameters", {}):
-                    raise Malformed(f"rank {rank}, step {step}: parameter {entry['name']} is missing")
-                values = numbers(mine["parameters"][entry["name"]], f"rank {rank}, step {step}: parameter {entry['name']}")
+                    raise Malformed(
+                        f"rank {rank}, step {step}: parameter {entry['name']} is missing"
+                    )
+                values = numbers(
+                    mine["parameters"][entry["name"]],
+                    f"rank {rank}, step {step}: parameter {entry['name']}",
+                )
                 if len(values) != entry["numel"]:
-                    raise Malformed(f"rank {rank}: {entry['name']} has {len(values)} elements, not {entry['numel']}")
+                    raise Malformed(
+                        f"rank {rank}, step {step}: elements of parameter {entry['name']}: got "
+                        f"{len(values)}, "
+                        f"expected {entry['numel']}"
+                    )
                 right = want["entries"][j][copy_of(self.case, entry, rank)]
-                self.saw("parameters", entry, values, want)
+                self.note_compared("parameters", entry, values, want)
                 wrong += self.compare("parameter", step, rank, j, 0, values, right)
         return wrong
 
-    def saw(self, name, entry, values, want):
+    def note_compared(self, name, entry, values, want):
         if values:
             self.compared.add(name)
             if entry["frozen"]:
@@ -166,44 +223,59 @@ class Judge:
                 self.compared.add("update")
 
     def shards(self, name, step, got, want):
-        """Runs of elements: each rank reports what it owns; together they must be everything."""
+        """Runs of elements: each rank reports the ones it owns; together they must cover the
+        parameter."""
         what = {"masters": "master", "gradients": "gradient"}[name]
-        wrong, seen, room = [], {}, {}
+        wrong, seen, missing = [], {}, {}
         for rank, mine in enumerate(got):
             for j, entry in enumerate(self.case["parameters"]):
                 if not self.holds(rank, entry) or entry["frozen"]:
                     continue
-                place = (j, copy_of(self.case, entry, rank))
-                room[place] = room.get(place, 0) + entry["numel"]
+                copy = (j, copy_of(self.case, entry, rank))
+                missing[copy] = missing.get(copy, 0) + entry["numel"]
                 for run in mine.get(name, {}).get(entry["name"], []):
-                    offset, values = run[0], numbers(run[1], f"rank {rank}, step {step}: {name} of {entry['name']}")
+                    offset, values = (
+                        run[0],
+                        numbers(run[1], f"rank {rank}, step {step}: {name} of {entry['name']}"),
+                    )
                     if offset < 0 or offset + len(values) > entry["numel"]:
-                        raise Malformed(f"rank {rank}: {name} of {entry['name']} leave the parameter")
-                    seen.setdefault(place, set()).update(range(offset, offset + len(values)))
-                    room[place] -= len(values)
-                    self.saw(name, entry, values, want)
-                    right = want["entries"][j][place[1]]
+                        raise Malformed(
+                            f"rank {rank}, step {step}: {name} of {entry['name']}: elements "
+                            f"{offset} to "
+                            f"{offset + len(values)} are outside the parameter's {entry['numel']}"
+                        )
+                    seen.setdefault(copy, set()).update(range(offset, offset + len(values)))
+                    missing[copy] -= len(values)
+                    self.note_compared(name, entry, values, want)
+                    right = want["entries"][j][copy[1]]
                     wrong += self.compare(what, step, rank, j, offset, values, right)
         for j, entry in enumerate(self.case["parameters"]):
             if entry["frozen"] or self.is_other_use(j):
                 continue
             if name == "gradients" and all(batch[j] is None for batch in self.case["data"][step]):
-                continue  # nobody used it: that it has no gradient is right, too
-            if any(left > 0 for place, left in room.items() if place[0] == j):
-                self.compared.add("shares")  # not all on every rank: who owns what can be told
+                continue  # unused in this step, so it may have no gradient
+            if any(left > 0 for copy, left in missing.items() if copy[0] == j):
+                self.compared.add("shares")  # some rank lacks elements, so ownership is visible
             for copy in range(len(want["entries"][j])):
                 lacking = entry["numel"] - len(seen.get((j, copy), ()))
                 if lacking:
-                    self.add("PART-6", "unowned", f"step {step}: {lacking} of {entry['numel']} elements of the "
-                             f"{name} of {entry['name']} are on no rank", step=step)
+                    self.add(
+                        "PART-6",
+                        "unowned",
+                        f"step {step}: {name} of {entry['name']}: no rank owns {lacking} of "
+                        f"{entry['numel']} elements",
+                        step=step,
+                    )
         return wrong
 
     def is_other_use(self, j):
-        """Further uses of a tied key on one stage may report nothing: TIE-2."""
+        """True for the second and later uses of a tied key on one stage, which may report nothing:
+        TIE-2."""
         entry = self.case["parameters"][j]
         return entry["tied"] is not None and any(
             i != j and e["tied"] == entry["tied"] and e["stage"] == entry["stage"]
-            for i, e in enumerate(self.case["parameters"]))
+            for i, e in enumerate(self.case["parameters"])
+        )
 
     def compare(self, what, step, rank, j, offset, values, right):
         wrong = []
@@ -221,15 +293,31 @@ class Judge:
         first = wrong[0]
         what, rank, j, element, got, right = first
         name = self.case["parameters"][j]["name"]
-        detail = {"what": what, "parameter": name, "element": element, "got": got.hex(), "want": right.hex(),
-                  "wrong": len(wrong), "values": [
-                      {"what": w, "rank": r, "parameter": self.case["parameters"][k]["name"], "element": e,
-                       "got": g.hex(), "want": x.hex()} for w, r, k, e, g, x in wrong[:40]]}
-        clause, kind, says = explain(self.case, self.expected, step, wrong, coordinates, detail)
-        detail["decoded"] = says
-        text = f"step {step}, rank {rank}: {what} {name}[{element}] is {got:.9g}, not {right:.9g}"
+        detail = {
+            "what": what,
+            "parameter": name,
+            "element": element,
+            "got": got.hex(),
+            "want": right.hex(),
+            "wrong": len(wrong),
+            "values": [
+                {
+                    "what": w,
+                    "rank": r,
+                    "parameter": self.case["parameters"][k]["name"],
+                    "element": e,
+                    "got": g.hex(),
+                    "want": x.hex(),
+                }
+                for w, r, k, e, g, x in wrong[:40]
+            ],
+        }
+        clause, kind, notes = explain(self.case, self.expected, step, wrong, coordinates, detail)
+        detail["decoded"] = notes
+        text = f"step {step}, rank {rank}: {what} {name}[{element}]: "
+        text += f"got {got:.9g}, expected {right:.9g}"
         if len(wrong) > 1:
             text += f" ({len(wrong)} wrong elements)"
-        if says:
-            text += "; " + "; ".join(says[:3])
+        if notes:
+            text += "; " + "; ".join(notes[:3])
         self.add(clause, kind, text, step=step, rank=rank, detail=detail)

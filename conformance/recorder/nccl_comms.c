@@ -1,7 +1,10 @@
-/* Whose a communicator is. The environment tells a process's rank, where it is one rank; several it
- * is when it takes several places in one communicator, as with a thread or a grouped call for each
- * of its GPUs. Then a rank is the place in the first communicator, and known by its device in what
- * is made with an id later. So files are opened not before the first operation, or where all agree. */
+/* Finds the rank to which a communicator belongs.
+ *
+ * A process that is one rank takes it from the environment. A process is several ranks if it has
+ * several members of one communicator, as with one thread or one grouped call per GPU. Then a
+ * rank is its index in the first communicator, and later communicators are assigned by their
+ * device. Files are therefore opened at the first operation, or earlier if environment and
+ * communicator agree. */
 #include "nccl_comms.h"
 
 #include <stdio.h>
@@ -13,21 +16,21 @@ enum { NOT_RECORDED = -1 };
 
 typedef struct known {
   state state;
-  ncclComm_t *handle; /* where NCCL writes it, while it is in a group or in progress */
+  ncclComm_t *handle; /* NCCL writes the communicator here later (IN_GROUP, IN_PROGRESS) */
   ncclComm_t comm;
-  const void *thread; /* in whose group it is made; */
-  int group;          /* when that ends: its number */
+  const void *thread; /* whose group creates it */
+  int group;          /* number of that group once it closes */
   char key[ZPT_KEY];
-  int size, place, parent, device;
-  int id, splits; /* id 0: nothing is written of it yet */
+  int size, comm_rank, parent, device;
+  int id, splits; /* id 0: not written to a trace yet */
   zpt_trace *trace;
-} known;
+} comm_info;
 
-static known *comms;
-static int n_comms, room, n_groups;
-static int several;  /* this process is several ranks */
-static int own = -1; /* else: its rank, from the first communicator that has other members */
-static int entered;  /* an operation, or what tells the rank as surely */
+static comm_info *comms;
+static int n_comms, capacity, n_groups;
+static int several_ranks; /* this process is several ranks */
+static int own_rank = -1; /* otherwise its rank, from the first communicator with other members */
+static int may_resolve;   /* an operation was entered, or the rank is certain without one */
 static __thread char this_thread;
 
 /* FNV-1a */
@@ -40,38 +43,39 @@ uint64_t zpt_digest(const void *bytes, size_t n, uint64_t h)
 
 int zpt_comm(ncclComm_t comm)
 {
-  for (int i = n_comms - 1; comm != NULL && i >= 0; i--) /* the newest, should it be used again */
+  for (int i = n_comms - 1; comm != NULL && i >= 0; i--) /* newest first: NCCL may reuse a handle */
     if (comms[i].state == MADE && comms[i].comm == comm) return i;
   return -1;
 }
 
-/* Of this process's communicators with a key: how many, other than k. */
-static int others(const known *k)
+/* The number of other members of k's communicator that are in this process. */
+static int others(const comm_info *k)
 {
   int n = 0;
   for (int i = 0; i < n_comms; i++)
-    n += &comms[i] != k && comms[i].parent < 0 && comms[i].size > 0 && comms[i].place != k->place &&
-         strcmp(comms[i].key, k->key) == 0;
+    n += &comms[i] != k && comms[i].parent < 0 && comms[i].size > 0 &&
+         comms[i].comm_rank != k->comm_rank && strcmp(comms[i].key, k->key) == 0;
   return n;
 }
 
-int zpt_expect(const zpt_birth *b)
+int zpt_create_begin(const zpt_creation *b)
 {
   int number = -1;
   pthread_mutex_lock(&zpt_lock);
-  if (n_comms == room) {
-    known *more = realloc(comms, (size_t)(2 * room + 64) * sizeof *comms);
+  if (n_comms == capacity) {
+    comm_info *more = realloc(comms, (size_t)(2 * capacity + 64) * sizeof *comms);
     if (more == NULL) goto out;
     comms = more;
-    room = 2 * room + 64;
+    capacity = 2 * capacity + 64;
   }
-  known *k = &comms[number = n_comms++];
-  *k = (known){.size = b->size, .place = b->place, .parent = b->parent, .device = ZPT_NOT_TOLD};
+  comm_info *k = &comms[number = n_comms++];
+  *k = (comm_info){
+      .size = b->size, .comm_rank = b->comm_rank, .parent = b->parent, .device = ZPT_NOT_KNOWN};
   if (snprintf(k->key, sizeof k->key, "%s", b->key) >= (int)sizeof k->key)
     snprintf(k->key, sizeof k->key, "long %016llx",
              (unsigned long long)zpt_digest(b->key, strlen(b->key), ZPT_FIRST_DIGEST));
   if (k->parent < 0 && k->size > 0)
-    several |= others(k) > 0 || (zpt_world(0) > 0 && k->size > zpt_world(0));
+    several_ranks |= others(k) > 0 || (zpt_world(0) > 0 && k->size > zpt_world(0));
 out:
   pthread_mutex_unlock(&zpt_lock);
   return number;
@@ -79,126 +83,129 @@ out:
 
 /* ---- Which rank ------------------------------------------------------------------------------ */
 
-/* The rank on k's device, which a communicator told that has more members, or was made before. */
-static zpt_trace *on_device(const known *k)
+/* The rank on k's device, as known from an earlier communicator. */
+static zpt_trace *on_device(const comm_info *k)
 {
   zpt_trace *found = NULL;
-  for (int i = 0; i < n_comms && k->device != ZPT_NOT_TOLD; i++) {
-    const known *c = &comms[i];
+  for (int i = 0; i < n_comms && k->device != ZPT_NOT_KNOWN; i++) {
+    const comm_info *c = &comms[i];
     if (c == k || c->trace == NULL) continue;
     if (c->device == k->device && found == NULL) found = c->trace;
   }
-  for (int i = 0; i < n_comms; i++) /* one device for several ranks tells none */
+  for (int i = 0; i < n_comms; i++) /* a device shared by several ranks identifies none */
     if (&comms[i] != k && comms[i].trace == found && strcmp(comms[i].key, k->key) == 0) return NULL;
   return found;
 }
 
-/* All ranks of a process say one world, the first that it knows; a rank beyond it says none. */
+/* All ranks of a process record the same world size: the first that is known. zpt_open records 0
+ * for a rank beyond it. */
 static zpt_trace *open_rank(int rank, int world)
 {
-  static int said = ZPT_NOT_TOLD;
-  if (said == ZPT_NOT_TOLD) said = world;
-  return zpt_open(rank, said);
+  static int recorded = ZPT_NOT_KNOWN;
+  if (recorded == ZPT_NOT_KNOWN) recorded = world;
+  return zpt_open(rank, recorded);
 }
 
-static zpt_trace *rank_of(const known *k)
+static zpt_trace *rank_of(const comm_info *k)
 {
-  const int processes = zpt_world(0); /* 0: not told, and then no world is */
+  const int processes = zpt_world(0); /* 0: unknown, so the world size is unknown as well */
   if (k->parent >= 0) return comms[k->parent].trace;
-  if (several) {
+  if (several_ranks) {
     zpt_trace *t = on_device(k);
     if (t != NULL) return t;
-    /* all its members are here: each process has such a one, and only the environment tells which */
+    /* all members are in this process; every process has such a communicator */
     if (others(k) + 1 == k->size)
-      return open_rank(zpt_rank(0) * k->size + k->place, processes * k->size);
-    return open_rank(k->place, processes > 0 && k->size > processes ? k->size : processes);
+      return open_rank(zpt_rank(0) * k->size + k->comm_rank, processes * k->size);
+    return open_rank(k->comm_rank, processes > 0 && k->size > processes ? k->size : processes);
   }
-  if (own < 0 && k->size > 1) own = zpt_rank(k->place);
-  return open_rank(own >= 0 ? own : zpt_rank(k->place), processes);
+  if (own_rank < 0 && k->size > 1) own_rank = zpt_rank(k->comm_rank);
+  return open_rank(own_rank >= 0 ? own_rank : zpt_rank(k->comm_rank), processes);
 }
 
-/* The environment and the communicator say the same: no other place can be of this process. */
-static int is_sure(const known *k)
+/* Environment and communicator agree, so no other member can be in this process. */
+static int is_certain(const comm_info *k)
 {
-  return !several && k->parent < 0 && k->size > 1 && zpt_rank(ZPT_NOT_TOLD) == k->place &&
-         zpt_world(ZPT_NOT_TOLD) == k->size;
+  return !several_ranks && k->parent < 0 && k->size > 1 &&
+         zpt_rank(ZPT_NOT_KNOWN) == k->comm_rank && zpt_world(ZPT_NOT_KNOWN) == k->size;
 }
 
-/* ---- What NCCL tells of one ------------------------------------------------------------------ */
+/* ---- Queries of NCCL ------------------------------------------------------------------------- */
 
-static ncclResult_t told(const char *name, ncclComm_t comm, int *value)
+static ncclResult_t query(const char *name, ncclComm_t comm, int *value)
 {
   ncclResult_t (*f)(ncclComm_t, int *) = (ncclResult_t(*)(ncclComm_t, int *))zpt_find(name);
   return f != NULL ? f(comm, value) : ncclSystemError;
 }
 
-/* Asks a communicator what its birth did not tell, and writes it. Without the lock while it asks:
- * the library may do other work then. */
-static void settle(int number, ncclComm_t comm, int size, int ask)
+/* Queries what the creation did not specify, assigns the communicator to a rank and writes it.
+ * The lock is not held during a query, because NCCL may call back into the program. */
+static void resolve(int number, ncclComm_t comm, int size, int may_query)
 {
-  int place = 0, device = ZPT_NOT_TOLD;
-  const int asked = size == ZPT_NOT_TOLD;
-  if (asked && (!ask || told("ncclCommCount", comm, &size) != ncclSuccess ||
-                told("ncclCommUserRank", comm, &place) != ncclSuccess))
+  int comm_rank = 0, device = ZPT_NOT_KNOWN;
+  const int queried = size == ZPT_NOT_KNOWN;
+  if (queried && (!may_query || query("ncclCommCount", comm, &size) != ncclSuccess ||
+                  query("ncclCommUserRank", comm, &comm_rank) != ncclSuccess))
     return;
   const ncclResult_t result =
-      ask && several ? told("ncclCommCuDevice", comm, &device) : ncclSuccess;
-  if (result == ncclInProgress) return; /* later */
+      may_query && several_ranks ? query("ncclCommCuDevice", comm, &device) : ncclSuccess;
+  if (result == ncclInProgress) return; /* the next operation tries again */
   pthread_mutex_lock(&zpt_lock);
-  known *k = &comms[number];
+  comm_info *k = &comms[number];
   if (k->id == 0) {
-    if (asked) {
+    if (queried) {
       k->size = size;
-      k->place = place;
+      k->comm_rank = comm_rank;
     }
-    k->device = result == ncclSuccess ? device : ZPT_NOT_TOLD;
+    k->device = result == ncclSuccess ? device : ZPT_NOT_KNOWN;
     k->trace = rank_of(k);
-    const int member = k->size > 0 ? k->place : 0;
+    const int member = k->size > 0 ? k->comm_rank : 0;
     k->id = k->trace == NULL ? NOT_RECORDED : zpt_group(k->trace, k->key, k->size, member);
   }
   pthread_mutex_unlock(&zpt_lock);
 }
 
-/* All that can be written by now; those of one member last, which tell no rank. */
-static void settle_all(int ask)
+/* Resolves all communicators that can be resolved by now. Those with one member come last,
+ * because they do not identify a rank. */
+static void resolve_all(int may_query)
 {
   pthread_mutex_lock(&zpt_lock);
-  for (int i = 0; i < n_comms && !entered; i++)
-    entered = comms[i].state == MADE && comms[i].id == 0 && is_sure(&comms[i]);
-  for (int alone = 0; alone < 2 && entered; alone++)
+  for (int i = 0; i < n_comms && !may_resolve; i++)
+    may_resolve = comms[i].state == MADE && comms[i].id == 0 && is_certain(&comms[i]);
+  for (int alone = 0; alone < 2 && may_resolve; alone++)
     for (int i = 0; i < n_comms; i++) {
       if (comms[i].state != MADE || comms[i].id != 0 || (comms[i].size == 1) != alone) continue;
       ncclComm_t comm = comms[i].comm;
       const int size = comms[i].size;
       pthread_mutex_unlock(&zpt_lock);
-      settle(i, comm, size, ask);
+      resolve(i, comm, size, may_query);
       pthread_mutex_lock(&zpt_lock);
     }
   pthread_mutex_unlock(&zpt_lock);
 }
 
-/* At the program's end it is no more asked: only what was told is written. */
-__attribute__((destructor)) static void through(void)
+/* At exit NCCL is no longer queried. */
+__attribute__((destructor)) static void write_remaining(void)
 {
-  entered = 1;
-  settle_all(0);
+  may_resolve = 1;
+  resolve_all(0);
 }
 
 zpt_trace *zpt_trace_of(ncclComm_t comm, int *id, int *size)
 {
-  static int said;
+  static int reported;
   int i = zpt_comm(comm);
   if (i >= 0 && comms[i].id == 0) {
-    entered = 1;
+    may_resolve = 1;
     pthread_mutex_unlock(&zpt_lock);
-    settle_all(1);
+    resolve_all(1);
     pthread_mutex_lock(&zpt_lock);
     i = zpt_comm(comm);
   }
-  if (i < 0 && !said) {
-    said = 1;
-    fprintf(stderr, "zeroproof: an operation of a communicator whose making the recorder did not "
-                    "see: what such ones enter is not recorded.\n");
+  if (i < 0 && !reported) {
+    reported = 1;
+    fprintf(stderr,
+            "zeroproof: an operation uses a communicator whose creation the recorder did not "
+            "see. Operations of such communicators are not recorded.\n");
   }
   if (i < 0 || comms[i].id <= 0) return NULL;
   *id = comms[i].id;
@@ -206,34 +213,34 @@ zpt_trace *zpt_trace_of(ncclComm_t comm, int *id, int *size)
   return comms[i].trace;
 }
 
-/* ---- Births and deaths ----------------------------------------------------------------------- */
+/* ---- Creation and destruction ---------------------------------------------------------------- */
 
-/* The handle is read where NCCL has promised to have written it, and not later: it may be copied. */
-static void take(known *k, ncclResult_t result)
+/* Reads the handle as soon as NCCL guarantees that it is written: the program may move it later. */
+static void read_handle(comm_info *k, ncclResult_t result)
 {
   const int fine = result == ncclSuccess || result == ncclInProgress;
   k->comm = fine ? __atomic_load_n(k->handle, __ATOMIC_ACQUIRE) : NULL;
   if (k->comm != NULL) k->state = MADE;
   else k->state = result == ncclInProgress ? IN_PROGRESS : GONE;
   if (k->state != IN_PROGRESS) k->handle = NULL;
-  if (k->state == GONE) k->key[0] = 0; /* it is not counted */
+  if (k->state == GONE) k->key[0] = 0; /* must not count as a member in this process */
 }
 
-void zpt_born(int number, ncclComm_t *handle, ncclResult_t result)
+void zpt_create_end(int number, ncclComm_t *handle, ncclResult_t result)
 {
   if (number < 0) return;
   pthread_mutex_lock(&zpt_lock);
-  known *k = &comms[number];
+  comm_info *k = &comms[number];
   k->handle = handle;
   if (zpt_in_call() && (result == ncclSuccess || result == ncclInProgress)) {
     k->state = IN_GROUP;
     k->thread = &this_thread;
-  } else take(k, result);
+  } else read_handle(k, result);
   pthread_mutex_unlock(&zpt_lock);
-  settle_all(1);
+  resolve_all(1);
 }
 
-int zpt_group_ends(void)
+int zpt_group_closing(void)
 {
   pthread_mutex_lock(&zpt_lock);
   const int group = ++n_groups;
@@ -244,27 +251,27 @@ int zpt_group_ends(void)
   return group;
 }
 
-void zpt_group_ended(int group, ncclResult_t result)
+void zpt_group_closed(int group, ncclResult_t result)
 {
   int some = 0;
   pthread_mutex_lock(&zpt_lock);
   for (int i = 0; i < n_comms; i++)
     if (comms[i].state == IN_GROUP && comms[i].group == group) {
-      take(&comms[i], result);
+      read_handle(&comms[i], result);
       some = 1;
     }
   pthread_mutex_unlock(&zpt_lock);
-  if (some) settle_all(1);
+  if (some) resolve_all(1);
 }
 
 void zpt_polled(ncclComm_t comm, ncclResult_t state)
 {
   pthread_mutex_lock(&zpt_lock);
   for (int i = 0; i < n_comms; i++) {
-    known *k = &comms[i];
+    comm_info *k = &comms[i];
     if (k->state != IN_PROGRESS) continue;
     const int of_it = k->parent >= 0 && comms[k->parent].comm == comm;
-    take(k, of_it ? state : ncclInProgress);
+    read_handle(k, of_it ? state : ncclInProgress);
   }
   pthread_mutex_unlock(&zpt_lock);
 }
@@ -280,19 +287,19 @@ int zpt_child_key(int parent, const char *how, int number, char *key, size_t cap
   return 1;
 }
 
-int zpt_splits(int parent)
+int zpt_count_split(int parent)
 {
   return parent < 0 ? 0 : ++comms[parent].splits;
 }
 
-void zpt_dead(ncclComm_t comm)
+void zpt_destroy(ncclComm_t comm)
 {
   pthread_mutex_lock(&zpt_lock);
   const int i = zpt_comm(comm);
   const int unwritten = i >= 0 && comms[i].id == 0;
-  if (unwritten) entered = 1; /* its other members may have entered something */
+  if (unwritten) may_resolve = 1; /* other members may have entered operations */
   pthread_mutex_unlock(&zpt_lock);
-  if (unwritten) settle_all(1);
+  if (unwritten) resolve_all(1);
   pthread_mutex_lock(&zpt_lock);
   if (i >= 0) comms[i].state = GONE;
   pthread_mutex_unlock(&zpt_lock);

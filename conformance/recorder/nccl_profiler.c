@@ -1,15 +1,15 @@
-/* A profiler plugin of NCCL that records for `zeroproof trace check`: where NCCL is linked into the
- * program, so that nothing can be preloaded before it.
+/* A profiler plugin of NCCL that records for `zeroproof trace check`. It is for programs with NCCL
+ * linked in statically, where a preloaded library has no effect.
  *
  *   ZEROPROOF_TRACE=DIR NCCL_PROFILER_PLUGIN=/path/to/libnccl-profiler-zeroproof.so program
  *
- * NCCL (2.28 and later) tells it of every collective and of every send and receive when they are
- * asked for: function, count, dtype, root. It does not tell the operator, nor a send's or receive's
- * peer: those are unknown, and not judged. A communicator's key is its number, which NCCL derives
- * from the unique id for all members alike. One process is one rank here: it is the
- * environment's (nccl_trace.c), or else the place in the first communicator. NCCL itself leaves out
- * what has no elements, and what has one member; gathers, scatters and all-to-alls it mostly tells
- * of as sends and receives. */
+ * NCCL (2.28 and later) reports every collective, send and receive when the program calls it,
+ * with function, count, dtype and root. It reports neither the reduction nor the peer of a send
+ * or receive: these are recorded as unknown and not judged. A communicator's key is its hash,
+ * which NCCL derives from the unique id alike for all members. A process is one rank here: that
+ * of the environment (nccl_trace.c), or else its index in the first communicator. NCCL does not
+ * report operations without elements or with one member, and reports most gathers, scatters and
+ * all-to-alls as sends and receives. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,52 +18,52 @@
 #include "nccl_profiler.h"
 #include "nccl_trace.h"
 
-/* A communicator. */
-typedef struct known {
+typedef struct communicator {
   uint64_t id;
-  int size, place, group;
+  int size, comm_rank, group;
   zpt_trace *trace;
-  struct known *next;
-} known;
+  struct communicator *next;
+} communicator;
 
-static known *all;
-static int a_call; /* its address is the handle of a grouped call */
+static communicator *all;
+static int group_handle; /* its address is the handle of a grouped call */
 
 static int init(void **context, uint64_t id, int *mask, const char *name, int nodes, int size,
-                int place, void (*log)(int, unsigned long, const char *, int, const char *, ...))
+                int comm_rank,
+                void (*log)(int, unsigned long, const char *, int, const char *, ...))
 {
   (void)name, (void)nodes, (void)log;
   *context = NULL;
   *mask = ZPT_ON_GROUP | ZPT_ON_COLLECTIVE | ZPT_ON_P2P;
-  known *k = calloc(1, sizeof *k);
+  communicator *k = calloc(1, sizeof *k);
   if (k == NULL) return 0;
   pthread_mutex_lock(&zpt_lock);
-  known *twin = all;
-  while (twin != NULL && (twin->id != id || twin->place == place)) twin = twin->next;
-  /* of a process's communicators the first tells the rank, where nothing else does */
+  communicator *twin = all;
+  while (twin != NULL && (twin->id != id || twin->comm_rank == comm_rank)) twin = twin->next;
+  /* without a rank in the environment, the first communicator gives it */
   static int rank = -1;
-  if (rank < 0) rank = zpt_rank(place);
+  if (rank < 0) rank = zpt_rank(comm_rank);
   if (twin != NULL)
     fprintf(stderr,
-            "zeroproof: this process is several ranks (places %d and %d of one communicator), and "
-            "the profiler plugin records one: place %d is not recorded. Start a process for each "
-            "rank, or preload libzptrace_nccl.so.\n",
-            twin->place, place, place);
-  else *k = (known){id, size, place, 0, zpt_open(rank, zpt_world(0)), all};
+            "zeroproof: this process is several ranks (%d and %d of one communicator), but the "
+            "profiler plugin records one rank: %d is not recorded. Start one process per rank, or "
+            "preload libzptrace_nccl.so.\n",
+            twin->comm_rank, comm_rank, comm_rank);
+  else *k = (communicator){id, size, comm_rank, 0, zpt_open(rank, zpt_world(0)), all};
   if (k->trace != NULL) {
     char key[32];
     snprintf(key, sizeof key, "%016llx", (unsigned long long)id);
-    k->group = zpt_group(k->trace, key, size, place);
+    k->group = zpt_group(k->trace, key, size, comm_rank);
     *context = all = k;
   } else free(k);
   pthread_mutex_unlock(&zpt_lock);
   return 0;
 }
 
-static int ended(void *context)
+static int finalize(void *context)
 {
   pthread_mutex_lock(&zpt_lock);
-  for (known **at = &all; *at != NULL; at = &(*at)->next)
+  for (communicator **at = &all; *at != NULL; at = &(*at)->next)
     if (*at == context) {
       *at = (*at)->next;
       free(context);
@@ -104,10 +104,11 @@ static int dtype_of(const char *name)
   return -1;
 }
 
-static void enter(const known *k, const char *function, size_t count, const char *dtype, int root)
+static void enter(const communicator *k, const char *function, size_t count, const char *dtype,
+                  int root)
 {
   const int op = op_of(function);
-  if (op == 0) return; /* one-sided, which nobody enters with the rank */
+  if (op == 0) return; /* one-sided: no other rank enters it */
   const int sums = op == ZPT_ALL_REDUCE || op == ZPT_REDUCE_SCATTER || op == ZPT_REDUCE;
   const int rooted =
       op == ZPT_REDUCE || op == ZPT_BROADCAST || op == ZPT_GATHER || op == ZPT_SCATTER;
@@ -121,10 +122,10 @@ static void enter(const known *k, const char *function, size_t count, const char
 static int start(void *context, void **handle, const zpt_event *e)
 {
   *handle = NULL;
-  if (e->type == ZPT_ON_GROUP && e->group.depth > 1) { /* 1: the program asked for no group */
-    zpt_call_end(); /* one that NCCL gave up, of which it tells no end */
-    zpt_call();
-    *handle = &a_call;
+  if (e->type == ZPT_ON_GROUP && e->group.depth > 1) { /* 1: NCCL's own, not the program's */
+    zpt_call_end(); /* NCCL reports no end for a group that it aborted */
+    zpt_call_begin();
+    *handle = &group_handle;
   }
   if (context == NULL) return 0;
   if (e->type == ZPT_ON_COLLECTIVE)
@@ -136,7 +137,7 @@ static int start(void *context, void **handle, const zpt_event *e)
 
 static int stop(void *handle)
 {
-  if (handle == &a_call) zpt_call_end();
+  if (handle == &group_handle) zpt_call_end();
   return 0;
 }
 
@@ -148,6 +149,6 @@ static int state(void *handle, int what, void *about)
 
 #pragma GCC visibility push(default)
 extern const zpt_profiler ncclProfiler_v5, ncclProfiler_v6;
-const zpt_profiler ncclProfiler_v5 = {"zeroproof", init, start, stop, state, ended};
-const zpt_profiler ncclProfiler_v6 = {"zeroproof", init, start, stop, state, ended};
+const zpt_profiler ncclProfiler_v5 = {"zeroproof", init, start, stop, state, finalize};
+const zpt_profiler ncclProfiler_v6 = {"zeroproof", init, start, stop, state, finalize};
 #pragma GCC visibility pop

@@ -1,4 +1,4 @@
-/* Finds the functions of NCCL behind the recorder, which has their names. */
+/* Finds NCCL's own functions, which the recorder wraps under the same names. */
 #define _GNU_SOURCE
 #include "nccl_real.h"
 
@@ -11,21 +11,21 @@ enum { PATH = 4096 };
 
 __thread const void *zpt_caller;
 
-static int is_ours(const void *f)
+static int is_in_recorder(const void *f)
 {
   static const char here;
   Dl_info there, own;
   return dladdr(f, &there) && dladdr(&here, &own) && there.dli_fbase == own.dli_fbase;
 }
 
-/* As an object that is loaded would have found it, in itself or in what it needs. */
+/* Looks the function up in a loaded object and its dependencies. */
 static void *in_object(const char *path, const char *name)
 {
   void *object = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   if (object == NULL) return NULL;
   void *f = dlsym(object, name);
-  (void)dlclose(object); /* who loaded it holds it */
-  return f == NULL || is_ours(f) ? NULL : f;
+  (void)dlclose(object); /* it stays loaded: RTLD_NOLOAD only added a reference */
+  return f == NULL || is_in_recorder(f) ? NULL : f;
 }
 
 typedef struct nth {
@@ -33,16 +33,16 @@ typedef struct nth {
   char path[PATH];
 } nth;
 
-static int stop_at(struct dl_phdr_info *info, size_t size, void *given)
+static int stop_at(struct dl_phdr_info *info, size_t size, void *context)
 {
   (void)size;
-  nth *at = given;
+  nth *at = context;
   if (at->left-- > 0) return 0;
   snprintf(at->path, sizeof at->path, "%s", info->dlpi_name);
   return 1;
 }
 
-/* One at a time: no object may be opened while the walk holds the loader's lock. */
+/* One object per walk: dlopen must not be called while dl_iterate_phdr holds the loader's lock. */
 static void *in_any_object(const char *name)
 {
   nth at;
@@ -58,7 +58,7 @@ void *zpt_find(const char *name)
 {
   void *f = dlsym(RTLD_NEXT, name);
   Dl_info from;
-  /* The global scope has none where NCCL came in by dlopen, as Python loads its extensions. */
+  /* NCCL is not in the global scope if dlopen loaded it, as Python does with its extensions. */
   if (f == NULL && zpt_caller != NULL && dladdr(zpt_caller, &from) && from.dli_fname != NULL)
     f = in_object(from.dli_fname, name);
   if (f == NULL) f = in_object("libnccl.so.2", name);
@@ -66,13 +66,14 @@ void *zpt_find(const char *name)
   return f;
 }
 
-ncclResult_t zpt_none(const char *name)
+ncclResult_t zpt_missing(const char *name)
 {
-  static int told;
-  if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
-    fprintf(stderr,
-            "zeroproof: no loaded library has %s: the recorder answers it, and what else it does "
-            "not find, with ncclSystemError. Is NCCL older than the program's header?\n",
-            name);
+  static int reported;
+  if (!__atomic_exchange_n(&reported, 1, __ATOMIC_RELAXED))
+    fprintf(
+        stderr,
+        "zeroproof: no loaded library has %s: the recorder returns ncclSystemError for this and "
+        "every other missing function. Check whether NCCL is older than the program's header.\n",
+        name);
   return ncclSystemError;
 }

@@ -1,11 +1,12 @@
-/* Records what an NCCL program enters, for `zeroproof trace check`: a library to be preloaded.
+/* A preloaded library that records the operations of an NCCL program for `zeroproof trace check`.
  *
  *   ZEROPROOF_TRACE=DIR LD_PRELOAD=libzptrace_nccl.so program
  *
- * A communicator's members are told by the places of all ranks' files; its key is its unique id,
- * or, of one that was made of another, the parent's key and how it was made. One that grew has no
- * key on which its old and new members could agree: what it does is recorded, and not judged. Which
- * rank enters something: nccl_comms.c. nccl_left_out.txt: the functions that are not here. */
+ * Each rank records its index in a communicator; the files of all ranks together give the
+ * members. The key of a communicator is its unique id, or the parent's key and how it was
+ * derived. For a grown communicator there is no key on which old and new members agree: it is
+ * recorded but not judged. nccl_comms.c finds the rank. nccl_left_out.txt lists the functions
+ * that are not wrapped. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -15,32 +16,32 @@
 
 #include "nccl_comms.h"
 
-/* f: the function of that name behind this one, of whatever type f is. */
+/* Sets f, of any function type, to NCCL's function of that name. */
 #define REAL(f, name)                                                                              \
   do {                                                                                             \
     zpt_caller = __builtin_return_address(0);                                                      \
     *(void **)&(f) = zpt_find(name);                                                               \
-    if ((f) == NULL) return zpt_none(name);                                                        \
+    if ((f) == NULL) return zpt_missing(name);                                                     \
   } while (0)
 
-static int by_ids(int size, const ncclUniqueId *id, int ids, int place)
+static int create_by_ids(int size, const ncclUniqueId *id, int ids, int comm_rank)
 {
   uint64_t h = ZPT_FIRST_DIGEST;
   char key[ZPT_KEY];
   for (int i = 0; i < ids; i++) h = zpt_digest(id[i].internal, sizeof id[i].internal, h);
   snprintf(key, sizeof key, "%016llx", (unsigned long long)h);
-  return zpt_expect(&(zpt_birth){key, size, place, -1});
+  return zpt_create_begin(&(zpt_creation){key, size, comm_rank, -1});
 }
 
-/* Of what is made of another. */
-static int by_comm(ncclComm_t comm, const char *how, int number)
+/* A communicator derived from another. */
+static int create_by_comm(ncclComm_t comm, const char *how, int number)
 {
   char key[2 * ZPT_KEY];
   pthread_mutex_lock(&zpt_lock);
   const int parent = zpt_comm(comm);
   const int found = zpt_child_key(parent, how, number, key, sizeof key);
   pthread_mutex_unlock(&zpt_lock);
-  return found ? zpt_expect(&(zpt_birth){key, ZPT_NOT_TOLD, ZPT_NOT_TOLD, parent}) : -1;
+  return found ? zpt_create_begin(&(zpt_creation){key, ZPT_NOT_KNOWN, ZPT_NOT_KNOWN, parent}) : -1;
 }
 
 static void enter(ncclComm_t comm, int op, int redop, size_t count, ncclDataType_t type, int root)
@@ -58,7 +59,7 @@ static void enter(ncclComm_t comm, int op, int redop, size_t count, ncclDataType
 static int redop_of(ncclRedOp_t op)
 {
   static const uint8_t words[] = {2, 3, 5, 4, 6}; /* sum, prod, max, min, avg */
-  /* nothing but ncclRedOpCreatePreMulSum makes others */
+  /* other values come from ncclRedOpCreatePreMulSum only */
   return (unsigned)op < sizeof words ? words[op] : ZPT_PREMUL_SUM;
 }
 
@@ -68,9 +69,9 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int n, ncclUniqueId id, int rank
 {
   ncclResult_t (*f)(ncclComm_t *, int, ncclUniqueId, int);
   REAL(f, "ncclCommInitRank");
-  const int number = by_ids(n, &id, 1, rank);
+  const int number = create_by_ids(n, &id, 1, rank);
   const ncclResult_t result = f(comm, n, id, rank);
-  zpt_born(number, comm, result);
+  zpt_create_end(number, comm, result);
   return result;
 }
 
@@ -79,9 +80,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int n, ncclUniqueId id, in
 {
   ncclResult_t (*f)(ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *);
   REAL(f, "ncclCommInitRankConfig");
-  const int number = by_ids(n, &id, 1, rank);
+  const int number = create_by_ids(n, &id, 1, rank);
   const ncclResult_t result = f(comm, n, id, rank, config);
-  zpt_born(number, comm, result);
+  zpt_create_end(number, comm, result);
   return result;
 }
 
@@ -90,13 +91,13 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int n, int rank, int ids
 {
   ncclResult_t (*f)(ncclComm_t *, int, int, int, ncclUniqueId *, ncclConfig_t *);
   REAL(f, "ncclCommInitRankScalable");
-  const int number = by_ids(n, id, ids, rank);
+  const int number = create_by_ids(n, id, ids, rank);
   const ncclResult_t result = f(comm, n, rank, ids, id, config);
-  zpt_born(number, comm, result);
+  zpt_create_end(number, comm, result);
   return result;
 }
 
-/* All members are of this process. */
+/* Creates all members in this process. */
 ncclResult_t ncclCommInitAll(ncclComm_t *comm, int n, const int *devices)
 {
   static int calls;
@@ -111,8 +112,8 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comm, int n, const int *devices)
   if (result != ncclSuccess) return result;
   int *numbers = malloc((size_t)n * sizeof *numbers);
   for (int i = 0; numbers != NULL && i < n; i++)
-    numbers[i] = zpt_expect(&(zpt_birth){key, n, i, -1});
-  for (int i = 0; numbers != NULL && i < n; i++) zpt_born(numbers[i], &comm[i], result);
+    numbers[i] = zpt_create_begin(&(zpt_creation){key, n, i, -1});
+  for (int i = 0; numbers != NULL && i < n; i++) zpt_create_end(numbers[i], &comm[i], result);
   free(numbers);
   return result;
 }
@@ -124,12 +125,14 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int order, ncclComm_t *ch
   REAL(f, "ncclCommSplit");
   char how[32];
   pthread_mutex_lock(&zpt_lock);
-  const int splits = zpt_splits(zpt_comm(comm)); /* who takes no part counts, too */
+  const int splits =
+      zpt_count_split(zpt_comm(comm)); /* a rank without a color counts the split as well */
   pthread_mutex_unlock(&zpt_lock);
   snprintf(how, sizeof how, "%d:%d", splits, color);
-  const int number = splits > 0 && color != NCCL_SPLIT_NOCOLOR ? by_comm(comm, how, splits) : -1;
+  const int number =
+      splits > 0 && color != NCCL_SPLIT_NOCOLOR ? create_by_comm(comm, how, splits) : -1;
   const ncclResult_t result = f(comm, color, order, child, config);
-  zpt_born(number, child, result);
+  zpt_create_end(number, child, result);
   return result;
 }
 
@@ -138,8 +141,8 @@ static int by_value(const void *a, const void *b)
   return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-/* Members have not made equally many, as who is left out does not call: those who leave out the
- * same have. */
+/* Excluded ranks do not call, so members cannot number their shrinks alike. Members that exclude
+ * the same ranks can. */
 ncclResult_t ncclCommShrink(ncclComm_t comm, int *without, int n, ncclComm_t *child,
                             ncclConfig_t *config, int flags)
 {
@@ -154,10 +157,10 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int *without, int n, ncclComm_t *ch
     const uint64_t h = zpt_digest(sorted, (size_t)n * sizeof *sorted, ZPT_FIRST_DIGEST);
     snprintf(how, sizeof how, "-%016llx", (unsigned long long)h);
     free(sorted);
-    number = by_comm(comm, how, 0);
+    number = create_by_comm(comm, how, 0);
   }
   const ncclResult_t result = f(comm, without, n, child, config, flags);
-  zpt_born(number, child, result);
+  zpt_create_end(number, child, result);
   return result;
 }
 
@@ -170,9 +173,9 @@ ncclResult_t ncclCommGrow(ncclComm_t comm, int n, const ncclUniqueId *id, int ra
   const int parent = zpt_comm(comm);
   pthread_mutex_unlock(&zpt_lock);
   const int number =
-      parent >= 0 || rank >= 0 ? zpt_expect(&(zpt_birth){"grown", 0, rank, parent}) : -1;
+      parent >= 0 || rank >= 0 ? zpt_create_begin(&(zpt_creation){"grown", 0, rank, parent}) : -1;
   const ncclResult_t result = f(comm, n, id, rank, child, config);
-  zpt_born(number, child, result);
+  zpt_create_end(number, child, result);
   return result;
 }
 
@@ -189,7 +192,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
   ncclResult_t (*f)(ncclComm_t);
   REAL(f, "ncclCommDestroy");
-  zpt_dead(comm);
+  zpt_destroy(comm);
   return f(comm);
 }
 
@@ -197,7 +200,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
   ncclResult_t (*f)(ncclComm_t);
   REAL(f, "ncclCommAbort");
-  zpt_dead(comm);
+  zpt_destroy(comm);
   return f(comm);
 }
 
@@ -207,7 +210,7 @@ ncclResult_t ncclGroupStart(void)
 {
   ncclResult_t (*f)(void);
   REAL(f, "ncclGroupStart");
-  zpt_call();
+  zpt_call_begin();
   return f();
 }
 
@@ -216,21 +219,21 @@ ncclResult_t ncclGroupEnd(void)
   ncclResult_t (*f)(void);
   REAL(f, "ncclGroupEnd");
   zpt_call_end();
-  const int group = zpt_group_ends();
+  const int group = zpt_group_closing();
   const ncclResult_t result = f();
-  zpt_group_ended(group, result);
+  zpt_group_closed(group, result);
   return result;
 }
 
-/* It ends a group as well; what was in it is recorded as if it had been entered. */
+/* It ends a group as well. Its operations are recorded as if they had been entered. */
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t *info)
 {
   ncclResult_t (*f)(ncclSimInfo_t *);
   REAL(f, "ncclGroupSimulateEnd");
   zpt_call_end();
-  const int group = zpt_group_ends();
+  const int group = zpt_group_closing();
   const ncclResult_t result = f(info);
-  zpt_group_ended(group, result);
+  zpt_group_closed(group, result);
   return result;
 }
 

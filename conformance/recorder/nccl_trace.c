@@ -1,5 +1,5 @@
-/* Writes traces of what NCCL is asked for: one file for each rank, in the folder ZEROPROOF_TRACE;
- * the rank is ZEROPROOF_TRACE_RANK, RANK, OMPI_COMM_WORLD_RANK, PMI_RANK or SLURM_PROCID. */
+/* Writes traces of NCCL operations: one file per rank in the folder ZEROPROOF_TRACE. The rank is
+ * ZEROPROOF_TRACE_RANK, RANK, OMPI_COMM_WORLD_RANK, PMI_RANK or SLURM_PROCID. */
 #define _GNU_SOURCE
 #include "nccl_trace.h"
 
@@ -21,7 +21,7 @@ typedef struct item {
 pthread_mutex_t zpt_lock = PTHREAD_MUTEX_INITIALIZER;
 static zpt_trace traces[FILES];
 static int n_traces;
-/* Threads group their calls by themselves; which ranks they are of is known at the first call. */
+/* NCCL groups belong to a thread. Its ranks are known only when it enters the first operation. */
 static __thread int depth;
 static __thread zpt_trace *in_call[CALLS];
 static __thread int n_in_call;
@@ -32,8 +32,8 @@ static void put(item *i, uint64_t v)
   i->b[i->n++] = (uint8_t)v;
 }
 
-/* The run matters more than its trace. That ends where writing fails, without an end mark: nothing
- * may follow a torn item, nor what is missing. */
+/* A failed write must not stop the program. The trace ends there, without an end mark: records
+ * after a torn or missing one would be misread. */
 static void out(zpt_trace *t, const item *i)
 {
   for (size_t at = 0; at < i->n && !t->stopped;) {
@@ -41,10 +41,11 @@ static void out(zpt_trace *t, const item *i)
     if (n > 0) at += (size_t)n;
     else if (n == 0 || errno != EINTR) {
       t->stopped = 1;
-      fprintf(stderr,
-              "zeroproof: the trace of rank %d cannot be written: %m: it ends here, as if the rank "
-              "had stopped.\n",
-              t->rank);
+      fprintf(
+          stderr,
+          "zeroproof: cannot write the trace of rank %d: %m. The trace ends here, as if the rank "
+          "had stopped; the program continues.\n",
+          t->rank);
     }
   }
 }
@@ -81,7 +82,7 @@ zpt_trace *zpt_open(int rank, int world)
   snprintf(path, sizeof path, "%s/rank-%d.zpt", dir, rank);
   const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
   if (fd < 0) {
-    fprintf(stderr, "zeroproof: %s: %m: rank %d is not recorded.\n", path, rank);
+    fprintf(stderr, "zeroproof: cannot open %s: %m. Rank %d is not recorded.\n", path, rank);
     return NULL;
   }
   zpt_trace *t = &traces[n_traces++];
@@ -94,7 +95,7 @@ zpt_trace *zpt_open(int rank, int world)
   return t;
 }
 
-int zpt_group(zpt_trace *t, const char *key, int size, int place)
+int zpt_group(zpt_trace *t, const char *key, int size, int comm_rank)
 {
   const size_t n = strnlen(key, ZPT_KEY - 1);
   item i = {.n = 0};
@@ -104,7 +105,7 @@ int zpt_group(zpt_trace *t, const char *key, int size, int place)
   memcpy(i.b + i.n, key, n);
   i.n += n;
   put(&i, (uint64_t)size);
-  put(&i, size > 0 ? (uint64_t)place + 1 : 0);
+  put(&i, size > 0 ? (uint64_t)comm_rank + 1 : 0);
   put(&i, 0);
   out(t, &i);
   return t->groups;
@@ -121,7 +122,7 @@ static void mark_call(zpt_trace *t)
 
 void zpt_enter(zpt_trace *t, int group, int op, int redop, int64_t count, int dtype, int root)
 {
-  /* NCCL's numbers as the format's: i8, u8, i32, u32, i64, u64, fp16, fp32, fp64, bf16, two fp8 */
+  /* NCCL and the format number dtypes alike: i8, u8, i32, u32, i64, u64, fp16, … */
   const int known = dtype >= 0 && dtype < 12;
   const uint64_t v[] = {OP,
                         (uint64_t)op,
@@ -138,7 +139,7 @@ void zpt_enter(zpt_trace *t, int group, int op, int redop, int64_t count, int dt
   out(t, &i);
 }
 
-void zpt_call(void)
+void zpt_call_begin(void)
 {
   depth++;
 }
@@ -155,8 +156,8 @@ int zpt_in_call(void)
   return depth > 0;
 }
 
-/* Behind those that have still something to write. */
-__attribute__((destructor(200))) static void through(void)
+/* Priority 200: after the destructors that still write records. */
+__attribute__((destructor(200))) static void write_end_marks(void)
 {
   for (int i = 0; i < n_traces; i++) out(&traces[i], &(item){{END}, 1});
 }

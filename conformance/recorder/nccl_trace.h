@@ -1,5 +1,5 @@
-/* Writes traces of what NCCL is asked for: for the preloaded recorder and the profiler plugin.
- * Callers hold zpt_lock where nothing else is said. The format: conformance/TRACE.md. */
+/* Writes traces of NCCL operations, for the preloaded recorder and the profiler plugin. Callers
+ * hold zpt_lock unless a comment says otherwise. The format: conformance/TRACE.md. */
 #ifndef ZP_RECORDER_NCCL_TRACE_H
 #define ZP_RECORDER_NCCL_TRACE_H
 #include <pthread.h>
@@ -7,30 +7,30 @@
 
 enum { ZPT_ALL_REDUCE = 1, ZPT_REDUCE_SCATTER, ZPT_ALL_GATHER, ZPT_REDUCE, ZPT_BROADCAST };
 enum { ZPT_GATHER = 6, ZPT_SCATTER, ZPT_ALL_TO_ALL, ZPT_SEND = 10, ZPT_RECV };
-enum { ZPT_UNKNOWN = 0, ZPT_NONE = 1, ZPT_PREMUL_SUM = 7 }; /* of operators; 0 also of dtypes */
+enum { ZPT_UNKNOWN = 0, ZPT_NONE = 1, ZPT_PREMUL_SUM = 7 }; /* reductions; 0 is also a dtype */
 enum { ZPT_KEY = 200 };
 
 typedef struct zpt_trace {
   int fd, rank, groups;
-  int stopped; /* it could not be written any more */
+  int stopped; /* a write failed, and the trace ends there */
 } zpt_trace;
 
 extern pthread_mutex_t zpt_lock;
 
-/* The rank of the environment, or other where it tells none. */
+/* The rank from the environment, or other if the environment has none. */
 int zpt_rank(int other);
-/* How many processes there are by the environment, or other. */
+/* The number of processes from the environment, or other if the environment has none. */
 int zpt_world(int other);
-/* The trace of a rank of world, opened when it is asked for first; NULL: it cannot be recorded.
- * World 0: not known, and not what a communicator says: that may be of some ranks only. */
+/* The trace of a rank, opened by the first call. NULL if it cannot be recorded. World 0 means
+ * unknown; the size of a communicator is no substitute, because it may contain only some ranks. */
 zpt_trace *zpt_open(int rank, int world);
-/* A communicator of size members, of which this rank is the one at place; size 0: not known. Its
+/* Declares a communicator in which this rank has index comm_rank; size 0 means unknown. Returns its
  * number in the trace. */
-int zpt_group(zpt_trace *t, const char *key, int size, int place);
-/* ncclDataType_t, or -1: not known. root: -1 where there is none, or it is not known. */
+int zpt_group(zpt_trace *t, const char *key, int size, int comm_rank);
+/* dtype: ncclDataType_t, or -1 if unknown. root: -1 if the operation has none or it is unknown. */
 void zpt_enter(zpt_trace *t, int group, int op, int redop, int64_t count, int dtype, int root);
-/* Of this thread: a grouped call begins, ends. What is entered in between is entered together. */
-void zpt_call(void);
+/* Begin and end of a grouped call in this thread. Operations in between are entered together. */
+void zpt_call_begin(void);
 void zpt_call_end(void);
 int zpt_in_call(void);
 

@@ -1,12 +1,15 @@
-"""A process group that records, and hands everything on to gloo: it sees what torch's C++ issues as well
-(the reducer of DDP, functional collectives, DTensor's), with redop, which a dispatch mode does not show.
+"""A process group that records collectives and forwards them to gloo.
+
+It also sees collectives that torch's C++ issues (DDP's reducer, functional collectives, DTensor),
+with their reduction, which a dispatch mode does not show.
 
     import zeroproof_group
     zeroproof_group.register(write)                      # before init_process_group
     torch.distributed.init_process_group("zeroproof", ...)
 
-Every group of the program, of new_group or a device mesh too, is then one of these. A collective that is
-not written here fails (torch finds no backend for it); none goes by unseen."""
+Every group of the program, including those of new_group and device meshes, is then of this kind. A
+collective that is not implemented here fails, because torch finds no backend for it."""
+
 import torch
 import torch.distributed as dist
 from zeroproof_record import DTYPES, Waiting
@@ -16,7 +19,7 @@ REDOPS = ("sum", "avg", "max", "min", "product", "band", "bor", "bxor", "premul_
 
 
 class Log:
-    """Takes records; pause() leaves out what the harness itself asks for."""
+    """Calls write(record) for each record. pause() excludes calls of the harness itself."""
 
     def __init__(self, write):
         self.write, self.quiet, self.count = write, 0, 0
@@ -35,7 +38,7 @@ class Log:
         return Pause()
 
     def publish(self, record):
-        """The record's number, or None in a pause."""
+        """The record's number, or None while paused."""
         if self.quiet:
             return None
         self.write(record)
@@ -52,7 +55,7 @@ def total(tensors):
 
 
 class Group(dist.ProcessGroup):
-    """Records, then asks the real backend."""
+    """Records each call, then makes it on the real backend."""
 
     def __init__(self, rank, members, real, log):
         super().__init__(rank, len(members))
@@ -62,7 +65,7 @@ class Group(dist.ProcessGroup):
     def getBackendName(self):  # noqa: N802 (torch's name)
         return NAME
 
-    def _set_group_name(self, name):  # torch would ask a backend of its own for these two
+    def _set_group_name(self, name):  # torch's version of these two needs a C++ backend
         self.called = name
 
     @property
@@ -71,11 +74,13 @@ class Group(dist.ProcessGroup):
 
     def note(self, op, tensor, opts=None, root=None, count=None):
         record = {"op": op, "group": self.members}
-        if self.called is not None:  # all members know it by this: several may have the same ones
+        if self.called is not None:  # distinguishes groups with the same members
             record["name"] = self.called
         if tensor is not None:
-            record.update(dtype=DTYPES.get(str(tensor.dtype), str(tensor.dtype)),
-                          count=tensor.numel() if count is None else count)
+            record.update(
+                dtype=DTYPES.get(str(tensor.dtype), str(tensor.dtype)),
+                count=tensor.numel() if count is None else count,
+            )
         if opts is not None and hasattr(opts, "reduceOp"):
             record["redop"] = redop_of(opts.reduceOp)
         if root is not None:
@@ -137,9 +142,15 @@ class Group(dist.ProcessGroup):
         self.note("all_to_all", mine, opts)
         return self.real.alltoall_base(output, mine, output_sizes, input_sizes, opts)
 
-    # the names that torch 2.13 gives these (C++ may call either)
-    all_gather_single, all_gather_single_coalesced = _allgather_base, allgather_into_tensor_coalesced
-    reduce_scatter_single, reduce_scatter_single_coalesced = _reduce_scatter_base, reduce_scatter_tensor_coalesced
+    # new names since torch 2.13; C++ may call either
+    all_gather_single, all_gather_single_coalesced = (
+        _allgather_base,
+        allgather_into_tensor_coalesced,
+    )
+    reduce_scatter_single, reduce_scatter_single_coalesced = (
+        _reduce_scatter_base,
+        reduce_scatter_tensor_coalesced,
+    )
     all_to_all_single = alltoall_base
 
     def gather(self, outputs, inputs, opts=None):
@@ -155,11 +166,16 @@ class Group(dist.ProcessGroup):
         self.note("barrier", None, opts)
         return self.real.barrier(opts)
 
-    def p2p(self, op, tensors, peer, ask):
-        record = {"op": op, "peer": self.members[peer], "count": total(tensors), "async": True,
-                  "dtype": DTYPES.get(str(tensors[0].dtype), str(tensors[0].dtype))}
+    def p2p(self, op, tensors, peer, call):
+        record = {
+            "op": op,
+            "peer": self.members[peer],
+            "count": total(tensors),
+            "async": True,
+            "dtype": DTYPES.get(str(tensors[0].dtype), str(tensors[0].dtype)),
+        }
         number = self.log.publish(record)
-        work = ask(tensors, peer)
+        work = call(tensors, peer)
         return work if number is None else Waiting(work, self.log, number)
 
     def send(self, tensors, peer, tag=0):
@@ -170,17 +186,18 @@ class Group(dist.ProcessGroup):
 
 
 def register(write):
-    """Makes the backend "zeroproof" and returns its log."""
+    """Registers the backend "zeroproof" and returns its log."""
     log = Log(write)
 
-    def create(given, _options):
-        members = list(given.global_ranks_in_group) or list(range(given.group_size))
+    def create(backend, _options):
+        members = list(backend.global_ranks_in_group) or list(range(backend.group_size))
         gloo = torch._C._distributed_c10d.ProcessGroupGloo(
-            given.store, given.group_rank, given.group_size, timeout=given.timeout)
-        real = dist.ProcessGroup(given.store, given.group_rank, given.group_size)
+            backend.store, backend.group_rank, backend.group_size, timeout=backend.timeout
+        )
+        real = dist.ProcessGroup(backend.store, backend.group_rank, backend.group_size)
         real._set_default_backend(dist.ProcessGroup.BackendType.GLOO)
         real._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, gloo)
-        return Group(given.group_rank, members, real, log)
+        return Group(backend.group_rank, members, real, log)
 
     dist.Backend.register_backend(NAME, create, extended_api=True, devices=["cpu"])
     return log

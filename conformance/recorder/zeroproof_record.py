@@ -1,30 +1,44 @@
-"""Records the collectives of a torch.distributed program, before they are entered.
+"""Records the collectives of a torch.distributed program by wrapping torch.distributed's functions.
 
-Wraps the functions of torch.distributed, so install it before anything keeps references to them (the
-backend objects of some frameworks do). What goes through the process group's C++ side alone (the
-reducer of DDP) is not seen."""
+Each record is written before the collective is entered. Install the recorder before any code keeps
+references to the functions, as the backend objects of some frameworks do. It does not see
+collectives that C++ issues, such as those of DDP's reducer."""
+
 import functools
-import json
 
-# name -> (op, where the tensor that is counted stands)
+# function -> operation in the ledger
 COLLECTIVES = {
-    "all_reduce": "all_reduce", "broadcast": "broadcast", "reduce": "reduce",
-    "all_gather": "all_gather", "all_gather_into_tensor": "all_gather", "_all_gather_base": "all_gather",
-    "reduce_scatter": "reduce_scatter", "reduce_scatter_tensor": "reduce_scatter",
-    "_reduce_scatter_base": "reduce_scatter", "gather": "gather", "scatter": "scatter",
-    "all_to_all_single": "all_to_all", "barrier": "barrier", "send": "send", "recv": "recv",
-    "isend": "send", "irecv": "recv",
+    "all_reduce": "all_reduce",
+    "broadcast": "broadcast",
+    "reduce": "reduce",
+    "all_gather": "all_gather",
+    "all_gather_into_tensor": "all_gather",
+    "_all_gather_base": "all_gather",
+    "reduce_scatter": "reduce_scatter",
+    "reduce_scatter_tensor": "reduce_scatter",
+    "_reduce_scatter_base": "reduce_scatter",
+    "gather": "gather",
+    "scatter": "scatter",
+    "all_to_all_single": "all_to_all",
+    "barrier": "barrier",
+    "send": "send",
+    "recv": "recv",
+    "isend": "send",
+    "irecv": "recv",
 }
 
 
 class Recorder:
-    """write(record) takes each record; pause() leaves out what the harness itself asks for."""
+    """Calls write(record) for each record. pause() excludes calls of the harness itself."""
 
     def __init__(self, write):
         self.write, self.quiet, self.count, self.batch = write, 0, 0, 0
         self.real = {}
-        self.entering = (None, False)  # number of the record, and whether its call returns at once
-        self.waited = lambda number: None  # told when a work is waited for (zeroproof_streams)
+        self.entering = (
+            None,
+            False,
+        )  # (record number, whether the call is asynchronous) of the call in progress
+        self.waited = lambda number: None  # called after a wait for a work (zeroproof_streams)
 
     def pause(self):
         recorder = self
@@ -40,6 +54,7 @@ class Recorder:
 
     def install(self):
         import torch.distributed as dist
+
         self.dist = dist
         for name, op in COLLECTIVES.items():
             if hasattr(dist, name):
@@ -52,7 +67,8 @@ class Recorder:
         return self
 
     def unwrap(self, kind, name, as_method):
-        """torch takes its own isend and irecv only into a batch: those that wrap them stand for them."""
+        """torch accepts only its own isend and irecv in a batch, so the wrappers are replaced by
+        them."""
         real = getattr(kind, name)
         mine = {getattr(self.dist, n): self.real[n] for n in ("isend", "irecv")}
 
@@ -68,22 +84,24 @@ class Recorder:
         return list(dist.get_process_group_ranks(group))
 
     def communicator(self, group):
-        """Its name, which all members know it by: several may have the same members."""
+        """The group's name, which is the same on all members. Groups with the same members differ
+        in it."""
         return (self.dist.group.WORLD if group is None else group).group_name
 
     def wrap(self, real, op, name):
         import inspect
+
         signature = inspect.signature(real)
 
         @functools.wraps(real)
         def call(*args, **kwargs):
             if self.quiet or not self.dist.is_initialized():
                 return real(*args, **kwargs)
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            asked = given.arguments
-            later = bool(asked.get("async_op")) or name in ("isend", "irecv")
-            number = self.publish(op, asked, later)
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            arguments = bound.arguments
+            later = bool(arguments.get("async_op")) or name in ("isend", "irecv")
+            number = self.publish(op, arguments, later)
             self.entering = (number, later)
             self.quiet += 1
             try:
@@ -95,22 +113,28 @@ class Recorder:
 
         return call
 
-    def publish(self, op, asked, later, batch=None):
-        tensor = self.counted(op, asked)
+    def publish(self, op, arguments, later, batch=None):
+        tensor = self.counted(op, arguments)
         record = {"op": op}
         if tensor is not None:
-            record.update(dtype=DTYPES.get(str(tensor.dtype), str(tensor.dtype)), count=tensor.numel())
+            record.update(
+                dtype=DTYPES.get(str(tensor.dtype), str(tensor.dtype)), count=tensor.numel()
+            )
         if op in ("send", "recv"):
-            peer = asked.get("dst") if op == "send" else asked.get("src")
+            peer = arguments.get("dst") if op == "send" else arguments.get("src")
             if peer is None:
-                peer = self.members(asked.get("group"))[asked.get("group_dst", asked.get("group_src"))]
+                peer = self.members(arguments.get("group"))[
+                    arguments.get("group_dst", arguments.get("group_src"))
+                ]
             record["peer"] = peer
         else:
-            record["group"] = self.members(asked.get("group"))
-            record["name"] = self.communicator(asked.get("group"))
-            if "op" in asked and asked["op"] is not None:
-                record["redop"] = str(asked["op"]).rsplit(".", maxsplit=1)[-1].lower().strip("<>: 0123456789")
-            root = asked.get("dst", asked.get("src"))
+            record["group"] = self.members(arguments.get("group"))
+            record["name"] = self.communicator(arguments.get("group"))
+            if "op" in arguments and arguments["op"] is not None:
+                record["redop"] = (
+                    str(arguments["op"]).rsplit(".", maxsplit=1)[-1].lower().strip("<>: 0123456789")
+                )
+            root = arguments.get("dst", arguments.get("src"))
             if root is not None and op in ("broadcast", "reduce", "gather", "scatter"):
                 record["root"] = root
         if later:
@@ -122,12 +146,15 @@ class Recorder:
         return self.count - 1
 
     @staticmethod
-    def counted(op, asked):
-        """The tensor whose elements are the count: one part, or the whole."""
-        for name in {"all_gather": ("tensor", "input_tensor"), "reduce_scatter": ("output", "output_tensor"),
-                     "all_to_all": ("input",)}.get(op, ("tensor",)):
-            if asked.get(name) is not None:
-                return asked[name]
+    def counted(op, arguments):
+        """The tensor whose elements are counted: one part, or the whole tensor."""
+        for name in {
+            "all_gather": ("tensor", "input_tensor"),
+            "reduce_scatter": ("output", "output_tensor"),
+            "all_to_all": ("input",),
+        }.get(op, ("tensor",)):
+            if arguments.get(name) is not None:
+                return arguments[name]
         return None
 
     def wrap_batch(self, real):
@@ -139,26 +166,40 @@ class Recorder:
             numbers = []
             for p in ops:
                 op = "send" if p.op in (self.dist.isend, self.real["isend"]) else "recv"
-                numbers.append(self.publish(op, {"tensor": p.tensor, "dst": p.peer, "src": p.peer, "group": p.group}, True,
-                                            batch=self.batch))
+                numbers.append(
+                    self.publish(
+                        op,
+                        {"tensor": p.tensor, "dst": p.peer, "src": p.peer, "group": p.group},
+                        True,
+                        batch=self.batch,
+                    )
+                )
             self.quiet += 1
             try:
                 works = real(ops)
             finally:
                 self.quiet -= 1
-            # one work for each, or one for all of them: its last stands for all of a batch
+            # if torch returns one work for the whole batch, it gets the number of the last
+            # operation
             if len(works) != len(numbers):
                 numbers = numbers[-1:] * len(works)
-            return [Waiting(work, self, number) for work, number in zip(works, numbers)]
+            return [
+                Waiting(work, self, number) for work, number in zip(works, numbers, strict=True)
+            ]
 
         return call
 
 
-DTYPES = {"torch.float32": "fp32", "torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float64": "fp64"}
+DTYPES = {
+    "torch.float32": "fp32",
+    "torch.bfloat16": "bf16",
+    "torch.float16": "fp16",
+    "torch.float64": "fp64",
+}
 
 
 class Waiting:
-    """A work handle that tells when it is waited for."""
+    """A work handle that records waits for it."""
 
     def __init__(self, work, recorder, number):
         self._work, self._recorder, self._number = work, recorder, number

@@ -1,19 +1,23 @@
-"""An asynchronous accelerator that is none: what is computed is computed at once, on the CPU, and the log
-says what a GPU would have been allowed to reorder (TRACE.md, "Stream events").
+"""A simulated asynchronous accelerator: it computes at once on the CPU and logs streams and events
+as a GPU would see them. The log shows what a GPU could reorder (TRACE.md, "Stream events").
 
     device = Device(open("streams-0.jsonl", "w"), rank, world)
-    with device.recording():             # from here on each operation's accesses are in the log
+    with device.recording():             # logs the accesses of every operation
         with device.on(device.Stream()): ...
 
-Streams and events log who waits for whom; a dispatch mode logs the bytes that each operation reads and
-writes on the current stream, collectives too, and when memory is allocated and freed. CUDA's rules hold:
-memory belongs to the stream that was current when it was allocated (record_stream adds others), reading
-an element into Python waits for the current stream, a collective that is not asynchronous is on the
-current stream, an asynchronous one on one of its own, which its wait() makes the current stream wait for.
+Streams and events log which stream waits for which. A dispatch mode logs the bytes that each
+operation, including collectives, reads and writes on the current stream, and allocations and frees
+of memory.
 
-Autograd does on a GPU, and here through Term and Engine: an operation's backward runs on the stream of its
-forward, hooks of a parameter on the stream that made its gradient; when backward ends, the caller's
-stream waits for all of these, and then callbacks run."""
+CUDA's rules hold. Memory belongs to the stream that was current at its allocation; record_stream
+adds others. Reading an element into Python waits for the current stream. A synchronous collective
+runs on the current stream; an asynchronous one on a separate stream, for which its wait() makes the
+current stream wait.
+
+Autograd behaves as on a GPU, through Term and Engine: an operation's backward runs on the stream of
+its forward, and a parameter's hooks on the stream that computed its gradient. When backward ends,
+the caller's stream waits for all these streams, and then callbacks run."""
+
 import json
 import sys
 import threading
@@ -25,15 +29,25 @@ from torch.utils._pytree import tree_leaves
 
 FORMAT = "zeroproof/streams/1"
 HOST = 0
-RUNS_MAX = 64  # of a strided tensor; one that has more counts as all that lies between its ends
-# reads none of its arguments, writes none of its results
+RUNS_MAX = (
+    64  # runs of a strided tensor; a tensor with more counts as the whole range between its ends
+)
+# operations that neither read their arguments nor write their results
 EMPTY = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"}
-# whose result the host must know before it goes on
-SYNC = {"_local_scalar_dense", "equal", "is_nonzero", "nonzero", "masked_select", "unique_dim", "_unique2"}
+# operations whose result the host needs before it continues
+SYNC = {
+    "_local_scalar_dense",
+    "equal",
+    "is_nonzero",
+    "nonzero",
+    "masked_select",
+    "unique_dim",
+    "_unique2",
+}
 
 
 class Stream:
-    """torch.cuda.Stream's methods."""
+    """Has the methods of torch.cuda.Stream."""
 
     def __init__(self, device, name=None, number=None):
         self.log = device
@@ -54,7 +68,7 @@ class Stream:
         self.log.write({"wait_stream": self.number, "on": HOST})
 
     def query(self):
-        self.synchronize()  # all that was queued has ended
+        self.synchronize()  # operations complete when they are queued
         return True
 
     def __eq__(self, other):
@@ -65,7 +79,7 @@ class Stream:
 
 
 class Event:
-    """torch.cuda.Event's methods."""
+    """Has the methods of torch.cuda.Event."""
 
     def __init__(self, device):
         self.log, self.number = device, device.next_event()
@@ -88,7 +102,7 @@ class Event:
 
 
 class On:
-    """torch.cuda.stream(): the current stream, for a while."""
+    """Like torch.cuda.stream(): sets the current stream inside a with block."""
 
     def __init__(self, device, stream):
         self.log, self.stream = device, stream
@@ -115,8 +129,8 @@ class Pause:
 
 
 class Device:
-    """The log of one rank, and its streams. recorder: who knows which collective is asynchronous
-    (zeroproof_record.Recorder), and is told here of waits."""
+    """The log of one rank, and its streams. recorder (zeroproof_record.Recorder) knows which
+    collectives are asynchronous and reports waits for them."""
 
     def __init__(self, file, rank, world, recorder=None):
         self.lock = threading.Lock()
@@ -131,7 +145,8 @@ class Device:
             recorder.waited = self.waited
 
     def write(self, record):
-        # also from autograd's and the transport's threads: a text file that two write to may get zeros (CPython gh-119506)
+        # autograd and the transport write from other threads, which corrupts a text file without a
+        # lock (CPython gh-119506)
         with self.lock:
             if not self.closed:
                 self.file.write(json.dumps(record, separators=(",", ":")) + "\n")
@@ -140,7 +155,9 @@ class Device:
         number = self.streams
         self.streams += 1
         self.names[number] = name or f"stream {number}"
-        self.write({"stream": number, "name": self.names[number], **({"host": True} if host else {})})
+        self.write(
+            {"stream": number, "name": self.names[number], **({"host": True} if host else {})}
+        )
         return number
 
     def next_event(self):
@@ -157,7 +174,7 @@ class Device:
         return On(self, stream)
 
     def pause(self):
-        """The harness's own operations and waits are left out."""
+        """Excludes operations of the harness from the log."""
         return Pause(self)
 
     def synchronize(self):
@@ -167,24 +184,25 @@ class Device:
         return Recording(self)
 
     def close(self):
-        """What Python still holds when the rank ends is freed by nobody."""
+        """Ends the log. Memory that Python still holds is not freed."""
         self.write({"end": True})
         self.closed = True
 
     # ---- Memory ----------------------------------------------------------------------------------
 
-    def meet(self, tensor, site):
-        """The tensor's memory is known from now on, and its end is told. Result: was it new?"""
+    def track(self, tensor, site):
+        """Logs the allocation of the tensor's memory, and later its end. Returns False if it is
+        already tracked."""
         storage = tensor.untyped_storage()
         key, at, size = storage._cdata, storage.data_ptr(), storage.nbytes()
         if key in self.storages or size == 0:
             return False
         self.storages[key] = (at, size, self.current.number, set())
         self.write({"alloc": [at, size], "on": self.current.number, "name": site})
-        weakref.finalize(storage, self.gone, key).atexit = False
+        weakref.finalize(storage, self.freed, key).atexit = False
         return True
 
-    def gone(self, key):
+    def freed(self, key):
         at, size, on, used = self.storages.pop(key)
         after = sorted(used | ({self.comm.number} if self.comm else set()))
         self.write({"free": [at, size], "on": on, **({"after": after} if after else {})})
@@ -203,7 +221,8 @@ class Device:
             event.wait()
 
     def collective(self, record, later):
-        """A blocking one runs on the current stream, any other on a stream of NCCL's."""
+        """A blocking collective runs on the current stream, an asynchronous one on the
+        communication stream."""
         if not later:
             self.write({**record, "on": self.current.number})
             return
@@ -215,7 +234,7 @@ class Device:
     # ---- Autograd --------------------------------------------------------------------------------
 
     def backward_ended(self):
-        """The caller's stream waits for those that gradients were made on."""
+        """Makes the caller's stream wait for the streams on which gradients were computed."""
         if self.backward is None:
             return
         ended, self.backward = self.backward, None
@@ -226,15 +245,16 @@ class Device:
 
 
 class Backward:
-    """One that is under way: the stream it was called on, the event behind the gradients of all terms,
-    the streams that their parameters' gradients are made on."""
+    """A backward in progress: the stream it was called on, the event after the gradients of all
+    terms, and the streams that compute the parameters' gradients."""
 
     def __init__(self, caller, made):
         self.caller, self.made, self.streams = caller, made, []
 
 
 class Term(torch.autograd.Function):
-    """Closes a part of the forward that ran on a stream of its own: its backward runs there, too."""
+    """Ends a part of the forward that ran on a separate stream, so that its backward runs there as
+    well."""
 
     @staticmethod
     def forward(ctx, device, stream, made_on, out):
@@ -245,7 +265,8 @@ class Term(torch.autograd.Function):
     def backward(ctx, grad):
         device, stream = ctx.device, ctx.stream
         if device.backward is None:
-            # the gradients of all terms are there now: what hooks queue behind them is not waited for
+            # the gradients of all terms exist by now; streams do not wait for operations that hooks
+            # queue later
             device.backward = Backward(device.current, device.current.record_event())
             torch.autograd.Variable._execution_engine.queue_callback(device.backward_ended)
         if stream not in device.backward.streams:
@@ -258,7 +279,7 @@ class Term(torch.autograd.Function):
 
 
 class Engine:
-    """Autograd's engine, whose callbacks run when the caller's stream has waited."""
+    """Autograd's engine, except that callbacks run after the caller's stream has waited."""
 
     def __init__(self, device, real):
         self.device, self.real = device, real
@@ -267,13 +288,14 @@ class Engine:
         def run():
             self.device.backward_ended()
             call()
+
         self.real.queue_callback(run)
 
     def __getattr__(self, name):
         return getattr(self.real, name)
 
 
-# ---- Operations -----------------------------------------------------------------------------------
+# ---- Operations ----------------------------------------------------------------------------------
 
 
 def runs_of(tensor):
@@ -281,7 +303,9 @@ def runs_of(tensor):
     if tensor.numel() == 0 or tensor.layout != torch.strided:
         return []
     size, base = tensor.element_size(), tensor.data_ptr()
-    dims = sorted(((st, n) for n, st in zip(tensor.shape, tensor.stride()) if n > 1 and st != 0))
+    dims = sorted(
+        (st, n) for n, st in zip(tensor.shape, tensor.stride(), strict=True) if n > 1 and st != 0
+    )
     length = 1
     while dims and dims[0][0] == length:
         length *= dims.pop(0)[1]
@@ -306,7 +330,7 @@ SKIP = ("/torch/", "zeroproof_streams.py", "zeroproof_record.py", "/functools.py
 
 
 def site_of():
-    """Where, in the program, an operation was asked for."""
+    """The line of the program that called an operation."""
     frame = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -336,24 +360,27 @@ C10D = {
 ROOTED = {"broadcast_": "broadcast", "reduce_": "reduce"}
 
 
-def is_root(given):
+def is_root(arguments):
     from torch.distributed import ProcessGroup
-    return ProcessGroup.unbox(given["process_group"]).rank() == given["root_rank"]
+
+    return ProcessGroup.unbox(arguments["process_group"]).rank() == arguments["root_rank"]
 
 
-def accesses(name, given):
+def accesses(name, arguments):
     """(op, tensors read, tensors written) of a collective."""
     if name == "broadcast_":
-        return "broadcast", *((given["tensors"], []) if is_root(given) else ([], given["tensors"]))
+        return "broadcast", *(
+            (arguments["tensors"], []) if is_root(arguments) else ([], arguments["tensors"])
+        )
     if name == "reduce_":
-        return "reduce", given["tensors"], given["tensors"] if is_root(given) else []
+        return "reduce", arguments["tensors"], arguments["tensors"] if is_root(arguments) else []
     op, read, written = C10D[name]
-    return op, [given[n] for n in read], [given[n] for n in written]
+    return op, [arguments[n] for n in read], [arguments[n] for n in written]
 
 
 class Recording(TorchDispatchMode):
-    """Writes down what operations touch. Tensor.record_stream and autograd's engine are the device's
-    meanwhile."""
+    """Logs the memory that operations access. While active, it replaces Tensor.record_stream and
+    autograd's engine by the device's."""
 
     def __init__(self, device):
         super().__init__()
@@ -380,12 +407,12 @@ class Recording(TorchDispatchMode):
             self.communicate(op, name, args, kwargs, site)
             return op(*args, **kwargs)
         for t in tensors_of((args, kwargs)):
-            device.meet(t, site)
+            device.track(t, site)
         before = {t.untyped_storage()._cdata for t in tensors_of((args, kwargs))}
         out = op(*args, **kwargs)
         fresh = [t for t in tensors_of(out) if t.untyped_storage()._cdata not in before]
         for t in fresh:
-            device.meet(t, site)
+            device.track(t, site)
         if not device.quiet:
             self.compute(op, name, args, kwargs, fresh, site)
         return out
@@ -394,7 +421,7 @@ class Recording(TorchDispatchMode):
         if name in EMPTY:
             return
         reads, writes = [], list(fresh)
-        for argument, value in self.given(op, args, kwargs):
+        for argument, value in self.bound(op, args, kwargs):
             kind = argument.alias_info
             if kind is not None and kind.is_write:
                 writes += tensors_of(value)
@@ -411,20 +438,28 @@ class Recording(TorchDispatchMode):
 
     def communicate(self, op, name, args, kwargs, site):
         if name not in C10D and name not in ROOTED:
-            raise NotImplementedError(f"zeroproof_streams does not know what {name} reads and writes")
-        given = {a.name: value for a, value in self.given(op, args, kwargs)}
-        word, read, written = accesses(name, given)
+            raise NotImplementedError(
+                f"zeroproof_streams: the accesses of {name} are unknown: add it to C10D"
+            )
+        arguments = {a.name: value for a, value in self.bound(op, args, kwargs)}
+        word, read, written = accesses(name, arguments)
         read, written = tensors_of(read), tensors_of(written)
         for t in read + written:
-            self.device.meet(t, site)
+            self.device.track(t, site)
         later = self.device.recorder is not None and self.device.recorder.entering[1]
-        record = {"op": word, "site": site, "reads": ranges(read), "writes": ranges(written), "collective": True}
+        record = {
+            "op": word,
+            "site": site,
+            "reads": ranges(read),
+            "writes": ranges(written),
+            "collective": True,
+        }
         self.device.collective(record, later)
 
     @staticmethod
-    def given(op, args, kwargs):
-        """(argument of the schema, value) of what was passed."""
+    def bound(op, args, kwargs):
+        """Yields (argument of the schema, value) for each passed argument."""
         arguments = op._schema.arguments
-        yield from zip(arguments, args)
+        yield from zip(arguments, args, strict=False)
         names = {a.name: a for a in arguments}
         yield from ((names[n], value) for n, value in kwargs.items() if n in names)

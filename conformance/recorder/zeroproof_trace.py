@@ -1,11 +1,12 @@
-"""Records what a torch.distributed program enters, for `zeroproof trace check DIR`.
+"""Records the operations of a torch.distributed program for `zeroproof trace check DIR`.
 
     import zeroproof_trace
     zeroproof_trace.record("DIR")          # before the first collective
 
-It sits in PyTorch's dispatcher, where all process groups are entered, from Python and from C++ (the
-reducer of DDP). An operator given in C++ alone is `unknown`. Every record is written before the operation
-is entered. The format: conformance/TRACE.md."""
+It hooks into PyTorch's dispatcher, which every collective passes, whether Python or C++ (DDP's
+reducer) issues it. A reduction that only C++ knows is recorded as `unknown`. Every record is
+written before the operation is entered. The format: conformance/TRACE.md."""
+
 import atexit
 import contextlib
 import functools
@@ -17,15 +18,57 @@ import zlib
 
 GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, FIRST_DEF = *range(1, 12), 16
 DEFS = 1024
-OPS = ("", "all_reduce", "reduce_scatter", "all_gather", "reduce", "broadcast", "gather", "scatter",
-       "all_to_all", "barrier", "send", "recv")
-REDOPS = ("unknown", "none", "sum", "prod", "min", "max", "avg", "premul_sum", "band", "bor", "bxor")
-DTYPES = ("unknown", "int8", "uint8", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
-          "bfloat16", "float8_e4m3fn", "float8_e5m2", "bool", "int16", "uint16", "complex64", "complex128")
+OPS = (
+    "",
+    "all_reduce",
+    "reduce_scatter",
+    "all_gather",
+    "reduce",
+    "broadcast",
+    "gather",
+    "scatter",
+    "all_to_all",
+    "barrier",
+    "send",
+    "recv",
+)
+REDOPS = (
+    "unknown",
+    "none",
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "avg",
+    "premul_sum",
+    "band",
+    "bor",
+    "bxor",
+)
+DTYPES = (
+    "unknown",
+    "int8",
+    "uint8",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "bool",
+    "int16",
+    "uint16",
+    "complex64",
+    "complex128",
+)
 
 
 def number(value):
-    """LEB128."""
+    """A number in LEB128."""
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
@@ -44,7 +87,7 @@ def text(words):
 
 
 def runs(members):
-    """[(first, stride, length)]"""
+    """The members as arithmetic sequences: [(first, stride, length)]."""
     found, i = [], 0
     while i < len(members):
         j, stride = i + 1, 0
@@ -58,7 +101,7 @@ def runs(members):
 
 
 class TraceFile:
-    """The trace of one rank: append-only, written through with each record."""
+    """The trace of one rank. Each record is written to the file at once."""
 
     def __init__(self, folder, rank, world):
         self.rank, self.groups, self.defs, self.phases = rank, {}, {}, {"": 0}
@@ -66,7 +109,11 @@ class TraceFile:
         self.lock, self.fd = threading.RLock(), None
         try:
             os.makedirs(folder, exist_ok=True)
-            self.fd = os.open(os.path.join(folder, f"rank-{rank}.zpt"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            self.fd = os.open(
+                os.path.join(folder, f"rank-{rank}.zpt"),
+                os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+                0o666,
+            )
         except OSError as error:
             self.stop(error)
         self.put(b"ZPTRACE\1" + numbers(rank, world))
@@ -74,28 +121,45 @@ class TraceFile:
     def put(self, raw):
         try:
             while raw and self.fd is not None:
-                raw = raw[os.write(self.fd, raw):]
+                raw = raw[os.write(self.fd, raw) :]
         except OSError as error:
             self.stop(error)
 
     def stop(self, error):
-        """The run matters more than its trace. That ends here, without an end mark, as nothing may follow a torn
-        item, nor what is missing. The descriptor may be another's by now, so that it is not closed."""
+        """Ends the trace after a failed write, without an end mark, and lets the program continue.
+        Records after a torn or missing one would be misread. The descriptor is not closed: it may
+        belong to another file by now."""
         self.fd = None
         with contextlib.suppress(OSError, ValueError):
-            print(f"zeroproof: the trace of rank {self.rank} cannot be written: {error}: it ends here, as if the "
-                  "rank had stopped.", file=sys.stderr, flush=True)
+            print(
+                f"zeroproof: cannot write the trace of rank {self.rank}: {error}. The trace ends "
+                "here, as if the rank "
+                "had stopped; the program continues.",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def group(self, key, members, size=None):
-        """The file's number of a group; members None: unknown, and nothing in it is judged."""
+        """The number of a group in this file. members None: unknown, so its operations are not
+        judged."""
         with self.lock:
             if key not in self.groups:
                 self.groups[key] = len(self.groups) + 1
                 found = runs(members or [])
-                zigzag = [(first, 2 * stride if stride >= 0 else -2 * stride - 1, n) for first, stride, n in found]
-                self.put(numbers(GROUP, self.groups[key]) + text(key) +
-                         numbers(len(members) if members else size or 0, 0, len(found),
-                                 *(v for run in zigzag for v in run)))
+                zigzag = [
+                    (first, 2 * stride if stride >= 0 else -2 * stride - 1, n)
+                    for first, stride, n in found
+                ]
+                self.put(
+                    numbers(GROUP, self.groups[key])
+                    + text(key)
+                    + numbers(
+                        len(members) if members else size or 0,
+                        0,
+                        len(found),
+                        *(v for run in zigzag for v in run),
+                    )
+                )
             return self.groups[key]
 
     def phase(self, words):
@@ -105,10 +169,29 @@ class TraceFile:
                 self.put(numbers(PHASE, self.phases[words]) + text(words))
             self.now_in = self.phases[words]
 
-    def operation(self, op, group, redop="unknown", dtype="unknown", count=-1, root=-1, later=False, any_source=False):
-        """The operation's number. group: as group() gave it. count, root: -1 where unknown, or none."""
-        what = (OPS.index(op), REDOPS.index(redop), DTYPES.index(dtype) if dtype in DTYPES else 0, count + 1,
-                group, root + 1, int(later) | 2 * int(any_source), self.now_in)
+    def operation(
+        self,
+        op,
+        group,
+        redop="unknown",
+        dtype="unknown",
+        count=-1,
+        root=-1,
+        later=False,
+        any_source=False,
+    ):
+        """Records an operation and returns its number. group: from group(). count, root: -1 if
+        unknown or none."""
+        what = (
+            OPS.index(op),
+            REDOPS.index(redop),
+            DTYPES.index(dtype) if dtype in DTYPES else 0,
+            count + 1,
+            group,
+            root + 1,
+            int(later) | 2 * int(any_source),
+            self.now_in,
+        )
         with self.lock:
             now, raw = time.monotonic_ns(), b""
             if self.last is None or now - self.last > 1000:
@@ -122,17 +205,17 @@ class TraceFile:
             self.count += 1
             return self.count - 1
 
-    def source(self, number_of_operation, place):
-        """Whom a receive from any source received from."""
+    def source(self, number_of_operation, group_rank):
+        """Records the source of a receive from any source."""
         with self.lock:
-            self.put(numbers(SOURCE, self.count - number_of_operation, place + 1))
+            self.put(numbers(SOURCE, self.count - number_of_operation, group_rank + 1))
 
     def mark(self, *values):
         with self.lock:
             self.put(numbers(*values))
 
-    def close(self, through=True):
-        if through:
+    def close(self, completed=True):
+        if completed:
             self.mark(END)
         if self.fd is not None:
             with contextlib.suppress(OSError):
@@ -145,60 +228,86 @@ def total(tensors):
 
 
 def even(lists):
-    """Whether all parts are of one size: else members' counts may differ."""
+    """True if all parts have one size; otherwise the counts of the members may differ."""
     return len({t.numel() for parts in lists for t in parts}) <= 1
 
 
 def tensor_in(value):
-    """The first one of it and of all that is in it, or None."""
+    """The first tensor in a value, or None."""
     if isinstance(value, (list, tuple)):
         return next((found for found in map(tensor_in, value) if found is not None), None)
     return value if hasattr(value, "dtype") else None
 
 
-def first(given, *names):
-    """Of those that are given: who is no root has no inputs of a scatter, but outputs."""
-    return tensor_in([given.get(name) for name in names])
+def first(arguments, *names):
+    """The first tensor among the named arguments. A rank that is not the root of a scatter has
+    outputs only."""
+    return tensor_in([arguments.get(name) for name in names])
 
 
-# operator of the dispatcher -> (op, arguments: a tensor of it; count of the arguments, -1: unknown)
+# dispatcher operator -> (operation, function from its arguments to the count; -1: unknown)
 ENTERED = {
     "allreduce_": ("all_reduce", lambda a: total(a["tensors"])),
     "allreduce_coalesced_": ("all_reduce", lambda a: total(a["tensors"])),
     "broadcast_": ("broadcast", lambda a: total(a["tensors"])),
     "reduce_": ("reduce", lambda a: total(a["tensors"])),
-    "allgather_": ("all_gather", lambda a: total(a["input_tensors"]) if even(a["output_tensors"]) else -1),
+    "allgather_": (
+        "all_gather",
+        lambda a: total(a["input_tensors"]) if even(a["output_tensors"]) else -1,
+    ),
     "_allgather_base_": ("all_gather", lambda a: a["input_tensor"].numel()),
     "allgather_coalesced_": ("all_gather", lambda a: -1),
     "allgather_into_tensor_coalesced_": ("all_gather", lambda a: total(a["inputs"])),
-    "reduce_scatter_": ("reduce_scatter",
-                        lambda a: total(a["output_tensors"]) if even(a["input_tensors"]) else -1),
+    "reduce_scatter_": (
+        "reduce_scatter",
+        lambda a: total(a["output_tensors"]) if even(a["input_tensors"]) else -1,
+    ),
     "_reduce_scatter_base_": ("reduce_scatter", lambda a: a["output_tensor"].numel()),
     "reduce_scatter_tensor_coalesced_": ("reduce_scatter", lambda a: total(a["outputs"])),
     "gather_": ("gather", lambda a: total(a["input_tensors"])),
     "scatter_": ("scatter", lambda a: total(a["output_tensors"])),
     "alltoall_": ("all_to_all", lambda a: -1),
-    "alltoall_base_": ("all_to_all", lambda a: -1 if a.get("input_split_sizes") or a.get("output_split_sizes")
-                       else a["input"].numel()),
+    "alltoall_base_": (
+        "all_to_all",
+        lambda a: (
+            -1 if a.get("input_split_sizes") or a.get("output_split_sizes") else a["input"].numel()
+        ),
+    ),
     "barrier": ("barrier", lambda a: 0),
     "send": ("send", lambda a: total(a["tensors"])),
     "recv_": ("recv", lambda a: total(a["tensors"])),
     "recv_any_source_": ("recv", lambda a: total(a["tensors"])),
 }
-REDUCING = ("allreduce", "allreduce_coalesced", "reduce", "reduce_scatter", "_reduce_scatter_base",
-            "reduce_scatter_tensor_coalesced")
-TENSORS = ("tensors", "input_tensors", "inputs", "input_tensor", "output_tensors", "outputs", "input",
-           "tensor")
+REDUCING = (
+    "allreduce",
+    "allreduce_coalesced",
+    "reduce",
+    "reduce_scatter",
+    "_reduce_scatter_base",
+    "reduce_scatter_tensor_coalesced",
+)
+TENSORS = (
+    "tensors",
+    "input_tensors",
+    "inputs",
+    "input_tensor",
+    "output_tensors",
+    "outputs",
+    "input",
+    "tensor",
+)
 
 
 class Recorder:
     def __init__(self, folder):
         import torch
         import torch.distributed as dist
+
         self.torch, self.dist, self.folder, self.file = torch, dist, folder, None
         self.hint, self.failed, self.closed, self.keys = threading.local(), False, False, {}
-        self.before = {}  # the step and the phase that were told when no rank was known yet
-        self.receiving = {}  # from any source, by the handle's id: the handle, the operation's number
+        self.before = {}  # step and phase that were set before the rank was known
+        # id of a work -> (work, operation number, file), for receives from any source
+        self.receiving = {}
         self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
 
     def install(self):
@@ -207,11 +316,15 @@ class Recorder:
             self.library.impl(name, self.kernel(name), "BackendSelect")
         for name in REDUCING:
             if hasattr(self.dist.ProcessGroup, name):
-                setattr(self.dist.ProcessGroup, name, self.with_operator(getattr(self.dist.ProcessGroup, name)))
+                setattr(
+                    self.dist.ProcessGroup,
+                    name,
+                    self.with_operator(getattr(self.dist.ProcessGroup, name)),
+                )
         for name in ("send", "recv"):
             setattr(self.dist, name, self.hinted(getattr(self.dist, name), "blocking"))
         self.dist.ProcessGroup.recv_anysource = self.from_any(self.dist.ProcessGroup.recv_anysource)
-        self.dist.Work.wait = self.told(self.dist.Work.wait)
+        self.dist.Work.wait = self.with_source(self.dist.Work.wait)
         self.dist.batch_isend_irecv = self.hinted(self.dist.batch_isend_irecv, "call")
         hook = sys.excepthook
 
@@ -224,7 +337,7 @@ class Recorder:
         return self
 
     def close(self):
-        """Nothing is recorded any more."""
+        """Stops recording."""
         if self.file and not self.closed and os.getpid() == self.owner:
             self.file.close(not self.failed)
         self.closed = True
@@ -233,51 +346,72 @@ class Recorder:
         torch = self.torch
         op = getattr(torch.ops.c10d, name).default
         names = [argument.name for argument in op._schema.arguments]
-        # a key that inference tensors have, too; on its way down an operation passes it once
+        # inference tensors have this key as well, and the dispatcher passes it once per operation
         below = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 
         def enter(*args, **kwargs):
-            given = {**dict(zip(names, args)), **kwargs}
-            self.publish(name, given, "async_op" in names)
-            tensor = first(given, *TENSORS)
-            keys = torch._C._dispatch_keys(tensor) if tensor is not None else \
-                torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+            arguments = {**dict(zip(names, args, strict=False)), **kwargs}
+            self.publish(name, arguments, "async_op" in names)
+            tensor = first(arguments, *TENSORS)
+            keys = (
+                torch._C._dispatch_keys(tensor)
+                if tensor is not None
+                else torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+            )
             return op.redispatch(keys & below, *args, **kwargs)
 
         return enter
 
-    def publish(self, name, given, tells):
+    def publish(self, name, arguments, has_async_flag):
         if not self.records():
             return
         op, count = ENTERED[name]
-        group = self.dist.ProcessGroup.unbox(given["process_group"])
-        tensor = first(given, *TENSORS)
-        root = given.get("root_rank", given.get("dst", given.get("src", -1)))
+        group = self.dist.ProcessGroup.unbox(arguments["process_group"])
+        tensor = first(arguments, *TENSORS)
+        root = arguments.get("root_rank", arguments.get("dst", arguments.get("src", -1)))
         redop = "none"
-        if "reduce_op" in given:
+        if "reduce_op" in arguments:
             redop = getattr(self.hint, "redop", None) or "unknown"
-        later = given.get("async_op", True) if tells else not getattr(self.hint, "blocking", False)
-        dtype = "unknown" if tensor is None or op == "barrier" else str(tensor.dtype).rsplit(".", 1)[-1]
-        self.hint.number = self.trace().operation(op, self.number_of(group), redop, dtype, count(given), root,
-                                                  bool(later), name == "recv_any_source_")
+        later = (
+            arguments.get("async_op", True)
+            if has_async_flag
+            else not getattr(self.hint, "blocking", False)
+        )
+        dtype = (
+            "unknown" if tensor is None or op == "barrier" else str(tensor.dtype).rsplit(".", 1)[-1]
+        )
+        self.hint.number = self.trace().operation(
+            op,
+            self.number_of(group),
+            redop,
+            dtype,
+            count(arguments),
+            root,
+            bool(later),
+            name == "recv_any_source_",
+        )
 
     def records(self):
-        """Not behind the end, nor in a child of fork, which would write into its parent's file; nor where there is
-        no default group, by which a rank is known."""
+        """False after close(), in a forked child (which would write to its parent's file), and
+        before the default group exists (which defines the rank)."""
         if self.file is None:
             self.owner = os.getpid()
-        return not self.closed and self.owner == os.getpid() and (self.file is not None or self.dist.is_initialized())
+        return (
+            not self.closed
+            and self.owner == os.getpid()
+            and (self.file is not None or self.dist.is_initialized())
+        )
 
     def trace(self):
         if self.file is None:
             self.file = TraceFile(self.folder, self.dist.get_rank(), self.dist.get_world_size())
             for what, value in self.before.items():
-                self.tell(what, value)
+                self.set(what, value)
             self.before = {}
         return self.file
 
-    def tell(self, what, value):
-        """The step or the phase of what follows."""
+    def set(self, what, value):
+        """Sets the step or the phase of the following records."""
         if not self.records():
             if not self.closed and self.file is None:
                 self.before[what] = value
@@ -295,7 +429,8 @@ class Recorder:
         return self.keys[name]
 
     def with_operator(self, real):
-        """Keeps the operator for the dispatcher, which gives it as a sealed object."""
+        """Notes the reduction, which the dispatcher receives as an opaque object."""
+
         @functools.wraps(real)
         def call(*args, **kwargs):
             for value in (*args, *kwargs.values()):
@@ -310,7 +445,8 @@ class Recorder:
         return call
 
     def from_any(self, real):
-        """Keeps the handle, which knows the source when it has been waited for."""
+        """Keeps the work, which knows the source after its wait()."""
+
         @functools.wraps(real)
         def call(*args, **kwargs):
             self.hint.number = None
@@ -321,7 +457,7 @@ class Recorder:
 
         return call
 
-    def told(self, real):
+    def with_source(self, real):
         @functools.wraps(real)
         def wait(work, *args, **kwargs):
             done = real(work, *args, **kwargs)
@@ -361,7 +497,7 @@ _recorder = None
 
 
 def record(folder):
-    """From here on everything is recorded, into folder/rank-N.zpt."""
+    """Starts recording to folder/rank-N.zpt."""
     global _recorder
     if _recorder is None:
         _recorder = Recorder(folder).install()
@@ -372,10 +508,10 @@ def record(folder):
 
 def step(number_of_step):
     if _recorder:
-        _recorder.tell("step", number_of_step)
+        _recorder.set("step", number_of_step)
 
 
 def phase(words):
-    """What follows belongs to a phase: "gradient"."""
+    """Sets the phase of the following operations, such as "gradient"."""
     if _recorder:
-        _recorder.tell("phase", words)
+        _recorder.set("phase", words)

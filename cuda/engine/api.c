@@ -1,68 +1,47 @@
-/* The CUDA twin behind the public functions of ref/engine/engine.h. */
+/* The CUDA engine as the public functions of ref/engine/engine.h. */
 #include "api.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../ref/engine/engine_internal.h"
-#include "engine_internal.h"
-#include "outside.h"
+#include "../../ref/engine/engine_parts.h"
+#include "comm/host_channel.h"
+#include "inspect.h"
 
 struct zp_engine {
   zp_engine_options o;
   zp_cuda *c;            /* NULL: not made; err says why */
   zp_error err, unsaved; /* unsaved: of the last save */
   zp_engine_names_of names;
-  zp_cuda_line *line; /* to the other ranks; NULL: none, or the simulation's */
+  zp_alarm_line *line; /* to the other ranks; NULL: none, or the simulation's */
   zp_ledger_sum ledger[ZP_GROUPS];
 };
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-static int32_t status_of(int32_t cuda)
+/* Copies the rank's first error, from whichever thread; returns its status. A failed save has an
+ * error of its own. */
+static int copy_error(zp_engine *e)
 {
-  switch (cuda) {
-  case ZP_CUDA_OK: return ZP_OK;
-  case ZP_CUDA_E_REFUSED: return ZP_E_REFUSED;
-  case ZP_CUDA_E_MEMORY: return ZP_E_MEMORY;
-  case ZP_CUDA_E_ARRIVAL: return ZP_E_ARRIVAL;
-  case ZP_CUDA_E_MODEL: return ZP_E_WORKLOAD;
-  case ZP_CUDA_E_PEER: return ZP_E_PEER;
-  case ZP_CUDA_E_MISMATCH: return ZP_E_MISMATCH;
-  case ZP_CUDA_E_STORE: return ZP_E_FILE;
-  default: return ZP_E_DEVICE;
-  }
-}
-
-/* The engine's error becomes this one's; any thread. Returns its status. A save that failed is none
- * of them. */
-static int take_error(zp_engine *e)
-{
-  const zp_cuda_error *why = &e->c->err;
-  int status;
-  zp_cuda_enter(e->c);
-  if (e->err.status == ZP_OK && why->status)
-    zp_fail(&e->err, status_of(why->status), e->o.rank, "%s", why->text);
-  status = e->err.status;
-  zp_cuda_leave(e->c);
-  return status;
+  const zp_error *why = zp_cuda_first_error(e->c);
+  if (why->status) zp_fail(&e->err, why->status, e->o.rank, "%s", why->text);
+  return e->err.status;
 }
 
 /* An error of this file. */
 static int refuse(zp_engine *e, const zp_error *why)
 {
-  zp_cuda_enter(e->c);
-  zp_cuda_fail(e->c, ZP_CUDA_E_REFUSED, "%s", why->text);
-  zp_cuda_leave(e->c);
-  return take_error(e);
+  zp_cuda_refuse(e->c, why->text);
+  return copy_error(e);
 }
 
 static int result(zp_engine *e, int failed)
 {
-  return failed ? take_error(e) : ZP_OK;
+  return failed ? copy_error(e) : ZP_OK;
 }
 
-/* ---- What the twin asks ---------------------------------------------------------------------- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 static int first_values(void *ctx, int32_t param, void *data, cudaStream_t stream)
 {
@@ -73,103 +52,40 @@ static int first_values(void *ctx, int32_t param, void *data, cudaStream_t strea
   return cudaMemcpyAsync(data, e->o.first[param], n, cudaMemcpyHostToDevice, stream) != cudaSuccess;
 }
 
-/* Of dynamic shapes: as it is. */
-static void with_dims(const zp_cuda_message *m, zp_message *out)
+static zp_engine_call call_of(const zp_cuda_call *c)
 {
-  out->n = m->n;
-  for (int32_t i = 0; i < m->n; i++) {
-    out->t[i] = (zp_tensor){.dtype = m->t[i].dtype, .ndim = m->t[i].ndim, .data = m->t[i].data};
-    memcpy(out->t[i].dim, m->t[i].dim, sizeof out->t[i].dim);
-  }
-}
-
-/* The described tensors, at the engine's buffers; a gradient has no integer ones. */
-static void with_data(const zp_engine *e, const zp_message *like, const zp_cuda_message *m,
-                      int gradient, zp_message *out)
-{
-  memset(out, 0, sizeof *out);
-  if (e->o.config->dynamic_shapes) {
-    with_dims(m, out);
-    return;
-  }
-  for (int32_t i = 0; i < like->n && out->n < m->n; i++) {
-    if (gradient && (like->t[i].dtype == ZP_I32 || like->t[i].dtype == ZP_I64)) continue;
-    out->t[out->n] = like->t[i];
-    out->t[out->n].data = m->t[out->n].data;
-    out->n++;
-  }
-}
-
-static zp_engine_call call_of(const zp_cuda_call *c, const zp_message *in, const zp_message *out)
-{
-  return (zp_engine_call){c->step, c->mb, c->slot, c->stream, in, out, c->loss};
+  return (zp_engine_call){c->step, c->mb, c->slot, c->stream, c->in, c->out, c->loss};
 }
 
 static int forward(void *ctx, const zp_cuda_call *c)
 {
   const zp_engine *e = ctx;
-  zp_message in, out;
-  with_data(e, &e->o.in, c->in, 0, &in);
-  with_data(e, &e->o.out, c->out, 0, &out);
-  const zp_engine_call call = call_of(c, &in, &out);
+  const zp_engine_call call = call_of(c);
   return e->o.forward(e->o.ctx, &call);
 }
 
 static int backward(void *ctx, const zp_cuda_call *c)
 {
   const zp_engine *e = ctx;
-  zp_message in, out;
-  with_data(e, &e->o.out, c->in, 1, &in);
-  with_data(e, &e->o.in, c->out, 1, &out);
-  const zp_engine_call call = call_of(c, &in, &out);
+  const zp_engine_call call = call_of(c);
   return e->o.backward(e->o.ctx, &call);
 }
 
-/* What is wrong with it the twin finds out. */
-static int shape(void *ctx, const zp_cuda_call *c, zp_cuda_message *out)
+/* The CUDA engine checks the description. */
+static int shape(void *ctx, const zp_cuda_call *c, zp_message *out)
 {
   const zp_engine *e = ctx;
-  zp_message m = {0};
-  if (e->o.shape(e->o.ctx, c->step, c->mb, &m)) return -1;
-  out->n = m.n;
-  for (int32_t i = 0; i < m.n && i < ZP_CUDA_TENSORS; i++) {
-    out->t[i] = (zp_cuda_tensor){.dtype = m.t[i].dtype, .ndim = m.t[i].ndim};
-    memcpy(out->t[i].dim, m.t[i].dim, sizeof out->t[i].dim);
-  }
-  return 0;
-}
-
-static int64_t message_bytes(const zp_cuda_message *m)
-{
-  int64_t bytes = 0;
-  for (int32_t i = 0; i < m->n; i++) bytes += m->t[i].count * zp_dtype_bytes(m->t[i].dtype);
-  return bytes;
+  return e->o.shape(e->o.ctx, c->step, c->mb, out) ? -1 : 0;
 }
 
 static void issued(void *ctx, int32_t phase, const zp_op *op)
 {
   zp_engine *e = ctx;
-  const zp_cuda *c = e->c;
-  int64_t bytes = 0;
-  if (op->kind == ZP_OP_P2P && op->mb >= 0)
-    bytes = message_bytes(op->what == ZP_WHAT_ACTIVATION ? &c->act_out : &c->grad_out);
-  else if (op->kind != ZP_OP_P2P)
-    bytes = zp_sent_bytes(op, zp_group_size(c->cfg, op->group, op->key, c->at),
-                          zp_group_index(c->cfg, op->group, op->key, c->at));
-  zp_ledger_record(&e->ledger[op->group], op, bytes);
+  zp_ledger_record(&e->ledger[op->group], op, zp_cuda_sent_bytes(e->c, op));
   if (e->o.issued) e->o.issued(e->o.ctx, phase, op);
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
-
-static void to_cuda(const zp_message *m, zp_cuda_message *out)
-{
-  out->n = m->n;
-  for (int32_t i = 0; i < m->n; i++) {
-    out->t[i] = (zp_cuda_tensor){.dtype = m->t[i].dtype, .count = 1};
-    for (int32_t d = 0; d < m->t[i].ndim; d++) out->t[i].count *= m->t[i].dim[d];
-  }
-}
 
 static int alone(void *ctx, int32_t rank, void *bytes, size_t n)
 {
@@ -177,17 +93,18 @@ static int alone(void *ctx, int32_t rank, void *bytes, size_t n)
   return 0;
 }
 
-/* On which other ranks are told of a failure. */
-static int open_line(zp_engine *e, zp_cuda_outside *outside)
+/* The channel on which ranks report failures to each other. */
+static int open_channel(zp_engine *e, zp_cuda_host_channel *channel)
 {
   if (e->o.world == 1) return 0;
-  e->line = zp_cuda_open_line(e->o.rank, e->o.world, e->o.exchange, e->o.exchange_ctx, outside);
+  e->line =
+      zp_cuda_open_host_channel(e->o.rank, e->o.world, e->o.exchange, e->o.exchange_ctx, channel);
   return e->line ? 0 : -1;
 }
 
 static int open_engine(zp_engine *e, const zp_cuda_host *host)
 {
-  zp_cuda_error why;
+  zp_error why;
   zp_step_state state;
   zp_cuda_options c = {.cfg = e->o.config,
                        .optims = e->o.hyper.groups,
@@ -199,6 +116,8 @@ static int open_engine(zp_engine *e, const zp_cuda_host *host)
                        .native = e->o.config->reduce == ZP_ORDERED && !e->o.ordered,
                        .offload = e->o.offload,
                        .offload_threads = e->o.offload_threads,
+                       .act_in = e->o.in,
+                       .act_out = e->o.out,
                        .message_bytes = e->o.message_bytes,
                        .model = {e, first_values, e->o.forward ? forward : NULL,
                                  e->o.backward ? backward : NULL, e->o.shape ? shape : NULL},
@@ -208,30 +127,32 @@ static int open_engine(zp_engine *e, const zp_cuda_host *host)
                        .issued_ctx = e,
                        .deadline_ns = (uint64_t)(e->o.deadline_s * 1e9)};
   memcpy(c.optim, e->o.hyper.optim, sizeof c.optim);
-  to_cuda(&e->o.in, &c.act_in);
-  to_cuda(&e->o.out, &c.act_out);
   if (host) {
     c.now_ns = host->now_ns;
     c.pause = host->pause;
     c.threads = host->threads;
-    c.outside = host->outside;
-    c.fault = host->fault;
+    c.host_channel = host->host_channel;
+    c.intercept = host->intercept;
   }
   if (zp_engine_agree(&e->o, &e->err)) return e->err.status;
   e->names = zp_engine_names(&e->o);
-  if (!e->names || (!host && open_line(e, &c.outside)))
-    return zp_fail(&e->err, e->names ? ZP_E_PEER : ZP_E_MEMORY, e->o.rank, "rank %d: %s",
-                   (int)e->o.rank,
-                   e->names ? "no line to the other ranks: options.exchange failed, or no memory"
-                            : "no memory for the names of its entries");
+  if (!e->names)
+    return zp_fail(&e->err, ZP_E_MEMORY, e->o.rank,
+                   "rank %d: no memory for the names of its entries", (int)e->o.rank);
+  if (!host && open_channel(e, &c.host_channel))
+    return zp_fail(&e->err, ZP_E_PEER, e->o.rank,
+                   "rank %d: no connection to the other ranks: options.exchange failed, or there "
+                   "is no memory",
+                   (int)e->o.rank);
   e->c = zp_cuda_open(&c, &why);
   if (!e->c) {
-    zp_cuda_alarm alarm = {.rank = e->o.rank, .status = why.status, .step = -1};
-    memcpy(alarm.text, why.text, sizeof alarm.text);
-    if (e->line) c.outside.tell(c.outside.ctx, &alarm); /* again, perhaps: the first one counts */
-    return zp_fail(&e->err, status_of(why.status), e->o.rank, "%s", why.text);
+    zp_alarm alarm = {.rank = e->o.rank, .status = why.status, .step = -1};
+    snprintf(alarm.text, sizeof alarm.text, "%.*s", ZP_ALARM_TEXT - 1, why.text);
+    /* the engine may have sent one already: receivers keep the first */
+    if (e->line) c.host_channel.send(c.host_channel.ctx, &alarm);
+    return zp_fail(&e->err, why.status, e->o.rank, "%s", why.text);
   }
-  /* the caller's streams are behind nothing yet: INIT has ended before they begin */
+  /* nothing orders the caller's streams yet: INIT ends before they begin */
   return result(e, zp_cuda_init(e->c) || zp_cuda_get(e->c, &state));
 }
 
@@ -256,7 +177,8 @@ int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-/* What a call returns that cannot reach the twin, which knows of its own errors: 0 when it can. */
+/* The status of a call without an engine to make it; 0: there is one, which knows its own
+ * errors. */
 static int unusable(const zp_engine *e)
 {
   return !e ? ZP_E_REFUSED : e->c ? ZP_OK : e->err.status;
@@ -294,7 +216,7 @@ void *zp_engine_param(const zp_engine *e, int32_t param)
 
 const int32_t *zp_engine_log2_scale(const zp_engine *e)
 {
-  return e && e->c ? &e->c->state->scaler.log2_scale : NULL;
+  return e && e->c ? &zp_cuda_state_of(e->c)->scaler.log2_scale : NULL;
 }
 
 int zp_engine_get(zp_engine *e, zp_engine_state *state)
@@ -305,7 +227,7 @@ int zp_engine_get(zp_engine *e, zp_engine_state *state)
   zp_error why = {0};
   if (unusable(e)) return unusable(e);
   if (zp_engine_state_size(&e->o, size, &why)) return refuse(e, &why);
-  if (zp_cuda_get(e->c, &now)) return take_error(e);
+  if (zp_cuda_get(e->c, &now)) return copy_error(e);
   s.step = now.step;
   memcpy(&s.norm, &now.decision.norm_f64, sizeof s.norm);
   memcpy(&s.loss, &now.decision.loss, sizeof s.loss);
@@ -319,17 +241,13 @@ int zp_engine_get(zp_engine *e, zp_engine_state *state)
 
 /* ---- Checkpoints ----------------------------------------------------------------------------- */
 
-/* 0, or a negative status: not now. */
+/* 0, or a negative status: a checkpoint is not possible now. */
 static int between(zp_engine *e, const char *dir)
 {
   zp_error why = {0};
-  int announced;
   if (unusable(e)) return unusable(e);
-  zp_cuda_enter(e->c);
-  announced = e->c->begun;
-  zp_cuda_leave(e->c);
   memset(&e->unsaved, 0, sizeof e->unsaved);
-  return zp_engine_between(&e->o, dir, announced, &why) ? refuse(e, &why) : ZP_OK;
+  return zp_engine_between(&e->o, dir, zp_cuda_is_announced(e->c), &why) ? refuse(e, &why) : ZP_OK;
 }
 
 int zp_engine_save(zp_engine *e, const char *dir)
@@ -337,11 +255,12 @@ int zp_engine_save(zp_engine *e, const char *dir)
   zp_engine_store s;
   int status = between(e, dir);
   if (status) return status;
-  status = zp_cuda_save(e->c, zp_engine_open_save(&s, &e->o, e->names, dir, e->c->step));
+  status =
+      zp_cuda_save(e->c, zp_engine_open_save(&s, &e->o, e->names, dir, zp_cuda_step_count(e->c)));
   zp_engine_close_store(&s);
   if (!status) return ZP_OK;
-  if (take_error(e)) return e->err.status;
-  return zp_fail(&e->unsaved, status_of(status), e->o.rank, "%s", zp_cuda_why(e->c)->text);
+  if (copy_error(e)) return e->err.status;
+  return zp_fail(&e->unsaved, status, e->o.rank, "%s", zp_cuda_why(e->c)->text);
 }
 
 int zp_engine_load(zp_engine *e, const char *dir)
@@ -359,7 +278,7 @@ int zp_engine_load(zp_engine *e, const char *dir)
 const zp_error *zp_engine_why(const zp_engine *e)
 {
   if (!e) return NULL;
-  if (e->c) take_error((zp_engine *)e); /* the watchdog may have found one */
+  if (e->c) copy_error((zp_engine *)e); /* the watchdog may have found one */
   return e->err.status == ZP_OK && e->unsaved.status ? &e->unsaved : &e->err;
 }
 
@@ -369,11 +288,11 @@ int zp_engine_destroy(zp_engine *e, zp_error *err)
   if (!e) return ZP_OK;
   status = zp_cuda_close(e->c);
   if (e->err.status == ZP_OK && status)
-    zp_fail(&e->err, status_of(status), e->o.rank,
-            "rank %d: the device or a communicator did not come to its end", (int)e->o.rank);
+    zp_fail(&e->err, status, e->o.rank, "rank %d: the device or a communicator did not end",
+            (int)e->o.rank);
   status = e->err.status;
   if (err) *err = e->err;
-  zp_cuda_close_line(e->line);
+  zp_alarm_close(e->line);
   free(e->names);
   free(e);
   return status;

@@ -11,8 +11,8 @@ typedef struct zp_cuda_host {
   uint64_t (*now_ns)(void);
   void (*pause)(void);
   const zp_cuda_threads *threads;
-  zp_cuda_outside outside;
-  const zp_cuda_fault *fault;
+  zp_cuda_host_channel host_channel;
+  zp_cuda_intercept intercept;
 } zp_cuda_host;
 
 /* host: NULL: the system's. */

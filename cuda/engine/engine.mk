@@ -1,59 +1,64 @@
 # The CUDA engine: plain C that is compiled with CUDA's and NCCL's headers; its tests link simdev.
 # Included by the Makefile.
 
-ENGINE_SRC := $(sort $(wildcard cuda/engine/*.c))
+ENGINE_SRC := $(sort $(wildcard cuda/engine/*.c cuda/engine/*/*.c))
 ENGINE_OBJ := $(ENGINE_SRC:%.c=$(BUILD)/%.o)
 ENGINE     := $(BUILD)/libzpcuda.a
-ENGINE_TEST_SRC := $(sort $(wildcard tests/cuda/test_engine*.c))
+ENGINE_TEST_SRC := $(sort $(wildcard tests/cuda/engine/test_engine*.c))
 ENGINE_TESTS    := $(ENGINE_TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 
 $(ENGINE_OBJ) $(ENGINE_TESTS:%=%.o): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(ENGINE_OBJ) $(ENGINE_TESTS:%=%.o): | $(CUDA_HEADERS)
 
-$(ENGINE): $(ENGINE_OBJ) $(CUDA_KERNEL_OBJ) $(OFFLOAD_OBJ)
+$(ENGINE): $(ENGINE_OBJ) $(CUDA_KERNEL_OBJ) $(HOST_OPTIMIZER_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^
 
-# What a program that runs the engine on simdev links, in this order; made in cuda/trial/trial.mk.
-TRIAL           := $(BUILD)/libzptrial.a
-TRIAL_LINK      := $(TRIAL) $(ENGINE) $(ZP_PATH) $(SIMDEV) $(BUILD)/libzpcli.a $(STATIC)
-TRIAL_TSAN      := $(BUILD)/tsan/libzptrial.a
-TRIAL_TSAN_LINK := $(TRIAL_TSAN) $(SIMDEV_TSAN)
+# What a program that runs the engine on simdev links, in this order; made in cuda/verify/verify.mk.
+CUDA_VERIFY           := $(BUILD)/libzpcuda_verify.a
+CUDA_VERIFY_LINK      := $(CUDA_VERIFY) $(ENGINE) $(HAPPENS_BEFORE) $(SIMDEV) \
+                         $(BUILD)/libzpcli.a $(STATIC)
+CUDA_VERIFY_TSAN      := $(BUILD)/tsan/libzpcuda_verify.a
+CUDA_VERIFY_TSAN_LINK := $(CUDA_VERIFY_TSAN) $(SIMDEV_TSAN)
 
-$(ENGINE_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TRIAL_LINK)
+$(ENGINE_TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(CUDA_VERIFY_LINK)
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) -lcriterion $(LIBS) $(MPI_LIBS))
 
 # Programs for scripts, plain and under ThreadSanitizer.
-ENGINE_RUNS := $(patsubst %,$(BUILD)/tests/cuda/engine_%,syncs faults)
+ENGINE_RUNS := $(patsubst %,$(BUILD)/tests/drivers/cuda/engine_%,syncs faults)
 
 $(ENGINE_RUNS:%=%.o): CPPFLAGS += $(CUDA_CPPFLAGS)
-$(ENGINE_RUNS): %: %.o $(TRIAL_LINK)
+$(ENGINE_RUNS): %: %.o $(CUDA_VERIFY_LINK)
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
 
 $(BUILD)/tsan/ref/%.o: ref/%.c $(BUILD)/tsan/flags
 	@mkdir -p $(@D)
 	$(say) CC "$< (tsan)"
-	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CPPFLAGS) $(MPI_CFLAGS) -c $< -o $@
+	$(call compile,$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CPPFLAGS) $(MPI_CFLAGS) -c $< -o $@)
+$(BUILD)/tsan/conformance/%.o: conformance/%.c $(BUILD)/tsan/flags
+	@mkdir -p $(@D)
+	$(say) CC "$< (tsan)"
+	$(call compile,$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CPPFLAGS) $(MPI_CFLAGS) -c $< -o $@)
 $(BUILD)/tsan/cuda/engine/%.o: cuda/engine/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(say) CC "$< (tsan)"
-	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@
+	$(call compile,$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@)
 $(BUILD)/tsan/cuda/kernels/%.o: cuda/kernels/%.c $(BUILD)/tsan/flags
 	@mkdir -p $(@D)
 	$(say) CC "$< (tsan)"
-	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread -MMD -MP -c $< -o $@
+	$(call compile,$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread -MMD -MP -c $< -o $@)
 
-ENGINE_THREADS := $(BUILD)/tests/cuda/engine_threads
+ENGINE_THREADS := $(BUILD)/tests/drivers/cuda/engine_threads
 
-$(BUILD)/tsan/cuda/path/%.o: cuda/path/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
+$(BUILD)/tsan/cuda/happens_before/%.o: cuda/happens_before/%.c $(BUILD)/tsan/flags | $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(say) CC "$< (tsan)"
-	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@
+	$(call compile,$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -MMD -MP -c $< -o $@)
 
 $(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_tsan: $(BUILD)/%_tsan: $(BUILD)/tsan/%.o \
-  $(TRIAL_TSAN_LINK)
+  $(CUDA_VERIFY_TSAN_LINK)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
@@ -62,62 +67,68 @@ unit: $(ENGINE_TESTS) $(ENGINE_RUNS) $(ENGINE_RUNS:%=%_tsan) $(ENGINE_THREADS)_t
 
 # ---- The public functions ------------------------------------------------------------------------
 
-# Programs for the CUDA engine, unchanged, as all ranks of one simulation: tests/cuda/on_simdev.h.
+# Programs for the CUDA engine, unchanged, as all ranks of one simulation:
+# tests/drivers/cuda/on_simdev.h.
 API_HEADER   := $(BUILD)/include/zeroproof.h
 $(API_HEADER):
 	@mkdir -p $(@D)
 	$(Q)printf '#include "ref/zeroproof.h"\n' > $@
-API_PROGRAMS := $(BUILD)/tests/cuda/api_example $(BUILD)/tests/cuda/api_driver \
-                $(BUILD)/tests/cuda/api_line $(BUILD)/tests/cuda/api_streams
-API_TSAN     := $(BUILD)/tests/cuda/api_driver_tsan $(BUILD)/tests/cuda/api_streams_tsan
-$(BUILD)/tests/cuda/api_example.o: ref/example/train.c
-$(BUILD)/tests/cuda/api_driver.o: tests/mpi/engine_driver.c
-$(BUILD)/tests/cuda/api_line.o: tests/cuda/api_line.c
-$(BUILD)/tests/cuda/api_streams.o: tests/cuda/api_streams.c
+API_PROGRAMS := $(BUILD)/tests/drivers/cuda/api_example $(BUILD)/tests/drivers/cuda/api_driver \
+                $(BUILD)/tests/drivers/cuda/api_line $(BUILD)/tests/drivers/cuda/api_streams
+API_TSAN     := $(BUILD)/tests/drivers/cuda/api_driver_tsan \
+                $(BUILD)/tests/drivers/cuda/api_streams_tsan
+$(BUILD)/tests/drivers/cuda/api_example.o: ref/example/train.c
+$(BUILD)/tests/drivers/cuda/api_driver.o: tests/drivers/mpi/engine_driver.c
+$(BUILD)/tests/drivers/cuda/api_line.o: tests/drivers/cuda/api_line.c
+$(BUILD)/tests/drivers/cuda/api_streams.o: tests/drivers/cuda/api_streams.c
 $(API_PROGRAMS:%=%.o): $(BUILD)/flags | $(CUDA_HEADERS) $(API_HEADER)
 	@mkdir -p $(@D)
 	$(say) CC "$(filter %.c,$^) (simdev)"
-	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. \
-	  -include tests/cuda/on_simdev.h -c $(filter %.c,$^) -o $@
-$(BUILD)/tests/cuda/api_run.o: CPPFLAGS += $(CUDA_CPPFLAGS)
-$(BUILD)/tests/cuda/api_run.o: | $(CUDA_HEADERS)
-$(API_PROGRAMS): %: %.o $(BUILD)/tests/cuda/api_run.o $(ENGINE) $(SIMDEV) $(STATIC)
+	$(call compile,$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. \
+	  -include tests/drivers/cuda/on_simdev.h -c $(filter %.c,$^) -o $@)
+$(BUILD)/tests/drivers/cuda/api_run.o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(BUILD)/tests/drivers/cuda/api_run.o: | $(CUDA_HEADERS)
+$(API_PROGRAMS): %: %.o $(BUILD)/tests/drivers/cuda/api_run.o $(ENGINE) $(SIMDEV) $(STATIC)
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS))
 
-$(BUILD)/tsan/tests/cuda/api_driver.o: tests/mpi/engine_driver.c
-$(BUILD)/tsan/tests/cuda/api_streams.o: tests/cuda/api_streams.c
+$(BUILD)/tsan/tests/drivers/cuda/api_driver.o: tests/drivers/mpi/engine_driver.c
+$(BUILD)/tsan/tests/drivers/cuda/api_streams.o: tests/drivers/cuda/api_streams.c
 $(API_TSAN:$(BUILD)/%_tsan=$(BUILD)/tsan/%.o): $(BUILD)/tsan/flags | $(CUDA_HEADERS) $(API_HEADER)
 	@mkdir -p $(@D)
 	$(say) CC "$(filter %.c,$^) (simdev, tsan)"
-	$(Q)$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. \
-	  -include tests/cuda/on_simdev.h -MMD -MP -c $(filter %.c,$^) -o $@
-$(API_TSAN): $(BUILD)/tests/cuda/%_tsan: $(BUILD)/tsan/tests/cuda/%.o \
-  $(BUILD)/tsan/tests/cuda/api_run.o $(TRIAL_TSAN_LINK)
+	$(call compile,$(TSAN_CC) $(TSAN_FLAGS) -fsanitize=thread $(CUDA_CPPFLAGS) -DCUDA \
+	  -I$(BUILD)/include -I. \
+	  -include tests/drivers/cuda/on_simdev.h -MMD -MP -c $(filter %.c,$^) -o $@)
+$(API_TSAN): $(BUILD)/tests/drivers/cuda/%_tsan: $(BUILD)/tsan/tests/drivers/cuda/%.o \
+  $(BUILD)/tsan/tests/drivers/cuda/api_run.o $(CUDA_VERIFY_TSAN_LINK)
 	$(say) LD $@
 	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
 
 unit: $(API_PROGRAMS) $(API_TSAN)
 
 # The public functions as they are, with POSIX threads and sockets, on a device of the tests' own.
-API_THREADS := $(BUILD)/tests/cuda/api_threads
-OFFLOAD_PAGES := $(BUILD)/tests/cuda/offload_pages
-$(API_THREADS).o $(OFFLOAD_PAGES).o $(BUILD)/tests/cuda/at_once.o: CPPFLAGS += $(CUDA_CPPFLAGS)
-$(API_THREADS).o $(OFFLOAD_PAGES).o $(BUILD)/tests/cuda/at_once.o: | $(CUDA_HEADERS)
-$(API_THREADS) $(OFFLOAD_PAGES): %: %.o $(BUILD)/tests/cuda/at_once.o $(ENGINE) $(STATIC)
+API_THREADS := $(BUILD)/tests/drivers/cuda/api_threads
+HOST_OPTIMIZER_PAGES := $(BUILD)/tests/drivers/cuda/offload_pages
+AT_ONCE := $(BUILD)/tests/drivers/cuda/at_once.o
+$(API_THREADS).o $(HOST_OPTIMIZER_PAGES).o $(AT_ONCE): CPPFLAGS += $(CUDA_CPPFLAGS)
+$(API_THREADS).o $(HOST_OPTIMIZER_PAGES).o $(AT_ONCE): | $(CUDA_HEADERS)
+$(API_THREADS) $(HOST_OPTIMIZER_PAGES): %: %.o $(AT_ONCE) $(ENGINE) $(STATIC)
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) -pthread $(LIBS))
-$(API_THREADS)_tsan: $(BUILD)/tsan/tests/cuda/api_threads.o $(BUILD)/tsan/tests/cuda/at_once.o \
-  $(TRIAL_TSAN)
+$(API_THREADS)_tsan: $(BUILD)/tsan/tests/drivers/cuda/api_threads.o \
+  $(BUILD)/tsan/tests/drivers/cuda/at_once.o \
+  $(CUDA_VERIFY_TSAN)
 	$(say) LD $@
 	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
 
-unit: $(API_THREADS) $(API_THREADS)_tsan $(OFFLOAD_PAGES)
+unit: $(API_THREADS) $(API_THREADS)_tsan $(HOST_OPTIMIZER_PAGES)
 
 # For devices: the engine and its kernels as nvcc compiles them. Programs link CUDA's runtime and
 # NCCL.
 CUDA_LIBRARY := $(BUILD)/libzeroproof_cuda.a
-$(CUDA_LIBRARY): $(ENGINE_OBJ) $(OFFLOAD_OBJ) $(BUILD)/cuda/kernels/launch.o $(BUILD)/cuda/kernels/device.o
+$(CUDA_LIBRARY): $(ENGINE_OBJ) $(HOST_OPTIMIZER_OBJ) $(BUILD)/cuda/kernels/launch.o \
+  $(BUILD)/cuda/kernels/device.o
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^
 

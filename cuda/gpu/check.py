@@ -1,17 +1,15 @@
-"""Checks and measures the engine on a GPU, or what of that can be done on simdev, in one command.
+"""Checks and measures the engine on a GPU, or those parts that simdev can run, in one command.
 
     make gpu-check [DEVICE=sim] [RESULTS=FOLDER] [BUDGET=530] [TRIALS=300,60]
 
-Parts run one after the other, each with a time limit of its own; what fails, or is stopped at its
-limit, does not stop the later ones. What cannot be run here is "not run", with the reason. Writes
-results.json, table.md and pictures; a table or picture without a measurement is not written. Of a
-GPU they go to cuda/results/DATE-GPU-COMMIT, of simdev to build/gpu-check. Exit status: 0 when
-nothing failed.
+Parts run one after the other, each with its own time limit; a part that fails or is stopped does
+not stop the later ones. A part that cannot run here is "not run", with the reason. Writes
+results.json, table.md and pictures, unless there is no measurement; those of a GPU to
+cuda/results/DATE-GPU-COMMIT, those of simdev to build/gpu-check. Exit status: 0: no part failed.
 """
 
 import argparse
 import contextlib
-import datetime
 import glob
 import importlib.util
 import json
@@ -28,32 +26,46 @@ import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RANKS = {1: "one rank", 2: "two ranks"}
-# tests/mpi/engine_driver.c: fp16, ZeRO-2, states in pinned memory, beside ref
+# tests/drivers/mpi/engine_driver.c: fp16, ZeRO-2, states in pinned memory, beside ref
 OFFLOAD = ["engine_driver", "offload=1", "precision=2", "reduce=0", "seed=5"]
 SIZES = ["25e6", "250e6", "2.5e9"]
-RESERVED = 170  # seconds of the budget that are the measurements' on a GPU
-BEGINS = 25  # seconds in which ranks have begun: torch is read, NCCL looks around
+RESERVED = 170  # seconds of the budget that are reserved for measurements on a GPU
+BEGINS = 25  # seconds until ranks have begun: loading torch, starting NCCL
 TAIL = 2000  # characters of a part's output that are kept
-# Why compute-sanitizer itself does not run: no finding of its.
-NOT_HERE = ("Device not supported", "not supported on this", "Unable to find",
-            "terminated before first instrumented API call", "No attachable process", "timed-out")
-# What compute-sanitizer says of a finding.
+ALL_QUEUES = {"CUDA_DEVICE_MAX_CONNECTIONS": "32"}  # hardware queues of the device
+# Why compute-sanitizer itself did not run; this is not a finding.
+NOT_HERE = (
+    "Device not supported",
+    "not supported on this",
+    "Unable to find",
+    "terminated before first instrumented API call",
+    "No attachable process",
+    "timed-out",
+)
+# The lines by which compute-sanitizer reports a finding.
 FOUND = re.compile(r"^=========\s+(Invalid|Misaligned|Error: |Warning: |.*SUMMARY: [1-9])", re.M)
 
 
 class NotRun(Exception):
-    """Why a part cannot be run here."""
+    """The reason why a part cannot run here."""
 
 
 def run(argv, limit, env=None):
-    """(exit status or None when it was stopped, stdout, stderr); its children end with it."""
-    process = subprocess.Popen(argv, cwd=ROOT, env={**os.environ, **(env or {})}, text=True,
-                               errors="replace", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               start_new_session=True)
+    """(exit status, or None if it was stopped; stdout; stderr); its children end with it."""
+    process = subprocess.Popen(
+        argv,
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        text=True,
+        errors="replace",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     try:
         out, err = process.communicate(timeout=limit)
         return process.returncode, out, err
-    except subprocess.TimeoutExpired:  # it may say where it is, and take back what is half made
+    except subprocess.TimeoutExpired:  # it may print its position, and remove incomplete files
         os.killpg(process.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(2)
@@ -62,12 +74,12 @@ def run(argv, limit, env=None):
     try:
         out, err = process.communicate(timeout=5)
         return None, out, err
-    except subprocess.TimeoutExpired:  # in the driver, or its pipe is held by who has left the group
+    except subprocess.TimeoutExpired:  # hangs in the driver, or another process has its pipe
         return None, "", "it did not end when it was killed"
 
 
 def lines_of(text):
-    """The JSON objects that a program printed, one a line; a last line cut short is left out."""
+    """The JSON objects that a program printed, one a line; an incomplete last line is ignored."""
     found = []
     for line in text.splitlines():
         try:
@@ -78,7 +90,7 @@ def lines_of(text):
 
 
 def find_toolkit():
-    """nvcc and compute-sanitizer are not on the path of every shell that has them."""
+    """Adds the folders of nvcc and compute-sanitizer, which are not on every PATH."""
     homes = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
     homes += sorted(glob.glob("/usr/local/cuda-13*"), reverse=True)
     folders = [f"{home}/bin" for home in homes if home and os.path.isdir(f"{home}/bin")]
@@ -86,9 +98,9 @@ def find_toolkit():
 
 
 def toolkit_of(nvcc):
-    """The folder of CUDA's headers and libraries: nvcc on the path may be a script elsewhere."""
-    for path in (os.environ.get("CUDA_HOME", ""), pathlib.Path(nvcc).resolve().parents[1],
-                 "/usr/local/cuda"):
+    """The folder of CUDA's headers and libraries: nvcc on the PATH may be a script."""
+    beside_nvcc = pathlib.Path(nvcc).resolve().parents[1]
+    for path in (os.environ.get("CUDA_HOME", ""), beside_nvcc, "/usr/local/cuda"):
         if path and (pathlib.Path(path) / "include" / "cuda_runtime_api.h").exists():
             return path
     raise NotRun(f"no headers of CUDA are found for {nvcc}: set CUDA_HOME")
@@ -99,8 +111,8 @@ def cublaslt_of(toolkit, wheels=None):
     if wheels is None:
         nvidia = importlib.util.find_spec("nvidia")
         wheels = list(nvidia.submodule_search_locations or []) if nvidia else []
-    places = [pathlib.Path(toolkit)] + [pathlib.Path(w) / p for w in wheels
-                                        for p in ("cu13", "cublas")]
+    places = [pathlib.Path(toolkit)]
+    places += [pathlib.Path(w) / p for w in wheels for p in ("cu13", "cublas")]
     missing = []
     for place in places:
         header = (place / "include" / "cublasLt.h").exists()
@@ -113,31 +125,31 @@ def cublaslt_of(toolkit, wheels=None):
 
 
 def laws_of(text):
-    """What a program that prints "ok NAME" and "not ok NAME: WHY" came to."""
+    """The result of a program that prints "ok NAME" and "not ok NAME: WHY"."""
     lines = text.splitlines()
     good, bad = ([x for x in lines if x.startswith(w)] for w in ("ok ", "not ok "))
-    products = [x.split(": ", 1)[1] for x in lines if x.startswith("# ") and ", " in x
-                and " order" in x]
+    comments = [x for x in lines if x.startswith("# ")]
+    products = [x.split(": ", 1)[1] for x in comments if ", " in x and " order" in x]
     if not good and not bad:
         return []
-    told = {"ok": len(good), "not ok": len(bad), "products": "".join(products[-1:])}  # the last
-    return [{**told, "first": bad[:3]} if bad else told]
+    result = {"ok": len(good), "not ok": len(bad), "products": "".join(products[-1:])}  # the last
+    return [{**result, "first": bad[:3]} if bad else result]
 
 
 def trained_of(text):
-    """What `train` came to; nothing where it did not say that all bits are ref's."""
+    """The result of `train`; empty unless it printed that all bits are ref's."""
     lines = text.splitlines()
     if not any("equal to ref bit for bit" in x for x in lines):
         return []
-    told = {"equal": True}
+    result = {"equal": True}
     for x in lines:
         if x.startswith("products: "):
-            told["products"] = x.split(": ", 1)[1]  # the last: what they came to
+            result["products"] = x.split(": ", 1)[1]  # the last one has the results
         if x.startswith("from ref's own products"):
-            told["apart"] = x.split(": ", 1)[1]
-        if x.startswith("bits of the end"):
-            told["bits"] = x.rsplit(" ", 1)[1]
-    return [told] if "bits" in told else []
+            result["apart"] = x.split(": ", 1)[1]
+        if x.startswith("hash of the run"):
+            result["bits"] = x.rsplit(" ", 1)[1]
+    return [result] if "bits" in result else []
 
 
 class Check:
@@ -162,19 +174,20 @@ class Check:
             entry.update(fn(limit))
         except NotRun as why:
             entry.update(result="not run", why=str(why))
-        except Exception as error:  # of ours, too: the others' results are to be written
+        except Exception as error:  # an error of this script must not lose the results
             entry.update(result="failed", why=f"{type(error).__name__}: {error}")
         entry["seconds"] = round(time.monotonic() - begin, 1)
         self.parts.append(entry)
-        print(f"{name:24s} {entry['result']:8s} {entry['seconds']:6.1f} s  {entry.get('why', '')}",
-              flush=True)
+        line = f"{name:24s} {entry['result']:8s} {entry['seconds']:6.1f} s  {entry.get('why', '')}"
+        print(line, flush=True)
         return entry["result"] == "passed"
 
     def command(self, argv, limit, env=None, wants_json=True, read=lines_of):
-        """A part that is one program; read: what is kept of what it printed."""
+        """A part that is one program; read: takes the results from its output."""
         status, out, err = run(argv, limit, env)
         found = read(out)
-        entry = {"command": " ".join(argv).replace(f"{ROOT}/", ""), "result": "passed", "output": found}
+        words = " ".join(argv).replace(f"{ROOT}/", "")
+        entry = {"command": words, "result": "passed", "output": found}
         if status is None:
             entry.update(result="failed", why=f"stopped at its limit of {limit:.0f} s")
         elif status != 0:
@@ -188,13 +201,13 @@ class Check:
     # ---- Parts -----------------------------------------------------------------------------------
 
     def made(self, targets, limit):
-        """Built, as far as it goes: a program that cannot be stops no other."""
+        """Builds all programs; one that cannot be built does not stop the others."""
         make = ["make", "-k", f"-j{os.cpu_count()}", f"BUILD={os.path.relpath(self.build, ROOT)}"]
         env = {}
         if self.device == "gpu":
-            # a compiler that is newer than ours has warnings of its own
-            make += ["ARCHS=90", "MPI_CFLAGS=", "MPI_LIBS=", "CFLAGS=-Wno-error",
-                     f"CUDA_HOME={self.toolkit()}"]
+            # a newer compiler may have more warnings
+            make += ["ARCHS=90", "MPI_CFLAGS=", "MPI_LIBS=", "CFLAGS=-Wno-error"]
+            make += [f"CUDA_HOME={self.toolkit()}"]
             env.update(ZP_WERROR="0", ZP_FETCH="0")
             libs = ROOT / "gpu-libs"
             if libs.is_dir():
@@ -209,7 +222,7 @@ class Check:
         return toolkit_of(nvcc)
 
     def library(self):
-        """What make is told of cuBLASLt; nothing where there is none."""
+        """The arguments of make for cuBLASLt; empty if it is not installed."""
         try:
             header, library = cublaslt_of(self.toolkit())
         except NotRun:
@@ -221,58 +234,59 @@ class Check:
         return self.made([*library, f"gpu-programs-{self.device}"], limit)
 
     def bounds(self, limit):
-        """gpt with the products of the machine's cuBLASLt, within ERR's ranges; on simdev with
-        ref's own and in four other orders."""
-        argv = [str(self.build / "tests/cuda/gpt_bounds"), "orders"]
+        """gpt with the machine's cuBLASLt, within the bounds of ERR; on simdev with ref's products
+        and with four other orders of addition."""
+        argv = [str(self.build / "tests/drivers/cuda/gpt_bounds"), "orders"]
         if self.device == "gpu":
             begin = time.monotonic()
             header, library = cublaslt_of(self.toolkit())
-            entry = self.made([f"CUBLAS_INC={header}", f"CUBLAS_LIB={library}",
-                               "gpt-bounds-device"], limit)
+            words = [f"CUBLAS_INC={header}", f"CUBLAS_LIB={library}", "gpt-bounds-device"]
+            entry = self.made(words, limit)
             if entry["result"] != "passed":
                 return entry
-            argv = [str(self.build / "tests/cuda/gpt_bounds_device_lt")]
+            argv = [str(self.build / "tests/drivers/cuda/gpt_bounds_device_lt")]
             limit -= time.monotonic() - begin
         return self.command(argv, limit, read=laws_of)
 
     def trained(self, products, *options):
         """`train --engine cuda`: with products in ref's order all bits are ref's; with cuBLASLt's
-        each is judged, and all bits are ref's that are made of gradients."""
+        each product is judged, and all bits that derive from gradients are ref's."""
+
         def part(limit):
-            program = self.build / ("zeroproof-cuda" if self.device == "gpu"
-                                    else "tests/cuda/zeroproof_threads_lt")
             if self.device == "gpu" and products == "cublaslt":
                 cublaslt_of(self.toolkit())
+            on_gpu, on_simdev = "zeroproof-cuda", "tests/drivers/cuda/zeroproof_threads_lt"
+            program = self.build / (on_gpu if self.device == "gpu" else on_simdev)
             stand_in = {} if self.device == "gpu" else {"FAKE_CUBLAS": "pairwise"}
-            return self.command(
-                [str(program), "train", "--engine", "cuda", "--data", str(ROOT / "STYLE.md"),
-                 "--layers", "2", "--d-model", "32", "--heads", "2", "--context", "32", "--batch",
-                 "2", "--sample", "0", "--steps", "5", "--products", products, *options], limit,
-                stand_in, read=trained_of)
+            argv = [str(program), "train", "--engine", "cuda", "--data", str(ROOT / "LICENSE")]
+            argv += "--layers 2 --d-model 32 --heads 2 --context 32 --batch 2".split()
+            argv += ["--sample", "0", "--steps", "5", "--products", products, *options]
+            return self.command(argv, limit, stand_in, read=trained_of)
+
         return part
 
     def kernels(self, limit):
         return self.command([self.program("kernel_check"), "40", "1"], limit)
 
-    def loopback(self, limit):
+    def random_topologies(self, limit):
         cases, seconds = self.trials
         most = max(limit - 5, 1)
         seed = str(int(time.time()))
-        return self.command([self.program("loopback_trials"), str(cases), str(seconds), str(most),
-                             seed], limit, {"CUDA_DEVICE_MAX_CONNECTIONS": "32"})  # queues: all
+        argv = [self.program("random_topologies"), str(cases), str(seconds), str(most), seed]
+        return self.command(argv, limit, ALL_QUEUES)
 
     def races(self, limit):
         if self.device == "gpu":
             raise NotRun("ThreadSanitizer sees simdev's streams; on a GPU racecheck looks")
         seconds = max(1, int(min(20, limit - 10, self.trials[1])))
-        entry = self.command([str(self.build / "zeroproof-loopback-tsan"), "fuzz", "--engine",
-                              "cuda", "--seconds", str(seconds), "--jobs", "1"], limit,
-                             wants_json=False)
-        return entry
+        argv = [str(self.build / "zeroproof-nccl-threads-tsan"), "fuzz", "--engine", "cuda"]
+        argv += ["--seconds", str(seconds), "--jobs", "1"]
+        return self.command(argv, limit, wants_json=False)
 
     def sanitizer(self, tool, of):
-        """of: the program and its arguments, of the limit. What a program gets from CUDA it looks at
-        itself; CUDA's libraries ask for what a driver may not have, which is no finding."""
+        """of: returns the program and its arguments for a limit. Errors that CUDA returns are the
+        program's to check; its libraries query features that a driver may lack: not a finding."""
+
         def part(limit):
             if self.device != "gpu":
                 raise NotRun("compute-sanitizer is for devices")
@@ -288,8 +302,8 @@ class Check:
             def read(text):
                 whole.append(text)
                 return lines_of(text) or laws_of(text)
-            entry = self.command(argv + [program, *arguments], limit,
-                                 {"CUDA_DEVICE_MAX_CONNECTIONS": "32"}, read=read)
+
+            entry = self.command(argv + [program, *arguments], limit, ALL_QUEUES, read=read)
             if entry["result"] == "passed":
                 return entry
             text = whole[0] + entry["tail"]
@@ -298,33 +312,35 @@ class Check:
                 raise NotRun(f"compute-sanitizer refuses this device: {refused}")
             found = FOUND.search(text)
             if found:
-                entry["found"] = text[found.start():][:TAIL]
-            elif entry["why"].startswith("stopped"):  # how much slower a program is nobody knows
+                entry["found"] = text[found.start() :][:TAIL]
+            elif entry["why"].startswith("stopped"):  # the slowdown of a program is not known
                 raise NotRun(f"no end in {limit:.0f} s under compute-sanitizer, and nothing found")
             return entry
+
         return part
 
     def kernels_checked(self, _):
         return [self.program("kernel_check"), "4", "3"]
 
     def bounds_checked(self, _):
-        return [str(self.build / "tests/cuda/gpt_bounds_device_lt"), "small"]
+        return [str(self.build / "tests/drivers/cuda/gpt_bounds_device_lt"), "small"]
 
-    def trials_checked(self, limit):
-        """One topology or more, for what of the time is left when a last one takes as long."""
-        return [self.program("loopback_trials"), "1", str(limit / 4), str(limit / 2), "1"]
+    def topologies_checked(self, limit):
+        """One topology or more, until a quarter of the limit has passed."""
+        return [self.program("random_topologies"), "1", str(limit / 4), str(limit / 2), "1"]
 
     def nccl(self, ranks, p2p, engine=None):
-        """Real NCCL; several ranks on one GPU may lock up, which is told and no failure. engine: the
-        program over it, and its arguments."""
+        """Real NCCL. Several ranks on one GPU may deadlock, which is reported but not a failure.
+        engine: a program that runs the engine, and its arguments."""
+
         def part(limit):
             if self.device != "gpu":
                 raise NotRun("NCCL is for devices")
-            if engine and not any(p["result"] == "passed" for p in self.parts
-                                  if p["part"].startswith(f"NCCL, {RANKS[ranks]}")):
+            alone = [p for p in self.parts if p["part"].startswith(f"NCCL, {RANKS[ranks]}")]
+            if engine and not any(p["result"] == "passed" for p in alone):
                 raise NotRun("NCCL alone did not get through")
-            argv = [sys.executable, "cuda/gpu/nccl_ranks.py", "--ranks", str(ranks),
-                    "--limit", str(int(limit - 3))]
+            argv = [sys.executable, "cuda/gpu/nccl_ranks.py", "--ranks", str(ranks)]
+            argv += ["--limit", str(int(limit - 3))]
             if engine:
                 argv += ["--program", self.program(engine[0]), *engine[1:]]
             env = {"NCCL_MAX_CTAS": "2"}
@@ -336,29 +352,32 @@ class Check:
                 raise NotRun(last["not_run"])
             if last.get("locked_up") and limit < BEGINS:
                 raise NotRun(f"no end in {limit:.0f} s, which were all that was left")
-            if last.get("locked_up"):  # one rank waits for nobody
+            if last.get("locked_up"):  # a single rank cannot deadlock
                 entry.update(result="locked up" if ranks > 1 else "failed", why=last["locked_up"])
             return entry
+
         return part
 
     def bench(self, size, repetitions):
         def part(limit):
             n, times = (size, repetitions) if self.device == "gpu" else ("20000", 3)
-            entry = self.command([self.program("kernel_bench"), str(int(float(n))), str(times)],
-                                 limit)
-            # what was measured before it was stopped stays
+            argv = [self.program("kernel_bench"), str(int(float(n))), str(times)]
+            entry = self.command(argv, limit)
+            # keeps measurements made before it was stopped
             self.measured += [x for x in entry.pop("output") if x.get("clock") == "events"]
             return entry
+
         return part
 
     def torch_job(self, size, repetitions):
         def part(limit):
             if self.device != "gpu":
                 raise NotRun("there is no GPU")
-            entry = self.command([sys.executable, "cuda/gpu/torch_job.py", size,
-                                  str(repetitions)], limit)
+            argv = [sys.executable, "cuda/gpu/torch_job.py", size, str(repetitions)]
+            entry = self.command(argv, limit)
             self.torch += [x for x in entry.pop("output") if "torch" in x]
             return entry
+
         return part
 
     # ---- All -------------------------------------------------------------------------------------
@@ -368,16 +387,16 @@ class Check:
         self.reserved = min(RESERVED, left / 3) if self.device == "gpu" else 0
         self.part("build", 150, self.build_all)
         self.part("kernels", 40, self.kernels)
-        self.part("trials on the loopback", self.trials[1] + 90, self.loopback)
-        self.part("races of the loopback", 60, self.races)
+        self.part("random topologies", self.trials[1] + 90, self.random_topologies)
+        self.part("races of nccl_threads", 60, self.races)
         self.part("gpt's bounds", 60, self.bounds)
         self.part("gpt trained, bf16", 30, self.trained("ref", "--dp", "2"))
         self.part("gpt trained, cuBLASLt", 30, self.trained("cublaslt", "--dp", "2"))
-        self.part("gpt trained, offload", 30, self.trained(
-            "ref", "--dp", "3", "--pp", "1", "--precision", "fp16", "--offload"))
+        offload = self.trained("ref", "--dp", "3", "--pp", "1", "--precision", "fp16", "--offload")
+        self.part("gpt trained, offload", 30, offload)
         self.part("memcheck", 30, self.sanitizer("memcheck", self.kernels_checked))
         self.part("racecheck", 30, self.sanitizer("racecheck", self.kernels_checked))
-        self.part("NCCL, one rank", 60, self.nccl(1, True))  # torch is read for the first time
+        self.part("NCCL, one rank", 60, self.nccl(1, True))  # torch is loaded for the first time
         self.part("engine over NCCL, one rank", 30, self.nccl(1, True, ["example"]))
         self.part("offload over NCCL, one rank", 30, self.nccl(1, True, [*OFFLOAD, "mb=3"]))
         p2p = self.part("NCCL, two ranks", 60, self.nccl(2, True))
@@ -385,7 +404,7 @@ class Check:
         self.part("engine over NCCL, two ranks", 60, self.nccl(2, p2p, ["example"]))
         self.part("offload over NCCL, two ranks", 60, self.nccl(2, p2p, [*OFFLOAD, "dp=2"]))
         self.part("memcheck, gpt", 40, self.sanitizer("memcheck", self.bounds_checked))
-        self.part("memcheck, loopback", 40, self.sanitizer("memcheck", self.trials_checked))
+        self.part("memcheck, nccl_threads", 40, self.sanitizer("memcheck", self.topologies_checked))
         self.reserved = 0
         for size in SIZES if self.device == "gpu" else SIZES[:1]:
             self.part(f"bandwidth, {size}", 40, self.bench(size, 15 if size != SIZES[-1] else 9))
@@ -393,7 +412,7 @@ class Check:
         return all(p["result"] != "failed" for p in self.parts)
 
 
-# ---- What it was run on --------------------------------------------------------------------------
+# ---- The machine ---------------------------------------------------------------------------------
 
 
 def said(argv, limit=20):
@@ -410,10 +429,11 @@ print(f"{p.name}, , {p.total_memory >> 20} MiB")"""
 
 
 def gpu_of():
-    """Name, driver, memory: of nvidia-smi or, where a container lacks it, of torch."""
-    told = said(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
-                 "--format=csv,noheader"]) or said([sys.executable, "-c", TORCH_SAYS], 60)
-    name, driver, memory = ((told.splitlines() or [""])[0].split(", ") + [""] * 3)[:3]
+    """Name, driver, memory: from nvidia-smi or, if it is not installed, from torch."""
+    query = "--query-gpu=name,driver_version,memory.total"
+    output = said(["nvidia-smi", query, "--format=csv,noheader"])
+    output = output or said([sys.executable, "-c", TORCH_SAYS], 60)
+    name, driver, memory = ((output.splitlines() or [""])[0].split(", ") + [""] * 3)[:3]
     try:
         version = pathlib.Path("/proc/driver/nvidia/version").read_text()
     except OSError:
@@ -423,11 +443,14 @@ def gpu_of():
 
 
 def machine(device):
-    """The commit is given where there is no git: by ZP_COMMIT."""
+    """The commit of git or, without git, of ZP_COMMIT."""
     commit = said(["git", "rev-parse", "--short=12", "HEAD"]) or os.environ.get("ZP_COMMIT", "")
     changed = bool(said(["git", "status", "--porcelain", "-uno"]))
-    facts = {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-             "device": device, "commit": (commit or "unknown") + ("+changes" if changed else "")}
+    facts = {
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "device": device,
+        "commit": (commit or "unknown") + ("+changes" if changed else ""),
+    }
     nvcc = re.search(r"release ([\d.]+)", said(["nvcc", "--version"]))
     facts["nvcc"] = nvcc.group(1) if nvcc else ""
     if device == "gpu":
@@ -456,8 +479,10 @@ def main():
     find_toolkit()
     facts = machine(args.device)
     if args.device == "gpu" and not facts["gpu"]:
-        sys.exit("gpu-check: neither nvidia-smi nor torch names a GPU; make gpu-check DEVICE=sim "
-                 "runs on simdev")
+        sys.exit(
+            "gpu-check: neither nvidia-smi nor torch names a GPU; make gpu-check DEVICE=sim "
+            "runs on simdev"
+        )
     cases, seconds = (int(x) for x in args.trials.split(","))
     check = Check(args.device, ROOT / args.build, args.budget, (cases, seconds), begun)
     good = check.all()

@@ -1,14 +1,14 @@
-/* kernel_check ROUNDS SEED: every kernel of the engine on the device, and the same bodies compiled
- * by the C compiler on the host, from the same bytes: all memory must be equal afterwards, also
- * where nothing is to be written; but for which NaN it is that an operation gave (NUM-4). Prints one
- * line of JSON. Exit 0: equal; 1: not; 3: no device. */
+/* kernel_check ROUNDS SEED: runs every kernel of the engine on the device, and the same source
+ * compiled by the C compiler on the host, from the same bytes. Afterwards all memory must be equal,
+ * also memory that is not written, except for the bits of NaN results (NUM-4). Prints one line of
+ * JSON. Exit codes: 0: equal; 1: not equal; 3: no device. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../ref/engine/comm.h"
-#include "../trial/same.h"
+#include "../../ref/comm/comm.h"
+#include "../verify/same_bits.h"
 #include "kernel_check.h"
 
 enum { ROOM = 16 << 10, SLOTS = 6 };
@@ -28,7 +28,7 @@ static int64_t below(uint64_t *state, int64_t n)
   return (int64_t)(next(state) % (uint64_t)n);
 }
 
-/* kind 0: near one, 1: all finite ones, 2: some infinite, 3: any bits. */
+/* kind 0: close to one, 1: any finite, 2: some infinite, 3: any bits. */
 static uint32_t pattern_of(uint64_t *state, int32_t dtype, int kind)
 {
   uint32_t u = (uint32_t)next(state);
@@ -55,14 +55,14 @@ static void fill(uint64_t *state, int32_t dtype, int kind, void *to, int64_t n)
 
 /* ---- One case -------------------------------------------------------------------------------- */
 
-/* Memory of a case: the host's copy, the device's, and what came back. */
+/* Memory of a case: the host's copy, the device's, and the device's result. */
 typedef struct place {
   char *host, *device, *back;
   size_t bytes;
 } place;
 
-/* What the kernel computes in a slot: results of operations, in fp32 or in the update's dtype. All
- * else has equal bytes. NUM-4 */
+/* The type of results that the kernel computes in a slot: fp32 or the update's dtype. All other
+ * bytes must be equal. NUM-4 */
 typedef enum result { BYTES, FP32, OF_UPDATE } result;
 
 typedef struct check {
@@ -88,7 +88,7 @@ static int64_t some_count(uint64_t *state)
   return k < 12 ? odd[k] : 1 + below(state, ROOM - 64);
 }
 
-/* Runs over slots `in` and `out`: up to 16 pieces at odd places. */
+/* Runs over slots `in` and `out`: up to 16 pieces at odd offsets. */
 static void make_runs(uint64_t *state, char *base, int in, int out, int64_t in_size,
                       int64_t out_size, zp_memory_runs *runs)
 {
@@ -189,7 +189,7 @@ static zp_launch make_add_exact(uint64_t *state, char *host, char *base, void *p
   return zp_launch_limbs(((zp_add_params *)params)->n, 2);
 }
 
-/* Limbs below 2^32, the last one small: such as settling leaves. */
+/* Limbs below 2^32, the last one small, as after normalization. */
 static void fill_limbs(uint64_t *state, char *to, int64_t n, int wide)
 {
   for (int64_t i = 0; i < n * 9; i++) {
@@ -258,12 +258,12 @@ static zp_launch make_update(uint64_t *state, char *host, char *base, void *para
   return zp_launch_runs(p->runs.here, p->runs.n);
 }
 
-static zp_launch make_tell(uint64_t *state, char *host, char *base, void *params)
+static zp_launch make_write(uint64_t *state, char *host, char *base, void *params)
 {
-  zp_tell_params *p = params;
+  zp_write_params *p = params;
   (void)host;
-  p->n = (int32_t)below(state, ZP_TELL_MAX + 1);
-  for (int32_t i = 0; i < ZP_TELL_MAX; i++) p->value[i] = (int64_t)next(state);
+  p->n = (int32_t)below(state, ZP_WRITE_MAX + 1);
+  for (int32_t i = 0; i < ZP_WRITE_MAX; i++) p->value[i] = (int64_t)next(state);
   p->to = (int64_t *)(void *)slot(base, 0);
   return zp_launch_one();
 }
@@ -291,7 +291,7 @@ static zp_launch make_pack(uint64_t *state, char *host, char *base, void *params
   return zp_launch_one();
 }
 
-/* From a sum of squares that was packed: small limbs. */
+/* From a packed sum of squares: small limbs. */
 static zp_launch make_decide(uint64_t *state, char *host, char *base, void *params)
 {
   zp_decide_params *p = params;
@@ -340,7 +340,7 @@ static void run_on_host(const simdev_kernel *k, zp_launch l, const void *params)
   free(shared);
 }
 
-/* 0, or the call of CUDA that failed is told. */
+/* 0, or prints the CUDA call that failed. */
 static int failed(const char *of, const char *call, cudaError_t e)
 {
   if (e != cudaSuccess)
@@ -362,7 +362,7 @@ static int run_on_device(const check *c, const place *p, zp_launch l, void *para
          failed(c->name, "cudaStreamSynchronize", cudaStreamSynchronize(stream));
 }
 
-/* Whether a slot has the host's results; *at: the byte that has not. */
+/* 1: a slot has the host's results; *at: the first byte that differs. */
 static int same_slot(const place *p, int k, result in, const void *params, size_t *at)
 {
   const char *here = slot(p->host, k), *there = slot(p->back, k);
@@ -428,7 +428,7 @@ int zp_kernel_check(int64_t rounds, uint64_t seed, FILE *out)
       CHECK(mean_ordered, make_mean_ordered, [1] = FP32),
       CHECK(mean_exact, make_mean_exact, BYTES),
       CHECK(update, make_update, [1] = FP32, [2] = FP32, [3] = FP32, [4] = OF_UPDATE),
-      CHECK(tell, make_tell, BYTES),
+      CHECK(write, make_write, BYTES),
       CHECK(loss, make_loss, BYTES),
       CHECK(pack, make_pack, BYTES),
       CHECK(decide, make_decide, BYTES),

@@ -1,4 +1,4 @@
-/* What a program of gpu-check does, on a device or as a host of simdev. */
+/* The main function of a program of gpu-check, on a device or as a host of simdev. */
 #ifndef ZP_GPU_MAIN_H
 #define ZP_GPU_MAIN_H
 

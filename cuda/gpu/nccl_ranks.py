@@ -1,11 +1,12 @@
-"""Real NCCL, its ranks separate processes on one GPU: what the engine asks of it, or the engine.
+"""Real NCCL, its ranks separate processes on one GPU: the operations of the engine, or the engine.
 
     nccl_ranks.py --ranks N --limit SECONDS [--library PATH] [--program PATH [ARGUMENT...]]
 
-The program is ref/example/train.c for the CUDA engine, which has to print what the reference's
-prints; or one with arguments, which judges itself. Prints one JSON object last. One rank runs with any NCCL; several need 2.30 or later, which has
-NCCL_MULTI_RANK_GPU_ENABLE: one in gpu-libs/ is taken before torch's. A lock-up is reported, and no
-failure.
+Without PROGRAM, the ranks are processes of this script. PROGRAM without arguments is
+ref/example/train.c for the CUDA engine, which must print the results of the reference; with
+arguments it judges itself. Prints one JSON object last. One rank runs with any NCCL; several need
+2.30 or later, which has NCCL_MULTI_RANK_GPU_ENABLE: an NCCL in gpu-libs/ has precedence over
+torch's. A deadlock is reported but is not a failure.
 """
 
 import argparse
@@ -24,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEVERAL = 23000  # 2.30.0
 INT64, FLOAT32, SUM = 4, 7, 0
 N = 1 << 16
-# The lines of ref/example/train.c, sorted, of any number of ranks: tests/cuda/test_api.sh
+# The lines of ref/example/train.c, sorted, of any number of ranks: tests/cuda/engine/test_api.sh
 EXAMPLE = "61f1623b51c2798c00a7487b9ddad933cb2cf095b2654e8a4adc3f96c354b874"
 
 
@@ -33,7 +34,7 @@ class UniqueId(ctypes.Structure):
 
 
 def packed():
-    """The library that was taken along, unpacked."""
+    """The NCCL library that was packed with the sources, unpacked."""
     import lzma
 
     for path in sorted((ROOT / "gpu-libs").glob("libnccl*.so.xz")):
@@ -44,7 +45,7 @@ def packed():
 
 
 def torchs():
-    """The one that torch brings, or the system's, without importing torch."""
+    """The library of the torch package, or the system's, without importing torch."""
     torch = importlib.util.find_spec("torch")
     base = pathlib.Path(torch.origin).parents[1] / "nvidia" if torch else pathlib.Path("/nowhere")
     system = pathlib.Path("/usr/lib").glob("*/libnccl.so.2")
@@ -52,7 +53,7 @@ def torchs():
 
 
 def load(path):
-    """NCCL's own calls of itself must not reach torch's NCCL, which may be loaded for all to see."""
+    """Loads NCCL so that its internal calls do not reach torch's NCCL, which may be global."""
     return ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_DEEPBIND)
 
 
@@ -90,19 +91,22 @@ def rank_main(args):
     lib.ncclCommDestroy(comm)
 
 
+def ptr(tensor):
+    return ctypes.c_void_p(tensor.data_ptr())
+
+
 def collectives(args, lib, comm, stream):
-    """The engine's: int64 sums, fp32 reduce-scatter, all-gather, messages to every other rank."""
+    """The engine's operations: int64 sums, fp32 reduce-scatter, all-gather, messages to all."""
     import torch
 
     size, count = ctypes.c_size_t, args.ranks
-    ptr = lambda t: ctypes.c_void_p(t.data_ptr())
     mine = torch.arange(N, device="cuda", dtype=torch.int64) * (args.rank + 1)
     total = torch.empty_like(mine)
     check(lib, lib.ncclAllReduce(ptr(mine), ptr(total), size(N), INT64, SUM, comm, stream), "sum")
     parts = torch.full((N * count,), float(args.rank + 1), device="cuda")
     part = torch.empty(N, device="cuda")
-    check(lib, lib.ncclReduceScatter(ptr(parts), ptr(part), size(N), FLOAT32, SUM, comm, stream),
-          "reduce-scatter")
+    status = lib.ncclReduceScatter(ptr(parts), ptr(part), size(N), FLOAT32, SUM, comm, stream)
+    check(lib, status, "reduce-scatter")
     whole = torch.empty(N * count, device="cuda")
     check(lib, lib.ncclAllGather(ptr(part), ptr(whole), size(N), FLOAT32, comm, stream), "gather")
     got = torch.zeros(N * count, device="cuda")
@@ -111,8 +115,7 @@ def collectives(args, lib, comm, stream):
         if peer == args.rank:
             continue
         lib.ncclSend(ptr(parts), size(N), FLOAT32, peer, comm, stream)
-        lib.ncclRecv(ctypes.c_void_p(got.data_ptr() + 4 * N * peer), size(N), FLOAT32, peer, comm,
-                     stream)
+        lib.ncclRecv(ptr(got[N * peer :]), size(N), FLOAT32, peer, comm, stream)
     check(lib, lib.ncclGroupEnd(), "send and receive")
     torch.cuda.synchronize()
     ranks = count * (count + 1) // 2
@@ -120,33 +123,40 @@ def collectives(args, lib, comm, stream):
     assert torch.equal(whole, torch.full_like(whole, float(ranks))), "wrong gather"
     for peer in range(count):
         want = 0.0 if peer == args.rank else peer + 1.0
-        assert (got[N * peer: N * (peer + 1)] == want).all(), "wrong message"
+        assert (got[N * peer : N * (peer + 1)] == want).all(), "wrong message"
 
 
 def start(args, path, folder):
-    """The ranks' processes; what they say goes to files."""
+    """Starts the ranks' processes, with output to files."""
     env = {"NCCL_DEBUG": "WARN", **os.environ, "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
     if args.program:
         os.symlink(path, f"{folder}/libnccl.so.2")
         env["LD_LIBRARY_PATH"] = f"{folder}:{env.get('LD_LIBRARY_PATH', '')}".rstrip(":")
-        env.update(WORLD_SIZE=str(args.ranks), LOCAL_WORLD_SIZE=str(args.ranks), LOCAL_RANK="0",
-                   MASTER_ADDR="127.0.0.1", MASTER_PORT=str(20000 + os.getpid() % 20000))
+        env.update(
+            WORLD_SIZE=str(args.ranks),
+            LOCAL_WORLD_SIZE=str(args.ranks),
+            LOCAL_RANK="0",
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=str(20000 + os.getpid() % 20000),
+        )
     processes = []
     for r in range(args.ranks):
-        argv = [os.path.abspath(args.program), *args.arguments] if args.program else [
-            sys.executable, __file__, "--ranks", str(args.ranks), "--rank", str(r), "--library",
-            path, "--id", f"{folder}/id"]
         if args.program:
             env["RANK"] = str(r)
+            argv = [os.path.abspath(args.program), *args.arguments]
+        else:
+            argv = [sys.executable, __file__, "--ranks", str(args.ranks), "--rank", str(r)]
+            argv += ["--library", path, "--id", f"{folder}/id"]
         with open(f"{folder}/out{r}", "w") as out, open(f"{folder}/err{r}", "w") as err:
             processes.append(subprocess.Popen(argv, env=env, stdout=out, stderr=err))
     return processes
 
 
 def as_the_reference(args, folder):
-    """Whether the example printed what it has to. NCCL says its version among it."""
-    text = "".join(pathlib.Path(f"{folder}/out{r}").read_text(errors="replace")
-                   for r in range(args.ranks))
+    """True if the example printed its results; NCCL prints its version among them."""
+    text = "".join(
+        pathlib.Path(f"{folder}/out{r}").read_text(errors="replace") for r in range(args.ranks)
+    )
     lines = sorted(x for x in text.splitlines() if x.startswith(("step ", "layer ")))
     return hashlib.sha256("".join(x + "\n" for x in lines).encode()).hexdigest() == EXAMPLE
 
@@ -192,8 +202,11 @@ def main():
             time.sleep(0.1)
         locked = all(p.poll() in (None, 0) for p in each) and any(p.poll() is None for p in each)
         codes = end(each)
-        said = [pathlib.Path(f"{folder}/{of}{r}").read_text(errors="replace")[-500:]
-                for r in range(args.ranks) for of in ("out", "err")]  # NCCL warns on both
+        said = [
+            pathlib.Path(f"{folder}/{of}{r}").read_text(errors="replace")[-500:]
+            for r in range(args.ranks)
+            for of in ("out", "err")  # NCCL warns on both
+        ]
         judges = args.arguments or not args.program
         equal = not any(codes) and bool(judges or as_the_reference(args, folder))
     if locked:
@@ -203,8 +216,8 @@ def main():
         result["said"] = said
     print(json.dumps(result))
     if not equal and not locked:
-        print("\n".join(said) if any(codes) else "its numbers are not the reference's",
-              file=sys.stderr)
+        why = "\n".join(said) if any(codes) else "its numbers are not the reference's"
+        print(why, file=sys.stderr)
         return 1
     return 0
 

@@ -1,2 +1,2 @@
-/* For the C compiler: what simdev runs. */
+/* For the C compiler, for simdev. */
 #include "probe_body.h"

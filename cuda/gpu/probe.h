@@ -1,10 +1,10 @@
-/* Kernels that measurements are made with: a plain read, a copy, and what fills memory. */
+/* Kernels for measurements: a plain read, a copy, and filling memory. */
 #ifndef ZP_GPU_PROBE_H
 #define ZP_GPU_PROBE_H
 #include <stdint.h>
 
-/* words: of 16 bytes. in: read, unless NULL; out: written, unless NULL; several arrays lie behind
- * each other, which memory does not mind. sink: keeps the reads from being left out. */
+/* words: of 16 bytes. in: read, unless NULL; out: written, unless NULL; several arrays follow each
+ * other in memory. sink: prevents the compiler from removing the reads. */
 typedef struct zp_probe_params {
   const void *in;
   void *out;
@@ -12,8 +12,8 @@ typedef struct zp_probe_params {
   uint32_t *sink;
 } zp_probe_params;
 
-/* How fill makes values: near one; over all exponents, so that neighbours lie far apart; gradients,
- * log-normal over some 2^12. */
+/* The values of fill: close to one; over all exponents, so that neighbours differ much; gradients,
+ * log-normal over about 2^12. */
 enum { ZP_FILL_NEAR, ZP_FILL_SPREAD, ZP_FILL_GRADIENT, ZP_FILL_POSITIVE };
 
 /* n elements of dtype. */

@@ -1,4 +1,4 @@
-/* The bodies, for nvcc and for the C compiler. */
+/* The kernels, for nvcc and for the C compiler. */
 #include "../kernels/device.h"
 #include "../kernels/element.h"
 #include "probe.h"
@@ -14,7 +14,7 @@ typedef struct ZP_PROBE_ALIGN zp_word {
 
 enum { ZP_PROBE_UNROLL = 4 };
 
-/* Four words are under way at a time, as one would not hide the memory's latency. */
+/* Four words are loaded at a time, to hide the latency of memory. */
 ZP_ON_DEVICE void zp_probe_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   const zp_probe_params *p = (const zp_probe_params *)params;
@@ -36,7 +36,7 @@ ZP_ON_DEVICE void zp_probe_body(const void *params, simdev_thread t, void *share
       else seen ^= x[k].w[0] ^ x[k].w[1] ^ x[k].w[2] ^ x[k].w[3];
     }
   }
-  if (seen == 0x9e3779b9u) *p->sink = seen; /* hardly ever */
+  if (seen == 0x9e3779b9u) *p->sink = seen; /* almost never */
 }
 
 ZP_ON_DEVICE uint64_t zp_fill_hash(uint64_t x)

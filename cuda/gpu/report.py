@@ -1,20 +1,28 @@
-"""What gpu-check writes: results.json, table.md and a picture for each size."""
+"""The files of gpu-check: results.json, table.md and a picture for each size."""
 
 import json
 
-TARGETS = {("squares", "fp32"): 0.90, ("squares", "bf16"): 0.80, ("update", "bf16"): 0.92,
-           ("update", "fp32"): 0.92}
-L2_FITS = 50e6  # elements up to which an H200's L2 holds much of it: told, not judged
-# torch's names of the same job, of which the fastest counts
+TARGETS = {
+    ("squares", "fp32"): 0.90,
+    ("squares", "bf16"): 0.80,
+    ("update", "bf16"): 0.92,
+    ("update", "fp32"): 0.92,
+}
+L2_FITS = 50e6  # elements up to which an H200's L2 holds much of the data: printed, not judged
+# torch's names of the same job; the fastest counts
 JOBS = {"norm": ("norm",), "update": ("update", "update, scale in the step")}
 BAR, ROW, LEFT, WIDTH = 14, 22, 330, 860
 
 
 def beside_torch(m, torch):
-    """torch's median over ours, or None."""
-    same = [t["ms"] / m["ms"] for t in torch
-            if t["torch"] in JOBS.get(m["kernel"], ()) and m["data"] == "gradients"
-            and all(t[k] == m[k] for k in ("elements", "tensors", "dtype"))]
+    """torch's median divided by ours, or None."""
+    same = [
+        t["ms"] / m["ms"]
+        for t in torch
+        if t["torch"] in JOBS.get(m["kernel"], ())
+        and m["data"] == "gradients"
+        and all(t[k] == m[k] for k in ("elements", "tensors", "dtype"))
+    ]
     return min(same, default=None)
 
 
@@ -25,7 +33,7 @@ def target_of(m):
 
 
 def size_of(m):
-    """The run's elements; of sums in limbs fewer fit into its memory."""
+    """The run's elements; fewer for sums in limbs, as memory is limited."""
     return m.get("size", m["elements"])
 
 
@@ -39,15 +47,17 @@ def parts_table(parts):
         note = p.get("why", "")
         if not note and p.get("output"):
             note = ", ".join(f"{k} {v}" for k, v in p["output"][-1].items() if k != "ranks")
-        rows.append(f"| {p['part']} | {p['result']} | {p['seconds']} | {p['limit_s']:.0f} "
-                    f"| {note} |")
+        rows.append(
+            f"| {p['part']} | {p['result']} | {p['seconds']} | {p['limit_s']:.0f} | {note} |"
+        )
     return rows
 
 
 def bandwidth_table(measured, torch):
-    rows = ["| kernel | elements | tensors | of | data | GB/s | share of | | target "
-            "| torch's time |",
-            "|---|---|---|---|---|---|---|---|---|---|"]
+    rows = [
+        "| kernel | elements | tensors | of | data | GB/s | share of | | target | torch's time |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
     for m in measured:
         target, other = target_of(m), beside_torch(m, torch)
         met = target is not None and m["share"] >= target
@@ -58,15 +68,18 @@ def bandwidth_table(measured, torch):
         rows.append(
             f"| {m['kernel']} | {count(m['elements'])} | {m['tensors']:,} | {m['dtype']} "
             f"| {m['data']} | {m['gb_s']:.0f} | {m['base']} | {m['share']:.1%} | {verdict} "
-            f"| {beside} |")
+            f"| {beside} |"
+        )
     return rows
 
 
 def torch_table(torch):
     rows = ["| torch | elements | tensors | gradients | ms |", "|---|---|---|---|---|"]
     for t in torch:
-        rows.append(f"| {t['torch']} | {count(t['elements'])} | {t['tensors']:,} | {t['dtype']} "
-                    f"| {t['ms']:.3f} |")
+        rows.append(
+            f"| {t['torch']} | {count(t['elements'])} | {t['tensors']:,} | {t['dtype']} "
+            f"| {t['ms']:.3f} |"
+        )
     return rows
 
 
@@ -74,8 +87,12 @@ def table(facts, parts, measured, torch):
     where = ", ".join(f"{k} {v}" for k, v in facts.items() if v and k != "device")
     text = ["# gpu-check", "", where, ""] + parts_table(parts)
     if measured:
-        text += ["", "Share: the time of a plain read, or copy, of the same bytes, over the "
-                 "kernel's; medians, measured in turns, L2 flushed before each.", ""]
+        text += [
+            "",
+            "Share: the time of a plain read, or copy, of the same bytes, over the "
+            "kernel's; medians, measured in turns, L2 flushed before each.",
+            "",
+        ]
         text += bandwidth_table(measured, torch)
     if torch:
         text += [""] + torch_table(torch)
@@ -87,28 +104,38 @@ def picture(measured, elements):
     rows = [m for m in measured if size_of(m) == elements]
     height = ROW * len(rows) + 60
     scale = (WIDTH - LEFT - 70) / 1.1
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
-           f'font-family="sans-serif" font-size="12">',
-           f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-           f'<text x="10" y="20" font-size="14">{count(elements)} elements: share of the bandwidth '
-           f'of a plain read or copy of the same bytes</text>']
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+        f'font-family="sans-serif" font-size="12">',
+        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
+        f'<text x="10" y="20" font-size="14">{count(elements)} elements: share of the bandwidth '
+        f"of a plain read or copy of the same bytes</text>",
+    ]
     for i, m in enumerate(rows):
         y = 40 + i * ROW
         fewer = "" if m["elements"] == elements else f" ({count(m['elements'])})"
         name = f"{m['kernel']} {m['dtype']}{fewer}, {m['tensors']:,} tensors, {m['data']}"
         out.append(f'<text x="{LEFT - 8}" y="{y + 11}" text-anchor="end">{name}</text>')
-        out.append(f'<rect x="{LEFT}" y="{y}" width="{m["share"] * scale:.1f}" height="{BAR}" '
-                   f'fill="{"#3b6ea5" if m["base"] == "read" else "#7a9a3b"}"/>')
+        out.append(
+            f'<rect x="{LEFT}" y="{y}" width="{m["share"] * scale:.1f}" height="{BAR}" '
+            f'fill="{"#3b6ea5" if m["base"] == "read" else "#7a9a3b"}"/>'
+        )
         target = target_of(m)
         if target is not None:
             x = LEFT + target * scale
-            out.append(f'<line x1="{x:.1f}" y1="{y - 2}" x2="{x:.1f}" y2="{y + BAR + 2}" '
-                       f'stroke="#c0392b" stroke-width="2"/>')
-        out.append(f'<text x="{LEFT + m["share"] * scale + 5:.1f}" y="{y + 11}">'
-                   f'{m["share"]:.0%} of a {m["base"]}</text>')
+            out.append(
+                f'<line x1="{x:.1f}" y1="{y - 2}" x2="{x:.1f}" y2="{y + BAR + 2}" '
+                f'stroke="#c0392b" stroke-width="2"/>'
+            )
+        out.append(
+            f'<text x="{LEFT + m["share"] * scale + 5:.1f}" y="{y + 11}">'
+            f"{m['share']:.0%} of a {m['base']}</text>"
+        )
     full = LEFT + scale
-    out.append(f'<line x1="{full:.1f}" y1="34" x2="{full:.1f}" y2="{height - 16}" stroke="#888" '
-               f'stroke-dasharray="3 3"/>')
+    out.append(
+        f'<line x1="{full:.1f}" y1="34" x2="{full:.1f}" y2="{height - 16}" stroke="#888" '
+        f'stroke-dasharray="3 3"/>'
+    )
     return "\n".join(out + ["</svg>"]) + "\n"
 
 
@@ -121,11 +148,12 @@ def write(folder, facts, parts, measured, torch):
     def put(name, text):
         (folder / name).write_text(text)
         written.append(folder / name)
-    put("results.json", json.dumps({"machine": facts, "parts": parts, "bandwidth": measured,
-                                    "torch": torch}, indent=1) + "\n")
+
+    whole = {"machine": facts, "parts": parts, "bandwidth": measured, "torch": torch}
+    put("results.json", json.dumps(whole, indent=1) + "\n")
     if measured or torch:
         put("table.md", table(facts, parts, measured, torch))
     for elements in sorted({size_of(m) for m in measured}):
-        put(f"bandwidth-{count(elements).replace(' ', '').replace('.', '_')}.svg",
-            picture(measured, elements))
+        name = count(elements).replace(" ", "").replace(".", "_")
+        put(f"bandwidth-{name}.svg", picture(measured, elements))
     return written

@@ -1,4 +1,4 @@
-"""torch doing the engine's job on a GPU, in its own fastest way, as JSON lines.
+"""Measures torch doing the engine's job on a GPU in its fastest way; prints JSON lines.
 
     torch_job.py ELEMENTS REPETITIONS
 
@@ -17,12 +17,14 @@ import torch
 
 TENSORS = 1000
 FLUSH = 256 << 20
-AHEAD = 256  # times the flush, some 60 µs each on an H200: longer than Python takes for 1,000 tensors
+# Flushes before each measurement, some 60 µs each on an H200: longer than Python takes for 1,000
+# tensors.
+AHEAD = 256
 SCALE = 1.0 / 1024
 
 
 def lengths(n, tensors):
-    """As kernel_bench has them."""
+    """The data of kernel_bench."""
     mean, out = n // tensors, []
     for i in range(tensors - 1):
         out.append(mean + mean // 3 if i % 2 else mean - mean // 3)
@@ -45,10 +47,17 @@ def timed(fn, repetitions, flush):
 
 
 def say(what, n, tensors, dtype, times):
-    print(json.dumps({
-        "torch": what, "elements": n, "tensors": tensors, "dtype": dtype,
-        "ms": statistics.median(times), "least_ms": min(times), "repetitions": len(times),
-        "version": torch.__version__}), flush=True)
+    row = {
+        "torch": what,
+        "elements": n,
+        "tensors": tensors,
+        "dtype": dtype,
+        "ms": statistics.median(times),
+        "least_ms": min(times),
+        "repetitions": len(times),
+        "version": torch.__version__,
+    }
+    print(json.dumps(row), flush=True)
 
 
 def norm_job(n, tensors, dtype, repetitions, flush):
@@ -65,7 +74,8 @@ def norm_job(n, tensors, dtype, repetitions, flush):
 def update_job(n, tensors, repetitions, flush):
     cut = lengths(n, tensors)
     masters = list(torch.randn(n, device="cuda").split(cut))
-    for p, g in zip(masters, (torch.randn(n, device="cuda") / 64).split(cut)):
+    grads = (torch.randn(n, device="cuda") / 64).split(cut)
+    for p, g in zip(masters, grads, strict=True):
         p.grad = g
     params = list(torch.empty(n, device="cuda", dtype=torch.bfloat16).split(cut))
     adamw = torch.optim.AdamW(masters, lr=1e-3, weight_decay=0.01, fused=True)
@@ -85,8 +95,8 @@ def update_job(n, tensors, repetitions, flush):
         p.grad.normal_().div_(64)
     adamw.grad_scale = 1 / factor
     adamw.found_inf = torch.zeros((), device="cuda")
-    say("update, scale in the step", n, tensors, "bf16",
-        timed(update_of_scaler, repetitions, flush))
+    times = timed(update_of_scaler, repetitions, flush)
+    say("update, scale in the step", n, tensors, "bf16", times)
 
 
 def main():

@@ -1,9 +1,9 @@
-/* How a kernel body is written once for nvcc and for the C compiler.
+/* Macros for kernel bodies that both nvcc and the C compiler compile.
  *
- * A body is zp_NAME_body(params, t, shared, phase): the work of one thread between two barriers. It
- * may not keep anything from one phase to the next but in memory. Under nvcc ZP_KERNEL makes of it
- * a __global__ function that runs the phases with __syncthreads() between them; in C a
- * simdev_kernel, whose phases are run for all threads of a block in any order.
+ * A body is zp_NAME_body(params, t, shared, phase): the work of one thread between two barriers.
+ * Only memory keeps values from one phase to the next. Under nvcc, ZP_KERNEL wraps the body in a
+ * __global__ function that runs the phases with __syncthreads() between them; in C, in a
+ * simdev_kernel, whose phases run for all threads of a block in any order.
  */
 #ifndef ZP_CUDA_DEVICE_H
 #define ZP_CUDA_DEVICE_H
@@ -15,20 +15,20 @@
 #ifdef __CUDACC__
 
 #define ZP_ON_DEVICE static __device__ __forceinline__
-/* A call of its own: what is done rarely must not take registers from what is done always. Its
- * arguments are values, as what has an address lies in memory. */
-#define ZP_SELDOM static __device__ __noinline__
+/* Not inlined: a rare path must not use registers of the common one. Arguments are passed by value,
+ * because a variable whose address is taken lies in memory. */
+#define ZP_NOINLINE static __device__ __noinline__
 /* *to += by, for int64_t; integer additions give the same sum in any order. */
 #define ZP_ADD_SHARED(to, by)                                                                      \
   ((void)atomicAdd((unsigned long long *)(to), (unsigned long long)(int64_t)(by)))
 #define ZP_ADD_GLOBAL(to, by) ZP_ADD_SHARED(to, by)
-/* An int64_t of the host's, which may write it at any time. */
+/* An int64_t in host memory, which the host may write at any time. */
 #define ZP_LOAD_HOST(from) (*(const volatile int64_t *)(from))
-/* Of an address that comes from memory nvcc does not know that it is none of shared memory. */
+/* Promises nvcc that an address, loaded from memory, is not one of shared memory. */
 #define ZP_GLOBAL(at) __builtin_assume(__isGlobal(at))
-/* The double x is computed by here: what it takes is not kept for later. */
-#define ZP_BY_HERE(x) asm volatile("" : "+d"(x))
-/* fp16 to fp32, which is exact, and back, to nearest even; which NaN is the device's. NUM-4 */
+/* The double x is computed before this point, so its operands need not be kept in registers. */
+#define ZP_COMPUTED(x) asm volatile("" : "+d"(x))
+/* fp16 to fp32, which is exact, and back, to nearest even; the device chooses the NaN. NUM-4 */
 #define ZP_FROM_F16(h) zp_from_f16(h)
 static __device__ __forceinline__ float zp_from_f16(unsigned short h)
 {
@@ -53,8 +53,8 @@ ZP_ON_DEVICE simdev_thread zp_this_thread(void)
   return t;
 }
 
-/* blocks: of a multiprocessor at once, which limits the registers of a thread.
- * __grid_constant__: the body gets the address of the parameters without a copy of them. */
+/* blocks: how many a multiprocessor runs at once, which limits the registers of a thread.
+ * __grid_constant__: the body reads the parameters in place, without a copy. */
 #define ZP_KERNEL_OF(name, type, n_phases, blocks)                                                 \
   extern "C" __global__ void __launch_bounds__(ZP_BLOCK_THREADS, blocks)                           \
       zp_##name##_entry(const __grid_constant__ type params)                                       \
@@ -69,7 +69,8 @@ ZP_ON_DEVICE simdev_thread zp_this_thread(void)
   }                                                                                                \
   extern "C" const void *const zp_kernel_##name = (const void *)zp_##name##_entry;
 
-/* A kernel that goes round a loop: zp_NAME_phases(params, t) says how many phases a block has. */
+/* A kernel whose phases form a loop: zp_NAME_phases(params, t) is the number of phases of a
+ * block. */
 #define ZP_KERNEL_LOOP(name, type)                                                                 \
   extern "C" __global__ void __launch_bounds__(ZP_BLOCK_THREADS)                                   \
       zp_##name##_entry(const __grid_constant__ type params)                                       \
@@ -88,14 +89,14 @@ ZP_ON_DEVICE simdev_thread zp_this_thread(void)
 #else
 
 #define ZP_ON_DEVICE static inline
-#define ZP_SELDOM static inline
-/* Launches on several streams may add to one counter: on the device that is no race, nor is it one
- * here. Threads of one launch run one after another, but where races between them are looked for
- * (tests/cuda/races.c). */
+#define ZP_NOINLINE static inline
+/* Launches on several streams may add to one counter, which is no race on a device, nor here. The
+ * threads of one launch run one after another, except in the search for races between them
+ * (tests/drivers/cuda/races.c). */
 #define ZP_ADD_GLOBAL(to, by) ((void)__atomic_fetch_add((to), (by), __ATOMIC_RELAXED))
 #define ZP_LOAD_HOST(from) __atomic_load_n((from), __ATOMIC_ACQUIRE)
 #define ZP_GLOBAL(at) ((void)(at))
-#define ZP_BY_HERE(x) ((void)(x))
+#define ZP_COMPUTED(x) ((void)(x))
 #define ZP_FROM_F16(h) zp_float_of(zp_f32_from_f16(h))
 #define ZP_TO_F16(x) zp_f16_from_f32(zp_bits_of(x))
 #ifdef ZP_THREADS_AT_ONCE

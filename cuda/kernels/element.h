@@ -1,4 +1,4 @@
-/* Elements of the three formats, and which of them a thread works on. spec: NUM-1 … NUM-3 */
+/* Elements of the three formats, and how the threads of a launch share them. spec: NUM-1 … NUM-3 */
 #ifndef ZP_CUDA_ELEMENT_H
 #define ZP_CUDA_ELEMENT_H
 #include "device.h"
@@ -33,19 +33,27 @@ ZP_ON_DEVICE void zp_store_rounded(int32_t dtype, void *out, int64_t i, float x)
   else ((uint16_t *)out)[i] = ZP_TO_F16(x);
 }
 
-/* Adds what one thread has counted; most have counted nothing. */
+/* x, rounded to dtype. NUM-2 */
+ZP_ON_DEVICE float zp_rounded_to(int32_t dtype, float x)
+{
+  if (dtype == ZP_BF16) return zp_float_of(zp_f32_from_bf16(zp_bf16_from_f32(zp_bits_of(x))));
+  if (dtype == ZP_F16) return zp_float_of(zp_f32_from_f16(zp_f16_from_f32(zp_bits_of(x))));
+  return x;
+}
+
+/* Adds a thread's count to a counter; most counts are zero. */
 ZP_ON_DEVICE void zp_count(int64_t *counter, int64_t counted)
 {
   if (counter && counted != 0) ZP_ADD_GLOBAL(counter, counted);
 }
 
-/* The elements i, i + step, … < end of one tile that are one thread's; neighbours are neighbouring
- * threads', so that a warp's accesses join. */
+/* A thread's elements of a tile: i, i + step, … < end. Neighbouring threads have neighbouring
+ * elements, so that a warp's accesses coalesce. */
 typedef struct zp_span {
   int64_t i, end, step;
 } zp_span;
 
-/* Its elements of tile number `tile` of n elements. */
+/* The thread's elements of a tile of an array of n elements. */
 ZP_ON_DEVICE zp_span zp_span_of(int64_t tile, int64_t n, simdev_thread t)
 {
   zp_span s;
@@ -61,7 +69,7 @@ ZP_ON_DEVICE const zp_memory_run *zp_run_table(const zp_memory_runs *runs)
 }
 
 /* The run that a tile belongs to: the last one that begins at or before it. An empty run begins
- * where the next one does, and is never the last. tile: 0 … tiles - 1. */
+ * where the next one does, so it is not the last of these. tile: 0 … tiles - 1. */
 ZP_ON_DEVICE const zp_memory_run *zp_run_of(const zp_memory_run *table, int32_t n, int64_t tile)
 {
   int32_t low = 0, high = n; /* table[low] begins at or before the tile, table[high] after it */

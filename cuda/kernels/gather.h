@@ -1,17 +1,17 @@
-/* Gradients into their buckets, and gathered buckets back into the parameters: many runs a launch.
- * spec: RED-3 … RED-6, PART-7 … PART-9, STEP-8, STAT-3 */
+/* Copies or adds gradients to their buckets, and copies gathered buckets back to the parameters:
+ * many runs in one launch. spec: RED-3 … RED-6, PART-7 … PART-9, STEP-8, STAT-3 */
 #ifndef ZP_CUDA_GATHER_H
 #define ZP_CUDA_GATHER_H
 #include "stage.h"
 
-/* Elements of `bytes` are copied, or zeroed where there is no `in`. */
+/* Copies element i, of `bytes`; zero if in is NULL. */
 ZP_ON_DEVICE void zp_copy_element(int64_t bytes, const void *in, void *out, int64_t i)
 {
   if (bytes == 4) ((uint32_t *)out)[i] = in ? ((const uint32_t *)in)[i] : 0u;
   else ((uint16_t *)out)[i] = in ? ((const uint16_t *)in)[i] : (uint16_t)0;
 }
 
-/* fp32 sums: a missing gradient adds +0, as any other does. RED-4, RED-6 */
+/* fp32 sums; a missing gradient adds +0. RED-4, RED-6 */
 ZP_ON_DEVICE void zp_add_element(uint32_t bits, float *window, int64_t i, int first)
 {
   float x = zp_float_of(bits);
@@ -31,10 +31,11 @@ ZP_ON_DEVICE uint32_t zp_gather_element(const zp_gather_params *p, int kind,
   return bits;
 }
 
-/* Copies that are under way at once, of one thread. */
+/* How many copies of one thread are in flight at once. */
 enum { ZP_AHEAD = 4 };
 
-/* Whole quads of a run, ZP_AHEAD from x on: from `in`, or zeros. */
+/* Loads ZP_AHEAD quads of a run, from quad x on. Zeros if in is NULL, and for a quad that is not
+ * whole. */
 ZP_ON_DEVICE void zp_load_ahead(zp_quad *q, int32_t size, const void *in, const zp_vectors *v,
                                 int32_t x)
 {
@@ -56,7 +57,7 @@ ZP_ON_DEVICE int64_t zp_nonfinite_quad(int32_t dtype, zp_quad q)
   return bad;
 }
 
-/* Four elements of a run, as they came; window: what they are added to. */
+/* Stores four elements of a run. q: as loaded; window: the sums that they are added to. */
 ZP_ON_DEVICE void zp_gather_quad(const zp_gather_params *p, int kind, void *out, zp_quad q,
                                  zp_quad window, int64_t i)
 {
@@ -76,7 +77,8 @@ ZP_ON_DEVICE void zp_gather_quad(const zp_gather_params *p, int kind, void *out,
   zp_store_raw(out, 4, i, q);
 }
 
-/* ZP_AHEAD quads of a thread, and the elements of those that reach over the run's ends. */
+/* ZP_AHEAD quads of a thread; of a quad that crosses an end of the run, the elements inside.
+ * Returns how many elements are not finite. */
 ZP_ON_DEVICE int64_t zp_gather_some(const zp_gather_params *p, int kind, const zp_memory_run *run,
                                     const zp_vectors *v, int32_t x)
 {
@@ -104,15 +106,15 @@ ZP_ON_DEVICE int64_t zp_gather_some(const zp_gather_params *p, int kind, const z
 
 /* ---- Whole vectors --------------------------------------------------------------------------- */
 
-/* Whether both arrays have their multiples of 16 bytes at the same elements. */
-ZP_ON_DEVICE int zp_meet(const void *in, const void *out)
+/* Whether the vectors of both arrays begin at the same elements; 0 if in is NULL. */
+ZP_ON_DEVICE int zp_equal_alignment(const void *in, const void *out)
 {
   return in && ((uintptr_t)in - (uintptr_t)out) % ZP_VECTOR == 0;
 }
 
-/* Copies ZP_AHEAD vectors from x on, all of them whole; returns words whose top bits (of both
- * halves, for halves) tell of elements with all bits of the exponent, in `field`, set. least: its
- * lowest. */
+/* Copies ZP_AHEAD whole vectors, from vector x on. Returns words in which the top bit (of each
+ * half, for 16-bit formats) is set if an element is not finite. field: the bits of the exponent;
+ * least: the lowest of them. */
 ZP_ON_DEVICE uint32_t zp_copy_vectors(int32_t size, const zp_memory_run *run, const zp_vectors *v,
                                       int32_t x, uint32_t field, uint32_t least)
 {
@@ -134,9 +136,10 @@ ZP_ON_DEVICE int zp_all_whole(const zp_vectors *v, int32_t x)
   return zp_is_whole(v, x) && zp_is_whole(v, x + (ZP_AHEAD - 1) * v->step);
 }
 
-/* The elements of ZP_AHEAD vectors; copied before or not. Returns how many are not finite. */
-ZP_SELDOM int64_t zp_copy_slowly(int32_t dtype, const void *in, void *out, int64_t count,
-                                 zp_vectors v, int32_t x)
+/* Copies the elements of ZP_AHEAD vectors one by one, even if they were copied before. Returns how
+ * many are not finite. */
+ZP_NOINLINE int64_t zp_copy_slowly(int32_t dtype, const void *in, void *out, int64_t count,
+                                   zp_vectors v, int32_t x)
 {
   int64_t bad = 0;
   for (int32_t k = 0; k < ZP_AHEAD && x < v.end; k++, x += v.step)
@@ -150,7 +153,8 @@ ZP_SELDOM int64_t zp_copy_slowly(int32_t dtype, const void *in, void *out, int64
   return bad;
 }
 
-/* A tile of a run whose arrays meet. dtype: or, where nothing is counted, any of its size. */
+/* A tile of a run whose arrays are equally aligned. dtype: if the count is not used, any format of
+ * that size. Returns how many elements are not finite. */
 ZP_ON_DEVICE int64_t zp_copy_tile(int32_t dtype, const zp_memory_run *run, int64_t tile,
                                   simdev_thread t)
 {
@@ -176,7 +180,7 @@ ZP_ON_DEVICE void zp_gather(const zp_gather_params *p, int kind, simdev_thread t
     const zp_memory_run *run = at.run;
     const int64_t tile = at.tile - run->first_tile;
     const zp_vectors v = zp_quads_of(tile, run->count, zp_quad_lead(run->out, size), t);
-    if (kind == ZP_GATHER_COPY && zp_meet(run->in, run->out))
+    if (kind == ZP_GATHER_COPY && zp_equal_alignment(run->in, run->out))
       bad += zp_copy_tile(p->dtype, run, tile, t);
     else
       for (int32_t x = v.x; x < v.end; x += ZP_AHEAD * v.step)
@@ -200,7 +204,7 @@ ZP_ON_DEVICE void zp_gather_ordered_body(const void *params, simdev_thread t, vo
 
 /* ---- Sums in limbs --------------------------------------------------------------------------- */
 
-/* The run of slab `at` of all tiles. */
+/* The run of slab number `at`, counted over all tiles. */
 ZP_ON_DEVICE const zp_memory_run *zp_run_of_slab(const zp_memory_runs *runs, int64_t at)
 {
   return zp_run_of(zp_run_table(runs), runs->n, at / ZP_SLABS);
@@ -217,7 +221,7 @@ ZP_ON_DEVICE int zp_gather_exact_phases(const void *params, simdev_thread t)
   return ZP_GATHER_PHASES * zp_rounds_of(slabs, last->first_tile * ZP_SLABS, last->count);
 }
 
-/* A slab's elements, added to their limbs in the stage; returns how many were not finite. RED-5 */
+/* Adds a slab's elements to their limbs in shared memory; returns how many are not finite. RED-5 */
 ZP_ON_DEVICE int64_t zp_gather_limbs(const zp_gather_params *p, const void *in, zp_slab slab,
                                      int64_t *stage, simdev_thread t)
 {
@@ -245,7 +249,7 @@ ZP_ON_DEVICE void zp_gather_exact_body(const void *params, simdev_thread t, void
   if (phase == 2) zp_stage_out(stage, window, slab, t);
 }
 
-/* ZP_AHEAD quads of a thread, and the elements of those that reach over the run's ends. */
+/* ZP_AHEAD quads of a thread; of a quad that crosses an end of the run, the elements inside. */
 ZP_ON_DEVICE void zp_scatter_some(int32_t bytes, const zp_memory_run *run, const zp_vectors *v,
                                   int32_t x)
 {
@@ -262,7 +266,7 @@ ZP_ON_DEVICE void zp_scatter_some(int32_t bytes, const zp_memory_run *run, const
   }
 }
 
-/* The host's memory is far away: one thread of a block looks at it for all. */
+/* Reading host memory is slow: one thread of a block reads the gate for all. */
 enum { ZP_SCATTER_PHASES = 2 };
 
 ZP_ON_DEVICE void zp_scatter_body(const void *params, simdev_thread t, void *shared, int phase)
@@ -278,7 +282,7 @@ ZP_ON_DEVICE void zp_scatter_body(const void *params, simdev_thread t, void *sha
     const int64_t tile = at.tile - run->first_tile;
     const zp_vectors v =
         zp_quads_of(tile, run->count, zp_quad_lead(run->out, (int32_t)p->bytes), t);
-    if (zp_meet(run->in, run->out)) {
+    if (zp_equal_alignment(run->in, run->out)) {
       (void)zp_copy_tile(p->bytes == 4 ? ZP_F32 : ZP_BF16, run, tile, t);
       continue;
     }

@@ -1,2 +1,2 @@
-/* The kernels for the C compiler: what simdev runs. */
+/* The kernels compiled by the C compiler, for simdev. */
 #include "kernels_list.h"

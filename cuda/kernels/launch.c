@@ -1,4 +1,4 @@
-/* Launch geometry, computed alike for the device and for simdev. spec: PART-9 */
+/* Launch geometry, the same for a device and for simdev. spec: PART-9 */
 #include "kernels.h"
 
 static int64_t tiles_of(int64_t count)
@@ -6,7 +6,7 @@ static int64_t tiles_of(int64_t count)
   return (count + ZP_TILE - 1) / ZP_TILE;
 }
 
-/* widest: elements that a block may find in a tile; more threads than that have nothing to do. */
+/* widest: the most elements of a tile; more threads would have no work. */
 static zp_launch blocks_of(int64_t tiles, int64_t widest, size_t shared)
 {
   const int64_t threads = (widest + ZP_LANES - 1) / ZP_LANES * ZP_LANES;
@@ -65,7 +65,7 @@ zp_launch zp_launch_elements(int64_t n)
   return blocks_of(tiles_of(n), n, 0);
 }
 
-/* Blocks for all slabs of the tiles that may have elements. */
+/* Blocks for all slabs that may have elements. */
 static zp_launch staged(zp_launch l, int64_t tiles, int64_t widest, int32_t stages)
 {
   const int64_t most = widest < ZP_TILE ? widest : ZP_TILE;

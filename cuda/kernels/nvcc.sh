@@ -2,11 +2,11 @@
 # Prints the command of an nvcc 13: $ZP_NVCC, the one on the path, or one from PyPI's wheels, which
 # are fetched once (100 MB) into $ZP_CACHE (~/.cache/zeroproof); ZP_FETCH=0 forbids that.
 #
-#   nvcc.sh             the command; 1 when there is none, and why on stderr
+#   nvcc.sh             the command; 1 if it is missing, and why on stderr
 #   nvcc.sh --nvdisasm  the same for the disassembler: the one on the path, or a wheel's (5 MB)
 #   nvcc.sh --flags     the flags that every kernel is compiled with (OPT-3); ZP_WERROR=0: warnings
-#                       are no errors, where the compilers are others than they were written with
-#   nvcc.sh --packages  what Debian calls that which is missing to fetch one
+#                       are not errors, for compilers of other versions
+#   nvcc.sh --packages  the Debian package that is missing to fetch it
 set -u
 
 if [ "${1:-}" = --flags ]; then
@@ -62,10 +62,10 @@ fetch() {
   mkdir -p "$cache" && part=$(mktemp -d "$folder.XXXXXX") || exit 1
   trap 'rm -rf "$part"' EXIT
   while [ $# -gt 0 ]; do
-    wheel "$1" "$2" "$3" "$part" || no "there is none, and none could be fetched"
+    wheel "$1" "$2" "$3" "$part" || no "it is not installed, and could not be fetched"
     shift 3
   done
-  chmod a+x "$part"/nvidia/cu13/bin/* # zip files do not say
+  chmod a+x "$part"/nvidia/cu13/bin/* # zip files have no mode
   [ ! -d "$part/nvidia/cu13/nvvm/bin" ] || chmod a+x "$part"/nvidia/cu13/nvvm/bin/*
   : >"$part/whole"
   rm -rf "$folder" && mv "$part" "$folder" || exit 1
@@ -84,5 +84,5 @@ else
     nvidia-cuda-runtime 13.0.96 7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548
   tool=$root/nvidia/cu13/bin/nvcc
 fi
-"$tool" --version >/dev/null || no "what was fetched does not run"
+"$tool" --version >/dev/null || no "the fetched program does not run"
 echo "$tool"

@@ -1,4 +1,4 @@
-/* The owner adds up the parts that it was sent, in the order of the ranks; then means.
+/* The owner adds the parts that it received, in the order of the ranks; means.
  * spec: RED-2, RED-4, RED-5, SUM-6, SUM-7, TIE-2, STAT-3 */
 #ifndef ZP_CUDA_PARTS_H
 #define ZP_CUDA_PARTS_H
@@ -44,7 +44,7 @@ ZP_ON_DEVICE void zp_add_quad_ordered(const zp_add_params *p, float *out, int64_
   zp_store_raw(out, 4, i, sum);
 }
 
-/* The quads of element i: whole ones, or the elements that there are. */
+/* Whole quads; of a quad that crosses an end of the array, its elements. */
 ZP_ON_DEVICE void zp_add_ordered_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   const zp_add_params *p = (const zp_add_params *)params;
@@ -65,8 +65,9 @@ ZP_ON_DEVICE void zp_add_ordered_body(const void *params, simdev_thread t, void 
 
 /* ---- Sums in limbs --------------------------------------------------------------------------- */
 
-/* What is added to a slab's sums one after the other: parts in limbs each by way of the stage, all
- * parts that are numbers together; then, unless this assigns, what is there. */
+/* The terms of a slab's sums, added one after the other: each part in limbs, which is staged in
+ * shared memory, or all parts in a floating-point format as one term; then the old sum, unless this
+ * assigns. */
 typedef struct zp_terms {
   int32_t parts, all, phases; /* phases: of a slab */
 } zp_terms;
@@ -76,7 +77,7 @@ ZP_ON_DEVICE zp_terms zp_terms_of(const zp_add_params *p)
   zp_terms k;
   k.parts = p->dtype == ZP_I64 ? p->members : 1;
   k.all = p->first ? k.parts : k.parts + 1;
-  k.phases = 2 * k.all + 1; /* a term comes, is added; the sums leave */
+  k.phases = 2 * k.all + 1; /* stage a term, add it; at the end store the sums */
   return k;
 }
 
@@ -86,7 +87,7 @@ ZP_ON_DEVICE int zp_add_exact_phases(const void *params, simdev_thread t)
   return zp_terms_of(p).phases * zp_rounds_of_array(p->n, t);
 }
 
-/* One element's term. stage: its limbs, of a term that has some. SUM-6 */
+/* Adds one element's term. stage: its limbs, if the term is in limbs. SUM-6 */
 ZP_ON_DEVICE void zp_add_term(const zp_add_params *p, zp_terms k, int32_t term, int64_t *sum,
                               int64_t *stage, int64_t i)
 {
@@ -159,7 +160,7 @@ ZP_ON_DEVICE void zp_mean_exact_body(const void *params, simdev_thread t, void *
 
 /* ---- Ordered means --------------------------------------------------------------------------- */
 
-/* One mean; 1 where it is not finite. */
+/* One mean; returns 1 if it is not finite. */
 ZP_ON_DEVICE int64_t zp_mean_one(const zp_mean_params *p, int64_t i)
 {
   zp_ordered_mean_f32(p->mean + i, (const float *)p->sum + i, p->divisor, 1);

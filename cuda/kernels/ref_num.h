@@ -1,7 +1,7 @@
-/* The functions of ref/num for kernels: the same sources, compiled again, for the device where nvcc
- * does it. Nothing in them changes its meaning: each external function is declared here first, as
- * static, under a name of its own (so that it does not meet the library's); `static` is given the
- * device in front; and three names that two files use for different helpers are told apart.
+/* The functions of ref/num for kernels: the same sources, compiled again, by nvcc for the device.
+ * Their meaning is unchanged: each external function is declared here first, as static and under
+ * another name (which differs from the library's); for nvcc `static` becomes `static __device__`;
+ * and three names that two files use for different helpers are renamed.
  * spec: NUM-1 … NUM-3, SUM-1 … SUM-7, NORM-1, NORM-2, OPT-3
  */
 #ifndef ZP_CUDA_REF_NUM_H
@@ -47,9 +47,9 @@
 #ifdef __CUDACC__
 #define ZP_FN static __device__
 extern "C" {
-/* "redeclared without __device__, hence treated as __host__ __device__": as it is meant. */
+/* "redeclared without __device__, hence treated as __host__ __device__", which is intended. */
 #pragma nv_diag_suppress 20037
-/* Not every one is called by a kernel. */
+/* Kernels do not call all of them. */
 #pragma nv_diag_suppress 177
 #else
 #define ZP_FN static
@@ -111,6 +111,7 @@ ZP_FN struct zp_decision zp_decide(const int64_t squares[20], const int64_t loss
 #include "../../ref/num/nonfinite.c"
 
 #include "../../ref/num/exact.c"
+#include "../../ref/num/exact_limbs.c"
 #define add_to_limb add_to_value_limb
 #include "../../ref/num/value.c"
 #undef add_to_limb

@@ -1,21 +1,21 @@
-/* The exact sum of squares of many tensors, and how many elements are not finite, in one launch.
+/* The exact sum of squares of many tensors, and the number of non-finite elements, in one launch.
  *
- * Phases: bins empty; each thread adds its elements to its lane's column of the block's bins; bins
- * are summed over the lanes; one thread carries them into limbs, by the code of ref/num/exact.c;
- * the limbs are added to the tally. All additions are of integers: any order gives the same.
- * spec: SUM-1 … SUM-4, STAT-2, STAT-3 */
+ * Phases: clear the bins; each thread adds its elements to its lane's column of the block's bins;
+ * sum the bins over the lanes; one thread carries them into limbs, with the code of
+ * ref/num/exact.c; add the limbs to the tally. All additions are of integers, so any order gives
+ * the same sum. spec: SUM-1 … SUM-4, STAT-2, STAT-3 */
 #ifndef ZP_CUDA_SQUARES_H
 #define ZP_CUDA_SQUARES_H
 #include "window.h"
 
-/* What a thread has not added to the bins yet: neighbours mostly share a bin, and a register is
- * nearer than shared memory. */
+/* A thread's sum that is not yet added to a bin: neighbours mostly share a bin, and registers are
+ * faster than shared memory. */
 typedef struct zp_held {
   uint32_t bin;
   int64_t lo, hi;
 } zp_held;
 
-/* A block's bins, and the thread's column of them. A lane without one has no elements. */
+/* A block's bins, and the thread's column of them. Lanes without a column have no elements. */
 typedef struct zp_column {
   zp_squares_shared *s;
   uint32_t lane, lanes;
@@ -28,7 +28,7 @@ ZP_ON_DEVICE void zp_release(zp_column c, zp_held h)
   ZP_ADD_SHARED(&c.s->bin[(ZP_SQ_BINS + h.bin) * c.lanes + c.lane], h.hi);
 }
 
-/* ---- Outside of every window ----------------------------------------------------------------- */
+/* ---- Without a window ------------------------------------------------------------------------ */
 
 /* The square of a finite pattern. SUM-2 */
 ZP_ON_DEVICE zp_held zp_hold_square(zp_column c, zp_held h, uint32_t bits)
@@ -47,9 +47,9 @@ ZP_ON_DEVICE zp_held zp_hold_square(zp_column c, zp_held h, uint32_t bits)
   return h;
 }
 
-/* The elements of a chunk one by one, from memory; returns how many were not finite. */
-ZP_SELDOM int64_t zp_squares_slowly(zp_column c, int32_t dtype, const void *in, int64_t count,
-                                    zp_vectors v, int32_t x)
+/* Adds the elements of a chunk one by one, from memory; returns how many are not finite. */
+ZP_NOINLINE int64_t zp_squares_slowly(zp_column c, int32_t dtype, const void *in, int64_t count,
+                                      zp_vectors v, int32_t x)
 {
   zp_held h = {0, 0, 0};
   int64_t bad = 0;
@@ -65,10 +65,10 @@ ZP_SELDOM int64_t zp_squares_slowly(zp_column c, int32_t dtype, const void *in, 
   return bad;
 }
 
-/* The largest magnitude of a chunk as a pattern of fp32: from memory again, as what is done seldom
- * must not be done beforehand. */
-ZP_SELDOM uint32_t zp_chunk_largest(int32_t dtype, const void *in, int64_t count, zp_vectors v,
-                                    int32_t x)
+/* The largest magnitude of a chunk, as a pattern of fp32. Reads memory again: the common path does
+ * not compute it. */
+ZP_NOINLINE uint32_t zp_chunk_largest(int32_t dtype, const void *in, int64_t count, zp_vectors v,
+                                      int32_t x)
 {
   uint32_t largest = 0;
   for (int32_t k = 0; k < ZP_CHUNK_VECTORS && x < v.end; k++, x += v.step)
@@ -81,9 +81,10 @@ ZP_SELDOM uint32_t zp_chunk_largest(int32_t dtype, const void *in, int64_t count
   return largest;
 }
 
-/* ---- In a window ----------------------------------------------------------------------------- */
+/* ---- With a window --------------------------------------------------------------------------- */
 
-/* Adds value * 2^(bit - 298), value < 2^53, to bins: 32 bits here, the others two bins further. */
+/* Adds value * 2^(bit - 298), value < 2^53, to the bins: 32 bits to that of `bit`, the others two
+ * bins further. */
 ZP_ON_DEVICE void zp_release_at(zp_column c, uint64_t value, int32_t bit)
 {
   const uint32_t by = (uint32_t)bit % 16u;
@@ -96,7 +97,7 @@ ZP_ON_DEVICE void zp_release_at(zp_column c, uint64_t value, int32_t bit)
   zp_release(c, h);
 }
 
-ZP_SELDOM void zp_window_release(zp_column c, zp_window w)
+ZP_NOINLINE void zp_window_release(zp_column c, zp_window w)
 {
   uint64_t high, rest;
   zp_window_sum(&w, &high, &rest);
@@ -104,13 +105,13 @@ ZP_SELDOM void zp_window_release(zp_column c, zp_window w)
   zp_release_at(c, rest, w.unit - ZP_REST_BITS);
 }
 
-/* The largest exponent that the window is for, but where that was clamped. */
+/* The largest exponent that the window was opened for, unless its unit was clamped. */
 ZP_ON_DEVICE int32_t zp_window_top(const zp_window *w)
 {
   return (w->unit - ZP_HEADROOM + 6) / 2;
 }
 
-/* A chunk's words: vectors from x on; zeros beyond the run's ends. */
+/* Loads a chunk: vectors from x on; zeros beyond the run's ends. */
 ZP_ON_DEVICE void zp_chunk_load(uint32_t *word, const void *in, int64_t count, zp_vectors v,
                                 int32_t x)
 {
@@ -126,13 +127,13 @@ ZP_ON_DEVICE void zp_chunk_load(uint32_t *word, const void *in, int64_t count, z
       got[i / ZP_WORDS].word[i % ZP_WORDS];
 }
 
-/* A chunk of one thread's: its vectors from x on. Returns how many elements were not finite. */
+/* Adds one chunk of a thread: its vectors from x on. Returns how many elements are not finite. */
 ZP_ON_DEVICE int64_t zp_squares_chunk(zp_column c, zp_window *w, int32_t dtype, const void *in,
                                       int64_t count, zp_vectors v, int32_t x)
 {
   for (int32_t tries = 0;; tries++) {
     uint32_t word[ZP_CHUNK_WORDS];
-    zp_chunk_load(word, in, count, v, x); /* also again: kept words would take registers */
+    zp_chunk_load(word, in, count, v, x); /* also the second time: keeping words costs registers */
     if (zp_window_add(w, dtype, word)) break;
     const uint32_t largest = zp_chunk_largest(dtype, in, count, v, x);
     if (tries == 1 || largest >= 0x7f800000u) return zp_squares_slowly(c, dtype, in, count, v, x);
@@ -146,7 +147,7 @@ ZP_ON_DEVICE int64_t zp_squares_chunk(zp_column c, zp_window *w, int32_t dtype, 
   return 0;
 }
 
-/* All tiles of a block. dtype: known when this is compiled. */
+/* All tiles of a block. dtype: a compile-time constant. */
 ZP_ON_DEVICE void zp_squares_tiles(const zp_squares_params *p, int32_t dtype, zp_squares_shared *s,
                                    simdev_thread t)
 {
@@ -156,7 +157,7 @@ ZP_ON_DEVICE void zp_squares_tiles(const zp_squares_params *p, int32_t dtype, zp
   int64_t bad = 0;
   zp_window_open(&w, dtype, 127);
   for (zp_walk at = zp_walk_of(&p->runs, t); at.tile < at.end; zp_walk_on(&at)) {
-    const void *in = at.run->in; /* here, as no load of a chunk is to wait for the table's */
+    const void *in = at.run->in; /* loaded once, so that no chunk waits for the table */
     const int64_t count = at.run->count;
     const zp_vectors v =
         zp_vectors_of(at.tile - at.run->first_tile, count, zp_lead(in, size), size, t);

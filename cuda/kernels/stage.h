@@ -1,22 +1,22 @@
-/* Sums in limbs, 72 bytes an element, by way of shared memory: neighbouring threads move
- * neighbouring words between it and the device's memory, and one thread has an element's nine
- * there, whose stride of nine words meets no bank twice. In slabs, with barriers in between.
- * spec: RED-5, SUM-5, SUM-6 */
+/* Sums in limbs, 72 bytes an element, staged in shared memory. Neighbouring threads copy
+ * neighbouring words between device memory and shared memory, where one thread processes the nine
+ * words of an element: a stride of nine words has no bank conflicts. Slab by slab, with barriers in
+ * between. spec: RED-5, SUM-5, SUM-6 */
 #ifndef ZP_CUDA_STAGE_H
 #define ZP_CUDA_STAGE_H
 #include "vector.h"
 
-/* Elements of a slab. A tile is cut into so many, of which the last tile of an array may lack
- * some: a block's slabs lie one behind the other. */
+/* Elements of a slab, and slabs of a tile; the last tile of an array may have fewer. A block's
+ * slabs are consecutive. */
 enum { ZP_SLAB = ZP_STAGE_ELEMENTS, ZP_SLABS = ZP_TILE / ZP_SLAB };
 
-/* Elements first … first + n - 1 of an array; n 0: there are none. */
+/* Elements first … first + n - 1 of an array; n 0: empty. */
 typedef struct zp_slab {
   int64_t first;
   int32_t n;
 } zp_slab;
 
-/* Which slabs of the tiles a block has: those from `begin` up to `end`. */
+/* The slabs of a block: begin … end - 1, counted over all tiles. */
 typedef struct zp_slabs {
   int64_t begin, end;
 } zp_slabs;
@@ -30,7 +30,7 @@ ZP_ON_DEVICE zp_slabs zp_slabs_of(int64_t tiles, simdev_thread t)
   return p;
 }
 
-/* Slab `at`, counted from an array's first, of n elements. */
+/* Slab number `at` of an array of n elements. */
 ZP_ON_DEVICE zp_slab zp_slab_at(int64_t at, int64_t n)
 {
   zp_slab p;
@@ -39,8 +39,8 @@ ZP_ON_DEVICE zp_slab zp_slab_at(int64_t at, int64_t n)
   return p;
 }
 
-/* How many of a block's slabs are not behind the end of the array that its last one is of, n
- * elements, the first of which is the first one of slab `from`. */
+/* How many slabs of the block lie before the end of its last array, which has n elements and begins
+ * with slab `from`. */
 ZP_ON_DEVICE int32_t zp_rounds_of(zp_slabs p, int64_t from, int64_t n)
 {
   const int64_t end = from + (n + ZP_SLAB - 1) / ZP_SLAB;
@@ -48,7 +48,7 @@ ZP_ON_DEVICE int32_t zp_rounds_of(zp_slabs p, int64_t from, int64_t n)
   return last > p.begin ? (int32_t)(last - p.begin) : 0;
 }
 
-/* An array alone. */
+/* The same for a single array. */
 ZP_ON_DEVICE int32_t zp_rounds_of_array(int64_t n, simdev_thread t)
 {
   return zp_rounds_of(zp_slabs_of((n + ZP_TILE - 1) / ZP_TILE, t), 0, n);
@@ -58,7 +58,7 @@ ZP_ON_DEVICE zp_slab zp_slab_of_array(int64_t n, int32_t round, simdev_thread t)
   return zp_slab_at(zp_slabs_of((n + ZP_TILE - 1) / ZP_TILE, t).begin + round, n);
 }
 
-/* limbs: the array's. Loads come before stores, so that they are under way at once. */
+/* limbs: of the array. All loads are before the stores, so that they are in flight at once. */
 ZP_ON_DEVICE void zp_stage_in(int64_t *stage, const int64_t *limbs, zp_slab p, simdev_thread t)
 {
   const int64_t *from = limbs + p.first * ZP_VAL_LIMBS;

@@ -1,14 +1,15 @@
-/* A step's statistics and what follows from them, on the device: no wait for the host.
+/* A step's statistics and the decision that follows from them, on the device: it does not wait for
+ * the host.
  * spec: STAT-1, STAT-3 … STAT-5, STEP-6, OPT-1 */
 #ifndef ZP_CUDA_STATISTICS_H
 #define ZP_CUDA_STATISTICS_H
 #include "element.h"
 #include "update.h"
 
-/* What only the host knows, for work on the device. PIPE-6 */
-ZP_ON_DEVICE void zp_tell_body(const void *params, simdev_thread t, void *shared, int phase)
+/* Passes values that only the host has to work on the device. PIPE-6 */
+ZP_ON_DEVICE void zp_write_body(const void *params, simdev_thread t, void *shared, int phase)
 {
-  const zp_tell_params *p = (const zp_tell_params *)params;
+  const zp_write_params *p = (const zp_write_params *)params;
   (void)shared, (void)phase;
   for (int32_t i = (int32_t)t.threadIdx[0]; i < p->n; i += (int32_t)t.blockDim[0])
     p->to[i] = p->value[i];
@@ -22,11 +23,11 @@ ZP_ON_DEVICE void zp_loss_body(const void *params, simdev_thread t, void *shared
   for (int64_t i = 0; i < p->n; i++) {
     const uint32_t bits = zp_element(ZP_F32, p->loss, i);
     p->tally->bad_loss += zp_nonfinite_f32(&bits, 1);
-    zp_val_add_f32(p->tally->loss, &bits, 1); /* a non-finite one adds nothing */
+    zp_val_add_f32(p->tally->loss, &bits, 1); /* adds nothing if it is not finite */
   }
 }
 
-/* One block, so that thread i may do limb i once they are carried. */
+/* One block: after one thread has carried the limbs, thread i stores limb i. */
 enum { ZP_PACK_PHASES = 3 };
 
 ZP_ON_DEVICE void zp_pack_body(const void *params, simdev_thread t, void *shared, int phase)

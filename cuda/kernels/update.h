@@ -4,7 +4,7 @@
 #define ZP_CUDA_UPDATE_H
 #include "vector.h"
 
-/* The scalars of a step travel from zp_kernel_decide to here as they are. */
+/* zp_kernel_decide writes the scalars of a step in this layout. */
 #ifdef __cplusplus
 static_assert(sizeof(step_scalars) == ZP_STEP_SCALARS * sizeof(float), "scalars of a step");
 #else
@@ -19,7 +19,7 @@ ZP_ON_DEVICE void zp_update_element(const zp_update_params *p, int32_t rule, ste
   else sgd_plain(k, 1, p->grad + i, p->master + i);
 }
 
-/* One element at a run's i, wherever it lies. */
+/* Element i of a run. */
 ZP_ON_DEVICE void zp_update_one(const zp_update_params *p, int32_t rule, step_scalars k,
                                 int64_t real, const zp_memory_run *run, int64_t i)
 {
@@ -28,7 +28,7 @@ ZP_ON_DEVICE void zp_update_one(const zp_update_params *p, int32_t rule, step_sc
   zp_store_rounded(p->dtype, run->out, i, p->master[at]);
 }
 
-/* Four of them, all before `real`: in registers, so that all loads come before all stores. */
+/* Four elements, all before `real`: in registers, so that all loads are before all stores. */
 ZP_ON_DEVICE zp_quad zp_update_quad(const zp_update_params *p, int32_t rule, step_scalars k,
                                     int64_t at)
 {
@@ -53,7 +53,7 @@ ZP_ON_DEVICE zp_quad zp_update_quad(const zp_update_params *p, int32_t rule, ste
   return w;
 }
 
-/* All tiles of a block. rule: known when this is compiled. Quads begin where the shard's do. */
+/* All tiles of a block. rule: a compile-time constant. Quads are aligned in the shard's arrays. */
 ZP_ON_DEVICE void zp_update_tiles(const zp_update_params *p, int32_t rule, int64_t real,
                                   simdev_thread t)
 {

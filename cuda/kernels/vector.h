@@ -1,4 +1,4 @@
-/* Sixteen bytes at a time, of memory that may start anywhere; and a block's way through the tiles.
+/* Access to 16 bytes at a time, in memory that may start anywhere; a block's loop over its tiles.
  * spec: PART-9 */
 #ifndef ZP_CUDA_VECTOR_H
 #define ZP_CUDA_VECTOR_H
@@ -22,8 +22,8 @@ typedef struct ZP_ALIGNED(8) zp_pair {
   uint32_t word[2];
 } zp_pair;
 
-/* Under nvcc an assignment is one instruction, which memory that is not aligned makes an error of
- * the device; in C nothing is known of the alignment, so it is looked at. */
+/* Under nvcc an assignment is one instruction, which fails on the device if the memory is not
+ * aligned. In C the alignment is checked. */
 #ifdef __CUDACC__
 #define ZP_MOVE(to, from, type, memory) (*(type *)(to) = *(const type *)(from))
 #else
@@ -59,16 +59,16 @@ ZP_ON_DEVICE void zp_store_pair(void *to, zp_pair v)
   ZP_MOVE(to, &v, zp_pair, to);
 }
 
-/* How many elements of `size` bytes lie between the last vector's boundary and x. */
+/* How many elements of `size` bytes lie between the last multiple of 16 bytes and x. */
 ZP_ON_DEVICE int32_t zp_lead(const void *x, int32_t size)
 {
   return (int32_t)((uintptr_t)x % ZP_VECTOR) / size;
 }
 
-/* A tile's vectors that are one thread's: x, x + step, … < end, number x holding the elements from
- * first + x * per on. Vectors begin where memory has a multiple of 16, so that a run's first and
- * last vector may reach over its ends: those from whole_from up to whole_to do not. Tiles keep
- * their length, and the run's last one takes what the shift leaves. */
+/* A thread's vectors of a tile: x, x + step, … < end. Vector x has `per` elements, from element
+ * first + x * per on. Vectors begin at multiples of 16 bytes, so the first and last vector of a run
+ * may cross its ends: those from whole_from to whole_to - 1 are whole. So tiles are shifted, but
+ * keep their length; the run's last tile also has the elements that the shift leaves over. */
 typedef struct zp_vectors {
   int64_t first;
   int32_t x, end, step, per;
@@ -103,7 +103,7 @@ ZP_ON_DEVICE zp_vector zp_whole_vector(const zp_vectors *v, const void *in, int3
 }
 
 /* Vector x of n elements `in`; zeros beyond its ends. */
-ZP_SELDOM zp_vector zp_vector_at(zp_vectors v, const void *in, int64_t n, int32_t x)
+ZP_NOINLINE zp_vector zp_vector_at(zp_vectors v, const void *in, int64_t n, int32_t x)
 {
   const int64_t i = v.first + (int64_t)x * v.per;
   zp_vector out = {{0, 0, 0, 0}};
@@ -124,7 +124,7 @@ ZP_SELDOM zp_vector zp_vector_at(zp_vectors v, const void *in, int64_t n, int32_
 
 /* ---- Four elements --------------------------------------------------------------------------- */
 
-/* Four elements as patterns of fp32, or as they are where they are copied. */
+/* Four elements, as patterns of fp32 or, for copies, of their own format. */
 typedef struct zp_quad {
   uint32_t bits[4];
 } zp_quad;
@@ -137,8 +137,8 @@ ZP_ON_DEVICE int32_t zp_quad_lead(const void *x, int32_t size)
   return (int32_t)((uintptr_t)x / (uintptr_t)size % ZP_QUAD);
 }
 
-/* Elements i … i + 3 of x as they are. One load where memory allows it: another array's quads may
- * begin elsewhere. */
+/* Elements i … i + 3 of x, not converted. One load if they are aligned: the quads may be those of
+ * another array. */
 ZP_ON_DEVICE zp_quad zp_load_raw(const void *x, int32_t size, int64_t i)
 {
   const char *at = (const char *)x + i * size;
@@ -202,7 +202,7 @@ ZP_ON_DEVICE void zp_store_quad(int32_t dtype, void *x, int64_t i, zp_quad q)
   zp_store_raw(x, dtype == ZP_F32 ? 4 : 2, i, q);
 }
 
-/* A tile's quads that are one thread's. lead: of the array that is written. */
+/* A thread's quads of a tile. lead: of the array that is written. */
 ZP_ON_DEVICE zp_vectors zp_quads_of(int64_t tile, int64_t n, int32_t lead, simdev_thread t)
 {
   return zp_vectors_of(tile, n, lead, ZP_VECTOR / ZP_QUAD, t);
@@ -210,7 +210,7 @@ ZP_ON_DEVICE zp_vectors zp_quads_of(int64_t tile, int64_t n, int32_t lead, simde
 
 /* ---- Tiles ----------------------------------------------------------------------------------- */
 
-/* A block's tiles lie one behind the other: it looks for its first run once, and meets few. */
+/* A block's tiles are consecutive, so it searches the table only for its first run. */
 typedef struct zp_walk {
   const zp_memory_run *run, *last;
   int64_t tile, end;

@@ -1,29 +1,29 @@
-/* Squares added exactly in fp64, as long as exponents lie in a window.
+/* Exact sums of squares in fp64, for elements whose exponents lie in a window.
  *
  * The square of an fp32, bf16 or fp16 number is exact in fp64. `high` starts at 2^(52 + k), so that
- * adding a square rounds it to a multiple of 2^k; what is lost, square - (high' - high), is exact,
- * at most 2^(k - 1), and goes into `rest`, which starts at 3 * 2^(51 + j), j = k - 42, and so
- * counts multiples of 2^j. Both are exact
+ * adding a square rounds it to a multiple of 2^k. The rounding error, square - (high' - high), is
+ * exact, at most 2^(k - 1), and is added to `rest`, which starts at 3 * 2^(51 + j), j = k - 42, and
+ * so counts multiples of 2^j. Both are exact under three conditions:
  *
- *   - while high < 2^(53 + k): it never falls, as squares are not negative, so one look at the end
- *     of a chunk tells, of infinities and NaNs, too;
- *   - if all squares are multiples of 2^j: all numbers but zeros have exponents of `low` and above;
- *   - while rest stays between 2^(52 + j) and 2^(53 + j): it is settled where it has moved by
- *     2^(50 + j), and a chunk of 32 numbers moves it by 2^(k + 4) = 2^(46 + j) at most.
+ *   - high < 2^(53 + k). It never decreases, as squares are not negative, so one check at the end
+ *     of a chunk suffices, also for infinities and NaNs.
+ *   - All squares are multiples of 2^j: all numbers except zeros have exponents of at least `low`.
+ *   - rest stays between 2^(52 + j) and 2^(53 + j). It is released to the bins when it has changed
+ *     by 2^(50 + j), and a chunk of 32 numbers changes it by at most 2^(k + 4) = 2^(46 + j).
  *
- * A chunk that does not fit is taken back, and tried once more in a window of its own; if it
- * spreads too far for any, it goes the slow way. Windows reach 19 exponents below a chunk's largest
- * for fp32, 35 for bf16, and hold every fp16 number. spec: SUM-1, SUM-2
+ * A chunk that violates one is undone, and added again in a window opened for it; if its exponents
+ * are too far apart for any window, its elements are added one by one. Windows reach 19 exponents
+ * below a chunk's largest for fp32, 35 for bf16, and hold every fp16 number. spec: SUM-1, SUM-2
  */
 #ifndef ZP_CUDA_WINDOW_H
 #define ZP_CUDA_WINDOW_H
 #include "vector.h"
 
-/* What a thread adds between two looks: loads that are under way at once. */
+/* What a thread adds between two checks: loads that are in flight at once. */
 enum { ZP_CHUNK_VECTORS = 4, ZP_CHUNK_WORDS = ZP_CHUNK_VECTORS * ZP_WORDS };
 
-/* How far `rest` reaches below `high`; how much larger a sum may get than a chunk's largest square,
- * as a power of two; units that bins have room for: both parts of a sum (squares.h). */
+/* Bits that `rest` reaches below `high`; log2 of how much larger than a chunk's largest square a
+ * sum may become; the units for which both parts of a sum fit into the bins (squares.h). */
 enum { ZP_REST_BITS = 42, ZP_HEADROOM = 8, ZP_UNIT_MIN = ZP_REST_BITS, ZP_UNIT_MAX = 16 * 29 + 15 };
 
 /* unit: high counts 2^(unit - 298), unit = k + 298. least: the lowest exponent, of fp32, biased. */
@@ -47,7 +47,7 @@ ZP_ON_DEVICE uint64_t zp_bits_of_double(double x)
   return bits;
 }
 
-/* Upper words of what high and rest start with: 1023 + 52 - 298 = 777. */
+/* Upper words of the initial values of high and rest: 1023 + 52 - 298 = 777. */
 ZP_ON_DEVICE uint32_t zp_high_start(int32_t unit)
 {
   return (uint32_t)(unit + 777) << 20;
@@ -65,7 +65,7 @@ ZP_ON_DEVICE int32_t zp_window_low(int32_t dtype, int32_t unit)
   return bit > 2 ? (bit + 1) / 2 : 1; /* subnormal fp32 and bf16 numbers are in no window */
 }
 
-/* Empties it. top: the largest exponent that it is for, of fp32, biased. */
+/* Opens an empty window. top: the largest exponent of its numbers, of fp32, biased. */
 ZP_ON_DEVICE void zp_window_open(zp_window *w, int32_t dtype, int32_t top)
 {
   int32_t unit = 2 * top - 252 + ZP_HEADROOM - 52 + 298;
@@ -77,8 +77,9 @@ ZP_ON_DEVICE void zp_window_open(zp_window *w, int32_t dtype, int32_t top)
   w->least = (uint32_t)zp_window_low(dtype, unit);
 }
 
-/* Whether a word has a number that is below the window, as a sign bit in its place, or not. fp32:
- * doubled, without a sign, one less: zero is above all. bf16: two to a word. */
+/* The sign bit of each bf16 number of a word becomes 1 if the number is nonzero and below the
+ * window. (fp32 is compared in zp_window_add: doubled, without a sign, minus one, so that zero is
+ * above all.) */
 ZP_ON_DEVICE uint32_t zp_below_bf16(uint32_t word, uint32_t least)
 {
   const uint32_t magnitude = word & 0x7fff7fffu;
@@ -86,7 +87,7 @@ ZP_ON_DEVICE uint32_t zp_below_bf16(uint32_t word, uint32_t least)
   return (magnitude + 0x7fff7fffu) & ~reaches;
 }
 
-/* The numbers of a word as fp32; second: only where there are two. */
+/* A number of a word as fp32; second: 1: the upper half, of 16-bit formats. */
 ZP_ON_DEVICE float zp_number(int32_t dtype, uint32_t word, int32_t second)
 {
   if (dtype == ZP_F32) return zp_float_of(word);
@@ -104,7 +105,7 @@ ZP_ON_DEVICE void zp_window_put(zp_window *w, float x)
   w->high = next;
 }
 
-/* Adds a chunk of words; 0 and nothing where one of its numbers is outside. */
+/* Adds a chunk of words and returns 1; 0: a number is outside the window, and nothing is added. */
 ZP_ON_DEVICE int zp_window_add(zp_window *w, int32_t dtype, const uint32_t *word)
 {
   zp_window next = *w;
@@ -119,7 +120,7 @@ ZP_ON_DEVICE int zp_window_add(zp_window *w, int32_t dtype, const uint32_t *word
     }
     if (dtype == ZP_BF16) below |= zp_below_bf16(word[i], w->least);
   }
-  ZP_BY_HERE(next.rest); /* nvcc would keep all squares of the chunk until it is known to fit */
+  ZP_COMPUTED(next.rest); /* else nvcc keeps all squares of the chunk until the checks below */
   const uint32_t filled = (uint32_t)(zp_bits_of_double(next.high) >> 32) - zp_high_start(w->unit);
   if (filled >= 0x100000u) return 0;
   if (dtype == ZP_F32 && smallest < (w->least << 24) - 1u) return 0;
@@ -129,7 +130,7 @@ ZP_ON_DEVICE int zp_window_add(zp_window *w, int32_t dtype, const uint32_t *word
   return 1;
 }
 
-/* Whether there is no room for another chunk: half of what high may hold, and a quarter of rest. */
+/* Whether another chunk might not fit: high is half full, or rest has changed by a quarter. */
 ZP_ON_DEVICE int zp_window_is_full(const zp_window *w)
 {
   const uint32_t high = (uint32_t)(zp_bits_of_double(w->high) >> 32) - zp_high_start(w->unit);
@@ -137,14 +138,14 @@ ZP_ON_DEVICE int zp_window_is_full(const zp_window *w)
   return high >= 0x80000u || rest + 0x40000u >= 0x80000u;
 }
 
-/* What was added: high * 2^k + rest * 2^j, 0 <= rest < 2^42, high < 2^52. */
+/* The sum: high * 2^k + rest * 2^j, 0 <= rest < 2^42, high < 2^52. */
 ZP_ON_DEVICE void zp_window_sum(const zp_window *w, uint64_t *high, uint64_t *rest)
 {
-  const uint64_t unit = UINT64_C(1) << ZP_REST_BITS; /* of high, in those of rest */
+  const uint64_t unit = UINT64_C(1) << ZP_REST_BITS; /* one unit of high, in units of rest */
   const uint64_t h = zp_bits_of_double(w->high) - ((uint64_t)zp_high_start(w->unit) << 32);
   uint64_t r = zp_bits_of_double(w->rest) - ((uint64_t)zp_rest_start(w->unit) << 32);
-  r += UINT64_C(1) << 52;                            /* not negative, */
-  *high = h + r / unit - (UINT64_C(1) << 52) / unit; /* and taken off again */
+  r += UINT64_C(1) << 52;                            /* makes it non-negative */
+  *high = h + r / unit - (UINT64_C(1) << 52) / unit; /* and is subtracted again */
   *rest = r % unit;
 }
 

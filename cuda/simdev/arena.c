@@ -1,19 +1,19 @@
-/* Memory of a run: taken, never returned, gone with the next reset. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "arena.h"
+#include "race.h"
 
 enum { CHUNK = 1 << 20, HEAD = 64 };
 
 void *sd_map(size_t bytes)
 {
 #ifdef SIMDEV_TSAN
-  /* the sanitizer's mmap would count as a write by whichever host is running, and what other ranks
-   * put there as racing with it */
+  /* ThreadSanitizer's mmap would count as a write by the running host, and other ranks' accesses to
+   * the memory as races with it. */
   void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
 #else
@@ -31,7 +31,8 @@ static sd_chunk *new_chunk(size_t bytes)
   return c;
 }
 
-/* As much again as there is, up to 64 times the first: handles are looked up in all chunks. */
+/* Doubles the arena, up to 64 times the first chunk. There are few chunks, because a handle is
+ * looked up in all of them. */
 static size_t next_size(const sd_arena *a)
 {
   size_t all = 0;
@@ -39,7 +40,7 @@ static size_t next_size(const sd_arena *a)
   return all < CHUNK ? CHUNK : all < 64 * (size_t)CHUNK ? all & ~(size_t)4095 : 64 * (size_t)CHUNK;
 }
 
-static void *take(sd_arena *a, size_t bytes)
+void *sd_arena_alloc(sd_arena *a, size_t bytes)
 {
   sd_chunk *c = a->at;
   char *p;
@@ -60,14 +61,9 @@ static void *take(sd_arena *a, size_t bytes)
   return p;
 }
 
-void *sd_take(simdev *s, size_t bytes)
+int sd_arena_contains(const sd_arena *a, const void *p, size_t bytes)
 {
-  return take(&s->arena, bytes);
-}
-
-int sd_is_taken(const simdev *s, const void *p, size_t bytes)
-{
-  for (const sd_chunk *c = s->arena.chunk; c; c = c->next) {
+  for (const sd_chunk *c = a->chunk; c; c = c->next) {
     const char *base = (const char *)c;
     if ((const char *)p >= base + HEAD && (const char *)p + bytes <= base + c->used)
       return ((uintptr_t)p & 15) == 0;
@@ -75,75 +71,69 @@ int sd_is_taken(const simdev *s, const void *p, size_t bytes)
   return 0;
 }
 
+/* ---- Sync addresses -------------------------------------------------------------------------- */
+
 #ifdef SIMDEV_TSAN
-/* The sanitizer keeps what it knows of an address until free() is called for it, and is fastest
- * where it knows nothing. */
+/* ThreadSanitizer keeps its knowledge of an address until free() is called for it, and is fastest
+ * for addresses that it knows nothing of. */
 struct sd_sync_block {
   sd_sync_block *next;
   int32_t used;
   uint64_t at[2040];
 };
 
-uint64_t *sd_sync_take(simdev *s)
+uint64_t *sd_sync_new(sd_arena *a)
 {
-  sd_sync_block *b = s->sync_blocks;
+  sd_sync_block *b = a->sync_blocks;
   if (!b || b->used == (int32_t)(sizeof b->at / sizeof *b->at)) {
-    __tsan_ignore_thread_begin(); /* malloc would count as a write by whoever runs */
+    sd_race_ignore_begin(); /* malloc would count as a write by the running fiber */
     b = malloc(sizeof *b);
-    __tsan_ignore_thread_end();
+    sd_race_ignore_end();
     if (!b) return NULL;
-    b->next = s->sync_blocks;
+    b->next = a->sync_blocks;
     b->used = 0;
-    s->sync_blocks = b;
+    a->sync_blocks = b;
   }
   return &b->at[b->used++];
 }
 
-static void forget_syncs(simdev *s)
+static void forget_syncs(sd_arena *a)
 {
-  while (s->sync_blocks) {
-    sd_sync_block *b = s->sync_blocks;
-    s->sync_blocks = b->next;
+  while (a->sync_blocks) {
+    sd_sync_block *b = a->sync_blocks;
+    a->sync_blocks = b->next;
     free(b);
   }
 }
 #else
-static void forget_syncs(simdev *s)
+static void forget_syncs(sd_arena *a)
 {
-  (void)s;
+  (void)a;
 }
 #endif
 
-static void reset(sd_arena *a)
+void sd_arena_reset(sd_arena *a)
 {
   for (sd_chunk *c = a->chunk; c; c = c->next) {
     sd_set_bytes((char *)c + HEAD, 0, c->used - HEAD);
     c->used = HEAD;
   }
   a->at = a->chunk;
+  forget_syncs(a);
+  for (int i = 0; i < SD_SIZES; i++) a->spare[i] = NULL;
 }
 
-void sd_arena_reset(simdev *s)
-{
-  reset(&s->arena);
-  forget_syncs(s);
-  for (int i = 0; i < SD_SIZES; i++) s->spare[i] = NULL;
-}
-
-static void close_arena(sd_arena *a)
+void sd_arena_close(sd_arena *a)
 {
   while (a->chunk) {
     sd_chunk *c = a->chunk;
     a->chunk = c->next;
     munmap(c, c->bytes);
   }
+  forget_syncs(a);
 }
 
-void sd_arena_close(simdev *s)
-{
-  close_arena(&s->arena);
-  forget_syncs(s);
-}
+/* ---- Buffers --------------------------------------------------------------------------------- */
 
 static int size_class(size_t bytes)
 {
@@ -152,30 +142,30 @@ static int size_class(size_t bytes)
   return k;
 }
 
-void *sd_buffer_get(simdev *s, size_t bytes)
+void *sd_buffer_acquire(sd_arena *a, size_t bytes)
 {
   const int k = size_class(bytes);
-  void **p = s->spare[k];
-  if (!p) return sd_take(s, (size_t)1 << k);
-  s->spare[k] = *p;
+  void **p = a->spare[k];
+  if (!p) return sd_arena_alloc(a, (size_t)1 << k);
+  a->spare[k] = *p;
   return p;
 }
 
-void sd_buffer_put(simdev *s, void *buffer, size_t bytes)
+void sd_buffer_release(sd_arena *a, void *buffer, size_t bytes)
 {
   const int k = size_class(bytes);
   if (!buffer) return;
-  *(void **)buffer = s->spare[k];
-  s->spare[k] = buffer;
+  *(void **)buffer = a->spare[k];
+  a->spare[k] = buffer;
 }
 
-int sd_grow(simdev *s, void **list, int64_t n, int64_t *cap, size_t size)
+int sd_arena_grow(sd_arena *a, void **list, int64_t n, int64_t *cap, size_t size)
 {
   int64_t more;
   void *p;
   if (n < *cap) return 0;
   more = *cap ? 2 * *cap : 64;
-  p = sd_take(s, (size_t)more * size);
+  p = sd_arena_alloc(a, (size_t)more * size);
   if (!p) return -1;
   if (n > 0) sd_copy_bytes(p, *list, (size_t)n * size);
   *list = p;

@@ -1,7 +1,7 @@
-/* What of the driver's API is simulated: a word that a stream writes when its turn has come. */
+/* The driver's API: cuStreamWriteValue32, by which a stream writes a word. */
 #include <cuda.h>
 
-#include "internal.h"
+#include "state.h"
 
 static CUresult result_of(cudaError_t e)
 {
@@ -16,8 +16,8 @@ static CUresult result_of(cudaError_t e)
   }
 }
 
-/* The race detector is not told: hosts read such a word while it is written, that is what it is
- * for, and nothing else is ordered by it. */
+/* Not an access for the race detector: hosts read such a word while it is written. It orders
+ * nothing else. */
 static CUresult write_value(const void *pc, CUstream stream, CUdeviceptr to, cuuint32_t value)
 {
   simdev *s = sd_now;
@@ -25,20 +25,21 @@ static CUresult write_value(const void *pc, CUstream stream, CUdeviceptr to, cuu
   sd_host *h;
   sd_stream *st;
   sd_item *item;
-  cudaError_t e = sd_enter(&h, "cuStreamWriteValue32", pc);
-  if (e) return h && h->planted ? (CUresult)e : result_of(e);
+  cudaError_t e = sd_call_enter(&h, "cuStreamWriteValue32", pc);
+  if (e) return h && h->injected ? (CUresult)e : result_of(e);
   if (!h->bound) {
     sd_note(
         s, SIMDEV_E_MISUSE, 0, h->agent.rank,
-        "%s: the thread may have no context: cudaSetDevice gives it one, cudaGetDevice does not",
-        sd_here(h));
+        "%s: the thread may have no context: call cudaSetDevice first (cudaGetDevice creates none)",
+        sd_call_text(h));
     return CUDA_ERROR_INVALID_CONTEXT;
   }
   st = sd_stream_of(h, (cudaStream_t)stream);
   if (!st) return CUDA_ERROR_INVALID_HANDLE;
-  if (to % 4 != 0 || sd_memory_place(s, p) == SD_PAGEABLE) {
+  if (to % 4 != 0 || sd_memory_kind_of(s, p) == SD_PAGEABLE) {
     sd_note(s, SIMDEV_E_ACCESS, 0, h->agent.rank,
-            "%s: %p is no multiple of 4, or neither device nor pinned memory", sd_here(h), p);
+            "%s: %p is not a multiple of 4, or neither device nor pinned memory", sd_call_text(h),
+            p);
     return CUDA_ERROR_INVALID_VALUE;
   }
   e = sd_memory_range(s, h->agent.rank, p, 4, "writes", NULL);
@@ -52,7 +53,7 @@ static CUresult write_value(const void *pc, CUstream stream, CUdeviceptr to, cuu
   return CUDA_SUCCESS;
 }
 
-/* cuda.h gives the name its version. flags: CU_STREAM_WRITE_VALUE_DEFAULT is all that is known. */
+/* cuda.h adds a version to the name. Only the flags CU_STREAM_WRITE_VALUE_DEFAULT are supported. */
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned flags)
 {
   return flags ? CUDA_ERROR_INVALID_VALUE : write_value(SD_PC, stream, to, value);

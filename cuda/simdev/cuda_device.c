@@ -1,10 +1,10 @@
 /* Devices, errors, versions. */
-#include "internal.h"
+#include "state.h"
 
 cudaError_t cudaSetDevice(int device)
 {
   sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaSetDevice", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaSetDevice", SD_PC);
   if (e) return e;
   if (device < 0 || device >= sd_now->devices) return sd_error(h, cudaErrorInvalidDevice);
   h->device = device;
@@ -15,7 +15,7 @@ cudaError_t cudaSetDevice(int device)
 cudaError_t cudaGetDevice(int *device)
 {
   sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaGetDevice", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaGetDevice", SD_PC);
   if (e) return e;
   if (!device) return sd_error(h, cudaErrorInvalidValue);
   *device = h->device;
@@ -25,21 +25,21 @@ cudaError_t cudaGetDevice(int *device)
 cudaError_t cudaGetDeviceCount(int *count)
 {
   sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaGetDeviceCount", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaGetDeviceCount", SD_PC);
   if (e) return e;
   if (!count) return sd_error(h, cudaErrorInvalidValue);
   *count = sd_now->devices;
   return cudaSuccess;
 }
 
-/* Waits for all streams of the device, those that the call finds. */
+/* Waits for the streams that the device has at the time of the call. */
 cudaError_t cudaDeviceSynchronize(void)
 {
   simdev *s = sd_now;
   sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaDeviceSynchronize", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaDeviceSynchronize", SD_PC);
   if (e) return e;
-  for (sd_stream *st = s->rank[h->agent.rank].all; st; st = st->next)
+  for (sd_stream *st = s->rank[h->agent.rank].streams.all; st; st = st->next)
     if (st->device == h->device) {
       e = sd_stream_wait(h, st);
       if (e) return sd_error(h, e);
@@ -51,7 +51,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 {
   simdev *s = sd_now;
   sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaMemGetInfo", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaMemGetInfo", SD_PC);
   if (e) return e;
   if (!free_bytes || !total) return sd_error(h, cudaErrorInvalidValue);
   *total = s->opt.device_bytes;
@@ -62,7 +62,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
   sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaDeviceGetAttribute", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaDeviceGetAttribute", SD_PC);
   if (e) return e;
   if (!value) return sd_error(h, cudaErrorInvalidValue);
   if (device < 0 || device >= sd_now->devices) return sd_error(h, cudaErrorInvalidDevice);
@@ -77,7 +77,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
   case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
   default:
     sd_note(sd_now, SIMDEV_E_MISUSE, 0, h->agent.rank,
-            "rank %d, call %d: simdev does not know device attribute %d", h->agent.rank, h->call,
+            "rank %d, call %d: simdev does not support device attribute %d", h->agent.rank, h->call,
             (int)attribute);
     return sd_error(h, cudaErrorNotSupported);
   }
@@ -96,13 +96,14 @@ cudaError_t cudaDriverGetVersion(int *version)
   return cudaRuntimeGetVersion(version);
 }
 
-/* Asking for an error is no call that could fail or be interrupted. */
+/* Reading the last error cannot fail, and does not let others run. */
 static cudaError_t last_error(int clear)
 {
-  sd_host *h = sd_now ? sd_now->running : NULL;
+  sd_host *h = sd_now ? sd_now->hosts.running : NULL;
   cudaError_t e;
-  if (!h || sd_now->in_callback) return cudaErrorNotPermitted;
-  e = sd_now->rank[h->agent.rank].sticky ? sd_now->rank[h->agent.rank].sticky : h->last_error;
+  if (!h || sd_now->streams.in_callback) return cudaErrorNotPermitted;
+  e = sd_now->rank[h->agent.rank].process.sticky ? sd_now->rank[h->agent.rank].process.sticky
+                                                 : h->last_error;
   if (clear) h->last_error = cudaSuccess;
   return e;
 }

@@ -1,16 +1,16 @@
-/* Kernels as the runtime has them: attributes, and whether the device has loaded their code.
+/* Attributes of kernels, and loading their code.
  *
- * CUDA loads a kernel's code when it is needed first, and "loading a kernel might require context
- * synchronization": the first launch of one that was not loaded before may wait until the device is
- * idle. A program that has a kernel wait for what another one, not loaded yet, is to do then stands
- * still. cudaFuncGetAttributes loads. */
-#include "internal.h"
+ * CUDA loads a kernel's code when it is first used, and "loading a kernel might require context
+ * synchronization": the first launch of a kernel that is not loaded may wait until the device is
+ * idle. A program in which one kernel waits for another that is not loaded yet then deadlocks.
+ * cudaFuncGetAttributes loads a kernel. */
+#include "state.h"
 
 enum { SHARED_DEFAULT = 48 << 10, SHARED_MAX = 227 << 10, THREADS_MAX = 1024 };
 
 size_t sd_shared_max(const simdev *s, const void *func)
 {
-  for (const sd_shared_limit *l = s->shared_limits; l; l = l->next)
+  for (const sd_shared_limit *l = s->kernels.shared_limits; l; l = l->next)
     if (l->func == func) return l->bytes;
   return SHARED_DEFAULT;
 }
@@ -20,17 +20,17 @@ cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attrib
   simdev *s = sd_now;
   sd_shared_limit *l;
   sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaFuncSetAttribute", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaFuncSetAttribute", SD_PC);
   if (e) return e;
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
     return sd_error(h, cudaErrorNotSupported);
   if (!func || value < 0 || value > SHARED_MAX) return sd_error(h, cudaErrorInvalidValue);
-  l = sd_take(s, sizeof *l);
+  l = sd_arena_alloc(&s->arena, sizeof *l);
   if (!l) return sd_error(h, cudaErrorMemoryAllocation);
   l->func = func;
   l->bytes = (size_t)value;
-  l->next = s->shared_limits; /* the newest is found first */
-  s->shared_limits = l;
+  l->next = s->kernels.shared_limits; /* the newest is found first */
+  s->kernels.shared_limits = l;
   return cudaSuccess;
 }
 
@@ -47,7 +47,7 @@ static int is_loaded(const simdev *s, const sd_host *h, const void *func)
 static int load(simdev *s, const sd_host *h, const void *func)
 {
   sd_rank *r = &s->rank[h->agent.rank];
-  sd_loaded *l = sd_take(s, sizeof *l);
+  sd_loaded *l = sd_arena_alloc(&s->arena, sizeof *l);
   if (!l) return -1;
   l->func = func;
   l->device = h->device;
@@ -56,11 +56,12 @@ static int load(simdev *s, const sd_host *h, const void *func)
   return 0;
 }
 
-/* What the device's streams have been given so far; nothing is ordered by it. */
+/* Waits for all items of the device's streams; this orders nothing for the host. */
 static cudaError_t wait_for_idle(simdev *s, sd_host *h)
 {
-  for (sd_stream *st = s->rank[h->agent.rank].all; st; st = st->next)
-    if (st->device == h->device && st->last && sd_block_on(h, st->last)) return sd_never(h);
+  for (sd_stream *st = s->rank[h->agent.rank].streams.all; st; st = st->next)
+    if (st->device == h->device && st->last && sd_host_block_on(h, st->last))
+      return sd_wait_error(h);
   return cudaSuccess;
 }
 
@@ -68,9 +69,9 @@ cudaError_t sd_load_late(sd_host *h, const simdev_kernel *kernel)
 {
   simdev *s = sd_now;
   if (is_loaded(s, h, kernel)) return cudaSuccess;
-  if (s->report.late_loads++ == 0) s->report.late_kernel = kernel->name;
+  if (s->kernels.late_loads++ == 0) s->kernels.late_kernel = kernel->name;
   if (load(s, h, kernel)) return cudaErrorMemoryAllocation;
-  return s->lazy ? wait_for_idle(s, h) : cudaSuccess;
+  return s->choice.lazy ? wait_for_idle(s, h) : cudaSuccess;
 }
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *func)
@@ -78,7 +79,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
   simdev *s = sd_now;
   const simdev_kernel *kernel = func;
   sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaFuncGetAttributes", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaFuncGetAttributes", SD_PC);
   if (e) return e;
   if (!attributes) return sd_error(h, cudaErrorInvalidValue);
   if (!kernel || !kernel->body || (kernel->phases < 1 && kernel->phases != SIMDEV_LOOP))

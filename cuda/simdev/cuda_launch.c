@@ -1,5 +1,5 @@
 /* Kernels and host functions. */
-#include "internal.h"
+#include "state.h"
 
 enum { THREADS_MAX = 1024, GRID_YZ_MAX = 65535 };
 
@@ -11,24 +11,24 @@ static int bad_geometry(dim3 grid, dim3 block)
          (uint64_t)block.x * block.y * block.z > THREADS_MAX;
 }
 
-/* A stream's blocks share one buffer, as they run one after the other. */
+/* All blocks of a stream use one buffer, as they run one after the other. */
 static int room_for_shared(simdev *s, sd_stream *st, size_t bytes)
 {
   if (bytes <= st->shared_bytes) return 0;
-  st->shared = sd_take(s, (bytes + 255) & ~(size_t)255);
+  st->shared = sd_arena_alloc(&s->arena, (bytes + 255) & ~(size_t)255);
   st->shared_bytes = st->shared ? bytes : 0;
   return st->shared ? 0 : -1;
 }
 
-/* Pointers to other ranks' memory in the parameters would be illegal addresses on a device. */
+/* On a device, pointers to other ranks' memory would be illegal addresses. */
 static void check_params(simdev *s, const sd_host *h, const sd_kernel_item *k)
 {
   for (size_t i = 0; i + 8 <= k->kernel->params_bytes; i += 8) {
     const void *p = *(void *const *)((const char *)k->params + i);
-    const sd_alloc *a = sd_memory_place(s, p) == SD_PAGEABLE ? NULL : sd_memory_find(s, p);
+    const sd_alloc *a = sd_memory_kind_of(s, p) == SD_PAGEABLE ? NULL : sd_memory_find(s, p);
     if (a && a->rank != h->agent.rank && !a->freed)
       sd_note(s, SIMDEV_E_ACCESS, 1, h->agent.rank,
-              "rank %d, call %d (cudaLaunchKernel): kernel %s is given memory of rank %d",
+              "rank %d, call %d (cudaLaunchKernel): kernel %s gets a pointer to memory of rank %d",
               h->agent.rank, h->call, k->kernel->name, a->rank);
   }
 }
@@ -41,7 +41,7 @@ static sd_item *make_launch(sd_host *h, sd_stream *st, const simdev_kernel *kern
   if (!item) return NULL;
   item->u.kernel.kernel = kernel;
   if (kernel->params_bytes == 0) return item;
-  item->u.kernel.params = sd_take(s, kernel->params_bytes);
+  item->u.kernel.params = sd_arena_alloc(&s->arena, kernel->params_bytes);
   if (!item->u.kernel.params) return NULL;
   sd_race_enter(pc);
   sd_race_read(args[0], kernel->params_bytes);
@@ -60,7 +60,7 @@ static cudaError_t launch(const void *pc, const void *func, dim3 grid, dim3 bloc
   sd_stream *st;
   sd_item *item;
   sd_kernel_item *k;
-  cudaError_t e = sd_enter(&h, "cudaLaunchKernel", pc);
+  cudaError_t e = sd_call_enter(&h, "cudaLaunchKernel", pc);
   if (e) return e;
   if (!kernel || !kernel->body || (kernel->phases < 1 && kernel->phases != SIMDEV_LOOP))
     return sd_error(h, cudaErrorInvalidDeviceFunction);
@@ -105,7 +105,7 @@ static cudaError_t launch_host(const void *pc, cudaStream_t stream, cudaHostFn_t
   sd_host *h;
   sd_stream *st;
   sd_item *item;
-  cudaError_t e = sd_enter(&h, "cudaLaunchHostFunc", pc);
+  cudaError_t e = sd_call_enter(&h, "cudaLaunchHostFunc", pc);
   if (e) return e;
   st = sd_stream_of(h, stream);
   if (!st) return sd_error(h, cudaErrorInvalidResourceHandle);

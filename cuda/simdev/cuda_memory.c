@@ -1,46 +1,47 @@
 /* Allocating, copying, setting. */
-#include "internal.h"
+#include "state.h"
 
 /* ---- Allocating ------------------------------------------------------------------------------ */
 
-static cudaError_t take(const char *name, const void *pc, sd_place place, void **p, size_t bytes)
+static cudaError_t allocate(const char *name, const void *pc, sd_memory_kind kind, void **p,
+                            size_t bytes)
 {
   sd_host *h;
-  cudaError_t e = sd_enter(&h, name, pc);
+  cudaError_t e = sd_call_enter(&h, name, pc);
   if (e) return e;
   if (!p) return sd_error(h, cudaErrorInvalidValue);
-  return sd_error(h, sd_memory_take(h, place, bytes, p));
+  return sd_error(h, sd_memory_allocate(h, kind, bytes, p));
 }
 
-static cudaError_t give(const char *name, const void *pc, sd_place place, void *p)
+static cudaError_t release(const char *name, const void *pc, sd_memory_kind kind, void *p)
 {
   sd_host *h;
-  cudaError_t e = sd_enter(&h, name, pc);
+  cudaError_t e = sd_call_enter(&h, name, pc);
   if (e) return e;
-  return sd_error(h, sd_memory_give(h, place, p));
+  return sd_error(h, sd_memory_release(h, kind, p));
 }
 
 cudaError_t cudaMalloc(void **p, size_t bytes)
 {
-  return take("cudaMalloc", SD_PC, SD_DEVICE, p, bytes);
+  return allocate("cudaMalloc", SD_PC, SD_DEVICE, p, bytes);
 }
 
 cudaError_t cudaMallocHost(void **p, size_t bytes)
 {
-  return take("cudaMallocHost", SD_PC, SD_PINNED, p, bytes);
+  return allocate("cudaMallocHost", SD_PC, SD_PINNED, p, bytes);
 }
 
 cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned int flags)
 {
   (void)flags; /* mapped or portable: unified addressing makes it both */
-  return take("cudaHostAlloc", SD_PC, SD_PINNED, p, bytes);
+  return allocate("cudaHostAlloc", SD_PC, SD_PINNED, p, bytes);
 }
 
-/* simdev sees what it has given out itself; devices that register nothing answer the same. */
+/* simdev tracks only its own allocations; devices that cannot register memory return this, too. */
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned int flags)
 {
   sd_host *h;
-  const cudaError_t e = sd_enter(&h, "cudaHostRegister", SD_PC);
+  const cudaError_t e = sd_call_enter(&h, "cudaHostRegister", SD_PC);
   (void)flags;
   return e ? e : sd_error(h, p && bytes > 0 ? cudaErrorNotSupported : cudaErrorInvalidValue);
 }
@@ -48,48 +49,48 @@ cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned int flags)
 cudaError_t cudaHostUnregister(void *p)
 {
   sd_host *h;
-  const cudaError_t e = sd_enter(&h, "cudaHostUnregister", SD_PC);
+  const cudaError_t e = sd_call_enter(&h, "cudaHostUnregister", SD_PC);
   return e ? e : sd_error(h, p ? cudaErrorHostMemoryNotRegistered : cudaErrorInvalidValue);
 }
 
-/* simdev does not rely on cudaFree to synchronize: no document promises it. */
+/* cudaFree does not synchronize in simdev: no document says that it does. */
 cudaError_t cudaFree(void *p)
 {
-  return give("cudaFree", SD_PC, SD_DEVICE, p);
+  return release("cudaFree", SD_PC, SD_DEVICE, p);
 }
 
 cudaError_t cudaFreeHost(void *p)
 {
-  return give("cudaFreeHost", SD_PC, SD_PINNED, p);
+  return release("cudaFreeHost", SD_PC, SD_PINNED, p);
 }
 
-static cudaError_t take_async(const void *pc, void **p, size_t bytes, cudaStream_t stream)
+static cudaError_t allocate_async(const void *pc, void **p, size_t bytes, cudaStream_t stream)
 {
   sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaMallocAsync", pc);
+  cudaError_t e = sd_call_enter(&h, "cudaMallocAsync", pc);
   if (e) return e;
   if (!p) return sd_error(h, cudaErrorInvalidValue);
   if (!sd_stream_of(h, stream)) return sd_error(h, cudaErrorInvalidResourceHandle);
-  return sd_error(h, sd_memory_take(h, SD_DEVICE, bytes, p));
+  return sd_error(h, sd_memory_allocate(h, SD_DEVICE, bytes, p));
 }
 
 cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream)
 {
-  return take_async(SD_PC, p, bytes, stream);
+  return allocate_async(SD_PC, p, bytes, stream);
 }
 
-static cudaError_t give_async(const void *pc, void *p, cudaStream_t stream)
+static cudaError_t release_async(const void *pc, void *p, cudaStream_t stream)
 {
   sd_host *h;
   sd_stream *st;
   sd_item *item;
   const sd_alloc *a = sd_now ? sd_memory_find(sd_now, p) : NULL;
-  cudaError_t e = sd_enter(&h, "cudaFreeAsync", pc);
+  cudaError_t e = sd_call_enter(&h, "cudaFreeAsync", pc);
   if (e) return e;
   st = sd_stream_of(h, stream);
   if (!st) return sd_error(h, cudaErrorInvalidResourceHandle);
   if (!p) return cudaSuccess;
-  if (!a || a->at != p || a->place != SD_DEVICE || a->freed || a->rank != h->agent.rank) {
+  if (!a || a->at != p || a->kind != SD_DEVICE || a->freed || a->rank != h->agent.rank) {
     sd_note(sd_now, SIMDEV_E_ACCESS, 0, h->agent.rank,
             "rank %d, call %d (cudaFreeAsync): %p is not live device memory of this rank",
             h->agent.rank, h->call, p);
@@ -104,7 +105,7 @@ static cudaError_t give_async(const void *pc, void *p, cudaStream_t stream)
 
 cudaError_t cudaFreeAsync(void *p, cudaStream_t stream)
 {
-  return give_async(SD_PC, p, stream);
+  return release_async(SD_PC, p, stream);
 }
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p)
@@ -112,34 +113,35 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
   simdev *s = sd_now;
   const sd_alloc *a;
   sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaPointerGetAttributes", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaPointerGetAttributes", SD_PC);
   if (e) return e;
   if (!attributes) return sd_error(h, cudaErrorInvalidValue);
   a = sd_memory_find(s, p);
   if (a && (a->freed || a->rank != h->agent.rank || (const char *)p >= a->at + a->bytes)) a = NULL;
-  attributes->type = !a                      ? cudaMemoryTypeUnregistered
-                     : a->place == SD_DEVICE ? cudaMemoryTypeDevice
-                                             : cudaMemoryTypeHost;
+  attributes->type = !a                     ? cudaMemoryTypeUnregistered
+                     : a->kind == SD_DEVICE ? cudaMemoryTypeDevice
+                                            : cudaMemoryTypeHost;
   attributes->device = a ? a->device : -2; /* cudaInvalidDeviceId */
   attributes->devicePointer = a ? (void *)(uintptr_t)p : NULL;
-  attributes->hostPointer = a && a->place == SD_DEVICE ? NULL : (void *)(uintptr_t)p;
+  attributes->hostPointer = a && a->kind == SD_DEVICE ? NULL : (void *)(uintptr_t)p;
   return cudaSuccess;
 }
 
 /* ---- Copying --------------------------------------------------------------------------------- */
 
-/* How a copy stands to its host: it comes back at once; when the source has been copied to staging
- * memory; when all is done, with or without a promise that it may rely on that. */
+/* When a copy returns to its host: at once; when the source is in staging memory; when the copy is
+ * done and the host may rely on it; when it is done by chance. */
 typedef enum { AT_ONCE, STAGED, DONE, DONE_BY_CHANCE } copy_mode;
 
 /* The table of "API synchronization behavior" in the CUDA manual. Between device and pageable
- * memory an asynchronous copy "might be synchronous": it is, or not, and nothing follows. */
-static copy_mode mode_of(simdev *s, sd_place to, sd_place from, int async)
+ * memory an asynchronous copy "might be synchronous", on which the host may not rely. */
+static copy_mode mode_of(simdev *s, sd_memory_kind to, sd_memory_kind from, int async)
 {
   if (to != SD_DEVICE && from != SD_DEVICE) return DONE;
   if (async) {
     if (to != SD_PAGEABLE && from != SD_PAGEABLE) return AT_ONCE;
-#ifndef SIMDEV_TSAN /* staged, the host itself reads the source, and its mistake is not seen */
+#ifndef SIMDEV_TSAN /* if it were staged, the host would read the source, and a race would not be
+                     * seen */
     if (from == SD_PAGEABLE && sd_below(s, 3) == 0) return STAGED;
 #endif
     return sd_below(s, 2) ? AT_ONCE : DONE_BY_CHANCE;
@@ -148,9 +150,9 @@ static copy_mode mode_of(simdev *s, sd_place to, sd_place from, int async)
   return from == SD_PAGEABLE ? STAGED : DONE;
 }
 
-static int is_kind(enum cudaMemcpyKind kind, sd_place to, sd_place from)
+static int is_kind(enum cudaMemcpyKind kind, sd_memory_kind to, sd_memory_kind from)
 {
-  switch (kind) { /* pinned memory is a device's to read and write as well */
+  switch (kind) { /* a device can read and write pinned memory, too */
   case cudaMemcpyHostToHost: return to != SD_DEVICE && from != SD_DEVICE;
   case cudaMemcpyHostToDevice: return to == SD_DEVICE && from != SD_DEVICE;
   case cudaMemcpyDeviceToHost: return to != SD_DEVICE && from == SD_DEVICE;
@@ -167,7 +169,7 @@ static cudaError_t stage(sd_host *h, sd_stream *st, sd_item *item, int async)
   void *staging;
   cudaError_t e = async ? cudaSuccess : sd_stream_wait(h, st);
   if (e) return e;
-  staging = sd_buffer_get(s, c->bytes);
+  staging = sd_buffer_acquire(&s->arena, c->bytes);
   if (!staging) return cudaErrorMemoryAllocation;
   sd_race_enter(item->pc);
   sd_race_read(c->from, c->bytes);
@@ -183,10 +185,10 @@ static cudaError_t finish_copy(sd_host *h, sd_item *item, copy_mode mode)
   simdev *s = sd_now;
   sd_item_issue(s, item);
   if (mode == AT_ONCE || mode == STAGED) return cudaSuccess;
-  if (mode == DONE) sd_want_out(s, item);
-  if (sd_block_on(h, item)) return sd_never(h);
+  if (mode == DONE) sd_item_publish_end(s, item);
+  if (sd_host_block_on(h, item)) return sd_wait_error(h);
   if (mode == DONE) sd_item_acquire(s, h, item);
-  return s->rank[h->agent.rank].sticky;
+  return s->rank[h->agent.rank].process.sticky;
 }
 
 static cudaError_t copy(const char *name, const void *pc, void *to, const void *from, size_t bytes,
@@ -197,17 +199,17 @@ static cudaError_t copy(const char *name, const void *pc, void *to, const void *
   sd_stream *st;
   sd_item *item;
   copy_mode mode;
-  cudaError_t e = sd_enter(&h, name, pc);
+  cudaError_t e = sd_call_enter(&h, name, pc);
   if (e) return e;
   st = sd_stream_of(h, stream);
   if (!st) return sd_error(h, cudaErrorInvalidResourceHandle);
   if ((unsigned)kind > cudaMemcpyDefault) return sd_error(h, cudaErrorInvalidMemcpyDirection);
   if (bytes == 0) return cudaSuccess;
   if (!to || !from) return sd_error(h, cudaErrorInvalidValue);
-  if (!is_kind(kind, sd_memory_place(s, to), sd_memory_place(s, from))) {
+  if (!is_kind(kind, sd_memory_kind_of(s, to), sd_memory_kind_of(s, from))) {
     sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank,
-            "%s: the pointers are not what the direction says; cudaMemcpyDefault finds out",
-            sd_here(h));
+            "%s: the pointers do not match the direction of the copy; cudaMemcpyDefault detects it",
+            sd_call_text(h));
     return sd_error(h, cudaErrorInvalidValue);
   }
   e = sd_memory_range(s, h->agent.rank, to, bytes, "writes", NULL);
@@ -218,7 +220,7 @@ static cudaError_t copy(const char *name, const void *pc, void *to, const void *
   item->u.copy.to = to;
   item->u.copy.from = from;
   item->u.copy.bytes = bytes;
-  mode = mode_of(s, sd_memory_place(s, to), sd_memory_place(s, from), async);
+  mode = mode_of(s, sd_memory_kind_of(s, to), sd_memory_kind_of(s, from), async);
   if (mode == STAGED) e = stage(h, st, item, async);
   return sd_error(h, e ? e : finish_copy(h, item, mode));
 }
@@ -236,7 +238,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 
 /* ---- Setting --------------------------------------------------------------------------------- */
 
-/* Asynchronous in either form, except that cudaMemset of pinned memory is not. */
+/* Asynchronous, except cudaMemset of pinned memory. */
 static cudaError_t set(const char *name, const void *pc, void *p, int value, size_t bytes,
                        cudaStream_t stream, int async)
 {
@@ -244,13 +246,14 @@ static cudaError_t set(const char *name, const void *pc, void *p, int value, siz
   sd_host *h;
   sd_stream *st;
   sd_item *item;
-  cudaError_t e = sd_enter(&h, name, pc);
+  cudaError_t e = sd_call_enter(&h, name, pc);
   if (e) return e;
   st = sd_stream_of(h, stream);
   if (!st) return sd_error(h, cudaErrorInvalidResourceHandle);
   if (bytes == 0) return cudaSuccess;
-  if (sd_memory_place(s, p) == SD_PAGEABLE) {
-    sd_note(s, SIMDEV_E_ACCESS, 0, h->agent.rank, "%s: %p is pageable host memory", sd_here(h), p);
+  if (sd_memory_kind_of(s, p) == SD_PAGEABLE) {
+    sd_note(s, SIMDEV_E_ACCESS, 0, h->agent.rank, "%s: %p is pageable host memory", sd_call_text(h),
+            p);
     return sd_error(h, cudaErrorInvalidValue);
   }
   e = sd_memory_range(s, h->agent.rank, p, bytes, "writes", NULL);
@@ -261,7 +264,7 @@ static cudaError_t set(const char *name, const void *pc, void *p, int value, siz
   item->u.copy.bytes = bytes;
   item->u.copy.value = value;
   return sd_error(
-      h, finish_copy(h, item, !async && sd_memory_place(s, p) == SD_PINNED ? DONE : AT_ONCE));
+      h, finish_copy(h, item, !async && sd_memory_kind_of(s, p) == SD_PINNED ? DONE : AT_ONCE));
 }
 
 cudaError_t cudaMemset(void *p, int value, size_t bytes)
@@ -304,10 +307,10 @@ cudaError_t cudaMemsetAsync_ptsz(void *p, int value, size_t bytes, cudaStream_t 
 
 cudaError_t cudaMallocAsync_ptsz(void **p, size_t bytes, cudaStream_t stream)
 {
-  return take_async(SD_PC, p, bytes, own(stream));
+  return allocate_async(SD_PC, p, bytes, own(stream));
 }
 
 cudaError_t cudaFreeAsync_ptsz(void *p, cudaStream_t stream)
 {
-  return give_async(SD_PC, p, own(stream));
+  return release_async(SD_PC, p, own(stream));
 }

@@ -1,6 +1,6 @@
-/* cudaStream… and cudaEvent…; the names that end in _ptsz are what the headers make of a call when
+/* cudaStream… and cudaEvent… The headers use the names that end in _ptsz if
  * CUDA_API_PER_THREAD_DEFAULT_STREAM is defined. */
-#include "internal.h"
+#include "state.h"
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
@@ -9,12 +9,12 @@ static cudaError_t create(const char *name, const void *pc, cudaStream_t *stream
 {
   sd_host *h;
   sd_stream *st;
-  cudaError_t e = sd_enter(&h, name, pc);
+  cudaError_t e = sd_call_enter(&h, name, pc);
   if (e) return e;
   if (!stream || (flags & ~(unsigned)cudaStreamNonBlocking))
     return sd_error(h, cudaErrorInvalidValue);
   st = sd_stream_make(sd_now, h->agent.rank, h->device, flags,
-                      sd_now->rank[h->agent.rank].streams++);
+                      sd_now->rank[h->agent.rank].streams.created++);
   if (!st) return sd_error(h, cudaErrorMemoryAllocation);
   st->call = h->call;
   st->priority = priority;
@@ -41,19 +41,19 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flag
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
   sd_host *h;
-  cudaError_t e = sd_enter(&h, "cudaDeviceGetStreamPriorityRange", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaDeviceGetStreamPriorityRange", SD_PC);
   if (e) return e;
   if (least) *least = 0;
   if (greatest) *greatest = -5;
   return cudaSuccess;
 }
 
-/* What the stream still has to do is done; the handle is gone at once. */
+/* The stream finishes its work; the handle becomes invalid at once. */
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
   sd_host *h;
   sd_stream *st;
-  cudaError_t e = sd_enter(&h, "cudaStreamDestroy", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaStreamDestroy", SD_PC);
   if (e) return e;
   if (sd_is_stream_default(stream)) return sd_error(h, cudaErrorInvalidResourceHandle);
   st = sd_stream_of(h, stream);
@@ -67,16 +67,16 @@ static cudaError_t query(const void *pc, cudaStream_t stream)
   simdev *s = sd_now;
   sd_host *h;
   sd_stream *st;
-  cudaError_t e = sd_enter(&h, "cudaStreamQuery", pc);
+  cudaError_t e = sd_call_enter(&h, "cudaStreamQuery", pc);
   if (e) return e;
   st = sd_stream_of(h, stream);
   if (!st) return sd_error(h, cudaErrorInvalidResourceHandle);
   if (!st->last) return cudaSuccess;
   if (!st->last->done) {
-    sd_park(h, st->last);
-    return sd_error(h, s->verdict ? cudaErrorUnknown : cudaErrorNotReady);
+    sd_host_park(h, st->last);
+    return sd_error(h, s->found.verdict ? cudaErrorUnknown : cudaErrorNotReady);
   }
-  sd_want_out(s, st->last);
+  sd_item_publish_end(s, st->last);
   sd_item_acquire(s, h, st->last);
   return cudaSuccess;
 }
@@ -90,7 +90,7 @@ static cudaError_t synchronize(const void *pc, cudaStream_t stream)
 {
   sd_host *h;
   sd_stream *st;
-  cudaError_t e = sd_enter(&h, "cudaStreamSynchronize", pc);
+  cudaError_t e = sd_call_enter(&h, "cudaStreamSynchronize", pc);
   if (e) return e;
   st = sd_stream_of(h, stream);
   if (!st) return sd_error(h, cudaErrorInvalidResourceHandle);
@@ -106,7 +106,7 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags)
 {
   sd_host *h;
   sd_stream *st;
-  cudaError_t e = sd_enter(&h, "cudaStreamGetFlags", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaStreamGetFlags", SD_PC);
   if (e) return e;
   st = sd_stream_of(h, stream);
   if (!st || !flags) return sd_error(h, cudaErrorInvalidResourceHandle);
@@ -118,7 +118,7 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
 {
   sd_host *h;
   sd_stream *st;
-  cudaError_t e = sd_enter(&h, "cudaStreamGetPriority", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaStreamGetPriority", SD_PC);
   if (e) return e;
   st = sd_stream_of(h, stream);
   if (!st || !priority) return sd_error(h, cudaErrorInvalidResourceHandle);
@@ -132,16 +132,18 @@ static sd_event *event_of(sd_host *h, cudaEvent_t handle)
 {
   simdev *s = sd_now;
   sd_event *ev = (sd_event *)handle;
-  if (sd_is_taken(s, ev, sizeof *ev) && ev->mark == SD_MARK_EVENT && ev->rank == h->agent.rank)
+  if (sd_arena_contains(&s->arena, ev, sizeof *ev) && ev->mark == SD_MARK_EVENT &&
+      ev->rank == h->agent.rank)
     return ev;
-  if (!sd_is_taken(s, ev, sizeof *ev))
-    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: %p is no event", sd_here(h), (void *)ev);
+  if (!sd_arena_contains(&s->arena, ev, sizeof *ev))
+    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: %p is not an event", sd_call_text(h),
+            (void *)ev);
   else if (ev->mark == SD_MARK_EVENT)
-    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: the event belongs to rank %d", sd_here(h),
-            ev->rank);
+    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: the event belongs to rank %d",
+            sd_call_text(h), ev->rank);
   else
-    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: %s", sd_here(h),
-            ev->mark == SD_MARK_GONE ? "the event is destroyed" : "the handle is no event's");
+    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: %s", sd_call_text(h),
+            ev->mark == SD_MARK_GONE ? "the event is destroyed" : "the handle is not an event");
   return NULL;
 }
 
@@ -151,10 +153,10 @@ static cudaError_t create_event(const char *name, const void *pc, cudaEvent_t *e
   simdev *s = sd_now;
   sd_host *h;
   sd_event *ev;
-  cudaError_t e = sd_enter(&h, name, pc);
+  cudaError_t e = sd_call_enter(&h, name, pc);
   if (e) return e;
   if (!event) return sd_error(h, cudaErrorInvalidValue);
-  ev = sd_take(s, sizeof *ev);
+  ev = sd_arena_alloc(&s->arena, sizeof *ev);
   if (!ev) return sd_error(h, cudaErrorMemoryAllocation);
   ev->mark = SD_MARK_EVENT;
   ev->id = s->rank[h->agent.rank].events++;
@@ -162,7 +164,7 @@ static cudaError_t create_event(const char *name, const void *pc, cudaEvent_t *e
   ev->device = h->device;
   ev->call = h->call;
   ev->flags = flags;
-  if (s->opt.weaken & SIMDEV_WEAK_EVENTS) ev->shared_sync = sd_sync_take(s);
+  if (s->opt.weaken & SIMDEV_WEAK_EVENTS) ev->shared_sync = sd_sync_new(&s->arena);
   ev->next = s->events;
   s->events = ev;
   *event = (cudaEvent_t)ev;
@@ -183,7 +185,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
   sd_host *h;
   sd_event *ev;
-  cudaError_t e = sd_enter(&h, "cudaEventDestroy", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaEventDestroy", SD_PC);
   if (e) return e;
   ev = event_of(h, event);
   if (!ev) return sd_error(h, cudaErrorInvalidResourceHandle);
@@ -191,7 +193,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
   return cudaSuccess;
 }
 
-/* A record, or a wait for the record that is current now; one never recorded holds nobody up. */
+/* A record, or a wait for the current record; a wait for an event without a record does nothing. */
 static cudaError_t put(const void *pc, simdev_item_kind kind, cudaEvent_t event,
                        cudaStream_t stream)
 {
@@ -201,7 +203,7 @@ static cudaError_t put(const void *pc, simdev_item_kind kind, cudaEvent_t event,
   sd_event *ev;
   sd_stream *st;
   sd_item *item;
-  cudaError_t e = sd_enter(&h, name, pc);
+  cudaError_t e = sd_call_enter(&h, name, pc);
   if (e) return e;
   ev = event_of(h, event);
   st = ev ? sd_stream_of(h, stream) : NULL;
@@ -214,12 +216,12 @@ static cudaError_t put(const void *pc, simdev_item_kind kind, cudaEvent_t event,
   }
   item = sd_item_make(st, kind, name, h->call, pc);
   if (!item) return sd_error(h, cudaErrorMemoryAllocation);
-  if (sd_sync_call(s, h, st, ev, item)) return cudaSuccess;
+  if (sd_record_sync(s, h, st, ev, item)) return cudaSuccess;
   if (kind == SIMDEV_WAIT && !ev->record) return cudaSuccess;
   item->u.event = ev;
-  if (kind == SIMDEV_WAIT) sd_item_after(s, item, ev->record);
+  if (kind == SIMDEV_WAIT) sd_item_depend(s, item, ev->record);
   else {
-    item->out = s->opt.weaken & SIMDEV_WEAK_EVENTS ? ev->shared_sync : sd_sync_take(s);
+    item->out = s->opt.weaken & SIMDEV_WEAK_EVENTS ? ev->shared_sync : sd_sync_new(&s->arena);
     if (!item->out) return sd_error(h, cudaErrorMemoryAllocation);
     ev->record = item;
   }
@@ -234,7 +236,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
 {
-  (void)flags; /* they concern capture alone */
+  (void)flags; /* they only affect capture */
   return put(SD_PC, SIMDEV_RECORD, event, stream);
 }
 
@@ -249,14 +251,14 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
   simdev *s = sd_now;
   sd_host *h;
   sd_event *ev;
-  cudaError_t e = sd_enter(&h, "cudaEventQuery", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaEventQuery", SD_PC);
   if (e) return e;
   ev = event_of(h, event);
   if (!ev) return sd_error(h, cudaErrorInvalidResourceHandle);
   if (!ev->record) return cudaSuccess;
   if (!ev->record->done) {
-    sd_park(h, ev->record);
-    return sd_error(h, s->verdict ? cudaErrorUnknown : cudaErrorNotReady);
+    sd_host_park(h, ev->record);
+    return sd_error(h, s->found.verdict ? cudaErrorUnknown : cudaErrorNotReady);
   }
   sd_item_acquire(s, h, ev->record);
   return cudaSuccess;
@@ -268,15 +270,15 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
   sd_host *h;
   sd_event *ev;
   sd_item *record;
-  cudaError_t e = sd_enter(&h, "cudaEventSynchronize", SD_PC);
+  cudaError_t e = sd_call_enter(&h, "cudaEventSynchronize", SD_PC);
   if (e) return e;
   ev = event_of(h, event);
   if (!ev) return sd_error(h, cudaErrorInvalidResourceHandle);
   record = ev->record;
   if (!record) return cudaSuccess;
-  if (sd_block_on(h, record)) return sd_never(h);
+  if (sd_host_block_on(h, record)) return sd_wait_error(h);
   sd_item_acquire(s, h, record);
-  return sd_error(h, s->rank[h->agent.rank].sticky);
+  return sd_error(h, s->rank[h->agent.rank].process.sticky);
 }
 
 /* ---- Per-thread default stream --------------------------------------------------------------- */

@@ -1,7 +1,7 @@
-/* Planted faults. */
-#include "internal.h"
+/* Injected faults. */
+#include "state.h"
 
-/* Does this call of the rank count for the fault, and is it the n-th? */
+/* 1: the rank's current call is the one that the fault names. */
 static int hits(simdev *s, sd_host *h, int32_t i)
 {
   const simdev_fault *f = &s->opt.faults[i];
@@ -9,10 +9,10 @@ static int hits(simdev *s, sd_host *h, int32_t i)
   if (f->rank >= 0 && f->rank != rank) return 0;
   if (!f->call) return h->call == f->n;
   if (strcmp(f->call, h->call_name) != 0) return 0;
-  return ++s->fault_seen[(int64_t)i * s->ranks + rank] == f->n;
+  return ++s->fault.seen[(int64_t)i * s->ranks + rank] == f->n;
 }
 
-int sd_fault_call(simdev *s, sd_host *h, cudaError_t *e)
+sd_fault_effect sd_fault_call(simdev *s, sd_host *h, cudaError_t *e)
 {
   for (int32_t i = 0; i < s->opt.fault_count; i++) {
     const simdev_fault_kind kind = s->opt.faults[i].kind;
@@ -21,25 +21,25 @@ int sd_fault_call(simdev *s, sd_host *h, cudaError_t *e)
     if (kind != SIMDEV_FAULT_ERROR && kind != SIMDEV_FAULT_STOP && kind != SIMDEV_FAULT_DIE)
       continue;
     if (!hits(s, h, i)) continue;
-    s->rank[h->agent.rank].faulty = 1;
+    s->rank[h->agent.rank].process.faulty = 1;
     if (kind == SIMDEV_FAULT_ERROR) {
       *e = (cudaError_t)s->opt.faults[i].error;
-      return 1;
+      return SD_FAULT_RETURNS;
     }
     if (kind == SIMDEV_FAULT_DIE) {
-      s->rank[h->agent.rank].dead = 1;
-      for (sd_stream *st = s->rank[h->agent.rank].all; st; st = st->next)
+      s->rank[h->agent.rank].process.dead = 1;
+      for (sd_stream *st = s->rank[h->agent.rank].streams.all; st; st = st->next)
         sd_ready_remove(s, &st->agent);
     }
-    sd_stop(s, h);
+    return SD_FAULT_STOPS;
   }
-  return 0;
+  return SD_FAULT_NONE;
 }
 
 int simdev_gone(int32_t rank)
 {
   const simdev *s = sd_now;
-  return s && rank >= 0 && rank < s->ranks && s->rank[rank].dead;
+  return s && rank >= 0 && rank < s->ranks && s->rank[rank].process.dead;
 }
 
 int sd_fault_drops(simdev *s, int32_t rank, int32_t n)

@@ -1,10 +1,11 @@
-/* The TSan build's fibers: what ThreadSanitizer takes for threads. A stream's kernels and host
- * functions run on its fiber's own stack: were it shared, what they keep there would seem to race.
- * Fibers stay with the thread that ran the simulation: to make one costs more than a short run. */
+/* A stream's kernels and host functions run on the stack of its fiber: on a shared stack their
+ * local variables would seem to race. Recycled fibers stay with the thread that ran the simulation,
+ * as creating one costs more than a short run. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
-#include "internal.h"
+#include "arena.h"
+#include "race.h"
 
 #ifdef SIMDEV_TSAN
 
@@ -56,13 +57,13 @@ static sd_fiber *make(size_t bytes)
   return f;
 }
 
-int sd_fiber_take(simdev *s, sd_fiber **f)
+int sd_fiber_acquire(size_t stack_bytes, sd_fiber **f)
 {
-  const size_t bytes = s->opt.stack_bytes + 2 * PAGE; /* the guard, the record */
-  while (spare && spare->bytes < bytes) {             /* of a simulation with smaller stacks */
+  const size_t bytes = stack_bytes + 2 * PAGE; /* the guard, the record */
+  while (spare && spare->bytes < bytes) {      /* of a simulation with smaller stacks */
     sd_fiber *small = spare;
     spare = small->next;
-    sd_fiber_drop(small);
+    sd_fiber_destroy(small);
   }
   *f = spare;
   if (spare) spare = spare->next;
@@ -70,13 +71,13 @@ int sd_fiber_take(simdev *s, sd_fiber **f)
   return *f ? 0 : -1;
 }
 
-void sd_fiber_keep(sd_fiber *f)
+void sd_fiber_recycle(sd_fiber *f)
 {
   f->next = spare;
   spare = f;
 }
 
-void sd_fiber_drop(sd_fiber *f)
+void sd_fiber_destroy(sd_fiber *f)
 {
   sd_race_drop(f->race);
   munmap(f->stack, f->bytes);
@@ -89,19 +90,19 @@ void sd_fiber_call(sd_fiber *f, void (*fn)(void *), void *arg)
 
 #else
 
-int sd_fiber_take(simdev *s, sd_fiber **f)
+int sd_fiber_acquire(size_t stack_bytes, sd_fiber **f)
 {
-  (void)s;
+  (void)stack_bytes;
   *f = NULL;
   return 0;
 }
 
-void sd_fiber_keep(sd_fiber *f)
+void sd_fiber_recycle(sd_fiber *f)
 {
   (void)f;
 }
 
-void sd_fiber_drop(sd_fiber *f)
+void sd_fiber_destroy(sd_fiber *f)
 {
   (void)f;
 }

@@ -1,13 +1,9 @@
-/* Device and pinned memory: where it is, whose, and whether it still is.
+/* Allocating, freeing and checking device and pinned memory.
  *
- * Addresses are not reused within a run, so that a stale pointer is known as one. Between two
- * allocations lies a guard whose bytes are checked when the memory is freed and when the run ends;
- * with AddressSanitizer guards and freed memory are poisoned besides, and the access itself is
- * reported. */
-#define _GNU_SOURCE
-#include <sys/mman.h>
-
-#include "internal.h"
+ * Between two allocations lies a guard, whose bytes are checked when the memory is freed and when
+ * the run ends. With AddressSanitizer, guards and freed memory are also poisoned, so that the
+ * access itself is reported. */
+#include "state.h"
 
 #ifdef SD_ASAN
 #include <sanitizer/asan_interface.h>
@@ -16,109 +12,15 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
 #endif
 
-/* Address space, of which only what is used costs memory. CUDA aligns to 256 bytes. */
-#define DEVICE_SPACE ((size_t)32 << 30)
-#define PINNED_SPACE ((size_t)16 << 30)
 #define CANARIES UINT64_C(0xb7b7b7b7b7b7b7b7)
-#define SPACE_MIN ((size_t)64 << 20)
-enum { GUARD = SD_UNIT, ALIGN = SD_UNIT, CANARY = 0xb7 };
-
-static void *reserve(size_t bytes)
-{
-  void *p =
-      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return p == MAP_FAILED ? NULL : p;
-}
-
-static int open_region(sd_region *r, size_t bytes)
-{
-  for (;; bytes /= 2) { /* where address space is rationed, with less */
-    r->base = reserve(bytes);
-    r->owner = r->base ? reserve(bytes / SD_UNIT * sizeof *r->owner) : NULL;
-    if (r->owner) break;
-    if (r->base) munmap(r->base, bytes);
-    r->base = NULL;
-    if (bytes <= SPACE_MIN) return -1;
-  }
-  r->end = r->base + bytes;
-  r->next = r->base + GUARD;
-  return 0;
-}
-
-int sd_memory_open(simdev *s)
-{
-  return open_region(&s->device, DEVICE_SPACE) || open_region(&s->pinned, PINNED_SPACE) ? -1 : 0;
-}
-
-static void close_region(sd_region *r)
-{
-  if (!r->base) return;
-  ASAN_UNPOISON_MEMORY_REGION(r->base, (size_t)(r->next - r->base));
-  munmap(r->owner, (size_t)(r->end - r->base) / SD_UNIT * sizeof *r->owner);
-  munmap(r->base, (size_t)(r->end - r->base));
-}
-
-static void reset_region(sd_region *r)
-{
-  ASAN_UNPOISON_MEMORY_REGION(r->base, (size_t)(r->next - r->base));
-  r->next = r->base + GUARD;
-  r->list = NULL;
-  r->n = r->cap = 0;
-}
-
-void sd_memory_reset(simdev *s)
-{
-  /* NaN as a float, a huge or a negative integer; or digits that no test expects. */
-  static const uint32_t fill[4] = {0xffffffffu, 0x7fc0dead, 0xa5a5a5a5u, 0x7f7f7f7fu};
-  reset_region(&s->device);
-  reset_region(&s->pinned);
-  s->poison = fill[sd_below(s, 4)];
-}
-
-void sd_memory_close(simdev *s)
-{
-  close_region(&s->device);
-  close_region(&s->pinned);
-}
-
-/* In the TSan build memcpy and memset would themselves be taken for accesses. */
-#ifdef SIMDEV_TSAN
-void sd_copy_bytes(void *to, const void *from, size_t n)
-{
-  __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
-}
-void sd_set_bytes(void *to, int value, size_t n)
-{
-  __asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(value) : "memory");
-}
-#else
-void sd_copy_bytes(void *to, const void *from, size_t n)
-{
-  memmove(to, from, n);
-}
-void sd_set_bytes(void *to, int value, size_t n)
-{
-  memset(to, value, n);
-}
-#endif
+enum { GUARD = SD_GUARD, ALIGN = SD_UNIT, CANARY = 0xb7 };
 
 void sd_memory_poison(simdev *s, void *p, size_t n, int freed)
 {
-  const uint32_t v = freed ? ~s->poison ^ 0x00010001u : s->poison;
+  const uint32_t v = freed ? ~s->memory.poison ^ 0x00010001u : s->memory.poison;
   uint32_t *w = p; /* allocations are aligned */
   for (size_t i = 0; i < n / 4; i++) w[i] = v;
   for (size_t i = n & ~(size_t)3; i < n; i++) ((uint8_t *)p)[i] = (uint8_t)v;
-}
-
-/* The allocation that p lies in or behind; NULL: pageable memory, or before all of them. */
-sd_alloc *sd_memory_find(const simdev *s, const void *p)
-{
-  const sd_place place = sd_memory_place(s, p);
-  const sd_region *r = place == SD_DEVICE ? &s->device : &s->pinned;
-  const char *c = p;
-  if (place == SD_PAGEABLE || c < r->base + GUARD || r->n == 0) return NULL;
-  if (c >= r->next) return &r->list[r->n - 1];
-  return &r->list[r->owner[(c - r->base) / SD_UNIT]];
 }
 
 static size_t padded(size_t bytes)
@@ -126,20 +28,20 @@ static size_t padded(size_t bytes)
   return ((bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + GUARD;
 }
 
-cudaError_t sd_memory_take(sd_host *h, sd_place place, size_t bytes, void **p)
+cudaError_t sd_memory_allocate(sd_host *h, sd_memory_kind kind, size_t bytes, void **p)
 {
   simdev *s = sd_now;
-  sd_region *r = place == SD_DEVICE ? &s->device : &s->pinned;
+  sd_region *r = kind == SD_DEVICE ? &s->memory.device : &s->memory.pinned;
   sd_rank *rank = &s->rank[h->agent.rank];
   sd_alloc *a;
   if (bytes == 0) { /* as CUDA: a null pointer and no error */
     *p = NULL;
     return cudaSuccess;
   }
-  if (place == SD_DEVICE && bytes > s->opt.device_bytes - rank->used[h->device])
+  if (kind == SD_DEVICE && bytes > s->opt.device_bytes - rank->used[h->device])
     return cudaErrorMemoryAllocation;
   if (bytes > (size_t)(r->end - r->next) - 2 * GUARD || r->n == INT32_MAX ||
-      sd_grow(s, (void **)&r->list, r->n, &r->cap, sizeof *r->list))
+      sd_arena_grow(&s->arena, (void **)&r->list, r->n, &r->cap, sizeof *r->list))
     return cudaErrorMemoryAllocation;
   a = &r->list[r->n++];
   a->at = r->next;
@@ -148,11 +50,11 @@ cudaError_t sd_memory_take(sd_host *h, sd_place place, size_t bytes, void **p)
   a->device = h->device;
   a->call = h->call;
   a->freed = 0;
-  a->place = place;
+  a->kind = kind;
   for (int64_t u = (r->next - r->base) / SD_UNIT, n = (int64_t)padded(bytes) / SD_UNIT; n > 0; n--)
     r->owner[u++] = (int32_t)(r->n - 1);
   r->next += padded(bytes);
-  if (place == SD_DEVICE) rank->used[h->device] += bytes;
+  if (kind == SD_DEVICE) rank->used[h->device] += bytes;
   sd_unprotect(s);
   sd_memory_poison(s, a->at, bytes, 0);
   sd_set_bytes(a->at + bytes, CANARY, padded(bytes) - bytes);
@@ -162,7 +64,7 @@ cudaError_t sd_memory_take(sd_host *h, sd_place place, size_t bytes, void **p)
   return cudaSuccess;
 }
 
-/* The first byte that is no canary; n: none. The last GUARD bytes are aligned. */
+/* The index of the first overwritten byte of a guard, or n. The last GUARD bytes are aligned. */
 static size_t first_touched(const uint8_t *g, size_t n)
 {
   const uint64_t *w = (const uint64_t *)(const void *)(g + n - GUARD);
@@ -184,21 +86,23 @@ static void check_guard(simdev *s, const sd_alloc *a, const char *when)
   if (i < n)
     sd_note(
         s, SIMDEV_E_ACCESS, 0, a->rank,
-        "rank %d: something wrote %zu bytes behind the end of %s memory of %zu bytes (allocated "
-        "by call %d; seen %s): a kernel runs past its array, or before the next one",
-        a->rank, i + 1, a->place == SD_DEVICE ? "device" : "pinned", a->bytes, a->call, when);
+        "rank %d: %zu bytes after the end of %s memory of %zu bytes were overwritten (allocated "
+        "by call %d; detected %s): a kernel writes past its array, or before the next one",
+        a->rank, i + 1, a->kind == SD_DEVICE ? "device" : "pinned", a->bytes, a->call, when);
   ASAN_POISON_MEMORY_REGION(g, n);
 }
 
 void sd_memory_check_guards(simdev *s)
 {
-  for (int64_t i = 0; i < s->device.n; i++)
-    if (!s->device.list[i].freed) check_guard(s, &s->device.list[i], "at the end of the run");
-  for (int64_t i = 0; i < s->pinned.n; i++)
-    if (!s->pinned.list[i].freed) check_guard(s, &s->pinned.list[i], "at the end of the run");
+  for (int64_t i = 0; i < s->memory.device.n; i++)
+    if (!s->memory.device.list[i].freed)
+      check_guard(s, &s->memory.device.list[i], "at the end of the run");
+  for (int64_t i = 0; i < s->memory.pinned.n; i++)
+    if (!s->memory.pinned.list[i].freed)
+      check_guard(s, &s->memory.pinned.list[i], "at the end of the run");
 }
 
-/* Does a pending item touch [from, to)? Of kernels only their parameters are known. */
+/* 1: a pending item uses [from, to). For kernels only the parameters are checked. */
 static int item_uses(const sd_item *it, const char *from, const char *to)
 {
   const sd_copy_item *c = &it->u.copy;
@@ -215,7 +119,7 @@ static int item_uses(const sd_item *it, const char *from, const char *to)
       if (p >= from && p < to) return 1;
     }
     return 0;
-  case SIMDEV_COMM: return sd_comm_uses(it, from, to);
+  case SIMDEV_COMM: return sd_now->nccl->uses(it, from, to);
   default: return 0;
   }
 }
@@ -224,12 +128,12 @@ static int item_uses(const sd_item *it, const char *from, const char *to)
 static void check_pending(simdev *s, const sd_alloc *a, const sd_item *by)
 {
   char item[256], where[256];
-  for (const sd_stream *st = s->rank[a->rank].all; st; st = st->next)
+  for (const sd_stream *st = s->rank[a->rank].streams.all; st; st = st->next)
     for (const sd_item *it = st->head; it; it = it->next) {
       if (!item_uses(it, a->at, a->at + a->bytes)) continue;
-      sd_where_item(it, item, sizeof item);
-      if (by) sd_where_item(by, where, sizeof where);
-      else sd_print(where, sizeof where, "%s", sd_here(s->running));
+      sd_item_text(it, item, sizeof item);
+      if (by) sd_item_text(by, where, sizeof where);
+      else sd_print(where, sizeof where, "%s", sd_call_text(s->hosts.running));
       sd_note(s, SIMDEV_E_ACCESS, 1, a->rank,
               "%s: frees %zu bytes (allocated by call %d) that %s still uses: synchronize with it "
               "first",
@@ -238,34 +142,34 @@ static void check_pending(simdev *s, const sd_alloc *a, const sd_item *by)
     }
 }
 
-/* Marks it freed, by the call of that number. */
+/* Frees the allocation, by the call of that number. */
 static void retire(simdev *s, sd_alloc *a, int32_t call)
 {
   check_guard(s, a, "when it was freed");
   a->freed = 1;
   a->freed_call = call;
-  if (a->place == SD_DEVICE) s->rank[a->rank].used[a->device] -= a->bytes;
+  if (a->kind == SD_DEVICE) s->rank[a->rank].used[a->device] -= a->bytes;
   sd_race_write(a->at, a->bytes);
   sd_memory_poison(s, a->at, a->bytes, 1);
   ASAN_POISON_MEMORY_REGION(a->at, a->bytes);
 }
 
-cudaError_t sd_memory_give(sd_host *h, sd_place place, void *p)
+cudaError_t sd_memory_release(sd_host *h, sd_memory_kind kind, void *p)
 {
   simdev *s = sd_now;
   sd_alloc *a;
   if (!p) return cudaSuccess;
   a = sd_memory_find(s, p);
-  if (!a || a->at != p || a->place != place || a->rank != h->agent.rank) {
+  if (!a || a->at != p || a->kind != kind || a->rank != h->agent.rank) {
     sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank,
-            "%s: %p is not the beginning of %s memory of this rank", sd_here(h), p,
-            place == SD_DEVICE ? "device" : "pinned");
+            "%s: %p is not the beginning of %s memory of this rank", sd_call_text(h), p,
+            kind == SD_DEVICE ? "device" : "pinned");
     return cudaErrorInvalidValue;
   }
   if (a->freed) {
     sd_note(s, SIMDEV_E_ACCESS, 0, h->agent.rank,
-            "%s: frees memory a second time (allocated by call %d, freed by call %d)", sd_here(h),
-            a->call, a->freed_call);
+            "%s: frees memory a second time (allocated by call %d, freed by call %d)",
+            sd_call_text(h), a->call, a->freed_call);
     return cudaErrorInvalidValue;
   }
   check_pending(s, a, NULL);
@@ -277,7 +181,7 @@ cudaError_t sd_memory_give(sd_host *h, sd_place place, void *p)
   return cudaSuccess;
 }
 
-/* cudaFreeAsync, when its turn has come. */
+/* cudaFreeAsync, when its stream executes it. */
 void sd_memory_free_item(simdev *s, sd_item *item)
 {
   sd_alloc *a = sd_memory_find(s, item->u.free);
@@ -294,17 +198,17 @@ cudaError_t sd_memory_range(simdev *s, int32_t rank, const void *p, size_t n, co
   char where[256];
   const char *kind;
   size_t at;
-  if (sd_memory_place(s, p) == SD_PAGEABLE || n == 0) return cudaSuccess;
+  if (sd_memory_kind_of(s, p) == SD_PAGEABLE || n == 0) return cudaSuccess;
   at = a ? (size_t)((const char *)p - a->at) : 0;
   if (a && a->rank == rank && !a->freed && at <= a->bytes && n <= a->bytes - at) return cudaSuccess;
-  if (item) sd_where_item(item, where, sizeof where);
-  else sd_print(where, sizeof where, "%s", sd_here(s->running));
-  if (!a || at > a->bytes + ALIGN + GUARD) { /* behind the last one */
+  if (item) sd_item_text(item, where, sizeof where);
+  else sd_print(where, sizeof where, "%s", sd_call_text(s->hosts.running));
+  if (!a || at > a->bytes + ALIGN + GUARD) { /* after the last allocation */
     sd_note(s, SIMDEV_E_ACCESS, 1, rank, "%s: %s %zu bytes at %p, where nothing is allocated",
             where, verb, n, p);
     return cudaErrorInvalidValue;
   }
-  kind = a->place == SD_DEVICE ? "device" : "pinned";
+  kind = a->kind == SD_DEVICE ? "device" : "pinned";
   if (a->rank != rank)
     sd_note(s, SIMDEV_E_ACCESS, 1, rank, "%s: %s %s memory of rank %d (its call %d)", where, verb,
             kind, a->rank, a->call);

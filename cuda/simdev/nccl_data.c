@@ -1,5 +1,5 @@
-/* Reductions: values as NCCL's types have them, one rounding to the type after every operation. */
-#include "nccl_internal.h"
+/* Reductions of NCCL's types, with one rounding to the type after every operation. */
+#include "nccl_parts.h"
 
 size_t sd_dtype_bytes(ncclDataType_t t)
 {
@@ -137,7 +137,7 @@ static value combine(ncclDataType_t t, ncclRedOp_t op, value a, value b)
   return rounded(t, a);
 }
 
-/* Averages as NCCL has them: integers are divided after the sum, floats multiplied before it. */
+/* Averages as in NCCL: integers are divided after the sum, floats are multiplied before it. */
 static value before(ncclDataType_t t, ncclRedOp_t op, value v, int32_t n)
 {
   if (op != ncclAvg || is_integer(t)) return v;
@@ -146,14 +146,14 @@ static value before(ncclDataType_t t, ncclRedOp_t op, value v, int32_t n)
   return rounded(t, v);
 }
 
-static value behind(ncclDataType_t t, ncclRedOp_t op, value v, int32_t n)
+static value after(ncclDataType_t t, ncclRedOp_t op, value v, int32_t n)
 {
   if (op != ncclAvg || !is_integer(t)) return v;
   v.u = is_signed(t) ? (uint64_t)((int64_t)v.u / n) : v.u / (uint64_t)n;
   return v;
 }
 
-/* One element from all members, beginning with member `start`. */
+/* One element of all members, beginning with member `start`. */
 static value reduce_one(const sd_coll *c, int32_t n, int32_t start, int32_t step, size_t at)
 {
   const ncclDataType_t t = c->first->dtype;
@@ -166,10 +166,10 @@ static value reduce_one(const sd_coll *c, int32_t n, int32_t start, int32_t step
     v = i ? combine(t, op, v, x) : x;
     m = m + step < n ? m + step : m + step - n;
   }
-  return behind(t, op, v, n);
+  return after(t, op, v, n);
 }
 
-/* As a ring does it: runs of elements begin with different members; forwards or backwards. */
+/* In the order of a ring: runs of elements begin with different members, forwards or backwards. */
 void sd_reduce(simdev *s, const sd_coll *c, int32_t members, size_t first, size_t n, void *to)
 {
   const size_t size = sd_dtype_bytes(c->first->dtype);

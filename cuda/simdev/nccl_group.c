@@ -1,21 +1,16 @@
-/* Issuing operations: checked, numbered, matched, and launched, one kernel for each communicator of
- * a group. */
-#include "nccl_internal.h"
+/* Checking, matching and launching operations: one kernel for each communicator of a group. */
+#include "nccl_parts.h"
 
-sd_group *sd_group_of(sd_host *h)
+/* A host's group; NULL: no memory. */
+static sd_group *group_of(sd_host *h)
 {
-  if (!h->group) h->group = sd_take(sd_now, sizeof *h->group);
+  if (!h->group) h->group = sd_arena_alloc(&sd_now->arena, sizeof *h->group);
   return h->group;
-}
-
-int sd_group_is_open(const sd_host *h)
-{
-  return h->group && h->group->depth > 0;
 }
 
 /* ---- Checks ---------------------------------------------------------------------------------- */
 
-/* Elements that one member reads and writes; 0: none. */
+/* How many elements one member reads, and writes. */
 static size_t reads(const sd_op *op)
 {
   switch (op->kind) {
@@ -36,7 +31,7 @@ static size_t writes(const sd_op *op)
   }
 }
 
-/* Buffers may be the same where NCCL says "in place", and else may not overlap. */
+/* 1: the buffers overlap, and not in NCCL's in-place form. */
 static int overlaps(const sd_op *op)
 {
   const size_t size = sd_dtype_bytes(op->dtype);
@@ -56,16 +51,16 @@ static ncclResult_t check_buffer(sd_host *h, const sd_op *op, const void *p, siz
   const sd_alloc *a = sd_memory_find(s, p);
   const size_t bytes = n * sd_dtype_bytes(op->dtype);
   if (bytes == 0) return ncclSuccess;
-  if (sd_memory_place(s, p) == SD_PAGEABLE) {
+  if (sd_memory_kind_of(s, p) == SD_PAGEABLE) {
     sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: %p is neither device nor pinned memory",
-            sd_here(h), p);
+            sd_call_text(h), p);
     return ncclInvalidArgument;
   }
   if (sd_memory_range(s, h->agent.rank, p, bytes, verb, NULL)) return ncclInvalidArgument;
-  if (a && a->place == SD_DEVICE && a->device != op->comm->device) {
+  if (a && a->kind == SD_DEVICE && a->device != op->comm->device) {
     sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank,
-            "%s: the buffer is device %d's, the communicator device %d's", sd_here(h), a->device,
-            op->comm->device);
+            "%s: the buffer is device %d's, the communicator device %d's", sd_call_text(h),
+            a->device, op->comm->device);
     return ncclInvalidArgument;
   }
   return ncclSuccess;
@@ -82,13 +77,13 @@ static ncclResult_t check(sd_host *h, const sd_op *op)
     sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank,
             "%s: %s %d; the communicator has %d members (8-bit floats and operators made by the "
             "program are not simulated)",
-            sd_here(h), rooted ? "root or peer" : "data type or operator",
+            sd_call_text(h), rooted ? "root or peer" : "data type or operator",
             rooted ? op->peer : (int)op->dtype, n);
     return ncclInvalidArgument;
   }
   if (op->stream->device != op->comm->device) {
     sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank,
-            "%s: the stream is device %d's, the communicator device %d's", sd_here(h),
+            "%s: the stream is device %d's, the communicator device %d's", sd_call_text(h),
             op->stream->device, op->comm->device);
     return ncclInvalidUsage;
   }
@@ -96,8 +91,8 @@ static ncclResult_t check(sd_host *h, const sd_op *op)
   if (!e) e = check_buffer(h, op, op->recv, writes(op), "writes");
   if (!e && overlaps(op)) {
     sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank,
-            "%s: send and receive buffers overlap, but not as NCCL's in-place form has it",
-            sd_here(h));
+            "%s: send and receive buffers overlap, but not in NCCL's in-place form",
+            sd_call_text(h));
     e = ncclInvalidArgument;
   }
   return e;
@@ -105,10 +100,10 @@ static ncclResult_t check(sd_host *h, const sd_op *op)
 
 /* ---- Launching a group ----------------------------------------------------------------------- */
 
-/* The communicator's operations, taken out of the group in their order. */
-static sd_launch *take_launch(sd_group *g, sd_comm *comm)
+/* Moves the communicator's operations from the group into a launch, in their order. */
+static sd_launch *collect_launch(sd_group *g, sd_comm *comm)
 {
-  sd_launch *l = sd_take(sd_now, sizeof *l);
+  sd_launch *l = sd_arena_alloc(&sd_now->arena, sizeof *l);
   sd_op **from = &g->first, **to;
   int32_t colls = 0;
   if (!l) return NULL;
@@ -131,8 +126,8 @@ static sd_launch *take_launch(sd_group *g, sd_comm *comm)
   return l;
 }
 
-/* Several communicators of one group are launched in an order that is the program's nowhere, but
- * the same for all members: NCCL sorts them by a hash. */
+/* The communicators of one group are launched in an order that the program does not choose, but
+ * that is the same for all members: NCCL sorts them by a hash. */
 static uint64_t hash_of(const simdev *s, const sd_comm *comm)
 {
   return ((uint64_t)comm->clique->id + s->opt.seed) * 0x9e3779b97f4a7c15u >> 20;
@@ -157,9 +152,9 @@ static ncclResult_t launch_later(sd_host *h, sd_launch *list)
     l->comm->state = ncclInProgress;
     l->comm->outstanding++;
   }
-  if (s->late) {
-    job->next = s->late_jobs;
-    s->late_jobs = job;
+  if (s->choice.late) {
+    job->next = s->nccl_state->deferred_jobs;
+    s->nccl_state->deferred_jobs = job;
   } else sd_job_ready(s, job);
   return ncclInProgress;
 }
@@ -171,7 +166,7 @@ static ncclResult_t launch(sd_host *h, sd_group *g)
   int32_t blocking = 0, non_blocking = 0;
   while (g->first) {
     sd_comm *comm = g->first->comm;
-    sd_launch *l = take_launch(g, comm);
+    sd_launch *l = collect_launch(g, comm);
     if (!l) return ncclSystemError;
     if (comm->blocking) blocking = 1;
     else non_blocking = 1;
@@ -183,8 +178,8 @@ static ncclResult_t launch(sd_host *h, sd_group *g)
   if (!list) return ncclSuccess;
   if (blocking && non_blocking) {
     sd_note(s, SIMDEV_E_MISUSE, 1, h->agent.rank,
-            "rank %d, call %d: a group has blocking and non-blocking communicators", h->agent.rank,
-            h->call);
+            "rank %d, call %d: a group must not mix blocking and non-blocking communicators",
+            h->agent.rank, h->call);
     return ncclInvalidUsage;
   }
   if (non_blocking) return launch_later(h, list);
@@ -218,9 +213,9 @@ static ncclResult_t end(sd_host *h)
 ncclResult_t ncclGroupStart(void)
 {
   sd_host *h;
-  const ncclResult_t e = sd_nccl_enter(&h, "ncclGroupStart", SD_PC);
+  const ncclResult_t e = sd_nccl_call_enter(&h, "ncclGroupStart", SD_PC);
   if (e) return e;
-  if (!sd_group_of(h)) return ncclSystemError;
+  if (!group_of(h)) return ncclSystemError;
   h->group->depth++;
   return ncclSuccess;
 }
@@ -228,12 +223,12 @@ ncclResult_t ncclGroupStart(void)
 ncclResult_t ncclGroupEnd(void)
 {
   sd_host *h;
-  const ncclResult_t e = sd_nccl_enter(&h, "ncclGroupEnd", SD_PC);
+  const ncclResult_t e = sd_nccl_call_enter(&h, "ncclGroupEnd", SD_PC);
   if (e) {
     if (h && h->group && h->group->depth > 0 && --h->group->depth == 0) h->group->first = NULL;
     return e;
   }
-  if (!sd_group_of(h)) return ncclSystemError;
+  if (!group_of(h)) return ncclSystemError;
   if (h->group->depth == 0) {
     sd_note(sd_now, SIMDEV_E_MISUSE, 0, h->agent.rank,
             "rank %d, call %d (ncclGroupEnd): no group was started", h->agent.rank, h->call);
@@ -246,11 +241,11 @@ ncclResult_t ncclGroupEnd(void)
 
 static ncclResult_t add(sd_host *h, const sd_op *what)
 {
-  sd_group *g = sd_group_of(h);
-  sd_op *op = sd_take(sd_now, sizeof *op);
+  sd_group *g = group_of(h);
+  sd_op *op = sd_arena_alloc(&sd_now->arena, sizeof *op);
   if (!g || !op) return ncclSystemError;
   sd_copy_bytes(op, what, sizeof *op);
-  op->sync = sd_sync_take(sd_now);
+  op->sync = sd_sync_new(&sd_now->arena);
   if (!op->sync) return ncclSystemError;
   op->call = h->call;
   op->tag = h->tag;
@@ -258,14 +253,14 @@ static ncclResult_t add(sd_host *h, const sd_op *what)
   else g->first = op;
   g->last = op;
   if (g->depth == 0) return end(h);
-  /* Within a group nothing has begun, whatever a non-blocking call says. */
+  /* Within a group nothing has begun, whatever a non-blocking call returns. */
   return !op->comm->blocking && sd_below(sd_now, 4) == 0 ? ncclInProgress : ncclSuccess;
 }
 
 static ncclResult_t issue(const void *pc, sd_op *op, cudaStream_t stream)
 {
   sd_host *h;
-  ncclResult_t e = sd_nccl_enter(&h, op->name, pc);
+  ncclResult_t e = sd_nccl_call_enter(&h, op->name, pc);
   if (e) goto out;
   e = sd_comm_check(h, op->comm, 1);
   if (e) goto out;
@@ -273,14 +268,14 @@ static ncclResult_t issue(const void *pc, sd_op *op, cudaStream_t stream)
   op->pc = pc;
   e = op->stream ? check(h, op) : ncclInvalidArgument;
   if (e) goto out;
-  if (op->count == 0 && op->kind < SD_SEND) return ncclSuccess; /* NCCL discards it */
+  if (op->count == 0 && op->kind < SD_SEND) return ncclSuccess; /* NCCL ignores it */
   return add(h, op);
 out:
   if (h && h->group && h->group->depth > 0) h->group->error = e;
   return e;
 }
 
-/* The operation of the function that says so; ncclSum is 0. */
+/* An operation of the function that the macro is used in; ncclSum is 0. */
 #define OP(k, ...)                                                                                 \
   (sd_op)                                                                                          \
   {                                                                                                \

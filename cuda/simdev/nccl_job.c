@@ -1,16 +1,17 @@
-/* What NCCL does after a call has come back, and what a call waits for. */
-#include "nccl_internal.h"
+/* Jobs: the work that NCCL does after a non-blocking call has returned, or that a blocking call
+ * waits for. */
+#include "nccl_parts.h"
 
 sd_job *sd_job_make(sd_host *h, sd_job_kind kind, sd_comm *comm)
 {
   simdev *s = sd_now;
-  sd_job *job = sd_take(s, sizeof *job);
-  if (job) job->sync = sd_sync_take(s);
+  sd_job *job = sd_arena_alloc(&s->arena, sizeof *job);
+  if (job) job->sync = sd_sync_new(&s->arena);
   if (!job || !job->sync || sd_agent_make(s, &job->agent, SD_JOB, h->agent.rank)) return NULL;
   job->kind = kind;
   job->comm = comm;
   job->call = h->call;
-  job->agent.issue = ++s->order;
+  job->agent.issue = sd_next_turn(s);
   sd_race_publish(job->sync);
   return job;
 }
@@ -20,43 +21,22 @@ void sd_job_ready(simdev *s, sd_job *job)
   if (job && !job->done) sd_ready_add(s, &job->agent);
 }
 
-void sd_job_step(simdev *s, sd_agent *a)
-{
-  sd_job *job = (sd_job *)a;
-  sd_ready_remove(s, a);
-  job->done = 1;
-  s->idle_rounds = 0;
-  for (sd_launch *l = job->launches; l; l = l->next) {
-    if (l->comm->state == ncclInProgress) l->comm->state = ncclSuccess;
-    if (!l->comm->aborted) sd_launch_issue(s, l, job->sync);
-  }
-  if (job->comm && job->comm->state == ncclInProgress) job->comm->state = ncclSuccess;
-  if (job->parent && job->parent->state == ncclInProgress) job->parent->state = ncclSuccess;
-  if (job->waiting) {
-    job->waiting->state = SD_GOES;
-    sd_ready_add(s, &job->waiting->agent);
-    job->waiting = NULL;
-  }
-  sd_wake_parked(s, a->rank);
-}
-
 int sd_job_wait(sd_host *h, sd_job *job)
 {
   simdev *s = sd_now;
-  if (!job->done && !s->verdict) {
-    h->state = SD_BLOCKED;
+  if (!job->done && !s->found.verdict) {
+    h->state = SD_HOST_BLOCKED;
     h->blocked_by = NULL;
     h->job = job;
     sd_ready_remove(s, &h->agent);
     job->waiting = h;
-    sd_give_way(s, h);
+    sd_host_yield(s, h);
     h->job = NULL;
-    h->state = SD_GOES;
+    h->state = SD_HOST_RUNNABLE;
   }
-  return s->verdict ? -1 : 0;
+  return s->found.verdict ? -1 : 0;
 }
 
-/* The host waits, or the end of its group does, or nobody. */
 ncclResult_t sd_job_after(sd_host *h, sd_job *job, int blocking)
 {
   if (!blocking) {
@@ -72,12 +52,16 @@ ncclResult_t sd_job_after(sd_host *h, sd_job *job, int blocking)
   return job->comm->state;
 }
 
-/* ---- Operations put off ---------------------------------------------------------------------- */
-
-/* The communicator is asked about: what it has put off is done. */
-void sd_job_hurry(simdev *s, const sd_comm *comm)
+void sd_job_wake_host(simdev *s, sd_job *job)
 {
-  sd_job **p = &s->late_jobs;
+  if (!job->waiting) return;
+  sd_host_wake(s, job->waiting);
+  job->waiting = NULL;
+}
+
+void sd_job_release_deferred(simdev *s, const sd_comm *comm)
+{
+  sd_job **p = &s->nccl_state->deferred_jobs;
   while (*p) {
     sd_job *job = *p;
     int mine = !comm;
@@ -89,72 +73,14 @@ void sd_job_hurry(simdev *s, const sd_comm *comm)
   }
 }
 
-int sd_jobs_idle(simdev *s)
+/* A process with several members may end them one by one. */
+void sd_finalize_check(simdev *s, sd_clique *c)
 {
-  if (!s->late_jobs) return 0;
-  sd_job_hurry(s, NULL);
-  return 1;
-}
-
-/* ---- Members that are gone, and what is left ------------------------------------------------- */
-
-void sd_nccl_reset(simdev *s)
-{
-  s->comms = s->cliques = NULL;
-  s->clique_count = 0;
-  s->late_jobs = NULL;
-}
-
-void sd_job_deadlock(simdev *s, const sd_job *job)
-{
-  const sd_clique *c = job->parent ? job->parent->clique : job->comm->clique;
-  for (int32_t i = 0; c && i < c->n; i++) {
-    const sd_comm *m = c->member[i];
-    if (!m) sd_append(s, "\n    member %d of %d has not come", i, c->n);
-    else if (job->parent && m->splits < job->parent->splits)
-      sd_append(s, "\n    rank %d (member %d) has not called ncclCommSplit", m->rank, i);
-    else if (job->kind == SD_JOB_FINALIZE && !m->finalized)
-      sd_append(s, "\n    rank %d (member %d) has not finalized%s", m->rank, i,
-                m->aborted ? ": it has aborted" : "");
-    else if (job->kind == SD_JOB_FINALIZE && m->outstanding > 0)
-      sd_append(s, "\n    rank %d (member %d) has %d operations outstanding", m->rank, i,
-                m->outstanding);
+  for (int32_t i = 0; i < c->n; i++) {
+    int waits = !c->member[i] || !c->member[i]->finalized || c->member[i]->outstanding > 0;
+    for (int32_t j = 0; j < c->n && !waits; j++)
+      waits = c->member[j]->rank != c->member[i]->rank &&
+              (!c->member[j]->finalized || c->member[j]->outstanding > 0);
+    if (!waits) sd_job_ready(s, c->job[i]);
   }
-}
-
-int32_t sd_comm_leaks(simdev *s)
-{
-  for (const sd_comm *c = s->comms; c; c = c->next)
-    if (c->mark == SD_MARK_COMM && !s->rank[c->rank].faulty)
-      sd_note_leak(s, c->rank, "a communicator", c->call, &s->report.leaked_comms);
-  return s->report.leaked_comms;
-}
-
-static int has_lost_a_member(const simdev *s, const sd_clique *c)
-{
-  for (int32_t i = 0; c && i < c->n; i++)
-    if (c->member[i] && (c->member[i]->aborted || s->rank[c->member[i]->rank].dead)) return 1;
-  return 0;
-}
-
-int sd_comm_idle(simdev *s)
-{
-  int told = 0;
-  if (!s->remote) return 0;
-  for (sd_comm *c = s->comms; c; c = c->next) {
-    if (c->mark != SD_MARK_COMM || !has_lost_a_member(s, c->clique)) continue;
-    if (c->state != ncclSuccess && c->state != ncclInProgress) continue;
-    if (c->state == ncclSuccess && c->outstanding == 0) continue;
-    c->state = ncclRemoteError;
-    told = 1;
-    for (int32_t i = 0; i < c->clique->n; i++) { /* a blocking call hears it too */
-      sd_job *job = c->clique->job[i];
-      if (job && job->comm == c && job->waiting) {
-        job->waiting->state = SD_GOES;
-        sd_ready_add(s, &job->waiting->agent);
-        job->waiting = NULL;
-      }
-    }
-  }
-  return told;
 }

@@ -1,9 +1,8 @@
-/* Communication kernels on the device: when they begin, what they contribute, when they end.
+/* Communication kernels on the device: when they begin, which data they contribute, when they end.
  *
- * A kernel reads its send buffers when it begins, on its stream's fiber, and writes its receive
- * buffers when it ends; what it wrote depends on, it has acquired from whom the data came, and from
- * nobody else. */
-#include "nccl_internal.h"
+ * On its stream's fiber, a kernel reads its send buffers when it begins, and writes its receive
+ * buffers when it ends. It acquires only from the members whose data it writes. */
+#include "nccl_parts.h"
 
 /* ---- Issue ----------------------------------------------------------------------------------- */
 
@@ -18,19 +17,20 @@ static int32_t count_streams(const sd_launch *l, sd_stream **list)
   return n;
 }
 
-/* Puts the kernel on all streams of its operations; in: what its host had done, NULL: does now. */
+/* Puts the kernel on all streams of its operations. in: the sync address that it acquires; NULL:
+ * the calling host's work. */
 void sd_launch_issue(simdev *s, sd_launch *l, uint64_t *in)
 {
-  sd_rank *r = &s->rank[l->comm->rank];
+  sd_nccl_rank *r = &s->nccl_state->rank[l->comm->rank];
   sd_stream **streams;
   int32_t ops = 0;
   for (const sd_op *op = l->ops; op; op = op->next) ops++;
-  streams = sd_take(s, (size_t)ops * sizeof(sd_stream *));
-  l->item = sd_take(s, (size_t)ops * sizeof(sd_item *));
+  streams = sd_arena_alloc(&s->arena, (size_t)ops * sizeof(sd_stream *));
+  l->item = sd_arena_alloc(&s->arena, (size_t)ops * sizeof(sd_item *));
   if (!streams || !l->item) goto memory;
   l->streams = count_streams(l, streams);
-  l->join = l->streams > 1 ? sd_sync_take(s) : NULL;
-  l->split = l->streams > 1 ? sd_sync_take(s) : NULL;
+  l->join = l->streams > 1 ? sd_sync_new(&s->arena) : NULL;
+  l->split = l->streams > 1 ? sd_sync_new(&s->arena) : NULL;
   if (l->streams > 1 && (!l->join || !l->split)) goto memory;
   if (l->comm->last && !l->comm->last->ended) l->before_comm = l->comm->last;
   l->comm->last = l;
@@ -41,7 +41,7 @@ void sd_launch_issue(simdev *s, sd_launch *l, uint64_t *in)
   for (int32_t i = 0; i < l->streams; i++) {
     sd_item *item = sd_item_make(streams[i], SIMDEV_COMM, l->ops->name, l->ops->call, l->ops->pc);
     if (!item) goto memory;
-    item->tag = l->ops->tag; /* the host may be further on */
+    item->tag = l->ops->tag; /* the host may have changed its tag */
     item->u.launch = l;
     if (in) item->in = in;
     l->item[i] = item;
@@ -49,7 +49,7 @@ void sd_launch_issue(simdev *s, sd_launch *l, uint64_t *in)
   for (int32_t i = 0; i < l->streams; i++) sd_item_issue(s, l->item[i]);
   return;
 memory:
-  sd_note(s, SIMDEV_E_NO_MEMORY, 1, l->comm->rank, "simdev: no memory for an operation");
+  sd_note(s, SIMDEV_E_NO_MEMORY, 1, l->comm->rank, "simdev: out of memory for an operation");
 }
 
 /* ---- Begin ----------------------------------------------------------------------------------- */
@@ -65,13 +65,13 @@ static int at_heads(const sd_launch *l)
 
 static int can_begin(const simdev *s, const sd_launch *l)
 {
-  const sd_rank *r = &s->rank[l->comm->rank];
+  const int32_t rank = l->comm->rank, device = l->comm->device;
   if (!at_heads(l)) return 0;
   if (l->before_comm && !l->before_comm->ended) return 0;
   if (l->comm->aborted) return 1;
   if (l->before_device && !l->before_device->started) return 0;
-  if (s->one_comm && r->comm_on[l->comm->device] > 0) return 0;
-  return !s->serialize || l->item[0]->serial == r->serial[l->comm->device] + 1;
+  if (s->choice.one_comm && s->nccl_state->rank[rank].running[device] > 0) return 0;
+  return !s->choice.serialize || l->item[0]->serial == s->rank[rank].streams.serial[device] + 1;
 }
 
 static int is_satisfied(const sd_op *op)
@@ -97,8 +97,8 @@ static int can_end(const sd_launch *l)
   return 1;
 }
 
-/* Only the first stream's item is ever ready: it runs the kernel for all. */
-int sd_comm_ready(simdev *s, sd_item *item)
+/* Only the first stream's item can be ready: it runs the kernel for all streams. */
+int sd_launch_is_ready(simdev *s, sd_item *item)
 {
   sd_launch *l = item->u.launch;
   const int ready = !l->ended && (l->started ? can_end(l) : can_begin(s, l));
@@ -107,15 +107,14 @@ int sd_comm_ready(simdev *s, sd_item *item)
   return 0;
 }
 
-/* Looks again at all of a rank's streams whose turn it may be now. */
-void sd_launch_poke(simdev *s, int32_t rank)
+void sd_launch_recheck(simdev *s, int32_t rank)
 {
-  for (sd_stream *st = s->rank[rank].all; st; st = st->next)
+  for (sd_stream *st = s->rank[rank].streams.all; st; st = st->next)
     if (st->head && st->head->kind == SIMDEV_COMM && st->head->dep_at == st->head->dep_count)
       sd_stream_update(s, st);
 }
 
-static void poke_stream(simdev *s, const sd_op *op)
+static void recheck_stream(simdev *s, const sd_op *op)
 {
   if (op && op->started && !op->launch->ended) sd_stream_update(s, op->launch->item[0]->stream);
 }
@@ -128,7 +127,7 @@ static size_t contribution(const sd_op *op)
   return op->kind == SD_REDUCE_SCATTER ? bytes * (size_t)op->comm->clique->n : bytes;
 }
 
-static int still_there(simdev *s, const sd_op *op, const void *p, size_t bytes, const char *verb)
+static int is_live(simdev *s, const sd_op *op, const void *p, size_t bytes, const char *verb)
 {
   return sd_memory_range(s, op->comm->rank, p, bytes, verb, op->launch->item[0]) == cudaSuccess;
 }
@@ -136,11 +135,11 @@ static int still_there(simdev *s, const sd_op *op, const void *p, size_t bytes, 
 static void contribute(simdev *s, sd_op *op)
 {
   const size_t bytes = contribution(op);
-  op->early = s->early == 2 ? (int32_t)sd_below(s, 2) : s->early;
-  if (bytes > 0 && still_there(s, op, op->send, bytes, "reads")) {
-    op->staging = sd_buffer_get(s, bytes);
+  op->early = s->choice.early == 2 ? (int32_t)sd_below(s, 2) : s->choice.early;
+  if (bytes > 0 && is_live(s, op, op->send, bytes, "reads")) {
+    op->staging = sd_buffer_acquire(&s->arena, bytes);
     if (!op->staging) {
-      sd_note(s, SIMDEV_E_NO_MEMORY, 1, op->comm->rank, "simdev: no memory for a message");
+      sd_note(s, SIMDEV_E_NO_MEMORY, 1, op->comm->rank, "simdev: out of memory for a message");
       return;
     }
     sd_race_begin(op->launch->item[0], op->pc);
@@ -154,23 +153,23 @@ static void contribute(simdev *s, sd_op *op)
 static void wake_peers(simdev *s, const sd_op *op)
 {
   if (op->kind >= SD_SEND) {
-    poke_stream(s, op->partner);
+    recheck_stream(s, op->partner);
     return;
   }
-  for (int32_t i = 0; i < op->comm->clique->n; i++) poke_stream(s, op->coll->op[i]);
+  for (int32_t i = 0; i < op->comm->clique->n; i++) recheck_stream(s, op->coll->op[i]);
 }
 
 static void begin(simdev *s, sd_launch *l)
 {
-  sd_rank *r = &s->rank[l->comm->rank];
   const cudaError_t e = s->opt.fault_count ? sd_fault_item(s, l->item[0]) : cudaSuccess;
   if (e != cudaSuccess) {
-    sd_lose(s, l->comm->rank, e);
+    sd_context_lost(s, l->comm->rank, e);
     return;
   }
-  for (int32_t i = l->streams - 1; i >= 0; i--) { /* the first one, which runs it, comes last */
+  for (int32_t i = l->streams - 1; i >= 0; i--) { /* the first one, which runs the kernel, is
+                                                   * last */
     sd_item *item = l->item[i];
-    item->begin = ++s->clock_items;
+    item->begin = sd_tick(s);
     sd_fiber_enter(s, item->stream);
     sd_race_acquire(item->in);
     for (int32_t d = 0; d < item->dep_count; d++) sd_race_acquire(item->deps[d]->out);
@@ -180,12 +179,11 @@ static void begin(simdev *s, sd_launch *l)
   }
   for (sd_op *op = l->ops; op && !l->comm->aborted; op = op->next) contribute(s, op);
   sd_fiber_leave(s, l->item[0]->stream);
-  s->hash = (s->hash ^ ((uint64_t)1 << 62 | (uint64_t)l->comm->rank << 32 |
-                        (uint32_t)l->item[0]->stream->id)) *
-            0x9fb21c651e98df25u;
-  s->idle_rounds = 0;
+  sd_hash_item(s, (uint64_t)1 << 62 | (uint64_t)l->comm->rank << 32 |
+                      (uint32_t)l->item[0]->stream->id);
+  sd_progress(s);
   l->started = 1;
-  r->comm_on[l->comm->device]++;
+  s->nccl_state->rank[l->comm->rank].running[l->comm->device]++;
   if (l->comm->aborted) return;
   for (sd_op *op = l->ops; op; op = op->next) {
     op->started = 1;
@@ -210,23 +208,23 @@ static void result(simdev *s, sd_op *op, const void *data, size_t bytes, size_t 
   (void)s;
 }
 
-/* All-reduce and reduce: made once, so that all members have the same bits. */
+/* All-reduce and reduce are computed once, so that all members have the same bits. */
 static const void *reduced(simdev *s, sd_op *op, size_t bytes)
 {
   sd_coll *c = op->coll;
   if (c->result) return c->result;
-  c->result = sd_buffer_get(s, bytes);
+  c->result = sd_buffer_acquire(&s->arena, bytes);
   if (c->result) sd_reduce(s, c, op->comm->clique->n, 0, op->count, c->result);
   return c->result;
 }
 
 static void reduce_scatter(simdev *s, sd_op *op, size_t bytes)
 {
-  void *part = sd_buffer_get(s, bytes);
+  void *part = sd_buffer_acquire(&s->arena, bytes);
   if (!part) return;
   sd_reduce(s, op->coll, op->comm->clique->n, (size_t)op->comm->index * op->count, op->count, part);
   result(s, op, part, bytes, 0);
-  sd_buffer_put(s, part, bytes);
+  sd_buffer_release(&s->arena, part, bytes);
 }
 
 static void receive(simdev *s, sd_op *op)
@@ -238,8 +236,7 @@ static void receive(simdev *s, sd_op *op)
       op->kind <= SD_ALL_GATHER || (op->kind == SD_REDUCE && op->peer == op->comm->index);
   if (op->kind == SD_SEND || bytes == 0) return;
   if (op->kind == SD_REDUCE && !takes_all) return;
-  if (!still_there(s, op, op->recv, op->kind == SD_ALL_GATHER ? bytes * (size_t)n : bytes,
-                   "writes"))
+  if (!is_live(s, op, op->recv, op->kind == SD_ALL_GATHER ? bytes * (size_t)n : bytes, "writes"))
     return;
   for (int32_t i = 0; takes_all && i < n; i++) from(s, op, all[i]);
   switch (op->kind) {
@@ -262,20 +259,20 @@ static void receive(simdev *s, sd_op *op)
   }
 }
 
-/* What was contributed is given back when nobody needs it any more. */
+/* Releases contributions that no member needs any more. */
 static void forget(simdev *s, sd_op *op)
 {
   sd_coll *c = op->coll;
   if (op->kind == SD_RECV && op->partner) {
-    sd_buffer_put(s, op->partner->staging, contribution(op->partner));
+    sd_buffer_release(&s->arena, op->partner->staging, contribution(op->partner));
     op->partner->staging = NULL;
   }
   if (!c || ++c->ended < op->comm->clique->n) return;
   for (int32_t i = 0; i < op->comm->clique->n; i++) {
-    sd_buffer_put(s, c->op[i]->staging, contribution(c->op[i]));
+    sd_buffer_release(&s->arena, c->op[i]->staging, contribution(c->op[i]));
     c->op[i]->staging = NULL;
   }
-  sd_buffer_put(s, c->result, op->count * sd_dtype_bytes(op->dtype));
+  sd_buffer_release(&s->arena, c->result, op->count * sd_dtype_bytes(op->dtype));
   c->result = NULL;
 }
 
@@ -292,7 +289,7 @@ static void end(simdev *s, sd_launch *l)
   for (sd_op *op = l->ops; op && !comm->aborted; op = op->next) forget(s, op);
   l->ended = 1;
   comm->outstanding--;
-  s->rank[comm->rank].comm_on[comm->device]--;
+  s->nccl_state->rank[comm->rank].running[comm->device]--;
   for (int32_t i = 0; i < l->streams; i++) {
     sd_item *item = l->item[i];
     sd_fiber_enter(s, item->stream);
@@ -301,26 +298,24 @@ static void end(simdev *s, sd_launch *l)
     sd_fiber_leave(s, item->stream);
     sd_item_done(s, item);
   }
-  sd_launch_poke(s, comm->rank);
+  sd_launch_recheck(s, comm->rank);
   if (comm->clique->finalized) sd_finalize_check(s, comm->clique);
 }
 
-int sd_comm_step(simdev *s, sd_item *item)
+void sd_launch_step(simdev *s, sd_item *item)
 {
   sd_launch *l = item->u.launch;
   if (l->started) {
     end(s, l);
-    return 1;
+    return;
   }
   begin(s, l);
-  if (!l->started) return 0;
+  if (!l->started) return;
   sd_stream_update(s, item->stream);
-  sd_launch_poke(s, l->comm->rank);
-  return 0;
+  sd_launch_recheck(s, l->comm->rank);
 }
 
-/* Does the pending kernel read or write [low, high)? */
-int sd_comm_uses(const sd_item *item, const char *low, const char *high)
+int sd_launch_uses(const sd_item *item, const char *low, const char *high)
 {
   const sd_launch *l = item->u.launch;
   for (const sd_op *op = l->ops; op; op = op->next) {

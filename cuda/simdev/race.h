@@ -1,38 +1,19 @@
-/* What the TSan build tells ThreadSanitizer: who runs (a fiber for each host and stream) and which
- * order is promised. Everything else in simdev is compiled without instrumentation, so that nothing
- * but CUDA's own ordering makes a happens-before. In other builds all of this is empty. */
+/* What the TSan build reports to ThreadSanitizer: which fiber runs (each host and each stream has
+ * one) and which order CUDA guarantees. The rest of simdev is compiled without instrumentation, so
+ * that only CUDA's own ordering makes a happens-before. In other builds the functions are empty. */
 #ifndef ZP_SIMDEV_RACE_H
 #define ZP_SIMDEV_RACE_H
 #include <stddef.h>
 #include <stdint.h>
 
-/* A thread in ThreadSanitizer's eyes, and the stack of a stream's (fiber.c); NULL elsewhere. */
-typedef struct sd_fiber {
-  void *race;
-  char *stack; /* lowest address */
-  size_t bytes;
-  struct sd_fiber *next;
-} sd_fiber;
+#include "fiber.h"
 
 #ifdef SIMDEV_TSAN
-void *__tsan_get_current_fiber(void);
-void *__tsan_create_fiber(unsigned flags);
-void __tsan_destroy_fiber(void *fiber);
-void __tsan_switch_to_fiber(void *fiber, unsigned flags);
-void __tsan_set_fiber_name(void *fiber, const char *name);
-void __tsan_acquire(void *address);
-void __tsan_release(void *address);
-void __tsan_atomic64_store(volatile uint64_t *address, uint64_t value, int order);
-void __tsan_func_entry(void *pc);
-void __tsan_func_exit(void);
-void __tsan_read_range(void *address, unsigned long bytes);
-void __tsan_write_range(void *address, unsigned long bytes);
+#include "tsan.h"
 
-int sd_race_mismatch(void); /* race.c */
-void __tsan_ignore_thread_begin(void);
-void __tsan_ignore_thread_end(void);
-
-enum { SD_SWITCH_NO_SYNC = 1 }; /* __tsan_switch_to_fiber_no_sync */
+int sd_race_mismatch(void); /* race.c, as the next two */
+void sd_race_read(const void *p, size_t n);
+void sd_race_write(void *p, size_t n);
 
 static inline void *sd_race_self(void)
 {
@@ -58,7 +39,7 @@ static inline void sd_race_release(void *a)
 {
   __tsan_release(a);
 }
-/* The same, of an address that nobody else releases: nothing is merged, which is much cheaper. */
+/* The same for an address that no other fiber releases: nothing is merged, which is cheaper. */
 static inline void sd_race_publish(uint64_t *a)
 {
   __tsan_atomic64_store(a, 0, __ATOMIC_RELEASE);
@@ -79,16 +60,23 @@ static inline void *sd_race_of(const sd_fiber *f)
 {
   return f->race;
 }
-void sd_race_read(const void *p, size_t n); /* race.c */
-void sd_race_write(void *p, size_t n);
-/* Ends what a report began: the fiber's further accesses were not looked at. */
+/* Accesses in between are not the program's. */
+static inline void sd_race_ignore_begin(void)
+{
+  __tsan_ignore_thread_begin();
+}
+static inline void sd_race_ignore_end(void)
+{
+  __tsan_ignore_thread_end();
+}
+/* After a report the fiber's accesses are ignored; no longer. */
 static inline void sd_race_unmute(int32_t *muted)
 {
   for (; *muted > 0; --*muted) __tsan_ignore_thread_end();
 }
 #else
-/* 1: this library, in a program that ThreadSanitizer watches. Its switches would be taken for
- * threads' races, and its order for none. */
+/* 1: this library is linked into a program that is built with ThreadSanitizer, which would report
+ * its switches as races between threads. */
 void __tsan_init(void) __attribute__((weak));
 static inline int sd_race_mismatch(void)
 {
@@ -145,6 +133,12 @@ static inline void sd_race_read(const void *p, size_t n)
 static inline void sd_race_write(void *p, size_t n)
 {
   (void)p, (void)n;
+}
+static inline void sd_race_ignore_begin(void)
+{
+}
+static inline void sd_race_ignore_end(void)
+{
 }
 static inline void sd_race_unmute(int32_t *muted)
 {

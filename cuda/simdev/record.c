@@ -1,11 +1,12 @@
-/* The record of a run: items, edges, sync calls. */
-#include "internal.h"
+#include "state.h"
 
-void sd_record_item(simdev *s, const sd_item *item)
+void sd_record_item(simdev *s, const sd_item *item, int64_t end)
 {
   simdev_record *r;
-  if (sd_grow(s, (void **)&s->records, s->record_n, &s->record_cap, sizeof *r)) return;
-  r = &s->records[s->record_n++];
+  if (sd_arena_grow(&s->arena, (void **)&s->record.item, s->record.item_n, &s->record.item_cap,
+                    sizeof *r))
+    return;
+  r = &s->record.item[s->record.item_n++];
   r->rank = item->stream->agent.rank;
   r->device = item->stream->device;
   r->stream = item->stream->id;
@@ -16,30 +17,33 @@ void sd_record_item(simdev *s, const sd_item *item)
   r->call = item->call;
   r->tag = item->tag;
   r->begin = item->begin;
-  r->end = ++s->clock_items;
+  r->end = end;
 }
 
 void sd_record_edge(simdev *s, simdev_edge_kind kind, const sd_item *from, const sd_item *to)
 {
   simdev_edge *e;
-  if (!s->opt.record || sd_grow(s, (void **)&s->edges, s->edge_n, &s->edge_cap, sizeof *e)) return;
-  e = &s->edges[s->edge_n++];
+  if (!s->opt.record || sd_arena_grow(&s->arena, (void **)&s->record.edge, s->record.edge_n,
+                                      &s->record.edge_cap, sizeof *e))
+    return;
+  e = &s->record.edge[s->record.edge_n++];
   e->kind = kind;
   e->from = from ? (int64_t)from->issue : 0;
   e->to = to ? (int64_t)to->issue : 0;
-  e->rank = to || !s->running ? -1 : s->running->agent.rank;
-  e->call = to || !s->running ? 0 : s->running->call;
+  e->rank = to || !s->hosts.running ? -1 : s->hosts.running->agent.rank;
+  e->call = to || !s->hosts.running ? 0 : s->hosts.running->call;
 }
 
-/* Notes a sync call and says whether a fault drops it. */
-int sd_sync_call(simdev *s, const sd_host *h, const sd_stream *st, const sd_event *e, sd_item *item)
+int sd_record_sync(simdev *s, const sd_host *h, const sd_stream *st, const sd_event *e,
+                   sd_item *item)
 {
   const int32_t n = ++s->rank[h->agent.rank].syncs;
   const int dropped = s->opt.fault_count && sd_fault_drops(s, h->agent.rank, n);
   simdev_sync *y;
-  if (!s->opt.record || sd_grow(s, (void **)&s->syncs, s->sync_n, &s->sync_cap, sizeof *y))
+  if (!s->opt.record || sd_arena_grow(&s->arena, (void **)&s->record.sync, s->record.sync_n,
+                                      &s->record.sync_cap, sizeof *y))
     return dropped;
-  y = &s->syncs[s->sync_n++];
+  y = &s->record.sync[s->record.sync_n++];
   y->rank = h->agent.rank;
   y->n = n;
   y->call = h->call;
@@ -52,25 +56,33 @@ int sd_sync_call(simdev *s, const sd_host *h, const sd_stream *st, const sd_even
   return dropped;
 }
 
+void sd_record_end(simdev *s)
+{
+  for (int64_t i = 0; i < s->record.sync_n; i++) {
+    simdev_sync *y = &s->record.sync[i];
+    y->waited = y->item && ((const sd_item *)y->item)->waited;
+  }
+}
+
 void simdev_tag(int64_t tag)
 {
-  if (sd_now && sd_now->running) sd_now->running->tag = tag;
+  if (sd_now && sd_now->hosts.running) sd_now->hosts.running->tag = tag;
 }
 
 const simdev_record *simdev_records(const simdev *s, int64_t *n)
 {
-  *n = s->record_n;
-  return s->records;
+  *n = s->record.item_n;
+  return s->record.item;
 }
 
 const simdev_edge *simdev_edges(const simdev *s, int64_t *n)
 {
-  *n = s->edge_n;
-  return s->edges;
+  *n = s->record.edge_n;
+  return s->record.edge;
 }
 
 const simdev_sync *simdev_syncs(const simdev *s, int64_t *n)
 {
-  *n = s->sync_n;
-  return s->syncs;
+  *n = s->record.sync_n;
+  return s->record.sync;
 }

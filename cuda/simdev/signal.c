@@ -1,19 +1,19 @@
-/* What hosts do without the device: pauses, flags and locks. */
-#include "internal.h"
+/* Pauses, flags and locks of hosts. */
+#include "state.h"
 
 struct sd_key {
   const void *key;
-  int32_t given;  /* a signal */
+  int32_t signalled;
   int32_t locked; /* host id + 1 */
   uint64_t *sync;
   sd_key *next;
 };
 
-/* What is the host's own works without the device, too: a lost context is no obstacle. */
+/* These calls do not use the device: they work after the context is lost. */
 static int enter(sd_host **h, const char *name, const void *pc)
 {
-  const cudaError_t e = sd_enter(h, name, pc);
-  return e && (!*h || sd_now->verdict || (*h)->planted);
+  const cudaError_t e = sd_call_enter(h, name, pc);
+  return e && (!*h || sd_now->found.verdict || (*h)->injected);
 }
 
 static sd_key *find(simdev *s, const void *address)
@@ -21,10 +21,10 @@ static sd_key *find(simdev *s, const void *address)
   sd_key *k;
   for (k = s->keys; k; k = k->next)
     if (k->key == address) return k;
-  k = sd_take(s, sizeof *k);
-  if (k) k->sync = sd_sync_take(s);
+  k = sd_arena_alloc(&s->arena, sizeof *k);
+  if (k) k->sync = sd_sync_new(&s->arena);
   if (!k || !k->sync) {
-    sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: no memory for a signal or a lock");
+    sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: out of memory for a signal or a lock");
     return NULL;
   }
   k->key = address;
@@ -35,21 +35,19 @@ static sd_key *find(simdev *s, const void *address)
 
 static void wait(simdev *s, sd_host *h, const sd_key *k)
 {
-  h->state = SD_AWAITS;
+  h->state = SD_HOST_AWAITING;
   h->key = k;
   sd_ready_remove(s, &h->agent);
-  sd_give_way(s, h);
-  h->state = SD_GOES;
+  sd_host_yield(s, h);
+  h->state = SD_HOST_RUNNABLE;
   h->key = NULL;
 }
 
 static void wake(simdev *s, const sd_key *k)
 {
-  for (int32_t i = 0; i < s->host_count; i++)
-    if (s->host[i]->state == SD_AWAITS && s->host[i]->key == k) {
-      s->host[i]->state = SD_GOES;
-      sd_ready_add(s, &s->host[i]->agent);
-    }
+  for (int32_t i = 0; i < s->hosts.n; i++)
+    if (s->hosts.list[i]->state == SD_HOST_AWAITING && s->hosts.list[i]->key == k)
+      sd_host_wake(s, s->hosts.list[i]);
 }
 
 void simdev_signal(const void *key)
@@ -58,7 +56,7 @@ void simdev_signal(const void *key)
   sd_host *h;
   sd_key *k;
   if (enter(&h, "simdev_signal", SD_PC) || !(k = find(s, key))) return;
-  k->given = 1;
+  k->signalled = 1;
   sd_race_release(k->sync);
   wake(s, k);
 }
@@ -69,8 +67,8 @@ int simdev_await(const void *key)
   sd_host *h;
   sd_key *k;
   if (enter(&h, "simdev_await", SD_PC) || !(k = find(s, key))) return -1;
-  while (!k->given && !s->verdict) wait(s, h, k);
-  if (!k->given) return -1;
+  while (!k->signalled && !s->found.verdict) wait(s, h, k);
+  if (!k->signalled) return -1;
   sd_race_acquire(k->sync);
   return 0;
 }
@@ -83,9 +81,9 @@ int simdev_lock(const void *key)
   if (enter(&h, "simdev_lock", SD_PC) || !(k = find(s, key))) return -1;
   if (k->locked == h->id + 1)
     sd_note(s, SIMDEV_E_MISUSE, 1, h->agent.rank,
-            "rank %d, call %d (simdev_lock): this host holds the lock already", h->agent.rank,
+            "rank %d, call %d (simdev_lock): this host already holds the lock", h->agent.rank,
             h->call);
-  while (k->locked && !s->verdict) wait(s, h, k);
+  while (k->locked && !s->found.verdict) wait(s, h, k);
   if (k->locked) return -1;
   k->locked = h->id + 1;
   sd_race_acquire(k->sync);
@@ -112,5 +110,5 @@ void simdev_unlock(const void *key)
 void simdev_pause(void)
 {
   sd_host *h;
-  if (!enter(&h, "simdev_pause", SD_PC)) sd_park(h, NULL);
+  if (!enter(&h, "simdev_pause", SD_PC)) sd_host_park(h, NULL);
 }

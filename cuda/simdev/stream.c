@@ -1,22 +1,23 @@
 /* Streams: queues of items, the order between them, and what that order makes visible. */
-#include "internal.h"
+#include "state.h"
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
 sd_stream *sd_stream_make(simdev *s, int32_t rank, int32_t device, uint32_t flags, int32_t id)
 {
   sd_rank *r = &s->rank[rank];
-  sd_stream *st = sd_take(s, sizeof *st);
-  if (!st || sd_agent_make(s, &st->agent, SD_STREAM, rank) || sd_fiber_take(s, &st->fiber))
+  sd_stream *st = sd_arena_alloc(&s->arena, sizeof *st);
+  if (!st || sd_agent_make(s, &st->agent, SD_STREAM, rank) ||
+      sd_fiber_acquire(s->opt.stack_bytes, &st->fiber))
     return NULL;
   st->mark = SD_MARK_STREAM;
   st->device = device;
   st->flags = flags;
   st->id = id;
-  st->next = r->all;
-  r->all = st;
+  st->next = r->streams.all;
+  r->streams.all = st;
   sd_fiber_enter(s, st);
-  sd_race_acquire(&s->begin_sync);
+  sd_race_acquire(&s->sync.begin);
   sd_fiber_leave(s, st);
   sd_fault_stream(s, st);
   return st;
@@ -33,10 +34,12 @@ void sd_stream_name_fiber(sd_stream *st)
 #endif
 }
 
-sd_stream *sd_stream_default(sd_host *h, int per_thread)
+/* A host's default stream, of its own thread or legacy; NULL: no memory. */
+static sd_stream *default_stream(sd_host *h, int per_thread)
 {
   simdev *s = sd_now;
-  sd_stream **at = per_thread ? &h->own[h->device] : &s->rank[h->agent.rank].legacy[h->device];
+  sd_stream **at =
+      per_thread ? &h->own[h->device] : &s->rank[h->agent.rank].streams.legacy[h->device];
   if (!*at) {
     sd_stream *st = sd_stream_make(s, h->agent.rank, h->device, cudaStreamDefault,
                                    per_thread ? -2 - h->id : -1);
@@ -58,18 +61,19 @@ sd_stream *sd_stream_of(sd_host *h, cudaStream_t handle)
 {
   simdev *s = sd_now;
   sd_stream *st = (sd_stream *)handle;
-  if (sd_is_stream_default(handle)) return sd_stream_default(h, handle == cudaStreamPerThread);
-  if (sd_is_taken(s, st, sizeof *st) && st->mark == SD_MARK_STREAM &&
+  if (sd_is_stream_default(handle)) return default_stream(h, handle == cudaStreamPerThread);
+  if (sd_arena_contains(&s->arena, st, sizeof *st) && st->mark == SD_MARK_STREAM &&
       st->agent.rank == h->agent.rank)
     return st;
-  if (!sd_is_taken(s, st, sizeof *st))
-    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: %p is no stream", sd_here(h), (void *)st);
+  if (!sd_arena_contains(&s->arena, st, sizeof *st))
+    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: %p is not a stream", sd_call_text(h),
+            (void *)st);
   else if (st->mark == SD_MARK_STREAM)
-    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: the stream belongs to rank %d", sd_here(h),
-            st->agent.rank);
+    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: the stream belongs to rank %d",
+            sd_call_text(h), st->agent.rank);
   else
-    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: %s", sd_here(h),
-            st->mark == SD_MARK_GONE ? "the stream is destroyed" : "the handle is no stream's");
+    sd_note(s, SIMDEV_E_MISUSE, 0, h->agent.rank, "%s: %s", sd_call_text(h),
+            st->mark == SD_MARK_GONE ? "the stream is destroyed" : "the handle is not a stream");
   return NULL;
 }
 
@@ -77,51 +81,51 @@ void simdev_name_stream(cudaStream_t handle, const char *name)
 {
   simdev *s = sd_now;
   sd_stream *st = (sd_stream *)handle;
-  if (!s || !s->running) return;
+  if (!s || !s->hosts.running) return;
   if (sd_is_stream_default(handle))
-    st = sd_stream_default(s->running, handle == cudaStreamPerThread);
-  else if (!sd_is_taken(s, st, sizeof *st) || st->mark != SD_MARK_STREAM) return;
+    st = default_stream(s->hosts.running, handle == cudaStreamPerThread);
+  else if (!sd_arena_contains(&s->arena, st, sizeof *st) || st->mark != SD_MARK_STREAM) return;
   if (!st) return;
   for (size_t i = 0; i + 1 < sizeof st->name && (st->name[i] = name[i]); i++) {
   }
   sd_stream_name_fiber(st);
 }
 
-/* ---- What the race detector is told ---------------------------------------------------------- */
+/* ---- The race detector ----------------------------------------------------------------------- */
 
 void sd_fiber_enter(simdev *s, sd_stream *st)
 {
-  s->on = st;
+  s->streams.running = st;
   sd_race_switch(sd_race_of(st->fiber), s->opt.weaken & SIMDEV_WEAK_SWITCH);
 }
 
 void sd_fiber_leave(simdev *s, sd_stream *st)
 {
   sd_race_unmute(&st->muted);
-  s->on = NULL;
-  sd_race_switch(s->running ? sd_race_of(s->running->fiber) : s->main_race,
+  s->streams.running = NULL;
+  sd_race_switch(s->hosts.running ? sd_race_of(s->hosts.running->fiber) : s->hosts.main_race,
                  s->opt.weaken & SIMDEV_WEAK_SWITCH);
 }
 
-/* What hosts clean up after a finding is no race with what the streams did before: a report of each
- * byte that they free would bury the finding. */
-void sd_streams_out(simdev *s)
+/* Hosts free memory after a finding; those accesses must not be reported as races with earlier work
+ * of the streams. */
+void sd_streams_release_all(simdev *s)
 {
   for (int32_t r = 0; r < s->ranks; r++)
-    for (sd_stream *st = s->rank[r].all; st; st = st->next) {
+    for (sd_stream *st = s->rank[r].streams.all; st; st = st->next) {
       sd_fiber_enter(s, st);
-      sd_race_release(&s->end_sync);
+      sd_race_release(&s->sync.end);
       sd_fiber_leave(s, st);
     }
 }
 
-/* Sees to it that who waits for the item can acquire its end. A finished item is the last that its
- * stream ran: only those are waited for by stream; records release when they run. */
-void sd_want_out(simdev *s, sd_item *item)
+/* An item that is done already is the last one that its stream ran: a wait for a stream waits for
+ * its last item, and records publish their end when they run. */
+void sd_item_publish_end(simdev *s, sd_item *item)
 {
   if (item->out) return;
-  item->out = sd_sync_take(s);
-  if (!item->out) sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: no memory for a wait");
+  item->out = sd_sync_new(&s->arena);
+  if (!item->out) sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: out of memory for a wait");
   if (!item->out || !item->done) return;
   sd_fiber_enter(s, item->stream);
   sd_race_publish(item->out);
@@ -137,29 +141,39 @@ void sd_item_acquire(simdev *s, sd_host *h, sd_item *item)
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
+void sd_hash_item(simdev *s, uint64_t key)
+{
+  s->streams.hash = (s->streams.hash ^ key) * 0x9fb21c651e98df25u;
+}
+
+int64_t sd_tick(simdev *s)
+{
+  return ++s->streams.clock;
+}
+
 sd_item *sd_item_make(sd_stream *st, simdev_item_kind kind, const char *name, int32_t call,
                       const void *pc)
 {
   simdev *s = sd_now;
-  sd_item *item = sd_take(s, sizeof *item);
+  sd_item *item = sd_arena_alloc(&s->arena, sizeof *item);
   if (!item) return NULL;
   item->kind = kind;
   item->stream = st;
   item->name = name;
   item->call = call;
-  if (sd_now->running) item->tag = sd_now->running->tag;
+  if (sd_now->hosts.running) item->tag = sd_now->hosts.running->tag;
   item->pc = pc;
   return item;
 }
 
-void sd_item_after(simdev *s, sd_item *item, sd_item *dep)
+void sd_item_depend(simdev *s, sd_item *item, sd_item *dep)
 {
   const int32_t n = item->dep_count;
-  sd_want_out(s, dep);
+  sd_item_publish_end(s, dep);
   if ((n & (n - 1)) == 0) { /* full: capacities are powers of two */
-    sd_item **more = sd_take(s, (size_t)(n ? 2 * n : 1) * sizeof(sd_item *));
+    sd_item **more = sd_arena_alloc(&s->arena, (size_t)(n ? 2 * n : 1) * sizeof(sd_item *));
     if (!more) {
-      sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: no memory for the order between items");
+      sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: out of memory for the order between items");
       return;
     }
     for (int32_t i = 0; i < n; i++) more[i] = item->deps[i];
@@ -173,17 +187,18 @@ static void order_legacy(simdev *s, sd_item *item)
 {
   sd_stream *st = item->stream;
   const sd_rank *r = &s->rank[st->agent.rank];
-  sd_stream *legacy = r->legacy[st->device];
+  sd_stream *legacy = r->streams.legacy[st->device];
   if (!legacy || (st->flags & cudaStreamNonBlocking)) return;
   if (st != legacy) {
-    if (legacy->last && st->legacy_seen != legacy->last) sd_item_after(s, item, legacy->last);
+    if (legacy->last && st->legacy_seen != legacy->last) sd_item_depend(s, item, legacy->last);
     st->legacy_seen = legacy->last;
     return;
   }
-  for (sd_stream *x = r->all; x; x = x->next) {
+  for (sd_stream *x = r->streams.all; x; x = x->next) {
     if (x == st || x->device != st->device || (x->flags & cudaStreamNonBlocking)) continue;
-    /* What is older than the legacy stream's last item, that has waited for already. */
-    if (x->last && (!st->last || x->last->issue > st->last->issue)) sd_item_after(s, item, x->last);
+    /* The legacy stream's last item has waited for older items already. */
+    if (x->last && (!st->last || x->last->issue > st->last->issue))
+      sd_item_depend(s, item, x->last);
   }
 }
 
@@ -192,12 +207,12 @@ void sd_item_issue(simdev *s, sd_item *item)
   sd_stream *st = item->stream;
   sd_rank *r = &s->rank[st->agent.rank];
   order_legacy(s, item);
-  item->issue = ++s->issue;
-  item->serial = ++r->issued[st->device];
+  item->issue = ++s->streams.issued;
+  item->serial = ++r->streams.issued[st->device];
   if (!item->in) {
-    item->in = sd_sync_take(s);
+    item->in = sd_sync_new(&s->arena);
     if (item->in) sd_race_publish(item->in);
-    else sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: no memory for an item");
+    else sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: out of memory for an item");
   }
   if (st->head) st->last->next = item;
   st->last = item;
@@ -207,12 +222,11 @@ void sd_item_issue(simdev *s, sd_item *item)
   }
 }
 
-/* Puts the stream among those that can go on, or has it woken when it can. */
 void sd_stream_update(simdev *s, sd_stream *st)
 {
   sd_item *item = st->head;
   sd_rank *r = &s->rank[st->agent.rank];
-  if (!item || r->dead || r->lost) {
+  if (!item || r->process.dead || r->process.lost) {
     sd_ready_remove(s, &st->agent);
     return;
   }
@@ -220,16 +234,15 @@ void sd_stream_update(simdev *s, sd_stream *st)
     sd_item *dep = item->deps[item->dep_at];
     if (dep->done) continue;
     if (st->agent.waits_for != dep) {
-      st->agent.waits_for = dep;
-      st->agent.next = dep->waiters;
-      dep->waiters = &st->agent;
+      sd_waiters_add(dep, &st->agent);
       item->waited = 1;
     }
     sd_ready_remove(s, &st->agent);
     return;
   }
-  if ((item->kind == SIMDEV_COMM && !sd_comm_ready(s, item)) ||
-      (s->serialize && item->kind != SIMDEV_COMM && item->serial != r->serial[st->device] + 1)) {
+  if ((item->kind == SIMDEV_COMM && !s->nccl->is_ready(s, item)) ||
+      (s->choice.serialize && item->kind != SIMDEV_COMM &&
+       item->serial != r->streams.serial[st->device] + 1)) {
     sd_ready_remove(s, &st->agent);
     return;
   }
@@ -245,10 +258,7 @@ static void wake_waiters(simdev *s, sd_item *item)
     sd_agent *next = a->next;
     a->waits_for = NULL;
     if (a->kind == SD_STREAM) sd_stream_update(s, (sd_stream *)a);
-    else {
-      ((sd_host *)a)->state = SD_GOES;
-      sd_ready_add(s, a);
-    }
+    else sd_host_wake(s, (sd_host *)a);
     a = next;
   }
 }
@@ -259,19 +269,19 @@ void sd_item_done(simdev *s, sd_item *item)
   sd_rank *r = &s->rank[st->agent.rank];
   item->done = 1;
   st->head = item->next;
-  s->report.items++;
-  s->idle_rounds = 0;
+  s->streams.done++;
+  sd_progress(s);
   if (item->kind != SIMDEV_RECORD && item->kind != SIMDEV_WAIT && item->kind != SIMDEV_WORD) {
-    s->hash = (s->hash ^ ((uint64_t)st->agent.rank << 32 | (uint32_t)st->id)) * 0x9fb21c651e98df25u;
-    s->hash ^= s->hash >> 29;
+    sd_hash_item(s, (uint64_t)st->agent.rank << 32 | (uint32_t)st->id);
+    s->streams.hash ^= s->streams.hash >> 29;
   }
-  if (s->opt.record) sd_record_item(s, item);
+  if (s->opt.record) sd_record_item(s, item, sd_tick(s));
   wake_waiters(s, item);
   sd_stream_update(s, st);
-  if (!s->serialize) return;
-  r->serial[st->device]++;
-  for (sd_stream *x = r->all; x; x = x->next)
-    if (x->head && x->head->serial == r->serial[x->device] + 1) sd_stream_update(s, x);
+  if (!s->choice.serialize) return;
+  r->streams.serial[st->device]++;
+  for (sd_stream *x = r->streams.all; x; x = x->next)
+    if (x->head && x->head->serial == r->streams.serial[x->device] + 1) sd_stream_update(s, x);
 }
 
 static void record_deps(simdev *s, const sd_item *item)
@@ -286,13 +296,13 @@ void sd_stream_step(simdev *s, sd_stream *st)
   sd_item *item = st->head;
   cudaError_t e;
   if (item->kind == SIMDEV_COMM) {
-    sd_comm_step(s, item);
+    s->nccl->step(s, item);
     return;
   }
-  item->begin = ++s->clock_items;
+  item->begin = sd_tick(s);
   e = s->opt.fault_count ? sd_fault_item(s, item) : cudaSuccess;
   if (e != cudaSuccess) {
-    sd_lose(s, st->agent.rank, e);
+    sd_context_lost(s, st->agent.rank, e);
     return;
   }
   sd_fiber_enter(s, st);
@@ -312,8 +322,8 @@ cudaError_t sd_stream_wait(sd_host *h, sd_stream *st)
   simdev *s = sd_now;
   sd_item *last = st->last;
   if (!last) return cudaSuccess;
-  sd_want_out(s, last);
-  if (sd_block_on(h, last)) return sd_never(h);
+  sd_item_publish_end(s, last);
+  if (sd_host_block_on(h, last)) return sd_wait_error(h);
   sd_item_acquire(s, h, last);
-  return s->rank[h->agent.rank].sticky;
+  return s->rank[h->agent.rank].process.sticky;
 }

@@ -1,6 +1,6 @@
-(* What an auditor reads: the definitions that the theorems rest on, the theorems' full statements,
-   and what each assumes. run.sh compares the output with audit.expected. *)
-Require Import ZP.NoDeadlock ZP.Schedule ZP.Run ZP.Needed.
+(* Prints the definitions that the theorems use, their full statements and their assumptions, for an
+   auditor. run.sh compares the output with audit.expected. *)
+Require Import ZP.Program ZP.NoDeadlock ZP.Schedule ZP.Run ZP.Needed.
 Set Printing Width 98.
 
 Print before.

@@ -1,9 +1,10 @@
-(* The hypotheses of NoDeadlock.v: some programs fulfil them all, and without any one of H1 ... H6
-   the theorem is false. Two ranks, one or two channels and a handful of ops suffice.
+(* The hypotheses of NoDeadlock.v are consistent and necessary: some programs satisfy all of them,
+   and if one of H1 ... H6 is dropped, the theorem is false. The counterexamples have two ranks, one
+   or two channels and a few ops.
    spec: LEDG-7 *)
 
 Require Import Bool List Arith ZArith Lia Sorted.
-Require Import ZP.NoDeadlock ZP.Run.
+Require Import ZP.Program ZP.NoDeadlock ZP.Run.
 Import ListNotations.
 
 (* Two channels; contents are numbers; memories play no role. *)
@@ -46,7 +47,7 @@ Definition H5 := H5_equal_decisions two nat unit (at_channel j) D C X (runs_prog
                    (fun _ => tt) (is_stepped j).
 Definition H6 := H6_decided_in_time two nat (runs_program j).
 
-(* Some execution comes to a point where no rank can go on, and not all have finished. *)
+(* Some execution reaches a state without a further step in which some rank has not finished. *)
 Definition deadlocks := exists s, arrives s /\ halts s /\ ~ ended s.
 
 Lemma arrives_begin : arrives begin.
@@ -59,12 +60,12 @@ Proof.
 Qed.
 End Job.
 
-(* Ranks 0 and 1 run p and q; nobody else runs anything. *)
+(* Ranks 0 and 1 run p and q; no other rank runs a program. *)
 Definition pair (p q : program) (r : nat) : program :=
   match r with 0 => p | 1 => q | _ => [] end.
 Definition both (_ : two) : list nat := [0; 1].
 
-(* All that can be decided by looking at two short programs. *)
+(* Decides everything that follows from the text of two short programs. *)
 Ltac look :=
   repeat match goal with
   | H : exists _, _ |- _ => destruct H
@@ -81,7 +82,7 @@ Ltac clocks :=
   intros [|[|[|r]]]; simpl;
   repeat (apply Sorted_cons || apply Sorted_nil || apply HdRel_cons || apply HdRel_nil);
   unfold before; simpl; lia.
-Ltac nobody :=
+Ltac shape :=
   split;
   [ intros [|[|[|r]]] L; simpl in L; try lia; reflexivity
   | intros [|[|[|r]]]; unfold one_program; simpl; repeat apply Forall_cons; try apply Forall_nil;
@@ -99,7 +100,7 @@ Ltac no_way :=
     look ].
 Ltac unfinished r := let F := fresh "F" in intro F; specialize (F r); simpl in F; discriminate.
 
-(* ---- The hypotheses can be fulfilled --------------------------------------------------------- *)
+(* ---- Programs that satisfy all hypotheses ---------------------------------------------------- *)
 
 (* A stage's update after a decision, on two overlapping groups of three ranks. *)
 Definition good : job := {|
@@ -116,7 +117,7 @@ Definition good : job := {|
 Theorem hypotheses_hold_of_good :
   H0 good /\ H1 good /\ H2 good /\ H3 good /\ H4 good /\ H5 good /\ H6 good.
 Proof.
-  each; [nobody | ledgers | | clocks | ledgers | agreed |].
+  each; [shape | ledgers | | clocks | ledgers | agreed |].
   - intros c [|[|[|r]]] N; destruct c; simpl in *; try reflexivity; exfalso; tauto.
   - intros [|[|[|r]]]; simpl; tauto.
 Qed.
@@ -139,49 +140,49 @@ Proof.
   intros; apply good_none.
 Qed.
 
-(* ---- None can be left out -------------------------------------------------------------------- *)
+(* ---- Each hypothesis is needed --------------------------------------------------------------- *)
 
-(* H1: two members meet with different contents. *)
+(* H1: two members of one communication have different contents. *)
 Definition mismatch : job := {|
   at_channel := both; runs_program := pair [comm A 1 1] [comm A 2 1];
   decides := fun _ => true; n_ranks := 2; is_stepped := true |}.
 Theorem without_H1 : H0 mismatch /\ H2 mismatch /\ H3 mismatch /\ H4 mismatch /\ H5 mismatch /\
   H6 mismatch /\ deadlocks mismatch.
 Proof.
-  each; [nobody | outsiders | clocks | ledgers | agreed | in_time |].
+  each; [shape | outsiders | clocks | ledgers | agreed | in_time |].
   exists (begin mismatch); each; [apply arrives_begin | no_way | unfinished 0].
 Qed.
 
-(* H2: rank 1 issues on a channel that is rank 0's alone. *)
+(* H2: rank 1 issues on a channel whose only member is rank 0. *)
 Definition stranger : job := {|
   at_channel := fun _ => [0]; runs_program := pair [] [comm A 1 1];
   decides := fun _ => true; n_ranks := 2; is_stepped := true |}.
 Theorem without_H2 : H0 stranger /\ H1 stranger /\ H3 stranger /\ H4 stranger /\ H5 stranger /\
   H6 stranger /\ deadlocks stranger.
 Proof.
-  each; [nobody | ledgers | clocks | ledgers | agreed | in_time |].
+  each; [shape | ledgers | clocks | ledgers | agreed | in_time |].
   exists (begin stranger); each; [apply arrives_begin | no_way | unfinished 1].
 Qed.
 
-(* H3: equal ledgers, equal clocks, but one rank takes two groups the other way round. *)
+(* H3: equal ledgers, equal clocks, but one rank runs its ops on two groups in reverse order. *)
 Definition crossed : job := {|
   at_channel := both; runs_program := pair [comm A 1 1; comm B 1 2] [comm B 1 2; comm A 1 1];
   decides := fun _ => true; n_ranks := 2; is_stepped := true |}.
 Theorem without_H3 : H0 crossed /\ H1 crossed /\ H2 crossed /\ H4 crossed /\ H5 crossed /\
   H6 crossed /\ deadlocks crossed.
 Proof.
-  each; [nobody | ledgers | outsiders | ledgers | agreed | in_time |].
+  each; [shape | ledgers | outsiders | ledgers | agreed | in_time |].
   exists (begin crossed); each; [apply arrives_begin | no_way | unfinished 0].
 Qed.
 
-(* H4: the same crossing, with a clock of its own on each rank. *)
+(* H4: the same reversal, where each rank has its own clock. *)
 Definition own_clocks : job := {|
   at_channel := both; runs_program := pair [comm A 1 1; comm B 1 2] [comm B 1 1; comm A 1 2];
   decides := fun _ => true; n_ranks := 2; is_stepped := true |}.
 Theorem without_H4 : H0 own_clocks /\ H1 own_clocks /\ H2 own_clocks /\ H3 own_clocks /\
   H5 own_clocks /\ H6 own_clocks /\ deadlocks own_clocks.
 Proof.
-  each; [nobody | ledgers | outsiders | clocks | agreed | in_time |].
+  each; [shape | ledgers | outsiders | clocks | agreed | in_time |].
   exists (begin own_clocks); each; [apply arrives_begin | no_way | unfinished 0].
 Qed.
 
@@ -194,7 +195,7 @@ Definition disagreement : job := {|
 Theorem without_H5 : H0 disagreement /\ H1 disagreement /\ H2 disagreement /\ H3 disagreement /\
   H4 disagreement /\ H6 disagreement /\ deadlocks disagreement.
 Proof.
-  each; [nobody | ledgers | outsiders | clocks | ledgers | in_time |].
+  each; [shape | ledgers | outsiders | clocks | ledgers | in_time |].
   exists (go disagreement (Alone _ 1) (go disagreement (Alone _ 0) (begin disagreement))).
   each; [| no_way | unfinished 1].
   apply arrives_go; [apply arrives_go; [apply arrives_begin |] |];
@@ -210,13 +211,13 @@ Definition too_early : job := {|
 Theorem without_H6 : H0 too_early /\ H1 too_early /\ H2 too_early /\ H3 too_early /\
   H4 too_early /\ H5 too_early /\ deadlocks too_early.
 Proof.
-  each; [nobody | ledgers | outsiders | clocks | ledgers | agreed |].
+  each; [shape | ledgers | outsiders | clocks | ledgers | agreed |].
   exists (begin too_early); each; [apply arrives_begin | no_way | unfinished 0].
 Qed.
 
 (* ---- Known faults ---------------------------------------------------------------------------- *)
 
-(* A norm of one collective per optimizer group: one group here, two there. *)
+(* A norm of one collective per optimizer group: one rank has one group, the other has two. *)
 Definition norm_by_groups : job := {|
   at_channel := both; runs_program := pair [comm A 1 1] [comm A 1 1; comm A 1 2];
   decides := fun _ => true; n_ranks := 2; is_stepped := true |}.
@@ -228,8 +229,8 @@ Proof.
   exists 1; simpl; intros r [<- | [<- | []]]; eexists _, _; simpl; each; reflexivity.
 Qed.
 
-(* Two neighbours that both send, then receive: A is the link 0 -> 1 alone, B the link 1 -> 0. Each
-   link's ledgers are equal at its two ends. *)
+(* Two neighbours that both send, then receive: A is only the link 0 -> 1, B only the link 1 -> 0.
+   Each link's ledgers are equal at its two ends. *)
 Definition ungrouped : job := {|
   at_channel := both; runs_program := pair [comm A 1 1; comm B 2 2] [comm B 2 1; comm A 1 2];
   decides := fun _ => true; n_ranks := 2; is_stepped := true |}.
@@ -245,7 +246,7 @@ Definition grouped : job := {|
   decides := fun _ => true; n_ranks := 2; is_stepped := true |}.
 Theorem grouped_exchange_never_deadlocks : ~ deadlocks grouped.
 Proof.
-  assert (h0 : H0 grouped) by nobody.
+  assert (h0 : H0 grouped) by shape.
   assert (h1 : H1 grouped) by ledgers.
   assert (h2 : H2 grouped) by outsiders.
   assert (h3 : H3 grouped) by clocks.

@@ -1,92 +1,57 @@
-(* Equal ledgers and one clock: nobody waits for ever. spec: LEDG-2, LEDG-7, PIPE-5
+(* Programs with equal ledgers and one clock cannot deadlock. spec: LEDG-2, LEDG-7, PIPE-5
 
-   The step from "the planner writes such programs" (proven of the C code by WP) to "no execution
-   of such programs gets stuck" (proven here), for all numbers of ranks, channels and ops.
+   WP proves that the C planner writes such programs. This file proves that no execution of such
+   programs gets stuck, for all numbers of ranks, channels and ops.
 
-   A channel is a set of ranks that communicate: a communicator, or one link of a pipeline, which
-   is the set of its two ends. A rank runs its program from the first op to the last. A local op
-   runs by itself. A communication happens when ALL members of its channel are at it: a rendezvous,
-   nothing is buffered, nobody passes it alone. Members that meet with different contents (op,
-   count, type, root, micro-batch) do not fit together and are stuck as well, so that what is proven
-   excludes mismatches too. At its Decide op a rank learns whether the step is skipped; what is left
-   of its ops marked if_stepped is then dropped or kept; before that they cannot run. End is where a
-   program ends and the next one of a run begins (Run.v); inside one program there is none.
+   Program.v defines programs. A rank runs its program from the first op to the last. A local op
+   runs independently of other ranks. A communication happens when ALL members of its channel have
+   reached it: a rendezvous without buffering, which no member passes alone. Members that reach it
+   with different contents (op, count, type, root, micro-batch) are stuck as well, so the theorems
+   also exclude mismatches. At its Decide op a rank learns whether the step is skipped. Its
+   remaining ops marked if_stepped are then dropped or kept; before that they cannot run.
 
-   The hypotheses are H0 ... H6 below. README.md says which proven property of the C code discharges
-   each; Needed.v shows that none of H1 ... H6 can be left out, and that some programs fulfil all;
-   Schedule.v that the outcome does not depend on the order in which ranks happen to run.
+   The hypotheses are H0 ... H6 below. README.md lists the proven property of the C code that
+   establishes each. Needed.v shows that each of H1 ... H6 is needed, and that some programs satisfy
+   all. Schedule.v shows that the outcome does not depend on the order in which ranks run.
    No axioms. *)
 
 Require Import Bool List Arith ZArith Lia Sorted RelationClasses.
+Require Import ZP.Program.
 Import ListNotations.
-
-(* The clock of an op: clock_t and clock_i, compared like words in a dictionary. *)
-Definition clock := (Z * Z)%type.
-
-Definition before (a b : clock) : Prop :=
-  (fst a < fst b \/ fst a = fst b /\ snd a < snd b)%Z.
-
-Lemma before_irrefl : forall a, ~ before a a.
-Proof. unfold before; intros; lia. Qed.
-
-Lemma before_trans : forall a b c, before a b -> before b c -> before a c.
-Proof. unfold before; intros; lia. Qed.
-
-Lemma before_dec : forall a b, {before a b} + {~ before a b}.
-Proof.
-  intros [a1 a2] [b1 b2]; unfold before; simpl.
-  destruct (Z_lt_dec a1 b1); [left; lia |].
-  destruct (Z.eq_dec a1 b1); [| right; lia].
-  destruct (Z_lt_dec a2 b2); [left | right]; lia.
-Qed.
-
-Lemma before_total : forall a b, ~ before a b -> ~ before b a -> a = b.
-Proof.
-  intros [a1 a2] [b1 b2]; unfold before; simpl; intros.
-  assert (a1 = b1) by lia. assert (a2 = b2) by lia. congruence.
-Qed.
-
-#[export] Instance before_transitive : Transitive before := before_trans.
 
 Section Model.
 
-Variable chan : Type.                        (* communicators and links *)
+Variable chan : Type.
 Variable chan_eq_dec : forall a b : chan, {a = b} + {a <> b}.
-Variable content : Type.                     (* what members must agree on: op, count, type, ... *)
+Variable content : Type.
 Variable value : Type.                       (* a rank's memory *)
 Variable members : chan -> list nat.         (* the ranks of a channel *)
 
-Inductive kind :=
-| Local                                      (* compute *)
-| Decide                                     (* learn whether the step is skipped *)
-| End                                        (* this program is done; the next begins *)
-| Comm (c : chan) (x : content).
+Notation kind := (kind chan content).
+Notation Local := (Local _ _).
+Notation Decide := (Decide _ _).
+Notation End := (End _ _).
+Notation Comm := (Comm _ _).
+Notation op := (op chan content).
+Notation what := (what chan content).
+Notation if_stepped := (if_stepped chan content).
+Notation at_clock := (at_clock chan content).
+Notation unmark := (unmark chan content).
+Notation resolve := (resolve chan content).
+Notation ledger := (ledger chan chan_eq_dec content).
+Notation decided_in_time := (decided_in_time chan content).
+Notation one_program := (one_program chan content).
 
-Record op := { what : kind; if_stepped : bool; at_clock : clock }.
-
-(* What ops do to a rank's memory. Nothing is assumed of it: an op is a function of what it sees. *)
+(* The effect of an op on a rank's memory: an arbitrary function of the op and of the memories it
+   reads. *)
 Variable decide : nat -> value -> bool.
 Variable compute : nat -> op -> value -> value.
 Variable exchange : chan -> content -> list value -> nat -> value -> value.
 
 (* ---- Semantics ------------------------------------------------------------------------------- *)
 
-(* What is left of a program, and the memory, of every rank. *)
+(* For every rank, the rest of its program and its memory. *)
 Definition state := nat -> list op * value.
-
-Definition unmark (o : op) : op :=
-  {| what := what o; if_stepped := false; at_clock := at_clock o |}.
-
-(* A program once the decision d is known: ops marked if_stepped stay iff d. *)
-Fixpoint resolve (d : bool) (p : list op) : list op :=
-  match p with
-  | [] => []
-  | o :: rest =>
-      match what o with
-      | End => p
-      | _ => if negb (if_stepped o) || d then unmark o :: resolve d rest else resolve d rest
-      end
-  end.
 
 Inductive label := Alone (r : nat) | Together (c : chan).
 
@@ -144,22 +109,6 @@ Inductive runs : nat -> state -> state -> Prop :=
 Definition finished (s : state) : Prop := forall r, fst (s r) = [].
 Definition stuck (s : state) : Prop := forall t, ~ step s t.
 
-(* The ledger of channel c: contents and clocks, in program order. *)
-Definition entry (c : chan) (o : op) : list (content * clock) :=
-  match what o with
-  | Comm c' x => if chan_eq_dec c c' then [(x, at_clock o)] else []
-  | _ => []
-  end.
-
-Definition ledger (c : chan) (p : list op) : list (content * clock) := flat_map (entry c) p.
-
-(* Ops marked if_stepped come after the decision only. *)
-Fixpoint decided_in_time (p : list op) : Prop :=
-  match p with
-  | [] => True
-  | o :: rest => if_stepped o = false /\ (what o = Decide \/ decided_in_time rest)
-  end.
-
 (* ---- Hypotheses ------------------------------------------------------------------------------ *)
 
 Variable ranks : nat.                        (* how many ranks there are *)
@@ -170,8 +119,7 @@ Variable stepped : bool.                     (* the decision *)
 Definition start : state := fun r => (program r, memory r).
 Definition reachable (s : state) : Prop := exists n, runs n start s.
 
-(* There are no ranks but 0 ... ranks-1, and each runs one program. *)
-Definition one_program (p : list op) := Forall (fun o => what o <> End) p.
+(* The ranks are 0 ... ranks-1, and each runs one program. *)
 Definition H0_shape :=
   (forall r, ranks <= r -> program r = []) /\ (forall r, one_program (program r)).
 (* Members of a channel have the same contents in the same order. *)
@@ -187,99 +135,11 @@ Definition H3_clock_increases := forall r, Sorted before (map at_clock (program 
 Definition H4_equal_clocks := forall c q r, In q (members c) -> In r (members c) ->
   map snd (ledger c (resolve stepped (program q))) =
   map snd (ledger c (resolve stepped (program r))).
-(* Every rank that decides, decides the same. *)
+(* All ranks that decide make the same decision. *)
 Definition H5_equal_decisions := forall s r, reachable s -> is_at s r Decide ->
   decide r (snd (s r)) = stepped.
-(* No op depends on the decision before it is taken. *)
+(* No op depends on the decision before the decision is made. *)
 Definition H6_decided_in_time := forall r, decided_in_time (program r).
-
-(* ---- About resolve and ledgers --------------------------------------------------------------- *)
-
-Lemma resolve_cons : forall d o p, if_stepped o = false -> what o <> End ->
-  resolve d (o :: p) = unmark o :: resolve d p.
-Proof. intros d o p H N; simpl; rewrite H; destruct (what o); simpl; congruence. Qed.
-
-Lemma resolve_twice : forall d p, resolve d (resolve d p) = resolve d p.
-Proof.
-  induction p as [|o p IH]; [reflexivity |]; simpl.
-  destruct (what o) eqn:W; try (simpl; rewrite W; reflexivity);
-    destruct (negb (if_stepped o) || d); try exact IH;
-    simpl; rewrite W, IH; reflexivity.
-Qed.
-
-Lemma resolve_one : forall d p, one_program p -> one_program (resolve d p).
-Proof.
-  induction p as [|o p IH]; intro H; [exact H |]; inversion H; subst; simpl.
-  destruct (what o) eqn:W; try congruence;
-    (destruct (negb (if_stepped o) || d); [| exact (IH ltac:(assumption))]);
-    (constructor; [simpl; congruence | exact (IH ltac:(assumption))]).
-Qed.
-
-Lemma resolve_in_time : forall d p, one_program p -> decided_in_time (resolve d p).
-Proof.
-  induction p as [|o p IH]; intro H; [exact I |]; inversion H; subst; simpl.
-  destruct (what o) eqn:W; try congruence;
-    (destruct (negb (if_stepped o) || d); [| exact (IH ltac:(assumption))]);
-    (split; [reflexivity | right; exact (IH ltac:(assumption))]).
-Qed.
-
-Lemma resolve_shrinks : forall d p, length (resolve d p) <= length p.
-Proof.
-  induction p as [|o p IH]; simpl; [lia |].
-  destruct (what o); try (simpl; lia); destruct (negb (if_stepped o) || d); simpl; lia.
-Qed.
-
-Lemma resolve_clocks_in : forall d p k,
-  In k (map at_clock (resolve d p)) -> In k (map at_clock p).
-Proof.
-  induction p as [|o p IH]; intros k H; [exact H |]; simpl in *.
-  destruct (what o); try exact H; destruct (negb (if_stepped o) || d); simpl in *;
-    try (right; apply IH; exact H); destruct H as [H | H]; auto.
-Qed.
-
-Lemma resolve_clocks : forall d p,
-  StronglySorted before (map at_clock p) ->
-  StronglySorted before (map at_clock (resolve d p)).
-Proof.
-  induction p as [|o p IH]; intro H; [exact H |].
-  pose proof H as H'; simpl in H; inversion H as [| ? ? Hs Ha]; subst; simpl.
-  destruct (what o); try exact H'; destruct (negb (if_stepped o) || d); simpl;
-    try exact (IH Hs); (constructor; [exact (IH Hs) |]);
-    rewrite Forall_forall in *; intros k Hk; apply Ha; eapply resolve_clocks_in; exact Hk.
-Qed.
-
-Lemma ledger_other : forall c o p, (forall x, what o <> Comm c x) ->
-  ledger c (o :: p) = ledger c p.
-Proof.
-  intros c o p H; unfold ledger; simpl; unfold entry.
-  destruct (what o) as [| | |c' x]; try reflexivity.
-  destruct (chan_eq_dec c c'); [subst; exfalso; exact (H x eq_refl) | reflexivity].
-Qed.
-
-Lemma ledger_mine : forall c x o p, what o = Comm c x ->
-  ledger c (o :: p) = (x, at_clock o) :: ledger c p.
-Proof.
-  intros c x o p H; unfold ledger; simpl; unfold entry; rewrite H.
-  destruct (chan_eq_dec c c); [reflexivity | congruence].
-Qed.
-
-(* An entry of the ledger comes from an op of the program. *)
-Lemma ledger_In : forall c x k p, In (x, k) (ledger c p) ->
-  exists o, In o p /\ what o = Comm c x /\ at_clock o = k.
-Proof.
-  intros c x k p H; unfold ledger in H; apply in_flat_map in H.
-  destruct H as [o [Hin He]]; exists o; unfold entry in He.
-  destruct (what o) as [| | |c' y]; try contradiction.
-  destruct (chan_eq_dec c c'); [| contradiction].
-  destruct He as [He | []]; inversion He; subst; auto.
-Qed.
-
-Lemma pairs_equal : forall (A B : Type) (p q : list (A * B)),
-  map fst p = map fst q -> map snd p = map snd q -> p = q.
-Proof.
-  induction p as [|[a b] p IH]; intros [|[c d] q] H1 H2; simpl in *; try discriminate; auto.
-  inversion H1; inversion H2; subst; f_equal; auto.
-Qed.
 
 (* ---- The invariant --------------------------------------------------------------------------- *)
 
@@ -318,7 +178,7 @@ Proof.
   intros s t E [A B C D F G]; split; unfold rest_of in *; intros; rewrite ?E; auto.
 Qed.
 
-(* What one step does to one rank: nothing, or it takes the first op off what is left. *)
+(* One step either leaves a rank unchanged or removes the first op of the rest of its program. *)
 Definition takes (s t : state) (r : nat) (k : kind) : Prop :=
   exists o rest, fst (s r) = o :: rest /\ if_stepped o = false /\ what o = k /\
     rest_of t r = resolve stepped rest /\ rest_of s r = unmark o :: resolve stepped rest /\
@@ -368,7 +228,7 @@ Proof. intros; unfold after; destruct (Nat.eq_dec r q); congruence. Qed.
 Lemma together_others : forall s c r, ~ In r (members c) -> after (Together c) s r = s r.
 Proof. intros; unfold after; destruct (in_dec Nat.eq_dec r (members c)); tauto. Qed.
 
-(* Every rank of the next state: unchanged, or it took an op that the label allows. *)
+(* In the next state every rank is unchanged, or it ran an op that the label allows. *)
 Lemma step_cases : forall s l, Inv s -> reachable s -> enabled l s ->
   forall r, after l s r = s r /\ (forall c, l = Together c -> ~ In r (members c)) \/
     (takes s (after l s) r Local \/ takes s (after l s) r Decide) /\ l = Alone r \/
@@ -396,10 +256,10 @@ Lemma takes_ledger_mine : forall s t r c x, takes s t r (Comm c x) ->
   exists k, ledger c (rest_of s r) = (x, k) :: ledger c (rest_of t r).
 Proof.
   intros s t r c x [o [rest [_ [_ [W [Et [Es _]]]]]]].
-  exists (at_clock o); rewrite Et, Es, (ledger_mine c x); [reflexivity |]; exact W.
+  exists (at_clock o); rewrite Et, Es, (ledger_mine _ _ _ c x); [reflexivity |]; exact W.
 Qed.
 
-(* Off the channel that communicates, ledgers stay as they are. *)
+(* A communication leaves the ledgers of all other channels unchanged. *)
 Lemma step_ledger : forall s l c r, Inv s -> reachable s -> enabled l s ->
   l <> Together c \/ ~ In r (members c) ->
   ledger c (rest_of (after l s) r) = ledger c (rest_of s r).
@@ -488,11 +348,11 @@ Qed.
 
 (* ---- Progress -------------------------------------------------------------------------------- *)
 
-(* The clock of the op that rank r is at. *)
+(* The clock of rank r's next op. *)
 Definition head_clock (s : state) (r : nat) : option clock :=
   match fst (s r) with [] => None | o :: _ => Some (at_clock o) end.
 
-(* Among the first n ranks, if one is not finished, one of them is at the least clock. *)
+(* If one of the first n ranks has not finished, one of them has the least clock. *)
 Lemma least : forall s n,
   (forall r, r < n -> fst (s r) = []) \/
   exists q k, q < n /\ head_clock s q = Some k /\
@@ -538,13 +398,13 @@ Proof.
   - exists (Alone q); right; left; exists o, rest; auto.
   - congruence.
   - assert (Lq : ledger c (rest_of s q) = (x, at_clock o) :: ledger c (resolve stepped rest)).
-    { rewrite Eq, (ledger_mine c x); [reflexivity | exact W]. }
+    { rewrite Eq, (ledger_mine _ _ _ c x); [reflexivity | exact W]. }
     assert (Mq : In q (members c)).
     { destruct (in_dec Nat.eq_dec q (members c)) as [|N]; [assumption |].
       rewrite (inv_members s I c q N) in Lq; discriminate. }
     exists (Together c); split; [intro Z; rewrite Z in Mq; contradiction | exists x].
     intros r Mr.
-    (* r has the same communication in what is left of its program ... *)
+    (* r has the same communication in the rest of its program ... *)
     assert (Lr : In (x, at_clock o) (ledger c (rest_of s r))).
     { rewrite (inv_equal s I c r q Mr Mq), Lq; left; reflexivity. }
     apply ledger_In in Lr; destruct Lr as [o' [Hin [W' K']]].
@@ -609,14 +469,14 @@ Qed.
 
 (* ---- The theorems ---------------------------------------------------------------------------- *)
 
-(* Whatever has happened so far: all ranks have finished, or something can happen. *)
+(* In every reachable state, all ranks have finished or a step is possible. *)
 Theorem no_deadlock : forall s, reachable s -> finished s \/ exists t, step s t.
 Proof.
   intros s R; destruct (progress s (reachable_inv s R)) as [F | [l En]]; [left; exact F | right].
   exists (after l s), l; split; [exact En | intro; reflexivity].
 Qed.
 
-(* No execution takes more steps than there are ops. *)
+(* No execution has more steps than there are ops. *)
 Theorem executions_are_bounded : forall n s, runs n start s ->
   n + total ranks s <= total ranks start.
 Proof.
@@ -629,15 +489,15 @@ Proof.
   exists 0; apply runs_none; intro; reflexivity.
 Qed.
 
-(* An execution that cannot go on has run every program to its end. With the bound: whatever order
-   ranks run in, fair or not, every rank terminates. *)
+(* An execution without a further step has run every program to its end. With the bound, every rank
+   terminates, in whatever order ranks run, fair or not. *)
 Theorem every_rank_terminates : forall s, reachable s -> stuck s -> finished s.
 Proof.
   intros s R St; destruct (no_deadlock s R) as [F | [t Ht]]; [exact F |].
   exfalso; exact (St t Ht).
 Qed.
 
-(* From wherever an execution is, the end is reached. *)
+(* Every reachable state has an execution that reaches the end. *)
 Theorem the_end_is_reached : forall s, reachable s -> exists n t, runs n s t /\ finished t.
 Proof.
   intros s R; remember (total ranks s) as m eqn:Em; revert s R Em.

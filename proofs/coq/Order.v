@@ -1,12 +1,13 @@
-(* Any order, any split, any merges: one sum, the same limbs. spec: SUM-3, SUM-4, SUM-6
+(* Every order, split and tree of merges gives the same limbs. spec: SUM-3, SUM-4, SUM-6
 
-   WP proves what one call does: an array of contributions is added, two sums are merged, a sum is
-   carried, and that carried limbs of one value are equal. That therefore NO order of contributions,
-   no split of them over ranks and calls, and no order and shape of merges can be told from the limbs
-   is an induction over all such histories, which is made here, for any number of contributions.
+   WP proves the effect of single calls: they add an array of contributions, merge two sums, or
+   carry a sum. It also proves that carried limbs of one value are equal. This file proves by
+   induction over all histories of such calls that the limbs do not depend on the order of the
+   contributions, on their split over ranks and calls, or on the order and shape of merges, for any
+   number of contributions.
 
-   The hypotheses are S1 ... S5 below; README.md says which proven property of the C code discharges
-   each; some limbs fulfil them all (hypotheses_hold_of_limbs). No axioms. *)
+   The hypotheses are S1 ... S5 below. README.md lists the proven property of the C code that
+   establishes each. Some limbs satisfy all of them (hypotheses_hold_of_limbs). No axioms. *)
 
 Require Import List ZArith Lia Permutation.
 Import ListNotations.
@@ -24,20 +25,20 @@ Proof. intros l m P; induction P; simpl; lia. Qed.
 Lemma sum_concat : forall parts, sum (map sum parts) = sum (concat parts).
 Proof. induction parts; simpl; [reflexivity | rewrite sum_app; lia]. Qed.
 
-(* Parts of any number and size, empty ones too, in any order, summed apart. *)
+(* Any number of parts of any size, possibly empty, in any order, each summed separately. *)
 Theorem sum_of_parts : forall parts l, Permutation (concat parts) l -> sum (map sum parts) = sum l.
 Proof. intros; rewrite sum_concat; apply sum_any_order; assumption. Qed.
 
 Section Order.
 
 Variable contribution : Type.                  (* an element of a gradient *)
-Variable worth : contribution -> Z.            (* its square or value, 0 where it is not finite *)
+Variable worth : contribution -> Z.            (* its square or value, 0 if it is not finite *)
 Variable state : Type.                         (* a sum in memory: bins and limbs *)
-Variable value : state -> Z.                   (* what it represents *)
+Variable value : state -> Z.                   (* the integer that it represents *)
 Variable settled : state -> Prop.              (* carried limbs *)
 Variable equal : state -> state -> Prop.       (* limb by limb *)
 
-(* What calls made of what, wherever their preconditions held. *)
+(* The results of calls whose preconditions held. *)
 Variable cleared : state -> Prop.
 Variable added : state -> list contribution -> state -> Prop.
 Variable merged : state -> state -> state -> Prop.
@@ -51,8 +52,8 @@ Definition S3_merge := forall s t u, merged s t u -> value u = value s + value t
 Definition S4_carry := forall s t, carried s t -> value t = value s.
 Definition S5_unique := forall s t, settled s -> settled t -> value s = value t -> equal s t.
 
-(* How a sum came about: merges of merges of sums to which contributions were added, call by call, on
-   whatever ranks, carried whenever somebody liked to. *)
+(* The history of a sum: a tree of merges whose leaves are sums to which calls added contributions,
+   on any ranks, with carries at any point. *)
 Inductive history :=
 | Clear
 | Add (h : history) (l : list contribution)
@@ -85,7 +86,7 @@ Hypothesis add_adds : S2_add.
 Hypothesis merge_adds : S3_merge.
 Hypothesis carry_keeps : S4_carry.
 
-(* The sum is that of the contributions, each once, however it came about. *)
+(* For every history, the sum is that of its contributions, each once. *)
 Theorem every_history_sums : forall h s, ends h s -> value s = worths (contributions h).
 Proof.
   intros h s E; induction E; simpl; rewrite ?worths_app.
@@ -95,12 +96,12 @@ Proof.
   - rewrite (carry_keeps _ _ H); assumption.
 Qed.
 
-(* The same of any listing of the contributions. *)
+(* The same for any permutation of the contributions. *)
 Theorem every_order_sums : forall h s l, ends h s -> Permutation (contributions h) l ->
   value s = worths l.
 Proof. intros h s l E P; rewrite (every_history_sums h s E); apply worths_any_order, P. Qed.
 
-(* Ranks or calls have a part each, and their sums are added: any parts, in any order. *)
+(* Each rank or call has a part, and the sums of the parts are added: any parts, in any order. *)
 Theorem every_split_sums : forall l parts h s, Permutation (concat parts) l -> ends h s ->
   Permutation (contributions h) l -> value s = sum (map worths parts).
 Proof.
@@ -119,8 +120,8 @@ Qed.
 
 End Order.
 
-(* Limbs of 32 bits, the lowest first; all but the top one carried. They fulfil S1 ... S5, whatever
-   the contributions: so the hypotheses do not contradict each other. *)
+(* Limbs of 32 bits, the lowest first; all but the top one carried. They satisfy S1 ... S5 for any
+   contributions, so the hypotheses do not contradict each other. *)
 Fixpoint limb_sum (a : list Z) : Z :=
   match a with [] => 0 | x :: rest => x + 2 ^ 32 * limb_sum rest end.
 
@@ -145,7 +146,8 @@ Proof.
       apply IH; [split | split | lia]; assumption.
 Qed.
 
-Theorem hypotheses_hold_of_limbs : forall (contribution : Type) (worth : contribution -> Z) (n : nat),
+Theorem hypotheses_hold_of_limbs :
+  forall (contribution : Type) (worth : contribution -> Z) (n : nat),
   S1_clear (list Z) limb_sum (fun a => a = repeat 0 n) /\
   S2_add contribution worth (list Z) limb_sum
     (fun a l b => limb_sum b = limb_sum a + worths contribution worth l) /\

@@ -1,13 +1,13 @@
-(* A whole run: INIT, STEP, STEP, ..., SAVE one after the other, each with a decision of its own,
-   and no barrier between them, so that ranks may be in different programs at one time. If each
-   program, started where the one before it ends, fulfils the hypotheses of NoDeadlock.v, then no
-   execution of the run deadlocks and every rank terminates. spec: LEDG-7, STEP-2
+(* A whole run: INIT, STEP, STEP, ..., SAVE one after the other. Each has its own decision, and no
+   barrier separates them, so ranks may be in different programs at one time. If each program,
+   started where the previous one ends, satisfies the hypotheses of NoDeadlock.v, then no execution
+   of the run deadlocks and every rank terminates. spec: LEDG-7, STEP-2
 
    The idea: the execution that runs each program to its end on all ranks before the next begins
-   ends well; by Schedule.v all others end as it does. No axioms. *)
+   finishes; by Schedule.v all other executions end in the same state. No axioms. *)
 
 Require Import Bool List Arith ZArith Lia.
-Require Import ZP.NoDeadlock ZP.Schedule.
+Require Import ZP.Program ZP.NoDeadlock ZP.Schedule.
 Import ListNotations.
 
 Section Run.
@@ -43,7 +43,7 @@ Fixpoint run_of (ps : list (nat -> list op)) (r : nat) : list op :=
   | p :: rest => if r <? ranks then p r ++ boundary :: run_of rest r else []
   end.
 
-(* Each program fulfils H0 ... H6 with the memory that the programs before it leave. *)
+(* Each program satisfies H0 ... H6 with the memory that the previous programs leave. *)
 Inductive good_run : list (nat -> list op) -> (nat -> value) -> Prop :=
 | good_none : forall memory, good_run [] memory
 | good_more : forall p rest memory stepped,
@@ -58,7 +58,7 @@ Inductive good_run : list (nat -> list op) -> (nat -> value) -> Prop :=
       good_run rest (fun r => snd (t r))) ->
     good_run (p :: rest) memory.
 
-(* ---- A program runs the same when another one follows ---------------------------------------- *)
+(* ---- A following program does not change how a program runs ---------------------------------- *)
 
 Definition quiet (s : state) := forall r, ranks <= r -> fst (s r) = [].
 
@@ -242,7 +242,7 @@ Proof.
   lia.
 Qed.
 
-(* Wherever an execution of a run is: all ranks have finished, or something can happen. *)
+(* In every reachable state of a run, all ranks have finished or a step is possible. *)
 Theorem no_deadlock_in_a_run : forall ps memory, good_run ps memory ->
   forall s, reachable (run_of ps) memory s -> finished s \/ exists t, step s t.
 Proof.

@@ -1,12 +1,12 @@
-(* The order in which ranks happen to run does not matter. spec: LEDG-7, STEP-2
+(* The order in which ranks run does not change the outcome. spec: LEDG-7, STEP-2
 
-   For any programs, deadlocking or not: all executions that go on as long as they can end in the
-   same state, after the same number of steps. So one schedule, the simulator's, shows the outcome
-   of all: whether there is a deadlock, where each rank stands in it, and what is in its memory.
-   No hypothesis is needed but that an op is a function of what it is given. No axioms. *)
+   For any programs, deadlocking or not: all executions that continue until no step is possible end
+   in the same state, after the same number of steps. So one schedule, the simulator's, shows the
+   outcome of all: whether there is a deadlock, the position of each rank, and its memory. The only
+   hypothesis is that an op is a function of its inputs. No axioms. *)
 
 Require Import List Arith Lia.
-Require Import ZP.NoDeadlock.
+Require Import ZP.Program ZP.NoDeadlock.
 Import ListNotations.
 
 Section Schedule.
@@ -28,7 +28,7 @@ Notation runs := (runs chan content value members decide compute exchange).
 Notation stuck := (stuck chan content value members decide compute exchange).
 Notation is_at := (is_at chan content value).
 
-(* The ranks that a step takes further. *)
+(* The ranks that a step advances. *)
 Definition touches (l : label) (r : nat) : Prop :=
   match l with Alone _ q => r = q | Together _ c => In r (members c) end.
 
@@ -45,7 +45,7 @@ Proof.
   - destruct (in_dec Nat.eq_dec r (members c)); tauto.
 Qed.
 
-(* A step depends on the ranks that it takes further only. *)
+(* A step depends only on the ranks that it advances. *)
 Lemma after_local : forall l s t, (forall r, touches l r -> s r = t r) ->
   forall r, touches l r -> after l s r = after l t r.
 Proof.
@@ -83,7 +83,7 @@ Proof.
     pose proof (at_one_kind _ _ _ _ (Ea r Ta) (Eb r Tb)) as E; inversion E; reflexivity.
 Qed.
 
-(* So they can be taken in either order, with one result. *)
+(* So they can run in either order, with the same result. *)
 Lemma diamond : forall a b s, enabled a s -> enabled b s -> a <> b ->
   enabled b (after a s) /\ same (after b (after a s)) (after a (after b s)).
 Proof.
@@ -121,7 +121,7 @@ Proof.
   - eapply runs_more; [eapply step_same; eassumption | exact R].
 Qed.
 
-(* An execution that goes on as long as it can may as well begin with any possible step. *)
+(* A complete execution can be reordered to begin with any step that is possible at its start. *)
 Lemma any_first_step : forall n s t, runs n s t -> stuck t ->
   forall s', step s s' -> exists m, n = S m /\ runs m s' t.
 Proof.
@@ -141,7 +141,7 @@ Proof.
       exists b; split; [exact En' | exact D].
 Qed.
 
-(* From wherever an execution is, the same end is as far away as it was, less the steps taken. *)
+(* From any state on an execution, the remaining steps are the total minus the steps so far. *)
 Lemma same_end : forall k s u, runs k s u -> forall n t, runs n s t -> stuck t ->
   exists m, n = k + m /\ runs m u t.
 Proof.

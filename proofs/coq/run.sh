@@ -1,14 +1,14 @@
 #!/bin/sh
 # Compiles and checks the Coq proofs: proofs/coq/run.sh BUILD
 #
-# 1. coqc compiles every file; 2. Audit.v's output (definitions, statements, assumptions) is what
-# audit.expected says, so that no statement changes unnoticed; 3. every theorem is closed under the
-# global context; 4. coqchk re-checks the compiled files, and all of Coq's library that they use,
-# with its own small kernel; 5. a planted axiom is noticed by 3. Exits with 0 when all is so.
+# 1. coqc compiles every file. 2. Audit.v's output (definitions, statements, assumptions) equals
+# audit.expected, so no statement changes unnoticed. 3. Every theorem is closed under the global
+# context. 4. coqchk re-checks the compiled files, and the part of Coq's library that they use, with
+# its own small kernel. 5. Step 3 detects an injected axiom. Exits with 0 if all five checks pass.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build}/coq
-files="NoDeadlock Schedule Run Needed Order"
+files="Program NoDeadlock Schedule Run Needed Order"
 bad() { echo "coq: $1" >&2; exit 1; }
 
 command -v coqc >/dev/null || bad "coqc is missing: apt-get install coq"
@@ -18,13 +18,13 @@ cp "$here"/*.v "$build"
 cd "$build"
 coqc --version | head -1
 if grep -nE '^ *(Axiom|Parameter|Conjecture|Admitted|Unset (Guard|Positivity|Universe))|admit\.' \
-  $(for f in $files; do echo "$f.v"; done); then bad "something above is assumed, not proven"; fi
+  $(for f in $files; do echo "$f.v"; done); then bad "the lines above assume instead of proving"; fi
 for f in $files; do coqc -q -Q . ZP "$f.v" || bad "$f.v is not proven"; done
 coqc -q -Q . ZP Audit.v >audit.out || bad "Audit.v does not compile"
 cmp -s audit.out "$here/audit.expected" || {
   diff -u "$here/audit.expected" audit.out >audit.diff || true
   head -40 audit.diff
-  bad "what is defined, stated or assumed is not what audit.expected says"
+  bad "definitions, statements or assumptions differ from audit.expected"
 }
 theorems=$(grep -c '^Check' Audit.v)
 closed=$(grep -c '^Closed under the global context$' audit.out)
@@ -36,8 +36,8 @@ Axiom planted : 0 = 1.
 Theorem false : False. Proof. discriminate planted. Qed.
 Print Assumptions false.
 X
-coqc -q -Q . ZP Planted.v >planted.out || bad "the planted file does not compile"
-if grep -q '^Closed' planted.out; then bad "a planted axiom went unnoticed"; fi
+coqc -q -Q . ZP Planted.v >planted.out || bad "the file with the injected axiom does not compile"
+if grep -q '^Closed' planted.out; then bad "the injected axiom was not detected"; fi
 
 modules=
 for f in $files; do modules="$modules ZP.$f"; done

@@ -1,4 +1,4 @@
-/* Functions that Frama-C's math.h has and the system's has not. */
+/* Functions that exist in Frama-C's math.h but not in the system's. */
 #ifndef ZP_EACSL_LIBC_H
 #define ZP_EACSL_LIBC_H
 

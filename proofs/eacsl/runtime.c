@@ -1,5 +1,5 @@
-/* Not instrumented: what happens when an annotation or an assertion of a test is false, and a count
- * of the annotations that were evaluated. */
+/* Run-time support, not instrumented itself: reports a false annotation or test assertion, and
+ * counts the evaluated annotations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,15 @@
 #include "e_acsl.h"
 #include "libc.h"
 
-enum { MOST = 8192 }; /* clauses: far more than one test's */
+enum { MOST = 8192 }; /* clauses: far more than one test has */
 
 static unsigned long checked, asserted;
 static struct clause {
   const char *function, *kind, *name;
-} seen[MOST]; /* by hash of where function and name stand */
+} seen[MOST]; /* by hash of the addresses of function and name */
 
-/* Remembers which clauses were evaluated. The program's strings are constants. */
+/* Records the evaluated clauses. The program's strings are constants, so their addresses identify
+ * them. */
 static void remember(const char *function, const char *kind, const char *name)
 {
   unsigned long at =
@@ -30,7 +31,7 @@ static void remember(const char *function, const char *kind, const char *name)
   }
 }
 
-/* Called by the instrumented program for each evaluation of an annotation. */
+/* The instrumented program calls this for each evaluation of an annotation. */
 void __e_acsl_assert(int predicate, __e_acsl_assert_data_t *data)
 {
   checked++;
@@ -49,7 +50,7 @@ void zp_eacsl_check(int holds, const char *text, const char *file, int line)
   exit(1);
 }
 
-/* What isnan and its like are in Frama-C's math.h. */
+/* The definitions of isnan and similar macros in Frama-C's math.h. */
 int __fc_fpclassifyf(float x)
 {
   return __builtin_fpclassify(0, 1, 4, 3, 2, x);
@@ -60,7 +61,7 @@ int __fc_fpclassify(double x)
   return __builtin_fpclassify(0, 1, 4, 3, 2, x);
 }
 
-/* E-ACSL has given its heap back by now, and stdio would ask for some. */
+/* E-ACSL has already freed its heap, and stdio would allocate from it. */
 static void say(const char *format, const char *a, const char *b, const char *c)
 {
   char text[512];

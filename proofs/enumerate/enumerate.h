@@ -1,4 +1,4 @@
-/* Shared by the exhaustive checks: what must hold is counted, the first failure ends the program. */
+/* Shared by the exhaustive checks: counts the checks; the first failure exits. */
 #ifndef ZP_PROOFS_ENUMERATE_H
 #define ZP_PROOFS_ENUMERATE_H
 
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 static int64_t cases, checks;
-static char at_case[256]; /* what is being looked at, for the message */
+static char at_case[256]; /* the current case, for the message */
 
 static inline void failed(const char *file, int line, const char *what)
 {
-  printf("%s:%d: %s does not hold of %s\n", file, line, what, at_case);
+  printf("%s:%d: case %s: false, expected true: %s\n", file, line, at_case, what);
   exit(1);
 }
 

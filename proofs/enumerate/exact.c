@@ -1,6 +1,6 @@
-/* Exact sums, means and norms of every bf16 and fp16 number and of all pairs of a set of fp32
- * patterns, against sums of single bits: a number is the list of its significant bits, a product is
- * every bit by every bit, and a sum is carried like on paper.
+/* Compares exact sums, means and norms of every bf16 and fp16 number, and of all pairs of a set of
+ * fp32 patterns, with sums of single bits: a number is the list of its significant bits, a product
+ * multiplies every bit by every bit, and a sum carries as on paper.
  * spec: SUM-1 … SUM-7, NORM-1, NORM-2 */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "../../ref/num/value.h"
 #include "enumerate.h"
 
-/* A natural number, one bit to a byte, the lowest first. */
+/* A natural number, one bit per byte, the lowest first. */
 enum { BITS = 1280 };
 typedef struct natural {
   uint8_t bit[BITS];
@@ -73,8 +73,8 @@ static natural minus(const natural *a, const natural *b)
   return c;
 }
 
-/* |x| in units of 2^-149 for a finite fp32 pattern: significand and exponent read off the bits. For
- * +infinity the number that would follow the largest. */
+/* |x| in units of 2^-149 for a finite fp32 pattern: significand and exponent come from the bits.
+ * For +infinity, the number that would follow the largest. */
 static natural magnitude(uint32_t x)
 {
   const int e = (int)(x >> 23 & 255);
@@ -127,8 +127,8 @@ static void is_sum(zp_sumsq *s, const natural *want)
   MUST(memcmp(got, wanted, sizeof got) == 0);
 }
 
-/* Is `it` RN of sqrt(v)? Four times v lies between the squares of the sums of neighbours; on them
- * the even one is right. upper: NULL for infinity, which has none. */
+/* 1 if `it` is RN of sqrt(v): four times v lies between the squares of the sums of neighbours; at a
+ * bound the even one is right. upper: NULL for infinity, which has no upper neighbour. */
 static int nearest_root(const natural *v, const natural *lower, const natural *it,
                         const natural *upper, int even)
 {
@@ -238,14 +238,14 @@ static void check_squares(const uint32_t *x, int n)
   }
   MUST(zp_sumsq_add_f32(&all, x, n) == bad);
   is_sum(&all, &want);
-  is_sum(&all, &want); /* and again: reading changes nothing */
+  is_sum(&all, &want); /* again: reading the limbs must not change the sum */
   zp_limbs_normalise(merged, ZP_SQ_LIMBS);
   to_limbs(&want, all.limb, ZP_SQ_LIMBS);
   MUST(memcmp(merged, all.limb, sizeof merged) == 0);
   check_norms(&want);
 }
 
-/* fp32 patterns: significands and exponents where carries, ties, subnormals and limits are. */
+/* fp32 patterns: significands and exponents at carries, ties, subnormals and limits. */
 enum { SET = 2 * 17 * 6 };
 static uint32_t set[SET];
 static void fill_set(void)
@@ -267,7 +267,7 @@ static natural half_magnitude(uint32_t x, int f16)
   return e == 0 ? of_number(m, last) : of_number(m | 1u << digits, last + e - 1);
 }
 
-/* Every 16-bit pattern by itself. */
+/* Every single 16-bit pattern. */
 static void all_halves(void)
 {
   for (uint32_t h = 0; h < 65536; h++)

@@ -1,7 +1,7 @@
-/* Every input of the four conversions of ref/num/half.h against a definition written without them:
+/* Compares the four conversions of ref/num/half.h, for every input, with an independent definition:
  * values are long doubles (64-bit significand: every fp32 number and every midpoint is exact), the
- * 16-bit formats are tables of values made with ldexpl, and the nearest is found by halving the
- * table. All 2^32 fp32 patterns, all 2^16 of each format. spec: NUM-1, NUM-2
+ * 16-bit formats are tables of values made with ldexpl, and a binary search finds the nearest. All
+ * 2^32 fp32 patterns, all 2^16 of each format. spec: NUM-1, NUM-2
  */
 #include "../../ref/num/half.h"
 
@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdint.h>
 
-/* A binary format by its fraction and exponent bits; value[a] of magnitude pattern a, with infinity
- * standing for the number that would come after the largest. */
+/* A binary format by its fraction and exponent bits; value[a] is the value of magnitude pattern a.
+ * Infinity has the value of the number that would follow the largest. */
 typedef struct format {
   const char *name;
   int fraction, exponent;
@@ -37,7 +37,8 @@ static void fill(format *f)
   for (uint32_t a = 0; a <= f->infinity; a++) f->value[a] = value_of(a, f->fraction, f->exponent);
 }
 
-/* The magnitude pattern nearest to x, the even one of two; `below` is one not above x, a hint. */
+/* The magnitude pattern nearest to x, the even one of two. `below`, a hint, is a pattern that is
+ * not above x. */
 static uint32_t nearest(const format *f, long double x, uint32_t below)
 {
   uint32_t lo = below, hi = f->infinity;
@@ -57,11 +58,12 @@ static void same(const char *what, uint32_t in, uint32_t got, uint32_t want)
 {
   checks++;
   if (got == want) return;
-  printf("%s of %08x is %08x, must be %08x\n", what, (unsigned)in, (unsigned)got, (unsigned)want);
+  printf("%s of %08x: got %08x, expected %08x\n", what, (unsigned)in, (unsigned)got,
+         (unsigned)want);
   exit(1);
 }
 
-/* A NaN stays a NaN of its sign, quiet, with the top payload bits. */
+/* A NaN becomes a quiet NaN of its sign with the top payload bits. */
 static uint32_t quiet(const format *f, uint32_t fraction32)
 {
   return f->infinity | 1u << (f->fraction - 1) | fraction32 >> (23 - f->fraction);
@@ -70,7 +72,7 @@ static uint32_t quiet(const format *f, uint32_t fraction32)
 static void narrow_all(const format *f, uint16_t (*narrow)(uint32_t))
 {
   uint32_t below = 0;
-  for (uint32_t a = 0; a < 0x80000000u; a++) { /* ascending: the nearest from below only grows */
+  for (uint32_t a = 0; a < 0x80000000u; a++) { /* ascending, so the nearest from below only grows */
     uint32_t want;
     if (a > 0x7f800000u) {
       want = quiet(f, a & 0x7fffffu);

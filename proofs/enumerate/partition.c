@@ -1,6 +1,6 @@
-/* Partition and buckets, for every case up to a bound, against definitions that only count: a flat
- * group is dealt out element by element. Bounds: N <= 40, bucket <= 16, D <= 7, align <= 4; stages
- * of up to three entries of every kind; every topology up to 3 x 4 x 3 with every ep.
+/* Compares partition and buckets, for every case up to a bound, with definitions that only count:
+ * they deal out a flat group element by element. Bounds: N <= 40, bucket <= 16, D <= 7, align <= 4;
+ * stages of up to three entries of every kind; every topology up to 3 x 4 x 3 with every ep.
  * spec: PART-1 … PART-7, TOPO-1 … TOPO-4, TIE-2, LIM-0 */
 #include "../../ref/plan/layout.h"
 #include "enumerate.h"
@@ -9,7 +9,7 @@ enum { MAX_N = 40, MAX_BUCKET = 16, MAX_D = 7, MAX_ALIGN = 4, MAX_SHARD = 64, PA
 
 /* ---- One flat group -------------------------------------------------------------------------- */
 
-static int64_t shard_of[MAX_D][MAX_SHARD]; /* the elements of every rank's shard, PAD for padding */
+static int64_t shard_of[MAX_D][MAX_SHARD]; /* the elements of every rank's shard; PAD is padding */
 static int64_t shard_bucket[MAX_SHARD];
 static int64_t shard_length;
 static int64_t bucket_first[MAX_SHARD + 1], bucket_length[MAX_SHARD], bucket_shard[MAX_SHARD];
@@ -54,7 +54,7 @@ static void compare_buckets(const zp_flat *f)
   }
 }
 
-/* Every element has exactly one place, and the maps find it both ways. */
+/* Every element has exactly one position, and both maps find it. */
 static void compare_maps(const zp_flat *f)
 {
   int seen[MAX_N] = {0};
@@ -101,7 +101,7 @@ static void all_flats(void)
 
 enum { ENTRIES = 3 };
 
-/* Do entries i and j of the list lie in one flat group? */
+/* 1 if entries i and j of the list lie in one flat group. */
 static int together(const zp_param *p, int i, int j)
 {
   if (p[i].frozen || p[j].frozen || p[i].stage != p[j].stage) return 0;
@@ -160,7 +160,7 @@ static zp_param entry(int x)
 }
 enum { KINDS = 108 };
 
-/* LIM-7 and LIM-8 for these entries, by looking at all pairs. */
+/* LIM-7 and LIM-8 for these entries, by comparing all pairs. */
 static int valid(const zp_param *p, int n)
 {
   for (int i = 0; i < n; i++)
@@ -237,7 +237,7 @@ static void all_stages(void)
 
 /* ---- Groups of ranks ------------------------------------------------------------------------- */
 
-/* Are ranks a and b in one group of this kind? Read off TOPO-2 and TOPO-3. */
+/* 1 if ranks a and b are in one group of this kind, by TOPO-2 and TOPO-3. */
 static int grouped(const zp_config *c, int32_t group, int32_t a, int32_t b)
 {
   const int ta = a % c->tp, tb = b % c->tp, da = a / c->tp % c->dp, db = b / c->tp % c->dp;

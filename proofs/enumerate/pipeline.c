@@ -1,5 +1,5 @@
-/* The 1F1B schedule for all S, M <= 32: every slot of every stage is played on a board, where an
- * exchange happens only when both neighbours are at it. spec: PIPE-1 … PIPE-5 */
+/* Simulates the 1F1B schedule for all S, M <= 32: every slot of every stage, where an exchange
+ * happens only when both neighbours have reached it. spec: PIPE-1 … PIPE-5 */
 #include <string.h>
 
 #include "../../ref/plan/pipeline.h"
@@ -7,12 +7,12 @@
 
 enum { MAX_S = 32, MAX_M = 32 };
 
-/* What has happened, and when: slot numbers, or -1. */
+/* The slot numbers of past events, or -1. */
 static int64_t forwarded[MAX_S][MAX_M], backwarded[MAX_S][MAX_M];
 static int64_t got_activation[MAX_S][MAX_M], got_gradient[MAX_S][MAX_M];
-static int64_t in_place[MAX_S][MAX_M]; /* the micro-batch in each place, or -1 */
+static int64_t in_place[MAX_S][MAX_M]; /* the micro-batch in each activation slot, or -1 */
 
-/* The two halves of one link in one slot fit: what one sends the other receives. */
+/* The two halves of one link in one slot match: each receives what the other sends. */
 static void exchange(int64_t S, int64_t M, int64_t s, int64_t t)
 {
   const zp_slot up = zp_slot_at(S, M, s, t), down = zp_slot_at(S, M, s + 1, t);
@@ -54,8 +54,8 @@ static void compute(int64_t S, int64_t M, int64_t s, int64_t t)
   }
 }
 
-/* Nobody looks at a slot before it is there: stages advance one by one, in any order that links
- * allow, with no common clock; the last one must come through. */
+/* Without a common clock: stages advance one by one, in any order that links allow, and all of them
+ * must finish. */
 static void play_without_clock(int64_t S, int64_t M)
 {
   int64_t at[MAX_S] = {0};
@@ -73,7 +73,7 @@ static void play_without_clock(int64_t S, int64_t M)
       }
       const int64_t p = a.backward ? s + 1 : s - 1;
       MUST(p >= 0 && p < S);
-      /* the neighbour may be a few idle slots behind; it is at this exchange or before it */
+      /* the neighbour may lag by a few idle slots; it is at this exchange or before it */
       MUST(at[p] <= at[s]);
       if (at[p] != at[s]) continue;
       at[s]++;

@@ -1,7 +1,7 @@
-/* All four programs of all ranks, for every configuration up to a bound: written, then carried out
- * together under rendezvous, where a communication happens only when all its members are at it, as
- * in proofs/coq/NoDeadlock.v. Who is in a group, what must be added where and who holds which
- * values is decided here by looking at all ranks and all elements. Bounds: see main().
+/* Writes all four programs of all ranks, for every configuration up to a bound, and executes them
+ * together under rendezvous: a communication happens only when all its members have reached it, as
+ * in proofs/coq/NoDeadlock.v. The expected members of groups, additions and values are computed
+ * here from all ranks and all elements, one by one. Bounds: see main().
  * spec: TOPO-2 … TOPO-4, RED-3, STAT-1, STEP-2, LEDG-1 … LEDG-8, PIPE-3, PIPE-5, CKPT-1 */
 #include <string.h>
 
@@ -15,9 +15,10 @@ static int64_t length[MAX_RANKS], at[MAX_RANKS];
 static zp_layout layout[3];
 static zp_flat flats[3][MAX_ENTRIES];
 static zp_spot spots[3][MAX_ENTRIES];
-static int value[MAX_RANKS][MAX_ENTRIES]; /* whose first values a rank holds for an entry */
+static int value[MAX_RANKS][MAX_ENTRIES]; /* the rank whose first values a rank has for an entry */
 
-/* ---- Who is with whom ------------------------------------------------------------------------ */
+/* ---- Members of communications
+ * ------------------------------------------------------------------------ */
 
 static int stage_holds(const zp_config *c, int32_t stage, int32_t key)
 {
@@ -26,7 +27,7 @@ static int stage_holds(const zp_config *c, int32_t stage, int32_t key)
   return 0;
 }
 
-/* Are ranks a and b in one group of the kind and key of this op, issued by rank a? */
+/* 1 if ranks a and b are in one group of the kind and key of this op, issued by rank a. */
 static int member(const zp_config *c, const zp_op *op, int32_t a, int32_t b)
 {
   const int ta = a % c->tp, tb = b % c->tp, da = a / c->tp % c->dp, db = b / c->tp % c->dp;
@@ -44,7 +45,7 @@ static int member(const zp_config *c, const zp_op *op, int32_t a, int32_t b)
   }
 }
 
-/* Do the ops of two members belong to one communication? */
+/* 1 if the ops of two members belong to one communication. */
 static int fits(const zp_config *c, const zp_op *x, int32_t a, const zp_op *y, int32_t b)
 {
   if (x->kind != y->kind || x->group != y->group || x->key != y->key) return 0;
@@ -56,7 +57,7 @@ static int fits(const zp_config *c, const zp_op *x, int32_t a, const zp_op *y, i
          x->mb == y->recv_mb && x->recv_mb == y->mb;
 }
 
-/* ---- Carrying all programs out --------------------------------------------------------------- */
+/* ---- Execution of all programs --------------------------------------------------------------- */
 
 static const zp_op *head(int32_t r)
 {
@@ -72,7 +73,7 @@ static void first_values(const zp_config *c, const zp_op *op, int32_t r)
       value[q][head(q)->param] = value[root][head(root)->param];
 }
 
-/* Lets rank r go on as far as it can. */
+/* Runs rank r until it blocks. */
 static int64_t advance(const zp_config *c, int32_t r, int stepped)
 {
   const int32_t world = c->pp * c->dp * c->tp;
@@ -109,9 +110,11 @@ static void carry_out(const zp_config *c, int stepped)
   for (int32_t r = 0; r < world; r++) MUST(at[r] == length[r]); /* else: a deadlock */
 }
 
-/* ---- What must be in a program --------------------------------------------------------------- */
+/* ---- Required contents of a program
+ * --------------------------------------------------------------- */
 
-/* Length, refusal when there is no room, clock, decision before what depends on it. */
+/* Length, refusal if the capacity is too small, clock, decision before the ops that depend on
+ * it. */
 static void write_program(const zp_config *c, int32_t phase, int32_t r)
 {
   static zp_op none[MAX_OPS];
@@ -137,7 +140,7 @@ static void write_program(const zp_config *c, int32_t phase, int32_t r)
   }
 }
 
-/* Two members of a group have issued the same, for either decision. */
+/* Two members of a group have issued the same ops, for either decision. */
 static void compare_ledgers(const zp_config *c, int32_t a, int32_t b, int32_t group, int32_t key)
 {
   const zp_op name = {.group = group, .key = key};
@@ -167,10 +170,11 @@ static void ledgers(const zp_config *c)
     }
 }
 
-/* The bucket fills of one rank, as its program goes along. */
+/* The bucket fills of one rank while its program runs. */
 typedef struct fills {
   int added[MAX_ENTRIES][MAX_M][MAX_NUMEL];
-  int64_t open_mb[MAX_ENTRIES][2], open_bucket[MAX_ENTRIES][2]; /* stage 2: what is in a slot */
+  int64_t open_mb[MAX_ENTRIES][2], open_bucket[MAX_ENTRIES][2]; /* ZeRO stage 2: the contents of a
+                                                                 * slot */
   int64_t reduced[MAX_ENTRIES][MAX_BUCKETS];                    /* by flat group and bucket */
   int mean[MAX_ENTRIES][MAX_BUCKETS], updated[MAX_ENTRIES][MAX_BUCKETS];
   int gathered[MAX_ENTRIES][MAX_BUCKETS], tied[MAX_ENTRIES][MAX_BUCKETS];
@@ -192,7 +196,8 @@ static void on_add(const zp_config *c, const zp_layout *lay, fills *x, const zp_
   if (c->stage != 2) return;
   MUST(op->slot == 0 || op->slot == 1);
   int64_t *mb = &x->open_mb[op->flat][op->slot], *b = &x->open_bucket[op->flat][op->slot];
-  MUST(*mb == -1 || (*mb == op->mb && *b == op->bucket)); /* the slot is free, or this bucket's */
+  MUST(*mb == -1 || (*mb == op->mb && *b == op->bucket)); /* the slot is free or holds this
+                                                           * bucket */
   *mb = op->mb;
   *b = op->bucket;
 }
@@ -278,7 +283,7 @@ static void exactly_once(const zp_config *c, int32_t r)
     }
 }
 
-/* After INIT all copies of an entry are one rank's. */
+/* After INIT all copies of an entry have one rank's values. */
 static void copies_agree(const zp_config *c)
 {
   const int32_t world = c->pp * c->dp * c->tp;
@@ -297,7 +302,7 @@ static void copies_agree(const zp_config *c)
         }
 }
 
-/* Each state of each bucket is written by one rank of its reduction group, of one stage. */
+/* Exactly one rank of a bucket's reduction group, on one stage, writes each of its states. */
 static void saved_once(const zp_config *c, int32_t what)
 {
   const int32_t world = c->pp * c->dp * c->tp;
@@ -343,8 +348,8 @@ static void look_at(const zp_config *c)
   }
 }
 
-/* The x-th kind of entry on a stage: plain, sharded, expert, both, frozen, of another optimizer
- * group, tied, tied and sharded, frozen expert. */
+/* The x-th kind of entry on a stage: plain, sharded, expert, sharded expert, frozen, of another
+ * optimizer group, tied, tied and sharded, frozen expert. */
 enum { KINDS = 9 };
 static const int all_kinds[KINDS] = {0, 1, 2, 3, 4, 5, 6, 7, 8}, some_kinds[4] = {0, 2, 5, 6};
 static zp_param entry(int32_t stage, int64_t numel, int x)
@@ -376,7 +381,7 @@ static void all_reductions(zp_config *c, int list)
     }
 }
 
-/* What is gone through: topologies up to pp, dp, tp; lists of n entries, each of one of these
+/* One set of configurations: topologies up to pp, dp, tp; lists of n entries, each of one of these
  * lengths and kinds; M 1 and 2; buckets of 1 and 3. */
 typedef struct bounds {
   int pp, dp, tp, entries, numels, kinds;

@@ -1,4 +1,4 @@
-/* Two members of a group have equal ledgers of INIT, SAVE and LOAD: the logic of it. LEDG-2 */
+/* Lemmas: two members of a group have equal ledgers of INIT, SAVE and LOAD. LEDG-2 */
 #include "../../ref/plan/program.h"
 
 #include "../../spec/acsl/layout_good.h"

@@ -1,4 +1,4 @@
-/* From \separated ranges to what is said of each field. */
+/* From \separated ranges to facts about each field. */
 #include "../../ref/plan/program.h"
 
 #include "../../spec/acsl/apart_lemmas.h"

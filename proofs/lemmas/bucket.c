@@ -1,4 +1,4 @@
-/* How many buckets there are. PART-3 */
+/* The number of buckets. PART-3 */
 #include "../../spec/acsl/partition.h"
 
 #include "../../spec/acsl/bucket_lemmas.h"

@@ -1,4 +1,4 @@
-/* The lemmas of exact sums, proven once: first the steps that the code does not see. The units
+/* The lemmas of exact sums, proven once: first the steps that the code does not include. The units
  * that use the lemmas run with -wp-prop=-@lemma.
  */
 #include "../../spec/acsl/exact_steps.h"

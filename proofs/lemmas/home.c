@@ -1,4 +1,4 @@
-/* Theorem 1 on numbers: the lemmas of spec/acsl/home_lemmas.h and home_code.h.
+/* Partition of numbers (family 1): the lemmas of spec/acsl/home_lemmas.h and home_code.h.
  * spec: PART-3, PART-4, PART-5, PART-6, PART-7 */
 #include "../../ref/plan/layout.h"
 #include "../../spec/acsl/topology_lemmas.h"

@@ -1,4 +1,4 @@
-/* What the folds over a program's ops, and the ledgers of INIT, SAVE and LOAD, obey. */
+/* Lemmas about the folds over a program's ops, and about the ledgers of INIT, SAVE and LOAD. */
 #include "../../ref/plan/program.h"
 
 #include "../../spec/acsl/apart_lemmas.h"

@@ -1,4 +1,4 @@
-/* Taking digits, proven once, after their steps. */
+/* Processing digits, proven once, after the steps. */
 #include "../../spec/acsl/norm_floor_steps.h"
 /* after its steps */
 #include "../../spec/acsl/norm_floor.h"

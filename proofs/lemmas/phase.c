@@ -1,4 +1,4 @@
-/* The ledger of a group is the same for all its members: the logic of it. LEDG-2, LEDG-3 */
+/* Lemmas: the ledger of a group is the same for all its members. LEDG-2, LEDG-3 */
 #include "../../ref/plan/program.h"
 
 #include "../../spec/acsl/layout_same.h"

@@ -1,4 +1,4 @@
-/* What the planner of programs is told by a layout. PART-1, PART-2 */
+/* A layout satisfies the requirements of the program planner. PART-1, PART-2 */
 #include "../../ref/plan/program.h"
 
 #include "../../spec/acsl/layout_lemmas.h"

@@ -1,4 +1,4 @@
-/* Two members of a group have equal ledgers of the STEP program: the logic of it. LEDG-2, LEDG-6 */
+/* Lemmas: two members of a group have equal ledgers of the STEP program. LEDG-2, LEDG-6 */
 #include "../../ref/plan/program.h"
 
 #include "../../spec/acsl/layout_lemmas.h"

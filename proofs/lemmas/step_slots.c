@@ -1,4 +1,4 @@
-/* The lemmas about the places where gradients are collected. RED-3, PIPE-5 */
+/* The lemmas about the bucket slots that gradients are added to. RED-3, PIPE-5 */
 #include "../../ref/plan/step_internal.h"
 #include "../../spec/acsl/layout_lemmas.h"
 

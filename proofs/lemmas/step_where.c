@@ -1,4 +1,4 @@
-/* The lemmas about which ops add and reduce gradients. RED-3, PIPE-5 */
+/* The lemmas about the ops that add and reduce gradients. RED-3, PIPE-5 */
 #include "../../ref/plan/step_internal.h"
 
 #include "../../spec/acsl/step_lemmas.h"

@@ -1,5 +1,5 @@
 /* Powers of two and the range of a pattern's value, proven once: first the steps that the code does
- * not see.
+ * not include.
  */
 #include "../../spec/acsl/value_shifts.h"
 /* after its steps */

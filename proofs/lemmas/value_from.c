@@ -1,4 +1,4 @@
-/* Sums of limbs and of elements: what one limb adds, frames.
+/* Sums of limbs and of elements: the contribution of one limb, frames.
  */
 #include "../../spec/acsl/value_from_steps.h"
 /* after its steps */

@@ -1,14 +1,16 @@
 #!/bin/sh
-# Model-checks the step at small sizes, and plants faults: proofs/spin/run.sh BUILD
+# Model-checks the step at small sizes, also with injected faults: proofs/spin/run.sh BUILD
 #
-# Exhaustive search of all interleavings with partial-order reduction. "free": no deadlock and no
-# violated assertion, the whole space searched. "deadlock": an invalid end state is found.
+# Searches all interleavings exhaustively, with partial-order reduction. Verdict "free": the whole
+# space has no deadlock and no violated assertion. Verdict "deadlock": an invalid end state exists.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build}/spin
 wrong=0
 for tool in spin gcc; do
-  command -v $tool >/dev/null || { echo "spin: $tool is missing: apt-get install $tool" >&2; exit 1; }
+  command -v $tool >/dev/null && continue
+  echo "spin: $tool is missing: apt-get install $tool" >&2
+  exit 1
 done
 mkdir -p "$build"
 cd "$build"
@@ -50,7 +52,7 @@ done
 model free "norm by groups, K=(2,2)" -DK0=2 -DK1=2
 model deadlock "norm by groups, K=(1,2)" -DK0=1 -DK1=2
 model deadlock "norm by groups, K=(2,1)" -DK0=2 -DK1=1
-model deadlock "groups crossed, ledgers equal" -DCROSSED
+model deadlock "two groups in reverse order, ledgers equal" -DCROSSED
 model deadlock "send, then receive, S=2 M=3" -DS=2 -DD=1 -DM=3 -DUNGROUPED
 model deadlock "send, then receive, S=3 M=2" -DS=3 -DD=1 -DM=2 -DUNGROUPED
 model deadlock "each rank decides by itself" -DDISAGREE

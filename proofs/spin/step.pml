@@ -1,14 +1,14 @@
-/* One optimizer step of S stages x D data-parallel ranks with M micro-batches, as spec/pipeline.md
- * and spec/ledger.md have it: 1F1B with grouped exchanges, a reduce-scatter after every backward,
- * the sums of a tied key, the statistics, the decision, the gather. Sends are rendezvous, nothing is
- * buffered. Every interleaving of the ranks is searched.
+/* One optimizer step of S stages x D data-parallel ranks with M micro-batches, as defined in
+ * spec/pipeline.md and spec/ledger.md: 1F1B with grouped exchanges, a reduce-scatter after every
+ * backward, the sums of a tied key, the statistics, the decision, the gather. Sends are rendezvous,
+ * without buffering. Spin searches every interleaving of the ranks.
  *
- * spec: PIPE-2, PIPE-3, PIPE-4, LEDG-6, LEDG-7. Planted faults (-D...), each of which deadlocks:
+ * spec: PIPE-2, PIPE-3, PIPE-4, LEDG-6, LEDG-7. Injected faults (-D...), each of which deadlocks:
  *   UNGROUPED   an exchange is a send, then a receive
- *   CROSSED     every other rank issues two collectives of different groups the other way round:
- *               each group's ledger stays equal, the clock is lost
+ *   CROSSED     every other rank issues two collectives of different groups in reverse order: each
+ *               group's ledger stays equal, but the clock no longer increases
  *   K0, K1      a norm of one pair of collectives per optimizer group: stage 0 has K0, others K1
- *   DISAGREE    every rank decides by itself whether the step is skipped */
+ *   DISAGREE    every rank decides separately whether the step is skipped */
 #ifndef S
 #define S 2
 #endif
@@ -36,17 +36,17 @@
 #define STATISTICS (M + 3)
 #define GATHER (M + 4)
 
-chan wire[2 * LINKS + 2] = [0] of { byte }; /* 2l: down link l; 2l+1: up; two that nobody serves */
+chan wire[2 * LINKS + 2] = [0] of { byte }; /* 2l: down link l; 2l+1: up; the last two are never served */
 byte here[GROUPS], content[GROUPS];
 bit turn[GROUPS];
-bit place[S * D * M]; /* taken places for activations */
+bit place[S * D * M]; /* 1: activation slot in use */
 byte done;
 bit skipped;
 
 #define ALIVE(s) ((S - (s) < M) -> (S - (s)) : M)
 #define PLACE(s, d, mb) (((s) * D + (d)) * M + (mb) % ALIVE(s))
 
-/* A collective: all n members of group g, each with the same contents, or nobody goes on. */
+/* A collective: blocks until all n members of group g have called it with the same contents. */
 inline together(g, n, what)
 {
   atomic {

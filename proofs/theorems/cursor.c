@@ -1,13 +1,13 @@
-/* Theorem 8: an executor that asks the cursor for the next op until the end issues exactly the
- * communications of its program, in order, each once; so what it issues in a group is that group's
- * ledger of LEDG-1. */
+/* Family 8: an executor that gets each next op from the cursor until the end issues exactly the
+ * communications of its program, in order, each once. So the sequence that it issues in a group is
+ * that group's ledger of LEDG-1. */
 #include "../../ref/engine/cursor.h"
 
 //@ check lemma sentinel: \false;
 
-/* What the loop of zp_rank_advance issues: at[k] is the position of the k-th op that is issued;
- * returns how many are. It is the k-th communication of the program, and none is missing.
- * ops, at: (length), apart. spec: STEP-2, STEP-6
+/* The communications that the loop of zp_rank_advance issues: at[k] is the position of the k-th;
+ * returns their number. The k-th issued is the k-th communication of the program, and no
+ * communication is missing. ops, at: (length), not overlapping. spec: STEP-2, STEP-6
  */
 /*@ requires program: 0 <= length && \valid_read(ops + (0 .. length - 1));
     requires at: \valid(at + (0 .. length - 1));

@@ -1,6 +1,6 @@
-/* Theorem 7: ranks with equal statistics and equal scalers decide alike, bit for bit. A harness:
- * its contract is the theorem, its body the calls that it is about. That their scalers then stay
- * equal is equal_scalers of step.c. */
+/* Family 7: ranks with equal statistics and equal scalers make equal decisions, bit for bit. The
+ * function is a harness: its contract is the theorem, its body makes the calls. equal_scalers in
+ * step.c shows that the scalers stay equal. */
 #include "../../ref/num/decide.h"
 #include "../../spec/acsl/exact_bounds.h"
 #include "../../spec/acsl/norm_unique.h"
@@ -11,8 +11,8 @@ typedef struct two {
   zp_decision a, b;
 } two;
 
-/* Two ranks' decisions from equal statistics, each with its own scaler (_b: the other's), in equal
- * states: skipped alike, with one scale; losses, norms and clip factors are equal. STEP-6 */
+/* Two ranks' decisions from equal statistics, each with its own scaler (_b: the second rank's) in
+ * equal states: skipped, scale, losses, norms and clip factors are equal. STEP-6 */
 /*@ requires a: \valid_read(squares + (0 .. 19)) && \valid_read(loss + (0 .. 8)) &&
       Canonical(squares, 20) && LimbsSmall(loss, 0, 9, 9223372028264841216);
     requires b: \valid_read(squares_b + (0 .. 19)) && \valid_read(loss_b + (0 .. 8)) &&

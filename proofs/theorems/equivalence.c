@@ -1,7 +1,7 @@
-/* Theorem 6: over the reals, the usual norm (one norm for each of K parameter groups, those of
- * expert groups averaged over their ranks, then the root of the sum of their squares) is the norm of
- * one sum of squares over all elements. Only lemmas: what floating point makes of either formula is
- * not the subject here. An array of fp64 numbers carries the values; all are finite.
+/* Family 6: over the reals, the usual norm (one norm for each of K parameter groups, those of
+ * expert groups averaged over their ranks, then the root of the sum of their squares) is the norm
+ * of one sum of squares over all elements. These are only lemmas; they are not about floating-point
+ * evaluation of the formulas. An array of fp64 numbers holds the values; all are finite.
  */
 #include <stdint.h>
 
@@ -67,6 +67,7 @@
   // a control: the sum of the groups' norms is another number
   logic real NormSum{L}(double *g, int64_t *off, integer k) = k <= 0 ? 0.0 :
     NormSum(g, off, k - 1) + GroupNorm(g, off[k - 1], off[k]);
-  check lemma Control_SumOfNorms{L}: \forall integer k; 0 <= k ==> \forall double *g, int64_t *off, *d;
+  check lemma Control_SumOfNorms{L}: \forall integer k; 0 <= k ==>
+    \forall double *g, int64_t *off, *d;
     Groups(off, d, k) ==> NormSum(g, off, k) == NewNorm(g, off[k]);
 */

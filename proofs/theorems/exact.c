@@ -1,6 +1,6 @@
-/* Theorem 6, exact squares: an array cut in two at any place and summed by two, merged and carried,
- * leaves the limbs of the whole array summed at once. A harness: its contract is the theorem, its
- * body the calls that it is about. */
+/* Family 6, exact squares: cut an array in two at any position, sum each part separately, merge and
+ * carry: the limbs equal those of the whole array's sum. Each function is a harness: its contract
+ * is the theorem, its body makes the calls. */
 #include "../../ref/num/exact.h"
 
 /*@ lemma SumSquares32_JoinNext{L}: \forall uint32_t *x, integer m, n; 0 <= m && 0 <= n &&
@@ -11,13 +11,13 @@
       0 <= m ==> SumSquares32(x, m + n) == SumSquares32(x, m) + SumSquares32(x + m, n);
 */
 
-/* after the lemma, which is quicker without theirs */
+/* after the lemma, whose proof is faster without their lemmas */
 #include "../../spec/acsl/exact_sums.h"
 #include "../../spec/acsl/exact_unique.h"
 
 //@ check lemma sentinel_exact: \false;
 
-/* The carried limbs of the sum of n squares, by a sum of its own. SUM-1, SUM-3 */
+/* The carried limbs of the sum of n squares, computed with a separate sum. SUM-1, SUM-3 */
 /*@ requires valid: \valid(limb + (0 .. 19)) && \valid_read(x + (0 .. n - 1));
     requires apart: \separated(limb + (0 .. 19), x + (0 .. n - 1));
     requires length: 0 <= n < 4611686018427387904;
@@ -36,7 +36,7 @@ static void sum_part(const uint32_t *x, int64_t n, int64_t *limb)
   zp_sumsq_limbs(&own, limb);
 }
 
-/* Two parts, each with a sum of its own. SUM-3 */
+/* Sums two parts separately. SUM-3 */
 /*@ requires limbs: \valid(merged + (0 .. 19)) && \valid(other + (0 .. 19));
     requires array: \valid_read(x + (0 .. m + n - 1));
     requires cut: 0 <= m && 0 <= n && m + n < 4611686018427387904;
@@ -57,7 +57,7 @@ static void sum_parts(const uint32_t *x, int64_t m, int64_t n, int64_t *merged, 
   //@ assert merged_same: \forall integer i; 0 <= i < 20 ==> merged[i] == \at(merged[i],First);
 }
 
-/* The parts of x before and from m on, merged and carried. SUM-3, SUM-4 */
+/* Sums the parts of x before m and from m on, merges and carries. SUM-3, SUM-4 */
 /*@ requires limbs: \valid(merged + (0 .. 19)) && \valid(other + (0 .. 19));
     requires array: \valid_read(x + (0 .. m + n - 1));
     requires cut: 0 <= m && 0 <= n && m + n < 4611686018427387904;
@@ -80,7 +80,7 @@ static void merge_parts(const uint32_t *x, int64_t m, int64_t n, int64_t *merged
   zp_limbs_normalise(merged, 20);
 }
 
-/* The array x is cut at m: its parts, merged, leave the limbs of the whole, limb by limb. SUM-4 */
+/* If x is cut at m, the merged parts have the limbs of the whole, limb by limb. SUM-4 */
 /*@ requires limbs: \valid(merged + (0 .. 19)) && \valid(other + (0 .. 19)) &&
       \valid(whole + (0 .. 19));
     requires array: \valid_read(x + (0 .. m + n - 1));

@@ -1,5 +1,5 @@
-/* Theorem 6, exact squares of fp16, as in exact.c: an array cut in two at any place and summed by
- * two, merged and carried, leaves the limbs of the whole array summed at once. */
+/* Family 6, exact squares of fp16, as in exact.c: cut an array in two at any position, sum each
+ * part separately, merge and carry: the limbs equal those of the whole array's sum. */
 #include "../../ref/num/exact.h"
 
 /*@ lemma SumSquaresF16_Frame{L1,L2}: \forall integer n; 0 <= n ==> \forall uint16_t *x;
@@ -13,13 +13,13 @@
       0 <= m ==> SumSquaresF16(x, m + n) == SumSquaresF16(x, m) + SumSquaresF16(x + m, n);
 */
 
-/* after the lemmas, which are quicker without theirs */
+/* after the lemmas, whose proofs are faster without theirs */
 #include "../../spec/acsl/exact_sums.h"
 #include "../../spec/acsl/exact_unique.h"
 
 //@ check lemma sentinel_exact_f16: \false;
 
-/* The carried limbs of the sum of n squares, by a sum of its own. SUM-1, SUM-3 */
+/* The carried limbs of the sum of n squares, computed with a separate sum. SUM-1, SUM-3 */
 /*@ requires valid: \valid(limb + (0 .. 19)) && \valid_read(x + (0 .. n - 1));
     requires apart: \separated(limb + (0 .. 19), x + (0 .. n - 1));
     requires length: 0 <= n < 4611686018427387904;
@@ -38,7 +38,7 @@ static void sum_part_f16(const uint16_t *x, int64_t n, int64_t *limb)
   zp_sumsq_limbs(&own, limb);
 }
 
-/* Two parts, each with a sum of its own. SUM-3 */
+/* Sums two parts separately. SUM-3 */
 /*@ requires limbs: \valid(merged + (0 .. 19)) && \valid(other + (0 .. 19));
     requires array: \valid_read(x + (0 .. m + n - 1));
     requires cut: 0 <= m && 0 <= n && m + n < 4611686018427387904;
@@ -59,7 +59,7 @@ static void sum_parts_f16(const uint16_t *x, int64_t m, int64_t n, int64_t *merg
   //@ assert merged_same: \forall integer i; 0 <= i < 20 ==> merged[i] == \at(merged[i],First);
 }
 
-/* The parts of x before and from m on, merged and carried. SUM-3, SUM-4 */
+/* Sums the parts of x before m and from m on, merges and carries. SUM-3, SUM-4 */
 /*@ requires limbs: \valid(merged + (0 .. 19)) && \valid(other + (0 .. 19));
     requires array: \valid_read(x + (0 .. m + n - 1));
     requires cut: 0 <= m && 0 <= n && m + n < 4611686018427387904;
@@ -83,7 +83,7 @@ static void merge_parts_f16(const uint16_t *x, int64_t m, int64_t n, int64_t *me
   zp_limbs_normalise(merged, 20);
 }
 
-/* The array x is cut at m: its parts, merged, leave the limbs of the whole, limb by limb. SUM-4 */
+/* If x is cut at m, the merged parts have the limbs of the whole, limb by limb. SUM-4 */
 /*@ requires limbs: \valid(merged + (0 .. 19)) && \valid(other + (0 .. 19)) &&
       \valid(whole + (0 .. 19));
     requires array: \valid_read(x + (0 .. m + n - 1));

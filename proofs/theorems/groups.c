@@ -1,5 +1,5 @@
-/* Who is who, for every topology: ranks and coordinates are mutually inverse, a group's members
- * agree on the group, its order and its name, and expert groups cut dp crosswise.
+/* Groups, for every topology: the maps between ranks and coordinates are mutual inverses; a group's
+ * members agree on its members, their order and its identity; ep and edp groups each partition dp.
  * TOPO-1 … TOPO-5 */
 #include "../../ref/plan/topology.h"
 
@@ -174,7 +174,8 @@
       GroupSize(c, ZP_GROUP_DP, k, p) == c->dp && c->dp / c->ep * c->ep == c->dp;
 */
 
-/* A rank's coordinates name that rank. cfg is valid and readable, the rank is in the job. TOPO-1 */
+/* The rank at a rank's coordinates is that rank. cfg is valid and readable, the rank is in the job.
+ * TOPO-1 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires rank: 0 <= rank < World(cfg);
     terminates \true;
@@ -186,8 +187,8 @@ int32_t rank_of_coordinates(const zp_config *cfg, int32_t rank)
   return zp_rank_of(cfg, zp_coord_of(cfg, rank));
 }
 
-/* The coordinates of the rank at some coordinates are these. cfg is valid and readable, `at` within
- * the topology. TOPO-1 */
+/* The coordinates of the rank at given coordinates are those coordinates. cfg is valid and
+ * readable, `at` within the topology. TOPO-1 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: Within(cfg, at.pp, at.dp, at.tp);
     terminates \true;
@@ -199,8 +200,8 @@ zp_coord coordinates_of_rank(const zp_config *cfg, zp_coord at)
   return zp_coord_of(cfg, zp_rank_of(cfg, at));
 }
 
-/* The member at the own index is oneself. cfg is valid and readable, `at` within the topology and
- * in a group of this kind. TOPO-2 … TOPO-4 */
+/* The member at a rank's own index is that rank. cfg is valid and readable, `at` within the
+ * topology and in a group of this kind. TOPO-2 … TOPO-4 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: Within(cfg, at.pp, at.dp, at.tp) && 0 < GroupSize(cfg, group, key, at.pp);
     terminates \true;
@@ -212,8 +213,8 @@ int32_t member_at_own_index(const zp_config *cfg, int32_t group, int32_t key, zp
   return zp_group_member(cfg, group, key, at, zp_group_index(cfg, group, key, at));
 }
 
-/* The index of the i-th member is i, and what it calls its i-th member is itself. cfg is valid and
- * readable, `at` within the topology, i below the size of its group. TOPO-2 … TOPO-5 */
+/* The index of the i-th member is i, and its own i-th member is itself. cfg is valid and readable,
+ * `at` within the topology, i below the size of its group. TOPO-2 … TOPO-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: Within(cfg, at.pp, at.dp, at.tp) && 0 <= i < GroupSize(cfg, group, key, at.pp);
     terminates \true;
@@ -227,7 +228,7 @@ int32_t index_of_member(const zp_config *cfg, int32_t group, int32_t key, zp_coo
   return zp_group_index(cfg, group, key, zp_coord_of(cfg, rank));
 }
 
-/* Two ranks give their groups the same name iff they are in the same group. cfg is valid and
+/* Two ranks give their groups the same identity iff they are in the same group. cfg is valid and
  * readable, both within the topology, the first in a group of this kind. TOPO-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires a: Within(cfg, a.pp, a.dp, a.tp) && 0 < GroupSize(cfg, group, key, a.pp);

@@ -1,5 +1,5 @@
-/* Theorem 3, equal ledgers: two members of a group run the planner, each for itself; what they
- * write for the group is the same, op for op. Nothing here is linked into anything.
+/* Family 3, equal ledgers: two members of a group run the planner separately and write the same
+ * ledger for the group, op for op. This file is not linked into any program.
  * spec: LEDG-2, LEDG-3, LEDG-4, LEDG-5, LEDG-6, CKPT-1 */
 #include "../../ref/plan/program.h"
 #include "../../spec/acsl/apart_lemmas.h"
@@ -13,7 +13,7 @@
 
 #include "../../spec/acsl/phase_ledger.h"
 
-/* A rank runs the planner: for every group it writes the group's ledger. */
+/* A rank runs the planner: it writes the group's ledger for every group. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
@@ -34,8 +34,8 @@ static int64_t writes_ledgers(const zp_config *cfg, int32_t phase, const zp_layo
   return zp_program_write(cfg, lay, phase, at, ops, cap);
 }
 
-/* So does a member, and another member's layout, `other`, which ops do not overlap either, stays
- * as it is. */
+/* A member does the same, and `other`, another member's layout that ops do not overlap, does not
+ * change. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
@@ -86,8 +86,8 @@ typedef struct both {
   int64_t one, two;
 } both;
 
-/* Any two members, at1 and at2, of any group with a ledger, in each of the four programs; with
- * their own layouts and ops. */
+/* Any two members, at1 and at2, of any group with a ledger, in each of the four programs, each with
+ * its own layout and ops. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires one: 0 <= at1.pp < cfg->pp && 0 <= at1.dp < cfg->dp && 0 <= at1.tp < cfg->tp;
     requires two: 0 <= at2.pp < cfg->pp && 0 <= at2.dp < cfg->dp && 0 <= at2.tp < cfg->tp;
@@ -163,8 +163,8 @@ static both two_members(const zp_config *cfg, int32_t phase, int32_t group, int3
   return n;
 }
 
-/* A rank whose stage does not hold a tied key is no member of that key's groups: it writes nothing
- * for them. Every rank is a member of a group of every other kind. */
+/* A rank whose stage does not hold a tied key is not a member of that key's groups and writes
+ * nothing for them. Every rank is a member of a group of every other kind. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires outside: On(cfg, key, at.pp) != 1;
@@ -187,7 +187,7 @@ static int64_t outsider(const zp_config *cfg, int32_t phase, int32_t key, const 
   return member(cfg, phase, lay, at, ops, cap, lay, at.pp);
 }
 
-/* The whole program is written whenever there is room for it, and none of it otherwise. */
+/* The whole program is written if the capacity suffices; otherwise nothing is written. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
@@ -210,7 +210,7 @@ static both need_and_write(const zp_config *cfg, int32_t phase, const zp_layout 
 }
 
 /* Every rank of the world takes part in every split, in the same order: its ledger of the world in
- * INIT is the list of creations, and the number of tied keys is all that this list depends on. */
+ * INIT is the list of creations, which depends only on the number of tied keys. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);

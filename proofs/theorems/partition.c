@@ -1,5 +1,5 @@
-/* Theorem 1, partition: the planner's maps between elements and homes are inverse, on flat groups and
- * on entries. Nothing here is linked into anything.
+/* Family 1, partition: the planner's maps between elements and homes are inverses, on flat groups
+ * and on entries. This file is not linked into any program.
  * spec: PART-2, PART-3, PART-4, PART-5, PART-6, PART-7 */
 #include "../../ref/plan/layout.h"
 #include "../../spec/acsl/topology_lemmas.h"
@@ -26,8 +26,8 @@ static int64_t there_and_back(const zp_flat *f, int64_t e)
   return zp_element_at(f, h.owner, h.shard_offset);
 }
 
-/* What a shard has at an offset is at home there, or is padding: behind the last element, in the last
- * bucket, and no element's home. */
+/* An element at an offset of a shard has its home there, or the offset holds padding: after the
+ * last element, in the last bucket, and no element's home. */
 /*@ requires flat: \valid_read(f) && FlatOk(f);
     requires owner: 0 <= owner < f->members;
     requires offset: 0 <= o < ShardNumel(f->numel, f->capacity, f->members, f->align);
@@ -50,10 +50,10 @@ static zp_home back_and_there(const zp_flat *f, int32_t owner, int64_t o)
 }
 
 /* Element x of trained entry first_param + i. */
-typedef struct place {
+typedef struct position {
   int32_t flat;
   zp_home home;
-} place;
+} position;
 
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, stage, lay) && 0 <= stage < cfg->pp;
@@ -70,10 +70,10 @@ typedef struct place {
         \result.home.shard_offset) == lay->spot[i].start + x;
     ensures mine: HasElement(cfg, StageEnd(cfg, stage), lay->first_param + i, lay->spot[i].flat,
       lay->spot[i].start + x); */
-static place place_of(const zp_config *cfg, const zp_layout *lay, int32_t stage, int32_t i,
-                      int64_t x)
+static position position_of(const zp_config *cfg, const zp_layout *lay, int32_t stage, int32_t i,
+                            int64_t x)
 {
-  place p;
+  position p;
   //@ assert head: LayoutHead(cfg, stage, lay) && LayoutRange(cfg, lay);
   //@ assert spot: LayoutSpot(cfg, stage, lay, i) && SpotGood(cfg, stage, lay, i);
   //@ assert entry: lay->first_param + i < StageEnd(cfg, stage);
@@ -101,7 +101,7 @@ static place place_of(const zp_config *cfg, const zp_layout *lay, int32_t stage,
 static int32_t one_home(const zp_config *cfg, const zp_layout *lay, int32_t stage, int32_t i,
                         int64_t x, int32_t l, int64_t y)
 {
-  const place p = place_of(cfg, lay, stage, i, x), q = place_of(cfg, lay, stage, l, y);
+  const position p = position_of(cfg, lay, stage, i, x), q = position_of(cfg, lay, stage, l, y);
   //@ assert head: LayoutHead(cfg, stage, lay) && LayoutRange(cfg, lay);
   if (p.flat != q.flat || p.home.owner != q.home.owner) return 0;
   if (p.home.shard_offset != q.home.shard_offset) return 0;

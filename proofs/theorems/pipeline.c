@@ -1,5 +1,5 @@
-/* Two neighbouring stages look at the same slot: what one sends is what the other receives, for all
- * numbers of stages and micro-batches. PIPE-3 */
+/* In every slot, two neighbouring stages each receive what the other sends, for all numbers of
+ * stages and micro-batches. PIPE-3 */
 #include "../../ref/plan/pipeline.h"
 #include "../../spec/acsl/pipeline_lemmas.h"
 

@@ -1,6 +1,6 @@
-/* Theorem 6, exact reduction: contributions in two orders, or split over two ranks and merged, end
- * in the same carried limbs. Each function is a harness: its contract is the theorem, its body the
- * calls that it is about. One element: by the contracts, the elements of a vector do not meet. */
+/* Family 6, exact reduction: contributions in two orders, or split over two ranks and merged, give
+ * the same carried limbs. Each function is a harness: its contract is the theorem, its body makes
+ * the calls. One element suffices: by the contracts, the elements of a vector are independent. */
 #include "../../ref/num/exact.h"
 #include "../../ref/num/value.h"
 #include "../../spec/acsl/value_from.h"
@@ -8,7 +8,7 @@
 
 //@ check lemma sentinel_reduction: \false;
 
-/* Two contributions in either order leave the same limbs. SUM-5, SUM-6 */
+/* Two contributions give the same limbs in either order. SUM-5, SUM-6 */
 /*@ requires valid: \valid(a + (0 .. 8)) && \valid(b + (0 .. 8)) && \valid_read(x) &&
       \valid_read(y);
     requires apart: \separated(a + (0 .. 8), b + (0 .. 8), x, y);
@@ -52,8 +52,8 @@ static void two_orders(int64_t *a, int64_t *b, const uint32_t *x, const uint32_t
         \at(Value32(*x),Pre) + \at(Value32(*y),Pre); */
 }
 
-/* Two sums, carried on their ranks and merged either way round, leave the same limbs; so does their
- * merged sum any third that has its value. SUM-4, SUM-6 */
+/* Two sums, carried on their ranks and merged in either order, give the same limbs. Any third sum
+ * with the merged value has these limbs, too. SUM-4, SUM-6 */
 /*@ requires valid: \valid(a + (0 .. 8)) && \valid(b + (0 .. 8)) && \valid_read(c + (0 .. 8));
     requires apart: \separated(a + (0 .. 8), b + (0 .. 8), c + (0 .. 8));
     requires sum: LimbSum(a, 9) == LimbSum(b, 9) + LimbSum(c, 9);

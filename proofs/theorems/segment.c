@@ -1,6 +1,6 @@
-/* Theorem 1, copies: a copy that goes by the walk of ref/plan/segment.h moves every element once,
- * leaves padding zero and writes nothing else. The functions here copy as the engine does; nothing
- * here is linked into anything.
+/* Family 1, copies: a copy that uses the walk of ref/plan/segment.h copies every element once,
+ * leaves padding zero and writes nothing else. The functions here copy like the engine. This file
+ * is not linked into any program.
  * spec: PART-7, PART-9 */
 #include "../../ref/plan/segment.h"
 
@@ -21,7 +21,8 @@ static void zeros(uint32_t *to, int64_t n)
   for (int64_t i = 0; i < n; i++) to[i] = 0;
 }
 
-/* Elements a … b-1 of `to`, from `from`, which is d elements off. The two do not meet. */
+/* Copies elements a … b-1 of `to` from `from`, at a distance of d elements. The two do not
+ * overlap. */
 /*@ requires range: 0 <= a <= b && 0 <= a + d && b + d <= 4611686018427387904 &&
       -4611686018427387904 <= d <= 4611686018427387904;
     requires to: \valid(to + (a .. b - 1));
@@ -40,8 +41,8 @@ static void move(uint32_t *to, const uint32_t *from, int64_t a, int64_t b, int64
   for (int64_t i = a; i < b; i++) to[i] = from[i + d];
 }
 
-/* One run, elements flat … flat+count-1 of flat group k, from entry i's array param[i] into `to`,
- * of which to[0] is element lo. No array meets `to`. */
+/* Copies one run, elements flat … flat+count-1 of flat group k, from entry i's array param[i] into
+ * `to`, where to[0] is element lo. No array overlaps `to`. */
 /*@ requires cfg: Readable(cfg) && LayoutRange(cfg, lay);
     requires lay: ReadableLayout(lay);
     requires run: CopyInside(cfg, lay, k, lo, hi, i, flat, count);
@@ -62,8 +63,8 @@ static void run_in(const zp_config *cfg, const zp_layout *lay, int32_t k, int64_
   move(to, param[i], flat - lo, flat - lo + count, lo - start);
 }
 
-/* Elements lo … hi-1 of flat group k, from its entries' arrays at param[] (by index on the stage)
- * into `to`: as a bucket or a shard is filled. No array meets `to`. */
+/* Copies elements lo … hi-1 of flat group k from its entries' arrays at param[] (by index on the
+ * stage) into `to`, as the engine fills a bucket or a shard. No array overlaps `to`. */
 /*@ requires cfg: Readable(cfg);
     requires lay: ReadableLayout(lay) && Planned0(cfg, lay);
     requires flat: 0 <= k < lay->n_flats;
@@ -109,9 +110,9 @@ static void copy_in(const zp_config *cfg, const zp_layout *lay, int32_t k, int64
   //@ assert none: CopyZero(to, lo, hi, lay->flat[k].numel);
 }
 
-/* One run, elements flat … flat+count-1 of flat group k, from `from`, of which from[0] is element
- * lo, to entry i's place in `out`, which begins at out[base[i]]. Places do not overlap, and do not
- * meet `from`. */
+/* Copies one run, elements flat … flat+count-1 of flat group k, from `from`, where from[0] is
+ * element lo, to entry i's range of `out`, which begins at out[base[i]]. The ranges do not overlap
+ * each other or `from`. */
 /*@ requires cfg: Readable(cfg) && LayoutRange(cfg, lay);
     requires lay: ReadableLayout(lay);
     requires run: CopyInside(cfg, lay, k, lo, hi, i, flat, count);
@@ -139,9 +140,9 @@ static void run_out(const zp_config *cfg, const zp_layout *lay, int32_t k, int64
   move(out, from, a, a + count, flat - lo - a);
 }
 
-/* Elements lo … hi-1 of flat group k from `from`, a bucket or a shard, to their entries' places in
- * `out`: entry i's begins at out[base[i]], i its index on the stage. Places do not overlap, and do
- * not meet `from`. */
+/* Copies elements lo … hi-1 of flat group k from `from`, a bucket or a shard, to their entries'
+ * ranges of `out`: entry i's begins at out[base[i]], where i is its index on the stage. The ranges
+ * do not overlap each other or `from`. */
 /*@ requires cfg: Readable(cfg);
     requires lay: ReadableLayout(lay) && Planned0(cfg, lay);
     requires flat: 0 <= k < lay->n_flats;

@@ -1,6 +1,7 @@
-/* Theorem 2, the places where gradients are collected: a bucket is reduced when all of it is added,
- * and no other bucket is added in between. `collected` is about a program in memory that is in
- * place, `planned` about every program that the planner writes: they are. RED-3, PIPE-4, PIPE-5 */
+/* Family 2, the bucket slots that gradients are added to: a bucket is reduced after all of it is
+ * added, and nothing is added to another bucket in between. `collected` is about any program in
+ * memory whose ops have the clocks of PIPE-5; `planned` shows this of every program that the
+ * planner writes. RED-3, PIPE-4, PIPE-5 */
 #include "../../ref/plan/step_internal.h"
 #include "../../spec/acsl/layout_lemmas.h"
 
@@ -22,8 +23,8 @@
 
 //@ check lemma sentinel_slots: \false;
 
-/* Op r of a program of n ops reduces bucket b of flat group k behind micro-batch mb. cfg is valid
- * and s a stage; gradients are added and reduced where PIPE-5 says, at increasing clocks. */
+/* Op r of a program of n ops reduces bucket b of flat group k after micro-batch mb. cfg is valid
+ * and s a stage; gradients are added and reduced at the clocks of PIPE-5, which increase. */
 /*@ requires cfg: Valid(cfg);
     requires program: InPlace(cfg, s, ops, n) && Increasing(ops, n);
     requires reduction: 0 <= r < n && IsReductionOf(ops + r, k, mb, b);
@@ -42,8 +43,8 @@ void collected(const zp_config *cfg, int32_t s, const zp_op *ops, int64_t n, int
   (void)cfg, (void)s, (void)ops, (void)n, (void)r, (void)k, (void)mb, (void)b;
 }
 
-/* The planner writes the STEP program of the rank at `at`. cfg is valid, `at` a rank, lay the layout
- * of its stage; ops has room for cap ops and overlaps nothing that is read. */
+/* The planner writes the STEP program of the rank at `at`. cfg is valid, `at` a rank, lay the
+ * layout of its stage; ops has room for cap ops and does not overlap any input. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
@@ -62,7 +63,7 @@ static int64_t writes_step(const zp_config *cfg, const zp_layout *lay, zp_coord 
   return zp_program_write(cfg, lay, ZP_PHASE_STEP, at, ops, cap);
 }
 
-/* The same, and what it read stays as it is. */
+/* The same, and its inputs do not change. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
@@ -103,7 +104,7 @@ static int64_t writes_apart(const zp_config *cfg, const zp_layout *lay, zp_coord
   return n;
 }
 
-/* What it writes has additions and reductions where PIPE-5 says, at increasing clocks. */
+/* The additions and reductions of the written program have the clocks of PIPE-5, which increase. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
@@ -132,9 +133,9 @@ static int64_t writes_in_place(const zp_config *cfg, const zp_layout *lay, zp_co
   return n;
 }
 
-/* So of each op r of it that reduces, bucket b of flat group k behind micro-batch mb: what the
- * program ever adds to the bucket is added before; nothing is added to another bucket in between;
- * what is collected later is added behind it. */
+/* So for each op r that reduces bucket b of flat group k after micro-batch mb: all additions of the
+ * program to the bucket come before; nothing is added to another bucket in between; additions to
+ * later fills come after. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: 0 <= at.pp < cfg->pp && 0 <= at.dp < cfg->dp && 0 <= at.tp < cfg->tp;
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
@@ -166,8 +167,8 @@ int64_t planned(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_op *
   return n;
 }
 
-/* What a backward of stage s adds and completes in flat group k, whose capacity is cap. cfg is
- * valid, k not negative. */
+/* The elements that a backward of stage s adds, and the buckets that it completes, in flat group k,
+ * whose capacity is cap. cfg is valid, k is not negative. */
 /*@ requires cfg: Valid(cfg);
     requires group: 0 <= k && CapIs(cfg, s, k, cap);
     terminates \true; exits \false;

@@ -1,12 +1,12 @@
-/* Theorem 7: a shard's update is the whole update's part, bit for bit; ranks with equal statistics
- * and equal scalers decide alike and keep equal scalers. Each function is a harness: its contract
- * is the theorem, its body the calls that it is about. */
+/* Family 7: the update of a shard equals that part of the whole update, bit for bit; ranks with
+ * equal statistics and equal scalers make equal decisions and keep equal scalers. Each function is
+ * a harness: its contract is the theorem, its body makes the calls. */
 #include "../../ref/num/optim.h"
 #include "../../ref/num/scaler.h"
 
 //@ check lemma sentinel: \false;
 
-/* What zp_optim_step says of AdamW. OPT-3, OPT-4 */
+/* The contract of zp_optim_step for AdamW. OPT-3, OPT-4 */
 /*@ requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
     requires kind: optim->kind == 1;
     requires valid: 0 <= n && \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1))
@@ -33,8 +33,8 @@ static void adamw(const zp_optim *optim, const zp_optim_state *state, float clip
   zp_optim_step(optim, state, clip, log2_scale, n, grad, master, m, v);
 }
 
-/* The shard [at, at + len) of n elements, whatever the cut, held in arrays of its own (_s), is
- * updated as the whole is: AdamW. STEP-7 */
+/* AdamW: the shard [at, at + len) of n elements, for any at and len, stored in separate arrays
+ * (_s), is updated like the whole. STEP-7 */
 /*@ requires cut: 0 <= at && 0 <= len && at + len <= n;
     requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
     requires kind: optim->kind == 1;
@@ -120,7 +120,7 @@ Whole:;
   /*@ assert v: \forall integer i; 0 <= i < len ==> Bits32(v_s[i]) == Bits32(v[at + i]); */
 }
 
-/* What zp_optim_step says of SGD with momentum. OPT-3, OPT-4 */
+/* The contract of zp_optim_step for SGD with momentum. OPT-3, OPT-4 */
 /*@ requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
     requires kind: Momentum(optim->kind, Bits64(optim->momentum));
     requires valid: 0 <= n && \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1))
@@ -142,8 +142,8 @@ static void momentum(const zp_optim *optim, const zp_optim_state *state, float c
   zp_optim_step(optim, state, clip, log2_scale, n, grad, master, m, 0);
 }
 
-/* The shard [at, at + len) of n elements, whatever the cut, held in arrays of its own (_s), is
- * updated as the whole is: SGD with momentum. STEP-7 */
+/* SGD with momentum: the shard [at, at + len) of n elements, for any at and len, stored in separate
+ * arrays (_s), is updated like the whole. STEP-7 */
 /*@ requires cut: 0 <= at && 0 <= len && at + len <= n;
     requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
     requires kind: Momentum(optim->kind, Bits64(optim->momentum));
@@ -201,7 +201,7 @@ Whole:;
   /*@ assert m: \forall integer i; 0 <= i < len ==> Bits32(m_s[i]) == Bits32(m[at + i]); */
 }
 
-/* What zp_optim_step says of SGD without momentum. OPT-3, OPT-4 */
+/* The contract of zp_optim_step for SGD without momentum. OPT-3, OPT-4 */
 /*@ requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
     requires kind: Plain(optim->kind, Bits64(optim->momentum));
     requires valid: 0 <= n && \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1));
@@ -218,8 +218,8 @@ static void sgd(const zp_optim *optim, const zp_optim_state *state, float clip, 
   zp_optim_step(optim, state, clip, log2_scale, n, grad, master, 0, 0);
 }
 
-/* The shard [at, at + len) of n elements, whatever the cut, held in arrays of its own (_s), is
- * updated as the whole is: SGD without momentum. STEP-7 */
+/* SGD without momentum: the shard [at, at + len) of n elements, for any at and len, stored in
+ * separate arrays (_s), is updated like the whole. STEP-7 */
 /*@ requires cut: 0 <= at && 0 <= len && at + len <= n;
     requires scalars: \valid_read(optim) && \valid_read(state) && -126 <= log2_scale <= 126;
     requires kind: Plain(optim->kind, Bits64(optim->momentum));
@@ -278,14 +278,14 @@ void equal_scalers(zp_scaler *a, zp_scaler *b, int32_t overflow)
   zp_scaler_update(b, overflow);
 }
 
-/* An overflow with no hysteresis left lowers the scale by a factor of two, down to the minimum and
- * no further; with hysteresis left it only takes one of it. SCALE-3 */
+/* An overflow halves the scale, down to the minimum, if the hysteresis is used up; otherwise it
+ * only decrements the remaining hysteresis. SCALE-3 */
 /*@ requires valid: \valid(s);
     requires ok: ScalerOk(s) && s->iter < 4611686018427387904;
     requires dynamic: s->dynamic == 1;
     terminates \true; exits \false;
     assigns *s;
-    ensures borne: \old(s->hysteresis_left) > 1 ==>
+    ensures tolerated: \old(s->hysteresis_left) > 1 ==>
       s->log2_scale == \old(s->log2_scale) && s->hysteresis_left == \old(s->hysteresis_left) - 1;
     ensures lowered: \old(s->hysteresis_left) == 1 && \old(s->log2_scale) > s->log2_min ==>
       s->log2_scale == \old(s->log2_scale) - 1;
@@ -299,8 +299,8 @@ void overflow_once(zp_scaler *s)
 
 //@ logic integer Raised(integer e, integer most) = e < most ? e + 1 : most;
 
-/* `window` clean steps after an overflow and the clean step behind it, the scale doubles, once,
- * up to the maximum; not before. SCALE-4 */
+/* After an overflow, one clean step and `window` further clean steps, the scale doubles once, up to
+ * the maximum; it does not grow before. SCALE-4 */
 /*@ requires valid: \valid(s);
     requires ok: ScalerOk(s) && s->window < 2305843009213693952 &&
       s->iter < 2305843009213693952;

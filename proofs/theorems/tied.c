@@ -1,5 +1,5 @@
-/* Theorem 3, tied keys: two stages that hold a key write the same sums for it. The contract is the
- * theorem; the body has nothing to do. TIE-1, LEDG-2, LEDG-6 */
+/* Family 3, tied keys: two stages that hold a key write the same sums for it. The contract is the
+ * theorem; the body is empty. TIE-1, LEDG-2, LEDG-6 */
 #include "../../ref/plan/step_internal.h"
 #include "../../spec/acsl/layout_lemmas.h"
 
@@ -11,8 +11,7 @@
 
 //@ check lemma sentinel_tied: \false;
 
-/* one and two are the layouts of stages s and z of the valid configuration cfg; key is not
- * negative. */
+/* one and two are the layouts of stages s and z of the valid configuration cfg; key >= 0. */
 /*@ requires cfg: Valid(cfg);
     requires layouts: LayoutOf(cfg, s, one) && LayoutOf(cfg, z, two);
     requires key: 0 <= key;

@@ -1,6 +1,6 @@
-/* Theorem 9, additions and reductions: the functions of ref/engine/window.h may be asked for every
- * ADD and every reduction of a gradient of a STEP program. What is required here of the program is
- * what zp_program_write ensures (step_added, step_reduced); the bodies have nothing to do.
+/* Family 9, additions and reductions: every ADD and every reduction of a gradient in a STEP program
+ * satisfies the requirements of the functions of ref/engine/window.h. The contracts require of the
+ * program what zp_program_write ensures (step_added, step_reduced); the bodies are empty.
  * spec: RED-3 */
 #include "../../ref/engine/window.h"
 #include "../../ref/plan/step_internal.h"
@@ -14,8 +14,8 @@
 
 #include "../../spec/acsl/window_ops.h"
 
-/* Op i of a program of n ops is an ADD of at least one element. The program adds what a STEP
- * program of the stage does; lay is the layout of a stage of the valid configuration cfg. */
+/* Op i of a program of n ops is an ADD of at least one element. The program has the additions of a
+ * STEP program of the stage; lay is the layout of a stage of the valid configuration cfg. */
 /*@ requires cfg: Readable(cfg) && Planned(cfg, lay);
     requires program: AddsPlanned(cfg, lay->stage, ops, n);
     requires op: 0 <= i < n && ops[i].kind == ZP_OP_ADD && 0 < ops[i].count;
@@ -41,8 +41,8 @@ void add_fits(const zp_config *cfg, const zp_layout *lay, const zp_op *ops, int6
   (void)cfg, (void)lay, (void)ops, (void)n, (void)i;
 }
 
-/* Op i of a program of n ops reduces a gradient: a bucket that there is. The program reduces what a
- * STEP program of the stage does; lay is the layout of a stage of the valid configuration cfg. */
+/* Op i of a program of n ops reduces a gradient; its bucket exists. The program has the reductions
+ * of a STEP program of the stage; lay is the layout of a stage of the valid configuration cfg. */
 /*@ requires cfg: Readable(cfg) && Planned(cfg, lay);
     requires program: ReducesPlanned(cfg, lay->stage, ops, n);
     requires op: 0 <= i < n && ops[i].what == ZP_WHAT_GRADIENT;

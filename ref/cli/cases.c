@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../conformance/cases/cases.h"
+#include "../verify/regular_file.h"
 #include "commands.h"
-#include "conf.h"
-#include "fuzz_random.h"
 #include "options.h"
 
 enum { KEY_RANDOM = 0x5000, KEY_SEED };
@@ -30,43 +30,14 @@ static int print(json_t *what)
   return ZP_EXIT_ENVIRONMENT;
 }
 
-/* The case of a recipe, or {"recipe", "refused"}. */
-static json_t *case_of(const char *text)
-{
-  static zp_recipe r;
-  char why[ZP_CONF_WHY] = "";
-  json_t *out = NULL;
-  zp_given *given = NULL;
-  if (zp_recipe_parse(&r, text, why, sizeof why) == 0) given = zp_conf_make(&r, why, sizeof why);
-  if (given != NULL && zp_conf_prove(&r, given, why, sizeof why) == 0)
-    out = zp_conf_json(&r, given, text);
-  zp_given_free(given);
-  return out != NULL ? out : json_pack("{s:s, s:s}", "recipe", text, "refused", why);
-}
-
-/* What fuzz would try, made fit for the suite: coded gradients, one kind of optimizer. */
-static void random_recipe(uint64_t seed, uint64_t i, char *text, int64_t cap)
-{
-  static zp_case c;
-  zp_fuzz_random(seed, i, &c);
-  c.cfg.reduce = ZP_EXACT;
-  c.cfg.align = 1;
-  c.synth.mode = ZP_SYNTH_CODED;
-  c.synth.huge = 0;
-  c.synth.bad_loss = 0;
-  c.reload.pp = 0;
-  if (c.optim == ZP_CASE_MIXED) c.optim = ZP_CASE_SGD;
-  zp_case_format(&c, text, cap);
-}
-
 static int print_random(const cases_args *a)
 {
   int code = 0;
   int64_t made = 0;
   for (uint64_t i = 0; made < a->random && code == 0; i++) {
     char text[ZP_CONF_TEXT];
-    random_recipe(a->seed, i, text, sizeof text);
-    json_t *one = case_of(text);
+    zp_conf_random_recipe(a->seed, i, text, sizeof text);
+    json_t *one = zp_conf_case(text);
     if (json_object_get(one, "refused") != NULL) {
       json_decref(one); /* another one comes */
       continue;
@@ -92,17 +63,17 @@ static int print_stdin(int (*line_of)(char *line, int *refused))
   return code != 0 ? code : refused;
 }
 
-/* That a recipe makes no case is an answer here: who asks line by line tries others. */
+/* A recipe that makes no case is answered as refused: the next line is tried. */
 static int print_recipe(char *line, int *refused)
 {
   (void)refused;
-  return print(case_of(line));
+  return print(zp_conf_case(line));
 }
 
 /* A recipe of the command line that makes no case is refused input. */
 static int print_argument(const char *recipe)
 {
-  json_t *one = case_of(recipe);
+  json_t *one = zp_conf_case(recipe);
   const char *why = json_string_value(json_object_get(one, "refused"));
   if (why != NULL) fprintf(stderr, "zeroproof cases: '%s': %s\n", recipe, why);
   const int refused = why != NULL ? ZP_EXIT_REFUSED : 0, code = print(one);
@@ -149,7 +120,7 @@ static const struct argp cases_argp = {
     NULL,
     NULL};
 
-int zp_cmd_cases(int argc, char **argv, const zp_engine *engine)
+int zp_cmd_cases(int argc, char **argv, const zp_backend *engine)
 {
   (void)engine;
   cases_args a = {NULL, 0, 0, 1};
@@ -162,22 +133,11 @@ int zp_cmd_cases(int argc, char **argv, const zp_engine *engine)
 
 /* ---- Oracle ---------------------------------------------------------------------------------- */
 
-static json_t *expected_of(const json_t *from)
-{
-  char why[ZP_CONF_WHY] = "it is no JSON object";
-  zp_given *given = json_is_object(from) ? zp_conf_read(from, why, sizeof why) : NULL;
-  json_t *out = given != NULL ? zp_conf_oracle(given, why, sizeof why) : NULL;
-  zp_given_free(given);
-  if (out == NULL) return json_pack("{s:s}", "refused", why);
-  if (json_object_get(from, "id") != NULL) json_object_set(out, "id", json_object_get(from, "id"));
-  return out;
-}
-
-/* A line that is no case is answered so, and the lines behind it are answered. */
+/* A line that is not a case is answered as refused, and the lines after it are answered. */
 static int print_expected(char *line, int *refused)
 {
   json_error_t err;
-  json_t *from = json_loads(line, 0, &err), *out = expected_of(from);
+  json_t *from = json_loads(line, 0, &err), *out = zp_conf_expected(from);
   json_decref(from);
   if (json_object_get(out, "refused") != NULL) *refused = ZP_EXIT_REFUSED;
   return print(out);
@@ -202,7 +162,7 @@ static const struct argp oracle_argp = {
     NULL,
     NULL};
 
-int zp_cmd_oracle(int argc, char **argv, const zp_engine *engine)
+int zp_cmd_oracle(int argc, char **argv, const zp_backend *engine)
 {
   (void)engine;
   const char *file = NULL;
@@ -220,7 +180,7 @@ int zp_cmd_oracle(int argc, char **argv, const zp_engine *engine)
   }
   from = json_loadf(f, 0, &err);
   fclose(f);
-  json_t *out = expected_of(from);
+  json_t *out = zp_conf_expected(from);
   json_decref(from);
   if (json_object_get(out, "refused") != NULL) {
     fprintf(stderr, "zeroproof oracle: %s: %s\n", file,

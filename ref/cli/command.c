@@ -9,7 +9,7 @@
 
 typedef struct command {
   const char *name, *full; /* full: argv[0] of the sub-command, which argp prints */
-  int (*run)(int argc, char **argv, const zp_engine *engine);
+  int (*run)(int argc, char **argv, const zp_backend *engine);
   const char *what;
 } command;
 
@@ -17,7 +17,7 @@ static const command commands[] = {
     {"train", "zeroproof train", zp_cmd_train,
      "train a transformer on text; --verify compares bits"},
     {"plan", "zeroproof plan", zp_cmd_plan, "print, draw or check the programs of all ranks"},
-    {"sim", "zeroproof sim", zp_cmd_sim, "run given gradients; --fault plants a historic bug"},
+    {"sim", "zeroproof sim", zp_cmd_sim, "run given gradients; --fault injects a historic bug"},
     {"fuzz", "zeroproof fuzz", zp_cmd_fuzz, "random configurations, simulated and compared"},
     {"env", "zeroproof env", zp_cmd_env, "what a bug report needs"},
     {"cases", "zeroproof cases", zp_cmd_cases, "conformance cases, by recipe or by chance"},
@@ -64,7 +64,7 @@ static int finish(int code)
   return code;
 }
 
-int zp_main(int argc, char **argv, const zp_engine *engine)
+int zp_main(int argc, char **argv, const zp_backend *engine)
 {
   const command *c;
   char *help[3];

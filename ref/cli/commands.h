@@ -2,22 +2,27 @@
 #ifndef ZP_CLI_COMMANDS_H
 #define ZP_CLI_COMMANDS_H
 
-#include "engine.h"
+#include "engine_option.h"
 
 /* Picks the sub-command and runs it on the engine that this program has. */
-int zp_main(int argc, char **argv, const zp_engine *engine);
+int zp_main(int argc, char **argv, const zp_backend *engine);
 
-int zp_cmd_train(int argc, char **argv, const zp_engine *engine);
-int zp_cmd_sim(int argc, char **argv, const zp_engine *engine);
-int zp_cmd_fuzz(int argc, char **argv, const zp_engine *engine);
-/* These have no use for one. */
-int zp_cmd_plan(int argc, char **argv, const zp_engine *engine);
-int zp_cmd_env(int argc, char **argv, const zp_engine *engine);
-int zp_cmd_launch(int argc, char **argv, const zp_engine *engine);
-int zp_cmd_cases(int argc, char **argv, const zp_engine *engine);
-int zp_cmd_oracle(int argc, char **argv, const zp_engine *engine);
-int zp_cmd_adapter(int argc, char **argv, const zp_engine *engine);
-int zp_cmd_trace(int argc, char **argv, const zp_engine *engine);
-int zp_cmd_conformance(int argc, char **argv, const zp_engine *engine);
+int zp_cmd_train(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_sim(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_fuzz(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_plan(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_env(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_launch(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_cases(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_oracle(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_adapter(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_trace(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_conformance(int argc, char **argv, const zp_backend *engine);
+
+/* Prints where the case's timeline is, if it has one. */
+void zp_print_timeline(const zp_case *c, const zp_verdict *v);
+
+/* Prints numbers of execution orders; checked: by the happens-before check. */
+void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t checked);
 
 #endif

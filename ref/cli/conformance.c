@@ -32,7 +32,7 @@ static int find(const char *self, char *judge, size_t cap)
   return -1;
 }
 
-int zp_cmd_conformance(int argc, char **argv, const zp_engine *engine)
+int zp_cmd_conformance(int argc, char **argv, const zp_backend *engine)
 {
   (void)engine;
   char self[PATH], judge[2 * PATH];

@@ -149,14 +149,15 @@ static void put_build(json_t *root)
 #else
   put(root, "build", "sanitizers", "none");
 #endif
-  put(root, "build", "exact sums use", levels[zp_simd_level() % 3]);
+  put(root, "build", "exact sums use", "plain C, as proven");
+  put(root, "build", "ref/num/simd sums use", levels[zp_simd_level() % 3]); /* ref/num/simd */
   put(root, "libraries", "jansson", jansson_version_str());
   if (MPI_Get_library_version(text, &n) == MPI_SUCCESS) put(root, "libraries", "MPI", text);
   nccl_version(text, sizeof text);
   put(root, "accelerator", "NCCL", text);
 }
 
-/* Who multiplies the model's matrices in the twin, whose program says so itself. */
+/* The GEMM backend of the CUDA engine, as its program reports it. */
 static void put_products(json_t *root, const char *name, const char *program)
 {
   char command[4200], text[512] = "not found";
@@ -171,8 +172,8 @@ static void put_products(json_t *root, const char *name, const char *program)
 static void put_engines(json_t *root)
 {
   char file[4096], text[128];
-  for (const zp_engine_known *k = zp_engines(); k->name != NULL; k++) {
-    const int there = zp_engine_beside(k->program, file, sizeof file) == 0;
+  for (const zp_known_engine *k = zp_engines_known(); k->name != NULL; k++) {
+    const int there = zp_program_beside(k->program, file, sizeof file) == 0;
     snprintf(text, sizeof text, there ? "%s" : "%s is not here: make %s", k->program, k->make);
     put(root, "engines", k->name, text);
     if (strcmp(k->name, "cuda") == 0) put_products(root, "matrix products", there ? file : NULL);
@@ -200,7 +201,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   return 0;
 }
 
-int zp_cmd_env(int argc, char **argv, const zp_engine *engine)
+int zp_cmd_env(int argc, char **argv, const zp_backend *engine)
 {
   (void)engine;
   static const struct argp_option options[] = {{"json", 'j', NULL, 0, "print JSON for machines", 0},

@@ -1,6 +1,10 @@
+/* zeroproof launch: mpirun with the options that one machine, root and a failing process need.
+ *
+ * Survivors. mpirun 4.1.4 kills a job when a process dies; its --enable-recovery keeps survivors
+ * but then returns 0 whatever they return. So launch uses neither: it makes mpirun wait GRACE_S
+ * seconds between SIGCONT, SIGTERM and SIGKILL, and ranks (comm_mpi) poll for SIGTERM,
+ * report their positions and the missing ranks, and exit. spec: LEDG-7 */
 #define _GNU_SOURCE
-#include "launch.h"
-
 #include <argp.h>
 #include <errno.h>
 #include <signal.h>
@@ -12,9 +16,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../engine/comm_mpi.h"
+#include "../comm/mpi/comm_mpi.h"
 #include "commands.h"
 #include "options.h"
+
+enum { GRACE_S = 3 };
+
+typedef struct launch_args {
+  int32_t processes;    /* 1..2^20, 0 until given */
+  const char *deadline; /* seconds as text, or NULL */
+  char *words;          /* further words for mpirun, owned, or NULL */
+  char **command;       /* the sub-command and its arguments */
+  int32_t n_command;
+  const char *program;       /* this binary */
+  const char *started;       /* file that shows whether the job began, or NULL */
+  int32_t root, remote;      /* running as root; ssh or rsh is there */
+  char count[16], grace[16]; /* words made here */
+} launch_args;
 
 enum { FIXED_WORDS = 24, KEY_DEADLINE = 0x1200, KEY_MPIRUN };
 
@@ -36,7 +54,7 @@ static const char doc[] =
     "survivors of a process that dies the time to say where they were and whom they miss.\n\n"
     "Exit code: 0 good, 1 a verdict went against you, 2 refused input, 3 the environment failed.";
 
-static int add_words(zp_launch *l, const char *more)
+static int add_words(launch_args *l, const char *more)
 {
   char *joined = NULL;
   if (asprintf(&joined, "%s %s", l->words ? l->words : "", more) < 0) return -1;
@@ -45,7 +63,7 @@ static int add_words(zp_launch *l, const char *more)
   return 0;
 }
 
-static void take_processes(zp_launch *l, const char *arg, struct argp_state *state)
+static void take_processes(launch_args *l, const char *arg, struct argp_state *state)
 {
   int64_t n = 0;
   if (zp_parse_count(arg, &n) != 0 || n < 1 || n > ZP_MAX_RANKS)
@@ -53,7 +71,7 @@ static void take_processes(zp_launch *l, const char *arg, struct argp_state *sta
   l->processes = (int32_t)n;
 }
 
-static void take_deadline(zp_launch *l, const char *arg, struct argp_state *state)
+static void take_deadline(launch_args *l, const char *arg, struct argp_state *state)
 {
   char *end;
   const double s = strtod(arg, &end);
@@ -64,7 +82,7 @@ static void take_deadline(zp_launch *l, const char *arg, struct argp_state *stat
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-  zp_launch *l = state->input;
+  launch_args *l = state->input;
   switch (key) {
   case 'n': take_processes(l, arg, state); return 0;
   case KEY_DEADLINE: take_deadline(l, arg, state); return 0;
@@ -86,14 +104,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   }
 }
 
-char **zp_launch_argv(zp_launch *l)
+/* mpirun's argument vector, NULL-terminated; pointers into l and to constants. The array is
+ * malloc'ed, NULL without memory. l->words is cut up by it. */
+static char **launch_argv(launch_args *l)
 {
   size_t words = 0, n = 0;
   for (const char *p = l->words; p && *p; p++) words += *p == ' ';
   char **v = calloc(FIXED_WORDS + words + (size_t)l->n_command + 2, sizeof *v);
   if (!v) return NULL;
   snprintf(l->count, sizeof l->count, "%d", l->processes);
-  snprintf(l->grace, sizeof l->grace, "%d", ZP_LAUNCH_GRACE_S);
+  snprintf(l->grace, sizeof l->grace, "%d", GRACE_S);
   char *const always[] = {"mpirun", "--quiet", "-n", l->count, "--oversubscribe", "--bind-to",
                           "none",
                           /* a container may forbid one process to read another's memory */
@@ -118,7 +138,10 @@ char **zp_launch_argv(zp_launch *l)
   return v;
 }
 
-int zp_launch_exit(int wait_status, int began)
+/* The exit code for what became of mpirun (as waitpid reports it). 0, 1, 2 and 3 are the ranks'
+ * own; anything else is 3, and so is a 1 when no job began or it was cancelled (began = 0): then
+ * it is mpirun's own. */
+static int launch_exit(int wait_status, int began)
 {
   const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
   if (code == ZP_EXIT_GOOD) return ZP_EXIT_GOOD;
@@ -179,7 +202,7 @@ static int run(char **argv, int *cancelled)
 }
 
 /* Runs the job; its exit code. */
-static int launch(zp_launch *l)
+static int launch(launch_args *l)
 {
   char started[] = "/tmp/zeroproof-launch-XXXXXX";
   const int fd = mkstemp(started);
@@ -191,10 +214,10 @@ static int launch(zp_launch *l)
   }
   if (l->deadline) setenv(ZP_MPI_DEADLINE_VARIABLE, l->deadline, 1);
   else setenv(ZP_MPI_DEADLINE_VARIABLE, "30", 0);
-  char **argv = zp_launch_argv(l);
+  char **argv = launch_argv(l);
   const int status = argv ? run(argv, &cancelled) : -1;
   const int began = fd >= 0 && fstat(fd, &s) == 0 && s.st_size > 0;
-  const int code = zp_launch_exit(status, !cancelled && (began || fd < 0));
+  const int code = launch_exit(status, !cancelled && (began || fd < 0));
   if (!argv || status == -1)
     fprintf(stderr, "zeroproof launch: cannot start a process: %s\n", strerror(errno));
   else if (code == ZP_EXIT_ENVIRONMENT && WIFEXITED(status) && WEXITSTATUS(status) != code)
@@ -210,12 +233,12 @@ static int launch(zp_launch *l)
   return code;
 }
 
-int zp_cmd_launch(int argc, char **argv, const zp_engine *engine)
+int zp_cmd_launch(int argc, char **argv, const zp_backend *engine)
 {
   (void)engine;
   static const struct argp argp = {options, parse, "train [OPTION...]", doc, NULL, NULL, NULL};
   char program[4096];
-  zp_launch l = {.root = geteuid() == 0};
+  launch_args l = {.root = geteuid() == 0};
   argp_err_exit_status = ZP_EXIT_REFUSED;
   if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &l)) return ZP_EXIT_REFUSED;
   const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);

@@ -1,8 +1,8 @@
 /* The command `zeroproof`. */
+#include "../verify/backend.h"
 #include "commands.h"
-#include "engine.h"
 
 int main(int argc, char **argv)
 {
-  return zp_main(argc, argv, &zp_engine_ref);
+  return zp_main(argc, argv, &zp_backend_ref);
 }

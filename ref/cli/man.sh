@@ -1,5 +1,5 @@
 #!/bin/sh
-# The man page with every option of every sub-command, as --help tells them:
+# The man page with every option of every sub-command, as --help lists them:
 #   man.sh PAGE COMMAND >RESULT
 # The page's lines `.\" OPTIONS OF x` and `.\" COMMON OPTIONS` are replaced.
 set -eu
@@ -30,7 +30,11 @@ options() { # options COMMAND WANT
       sub(/^ +/, "", doc)
       next
     }
-    /^                    / && flag != "" { sub(/^ +/, ""); doc = doc (doc == "" ? "" : " ") $0; next }
+    /^                    / && flag != "" {
+      sub(/^ +/, "")
+      doc = doc (doc == "" ? "" : " ") $0
+      next
+    }
     { flush() }
     END { flush() }'
 }

@@ -1,13 +1,9 @@
 #define _GNU_SOURCE
 #include "options.h"
-#include "../engine/job.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 typedef struct opt_row {
   const char *flag; /* as on the command line; in the file '-' becomes '_' */
@@ -33,13 +29,6 @@ static const opt_row rows[ZP_OPTS] = {
 };
 
 enum { KEY_FIRST = 0x1000, KEY_GROUPS = 0x1100, KEY_CONFIG, KEY_JSON, KEY_LR, KEY_CLIP, KEY_SCALE };
-
-int32_t zp_opt_find(const char *name)
-{
-  for (int32_t i = 0; i < ZP_OPTS; i++)
-    if (strcmp(rows[i].name, name) == 0) return i;
-  return -1;
-}
 
 const char *zp_opt_name(int32_t opt)
 {
@@ -224,41 +213,6 @@ void zp_options_free(zp_options *o)
   o->groups = NULL;
   o->params = NULL;
   o->names = NULL;
-}
-
-int zp_cli_speaks(void)
-{
-  zp_error err = {0};
-  zp_job job;
-  return zp_job_read(&job, &err) != 0 || job.rank == 0 || job.local_rank == 0;
-}
-
-/* mpirun ends a job when its first process fails: that one shall be one that speaks. */
-static void let_others_speak(int status, void *unused)
-{
-  const struct timespec most = {1, 0};
-  (void)unused;
-  if (status == ZP_EXIT_REFUSED) nanosleep(&most, NULL);
-}
-
-/* argp and getopt print to standard error, and exit, by themselves. */
-int zp_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
-{
-  const int nowhere = zp_cli_speaks() ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
-  const int own = nowhere < 0 ? -1 : dup(STDERR_FILENO);
-  argp_err_exit_status = ZP_EXIT_REFUSED;
-  if (!zp_cli_speaks()) on_exit(let_others_speak, NULL);
-  if (own >= 0) dup2(nowhere, STDERR_FILENO);
-  const int code = argp_parse(argp, argc, argv, 0, NULL, input) == 0 ? 0 : ZP_EXIT_REFUSED;
-  if (own >= 0) dup2(own, STDERR_FILENO);
-  if (own >= 0) close(own);
-  if (nowhere >= 0) close(nowhere);
-  return code;
-}
-
-int zp_options_finish(zp_options *o)
-{
-  return o->config_file == NULL ? 0 : zp_options_read_json(o);
 }
 
 /* Deals the entries of each stage out to its K optimizer groups in turn. A tied key must have one

@@ -1,5 +1,4 @@
-/* What every sub-command understands in the same way: the common options, the configuration file,
- * and the words in which a refusal is told.
+/* The options that all sub-commands have, the configuration file, and messages about refusals.
  *
  * Use: zp_options_init; put zp_options_child (and zp_hyper_child for commands that train) among the
  * argp children, with the zp_options as input; zp_cli_parse; zp_options_finish; fill in a parameter
@@ -9,19 +8,14 @@
 
 #include <argp.h>
 #include <stdint.h>
-#include <stdio.h>
 
-#include "../engine/rank.h"
+#include "../base/error.h"
+#include "../engine/hyper.h"
 #include "../model/synth.h"
 #include "../plan/config.h"
-
-/* Exit codes of the command. */
-enum {
-  ZP_EXIT_GOOD = 0,
-  ZP_EXIT_VERDICT = 1,    /* a verdict went against you */
-  ZP_EXIT_REFUSED = 2,    /* what was given is refused: options, and files that are read */
-  ZP_EXIT_ENVIRONMENT = 3 /* the environment failed: memory, files written, processes, peers */
-};
+#include "../verify/config_text.h"
+#include "cli.h"
+#include "numbers.h"
 
 /* Values of fields, by place; see the table in options.c. */
 typedef enum zp_opt {
@@ -75,13 +69,6 @@ extern const struct argp zp_hyper_child;
 void zp_options_init(zp_options *o, const char *command);
 void zp_options_free(zp_options *o);
 
-/* 0 in a process of an MPI job that leaves refusals to rank 0, which finds the same. The first
- * process of each machine speaks, too: a file may be missing only there. */
-int zp_cli_speaks(void);
-
-/* Parses with argp; 0, or ZP_EXIT_REFUSED after a message. --help and --usage end the process. */
-int zp_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
-
 /* Reads --config and merges: the command line overrides the file. 0, or an exit code after a
  * message on standard error. */
 int zp_options_finish(zp_options *o);
@@ -90,38 +77,23 @@ int zp_options_finish(zp_options *o);
  * optimizer groups (its entries take turns; tied entries stay in group 0). */
 zp_config zp_options_config(zp_options *o);
 
-/* zp_config_check in words; and that every stage can use the K of --groups. 0, or ZP_EXIT_REFUSED after a message on standard error. */
+/* zp_config_check in words; and that every stage can use the K of --groups. 0, or
+ * ZP_EXIT_REFUSED after a message on standard error. */
 int zp_options_check(const zp_options *o, const zp_config *cfg);
-
-/* The words alone: which field, which entry (name may be NULL), its value, the allowed range. */
-void zp_refusal_text(const zp_refusal *why, const char *name, char *text, int64_t cap);
-
-/* "4096", "4Ki", "16Mi", "2Gi", "1Ti" (powers of 1024); 0, or -1 for anything else. */
-int zp_parse_count(const char *text, int64_t *value);
-
-/* "1024" (static) or "dynamic[:init=65536,window=1000,min=1,max=…,hysteresis=2,consecutive=0]".
- * 0, or -1 with the reason in why. */
-int zp_parse_loss_scale(const char *text, zp_scaler *scaler, char *why, int64_t cap);
 
 /* Prints "COMMAND: MESSAGE" to standard error, if zp_cli_speaks, and returns ZP_EXIT_REFUSED. */
 int zp_refuse(const zp_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The exit code that a zp_status stands for. */
-int zp_exit_of(int32_t status);
+/* Prints *err: as zp_refuse where it is ZP_E_REFUSED. Returns the exit code of its status. */
+int zp_options_report(const zp_options *o, const zp_error *err);
 
-/* Names: "bf16", "exact". */
-const char *zp_precision_name(int32_t dtype);
-const char *zp_reduce_name(int32_t reduce);
-
-/* For options_json.c. The place of a field by its name in the file, or -1; its range. */
-int32_t zp_opt_find(const char *name);
+/* For options_json.c. The name of a field in the file; its range. */
 const char *zp_opt_name(int32_t opt);
 void zp_opt_range(int32_t opt, int64_t *lo, int64_t *hi);
 int zp_opt_word(int32_t opt, const char *word, int64_t *value);
-int zp_options_read_json(zp_options *o);
 
-/* Opens a regular file for reading, or NULL: with errno, or with *regular = 0 for anything else. A
- * FIFO, a terminal or a device may never end; a FIFO is not even waited for. */
-FILE *zp_open_regular(const char *name, int *regular);
+/* Will all ranks of a simulation, and `others` bytes beside them, fit this machine's memory? 0, or
+ * an exit code after a message: better a refusal than the kernel's out-of-memory killer. */
+int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others);
 
 #endif

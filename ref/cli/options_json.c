@@ -1,16 +1,14 @@
 /* The configuration file. Everything in it is checked: unknown fields, wrong types and values out
  * of range are refused with the file, the field, the value and what is allowed. */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "../verify/regular_file.h"
 #include "options.h"
 
 typedef struct reader {
@@ -373,20 +371,7 @@ static void read_root(reader *r, json_t *root)
   read_scale(r, json_object_get(root, "loss_scale"));
 }
 
-FILE *zp_open_regular(const char *name, int *regular)
-{
-  struct stat st;
-  FILE *f;
-  const int fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-  *regular = 1;
-  if (fd < 0) return NULL;
-  if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) *regular = 0;
-  f = *regular ? fdopen(fd, "rb") : NULL;
-  if (f == NULL) close(fd);
-  return f;
-}
-
-int zp_options_read_json(zp_options *o)
+static int read_file(zp_options *o)
 {
   reader r = {.o = o};
   json_error_t why;
@@ -418,4 +403,9 @@ int zp_options_read_json(zp_options *o)
   else complain(&r, "", "the file is %s; write an object {…}.", type_name(root));
   json_decref(root);
   return r.failed ? ZP_EXIT_REFUSED : 0;
+}
+
+int zp_options_finish(zp_options *o)
+{
+  return o->config_file == NULL ? 0 : read_file(o);
 }

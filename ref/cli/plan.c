@@ -1,19 +1,18 @@
 /* zeroproof plan: the programs as tables, pictures, JSON, and verdicts. */
 #define _GNU_SOURCE
 #include "plan.h"
-#include "../engine/comm.h"
-#include "../engine/rank.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
+#include "../draw/plan_draw.h"
 #include "../model/list.h"
-#include "check.h"
+#include "../verify/plan_check.h"
 #include "commands.h"
 
 enum { KEY_RANK = 0x2000, KEY_TRACE, KEY_SVG, KEY_CHECK, KEY_LEDGER, KEY_SHARDS, KEY_ALL_RANKS };
@@ -64,7 +63,7 @@ static const struct argp argp = {
     NULL,
     "The partition, buckets, ledger, memory and pipeline of one rank or of all.\v"
     "Without --config the parameter list is that of a 7-billion-parameter transformer, cut into "
-    "pp stages and tp shards. Without --rank and --all-ranks, one rank of each stage is told: the "
+    "pp stages and tp shards. Without --rank and --all-ranks, it prints one rank per stage: the "
     "others of the stage differ in the elements that they own. A program of more than 67108864 "
     "(2^26) ops is refused, by --check of more than 33554432 (2^25): so many micro-batches need "
     "larger buckets. Exit codes: 0 good, 1 a check failed, 2 refused input, 3 the environment "
@@ -72,143 +71,6 @@ static const struct argp argp = {
     children,
     NULL,
     NULL};
-
-/* ---- One rank -------------------------------------------------------------------------------- */
-
-/* a + b, or INT64_MAX. */
-static int64_t plus(int64_t a, int64_t b)
-{
-  int64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
-/* a · b, or INT64_MAX. */
-static int64_t times(int64_t a, int64_t b)
-{
-  int64_t product;
-  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
-static void sum_ledger(const zp_config *cfg, int32_t phase, zp_plan_rank *p)
-{
-  int64_t members[ZP_GROUPS] = {0};
-  memset(p->ledger[phase], 0, sizeof p->ledger[phase]);
-  for (int64_t i = 0; i < p->n; i++) {
-    const zp_op *op = &p->op[i];
-    int64_t m;
-    if (op->kind < ZP_OP_FIRST_COMM) continue;
-    if (op->group == ZP_GROUP_TIED || members[op->group] == 0)
-      members[op->group] = zp_group_size(cfg, op->group, op->key, p->at);
-    m = members[op->group];
-    p->ledger[phase][op->group].ops++;
-    p->ledger[phase][op->group].bytes =
-        plus(p->ledger[phase][op->group].bytes,
-             zp_sent_bytes(op, m, zp_group_index(cfg, op->group, op->key, p->at)));
-  }
-}
-
-/* The arrays, and the programs of all phases. */
-static void sum_memory(const zp_config *cfg, zp_plan_rank *p)
-{
-  int64_t ops = 0;
-  p->memory = zp_memory_of(cfg, &p->lay);
-  for (int32_t phase = 0; phase < ZP_PHASES; phase++)
-    ops = plus(ops, zp_program_need(cfg, &p->lay, phase, p->at));
-  p->program = times(ops, sizeof(zp_op));
-  p->total = plus(zp_memory_total(&p->memory), p->program);
-}
-
-/* The layout and the number of ops, without the program itself. */
-static int open_layout(const zp_options *o, const zp_config *cfg, int32_t rank, zp_plan_rank *p)
-{
-  int32_t first, n;
-  memset(p, 0, sizeof *p);
-  p->rank = rank;
-  p->at = zp_coord_of(cfg, rank);
-  zp_stage_params(cfg, p->at.pp, &first, &n);
-  p->lay.cap_flats = p->lay.cap_spots = n;
-  p->lay.flat = calloc((size_t)n + 1, sizeof *p->lay.flat);
-  p->lay.spot = calloc((size_t)n + 1, sizeof *p->lay.spot);
-  if (p->lay.flat == NULL || p->lay.spot == NULL || zp_layout_build(cfg, p->at.pp, &p->lay) != 0) {
-    fprintf(stderr, "%s: no memory for the layout of rank %d.\n", o->command, (int)rank);
-    return ZP_EXIT_ENVIRONMENT;
-  }
-  p->n = zp_program_need(cfg, &p->lay, ZP_PHASE_STEP, p->at);
-  sum_memory(cfg, p);
-  return 0;
-}
-
-static int refuse_length(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p,
-                         int32_t phase, int64_t n)
-{
-  return zp_refuse(o,
-                   "the %s program of rank %d has %lld ops; at most %lld can be held. Use a "
-                   "larger --bucket (now %lld elements) or fewer --micro-batches.",
-                   zp_phase_name(phase), (int)p->rank, (long long)n, (long long)ZP_PLAN_OPS,
-                   (long long)cfg->bucket);
-}
-
-int zp_plan_rank_phase(const zp_options *o, const zp_config *cfg, int32_t phase, zp_plan_rank *p)
-{
-  free(p->op);
-  p->op = NULL;
-  p->n = zp_program_need(cfg, &p->lay, phase, p->at);
-  if (p->n > ZP_PLAN_OPS) return refuse_length(o, cfg, p, phase, p->n);
-  p->op = malloc((size_t)(p->n + 1) * sizeof *p->op);
-  if (p->op == NULL || zp_program_write(cfg, &p->lay, phase, p->at, p->op, p->n) != p->n) {
-    fprintf(stderr, "%s: no memory for a program of %lld ops.\n", o->command, (long long)p->n);
-    return ZP_EXIT_ENVIRONMENT;
-  }
-  sum_ledger(cfg, phase, p);
-  return 0;
-}
-
-int zp_plan_rank_open(const zp_options *o, const zp_config *cfg, int32_t rank, zp_plan_rank *p)
-{
-  const int code = open_layout(o, cfg, rank, p);
-  return code != 0 ? code : zp_plan_rank_phase(o, cfg, ZP_PHASE_STEP, p);
-}
-
-int zp_plan_holds(const zp_options *o, const zp_config *cfg)
-{
-  int code = 0;
-  for (int32_t s = 0; s < cfg->pp && code == 0; s++) {
-    zp_plan_rank p;
-    code = open_layout(o, cfg, zp_rank_of(cfg, (zp_coord){s, 0, 0}), &p);
-    for (int32_t phase = 0; phase < ZP_PHASES && code == 0; phase++) {
-      const int64_t n = zp_program_need(cfg, &p.lay, phase, p.at);
-      if (n > ZP_PLAN_OPS) code = refuse_length(o, cfg, &p, phase, n);
-    }
-    zp_plan_rank_close(&p);
-  }
-  return code;
-}
-
-int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others)
-{
-  const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-  double bytes = others;
-  for (int32_t s = 0; s < cfg->pp; s++) {
-    zp_plan_rank p;
-    const int code = open_layout(o, cfg, zp_rank_of(cfg, (zp_coord){s, 0, 0}), &p);
-    bytes += (double)p.total * cfg->dp * cfg->tp;
-    zp_plan_rank_close(&p);
-    if (code != 0) return code;
-  }
-  if (bytes < 0.9 * memory) return 0;
-  return zp_refuse(o,
-                   "this needs about %.1f GiB of memory and the machine has %.1f GiB. Use fewer "
-                   "ranks, fewer micro-batches, larger buckets or a smaller model.",
-                   bytes / 0x1p30, memory / 0x1p30);
-}
-
-void zp_plan_rank_close(zp_plan_rank *p)
-{
-  free(p->lay.flat);
-  free(p->lay.spot);
-  free(p->op);
-  memset(p, 0, sizeof *p);
-}
 
 /* ---- --check --------------------------------------------------------------------------------- */
 
@@ -220,13 +82,6 @@ static void progress(void *ctx, int64_t done, int64_t all)
   *last = percent;
   fprintf(stderr, "\r  %lld of %lld ranks [%-25.*s] %lld %%", (long long)done, (long long)all,
           (int)(percent / 4), "#########################", (long long)percent);
-}
-
-static double seconds(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static void print_check(const zp_options *o, const zp_config *cfg, const zp_check_result *r,
@@ -241,9 +96,11 @@ static void print_check(const zp_options *o, const zp_config *cfg, const zp_chec
     printf("}}\n");
     return;
   }
-  printf("pp %d × dp %d × tp %d (ep %d), stage %d, %lld micro-batches, bucket %lld: %lld ranks\n\n",
-         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep, (int)cfg->stage,
-         (long long)cfg->micro_batches, (long long)cfg->bucket, (long long)r->ranks);
+  printf(
+      "pp %d × dp %d × tp %d (ep %d), ZeRO stage %d, %lld micro-batches, buckets of %lld elements: "
+      "%lld ranks\n\n",
+      (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep, (int)cfg->stage,
+      (long long)cfg->micro_batches, (long long)cfg->bucket, (long long)r->ranks);
   for (int32_t k = 0; k < ZP_CHECK_KINDS; k++)
     printf("  %-64s %14lld\n", zp_check_name(k), (long long)r->count[k]);
   printf("\n%lld ops of %lld ranks in %.2f s (%.0f ns an op): %s\n", (long long)r->ops,
@@ -251,7 +108,7 @@ static void print_check(const zp_options *o, const zp_config *cfg, const zp_chec
          err->status == ZP_OK ? "all invariants hold" : "VIOLATED");
 }
 
-int zp_plan_check(const zp_options *o, const zp_config *cfg)
+static int check(const zp_options *o, const zp_config *cfg)
 {
   int64_t last = -1;
   const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -259,7 +116,7 @@ int zp_plan_check(const zp_options *o, const zp_config *cfg)
       .cfg = cfg, .threads = cpus < 1 ? 1 : (int32_t)cpus, .write = zp_program_write};
   zp_check_result result;
   zp_error *err = calloc(1, sizeof *err);
-  const double start = seconds();
+  const double start = zp_clock_s();
   int code;
   if (err == NULL) return ZP_EXIT_ENVIRONMENT;
   if (!o->json && isatty(STDERR_FILENO)) {
@@ -269,7 +126,7 @@ int zp_plan_check(const zp_options *o, const zp_config *cfg)
   code = zp_exit_of(zp_check_all(&job, &result, err));
   if (job.progress != NULL) fputs("\r\033[K", stderr);
   if (err->status == ZP_OK || err->status == ZP_E_VERDICT)
-    print_check(o, cfg, &result, err, seconds() - start);
+    print_check(o, cfg, &result, err, zp_clock_s() - start);
   if (err->status != ZP_OK) fprintf(stderr, "%s: %s\n", o->command, err->text);
   free(err);
   return code;
@@ -302,18 +159,41 @@ static int columns(void)
 
 static int show(const plan_args *a, const zp_config *cfg)
 {
-  zp_plan_rank p;
   int code;
   if (a->o.json)
     return zp_plan_json(&a->o, cfg, a->all_ranks ? ZP_PLAN_ALL_RANKS : (int32_t)a->rank, a->ledger);
-  if (a->rank < 0) {
-    code = zp_plan_print_all(&a->o, cfg);
-    if (code == 0) zp_plan_ascii(cfg, columns());
-    return code;
+  if (a->rank >= 0) return zp_plan_print_rank(&a->o, cfg, (int32_t)a->rank, a->ledger, a->shards);
+  code = zp_plan_print_all(&a->o, cfg);
+  if (code == 0) zp_plan_ascii(stdout, cfg, columns());
+  return code;
+}
+
+/* Draws the pipeline into a file. 0, or an exit code after a message. */
+static int draw(const zp_options *o, const zp_config *cfg, const char *flag, const char *file,
+                int (*to_file)(const zp_config *cfg, const char *file, zp_error *err))
+{
+  zp_error err = {0};
+  switch (to_file(cfg, file, &err)) {
+  case ZP_OK: return 0;
+  case ZP_E_REFUSED: return zp_refuse(o, "%s: %s", flag, err.text);
+  case ZP_E_FILE:
+    fprintf(stderr, "%s: %s %s: %s\n", o->command, flag, file, err.text);
+    return ZP_EXIT_ENVIRONMENT;
+  default: return zp_options_report(o, &err);
   }
-  code = zp_plan_rank_open(&a->o, cfg, (int32_t)a->rank, &p);
-  if (code == 0) code = zp_plan_print_rank(&a->o, cfg, &p, a->ledger, a->shards);
-  zp_plan_rank_close(&p);
+}
+
+static int draw_files(const plan_args *a, const zp_config *cfg)
+{
+  int code = 0;
+  if (a->trace != NULL) {
+    code = draw(&a->o, cfg, "--trace", a->trace, zp_plan_trace);
+    if (code == 0 && !a->o.json) printf("wrote %s: open it at https://ui.perfetto.dev\n", a->trace);
+  }
+  if (code == 0 && a->svg != NULL) {
+    code = draw(&a->o, cfg, "--svg", a->svg, zp_plan_svg);
+    if (code == 0 && !a->o.json) printf("wrote %s\n", a->svg);
+  }
   return code;
 }
 
@@ -344,6 +224,7 @@ static int print_files(const plan_args *a)
 static int run(plan_args *a)
 {
   zp_config cfg;
+  zp_error err = {0};
   int code = check_args(a);
   if (code == 0) code = zp_options_finish(&a->o);
   if (code == 0) code = default_list(&a->o);
@@ -354,16 +235,15 @@ static int run(plan_args *a)
   if (a->rank >= zp_world(&cfg))
     return zp_refuse(&a->o, "--rank: %lld is out of range; allowed is 0 to %d.", (long long)a->rank,
                      (int)zp_world(&cfg) - 1);
-  code = zp_plan_holds(&a->o, &cfg);
-  if (code == 0 && a->trace != NULL) code = zp_plan_trace(&a->o, &cfg, a->trace);
-  if (code == 0 && a->svg != NULL) code = zp_plan_svg(&a->o, &cfg, a->svg);
+  if (zp_rank_plan_holds(&cfg, &err) != 0) return zp_options_report(&a->o, &err);
+  code = draw_files(a, &cfg);
   if (code != 0) return code;
-  if (a->check) return zp_plan_check(&a->o, &cfg);
+  if (a->check) return check(&a->o, &cfg);
   if (a->trace == NULL && a->svg == NULL) return show(a, &cfg);
   return a->o.json ? print_files(a) : 0;
 }
 
-int zp_cmd_plan(int argc, char **argv, const zp_engine *engine)
+int zp_cmd_plan(int argc, char **argv, const zp_backend *engine)
 {
   (void)engine;
   plan_args a = {.rank = -1};

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "../engine/comm.h"
+#include "../comm/comm.h"
 #include "plan.h"
 
 static json_t *config_json(const zp_config *cfg)
@@ -17,7 +17,7 @@ static json_t *config_json(const zp_config *cfg)
                    cfg->tied_keys, "entries", cfg->n_params);
 }
 
-static json_t *flats_json(const zp_plan_rank *p)
+static json_t *flats_json(const zp_rank_plan *p)
 {
   json_t *list = json_array();
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
@@ -32,7 +32,7 @@ static json_t *flats_json(const zp_plan_rank *p)
   return list;
 }
 
-static json_t *entries_json(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p)
+static json_t *entries_json(const zp_options *o, const zp_config *cfg, const zp_rank_plan *p)
 {
   json_t *list = json_array();
   for (int32_t i = 0; i < p->lay.n_params; i++) {
@@ -63,7 +63,7 @@ typedef struct runs {
   json_t *list;
 } runs;
 
-static void add_run(void *ctx, const zp_plan_run *r)
+static void add_run(void *ctx, const zp_shard_run *r)
 {
   runs *to = ctx;
   json_array_append_new(
@@ -74,21 +74,21 @@ static void add_run(void *ctx, const zp_plan_run *r)
 }
 
 /* Which elements of which entry this rank owns. spec: PART-6 */
-static json_t *shards_json(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p)
+static json_t *shards_json(const zp_options *o, const zp_config *cfg, const zp_rank_plan *p)
 {
   json_t *list = json_array();
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     runs to = {o, json_array()};
-    zp_plan_runs(cfg, p, k, add_run, &to);
+    zp_rank_plan_runs(cfg, p, k, add_run, &to);
     json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:o, s:o}", "flat", k, "group",
                                           zp_group_name(p->lay.flat[k].group), "owner",
-                                          zp_plan_owner(cfg, p, k), "buckets",
+                                          zp_rank_plan_owner(cfg, p, k), "buckets",
                                           buckets_json(&p->lay.flat[k]), "runs", to.list));
   }
   return list;
 }
 
-static void append_ops(json_t *list, const zp_plan_rank *p, int32_t phase)
+static void append_ops(json_t *list, const zp_rank_plan *p, int32_t phase)
 {
   for (int64_t i = 0; i < p->n; i++) {
     const zp_op *op = &p->op[i];
@@ -108,13 +108,14 @@ static void append_ops(json_t *list, const zp_plan_rank *p, int32_t phase)
 }
 
 /* Sums and, if wanted, ops of all phases; NULL after a message, with *code set. */
-static json_t *ledger_json(const zp_options *o, const zp_config *cfg, zp_plan_rank *p, json_t *ops,
+static json_t *ledger_json(const zp_options *o, const zp_config *cfg, zp_rank_plan *p, json_t *ops,
                            int *code)
 {
   json_t *list = json_array();
+  zp_error err = {0};
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
-    *code = zp_plan_rank_phase(o, cfg, phase, p);
-    if (*code != 0) {
+    if (zp_rank_plan_phase(p, cfg, phase, &err) != 0) {
+      *code = zp_options_report(o, &err);
       json_decref(list);
       return NULL;
     }
@@ -130,10 +131,10 @@ static json_t *ledger_json(const zp_options *o, const zp_config *cfg, zp_plan_ra
 }
 
 /* NULL after a message, with *code set. */
-static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_plan_rank *p, int32_t ledger,
+static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_rank_plan *p, int32_t ledger,
                          int *code)
 {
-  const int64_t step_ops = p->n; /* just opened: STEP */
+  const int64_t step_ops = p->n; /* no program was written yet */
   json_t *ops = ledger ? json_array() : NULL, *rank;
   json_t *groups = ledger_json(o, cfg, p, ops, code);
   if (groups == NULL) {
@@ -160,14 +161,15 @@ static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_plan_rank
 static int dump_rank(const zp_options *o, const zp_config *cfg, int32_t rank, int which,
                      int32_t ledger)
 {
-  zp_plan_rank p;
-  int code = zp_plan_rank_open(o, cfg, rank, &p);
+  zp_rank_plan p;
+  zp_error err = {0};
+  int code = zp_rank_plan_open(&p, cfg, rank, &err) != 0 ? zp_options_report(o, &err) : 0;
   json_t *root = code == 0 ? rank_json(o, cfg, &p, ledger, &code) : NULL;
   if (root != NULL && which != ZP_PLAN_STAGES)
     json_object_set_new(root, "shard_map", shards_json(o, cfg, &p));
   if (root != NULL && json_dumpf(root, stdout, JSON_INDENT(1)) != 0) code = ZP_EXIT_ENVIRONMENT;
   json_decref(root);
-  zp_plan_rank_close(&p);
+  zp_rank_plan_close(&p);
   return code;
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/comm.h"
+#include "../comm/comm.h"
 #include "plan.h"
 
 /* "1.50 GiB". */
@@ -23,21 +23,21 @@ static const char *bytes_text(int64_t bytes, char *text, size_t cap)
 
 static void print_header(const zp_config *cfg)
 {
-  printf("pp %d × dp %d × tp %d (ep %d) = %d ranks, stage %d, %lld micro-batches, %s, %s, "
-         "buckets of %lld elements\n\n",
+  printf("pp %d × dp %d × tp %d (ep %d) = %d ranks, ZeRO stage %d, %lld micro-batches, %s, "
+         "%s reduction, buckets of %lld elements\n\n",
          (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep, (int)zp_world(cfg),
          (int)cfg->stage, (long long)cfg->micro_batches, zp_precision_name(cfg->precision),
          zp_reduce_name(cfg->reduce), (long long)cfg->bucket);
 }
 
-static void print_memory(const zp_plan_rank *p)
+static void print_memory(const zp_rank_plan *p)
 {
   const struct {
     const char *what;
     int64_t bytes;
   } rows[] = {{"parameters", p->memory.params},
-              {"window (stages 0, 1)", p->memory.window},
-              {"bucket slots (stage 2)", p->memory.slots},
+              {"window (ZeRO stages 0, 1)", p->memory.window},
+              {"bucket slots (ZeRO stage 2)", p->memory.slots},
               {"reduced sums", p->memory.reduced},
               {"mean gradient", p->memory.mean},
               {"masters and moments", p->memory.state},
@@ -51,9 +51,9 @@ static void print_memory(const zp_plan_rank *p)
       printf("  %-28s %12s\n", rows[i].what, bytes_text(rows[i].bytes, text, sizeof text));
 }
 
-static void print_flats(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p)
+static void print_flats(const zp_options *o, const zp_config *cfg, const zp_rank_plan *p)
 {
-  printf("Partition of stage %d\n", (int)p->at.pp);
+  printf("Partition of pipeline stage %d\n", (int)p->at.pp);
   printf("  flat  over  optgroup  tied  %14s  %8s  %12s  %12s\n", "elements", "buckets", "part",
          "shard");
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
@@ -79,7 +79,7 @@ static void print_flats(const zp_options *o, const zp_config *cfg, const zp_plan
   }
 }
 
-static void print_run(void *ctx, const zp_plan_run *r)
+static void print_run(void *ctx, const zp_shard_run *r)
 {
   const zp_options *o = ctx;
   printf("    %8lld  %12lld  %10lld  %5d  %-28s %14lld\n", (long long)r->bucket,
@@ -88,13 +88,13 @@ static void print_run(void *ctx, const zp_plan_run *r)
 }
 
 /* spec: PART-4 … PART-6 */
-static void print_shards(const zp_options *o, const zp_config *cfg, const zp_plan_rank *p)
+static void print_shards(const zp_options *o, const zp_config *cfg, const zp_rank_plan *p)
 {
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_flat *f = &p->lay.flat[k];
     const int64_t n = zp_buckets(f);
     printf("\nShard map of flat %d: part %d of each bucket\n", (int)k,
-           (int)zp_plan_owner(cfg, p, k));
+           (int)zp_rank_plan_owner(cfg, p, k));
     for (int64_t b = 0; b < n; b++) {
       if (b > 0 && b < n - 1) continue; /* like the first */
       printf("  bucket %lld: %lld elements, padded to %lld, parts of %lld\n", (long long)b,
@@ -104,11 +104,11 @@ static void print_shards(const zp_options *o, const zp_config *cfg, const zp_pla
     }
     printf("    %8s  %12s  %10s  %5s  %-28s %14s\n", "bucket", "shard offset", "elements", "entry",
            "", "from element");
-    zp_plan_runs(cfg, p, k, print_run, (void *)(uintptr_t)o);
+    zp_rank_plan_runs(cfg, p, k, print_run, (void *)(uintptr_t)o);
   }
 }
 
-static void print_ops(const zp_plan_rank *p)
+static void print_ops(const zp_rank_plan *p)
 {
   char text[256];
   printf("\n    position   clock                   group  op\n");
@@ -124,13 +124,13 @@ static void print_ops(const zp_plan_rank *p)
 
 /* The programs one after the other: init (creation of communicators, first broadcasts), step, save,
  * load. */
-static int print_ledger(const zp_options *o, const zp_config *cfg, zp_plan_rank *p, int32_t ledger)
+static int print_ledger(const zp_options *o, const zp_config *cfg, zp_rank_plan *p, int32_t ledger)
 {
   char text[32];
+  zp_error err = {0};
   printf("\nLedger\n");
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
-    const int code = zp_plan_rank_phase(o, cfg, phase, p);
-    if (code != 0) return code;
+    if (zp_rank_plan_phase(p, cfg, phase, &err) != 0) return zp_options_report(o, &err);
     printf("  %s (%lld ops in the program)\n", zp_phase_name(phase), (long long)p->n);
     for (int32_t g = 0; g < ZP_GROUPS; g++) {
       const int64_t ops = p->ledger[phase][g].ops;
@@ -145,8 +145,8 @@ static int print_ledger(const zp_options *o, const zp_config *cfg, zp_plan_rank 
   return 0;
 }
 
-int zp_plan_print_rank(const zp_options *o, const zp_config *cfg, zp_plan_rank *p, int32_t ledger,
-                       int32_t shards)
+static int print_rank(const zp_options *o, const zp_config *cfg, zp_rank_plan *p, int32_t ledger,
+                      int32_t shards)
 {
   print_header(cfg);
   printf("Rank %d: pp %d, dp %d, tp %d\n\n", (int)p->rank, (int)p->at.pp, (int)p->at.dp,
@@ -157,8 +157,20 @@ int zp_plan_print_rank(const zp_options *o, const zp_config *cfg, zp_plan_rank *
   return print_ledger(o, cfg, p, ledger);
 }
 
+int zp_plan_print_rank(const zp_options *o, const zp_config *cfg, int32_t rank, int32_t ledger,
+                       int32_t shards)
+{
+  zp_rank_plan p;
+  zp_error err = {0};
+  const int code = zp_rank_plan_open(&p, cfg, rank, &err) != 0
+                       ? zp_options_report(o, &err)
+                       : print_rank(o, cfg, &p, ledger, shards);
+  zp_rank_plan_close(&p);
+  return code;
+}
+
 /* Different optimizer groups among a stage's entries. */
-static int32_t groups_of(const zp_plan_rank *p)
+static int32_t groups_of(const zp_rank_plan *p)
 {
   int32_t n = 0;
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
@@ -169,6 +181,22 @@ static int32_t groups_of(const zp_plan_rank *p)
   return n;
 }
 
+static void print_stage(const zp_config *cfg, const zp_rank_plan *p)
+{
+  char sends[32], memory[32];
+  int64_t elements = 0, buckets = 0, bytes = 0;
+  for (int32_t k = 0; k < p->lay.n_flats; k++) {
+    elements += p->lay.flat[k].numel;
+    buckets += zp_buckets(&p->lay.flat[k]);
+  }
+  for (int32_t g = 0; g < ZP_GROUPS; g++) bytes += p->ledger[ZP_PHASE_STEP][g].bytes;
+  printf("%5d  %7lld  %d  %7d  %14lld  %8lld  %5lld  %8lld  %10s  %10s\n", (int)p->at.pp,
+         (long long)cfg->dp * cfg->tp, (int)groups_of(p), (int)p->lay.n_params, (long long)elements,
+         (long long)buckets, (long long)zp_alive(cfg->pp, cfg->micro_batches, p->at.pp),
+         (long long)p->n, bytes_text(bytes, sends, sizeof sends),
+         bytes_text(p->total, memory, sizeof memory));
+}
+
 int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
 {
   const int32_t shown = cfg->pp < 64 ? cfg->pp : 64;
@@ -176,51 +204,15 @@ int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
   printf("stage    ranks  K  entries        elements   buckets  alive  ops/step  %10s  %10s\n",
          "sends", "memory");
   for (int32_t s = 0; s < shown; s++) {
-    zp_plan_rank p;
-    char sends[32], memory[32];
-    int64_t elements = 0, buckets = 0, bytes = 0;
-    const int32_t rank = zp_rank_of(cfg, (zp_coord){s, 0, 0});
-    const int code = zp_plan_rank_open(o, cfg, rank, &p);
-    if (code != 0) {
-      zp_plan_rank_close(&p);
-      return code;
-    }
-    for (int32_t k = 0; k < p.lay.n_flats; k++) {
-      elements += p.lay.flat[k].numel;
-      buckets += zp_buckets(&p.lay.flat[k]);
-    }
-    for (int32_t g = 0; g < ZP_GROUPS; g++) bytes += p.ledger[ZP_PHASE_STEP][g].bytes;
-    printf("%5d  %7lld  %d  %7d  %14lld  %8lld  %5lld  %8lld  %10s  %10s\n", (int)s,
-           (long long)cfg->dp * cfg->tp, (int)groups_of(&p), (int)p.lay.n_params,
-           (long long)elements, (long long)buckets,
-           (long long)zp_alive(cfg->pp, cfg->micro_batches, s), (long long)p.n,
-           bytes_text(bytes, sends, sizeof sends), bytes_text(p.total, memory, sizeof memory));
-    zp_plan_rank_close(&p);
+    zp_rank_plan p;
+    zp_error err = {0};
+    int status = zp_rank_plan_open(&p, cfg, zp_rank_of(cfg, (zp_coord){s, 0, 0}), &err);
+    if (status == 0) status = zp_rank_plan_phase(&p, cfg, ZP_PHASE_STEP, &err);
+    if (status == 0) print_stage(cfg, &p);
+    zp_rank_plan_close(&p);
+    if (status != 0) return zp_options_report(o, &err);
   }
   if (shown < cfg->pp) printf("  … and %d stages more\n", (int)(cfg->pp - shown));
   printf("\nK: optimizer groups. sends, memory: of one rank of the stage, without activations.\n");
   return 0;
-}
-
-/* One cell per slot of time: F0 forward, B0 backward, of micro-batch 0. */
-void zp_plan_ascii(const zp_config *cfg, int32_t columns)
-{
-  const int64_t S = cfg->pp, M = cfg->micro_batches, T = zp_slots(S, M);
-  const int32_t cell = M <= 10 ? 2 : M <= 100 ? 3 : M <= 1000 ? 4 : 8;
-  const int64_t fits = (columns - 10) / (cell + 1), shown = T < fits ? T : fits;
-  const int64_t rows = S < 32 ? S : 32;
-  printf("\nPipeline (1F1B): F forward, B backward, of a micro-batch\n\n");
-  for (int64_t s = 0; s < rows; s++) {
-    printf("stage %2lld ", (long long)s);
-    for (int64_t t = 0; t < shown; t++) {
-      const zp_slot a = zp_slot_at(S, M, s, t);
-      char text[24] = "";
-      if (a.mb >= 0) snprintf(text, sizeof text, "%c%lld", a.backward ? 'B' : 'F', (long long)a.mb);
-      printf(" %-*s", (int)cell, a.mb >= 0 ? text : "·");
-    }
-    printf("%s\n", shown < T ? "…" : "");
-  }
-  if (rows < S) printf("… and %lld stages more\n", (long long)(S - rows));
-  printf("\n%lld slots, of which a stage works in %lld (%.1f %%).\n", (long long)T,
-         (long long)(2 * M), 100.0 * (double)(2 * M) / (double)T);
 }

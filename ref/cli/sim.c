@@ -1,22 +1,21 @@
-/* zeroproof sim: given gradients under a configuration, compared with serial; planted faults. */
+/* zeroproof sim: given gradients under a configuration, compared with serial; injected faults. */
 #define _GNU_SOURCE
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
+#include "../verify/ref_fault.h"
 #include "commands.h"
 #include "options.h"
-#include "plan.h"
-#include "sim_fault.h"
 #include "sim_setup.h"
 
 enum { KEY_FAULT = 0x4000, KEY_MODE, KEY_UNUSED, KEY_VARY, KEY_TUPLE, KEY_CASE };
 
 static const struct argp_option options[] = {
-    {"fault", KEY_FAULT, "NAME", 0, "plant a historic bug; `list` names them", 0},
+    {"fault", KEY_FAULT, "NAME", 0, "inject a historic bug; `list` names them", 0},
     {"gradients", KEY_MODE, "coded|dyadic|wild", 0,
      "coded: every contribution can be named (default); dyadic: exact; wild: any bits", 0},
     {"unused", KEY_UNUSED, "PERCENT", 0, "declared unused, of (entry, micro-batch), 0 to 99", 0},
@@ -69,7 +68,7 @@ static const struct argp argp = {
     "Runs steps with gradients given by formula on simulated ranks, and serially; compares losses, "
     "norms, scales, reduced gradients, masters, moments and parameters bit for bit.\v"
     "Without a topology: pp 2, dp 2; without --steps: 3. "
-    "--fault NAME plants one historic bug of another implementation after planning and says which "
+    "--fault NAME injects one historic bug of another implementation after planning and says which "
     "clause of spec/ fails; with coded gradients also which contribution (rank, micro-batch, "
     "parameter, element) is missing or doubled. Each fault starts from a configuration that shows "
     "it; options change that. Exit codes: 0 clean, 1 a fault or a violation was detected, 2 "
@@ -81,7 +80,7 @@ static const struct argp argp = {
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-static void print_list(const zp_engine *e)
+static void print_list(const zp_backend *e)
 {
   int width = 0;
   for (int32_t i = 0; i < e->fault_count(); i++) {
@@ -95,26 +94,45 @@ static void print_list(const zp_engine *e)
   }
 }
 
-static void print_head(const zp_case *c, const zp_fault *fault)
+/* The command that repeats the case. */
+static void print_repeat(const zp_sim_args *a, const zp_case *c)
+{
+  char text[ZP_CASE_TEXT];
+  zp_case_format(c, text, sizeof text);
+  printf("repeat: zeroproof sim ");
+  if (a->engine->schedules > 0) printf("--engine %s ", a->engine->name);
+  if (a->chosen.tsan) printf("--tsan ");
+  if (a->chosen.offload) printf("--offload ");
+  if (a->chosen.schedules > 0) printf("--schedules %d ", (int)a->chosen.schedules);
+  if (a->fault != NULL) printf("--fault %s ", a->fault->name);
+  printf("--case '%s'\n", text);
+  if (c->synth.mask != NULL || c->hyper != NULL)
+    printf("  (not in the case: the configuration's %s%s%s; give them as before)\n",
+           c->hyper != NULL ? "optimizer options" : "",
+           c->synth.mask != NULL && c->hyper != NULL ? " and " : "",
+           c->synth.mask != NULL ? "lists of unused parameters" : "");
+}
+
+static void print_head(const zp_sim_args *a, const zp_case *c)
 {
   const zp_config *cfg = &c->cfg;
-  char text[ZP_CASE_TEXT];
+  const zp_fault *fault = a->fault;
   if (fault != NULL)
-    printf("planted: %s: %s\n  source: %s; breaks %s\n", fault->name, fault->what, fault->source,
+    printf("fault: %s, injected on purpose: %s\n  seen in%s: %s; breaks clause %s of spec/\n",
+           fault->name, fault->what,
+           strchr(fault->source, '#') != NULL ? " (#: issue or pull request)" : "", fault->source,
            fault->clause);
-  printf("%d ranks: pp %d, dp %d, tp %d, ep %d; stage %d, %s, %s; %lld micro-batches, buckets of "
-         "%lld; K = (",
+  printf("%d ranks: pp %d, dp %d, tp %d, ep %d; ZeRO stage %d, %s, %s reduction\n",
          cfg->pp * cfg->dp * cfg->tp, cfg->pp, cfg->dp, cfg->tp, cfg->ep, cfg->stage,
-         zp_precision_name(cfg->precision), zp_reduce_name(cfg->reduce),
-         (long long)cfg->micro_batches, (long long)cfg->bucket);
+         zp_precision_name(cfg->precision), zp_reduce_name(cfg->reduce));
+  printf("  %lld micro-batch%s per replica, buckets of %lld elements; optimizer groups (K) of each "
+         "pipeline stage: ",
+         (long long)cfg->micro_batches, cfg->micro_batches == 1 ? "" : "es",
+         (long long)cfg->bucket);
   for (int32_t s = 0; s < cfg->pp && s < 32; s++)
     printf("%s%d", s == 0 ? "" : ", ", zp_case_groups(c, s));
-  printf("%s)\n", cfg->pp > 32 ? ", …" : "");
-  zp_case_format(c, text, sizeof text);
-  printf("case: %s\n", text);
-  if (c->synth.mask != NULL)
-    printf("  and what the configuration file's parameters call unused, which a case has no words "
-           "for\n");
+  printf("%s\n", cfg->pp > 32 ? ", …" : "");
+  print_repeat(a, c);
 }
 
 /* What coded gradients can decide here. */
@@ -128,11 +146,10 @@ static void print_proof(const zp_case *c)
     printf("no coded gradients: %s\n", why);
     return;
   }
-  printf("coded gradients: %d contributions an element; %s%s\n", zp_synth_digits(&c->cfg),
-         exact == ZP_SYNTH_ALL
-             ? "every partial sum, divided before, after or by a reciprocal, is exact"
-             : "",
-         why);
+  printf("coded gradients: each element carries %d contributions (of one micro-batch each), so a "
+         "wrong sum shows which one is missing or doubled;\n  %s\n",
+         zp_synth_digits(&c->cfg),
+         exact == ZP_SYNTH_ALL ? "all sums and divisions are exact: nothing is rounded" : why);
 }
 
 static void print_steps(const zp_verdict *v)
@@ -145,16 +162,13 @@ static void print_steps(const zp_verdict *v)
   }
 }
 
-static void print_verdict(const zp_engine *e, const zp_case *c, const zp_fault *fault,
+static void print_verdict(const zp_backend *e, const zp_case *c, const zp_fault *fault,
                           const zp_verdict *v)
 {
   if (!v->failed && e->schedules > 0) {
     printf("clean: %d step%s on %d ranks, %s\n", v->steps, v->steps == 1 ? "" : "s",
            (int)zp_world(&c->cfg), e->clean);
-    printf("%lld order%s of execution, %lld of them distinct, %lld with offload; what %lld ordered "
-           "was compared with what the plan demands\n",
-           (long long)v->orders, v->orders == 1 ? "" : "s", (long long)v->distinct,
-           (long long)v->offloads, (long long)v->paths);
+    zp_print_orders(v->orders, v->distinct, v->offloads, v->paths);
   } else if (!v->failed) {
     printf(
         "clean: losses, norms, scales, reduced gradients, moments, masters and parameters of all "
@@ -162,22 +176,27 @@ static void print_verdict(const zp_engine *e, const zp_case *c, const zp_fault *
         c->cfg.pp * c->cfg.dp * c->cfg.tp, v->steps, v->steps == 1 ? "" : "s");
   }
   if (!v->failed) {
-    zp_verdict_drawn(c, v);
+    zp_print_timeline(c, v);
     if (fault != NULL) printf("the fault has no effect on this configuration\n");
     return;
   }
-  printf("%s\n", v->text);
-  zp_verdict_drawn(c, v);
+  printf("failed:");
+  for (int32_t i = 0; i < v->n_clauses; i++) printf("%s %s", i == 0 ? "" : ",", v->clause[i]);
+  printf("%s\n%s\n",
+         fault != NULL ? " (violated clauses of spec/: the injected fault was found)"
+                       : " (violated clauses of spec/)",
+         v->text);
+  if (strstr(v->text, "program position") != NULL)
+    printf("  (stage: the pipeline stage; program position: index in the rank's list of operations "
+           "of the step)\n");
+  zp_print_timeline(c, v);
   if (v->schedule != 0 && v->schedule == c->schedule)
     printf("under schedule %llu, the case's first: --schedules 1 replays it\n",
            (unsigned long long)v->schedule);
   else if (v->schedule != 0)
     printf("under schedule %llu; add schedule=%llu to the case and --schedules 1 to replay it\n",
            (unsigned long long)v->schedule, (unsigned long long)v->schedule);
-  printf("failed:");
-  for (int32_t i = 0; i < v->n_clauses; i++) printf("%s %s", i == 0 ? "" : ",", v->clause[i]);
-  printf("\n");
-  if (fault != NULL && zp_fault_why(fault) != NULL) printf("%s\n", zp_fault_why(fault));
+  if (fault != NULL && zp_ref_fault_why(fault) != NULL) printf("%s\n", zp_ref_fault_why(fault));
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -185,7 +204,7 @@ static void print_verdict(const zp_engine *e, const zp_case *c, const zp_fault *
 static json_t *json_fault(const zp_fault *f)
 {
   return json_pack("{s:s,s:s,s:s,s:s,s:s}", "name", f->name, "clause", f->clause, "what", f->what,
-                   "source", f->source, "case", f->first);
+                   "source", f->source, "case", f->example);
 }
 
 static void dump(json_t *root)
@@ -195,7 +214,7 @@ static void dump(json_t *root)
   json_decref(root);
 }
 
-static void print_list_json(const zp_engine *e)
+static void print_list_json(const zp_backend *e)
 {
   json_t *root = json_array();
   for (int32_t i = 0; i < e->fault_count(); i++)
@@ -270,7 +289,7 @@ static void print_json(const zp_case *c, const zp_fault *fault, const zp_verdict
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static int given(const zp_options *o, int32_t opt)
+static int is_set(const zp_options *o, int32_t opt)
 {
   return o->by_flag[opt] || o->by_file[opt];
 }
@@ -280,9 +299,9 @@ static int32_t sim_defaults(zp_sim_args *a)
 {
   zp_options *o = &a->o;
   if (a->text != NULL || a->fault != NULL) return 0;
-  if (!given(o, ZP_OPT_STEPS)) o->value[ZP_OPT_STEPS] = 3;
-  if (given(o, ZP_OPT_PP) || given(o, ZP_OPT_DP) || given(o, ZP_OPT_TP) || given(o, ZP_OPT_EP) ||
-      o->params != NULL || o->groups != NULL)
+  if (!is_set(o, ZP_OPT_STEPS)) o->value[ZP_OPT_STEPS] = 3;
+  if (is_set(o, ZP_OPT_PP) || is_set(o, ZP_OPT_DP) || is_set(o, ZP_OPT_TP) ||
+      is_set(o, ZP_OPT_EP) || o->params != NULL || o->groups != NULL)
     return 0;
   o->value[ZP_OPT_PP] = o->value[ZP_OPT_DP] = 2;
   return 1;
@@ -328,10 +347,7 @@ static int take_masks(const zp_sim_args *a, zp_case *c)
 static void show(const char *what, int32_t step, int32_t steps)
 {
   static double began;
-  struct timespec t;
-  double now;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+  const double now = zp_clock_s();
   if (began == 0) began = now;
   if (what == NULL) fputs("\r\033[K", stderr);
   else if (step >= 0)
@@ -347,17 +363,17 @@ static int run(zp_sim_args *a)
   const int32_t chosen = sim_defaults(a);
   int code = zp_sim_setup(a, &c);
   if (code == ZP_EXIT_GOOD) code = check_worth(a, &c);
-  if (code == ZP_EXIT_GOOD) code = zp_engine_can(a->engine, "zeroproof sim", &c);
+  if (code == ZP_EXIT_GOOD) code = zp_engine_supports(a->engine, "zeroproof sim", &c);
   if (code == ZP_EXIT_GOOD) code = take_masks(a, &c);
   /* beside what the plan says, a simulated rank takes about 16 KiB of small allocations */
   if (code == ZP_EXIT_GOOD) code = zp_plan_fits(&a->o, &c.cfg, 16384.0 * zp_world(&c.cfg));
   if (code != ZP_EXIT_GOOD) return code;
   if (!a->o.json) {
     if (chosen)
-      printf("no topology was given: pp 2, dp 2, %d steps, a list with a tied key over both stages "
-             "and without experts\n",
+      printf("no topology was given: pp 2, dp 2, %d steps, a parameter list with a tied weight on "
+             "both pipeline stages and without experts\n",
              (int)c.steps);
-    print_head(&c, a->fault);
+    print_head(a, &c);
     print_proof(&c);
     fflush(stdout);
   }
@@ -366,7 +382,7 @@ static int run(zp_sim_args *a)
   c.trace = a->chosen.trace;
   c.svg = a->chosen.svg;
   if (isatty(STDERR_FILENO)) c.progress = show;
-  a->engine->run(&c, a->fault, &v);
+  a->engine->run_case(&c, a->fault, &v);
   if (c.progress != NULL) show(NULL, 0, 0);
   if (v.no_memory) {
     fprintf(stderr, "zeroproof sim: %s\n", v.text);
@@ -381,7 +397,7 @@ static int run(zp_sim_args *a)
   return v.failed ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
 }
 
-int zp_cmd_sim(int argc, char **argv, const zp_engine *engine)
+int zp_cmd_sim(int argc, char **argv, const zp_backend *engine)
 {
   static zp_sim_args a;
   int code;

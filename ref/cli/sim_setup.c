@@ -4,68 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static int given(const zp_options *o, int32_t opt)
+#include "../verify/case_list.h"
+
+static int is_set(const zp_options *o, int32_t opt)
 {
   return o->by_flag[opt] || o->by_file[opt];
-}
-
-static zp_param entry(int64_t numel, int32_t stage, int32_t optgroup)
-{
-  zp_param p;
-  memset(&p, 0, sizeof p);
-  p.numel = numel;
-  p.stage = stage;
-  p.optgroup = optgroup;
-  p.tied = -1;
-  return p;
-}
-
-/* A list with everything that the topology allows: a key tied over first and last stage, sharded
- * and replicated entries, experts, sizes that no number of ranks divides. */
-static void default_list(zp_case *c)
-{
-  const zp_config *cfg = &c->cfg;
-  int32_t n = 0;
-  for (int32_t s = 0; s < cfg->pp && n + 6 <= ZP_CASE_PARAMS; s++) {
-    if (s == 0) {
-      c->params[n] = entry(29, s, 0);
-      c->params[n++].tied = 0;
-    }
-    c->params[n++] = entry(17, s, 0);
-    c->params[n] = entry(31, s, 0);
-    c->params[n++].sharded = cfg->tp > 1;
-    if (cfg->ep > 1) {
-      c->params[n] = entry(23, s, 0);
-      c->params[n++].expert = 1;
-    }
-    c->params[n++] = entry(5, s, s % 2 == 0 ? 1 : 0); /* K = 2 on even stages, 1 on odd ones */
-    if (s == cfg->pp - 1) {
-      c->params[n] = entry(29, s, 0);
-      c->params[n++].tied = 0;
-    }
-  }
-  c->cfg.n_params = n;
-}
-
-/* The fault's list cut for another number of stages: the first and the last stage keep theirs,
- * those between repeat the ones between (or the first, without its tied entries). */
-static void recut(zp_case *c, int32_t old_pp)
-{
-  static zp_param old[ZP_CASE_PARAMS];
-  const int32_t n_old = c->cfg.n_params, pp = c->cfg.pp;
-  int32_t n = 0;
-  memcpy(old, c->params, sizeof old);
-  for (int32_t s = 0; s < pp; s++) {
-    const int32_t last = s == pp - 1 && pp > 1;
-    const int32_t from = last ? old_pp - 1 : s < old_pp - 1 ? s : old_pp > 1 ? old_pp - 2 : 0;
-    for (int32_t j = 0; j < n_old && n < ZP_CASE_PARAMS; j++) {
-      if (old[j].stage != from) continue;
-      if (old[j].tied >= 0 && s > 0 && !last) continue;
-      c->params[n] = old[j];
-      c->params[n++].stage = s;
-    }
-  }
-  c->cfg.n_params = n;
 }
 
 /* --groups K0,K1,…: entries of a stage take turns. A stage with too few of them gets more, unless
@@ -83,7 +26,7 @@ static void apply_groups(const zp_options *o, zp_case *c)
     }
     for (; o->params == NULL && turn < o->groups[s] && n < ZP_CASE_PARAMS; turn++) {
       memmove(&c->params[at + 1], &c->params[at], (size_t)(n - at) * sizeof c->params[0]);
-      c->params[at++] = entry(7, s, turn);
+      c->params[at++] = zp_case_entry(7, s, turn);
       n++;
     }
   }
@@ -101,11 +44,11 @@ static void apply_fields(const zp_options *o, zp_case *c, int all)
       [ZP_OPT_REDUCE] = &cfg->reduce, [ZP_OPT_DYNAMIC_SHAPES] = &cfg->dynamic_shapes,
       [ZP_OPT_STEPS] = &c->steps};
   for (int32_t i = 0; i < ZP_OPTS; i++)
-    if (fields[i] != NULL && (all || given(o, i))) *fields[i] = (int32_t)o->value[i];
-  if (all || given(o, ZP_OPT_MICRO_BATCHES)) cfg->micro_batches = o->value[ZP_OPT_MICRO_BATCHES];
-  if (all || given(o, ZP_OPT_BUCKET)) cfg->bucket = o->value[ZP_OPT_BUCKET];
-  if (all || given(o, ZP_OPT_ALIGN)) cfg->align = o->value[ZP_OPT_ALIGN];
-  if (all || given(o, ZP_OPT_SEED)) c->synth.seed = (uint64_t)o->value[ZP_OPT_SEED];
+    if (fields[i] != NULL && (all || is_set(o, i))) *fields[i] = (int32_t)o->value[i];
+  if (all || is_set(o, ZP_OPT_MICRO_BATCHES)) cfg->micro_batches = o->value[ZP_OPT_MICRO_BATCHES];
+  if (all || is_set(o, ZP_OPT_BUCKET)) cfg->bucket = o->value[ZP_OPT_BUCKET];
+  if (all || is_set(o, ZP_OPT_ALIGN)) cfg->align = o->value[ZP_OPT_ALIGN];
+  if (all || is_set(o, ZP_OPT_SEED)) c->synth.seed = (uint64_t)o->value[ZP_OPT_SEED];
 }
 
 /* Optimizer, clipping and scale: the case's, but for what was given. Without a case, fp16 has the
@@ -132,7 +75,7 @@ static void apply_hyper(zp_sim_args *a, zp_case *c, int all)
 static int start(const zp_sim_args *a, zp_case *c)
 {
   char why[256];
-  const char *text = a->text != NULL ? a->text : a->fault != NULL ? a->fault->first : "";
+  const char *text = a->text != NULL ? a->text : a->fault != NULL ? a->fault->example : "";
   zp_case_init(c);
   if (zp_case_parse(c, text, why, sizeof why) == 0) return ZP_EXIT_GOOD;
   return zp_refuse(&a->o, "--case: %s.", why);
@@ -147,9 +90,9 @@ static int take_list(const zp_sim_args *a, zp_case *c, int all, int32_t old_pp)
     memcpy(c->params, o->params, (size_t)o->n_params * sizeof c->params[0]);
     c->cfg.n_params = o->n_params;
   } else if (all) {
-    default_list(c);
+    zp_case_default_list(c);
   } else if (c->cfg.pp != old_pp) {
-    recut(c, old_pp);
+    zp_case_recut(c, old_pp);
   }
   if (o->groups != NULL) apply_groups(o, c);
   zp_case_settle(c);
@@ -163,7 +106,7 @@ int zp_sim_setup(zp_sim_args *a, zp_case *c)
   int code = start(a, c);
   if (code != ZP_EXIT_GOOD) return code;
   old_pp = c->cfg.pp;
-  if (a->o.value[ZP_OPT_STEPS] > 32 && given(&a->o, ZP_OPT_STEPS))
+  if (a->o.value[ZP_OPT_STEPS] > 32 && is_set(&a->o, ZP_OPT_STEPS))
     return zp_refuse(&a->o, "steps: %lld; sim takes 0 to 32.", (long long)a->o.value[ZP_OPT_STEPS]);
   apply_fields(&a->o, c, all);
   code = take_list(a, c, all, old_pp);

@@ -2,14 +2,13 @@
 #ifndef ZP_CLI_SIM_SETUP_H
 #define ZP_CLI_SIM_SETUP_H
 
-#include "engine.h"
+#include "engine_option.h"
 #include "options.h"
-#include "sim_fault.h"
 
 typedef struct zp_sim_args {
   zp_options o;
   zp_engine_args chosen;
-  const zp_engine *engine;
+  const zp_backend *engine;
   const char *fault_name; /* --fault, or NULL */
   const zp_fault *fault;
   const char *text;     /* --case, or NULL */

@@ -1,11 +1,14 @@
-/* zeroproof trace: judges, or draws, what a run of any program recorded. */
+/* zeroproof trace: judges or draws the recorded run of any program. */
+#include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../trace/trace.h"
 #include "commands.h"
 #include "options.h"
-#include "trace.h"
 
+enum { PRINTED_MAX = 50 };
 enum { KEY_OUT = 'o', KEY_RANKS = 'r', KEY_JSON = 'j' };
 
 typedef struct args {
@@ -47,23 +50,96 @@ static error_t take(int key, char *arg, struct argp_state *state)
   }
 }
 
-int zp_cmd_trace(int argc, char **argv, const zp_engine *engine)
+/* ---- Findings -------------------------------------------------------------------------------- */
+
+static void print_json(const zp_trace_verdict *v)
+{
+  json_t *list = json_array();
+  for (int32_t i = 0; i < v->findings; i++) {
+    const zp_trace_finding *f = &v->finding[i];
+    json_t *ranks = json_array();
+    for (int32_t k = 0; k < f->n_ranks; k++)
+      json_array_append_new(ranks, json_integer(f->ranks[k]));
+    if (f->n_ranks == 0 && f->rank >= 0) json_array_append_new(ranks, json_integer(f->rank));
+    json_array_append_new(list,
+                          json_pack("{s:s, s:s, s:i, s:o, s:I, s:s}", "kind", f->kind, "level",
+                                    f->warning ? "warning" : "error", "rank", (int)f->rank, "ranks",
+                                    ranks, "record", (json_int_t)f->record, "text", f->text));
+  }
+  json_t *all = json_pack("{s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:o}", "schema",
+                          "zeroproof/trace/1", "good", v->errors == 0, "ranks", (int)v->world,
+                          "records", (json_int_t)v->records, "not_judged", (json_int_t)v->unjudged,
+                          "mismatches", (json_int_t)v->mismatches, "cycles", (json_int_t)v->cycles,
+                          "asynchronous_cycles", (json_int_t)v->async_cycles, "findings", list);
+  json_dumpf(all, stdout, JSON_INDENT(1));
+  putchar('\n');
+  json_decref(all);
+}
+
+static void print_text(const zp_trace_verdict *v)
+{
+  const int bad = v->errors > 0;
+  printf("%" PRId64 " records of %d ranks: %s", v->records, (int)v->world,
+         bad ? "inconsistent, the traces do not match each other" : "consistent");
+  if (v->mismatches > 1) printf("; %" PRId64 " operations differ", v->mismatches);
+  if (v->cycles > 1) printf("; %" PRId64 " cycles", v->cycles);
+  putchar('\n');
+  for (int32_t i = 0; i < v->findings && i < PRINTED_MAX; i++)
+    printf("%s%s\n", v->finding[i].warning ? "warning: " : "", v->finding[i].text);
+  if (v->findings > PRINTED_MAX)
+    printf("and %d more (--json lists all)\n", (int)v->findings - PRINTED_MAX);
+  if (v->findings > 0)
+    printf(
+        "(An operation is written as: name, reduction, elements, type. Records, and the operations "
+        "of a group,\nare numbered from 0. A group has the name that the recorder gave it.)\n");
+}
+
+static int check(const char *dir, int json)
+{
+  zp_trace_verdict v;
+  zp_error err = {0};
+  int code;
+  if (zp_trace_judge(dir, &v, &err) != 0) {
+    fprintf(stderr, "zeroproof trace: %s\n", err.text);
+    code = zp_exit_of(err.status);
+  } else {
+    if (json) print_json(&v);
+    else print_text(&v);
+    code = v.errors > 0 ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
+  }
+  zp_trace_verdict_free(&v);
+  return code;
+}
+
+static int view(const char *dir, const char *file, int32_t first, int32_t last)
+{
+  zp_error err = {0};
+  if (zp_trace_view(dir, file, first, last, &err) != 0) {
+    fprintf(stderr, "zeroproof trace: %s\n", err.text);
+    return zp_exit_of(err.status);
+  }
+  printf("wrote %s: open it at https://ui.perfetto.dev\n", file);
+  return ZP_EXIT_GOOD;
+}
+
+int zp_cmd_trace(int argc, char **argv, const zp_backend *engine)
 {
   (void)engine;
   static const struct argp argp = {
       choices,
       take,
       "check DIR\nview DIR --out FILE",
-      "Judges a recorded run: do the operations of each group fit, in order, on all members?\v"
+      "Judges a recorded run: do all members of a group enter the same operations in the same "
+      "order?\v"
       "DIR has a file rank-N.zpt for each rank, as the recorders write (conformance/TRACE.md). "
-      "check ends with 0 when all fits, 1 when something does not, and tells which rank is the "
-      "first that differs, is missing, or is behind.",
+      "check exits with 0 if the traces are consistent, or 1 if not. It names the first rank that "
+      "differs, is missing, or lags behind.",
       NULL,
       NULL,
       NULL};
   args a = {.last = 63};
   const int code = zp_cli_parse(&argp, argc, argv, &a);
   if (code) return code;
-  if (strcmp(a.what, "view") == 0) return zp_trace_view(a.dir, a.out, a.first, a.last);
-  return zp_trace_check(a.dir, a.json);
+  if (strcmp(a.what, "view") == 0) return view(a.dir, a.out, a.first, a.last);
+  return check(a.dir, a.json);
 }

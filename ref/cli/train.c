@@ -8,9 +8,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "../engine/job.h"
+#include "../comm/job/job.h"
 #include "commands.h"
-#include "plan.h"
 #include "train_session.h"
 
 enum { SAMPLE = 200 };
@@ -42,38 +41,89 @@ static double activation_bytes(const zp_train_args *a, const zp_config *cfg)
 
 /* ---- Training -------------------------------------------------------------------------------- */
 
-static int save(zp_train_session *s)
+static void remark(void *ctx, const char *text)
 {
-  const int status = zp_train_save(s->a, &s->trainer, &s->err);
-  if (status == 0 && s->speaks && !s->a->o.json)
-    printf("        saved in %s, continues at step %" PRId64 "\n", s->a->save,
-           s->trainer.rank->step);
-  return status;
+  const zp_train_session *s = ctx;
+  fprintf(stderr, "%s: note:%s\n", s->a->o.command, text);
 }
 
-/* The steps themselves. */
+/* The checkpoint's scaler continues, whatever this run would have begun with. */
+static void loaded(void *ctx, const zp_scaler *now)
+{
+  const zp_train_session *s = ctx;
+  const zp_options *o = &s->a->o;
+  const zp_scaler *mine = &o->hyper.scaler;
+  const int given = o->hyper_by_flag[ZP_HYPER_SCALE] || o->hyper_by_file[ZP_HYPER_SCALE];
+  if (!given && now->dynamic == mine->dynamic && now->log2_min == mine->log2_min &&
+      now->log2_max == mine->log2_max && now->window == mine->window &&
+      now->hysteresis == mine->hysteresis && now->consecutive == mine->consecutive)
+    return;
+  fprintf(stderr, "%s: note: %s the checkpoint's scaler goes on (%s, now 2^%d", o->command,
+          given ? "--loss-scale has no effect with --load:" : "the loss scale is not this run's:",
+          now->dynamic ? "dynamic" : "static", (int)now->log2_scale);
+  if (now->dynamic)
+    fprintf(stderr, ", from 2^%d to 2^%d, window %lld, hysteresis %d", (int)now->log2_min,
+            (int)now->log2_max, (long long)now->window, (int)now->hysteresis);
+  fputs(").\n", stderr);
+}
+
+/* Starts the runs of --verify beside this one. */
+static int begins(void *ctx, int64_t first, zp_error *err)
+{
+  zp_train_session *s = ctx;
+  const zp_train_args *a = s->a;
+  s->verify =
+      zp_verify_start(&s->cfg, &a->o.hyper, &s->work, &a->shape, first + a->o.value[ZP_OPT_STEPS]);
+  return s->verify != NULL ? 0 : zp_fail(err, ZP_E_MEMORY, -1, "no memory to verify");
+}
+
+static void stepped(void *ctx, const zp_step_result *result, int64_t ops, int64_t bytes)
+{
+  zp_train_print_step(ctx, result, ops, bytes);
+}
+
+static void saved(void *ctx, int64_t next_step)
+{
+  const zp_train_session *s = ctx;
+  if (!s->a->o.json)
+    printf("        saved in %s, continues at step %" PRId64 "\n", s->a->save, next_step);
+}
+
 static int train(zp_train_session *s)
 {
   const zp_train_args *a = s->a;
-  int status = zp_trainer_open(&s->trainer, &s->cfg, &a->o.hyper, &s->work, s->mpi, &s->err);
-  if (status == 0 && a->load != NULL) status = zp_train_load(a, &s->trainer, &s->err);
-  if (status != 0) return status;
-  if (zp_outcome_open(&s->out, &s->cfg, s->trainer.rank->step, a->o.value[ZP_OPT_STEPS]) != 0)
-    return zp_fail(&s->err, ZP_E_MEMORY, -1, "no memory for the outcome of the run");
-  if (a->verify && s->speaks && s->mpi == NULL) {
-    s->verify = zp_verify_start(a, &s->cfg, &s->work, &a->shape, s->out.first + s->out.steps);
-    if (s->verify == NULL) return zp_fail(&s->err, ZP_E_MEMORY, -1, "no memory to verify");
+  const zp_train_record record = {.cfg = &s->cfg,
+                                  .hyper = &a->o.hyper,
+                                  .names = a->o.names,
+                                  .shape = a->shape,
+                                  .text_hash = a->text_hash,
+                                  .seed = (uint64_t)a->o.value[ZP_OPT_SEED],
+                                  .vary_shapes = a->vary_shapes,
+                                  .tuple = a->tuple};
+  zp_gemm_report report = {0};
+  zp_training job = {.cfg = &s->cfg,
+                     .hyper = &a->o.hyper,
+                     .work = &s->work,
+                     .record = &record,
+                     .load = a->load,
+                     .save = a->save,
+                     .save_every = a->save_every,
+                     .steps = a->o.value[ZP_OPT_STEPS],
+                     .mpi = s->mpi,
+                     .ctx = s,
+                     .remark = s->speaks ? remark : NULL,
+                     .loaded = s->speaks ? loaded : NULL,
+                     .stepped = s->speaks ? stepped : NULL};
+  int status;
+  if (a->engine->train == NULL) {
+    if (a->verify && s->speaks && s->mpi == NULL) job.begins = begins;
+    job.saved = s->speaks ? saved : NULL;
+    return zp_train(&job, &s->trainer, &s->out, &s->err);
   }
-  for (int64_t i = 0; i < s->out.steps && status == 0; i++) {
-    status = zp_trainer_run(&s->trainer, ZP_PHASE_STEP, &s->err);
-    if (status != 0) break;
-    s->out.result[i] = s->trainer.rank->result;
-    if (s->speaks) zp_train_print_step(s, &s->out.result[i]);
-    if (a->save != NULL &&
-        (i + 1 == s->out.steps || (a->save_every > 0 && (i + 1) % a->save_every == 0)))
-      status = save(s);
-  }
-  return status != 0 ? status : zp_trainer_harvest(&s->trainer, &s->out, &s->err);
+  status = zp_train_beside(&job, a->engine, a->chosen.offload, a->library ? &report : NULL, &s->out,
+                           &s->err);
+  if (status == 0) zp_train_print_beside(s, &report);
+  return status;
 }
 
 /* ---- A job ---------------------------------------------------------------------------------- */
@@ -119,7 +169,7 @@ static int join(zp_train_session *s)
   return ZP_EXIT_REFUSED;
 }
 
-/* After an error: everyone is told, nobody waits. */
+/* After an error: all ranks are notified, and none waits. */
 static int fail(zp_train_session *s)
 {
   const int code = zp_exit_of(s->err.status);
@@ -129,7 +179,7 @@ static int fail(zp_train_session *s)
     zp_mpi_abandon(s->mpi, &s->err);
     _exit(code);
   }
-  if (s->verify != NULL) zp_verify_finish(s->verify, NULL, NULL);
+  if (s->verify != NULL) zp_train_verified(s->verify, &s->a->o, NULL, NULL);
   return code;
 }
 
@@ -140,7 +190,7 @@ static int run_session(zp_train_session *s)
   if (s->speaks && zp_train_probe(s->a, &s->err) != 0) return fail(s);
   /* a checkpoint may be refused: then nothing but that is said */
   if (s->speaks && s->a->load == NULL) zp_train_print_head(s);
-  if ((s->a->engine->train != NULL ? zp_train_elsewhere(s) : train(s)) != 0) return fail(s);
+  if (train(s) != 0) return fail(s);
   zp_trainer_close(&s->trainer);
   if (s->mpi != NULL && zp_mpi_stop(s->mpi, &s->err) != 0) return fail(s);
   s->mpi = NULL;
@@ -163,7 +213,8 @@ static int run(zp_train_args *a)
   s->cfg = zp_options_config(&a->o);
   code = zp_options_check(&a->o, &s->cfg);
   if (code == 0) code = zp_plan_fits(&a->o, &s->cfg, activation_bytes(a, &s->cfg));
-  if (code == 0) code = zp_text_read(a, &s->text);
+  if (code == 0 && zp_text_read(a->files, a->n_files, a->shape.context, &s->text, &s->err) != 0)
+    code = zp_options_report(&a->o, &s->err);
   if (code == 0) {
     const uint64_t seed = (uint64_t)a->o.value[ZP_OPT_SEED];
     const zp_gpt_options g = {
@@ -189,7 +240,7 @@ static int run(zp_train_args *a)
   return code;
 }
 
-int zp_cmd_train(int argc, char **argv, const zp_engine *engine)
+int zp_cmd_train(int argc, char **argv, const zp_backend *engine)
 {
   zp_train_args a = {.shape = zp_gpt_shape_default(), .sample = SAMPLE};
   int code;

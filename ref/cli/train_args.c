@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../engine/job.h"
+#include "../comm/job/job.h"
 #include "commands.h"
 #include "train_session.h"
 
@@ -93,8 +93,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     a->chosen.device = one_of(state, "device", arg, "gpu", "sim") ? ZP_DEVICE_SIM : ZP_DEVICE_GPU;
     return 0;
   case KEY_PRODUCTS:
-    a->chosen.products =
-        one_of(state, "products", arg, "ref", "cublaslt") ? ZP_PRODUCTS_CUBLASLT : ZP_PRODUCTS_REF;
+    a->chosen.gemm =
+        one_of(state, "products", arg, "ref", "cublaslt") ? ZP_GEMM_CUBLASLT : ZP_GEMM_REF;
     return 0;
   case KEY_VERIFY: a->verify = 1; return 0;
   case KEY_PLOT: a->plot = arg; return 0;
@@ -132,7 +132,7 @@ const struct argp zp_train_argp = {
 
 /* ---- Settling -------------------------------------------------------------------------------- */
 
-static int given(const zp_options *o, int32_t opt)
+static int is_set(const zp_options *o, int32_t opt)
 {
   return o->by_flag[opt] || o->by_file[opt];
 }
@@ -142,10 +142,10 @@ static void train_defaults(zp_train_args *a)
 {
   zp_options *o = &a->o;
   zp_hyper *h = &o->hyper;
-  if (!given(o, ZP_OPT_PP)) o->value[ZP_OPT_PP] = 2;
-  if (!given(o, ZP_OPT_DP)) o->value[ZP_OPT_DP] = 2;
-  if (!given(o, ZP_OPT_STEPS)) o->value[ZP_OPT_STEPS] = STEPS;
-  if (!given(o, ZP_OPT_MICRO_BATCHES) && GLOBAL_MICRO_BATCHES % o->value[ZP_OPT_DP] == 0)
+  if (!is_set(o, ZP_OPT_PP)) o->value[ZP_OPT_PP] = 2;
+  if (!is_set(o, ZP_OPT_DP)) o->value[ZP_OPT_DP] = 2;
+  if (!is_set(o, ZP_OPT_STEPS)) o->value[ZP_OPT_STEPS] = STEPS;
+  if (!is_set(o, ZP_OPT_MICRO_BATCHES) && GLOBAL_MICRO_BATCHES % o->value[ZP_OPT_DP] == 0)
     o->value[ZP_OPT_MICRO_BATCHES] = GLOBAL_MICRO_BATCHES / o->value[ZP_OPT_DP];
   if (a->vary_shapes) o->value[ZP_OPT_DYNAMIC_SHAPES] = 1;
   if (h->groups == 1 && !o->hyper_by_file[ZP_HYPER_OPTIMIZER]) {
@@ -205,12 +205,12 @@ static int check_engine(zp_train_args *a)
   if (zp_mpi_present())
     return zp_refuse(&a->o, "--engine %s: all ranks are in one process; start it without mpirun.",
                      a->engine->name);
-  if (a->chosen.products == ZP_PRODUCTS_CUBLASLT && !library)
+  if (a->chosen.gemm == ZP_GEMM_CUBLASLT && !library)
     return zp_refuse(&a->o,
                      "--products cublaslt: here products are %s; `zeroproof env` says who "
                      "multiplies where.",
-                     a->engine->products());
-  a->library = library && a->chosen.products != ZP_PRODUCTS_REF;
+                     a->engine->gemm());
+  a->library = library && a->chosen.gemm != ZP_GEMM_REF;
   if (a->library && a->verify)
     return zp_refuse(&a->o, "--verify: other topologies are trained by ref, whose products have "
                             "other bits than cuBLASLt's; add --products ref.");
@@ -218,7 +218,7 @@ static int check_engine(zp_train_args *a)
   c.cfg.pp = (int32_t)a->o.value[ZP_OPT_PP];
   c.cfg.dynamic_shapes = (int32_t)a->o.value[ZP_OPT_DYNAMIC_SHAPES];
   c.synth.vary = a->vary_shapes;
-  return zp_engine_can(a->engine, a->o.command, &c);
+  return zp_engine_supports(a->engine, a->o.command, &c);
 }
 
 int zp_train_settle(zp_train_args *a)

@@ -37,27 +37,30 @@ void zp_train_print_head(zp_train_session *s)
   printf("gpt: %d layer%s, width %d, %d head%s, context %d: %lld parameters\n", (int)g->layers,
          s_of(g->layers), (int)g->d_model, (int)g->heads, s_of(g->heads), (int)g->context,
          (long long)zp_gpt_elements(g));
-  printf("text: %s, %lld bytes, byte-unigram entropy %.3f nats\n", s->text.what,
+  printf("text: %s, %lld bytes, entropy of single bytes %.3f nats\n", s->text.what,
          (long long)s->text.n, s->entropy);
-  printf(
-      "pp %d × dp %d = %d rank%s (%s), ZeRO stage %d, %lld micro-batch%s of %d sequence%s a rank, "
-      "%s, %s reduction, buckets of %lld\n",
-      (int)c->pp, (int)c->dp, (int)zp_world(c), s_of(zp_world(c)),
-      s->mpi != NULL                ? "MPI"
-      : s->a->engine->train != NULL ? s->a->engine->where
-                                    : "simulated",
-      (int)c->stage, (long long)c->micro_batches, c->micro_batches == 1 ? "" : "es", (int)g->batch,
-      s_of(g->batch), zp_precision_name(c->precision), zp_reduce_name(c->reduce),
-      (long long)c->bucket);
-  if (s->a->engine->products != NULL)
-    printf("products: %s\n",
-           s->a->library ? s->a->engine->products() : "ref's own, in ref's order");
-  putchar('\n');
+  printf("ranks: pp %d × dp %d = %d (%s), ZeRO stage %d, %s, buckets of %lld elements\n",
+         (int)c->pp, (int)c->dp, (int)zp_world(c),
+         s->mpi != NULL                ? "MPI"
+         : s->a->engine->train != NULL ? s->a->engine->where
+                                       : "simulated",
+         (int)c->stage, zp_precision_name(c->precision), (long long)c->bucket);
+  printf("batch: %lld sequences a step: %lld micro-batch%s of %d sequence%s for each of %d "
+         "data-parallel replica%s\n",
+         (long long)c->micro_batches * c->dp * g->batch, (long long)c->micro_batches,
+         c->micro_batches == 1 ? "" : "es", (int)g->batch, s_of(g->batch), (int)c->dp, s_of(c->dp));
+  printf("gradients: %s reduction (%s)\n", zp_reduce_name(c->reduce),
+         c->reduce == ZP_EXACT ? "integer sums, rounded once: the same bits in any order"
+                               : "fp32 sums in a fixed order");
+  if (s->a->engine->gemm != NULL)
+    printf("products: %s\n", s->a->library ? s->a->engine->gemm() : "ref's own, in ref's order");
+  printf("\nloss in nats per byte; norm of the gradient; loss scale; comms: communications of rank "
+         "0 in the step,\nsends and receives included; bytes: what rank 0 sends in the step\n\n");
   printf("%6s  %9s  %11s  %12s  %7s  %6s  %12s\n", "step", "loss", "norm", "scale", "skipped",
-         "comms", "bytes/rank");
+         "comms", "bytes");
 }
 
-void zp_train_print_step(zp_train_session *s, const zp_step_result *r)
+void zp_train_print_step(zp_train_session *s, const zp_step_result *r, int64_t ops, int64_t bytes)
 {
   const double norm = as_double(r->norm_f64);
   zp_train_print_head(s);
@@ -66,13 +69,50 @@ void zp_train_print_step(zp_train_session *s, const zp_step_result *r)
         s->steps, json_pack("{s:I, s:o, s:o, s:i, s:b, s:I, s:I}", "step", (json_int_t)r->step,
                             "loss", isfinite(loss_of(r)) ? json_real(loss_of(r)) : json_null(),
                             "norm", isfinite(norm) ? json_real(norm) : json_null(), "log2_scale",
-                            r->log2_scale, "skipped", r->skipped, "communications",
-                            (json_int_t)s->trainer.ops, "bytes", (json_int_t)s->trainer.bytes));
+                            r->log2_scale, "skipped", r->skipped, "communications", (json_int_t)ops,
+                            "bytes", (json_int_t)bytes));
   else
     printf("%6lld  %9.5f  %11.5e  %12.6g  %7s  %6lld  %12lld\n", (long long)r->step, loss_of(r),
-           norm, ldexp(1, r->log2_scale), r->skipped ? "yes" : "-", (long long)s->trainer.ops,
-           (long long)s->trainer.bytes);
+           norm, ldexp(1, r->log2_scale), r->skipped ? "yes" : "-", (long long)ops,
+           (long long)bytes);
   if (!s->a->o.json) fflush(stdout);
+}
+
+/* How far a library's products are from ref's. */
+static void print_products(zp_train_session *s, const zp_gemm_report *p)
+{
+  const char *by = s->a->engine->gemm();
+  if (s->a->o.json) {
+    json_object_set_new(s->doc, "products",
+                        json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:I}", "by", by, "judged",
+                                  (json_int_t)(p->elements - p->undecided), "not_judged",
+                                  (json_int_t)p->undecided, "farthest", p->max_error, "loss_apart",
+                                  p->loss_error, "gradient_apart", p->gradient_error,
+                                  "finite_in_one", (json_int_t)p->finite_in_one));
+    return;
+  }
+  printf("\nproducts: %s: %" PRId64 " elements judged, the farthest at %.2f of what ERR-7 allows",
+         by, p->elements - p->undecided, p->max_error);
+  if (p->undecided > 0)
+    printf("; of %" PRId64 " the order decides whether they overflow", p->undecided);
+  printf("\nfrom ref's own products, at the same parameters: losses at most %.1e apart, a step's "
+         "gradients %.1e (relative)",
+         p->loss_error, p->gradient_error);
+  if (p->finite_in_one > 0) printf("; %" PRId64 " numbers finite in one alone", p->finite_in_one);
+  putchar('\n');
+}
+
+void zp_train_print_beside(zp_train_session *s, const zp_gemm_report *p)
+{
+  const int32_t steps = (int32_t)s->out.steps;
+  if (s->a->library) print_products(s, p);
+  if (s->a->o.json) return;
+  if (s->a->save != NULL)
+    printf("        saved in %s, continues at step %" PRId64 "\n", s->a->save,
+           s->out.first + steps);
+  printf("\n%s, in each of %d steps and on each of %d ranks%s\n", s->a->engine->clean, (int)steps,
+         (int)zp_world(&s->cfg),
+         s->a->library ? ", from the losses and gradients that it made" : "");
 }
 
 /* What is said after the last step. */
@@ -84,7 +124,9 @@ int zp_train_conclude(zp_train_session *s)
   int code = 0;
   snprintf(bits, sizeof bits, "%016" PRIx64, zp_outcome_hash(&s->out, s->out.first));
   snprintf(end, sizeof end, "%016" PRIx64, zp_outcome_end_hash(&s->out));
-  if (a->sample > 0) sample = zp_train_sample(a, &s->out.end, s->cfg.precision, &s->text);
+  if (a->sample > 0)
+    sample = zp_train_sample(&a->shape, &s->out.end, s->cfg.precision, s->text.bytes, s->text.n,
+                             a->sample, (uint64_t)a->o.value[ZP_OPT_SEED]);
   if (a->o.json) {
     json_object_set_new(s->doc, "engine", json_string(a->engine->name));
     json_object_set_new(s->doc, "steps", json_incref(s->steps));
@@ -93,12 +135,16 @@ int zp_train_conclude(zp_train_session *s)
     json_object_set_new(s->doc, "entropy", json_real(s->entropy));
     if (sample != NULL) json_object_set_new(s->doc, "sample", json_string(sample));
   } else {
-    printf("\nbits of the end (parameters, masters, moments, scaler): %s; with losses and norms: "
-           "%s\n",
+    printf("\nhash of the final state (parameters, master weights, moments, loss scaler): %s\n"
+           "hash of the run (final state; loss, norm and loss scale of each step): %s\n",
            end, bits);
-    printf("loss %.3f is %s the byte-unigram entropy %.3f\n", last,
-           last < s->entropy ? "below" : "not below", s->entropy);
-    if (sample != NULL) printf("\nsample\n  | ");
+    printf("final loss %.3f %s %.3f nats, the entropy of single bytes: the model %s\n", last,
+           last < s->entropy ? "<" : "≥", s->entropy,
+           last < s->entropy ? "has learned more than their frequencies"
+                             : "has not yet learned more than their frequencies");
+    if (sample != NULL)
+      printf("\nA text that the trained model writes; its beginning is the training text's (it is "
+             "too small to write words; ? is an unprintable byte):\n  | ");
     for (const char *p = sample; p != NULL && *p != 0; p++)
       fputs(*p == '\n' ? "\n  | " : (char[]){*p, 0}, stdout);
     if (sample != NULL) putchar('\n');
@@ -109,9 +155,10 @@ int zp_train_conclude(zp_train_session *s)
     if (code == 0 && !a->o.json) printf("\nwrote %s\n", a->plot);
   }
   if (a->verify && s->verify == NULL)
-    s->verify = zp_verify_start(a, &s->cfg, &s->work, &a->shape, s->out.first + s->out.steps);
+    s->verify =
+        zp_verify_start(&s->cfg, &a->o.hyper, &s->work, &a->shape, s->out.first + s->out.steps);
   if (s->verify != NULL) {
-    const int verdict = zp_verify_finish(s->verify, &s->out, a->o.json ? s->doc : NULL);
+    const int verdict = zp_train_verified(s->verify, &a->o, &s->out, a->o.json ? s->doc : NULL);
     s->verify = NULL;
     if (code == 0) code = verdict;
   }

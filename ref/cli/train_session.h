@@ -27,17 +27,17 @@ typedef struct zp_train_session {
 
 /* The command's arguments: a zp_train_args. */
 extern const struct argp zp_train_argp;
-/* Fills in what nobody has given; refuses what cannot be trained, or not by the engine. 0, or an
+/* Fills in defaults; refuses what cannot be trained, or not by the engine. 0, or an
  * exit code after a message. */
 int zp_train_settle(zp_train_args *a);
 
 /* What is said before the first step (once, with its line at the latest), of each, and after the
  * last: an exit code. */
 void zp_train_print_head(zp_train_session *s);
-void zp_train_print_step(zp_train_session *s, const zp_step_result *r);
+void zp_train_print_step(zp_train_session *s, const zp_step_result *r, int64_t ops, int64_t bytes);
 int zp_train_conclude(zp_train_session *s);
 
-/* The steps, on another engine than ref. 0, or a negative status in the session's error. */
-int zp_train_elsewhere(zp_train_session *s);
+/* After training on another engine: what it compared, and the report where a library multiplies. */
+void zp_train_print_beside(zp_train_session *s, const zp_gemm_report *report);
 
 #endif

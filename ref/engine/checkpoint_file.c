@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "checkpoint_internal.h"
+#include "checkpoint_format.h"
 
 int zp_ckpt_path(char path[ZP_CKPT_PATH], const char *dir, const char *name, zp_error *err)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "checkpoint_internal.h"
+#include "checkpoint_format.h"
 
 #define FIRST_LINE "zeroproof-latest 1\n"
 enum { LONGEST = 1024 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkpoint_internal.h"
+#include "checkpoint_format.h"
 
 /* The text begins with this and 32 hexadecimal digits: its checksum, taken with zeros there. */
 #define HEAD "{\"xxh3_128\": \""
@@ -130,7 +130,7 @@ static void parse_scaler(const json_t *o, zp_scaler *c, int *bad)
   c->hysteresis_left = (int32_t)integer(o, "hysteresis_left", 1, c->hysteresis, bad);
 }
 
-int zp_ckpt_state_parse(const json_t *state, zp_train_state *out)
+static int parse_state(const json_t *state, zp_train_state *out)
 {
   const json_t *optim = json_object_get(state, "optim");
   const size_t n = json_array_size(optim);
@@ -222,7 +222,7 @@ static int parse_document(const char *path, zp_ckpt_manifest *m, zp_error *err)
     return zp_fail(err, ZP_E_FILE, -1, "%s has version %lld; this zeroproof reads version %d", path,
                    (long long)json_integer_value(version), ZP_CKPT_VERSION);
   m->workload = json_string_value(json_object_get(m->doc, "workload"));
-  if (!m->workload || zp_ckpt_state_parse(json_object_get(m->doc, "state"), &m->state) ||
+  if (!m->workload || parse_state(json_object_get(m->doc, "state"), &m->state) ||
       parse_entries(json_object_get(m->doc, "entries"), m) ||
       parse_files(json_object_get(m->doc, "files"), m))
     return zp_fail(err, ZP_E_FILE, -1,

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "checkpoint_internal.h"
+#include "../base/invariant.h"
+#include "checkpoint_format.h"
 
 /* One record, and where its values are. */
 typedef struct record {
@@ -28,11 +29,20 @@ struct zp_ckpt_reader {
   int32_t fd_file;
 };
 
+static int invariant(const zp_ckpt_reader *r, zp_error *err)
+{
+  ZP_INVARIANT(err, -1, r->n_records >= 0 && r->n_records <= r->cap_records);
+  ZP_INVARIANT(err, -1, r->fd >= -1);
+  ZP_INVARIANT(err, -1, r->fd < 0 || (r->fd_file >= 0 && r->fd_file < r->m.n_files));
+  ZP_INVARIANT(err, -1, r->entry_of != NULL);
+  return ZP_OK;
+}
+
 static const char advice[] = "restore it from a copy or load another checkpoint (CKPT-4)";
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-static int by_place(const void *a, const void *b)
+static int by_position(const void *a, const void *b)
 {
   const record *x = a, *y = b;
   if (x->entry != y->entry) return x->entry < y->entry ? -1 : 1;
@@ -150,7 +160,7 @@ static int index_all(zp_ckpt_reader *r, zp_error *err)
                      path, hex, file->checksum, advice);
     if (index_file(r, f, err)) return err->status;
   }
-  if (r->n_records > 0) qsort(r->record, (size_t)r->n_records, sizeof *r->record, by_place);
+  if (r->n_records > 0) qsort(r->record, (size_t)r->n_records, sizeof *r->record, by_position);
   return 0;
 }
 
@@ -283,22 +293,21 @@ static int match_model(zp_ckpt_reader *r, const zp_ckpt_model *model, zp_error *
 
 /* ---- The store ------------------------------------------------------------------------------- */
 
-/* The last record of the key that begins at or before `offset`; -1 when there is none. */
+/* The last record of the key that begins at or before `offset`; or -1. */
 static int64_t find(const zp_ckpt_reader *r, const record *key)
 {
   int64_t lo = 0, hi = r->n_records;
   while (lo < hi) {
     const int64_t mid = lo + (hi - lo) / 2;
-    if (by_place(&r->record[mid], key) <= 0) lo = mid + 1;
+    if (by_position(&r->record[mid], key) <= 0) lo = mid + 1;
     else hi = mid;
   }
   return lo > 0 && same_key(&r->record[lo - 1], key) ? lo - 1 : -1;
 }
 
-static int get(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
-               int64_t count, float *value, zp_error *err)
+static int get_run(zp_ckpt_reader *r, int32_t param, int32_t tp, int32_t ep, int32_t what,
+                   int64_t offset, int64_t count, float *value, zp_error *err)
 {
-  zp_ckpt_reader *r = ctx;
   record key = {.entry = r->entry_of[param], .tp = tp, .ep = ep, .what = what, .offset = offset};
   while (count > 0) {
     int64_t i = find(r, &key);
@@ -327,16 +336,26 @@ static int get(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, i
   return 0;
 }
 
+static int get(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
+               int64_t count, float *value, zp_error *err)
+{
+  zp_ckpt_reader *r = ctx;
+  if (invariant(r, err) || get_run(r, param, tp, ep, what, offset, count, value, err))
+    return err->status;
+  return invariant(r, err);
+}
+
 static int state(void *ctx, zp_train_state *out, zp_error *err)
 {
   const zp_ckpt_reader *r = ctx;
+  if (invariant(r, err)) return err->status;
   if (out->groups != r->m.state.groups)
     return zp_fail(err, ZP_E_REFUSED, -1, "the checkpoint %s has %d optimizer groups, not %d",
                    r->folder, r->m.state.groups, out->groups);
   out->step = r->m.state.step;
   out->scaler = r->m.state.scaler;
   for (int32_t g = 0; g < out->groups; g++) out->optim[g] = r->m.state.optim[g];
-  return 0;
+  return invariant(r, err);
 }
 
 /* ---- Open and close -------------------------------------------------------------------------- */
@@ -380,7 +399,7 @@ int zp_ckpt_reader_open(zp_ckpt_reader **out, const char *dir, zp_ckpt_model mod
   if (!r) return zp_fail(err, ZP_E_MEMORY, -1, "no memory to load a checkpoint");
   r->fd = -1;
   if (find_folder(dir, r->folder, &r->m, err) || match_model(r, &model, err) || index_all(r, err) ||
-      check_coverage(r, err)) {
+      check_coverage(r, err) || invariant(r, err)) {
     zp_ckpt_reader_close(r);
     return err->status;
   }

@@ -12,7 +12,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "checkpoint_internal.h"
+#include "../base/invariant.h"
+#include "checkpoint_format.h"
 
 enum { BUFFER = 1 << 16 };
 
@@ -32,6 +33,14 @@ struct zp_ckpt_writer {
   void (*watch)(void *ctx, const char *what);
   void *watch_ctx;
 };
+
+static int invariant(const zp_ckpt_writer *w, zp_error *err)
+{
+  ZP_INVARIANT(err, w->rank, w->rank >= 0 && w->rank < w->world && w->step >= 0);
+  ZP_INVARIANT(err, w->rank, w->used <= BUFFER && w->bytes >= (int64_t)w->used);
+  ZP_INVARIANT(err, w->rank, w->fd >= -1 && (w->fd >= 0 || w->used == 0 || err->status != ZP_OK));
+  return ZP_OK;
+}
 
 static void watched(const zp_ckpt_writer *w, const char *what)
 {
@@ -89,11 +98,10 @@ static int begin_data(zp_ckpt_writer *w, zp_error *err)
   return append(w, head, sizeof head, err);
 }
 
-static int put(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
-               int64_t count, const float *value, zp_error *err)
+static int put_run(zp_ckpt_writer *w, int32_t param, int32_t tp, int32_t ep, int32_t what,
+                   int64_t offset, int64_t count, const float *value, zp_error *err)
 {
   enum { VALUES = 4096 };
-  zp_ckpt_writer *w = ctx;
   unsigned char head[ZP_CKPT_RECORD], block[4 * VALUES];
   if (count == 0) return 0;
   if (w->fd < 0 && begin_data(w, err)) return err->status;
@@ -132,9 +140,8 @@ static json_t *end_data(zp_ckpt_writer *w, zp_error *err)
 }
 
 /* Data on disk first, then the note that says so. CKPT-2 */
-static int finish(void *ctx, const zp_train_state *state, zp_error *err)
+static int end_rank(zp_ckpt_writer *w, const zp_train_state *state, zp_error *err)
 {
-  zp_ckpt_writer *w = ctx;
   if (state->step != w->step)
     return zp_fail(err, ZP_E_REFUSED, w->rank,
                    "rank %d is at step %lld but the checkpoint was opened for step %lld", w->rank,
@@ -312,9 +319,8 @@ static void remove_old(const zp_ckpt_writer *w, const char *older)
 }
 
 /* CKPT-2 */
-static int commit(void *ctx, zp_error *err)
+static int publish(zp_ckpt_writer *w, zp_error *err)
 {
-  zp_ckpt_writer *w = ctx;
   zp_ckpt_latest old = {0}, latest = {0};
   zp_error ignored = {0};
   int status = write_manifest(w, latest.checksum, err);
@@ -335,6 +341,31 @@ static int commit(void *ctx, zp_error *err)
   if (status) return status;
   remove_old(w, old.previous);
   return 0;
+}
+
+/* ---- The store ------------------------------------------------------------------------------- */
+
+static int put(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
+               int64_t count, const float *value, zp_error *err)
+{
+  zp_ckpt_writer *w = ctx;
+  if (invariant(w, err) || put_run(w, param, tp, ep, what, offset, count, value, err))
+    return err->status;
+  return invariant(w, err);
+}
+
+static int finish(void *ctx, const zp_train_state *state, zp_error *err)
+{
+  zp_ckpt_writer *w = ctx;
+  if (invariant(w, err) || end_rank(w, state, err)) return err->status;
+  return invariant(w, err);
+}
+
+static int commit(void *ctx, zp_error *err)
+{
+  zp_ckpt_writer *w = ctx;
+  if (invariant(w, err) || publish(w, err)) return err->status;
+  return invariant(w, err);
 }
 
 /* ---- Open and close -------------------------------------------------------------------------- */
@@ -379,7 +410,7 @@ int zp_ckpt_writer_open(zp_ckpt_writer **out, const char *dir, zp_ckpt_model mod
   w->home = calloc((size_t)model.cfg->n_params + 1, sizeof *w->home);
   if (!w->workload || !w->hash || !w->home)
     zp_fail(err, ZP_E_MEMORY, rank, "no memory to save a checkpoint");
-  else prepare(w, dir, err);
+  else if (prepare(w, dir, err) == 0) invariant(w, err);
   if (err->status) {
     zp_ckpt_writer_close(w);
     return err->status;

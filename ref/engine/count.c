@@ -16,8 +16,9 @@ int32_t zp_counts(const zp_config *cfg, const zp_layout *lay, int32_t j, int32_t
   return p->tied < 0 || zp_tied_first_stage(cfg, p->tied) == lay->stage;
 }
 
-/* Adds the squares of those elements lo … hi-1 that lie in an entry's start … start+numel-1. The entry
- * has at most 2^40 elements, mean holds hi - lo, and s has room for them, apart from mean. STAT-2 */
+/* Adds the squares of those elements lo … hi-1 that lie in an entry's start … start+numel-1. The
+ * entry has at most 2^40 elements, mean holds hi - lo, and s has room for them, apart from mean.
+ * STAT-2 */
 /*@ requires range: 0 <= lo <= hi <= 2199023255552;
     requires entry: 0 <= start <= 1099511627776 && 0 <= numel <= 1099511627776;
     requires mean: \valid_read(mean + (0 .. hi - lo - 1));
@@ -38,14 +39,15 @@ static void count_entry(const uint32_t *mean, int64_t lo, int64_t hi, int64_t st
   const int64_t from = start > lo ? start : lo, to = end < hi ? end : hi;
   if (to <= from) return;
   //@ assert overlap: Overlap(lo, hi, start, numel) == to - from;
-  //@ assert first: Clip(lo - start, numel) == from - start && Clip(hi - start, numel) == to - start;
+  /*@ assert first: Clip(lo - start, numel) == from - start &&
+        Clip(hi - start, numel) == to - start; */
   /*@ assert run: \forall integer j, t, z; GradientOf(mean, lo, hi, start, numel, j, t, z) ==>
         RunIs(mean, from - lo, to - from, j, t, z, from - start); */
   zp_sumsq_add_f32(s, mean + (from - lo), to - from);
 }
 
-/* zp_counts of the stage's entry i where it has storage of its own, else 0. i is an entry of lay, the
- * layout of a stage of the valid configuration cfg. TIE-2 */
+/* zp_counts of the stage's entry i where it has storage of its own, else 0. i is an entry of lay,
+ * the layout of a stage of the valid configuration cfg. TIE-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && 0 <= lay->stage < cfg->pp &&
         LayoutOf(cfg, lay->stage, lay);
@@ -75,9 +77,11 @@ void zp_counted_entries(const zp_config *cfg, const zp_layout *lay, int32_t tp, 
       loop variant lay->n_params - i; */
   for (int32_t i = 0; i < lay->n_params; i++) {
     const uint8_t counted = counted_entry(cfg, lay, i, tp);
-    //@ assert before: EntryHeld(lay, i) ==> counted == CountedOn(cfg, StageEnd(cfg, lay->stage), lay->first_param + i, tp);
+    /*@ assert before: EntryHeld(lay, i) ==>
+          counted == CountedOn(cfg, StageEnd(cfg, lay->stage), lay->first_param + i, tp); */
     counts[i] = counted;
-    //@ assert after: EntryHeld(lay, i) ==> counts[i] == CountedOn(cfg, StageEnd(cfg, lay->stage), lay->first_param + i, tp);
+    /*@ assert after: EntryHeld(lay, i) ==>
+          counts[i] == CountedOn(cfg, StageEnd(cfg, lay->stage), lay->first_param + i, tp); */
   }
 }
 
@@ -115,7 +119,8 @@ void zp_count_squares(const zp_config *cfg, const zp_layout *lay, const uint8_t 
     /*@ assert skip: \let x = m; flat != k || counted == 0 ==>
           \forall integer t, z, pos; CountsFor{Pre}(cfg, lay, counts, k, t) ==>
           EntryBelow{Pre}(cfg, lay, x, k, t, z, pos) == 0; */
-    /*@ assert take: \let x = m; \let y = j; \let a = start; \let b = numel; flat == k && counted != 0 ==>
+    /*@ assert take: \let x = m; \let y = j; \let a = start; \let b = numel;
+          flat == k && counted != 0 ==>
           \forall integer t, z, pos; CountsFor{Pre}(cfg, lay, counts, k, t) ==>
           EntryBelow{Pre}(cfg, lay, x, k, t, z, pos) ==
             EntrySum(y, t, z, Clip(pos - a, b)); */

@@ -10,8 +10,8 @@
 
 /* 1 when the ranks with tp index `tp` of the layout's stage count the elements of entry j: of tp
  * replicas the first counts, of the copies of a tied key the stage that holds it first. lay is the
- * layout of a stage of the valid configuration cfg, j an entry of that stage that is trained and in a
- * flat group with storage of its own. spec: STAT-2, TIE-2 */
+ * layout of a stage of the valid configuration cfg, j an entry of that stage that is trained and in
+ * a flat group with storage of its own. spec: STAT-2, TIE-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && 0 <= lay->stage < cfg->pp &&
         LayoutOf(cfg, lay->stage, lay);
@@ -23,8 +23,8 @@
     ensures bit: \result == 0 || \result == 1; */
 int32_t zp_counts(const zp_config *cfg, const zp_layout *lay, int32_t j, int32_t tp);
 
-/* counts[i] becomes zp_counts of the stage's entry i where that is asked for, 0 elsewhere. lay is the
- * layout of a stage of the valid configuration cfg; counts holds its n_params. spec: STAT-2 */
+/* counts[i] becomes zp_counts of the stage's entry i where that is asked for, 0 elsewhere. lay is
+ * the layout of a stage of the valid configuration cfg; counts holds its n_params. spec: STAT-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && 0 <= lay->stage < cfg->pp &&
         LayoutOf(cfg, lay->stage, lay);
@@ -37,10 +37,10 @@ int32_t zp_counts(const zp_config *cfg, const zp_layout *lay, int32_t j, int32_t
         counts[i] == 0; */
 void zp_counted_entries(const zp_config *cfg, const zp_layout *lay, int32_t tp, uint8_t *counts);
 
-/* Adds to s the squares of those of the elements lo … hi-1 of flat group k that are counted; mean[o] is
- * the reduced gradient's element lo + o. lay is the layout of a stage of the valid configuration cfg, k
- * a flat group with storage of its own, counts made by zp_counted_entries, s a running sum with room
- * for hi - lo elements more, apart from everything else. spec: STAT-2 */
+/* Adds to s the squares of those of the elements lo … hi-1 of flat group k that are counted;
+ * mean[o] is the reduced gradient's element lo + o. lay is the layout of a stage of the valid
+ * configuration cfg, k a flat group with storage of its own, counts made by zp_counted_entries, s a
+ * running sum with room for hi - lo elements more, apart from everything else. spec: STAT-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && 0 <= lay->stage < cfg->pp &&
         LayoutOf(cfg, lay->stage, lay);

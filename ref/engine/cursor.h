@@ -10,7 +10,7 @@
 /* after the types that its logic is about */
 #include "../../spec/acsl/cursor.h"
 
-/* The position of the first op from pc on that is to be run, or length when there is none.
+/* The position of the first op from pc on that is to be run, or length if no such op is left.
  * ops: (length). pc: 0 to length. skipped: non-zero once the step is known to be skipped.
  * Errors: none.
  * spec: STEP-2, STEP-6

@@ -1,37 +1,40 @@
-/* The training engine, for those who have a model of their own: ZeRO stages 0, 1 and 2 with pipeline
+/* The training engine, for programs with their own model: ZeRO stages 0, 1 and 2 with pipeline
  * parallelism, one process per rank. The same symbols come from two libraries:
  *
- *   pkg-config zeroproof-mpi    the reference, on the CPU. Memory is the process's, a stream is NULL,
- *                               ranks are the processes of one Open MPI job.
- *   pkg-config zeroproof-cuda   the CUDA twin, over NCCL. Memory is the device's, a stream is a
+ *   pkg-config zeroproof-mpi    the reference, on the CPU. Memory is the process's, a stream is
+ *                               NULL, ranks are the processes of one Open MPI job.
+ *   pkg-config zeroproof-cuda   the CUDA engine, over NCCL. Memory is the device's, a stream is a
  *                               cudaStream_t, a process has one device.
  *
- * Both run the same programs (ref/plan) and give the same bits with config.reduce ZP_EXACT, and with
- * options.ordered; without, NCCL's own order is the CUDA twin's default. The engine owns the parameters; the caller computes gradients, and multiplies its loss by the
- * loss scale before backward. One step with pp = 1, micro-batches 0 … M-1, is
+ * Both run the same programs (ref/plan) and give the same bits with config.reduce ZP_EXACT, and
+ * with options.ordered. Otherwise, the CUDA engine adds in NCCL's own order by default. The engine
+ * owns the parameters; the caller computes gradients, and multiplies its loss by the loss scale
+ * before backward. One step with pp = 1, micro-batches 0 … M-1, is
  *
  *   for (mb = 0; mb < M; mb++) {
  *     … forward and backward of micro-batch mb, reading zp_engine_param(e, p) …
- *     zp_engine_grad_ready(e, p, mb, gradient, dtype, stream);   for each trained entry p, as soon as
- *   }                                                            it is there, or zp_engine_grad_unused
+ *     for each trained entry p, once its gradient is computed (or zp_engine_grad_unused):
+ *       zp_engine_grad_ready(e, p, mb, gradient, dtype, stream);
+ *   }
  *   zp_engine_step(e, stream);
  *
- * With pp > 1 the engine decides when which micro-batch runs: forward and backward are callbacks, and
- * zp_engine_step(e, NULL) is the whole step. Gradients are announced from within backward, in the
- * same way. With pp = 1 callbacks are allowed, too.
+ * With pp > 1 the engine decides when which micro-batch runs: forward and backward are callbacks,
+ * and zp_engine_step(e, NULL) is the whole step. Gradients are announced from within backward, in
+ * the same way. With pp = 1 callbacks are allowed, too.
  *
- * Contributions: a gradient is that of one micro-batch's own mean loss times the loss scale, divided
- * by nothing; the engine divides by dp · M (RED-1, RED-2). There is one announcement for each entry of
- * this rank's stage that is not frozen, and for each micro-batch; a missing one is an error (STEP-3).
+ * Contributions: a gradient is that of one micro-batch's own mean loss times the loss scale. Do not
+ * divide it; the engine divides by dp · M (RED-1, RED-2). Each micro-batch announces each entry of
+ * this rank's stage that is not frozen once; a missing announcement is an error (STEP-3).
  *
  * Threads: grad_ready, grad_unused and loss may be called from any host thread, several at a time;
  * all else from the thread that called zp_engine_create.
  *
- * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is kept with
- * its text (what, where, which rank, what to do), every later call returns its status, parameters
- * stay what the last whole step made them. A save that fails ends nothing (CKPT-6). Print the text first; zp_engine_destroy then tells the
- * other ranks, which takes a second: they end with an error that names this one. Ranks that are not
- * told find out at the deadline.
+ * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is stored
+ * with its text (error, position, rank, remedy), and every later call returns its status. Unless it
+ * came after the step's decision, parameters keep the values of the last complete step (STEP-5). A
+ * failed save does not end the engine (CKPT-6). Print the text first, then call zp_engine_destroy,
+ * which notifies the other ranks within a second: they end with an error that names this rank.
+ * Ranks that the notice does not reach end at the deadline.
  *
  * This header needs neither MPI's nor CUDA's. ref/example/train.c is a whole program.
  * spec: STEP-1 … STEP-9, RED-3, RED-6, LEDG-1 */
@@ -41,11 +44,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/error.h"
+#include "../comm/job/job.h"
 #include "../plan/config.h"
 #include "../plan/program.h"
-#include "error.h"
 #include "hyper.h"
-#include "job.h"
 #include "ledger.h"
 #include "workload.h"
 
@@ -55,12 +58,13 @@ extern "C" {
 
 typedef struct zp_engine zp_engine;
 
-/* What a forward or backward callback is told. Work is queued on `stream`, or behind it and joined
- * to it before the callback returns; ref: it is done when the callback returns.
+/* The arguments of a forward or backward callback. Queue work on `stream`, or on streams that wait
+ * for it and that it waits for before the callback returns; ref: the work is done when the callback
+ * returns.
  * forward: in, out are the activations received (n = 0 on the first stage) and to be sent (n = 0 on
- * the last one); in stays as it is until the micro-batch's backward. On the last stage *loss becomes
- * the micro-batch's mean loss, without the loss scale; it is in the engine's memory, like the
- * tensors.
+ * the last one); in is unchanged until the micro-batch's backward. On the last stage, write the
+ * micro-batch's mean loss, without the loss scale, to *loss, which is in the engine's memory, like
+ * the tensors.
  * backward: in is the gradient of forward's out, out that of forward's in, both without integer
  * tensors. spec: PIPE-4, PIPE-6 */
 typedef struct zp_engine_call {
@@ -89,12 +93,12 @@ typedef struct zp_engine_options {
    * host memory, read by zp_engine_create; other ranks' copies are made equal to the group's first
    * one's (LEDG-5). NULL, or NULL for an entry: zeros. */
   const void *const *first;
-  /* Gives all ranks the bytes that rank 0 has; 0, or non-zero when it failed. zp_job_exchange is one.
-   * Called by zp_engine_create, more than once; by the reference not at all, since MPI does it. May
-   * be NULL when world is 1. */
+  /* Gives all ranks the bytes that rank 0 has; 0, or non-zero when it failed. zp_job_exchange is
+   * one. Called by zp_engine_create, more than once; by the reference not at all, since MPI does
+   * it. May be NULL when world is 1. */
   int (*exchange)(void *ctx, int32_t rank, void *bytes, size_t n);
   void *exchange_ctx;
-  /* Both or none; needed when pp > 1. They return 0, or non-zero when they failed. */
+  /* Set both or leave both NULL; required if pp > 1. They return 0, or non-zero on failure. */
   int (*forward)(void *ctx, const zp_engine_call *call);
   int (*backward)(void *ctx, const zp_engine_call *call);
   void *ctx;
@@ -112,8 +116,8 @@ typedef struct zp_engine_options {
    * its bits. The reference has one order, for 0 and 1. (ZP_EXACT gives the same bits on both, and
    * in every topology.) spec: RED-4, RED-7 */
   int32_t ordered;
-  /* Called after each communication that was issued, in their order: this rank's ledger, one op at a
-   * time. phase: zp_phase. NULL: not called. spec: LEDG-1 */
+  /* Called after each communication that was issued, in their order: this rank's ledger, one op at
+   * a time. phase: zp_phase. NULL: not called. spec: LEDG-1 */
   void (*issued)(void *ctx, int32_t phase, const zp_op *op);
   /* seconds that a wait may last without any progress; 0: 30 (ref), 600 (cuda) */
   double deadline_s;
@@ -123,13 +127,13 @@ typedef struct zp_engine_options {
   int32_t offload, offload_threads;
 } zp_engine_options;
 
-/* Options with rank, world, device and exchange of a job (NULL: one process alone), AdamW with lr 1e-3,
- * betas 0.9 and 0.999, eps 1e-8 and no decay, clipping at norm 1, a loss scale of 1, and nothing else.
- * size: sizeof *o. */
+/* Options with rank, world, device and exchange of a job (NULL: one process alone), AdamW with lr
+ * 1e-3, betas 0.9 and 0.999, eps 1e-8 and no decay, clipping at norm 1, a loss scale of 1, and
+ * nothing else. size: sizeof *o. */
 void zp_engine_defaults(zp_engine_options *o, size_t size, zp_job *job);
 
-/* What the last step came to, equal on all ranks but for the ledger. Members may be added at the
- * end. */
+/* The results of the last step, equal on all ranks except for the ledger. Members may be added at
+ * the end. */
 typedef struct zp_engine_state {
   size_t size;     /* sizeof(zp_engine_state), set by the caller */
   int64_t step;    /* steps so far, skipped ones too */
@@ -144,24 +148,25 @@ typedef struct zp_engine_state {
 } zp_engine_state;
 
 /* Makes the engine of one rank: collective, returns when first values are the same everywhere. When
- * it fails, err says why, and *out is NULL, or an engine that is good for zp_engine_why and
- * zp_engine_destroy alone. Errors: the options are refused, by name; no
- * memory; a rank has another configuration than rank 0, is gone, or did not come. */
+ * it fails, *err has the reason, and *out is NULL or an engine that only zp_engine_why and
+ * zp_engine_destroy accept. Errors: an invalid option, which is named; no memory; a rank whose
+ * configuration differs from rank 0's; a rank that ended or did not join. */
 int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error *err);
 
 /* The storage of entry `param` (numel elements of the precision), NULL for another stage's and for
  * no entry. It stays where it is; zp_engine_step and zp_engine_load rewrite it. */
 void *zp_engine_param(const zp_engine *e, int32_t param);
 
-/* log2 of the loss scale to multiply the loss by, in the engine's memory: for work on a stream that
- * is behind the last zp_engine_step, without any wait of the host. */
+/* log2 of the loss scale, in the engine's memory, for work on a stream that waits for the last
+ * zp_engine_step. The host does not block. */
 const int32_t *zp_engine_log2_scale(const zp_engine *e);
 
 /* The gradient of entry `param` in micro-batch mb: numel elements of dtype, the configuration's
  * precision, at grad (NULL is allowed where numel is 0). Work already queued on `stream` makes it,
- * behind the last zp_engine_step's stream (with callbacks: behind the call's); work queued on
- * `stream` afterwards may overwrite it. ref: it may be overwritten when the call has returned. Entries come in any order, on any stream;
- * micro-batches one after the other. spec: RED-3, PART-8 */
+ * after the work of the last zp_engine_step (with callbacks: after the call's `stream`); work
+ * queued on `stream` afterwards may overwrite it. ref: it may be overwritten when the call has
+ * returned. Announce entries in any order, on any stream; micro-batches one after the other. spec:
+ * RED-3, PART-8 */
 int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                          void *stream);
 
@@ -169,15 +174,15 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
 int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb);
 
 /* Without callbacks: micro-batch mb's mean loss, without the loss scale, is at *loss (as for
- * grad_ready), to be averaged over all ranks, and to skip the step when it is not finite. Called, if
- * at all, before the micro-batch's last gradient is announced; else its loss counts as 0. */
+ * grad_ready), to be averaged over all ranks, and to skip the step when it is not finite. Called,
+ * if at all, before the micro-batch's last gradient is announced; else its loss counts as 0. */
 int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream);
 
-/* Runs the step (with callbacks), or ends the one whose gradients were announced. Without callbacks:
- * the update comes after all work already queued on `stream`, and work queued on `stream` afterwards
- * finds the new parameters; other streams that use parameters are joined to it by the caller. With
- * callbacks `stream` is not used. cuda: returns before the device has done it; at most two steps are
- * in flight. spec: STEP-2 */
+/* Runs the step (with callbacks), or ends the one whose gradients were announced. Without
+ * callbacks: the update comes after all work already queued on `stream`, and work queued on
+ * `stream` afterwards finds the new parameters; other streams that use parameters are joined to it
+ * by the caller. With callbacks `stream` is not used. cuda: returns before the device has done it;
+ * at most two steps are in flight. spec: STEP-2 */
 int zp_engine_step(zp_engine *e, void *stream);
 
 /* Waits for the last step and fills *state, whose size is set. spec: STEP-9 */
@@ -186,22 +191,23 @@ int zp_engine_get(zp_engine *e, zp_engine_state *state);
 /* Writes a checkpoint below folder dir, or loads the current one from there (checkpoint.h): any
  * topology, stage, bucket and precision loads what any other has saved, ref or cuda. Collective,
  * between steps; all ranks need one file system. When it fails on one rank it fails on all, and
- * zp_engine_why says where and why. After a failed save the training state and the checkpoint before
- * are what they were, and the run goes on: the next save or load forgets the error. A failed load
- * leaves a mixture and ends the engine. cuda: work that reads parameters has ended before a load.
+ * zp_engine_why says where and why. After a failed save the training state and the checkpoint
+ * before are what they were, and the run goes on: the next save or load forgets the error. A failed
+ * load leaves a mixture and ends the engine. cuda: work that reads parameters has ended before a
+ * load.
  * spec: CKPT-1 … CKPT-6 */
 int zp_engine_save(zp_engine *e, const char *dir);
 int zp_engine_load(zp_engine *e, const char *dir);
 
-/* The first error, also one that nobody has been returned yet (cuda: another rank's, while the caller
- * was elsewhere); else that of the last save, if it failed; else one with status ZP_OK. */
+/* The first error, even if no call has returned it yet (cuda: an error of another rank); otherwise
+ * that of the last save, if it failed; otherwise an error with status ZP_OK. */
 const zp_error *zp_engine_why(const zp_engine *e);
 
-/* Ends the engine: collective after a clean run; after an error it tells the other ranks and does not
- * wait. NULL is allowed. Returns 0, or the first error's status, with that error in *err where err is
- * not NULL: the process should then leave with _exit, as messages may still be under way (ref: MPI
- * cannot be ended any more, and what they touch is not freed). cuda: the caller has waited for its
- * own streams. */
+/* Ends the engine: collective after a clean run; after an error it notifies the other ranks and
+ * does not wait. NULL is allowed. Returns 0, or the first error's status, with that error in *err
+ * where err is not NULL: the process should then leave with _exit, as messages may still be under
+ * way (ref: MPI cannot be ended any more, and what they touch is not freed). cuda: the caller has
+ * waited for its own streams. */
 int zp_engine_destroy(zp_engine *e, zp_error *err);
 
 #ifdef __cplusplus

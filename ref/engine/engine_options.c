@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "engine_internal.h"
+#include "engine_parts.h"
 #include "refusal.h"
 
 /* What the first version of each struct had; larger ones are for members to come. */
@@ -108,10 +108,9 @@ static int check_hyper(const zp_engine_options *o, zp_error *err)
         (int)o->rank, h->clip, h->clip_eps);
   if (zp_scaler_init(&again, s->dynamic, s->log2_scale, s->log2_min, s->log2_max, s->window,
                      s->hysteresis, s->consecutive))
-    return zp_fail(
-        err, ZP_E_REFUSED, o->rank,
-        "rank %d: options.hyper.scaler is none that zp_scaler_init makes; fill it with that",
-        (int)o->rank);
+    return zp_fail(err, ZP_E_REFUSED, o->rank,
+                   "rank %d: options.hyper.scaler is not initialized: call zp_scaler_init",
+                   (int)o->rank);
   return ZP_OK;
 }
 
@@ -242,26 +241,26 @@ int zp_engine_between(const zp_engine_options *o, const char *dir, int announced
 
 /* ---- Between ranks --------------------------------------------------------------------------- */
 
-enum { CARD = 19 };
-static const char *const card_names[CARD] = {"pp",
-                                             "dp",
-                                             "tp",
-                                             "ep",
-                                             "stage",
-                                             "reduce",
-                                             "precision",
-                                             "dynamic_shapes",
-                                             "optgroups",
-                                             "tied_keys",
-                                             "n_params",
-                                             "micro_batches",
-                                             "bucket",
-                                             "align",
-                                             "hash of the parameter list",
-                                             "hash of the names",
-                                             "hash of hyper",
-                                             "options.ordered",
-                                             "version of the exchange"};
+enum { SIGNATURE = 19 };
+static const char *const card_names[SIGNATURE] = {"pp",
+                                                  "dp",
+                                                  "tp",
+                                                  "ep",
+                                                  "stage",
+                                                  "reduce",
+                                                  "precision",
+                                                  "dynamic_shapes",
+                                                  "optgroups",
+                                                  "tied_keys",
+                                                  "n_params",
+                                                  "micro_batches",
+                                                  "bucket",
+                                                  "align",
+                                                  "hash of the parameter list",
+                                                  "hash of the names",
+                                                  "hash of hyper",
+                                                  "options.ordered",
+                                                  "version of the exchange"};
 
 static uint64_t mix(uint64_t seed, const void *data, size_t n)
 {
@@ -295,7 +294,7 @@ static uint64_t hash_hyper(const zp_hyper *y)
   return h;
 }
 
-static void fill_card(const zp_engine_options *o, int64_t card[CARD])
+static void fill_signature(const zp_engine_options *o, int64_t signature[SIGNATURE])
 {
   const zp_config *c = o->config;
   const int64_t plain[14] = {c->pp,        c->dp,        c->tp,        c->ep,
@@ -308,27 +307,27 @@ static void fill_card(const zp_engine_options *o, int64_t card[CARD])
     zp_engine_name(o, j, name, sizeof name);
     names = mix(names, name, strlen(name));
   }
-  memcpy(card, plain, sizeof plain);
-  card[14] = (int64_t)hash_params(c);
-  card[15] = (int64_t)names;
-  card[16] = (int64_t)hash_hyper(&o->hyper);
-  card[17] = o->ordered;
-  card[18] = 2;
+  memcpy(signature, plain, sizeof plain);
+  signature[14] = (int64_t)hash_params(c);
+  signature[15] = (int64_t)names;
+  signature[16] = (int64_t)hash_hyper(&o->hyper);
+  signature[17] = o->ordered;
+  signature[18] = 2;
 }
 
 int zp_engine_agree(const zp_engine_options *o, zp_error *err)
 {
-  int64_t mine[CARD], theirs[CARD];
+  int64_t mine[SIGNATURE], theirs[SIGNATURE];
   int failed;
   if (o->world == 1) return ZP_OK;
-  fill_card(o, mine);
+  fill_signature(o, mine);
   memcpy(theirs, mine, sizeof mine);
   failed = o->exchange(o->exchange_ctx, o->rank, theirs, sizeof theirs);
   if (failed)
     return zp_fail(err, ZP_E_PEER, o->rank,
                    "rank %d: options.exchange failed (it returned %d): were all %d ranks started?",
                    (int)o->rank, failed, (int)o->world);
-  for (int i = 0; i < CARD; i++)
+  for (int i = 0; i < SIGNATURE; i++)
     if (mine[i] != theirs[i])
       return zp_fail(
           err, ZP_E_MISMATCH, o->rank,

@@ -1,8 +1,8 @@
-/* Checkpoints of both engines: a rank that cannot open its part takes part all the same, as one whose
- * store fails, so that all ranks learn of it alike. spec: CKPT-2, CKPT-6 */
+/* Checkpoints of both engines: a rank that cannot open its part takes part all the same, as one
+ * whose store fails, so that all ranks learn of it alike. spec: CKPT-2, CKPT-6 */
 #include <string.h>
 
-#include "engine_internal.h"
+#include "engine_parts.h"
 
 /* ---- A store that fails ---------------------------------------------------------------------- */
 

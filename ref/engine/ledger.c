@@ -1,7 +1,7 @@
 /* spec: LEDG-1 */
 #include "ledger.h"
 
-#include "comm.h"
+#include "../comm/comm.h"
 
 int64_t zp_sent_bytes(const zp_op *op, int64_t members, int64_t index)
 {

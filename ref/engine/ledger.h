@@ -1,6 +1,6 @@
-/* The ledger, summed up: how many communications a rank issued, how many bytes it sent, and a hash of
- * their sequence, by kind of group. Members of a group that issued the same sequence have the same
- * number and hash. spec: LEDG-1 */
+/* The ledger, summed up: how many communications a rank issued, how many bytes it sent, and a hash
+ * of their sequence, by kind of group. Members of a group that issued the same sequence have the
+ * same number and hash. spec: LEDG-1 */
 #ifndef ZP_ENGINE_LEDGER_H
 #define ZP_ENGINE_LEDGER_H
 

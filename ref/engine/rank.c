@@ -3,8 +3,24 @@
 
 #include <string.h>
 
+#include "../base/invariant.h"
 #include "cursor.h"
+#include "log.h"
 #include "rank_internal.h"
+
+/* Of a rank between two of the functions below. */
+static int invariant(const zp_rank *r)
+{
+  ZP_INVARIANT(r->err, r->rank, r->rank >= 0 && r->rank < zp_world(r->cfg));
+  ZP_INVARIANT(r->err, r->rank, r->phase >= 0 && r->phase < ZP_PHASES);
+  ZP_INVARIANT(r->err, r->rank, r->pc >= 0 && r->pc <= r->length[r->phase]);
+  ZP_INVARIANT(r->err, r->rank, r->lay.first_param >= 0 && r->lay.n_params >= 0);
+  ZP_INVARIANT(r->err, r->rank, r->lay.first_param + r->lay.n_params <= r->cfg->n_params);
+  ZP_INVARIANT(r->err, r->rank, r->act_slots >= 1 && r->act_slots <= r->cfg->micro_batches);
+  ZP_INVARIANT(r->err, r->rank, r->step >= 0 && r->nonfinite >= 0 && r->bad_loss >= 0);
+  ZP_INVARIANT(r->err, r->rank, r->scaler.log2_scale >= -126 && r->scaler.log2_scale <= 126);
+  return ZP_OK;
+}
 
 /* A window starts from nothing. STEP-4 */
 static void begin_window(zp_rank *r)
@@ -22,6 +38,7 @@ void zp_rank_begin(zp_rank *r, int32_t phase)
   r->pc = 0;
   memset(&r->store_error, 0, sizeof r->store_error);
   if (phase == ZP_PHASE_STEP) begin_window(r); /* the answers of the last step stay (STEP-9) */
+  (void)invariant(r);                          /* an error is returned by zp_rank_advance */
 }
 
 static int run_local(zp_rank *r, const zp_op *op)
@@ -39,13 +56,21 @@ static int run_local(zp_rank *r, const zp_op *op)
   }
 }
 
+static void log_op(const zp_rank *r)
+{
+  const zp_log log = {"ref", r->rank, r->log_topics};
+  if (zp_log_has(&log, ZP_LOG_OPS))
+    zp_log_op(&log, ZP_LOG_OPS, r->phase, r->step, r->pc, &r->current);
+}
+
 static void done(zp_rank *r)
 {
   if (r->hook && r->hook->after) r->hook->after(r->hook->ctx, r, &r->current);
   r->pc++;
 }
 
-zp_run zp_rank_advance(zp_rank *r)
+/* Runs until the program ends, a communication is due, or an op fails. */
+static zp_run advance(zp_rank *r)
 {
   const zp_op *ops = r->program[r->phase];
   const int64_t length = r->length[r->phase];
@@ -59,6 +84,7 @@ zp_run zp_rank_advance(zp_rank *r)
       r->pc++;
       continue;
     }
+    log_op(r);
     if (zp_op_communicates(&r->current))
       return zp_rank_request(r, &r->current) ? ZP_RUN_ERROR : ZP_RUN_COMM;
     if (run_local(r, &r->current)) return ZP_RUN_ERROR;
@@ -67,10 +93,17 @@ zp_run zp_rank_advance(zp_rank *r)
   return ZP_RUN_DONE;
 }
 
+zp_run zp_rank_advance(zp_rank *r)
+{
+  zp_run run;
+  if (invariant(r)) return ZP_RUN_ERROR;
+  run = advance(r);
+  return run != ZP_RUN_ERROR && invariant(r) ? ZP_RUN_ERROR : run;
+}
+
 int zp_rank_complete(zp_rank *r)
 {
-  const int status = zp_rank_finish(r, &r->current);
-  if (status) return status;
+  if (invariant(r) || zp_rank_finish(r, &r->current)) return r->err->status;
   done(r);
-  return 0;
+  return invariant(r);
 }

@@ -9,10 +9,10 @@
 
 #include <stdint.h>
 
+#include "../base/error.h"
+#include "../comm/comm.h"
 #include "../num/exact.h"
 #include "../plan/program.h"
-#include "comm.h"
-#include "error.h"
 #include "hyper.h"
 #include "ledger.h"
 #include "store.h"
@@ -45,7 +45,7 @@ typedef struct zp_step_result {
 
 typedef struct zp_rank zp_rank;
 
-/* Called around every op of a rank when set; tests and planted faults live here, never in the
+/* Called around every op of a rank when set; tests and injected faults live here, never in the
  * interpreter. before may change the rank and its op copy; after sees the op done. */
 typedef struct zp_hook {
   void *ctx;
@@ -105,14 +105,15 @@ struct zp_rank {
   zp_store *store;
   int64_t store_status_out[1], store_status_in[1];
   zp_error store_error;
-  zp_error *unsaved;     /* where a save that failed is told, after which the rank may go on; NULL:
-                            that is an error like any other. CKPT-6 */
+  zp_error *unsaved;     /* receives the error of a failed save, after which the rank may continue;
+                            NULL: a failed save ends the rank. CKPT-6 */
   int32_t agreed;        /* 1: all ranks know of this failure, by the same op. CKPT-2 */
   zp_train_state loaded; /* what READ found; INSTALL makes it current */
   int32_t unasked;       /* 1: in this micro-batch a gradient arrived twice, or unasked for */
   int32_t twice;         /* the entry that it was said to be for */
   zp_error *err;
   void *arena;
+  uint32_t log_topics; /* of ZP_LOG (log.h) */
 };
 
 typedef enum zp_run {
@@ -133,12 +134,12 @@ void zp_rank_begin(zp_rank *r, int32_t phase);
 /* Runs to the next communication op, the end, or an error (in *r->err). */
 zp_run zp_rank_advance(zp_rank *r);
 
-/* Tells the rank that its request has been carried out; 0, or a negative status in *r->err. */
+/* Marks the rank's request as completed. Returns 0, or a negative status in *r->err. */
 int zp_rank_complete(zp_rank *r);
 
 /* Visits what this rank owns and counts once of state `what` (ZP_WHAT_MASTER, _MOMENT1, _MOMENT2;
- * ZP_WHAT_GRADIENT: the reduced gradient of the last step): runs of elements of one entry, tied ones
- * by the name of the key's first entry. */
+ * ZP_WHAT_GRADIENT: the reduced gradient of the last step): runs of elements of one entry, tied
+ * ones by the name of the key's first entry. */
 typedef void (*zp_visit)(void *ctx, int32_t param, int64_t offset, int64_t count,
                          const float *value);
 void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx);

@@ -9,13 +9,6 @@
 #include "count.h"
 #include "rank_internal.h"
 
-int zp_next_piece(const zp_rank *r, int32_t k, zp_range p, int32_t *i, zp_piece *g)
-{
-  *g = zp_piece_next(r->cfg, &r->lay, k, p, *i);
-  *i = g->i;
-  return g->count > 0;
-}
-
 /* Adds run `in` (float elements of the precision) to fp32 or limb sums; `first` assigns. RED-4 */
 static void add_window(const zp_rank *r, const void *in, int64_t offset, zp_range p, void *window,
                        int first)

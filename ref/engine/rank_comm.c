@@ -4,6 +4,7 @@
 
 #include "../num/ordered.h"
 #include "../num/value.h"
+#include "log.h"
 #include "rank_internal.h"
 
 /* Partial sum number `at` of an array of them. */
@@ -244,6 +245,8 @@ static void record(zp_rank *r, const zp_op *op)
   const int64_t bytes = sent_bytes(r, op);
   zp_ledger_record(&r->ledger[op->group], op, bytes);
   if (op->group == ZP_GROUP_TIED) zp_ledger_record(&r->tied_ledger[op->key], op, bytes);
+  const zp_log log = {"ref", r->rank, r->log_topics};
+  if (zp_log_has(&log, ZP_LOG_COMM)) zp_log_op(&log, ZP_LOG_COMM, r->phase, r->step, r->pc, op);
 }
 
 int zp_rank_finish(zp_rank *r, const zp_op *op)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../num/value.h"
+#include "message_shape.h"
 #include "rank_internal.h"
 
 static zp_mb at_mb(const zp_rank *r, int64_t mb)
@@ -25,25 +26,14 @@ static int attach(zp_message *msg, zp_buffer *mem)
   return 0;
 }
 
-int zp_rank_describe(zp_rank *r, int32_t boundary, int64_t mb, zp_message *out)
+void zp_rank_describe(const zp_rank *r, int32_t boundary, int64_t mb, zp_message *out)
 {
-  memset(out, 0, sizeof *out);
-  if (boundary < 0 || boundary >= r->cfg->pp - 1) return 0;
-  r->work->shape(r->work->ctx, r->cfg, boundary, r->at.dp, at_mb(r, mb), out);
-  return 0;
+  zp_activation_shape(r->work, r->cfg, boundary, r->at.dp, at_mb(r, mb), out);
 }
 
-int zp_rank_describe_gradient(zp_rank *r, int32_t boundary, int64_t mb, zp_message *out)
+void zp_rank_describe_gradient(const zp_rank *r, int32_t boundary, int64_t mb, zp_message *out)
 {
-  zp_message act;
-  memset(out, 0, sizeof *out);
-  zp_rank_describe(r, boundary, mb, &act);
-  for (int32_t i = 0; i < act.n; i++) {
-    if (act.t[i].dtype == ZP_I64 || act.t[i].dtype == ZP_I32) continue; /* PIPE-6 */
-    out->t[out->n] = act.t[i];
-    out->n++;
-  }
-  return 0;
+  zp_activation_gradient_shape(r->work, r->cfg, boundary, r->at.dp, at_mb(r, mb), out);
 }
 
 int zp_rank_attach(zp_rank *r, zp_message *msg, zp_buffer *mem)

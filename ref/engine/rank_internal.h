@@ -3,25 +3,15 @@
 #define ZP_ENGINE_RANK_INTERNAL_H
 
 #include "rank.h"
-
-/* Steps through the entries' runs in range p of flat group k in order; *i is the iterator's state
- * and starts as lay->n_params. Returns 0 at the end. spec: PART-9 */
-int zp_next_piece(const zp_rank *r, int32_t k, zp_range p, int32_t *i, zp_piece *g);
+#include "rank_query.h"
 
 /* Grows a buffer (only dynamic shapes make it grow after the first step); 0 or -1. */
 int zp_buffer_need(zp_buffer *b, int64_t bytes);
 
-/* This rank's copy of entry j. */
-int32_t zp_copy_tp(const zp_rank *r, int32_t j);
-int32_t zp_copy_ep(const zp_rank *r, int32_t j);
-
-/* The array of flat group k that holds `what`: a master, a moment, or the reduced gradient. */
-float *zp_array_of(const zp_rank *r, int32_t k, int32_t what);
-
-/* Describes the activation that `boundary` sends to the next stage (n = 0 where there is none), and
+/* Describes the activation that `boundary` sends to the next stage (n = 0 on the last stage), and
  * its gradient: the float tensors only. spec: PIPE-6 */
-int zp_rank_describe(zp_rank *r, int32_t boundary, int64_t mb, zp_message *out);
-int zp_rank_describe_gradient(zp_rank *r, int32_t boundary, int64_t mb, zp_message *out);
+void zp_rank_describe(const zp_rank *r, int32_t boundary, int64_t mb, zp_message *out);
+void zp_rank_describe_gradient(const zp_rank *r, int32_t boundary, int64_t mb, zp_message *out);
 
 /* Points a description's tensors at buffers large enough; 0, or a negative status in *r->err. */
 int zp_rank_attach(zp_rank *r, zp_message *msg, zp_buffer *mem);

@@ -4,6 +4,7 @@
 
 #include "../num/half.h"
 #include "count.h"
+#include "log.h"
 #include "rank_internal.h"
 
 /* One block for all arrays: first a pass that measures (base NULL), then one that hands out. */
@@ -23,11 +24,6 @@ static void *take(zp_arena *a, int64_t count, int64_t bytes)
   }
   a->used = end;
   return p;
-}
-
-zp_range zp_rank_range(const zp_rank *r, int32_t k, int64_t b)
-{
-  return zp_local_range(r->cfg, &r->lay, r->at, k, b);
 }
 
 /* The buffers of flat group k. */
@@ -93,16 +89,6 @@ static void lay_arrays(zp_rank *r, zp_arena *a)
   r->loaded.optim = take(a, r->cfg->optgroups, sizeof *r->loaded.optim);
 }
 
-int32_t zp_copy_tp(const zp_rank *r, int32_t j)
-{
-  return r->cfg->params[j].sharded ? r->at.tp : 0;
-}
-
-int32_t zp_copy_ep(const zp_rank *r, int32_t j)
-{
-  return r->cfg->params[j].expert ? r->at.dp % r->cfg->ep : 0;
-}
-
 /* Is this rank the one whose first values of entry j are broadcast to all others? LEDG-5 */
 static int first_values(const zp_rank *r, int32_t j)
 {
@@ -166,6 +152,7 @@ zp_rank *zp_rank_open(const zp_config *cfg, const zp_hyper *hyper, const zp_work
     r->rank = rank;
     r->err = err;
     r->at = zp_coord_of(cfg, rank);
+    r->log_topics = zp_log_open("ref", rank).topics;
     r->scaler = hyper->scaler;
     failed = open_arrays(r);
   }

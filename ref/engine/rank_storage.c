@@ -3,14 +3,6 @@
 
 #include "rank_internal.h"
 
-float *zp_array_of(const zp_rank *r, int32_t k, int32_t what)
-{
-  const zp_flat_state *s = &r->flat[k];
-  if (what == ZP_WHAT_MASTER) return s->master;
-  if (what == ZP_WHAT_GRADIENT) return s->mean;
-  return what == ZP_WHAT_MOMENT1 ? s->moment1 : s->moment2;
-}
-
 /* One bucket of one state; at stages 1 and 2 it was gathered just before. CKPT-1 */
 static void write_bucket(zp_rank *r, const zp_op *op)
 {

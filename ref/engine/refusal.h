@@ -9,8 +9,8 @@
 /* "dp", "micro_batches", …; "?" for what is no zp_field. */
 const char *zp_field_name(int32_t field);
 
-/* "params[3] (w): numel: -1 is out of range; allowed is 0 to 1099511627776". entry: the name of entry
- * why->index, or NULL. */
+/* "params[3] (w): numel: -1 is out of range; allowed is 0 to 1099511627776". entry: the name of
+ * entry why->index, or NULL. */
 void zp_refusal_say(const zp_refusal *why, const char *entry, char *text, int64_t cap);
 
 #endif

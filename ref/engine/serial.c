@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/invariant.h"
 #include "../num/half.h"
 #include "../num/nonfinite.h"
 #include "../num/norm.h"
@@ -168,6 +169,19 @@ static int open_all(zp_serial *s)
   return 0;
 }
 
+/* Of an oracle between two steps. */
+static int invariant(const zp_serial *s, zp_error *err)
+{
+  ZP_INVARIANT(err, -1, s->copies >= s->cfg->n_params && s->step >= 0);
+  ZP_INVARIANT(err, -1, s->nonfinite >= 0 && s->bad_loss >= 0);
+  ZP_INVARIANT(err, -1, s->scaler.log2_scale >= -126 && s->scaler.log2_scale <= 126);
+  for (int32_t j = 0; j < s->cfg->n_params; j++) {
+    ZP_INVARIANT(err, -1, s->first[j] >= 0 && s->first[j] <= j);
+    ZP_INVARIANT(err, -1, s->base[j] >= 0 && s->base[j] < s->copies);
+  }
+  return ZP_OK;
+}
+
 zp_serial *zp_serial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
                           zp_error *err)
 {
@@ -177,7 +191,7 @@ zp_serial *zp_serial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_
     s->hyper = hyper;
     s->work = work;
     s->scaler = hyper->scaler;
-    if (open_all(s) == 0) return s;
+    if (open_all(s) == 0 && invariant(s, err) == ZP_OK) return s;
   }
   zp_fail(err, ZP_E_MEMORY, -1, "not enough memory for the serial oracle");
   zp_serial_close(s);
@@ -422,9 +436,28 @@ static void decide(zp_serial *s, zp_step_result *out)
   }
 }
 
-int zp_serial_step(zp_serial *s, zp_step_result *out, zp_error *err)
+/* The optimizer on every trained entry, and the rounding of its parameters. STEP-7 */
+static void update(zp_serial *s, const zp_step_result *out)
 {
   const zp_config *c = s->cfg;
+  for (int32_t g = 0; g < c->optgroups; g++)
+    zp_optim_tick(&s->optim[g], &s->hyper->optim[g % s->hyper->groups]);
+  for (int32_t j = 0; j < c->n_params; j++) {
+    if (c->params[j].frozen || s->first[j] != j) continue;
+    const int32_t g = c->params[j].optgroup;
+    for (int64_t i = 0; i < (int64_t)tp_copies(c, j) * ep_copies(c, j); i++) {
+      zp_copy *p = &s->copy[s->base[j] + i];
+      zp_optim_step(&s->hyper->optim[g % s->hyper->groups], &s->optim[g], (float)out->clip_factor,
+                    out->log2_scale, c->params[j].numel, p->mean, p->master, p->moment1,
+                    p->moment2);
+      round_param(c->precision, p->master, c->params[j].numel, p->param);
+    }
+  }
+}
+
+int zp_serial_step(zp_serial *s, zp_step_result *out, zp_error *err)
+{
+  if (invariant(s, err)) return err->status;
   clear(s);
   if (run_window(s))
     return zp_fail(
@@ -434,24 +467,10 @@ int zp_serial_step(zp_serial *s, zp_step_result *out, zp_error *err)
         (long long)s->step);
   each_trained(s, reduce_one);
   decide(s, out);
-  if (!out->skipped) {
-    for (int32_t g = 0; g < c->optgroups; g++)
-      zp_optim_tick(&s->optim[g], &s->hyper->optim[g % s->hyper->groups]);
-    for (int32_t j = 0; j < c->n_params; j++) {
-      if (c->params[j].frozen || s->first[j] != j) continue;
-      const int32_t g = c->params[j].optgroup;
-      for (int64_t i = 0; i < (int64_t)tp_copies(c, j) * ep_copies(c, j); i++) {
-        zp_copy *p = &s->copy[s->base[j] + i];
-        zp_optim_step(&s->hyper->optim[g % s->hyper->groups], &s->optim[g], (float)out->clip_factor,
-                      out->log2_scale, c->params[j].numel, p->mean, p->master, p->moment1,
-                      p->moment2);
-        round_param(c->precision, p->master, c->params[j].numel, p->param);
-      }
-    }
-  }
+  if (!out->skipped) update(s, out);
   zp_scaler_update(&s->scaler, out->skipped);
   s->step++;
-  return ZP_OK;
+  return invariant(s, err);
 }
 
 const void *zp_serial_get(const zp_serial *s, int32_t what, int32_t param, int32_t tp, int32_t ep)

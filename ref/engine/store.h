@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
+#include "../base/error.h"
 #include "../num/optim.h"
 #include "../num/scaler.h"
-#include "error.h"
 
 /* What a checkpoint says besides the arrays. spec: CKPT-1 */
 typedef struct zp_train_state {

@@ -142,7 +142,7 @@ zp_range zp_add_range(const zp_config *cfg, const zp_layout *lay, const zp_op *o
         lay->spot[\result.i].start + \result.offset == p.flat + \result.in;
     ensures begins: 0 < \result.count ==> p.flat + \result.in == WalkAt(cfg, lay, i, k, p.flat);
     ensures all: \result.count == 0 ==>
-        Smaller(p.flat + p.real, Brought(cfg, lay, 0, k)) <= WalkAt(cfg, lay, i, k, p.flat); */
+        Smaller(p.flat + p.real, Walked(cfg, lay, 0, k)) <= WalkAt(cfg, lay, i, k, p.flat); */
 zp_piece zp_piece_next(const zp_config *cfg, const zp_layout *lay, int32_t k, zp_range p,
                        int32_t i);
 

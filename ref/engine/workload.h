@@ -10,25 +10,9 @@
 
 #include <stdint.h>
 
+#include "../base/message.h"
 #include "../plan/config.h"
 #include "../plan/dtype.h"
-
-enum { ZP_MSG_TENSORS = 4, ZP_MSG_DIMS = 4 };
-
-/* One tensor of a message: shape (dim[0], …, dim[ndim-1]), row-major; data may be NULL in a pure
- * description. */
-typedef struct zp_tensor {
-  int32_t dtype; /* zp_dtype */
-  int32_t ndim;  /* 1..ZP_MSG_DIMS */
-  int64_t dim[ZP_MSG_DIMS];
-  void *data;
-} zp_tensor;
-
-/* What travels between two stages for one micro-batch: a tuple of n tensors. */
-typedef struct zp_message {
-  int32_t n; /* 0..ZP_MSG_TENSORS */
-  zp_tensor t[ZP_MSG_TENSORS];
-} zp_message;
 
 /* Who an instance works for. */
 typedef struct zp_place_of {
@@ -77,8 +61,9 @@ typedef struct zp_workload {
   /* Forward of the stages [first, last]. in: the received activation (n = 0 on stage 0), whose
    * buffers the engine keeps unchanged until this micro-batch's backward; out: described and
    * allocated by the engine, filled here (n = 0 on the last stage); slot names the place
-   * where the instance keeps what backward needs: 0 <= slot < min(S - first, M) (PIPE-4). On the last stage *loss is the micro-batch's own mean loss in fp32, without
-   * the loss scale. Returns 0, or -1 for an activation it cannot take (wrong dtype or shape). */
+   * where the instance keeps what backward needs: 0 <= slot < min(S - first, M) (PIPE-4). On the
+   * last stage *loss is the micro-batch's own mean loss in fp32, without the loss scale. Returns 0,
+   * or -1 for an activation it cannot take (wrong dtype or shape). */
   int (*forward)(void *inst, zp_mb at, int32_t slot, const zp_message *in, const zp_message *out,
                  float *loss);
 

@@ -93,6 +93,6 @@ int main(int argc, char **argv)
       for (int i = 0; i < N; i++) printf("layer %d weight %d is %a\n", l, i, (double)w[i]);
   if (failed) fprintf(stderr, "%s\n", m.e ? zp_engine_why(m.e)->text : err.text);
   if (zp_engine_destroy(m.e, &err) && !failed) failed = fprintf(stderr, "%s\n", err.text);
-  if (failed) _exit(3); /* the other ranks have been told */
+  if (failed) _exit(3); /* the other ranks have been notified */
   return FREE(m.grad), 0;
 }

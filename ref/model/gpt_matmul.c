@@ -11,7 +11,7 @@
 #define TILE_TARGET
 #define TILE_ROWS 4
 #define TILE_VECTORS 2
-#include "gpt_matmul_tile.h"
+#include "gpt_matmul_tile.inc"
 
 #if ZP_GPT_X86
 #define TILE_WIDTH 8
@@ -19,14 +19,14 @@
 #define TILE_TARGET ZP_GPT_AVX2
 #define TILE_ROWS 4
 #define TILE_VECTORS 2
-#include "gpt_matmul_tile.h"
+#include "gpt_matmul_tile.inc"
 
 #define TILE_WIDTH 16
 #define TILE_NAME(x) x##_16
 #define TILE_TARGET ZP_GPT_AVX512
 #define TILE_ROWS 4
 #define TILE_VECTORS 3
-#include "gpt_matmul_tile.h"
+#include "gpt_matmul_tile.inc"
 #endif
 
 static void scalar_columns(const zp_gpt_product *p)

@@ -8,8 +8,8 @@
 typedef struct zp_gpt_pool {
   void *newest;   /* list of allocations */
   int32_t failed; /* 1 once memory ran out; every later allocation is NULL too */
-  /* Memory of another kind (a device's), whose owner keeps and frees it; NULL when there is none
-   * left. bytes > 0. Left out: the host's. */
+  /* Allocates memory of another kind (a device's), which its owner frees; NULL if memory ran out.
+   * bytes > 0. If elsewhere is NULL, the pool allocates host memory. */
   void *(*elsewhere)(void *ctx, size_t bytes);
   void *ctx;
 } zp_gpt_pool;

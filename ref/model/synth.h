@@ -32,7 +32,8 @@ typedef enum zp_synth_mode {
   ZP_SYNTH_MODES = 3
 } zp_synth_mode;
 
-/* Which uses of one entry take part: not those listed, whatever the share that chance leaves out. */
+/* Which uses of one entry take part: not those listed, whatever the share that chance leaves
+ * out. */
 typedef struct zp_synth_skip {
   int32_t dp; /* data-parallel index */
   int64_t mb; /* micro-batch */
@@ -153,5 +154,8 @@ int64_t zp_synth_decode(const zp_synth_options *opt, const zp_config *cfg, int64
 
 /* "entry 2, element 5: contribution of rank dp 1, micro-batch 3 is missing" and the like. */
 void zp_synth_describe(const zp_config *cfg, const zp_synth_finding *f, char *text, int64_t cap);
+
+/* Contribution number of (dp, mb) for entry j. */
+int64_t zp_synth_number(const zp_config *cfg, int32_t j, int32_t dp, int64_t mb);
 
 #endif

@@ -64,8 +64,10 @@ int32_t zp_synth_prove(const zp_config *cfg, const zp_synth_options *opt, int32_
   if (why != NULL && cap > 0) why[0] = 0;
   if (digits == 0) {
     if (why != NULL)
-      snprintf(why, (size_t)cap, "D·M = %lld is not codable: 3·D·M does not fit %d bits", divisor,
-               f.bits);
+      snprintf(why, (size_t)cap,
+               "D·M = dp × micro-batches = %lld is too large: 3·D·M does not fit "
+               "%d bits",
+               divisor, f.bits);
     return 0;
   }
   all = exact_values(cfg, f, digits, log2);

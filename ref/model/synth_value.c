@@ -196,7 +196,7 @@ static float power_of_two(int32_t e)
   return value;
 }
 
-float zp_synth_element(const zp_synth_plan *p, int64_t element)
+static float element_of(const zp_synth_plan *p, int64_t element)
 {
   if (element == p->bad_element) return p->bad;
   if (p->mode == ZP_SYNTH_WILD) return wild(p, element);
@@ -207,7 +207,7 @@ float zp_synth_element(const zp_synth_plan *p, int64_t element)
 /* Element e of a gradient, in the precision. */
 static void fill_one(const zp_synth_plan *p, float scale, int64_t e, void *out)
 {
-  const float x = zp_synth_element(p, e) * scale;
+  const float x = element_of(p, e) * scale;
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
   if (p->precision == ZP_F32) ((float *)out)[e] = x;
@@ -216,7 +216,7 @@ static void fill_one(const zp_synth_plan *p, float scale, int64_t e, void *out)
 }
 
 /* CODED: the elements at one place of every round, which alone may be other than zero. */
-static void fill_place(const zp_synth_plan *p, float scale, int64_t place, int64_t n, void *out)
+static void fill_position(const zp_synth_plan *p, float scale, int64_t place, int64_t n, void *out)
 {
   for (int64_t e = (place + p->cycle - p->turn) % p->cycle; e < n; e += p->cycle)
     fill_one(p, scale, e, out);
@@ -231,8 +231,8 @@ void zp_synth_fill(const zp_synth_plan *p, int32_t log2_scale, int64_t n, void *
   }
   memset(out, 0, (size_t)(n * zp_dtype_bytes(p->precision)));
   if (p->digits == 0) return;
-  fill_place(p, scale, p->c / p->digits, n, out);
-  fill_place(p, scale, p->cycle - 1, n, out);
+  fill_position(p, scale, p->c / p->digits, n, out);
+  fill_position(p, scale, p->cycle - 1, n, out);
   if (p->bad_element >= 0 && p->bad_element < n) fill_one(p, scale, p->bad_element, out);
 }
 
@@ -240,7 +240,7 @@ float zp_synth_value(const zp_synth_options *opt, const zp_config *cfg, int64_t 
                      int32_t tp, int32_t ep, int64_t c, int64_t element)
 {
   const zp_synth_plan p = zp_synth_plan_of(opt, cfg, step, j, tp, ep, c);
-  return zp_synth_element(&p, element);
+  return element_of(&p, element);
 }
 
 /* Is this use of the entry in its mask's list? */

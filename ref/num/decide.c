@@ -16,7 +16,7 @@ void zp_squares_settle(int64_t squares[20])
   //@ assert not_negative: 0 <= squares[19];
 }
 
-/* Fills in what depends on the norm, of a step that is not skipped.
+/* Sets the fields that depend on the norm, for a step that is not skipped.
  * d: with its log2_scale, -126 to 126. squares, clip, eps: as for zp_decide. Errors: none.
  * spec: STAT-4, STEP-6
  */

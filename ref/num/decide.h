@@ -1,5 +1,5 @@
-/* What a step does, decided from the agreed statistics alone: skip or step, the norm, the factor
- * that clips, and the scaler's next state. Equal inputs give equal decisions on every rank. */
+/* The decision of a step from the agreed statistics alone: skip or step, the norm, the clip factor,
+ * and the scaler's next state. Equal inputs give equal decisions on every rank. */
 #ifndef ZP_REF_NUM_DECIDE_H
 #define ZP_REF_NUM_DECIDE_H
 #include <stdint.h>
@@ -12,10 +12,10 @@
 extern "C" {
 #endif
 
-/* skipped: 1 when a value was not finite. log2_scale: the scale that was multiplied into the loss.
- * nonfinite: the agreed count. loss: fp32 bits of the mean loss, NaN when a loss was not finite.
- * norm_scaled, norm_f64: fp64 bits of the reduced gradient's norm as it is and without the scale;
- * norm_f32: fp32 bits of the first; all +infinity when skipped. clip_factor: 1 when skipped.
+/* skipped: 1 if a value was not finite. log2_scale: exponent of the scale that multiplied the loss.
+ * nonfinite: the agreed count. loss: fp32 bits of the mean loss, NaN if a loss was not finite.
+ * norm_scaled, norm_f64: fp64 bits of the reduced gradient's norm with and without the scale;
+ * norm_f32: the norm with the scale in fp32; all +infinity if skipped. clip_factor: 1 if skipped.
  */
 typedef struct zp_decision {
   int32_t skipped, log2_scale;
@@ -26,8 +26,8 @@ typedef struct zp_decision {
 } zp_decision;
 
 /* Carries the agreed squares into canonical limbs, keeping their value.
- * squares: (20) limbs that stand for 0 to 2^640 - 1, as the sum of all ranks' does within the
- * limits, each of magnitude at most 2^63 - 2^33. Errors: none.
+ * squares: (20) limbs with a value of 0 to 2^640 - 1 (the sum over all ranks is within this range,
+ * by the limits), each of magnitude at most 2^63 - 2^33. Errors: none.
  * spec: SUM-3, STAT-4
  */
 /*@ requires valid: \valid(squares + (0 .. 19));
@@ -41,10 +41,10 @@ typedef struct zp_decision {
 */
 void zp_squares_settle(int64_t squares[20]);
 
-/* Decides a step; the scaler is moved on by zp_decide.
+/* Decides a step without updating the scaler; zp_decide does both.
  * squares: (20) canonical limbs. loss: (9) limbs of magnitude at most 2^63 - 2^33. nonfinite,
  * bad_loss: the agreed counts. divisor: micro-batches times dp, 1 to 2^40. clip, eps: as for
- * zp_clip_factor. log2_scale: the scale that was multiplied into the loss, -126 to 126.
+ * zp_clip_factor. log2_scale: exponent of the scale that multiplied the loss, -126 to 126.
  * Errors: none.
  * spec: STEP-6, STAT-4, STAT-5
  */
@@ -74,10 +74,10 @@ zp_decision zp_judge(const int64_t squares[20], const int64_t loss[9], int64_t n
                      int64_t bad_loss, int64_t divisor, double clip, double eps,
                      int32_t log2_scale);
 
-/* Decides a step as zp_judge does, with the scaler's scale, and then moves the scaler on.
+/* Decides a step like zp_judge, with the scaler's scale, and then updates the scaler.
  * squares: (20) canonical limbs. loss: (9) limbs of magnitude at most 2^63 - 2^33. nonfinite,
  * bad_loss: the agreed counts. divisor: micro-batches times dp, 1 to 2^40. clip, eps: as for
- * zp_clip_factor. scaler: as for zp_scaler_update, iter < 2^62; apart from squares and loss.
+ * zp_clip_factor. scaler: as for zp_scaler_update, iter < 2^62; not overlapping squares or loss.
  * Errors: none.
  * spec: STEP-6, STAT-4, STAT-5
  */

@@ -55,7 +55,7 @@ static void add_to_bin(int64_t *a, uint32_t q, int64_t d)
 }
 
 /* Adds the square of one finite fp32 pattern to the bins.
- * u: finite. lo, hi: (ZP_SQ_BINS), apart, holding k < 2^32 squares. Errors: none.
+ * u: finite. lo, hi: (ZP_SQ_BINS), not overlapping, holding k < 2^32 squares. Errors: none.
  * spec: SUM-1
  */
 /*@ requires finite: Finite32(u);
@@ -93,8 +93,7 @@ static void add_square(uint32_t u, int64_t *lo, int64_t *hi) /*@ ghost (int64_t 
 }
 
 /* Adds d to limb i without carrying.
- * limb: (ZP_SQ_LIMBS). 0 <= i < 20, d at most 2^61 + 2^48, limb[i] at most 2^62,
- * neither negative. Errors: none.
+ * limb: (ZP_SQ_LIMBS). 0 <= i < 20, 0 <= d <= 2^61 + 2^48, 0 <= limb[i] <= 2^62. Errors: none.
  * spec: SUM-3
  */
 /*@ requires valid: \valid(limb + (0 .. 19)) && 0 <= i < 20;
@@ -147,7 +146,7 @@ static void add_pair(int64_t *limb, int32_t j, int64_t lo0, int64_t lo1, int64_t
 
 /* Adds all bins to the limbs without carrying.
  * lo, hi: (ZP_SQ_BINS), each holding at most 2^31 squares. limb: (ZP_SQ_LIMBS), canonical. The
- * three apart. Errors: none.
+ * three do not overlap. Errors: none.
  * spec: SUM-3
  */
 /*@ requires valid: \valid_read(lo + (0 .. 31)) && \valid_read(hi + (0 .. 31)) &&
@@ -194,7 +193,7 @@ static void add_bins(const int64_t *lo, const int64_t *hi, int64_t *limb)
 }
 
 /* Sets all bins to zero.
- * lo, hi: (ZP_SQ_BINS), apart. Errors: none.
+ * lo, hi: (ZP_SQ_BINS), not overlapping. Errors: none.
  * spec: SUM-2
  */
 /*@ requires valid: \valid(lo + (0 .. 31)) && \valid(hi + (0 .. 31));
@@ -220,7 +219,7 @@ static void clear_bins(int64_t *lo, int64_t *hi)
 }
 
 /* Sets all limbs and bins to zero.
- * lo, hi: (ZP_SQ_BINS), limb: (ZP_SQ_LIMBS), apart. Errors: none.
+ * lo, hi: (ZP_SQ_BINS), limb: (ZP_SQ_LIMBS), not overlapping. Errors: none.
  * spec: SUM-2, SUM-3
  */
 /*@ requires valid: \valid(lo + (0 .. 31)) && \valid(hi + (0 .. 31)) && \valid(limb + (0 .. 19));
@@ -251,7 +250,7 @@ static void clear_all(int64_t *lo, int64_t *hi, int64_t *limb)
 
 /* Adds the bins to the limbs and carries.
  * lo, hi: (ZP_SQ_BINS), each holding at most 2^31 squares. limb: (ZP_SQ_LIMBS), canonical, the top
- * one below 2^32 - 1, apart from the bins. Errors: none.
+ * one below 2^32 - 1, not overlapping the bins. Errors: none.
  * spec: SUM-3
  */
 /*@ requires valid: \valid_read(lo + (0 .. 31)) && \valid_read(hi + (0 .. 31)) &&
@@ -284,7 +283,7 @@ static void carry_in(const int64_t *lo, const int64_t *hi, int64_t *limb)
 
 /* Carries the bins into the limbs, keeping the value; the bins end empty.
  * lo, hi: (ZP_SQ_BINS), each holding at most 2^31 squares. limb: (ZP_SQ_LIMBS), canonical, the top
- * one below 2^32 - 1. The three apart. Errors: none.
+ * one below 2^32 - 1. The three do not overlap. Errors: none.
  * spec: SUM-3
  */
 /*@ requires valid: \valid(lo + (0 .. 31)) && \valid(hi + (0 .. 31)) && \valid(limb + (0 .. 19));
@@ -315,7 +314,7 @@ static void carry_bins(int64_t *lo, int64_t *hi, int64_t *limb)
 }
 
 /* Carries the bins of s into its limbs, keeping the value; the bins end empty.
- * s: a sum made by zp_sumsq_clear, with room. Errors: none.
+ * s: a sum initialized by zp_sumsq_clear, with room in its top limb. Errors: none.
  * spec: SUM-3
  */
 /*@ requires valid: \valid(s);
@@ -367,7 +366,8 @@ void zp_sumsq_clear(zp_sumsq *s)
   //@ assert pending: s->pending == 0;
 }
 
-/* Adds the square of fp32 pattern u to s, flushing in time, unless u is non-finite.
+/* Adds the square of fp32 pattern u to s, unless u is non-finite; carries the bins before they can
+ * overflow.
  * Returns 1 if u is non-finite, else 0. s: as for zp_sumsq_add_f32. Errors: none.
  * spec: SUM-1, SUM-2
  */
@@ -445,7 +445,7 @@ int64_t zp_sumsq_add_f16(zp_sumsq *s, const uint16_t *x, int64_t n)
 }
 
 /* Copies limbs.
- * from, limb: (ZP_SQ_LIMBS), apart. Errors: none.
+ * from, limb: (ZP_SQ_LIMBS), not overlapping. Errors: none.
  * spec: SUM-3
  */
 /*@ requires valid: \valid_read(from + (0 .. 19)) && \valid(limb + (0 .. 19));
@@ -482,131 +482,4 @@ void zp_sumsq_limbs(zp_sumsq *s, int64_t limb[ZP_SQ_LIMBS])
   //@ assert low: BinSum(&s->lo[0], 32) == BinSum{A}(&s->lo[0], 32);
   //@ assert high: BinSum(&s->hi[0], 32) == BinSum{A}(&s->hi[0], 32);
   //@ assert kept: LimbSum(&s->limb[0], 20) == LimbSum{A}(&s->limb[0], 20);
-}
-
-/* Sets limb i to v.
- * limb: (at least i + 1). i >= 0. Errors: none.
- * spec: SUM-3
- */
-/*@ requires valid: \valid(limb + i) && 0 <= i < 2147483647;
-    terminates \true; exits \false;
-    assigns limb[i];
-    ensures set: limb[i] == v;
-    ensures value: LimbSum(limb, i + 1) == LimbSum{Pre}(limb, i) + Shift32(i, v);
-*/
-static inline void set_limb(int64_t *limb, int32_t i, int64_t v)
-{
-  limb[i] = v;
-  //@ assert same: \forall integer j; 0 <= j < i ==> limb[j] == \at(limb[j],Pre);
-  //@ assert frame: LimbSum(limb, i) == LimbSum{Pre}(limb, i);
-}
-
-void zp_limbs_merge(int64_t *into, const int64_t *from, int32_t n)
-{
-  /*@ loop invariant i_range: 0 <= i <= n;
-      loop invariant done: \forall integer k; 0 <= k < i ==>
-        into[k] == \at(into[k],Pre) + \at(from[k],Pre);
-      loop invariant rest: \forall integer k; i <= k < n ==> into[k] == \at(into[k],Pre);
-      loop invariant value: LimbSum(into, i) == LimbSum{Pre}(into, i) + LimbSum{Pre}(from, i);
-      loop assigns i, into[0 .. n - 1];
-      loop variant n - i; */
-  for (int32_t i = 0; i < n; i++) {
-    //@ assert left: \let k = i; into[k] == \at(into[k],Pre);
-    //@ assert right: \let k = i; from[k] == \at(from[k],Pre);
-    int64_t a = into[i], b = from[i];
-    //@ assert two: SumOf(a + b, a, b);
-    //@ assert sum: Shift32(i, a + b) == Shift32(i, a) + Shift32(i, b);
-    set_limb(into, i, a + b);
-  }
-}
-
-/* The floor of v / 2^32.
- * v: any. Errors: none.
- * spec: SUM-3
- */
-/*@ terminates \true; exits \false;
-    assigns \nothing;
-    ensures floor: 4294967296 * \result <= v < 4294967296 * \result + 4294967296;
-*/
-static inline int64_t carry_of(int64_t v)
-{
-  int64_t c = v / 4294967296; /* C's division rounds towards zero */
-  return v % 4294967296 < 0 ? c - 1 : c;
-}
-
-/* Adds `carry` to limb i, leaves what is in [0, 2^32) there and returns the carry into the next.
- * limb: (at least i + 1), limb i of magnitude at most 2^63 - 2^33. i >= 0. carry: at most 2^31 in
- * magnitude. Errors: none.
- * spec: SUM-3
- */
-/*@ requires valid: \valid(limb + i) && 0 <= i < 2147483647;
-    requires small: -9223372028264841216 <= limb[i] <= 9223372028264841216;
-    requires carry: -2147483648 <= carry <= 2147483648;
-    terminates \true; exits \false;
-    assigns limb[i];
-    ensures range: -2147483648 <= \result <= 2147483648 && 0 <= limb[i] < 4294967296;
-    ensures value: LimbSum(limb, i + 1) + Shift32(i + 1, \result) ==
-      LimbSum{Pre}(limb, i) + Shift32(i, \old(limb[i])) + Shift32(i, carry);
-*/
-static inline int64_t carry_limb(int64_t *limb, int32_t i, int64_t carry)
-{
-  int64_t v = limb[i] + carry;
-  int64_t next = carry_of(v);
-  int64_t rest = v - 4294967296 * next;
-  //@ assert carried: CarryOf(v, rest, next);
-  //@ assert split: Shift32(i, v) == Shift32(i, rest) + Shift32(i + 1, next);
-  //@ assert two: SumOf(v, limb[i], carry);
-  //@ assert taken: Shift32(i, v) == Shift32(i, limb[i]) + Shift32(i, carry);
-  set_limb(limb, i, rest);
-  return next;
-}
-
-/* Adds `carry` to limb i, the top one.
- * limb: (at least i + 1), those below i canonical, limb i of magnitude at most 2^63 - 2^33. i >= 0.
- * carry: at most 2^31 in magnitude. Errors: none.
- * spec: SUM-3
- */
-/*@ requires valid: \valid(limb + (0 .. i)) && 0 <= i < 2147483647;
-    requires canonical: Canonical(limb, i);
-    requires small: -9223372028264841216 <= limb[i] <= 9223372028264841216;
-    requires carry: -2147483648 <= carry <= 2147483648;
-    terminates \true; exits \false;
-    assigns limb[i];
-    ensures set: limb[i] == \old(limb[i]) + carry;
-    ensures canonical: Canonical(limb, i);
-    ensures value: LimbSum(limb, i + 1) ==
-      LimbSum{Pre}(limb, i) + Shift32(i, \old(limb[i])) + Shift32(i, carry);
-    ensures between: Shift32(i, limb[i]) <= LimbSum(limb, i + 1) < Shift32(i, limb[i] + 1);
-*/
-static inline void carry_top(int64_t *limb, int32_t i, int64_t carry)
-{
-  int64_t v = limb[i] + carry;
-  //@ assert two: SumOf(v, limb[i], carry);
-  //@ assert taken: Shift32(i, v) == Shift32(i, limb[i]) + Shift32(i, carry);
-  set_limb(limb, i, v);
-  //@ assert canonical: Canonical(limb, i);
-}
-
-void zp_limbs_normalise(int64_t *limb, int32_t n)
-{
-  int64_t carry = 0;
-  /*@ loop invariant i_range: 0 <= i <= n - 1;
-      loop invariant carry_range: -2147483648 <= carry <= 2147483648;
-      loop invariant canonical: \forall integer k; 0 <= k < i ==> 0 <= limb[k] < 4294967296;
-      loop invariant rest: \forall integer k; i <= k < n ==> limb[k] == \at(limb[k],Pre);
-      loop invariant value: LimbSum(limb, i) + Shift32(i, carry) == LimbSum{Pre}(limb, i);
-      loop assigns i, carry, limb[0 .. n - 1];
-      loop variant n - i; */
-  for (int32_t i = 0; i < n - 1; i++) {
-    //@ assert old: \let k = i; limb[k] == \at(limb[k],Pre);
-    //@ ghost B: ;
-    carry = carry_limb(limb, i, carry);
-    //@ assert others: \forall integer k; i < k < n ==> limb[k] == \at(limb[k],B);
-  }
-  //@ assert old: limb[n - 1] == \at(limb[n - 1],Pre);
-  //@ assert carried: LimbSum(limb, n - 1) + Shift32(n - 1, carry) == LimbSum{Pre}(limb, n - 1);
-  /*@ assert last: LimbSum{Pre}(limb, n) ==
-        LimbSum{Pre}(limb, n - 1) + Shift32(n - 1, \at(limb[n - 1],Pre)); */
-  carry_top(limb, n - 1, carry);
-  //@ assert value: LimbSum(limb, n) == LimbSum{Pre}(limb, n);
 }

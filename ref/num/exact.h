@@ -21,7 +21,7 @@ enum { ZP_SQ_BINS = 32, ZP_SQ_LIMBS = 20 };
 
 /* A running exact sum of squares. lo, hi (ZP_SQ_BINS): bin q has weight 2^(16 q - 298), and in hi
  * 2^31 times that; `pending` elements were added since the bins were last carried into the limbs.
- * limb (ZP_SQ_LIMBS): canonical. Written by the functions below only.
+ * limb (ZP_SQ_LIMBS): canonical. Only the functions below write it.
  */
 typedef struct zp_sumsq {
   int64_t lo[ZP_SQ_BINS];
@@ -40,8 +40,8 @@ typedef struct zp_sumsq {
     predicate SumsqRoom{L}(zp_sumsq *s, integer n) = SumsqLoad(s) + n < 9223372028264841216;
 */
 
-/* Makes the sum zero.
- * s: caller's, need not be initialised. Errors: none.
+/* Sets the sum to zero.
+ * s: owned by the caller, may be uninitialized. Errors: none.
  * spec: SUM-1
  */
 /*@ requires valid: \valid(s);
@@ -53,10 +53,10 @@ typedef struct zp_sumsq {
 */
 void zp_sumsq_clear(zp_sumsq *s);
 
-/* Adds the squares of the n fp32 patterns x exactly and returns how many were non-finite; those
- * are left out of the sum.
- * s: a sum made by zp_sumsq_clear. x: (n), apart from s. n >= 0; all elements ever added to one
- * sum fewer than 2^62. Errors: none.
+/* Adds the squares of the finite ones of the n fp32 patterns x exactly, and returns the number of
+ * non-finite ones.
+ * s: a sum initialized by zp_sumsq_clear. x: (n), not overlapping s. n >= 0; fewer than 2^62
+ * elements in total are added to one sum. Errors: none.
  * spec: SUM-1, SUM-2
  */
 /*@ requires valid: \valid(s) && \valid_read(x + (0 .. n - 1)) && 0 <= n < 4611686018427387904;
@@ -72,9 +72,9 @@ void zp_sumsq_clear(zp_sumsq *s);
 */
 int64_t zp_sumsq_add_f32(zp_sumsq *s, const uint32_t *x, int64_t n);
 
-/* Adds the squares of the n bf16 patterns x exactly and returns how many were non-finite; those
- * are left out of the sum.
- * s, n: as for zp_sumsq_add_f32. x: (n), apart from s. Errors: none.
+/* Adds the squares of the finite ones of the n bf16 patterns x exactly, and returns the number of
+ * non-finite ones.
+ * s, n: as for zp_sumsq_add_f32. x: (n), not overlapping s. Errors: none.
  * spec: SUM-1, SUM-2
  */
 /*@ requires valid: \valid(s) && \valid_read(x + (0 .. n - 1)) && 0 <= n < 4611686018427387904;
@@ -90,9 +90,9 @@ int64_t zp_sumsq_add_f32(zp_sumsq *s, const uint32_t *x, int64_t n);
 */
 int64_t zp_sumsq_add_bf16(zp_sumsq *s, const uint16_t *x, int64_t n);
 
-/* Adds the squares of the n fp16 patterns x exactly and returns how many were non-finite; those
- * are left out of the sum.
- * s, n: as for zp_sumsq_add_f32. x: (n), apart from s. Errors: none.
+/* Adds the squares of the finite ones of the n fp16 patterns x exactly, and returns the number of
+ * non-finite ones.
+ * s, n: as for zp_sumsq_add_f32. x: (n), not overlapping s. Errors: none.
  * spec: SUM-1, SUM-2
  */
 /*@ requires valid: \valid(s) && \valid_read(x + (0 .. n - 1)) && 0 <= n < 4611686018427387904;
@@ -108,9 +108,10 @@ int64_t zp_sumsq_add_bf16(zp_sumsq *s, const uint16_t *x, int64_t n);
 */
 int64_t zp_sumsq_add_f16(zp_sumsq *s, const uint16_t *x, int64_t n);
 
-/* Writes the canonical limbs of the sum: value = sum over i of limb[i] * 2^(32 i) * 2^-298 with
- * 0 <= limb[i] < 2^32; unique for a value, so that they can be compared bit by bit.
- * s: carried, its value unchanged. limb: (ZP_SQ_LIMBS), apart from s. Errors: none.
+/* Writes the canonical limbs of the sum: value = sum over i of limb[i] * 2^(32 i) * 2^-298 with 0
+ * <= limb[i] < 2^32; they are unique for a value, so sums can be compared bit by bit.
+ * s: its bins are carried, its value does not change. limb: (ZP_SQ_LIMBS), not overlapping s.
+ * Errors: none.
  * spec: SUM-3
  */
 /*@ requires valid: \valid(s) && \valid(limb + (0 .. 19));
@@ -127,10 +128,10 @@ int64_t zp_sumsq_add_f16(zp_sumsq *s, const uint16_t *x, int64_t n);
 */
 void zp_sumsq_limbs(zp_sumsq *s, int64_t limb[ZP_SQ_LIMBS]);
 
-/* Adds the limbs `from` to the limbs `into`, limb by limb, without carrying: what an all-reduce
- * of int64 does.
- * into, from: (n), apart. Up to 2^20 canonical vectors may be added into one before
- * zp_limbs_normalise; in general no limb may leave int64. Errors: none.
+/* Adds the limbs `from` to the limbs `into`, limb by limb, without carrying, like an all-reduce of
+ * int64.
+ * into, from: (n), not overlapping. Up to 2^20 canonical vectors may be added into one before
+ * zp_limbs_normalise; in general no limb may overflow int64. Errors: none.
  * spec: SUM-4
  */
 /*@ requires valid: \valid(into + (0 .. n - 1)) && \valid_read(from + (0 .. n - 1)) && 0 <= n;

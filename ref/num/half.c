@@ -32,7 +32,8 @@ static uint32_t widen_subnormal(uint32_t fr)
   uint32_t e = 113; /* fp32 exponent of 2^-14, where fp16's normal numbers begin */
   /*@ loop invariant e_range: 103 <= e <= 113;
       loop invariant fr_range: 1 <= fr < 2048;
-      loop invariant scaled: (e == 113 ==> fr == \at(fr,Pre)) && (e == 112 ==> fr == 2 * \at(fr,Pre)) &&
+      loop invariant scaled: (e == 113 ==> fr == \at(fr,Pre)) &&
+        (e == 112 ==> fr == 2 * \at(fr,Pre)) &&
         (e == 111 ==> fr == 4 * \at(fr,Pre)) && (e == 110 ==> fr == 8 * \at(fr,Pre)) &&
         (e == 109 ==> fr == 16 * \at(fr,Pre)) && (e == 108 ==> fr == 32 * \at(fr,Pre)) &&
         (e == 107 ==> fr == 64 * \at(fr,Pre)) && (e == 106 ==> fr == 128 * \at(fr,Pre)) &&
@@ -75,7 +76,7 @@ static uint32_t narrow_subnormal(uint32_t a)
   uint32_t be = a / 8388608u;
   if (be < 102u) return 0; /* below 2^-25, half of fp16's smallest number */
   uint32_t m = a % 8388608u + 8388608u;
-  uint32_t unit = 16384u; /* of fp16's last place in fp32's at be = 112; doubles downwards */
+  uint32_t unit = 16384u; /* fp16's last place in units of fp32's, at be = 112 */
   /*@ loop invariant e_range: be <= e <= 112;
       loop invariant unit_value: (e == 112 ==> unit == 16384) && (e == 111 ==> unit == 32768) &&
         (e == 110 ==> unit == 65536) && (e == 109 ==> unit == 131072) &&

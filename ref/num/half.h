@@ -1,7 +1,7 @@
 /* Conversions between the bit patterns of fp32 and of the two 16-bit formats.
  *
- * bf16: 1 sign, 8 exponent, 7 fraction bits. fp16: 1 sign, 5 exponent, 10 fraction bits.
- * Bit patterns travel as unsigned integers, so no floating-point state is involved.
+ * bf16: 1 sign, 8 exponent, 7 fraction bits. fp16: 1 sign, 5 exponent, 10 fraction bits. Bit
+ * patterns are passed as unsigned integers, so results do not depend on floating-point state.
  */
 #ifndef ZP_REF_NUM_HALF_H
 #define ZP_REF_NUM_HALF_H
@@ -23,8 +23,8 @@ extern "C" {
 uint32_t zp_f32_from_bf16(uint16_t h);
 
 /* The bf16 pattern nearest to fp32 pattern u, ties to even.
- * u: any pattern. Too large rounds to infinity; a NaN stays a NaN of the same sign, made quiet,
- * with the top 6 bits of its payload. Errors: none.
+ * u: any pattern. Values that are too large round to infinity; a NaN stays a NaN of the same sign,
+ * made quiet, with the top 6 bits of its payload. Errors: none.
  * spec: NUM-2
  */
 /*@ terminates \true; exits \false;
@@ -47,7 +47,7 @@ uint16_t zp_bf16_from_f32(uint32_t u);
 uint32_t zp_f32_from_f16(uint16_t h);
 
 /* The fp16 pattern nearest to fp32 pattern u, ties to even, subnormal results included.
- * u: any pattern. From 65520 on rounds to infinity; a NaN stays a NaN of the same sign, made
+ * u: any pattern. Values from 65520 on round to infinity; a NaN stays a NaN of the same sign, made
  * quiet, with the top 9 bits of its payload. Errors: none.
  * spec: NUM-2
  */

@@ -1,10 +1,10 @@
 /* The IEEE leaves: every floating-point operation of ref/num is one of these functions.
  *
  * Each body is one operation of the machine, rounded to nearest even, subnormals kept; compile with
- * -ffp-contract=off. What a proof knows of it is its contract, which is assumed and not proven: the
- * bits of the result are a function of the bits of the operands. Everything else in ref/num is
- * proven from these contracts. Not equal for NaNs of different payloads as both operands, where
- * hardware takes either: no such pair arises from finite inputs.
+ * -ffp-contract=off. A proof uses only its contract, which is assumed and not proven: the bits of
+ * the result are a function of the bits of the operands. Everything else in ref/num is proven from
+ * these contracts. One exception: if both operands are NaNs with different payloads, hardware may
+ * return either. Finite inputs never produce such a pair.
  */
 #ifndef ZP_REF_NUM_IEEE_H
 #define ZP_REF_NUM_IEEE_H
@@ -194,7 +194,7 @@ static inline int zp_equal64(double a, double b)
   return a == b;
 }
 
-/* The fp32 number with a pattern. bits: of no NaN. Errors: none.
+/* The fp32 number with pattern bits. bits: not of a NaN. Errors: none.
  * spec: NUM-1
  */
 /*@ requires number: bits % 2147483648 <= 2139095040;
@@ -209,7 +209,7 @@ static inline float zp_f32_of_bits(uint32_t bits)
   return x;
 }
 
-/* The fp64 number with a pattern. bits: of no NaN. Errors: none.
+/* The fp64 number with pattern bits. bits: not of a NaN. Errors: none.
  * spec: NUM-1
  */
 /*@ requires number: bits % 9223372036854775808 <= 9218868437227405312;
@@ -238,7 +238,7 @@ static inline uint64_t zp_f64_bits(double x)
   return bits;
 }
 
-/* 1 in fp64; no leaf, but proven from one. Errors: none.
+/* 1 in fp64; proven from a leaf, not a leaf itself. Errors: none.
  * spec: NUM-1
  */
 /*@ terminates \true; exits \false;

@@ -4,16 +4,16 @@
 #include "../../spec/acsl/norm_floor.h"
 #include "../../spec/acsl/norm_round.h"
 
-/* A square root in the making: after the digits of V in base 4 down to digit `last` have been
- * taken, root = floor(sqrt(V / 4^last)) and rem = floor(V / 4^last) - root^2.
+/* State of the square root: after the digits of V in base 4 down to digit `last` have been
+ * processed, root = floor(sqrt(V / 4^last)) and rem = floor(V / 4^last) - root^2.
  */
 typedef struct root_state {
   uint64_t root, rem;
-  int32_t last;  /* index of the digit taken last, counted from the lowest; 320 at the start */
+  int32_t last;  /* index of the digit processed last, counted from the lowest; 320 at the start */
   int32_t lower; /* 1 if a digit below `last` is not zero */
 } root_state;
 
-/* Takes one more base-4 digit: schoolbook square root, one result bit a digit.
+/* Processes one more base-4 digit: schoolbook square root, one result bit per digit.
  * st: rem <= 2 root, root < 2^54, last -64 to 320. digit: 0 to 3. Errors: none.
  * spec: NORM-1
  */
@@ -40,7 +40,8 @@ static root_state take_digit(root_state st, uint64_t digit)
   return next;
 }
 
-/* Takes the digits of word v, highest first, until root >= full; lower tells whether one is left.
+/* Processes the digits of word v, highest first, until root >= full; lower is 1 if a digit that is
+ * not zero is left.
  * st: rem <= 2 root, root < full, last 16 to 320. v: below 2^32. full: 1 to 2^54. Errors: none.
  * spec: NORM-1
  */
@@ -52,7 +53,7 @@ static root_state take_digit(root_state st, uint64_t digit)
     ensures state: 0 <= \result.root < 2 * full && 0 <= \result.rem <= 2 * \result.root;
     ensures last: st.last - 16 <= \result.last <= st.last;
     ensures all: \result.root < full ==> \result.last == st.last - 16 && \result.lower == 0;
-    ensures taken: \forall integer y; WordOf(y, Square(st.root) + st.rem, v) ==>
+    ensures extracted: \forall integer y; WordOf(y, Square(st.root) + st.rem, v) ==>
       FloorOf(y, \result.last - st.last + 16, Square(\result.root) + \result.rem, \result.lower);
 */
 static root_state take_word(root_state st, uint64_t v, uint64_t full)
@@ -64,7 +65,7 @@ static root_state take_word(root_state st, uint64_t v, uint64_t full)
       loop invariant gone: j == 16 ==> x == 0;
       loop invariant state: 0 <= s.root < 2 * full && 0 <= s.rem <= 2 * s.root;
       loop invariant last: s.last == st.last - j;
-      loop invariant taken: Shift4(16 - j, 4294967296 * (Square(s.root) + s.rem) + x) ==
+      loop invariant extracted: Shift4(16 - j, 4294967296 * (Square(s.root) + s.rem) + x) ==
         Shift4(16, 4294967296 * (Square(st.root) + st.rem) + v);
       loop assigns j, x, s;
       loop variant 16 - j; */
@@ -80,7 +81,7 @@ static root_state take_word(root_state st, uint64_t v, uint64_t full)
   return s;
 }
 
-/* Notes whether word x of limb i, whose digits are not taken, is zero.
+/* Records in `lower` whether word x of limb i, whose digits are not processed, is non-zero.
  * st: of a root that is full. x: below 2^32. Errors: none.
  * spec: NORM-1
  */
@@ -88,8 +89,8 @@ static root_state take_word(root_state st, uint64_t v, uint64_t full)
     assigns \nothing;
     ensures kept: \result.root == st.root && \result.rem == st.rem && \result.last == st.last;
     ensures stopped: \forall integer v, rest, s; RestOf(rest, s, i, x) &&
-      DigitsTaken(v, rest, st.last, Square(st.root) + st.rem, st.lower) ==>
-      DigitsTaken(v, s, st.last, Square(st.root) + st.rem, \result.lower);
+      DigitsExtracted(v, rest, st.last, Square(st.root) + st.rem, st.lower) ==>
+      DigitsExtracted(v, s, st.last, Square(st.root) + st.rem, \result.lower);
 */
 static root_state skip_word(root_state st, uint64_t x) /*@ ghost (int32_t i) */
 {
@@ -99,10 +100,9 @@ static root_state skip_word(root_state st, uint64_t x) /*@ ghost (int32_t i) */
   return s;
 }
 
-/* Looks at word x of limb i: takes its digits unless root >= full, in which case it only notes
- * whether x is zero.
- * st: rem <= 2 root, root < 2 full; while root < full nothing is left out and last is 16 (i + 1).
- * x: below 2^32. i: 0 to 19. full: 1 to 2^53. Errors: none.
+/* Processes the digits of word x of limb i. If root >= full, it only records whether x is zero.
+ * st: rem <= 2 root, root < 2 full; while root < full, all digits so far were processed and last is
+ * 16 (i + 1). x: below 2^32. i: 0 to 19. full: 1 to 2^53. Errors: none.
  * spec: NORM-1
  */
 /*@ requires range: 0 <= x < 4294967296 && 1 <= full <= 9007199254740992 && 0 <= i < 20;
@@ -114,33 +114,34 @@ static root_state skip_word(root_state st, uint64_t x) /*@ ghost (int32_t i) */
     ensures state: 0 <= \result.root < 2 * full && 0 <= \result.rem <= 2 * \result.root;
     ensures last: 16 * i <= \result.last <= 320;
     ensures open: \result.root < full ==> \result.lower == 0 && \result.last == 16 * i;
-    ensures taken: st.root < full ==> \forall integer v, rest, s; RestOf(rest, s, i, x) &&
-      DigitsTaken(v, rest, st.last, Square(st.root) + st.rem, 0) ==>
-      DigitsTaken(v, s, \result.last, Square(\result.root) + \result.rem, \result.lower);
+    ensures extracted: st.root < full ==> \forall integer v, rest, s; RestOf(rest, s, i, x) &&
+      DigitsExtracted(v, rest, st.last, Square(st.root) + st.rem, 0) ==>
+      DigitsExtracted(v, s, \result.last, Square(\result.root) + \result.rem, \result.lower);
     ensures stopped: full <= st.root ==> \forall integer v, rest, s; RestOf(rest, s, i, x) &&
-      DigitsTaken(v, rest, st.last, Square(st.root) + st.rem, st.lower) ==>
-      DigitsTaken(v, s, \result.last, Square(\result.root) + \result.rem, \result.lower);
+      DigitsExtracted(v, rest, st.last, Square(st.root) + st.rem, st.lower) ==>
+      DigitsExtracted(v, s, \result.last, Square(\result.root) + \result.rem, \result.lower);
 */
 static root_state next_word(root_state st, uint64_t x, uint64_t full) /*@ ghost (int32_t i) */
 {
   if (st.root < full) {
     root_state s = take_word(st, x, full);
-    //@ assert word: WordOf(4294967296 * (Square(st.root) + st.rem) + x, Square(st.root) + st.rem, x);
+    /*@ assert word:
+          WordOf(4294967296 * (Square(st.root) + st.rem) + x, Square(st.root) + st.rem, x); */
     //@ assert before: DigitOf(st.last, i, 16);
     //@ assert after: DigitOf(s.last, i, s.last - 16 * i);
     /*@ assert floor: FloorOf(4294967296 * (Square(st.root) + st.rem) + x, s.last - 16 * i,
           Square(s.root) + s.rem, s.lower); */
-    /*@ assert taken: \forall integer v, rest, t; RestOf(rest, t, i, x) &&
-          DigitsTaken(v, rest, st.last, Square(st.root) + st.rem, 0) ==>
-          DigitsTaken(v, t, s.last, Square(s.root) + s.rem, s.lower); */
+    /*@ assert extracted: \forall integer v, rest, t; RestOf(rest, t, i, x) &&
+          DigitsExtracted(v, rest, st.last, Square(st.root) + st.rem, 0) ==>
+          DigitsExtracted(v, t, s.last, Square(s.root) + s.rem, s.lower); */
     //@ assert none: st.lower == 0;
     return s;
   }
   return skip_word(st, x) /*@ ghost (i) */;
 }
 
-/* The leading bits of the root of canonical limbs: digits are taken until root >= full or, when
- * the limbs run out before, down to digit `floor` (zero digits follow digit 0).
+/* The leading bits of the root of canonical limbs: processes digits until root >= full or, if the
+ * limbs end before, down to digit `floor` (zero digits follow digit 0).
  * limb: (ZP_SQ_LIMBS), canonical. full: 1 to 2^53. floor: -53 to 0. Errors: none.
  * spec: NORM-1, NORM-2
  */
@@ -163,7 +164,7 @@ static root_state leading_root(const int64_t *limb, uint64_t full, int32_t floor
       loop invariant state: 0 <= st.root < 2 * full && 0 <= st.rem <= 2 * st.root;
       loop invariant last: 16 * (i + 1) <= st.last <= 320;
       loop invariant open: st.root < full ==> st.lower == 0 && st.last == 16 * (i + 1);
-      loop invariant taken: DigitsTaken(LimbSum(limb, 20), LimbSum(limb, i + 1), st.last,
+      loop invariant extracted: DigitsExtracted(LimbSum(limb, 20), LimbSum(limb, i + 1), st.last,
         Square(st.root) + st.rem, st.lower);
       loop assigns i, st;
       loop variant i; */
@@ -191,8 +192,8 @@ static root_state leading_root(const int64_t *limb, uint64_t full, int32_t floor
   return st;
 }
 
-/* root / 2, rounded to nearest even, where the root's last bit is the half and what lies below it
- * is told by rem and lower.
+/* root / 2, rounded to nearest even. The root's last bit is the half; the digits below it are all
+ * zero iff rem and lower are 0.
  * st: from leading_root. Errors: none.
  * spec: NORM-1, NORM-2
  */
@@ -263,7 +264,8 @@ static uint32_t pattern32(root_state st)
   /*@ assert carried: q == 16777216 && st.last <= 251 ==>
         Pattern32(bits, st.last + 2, 8388608) && PlusOf(st.last + 65, st.last + 2, 63); */
   //@ assert q_range: q <= 16777216 && (0 <= st.last ==> 8388608 <= q);
-  /*@ assert low: 0 <= st.last ==> \forall integer w; RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==>
+  /*@ assert low: 0 <= st.last ==> \forall integer w;
+        RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==>
         AtLeast(w, st.last + 64, Square(33554431)); */
   /*@ assert here: q < 16777216 && st.last <= 252 ==> \forall integer w;
         RootFloor(w, st.last + 65, st.root, st.rem, st.lower) ==> RootOf32(w, bits); */
@@ -280,7 +282,7 @@ static uint32_t pattern32(root_state st)
 
 uint64_t zp_norm_f64(const int64_t limb[ZP_SQ_LIMBS])
 {
-  /* 53 bits and the half: digit 0 may have to be followed by 53 zero digits */
+  /* 53 bits and the half: up to 53 zero digits may follow digit 0 */
   root_state st = leading_root(limb, 9007199254740992u, -53);
   //@ assert sum: 0 <= LimbSum(limb, 20);
   //@ assert nothing: st.root < 9007199254740992 ==> LimbSum(limb, 20) <= 0;

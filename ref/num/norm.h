@@ -1,7 +1,7 @@
 /* The square root of an exact sum of squares, rounded once.
  *
- * limb: ZP_SQ_LIMBS canonical limbs as written by zp_sumsq_limbs, or merged and normalised:
- * V = sum over i of limb[i] * 2^(32 i); the norm is sqrt(V) * 2^-149.
+ * limb: ZP_SQ_LIMBS canonical limbs as written by zp_sumsq_limbs, or merged and carried: V = sum
+ * over i of limb[i] * 2^(32 i); the norm is sqrt(V) * 2^-149.
  */
 #ifndef ZP_REF_NUM_NORM_H
 #define ZP_REF_NUM_NORM_H
@@ -29,7 +29,8 @@ uint64_t zp_norm_f64(const int64_t limb[ZP_SQ_LIMBS]);
 
 /* The bits of the fp32 number nearest to the norm, ties to even, rounded from the limbs directly
  * and not from the fp64 norm.
- * limb: (ZP_SQ_LIMBS), canonical. Too large gives +infinity; may be subnormal. Errors: none.
+ * limb: (ZP_SQ_LIMBS), canonical. A value that is too large gives +infinity; the result may be
+ * subnormal. Errors: none.
  * spec: NORM-2
  */
 /*@ requires valid: \valid_read(limb + (0 .. 19));

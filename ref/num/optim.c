@@ -2,7 +2,7 @@
 
 #include "ieee.h"
 
-/* The scalars of one step, rounded once: the left column of the table in optim.h. */
+/* The scalars of one step, each rounded once: the left column of the table in optim.h. */
 typedef struct step_scalars {
   float unscale, factor_clip, decay;
   float b1, c1, b2, c2, root, size, eps;
@@ -91,7 +91,7 @@ static step_scalars scalars_of(const zp_optim *optim, const zp_optim_state *stat
 }
 
 /* SGD without momentum: its column of the table for n elements.
- * grad, master: (n), apart. n >= 0. Errors: none.
+ * grad, master: (n), not overlapping. n >= 0. Errors: none.
  * spec: OPT-4
  */
 /*@ requires valid: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1)) && 0 <= n;
@@ -124,7 +124,7 @@ static void sgd_plain(step_scalars k, int64_t n, const float *grad, float *maste
 }
 
 /* SGD with momentum: its columns of the table for n elements.
- * grad, master, m: (n), apart. n >= 0. Errors: none.
+ * grad, master, m: (n), not overlapping. n >= 0. Errors: none.
  * spec: OPT-4
  */
 /*@ requires valid: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1)) && 0 <= n;
@@ -167,7 +167,7 @@ static void sgd_momentum(step_scalars k, int64_t n, const float *grad, float *ma
 }
 
 /* AdamW: its columns of the table for n elements.
- * grad, master, m, v: (n), apart. n >= 0. Errors: none.
+ * grad, master, m, v: (n), not overlapping. n >= 0. Errors: none.
  * spec: OPT-3, OPT-4
  */
 /*@ requires valid: \valid_read(grad + (0 .. n - 1)) && \valid(master + (0 .. n - 1)) && 0 <= n;

@@ -40,14 +40,14 @@ typedef struct zp_optim {
   double lr, beta1, beta2, eps, weight_decay, momentum;
 } zp_optim;
 
-/* beta1_pow = beta1^t, beta2_pow = beta2^t as running products; t: updates begun. */
+/* beta1_pow = beta1^t, beta2_pow = beta2^t as running products; t: number of updates begun. */
 typedef struct zp_optim_state {
   double beta1_pow, beta2_pow;
   int64_t t;
 } zp_optim_state;
 
 /* Sets both products to 1 and t to 0.
- * state: caller's. Errors: none.
+ * state: owned by the caller. Errors: none.
  * spec: OPT-1
  */
 /*@ requires valid: \valid(state);
@@ -59,9 +59,9 @@ typedef struct zp_optim_state {
 */
 void zp_optim_state_init(zp_optim_state *state);
 
-/* Begins an update that is not skipped: one multiplication by each beta, t + 1.
- * Called once before the zp_optim_step calls of a step. state, optim: apart. state->t: 0 to
- * 2^62 - 1. Errors: none.
+/* Begins an update that is not skipped: multiplies once by each beta and increments t.
+ * Called once before the zp_optim_step calls of a step. state, optim: not overlapping. state->t: 0
+ * to 2^62 - 1. Errors: none.
  * spec: OPT-1
  */
 /*@ requires valid: \valid(state) && \valid_read(optim) && \separated(state, optim);
@@ -91,10 +91,10 @@ double zp_clip_factor(double norm_unscaled, double clip, double eps);
 
 /* Updates n elements of a shard by the table at the top of this file.
  * optim: kind 0 or 1. state: after zp_optim_tick. factor_clip: zp_clip_factor rounded to fp32.
- * log2_scale: exponent of the loss scale in grad, -126 to 126. n >= 0. grad: (n), the mean
- * gradient times the scale. master: (n). m: (n), Adam's first moment, or SGD's momentum buffer;
- * with SGD and momentum == 0 neither read nor written. v: (n), second moment; with SGD neither read
- * nor written. Those used are apart from each other, optim and state. m and v start as zeros.
+ * log2_scale: exponent of the loss scale in grad, -126 to 126. n >= 0. grad: (n), the mean gradient
+ * times the scale. master: (n). m: (n), Adam's first moment, or SGD's momentum buffer; with SGD and
+ * momentum == 0 neither read nor written. v: (n), second moment; with SGD neither read nor written.
+ * The arrays in use do not overlap each other, optim or state. m and v start as zeros.
  * Errors: none.
  * spec: OPT-3, OPT-4
  */

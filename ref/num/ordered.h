@@ -1,5 +1,5 @@
-/* Ordered fp32 accumulation: one IEEE addition per element and call, in the order of the calls;
- * and its mean. */
+/* Ordered fp32 accumulation, one IEEE addition per element and call, in the order of the calls; and
+ * its mean. */
 #ifndef ZP_REF_NUM_ORDERED_H
 #define ZP_REF_NUM_ORDERED_H
 #include <stdint.h>
@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* acc[i] = acc[i] + x[i], rounded to nearest even in fp32, for every i.
- * acc, x: (n), apart. n >= 0. Infinities and NaNs propagate. Errors: none.
+ * acc, x: (n), not overlapping. n >= 0. Infinities and NaNs propagate. Errors: none.
  * spec: RED-4
  */
 /*@ requires valid: \valid(acc + (0 .. n - 1)) && \valid_read(x + (0 .. n - 1)) && 0 <= n;
@@ -23,7 +23,8 @@ extern "C" {
 void zp_ordered_add_f32(float *acc, const float *x, int64_t n);
 
 /* mean[i] = sum[i] / divisor, in fp64, rounded to nearest even to fp32, for every i.
- * sum, mean: (n), apart. n >= 0. divisor: 1 to 2^40. Infinities and NaNs propagate. Errors: none.
+ * sum, mean: (n), not overlapping. n >= 0. divisor: 1 to 2^40. Infinities and NaNs propagate.
+ * Errors: none.
  * spec: RED-2
  */
 /*@ requires valid: \valid(mean + (0 .. n - 1)) && \valid_read(sum + (0 .. n - 1)) && 0 <= n;

@@ -23,7 +23,7 @@ int zp_scaler_init(zp_scaler *s, int32_t dynamic, int32_t log2_scale, int32_t lo
 int zp_scaler_from_f64(uint64_t bits, int32_t *log2_scale)
 {
   if (bits % 4503599627370496u != 0) return -1;
-  uint64_t be = bits / 4503599627370496u; /* with the sign above it: a negative number is huge */
+  uint64_t be = bits / 4503599627370496u; /* sign and exponent: too large if negative */
   if (be < 1023u - ZP_LOG2_SCALE_MAX || be > 1023u + ZP_LOG2_SCALE_MAX) return -1;
   *log2_scale = (int32_t)be - 1023;
   return 0;
@@ -50,8 +50,8 @@ static void lower(zp_scaler *s)
   if (s->log2_scale > s->log2_min) s->log2_scale -= 1;
 }
 
-/* The rule for a clean step: `window` clean steps after the first one past an overflow, and every
- * `window` from there, the scale doubles.
+/* The rule for a clean step: the scale doubles `window` clean steps after the first clean step that
+ * follows an overflow, and then after every `window` clean steps.
  * s: as for zp_scaler_update, dynamic, iter < 2^62. Errors: none.
  * spec: SCALE-4
  */

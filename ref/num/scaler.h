@@ -1,8 +1,8 @@
 /* Dynamic loss scale: DeepSpeed's rule, the scale held as the exponent of a power of two.
  *
- * Every rank holds a copy and updates it with the agreed overflow flag, so copies stay equal.
- * Two things differ from DeepSpeed: at the minimum the scale stays there (no exception), and
- * there is a maximum, so that the scale and its reciprocal are always normal fp32 numbers.
+ * Every rank has a copy and updates it with the agreed overflow flag, so copies stay equal. Two
+ * differences from DeepSpeed: at the minimum the scale stays constant (no exception), and there is
+ * a maximum, so that the scale and its reciprocal are always normal fp32 numbers.
  */
 #ifndef ZP_REF_NUM_SCALER_H
 #define ZP_REF_NUM_SCALER_H
@@ -17,9 +17,9 @@ extern "C" {
 enum { ZP_LOG2_SCALE_MAX = 126 };
 
 /* dynamic: 0 or 1. log2_*: exponents of two, log2_min <= log2_scale <= log2_max. window: clean
- * steps between raises. hysteresis: overflows borne, the last of which lowers the scale.
- * consecutive: 1 if every clean step refills the hysteresis. iter: updates so far. last_overflow:
- * the iter of the latest overflow, -1 before any. hysteresis_left: 1 .. hysteresis.
+ * steps between raises. hysteresis: number of overflows until the scale is lowered. consecutive: 1
+ * if every clean step refills the hysteresis. iter: updates so far. last_overflow: the iter of the
+ * latest overflow, -1 before any. hysteresis_left: 1 .. hysteresis.
  */
 typedef struct zp_scaler {
   int32_t dynamic;
@@ -32,11 +32,11 @@ typedef struct zp_scaler {
 
 #include "../../spec/acsl/scaler.h"
 
-/* Sets up a loss scale of 2^log2_scale.
+/* Initializes a loss scale of 2^log2_scale.
  * dynamic, consecutive: 0 or 1. -126 <= log2_min <= log2_scale <= log2_max <= 126. window >= 1,
  * hysteresis >= 1.
  * s: caller's, need not be initialised.
- * Errors: -1 if any of these does not hold, and s is untouched; otherwise 0.
+ * Errors: -1 if a condition does not hold, and s is unchanged; otherwise 0.
  * spec: SCALE-1
  */
 /*@ requires valid: \valid(s);
@@ -46,7 +46,7 @@ typedef struct zp_scaler {
       hysteresis, consecutive);
     ensures code: \result == 0 || \result == -1;
     ensures ok: \result == 0 ==> ScalerOk(s);
-    ensures given: \result == 0 ==> s->dynamic == dynamic && s->log2_scale == log2_scale &&
+    ensures arguments: \result == 0 ==> s->dynamic == dynamic && s->log2_scale == log2_scale &&
       s->log2_min == log2_min && s->log2_max == log2_max && s->window == window &&
       s->hysteresis == hysteresis && s->consecutive == consecutive;
     ensures fresh: \result == 0 ==> s->iter == 0 && s->last_overflow == -1 &&
@@ -58,8 +58,8 @@ int zp_scaler_init(zp_scaler *s, int32_t dynamic, int32_t log2_scale, int32_t lo
 
 /* The exponent of a scale given as the bits of an fp64 number.
  * bits: any pattern. log2_scale: -126 to 126 when accepted.
- * Errors: -1 if the number is not a power of two in that range (so also if negative, zero,
- * non-finite), and *log2_scale is untouched; otherwise 0.
+ * Errors: -1 if the number is not a power of two in that range (for example negative, zero or
+ * non-finite), and *log2_scale is unchanged; otherwise 0.
  * spec: SCALE-2
  */
 /*@ requires valid: \valid(log2_scale);
@@ -72,10 +72,10 @@ int zp_scaler_init(zp_scaler *s, int32_t dynamic, int32_t log2_scale, int32_t lo
 */
 int zp_scaler_from_f64(uint64_t bits, int32_t *log2_scale);
 
-/* One step of the rule, after the step's decision.
- * s: as zp_scaler_init left it, changed by nothing but this function; iter < 2^62. overflow:
- * non-zero if any rank saw a non-finite gradient in this step. A static scale (dynamic 0) changes
- * nothing. Errors: none.
+/* Updates the scale after the step's decision.
+ * s: initialized by zp_scaler_init and changed only by this function; iter < 2^62. overflow:
+ * non-zero if any rank found a non-finite gradient in this step. A static scale (dynamic 0) does
+ * not change. Errors: none.
  * spec: SCALE-3, SCALE-4
  */
 /*@ requires valid: \valid(s);

@@ -52,12 +52,12 @@ static uint64_t times_power(uint64_t m, uint32_t r)
 */
 static inline void add_to_limb(int64_t *limbs, int64_t s, int64_t q, int64_t d)
 {
-  (void)s; /* for the contract */
+  (void)s; /* used by the contract only */
   limbs[q] += d;
   //@ assert updated: OneUpdated{Pre,Here}(limbs, s, 9, q, d);
 }
 
-/* Adds fp32 pattern u to the sum of the element whose limbs begin at s; a non-finite u adds nothing.
+/* Adds fp32 pattern u to the sum of the element whose limbs begin at s, unless u is non-finite.
  * limbs: s to s + 8 writable, each of magnitude at most 2^63 - 2^33. s >= 0. Errors: none.
  * spec: SUM-5
  */

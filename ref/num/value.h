@@ -1,8 +1,8 @@
-/* Exact signed sums of floating-point numbers, one per element, and their rounded mean.
+/* Exact signed sums of floating-point numbers, one per element, and their rounded means.
  *
- * An element's sum is the integer sum over q of limb[q] * 2^(32 q), times 2^-149: the smallest
- * fp32 subnormal is the unit, the largest fp32 number is below 2^277 units and 2^40 of them below
- * 2^317: the top limb, of weight 2^256, then stays below 2^61 in magnitude.
+ * An element's sum is the integer sum over q of limb[q] * 2^(32 q), times 2^-149: the smallest fp32
+ * subnormal is the unit, the largest fp32 number is below 2^277 units and 2^40 of them below 2^317.
+ * So the top limb, of weight 2^256, stays below 2^61 in magnitude.
  */
 #ifndef ZP_REF_NUM_VALUE_H
 #define ZP_REF_NUM_VALUE_H
@@ -16,11 +16,11 @@ extern "C" {
 enum { ZP_VAL_LIMBS = 9 };
 
 /* Adds x[i] exactly to the sum of element i; a non-finite x[i] adds nothing.
- * limbs: (n, ZP_VAL_LIMBS), element-major, zeroed by the caller before the first addition.
- * x: (n) fp32 patterns, apart from limbs. n from 0 to 2^59. Each limb of magnitude at most
- * 2^63 - 2^33 before: so it is with at most 2^30 additions to an element between two calls of
- * zp_val_normalise and 2^40 in all (lemma ElementBounded_Small). Errors: none; non-finite elements
- * are counted by zp_nonfinite_f32.
+ * limbs: (n, ZP_VAL_LIMBS), element-major, zeroed by the caller before the first addition. x: (n)
+ * fp32 patterns, not overlapping limbs. n from 0 to 2^59. Before the call each limb has magnitude
+ * at most 2^63 - 2^33. This holds with at most 2^30 additions to an element between two calls of
+ * zp_val_normalise and 2^40 in total (lemma ElementBounded_Small). Errors: none; non-finite
+ * elements are counted by zp_nonfinite_f32.
  * spec: SUM-5, SUM-6
  */
 /*@ requires valid: \valid(limbs + (0 .. 9 * n - 1)) && \valid_read(x + (0 .. n - 1));
@@ -39,7 +39,7 @@ enum { ZP_VAL_LIMBS = 9 };
 void zp_val_add_f32(int64_t *limbs, const uint32_t *x, int64_t n);
 
 /* Adds x[i], a bf16 pattern, exactly to the sum of element i; a non-finite x[i] adds nothing.
- * limbs, n: as for zp_val_add_f32. x: (n), apart from limbs. Errors: none.
+ * limbs, n: as for zp_val_add_f32. x: (n), not overlapping limbs. Errors: none.
  * spec: SUM-5
  */
 /*@ requires valid: \valid(limbs + (0 .. 9 * n - 1)) && \valid_read(x + (0 .. n - 1));
@@ -58,7 +58,7 @@ void zp_val_add_f32(int64_t *limbs, const uint32_t *x, int64_t n);
 void zp_val_add_bf16(int64_t *limbs, const uint16_t *x, int64_t n);
 
 /* Adds x[i], an fp16 pattern, exactly to the sum of element i; a non-finite x[i] adds nothing.
- * limbs, n: as for zp_val_add_f32. x: (n), apart from limbs. Errors: none.
+ * limbs, n: as for zp_val_add_f32. x: (n), not overlapping limbs. Errors: none.
  * spec: SUM-5
  */
 /*@ requires valid: \valid(limbs + (0 .. 9 * n - 1)) && \valid_read(x + (0 .. n - 1));
@@ -96,9 +96,9 @@ void zp_val_add_f16(int64_t *limbs, const uint16_t *x, int64_t n);
 void zp_val_normalise(int64_t *limbs, int64_t n);
 
 /* The bits of the fp32 number nearest to (exact sum) / divisor, ties to even: one rounding.
- * limb: (ZP_VAL_LIMBS), need not be normalised; each of magnitude at most 2^63 - 2^33. divisor: 1
- * to 2^40. An exact zero gives +0; a non-zero sum that rounds to zero keeps its sign; too large
- * gives an infinity. Errors: none.
+ * limb: (ZP_VAL_LIMBS), carried or not; each of magnitude at most 2^63 - 2^33. divisor: 1 to 2^40.
+ * An exact zero gives +0; a non-zero sum that rounds to zero keeps its sign; a value that is too
+ * large gives an infinity. Errors: none.
  * spec: SUM-7
  */
 /*@ requires valid: \valid_read(limb + (0 .. 8));

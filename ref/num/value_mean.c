@@ -1,5 +1,5 @@
-/* The rounded mean of an exact sum: long division of its limbs. Apart from value.c since its proofs
- * use other lemmas.
+/* The rounded mean of an exact sum, by long division of its limbs. This file is separate from
+ * value.c because its proofs use other lemmas.
  */
 #include "../../spec/acsl/exact.acsl.h"
 #include "../../spec/acsl/value_division.h"
@@ -10,11 +10,11 @@
 #include "exact.h"
 #include "value.h"
 
-/* Limbs of a carried sum: the top limb of 2^62 gets a limb of its own for what is above 2^32. */
+/* Limbs of a carried sum: one more than ZP_VAL_LIMBS, for the part of the top limb above 2^32. */
 enum { CARRIED_LIMBS = ZP_VAL_LIMBS + 1 };
 
-/* A long division in the making: rem is what is left of the bits taken so far, q the quotient's
- * leading bits, `last` the index of the bit taken last (320 at the start).
+/* State of the long division: rem is the remainder of the bits processed so far, q the quotient's
+ * leading bits, `last` the index of the bit processed last (320 at the start).
  */
 typedef struct div_state {
   uint64_t q, rem;
@@ -22,7 +22,7 @@ typedef struct div_state {
   int32_t lower; /* 1 if a bit below `last` is not zero */
 } div_state;
 
-/* Takes one more bit of the dividend: schoolbook division, one quotient bit a bit.
+/* Processes one more bit of the dividend: schoolbook division, one quotient bit per bit.
  * st: rem < divisor, q < 2^24. bit: 0 or 1. divisor: 1 to 2^40. Errors: none.
  * spec: SUM-7
  */
@@ -44,8 +44,8 @@ static void take_bit(div_state *st, uint64_t bit, uint64_t divisor)
   st->q = 2u * st->q + (one ? 1u : 0u);
 }
 
-/* Takes the bits of word v, highest first, until q has 25 bits. Returns what is left of v, moved
- * up by the bits taken: 0 if nothing is.
+/* Processes the bits of word v, highest first, until q has 25 bits. Returns v shifted left by the
+ * number of bits processed: 0 if the remaining bits are 0.
  * st: rem < divisor, q < 2^24, last 32 to 320. v: below 2^32. divisor: 1 to 2^40. Errors: none.
  * spec: SUM-7
  */
@@ -58,7 +58,7 @@ static void take_bit(div_state *st, uint64_t bit, uint64_t divisor)
     ensures state: 0 <= st->rem < divisor && 0 <= st->q < 33554432;
     ensures last: \old(st->last) - 32 <= st->last <= \old(st->last);
     ensures all: st->q < 16777216 ==> st->last == \old(st->last) - 32;
-    ensures taken: WordTaken(4294967296 * (Times(\old(st->q), divisor) + \old(st->rem)) + v,
+    ensures extracted: WordExtracted(4294967296 * (Times(\old(st->q), divisor) + \old(st->rem)) + v,
       st->last - \old(st->last) + 32, Times(st->q, divisor) + st->rem, \result);
 */
 static uint64_t take_word(div_state *st, uint64_t v, uint64_t divisor)
@@ -67,7 +67,8 @@ static uint64_t take_word(div_state *st, uint64_t v, uint64_t divisor)
       loop invariant v_range: 0 <= v < 4294967296;
       loop invariant state: 0 <= st->rem < divisor && 0 <= st->q < 33554432;
       loop invariant last: st->last == \at(st->last,Pre) - j;
-      loop invariant taken: Shift2(32 - j, 4294967296 * (Times(st->q, divisor) + st->rem) + v) ==
+      loop invariant extracted:
+        Shift2(32 - j, 4294967296 * (Times(st->q, divisor) + st->rem) + v) ==
         Shift2(32, 4294967296 * \at(Times(st->q, divisor) + st->rem,Pre) + \at(v,Pre));
       loop assigns j, v, st->q, st->rem, st->last;
       loop variant 32 - j; */
@@ -84,8 +85,8 @@ static uint64_t take_word(div_state *st, uint64_t v, uint64_t divisor)
   return v;
 }
 
-/* Takes the bits of limb i of the dividend as far as the quotient needs them.
- * st: as leading_quotient has it when limbs 9 to i + 1 are taken, apart from limb. limb:
+/* Processes the bits of limb i of the dividend until the quotient is complete.
+ * st: the state of leading_quotient after limbs 9 to i + 1, not overlapping limb. limb:
  * (CARRIED_LIMBS), canonical including the top limb. 0 <= i < 10. divisor: 1 to 2^40. Errors: none.
  * spec: SUM-7
  */
@@ -103,9 +104,9 @@ static uint64_t take_word(div_state *st, uint64_t v, uint64_t divisor)
     ensures last: 32 * i <= st->last <= 320;
     ensures open: st->q < 16777216 ==> st->lower == 0 && st->last == 32 * i;
     ensures lower: st->lower == 0 || st->lower == 1;
-    ensures taken: \forall integer a; BitsTaken(a, LimbSum(limb, i + 1), \old(st->last),
+    ensures extracted: \forall integer a; BitsExtracted(a, LimbSum(limb, i + 1), \old(st->last),
         \old(Times(st->q, divisor) + st->rem), \old(st->lower)) ==>
-      BitsTaken(a, LimbSum(limb, i), st->last, Times(st->q, divisor) + st->rem, st->lower);
+      BitsExtracted(a, LimbSum(limb, i), st->last, Times(st->q, divisor) + st->rem, st->lower);
 */
 static void take_limb(div_state *st, const int64_t *limb, int32_t i, uint64_t divisor)
 {
@@ -113,30 +114,31 @@ static void take_limb(div_state *st, const int64_t *limb, int32_t i, uint64_t di
   //@ assert unfold: LimbSum(limb, i + 1) == LimbSum(limb, i) + Shift32(i, v);
   //@ assert below: 0 <= LimbSum(limb, i) < Shift32(i, 1);
   if (v == 0 && st->q == 0 && st->rem == 0) {
-    st->last = 32 * i; /* leading zeros: all 32 bits taken at once */
-    /*@ assert zeros: \forall integer a; BitsTaken(a, LimbSum(limb, i + 1), \at(st->last,Pre), 0,
-          0) ==> BitsTaken(a, LimbSum(limb, i), st->last, 0, 0); */
+    st->last = 32 * i; /* leading zeros: all 32 bits are processed at once */
+    /*@ assert zeros: \forall integer a; BitsExtracted(a, LimbSum(limb, i + 1), \at(st->last,Pre),
+          0, 0) ==> BitsExtracted(a, LimbSum(limb, i), st->last, 0, 0); */
     return;
   }
   if (st->q >= 16777216u) {
     if (v != 0) st->lower = 1;
-    /*@ assert stopped: \forall integer a; BitsTaken(a, LimbSum(limb, i + 1), st->last,
-          Times(st->q, divisor) + st->rem, \at(st->lower,Pre)) ==> BitsTaken(a, LimbSum(limb, i),
+    /*@ assert stopped: \forall integer a; BitsExtracted(a, LimbSum(limb, i + 1), st->last,
+          Times(st->q, divisor) + st->rem, \at(st->lower,Pre)) ==>
+        BitsExtracted(a, LimbSum(limb, i),
           st->last, Times(st->q, divisor) + st->rem, st->lower); */
     return;
   }
   uint64_t left = take_word(st, v, divisor);
   if (left != 0) st->lower = 1;
-  /*@ assert sum: \forall integer a; BitsTaken(a, LimbSum(limb, i + 1), \at(st->last,Pre),
+  /*@ assert sum: \forall integer a; BitsExtracted(a, LimbSum(limb, i + 1), \at(st->last,Pre),
         \at(Times(st->q, divisor) + st->rem,Pre), 0) ==> a == LimbSum(limb, i) +
           Shift32(i, 4294967296 * \at(Times(st->q, divisor) + st->rem,Pre) + v); */
   /*@ assert bits: \forall integer a; a == LimbSum(limb, i) +
           Shift32(i, 4294967296 * \at(Times(st->q, divisor) + st->rem,Pre) + v) ==>
-        BitsTaken(a, LimbSum(limb, i), st->last, Times(st->q, divisor) + st->rem, st->lower); */
+        BitsExtracted(a, LimbSum(limb, i), st->last, Times(st->q, divisor) + st->rem, st->lower); */
 }
 
-/* The 25 leading bits of magnitude / divisor or, when the quotient is smaller, all its bits and
- * one more (the half).
+/* The 25 leading bits of magnitude / divisor or, if the quotient has fewer, all its bits and one
+ * more (the half).
  * limb: (CARRIED_LIMBS), canonical including the top limb. divisor: 1 to 2^40. Errors: none.
  * spec: SUM-7
  */
@@ -159,12 +161,13 @@ static div_state leading_quotient(const int64_t *limb, uint64_t divisor)
       loop invariant open: st.q < 16777216 ==> st.lower == 0 && st.last == 32 * (i + 1);
       loop invariant lower: st.lower == 0 || st.lower == 1;
       loop invariant same: LimbSum(limb, 10) == LimbSum{Pre}(limb, 10);
-      loop invariant taken: BitsTaken(LimbSum(limb, 10), LimbSum(limb, i + 1), st.last,
+      loop invariant extracted: BitsExtracted(LimbSum(limb, 10), LimbSum(limb, i + 1), st.last,
         Times(st.q, divisor) + st.rem, st.lower);
       loop assigns i, st;
       loop variant i; */
   for (int32_t i = CARRIED_LIMBS - 1; i >= 0; i--) take_limb(&st, limb, i, divisor);
-  //@ assert all: BitsTaken(LimbSum(limb, 10), 0, st.last, Times(st.q, divisor) + st.rem, st.lower);
+  /*@ assert all: BitsExtracted(LimbSum(limb, 10), 0, st.last, Times(st.q, divisor) + st.rem,
+        st.lower); */
   if (st.q < 16777216u) {
     take_bit(&st, 0, divisor);
     st.last -= 1;
@@ -175,7 +178,7 @@ static div_state leading_quotient(const int64_t *limb, uint64_t divisor)
   return st;
 }
 
-/* Replaces canonical limbs with a negative top limb by those of the opposite number.
+/* Replaces canonical limbs with a negative top limb by those of the negated number.
  * limb: (CARRIED_LIMBS), limbs 0 to 8 in [0, 2^32), top limb above -2^32. Errors: none.
  * spec: SUM-7
  */
@@ -201,8 +204,8 @@ static void negate(int64_t *limb)
   //@ assert top: 0 <= limb[9] < 4294967296;
 }
 
-/* q / 2, rounded to nearest even, where q's last bit is the half and what lies below it is told
- * by rem and lower.
+/* q / 2, rounded to nearest even. q's last bit is the half; the bits below it are all zero iff rem
+ * and lower are 0.
  * st: from leading_quotient. Errors: none.
  * spec: SUM-7
  */

@@ -17,7 +17,7 @@ static int64_t times(int64_t a, int64_t b)
   return a * b;
 }
 
-/* A refusal with ZP_FIELD_NONE when lo <= value <= hi, else one of this field. LIM-0 */
+/* A refusal with ZP_FIELD_NONE if lo <= value <= hi, otherwise one that names this field. LIM-0 */
 /*@ terminates \true;
     exits \false;
     assigns \nothing;
@@ -30,13 +30,13 @@ static zp_refusal within(int32_t field, int32_t index, int64_t value, int64_t lo
   return r;
 }
 
-/* Decides the sizes of the topology; c is readable. LIM-1, LIM-2 */
+/* Checks the sizes of the topology; c is readable. LIM-1, LIM-2 */
 /*@ requires cfg: \valid_read(c);
     terminates \true;
     exits \false;
     assigns \nothing;
     ensures iff: \result.field == ZP_FIELD_NONE <==> ValidTopology(c->pp, c->dp, c->tp, c->ep);
-    ensures told: \result.field != ZP_FIELD_NONE ==> ToldTopology(c, \result); */
+    ensures reported: \result.field != ZP_FIELD_NONE ==> ReportedTopology(c, \result); */
 static zp_refusal check_topology(const zp_config *c)
 {
   const int64_t most = ZP_MAX_RANKS;
@@ -54,13 +54,13 @@ static zp_refusal check_topology(const zp_config *c)
   return c->dp % c->ep != 0 ? divides : r;
 }
 
-/* Decides the switches and counts; c is readable. LIM-3, LIM-4, LIM-7 */
+/* Checks the switches and counts; c is readable. LIM-3, LIM-4, LIM-7 */
 /*@ requires cfg: \valid_read(c);
     terminates \true;
     exits \false;
     assigns \nothing;
     ensures iff: \result.field == ZP_FIELD_NONE <==> ValidSwitches(c);
-    ensures told: \result.field != ZP_FIELD_NONE ==> ToldSwitches(c, \result); */
+    ensures reported: \result.field != ZP_FIELD_NONE ==> ReportedSwitches(c, \result); */
 static zp_refusal check_switches(const zp_config *c)
 {
   zp_refusal r = within(ZP_FIELD_STAGE, -1, c->stage, 0, 2);
@@ -78,14 +78,14 @@ static zp_refusal check_switches(const zp_config *c)
   return within(ZP_FIELD_N_PARAMS, -1, c->n_params, 0, ZP_MAX_PARAMS);
 }
 
-/* Decides micro-batches, bucket and alignment; c is readable, dp in range. LIM-5, LIM-6 */
+/* Checks micro-batches, bucket and alignment; c is readable, dp in range. LIM-5, LIM-6 */
 /*@ requires cfg: \valid_read(c);
     requires dp: 1 <= c->dp <= 1048576;
     terminates \true;
     exits \false;
     assigns \nothing;
     ensures iff: \result.field == ZP_FIELD_NONE <==> ValidAmounts(c);
-    ensures told: \result.field != ZP_FIELD_NONE ==> ToldAmounts(c, \result); */
+    ensures reported: \result.field != ZP_FIELD_NONE ==> ReportedAmounts(c, \result); */
 static zp_refusal check_amounts(const zp_config *c)
 {
   zp_refusal r = within(ZP_FIELD_MICRO_BATCHES, -1, c->micro_batches, 1, ZP_MAX_MICRO_BATCHES);
@@ -119,7 +119,7 @@ static int32_t earlier_use(const zp_config *c, int32_t j)
   return -1;
 }
 
-/* Decides whether entry j agrees with the earlier entry i, which has the same tied key. The entries
+/* Checks that entry j agrees with the earlier entry i, which has the same tied key. The entries
  * 0 … j are readable. LIM-8 */
 /*@ requires cfg: \valid_read(c);
     requires list: 0 <= i < j && \valid_read(c->params + (0 .. j));
@@ -128,7 +128,7 @@ static int32_t earlier_use(const zp_config *c, int32_t j)
     exits \false;
     assigns \nothing;
     ensures iff: \result.field == ZP_FIELD_NONE <==> SameTied(c, i, j);
-    ensures told: \result.field != ZP_FIELD_NONE ==> ToldTied(c, i, j, \result); */
+    ensures reported: \result.field != ZP_FIELD_NONE ==> ReportedTied(c, i, j, \result); */
 static zp_refusal check_pair(const zp_config *c, int32_t i, int32_t j)
 {
   const zp_param *p = &c->params[j], *q = &c->params[i];
@@ -141,9 +141,9 @@ static zp_refusal check_pair(const zp_config *c, int32_t i, int32_t j)
   return within(ZP_FIELD_TIED_FROZEN, j, p->frozen, q->frozen, q->frozen);
 }
 
-/* Decides whether entry j, which has a tied key, is no expert and agrees with all earlier uses of
- * the key. The entries 0 … j are readable and those before j agree: hence the nearest use suffices.
- * LIM-8 */
+/* Checks that entry j, which has a tied key, is not an expert and agrees with all earlier uses of
+ * the key. The entries 0 … j are readable. Those before j agree, so comparing with the nearest
+ * suffices. LIM-8 */
 /*@ requires cfg: \valid_read(c);
     requires list: 0 <= j && \valid_read(c->params + (0 .. j));
     requires tied: 0 <= c->params[j].tied;
@@ -153,7 +153,7 @@ static zp_refusal check_pair(const zp_config *c, int32_t i, int32_t j)
     assigns \nothing;
     ensures agree: \result.field == ZP_FIELD_NONE ==> AllAgree(c, j + 1);
     ensures differ: AllAgree(c, j + 1) ==> \result.field == ZP_FIELD_NONE;
-    ensures told: \result.field != ZP_FIELD_NONE ==> ToldEntry(c, j, \result); */
+    ensures reported: \result.field != ZP_FIELD_NONE ==> ReportedEntry(c, j, \result); */
 static zp_refusal check_tied(const zp_config *c, int32_t j)
 {
   const int32_t i = earlier_use(c, j);
@@ -168,7 +168,7 @@ static zp_refusal check_tied(const zp_config *c, int32_t j)
   return r;
 }
 
-/* Decides entry j by itself. The entries 0 … j are readable; pp and the switches are valid.
+/* Checks the fields of entry j. The entries 0 … j are readable; pp and the switches are valid.
  * LIM-7 */
 /*@ requires cfg: \valid_read(c) && ValidSwitches(c) && 1 <= c->pp;
     requires list: 0 <= j && \valid_read(c->params + (0 .. j));
@@ -176,7 +176,7 @@ static zp_refusal check_tied(const zp_config *c, int32_t j)
     exits \false;
     assigns \nothing;
     ensures iff: \result.field == ZP_FIELD_NONE <==> ValidEntry(c, j);
-    ensures told: \result.field != ZP_FIELD_NONE ==> ToldEntry(c, j, \result); */
+    ensures reported: \result.field != ZP_FIELD_NONE ==> ReportedEntry(c, j, \result); */
 static zp_refusal check_entry(const zp_config *c, int32_t j)
 {
   const zp_param *p = &c->params[j];
@@ -196,8 +196,8 @@ static zp_refusal check_entry(const zp_config *c, int32_t j)
   return within(ZP_FIELD_FROZEN, j, p->frozen, 0, 1);
 }
 
-/* Ranks of a model replica that hold other elements of entry j, at most tp·ep <= tp·dp <= 2^20. The
- * entry is readable and valid, the sizes are. LIM-9 */
+/* The number of ranks of a model replica that hold different elements of entry j: at most tp·ep <=
+ * tp·dp <= 2^20. The entry is readable and valid, and the sizes are valid. LIM-9 */
 /*@ requires cfg: \valid_read(c) && ValidTopology(c->pp, c->dp, c->tp, c->ep);
     requires list: 0 <= j && \valid_read(c->params + (0 .. j)) && ValidEntry(c, j);
     terminates \true;
@@ -211,8 +211,8 @@ static int64_t copies(const zp_config *c, int32_t j)
   return c->params[j].expert ? times(c->tp, c->ep) : c->tp;
 }
 
-/* The elements that these ranks hold together. The entry is readable and valid, the sizes are.
- * LIM-9 */
+/* The total number of elements that these ranks hold. The entry is readable and valid, and the
+ * sizes are valid. LIM-9 */
 /*@ requires cfg: \valid_read(c) && ValidTopology(c->pp, c->dp, c->tp, c->ep);
     requires list: 0 <= j && \valid_read(c->params + (0 .. j)) && ValidEntry(c, j);
     terminates \true;
@@ -225,14 +225,14 @@ static int64_t held(const zp_config *c, int32_t j)
   return times(c->params[j].numel, copies(c, j));
 }
 
-/* Decides the parameter list. The sizes and switches are valid, the list is readable.
- * LIM-4, LIM-7 … LIM-9 */
+/* Checks the parameter list. The sizes and switches are valid, the list is readable. LIM-4,
+ * LIM-7 … LIM-9 */
 /*@ requires cfg: Readable(c) && ValidTopology(c->pp, c->dp, c->tp, c->ep) && ValidSwitches(c);
     terminates \true;
     exits \false;
     assigns \nothing;
     ensures iff: \result.field == ZP_FIELD_NONE <==> ValidList(c);
-    ensures told: \result.field != ZP_FIELD_NONE ==> ToldList(c, \result); */
+    ensures reported: \result.field != ZP_FIELD_NONE ==> ReportedList(c, \result); */
 static zp_refusal check_list(const zp_config *c)
 {
   zp_refusal r = {ZP_FIELD_NONE, -1, 0, 0, 0};
@@ -271,15 +271,15 @@ static zp_refusal check_list(const zp_config *c)
   return r;
 }
 
-/* The first reason to refuse a configuration: it is readable, and its list is when its length is
- * allowed. LIM-0 */
+/* The first reason to refuse a configuration. The configuration is readable; its list is readable
+ * if its length is allowed. LIM-0 */
 /*@ requires cfg: \valid_read(c);
     requires list: 0 < c->n_params <= 65536 ==> \valid_read(c->params + (0 .. c->n_params - 1));
     terminates \true;
     exits \false;
     assigns \nothing;
     ensures iff: \result.field == ZP_FIELD_NONE <==> Valid(c);
-    ensures told: \result.field != ZP_FIELD_NONE ==> Told(c, \result); */
+    ensures reported: \result.field != ZP_FIELD_NONE ==> Reported(c, \result); */
 static zp_refusal check_all(const zp_config *c)
 {
   zp_refusal r = check_topology(c);

@@ -1,4 +1,4 @@
-/* The configuration: all that the planner knows. Integers only, caller-owned, never changed.
+/* The configuration: the planner's only input. Integers, owned by the caller, never changed.
  * spec: TOPO-1, TOPO-2, PART-1 (limits: LIM-1 … LIM-9) */
 #ifndef ZP_PLAN_CONFIG_H
 #define ZP_PLAN_CONFIG_H
@@ -29,7 +29,7 @@ typedef struct zp_param {
   int32_t stage;    /* pipeline stage, 0..pp-1, not decreasing over the list */
   int32_t optgroup; /* optimizer group, 0..optgroups-1 */
   int32_t tied;     /* tied key 0..tied_keys-1, or -1 */
-  int32_t sharded;  /* 1: each tp rank holds other elements; 0: a replica */
+  int32_t sharded;  /* 1: each tp rank holds different elements; 0: a replica */
   int32_t expert;   /* 1: one copy per ep index, reduced over edp; 0: reduced over dp */
   int32_t frozen;   /* 1: no gradient, never updated */
 } zp_param;
@@ -49,7 +49,7 @@ typedef struct zp_config {
   const zp_param *params;
 } zp_config;
 
-/* What a refused configuration is told: the field, where, its value and the range it must be in. */
+/* Why a configuration is refused: the field, the entry, its value and the allowed range. */
 typedef enum zp_field {
   ZP_FIELD_NONE = 0,
   ZP_FIELD_PP,
@@ -93,10 +93,10 @@ typedef struct zp_refusal {
 
 #include "../../spec/acsl/config.h"
 
-/* Decides whether a configuration is within the documented limits.
- * cfg and why are valid and apart; cfg->params holds n_params entries, apart from why, when
- * 0 <= n_params <= 2^16. Returns 0 iff it is valid (spec: LIM-1 … LIM-9), with field ZP_FIELD_NONE
- * in *why; else -1 with the first reason in *why.
+/* Checks that a configuration is within the documented limits. cfg and why are valid and do not
+ * overlap. If 0 <= n_params <= 2^16, cfg->params holds n_params entries and does not overlap why.
+ * Returns 0 with field ZP_FIELD_NONE in *why iff the configuration is valid (spec: LIM-1 … LIM-9);
+ * otherwise -1 with the first reason in *why.
  * spec: LIM-0 */
 /*@ requires cfg: \valid_read(cfg) && \valid(why) && \separated(cfg, why);
     requires list: 0 < cfg->n_params <= 65536 ==>
@@ -110,7 +110,7 @@ typedef struct zp_refusal {
     ensures iff: \result == 0 <==> \old(Valid(cfg));
     ensures still: \result == 0 ==> Valid(cfg) && Readable(cfg);
     ensures reason: \result == 0 <==> why->field == ZP_FIELD_NONE;
-    ensures told: \result != 0 ==> \let r = *why; \old(Told(cfg, r)); */
+    ensures reported: \result != 0 ==> \let r = *why; \old(Reported(cfg, r)); */
 int zp_config_check(const zp_config *cfg, zp_refusal *why);
 
 #endif

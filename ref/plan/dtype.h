@@ -1,4 +1,4 @@
-/* Element types of everything that is stored or sent. spec: NUM-1 */
+/* The element types of stored and sent data. spec: NUM-1 */
 #ifndef ZP_PLAN_DTYPE_H
 #define ZP_PLAN_DTYPE_H
 

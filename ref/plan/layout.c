@@ -1,4 +1,4 @@
-/* Where an element of a flat group is. spec: PART-3 … PART-6 */
+/* The position of an element of a flat group. spec: PART-3 … PART-6 */
 #include "layout_internal.h"
 
 #include "../../spec/acsl/home_code.h"

@@ -1,10 +1,10 @@
-/* The partition of one pipeline stage: which flat group, bucket, part and shard an element is in.
+/* The partition of one pipeline stage: the flat group, bucket, part and shard of each element.
  *
  * A flat group is the concatenation, in backward order, of the stage's entries that share an
- * optimizer group and a reduction group; an entry with a tied key is a flat group of its own. It is
- * cut into buckets of C elements, C the configured bucket rounded up to D·align; the last bucket is
- * padded to D·align; the r-th of a bucket's D equal parts belongs to rank r of the reduction group;
- * a rank's shard is its parts of all buckets, concatenated.
+ * optimizer group and a reduction group. An entry with a tied key is a flat group of its own. A
+ * flat group is cut into buckets of C elements, where C is the configured bucket rounded up to
+ * D·align. The last bucket is padded to D·align. The r-th of a bucket's D equal parts belongs to
+ * rank r of the reduction group. A rank's shard is the concatenation of its parts of all buckets.
  * spec: PART-1 … PART-10 */
 #ifndef ZP_PLAN_LAYOUT_H
 #define ZP_PLAN_LAYOUT_H
@@ -21,21 +21,20 @@ typedef struct zp_flat {
   int32_t members; /* D: its size */
   int32_t optgroup;
   int32_t tied;     /* tied key, or -1 */
-  int32_t use;      /* tied: 0 for the entry that holds the storage on this stage, then 1, 2 … for
-                       further uses of the key on the same stage, in backward order (TIE-2) */
+  int32_t use;      /* tied: 0 for the storage; 1, 2 … for further uses on this stage (TIE-2) */
   int32_t holder;   /* index of the flat group with use 0 of the same key; else its own index */
   int64_t numel;    /* N */
   int64_t capacity; /* C */
   int64_t align;    /* copied from the configuration */
 } zp_flat;
 
-/* Where one entry of the stage lies. spec: PART-2 */
+/* The position of one entry of the stage. spec: PART-2 */
 typedef struct zp_spot {
   int32_t flat;  /* flat group, or -1 for a frozen entry */
   int64_t start; /* offset of its first element in the flat group */
 } zp_spot;
 
-/* Caller owns the arrays. spot[i] belongs to entry first_param + i. spec: PART-1 */
+/* The caller owns the arrays. spot[i] belongs to entry first_param + i. spec: PART-1 */
 typedef struct zp_layout {
   int32_t stage;
   int32_t first_param, n_params; /* the stage's entries in the list */
@@ -48,7 +47,8 @@ typedef struct zp_layout {
 
 #include "../../spec/acsl/layout.h"
 
-/* The stage's entries: *first and how many (entries are listed by stage). spec: PART-1 */
+/* The stage's entries: the index of the first in *first, and their number (entries are listed by
+ * stage). spec: PART-1 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires out: \valid(first) && \valid(count) && \separated(first, count) &&
         \separated(first, cfg, cfg->params + (0 .. cfg->n_params - 1)) &&
@@ -64,8 +64,9 @@ typedef struct zp_layout {
 void zp_stage_params(const zp_config *cfg, int32_t stage, int32_t *first, int32_t *count);
 
 /* Builds the layout of pipeline stage `stage` of a valid configuration. lay->flat and lay->spot
- * must have room for cap_flats and cap_spots; the number of the stage's entries always suffices. lay,
- * its arrays, cfg and its list lie apart. Returns 0, or -1 iff the room did not suffice.
+ * must have room for cap_flats and cap_spots elements; the number of the stage's entries always
+ * suffices. lay, its arrays, cfg and its list do not overlap. Returns 0, or -1 iff the room does
+ * not suffice.
  * spec: PART-1 … PART-3, PART-10, TIE-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires stage: 0 <= stage < cfg->pp;
@@ -126,7 +127,8 @@ int64_t zp_bucket_padded(const zp_flat *f, int64_t b);
     ensures bounds: 1 <= \result <= 1103806595072 + 4294967296; */
 int64_t zp_part(const zp_flat *f, int64_t b);
 
-/* Elements of a rank's shard, and of the padded flat group (D shards). spec: PART-5 */
+/* The number of elements of a rank's shard, and of the padded flat group (D shards).
+ * spec: PART-5 */
 /*@ requires flat: \valid_read(f) && FlatOk(f);
     terminates \true; exits \false;
     assigns \nothing;
@@ -151,7 +153,7 @@ int64_t zp_padded(const zp_flat *f);
     ensures bounds: 0 <= \result <= f->numel; */
 int64_t zp_shard_offset(const zp_flat *f, int64_t b);
 
-/* Where flat element e (0 <= e < N) lives: its bucket, its owner in the reduction group, and its
+/* The home of flat element e (0 <= e < N): its bucket, its owner in the reduction group, and its
  * offset in the owner's shard. spec: PART-6 */
 typedef struct zp_home {
   int64_t bucket;

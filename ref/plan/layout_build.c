@@ -1,4 +1,4 @@
-/* The layout of a stage: entries are placed one by one, in backward order.
+/* Builds the layout of a stage: places the entries one by one, in backward order.
  * spec: PART-1, PART-2, TIE-2 */
 #include "layout_internal.h"
 
@@ -8,7 +8,7 @@
 
 #include "../../spec/acsl/layout_steps.h"
 
-/* Does entry p go into the flat group f that an earlier entry of backward order opened? PART-2 */
+/* 1 if entry p belongs to flat group f, which an earlier entry in backward order opened. PART-2 */
 /*@ requires valid: \valid_read(f) && \valid_read(p);
     terminates \true; exits \false;
     assigns \nothing;
@@ -20,7 +20,7 @@ static int32_t belongs(const zp_flat *f, const zp_param *p)
   return f->tied < 0 && f->optgroup == p->optgroup && f->group == group;
 }
 
-/* The flat group that entry p joins, or n_flats when it opens a new one. PART-2 */
+/* The flat group that entry p joins, or n_flats if it opens a new one. PART-2 */
 /*@ requires valid: \valid_read(lay) && \valid_read(p) && 0 <= lay->n_flats &&
       \valid_read(lay->flat + (0 .. lay->n_flats - 1));
     terminates \true; exits \false;
@@ -43,7 +43,7 @@ static int32_t find_flat(const zp_layout *lay, const zp_param *p)
 
 /* Earlier uses, in backward order, of an entry's tied key. TIE-2 */
 typedef struct zp_uses {
-  int32_t n;    /* how many */
+  int32_t n;    /* their number */
   int32_t head; /* the first of them, or the entry itself */
 } zp_uses;
 
@@ -67,7 +67,8 @@ static zp_uses count_uses(const zp_config *cfg, int32_t j, int32_t end)
       loop assigns i, u;
       loop variant end - i; */
   for (int32_t i = j + 1; i < end; i++) {
-    //@ assert class: (ClassOf(cfg, i) == ClassOf(cfg, j)) <==> (IsTied(cfg, i) && cfg->params[i].tied == key);
+    /*@ assert class: (ClassOf(cfg, i) == ClassOf(cfg, j)) <==>
+          (IsTied(cfg, i) && cfg->params[i].tied == key); */
     if (cfg->params[i].frozen || cfg->params[i].tied != key) continue;
     u.n++;
     u.head = i;
@@ -107,8 +108,8 @@ static zp_flat new_flat(const zp_config *cfg, const zp_param *p, int32_t use, in
   return f;
 }
 
-/* The flat group of trained entry j, when the entries behind it are placed: one of lay's, or n_flats
- * when it opens a new one. PART-2 */
+/* The flat group of trained entry j, after the entries that follow it in the list are placed: one
+ * of lay's, or n_flats if it opens a new one. PART-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires range: 0 <= j < EndOf(lay) <= cfg->n_params;
     requires trained: cfg->params[j].frozen == 0;
@@ -123,7 +124,8 @@ static zp_flat new_flat(const zp_config *cfg, const zp_param *p, int32_t use, in
 static int32_t flat_of(const zp_config *cfg, const zp_layout *lay, int32_t j)
 {
   const int32_t k = find_flat(lay, &cfg->params[j]);
-  /*@ assert join: k < lay->n_flats ==> FlatFrom{Here,Here}(cfg, EndOf(lay), j + 1, k, lay->flat + k) &&
+  /*@ assert join: k < lay->n_flats ==>
+        FlatFrom{Here,Here}(cfg, EndOf(lay), j + 1, k, lay->flat + k) &&
         SameGroup(cfg, OpenerFrom(cfg, EndOf(lay), j + 1, k), j); */
   /*@ assert class: k < lay->n_flats ==>
         ClassOf(cfg, OpenerFrom(cfg, EndOf(lay), j + 1, k)) == ClassOf(cfg, j); */
@@ -135,7 +137,8 @@ static int32_t flat_of(const zp_config *cfg, const zp_layout *lay, int32_t j)
   return k;
 }
 
-/* The flat group that entry j opens, still empty, when the entries behind it are placed. */
+/* The flat group that entry j opens, still empty, after the entries that follow it in the list are
+ * placed. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires range: 0 <= lay->first_param <= j < end <= cfg->n_params;
     requires opens: Opens(cfg, end, j) == 1;
@@ -164,8 +167,8 @@ static zp_flat opened_by(const zp_config *cfg, const zp_layout *lay, int32_t j, 
   return new_flat(cfg, &cfg->params[j], u.n, holder);
 }
 
-/* Flat group k, without trained entry j, which is its next, when the entries behind it are
- * placed. */
+/* Flat group k before its next entry, trained entry j, is added, after the entries that follow j in
+ * the list are placed. */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires range: 0 <= lay->first_param <= j < end <= cfg->n_params;
     requires trained: cfg->params[j].frozen == 0;
@@ -200,7 +203,8 @@ static zp_flat flat_before(const zp_config *cfg, const zp_layout *lay, int32_t j
   return opened_by(cfg, lay, j, end);
 }
 
-/* Entry j is the next of flat group k, which was f without it; k is a new one when it is n_flats. PART-2 */
+/* Adds entry j to flat group k, which was f before. k is a new flat group if it equals n_flats.
+ * PART-2 */
 /*@ requires cfg: Readable(cfg);
     requires lay: WritableLayout(cfg, lay);
     requires entry: 0 <= lay->first_param <= j < lay->first_param + lay->cap_spots &&
@@ -237,8 +241,8 @@ static void put(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t k, zp_f
   zp_layout_count(cfg, lay, n);
 }
 
-/* Places trained entry j, when the entries behind it are placed. Returns 0, or -1 when there is no
- * room for its flat group. PART-2, TIE-2 */
+/* Places trained entry j, after the entries that follow it in the list are placed. Returns 0, or -1
+ * if its flat group does not fit. PART-2, TIE-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires range: 0 <= lay->first_param <= j < end <= cfg->n_params;
     requires end: end == EndOf(lay);
@@ -260,7 +264,7 @@ static void put(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t k, zp_f
     ensures stage: StillStage{Pre,Post}(lay);
     ensures still: StillRoom{Pre,Post}(lay);
     ensures lay: WritableLayout(cfg, lay); */
-static int place_trained(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t end)
+static int add_trained(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t end)
 {
   const int32_t k = flat_of(cfg, lay, j);
   //@ assert count: CountFrom(cfg, end, j) == lay->n_flats + Opens(cfg, end, j);
@@ -278,7 +282,7 @@ static int place_trained(const zp_config *cfg, zp_layout *lay, int32_t j, int32_
   return 0;
 }
 
-/* Places frozen entry j, when the entries behind it are placed. Returns 0. PART-1 */
+/* Adds frozen entry j, after the entries that follow it in the list. Returns 0. PART-1 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires range: 0 <= lay->first_param <= j < end <= cfg->n_params;
     requires end: end == EndOf(lay);
@@ -299,7 +303,7 @@ static int place_trained(const zp_config *cfg, zp_layout *lay, int32_t j, int32_
     ensures stage: StillStage{Pre,Post}(lay);
     ensures still: StillRoom{Pre,Post}(lay);
     ensures lay: WritableLayout(cfg, lay); */
-static int place_frozen(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t end)
+static int add_frozen(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t end)
 {
   (void)end;
   //@ assert count: CountFrom(cfg, end, j) == lay->n_flats;
@@ -310,8 +314,8 @@ static int place_frozen(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t
   return 0;
 }
 
-/* Places entry j, when the entries behind it are placed. Returns 0, or -1 when there is no
- * room for its flat group. PART-2, TIE-2 */
+/* Adds entry j, after the entries that follow it in the list. Returns 0, or -1 if its
+ * flat group does not fit. PART-2, TIE-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires range: 0 <= lay->first_param <= j < end <= cfg->n_params;
     requires end: end == EndOf(lay);
@@ -332,16 +336,16 @@ static int place_frozen(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t
     ensures stage: StillStage{Pre,Post}(lay);
     ensures still: StillRoom{Pre,Post}(lay);
     ensures lay: WritableLayout(cfg, lay); */
-static int place_entry(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t end)
+static int add_entry(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t end)
 {
   const int result =
-      cfg->params[j].frozen ? place_frozen(cfg, lay, j, end) : place_trained(cfg, lay, j, end);
+      cfg->params[j].frozen ? add_frozen(cfg, lay, j, end) : add_trained(cfg, lay, j, end);
   //@ assert input: SameInput{Pre,Here}(cfg);
   return result;
 }
 
-/* Places the stage's entries, for which there are spots. Returns 0, or -1 when there is no room for
- * their flat groups. PART-2 */
+/* Adds the stage's entries, which have enough spots. Returns 0, or -1 if their flat groups do not
+ * fit. PART-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires range: 0 <= lay->first_param <= EndOf(lay) <= cfg->n_params;
     requires lay: WritableLayout(cfg, lay) && lay->n_params <= lay->cap_spots;
@@ -358,7 +362,7 @@ static int place_entry(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t 
     ensures valid: Readable(cfg) && Valid(cfg);
     ensures stage: StillStage{Pre,Post}(lay);
     ensures still: StillRoom{Pre,Post}(lay); */
-static int place_all(const zp_config *cfg, zp_layout *lay)
+static int add_entries(const zp_config *cfg, zp_layout *lay)
 {
   const int32_t first = lay->first_param, end = first + lay->n_params;
   int32_t j = end;
@@ -378,7 +382,7 @@ static int place_all(const zp_config *cfg, zp_layout *lay)
   for (; j > first; j--) {
     //@ assert count: CountFrom(cfg, end, j - 1) == CountFrom{Pre}(cfg, end, j - 1);
     //@ assert more: CountFrom{Pre}(cfg, end, j - 1) <= CountFrom{Pre}(cfg, end, first);
-    if (place_entry(cfg, lay, j - 1, end)) {
+    if (add_entry(cfg, lay, j - 1, end)) {
       //@ assert full: lay->cap_flats < CountFrom{Pre}(cfg, end, first);
       /*@ assert room: \at(lay->cap_flats, Pre) <
             \at(CountFrom(cfg, EndOf(lay), lay->first_param), Pre); */
@@ -408,7 +412,7 @@ int zp_layout_build(const zp_config *cfg, int32_t stage, zp_layout *lay)
   /*@ assert count: CountFrom(cfg, EndOf(lay), lay->first_param) ==
         FlatCount{Pre}(cfg, own.first + own.count, own.count); */
   if (own.count > lay->cap_spots) return -1;
-  result = place_all(cfg, lay);
+  result = add_entries(cfg, lay);
   /*@ assert need: result == 0 <==>
         FlatCount{Pre}(cfg, StageEnd{Pre}(cfg, stage), StageCount{Pre}(cfg, stage)) <=
           lay->cap_flats; */

@@ -1,4 +1,4 @@
-/* What the layout's files share. Not installed. */
+/* Declarations shared by the layout's files. Not installed. */
 #ifndef ZP_PLAN_LAYOUT_INTERNAL_H
 #define ZP_PLAN_LAYOUT_INTERNAL_H
 
@@ -33,9 +33,9 @@ typedef struct zp_span {
         \result.first <= j < \result.first + \result.count); */
 zp_span zp_stage_span(const zp_config *cfg, int32_t stage);
 
-/* All writes to a layout are made by these four, so that what they leave alone is shown once. */
+/* These four functions make all writes to a layout, so their frames are proven once. */
 
-/* Names the stage and its entries; no flat group yet. PART-1 */
+/* Sets the stage and its entries, with no flat group yet. PART-1 */
 /*@ requires cfg: Readable(cfg);
     requires lay: WritableLayout(cfg, lay);
     terminates \true; exits \false;
@@ -49,8 +49,8 @@ zp_span zp_stage_span(const zp_config *cfg, int32_t stage);
     ensures lay: WritableLayout(cfg, lay); */
 void zp_layout_name(const zp_config *cfg, zp_layout *lay, int32_t stage, zp_span entries);
 
-/* Entry j, first_param <= j < first_param + cap_spots, lies in flat group `flat` from `start` on;
- * -1, 0: in none. PART-2 */
+/* Puts entry j, first_param <= j < first_param + cap_spots, into flat group `flat` from `start` on;
+ * flat -1, start 0: into no flat group. PART-2 */
 /*@ requires cfg: Readable(cfg);
     requires lay: WritableLayout(cfg, lay);
     requires entry: 0 <= lay->first_param <= j < lay->first_param + lay->cap_spots;
@@ -70,7 +70,7 @@ void zp_layout_name(const zp_config *cfg, zp_layout *lay, int32_t stage, zp_span
       StillSpot{Pre,Post}(lay->spot + m); */
 void zp_layout_spot(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t flat, int64_t start);
 
-/* Flat group k, 0 <= k < cap_flats, is f. PART-2 */
+/* Sets flat group k, 0 <= k < cap_flats, to f. PART-2 */
 /*@ requires cfg: Readable(cfg);
     requires lay: WritableLayout(cfg, lay);
     requires flat: 0 <= k < lay->cap_flats;
@@ -93,7 +93,7 @@ void zp_layout_spot(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t fla
       StillSpot{Pre,Post}(lay->spot + m); */
 void zp_layout_flat(const zp_config *cfg, zp_layout *lay, int32_t k, zp_flat f);
 
-/* There are n flat groups. PART-2 */
+/* Sets the number of flat groups to n. PART-2 */
 /*@ requires cfg: Readable(cfg);
     requires lay: WritableLayout(cfg, lay);
     terminates \true; exits \false;

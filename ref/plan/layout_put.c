@@ -1,4 +1,4 @@
-/* Every write to a layout. cfg is there for the contracts, which say that it stays as it is.
+/* All writes to a layout. The contracts use cfg, to state that it does not change.
  * spec: PART-1, PART-2 */
 #include "layout_internal.h"
 

@@ -1,4 +1,4 @@
-/* Which entries are a stage's. spec: PART-1 */
+/* The entries of a stage. spec: PART-1 */
 #include "layout_internal.h"
 
 #include "../../spec/acsl/layout_lemmas.h"

@@ -1,16 +1,16 @@
-/* How the ops of a program are made and appended. Internal to ref/plan/program*.c.
+/* Makes and appends the ops of a program. Internal to ref/plan/program*.c.
  * spec: STEP-2, LEDG-1, PIPE-5 */
 #ifndef ZP_PLAN_OP_H
 #define ZP_PLAN_OP_H
 
 #include "program.h"
 
-/* An op with nothing filled in but its kind and clock. */
+/* An op with only its kind and clock set. */
 /*@ terminates \true; exits \false;
     assigns \nothing;
-    ensures given: \result.kind == kind && \result.clock_t == clock_t &&
+    ensures arguments: \result.kind == kind && \result.clock_t == clock_t &&
         \result.clock_i == clock_i;
-    ensures nobody: \result.what == ZP_WHAT_NONE && \result.group == -1 && \result.key == -1 &&
+    ensures no_group: \result.what == ZP_WHAT_NONE && \result.group == -1 && \result.key == -1 &&
         \result.dtype == -1 && \result.redop == ZP_RED_NONE && \result.root == -1;
     ensures nothing: \result.flat == -1 && \result.param == -1 && \result.slot == -1 &&
         \result.if_stepped == 0 && \result.mb == -1 && \result.recv_mb == -1 &&
@@ -42,7 +42,7 @@ static inline zp_op zp_op_blank(int32_t kind, int64_t clock_t, int64_t clock_i)
 /* An all-reduce(SUM) of `count` int64 over the world. STAT-1, CKPT-2 */
 /*@ terminates \true; exits \false;
     assigns \nothing;
-    ensures given: \result.kind == ZP_OP_ALL_REDUCE && \result.clock_t == clock_t &&
+    ensures arguments: \result.kind == ZP_OP_ALL_REDUCE && \result.clock_t == clock_t &&
         \result.clock_i == clock_i && \result.what == what && \result.count == count;
     ensures world: \result.group == ZP_GROUP_WORLD && \result.key == -1 &&
         \result.dtype == ZP_I64 && \result.redop == ZP_RED_SUM && \result.root == -1;
@@ -60,13 +60,13 @@ static inline zp_op zp_op_agree(int32_t what, int64_t count, int64_t clock_t, in
   return op;
 }
 
-/* A communication about bucket b of flat group k over its reduction group; count: of one part.
- * f must be a flat group and b one of its buckets. LEDG-3 */
+/* A communication about bucket b of flat group k over its reduction group; count: the elements of
+ * one part. f must be a flat group and b one of its buckets. LEDG-3 */
 /*@ requires flat: \valid_read(f) && FlatOk(f);
     requires bucket: 0 <= b && b * f->capacity < f->numel;
     terminates \true; exits \false;
     assigns \nothing;
-    ensures given: \result.kind == kind && \result.clock_t == clock_t &&
+    ensures arguments: \result.kind == kind && \result.clock_t == clock_t &&
         \result.clock_i == clock_i && \result.what == what && \result.flat == k &&
         \result.bucket == b;
     ensures group: \result.group == f->group && \result.key == -1;
@@ -89,9 +89,9 @@ static inline zp_op zp_op_on_bucket(const zp_flat *f, int32_t kind, int32_t what
 /* A local op for bucket b of flat group k. */
 /*@ terminates \true; exits \false;
     assigns \nothing;
-    ensures given: \result.kind == kind && \result.clock_t == clock_t &&
+    ensures arguments: \result.kind == kind && \result.clock_t == clock_t &&
         \result.clock_i == clock_i && \result.flat == k && \result.bucket == b;
-    ensures nobody: \result.what == ZP_WHAT_NONE && \result.group == -1 && \result.key == -1 &&
+    ensures no_group: \result.what == ZP_WHAT_NONE && \result.group == -1 && \result.key == -1 &&
         \result.dtype == -1 && \result.redop == ZP_RED_NONE && \result.root == -1;
     ensures nothing: \result.param == -1 && \result.slot == -1 && \result.if_stepped == 0 &&
         \result.mb == -1 && \result.recv_mb == -1 && \result.offset == 0 &&
@@ -105,9 +105,9 @@ static inline zp_op zp_op_local(int32_t kind, int32_t k, int64_t b, int64_t cloc
   return op;
 }
 
-/* Appends op to the program's first n ops and returns n + 1: every op is written here, so this is
- * where each fold of spec/acsl/ledger.h takes its step. ops must have room for one more, and the
- * op's clock must be behind the clocks so far. LEDG-1, PIPE-5 */
+/* Appends op to the program's first n ops and returns n + 1. Every op is written here, so this
+ * contract gives the step of each fold in spec/acsl/ledger.h. ops must have room for one more, and
+ * the op's clock must come after the clocks so far. LEDG-1, PIPE-5 */
 /*@ requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
     requires clock: Clocked(ops, n, op.clock_t, op.clock_i);
     terminates \true; exits \false;

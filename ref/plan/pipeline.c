@@ -11,7 +11,7 @@ int64_t zp_alive(int64_t S, int64_t M, int64_t s)
   return S - s < M ? S - s : M;
 }
 
-/* The micro-batch that stage s forwards at time t, or -1. M is 1..2^20, s is 0..2^20-1, t is
+/* The micro-batch whose forward stage s runs at time t, or -1. M is 1..2^20, s is 0..2^20-1, t is
  * -1..2^22. PIPE-2 */
 /*@ requires sizes: 1 <= M <= 1048576 && 0 <= s < 1048576;
     requires time: -1 <= t <= 4194304;
@@ -25,8 +25,8 @@ static int64_t forward_at(int64_t M, int64_t s, int64_t t)
   return d < 0 || d % 2 != 0 || d / 2 >= M ? -1 : d / 2;
 }
 
-/* The micro-batch that stage s backwards at time t, or -1. S and M are 1..2^20, s is 0..S-1, t is
- * -1..2^22. PIPE-2 */
+/* The micro-batch whose backward stage s runs at time t, or -1. S and M are 1..2^20, s is 0..S-1, t
+ * is -1..2^22. PIPE-2 */
 /*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576 && 0 <= s < S;
     requires time: -1 <= t <= 4194304;
     terminates \true; exits \false;

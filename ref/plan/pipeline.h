@@ -1,4 +1,4 @@
-/* 1F1B: what each stage does in each slot of time.
+/* 1F1B: the work of each stage in each time slot.
  * Forward of µ at t = 2µ + s, backward at t = 2µ + 2S − 1 − s, for 0 <= t < 2(M + S − 1).
  * spec: PIPE-1 … PIPE-5 */
 #ifndef ZP_PLAN_PIPELINE_H
@@ -9,7 +9,7 @@
 #include "../../spec/acsl/pipeline.h"
 
 /* One slot of one stage: at most one forward or backward, before it at most one exchange with one
- * neighbour. A micro-batch of -1 means "none". spec: PIPE-2, PIPE-3 */
+ * neighbour. -1 means no micro-batch. spec: PIPE-2, PIPE-3 */
 typedef struct zp_slot {
   int32_t backward; /* 0: a forward slot, which exchanges with stage s-1; 1: backward, s+1 */
   int64_t mb;       /* computed in this slot */
@@ -24,7 +24,7 @@ typedef struct zp_slot {
     ensures slots: \result == Slots(S, M); */
 int64_t zp_slots(int64_t S, int64_t M);
 
-/* Activations that stage s keeps alive at most, and the number of places it has for them.
+/* The largest number of activations that stage s keeps, which is its number of activation slots.
  * S and M are 1..2^20, s is 0..S-1. spec: PIPE-4 */
 /*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
     requires stage: 0 <= s < S;
@@ -34,7 +34,7 @@ int64_t zp_slots(int64_t S, int64_t M);
     ensures range: 1 <= \result <= M; */
 int64_t zp_alive(int64_t S, int64_t M, int64_t s);
 
-/* What stage s does in slot t. S and M are 1..2^20, s is 0..S-1, t is 0..zp_slots(S, M)-1.
+/* The work of stage s in slot t. S and M are 1..2^20, s is 0..S-1, t is 0..zp_slots(S, M)-1.
  * spec: PIPE-2, PIPE-3 */
 /*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
     requires stage: 0 <= s < S;
@@ -50,8 +50,9 @@ int64_t zp_alive(int64_t S, int64_t M, int64_t s);
 */
 zp_slot zp_slot_at(int64_t S, int64_t M, int64_t s, int64_t t);
 
-/* The slot after t in which stage s may do anything: the 2M slots from its first forward on and the
- * 2M from its first backward on; between them lie idle ones where M is small.
+/* The next slot after t in which stage s may have work: one of the 2M slots from its first forward
+ * on, or of the 2M slots from its first backward on. If M is small, there are idle slots in
+ * between.
  * S and M are 1..2^20, s is 0..S-1, t is 0..zp_slots(S, M)-1. spec: PIPE-2, PIPE-3 */
 /*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
     requires stage: 0 <= s < S;
@@ -64,7 +65,7 @@ zp_slot zp_slot_at(int64_t S, int64_t M, int64_t s, int64_t t);
     ensures skipped: \forall integer u; t < u < \result ==> Idle(S, M, s, u); */
 int64_t zp_next_slot(int64_t S, int64_t M, int64_t s, int64_t t);
 
-/* One past the last slot in which stage s may do anything. S and M are 1..2^20, s is 0..S-1.
+/* One past the last slot in which stage s may have work. S and M are 1..2^20, s is 0..S-1.
  * spec: PIPE-2, PIPE-3 */
 /*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
     requires stage: 0 <= s < S;

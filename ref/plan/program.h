@@ -1,4 +1,4 @@
-/* A rank's work as data: the programs that the executors interpret.
+/* A rank's work as data: the programs that the executors run.
  *
  * Four programs a rank: INIT (communicators, first broadcasts), STEP (one optimizer step), SAVE and
  * LOAD. Each is an array of fixed-size ops in the order in which the rank runs them.
@@ -23,19 +23,19 @@ typedef enum zp_phase {
 
 /* L: local. C: communication of op->group, an entry of that group's ledger. */
 typedef enum zp_op_kind {
-  ZP_OP_LOAD = 0, /* L: take micro-batch mb's data */
+  ZP_OP_LOAD = 0, /* L: load micro-batch mb's data */
   ZP_OP_FORWARD,  /* L: mb, activation slot */
-  ZP_OP_BACKWARD, /* L: mb, activation slot; its gradients arrive */
+  ZP_OP_BACKWARD, /* L: mb, activation slot; makes its gradients */
   ZP_OP_ARRIVED,  /* L: gradients arrived = entries used, for mb (STEP-3) */
   ZP_OP_ADD,      /* L: entry param, count elements from offset, into bucket of flat */
   ZP_OP_MEAN,     /* L: bucket: Σ / (D·M), squares and non-finite values counted (STAT-2) */
   ZP_OP_DECIDE,   /* L: skip or step; clip factor (STEP-6) */
   ZP_OP_UPDATE,   /* L: bucket of the shard: optimizer, masters, rounding (STEP-7) */
-  ZP_OP_WRITE,    /* L: save what this rank holds of bucket (state) or of a frozen entry */
-  ZP_OP_SEAL,     /* L: what this rank wrote is durable, or has failed (CKPT-2) */
+  ZP_OP_WRITE,    /* L: save this rank's state of a bucket, or a frozen entry */
+  ZP_OP_SEAL,     /* L: make this rank's writes durable, or record the failure (CKPT-2) */
   ZP_OP_READ,     /* L: load everything of this rank from the checkpoint */
   ZP_OP_COMMIT,   /* L: rank 0 publishes the checkpoint */
-  ZP_OP_INSTALL,  /* L: what was read becomes current; INIT: masters from parameters */
+  ZP_OP_INSTALL,  /* L: make the loaded state current; INIT: masters from parameters */
   ZP_OP_FIRST_COMM,
   ZP_OP_META = ZP_OP_FIRST_COMM, /* C pp: shape and dtype of activation before the data */
   ZP_OP_P2P,            /* C pp: grouped send and receive with one neighbour (root: its stage) */
@@ -55,7 +55,7 @@ typedef enum zp_redop {
   ZP_RED_SUM = 3      /* int64 addition */
 } zp_redop;
 
-/* What an all-reduce or a bucket op is about. */
+/* The subject of an all-reduce or a bucket op. */
 typedef enum zp_what {
   ZP_WHAT_NONE = 0,
   ZP_WHAT_GRADIENT,
@@ -68,7 +68,7 @@ typedef enum zp_what {
   ZP_WHAT_MOMENT2,
   ZP_WHAT_COMMUNICATOR,
   ZP_WHAT_ACTIVATION, /* P2P with the next stage: sends activations, receives their gradients */
-  ZP_WHAT_ACTIVATION_GRADIENT, /* P2P with the previous stage: the other way round */
+  ZP_WHAT_ACTIVATION_GRADIENT, /* P2P with the previous stage: receives and sends the reverse */
   ZP_WHATS
 } zp_what;
 
@@ -80,14 +80,14 @@ typedef struct zp_op {
   int32_t what;       /* zp_what */
   int32_t group;      /* zp_group of a communication, else -1 */
   int32_t key;        /* tied key of ZP_GROUP_TIED, else -1 */
-  int32_t dtype;      /* zp_dtype of what is sent, else -1 */
+  int32_t dtype;      /* zp_dtype of the data sent, else -1 */
   int32_t redop;      /* zp_redop */
   int32_t root;       /* index in the group: broadcast, gather; P2P, META: the neighbour's index;
                     CREATE: the zp_group that is made; else -1 */
   int32_t flat;       /* flat group of the stage, or -1 */
   int32_t param;      /* entry, or -1 */
   int32_t slot;       /* activation slot, bucket slot (stage 2), or -1 */
-  int32_t if_stepped; /* 1: left out when the step is skipped (STEP-6) */
+  int32_t if_stepped; /* 1: omitted when the step is skipped (STEP-6) */
   int64_t mb;         /* micro-batch computed, added, reduced, or sent (P2P, META), or -1 */
   int64_t recv_mb;    /* micro-batch received (P2P, META), or -1 */
   int64_t bucket;     /* of flat, or -1 */
@@ -120,8 +120,8 @@ enum { ZP_LIMBS = 9 };
 
 #include "../../spec/acsl/step_where.h"
 
-/* 1 when entry j has storage of its own on its stage: always, but for further uses of a tied key on
- * the same stage, which share the storage of the key's last entry there. j must be an entry of a
+/* 1 if entry j has storage of its own on its stage. Only further uses of a tied key on the same
+ * stage have none: they share the storage of the key's last entry there. j must be an entry of a
  * valid configuration. spec: TIE-2 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires entry: 0 <= j < cfg->n_params;
@@ -131,8 +131,9 @@ enum { ZP_LIMBS = 9 };
     ensures bit: \result == 0 || \result == 1; */
 int32_t zp_param_holds(const zp_config *cfg, int32_t j);
 
-/* Exactly the number of ops of the rank at `at`. lay must be the layout of stage at.pp of the valid
- * configuration cfg, `at` lie within it, `phase` be one of zp_phase. spec: LEDG-8 */
+/* The exact number of ops of the rank at `at`. lay must be the layout of stage at.pp of the valid
+ * configuration cfg, `at` must lie within the topology, and `phase` must be one of zp_phase.
+ * spec: LEDG-8 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);
     requires phase: 0 <= phase < ZP_PHASES;
@@ -147,10 +148,11 @@ int32_t zp_param_holds(const zp_config *cfg, int32_t j);
     ensures load: phase == ZP_PHASE_LOAD ==> \result == 3; */
 int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at);
 
-/* Writes the program of the rank at `at` for `phase` into ops[0 .. need-1], need as above.
- * lay must be the layout of stage at.pp of the valid configuration cfg, `at` lie within it, `phase`
- * be one of zp_phase, ops have room for cap ops; ops, configuration and layout do not overlap.
- * Returns the number of ops, or -1 when cap < need (ops is then untouched).
+/* Writes the program of the rank at `at` for `phase` into ops[0 .. need-1], where need is as above.
+ * lay must be the layout of stage at.pp of the valid configuration cfg, `at` must lie within the
+ * topology, `phase` must be one of zp_phase, and ops must have room for cap ops. ops, configuration
+ * and layout must not overlap. Returns the number of ops, or -1 if cap < need (ops is then
+ * untouched).
  * spec: STEP-2, LEDG-1 … LEDG-8, PIPE-3, PIPE-5, RED-3 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && LayoutOf(cfg, at.pp, lay);

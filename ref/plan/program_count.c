@@ -9,8 +9,8 @@
 
 #include "../../spec/acsl/step_fold_steps.h"
 
-/* Ops that the gradient of the stage's i-th entry sets off in one micro-batch: one for each bucket
- * that it lies in, and when `reduces` one for each that it completes. LEDG-8 */
+/* The number of ops for the gradient of the stage's i-th entry in one micro-batch: one for each
+ * bucket that it lies in and, if `reduces`, one for each that it completes. LEDG-8 */
 /*@ requires readable: Readable(cfg) && ReadableLayout(lay);
     requires fits: StageFits(cfg, lay) && 0 <= i < lay->n_params;
     requires bit: 0 <= reduces <= 1;
@@ -29,7 +29,7 @@ static int64_t count_entry(const zp_config *cfg, const zp_layout *lay, int32_t i
   return stop - from / c + (reduces ? done - from / c : 0);
 }
 
-/* The same of all entries of the stage. LEDG-8 */
+/* The same for all entries of the stage. LEDG-8 */
 /*@ requires config: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageFits(cfg, lay);
     requires bit: 0 <= reduces <= 1;
@@ -50,12 +50,12 @@ static int64_t count_entries(const zp_config *cfg, const zp_layout *lay, int32_t
   return n;
 }
 
-/* Buckets of the stage: of the flat groups with use 0, and of those of tied keys. */
+/* The number of buckets of the stage: of flat groups with use 0, and of those of tied keys. */
 typedef struct zp_bucket_counts {
   int64_t held, tied;
 } zp_bucket_counts;
 
-/* Counts them, of the `flats` flat groups at flat. LEDG-8 */
+/* Counts the buckets of the `flats` flat groups at flat. LEDG-8 */
 /*@ requires flats: 0 <= flats <= 65536 &&
         (0 < flats ==> \valid_read(flat + (0 .. flats - 1))) && FlatsFine(flat, flats);
     terminates \true; exits \false;
@@ -81,7 +81,8 @@ static zp_bucket_counts count_buckets(const zp_flat *flat, int32_t flats)
   return c;
 }
 
-/* Ops of slot a of stage s of S, without gradients. S is 1..2^20, s is 0..S-1. PIPE-3, PIPE-6 */
+/* The number of ops of slot a of stage s of S, without gradients. S is 1..2^20, s is 0..S-1.
+ * PIPE-3, PIPE-6 */
 /*@ requires sizes: 1 <= S <= 1048576 && 0 <= s < S && 0 <= a.backward <= 1;
     terminates \true; exits \false;
     assigns \nothing;
@@ -96,7 +97,16 @@ static int64_t count_head(int32_t dynamic, int32_t S, int32_t s, zp_slot a)
   return exchange + (a.backward || s == 0 || s == S - 1 ? 2 : 1);
 }
 
-int64_t zp_count_heads(const zp_config *cfg, const zp_layout *lay)
+/* The number of ops of the stage's pipeline without the gradients (the heads of the slots). cfg and
+ * lay are within the limits. PIPE-3, PIPE-6, LEDG-8 */
+/*@ requires readable: Readable(cfg) && ReadableLayout(lay);
+    requires fits: StageFits(cfg, lay);
+    terminates \true; exits \false;
+    assigns \nothing;
+    ensures length: \result ==
+        HeadsLen(cfg->pp, cfg->micro_batches, lay->stage, cfg->dynamic_shapes, SlotsOf(cfg));
+    ensures range: 0 <= \result <= 33554432; */
+static int64_t count_heads(const zp_config *cfg, const zp_layout *lay)
 {
   const int64_t M = cfg->micro_batches, end = zp_end_slot(cfg->pp, M, lay->stage);
   int64_t n = 0;
@@ -128,7 +138,7 @@ static int64_t micros_of(int64_t m, int64_t each)
   return m * each;
 }
 
-/* Ops of the gradients of the whole window. LEDG-8 */
+/* The number of ops for the gradients of the whole window. LEDG-8 */
 /*@ requires config: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageFits(cfg, lay);
     terminates \true; exits \false;
@@ -146,7 +156,7 @@ int64_t zp_need_step(const zp_config *cfg, const zp_layout *lay)
 {
   //@ assert fits: StageFits(cfg, lay);
   const zp_bucket_counts c = count_buckets(lay->flat, lay->n_flats);
-  const int64_t pipe = zp_count_heads(cfg, lay) + count_gradients(cfg, lay);
+  const int64_t pipe = count_heads(cfg, lay) + count_gradients(cfg, lay);
   //@ assert pipe: pipe == PipeLen(cfg, lay);
   return pipe + c.tied + c.held + 2 + c.held * (cfg->stage == 0 ? 1 : 2);
 }

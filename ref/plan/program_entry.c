@@ -1,29 +1,29 @@
-/* One entry's gradient of one micro-batch: its additions into buckets, and the reductions that they
- * set off. spec: RED-3 … RED-5, PIPE-5 */
+/* One entry's gradient of one micro-batch: its additions into buckets, and the reductions of the
+ * buckets that it completes. spec: RED-3 … RED-5, PIPE-5 */
 #include "step_internal.h"
 
 #include "../../spec/acsl/step_lemmas.h"
 
 #include "../../spec/acsl/step_where_entry.h"
 
-/* Inside a slot, for the entry with backward index x (0: the stage's last) and bucket b: ADD at
- * (x + 1) · 2^42 + 2 b, the reduction of b right after it. PIPE-5 */
+/* Inside a slot, for the entry with backward index x (0: the stage's last) and bucket b: ADD at (x
+ * + 1) · 2^42 + 2 b, the reduction of b at the next integer. PIPE-5 */
 #define ENTRY_STRIDE ((int64_t)1 << 42)
 
-/* Where bucket b of micro-batch mb is collected: stage 2 has two places a flat group, in turn;
- * mb and b are not negative, buckets is the flat group's number of them. RED-3 */
+/* The bucket slot that bucket b of micro-batch mb fills: at ZeRO stage 2 a flat group has two, used
+ * in turn. mb and b are not negative, buckets is the flat group's number of buckets. RED-3 */
 /*@ requires range: 0 <= mb && 0 <= buckets && 0 <= b < 4611686018427387904;
     terminates \true; exits \false;
     assigns \nothing;
     ensures place: \result == BucketPlace(mb, buckets, b);
     ensures bit: \result == 0 || \result == 1; */
-static int32_t bucket_place(int64_t mb, int64_t buckets, int64_t b)
+static int32_t bucket_slot(int64_t mb, int64_t buckets, int64_t b)
 {
   return (int32_t)(mb % 2 == 1 && buckets % 2 == 1 ? (b + 1) % 2 : b % 2);
 }
 
-/* Copies or adds one run of an entry's gradient into its bucket b. a is within its limits, not
- * empty, and lies in b. RED-3 */
+/* Copies or adds one run of an entry's gradient into its bucket b. a is within its limits, is not
+ * empty and lies in b. RED-3 */
 /*@ requires arrival: ArrivalOk(a) && a.from < a.to;
     requires bucket: Meets(a.flat.capacity, a.from, a.to, b);
     terminates \true; exits \false;
@@ -48,7 +48,7 @@ static zp_op add_op(zp_arrival a, int64_t b)
   op.bucket = b;
   op.offset = from - a.from;
   op.count = to - from;
-  if (a.stage == 2) op.slot = bucket_place(a.mb, zp_buckets(&a.flat), b);
+  if (a.stage == 2) op.slot = bucket_slot(a.mb, zp_buckets(&a.flat), b);
   return op;
 }
 
@@ -76,7 +76,7 @@ static zp_op reduce_op(zp_arrival a, int64_t b)
   if (a.stage == 2) {
     op.dtype = a.precision;
     op.redop = a.reduce == ZP_EXACT ? ZP_RED_EXACT : ZP_RED_ORDERED;
-    op.slot = bucket_place(a.mb, zp_buckets(&a.flat), b);
+    op.slot = bucket_slot(a.mb, zp_buckets(&a.flat), b);
     return op;
   }
   if (a.stage == 0) {
@@ -90,7 +90,7 @@ static zp_op reduce_op(zp_arrival a, int64_t b)
 }
 
 /* Appends the entry's run in bucket b. a is within its limits, not empty, and lies in b; ops has
- * room for one more, behind the clocks so far. RED-3 */
+ * room for one more, with a clock after those so far. RED-3 */
 /*@ requires arrival: ArrivalOk(a) && a.from < a.to;
     requires bucket: Meets(a.flat.capacity, a.from, a.to, b);
     requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
@@ -114,8 +114,8 @@ static int64_t put_add(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
   return zp_emit(ops, n, add_op(a, b));
 }
 
-/* Appends the reduction of bucket b. a is within its limits, b is a bucket of its flat group;
- * ops has room for one more, behind the clocks so far. RED-3 … RED-5 */
+/* Appends the reduction of bucket b. a is within its limits, b is a bucket of its flat group; ops
+ * has room for one more, with a clock after those so far. RED-3 … RED-5 */
 /*@ requires arrival: ArrivalOk(a);
     requires bucket: 0 <= b && b * a.flat.capacity < a.flat.numel;
     requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
@@ -140,8 +140,9 @@ static int64_t put_reduction(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
   return zp_emit(ops, n, reduce_op(a, b));
 }
 
-/* Appends the entry's run in bucket b, the bucket's last, and the reduction. a is within its
- * limits, not empty, and lies in b; ops has room for two more, behind the clocks so far. RED-3 */
+/* Appends the entry's run in bucket b, which is the bucket's last, and the reduction. a is within
+ * its limits, not empty, and lies in b; ops has room for two more, with clocks after those so far.
+ * RED-3 */
 /*@ requires arrival: ArrivalOk(a) && a.from < a.to;
     requires bucket: Meets(a.flat.capacity, a.from, a.to, b);
     requires room: 0 <= n < 9223372036854775806 && \valid(ops + (n .. n + 1));
@@ -168,9 +169,9 @@ static int64_t put_last(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
   return put_reduction(a, b, ops, after);
 }
 
-/* Appends the entry's runs in the buckets b0 … b1-1, each the bucket's last, and the reductions.
- * a is within its limits, not empty, and lies in these buckets; ops has room for two ops each,
- * behind the clocks so far. RED-3 */
+/* Appends the entry's runs in the buckets b0 … b1-1, each of which is the bucket's last, and the
+ * reductions. a is within its limits, not empty, and lies in these buckets; ops has room for two
+ * ops each, with clocks after those so far. RED-3 */
 /*@ requires arrival: ArrivalOk(a) && (a.from < a.to || b0 == b1);
     requires buckets: FirstBucket(a.flat.capacity, a.from) <= b0 <= b1 <=
         StopBucket(a.flat.capacity, a.from, a.to);
@@ -231,7 +232,7 @@ static int64_t put_full(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_
 }
 
 /* Appends the entry's runs in the buckets b0 … b1-1. a is within its limits, not empty, and lies in
- * these buckets; ops has room for an op each, behind the clocks so far. RED-3 */
+ * these buckets; ops has room for an op each, with clocks after those so far. RED-3 */
 /*@ requires arrival: ArrivalOk(a) && (a.from < a.to || b0 == b1);
     requires buckets: FirstBucket(a.flat.capacity, a.from) <= b0 <= b1 <=
         StopBucket(a.flat.capacity, a.from, a.to);
@@ -301,7 +302,7 @@ static int64_t last_reduced(zp_arrival a)
 
 /* One entry's gradient of one micro-batch: its runs, bucket by bucket, and the reduction of each
  * bucket that it completes. Returns the number of ops after it. a is within its limits; ops has
- * room for its ops, behind the clocks so far. RED-3 */
+ * room for its ops, with clocks after those so far. RED-3 */
 /*@ requires arrival: ArrivalOk(a);
     requires room: 0 <= n && n + ArrivalLen(a) <= 9223372036854775807 &&
         \valid(ops + (n .. n + ArrivalLen(a) - 1));

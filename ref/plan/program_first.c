@@ -1,4 +1,4 @@
-/* First values of an entry. spec: LEDG-5, TIE-2 */
+/* Broadcasts of an entry's first values. spec: LEDG-5, TIE-2 */
 #include "program_internal.h"
 
 #include "../../spec/acsl/holder_lemmas.h"
@@ -42,7 +42,8 @@ int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key)
   return -1;
 }
 
-/* First values of entry i of the stage from member 0 of `group`, one that has a ledger. LEDG-5 */
+/* Broadcasts the first values of entry i of the stage from member 0 of `group`, a group with a
+ * ledger. LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires entry: 0 <= i < lay->n_params;

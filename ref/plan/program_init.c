@@ -38,7 +38,7 @@ static int64_t put_creations(const zp_config *cfg, zp_op *ops)
   return n;
 }
 
-/* First values over the stages of each tied key that this stage holds. LEDG-5 */
+/* Broadcasts first values over the stages of each tied key that this stage holds. LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires room: 0 <= n <= 1152921504606846976 &&
@@ -95,7 +95,7 @@ static int64_t put_tied_values(const zp_config *cfg, const zp_layout *lay, zp_op
   return n;
 }
 
-/* First values of entries that tp ranks have in common. LEDG-5 */
+/* Broadcasts first values of tp-replicated entries over tp. LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires room: 0 <= n <= 1152921504606846976 &&
@@ -153,7 +153,7 @@ static int64_t put_tp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
   return n;
 }
 
-/* First values over the reduction groups. LEDG-5 */
+/* Broadcasts first values over the reduction groups. LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires room: 0 <= n <= 1152921504606846976 &&
@@ -209,7 +209,7 @@ static int64_t put_dp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
   return n;
 }
 
-/* All first values, then the masters. LEDG-5 */
+/* Broadcasts all first values, then makes the masters. LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires room: 0 <= n <= 65536 && \valid(ops +

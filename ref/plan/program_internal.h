@@ -27,9 +27,9 @@ enum {
 int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key);
 
 /* Each zp_put_*_value appends at most one op, for a tied key or entry of the stage, to the first n
- * ops. ops must have room and overlap nothing that is read; the first n ops have earlier clocks.
+ * ops. ops must have room and must not overlap any input; the first n ops have earlier clocks.
  *
- * First values over the stages of tied key x, when this stage holds it. LEDG-5 */
+ * Broadcasts the first values of tied key x over its stages, if this stage holds it. LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires entry: 0 <= x < cfg->tied_keys;
@@ -54,7 +54,7 @@ int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key);
             LedgerOf{Pre}(ops, n, g, key, stepped)); */
 int64_t zp_put_tied_value(const zp_config *cfg, const zp_layout *lay, int32_t x, zp_op *ops,
                           int64_t n);
-/* First values over tp of entry i of the stage, when tp ranks have it in common. LEDG-5 */
+/* Broadcasts the first values of entry i of the stage over tp, if it is tp-replicated. LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires entry: 0 <= i < lay->n_params;
@@ -79,7 +79,8 @@ int64_t zp_put_tied_value(const zp_config *cfg, const zp_layout *lay, int32_t x,
             LedgerOf{Pre}(ops, n, g, key, stepped)); */
 int64_t zp_put_tp_value(const zp_config *cfg, const zp_layout *lay, int32_t i, zp_op *ops,
                         int64_t n);
-/* First values over its reduction group of entry i of the stage, when it holds storage. LEDG-5 */
+/* Broadcasts the first values of entry i of the stage over its reduction group, if it has storage.
+ * LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires entry: 0 <= i < lay->n_params;
@@ -105,9 +106,9 @@ int64_t zp_put_tp_value(const zp_config *cfg, const zp_layout *lay, int32_t i, z
 int64_t zp_put_dp_value(const zp_config *cfg, const zp_layout *lay, int32_t i, zp_op *ops,
                         int64_t n);
 
-/* Each zp_need_* is the number of ops that the zp_put_* of the same name writes from ops[0] on, and
- * returns. lay must be the layout of a stage of the valid configuration cfg (for SAVE of at's), ops
- * have room for that many ops and overlap nothing that is read. LEDG-8 */
+/* Each zp_need_* returns the number of ops that the zp_put_* of the same name writes from ops[0] on
+ * and returns. lay must be the layout of a stage of the valid configuration cfg (for SAVE, of stage
+ * at.pp). ops must have room for that many ops and must not overlap any input. LEDG-8 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     terminates \true; exits \false;

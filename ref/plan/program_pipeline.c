@@ -1,4 +1,4 @@
-/* The slots of the STEP program, one after the other, with the gradients that arrive in them.
+/* The slots of the STEP program in order, with the gradients that arrive in them.
  * spec: STEP-2, PIPE-1 … PIPE-6, RED-3 */
 #include "step_internal.h"
 
@@ -11,8 +11,8 @@
 #include "../../spec/acsl/step_where_lemmas.h"
 
 /* The gradients of the stage's entries, in backward order, of micro-batch mb in slot t. cfg and lay
- * are within the limits; ops has room for their ops, behind the clocks so far, and apart from
- * configuration and layout. RED-3 */
+ * are within the limits; ops has room for their ops, with clocks after those so far, and does not
+ * overlap configuration or layout. RED-3 */
 /*@ requires readable: Readable(cfg) && ReadableLayout(lay);
     requires fits: StageFits(cfg, lay) && 0 <= mb < cfg->micro_batches;
     requires room: 0 <= n && n + MicroLen(cfg, lay, mb) <= 9223372036854775807 &&
@@ -45,7 +45,8 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
   /*@ loop invariant range: 0 <= x <= entries;
       loop invariant kept: StepKept{Pre,Here}(cfg, lay);
       loop invariant fits: StageFits(cfg, lay);
-      loop invariant length: n == \at(n, Pre) + RawBackLen{Pre}(cfg, lay, ReducesOn{Pre}(cfg, mb), x);
+      loop invariant length:
+        n == \at(n, Pre) + RawBackLen{Pre}(cfg, lay, ReducesOn{Pre}(cfg, mb), x);
       loop invariant clock: Clocked(ops, n, t, (x + 1) * 4398046511104);
       loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, d) == (ReducesOn{Pre}(cfg, mb) == 0 ?
@@ -91,16 +92,18 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
   return n;
 }
 
-/* The gradients of slot t of lay's stage, a; none in a forward slot. cfg and lay are within the limits; ops has room for its ops, behind the
- * clocks so far, and apart from configuration and layout. RED-3 */
+/* The gradients of slot t of lay's stage, described by a; a forward slot has none. cfg and lay are
+ * within the limits; ops has room for its ops, with clocks after those so far, and does not overlap
+ * configuration or layout. RED-3 */
 /*@ requires readable: Readable(cfg) && ReadableLayout(lay);
     requires fits: StageFits(cfg, lay);
     requires time: 0 <= t < SlotsOf(cfg);
     requires slot: SlotIs(a, cfg->pp, cfg->micro_batches, lay->stage, t);
-    requires room: 0 <= n && n + MicroLen(cfg, lay, BackwardOf(cfg, lay, t)) <= 9223372036854775807 &&
+    requires room: 0 <= n &&
+        n + MicroLen(cfg, lay, BackwardOf(cfg, lay, t)) <= 9223372036854775807 &&
         \valid(ops + (n .. n + MicroLen(cfg, lay, BackwardOf(cfg, lay, t)) - 1));
-    requires apart: StepApart(ops, n, MicroLen(cfg, lay, BackwardOf(cfg, lay, t)), cfg, cfg->params, cfg->n_params, lay,
-        lay->flat, lay->n_flats, lay->spot, lay->n_params);
+    requires apart: StepApart(ops, n, MicroLen(cfg, lay, BackwardOf(cfg, lay, t)), cfg, cfg->params,
+        cfg->n_params, lay, lay->flat, lay->n_flats, lay->spot, lay->n_params);
     requires clock: Clocked(ops, n, t, 4398046511104);
     terminates \true; exits \false;
     assigns ops[n .. n + MicroLen(cfg, lay, BackwardOf(cfg, lay, t)) - 1];
@@ -130,8 +133,8 @@ static int64_t put_gradients(const zp_config *cfg, const zp_layout *lay, zp_slot
   return put_entries(cfg, lay, a.mb, t, ops, n);
 }
 
-/* Slot t of lay's stage. cfg and lay are within the limits; ops has room for its ops, behind the
- * clocks so far, and apart from configuration and layout. PIPE-2, PIPE-3, RED-3 */
+/* Slot t of lay's stage. cfg and lay are within the limits; ops has room for its ops, with clocks
+ * after those so far, and does not overlap configuration or layout. PIPE-2, PIPE-3, RED-3 */
 /*@ requires readable: Readable(cfg) && ReadableLayout(lay);
     requires fits: StageFits(cfg, lay);
     requires time: 0 <= t < SlotsOf(cfg);

@@ -4,13 +4,13 @@
 #include "../../spec/acsl/kept_lemmas.h"
 #include "../../spec/acsl/save_lemmas.h"
 
-/* SAVE's clock: buckets, then frozen entries, then what the ranks agree on. PIPE-5 */
+/* SAVE's clock: buckets, then frozen entries, then the agreement on the status. PIPE-5 */
 enum { CLOCK_BUCKETS = 0, CLOCK_FROZEN = 1, CLOCK_STATUS = 2 };
-/* In CLOCK_BUCKETS: k · 2^43 + 6 b + two for each state; a bucket number is below 2^40. */
+/* In CLOCK_BUCKETS: k · 2^43 + 6 b, plus 2 for each state; a bucket number is below 2^40. */
 #define FLAT_STRIDE ((int64_t)1 << 43)
 enum { STATES = ZP_WHAT_MOMENT2 - ZP_WHAT_MASTER + 1 };
 
-/* Is flat group k saved from this stage? Copies of a tied key are, on the lowest stage. CKPT-1 */
+/* 1 if this stage saves flat group k. A tied key is saved from its lowest stage only. CKPT-1 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires flat: 0 <= k < lay->n_flats;
@@ -24,7 +24,7 @@ static int32_t saves_flat(const zp_config *cfg, const zp_layout *lay, int32_t k)
   return f->use == 0 && zp_tied_first_stage(cfg, f->tied) == lay->stage;
 }
 
-/* Is this rank the one of its reduction group that writes? CKPT-1 */
+/* 1 if this rank is the one of its reduction group that writes. CKPT-1 */
 /*@ requires cfg: \valid_read(cfg) && 1 <= cfg->ep;
     requires at: 0 <= at.dp;
     terminates \true; exits \false;
@@ -35,7 +35,7 @@ static int32_t writes(const zp_config *cfg, int32_t group, zp_coord at)
   return group == ZP_GROUP_EDP ? at.dp / cfg->ep == 0 : at.dp == 0;
 }
 
-/* Is frozen entry j written by the rank at `at`? CKPT-1 */
+/* 1 if the rank at `at` writes frozen entry j. CKPT-1 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires entry: 0 <= j < cfg->n_params;
     requires at: 0 <= at.dp;
@@ -51,9 +51,9 @@ static int32_t writes_frozen(const zp_config *cfg, int32_t j, zp_coord at)
   return writes(cfg, p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP, at);
 }
 
-/* One state of a bucket: gathered on the group's member 0, written there. gather is the first
- * state's gather; gathers and writer say what this rank does. ops must have room and end below the
- * gather's clock. CKPT-1 */
+/* Appends the ops of one state of a bucket: a gather to the group's member 0, which writes it.
+ * gather is the first state's gather; gathers and writer select this rank's ops. ops must have
+ * room, and their clocks so far must be below the gather's clock. CKPT-1 */
 /*@ requires gather: gather.kind == ZP_OP_GATHER && gather.key == -1 && gather.root == 0 &&
         gather.dtype == ZP_F32 && gather.redop == ZP_RED_NONE && gather.if_stepped == 0 &&
         gather.clock_t == CLOCK_BUCKETS && 0 <= gather.clock_i <= 1152921504606846976;
@@ -94,7 +94,8 @@ static int64_t put_state(zp_op gather, int32_t gathers, int32_t writer, int32_t 
   return n;
 }
 
-/* The states of bucket b of flat group k. f must be a flat group, b one of its buckets. CKPT-1 */
+/* Appends the ops of all states of bucket b of flat group k. f must be a flat group, b one of its
+ * buckets. CKPT-1 */
 /*@ requires flat: \valid_read(f) && FlatOk(f);
     requires group: f->group == ZP_GROUP_DP || f->group == ZP_GROUP_EDP;
     requires bucket: 0 <= k < 65536 && 0 <= b < 1099511627776 && b * f->capacity < f->numel;
@@ -125,7 +126,7 @@ static int64_t put_bucket(const zp_flat *f, int32_t gathers, int32_t writer, int
   return put_state(gather, gathers, writer, 2, ops, n);
 }
 
-/* Every state of every bucket of flat group k. CKPT-1 */
+/* Appends the ops of every state of every bucket of flat group k. CKPT-1 */
 /*@ requires flat: \valid_read(f) && FlatOk(f);
     requires group: f->group == ZP_GROUP_DP || f->group == ZP_GROUP_EDP;
     requires number: 0 <= k < 65536;
@@ -176,7 +177,7 @@ static int64_t put_flat(const zp_flat *f, int32_t gathers, int32_t writer, int32
   return n;
 }
 
-/* What flat group k contributes. CKPT-1 */
+/* Appends the ops of flat group k, if it is saved. CKPT-1 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires flat: 0 <= k < lay->n_flats;
@@ -229,7 +230,7 @@ static int64_t put_saved_flat(const zp_config *cfg, const zp_layout *lay, zp_coo
   return n;
 }
 
-/* What the stage's flat groups contribute; they come first. CKPT-1 */
+/* Appends the ops of the stage's flat groups, which come first. CKPT-1 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires at: 0 <= at.dp;
@@ -287,7 +288,7 @@ static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at
   return n;
 }
 
-/* Entry i of the stage, if it is frozen and this rank writes it. CKPT-1 */
+/* Appends the op of entry i of the stage, if it is frozen and this rank writes it. CKPT-1 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay) && lay->stage == at.pp;
     requires entry: 0 <= i < lay->n_params;
@@ -330,7 +331,7 @@ static int64_t put_frozen_entry(const zp_config *cfg, const zp_layout *lay, zp_c
   return n;
 }
 
-/* The frozen entries that this rank writes. CKPT-1 */
+/* Appends the ops of the frozen entries that this rank writes. CKPT-1 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay) && lay->stage == at.pp;
     requires at: 0 <= at.dp;
@@ -418,7 +419,7 @@ int64_t zp_put_save(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_
   return zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, CLOCK_STATUS, 3));
 }
 
-/* Ops that flat group k brings. LEDG-8 */
+/* The number of ops of flat group k. LEDG-8 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires flat: 0 <= k < lay->n_flats;

@@ -5,8 +5,8 @@
 /* Inside a slot; the entries' clocks are in program_entry.c. PIPE-5 */
 enum { CLOCK_META = 0, CLOCK_P2P = 1, CLOCK_LOAD = 2, CLOCK_COMPUTE = 3, CLOCK_ARRIVED = 4 };
 
-/* The exchange's op, nothing sent or received yet: with the next stage in a backward slot, with the
- * previous one in a forward slot. s is 0..2^20-1. PIPE-3 */
+/* The exchange's op, without micro-batches to send or receive yet: with the next stage in a
+ * backward slot, with the previous one in a forward slot. s is 0..2^20-1. PIPE-3 */
 /*@ requires stage: 0 <= s < 1048576;
     terminates \true; exits \false;
     assigns \nothing;
@@ -31,8 +31,8 @@ static zp_op hop_op(int32_t kind, int32_t dtype, int32_t s, int32_t backward, in
   return op;
 }
 
-/* Appends an exchange, which takes no part in ledgers and reductions. s is 0..2^20-1; ops has room
- * for one more, behind the clocks so far. PIPE-3 */
+/* Appends an exchange, which belongs to no ledger and no reduction. s is 0..2^20-1; ops has room
+ * for one more, with a clock after those so far. PIPE-3 */
 /*@ requires stage: 0 <= s < 1048576;
     requires kind: kind == ZP_OP_META || kind == ZP_OP_P2P;
     requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
@@ -57,7 +57,8 @@ static int64_t put_hop(int32_t kind, int32_t dtype, int32_t s, int32_t backward,
   return zp_emit(ops, n, hop_op(kind, dtype, s, backward, send, recv, t, clock_i));
 }
 
-/* Appends the meta message before an activation, if there is one and shapes are dynamic. PIPE-6 */
+/* Appends the meta message before an activation, if the slot has an activation and shapes are
+ * dynamic. PIPE-6 */
 /*@ requires stage: 0 <= s < 1048576;
     requires room: 0 <= n && n + MetaLen(dynamic, a.backward, a.send_mb, a.recv_mb)
         <= 9223372036854775807 && \valid(ops + (n .. n +
@@ -86,7 +87,8 @@ static int64_t put_meta(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp_op 
 }
 
 /* Ops before the compute of slot t of stage s: meta and grouped exchange with the slot's one
- * neighbour. s is 0..2^20-1; ops has room for them, behind the clocks so far. PIPE-3, PIPE-6 */
+ * neighbour. s is 0..2^20-1; ops has room for them, with clocks after those so far. PIPE-3,
+ * PIPE-6 */
 /*@ requires stage: 0 <= s < 1048576;
     requires room: 0 <= n && n + ExchangeLen(dynamic, a.backward, a.send_mb, a.recv_mb)
         <= 9223372036854775807 && \valid(ops + (n .. n +
@@ -114,8 +116,8 @@ static int64_t put_exchange(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp
   return put_hop(ZP_OP_P2P, -1, s, a.backward, a.send_mb, a.recv_mb, t, CLOCK_P2P, ops, meta);
 }
 
-/* Appends a local op of micro-batch mb in slot t: LOAD, FORWARD, BACKWARD or ARRIVED. ops has
- * room for one more, behind the clocks so far. PIPE-2 */
+/* Appends a local op of micro-batch mb in slot t: LOAD, FORWARD, BACKWARD or ARRIVED. ops has room
+ * for one more, with a clock after those so far. PIPE-2 */
 /*@ requires kind: kind < ZP_OP_ADD;
     requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
     requires clock: Clocked(ops, n, t, clock_i);
@@ -143,7 +145,7 @@ static int64_t put_local(int32_t kind, int64_t mb, int32_t slot, int64_t t, int6
   return zp_emit(ops, n, op);
 }
 
-/* The place of micro-batch mb's activation on stage s. S and M are 1..2^20, s is 0..S-1. PIPE-4 */
+/* The activation slot of micro-batch mb on stage s. S and M are 1..2^20, s is 0..S-1. PIPE-4 */
 /*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
     requires stage: 0 <= s < S;
     requires mb: 0 <= mb < M;
@@ -151,12 +153,12 @@ static int64_t put_local(int32_t kind, int64_t mb, int32_t slot, int64_t t, int6
     assigns \nothing;
     ensures place: \result == mb % Places(S, M, s);
     ensures range: 0 <= \result < Places(S, M, s); */
-static int32_t place_of(int64_t S, int64_t M, int64_t s, int64_t mb)
+static int32_t activation_slot(int64_t S, int64_t M, int64_t s, int64_t mb)
 {
   return (int32_t)(mb % zp_alive(S, M, s));
 }
 
-/* Appends the load of micro-batch mb where stage s needs its data. PIPE-2 */
+/* Appends the load of micro-batch mb if stage s uses its data. PIPE-2 */
 /*@ requires bit: loads == 0 || loads == 1;
     requires room: 0 <= n && n + loads <= 9223372036854775807 &&
         \valid(ops + (n .. n + loads - 1));
@@ -180,7 +182,7 @@ static int64_t put_load(int32_t loads, int64_t mb, int64_t t, zp_op *ops, int64_
   return put_local(ZP_OP_LOAD, mb, -1, t, CLOCK_LOAD, ops, n);
 }
 
-/* The forward of a slot. PIPE-2 */
+/* Appends the forward of a slot. PIPE-2 */
 /*@ requires bit: loads == 0 || loads == 1;
     requires room: 0 <= n && n + loads + 1 <= 9223372036854775807 &&
         \valid(ops + (n .. n + loads));
@@ -205,7 +207,7 @@ static int64_t put_forward(int32_t loads, int64_t mb, int32_t place, int64_t t, 
   return put_local(ZP_OP_FORWARD, mb, place, t, CLOCK_COMPUTE, ops, loaded);
 }
 
-/* The backward of a slot, and the gradients that arrive without an op of their own. STEP-3 */
+/* Appends the backward of a slot and the check of the gradients that arrived. STEP-3 */
 /*@ requires room: 0 <= n <= 9223372036854775805 && \valid(ops + (n .. n + 1));
     requires clock: Clocked(ops, n, t, CLOCK_COMPUTE);
     terminates \true; exits \false;
@@ -227,7 +229,7 @@ static int64_t put_arrived(int64_t mb, int32_t place, int64_t t, zp_op *ops, int
   return put_local(ZP_OP_ARRIVED, mb, -1, t, CLOCK_ARRIVED, ops, after);
 }
 
-/* The forward or backward of a slot. ops has room, behind the clocks so far. PIPE-2 */
+/* The forward or backward of a slot. ops has room, with clocks after those so far. PIPE-2 */
 /*@ requires bits: 0 <= loads <= 1 && 0 <= backward <= 1;
     requires room: 0 <= n && n + (backward != 0 ? 2 : loads + 1) <= 9223372036854775807 &&
         \valid(ops + (n .. n + (backward != 0 ? 2 : loads + 1) - 1));
@@ -252,8 +254,8 @@ static int64_t put_run(int32_t loads, int32_t backward, int64_t mb, int32_t plac
   return put_forward(loads, mb, place, t, ops, n);
 }
 
-/* What stage s computes in slot t, a. S and M are 1..2^20, s is 0..S-1; ops has room, behind the
- * clocks so far. PIPE-2 */
+/* Appends the computation of stage s in slot t, described by a. S and M are 1..2^20, s is 0..S-1;
+ * ops has room, with clocks after those so far. PIPE-2 */
 /*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576 && 0 <= s < S;
     requires slot: SlotIs(a, S, M, s, t);
     requires room: 0 <= n && n + ComputeLen(S, M, s, t) <= 9223372036854775807 &&
@@ -276,12 +278,33 @@ static int64_t put_compute(int32_t S, int64_t M, int32_t s, zp_slot a, int64_t t
                            int64_t n)
 {
   if (a.mb < 0) return n;
-  return put_run(s == 0 || s == S - 1 ? 1 : 0, a.backward, a.mb, place_of(S, M, s, a.mb), t, ops,
-                 n);
+  return put_run(s == 0 || s == S - 1 ? 1 : 0, a.backward, a.mb, activation_slot(S, M, s, a.mb), t,
+                 ops, n);
 }
 
-int64_t zp_put_head(int32_t dynamic, int32_t S, int64_t M, int32_t s, zp_slot a, int64_t t,
-                    zp_op *ops, int64_t n)
+/* Appends the ops of slot t of stage s, described by a, without its gradients. S and M are 1..2^20,
+ * s is 0..S-1; ops has room, with clocks after those so far. PIPE-2, PIPE-3 */
+/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576 && 0 <= s < S;
+    requires slot: SlotIs(a, S, M, s, t);
+    requires room: 0 <= n && n + HeadLen(S, M, s, dynamic, t) <= 9223372036854775807 &&
+        \valid(ops + (n .. n + HeadLen(S, M, s, dynamic, t) - 1));
+    requires clock: Clocked(ops, n, t, 0);
+    terminates \true; exits \false;
+    assigns ops[n .. n + HeadLen(S, M, s, dynamic, t) - 1];
+    ensures length: \result == n + HeadLen(S, M, s, dynamic, t);
+    ensures clock: Clocked(ops, \result, t, 5);
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) ==
+        HeadTrace(LinkOf{Pre}(ops, n, peer), S, M, s, peer, dynamic, t);
+    ensures added: \forall integer p, m, e, k, c;
+        Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
+    ensures reductions: \forall integer k, c, m;
+        Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
+    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
+static int64_t put_head(int32_t dynamic, int32_t S, int64_t M, int32_t s, zp_slot a, int64_t t,
+                        zp_op *ops, int64_t n)
 {
   const int64_t before = put_exchange(dynamic, s, a, t, ops, n);
   return put_compute(S, M, s, a, t, ops, before);
@@ -303,7 +326,7 @@ int64_t zp_put_stage_head(const zp_config *cfg, const zp_layout *lay, zp_slot a,
   /*@ assert clear_spots: ClearOfSpots(ops + n, HeadLen(cfg->pp, cfg->micro_batches,
           lay->stage, cfg->dynamic_shapes, t), lay->spot,
         lay->n_params); */
-  n = zp_put_head(cfg->dynamic_shapes, cfg->pp, cfg->micro_batches, lay->stage, a, t, ops, n);
+  n = put_head(cfg->dynamic_shapes, cfg->pp, cfg->micro_batches, lay->stage, a, t, ops, n);
   //@ assert later: Clocked(ops, n, t, 4398046511104);
   //@ assert scalars: SameScalars{Pre,Here}(cfg);
   //@ assert entries: KeptEntries{Pre,Here}(cfg);

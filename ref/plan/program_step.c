@@ -11,7 +11,8 @@
 /* The clock: slots of the pipeline are t = 0 … T-1, then T plus these. PIPE-5 */
 enum { CLOCK_TIED = 0, CLOCK_MEAN = 1, CLOCK_AGREE = 2, CLOCK_UPDATE = 3 };
 
-/* Agrees on the statistics. ops has room for one more, behind the clocks so far. STAT-1 */
+/* Appends the all-reduce of the statistics. ops has room for one more, with a clock after those so
+ * far. STAT-1 */
 /*@ requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
     requires clock: Clocked(ops, n, t, 0);
     terminates \true; exits \false;
@@ -29,7 +30,7 @@ static int64_t put_statistics(int64_t t, zp_op *ops, int64_t n)
   return zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATISTICS, ZP_STATS, t, 0));
 }
 
-/* Decides. ops has room for one more, behind the clocks so far. STEP-6 */
+/* Appends the decision. ops has room for one more, with a clock after those so far. STEP-6 */
 /*@ requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
     requires clock: Clocked(ops, n, t, 1);
     terminates \true; exits \false;
@@ -47,7 +48,8 @@ static int64_t put_decide(int64_t t, zp_op *ops, int64_t n)
   return zp_emit(ops, n, zp_op_blank(ZP_OP_DECIDE, t, 1));
 }
 
-/* Agrees on the statistics and decides. ops has room for two, behind the clocks so far. STAT-1, STEP-6 */
+/* Appends the all-reduce of the statistics and the decision. ops has room for two, with clocks
+ * after those so far. STAT-1, STEP-6 */
 /*@ requires room: 0 <= n <= 9223372036854775805 && \valid(ops + (n .. n + 1));
     requires clock: Clocked(ops, n, t, 0);
     terminates \true; exits \false;
@@ -66,8 +68,8 @@ static int64_t put_agreement(int64_t t, zp_op *ops, int64_t n)
   return put_decide(t, ops, agreed);
 }
 
-/* The same; what a says of the flat groups does not change. a must be the stage's; ops has room for
- * two, behind the clocks so far, and does not overlap the flat groups. STAT-1, STEP-6 */
+/* The same, and the flat groups in a do not change. a must describe the stage; ops has room for
+ * two, with clocks after those so far, and does not overlap the flat groups. STAT-1, STEP-6 */
 /*@ requires tail: TailOk(a);
     requires room: 0 <= n <= 9223372036854775805 && \valid(ops + (n .. n + 1));
     requires clear: ClearOfFlats(ops + n, 2, a.flat, a.flats);
@@ -85,14 +87,14 @@ static int64_t put_agreement(int64_t t, zp_op *ops, int64_t n)
     ensures decide: ops[n + 1].kind == ZP_OP_DECIDE; */
 static int64_t put_decision(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
-  (void)a; /* the contract speaks of it */
+  (void)a; /* used by the contract only */
   n = put_agreement(t, ops, n);
   //@ assert same: SameFlats{Pre,Here}(a.flat, a.flats);
   return n;
 }
 
-/* Tied sums and means. t: the pipeline's slots. a must be the stage's; ops has room, behind the
- * clocks so far, and does not overlap the flat groups. TIE-1, STAT-2 */
+/* Appends tied sums and means. t: the pipeline's slots. a must describe the stage; ops has room,
+ * with clocks after those so far, and does not overlap the flat groups. TIE-1, STAT-2 */
 /*@ requires tail: TailOk(a);
     requires room: 0 <= n <= 4611686018427387904 &&
         \valid(ops + (n .. n + TailBefore(a.flat, a.flats, a.keys) - 2));
@@ -125,9 +127,9 @@ static int64_t put_sums(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   return means;
 }
 
-/* What comes before the update: tied sums, means, the decision. t: the pipeline's slots. a must be
- * the stage's; ops has room, behind the clocks so far, and does not overlap the flat groups.
- * TIE-1, STAT-2, STEP-6 */
+/* Appends the ops before the update: tied sums, means, the decision. t: the pipeline's slots. a
+ * must describe the stage; ops has room, with clocks after those so far, and does not overlap the
+ * flat groups. TIE-1, STAT-2, STEP-6 */
 /*@ requires tail: TailOk(a);
     requires room: 0 <= n <= 4611686018427387904 &&
         \valid(ops + (n .. n + TailBefore(a.flat, a.flats, a.keys)));
@@ -162,8 +164,9 @@ static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   return decided;
 }
 
-/* All that follows the pipeline's t slots. a must be the stage's; ops has room, behind the clocks so
- * far, and does not overlap the flat groups. TIE-1, STAT-2, STEP-6 … STEP-8 */
+/* Appends all ops after the pipeline's t slots. a must describe the stage; ops has room, with
+ * clocks after those so far, and does not overlap the flat groups. TIE-1, STAT-2,
+ * STEP-6 … STEP-8 */
 /*@ requires tail: TailOk(a);
     requires room: 0 <= n <= 4611686018427387904 &&
         \valid(ops + (n .. n + TailLen(a.stage, a.flat, a.flats, a.keys) - 1));
@@ -189,12 +192,13 @@ static int64_t put_tail(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   /*@ assert parts: 0 <= TailBefore(a.flat, a.flats, a.keys) <= 288230376151711744 &&
         TailLen(a.stage, a.flat, a.flats, a.keys) == TailBefore(a.flat, a.flats, a.keys) + 1 +
           UpdateLen(a.stage, Held(a.flat, a.flats)); */
-  //@ assert apart_before: FlatsApart(ops, n, TailBefore(a.flat, a.flats, a.keys) + 1, a.flat, a.flats);
+  /*@ assert apart_before:
+        FlatsApart(ops, n, TailBefore(a.flat, a.flats, a.keys) + 1, a.flat, a.flats); */
   const int64_t before = put_before(a, t, ops, n);
   //@ assert fine: FlatsFine(a.flat, a.flats);
   //@ assert same_held: Held(a.flat, a.flats) == Held{Pre}(a.flat, a.flats);
-  /*@ assert apart_update: FlatsApart(ops, before, UpdateLen(a.stage, Held(a.flat, a.flats)), a.flat,
-        a.flats); */
+  /*@ assert apart_update: FlatsApart(ops, before, UpdateLen(a.stage, Held(a.flat, a.flats)),
+        a.flat, a.flats); */
   const int64_t updated = zp_put_update(a, t + CLOCK_UPDATE, ops, before);
   //@ assert plain_before: PlainOps(ops, n, before) && Placed(ops, n, before);
   //@ assert quiet: NoGradients(ops, n, before);

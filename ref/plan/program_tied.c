@@ -5,11 +5,12 @@
 #include "../../spec/acsl/save_lemmas.h"
 #include "../../spec/acsl/step_tail.h"
 
-/* Tied sums, means: key or flat group times this, plus the bucket, which is at most 2^40. PIPE-5 */
+/* The clock of tied sums and means: key or flat group times this, plus the bucket, which is at most
+ * 2^40. PIPE-5 */
 #define TIED_STRIDE ((int64_t)1 << 41)
 #define MEAN_STRIDE ((int64_t)1 << 41)
 
-/* The flat group, of the `flats` at flat, that holds tied key `key`, or -1. TIE-1 */
+/* The one of the `flats` flat groups at flat that holds tied key `key`, or -1. TIE-1 */
 /*@ requires flats: 0 <= flats && (0 < flats ==> \valid_read(flat + (0 .. flats - 1)));
     terminates \true; exits \false;
     assigns \nothing;
@@ -28,8 +29,8 @@ static int32_t tied_flat(const zp_flat *flat, int32_t flats, int32_t key)
   return -1;
 }
 
-/* The sum of bucket b of tied key `key`, flat group f, number k here. f must be a flat group and b
- * one of its buckets. TIE-1, RED-4 */
+/* The op that sums bucket b of tied key `key`, whose flat group is f, with number k on this stage.
+ * f must be a flat group and b one of its buckets. TIE-1, RED-4 */
 /*@ requires flat: FlatFits(f);
     requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
     requires bucket: BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
@@ -57,8 +58,8 @@ static zp_op tied_op(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int3
   return op;
 }
 
-/* Appends the sum of bucket b. f must be a flat group and b one of its buckets; ops has room for one
- * more, behind the clocks so far. TIE-1 */
+/* Appends the sum of bucket b. f must be a flat group and b one of its buckets; ops has room for
+ * one more, with a clock after those so far. TIE-1 */
 /*@ requires flat: FlatFits(f);
     requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
     requires bucket: BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
@@ -83,8 +84,9 @@ static int64_t put_tied_bucket(zp_flat f, int32_t stage, int32_t reduce, int32_t
   return zp_emit(ops, n, tied_op(f, stage, reduce, key, k, b, t));
 }
 
-/* The sums of the `buckets` buckets of tied key `key`, flat group f, number k here. f must be a flat
- * group; ops has room for them, behind the clocks so far. TIE-1 */
+/* Appends the sums of the `buckets` buckets of tied key `key`, whose flat group is f, with number k
+ * on this stage. f must be a flat group; ops has room for them, with clocks after those so far.
+ * TIE-1 */
 /*@ requires flat: FlatFits(f) && buckets == Buckets(f.numel, f.capacity);
     requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
     requires room: 0 <= buckets <= 1099511627776 && 0 <= n && n + buckets <= 9223372036854775807 &&
@@ -122,8 +124,8 @@ static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t 
   return n;
 }
 
-/* The sums of tied key `key`; none when this stage does not hold it. a must be the stage's; ops has
- * room for them, behind the clocks so far, and does not overlap the flat groups. TIE-1 */
+/* Appends the sums of tied key `key`, if this stage holds it. a must describe the stage; ops has
+ * room for them, with clocks after those so far, and does not overlap the flat groups. TIE-1 */
 /*@ requires tail: TailOk(a);
     requires key: 0 <= key < 1024;
     requires room: 0 <= n && n + KeyLen(a.flat, a.flats, key) <= 9223372036854775807 &&
@@ -186,8 +188,8 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   return n;
 }
 
-/* Divides and counts bucket b of flat group k. ops has room for one more, behind the clocks so far.
- * STAT-2 */
+/* Appends the op that divides and counts bucket b of flat group k. ops has room for one more, with
+ * a clock after those so far. STAT-2 */
 /*@ requires range: 0 <= k < 65536 && 0 <= b < 1099511627776;
     requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
     requires clock: Clocked(ops, n, t, SumClock(k, b));
@@ -206,8 +208,8 @@ static int64_t put_mean(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
   return zp_emit(ops, n, zp_op_local(ZP_OP_MEAN, k, b, t, k * MEAN_STRIDE + b));
 }
 
-/* The first `buckets` buckets of flat group k. ops has room for an op each, behind the clocks so
- * far. STAT-2 */
+/* Appends the same for the first `buckets` buckets of flat group k. ops has room for an op each,
+ * with clocks after those so far. STAT-2 */
 /*@ requires range: 0 <= k < 65536 && 0 <= buckets <= 1099511627776;
     requires room: 0 <= n && n + buckets <= 9223372036854775807 &&
         \valid(ops + (n .. n + buckets - 1));

@@ -5,11 +5,11 @@
 #include "../../spec/acsl/save_lemmas.h"
 #include "../../spec/acsl/step_tail.h"
 
-/* Flat group times this, plus 2 b; the gather right after it. PIPE-5 */
+/* The clock: flat group times this, plus 2 b; the gather is at the next integer. PIPE-5 */
 #define UPDATE_STRIDE ((int64_t)1 << 42)
 
-/* Updates the shard of bucket b of flat group k. ops has room for one more, behind the clocks so
- * far. STEP-7 */
+/* Appends the update of the shard of bucket b of flat group k. ops has room for one more, with a
+ * clock after those so far. STEP-7 */
 /*@ requires range: 0 <= k < 65536 && 0 <= b < 1099511627776;
     requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
     requires clock: Clocked(ops, n, t, UpdateClock(k, b));
@@ -31,8 +31,9 @@ static int64_t put_shard(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
   return zp_emit(ops, n, update);
 }
 
-/* Gathers the parameters of bucket b of flat group f, number k, when they are sharded. f must be a
- * flat group and b one of its buckets; ops has room, behind the clocks so far. STEP-8 */
+/* Appends the gather of the parameters of bucket b of flat group f, number k, if they are sharded.
+ * f must be a flat group and b one of its buckets; ops has room, with clocks after those so far.
+ * STEP-8 */
 /*@ requires flat: FlatFits(f);
     requires config: 0 <= stage <= 2 && 0 <= precision <= 2;
     requires bucket: 0 <= k < 65536 && BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
@@ -61,8 +62,8 @@ static int64_t put_gather(zp_flat f, int32_t stage, int32_t precision, int32_t k
   return zp_emit(ops, n, gather);
 }
 
-/* Updates the shard and gathers the parameters of one bucket. f must be a flat group and b one of
- * its buckets; ops has room, behind the clocks so far. STEP-7, STEP-8 */
+/* Appends the update of the shard and the gather of the parameters of one bucket. f must be a flat
+ * group and b one of its buckets; ops has room, with clocks after those so far. STEP-7, STEP-8 */
 /*@ requires flat: FlatFits(f);
     requires config: 0 <= stage <= 2 && 0 <= precision <= 2;
     requires bucket: 0 <= k < 65536 && BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
@@ -90,8 +91,8 @@ static int64_t put_update_bucket(zp_flat f, int32_t stage, int32_t precision, in
   return gathered;
 }
 
-/* Updates and gathers the `buckets` buckets of flat group f, number k: all or none. f must be a flat
- * group; ops has room, behind the clocks so far. STEP-7, STEP-8 */
+/* Appends updates and gathers of the `buckets` buckets of flat group f, number k, if it has
+ * storage. f must be a flat group; ops has room, with clocks after those so far. STEP-7, STEP-8 */
 /*@ requires flat: FlatFits(f);
     requires config: 0 <= stage <= 2 && 0 <= precision <= 2;
     requires range: 0 <= k < 65536 && 0 <= buckets <= 1099511627776 &&
@@ -131,8 +132,9 @@ static int64_t put_flat_update(zp_flat f, int64_t buckets, int32_t stage, int32_
   return n;
 }
 
-/* Updates and gathers flat group k, all buckets or none. a must be the stage's; ops has room, behind
- * the clocks so far, and does not overlap the flat groups. STEP-7, STEP-8 */
+/* Appends updates and gathers of all buckets of flat group k, if it has storage. a must describe
+ * the stage; ops has room, with clocks after those so far, and does not overlap the flat groups.
+ * STEP-7, STEP-8 */
 /*@ requires tail: TailOk(a) && 0 <= k < a.flats;
     requires room: 0 <= n && n + UpdateLen(a.stage, HeldOf(a.flat + k)) <= 9223372036854775805 &&
         \valid(ops + (n .. n + UpdateLen(a.stage, HeldOf(a.flat + k)) - 1));

@@ -7,8 +7,8 @@
 
 #include "../../spec/acsl/segment_lemmas.h"
 
-/* The part that lies in lo … hi-1, not empty, of entry `param`, which lies in its flat group from
- * `start` on; count 0 when there is none. */
+/* The part of entry `param` in the non-empty range lo … hi-1; the entry begins at `start` in its
+ * flat group. count is 0 if the part is empty. */
 /*@ requires range: 0 <= lo < hi <= 4611686018427387904;
     requires entry: 0 <= start <= 1099511627776 && 0 <= numel <= 1099511627776;
     terminates \true; exits \false;

@@ -1,5 +1,5 @@
-/* The walk through a flat group, entry by entry: what every copy between entries (parameters,
- * gradients, checkpoints) and flat groups (buckets, shards) goes by.
+/* The walk through a flat group, entry by entry. Every copy between entries (parameters, gradients,
+ * checkpoints) and flat groups (buckets, shards) uses it.
  * spec: PART-2, PART-9 */
 #ifndef ZP_PLAN_SEGMENT_H
 #define ZP_PLAN_SEGMENT_H
@@ -16,11 +16,11 @@ typedef struct zp_segment {
 
 #include "../../spec/acsl/segment.h"
 
-/* One step of a walk through elements lo … hi-1 of flat group k, 0 <= k < n_flats, of the layout of a
- * stage of a valid configuration: the next run of elements, which belongs to one entry. i is the index
- * on the stage of the entry whose run was last; the first step's is n_params. 0 <= lo, hi < 2^62.
- * The first run begins at lo, each next one where the last ended, the last one ends at hi or at the
- * flat group's end: they tile lo … min(hi, N)-1.
+/* One step of a walk through elements lo … hi-1 of flat group k, 0 <= k < n_flats, of the layout of
+ * a stage of a valid configuration. Returns the next run of elements, all of one entry. i is the
+ * index on the stage of the previous run's entry; for the first step it is n_params. 0 <= lo, hi <
+ * 2^62. The first run begins at lo, each later one where the previous one ended, and the last ends
+ * at hi or at the end of the flat group: the runs tile lo … min(hi, N)-1.
  * spec: PART-2, PART-9 */
 /*@ requires cfg: Readable(cfg);
     requires lay: ReadableLayout(lay) && Planned0(cfg, lay);
@@ -37,7 +37,7 @@ typedef struct zp_segment {
     ensures ends: 0 < \result.count ==> \result.flat + \result.count ==
       Smaller(hi, WalkAt(cfg, lay, \result.param - lay->first_param, k, lo));
     ensures all: \result.count == 0 ==>
-      Smaller(hi, Brought(cfg, lay, 0, k)) <= WalkAt(cfg, lay, i, k, lo); */
+      Smaller(hi, Walked(cfg, lay, 0, k)) <= WalkAt(cfg, lay, i, k, lo); */
 zp_segment zp_segment_next(const zp_config *cfg, const zp_layout *lay, int32_t k, int64_t lo,
                            int64_t hi, int32_t i);
 

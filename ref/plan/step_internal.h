@@ -1,13 +1,13 @@
-/* The STEP program: program_pipeline.c writes the slots, program_slot.c what is at the start of each,
- * program_entry.c what gradients set off there, program_step.c the rest; program_count.c counts. Not
- * installed.
+/* The STEP program. program_pipeline.c writes the slots, program_slot.c the ops at the start of
+ * each slot, program_entry.c the ops of its gradients, program_step.c the rest; program_count.c
+ * counts. Not installed.
  * spec: STEP-2, LEDG-6, LEDG-8 */
 #ifndef ZP_PLAN_STEP_INTERNAL_H
 #define ZP_PLAN_STEP_INTERNAL_H
 
 #include "op.h"
 
-/* One entry's gradient of micro-batch mb, arriving in slot t, with all that its ops depend on. */
+/* One entry's gradient of micro-batch mb, which arrives in slot t, with all inputs of its ops. */
 typedef struct zp_arrival {
   zp_flat flat; /* its flat group, number k */
   int32_t k, param;
@@ -19,9 +19,9 @@ typedef struct zp_arrival {
 
 #include "../../spec/acsl/step_arrival.h"
 
-/* The gradient of the stage's i-th entry of micro-batch mb in slot t; none when it is frozen.
- * ops has room for its ops, behind the clocks so far, and apart from configuration and layout.
- * RED-3 */
+/* Appends the ops for the gradient of the stage's i-th entry and micro-batch mb in slot t, if the
+ * entry is trained. ops has room for its ops, with clocks after those so far, and does not overlap
+ * configuration or layout. RED-3 */
 /*@ requires config: \valid_read(cfg) && 0 <= cfg->stage <= 2 && 0 <= cfg->reduce <= 1 &&
         0 <= cfg->precision <= 2 && 1 <= cfg->micro_batches <= 1048576;
     requires entry: 0 <= i < lay->n_params <= 65536 && 0 <= lay->first_param &&
@@ -52,39 +52,15 @@ typedef struct zp_arrival {
 int64_t zp_put_one(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_t mb, int64_t t,
                    zp_op *ops, int64_t n);
 
-/* a is what stage s of S does in slot t of M micro-batches. */
+/* a describes the work of stage s of S in slot t of M micro-batches. */
 /*@ predicate SlotIs(zp_slot a, integer S, integer M, integer s, integer t) =
       a.backward == BackwardSlot(s, t) && a.mb == Computed(S, M, s, t) &&
       a.send_mb == Sent(S, M, s, t) && a.recv_mb == Received(S, M, s, t) &&
       0 <= a.backward <= 1 && a.mb < M; */
 
-/* Slot t of stage s, a, without its gradients. S and M are 1..2^20, s is 0..S-1; ops has room,
- * behind the clocks so far. PIPE-2, PIPE-3 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576 && 0 <= s < S;
-    requires slot: SlotIs(a, S, M, s, t);
-    requires room: 0 <= n && n + HeadLen(S, M, s, dynamic, t) <= 9223372036854775807 &&
-        \valid(ops + (n .. n + HeadLen(S, M, s, dynamic, t) - 1));
-    requires clock: Clocked(ops, n, t, 0);
-    terminates \true; exits \false;
-    assigns ops[n .. n + HeadLen(S, M, s, dynamic, t) - 1];
-    ensures length: \result == n + HeadLen(S, M, s, dynamic, t);
-    ensures clock: Clocked(ops, \result, t, 5);
-    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
-        LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
-    ensures links: \forall integer peer; LinkOf(ops, \result, peer) ==
-        HeadTrace(LinkOf{Pre}(ops, n, peer), S, M, s, peer, dynamic, t);
-    ensures added: \forall integer p, m, e, k, c;
-        Added(ops, \result, p, m, e, k, c) == Added{Pre}(ops, n, p, m, e, k, c);
-    ensures reductions: \forall integer k, c, m;
-        Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
-    ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
-    ensures quiet: NoGradients(ops, n, \result); */
-int64_t zp_put_head(int32_t dynamic, int32_t S, int64_t M, int32_t s, zp_slot a, int64_t t,
-                    zp_op *ops, int64_t n);
-
-/* Slot t of lay's stage, a, without its gradients: what is read does not change. cfg and lay are
- * within the limits; ops has room, behind the clocks so far, and apart from configuration and
- * layout. PIPE-2, PIPE-3 */
+/* Slot t of lay's stage, described by a, without its gradients; the inputs do not change. cfg and
+ * lay are within the limits; ops has room, with clocks after those so far, and does not overlap
+ * configuration or layout. PIPE-2, PIPE-3 */
 /*@ requires readable: Readable(cfg) && ReadableLayout(lay);
     requires fits: StageFits(cfg, lay);
     requires slot: SlotIs(a, cfg->pp, cfg->micro_batches, lay->stage, t);
@@ -115,9 +91,9 @@ int64_t zp_put_head(int32_t dynamic, int32_t S, int64_t M, int32_t s, zp_slot a,
 int64_t zp_put_stage_head(const zp_config *cfg, const zp_layout *lay, zp_slot a, int64_t t,
                           zp_op *ops, int64_t n);
 
-/* The gradient of the stage's i-th entry of micro-batch mb in slot t: what is read does not change.
- * cfg and lay are within the limits; ops has room for its ops, behind the clocks so far, and apart
- * from configuration and layout. RED-3 */
+/* The gradient of the stage's i-th entry and micro-batch mb in slot t; the inputs do not change.
+ * cfg and lay are within the limits; ops has room for its ops, with clocks after those so far, and
+ * does not overlap configuration or layout. RED-3 */
 /*@ requires readable: Readable(cfg) && ReadableLayout(lay);
     requires fits: StageFits(cfg, lay) && 0 <= i < lay->n_params && 0 <= mb < cfg->micro_batches;
     requires room: 0 <= n && n + RawLen(cfg, lay, i, ReducesOn(cfg, mb)) <= 9223372036854775807 &&
@@ -148,9 +124,9 @@ int64_t zp_put_stage_head(const zp_config *cfg, const zp_layout *lay, zp_slot a,
 int64_t zp_put_nth(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_t mb, int64_t t,
                    zp_op *ops, int64_t n);
 
-/* Appends the whole pipeline of lay's stage to no ops. Returns the number of ops. lay must be the
- * layout of its stage, within the limits; ops has room, apart from configuration and layout.
- * PIPE-1 … PIPE-3 */
+/* Writes the whole pipeline of lay's stage from ops[0] on. Returns the number of ops. lay must be
+ * the layout of its stage, within the limits; ops has room and does not overlap configuration or
+ * layout. PIPE-1 … PIPE-3 */
 /*@ requires readable: Readable(cfg) && ReadableLayout(lay);
     requires fits: StageFits(cfg, lay);
     requires room: PipeLen(cfg, lay) <= 4611686018427387904 &&
@@ -174,21 +150,10 @@ int64_t zp_put_nth(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_
     ensures gradients: GradientOps{Pre,Post}(cfg, lay, ops, 0, \result); */
 int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops);
 
-/* The number of ops of the stage's pipeline without the gradients: heads of slots. cfg and lay are
- * within the limits. PIPE-3, PIPE-6, LEDG-8 */
-/*@ requires readable: Readable(cfg) && ReadableLayout(lay);
-    requires fits: StageFits(cfg, lay);
-    terminates \true; exits \false;
-    assigns \nothing;
-    ensures length: \result ==
-        HeadsLen(cfg->pp, cfg->micro_batches, lay->stage, cfg->dynamic_shapes, SlotsOf(cfg));
-    ensures range: 0 <= \result <= 33554432; */
-int64_t zp_count_heads(const zp_config *cfg, const zp_layout *lay);
-
-/* What the rest of the step depends on besides its clock. */
+/* The inputs of the rest of the step, except its clock. */
 typedef struct zp_tail {
   const zp_flat *flat; /* the stage's flat groups */
-  int32_t flats, keys; /* their number, that of tied keys */
+  int32_t flats, keys; /* their number, and the number of tied keys */
   int32_t stage, reduce, precision;
 } zp_tail;
 
@@ -197,7 +162,8 @@ typedef struct zp_tail {
       0 <= a.precision <= 2 && (0 < a.flats ==> \valid_read(a.flat + (0 .. a.flats - 1))) &&
       FlatsFine(a.flat, a.flats); */
 
-/* Buckets of flat group f that have storage of their own. f must be a flat group. TIE-2 */
+/* The number of buckets of flat group f that have storage of their own. f must be a flat group.
+ * TIE-2 */
 /*@ requires flat: \valid_read(f) && FlatFine(f);
     terminates \true; exits \false;
     assigns \nothing;
@@ -205,8 +171,9 @@ typedef struct zp_tail {
     ensures range: 0 <= \result <= 1099511627776; */
 int64_t zp_held_buckets(const zp_flat *f);
 
-/* Copies of tied entries add up over the stages that hold them, key by key. a must be the stage's;
- * ops has room for the sums, behind the clocks so far, and does not overlap the flat groups. TIE-1 */
+/* Appends the sums of tied entries over the stages that hold them, key by key. a must describe the
+ * stage; ops has room for the sums, with clocks after those so far, and does not overlap the flat
+ * groups. TIE-1 */
 /*@ requires tail: TailOk(a);
     requires room: 0 <= n && n + KeysLen(a.flat, a.flats, a.keys) <= 9223372036854775807 &&
         \valid(ops + (n .. n + KeysLen(a.flat, a.flats, a.keys) - 1));
@@ -226,8 +193,8 @@ int64_t zp_held_buckets(const zp_flat *f);
     ensures quiet: NoGradients(ops, n, \result); */
 int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n);
 
-/* Divides and counts, bucket by bucket. a must be the stage's; ops has room for the means, behind
- * the clocks so far, and does not overlap the flat groups. STAT-2 */
+/* Appends the ops that divide and count, bucket by bucket. a must describe the stage; ops has room
+ * for the means, with clocks after those so far, and does not overlap the flat groups. STAT-2 */
 /*@ requires tail: TailOk(a);
     requires room: 0 <= n && n + Held(a.flat, a.flats) <= 9223372036854775807 &&
         \valid(ops + (n .. n + Held(a.flat, a.flats) - 1));
@@ -245,8 +212,8 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n);
     ensures quiet: NoGradients(ops, n, \result); */
 int64_t zp_put_means(zp_tail a, int64_t t, zp_op *ops, int64_t n);
 
-/* Updates and gathers, bucket by bucket. a must be the stage's; ops has room, behind the clocks so
- * far, and does not overlap the flat groups. STEP-7, STEP-8 */
+/* Appends updates and gathers, bucket by bucket. a must describe the stage; ops has room, with
+ * clocks after those so far, and does not overlap the flat groups. STEP-7, STEP-8 */
 /*@ requires tail: TailOk(a);
     requires room: 0 <= n &&
         n + UpdateLen(a.stage, Held(a.flat, a.flats)) <= 9223372036854775805 &&
@@ -267,7 +234,7 @@ int64_t zp_put_means(zp_tail a, int64_t t, zp_op *ops, int64_t n);
     ensures quiet: NoGradients(ops, n, \result); */
 int64_t zp_put_update(zp_tail a, int64_t t, zp_op *ops, int64_t n);
 
-/* The number of ops that zp_put_step writes from ops[0] on, and returns. lay must be the layout of a
+/* The number of ops that zp_put_step writes from ops[0] on and returns. lay must be the layout of a
  * stage of the valid configuration cfg. LEDG-8 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageSeen(cfg, lay) && FlatsFine(lay->flat, lay->n_flats);
@@ -279,7 +246,8 @@ int64_t zp_put_update(zp_tail a, int64_t t, zp_op *ops, int64_t n);
 int64_t zp_need_step(const zp_config *cfg, const zp_layout *lay);
 
 /* Writes the STEP program of a rank of lay's stage. lay must be the layout of a stage of the valid
- * configuration cfg; ops has room, apart from configuration and layout. LEDG-6, PIPE-3, RED-3 */
+ * configuration cfg; ops has room and does not overlap configuration or layout. LEDG-6, PIPE-3,
+ * RED-3 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageSeen(cfg, lay) && FlatsFine(lay->flat, lay->n_flats);
     requires room: \valid(ops + (0 .. StepNeed(cfg, lay) - 1));

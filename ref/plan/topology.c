@@ -3,7 +3,7 @@
 
 #include "../../spec/acsl/topology_lemmas.h"
 
-/* x·m + y for 0 <= x, 0 <= y < m or y = 0, when that is at most 2^20. TOPO-1 */
+/* x·m + y for 0 <= x and 0 <= y < m or y = 0, if the result is at most 2^20. TOPO-1 */
 /*@ requires range: 0 <= x <= 1048576 && 1 <= m <= 1048576 && 0 <= y <= 1048576;
     requires fits: Mix(x, m, y) <= 1048576;
     terminates \true;
@@ -50,8 +50,8 @@ int32_t zp_tied_on_stage(const zp_config *cfg, int32_t key, int32_t stage)
   return 0;
 }
 
-/* Stages below `limit` that hold `key`: entries are listed by stage, so the changes of stage are
- * counted. cfg is valid and readable, limit is in 0..pp. TOPO-4 */
+/* The number of stages below `limit` that hold `key`. Entries are listed by stage, so this counts
+ * changes of stage. cfg is valid and readable, limit is in 0..pp. TOPO-4 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires limit: 0 <= limit <= cfg->pp;
     terminates \true;
@@ -64,7 +64,7 @@ static int32_t tied_stages(const zp_config *cfg, int32_t key, int32_t limit)
   int32_t n = 0, last = -1;
   /*@ loop invariant range: 0 <= j <= cfg->n_params && -1 <= last < limit;
       loop invariant count: n == CountOn(cfg, key, last + 1);
-      loop invariant behind: \forall integer i; 0 <= i < j && cfg->params[i].tied == key &&
+      loop invariant before: \forall integer i; 0 <= i < j && cfg->params[i].tied == key &&
           cfg->params[i].stage < limit ==> cfg->params[i].stage <= last;
       loop invariant ahead: \forall integer i; j <= i < cfg->n_params ==>
           last <= cfg->params[i].stage;
@@ -99,7 +99,7 @@ static int32_t tied_stage(const zp_config *cfg, int32_t key, int32_t i)
   /*@ loop invariant range: 0 <= j <= cfg->n_params && -1 <= last < cfg->pp;
       loop invariant count: n == CountOn(cfg, key, last + 1);
       loop invariant below: n <= i;
-      loop invariant behind: \forall integer k; 0 <= k < j && cfg->params[k].tied == key ==>
+      loop invariant before: \forall integer k; 0 <= k < j && cfg->params[k].tied == key ==>
           cfg->params[k].stage <= last;
       loop invariant ahead: \forall integer k; j <= k < cfg->n_params ==>
           last <= cfg->params[k].stage;

@@ -1,4 +1,4 @@
-/* Who is who: ranks, coordinates and the groups that they form.
+/* Ranks, their coordinates and their groups.
  * rank = (pp_index·dp + dp_index)·tp + tp_index. spec: TOPO-1 … TOPO-5 */
 #ifndef ZP_PLAN_TOPOLOGY_H
 #define ZP_PLAN_TOPOLOGY_H
@@ -59,8 +59,8 @@ zp_coord zp_coord_of(const zp_config *cfg, int32_t rank);
     ensures range: 0 <= \result < World(cfg); */
 int32_t zp_rank_of(const zp_config *cfg, zp_coord at);
 
-/* 1 when an entry of tied key `key` lives on pipeline stage `stage`, else 0. cfg is valid and
- * readable. spec: TOPO-4 */
+/* 1 if pipeline stage `stage` has an entry with tied key `key`, else 0. cfg is valid and readable.
+ * spec: TOPO-4 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     terminates \true;
     exits \false;
@@ -71,8 +71,9 @@ int32_t zp_rank_of(const zp_config *cfg, zp_coord at);
     ensures bit: \result == 0 || \result == 1; */
 int32_t zp_tied_on_stage(const zp_config *cfg, int32_t key, int32_t stage);
 
-/* Members of the group of this kind (for ZP_GROUP_TIED: of key `key`) that contains coordinate
- * `at`; 0 when `at` is in no such group. cfg is valid and readable, `at` within the topology.
+/* The number of members of the group of this kind (for ZP_GROUP_TIED: of key `key`) that contains
+ * coordinate `at`; 0 if `at` is in no such group. cfg is valid and readable, `at` within the
+ * topology.
  * spec: TOPO-2 … TOPO-4 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: Within(cfg, at.pp, at.dp, at.tp);
@@ -83,8 +84,8 @@ int32_t zp_tied_on_stage(const zp_config *cfg, int32_t key, int32_t stage);
     ensures range: 0 <= \result <= World(cfg); */
 int32_t zp_group_size(const zp_config *cfg, int32_t group, int32_t key, zp_coord at);
 
-/* Place of `at` in its own group, 0..size-1, or -1 when it is in none. cfg is valid and readable,
- * `at` within the topology. spec: TOPO-2 … TOPO-4 */
+/* The index of `at` in its own group, 0..size-1, or -1 if it is in no such group. cfg is valid and
+ * readable, `at` within the topology. spec: TOPO-2 … TOPO-4 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: Within(cfg, at.pp, at.dp, at.tp);
     terminates \true;
@@ -94,8 +95,8 @@ int32_t zp_group_size(const zp_config *cfg, int32_t group, int32_t key, zp_coord
     ensures range: -1 <= \result < World(cfg); */
 int32_t zp_group_index(const zp_config *cfg, int32_t group, int32_t key, zp_coord at);
 
-/* The i-th member (a world rank) of the group that contains `at`, 0 <= i < size; members ascend.
- * -1 when there is none. cfg is valid and readable, `at` within the topology.
+/* The i-th member (a world rank) of the group that contains `at`, 0 <= i < size; members ascend. -1
+ * if there is no such member. cfg is valid and readable, `at` within the topology.
  * spec: TOPO-2 … TOPO-4 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: Within(cfg, at.pp, at.dp, at.tp);
@@ -106,8 +107,9 @@ int32_t zp_group_index(const zp_config *cfg, int32_t group, int32_t key, zp_coor
     ensures range: -1 <= \result < World(cfg); */
 int32_t zp_group_member(const zp_config *cfg, int32_t group, int32_t key, zp_coord at, int32_t i);
 
-/* A number that equals for two ranks iff they are in the same group of this kind: the group's
- * first member. -1 when `at` is in none. cfg is valid and readable, `at` within the topology.
+/* A number that is equal for two ranks iff they are in the same group of this kind: the group's
+ * first member. -1 if `at` is in no such group. cfg is valid and readable, `at` within the
+ * topology.
  * spec: TOPO-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires at: Within(cfg, at.pp, at.dp, at.tp);

@@ -1,4 +1,5 @@
-/* Two layouts of one stage, two stages that hold one key, give equal ledgers: LEDG-2, LEDG-3. */
+/* Two layouts of one stage, and two stages that hold one key, give equal ledgers: LEDG-2,
+ * LEDG-3. */
 #ifndef ZP_SPEC_ACSL_ALIKE_LEMMAS_H
 #define ZP_SPEC_ACSL_ALIKE_LEMMAS_H
 
@@ -27,7 +28,7 @@
       (\forall integer i; 0 <= i < k ==> KeptFlat{A,B}(f + i)) ==>
       SaveFlats{A}(t, c, s, f, k, g) == SaveFlats{B}(t, c, s, f, k, g); */
 
-/* What the layout of a stage says, entry by entry and flat group by flat group. */
+/* The fields of a stage's layout, entry by entry and flat group by flat group. */
 /*@ lemma Mine_Entry{L}: \forall zp_config *c, integer s, zp_layout *lay, integer j;
       Valid(c) && LayoutOf(c, s, lay) && 0 <= j < c->n_params ==> EntryMine(c, lay, j) &&
       (c->params[j].stage == lay->stage <==>

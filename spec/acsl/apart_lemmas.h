@@ -1,4 +1,4 @@
-/* From \separated ranges to Apart of init_save.h, which speaks of each field by itself. */
+/* From \separated ranges to Apart of init_save.h, which is about each field separately. */
 #ifndef ZP_SPEC_ACSL_APART_LEMMAS_H
 #define ZP_SPEC_ACSL_APART_LEMMAS_H
 
@@ -46,7 +46,7 @@
     lemma Clear_Layout: \forall zp_op *ops, integer cap, p, m, zp_layout *q;
       FarFromLayout(ops, cap, q) && 0 <= p && 0 <= m && p + m <= cap ==>
       ClearOfLayout(ops + p, m, q);
-    // Far from all that is read.
+    // ops overlap no input.
     predicate Far(zp_op *ops, integer cap, zp_config *c, zp_param *ps, integer np, zp_layout *lay,
         zp_flat *fs, integer nf) =
       FarFromConfig(ops, cap, c) && FarFromEntries(ops, cap, ps, np) &&
@@ -57,7 +57,7 @@
     lemma Far_Apart: \forall zp_op *ops, integer cap, len, zp_config *c, zp_param *ps, integer np,
       zp_layout *lay, zp_flat *fs, integer nf; Far(ops, cap, c, ps, np, lay, fs, nf) &&
       len <= cap ==> Apart(ops, 0, len, c, ps, np, lay, fs, nf);
-    // Writing m ops from *op on changes nothing of the rest of the flat groups.
+    // Writing m ops from *op on does not change the rest of the flat groups.
     predicate ClearOfHolders(zp_op *op, integer m, zp_flat *fs, integer nf) =
       \forall integer k; 0 <= k < nf ==> \separated(&fs[k].optgroup, op + (0 .. m - 1)) &&
         \separated(&fs[k].holder, op + (0 .. m - 1));

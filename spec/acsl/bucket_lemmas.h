@@ -1,8 +1,8 @@
-/* How many buckets there are, and which elements a bucket has. Include after partition.h. */
+/* The number of buckets, and the elements of a bucket. Include after partition.h. */
 #ifndef ZP_SPEC_ACSL_BUCKET_LEMMAS_H
 #define ZP_SPEC_ACSL_BUCKET_LEMMAS_H
 
-/*@ // Bucket b of n elements, c a bucket, has an element.
+/*@ // Bucket b of n elements, with capacity c, has an element.
     predicate BucketOf(integer n, integer c, integer b) = 0 <= b && b * c < n;
 
     lemma Quotient_Times: \forall integer x, c; 0 <= x && 1 <= c ==> x / c * c <= x;

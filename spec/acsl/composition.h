@@ -1,38 +1,42 @@
-/* STAT-2 for whole runs: what the ranks' parts, each counted once, add up to. ACSL only.
- * Include after ref/plan/program.h.
+/* STAT-2 for whole groups: the sum of the ranks' parts, each counted once. ACSL only. Include after
+ * ref/plan/program.h.
  *
  * e is the end of a stage's entries and x counts them in backward order, as in layout.h; t is a tp
- * index; z, the copy, tells expert copies apart: the index in ep, 0 for entries that are not experts. */
+ * index; z, the copy, distinguishes expert copies: the index in ep, 0 for entries that are not
+ * experts. */
 #ifndef ZP_SPEC_ACSL_COMPOSITION_H
 #define ZP_SPEC_ACSL_COMPOSITION_H
 
 /* The reduced gradient: the square of element i of entry j, of its copy (t, z), in units of 2^-298.
- * Nothing is known of it: what follows holds of every gradient. */
-/*@ axiomatic ReducedGradient { logic integer SquareOf(integer j, integer t, integer z, integer i); } */
+ * It is uninterpreted, so the lemmas hold for every gradient. */
+/*@ axiomatic ReducedGradient {
+      logic integer SquareOf(integer j, integer t, integer z, integer i);
+    } */
 
 /*@ // the first n elements of entry j's copy
     logic integer EntrySum(integer j, integer t, integer z, integer n) =
       n <= 0 ? 0 : EntrySum(j, t, z, n - 1) + SquareOf(j, t, z, n - 1);
     logic integer Clip(integer x, integer n) = x <= 0 ? 0 : x < n ? x : n;
 
-    // STAT-2: 1 when tp index t counts entry j of a stage that ends at e; of the uses of a tied key
+    // STAT-2: 1 if tp index t counts entry j of a stage that ends at e; of the uses of a tied key,
     // the one that has the storage on the first stage of the key
     logic integer CountedOn{L}(zp_config *c, integer e, integer j, integer t) =
       (c->params[j].sharded == 1 || t == 0) &&
       (c->params[j].tied < 0 || UseOf(c, e, j) == 0 &&
         StageOf(c, c->params[j].tied, 0) == c->params[j].stage) ? 1 : 0;
 
-    // what entry j contributes of the flat elements of k below pos; then the first x entries
+    // the contribution of entry j to the flat elements of k below pos; then of the first x entries
     logic integer BelowOf{L}(zp_config *c, integer e, integer j, integer k, integer t, integer z,
         integer pos) =
       FlatOf(c, e, j) == k && CountedOn(c, e, j, t) == 1 ?
         EntrySum(j, t, z, Clip(pos - StartOf(c, e, j), c->params[j].numel)) : 0;
-    logic integer SquaresBelow{L}(zp_config *c, integer e, integer x, integer k, integer t, integer z,
-        integer pos) =
+    logic integer SquaresBelow{L}(zp_config *c, integer e, integer x, integer k, integer t,
+        integer z, integer pos) =
       x <= 0 ? 0 : SquaresBelow(c, e, x - 1, k, t, z, pos) + BelowOf(c, e, e - x, k, t, z, pos);
     // all of flat group k
-    logic integer FlatEntry{L}(zp_config *c, integer e, integer j, integer k, integer t, integer z) =
-      FlatOf(c, e, j) == k && CountedOn(c, e, j, t) == 1 ? EntrySum(j, t, z, c->params[j].numel) : 0;
+    logic integer FlatEntry{L}(zp_config *c, integer e, integer j, integer k, integer t,
+        integer z) = FlatOf(c, e, j) == k && CountedOn(c, e, j, t) == 1 ?
+        EntrySum(j, t, z, c->params[j].numel) : 0;
     logic integer FlatSquares{L}(zp_config *c, integer e, integer x, integer k, integer t,
         integer z) =
       x <= 0 ? 0 : FlatSquares(c, e, x - 1, k, t, z) + FlatEntry(c, e, e - x, k, t, z);
@@ -41,9 +45,10 @@
 /* One flat group of n elements, capacity cap, d members, alignment a: parts and buckets. */
 /*@ logic integer PartAt(integer n, integer cap, integer d, integer a, integer b, integer r) =
       b * cap + r * Part(n, cap, d, a, b);
-    // what member r counts in its part of bucket b, in its first b buckets; the first r members there
-    logic integer PartSquares{L}(zp_config *c, integer e, integer x, integer k, integer t, integer z,
-        integer n, integer cap, integer d, integer a, integer b, integer r) =
+    // member r's count in its part of bucket b, and in its first b buckets; the same for the first
+    // r members
+    logic integer PartSquares{L}(zp_config *c, integer e, integer x, integer k, integer t,
+        integer z, integer n, integer cap, integer d, integer a, integer b, integer r) =
       SquaresBelow(c, e, x, k, t, z, PartAt(n, cap, d, a, b, r + 1)) -
       SquaresBelow(c, e, x, k, t, z, PartAt(n, cap, d, a, b, r));
     logic integer MemberSquares{L}(zp_config *c, integer e, integer x, integer k, integer t,
@@ -60,7 +65,7 @@
         PartSquares(c, e, x, k, t, z, n, cap, d, a, b, m - 1);
     predicate FlatShape(integer n, integer cap, integer d, integer a) =
       0 <= n && 1 <= cap && 1 <= d && 1 <= a && WholeUnits(cap, d, a);
-    // entry j, when it is in flat group k, lies within the flat elements 0 … n-1
+    // entry j, if it is in flat group k, lies within the flat elements 0 … n-1
     predicate EntryWithin{L}(zp_config *c, integer e, integer j, integer k, integer n) =
       FlatOf(c, e, j) == k ==> 0 <= c->params[j].numel && 0 <= StartOf(c, e, j) &&
         StartOf(c, e, j) + c->params[j].numel <= n;
@@ -68,11 +73,12 @@
       \forall integer i; e - x <= i < e ==> EntryWithin(c, e, i, k, n);
 */
 
-/* Where parts and buckets begin and end. */
+/* The limits of parts and buckets. */
 /*@ lemma Numel_Positive: \forall integer n, cap, b; 1 <= cap && b * cap < n ==>
       1 <= BucketNumel(n, cap, b);
     lemma Commutes: \forall integer x, d; x == x / d * d ==> d * (x / d) == x;
-    lemma Part_Padded: \forall integer n, cap, d, a, b; 1 <= cap && 1 <= d && 1 <= a && b * cap < n ==>
+    lemma Part_Padded: \forall integer n, cap, d, a, b;
+      1 <= cap && 1 <= d && 1 <= a && b * cap < n ==>
       d * Part(n, cap, d, a, b) == BucketPadded(n, cap, d, a, b);
     lemma Padded_Parts: \forall integer n, cap, d, a, b; FlatShape(n, cap, d, a) && b * cap < n ==>
       PartAt(n, cap, d, a, b, d) == b * cap + BucketPadded(n, cap, d, a, b);
@@ -82,10 +88,12 @@
     lemma Multiple_Tight: \forall integer p, q, m; 1 <= m && p * m <= q * m < p * m + m ==> p == q;
     lemma Times_Tight: \forall integer p, q, m; 1 <= m && p * m <= q * m < p * m + m ==>
       q * m == p * m;
-    lemma RoundUp_Exact: \forall integer x, m; 1 <= m && 0 <= x && Multiple(x, m) ==> RoundUp(x, m) == x;
-    lemma RoundUp_Unit: \forall integer x, d, a; 0 <= x && 1 <= d && 1 <= a && WholeUnits(x, d, a) ==>
-      RoundUp(x, d * a) == x;
-    lemma Numel_Whole: \forall integer n, cap, b; (b + 1) * cap <= n ==> BucketNumel(n, cap, b) == cap;
+    lemma RoundUp_Exact: \forall integer x, m; 1 <= m && 0 <= x && Multiple(x, m) ==>
+      RoundUp(x, m) == x;
+    lemma RoundUp_Unit: \forall integer x, d, a;
+      0 <= x && 1 <= d && 1 <= a && WholeUnits(x, d, a) ==> RoundUp(x, d * a) == x;
+    lemma Numel_Whole: \forall integer n, cap, b; (b + 1) * cap <= n ==>
+      BucketNumel(n, cap, b) == cap;
     lemma Padded_Whole: \forall integer n, cap, d, a, b; FlatShape(n, cap, d, a) &&
       (b + 1) * cap <= n ==> BucketPadded(n, cap, d, a, b) == cap;
     lemma Numel_Last: \forall integer n, cap, b; n <= (b + 1) * cap ==>
@@ -123,8 +131,9 @@
     lemma Below_None{L}: \forall integer x; 0 <= x ==>
       \forall zp_config *c, integer e, k, t, z, n; FlatHolds(c, e, x, k, n) ==>
       SquaresBelow(c, e, x, k, t, z, 0) == 0;
-    lemma Parts_Bucket{L}: \forall integer m; 0 <= m ==> \forall zp_config *c, integer e, x, k, t, z,
-      n, cap, d, a, b; BucketSquares(c, e, x, k, t, z, n, cap, d, a, b, m) ==
+    lemma Parts_Bucket{L}: \forall integer m; 0 <= m ==>
+      \forall zp_config *c, integer e, x, k, t, z, n, cap, d, a, b;
+      BucketSquares(c, e, x, k, t, z, n, cap, d, a, b, m) ==
         SquaresBelow(c, e, x, k, t, z, PartAt(n, cap, d, a, b, m)) -
         SquaresBelow(c, e, x, k, t, z, PartAt(n, cap, d, a, b, 0));
     lemma Members_Bucket{L}: \forall integer m; 0 <= m ==> \forall zp_config *c, integer e, x, k, t,
@@ -132,21 +141,23 @@
       MembersSquares(c, e, x, k, t, z, n, cap, d, a, b, m) ==
         MembersSquares(c, e, x, k, t, z, n, cap, d, a, b - 1, m) +
         BucketSquares(c, e, x, k, t, z, n, cap, d, a, b - 1, m);
-    lemma Members_None{L}: \forall integer m; 0 <= m ==> \forall zp_config *c, integer e, x, k, t, z,
-      n, cap, d, a, b; b <= 0 ==> MembersSquares(c, e, x, k, t, z, n, cap, d, a, b, m) == 0;
+    lemma Members_None{L}: \forall integer m; 0 <= m ==>
+      \forall zp_config *c, integer e, x, k, t, z, n, cap, d, a, b;
+      b <= 0 ==> MembersSquares(c, e, x, k, t, z, n, cap, d, a, b, m) == 0;
     lemma Bucket_Whole{L}: \forall zp_config *c, integer e, x, k, t, z, n, cap, d, a, b;
       FlatShape(n, cap, d, a) && 0 <= b && (b + 1) * cap <= n ==>
       BucketSquares(c, e, x, k, t, z, n, cap, d, a, b, d) ==
         SquaresBelow(c, e, x, k, t, z, (b + 1) * cap) - SquaresBelow(c, e, x, k, t, z, b * cap);
-    lemma Members_Below{L}: \forall integer b; 0 <= b ==> \forall zp_config *c, integer e, x, k, t, z,
-      n, cap, d, a; FlatShape(n, cap, d, a) && b * cap <= n ==>
+    lemma Members_Below{L}: \forall integer b; 0 <= b ==>
+      \forall zp_config *c, integer e, x, k, t, z, n, cap, d, a;
+      FlatShape(n, cap, d, a) && b * cap <= n ==>
       MembersSquares(c, e, x, k, t, z, n, cap, d, a, b, d) ==
         SquaresBelow(c, e, x, k, t, z, b * cap) - SquaresBelow(c, e, x, k, t, z, 0);
     lemma Bucket_Last{L}: \forall zp_config *c, integer e, x, k, t, z, n, cap, d, a, b; 0 <= x &&
       FlatShape(n, cap, d, a) && FlatHolds(c, e, x, k, n) && 0 <= b && b * cap < n &&
       n <= (b + 1) * cap ==> BucketSquares(c, e, x, k, t, z, n, cap, d, a, b, d) ==
         FlatSquares(c, e, x, k, t, z) - SquaresBelow(c, e, x, k, t, z, b * cap);
-    // the parts of all members and buckets are the flat group
+    // the parts of all members and buckets together are the flat group
     lemma Members_Flat{L}: \forall zp_config *c, integer e, x, k, t, z, n, cap, d, a; 0 <= x &&
       FlatShape(n, cap, d, a) && FlatHolds(c, e, x, k, n) ==>
       MembersSquares(c, e, x, k, t, z, n, cap, d, a, Buckets(n, cap), d) ==
@@ -155,8 +166,8 @@
 
 #include "quotient.h"
 
-/* All members of a flat group's reduction groups, rank by rank: rank d of the dp ranks is member d / q
- * of copy d % q, q being ep for experts and 1 for others. */
+/* All members of a flat group's reduction groups, rank by rank: rank d of the dp ranks is member d
+ * / q of copy d % q, where q is ep for experts and 1 for others. */
 /*@ logic integer CopiesOf{L}(zp_config *c, integer j) = c->params[j].expert != 0 ? c->ep : 1;
     // one member of the first z copies; all ranks below m; the first z copies whole
     logic integer MemberCopies{L}(zp_config *c, integer e, integer x, integer k, integer t,
@@ -198,16 +209,18 @@
       cap, d, a, b, m; 1 <= m ==> MembersCopies(c, e, x, k, t, n, cap, d, a, b, m, z) ==
         MembersCopies(c, e, x, k, t, n, cap, d, a, b, m - 1, z) +
         MemberCopies(c, e, x, k, t, n, cap, d, a, b, m - 1, z);
-    lemma Members_Zero{L}: \forall integer z; 0 <= z ==> \forall zp_config *c, integer e, x, k, t, n,
-      cap, d, a, b; MembersCopies(c, e, x, k, t, n, cap, d, a, b, 0, z) == 0;
-    lemma Ranks_Members{L}: \forall integer r; 0 <= r ==> \forall zp_config *c, integer e, x, k, t, n,
-      cap, d, a, b, q; 1 <= q ==> RanksFlat(c, e, x, k, t, n, cap, d, a, b, q, Mix(r, q, 0)) ==
+    lemma Members_Zero{L}: \forall integer z; 0 <= z ==>
+      \forall zp_config *c, integer e, x, k, t, n, cap, d, a, b;
+      MembersCopies(c, e, x, k, t, n, cap, d, a, b, 0, z) == 0;
+    lemma Ranks_Members{L}: \forall integer r; 0 <= r ==>
+      \forall zp_config *c, integer e, x, k, t, n, cap, d, a, b, q;
+      1 <= q ==> RanksFlat(c, e, x, k, t, n, cap, d, a, b, q, Mix(r, q, 0)) ==
         MembersCopies(c, e, x, k, t, n, cap, d, a, b, r, q);
     lemma Copies_Flat{L}: \forall integer z; 0 <= z ==> \forall zp_config *c, integer e, x, k, t, n,
       cap, d, a; 0 <= x && FlatShape(n, cap, d, a) && FlatHolds(c, e, x, k, n) ==>
       MembersCopies(c, e, x, k, t, n, cap, d, a, Buckets(n, cap), d, z) ==
         FlatCopies(c, e, x, k, t, z);
-    // what the d·q ranks count of flat group k is the flat group, in its q copies
+    // the counts of the d·q ranks for flat group k sum to the flat group, in its q copies
     lemma Ranks_Flat{L}: \forall zp_config *c, integer e, x, k, t, n, cap, d, a, q; 0 <= x &&
       1 <= q && FlatShape(n, cap, d, a) && FlatHolds(c, e, x, k, n) ==>
       RanksFlat(c, e, x, k, t, n, cap, d, a, Buckets(n, cap), q, Mix(d, q, 0)) ==
@@ -263,7 +276,8 @@
     lemma Low_Entry{L}: \forall zp_config *c, integer e, j, t, g, q; 0 <= g &&
       CopiesLike(c, e, j, g, q) ==>
       LowEntry(c, e, j, t, g + 1) == LowEntry(c, e, j, t, g) + KEntry(c, e, j, g, t, q);
-    lemma Group_One{L}: \forall zp_config *c, integer e, x, k, q; 1 <= x && GroupLike(c, e, x, k, q) ==>
+    lemma Group_One{L}: \forall zp_config *c, integer e, x, k, q;
+      1 <= x && GroupLike(c, e, x, k, q) ==>
       GroupLike(c, e, x - 1, k, q) && CopiesLike(c, e, e - x, k, q);
     lemma Low_Entries{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e, t, g, q;
       0 <= g && GroupLike(c, e, x, g, q) ==> LowSquares(c, e, x, t, g + 1) ==
@@ -274,16 +288,18 @@
       GroupsLike(c, e, x, y, g) ==> GroupsLike(c, e, x, y, g - 1) &&
       GroupLike(c, e, x, g - 1, CopiesAt(c, e, y, g - 1));
     lemma Copies_Low{L}: \forall zp_config *c, integer j; 1 <= c->ep ==> 1 <= CopiesOf(c, j);
-    lemma Groups_Step{L}: \forall zp_config *c, integer e, x, t, g; 0 <= x && 1 <= g && 1 <= c->ep &&
-      GroupsLike(c, e, x, x, g) ==> LowSquares(c, e, x, t, g) ==
-        LowSquares(c, e, x, t, g - 1) + FlatCopies(c, e, x, g - 1, t, CopiesAt(c, e, x, g - 1));
-    lemma Groups_Low{L}: \forall integer g; 0 <= g ==> \forall zp_config *c, integer e, x, t; 0 <= x &&
-      1 <= c->ep && GroupsLike(c, e, x, x, g) ==> GroupsSquares(c, e, x, t, g) == LowSquares(c, e, x, t, g);
+    lemma Groups_Step{L}: \forall zp_config *c, integer e, x, t, g;
+      0 <= x && 1 <= g && 1 <= c->ep && GroupsLike(c, e, x, x, g) ==>
+      LowSquares(c, e, x, t, g) == LowSquares(c, e, x, t, g - 1) +
+        FlatCopies(c, e, x, g - 1, t, CopiesAt(c, e, x, g - 1));
+    lemma Groups_Low{L}: \forall integer g; 0 <= g ==> \forall zp_config *c, integer e, x, t;
+      0 <= x && 1 <= c->ep && GroupsLike(c, e, x, x, g) ==>
+      GroupsSquares(c, e, x, t, g) == LowSquares(c, e, x, t, g);
     lemma All_One{L}: \forall zp_config *c, integer e, x, g; 1 <= x && AllInGroups(c, e, x, g) ==>
       AllInGroups(c, e, x - 1, g) && InGroups(c, e, e - x, g);
     lemma Low_Stage{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e, t, g;
       AllInGroups(c, e, x, g) ==> LowSquares(c, e, x, t, g) == StageSquares(c, e, x, t);
-    // all flat groups of a stage are its trained entries, each once
+    // all flat groups of a stage contain its trained entries, each once
     lemma Groups_Stage{L}: \forall zp_config *c, integer e, x, t, g; 0 <= x && 0 <= g &&
       1 <= c->ep && GroupsLike(c, e, x, x, g) && AllInGroups(c, e, x, g) ==>
       GroupsSquares(c, e, x, t, g) == StageSquares(c, e, x, t);

@@ -1,6 +1,6 @@
-/* STAT-2, TIE-2: each logical element is counted once. composition.h says which entries tp index t
- * counts; here: of the entries that share a tied key exactly one, whatever the stages. ACSL only.
- * Include after composition.h, topology_lemmas.h and the lemmas of layouts. */
+/* STAT-2, TIE-2: each logical element is counted once. composition.h defines the entries that tp
+ * index t counts. Here: of the entries that share a tied key it counts exactly one, on whatever
+ * stages. ACSL only. Include after composition.h, topology_lemmas.h and the lemmas of layouts. */
 #ifndef ZP_SPEC_ACSL_COMPOSITION_ONCE_H
 #define ZP_SPEC_ACSL_COMPOSITION_ONCE_H
 
@@ -25,7 +25,7 @@
       WithKey(c, i, key) && WithKey(c, j, key) ==> ClassOf(c, i) == ClassOf(c, j);
     lemma Keeps_Above{L}: \forall zp_config *c, integer i, j, key; Valid(c) && 0 <= key &&
       KeepsKey(c, i, key) && KeepsKey(c, j, key) && i <= j ==> i == j;
-    // at most one entry of a key is counted by any tp index
+    // any tp index counts at most one entry of a key
     lemma Once_AtMost{L}: \forall zp_config *c, integer i, j, key, t, u; Valid(c) && 0 <= key &&
       WithKey(c, i, key) && WithKey(c, j, key) && Counted(c, i, t) && Counted(c, j, u) ==> i == j;
 
@@ -37,7 +37,7 @@
     lemma Once_First{L}: \forall zp_config *c, integer j, key; Valid(c) && 0 <= key &&
       WithKey(c, j, key) ==> 0 <= StageOf(c, key, 0) < c->pp &&
       On(c, key, StageOf(c, key, 0)) == 1;
-    // and one is: the storage of an entry with the key on the key's first stage
+    // and it counts one: the entry with the storage on the key's first stage
     lemma Once_Head{L}: \forall zp_config *c, integer e, j, key; Valid(c) && 0 <= key &&
       WithKey(c, j, key) && e == StageEnd(c, c->params[j].stage) ==>
       WithKey(c, HeadOf(c, e, j), key) && c->params[HeadOf(c, e, j)].stage == c->params[j].stage &&
@@ -46,8 +46,8 @@
       WithKey(c, j, key) && c->params[j].stage == StageOf(c, key, 0) &&
       e == StageEnd(c, c->params[j].stage) ==>
       KeepsKey(c, HeadOf(c, e, j), key) && Counted(c, HeadOf(c, e, j), 0);
-    // an entry without a key is counted by tp index 0 alone when tp holds replicas of it, by each tp
-    // index, its own slice, when it is cut over tp
+    // an entry without a key: only tp index 0 counts it if it is tp-replicated; each tp index
+    // counts its own slice if it is tp-sharded
     lemma Once_Replica{L}: \forall zp_config *c, integer j, t; c->params[j].tied < 0 &&
       c->params[j].sharded != 1 ==> (Counted(c, j, t) <==> t == 0);
     lemma Once_Slice{L}: \forall zp_config *c, integer j, t; c->params[j].tied < 0 &&

@@ -1,5 +1,6 @@
-/* STAT-2 for the world: the ranks' counts of a step add up to the squares of the logical elements of
- * the reduced gradient. ACSL only. Include after composition.h and the lemmas of layouts. */
+/* STAT-2 for the world: the sum of the ranks' counts in a step is the sum of the squares of the
+ * logical elements of the reduced gradient. ACSL only. Include after composition.h and the lemmas
+ * of layouts. */
 #ifndef ZP_SPEC_ACSL_COMPOSITION_WORLD_H
 #define ZP_SPEC_ACSL_COMPOSITION_WORLD_H
 
@@ -8,8 +9,10 @@
       MembersOf(c, Opener(c, e, x, k));
     logic integer RoomAt{L}(zp_config *c, integer e, integer x, integer k) =
       Capacity(c->bucket, DepthAt(c, e, x, k), c->align);
-    // what rank m of the dp ranks counts of it, of the first g groups; the first m ranks there
-    logic integer RankGroup{L}(zp_config *c, integer e, integer x, integer k, integer t, integer m) =
+    // the count of rank m of the dp ranks for it, and for the first g groups; the same for the
+    // first m ranks
+    logic integer RankGroup{L}(zp_config *c, integer e, integer x, integer k, integer t,
+        integer m) =
       RankFlat(c, e, x, k, t, FlatNumel(c, e, x, k), RoomAt(c, e, x, k), DepthAt(c, e, x, k),
         c->align, Buckets(FlatNumel(c, e, x, k), RoomAt(c, e, x, k)), CopiesAt(c, e, x, k), m);
     logic integer RanksGroup{L}(zp_config *c, integer e, integer x, integer k, integer t,
@@ -55,7 +58,8 @@
       RanksStage(c, e, x, t, g, c->dp) == StageSquares(c, e, x, t);
 */
 
-/* The world: t < tp, then s < pp. Counted by its ranks, and by its logical elements. */
+/* The world: t < tp, then s < pp. The sum of its ranks' counts, and the sum over its logical
+ * elements. */
 /*@ logic integer StageGroups{L}(zp_config *c, integer s) =
       FlatCount(c, StageEnd(c, s), StageCount(c, s));
     logic integer CountedStage{L}(zp_config *c, integer s, integer t) =
@@ -80,7 +84,7 @@
       CountedWorld(c, s) == LogicalWorld(c, s);
 */
 
-/* A valid configuration's stages are so. */
+/* The stages of a valid configuration satisfy this. */
 /*@ lemma Fine_Copies{L}: \forall zp_config *c, integer j; Valid(c) && 0 <= j < c->n_params ==>
       1 <= CopiesOf(c, j) && Mix(MembersOf(c, j), CopiesOf(c, j), 0) == c->dp;
     lemma Fine_Shape{L}: \forall zp_config *c, integer e, x, k; Valid(c) &&
@@ -109,7 +113,8 @@
       0 <= x <= e <= c->n_params ==> GroupsFine(c, e, x, FlatCount(c, e, x));
     lemma Fine_Stage{L}: \forall zp_config *c, integer s; Valid(c) && 0 <= s < c->pp ==>
       StageFine(c, s);
-    // for every valid configuration: what the ranks count is the sum over the logical elements
+    // for every valid configuration, the sum of the ranks' counts is the sum over the logical
+    // elements
     lemma Composition{L}: \forall zp_config *c; Valid(c) ==>
       CountedWorld(c, c->pp) == LogicalWorld(c, c->pp);
 */

@@ -1,5 +1,5 @@
-/* The logic of LIM-0 … LIM-9: what a valid configuration is (zp_config_check returns 0 iff Valid),
- * and what a refusal tells. Include after ref/plan/config.h's types. */
+/* The logic of LIM-0 … LIM-9: valid configurations (zp_config_check returns 0 iff Valid) and the
+ * content of a refusal. Include after ref/plan/config.h's types. */
 #ifndef ZP_SPEC_ACSL_CONFIG_H
 #define ZP_SPEC_ACSL_CONFIG_H
 
@@ -36,8 +36,9 @@
     predicate AllAgree{L}(zp_config *c, integer n) =
       \forall integer i, j; 0 <= i <= j < n ==> TiedAgree(c, i, j);
 
-    // Ranks of one model replica that hold other elements of an entry, and what they hold together.
-    // (The case 1 says nothing new: it keeps provers from opening the product.)
+    // The number of ranks of one model replica that hold different elements of an entry, and the
+    // number of elements that they hold in total. (The case 1 is redundant; it keeps provers from
+    // expanding the product.)
     logic integer Copies(integer sharded, integer expert, integer tp, integer ep) =
       sharded == 1 ? (expert == 1 ? tp * ep : tp) : (expert == 1 ? ep : 1);
     logic integer Together(integer numel, integer copies) =
@@ -66,7 +67,7 @@
     predicate Readable{L}(zp_config *c) =
       \valid_read(c) && (0 < c->n_params ==> \valid_read(c->params + (0 .. c->n_params - 1)));
 
-    // Nothing of the configuration changed between two points
+    // The configuration is equal at two points
     predicate SameEntry{L1,L2}(zp_config *c, integer j) =
       \at(c->params[j].numel, L1) == \at(c->params[j].numel, L2) &&
       \at(c->params[j].stage, L1) == \at(c->params[j].stage, L2) &&
@@ -91,7 +92,7 @@
       SameScalars{L1,L2}(c) &&
       (\forall integer j; 0 <= j < \at(c->n_params, L1) ==> SameEntry{L1,L2}(c, j));
 
-    // LIM-0: what a refusal tells is the field's value, and it lies outside the range
+    // LIM-0: a refusal reports the field's value, and the value lies outside the range
     predicate Refusal(zp_refusal r, integer field, integer index, integer value, integer lo,
                       integer hi) =
       r.field == field && r.index == index && r.value == value && r.lo == lo && r.hi == hi;
@@ -99,7 +100,7 @@
                       integer hi) =
       Refusal(r, field, index, value, lo, hi) && (value < lo || hi < value);
 
-    predicate ToldTopology{L}(zp_config *c, zp_refusal r) =
+    predicate ReportedTopology{L}(zp_config *c, zp_refusal r) =
       Outside(r, ZP_FIELD_PP, -1, c->pp, 1, 1048576) ||
       Outside(r, ZP_FIELD_DP, -1, c->dp, 1, 1048576) ||
       Outside(r, ZP_FIELD_TP, -1, c->tp, 1, 1048576) ||
@@ -107,7 +108,7 @@
       Outside(r, ZP_FIELD_EP, -1, c->ep, 1, c->dp) ||
       (Refusal(r, ZP_FIELD_EP, -1, c->ep, 1, c->dp) && 1 <= c->ep && c->dp % c->ep != 0);
 
-    predicate ToldSwitches{L}(zp_config *c, zp_refusal r) =
+    predicate ReportedSwitches{L}(zp_config *c, zp_refusal r) =
       Outside(r, ZP_FIELD_STAGE, -1, c->stage, 0, 2) ||
       Outside(r, ZP_FIELD_REDUCE, -1, c->reduce, 0, 1) ||
       Outside(r, ZP_FIELD_PRECISION, -1, c->precision, 0, 2) ||
@@ -116,14 +117,14 @@
       Outside(r, ZP_FIELD_TIED_KEYS, -1, c->tied_keys, 0, 1024) ||
       Outside(r, ZP_FIELD_N_PARAMS, -1, c->n_params, 0, 65536);
 
-    predicate ToldAmounts{L}(zp_config *c, zp_refusal r) =
+    predicate ReportedAmounts{L}(zp_config *c, zp_refusal r) =
       Outside(r, ZP_FIELD_MICRO_BATCHES, -1, c->micro_batches, 1, 1048576) ||
       Outside(r, ZP_FIELD_CONTRIBUTIONS, -1, c->dp * c->micro_batches, 1, 1073741824) ||
       Outside(r, ZP_FIELD_BUCKET, -1, c->bucket, 1, 1099511627776) ||
       Outside(r, ZP_FIELD_ALIGN, -1, c->align, 1, 4096);
 
     // entry j disagrees with entry i
-    predicate ToldTied{L}(zp_config *c, integer i, integer j, zp_refusal r) =
+    predicate ReportedTied{L}(zp_config *c, integer i, integer j, zp_refusal r) =
       Outside(r, ZP_FIELD_TIED_NUMEL, j, c->params[j].numel, c->params[i].numel,
               c->params[i].numel) ||
       Outside(r, ZP_FIELD_TIED_SHARDED, j, c->params[j].sharded, c->params[i].sharded,
@@ -133,7 +134,7 @@
       Outside(r, ZP_FIELD_TIED_FROZEN, j, c->params[j].frozen, c->params[i].frozen,
               c->params[i].frozen);
 
-    predicate ToldEntry{L}(zp_config *c, integer j, zp_refusal r) =
+    predicate ReportedEntry{L}(zp_config *c, integer j, zp_refusal r) =
       Outside(r, ZP_FIELD_NUMEL, j, c->params[j].numel, 0, 1099511627776) ||
       Outside(r, ZP_FIELD_PARAM_STAGE, j, c->params[j].stage,
               j == 0 ? 0 : c->params[j - 1].stage, c->pp - 1) ||
@@ -144,16 +145,17 @@
       Outside(r, ZP_FIELD_FROZEN, j, c->params[j].frozen, 0, 1) ||
       (Outside(r, ZP_FIELD_EXPERT, j, c->params[j].expert, 0, 0) && 0 <= c->params[j].tied) ||
       (\exists integer i; 0 <= i < j && c->params[i].tied == c->params[j].tied &&
-         ToldTied(c, i, j, r));
+         ReportedTied(c, i, j, r));
 
-    predicate ToldList{L}(zp_config *c, zp_refusal r) =
+    predicate ReportedList{L}(zp_config *c, zp_refusal r) =
       0 <= r.index < c->n_params &&
-      (ToldEntry(c, r.index, r) ||
+      (ReportedEntry(c, r.index, r) ||
        Outside(r, ZP_FIELD_TIED_ENTRIES, r.index, TiedEntries(c, r.index + 1), 0, 1024) ||
        Outside(r, ZP_FIELD_ELEMENTS, r.index, Elements(c, r.index + 1), 0, 1099511627776));
 
-    predicate Told{L}(zp_config *c, zp_refusal r) =
-      ToldTopology(c, r) || ToldSwitches(c, r) || ToldAmounts(c, r) || ToldList(c, r);
+    predicate Reported{L}(zp_config *c, zp_refusal r) =
+      ReportedTopology(c, r) || ReportedSwitches(c, r) || ReportedAmounts(c, r) ||
+      ReportedList(c, r);
 */
 
 /*@ lemma ValidTopology_Bounds: \forall integer pp, dp, tp, ep; ValidTopology(pp, dp, tp, ep) ==>

@@ -1,4 +1,4 @@
-/* What the sums of LIM-4 and LIM-9 obey, and that an unchanged configuration stays valid. */
+/* Lemmas about the sums of LIM-4 and LIM-9; an unchanged configuration stays valid. */
 #ifndef ZP_SPEC_ACSL_CONFIG_LEMMAS_H
 #define ZP_SPEC_ACSL_CONFIG_LEMMAS_H
 
@@ -29,7 +29,8 @@
       ValidTopology(c->pp, c->dp, c->tp, c->ep) && ValidList(c) && 0 <= m <= c->n_params ==>
       Elements(c, m) <= Elements(c, c->n_params);
     lemma SameEntry_Held{L1,L2}: \forall zp_config *c, integer j;
-      SameScalars{L1,L2}(c) && SameEntry{L1,L2}(c, j) ==> HeldElements{L1}(c, j) == HeldElements{L2}(c, j);
+      SameScalars{L1,L2}(c) && SameEntry{L1,L2}(c, j) ==>
+      HeldElements{L1}(c, j) == HeldElements{L2}(c, j);
     lemma SameEntry_HasKey{L1,L2}: \forall zp_config *c, integer j;
       SameScalars{L1,L2}(c) && SameEntry{L1,L2}(c, j) ==> HasKey{L1}(c, j) == HasKey{L2}(c, j);
     lemma SameConfig_Elements{L1,L2}: \forall zp_config *c; SameConfig{L1,L2}(c) &&

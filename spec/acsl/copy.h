@@ -1,12 +1,12 @@
 /* The logic of copies between entries and flat groups: PART-7, PART-9. Include after
  * ref/plan/segment.h and spec/acsl/segment_lemmas.h.
  *
- * L is where configuration, layout and lists of arrays are read; A, B and C are where elements
- * are. Entry i is the i-th of the stage; `to` or `from` holds elements lo … hi-1 of flat group k. */
+ * Configuration, layout and lists of arrays are read at L, elements at A, B and C. Entry i is the
+ * i-th of the stage; `to` or `from` holds elements lo … hi-1 of flat group k. */
 #ifndef ZP_SPEC_ACSL_COPY_H
 #define ZP_SPEC_ACSL_COPY_H
 
-/*@ // One run of a walk that stands at entry a: elements flat … flat+count-1, of entry i.
+/*@ // One run of a walk that is at entry a: elements flat … flat+count-1, of entry i.
     predicate CopyRun{L}(zp_config *c, zp_layout *lay, integer k, integer lo, integer hi, integer a,
         integer i, integer flat, integer count) =
       Planned0(c, lay) && LayoutRange(c, lay) && 0 <= k < lay->n_flats && 0 <= lo &&
@@ -14,11 +14,11 @@
       flat == Larger(lo, lay->spot[i].start) && flat == WalkAt(c, lay, a, k, lo) &&
       flat + count == Smaller(hi, lay->spot[i].start + c->params[lay->first_param + i].numel) &&
       flat + count == Smaller(hi, WalkAt(c, lay, i, k, lo));
-    // The walk that stands at entry a is over.
+    // The walk that is at entry a has ended.
     predicate CopyOver{L}(zp_config *c, zp_layout *lay, integer k, integer lo, integer hi,
         integer a) =
-      Smaller(hi, Brought(c, lay, 0, k)) <= WalkAt(c, lay, a, k, lo);
-    // The run lies in lo … hi-1 and in its entry, and that in flat group k.
+      Smaller(hi, Walked(c, lay, 0, k)) <= WalkAt(c, lay, a, k, lo);
+    // The run lies in lo … hi-1 and in its entry, and the entry lies in flat group k.
     predicate CopyInside{L}(zp_config *c, zp_layout *lay, integer k, integer lo, integer hi,
         integer i, integer flat, integer count) =
       0 <= lo <= flat && 0 < count && flat + count <= hi <= 4611686018427387904 &&
@@ -38,7 +38,7 @@
       i < l ==> a <= l && u < flat; */
 
 /* Copies in: param[i] is entry i's array, to[0] is flat element lo. */
-/*@ // The arrays of the entries of flat group k are there, and do not meet `to`.
+/*@ // The arrays of the entries of flat group k are valid and do not overlap `to`.
     predicate CopyFrom{L}(zp_config *c, zp_layout *lay, integer k, uint32_t **param) =
       \forall integer i; 0 <= i < lay->n_params && lay->spot[i].flat == k ==>
         \valid_read(param[i] + (0 .. c->params[lay->first_param + i].numel - 1));
@@ -47,7 +47,7 @@
       \forall integer i; 0 <= i < lay->n_params && lay->spot[i].flat == k ==>
         \separated(param[i] + (0 .. c->params[lay->first_param + i].numel - 1),
           to + (0 .. hi - lo - 1));
-    // They are as they were.
+    // They are unchanged.
     predicate CopySame{L,A,B}(zp_config *c, zp_layout *lay, integer k, uint32_t **param) =
       \forall integer i, x; 0 <= i < \at(lay->n_params, L) && \at(lay->spot[i].flat, L) == k &&
         0 <= x < \at(c->params[lay->first_param + i].numel, L) ==>
@@ -56,16 +56,16 @@
       uint32_t **param;
       CopySame{L,A,B}(c, lay, k, param) && CopySame{L,B,C}(c, lay, k, param) ==>
       CopySame{L,A,C}(c, lay, k, param);
-    // Elements of entries a and up have arrived, with the values they had at A.
+    // Elements of entries a and above are in `to`, with the values they had at A.
     predicate CopiedIn{L,A,B}(zp_config *c, zp_layout *lay, integer k, integer lo, integer hi,
         uint32_t **param, uint32_t *to, integer a) =
       \forall integer i, m; a <= i && EntryHas{L}(c, lay, i, k, lo + m) && 0 <= m < hi - lo ==>
         \at(to[m], B) ==
           \at(\at(param[i], L)[m + lo - \at(lay->spot[i].start, L)], A);
-    // From element u on there is nothing but zeros.
+    // All elements from u on are zero.
     predicate CopyZero{B}(uint32_t *to, integer lo, integer hi, integer u) =
       \forall integer m; 0 <= m < hi - lo && u <= lo + m ==> \at(to[m], B) == 0;
-    // The run has been copied, and nothing else of `to` written.
+    // The run has been copied, and the rest of `to` is unchanged.
     predicate RunIn{L,A,B}(zp_layout *lay, integer lo, uint32_t **param, uint32_t *to, integer i,
         integer flat, integer count) =
       \forall integer m; flat - lo <= m < flat - lo + count ==>
@@ -102,7 +102,7 @@
       CopyZero{B}(to, lo, hi, \at(lay->flat[k].numel, L)); */
 
 /* Copies out: element x of entry i is out[base[i] + x], from[0] is flat element lo. */
-/*@ // The places of the entries of flat group k lie in out[0 … room-1] and do not overlap.
+/*@ // The ranges of the entries of flat group k lie in out[0 … room-1] and do not overlap.
     predicate OutApart{L}(zp_config *c, zp_layout *lay, integer k, int64_t *base, integer room) =
       (\forall integer i; 0 <= i < lay->n_params && lay->spot[i].flat == k ==>
         0 <= base[i] && base[i] + c->params[lay->first_param + i].numel <= room) &&
@@ -110,7 +110,7 @@
         0 <= l < lay->n_params && lay->spot[l].flat == k && i != l ==>
         base[i] + c->params[lay->first_param + i].numel <= base[l] ||
         base[l] + c->params[lay->first_param + l].numel <= base[i]);
-    // The flat element that out[p] is, if it is one of entry i.
+    // The flat element stored in out[p], if it belongs to entry i.
     logic integer OutFlat{L}(zp_layout *lay, int64_t *base, integer i, integer p) =
       p - base[i] + lay->spot[i].start;
     predicate OutOf{L}(zp_config *c, zp_layout *lay, integer k, integer lo, integer hi,
@@ -119,12 +119,12 @@
     predicate OutAny{L}(zp_config *c, zp_layout *lay, integer k, integer lo, integer hi,
         int64_t *base, integer p) =
       \exists integer i; OutOf(c, lay, k, lo, hi, base, i, p);
-    // Elements of entries a and up are what `from` had at A.
+    // Elements of entries a and above have the values that `from` had at A.
     predicate CopiedOut{L,A,B}(zp_config *c, zp_layout *lay, integer k, integer lo, integer hi,
         int64_t *base, uint32_t *from, uint32_t *out, integer a) =
       \forall integer i, p; a <= i && OutOf{L}(c, lay, k, lo, hi, base, i, p) ==>
         \at(out[p], B) == \at(from[OutFlat{L}(lay, base, i, p) - lo], A);
-    // What belongs to no element lo … hi-1 of the flat group is as it was.
+    // All of `out` except the elements lo … hi-1 of the flat group is unchanged.
     predicate OutKept{L,A,B}(zp_config *c, zp_layout *lay, integer k, integer lo, integer hi,
         int64_t *base, uint32_t *out, integer room) =
       \forall integer p; 0 <= p < room && !OutAny{L}(c, lay, k, lo, hi, base, p) ==>
@@ -133,7 +133,7 @@
       \forall integer m; 0 <= m < hi - lo ==> \at(from[m], A) == \at(from[m], B);
     lemma OutSame_Twice{A,B,C}: \forall uint32_t *from, integer lo, hi;
       OutSame{A,B}(from, lo, hi) && OutSame{B,C}(from, lo, hi) ==> OutSame{A,C}(from, lo, hi);
-    // The run has been copied, and nothing else of `out` written.
+    // The run has been copied, and the rest of `out` is unchanged.
     predicate RunOut{L,A,B}(zp_layout *lay, int64_t *base, integer lo, uint32_t *from,
         uint32_t *out, integer i, integer flat, integer count) =
       \forall integer p; flat <= OutFlat{L}(lay, base, i, p) < flat + count ==>
@@ -152,13 +152,13 @@
       integer k, lo, hi, a, i, flat, count, int64_t *base, integer p;
       CopyRun(c, lay, k, lo, hi, a, i, flat, count) &&
       flat <= OutFlat(lay, base, i, p) < flat + count ==> OutAny(c, lay, k, lo, hi, base, p);
-    // What earlier runs have written is not of this run.
+    // Elements that earlier runs wrote are not in this run.
     lemma OutOf_Before{L}: \forall zp_config *c, zp_layout *lay,
       integer k, lo, hi, a, i, flat, count, int64_t *base, integer room, l, p;
       CopyRun(c, lay, k, lo, hi, a, i, flat, count) && OutApart(c, lay, k, base, room) &&
       OutOf(c, lay, k, lo, hi, base, l, p) && i < l ==> a <= l && 0 <= p < room &&
       (OutFlat(lay, base, i, p) < flat || flat + count <= OutFlat(lay, base, i, p));
-    // out[p] is what `from` had of entry l's element.
+    // out[p] is the value that `from` had for entry l's element.
     predicate OutRight{L,A,B}(zp_layout *lay, integer lo, int64_t *base, uint32_t *from,
         uint32_t *out, integer l, integer p) =
       \at(out[p], B) == \at(from[OutFlat{L}(lay, base, l, p) - lo], A);

@@ -1,4 +1,4 @@
-/* STAT-2: what one rank counts, on the logic of composition.h. ACSL only. Include after
+/* STAT-2: the count of one rank, using the logic of composition.h. ACSL only. Include after
  * ref/plan/program.h and ref/num/exact.h. */
 #ifndef ZP_SPEC_ACSL_COUNT_H
 #define ZP_SPEC_ACSL_COUNT_H
@@ -21,15 +21,16 @@
     predicate CountsFor{L}(zp_config *c, zp_layout *lay, uint8_t *counts, integer k, integer t) =
       \forall integer i; 0 <= i < lay->n_params && lay->spot[i].flat == k ==>
         counts[i] == CountedOn(c, StageEnd(c, lay->stage), lay->first_param + i, t);
-    // what the last x entries of the stage contribute below element pos; what the stage does
+    // the contribution of the last x entries of the stage below element pos; that of the whole
+    // stage
     logic integer LastBelow{L}(zp_config *c, zp_layout *lay, integer x, integer k, integer t,
         integer z, integer pos) = SquaresBelow(c, StageEnd(c, lay->stage), x, k, t, z, pos);
-    logic integer StageSquaresBelow{L}(zp_config *c, zp_layout *lay, integer k, integer t, integer z,
-        integer pos) = LastBelow(c, lay, lay->n_params, k, t, z, pos);
+    logic integer StageSquaresBelow{L}(zp_config *c, zp_layout *lay, integer k, integer t,
+        integer z, integer pos) = LastBelow(c, lay, lay->n_params, k, t, z, pos);
     logic integer EntryBelow{L}(zp_config *c, zp_layout *lay, integer i, integer k, integer t,
         integer z, integer pos) =
       BelowOf(c, StageEnd(c, lay->stage), lay->first_param + i, k, t, z, pos);
-    // elements that the last x entries bring to flat group k
+    // number of elements of the last x entries in flat group k
     logic integer LastNumel{L}(zp_config *c, zp_layout *lay, integer x, integer k) =
       FlatNumel(c, StageEnd(c, lay->stage), x, k);
     logic integer Overlap(integer lo, integer hi, integer start, integer numel) =

@@ -1,4 +1,4 @@
-/* What the logic of count.h obeys. Include after it and the lemmas of layouts. */
+/* Lemmas about count.h. Include after it and the lemmas of layouts. */
 #ifndef ZP_SPEC_ACSL_COUNT_LEMMAS_H
 #define ZP_SPEC_ACSL_COUNT_LEMMAS_H
 
@@ -76,8 +76,8 @@
       EntryMine(c, lay, lay->first_param + i) && UseHere(c, lay, i);
 */
 
-/* One entry: what it adds to the sums of the last x entries, and to their load. */
-/*@ // elements of flat group k among lo … hi-1 that the last x entries bring
+/* One entry: its addition to the sums of the last x entries, and to their load. */
+/*@ // number of elements of the last x entries in flat group k among lo … hi-1
     logic integer LastOverlap{L}(zp_config *c, zp_layout *lay, integer x, integer k, integer lo,
         integer hi) = Overlap(lo, hi, 0, LastNumel(c, lay, x, k));
     predicate EntryAdds{L}(zp_config *c, zp_layout *lay, integer i, integer n, integer k,

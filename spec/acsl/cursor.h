@@ -1,8 +1,8 @@
-/* What an executor runs of a program: STEP-2 and STEP-6 as folds over the first i ops. ACSL only.
- * Included by ref/engine/cursor.h after the types of ref/plan/program.h.
+/* The ops of a program that an executor runs: STEP-2 and STEP-6 as folds over the first i ops. ACSL
+ * only. Included by ref/engine/cursor.h after the types of ref/plan/program.h.
  *
- * before: is a step known to be skipped when the program starts (0 in ZP_PHASE_STEP)? decision:
- * what its DECIDE decides.
+ * before: 1 if the step is known to be skipped when the program starts (0 in ZP_PHASE_STEP).
+ * decision: the result of its DECIDE.
  * spec: STEP-2, STEP-6, LEDG-1
  */
 #ifndef ZP_SPEC_ACSL_CURSOR_H
@@ -10,7 +10,7 @@
 
 /*@ logic boolean Communicates(integer kind) = kind >= ZP_OP_FIRST_COMM;
 
-    // is the step known to be skipped when op i is reached?
+    // 1 if the step is known to be skipped when op i is reached
     logic integer SkippedAt{L}(zp_op *ops, integer i, integer before, integer decision) =
       i <= 0 ? before :
       ops[i - 1].kind == ZP_OP_DECIDE ? decision : SkippedAt(ops, i - 1, before, decision);
@@ -22,7 +22,7 @@
       i <= 0 ? 0 :
       Issued(ops, i - 1, before, decision) + (Issues(ops, i - 1, before, decision) ? 1 : 0);
 
-    // the ledger of group g made of what is issued
+    // the ledger of group g made of the issued communications
     logic trace IssuedPut{L}(trace t, zp_op *ops, integer i, integer decision, integer g,
                              integer key) =
       Issues(ops, i, 0, decision) ? PutAt(t, ops + i, g, key, 1) : t;
@@ -30,8 +30,8 @@
       n <= 0 ? Nothing :
       IssuedPut(IssuedLedger(ops, n - 1, decision, g, key), ops, n - 1, decision, g, key);
 
-    // the first n ops: those that a skipped step leaves out stand behind the DECIDE at p, and the
-    // members of a ledger are communications
+    // the first n ops: those that a skipped step omits come after the DECIDE at p, and the members
+    // of a ledger are communications
     predicate Decided{L}(zp_op *ops, integer n, integer p, integer g) =
       0 <= p && ops[p].kind == ZP_OP_DECIDE &&
       (\forall integer i; 0 <= i < n && ops[i].if_stepped != 0 ==> p < i) &&
@@ -42,11 +42,11 @@
       \forall zp_op *ops, integer before, decision;
         SkippedAt(ops, i, before, decision) == before ||
         SkippedAt(ops, i, before, decision) == decision;
-    lemma Skipped_Behind{L}: \forall integer i; 0 <= i ==>
+    lemma Skipped_After{L}: \forall integer i; 0 <= i ==>
       \forall zp_op *ops, integer p, before, decision;
         0 <= p < i && ops[p].kind == ZP_OP_DECIDE ==>
         SkippedAt(ops, i, before, decision) == decision;
-    // ops that are left out decide nothing and issue nothing
+    // omitted ops decide nothing and issue nothing
     lemma LeftOut_Skipped{L}: \forall integer j; 0 <= j ==>
       \forall zp_op *ops, integer i, before, decision;
         0 <= i <= j && SkippedAt(ops, i, before, decision) == decision ==>
@@ -56,7 +56,8 @@
         0 <= i <= j && decision != 0 && SkippedAt(ops, i, before, decision) == decision &&
         (\forall integer k; i <= k < j ==> ops[k].if_stepped != 0) ==>
         Issued(ops, j, before, decision) == Issued(ops, i, before, decision);
-    // what is issued in a group is the group's ledger for that decision (stepped 0: skipped)
+    // the communications issued in a group are the group's ledger for that decision (stepped 0:
+    // skipped)
     lemma Issued_Put{L}: \forall integer i, n, p, g, key, stepped, decision, zp_op *ops, trace t;
       0 <= i < n && Decided(ops, n, p, g) && (stepped != 0 <==> decision == 0) ==>
       IssuedPut(t, ops, i, decision, g, key) == PutAt(t, ops + i, g, key, stepped);

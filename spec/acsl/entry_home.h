@@ -1,5 +1,5 @@
-/* Theorem 1 on entries: each element of a flat group is one element of one entry. Include after
- * layout_good.h. */
+/* Partition of entries (family 1): each element of a flat group is one element of one entry.
+ * Include after layout_good.h. */
 #ifndef ZP_SPEC_ACSL_ENTRY_HOME_H
 #define ZP_SPEC_ACSL_ENTRY_HOME_H
 
@@ -17,11 +17,11 @@
     lemma Entry_Brings{L}: \forall zp_config *c, integer e, j, k, u;
       j < e && HasElement(c, e, j, k, u) ==> FlatOf(c, e, j) == k &&
       u - FlatNumel(c, e, e - 1 - j, k) < c->params[j].numel;
-    // Every element is some entry's …
+    // Every element belongs to an entry …
     lemma Entry_Exists{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer e, k, u;
       0 <= u < FlatNumel(c, e, x, k) ==>
       e - x <= EntryAt(c, e, x, k, u) < e && HasElement(c, e, EntryAt(c, e, x, k, u), k, u);
-    // … and no other's.
+    // … and to no other.
     lemma Entry_Only{L}: \forall zp_config *c, integer e, i, j, k, u;
       Valid(c) && 0 <= i < e && 0 <= j < e && e <= c->n_params &&
       HasElement(c, e, i, k, u) && HasElement(c, e, j, k, u) ==> i == j;

@@ -4,7 +4,7 @@
 #ifndef ZP_SPEC_ACSL_EXACT_H
 #define ZP_SPEC_ACSL_EXACT_H
 #include "exact_sums.h"
-/* after what they rest on */
+/* after the lemmas that they use */
 #include "exact_bounds.h"
 
 /*@

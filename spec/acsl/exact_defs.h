@@ -19,8 +19,8 @@
   predicate FiniteB16(integer h) = (h / 128) % 256 < 255;
   predicate FiniteF16(integer h) = (h / 1024) % 32 < 31;
 
-  // The fp32 pattern of a bf16 and of an fp16 pattern. fp16: subnormals a * 2^-24 with leading bit k
-  // have exponent 103 + k, normal numbers move the bias from 15 to 127, a NaN is made quiet.
+  // The fp32 pattern of a bf16 and of an fp16 pattern. fp16: a subnormal a * 2^-24 with leading bit
+  // k has exponent 103 + k, normal numbers change the bias from 15 to 127, a NaN becomes quiet.
   logic integer WidenB16(integer h) = 65536 * h;
   logic integer WidenSubnormalF16(integer a) =
     a < 1 ? 0 :
@@ -41,7 +41,7 @@
   logic integer Shift16(integer q, integer x) = q <= 0 ? x : 65536 * Shift16(q - 1, x);
   logic integer Shift32(integer q, integer x) = q <= 0 ? x : 4294967296 * Shift32(q - 1, x);
 
-  // x^2 * 2^298 of a finite pattern, 0 of any other: a non-finite element is left out
+  // x^2 * 2^298 of a finite pattern, 0 of any other: non-finite elements do not count
   logic integer Square32(integer u) = Shift4(Exp32(u), Mant32(u) * Mant32(u));
   logic integer Counted32(integer u) = BiasedExp32(u) < 255 ? Square32(u) : 0;
   logic integer NonFinite32(integer u) = BiasedExp32(u) < 255 ? 0 : 1;

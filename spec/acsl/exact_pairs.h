@@ -1,4 +1,4 @@
-/* The bins, two to a limb: what only ref/num/exact.c uses. ACSL only.
+/* The bins, two per limb, used only by ref/num/exact.c. ACSL only.
  * spec: SUM-3
  */
 #ifndef ZP_SPEC_ACSL_EXACT_PAIRS_H

@@ -1,4 +1,4 @@
-/* Lemmas that only lemmas of exact_shifts.h need. ACSL only. */
+/* Lemmas used only by the lemmas of exact_shifts.h. ACSL only. */
 #ifndef ZP_SPEC_ACSL_EXACT_SHIFT_STEPS_H
 #define ZP_SPEC_ACSL_EXACT_SHIFT_STEPS_H
 #include "exact_defs.h"

@@ -1,6 +1,6 @@
-/* Shifts are linear: the form that the code's proofs use. A fact such as CarryOf(x, a, b) picks the
- * instance: provers then make no other. Of the definitions only, since more lemmas would slow the
- * proofs down. ACSL only.
+/* Shifts are linear: the form that the code's proofs use. A fact such as CarryOf(x, a, b) selects
+ * the instance, so provers generate no other. These lemmas use only the definitions; more lemmas
+ * would slow the proofs down. ACSL only.
  * spec: SUM-1, SUM-3
  */
 #ifndef ZP_SPEC_ACSL_EXACT_SHIFTS_H

@@ -1,5 +1,5 @@
-/* Lemmas that only other lemmas of exact sums need: seen by proofs/lemmas/exact.c, not by the code,
- * whose provers are quicker without them. ACSL only.
+/* Lemmas used only by other lemmas of exact sums. proofs/lemmas/exact.c includes them; the code
+ * does not, because its proofs are faster without them. ACSL only.
  */
 #ifndef ZP_SPEC_ACSL_EXACT_STEPS_H
 #define ZP_SPEC_ACSL_EXACT_STEPS_H

@@ -15,7 +15,7 @@
     \forall integer x, y; Shift16(q, x + y) == Shift16(q, x) + Shift16(q, y);
   lemma Shift16_Zero: \forall integer q; 0 <= q ==> Shift16(q, 0) == 0;
 */
-/* after what they rest on */
+/* after the lemmas that they use */
 #include "exact_frames.h"
 
 #endif

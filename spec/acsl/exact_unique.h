@@ -1,5 +1,5 @@
-/* Carried limbs are unique: two vectors of limbs of one value, all canonical but perhaps the top one,
- * are equal limb by limb. ACSL only.
+/* Carried limbs are unique: two vectors of limbs of one value, all limbs canonical except possibly
+ * the top one, are equal limb by limb. ACSL only.
  * spec: SUM-3, SUM-6
  */
 #ifndef ZP_SPEC_ACSL_EXACT_UNIQUE_H
@@ -7,7 +7,7 @@
 #include "exact_bounds.h"
 
 /*@
-  // the same limbs at two places
+  // the same limbs at two addresses
   predicate LimbsEqual{L1,L2}(int64_t *a, int64_t *b, integer n) =
     \forall integer i; 0 <= i < n ==> \at(a[i],L1) == \at(b[i],L2);
 

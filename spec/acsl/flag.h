@@ -1,13 +1,14 @@
-/* What a rank's watch for non-finite contributions amounts to over its program: STAT-3. Include after
+/* A rank's check for non-finite contributions over its whole program: STAT-3. Include after
  * ledger.h. */
 #ifndef ZP_SPEC_ACSL_FLAG_H
 #define ZP_SPEC_ACSL_FLAG_H
 
-/* Of the values nothing is known: BadAt(p, mb, e) is 0 when element e of the gradient of entry p and
+/* The values are uninterpreted: BadAt(p, mb, e) is 0 if element e of the gradient of entry p and
  * micro-batch mb is finite. */
 /*@ axiomatic Contributions { logic integer BadAt(integer p, integer mb, integer e); } */
 
-/* Non-finite values among n elements from `from` on; of what op counts; of what a program counts. */
+/* The number of non-finite values among n elements from `from` on; among the elements that op
+ * counts; among those that a program counts. */
 /*@ logic integer BadRun(integer p, integer mb, integer from, integer n) =
       n <= 0 ? 0 : BadRun(p, mb, from, n - 1) + (BadAt(p, mb, from + n - 1) != 0 ? 1 : 0);
     logic integer OpBad{L}(zp_op *op) =
@@ -44,7 +45,7 @@
     lemma Added_None{L}: \forall integer n; 0 <= n ==>
       \forall zp_op *ops, integer p, mb, e, k, b; (\forall integer q; 0 <= q < n ==>
         AddsAt(ops + q, p, mb, e, k, b) == 0) ==> Added(ops, n, p, mb, e, k, b) == 0;
-    // A non-finite element that is added anywhere raises the flag; nothing else does.
+    // The flag is set iff some added element is non-finite.
     lemma Flag_Raised{L}: \forall zp_op *ops, integer n, p, mb, e, k, b; 0 <= n &&
       1 <= Added(ops, n, p, mb, e, k, b) && BadAt(p, mb, e) != 0 ==> 1 <= FlagOf(ops, n);
     predicate AllFinite{L}(zp_op *ops, integer n) = \forall integer p, mb, e, k, b;

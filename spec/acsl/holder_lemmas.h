@@ -1,4 +1,4 @@
-/* Which entry holds the storage of a tied key, which stage the key. */
+/* The entry that has the storage of a tied key, and the stages that hold the key. */
 #ifndef ZP_SPEC_ACSL_HOLDER_LEMMAS_H
 #define ZP_SPEC_ACSL_HOLDER_LEMMAS_H
 
@@ -36,7 +36,7 @@
         !(c->params[j].tied == key && c->params[j].stage == s)) ==> On(c, key, s) == 0; */
 
 /* Elements of a tied key. */
-/*@ // 1 when one of the first n entries has the key
+/*@ // 1 if one of the first n entries has the key
     logic integer HasAny{L}(zp_config *c, integer n, integer key) =
       n <= 0 ? 0 : IsKey(c, n - 1, key) == 1 ? 1 : HasAny(c, n - 1, key);
     lemma KeyNumel_Known{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, o;

@@ -1,10 +1,10 @@
-/* The logic of PART-5 and PART-6: which flat element is where. Quantities as in partition.h, e a flat
- * element (padding included: elements N … Padded-1), r an owner, o an offset in a shard. Sums of a
- * product and a rest are written Mix, as ranks are. Include after topology.h. */
+/* The logic of PART-5 and PART-6: positions of flat elements. Quantities as in partition.h, e a
+ * flat element (padding included: elements N … Padded-1), r an owner, o an offset in a shard. The
+ * sum of a product and a remainder is written Mix, as for ranks. Include after topology.h. */
 #ifndef ZP_SPEC_ACSL_HOME_H
 #define ZP_SPEC_ACSL_HOME_H
 
-/*@ // n, c, d, a as the layout of a valid configuration has them
+/*@ // n, c, d, a as in the layout of a valid configuration
     predicate Cut(integer n, integer c, integer d, integer a) =
       0 <= n && 1 <= c && 1 <= d && 1 <= a && WholeUnits(c, d, a);
 
@@ -21,7 +21,7 @@
       Mix(e / c, c / d, (e % c) % Part(n, c, d, a, e / c));
 
     logic integer ShardBucket(integer c, integer d, integer o) = o / (c / d);
-    // Where in its bucket, and where in the flat group, the element is that r's shard has at o.
+    // The position in its bucket, and in the flat group, of the element at offset o of r's shard.
     logic integer InBucket(integer n, integer c, integer d, integer a, integer r, integer o) =
       Mix(r, Part(n, c, d, a, ShardBucket(c, d, o)), o % (c / d));
     logic integer ElementAt(integer n, integer c, integer d, integer a, integer r, integer o) =

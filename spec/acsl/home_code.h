@@ -1,5 +1,5 @@
-/* What ref/plan/layout.c computes of one bucket, element or offset, in its own terms; each follows from
- * home_lemmas.h. To use one, assert it. Include after home.h. */
+/* The results of ref/plan/layout.c for one bucket, element or offset, in the terms of that code.
+ * Each follows from home_lemmas.h. To use one, assert it. Include after home.h. */
 #ifndef ZP_SPEC_ACSL_HOME_CODE_H
 #define ZP_SPEC_ACSL_HOME_CODE_H
 
@@ -10,7 +10,7 @@
     predicate RoundFacts(integer x, integer m) = x <= (x + m - 1) / m * m <= x + m - 1;
     lemma Round_Facts: \forall integer x, m; 0 <= x && 0 < m ==> RoundFacts(x, m);
 
-    // Of a flat group.
+    // For a flat group.
     predicate BucketsFacts(integer n, integer c) =
       0 <= Buckets(n, c) <= n && (0 < n ==> 1 <= Buckets(n, c)) &&
       (0 < Buckets(n, c) ==> 0 <= (Buckets(n, c) - 1) * c < n);
@@ -30,7 +30,7 @@
     predicate WholeFacts(integer n, integer c, integer d, integer a) = 1 <= c / d;
     lemma Whole_Facts: \forall integer n, c, d, a; Cut(n, c, d, a) ==> WholeFacts(n, c, d, a);
 
-    // Of its bucket b.
+    // For its bucket b.
     predicate PartFacts(integer n, integer c, integer d, integer a, integer b) =
       1 <= c / d && 0 <= b < Buckets(n, c) && 0 <= b * c < n && 0 <= b * (c / d) <= b * c &&
       BucketNumel(n, c, b) <= BucketPadded(n, c, d, a, b) <= c &&
@@ -39,7 +39,7 @@
     lemma Part_Facts: \forall integer n, c, d, a, b; Cut(n, c, d, a) && 0 <= b && b * c < n ==>
       PartFacts(n, c, d, a, b);
 
-    // Of its element e, e < n.
+    // For its element e, e < n.
     predicate HomeFacts(integer n, integer c, integer d, integer a, integer e) =
       PartFacts(n, c, d, a, e / c) && 0 <= e / c && 0 <= e % c && e == e / c * c + e % c &&
       0 <= Owner(n, c, d, a, e) < d &&
@@ -52,7 +52,7 @@
     lemma Home_Facts: \forall integer n, c, d, a, e; Cut(n, c, d, a) && 0 <= e < n ==>
       HomeFacts(n, c, d, a, e);
 
-    // Of offset o of a shard, and of what r's shard has there.
+    // For offset o of a shard, and for the element of r's shard there.
     predicate OffsetFacts(integer n, integer c, integer d, integer a, integer o) =
       0 <= ShardBucket(c, d, o) && ShardBucket(c, d, o) * c < n &&
       PartFacts(n, c, d, a, ShardBucket(c, d, o)) &&

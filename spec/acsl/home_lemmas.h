@@ -1,5 +1,5 @@
-/* Theorem 1 on numbers: parts tile buckets, buckets tile the flat group, each element has one home,
- * the maps are inverse, what is left over is padding. Include after home.h and
+/* Partition of numbers (family 1): parts tile buckets, buckets tile the flat group, each element
+ * has one home, the maps are inverse, and the rest is padding. Include after home.h and
  * topology_lemmas.h. */
 #ifndef ZP_SPEC_ACSL_HOME_LEMMAS_H
 #define ZP_SPEC_ACSL_HOME_LEMMAS_H
@@ -24,8 +24,8 @@
       (b < Buckets(n, c) <==> Mix(b, c, 0) < n);
     lemma CutBucket_Numel: \forall integer n, c, b; 1 <= c && 0 <= b < Buckets(n, c) && 0 <= n ==>
       1 <= BucketNumel(n, c, b) <= c && Mix(b, c, 0) + BucketNumel(n, c, b) <= n;
-    lemma CutBucket_Full: \forall integer n, c, b; 1 <= c && 0 <= b < Buckets(n, c) - 1 && 0 <= n ==>
-      BucketNumel(n, c, b) == c;
+    lemma CutBucket_Full: \forall integer n, c, b;
+      1 <= c && 0 <= b < Buckets(n, c) - 1 && 0 <= n ==> BucketNumel(n, c, b) == c;
     lemma CutBucket_End: \forall integer n, c; 1 <= n && 1 <= c ==>
       Mix(Buckets(n, c) - 1, c, BucketNumel(n, c, Buckets(n, c) - 1)) == n;
     // Buckets tile the flat group.
@@ -45,7 +45,8 @@
       Mix(Mix(c / (d * a), a, 0), d, 0) == c && 0 <= Mix(c / (d * a), a, 0);
     lemma Cut_Quotient: \forall integer n, c, d, a; Cut(n, c, d, a) ==>
       1 <= c / d && Mix(c / d, d, 0) == c;
-    lemma CutPadded_Range: \forall integer n, c, d, a, b; Cut(n, c, d, a) && 0 <= b < Buckets(n, c) ==>
+    lemma CutPadded_Range: \forall integer n, c, d, a, b;
+      Cut(n, c, d, a) && 0 <= b < Buckets(n, c) ==>
       BucketNumel(n, c, b) <= BucketPadded(n, c, d, a, b) <= c;
     lemma CutPadded_Full: \forall integer n, c, d, a, b;
       Cut(n, c, d, a) && 0 <= b < Buckets(n, c) - 1 ==> BucketPadded(n, c, d, a, b) == c;
@@ -53,8 +54,8 @@
     lemma CutPart_Tile: \forall integer n, c, d, a, b; Cut(n, c, d, a) && 0 <= b < Buckets(n, c) ==>
       Mix(Part(n, c, d, a, b), d, 0) == BucketPadded(n, c, d, a, b) &&
       Mix(d, Part(n, c, d, a, b), 0) == BucketPadded(n, c, d, a, b);
-    lemma CutPart_Range: \forall integer n, c, d, a, b; Cut(n, c, d, a) && 0 <= b < Buckets(n, c) ==>
-      1 <= Part(n, c, d, a, b) <= c / d;
+    lemma CutPart_Range: \forall integer n, c, d, a, b;
+      Cut(n, c, d, a) && 0 <= b < Buckets(n, c) ==> 1 <= Part(n, c, d, a, b) <= c / d;
     lemma CutPart_Full: \forall integer n, c, d, a, b;
       Cut(n, c, d, a) && 0 <= b < Buckets(n, c) - 1 ==> Part(n, c, d, a, b) == c / d;
     lemma CutPart_Inside: \forall integer n, c, d, a, b, r, s;
@@ -106,7 +107,7 @@
       Cut(n, c, d, a) && 0 <= r < d && 0 <= o < ShardNumel(n, c, d, a) ==>
       Owner(n, c, d, a, ElementAt(n, c, d, a, r, o)) == r &&
       ShardOffset(n, c, d, a, ElementAt(n, c, d, a, r, o)) == o;
-    // Elements are real iff they are in the bucket proper; all else of a shard is padding.
+    // Elements are real iff they lie in the bucket without padding; the rest of a shard is padding.
     lemma Element_Real: \forall integer n, c, d, a, r, o;
       Cut(n, c, d, a) && 0 <= r < d && 0 <= o < ShardNumel(n, c, d, a) ==>
       (ElementAt(n, c, d, a, r, o) < n <==>
@@ -114,7 +115,7 @@
     lemma CutPadded_Numel: \forall integer n, c, d, a; Cut(n, c, d, a) ==>
       n <= PaddedNumel(n, c, d, a) < n + d * a; */
 
-/* The same in the terms that the code computes. */
+/* The same in the terms of the code. */
 /*@ lemma Cut_Times: \forall integer x, m; 0 <= x && 0 < m ==> 0 <= x / m * m <= x;
     lemma Cut_UnitRange: \forall integer d, a; 1 <= d <= 1048576 && 1 <= a <= 4096 ==>
       1 <= d * a <= 4294967296;
@@ -127,9 +128,11 @@
       0 < x <= y ==> Mix(b, x, 0) <= Mix(b, y, 0);
     lemma CutPart_Low: \forall integer n, c, d, a, b; Cut(n, c, d, a) && 0 <= b < Buckets(n, c) ==>
       c / d <= c && 0 <= Mix(b, c / d, 0) <= Mix(b, c, 0);
-    lemma CutPart_Start: \forall integer n, c, d, a, b; Cut(n, c, d, a) && 0 <= b < Buckets(n, c) ==>
+    lemma CutPart_Start: \forall integer n, c, d, a, b;
+      Cut(n, c, d, a) && 0 <= b < Buckets(n, c) ==>
       Mix(b, c / d, 0) == b * (c / d) && 0 <= b * (c / d) <= b * c;
-    lemma CutPart_Times: \forall integer n, c, d, a, b; Cut(n, c, d, a) && 0 <= b < Buckets(n, c) ==>
+    lemma CutPart_Times: \forall integer n, c, d, a, b;
+      Cut(n, c, d, a) && 0 <= b < Buckets(n, c) ==>
       BucketPadded(n, c, d, a, b) == BucketPadded(n, c, d, a, b) / d * d;
     lemma CutPart_Before: \forall integer n, c, d, a, b, r;
       Cut(n, c, d, a) && 0 <= b < Buckets(n, c) && 0 <= r < d ==>

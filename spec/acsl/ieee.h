@@ -1,8 +1,9 @@
-/* The IEEE leaves: what the proofs know of floating point. ACSL only: nothing here is compiled.
+/* The IEEE leaves: the facts that proofs use about floating point. ACSL only: nothing here is
+ * compiled.
  *
- * Bits32(x), Bits64(x): the bit pattern of x. Each operation is an unknown function on patterns:
- * equal operands give equal results, and nothing else is known. ref/num/ieee.h states one such
- * contract for each operation; no other floating-point fact is assumed anywhere.
+ * Bits32(x), Bits64(x): the bit pattern of x. Each operation is an uninterpreted function on
+ * patterns: equal operands give equal results. ref/num/ieee.h states one such contract for each
+ * operation. No other fact about floating point is assumed.
  * spec: OPT-3
  */
 #ifndef ZP_SPEC_ACSL_IEEE_H

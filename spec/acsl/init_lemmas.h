@@ -1,4 +1,4 @@
-/* What the functions of INIT in init_save.h obey. */
+/* Lemmas about the functions of INIT in init_save.h. */
 #ifndef ZP_SPEC_ACSL_INIT_LEMMAS_H
 #define ZP_SPEC_ACSL_INIT_LEMMAS_H
 
@@ -70,6 +70,5 @@
       Kept{A,B}(c) && 0 <= \at(c->n_params, A) && 0 <= \at(c->tied_keys, A) && 0 <= x && 0 <= f &&
       f + x <= \at(c->n_params, A) ==>
       ValuesTrace{A}(t, c, s, f, x, g, key) == ValuesTrace{B}(t, c, s, f, x, g, key); */
-
 
 #endif

@@ -1,15 +1,15 @@
-/* The logic of LEDG-4, LEDG-5, LEDG-8, CKPT-1 and CKPT-2: what INIT, SAVE and LOAD write, as
- * functions of the configuration c and the pipeline stage s. Ledgers have no other argument;
- * lengths of SAVE also have the dp and tp index, since only some ranks write.
+/* The logic of LEDG-4, LEDG-5, LEDG-8, CKPT-1 and CKPT-2: the programs INIT, SAVE and LOAD as
+ * functions of the configuration c and the pipeline stage s. Ledgers have no other argument.
+ * Lengths of SAVE also depend on the dp and tp index, because only some ranks write.
  * Include after ref/plan/program.h's types and ledger.h;
- * the *_lemmas.h beside it say what they obey. */
+ * the *_lemmas.h files have the lemmas. */
 #ifndef ZP_SPEC_ACSL_INIT_SAVE_H
 #define ZP_SPEC_ACSL_INIT_SAVE_H
 
 /* ---- Entries and keys ---- */
 
-/* Nothing of the configuration changed between two points; every field by itself, so that provers
- * find the instance that they need. */
+/* The configuration is equal at two points. Each field is listed separately, so that provers find
+ * the instance. */
 /*@ predicate KeptEntries{A,B}(zp_config *c) =
       \forall integer j; 0 <= j < \at(c->n_params, A) ==>
         \at(c->params[j].numel, A) == \at(c->params[j].numel, B) &&
@@ -21,8 +21,8 @@
         \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B);
     predicate Kept{A,B}(zp_config *c) = SameScalars{A,B}(c) && KeptEntries{A,B}(c); */
 
-/* TIE-2: of the entries j+1 … n-1, how many are on j's stage with j's key. Holds: 1 when entry j
- * has storage of its own. */
+/* TIE-2: the number of entries among j+1 … n-1 on j's stage with j's key. Holds: 1 if entry j has
+ * storage of its own. */
 /*@ logic integer LaterUse{L}(zp_config *c, integer j, integer i) =
       j < i && c->params[i].stage == c->params[j].stage &&
       c->params[i].tied == c->params[j].tied ? 1 : 0;
@@ -31,8 +31,8 @@
     logic integer Holds{L}(zp_config *c, integer j) =
       c->params[j].tied < 0 || LaterUses(c, j, c->n_params) == 0 ? 1 : 0; */
 
-/* TIE-1: the elements of the last of the first n entries that has tied key `key` (all have as
- * many). */
+/* TIE-1: the number of elements of the last of the first n entries with tied key `key` (all have
+ * equally many). */
 /*@ logic integer IsKey{L}(zp_config *c, integer j, integer key) =
       c->params[j].tied == key ? 1 : 0;
     logic integer NumelAt{L}(zp_config *c, integer j) = c->params[j].numel;
@@ -53,7 +53,7 @@
       Snoc(t, ZP_OP_BROADCAST, ZP_WHAT_PARAMETER, key, count, dtype, ZP_RED_NONE, 0, clock_t,
         clock_i); */
 
-/* LEDG-5: over tied(key), behind the keys below x; the same on every stage that holds the key. */
+/* LEDG-5: over tied(key), after the keys below x; the same on every stage that holds the key. */
 /*@ logic trace TiedValue{L}(trace t, zp_config *c, integer s, integer x, integer key) =
       0 <= key && key < x && On(c, key, s) == 1 ?
         First(t, key, KeyNumel(c, c->n_params, key), c->precision, 1, key) : t;
@@ -79,8 +79,8 @@
       x <= 0 ? 0 : DpValues(c, f, x - 1) + Holds(c, f + x - 1); */
 
 /* LEDG-3, LEDG-5: INIT's ledger of group g (of key `key`) on stage s, whose entries are f … f+x-1,
- * and its length; Values: without the creations. No creation is of another group than the world, no
- * value of the world. */
+ * and its length; Values: without the creations. Creations are in the world's ledger only, first
+ * values in the other groups only. */
 /*@ logic trace ValuesTrace{L}(trace t, zp_config *c, integer s, integer f, integer x, integer g,
         integer key) =
       g == ZP_GROUP_TIED ? TiedValue(t, c, s, c->tied_keys, key) :
@@ -97,7 +97,7 @@
 
 /* ---- SAVE, LOAD ---- */
 
-/* What INIT, SAVE and LOAD need to know of a layout; it follows from its being the stage's. */
+/* The facts about a layout that INIT, SAVE and LOAD use; they follow from LayoutOf. */
 /*@ predicate StageLayout{L}(zp_config *c, zp_layout *lay) =
       0 <= lay->stage < c->pp && 0 <= lay->first_param && 0 <= lay->n_params &&
       lay->first_param + lay->n_params <= c->n_params && 0 <= lay->n_flats <= 65536 &&
@@ -107,7 +107,7 @@
       (\forall integer k; 0 <= k < lay->n_flats ==>
         (lay->flat[k].group == ZP_GROUP_DP || lay->flat[k].group == ZP_GROUP_EDP)); */
 
-/* Nothing that they read of a flat group, of a layout, changed between two points. */
+/* The fields that they read of a flat group, and of a layout, are equal at two points. */
 /*@ predicate KeptFlat{A,B}(zp_flat *f) =
       \at(f->group, A) == \at(f->group, B) && \at(f->members, A) == \at(f->members, B) &&
       \at(f->tied, A) == \at(f->tied, B) && \at(f->use, A) == \at(f->use, B) &&
@@ -128,9 +128,9 @@
         \at(lay->flat[k].capacity, A) == \at(lay->flat[k].capacity, B) &&
         \at(lay->flat[k].align, A) == \at(lay->flat[k].align, B); */
 
-/* Writing m ops from *op on changes nothing of a configuration c with np entries at ps, and nothing
- * that is read of a layout lay with nf flat groups at fs: every field by itself, so that provers
- * find the instance that they need. Apart: so for every run of the len ops from ops[n] on. */
+/* Writing m ops from *op on does not change a configuration c with np entries at ps, or the fields
+ * read of a layout lay with nf flat groups at fs. Each field is listed separately, so that provers
+ * find the instance. Apart: the same for every run of the len ops from ops[n] on. */
 /*@ predicate ClearOfConfig(zp_op *op, integer m, zp_config *c) =
       \separated(&c->pp, op + (0 .. m - 1)) && \separated(&c->dp, op + (0 .. m - 1)) &&
       \separated(&c->tp, op + (0 .. m - 1)) && \separated(&c->ep, op + (0 .. m - 1)) &&
@@ -189,9 +189,8 @@
     logic integer SaveLen(integer gathers, integer writer, integer b) =
       (gathers != 0 ? 3 * b : 0) + (writer != 0 ? 3 * b : 0); */
 
-/* CKPT-1: 1 when flat group f is saved from stage s: no copy of a tied key, or on the lowest stage
- * that holds the key the entry that has the storage. Writes: 1 for the members of group g that
- * write. */
+/* CKPT-1: 1 if stage s saves flat group f: it has no tied key, or s is the lowest stage of the key
+ * and f has the storage. Writes: 1 for the members of group g that write. */
 /*@ logic integer Saves{L}(zp_config *c, integer s, zp_flat *f) =
       f->tied < 0 || (f->use == 0 && StageOf(c, f->tied, 0) == s) ? 1 : 0;
     logic integer Writes{L}(zp_config *c, integer g, integer dp) =

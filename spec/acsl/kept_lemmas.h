@@ -1,8 +1,9 @@
-/* What stays so while a program is written, since configuration and layout do not change. */
+/* Facts that stay true while a program is written, because configuration and layout do not
+ * change. */
 #ifndef ZP_SPEC_ACSL_KEPT_LEMMAS_H
 #define ZP_SPEC_ACSL_KEPT_LEMMAS_H
 
-/* What INIT, SAVE and LOAD read. */
+/* The inputs of INIT, SAVE and LOAD. */
 /*@ lemma Kept_Same{A,B}: \forall zp_config *c; Kept{A,B}(c) ==> SameConfig{A,B}(c);
     lemma Kept_Valid{A,B}: \forall zp_config *c; Kept{A,B}(c) && Valid{A}(c) ==> Valid{B}(c);
     lemma Kept_Trans{A,B,C}: \forall zp_config *c;

@@ -21,30 +21,30 @@
     logic integer StageEnd{L}(zp_config *c, integer s) = EntriesBelow(c, c->n_params, s + 1);
     logic integer StageCount{L}(zp_config *c, integer s) = StageEnd(c, s) - StageFirst(c, s); */
 
-/* PART-2, TIE-2: a number for the class of entry j. Trained entries of a valid configuration have the
- * same one iff they share the tied key, or have none and share reduction group and optimizer group
- * (of which there are at most 256). The factor 3 tells frozen, tied and other entries apart. */
+/* PART-2, TIE-2: a number for the class of entry j. Trained entries of a valid configuration have
+ * the same number iff they share the tied key, or have no key and share reduction group and
+ * optimizer group (at most 256 groups). The factor 3 separates frozen, tied and other entries. */
 /*@ logic integer ClassOf{L}(zp_config *c, integer j) =
       c->params[j].frozen != 0 ? 0 :
       0 <= c->params[j].tied ? 3 * c->params[j].tied + 1 :
       3 * (256 * c->params[j].expert + c->params[j].optgroup) + 2; */
 
-/* Of the entries j+1 … j+n-1 the last (first in backward order) that is of class k, else j. */
+/* The last entry (first in backward order) of class k among j+1 … j+n-1, else j. */
 /*@ logic integer Leader{L}(zp_config *c, integer k, integer j, integer n) =
       n <= 1 ? j : ClassOf(c, j + n - 1) == k ? j + n - 1 : Leader(c, k, j, n - 1); */
 
-/* Of the entries j+1 … j+n-1, how many are of class k. */
+/* The number of entries of class k among j+1 … j+n-1. */
 /*@ logic integer UsesBefore{L}(zp_config *c, integer k, integer j, integer n) =
       n <= 1 ? 0 : UsesBefore(c, k, j, n - 1) + (ClassOf(c, j + n - 1) == k ? 1 : 0); */
 
-/* Among all entries of the stage: the first of j's class in backward order, and how many of j's
- * class precede j. */
+/* Among all entries of the stage: the first of j's class in backward order, and the number of
+ * entries of j's class before j. */
 /*@ logic integer HeadOf{L}(zp_config *c, integer e, integer j) =
       Leader(c, ClassOf(c, j), j, e - j);
     logic integer UseOf{L}(zp_config *c, integer e, integer j) =
       UsesBefore(c, ClassOf(c, j), j, e - j); */
 
-/* 1 when entry j opens a flat group: it is trained, and tied or the first of its class. */
+/* 1 if entry j opens a flat group: it is trained, and it is tied or the first of its class. */
 /*@ logic integer Opens{L}(zp_config *c, integer e, integer j) =
       c->params[j].frozen == 0 && (0 <= c->params[j].tied || HeadOf(c, e, j) == j) ? 1 : 0; */
 
@@ -55,22 +55,24 @@
 /* The number of the flat group that entry j opens. */
 /*@ logic integer FlatAt{L}(zp_config *c, integer e, integer j) = FlatCount(c, e, e - 1 - j); */
 
-/* The number of the flat group that entry j is in; -1 when it is frozen. */
+/* The number of entry j's flat group; -1 if it is frozen. */
 /*@ logic integer FlatOf{L}(zp_config *c, integer e, integer j) =
       c->params[j].frozen != 0 ? -1 :
       0 <= c->params[j].tied ? FlatAt(c, e, j) : FlatAt(c, e, HeadOf(c, e, j)); */
 
-/* Elements that entry j brings to flat group k, and that the first x entries in backward order do. */
+/* The number of elements of entry j in flat group k, and of the first x entries in backward
+ * order. */
 /*@ logic integer Brings{L}(zp_config *c, integer e, integer j, integer k) =
       FlatOf(c, e, j) == k ? c->params[j].numel : 0;
     logic integer FlatNumel{L}(zp_config *c, integer e, integer x, integer k) =
       x <= 0 ? 0 : FlatNumel(c, e, x - 1, k) + Brings(c, e, e - x, k); */
 
-/* Where entry j starts in its flat group: behind what the entries before it brought. */
+/* The start of entry j in its flat group: after the elements of the entries before it. */
 /*@ logic integer StartOf{L}(zp_config *c, integer e, integer j) =
       c->params[j].frozen != 0 ? 0 : FlatNumel(c, e, e - 1 - j, FlatOf(c, e, j)); */
 
-/* The entry that opens flat group k, among the first x in backward order; -1 when none does. */
+/* The entry that opens flat group k, among the first x in backward order; -1 if there is no such
+ * entry. */
 /*@ logic integer Opener{L}(zp_config *c, integer e, integer x, integer k) =
       x <= 0 ? -1 :
       Opens(c, e, e - x) == 1 && FlatCount(c, e, x - 1) == k ? e - x : Opener(c, e, x - 1, k); */
@@ -81,8 +83,8 @@
     logic integer MembersOf{L}(zp_config *c, integer j) =
       c->params[j].expert != 0 ? c->dp / c->ep : c->dp; */
 
-/* At L, f has the fields of a flat group that entry j (of the configuration at C) opened and that has
- * n elements so far. */
+/* At L, f has the fields of a flat group that entry j (of the configuration at C) opened, with n
+ * elements so far. */
 /*@ predicate FlatIs{C,L}(zp_config *c, integer e, integer j, integer n, zp_flat *f) =
       \at(f->group, L) == GroupOf{C}(c, j) && \at(f->members, L) == MembersOf{C}(c, j) &&
       \at(f->optgroup, L) == \at(c->params[j].optgroup, C) &&
@@ -112,9 +114,9 @@
       (\forall integer k; 0 <= k < lay->n_flats ==> LayoutFlat(c, s, lay, k)) &&
       (\forall integer i; 0 <= i < lay->n_params ==> LayoutSpot(c, s, lay, i)); */
 
-/* What a layout of a valid configuration promises; layout_good.h derives it from LayoutOf:
- * LayoutRange, FlatGood of each k < n_flats, SpotGood of each i < n_params, EntryMine of each entry.
- * To use one, assert it of that k, i or j first. */
+/* The guarantees of a layout of a valid configuration; layout_good.h derives them from LayoutOf:
+ * LayoutRange, FlatGood of each k < n_flats, SpotGood of each i < n_params, EntryMine of each
+ * entry. To use one, assert it of that k, i or j first. */
 /*@ predicate FlatLike{L}(zp_config *c, zp_flat *f, integer k, integer n) =
       FlatOk(f) && f->numel == n && f->align == c->align &&
       (f->group == ZP_GROUP_DP && f->members == c->dp ||
@@ -125,7 +127,8 @@
 
     // Entry j, whose backward index is x = e-1-j, lies in flat group k from element `start` on: the
     // elements FlatNumel(…, x, k) … FlatNumel(…, x+1, k)-1. So the entries of a flat group tile it.
-    predicate SpotLike{L}(zp_config *c, integer e, integer j, integer k, integer start, zp_flat *f) =
+    predicate SpotLike{L}(zp_config *c, integer e, integer j, integer k, integer start,
+        zp_flat *f) =
       0 <= start && start == FlatNumel(c, e, e - 1 - j, k) &&
       start + c->params[j].numel == FlatNumel(c, e, e - j, k) &&
       start + c->params[j].numel <= f->numel &&
@@ -152,7 +155,7 @@
         SpotLike(c, StageEnd(c, s), lay->first_param + i, lay->spot[i].flat, lay->spot[i].start,
           lay->flat + lay->spot[i].flat); */
 
-/* Room for reading a layout. */
+/* Validity of the memory of a layout for reading. */
 /*@ predicate ReadableLayout{L}(zp_layout *lay) =
       \valid_read(lay) &&
       (0 < lay->n_flats ==> \valid_read(lay->flat + (0 .. lay->n_flats - 1))) &&

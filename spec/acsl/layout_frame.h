@@ -1,5 +1,4 @@
-/* The functions of layout.h read nothing but the configuration. Include after
- * layout_same.h. */
+/* The functions of layout.h read only the configuration. Include after layout_same.h. */
 #ifndef ZP_SPEC_ACSL_LAYOUT_FRAME_H
 #define ZP_SPEC_ACSL_LAYOUT_FRAME_H
 

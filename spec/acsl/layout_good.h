@@ -1,4 +1,4 @@
-/* What follows from being the layout of a stage of a valid configuration. Include after
+/* Consequences of being the layout of a stage of a valid configuration. Include after
  * ref/plan/layout.h. */
 #ifndef ZP_SPEC_ACSL_LAYOUT_GOOD_H
 #define ZP_SPEC_ACSL_LAYOUT_GOOD_H
@@ -38,7 +38,8 @@
       TiedAgree(c, j, j) && ValidEntry(c, j) && f->group == ZP_GROUP_DP;
     lemma FlatIs_Good{L}: \forall zp_config *c, integer e, x, k, zp_flat *f;
       Valid(c) && 0 <= x <= e <= c->n_params && 0 <= k < FlatCount(c, e, x) &&
-      FlatIs{L,L}(c, e, Opener(c, e, x, k), FlatNumel(c, e, x, k), f) ==> FlatLike(c, f, k, FlatNumel(c, e, x, k));
+      FlatIs{L,L}(c, e, Opener(c, e, x, k), FlatNumel(c, e, x, k), f) ==>
+      FlatLike(c, f, k, FlatNumel(c, e, x, k));
     lemma FlatIs_Class{L}: \forall zp_config *c, integer e, x, j, n, zp_flat *f;
       Valid(c) && e - x <= j < e <= c->n_params && 0 <= x <= e && c->params[j].frozen == 0 &&
       FlatIs{L,L}(c, e, Opener(c, e, x, FlatOf(c, e, j)), n, f) ==>
@@ -58,8 +59,8 @@
       StartOf(c, e, j) == 0 && FlatNumel(c, e, x, FlatOf(c, e, j)) == c->params[j].numel;
     lemma FlatIs_Spot{L}: \forall zp_config *c, integer e, x, j, zp_flat *f;
       Valid(c) && 0 <= x <= e <= c->n_params && e - x <= j < e && c->params[j].frozen == 0 &&
-      FlatIs{L,L}(c, e, Opener(c, e, x, FlatOf(c, e, j)), FlatNumel(c, e, x, FlatOf(c, e, j)), f) ==>
-      SpotLike(c, e, j, FlatOf(c, e, j), StartOf(c, e, j), f);
+      FlatIs{L,L}(c, e, Opener(c, e, x, FlatOf(c, e, j)), FlatNumel(c, e, x, FlatOf(c, e, j)),
+        f) ==> SpotLike(c, e, j, FlatOf(c, e, j), StartOf(c, e, j), f);
     lemma Stage_Range{L}: \forall zp_config *c, integer s; Valid(c) ==>
       0 <= StageFirst(c, s) <= StageEnd(c, s) <= c->n_params <= 65536;
     predicate StageOk{L}(zp_config *c, integer j) = 0 <= c->params[j].stage <= 1048576;

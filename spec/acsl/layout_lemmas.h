@@ -1,9 +1,9 @@
-/* What the proof of zp_layout_build needs to know about the functions of layout.h. Include after
- * ref/plan/layout.h; users of a layout need layout_good.h only. */
+/* Lemmas about the functions of layout.h for the proof of zp_layout_build. Include after
+ * ref/plan/layout.h. Users of a layout include only layout_good.h. */
 #ifndef ZP_SPEC_ACSL_LAYOUT_LEMMAS_H
 #define ZP_SPEC_ACSL_LAYOUT_LEMMAS_H
 
-/* Entry p goes into flat group f. */
+/* Entry p belongs to flat group f. */
 /*@ predicate Takes{L}(zp_flat *f, zp_param *p) =
       f->tied < 0 && f->optgroup == p->optgroup &&
       f->group == (p->expert != 0 ? ZP_GROUP_EDP : ZP_GROUP_DP); */
@@ -32,7 +32,7 @@
     lemma Use_Head{L}: \forall zp_config *c, integer e, j; j < e ==>
       0 <= UseOf(c, e, j) <= e - j && (UseOf(c, e, j) == 0 <==> HeadOf(c, e, j) == j); */
 
-/* What the number of a class tells. */
+/* The meaning of a class number. */
 /*@ predicate IsTied{L}(zp_config *c, integer j) =
       c->params[j].frozen == 0 && 0 <= c->params[j].tied;
     predicate IsUntied{L}(zp_config *c, integer j) =

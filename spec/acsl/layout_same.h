@@ -1,8 +1,8 @@
-/* What stays as it is while a layout is built. Include after ref/plan/layout.h. */
+/* Facts that stay true while a layout is built. Include after ref/plan/layout.h. */
 #ifndef ZP_SPEC_ACSL_LAYOUT_SAME_H
 #define ZP_SPEC_ACSL_LAYOUT_SAME_H
 
-/* Nothing that the functions of layout.h read changed between two points. */
+/* The inputs of the functions of layout.h are equal at two points. */
 /*@ predicate SameInput{A,B}(zp_config *c) =
       \at(c->n_params, A) == \at(c->n_params, B) && \at(c->params, A) == \at(c->params, B) &&
       \at(c->dp, A) == \at(c->dp, B) && \at(c->ep, A) == \at(c->ep, B) &&

@@ -1,21 +1,22 @@
-/* One step of zp_layout_build: it takes entry j after the entries j+1 … e-1. Include after
+/* One step of zp_layout_build: it places entry j after the entries j+1 … e-1. Include after
  * layout_lemmas.h, layout_same.h and layout_frame.h. */
 #ifndef ZP_SPEC_ACSL_LAYOUT_STEPS_H
 #define ZP_SPEC_ACSL_LAYOUT_STEPS_H
 
-/* What the entries j … e-1 make: flat groups, the entry that opens group k, elements of group k. */
+/* The result of the entries j … e-1: the number of flat groups, the entry that opens group k, the
+ * elements of group k. */
 /*@ logic integer CountFrom{L}(zp_config *c, integer e, integer j) = FlatCount(c, e, e - j);
     logic integer OpenerFrom{L}(zp_config *c, integer e, integer j, integer k) =
       Opener(c, e, e - j, k);
     logic integer NumelFrom{L}(zp_config *c, integer e, integer j, integer k) =
       FlatNumel(c, e, e - j, k);
 
-    // Flat group k, as the entries j … e-1 of the configuration at C make it, is at L where f points.
+    // At L, f points to flat group k as the entries j … e-1 of the configuration at C define it.
     predicate FlatFrom{C,L}(zp_config *c, integer e, integer j, integer k, zp_flat *f) =
       FlatIs{C,L}(c, e, OpenerFrom{C}(c, e, j, k), NumelFrom{C}(c, e, j, k), f);
 
-    // So far, taking in the entries j … e-1 of the configuration at C: lay's flat groups at L, and the
-    // spots of those entries.
+    // The state after the entries j … e-1 of the configuration at C: lay's flat groups at L, and
+    // the spots of those entries.
     predicate SpotIs{C,L}(zp_config *c, integer e, integer j, zp_spot *s) =
       \at(s->flat, L) == FlatOf{C}(c, e, j) && \at(s->start, L) == StartOf{C}(c, e, j);
     predicate FlatsFrom{C,L}(zp_config *c, integer e, integer j, zp_layout *lay) =
@@ -27,7 +28,7 @@
     predicate SpotsFrom{C,L}(zp_config *c, integer e, integer j, zp_layout *lay) =
       \forall integer i; j <= i < e ==> PlacedAt{C,L}(c, e, i, lay);
 
-    // Untied entries that go into the same flat group.
+    // Untied entries of the same flat group.
     predicate SameGroup{L}(zp_config *c, integer o, integer j) =
       c->params[o].tied < 0 && c->params[j].tied < 0 &&
       c->params[o].optgroup == c->params[j].optgroup && GroupOf(c, o) == GroupOf(c, j); */
@@ -127,7 +128,7 @@
       SameInput{A,B}(c) && 0 <= \at(c->n_params, A) ==>
       StageFirst{A}(c, s) == StageFirst{B}(c, s) && StageEnd{A}(c, s) == StageEnd{B}(c, s); */
 
-/* When all entries of the stage are placed. */
+/* After all entries of the stage are placed. */
 /*@ predicate StageNamed{L}(zp_config *c, integer s, zp_layout *lay) =
       lay->stage == s && lay->first_param == StageFirst(c, s) &&
       lay->n_params == StageCount(c, s);

@@ -1,12 +1,12 @@
-/* The logic of LEDG-1 … LEDG-3 and PIPE-5: what a program's ops amount to. Every function here is a
- * fold over the first n ops of a program; zp_emit states what one more op does to each of them.
- * Include after ref/plan/program.h's types. */
+/* The logic of LEDG-1 … LEDG-3 and PIPE-5. Every function here is a fold over the first n ops of a
+ * program; the contract of zp_emit states how one more op changes each fold. Include after
+ * ref/plan/program.h's types. */
 #ifndef ZP_SPEC_ACSL_LEDGER_H
 #define ZP_SPEC_ACSL_LEDGER_H
 
-/* LEDG-1: a ledger is a list. Nothing is known of its constructors, so what is equal here is equal
- * for every meaning of them. Hop is an exchange with one neighbour: down and up are the
- * micro-batches that go to the next and to the previous stage. */
+/* LEDG-1: a ledger is a list. Its constructors are uninterpreted, so ledgers that are equal here
+ * are equal under every interpretation. Hop is an exchange with one neighbour: down and up are the
+ * micro-batches sent to the next and to the previous stage. */
 /*@ axiomatic Trace {
       type trace;
       logic trace Nothing;
@@ -16,11 +16,11 @@
         integer up, integer clock_t, integer clock_i);
     } */
 
-/* The groups that have a ledger; pp's exchanges are judged by links (LEDG-1). */
+/* The groups that have a ledger; links replace it for pp's exchanges (LEDG-1). */
 /*@ predicate HasLedger(integer g) = 0 <= g < ZP_GROUPS && g != ZP_GROUP_PP; */
 
-/* LEDG-1: t, and op behind it if op belongs to group g (of key `key`) and is issued: stepped 0 asks
- * for the ledger of a skipped step. */
+/* LEDG-1: t with op appended, if op belongs to group g (of key `key`) and is issued. stepped 0
+ * selects the ledger of a skipped step. */
 /*@ logic trace Put(trace t, zp_op op, integer g, integer key, integer stepped) =
       op.group == g && (g != ZP_GROUP_TIED || op.key == key) &&
       (stepped != 0 || op.if_stepped == 0) ?
@@ -35,7 +35,7 @@
       n <= 0 ? Nothing :
       PutAt(LedgerOf(ops, n - 1, g, key, stepped), ops + (n - 1), g, key, stepped); */
 
-/* PIPE-3: t, and op behind it if it is an exchange with stage `peer`. */
+/* PIPE-3: t with op appended, if op is an exchange with stage `peer`. */
 /*@ logic trace Link(trace t, zp_op op, integer peer) =
       op.group == ZP_GROUP_PP && op.root == peer ?
         (op.what == ZP_WHAT_ACTIVATION ?
@@ -50,8 +50,8 @@
     logic trace LinkOf{L}(zp_op *ops, integer n, integer peer) =
       n <= 0 ? Nothing : LinkAt(LinkOf(ops, n - 1, peer), ops + (n - 1), peer); */
 
-/* RED-3: how often the ops add element e of entry `param`, of micro-batch mb, into bucket b of flat
- * group k. */
+/* RED-3: the number of times that the ops add element e of entry `param`, of micro-batch mb, into
+ * bucket b of flat group k. */
 /*@ logic integer Adds(zp_op op, integer param, integer mb, integer e, integer k, integer b) =
       op.kind == ZP_OP_ADD && op.param == param && op.mb == mb && op.flat == k &&
       op.bucket == b && op.offset <= e && e < op.offset + op.count ? 1 : 0;
@@ -64,7 +64,8 @@
       n <= 0 ? 0 :
       Added(ops, n - 1, param, mb, e, k, b) + AddsAt(ops + (n - 1), param, mb, e, k, b); */
 
-/* RED-3: elements of micro-batch mb that the ops add into bucket b of flat group k. */
+/* RED-3: the number of elements of micro-batch mb that the ops add into bucket b of flat group
+ * k. */
 /*@ logic integer Fills(zp_op op, integer k, integer b, integer mb) =
       op.kind == ZP_OP_ADD && op.flat == k && op.bucket == b && op.mb == mb ? op.count : 0;
     logic integer FillsAt{L}(zp_op *op, integer k, integer b, integer mb) =
@@ -72,7 +73,7 @@
     logic integer Filled{L}(zp_op *ops, integer n, integer k, integer b, integer mb) =
       n <= 0 ? 0 : Filled(ops, n - 1, k, b, mb) + FillsAt(ops + (n - 1), k, b, mb); */
 
-/* RED-3: how often the ops reduce bucket b of flat group k behind micro-batch mb. */
+/* RED-3: the number of times that the ops reduce bucket b of flat group k after micro-batch mb. */
 /*@ logic integer Reduces(zp_op op, integer k, integer b, integer mb) =
       op.what == ZP_WHAT_GRADIENT && op.flat == k && op.bucket == b && op.mb == mb ? 1 : 0;
     logic integer ReducesAt{L}(zp_op *op, integer k, integer b, integer mb) =
@@ -80,8 +81,8 @@
     logic integer Reduced{L}(zp_op *ops, integer n, integer k, integer b, integer mb) =
       n <= 0 ? 0 : Reduced(ops, n - 1, k, b, mb) + ReducesAt(ops + (n - 1), k, b, mb); */
 
-/* PIPE-5: the clock of every op is behind that of the op before it. Below: the next op may have
- * clock (t, i). */
+/* PIPE-5: the clock of every op is greater than that of the previous op. Below: the next op may
+ * have clock (t, i). */
 /*@ predicate ClockBelow(integer t, integer i, integer u, integer j) = t < u || (t == u && i < j);
     predicate Increasing{L}(zp_op *ops, integer n) =
       \forall integer p; 0 < p < n ==>
@@ -100,7 +101,7 @@
       p->offset == op.offset && p->count == op.count && p->clock_t == op.clock_t &&
       p->clock_i == op.clock_i; */
 
-/* Nothing of the first n ops changed between two points. */
+/* The first n ops are equal at two points. */
 /*@ predicate SameOp{A,B}(zp_op *op) =
       \at(op->kind, A) == \at(op->kind, B) && \at(op->what, A) == \at(op->what, B) &&
       \at(op->group, A) == \at(op->group, B) && \at(op->key, A) == \at(op->key, B) &&

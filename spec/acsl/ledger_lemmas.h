@@ -1,4 +1,4 @@
-/* What the folds of ledger.h obey. */
+/* Lemmas about the folds of ledger.h. */
 #ifndef ZP_SPEC_ACSL_LEDGER_LEMMAS_H
 #define ZP_SPEC_ACSL_LEDGER_LEMMAS_H
 

@@ -1,8 +1,8 @@
 /* Logic for the correctly rounded square root of an exact sum. ACSL only: nothing is compiled.
  *
- * The norm is sqrt(V) * 2^-149 with V = LimbSum(limb, 20). Everything is said of integers, with
- * w = 4 V 4^64 instead of V so that halves are whole and no exponent is negative: a number
- * m * 2^e * 2^-149 is compared with the norm by comparing (2 m 2^(e + 64))^2 = Shift4(e + 64, (2 m)^2)
+ * The norm is sqrt(V) * 2^-149 with V = LimbSum(limb, 20). All formulas are over integers. They use
+ * w = 4 V 4^64 instead of V, so that halves are integers and no exponent is negative: a number m *
+ * 2^e * 2^-149 is compared with the norm by comparing (2 m 2^(e + 64))^2 = Shift4(e + 64, (2 m)^2)
  * with w.
  * spec: NORM-1, NORM-2
  */
@@ -11,7 +11,7 @@
 #include "exact_defs.h"
 
 /*@
-  // named so that provers need not look inside
+  // named, so that provers do not expand it
   logic integer Square(integer x) = x * x;
   logic integer Scaled(integer v) = Shift4(65, v);
 
@@ -20,15 +20,15 @@
   logic integer Exponent64(integer bits) = bits / 4503599627370496;
   logic integer Significand64(integer bits) = bits % 4503599627370496 + 4503599627370496;
 
-  // the square of the number halfway between a pattern and the next; beyond the largest one the
-  // next would be infinity
+  // the square of the number halfway between a pattern and the next; after the largest one the next
+  // would be infinity
   logic integer Halfway32(integer bits) =
     Shift4(Exp32(bits) + 64, Square(2 * Mant32(bits) + 1));
   logic integer Halfway64(integer bits) =
     Shift4(Exponent64(bits) - 862, Square(2 * Significand64(bits) + 1));
 
-  // the root of w rounds to a pattern iff it lies between the halves at its sides; at a half, to
-  // the even pattern of the two
+  // the root of w rounds to a pattern iff it lies between the two adjacent halves; at a half, to
+  // the even one of the two patterns
   predicate NearestTo(integer w, integer below, integer above, integer bits) =
     below <= w <= above && (w == below || w == above ==> bits % 2 == 0);
 

@@ -1,4 +1,4 @@
-/* Lemmas that only lemmas of norm_floor.h need. ACSL only. */
+/* Lemmas used only by the lemmas of norm_floor.h. ACSL only. */
 #ifndef ZP_SPEC_ACSL_NORM_FLOOR_STEPS_H
 #define ZP_SPEC_ACSL_NORM_FLOOR_STEPS_H
 #include "norm_shifts.h"

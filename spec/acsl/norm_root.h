@@ -1,4 +1,4 @@
-/* The integer square root digit by digit: what ref/num/norm.c says of its state. ACSL only.
+/* The integer square root digit by digit: the state of ref/num/norm.c. ACSL only.
  * spec: NORM-1, NORM-2
  */
 #ifndef ZP_SPEC_ACSL_NORM_ROOT_H
@@ -6,7 +6,7 @@
 #include "norm.h"
 
 /*@
-  // facts that pick an instance of a lemma
+  // facts that select an instance of a lemma
   predicate FourOf(integer y, integer x) = y == 4 * x;
   predicate PlusOf(integer f, integer e, integer k) = f == e + k;
   predicate TwiceOf(integer r, integer k) = r == 2 * k;
@@ -16,17 +16,18 @@
   predicate DigitOf(integer l, integer i, integer d) = 0 <= i && 0 <= d && l == 16 * i + d;
   predicate AtLeast(integer w, integer e, integer x) = Shift4(e, x) <= w;
 
-  // x is floor(w / 4^e), and lower tells whether w has digits below 4^e
+  // x is floor(w / 4^e), and lower is 1 iff w has non-zero digits below 4^e
   predicate FloorOf(integer w, integer e, integer x, integer lower) =
-    0 <= e && Shift4(e, x) <= w < Shift4(e, x) + Shift4(e, 1) && (lower == 0 <==> w == Shift4(e, x));
-  // the same of v while `rest` of it has not been looked at
-  predicate DigitsTaken(integer v, integer rest, integer last, integer t, integer lower) =
+    0 <= e && Shift4(e, x) <= w < Shift4(e, x) + Shift4(e, 1) &&
+    (lower == 0 <==> w == Shift4(e, x));
+  // the same for v while its part `rest` is not processed
+  predicate DigitsExtracted(integer v, integer rest, integer last, integer t, integer lower) =
     0 <= last && Shift4(last, t) + rest <= v < Shift4(last, t) + Shift4(last, 1) &&
     (lower == 0 <==> v == Shift4(last, t) + rest);
-  // of the rest, word x at limb i is looked at next
+  // word x at limb i is the next word of the rest
   predicate RestOf(integer rest, integer s, integer i, integer x) =
     0 <= i && 0 <= x < 4294967296 && 0 <= s < Shift32(i, 1) && rest == s + Shift32(i, x);
-  // root is floor(sqrt(w / 4^e)), rem what is left
+  // root is floor(sqrt(w / 4^e)), rem the remainder
   predicate RootFloor(integer w, integer e, integer root, integer rem, integer lower) =
     0 <= rem <= 2 * root && FloorOf(w, e, Square(root) + rem, lower);
 

@@ -15,13 +15,13 @@
   lemma Root_Tie: \forall integer w, e, r, rem, lower, k; TwiceOneOf(r, k) && k % 2 == 0 &&
     rem == 0 && lower == 0 && RootFloor(w, e, r, rem, lower) ==> NearestRoot(w, e, k);
 
-  // no digit was needed that is not there
+  // no digit below the last one was used
   lemma Root_Nothing: \forall integer v, root, rem; 0 <= root < 9007199254740992 &&
     RootFloor(Scaled(v), 12, root, rem, 0) ==> v <= 0;
   lemma Root_Something: \forall integer v, e, root, rem, lower; 1 <= root &&
     RootFloor(Scaled(v), e, root, rem, lower) ==> 0 < v;
 
-  // below a power of two, by the bit that was taken to spare
+  // below a power of two, by the one extra bit
   lemma Root_Low32: \forall integer w, e, root, rem, lower; 1 <= e && 16777216 <= root &&
     RootFloor(w, e, root, rem, lower) ==> AtLeast(w, e - 1, Square(33554431));
   lemma Root_Low64: \forall integer w, e, root, rem, lower; 1 <= e && 9007199254740992 <= root &&

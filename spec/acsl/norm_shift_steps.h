@@ -1,4 +1,4 @@
-/* Powers of four: lemmas that only lemmas of norm_shifts.h need. ACSL only. */
+/* Powers of four: lemmas used only by the lemmas of norm_shifts.h. ACSL only. */
 #ifndef ZP_SPEC_ACSL_NORM_SHIFT_STEPS_H
 #define ZP_SPEC_ACSL_NORM_SHIFT_STEPS_H
 #include "norm_root.h"

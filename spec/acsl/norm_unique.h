@@ -1,5 +1,5 @@
-/* A correctly rounded root and a correctly rounded quotient are unique: no two patterns round one
- * number. ACSL only.
+/* A correctly rounded root and a correctly rounded quotient are unique: no two patterns are
+ * roundings of one number. ACSL only.
  * spec: NORM-1, NORM-2, SUM-7
  */
 #ifndef ZP_SPEC_ACSL_NORM_UNIQUE_H

@@ -14,7 +14,7 @@
     predicate Multiple(integer x, integer m) = x == x / m * m;
     predicate WholeUnits(integer c, integer d, integer a) = Multiple(c, d * a);
 
-    // products by name; the cases say nothing new: they keep provers from opening the products
+    // named products; the cases are redundant and keep provers from expanding the products
     logic integer UnitOf(integer d, integer a) = d <= 0 ? 0 : d * a;
     logic integer ProductOf(integer x, integer y) = x <= 0 ? 0 : x * y;
     logic integer CeilOf(integer x, integer m) = (x + m - 1) / m;
@@ -32,7 +32,8 @@
     lemma Unit_Whole: \forall integer k, d, a; 0 <= k && 0 < d && 0 < a ==>
       ProductOf(k, UnitOf(d, a)) == ProductOf(k, UnitOf(d, a)) / d * d;
     lemma Ceil_Low: \forall integer x, m; 0 <= x && 0 < m ==> 0 <= CeilOf(x, m);
-    lemma RoundUp_Product: \forall integer x, m; 0 <= x && 0 < m ==> RoundUp(x, m) == ProductOf(CeilOf(x, m), m);
+    lemma RoundUp_Product: \forall integer x, m; 0 <= x && 0 < m ==>
+      RoundUp(x, m) == ProductOf(CeilOf(x, m), m);
     lemma Unit_Low: \forall integer d, a; 0 < d && 0 < a ==> 0 < UnitOf(d, a);
     lemma RoundUp_Units: \forall integer x, d, a; 0 <= x && 0 < d && 0 < a ==>
       RoundUp(x, UnitOf(d, a)) == RoundUp(x, UnitOf(d, a)) / d * d;
@@ -46,9 +47,10 @@
       x == BucketNumel(n, cap, b) && y == BucketPadded(n, cap, d, a, b) ==> Multiple(y, d);
     lemma Whole_Padded: \forall integer n, cap, d, a, b; 0 < d && 0 < a &&
       0 <= BucketNumel(n, cap, b) ==> Multiple(BucketPadded(n, cap, d, a, b), d);
-    lemma RoundUp_Named: \forall integer x, m, d, a; 0 <= x && 0 < d && 0 < a && m == UnitOf(d, a) ==>
-      RoundUp(x, m) == RoundUp(x, m) / d * d;
-    lemma RoundUp_Same: \forall integer x, m, u, d, a; 0 <= x && 0 < d && 0 < a && u == UnitOf(d, a) &&
+    lemma RoundUp_Named: \forall integer x, m, d, a;
+      0 <= x && 0 < d && 0 < a && m == UnitOf(d, a) ==> RoundUp(x, m) == RoundUp(x, m) / d * d;
+    lemma RoundUp_Same: \forall integer x, m, u, d, a;
+      0 <= x && 0 < d && 0 < a && u == UnitOf(d, a) &&
       m == d * a ==> m == u && RoundUp(x, m) == RoundUp(x, m) / d * d;
     lemma RoundUp_Whole: \forall integer x, m, d, a; 0 <= x && 0 < d && 0 < a && m == d * a ==>
       UnitOf(d, a) == m && RoundUp(x, m) == RoundUp(x, m) / d * d;

@@ -2,9 +2,9 @@
 #ifndef ZP_SPEC_ACSL_PHASE_H
 #define ZP_SPEC_ACSL_PHASE_H
 
-/*@ // What a rank of lay's stage writes for its group g (of key `key`); stepped 0: in a skipped
-    // step.
-    // No rank and no dp or tp index occurs here.
+/*@ // The ledger that a rank of lay's stage writes for its group g (of key `key`); stepped 0: in a
+    // skipped step.
+    // No rank, dp or tp index occurs here.
     logic trace PhaseLedger{L}(zp_config *c, zp_layout *lay, integer phase, integer g, integer key,
         integer stepped) =
       phase == ZP_PHASE_INIT ?

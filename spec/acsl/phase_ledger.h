@@ -1,5 +1,5 @@
-/* LEDG-2, LEDG-3: the ledger of a group, and that it is the same for all its members. Include after
- * ref/plan/program.h, planned.h and still_lemmas.h; phase_steps.h says why. */
+/* LEDG-2, LEDG-3: the ledger of a group is the same for all its members. Include after
+ * ref/plan/program.h, planned.h and still_lemmas.h; phase_steps.h has the proof steps. */
 #ifndef ZP_SPEC_ACSL_PHASE_LEDGER_H
 #define ZP_SPEC_ACSL_PHASE_LEDGER_H
 

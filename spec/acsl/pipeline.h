@@ -7,20 +7,20 @@
     logic integer Slots(integer S, integer M) = 2 * (M + S - 1);
     logic integer Places(integer S, integer M, integer s) = S - s < M ? S - s : M;
 
-    // When stage s forwards m, and when it backwards m.
+    // The slots of stage s's forward and backward of m.
     logic integer ForwardTime(integer s, integer m) = 2 * m + s;
     logic integer BackwardTime(integer S, integer s, integer m) = 2 * m + 2 * S - 1 - s;
 
-    // 1 when slot t of stage s is a backward slot.
+    // 1 if slot t of stage s is a backward slot.
     logic integer BackwardSlot(integer s, integer t) = (t + s) % 2;
 
-    // The d/2-th of M micro-batches when d is even and there is one, else -1.
+    // The d/2-th of M micro-batches if d is even and in range, else -1.
     logic integer HalfOf(integer M, integer d) = d < 0 || d % 2 != 0 || d / 2 >= M ? -1 : d / 2;
     logic integer ForwardAt(integer M, integer s, integer t) = HalfOf(M, t - s);
     logic integer BackwardAt(integer S, integer M, integer s, integer t) =
       HalfOf(M, t + s + 1 - 2 * S);
 
-    // What stage s computes in slot t, and what it sends and receives before.
+    // The micro-batch that stage s computes in slot t, and those that it sends and receives before.
     logic integer Computed(integer S, integer M, integer s, integer t) =
       BackwardSlot(s, t) == 1 ? BackwardAt(S, M, s, t) : ForwardAt(M, s, t);
     logic integer Received(integer S, integer M, integer s, integer t) =
@@ -41,8 +41,8 @@
       Forwards(M, s, t) - Backwards(S, M, s, t);
     logic integer Clamp(integer M, integer d) = d < 0 ? 0 : d / 2 < M ? d / 2 : M;
 
-    // The slots in which stage s may do anything: 2M from its first forward on, 2M from its first
-    // backward on. The planner visits them in order and skips what lies between.
+    // The slots in which stage s may have work: 2M from its first forward on, 2M from its first
+    // backward on. The planner visits them in order and skips those in between.
     logic integer NextSlot(integer S, integer M, integer s, integer t) =
       t + 1 == s + 2 * M && 2 * S - 1 - s > s + 2 * M ? 2 * S - 1 - s : t + 1;
     logic integer EndSlot(integer S, integer M, integer s) =

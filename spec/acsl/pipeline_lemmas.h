@@ -1,4 +1,4 @@
-/* What follows from the logic of PIPE-1 … PIPE-5, for all S, M, s, t and m. */
+/* Consequences of the logic of PIPE-1 … PIPE-5, for all S, M, s, t and m. */
 #ifndef ZP_SPEC_ACSL_PIPELINE_LEMMAS_H
 #define ZP_SPEC_ACSL_PIPELINE_LEMMAS_H
 
@@ -40,8 +40,8 @@
         BackwardSlot(s, t - 1) == 1 - BackwardSlot(s, t);
     lemma Pipe_ReceivedIsComputed: \forall integer S, M, s, t; PipeSizes(S, M, s) && 0 <= t &&
       Received(S, M, s, t) >= 0 ==> Received(S, M, s, t) == Computed(S, M, s, t);
-    // Nobody computes what it was not given: a forward above stage 0 and a backward below the last
-    // stage receive their input in their own slot; what a neighbour needs is sent right after.
+    // Every computation has its input: a forward above stage 0 and a backward below the last stage
+    // receive their input in their own slot, and their output is sent in the next slot.
     lemma Pipe_AllReceived: \forall integer S, M, s, t; PipeSizes(S, M, s) && 0 <= t ==>
       (BackwardSlot(s, t) == 0 && s > 0 ==> Received(S, M, s, t) == Computed(S, M, s, t)) &&
       (BackwardSlot(s, t) == 1 && s < S - 1 ==> Received(S, M, s, t) == Computed(S, M, s, t));
@@ -52,7 +52,7 @@
         Sent(S, M, s, BackwardTime(S, s, m) + 1) == m);
 */
 
-/* ---- What is alive, and where: PIPE-4 ---- */
+/* ---- Live activations and their slots: PIPE-4 ---- */
 /*@ lemma Pipe_Forwards: \forall integer t; 0 <= t ==> \forall integer M, s; 0 <= s && 1 <= M ==>
       Forwards(M, s, t) == Clamp(M, t - s + 1);
     lemma Pipe_Backwards: \forall integer t; 0 <= t ==> \forall integer S, M, s;
@@ -63,13 +63,13 @@
       Forwards(M, s, Slots(S, M)) == M && Backwards(S, M, s, Slots(S, M)) == M;
     lemma Pipe_Modulo: \forall integer m, n, p; 1 <= p && 0 <= m < n && m % p == n % p ==>
       n >= m + p;
-    // The place m mod Places was last used by m - Places; whoever used it has been backwarded.
+    // Activation slot m mod Places was last used by m - Places, whose backward has run.
     lemma Pipe_PlaceFree: \forall integer S, M, s, m, n; PipeSizes(S, M, s) && 0 <= m < n < M &&
       m % Places(S, M, s) == n % Places(S, M, s) ==>
         BackwardTime(S, s, m) < ForwardTime(s, n);
     lemma Pipe_PlaceRange: \forall integer S, M, s, m; PipeSizes(S, M, s) && 0 <= m ==>
       1 <= Places(S, M, s) <= M && 0 <= m % Places(S, M, s) < Places(S, M, s);
-    // One place fewer is not enough.
+    // One activation slot fewer is not enough.
     check lemma Control_OnePlaceFewer: \forall integer S, M, s, m, n;
       PipeSizes(S, M, s) && 0 <= m < n < M && 2 <= Places(S, M, s) &&
       m % (Places(S, M, s) - 1) == n % (Places(S, M, s) - 1) ==>
@@ -79,12 +79,12 @@
 /* ---- Single buffers: filled in one slot, last read in the same or the next, refilled two later.
  * Within a slot the order is: exchange (fills act_in and grad_in; reads act_out, grad_out), then
  * compute (reads act_in, grad_in; fills act_out or grad_out). PIPE-3, PIPE-4 ---- */
-/*@ // act_in's place: filled by the exchange at ForwardTime(m), last read by m's backward.
+/*@ // act_in's slot: filled by the exchange at ForwardTime(m), last read by m's backward.
     lemma Pipe_ActIn: \forall integer S, M, s, m, t; PipeSizes(S, M, s) && 0 < s && 0 <= m < M &&
       ForwardTime(s, m) < t <= BackwardTime(S, s, m) && BackwardSlot(s, t) == 0 &&
       Received(S, M, s, t) >= 0 ==>
         Received(S, M, s, t) % Places(S, M, s) != m % Places(S, M, s);
-    // act_out: filled by m's forward, sent by the exchange of the next slot; no forward between.
+    // act_out: filled by m's forward, sent by the exchange of the next slot; no forward in between.
     lemma Pipe_ActOut: \forall integer S, M, s, t; PipeSizes(S, M, s) && 0 <= t &&
       BackwardSlot(s, t) == 1 && Sent(S, M, s, t) >= 0 ==>
         ForwardTime(s, Sent(S, M, s, t)) == t - 1 &&
@@ -94,7 +94,8 @@
       BackwardSlot(s, t) == 1 && Received(S, M, s, t) >= 0 ==>
         BackwardTime(S, s, Received(S, M, s, t)) == t &&
         Received(S, M, s, t) == Computed(S, M, s, t);
-    // grad_out: filled by m's backward, sent by the exchange of the next slot; none between.
+    // grad_out: filled by m's backward, sent by the exchange of the next slot; no backward in
+    // between.
     lemma Pipe_GradOut: \forall integer S, M, s, t; PipeSizes(S, M, s) && 0 <= t &&
       BackwardSlot(s, t) == 0 && Sent(S, M, s, t) >= 0 ==>
         BackwardTime(S, s, Sent(S, M, s, t)) == t - 1 &&

@@ -1,5 +1,5 @@
-/* The planner's next slot is one of the step's: PIPE-1. By itself, since it troubles provers of the
- * other lemmas about slots. */
+/* The planner's next slot is one of the step's: PIPE-1. A file of its own, because this lemma slows
+ * the proofs of the other lemmas about slots. */
 #ifndef ZP_SPEC_ACSL_PIPELINE_NEXT_H
 #define ZP_SPEC_ACSL_PIPELINE_NEXT_H
 

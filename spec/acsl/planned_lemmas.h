@@ -1,5 +1,5 @@
-/* What being the layout of a stage of a valid configuration tells the planner of programs, which
- * asks for less. Include after ref/plan/program.h. */
+/* The layout of a stage of a valid configuration satisfies the weaker requirements of the program
+ * planner. Include after ref/plan/program.h. */
 #ifndef ZP_SPEC_ACSL_PLANNED_LEMMAS_H
 #define ZP_SPEC_ACSL_PLANNED_LEMMAS_H
 

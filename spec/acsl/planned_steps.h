@@ -1,4 +1,4 @@
-/* How planned_lemmas.h is proven. Include after layout_lemmas.h and layout_good.h. */
+/* Proof steps for planned_lemmas.h. Include after layout_lemmas.h and layout_good.h. */
 #ifndef ZP_SPEC_ACSL_PLANNED_STEPS_H
 #define ZP_SPEC_ACSL_PLANNED_STEPS_H
 

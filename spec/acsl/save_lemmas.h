@@ -1,4 +1,4 @@
-/* What the functions of SAVE in init_save.h obey. */
+/* Lemmas about the functions of SAVE in init_save.h. */
 #ifndef ZP_SPEC_ACSL_SAVE_LEMMAS_H
 #define ZP_SPEC_ACSL_SAVE_LEMMAS_H
 

@@ -5,7 +5,7 @@
 #ifndef ZP_SPEC_ACSL_SCALER_H
 #define ZP_SPEC_ACSL_SCALER_H
 
-/*@ // what zp_scaler_init accepts
+/*@ // the settings that zp_scaler_init accepts
     predicate ScalerValid(integer dynamic, integer log2_scale, integer log2_min, integer log2_max,
                           integer window, integer hysteresis, integer consecutive) =
       0 <= dynamic <= 1 && 0 <= consecutive <= 1 &&

@@ -6,17 +6,17 @@
 /*@ logic integer Larger(integer a, integer b) = a < b ? b : a;
     logic integer Smaller(integer a, integer b) = a < b ? a : b;
 
-    // Elements of flat group k that the entries j … e-1 bring; e is the end of the stage's entries.
-    // Where a walk from element lo on stands, when it has passed those entries.
-    logic integer Brought{L}(zp_config *c, zp_layout *lay, integer i, integer k) =
+    // The number of elements of the entries j … e-1 in flat group k; e is the end of the stage's
+    // entries. The position of a walk from element lo on after those entries.
+    logic integer Walked{L}(zp_config *c, zp_layout *lay, integer i, integer k) =
       FlatNumel(c, StageEnd(c, lay->stage), lay->n_params - i, k);
     logic integer WalkAt{L}(zp_config *c, zp_layout *lay, integer i, integer k, integer lo) =
-      Larger(lo, Brought(c, lay, i, k));
+      Larger(lo, Walked(c, lay, i, k));
 
     predicate Planned0{L}(zp_config *c, zp_layout *lay) =
       Valid(c) && 0 <= lay->stage < c->pp && LayoutOf(c, lay->stage, lay);
 
-    // Entry i of the stage is of flat group k, and g is its part of elements lo … hi-1.
+    // Entry i of the stage is in flat group k, and g is its part of elements lo … hi-1.
     predicate SegmentIs{L}(zp_config *c, zp_layout *lay, integer i, integer k, integer lo,
         integer hi, zp_segment g) =
       g.param == lay->first_param + i && lay->spot[i].flat == k &&

@@ -1,5 +1,6 @@
-/* Two layouts of one stage give equal ledgers of the STEP program, and what no stage says for a
- * group: LEDG-2, LEDG-3, LEDG-6. Include after ref/plan/program.h and alike_lemmas.h. */
+/* Two layouts of one stage give equal ledgers of the STEP program, and other stages contribute
+ * nothing to a group: LEDG-2, LEDG-3, LEDG-6. Include after ref/plan/program.h and
+ * alike_lemmas.h. */
 #ifndef ZP_SPEC_ACSL_STEP_ALIKE_H
 #define ZP_SPEC_ACSL_STEP_ALIKE_H
 

@@ -1,4 +1,4 @@
-/* The STEP program's ledgers read nothing but the configuration and the layout. Include after
+/* The STEP program's ledgers read only the configuration and the layout. Include after
  * layout_frame.h, layout_good.h, kept_lemmas.h, still_lemmas.h, step_tail.h and planned.h. */
 #ifndef ZP_SPEC_ACSL_STEP_ALIKE_FRAME_H
 #define ZP_SPEC_ACSL_STEP_ALIKE_FRAME_H
@@ -37,7 +37,8 @@
       SameEntries{A,B}(c, s) && 0 <= j < StageEnd{A}(c, s) ==>
       EntryFrom{A}(c, s, j) == EntryFrom{B}(c, s, j);
     lemma Numbers_Frame{A,B}: \forall zp_config *c, integer s, j; SameInput{A,B}(c) &&
-      Valid{A}(c) && SameEntries{A,B}(c, s) && 0 <= j < StageEnd{A}(c, s) ==> SameNumbers{A,B}(c, s, j);
+      Valid{A}(c) && SameEntries{A,B}(c, s) && 0 <= j < StageEnd{A}(c, s) ==>
+      SameNumbers{A,B}(c, s, j);
     lemma StepTrace_Frame{A,B}: \forall trace tr, zp_config *c, integer s, j, x, g, t;
       SameSwitches{A,B}(c) && SameNumbers{A,B}(c, s, j) ==>
       StepTrace{A}(tr, c, s, j, x, g, t) == StepTrace{B}(tr, c, s, j, x, g, t);
@@ -62,7 +63,7 @@
       0 <= StageLen{A}(c, s) && StageLen{A}(c, s) <= StageEnd{A}(c, s) ==>
       WindowTrace{A}(tr, c, s, g, m) == WindowTrace{B}(tr, c, s, g, m); */
 
-/* Behind the pipeline. */
+/* After the pipeline. */
 /*@ lemma GatherTrace_Frame{A,B}: \forall integer n; 0 <= n ==> \forall trace tr,
       integer stage, precision, zp_flat *f, integer g, t; SameFlats{A,B}(f, n) ==>
       GatherTrace{A}(tr, stage, precision, f, n, g, t) ==

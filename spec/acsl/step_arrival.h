@@ -1,5 +1,5 @@
-/* One entry's gradient as ref/plan/step_internal.h passes it: RED-3. Included there, behind
- * zp_arrival; what it amounts to is in step_program.h. */
+/* One entry's gradient as ref/plan/step_internal.h passes it: RED-3. Included there after
+ * zp_arrival; step_program.h has its meaning. */
 #ifndef ZP_SPEC_ACSL_STEP_ARRIVAL_H
 #define ZP_SPEC_ACSL_STEP_ARRIVAL_H
 
@@ -21,7 +21,7 @@
     logic integer ArrivalPlace(zp_arrival a, integer b) =
       CollectPlace(a.stage, a.mb, a.flat.numel, a.flat.capacity, b);
 
-    // p adds some of it; p reduces a bucket behind it, which is one of First … done-1.
+    // p adds some of it; p reduces a bucket after it, one of First … done-1.
     predicate ArrivalAdd{L}(zp_arrival a, zp_op *p) =
       OpOf(p, a.mb, a.t) && AddIs(p, a.stage, a.k, a.param, a.clock, a.flat.numel,
         a.flat.capacity, a.from, a.to);
@@ -34,7 +34,7 @@
         FirstBucket(a.flat.capacity, a.from) <= p->bucket < done);
     predicate ArrivalOps{L}(zp_arrival a, integer done, zp_op *ops, integer lo, integer hi) =
       \forall integer p; lo <= p < hi ==> ArrivalOp(a, done, ops + p);
-    // a is what the program passes for entry i of the stage.
+    // a is the value that the program passes for entry i of the stage.
     predicate ArrivalOfEntry{C}(zp_config *c, zp_layout *lay, integer i, zp_arrival a) =
       SpotTrained(lay, i) && a.k == lay->spot[i].flat && a.param == lay->first_param + i &&
       a.flat.numel == SpotNumel(lay, i) && a.flat.capacity == SpotCap(lay, i) &&

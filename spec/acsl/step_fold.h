@@ -1,16 +1,16 @@
 /* The logic of the STEP program's slots and of its length: STEP-2, PIPE-1 … PIPE-6, RED-3, LEDG-6,
- * LEDG-8. Included by ref/plan/step_internal.h; what follows from it is in step_fold_lemmas.h.
- * S stages, M micro-batches, stage s, slot t, micro-batch m, `dynamic` shapes. */
+ * LEDG-8. Included by ref/plan/step_internal.h; step_fold_lemmas.h has the consequences. S stages,
+ * M micro-batches, stage s, slot t, micro-batch m, `dynamic` shapes. */
 #ifndef ZP_SPEC_ACSL_STEP_FOLD_H
 #define ZP_SPEC_ACSL_STEP_FOLD_H
 
-/* ---- What an executor may do with the ops lo … hi-1 ---- */
-/*@ // STEP-6: whoever is in a group is a communication; PlainOps: and none is left out when skipped.
+/* ---- How an executor may run the ops lo … hi-1 ---- */
+/*@ // STEP-6: every op of a group is a communication; PlainOps: and a skipped step omits no op.
     predicate Placed{L}(zp_op *ops, integer lo, integer hi) =
       \forall integer p; lo <= p < hi && ops[p].group != -1 ==> ops[p].kind >= ZP_OP_FIRST_COMM;
     predicate PlainOps{L}(zp_op *ops, integer lo, integer hi) =
       \forall integer p; lo <= p < hi ==> ops[p].if_stepped == 0;
-    // Op p is DECIDE; the ops that a skipped step leaves out come after it.
+    // Op p is DECIDE; the ops that a skipped step omits come after it.
     predicate DecidedAt{L}(zp_op *ops, integer n, integer p) =
       0 <= p < n && ops[p].kind == ZP_OP_DECIDE && PlainOps(ops, 0, p + 1) && Placed(ops, 0, n);
 */
@@ -22,10 +22,10 @@
     logic integer HeadLen(integer S, integer M, integer s, integer dynamic, integer t) =
       ExchangeLen(dynamic, BackwardSlot(s, t), Sent(S, M, s, t), Received(S, M, s, t)) +
       ComputeLen(S, M, s, t);
-    // Of the slots before t.
+    // The same for the slots before t.
     logic integer HeadsLen(integer S, integer M, integer s, integer dynamic, integer t) =
       t <= 0 ? 0 : HeadsLen(S, M, s, dynamic, t - 1) + HeadLen(S, M, s, dynamic, t - 1);
-    // What the slot appends to the link with `peer`; the links are LinkDown and LinkUp.
+    // The slot's addition to the link with `peer`; the links are LinkDown and LinkUp.
     logic trace HeadTrace(trace tr, integer S, integer M, integer s, integer peer, integer dynamic,
         integer t) =
       ExchangeTrace(tr, s, peer, dynamic, BackwardSlot(s, t), Sent(S, M, s, t),
@@ -38,7 +38,7 @@
       StageLink(tr, c->pp, c->micro_batches, lay->stage, peer, c->dynamic_shapes, t);
     logic trace SlotLink{L}(trace tr, zp_config *c, zp_layout *lay, integer peer, integer t) =
       HeadTrace(tr, c->pp, c->micro_batches, lay->stage, peer, c->dynamic_shapes, t);
-    // Micro-batches backwarded before slot t.
+    // The number of backwards before slot t.
     logic integer Backwarded(integer S, integer M, integer s, integer t) =
       Clamp(M, t + s + 2 - 2 * S);
 */
@@ -57,7 +57,7 @@
     logic integer RawBackDone{L}(zp_config *c, zp_layout *lay, integer x, integer k, integer b) =
       x <= 0 ? 0 : RawBackDone(c, lay, x - 1, k, b) + RawDone(c, lay, lay->n_params - x, k, b);
 
-    // Of micro-batch m, and of the micro-batches below m.
+    // For micro-batch m, and for the micro-batches below m.
     logic integer MicroLen{L}(zp_config *c, zp_layout *lay, integer m) =
       m < 0 ? 0 : RawBackLen(c, lay, ReducesOn(c, m), lay->n_params);
     logic integer MicrosLen{L}(zp_config *c, zp_layout *lay, integer m) =
@@ -72,7 +72,7 @@
     logic integer MicroDone{L}(zp_config *c, zp_layout *lay, integer m, integer k, integer b) =
       ReducesOn(c, m) == 1 ? RawBackDone(c, lay, lay->n_params, k, b) : 0;
 
-    // Ops of slot t, and of the slots before t.
+    // The number of ops of slot t, and of the slots before t.
     logic integer BackwardOf{L}(zp_config *c, zp_layout *lay, integer t) =
       BackwardAt(c->pp, c->micro_batches, lay->stage, t);
     logic integer DoneBefore{L}(zp_config *c, zp_layout *lay, integer t) =
@@ -111,8 +111,8 @@
     // PIPE-3: the link of stage s with stage `peer`.
     logic trace StepLink{L}(zp_config *c, integer s, integer peer) =
       StageLink(Nothing, c->pp, c->micro_batches, s, peer, c->dynamic_shapes, SlotsOf(c));
-    // RED-3: how often element e of entry p is added, of micro-batch m, into bucket b of flat group
-    // k; how often that bucket is reduced behind it. s: the stage.
+    // RED-3: the number of times that element e of entry p, of micro-batch m, is added into bucket
+    // b of flat group k, and that the bucket is reduced after it. s: the stage.
     logic integer StepAdded{L}(zp_config *c, integer s, integer p, integer m, integer e, integer k,
         integer b) = 0 <= m < c->micro_batches ? AddsOf(c, s, StageLen(c, s), p, e, k, b) : 0;
     logic integer StepReduced{L}(zp_config *c, integer s, integer k, integer b, integer m) =
@@ -120,7 +120,7 @@
         DoneOf(c, s, StageLen(c, s), k, b) : 0;
 */
 
-/* ---- What the planner reads does not change while it writes ---- */
+/* ---- The planner's inputs do not change while it writes ---- */
 /*@ predicate KeptSpots{A,B}(zp_layout *lay) =
       \at(lay->spot, A) == \at(lay->spot, B) &&
       (\forall integer i; 0 <= i < \at(lay->n_params, A) ==>
@@ -129,8 +129,8 @@
     predicate StepKept{A,B}(zp_config *c, zp_layout *lay) =
       Kept{A,B}(c) && KeptStage{A,B}(lay) && KeptFlats{A,B}(lay) && KeptSpots{A,B}(lay);
 
-    // Writing m ops from *op on changes nothing of that; StepApart: nor any run of the len ops from
-    // ops[n] on.
+    // Writing m ops from *op on does not change them; StepApart: nor does any run of the len ops
+    // from ops[n] on.
     predicate ClearOfSpots(zp_op *op, integer m, zp_spot *sp, integer ns) =
       \forall integer i; 0 <= i < ns ==> \separated(&sp[i].flat, op + (0 .. m - 1)) &&
         \separated(&sp[i].start, op + (0 .. m - 1));
@@ -148,7 +148,7 @@
     predicate KeysHeld{L}(zp_config *c, zp_layout *lay) =
       KeysLen(lay->flat, lay->n_flats, c->tied_keys) == HeldTied(lay->flat, lay->n_flats);
 
-    // What it needs of configuration and layout: within the limits.
+    // The planner's requirements on configuration and layout: within the limits.
     predicate StageFits{L}(zp_config *c, zp_layout *lay) =
       1 <= c->pp <= 1048576 && 1 <= c->micro_batches <= 1048576 && 0 <= c->stage <= 2 &&
       0 <= c->reduce <= 1 && 0 <= c->precision <= 2 && 0 <= c->tied_keys <= 1024 &&

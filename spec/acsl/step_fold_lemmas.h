@@ -1,5 +1,5 @@
-/* What follows from step_fold.h by induction. Include after ref/plan/step_internal.h,
- * step_heads.h and step_kept.h. */
+/* Consequences of step_fold.h, by induction. Include after ref/plan/step_internal.h, step_heads.h
+ * and step_kept.h. */
 #ifndef ZP_SPEC_ACSL_STEP_FOLD_LEMMAS_H
 #define ZP_SPEC_ACSL_STEP_FOLD_LEMMAS_H
 
@@ -25,7 +25,7 @@
       MicrosLen(c, lay, k) <= MicrosLen(c, lay, m);
 */
 
-/* ---- Nothing of it changes while ops are written ---- */
+/* ---- The inputs do not change while ops are written ---- */
 /*@ lemma RawBackLen_Step{A,B}: \forall zp_config *c, zp_layout *lay, integer r, x;
       StepKept{A,B}(c, lay) && StageFits{A}(c, lay) && 0 <= x < \at(lay->n_params, A) &&
       RawBackLen{A}(c, lay, r, x) == RawBackLen{B}(c, lay, r, x) ==>

@@ -1,12 +1,13 @@
-/* What the planner's loops over slots and entries need of step_fold.h. Include after
+/* Lemmas about step_fold.h for the planner's loops over slots and entries. Include after
  * step_kept.h. */
 #ifndef ZP_SPEC_ACSL_STEP_FOLD_STEPS_H
 #define ZP_SPEC_ACSL_STEP_FOLD_STEPS_H
 
-/*@ // The next entry, x-th in backward order, and how long it is.
+/*@ // The next entry, x-th in backward order, and its length.
     predicate RawBackRoom{L}(zp_config *c, zp_layout *lay, integer r, integer x) =
       0 <= RawBackLen(c, lay, r, x) && 0 <= RawLen(c, lay, lay->n_params - x - 1, r) &&
-      RawBackLen(c, lay, r, x + 1) == RawBackLen(c, lay, r, x) + RawLen(c, lay, lay->n_params - x - 1, r) &&
+      RawBackLen(c, lay, r, x + 1) ==
+        RawBackLen(c, lay, r, x) + RawLen(c, lay, lay->n_params - x - 1, r) &&
       RawBackLen(c, lay, r, x + 1) <= RawBackLen(c, lay, r, lay->n_params);
     // A slot's head and gradients.
     predicate SlotPart{L}(zp_config *c, zp_layout *lay, integer t) =

@@ -1,4 +1,4 @@
-/* What follows for the slots of the STEP program without their gradients, for all S, M, s and t.
+/* Lemmas about the slots of the STEP program without their gradients, for all S, M, s and t.
  * Include after ref/plan/step_internal.h, pipeline_lemmas.h and step_lemmas.h. PIPE-2, PIPE-3 */
 #ifndef ZP_SPEC_ACSL_STEP_HEADS_H
 #define ZP_SPEC_ACSL_STEP_HEADS_H

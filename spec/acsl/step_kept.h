@@ -1,4 +1,4 @@
-/* What the STEP program reads stays the same while it is written: entry by entry, flat group by flat
+/* The STEP program's inputs do not change while it is written: entry by entry, flat group by flat
  * group. Include after step_lemmas.h. */
 #ifndef ZP_SPEC_ACSL_STEP_KEPT_H
 #define ZP_SPEC_ACSL_STEP_KEPT_H

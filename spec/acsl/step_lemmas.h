@@ -1,4 +1,4 @@
-/* What follows from the logic of the STEP program. */
+/* Consequences of the logic of the STEP program. */
 #ifndef ZP_SPEC_ACSL_STEP_LEMMAS_H
 #define ZP_SPEC_ACSL_STEP_LEMMAS_H
 
@@ -28,13 +28,13 @@
     lemma Run_One: \forall integer c, from, to, b, e; 1 <= c && 0 <= from && 0 <= b ==>
       InRun(c, from, to, b, e) == (from <= e && e < to && b == FirstBucket(c, e) ? 1 : 0);
     lemma First_Low: \forall integer c, x; 1 <= c && 0 <= x ==> 0 <= FirstBucket(c, x);
-    // What the runs bring, bucket by bucket, is what the entry brings.
+    // The runs together, bucket by bucket, contain exactly the entry's elements.
     lemma Run_Goes: \forall integer c, from, to, b, p, j, e; 1 <= c && 0 <= from <= to ==>
       GoesInto(p, j, c, from, to, e, b) == (p == j && FirstBucket(c, from) <= b &&
         b < StopBucket(c, from, to) ? InRun(c, from, to, b, from + e) : 0);
 */
 
-/* ---- One exchange, as its two participants see it: PIPE-3 ---- */
+/* ---- One exchange, seen by its two participants: PIPE-3 ---- */
 /*@ lemma Exchange_Pair: \forall trace tr, integer s, dynamic, down, up, t; 0 <= s ==>
       ExchangeTrace(tr, s, s + 1, dynamic, 1, down, up, t) ==
       ExchangeTrace(tr, s + 1, s, dynamic, 0, up, down, t);
@@ -62,7 +62,7 @@
         StepDone(c, lay->stage, lay->first_param + i, k, b);
 */
 
-/* ---- Nothing of it changes while ops are written ---- */
+/* ---- The inputs do not change while ops are written ---- */
 /*@ lemma Same_Fits{A,B}: \forall zp_config *c, zp_layout *lay, integer i;
       SameRaw{A,B}(c, lay, i) && EntryFits{A}(c, lay, i) ==> EntryFits{B}(c, lay, i);
     lemma Same_Len{A,B}: \forall zp_config *c, zp_layout *lay, integer i, r;

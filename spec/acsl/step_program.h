@@ -1,6 +1,6 @@
-/* The logic of the STEP program: STEP-2, RED-3, PIPE-5, LEDG-6, LEDG-8. What a rank of stage s
- * does, as functions of the configuration c and s alone: no dp, tp or rank index occurs here. x
- * counts the stage's entries in backward order, as in layout.h. */
+/* The logic of the STEP program: STEP-2, RED-3, PIPE-5, LEDG-6, LEDG-8. The work of a rank of stage
+ * s, as functions only of the configuration c and s: no dp, tp or rank index occurs here. x counts
+ * the stage's entries in backward order, as in layout.h. */
 #ifndef ZP_SPEC_ACSL_STEP_PROGRAM_H
 #define ZP_SPEC_ACSL_STEP_PROGRAM_H
 
@@ -19,14 +19,14 @@
       FirstBucket(c, from) <= b < StopBucket(c, from, to);
     logic integer InRun(integer c, integer from, integer to, integer b, integer e) =
       RunFrom(c, from, b) <= e && e < RunTo(c, to, b) ? 1 : 0;
-    // Element e of entry p goes into bucket b: p is j, the entry that lies from … to-1.
+    // Element e of entry p belongs to bucket b: p is j, the entry that occupies from … to-1.
     logic integer GoesInto(integer p, integer j, integer c, integer from, integer to, integer e,
         integer b) =
       p == j && 0 <= e && from + e < to && b == FirstBucket(c, from + e) ? 1 : 0;
     logic integer EntryLen(integer n, integer c, integer from, integer to, integer reduces) =
       StopBucket(c, from, to) - FirstBucket(c, from) +
       (reduces != 0 ? DoneBucket(n, c, from, to) - FirstBucket(c, from) : 0);
-    // Ops for the buckets First … b-1.
+    // The number of ops for the buckets First … b-1.
     logic integer RunLen(integer n, integer c, integer from, integer to, integer reduces,
         integer b) =
       b - FirstBucket(c, from) + (reduces == 0 ? 0 :
@@ -47,7 +47,7 @@
         integer a, integer b) =
       (stage == 0 ? BucketPadded(n, c, d, a, b) : Part(n, c, d, a, b)) *
       (stage != 2 && exact == ZP_EXACT ? ZP_LIMBS : 1);
-    // Stage 2 has two places for buckets of a flat group; they alternate. (mb · buckets + b) mod 2.
+    // ZeRO stage 2 has two bucket slots per flat group; they alternate: (mb · buckets + b) mod 2.
     logic integer BucketPlace(integer mb, integer buckets, integer b) =
       (mb % 2 == 1 && buckets % 2 == 1) ? (b + 1) % 2 : b % 2;
 
@@ -78,7 +78,7 @@
     logic integer ExchangeLen(integer dynamic, integer backward, integer send, integer recv) =
       send < 0 && recv < 0 ? 0 : 1 + MetaLen(dynamic, backward, send, recv);
 
-    // What it appends to the link with `peer`; down: to the next stage, up: to the previous one.
+    // Its addition to the link with `peer`; down: to the next stage, up: to the previous one.
     logic trace HopTrace(trace tr, integer s, integer backward, integer peer, integer kind,
         integer dtype, integer send, integer recv, integer t, integer clock_i) =
       peer != (backward != 0 ? s + 1 : s - 1) ? tr :
@@ -95,8 +95,8 @@
       HopTrace(MetaTrace(tr, s, peer, dynamic, backward, send, recv, t), s, backward, peer,
         ZP_OP_P2P, -1, send, recv, t, 1);
 
-    // The link of stage s with stage s+1 in the slots before t, from the schedule alone; stage s+1
-    // writes the same.
+    // The link of stage s with stage s+1 in the slots before t, a function of the schedule alone;
+    // stage s+1 writes the same.
     logic trace LinkDown(trace tr, integer S, integer M, integer s, integer dynamic, integer t) =
       t <= 0 ? tr : BackwardSlot(s, t - 1) != 1 ? LinkDown(tr, S, M, s, dynamic, t - 1) :
       ExchangeTrace(LinkDown(tr, S, M, s, dynamic, t - 1), s, s + 1, dynamic, 1,
@@ -107,7 +107,7 @@
         Sent(S, M, s, t - 1), Received(S, M, s, t - 1), t - 1);
 */
 
-/* ---- One stage's entries: what the layout says of them, from the configuration alone ---- */
+/* ---- One stage's entries: their numbers in the layout, from the configuration alone ---- */
 /*@ logic integer StageLen{L}(zp_config *c, integer s) = StageEnd(c, s) - StageFirst(c, s);
     logic integer EntryCap{L}(zp_config *c, integer j) =
       Capacity(c->bucket, MembersOf(c, j), c->align);
@@ -147,7 +147,7 @@
 */
 
 /* ---- Entry j of stage s, from the configuration alone ---- */
-/*@ // 1 when the buckets of micro-batch mb are reduced behind it: stage 2, or the window's last.
+/*@ // 1 if the buckets of micro-batch mb are reduced after it: ZeRO stage 2, or the window's last.
     logic integer ReducesOn{L}(zp_config *c, integer mb) =
       c->stage == 2 || mb == c->micro_batches - 1 ? 1 : 0;
 
@@ -155,7 +155,7 @@
       c->params[j].frozen != 0 ? 0 :
       EntryLen(FlatLen(c, s, j), EntryCap(c, j), EntryFrom(c, s, j), EntryTo(c, s, j), reduces);
 
-    // LEDG-6: the reductions over group g that it sets off, as the x-th, appended to tr.
+    // LEDG-6: the reductions over group g that it completes, as the x-th entry, appended to tr.
     logic trace StepTrace{L}(trace tr, zp_config *c, integer s, integer j, integer x, integer g,
         integer t) =
       c->params[j].frozen != 0 || GroupOf(c, j) != g ? tr :
@@ -164,13 +164,13 @@
         FirstBucket(EntryCap(c, j), EntryFrom(c, s, j)),
         DoneBucket(FlatLen(c, s, j), EntryCap(c, j), EntryFrom(c, s, j), EntryTo(c, s, j)));
 
-    // RED-3: 1 when it brings element e of entry p into bucket b of flat group k.
+    // RED-3: 1 if it adds element e of entry p into bucket b of flat group k.
     logic integer StepAdds{L}(zp_config *c, integer s, integer j, integer p, integer e, integer k,
         integer b) =
       c->params[j].frozen != 0 || k != FlatOf(c, StageEnd(c, s), j) ? 0 :
       GoesInto(p, j, EntryCap(c, j), EntryFrom(c, s, j), EntryTo(c, s, j), e, b);
 
-    // 1 when it completes bucket b of flat group k.
+    // 1 if it completes bucket b of flat group k.
     logic integer StepDone{L}(zp_config *c, integer s, integer j, integer k, integer b) =
       c->params[j].frozen == 0 && k == FlatOf(c, StageEnd(c, s), j) &&
       FirstBucket(EntryCap(c, j), EntryFrom(c, s, j)) <= b &&
@@ -218,7 +218,7 @@
       b < DoneBucket(f->numel, f->capacity, lay->spot[i].start,
           lay->spot[i].start + c->params[lay->first_param + i].numel) ? 1 : 0;
 
-    // What the program reads did not change between two points.
+    // The program's inputs are equal at two points.
     predicate SameFlat{A,B}(zp_flat *f) =
       \at(f->group, A) == \at(f->group, B) && \at(f->members, A) == \at(f->members, B) &&
       \at(f->numel, A) == \at(f->numel, B) && \at(f->capacity, A) == \at(f->capacity, B) &&
@@ -235,7 +235,7 @@
       \at(lay->n_params, A) == \at(lay->n_params, B) &&
       \at(lay->n_flats, A) == \at(lay->n_flats, B) && \at(lay->flat, A) == \at(lay->flat, B) &&
       \at(lay->spot, A) == \at(lay->spot, B);
-    // … for its entry i alone.
+    // … the same for its entry i.
     predicate SameRaw{A,B}(zp_config *c, zp_layout *lay, integer i) =
       SameHead{A,B}(lay) && \at(c->params, A) == \at(c->params, B) &&
       \at(c->stage, A) == \at(c->stage, B) && \at(c->reduce, A) == \at(c->reduce, B) &&

@@ -1,10 +1,11 @@
-/* Where gradients are collected, and when: RED-3, PIPE-5. A stage's entries are numbered
- * x = 1, 2, … in backward order; (mb, b) is the collection of bucket b of a flat group in
- * micro-batch mb. Include after ref/plan/step_internal.h, layout_good.h, ledger_lemmas.h and pipeline_lemmas.h. */
+/* The bucket slots that gradients are added to, and when: RED-3, PIPE-5. A stage's entries are
+ * numbered x = 1, 2, … in backward order. A *fill* (mb, b) is the additions to bucket b of a flat
+ * group in micro-batch mb; it ends with the bucket's reduction. Include after
+ * ref/plan/step_internal.h, layout_good.h, ledger_lemmas.h and pipeline_lemmas.h. */
 #ifndef ZP_SPEC_ACSL_STEP_SLOTS_H
 #define ZP_SPEC_ACSL_STEP_SLOTS_H
 
-/* ---- RED-3: what a backward adds ---- */
+/* ---- RED-3: the additions of a backward ---- */
 /*@ lemma Adds_Other{L}: \forall zp_config *c, integer s, j, p, e, k, b;
       j != p ==> StepAdds(c, s, j, p, e, k, b) == 0;
     lemma Adds_Outside{L}: \forall integer x; 0 <= x ==>
@@ -53,9 +54,9 @@
       AddsOf(c, s, StageLen(c, s), p, e, k, b) == 0;
 */
 
-/* ---- Places: collections of a flat group take turns ---- */
+/* ---- Bucket slots: the fills of a flat group take turns ---- */
 /*@ predicate Later(integer m, integer b, integer mb, integer bb) = m < mb || (m == mb && b < bb);
-    // The number of the collection, in order, when each micro-batch has `buckets` of them.
+    // The number of the fill, in order, if each micro-batch has `buckets` of them.
     logic integer Turn(integer mb, integer buckets, integer b) = mb * buckets + b;
     predicate TurnOk(integer mb, integer buckets, integer b) = 0 <= mb && 0 <= b < buckets;
 
@@ -70,23 +71,23 @@
       Turn(m, n, b) < Turn(mb, n, bb) ==> Later(m, b, mb, bb);
     lemma Turn_Of: \forall integer u, n; 0 <= u && 1 <= n ==>
       TurnOk(u / n, n, u % n) && Turn(u / n, n, u % n) == u;
-    // Two collections, one right behind the other, have different places.
+    // Two consecutive fills have different slots.
     lemma Place_Alternates: \forall integer m, b, mb, bb, n; TurnOk(m, n, b) && TurnOk(mb, n, bb) &&
       Turn(mb, n, bb) == Turn(m, n, b) + 1 ==> BucketPlace(mb, n, bb) != BucketPlace(m, n, b);
-    // The one that next has the same place is two turns later.
+    // The next fill of the same slot is two turns later.
     lemma Place_Again: \forall integer m, b, mb, bb, n; TurnOk(m, n, b) && TurnOk(mb, n, bb) &&
       Later(m, b, mb, bb) && BucketPlace(mb, n, bb) == BucketPlace(m, n, b) ==>
       Turn(m, n, b) + 2 <= Turn(mb, n, bb);
     lemma Place_Turn: \forall integer m, b, mb, bb, n; TurnOk(m, n, b) && TurnOk(mb, n, bb) &&
       Turn(mb, n, bb) == Turn(m, n, b) + 2 ==> BucketPlace(mb, n, bb) == BucketPlace(m, n, b);
-    // By the bucket's number alone they would not alternate.
+    // With the bucket's number alone they would not alternate.
     check lemma Control_PlaceByBucket: \forall integer m, b, mb, bb, n;
       TurnOk(m, n, b) && TurnOk(mb, n, bb) && Turn(mb, n, bb) == Turn(m, n, b) + 1 ==>
       bb % 2 != b % 2;
 */
 
 /* ---- Edges of buckets: n elements, capacity c ---- */
-/*@ // (The case says nothing new: it keeps provers from opening the product.)
+/*@ // (The case is redundant; it keeps provers from expanding the product.)
     logic integer Edge(integer c, integer b) = c <= 0 ? 0 : b * c;
     logic integer BucketEnd(integer n, integer c, integer b) =
       Edge(c, b + 1) < n ? Edge(c, b + 1) : n;
@@ -115,8 +116,8 @@
       Completes(n, c, from, to, b) ==> from < to;
     lemma Buckets_Edge: \forall integer n, c, b; 0 <= n && 1 <= c && 0 <= b ==>
       (b < Buckets(n, c) <==> Edge(c, b) < n);
-    // Of two entries, the one that completes a bucket ends behind where any that lies in the bucket
-    // starts; what lies in a later bucket ends behind where the completing one starts.
+    // The entry that completes a bucket ends after the start of every entry that lies in the
+    // bucket. An entry in a later bucket ends after the start of the completing one.
     lemma Completes_Last: \forall integer n, c, b, bb, from, to, f, t; 1 <= c && 0 <= b <= bb &&
       0 <= from < to <= n && 0 <= f <= t <= n && Meets(c, from, to, b) &&
       Completes(n, c, f, t, bb) ==> from < t;
@@ -130,7 +131,7 @@
 
 /* ---- The entries of flat group k of stage s ---- */
 /*@ logic integer BackEntry{L}(zp_config *c, integer s, integer x) = StageEnd(c, s) - x;
-    // Elements that the first x entries bring.
+    // The number of elements of the first x entries.
     logic integer Reach{L}(zp_config *c, integer s, integer k, integer x) =
       FlatNumel(c, StageEnd(c, s), x, k);
     logic integer FlatEnd{L}(zp_config *c, integer s, integer k) =
@@ -159,11 +160,11 @@
 */
 
 /* ---- One micro-batch: entries x and y, buckets b and bb ---- */
-/*@ // A bucket's reduction is behind all of its additions, and of those to earlier buckets.
+/*@ // A bucket's reduction comes after all of its additions and all additions to earlier buckets.
     lemma Slot_Full{L}: \forall zp_config *c, integer s, k, cap, x, y, b, bb; Valid(c) && b <= bb &&
       AddsTo(c, s, k, cap, x, b) && Closes(c, s, k, cap, y, bb) ==>
       x <= y && AddClock(x, b) < ReduceClock(y, bb);
-    // It is before every addition to a later bucket; and so are the bucket's own additions.
+    // It comes before every addition to a later bucket, and so do the bucket's own additions.
     lemma Slot_Read{L}: \forall zp_config *c, integer s, k, cap, x, y, b, bb; Valid(c) && b < bb &&
       Closes(c, s, k, cap, x, b) && AddsTo(c, s, k, cap, y, bb) ==>
       x <= y && ReduceClock(x, b) < AddClock(y, bb);
@@ -172,13 +173,13 @@
       x <= y && AddClock(x, b) < AddClock(y, bb);
 */
 
-/* ---- All micro-batches: RED-3, PIPE-5. Before: the clock of an op of collection (m, …) is below
- * that of an op of collection (mb, …) ---- */
+/* ---- All micro-batches: RED-3, PIPE-5. Before: the clock of an op of fill (m, …) is below that of
+ * an op of fill (mb, …) ---- */
 /*@ predicate Before(integer S, integer s, integer m, integer i, integer mb, integer j) =
       ClockBelow(BackwardTime(S, s, m), i, BackwardTime(S, s, mb), j);
 
-    // What is collected later is added behind the reduction of what was collected before it: no
-    // addition to another bucket lies between a bucket's first addition and its reduction.
+    // Additions to a later fill come after the reduction of an earlier one: no addition to another
+    // bucket lies between a bucket's first addition and its reduction.
     lemma Slot_Free{L}: \forall zp_config *c, integer s, k, cap, x, y, m, b, mb, bb; Valid(c) &&
       Later(m, b, mb, bb) && Closes(c, s, k, cap, x, b) && AddsTo(c, s, k, cap, y, bb) ==>
       Before(c->pp, s, m, ReduceClock(x, b), mb, AddClock(y, bb));
@@ -188,15 +189,15 @@
     lemma Slot_InOrder{L}: \forall zp_config *c, integer s, k, cap, x, y, m, b, mb, bb; Valid(c) &&
       Later(m, b, mb, bb) && AddsTo(c, s, k, cap, x, b) && AddsTo(c, s, k, cap, y, bb) ==>
       Before(c->pp, s, m, AddClock(x, b), mb, AddClock(y, bb));
-    // What is collected first is not.
+    // A control: for additions to an earlier fill this is false.
     check lemma Control_NextFirst{L}: \forall zp_config *c, integer s, k, cap, x, y, m, b, mb, bb;
       Valid(c) && Later(mb, bb, m, b) && Closes(c, s, k, cap, x, b) &&
       AddsTo(c, s, k, cap, y, bb) ==>
       Before(c->pp, s, m, ReduceClock(x, b), mb, AddClock(y, bb));
 */
 
-/* ---- The entry that starts a collection, and the one that completes it ---- */
-/*@ // Of the first x entries, the one that brings element el of flat group k.
+/* ---- The entry that starts a fill, and the one that completes it ---- */
+/*@ // The one of the first x entries that has element el of flat group k.
     logic integer Bringer{L}(zp_config *c, integer s, integer k, integer x, integer el) =
       x <= 0 ? 0 : Reach(c, s, k, x - 1) <= el ? x : Bringer(c, s, k, x - 1, el);
     logic integer FirstOf{L}(zp_config *c, integer s, integer k, integer cap, integer b) =
@@ -229,7 +230,7 @@
     lemma Bringer_Is{L}: \forall integer x; 0 <= x ==> \forall zp_config *c, integer s, k, el;
       0 <= el < Reach(c, s, k, x) ==> 1 <= Bringer(c, s, k, x, el) <= x &&
       Reach(c, s, k, Bringer(c, s, k, x, el) - 1) <= el < Reach(c, s, k, Bringer(c, s, k, x, el));
-    // Entry x brings element el.
+    // Entry x has element el.
     predicate BringsEl{L}(zp_config *c, integer s, integer k, integer x, integer el) =
       HasCap(c, s, k, x) && Reach(c, s, k, x - 1) <= el < Reach(c, s, k, x);
     lemma Stage_Least{L}: \forall zp_config *c, integer s; Valid(c) ==> 0 <= StageLen(c, s);
@@ -272,8 +273,8 @@
       x == LastOf(c, s, k, cap, b);
 */
 
-/* ---- The edges that an executor with two queues needs: from the reduction of a collection to the
- * first addition of the collection two turns on, which has the same place ---- */
+/* ---- The edges required by an executor with two queues: from the reduction of a fill to the first
+ * addition of the fill two turns later, which has the same slot ---- */
 /*@ predicate SlotEdge{L}(zp_config *c, integer s, integer k, integer cap, integer m, integer b,
         integer mb, integer bb) =
       TurnOk(m, Collections(c, s, k, cap), b) && TurnOk(mb, Collections(c, s, k, cap), bb) &&
@@ -283,13 +284,13 @@
       BucketPlace(mb, Collections(c, s, k, cap), bb) ==
         BucketPlace(m, Collections(c, s, k, cap), b);
 
-    // Each edge leads forward in the program.
+    // Each edge points forward in the program.
     lemma Slot_Edge{L}: \forall zp_config *c, integer s, k, cap, m, b, mb, bb; Valid(c) && 0 <= k &&
       CapIs(c, s, k, cap) && SlotEdge(c, s, k, cap, m, b, mb, bb) ==>
       SamePlace(c, s, k, cap, m, b, mb, bb) &&
       Before(c->pp, s, m, ReduceClock(LastOf(c, s, k, cap, b), b), mb,
         AddClock(FirstOf(c, s, k, cap, bb), bb));
-    // They are enough: what is added later to the same place is not before the edge's addition.
+    // They suffice: later additions to the same slot do not come before the edge's addition.
     lemma Slot_Enough{L}: \forall zp_config *c, integer s, k, cap, y, m, b, mb, bb, mid, bid;
       Valid(c) && 0 <= k && CapIs(c, s, k, cap) && AddsTo(c, s, k, cap, y, bb) &&
       SlotEdge(c, s, k, cap, m, b, mid, bid) && TurnOk(mb, Collections(c, s, k, cap), bb) &&
@@ -297,7 +298,7 @@
       !Before(c->pp, s, mb, AddClock(y, bb), mid, AddClock(FirstOf(c, s, k, cap, bid), bid));
 */
 
-/* ---- RED-3: what a backward completes ---- */
+/* ---- RED-3: the buckets that a backward completes ---- */
 /*@ lemma Done_Step{L}: \forall zp_config *c, integer s, k, x, b;
       Valid(c) && 1 <= x <= StageLen(c, s) ==>
       (StepDone(c, s, BackEntry(c, s, x), k, b) == 1 <==>
@@ -352,7 +353,7 @@
       DoneOf(c, s, StageLen(c, s), k, b) == 0;
 */
 
-/* ---- A program whose additions and reductions are where PIPE-5 says ---- */
+/* ---- A program whose additions and reductions have the clocks of PIPE-5 ---- */
 /*@ predicate AddPlaced{L}(zp_config *c, integer s, zp_op *p) =
       \let x = StageEnd(c, s) - p->param;
       \let cap = EntryCap(c, p->param);
@@ -381,7 +382,7 @@
       ClockBelow(p->clock_t, p->clock_i, q->clock_t, q->clock_i);
 */
 
-/* ---- What the planner writes for an entry's gradient is placed so ---- */
+/* ---- The planner's ops for an entry's gradient have these clocks ---- */
 /*@ // p adds some of the stage's entry i; p reduces a bucket that it completes.
     predicate AddOf{L}(zp_config *c, zp_layout *lay, integer i, zp_op *p) =
       SpotTrained(lay, i) && EntryAdd{L,L}(c, lay, i, p);
@@ -487,7 +488,7 @@
       ReducePlaced(c, lay->stage, p) && OpPlaced(c, lay->stage, p);
     lemma Other_Placed{L}: \forall zp_config *c, integer s, zp_op *p;
       p->kind != ZP_OP_ADD && p->what != ZP_WHAT_GRADIENT ==> OpPlaced(c, s, p);
-    // So all that the planner writes is.
+    // So do all ops that the planner writes.
     lemma Gradient_Placed{L}: \forall zp_config *c, zp_layout *lay, zp_op *p;
       Valid(c) && StageSeen(c, lay) && GradientOp{L,L}(c, lay, p) ==> OpPlaced(c, lay->stage, p);
     lemma Gradient_InPlace{L}: \forall zp_config *c, zp_layout *lay, zp_op *ops, integer n;
@@ -495,7 +496,7 @@
       InPlace(c, lay->stage, ops, n);
 */
 
-/* ---- What follows for the program ---- */
+/* ---- Consequences for the program ---- */
 /*@ lemma Op_Free{L}: \forall zp_config *c, integer s, k, zp_op *p, zp_op *q; Valid(c) &&
       OpPlaced(c, s, p) && OpPlaced(c, s, q) && IsReduction(p, k) && IsAdd(q, k) &&
       OpLater(p, q) ==> OpBelow(p, q);
@@ -515,12 +516,12 @@
       InPlace(c, s, ops, n) && 0 <= p < n && IsAdd(ops + p, k) ==> OpPlaced(c, s, ops + p);
     lemma InPlace_Reduction{L}: \forall zp_config *c, integer s, k, zp_op *ops, integer n, p;
       InPlace(c, s, ops, n) && 0 <= p < n && IsReduction(ops + p, k) ==> OpPlaced(c, s, ops + p);
-    // An addition of a later collection has the reduction behind it …
+    // An addition of a later fill comes after the reduction …
     lemma Program_Free{L}: \forall zp_config *c, integer s, k, zp_op *ops, integer n, p, q;
       Valid(c) && InPlace(c, s, ops, n) && Increasing(ops, n) && 0 <= p < n && 0 <= q < n &&
       IsReduction(ops + p, k) && IsAdd(ops + q, k) && OpLater(ops + p, ops + q) ==>
       OpBelow(ops + p, ops + q) && p < q;
-    // … and a reduction all additions to its bucket, and to what was collected before it.
+    // … and a reduction after all additions to its bucket and to earlier fills.
     lemma Program_Full{L}: \forall zp_config *c, integer s, k, zp_op *ops, integer n, p, q;
       Valid(c) && InPlace(c, s, ops, n) && Increasing(ops, n) && 0 <= p < n && 0 <= q < n &&
       IsReduction(ops + p, k) && IsAdd(ops + q, k) && !OpLater(ops + p, ops + q) ==>
@@ -530,7 +531,7 @@
       IsAdd(ops + p, k) && IsAdd(ops + q, k) && OpLater(ops + p, ops + q) ==>
       OpBelow(ops + p, ops + q) && p < q;
     // Between a bucket's first addition and its reduction nothing is added to another bucket of the
-    // flat group, in either place.
+    // flat group, in either slot.
     predicate SameBucket{L}(zp_op *p, zp_op *q) = p->mb == q->mb && p->bucket == q->bucket;
     lemma Later_Total{L}: \forall zp_op *p, zp_op *q;
       SameBucket(p, q) || OpLater(p, q) || OpLater(q, p);
@@ -562,7 +563,7 @@
     lemma Program_Quiet{L}: \forall zp_config *c, integer s, zp_op *ops,
       integer p, n, x, mb, e, k, b; Valid(c) && InPlace(c, s, ops, n) && Increasing(ops, n) &&
       0 <= p < n && IsReductionOf(ops + p, k, mb, b) ==> NoAdds(ops, p, n, x, mb, e, k, b);
-    // What a program ever adds to a bucket is added when it is reduced.
+    // When a bucket is reduced, all additions of the program to it have run.
     lemma Program_Complete{L}: \forall zp_config *c, integer s, zp_op *ops,
       integer p, n, x, mb, e, k, b; Valid(c) && InPlace(c, s, ops, n) && Increasing(ops, n) &&
       0 <= p < n && IsReductionOf(ops + p, k, mb, b) ==> NoAdds(ops, p, n, x, mb, e, k, b) &&

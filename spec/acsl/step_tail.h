@@ -1,9 +1,9 @@
-/* What the sums of tied keys, means, updates and gathers of the STEP program obey. Include after
+/* Lemmas about the sums of tied keys, means, updates and gathers of the STEP program. Include after
  * ref/plan/step_internal.h. LEDG-6, LEDG-8 */
 #ifndef ZP_SPEC_ACSL_STEP_TAIL_H
 #define ZP_SPEC_ACSL_STEP_TAIL_H
 
-/* ---- What follows ---- */
+/* ---- Consequences ---- */
 /*@ lemma Held_Range{L}: \forall zp_flat *f; FlatOk(f) ==> 0 <= HeldOf(f) <= 1099511627776;
     lemma Held_Sum{L}: \forall integer n; 0 <= n ==> \forall zp_flat *f; FlatsFine(f, n) ==>
       0 <= Held(f, n) <= n * 1099511627776;
@@ -34,7 +34,8 @@
       SameFlats{A,B}(f, n) ==> TiedFlat{A}(f, n, key) == TiedFlat{B}(f, n, key);
     lemma Key_Frame{A,B}: \forall zp_flat *f, integer n, key; 0 <= n && SameFlats{A,B}(f, n) ==>
       KeyLen{A}(f, n, key) == KeyLen{B}(f, n, key);
-    lemma KeyTrace_Frame{A,B}: \forall trace tr, integer stage, exact, zp_flat *f, integer n, key, t;
+    lemma KeyTrace_Frame{A,B}:
+      \forall trace tr, integer stage, exact, zp_flat *f, integer n, key, t;
       0 <= n && SameFlats{A,B}(f, n) ==>
       KeyTrace{A}(tr, stage, exact, f, n, key, t) == KeyTrace{B}(tr, stage, exact, f, n, key, t);
     lemma GathersOf_Frame{A,B}: \forall trace tr, integer stage, precision, zp_flat *f,

@@ -1,10 +1,10 @@
-/* The logic of the STEP program behind its pipeline: sums of tied keys, means, updates and gathers;
- * RED-4, TIE-1, STAT-2, STEP-7, STEP-8, LEDG-6, LEDG-8. Included by ref/plan/step_internal.h; what
- * follows from it is in step_tail.h. */
+/* The logic of the STEP program after its pipeline: sums of tied keys, means, updates and gathers;
+ * RED-4, TIE-1, STAT-2, STEP-7, STEP-8, LEDG-6, LEDG-8. Included by ref/plan/step_internal.h;
+ * step_tail.h has the consequences. */
 #ifndef ZP_SPEC_ACSL_STEP_TAIL_FOLD_H
 #define ZP_SPEC_ACSL_STEP_TAIL_FOLD_H
 
-/* ---- One flat group: n elements, capacity c, d members, alignment a; b: its first b buckets ---- */
+/* ---- One flat group: n elements, capacity c, d members, alignment a; its first b buckets ---- */
 /*@ // PIPE-5: of key or flat group x and bucket b.
     logic integer SumClock(integer x, integer b) = x * 2199023255552 + b;
     logic integer UpdateClock(integer k, integer b) = k * 4398046511104 + 2 * b;
@@ -33,7 +33,7 @@
       b <= 0 ? tr :
       Gather(Gathers(tr, precision, n, c, d, a, k, t, b - 1), precision, Part(n, c, d, a, b - 1),
         t, UpdateClock(k, b - 1) + 1);
-    // Ops for b buckets: an update, and from stage 1 on a gather.
+    // The number of ops for b buckets: an update and, from ZeRO stage 1 on, a gather.
     logic integer UpdateLen(integer stage, integer b) = stage > 0 ? 2 * b : b;
 */
 
@@ -56,7 +56,7 @@
         \at(f[k].numel, A) == \at(f[k].numel, B) &&
         \at(f[k].capacity, A) == \at(f[k].capacity, B) &&
         \at(f[k].align, A) == \at(f[k].align, B);
-    // Writing any of the len ops from ops[n] on changes nothing of them.
+    // Writing any of the len ops from ops[n] on does not change them.
     predicate FlatsApart(zp_op *ops, integer n, integer len, zp_flat *f, integer flats) =
       \forall integer p, m; n <= p && 0 <= m && p + m <= n + len ==>
         ClearOfFlats(ops + p, m, f, flats);
@@ -64,7 +64,8 @@
     logic integer BucketsOf{L}(zp_flat *f) = Buckets(f->numel, f->capacity);
     // TIE-2: buckets that have storage of their own.
     logic integer HeldOf{L}(zp_flat *f) = f->use == 0 ? BucketsOf(f) : 0;
-    logic integer Held{L}(zp_flat *f, integer n) = n <= 0 ? 0 : Held(f, n - 1) + HeldOf(f + (n - 1));
+    logic integer Held{L}(zp_flat *f, integer n) =
+      n <= 0 ? 0 : Held(f, n - 1) + HeldOf(f + (n - 1));
     logic integer AllOf{L}(zp_flat *f, integer n) =
       n <= 0 ? 0 : AllOf(f, n - 1) + BucketsOf(f + (n - 1));
     logic integer HeldTiedOf{L}(zp_flat *f) = f->use == 0 && 0 <= f->tied ? BucketsOf(f) : 0;
@@ -78,7 +79,7 @@
       HoldsKey(f + (n - 1), key) == 1 ? n - 1 : -1;
     logic integer KeyLen{L}(zp_flat *f, integer n, integer key) =
       TiedFlat(f, n, key) < 0 ? 0 : BucketsOf(f + TiedFlat(f, n, key));
-    // Of the keys below x.
+    // The same for the keys below x.
     logic integer KeysLen{L}(zp_flat *f, integer n, integer x) =
       x <= 0 ? 0 : KeysLen(f, n, x - 1) + KeyLen(f, n, x - 1);
     logic trace TiedSumsOf{L}(trace tr, integer stage, integer exact, zp_flat *f, integer key,
@@ -90,7 +91,7 @@
       TiedFlat(f, n, key) < 0 ? tr :
       TiedSumsOf(tr, stage, exact, f + TiedFlat(f, n, key), key, t);
 
-    // STEP-8: the gathers over group g, and what flat group f, number k, contributes.
+    // STEP-8: the gathers over group g, and those of flat group f, number k.
     logic trace GathersOf{L}(trace tr, integer stage, integer precision, zp_flat *f, integer k,
         integer g, integer t) =
       stage > 0 && f->group == g && f->use == 0 ?
@@ -111,15 +112,15 @@
     logic trace KeysTrace{L}(trace tr, integer stage, integer exact, zp_flat *f, integer n,
         integer keys, integer g, integer key, integer t) =
       g == ZP_GROUP_TIED && 0 <= key && key < keys ? KeyTrace(tr, stage, exact, f, n, key, t) : tr;
-    // LEDG-6: what the rest of the step appends to the ledger of group g, of key `key`; stepped 0:
-    // of a skipped step. t: the pipeline's slots.
+    // LEDG-6: the additions of the rest of the step to the ledger of group g, of key `key`; stepped
+    // 0: of a skipped step. t: the pipeline's slots.
     logic trace TailTrace{L}(trace tr, integer stage, integer exact, integer precision, zp_flat *f,
         integer n, integer keys, integer g, integer key, integer stepped, integer t) =
       stepped == 0 ?
         Agreement(KeysTrace(tr, stage, exact, f, n, keys, g, key, t), g, t + 2) :
         GatherTrace(Agreement(KeysTrace(tr, stage, exact, f, n, keys, g, key, t), g, t + 2), stage,
           precision, f, n, g, t + 3);
-    // Ops before DECIDE, and all.
+    // The number of ops before DECIDE, and of all ops.
     logic integer TailBefore{L}(zp_flat *f, integer n, integer keys) =
       KeysLen(f, n, keys) + Held(f, n) + 1;
     logic integer TailLen{L}(integer stage, zp_flat *f, integer n, integer keys) =

@@ -1,5 +1,5 @@
-/* Every stage that holds a tied key sums it alike: TIE-1, TIE-2, LEDG-2; and no message of a step
- * is larger than a bucket. Include after ref/plan/step_internal.h, layout_good.h and
+/* Every stage that holds a tied key sums it in the same way (TIE-1, TIE-2, LEDG-2), and no message
+ * of a step is larger than a bucket. Include after ref/plan/step_internal.h, layout_good.h and
  * topology_lemmas.h. */
 #ifndef ZP_SPEC_ACSL_STEP_TIED_H
 #define ZP_SPEC_ACSL_STEP_TIED_H
@@ -18,7 +18,7 @@
     predicate KeyEntry{L}(zp_config *c, integer s, integer o, integer key) =
       0 <= o < c->n_params && StageFirst(c, s) <= o < StageEnd(c, s) && c->params[o].stage == s &&
       IsTied(c, o) && c->params[o].tied == key;
-    // f has what a key with the elements of entry o must have, on every stage.
+    // f has the fields that a key with the elements of entry o has on every stage.
     predicate KeyFlat{L}(zp_config *c, integer o, zp_flat *f) =
       f->numel == c->params[o].numel && f->members == c->dp && f->align == c->align &&
       f->capacity == Capacity(c->bucket, c->dp, c->align);
@@ -58,8 +58,8 @@
       HoldsKey(lay->flat + k, key) == 1 ==> KeyEntry(c, s, KeyOpener(c, s, k), key) &&
       KeyFlat(c, KeyOpener(c, s, k), lay->flat + k);
 
-    // Any entry with the key: the first of its class in backward order opens the group that holds
-    // it.
+    // For any entry with the key, the first of its class in backward order opens the group that
+    // holds it.
     logic integer KeyHome{L}(zp_config *c, integer s, integer o) =
       FlatAt(c, StageEnd(c, s), HeadOf(c, StageEnd(c, s), o));
     lemma Key_Class{L}: \forall zp_config *c, integer i, j; IsTied(c, j) &&
@@ -104,7 +104,7 @@
     lemma KeyFlat_Sums{L}: \forall trace tr, zp_config *c, integer o, zp_flat *f, integer key, t;
       KeyFlat(c, o, f) ==>
       TiedSumsOf(tr, c->stage, c->reduce, f, key, t) == KeySums(tr, c, o, key, t);
-    // The group that the program takes has the numbers of any entry with the key.
+    // The group that the program uses has the numbers of any entry with the key.
     lemma Tied_Numbers{L}: \forall zp_config *c, integer s, zp_layout *lay, integer key;
       Valid(c) && LayoutOf(c, s, lay) && 0 <= key &&
       0 <= TiedFlat(lay->flat, lay->n_flats, key) ==>
@@ -120,7 +120,7 @@
     lemma KeyFlat_Both{L}: \forall zp_config *c, integer s, i, o, key, zp_flat *f; Valid(c) &&
       0 <= key && KeyEntry(c, s, i, key) && KeyFlat(c, i, f) && 0 <= o < c->n_params &&
       c->params[o].tied == key ==> KeyFlat(c, o, f) && c->params[o].frozen == 0;
-    lemma Key_Taken{L}: \forall zp_config *c, integer s, zp_layout *lay, integer o, key;
+    lemma Key_Present{L}: \forall zp_config *c, integer s, zp_layout *lay, integer o, key;
       Valid(c) && LayoutOf(c, s, lay) && 0 <= key && 0 <= o < c->n_params &&
       c->params[o].tied == key && 0 <= TiedFlat(lay->flat, lay->n_flats, key) ==>
       KeyEntry(c, s, KeyOpener(c, s, TiedFlat(lay->flat, lay->n_flats, key)), key) &&
@@ -147,7 +147,7 @@
       0 <= TiedFlat(lay->flat, lay->n_flats, key) &&
       KeyFlat(c, o, lay->flat + TiedFlat(lay->flat, lay->n_flats, key)) &&
       LayKeyTrace(tr, c, lay, key, t) == KeySums(tr, c, o, key, t);
-    // Frozen: there are none.
+    // Frozen: there are no sums.
     lemma KeyTrace_Frozen{L}: \forall trace tr, zp_config *c, integer s, zp_layout *lay,
       integer o, key, t; Valid(c) && LayoutOf(c, s, lay) && 0 <= key && 0 <= o < c->n_params &&
       c->params[o].tied == key && c->params[o].frozen != 0 ==>
@@ -179,20 +179,20 @@
       integer i, j, key, t; Valid(c) && LayoutOf(c, s, l) && LayoutOf(c, z, m) && 0 <= key &&
       HasKeyAt(c, s, i, key) && HasKeyAt(c, z, j, key) ==> SameElements(c, i, j) &&
       LayKeyTrace(tr, c, l, key, t) == LayKeyTrace(tr, c, m, key, t);
-    // Two stages that hold a key write the same sums for it, whatever else they hold.
+    // Two stages that hold a key write the same sums for it, whatever other entries they hold.
     lemma KeyTrace_Agree{L}: \forall trace tr, zp_config *c, integer s, z, zp_layout *l, zp_layout
       *m,
       integer key, t; Valid(c) && LayoutOf(c, s, l) && LayoutOf(c, z, m) && 0 <= key &&
       On(c, key, s) == 1 && On(c, key, z) == 1 ==>
       LayKeyTrace(tr, c, l, key, t) == LayKeyTrace(tr, c, m, key, t);
-    // A stage that does not hold it has no flat group for it, and writes none.
+    // A stage that does not hold it has no flat group for it, and writes no sums.
     lemma Key_Off{L}: \forall zp_config *c, integer s, zp_layout *lay, integer key;
       Valid(c) && LayoutOf(c, s, lay) && 0 <= key && On(c, key, s) != 1 ==>
       TiedFlat(lay->flat, lay->n_flats, key) < 0;
     lemma KeyTrace_Nothing{L}: \forall trace tr, zp_config *c, integer s, zp_layout *lay,
       integer key, t; Valid(c) && LayoutOf(c, s, lay) && 0 <= key && On(c, key, s) != 1 ==>
       TiedFlat(lay->flat, lay->n_flats, key) < 0 && LayKeyTrace(tr, c, lay, key, t) == tr;
-    // With one of them frozen on one stage only it would not be so: that is what LIM-8 refuses.
+    // If one of them were frozen on one stage only, this would be false; LIM-8 refuses that.
     check lemma Control_AnyKeys{L}: \forall trace tr, zp_config *c, integer s, z, zp_layout *l,
       zp_layout *m, integer key, t; Valid(c) && LayoutOf(c, s, l) && LayoutOf(c, z, m) &&
       0 <= key && On(c, key, s) == 1 ==>
@@ -270,7 +270,7 @@
       (lay->flat + k)->tied < c->tied_keys;
     lemma Layout_Keys{L}: \forall zp_config *c, integer s, zp_layout *lay;
       Valid(c) && LayoutOf(c, s, lay) ==> KeysBelow(lay->flat, lay->n_flats, c->tied_keys);
-    // The buckets that are counted are those whose sums are written.
+    // The counted buckets are those whose sums are written.
     lemma Held_Keys{L}: \forall zp_config *c, integer s, zp_layout *lay;
       Valid(c) && LayoutOf(c, s, lay) ==> HeldTied(lay->flat, lay->n_flats) ==
         KeysLen(lay->flat, lay->n_flats, c->tied_keys);
@@ -288,8 +288,8 @@
     lemma Fits_Part: \forall integer n, c, d, a, b; 1 <= d && 1 <= a && 1 <= c &&
       WholeUnits(c, d, a) && b * c < n ==> 0 <= BucketPadded(n, c, d, a, b) <= c &&
       0 <= Part(n, c, d, a, b) <= c / d;
-    // Elements of a message about a bucket: a whole bucket at stage 0, else one part; limbs: for
-    // each.
+    // The number of elements of a message about a bucket: a whole bucket at ZeRO stage 0, else one
+    // part; limbs: for each element.
     logic integer MessageMost(integer stage, integer c, integer d, integer limbs) =
       (stage == 0 ? c : c / d) * (limbs != 0 ? ZP_LIMBS : 1);
     lemma Message_Reduce: \forall integer stage, exact, n, c, d, a, b; 1 <= d && 1 <= a && 1 <= c &&

@@ -1,5 +1,5 @@
-/* Which ops add and reduce gradients, in numbers of the layout: RED-3, PIPE-5. The layout is read
- * at C, ops at L. Included by ref/plan/program.h; step_slots.h says it in numbers of the
+/* The ops that add and reduce gradients, in numbers of the layout: RED-3, PIPE-5. The layout is
+ * read at C, ops at L. Included by ref/plan/program.h; step_slots.h states it in numbers of the
  * configuration. */
 #ifndef ZP_SPEC_ACSL_STEP_WHERE_H
 #define ZP_SPEC_ACSL_STEP_WHERE_H
@@ -8,19 +8,19 @@
 /*@ // The entry completes bucket b.
     predicate Completes(integer n, integer c, integer from, integer to, integer b) =
       FirstBucket(c, from) <= b < DoneBucket(n, c, from, to);
-    // Where bucket b is collected: only stage 2 has places.
+    // The bucket slot of bucket b: only ZeRO stage 2 has slots.
     logic integer CollectPlace(integer stage, integer mb, integer n, integer c, integer b) =
       stage == 2 ? BucketPlace(mb, Buckets(n, c), b) : -1;
     // p is of micro-batch mb and slot t.
     predicate OpOf{L}(zp_op *p, integer mb, integer t) = p->mb == mb && p->clock_t == t;
     // b is within the limits.
     predicate BucketFits(integer b) = 0 <= b < 1099511627776;
-    // p is of flat group k and has its bucket's place; the entry's clocks start at `clock`.
+    // p is of flat group k and has its bucket's slot; the entry's clocks start at `clock`.
     predicate OpIn{L}(zp_op *p, integer stage, integer k, integer clock, integer n, integer c,
-        integer behind) =
-      p->flat == k && p->clock_i == clock + 2 * p->bucket + behind &&
+        integer offset) =
+      p->flat == k && p->clock_i == clock + 2 * p->bucket + offset &&
       p->slot == CollectPlace(stage, p->mb, n, c, p->bucket);
-    // p adds what the entry, number `param`, has in one of its buckets; p reduces a bucket.
+    // p adds the elements of the entry, number `param`, in one of its buckets; p reduces a bucket.
     predicate AddIs{L}(zp_op *p, integer stage, integer k, integer param, integer clock, integer n,
         integer c, integer from, integer to) =
       p->kind == ZP_OP_ADD && p->what == ZP_WHAT_NONE && p->param == param &&
@@ -31,7 +31,7 @@
       p->kind != ZP_OP_ADD && p->what == ZP_WHAT_GRADIENT && OpIn(p, stage, k, clock, n, c, 1);
 */
 
-/* ---- Ops that stay as they are ---- */
+/* ---- Ops that do not change ---- */
 /*@ predicate SameIds{A,B}(zp_op *ops, integer lo, integer hi) =
       \forall integer p; lo <= p < hi ==> \at(ops[p].kind, A) == \at(ops[p].kind, B) &&
         \at(ops[p].what, A) == \at(ops[p].what, B) &&
@@ -67,7 +67,7 @@
       BucketFits(\at(p->bucket, L)) &&
       Completes(SpotNumel{C}(lay, i), SpotCap{C}(lay, i), \at(lay->spot[i].start, C),
         SpotTo{C}(c, lay, i), \at(p->bucket, L));
-    // p is of its gradient.
+    // p belongs to its gradient.
     predicate EntryOp{C,L}(zp_config *c, zp_layout *lay, integer i, zp_op *p) =
       SpotTrained{C}(lay, i) &&
       (EntryAdd{C,L}(c, lay, i, p) || EntryReduction{C,L}(c, lay, i, p));
@@ -78,7 +78,7 @@
 */
 
 /* ---- All ops ---- */
-/*@ // p is of the gradient of the entry that its clock says.
+/*@ // p belongs to the gradient of the entry that its clock names.
     predicate BackwardOp{C,L}(zp_config *c, zp_layout *lay, zp_op *p) =
       EntryOp{C,L}(c, lay, \at(lay->n_params, C) - \at(p->clock_i, L) / 4398046511104, p);
     predicate BackwardOps{C,L}(zp_config *c, zp_layout *lay, integer mb, integer t, zp_op *ops,
@@ -90,7 +90,7 @@
     predicate NoGradients{L}(zp_op *ops, integer lo, integer hi) =
       \forall integer p; lo <= p < hi ==>
         ops[p].kind != ZP_OP_ADD && ops[p].what != ZP_WHAT_GRADIENT;
-    // If p does, it is in the slot in which its micro-batch is backwarded.
+    // If p does, it is in the slot of its micro-batch's backward.
     predicate OpTimed{C,L}(zp_config *c, zp_layout *lay, zp_op *p) =
       0 <= \at(p->mb, L) && \at(p->clock_t, L) ==
         BackwardTime(\at(c->pp, C), \at(lay->stage, C), \at(p->mb, L));

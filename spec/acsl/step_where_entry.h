@@ -1,5 +1,5 @@
-/* What the ops of one entry's gradient obey: they stay, follow each other, and are of the entry.
- * RED-3. Include after ref/plan/step_internal.h. */
+/* The ops of one entry's gradient do not change, follow each other, and belong to the entry. RED-3.
+ * Include after ref/plan/step_internal.h. */
 #ifndef ZP_SPEC_ACSL_STEP_WHERE_ENTRY_H
 #define ZP_SPEC_ACSL_STEP_WHERE_ENTRY_H
 

@@ -1,6 +1,6 @@
-/* What the ops that add and reduce gradients obey, entry by entry and slot by slot: they stay,
- * follow each other, and the layout does not change meanwhile. RED-3, PIPE-5. Include after
- * step_kept.h. */
+/* Lemmas about the ops that add and reduce gradients, entry by entry and slot by slot: they do not
+ * change, they follow each other, and the layout does not change meanwhile. RED-3, PIPE-5. Include
+ * after step_kept.h. */
 #ifndef ZP_SPEC_ACSL_STEP_WHERE_LEMMAS_H
 #define ZP_SPEC_ACSL_STEP_WHERE_LEMMAS_H
 

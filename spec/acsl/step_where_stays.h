@@ -1,5 +1,5 @@
-/* Ops that are of the layout still are, when configuration and layout did not change. Include after
- * ref/plan/program.h; step_kept.h says why. */
+/* Ops that match the layout still match it if configuration and layout do not change. Include after
+ * ref/plan/program.h; step_kept.h has the proof steps. */
 #ifndef ZP_SPEC_ACSL_STEP_WHERE_STAYS_H
 #define ZP_SPEC_ACSL_STEP_WHERE_STAYS_H
 

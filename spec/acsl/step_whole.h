@@ -1,4 +1,4 @@
-/* From numbers of the layout to the configuration, and limits: what the STEP program as a whole needs.
+/* From numbers of the layout to the configuration, and limits, for the STEP program as a whole.
  * Include after ref/plan/step_internal.h. LEDG-3, LEDG-6, LEDG-8, RED-3 */
 #ifndef ZP_SPEC_ACSL_STEP_WHOLE_H
 #define ZP_SPEC_ACSL_STEP_WHOLE_H
@@ -123,7 +123,7 @@
 */
 
 /* ---- LEDG-8: the length, from one backward without and one with reductions ---- */
-/*@ // Of m micro-batches of `each` ops.
+/*@ // For m micro-batches of `each` ops.
     logic integer MicrosOf(integer m, integer each) = m <= 0 ? 0 : MicrosOf(m - 1, each) + each;
     lemma MicrosOf_Product: \forall integer m; 0 <= m ==> \forall integer each;
       MicrosOf(m, each) == m * each;

@@ -1,5 +1,5 @@
-/* What was the layout of a stage still is, when neither configuration nor layout changed. Include
- * after layout_same.h, layout_frame.h and layout_good.h. */
+/* A layout of a stage remains one if neither configuration nor layout changes. Include after
+ * layout_same.h, layout_frame.h and layout_good.h. */
 #ifndef ZP_SPEC_ACSL_STILL_LEMMAS_H
 #define ZP_SPEC_ACSL_STILL_LEMMAS_H
 

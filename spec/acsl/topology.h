@@ -1,11 +1,11 @@
-/* The logic of TOPO-1 … TOPO-5: ranks, and who is in which group. A rank is named by its indices
- * (p, d, t). Include after ref/plan/topology.h's types. */
+/* The logic of TOPO-1 … TOPO-5: ranks and the members of groups. The indices (p, d, t) name a rank.
+ * Include after ref/plan/topology.h's types. */
 #ifndef ZP_SPEC_ACSL_TOPOLOGY_H
 #define ZP_SPEC_ACSL_TOPOLOGY_H
 
 #include "config.h"
 
-/*@ // TOPO-1. (The case says nothing new: it keeps provers from opening the product.)
+/*@ // TOPO-1. (The case is redundant; it keeps provers from expanding the product.)
     logic integer Mix(integer x, integer m, integer y) = m <= 0 ? 0 : x * m + y;
     logic integer World{L}(zp_config *c) = Mix(Mix(c->pp, c->dp, 0), c->tp, 0);
     logic integer Rank{L}(zp_config *c, integer p, integer d, integer t) =
@@ -13,12 +13,12 @@
     predicate Within{L}(zp_config *c, integer p, integer d, integer t) =
       0 <= p < c->pp && 0 <= d < c->dp && 0 <= t < c->tp;
 
-    // TOPO-4: 1 when one of the first n entries has this key and stage
+    // TOPO-4: 1 if one of the first n entries has this key and stage
     logic integer Seen{L}(zp_config *c, integer key, integer s, integer n) =
       n <= 0 ? 0 : (c->params[n - 1].tied == key && c->params[n - 1].stage == s ? 1
                                                                     : Seen(c, key, s, n - 1));
     logic integer On{L}(zp_config *c, integer key, integer s) = Seen(c, key, s, c->n_params);
-    // stages below s that hold the key
+    // number of stages below s that hold the key
     logic integer CountOn{L}(zp_config *c, integer key, integer s) =
       s <= 0 ? 0 : CountOn(c, key, s - 1) + On(c, key, s - 1);
     // the i-th of them, or -1

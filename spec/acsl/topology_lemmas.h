@@ -1,4 +1,4 @@
-/* What ranks and tied stages obey: the arithmetic of TOPO-1, counting of TOPO-4. */
+/* Lemmas about ranks and tied stages: the arithmetic of TOPO-1, the counting of TOPO-4. */
 #ifndef ZP_SPEC_ACSL_TOPOLOGY_LEMMAS_H
 #define ZP_SPEC_ACSL_TOPOLOGY_LEMMAS_H
 

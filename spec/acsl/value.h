@@ -1,5 +1,5 @@
-/* Exact signed sums and their mean: what contracts say. The lemmas are in value_*.h, included by the
- * code that needs them. ACSL only.
+/* Exact signed sums and their mean: the definitions for contracts. The lemmas are in value_*.h; the
+ * code that uses them includes them. ACSL only.
  * spec: SUM-5, SUM-6, SUM-7
  */
 #ifndef ZP_SPEC_ACSL_VALUE_H

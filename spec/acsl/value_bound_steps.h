@@ -1,4 +1,4 @@
-/* Bounds, for lemmas that the code does not see. ACSL only.
+/* Bounds, for lemmas that the code does not include. ACSL only.
  */
 #ifndef ZP_SPEC_ACSL_VALUE_BOUND_STEPS_H
 #define ZP_SPEC_ACSL_VALUE_BOUND_STEPS_H

@@ -1,4 +1,4 @@
-/* Limbs from s on, for lemmas that the code does not see. ACSL only.
+/* Limbs from s on, for lemmas that the code does not include. ACSL only.
  */
 #ifndef ZP_SPEC_ACSL_VALUE_FROM_STEPS_H
 #define ZP_SPEC_ACSL_VALUE_FROM_STEPS_H

@@ -12,7 +12,7 @@
     QuotientFloor(w, e, n, q, rem, lower) ==> NearestQuotient(w, n, e, q / 2 + 1);
   lemma Quotient_Tie: \forall integer w, e, n, q; 0 < n && q % 2 == 1 && q / 2 % 2 == 0 &&
     QuotientFloor(w, e, n, q, 0, 0) ==> NearestQuotient(w, n, e, q / 2);
-  // by the bit that was taken to spare
+  // by the one extra bit
   lemma Quotient_Boundary: \forall integer w, e, n, q, rem, lower; 0 < n && 16777216 <= q &&
     QuotientFloor(w, e, n, q, rem, lower) ==> AboveBoundary(w, n, e);
   lemma Magnitude_Subnormal: \forall integer w, n, m; 0 < n && 0 <= m < 8388608 &&

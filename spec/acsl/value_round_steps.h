@@ -1,4 +1,4 @@
-/* Products and neighbours, for lemmas of rounding that the code does not see. ACSL only.
+/* Products and neighbours, for lemmas of rounding that the code does not include. ACSL only.
  */
 #ifndef ZP_SPEC_ACSL_VALUE_ROUND_STEPS_H
 #define ZP_SPEC_ACSL_VALUE_ROUND_STEPS_H

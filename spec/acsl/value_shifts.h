@@ -1,4 +1,4 @@
-/* Shifts, for lemmas of exact values that the code does not see. Pairs of inequalities such as
+/* Shifts, for lemmas of exact values that the code does not include. Pairs of inequalities such as
  * `l <= 32 * i && 32 * i <= l` keep a variable that provers can match. ACSL only.
  */
 #ifndef ZP_SPEC_ACSL_VALUE_SHIFTS_H

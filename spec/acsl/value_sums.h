@@ -46,18 +46,19 @@
   // q * n for 0 <= q, without a product (lemma Times_Product)
   logic integer Times(integer q, integer n) = q <= 0 ? 0 : Times(q - 1, n) + n;
 
-  // of a word w the bits above 2^d were taken: t = floor(w / 2^d); left is the others, moved up
+  // the bits of word w above 2^d are processed: t = floor(w / 2^d); left is the other bits, shifted
+  // left
   predicate WordSplit(integer w, integer d, integer t, integer left) =
     0 <= d && 0 <= left < 4294967296 &&
     4294967296 * w == 4294967296 * Shift2(d, t) + Shift2(d, left);
-  predicate WordTaken(integer w, integer d, integer t, integer left) =
+  predicate WordExtracted(integer w, integer d, integer t, integer left) =
     0 <= d && Shift2(d, t) <= w < Shift2(d, t + 1) && (left == 0 <==> w == Shift2(d, t));
-  // the same of v while `rest` of it has not been looked at
-  predicate BitsTaken(integer v, integer rest, integer last, integer t, integer lower) =
+  // the same for v while its part `rest` is not processed
+  predicate BitsExtracted(integer v, integer rest, integer last, integer t, integer lower) =
     Shift2(last, t) + rest <= v < Shift2(last, t + 1) &&
     (lower == 0 <==> v == Shift2(last, t) + rest);
 
-  // (q * n + rem) * 2^e is 2 w without its bits below 2^e, and lower tells whether one is set
+  // (q * n + rem) * 2^e is 2 w without its bits below 2^e, and lower is 1 iff one of those is set
   predicate QuotientFloor(integer w, integer e, integer n, integer q, integer rem,
                           integer lower) =
     0 <= e && 0 <= q && 0 <= rem < n &&
@@ -70,12 +71,13 @@
     (2 * w == Shift2(e, Times(2 * m + 1, n)) ==> m % 2 == 0) &&
     (1 <= m ==> Shift2(e, Times(2 * m - 1, n)) <= 2 * w) &&
     (1 <= m && 2 * w == Shift2(e, Times(2 * m - 1, n)) ==> m % 2 == 0);
-  // m is q / 2, where q's last bit is the half and rem and lower tell what lies below it
+  // m is q / 2, rounded; q's last bit is the half, and rem and lower are 0 iff the bits below it
+  // are
   predicate RoundedHalf(integer q, integer rem, integer lower, integer m) =
     0 <= q < 33554432 && (m == q / 2 || m == q / 2 + q % 2) &&
     (q % 2 == 1 && (rem != 0 || lower != 0 || q / 2 % 2 == 1) ==> m == q / 2 + 1) &&
     (q % 2 == 0 || (rem == 0 && lower == 0 && q / 2 % 2 == 0) ==> m == q / 2);
-  // the pattern of m * 2^e, m below 2^24, and infinity when there is none
+  // the pattern of m * 2^e, m below 2^24, or infinity if no pattern has that value
   logic integer PatternOf(integer e, integer m) =
     8388608 * e + m > 2139095040 ? 2139095040 : 8388608 * e + m;
   // below a power of two, 2^23 2^e, the numbers lie half as far apart

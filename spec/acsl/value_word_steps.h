@@ -1,4 +1,4 @@
-/* Words of a dividend, for lemmas that the code does not see. ACSL only.
+/* Words of a dividend, for lemmas that the code does not include. ACSL only.
  */
 #ifndef ZP_SPEC_ACSL_VALUE_WORD_STEPS_H
 #define ZP_SPEC_ACSL_VALUE_WORD_STEPS_H
@@ -24,6 +24,7 @@
   lemma Word_Split: \forall integer d, t, v, y, w; 0 <= d && 0 <= v < 4294967296 &&
     y <= 4294967296 * t + v && 4294967296 * t + v <= y && Shift2(d, y) == 4294967296 * w ==>
     WordSplit(w, d, t, v);
-  lemma Word_Taken: \forall integer d, t, v, w; WordSplit(w, d, t, v) ==> WordTaken(w, d, t, v);
+  lemma Word_Extracted: \forall integer d, t, v, w; WordSplit(w, d, t, v) ==>
+    WordExtracted(w, d, t, v);
 */
 #endif

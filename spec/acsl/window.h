@@ -1,10 +1,10 @@
-/* Which elements of its arrays a rank reads and writes: PART-3 … PART-7 and PART-9 as seen by the
- * interpreter. Include after ref/plan/program.h and the types of ref/engine/window.h. */
+/* The elements of its arrays that a rank reads and writes: PART-3 … PART-7 and PART-9 as used by
+ * the interpreter. Include after ref/plan/program.h and the types of ref/engine/window.h. */
 #ifndef ZP_SPEC_ACSL_WINDOW_H
 #define ZP_SPEC_ACSL_WINDOW_H
 
-/* How many elements an array has. */
-/*@ // What a rank holds of a flat group: its shard, at stage 0 all of it.
+/* The number of elements of an array. */
+/*@ // A rank's elements of a flat group: its shard; at ZeRO stage 0 all of it.
     logic integer ExtentOf{L}(zp_flat *f, integer stage) =
       stage == 0 ? PaddedNumel(f->numel, f->capacity, f->members, f->align)
                  : ShardNumel(f->numel, f->capacity, f->members, f->align);
@@ -23,7 +23,7 @@
       Part(f->numel, f->capacity, f->members, f->align, b);
     logic integer LocalIn{L}(zp_flat *f, integer stage, integer b) =
       stage == 0 ? PaddedIn(f, b) : PartIn(f, b);
-    // What r's shard has from `at` on, of bucket b, are the flat elements from `flat` on.
+    // In bucket b, r's shard has from `at` on the flat elements from `flat` on.
     predicate PartHome(integer n, integer c, integer d, integer a, integer b, integer r, integer at,
         integer flat) =
       \forall integer o; 0 <= o < Part(n, c, d, a, b) ==>
@@ -37,12 +37,12 @@
 /* A range of an array. */
 /*@ predicate RangeInside(zp_range p, integer extent) =
       0 <= p.at && 0 <= p.real <= p.count && p.at + p.count <= extent;
-    // It has the elements of a flat group of n from p.flat on; those beyond n are padding.
+    // It has the elements from p.flat on of a flat group of n; those from n on are padding.
     predicate RangeReal(zp_range p, integer n) =
       0 <= p.flat <= 2199023255552 && p.flat + p.count <= 2199023255552 &&
       (p.real == 0 ==> n <= p.flat) &&
       (0 < p.real ==> p.flat + p.real <= n && (p.real < p.count ==> p.flat + p.real == n));
-    // What of entry i lies in it, and where.
+    // The part of entry i that lies in it, and its position.
     predicate PieceInside{L}(zp_config *c, zp_layout *lay, zp_range p, zp_piece g) =
       0 <= g.in && g.in + g.count <= p.real &&
       0 <= g.offset && g.offset + g.count <= c->params[g.param].numel &&
@@ -60,15 +60,15 @@
       AddRun(lay->flat[op->flat].capacity, lay->spot[i].start, c->params[op->param].numel,
         op->offset, op->count, op->bucket); */
 
-/* Bytes: of a float of the precision, of a partial sum, of what a rank sends and receives of one
- * bucket. */
+/* The number of bytes of a float of the precision, of a partial sum, and of a rank's messages about
+ * one bucket. */
 /*@ logic integer FloatBytes(integer dtype, integer n) = dtype == ZP_F32 ? 4 * n : 2 * n;
     logic integer SumBytes(integer reduce, integer n) = reduce == ZP_EXACT ? 72 * n : 4 * n;
     predicate ScratchHolds{L}(zp_config *c, zp_flat *f, integer b, zp_scratch s) =
       FloatBytes(c->precision, PartIn(f, b)) <= s.send &&
       FloatBytes(c->precision, PaddedIn(f, b)) <= s.recv && 4 * PaddedIn(f, b) <= s.recv &&
       SumBytes(c->reduce, LocalIn(f, c->stage, b)) <= s.recv;
-    // For the first bucket of f, if there is any.
+    // For the first bucket of f, if f has a bucket.
     predicate ScratchServes{L}(zp_config *c, zp_flat *f, zp_scratch s) =
       0 < f->numel ==> FloatBytes(c->precision, PaddedIn(f, 0)) <= s.send &&
         4 * PaddedIn(f, 0) <= s.recv && SumBytes(c->reduce, LocalIn(f, c->stage, 0)) <= s.recv;

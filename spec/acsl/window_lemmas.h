@@ -1,4 +1,4 @@
-/* What the ranges of window.h obey. Include after home_code.h and layout_good.h. */
+/* Lemmas about the ranges of window.h. Include after home_code.h and layout_good.h. */
 #ifndef ZP_SPEC_ACSL_WINDOW_LEMMAS_H
 #define ZP_SPEC_ACSL_WINDOW_LEMMAS_H
 
@@ -39,7 +39,7 @@
     lemma Owned_Facts: \forall integer n, c, d, a, b, r;
       Cut(n, c, d, a) && 0 <= b && b * c < n && 0 <= r < d ==> OwnedFacts(n, c, d, a, b, r);
 
-    // What r's shard has there are the elements from b·c + r·q on.
+    // There, r's shard has the elements from b·c + r·q on.
     lemma Home_Offsets: \forall integer n, c, d, a, b, o;
       Cut(n, c, d, a) && 0 <= b < Buckets(n, c) && 0 <= o < Part(n, c, d, a, b) ==>
       0 < c / d && Mix(b, c / d, o) == b * (c / d) + o &&
@@ -89,7 +89,7 @@
       e + m <= n && b == FirstBucket(c, e) && b == FirstBucket(c, e + m - 1) ==>
       AddFacts(n, c, d, a, b, e, m);
 
-    // Scratch memory for the first bucket does for all.
+    // Scratch memory for the first bucket suffices for all.
     lemma Float_Grows: \forall integer dtype, x, y; x <= y ==>
       FloatBytes(dtype, x) <= FloatBytes(dtype, y);
     lemma Sum_Grows: \forall integer reduce, x, y; x <= y ==>
@@ -101,7 +101,7 @@
       FlatOk(f) && FlatCut(f) && ScratchServes(c, f, s) && HasBucket(f, b) ==>
       ScratchHolds(c, f, b, s);
 
-    // Flat groups of one tied key are cut alike.
+    // Flat groups of one tied key are cut in the same way.
     lemma Window_Tied{L}: \forall zp_config *c, integer s, zp_layout *lay, integer k, h;
       Valid(c) && LayoutOf(c, s, lay) && 0 <= k < lay->n_flats && 0 <= h < lay->n_flats &&
       0 <= (lay->flat + k)->tied && (lay->flat + h)->tied == (lay->flat + k)->tied ==>

@@ -1,5 +1,5 @@
-/* What a program whose additions and reductions are those of RED-3 tells of each. Include after
- * window.h and planned_lemmas.h. */
+/* Properties of each addition and reduction of a program that follows RED-3. Include after window.h
+ * and planned_lemmas.h. */
 #ifndef ZP_SPEC_ACSL_WINDOW_OPS_H
 #define ZP_SPEC_ACSL_WINDOW_OPS_H
 
@@ -9,7 +9,7 @@
       \forall zp_op *ops, integer i, p, m, e, k, b; 0 <= i < n ==>
       AddsAt(ops + i, p, m, e, k, b) <= Added(ops, n, p, m, e, k, b);
 
-    // Element e of entry p goes into bucket b of flat group k.
+    // Element e of entry p belongs to bucket b of flat group k.
     predicate AddHome{L}(zp_config *c, integer s, integer p, integer e, integer k, integer b) =
       c->params[p].frozen == 0 && k == FlatOf(c, StageEnd(c, s), p) && 0 <= e &&
       e < c->params[p].numel && b == FirstBucket(EntryCap(c, p), EntryFrom(c, s, p) + e);
@@ -35,7 +35,7 @@
       0 <= i < n && AddsElement(ops + i, e) ==>
       0 < Added(ops, n, (ops + i)->param, (ops + i)->mb, e, (ops + i)->flat, (ops + i)->bucket);
 
-    // Both ends of a run go into bucket b: so does the run.
+    // If both ends of a run belong to bucket b, so does the run.
     predicate OpSpot{L}(zp_config *c, zp_layout *lay, zp_op *op, integer e) =
       0 <= op->param - lay->first_param < lay->n_params && 0 <= op->flat < lay->n_flats &&
       lay->spot[op->param - lay->first_param].flat == op->flat &&
@@ -51,7 +51,7 @@
       OpSpot(c, lay, op, e) && OpSpot(c, lay, op, d) && e == op->offset &&
       d == op->offset + op->count - 1 && 0 < op->count ==> AddFits(c, lay, op); */
 
-/* The same of its reductions of gradients. */
+/* The same for its reductions of gradients. */
 /*@ predicate ReducesPlanned{L}(zp_config *c, integer s, zp_op *ops, integer n) =
       \forall integer k, b, m; Reduced(ops, n, k, b, m) == StepReduced(c, s, k, b, m);
     lemma Reduced_Low{L}: \forall integer n; 0 <= n ==> \forall zp_op *ops, integer k, b, m;

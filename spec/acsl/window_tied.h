@@ -1,4 +1,4 @@
-/* That flat groups of one tied key are cut alike, step by step. Include after step_tied.h. */
+/* Proof steps: flat groups of one tied key are cut in the same way. Include after step_tied.h. */
 #ifndef ZP_SPEC_ACSL_WINDOW_TIED_H
 #define ZP_SPEC_ACSL_WINDOW_TIED_H
 

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../ref/base/clock.h"
 #include "../../ref/num/norm.h"
 #include "../../ref/num/simd/fast.h"
 
@@ -57,13 +58,6 @@ typedef struct input {
 typedef struct result {
   double median[CONTENDERS], of_read[CONTENDERS], naive;
 } result;
-
-static double seconds(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* the read that every norm has to do at least: the compiler vectorises this sum */
 static uint64_t read_sum(const uint64_t *x, int64_t n)
@@ -156,7 +150,7 @@ static double run_one(int who, const input *in)
   if (bf16 && (who == BLAS || who == BLAS_ALL)) return -1;
   if (who == BLAS) openblas_set_num_threads(1);
   if (who == BLAS_ALL) openblas_set_num_threads(in->threads);
-  double start = seconds();
+  double start = zp_clock_s();
   switch (who) {
   case READ: sink = (int64_t)read_sum(in->x, in->bytes / 8); break;
   case READ_ALL: sink = (int64_t)read_all(in->x, in->bytes / 8, in->threads); break;
@@ -166,7 +160,7 @@ static double run_one(int who, const input *in)
   default: sink = exact_sum(who, in);
   }
   (void)sink;
-  return seconds() - start;
+  return zp_clock_s() - start;
 }
 
 /* Approximately normal values (sum of uniforms), the same with one in 100 of any exponent, or all

@@ -1,7 +1,11 @@
-"""Each adapter's recorder is proven: a rank that skips a collective, changes its op or its count is seen, and a
-program without fault is not. The recording process group (PyTorch, Megatron-Core): whether Python issues it, a
-functional collective does, or DDP's reducer in C++. The wrapped functions (DeepSpeed): by torch.distributed and,
-with the argument "deepspeed", by deepspeed.comm. The 60-line example: DDP's own reducer, without a hook."""
+"""Tests the adapters' recorders: a rank that skips a collective, or changes its operation or count,
+is detected, and a correct program is accepted.
+
+The recording process group (PyTorch, Megatron-Core) is tested with collectives issued by Python, by
+functional collectives and by DDP's reducer in C++; the wrapped functions (DeepSpeed) with
+torch.distributed and, with the argument "deepspeed", with deepspeed.comm; the example adapter with
+DDP's own reducer, without a hook."""
+
 import contextlib
 import json
 import os
@@ -26,11 +30,13 @@ WORLD = 2
 
 
 def python(fault, me):
-    """Rank 1 is the one at fault."""
+    """Collectives issued by Python. Rank 1 has the fault."""
     bad = me == 1
     if not (fault == "skip" and bad):
-        dist.all_reduce(torch.ones(3 if fault == "count" and bad else 4),
-                        op=dist.ReduceOp.MAX if fault == "op" and bad else dist.ReduceOp.SUM)
+        dist.all_reduce(
+            torch.ones(3 if fault == "count" and bad else 4),
+            op=dist.ReduceOp.MAX if fault == "op" and bad else dist.ReduceOp.SUM,
+        )
     if fault == "none":
         whole = torch.zeros(8)
         dist.all_gather_into_tensor(whole, torch.full((4,), float(me)))
@@ -42,11 +48,16 @@ def by_functional(fault, me):
     bad = me == 1
     if not (fault == "skip" and bad):
         tensor = torch.ones(3 if fault == "count" and bad else 4)
-        functional.all_reduce(tensor, "max" if fault == "op" and bad else "sum", dist.group.WORLD) + 0
+        (
+            functional.all_reduce(
+                tensor, "max" if fault == "op" and bad else "sum", dist.group.WORLD
+            )
+            + 0
+        )
 
 
 def by_reducer(fault, me):
-    """DDP: C++ issues it. Its op cannot be changed from outside."""
+    """Collectives issued by DDP's reducer in C++, whose operation cannot be changed."""
     bad = me == 1
     model = torch.nn.Linear(4, 1, bias=fault == "count" and bad)
     ddp = torch.nn.parallel.DistributedDataParallel(model, init_sync=False)
@@ -58,32 +69,57 @@ def by_reducer(fault, me):
 
 
 def wrapped(fault, me):
-    """As DeepSpeed's adapters record: functions of torch.distributed, wrapped."""
+    """Wrapped functions of torch.distributed, as DeepSpeed's adapters record."""
     python(fault, me)
     if fault == "none":
-        batch = [dist.P2POp(dist.isend, torch.ones(2), 1 - me), dist.P2POp(dist.irecv, torch.zeros(2), 1 - me)]
+        batch = [
+            dist.P2POp(dist.isend, torch.ones(2), 1 - me),
+            dist.P2POp(dist.irecv, torch.zeros(2), 1 - me),
+        ]
         for work in dist.batch_isend_irecv(batch):
             work.wait()
 
 
 def by_deepspeed(fault, me):
-    """What DeepSpeed issues goes through its own module."""
+    """Collectives issued through DeepSpeed's own module."""
     import deepspeed
+
     bad, comm = me == 1, deepspeed.comm
     comm.all_gather_into_tensor(torch.zeros(8), torch.full((4,), float(me)))
     if not (fault == "skip" and bad):
-        comm.all_reduce(torch.ones(3 if fault == "count" and bad else 4),
-                        op=comm.ReduceOp.MAX if fault == "op" and bad else comm.ReduceOp.SUM)
+        comm.all_reduce(
+            torch.ones(3 if fault == "count" and bad else 4),
+            op=comm.ReduceOp.MAX if fault == "op" and bad else comm.ReduceOp.SUM,
+        )
 
 
 def example_case(numel, steps):
-    entry = {"name": "p0", "numel": numel, "group": 0, "tied": None, "frozen": False, "first": [[1] * numel]}
-    return {"world": WORLD, "micro_batches": 1, "steps": steps, "parameters": [entry], "bucket": 1024, "log2_first": 0,
-            "log2_unit": 0, "groups": [{"lr": 0.5}], "clip": None, "data": [[[[[1] * numel]]] * WORLD] * steps}
+    entry = {
+        "name": "p0",
+        "numel": numel,
+        "group": 0,
+        "tied": None,
+        "frozen": False,
+        "first": [[1] * numel],
+    }
+    return {
+        "world": WORLD,
+        "micro_batches": 1,
+        "steps": steps,
+        "parameters": [entry],
+        "bucket": 1024,
+        "log2_first": 0,
+        "log2_unit": 0,
+        "groups": [{"lr": 0.5}],
+        "clip": None,
+        "data": [[[[[1] * numel]]] * WORLD] * steps,
+    }
 
 
 class Ddp(torch.nn.parallel.DistributedDataParallel):
-    """DDP itself would not begin with models that differ. hook: what reduces instead of it, which only a fault may."""
+    """DDP that accepts different models on different ranks. hook: replaces the reduction, which
+    only a fault may do."""
+
     hook = None
 
     def __init__(self, *args, **kwargs):
@@ -92,47 +128,61 @@ class Ddp(torch.nn.parallel.DistributedDataParallel):
             super().register_comm_hook(None, Ddp.hook)
 
     def register_comm_hook(self, *_):
-        raise AssertionError("the example replaces DDP's reduction by a hook")
+        raise AssertionError("the example must not replace DDP's reduction by a hook")
 
 
 def greatest(_, bucket):
-    return dist.all_reduce(bucket.buffer(), dist.ReduceOp.MAX, async_op=True).get_future().then(lambda f: f.value()[0])
+    return (
+        dist.all_reduce(bucket.buffer(), dist.ReduceOp.MAX, async_op=True)
+        .get_future()
+        .then(lambda f: f.value()[0])
+    )
 
 
 def example(fault, me, folder):
-    """The 60-line adapter: its functions, without its loop."""
+    """The example adapter without its loop."""
     bad = me == 1
     name = os.path.join(ROOT, "conformance", "adapters", "ddp_example.py")
     with open(name, encoding="utf-8") as file:
         code = file.read().partition("\nfor line in sys.stdin")[0]
     names = {"__name__": "example", "__file__": name}
-    torch.nn.parallel.DistributedDataParallel, Ddp.hook = Ddp, greatest if fault == "op" and bad else None
+    torch.nn.parallel.DistributedDataParallel, Ddp.hook = (
+        Ddp,
+        greatest if fault == "op" and bad else None,
+    )
     exec(compile(code, name, "exec"), names)
-    names["rank_main"](example_case(3 if fault == "count" and bad else 4, 0 if fault == "skip" and bad else 1), me, folder)
+    names["rank_main"](
+        example_case(3 if fault == "count" and bad else 4, 0 if fault == "skip" and bad else 1),
+        me,
+        folder,
+    )
 
 
 @contextlib.contextmanager
 def recorded(program, me, folder):
-    """Starts torch.distributed under the recorder that a program proves."""
+    """Starts torch.distributed under the recorder that the program tests."""
     store = dist.FileStore(f"{folder}/store", WORLD)
     with open(f"{folder}/rank-{me}.jsonl", "w", buffering=1, encoding="utf-8") as file:
+
         def write(record):
             file.write(json.dumps(record) + "\n")
 
         if program in (wrapped, by_deepspeed):
             import zeroproof_record
+
             log = zeroproof_record.Recorder(write).install()
             with log.pause():
                 dist.init_process_group("gloo", store=store, rank=me, world_size=WORLD)
                 if program is by_deepspeed:
                     import deepspeed
+
                     deepspeed.init_distributed("gloo")
         else:
             log = zeroproof_group.register(write)
             dist.init_process_group("zeroproof", store=store, rank=me, world_size=WORLD)
         yield
         write({"end": True})
-        log.quiet += 1  # what ends the process group is not the program's
+        log.quiet += 1  # the program does not issue the collectives that end the process group
 
 
 def child(program, fault, me, folder):
@@ -141,19 +191,21 @@ def child(program, fault, me, folder):
     else:
         with recorded(program, me, folder):
             program(fault, me)
-    # a rank that is through stays, as in a real run, until the others are seen to hang
+    # keep a finished rank alive, as in a real run, until the others are known to hang
     time.sleep(20 if fault == "skip" else 0)
 
 
 def ledgers_of(program, fault, folder):
-    """Runs it until all ranks have ended, or for a second after the last record."""
+    """Runs the program until all ranks have ended, or until two seconds after the last record."""
     children = []
     for me in range(WORLD):
         pid = os.fork()
         if pid == 0:
             try:
                 child(program, fault, me, folder)
-            except Exception:  # of a rank that another one's fault reaches: the ledgers say what happened
+            except (
+                Exception
+            ):  # a consequence of the other rank's fault; the ledgers are judged below
                 if fault == "none":
                     traceback.print_exc()
             finally:
@@ -180,18 +232,20 @@ def ledgers_of(program, fault, folder):
     return found
 
 
-def seen(fault, ledgers):
-    """What the judge says of the ledgers, or why that is not the fault that was planted."""
+def error_of(fault, ledgers):
+    """None if the judge finds exactly the injected fault, else the difference."""
     bad = ledger.mismatches(ledgers)
     if fault == "none":
         issued = [r["op"] for r in ledger.ops(ledgers[0])]
         batch = [n for n, r in enumerate(ledger.ops(ledgers[0])) if "batch" in r]
         waits = [r["wait"] for r in ledgers[0] if "wait" in r]
-        if not set(batch) <= set(waits) or not all(ledger.ops(ledgers[0])[n].get("async") for n in batch):
-            return f"a batch that is not asynchronous, or not waited for: {ledgers[0]}"
+        if not set(batch) <= set(waits) or not all(
+            ledger.ops(ledgers[0])[n].get("async") for n in batch
+        ):
+            return f"a batch must be asynchronous and waited for: {ledgers[0]}"
         return None if issued and not bad else f"{issued}, {bad}"
     if not bad:
-        return f"not seen: {ledgers}"
+        return f"not detected: {ledgers}"
     a, b = bad[0]["records"]
     if fault == "skip":
         return None if a and b is None else f"{a}, {b}"
@@ -203,21 +257,34 @@ def seen(fault, ledgers):
 def main():
     failed = 0
     all_faults = ("none", "skip", "op", "count")
-    programs = [(python, all_faults), (by_functional, all_faults), (by_reducer, ("none", "skip", "count")),
-                (wrapped, all_faults), (example, all_faults)]
+    programs = [
+        (python, all_faults),
+        (by_functional, all_faults),
+        (by_reducer, ("none", "skip", "count")),
+        (wrapped, all_faults),
+        (example, all_faults),
+    ]
     if sys.argv[1:] == ["deepspeed"]:
-        import deepspeed_adapter  # noqa: F401  (what it sets up, once, before the ranks are forked)
+        # sets DeepSpeed up once, before the ranks are forked
+        import deepspeed_adapter  # noqa: F401
+
         programs = [(by_deepspeed, all_faults)]
     for program, faults in programs:
         for fault in faults:
             with tempfile.TemporaryDirectory() as folder:
                 ledgers = ledgers_of(program, fault, folder)
-                why = seen(fault, ledgers)
-                if (program, fault) == (wrapped, "none") and not any("batch" in r for r in ledgers[0]):
-                    why = f"the batch is not there: {ledgers[0]}"
+                why = error_of(fault, ledgers)
+                if (program, fault) == (wrapped, "none") and not any(
+                    "batch" in r for r in ledgers[0]
+                ):
+                    why = f"the batch was not recorded: {ledgers[0]}"
             failed += why is not None
-            print(f"not ok recorder {program.__name__} {fault}: {why}" if why else
-                  f"ok recorder {program.__name__} {fault}", flush=True)
+            print(
+                f"not ok recorder {program.__name__} {fault}: {why}"
+                if why
+                else f"ok recorder {program.__name__} {fault}",
+                flush=True,
+            )
     return 1 if failed else 0
 
 

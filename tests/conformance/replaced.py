@@ -1,7 +1,11 @@
-"""Which functions of DeepSpeed an adapter replaces: replaced.py ADAPTER CASE, in an environment of DeepSpeed.
-Prints their names, as JSON, when a rank has run the case: those that are not what they were when DeepSpeed
-had been imported, and any of an object of DeepSpeed's that comes from the adapters. The second line is the
-same where functions were replaced on purpose, a class's and an object's."""
+"""Lists the functions of DeepSpeed that an adapter replaces: replaced.py ADAPTER CASE, in an
+environment of DeepSpeed.
+
+Runs the case, then prints the names as JSON: functions that differ from those right after the
+import of DeepSpeed, and functions of the adapters set on DeepSpeed's objects. The second line is
+the same after this script has replaced functions of a class and of an object, to show that the
+search finds them."""
+
 import gc
 import importlib
 import json
@@ -25,36 +29,51 @@ def is_theirs(kind):
 
 
 def functions():
-    """name -> function, of modules and of classes."""
+    """name -> function, for all modules and classes of DeepSpeed."""
     found = {}
-    for module in [m for n, m in list(sys.modules.items()) if n.partition(".")[0] == "deepspeed" and m is not None]:
-        for name, value in list(vars(module).items()):
-            if isinstance(value, types.FunctionType) and str(value.__module__).partition(".")[0] == "deepspeed":
+    for module in [
+        m
+        for n, m in list(sys.modules.items())
+        if n.partition(".")[0] == "deepspeed" and m is not None
+    ]:
+        for value in list(vars(module).values()):
+            if (
+                isinstance(value, types.FunctionType)
+                and str(value.__module__).partition(".")[0] == "deepspeed"
+            ):
                 found[f"{value.__module__}.{value.__qualname__}"] = value
             if is_theirs(value):
-                found.update({f"{value.__module__}.{value.__qualname__}.{n}": v for n, v in vars(value).items()
-                              if callable(v) or isinstance(v, (staticmethod, classmethod, property))})
+                found.update(
+                    {
+                        f"{value.__module__}.{value.__qualname__}.{n}": v
+                        for n, v in vars(value).items()
+                        if callable(v) or isinstance(v, (staticmethod, classmethod, property))
+                    }
+                )
     return found
 
 
 def of_harness(value):
-    """Is it code of the adapters', or does it lead there?"""
+    """True if the code of a function is in the adapters or in this script."""
     code = getattr(getattr(value, "__func__", value), "__code__", None)
     return code is not None and code.co_filename.startswith(HARNESS)
 
 
 def of_objects():
-    """Functions of the harness that an object of DeepSpeed's has in the place of its class's."""
+    """Functions of the harness that override a class's function on an object of DeepSpeed."""
     found = set()
     for thing in gc.get_objects():
         kind = type(thing)
         if is_theirs(kind) and isinstance(getattr(thing, "__dict__", None), dict):
-            found |= {f"{kind.__module__}.{kind.__qualname__}().{n}" for n, v in thing.__dict__.items()
-                      if hasattr(kind, n) and of_harness(v)}
+            found |= {
+                f"{kind.__module__}.{kind.__qualname__}().{n}"
+                for n, v in thing.__dict__.items()
+                if hasattr(kind, n) and of_harness(v)
+            }
     return found
 
 
-def plant():
+def inject():
     real, init = DeepSpeedEngine.step, DeepSpeedEngine.__init__
 
     def wrapped(*args, **kwargs):
@@ -65,14 +84,16 @@ def plant():
     DeepSpeedEngine.step = lambda *args, **kwargs: real(*args, **kwargs)
 
 
-def replaced(adapter, case, planted):
+def replaced(adapter, case, injecting):
     import torch_adapter
 
     def look(me):
-        if planted:
-            plant()
+        if injecting:
+            inject()
         made, real = [], deepspeed.initialize
-        deepspeed.initialize = lambda **asked: made.append(real(**asked)) or made[-1]  # else the engine is gone
+        deepspeed.initialize = lambda **asked: (
+            made.append(real(**asked)) or made[-1]
+        )  # keeps the engine alive
         adapter.main(me)
         deepspeed.initialize = real
         now = functions()
@@ -93,4 +114,4 @@ the_adapter = importlib.import_module(sys.argv[1])
 with open(sys.argv[2], encoding="utf-8") as the_file:
     the_case = json.load(the_file)
 the_case["options"] = {n: values[0] for n, values in the_adapter.HELLO["options"].items()}
-print("\n".join([replaced(the_adapter, the_case, planted) for planted in (False, True)]))
+print("\n".join([replaced(the_adapter, the_case, injecting) for injecting in (False, True)]))

@@ -1,9 +1,10 @@
-"""What is committed about the subjects: every subject and every clause occurs in the selection that CI runs, each
-list belongs to a subject, and what is known to fail has a case. Nothing here needs a subject."""
+"""Checks the committed lists: every subject and clause occurs in the selection that CI runs, each
+list belongs to a subject, and each known failure has a case. Needs no subject to be installed."""
+
 import json
 import os
-import re
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ tools = Tools()
 
 
 def check(name, why):
-    """why: what is wrong, or nothing."""
+    """why: the error, or a false value."""
     global failed
     failed += bool(why)
     print(f"not ok {name} # {str(why)[:600]}" if why else f"ok {name}", flush=True)
@@ -58,7 +59,7 @@ def clauses_of_selection(space, recipes):
     for text in recipes:
         case, why = axes.case_of(tools, space, recipe_of(text))
         if case is None:
-            check("each case of a selection can be made", f"{text}: {why}")
+            check("each recipe of a selection has a case", f"{text}: {why}")
         else:
             found |= set(case["clauses"])
     return found
@@ -72,23 +73,43 @@ def test_selections(everyone):
     everything = set()
     for name, _, _, lists in everyone:
         if lists not in names("support") or lists not in names("quick"):
-            check(f"{name} has a list of what it supports, and a selection", "make conformance ACCEPT=1 writes them")
+            check(
+                f"{name} has a support list and a selection",
+                "make conformance ACCEPT=1 writes them",
+            )
             continue
         space, chosen = axes.Space(load("support", lists)), load("quick", lists)["cases"]
         mine, whole = clauses_of_selection(space, chosen), clauses_of_array(space, 1)
-        check(f"{name}: every clause that it is judged by occurs in its selection", lacks(whole, mine))
-        check(f"{name}: a selection without its cases of a clause is seen to lack it",
-              not lacks(whole, clauses_of_selection(space, chosen[:1])))
+        check(f"{name}: every clause of its cases occurs in its selection", lacks(whole, mine))
+        check(
+            f"{name}: a selection without the cases of a clause is detected",
+            not lacks(whole, clauses_of_selection(space, chosen[:1])),
+        )
         everything |= mine
     widest = {"supports": axes.AXES, "options": {}}
-    # no subject of level 3 has stages: exchanges are judged in tests/cuda/test_streams.sh
-    check("every clause of the suite but STRM-3 occurs in the selection",
-          [c for c in lacks(clauses_of_array(axes.Space(widest), 1), everything) if c != "STRM-3"])
+    # no subject of level 3 has pipeline stages; tests/cuda/verify/test_streams.sh judges exchanges
+    check(
+        "every clause of the suite but STRM-3 occurs in the selection",
+        [c for c in lacks(clauses_of_array(axes.Space(widest), 1), everything) if c != "STRM-3"],
+    )
 
 
-# clauses whose failures are of many kinds
-SYMPTOMS = {"RED-2", "RED-3", "STAT-4", "OPT-2", "OPT-4", "STEP-4", "STEP-6", "SCALE-3", "LEDG-6", "PIPE-6", "STRM-1", "STRM-2",
-            "STRM-6"}
+# clauses whose failures have many causes
+SYMPTOMS = {
+    "RED-2",
+    "RED-3",
+    "STAT-4",
+    "OPT-2",
+    "OPT-4",
+    "STEP-4",
+    "STEP-6",
+    "SCALE-3",
+    "LEDG-6",
+    "PIPE-6",
+    "STRM-1",
+    "STRM-2",
+    "STRM-6",
+}
 
 
 def test_known(everyone):
@@ -99,62 +120,114 @@ def test_known(everyone):
     for lists in sorted(names("known")):
         for entry in load("known", lists)["failures"]:
             where = f"{lists}: {entry['clause']} {entry['kind']}"
-            wrong += [f"{where}: no \"{key}\"" for key in ("clause", "kind", "needs", "note") if not entry.get(key)]
+            wrong += [
+                f'{where}: no "{key}"'
+                for key in ("clause", "kind", "needs", "note")
+                if not entry.get(key)
+            ]
             if not entry.get("recipe") and not entry.get("chance"):
-                wrong.append(f"{where}: no \"recipe\"")
+                wrong.append(f'{where}: no "recipe"')
             if entry.get("issue") and not entry["issue"].startswith("https://"):
-                wrong.append(f"{where}: '{entry['issue']}' is no address")
+                wrong.append(
+                    f"{where}: \"issue\": expected an https address, got '{entry['issue']}'"
+                )
             symptom = entry.get("symptom", ["-"])
-            if not symptom or not isinstance(symptom, list) or not all(isinstance(w, str) and w for w in symptom):
-                wrong.append(f"{where}: a symptom is a list of words, not {symptom!r}")
-            if entry["clause"] in SYMPTOMS and "symptom" not in entry and not entry["kind"].startswith("unscaled"):
-                wrong.append(f"{where}: without a symptom, any failure of this kind would be it")
-            if entry.get("also") and not (entry.get("symptom") and all(re.fullmatch(r"[A-Z]+-\d+ \S.*", a) for a in entry["also"])):
-                wrong.append(f"{where}: \"also\" names clauses and kinds, and goes with a symptom")
+            if (
+                not symptom
+                or not isinstance(symptom, list)
+                or not all(isinstance(w, str) and w for w in symptom)
+            ):
+                wrong.append(f'{where}: "symptom": expected a list of words, got {symptom!r}')
+            if (
+                entry["clause"] in SYMPTOMS
+                and "symptom" not in entry
+                and not entry["kind"].startswith("unscaled")
+            ):
+                wrong.append(
+                    f"{where}: needs a symptom, or the entry covers every failure of this kind"
+                )
+            if entry.get("also") and not (
+                entry.get("symptom")
+                and all(re.fullmatch(r"[A-Z]+-\d+ \S.*", a) for a in entry["also"])
+            ):
+                wrong.append(f'{where}: "also" must list "CLAUSE KIND" and needs a symptom')
             if entry.get("recipe"):
-                there = set(entry.get("lacks", [])) & features(recipe_of(entry["recipe"]))
-                wrong += [f"{where}: its case has what it lacks: {sorted(there)}"] if there else []
+                present = set(entry.get("lacks", [])) & features(recipe_of(entry["recipe"]))
+                wrong += (
+                    [f'{where}: its case has features of "lacks": {sorted(present)}']
+                    if present
+                    else []
+                )
                 lacking = set(entry["needs"]) - features(recipe_of(entry["recipe"]))
-                wrong += [f"{where}: its case does not have what it needs: {sorted(lacking)}"] if lacking else []
-    check("each known failure is explained and has a case that has what it needs", wrong)
+                wrong += (
+                    [f'{where}: its case lacks features of "needs": {sorted(lacking)}']
+                    if lacking
+                    else []
+                )
+    check("each known failure is explained and has a case that meets its conditions", wrong)
 
 
 def test_adapters(everyone):
     with open(os.path.join(CONFORMANCE, "subject.sh"), encoding="utf-8") as file:
         made = file.read()
     for name, environment, adapter, lists in everyone:
-        there = adapter == "-" or adapter.startswith("--") or os.path.exists(os.path.join(CONFORMANCE, "adapters", adapter))
+        exists = (
+            adapter == "-"
+            or adapter.startswith("--")
+            or os.path.exists(os.path.join(CONFORMANCE, "adapters", adapter))
+        )
         kind = environment.rsplit("-", maxsplit=1)[0]
-        check(f"{name}: its adapter is there, its environment can be made", None if there and (
-            environment == "-" or f"{kind}-" in made) else (environment, adapter))
+        check(
+            f"{name}: its adapter exists and subject.sh makes its environment",
+            None
+            if exists and (environment == "-" or f"{kind}-" in made)
+            else (environment, adapter),
+        )
         version = environment.rsplit("-", maxsplit=1)[-1]
-        check(f"{name}: its lists are of the version that is installed", None if environment == "-" or lists.endswith(
-            f"-{version}") else lists)
+        check(
+            f"{name}: its lists have the version that is installed",
+            None if environment == "-" or lists.endswith(f"-{version}") else lists,
+        )
 
 
 def runner(build, *subjects_of_it, **more):
-    done = subprocess.run(["sh", f"{CONFORMANCE}/run.sh", build, *subjects_of_it], capture_output=True, text=True,
-                          env={**os.environ, "QUICK": "1", **more}, timeout=120)
+    done = subprocess.run(
+        ["sh", f"{CONFORMANCE}/run.sh", build, *subjects_of_it],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "QUICK": "1", **more},
+        timeout=120,
+    )
     return done.returncode, done.stdout + done.stderr
 
 
 def test_runner():
-    """run.sh with a build folder of its own."""
+    """run.sh with a separate build folder."""
     with tempfile.TemporaryDirectory() as build:
         with open(os.path.join(build, "zeroproof"), "w", encoding="utf-8") as file:
             file.write(f'#!/bin/sh\nexec {os.environ["ZEROPROOF"]} "$@"\n')
         os.chmod(file.name, 0o755)
         code, text = runner(build, "ref")
-        there = os.listdir(os.path.join(build, "conformance-quick"))
-        check("a run ends with RESULTS.md and a page", None if code == 0 and {"RESULTS.md", "index.html"} <= set(there)
-              else (code, text))
+        files = os.listdir(os.path.join(build, "conformance-quick"))
+        check(
+            "a run writes RESULTS.md and index.html",
+            None if code == 0 and {"RESULTS.md", "index.html"} <= set(files) else (code, text),
+        )
         code, text = runner(build, "ref", "torch-ddp", ZP_VENVS="/dev/null/nowhere")
-        check("a subject that cannot be installed is an error, and others are judged",
-              None if code == 3 and "torch-ddp cannot be installed" in text
-              and "zeroproof ref" in text and "RESULTS.md" in text else (code, text))
-        code, text = runner(build, "nobody")
-        check("a subject that nobody knows is refused", None if code == 2 and "there is no subject 'nobody'" in text
-              else (code, text))
+        check(
+            "a subject that cannot be installed is an error, and the others are judged",
+            None
+            if code == 3
+            and "cannot install torch-ddp" in text
+            and "zeroproof ref" in text
+            and "RESULTS.md" in text
+            else (code, text),
+        )
+        code, text = runner(build, "unlisted")
+        check(
+            "an unknown subject is refused",
+            None if code == 2 and "unknown subject 'unlisted'" in text else (code, text),
+        )
 
 
 def main():

@@ -1,4 +1,5 @@
 #!/bin/sh
-# What is committed about the subjects of the conformance suite: subjects_test.py.
+# The committed lists of the conformance suite's subjects: subjects_test.py.
+# inputs: build/zeroproof tests/conformance conformance
 . "$(dirname "$0")/lib.sh"
 exec python3 -B tests/conformance/subjects_test.py

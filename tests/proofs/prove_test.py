@@ -1,10 +1,11 @@
-"""What proofs/prove.py does when provers end without an answer. No prover is needed: WP is played.
+"""Tests how proofs/prove.py handles provers that end without an answer. WP is simulated, so no
+prover runs.
 
 Prints ok / not ok lines."""
+
 import os
 import sys
 import tempfile
-import types
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "proofs"))
@@ -13,7 +14,7 @@ import prove  # noqa: E402
 import wplog  # noqa: E402
 
 DIED = "[wp] Running WP plugin...\n[wp] [CVC5 1.0.3] Goal g : Failed\n"
-SAID = "[wp] Running WP plugin...\n[wp] [CVC5 1.0.3] Goal g : Timeout (2s)\n"
+TIMEOUT = "[wp] Running WP plugin...\n[wp] [CVC5 1.0.3] Goal g : Timeout (2s)\n"
 failed = 0
 
 
@@ -24,7 +25,8 @@ def check(name, good, why=""):
 
 
 def play(logs, mode, cache):
-    """Runs a unit whose runs of WP leave these logs, each with a "failed" in the cache; how many were used."""
+    """Runs a unit whose WP runs leave these logs; each DIED adds a "failed" to the cache. Returns
+    the number of WP runs."""
     runs = []
 
     def run_wp(_project, _unit, _command):
@@ -49,13 +51,16 @@ def main():
         with open(old, "w", encoding="utf-8") as file:
             file.write('{ "prover": "Z3:4.8.12", "verdict": "failed" }')
         os.utime(old, (1, 1))
-        check("who_answers_is_asked_once", play([SAID], "cold", cache) == 1)
-        check("who_dies_is_asked_again", play([DIED, SAID], "cold", cache) == 2)
-        check("not_for_ever", play([DIED] * 9, "update", cache) == prove.TRIES)
-        check("a_replay_asks_nobody", play([DIED, SAID], "replay", cache) == 1)
+        check("an_answer_is_final", play([TIMEOUT], "cold", cache) == 1)
+        check("a_failed_prover_runs_again", play([DIED, TIMEOUT], "cold", cache) == 2)
+        check("the_number_of_tries_is_limited", play([DIED] * 9, "update", cache) == prove.TRIES)
+        check("a_replay_runs_no_prover_again", play([DIED, TIMEOUT], "replay", cache) == 1)
         left = sorted(os.listdir(cache))
-        check("only_what_failed_just_now_is_forgotten", left == ["1.json", "3.json", "old.json"], left)
-    check("a_goal_that_died_is_told", wplog.parse(DIED).goals[0].died() and not wplog.parse(SAID).goals[0].died())
+        check("only_new_failures_leave_the_cache", left == ["1.json", "3.json", "old.json"], left)
+    check(
+        "a_failed_prover_is_not_a_timeout",
+        wplog.parse(DIED).goals[0].died() and not wplog.parse(TIMEOUT).goals[0].died(),
+    )
     return 1 if failed else 0
 
 

@@ -1,13 +1,13 @@
-# The bits of a build depend on its sources alone: the command and both libraries that were built
-# here equal those built from `make dist` in another folder, at another time, by another user's
-# settings. The library and the command say which commit and which claims they were built from.
-. tests/cli/lib.sh
+# The bits of a build depend only on its sources: the command and both libraries built here equal
+# those built from `make dist` in another folder, at another time, with another user's settings. The
+# library and the command contain the commit and the hash of the claims that they were built from.
+. tests/fixtures/lib.sh
 
 build=${ZP_BUILD:-build}
 make=${MAKE:-make}
 version=$("$build/zeroproof" --version | sed -n 's/^zeroproof //p')
 
-# Two tarballs, packed under other settings, are the same bits.
+# Two tarballs packed under different settings have the same bits.
 $make --no-print-directory dist BUILD="$tmp/a" >"$tmp/out" 2>&1
 verdict $? dist "$(tail -3 "$tmp/out")"
 (
@@ -33,7 +33,7 @@ for f in zeroproof libzeroproof.a "libzeroproof.so.$version"; do
   verdict $? "same_bits_$f" "$(cat "$tmp/out")"
 done
 
-# What a binary says of itself.
+# The identity that a binary prints.
 "$build/zeroproof" --version >"$tmp/says"
 grep -qE '^commit    ([0-9a-f]{40}(-dirty)?|unknown)$' "$tmp/says"
 verdict $? version_names_the_commit "$(cat "$tmp/says")"

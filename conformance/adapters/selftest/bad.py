@@ -1,6 +1,8 @@
-"""Adapters that break the protocol: what the suite must make a result of, and survive.
+"""Adapters that violate the protocol. The suite must report each violation and continue.
 
-usage: bad.py FAULT. It trains as trainer.py's honest one does, and then breaks what FAULT names."""
+usage: bad.py FAULT. Trains like trainer.py's correct adapter, then violates the protocol as FAULT
+says."""
+
 import fcntl
 import json
 import os
@@ -12,48 +14,76 @@ import time
 import trainer
 
 DEEP = "[" * 200000
-HELLO = {"protocol": 1, "name": "bad", "version": "1", "level": 2,
-         "returns": ["norm", "scale", "skipped", "parameters", "masters", "ledger"], "supports": trainer.supports()}
+HELLO = {
+    "protocol": 1,
+    "name": "bad",
+    "version": "1",
+    "level": 2,
+    "returns": ["norm", "scale", "skipped", "parameters", "masters", "ledger"],
+    "supports": trainer.supports(),
+}
 
 
 def supporting(**axes):
     return {**HELLO, "supports": {**HELLO["supports"], **axes}}
 
 
-# Words of the subject's that would be markup, a verdict or a command in a report that took them as they are.
+# Text that a report must escape: it would otherwise become markup, a verdict, or a terminal
+# command.
 WORDS = {
-    "words-name": {**HELLO, "name": "<script>alert(1)</script> a|b", "version": "1 # TODO\n2 `c`",
-                   "options": {"</pre><b>x": ["<i>"]}},
+    "words-name": {
+        **HELLO,
+        "name": "<script>alert(1)</script> a|b",
+        "version": "1 # TODO\n2 `c`",
+        "options": {"</pre><b>x": ["<i>"]},
+    },
     "words-unsupported": {**HELLO, "name": "\u0001\u001b[31m red"},
 }
 HELLOS = {
     **WORDS,
-    "hello-list": [1], "hello-null": None, "hello-deep": DEEP, "hello-protocol": {**HELLO, "protocol": 2},
-    "hello-name": {**HELLO, "name": 5}, "hello-level": {**HELLO, "level": 9}, "hello-level-text": {**HELLO, "level": "two"},
-    "hello-returns": {**HELLO, "returns": 5}, "hello-returns-unknown": {**HELLO, "returns": ["nrom"]},
-    "hello-supports": {**HELLO, "supports": [1]}, "hello-supports-value": {**HELLO, "supports": {"zero": 1}},
-    "hello-without": {**HELLO, "without": "x"}, "hello-without-all": {**HELLO, "without": [{}]},
-    "hello-options": {**HELLO, "options": {"x": 5}}, "hello-options-list": {**HELLO, "options": [1]},
-    "hello-options-object": {**HELLO, "options": {"a": [{"x": 1}]}}, "hello-options-words": {**HELLO, "options": {"a": ["x y"]}},
+    "hello-list": [1],
+    "hello-null": None,
+    "hello-deep": DEEP,
+    "hello-protocol": {**HELLO, "protocol": 2},
+    "hello-name": {**HELLO, "name": 5},
+    "hello-level": {**HELLO, "level": 9},
+    "hello-level-text": {**HELLO, "level": "two"},
+    "hello-returns": {**HELLO, "returns": 5},
+    "hello-returns-unknown": {**HELLO, "returns": ["nrom"]},
+    "hello-supports": {**HELLO, "supports": [1]},
+    "hello-supports-value": {**HELLO, "supports": {"zero": 1}},
+    "hello-without": {**HELLO, "without": "x"},
+    "hello-without-all": {**HELLO, "without": [{}]},
+    "hello-options": {**HELLO, "options": {"x": 5}},
+    "hello-options-list": {**HELLO, "options": [1]},
+    "hello-options-object": {**HELLO, "options": {"a": [{"x": 1}]}},
+    "hello-options-words": {**HELLO, "options": {"a": ["x y"]}},
     "hello-options-streams": {**HELLO, "options": {"streams": [1, 2]}},
-    "hello-options-backwards": {**HELLO, "options": {"backwards": [1, 2]}}, "hello-world": {**HELLO, "world": "4"},
-    # cheats: serial training for all ranks would pass a level of which nothing is handed over
+    "hello-options-backwards": {**HELLO, "options": {"backwards": [1, 2]}},
+    "hello-world": {**HELLO, "world": "4"},
+    # without the level's evidence, serial training on all ranks would pass
     "hello-no-ledger": {**HELLO, "returns": ["norm", "parameters"]},
     "hello-no-ledger-3": {**HELLO, "level": 3, "returns": ["parameters", "streams"]},
-    "hello-no-streams": {**HELLO, "level": 3}, "hello-no-streams-axis": {**HELLO, "level": 3, "returns": ["ledger", "streams"]},
-    # what would be dropped without a word
-    "hello-zero-7": supporting(zero=[0, 7]), "hello-dp-text": supporting(dp=["1"]), "hello-dp-true": supporting(dp=[True]),
-    "hello-axis": supporting(dpp=[1]), "hello-axis-empty": supporting(dp=[]), "hello-no-zero": {**HELLO, "supports": {"dp": [1]}},
-    "hello-without-axis": {**HELLO, "without": [{"zzz": 0}]}, "hello-without-option": {**HELLO, "without": [{"option x": 1}]},
+    "hello-no-streams": {**HELLO, "level": 3},
+    "hello-no-streams-axis": {**HELLO, "level": 3, "returns": ["ledger", "streams"]},
+    # values that would be ignored silently
+    "hello-zero-7": supporting(zero=[0, 7]),
+    "hello-dp-text": supporting(dp=["1"]),
+    "hello-dp-true": supporting(dp=[True]),
+    "hello-axis": supporting(dpp=[1]),
+    "hello-axis-empty": supporting(dp=[]),
+    "hello-no-zero": {**HELLO, "supports": {"dp": [1]}},
+    "hello-without-axis": {**HELLO, "without": [{"zzz": 0}]},
+    "hello-without-option": {**HELLO, "without": [{"option x": 1}]},
     "hello-without-value": {**HELLO, "without": [{"zero": [1, "2"]}]},
-    # what would take for ever
+    # values that would make a search endless or too large
     "hello-many": {**HELLO, "options": {"x": list(range(5000))}},
     "hello-many-pairs": {**HELLO, "options": {f"x{i}": list(range(32)) for i in range(5)}},
     "hello-twice": {**HELLO, "options": {"x": [1, "1"]}},
     "hello-nothing": {**HELLO, "supports": {"zero": [0], "tied": ["stages"]}},
     "hello-nothing-without": {**HELLO, "without": [{"zero": [0, 1, 2]}]},
 }
-# whose cases are long
+# axes with long cases
 LONG = {"zero": [1], "dp": [4], "micro_batches": [3], "steps": [3], "sizes": ["large"]}
 
 
@@ -68,25 +98,40 @@ def flood():
         time.sleep(0.01)
 
 
-LINES = {  # appended to the ledger of rank 0
-    "ledger-op": '{"op":[1]}', "ledger-op-unknown": '{"op":"frobnicate","group":[0]}', "ledger-null": "null",
+LINES = {  # records appended to the ledger of rank 0
+    "ledger-op": '{"op":[1]}',
+    "ledger-op-unknown": '{"op":"frobnicate","group":[0]}',
+    "ledger-op-null": '{"op":null,"step":0}',
+    "ledger-op-wait": '{"op":"barrier","group":[0],"wait":"x"}',
+    "ledger-null": "null",
     "ledger-count": '{"op":"all_reduce","redop":"sum","dtype":"fp32","count":"abc","group":[0]}',
     "ledger-counts": '{"op":"reduce_scatter","redop":"sum","dtype":"fp32","counts":5,"group":[0]}',
     "ledger-no-count": '{"op":"all_gather","dtype":"fp32","group":[0]}',
     "ledger-phase": '{"op":"barrier","group":[0],"phase":[1]}',
-    "ledger-name": '{"op":"all_reduce","redop":"sum","dtype":"fp32","count":1,"group":[0],"name":[1]}',
+    "ledger-name": '{"op":"all_reduce","redop":"sum","dtype":"fp32","count":1,"group":[0],'
+    '"name":[1]}',
     "ledger-root": '{"op":"broadcast","dtype":"fp32","count":1,"group":[0],"root":"x"}',
-    "ledger-deep": DEEP, "ledger-wait": '{"wait":"x"}', "ledger-wait-ahead": '{"wait":1000000}', "ledger-empty": "{}",
-    "ledger-wait-hang": '{"wait":"x"}', "ledger-text": "\udcff\udcfe",
+    "ledger-deep": DEEP,
+    "ledger-wait": '{"wait":"x"}',
+    "ledger-wait-ahead": '{"wait":1000000}',
+    "ledger-empty": "{}",
+    "ledger-wait-hang": '{"wait":"x"}',
+    "ledger-text": "\udcff\udcfe",
 }
 
 
-NUMBERS = {"number-decimal": "1.5", "number-integer": "10", "number-words": "Infinity", "number-space": " 0x1p0",
-           "number-bare": "0x"}
+NUMBERS = {
+    "number-decimal": "1.5",
+    "number-integer": "10",
+    "number-words": "Infinity",
+    "number-space": " 0x1p0",
+    "number-bare": "0x",
+}
 
 
 def with_file(kind, folder, values):
-    """One parameter's values in a file of the ledgers' folder, or in what is no such file."""
+    """Writes one parameter's values to a file in the ledgers' folder, or creates something that is
+    not a file."""
     name = os.path.join(folder, "values")
     raw = b"".join(struct.pack("<f", float.fromhex(x)) for x in values)
     if kind == "file-fifo":
@@ -96,15 +141,21 @@ def with_file(kind, folder, values):
     elif kind != "file-missing":
         with open(name, "wb") as file:
             file.write(raw + b"x" * (kind == "file-odd"))
-    return {"file": name, "dtype": "int7" if kind == "file-dtype" else "fp32"} if kind != "file-nameless" else {"dtype": "fp32"}
+    return (
+        {"file": name, "dtype": "int7" if kind == "file-dtype" else "fp32"}
+        if kind != "file-nameless"
+        else {"dtype": "fp32"}
+    )
 
 
 def broken(kind, answer, case, folder):
-    """The answer, or the text, that the fault makes of an honest answer."""
+    """Applies the fault to a correct answer; returns the answer or a text."""
     ranks, first = answer["ranks"], answer["ranks"][0]["steps"][0]
     name = next(iter(first["parameters"]))
     if kind in LINES:
-        with open(os.path.join(folder, "rank-0.jsonl"), "a", encoding="utf-8", errors="surrogateescape") as file:
+        with open(
+            os.path.join(folder, "rank-0.jsonl"), "a", encoding="utf-8", errors="surrogateescape"
+        ) as file:
             file.write(LINES[kind] + "\n")
     elif kind == "ledger-folder":
         os.remove(os.path.join(folder, "rank-0.jsonl"))
@@ -112,13 +163,18 @@ def broken(kind, answer, case, folder):
     elif kind.startswith("file"):
         for rank in ranks:
             for step in rank["steps"][:1]:
-                place = os.path.join(folder, f"of-{rank['rank']}")
-                os.mkdir(place)
-                step["parameters"][name] = with_file(kind, place, step["parameters"][name])
+                mine = os.path.join(folder, f"of-{rank['rank']}")
+                os.mkdir(mine)
+                step["parameters"][name] = with_file(kind, mine, step["parameters"][name])
                 if kind == "file":
-                    step["masters"] = {n: [[at, with_file(kind, os.path.dirname(f"{place}-{n}-{at}/"), v)]
-                                           for at, v in runs if os.mkdir(f"{place}-{n}-{at}") is None]
-                                       for n, runs in step["masters"].items()}
+                    step["masters"] = {
+                        n: [
+                            [at, with_file(kind, os.path.dirname(f"{mine}-{n}-{at}/"), v)]
+                            for at, v in runs
+                            if os.mkdir(f"{mine}-{n}-{at}") is None
+                        ]
+                        for n, runs in step["masters"].items()
+                    }
     elif kind == "beyond":
         first["norm"] = "0x1p99999"
     elif kind in NUMBERS:
@@ -137,19 +193,63 @@ def broken(kind, answer, case, folder):
         first["masters"] = [1]
     elif kind == "runs":
         first["masters"] = {name: [[0.5, ["0x1p0"]]]}
-    return {"deep": DEEP, "no-json": "%%%", "long": '{"status":"ok","x":"' + "y" * (100 << 20) + '"}',
-            "unsupported": {"status": "unsupported", "message": {"x": [1]}}, "no-status": {},
-            "message": {"status": "error", "message": [1, 2]},
-            "words-name": {"status": "error", "message": "</textarea><script>x ]]> \0\x1b[31m `a` | b\nnot ok 3 - x # SKIP"},
-            "words-unsupported": {"status": "unsupported", "message": "no \1 kernel\nok 9 # TODO later"},
-            "ledger-phase": {"status": "error", "message": "x"},
-            "surrogate": {"status": "error", "message": "half \ud800 a pair\x00"}}.get(kind, answer)
+    return {
+        "deep": DEEP,
+        "no-json": "%%%",
+        "long": '{"status":"ok","x":"' + "y" * (100 << 20) + '"}',
+        "unsupported": {"status": "unsupported", "message": {"x": [1]}},
+        "no-status": {},
+        "message": {"status": "error", "message": [1, 2]},
+        "words-name": {
+            "status": "error",
+            "message": "</textarea><script>x ]]> \0\x1b[31m `a` | b\nnot ok 3 - x # SKIP",
+        },
+        "words-unsupported": {
+            "status": "unsupported",
+            "message": "no \1 kernel\nok 9 # TODO later",
+        },
+        "ledger-phase": {"status": "error", "message": "x"},
+        "surrogate": {"status": "error", "message": "half \ud800 a pair\x00"},
+    }.get(kind, answer)
 
 
-KINDS = [*HELLOS, *LINES, *NUMBERS, "hello-flood", "hello-dies", "hello-exits", "deaf", "flood", "twice", "partial", "killed",
-         "closes", "ledger-folder", "file", "file-fifo", "file-folder", "file-missing", "file-odd", "file-dtype", "file-nameless",
-         "beyond", "number", "skipped", "steps", "ranks", "masters", "masters-list", "runs", "deep", "no-json", "long",
-         "unsupported", "no-status", "message", "surrogate"]
+KINDS = [
+    *HELLOS,
+    *LINES,
+    *NUMBERS,
+    "hello-flood",
+    "hello-dies",
+    "hello-exits",
+    "deaf",
+    "flood",
+    "twice",
+    "partial",
+    "killed",
+    "closes",
+    "ledger-folder",
+    "file",
+    "file-fifo",
+    "file-folder",
+    "file-missing",
+    "file-odd",
+    "file-dtype",
+    "file-nameless",
+    "beyond",
+    "number",
+    "skipped",
+    "steps",
+    "ranks",
+    "masters",
+    "masters-list",
+    "runs",
+    "deep",
+    "no-json",
+    "long",
+    "unsupported",
+    "no-status",
+    "message",
+    "surrogate",
+]
 
 
 def serve(kind):
@@ -161,15 +261,15 @@ def serve(kind):
             if kind == "hello-flood":
                 flood()
             if kind == "hello-dies":
-                sys.exit("Traceback of mine: no module named subject")
+                sys.exit("Traceback: no module named subject")
             if kind == "hello-exits":
                 os._exit(7)
             out(HELLOS.get(kind, {**HELLO, "supports": LONG} if kind == "deaf" else HELLO))
             if kind == "deaf":
-                fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, 4096)  # no such case fits
+                fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, 4096)  # smaller than a case
                 time.sleep(1000)
             continue
-        answer = trainer.run(request["case"], "honest", request["ledgers"])
+        answer = trainer.run(request["case"], "correct", request["ledgers"])
         if kind == "flood":
             flood()
         if kind == "partial":

@@ -1,26 +1,44 @@
-"""Stream events of a rank that trains as it should, or with one kind of wait left out: what the check of
-happens-before must be clean for, and what it must find."""
+"""Stream events of a correct rank, or of one in which one kind of wait is missing. The race check
+must accept the first and find the second."""
 
 FORMAT = "zeroproof/streams/1"
-# what is left out -> (the clause it breaks, what happens)
+# missing wait -> (clause that it violates, effect)
 LEFT_OUT = {
-    "producer": ("STRM-1", "a reduction waits for one of the streams that filled its bucket (DeepSpeed #8061)"),
-    "slot": ("STRM-2", "a slot is refilled while the reduction of its earlier contents reads it (DeepSpeed #5523)"),
-    "exchange": ("STRM-3", "an activation is sent before it is made (ColossalAI #6091)"),
+    "producer": (
+        "STRM-1",
+        "a reduction waits for one of the streams that filled its bucket (DeepSpeed #8061)",
+    ),
+    "slot": (
+        "STRM-2",
+        "a slot is refilled while the reduction of its earlier contents reads it (DeepSpeed #5523)",
+    ),
+    "exchange": ("STRM-3", "an activation is sent before it is computed (ColossalAI #6091)"),
     "update": ("STRM-4", "the next forward does not wait for the update"),
-    "host": ("STRM-6", "the host reads the norm before its copy has ended"),
-    "keep": ("STRM-6", "memory that another stream still reads is given back (DeepSpeed #7965)"),
-    "gone": ("STRM-6", "the host frees what a stream still reads"),
+    "host": ("STRM-6", "the host reads the norm before its copy has completed"),
+    "keep": ("STRM-6", "memory that another stream still reads is freed (DeepSpeed #7965)"),
+    "gone": ("STRM-6", "the host frees memory that a stream still reads"),
 }
 HOST, COMPUTE, REDUCE, P2P, PRODUCER = 0, 1, 2, 3, 4
-PARAMS, GRADS, SLOTS, SUMS, NORM, PINNED, ACTIVATION, SCRATCH, TABLE = (k << 12 for k in range(1, 10))
+PARAMS, GRADS, SLOTS, SUMS, NORM, PINNED, ACTIVATION, SCRATCH, TABLE = (
+    k << 12 for k in range(1, 10)
+)
 PART = 16  # bytes
 
 
 class Program:
     def __init__(self, rank, world, producers, without=None):
-        self.without, self.events, self.records = without, 0, [{"format": FORMAT, "rank": rank, "world": world}]
-        names = ["host", "compute", "reduce", "p2p", *(f"producer {k}" for k in range(1, producers))]
+        self.without, self.events, self.records = (
+            without,
+            0,
+            [{"format": FORMAT, "rank": rank, "world": world}],
+        )
+        names = [
+            "host",
+            "compute",
+            "reduce",
+            "p2p",
+            *(f"producer {k}" for k in range(1, producers)),
+        ]
         for number, name in enumerate(names):
             self.put(stream=number, name=name, **({"host": True} if number == HOST else {}))
         self.producers = [COMPUTE, *range(PRODUCER, PRODUCER + producers - 1)]
@@ -30,10 +48,13 @@ class Program:
         self.records.append(record)
 
     def op(self, name, on, reads=(), writes=(), **more):
-        self.put(op=name, on=on, reads=[list(r) for r in reads], writes=[list(w) for w in writes], **more)
+        self.put(
+            op=name, on=on, reads=[list(r) for r in reads], writes=[list(w) for w in writes], **more
+        )
 
     def order(self, what, before, after):
-        """`after` waits for what `before` has been given; unless that is what is left out."""
+        """Makes stream `after` wait for everything queued on `before`, unless this wait is the
+        missing one."""
         if what != self.without:
             self.events += 1
             self.put(record=self.events, on=before)
@@ -71,12 +92,17 @@ class Program:
         self.put(record=self.events, on=REDUCE)
 
     def scratch(self):
-        """Compute's memory, used by the reduction stream, freed, and another block's soon after."""
+        """The compute stream's memory is read by the reduction stream, freed, and reused by the
+        next block."""
         self.put(alloc=[SCRATCH, 32], on=COMPUTE, name="scratch")
         self.op("fill", COMPUTE, [], [(SCRATCH, 32)])
         self.order("scratch", COMPUTE, REDUCE)
         self.op("sum", REDUCE, [(SCRATCH, 32)], [(NORM, 4)])
-        self.put(free=[SCRATCH, 32], on=COMPUTE, **({} if self.without == "keep" else {"after": [REDUCE]}))
+        self.put(
+            free=[SCRATCH, 32],
+            on=COMPUTE,
+            **({} if self.without == "keep" else {"after": [REDUCE]}),
+        )
         self.put(alloc=[SCRATCH + 64, 32], on=COMPUTE, name="next")
         self.op("fill", COMPUTE, [], [(SCRATCH + 64, 32)])
         self.put(free=[SCRATCH + 64, 32], on=COMPUTE)

@@ -1,7 +1,8 @@
-"""Adapters that the suite must see through, and one that is honest: the suite's own test.
+"""Adapters for the suite's own tests: a correct one, and faulty ones that the suite must reject.
 
-usage: trainer.py LIE. One process computes what every rank would hold, by plain sums, and writes
-the ledgers that it claims. LIE is "honest", a way to cheat, or a historic kind of bug:"""
+usage: trainer.py FAULT. One process computes the values of all ranks by plain sums and writes
+made-up ledgers. FAULT is "correct", a way to evade the checks, or a historic bug:"""
+
 import json
 import os
 import sys
@@ -10,62 +11,74 @@ from math import inf, isfinite, sqrt
 
 import streams
 
-LIES = {
-    "honest": "the right answer, with ledgers that fit it",
-    "null": "answers nothing",
+FAULTS = {
+    "correct": "the right answer with matching ledgers",
+    "null": "answers are empty objects",
     "nothing": "supports nothing",
     "silent": "supports everything, returns nothing",
     "echo": "returns its inputs",
-    "empty": "every rank and step is there, but only a norm in it that was not made",
-    "refuses": "supports everything, and refuses all cases but the first",
-    "tacit": "the right answer, with null for all that may be null",
-    "unrecorded": "serial answer, of level 2, and hands no ledger over",
-    "no-ledger": "serial answer, and says that it hands ledgers over, but there is none",
-    "empty-ledger": "serial answer, no ledger at all",
-    "constant-ledger": "serial answer, the same ledger for every model",
-    "small-ledger": "serial answer, ledgers of one element",
-    "lonely-ledger": "serial answer, each rank communicates with itself",
-    "uneven-ledger": "serial answer, rank 1 leaves out its last collective",
-    "ungathered": "serial answer, sharded masters, but parameters are never gathered",
+    "empty": 'every rank and step is present, but holds only "norm": null',
+    "refuses": 'answers "unsupported" to all cases but the first',
+    "tacit": "the right answer, with null for every field that allows it",
+    "unrecorded": 'serial values at level 2; hello does not name "ledger"',
+    "no-ledger": 'serial values; hello names "ledger", but no file is written',
+    "empty-ledger": "serial values; ledgers without operations",
+    "constant-ledger": "serial values; the same ledger for every model",
+    "small-ledger": "serial values; ledgers with single elements",
+    "lonely-ledger": "serial values; each rank communicates with itself only",
+    "uneven-ledger": "serial values; rank 1 omits its last collective",
+    "ungathered": "serial values; masters are sharded, but parameters are never gathered",
     "local": "each rank keeps its own gradients (DeepSpeed, fp32 accumulation)",
     "last-only": "only the last micro-batch counts (Fast-LLM #550)",
-    "two-misses": "as last-only, and where there is but one micro-batch, as local",
-    "two-norms": "as norm-replicas, and without tp, as norm-local",
+    "two-misses": "like last-only; with one micro-batch, like local",
+    "two-norms": "like norm-replicas; without tp, like norm-local",
     "no-mean": "the sum instead of the mean",
     "next-scale": "unscales by the scale of the next step (DeepSpeed, growth step)",
-    "unused-stale": "an unused parameter keeps the gradient of the step before",
-    "unused-still": "what nobody used in a step is left out of it, momentum and decay included (torch.optim)",
+    "unused-stale": "an unused parameter keeps the gradient of the previous step",
+    "unused-still": "parameters unused in a step get no momentum and no weight decay (torch.optim)",
     "norm-local": "the norm of one rank's parameters (PyTorch #170862)",
     "norm-replicas": "replicas over tp count twice in the norm",
-    "shifted": "gradients land one element too far (DeepSpeed #318)",
-    "one-rate": "every group uses the first one's learning rate",
+    "shifted": "gradients are shifted by one element (DeepSpeed #318)",
+    "one-rate": "every group uses the learning rate of the first one",
     "steps-anyway": "an overflow does not skip the step",
     "lazy-scale": "the scale does not grow",
-    "no-clip": "clipping is forgotten (DeepSpeed #5150)",
+    "no-clip": "gradients are not clipped (DeepSpeed #5150)",
     "frozen-moves": "frozen parameters decay",
-    "others-masters": "masters are handed out under another parameter's name (DeepSpeed, round robin)",
-    "skipped-masters": "a skipped step changes the masters, and no parameter",
+    "others-masters": "masters have another parameter's name (DeepSpeed, round robin)",
+    "skipped-masters": "a skipped step changes the masters but no parameter",
     "hang": "rank 0 waits in a collective that rank 1 never enters",
-    "stuck": "ranks enter different things, asynchronously, and never answer",
-    "sleep": "never answers, and publishes nothing",
-    "crash": "its process ends in the middle",
-    "garbage": "answers what is no JSON",
-    "backwards": "the right answer, of several backwards",
+    "stuck": "ranks enter different asynchronous operations and never answer",
+    "sleep": "never answers and publishes nothing",
+    "crash": "the process exits while it runs a case",
+    "garbage": "answers are not JSON",
+    "backwards": "the right answer with several backwards",
     "backwards-last": "only the last backward of a micro-batch counts (DeepSpeed #7981)",
-    "streams": "the right answer, and stream events that are ordered",
-    "streams-none": "claims stream events, and writes none",
-    "streams-bare": "its stream events lack the bytes that they access",
-    "streams-short": "its stream events lack the collectives",
-    "streams-garbage": "its stream events name a stream that is not there",
+    "streams": "the right answer with ordered stream events",
+    "streams-none": 'hello names "streams", but no file is written',
+    "streams-bare": "stream events without the bytes they access",
+    "streams-short": "stream events without the collectives",
+    "streams-garbage": "stream events that name an undeclared stream",
     **{f"streams-{name}": what for name, (_, what) in streams.LEFT_OUT.items()},
 }
 
 
 def supports():
-    return {"zero": [0, 1, 2], "dp": [1, 2, 3, 4], "micro_batches": [1, 2, 3], "steps": [1, 2, 3], "tp": [1, 2],
-            "precision": ["fp32"], "optimizer": ["sgd", "momentum"], "scale": ["one", "static", "dynamic"],
-            "overflow": ["no", "yes"], "clip": ["off", "loose", "binding"], "groups": [1, 2, 3],
-            "sizes": ["plain", "tiny", "odd", "large"], "unused": ["no", "some", "often"], "frozen": ["no", "yes"]}
+    return {
+        "zero": [0, 1, 2],
+        "dp": [1, 2, 3, 4],
+        "micro_batches": [1, 2, 3],
+        "steps": [1, 2, 3],
+        "tp": [1, 2],
+        "precision": ["fp32"],
+        "optimizer": ["sgd", "momentum"],
+        "scale": ["one", "static", "dynamic"],
+        "overflow": ["no", "yes"],
+        "clip": ["off", "loose", "binding"],
+        "groups": [1, 2, 3],
+        "sizes": ["plain", "tiny", "odd", "large"],
+        "unused": ["no", "some", "often"],
+        "frozen": ["no", "yes"],
+    }
 
 
 def hexes(values):
@@ -73,10 +86,10 @@ def hexes(values):
 
 
 class Trainer:
-    """Plain training of one case; Fractions, so that nothing rounds."""
+    """Trains one case serially, in Fractions so that nothing rounds."""
 
-    def __init__(self, case, lie):
-        self.case, self.lie = case, lie
+    def __init__(self, case, fault):
+        self.case, self.fault = case, fault
         self.t, self.entries = case["topology"], case["parameters"]
         first = Fraction(2) ** case["log2_first"]
         self.w = [[[k * first for k in copy] for copy in e["first"]] for e in self.entries]
@@ -105,19 +118,22 @@ class Trainer:
                         continue
                     used = True
                     for i, k in enumerate(row):
-                        if self.lie == "backwards-last" and i % self.case["backwards"] != self.case["backwards"] - 1:
+                        if (
+                            self.fault == "backwards-last"
+                            and i % self.case["backwards"] != self.case["backwards"] - 1
+                        ):
                             continue
                         if isinstance(k, str):
                             finite = False
                         else:
                             total[i] += k * unit
-                mean = [x / (1 if self.lie == "no-mean" else n) for x in total]
-                if self.lie == "shifted":
+                mean = [x / (1 if self.fault == "no-mean" else n) for x in total]
+                if self.fault == "shifted":
                     mean = mean[-1:] + mean[:-1]
-                if self.lie == "unused-stale" and not used and self.before:
+                if self.fault == "unused-stale" and not used and self.before:
                     mean = self.before[j][copy]
                 means[-1].append(mean)
-        if self.lie == "steps-anyway":
+        if self.fault == "steps-anyway":
             finite = True
         return means, finite
 
@@ -127,17 +143,21 @@ class Trainer:
     def leaves_out(self, g):
         d, mb = g % self.t["dp"], g // self.t["dp"]
         last = self.case["micro_batches"] - 1
-        if self.lie == "local" or (self.lie == "two-misses" and not last):
+        if self.fault == "local" or (self.fault == "two-misses" and not last):
             return d != 0
-        return self.lie in ("last-only", "two-misses") and mb != last
+        return self.fault in ("last-only", "two-misses") and mb != last
 
     def norm(self, means):
         total = Fraction(0)
         for j, entry in enumerate(self.entries):
-            local = self.lie == "norm-local" or (self.lie == "two-norms" and self.t["tp"] == 1)
+            local = self.fault == "norm-local" or (self.fault == "two-norms" and self.t["tp"] == 1)
             if entry["frozen"] or (local and j % 2):
                 continue
-            weight = self.t["tp"] if self.lie in ("norm-replicas", "two-norms") and not entry["sharded"] else 1
+            weight = (
+                self.t["tp"]
+                if self.fault in ("norm-replicas", "two-norms") and not entry["sharded"]
+                else 1
+            )
             total += weight * sum(x * x for mean in means[j] for x in mean)
         return sqrt(total)
 
@@ -153,7 +173,7 @@ class Trainer:
             self.last = self.iteration
         else:
             q = self.iteration - self.last - 1
-            if q > 0 and q % s["window"] == 0 and self.lie != "lazy-scale":
+            if q > 0 and q % s["window"] == 0 and self.fault != "lazy-scale":
                 self.scale, self.left = min(self.scale * 2, Fraction(s["most"])), s["hysteresis"]
         self.iteration += 1
 
@@ -162,15 +182,15 @@ class Trainer:
         norm = self.norm(means) if finite else inf
         used, clip, factor = self.scale, self.case["clip"], Fraction(1)
         self.next_scale(finite)
-        if clip and self.lie != "no-clip":
+        if clip and self.fault != "no-clip":
             factor = min(Fraction(1), Fraction(clip["max_norm"] / (norm + clip["eps"])))
-        if self.lie == "next-scale":
+        if self.fault == "next-scale":
             factor *= used / self.scale
         for j, entry in enumerate(self.entries):
-            group = self.case["groups"][0 if self.lie == "one-rate" else entry["group"]]
-            if entry["frozen"] and self.lie == "frozen-moves":
+            group = self.case["groups"][0 if self.fault == "one-rate" else entry["group"]]
+            if entry["frozen"] and self.fault == "frozen-moves":
                 self.w[j] = [[x - Fraction(1, 8) for x in copy] for copy in self.w[j]]
-            if entry["frozen"] or not finite or self.lie == "unused-still" and self.idle(step, j):
+            if entry["frozen"] or not finite or self.fault == "unused-still" and self.idle(step, j):
                 continue
             lr, decay = Fraction(group["lr"]), Fraction(group["weight_decay"])
             for copy, mean in enumerate(means[j]):
@@ -193,22 +213,32 @@ def results(trainer, step, ranks):
     for rank in ranks:
         state = trainer.w
         d = rank["rank"] // case["topology"]["tp"] % case["topology"]["dp"]
-        mine = {e["name"]: hexes(state[j][held(case, j, rank["rank"])]) for j, e in enumerate(case["parameters"])}
+        mine = {
+            e["name"]: hexes(state[j][held(case, j, rank["rank"])])
+            for j, e in enumerate(case["parameters"])
+        }
         masters = {e["name"]: [[0, mine[e["name"]]]] for e in case["parameters"] if not e["frozen"]}
-        if trainer.lie == "ungathered":
-            masters = {n: runs for i, (n, runs) in enumerate(masters.items()) if i % case["topology"]["dp"] == d}
-        if trainer.lie == "others-masters":
+        if trainer.fault == "ungathered":
+            masters = {
+                n: runs
+                for i, (n, runs) in enumerate(masters.items())
+                if i % case["topology"]["dp"] == d
+            }
+        if trainer.fault == "others-masters":
             names = list(masters)
-            for a, b in zip(names[::2], names[1::2]):
+            for a, b in zip(names[::2], names[1::2], strict=False):
                 if len(mine[a]) == len(mine[b]):
                     masters[a], masters[b] = masters[b], masters[a]
-        if trainer.lie == "skipped-masters" and decided["skipped"]:
-            masters = {n: [[0, hexes([float.fromhex(x) + 1 for x in runs[0][1]])]] for n, runs in masters.items()}
+        if trainer.fault == "skipped-masters" and decided["skipped"]:
+            masters = {
+                n: [[0, hexes([float.fromhex(x) + 1 for x in runs[0][1]])]]
+                for n, runs in masters.items()
+            }
         rank["steps"].append({**decided, "parameters": mine, "masters": masters})
 
 
-def publish(case, lie, folder):
-    """The ledgers that it claims: per step, an all-reduce of everything in each dp group, one of the
+def publish(case, fault, folder):
+    """Writes ledgers: per step, an all-reduce of all elements in each dp group and one of two
     statistics in the world."""
     world, t = case["world"], case["topology"]
     count = sum(e["numel"] for e in case["parameters"])
@@ -218,89 +248,119 @@ def publish(case, lie, folder):
         with open(os.path.join(folder, f"rank-{rank}.jsonl"), "w", encoding="utf-8") as file:
             for step in range(case["steps"]):
                 print(json.dumps({"step": step}), file=file)
-                if lie == "empty-ledger":
+                if fault == "empty-ledger":
                     continue
-                n = {"constant-ledger": 4096, "small-ledger": 1}.get(lie, count)
-                if lie == "constant-ledger":
+                n = {"constant-ledger": 4096, "small-ledger": 1}.get(fault, count)
+                if fault == "constant-ledger":
                     group = list(range(world))
-                if lie == "lonely-ledger":
+                if fault == "lonely-ledger":
                     group = [rank]
-                op = {"op": "all_reduce", "redop": "sum", "dtype": "fp32", "count": n, "group": group}
-                if lie == "stuck":
+                op = {
+                    "op": "all_reduce",
+                    "redop": "sum",
+                    "dtype": "fp32",
+                    "count": n,
+                    "group": group,
+                }
+                if fault == "stuck":
                     op.update({"count": n + (rank == group[0]), "async": True})
                 print(json.dumps(op), file=file)
-                if lie in ("uneven-ledger", "hang") and rank == 1 and step == case["steps"] - 1:
-                    if lie == "hang":  # waits for rank 0, which waits in something else
-                        print(json.dumps({"op": "recv", "dtype": "fp32", "count": 1, "peer": 0}), file=file)
+                if fault in ("uneven-ledger", "hang") and rank == 1 and step == case["steps"] - 1:
+                    if fault == "hang":  # waits for rank 0, which waits in something else
+                        print(
+                            json.dumps({"op": "recv", "dtype": "fp32", "count": 1, "peer": 0}),
+                            file=file,
+                        )
                     continue
-                if lie not in ("constant-ledger", "small-ledger", "lonely-ledger"):
-                    print(json.dumps({"op": "all_reduce", "redop": "sum", "dtype": "fp64", "count": 2,
-                                      "group": list(range(world))}), file=file)
-            if lie not in ("hang", "stuck"):
+                if fault not in ("constant-ledger", "small-ledger", "lonely-ledger"):
+                    print(
+                        json.dumps(
+                            {
+                                "op": "all_reduce",
+                                "redop": "sum",
+                                "dtype": "fp64",
+                                "count": 2,
+                                "group": list(range(world)),
+                            }
+                        ),
+                        file=file,
+                    )
+            if fault not in ("hang", "stuck"):
                 print(json.dumps({"end": True}), file=file)
 
 
-def publish_streams(case, lie, folder):
-    what = lie.partition("-")[2]
+def publish_streams(case, fault, folder):
+    what = fault.partition("-")[2]
     for rank in range(case["world"] if what != "none" else 0):
         records = streams.program(rank, case["world"], case["steps"], case["streams"], what or None)
         if what == "short":
             records = [r for r in records if not r.get("collective")]
         if what == "bare":
-            records = [{k: v for k, v in r.items() if k not in ("reads", "writes")} for r in records]
+            records = [
+                {k: v for k, v in r.items() if k not in ("reads", "writes")} for r in records
+            ]
         if what == "garbage":
             records.append({"op": "copy", "on": 99})
         with open(os.path.join(folder, f"streams-{rank}.jsonl"), "w", encoding="utf-8") as file:
             file.writelines(json.dumps(record) + "\n" for record in records)
 
 
-def run(case, lie, folder):
+def run(case, fault, folder):
     ranks = [{"rank": q, "steps": []} for q in range(case["world"])]
-    if lie == "crash":
+    if fault == "crash":
         os._exit(7)
-    if lie not in ("sleep", "no-ledger"):
-        publish(case, lie, folder)
-    if lie.startswith("streams"):
-        publish_streams(case, lie, folder)
-    if lie == "sleep" or (lie in ("hang", "stuck") and case["world"] > 1):
-        sys.stdin.read()  # for ever: until it is stopped
-    trainer = Trainer(case, lie)
+    if fault not in ("sleep", "no-ledger"):
+        publish(case, fault, folder)
+    if fault.startswith("streams"):
+        publish_streams(case, fault, folder)
+    if fault == "sleep" or (fault in ("hang", "stuck") and case["world"] > 1):
+        sys.stdin.read()  # blocks until the suite kills the process
+    trainer = Trainer(case, fault)
     for step in range(case["steps"]):
         results(trainer, step, ranks)
-    if lie == "echo":
-        fresh = Trainer(case, lie)
+    if fault == "echo":
+        fresh = Trainer(case, fault)
         for rank in ranks:
             for step in rank["steps"]:
-                step["parameters"] = {e["name"]: hexes(fresh.w[j][held(case, j, rank["rank"])])
-                                      for j, e in enumerate(case["parameters"])}
+                step["parameters"] = {
+                    e["name"]: hexes(fresh.w[j][held(case, j, rank["rank"])])
+                    for j, e in enumerate(case["parameters"])
+                }
                 step["masters"] = {n: [[0, v]] for n, v in step["parameters"].items()}
     for step in (step for rank in ranks for step in rank["steps"]):
-        if lie == "empty":
+        if fault == "empty":
             step.clear()
             step["norm"] = None
-        if lie == "tacit":
+        if fault == "tacit":
             step.update(norm=None, scale=None, skipped=None)
     return {"status": "ok", "ranks": ranks}
 
 
 def main():
-    lie = sys.argv[1] if len(sys.argv) > 1 else ""
-    if lie not in LIES:
-        sys.exit(__doc__ + "\n" + "\n".join(f"  {n:<16}{what}" for n, what in LIES.items()))
-    hello = {"protocol": 1, "name": f"selftest {lie}", "version": "1", "level": 2,
-             "returns": [] if lie == "silent" else ["norm", "scale", "skipped", "parameters", "masters", "ledger"],
-             "supports": {} if lie == "nothing" else supports()}
-    if lie == "unrecorded":  # a cheat: what nobody sees cannot be wrong
+    fault = sys.argv[1] if len(sys.argv) > 1 else ""
+    if fault not in FAULTS:
+        sys.exit(__doc__ + "\n" + "\n".join(f"  {n:<16}{what}" for n, what in FAULTS.items()))
+    hello = {
+        "protocol": 1,
+        "name": f"selftest {fault}",
+        "version": "1",
+        "level": 2,
+        "returns": []
+        if fault == "silent"
+        else ["norm", "scale", "skipped", "parameters", "masters", "ledger"],
+        "supports": {} if fault == "nothing" else supports(),
+    }
+    if fault == "unrecorded":  # hides the ledgers so that they cannot be judged
         hello["returns"].remove("ledger")
-    if lie in ("silent", "empty"):
+    if fault in ("silent", "empty"):
         hello["level"] = 1
-    if lie.startswith("streams"):
+    if fault.startswith("streams"):
         hello["level"] = 3
         hello["returns"].append("streams")
         hello["supports"]["streams"] = [1, 2, 3]
-    if lie.startswith("backwards"):
+    if fault.startswith("backwards"):
         hello["supports"]["backwards"] = [1, 2]
-    if lie == "empty":
+    if fault == "empty":
         hello["returns"] = ["norm", "masters", "gradients"]
     for number, line in enumerate(sys.stdin):
         request = json.loads(line)
@@ -308,14 +368,14 @@ def main():
             break
         if request["do"] == "hello":
             answer = hello
-        elif lie == "null":
+        elif fault == "null":
             answer = {}
-        elif lie == "refuses" and number > 1:
+        elif fault == "refuses" and number > 1:
             answer = {"status": "unsupported", "message": "not today"}
-        elif lie == "garbage":
+        elif fault == "garbage":
             answer = None
         else:
-            answer = run(request["case"], lie, request["ledgers"])
+            answer = run(request["case"], fault, request["ledgers"])
         print("%%%" if answer is None else json.dumps(answer), flush=True)
 
 

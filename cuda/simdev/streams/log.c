@@ -1,12 +1,13 @@
-/* What ThreadSanitizer would be told of a run, as a log. Every access between two synchronizations of
- * a fiber has the same place in the order: they are one operation of the log. */
+/* Logs a run's accesses and synchronization in place of ThreadSanitizer. All accesses of a fiber
+ * between two synchronizations have the same position in the order: they are one operation of the
+ * log. */
 #define _POSIX_C_SOURCE 200809L
 #include "log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../internal.h"
+#include "../state.h"
 
 typedef struct range {
   uintptr_t at, end;
@@ -17,7 +18,7 @@ typedef struct ranges {
   int64_t n, cap;
 } ranges;
 
-/* What the sanitizer takes for a thread. */
+/* A thread of the sanitizer. */
 typedef struct fib {
   int32_t id; /* 0: not in the log yet */
   int32_t is_host, depth, item_depth;
@@ -27,30 +28,25 @@ typedef struct fib {
   struct fib *next;
 } fib;
 
-/* A sync address, and the events that who acquires it waits for. */
-typedef struct place {
+/* A sync address, and the events that an acquire of it waits for. */
+typedef struct sync_point {
   const void *address;
   int32_t *event;
   int64_t n, cap;
-} place;
+} sync_point;
 
 enum { WAITING, NEXT, RUNS, DONE };
 
 static struct {
   FILE *file, *body;
+  const char *(*phase_of)(int32_t rank, int64_t tag);
   char *text;
   size_t bytes;
   int32_t state, fibers, events, failed;
   fib *all, *now, main;
-  place *places;
-  int64_t place_n, place_cap;
+  sync_point *points;
+  int64_t point_n, point_cap;
 } the;
-
-__attribute__((weak)) const char *simdev_log_phase(int32_t rank, int64_t tag, const char *name)
-{
-  (void)rank, (void)tag, (void)name;
-  return NULL;
-}
 
 static void *more(void *list, int64_t n, int64_t *cap, size_t size)
 {
@@ -71,11 +67,11 @@ static int32_t id_of(fib *f)
 {
   if (f->id == 0) {
     f->id = ++the.fibers;
-    if (sd_now && sd_now->running && sd_now->running->fiber &&
-        sd_race_of(sd_now->running->fiber) == f) {
+    if (sd_now && sd_now->hosts.running && sd_now->hosts.running->fiber &&
+        sd_race_of(sd_now->hosts.running->fiber) == f) {
       f->is_host = 1;
-      sd_print(f->name, sizeof f->name, "rank %d, host %d", sd_now->running->agent.rank,
-               sd_now->running->id);
+      sd_print(f->name, sizeof f->name, "rank %d, host %d", sd_now->hosts.running->agent.rank,
+               sd_now->hosts.running->id);
     }
   }
   return f->id;
@@ -107,15 +103,14 @@ static void put_ranges(const char *name, ranges *r)
 static void flush(fib *f)
 {
   const sd_item *item = f->item;
-  const char *phase =
-      item ? simdev_log_phase(item->stream->agent.rank, item->tag, item->name) : NULL;
+  const char *phase = item ? the.phase_of(item->stream->agent.rank, item->tag) : NULL;
   const char *name = item ? item->name : NULL;
   if (f->touched[0].n + f->touched[1].n == 0) return;
-  if (!name && sd_now && sd_now->running) name = sd_now->running->call_name;
+  if (!name && sd_now && sd_now->hosts.running) name = sd_now->hosts.running->call_name;
   fprintf(the.body, "{\"op\":\"%s\",\"on\":%d,\"by\":%d,\"issue\":%llu", name ? name : "host",
           id_of(f), id_of(f),
           (unsigned long long)(item     ? item->issue
-                               : sd_now ? sd_now->issue
+                               : sd_now ? sd_now->streams.issued
                                         : 0));
   if (phase) fprintf(the.body, ",\"phase\":\"%s\"", phase);
   put_ranges("reads", &f->touched[0]);
@@ -127,8 +122,8 @@ static void touch(const void *p, size_t n, int write)
 {
   ranges *r = &the.now->touched[write];
   const uintptr_t at = (uintptr_t)p;
-  if (the.state != RUNS || !sd_now || sd_now->verdict || n == 0 ||
-      sd_memory_place(sd_now, p) == SD_PAGEABLE)
+  if (the.state != RUNS || !sd_now || sd_now->found.verdict || n == 0 ||
+      sd_memory_kind_of(sd_now, p) == SD_PAGEABLE)
     return;
   if (r->n > 0 && at <= r->list[r->n - 1].end && at >= r->list[r->n - 1].at) {
     if (r->list[r->n - 1].end < at + n) r->list[r->n - 1].end = at + n;
@@ -140,26 +135,26 @@ static void touch(const void *p, size_t n, int write)
 
 /* ---- Synchronization ------------------------------------------------------------------------- */
 
-static place *place_of(const void *address)
+static sync_point *point_of(const void *address)
 {
-  for (int64_t i = the.place_n; i-- > 0;) /* the newest are asked for most */
-    if (the.places[i].address == address) return &the.places[i];
-  the.places = more(the.places, the.place_n, &the.place_cap, sizeof *the.places);
-  the.places[the.place_n] = (place){.address = address};
-  return &the.places[the.place_n++];
+  for (int64_t i = the.point_n; i-- > 0;) /* the newest are looked up most often */
+    if (the.points[i].address == address) return &the.points[i];
+  the.points = more(the.points, the.point_n, &the.point_cap, sizeof *the.points);
+  the.points[the.point_n] = (sync_point){.address = address};
+  return &the.points[the.point_n++];
 }
 
 static int logging(void)
 {
-  return the.state == RUNS && sd_now && !sd_now->verdict;
+  return the.state == RUNS && sd_now && !sd_now->found.verdict;
 }
 
 static void release(const void *address, int alone)
 {
-  place *p;
+  sync_point *p;
   if (!logging()) return;
   flush(the.now);
-  p = place_of(address);
+  p = point_of(address);
   if (alone) p->n = 0;
   p->event = more(p->event, p->n, &p->cap, sizeof *p->event);
   p->event[p->n++] = ++the.events;
@@ -169,10 +164,10 @@ static void release(const void *address, int alone)
 
 static void acquire(const void *address)
 {
-  const place *p;
+  const sync_point *p;
   if (!logging()) return;
   flush(the.now);
-  p = place_of(address);
+  p = point_of(address);
   for (int64_t i = 0; i < p->n; i++)
     fprintf(the.body, "{\"wait\":%d,\"on\":%d,\"by\":%d}\n", p->event[i], id_of(the.now),
             id_of(the.now));
@@ -180,13 +175,14 @@ static void acquire(const void *address)
 
 /* ---- Begin and end --------------------------------------------------------------------------- */
 
-int simdev_log_open(const char *dir)
+int simdev_log_open(const char *dir, const char *(*phase_of)(int32_t rank, int64_t tag))
 {
   char path[4096];
   snprintf(path, sizeof path, "%s/streams-0.jsonl", dir);
   the.file = fopen(path, "w");
   the.body = open_memstream(&the.text, &the.bytes);
   the.state = NEXT;
+  the.phase_of = phase_of;
   return the.file && the.body ? 0 : -1;
 }
 
@@ -241,7 +237,7 @@ static fib *adopt(fib *f, const char *name)
   return the.all = f;
 }
 
-/* simdev asks once, when a run begins. */
+/* simdev calls this once, when a run begins. */
 void *__tsan_get_current_fiber(void)
 {
   if (!the.now) {
@@ -287,13 +283,13 @@ void __tsan_release(void *address)
   release(address, 0);
 }
 
-/* simdev puts the item in the place of code that an item's accesses are made from. */
+/* simdev puts the item in place of the address of code that an item's accesses are made from. */
 void __tsan_func_entry(void *pc)
 {
   fib *f = the.now;
   if (!f) return;
   f->depth++;
-  if (f->item || !logging() || !sd_is_taken(sd_now, pc, sizeof(sd_item))) return;
+  if (f->item || !logging() || !sd_arena_contains(&sd_now->arena, pc, sizeof(sd_item))) return;
   flush(f);
   f->item = pc;
   f->item_depth = f->depth;
@@ -335,7 +331,7 @@ void __tsan_write_range(void *p, unsigned long n)
   touch(p, n, 1);
 }
 
-/* One thread runs all of this; an order stronger than relaxed orders the fibers. */
+/* All fibers run on one thread; atomics that are stronger than relaxed order them. */
 #define ATOMIC(bits, type)                                                                         \
   type __tsan_atomic##bits##_load(const volatile type *p, int order);                              \
   type __tsan_atomic##bits##_load(const volatile type *p, int order)                               \
@@ -381,7 +377,7 @@ void __tsan_atomic64_store(volatile uint64_t *p, uint64_t v, int order)
   if (order != __ATOMIC_RELAXED) release((const void *)(uintptr_t)p, 1);
 }
 
-/* The linker sends the program's calls here (--wrap): the sanitizer sees those, too. */
+/* The linker redirects the program's calls here (--wrap), as the sanitizer intercepts them. */
 void *__real_memcpy(void *to, const void *from, size_t n);
 void *__real_memmove(void *to, const void *from, size_t n);
 void *__real_memset(void *to, int value, size_t n);

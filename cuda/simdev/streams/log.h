@@ -1,21 +1,18 @@
-/* The log of stream events of a simulation (conformance/TRACE.md, "Stream events").
+/* The log of a simulation's stream events (conformance/TRACE.md, "Stream events").
  *
- * log.c takes ThreadSanitizer's place: a program whose objects were compiled for it, linked with
- * log.o and libsimdev_tsan.a instead of the sanitizer's runtime, writes down what the sanitizer would
- * have been told. Ranges are what kernels, copies and communications really touched, byte by byte. */
+ * log.c replaces ThreadSanitizer's runtime: a program whose objects were compiled for the sanitizer
+ * is linked with log.o and libsimdev_tsan.a instead, and logs the calls that the sanitizer would
+ * have got. Ranges are the bytes that kernels, copies and communications accessed. */
 #ifndef ZP_SIMDEV_STREAMS_LOG_H
 #define ZP_SIMDEV_STREAMS_LOG_H
 #include <stdint.h>
 
-/* From here on the next run of a simulation is logged, all ranks in one file, DIR/streams-0.jsonl; later
- * runs are not. 0; -1: the file cannot be written. */
-int simdev_log_open(const char *dir);
+/* Logs the next run of a simulation, all ranks in one file, DIR/streams-0.jsonl; later runs are not
+ * logged. phase_of: the phase that an item of a rank belongs to, by the item's tag; the check uses
+ * "step" and "exchange"; NULL: no phase. 0; -1: the file cannot be written. */
+int simdev_log_open(const char *dir, const char *(*phase_of)(int32_t rank, int64_t tag));
 
-/* Writes what the run has left; 0, or -1 when it could not be written, or no run was logged. */
+/* Writes the log; 0, or -1: it could not be written, or no run was logged. */
 int simdev_log_close(void);
-
-/* A program may say which phase of its work an item of a rank belongs to, by what simdev_tag had said
- * when it was issued: "step" and "exchange" are what the check asks for. NULL: none. */
-const char *simdev_log_phase(int32_t rank, int64_t tag, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* What the unit tests use of Criterion, in C that E-ACSL can instrument: each test a function, each
- * assertion a call. See proofs/eacsl.py. */
+/* The part of Criterion that the unit tests use, in C that E-ACSL can instrument: each test is a
+ * function, each assertion a call. See proofs/eacsl.py. */
 #ifndef ZP_EACSL_CRITERION_H
 #define ZP_EACSL_CRITERION_H
 

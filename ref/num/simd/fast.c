@@ -6,9 +6,9 @@
 
 #include "kernel.h"
 
-/* LIST_FULL: a list longer than this is emptied. LIMBS_HOLD: blocks whose sums limbs hold without
- * being carried, at most 6 additions below 2^32 a block. FETCH_AHEAD: bytes fetched ahead of bins,
- * less than a block; 6 KiB was best of 1 to 16.
+/* LIST_FULL: a list longer than this is emptied. LIMBS_HOLD: the number of blocks whose sums limbs
+ * can hold without carrying, at most 6 additions below 2^32 per block. FETCH_AHEAD: bytes to
+ * prefetch for bins, less than a block; 6 KiB was the fastest of 1 to 16.
  */
 enum { LIST_FULL = 1024, LIMBS_HOLD = 16777216, FETCH_AHEAD = 6144 };
 
@@ -33,12 +33,12 @@ int zp_simd_level(void)
  * held: elements in the bins; -1: the bins are not cleared yet.
  */
 typedef struct summing {
-  zp_bins bins; /* first: aligned as it wants */
+  zp_bins bins; /* first: it has the strictest alignment */
   char list[4 * (LIST_FULL + ZP_BLOCK + ZP_LANE_STEP)];
   int64_t limb[ZP_SQ_LIMBS], bad, held, listed, blocks;
   zp_window window;
-  int windowed, many;   /* whether window is good, whether it left out many of the last block */
-  int next_choice, age; /* in blocks: until a choice is made, since the window's */
+  int windowed, many;   /* 1 if window is good; 1 if it omitted many elements of the last block */
+  int next_choice, age; /* in blocks: until the next choice, since the choice of the window */
   int level, elem;
 } summing;
 
@@ -72,7 +72,7 @@ static void add_halves(int64_t *limb, halves h, int bit)
   zp_add_at(limb, (int64_t)h.high, bit + 32);
 }
 
-/* limb += what the bins hold; they have to be cleared before they are used again. */
+/* limb += the sum of the bins, which must be cleared before their next use. */
 static void empty_bins(summing *r)
 {
   const uint64_t *word = r->bins.word;
@@ -115,7 +115,7 @@ static void add_to_bins(summing *r, const char *x, int64_t n, int64_t ahead)
   if (r->held > ZP_BIN_CAPACITY - LIST_FULL - ZP_BLOCK - ZP_LANE_STEP) empty_bins(r);
 }
 
-/* Adds the listed elements in bins, filled up with zeros. */
+/* Adds the listed elements, padded with zeros, in bins. */
 static void empty_list(summing *r)
 {
   int64_t fill = (ZP_LANE_STEP - r->listed % ZP_LANE_STEP) % ZP_LANE_STEP, size = size_of(r->elem);
@@ -124,8 +124,9 @@ static void empty_list(summing *r)
   r->listed = 0;
 }
 
-/* Chooses the window with most of the block's elements, judged by every fourth; 0 if that is not
- * even 13 in 16. Of equals the middle one: the next blocks are like this one, not the same.
+/* Chooses the window with most of the block's elements, sampling every fourth; 0 if it has fewer
+ * than 13 in 16. Among equals it chooses the middle one, because the next blocks are similar but
+ * not equal.
  */
 static int choose_window(zp_window *w, int elem, const char *x, int64_t n)
 {
@@ -154,8 +155,8 @@ static int choose_window(zp_window *w, int elem, const char *x, int64_t n)
   return 16 * best >= 13 * all;
 }
 
-/* Adds one block, by the last window chosen or in bins; chooses again when that does badly or was
- * long ago. */
+/* Adds one block, by the last window chosen or in bins; chooses again if that window omits many
+ * elements or was chosen long ago. */
 static void add_block(summing *r, const char *x, int64_t n, int64_t ahead)
 {
   enum { RETRY = 32, YOUNG = 4 };
@@ -181,7 +182,7 @@ static void add_block(summing *r, const char *x, int64_t n, int64_t ahead)
   if (++r->blocks % LIMBS_HOLD == 0) zp_limbs_normalise(r->limb, ZP_SQ_LIMBS);
   if (out <= n / 64) r->next_choice = RETRY; /* a good one is kept */
   if (out <= n / 4) return;
-  r->windowed = r->age >= YOUNG; /* windows that fail at once cost more than bins */
+  r->windowed = r->age >= YOUNG; /* windows that fail immediately cost more than bins */
   r->next_choice = r->windowed ? 0 : RETRY / 2;
 }
 
@@ -205,7 +206,7 @@ static void add_blocks(summing *r, const char *x, int64_t n)
   }
 }
 
-/* s += the range, what is still listed included. */
+/* s += the range, including the elements still in the list. */
 static int64_t finish(summing *r, zp_sumsq *s)
 {
   enum { FEW = 256 }; /* too few to pay for clearing and emptying bins */
@@ -231,8 +232,8 @@ static int64_t add_level(int level, zp_sumsq *s, int elem, const char *x, int64_
   return bad + add_plain(s, elem, x + size_of(elem) * whole, n - whole);
 }
 
-/* One array that threads sum together: each takes the next chunk until there is none, so that one
- * that is slowed down or starts late does less.
+/* One array that threads sum together: each sums the next chunk until all are done, so that a slow
+ * or late thread does less.
  */
 typedef struct shared_range {
   const char *x;
@@ -264,10 +265,10 @@ static void *run_job(void *arg)
   return 0;
 }
 
-/* Shares x among threads and adds up their limbs. */
+/* Divides x among threads and adds their limbs. */
 static int64_t add_threads(zp_sumsq *s, int elem, const char *x, int64_t n, int threads)
 {
-  enum { THREADS_MAX = 64, CHUNKS = 16 }; /* chunks a thread */
+  enum { THREADS_MAX = 64, CHUNKS = 16 }; /* chunks per thread */
   thread_job job[THREADS_MAX];
   pthread_t thread[THREADS_MAX];
   int started[THREADS_MAX] = {0};
@@ -284,7 +285,7 @@ static int64_t add_threads(zp_sumsq *s, int elem, const char *x, int64_t n, int 
     job[t].shared = &shared;
     if (t > 0) started[t] = pthread_create(&thread[t], 0, run_job, &job[t]) == 0;
   }
-  run_job(&job[0]); /* if none was started, this does it all */
+  run_job(&job[0]); /* if no thread was started, this sums all chunks */
   int64_t bad = add_plain(s, elem, x + size_of(elem) * whole, n - whole);
   for (int t = 0; t < threads; t++) {
     int64_t limb[ZP_SQ_LIMBS];

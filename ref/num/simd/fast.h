@@ -1,7 +1,7 @@
 /* Fast variants of the exact sum of squares: the same canonical limbs as the plain ones.
  *
  * Not in the scope of the proofs (vector intrinsics); compared with the plain functions bit by
- * bit in tests/unit/test_num_simd.c. Contracts are those of ref/num/exact.h.
+ * bit in tests/ref/num/test_num_simd.c. Contracts are those of ref/num/exact.h.
  */
 #ifndef ZP_REF_NUM_SIMD_FAST_H
 #define ZP_REF_NUM_SIMD_FAST_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* What a CPU can run; higher is faster. */
+/* Levels of vector instructions; higher is faster. */
 enum { ZP_SIMD_PLAIN = 0, ZP_SIMD_AVX2 = 1, ZP_SIMD_AVX512 = 2 };
 
 /* The highest ZP_SIMD_* level of this CPU.
@@ -29,7 +29,7 @@ int64_t zp_sumsq_add_f32_fast(zp_sumsq *s, const uint32_t *x, int64_t n);
 int64_t zp_sumsq_add_bf16_fast(zp_sumsq *s, const uint16_t *x, int64_t n);
 int64_t zp_sumsq_add_f16_fast(zp_sumsq *s, const uint16_t *x, int64_t n);
 
-/* The same at a given level, for tests; a level this CPU lacks falls back to the highest it has.
+/* The same at a given level, for tests; a level that this CPU lacks falls back to its highest.
  * level: ZP_SIMD_*. Errors: none.
  * spec: SUM-2
  */
@@ -38,8 +38,8 @@ int64_t zp_sumsq_add_bf16_level(int level, zp_sumsq *s, const uint16_t *x, int64
 int64_t zp_sumsq_add_f16_level(int level, zp_sumsq *s, const uint16_t *x, int64_t n);
 
 /* The same on up to `threads` POSIX threads, the caller's included, each summing a range of x.
- * threads: 1 to 64; others are taken as the nearest of these. A thread that cannot be started has
- * its range summed by the caller. Errors: none.
+ * threads: 1 to 64; other values are clamped. The caller sums the range of a thread that cannot be
+ * started. Errors: none.
  * spec: SUM-2
  */
 int64_t zp_sumsq_add_f32_mt(zp_sumsq *s, const uint32_t *x, int64_t n, int threads);

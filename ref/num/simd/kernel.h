@@ -1,28 +1,28 @@
-/* What the vector kernels and fast.c share. Internal to ref/num/simd.
+/* Declarations shared by the vector kernels and fast.c. Internal to ref/num/simd.
  *
- * Windows. Most elements of a block have biased exponents in a window [low, top] that was chosen
- * before; they are added in fp64, where their squares are exact (at most 48 bits). The others are
- * copied to a list, whose elements are added in bins. A block is at most ZP_BLOCK elements over 32
- * lanes, 128 squares a lane (half types on AVX2: 16 lanes, 256 squares). With fp32 exponents:
+ * Windows. Most elements of a block have biased exponents in a window [low, top] chosen before;
+ * they are added in fp64, where their squares are exact (at most 48 bits). The others are copied to
+ * a list, whose elements are added in bins. A block is at most ZP_BLOCK elements over 32 lanes, 128
+ * squares a lane (half types on AVX2: 16 lanes, 256 squares). With fp32 exponents:
  *   squares            < 2^(2 top - 252), their sum in a lane < 2^(2 top - 245), AVX2 2^(... - 244)
- *   unit of squares    = 2^(2 low - 254 - 2 f) with f fraction bits (fp32 23, fp16 10, bf16 7)
- * One sum: a lane starts at 2^52 units and stays exact if its sum is at most 2^52 units, that is
- * 2 (top - low) <= 42 - 2 f: widths top - low of 14 for bf16, 11 for fp16, none for fp32.
- * Two sums: `high` starts at 2^(52+k), so that adding a square rounds it to a multiple of 2^k, and
- * what is lost, square - (high' - high), is exact and goes into `rest`. With 2^(52 + k) twice the
- * sum in a lane, k = 2 top - 296: |lost| <= 2^k in any rounding mode, their sum is at most
- * 2^(2 top - 289), and that at most 2^51 units if 2 (top - low) <= 86 - 2 f: width 20 for fp32.
- * Subnormal fp32 and bf16 numbers are in no window: a process may have told its CPU to take them
- * for zero. Those of fp16 are normal in fp32 and share the unit of exponent 1.
+ *   unit of squares    = 2^(2 low - 254 - 2 f) with f fraction bits (fp32 23, fp16 10, bf16 7) One
+ * sum: a lane starts at 2^52 units and stays exact if its sum is at most 2^52 units, that is 2 (top
+ * - low) <= 42 - 2 f: widths top - low of 14 for bf16, 11 for fp16, none for fp32. Two sums: `high`
+ * starts at 2^(52+k), so that adding a square rounds it to a multiple of 2^k. The lost part, square
+ * - (high' - high), is exact and goes into `rest`. With 2^(52 + k) twice the sum in a lane, k = 2
+ * top - 296: |lost| <= 2^k in any rounding mode, their sum is at most 2^(2 top - 289), and that at
+ * most 2^51 units if 2 (top - low) <= 86 - 2 f: width 20 for fp32. Subnormal fp32 and bf16 numbers
+ * are in no window, because the process may have set its CPU to treat them as zero. Those of fp16
+ * are normal in fp32 and share the unit of exponent 1.
  *
  * Bins, for listed elements and for blocks where no window holds most of them. fp32: one bin per
  * biased exponent, of squares below 2^48. Half types: two neighbours are added at once, to a pair
- * of bins that belongs to the pair of their exponent classes. A class is ZP_CLASS exponents, to
- * whose lowest the square is scaled: below 2^46 for bf16, 2^28 for fp16. A subnormal number counts
- * with twice its significand and exponent 0. Bins have copies that successive elements take in
- * turn, so that an addition need not wait for the one before: every bin gets at most one in 8 of
- * all elements added, 2^16 of ZP_BIN_CAPACITY. Non-finite elements are counted; those of fp32 are
- * in bin 255, which is never read.
+ * of bins that belongs to the pair of their exponent classes. A class is ZP_CLASS exponents, and
+ * squares are scaled to its lowest: below 2^46 for bf16, 2^28 for fp16. A subnormal number counts
+ * with twice its significand and exponent 0. Bins have copies that successive elements use in turn,
+ * so that an addition does not wait for the previous one: every bin gets at most one in 8 of all
+ * elements added, 2^16 of ZP_BIN_CAPACITY. Non-finite elements are counted; those of fp32 are in
+ * bin 255, which is never read.
  */
 #ifndef ZP_REF_NUM_SIMD_KERNEL_H
 #define ZP_REF_NUM_SIMD_KERNEL_H
@@ -50,7 +50,7 @@ typedef struct zp_bins {
 } zp_bins;
 
 /* limb += v * 2^bit. limb: (ZP_SQ_LIMBS). |v| < 2^62, bit at most 544; a limb grows by less than
- * 2^32 a call. Errors: none. spec: SUM-3
+ * 2^32 per call. Errors: none. spec: SUM-3
  */
 static inline void zp_add_at(int64_t *limb, int64_t v, int bit)
 {
@@ -83,8 +83,8 @@ static inline void zp_mark(zp_marks *m, int64_t i, uint32_t out, int bytes)
   m->any |= (uint64_t)(out != 0) << (i / 64);
 }
 
-/* Copies the marked elements of x to list; returns how many. Four at a time without a look at how
- * many there are: one in 100 could not be predicted.
+/* Copies the marked elements of x to list; returns their number. It copies four at a time, marked
+ * or not, because a branch on a mark of one in 100 is not predictable.
  * size: of an element. n: of x, a multiple of 32. list: ends in scratch for ZP_LANE_STEP.
  * Errors: none. spec: SUM-2
  */
@@ -94,7 +94,7 @@ zp_list_marked(char *list, const char *x, int64_t size, const zp_marks *m, int64
   int64_t listed = 0;
   for (uint64_t any = m->any; any != 0; any &= any - 1) {
     int64_t i = 64 * (int64_t)__builtin_ctzll(any);
-    uint64_t bits, last = (uint64_t)1 << (n - i < 64 ? 31 : 63); /* copied where none is left */
+    uint64_t bits, last = (uint64_t)1 << (n - i < 64 ? 31 : 63); /* copied if no mark is left */
     char *to = list + size * listed;
     memcpy(&bits, m->bit + i / 8, sizeof bits);
     listed += __builtin_popcountll(bits);
@@ -109,24 +109,23 @@ zp_list_marked(char *list, const char *x, int64_t size, const zp_marks *m, int64
 }
 
 /* Adds the squares of the elements of one block that lie in the window to limb, copies the others
- * but zeros to `list` and returns how many those are.
+ * except zeros to `list` and returns their number.
  * limb: (ZP_SQ_LIMBS), not carried. elem: ZP_ELEM_*. x: (n) of that type; n a multiple of
- * ZP_LANE_STEP, at most ZP_BLOCK. list: (n + ZP_LANE_STEP) of that type, the end for scratch.
- * many: whether to mark without branches, which are slow when they cannot be predicted.
- * Errors: none. spec: SUM-2
+ * ZP_LANE_STEP, at most ZP_BLOCK. list: (n + ZP_LANE_STEP) of that type, the end is scratch. many:
+ * 1 to mark without branches, which are slow if unpredictable. Errors: none. spec: SUM-2
  */
 int64_t zp_window_avx2(int64_t *limb, int elem, zp_window w, const void *x, int64_t n, void *list,
                        int many);
 int64_t zp_window_avx512(int64_t *limb, int elem, zp_window w, const void *x, int64_t n, void *list,
                          int many);
 
-/* Adds n elements to the bins; returns how many were non-finite.
- * elem, x: as above; n: a multiple of ZP_LANE_STEP. ahead: how many bytes after x to fetch.
+/* Adds n elements to the bins; returns the number of non-finite ones.
+ * elem, x: as above; n: a multiple of ZP_LANE_STEP. ahead: number of bytes after x to prefetch.
  * Errors: none. spec: SUM-2
  */
 int64_t zp_bins_avx2(zp_bins *b, int elem, const void *x, int64_t n, int64_t ahead);
 
-/* The same for fp32. Wider vectors do nothing for the half types, whose pairs are added one by one.
+/* The same for fp32. Wider vectors do not help the half types, whose pairs are added one by one.
  * Errors: none. spec: SUM-2
  */
 int64_t zp_bins_f32_avx512(zp_bins *b, const void *x, int64_t n, int64_t ahead);

@@ -11,7 +11,7 @@
 #define ZP_LOADU(p) _mm256_loadu_si256((const __m256i *)(p))
 #define ZP_RARELY(c) __builtin_expect(c, 0)
 
-/* Two running sums of 4 lanes; 8 of them are the 32 lanes that kernel.h counts on. */
+/* Two running sums of 4 lanes; 8 of these are the 32 lanes of kernel.h. */
 typedef struct lanes {
   __m256d high, rest;
 } lanes;
@@ -62,7 +62,7 @@ ZP_INLINE uint32_t marks32(__m256i u, __m256i in)
   return (uint32_t)_mm256_movemask_ps(keep) ^ 0xffu;
 }
 
-/* The same of 16 half patterns. */
+/* The same for 16 half patterns. */
 ZP_INLINE uint32_t marks16(__m256i u, __m256i in)
 {
   __m256i zero = _mm256_cmpeq_epi16(_mm256_slli_epi16(u, 1), _mm256_setzero_si256());
@@ -71,7 +71,7 @@ ZP_INLINE uint32_t marks16(__m256i u, __m256i in)
   return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) ^ 0xffffu;
 }
 
-/* Marks 16 elements out of line: what it needs would push sums out of registers. */
+/* Marks 16 elements, not inlined: its values would spill the sums from registers. */
 ZP_TARGET __attribute__((noinline, cold)) static void
 mark_apart(zp_marks *m, int64_t i, __m256i u, __m256i v, __m256i in_u, __m256i in_v)
 {
@@ -86,7 +86,7 @@ ZP_INLINE int64_t lane_sum(__m256i v)
   return a[0] + a[1] + a[2] + a[3];
 }
 
-/* limb += what is in two[0 .. 7], by the formulas in kernel.h; k, unit: bits from 2^-298. */
+/* limb += the sums in two[0 .. 7], by the formulas in kernel.h; k, unit: bits from 2^-298. */
 ZP_INLINE void add_two_sums(int64_t *limb, const lanes *two, int k, int unit)
 {
   __m256d magic = _mm256_set1_pd(ldexp(1.5, 52 + unit - 298));
@@ -161,7 +161,7 @@ ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *
   __m256i low = _mm256_set1_epi16((int16_t)((w.low << shift) + 0x8000)); /* as in range32 */
   __m256i span = _mm256_set1_epi16((int16_t)(((w.top + 1 - w.low) << shift) + 0x8000));
   __m256d start = _mm256_set1_pd(ldexp(1.0, 52 + unit - 298));
-  __m256d s0 = start, s1 = start, s2 = start, s3 = start; /* an array would end up in memory */
+  __m256d s0 = start, s1 = start, s2 = start, s3 = start; /* an array would be stored in memory */
   for (int64_t i = 0; i < n; i += 16) {
     __m256i u = ZP_LOADU(x + 2 * i), a = _mm256_and_si256(u, _mm256_set1_epi16(0x7fff));
     __m256i in = _mm256_cmpgt_epi16(span, _mm256_sub_epi16(a, low));
@@ -198,7 +198,7 @@ ZP_TARGET int64_t zp_window_avx2(int64_t *limb, int elem, zp_window w, const voi
               : window_half(limb, ZP_ELEM_F16, w, x, n, list, 0);
 }
 
-/* Squares of 8 fp32 patterns, of those at even places first; *bad += how many were non-finite.
+/* Squares of 8 fp32 patterns, of those at even places first; *bad += the number of non-finite ones.
  * Returns their biased exponents. */
 ZP_INLINE __m256i bin_operands(uint64_t *square, int64_t *bad, __m256i u)
 {
@@ -228,9 +228,9 @@ ZP_INLINE void add_eight(zp_bins *b, uint64_t e, const uint64_t *s0, const uint6
   }
 }
 
-/* Operands are written some hundreds ahead of their use: read back at once, narrow loads would wait
- * for the wide stores; taken out of vector registers one by one, for the extractions. Exponents
- * come 8 to a load, because loads and stores are what limits this. */
+/* Operands are stored some hundreds of elements before their use. If they were read back
+ * immediately, narrow loads would wait for the wide stores; extracting them from vector registers
+ * one by one is slow. One load reads 8 exponents, because loads and stores are the bottleneck. */
 ZP_TARGET static int64_t bins_f32(zp_bins *b, const char *x, int64_t n, int64_t ahead)
 {
   _Alignas(32) uint64_t square[ZP_BIN_AHEAD];
@@ -258,7 +258,7 @@ ZP_TARGET static int64_t bins_f32(zp_bins *b, const char *x, int64_t n, int64_t 
   return bad;
 }
 
-/* Where the bins of the 8 pairs in u are: 16 (class0 + 16 class1), in bytes. */
+/* The positions of the bins of the 8 pairs in u: 16 (class0 + 16 class1), in bytes. */
 ZP_INLINE __m256i pair_places(int elem, __m256i u)
 {
   int bf16 = elem == ZP_ELEM_BF16;
@@ -268,8 +268,8 @@ ZP_INLINE __m256i pair_places(int elem, __m256i u)
   return _mm256_or_si256(first, second);
 }
 
-/* Scaled squares of 8 pairs: pair 4 l + q in 128-bit lane l of v[q]. Returns how many were
- * non-finite: their squares are 0. */
+/* Scaled squares of 8 pairs: pair 4 l + q in 128-bit lane l of v[q]. Returns the number of
+ * non-finite ones; their squares are 0. */
 ZP_INLINE int pair_squares(__m256i *v, int elem, __m256i u)
 {
   int bf16 = elem == ZP_ELEM_BF16;

@@ -55,7 +55,7 @@ ZP_INLINE void widened32(__m512 *v, int elem, __m512i u)
   }
 }
 
-/* limb += what is in two[0 .. 3], by the formulas in kernel.h; k, unit: bits from 2^-298. */
+/* limb += the sums in two[0 .. 3], by the formulas in kernel.h; k, unit: bits from 2^-298. */
 ZP_INLINE void add_two_sums(int64_t *limb, const lanes *two, int k, int unit)
 {
   __m512d magic = _mm512_set1_pd(ldexp(1.5, 52 + unit - 298));
@@ -113,7 +113,7 @@ ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *
   __m512i low = _mm512_set1_epi16((int16_t)(w.low << shift));
   __m512i span = _mm512_set1_epi16((int16_t)((w.top + 1 - w.low) << shift));
   __m512d start = _mm512_set1_pd(ldexp(1.0, 52 + unit - 298));
-  __m512d s0 = start, s1 = start, s2 = start, s3 = start; /* an array would end up in memory */
+  __m512d s0 = start, s1 = start, s2 = start, s3 = start; /* an array would be stored in memory */
   for (int64_t i = 0; i < n; i += ZP_LANE_STEP) {
     __m512i u = ZP_LOADU(x + 2 * i), a = _mm512_and_si512(u, magnitude);
     __mmask32 in = _mm512_cmplt_epu16_mask(_mm512_sub_epi16(a, low), span);
@@ -152,7 +152,7 @@ ZP_TARGET int64_t zp_window_avx512(int64_t *limb, int elem, zp_window w, const v
 }
 
 /* Squares and biased exponents of 16 fp32 patterns, the squares of those at even places first;
- * returns how many were non-finite. */
+ * returns the number of non-finite ones. */
 ZP_INLINE int bin_operands(uint64_t *square, uint8_t *exponent, __m512i u)
 {
   __m512i field = _mm512_set1_epi32(0x7f800000), be = _mm512_and_si512(u, field);
@@ -176,9 +176,9 @@ ZP_INLINE void add_eight(zp_bins *b, uint64_t e, const uint64_t *square)
   }
 }
 
-/* Operands are written some hundreds ahead of their use: read back at once, narrow loads would wait
- * for the wide stores; taken out of vector registers one by one, for the extractions. Exponents
- * come 8 to a load, because loads and stores are what limits this. */
+/* Operands are stored some hundreds of elements before their use. If they were read back
+ * immediately, narrow loads would wait for the wide stores; extracting them from vector registers
+ * one by one is slow. One load reads 8 exponents, because loads and stores are the bottleneck. */
 ZP_TARGET int64_t zp_bins_f32_avx512(zp_bins *b, const void *v, int64_t n, int64_t ahead)
 {
   const char *x = v;

@@ -6,8 +6,7 @@ void clear(int *a, int n)
       loop invariant zero: \forall integer j; 0 <= j < i ==> a[j] == 0;
       loop assigns i, a[0 .. n - 1];
       loop variant n - i; */
-  for (int i = 0; i < n; i++)
-    a[i] = 0;
+  for (int i = 0; i < n; i++) a[i] = 0;
 }
 
 int twice(int x)

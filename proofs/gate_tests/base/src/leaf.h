@@ -1,4 +1,4 @@
-/* What is assumed. */
+/* The contract that the project assumes. */
 #ifndef LEAF_H
 #define LEAF_H
 #include "logic.h"

@@ -1,4 +1,4 @@
-/* A small project in the shape of the real one, for tests/proofs/test_gate.py to break. */
+/* A small project with the structure of the real one. tests/proofs/test_gate.py breaks it. */
 #ifndef LOGIC_H
 #define LOGIC_H
 

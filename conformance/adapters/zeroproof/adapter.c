@@ -1,0 +1,179 @@
+#define _GNU_SOURCE
+#include "adapter.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../../ref/engine/build_info.h"
+#include "../../cases/cases.h"
+#include "answer.h"
+#include "ledger.h"
+
+/* Axes and their values: conformance/ADAPTER.md, "hello". */
+static const char supports[] =
+    "{\"zero\": [0, 1, 2], \"dp\": [1, 2, 3, 4, 5, 8], \"pp\": [1, 2, 3], \"tp\": [1, 2],"
+    " \"ep\": [1, 2], \"micro_batches\": [1, 2, 3, 4], \"steps\": [1, 2, 3, 4],"
+    " \"precision\": [\"fp32\", \"bf16\", \"fp16\"], \"accumulate\": [\"same\", \"fp32\"],"
+    " \"communicate\": [\"same\", \"fp32\"], \"optimizer\": [\"sgd\", \"momentum\", \"adamw\"],"
+    " \"scale\": [\"one\", \"static\", \"dynamic\"], \"overflow\": [\"no\", \"yes\"],"
+    " \"clip\": [\"off\", \"loose\", \"binding\"], \"groups\": [1, 2, 3],"
+    " \"stages_groups\": [\"equal\", \"unequal\", \"idle\"],"
+    " \"magnitude\": [\"plain\", \"huge\", \"minute\"],"
+    " \"sizes\": [\"plain\", \"tiny\", \"odd\", \"large\", \"empty\"],"
+    " \"bucket\": [\"large\", \"small\"], \"unused\": [\"no\", \"some\", \"often\"],"
+    " \"frozen\": [\"no\", \"yes\"], \"tied\": [\"no\", \"stage\", \"stages\", \"keys\"],"
+    " \"messages\": [\"tensor\", \"tuple\", \"varying\", \"dynamic\"]}";
+
+typedef struct adapter {
+  const zp_backend *backend;
+  const zp_fault *fault;
+  FILE *out;
+} adapter;
+
+/* The backend's options and their words. */
+static json_t *options_of(const zp_backend *backend)
+{
+  json_t *all = json_object();
+  for (int32_t i = 0; i < ZP_BACKEND_OPTIONS && backend->option[i].name != NULL; i++) {
+    const zp_backend_option *o = &backend->option[i];
+    json_t *words = json_array();
+    for (int32_t k = 0; k < ZP_BACKEND_WORDS && o->word[k] != NULL; k++)
+      json_array_append_new(words, json_string(o->word[k]));
+    json_object_set_new(all, o->name, words);
+  }
+  return all;
+}
+
+/* A mutant has a name of its own, so that no list of known failures applies to it. */
+static json_t *hello(const adapter *a)
+{
+  char name[96];
+  snprintf(name, sizeof name, "zeroproof %s%s%s", a->backend->name,
+           a->fault != NULL ? " with " : "", a->fault != NULL ? a->fault->name : "");
+  return json_pack("{s:i, s:s, s:s, s:i, s:[s,s,s,s,s,s,s], s:o, s:o}", "protocol", 1, "name", name,
+                   "version", zp_build().version, "level", 2, "returns", "norm", "scale", "skipped",
+                   "parameters", "masters", "gradients", "ledger", "supports",
+                   json_loads(supports, 0, NULL), "options", options_of(a->backend));
+}
+
+/* ---- One case -------------------------------------------------------------------------------- */
+
+typedef struct answer {
+  zp_publisher publisher;
+  json_t *ranks;
+} answer;
+
+static void step_begins(void *ctx, int32_t rank, int32_t step)
+{
+  const answer *a = ctx;
+  zp_publish_step(&a->publisher, rank, step);
+}
+
+static void issues(void *ctx, const zp_issued *issued)
+{
+  const answer *a = ctx;
+  zp_publish(&a->publisher, issued);
+}
+
+static void rank_done(void *ctx, int32_t rank)
+{
+  const answer *a = ctx;
+  zp_publish_end(&a->publisher, rank);
+}
+
+static void stepped(void *ctx, const zp_rank_view *view)
+{
+  const answer *a = ctx;
+  json_array_append_new(json_object_get(json_array_get(a->ranks, (size_t)view->rank), "steps"),
+                        zp_answer_step(view));
+}
+
+static uint64_t seed_of(const char *id)
+{
+  uint64_t h = 0xcbf29ce484222325u;
+  for (; *id; id++) h = (h ^ (uint8_t)*id) * 0x100000001b3u;
+  return h;
+}
+
+/* The case's word for each of the backend's options. */
+static void choose_options(const zp_backend *backend, const json_t *options, zp_observed_run *run)
+{
+  for (int32_t i = 0; i < ZP_BACKEND_OPTIONS && backend->option[i].name != NULL; i++) {
+    const char *word = json_string_value(json_object_get(options, backend->option[i].name));
+    run->option[i] = word != NULL ? word : backend->option[i].word[0];
+  }
+}
+
+static json_t *run_table(const adapter *a, zp_table *table, const json_t *request)
+{
+  static zp_error err;
+  const json_t *c = json_object_get(request, "case");
+  const char *folder = json_string_value(json_object_get(request, "ledgers"));
+  const char *id = json_string_value(json_object_get(c, "id"));
+  answer out = {{NULL, NULL, 0}, json_array()};
+  const zp_workload work = zp_table_workload(table);
+  zp_observed_run run = {.cfg = &table->cfg,
+                         .hyper = &table->hyper,
+                         .work = &work,
+                         .steps = table->steps,
+                         .seed = seed_of(id != NULL ? id : ""),
+                         .fault = a->fault,
+                         .observer = {&out, step_begins, issues, stepped, rank_done}};
+  json_t *whole;
+  err.status = ZP_OK;
+  err.text[0] = 0;
+  choose_options(a->backend, json_object_get(c, "options"), &run);
+  for (int32_t q = 0; q < zp_world(&table->cfg); q++)
+    json_array_append_new(out.ranks, json_pack("{s:i, s:[]}", "rank", q, "steps"));
+  if (zp_publisher_open(&out.publisher, &table->cfg, folder))
+    zp_fail(&err, ZP_E_FILE, -1, "a ledger cannot be written to %s", folder);
+  else (void)a->backend->observe(&run, &err);
+  /* the ranks of a mutant hang, as they would elsewhere: the suite must detect it */
+  while (a->fault != NULL && err.status == ZP_E_DEADLOCK) pause();
+  zp_publisher_close(&out.publisher);
+  whole = err.status == ZP_OK ? json_pack("{s:s, s:O}", "status", "ok", "ranks", out.ranks)
+                              : zp_answer_error(err.text);
+  json_decref(out.ranks);
+  return whole;
+}
+
+static json_t *run_case(const adapter *a, const json_t *request)
+{
+  char why[ZP_CONF_WHY] = "no case";
+  zp_table *n = zp_conf_read(json_object_get(request, "case"), why, sizeof why);
+  json_t *out;
+  if (n == NULL) return json_pack("{s:s, s:s}", "status", "unsupported", "message", why);
+  out = run_table(a, n, request);
+  zp_table_free(n);
+  return out;
+}
+
+/* ---- The protocol ---------------------------------------------------------------------------- */
+
+static int reply(const adapter *a, json_t *answer)
+{
+  const int bad = json_dumpf(answer, a->out, JSON_COMPACT) != 0 || putc('\n', a->out) == EOF;
+  json_decref(answer);
+  return bad || fflush(a->out) != 0 ? -1 : 0;
+}
+
+int zp_adapter_serve(const zp_backend *backend, const zp_fault *fault, FILE *in, FILE *out)
+{
+  const adapter a = {backend, fault, out};
+  char *line = NULL;
+  size_t cap = 0;
+  int bye = 0, bad = 0;
+  while (!bad && !bye && getline(&line, &cap, in) >= 0) {
+    json_t *request = json_loads(line, 0, NULL);
+    const char *what = json_string_value(json_object_get(request, "do"));
+    if (what != NULL && strcmp(what, "hello") == 0) bad = reply(&a, hello(&a));
+    else if (what != NULL && strcmp(what, "run") == 0) bad = reply(&a, run_case(&a, request));
+    else if (what != NULL && strcmp(what, "bye") == 0) bye = 1;
+    else bad = reply(&a, zp_answer_error("not a request of protocol 1"));
+    json_decref(request);
+  }
+  free(line);
+  return bad;
+}

@@ -1,0 +1,12 @@
+/* What ranks hold after a step, in the words of conformance/ADAPTER.md, "run". */
+#ifndef ZP_CONFORMANCE_ANSWER_H
+#define ZP_CONFORMANCE_ANSWER_H
+
+#include <jansson.h>
+
+#include "../../../ref/verify/backend.h"
+
+json_t *zp_answer_step(const zp_rank_view *view);
+json_t *zp_answer_error(const char *text);
+
+#endif

@@ -1,0 +1,41 @@
+/* From a recipe to its JSON, and from a case to its expected values. */
+#include "../../ref/verify/random_case.h"
+#include "cases.h"
+
+json_t *zp_conf_case(const char *text)
+{
+  static zp_recipe r;
+  char why[ZP_CONF_WHY] = "";
+  json_t *out = NULL;
+  zp_table *table = NULL;
+  if (zp_recipe_parse(&r, text, why, sizeof why) == 0) table = zp_conf_make(&r, why, sizeof why);
+  if (table != NULL && zp_conf_prove(&r, table, why, sizeof why) == 0)
+    out = zp_conf_json(&r, table, text);
+  zp_table_free(table);
+  return out != NULL ? out : json_pack("{s:s, s:s}", "recipe", text, "refused", why);
+}
+
+void zp_conf_random_recipe(uint64_t seed, uint64_t i, char *text, int64_t cap)
+{
+  static zp_case c;
+  zp_fuzz_random(seed, i, &c);
+  c.cfg.reduce = ZP_EXACT;
+  c.cfg.align = 1;
+  c.synth.mode = ZP_SYNTH_CODED;
+  c.synth.huge = 0;
+  c.synth.bad_loss = 0;
+  c.reload.pp = 0;
+  if (c.optim == ZP_CASE_MIXED) c.optim = ZP_CASE_SGD;
+  zp_case_format(&c, text, cap);
+}
+
+json_t *zp_conf_expected(const json_t *from)
+{
+  char why[ZP_CONF_WHY] = "it is no JSON object";
+  zp_table *table = json_is_object(from) ? zp_conf_read(from, why, sizeof why) : NULL;
+  json_t *out = table != NULL ? zp_conf_oracle(table, why, sizeof why) : NULL;
+  zp_table_free(table);
+  if (out == NULL) return json_pack("{s:s}", "refused", why);
+  if (json_object_get(from, "id") != NULL) json_object_set(out, "id", json_object_get(from, "id"));
+  return out;
+}

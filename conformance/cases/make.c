@@ -1,0 +1,179 @@
+/* From a recipe to the tables of a case. spec: RED-1, STEP-1 */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../ref/model/synth_random.h"
+#include "../../ref/verify/config_text.h"
+#include "cases.h"
+
+/* Of a case: as many as conf_read.c takes; and values of gradients, a second's work or two. */
+enum { MOST_MICRO_BATCHES = 4096, MOST_VALUES = 1 << 22 };
+
+int zp_recipe_parse(zp_recipe *r, const char *text, char *why, int64_t cap)
+{
+  r->wide = r->comm_fp32 = r->first = 0;
+  zp_case_init(&r->c);
+  for (;;) {
+    int used = 0;
+    if (sscanf(text, "wide=%d,%n", &r->wide, &used) == 1 && used > 0) text += used;
+    else if (sscanf(text, "first=%d,%n", &r->first, &used) == 1 && used > 0) text += used;
+    else if (strncmp(text, "comm=fp32,", 10) == 0) {
+      r->comm_fp32 = 1;
+      text += 10;
+    } else break;
+  }
+  if (r->wide < 0 || r->wide > 16) {
+    snprintf(why, (size_t)cap, "wide=%d is not in 0..16", r->wide);
+    return -1;
+  }
+  if (r->first < -100 || r->first > 100) {
+    snprintf(why, (size_t)cap, "first=%d is not in -100..100", r->first);
+    return -1;
+  }
+  return zp_case_parse(&r->c, text, why, cap);
+}
+
+static void conf_hyper(const zp_recipe *r, zp_hyper *hyper)
+{
+  memset(hyper, 0, sizeof *hyper);
+  hyper->groups = r->c.cfg.optgroups;
+  for (int32_t g = 0; g < hyper->groups && g < ZP_HYPER_GROUPS; g++) {
+    zp_optim *o = &hyper->optim[g];
+    o->kind = r->c.optim == ZP_CASE_ADAMW ? ZP_OPTIM_ADAMW : ZP_OPTIM_SGD;
+    o->lr = ldexp(1, -(g % 3) - (o->kind == ZP_OPTIM_ADAMW ? 5 : 1));
+    /* torch's SGD puts the decay into the momentum buffer, the spec does not: never both */
+    o->momentum = r->c.optim == ZP_CASE_MOMENTUM ? 0.5 : 0;
+    o->weight_decay = r->c.optim != ZP_CASE_MOMENTUM && g % 2 == 1 ? 0.5 : 0;
+    if (o->kind != ZP_OPTIM_ADAMW) continue;
+    o->beta1 = 0.5;
+    o->beta2 = 0.75;
+    o->eps = ldexp(1, -10);
+  }
+  hyper->clip = r->c.clip;
+  hyper->clip_eps = 1e-6;
+  hyper->scaler = r->c.scaler;
+}
+
+/* Whole numbers of -8 … 8, times 2^log2_first; other ones in each copy, the same in every use. */
+static int make_first(const zp_recipe *r, zp_table *n, int32_t j)
+{
+  const zp_config *c = &n->cfg;
+  const zp_param *p = &c->params[j];
+  const uint64_t home = (uint64_t)zp_synth_use_of(c, j).home;
+  for (int32_t t = 0; t < (p->sharded ? c->tp : 1); t++) {
+    for (int32_t e = 0; e < (p->expert ? c->ep : 1); e++) {
+      const int64_t at = zp_table_first(n, j, t, e);
+      uint64_t h = zp_synth_mix(zp_synth_mix(r->c.synth.seed, ZP_SYNTH_FOR_VALUES), home);
+      h = zp_synth_mix(h, (uint64_t)t << 32 | (uint32_t)e);
+      if (zp_table_add(n->first, at, p->numel)) return -1;
+      for (int64_t i = 0; i < p->numel; i++)
+        n->first[at][i] =
+            (float)ldexp((double)((int64_t)(zp_synth_mix(h, (uint64_t)i) % 17) - 8), n->log2_first);
+    }
+  }
+  return 0;
+}
+
+/* The rows of entry j for micro-batch g of a step. */
+static int make_rows(const zp_recipe *r, zp_table *n, int64_t step, int64_t g, int32_t j)
+{
+  const zp_config *c = &n->cfg;
+  const zp_param *p = &c->params[j];
+  const int32_t dp = (int32_t)(g % c->dp), ep = p->expert ? dp % c->ep : 0;
+  const int64_t mb = g / c->dp, number = zp_synth_number(c, j, dp, mb);
+  if (p->frozen || !zp_synth_used(&r->c.synth, c, step, j, ep, number)) return 0;
+  for (int32_t t = 0; t < (p->sharded ? c->tp : 1); t++) {
+    const int64_t at = zp_table_row(n, step, g, j, t);
+    if (zp_table_add(n->value, at, p->numel)) return -1;
+    for (int64_t e = 0; e < p->numel; e++)
+      n->value[at][e] =
+          ldexpf(zp_synth_value(&r->c.synth, c, step, j, t, ep, number, e), r->wide * (int32_t)mb);
+  }
+  return 0;
+}
+
+/* What boundary b carries for micro-batch g: a float tensor of odd sizes, with `tuple` also an
+ * integer one before or behind it, which may be smaller or larger; with `vary` other sizes, and
+ * another order, by micro-batch. PIPE-6 */
+static zp_message make_shape(const zp_recipe *r, int32_t b, int64_t g)
+{
+  const zp_synth_options *o = &r->c.synth;
+  const uint64_t h = zp_synth_mix(zp_synth_mix(o->seed, ZP_SYNTH_FOR_ACTIVATION), (uint64_t)b);
+  const int64_t rows = 1 + (int64_t)((h % 3 + (o->vary ? (uint64_t)g : 0)) % 3);
+  const int64_t ints[4] = {1, rows, 3 * rows, 3 * rows + 2};
+  const int32_t first = (h / 3 + (o->vary ? (uint64_t)g : 0)) % 2 == 0;
+  zp_message m;
+  memset(&m, 0, sizeof m);
+  m.n = o->tuple ? 2 : 1;
+  zp_tensor *f = &m.t[o->tuple && first ? 1 : 0], *i = &m.t[first ? 0 : 1];
+  if (o->tuple) *i = (zp_tensor){ZP_I32, 1, {ints[h / 6 % 4]}, NULL};
+  *f = (zp_tensor){r->c.cfg.precision, 2, {rows, 3}, NULL};
+  return m;
+}
+
+static int fill(const zp_recipe *r, zp_table *n)
+{
+  const zp_config *c = &n->cfg;
+  const int64_t global = c->dp * c->micro_batches;
+  for (int32_t j = 0; j < c->n_params; j++) {
+    if (make_first(r, n, j)) return -1;
+    for (int64_t i = 0; i < n->steps * global; i++)
+      if (make_rows(r, n, i / global, i % global, j)) return -1;
+  }
+  for (int32_t b = 0; b < c->pp - 1; b++)
+    for (int64_t g = 0; g < global; g++) n->shape[b * global + g] = make_shape(r, b, g);
+  return 0;
+}
+
+/* What is asked for must be a case that the reader takes, and be made and proven within seconds. */
+static int too_much(const zp_recipe *r, char *why, int64_t cap)
+{
+  const zp_config *c = &r->c.cfg;
+  const double rows = (double)r->c.steps * c->dp * c->micro_batches;
+  double values = 0;
+  for (int32_t j = 0; j < c->n_params; j++)
+    values += (double)c->params[j].numel * (c->params[j].sharded ? c->tp : 1);
+  if (c->n_params < 1) snprintf(why, (size_t)cap, "a case needs a parameter");
+  else if (c->micro_batches > MOST_MICRO_BATCHES)
+    snprintf(why, (size_t)cap, "M is more than %d", MOST_MICRO_BATCHES);
+  else if (rows * (values + c->n_params) > MOST_VALUES)
+    snprintf(why, (size_t)cap, "its gradients have %.0f values, more than %d", rows * values,
+             MOST_VALUES);
+  else return 0;
+  return -1;
+}
+
+zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
+{
+  const zp_config *c = &r->c.cfg;
+  zp_refusal refusal;
+  zp_table *n;
+  if (zp_config_check(c, &refusal) != 0) {
+    zp_refusal_text(&refusal, NULL, why, cap);
+    return NULL;
+  }
+  if (c->optgroups > ZP_HYPER_GROUPS) {
+    snprintf(why, (size_t)cap, "groups=%d is more than %d", c->optgroups, ZP_HYPER_GROUPS);
+    return NULL;
+  }
+  if (r->c.synth.mode != ZP_SYNTH_CODED || r->c.optim == ZP_CASE_MIXED || r->c.steps < 1) {
+    snprintf(why, (size_t)cap, "a case needs mode=coded, one kind of optimizer, and a step");
+    return NULL;
+  }
+  if (too_much(r, why, cap)) return NULL;
+  n = zp_table_new(c, r->c.steps);
+  if (n == NULL) {
+    snprintf(why, (size_t)cap, "no memory");
+    return NULL;
+  }
+  n->log2_unit = r->c.synth.log2_unit;
+  n->log2_first = r->first - 2;
+  conf_hyper(r, &n->hyper);
+  if (fill(r, n) == 0) return n;
+  snprintf(why, (size_t)cap, "no memory");
+  zp_table_free(n);
+  return NULL;
+}

@@ -1,0 +1,65 @@
+/* MPI for a program whose ranks are threads, as a CUDA image has no MPI to link. `train` refuses to
+ * run under mpirun before it joins the job, so only the first two functions are called. */
+#include <stdlib.h>
+
+#include "../../ref/base/error.h"
+#include "../../ref/comm/mpi/comm_mpi.h"
+
+static int refuse(zp_error *err)
+{
+  return zp_fail(err, ZP_E_REFUSED, -1,
+                 "this program has no MPI: its ranks are threads on one device; start it without "
+                 "mpirun");
+}
+
+int zp_mpi_present(void)
+{
+  return getenv("OMPI_COMM_WORLD_SIZE") != NULL;
+}
+
+double zp_mpi_deadline(void)
+{
+  return ZP_MPI_DEADLINE_S;
+}
+
+int zp_mpi_start(zp_mpi **out, double deadline_s, zp_error *err)
+{
+  (void)out, (void)deadline_s;
+  return refuse(err);
+}
+
+int32_t zp_mpi_rank(const zp_mpi *m)
+{
+  (void)m;
+  return 0;
+}
+
+int32_t zp_mpi_size(const zp_mpi *m)
+{
+  (void)m;
+  return 1;
+}
+
+int zp_mpi_run(zp_mpi *m, zp_rank *r, int32_t phase, zp_error *err)
+{
+  (void)m, (void)r, (void)phase;
+  return refuse(err);
+}
+
+int zp_mpi_gather_bytes(zp_mpi *m, const void *mine, int64_t bytes, void **all, int64_t *sizes,
+                        zp_error *err)
+{
+  (void)m, (void)mine, (void)bytes, (void)all, (void)sizes;
+  return refuse(err);
+}
+
+int zp_mpi_stop(zp_mpi *m, zp_error *err)
+{
+  (void)m;
+  return refuse(err);
+}
+
+void zp_mpi_abandon(zp_mpi *m, const zp_error *why)
+{
+  (void)m, (void)why;
+}

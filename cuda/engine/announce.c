@@ -1,0 +1,103 @@
+/* The calls that any thread may make, and those that belong to them. spec: RED-3, RED-6, STEP-3 */
+#include "entry.h"
+#include "executor/own_loop.h"
+#include "parts.h"
+#include "teardown.h"
+
+typedef struct announcement {
+  int32_t param;
+  int64_t mb;
+  zp_cuda_arrival arrival;
+  const void *grad;
+  cudaStream_t stream;
+} announcement;
+
+static int announce(zp_cuda *e, const announcement *a)
+{
+  const int own = !e->rank.opt.model.forward;
+  if (own) ZP_TRY(zp_cuda_continue_own_step(&e->steps));
+  ZP_TRY(
+      zp_cuda_gradients_announce(&e->gradients, a->param, a->mb, a->arrival, a->grad, a->stream));
+  return own ? zp_cuda_continue_own_step(&e->steps) : 0;
+}
+
+/* Launches what the announcement allows, on the engine's device. NCCL needs one order of launches
+ * on all ranks, not one thread: the lock ensures the program's order, and each group begins and
+ * ends while it is held. A thread that has used no device yet has 0 as its current one, and no
+ * context: calls of the driver need one, so the device is set even if it is already current. */
+static int announce_on_device(zp_cuda *e, const announcement *a)
+{
+  zp_cuda_rank *r = &e->rank;
+  int device = r->opt.device, failed, status;
+  zp_cuda_enter(e);
+  failed = zp_cuda_has_failed(r) || zp_cuda_check(r, cudaGetDevice(&device), "cudaGetDevice") ||
+           zp_cuda_check(r, cudaSetDevice(r->opt.device), "cudaSetDevice") || announce(e, a);
+  zp_cuda_tear_down(e); /* on the engine's device, too */
+  if (device != r->opt.device && cudaSetDevice(device) != cudaSuccess)
+    failed = zp_cuda_fail(r, ZP_E_DEVICE, "device %d could not be made current again", device);
+  status = zp_cuda_leave(e);
+  return failed ? status : 0;
+}
+
+static const char *dtype_name(int32_t dtype)
+{
+  return dtype == ZP_F32    ? "fp32"
+         : dtype == ZP_BF16 ? "bf16"
+         : dtype == ZP_F16  ? "fp16"
+                            : "not a floating-point type";
+}
+
+static int refuse_gradient(zp_cuda *e, int32_t param, int32_t dtype, cudaStream_t stream)
+{
+  zp_cuda_rank *r = &e->rank;
+  const int32_t precision = r->plan.cfg->precision;
+  zp_cuda_enter(e);
+  if (dtype == precision && stream != cudaStreamPerThread)
+    zp_cuda_fail(r, ZP_E_ARRIVAL, "the address of entry %d's gradient is NULL", param);
+  else if (dtype == precision)
+    zp_cuda_fail(r, ZP_E_ARRIVAL,
+                 "the gradient of entry %d comes on cudaStreamPerThread, which is another stream "
+                 "in each thread",
+                 param);
+  else
+    zp_cuda_fail(r, ZP_E_ARRIVAL,
+                 "the dtype of entry %d's gradient: got %s, expected the configuration's "
+                 "precision, %s",
+                 param, dtype_name(dtype), dtype_name(precision));
+  return zp_cuda_leave(e);
+}
+
+int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
+                       cudaStream_t stream)
+{
+  const zp_config *cfg = e->rank.plan.cfg;
+  const int empty = param >= 0 && param < cfg->n_params && cfg->params[param].numel == 0;
+  const announcement a = {param, mb, ZP_CUDA_READY, grad, stream};
+  if (dtype != cfg->precision || (!grad && !empty) || stream == cudaStreamPerThread)
+    return refuse_gradient(e, param, dtype, stream);
+  return announce_on_device(e, &a);
+}
+
+/* The reduction's own stream writes its zeros, after all readers of the bucket's earlier
+ * contents. */
+int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb)
+{
+  const announcement a = {param, mb, ZP_CUDA_UNUSED, NULL, e->rank.reduce};
+  return announce_on_device(e, &a);
+}
+
+int zp_cuda_loss(zp_cuda *e, int64_t mb, const float *loss, cudaStream_t stream)
+{
+  int failed, status;
+  zp_cuda_enter(e);
+  failed = zp_cuda_has_failed(&e->rank) || zp_cuda_copy_loss(&e->steps, mb, loss, stream);
+  status = zp_cuda_leave(e);
+  return failed ? status : 0;
+}
+
+int zp_cuda_refuse(zp_cuda *e, const char *why)
+{
+  zp_cuda_enter(e);
+  zp_cuda_fail(&e->rank, ZP_E_REFUSED, "%s", why);
+  return zp_cuda_leave(e);
+}

@@ -1,0 +1,76 @@
+/* A rank's plan, written by the proven planner. */
+#include "plan.h"
+
+#include <stdlib.h>
+
+#include "../../../ref/base/invariant.h"
+#include "../../../ref/engine/count.h"
+#include "../../../ref/engine/window.h"
+#include "needed_records.h"
+
+static int open_layout(zp_cuda_plan *p)
+{
+  int32_t first, count;
+  zp_stage_params(p->cfg, p->at.pp, &first, &count);
+  p->lay.spot = calloc((size_t)count + 1, sizeof *p->lay.spot);
+  p->lay.flat = calloc((size_t)count + 1, sizeof *p->lay.flat);
+  p->counted = calloc((size_t)count + 1, 1);
+  p->lay.cap_spots = p->lay.cap_flats = count;
+  if (!p->lay.spot || !p->lay.flat || !p->counted) return -1;
+  if (zp_layout_build(p->cfg, p->at.pp, &p->lay)) return -1;
+  zp_counted_entries(p->cfg, &p->lay, p->at.tp, p->counted);
+  return 0;
+}
+
+static int open_program(zp_cuda_plan *p, int32_t phase)
+{
+  const int64_t n = zp_program_need(p->cfg, &p->lay, phase, p->at);
+  if (n > INT64_MAX / 2 / (int64_t)sizeof(zp_op)) return -1;
+  p->program[phase] = malloc((size_t)n * sizeof(zp_op) + 1);
+  if (!p->program[phase]) return -1;
+  p->length[phase] = zp_program_write(p->cfg, &p->lay, phase, p->at, p->program[phase], n);
+  return 0;
+}
+
+int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t rank)
+{
+  p->cfg = cfg;
+  p->at = zp_coord_of(cfg, rank);
+  if (open_layout(p)) return -1;
+  for (int32_t phase = 0; phase < ZP_PHASES; phase++)
+    if (open_program(p, phase)) return -1;
+  p->needed = calloc((size_t)p->length[ZP_PHASE_STEP] + 1, 1);
+  if (!p->needed) return -1;
+  zp_cuda_find_needed_records(p);
+  return 0;
+}
+
+void zp_cuda_plan_close(zp_cuda_plan *p)
+{
+  for (int32_t phase = 0; phase < ZP_PHASES; phase++) free(p->program[phase]);
+  free(p->needed);
+  free(p->counted);
+  free(p->lay.spot);
+  free(p->lay.flat);
+}
+
+int zp_cuda_plan_invariant(const zp_cuda_plan *p, zp_error *err)
+{
+  ZP_INVARIANT(err, -1, p->at.pp >= 0 && p->at.pp < p->cfg->pp);
+  ZP_INVARIANT(err, -1, p->at.dp >= 0 && p->at.dp < p->cfg->dp);
+  ZP_INVARIANT(err, -1, p->at.tp >= 0 && p->at.tp < p->cfg->tp);
+  ZP_INVARIANT(err, -1, p->lay.n_flats >= 0 && p->lay.n_flats <= p->lay.cap_flats);
+  for (int32_t phase = 0; phase < ZP_PHASES; phase++)
+    ZP_INVARIANT(err, -1, p->program[phase] && p->length[phase] >= 0);
+  return 0;
+}
+
+int64_t zp_cuda_element_bytes(const zp_cuda_plan *p)
+{
+  return zp_dtype_bytes(p->cfg->precision);
+}
+
+char *zp_cuda_sum(const zp_cuda_plan *p, void *sums, int64_t at)
+{
+  return (char *)sums + at * zp_sum_bytes(p->cfg->reduce);
+}

@@ -1,0 +1,32 @@
+/* What one rank executes: its coordinate, its stage's layout, its programs. spec: LEDG-1 */
+#ifndef ZP_CUDA_PLAN_H
+#define ZP_CUDA_PLAN_H
+
+#include "../../../ref/base/error.h"
+#include "../../../ref/plan/program.h"
+
+/* Nothing of it changes after opening. */
+typedef struct zp_cuda_plan {
+  const zp_config *cfg;
+  zp_coord at;
+  zp_layout lay;
+  zp_op *program[ZP_PHASES];
+  int64_t length[ZP_PHASES];
+  uint8_t *needed;  /* [length of a step] 1: some stream waits for the op's record, or may */
+  uint8_t *counted; /* [lay.n_params] 1: this rank counts the entry's squares (STAT-2) */
+} zp_cuda_plan;
+
+/* cfg is valid and outlives the plan; *p is zeroed. 0, or -1 without memory. */
+int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t rank);
+void zp_cuda_plan_close(zp_cuda_plan *p);
+
+/* 0, or ZP_E_INTERNAL in *err. */
+int zp_cuda_plan_invariant(const zp_cuda_plan *p, zp_error *err);
+
+/* Bytes of an element of the precision. */
+int64_t zp_cuda_element_bytes(const zp_cuda_plan *p);
+
+/* Partial sum number `at` of an array of them: fp32, or limbs. */
+char *zp_cuda_sum(const zp_cuda_plan *p, void *sums, int64_t at);
+
+#endif

@@ -1,0 +1,124 @@
+/* spec: STRM-1, STRM-2 */
+#include "buckets.h"
+
+#include <stdlib.h>
+
+#include "../../../ref/base/invariant.h"
+#include "../../../ref/engine/window.h"
+#include "../device/launch.h"
+#include "../device/needed_records.h"
+
+int zp_cuda_buckets_open(zp_cuda_buckets *b, zp_cuda_rank *r)
+{
+  b->r = r;
+  b->flat = calloc((size_t)r->plan.lay.n_flats + 1, sizeof *b->flat);
+  return b->flat ? 0 : zp_cuda_fail(r, ZP_E_MEMORY, "no host memory for the buckets");
+}
+
+int zp_cuda_buckets_open_flat(zp_cuda_buckets *b, zp_cuda_allocations *a, int32_t k)
+{
+  const zp_cuda_plan *p = &b->r->plan;
+  zp_cuda_bucket *s = &b->flat[k];
+  for (int32_t i = 0; i < ZP_CUDA_PRODUCERS; i++) ZP_TRY(zp_cuda_create_event(b->r, &s->copied[i]));
+  for (int32_t i = 0; p->cfg->stage == 2 && i < 2; i++) {
+    ZP_TRY(zp_cuda_allocate(a, &a->bytes.planned.slots, &s->slot[i], zp_widest(&p->lay.flat[k]),
+                            zp_cuda_element_bytes(p)));
+    ZP_TRY(zp_cuda_create_event(b->r, &s->free[i]));
+  }
+  return 0;
+}
+
+void zp_cuda_buckets_close(zp_cuda_buckets *b)
+{
+  for (int32_t k = 0; b->flat && k < b->r->plan.lay.n_flats; k++) {
+    for (int32_t i = 0; i < ZP_CUDA_PRODUCERS; i++) zp_cuda_destroy_event(b->flat[k].copied[i]);
+    for (int32_t i = 0; i < 2; i++) zp_cuda_destroy_event(b->flat[k].free[i]);
+  }
+  free(b->flat);
+}
+
+void zp_cuda_buckets_begin_step(zp_cuda_buckets *b)
+{
+  for (int32_t k = 0; k < b->r->plan.lay.n_flats; k++) b->flat[k].read[0] = b->flat[k].read[1] = 0;
+  b->reductions = 0;
+  b->known = 0;
+  b->after_forward = 0;
+}
+
+char *zp_cuda_slot(const zp_cuda_buckets *b, const zp_op *op)
+{
+  return b->flat[op->flat].slot[op->slot];
+}
+
+/* The last reduction that the stream waits for already; NULL: there is no room to remember it. */
+static int64_t *waited_for(zp_cuda_buckets *b, cudaStream_t stream)
+{
+  int32_t i = 0;
+  while (i < b->known && b->known_stream[i] != stream) i++;
+  if (i == ZP_CUDA_KNOWN) return NULL;
+  if (i == b->known) {
+    b->known_stream[b->known++] = stream;
+    b->known_wait[i] = 0;
+  }
+  return &b->known_wait[i];
+}
+
+/* The step before is ordered before the compute stream's callbacks, hence before the gradient. */
+int zp_cuda_wait_for_slot(zp_cuda_buckets *b, const zp_op *op, cudaStream_t stream)
+{
+  const zp_cuda_bucket *s = &b->flat[op->flat];
+  const int64_t n = s->read[op->slot];
+  int64_t *waited;
+  if (stream == b->r->reduce || n == 0) return 0;
+  waited = waited_for(b, stream);
+  if (waited && *waited >= n) return 0;
+  if (waited) *waited = n;
+  return zp_cuda_wait(b->r, ZP_SYNC_FREE_WAIT, stream, s->free[op->slot]);
+}
+
+int zp_cuda_add_producer(zp_cuda_buckets *b, const zp_op *op, cudaStream_t stream)
+{
+  zp_cuda_bucket *s = &b->flat[op->flat];
+  int32_t i = 0;
+  while (i < s->producers && s->producer[i] != stream) i++;
+  if (i == ZP_CUDA_PRODUCERS)
+    return zp_cuda_fail(b->r, ZP_E_REFUSED, "more than %d streams fill one bucket",
+                        ZP_CUDA_PRODUCERS);
+  if (i == s->producers) s->producer[s->producers++] = stream;
+  return zp_cuda_record(b->r, ZP_SYNC_COPIED_RECORD, s->copied[i], stream);
+}
+
+/* Without producers only the reduction stream can have filled the bucket. */
+int zp_cuda_wait_for_producers(zp_cuda_buckets *b, const zp_op *op)
+{
+  const zp_config *cfg = b->r->plan.cfg;
+  zp_cuda_bucket *s = &b->flat[op->flat];
+  const int32_t n = s->producers;
+  s->producers = 0;
+  /* gradients follow all that compute had queued before their backward */
+  if (n > 0 && (cfg->stage < 2 || op->mb == cfg->micro_batches - 1)) b->after_forward = 1;
+  for (int32_t i = 0; i < n; i++)
+    ZP_TRY(zp_cuda_wait(b->r, ZP_SYNC_COPIED_WAIT, b->r->reduce, s->copied[i]));
+  return 0;
+}
+
+int zp_cuda_release_slot(zp_cuda_buckets *b, const zp_op *op)
+{
+  zp_cuda_bucket *s = &b->flat[op->flat];
+  s->read[op->slot] = ++b->reductions;
+  if (!zp_cuda_record_is_needed(&b->r->plan, &b->r->progress.host)) return 0;
+  return zp_cuda_record(b->r, ZP_SYNC_FREE_RECORD, s->free[op->slot], b->r->reduce);
+}
+
+int zp_cuda_buckets_invariant(const zp_cuda_buckets *b, zp_error *err)
+{
+  ZP_INVARIANT(err, -1, b->known >= 0 && b->known <= ZP_CUDA_KNOWN);
+  ZP_INVARIANT(err, -1, b->reductions >= 0);
+  for (int32_t k = 0; k < b->r->plan.lay.n_flats; k++) {
+    const zp_cuda_bucket *s = &b->flat[k];
+    ZP_INVARIANT(err, -1, s->producers >= 0 && s->producers <= ZP_CUDA_PRODUCERS);
+    ZP_INVARIANT(err, -1, s->read[0] <= b->reductions && s->read[1] <= b->reductions);
+    ZP_INVARIANT(err, -1, s->read[0] == 0 || s->read[0] != s->read[1]);
+  }
+  return 0;
+}

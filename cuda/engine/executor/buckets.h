@@ -1,0 +1,59 @@
+/* The open bucket of each flat group: the streams that have filled it, and, at stage 2, the slots
+ * that buckets use in turn. At most one bucket of a flat group is being filled at a time: the
+ * program adds entries in backward order, and reduces a bucket before anything goes into the next.
+ * spec: STRM-1, STRM-2 */
+#ifndef ZP_CUDA_BUCKETS_H
+#define ZP_CUDA_BUCKETS_H
+
+#include "../device/memory.h"
+
+/* Streams that may fill one bucket. Each costs an event a flat group. */
+enum { ZP_CUDA_PRODUCERS = 16 };
+/* Streams whose waits for the reduction stream are remembered; those of others are repeated. */
+enum { ZP_CUDA_KNOWN = 64 };
+
+typedef struct zp_cuda_bucket {
+  void *slot[2];       /* stage 2: (widest) contributions in the precision */
+  cudaEvent_t free[2]; /* the reduction that read the slot has ended */
+  int64_t read[2];     /* which of the step's reductions that was, from 1; 0: none yet */
+  /* streams that have filled the open bucket, and what each had queued after its last copy */
+  int32_t producers;
+  cudaStream_t producer[ZP_CUDA_PRODUCERS];
+  cudaEvent_t copied[ZP_CUDA_PRODUCERS];
+} zp_cuda_bucket;
+
+/* The reduction stream ends reductions one after the other: a stream that has waited for the n-th
+ * need not wait for those before it. */
+typedef struct zp_cuda_buckets {
+  zp_cuda_rank *r;
+  zp_cuda_bucket *flat; /* [lay.n_flats] */
+  int64_t reductions;   /* of slots, in this step */
+  int32_t known;
+  cudaStream_t known_stream[ZP_CUDA_KNOWN];
+  int64_t known_wait[ZP_CUDA_KNOWN];
+  int32_t after_forward; /* 1: reduce is ordered after the step's last forward */
+} zp_cuda_buckets;
+
+/* The list; then each flat group's events and slots. */
+int zp_cuda_buckets_open(zp_cuda_buckets *b, zp_cuda_rank *r);
+int zp_cuda_buckets_open_flat(zp_cuda_buckets *b, zp_cuda_allocations *a, int32_t k);
+void zp_cuda_buckets_close(zp_cuda_buckets *b);
+
+void zp_cuda_buckets_begin_step(zp_cuda_buckets *b);
+
+/* The memory of a stage-2 op's slot. */
+char *zp_cuda_slot(const zp_cuda_buckets *b, const zp_op *op);
+
+/* Before a stream writes into op's slot: the reduction of earlier contents has read it. */
+int zp_cuda_wait_for_slot(zp_cuda_buckets *b, const zp_op *op, cudaStream_t stream);
+/* op's bucket will be reduced after what the stream has queued so far. */
+int zp_cuda_add_producer(zp_cuda_buckets *b, const zp_op *op, cudaStream_t stream);
+/* reduce waits for every stream that filled op's bucket, which is then closed. */
+int zp_cuda_wait_for_producers(zp_cuda_buckets *b, const zp_op *op);
+/* The reduction that op has queued is the last that reads its slot. */
+int zp_cuda_release_slot(zp_cuda_buckets *b, const zp_op *op);
+
+/* 0, or ZP_E_INTERNAL in *err. */
+int zp_cuda_buckets_invariant(const zp_cuda_buckets *b, zp_error *err);
+
+#endif

@@ -1,0 +1,303 @@
+/* spec: STEP-3, RED-3, RED-6, PART-7, PART-8 */
+#include "gradients.h"
+
+#include <stdlib.h>
+
+#include "../../../ref/base/invariant.h"
+#include "../device/launch.h"
+#include "../device/runs.h"
+#include "../device/trace.h"
+#include "reduce.h"
+
+static const zp_cuda_plan *plan_of(const zp_cuda_gradients *g)
+{
+  return &g->ops->r->plan;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+int zp_cuda_gradients_open(zp_cuda_gradients *g, const zp_cuda_ops *ops)
+{
+  g->ops = ops;
+  g->mb = -1;
+  g->entry = calloc((size_t)ops->r->plan.lay.n_params + 1, sizeof *g->entry);
+  return g->entry ? 0 : zp_cuda_fail(ops->r, ZP_E_MEMORY, "no host memory for the gradients");
+}
+
+/* An event for each bucket that the entry has elements in. */
+static int open_pieces(zp_cuda_gradients *g, int32_t i)
+{
+  const zp_cuda_plan *p = plan_of(g);
+  const int64_t numel = p->cfg->params[p->lay.first_param + i].numel;
+  const int64_t start = p->lay.spot[i].start, c = p->lay.flat[p->lay.spot[i].flat].capacity;
+  const int64_t pieces = numel == 0 ? 0 : (start + numel - 1) / c - start / c + 1;
+  zp_cuda_entry *s = &g->entry[i];
+  if (p->cfg->stage == 2 || p->cfg->micro_batches == 1) return 0;
+  if (pieces > INT32_MAX)
+    return zp_cuda_fail(g->ops->r, ZP_E_MEMORY, "entry %d: too many buckets", i);
+  s->added = calloc((size_t)pieces + 1, sizeof(cudaEvent_t));
+  if (!s->added) return zp_cuda_fail(g->ops->r, ZP_E_MEMORY, "no host memory");
+  for (; s->pieces < (int32_t)pieces; s->pieces++)
+    ZP_TRY(zp_cuda_create_event(g->ops->r, &s->added[s->pieces]));
+  return 0;
+}
+
+int zp_cuda_gradients_open_entry(zp_cuda_gradients *g, zp_cuda_allocations *a, int32_t i)
+{
+  const zp_cuda_plan *p = plan_of(g);
+  const zp_param *param = &p->cfg->params[p->lay.first_param + i];
+  if (param->frozen) return 0;
+  ZP_TRY(zp_cuda_create_event(g->ops->r, &g->entry[i].unstaged));
+  ZP_TRY(open_pieces(g, i));
+  return zp_cuda_allocate(a, &a->bytes.staging, &g->entry[i].staging, param->numel,
+                          zp_cuda_element_bytes(p));
+}
+
+void zp_cuda_gradients_close(zp_cuda_gradients *g)
+{
+  for (int32_t i = 0; g->entry && i < plan_of(g)->lay.n_params; i++) {
+    zp_cuda_entry *s = &g->entry[i];
+    for (int32_t k = 0; k < s->pieces; k++) zp_cuda_destroy_event(s->added[k]);
+    zp_cuda_destroy_event(s->unstaged);
+    free(s->added);
+  }
+  free(g->entry);
+}
+
+/* ---- Additions ------------------------------------------------------------------------------- */
+
+static zp_cuda_entry *entry_of(const zp_cuda_gradients *g, const zp_op *op)
+{
+  return &g->entry[op->param - plan_of(g)->lay.first_param];
+}
+
+/* Stages 0 and 1: micro-batches are added one after the other, whatever their streams, bucket by
+ * bucket. RED-4 */
+static cudaEvent_t added(const zp_cuda_gradients *g, const zp_op *op)
+{
+  const zp_layout *lay = &plan_of(g)->lay;
+  const zp_spot *spot = &lay->spot[op->param - lay->first_param];
+  return entry_of(g, op)->added[op->bucket - spot->start / lay->flat[op->flat].capacity];
+}
+
+static int wait_for_added(const zp_cuda_gradients *g, const zp_op *op)
+{
+  const zp_cuda_entry *s = entry_of(g, op);
+  if (!s->is_added || s->added_on == s->stream) return 0;
+  return zp_cuda_wait(g->ops->r, ZP_SYNC_ADDED_WAIT, s->stream, added(g, op));
+}
+
+/* The launch that adds a bucket's last elements also zeroes the padding after them. PART-7 */
+static void add_padding(const zp_cuda_gradients *g, const zp_op *op, zp_range r,
+                        zp_memory_runs *runs)
+{
+  const zp_cuda_plan *p = plan_of(g);
+  const zp_range whole = zp_whole_range(&p->lay.flat[op->flat], op->bucket);
+  if (r.at + r.count != whole.real || whole.real == whole.count) return;
+  runs->here[1].out = zp_cuda_slot(g->ops->buckets, op) + whole.real * zp_cuda_element_bytes(p);
+  runs->here[1].count = whole.count - whole.real;
+  runs->n = 2;
+}
+
+static int launch_add(const zp_cuda_gradients *g, const zp_op *op)
+{
+  const zp_cuda_ops *o = g->ops;
+  const zp_cuda_plan *p = plan_of(g);
+  const zp_cuda_entry *s = entry_of(g, op);
+  const zp_range r = zp_add_range(p->cfg, &p->lay, op);
+  const int64_t size = zp_cuda_element_bytes(p);
+  zp_gather_params a = {.dtype = p->cfg->precision,
+                        .first = op->mb == 0,
+                        .nonfinite = &o->memory->tally->nonfinite,
+                        .runs.n = 1};
+  const void *kernel = zp_kernel_gather_copy;
+  a.runs.here[0].in = s->grad ? (const char *)s->grad + op->offset * size : NULL;
+  a.runs.here[0].count = r.count;
+  if (p->cfg->stage == 2) {
+    a.runs.here[0].out = zp_cuda_slot(o->buckets, op) + r.at * size;
+    add_padding(g, op, r, &a.runs);
+  } else {
+    a.runs.here[0].out = zp_cuda_sum(p, o->buffers->flat[op->flat].window, r.at);
+    kernel = p->cfg->reduce == ZP_EXACT ? zp_kernel_gather_exact : zp_kernel_gather_ordered;
+  }
+  zp_cuda_lay_runs(&a.runs);
+  return zp_cuda_launch(o->r, kernel,
+                        kernel == zp_kernel_gather_exact
+                            ? zp_launch_limb_runs(a.runs.here, a.runs.n)
+                            : zp_launch_runs(a.runs.here, a.runs.n),
+                        &a, s->stream);
+}
+
+/* If a later micro-batch has to wait for this ADD; the next step follows it anyway. */
+static int record_added(const zp_cuda_gradients *g, const zp_op *op)
+{
+  zp_cuda_rank *r = g->ops->r;
+  zp_cuda_entry *s = entry_of(g, op);
+  if (r->plan.cfg->stage < 2)
+    ZP_TRY(zp_cuda_record(r, ZP_SYNC_ADDED_RECORD, added(g, op), s->stream));
+  if (s->missing > 0) return 0;
+  s->added_on = s->stream;
+  s->is_added = 1;
+  if (s->grad != s->staging) return 0;
+  s->unstaged_on = s->stream;
+  s->is_unstaged = 1;
+  return zp_cuda_record(r, ZP_SYNC_STAGED_RECORD, s->unstaged, s->stream);
+}
+
+static int add(const zp_cuda_gradients *g, const zp_op *op)
+{
+  const zp_config *cfg = plan_of(g)->cfg;
+  zp_cuda_entry *s = entry_of(g, op);
+  const int last = op->mb == cfg->micro_batches - 1;
+  if (cfg->stage == 2) ZP_TRY(zp_cuda_wait_for_slot(g->ops->buckets, op, s->stream));
+  else ZP_TRY(wait_for_added(g, op));
+  ZP_TRY(launch_add(g, op));
+  s->missing -= op->count;
+  if (s->stream != g->ops->r->reduce && (cfg->stage == 2 || last))
+    ZP_TRY(zp_cuda_add_producer(g->ops->buckets, op, s->stream));
+  return last ? 0 : record_added(g, op);
+}
+
+/* As far as announced entries reach. The host's position is that of the op being issued. */
+static int issue_announced(zp_cuda_gradients *g)
+{
+  zp_cuda_position *host = &g->ops->r->progress.host;
+  const zp_op *ops = plan_of(g)->program[host->phase];
+  const int64_t here = host->pc, length = plan_of(g)->length[host->phase];
+  int status = 0;
+  for (; !status && g->next < length; g->next += status == 0) {
+    const zp_op *op = &ops[g->next];
+    if (op->kind != ZP_OP_ADD && op->what != ZP_WHAT_GRADIENT) break;
+    if (op->kind == ZP_OP_ADD && entry_of(g, op)->arrival == ZP_CUDA_AWAITED) break;
+    host->pc = g->next;
+    zp_cuda_issuing(g->ops->r, op);
+    status = op->kind == ZP_OP_ADD ? add(g, op) : zp_cuda_reduce(g->ops, op);
+  }
+  host->pc = here;
+  return status;
+}
+
+/* ---- Announcements --------------------------------------------------------------------------- */
+
+/* A gradient before its turn. The staging buffer's earlier contents have been added. */
+static int stage(zp_cuda_gradients *g, zp_cuda_entry *s)
+{
+  zp_cuda_rank *r = g->ops->r;
+  const size_t bytes = (size_t)(s->missing * zp_cuda_element_bytes(plan_of(g)));
+  zp_cuda_issuing(r, NULL);
+  if (s->is_unstaged && s->unstaged_on != s->stream) {
+    s->unstaged_on = s->stream; /* ordered after the record from here on */
+    ZP_TRY(zp_cuda_wait(r, ZP_SYNC_STAGED_WAIT, s->stream, s->unstaged));
+  }
+  ZP_CUDA(r, cudaMemcpyAsync(s->staging, s->grad, bytes, cudaMemcpyDeviceToDevice, s->stream));
+  s->grad = s->staging;
+  return 0;
+}
+
+/* Entries that are not frozen. */
+static int32_t trained(const zp_cuda_gradients *g)
+{
+  const zp_layout *lay = &plan_of(g)->lay;
+  int32_t n = 0;
+  for (int32_t i = 0; i < lay->n_params; i++) n += lay->spot[i].flat >= 0;
+  return n;
+}
+
+static int fail_turn(const zp_cuda_gradients *g, int32_t param, int64_t mb)
+{
+  zp_cuda_rank *r = g->ops->r;
+  int32_t first = -1;
+  const int32_t missing = g->mb < 0 ? 0 : zp_cuda_gradients_missing(g, &first);
+  if (g->mb < 0)
+    return zp_cuda_fail(r, ZP_E_ARRIVAL,
+                        "entry %d was announced for micro-batch %lld: no backward is running; "
+                        "announce from within it (STEP-3)",
+                        param, (long long)mb);
+  if (missing == 0)
+    return zp_cuda_fail(r, ZP_E_ARRIVAL,
+                        "entry %d was announced for micro-batch %lld: all micro-batches are "
+                        "complete; end the step first (STEP-3)",
+                        param, (long long)mb);
+  return zp_cuda_fail(r, ZP_E_ARRIVAL,
+                      "entry %d was announced for micro-batch %lld, expected micro-batch %lld, "
+                      "which lacks %d of %d gradients, entry %d's among them (STEP-3)",
+                      param, (long long)mb, (long long)g->mb, missing, trained(g), first);
+}
+
+int zp_cuda_gradients_announce(zp_cuda_gradients *g, int32_t param, int64_t mb,
+                               zp_cuda_arrival arrival, const void *grad, cudaStream_t stream)
+{
+  const zp_cuda_plan *p = plan_of(g);
+  const int32_t i = param - p->lay.first_param;
+  zp_cuda_entry *s;
+  if (i < 0 || i >= p->lay.n_params || p->lay.spot[i].flat < 0)
+    return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
+                        "entry %d was announced for micro-batch %lld: it is not a trained entry "
+                        "of this stage (STEP-3)",
+                        param, (long long)mb);
+  if (mb < 0 || mb != g->mb) return fail_turn(g, param, mb);
+  s = &g->entry[i];
+  if (s->arrival != ZP_CUDA_AWAITED)
+    return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
+                        "entry %d was announced twice in micro-batch %lld (STEP-3)", param,
+                        (long long)mb);
+  s->arrival = (int32_t)arrival;
+  s->missing = p->cfg->params[param].numel;
+  s->grad = grad;
+  s->stream = stream;
+  ZP_TRY(issue_announced(g));
+  return grad && s->missing > 0 ? stage(g, s) : 0;
+}
+
+/* ---- Micro-batches --------------------------------------------------------------------------- */
+
+void zp_cuda_gradients_begin_step(zp_cuda_gradients *g)
+{
+  for (int32_t i = 0; i < plan_of(g)->lay.n_params; i++)
+    g->entry[i].is_added = g->entry[i].is_unstaged = 0;
+}
+
+void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb, int64_t next)
+{
+  for (int32_t i = 0; i < plan_of(g)->lay.n_params; i++) g->entry[i].arrival = ZP_CUDA_AWAITED;
+  g->mb = mb;
+  g->next = next;
+}
+
+int32_t zp_cuda_gradients_missing(const zp_cuda_gradients *g, int32_t *first)
+{
+  const zp_layout *lay = &plan_of(g)->lay;
+  int32_t missing = 0;
+  for (int32_t i = lay->n_params - 1; i >= 0; i--) {
+    if (lay->spot[i].flat < 0 || g->entry[i].arrival != ZP_CUDA_AWAITED) continue;
+    missing++;
+    *first = lay->first_param + i;
+  }
+  return missing;
+}
+
+/* With all entries announced, nothing stops issue_announced before the end of the micro-batch. */
+int zp_cuda_gradients_arrived(zp_cuda_gradients *g, const zp_op *op)
+{
+  const int32_t all = trained(g);
+  int32_t first = -1;
+  const int32_t missing = zp_cuda_gradients_missing(g, &first);
+  g->mb = -1;
+  if (missing == 0) return issue_announced(g);
+  return zp_cuda_fail(
+      g->ops->r, ZP_E_ARRIVAL,
+      "%d of %d gradients were announced in micro-batch %lld; the first one missing "
+      "is entry %d (STEP-3). Announce entries that the loss does not reach as unused. "
+      "Parameters, masters and scaler are unchanged",
+      all - missing, all, (long long)op->mb, first);
+}
+
+int zp_cuda_gradients_invariant(const zp_cuda_gradients *g, zp_error *err)
+{
+  const zp_cuda_plan *p = plan_of(g);
+  ZP_INVARIANT(err, -1, g->entry);
+  ZP_INVARIANT(err, -1, g->mb >= -1 && g->mb < p->cfg->micro_batches);
+  ZP_INVARIANT(err, -1, g->next >= 0 && g->next <= p->length[ZP_PHASE_STEP]);
+  ZP_INVARIANT(err, -1, g->mb < 0 || g->next >= 2); /* after BACKWARD and ARRIVED */
+  return 0;
+}

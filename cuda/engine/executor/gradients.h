@@ -1,0 +1,63 @@
+/* Gradients: announced by the model in any order, added into their buckets in the program's.
+ *
+ * The program lists the ADDs and reductions of a micro-batch one after the other, entries in
+ * backward order. An announcement issues that sequence as far as announced entries reach: their
+ * ADDs are queued on the streams that made the gradients, and their buckets are reduced
+ * immediately, while backward continues. A gradient that comes before its turn is staged: copied on
+ * its own stream, and added from the copy, on the same stream, when its turn has come. So the
+ * communications have the program's order whatever the order of the announcements (LEDG-2), two
+ * slots a flat group suffice, and the stream's next work may overwrite a gradient. The price of
+ * disorder is one copy. spec: STEP-3, RED-3, RED-6, PART-7, PART-8 */
+#ifndef ZP_CUDA_GRADIENTS_H
+#define ZP_CUDA_GRADIENTS_H
+
+#include "ops.h"
+
+typedef enum zp_cuda_arrival { ZP_CUDA_AWAITED, ZP_CUDA_READY, ZP_CUDA_UNUSED } zp_cuda_arrival;
+
+/* One entry of the stage. */
+typedef struct zp_cuda_entry {
+  void *staging;       /* a copy of a gradient that came before its turn; NULL: frozen */
+  int32_t arrival;     /* zp_cuda_arrival, in the current micro-batch */
+  int64_t missing;     /* elements not added yet in the current micro-batch */
+  const void *grad;    /* NULL: unused */
+  cudaStream_t stream; /* of the announcement; the reduction's for an unused entry */
+  /* stages 0, 1: the latest ADD into each of its buckets, which the next micro-batch's waits for */
+  cudaEvent_t *added; /* [pieces] */
+  int32_t pieces;
+  cudaStream_t added_on; /* NULL is a stream, too */
+  int32_t is_added;      /* 1: there is one in this step */
+  /* the latest ADD that read the staging buffer, which the next copy into it waits for */
+  cudaEvent_t unstaged;
+  cudaStream_t unstaged_on;
+  int32_t is_unstaged; /* 1: there is one in this step */
+} zp_cuda_entry;
+
+typedef struct zp_cuda_gradients {
+  const zp_cuda_ops *ops;
+  zp_cuda_entry *entry; /* [lay.n_params] */
+  int64_t mb;           /* whose gradients may be announced; -1: none */
+  int64_t next; /* the first op of the micro-batch's ADDs and reductions that is not issued */
+} zp_cuda_gradients;
+
+/* The list; then each entry from the last to the first. */
+int zp_cuda_gradients_open(zp_cuda_gradients *g, const zp_cuda_ops *ops);
+int zp_cuda_gradients_open_entry(zp_cuda_gradients *g, zp_cuda_allocations *a, int32_t i);
+void zp_cuda_gradients_close(zp_cuda_gradients *g);
+
+void zp_cuda_gradients_begin_step(zp_cuda_gradients *g);
+/* Of a micro-batch, whose ADDs and reductions begin at program position next. */
+void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb, int64_t next);
+/* Entries that are not announced; *first: the first of them. */
+int32_t zp_cuda_gradients_missing(const zp_cuda_gradients *g, int32_t *first);
+
+/* An entry's gradient, at grad after what `stream` has queued; or that it has none. */
+int zp_cuda_gradients_announce(zp_cuda_gradients *g, int32_t param, int64_t mb,
+                               zp_cuda_arrival arrival, const void *grad, cudaStream_t stream);
+/* ARRIVED: all entries are announced, and all ADDs and reductions issued. STEP-3 */
+int zp_cuda_gradients_arrived(zp_cuda_gradients *g, const zp_op *op);
+
+/* 0, or ZP_E_INTERNAL in *err. */
+int zp_cuda_gradients_invariant(const zp_cuda_gradients *g, zp_error *err);
+
+#endif

@@ -1,0 +1,248 @@
+/* spec: RED-2 … RED-5, RED-7, TIE-1, TIE-2, STAT-2 */
+#include "reduce.h"
+
+#include "../comm/collectives.h"
+#include "../device/launch.h"
+#include "../device/runs.h"
+#include "../device/trace.h"
+
+static int is_exact(const zp_cuda_ops *o)
+{
+  return o->r->plan.cfg->reduce == ZP_EXACT;
+}
+
+/* Where an op's bucket lies: what this rank owns of it, what it holds, and all of it. */
+static zp_range owned_range(const zp_cuda_ops *o, const zp_op *op)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  return zp_owned_range(p->cfg, &p->lay, p->at, op->flat, op->bucket);
+}
+
+static zp_range local_range(const zp_cuda_ops *o, const zp_op *op)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  return zp_local_range(p->cfg, &p->lay, p->at, op->flat, op->bucket);
+}
+
+static zp_range whole_range(const zp_cuda_ops *o, const zp_op *op)
+{
+  return zp_whole_range(&o->r->plan.lay.flat[op->flat], op->bucket);
+}
+
+/* ---- Data-parallel groups -------------------------------------------------------------------- */
+
+/* Adds up the members' parts, this rank's own from where it lies, into `out`. */
+static int add_parts(const zp_cuda_ops *o, const zp_op *op, const char *from, int64_t n,
+                     int32_t dtype, int first, void *out)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  const int32_t own = zp_group_index(p->cfg, op->group, op->key, p->at);
+  const int64_t bytes = n * zp_dtype_bytes(dtype);
+  zp_add_params add = {.dtype = dtype,
+                       .members = zp_group_size(p->cfg, op->group, op->key, p->at),
+                       .own = own,
+                       .first = first,
+                       .n = n,
+                       .stride = bytes,
+                       .parts = o->buffers->recv,
+                       .own_in = from + own * bytes,
+                       .out = out};
+  return zp_cuda_launch(o->r, is_exact(o) ? zp_kernel_add_exact : zp_kernel_add_ordered,
+                        is_exact(o) ? zp_launch_limbs(n, 2) : zp_launch_elements(n), &add,
+                        o->r->reduce);
+}
+
+static int carry(const zp_cuda_ops *o, void *limbs, int64_t n)
+{
+  zp_settle_params p = {n, limbs};
+  return zp_cuda_launch(o->r, zp_kernel_settle, zp_launch_limbs(n, 1), &p, o->r->reduce);
+}
+
+/* `native`: the sum of all ranks, of the whole or of this rank's part. */
+static int reduce_natively(const zp_cuda_ops *o, const zp_op *op, const void *from, void *to)
+{
+  if (op->kind == ZP_OP_ALL_REDUCE)
+    return zp_cuda_all_reduce(o->comms, op, from, to, op->count, ZP_F32);
+  return zp_cuda_reduce_scatter(o->comms, op, from, to, op->count, ZP_F32);
+}
+
+/* Stage 2, `native`, 16 bits: the widened copy of the slot in the scratch. */
+static int widen_slot(const zp_cuda_ops *o, const zp_op *op)
+{
+  zp_gather_params g = {.dtype = o->r->plan.cfg->precision, .first = 1, .runs.n = 1};
+  g.runs.here[0].in = zp_cuda_slot(o->buckets, op);
+  g.runs.here[0].out = o->buffers->send;
+  g.runs.here[0].count = whole_range(o, op).count;
+  zp_cuda_lay_runs(&g.runs);
+  return zp_cuda_launch(o->r, zp_kernel_gather_ordered, zp_launch_runs(g.runs.here, 1), &g,
+                        o->r->reduce);
+}
+
+/* Stage 2, `native`: widened, which releases the slot, reduced, and added to the shard. */
+static int reduce_slot_natively(const zp_cuda_ops *o, const zp_op *op, float *sum)
+{
+  const int wide = o->r->plan.cfg->precision == ZP_F32;
+  void *recv = o->buffers->recv;
+  zp_add_params add = {.dtype = ZP_F32, .members = 1, .n = op->count, .own_in = recv, .out = sum};
+  if (!wide) {
+    ZP_TRY(widen_slot(o, op));
+    ZP_TRY(zp_cuda_release_slot(o->buckets, op));
+  }
+  ZP_TRY(reduce_natively(o, op, wide ? zp_cuda_slot(o->buckets, op) : o->buffers->send,
+                         op->mb == 0 ? sum : recv));
+  if (wide) ZP_TRY(zp_cuda_release_slot(o->buckets, op));
+  if (op->mb == 0) return 0;
+  return zp_cuda_launch(o->r, zp_kernel_add_ordered, zp_launch_elements(add.n), &add, o->r->reduce);
+}
+
+/* Stage 2: a micro-batch's bucket, in the precision. */
+static int reduce_slot(const zp_cuda_ops *o, const zp_op *op)
+{
+  const int32_t precision = o->r->plan.cfg->precision;
+  const char *slot = zp_cuda_slot(o->buckets, op);
+  char *sum = zp_cuda_sum(&o->r->plan, o->buffers->flat[op->flat].reduced, owned_range(o, op).at);
+  if (o->r->opt.native) return reduce_slot_natively(o, op, (float *)(void *)sum);
+  ZP_TRY(zp_cuda_exchange_parts(o->comms, op, slot, o->buffers->recv, op->count, precision));
+  ZP_TRY(add_parts(o, op, slot, op->count, precision, op->mb == 0, sum));
+  return zp_cuda_release_slot(o->buckets, op);
+}
+
+/* Stages 0 and 1, `ordered`: the window's sums; at stage 0 all members get all parts' sums. */
+static int reduce_ordered(const zp_cuda_ops *o, const zp_op *op, const char *window)
+{
+  const zp_range part = owned_range(o, op), local = local_range(o, op);
+  float *reduced = o->buffers->flat[op->flat].reduced;
+  ZP_TRY(zp_cuda_exchange_parts(o->comms, op, window, o->buffers->recv, part.count, ZP_F32));
+  ZP_TRY(add_parts(o, op, window, part.count, ZP_F32, 1, reduced + part.at));
+  if (op->kind != ZP_OP_ALL_REDUCE || part.count == local.count) return 0;
+  return zp_cuda_all_gather(o->comms, op, reduced + part.at, reduced + local.at, part.count,
+                            ZP_F32);
+}
+
+/* Stages 0 and 1, `exact`. */
+static int reduce_limbs(const zp_cuda_ops *o, const zp_op *op, char *window)
+{
+  void *reduced =
+      zp_cuda_sum(&o->r->plan, o->buffers->flat[op->flat].reduced, local_range(o, op).at);
+  ZP_TRY(carry(o, window, whole_range(o, op).count));
+  if (op->kind == ZP_OP_ALL_REDUCE)
+    return zp_cuda_all_reduce(o->comms, op, window, reduced, op->count, ZP_I64);
+  return zp_cuda_reduce_scatter(o->comms, op, window, reduced, op->count, ZP_I64);
+}
+
+/* The ledger has what was issued: `native` sums fp32. RED-7 */
+static void report_reduction(const zp_cuda_ops *o, const zp_op *op)
+{
+  zp_op issued = *op;
+  if (o->r->opt.native) {
+    issued.dtype = ZP_F32;
+    issued.redop = ZP_RED_SUM;
+  }
+  zp_cuda_issued(o->r, &issued);
+}
+
+int zp_cuda_reduce(const zp_cuda_ops *o, const zp_op *op)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  zp_cuda_flat *s = &o->buffers->flat[op->flat];
+  char *window = s->window ? zp_cuda_sum(p, s->window, whole_range(o, op).at) : NULL;
+  ZP_TRY(zp_cuda_wait_for_producers(o->buckets, op));
+  if (p->cfg->stage == 2) ZP_TRY(reduce_slot(o, op));
+  else if (is_exact(o)) ZP_TRY(reduce_limbs(o, op, window));
+  else if (o->r->opt.native)
+    ZP_TRY(reduce_natively(o, op, window, zp_cuda_sum(p, s->reduced, local_range(o, op).at)));
+  else ZP_TRY(reduce_ordered(o, op, window));
+  report_reduction(o, op);
+  return 0;
+}
+
+/* ---- Tied sums ------------------------------------------------------------------------------- */
+
+/* Further uses of the key on this stage are added to the holder's sum. TIE-2 */
+static int add_uses(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  const int exact = is_exact(o);
+  for (int32_t k = 0; k < p->lay.n_flats; k++) {
+    const zp_range r = k == op->flat || p->lay.flat[k].tied != op->key
+                           ? (zp_range){0}
+                           : zp_local_range(p->cfg, &p->lay, p->at, k, op->bucket);
+    zp_add_params add = {.dtype = exact ? ZP_I64 : ZP_F32, .members = 1, .n = n, .out = sum};
+    if (r.count == 0) continue;
+    add.own_in = zp_cuda_sum(p, o->buffers->flat[k].reduced, r.at);
+    ZP_TRY(zp_cuda_launch(o->r, exact ? zp_kernel_add_exact : zp_kernel_add_ordered,
+                          exact ? zp_launch_limbs(n, 2) : zp_launch_elements(n), &add,
+                          o->r->reduce));
+  }
+  return exact ? carry(o, sum, n) : 0;
+}
+
+/* Every stage gets all stages' sums, and adds them in the stages' order. */
+static int add_stages(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  zp_add_params add = {.dtype = ZP_F32,
+                       .members = zp_group_size(p->cfg, op->group, op->key, p->at),
+                       .own = -1,
+                       .first = 1,
+                       .n = n,
+                       .stride = n * 4,
+                       .parts = o->buffers->recv,
+                       .out = sum};
+  ZP_TRY(zp_cuda_all_gather(o->comms, op, sum, o->buffers->recv, n, ZP_F32));
+  return zp_cuda_launch(o->r, zp_kernel_add_ordered, zp_launch_elements(n), &add, o->r->reduce);
+}
+
+int zp_cuda_reduce_tied(const zp_cuda_ops *o, const zp_op *op)
+{
+  const zp_range r = local_range(o, op);
+  void *sum = zp_cuda_sum(&o->r->plan, o->buffers->flat[op->flat].reduced, r.at);
+  ZP_TRY(add_uses(o, op, sum, r.count));
+  if (o->r->opt.native) ZP_TRY(reduce_natively(o, op, sum, sum));
+  else if (!is_exact(o)) ZP_TRY(add_stages(o, op, sum, r.count));
+  else ZP_TRY(zp_cuda_all_reduce(o->comms, op, sum, sum, op->count, ZP_I64));
+  report_reduction(o, op);
+  return 0;
+}
+
+/* ---- Means ----------------------------------------------------------------------------------- */
+
+static void put_square(const void *ctx, zp_piece g, zp_memory_run *run)
+{
+  run->in = (const float *)ctx + g.in;
+}
+
+/* Squares of the elements of this rank's part that it counts. STAT-2 */
+static int count_squares(const zp_cuda_ops *o, const zp_op *op)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  const zp_range r = owned_range(o, op);
+  zp_squares_params squares = {.dtype = ZP_F32, .tally = o->memory->tally};
+  int32_t i = p->lay.n_params;
+  while (zp_cuda_next_runs(p, op->flat, r, &i, p->counted, put_square,
+                           o->buffers->flat[op->flat].mean + r.at, &squares.runs)) {
+    squares.lanes = zp_squares_lanes(squares.runs.here, squares.runs.n);
+    ZP_TRY(zp_cuda_launch(o->r, zp_kernel_squares,
+                          zp_launch_squares(squares.runs.here, squares.runs.n), &squares,
+                          o->r->reduce));
+  }
+  return 0;
+}
+
+int zp_cuda_mean(const zp_cuda_ops *o, const zp_op *op)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  const zp_range r = local_range(o, op);
+  zp_cuda_flat *s = &o->buffers->flat[op->flat];
+  zp_mean_params mean = {.n = r.count,
+                         .divisor = p->cfg->micro_batches * p->cfg->dp,
+                         .sum = zp_cuda_sum(p, s->reduced, r.at),
+                         .mean = s->mean + r.at,
+                         .nonfinite = &o->memory->tally->nonfinite};
+  const int exact = is_exact(o);
+  ZP_TRY(zp_cuda_launch(o->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
+                        exact ? zp_launch_limbs(r.count, 1) : zp_launch_elements(r.count), &mean,
+                        o->r->reduce));
+  if (o->r->opt.offload) ZP_TRY(zp_cuda_offload_send_means(o->offload, op, r));
+  return count_squares(o, op);
+}

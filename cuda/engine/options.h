@@ -1,0 +1,13 @@
+/* The limits of zp_cuda_options. spec: LIM-0 */
+#ifndef ZP_CUDA_OPTIONS_H
+#define ZP_CUDA_OPTIONS_H
+
+#include "engine.h"
+
+/* 0, or a negative status in *err, whose text names the field. */
+int zp_cuda_check_options(const zp_cuda_options *o, zp_error *err);
+
+/* A copy in which unused activations are empty and padding is zero. */
+void zp_cuda_copy_options(zp_cuda_options *to, const zp_cuda_options *from, zp_coord at);
+
+#endif

@@ -1,0 +1,61 @@
+/* The calls of the rank's own host thread. spec: STEP-2, STEP-9, CKPT-1 … CKPT-5 */
+#include "entry.h"
+#include "executor/own_loop.h"
+#include "parts.h"
+
+/* The status of a call, which may have found an error of another thread's; 0 if it succeeded. */
+static int leave(zp_cuda *e, int failed)
+{
+  const int status = zp_cuda_leave(e);
+  return failed ? status : 0;
+}
+
+int zp_cuda_init(zp_cuda *e)
+{
+  zp_cuda_enter(e);
+  return leave(e, zp_cuda_run_init(&e->steps));
+}
+
+int zp_cuda_step(zp_cuda *e)
+{
+  zp_cuda_enter(e);
+  return leave(e, zp_cuda_run_step(&e->steps));
+}
+
+int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream)
+{
+  zp_cuda_enter(e);
+  return leave(e, zp_cuda_end_own_step(&e->steps, stream));
+}
+
+int zp_cuda_get(zp_cuda *e, zp_step_state *state)
+{
+  zp_cuda_enter(e);
+  return leave(e, zp_cuda_read_state(&e->steps, state));
+}
+
+/* A failed save leaves an error of its own, and the rank without one. */
+static int run_checkpoint(zp_cuda *e, int32_t phase, zp_store *store)
+{
+  zp_cuda_checkpoint *c = &e->checkpoint;
+  int unsaved = 0, status;
+  zp_cuda_enter(e);
+  if (!zp_cuda_has_failed(&e->rank)) {
+    zp_cuda_checkpoint_begin(c, store);
+    if (zp_cuda_run_program(&e->steps, phase)) unsaved = c->unsaved.status;
+    /* after another error a copy may still be queued: closing waits for it */
+    if (!zp_cuda_has_failed(&e->rank) || e->rank.failure.agreed) zp_cuda_checkpoint_end(c);
+  }
+  status = zp_cuda_leave(e);
+  return status ? status : unsaved;
+}
+
+int zp_cuda_save(zp_cuda *e, zp_store *store)
+{
+  return run_checkpoint(e, ZP_PHASE_SAVE, store);
+}
+
+int zp_cuda_load(zp_cuda *e, zp_store *store)
+{
+  return run_checkpoint(e, ZP_PHASE_LOAD, store);
+}

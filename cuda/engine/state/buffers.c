@@ -1,0 +1,129 @@
+/* spec: STEP-1, PART-5, TIE-2 */
+#include "buffers.h"
+
+#include <stdlib.h>
+
+#include "../../../ref/base/invariant.h"
+#include "../../../ref/engine/window.h"
+
+int zp_cuda_buffers_open(zp_cuda_buffers *b, zp_cuda_rank *r)
+{
+  b->r = r;
+  b->flat = calloc((size_t)r->plan.lay.n_flats + 1, sizeof *b->flat);
+  b->param = calloc((size_t)r->plan.lay.n_params + 1, sizeof *b->param);
+  return b->flat && b->param ? 0 : zp_cuda_fail(r, ZP_E_MEMORY, "no host memory for the buffers");
+}
+
+/* Masters, moments, and what travels to and from them. */
+static int open_pinned(zp_cuda_buffers *b, zp_cuda_allocations *a, zp_cuda_flat *s, int64_t extent)
+{
+  ZP_TRY(zp_cuda_allocate_pinned(a, &s->mean_host, extent, 4));
+  ZP_TRY(zp_cuda_allocate_pinned(a, &s->param_host, extent, zp_cuda_element_bytes(&b->r->plan)));
+  ZP_TRY(zp_cuda_allocate_pinned(a, &s->master, extent, 4));
+  ZP_TRY(zp_cuda_allocate_pinned(a, &s->moment1, extent, 4));
+  return zp_cuda_allocate_pinned(a, &s->moment2, extent, 4);
+}
+
+int zp_cuda_buffers_open_flat(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_t k)
+{
+  const zp_cuda_plan *p = &b->r->plan;
+  const zp_flat *f = &p->lay.flat[k];
+  const int64_t extent = zp_extent(f, p->cfg->stage), sum = zp_sum_bytes(p->cfg->reduce);
+  zp_memory *use = &a->bytes.planned;
+  zp_cuda_flat *s = &b->flat[k];
+  if (p->cfg->stage < 2)
+    ZP_TRY(zp_cuda_allocate_zeros(a, &use->window, &s->window, zp_padded(f), sum));
+  ZP_TRY(zp_cuda_allocate_zeros(a, &use->reduced, &s->reduced, extent, sum));
+  if (f->use != 0) return 0;
+  ZP_TRY(zp_cuda_allocate_zeros(a, &use->mean, &s->mean, extent, 4));
+  if (b->r->opt.offload) return open_pinned(b, a, s, extent);
+  ZP_TRY(zp_cuda_allocate_zeros(a, &use->state, &s->master, extent, 4));
+  ZP_TRY(zp_cuda_allocate_zeros(a, &use->state, &s->moment1, extent, 4));
+  return zp_cuda_allocate_zeros(a, &use->state, &s->moment2, extent, 4);
+}
+
+int zp_cuda_buffers_open_param(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_t i)
+{
+  const zp_cuda_plan *p = &b->r->plan;
+  const int32_t holder = zp_storage_of(p->cfg, &p->lay, i);
+  if (holder != i) { /* which comes later in the list */
+    b->param[i] = b->param[holder];
+    return 0;
+  }
+  return zp_cuda_allocate(a, &a->bytes.planned.params, &b->param[i],
+                          p->cfg->params[p->lay.first_param + i].numel, zp_cuda_element_bytes(p));
+}
+
+/* ---- Scratch --------------------------------------------------------------------------------- */
+
+/* recv also holds the tied sums of all members of one bucket. */
+static int64_t tied_bytes(const zp_cuda_plan *p)
+{
+  int64_t most = 0;
+  for (int32_t k = 0; k < p->lay.n_flats; k++) {
+    const zp_flat *f = &p->lay.flat[k];
+    const int64_t members = zp_group_size(p->cfg, ZP_GROUP_TIED, f->tied, p->at);
+    const int64_t bytes = f->tied < 0 ? 0 : members * zp_widest(f) * 4;
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+/* `native` widens a bucket before it sends it. */
+static int64_t widened_bytes(const zp_cuda_rank *r)
+{
+  const zp_cuda_plan *p = &r->plan;
+  int64_t most = 0;
+  if (!r->opt.native || p->cfg->stage < 2 || p->cfg->precision == ZP_F32) return 0;
+  for (int32_t k = 0; k < p->lay.n_flats; k++) {
+    const int64_t bytes = zp_widest(&p->lay.flat[k]) * 4;
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+/* Bytes for what is planned, or for what needs more. */
+static int open_scratch(zp_cuda_allocations *a, void **to, int64_t planned, int64_t needed)
+{
+  const int64_t more = needed > planned ? needed - planned : 0;
+  ZP_TRY(zp_cuda_allocate(a, &a->bytes.planned.scratch, to, planned + more, 1));
+  a->bytes.planned.scratch -= more;
+  a->bytes.sums += more;
+  return 0;
+}
+
+int zp_cuda_buffers_open_scratch(zp_cuda_buffers *b, zp_cuda_allocations *a)
+{
+  const zp_cuda_plan *p = &b->r->plan;
+  const zp_scratch scratch = zp_scratch_need(p->cfg, &p->lay);
+  ZP_TRY(open_scratch(a, &b->send, scratch.send, widened_bytes(b->r)));
+  return open_scratch(a, &b->recv, scratch.recv, tied_bytes(p));
+}
+
+void zp_cuda_buffers_close(zp_cuda_buffers *b)
+{
+  free(b->flat);
+  free(b->param);
+}
+
+float *zp_cuda_state_array(const zp_cuda_buffers *b, int32_t k, int32_t what)
+{
+  const zp_cuda_flat *s = &b->flat[k];
+  if (what == ZP_WHAT_MASTER) return s->master;
+  return what == ZP_WHAT_MOMENT1 ? s->moment1 : s->moment2;
+}
+
+int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err)
+{
+  const zp_cuda_plan *p = &b->r->plan;
+  ZP_INVARIANT(err, -1, b->send && b->recv);
+  for (int32_t k = 0; k < p->lay.n_flats; k++) {
+    const zp_cuda_flat *s = &b->flat[k];
+    ZP_INVARIANT(err, -1, s->reduced);
+    ZP_INVARIANT(err, -1, !s->window == (p->cfg->stage == 2));
+    ZP_INVARIANT(err, -1, !s->mean == (p->lay.flat[k].use != 0));
+    ZP_INVARIANT(err, -1, !s->mean == !(s->master && s->moment1 && s->moment2));
+    ZP_INVARIANT(err, -1, !s->mean_host == !(s->mean && b->r->opt.offload));
+  }
+  return 0;
+}

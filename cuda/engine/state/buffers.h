@@ -1,0 +1,39 @@
+/* The arrays of the stage's flat groups and entries. spec: STEP-1, PART-5 */
+#ifndef ZP_CUDA_BUFFERS_H
+#define ZP_CUDA_BUFFERS_H
+
+#include "../device/memory.h"
+
+/* The arrays of one flat group. What is offloaded is pinned host memory. */
+typedef struct zp_cuda_flat {
+  void *window;  /* stages 0, 1: (padded) sums of this rank's micro-batches */
+  void *reduced; /* (extent) sums over the ranks */
+  /* (extent); NULL for a further use of a tied key, which the holder updates */
+  float *mean, *master, *moment1, *moment2;
+  /* offload: (extent) in pinned memory: the means' copies, and the rounded masters */
+  float *mean_host;
+  void *param_host;
+} zp_cuda_flat;
+
+typedef struct zp_cuda_buffers {
+  zp_cuda_rank *r;
+  zp_cuda_flat *flat; /* [lay.n_flats] */
+  void **param;       /* [lay.n_params] storage; a further use of a key has the holder's */
+  void *send, *recv;  /* scratch of the reduction stream */
+} zp_cuda_buffers;
+
+/* The lists; then the arrays of each flat group, of each entry from the last to the first, and the
+ * scratch. */
+int zp_cuda_buffers_open(zp_cuda_buffers *b, zp_cuda_rank *r);
+int zp_cuda_buffers_open_flat(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_t k);
+int zp_cuda_buffers_open_param(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_t i);
+int zp_cuda_buffers_open_scratch(zp_cuda_buffers *b, zp_cuda_allocations *a);
+void zp_cuda_buffers_close(zp_cuda_buffers *b); /* the lists alone */
+
+/* The master, first or second moment (ZP_WHAT_…) of flat group k. */
+float *zp_cuda_state_array(const zp_cuda_buffers *b, int32_t k, int32_t what);
+
+/* 0, or ZP_E_INTERNAL in *err. */
+int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err);
+
+#endif

@@ -1,0 +1,2 @@
+/* The model's kernels for the C compiler, for simdev. */
+#include "layers_list.h"

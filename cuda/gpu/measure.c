@@ -1,0 +1,195 @@
+/* The clock of measurements: the device's, or on simdev, where times have no meaning, the
+ * host's. */
+#include "measure.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../ref/base/clock.h"
+#include "probe.h"
+
+int zp_bench_failed(const char *what)
+{
+  const cudaError_t error = cudaGetLastError();
+  fprintf(stderr, "kernel_bench: %s: error %d of CUDA, %s\n", what, (int)error,
+          cudaGetErrorName(error));
+  return -1;
+}
+
+/* ---- Time ------------------------------------------------------------------------------------ */
+
+#ifdef ZP_ON_THREADS
+static const char clock_name[] = "events";
+static int start(zp_bench *b)
+{
+  return (int)cudaEventRecord(b->begin, b->stream);
+}
+
+static int stop(zp_bench *b, double *ms)
+{
+  float t = 0;
+  const int error = (int)cudaEventRecord(b->end, b->stream) || (int)cudaEventSynchronize(b->end) ||
+                    (int)cudaEventElapsedTime(&t, b->begin, b->end);
+  *ms = t;
+  return error;
+}
+#else
+static const char clock_name[] = "simulated";
+static double begun;
+
+static int start(zp_bench *b)
+{
+  begun = zp_clock_s();
+  return (int)cudaStreamSynchronize(b->stream);
+}
+
+static int stop(zp_bench *b, double *ms)
+{
+  const int error = (int)cudaStreamSynchronize(b->stream);
+  *ms = 1e3 * (zp_clock_s() - begun);
+  return error;
+}
+#endif
+
+int zp_bench_launch(const zp_bench *b, const void *kernel, zp_launch l, void *params)
+{
+  void *args[] = {params};
+  return (int)cudaLaunchKernel(kernel, (dim3){l.grid, 1, 1}, (dim3){l.block, 1, 1}, args, l.shared,
+                               b->stream);
+}
+
+/* CUDA's copy, for a job without a kernel. */
+static int copy(const zp_bench *b, int64_t bytes)
+{
+  return (int)cudaMemcpyAsync(b->array[ZP_BENCH_ARRAYS / 2], b->array[0], (size_t)bytes,
+                              cudaMemcpyDeviceToDevice, b->stream);
+}
+
+static int flushed(zp_bench *b)
+{
+  return cudaMemsetAsync(b->flush, 0x5a, b->flush_bytes, b->stream) || start(b);
+}
+
+/* The kernel that makes the step's norm of a rank's sums. */
+static int finish_norm(const zp_bench *b)
+{
+  zp_pack_params pack = {(zp_tally *)(void *)(b->small + 256),
+                         (int64_t *)(void *)(b->small + 2048)};
+  zp_decide_params decide;
+  memset(&decide, 0, sizeof decide);
+  decide.stats = pack.stats;
+  decide.step = (zp_step_state *)(void *)(b->small + 24576);
+  decide.group = (zp_group_state *)(void *)(b->small + 32768);
+  decide.divisor = decide.groups = decide.optims = 1;
+  decide.clip = 1;
+  return zp_bench_launch(b, zp_kernel_pack, zp_launch_one(), &pack) ||
+         zp_bench_launch(b, zp_kernel_decide, zp_launch_one(), &decide);
+}
+
+static int run_job(zp_bench *b, const zp_bench_job *j, double *ms)
+{
+  zp_launch l = j->l;
+  if (b->grid && b->grid < l.grid) l.grid = b->grid;
+  if (flushed(b) || (j->kernel ? zp_bench_launch(b, j->kernel, l, j->params) : copy(b, j->read)))
+    return -1;
+  if (j->norm && finish_norm(b)) return -1;
+  return stop(b, ms);
+}
+
+static int run_probe(zp_bench *b, zp_probe_params *p, double *ms)
+{
+  const zp_launch l = {ZP_BENCH_BLOCKS, 256, 0};
+  if (flushed(b) || zp_bench_launch(b, zp_kernel_probe, l, p)) return -1;
+  return stop(b, ms);
+}
+
+static int by_value(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *ms, int n)
+{
+  qsort(ms, (size_t)n, sizeof *ms, by_value);
+  return n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2;
+}
+
+int zp_bench_measure(zp_bench *b, const zp_bench_job *j)
+{
+  double kernel[ZP_BENCH_REPETITIONS], probe[ZP_BENCH_REPETITIONS];
+  char blocks[32] = "";
+  zp_probe_params p;
+  if (b->grid) snprintf(blocks, sizeof blocks, ", %u blocks", b->grid);
+  memset(&p, 0, sizeof p);
+  p.in = b->array[0];
+  p.out = b->array[ZP_BENCH_ARRAYS / 2];
+  p.read = j->read / 16;
+  p.write = j->write / 16;
+  p.sink = (uint32_t *)(void *)b->small;
+  for (int i = -2; i < b->repetitions; i++) { /* two for warm-up */
+    double *k = &kernel[i < 0 ? 0 : i], *q = &probe[i < 0 ? 0 : i];
+    if (run_job(b, j, k) || run_probe(b, &p, q)) return zp_bench_failed(j->name);
+  }
+  {
+    const double ms = median(kernel, b->repetitions), base = median(probe, b->repetitions);
+    printf("{\"kernel\": \"%s%s\", \"dtype\": \"%s\", \"data\": \"%s\", \"elements\": %" PRId64
+           ", \"size\": %" PRId64 ", \"tensors\": %d, \"read\": %" PRId64 ", \"written\": %" PRId64
+           ", \"ms\": %.5f, \"least_ms\": %.5f, \"base\": \"%s\", \"base_ms\": %.5f, "
+           "\"share\": %.4f, \"gb_s\": %.1f, \"repetitions\": %d, \"clock\": \"%s\"}\n",
+           j->name, blocks, j->dtype, j->data, j->elements, b->n, j->tensors, j->read, j->write, ms,
+           kernel[0], j->write > j->read / 64 ? "copy" : "read", base, base / ms,
+           (double)(j->read + j->write) / ms / 1e6, b->repetitions, clock_name);
+    fflush(stdout);
+  }
+  return 0;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+/* One allocation, so that the probe may cross the ends of arrays. */
+int zp_bench_open(zp_bench *b)
+{
+  const size_t each = (size_t)(b->n * 4 + 4095) / 4096 * 4096;
+  char *all;
+  struct cudaFuncAttributes loaded;
+#ifdef ZP_ON_THREADS
+  b->flush_bytes = (size_t)256 << 20; /* four times the L2 of an H200 */
+#else
+  b->flush_bytes = 4096;
+#endif
+  if (cudaSetDevice(0) || cudaMalloc((void **)&all, ZP_BENCH_ARRAYS * each)) return -1;
+  for (int i = 0; i < ZP_BENCH_ARRAYS; i++) b->array[i] = all + (size_t)i * each;
+  b->runs = calloc(ZP_BENCH_TENSORS, sizeof *b->runs);
+  if (!b->runs || cudaMalloc((void **)&b->table, ZP_BENCH_TENSORS * sizeof *b->table) ||
+      cudaMalloc((void **)&b->small, 1 << 16) || cudaMalloc((void **)&b->flush, b->flush_bytes))
+    return -1;
+  if (cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking)) return -1;
+#ifdef ZP_ON_THREADS
+  if (cudaEventCreate(&b->begin) || cudaEventCreate(&b->end)) return -1;
+#endif
+  if (cudaFuncGetAttributes(&loaded, zp_kernel_probe) ||
+      cudaFuncGetAttributes(&loaded, zp_kernel_fill))
+    return -1;
+#define LOAD(name)                                                                                 \
+  if (cudaFuncGetAttributes(&loaded, zp_kernel_##name)) return -1;
+  ZP_KERNELS(LOAD)
+#undef LOAD
+  return (int)cudaMemsetAsync(b->small, 0, 1 << 16, b->stream);
+}
+
+void zp_bench_close(zp_bench *b)
+{
+  if (b->stream) cudaStreamDestroy(b->stream);
+#ifdef ZP_ON_THREADS
+  if (b->begin) cudaEventDestroy(b->begin);
+  if (b->end) cudaEventDestroy(b->end);
+#endif
+  cudaFree(b->array[0]);
+  cudaFree(b->table);
+  cudaFree(b->small);
+  cudaFree(b->flush);
+  free(b->runs);
+}

@@ -1,0 +1,306 @@
+/* Walks each rank's programs once, in the order in which a host would issue them, and adds each
+ * piece of work with the operands that it accesses. Events and records of runs are not used. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../ref/engine/window.h"
+#include "program_walk.h"
+
+/* ---- The pipeline ---------------------------------------------------------------------------- */
+
+static int is_first(const zp_hb_walk *b)
+{
+  return b->at.pp == 0;
+}
+
+static int is_last(const zp_hb_walk *b)
+{
+  return b->at.pp == b->p->cfg->pp - 1;
+}
+
+/* Forward and backward read all parameters of the stage and the step's state. */
+static void access_model(zp_hb_walk *b, int32_t v)
+{
+  zp_hb_access(b, v, ZP_ON_PARAMS, ZP_READS, 0, b->param_at[b->lay.n_params]);
+  zp_hb_access(b, v, ZP_ON_STATE, ZP_READS, 0, 1);
+}
+
+static void forward(zp_hb_walk *b, int64_t pc)
+{
+  const zp_op *op = &b->op[pc];
+  const int32_t v = zp_hb_add_work(b, ZP_HB_COMPUTE, ZP_HB_OP, pc, -1, 0);
+  access_model(b, v);
+  if (!is_first(b)) zp_hb_access(b, v, ZP_ON_ACT_IN, ZP_READS, op->slot, op->slot + 1);
+  if (is_last(b)) zp_hb_access(b, v, ZP_ON_LOSS, ZP_WRITES, op->mb, op->mb + 1);
+  else zp_hb_access(b, v, ZP_ON_ACT_OUT, ZP_WRITES, 0, 1);
+}
+
+/* Backward reads the activation that forward received, too (PIPE-4). */
+static void access_backward(zp_hb_walk *b, const zp_op *op, int32_t v)
+{
+  access_model(b, v);
+  if (!is_first(b)) {
+    zp_hb_access(b, v, ZP_ON_ACT_IN, ZP_READS, op->slot, op->slot + 1);
+    zp_hb_access(b, v, ZP_ON_GRAD_OUT, ZP_WRITES, 0, 1);
+  }
+  if (!is_last(b)) zp_hb_access(b, v, ZP_ON_GRAD_IN, ZP_READS, 0, 1);
+}
+
+/* The caller's gradients of a micro-batch. */
+static void access_raw(zp_hb_walk *b, int64_t mb, int32_t v, zp_mode mode)
+{
+  const int64_t set = mb % b->c->sets;
+  zp_hb_access(b, v, ZP_ON_RAW, mode, set, set + 1);
+}
+
+static void backward(zp_hb_walk *b, int64_t pc)
+{
+  const zp_op *op = &b->op[pc];
+  const int32_t v = zp_hb_add_work(b, ZP_HB_COMPUTE, ZP_HB_OP, pc, -1, 0);
+  access_backward(b, op, v);
+  access_raw(b, op->mb, v, ZP_WRITES);
+  if (b->c->rest)
+    access_backward(b, op, zp_hb_add_work(b, ZP_HB_COMPUTE, ZP_HB_REST, op->mb, 0, 0));
+}
+
+static void exchange(zp_hb_walk *b, int64_t pc)
+{
+  const zp_op *op = &b->op[pc];
+  const int next = op->what == ZP_WHAT_ACTIVATION;
+  const int32_t v = zp_hb_add_comm(b, ZP_HB_P2P, pc, 1);
+  if (op->mb >= 0) zp_hb_access(b, v, next ? ZP_ON_ACT_OUT : ZP_ON_GRAD_OUT, ZP_READS, 0, 1);
+  if (op->recv_mb < 0) return;
+  if (next) zp_hb_access(b, v, ZP_ON_GRAD_IN, ZP_WRITES, 0, 1);
+  else {
+    const int64_t slot = zp_act_place(b->act_slots, op->recv_mb);
+    zp_hb_access(b, v, ZP_ON_ACT_IN, ZP_WRITES, slot, slot + 1);
+  }
+}
+
+/* The host waits for the shapes before it issues the receive. */
+static void meta(zp_hb_walk *b, int64_t pc)
+{
+  if (b->op[pc].mb >= 0) {
+    zp_hb_add_work(b, ZP_HB_P2P, ZP_HB_OP, pc, -1, 0);
+    zp_hb_add_comm(b, ZP_HB_P2P, pc, 1);
+    return;
+  }
+  zp_hb_add_comm(b, ZP_HB_P2P, pc, 1);
+  b->barrier = zp_hb_add_work(b, ZP_HB_P2P, ZP_HB_OP, pc, -1, 2);
+}
+
+/* ---- Gradients ------------------------------------------------------------------------------- */
+
+static int32_t bucket_operand(const zp_hb_walk *b, const zp_op *op)
+{
+  return ZP_ON_FLAT + 3 * op->flat + (b->p->cfg->stage == 2 ? 1 + op->slot : 0);
+}
+
+/* The reduction stream writes the zeros of an unused entry. The last entry of a slot's bucket
+ * writes the padding, too. */
+static void add(zp_hb_walk *b, int64_t pc)
+{
+  const zp_op *op = &b->op[pc];
+  const int32_t i = op->param - b->lay.first_param, s = b->stream[i];
+  const zp_range r = zp_add_range(b->p->cfg, &b->lay, op);
+  const zp_range whole = zp_whole_range(&b->lay.flat[op->flat], op->bucket);
+  const int32_t v =
+      zp_hb_add_work(b, s < 0 ? ZP_HB_REDUCE : ZP_HB_PRODUCER + s, ZP_HB_OP, pc, op->param, 0);
+  int64_t to = r.at + r.count;
+  if (b->p->cfg->stage == 2 && to == whole.real) to = whole.count;
+  zp_hb_access(b, v, bucket_operand(b, op), ZP_WRITES, r.at, to);
+  if (s < 0) return;
+  zp_hb_access(b, v, ZP_ON_TALLY, ZP_FLAGS, 0, 1);
+  if (b->staged[i]) zp_hb_access(b, v, ZP_ON_STAGING, ZP_READS, i, i + 1);
+  else zp_hb_access(b, v, ZP_ON_BUFFER, ZP_READS, s, s + 1);
+}
+
+/* The parts of a reduction: the other members' parts are sent, and the own part is added to what
+ * arrives. Both read all of the slot, because the slot is refilled only after the reduction,
+ * however little of it the reduction reads. */
+static void reduce_parts(zp_hb_walk *b, int64_t pc, int32_t on, int64_t from, int64_t to)
+{
+  const zp_op *op = &b->op[pc];
+  const int alone = zp_group_size(b->p->cfg, op->group, op->key, b->at) == 1;
+  if (!alone) zp_hb_access(b, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), on, ZP_READS, from, to);
+  zp_hb_access(b, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, alone ? 0 : 2), on, ZP_READS,
+               from, to);
+  if (op->kind == ZP_OP_ALL_REDUCE && !alone) zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 3);
+}
+
+/* Limbs are normalized in place before they are sent. */
+static void reduce_limbs(zp_hb_walk *b, int64_t pc, int32_t on, int64_t from, int64_t to)
+{
+  zp_hb_access(b, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0), on, ZP_WRITES, from, to);
+  zp_hb_access(b, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), on, ZP_READS, from, to);
+}
+
+/* NCCL adds. A slot of 16-bit numbers is widened first, and only that reads it; later micro-batches
+ * are added to the sum. */
+static void reduce_natively(zp_hb_walk *b, int64_t pc, int32_t on, int64_t from, int64_t to)
+{
+  const int slot = b->p->cfg->stage == 2, widens = slot && b->p->cfg->precision != ZP_F32;
+  int32_t v;
+  if (widens)
+    zp_hb_access(b, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0), on, ZP_READS, from, to);
+  v = zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
+  if (!widens) zp_hb_access(b, v, on, ZP_READS, from, to);
+  if (slot && b->op[pc].mb > 0) zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+}
+
+static void reduce(zp_hb_walk *b, int64_t pc)
+{
+  const zp_op *op = &b->op[pc];
+  const zp_config *cfg = b->p->cfg;
+  const int32_t on = bucket_operand(b, op);
+  const zp_range whole = zp_whole_range(&b->lay.flat[op->flat], op->bucket);
+  const int64_t wide = cfg->stage == 2 ? zp_widest(&b->lay.flat[op->flat]) : whole.count;
+  const int64_t from = cfg->stage == 2 ? 0 : whole.at, to = from + wide;
+  if (b->c->native) reduce_natively(b, pc, on, from, to);
+  else if (cfg->stage < 2 && cfg->reduce == ZP_EXACT) reduce_limbs(b, pc, on, from, to);
+  else reduce_parts(b, pc, on, from, to);
+}
+
+/* Adds the program's ADDs and reductions up to the first entry that is not announced. */
+static void advance(zp_hb_walk *b)
+{
+  for (; b->next < b->length; b->next++) {
+    const zp_op *op = &b->op[b->next];
+    if (op->kind == ZP_OP_ADD) {
+      if (!b->arrived[op->param - b->lay.first_param]) return;
+      add(b, b->next);
+    } else if (op->what == ZP_WHAT_GRADIENT) reduce(b, b->next);
+    else return;
+  }
+}
+
+/* An entry that is announced before its turn is staged, on its own stream. */
+static int add_announcement(zp_hb_walk *b, const zp_hb_announcement *a)
+{
+  const int32_t i = a->param - b->lay.first_param, s = ZP_HB_PRODUCER + a->stream;
+  int32_t v;
+  if (i < 0 || i >= b->lay.n_params || b->arrived[i] || s >= b->p->streams) return -1;
+  const int some = b->p->cfg->params[a->param].numel > 0;
+  if (a->stream >= 0 && some) {
+    v = zp_hb_add_work(b, s, ZP_HB_COPY, a->mb, a->param, 0);
+    access_raw(b, a->mb, v, ZP_READS);
+    zp_hb_access(b, v, ZP_ON_BUFFER, ZP_WRITES, a->stream, a->stream + 1);
+  }
+  b->arrived[i] = 1;
+  b->stream[i] = a->stream;
+  b->staged[i] = 0;
+  advance(b);
+  if (a->stream < 0 || !some) return 0;
+  if (b->next < b->length && b->op[b->next].kind == ZP_OP_ADD) {
+    for (int64_t k = b->next; k < b->length && b->op[k].clock_t == b->op[b->next].clock_t; k++)
+      b->staged[i] |= b->op[k].kind == ZP_OP_ADD && b->op[k].param == a->param;
+  }
+  if (b->staged[i]) {
+    v = zp_hb_add_work(b, s, ZP_HB_STAGE, a->mb, a->param, 0);
+    zp_hb_access(b, v, ZP_ON_BUFFER, ZP_READS, a->stream, a->stream + 1);
+    zp_hb_access(b, v, ZP_ON_STAGING, ZP_WRITES, i, i + 1);
+  }
+  v = zp_hb_add_work(b, s, ZP_HB_REUSE, a->mb, a->param, 0);
+  zp_hb_access(b, v, ZP_ON_BUFFER, ZP_WRITES, a->stream, a->stream + 1);
+  return 0;
+}
+
+static int gradients(zp_hb_walk *b, int64_t pc)
+{
+  const zp_hb_log *l = &b->c->log[b->rank];
+  const int64_t mb = b->op[pc].mb;
+  memset(b->arrived, 0, (size_t)b->lay.n_params);
+  b->next = pc + 2; /* after ARRIVED */
+  for (; b->arrival < l->n; b->arrival++) {
+    const zp_hb_announcement *a = &l->at[b->arrival];
+    if (a->step != b->step || a->mb != mb) break;
+    if (add_announcement(b, a)) return -1;
+  }
+  advance(b);
+  return 0;
+}
+
+/* ---- The end of the step --------------------------------------------------------------------- */
+
+/* Sums over the stage's further uses of the entry, then over the stages. */
+static void tied(zp_hb_walk *b, int64_t pc)
+{
+  const zp_op *op = &b->op[pc];
+  const int exact = b->p->cfg->reduce == ZP_EXACT;
+  int uses = 0;
+  for (int32_t k = 0; k < b->lay.n_flats; k++)
+    uses += k != op->flat && b->lay.flat[k].tied == op->key;
+  if (exact || uses > 0) zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
+  zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
+  if (!exact && !b->c->native) zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+}
+
+static void statistics(zp_hb_walk *b, int64_t pc)
+{
+  const int32_t v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
+  if (is_last(b) && b->at.tp == 0)
+    zp_hb_access(b, v, ZP_ON_LOSS, ZP_READS, 0, b->p->cfg->micro_batches);
+  zp_hb_access(b, v, ZP_ON_TALLY, ZP_WRITES, 0, 1);
+  zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
+}
+
+/* The node writes the parameters of the bucket's entries. */
+static void write_params(zp_hb_walk *b, const zp_op *op, int32_t v)
+{
+  const zp_range r = zp_whole_range(&b->lay.flat[op->flat], op->bucket);
+  int32_t i = b->lay.n_params;
+  for (;;) {
+    const zp_piece g = zp_piece_next(b->p->cfg, &b->lay, op->flat, r, i);
+    if (g.count == 0) return;
+    i = g.i;
+    const int64_t at = b->param_at[zp_storage_of(b->p->cfg, &b->lay, i)] + g.offset;
+    zp_hb_access(b, v, ZP_ON_PARAMS, ZP_WRITES, at, at + g.count);
+  }
+}
+
+static void update(zp_hb_walk *b, int64_t pc)
+{
+  const int32_t v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
+  zp_hb_access(b, v, ZP_ON_STATE, ZP_READS, 0, 1);
+  if (b->p->cfg->stage == 0) write_params(b, &b->op[pc], v);
+}
+
+static void gather(zp_hb_walk *b, int64_t pc)
+{
+  zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
+  write_params(b, &b->op[pc], zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2));
+}
+
+static int walk_op(zp_hb_walk *b, int64_t pc)
+{
+  switch (b->op[pc].kind) {
+  case ZP_OP_FORWARD: forward(b, pc); return 0;
+  case ZP_OP_BACKWARD: backward(b, pc); return gradients(b, pc);
+  case ZP_OP_META: meta(b, pc); return 0;
+  case ZP_OP_P2P: exchange(b, pc); return 0;
+  case ZP_OP_MEAN: zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0); return 0;
+  case ZP_OP_ALL_REDUCE:
+    if (b->op[pc].what == ZP_WHAT_TIED) tied(b, pc);
+    else if (b->op[pc].what == ZP_WHAT_STATISTICS) statistics(b, pc);
+    return 0;
+  case ZP_OP_DECIDE:
+    zp_hb_access(b, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0), ZP_ON_STATE, ZP_WRITES, 0,
+                 1);
+    return 0;
+  case ZP_OP_UPDATE: update(b, pc); return 0;
+  case ZP_OP_ALL_GATHER: gather(b, pc); return 0;
+  default: return 0; /* ADDs and reductions are added with their backward */
+  }
+}
+
+int zp_hb_walk_step(zp_hb_walk *b)
+{
+  for (int64_t pc = 0; pc < b->length; pc++)
+    if (walk_op(b, pc)) return -1;
+  if (!b->c->get[b->step]) return 0;
+  const int32_t v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_GET, 0, 0, 0);
+  zp_hb_access(b, v, ZP_ON_STATE, ZP_READS, 0, 1);
+  b->barrier = v;
+  return 0;
+}

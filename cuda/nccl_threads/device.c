@@ -1,0 +1,2 @@
+/* The kernel for the C compiler, run by simdev. */
+#include "kernel_body.h"

@@ -1,0 +1,3 @@
+#include "base.h"
+
+_Thread_local simdev *sd_now;

@@ -1,0 +1,58 @@
+/* Items: pieces of work on a stream; and events. */
+#ifndef ZP_SIMDEV_ITEM_H
+#define ZP_SIMDEV_ITEM_H
+#include "base.h"
+
+struct sd_event {
+  uint32_t mark;
+  int32_t id, rank, device, call;
+  uint32_t flags;
+  sd_item *record; /* the current one; NULL: never recorded */
+  sd_event *next;
+  uint64_t *shared_sync; /* SIMDEV_WEAK_EVENTS: one sync address for all records */
+};
+
+typedef struct sd_kernel_item {
+  const simdev_kernel *kernel;
+  void *params;
+  uint32_t grid[3], block[3];
+  size_t shared;
+} sd_kernel_item;
+
+typedef struct sd_copy_item {
+  void *to;
+  const void *from; /* staged: the staging memory */
+  size_t bytes;
+  int32_t staged, value; /* value: of a memset */
+} sd_copy_item;
+
+struct sd_item {
+  simdev_item_kind kind;
+  int32_t done, waited;
+  int32_t call;
+  int64_t tag;
+  sd_stream *stream;
+  sd_item *next;
+  sd_agent *waiters;
+  sd_item **deps;
+  int32_t dep_count, dep_at;
+  uint64_t issue, serial; /* numbers over all ranks; over the rank's device */
+  int64_t begin;
+  const char *name;
+  const void *pc;
+  uint64_t *in;  /* sync address that it acquires at its start */
+  uint64_t *out; /* sync address that it releases at its end; NULL: nothing acquires it */
+  union {
+    sd_kernel_item kernel;
+    sd_copy_item copy;
+    struct {
+      cudaHostFn_t fn;
+      void *arg;
+    } host;
+    sd_event *event;
+    sd_launch *launch;
+    void *free;
+  } u;
+};
+
+#endif

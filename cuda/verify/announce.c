@@ -1,0 +1,160 @@
+#include <stdlib.h>
+
+#include "state.h"
+
+int64_t zp_diff_grad_bytes(const zp_diff_rank *w, int32_t param)
+{
+  const zp_config *c = w->t->cfg;
+  return c->params[param].numel * zp_dtype_bytes(c->precision);
+}
+
+void *zp_diff_grad(const zp_diff_rank *w, int32_t param, int64_t mb)
+{
+  return (char *)w->announce.raw[param] + mb * zp_diff_grad_bytes(w, param);
+}
+
+/* An announcement that the engine refused is not part of the plan. */
+static int logged(zp_diff_rank *w, int failed)
+{
+  if (!w->t->now.hosts) w->t->log[w->rank].n -= failed != 0;
+  return failed;
+}
+
+/* Logs for the happens-before check, which requires one host. stream -1: unused. */
+static void trace(zp_diff_rank *w, int32_t param, int32_t stream)
+{
+  const int64_t mb = w->announce.call->mb;
+  if (w->t->now.hosts) return;
+  zp_hb_log_add(&w->t->log[w->rank], w->steps_done, mb, param, stream);
+  if (stream < 0) return;
+  w->announce.param = param;
+  w->announce.mb = mb;
+  simdev_tag(zp_hb_tag(ZP_HB_COPY, w->steps_done, mb, param));
+}
+
+/* Host k announces an entry; one of several hosts uses its own stream. */
+static int announce_one(zp_diff_rank *w, int32_t k, int32_t param)
+{
+  const zp_cuda_call *call = w->announce.call;
+  const zp_config *c = w->t->cfg;
+  const zp_workload *work = w->t->work;
+  const size_t bytes = (size_t)zp_diff_grad_bytes(w, param);
+  const int32_t any = (int32_t)(zp_random_next(&w->announce.random[k]) % (uint64_t)w->streams);
+  const int32_t s = w->t->now.hosts ? k : any;
+  const int used =
+      work->used(work->ctx, c, param, w->at.dp, w->at.tp, (zp_mb){call->step, call->mb, 0});
+  trace(w, param, used ? s : -1);
+  if (!used) return logged(w, zp_cuda_grad_unused(w->e, param, call->mb));
+  ZP_HOST_TRY(cudaMemcpyAsync(w->announce.grad[s], zp_diff_grad(w, param, call->mb), bytes,
+                              cudaMemcpyDeviceToDevice, w->announce.producer[s]));
+  if (w->t->now.waits_for_all) {
+    ZP_HOST_TRY(cudaEventRecord(w->announce.all, zp_cuda_stream_of(w->e, ZP_CUDA_REDUCE)));
+    ZP_HOST_TRY(cudaStreamWaitEvent(w->announce.producer[s], w->announce.all, 0));
+  }
+  ZP_HOST_TRY(
+      logged(w, zp_cuda_grad_ready(w->e, param, call->mb, bytes > 0 ? w->announce.grad[s] : NULL,
+                                   c->precision, w->announce.producer[s])));
+  if (!w->t->now.hosts) simdev_tag(zp_hb_tag(ZP_HB_REUSE, w->steps_done, call->mb, param));
+  /* after the announcement the caller may overwrite the buffer */
+  return (int)cudaMemsetAsync(w->announce.grad[s], 0xff, bytes, w->announce.producer[s]);
+}
+
+/* The stage's trained entries, in backward order or shuffled. */
+void zp_announce_shuffle(zp_diff_rank *w)
+{
+  int32_t n = 0;
+  for (int32_t i = w->t->cfg->n_params - 1; i >= 0; i--)
+    if (w->announce.raw[i]) w->announce.order[n++] = i;
+  for (int32_t i = n - 1; i > 0 && !w->t->now.in_order; i--) {
+    const int32_t k = (int32_t)(zp_random_next(&w->announce.random[0]) % (uint64_t)(i + 1));
+    const int32_t x = w->announce.order[i];
+    w->announce.order[i] = w->announce.order[k];
+    w->announce.order[k] = x;
+  }
+  w->announce.entries = n;
+}
+
+int zp_announce_share(zp_diff_rank *w, int32_t k)
+{
+  const zp_schedule *now = &w->t->now;
+  const int32_t hosts = now->hosts ? w->streams : 1;
+  const int last_step = w->announce.call->step - w->t->base == w->t->steps - 1;
+  for (int32_t i = k; i < w->announce.entries; i += hosts) {
+    if (now->forgets == w->rank + 1 && i == w->announce.entries - 1 && last_step) continue;
+    ZP_HOST_TRY(announce_one(w, k, w->announce.order[i]));
+    if (now->repeats == w->rank + 1 && i == 0 && last_step)
+      ZP_HOST_TRY(announce_one(w, k, w->announce.order[i]));
+  }
+  return 0;
+}
+
+/* ---- Streams and memory ---------------------------------------------------------------------- */
+
+/* The first producer may be the default stream, which is not created. */
+static int is_default(const zp_diff_rank *w, int32_t s)
+{
+  return s == 0 && w->t->now.default_stream;
+}
+
+static int open_producer(zp_diff_rank *w, int32_t s)
+{
+  if (is_default(w, s)) {
+    w->announce.producer[s] = w->t->now.default_stream == 1 ? NULL : cudaStreamPerThread;
+    return 0;
+  }
+  ZP_HOST_TRY(cudaStreamCreateWithFlags(&w->announce.producer[s], cudaStreamNonBlocking));
+  simdev_name_stream(w->announce.producer[s], "producer");
+  return 0;
+}
+
+int zp_announcer_open_streams(zp_diff_rank *w)
+{
+  const zp_config *c = w->t->cfg;
+  const int64_t most = zp_most_numel(c, &zp_sim_rank(w->t->ref.sim, w->rank)->lay);
+  const size_t bytes = (size_t)(most > 0 ? most * zp_dtype_bytes(c->precision) : 1);
+  zp_announcer *a = &w->announce;
+  ZP_HOST_TRY(cudaEventCreateWithFlags(&a->made, cudaEventDisableTiming));
+  if (w->t->now.waits_for_all)
+    ZP_HOST_TRY(cudaEventCreateWithFlags(&a->all, cudaEventDisableTiming));
+  for (int32_t s = 0; s < w->streams; s++) {
+    ZP_HOST_TRY(open_producer(w, s));
+    ZP_HOST_TRY(cudaMalloc(&a->grad[s], bytes));
+  }
+  return 0;
+}
+
+int zp_announcer_open_gradients(zp_diff_rank *w)
+{
+  const zp_config *c = w->t->cfg;
+  zp_announcer *a = &w->announce;
+  a->raw = calloc((size_t)c->n_params + 1, sizeof *a->raw);
+  a->order = calloc((size_t)c->n_params + 1, sizeof *a->order);
+  if (!a->raw || !a->order) return __LINE__;
+  for (int32_t i = 0; i < c->n_params; i++) {
+    const size_t bytes = (size_t)(zp_diff_grad_bytes(w, i) * c->micro_batches);
+    if (c->params[i].stage != w->at.pp || c->params[i].frozen) continue;
+    ZP_HOST_TRY(cudaMalloc(&a->raw[i], bytes > 0 ? bytes : 1));
+  }
+  return 0;
+}
+
+void zp_announcer_wait(const zp_diff_rank *w)
+{
+  for (int32_t s = 0; s < w->streams; s++)
+    if (w->announce.producer[s] || is_default(w, s)) cudaStreamSynchronize(w->announce.producer[s]);
+}
+
+void zp_announcer_close(zp_diff_rank *w)
+{
+  zp_announcer *a = &w->announce;
+  for (int32_t s = 0; s < w->streams; s++) {
+    if (a->producer[s] && !is_default(w, s)) cudaStreamDestroy(a->producer[s]);
+    if (a->grad[s]) cudaFree(a->grad[s]);
+  }
+  for (int32_t i = 0; a->raw && i < w->t->cfg->n_params; i++)
+    if (a->raw[i]) cudaFree(a->raw[i]);
+  if (a->made) cudaEventDestroy(a->made);
+  if (a->all) cudaEventDestroy(a->all);
+  free(a->raw);
+  free(a->order);
+}

@@ -1,0 +1,35 @@
+/* Gradients of the caller: copied by the producer streams, each into one buffer that its next copy
+ * overwrites, and announced from there. */
+#ifndef ZP_CUDA_VERIFY_ANNOUNCE_H
+#define ZP_CUDA_VERIFY_ANNOUNCE_H
+
+#include "../engine/engine.h"
+#include "differential.h"
+
+typedef struct zp_announcer {
+  uint64_t random[ZP_DIFF_STREAMS]; /* of each announcing host; [0]: also of the first host */
+  int32_t failed[ZP_DIFF_STREAMS];
+  const zp_cuda_call *call; /* the backward whose gradients are announced */
+  cudaStream_t producer[ZP_DIFF_STREAMS];
+  cudaEvent_t made, all;       /* the gradients are made; all work of the reduction stream */
+  void *grad[ZP_DIFF_STREAMS]; /* device: the announced buffers */
+  void **raw;              /* [n_params] device: [M] gradients that backward writes; NULL: frozen */
+  int32_t *order, entries; /* [n_params] the first `entries`, in the order of announcement */
+  int32_t param;           /* the entry that is announced, in micro-batch mb */
+  int64_t mb;
+} zp_announcer;
+
+int zp_announcer_open_streams(zp_diff_rank *w);
+int zp_announcer_open_gradients(zp_diff_rank *w);
+void zp_announcer_wait(const zp_diff_rank *w); /* until the producer streams are idle */
+void zp_announcer_close(zp_diff_rank *w);
+
+/* The gradient of an entry that backward writes, and its size. */
+int64_t zp_diff_grad_bytes(const zp_diff_rank *w, int32_t param);
+void *zp_diff_grad(const zp_diff_rank *w, int32_t param, int64_t mb);
+
+/* Chooses the order of the next announcements; host k's share of them. */
+void zp_announce_shuffle(zp_diff_rank *w);
+int zp_announce_share(zp_diff_rank *w, int32_t k);
+
+#endif

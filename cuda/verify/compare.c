@@ -1,0 +1,164 @@
+/* spec: NUM-4, STEP-5 … STEP-9, STAT-4, STAT-5, SCALE-3, LEDG-1 */
+#include <string.h>
+
+#include "same_bits.h"
+#include "state.h"
+
+static int wrong(const zp_diff_rank *w, const char *kind, const char *what, int64_t at)
+{
+  return zp_diff_fail(w->t, kind, "rank %d (stage %d, dp %d, tp %d): %s %lld differs from ref",
+                      w->rank, w->at.pp, w->at.dp, w->at.tp, what, (long long)at);
+}
+
+static int same_scaler(const zp_scaler *a, const zp_scaler *b)
+{
+  return a->log2_scale == b->log2_scale && a->iter == b->iter &&
+         a->last_overflow == b->last_overflow && a->hysteresis_left == b->hysteresis_left;
+}
+
+/* Reports the step's result to the caller. */
+static void report_result(const zp_diff_rank *w, const zp_decision *d)
+{
+  const zp_step_result r = {.step = w->t->base + w->steps_done - 1,
+                            .loss = d->loss,
+                            .norm_f64 = d->norm_f64,
+                            .norm_f32 = d->norm_f32,
+                            .clip_factor = d->clip_factor,
+                            .log2_scale = d->log2_scale,
+                            .skipped = d->skipped,
+                            .nonfinite = d->nonfinite};
+  if (w->rank == 0 && w->t->watch.engine) w->t->watch.engine(w->t->watch.ctx, &r);
+}
+
+int zp_diff_compare_state(zp_diff_rank *w, const zp_step_state *s)
+{
+  const int32_t step = w->steps_done - 1;
+  const zp_step_result *r = &w->t->ref.result[step];
+  const zp_decision *d = &s->decision;
+  if (*w->model.refused) /* other differences result from it */
+    return zp_diff_fail(w->t, "PIPE-6",
+                        "rank %d: up to step %d the model received a wrong message %d times",
+                        w->rank, step, *w->model.refused);
+  if (s->step != w->t->base + w->steps_done)
+    return wrong(w, "STEP-9", "the number of steps after step", step);
+  if (d->skipped != r->skipped) return wrong(w, "STEP-6", "skipped in step", step);
+  if (d->loss != r->loss) return wrong(w, "STAT-5", "the loss of step", step);
+  if (d->norm_f64 != r->norm_f64 || d->norm_f32 != r->norm_f32)
+    return wrong(w, "STAT-4", "the norm of step", step);
+  if (d->log2_scale != r->log2_scale || memcmp(&d->clip_factor, &r->clip_factor, 8) != 0)
+    return wrong(w, "STEP-6", "scale or clip factor of step", step);
+  if (!same_scaler(&s->scaler, &w->t->ref.scaler[step]))
+    return wrong(w, "SCALE-3", "the scaler after step", step);
+  report_result(w, d);
+  return 0;
+}
+
+static int same_array(zp_diff_rank *w, const char *what, int32_t k, const float *a, const float *b,
+                      int64_t n)
+{
+  const int64_t at = zp_first_difference(ZP_F32, a, b, n);
+  if (at < 0) return 0;
+  return zp_diff_fail(w->t, "STEP-7",
+                      "rank %d (stage %d, dp %d, tp %d): %s of flat group %d, element %lld of "
+                      "the shard is %.9g, ref has %.9g",
+                      w->rank, w->at.pp, w->at.dp, w->at.tp, what, k, (long long)at, (double)b[at],
+                      (double)a[at]);
+}
+
+int zp_diff_compare_memory(zp_diff_rank *w)
+{
+  const zp_rank *r = zp_sim_rank(w->t->ref.sim, w->rank);
+  for (int32_t k = 0; k < r->lay.n_flats; k++) {
+    const zp_flat_state *a = &r->flat[k];
+    const zp_cuda_arrays b = zp_cuda_arrays_of(w->e, k);
+    if (r->lay.flat[k].use != 0) continue;
+    if (same_array(w, "masters", k, a->master, b.master, a->extent) ||
+        same_array(w, "first moments", k, a->moment1, b.moment1, a->extent) ||
+        same_array(w, "second moments", k, a->moment2, b.moment2, a->extent))
+      return 1;
+  }
+  for (int32_t i = 0; i < r->lay.n_params; i++)
+    if (zp_first_difference(r->cfg->precision, r->param[i],
+                            zp_cuda_param(w->e, r->lay.first_param + i),
+                            r->cfg->params[r->lay.first_param + i].numel) >= 0)
+      return wrong(w, "STEP-8", "parameter", r->lay.first_param + i);
+  return 0;
+}
+
+/* Forward and the end of backward read the parameters of their step. */
+int zp_diff_compare_seen(zp_diff_rank *w)
+{
+  const zp_diff *t = w->t;
+  const int64_t n = t->cfg->micro_batches * 2;
+  for (int64_t i = 0; i < t->steps * n; i++)
+    if (w->model.seen[i] != t->ref.params[i / n * t->world + w->rank])
+      return wrong(w, "STEP-8", "a hash of the parameters that the model read in step", i / n);
+  return 0;
+}
+
+static int same_op(const zp_op *a, const zp_op *b)
+{
+  return a->kind == b->kind && a->what == b->what && a->group == b->group && a->key == b->key &&
+         a->dtype == b->dtype && a->redop == b->redop && a->root == b->root && a->mb == b->mb &&
+         a->recv_mb == b->recv_mb && a->bucket == b->bucket && a->count == b->count &&
+         a->flat == b->flat && a->param == b->param;
+}
+
+/* The op that the engine issues for an op of ref. RED-7 */
+static zp_op as_issued(const zp_diff *t, const zp_op *op)
+{
+  zp_op a = *op;
+  if (t->now.native && (op->what == ZP_WHAT_GRADIENT || op->what == ZP_WHAT_TIED)) {
+    a.redop = ZP_RED_SUM;
+    a.dtype = ZP_F32;
+  }
+  return a;
+}
+
+/* Op by op. The engine issues the gathers of a skipped step; ref does not. */
+int zp_diff_compare_ledger(zp_diff_rank *w)
+{
+  const zp_diff_ledger *a = &w->t->ref.ledger[w->rank], *b = &w->issued;
+  int64_t n = 0;
+  for (int64_t i = 0; i < b->n; i++) {
+    if (b->step[i] >= 0 && b->op[i].if_stepped && w->t->ref.result[b->step[i]].skipped) continue;
+    if (n == a->n || a->step[n] != b->step[i])
+      return wrong(w, "LEDG-1", "the ledger at communication", n);
+    const zp_op want = as_issued(w->t, &a->op[n]);
+    if (!same_op(&want, &b->op[i])) return wrong(w, "LEDG-1", "the ledger at communication", n);
+    n++;
+  }
+  return n == a->n ? 0 : wrong(w, "LEDG-1", "the ledger's end at", n);
+}
+
+/* The engine waits once for each meta message, one per micro-batch, and with offload once a step.
+ * PIPE-6, STRM-9 */
+int zp_diff_compare_waits(zp_diff_rank *w)
+{
+  const int64_t offloads = w->t->now.offload && zp_cuda_host_updates(w->e) > 0 ? w->steps_done : 0;
+  if (zp_cuda_offload_waits(w->e) != offloads)
+    return wrong(w, "STRM-9", "the number of offload waits; expected", offloads);
+  const zp_config *c = w->t->cfg;
+  const int64_t want = c->dynamic_shapes && w->at.pp > 0 ? w->steps_done * c->micro_batches : 0;
+  return zp_cuda_meta_waits(w->e) == want
+             ? 0
+             : wrong(w, "PIPE-6", "the number of waits for meta messages; expected", want);
+}
+
+/* The allocated memory is the plan's, plus the engine's staging buffers. STEP-1 */
+int zp_diff_compare_allocation(zp_diff_rank *w)
+{
+  const zp_config *c = w->t->cfg;
+  const zp_layout *lay = zp_cuda_layout_of(w->e);
+  const zp_cuda_memory m = zp_cuda_memory_of(w->e);
+  zp_memory want = zp_memory_of(c, lay);
+  int64_t staging = 0;
+  for (int32_t i = lay->first_param; i < lay->first_param + lay->n_params; i++)
+    if (!c->params[i].frozen) staging += c->params[i].numel * zp_dtype_bytes(c->precision);
+  if (w->t->now.offload) want.state = 0; /* it is in host memory */
+  if (memcmp(&m.planned, &want, sizeof want)) return wrong(w, "STEP-1", "planned memory", 0);
+  if (m.staging != staging) return wrong(w, "STEP-1", "memory for staging, bytes:", m.staging);
+  if (m.sums > 0 && c->tied_keys == 0 && !w->t->now.native)
+    return wrong(w, "STEP-1", "memory for sums, bytes:", m.sums);
+  return 0;
+}

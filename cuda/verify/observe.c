@@ -1,0 +1,103 @@
+/* Observed runs of the engine (ref/verify/backend.h): the values in its device memory after each
+ * step, and the communications that it issues. Ref only opens its ranks, for their layouts and
+ * first values. */
+#include <string.h>
+
+#include "../../ref/verify/observe.h"
+#include "backend.h"
+#include "faults.h"
+#include "state.h"
+
+static void issued(void *ctx, const zp_diff_rank *w, const zp_op *op)
+{
+  const zp_observed_run *run = ctx;
+  zp_issued issued = {.rank = w->rank, .at = w->at, .pc = zp_cuda_position_of(w->e), .op = op};
+  zp_message send, recv;
+  zp_issued_messages(w->t->work, w->t->cfg, (zp_mb){.step = w->steps_done}, &issued, &send, &recv);
+  run->observer.issues(run->observer.ctx, &issued);
+}
+
+static void step_begins(void *ctx, const zp_diff_rank *w)
+{
+  const zp_observed_run *run = ctx;
+  run->observer.step_begins(run->observer.ctx, w->rank, w->steps_done);
+}
+
+static void rank_done(void *ctx, const zp_diff_rank *w)
+{
+  const zp_observed_run *run = ctx;
+  run->observer.rank_done(run->observer.ctx, w->rank);
+}
+
+static const void *param_of(const void *holder, int32_t i)
+{
+  const zp_diff_rank *w = holder;
+  return zp_cuda_param(w->e, zp_cuda_layout_of(w->e)->first_param + i);
+}
+
+static const float *array_of(const void *holder, int32_t k, int32_t what)
+{
+  const zp_diff_rank *w = holder;
+  const zp_cuda_arrays a = zp_cuda_arrays_of(w->e, k);
+  return what == ZP_WHAT_MASTER ? a.master : a.mean;
+}
+
+/* The step's queued work is done. */
+static void stepped(void *ctx, const zp_diff_rank *w, const zp_step_state *s)
+{
+  const zp_observed_run *run = ctx;
+  zp_rank_view view = {.cfg = w->t->cfg,
+                       .rank = w->rank,
+                       .at = w->at,
+                       .lay = zp_cuda_layout_of(w->e),
+                       .holder = w,
+                       .param = param_of,
+                       .array = array_of,
+                       .skipped = s->decision.skipped,
+                       .log2_scale = s->decision.log2_scale,
+                       .next_log2_scale = s->scaler.log2_scale};
+  memcpy(&view.norm, &s->decision.norm_f64, sizeof view.norm);
+  run->observer.stepped(run->observer.ctx, &view);
+}
+
+/* The schedule, from the case's options and seed. */
+static zp_schedule schedule_of(const zp_observed_run *job)
+{
+  static const struct {
+    const char *name;
+    simdev_order order;
+  } orders[] = {
+      {"fifo", SIMDEV_FIFO}, {"random", SIMDEV_RANDOM}, {"lazy", SIMDEV_LAZY}, {"pct", SIMDEV_PCT}};
+  const char *order = job->option[ZP_CUDA_OPTION_ORDER];
+  const zp_cuda_fault *fault = job->fault != NULL ? zp_cuda_fault_of(job->fault) : NULL;
+  zp_schedule s = {.seed = job->seed, .announce = job->seed, .launch_order = 1};
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+    if (strcmp(order, orders[i].name) == 0) s.order = orders[i].order;
+  s.producers = job->option[ZP_CUDA_OPTION_PRODUCERS][0] - '0';
+  s.in_order = strcmp(job->option[ZP_CUDA_OPTION_ARRIVAL], "backward") == 0;
+  s.native = strcmp(job->option[ZP_CUDA_OPTION_SUMS], "native") == 0;
+  s.get_each = 1;
+  if (fault == NULL) return s;
+  s.inject = &fault->injection;
+  s.forgets = fault->forgets;
+  s.repeats = fault->repeats;
+  s.waits_for_all = fault->waits_for_all;
+  return s;
+}
+
+int zp_cuda_observe(const zp_observed_run *run, zp_error *err)
+{
+  const zp_diff_observer report = {(void *)(uintptr_t)run, step_begins, issued, rank_done, stepped};
+  const zp_diff_watch watch = {.report = &report};
+  const zp_schedule s = schedule_of(run);
+  zp_config cfg = *run->cfg;
+  zp_diff *t;
+  if (strcmp(run->option[ZP_CUDA_OPTION_SUMS], "exact") != 0) cfg.reduce = ZP_ORDERED;
+  t = zp_diff_open(&cfg, run->hyper, run->work, run->steps, &watch, err);
+  if (t == NULL) return err->status;
+  if (zp_diff_run(t, &s))
+    zp_fail(err, strcmp(zp_diff_finding(t)->kind, "memory") ? ZP_E_VERDICT : ZP_E_MEMORY, -1,
+            "%s: %s", zp_diff_finding(t)->kind, zp_diff_finding(t)->text);
+  zp_diff_close(t);
+  return err->status;
+}

@@ -1,0 +1,65 @@
+#define _GNU_SOURCE
+#include "comm_mpi_watchdog.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../base/clock.h"
+
+enum { WATCHDOG_EXIT = 3 /* the environment failed */ };
+
+/* While such a call lasts, only the watchdog polls for SIGTERM. */
+static void *watch(void *arg)
+{
+  const struct timespec tick = {0, 50000000};
+  watchdog *d = arg;
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  pthread_mutex_lock(&d->lock);
+  while (!d->quit) {
+    if (!d->armed) {
+      pthread_cond_wait(&d->changed, &d->lock);
+      continue;
+    }
+    pthread_mutex_unlock(&d->lock);
+    const int stopped = sigtimedwait(&stop, NULL, &tick) == SIGTERM;
+    pthread_mutex_lock(&d->lock);
+    if (d->armed && (stopped || zp_clock_s() > d->limit)) {
+      dprintf(STDERR_FILENO, "zeroproof: %s: %s (LEDG-7)\n", d->what,
+              stopped ? STOPPED_TEXT : "no answer before the deadline");
+      _exit(WATCHDOG_EXIT);
+    }
+    if (stopped) kill(getpid(), SIGTERM); /* not for the watchdog: back to the polling thread */
+  }
+  pthread_mutex_unlock(&d->lock);
+  return NULL;
+}
+
+int zp_mpi_watchdog_start(watchdog *d)
+{
+  pthread_mutex_init(&d->lock, NULL);
+  pthread_cond_init(&d->changed, NULL);
+  return pthread_create(&d->thread, NULL, watch, d);
+}
+
+void zp_mpi_watchdog_arm(watchdog *d, int armed, double seconds_max, int32_t rank, const char *what)
+{
+  pthread_mutex_lock(&d->lock);
+  d->limit = zp_clock_s() + seconds_max;
+  d->armed = armed;
+  snprintf(d->what, sizeof d->what, "rank %d: %s", rank, what);
+  pthread_cond_signal(&d->changed);
+  pthread_mutex_unlock(&d->lock);
+}
+
+void zp_mpi_watchdog_end(watchdog *d)
+{
+  pthread_mutex_lock(&d->lock);
+  d->quit = 1;
+  pthread_cond_signal(&d->changed);
+  pthread_mutex_unlock(&d->lock);
+  pthread_join(d->thread, NULL);
+}

@@ -1,0 +1,30 @@
+/* The watchdog of calls that block inside MPI. Not installed. spec: LEDG-7 */
+#ifndef ZP_COMM_MPI_WATCHDOG_H
+#define ZP_COMM_MPI_WATCHDOG_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+enum { ZP_MPI_WATCHED = 672 };
+
+#define STOPPED_TEXT                                                                               \
+  "stopped by SIGTERM (mpirun sends it when another process has died or the job is cancelled)"
+
+typedef struct watchdog {
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  double limit;
+  int armed, quit;
+  char what[ZP_MPI_WATCHED];
+} watchdog;
+
+/* 0, or non-zero: no thread. */
+int zp_mpi_watchdog_start(watchdog *d);
+/* Before a call that may block, with its name, for at most seconds_max; armed 0: it has
+ * returned. */
+void zp_mpi_watchdog_arm(watchdog *d, int armed, double seconds_max, int32_t rank,
+                         const char *what);
+void zp_mpi_watchdog_end(watchdog *d);
+
+#endif

@@ -1,0 +1,104 @@
+/* The format of checkpoints: files, the manifest, records. Not installed. */
+#ifndef ZP_ENGINE_CHECKPOINT_FORMAT_H
+#define ZP_ENGINE_CHECKPOINT_FORMAT_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "checkpoint.h"
+
+enum {
+  ZP_CKPT_PATH = 4096,
+  ZP_CKPT_HEX = 33,   /* an XXH3-128 checksum as hex, with its zero */
+  ZP_CKPT_HEAD = 16,  /* bytes of a data file's head: magic, rank */
+  ZP_CKPT_RECORD = 32 /* bytes of a record's head */
+};
+#define ZP_CKPT_MAGIC "ZPCKPT1\n"
+#define ZP_CKPT_TEXT_MAX ((int64_t)1 << 30) /* of a manifest: 2^20 entries need less */
+
+/* ---- Files (checkpoint_file.c) --------------------------------------------------------------- */
+
+/* dir/name into path; 0, or a negative status when it is too long. */
+int zp_ckpt_path(char path[ZP_CKPT_PATH], const char *dir, const char *name, zp_error *err);
+
+/* "cannot WHAT PATH: reason": a failed system call. Returns ZP_E_FILE. */
+int zp_ckpt_errno(zp_error *err, const char *what, const char *path);
+
+/* Writes a whole file and waits for the disk; 0, or a negative status. */
+int zp_ckpt_write_file(const char *path, const char *text, size_t n, zp_error *err);
+int zp_ckpt_sync_dir(const char *path, zp_error *err);
+
+/* Reads a regular file of at most `max` bytes; malloc'ed with a zero behind it. NULL after *err. */
+char *zp_ckpt_read_file(const char *path, int64_t max, int64_t *n, zp_error *err);
+
+/* Checksum of a buffer, of a file (which must be `bytes` long). */
+void zp_ckpt_hash(const void *data, size_t n, char hex[ZP_CKPT_HEX]);
+int zp_ckpt_hash_file(const char *path, int64_t bytes, char hex[ZP_CKPT_HEX], zp_error *err);
+void zp_ckpt_hex(uint64_t high, uint64_t low, char hex[ZP_CKPT_HEX]);
+
+/* Little-endian integers of data files. */
+void zp_ckpt_put_le(unsigned char *to, uint64_t x, int bytes);
+uint64_t zp_ckpt_get_le(const unsigned char *from, int bytes);
+
+/* fp32 values to and from their little-endian bytes, in place or not. */
+void zp_ckpt_swap_f32(void *to, const void *from, int64_t n);
+
+/* 1 when text is PREFIX, decimal digits, SUFFIX. */
+int zp_ckpt_numbered(const char *text, const char *prefix, const char *suffix);
+
+/* ---- LATEST (checkpoint_latest.c) ------------------------------------------------------------ */
+
+typedef struct zp_ckpt_latest {
+  char current[64], previous[64]; /* folder names; previous is "" before the second save */
+  char checksum[ZP_CKPT_HEX];     /* the current manifest's */
+} zp_ckpt_latest;
+
+/* Returns 1 if it was read, 0 if it does not exist, or a negative status. */
+int zp_ckpt_latest_read(const char *dir, zp_ckpt_latest *latest, zp_error *err);
+char *zp_ckpt_latest_text(const zp_ckpt_latest *latest); /* malloc'ed, NULL without memory */
+
+/* ---- Manifest (checkpoint_manifest.c) -------------------------------------------------------- */
+
+typedef struct zp_ckpt_entry {
+  const char *name; /* belongs to the JSON document */
+  int64_t numel;
+  int32_t sharded, expert, frozen, tp, ep;
+  int32_t home; /* the first entry of its tied key, or itself */
+} zp_ckpt_entry;
+
+typedef struct zp_ckpt_file {
+  const char *name;
+  const char *checksum;
+  int64_t bytes;
+} zp_ckpt_file;
+
+typedef struct zp_ckpt_manifest {
+  json_t *doc;
+  char checksum[ZP_CKPT_HEX];
+  zp_train_state state; /* optim is owned */
+  const char *workload;
+  int32_t n_entries, n_files;
+  zp_ckpt_entry *entry;
+  zp_ckpt_file *file;
+} zp_ckpt_manifest;
+
+/* The training state as JSON, and back (owned optim; 0, or -1 for anything wrong in it). */
+json_t *zp_ckpt_state_json(const zp_train_state *state);
+
+/* Name of entry j of the model, in buffer or as given. */
+const char *zp_ckpt_name(const zp_ckpt_model *model, int32_t j, char buffer[ZP_CKPT_NAME]);
+
+/* The first entry of j's tied key in the list, or j. spec: TIE-1 */
+int32_t zp_ckpt_home(const zp_config *cfg, int32_t j);
+
+/* The manifest's text with its checksum in it; malloc'ed, NULL without memory. Takes no reference.
+ * files: [{name, bytes, xxh3_128}]. */
+char *zp_ckpt_manifest_text(const zp_ckpt_model *model, json_t *state, const char *workload,
+                            json_t *files, char checksum[ZP_CKPT_HEX]);
+
+/* Reads and checks folder/manifest.json; 0, or a negative status, then there is nothing to free. */
+int zp_ckpt_manifest_read(const char *folder, zp_ckpt_manifest *m, zp_error *err);
+void zp_ckpt_manifest_free(zp_ckpt_manifest *m);
+
+#endif

@@ -1,0 +1,52 @@
+/* Options and checkpoints of the public engine, for both of its implementations (ref/engine_mpi and
+ * cuda/engine). Not installed. */
+#ifndef ZP_ENGINE_ENGINE_PARTS_H
+#define ZP_ENGINE_ENGINE_PARTS_H
+
+#include "checkpoint.h"
+#include "engine.h"
+
+/* Copies and judges the options. 0, or a negative status in *err. spec: LIM-0 */
+int zp_engine_take(zp_engine_options *to, const zp_engine_options *from, zp_error *err);
+
+/* May this be sent from stage to stage? 0, or a negative status in *err. spec: PIPE-6 */
+int zp_engine_message(const zp_engine_options *o, const zp_message *m, const char *member,
+                      zp_error *err);
+
+/* The name of entry j, made of its number where the options have none. */
+void zp_engine_name(const zp_engine_options *o, int32_t j, char *text, int64_t cap);
+
+/* Names as checkpoints want them; malloc'ed, NULL without memory. */
+typedef char (*zp_engine_names_of)[ZP_CKPT_NAME];
+zp_engine_names_of zp_engine_names(const zp_engine_options *o);
+
+/* One rank's part of a checkpoint. Opening always gives a store: where files cannot be opened, one
+ * whose calls all fail with the reason. spec: CKPT-6 */
+typedef struct zp_engine_store {
+  zp_store store;
+  zp_ckpt_writer *writer;
+  zp_ckpt_reader *reader;
+  zp_error why;
+} zp_engine_store;
+zp_store *zp_engine_open_save(zp_engine_store *s, const zp_engine_options *o,
+                              zp_engine_names_of names, const char *dir, int64_t step);
+zp_store *zp_engine_open_load(zp_engine_store *s, const zp_engine_options *o,
+                              zp_engine_names_of names, const char *dir);
+void zp_engine_close_store(zp_engine_store *s);
+
+/* Has this rank the configuration that rank 0 has? Collective, by the options' exchange. 0, or a
+ * negative status in *err. */
+int zp_engine_agree(const zp_engine_options *o, zp_error *err);
+
+/* Is the size of a zp_engine_state one? 0, or a negative status in *err. */
+int zp_engine_state_size(const zp_engine_options *o, size_t size, zp_error *err);
+
+/* 2^log2_scale. */
+double zp_engine_scale(int32_t log2_scale);
+
+/* May a checkpoint be written or read now: a folder is named, and no gradient has been announced
+ * for the next step (announced: micro-batches complete or begun)? 0, or a negative status in
+ * *err. */
+int zp_engine_between(const zp_engine_options *o, const char *dir, int announced, zp_error *err);
+
+#endif

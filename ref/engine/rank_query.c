@@ -1,0 +1,33 @@
+#include "rank_query.h"
+
+#include "count.h"
+
+int zp_next_piece(const zp_rank *r, int32_t k, zp_range p, int32_t *i, zp_piece *g)
+{
+  *g = zp_piece_next(r->cfg, &r->lay, k, p, *i);
+  *i = g->i;
+  return g->count > 0;
+}
+
+int32_t zp_copy_tp(const zp_rank *r, int32_t j)
+{
+  return r->cfg->params[j].sharded ? r->at.tp : 0;
+}
+
+int32_t zp_copy_ep(const zp_rank *r, int32_t j)
+{
+  return r->cfg->params[j].expert ? r->at.dp % r->cfg->ep : 0;
+}
+
+zp_range zp_rank_range(const zp_rank *r, int32_t k, int64_t b)
+{
+  return zp_local_range(r->cfg, &r->lay, r->at, k, b);
+}
+
+float *zp_array_of(const zp_rank *r, int32_t k, int32_t what)
+{
+  const zp_flat_state *s = &r->flat[k];
+  if (what == ZP_WHAT_MASTER) return s->master;
+  if (what == ZP_WHAT_GRADIENT) return s->mean;
+  return what == ZP_WHAT_MOMENT1 ? s->moment1 : s->moment2;
+}

@@ -1,0 +1,243 @@
+/* The reference as a library: engine.h over the interpreter and MPI. spec: STEP-1, STEP-2, STEP-9,
+ * LEDG-1, CKPT-1, CKPT-6 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../engine/cursor.h"
+#include "engine_state.h"
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static int no_memory(zp_engine *e)
+{
+  return zp_fail(&e->err, ZP_E_MEMORY, e->o.rank, "rank %d: not enough memory for its gradients",
+                 (int)e->o.rank);
+}
+
+/* Joins the job of which the options speak. */
+static int join(zp_engine *e)
+{
+  const double deadline_s = e->o.deadline_s > 0 ? e->o.deadline_s : zp_mpi_deadline();
+  if (e->o.world == 1) return ZP_OK;
+  if (!zp_mpi_present())
+    return zp_fail(&e->err, ZP_E_REFUSED, e->o.rank,
+                   "rank %d: options.world is %d, and this process was not started by Open MPI's "
+                   "mpirun: ranks of the reference are processes of one such job",
+                   (int)e->o.rank, (int)e->o.world);
+  if (zp_mpi_start(&e->mpi, deadline_s, &e->err)) return e->err.status;
+  if (zp_mpi_rank(e->mpi) == e->o.rank && zp_mpi_size(e->mpi) == e->o.world) return ZP_OK;
+  return zp_fail(&e->err, ZP_E_REFUSED, e->o.rank,
+                 "options say rank %d of %d, and MPI says rank %d of %d: take both from the "
+                 "environment with zp_job_read",
+                 (int)e->o.rank, (int)e->o.world, (int)zp_mpi_rank(e->mpi),
+                 (int)zp_mpi_size(e->mpi));
+}
+
+/* MPI itself gives all ranks what rank 0 has. */
+static int exchange(void *ctx, int32_t rank, void *bytes, size_t n)
+{
+  zp_engine *e = ctx;
+  (void)rank;
+  return zp_mpi_broadcast_bytes(e->mpi, bytes, (int64_t)n, &e->err);
+}
+
+static int agree(zp_engine *e)
+{
+  zp_engine_options o = e->o;
+  o.exchange = exchange;
+  o.exchange_ctx = e;
+  return zp_engine_agree(&o, &e->err);
+}
+
+static int open_arrays(zp_engine *e)
+{
+  const zp_config *c = e->o.config;
+  const zp_layout *lay = &e->rank->lay;
+  const int64_t size = zp_dtype_bytes(c->precision);
+  int64_t bytes;
+  e->rows = e->o.backward ? 1 : c->micro_batches;
+  e->at = calloc((size_t)lay->n_params + 1, sizeof *e->at);
+  if (!e->at) return no_memory(e);
+  for (int32_t i = 0; i < lay->n_params; i++) {
+    const zp_param *p = &c->params[lay->first_param + i];
+    e->at[i] = e->row_bytes;
+    if (p->frozen) continue;
+    e->trained++;
+    e->row_bytes += p->numel * size; /* at most 2^42 */
+  }
+  if (__builtin_mul_overflow(e->row_bytes, e->rows, &bytes)) return no_memory(e);
+  e->kept = malloc((size_t)bytes + 1);
+  e->arrival = malloc((size_t)(e->rows * lay->n_params) + 1);
+  e->loss = malloc((size_t)c->micro_batches * sizeof *e->loss);
+  e->names = zp_engine_names(&e->o);
+  if (!e->kept || !e->arrival || !e->loss || !e->names) return no_memory(e);
+  zp_engine_begin(e);
+  return ZP_OK;
+}
+
+static void after_op(void *ctx, zp_rank *r, const zp_op *op)
+{
+  const zp_engine *e = ctx;
+  if (zp_op_communicates(op)) e->o.issued(e->o.ctx, r->phase, op);
+}
+
+/* A program of a process alone: its communications have no partner. */
+static int run_alone(zp_rank *r, int32_t phase)
+{
+  zp_rank_begin(r, phase);
+  for (;;) {
+    const zp_run run = zp_rank_advance(r);
+    if (run == ZP_RUN_DONE) return ZP_OK;
+    if (run == ZP_RUN_ERROR) return r->err->status;
+    if (r->request.op->kind != ZP_OP_CREATE) zp_request_alone(&r->request);
+    if (zp_rank_complete(r)) return r->err->status;
+  }
+}
+
+static int run(zp_engine *e, int32_t phase)
+{
+  return e->mpi ? zp_mpi_run(e->mpi, e->rank, phase, &e->err) : run_alone(e->rank, phase);
+}
+
+static int open_engine(zp_engine *e)
+{
+  if (join(e) || agree(e)) return e->err.status;
+  e->work = zp_engine_workload(e);
+  e->rank = zp_rank_open(e->o.config, &e->o.hyper, &e->work, e->o.rank, &e->err);
+  if (!e->rank || open_arrays(e)) return e->err.status;
+  e->rank->unsaved = &e->unsaved;
+  e->hook = (zp_hook){e, NULL, after_op};
+  if (e->o.issued) e->rank->hook = &e->hook;
+  return run(e, ZP_PHASE_INIT);
+}
+
+/* The status of an engine at entry and exit of a public function. */
+static int check(zp_engine *e)
+{
+  pthread_mutex_lock(&e->lock);
+  if (e->err.status == ZP_OK) (void)zp_engine_invariant(e);
+  pthread_mutex_unlock(&e->lock);
+  return e->err.status;
+}
+
+int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error *err)
+{
+  zp_engine *e;
+  if (!out || !err) return ZP_E_REFUSED;
+  memset(err, 0, sizeof *err);
+  *out = NULL;
+  e = calloc(1, sizeof *e);
+  if (!e) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for an engine");
+  pthread_mutex_init(&e->lock, NULL);
+  *out = e;
+  if (zp_engine_take(&e->o, options, &e->err) || open_engine(e) || check(e)) *err = e->err;
+  return err->status;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+int zp_engine_step(zp_engine *e, void *stream)
+{
+  (void)stream;
+  if (!e) return ZP_E_REFUSED;
+  if (check(e) || run(e, ZP_PHASE_STEP)) return e->err.status;
+  zp_engine_begin(e);
+  return check(e);
+}
+
+void *zp_engine_param(const zp_engine *e, int32_t param)
+{
+  const int32_t i = e && e->rank ? param - e->rank->lay.first_param : -1;
+  return i < 0 || i >= e->rank->lay.n_params ? NULL : e->rank->param[i];
+}
+
+const int32_t *zp_engine_log2_scale(const zp_engine *e)
+{
+  return e && e->rank ? &e->rank->scaler.log2_scale : NULL;
+}
+
+int zp_engine_get(zp_engine *e, zp_engine_state *state)
+{
+  const size_t size = state ? state->size : 0;
+  zp_engine_state s = {.size = size};
+  const zp_step_result *r;
+  if (!e) return ZP_E_REFUSED;
+  if (check(e)) return e->err.status;
+  if (zp_engine_state_size(&e->o, size, &e->err)) return e->err.status;
+  r = &e->rank->result;
+  s.step = e->rank->step;
+  memcpy(&s.norm, &r->norm_f64, sizeof s.norm);
+  memcpy(&s.loss, &r->loss, sizeof s.loss);
+  s.clip = r->clip_factor;
+  s.skipped = r->skipped;
+  s.scale = zp_engine_scale(e->rank->scaler.log2_scale);
+  memcpy(s.ledger, e->rank->ledger, sizeof s.ledger);
+  memcpy(state, &s, size < sizeof s ? size : sizeof s);
+  return ZP_OK;
+}
+
+/* Has a gradient been announced for the step to come? */
+static int announced(const zp_engine *e)
+{
+  return !e->o.backward && e->trained > 0 && (e->mb > 0 || e->left < e->trained);
+}
+
+/* ---- Checkpoints ----------------------------------------------------------------------------- */
+
+static void run_with(zp_engine *e, int32_t phase, zp_store *store)
+{
+  memset(&e->unsaved, 0, sizeof e->unsaved);
+  e->rank->store = store;
+  run(e, phase);
+  e->rank->store = NULL;
+}
+
+int zp_engine_save(zp_engine *e, const char *dir)
+{
+  zp_engine_store s;
+  if (!e) return ZP_E_REFUSED;
+  if (check(e) || zp_engine_between(&e->o, dir, announced(e), &e->err)) return e->err.status;
+  run_with(e, ZP_PHASE_SAVE, zp_engine_open_save(&s, &e->o, e->names, dir, e->rank->step));
+  zp_engine_close_store(&s);
+  return check(e) ? e->err.status : zp_engine_why(e)->status;
+}
+
+int zp_engine_load(zp_engine *e, const char *dir)
+{
+  zp_engine_store s;
+  if (!e) return ZP_E_REFUSED;
+  if (check(e) || zp_engine_between(&e->o, dir, announced(e), &e->err)) return e->err.status;
+  run_with(e, ZP_PHASE_LOAD, zp_engine_open_load(&s, &e->o, e->names, dir));
+  zp_engine_close_store(&s);
+  return check(e);
+}
+
+/* ---- Ending ---------------------------------------------------------------------------------- */
+
+const zp_error *zp_engine_why(const zp_engine *e)
+{
+  if (!e) return NULL;
+  return e->err.status == ZP_OK && e->unsaved.status ? &e->unsaved : &e->err;
+}
+
+int zp_engine_destroy(zp_engine *e, zp_error *err)
+{
+  int status;
+  if (!e) return ZP_OK;
+  if (e->mpi && e->err.status == ZP_OK) zp_mpi_stop(e->mpi, &e->err);
+  status = e->err.status;
+  if (err) *err = e->err;
+  if (e->mpi && status != ZP_OK) {
+    zp_mpi_abandon(e->mpi, &e->err);
+    return status; /* messages under way may touch what this rank has */
+  }
+  zp_rank_close(e->rank);
+  pthread_mutex_destroy(&e->lock);
+  free(e->names);
+  free(e->kept);
+  free(e->at);
+  free(e->arrival);
+  free(e->loss);
+  free(e);
+  return status;
+}

@@ -1,0 +1,42 @@
+/* The reference as an engine of engine.h: one rank of an Open MPI job, or a process alone. Not
+ * installed. */
+#ifndef ZP_ENGINE_MPI_ENGINE_STATE_H
+#define ZP_ENGINE_MPI_ENGINE_STATE_H
+
+#include <pthread.h>
+
+#include "../comm/mpi/comm_mpi.h"
+#include "../engine/engine_parts.h"
+
+typedef enum zp_arrival { ZP_AWAITED = 0, ZP_READY, ZP_UNUSED } zp_arrival;
+
+struct zp_engine {
+  zp_engine_options o;
+  zp_error err, unsaved; /* unsaved: of the last save */
+  pthread_mutex_t lock;  /* of what announcements change */
+  zp_mpi *mpi;           /* NULL: alone */
+  zp_rank *rank;
+  zp_workload work;
+  zp_hook hook;
+  char (*names)[ZP_CKPT_NAME];
+  /* Gradients as announced. Without callbacks nothing runs before zp_engine_step, as only one
+   * thread may call MPI: the whole window is kept. With callbacks, one micro-batch. */
+  int64_t rows, row_bytes;
+  char *kept;            /* [rows][row_bytes] */
+  int64_t *at;           /* [lay.n_params] first byte in a row */
+  uint8_t *arrival;      /* [rows][lay.n_params] */
+  int64_t mb;            /* whose gradients may be announced; -1: none's; M: the window is full */
+  int32_t trained, left; /* entries of a micro-batch; of them not announced yet */
+  float *loss;           /* [M] */
+};
+
+/* Of an engine that was created, under its lock. 0, or ZP_E_INTERNAL in e->err. */
+int zp_engine_invariant(zp_engine *e);
+
+/* A workload whose gradients are those announced. */
+zp_workload zp_engine_workload(zp_engine *e);
+
+/* Before the first announcement of a window: nothing has come. */
+void zp_engine_begin(zp_engine *e);
+
+#endif

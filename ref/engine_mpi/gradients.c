@@ -1,0 +1,293 @@
+/* Announcements: staged when they arrive, in any order and from any thread, and passed to the
+ * interpreter in their micro-batch's backward. spec: STEP-3, RED-3, RED-6 */
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/invariant.h"
+#include "engine_state.h"
+
+int zp_engine_invariant(zp_engine *e)
+{
+  const int64_t micro_batches = e->o.config->micro_batches;
+  ZP_INVARIANT(&e->err, e->o.rank, e->rank != NULL && e->rank->rank == e->o.rank);
+  ZP_INVARIANT(&e->err, e->o.rank, e->rows == (e->o.backward ? 1 : micro_batches));
+  ZP_INVARIANT(&e->err, e->o.rank, e->mb >= -1 && e->mb <= micro_batches);
+  ZP_INVARIANT(&e->err, e->o.rank, e->left >= 0 && e->left <= e->trained && e->row_bytes >= 0);
+  ZP_INVARIANT(&e->err, e->o.rank, e->rank->step >= 0);
+  return ZP_OK;
+}
+
+/* "rank 1 (stage 0, dp 1, tp 0), step 3". */
+static void put_position(const zp_engine *e, char *text, size_t cap)
+{
+  const zp_rank *r = e->rank;
+  snprintf(text, cap, "rank %d (stage %d, dp %d, tp %d), step %lld", (int)r->rank, (int)r->at.pp,
+           (int)r->at.dp, (int)r->at.tp, (long long)r->step);
+}
+
+/* What is wrong with an announcement of entry `param`. */
+static int wrong(zp_engine *e, int32_t param, int64_t mb, const char *what)
+{
+  char position[96], name[ZP_CKPT_NAME];
+  put_position(e, position, sizeof position);
+  zp_engine_name(&e->o, param, name, sizeof name);
+  return zp_fail(&e->err, ZP_E_ARRIVAL, e->rank->rank,
+                 "%s: entry %d (%s) was announced for micro-batch %lld: %s (STEP-3)", position,
+                 (int)param, name, (long long)mb, what);
+}
+
+/* Why micro-batch mb's turn is not now. */
+static void put_turn(const zp_engine *e, int64_t mb, char *text, size_t cap)
+{
+  const zp_layout *lay = &e->rank->lay;
+  char name[ZP_CKPT_NAME];
+  int32_t i = 0;
+  if (e->mb < 0) snprintf(text, cap, "no backward is running; announce from within it");
+  else if (e->mb == e->o.config->micro_batches)
+    snprintf(text, cap, "all micro-batches are complete; zp_engine_step comes first");
+  else if (mb != e->mb + 1 || e->o.backward)
+    snprintf(text, cap, "expected micro-batch %lld", (long long)e->mb);
+  else {
+    while (e->o.config->params[lay->first_param + i].frozen ||
+           e->arrival[e->mb * lay->n_params + i] != ZP_AWAITED)
+      i++;
+    zp_engine_name(&e->o, lay->first_param + i, name, sizeof name);
+    snprintf(text, cap,
+             "micro-batch %lld lacks %d of %d gradients, entry %d's (%s) among them; "
+             "call zp_engine_grad_unused for an entry without a gradient",
+             (long long)e->mb, (int)e->left, (int)e->trained, (int)(lay->first_param + i), name);
+  }
+}
+
+static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival, const void *grad)
+{
+  const zp_config *c = e->o.config;
+  const zp_layout *lay = &e->rank->lay;
+  const int32_t i = param - lay->first_param;
+  char turn[200];
+  int64_t row;
+  if (param < 0 || param >= c->n_params) return wrong(e, param, mb, "there is no such entry");
+  if (i < 0 || i >= lay->n_params) return wrong(e, param, mb, "it is another stage's");
+  if (c->params[param].frozen) return wrong(e, param, mb, "it is frozen");
+  if (mb != e->mb || mb == c->micro_batches) {
+    put_turn(e, mb, turn, sizeof turn);
+    return wrong(e, param, mb, turn);
+  }
+  row = e->o.backward ? 0 : mb;
+  if (e->arrival[row * lay->n_params + i] != ZP_AWAITED)
+    return wrong(e, param, mb, "that had been done before");
+  e->arrival[row * lay->n_params + i] = (uint8_t)arrival;
+  if (arrival == ZP_READY && grad)
+    memcpy(e->kept + row * e->row_bytes + e->at[i], grad,
+           (size_t)(c->params[param].numel * zp_dtype_bytes(c->precision)));
+  if (--e->left == 0 && !e->o.backward) {
+    e->mb++;
+    e->left = e->trained;
+  }
+  return ZP_OK;
+}
+
+static int is_empty(const zp_config *c, int32_t param)
+{
+  return param >= 0 && param < c->n_params && c->params[param].numel == 0;
+}
+
+int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
+                         void *stream)
+{
+  char what[120];
+  int status;
+  (void)stream;
+  if (!e) return ZP_E_REFUSED;
+  pthread_mutex_lock(&e->lock);
+  status = e->err.status ? e->err.status : zp_engine_invariant(e);
+  if (status == ZP_OK && dtype != e->o.config->precision) {
+    snprintf(what, sizeof what, "the gradient is %s, and the configuration's precision is %s",
+             zp_dtype_name(dtype), zp_dtype_name(e->o.config->precision));
+    status = wrong(e, param, mb, what);
+  } else if (status == ZP_OK && !grad && !is_empty(e->o.config, param)) {
+    status = wrong(e, param, mb, "the gradient's address is NULL");
+  } else if (status == ZP_OK) {
+    status = announce(e, param, mb, ZP_READY, grad);
+  }
+  if (status == ZP_OK) status = zp_engine_invariant(e);
+  pthread_mutex_unlock(&e->lock);
+  return status;
+}
+
+int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb)
+{
+  int status;
+  if (!e) return ZP_E_REFUSED;
+  pthread_mutex_lock(&e->lock);
+  status = e->err.status ? e->err.status : zp_engine_invariant(e);
+  if (status == ZP_OK) status = announce(e, param, mb, ZP_UNUSED, NULL);
+  if (status == ZP_OK) status = zp_engine_invariant(e);
+  pthread_mutex_unlock(&e->lock);
+  return status;
+}
+
+int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream)
+{
+  char position[96], turn[200];
+  int status;
+  (void)stream;
+  if (!e) return ZP_E_REFUSED;
+  pthread_mutex_lock(&e->lock);
+  if (e->err.status == ZP_OK) (void)zp_engine_invariant(e);
+  if (e->err.status == ZP_OK &&
+      (!loss || e->o.forward || mb != e->mb || mb == e->o.config->micro_batches)) {
+    put_position(e, position, sizeof position);
+    put_turn(e, mb, turn, sizeof turn);
+    zp_fail(&e->err, ZP_E_REFUSED, e->rank->rank, "%s: a loss was given for micro-batch %lld: %s",
+            position, (long long)mb,
+            !loss          ? "its address is NULL"
+            : e->o.forward ? "with callbacks, forward gives it"
+                           : turn);
+  } else if (e->err.status == ZP_OK) {
+    e->loss[mb] = *loss;
+    (void)zp_engine_invariant(e);
+  }
+  status = e->err.status;
+  pthread_mutex_unlock(&e->lock);
+  return status;
+}
+
+void zp_engine_begin(zp_engine *e)
+{
+  e->mb = e->o.backward ? -1 : e->trained > 0 ? 0 : e->o.config->micro_batches;
+  e->left = e->trained;
+  memset(e->arrival, ZP_AWAITED, (size_t)(e->rows * e->rank->lay.n_params));
+  memset(e->loss, 0, (size_t)e->o.config->micro_batches * sizeof *e->loss);
+}
+
+/* ---- What the interpreter asks --------------------------------------------------------------- */
+
+static int callback_failed(zp_engine *e, zp_mb at, const char *which, int code)
+{
+  char position[96];
+  put_position(e, position, sizeof position);
+  zp_fail(&e->err, ZP_E_WORKLOAD, e->rank->rank,
+          "%s: the %s callback of micro-batch %lld failed (it returned %d)", position, which,
+          (long long)at.mb, code);
+  return -1;
+}
+
+static int open_work(void *ctx, const zp_config *cfg, zp_place_of where, const void *const *params,
+                     void **inst)
+{
+  (void)cfg, (void)where, (void)params;
+  *inst = ctx;
+  return 0;
+}
+
+static void close_work(void *inst)
+{
+  (void)inst;
+}
+
+static void first_values(void *ctx, const zp_config *cfg, int32_t param, int32_t tp, int32_t ep,
+                         float *value)
+{
+  const zp_engine *e = ctx;
+  const int64_t n = cfg->params[param].numel;
+  (void)tp, (void)ep;
+  if (e->o.first && e->o.first[param])
+    zp_widen_from(cfg->precision, e->o.first[param], 0, n, value);
+  else memset(value, 0, (size_t)n * sizeof *value);
+}
+
+/* Until its announcement says otherwise. */
+static int is_used(void *ctx, const zp_config *cfg, int32_t param, int32_t dp, int32_t tp, zp_mb at)
+{
+  (void)ctx, (void)cfg, (void)param, (void)dp, (void)tp, (void)at;
+  return 1;
+}
+
+static void shape_of(void *ctx, const zp_config *cfg, int32_t s, int32_t dp, zp_mb at,
+                     zp_message *out)
+{
+  zp_engine *e = ctx;
+  const int mine = s == zp_coord_of(cfg, e->o.rank).pp;
+  int failed;
+  (void)dp;
+  if (!cfg->dynamic_shapes) {
+    *out = mine ? e->o.out : e->o.in;
+    return;
+  }
+  memset(out, 0, sizeof *out);
+  if (!mine) { /* as it came */
+    *out = e->rank->act_in[zp_act_place(e->rank->act_slots, at.mb)];
+    return;
+  }
+  failed = e->o.shape(e->o.ctx, at.step, at.mb, out);
+  if (failed) callback_failed(e, at, "shape", failed);
+  if (failed || zp_engine_message(&e->o, out, "shape's message", &e->err))
+    memset(out, 0, sizeof *out); /* the interpreter ends before it would be sent */
+}
+
+static int run_forward(void *inst, zp_mb at, int32_t slot, const zp_message *in,
+                       const zp_message *out, float *loss)
+{
+  zp_engine *e = inst;
+  const zp_engine_call call = {at.step, at.mb, slot, NULL, in, out, loss};
+  int failed;
+  *loss = e->loss[at.mb];
+  if (e->err.status) return -1;
+  if (!e->o.forward) return 0;
+  failed = e->o.forward(e->o.ctx, &call);
+  return failed ? callback_failed(e, at, "forward", failed) : 0;
+}
+
+static int call_backward(zp_engine *e, zp_mb at, int32_t slot, const zp_message *dout,
+                         const zp_message *din)
+{
+  const zp_engine_call call = {at.step, at.mb, slot, NULL, dout, din, NULL};
+  int failed;
+  pthread_mutex_lock(&e->lock); /* threads may announce too early or too late: that is an error */
+  zp_engine_begin(e);
+  e->mb = at.mb;
+  pthread_mutex_unlock(&e->lock);
+  failed = e->o.backward(e->o.ctx, &call);
+  pthread_mutex_lock(&e->lock);
+  e->mb = -1;
+  pthread_mutex_unlock(&e->lock);
+  if (e->err.status) return -1;
+  return failed ? callback_failed(e, at, "backward", failed) : 0;
+}
+
+static int run_backward(void *inst, zp_mb at, int32_t slot, const zp_message *dout,
+                        const zp_message *din, zp_sink sink)
+{
+  zp_engine *e = inst;
+  const int64_t row = e->o.backward ? 0 : at.mb;
+  zp_rank *r = e->rank;
+  if (e->o.backward && call_backward(e, at, slot, dout, din)) return -1;
+  for (int32_t i = r->lay.n_params - 1; i >= 0; i--) {
+    const uint8_t arrival = e->arrival[row * r->lay.n_params + i];
+    if (arrival == ZP_UNUSED) r->used[i] = 0;
+    if (arrival == ZP_READY)
+      sink.arrive(sink.ctx, r->lay.first_param + i, e->kept + row * e->row_bytes + e->at[i]);
+  }
+  return 0;
+}
+
+static void name_of(void *ctx, const zp_config *cfg, int32_t param, char *text, int64_t cap)
+{
+  const zp_engine *e = ctx;
+  (void)cfg;
+  zp_engine_name(&e->o, param, text, cap);
+}
+
+zp_workload zp_engine_workload(zp_engine *e)
+{
+  return (zp_workload){.ctx = e,
+                       .open = open_work,
+                       .close = close_work,
+                       .init = first_values,
+                       .used = is_used,
+                       .shape = shape_of,
+                       .forward = run_forward,
+                       .backward = run_backward,
+                       .name = name_of};
+}

@@ -1,0 +1,49 @@
+/* The list of findings. conformance/TRACE.md */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge.h"
+
+enum { NAMED = 7 };
+
+void zp_trace_add_finding(judge *j, const char *kind, int32_t rank, int64_t record, int warning,
+                          const char *format, ...)
+{
+  zp_trace_verdict *v = j->verdict;
+  zp_trace_finding *f;
+  va_list args;
+  if (v->findings == j->findings_cap) {
+    const int32_t n = j->findings_cap ? 2 * j->findings_cap : 8;
+    v->finding = zp_trace_grow(&j->failure, v->finding, (size_t)j->findings_cap, (size_t)n,
+                               sizeof *v->finding);
+    j->findings_cap = n;
+  }
+  f = &v->finding[v->findings++];
+  *f = (zp_trace_finding){kind, rank, warning, record, v->findings, NULL, NULL, 0};
+  v->errors += !warning;
+  va_start(args, format);
+  if (vasprintf(&f->text, format, args) < 0) f->text = zp_trace_grow(&j->failure, NULL, 0, 1, 1);
+  va_end(args);
+}
+
+void zp_trace_set_ranks(judge *j, const int32_t *rank, int32_t n)
+{
+  zp_trace_finding *f = &j->verdict->finding[j->verdict->findings - 1];
+  f->ranks = zp_trace_grow(&j->failure, NULL, 0, (size_t)n, sizeof *f->ranks);
+  memcpy(f->ranks, rank, (size_t)n * sizeof *rank);
+  f->n_ranks = n;
+}
+
+const char *zp_trace_ranks(const int32_t *rank, int32_t n, char *text)
+{
+  if (n == 1) snprintf(text, ZP_TRACE_RANKS, "rank %d", (int)rank[0]);
+  if (n == 1) return text;
+  int at = snprintf(text, ZP_TRACE_RANKS, "%d ranks (", (int)n);
+  for (int32_t i = 0; i < n && (n <= NAMED + 1 || i < NAMED); i++)
+    at += snprintf(text + at, (size_t)(ZP_TRACE_RANKS - at), "%d, ", (int)rank[i]);
+  if (n <= NAMED + 1) at -= 2;
+  snprintf(text + at, (size_t)(ZP_TRACE_RANKS - at), n <= NAMED + 1 ? ")" : "...)");
+  return text;
+}

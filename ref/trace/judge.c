@@ -1,0 +1,289 @@
+/* Replays a recorded run and reports inconsistencies. conformance/TRACE.md */
+#define _GNU_SOURCE
+#include "judge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Errors before warnings, then by record; at one record, a cycle after the missing ranks that cause
+ * it. */
+static int by_record(const void *a, const void *b)
+{
+  const zp_trace_finding *x = a, *y = b;
+  const int late_x = strcmp(x->kind, "cycle") == 0, late_y = strcmp(y->kind, "cycle") == 0;
+  if (x->warning != y->warning) return x->warning - y->warning;
+  if (x->record != y->record) return x->record < y->record ? -1 : 1;
+  if (late_x != late_y) return late_x - late_y;
+  return x->order < y->order ? -1 : 1;
+}
+
+/* A rank waits for an asynchronous operation for which it had stopped waiting. */
+static void wait_for(player *p, int64_t ago)
+{
+  for (int32_t k = 0; k < p->n_detached; k++) {
+    wait w = p->detached[k];
+    if (w.record != p->reader.records - ago) continue;
+    p->detached[k] = p->detached[--p->n_detached];
+    w.async = 0;
+    if (zp_trace_is_open(w.g, w.i)) zp_trace_add_wait(p, w);
+    return;
+  }
+}
+
+static member resolve(judge *j, player *p, zp_trace_def *d)
+{
+  if (d->link >= 0) return p->link[d->link];
+  member m = d->group < p->groups ? p->group[d->group] : (member){NULL, -1};
+  if (m.g != NULL && d->sig.op >= ZP_TRACE_SEND && !(d->sig.flags & ZP_TRACE_ANY))
+    m = zp_trace_pair(j, p, &m, &d->sig, p->reader.records - 1);
+  if (d != &p->reader.inline_op) {
+    if (p->links == p->links_cap) {
+      const int32_t n = p->links_cap ? 2 * p->links_cap : 8;
+      p->link =
+          zp_trace_grow(&j->failure, p->link, (size_t)p->links_cap, (size_t)n, sizeof *p->link);
+      p->links_cap = n;
+    }
+    d->link = p->links;
+    p->link[p->links++] = m;
+  }
+  return m;
+}
+
+/* The rank enters an operation and waits, unless it was the last member to enter. */
+static void enter(judge *j, player *p, zp_trace_def *d)
+{
+  const member m = resolve(j, p, d);
+  const int64_t record = p->reader.records - 1;
+  if (m.g == NULL) {
+    j->unjudged++;
+    return;
+  }
+  if (d->sig.op < ZP_TRACE_SEND && d->sig.root >= m.g->size && !m.g->reported) {
+    char text[ZP_TRACE_NAME];
+    m.g->reported = 1;
+    zp_trace_describe(&d->sig, text, sizeof text);
+    zp_trace_add_finding(j, "root", p->reader.rank, record, 0,
+                         "rank %d enters %s at its record %" PRId64
+                         ": got root %d, expected 0 to %d",
+                         (int)p->reader.rank, text, record, (int)d->sig.root, (int)m.g->size - 1);
+  }
+  if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(p, m, &d->sig, record);
+  else if (zp_trace_enter(j, p, m, &d->sig, record))
+    zp_trace_add_wait(p, (wait){m.g, m.g->pos[m.place] - 1, record, d->sig.flags & ZP_TRACE_ASYNC});
+}
+
+/* Replays a rank until it must wait. */
+static void replay(judge *j, player *p)
+{
+  zp_trace_item *item = &j->item;
+  while (zp_trace_next(&p->reader, item)) {
+    switch (item->kind) {
+    case ZP_TRACE_OP: enter(j, p, item->op); break;
+    case ZP_TRACE_GROUP: zp_trace_join(j, p, item); break;
+    case ZP_TRACE_CALL: p->in_call = 1; break;
+    case ZP_TRACE_CALL_END: p->in_call = 0; break;
+    case ZP_TRACE_WAIT: wait_for(p, item->number); break;
+    case ZP_TRACE_SOURCE:
+      zp_trace_source(j, p, p->reader.records - item->number, item->source);
+      break;
+    case ZP_TRACE_STEP: p->step = item->number; break;
+    default: break;
+    }
+    if (p->waits > 0 && !p->in_call) {
+      p->blocked = 1;
+      return;
+    }
+  }
+  p->blocked = p->waits > 0;
+}
+
+/* Each file has the world size of its run. Returns 1 if all agree; else reports two of them. */
+static int one_run(judge *j)
+{
+  int32_t first = -1, other = -1, n = 0, n_other = 0;
+  for (int32_t r = 0; r < j->world; r++) {
+    const int32_t world = j->p[r].reader.world;
+    if (world == 0) continue;
+    if (first < 0) first = r;
+    n += world == j->p[first].reader.world;
+    if (world == j->p[first].reader.world) continue;
+    if (other < 0) other = r;
+    n_other++;
+  }
+  if (other < 0) return 1;
+  zp_trace_add_finding(
+      j, "world", -1, 0, 0,
+      "rank-%d.zpt belongs to a run of %d ranks (%d file%s), but rank-%d.zpt belongs to a "
+      "run of %d ranks: nothing is judged. If the folder has traces of two runs, empty it "
+      "and record again. If it was one run, give all ranks the same world size "
+      "(ZEROPROOF_TRACE_WORLD, WORLD_SIZE)",
+      (int)first, (int)j->p[first].reader.world, (int)n, n > 1 ? "s" : "", (int)other,
+      (int)j->p[other].reader.world);
+  return 0;
+}
+
+static void open_ranks(judge *j, int32_t world)
+{
+  if (world <= j->world) return;
+  j->p = zp_trace_grow(&j->failure, j->p, (size_t)j->world, (size_t)world, sizeof *j->p);
+  for (; j->world < world; j->world++) {
+    zp_trace_reader *r = &j->p[j->world].reader;
+    zp_trace_open(r, &j->failure, j->dir, j->world);
+    j->bytes += r->bytes;
+  }
+}
+
+static void report_missing(judge *j)
+{
+  char who[ZP_TRACE_RANKS];
+  int32_t *gone = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, sizeof *gone);
+  for (int32_t r = 0; r < j->world; r++)
+    if (j->p[r].reader.state == ZP_TRACE_MISSING) gone[j->missing++] = r;
+  if (j->missing > 0) {
+    zp_trace_add_finding(
+        j, "missing", gone[0], 0, 0, "%s ha%s no trace: file rank-%d.zpt is missing",
+        zp_trace_ranks(gone, j->missing, who), j->missing > 1 ? "ve" : "s", (int)gone[0]);
+    zp_trace_set_ranks(j, gone, j->missing);
+  }
+  free(gone);
+}
+
+/* Opens the traces. Makes all ranks ready if the traces can be judged. */
+static void start(judge *j)
+{
+  const int32_t named = zp_trace_named(j->dir);
+  if (named <= 0)
+    zp_trace_fail(&j->failure, ZP_E_REFUSED, "%s: %s.", j->dir,
+                  named < 0 && errno == EOVERFLOW
+                      ? "the rank in a file name is too large (a run has at most 131072 ranks)"
+                  : named < 0 ? strerror(errno)
+                              : "no traces found, expected files rank-N.zpt");
+  open_ranks(j, named);
+  int32_t most = 0;
+  for (int32_t r = 0; r < named; r++)
+    if (j->p[r].reader.world > most) most = j->p[r].reader.world;
+  if (!one_run(j)) return;
+  open_ranks(j, most);
+  j->world_known = most > 0;
+  report_missing(j);
+  j->ready = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, sizeof *j->ready);
+  for (int32_t r = j->world; r-- > 0;) j->ready[j->n_ready++] = r;
+}
+
+static void finish(judge *j)
+{
+  int32_t stopped = 0, first = -1;
+  for (int32_t r = 0; r < j->world; r++) {
+    const player *p = &j->p[r];
+    j->records += p->reader.records;
+    j->unjudged += p->anys;
+    if (p->reader.state == ZP_TRACE_ENDED) j->ended++;
+    if (p->reader.state == ZP_TRACE_STOPPED) {
+      stopped++;
+      if (first < 0) first = r;
+    }
+    if (p->reader.state == ZP_TRACE_DAMAGED)
+      zp_trace_add_finding(j, "damaged", r, p->reader.records, 0,
+                           "rank %d's trace is damaged after record %" PRId64 ", near byte %" PRId64
+                           ": the rest of it is not judged",
+                           (int)r, p->reader.records,
+                           p->reader.offset - p->reader.have + p->reader.at);
+  }
+  zp_trace_report_behind(j);
+  zp_trace_report_short(j);
+  if (stopped)
+    zp_trace_add_finding(
+        j, "unfinished", first, j->p[first].reader.records, 1,
+        "%d trace%s without an end mark (%srank %d): %s killed or did not close %s", (int)stopped,
+        stopped > 1 ? "s" : "", stopped > 1 ? "first: " : "", (int)first,
+        stopped > 1 ? "these ranks were" : "the rank was",
+        stopped > 1 ? "their traces" : "its trace");
+  if (j->records == 0)
+    zp_trace_add_finding(j, "empty", -1, 0, 0,
+                         "all traces are empty: the recorder recorded no operation");
+  if (j->unjudged)
+    zp_trace_add_finding(
+        j, "unjudged", -1, 0, 1,
+        "%" PRId64
+        " records are not judged: the members of their group, or their source or destination, "
+        "are not known",
+        j->unjudged);
+}
+
+static void clean(judge *j)
+{
+  for (int64_t i = 0; i < j->groups; i++) {
+    group *g = j->all[i];
+    free(g->key);
+    free(g->rank);
+    free(g->pos);
+    free(g->absent);
+    free(g->ring);
+    free(g->ahead);
+    free(g);
+  }
+  for (int32_t r = 0; r < j->world && j->p; r++) {
+    player *p = &j->p[r];
+    zp_trace_close(&p->reader);
+    free(p->group);
+    free(p->link);
+    free(p->wait);
+    free(p->detached);
+    free(p->any);
+  }
+  for (int32_t i = 0; i < j->gaps; i++) {
+    free(j->gap[i].late);
+    free(j->gap[i].early);
+  }
+  free(j->gap);
+  free(j->p);
+  free(j->ready);
+  free(j->table);
+  free(j->all);
+  free(j);
+}
+
+static void judge_all(judge *j)
+{
+  zp_trace_verdict *v = j->verdict;
+  start(j);
+  if (j->n_ready > 0) {
+    do {
+      while (j->n_ready > 0) replay(j, &j->p[j->ready[--j->n_ready]]);
+    } while (zp_trace_stall(j));
+    finish(j);
+  }
+  if (v->findings > 1) qsort(v->finding, (size_t)v->findings, sizeof *v->finding, by_record);
+}
+
+int zp_trace_judge(const char *dir, zp_trace_verdict *v, zp_error *err)
+{
+  judge *j = calloc(1, sizeof *j);
+  int status;
+  memset(v, 0, sizeof *v);
+  if (j == NULL) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for %zu bytes.", sizeof *j);
+  j->dir = dir;
+  j->verdict = v;
+  if (setjmp(j->failure.leave) == 0) judge_all(j);
+  status = j->failure.err.status;
+  if (status != 0) zp_fail(err, status, -1, "%s", j->failure.err.text);
+  v->world = j->world;
+  v->records = j->records;
+  v->unjudged = j->unjudged;
+  v->mismatches = j->mismatches;
+  v->cycles = j->cycles;
+  v->async_cycles = j->warnings;
+  clean(j);
+  return status;
+}
+
+void zp_trace_verdict_free(zp_trace_verdict *v)
+{
+  for (int32_t i = 0; i < v->findings; i++) {
+    free(v->finding[i].text);
+    free(v->finding[i].ranks);
+  }
+  free(v->finding);
+}

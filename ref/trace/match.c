@@ -1,0 +1,381 @@
+/* Matches the k-th operations of all members of a group. conformance/TRACE.md, LEDG-2 */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge.h"
+
+enum { TEXT = 160, WHERE = 560 };
+/* Limits that hold for files of any size: members of all groups (128 groups of the largest world);
+ * the ids of groups in a file. */
+enum { SPARE_MEMBERS = 1 << 24, SPARE_IDS = 1024 };
+
+static uint64_t hash(const char *s)
+{
+  uint64_t h = 14695981039346656037u;
+  for (; *s; s++) h = (h ^ (uint8_t)*s) * 1099511628211u;
+  return h ^ h >> 29;
+}
+
+static group **slot(judge *j, const char *key)
+{
+  int64_t i = (int64_t)(hash(key) % (uint64_t)j->cap);
+  while (j->table[i] != NULL && strcmp(j->table[i]->key, key) != 0) i = (i + 1) % j->cap;
+  return &j->table[i];
+}
+
+static void grow_table(judge *j)
+{
+  const int64_t old = j->cap;
+  j->cap = old ? old * 2 : 1024;
+  free(j->table);
+  j->table = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->cap, sizeof(group *));
+  j->all = zp_trace_grow(&j->failure, j->all, (size_t)old, (size_t)j->cap, sizeof(group *));
+  for (int64_t i = 0; i < j->groups; i++) *slot(j, j->all[i]->key) = j->all[i];
+}
+
+static group *find_group(judge *j, const char *key, int32_t size)
+{
+  if (2 * j->groups >= j->cap) grow_table(j);
+  group **at = slot(j, key);
+  if (*at != NULL) return *at;
+  group *g = zp_trace_grow(&j->failure, NULL, 0, 1, sizeof *g);
+  g->key = strdup(key);
+  if (g->key == NULL) g->key = zp_trace_grow(&j->failure, NULL, 0, 1, 1);
+  g->size = size;
+  g->rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)size, sizeof *g->rank);
+  g->pos = zp_trace_grow(&j->failure, NULL, 0, (size_t)size, sizeof *g->pos);
+  g->absent = zp_trace_grow(&j->failure, NULL, 0, (size_t)size, 1);
+  for (int32_t i = 0; i < size; i++) g->rank[i] = -1;
+  g->index = j->groups;
+  j->all[j->groups++] = g;
+  *at = g;
+  return g;
+}
+
+/* The rank at a place, or -1. */
+static int32_t listed_rank(const zp_trace_item *item, int32_t place)
+{
+  for (int32_t i = 0; i < item->runs; i++) {
+    if (place < item->run[i].length) return item->run[i].first + place * item->run[i].stride;
+    place -= item->run[i].length;
+  }
+  return -1;
+}
+
+static int32_t listed_index(const zp_trace_item *item, int32_t rank)
+{
+  int32_t place = 0;
+  for (int32_t i = 0; i < item->runs; i++)
+    for (int32_t k = 0; k < item->run[i].length; k++, place++)
+      if (item->run[i].first + k * item->run[i].stride == rank) return place;
+  return -1;
+}
+
+/* A rank that is a member twice, or -1. */
+static int32_t repeated_rank(judge *j, const zp_trace_item *item)
+{
+  /* a single run, which recorders write for most groups, needs no table */
+  if (item->runs == 1 && (item->run->stride != 0 || item->size == 1)) return -1;
+  uint8_t *seen = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, 1);
+  int32_t found = -1;
+  for (int32_t i = 0; i < item->runs && found < 0; i++)
+    for (int32_t k = 0; k < item->run[i].length && found < 0; k++) {
+      const int32_t rank = item->run[i].first + k * item->run[i].stride;
+      if (seen[rank]++) found = rank;
+    }
+  free(seen);
+  return found;
+}
+
+/* Returns 1 for a valid definition of a group; else reports the error. */
+static int is_valid_group(judge *j, const player *p, const zp_trace_item *item)
+{
+  const int32_t me = p->reader.rank;
+  const int64_t at = p->reader.records;
+  int32_t double_rank;
+  if (item->size > (j->world_known ? j->world : ZP_TRACE_WORLD))
+    zp_trace_add_finding(
+        j, "group", me, at, 0,
+        "rank %d joins group %s with %d members, expected at most %d, the ranks of the run: "
+        "the group is not judged",
+        (int)me, item->name, (int)item->size, (int)j->world);
+  else if ((double_rank = repeated_rank(j, item)) >= 0)
+    zp_trace_add_finding(
+        j, "group", me, at, 0,
+        "rank %d joins group %s, which lists rank %d twice: the group is not judged", (int)me,
+        item->name, (int)double_rank);
+  else return 1;
+  return 0;
+}
+
+/* A group takes memory in proportion to its members, of which a few bytes of a file can name many.
+ * In a complete run, the file of each member defines the group, so the files have at least one byte
+ * per member. */
+static int has_room(judge *j, const zp_trace_item *item)
+{
+  if (*slot(j, item->name) != NULL) return 1;
+  if (j->members + item->size > SPARE_MEMBERS + j->bytes) {
+    if (!j->crowded)
+      zp_trace_add_finding(j, "group", -1, 0, 0,
+                           "the groups of the traces have more members than files of %" PRId64
+                           " bytes can define: group %s and later groups are not judged",
+                           j->bytes, item->name);
+    j->crowded = 1;
+    return 0;
+  }
+  j->members += item->size;
+  return 1;
+}
+
+/* The entry of a group id, or NULL if the id is too large for the number of groups in the file. */
+static member *numbered(player *p, int64_t id)
+{
+  if (id >= SPARE_IDS + 8 * ++p->joins || id > INT32_MAX / 2) return NULL;
+  if (id >= p->groups) {
+    const int32_t n = (int32_t)(id + 1 > 2 * (int64_t)p->groups ? id + 1 : 2 * (int64_t)p->groups);
+    p->group =
+        zp_trace_grow(p->reader.failure, p->group, (size_t)p->groups, (size_t)n, sizeof *p->group);
+    p->groups = n;
+  }
+  p->group[id] = (member){NULL, -1};
+  return &p->group[id];
+}
+
+void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
+{
+  const int32_t me = p->reader.rank;
+  member *m = numbered(p, item->number);
+  if (m == NULL) return; /* its operations are not judged */
+  const int32_t place = item->place >= 0 ? item->place : listed_index(item, me);
+  if (item->size == 0 || !is_valid_group(j, p, item)) return;
+  if (place < 0 || place >= item->size) return;
+  if (j->cap == 0) grow_table(j);
+  if (!has_room(j, item)) return;
+  group *g = find_group(j, item->name, item->size);
+  if (g->size != item->size) {
+    zp_trace_add_finding(j, "group", me, p->reader.records, 0,
+                         "rank %d joins group %s with %d members, expected %d as on other ranks",
+                         (int)me, item->name, (int)item->size, (int)g->size);
+    return;
+  }
+  const int32_t theirs = item->members ? listed_rank(item, place) : me;
+  if ((g->rank[place] >= 0 && g->rank[place] != me) || theirs != me) {
+    zp_trace_add_finding(j, "group", me, p->reader.records, 0,
+                         "rank %d joins group %s at place %d, which belongs to rank %d", (int)me,
+                         item->name, (int)place, (int)(theirs != me ? theirs : g->rank[place]));
+    return;
+  }
+  int32_t q = 0;
+  for (int32_t i = 0; i < item->runs && !g->named; i++)
+    for (int32_t k = 0; k < item->run[i].length; k++, q++)
+      if (g->rank[q] < 0) g->rank[q] = item->run[i].first + k * item->run[i].stride;
+  g->named |= item->runs > 0;
+  g->rank[place] = me;
+  *m = (member){g, place};
+}
+
+int32_t zp_trace_rank_at(const group *g, int32_t place)
+{
+  if (g->rank[place] >= 0 || g->parent == NULL) return g->rank[place];
+  return g->parent->rank[place ? g->to : g->from];
+}
+
+/* The sends from one place to another form a group of two. */
+member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *s, int64_t record)
+{
+  char key[ZP_TRACE_NAME + 64];
+  const int sends = s->op == ZP_TRACE_SEND;
+  if (s->root < 0) return (member){NULL, -1}; /* the peer is not known */
+  if (s->root >= m->g->size) {
+    zp_trace_add_finding(j, "group", p->reader.rank, record, 0,
+                         "rank %d %s place %d of group %s, expected 0 to %d", (int)p->reader.rank,
+                         sends ? "sends to" : "receives from", (int)s->root, m->g->key,
+                         (int)m->g->size - 1);
+    return (member){NULL, -1};
+  }
+  const int32_t from = sends ? m->place : s->root, to = sends ? s->root : m->place;
+  snprintf(key, sizeof key, "%s\n%d>%d", m->g->key, (int)from, (int)to);
+  group *g = find_group(j, key, 2);
+  g->parent = m->g;
+  g->from = from;
+  g->to = to;
+  g->rank[!sends] = p->reader.rank;
+  return (member){g, !sends};
+}
+
+inst *zp_trace_inst(group *g, int64_t i)
+{
+  return &g->ring[i & (g->cap - 1)];
+}
+
+/* Operation i of g, which is new or incomplete. */
+static inst *reach(judge *j, group *g, int64_t i)
+{
+  while (i >= g->base + g->count) {
+    if (g->count == g->cap) {
+      const int32_t n = g->cap ? 2 * g->cap : 2;
+      inst *ring = zp_trace_grow(&j->failure, NULL, 0, (size_t)n, sizeof *ring);
+      for (int64_t k = g->base; k < g->base + g->count; k++)
+        ring[k & (n - 1)] = *zp_trace_inst(g, k);
+      free(g->ring);
+      g->ring = ring;
+      g->cap = n;
+    }
+    const int64_t k = g->base + g->count++;
+    *zp_trace_inst(g, k) = (inst){.need = g->size - g->absents, .seen = -1};
+  }
+  return zp_trace_inst(g, i);
+}
+
+static int known_differ(int64_t a, int64_t b, int64_t unknown)
+{
+  return a != b && a != unknown && b != unknown;
+}
+
+static int same(const zp_trace_sig *a, const zp_trace_sig *b)
+{
+  const int p2p = a->op >= ZP_TRACE_SEND;
+  if (!p2p &&
+      (a->op != b->op || known_differ(a->redop, b->redop, 0) || known_differ(a->root, b->root, -1)))
+    return 0;
+  return !known_differ(a->count, b->count, -1) && !known_differ(a->dtype, b->dtype, 0);
+}
+
+void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text, size_t cap)
+{
+  char what[TEXT];
+  zp_trace_describe(s, what, sizeof what);
+  if (g->parent != NULL)
+    snprintf(text, cap, "%s (number %" PRId64 " from place %d to %d of group %s)", what, i,
+             (int)g->from, (int)g->to, g->parent->key);
+  else {
+    char who[ZP_TRACE_RANKS] = "";
+    int32_t known = 0;
+    while (known < g->size && g->rank[known] >= 0) known++;
+    if (known == g->size) zp_trace_ranks(g->rank, g->size, who);
+    snprintf(text, cap, "%s (number %" PRId64 " of group %s%s%s)", what, i, g->key,
+             who[0] != 0 ? ", " : "", who);
+  }
+}
+
+/* "rank 2", "2 ranks (0, 2)": the members that entered what most did; odd: the only one that did
+ * not, or -1. */
+static const char *majority(judge *j, const group *g, int32_t odd, int32_t first, int32_t n,
+                            char *text)
+{
+  int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof *rank), k = 0;
+  for (int32_t q = 0; q < g->size && odd >= 0; q++)
+    if (!g->absent[q] && g->rank[q] >= 0 && g->rank[q] != odd) rank[k++] = g->rank[q];
+  if (k == n) zp_trace_ranks(rank, n, text);
+  else if (n == 1) zp_trace_ranks(&first, 1, text);
+  else snprintf(text, ZP_TRACE_RANKS, "rank %d and %d more", (int)first, (int)n - 1);
+  free(rank);
+  return text;
+}
+
+static void report_mismatch(judge *j, group *g, int64_t i, const inst *x)
+{
+  char want[WHERE], got[TEXT], who[ZP_TRACE_RANKS];
+  const int swap = x->n_odd > x->n, tie = x->n_odd == x->n; /* the majority is considered correct */
+  j->mismatches++;
+  if (g->reported) return;
+  g->reported = 1;
+  zp_trace_where(g, i, swap ? &x->odd : &x->sig, want, sizeof want);
+  zp_trace_describe(swap ? &x->sig : &x->odd, got, sizeof got);
+  const int32_t odd = swap ? x->first : x->odd_first, other = swap ? x->odd_first : x->first;
+  const int32_t few = swap ? x->n : x->n_odd;
+  zp_trace_add_finding(j, "mismatch", odd, swap ? x->record : x->odd_record, 0,
+                       "rank %d enters %s at its record %" PRId64 "%s %s%s %s%s", (int)odd, got,
+                       swap ? x->record : x->odd_record, tie ? ", but" : "; expected", want,
+                       tie ? " is entered by" : ", as entered by",
+                       majority(j, g, few > 1 ? -1 : odd, other, swap ? x->n_odd : x->n, who),
+                       tie       ? "; the traces do not show which of the two is right"
+                       : few > 1 ? "; other ranks differ as well"
+                                 : "");
+}
+
+void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x)
+{
+  if (!same(&x->sig, &x->odd)) report_mismatch(j, g, i, x);
+}
+
+void zp_trace_end_wait(judge *j, player *p, int32_t w)
+{
+  p->wait[w] = p->wait[--p->waits];
+  if (p->waits == 0 && p->blocked) {
+    p->blocked = 0;
+    j->ready[j->n_ready++] = p->reader.rank;
+  }
+}
+
+static void complete(judge *j, group *g, int64_t i)
+{
+  inst *x = zp_trace_inst(g, i);
+  if (x->n_odd > 0) report_mismatch(j, g, i, x);
+  for (int32_t q = 0; q < g->size; q++) {
+    if (g->rank[q] < 0 || g->pos[q] <= i) continue;
+    player *p = &j->p[g->rank[q]];
+    for (int32_t w = 0; w < p->waits; w++)
+      if (p->wait[w].g == g && p->wait[w].i == i) {
+        zp_trace_end_wait(j, p, w);
+        break;
+      }
+  }
+  while (g->count > 0 && zp_trace_inst(g, g->base)->need == 0) {
+    g->base++;
+    g->count--;
+  }
+}
+
+void zp_trace_add_wait(player *p, wait w)
+{
+  if (p->waits == p->waits_cap) {
+    const int32_t n = p->waits_cap ? 2 * p->waits_cap : 2;
+    p->wait =
+        zp_trace_grow(p->reader.failure, p->wait, (size_t)p->waits_cap, (size_t)n, sizeof *p->wait);
+    p->waits_cap = n;
+  }
+  p->wait[p->waits++] = w;
+}
+
+int zp_trace_is_open(group *g, int64_t i)
+{
+  return i >= g->base && i < g->base + g->count && zp_trace_inst(g, i)->need > 0;
+}
+
+int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record)
+{
+  group *g = m.g;
+  const int64_t i = g->pos[m.place]++;
+  if (g->size == 1 || g->absent[m.place]) return 0;
+  inst *x = reach(j, g, i);
+  if (x->n == 0) {
+    x->sig = *sig;
+    x->first = p->reader.rank;
+    x->record = record;
+    x->n = 1;
+  } else if (same(&x->sig, sig)) {
+    x->n++;
+    if (x->sig.count < 0) x->sig.count = sig->count;
+    if (x->sig.dtype == 0) x->sig.dtype = sig->dtype;
+    if (x->sig.redop == 0) x->sig.redop = sig->redop;
+  } else if (x->n_odd++ == 0) {
+    x->odd = *sig;
+    x->odd_first = p->reader.rank;
+    x->odd_record = record;
+  }
+  if (--x->need > 0) return 1;
+  complete(j, g, i);
+  return 0;
+}
+
+void zp_trace_drop_member(judge *j, group *g, int32_t place)
+{
+  if (g->absent[place]) return;
+  g->absent[place] = 1;
+  g->absents++;
+  for (int64_t i = g->base > g->pos[place] ? g->base : g->pos[place]; i < g->base + g->count; i++)
+    if (--zp_trace_inst(g, i)->need == 0) complete(j, g, i);
+}

@@ -1,0 +1,127 @@
+/* Recorded runs: one file per rank with its operations in program order (conformance/TRACE.md).
+ * This is the format, and a reader that buffers a few kilobytes of a file and closes it between
+ * reads. */
+#ifndef ZP_TRACE_TRACE_H
+#define ZP_TRACE_TRACE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "failure.h"
+
+/* The tag of an item. A tag from ZP_TRACE_FIRST_DEF on is an operation, given by its definition. */
+enum {
+  ZP_TRACE_HOLE = 0, /* a crash left zeros: the trace ends here */
+  ZP_TRACE_GROUP = 1,
+  ZP_TRACE_DEF = 2,
+  ZP_TRACE_PHASE = 3,
+  ZP_TRACE_STEP = 4,
+  ZP_TRACE_WAIT = 5,
+  ZP_TRACE_CALL = 6,
+  ZP_TRACE_CALL_END = 7,
+  ZP_TRACE_TIME = 8,
+  ZP_TRACE_END = 9,
+  ZP_TRACE_OP = 10,     /* an operation written out; the reader returns it for both forms */
+  ZP_TRACE_SOURCE = 11, /* the source of an earlier receive from any source */
+  ZP_TRACE_FIRST_DEF = 16
+};
+/* The most ranks of a run. The limit keeps a damaged header from requesting all memory. */
+enum { ZP_TRACE_WORLD = 1 << 17 };
+enum { ZP_TRACE_DEFS = 1024, ZP_TRACE_NAME = 256 };
+enum { ZP_TRACE_ASYNC = 1, ZP_TRACE_ANY = 2 }; /* flags; ANY: a receive from any source */
+#define ZP_TRACE_MAGIC "ZPTRACE\1"
+
+enum { ZP_TRACE_SEND = 10, ZP_TRACE_RECV = 11, ZP_TRACE_OPS = 12 };
+enum { ZP_TRACE_REDOPS = 11, ZP_TRACE_DTYPES = 18 };
+extern const char *const zp_trace_ops[ZP_TRACE_OPS];
+
+/* The arguments on which the members of a group must agree. */
+typedef struct zp_trace_sig {
+  int64_t count; /* -1: unknown */
+  int32_t root;  /* place in the group, for p2p of the peer; -1: unknown, or not used */
+  uint8_t op, redop, dtype, flags;
+} zp_trace_sig;
+
+typedef struct zp_trace_def {
+  zp_trace_sig sig;
+  int32_t group; /* the file's own number */
+  int32_t phase; /* the file's own number; 0: no phase */
+  int32_t link;  /* for the caller, initially -1; not part of the file */
+} zp_trace_def;
+
+typedef struct zp_trace_run { /* members first, first + stride, … */
+  int32_t first, stride, length;
+} zp_trace_run;
+
+typedef struct zp_trace_item {
+  int kind;
+  zp_trace_def *op;             /* ZP_TRACE_OP */
+  int64_t number;               /* id of a group or phase; the step; distance in operations */
+  int32_t source;               /* place in the group */
+  char name[ZP_TRACE_NAME];     /* of a group or phase */
+  int32_t size, place, members; /* of a group: 0, -1, 0 where unknown */
+  const zp_trace_run *run;      /* [runs] the members; valid until the next item */
+  int32_t runs;
+} zp_trace_item;
+
+typedef enum zp_trace_state {
+  ZP_TRACE_READING = 0,
+  ZP_TRACE_MISSING,
+  ZP_TRACE_STOPPED, /* the file ends without an end mark */
+  ZP_TRACE_DAMAGED, /* the next item is invalid */
+  ZP_TRACE_ENDED
+} zp_trace_state;
+
+typedef struct zp_trace_reader {
+  zp_trace_failure *failure;
+  const char *dir;
+  int32_t rank, world; /* world 0: unknown */
+  uint8_t *buffer;
+  int32_t at, have;
+  int64_t offset, records, ns, bytes; /* bytes: of the file */
+  zp_trace_state state;
+  zp_trace_def *def, inline_op;
+  int32_t defs;
+  zp_trace_run *run;
+  int32_t runs_cap;
+} zp_trace_reader;
+
+/* Opens the trace of a rank in dir (borrowed, like failure). If the file is missing or not a trace,
+ * `state` reports it; if it cannot be read, the function fails. */
+void zp_trace_open(zp_trace_reader *r, zp_trace_failure *failure, const char *dir, int32_t rank);
+/* Returns 1, or 0 at the end of the trace, for which `state` gives the reason. */
+int zp_trace_next(zp_trace_reader *r, zp_trace_item *item);
+void zp_trace_close(zp_trace_reader *r);
+/* Returns 1 + the highest rank in a file name in dir, 0 without such files, or -1 if dir cannot be
+ * read (errno). */
+int32_t zp_trace_named(const char *dir);
+/* "all_reduce sum 96 fp32", at most cap bytes. */
+void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap);
+
+/* ---- Judging --------------------------------------------------------------------------------- */
+
+typedef struct zp_trace_finding {
+  const char *kind;
+  int32_t rank, warning; /* rank: the first of ranks, or -1 */
+  int64_t record, order;
+  char *text;
+  int32_t *ranks, n_ranks; /* the ranks that it concerns; n_ranks 0: only rank */
+} zp_trace_finding;
+
+typedef struct zp_trace_verdict {
+  int32_t world, errors;
+  int64_t records, unjudged, mismatches, cycles, async_cycles;
+  zp_trace_finding *finding; /* [findings] errors first, then warnings, each by record */
+  int32_t findings;
+} zp_trace_verdict;
+
+/* Judges the traces of dir. Returns 0, or a status that *err explains: ZP_E_REFUSED (dir has no
+ * readable traces) or ZP_E_MEMORY. The caller always frees *v. */
+int zp_trace_judge(const char *dir, zp_trace_verdict *v, zp_error *err);
+void zp_trace_verdict_free(zp_trace_verdict *v);
+
+/* Writes ranks first … last of dir as a Chrome/Perfetto trace. Returns 0, a status as above, or
+ * ZP_E_FILE. */
+int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last, zp_error *err);
+
+#endif

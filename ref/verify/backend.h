@@ -1,0 +1,135 @@
+/* What sim, fuzz, train and the conformance adapter require of an engine. ref implements it in
+ * ref_backend.c, the CUDA engine in cuda/verify. */
+#ifndef ZP_VERIFY_BACKEND_H
+#define ZP_VERIFY_BACKEND_H
+
+#include <stdint.h>
+
+#include "../engine/store.h"
+#include "case_run.h"
+#include "fault.h"
+
+enum { ZP_BACKEND_UNSUPPORTED = 32, ZP_BACKEND_OPTIONS = 8, ZP_BACKEND_WORDS = 8 };
+
+/* ---- Training -------------------------------------------------------------------------------- */
+
+/* How far a library's matrix products are from ref's: its order of additions is its own.
+ * spec: ERR-7 */
+typedef struct zp_gemm_report {
+  int64_t elements;      /* all elements of all products */
+  int64_t undecided;     /* of these, overflows that the order decides: not judged */
+  double max_error;      /* of one element, as a share of the bound of ERR-7 */
+  double loss_error;     /* relative to ref's own loss: the largest */
+  double gradient_error; /* norm of a step's difference relative to its norm: the largest */
+  int64_t finite_in_one; /* numbers that are finite in one of both only */
+} zp_gemm_report;
+
+/* One training run. The engine trains beside ref and compares. */
+typedef struct zp_backend_training {
+  const zp_config *cfg;
+  const zp_hyper *hyper;
+  const zp_workload *work;
+  int32_t steps;
+  int32_t offload; /* 1: the engine's masters and moments are in host memory (OPT-5) */
+  zp_store *load;  /* the checkpoint that ref and the engine start from, or NULL */
+  void *ctx;
+  void (*ref_stepped)(void *ctx, zp_sim *ref, int32_t step); /* -1: before the first step */
+  void (*stepped)(void *ctx, const zp_step_result *result);  /* the engine has done a step */
+  /* After the last step, when all bits are equal: ref is at the end. 0, or a status in *err. */
+  int (*finished)(void *ctx, zp_sim *ref, zp_error *err);
+  /* NULL, or opens the store of a rank's part of the checkpoint after the last step. 0, or a
+   * negative status in *err. save_close follows in either case. */
+  int (*save_open)(void *ctx, int32_t rank, int64_t step, zp_store *store, zp_error *err);
+  void (*save_close)(void *ctx, int32_t rank);
+  /* NULL: products in ref's order, so that all bits are ref's. Else products by the engine's
+   * library: ref is given the losses and gradients that they result in, and the report is
+   * filled. */
+  zp_gemm_report *library;
+} zp_backend_training;
+
+/* ---- Observed runs --------------------------------------------------------------------------- */
+
+/* A communication that a rank is about to issue. */
+typedef struct zp_issued {
+  int32_t rank;
+  zp_coord at;
+  int64_t pc;
+  const zp_op *op;
+  const zp_message *send, *recv; /* of an exchange (P2P): NULL where it has no such half */
+} zp_issued;
+
+/* What a rank holds after a step; valid until the callback returns. */
+typedef struct zp_rank_view {
+  const zp_config *cfg;
+  int32_t rank;
+  zp_coord at;
+  const zp_layout *lay;
+  const void *holder; /* for param and array */
+  /* Entry i of the rank's stage, in the precision. */
+  const void *(*param)(const void *holder, int32_t i);
+  /* What the rank holds of flat group k: ZP_WHAT_MASTER, or ZP_WHAT_GRADIENT for the mean. */
+  const float *(*array)(const void *holder, int32_t k, int32_t what);
+  double norm;
+  int32_t skipped;
+  int32_t log2_scale;      /* that the step's loss was multiplied by */
+  int32_t next_log2_scale; /* of the next step */
+} zp_rank_view;
+
+/* Called in the order in which things happen on a rank. */
+typedef struct zp_observer {
+  void *ctx;
+  void (*step_begins)(void *ctx, int32_t rank, int32_t step);
+  void (*issues)(void *ctx, const zp_issued *issued);
+  void (*stepped)(void *ctx, const zp_rank_view *view);
+  void (*rank_done)(void *ctx, int32_t rank); /* nothing left to do, whatever others do */
+} zp_observer;
+
+/* One of the engine's own options and its words; the first one is the default. NULL: no more. */
+typedef struct zp_backend_option {
+  const char *name;
+  const char *word[ZP_BACKEND_WORDS];
+} zp_backend_option;
+
+/* One run on all ranks, compared with nothing: the observer judges. */
+typedef struct zp_observed_run {
+  const zp_config *cfg;
+  const zp_hyper *hyper;
+  const zp_workload *work;
+  int32_t steps;
+  const char *option[ZP_BACKEND_OPTIONS]; /* a word for each of the backend's options */
+  uint64_t seed;                          /* of the engine's random choices */
+  const zp_fault *fault;                  /* injected, or NULL */
+  zp_observer observer;
+} zp_observed_run;
+
+/* ---- The interface --------------------------------------------------------------------------- */
+
+typedef struct zp_backend {
+  const char *name;    /* --engine NAME */
+  const char *program; /* which program contains it */
+  const char *clean;   /* for people: what a case without a failure has shown */
+  const char *where;   /* for people: on what it trains; only with `train` */
+  /* Axes of fuzz that its cases never have, because it does not support what they require. */
+  const char *const *unsupported;
+  int32_t unsupported_count; /* 0 … ZP_BACKEND_UNSUPPORTED */
+  int32_t schedules;     /* execution orders in which it runs a case by default; 0: it has one */
+  double case_timeout_s; /* a case that takes longer hangs */
+  /* Case i of a seed; bit k of *left_out: unsupported[k] was removed from it. */
+  void (*random_case)(uint64_t seed, uint64_t i, zp_case *c, uint32_t *left_out);
+  uint32_t (*unsupported_in)(const zp_case *c); /* bit k: the case requires unsupported[k] */
+  void (*run_case)(const zp_case *c, const zp_fault *fault, zp_verdict *v);
+  int32_t (*fault_count)(void);
+  const zp_fault *(*fault_at)(int32_t i);
+  const zp_fault *(*fault_find)(const char *name);
+  /* 0, or a negative zp_status in *err: ZP_E_VERDICT for different bits. NULL: ref trains
+   * itself. */
+  int (*train)(const zp_backend_training *job, zp_error *err);
+  const char *(*gemm)(void); /* the GEMM backend on a device; NULL: only ref multiplies */
+  const int32_t *library;    /* 1: that is a library */
+  zp_backend_option option[ZP_BACKEND_OPTIONS];
+  int (*observe)(const zp_observed_run *run, zp_error *err); /* 0, or a negative status in *err */
+} zp_backend;
+
+extern const zp_backend zp_backend_ref;
+
+#endif

@@ -1,0 +1,82 @@
+/* One case of sim and fuzz: a configuration, a parameter list, an optimizer, given gradients, a
+ * number of steps; and its one-line text, which replays it:
+ *
+ *   pp=2,dp=3,stage=2,reduce=exact,precision=bf16,M=4,bucket=16,list=5@0.1+7@0.0s+3@1.0t0,seed=9
+ *
+ * Fields that are left out keep their defaults. list: NUMEL@STAGE.GROUP and any of s (sharded over
+ * tp), e (expert), f (frozen), tKEY (tied). scale: LOG2, or LOG2:WINDOW:HYSTERESIS:CONSECUTIVE:MIN:
+ * MAX for a dynamic one. reload: PP:DP:STAGE:BUCKET, save after the steps, load so, one more step.
+ * unused: of 256 uses of an entry in a micro-batch, so many are left out. vary=1: the shapes of
+ * activations vary by micro-batch. dynamic=1: meta messages describe them (dynamic_shapes).
+ * optim: sgd, momentum, adamw or mixed (groups take turns). schedule: the first order of execution,
+ * for an engine that has many (--engine cuda). */
+#ifndef ZP_VERIFY_CASE_H
+#define ZP_VERIFY_CASE_H
+
+#include <stdint.h>
+
+#include "../engine/rank.h"
+#include "../model/synth.h"
+
+/* 512: sim takes lists from files; fuzz's own have at most 48 entries. */
+enum { ZP_CASE_PARAMS = 512, ZP_CASE_TEXT = 2048, ZP_CASE_STEPS = 32 };
+
+typedef enum zp_case_optim {
+  ZP_CASE_SGD = 0,
+  ZP_CASE_MOMENTUM = 1,
+  ZP_CASE_ADAMW = 2,
+  ZP_CASE_MIXED = 3
+} zp_case_optim;
+
+/* Where a checkpoint is loaded; pp 0: no checkpoint. The list is cut into stages evenly. */
+typedef struct zp_reload {
+  int32_t pp, dp, stage;
+  int64_t bucket;
+} zp_reload;
+
+/* cfg.params points at `params`: copy with zp_case_copy. */
+typedef struct zp_case {
+  zp_config cfg;
+  zp_param params[ZP_CASE_PARAMS];
+  zp_synth_options synth;
+  int32_t steps; /* 1..32 */
+  int32_t optim; /* zp_case_optim */
+  double clip;
+  zp_scaler scaler;
+  zp_reload reload;
+  uint64_t schedule;
+  /* not part of the text */
+  int32_t schedules;       /* how many orders, from `schedule` on; 0: the engine has one */
+  int32_t offload;         /* 1: optimizer states in host memory in all of them; 0: as they say */
+  const char *trace, *svg; /* files for a timeline of one of its orders, or NULL */
+  int32_t unchecked;       /* 1: leave out the check of the programs (plan --check) */
+  const zp_hyper *hyper;   /* the optimizers, when they are not optim's */
+  /* for people who wait, or NULL; step -1: before the first */
+  void (*progress)(const char *what, int32_t step, int32_t steps);
+} zp_case;
+
+void zp_case_init(zp_case *c);
+void zp_case_copy(zp_case *to, const zp_case *from);
+
+/* The case as c->reload says it goes on; 0 when it says nothing that is valid: the same dp·M, under
+ * ordered reduction the same dp and pp. */
+int zp_case_reloaded(const zp_case *c, zp_case *to);
+
+/* Sets cfg.optgroups and cfg.tied_keys from the list, and the list's pointer. */
+void zp_case_settle(zp_case *c);
+
+/* The optimizer's constants of the case. */
+void zp_case_hyper(const zp_case *c, zp_hyper *hyper);
+
+/* The text of a case, every field that differs from zp_case_init's; and back. zp_case_parse returns
+ * 0, or -1 with the reason in why; fields it does not name keep what *c holds. */
+void zp_case_format(const zp_case *c, char *text, int64_t cap);
+int zp_case_parse(zp_case *c, const char *text, char *why, int64_t cap);
+
+/* Logical elements: tied keys once, all copies over tp and ep. */
+int64_t zp_case_elements(const zp_case *c);
+
+/* K of a stage: how many optimizer groups its trained entries are in. */
+int32_t zp_case_groups(const zp_case *c, int32_t stage);
+
+#endif

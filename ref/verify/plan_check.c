@@ -1,0 +1,319 @@
+/* The order of ranks: tensor- and data-parallel indices outside, stages inside, so that neighbours
+ * follow one another; expert-parallel classes one after the other, so that a group's members do. */
+#define _GNU_SOURCE
+#include "plan_check.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan_check_internal.h"
+
+/* Longer programs than this (2^25 ops, 3.5 GB) are refused: a bucket size was forgotten. */
+#define OPS_MAX ((int64_t)1 << 25)
+/* Bytes of ledgers that each thread may remember. */
+#define CACHE_BYTES ((int64_t)1 << 28)
+
+/* ---- One rank -------------------------------------------------------------------------------- */
+
+static int check_phase(checker *c, int32_t phase)
+{
+  const zp_layout *lay = &c->stage[c->at.pp].lay;
+  const int64_t need = zp_program_need(c->cfg, lay, phase, c->at);
+  int64_t t = -1, i = 0, n;
+  c->phase = phase;
+  n = need > c->cap_ops ? -1 : c->job->write(c->cfg, lay, phase, c->at, c->ops, c->cap_ops);
+  if (n != need)
+    return zp_check_violation(c, ZP_CHECK_LENGTH, NULL, n, "%lld ops where %lld were announced",
+                              (long long)n, (long long)need);
+  c->result->count[ZP_CHECK_LENGTH]++;
+  c->result->ops += n;
+  if (zp_check_channels_begin(c) != 0) return c->err->status;
+  for (int64_t pc = 0; pc < n; pc++) {
+    const zp_op *op = &c->ops[pc];
+    if (op->clock_t < t || (op->clock_t == t && op->clock_i <= i))
+      return zp_check_violation(c, ZP_CHECK_CLOCK, op, pc, "comes after clock (%lld, %lld)",
+                                (long long)t, (long long)i);
+    t = op->clock_t;
+    i = op->clock_i;
+    if (op->kind >= ZP_OP_FIRST_COMM && zp_check_channel_op(c, op, pc) != 0) return c->err->status;
+  }
+  c->result->count[ZP_CHECK_CLOCK] += n;
+  if (phase == ZP_PHASE_STEP && zp_check_step(c, c->ops, n) != 0) return c->err->status;
+  return zp_check_channels_end(c);
+}
+
+static int check_rank(checker *c)
+{
+  for (int32_t phase = 0; phase < ZP_PHASES; phase++)
+    if (check_phase(c, phase) != 0) return c->err->status;
+  c->result->ranks++;
+  return 0;
+}
+
+/* ---- Stages ---------------------------------------------------------------------------------- */
+
+/* The layout itself: entries tile their flat group; parts tile buckets; shards follow on. */
+static int check_layout(const stage_info *st, zp_error *err)
+{
+  const zp_layout *lay = &st->lay;
+  for (int32_t k = 0; k < lay->n_flats; k++) {
+    const zp_flat *f = &lay->flat[k];
+    int64_t at = 0, offset = 0;
+    for (int32_t i = lay->n_params - 1; i >= 0; i--) {
+      if (lay->spot[i].flat != k) continue;
+      if (lay->spot[i].start != at)
+        return zp_fail(err, ZP_E_VERDICT, -1,
+                       "violated: entries tile their flat group (PART-2): "
+                       "entry %d of stage %d",
+                       (int)(lay->first_param + i), (int)lay->stage);
+      at += st->numel[i];
+    }
+    for (int64_t b = 0; b < zp_buckets(f); b++) {
+      const int64_t part = zp_part(f, b), numel = zp_bucket_numel(f, b);
+      if (part * f->members < numel || part * f->members >= numel + f->members * f->align ||
+          zp_shard_offset(f, b) != offset || part % f->align != 0)
+        return zp_fail(err, ZP_E_VERDICT, -1,
+                       "violated: parts tile their bucket (PART-4): flat "
+                       "group %d, bucket %lld of stage %d",
+                       (int)k, (long long)b, (int)lay->stage);
+      offset += part;
+    }
+    if (at != f->numel || offset != zp_shard(f))
+      return zp_fail(err, ZP_E_VERDICT, -1,
+                     "violated: shards tile their flat group (PART-5): flat "
+                     "group %d of stage %d",
+                     (int)k, (int)lay->stage);
+  }
+  return 0;
+}
+
+static int build_stage(const zp_config *cfg, int32_t s, stage_info *st, zp_error *err)
+{
+  zp_layout *lay = &st->lay;
+  int32_t first, n;
+  zp_stage_params(cfg, s, &first, &n);
+  lay->cap_flats = lay->cap_spots = n;
+  lay->flat = calloc((size_t)n + 1, sizeof *lay->flat);
+  lay->spot = calloc((size_t)n + 1, sizeof *lay->spot);
+  st->numel = calloc((size_t)n + 1, sizeof *st->numel);
+  st->first_bucket = calloc((size_t)n + 2, sizeof *st->first_bucket);
+  st->tied = calloc((size_t)cfg->tied_keys + 1, sizeof *st->tied);
+  if (lay->flat == NULL || lay->spot == NULL || st->numel == NULL || st->first_bucket == NULL ||
+      st->tied == NULL)
+    return zp_fail(err, ZP_E_MEMORY, -1, "no memory for the layout of stage %d", (int)s);
+  if (zp_layout_build(cfg, s, lay) != 0)
+    return zp_fail(err, ZP_E_VERDICT, -1,
+                   "stage %d: a layout with room for every entry was "
+                   "refused",
+                   (int)s);
+  for (int32_t i = 0; i < n; i++) {
+    st->numel[i] = cfg->params[first + i].numel;
+    st->trainable += !cfg->params[first + i].frozen && st->numel[i] > 0;
+  }
+  for (int32_t k = 0; k < lay->n_flats; k++)
+    st->first_bucket[k + 1] = st->first_bucket[k] + zp_buckets(&lay->flat[k]);
+  for (int32_t key = 0; key < cfg->tied_keys; key++)
+    if (zp_tied_on_stage(cfg, key, s)) st->tied[st->n_tied++] = key;
+  return 0;
+}
+
+static void free_stages(stage_info *stage, int32_t n)
+{
+  for (int32_t s = 0; stage != NULL && s < n; s++) {
+    free(stage[s].lay.flat);
+    free(stage[s].lay.spot);
+    free(stage[s].numel);
+    free(stage[s].first_bucket);
+    free(stage[s].tied);
+  }
+  free(stage);
+}
+
+/* ---- Threads --------------------------------------------------------------------------------- */
+
+typedef struct worker {
+  checker c;
+  zp_check_result result;
+  zp_error err;
+  int64_t from, to; /* of dp · tp */
+  int64_t items, most_entries, most_buckets, most_flats;
+  atomic_llong *done;
+  atomic_int *stop;
+} worker;
+
+static int open_worker(worker *w)
+{
+  checker *c = &w->c;
+  const zp_config *cfg = c->cfg;
+  const int64_t bytes = c->cap_ops * (int64_t)sizeof(zp_op);
+  int64_t slots = CACHE_BYTES / (bytes + 1), all = (int64_t)cfg->pp * cfg->tp;
+  if (slots > all) slots = all;
+  c->slots = slots < 1 ? 1 : (int32_t)slots;
+  c->ops = malloc((size_t)bytes);
+  c->ref_ops = malloc((size_t)bytes);
+  c->channel = calloc((size_t)cfg->tied_keys + 5, sizeof *c->channel);
+  c->tied_channel = calloc((size_t)cfg->tied_keys + 1, sizeof *c->tied_channel);
+  c->bucket = calloc((size_t)w->most_buckets + 1, sizeof *c->bucket);
+  c->slot_of = calloc((size_t)w->most_flats * 2 + 1, sizeof *c->slot_of);
+  c->next = calloc((size_t)w->most_entries + 1, sizeof *c->next);
+  c->next_mb = calloc((size_t)w->most_entries + 1, sizeof *c->next_mb);
+  c->act = calloc((size_t)zp_alive(cfg->pp, cfg->micro_batches, 0) + 1, sizeof *c->act);
+  int ok = c->ops != NULL && c->ref_ops != NULL && c->channel != NULL && c->tied_channel != NULL &&
+           c->bucket != NULL && c->slot_of != NULL && c->next != NULL && c->next_mb != NULL &&
+           c->act != NULL;
+  for (int32_t p = 0; p < ZP_PHASES; p++) {
+    for (int32_t g = 0; g < ZP_GROUPS; g++) {
+      const int32_t n = g == ZP_GROUP_TIED ? cfg->tied_keys + 1 : c->slots;
+      c->cache[p][g] = calloc((size_t)n, sizeof(ledger));
+      ok = ok && c->cache[p][g] != NULL;
+      for (int32_t i = 0; ok && i < n; i++) c->cache[p][g][i].first = -1;
+    }
+  }
+  return ok ? 0
+            : zp_fail(&w->err, ZP_E_MEMORY, -1, "no memory for programs of %lld ops",
+                      (long long)c->cap_ops);
+}
+
+static void close_worker(worker *w)
+{
+  checker *c = &w->c;
+  for (int32_t p = 0; p < ZP_PHASES; p++) {
+    for (int32_t g = 0; g < ZP_GROUPS; g++) {
+      const int32_t n = g == ZP_GROUP_TIED ? c->cfg->tied_keys + 1 : c->slots;
+      for (int32_t i = 0; c->cache[p][g] != NULL && i < n; i++) free(c->cache[p][g][i].op);
+      free(c->cache[p][g]);
+    }
+  }
+  free(c->ops);
+  free(c->ref_ops);
+  free(c->channel);
+  free(c->tied_channel);
+  free(c->bucket);
+  free(c->slot_of);
+  free(c->next);
+  free(c->next_mb);
+  free(c->act);
+  free(c->up);
+  free(c->up_new);
+}
+
+static void *work(void *arg)
+{
+  worker *w = arg;
+  checker *c = &w->c;
+  const zp_config *cfg = c->cfg;
+  const int32_t members = cfg->dp / cfg->ep;
+  for (int64_t item = w->from; item < w->to; item++) {
+    const int32_t i = (int32_t)(item / cfg->tp);
+    c->at.tp = (int32_t)(item % cfg->tp);
+    c->at.dp = i % members * cfg->ep + i / members;
+    c->n_up = 0;
+    for (c->at.pp = 0; c->at.pp < cfg->pp; c->at.pp++) {
+      c->rank = zp_rank_of(cfg, c->at);
+      if (atomic_load_explicit(w->stop, memory_order_relaxed)) return NULL;
+      if (check_rank(c) != 0) {
+        atomic_store(w->stop, 1);
+        return NULL;
+      }
+    }
+    const int64_t done = atomic_fetch_add(w->done, cfg->pp) + cfg->pp;
+    if (c->job->progress != NULL && w->from == 0)
+      c->job->progress(c->job->ctx, done, w->items * cfg->pp);
+  }
+  return NULL;
+}
+
+static void add_results(zp_check_result *sum, const zp_check_result *r)
+{
+  sum->ranks += r->ranks;
+  sum->ops += r->ops;
+  for (int32_t k = 0; k < ZP_CHECK_KINDS; k++) sum->count[k] += r->count[k];
+}
+
+/* Runs the workers; the first one on this thread. */
+static int run_workers(worker *w, int32_t n, zp_check_result *result, zp_error *err)
+{
+  pthread_t thread[64];
+  int32_t started = 1;
+  int status = 0;
+  for (int32_t i = 0; i < n && status == 0; i++)
+    if (open_worker(&w[i]) != 0) status = w[i].err.status;
+  for (; status == 0 && started < n; started++)
+    if (pthread_create(&thread[started], NULL, work, &w[started]) != 0) break;
+  if (status == 0) {
+    work(&w[0]);
+    for (int32_t i = 1; i < started; i++) pthread_join(thread[i], NULL);
+    for (int32_t i = started; i < n; i++) work(&w[i]); /* no thread could be had: here, then */
+  }
+  for (int32_t i = 0; i < n; i++) {
+    if (w[i].err.status != 0 && err->status == 0) *err = w[i].err;
+    add_results(result, &w[i].result);
+    close_worker(&w[i]);
+  }
+  return err->status;
+}
+
+/* The longest program and the largest stage, for the workers' buffers. */
+static int measure(const zp_check_job *job, stage_info *stage, worker *w, zp_error *err)
+{
+  const zp_config *cfg = job->cfg;
+  for (int32_t s = 0; s < cfg->pp; s++) {
+    const zp_coord at = {s, 0, 0};
+    const zp_layout *lay = &stage[s].lay;
+    int64_t n;
+    if (build_stage(cfg, s, &stage[s], err) != 0) return err->status;
+    for (int32_t p = 0; p < ZP_PHASES; p++) {
+      n = zp_program_need(cfg, lay, p, at);
+      if (n > OPS_MAX)
+        return zp_fail(err, ZP_E_REFUSED, -1,
+                       "a program of stage %d has %lld ops; at most %lld "
+                       "can be checked. Use larger buckets (bucket is %lld elements) or fewer "
+                       "micro-batches.",
+                       (int)s, (long long)n, (long long)OPS_MAX, (long long)cfg->bucket);
+      if (n > w->c.cap_ops) w->c.cap_ops = n;
+    }
+    if (check_layout(&stage[s], err) != 0) return err->status;
+    if (lay->n_params > w->most_entries) w->most_entries = lay->n_params;
+    if (lay->n_flats > w->most_flats) w->most_flats = lay->n_flats;
+    n = stage[s].first_bucket[lay->n_flats];
+    if (n > w->most_buckets) w->most_buckets = n;
+  }
+  return 0;
+}
+
+int zp_check_all(const zp_check_job *job, zp_check_result *result, zp_error *err)
+{
+  const zp_config *cfg = job->cfg;
+  const int64_t items = (int64_t)cfg->dp * cfg->tp;
+  const int32_t n = job->threads < 1 ? 1 : job->threads > 64 ? 64 : job->threads;
+  stage_info *stage = calloc((size_t)cfg->pp, sizeof *stage);
+  worker *w = calloc((size_t)n, sizeof *w);
+  atomic_llong done = 0;
+  atomic_int stop = 0;
+  int status = 0;
+  memset(result, 0, sizeof *result);
+  err->status = ZP_OK;
+  if (stage == NULL || w == NULL)
+    status = zp_fail(err, ZP_E_MEMORY, -1, "no memory for %d stages", (int)cfg->pp);
+  else status = measure(job, stage, &w[0], err);
+  for (int32_t i = n - 1; status == 0 && i >= 0; i--) {
+    w[i] = w[0];
+    w[i].c.job = job;
+    w[i].c.cfg = cfg;
+    w[i].c.stage = stage;
+    w[i].c.result = &w[i].result;
+    w[i].c.err = &w[i].err;
+    w[i].from = items * i / n;
+    w[i].to = items * (i + 1) / n;
+    w[i].items = items;
+    w[i].done = &done;
+    w[i].stop = &stop;
+  }
+  if (status == 0) status = run_workers(w, n, result, err);
+  free_stages(stage, cfg->pp);
+  free(w);
+  return status;
+}

@@ -1,0 +1,56 @@
+/* plan --check: the planner's theorems, verified on the concrete programs of all ranks.
+ *
+ * Every rank's programs are generated on their own and streamed past: no rank stands for another.
+ * What is kept is bounded: the ledger of the first member of a few groups (regenerated when it was
+ * dropped), and the exchanges of the previous stage. */
+#ifndef ZP_VERIFY_PLAN_CHECK_H
+#define ZP_VERIFY_PLAN_CHECK_H
+
+#include <stdint.h>
+
+#include "../base/error.h"
+#include "../plan/program.h"
+
+/* What is verified; the clauses stand in check_names. */
+typedef enum zp_check_kind {
+  ZP_CHECK_LENGTH = 0, /* programs whose length is zp_program_need */
+  ZP_CHECK_CLOCK,      /* clock steps */
+  ZP_CHECK_WORLD,      /* ledger entries compared, by group */
+  ZP_CHECK_DP,
+  ZP_CHECK_EDP,
+  ZP_CHECK_TP,
+  ZP_CHECK_EP,
+  ZP_CHECK_TIED,
+  ZP_CHECK_P2P,         /* exchanges paired with the neighbour's */
+  ZP_CHECK_ADD,         /* runs that tile their entry and lie in their bucket */
+  ZP_CHECK_COMPLETE,    /* reductions of a complete bucket, of the right size */
+  ZP_CHECK_ONCE,        /* buckets reduced, averaged, updated, gathered once */
+  ZP_CHECK_BUCKET_SLOT, /* bucket slots filled only when free */
+  ZP_CHECK_ACTIVATION,  /* activation slots taken only when free, at most S - s */
+  ZP_CHECK_KINDS
+} zp_check_kind;
+
+typedef struct zp_check_job {
+  const zp_config *cfg;
+  int32_t threads;
+  /* Generates a program: zp_program_write, or a test's version of it that makes mistakes. */
+  int64_t (*write)(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at,
+                   zp_op *ops, int64_t cap);
+  /* Called now and then with the number of ranks done; may be NULL. */
+  void (*progress)(void *ctx, int64_t done, int64_t all);
+  void *ctx;
+} zp_check_job;
+
+typedef struct zp_check_result {
+  int64_t ranks, ops;
+  int64_t count[ZP_CHECK_KINDS];
+} zp_check_result;
+
+/* Verifies all ranks of a valid configuration. 0; ZP_E_VERDICT with rank, op, group and program
+ * position in *err; ZP_E_MEMORY; ZP_E_REFUSED when a program is too long to be held. */
+int zp_check_all(const zp_check_job *job, zp_check_result *result, zp_error *err);
+
+/* "ledgers of the dp groups are equal (LEDG-2)" */
+const char *zp_check_name(int32_t kind);
+
+#endif

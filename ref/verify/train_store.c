@@ -1,0 +1,142 @@
+#define _GNU_SOURCE
+#include "train_store.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config_text.h"
+
+/* What decides about every update, group by group; malloc'ed, NULL without memory. */
+static char *optimizer_words(const zp_hyper *h)
+{
+  char *words = NULL;
+  size_t n = 0;
+  FILE *f = open_memstream(&words, &n);
+  if (f == NULL) return NULL;
+  for (int32_t g = 0; g < h->groups; g++) {
+    const zp_optim *p = &h->optim[g];
+    fprintf(f, "%s%s lr %.15g", g == 0 ? "" : "; ", p->kind == ZP_OPTIM_SGD ? "sgd" : "adamw",
+            p->lr);
+    if (p->kind == ZP_OPTIM_SGD) fprintf(f, " momentum %.15g", p->momentum);
+    else fprintf(f, " betas %.15g %.15g eps %.15g", p->beta1, p->beta2, p->eps);
+    fprintf(f, " decay %.15g", p->weight_decay);
+  }
+  return fclose(f) == 0 ? words : NULL;
+}
+
+/* The words that go into the manifest; malloc'ed, NULL without memory. The loss scale is not among
+ * them: the checkpoint's scaler itself continues. */
+static char *describe(const zp_train_record *run)
+{
+  const zp_gpt_shape *g = &run->shape;
+  const zp_config *cfg = run->cfg;
+  char text[24];
+  char *words, *optimizer = optimizer_words(run->hyper);
+  json_t *root;
+  if (optimizer == NULL) return NULL;
+  snprintf(text, sizeof text, "%016" PRIx64, run->text_hash);
+  root =
+      json_pack("{s:{s:i, s:i, s:i, s:i}, s:{s:s, s:I, s:i, s:I, s:b, s:b, s:s, s:s, s:s, s:f, "
+                "s:f}}",
+                "gpt", "layers", g->layers, "d_model", g->d_model, "heads", g->heads, "context",
+                g->context, "run", "text", text, "seed", (json_int_t)run->seed, "batch", g->batch,
+                "micro_batches", (json_int_t)(cfg->micro_batches * cfg->dp), "vary_shapes",
+                run->vary_shapes, "tuple", run->tuple, "precision",
+                zp_precision_name(cfg->precision), "reduce", zp_reduce_name(cfg->reduce),
+                "optimizer", optimizer, "clip", run->hyper->clip, "clip_eps", run->hyper->clip_eps);
+  free(optimizer);
+  words = root == NULL ? NULL : json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS);
+  json_decref(root);
+  return words;
+}
+
+static zp_ckpt_model model_of(const zp_train_record *run)
+{
+  const zp_ckpt_model model = {run->cfg, run->names};
+  return model;
+}
+
+int zp_train_open_writer(const zp_train_record *run, const char *dir, int64_t step, int32_t rank,
+                         zp_ckpt_writer **writer, zp_store *store, zp_error *err)
+{
+  char *words = describe(run);
+  const int status = words == NULL ? zp_fail(err, ZP_E_MEMORY, rank, "no memory to save")
+                                   : zp_ckpt_writer_open(writer, dir, model_of(run), step, rank,
+                                                         words, store, err);
+  free(words);
+  return status;
+}
+
+/* Every field of `now` that was another, or not written down, in `was`; NULL without memory. */
+static char *differences(json_t *was, json_t *now)
+{
+  const char *key;
+  json_t *value;
+  char *text = NULL;
+  size_t size = 0;
+  int32_t n = 0;
+  FILE *f = open_memstream(&text, &size);
+  if (f == NULL) return NULL;
+  json_object_foreach(now, key, value)
+  {
+    char *x, *y;
+    if (json_equal(json_object_get(was, key), value)) continue;
+    x = json_dumps(json_object_get(was, key), JSON_ENCODE_ANY);
+    y = json_dumps(value, JSON_ENCODE_ANY);
+    fprintf(f, "%s %s is %s and was %s", n == 0 ? "" : ",", key, y != NULL ? y : "?",
+            x != NULL ? x : "not written down");
+    n++;
+    free(x);
+    free(y);
+  }
+  if (n > 0) fputs(" when the checkpoint was made; so this is not the uninterrupted run.", f);
+  if (fclose(f) == 0) return text;
+  free(text);
+  return NULL;
+}
+
+/* Compares the checkpoint's words with this run's. */
+static int compare_words(const zp_train_record *run, const char *dir, const char *theirs,
+                         char **remark, zp_error *err)
+{
+  char *ours = describe(run);
+  json_t *x = json_loads(theirs == NULL ? "{}" : theirs, 0, NULL);
+  json_t *y = ours == NULL ? NULL : json_loads(ours, 0, NULL);
+  int status = 0;
+  if (x == NULL || y == NULL || !json_is_object(json_object_get(x, "gpt"))) {
+    status = zp_fail(err, ZP_E_FILE, -1,
+                     "--load %s: the checkpoint does not say which model it "
+                     "holds; it was not written by `zeroproof train`.",
+                     dir);
+  } else if (!json_equal(json_object_get(x, "gpt"), json_object_get(y, "gpt"))) {
+    char *want = json_dumps(json_object_get(x, "gpt"), JSON_COMPACT);
+    status = zp_fail(err, ZP_E_REFUSED, -1,
+                     "--load %s: the checkpoint holds another model, %s. "
+                     "Give its shape with --layers, --d-model, --heads and --context.",
+                     dir, want == NULL ? "?" : want);
+    free(want);
+  } else if (remark != NULL) {
+    *remark = differences(json_object_get(x, "run"), json_object_get(y, "run"));
+  }
+  json_decref(x);
+  json_decref(y);
+  free(ours);
+  return status;
+}
+
+int zp_train_open_reader(const zp_train_record *run, const char *dir, zp_ckpt_reader **reader,
+                         zp_store *store, char **remark, zp_error *err)
+{
+  char *words = NULL;
+  int64_t step;
+  int status = zp_ckpt_peek(dir, &step, &words, err);
+  if (remark != NULL) *remark = NULL;
+  if (status == 0) status = compare_words(run, dir, words, remark, err);
+  if (status == 0) status = zp_ckpt_reader_open(reader, dir, model_of(run), store, err);
+  free(words);
+  /* what is missing, damaged or foreign is input that is refused: exit code 2, not 3 */
+  if (status == ZP_E_FILE) status = err->status = ZP_E_REFUSED;
+  return status;
+}

@@ -1,0 +1,254 @@
+"""Tests the lists that a run compares with: known failures and supported features."""
+
+import json
+import os
+import sys
+import tempfile
+
+from selftest import ROOT, TRAINER, check, main, run
+
+sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
+
+from recipe import recipe_of  # noqa: E402
+
+
+def write_json(folder, name, value):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(value, file)
+    return path
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def write_known(folder, name, *entries):
+    """A list of known failures."""
+    return write_json(folder, name, {"failures": entries})
+
+
+def test_reproduce():
+    _, report, _ = run(f"{TRAINER} next-scale")
+    recipe = report["causes"][0]["recipe"]
+    code, again, _ = run(f"{TRAINER} next-scale", "--only", recipe)
+    check(
+        "a minimal case fails again by its recipe",
+        code == 1 and again["cases"] == {"pass": 0, "fail": 1, "unsupported": 0},
+    )
+    check(
+        "a minimal case is small",
+        len(recipe_of(recipe).entries) == 1 and recipe_of(recipe).number("dp") == 1,
+        recipe,
+    )
+    needs = report["causes"][0]["needs"]
+    entry = {"clause": "STEP-6", "kind": "unscaled", "needs": needs, "note": "listed"}
+    others = [
+        {"clause": c["clause"], "kind": c["kind"], "needs": c["needs"], "note": "clipped"}
+        for c in report["causes"][1:]
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        listed = write_known(folder, "known.json", entry, *others)
+        code, known, _ = run(f"{TRAINER} next-scale", "--known", listed)
+        check(
+            "known failures pass",
+            code == 0,
+            [(c["kind"], c["known"]) for c in known["causes"]] + known["problems"],
+        )
+        code, other, _ = run(f"{TRAINER} correct", "--known", listed)
+        check(
+            "a known failure that no longer occurs is an error",
+            code == 1 and len(other["problems"]) == 1 + len(others),
+            other["problems"],
+        )
+
+
+def test_support():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "support.json")
+        run(f"{TRAINER} correct", "--support", path, "--accept-support", "--cases", "1")
+        code, _, _ = run(f"{TRAINER} correct", "--support", path, "--cases", "1")
+        before = read_json(path)
+        before["supports"]["dp"].append(8)
+        write_json(folder, "support.json", before)
+        lost, report, _ = run(f"{TRAINER} correct", "--support", path, "--cases", "1")
+        check(
+            "a shrinking support list is an error",
+            code == 0 and lost == 1 and "dp 8" in report["problems"][0],
+        )
+
+
+def test_known():
+    """Every run repeats the minimal cases of known failures, however few other cases it has."""
+    _, report, _ = run(f"{TRAINER} lazy-scale")
+    entry = {
+        "clause": "SCALE-4",
+        "kind": "scale",
+        "needs": report["causes"][0]["needs"],
+        "note": "listed",
+        "issue": None,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_known(folder, "known.json", entry)
+        code, report, _ = run(f"{TRAINER} lazy-scale", "--known", path, "--accept-known")
+        accepted = read_json(path)["failures"][0]
+        check(
+            "--accept-known writes the minimal case of a known failure",
+            code == 0 and accepted.get("recipe"),
+            accepted,
+        )
+        confirmed(path)
+        with_chance(folder, accepted)
+        other_forms(folder, accepted)
+        other = write_known(
+            folder, "other.json", {**entry, "needs": ["tp"], "recipe": accepted["recipe"]}
+        )
+        code, report, _ = run(f"{TRAINER} lazy-scale", "--known", other, "--cases", "400")
+        check(
+            "a failure that does not meet the known failure's conditions is new",
+            code == 1 and any(not c["known"] for c in report["causes"]),
+            [(c["needs"], c["known"]) for c in report["causes"]],
+        )
+
+
+def confirmed(path):
+    """The known failure lazy-scale is confirmed by its own case, and only by the same failure."""
+    code, report, _ = run(f"{TRAINER} lazy-scale", "--known", path, "--cases", "1")
+    cause = report["causes"][0]
+    check(
+        "a known failure is confirmed by its own case",
+        code == 0 and cause["known"] and not cause["cases"],
+        cause,
+    )
+    check(
+        "JUnit and TAP do not count a known failure as failed",
+        ' failures="0" skipped="1"' in report["files"]["junit.xml"]
+        and "# TODO known" in report["files"]["report.tap"],
+        report["files"]["report.tap"],
+    )
+    code, report, _ = run(f"{TRAINER} correct", "--known", path, "--cases", "1")
+    check(
+        "a known failure that is fixed must be removed from the list",
+        code == 1 and "passes; if the bug is fixed" in report["problems"][0],
+        report["problems"],
+    )
+    code, report, _ = run(f"{TRAINER} next-scale", "--known", path, "--cases", "1")
+    check(
+        "a case that fails differently does not confirm the known failure",
+        code == 1 and "fails as STEP-6" in report["problems"][0],
+        report["problems"],
+    )
+
+
+def with_chance(folder, accepted):
+    """Entries that say "chance" need not be confirmed."""
+    rare = {**accepted, "chance": True}
+    path = write_known(folder, "rare.json", rare)
+    code, report, _ = run(f"{TRAINER} correct", "--known", path, "--cases", "1")
+    check(
+        "a known failure with chance need not occur",
+        code == 0 and not report["problems"],
+        report["problems"],
+    )
+    code, report, _ = run(f"{TRAINER} next-scale", "--known", path, "--cases", "1")
+    check(
+        "a known failure with chance does not excuse another failure of its case",
+        code == 1 and "fails as STEP-6" in report["problems"][0],
+        report["problems"],
+    )
+    other = {**rare, "clause": "STEP-6", "kind": "", "symptom": None}
+    path = write_known(folder, "both.json", rare, other)
+    code, report, _ = run(f"{TRAINER} next-scale", "--known", path, "--cases", "1")
+    check(
+        "it may occur as another entry with chance",
+        all_known(report) and not report["problems"],
+        report["problems"],
+    )
+
+
+def other_forms(folder, accepted):
+    elsewhere = {**accepted, "clause": "RED-2", "kind": "ratio", "needs": []}
+    verdicts = []
+    for also in ([], ["SCALE-4 scale"], ["SCALE-3 scale"]):
+        path = write_known(folder, "also.json", {**elsewhere, "also": also})
+        _, report, _ = run(f"{TRAINER} lazy-scale", "--known", path, "--cases", "1")
+        verdicts.append(all_known(report) and not report["problems"])
+    check(
+        '"also" lists further forms of a known failure', verdicts == [False, True, False], verdicts
+    )
+
+
+def all_known(report):
+    return bool(report["causes"]) and all(c["known"] for c in report["causes"])
+
+
+def test_symptom():
+    _, report, _ = run(f"{TRAINER} no-mean", "--cases", "40")
+    ratio = next(c for c in report["causes"] if c["kind"] == "ratio")
+    words = ratio["findings"][0]["detail"]["symptom"]
+    entry = {"clause": "RED-2", "kind": "ratio", "needs": [], "note": "listed"}
+    entry["recipe"] = ratio["recipe"]
+    verdicts = []
+    with tempfile.TemporaryDirectory() as folder:
+        for symptom in (words, ["1/ep"]):
+            path = write_known(folder, "ratio.json", {**entry, "symptom": symptom})
+            _, report, _ = run(f"{TRAINER} no-mean", "--known", path, "--cases", "1")
+            verdicts.append(not any("listed" in p for p in report["problems"]))
+    check(
+        "a known failure must have the listed symptom",
+        verdicts == [True, False],
+        (words, verdicts, report["problems"]),
+    )
+
+
+# A fault that fails in two ways: clause, kind and recipe of its known failure, its symptom, and the
+# fault that it also has.
+TWO_WAYS = {
+    "two-misses": (
+        "RED-3",
+        "missing",
+        "M=2,dp=1,optim=sgd,list=2@0.0",
+        "earlier micro-batches",
+        "local",
+    ),
+    "two-norms": (
+        "STAT-4",
+        "norm",
+        "dp=1,tp=2,M=1,optim=sgd,list=3@0.0+2@0.0",
+        "too large",
+        "norm-local",
+    ),
+}
+
+
+def test_alike():
+    """A new bug with the clause, kind and conditions of a known one is separated by its symptom,
+    also after it was shrunk."""
+    for fault, (clause, kind, recipe, word, other) in TWO_WAYS.items():
+        entry = {"clause": clause, "kind": kind, "needs": [], "note": "listed", "recipe": recipe}
+        verdicts = []
+        for symptom in ([word], [word + " + another word", word], None, [word + " + another word"]):
+            found, errors = known_and_new(
+                fault, {**entry, "symptom": symptom} if symptom else entry
+            )
+            verdicts.append(found)
+        check(
+            f"the known failure {fault} does not cover {other}, unless its entry has no symptom",
+            verdicts == [(True, True), (True, True), (True, False), (False, True)],
+            errors or verdicts,
+        )
+
+
+def known_and_new(fault, entry):
+    """((a known failure, a new one) of the entry's clause and kind is reported, standard error)."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_known(folder, "alike.json", entry)
+        _, report, errors = run(f"{TRAINER} {fault}", "--known", path, "--cases", "60")
+    kind = entry["clause"], entry["kind"]
+    causes = report["causes"] if report else []
+    known = [c["known"] for c in causes if (c["clause"], c["kind"]) == kind]
+    return (any(known), not all(known)), errors
+
+
+sys.exit(main(test_reproduce, test_support, test_known, test_symptom, test_alike))

@@ -1,0 +1,273 @@
+"""Tests the judge's options, selections of cases, and the pages of results."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from selftest import COMMAND, ROOT, TRAINER, check, main, run, text_of
+
+
+def write_text(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def test_quick():
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "quick.json")
+        run(f"{TRAINER} correct", "--quick", name, "--accept-quick")
+        chosen = json.loads(text_of(folder, "quick.json"))["cases"]
+        _, whole, _ = run(f"{TRAINER} correct")
+        code, report, errors = run(f"{TRAINER} correct", "--quick", name)
+        check(
+            "a selection is small",
+            len(chosen) < len(whole["results"]) / 2,
+            (len(chosen), len(whole["results"])),
+        )
+        check(
+            "a selection has every clause of the covering array",
+            code == 0 and set(report["clauses"]) == set(whole["clauses"]),
+            errors or report["clauses"],
+        )
+        check(
+            "--quick runs the whole selection",
+            [r["origin"] for r in report["results"]] == ["selected"] * len(chosen),
+        )
+        write_text(name, '{"cases": ["dp=2,optim=sgd,list=3@0.0"]}')
+        code, report, _ = run(f"{TRAINER} next-scale", "--quick", name, "--fresh", "150")
+        check(
+            "a failure that only a fresh case shows is reported but does not fail the run",
+            code == 0 and report["causes"] and all(c["fresh"] for c in report["causes"]),
+            report["causes"],
+        )
+        check(
+            "JUnit and TAP do not count it as failed",
+            ' failures="0"' in report["files"]["junit.xml"]
+            and "# TODO new, in a fresh case" in report["files"]["report.tap"],
+            report["files"]["report.tap"],
+        )
+        code, report, _ = run(f"{TRAINER} no-mean", "--quick", name, "--fresh", "5")
+        check(
+            "a failure in a case of the selection fails the run",
+            code == 1 and any(not c["fresh"] for c in report["causes"]),
+            [(c["kind"], c["cases"]) for c in report["causes"]],
+        )
+        write_text(name, '{"cases": ["nonsense=1"]}')
+        code, report, errors = run(f"{TRAINER} correct", "--quick", name)
+        check(
+            "a selection with an invalid recipe is refused",
+            code == 2 and "nonsense" in errors,
+            errors,
+        )
+        write_text(name, "no JSON")
+        code, report, errors = run(f"{TRAINER} correct", "--quick", name)
+        check(
+            "a selection that is not JSON is refused", code == 2 and "cannot read" in errors, errors
+        )
+
+
+def listed(*more):
+    done = subprocess.run(
+        [COMMAND, "check", "--adapter", f"{TRAINER} correct", "--list", *more],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return done.returncode, [line.split(None, 2) for line in done.stdout.splitlines()]
+
+
+def test_selecting():
+    code, cases = listed("--cases", "7")
+    check(
+        "--list prints id, families, recipe",
+        code == 0 and len(cases) == 7 and all("list=" in c[2] for c in cases),
+        cases,
+    )
+    check(
+        "--seed selects other cases",
+        listed("--cases", "7", "--seed", "2")[1] != cases and listed("--cases", "7")[1] == cases,
+    )
+    code, report, _ = run(f"{TRAINER} correct", "--only", "SCALE-4", "--cases", "5")
+    check(
+        "--only takes a clause",
+        code == 0
+        and len(report["results"]) == 5
+        and all("SCALE-4" in r["clauses"] for r in report["results"]),
+        report["results"],
+    )
+    check(
+        "--only takes a family",
+        all("OV" in c[1].split(",") for c in listed("--only", "OV", "--cases", "3")[1]),
+    )
+    code, report, _ = run(f"{TRAINER} empty-ledger", "--level", "1", "--cases", "9")
+    check(
+        "--level 1 does not judge ledgers",
+        code == 0 and report["clauses"]["LEDG-2"][0] == 0,
+        report["clauses"],
+    )
+    code, report, _ = run(f"{TRAINER} correct", "--seconds", "8")
+    check(
+        "--seconds runs random cases until the time has passed",
+        code == 0
+        and 7 < report["seconds"] < 60
+        and report["whole"]
+        and report["results"][-1]["origin"] == "random",
+        report["seconds"],
+    )
+
+
+def test_refused():
+    code, _, errors = run(f"{TRAINER} correct", "--level", "3")
+    check(
+        "a level that the subject does not have is refused",
+        code == 2 and "got 3, but selftest correct has level 2" in errors,
+        errors,
+    )
+    lists = {
+        "no-json": "{",
+        "no-object": "[]",
+        "no-entry": '{"failures": [1]}',
+        "deep": "[" * 100000,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in lists.items():
+            write_text(os.path.join(folder, name), text)
+        for name in [*lists, "not-there"]:
+            for option in ("--known", "--support"):
+                path = os.path.join(folder, name)
+                code, _, errors = run(f"{TRAINER} correct", option, path, "--cases", "3")
+                check(
+                    f"{option} {name} is refused, and named",
+                    code == 2 and option in errors and name in errors,
+                    errors,
+                )
+    for more, words in (
+        (("--cases", "0"), "--cases"),
+        (("--log", "/dev/null/l"), "--log /dev/null/l: cannot write"),
+    ):
+        code, _, errors = run(f"{TRAINER} correct", *more)
+        check(f"{' '.join(more)} is refused", code in (2, 3) and words in errors, errors)
+    code, _, errors = run("")
+    check("an empty command is refused", code == 2 and "command is empty" in errors, errors)
+
+
+def test_terminal():
+    main_end, end = os.openpty()
+    done = subprocess.run(
+        [COMMAND, "check", "--adapter", f"{TRAINER} one-rate", "--cases", "40", "--shrink", "1"],
+        stdout=subprocess.PIPE,
+        stderr=end,
+        text=True,
+        timeout=300,
+    )
+    os.close(end)
+    shown = os.read(main_end, 1 << 20).decode()
+    os.close(main_end)
+    check("a terminal shows a progress bar", "[#" in shown and "passed" in shown, shown)
+    check(
+        "standard output has a table of clauses and the causes",
+        "clause      passed  failed" in done.stdout
+        and "<--" in done.stdout
+        and "reproduce: zeroproof check --adapter … --only '" in done.stdout,
+        done.stdout,
+    )
+
+
+MUTANTS = {
+    "seed": 5,
+    "mutants": [
+        {
+            "mutant": "forgets",
+            "engine": "ref",
+            "clause": "RED-3",
+            "by": "suite",
+            "also": ["STEP-7"],
+            "recipe": "dp=2,list=1@0.0",
+            "row": None,
+        },
+        {
+            "mutant": "dies",
+            "engine": "ref",
+            "clause": "RUN-1",
+            "by": "subject",
+            "recipe": "dp=2,list=2@0.0",
+            "row": None,
+        },
+        {"mutant": "hides", "engine": "cuda", "clause": None, "by": None, "row": None},
+    ],
+}
+
+
+def write_report(folder, version, report):
+    """A report of another version."""
+    path = os.path.join(folder, f"{version}.json")
+    subject = {"name": "selftest", "version": version}
+    write_text(path, json.dumps({**report, "subject": subject}))
+    return path
+
+
+def test_results():
+    old, new = (run(f"{TRAINER} {fault}")[1] for fault in ("next-scale", "no-mean"))
+    with tempfile.TemporaryDirectory() as folder:
+        mutants = os.path.join(folder, "mutants.json")
+        write_text(mutants, json.dumps(MUTANTS))
+        argv = [sys.executable, "-B", f"{ROOT}/conformance/judge/results.py", "--out", folder]
+        argv += ["--commit", "abc", "--mutants", mutants]
+        argv += [write_report(folder, "1.10", new), write_report(folder, "1.9", old)]
+        done = subprocess.run(argv, capture_output=True, text=True)
+        check("results are made", done.returncode == 0, done.stderr)
+        text, page = text_of(folder, "RESULTS.md"), text_of(folder, "index.html")
+    failures_shown(text, page, old, new)
+    mutants_shown(text, page)
+
+
+def failures_shown(text, page, old, new):
+    check(
+        "versions are sorted by number", "| clause | selftest 1.9 | selftest 1.10 |" in text, text
+    )
+    row = next(
+        (r for r in text.splitlines() if r.startswith("| selftest 1.9 → selftest 1.10")), ""
+    ).split(" | ")
+    check(
+        "a table shows what no longer occurs and what is new",
+        len(row) == 4 and "unscaled" in row[1] and "ratio" in row[2] and row[3] == "– |",
+        row,
+    )
+    minimal = [c["recipe"] for c in old["causes"] + new["causes"]]
+    check(
+        "each failure has its minimal case",
+        all(f"`{r}`" in text for r in minimal) and all(r in page for r in minimal),
+    )
+    check("the page has a part per failure", page.count('<section class="failure"') == len(minimal))
+    check(
+        "each part has decoded contributions and ledgers",
+        "Decoded contributions" in page
+        and "ledgers" in page
+        and "Related historic bugs" in page
+        and "Case, expected values, answer" in page,
+    )
+    check(
+        "the page loads no other file",
+        not any(w in page for w in ("src=", "<link", "<script", "@import", "url(")),
+    )
+
+
+def mutants_shown(text, page):
+    check(
+        "mutants are listed",
+        "2 of 3 mutants were caught" in text
+        and "RED-3, STEP-7" in text
+        and "**nothing**" in text
+        and "hides" in page,
+    )
+    check(
+        "mutants caught by the subject's own error are marked",
+        "1 of them only by the subject's own error" in text
+        and "| RUN-1, the subject's own error |" in text
+        and "RUN-1, the subject&#x27;s own error" in page,
+    )
+
+
+sys.exit(main(test_quick, test_selecting, test_refused, test_terminal, test_results))

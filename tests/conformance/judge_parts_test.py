@@ -1,0 +1,364 @@
+"""Tests parts of the judge by themselves: cases, axes, ledgers, related bugs and shrinking."""
+
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest.mock
+from fractions import Fraction
+
+from selftest import COMMAND, ROOT, check, main, run, text_of
+
+sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
+
+import adapter  # noqa: E402
+import axes  # noqa: E402
+import ledger  # noqa: E402
+import report as reports  # noqa: E402
+import shrink  # noqa: E402
+from decode import multiplicities  # noqa: E402
+from recipe import features, recipe_of  # noqa: E402
+from run import judge, message_words  # noqa: E402
+from tools import Tools  # noqa: E402
+
+
+def test_cases():
+    tools = Tools()
+    case, why = tools.case(
+        "precision=bf16,dp=3,M=2,steps=2,optim=momentum,list=5@0.0+3@0.1t0+3@0.1t0,unused=100"
+    )
+    check("a recipe makes a case", case is not None, why)
+    check("a case round-trips through its recipe", tools.case(case["recipe"])[0] == case)
+    none, why = tools.case(
+        "wide=16,comm=fp32,precision=bf16,dp=5,M=3,unit=-20,optim=adamw,list=60@0.0"
+    )
+    check("a case whose sums are not exact is refused", none is None and "sum" in why, why)
+    none, why = tools.case("dp=2,unit=-60,optim=sgd,list=50@0.0")
+    check("a case whose update rounds is refused", none is None and "update" in why, why)
+    for bad in (
+        "dp=0,list=1@0.0",
+        "nonsense",
+        "mode=wild,list=1@0.0",
+        "wide=99,list=1@0.0",
+        "steps=0,list=1@0.0",
+    ):
+        check(f"'{bad}' is refused", tools.case(bad)[0] is None)
+    parts = [(Fraction(4**i), i) for i in range(4)]
+    check(
+        "contributions are decoded from their sum",
+        list(multiplicities(parts, Fraction(1 + 2 * 16 + 64)).values()) == [1, 0, 2, 1],
+    )
+    found = features(recipe_of("precision=bf16,pp=2,dp=2,M=1,list=5@0.0+5@0.1+4@1.0 overlap=true"))
+    check(
+        "features of a recipe are found",
+        {"dp", "pp", "unequal K", "bf16", "overlap=True"} <= found,
+        found,
+    )
+    test_schemas(case, tools.expected(case))
+    tools.close()
+
+
+def test_schemas(case, expected):
+    try:
+        import jsonschema
+    except ImportError:
+        print("not run: schemas (no python3-jsonschema)")
+        return
+    folder = os.path.join(ROOT, "conformance/schema")
+    schema = {n.removesuffix(".json"): json.loads(text_of(folder, n)) for n in os.listdir(folder)}
+    code, report, _ = run(f"{COMMAND} adapter", "--cases", "3")
+    for name, value in (
+        ("case", case),
+        ("expected", expected),
+        ("report", {k: v for k, v in report.items() if k != "files"}),
+    ):
+        errors = [
+            e.message for e in jsonschema.Draft202012Validator(schema[name]).iter_errors(value)
+        ]
+        check(f"a {name} conforms to its schema", code == 0 and not errors, errors)
+
+
+def test_refusals():
+    """Recipes that have no case, or one that is too large, and input that is not a case."""
+    for recipe in ("BAD", "list=", "dp=8,M=4,steps=4,list=1000000@0.0", "M=1000000,list=1@0.0"):
+        done = subprocess.run(
+            [COMMAND, "cases", recipe], capture_output=True, text=True, timeout=300
+        )
+        check(
+            f"zeroproof cases '{recipe}' is refused",
+            done.returncode == 2 and recipe in done.stderr,
+            done,
+        )
+    done = subprocess.run(
+        [COMMAND, "oracle"], input="no JSON\n", capture_output=True, text=True, timeout=300
+    )
+    check(
+        "zeroproof oracle refuses input that is not a case",
+        done.returncode == 2 and "refused" in done.stdout,
+        done,
+    )
+
+
+def test_axes():
+    space = axes.Space(
+        {
+            "supports": axes.AXES,
+            "without": [{"zero": 2, "pp": [2, 3]}],
+            "options": {"overlap": [False, True]},
+        }
+    )
+    rows = axes.covering(space, random.Random(3))
+    seen = set().union(*(axes.pairs_of(row) for row in rows))
+    lacking = [
+        ((a, x), (b, y))
+        for (a, xs), (b, ys) in itertools.combinations(sorted(space.all.items()), 2)
+        for x in xs
+        for y in ys
+        if ((a, x), (b, y)) not in seen
+        and axes.random_row(space, random.Random(1), {a: x, b: y}) is not None
+    ]
+    check("every pair of values that can occur occurs", not lacking, lacking)
+    check(
+        "unsupported combinations do not occur",
+        not any(r["zero"] == 2 and r["pp"] > 1 for r in rows),
+    )
+    check("the array is small", len(rows) < 130, len(rows))
+    plain = {name: axes.BASE.get(name, values[0]) for name, values in space.all.items()}
+    alone = {
+        (n, v)
+        for n, values in space.all.items()
+        if n not in (*axes.CORE, "pp")
+        for v in values
+        if any(
+            r[n] == v and all(r[m] == p for m, p in plain.items() if m not in (n, *axes.CORE, "pp"))
+            for r in rows
+        )
+    }
+    lacking = [
+        f"{n}={v}"
+        for n in (
+            "micro_batches",
+            "optimizer",
+            "clip",
+            "sizes",
+            "bucket",
+            "unused",
+            "frozen",
+            "option overlap",
+        )
+        for v in space.all[n]
+        if (n, v) not in alone and v != plain[n]
+    ]
+    check("every value occurs in a row that is otherwise plain", not lacking, lacking)
+    tools, clauses, families = Tools(), set(), set()
+    for number, (row, _) in enumerate(
+        itertools.islice(axes.rows(axes.Space({"supports": axes.AXES}), 1), 200)
+    ):
+        case, _ = axes.case_of_row(
+            tools, axes.Space({"supports": axes.AXES}), row, random.Random(number)
+        )
+        clauses |= set(case["clauses"] if case else [])
+        families |= set(case["hunts"] if case else [])
+    tools.close()
+    check(
+        "--only knows every clause and family of cases, and no other",
+        (clauses, families) == (set(axes.CLAUSES), set(axes.FAMILIES)),
+        (clauses ^ set(axes.CLAUSES), families ^ set(axes.FAMILIES)),
+    )
+
+
+def test_ledgers():
+    def op(kind, **more):
+        return {"op": kind, "dtype": "fp32", "count": 4, **more}
+
+    both = op("all_reduce", redop="sum", group=[0, 1])
+    check("equal ledgers match", ledger.mismatches([[both], [both]]) == [])
+    check(
+        "a skipped collective is found", ledger.mismatches([[both, both], [both]])[0]["index"] == 1
+    )
+    check(
+        "another count is found",
+        ledger.mismatches([[both], [{**both, "count": 5}]])[0]["index"] == 0,
+    )
+    check(
+        "another op is found",
+        ledger.mismatches([[both], [{**both, "op": "reduce"}]])[0]["index"] == 0,
+    )
+    send, recv = op("send", peer=1), op("recv", peer=0)
+    check("sends match receives", ledger.mismatches([[send], [recv]]) == [])
+    check(
+        "a message of another dtype is found",
+        ledger.mismatches([[send], [{**recv, "dtype": "bf16"}]]) != [],
+    )
+    check("a rank that has not arrived yet is not a hang", not ledger.is_hung([[both], []])[0])
+    check("crossed collectives are a hang", ledger.is_hung([[both], [op("recv", peer=0)]])[0])
+    later = {**both, "async": True}
+    check(
+        "an asynchronous call is not a hang", not ledger.is_hung([[later], [op("recv", peer=0)]])[0]
+    )
+    check(
+        "waiting for an asynchronous call is a hang",
+        ledger.is_hung([[later, {"wait": 0}], [op("recv", peer=0)]])[0],
+    )
+    check(
+        "a wait inside a library is a hang once no rank makes progress",
+        ledger.is_hung([[later], [op("recv", peer=0)]], silent=True)[0],
+    )
+    check(
+        "an asynchronous send does not wait for its receiver",
+        not ledger.is_hung([[{**send, "async": True}], [both]], silent=True)[0],
+    )
+    group = [op("send", peer=1, batch=1), op("recv", peer=1, batch=1)]
+    other = [op("send", peer=0, batch=1), op("recv", peer=0, batch=1)]
+    check(
+        "members that enter different operations disagree",
+        ledger.disagree([[later], [{**later, "count": 5}]]),
+    )
+    check(
+        "a member that has entered fewer operations does not disagree",
+        not ledger.disagree([[later, later], [later]]),
+    )
+    check("a grouped exchange is not a hang", not ledger.is_hung([group, other])[0])
+    check("a ledger that grows while it is read is read once", growing())
+    test_words(both, send)
+    check(
+        "ranks that ended do not hang",
+        not ledger.is_hung([[both, {"end": True}], [both, {"end": True}]])[0],
+    )
+
+
+def test_words(both, send):
+    """Symptom words for ledgers, by which known failures are recognized."""
+    entry = {"stage": 0, "expert": False, "tied": None, "numel": 3}
+    case = {
+        "world": 2,
+        "topology": {"dp": 2, "pp": 1, "tp": 1},
+        "parameters": [entry, entry],
+        "steps": 1,
+        "data": [[[[1], [1]]]],
+    }
+    one = {**both, "count": 1}
+    for name, ledgers, words, scalars in (
+        ("all", [[both, both]] * 2, None, False),
+        ("one of two", [[both]] * 2, ["ranks agree"], False),
+        ("a rank two, a rank one", [[both, both], [both]], ["ranks differ"], False),
+        ("its statistics", [[one, one]] * 2, ["ranks agree"], True),
+        ("nothing", [[]] * 2, ["never"], True),
+    ):
+        little = ledger.too_little(case, ledgers)
+        check(
+            f"reduces of two buckets {name}: {words or 'enough'}, statistics alone: {scalars}",
+            (little[1] if little else None, ledger.reduces_only_scalars(case, ledgers))
+            == (words, scalars),
+            little,
+        )
+    pipe = {"world": 2, "topology": {"dp": 1, "pp": 2, "tp": 1}}
+    for members, other, words in (
+        ((0, 1), {"dtype": "bf16"}, ["activation", "dtype"]),
+        ((1, 0), {"count": 5}, ["gradient", "count"]),
+        ((0, 1), {"dtype": "bf16", "count": 5}, ["activation", "dtype", "count"]),
+    ):
+        found = message_words(pipe, {"members": members}, [send, {**send, **other}])
+        check(f"a message that differs: {', '.join(words)}", found == words, found)
+
+
+def growing():
+    """A record appended between the query of the size and the read is read once."""
+    with tempfile.TemporaryDirectory() as folder:
+        name, line = os.path.join(folder, "rank-0.jsonl"), '{"step": 0}\n'
+        ledgers = adapter.Ledgers(folder, 1)
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(2 * line)
+        with unittest.mock.patch("os.path.getsize", return_value=len(line)):
+            ledgers.look()
+        ledgers.look()
+        return len(ledgers.records[0]) == 2
+
+
+def test_ended():
+    """A case without an answer reports operations that one rank entered and another, which has
+    ended, never will."""
+    one = {"op": "all_reduce", "redop": "sum", "dtype": "fp32", "count": 4, "group": [0, 1, 2]}
+    end, case = {"end": True}, {"world": 3, "clauses": ["LEDG-2"], "parameters": [], "data": []}
+    for name, ledgers, right in (
+        ("others ended", [[one, end], [one, one], [one, end]], ["RUN-1", "LEDG-2"]),
+        ("one ended, one still runs", [[one], [one, one], [one, end]], ["RUN-1", "LEDG-2"]),
+        ("others were killed", [[one], [one, one], [one]], ["RUN-1"]),
+        ("all ended alike", [[one, end]] * 3, ["RUN-1"]),
+        (
+            "records differ",
+            [[one, end], [{**one, "count": 5}, end], [one, end]],
+            ["LEDG-2", "RUN-1"],
+        ),
+    ):
+        for status, mine in (
+            ("error", right),
+            ("died", right),
+            ("hang", [c.replace("RUN-1", "LEDG-7") for c in right]),
+        ):
+            found, judged = judge(
+                case, None, {"status": status, "message": "x"}, ledgers, {"ledger"}, 2
+            )
+            check(
+                f"a case ends as {status}, {name}: {', '.join(mine)}",
+                [f.clause for f in found] == mine and judged == {"LEDG-2"},
+                found,
+            )
+
+
+def test_related():
+    corpus = json.loads(text_of(ROOT, "conformance/judge/corpus.json"))
+    for clause in axes.CLAUSES + ["RUN-1", "RUN-2"]:
+        rows, families = reports.related(corpus, clause), set(reports.FAMILIES.get(clause, []))
+        mine = [clause in r["clauses"] or bool(families & set(r["families"])) for r in rows]
+        check(
+            f"historic bugs related to {clause} cite it or belong to its families",
+            all(mine) and (rows or not families),
+            rows,
+        )
+        check(
+            f"{clause}: families are used only if no row cites the clause",
+            not families or not any(clause in r["clauses"] for r in rows),
+        )
+    for clause in ("RUN-1", "RUN-2"):
+        check(f"{clause} has no related bugs", reports.related(corpus, clause) == [])
+    made = {
+        "results": [
+            {
+                "status": "pass",
+                "id": "c1",
+                "recipe": "dp=2 x=a\nnot ok 9 #SKIP",
+                "known": False,
+                "fresh": False,
+                "findings": [],
+            }
+        ],
+        "problems": ["one\nok 3 - two # TODO no"],
+    }
+    check(
+        "TAP has a line per case",
+        reports.tap(made).splitlines()[2:]
+        == ["ok 1 - c1 dp=2 x=a not ok 9 \\#SKIP", "not ok 2 - one ok 3 - two \\# TODO no"],
+        reports.tap(made),
+    )
+
+
+def test_worlds():
+    """Shrinking tries only cases within the subject's world."""
+    space = axes.Space({"supports": axes.AXES, "world": 4})
+    shrinker = shrink.Shrinker(unittest.mock.Mock(), space, 1)
+    asked = [
+        c
+        for c in shrink.variants(recipe_of("pp=2,dp=2,M=1,optim=sgd,list=3@0.0+2@1.0"))
+        if shrinker.supported(c)
+    ]
+    sizes = {c.number("dp") * c.number("pp") * c.number("tp") for c in asked}
+    check("variants of a case are within the world", asked and max(sizes) <= 4, sizes)
+
+
+sys.exit(
+    main(test_cases, test_refusals, test_axes, test_ledgers, test_ended, test_related, test_worlds)
+)

@@ -1,0 +1,121 @@
+"""Tests the judge's verdicts on correct adapters, on missing evidence, and on ranks that hang."""
+
+import sys
+import xml.dom.minidom
+
+from selftest import COMMAND, TRAINER, check, main, run
+
+
+def test_evidence():
+    """A clause without evidence is not passed. A hello that names no axis, or hides a level's
+    evidence, is refused."""
+    for fault, words in (
+        ("nothing", 'must name "zero"'),
+        ("unrecorded", '"returns" must name "ledger"'),
+    ):
+        code, report, errors = run(f"{TRAINER} {fault}", "--cases", "5")
+        check(f"{fault} is refused", code == 2 and report is None and words in errors, errors)
+    for more, fault in ((("--level", "1"), "correct"), ((), "no-ledger"), ((), "lonely-ledger")):
+        _, report, errors = run(f"{TRAINER} {fault}", "--cases", "30", *more)
+        passed = {clause for clause, (good, _, _) in report["clauses"].items() if good}
+        check(
+            f"no LEDG clause passes without ledgers ({fault})",
+            "RED-2" in passed and not passed & {"LEDG-2", "LEDG-3", "LEDG-6", "LEDG-7"},
+            errors or report["clauses"],
+        )
+
+
+def test_ref():
+    code, report, errors = run(f"{COMMAND} adapter", "--cases", "300", "--seed", "7")
+    check("ref passes", code == 0 and report["cases"]["fail"] == 0, errors or report["causes"])
+    needed = set(
+        "RED-2 RED-3 RED-6 STEP-4 STEP-6 STEP-7 STEP-8 STAT-2 STAT-3 SCALE-3 SCALE-4 OPT-2 LEDG-2 "
+        "LEDG-6 LEDG-7 PIPE-3 PIPE-6 TIE-1 TIE-2 TOPO-3 PART-1 PART-6".split()
+    )
+    check(
+        "every clause of the suite is judged",
+        needed <= {c for c, n in report["clauses"].items() if n[0]},
+        needed - set(report["clauses"]),
+    )
+    files = report["files"]
+    check(
+        "reports are written",
+        {"report.json", "junit.xml", "report.tap", "report.html"} == set(files),
+        list(files),
+    )
+    check(
+        "JUnit is XML",
+        xml.dom.minidom.parseString(files["junit.xml"]).documentElement.tagName == "testsuite",
+    )
+    check("TAP has one ok line per case", files["report.tap"].count("\nok ") == 300)
+    check(
+        "the page is self-contained",
+        "src=" not in files["report.html"] and "<link" not in files["report.html"],
+    )
+
+
+def test_correct():
+    code, report, errors = run(f"{TRAINER} correct", "--cases", "60")
+    # the trainer uses fractions and code of its own, so this checks the oracle as well
+    check(
+        "a correct trainer in exact arithmetic passes",
+        code == 0 and report["cases"]["pass"] == 60,
+        errors or report["causes"],
+    )
+    good, _, other = report["clauses"]["PART-6"]
+    check(
+        "masters that are whole on every rank do not judge ownership",
+        good == 0 and other > 0,
+        report["clauses"],
+    )
+    code, report, errors = run(f"{TRAINER} backwards", "--cases", "60")
+    several = sum("backwards=2" in r["recipe"] for r in report["results"]) if report else 0
+    check(
+        "a correct trainer passes with several backwards",
+        code == 0 and report["cases"]["pass"] == 60 and several > 10,
+        (errors, several),
+    )
+    code, report, errors = run(f"{TRAINER} tacit", "--cases", "60")
+    judged = {clause for clause, (good, _, _) in report["clauses"].items() if good}
+    tacit = {"STAT-2", "STAT-3", "STAT-4", "STEP-6", "SCALE-3", "SCALE-4"}
+    check(
+        "fields that are null are not judged, the others are",
+        code == 0
+        and not judged & tacit
+        and {"RED-2", "OPT-4"} <= judged
+        and tacit <= set(report["clauses"]) | {"SCALE-3"},
+        errors or report["clauses"],
+    )
+
+
+def test_hang():
+    code, report, _ = run(f"{TRAINER} hang", "--cases", "2", "--only", "LEDG-2", deadline=60)
+    cause = report["causes"][0] if report["causes"] else {}
+    check(
+        "a hang is reported as LEDG-7",
+        code == 1 and cause.get("clause") == "LEDG-7" and "rank 0 waits" in cause["text"],
+        cause,
+    )
+    slowest = max(r["seconds"] for r in report["results"] if r["status"] == "fail")
+    check("a hang is detected from the ledgers, long before the deadline", slowest < 30, slowest)
+    quiet = min(c["answer"]["quiet"] for c in report["causes"])
+    # within a second on an idle machine
+    check("a hang is detected soon after progress stops", quiet < 5, quiet)
+    code, report, _ = run(f"{TRAINER} stuck", "--cases", "1", "--only", "LEDG-2", deadline=60)
+    kinds = {f["kind"] for r in report["results"] for f in r["findings"]}
+    check(
+        "ranks that entered different asynchronous operations end the case before the deadline",
+        code == 1
+        and any(k.startswith("ledgers differ") for k in kinds)
+        and report["results"][0]["seconds"] < 40,
+        (kinds, report["results"][0]["seconds"]),
+    )
+    code, report, _ = run(f"{TRAINER} sleep", "--cases", "1", "--only", "LEDG-2", deadline=5)
+    check(
+        "an adapter that never answers times out",
+        code == 1 and report["causes"][0]["kind"].startswith("timeout"),
+        report["causes"],
+    )
+
+
+sys.exit(main(test_evidence, test_ref, test_correct, test_hang))

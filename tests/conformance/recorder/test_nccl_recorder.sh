@@ -1,0 +1,145 @@
+#!/bin/sh
+# The preloaded recorder for NCCL programs: on a program on simdev (a communicator, a split of it, a
+# grouped exchange) and on a program with the calls that simdev lacks, each with a faulty rank as
+# well. The recorder wraps all functions of nccl.h except those that are listed with a reason.
+# inputs: build/zeroproof build/libzptrace_nccl.so build/libsimdev.so* build/tests/drivers/trace
+# inputs: tests/fixtures/lib.sh tests/drivers/trace/nccl_multi_rank.py
+# inputs: conformance/recorder/nccl_left_out.txt
+cd "$(dirname "$0")/../../.." || exit 3
+. tests/fixtures/lib.sh
+build=${ZP_BUILD:-build}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+if [ "${SAN:-0}" = 1 ]; then
+  echo "not run: the recorder for NCCL (a sanitizer's runtime must be loaded before it)"
+  exit 0
+fi
+
+program=nccl_program
+recorded() { # recorded NAME FAULT CODE PATTERN
+  rm -rf "$tmp/run"
+  mkdir "$tmp/run"
+  ZEROPROOF_TRACE=$tmp/run LD_PRELOAD=$build/libzptrace_nccl.so timeout 20 \
+    "$build/tests/drivers/trace/$program" "$2" >"$tmp/log" 2>&1
+  "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1
+  [ $? -eq "$3" ] && head -2 "$tmp/out" | grep -q "$4"
+  verdict $? "$1" "$(head -n 3 "$tmp/log" "$tmp/out")"
+}
+
+recorded an_nccl_program_that_fits none 0 '^27 records of 3 ranks: consistent'
+recorded a_skipped_collective_is_reported skip 1 '^rank 1 finishes after 8 records, 1 fewer'
+recorded a_different_operation_is_reported op 1 \
+  '^rank 1 enters reduce sum 30 fp32 root 0 at its record 8'
+recorded a_different_count_is_reported count 1 '^rank 1 enters all_reduce sum 29 fp32'
+recorded a_different_reduction_is_reported redop 1 '^rank 1 enters all_reduce min 30 fp32'
+
+program=nccl_calls
+recorded calls_that_simdev_lacks_fit none 0 'not judged: the members of their group'
+grep -q '^25 records of 4 ranks: consistent' "$tmp/out"
+verdict $? only_operations_of_grown_communicators_are_not_judged "$(cat "$tmp/out")"
+drawn() { # drawn FILE WHAT...: each operation is drawn for three ranks
+  file=$1
+  shift
+  for what in "$@"; do
+    [ "$(grep -o "\"what\":\"$what\"" "$file" | wc -l)" = 3 ] || return 1
+  done
+}
+"$zp" trace view "$tmp/run" --out "$tmp/view.json" >/dev/null &&
+  drawn "$tmp/view.json" 'all_reduce premul_sum 4 bf16' 'all_to_all 15 fp32' 'gather 7 i8 root 2' \
+    'scatter 8 fp16 root 1'
+verdict $? each_operation_is_recorded_with_its_fields "expected 3 of $what"
+recorded a_built_in_reduction_instead_of_a_scaled_one_is_reported premul 1 \
+  '^rank 1 enters all_reduce sum 4 bf16'
+recorded a_different_count_of_all_to_all_is_reported all_to_all 1 \
+  '^rank 1 enters all_to_all 18 fp32'
+recorded a_different_root_of_gather_is_reported gather 1 '^rank 1 enters gather 7 i8 root 0'
+recorded a_skipped_scatter_is_reported scatter 1 '^rank 1 enters all_reduce sum 13 fp32'
+recorded a_different_count_in_a_shrunk_communicator_is_reported shrunk 1 \
+  '^rank 0 enters all_reduce sum 10 fp32 .* all_reduce sum 11 fp32'
+recorded communicators_with_the_same_members_are_distinguished again 1 'enter.* 1 operation fewer'
+recorded a_destroyed_communicator_is_forgotten destroyed 1 '^rank 1 enters 1 operation fewer'
+
+# A process with several members of a communicator: each is a rank, whichever rank the environment
+# gives the process. And a library that is visible to its caller only.
+library=$build/tests/drivers/trace/libnccl_multi_rank.so
+multi_rank() { # multi_rank ENVIRONMENT ARGS...: runs one process
+  environment=$1
+  shift
+  # shellcheck disable=SC2086 # several variables
+  env $environment ZEROPROOF_TRACE="$tmp/run" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 20 \
+    python3 tests/drivers/trace/nccl_multi_rank.py "$library" "$@" >>"$tmp/log" 2>&1
+}
+worlds() { # worlds N...: the world sizes in the traces' headers, by rank; 0: unknown
+  [ "$(for file in "$tmp/run"/rank-*.zpt; do od -An -tu1 -j9 -N1 "$file"; done | xargs)" = "$*" ]
+}
+fits() { # fits NAME CODE PATTERN: judges the recorded traces
+  ended=$?
+  "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1
+  [ $? -eq "$2" ] && [ "$ended" -eq 0 ] && head -2 "$tmp/out" | grep -q "$3"
+  verdict $? "$1" "exit code $ended, $(tail -n 3 "$tmp/log" "$tmp/out")"
+  rm -rf "$tmp/run"
+  mkdir "$tmp/run"
+  : >"$tmp/log"
+}
+rm -rf "$tmp/run"
+mkdir "$tmp/run"
+: >"$tmp/log"
+multi_rank '' RTLD_GLOBAL make_one_after_the_other 0 2 2
+fits nccl_in_the_global_scope_is_recorded 0 '^6 records of 2 ranks: consistent'
+multi_rank '' RTLD_LOCAL make_one_after_the_other 0 2 2
+fits nccl_in_its_caller_s_scope_is_recorded 0 '^6 records of 2 ranks: consistent'
+multi_rank '' RTLD_LOCAL make_one_after_the_other 0 2 2 missing &&
+  grep -q 'has ncclReduceScatter' "$tmp/log"
+fits a_missing_function_returns_an_error 0 '^6 records of 2 ranks: consistent'
+multi_rank '' RTLD_GLOBAL make_in_a_group 0 3 3
+fits handles_that_move_after_the_group_are_known 0 '^9 records of 3 ranks: consistent'
+multi_rank '' RTLD_GLOBAL make_one_after_the_other 0 2 2 split
+fits handles_that_move_after_their_creation_are_known 0 '^6 records of 2 ranks: consistent'
+multi_rank RANK=0 RTLD_GLOBAL make_one_after_the_other 0 2 2 && worlds 0 0
+fits members_in_one_process_are_ranks 0 '^6 records of 2 ranks: consistent'
+for make in make_one_after_the_other make_in_a_group make_pairs; do
+  multi_rank 'OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2' RTLD_GLOBAL $make 0 2 4 &&
+    multi_rank 'OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2' RTLD_GLOBAL $make 2 2 4 &&
+    # each file has three records
+    [ "$(wc -c <"$tmp/run/rank-0.zpt")" = "$(wc -c <"$tmp/run/rank-3.zpt")" ] && worlds 4 4 4 4
+  fits members_in_two_processes_are_ranks_$make 0 '^12 records of 4 ranks: consistent'
+done
+multi_rank 'RANK=0 WORLD_SIZE=2' RTLD_GLOBAL make_in_a_group 0 2 2 &&
+  multi_rank 'RANK=1 WORLD_SIZE=2' RTLD_GLOBAL make_in_a_group 0 2 2 && worlds 4 4 4 4
+fits communicators_within_a_process_do_not_cross_processes 0 '^12 records of 4 ranks: consistent'
+for rank in 0 1; do # the index in the communicator is not the rank: the environment decides
+  multi_rank "RANK=$rank WORLD_SIZE=2" RTLD_GLOBAL make_one_after_the_other $((1 - rank)) 1 2 ||
+    break
+done
+fits a_single_member_has_the_rank_of_the_environment 0 '^6 records of 2 ranks: consistent'
+multi_rank RANK=0 RTLD_GLOBAL make_one_after_the_other 0 1 3 && worlds 0
+fits a_communicator_does_not_define_the_world_size 1 \
+  '^rank 0 waits at its record 0 for place 1 and others .* which no rank has joined'
+multi_rank 'RANK=0 WORLD_SIZE=1' RTLD_GLOBAL make_wider 0 4 4 && worlds 2 2 0 0
+fits all_ranks_of_a_process_record_one_world_size 0 '^12 records of 4 ranks: consistent'
+multi_rank 'RANK=1 WORLD_SIZE=4' RTLD_GLOBAL make_in_a_group 1 1 2 &&
+  multi_rank 'RANK=0 WORLD_SIZE=2' RTLD_GLOBAL make_in_a_group 0 1 2 && worlds 2 4
+fits different_world_sizes_are_reported 1 \
+  '^rank-0.zpt belongs to a run of 2 ranks (1 file), but rank-1.zpt belongs to a run of 4'
+multi_rank '' RTLD_GLOBAL make_one_after_the_other 0 2 2 full &&
+  [ "$(grep -c 'cannot write the trace of rank 1: File too large' "$tmp/log")" = 1 ]
+fits a_full_disk_ends_only_the_trace 1 '^rank 1 .* stops after 1 record, 2 fewer'
+
+# left FUNCTIONS: compares FUNCTIONS with the functions that are wrapped or listed
+nm -D --defined-only "$build/libzptrace_nccl.so" | sed -n 's/.* T //p' >"$tmp/wrapped"
+sed -n 's/^\(nccl[A-Za-z0-9]*\)  *[^ ].*/\1/p' conformance/recorder/nccl_left_out.txt >"$tmp/listed"
+left() {
+  sort "$tmp/wrapped" "$tmp/listed" | diff - "$1" >"$tmp/diff"
+}
+functions=$build/tests/drivers/trace/nccl_functions.txt
+[ "$(wc -l <"$functions")" -gt 50 ] && left "$functions"
+verdict $? all_functions_of_the_header_are_wrapped_or_listed "$(cat "$tmp/diff")"
+{ cat "$functions" && echo ncclWeave; } | sort >"$tmp/newer"
+! left "$tmp/newer" && grep -q '^> ncclWeave' "$tmp/diff"
+verdict $? a_new_function_is_reported "$(cat "$tmp/diff")"
+grep -v '^ncclScatter$' "$functions" >"$tmp/older"
+! left "$tmp/older" && grep -q '^< ncclScatter' "$tmp/diff"
+verdict $? a_removed_function_is_reported "$(cat "$tmp/diff")"
+sort "$tmp/wrapped" "$tmp/listed" | uniq -d | grep -q .
+[ $? -eq 1 ]
+verdict $? no_function_is_both_wrapped_and_listed
+exit $bad

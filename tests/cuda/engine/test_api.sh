@@ -1,0 +1,203 @@
+# The public engine on CUDA: programs written for it, unchanged, as all ranks of one simulation,
+# have the bits of the reference, and errors name every misuse. For devices, the programs are
+# compiled and their symbols resolved. spec: STEP-2, STEP-3, STEP-9, RED-3, RED-5, RED-6, RED-7,
+# STRM-4, LEDG-1, PIPE-6, CKPT-3, CKPT-6
+# inputs: @make
+. tests/fixtures/lib.sh
+build=${ZP_BUILD:-build}
+example=$build/tests/drivers/cuda/api_example
+driver=$build/tests/drivers/cuda/api_driver
+why=
+complain() { why="$why${why:+; }$*"; }
+law() { # law NAME: whether anything was found since the one before
+  [ -z "$why" ]
+  verdict $? "$1" "$(printf '%s' "$why" | head -c 1000 | tr '\n' ' ')"
+  why=
+}
+
+# The reference's, of one process.
+unset RANK WORLD_SIZE OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE
+reference() { # reference SOURCE: what it prints
+  ${CC:-gcc} -std=c11 -I"$build/include" -I. "$1" -o "$tmp/ref" \
+    ${SAN:+$([ "$SAN" = 1 ] && echo -fsanitize=address,undefined)} "$build/libzeroproof_mpi.a" \
+    "$build/libzeroproof.a" $(pkg-config --libs ompi-c jansson libxxhash) -pthread -lm \
+    >"$tmp/out" 2>&1 && ASAN_OPTIONS=detect_leaks=0 "$tmp/ref" 2>"$tmp/out"
+}
+reference ref/example/train.c | sort >"$tmp/want"
+[ "$(wc -l <"$tmp/want")" -eq 105 ]
+verdict $? example_runs_on_the_reference "$(head -5 "$tmp/out")"
+grep -q "^EXAMPLE = \"$(LC_ALL=C sort "$tmp/want" | sha256sum | cut -d' ' -f1)\"\$" \
+  cuda/gpu/nccl_ranks.py
+verdict $? example_s_lines_are_those_that_gpu_check_waits_for "$(sha256sum <"$tmp/want")"
+for run in 1 2 4 "2 pp" "4 pp"; do
+  for seed in 0 1 2 3; do
+    # shellcheck disable=SC2086
+    set -- $run
+    "$example" "$1" $seed ${2:-} 2>"$tmp/out" | sort | cmp -s - "$tmp/want" ||
+      complain "seed $seed: $(head -c 500 "$tmp/out")"
+  done
+  law "example_has_the_reference_s_bits_with_$(echo "$run" | tr ' ' _)_processes"
+done
+
+# The caller's own loop: streams alone order the work. Each wait and record that the engine issues
+# there is needed: without it some order gives another result, and ThreadSanitizer reports the
+# first.
+streams=$build/tests/drivers/cuda/api_streams
+export TSAN_OPTIONS=symbolize=0
+reference tests/drivers/cuda/api_streams.c >"$tmp/want"
+[ "$(wc -l <"$tmp/want")" -eq 49 ] || complain "the reference: $(head -5 "$tmp/out")"
+for run in "1 0" "1 1" "2 2" "2 3" "4 0" "4 5"; do
+  # shellcheck disable=SC2086
+  "$streams" $run 2>"$tmp/out" | cmp -s - "$tmp/want" || complain "$run: $(head -c 500 "$tmp/out")"
+done
+law own_loop_on_streams_has_the_reference_s_bits
+for run in "1 0" "2 1"; do
+  # shellcheck disable=SC2086
+  "${streams}_tsan" $run 2>"$tmp/out" | cmp -s - "$tmp/want" ||
+    complain "$run: $(head -c 500 "$tmp/out")"
+done
+law own_loop_on_streams_has_no_race
+for site in given.record given.wait handed.record finished.wait resumed.wait; do
+  seed=0
+  while [ $seed -lt 300 ] && "$streams" 1 $seed:$site 2>/dev/null | cmp -s - "$tmp/want"; do
+    seed=$((seed + 1))
+  done
+  [ $seed -lt 300 ] || complain "no order gives another result"
+  law "own_loop_without_${site}_has_a_wrong_result"
+  "${streams}_tsan" 1 0:$site >/dev/null 2>"$tmp/out" && complain "nothing was reported"
+  grep -q '^race: two accesses that nothing orders' "$tmp/out" ||
+    complain "$(head -c 300 "$tmp/out")"
+  law "own_loop_without_${site}_is_a_race"
+done
+for run in "4 0 dp=4 seed=5" "3 1 dp=3 seed=4 stage=1 mb=3" \
+  "4 2 pp=2 dp=2 mb=3 dynamic=1 seed=11"; do
+  # shellcheck disable=SC2086
+  "${driver}_tsan" $run >"$tmp/out" 2>&1 || complain "$run: exit code $?: $(head -c 500 "$tmp/out")"
+done
+law public_functions_have_no_race
+
+while read -r name ranks arguments; do
+  for seed in 0 1 2 3; do
+    # shellcheck disable=SC2086
+    "$driver" "$ranks" $seed $arguments >"$tmp/out" 2>&1 ||
+      complain "seed $seed: exit code $?: $(head -c 500 "$tmp/out")"
+  done
+  law "bits_of_comm_sim_$name"
+done <<'X2'
+alone 1 seed=1 mb=3
+alone_with_callbacks 1 seed=2 callbacks=1 stage=1 reduce=0
+alone_in_the_caller_s_loop_stage_0 1 seed=3 stage=0 precision=2
+four_replicas_in_the_caller_s_loop 4 dp=4 seed=5 reduce=0
+three_replicas_in_the_caller_s_loop_stage_1 3 dp=3 seed=4 stage=1
+four_replicas_in_fp32_with_callbacks 4 dp=4 seed=6 callbacks=1 precision=0
+three_stages_of_two 6 pp=3 dp=2 tied=1 mb=4 seed=7
+two_stages_ordered 4 pp=2 dp=2 stage=1 reduce=0 precision=2 seed=8
+tensor_parallel_and_experts 4 dp=2 tp=2 ep=2 seed=9
+three_stages_with_dynamic_shapes 3 pp=3 mb=5 seed=10 dynamic=1
+two_stages_of_two_with_dynamic_shapes 4 pp=2 dp=2 mb=3 seed=11 dynamic=1 stage=1
+two_replicas_natively 2 dp=2 mb=1 reduce=0 native=1 seed=12
+X2
+# by default NCCL adds, in an order of its own: with four replicas some seed has other bits
+differing=0
+for seed in 0 1 2 3; do
+  "$driver" 4 $seed dp=4 mb=2 reduce=0 native=1 seed=13 precision=0 >"$tmp/out" 2>&1
+  code=$?
+  [ $code -le 1 ] || complain "seed $seed: exit code $code: $(head -c 300 "$tmp/out")"
+  differing=$((differing + code))
+done
+[ $differing -gt 0 ] || complain "the spec's order"
+law native_is_the_default
+
+# A checkpoint of either engine is the other's, under any split.
+ref="${build}/tests/drivers/mpi/engine_driver"
+"$driver" 4 1 dp=4 mb=1 seed=12 "save=$tmp/ck" >"$tmp/out" 2>&1 || complain "$(cat "$tmp/out")"
+"$driver" 4 2 pp=2 dp=2 mb=2 stage=0 bucket=30 seed=12 "load=$tmp/ck" >"$tmp/out" 2>&1 ||
+  complain "in stages: $(head -c 500 "$tmp/out")"
+"$ref" mb=4 seed=12 "load=$tmp/ck" >"$tmp/out" 2>&1 || complain "by ref: $(head -c 500 "$tmp/out")"
+"$ref" mb=4 seed=12 "save=$tmp/ck.ref" >"$tmp/out" 2>&1 || complain "$(cat "$tmp/out")"
+"$driver" 2 3 dp=2 mb=2 seed=12 "load=$tmp/ck.ref" >"$tmp/out" 2>&1 ||
+  complain "of ref: $(head -c 500 "$tmp/out")"
+law a_checkpoint_of_one_engine_continues_in_the_other
+left='; the training state and the checkpoint before are unchanged'
+for seed in 0 1; do
+  "$driver" 4 $seed dp=4 mb=1 seed=12 "save=$tmp/ck.$seed" fault=unsaved rank=2 >"$tmp/out" 2>&1 ||
+    complain "exit code $?: $(head -c 500 "$tmp/out")"
+  grep -qE "^rank 2 .*saving after step .*/dev/null.*$left" "$tmp/out" || complain "no reason"
+  others=$(grep -cE "^rank [013] .* the checkpoint failed on 1 other rank\(s\)$left" "$tmp/out")
+  [ "$others" -eq 3 ] || complain "not all say it: $(cat "$tmp/out")"
+  "$ref" mb=4 seed=12 "load=$tmp/ck.$seed" >"$tmp/out" 2>&1 || complain "by ref: $(cat "$tmp/out")"
+done
+law a_save_that_fails_on_one_rank_fails_on_all_and_the_run_continues
+"$driver" 4 0 dp=4 mb=1 seed=12 "load=$tmp/ck" fault=unloaded rank=2 >"$tmp/out" 2>&1
+[ $? -eq 3 ] || complain "an exit code other than 3"
+grep -q '^rank 2 .*/dev/null/no' "$tmp/out" || complain "no reason: $(cat "$tmp/out")"
+others=$(grep -c 'the checkpoint failed on 1 other rank(s); what was being loaded' "$tmp/out")
+[ "$others" -eq 3 ] || complain "not all say it: $(head -c 900 "$tmp/out")"
+law a_load_that_fails_on_one_rank_ends_all
+
+alone="$driver 1 0"
+. tests/fixtures/wrong.sh
+at='rank 0 \(stage 0, dp 0, tp 0\), step 1, program position [0-9]+'
+wrong dtype "$at .*: the dtype of entry 4's gradient: got fp16, expected .* precision, bf16"
+wrong null "$at .*: the address of entry 2's gradient is NULL"
+wrong entry "$at .*: entry 99 was announced for micro-batch 0: it is not a trained entry"
+wrong frozen "$at .*: entry 1 was announced for micro-batch 0: it is not a trained entry"
+wrong twice "$at .*: entry 2 was announced twice in micro-batch 0"
+wrong twice "$at .*: entry 2 was announced twice in micro-batch 0" callbacks=1
+wrong ahead "$at .*: entry 4 .* micro-batch 1, expected micro-batch 0, .* lacks 1 of .* entry 4's"
+wrong past "$at .*: entry 4 .* micro-batch 7, expected micro-batch 0"
+wrong forget "$at .*: the loss of micro-batch 1 was passed, expected that of micro-batch 0"
+wrong forget "$at .*: 4 of 5 gradients .* micro-batch 0; the first one missing is entry 4" mb=1
+wrong forget "$at .*: 4 of 5 gradients .* micro-batch 0; the first one .* is entry 4" callbacks=1
+wrong step "$at .*: 4 of 5 gradients .* micro-batch 0; the first one missing is entry 4"
+wrong late "$at .*: entry 0 .*: all micro-batches are complete; end the step first"
+wrong late "$at.*: entry 0 .*: no backward is running; announce from within it" callbacks=1
+wrong forward "$at .*: the model's forward failed" callbacks=1
+
+# others R TEXT: of four ranks rank R says TEXT, and the others that it has failed
+others() {
+  [ "$code" -eq 3 ] || complain "exit code $code"
+  grep -qE -e "^rank $1 .*$2" "$tmp/out" || complain "no '$2' in $(head -c 600 "$tmp/out")"
+  for r in 0 1 2 3; do
+    [ $r -eq "$1" ] || grep -qE "^rank $r .*rank $1 " "$tmp/out" ||
+      complain "rank $r does not say it: $(head -c 2000 "$tmp/out")"
+  done
+}
+for seed in 0 1 2 3; do
+  "$driver" 4 $seed dp=4 fault=twice rank=2 >"$tmp/out" 2>&1
+  code=$?
+  others 2 'was announced twice in micro-batch 0'
+  law "a_misuse_of_rank_2_ends_all_ranks_seed_$seed"
+  "$driver" 4 $seed dp=4 fault=config rank=3 >"$tmp/out" 2>&1
+  code=$?
+  grep -q '^rank 3 has another configuration than rank 0: bucket is 17 here and 16 there' \
+    "$tmp/out" ||
+    complain "$(head -c 500 "$tmp/out")"
+  law "another_configuration_on_one_rank_is_named_seed_$seed"
+done
+
+# For devices.
+if ! sh cuda/kernels/nvcc.sh >"$tmp/nvcc" 2>"$tmp/why" || ! command -v g++ >/dev/null 2>&1; then
+  echo "not run: no nvcc or no g++: $(tail -1 "$tmp/why")"
+  finish
+fi
+${MAKE:-make} --no-print-directory install-cuda SAN="${SAN:-0}" BUILD="$build" CC="${CC:-gcc}" \
+  PREFIX="$tmp/usr" >"$tmp/out" 2>&1
+verdict $? library_for_devices_is_installed "$(tail -3 "$tmp/out")"
+export PKG_CONFIG_PATH="$tmp/usr/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+pkg-config --libs zeroproof-cuda |
+  grep -q -- '-lzeroproof_cuda -lnccl -lcudart -lcuda -lstdc++ .*-lzeroproof'
+verdict $? pkg_config_knows_it "$(pkg-config --libs zeroproof-cuda 2>&1)"
+headers=${ZP_CUDA_FLAGS:-$(make -s cuda-flags)}
+# shellcheck disable=SC2046,SC2086
+${CC:-gcc} -std=c11 -Wall -Wextra -Werror -DCUDA $headers $(pkg-config --cflags zeroproof-cuda) \
+  -c ref/example/train.c -o "$tmp/train.o" >"$tmp/out" 2>&1
+verdict $? example_for_devices_compiles "$(head -3 "$tmp/out")"
+# undefined symbols are CUDA's, NCCL's, C's, or C++'s
+nm "$tmp/train.o" "$tmp/usr/lib/libzeroproof_cuda.a" "$tmp/usr/lib/libzeroproof.a" 2>/dev/null |
+  awk '$1 == "U" { u[$2] = 1 } $2 ~ /^[TDBRVW]$/ { d[$3] = 1 }
+    END { for (x in u) if (!d[x]) print x }' |
+  grep -E '^(zp_|simdev_)' >"$tmp/missing"
+[ ! -s "$tmp/missing" ]
+verdict $? example_for_devices_has_every_symbol_of_ours "$(head -3 "$tmp/missing")"
+finish

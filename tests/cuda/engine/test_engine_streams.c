@@ -1,0 +1,71 @@
+/* The streams that gradients come on are the caller's, and may be any: the default one, too. */
+#include <criterion/criterion.h>
+
+#include "../../../cuda/verify/case.h"
+#include "../../../cuda/verify/state.h"
+
+enum { CASES = 200, RANKS = 4, ORDERS = 8 };
+
+/* Whether it is small, and has several micro-batches: else it is not opened. */
+static int opens(zp_diff_case *j, uint64_t i)
+{
+  static zp_error err;
+  zp_case c;
+  uint32_t lacking;
+  zp_cuda_random_case(55, i, &c, &lacking);
+  c.reload.pp = 0;
+  if (zp_world(&c.cfg) > RANKS || c.cfg.micro_batches < 2) return 0;
+  cr_assert_eq(zp_diff_case_open(j, &c, &err), 0, "%s", err.text);
+  return 1;
+}
+
+static zp_schedule on_default(int32_t which, uint64_t k)
+{
+  return (zp_schedule){.seed = k,
+                       .announce = k,
+                       .order = (simdev_order)(k % 4),
+                       .producers = 2 + (int32_t)(k % 2),
+                       .hosts = k / 2 % 2,
+                       .default_stream = which};
+}
+
+/* One producer is the legacy default stream, whose handle is NULL: it has to be waited for like
+ * others, and the engine's streams, which are non-blocking, do not wait for it by themselves.
+ * STRM-1, STRM-2, RED-4 */
+Test(streams, of_producers_may_be_the_default_stream)
+{
+  int32_t windows = 0, slots = 0;
+  for (uint64_t i = 0; i < CASES; i++) {
+    static zp_diff_case j;
+    if (!opens(&j, i)) continue;
+    for (uint64_t k = 0; k < ORDERS; k++) {
+      const zp_schedule s = on_default(1, k);
+      cr_assert_eq(zp_diff_run(j.diff, &s), 0, "case %d, order %d: %s", (int)i, (int)k,
+                   zp_diff_finding(j.diff)->text);
+    }
+    if (j.c.cfg.stage < 2) windows++;
+    else slots++;
+    zp_diff_case_close(&j);
+  }
+  cr_assert(windows > 5 && slots > 5, "%d %d", windows, slots);
+}
+
+/* One handle, another stream in each thread: the engine, which launches an ADD from the thread
+ * whose turn it is, would not know which. */
+Test(streams, of_producers_are_not_each_threads_own)
+{
+  int32_t refused = 0;
+  for (uint64_t i = 0; i < CASES / 4; i++) {
+    static zp_diff_case j;
+    if (!opens(&j, i)) continue;
+    zp_schedule s = on_default(2, i);
+    s.allow_leaks = 1;
+    zp_diff_run(j.diff, &s);
+    for (int32_t r = 0; r < j.diff->world; r++) {
+      const zp_error *e = zp_diff_error(j.diff, r);
+      refused += e->status == ZP_E_ARRIVAL && strstr(e->text, "cudaStreamPerThread") != NULL;
+    }
+    zp_diff_case_close(&j);
+  }
+  cr_assert_gt(refused, 10, "%d", refused);
+}

@@ -1,0 +1,454 @@
+/* One process of a job: trains synth through the public engine (ref/engine/engine.h) for some
+ * steps, runs all ranks of the same job in comm_sim as well, and compares what this rank can see,
+ * bit by bit. It can also misuse the engine. Compiled for either engine (-DCUDA).
+ *
+ * engine_driver [NAME=VALUE]...
+ *   pp dp tp ep stage reduce precision tied dynamic mb bucket seed   the job
+ *   callbacks=1    forward and backward as callbacks though pp is 1
+ *   native=1       reduce=0 means NCCL's own order, where the engine has it
+ *   threads=1      gradients are announced by three threads
+ *   save=DIR load=DIR   a checkpoint after step 1, or to begin with
+ *   fault=NAME rank=R   what is done wrong, in step 1, or at creation
+ * Exit code: 0 equal, 1 not equal, 3 an error of the engine, whose text goes to stderr. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../../ref/comm/sim/comm_sim.h"
+#include "../../../ref/engine/engine.h"
+#include "../../../ref/model/synth.h"
+#ifdef CUDA
+#include <cuda_runtime_api.h>
+#define NEW(p, n) cudaMalloc((void **)(p), n)
+#define FREE(p) cudaFree(p)
+#define COPY(to, from, n, s)                                                                       \
+  (cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, s) || cudaStreamSynchronize(s))
+#else
+#define NEW(p, n) ((*(p) = malloc(n)) == NULL)
+#define FREE(p) free(p)
+#define COPY(to, from, n, s) ((void)(s), memcpy(to, from, n) == NULL)
+#endif
+
+enum { ENTRIES_MAX = 64, SLOTS_MAX = 8, STEPS = 4, BYTES_MAX = 4096, THREADS = 3 };
+
+typedef struct run {
+  zp_param list[ENTRIES_MAX];
+  zp_config cfg;
+  zp_hyper hyper;
+  zp_synth synth;
+  zp_workload work;
+  void *inst;
+  zp_sim *sim;
+  zp_rank *ref;
+  zp_job job;
+  zp_coord at;
+  int64_t seed, callbacks, threads, fault_rank, native, offload;
+  char save[200], load[200], fault[40];
+  zp_engine *e;
+  zp_error err;
+  /* of the micro-batch */
+  int32_t n_order, order[ENTRIES_MAX];
+  char *raw[ENTRIES_MAX]; /* what backward made; NULL: unused */
+  char memory[ENTRIES_MAX][BYTES_MAX], first[ENTRIES_MAX][BYTES_MAX];
+  char in[SLOTS_MAX][ZP_MSG_TENSORS][BYTES_MAX], out[ZP_MSG_TENSORS][BYTES_MAX];
+  char *grad; /* [THREADS][BYTES_MAX], in the engine's memory */
+  float *loss;
+  int64_t issued;
+} run;
+
+/* ---- The job --------------------------------------------------------------------------------- */
+
+/* Plain entries, straddling buckets; on more than one stage a tied one; frozen and empty ones. */
+static int32_t make_params(const zp_config *cfg, zp_param *p)
+{
+  int32_t n = 0;
+  for (int32_t j = 0; j < 6; j++)
+    p[n++] =
+        (zp_param){.numel = 11 + 7 * j, .stage = j * cfg->pp / 6, .tied = -1, .optgroup = j % 2};
+  p[1].frozen = 1;
+  p[4].numel = 0;
+  if (cfg->tp > 1) p[2].sharded = 1;
+  if (cfg->ep > 1) p[3].expert = 1;
+  if (cfg->tied_keys > 0) {
+    p[0].tied = p[5].tied = 0;
+    p[5].numel = p[0].numel;
+    p[5].optgroup = p[0].optgroup;
+  }
+  return n;
+}
+
+static int take(run *r, int argc, char **argv)
+{
+  zp_config *c = &r->cfg;
+  int32_t *const small[] = {&c->pp,        &c->dp,        &c->tp,
+                            &c->ep,        &c->stage,     &c->reduce,
+                            &c->precision, &c->tied_keys, &c->dynamic_shapes};
+  static const char *const small_name[] = {"pp",     "dp",        "tp",   "ep",     "stage",
+                                           "reduce", "precision", "tied", "dynamic"};
+  int64_t *const large[] = {&c->micro_batches, &c->bucket,     &r->seed,   &r->callbacks,
+                            &r->threads,       &r->fault_rank, &r->native, &r->offload};
+  static const char *const large_name[] = {"mb",      "bucket", "seed",   "callbacks",
+                                           "threads", "rank",   "native", "offload"};
+  char *const word[] = {r->save, r->load, r->fault};
+  static const char *const word_name[] = {"save", "load", "fault"};
+  *c = (zp_config){.pp = 1,
+                   .dp = 1,
+                   .tp = 1,
+                   .ep = 1,
+                   .stage = 2,
+                   .reduce = ZP_EXACT,
+                   .precision = ZP_BF16,
+                   .optgroups = 2,
+                   .micro_batches = 2,
+                   .bucket = 16,
+                   .align = 2,
+                   .params = r->list};
+  for (int i = 1; i < argc; i++) {
+    const char *value = strchr(argv[i], '=');
+    const size_t n = value ? (size_t)(value++ - argv[i]) : 0;
+    int found = 0;
+    for (int k = 0; k < 9 && value; k++)
+      if (strlen(small_name[k]) == n && !strncmp(small_name[k], argv[i], n))
+        *small[k] = atoi(value), found = 1;
+    for (int k = 0; k < 8 && value; k++)
+      if (strlen(large_name[k]) == n && !strncmp(large_name[k], argv[i], n))
+        *large[k] = atoll(value), found = 1;
+    for (int k = 0; k < 3 && value; k++)
+      if (strlen(word_name[k]) == n && !strncmp(word_name[k], argv[i], n))
+        snprintf(word[k], k < 2 ? 200 : 40, "%s", value), found = 1;
+    if (!found) return fprintf(stderr, "engine_driver: '%s'?\n", argv[i]), -1;
+  }
+  c->n_params = make_params(c, r->list);
+  return 0;
+}
+
+static int open_ref(run *r)
+{
+  r->hyper = (zp_hyper){.groups = 1, .clip = 1, .clip_eps = 1e-6};
+  r->hyper.optim[0] = (zp_optim){ZP_OPTIM_ADAMW, 1e-2, 0.9, 0.95, 1e-8, 0.1, 0};
+  zp_scaler_init(&r->hyper.scaler, 1, 3, 0, 20, 2, 1, 0);
+  /* one step overflows; the gathers of a skipped step are another thing: LEDG-6 */
+  r->synth.opt = (zp_synth_options){.seed = (uint64_t)r->seed,
+                                    .mode = ZP_SYNTH_WILD,
+                                    .unused = 60,
+                                    .tuple = 1,
+                                    .vary = r->cfg.dynamic_shapes,
+                                    .overflow = r->seed % 2 ? 1u << 2 : 0};
+  r->work = zp_synth_workload(&r->synth);
+  r->sim = zp_sim_open(&r->cfg, &r->hyper, &r->work, &r->err);
+  if (!r->sim) return -1;
+  r->ref = zp_sim_rank(r->sim, r->job.rank);
+  r->at = r->ref->at;
+  for (int32_t j = 0; j < r->cfg.n_params; j++)
+    if (r->ref->all_params[j])
+      memcpy(r->first[j], r->ref->all_params[j],
+             (size_t)(r->list[j].numel * zp_dtype_bytes(r->cfg.precision)));
+  return zp_sim_run(r->sim, ZP_PHASE_INIT, &r->err);
+}
+
+static int is(const run *r, const char *fault)
+{
+  return r->job.rank == r->fault_rank && strcmp(r->fault, fault) == 0;
+}
+
+/* ---- Gradients ------------------------------------------------------------------------------- */
+
+static void keep_raw(void *ctx, int32_t param, const void *grad)
+{
+  run *r = ctx;
+  r->raw[param] = r->memory[param];
+  memcpy(r->raw[param], grad, (size_t)(r->list[param].numel * zp_dtype_bytes(r->cfg.precision)));
+}
+
+static int announce(run *r, int32_t j, int64_t mb, int thread, void *stream)
+{
+  char *at = r->grad + thread * BYTES_MAX;
+  const size_t n = (size_t)(r->list[j].numel * zp_dtype_bytes(r->cfg.precision));
+  if (!r->raw[j]) return zp_engine_grad_unused(r->e, j, mb);
+  if (n > 0 && COPY(at, r->raw[j], n, stream)) return -1;
+  return zp_engine_grad_ready(r->e, j, mb, n > 0 ? at : NULL, r->cfg.precision, stream);
+}
+
+typedef struct part {
+  run *r;
+  int64_t mb;
+  int thread, failed;
+  void *stream;
+} part;
+
+static void *announce_part(void *arg)
+{
+  part *p = arg;
+  for (int32_t i = p->thread; i < p->r->n_order && !p->failed; i += THREADS)
+    p->failed = announce(p->r, p->r->order[i], p->mb, p->thread, p->stream);
+  return NULL;
+}
+
+/* What should not be done, instead of or beside the last announcement of a micro-batch. */
+static int misuse(run *r, int64_t mb, int32_t last, void *stream)
+{
+  const int32_t p = r->cfg.precision;
+  if (is(r, "forget")) return 0;
+  if (is(r, "dtype")) return zp_engine_grad_ready(r->e, last, mb, r->grad, (p + 1) % 3, stream);
+  if (is(r, "null")) return zp_engine_grad_ready(r->e, 2, mb, NULL, p, stream);
+  if (is(r, "entry")) return zp_engine_grad_ready(r->e, 99, mb, r->grad, p, stream);
+  if (is(r, "frozen")) return zp_engine_grad_ready(r->e, 1, mb, r->grad, p, stream);
+  if (is(r, "ahead")) return zp_engine_grad_ready(r->e, last, mb + 1, r->grad, p, stream);
+  if (is(r, "past")) return zp_engine_grad_ready(r->e, last, mb + 7, r->grad, p, stream);
+  if (is(r, "twice")) return announce(r, r->order[0], mb, 0, stream);
+  if (is(r, "step")) return zp_engine_step(r->e, stream);
+  if (is(r, "die")) _exit(7);
+  return announce(r, last, mb, 0, stream);
+}
+
+/* Entries in another order each time. */
+static int announce_all(run *r, int64_t step, int64_t mb, void *stream)
+{
+  pthread_t thread[THREADS];
+  part parts[THREADS];
+  int failed = 0;
+  r->n_order = 0;
+  for (int32_t j = 0; j < r->cfg.n_params; j++)
+    if (r->list[j].stage == r->at.pp && !r->list[j].frozen) r->order[r->n_order++] = j;
+  for (int32_t i = 0; i < r->n_order; i++) {
+    const int32_t k = (int32_t)((step * 7 + mb * 3 + i + r->seed) % r->n_order), x = r->order[i];
+    r->order[i] = r->order[k];
+    r->order[k] = x;
+  }
+  if (r->threads) {
+    for (int i = 0; i < THREADS; i++) {
+      parts[i] = (part){r, mb, i, 0, stream};
+      if (pthread_create(&thread[i], NULL, announce_part, &parts[i])) return -1;
+    }
+    for (int i = 0; i < THREADS; i++) {
+      pthread_join(thread[i], NULL);
+      failed |= parts[i].failed;
+    }
+    return failed;
+  }
+  for (int32_t i = 0; i < r->n_order - 1 && !failed; i++)
+    failed = announce(r, r->order[i], mb, 0, stream);
+  if (failed || r->n_order == 0) return failed;
+  if (step == 1 && mb == 0) return misuse(r, mb, r->order[r->n_order - 1], stream);
+  return announce(r, r->order[r->n_order - 1], mb, 0, stream);
+}
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+static zp_mb at_mb(const run *r, const zp_engine_call *c)
+{
+  return (zp_mb){c->step, c->mb, r->ref->scaler.log2_scale};
+}
+
+/* A message in host memory, of the tensors that a gradient has or all. */
+static int to_host(run *r, const zp_message *m, char (*mem)[BYTES_MAX], int copy, void *stream,
+                   zp_message *out)
+{
+  (void)r;
+  memset(out, 0, sizeof *out);
+  for (int32_t i = 0; m && i < m->n; i++) {
+    out->t[i] = m->t[i];
+    out->t[i].data = mem[i];
+    if (copy && COPY(mem[i], m->t[i].data, (size_t)zp_tensor_bytes(&m->t[i]), stream)) return -1;
+    out->n++;
+  }
+  return 0;
+}
+
+static int from_host(const zp_message *from, const zp_message *to, void *stream)
+{
+  for (int32_t i = 0; i < from->n; i++)
+    if (COPY(to->t[i].data, from->t[i].data, (size_t)zp_tensor_bytes(&from->t[i]), stream))
+      return -1;
+  return 0;
+}
+
+static int forward(void *ctx, const zp_engine_call *c)
+{
+  run *r = ctx;
+  zp_message in, out;
+  float loss = 0;
+  if (is(r, "forward") && c->step == 1) return 5;
+  if (to_host(r, c->in, r->in[c->slot], 1, c->stream, &in)) return -1;
+  if (to_host(r, c->out, r->out, 0, c->stream, &out)) return -1;
+  if (r->work.forward(r->inst, at_mb(r, c), c->slot, &in, &out, &loss)) return -2;
+  if (from_host(&out, c->out ? c->out : &out, c->stream)) return -1;
+  return r->at.pp == r->cfg.pp - 1 ? COPY(c->loss, &loss, sizeof loss, c->stream) : 0;
+}
+
+static int shape(void *ctx, int64_t step, int64_t mb, zp_message *out)
+{
+  run *r = ctx;
+  if (is(r, "describe") && step == 1) return 6;
+  r->work.shape(r->work.ctx, &r->cfg, r->at.pp, r->at.dp, (zp_mb){step, mb, 0}, out);
+  if (is(r, "dims") && step == 1) out->t[0].dim[0] = -1;
+  return 0;
+}
+
+static int backward(void *ctx, const zp_engine_call *c)
+{
+  run *r = ctx;
+  static const zp_message none;
+  const zp_sink sink = {r, keep_raw};
+  zp_message dout, din;
+  char mem[2][ZP_MSG_TENSORS][BYTES_MAX];
+  if (to_host(r, c->in, mem[0], 1, c->stream, &dout)) return -1;
+  if (to_host(r, c->out, mem[1], 0, c->stream, &din)) return -1;
+  memset(r->raw, 0, sizeof r->raw);
+  if (r->work.backward(r->inst, at_mb(r, c), c->slot, &dout, &din, sink)) return -2;
+  if (from_host(&din, c->out ? c->out : &none, c->stream)) return -1;
+  return announce_all(r, c->step, c->mb, c->stream);
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------- */
+
+static int differs(const run *r, const char *what, int64_t step)
+{
+  printf("rank %d: %s after step %lld differs from comm_sim's\n", (int)r->job.rank, what,
+         (long long)step);
+  return 1;
+}
+
+static int compare(run *r, int64_t step, int ledger)
+{
+  zp_engine_state s = {.size = sizeof s};
+  const zp_step_result *want = &r->ref->result;
+  int32_t log2_scale = 0;
+  char bits[BYTES_MAX];
+  if (zp_engine_get(r->e, &s)) return 3;
+  if (s.step != r->ref->step || s.skipped != want->skipped) return differs(r, "steps", step);
+  if (memcmp(&s.norm, &want->norm_f64, 8)) return differs(r, "the norm", step);
+  if (memcmp(&s.loss, &want->loss, 4)) return differs(r, "the loss", step);
+  if (s.clip != want->clip_factor) return differs(r, "the clip factor", step);
+  if (COPY(&log2_scale, zp_engine_log2_scale(r->e), 4, NULL)) return 3;
+  if (log2_scale != r->ref->scaler.log2_scale ||
+      s.scale != 1.0 * (double)((int64_t)1 << log2_scale))
+    return differs(r, "the scale", step);
+  if (ledger && memcmp(s.ledger, r->ref->ledger, sizeof s.ledger))
+    return differs(r, "the ledger", step);
+  for (int32_t j = 0; j < r->cfg.n_params; j++) {
+    const size_t n = (size_t)(r->list[j].numel * zp_dtype_bytes(r->cfg.precision));
+    if ((zp_engine_param(r->e, j) != NULL) != (r->list[j].stage == r->at.pp))
+      return differs(r, "whether an entry is there", j);
+    if (n == 0 || !r->ref->all_params[j]) continue;
+    if (COPY(bits, zp_engine_param(r->e, j), n, NULL)) return 3;
+    if (memcmp(bits, r->ref->all_params[j], n)) return differs(r, "a parameter", step);
+  }
+  return 0;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static void note_issued(void *ctx, int32_t phase, const zp_op *op)
+{
+  (void)phase, (void)op;
+  ((run *)ctx)->issued++;
+}
+
+static int create(run *r)
+{
+  zp_engine_options o;
+  const void *first[ENTRIES_MAX];
+  zp_config other = r->cfg;
+  zp_engine_defaults(&o, sizeof o, &r->job);
+  o.config = is(r, "config") ? &other : &r->cfg;
+  other.bucket++;
+  o.hyper = r->hyper;
+  o.ctx = r;
+  o.issued = note_issued;
+  o.first = first;
+  for (int32_t j = 0; j < r->cfg.n_params; j++) first[j] = r->first[j];
+  if (r->callbacks || r->cfg.pp > 1) o.forward = forward, o.backward = backward;
+  o.shape = r->cfg.dynamic_shapes ? shape : NULL;
+  o.message_bytes = 4096;
+  if (r->at.pp > 0 && !o.shape)
+    r->work.shape(r->work.ctx, &r->cfg, r->at.pp - 1, r->at.dp, (zp_mb){0, 0, 0}, &o.in);
+  if (r->at.pp < r->cfg.pp - 1 && !o.shape)
+    r->work.shape(r->work.ctx, &r->cfg, r->at.pp, r->at.dp, (zp_mb){0, 0, 0}, &o.out);
+  o.ordered = r->cfg.reduce == ZP_ORDERED && !r->native;
+  if (is(r, "ordered")) o.ordered = r->cfg.reduce == ZP_EXACT ? 1 : 2;
+  o.offload = (int32_t)r->offload;
+  if (is(r, "noshape")) o.shape = NULL;
+  if (is(r, "size")) o.size = 12;
+  if (is(r, "world")) o.world++;
+  if (is(r, "exchange")) o.exchange = NULL;
+  if (is(r, "hyper")) o.hyper.groups = 9;
+  if (is(r, "scaler")) o.hyper.scaler.log2_min = 5;
+  if (is(r, "half")) o.backward = r->callbacks ? NULL : backward;
+  if (is(r, "shape")) o.out.t[0].ndim = 7;
+  if (is(r, "stage")) r->cfg.stage = 3;
+  return zp_engine_create(&r->e, is(r, "options") ? NULL : &o, &r->err);
+}
+
+static int step(run *r, int64_t number)
+{
+  zp_engine_call c = {.step = number, .loss = r->loss};
+  for (; !r->callbacks && r->cfg.pp == 1 && c.mb < r->cfg.micro_batches; c.mb++)
+    if (forward(r, &c) || zp_engine_loss(r->e, c.mb, c.loss, NULL) || backward(r, &c)) return 3;
+  if (is(r, "late") && number == 1)
+    zp_engine_grad_ready(r->e, 0, 0, r->grad, r->cfg.precision, NULL);
+  return zp_engine_step(r->e, NULL) ? 3 : 0;
+}
+
+/* A save that fails on one rank fails on all, and the run goes on: what it then saves is good. */
+static int save(run *r)
+{
+  int failed = 0;
+  if (strcmp(r->fault, "unsaved") == 0) {
+    failed = zp_engine_save(r->e, is(r, "unsaved") ? "/dev/null/no" : r->save) == 0 ||
+             zp_engine_why(r->e)->status == 0;
+    printf("%s\n", zp_engine_why(r->e)->text);
+    if (failed) return differs(r, "that a save failed", 1);
+  }
+  return zp_engine_save(r->e, r->save) || zp_engine_why(r->e)->status ? 3 : 0;
+}
+
+static int train(run *r)
+{
+  int64_t from = 0, communications = 0;
+  int failed = 0, ledger = r->load[0] == 0 && !r->native;
+  if (r->load[0] && zp_engine_load(r->e, is(r, "unloaded") ? "/dev/null/no" : r->load)) return 3;
+  if (r->load[0]) from = 2;
+  for (int64_t i = 0; i < STEPS && !failed; i++) {
+    if (i >= from) failed = step(r, i);
+    if (!failed && zp_sim_run(r->sim, ZP_PHASE_STEP, &r->err)) failed = 3;
+#ifdef CUDA
+    if (r->ref->result.skipped) ledger = 0;
+#endif
+    if (!failed && i >= from) failed = compare(r, i, ledger);
+    if (!failed && i == 1 && r->save[0]) {
+      ledger = 0;
+      failed = save(r);
+    }
+  }
+  for (int32_t g = 0; g < ZP_GROUPS; g++) communications += r->ref->ledger[g].ops;
+  if (!failed && ledger && r->issued != communications) return differs(r, "what was issued", STEPS);
+  return failed;
+}
+
+int main(int argc, char **argv)
+{
+  run *r = calloc(1, sizeof *r);
+  int failed =
+      !r || take(r, argc, argv) || zp_job_read(&r->job, &r->err) || open_ref(r) ||
+      r->work.open(r->work.ctx, &r->cfg, (zp_place_of){r->at.pp, r->at.pp, r->at.dp, r->at.tp},
+                   (const void *const[ENTRIES_MAX]){NULL}, &r->inst);
+  if (!failed) failed = create(r) ? 3 : 0;
+  if (!failed) failed = NEW(&r->grad, THREADS * BYTES_MAX) || NEW(&r->loss, sizeof *r->loss);
+  if (!failed) failed = train(r);
+  if (failed == 3) fprintf(stderr, "%s\n", r->e ? zp_engine_why(r->e)->text : r->err.text);
+  if (zp_engine_destroy(r->e, &r->err) && failed != 3) {
+    fprintf(stderr, "%s\n", r->err.text);
+    failed = 3;
+  }
+  if (failed == 3) _exit(3);
+  if (r->inst) r->work.close(r->inst);
+  zp_sim_close(r->sim);
+  FREE(r->grad);
+  FREE(r->loss);
+  free(r);
+  return failed;
+}

@@ -1,0 +1,156 @@
+"""The linter: `make lint`. Rules about text (`text`) and about built objects (`symbols`).
+
+lint.py text|symbols|hook|review|exceptions|update [--root DIR] [--build DIR] [--only RULE,...]
+
+Prints each violation that tests/lint/exceptions/RULE.txt does not allow, and each line there that
+is no longer needed. Exit code: 0; 1 when there is one; 3 when a rule could not be checked."""
+
+import argparse
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import clauses
+import exceptions
+import includes
+import lengths
+import symbols
+import tools
+import words
+from common import Tree, Unavailable
+
+# What each check reports. Those of TEXT need no build; those that start programs come first, so
+# that they run beside the others.
+TEXT = [
+    (("shellcheck",), lambda t, o: tools.shellcheck_rule(t)),
+    (("clang-format",), lambda t, o: tools.clang_format_rule(t)),
+    (("header",), lambda t, o: includes.header_rule(t, o.compiler, o.cppflags.split(), o.notes)),
+    (("ruff", "ruff-format"), lambda t, o: tools.ruff_rules(t)),
+    (("word",), lambda t, o: words.in_text(t)),
+    (("name",), lambda t, o: words.in_names(t)),
+    (("clause",), lambda t, o: clauses.check(t)),
+    (("columns",), lambda t, o: lengths.columns(t)),
+    (("file-length",), lambda t, o: lengths.files(t)),
+    (("function-length",), lambda t, o: lengths.functions(t)),
+    (("layer",), lambda t, o: includes.layer_rule(t)),
+    (("internal",), lambda t, o: includes.internal_rule(t)),
+    (("callback",), lambda t, o: symbols.callback_rule(t)),
+]
+SYMBOLS = [
+    (("cycle",), lambda t, o: symbols.cycle_rule(t, o.objects)),
+    (("unused",), lambda t, o: symbols.unused_rule(t, o.objects, o.installed.split())),
+]
+
+
+def parse(arguments):
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser = argparse.ArgumentParser(prog="lint.py", description=__doc__.split("\n")[0])
+    modes = ["text", "symbols", "all", "hook", "review", "exceptions", "update"]
+    parser.add_argument("mode", choices=modes)
+    parser.add_argument("--root", default=os.path.join(here, "../.."))
+    parser.add_argument("--build", help="the build folder: rules about objects")
+    parser.add_argument("--compiler", default="gcc")
+    parser.add_argument("--cppflags", default="", help="where headers of libraries are")
+    parser.add_argument("--installed", default="", help="headers that are installed")
+    parser.add_argument("--only", default="", help="rules, separated by commas")
+    return parser.parse_args(arguments)
+
+
+def selected(options):
+    # Before a commit the headers of libraries need not be there.
+    hook = [check for check in TEXT if check[0] != ("header",)]
+    wanted = {"text": TEXT, "hook": hook, "symbols": SYMBOLS}.get(options.mode, TEXT + SYMBOLS)
+    if not options.build:
+        wanted = [check for check in wanted if check not in SYMBOLS]
+    only = set(filter(None, options.only.split(",")))
+    unknown = only - {rule for rules, _ in TEXT + SYMBOLS for rule in rules}
+    if unknown:
+        raise SystemExit(f"lint: there is no rule {', '.join(sorted(unknown))}")
+    return [(rules, check) for rules, check in wanted if not only or only & set(rules)]
+
+
+def load_objects(tree, options):
+    """Reads the objects; a source without one is an error, as nothing is known of it."""
+    options.objects = symbols.objects(tree, os.path.abspath(options.build))
+    lacking = symbols.missing(tree, options.objects)
+    if lacking:
+        raise SystemExit(f"lint: not built, nothing can be said of: {' '.join(lacking)}")
+
+
+def check_all(tree, options):
+    """{rule: findings}, [why a rule was not checked]"""
+    chosen = selected(options)
+    if any(check in SYMBOLS for check in chosen):
+        load_objects(tree, options)
+    found, failed = {}, []
+
+    def one(check):
+        began = time.monotonic()
+        try:
+            return check[0], check[1](tree, options), None, time.monotonic() - began
+        except Unavailable as why:
+            return check[0], [], str(why), 0
+
+    with ThreadPoolExecutor(4) as pool:
+        for rules, findings, why, seconds in pool.map(one, chosen):
+            if os.environ.get("LINT_TIMES"):
+                print(f"{seconds:6.2f} s {' '.join(rules)}", file=sys.stderr)
+            if why:
+                failed.append(f"{' '.join(rules)}: not checked: {why}")
+                continue
+            for rule in rules:
+                found[rule] = [f for f in findings if f.rule == rule]
+    return found, failed
+
+
+def print_exceptions(tree):
+    everything = 0
+    for rule in [rule for rules, _ in TEXT + SYMBOLS for rule in rules]:
+        entries, _ = exceptions.parse(tree.text(exceptions.path_of(rule)), rule)
+        n = exceptions.total(entries)
+        everything += n
+        print(f"{rule:16} {n:6} violations allowed, {len(entries):5} lines")
+    print(f"{'all':16} {everything:6}")
+
+
+def update(tree, found):
+    """Writes the lists anew; says which grew."""
+    code = 0
+    for rule, findings in found.items():
+        before, after = exceptions.update(tree, rule, findings)
+        if before != after:
+            print(f"{rule}: {before} violations allowed before, {after} now")
+        if after > before:
+            code = 1
+            print(f"{rule}: the list grew: remove the violations instead")
+    return code
+
+
+def main(arguments):
+    options = parse(arguments)
+    options.notes = []
+    tree = Tree(options.root)
+    if options.mode == "review":
+        print("\n".join(words.review(tree)))
+        return 0
+    if options.mode == "exceptions":
+        print_exceptions(tree)
+        return 0
+    began = time.monotonic()
+    found, failed = check_all(tree, options)
+    if options.mode == "update":
+        print("\n".join(failed))
+        return update(tree, found) or (3 if failed else 0)
+    errors = []
+    for rule, findings in found.items():
+        errors += exceptions.judge(tree, rule, findings)
+    for line in errors + options.notes + failed:
+        print(line)
+    seconds = time.monotonic() - began
+    print(f"lint: {len(found)} rules, {len(errors)} errors, {seconds:.1f} s")
+    return 1 if errors else 3 if failed and options.mode != "hook" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,76 @@
+# train as MPI processes: the bits of the simulation, refusals on every process. spec: RED-4, RED-5
+# inputs: build/zeroproof tests/fixtures/lib.sh LICENSE
+. tests/fixtures/lib.sh
+export TMPDIR="$tmp" # session folders of mpirun: see tests/fixtures/job.sh
+export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS:-}" # Open MPI's own, at exit
+
+small="--layers 2 --d-model 16 --heads 2 --context 16 --batch 1 --steps 3 --sample 0"
+head -c 3000 LICENSE >"$tmp/text"
+bits() { timeout 120 "$zp" "$@" --json 2>"$tmp/err" | jq -r .bits; }
+for shape in "3 2 2 exact bf16" "2 3 1 ordered fp16" "6 1 0 exact fp32"; do
+  set -- $shape
+  set -- train --data "$tmp/text" $small --dp "$1" --pp "$2" --stage "$3" --reduce "$4" \
+    --precision "$5" --bucket 500
+  a=$(bits "$@")
+  b=$(bits launch -n 6 "$@")
+  [ -n "$a" ] && [ "$a" = "$b" ]
+  verdict $? "six_processes_give_the_bits_of_the_simulation_$(echo "$shape" | tr ' ' _)" \
+    "$a and $b $(head -c 200 "$tmp/err")"
+done
+json verify_under_mpi '.verify.ok' \
+  launch -n 4 train --data "$tmp/text" $small --dp 2 --pp 2 --verify --json
+expect 2 'this MPI job has 3 processes' wrong_number_of_processes \
+  launch -n 3 train --data "$tmp/text" $small --dp 2 --pp 2
+expect 0 'continues at step 3' save_under_mpi \
+  launch -n 4 train --data "$tmp/text" $small --dp 2 --pp 2 --save "$tmp/ck"
+a=$(bits train --data "$tmp/text" $small --dp 1 --pp 1 --load "$tmp/ck")
+b=$(bits launch -n 6 train --data "$tmp/text" $small --dp 3 --pp 2 --load "$tmp/ck")
+[ -n "$a" ] && [ "$a" = "$b" ]
+verdict $? mpi_continues_what_mpi_saved "$a and $b"
+# mpirun returns the code of the rank that exits first: 2, or 3 from one that learns of the other's
+# failure before it looks for the checkpoint itself.
+timeout 600 "$zp" launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --load "$tmp/none" \
+  >"$tmp/out" 2>&1
+got=$?
+{ [ $got -eq 2 ] || [ $got -eq 3 ]; } && grep -q 'holds no checkpoint' "$tmp/out"
+verdict $? load_missing_under_mpi "exit code $got: $(head -c 300 "$tmp/out")"
+expect 2 "'plan' does not run as several processes" launch_of_what_cannot_be_launched \
+  launch -n 6 plan
+expect 3 'mpirun ended with' failure_of_mpirun_itself launch -n 6 --mpirun --no-such-option train
+
+# What torchrun's or Open MPI's variables say is taken seriously.
+with() { # with "VARIABLES" PATTERN NAME
+  # shellcheck disable=SC2086
+  env $1 timeout 60 "$zp" train --data "$tmp/text" $small >"$tmp/out" 2>&1
+  [ $? -eq 2 ] && grep -qE -e "$2" "$tmp/out"
+  verdict $? "$3" "$(head -c 300 "$tmp/out")"
+}
+with "RANK=0 WORLD_SIZE=4 LOCAL_RANK=0 LOCAL_WORLD_SIZE=4" \
+  'torchrun started this as process 0 of 4.*zeroproof launch -n 4 train' \
+  torchrun_is_reported_with_the_right_command
+with "RANK=4 WORLD_SIZE=4" "RANK is '4'; it should be a whole number from 0 to 3" rank_out_of_range
+with "RANK=1" 'WORLD_SIZE is not set' rank_without_world
+with "OMPI_COMM_WORLD_RANK=-1 OMPI_COMM_WORLD_SIZE=2" "OMPI_COMM_WORLD_RANK is '-1'" negative_rank
+with "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=0" "OMPI_COMM_WORLD_SIZE is '0'" empty_world
+with "RANK=0 WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 \
+  OMPI_COMM_WORLD_LOCAL_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0" \
+  'torchrun \(rank 0 of 1\) and of Open MPI \(rank 0 of 2\)' two_launchers
+
+# once NAME PATTERN ARGS...: four processes refuse with 2, and one of them says why
+once() {
+  expect 2 "$2" "$1" launch -n 4 train $3
+  [ "$(grep -cE -e "$2" "$tmp/out")" -eq 1 ]
+  verdict $? "${1}_is_said_once" "$(head -c 300 "$tmp/out" | tr '\n' ' ')"
+}
+printf '{"pp": 0}' >"$tmp/bad.json"
+once refusal_under_mpi 'train: --tp 2: ' '--tp 2'
+once unknown_flag_under_mpi "unrecognized option '--nope'" --nope
+once range_under_mpi 'pp: 0 is out of range' '--pp 0'
+once config_under_mpi 'bad.json: pp: 0 is out of range' "--config $tmp/bad.json"
+once config_missing_under_mpi 'none.json: No such file' "--config $tmp/none.json"
+once data_missing_under_mpi 'none.txt: No such file' "--data $tmp/none.txt"
+OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=1 \
+  OMPI_COMM_WORLD_LOCAL_SIZE=2 "$zp" train --tp 2 >"$tmp/out" 2>&1
+[ $? -eq 2 ] && [ ! -s "$tmp/out" ]
+verdict $? other_ranks_refuse_in_silence "$(cat "$tmp/out")"
+finish

@@ -1,0 +1,82 @@
+/* The writers of SVG and of Chrome traces escape every text that they are given. */
+#define _GNU_SOURCE
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../ref/draw/chrome_trace.h"
+#include "../../../ref/draw/svg.h"
+
+static char *text;
+static size_t size;
+
+Test(svg, markup_in_a_text_is_escaped)
+{
+  FILE *f = open_memstream(&text, &size);
+  zp_svg s;
+  zp_svg_begin(&s, f, 10, 10, "");
+  zp_svg_text(&s, "t", 1, 2, "%s", "a<b & c\nd");
+  zp_svg_group(&s, "%s", "<i>");
+  zp_svg_end_group(&s);
+  zp_svg_end(&s);
+  fclose(f);
+  cr_assert_not_null(strstr(text, "<text class=\"t\" x=\"1\" y=\"2\">a&lt;b &amp; c d</text>"),
+                     "%s", text);
+  cr_assert_not_null(strstr(text, "<g><title>&lt;i></title></g></svg>\n"), "%s", text);
+  free(text);
+}
+
+Test(svg, numbers_have_the_requested_digits)
+{
+  FILE *f = open_memstream(&text, &size);
+  zp_svg s;
+  zp_svg_begin(&s, f, 10, 10, "");
+  zp_svg_digits(&s, 1, 0);
+  zp_svg_rect(&s, NULL, 1.25, 2, 3, 4, 0);
+  fclose(f);
+  cr_assert_not_null(strstr(text, "<rect x=\"1.2\" y=\"2\" width=\"3.0\" height=\"4\"/>"), "%s",
+                     text);
+  free(text);
+}
+
+/* Writes a trace and parses it again. */
+static json_t *trace(int32_t compact)
+{
+  FILE *f = open_memstream(&text, &size);
+  zp_chrome_trace t;
+  json_t *root;
+  zp_chrome_begin(&t, f, compact, "a \"title\"\\");
+  zp_chrome_name(&t, 3, -1, "process_name", "line\nbreak\x01");
+  zp_chrome_slice(&t, 3, 4, 1.5, 2, "F0", "work");
+  zp_chrome_args(&t);
+  zp_chrome_integer(&t, "position", -7);
+  zp_chrome_end_args(&t);
+  zp_chrome_string(&t, "cname", "terrible");
+  zp_chrome_close(&t);
+  zp_chrome_end(&t);
+  fclose(f);
+  root = json_loads(text, 0, NULL);
+  cr_assert_not_null(root, "%s", text);
+  free(text);
+  return root;
+}
+
+Test(chrome_trace, what_was_written_is_read_back)
+{
+  for (int32_t compact = 0; compact < 2; compact++) {
+    json_t *root = trace(compact), *events = json_object_get(root, "traceEvents");
+    const json_t *name = json_array_get(events, 0), *slice = json_array_get(events, 1);
+    const json_t *title = json_object_get(json_object_get(root, "otherData"), "title");
+    cr_assert_eq(json_array_size(events), 2);
+    cr_assert_str_eq(json_string_value(title), "a \"title\"\\");
+    cr_assert_str_eq(json_string_value(json_object_get(json_object_get(name, "args"), "name")),
+                     "line\nbreak\x01");
+    cr_assert_null(json_object_get(name, "tid"));
+    cr_assert_eq(json_integer_value(json_object_get(slice, "tid")), 4);
+    cr_assert_eq(json_integer_value(json_object_get(json_object_get(slice, "args"), "position")),
+                 -7);
+    cr_assert_str_eq(json_string_value(json_object_get(slice, "cname")), "terrible");
+    json_decref(root);
+  }
+}

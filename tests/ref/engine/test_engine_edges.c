@@ -1,0 +1,158 @@
+/* Edge cases: flags must not wrap, answers must not change, and errors must name their cause. */
+#include "engine_job.h"
+
+/* ---- The non-finite flag --------------------------------------------------------------------- */
+
+static void count_much(void *ctx, zp_rank *r, const zp_op *op)
+{
+  (void)ctx;
+  if (op->kind == ZP_OP_ARRIVED) r->nonfinite = (int64_t)1 << 62; /* as 2^62 bad values would */
+}
+
+/* Four ranks with 2^62 bad values each: a sum of counts would be 0. spec: STAT-3, STEP-6 */
+Test(engine, a_flood_of_non_finite_values_still_skips)
+{
+  static job j;
+  const zp_hook hook = {NULL, NULL, count_much};
+  job_fill(&j, 2, 2, 4, 1, 16, ZP_EXACT, ZP_SYNTH_DYADIC);
+  zp_sim *sim = job_start(&j);
+  zp_sim_hook(sim, &hook);
+  cr_assert_eq(zp_sim_run(sim, ZP_PHASE_STEP, &j.err), 0, "%s", j.err.text);
+  cr_assert_eq(zp_sim_rank(sim, 0)->result.skipped, 1);
+  cr_assert_eq(zp_sim_rank(sim, 0)->result.nonfinite, 4);
+  zp_sim_close(sim);
+}
+
+/* ---- Stores that fail ------------------------------------------------------------------------ */
+
+static int32_t failing;
+
+static int put_nothing(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what,
+                       int64_t offset, int64_t count, const float *value, zp_error *err)
+{
+  (void)ctx, (void)param, (void)tp, (void)ep, (void)what, (void)offset, (void)count, (void)value;
+  (void)err;
+  return 0;
+}
+
+static int finish_or_fail(void *ctx, const zp_train_state *state, zp_error *err)
+{
+  (void)state;
+  if (*(const int32_t *)ctx != failing) return 0;
+  return zp_fail(err, ZP_E_FILE, failing, "rank %d: No space left on device", failing);
+}
+
+static int32_t commits;
+
+static int commit_counted(void *ctx, zp_error *err)
+{
+  (void)ctx, (void)err;
+  commits++;
+  return 0;
+}
+
+static int run_save(int32_t fails, job *j)
+{
+  static int32_t id[4] = {0, 1, 2, 3};
+  zp_store store[4];
+  memset(store, 0, sizeof store);
+  failing = fails;
+  commits = 0;
+  job_fill(j, 2, 2, 4, 1, 16, ZP_EXACT, ZP_SYNTH_DYADIC);
+  j->synth.opt.overflow = 1; /* step 0 is skipped */
+  zp_sim *sim = job_start(j);
+  cr_assert_eq(zp_sim_run(sim, ZP_PHASE_STEP, &j->err), 0, "%s", j->err.text);
+  for (int32_t r = 0; r < 4; r++) {
+    store[r] = (zp_store){
+        .ctx = &id[r], .put = put_nothing, .finish = finish_or_fail, .commit = commit_counted};
+    zp_sim_rank(sim, r)->store = &store[r];
+  }
+  const int status = zp_sim_run(sim, ZP_PHASE_SAVE, &j->err);
+  cr_assert_eq(zp_sim_rank(sim, 0)->result.skipped, 1, "the step's answer stays (STEP-9)");
+  zp_sim_close(sim);
+  return status;
+}
+
+/* spec: STEP-9, CKPT-2 */
+Test(engine, saving_leaves_the_steps_answers)
+{
+  static job j;
+  cr_assert_eq(run_save(-1, &j), 0, "%s", j.err.text);
+  cr_assert_eq(commits, 1);
+}
+
+/* Whichever rank's disk is full: its own message is the error, and nothing is published.
+ * spec: CKPT-2, LEDG-7 */
+Test(engine, a_failed_save_names_the_rank_and_publishes_nothing)
+{
+  static job j;
+  for (int32_t r = 0; r < 4; r++) {
+    cr_assert_eq(run_save(r, &j), ZP_E_FILE);
+    cr_assert_eq(j.err.rank, r);
+    cr_assert(strstr(j.err.text, "No space left"), "%s", j.err.text);
+    cr_assert_eq(commits, 0);
+  }
+}
+
+/* ---- Gradients of no entry
+ * --------------------------------------------------------------------- */
+
+static zp_workload plain;
+static int32_t stray;
+
+static int backward_and_stray(void *inst, zp_mb at, int32_t slot, const zp_message *dout,
+                              const zp_message *din, zp_sink sink)
+{
+  static const float zero[64];
+  const int status = plain.backward(inst, at, slot, dout, din, sink);
+  sink.arrive(sink.ctx, stray, zero);
+  return status;
+}
+
+/* spec: STEP-3 */
+Test(engine, a_gradient_for_no_entry_is_an_error)
+{
+  static job j;
+  const int32_t ids[4] = {-1, ENTRIES, INT32_MAX, 1};
+  for (int32_t i = 0; i < 4; i++) {
+    zp_step_result result;
+    job_fill(&j, 1, 1, 1, 2, 16, ZP_ORDERED, ZP_SYNTH_DYADIC);
+    j.synth.opt.unused = 0;
+    plain = j.work;
+    j.work.backward = backward_and_stray;
+    stray = ids[i];
+    zp_sim *sim = job_start(&j);
+    cr_assert_eq(zp_sim_run(sim, ZP_PHASE_STEP, &j.err), ZP_E_ARRIVAL, "id %d", ids[i]);
+    zp_sim_close(sim);
+    zp_error err = {0};
+    zp_serial *s = zp_serial_open(&j.cfg, &j.hyper, &j.work, &err);
+    cr_assert_eq(zp_serial_step(s, &result, &err), ZP_E_WORKLOAD, "id %d", ids[i]);
+    zp_serial_close(s);
+  }
+}
+
+/* ---- Shapes of pipelines that hardly occur --------------------------------------------------- */
+
+/* Many stages, one micro-batch: a program's length does not grow with S². spec: LEDG-8, PIPE-2 */
+Test(plan, a_long_pipeline_has_short_programs)
+{
+  const zp_config c = {.pp = 1 << 19,
+                       .dp = 1,
+                       .tp = 1,
+                       .ep = 1,
+                       .stage = 2,
+                       .optgroups = 1,
+                       .micro_batches = 1,
+                       .bucket = 1,
+                       .align = 1};
+  zp_op ops[64];
+  int64_t total = 0;
+  for (int32_t s = 0; s < c.pp; s++) {
+    const zp_coord at = {s, 0, 0};
+    zp_layout lay = {.stage = s};
+    const int64_t n = zp_program_write(&c, &lay, ZP_PHASE_STEP, at, ops, 64);
+    cr_assert(n > 0 && n <= 12);
+    total += n;
+  }
+  cr_assert_gt(total, c.pp);
+}

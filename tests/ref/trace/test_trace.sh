@@ -1,0 +1,316 @@
+#!/bin/sh
+# zeroproof trace: each injected difference is reported for the right rank, and nothing else is.
+# inputs: build/zeroproof build/tests/drivers/trace/trace_gen_driver tests/bench/trace_bench.py
+cd "$(dirname "$0")/../../.." || exit 3
+build=${ZP_BUILD:-build}
+gen=$build/tests/drivers/trace/trace_gen_driver
+zp=${ZEROPROOF:-$build/zeroproof}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+bad=0
+
+result() { # result NAME WHETHER: 0 is good
+  if [ "$2" -eq 0 ]; then echo "ok $1"; else
+    echo "not ok $1"
+    sed 's/^/#  /' "$dir/out" | head -20
+    bad=1
+  fi
+}
+
+make_run() {
+  rm -rf "$dir/run"
+  mkdir "$dir/run"
+  "$gen" "$dir/run" "$@" || exit 3
+}
+
+judged() { # judged CODE PATTERN: the exit code, and the pattern in the verdict or the first finding
+  "$zp" trace check "$dir/run" >"$dir/out" 2>&1
+  [ $? -eq "$1" ] && head -1 "$dir/out" | grep -Eq ': (in)?consistent' &&
+    head -2 "$dir/out" | grep -Eq "$2"
+}
+
+findings() { # how many the last verdict lists
+  sed '1d; /^(/,$d' "$dir/out" | wc -l
+}
+
+says() { # says NAME CODE PATTERN WORLD TP RECORDS FAULT...
+  name=$1 code=$2 pattern=$3
+  shift 3
+  make_run "$@"
+  judged "$code" "$pattern"
+  result "$name" $?
+}
+
+for world in 1 2 3 5 8; do
+  says "a correct run of $world ranks" 0 ': consistent$' $world 1 403
+done
+says "a correct run with tp" 0 ': consistent$' 12 3 1000
+says "a correct run with tp, asynchronous" 0 ': consistent$' 12 3 1000 none 0 0 async
+says "one skips a collective" 1 '^rank 5 enters 1 operation fewer' 12 3 800 skip 5 408
+says "one enters another op" 1 '^rank 5 enters broadcast .* at its record 408' 12 3 800 op 5 408
+says "one has another count" 1 '^rank 5 enters all_reduce sum 4095 bf16 at its record 408' \
+  12 3 800 count 5 408
+says "one has another operator" 1 '^rank 5 enters all_reduce max 4096' 12 3 800 redop 5 408
+says "the first of a group differs, and the others are right" 1 '^rank 3 enters broadcast' \
+  12 3 800 op 3 408
+says "of two that differ, none is blamed alone" 1 'which of the two is right' 8 2 800 op 5 408
+says "another order among groups, blocking" 1 '^a cycle of 2 ranks: .*rank 5' 12 3 800 swap 5 400
+says "another order among groups, asynchronous" 0 '^warning: a cycle of 2 ranks.*rank 5' \
+  12 3 800 swap 5 400 async
+says "a trace is missing" 1 '^rank 7 has no trace' 12 3 800 miss 7
+says "a trace is truncated" 1 '^rank 7 has a trace that stops after 401 records, 399 fewer' \
+  12 3 800 stop 7 401
+says "one rank lags by 10000 records when all are killed" 1 \
+  '^rank 7 has a trace that stops after 2000 records, 10000 fewer' 12 3 12000 late 7 2000
+says "all are killed at the same place" 0 '^warning: 12 traces without an end mark' 12 3 800 hung
+says "junk after the records" 1 "^rank 7's trace is damaged after record 800" 12 3 800 junk 7
+says "a hole after the records" 0 '^warning: 1 trace without an end mark \(rank 7\)' \
+  12 3 800 hole 7
+for source in any anylate anynever; do
+  says "receives from any source, $source" 0 \
+    '^warning: .* their source or destination|: consistent$' 12 3 1000 none 0 0 $source
+done
+grep -q '^warning: 1500 records' "$dir/out"
+result "receives without a recorded source are counted" $?
+says "receives from any source are matched when their source is recorded" 0 \
+  '^12000 .*: consistent$' 12 3 1000 none 0 0 anylate
+for source in any anylate; do
+  says "another count is sent to a receive from any source, $source" 1 \
+    'enters recv 512 bf16 from place 5 .*send 511 .*by rank 5|rank 5 enters send 511' \
+    12 3 800 sent 5 411 $source
+  says "a skipped send to a receive from any source, $source" 1 'rank 5' 12 3 800 skip 5 411 $source
+  says "a source that sent nothing, $source" 1 'place 6 to 5' 12 3 800 source 5 0 $source
+  says "one rank lags by 10000 records, all receive from any source, $source" 1 \
+    '^rank 7 has a trace that stops after 2000 records, 10000 fewer' 12 3 12000 late 7 2000 $source
+  says "another order among groups, all receive from any source, $source" 1 \
+    '^a cycle of 2 ranks: .*rank 5' 12 3 800 swap 5 400 $source
+done
+says "one skips a collective, all receive from any source without a recorded source" 1 \
+  '^rank 5 enters 1 operation fewer' 12 3 800 skip 5 408 anynever
+
+# The majority of a group is right: a rank that enters more than the majority is reported.
+extra() { # extra NAME PATTERN WORLD TP RECORDS AT MODE RANK...: these ranks enter one more
+  name=$1 pattern=$2 world=$3 tp=$4 records=$5 at=$6 mode=$7
+  shift 7
+  make_run "$world" "$tp" "$records" none 0 0 "$mode"
+  for rank; do
+    rm -rf "$dir/one"
+    mkdir "$dir/one"
+    "$gen" "$dir/one" "$world" "$tp" "$records" extra "$rank" "$at" "$mode" || exit 3
+    mv "$dir/one/rank-$rank.zpt" "$dir/run"
+  done
+  judged 1 "$pattern"
+  result "$name" $?
+}
+
+more='1 operation more than most of the group'
+extra "one enters one more at the end" "^rank 1 enters $more: 4 ranks \(0, 2, 3, 4\) never enter" \
+  5 1 400 400 blocking 1
+[ "$(findings)" = 1 ]
+result "no other rank is named" $?
+extra "one enters one more within" "^rank 1 enters $more" 5 1 400 204 blocking 1
+extra "one enters one more within, with tp" "^rank 5 enters $more" 12 3 800 404 async 5
+extra "one enters one more, and all are killed" "^rank 1 enters $more: .* when all were killed" \
+  5 1 400 400 killed 1
+extra "two of five enter one more" "^2 ranks \(1, 3\) enter $more" 5 1 400 400 blocking 1 3
+extra "three of five enter one more: the other two one fewer" \
+  '^2 ranks \(0, 4\) finish after 400 records, 1 fewer' 5 1 400 400 blocking 1 2 3
+extra "two of four enter one more: the others and the waiting ranks are named" \
+  '^2 ranks \(0, 2\) finish .*: 2 ranks \(1, 3\) wait for them' 4 1 400 400 blocking 1 3
+# truncated traces are no majority
+make_run 5 1 400
+for rank in 0 2 4; do
+  head -c 500 "$dir/run/rank-$rank.zpt" >"$dir/cut" && mv "$dir/cut" "$dir/run/rank-$rank.zpt"
+done
+judged 1 '^(3 ranks \(0, 2, 4\) have traces that stop|rank [024] has a trace that stops)' &&
+  ! grep -Eq '^rank [13] ' "$dir/out"
+result "three of five traces are cut: they are named" $?
+
+# a folder with ranks of a larger run in it
+make_run 4 1 400
+"$gen" "$dir/run" 2 1 800 || exit 3
+mixed='^rank-0.zpt belongs to a run of 2 ranks \(2 files\), but rank-2.zpt belongs to a run of 4'
+judged 1 "$mixed .*empty it"
+result "traces of two runs in one folder" $?
+[ "$(findings)" = 1 ]
+result "no rank is named for the records of another run" $?
+make_run 4 1 400
+rm "$dir/run/rank-3.zpt"
+: >"$dir/run/rank-2.zpt"
+judged 1 '^rank 3 has no trace'
+result "the last trace is missing, and the one before it empty" $?
+for rank in 0 2; do rm -f "$dir/run/rank-$rank.zpt"; done
+judged 1 '^3 ranks \(0, 2, 3\) have no trace'
+result "several traces are missing" $?
+"$zp" trace check --json "$dir/run" | jq -c '.findings[0] | [.rank, .ranks]' >"$dir/out" 2>&1
+[ "$(cat "$dir/out")" = '[0,[0,2,3]]' ]
+result "all ranks of a finding are in the JSON" $?
+
+# a recorder without the world size writes 0: the sizes of the groups count
+for r in 0 1; do
+  group="\\001\\001\\001g\\003\\00$((r + 1))\\000"
+  printf "ZPTRACE\\001\\00$r\\000$group"'\012\001\002\010\005\001\000\000\000\011' >"$dir/rank-$r"
+done
+rm -rf "$dir/run"
+mkdir "$dir/run"
+for r in 0 1; do mv "$dir/rank-$r" "$dir/run/rank-$r.zpt"; done
+judged 1 '^rank 0 waits at its record 0 for place 2 of group g, which no rank has joined'
+result "a rank is missing from a run of unknown world size" $?
+
+# 10,000 ranks within 16 open files and 1 GB; under a sanitizer, whose tables are larger, 300
+ranks=10000
+[ "${SAN:-0}" = 1 ] && ranks=300
+bench() {
+  python3 -B tests/bench/trace_bench.py --ranks $ranks --records 40 --dir "$dir" >"$dir/out" 2>&1
+}
+if command -v python3 >/dev/null; then
+  bench
+  result "missing, truncated, behind: the right one of many ranks is named" $?
+  # a command without output gives no verdict
+  ZEROPROOF=true bench
+  [ $? -eq 1 ] && [ "$(grep -c 'UNEXPECTED' "$dir/out")" = 4 ]
+  result "a missing verdict is noticed" $?
+else
+  echo "not run: a trace of 10,000 ranks that is missing, truncated, behind (no python3)"
+fi
+make_run $ranks 10 40 count 211 16
+judged 1 '^rank 211 enters all_reduce sum 4095'
+result "one has another count, of many ranks" $?
+make_run $ranks 10 40 extra 211 40
+judged 1 "^rank 211 enters $more: $((ranks - 1)) ranks \(0, 1, 2, 3, 4, 5, 6, \.\.\.\)" &&
+  [ "$(findings)" = 1 ]
+result "one enters one more, of many ranks, and nothing else is reported" $?
+
+# wherever a file is cut, its rest is read, and no other rank is named
+cut() { # cut MODE
+  make_run 6 2 80 none 0 0 "$1"
+  cp "$dir/run/rank-4.zpt" "$dir/whole"
+  size=$(wc -c <"$dir/whole")
+  at=1
+  while [ $at -lt "$size" ]; do
+    head -c $at "$dir/whole" >"$dir/run/rank-4.zpt"
+    "$zp" trace check --json "$dir/run" >"$dir/out" 2>&1
+    code=$?
+    if [ $code -gt 1 ] ||
+      grep '"level": "error"' -A 1 "$dir/out" | grep '"rank"' | grep -vq '"rank": 4,'; then
+      echo "# cut at byte $at: exit code $code"
+      return 1
+    fi
+    at=$((at + 1))
+  done
+}
+for mode in blocking anylate; do
+  cut $mode
+  result "a file cut at any byte, $mode" $?
+done
+
+make_run 12 3 800 skip 5 408
+"$zp" trace check --json "$dir/run" >"$dir/out" 2>&1
+test $? -eq 1 && jq -en 'input | .good == false
+  and .findings[0].rank == 5 and .findings[0].kind == "short"' <"$dir/out" >/dev/null
+result "findings as JSON" $?
+
+"$zp" trace view "$dir/run" --out "$dir/view.json" --ranks 4-5 >"$dir/out" 2>&1 &&
+  [ "$(jq '[.traceEvents[] | select(.ph == "X")] | length' "$dir/view.json")" = 1599 ] &&
+  [ "$(jq -c '[.traceEvents[] | select(.ph == "X") | .pid] | unique' "$dir/view.json")" = '[4,5]' ]
+result "a Perfetto trace has every record of the ranks asked for" $?
+
+# a header or a file name cannot request more memory than a run needs
+rm -rf "$dir/run"
+mkdir "$dir/run"
+printf 'ZPTRACE\001\000\377\377\377\377\007' >"$dir/run/rank-0.zpt"
+# shellcheck disable=SC3045 # dash has ulimit -v
+(ulimit -v 4000000; "$zp" trace check "$dir/run" >"$dir/out" 2>&1)
+[ $? -eq 1 ] && grep -q 'damaged' "$dir/out"
+result "a header of 2^31 - 1 ranks is damage" $?
+mv "$dir/run/rank-0.zpt" "$dir/run/rank-999999999.zpt"
+# shellcheck disable=SC3045 # dash has ulimit -v
+(ulimit -v 4000000; "$zp" trace check "$dir/run" >"$dir/out" 2>&1)
+[ $? -eq 2 ] && grep -q '131072 ranks' "$dir/out"
+result "a file of rank 999999999 is refused" $?
+# a group "g" of ranks 0 and 1, and in it a broadcast with root 99; or a wait for 2^60 records ago
+group='\001\001\001g\002\000\001\000\002\002'
+rm -rf "$dir/run"
+mkdir "$dir/run"
+for r in 0 1; do
+  printf "ZPTRACE\\001\\00$r\\002$group"'\012\005\001\010\005\001\144\000\000\011' \
+    >"$dir/run/rank-$r.zpt"
+done
+judged 1 'got root 99, expected 0 to 1'
+result "a root that is not in its group" $?
+for r in 0 1; do
+  printf "ZPTRACE\\001\\00$r\\002$group"'\005\200\200\200\200\200\200\200\200\020\011' \
+    >"$dir/run/rank-$r.zpt"
+done
+judged 1 'damaged'
+result "a wait for an operation that was never entered" $?
+
+# one group of both, in which rank 1 communicates, and one of rank 0 alone, in which that does
+rm -rf "$dir/run"
+mkdir "$dir/run"
+own='\001\002\001h\001\000\001\000\002\001'
+printf "ZPTRACE\\001\\000\\002$group$own"'\012\001\002\010\005\002\000\000\000\011' \
+  >"$dir/run/rank-0.zpt"
+printf "ZPTRACE\\001\\001\\002$group"'\012\001\002\010\005\001\000\000\000\011' \
+  >"$dir/run/rank-1.zpt"
+judged 1 '^rank 0 finishes after 1 record, as many as the longest trace: rank 1 waits for'
+result "the rank that is waited for has as many records as the longest trace" $?
+
+# invalid definitions of groups
+octal() { # octal NUMBER: as the format has it, for printf
+  left=$1
+  while [ "$left" -gt 127 ]; do
+    printf '\\%03o' $((left % 128 + 128))
+    left=$((left / 128))
+  done
+  printf '\\%03o' "$left"
+}
+groups() { # groups HOW_MANY WORLD SIZE RUNS: rank 0 joins so many
+  rm -rf "$dir/run"
+  mkdir "$dir/run"
+  text="ZPTRACE\\001\\000$(octal "$2")" id=1
+  while [ $id -le "$1" ]; do
+    text="$text\\001$(octal $id)\\003$(printf %03d $id)$(octal "$3")\\001$4"
+    id=$((id + 1))
+  done
+  printf "$text\\011" >"$dir/run/rank-0.zpt"
+  # shellcheck disable=SC3045 # dash has ulimit -v
+  (ulimit -v 1000000; ulimit -t 10; "$zp" trace check "$dir/run" >"$dir/out" 2>&1)
+}
+groups 40 2 16777216 '\000'
+[ $? -eq 1 ] && grep -q 'joins group 001 with 16777216 members, expected at most 2' "$dir/out"
+result "groups larger than the run" $?
+groups 40 2 2 '\001\000\000\002'
+[ $? -eq 1 ] && grep -q 'which lists rank 0 twice' "$dir/out"
+result "a group that lists a rank twice" $?
+groups 40 2 2 '\001\001\002\002'
+[ $? -eq 1 ] && grep -q 'damaged' "$dir/out"
+result "a member that the run does not have" $?
+groups 40 131072 131072 '\001\000\002\200\200\010'
+[ $? -eq 1 ] && ! grep -q 'no memory' "$dir/out"
+result "40 groups of 131072 members" $?
+groups 400 131072 131072 '\001\000\002\200\200\010'
+[ $? -eq 1 ] && grep -q 'more members than files of [0-9]* bytes can define' "$dir/out"
+result "400 of them, which one small file cannot have" $?
+
+# a pipe with the name of a trace must not block the judge
+make_run 2 1 80
+rm "$dir/run/rank-1.zpt"
+mkfifo "$dir/run/rank-1.zpt"
+timeout 60 "$zp" trace check "$dir/run" >"$dir/out" 2>&1
+[ $? -eq 2 ] && grep -q 'rank-1.zpt: not a regular file' "$dir/out"
+result "a pipe is refused" $?
+rm "$dir/run/rank-1.zpt"
+mkdir "$dir/run/rank-1.zpt"
+timeout 60 "$zp" trace check "$dir/run" >"$dir/out" 2>&1
+[ $? -eq 2 ] && grep -q 'rank-1.zpt: not a regular file' "$dir/out"
+result "a folder of a trace's name is refused" $?
+
+mkdir "$dir/empty"
+"$zp" trace check "$dir/empty" >"$dir/out" 2>&1
+[ $? -eq 2 ] && grep -q 'no traces found' "$dir/out"
+result "a folder without traces is refused" $?
+"$zp" trace check "$dir/nowhere" >"$dir/out" 2>&1
+[ $? -eq 2 ]
+result "a folder that is not there is refused" $?
+exit $bad
