@@ -146,11 +146,11 @@ def test_known(everyone):
                 wrong.append(
                     f"{where}: needs a symptom, or the entry covers every failure of this kind"
                 )
-            if entry.get("also") and not (
-                entry.get("symptom")
-                and all(re.fullmatch(r"[A-Z]+-\d+ \S.*", a) for a in entry["also"])
-            ):
-                wrong.append(f'{where}: "also" must list "CLAUSE KIND" and needs a symptom')
+            also = entry.get("also", [])
+            if not all(re.fullmatch(r"[A-Z]+-\d+ \S.*", a) for a in also):
+                wrong.append(f'{where}: "also" must list "CLAUSE KIND", got {also!r}')
+            if any(a.split()[0] in SYMPTOMS for a in also) and not entry.get("symptom"):
+                wrong.append(f'{where}: "also" lists a clause that needs a symptom')
             if entry.get("recipe"):
                 present = set(entry.get("lacks", [])) & features(recipe_of(entry["recipe"]))
                 wrong += (
