@@ -56,7 +56,7 @@ def citations(tree, folders, prefixes):
 def check(tree):
     known = clauses(tree)
     if not known:
-        return [Finding("clause", "spec", 0, "", "spec/*.md defines no clause")]
+        return [Finding("clause", "spec", 0, "spec/*.md defines no clause")]
     prefixes = {c.rsplit("-", 1)[0] for c in known}
     found = []
     cited = {}
@@ -66,10 +66,10 @@ def check(tree):
             cited[kind].add(clause)
             if clause not in known:
                 text = f"{clause} is not a clause of spec/: correct the id"
-                found.append(Finding("clause", path, n, clause, text))
+                found.append(Finding("clause", path, n, text))
     for kind in ("code", "test"):
         for clause in sorted(set(known) - cited[kind]):
             path, n = known[clause]
             text = f"no {kind} cites {clause}: cite it where the {kind} keeps it"
-            found.append(Finding("clause", path, n, f"{clause}-{kind}", text))
+            found.append(Finding("clause", path, n, text))
     return found

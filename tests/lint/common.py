@@ -7,9 +7,8 @@ import re
 import subprocess
 from collections import namedtuple
 
-# One violation. `name` (a word, a function, an included header …) and `path` are what an exception
-# is listed by; `line` is 0 where no line can be named.
-Finding = namedtuple("Finding", "rule path line name message")
+# One violation; `line` is 0 where no line can be named.
+Finding = namedtuple("Finding", "rule path line message")
 
 
 class Unavailable(Exception):

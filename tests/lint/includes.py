@@ -70,24 +70,24 @@ def layer_rule(tree):
         wrong += [] if os.path.isdir(tree.at(folder)) else [folder]
         for name in wrong:
             text = f"{name} does not exist: correct or remove it"
-            found.append(Finding("layer", "tests/lint/layers.txt", n, name, text))
+            found.append(Finding("layer", "tests/lint/layers.txt", n, text))
         for other in allowed:
             if other != folder and folder in reach(table, other)[0]:
                 text = f"{folder} and {other} may include each other: one must be above the other"
-                found.append(Finding("layer", "tests/lint/layers.txt", n, other, text))
+                found.append(Finding("layer", "tests/lint/layers.txt", n, text))
     reached = {folder: reach(table, folder) for folder in table}
     for path in sources(tree):
         folder = nearest(table, path)
         if not folder:
             text = f"no line of tests/lint/layers.txt is for {os.path.dirname(path)}"
-            found.append(Finding("layer", path, 0, "", text))
+            found.append(Finding("layer", path, 0, text))
             continue
         folders, headers = reached[folder]
         for n, target in includes(tree, path):
             if "*" in folders or target in headers or nearest(table, target) in folders:
                 continue
             text = f"{folder} may not include {target}: see tests/lint/layers.txt"
-            found.append(Finding("layer", path, n, target, text))
+            found.append(Finding("layer", path, n, text))
     return found
 
 
@@ -110,7 +110,7 @@ def internal_rule(tree):
                 continue
             if not (os.path.dirname(path) + "/").startswith(os.path.dirname(target) + "/"):
                 text = f"{target} is internal to {os.path.dirname(target)}: include a public header"
-                found.append(Finding("internal", path, n, target, text))
+                found.append(Finding("internal", path, n, text))
     return found
 
 
@@ -171,5 +171,5 @@ def header_rule(tree, compiler, flags, notes):
         text = (
             f"does not compile alone: {errors[0].split('error:')[1].strip() if errors else stderr}"
         )
-        found.append(Finding("header", path, 0, "", text))
+        found.append(Finding("header", path, 0, text))
     return found

@@ -14,9 +14,7 @@ def columns(tree):
     for path in tree.ending(*CODE):
         for n, line in enumerate(tree.lines(path), 1):
             if len(line) > COLUMNS:
-                found.append(
-                    Finding("columns", path, n, "", f"{len(line)} columns, at most {COLUMNS}")
-                )
+                found.append(Finding("columns", path, n, f"{len(line)} columns, at most {COLUMNS}"))
     return found
 
 
@@ -26,7 +24,7 @@ def files(tree):
         n = tree.text(path).count("\n")
         if n > FILE_LINES:
             found.append(
-                Finding("file-length", path, 0, "", f"{n} lines, at most {FILE_LINES}: split it")
+                Finding("file-length", path, 0, f"{n} lines, at most {FILE_LINES}: split it")
             )
     return found
 
@@ -66,5 +64,5 @@ def functions(tree):
             n = last - first + 1
             if n > FUNCTION_LINES:
                 text = f"{name} has {n} lines, at most {FUNCTION_LINES}: split it"
-                found.append(Finding("function-length", path, first, name, text))
+                found.append(Finding("function-length", path, first, text))
     return found

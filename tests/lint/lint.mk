@@ -17,7 +17,7 @@ LINT_OBJ := $(RECORDER_OBJ) $(GPU_OBJ)
 LINT_SYMBOLS = --build $(BUILD) --installed '$(HEADERS) cuda/engine/engine.h cuda/simdev/simdev.h \
                  cuda/simdev/kernel.h'
 
-.PHONY: lint lint-text lint-symbols lint-review lint-exceptions lint-update lint-update-text hooks
+.PHONY: lint lint-text lint-symbols lint-review hooks
 lint: ## lint-text and lint-symbols
 	@$(MAKE) --no-print-directory lint-text
 	@$(MAKE) --no-print-directory lint-symbols
@@ -30,13 +30,6 @@ lint-symbols: ## build, then check for cycles of calls and unused external names
 	@$(MAKE) --no-print-directory lint-symbols-now
 lint-review: ## list words and constructions that a person decides about
 	@$(LINT) review
-lint-exceptions: ## count the violations that tests/lint/exceptions/ still allows
-	@$(LINT) exceptions
-lint-update: ## rewrite these lists after a move or an improvement; fails if one grew
-	@$(MAKE) --no-print-directory -j$(JOBS) all unit lib lint-objects
-	@$(LINT) update $(LINT_TEXT) $(LINT_SYMBOLS)
-lint-update-text: ## the same without a build, for the rules of lint-text
-	@$(LINT) update $(LINT_TEXT)
 hooks: ## check texts before each commit: git runs tests/lint/hooks/pre-commit
 	@git config core.hooksPath tests/lint/hooks
 	@echo 'git runs tests/lint/hooks/pre-commit before each commit; to stop that:' \

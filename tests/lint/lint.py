@@ -1,9 +1,8 @@
 """The linter: `make lint`. Rules about text (`text`) and about built objects (`symbols`).
 
-lint.py text|symbols|hook|review|exceptions|update [--root DIR] [--build DIR] [--only RULE,...]
+lint.py text|symbols|hook|review [--root DIR] [--build DIR] [--only RULE,...]
 
-Prints each violation that tests/lint/exceptions/RULE.txt does not allow, and each line there that
-is no longer needed. Exit code: 0; 1 when there is one; 3 when a rule could not be checked."""
+Prints each violation. Exit code: 0; 1 when there is one; 3 when a rule could not be checked."""
 
 import argparse
 import os
@@ -12,7 +11,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import clauses
-import exceptions
 import includes
 import lengths
 import symbols
@@ -46,7 +44,7 @@ SYMBOLS = [
 def parse(arguments):
     here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(prog="lint.py", description=__doc__.split("\n")[0])
-    modes = ["text", "symbols", "all", "hook", "review", "exceptions", "update"]
+    modes = ["text", "symbols", "all", "hook", "review"]
     parser.add_argument("mode", choices=modes)
     parser.add_argument("--root", default=os.path.join(here, "../.."))
     parser.add_argument("--build", help="the build folder: rules about objects")
@@ -104,27 +102,9 @@ def check_all(tree, options):
     return found, failed
 
 
-def print_exceptions(tree):
-    everything = 0
-    for rule in [rule for rules, _ in TEXT + SYMBOLS for rule in rules]:
-        entries, _ = exceptions.parse(tree.text(exceptions.path_of(rule)), rule)
-        n = exceptions.total(entries)
-        everything += n
-        print(f"{rule:16} {n:6} violations allowed, {len(entries):5} lines")
-    print(f"{'all':16} {everything:6}")
-
-
-def update(tree, found):
-    """Writes the lists anew; says which grew."""
-    code = 0
-    for rule, findings in found.items():
-        before, after = exceptions.update(tree, rule, findings)
-        if before != after:
-            print(f"{rule}: {before} violations allowed before, {after} now")
-        if after > before:
-            code = 1
-            print(f"{rule}: the list grew: remove the violations instead")
-    return code
+def message(f):
+    where = f"{f.path}:{f.line}" if f.line else f.path
+    return f"{where}: {f.rule}: {f.message}"
 
 
 def main(arguments):
@@ -134,17 +114,9 @@ def main(arguments):
     if options.mode == "review":
         print("\n".join(words.review(tree)))
         return 0
-    if options.mode == "exceptions":
-        print_exceptions(tree)
-        return 0
     began = time.monotonic()
     found, failed = check_all(tree, options)
-    if options.mode == "update":
-        print("\n".join(failed))
-        return update(tree, found) or (3 if failed else 0)
-    errors = []
-    for rule, findings in found.items():
-        errors += exceptions.judge(tree, rule, findings)
+    errors = [message(f) for findings in found.values() for f in findings]
     for line in errors + options.notes + failed:
         print(line)
     seconds = time.monotonic() - began

@@ -1,7 +1,6 @@
 """Each rule of the linter reports a planted violation in a small tree of its own.
 
-The same tree without it passes, and lists of exceptions only shrink. Prints `ok NAME` or
-`not ok NAME: WHY`."""
+The same tree without it passes. Prints `ok NAME` or `not ok NAME: WHY`."""
 
 import os
 import subprocess
@@ -345,52 +344,6 @@ def symbol_rules():
     expect("a_source_without_an_object_fails", result, 1, "not built", "ref/low/add.c")
 
 
-def exception_lists():
-    long = f"# {'x' * 99}\n"
-    listed = "tests/lint/exceptions/columns.txt"
-    cases = [
-        ("an_exception_allows_its_violation", "columns tests/a.py", 0, "0 errors"),
-        ("an_exception_allows_no_second_violation", "columns tests/a.py", 1, "allows 1 of these 2"),
-        ("an_exception_that_is_not_needed_fails", "columns tests/b.py", 1, "remove this line"),
-        ("an_exception_that_allows_too_much_fails", "columns tests/a.py x2", 1, "write x1"),
-        ("an_exception_in_a_wrong_format_fails", "tests/a.py", 1, "expected 'columns PATH"),
-    ]
-    for name, line, code, text in cases:
-        files = {"tests/a.py": long * (2 if "second" in name else 1), listed: line + "\n"}
-        expect(name, lint(tree(files), "text", "--only", "columns"), code, text)
-    files = {
-        "tests/a.py": long,
-        "tests/b.py": long,
-        listed: "columns tests/b.py\ncolumns tests/a.py\n",
-    }
-    expect(
-        "a_list_that_is_not_sorted_fails",
-        lint(tree(files), "text", "--only", "columns"),
-        1,
-        "not sorted",
-    )
-    history(long, listed)
-
-
-def history(long, listed):
-    """A list is compared with that of the last commit, and `update` rewrites it."""
-    root = tree({"tests/a.py": long, "tests/lint/lint.py": '"columns"\n'})
-    write(root, {listed: "columns tests/a.py a reason\n"})
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "Begin"]):
-        subprocess.run(["git", "-C", root, *command], check=True)
-    os.rename(os.path.join(root, "tests/a.py"), os.path.join(root, "tests/c.py"))
-    result = lint(root, "update", "--only", "columns")
-    with open(os.path.join(root, listed), encoding="utf-8") as f:
-        moved = f.read() == "columns tests/c.py\n" and result.returncode == 0
-    verdict("an_update_follows_a_file_that_moved", moved, result.stdout)
-    write(root, {"tests/d.py": long})
-    result = lint(root, "update", "--only", "columns")
-    expect("an_update_reports_a_list_that_grew", result, 1, "the list grew")
-    result = lint(root, "text", "--only", "columns")
-    expect("a_list_longer_than_in_the_last_commit_fails", result, 1, "allows 2 violations, 1 in")
-
-
 def pre_commit_hook():
     root = tree({})
     for name in (n for n in os.listdir(HERE) if n.endswith(".py")):
@@ -436,7 +389,6 @@ with tempfile.TemporaryDirectory() as TEMPORARY:
     header_rules()
     callback_rules()
     symbol_rules()
-    exception_lists()
     frozen_words()
     pre_commit_hook()
 sys.exit(1 if FAILED else 0)

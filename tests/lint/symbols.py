@@ -194,7 +194,7 @@ def cycle_rule(tree, built):
         if cycle:
             steps = zip(cycle, cycle[1:] + cycle[:1], strict=True)
             text = "is in a cycle of calls: " + ", ".join(folders[a][b] for a, b in steps)
-            found.append(Finding("cycle", folder, 0, "", text))
+            found.append(Finding("cycle", folder, 0, text))
     for folder, graph in sorted(edges(built).items()):
         for file in sorted(graph):
             cycle = shortest_cycle(graph, file)
@@ -205,7 +205,7 @@ def cycle_rule(tree, built):
                     for a, b in steps
                 ]
                 text = f"is in a cycle of calls in {folder}: " + ", ".join(said)
-                found.append(Finding("cycle", file, 0, "", text))
+                found.append(Finding("cycle", file, 0, text))
     return found
 
 
@@ -235,10 +235,10 @@ def unused_rule(tree, built, installed):
                 continue
             advice = "make it static" if users[name] else "remove it"
             text = f"no other file uses the external name {name}: {advice}"
-            found.append(Finding("unused", source, 0, name, text))
+            found.append(Finding("unused", source, 0, text))
     for pattern, n in unneeded.items():
         text = f"remove this line: no unused name matches {pattern}"
-        found.append(Finding("unused", "tests/lint/apis.txt", n, pattern, text))
+        found.append(Finding("unused", "tests/lint/apis.txt", n, text))
     return found
 
 
@@ -275,7 +275,7 @@ def callback_rule(tree):
         listed[name] = n
         if not reason:
             text = f"say who calls {name} and why"
-            found.append(Finding("callback", "tests/lint/callbacks.txt", n, name, text))
+            found.append(Finding("callback", "tests/lint/callbacks.txt", n, text))
     seen = set()
     for path in tree.ending(".h"):
         if not path.startswith(FOLDERS):
@@ -283,9 +283,9 @@ def callback_rule(tree):
         for n, name in interfaces(tree.text(path)):
             if name not in listed and name not in seen:
                 text = f"{name} passes functions: review it and list it in tests/lint/callbacks.txt"
-                found.append(Finding("callback", path, n, name, text))
+                found.append(Finding("callback", path, n, text))
             seen.add(name)
     for name in sorted(set(listed) - seen):
         text = f"remove this line: {name} passes no function"
-        found.append(Finding("callback", "tests/lint/callbacks.txt", listed[name], name, text))
+        found.append(Finding("callback", "tests/lint/callbacks.txt", listed[name], text))
     return found

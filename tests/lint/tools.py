@@ -59,7 +59,7 @@ def clang_format_rule(tree):
             first.setdefault(match[1], int(match[2]))
     clean(set(first))
     text = f"not formatted: run `{command} -i`"
-    return [Finding("clang-format", f, n, "", text) for f, n in sorted(first.items())]
+    return [Finding("clang-format", f, n, text) for f, n in sorted(first.items())]
 
 
 # ---- shellcheck ----------------------------------------------------------------------------------
@@ -97,7 +97,9 @@ def shellcheck_rule(tree):
         for line in result.stdout.split("\n"):
             match = re.match(r"(\S+?):(\d+):\d+: (.*) \[(SC\d+)\]$", line)
             if match:
-                found.append(Finding("shellcheck", match[1], int(match[2]), match[4], match[3]))
+                found.append(
+                    Finding("shellcheck", match[1], int(match[2]), f"{match[3]} [{match[4]}]")
+                )
     clean({f.path for f in found})
     return sorted(set(found))
 
@@ -139,8 +141,10 @@ def ruff_rules(tree):
         raise Unavailable(f"ruff failed: {(check.stderr + form.stderr).strip()[-500:]}")
     found = []
     for match in re.finditer(r"^(\S+?):(\d+):\d+: (?:(\w+):? )?(.*)$", check.stdout, re.MULTILINE):
-        found.append(Finding("ruff", match[1], int(match[2]), match[3] or "syntax", match[4]))
+        found.append(
+            Finding("ruff", match[1], int(match[2]), f"{match[4]} [{match[3] or 'syntax'}]")
+        )
     for match in re.finditer(r"^(?:Would reformat:| +-->) (\S+?\.py)\b", form.stdout, re.MULTILINE):
         text = f"not formatted: run `{command} format --config tests/lint/ruff.toml`"
-        found.append(Finding("ruff-format", match[1], 0, "", text))
+        found.append(Finding("ruff-format", match[1], 0, text))
     return found

@@ -83,7 +83,7 @@ def in_text(tree):
     for path, n, word, replacement, name in matches(tree, "text"):
         if name not in exempt:
             text = f"'{word}' is a banned word; write: {replacement}"
-            found.append(Finding("word", path, n, word, text))
+            found.append(Finding("word", path, n, text))
     return found
 
 
@@ -100,7 +100,7 @@ def unused_frozen(tree, exempt):
         occurs = any(name in tree.text(f) for f in tree.files if not f.startswith(SKIPPED))
         if not holds or not occurs:
             text = f"remove this line: it exempts no occurrence of '{name}'"
-            found.append(Finding("word", "tests/lint/frozen.txt", n, name, text))
+            found.append(Finding("word", "tests/lint/frozen.txt", n, text))
     return found
 
 
@@ -134,7 +134,7 @@ def in_names(tree):
                     continue
                 if name not in exempt:
                     text = f"{kind} '{name}': '{word}' is banned in names; use: {replacement}"
-                    found.append(Finding("name", where, n, name if n else word, text))
+                    found.append(Finding("name", where, n, text))
     return found
 
 
