@@ -21,22 +21,6 @@ ZP_TARGET static inline void vec_store(float *p, zp_vec x)
 {
   _mm256_storeu_ps(p, x);
 }
-ZP_TARGET static inline zp_vec vec_add(zp_vec a, zp_vec b)
-{
-  return _mm256_add_ps(a, b);
-}
-ZP_TARGET static inline zp_vec vec_sub(zp_vec a, zp_vec b)
-{
-  return _mm256_sub_ps(a, b);
-}
-ZP_TARGET static inline zp_vec vec_mul(zp_vec a, zp_vec b)
-{
-  return _mm256_mul_ps(a, b);
-}
-ZP_TARGET static inline zp_vec vec_div(zp_vec a, zp_vec b)
-{
-  return _mm256_div_ps(a, b);
-}
 ZP_TARGET static inline zp_vec vec_sqrt(zp_vec a)
 {
   return _mm256_sqrt_ps(a);

@@ -21,22 +21,6 @@ ZP_TARGET static inline void vec_store(float *p, zp_vec x)
 {
   _mm512_storeu_ps(p, x);
 }
-ZP_TARGET static inline zp_vec vec_add(zp_vec a, zp_vec b)
-{
-  return _mm512_add_ps(a, b);
-}
-ZP_TARGET static inline zp_vec vec_sub(zp_vec a, zp_vec b)
-{
-  return _mm512_sub_ps(a, b);
-}
-ZP_TARGET static inline zp_vec vec_mul(zp_vec a, zp_vec b)
-{
-  return _mm512_mul_ps(a, b);
-}
-ZP_TARGET static inline zp_vec vec_div(zp_vec a, zp_vec b)
-{
-  return _mm512_div_ps(a, b);
-}
 ZP_TARGET static inline zp_vec vec_sqrt(zp_vec a)
 {
   return _mm512_sqrt_ps(a);

@@ -113,15 +113,12 @@ fault rounded_tail_skipped update.c 's/^  round_plain(u, i, to);//'
 fault a_share_skipped update.c 's/chunks \* t \/ n \* CHUNK/(chunks * t \/ n + t) * CHUNK/'
 fault last_chunk_too_long update.c 's/s->end - from < CHUNK ? s->end : from + CHUNK/from + CHUNK/'
 grep -qm1 avx2 /proc/cpuinfo || { echo "not run: faults of vectors: this CPU has no AVX2"; finish; }
-fault other_order update_vectors.inc 's/vec_mul(vec_load(grad + i), k->unscale), k->factor_clip/\
-vec_mul(k->unscale, k->factor_clip), vec_load(grad + i)/'
-fault squared_later update_vectors.inc \
-  's/vec_mul(k.c2, vec_mul(g, g))/vec_mul(vec_mul(k.c2, g), g)/'
-fault divided_once update_vectors.inc \
-  's/vec_mul(k.size, vec_div(moment1, d))/vec_div(vec_mul(k.size, moment1), d)/'
+fault other_order update_vectors.inc \
+  's/vec_load(grad + i) \* \(k->unscale \* k->factor_clip\)/\1 * vec_load(grad + i)/'
+fault squared_later update_vectors.inc 's/k.c2 \* (g \* g)/k.c2 * g * g/'
+fault divided_once update_vectors.inc 's/k.size \* (moment1 \/ d)/k.size * moment1 \/ d/'
 fault eps_inside update_vectors.inc \
-  's/vec_add(vec_div(vec_sqrt(moment2), k.root), k.eps)/\
-vec_div(vec_add(vec_sqrt(moment2), k.eps), k.root)/'
+  's/vec_sqrt(moment2) \/ k.root + k.eps/(vec_sqrt(moment2) + k.eps) \/ k.root/'
 fault momentum_not_stored update_vectors.inc 's/^      vec_store(u->m + i, g);//'
 fault scalars_mixed_up update_vectors.inc 's/vec_set(s\[8\])/vec_set(s[7])/'
 fault truncated_avx2 update_avx2.c 's/_mm256_add_epi32(u, _mm256_set1_epi32(0x7fff))/u/'
