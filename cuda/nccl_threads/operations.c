@@ -57,85 +57,56 @@ ncclResult_t ncclGroupEnd(void)
   return result;
 }
 
-ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type, int peer,
-                      ncclComm_t comm, cudaStream_t stream)
+static ncclResult_t communicate(int kind, const void *from, void *to, size_t count,
+                                ncclDataType_t type, ncclRedOp_t redop, int peer, ncclComm_t comm,
+                                cudaStream_t stream)
 {
-  const zp_nt_op op = {.kind = ZP_NT_SEND,
+  const zp_nt_op op = {.kind = kind,
                        .send = from,
+                       .recv = to,
                        .count = count,
                        .dtype = type,
+                       .redop = redop,
                        .peer = peer,
                        .comm = comm,
                        .stream = stream};
   return call(&op);
+}
+
+ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream)
+{
+  return communicate(ZP_NT_SEND, from, NULL, count, type, 0, peer, comm, stream);
 }
 
 ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream)
 {
-  const zp_nt_op op = {.kind = ZP_NT_RECV,
-                       .recv = to,
-                       .count = count,
-                       .dtype = type,
-                       .peer = peer,
-                       .comm = comm,
-                       .stream = stream};
-  return call(&op);
+  return communicate(ZP_NT_RECV, NULL, to, count, type, 0, peer, comm, stream);
 }
 
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type,
                            ncclRedOp_t redop, ncclComm_t comm, cudaStream_t stream)
 {
-  const zp_nt_op op = {.kind = ZP_NT_ALL_REDUCE,
-                       .send = from,
-                       .recv = to,
-                       .count = count,
-                       .dtype = type,
-                       .redop = redop,
-                       .comm = comm,
-                       .stream = stream};
-  return call(&op);
+  return communicate(ZP_NT_ALL_REDUCE, from, to, count, type, redop, 0, comm, stream);
 }
 
 ncclResult_t ncclReduceScatter(const void *from, void *to, size_t count, ncclDataType_t type,
                                ncclRedOp_t redop, ncclComm_t comm, cudaStream_t stream)
 {
-  const zp_nt_op op = {.kind = ZP_NT_REDUCE_SCATTER,
-                       .send = from,
-                       .recv = to,
-                       .count = count,
-                       .dtype = type,
-                       .redop = redop,
-                       .comm = comm,
-                       .stream = stream};
-  return call(&op);
+  return communicate(ZP_NT_REDUCE_SCATTER, from, to, count, type, redop, 0, comm, stream);
 }
 
 ncclResult_t ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream)
 {
-  const zp_nt_op op = {.kind = ZP_NT_ALL_GATHER,
-                       .send = from,
-                       .recv = to,
-                       .count = count,
-                       .dtype = type,
-                       .comm = comm,
-                       .stream = stream};
-  return call(&op);
+  return communicate(ZP_NT_ALL_GATHER, from, to, count, type, 0, 0, comm, stream);
 }
 
 ncclResult_t ncclBroadcast(const void *from, void *to, size_t count, ncclDataType_t type, int root,
                            ncclComm_t comm, cudaStream_t stream)
 {
-  const zp_nt_op op = {.kind = ZP_NT_BROADCAST,
-                       .send = from,
-                       .recv = to,
-                       .count = count,
-                       .dtype = type,
-                       .peer = root,
-                       .comm = comm,
-                       .stream = stream};
-  return call(&op);
+  return communicate(ZP_NT_BROADCAST, from, to, count, type, 0, root, comm, stream);
 }
 
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *child,
