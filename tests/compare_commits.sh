@@ -65,9 +65,14 @@ fuzz() { # fuzz NAME PROGRAM ENGINE
     --json
 }
 
+# The sync points that a commit before the renaming calls otherwise.
+renamed_points='s/\<meant\./averaged./g; s/\<given\./caller_loss./g; s/\<taken\./consumed./g
+                s/\<met\./meta./g; s/\<handed\.record/caller.record/g'
+
 faults() { # faults NAME PROGRAM ENGINE
   for fault in $("$2" sim --engine "$3" --fault list --json | jq -r '.[].name'); do
-    json "fault-$1-$fault" "$2" sim --engine "$3" --fault "$fault" --json
+    json "fault-$1-$(echo "$fault" | sed -E "$renamed_points")" "$2" sim --engine "$3" \
+      --fault "$fault" --json
   done
 }
 
@@ -120,7 +125,7 @@ for side in old new; do
   random_sims
   conformance
   claims
-  sed -i "s,$tree,TREE,g" "$out"/*
+  sed -E -i "s,$tree,TREE,g; $renamed_points" "$out"/*
 done
 
 different=0

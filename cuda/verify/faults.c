@@ -145,8 +145,8 @@ const zp_fault *zp_cuda_fault_find(const char *name)
 /* Sync points that only a caller's own loop reaches. */
 static int is_of_own_loop(int32_t site)
 {
-  return site == ZP_SYNC_GIVEN_RECORD || site == ZP_SYNC_GIVEN_WAIT ||
-         site == ZP_SYNC_HANDED_RECORD || site == ZP_SYNC_RESUMED_WAIT;
+  return site == ZP_SYNC_CALLER_LOSS_RECORD || site == ZP_SYNC_CALLER_LOSS_WAIT ||
+         site == ZP_SYNC_CALLER_RECORD || site == ZP_SYNC_RESUMED_WAIT;
 }
 
 /* Some schedules with one host a rank, with several, and with a loop of the caller's own. */

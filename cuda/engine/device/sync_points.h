@@ -7,7 +7,7 @@
  * A name ends in its kind: .record marks a point of a stream, .wait makes a stream wait for the
  * latest point of that name, .host makes the host wait for it. (finished.wait waits for backwarded,
  * or handed in a caller's own loop; resumed.wait for ended.) The names are part of options and
- * recorded runs, and never change. */
+ * recorded runs: former ones are still found. */
 #ifndef ZP_CUDA_SYNC_POINTS_H
 #define ZP_CUDA_SYNC_POINTS_H
 
@@ -37,8 +37,8 @@
     "p2p waits, before it sends an activation, for the forward that computes it")                  \
   X(BACKWARDED_RECORD, "backwarded.record", "STRM-3", "on compute, after a backward")              \
   X(BACKWARDED_WAIT, "backwarded.wait", "STRM-3",                                                  \
-    "p2p waits for the backward that computes the gradient to send, or that reads the buffer "     \
-    "to receive into")                                                                             \
+    "p2p waits for the backward that computes the gradient it sends, or that reads the buffer "    \
+    "into which it receives")                                                                      \
   X(LOSSES_RECORD, "losses.record", "STRM-4",                                                      \
     "on compute of the last stage, after the last forward of a step")                              \
   X(LOSSES_WAIT, "losses.wait", "STRM-4",                                                          \
@@ -50,12 +50,12 @@
   X(NEXT_RECORD, "next.record", "STRM-3", "on p2p, after an exchange with the next stage")         \
   X(NEXT_WAIT, "next.wait", "STRM-3",                                                              \
     "compute waits for the exchange that receives its gradient, or that sends the activation "     \
-    "it overwrites")                                                                               \
+    "which compute overwrites")                                                                    \
   X(PREVIOUS_RECORD, "previous.record", "STRM-3",                                                  \
     "on p2p, after an exchange with the previous stage")                                           \
   X(PREVIOUS_WAIT, "previous.wait", "STRM-3",                                                      \
     "compute waits for the exchange that receives its activation, or that sends the gradient "     \
-    "it overwrites")                                                                               \
+    "which compute overwrites")                                                                    \
   X(ENDED_RECORD, "ended.record", "STRM-4", "on reduce, at the end of INIT or of a step")          \
   X(ENDED_WAIT, "ended.wait", "STRM-4",                                                            \
     "compute, which all producer streams follow, waits for the previous step, which writes "       \
@@ -73,24 +73,25 @@
     "on reduce, after the copy of a step's state to the host")                                     \
   X(READ_HOST, "read.host", "STRM-6",                                                              \
     "the host waits for the copy of a step's state before it reads it")                            \
-  X(MET_RECORD, "met.record", "STRM-6", "on p2p, after the copy of a meta message to the host")    \
-  X(MET_HOST, "met.host", "STRM-6",                                                                \
+  X(META_RECORD, "meta.record", "STRM-6", "on p2p, after the copy of a meta message to the host")  \
+  X(META_HOST, "meta.host", "STRM-6",                                                              \
     "the host waits for the copy of the next meta message before it reads it")                     \
   X(STORED_RECORD, "stored.record", "STRM-6", "on reduce, after a copy for a save or a load")      \
   X(STORED_HOST, "stored.host", "STRM-6",                                                          \
     "the host waits for a copy for a save or a load before it reads the result or overwrites "     \
     "the source")                                                                                  \
-  X(GIVEN_RECORD, "given.record", "STRM-4", "on a stream of the caller, after the copy of a loss") \
-  X(GIVEN_WAIT, "given.wait", "STRM-4",                                                            \
+  X(CALLER_LOSS_RECORD, "caller_loss.record", "STRM-4",                                            \
+    "on a stream of the caller, after the copy of a loss")                                         \
+  X(CALLER_LOSS_WAIT, "caller_loss.wait", "STRM-4",                                                \
     "reduce waits for each loss that the caller's own loop passed")                                \
-  X(HANDED_RECORD, "handed.record", "STRM-4",                                                      \
+  X(CALLER_RECORD, "caller.record", "STRM-4",                                                      \
     "on the caller's stream, when its own loop ends a step, after all readers of parameters")      \
   X(RESUMED_WAIT, "resumed.wait", "STRM-4",                                                        \
     "the caller's stream waits for the step that its own loop ended, which writes parameters "     \
     "and state")                                                                                   \
-  X(MEANT_RECORD, "meant.record", "STRM-9",                                                        \
+  X(AVERAGED_RECORD, "averaged.record", "STRM-9",                                                  \
     "offload: on reduce, after the mean gradients of a bucket")                                    \
-  X(MEANT_WAIT, "meant.wait", "STRM-9",                                                            \
+  X(AVERAGED_WAIT, "averaged.wait", "STRM-9",                                                      \
     "offload: the copy stream waits for a bucket's mean gradients before it copies them to the "   \
     "host")                                                                                        \
   X(DECIDED_RECORD, "decided.record", "STRM-9", "offload: on reduce, after the decision")          \
@@ -105,9 +106,9 @@
     "offload: on the copy stream, after a bucket's updated parameters are copied to the device")   \
   X(BACK_WAIT, "back.wait", "STRM-9",                                                              \
     "offload: reduce waits for a bucket's updated parameters before it gathers them")              \
-  X(TAKEN_RECORD, "taken.record", "STRM-9",                                                        \
+  X(CONSUMED_RECORD, "consumed.record", "STRM-9",                                                  \
     "offload: on reduce, after the work that reads parameters which were copied back")             \
-  X(TAKEN_WAIT, "taken.wait", "STRM-9",                                                            \
+  X(CONSUMED_WAIT, "consumed.wait", "STRM-9",                                                      \
     "offload: the copy stream waits, before it refills a buffer with another bucket's "            \
     "parameters, for the work that reads it")
 
@@ -124,7 +125,7 @@ const char *zp_cuda_sync_point_name(int32_t sync_point);
 const char *zp_cuda_sync_point_why(int32_t sync_point);
 /* 1: only runs with offload have it. */
 int32_t zp_cuda_sync_point_offloads(int32_t sync_point);
-/* By name or number; ZP_SYNC_NONE: not found. */
+/* By name, former name or number; ZP_SYNC_NONE: not found. */
 int32_t zp_cuda_sync_point_find(const char *name);
 
 #endif

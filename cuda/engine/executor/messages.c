@@ -201,9 +201,9 @@ static int receive_meta(zp_cuda_messages *m, const zp_op *op)
   ZP_TRY(zp_cuda_exchange_messages(m->comms, op, NULL, &in));
   ZP_CUDA(m->r, cudaMemcpyAsync(m->meta_host, m->meta_in, ZP_META_LONGS * sizeof *m->meta_host,
                                 cudaMemcpyDeviceToHost, m->r->p2p));
-  ZP_TRY(zp_cuda_record(m->r, ZP_SYNC_MET_RECORD, m->meta_on_host, m->r->p2p));
-  ZP_TRY(
-      zp_cuda_host_wait(m->comms, ZP_SYNC_MET_HOST, m->meta_on_host, "the meta message's arrival"));
+  ZP_TRY(zp_cuda_record(m->r, ZP_SYNC_META_RECORD, m->meta_on_host, m->r->p2p));
+  ZP_TRY(zp_cuda_host_wait(m->comms, ZP_SYNC_META_HOST, m->meta_on_host,
+                           "the meta message's arrival"));
   m->meta_waits++;
   why = decode(m, m->meta_host, m->act_in_room[slot], &m->act_in[slot]);
   if (!why) return 0;

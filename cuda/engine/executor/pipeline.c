@@ -167,13 +167,13 @@ int zp_cuda_wait_for_backward(const zp_cuda_pipeline *p)
 /* Immediately: what reduce queues from here on is of this micro-batch, or later. */
 int zp_cuda_join_loss(const zp_cuda_pipeline *p, cudaStream_t stream)
 {
-  ZP_TRY(zp_cuda_record(p->r, ZP_SYNC_GIVEN_RECORD, p->forwarded, stream));
-  return zp_cuda_wait(p->r, ZP_SYNC_GIVEN_WAIT, p->r->reduce, p->forwarded);
+  ZP_TRY(zp_cuda_record(p->r, ZP_SYNC_CALLER_LOSS_RECORD, p->forwarded, stream));
+  return zp_cuda_wait(p->r, ZP_SYNC_CALLER_LOSS_WAIT, p->r->reduce, p->forwarded);
 }
 
 int zp_cuda_record_caller(const zp_cuda_pipeline *p, cudaStream_t stream)
 {
-  return zp_cuda_record(p->r, ZP_SYNC_HANDED_RECORD, p->backwarded, stream);
+  return zp_cuda_record(p->r, ZP_SYNC_CALLER_RECORD, p->backwarded, stream);
 }
 
 int zp_cuda_pipeline_invariant(const zp_cuda_pipeline *p, zp_error *err)

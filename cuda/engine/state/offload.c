@@ -56,8 +56,8 @@ void zp_cuda_offload_close(const zp_cuda_offload *o)
 int zp_cuda_offload_send_means(const zp_cuda_offload *o, const zp_op *op, zp_range r)
 {
   const zp_cuda_flat *s = &o->buffers->flat[op->flat];
-  ZP_TRY(zp_cuda_record(o->r, ZP_SYNC_MEANT_RECORD, o->averaged, o->r->reduce));
-  ZP_TRY(zp_cuda_wait(o->r, ZP_SYNC_MEANT_WAIT, o->copy, o->averaged));
+  ZP_TRY(zp_cuda_record(o->r, ZP_SYNC_AVERAGED_RECORD, o->averaged, o->r->reduce));
+  ZP_TRY(zp_cuda_wait(o->r, ZP_SYNC_AVERAGED_WAIT, o->copy, o->averaged));
   ZP_CUDA(o->r,
           cudaMemcpyAsync(s->mean_host + r.at, s->mean + r.at, (size_t)r.count * sizeof *s->mean,
                           cudaMemcpyDeviceToHost, o->copy));
@@ -120,7 +120,7 @@ int zp_cuda_offload_update(zp_cuda_offload *o, const zp_op *op)
   const int32_t k = (int32_t)(o->n % 2);
   ZP_TRY(receive_decision(o));
   ZP_TRY(update_range(o, op, r));
-  if (o->n >= 2) ZP_TRY(zp_cuda_wait(o->r, ZP_SYNC_TAKEN_WAIT, o->copy, o->consumed[k]));
+  if (o->n >= 2) ZP_TRY(zp_cuda_wait(o->r, ZP_SYNC_CONSUMED_WAIT, o->copy, o->consumed[k]));
   o->n++;
   ZP_CUDA(o->r, cudaMemcpyAsync(o->landing[k], from, (size_t)(r.count * size),
                                 cudaMemcpyHostToDevice, o->copy));
@@ -137,7 +137,7 @@ void *zp_cuda_offload_landing(const zp_cuda_offload *o)
 int zp_cuda_offload_release_landing(const zp_cuda_offload *o)
 {
   if (o->n + 1 >= o->updates) return 0;
-  return zp_cuda_record(o->r, ZP_SYNC_TAKEN_RECORD, o->consumed[(o->n - 1) % 2], o->r->reduce);
+  return zp_cuda_record(o->r, ZP_SYNC_CONSUMED_RECORD, o->consumed[(o->n - 1) % 2], o->r->reduce);
 }
 
 int zp_cuda_offload_invariant(const zp_cuda_offload *o, zp_error *err)

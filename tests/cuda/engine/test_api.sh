@@ -57,7 +57,7 @@ for run in "1 0" "2 1"; do
     complain "$run: $(head -c 500 "$tmp/out")"
 done
 law own_loop_on_streams_has_no_race
-for site in given.record given.wait handed.record finished.wait resumed.wait; do
+for site in caller_loss.record caller_loss.wait caller.record finished.wait resumed.wait; do
   seed=0
   while [ $seed -lt 300 ] && "$streams" 1 $seed:$site 2>/dev/null | cmp -s - "$tmp/want"; do
     seed=$((seed + 1))

@@ -41,7 +41,8 @@ else
 fi
 
 # saving, and the caller's own loop
-for site in stored.record stored.host given.record given.wait handed.record resumed.wait; do
+for site in stored.record stored.host caller_loss.record caller_loss.wait caller.record \
+  resumed.wait; do
   for tsan in "" --tsan; do
     "$build/zeroproof" sim --engine cuda $tsan --fault "drop-sync:$site" >"$out" 2>/dev/null
     [ $? -eq 1 ] && grep -q "^missing: $site: " "$out" && grep -q '^failed: ' "$out" &&
@@ -50,6 +51,13 @@ for site in stored.record stored.host given.record given.wait handed.record resu
     else echo "not ok sim_finds_$site$tsan"; fi
   done
 done
+
+"$build/zeroproof" sim --engine cuda --fault drop-sync:given.wait >"$out" 2>/dev/null
+if grep -q '^missing: caller_loss.wait: ' "$out"; then
+  echo "ok a_former_name_of_a_sync_point_is_found"
+else
+  echo "not ok a_former_name_of_a_sync_point_is_found"
+fi
 
 refused() { # refused WORD NAME: --fault WORD is refused with a message that says how to list them
   "$build/zeroproof" sim --engine cuda --fault "$1" >/dev/null 2>"$out"

@@ -33,7 +33,7 @@ json fuzz_lists_unsupported_features \
    and .distinct_orders_per_core_hour > 0 and (.not_supported_yet | type) == "object"' \
   fuzz --engine cuda --cases 3 --schedules 16 --json
 # ---- The happens-before check; timelines
-expect 0 'the happens-before check examined 4 of them: each has the order that the plan requires' \
+expect 0 'happens-before check examined 4 executions: each respects the order that the plan' \
   sim_compares_the_order_with_the_plan sim --engine cuda
 json fuzz_compares_the_order_of_each_case_with_the_plan \
   '.cases == 12 and .compared_with_the_plan == 12' \
