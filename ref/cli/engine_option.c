@@ -210,9 +210,10 @@ void zp_print_timeline(const zp_case *c, const zp_verdict *v)
 void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t checked)
 {
   printf(
-      "%lld execution%s, in %lld different orders of streams and host threads, %lld with optimizer "
-      "states in host memory;\n  the happens-before check examined %lld of them: each has the "
-      "order that the plan requires\n",
+      "%lld execution%s of the above, in %lld different orders of streams and host threads; %lld "
+      "with optimizer states in host memory;\n  the happens-before check examined %lld executions: "
+      "each respects "
+      "the order that the plan requires\n",
       (long long)orders, orders == 1 ? "" : "s", (long long)distinct, (long long)offloads,
       (long long)checked);
 }

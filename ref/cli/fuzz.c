@@ -161,7 +161,7 @@ static void print_sums(const fuzz_args *a, const zp_fuzz_outcome *out)
          (double)s->elements / n, (double)s->micro_batches / n);
   if (s->orders == 0) return;
   zp_print_orders(s->orders, s->distinct, s->offloads, s->paths);
-  printf("  processor time: %.1f s, which is a rate of %.2f million distinct orders an hour\n",
+  printf("  processor time: %.1f s; distinct orders per hour of it: %.2f million\n",
          (double)out->cpu_ns / 1e9, orders_an_hour(out) / 1e6);
 }
 

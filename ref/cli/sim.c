@@ -122,9 +122,10 @@ static void print_head(const zp_sim_args *a, const zp_case *c)
            fault->name, fault->what,
            strchr(fault->source, '#') != NULL ? " (#: issue or pull request)" : "", fault->source,
            fault->clause);
-  printf("%d ranks: pp %d, dp %d, tp %d, ep %d; ZeRO stage %d, %s, %s reduction\n",
+  printf("%d ranks: pp %d, dp %d, tp %d, ep %d; ZeRO stage %d, %s, %s reduction (%s)\n",
          cfg->pp * cfg->dp * cfg->tp, cfg->pp, cfg->dp, cfg->tp, cfg->ep, cfg->stage,
-         zp_precision_name(cfg->precision), zp_reduce_name(cfg->reduce));
+         zp_precision_name(cfg->precision), zp_reduce_name(cfg->reduce),
+         zp_reduce_text(cfg->reduce));
   printf("  %lld micro-batch%s per replica, buckets of %lld elements; optimizer groups (K) of each "
          "pipeline stage: ",
          (long long)cfg->micro_batches, cfg->micro_batches == 1 ? "" : "es",
@@ -138,18 +139,17 @@ static void print_head(const zp_sim_args *a, const zp_case *c)
 /* What coded gradients can decide here. */
 static void print_proof(const zp_case *c)
 {
+  const int32_t digits = zp_synth_digits(&c->cfg);
   char why[256];
   int32_t exact;
-  if (c->synth.mode != ZP_SYNTH_CODED && zp_synth_digits(&c->cfg) > 0) return;
+  if (c->synth.mode != ZP_SYNTH_CODED && digits > 0) return;
   exact = zp_synth_prove(&c->cfg, &c->synth, c->scaler.log2_scale, why, sizeof why);
-  if (zp_synth_digits(&c->cfg) == 0) {
-    printf("no coded gradients: %s\n", why);
-    return;
-  }
-  printf("coded gradients: each element carries %d contributions (of one micro-batch each), so a "
-         "wrong sum shows which one is missing or doubled;\n  %s\n",
-         zp_synth_digits(&c->cfg),
-         exact == ZP_SYNTH_ALL ? "all sums and divisions are exact: nothing is rounded" : why);
+  if (digits == 0) printf("no coded gradients: %s\n", why);
+  else
+    printf("coded gradients: an element is not zero in only %d of the contributions, each with a "
+           "digit of its own, so a wrong\n  sum shows which one is missing or doubled; %s\n",
+           digits,
+           exact == ZP_SYNTH_ALL ? "all sums and divisions are exact: nothing is rounded" : why);
 }
 
 static void print_steps(const zp_verdict *v)

@@ -49,9 +49,7 @@ void zp_train_print_head(zp_train_session *s)
          "data-parallel replica%s\n",
          (long long)c->micro_batches * c->dp * g->batch, (long long)c->micro_batches,
          c->micro_batches == 1 ? "" : "es", (int)g->batch, s_of(g->batch), (int)c->dp, s_of(c->dp));
-  printf("gradients: %s reduction (%s)\n", zp_reduce_name(c->reduce),
-         c->reduce == ZP_EXACT ? "integer sums, rounded once: the same bits in any order"
-                               : "fp32 sums in a fixed order");
+  printf("gradients: %s reduction (%s)\n", zp_reduce_name(c->reduce), zp_reduce_text(c->reduce));
   if (s->a->engine->gemm != NULL)
     printf("products: %s\n", s->a->library ? s->a->engine->gemm() : "ref's own, in ref's order");
   printf("\nloss in nats per byte; norm of the gradient; loss scale; comms: communications of rank "
@@ -143,8 +141,9 @@ int zp_train_conclude(zp_train_session *s)
            last < s->entropy ? "has learned more than their frequencies"
                              : "has not yet learned more than their frequencies");
     if (sample != NULL)
-      printf("\nA text that the trained model writes; its beginning is the training text's (it is "
-             "too small to write words; ? is an unprintable byte):\n  | ");
+      printf("\nThe trained model continues the text's first %d bytes (it is too small to write "
+             "words; ? is an unprintable byte):\n  | ",
+             ZP_SAMPLE_PROMPT);
     for (const char *p = sample; p != NULL && *p != 0; p++)
       fputs(*p == '\n' ? "\n  | " : (char[]){*p, 0}, stdout);
     if (sample != NULL) putchar('\n');

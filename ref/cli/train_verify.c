@@ -74,7 +74,7 @@ static int varies(const zp_verify *v, int pp)
 /* The verdict, and what it was about. */
 static void print_verdict(int bad, int32_t equal, int32_t others, int64_t steps)
 {
-  printf("\n%s: this run compared bit for bit, over %" PRId64 " steps, with serial training",
+  printf("\n%s: this run was compared bit for bit, over %" PRId64 " steps, with serial training",
          bad ? "FAILED" : "Verified", steps);
   if (others > 0)
     printf("\nand with %d other configurations of the same global batch; %d of %d are equal",

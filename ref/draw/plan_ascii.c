@@ -6,12 +6,11 @@
 static void print_legend(FILE *f, const zp_config *cfg)
 {
   const int64_t replicas = (int64_t)cfg->dp * cfg->tp;
-  fprintf(
-      f,
-      "\nPipeline schedule (1F1B): a row for each pipeline stage, a column for each time slot\n"
-      "F3 is the forward of micro-batch 3, B3 its backward, · an idle slot. Forward and backward\n"
-      "slots alternate, so the warm-up (no backwards yet) and the end (no forwards left) have\n"
-      "gaps.\n");
+  fprintf(f,
+          "\nPipeline schedule (1F1B): a row for each pipeline stage, a column for each time slot\n"
+          "F3 is the forward of micro-batch 3, B3 its backward, · an idle slot. A stage's slots "
+          "are in\n"
+          "turn for a forward and for a backward; one without work stays empty.\n");
   if (replicas > 1)
     fprintf(f, "Each row holds for the %lld ranks of its stage (dp %d × tp %d).\n",
             (long long)replicas, (int)cfg->dp, (int)cfg->tp);

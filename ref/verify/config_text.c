@@ -16,6 +16,12 @@ const char *zp_reduce_name(int32_t reduce)
   return reduce == ZP_ORDERED ? "ordered" : reduce == ZP_EXACT ? "exact" : "?";
 }
 
+const char *zp_reduce_text(int32_t reduce)
+{
+  return reduce == ZP_EXACT ? "integer sums, rounded once: the same bits in any order"
+                            : "fp32 sums in a fixed order";
+}
+
 /* What to do about each field. */
 static const char *const advice[ZP_FIELDS] = {
     [ZP_FIELD_NONE] = "",

@@ -9,6 +9,8 @@
 /* Names: "bf16", "exact". */
 const char *zp_precision_name(int32_t dtype);
 const char *zp_reduce_name(int32_t reduce);
+/* How the reduction computes: "fp32 sums in a fixed order". */
+const char *zp_reduce_text(int32_t reduce);
 
 /* Which field, which entry (name may be NULL), its value, the allowed range, and which option to
  * change. */

@@ -41,8 +41,9 @@ void zp_outcome_close(zp_outcome *out);
 uint64_t zp_outcome_end_hash(const zp_outcome *out);
 uint64_t zp_outcome_hash(const zp_outcome *out, int64_t from);
 
-/* `bytes` bytes of text sampled from the end of a run after the beginning of its text, made
- * printable; malloc'ed, or NULL. */
+/* `bytes` bytes of text sampled from the end of a run after the first ZP_SAMPLE_PROMPT bytes of its
+ * text, made printable; malloc'ed, or NULL. */
+enum { ZP_SAMPLE_PROMPT = 16 };
 char *zp_train_sample(const zp_gpt_shape *shape, const zp_snapshot *end, int32_t precision,
                       const uint8_t *text, int64_t text_bytes, int32_t bytes, uint64_t seed);
 

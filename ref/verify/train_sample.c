@@ -22,7 +22,8 @@ static float value_of(const zp_snapshot *s, int32_t precision, int64_t i)
 char *zp_train_sample(const zp_gpt_shape *shape, const zp_snapshot *end, int32_t precision,
                       const uint8_t *text, int64_t text_bytes, int32_t bytes, uint64_t seed)
 {
-  const int32_t prompt = text_bytes < 16 ? (int32_t)text_bytes : 16, n = prompt + bytes;
+  const int32_t prompt = text_bytes < ZP_SAMPLE_PROMPT ? (int32_t)text_bytes : ZP_SAMPLE_PROMPT;
+  const int32_t n = prompt + bytes;
   float *values = calloc((size_t)end->elements + 1, sizeof *values);
   const float **params = calloc((size_t)end->entries + 1, sizeof *params);
   char *out = calloc((size_t)n + 1, 1);
