@@ -67,7 +67,8 @@ def check_record(record, rank, world, entered):
                 f'rank {rank}: {op}: "peer": got {record.get("peer")!r:.40}, expected a rank in '
                 f"0..{world - 1}"
             )
-        return
+        if "group" not in record:
+            return
     group = record.get("group")
     if not isinstance(group, list) or not all(is_count(q) and q < world for q in group):
         raise InvalidLedger(
