@@ -60,9 +60,11 @@ train() {
   rm -rf "$out/checkpoint"
 }
 
-fuzz() { # fuzz NAME PROGRAM ENGINE
-  json "fuzz-$1" "$2" fuzz --engine "$3" --seed 1 --cases "$cases" --seconds 1e6 --jobs "$jobs" \
-    --json
+fuzz() { # fuzz NAME PROGRAM ENGINE OPTION...
+  name=$1 program=$2 engine=$3
+  shift 3
+  json "fuzz-$name" "$program" fuzz --engine "$engine" --seed 1 --cases "$cases" --seconds 1e6 \
+    --jobs "$jobs" --json "$@"
 }
 
 # The sync points that a commit before the renaming calls otherwise.
@@ -115,7 +117,7 @@ for side in old new; do
   mkdir -p "$out"
   train
   fuzz ref "$zp" ref
-  fuzz cuda "$cuda" cuda
+  fuzz cuda "$cuda" cuda --schedules 2
   for fault in ds318 pr7847 ds2800 oi1498; do
     json "shrunk-$fault" "$zp" fuzz --fault "$fault" --seed 3 --cases 300 --seconds 1e6 --jobs 1 \
       --json
