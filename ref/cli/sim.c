@@ -146,7 +146,7 @@ static void print_proof(const zp_case *c)
   exact = zp_synth_prove(&c->cfg, &c->synth, c->scaler.log2_scale, why, sizeof why);
   if (digits == 0) printf("no coded gradients: %s\n", why);
   else
-    printf("coded gradients: an element is not zero in only %d of the contributions, each with a "
+    printf("coded gradients: an element is nonzero in only %d of the contributions, each with a "
            "digit of its own, so a wrong\n  sum shows which one is missing or doubled; %s\n",
            digits,
            exact == ZP_SYNTH_ALL ? "all sums and divisions are exact: nothing is rounded" : why);
