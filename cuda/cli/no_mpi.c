@@ -53,6 +53,18 @@ int zp_mpi_gather_bytes(zp_mpi *m, const void *mine, int64_t bytes, void **all, 
   return refuse(err);
 }
 
+int zp_mpi_broadcast_bytes(zp_mpi *m, void *data, int64_t bytes, zp_error *err)
+{
+  (void)m, (void)data, (void)bytes;
+  return refuse(err);
+}
+
+int zp_mpi_barrier(zp_mpi *m, zp_error *err)
+{
+  (void)m;
+  return refuse(err);
+}
+
 int zp_mpi_stop(zp_mpi *m, zp_error *err)
 {
   (void)m;

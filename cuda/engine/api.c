@@ -1,6 +1,7 @@
 /* The CUDA engine as the public functions of ref/engine/engine.h. */
 #include "api.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,12 @@ struct zp_engine {
   zp_engine_names_of names;
   zp_alarm_line *line; /* to the other ranks; NULL: none, or the simulation's */
   zp_ledger_sum ledger[ZP_GROUPS];
+  int32_t inside; /* callbacks of the options that run now */
+  /* The `issued` callback runs under the engine's lock: a call from within it is refused without
+   * the lock, and is the engine's error when the step, or what else runs, returns. */
+  int32_t in_issued;
+  pthread_t issuer;
+  zp_error nested;
 };
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
@@ -38,6 +45,7 @@ static int refuse(zp_engine *e, const zp_error *why)
 
 static int result(zp_engine *e, int failed)
 {
+  if (!failed && e->nested.status && !e->inside) return refuse(e, &e->nested);
   return failed ? copy_error(e) : ZP_OK;
 }
 
@@ -59,30 +67,45 @@ static zp_engine_call call_of(const zp_cuda_call *c)
 
 static int forward(void *ctx, const zp_cuda_call *c)
 {
-  const zp_engine *e = ctx;
+  zp_engine *e = ctx;
   const zp_engine_call call = call_of(c);
-  return e->o.forward(e->o.ctx, &call);
+  e->inside++;
+  const int failed = e->o.forward(e->o.ctx, &call);
+  e->inside--;
+  return failed;
 }
 
 static int backward(void *ctx, const zp_cuda_call *c)
 {
-  const zp_engine *e = ctx;
+  zp_engine *e = ctx;
   const zp_engine_call call = call_of(c);
-  return e->o.backward(e->o.ctx, &call);
+  e->inside++;
+  const int failed = e->o.backward(e->o.ctx, &call);
+  e->inside--;
+  return failed;
 }
 
 /* The CUDA engine checks the description. */
 static int shape(void *ctx, const zp_cuda_call *c, zp_message *out)
 {
-  const zp_engine *e = ctx;
-  return e->o.shape(e->o.ctx, c->step, c->mb, out) ? -1 : 0;
+  zp_engine *e = ctx;
+  e->inside++;
+  const int failed = e->o.shape(e->o.ctx, c->step, c->mb, out);
+  e->inside--;
+  return failed ? -1 : 0;
 }
 
 static void issued(void *ctx, int32_t phase, const zp_op *op)
 {
   zp_engine *e = ctx;
   zp_ledger_record(&e->ledger[op->group], op, zp_cuda_sent_bytes(e->c, op));
-  if (e->o.issued) e->o.issued(e->o.ctx, phase, op);
+  if (!e->o.issued) return;
+  e->inside++;
+  e->issuer = pthread_self();
+  __atomic_store_n(&e->in_issued, 1, __ATOMIC_RELEASE);
+  e->o.issued(e->o.ctx, phase, op);
+  __atomic_store_n(&e->in_issued, 0, __ATOMIC_RELEASE);
+  e->inside--;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -177,35 +200,52 @@ int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-/* The status of a call without an engine to make it; 0: there is one, which knows its own
- * errors. */
-static int unusable(const zp_engine *e)
+/* The status of a call that cannot be made: there is no engine, or `issued` makes it, which no
+ * function allows. 0: the engine knows its own errors. */
+static int unusable(zp_engine *e, const char *function)
 {
-  return !e ? ZP_E_REFUSED : e->c ? ZP_OK : e->err.status;
+  if (!e) return ZP_E_REFUSED;
+  if (!e->c) return e->err.status;
+  if (!__atomic_load_n(&e->in_issued, __ATOMIC_ACQUIRE)) return ZP_OK;
+  if (!pthread_equal(e->issuer, pthread_self())) return ZP_OK;
+  return zp_engine_may_call(&e->o, 1, function, &e->nested);
+}
+
+/* The same for functions that no callback may call. */
+static int unusable_inside(zp_engine *e, const char *function)
+{
+  zp_error why = {0};
+  const int status = unusable(e, function);
+  if (status) return status;
+  return zp_engine_may_call(&e->o, e->inside, function, &why) ? refuse(e, &why) : ZP_OK;
 }
 
 int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                          void *stream)
 {
-  if (unusable(e)) return unusable(e);
+  const int status = unusable(e, "zp_engine_grad_ready");
+  if (status) return status;
   return result(e, zp_cuda_grad_ready(e->c, param, mb, grad, dtype, stream));
 }
 
 int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb)
 {
-  if (unusable(e)) return unusable(e);
+  const int status = unusable(e, "zp_engine_grad_unused");
+  if (status) return status;
   return result(e, zp_cuda_grad_unused(e->c, param, mb));
 }
 
 int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream)
 {
-  if (unusable(e)) return unusable(e);
+  const int status = unusable(e, "zp_engine_loss");
+  if (status) return status;
   return result(e, zp_cuda_loss(e->c, mb, loss, stream));
 }
 
 int zp_engine_step(zp_engine *e, void *stream)
 {
-  if (unusable(e)) return unusable(e);
+  const int status = unusable_inside(e, "zp_engine_step");
+  if (status) return status;
   return result(e, e->o.forward ? zp_cuda_step(e->c) : zp_cuda_end_step(e->c, stream));
 }
 
@@ -225,7 +265,8 @@ int zp_engine_get(zp_engine *e, zp_engine_state *state)
   zp_engine_state s = {.size = size};
   zp_step_state now;
   zp_error why = {0};
-  if (unusable(e)) return unusable(e);
+  const int status = unusable_inside(e, "zp_engine_get");
+  if (status) return status;
   if (zp_engine_state_size(&e->o, size, &why)) return refuse(e, &why);
   if (zp_cuda_get(e->c, &now)) return copy_error(e);
   s.step = now.step;
@@ -242,10 +283,11 @@ int zp_engine_get(zp_engine *e, zp_engine_state *state)
 /* ---- Checkpoints ----------------------------------------------------------------------------- */
 
 /* 0, or a negative status: a checkpoint is not possible now. */
-static int between(zp_engine *e, const char *dir)
+static int between(zp_engine *e, const char *dir, const char *function)
 {
   zp_error why = {0};
-  if (unusable(e)) return unusable(e);
+  const int status = unusable_inside(e, function);
+  if (status) return status;
   memset(&e->unsaved, 0, sizeof e->unsaved);
   return zp_engine_between(&e->o, dir, zp_cuda_is_announced(e->c), &why) ? refuse(e, &why) : ZP_OK;
 }
@@ -253,12 +295,12 @@ static int between(zp_engine *e, const char *dir)
 int zp_engine_save(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
-  int status = between(e, dir);
+  int status = between(e, dir, "zp_engine_save");
   if (status) return status;
   status =
       zp_cuda_save(e->c, zp_engine_open_save(&s, &e->o, e->names, dir, zp_cuda_step_count(e->c)));
   zp_engine_close_store(&s);
-  if (!status) return ZP_OK;
+  if (!status) return result(e, 0);
   if (copy_error(e)) return e->err.status;
   return zp_fail(&e->unsaved, status, e->o.rank, "%s", zp_cuda_why(e->c)->text);
 }
@@ -266,7 +308,7 @@ int zp_engine_save(zp_engine *e, const char *dir)
 int zp_engine_load(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
-  int status = between(e, dir);
+  int status = between(e, dir, "zp_engine_load");
   if (status) return status;
   status = zp_cuda_load(e->c, zp_engine_open_load(&s, &e->o, e->names, dir));
   zp_engine_close_store(&s);
@@ -286,6 +328,11 @@ int zp_engine_destroy(zp_engine *e, zp_error *err)
 {
   int status;
   if (!e) return ZP_OK;
+  if (e->inside) { /* the step that runs would use freed memory: it ends with this error */
+    status = unusable_inside(e, "zp_engine_destroy");
+    if (err) *err = e->err.status ? e->err : e->nested;
+    return status;
+  }
   status = zp_cuda_close(e->c);
   if (e->err.status == ZP_OK && status)
     zp_fail(&e->err, status, e->o.rank, "rank %d: the device or a communicator did not end",

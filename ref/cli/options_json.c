@@ -287,12 +287,12 @@ static void read_optimizer(reader *r, json_t *list)
       if (strcmp(word, "sgd") == 0) p->kind = ZP_OPTIM_SGD;
       else if (strcmp(word, "adamw") != 0) complain(r, "kind", "must be \"adamw\" or \"sgd\".");
     }
-    read_real(r, "lr", json_object_get(v, "lr"), 0, 1e30, &p->lr);
-    read_real(r, "beta1", json_object_get(v, "beta1"), 0, 0.999999999, &p->beta1);
-    read_real(r, "beta2", json_object_get(v, "beta2"), 0, 0.999999999, &p->beta2);
-    read_real(r, "eps", json_object_get(v, "eps"), 1e-30, 1e30, &p->eps);
-    read_real(r, "weight_decay", json_object_get(v, "weight_decay"), 0, 1e30, &p->weight_decay);
-    read_real(r, "momentum", json_object_get(v, "momentum"), 0, 0.999999999, &p->momentum);
+    for (int32_t i = 0; i < ZP_OPTIM_FIELDS; i++) {
+      const zp_optim_field *f = &zp_optim_fields[i];
+      double x = zp_optim_value(p, f);
+      read_real(r, f->name, json_object_get(v, f->name), f->least, f->most, &x);
+      memcpy((char *)p + f->offset, &x, sizeof x);
+    }
     if (r->o->hyper_by_flag[ZP_HYPER_OPTIMIZER]) p->lr = flag_lr;
   }
   r->where[0] = 0;
@@ -364,10 +364,10 @@ static void read_root(reader *r, json_t *root)
   o->tied_keys = (int32_t)x;
   read_params(r, json_object_get(root, "params"));
   read_optimizer(r, json_object_get(root, "optimizer"));
-  read_real(r, "clip", json_object_get(root, "clip"), 0, 1e30, &clip);
+  read_real(r, "clip", json_object_get(root, "clip"), 0, ZP_CLIP_MOST, &clip);
   if (!o->hyper_by_flag[ZP_HYPER_CLIP]) o->hyper.clip = clip;
   o->hyper_by_file[ZP_HYPER_CLIP] = json_object_get(root, "clip") != NULL;
-  read_real(r, "clip_eps", json_object_get(root, "clip_eps"), 0, 1e30, &o->hyper.clip_eps);
+  read_real(r, "clip_eps", json_object_get(root, "clip_eps"), 0, ZP_CLIP_MOST, &o->hyper.clip_eps);
   read_scale(r, json_object_get(root, "loss_scale"));
 }
 

@@ -29,16 +29,6 @@ static int make_list(zp_train_args *a)
   return 0;
 }
 
-/* Bytes that the workload keeps for activations, over all ranks: about 20 values of width d_model
- * and, for attention, a row per head, per layer and byte. */
-static double activation_bytes(const zp_train_args *a, const zp_config *cfg)
-{
-  const zp_gpt_shape *g = &a->shape;
-  const double layer = 20.0 * g->d_model + (double)g->heads * g->context;
-  const double mb = 4.0 * g->batch * g->context * (layer * g->layers + 3.0 * ZP_GPT_VOCAB);
-  return mb * cfg->dp * (double)zp_alive(cfg->pp, cfg->micro_batches, 0);
-}
-
 /* ---- Training -------------------------------------------------------------------------------- */
 
 static void remark(void *ctx, const char *text)
@@ -89,39 +79,47 @@ static void saved(void *ctx, int64_t next_step)
     printf("        saved in %s, continues at step %" PRId64 "\n", s->a->save, next_step);
 }
 
+/* What the command line asked for. */
+static void describe(zp_train_session *s)
+{
+  const zp_train_args *a = s->a;
+  s->record = (zp_train_record){.cfg = &s->cfg,
+                                .hyper = &a->o.hyper,
+                                .names = a->o.names,
+                                .shape = a->shape,
+                                .text_hash = a->text_hash,
+                                .seed = (uint64_t)a->o.value[ZP_OPT_SEED],
+                                .vary_shapes = a->vary_shapes,
+                                .tuple = a->tuple};
+  s->job = (zp_training){.cfg = &s->cfg,
+                         .hyper = &a->o.hyper,
+                         .work = &s->work,
+                         .record = &s->record,
+                         .load = a->load,
+                         .save = a->save,
+                         .save_every = a->save_every,
+                         .steps = a->o.value[ZP_OPT_STEPS],
+                         .mpi = s->mpi,
+                         .ctx = s};
+  if (s->mpi != NULL && zp_mpi_rank(s->mpi) != 0) return;
+  s->speaks = 1;
+  s->job.remark = remark;
+  s->job.loaded = loaded;
+  s->job.stepped = stepped;
+}
+
 static int train(zp_train_session *s)
 {
   const zp_train_args *a = s->a;
-  const zp_train_record record = {.cfg = &s->cfg,
-                                  .hyper = &a->o.hyper,
-                                  .names = a->o.names,
-                                  .shape = a->shape,
-                                  .text_hash = a->text_hash,
-                                  .seed = (uint64_t)a->o.value[ZP_OPT_SEED],
-                                  .vary_shapes = a->vary_shapes,
-                                  .tuple = a->tuple};
   zp_gemm_report report = {0};
-  zp_training job = {.cfg = &s->cfg,
-                     .hyper = &a->o.hyper,
-                     .work = &s->work,
-                     .record = &record,
-                     .load = a->load,
-                     .save = a->save,
-                     .save_every = a->save_every,
-                     .steps = a->o.value[ZP_OPT_STEPS],
-                     .mpi = s->mpi,
-                     .ctx = s,
-                     .remark = s->speaks ? remark : NULL,
-                     .loaded = s->speaks ? loaded : NULL,
-                     .stepped = s->speaks ? stepped : NULL};
   int status;
   if (a->engine->train == NULL) {
-    if (a->verify && s->speaks && s->mpi == NULL) job.begins = begins;
-    job.saved = s->speaks ? saved : NULL;
-    return zp_train(&job, &s->trainer, &s->out, &s->err);
+    if (a->verify && s->speaks && s->mpi == NULL) s->job.begins = begins;
+    s->job.saved = s->speaks ? saved : NULL;
+    return zp_train(&s->job, &s->trainer, &s->out, &s->err);
   }
-  status = zp_train_beside(&job, a->engine, a->chosen.offload, a->library ? &report : NULL, &s->out,
-                           &s->err);
+  status = zp_train_beside(&s->job, a->engine, a->chosen.offload, a->library ? &report : NULL,
+                           &s->out, &s->err);
   if (status == 0) zp_train_print_beside(s, &report);
   return status;
 }
@@ -146,29 +144,6 @@ static int read_job(zp_train_session *s, int *present)
   return zp_exit_of(s->err.status);
 }
 
-/* Joins the MPI job, if there is one. 0, or an exit code after a message. */
-static int join(zp_train_session *s)
-{
-  int present;
-  const int code = read_job(s, &present);
-  s->speaks = 1;
-  if (code != 0 || !present) return code;
-  if (zp_mpi_start(&s->mpi, zp_mpi_deadline(), &s->err) != 0) {
-    fprintf(stderr, "%s: %s\n", s->a->o.command, s->err.text);
-    return zp_exit_of(s->err.status);
-  }
-  s->speaks = zp_mpi_rank(s->mpi) == 0;
-  if (zp_mpi_size(s->mpi) == zp_world(&s->cfg)) return 0;
-  if (s->speaks)
-    zp_refuse(&s->a->o,
-              "this MPI job has %d processes and pp·dp is %d; start as many processes as "
-              "ranks, or change --pp and --dp.",
-              (int)zp_mpi_size(s->mpi), (int)zp_world(&s->cfg));
-  (void)zp_mpi_stop(s->mpi, &s->err);
-  s->mpi = NULL;
-  return ZP_EXIT_REFUSED;
-}
-
 /* After an error: all ranks are notified, and none waits. */
 static int fail(zp_train_session *s)
 {
@@ -181,6 +156,28 @@ static int fail(zp_train_session *s)
   }
   if (s->verify != NULL) zp_train_verified(s->verify, &s->a->o, NULL, NULL);
   return code;
+}
+
+/* Joins the MPI job, if there is one: all ranks have the same settings. 0, or an exit code after a
+ * message. */
+static int join(zp_train_session *s)
+{
+  int present;
+  const int code = read_job(s, &present);
+  if (code != 0) return code;
+  if (present && zp_mpi_start(&s->mpi, zp_mpi_deadline(), &s->err) != 0) return fail(s);
+  describe(s);
+  if (!present) return 0;
+  if (zp_train_agree(&s->job, &s->err) != 0) return fail(s);
+  if (zp_mpi_size(s->mpi) == zp_world(&s->cfg)) return 0;
+  if (s->speaks)
+    zp_refuse(&s->a->o,
+              "this MPI job has %d processes and pp·dp is %d; start as many processes as "
+              "ranks, or change --pp and --dp.",
+              (int)zp_mpi_size(s->mpi), (int)zp_world(&s->cfg));
+  (void)zp_mpi_stop(s->mpi, &s->err);
+  s->mpi = NULL;
+  return ZP_EXIT_REFUSED;
 }
 
 static int run_session(zp_train_session *s)
@@ -212,7 +209,7 @@ static int run(zp_train_args *a)
   s->a = a;
   s->cfg = zp_options_config(&a->o);
   code = zp_options_check(&a->o, &s->cfg);
-  if (code == 0) code = zp_plan_fits(&a->o, &s->cfg, activation_bytes(a, &s->cfg));
+  if (code == 0) code = zp_plan_fits(&a->o, &s->cfg, zp_gpt_activation_bytes(&a->shape, &s->cfg));
   if (code == 0 && zp_text_read(a->files, a->n_files, a->shape.context, &s->text, &s->err) != 0)
     code = zp_options_report(&a->o, &s->err);
   if (code == 0) {

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "../model/text.h"
+#include "../verify/train_agree.h"
 #include "train.h"
 
 /* Everything of one run of the command. */
@@ -18,6 +19,8 @@ typedef struct zp_train_session {
   zp_mpi *mpi;
   int32_t speaks; /* 1: this process prints */
   int32_t headed; /* 1: what comes before the first step was said */
+  zp_train_record record;
+  zp_training job;
   zp_trainer trainer;
   zp_outcome out;
   zp_verify *verify;

@@ -37,7 +37,7 @@
  * Ranks that the notice does not reach end at the deadline.
  *
  * This header needs neither MPI's nor CUDA's. ref/example/train.c is a whole program.
- * spec: STEP-1 … STEP-9, RED-3, RED-6, LEDG-1 */
+ * spec: STEP-1 … STEP-10, RED-3, RED-6, LEDG-1 */
 #ifndef ZP_ENGINE_ENGINE_H
 #define ZP_ENGINE_ENGINE_H
 
@@ -77,7 +77,7 @@ typedef struct zp_engine_call {
 } zp_engine_call;
 
 /* How to make an engine. Zero is the default of every member that has one; members may be added at
- * the end. All ranks give the same config, names and hyper. */
+ * the end. All ranks give the same config, names, hyper and ordered (STEP-10). */
 typedef struct zp_engine_options {
   size_t size; /* sizeof(zp_engine_options) */
   int32_t rank, world;
@@ -85,7 +85,7 @@ typedef struct zp_engine_options {
   /* topology, ZeRO stage, precision, micro-batches, and the parameter list; outlives the engine, as
    * does the list */
   const zp_config *config;
-  zp_hyper hyper; /* optimizers, clipping, loss scale (zp_scaler_init) */
+  zp_hyper hyper; /* optimizers, clipping, loss scale (zp_scaler_init), in the ranges of OPT-6 */
   /* [config->n_params] names for errors and checkpoints, each once; below 48 bytes; outlive the
    * engine. NULL: "p0", "p1", … */
   const char *const *names;
@@ -98,7 +98,9 @@ typedef struct zp_engine_options {
    * it. May be NULL when world is 1. */
   int (*exchange)(void *ctx, int32_t rank, void *bytes, size_t n);
   void *exchange_ctx;
-  /* Set both or leave both NULL; required if pp > 1. They return 0, or non-zero on failure. */
+  /* Set both or leave both NULL; required if pp > 1. They return 0, or non-zero on failure. They
+   * call zp_engine_grad_ready, grad_unused, param, log2_scale and why; any other call ends the
+   * engine with an error. */
   int (*forward)(void *ctx, const zp_engine_call *call);
   int (*backward)(void *ctx, const zp_engine_call *call);
   void *ctx;
@@ -117,7 +119,7 @@ typedef struct zp_engine_options {
    * in every topology.) spec: RED-4, RED-7 */
   int32_t ordered;
   /* Called after each communication that was issued, in their order: this rank's ledger, one op at
-   * a time. phase: zp_phase. NULL: not called. spec: LEDG-1 */
+   * a time. It calls no function of the engine. phase: zp_phase. NULL: not called. spec: LEDG-1 */
   void (*issued)(void *ctx, int32_t phase, const zp_op *op);
   /* seconds that a wait may last without any progress; 0: 30 (ref), 600 (cuda) */
   double deadline_s;
@@ -141,7 +143,8 @@ typedef struct zp_engine_state {
   double clip;     /* what the gradient was multiplied by; 1: not clipped */
   double scale;    /* the loss scale of the next step */
   float loss;      /* mean over all micro-batches; NaN when one was not finite */
-  int32_t skipped; /* 1: overflow: nothing was updated, and a dynamic scale is lowered */
+  int32_t skipped; /* 1: a gradient or a loss was not finite: nothing was updated, and a dynamic
+                      scale is lowered (STAT-3) */
   /* Communications since the start, by zp_group; ZP_GROUP_TIED: all keys together. cuda issues the
    * gathers of a skipped step as well, since the host does not know of the skip (LEDG-6). */
   zp_ledger_sum ledger[ZP_GROUPS];

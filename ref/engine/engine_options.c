@@ -8,6 +8,7 @@
 
 #include "engine_parts.h"
 #include "refusal.h"
+#include "settings.h"
 
 /* What the first version of each struct had; larger ones are for members to come. */
 #define V1_OPTIONS (offsetof(zp_engine_options, deadline_s) + sizeof(double))
@@ -83,34 +84,6 @@ static int check_config(const zp_engine_options *o, zp_error *err)
         (int)zp_world(o->config));
   if (o->rank < 0 || o->rank >= o->world)
     return refuse(err, o->rank, "rank", "0 to world - 1", o->rank);
-  return ZP_OK;
-}
-
-static int check_hyper(const zp_engine_options *o, zp_error *err)
-{
-  const zp_hyper *h = &o->hyper;
-  const zp_scaler *s = &h->scaler;
-  zp_scaler again;
-  if (h->groups < 1 || h->groups > ZP_HYPER_GROUPS)
-    return refuse(err, o->rank, "hyper.groups", "1 to 8", h->groups);
-  for (int32_t g = 0; g < h->groups; g++) {
-    const zp_optim *p = &h->optim[g];
-    if (p->kind != ZP_OPTIM_SGD && p->kind != ZP_OPTIM_ADAMW)
-      return refuse(err, o->rank, "hyper.optim.kind", "ZP_OPTIM_SGD or ZP_OPTIM_ADAMW", p->kind);
-    if (!isfinite(p->lr) || !isfinite(p->beta1) || !isfinite(p->beta2) || !isfinite(p->eps) ||
-        !isfinite(p->weight_decay) || !isfinite(p->momentum))
-      return refuse(err, o->rank, "hyper.optim", "finite numbers", g);
-  }
-  if (!(h->clip >= 0) || !isfinite(h->clip) || !(h->clip_eps >= 0) || !isfinite(h->clip_eps))
-    return zp_fail(
-        err, ZP_E_REFUSED, o->rank,
-        "rank %d: options.hyper.clip: %g with clip_eps %g; both are finite and not negative",
-        (int)o->rank, h->clip, h->clip_eps);
-  if (zp_scaler_init(&again, s->dynamic, s->log2_scale, s->log2_min, s->log2_max, s->window,
-                     s->hysteresis, s->consecutive))
-    return zp_fail(err, ZP_E_REFUSED, o->rank,
-                   "rank %d: options.hyper.scaler is not initialized: call zp_scaler_init",
-                   (int)o->rank);
   return ZP_OK;
 }
 
@@ -191,8 +164,8 @@ static int check_names(const zp_engine_options *o, zp_error *err)
 
 int zp_engine_take(zp_engine_options *to, const zp_engine_options *from, zp_error *err)
 {
-  if (take_size(to, from, err) || check_config(to, err) || check_hyper(to, err) ||
-      check_callbacks(to, err) || check_names(to, err))
+  if (take_size(to, from, err) || check_config(to, err) ||
+      zp_hyper_check(&to->hyper, to->rank, err) || check_callbacks(to, err) || check_names(to, err))
     return err->status;
   return ZP_OK;
 }
@@ -221,6 +194,16 @@ int zp_engine_state_size(const zp_engine_options *o, size_t size, zp_error *err)
                  (int)o->rank, (unsigned long long)size);
 }
 
+int zp_engine_may_call(const zp_engine_options *o, int inside, const char *function, zp_error *err)
+{
+  if (!inside) return ZP_OK;
+  return zp_fail(err, ZP_E_REFUSED, o->rank,
+                 "rank %d: %s was called from within a callback (forward, backward, shape or "
+                 "issued): call it after zp_engine_step, zp_engine_save or zp_engine_load has "
+                 "returned",
+                 (int)o->rank, function);
+}
+
 double zp_engine_scale(int32_t log2_scale)
 {
   return ldexp(1, log2_scale);
@@ -241,98 +224,31 @@ int zp_engine_between(const zp_engine_options *o, const char *dir, int announced
 
 /* ---- Between ranks --------------------------------------------------------------------------- */
 
-enum { SIGNATURE = 19 };
-static const char *const card_names[SIGNATURE] = {"pp",
-                                                  "dp",
-                                                  "tp",
-                                                  "ep",
-                                                  "stage",
-                                                  "reduce",
-                                                  "precision",
-                                                  "dynamic_shapes",
-                                                  "optgroups",
-                                                  "tied_keys",
-                                                  "n_params",
-                                                  "micro_batches",
-                                                  "bucket",
-                                                  "align",
-                                                  "hash of the parameter list",
-                                                  "hash of the names",
-                                                  "hash of hyper",
-                                                  "options.ordered",
-                                                  "version of the exchange"};
-
-static uint64_t mix(uint64_t seed, const void *data, size_t n)
-{
-  return XXH3_64bits_withSeed(data, n, seed);
-}
-
-static uint64_t hash_params(const zp_config *c)
+static uint64_t hash_names(const zp_engine_options *o)
 {
   uint64_t h = 0;
-  for (int32_t j = 0; j < c->n_params; j++) {
-    const zp_param *p = &c->params[j];
-    const int64_t x[7] = {p->numel,   p->stage,  p->optgroup, p->tied,
-                          p->sharded, p->expert, p->frozen};
-    h = mix(h, x, sizeof x);
-  }
-  return h;
-}
-
-static uint64_t hash_hyper(const zp_hyper *y)
-{
-  const zp_scaler *s = &y->scaler;
-  const int64_t scaler[7] = {s->dynamic, s->log2_scale, s->log2_min,   s->log2_max,
-                             s->window,  s->hysteresis, s->consecutive};
-  const double clip[2] = {y->clip, y->clip_eps};
-  uint64_t h = mix(mix((uint64_t)y->groups, scaler, sizeof scaler), clip, sizeof clip);
-  for (int32_t g = 0; g < y->groups; g++) {
-    const zp_optim *p = &y->optim[g];
-    const double x[7] = {p->kind, p->lr, p->beta1, p->beta2, p->eps, p->weight_decay, p->momentum};
-    h = mix(h, x, sizeof x);
-  }
-  return h;
-}
-
-static void fill_signature(const zp_engine_options *o, int64_t signature[SIGNATURE])
-{
-  const zp_config *c = o->config;
-  const int64_t plain[14] = {c->pp,        c->dp,        c->tp,        c->ep,
-                             c->stage,     c->reduce,    c->precision, c->dynamic_shapes,
-                             c->optgroups, c->tied_keys, c->n_params,  c->micro_batches,
-                             c->bucket,    c->align};
-  uint64_t names = 0;
   char name[ZP_CKPT_NAME];
-  for (int32_t j = 0; j < c->n_params; j++) {
+  for (int32_t j = 0; j < o->config->n_params; j++) {
     zp_engine_name(o, j, name, sizeof name);
-    names = mix(names, name, strlen(name));
+    h = XXH3_64bits_withSeed(name, strlen(name), h);
   }
-  memcpy(signature, plain, sizeof plain);
-  signature[14] = (int64_t)hash_params(c);
-  signature[15] = (int64_t)names;
-  signature[16] = (int64_t)hash_hyper(&o->hyper);
-  signature[17] = o->ordered;
-  signature[18] = 2;
+  return h;
 }
 
 int zp_engine_agree(const zp_engine_options *o, zp_error *err)
 {
-  int64_t mine[SIGNATURE], theirs[SIGNATURE];
+  zp_settings mine, first;
   int failed;
   if (o->world == 1) return ZP_OK;
-  fill_signature(o, mine);
-  memcpy(theirs, mine, sizeof mine);
-  failed = o->exchange(o->exchange_ctx, o->rank, theirs, sizeof theirs);
+  zp_settings_begin(&mine, "a program with zp_engine_create");
+  zp_settings_add_config(&mine, o->config, hash_names(o));
+  zp_settings_add_hyper(&mine, &o->hyper);
+  zp_settings_add(&mine, "options.ordered", "%d", (int)o->ordered);
+  first = mine;
+  failed = o->exchange(o->exchange_ctx, o->rank, &first, sizeof first);
   if (failed)
     return zp_fail(err, ZP_E_PEER, o->rank,
                    "rank %d: options.exchange failed (it returned %d): were all %d ranks started?",
                    (int)o->rank, failed, (int)o->world);
-  for (int i = 0; i < SIGNATURE; i++)
-    if (mine[i] != theirs[i])
-      return zp_fail(
-          err, ZP_E_MISMATCH, o->rank,
-          "rank %d has another configuration than rank 0: %s is %lld here and %lld there; "
-          "all ranks need the same",
-          (int)o->rank, card_names[i], (long long)mine[i], (long long)theirs[i]);
-  return ZP_OK;
+  return zp_settings_compare(&mine, &first, o->rank, err);
 }

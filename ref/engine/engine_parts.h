@@ -34,12 +34,16 @@ zp_store *zp_engine_open_load(zp_engine_store *s, const zp_engine_options *o,
                               zp_engine_names_of names, const char *dir);
 void zp_engine_close_store(zp_engine_store *s);
 
-/* Has this rank the configuration that rank 0 has? Collective, by the options' exchange. 0, or a
- * negative status in *err. */
+/* Has this rank rank 0's settings? Collective, by the options' exchange. 0, or a negative status in
+ * *err. spec: STEP-10 */
 int zp_engine_agree(const zp_engine_options *o, zp_error *err);
 
 /* Is the size of a zp_engine_state one? 0, or a negative status in *err. */
 int zp_engine_state_size(const zp_engine_options *o, size_t size, zp_error *err);
+
+/* May this function be called now? inside: 1 while a callback of the options runs. 0, or a negative
+ * status in *err. */
+int zp_engine_may_call(const zp_engine_options *o, int inside, const char *function, zp_error *err);
 
 /* 2^log2_scale. */
 double zp_engine_scale(int32_t log2_scale);

@@ -2,8 +2,10 @@
 #ifndef ZP_ENGINE_HYPER_H
 #define ZP_ENGINE_HYPER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "../base/error.h"
 #include "../num/optim.h"
 #include "../num/scaler.h"
 
@@ -16,5 +18,23 @@ typedef struct zp_hyper {
   double clip_eps;
   zp_scaler scaler; /* the loss scaler's initial state */
 } zp_hyper;
+
+/* A number of zp_optim and its range, both ends included. spec: OPT-6 */
+typedef struct zp_optim_field {
+  const char *name;
+  size_t offset; /* of a double in zp_optim */
+  double least, most;
+} zp_optim_field;
+
+enum { ZP_OPTIM_FIELDS = 6 };
+extern const zp_optim_field zp_optim_fields[ZP_OPTIM_FIELDS];
+#define ZP_CLIP_MOST 1e30 /* of clip and of clip_eps */
+
+/* The value of a field. */
+double zp_optim_value(const zp_optim *p, const zp_optim_field *field);
+
+/* Are all numbers within their ranges? 0, or ZP_E_REFUSED in *err, which names member and rank.
+ * spec: OPT-6, SCALE-1 */
+int zp_hyper_check(const zp_hyper *h, int32_t rank, zp_error *err);
 
 #endif

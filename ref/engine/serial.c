@@ -417,7 +417,7 @@ static void decide(zp_serial *s, zp_step_result *out)
   out->step = s->step;
   out->log2_scale = s->scaler.log2_scale;
   out->nonfinite = s->nonfinite;
-  out->skipped = s->nonfinite != 0;
+  out->skipped = s->nonfinite != 0 || s->bad_loss != 0;
   out->loss =
       s->bad_loss ? 0x7fc00000u : zp_val_mean_f32(s->loss, s->cfg->micro_batches * s->cfg->dp);
   out->clip_factor = 1;

@@ -96,7 +96,11 @@ static int run_alone(zp_rank *r, int32_t phase)
 
 static int run(zp_engine *e, int32_t phase)
 {
-  return e->mpi ? zp_mpi_run(e->mpi, e->rank, phase, &e->err) : run_alone(e->rank, phase);
+  int status;
+  e->inside = 1;
+  status = e->mpi ? zp_mpi_run(e->mpi, e->rank, phase, &e->err) : run_alone(e->rank, phase);
+  e->inside = 0;
+  return status;
 }
 
 static int open_engine(zp_engine *e)
@@ -112,10 +116,11 @@ static int open_engine(zp_engine *e)
 }
 
 /* The status of an engine at entry and exit of a public function. */
-static int check(zp_engine *e)
+static int check(zp_engine *e, const char *function)
 {
   pthread_mutex_lock(&e->lock);
   if (e->err.status == ZP_OK) (void)zp_engine_invariant(e);
+  if (e->err.status == ZP_OK) zp_engine_may_call(&e->o, e->inside, function, &e->err);
   pthread_mutex_unlock(&e->lock);
   return e->err.status;
 }
@@ -130,7 +135,8 @@ int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error
   if (!e) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for an engine");
   pthread_mutex_init(&e->lock, NULL);
   *out = e;
-  if (zp_engine_take(&e->o, options, &e->err) || open_engine(e) || check(e)) *err = e->err;
+  if (zp_engine_take(&e->o, options, &e->err) || open_engine(e) || check(e, "zp_engine_create"))
+    *err = e->err;
   return err->status;
 }
 
@@ -140,9 +146,9 @@ int zp_engine_step(zp_engine *e, void *stream)
 {
   (void)stream;
   if (!e) return ZP_E_REFUSED;
-  if (check(e) || run(e, ZP_PHASE_STEP)) return e->err.status;
+  if (check(e, "zp_engine_step") || run(e, ZP_PHASE_STEP)) return e->err.status;
   zp_engine_begin(e);
-  return check(e);
+  return check(e, "zp_engine_step");
 }
 
 void *zp_engine_param(const zp_engine *e, int32_t param)
@@ -162,7 +168,7 @@ int zp_engine_get(zp_engine *e, zp_engine_state *state)
   zp_engine_state s = {.size = size};
   const zp_step_result *r;
   if (!e) return ZP_E_REFUSED;
-  if (check(e)) return e->err.status;
+  if (check(e, "zp_engine_get")) return e->err.status;
   if (zp_engine_state_size(&e->o, size, &e->err)) return e->err.status;
   r = &e->rank->result;
   s.step = e->rank->step;
@@ -196,20 +202,22 @@ int zp_engine_save(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
   if (!e) return ZP_E_REFUSED;
-  if (check(e) || zp_engine_between(&e->o, dir, announced(e), &e->err)) return e->err.status;
+  if (check(e, "zp_engine_save") || zp_engine_between(&e->o, dir, announced(e), &e->err))
+    return e->err.status;
   run_with(e, ZP_PHASE_SAVE, zp_engine_open_save(&s, &e->o, e->names, dir, e->rank->step));
   zp_engine_close_store(&s);
-  return check(e) ? e->err.status : zp_engine_why(e)->status;
+  return check(e, "zp_engine_save") ? e->err.status : zp_engine_why(e)->status;
 }
 
 int zp_engine_load(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
   if (!e) return ZP_E_REFUSED;
-  if (check(e) || zp_engine_between(&e->o, dir, announced(e), &e->err)) return e->err.status;
+  if (check(e, "zp_engine_load") || zp_engine_between(&e->o, dir, announced(e), &e->err))
+    return e->err.status;
   run_with(e, ZP_PHASE_LOAD, zp_engine_open_load(&s, &e->o, e->names, dir));
   zp_engine_close_store(&s);
-  return check(e);
+  return check(e, "zp_engine_load");
 }
 
 /* ---- Ending ---------------------------------------------------------------------------------- */
@@ -224,6 +232,11 @@ int zp_engine_destroy(zp_engine *e, zp_error *err)
 {
   int status;
   if (!e) return ZP_OK;
+  if (e->inside) { /* the step that runs would use freed memory: it ends with this error */
+    status = check(e, "zp_engine_destroy");
+    if (err) *err = e->err;
+    return status;
+  }
   if (e->mpi && e->err.status == ZP_OK) zp_mpi_stop(e->mpi, &e->err);
   status = e->err.status;
   if (err) *err = e->err;

@@ -236,6 +236,7 @@ static int run_forward(void *inst, zp_mb at, int32_t slot, const zp_message *in,
   if (e->err.status) return -1;
   if (!e->o.forward) return 0;
   failed = e->o.forward(e->o.ctx, &call);
+  if (e->err.status) return -1; /* of a call that the callback made */
   return failed ? callback_failed(e, at, "forward", failed) : 0;
 }
 

@@ -55,6 +55,10 @@ int32_t zp_gpt_entries(const zp_gpt_shape *shape);
 /* Logical elements: the sum of numel with the tied embedding counted once. */
 int64_t zp_gpt_elements(const zp_gpt_shape *shape);
 
+/* Bytes that the workload keeps for activations, over all ranks, about: 20 values
+ * of width d_model and, for attention, a row per head, per layer and byte. */
+double zp_gpt_activation_bytes(const zp_gpt_shape *shape, const zp_config *cfg);
+
 /* The largest pp: layers + 2 (embedding, each block, head on a stage of their own). */
 int32_t zp_gpt_max_pp(const zp_gpt_shape *shape);
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../plan/pipeline.h"
 #include "gpt_net.h"
 
 zp_gpt_shape zp_gpt_shape_default(void)
@@ -68,6 +69,14 @@ int64_t zp_gpt_elements(const zp_gpt_shape *shape)
   int64_t sum = 0;
   for (int32_t j = 0; j < zp_gpt_entries(shape) - 1; j++) sum += zp_gpt_numel(shape, j);
   return sum;
+}
+
+double zp_gpt_activation_bytes(const zp_gpt_shape *shape, const zp_config *cfg)
+{
+  const double layer = 20.0 * shape->d_model + (double)shape->heads * shape->context;
+  const double mb =
+      4.0 * shape->batch * shape->context * (layer * shape->layers + 3.0 * ZP_GPT_VOCAB);
+  return mb * cfg->dp * (double)zp_alive(cfg->pp, cfg->micro_batches, 0);
 }
 
 int32_t zp_gpt_first_block(const zp_gpt_shape *shape, int32_t pp, int32_t s)

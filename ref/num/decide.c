@@ -49,7 +49,7 @@ zp_decision zp_judge(const int64_t squares[20], const int64_t loss[9], int64_t n
                      int64_t bad_loss, int64_t divisor, double clip, double eps, int32_t log2_scale)
 {
   zp_decision d;
-  d.skipped = nonfinite != 0 ? 1 : 0;
+  d.skipped = nonfinite != 0 || bad_loss != 0 ? 1 : 0;
   d.nonfinite = nonfinite;
   d.log2_scale = log2_scale;
   d.loss = 2143289344u; /* NaN */

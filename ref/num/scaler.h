@@ -74,8 +74,8 @@ int zp_scaler_from_f64(uint64_t bits, int32_t *log2_scale);
 
 /* Updates the scale after the step's decision.
  * s: initialized by zp_scaler_init and changed only by this function; iter < 2^62. overflow:
- * non-zero if any rank found a non-finite gradient in this step. A static scale (dynamic 0) does
- * not change. Errors: none.
+ * non-zero if any rank found a non-finite gradient or loss in this step. A static scale (dynamic 0)
+ * does not change. Errors: none.
  * spec: SCALE-3, SCALE-4
  */
 /*@ requires valid: \valid(s);

@@ -226,7 +226,7 @@ int zp_mpi_gather_bytes(zp_mpi *m, const void *mine, int64_t bytes, void **all, 
 
 int zp_mpi_broadcast_bytes(zp_mpi *m, void *data, int64_t bytes, zp_error *err)
 {
-  const position at = {NULL, &m->outside, "broadcasting results from rank 0"};
+  const position at = {NULL, &m->outside, "broadcasting from rank 0, outside the programs"};
   int failed = 0;
   if (m->rank != 0) failed = zp_mpi_post(m, &m->outside, 0, data, bytes, 0, TAG_DATA);
   for (int32_t i = 1; i < m->size && m->rank == 0 && !failed; i++)

@@ -16,7 +16,7 @@
 
 #include "../../../cuda/engine/api.h"
 
-enum { RANKS = 3, N = 8, STEPS = 40, FAULT_STEP = 20, LIMIT_S = 60, BYTES = 1024 };
+enum { RANKS = 3, N = 8, STEPS = 40, FAULT_STEP = 20, LIMIT_S = 60, BYTES = 8192 };
 
 static struct {
   const char *fault;

@@ -7,10 +7,12 @@
  *   callbacks=1    forward and backward as callbacks though pp is 1
  *   native=1       reduce=0 means NCCL's own order, where the engine has it
  *   threads=1      gradients are announced by three threads
+ *   badloss=BITS   the steps (bit t: step t) in which one loss is not finite
  *   save=DIR load=DIR   a checkpoint after step 1, or to begin with
  *   fault=NAME rank=R   what is done wrong, in step 1, or at creation
  * Exit code: 0 equal, 1 not equal, 3 an error of the engine, whose text goes to stderr. */
 #define _GNU_SOURCE
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +47,7 @@ typedef struct run {
   zp_rank *ref;
   zp_job job;
   zp_coord at;
-  int64_t seed, callbacks, threads, fault_rank, native, offload;
+  int64_t seed, callbacks, threads, fault_rank, native, offload, bad_loss;
   char save[200], load[200], fault[40];
   zp_engine *e;
   zp_error err;
@@ -88,10 +90,10 @@ static int take(run *r, int argc, char **argv)
                             &c->precision, &c->tied_keys, &c->dynamic_shapes};
   static const char *const small_name[] = {"pp",     "dp",        "tp",   "ep",     "stage",
                                            "reduce", "precision", "tied", "dynamic"};
-  int64_t *const large[] = {&c->micro_batches, &c->bucket,     &r->seed,   &r->callbacks,
-                            &r->threads,       &r->fault_rank, &r->native, &r->offload};
-  static const char *const large_name[] = {"mb",      "bucket", "seed",   "callbacks",
-                                           "threads", "rank",   "native", "offload"};
+  int64_t *const large[] = {&c->micro_batches, &c->bucket, &r->seed,    &r->callbacks, &r->threads,
+                            &r->fault_rank,    &r->native, &r->offload, &r->bad_loss};
+  static const char *const large_name[] = {"mb",   "bucket", "seed",    "callbacks", "threads",
+                                           "rank", "native", "offload", "badloss"};
   char *const word[] = {r->save, r->load, r->fault};
   static const char *const word_name[] = {"save", "load", "fault"};
   *c = (zp_config){.pp = 1,
@@ -113,7 +115,7 @@ static int take(run *r, int argc, char **argv)
     for (int k = 0; k < 9 && value; k++)
       if (strlen(small_name[k]) == n && !strncmp(small_name[k], argv[i], n))
         *small[k] = atoi(value), found = 1;
-    for (int k = 0; k < 8 && value; k++)
+    for (int k = 0; k < 9 && value; k++)
       if (strlen(large_name[k]) == n && !strncmp(large_name[k], argv[i], n))
         *large[k] = atoll(value), found = 1;
     for (int k = 0; k < 3 && value; k++)
@@ -136,7 +138,8 @@ static int open_ref(run *r)
                                     .unused = 60,
                                     .tuple = 1,
                                     .vary = r->cfg.dynamic_shapes,
-                                    .overflow = r->seed % 2 ? 1u << 2 : 0};
+                                    .overflow = r->seed % 2 ? 1u << 2 : 0,
+                                    .bad_loss = (uint32_t)r->bad_loss};
   r->work = zp_synth_workload(&r->synth);
   r->sim = zp_sim_open(&r->cfg, &r->hyper, &r->work, &r->err);
   if (!r->sim) return -1;
@@ -266,11 +269,31 @@ static int from_host(const zp_message *from, const zp_message *to, void *stream)
   return 0;
 }
 
+/* Functions that no callback may call. The engine keeps the error, so that the callback's own
+ * return of 0 cannot hide it. */
+static void call_inside(run *r, const char *which)
+{
+  char name[40];
+  zp_engine_state s = {.size = sizeof s};
+  zp_error err;
+  const char *const names[] = {"step", "get", "save", "load", "destroy"};
+  for (int32_t i = 0; i < 5; i++) {
+    snprintf(name, sizeof name, "%s-in-%s", names[i], which);
+    if (!is(r, name)) continue;
+    if (i == 0) (void)zp_engine_step(r->e, NULL);
+    else if (i == 1) (void)zp_engine_get(r->e, &s);
+    else if (i == 2) (void)zp_engine_save(r->e, "/dev/null/no");
+    else if (i == 3) (void)zp_engine_load(r->e, "/dev/null/no");
+    else (void)zp_engine_destroy(r->e, &err);
+  }
+}
+
 static int forward(void *ctx, const zp_engine_call *c)
 {
   run *r = ctx;
   zp_message in, out;
   float loss = 0;
+  if (c->step == 1) call_inside(r, "forward");
   if (is(r, "forward") && c->step == 1) return 5;
   if (to_host(r, c->in, r->in[c->slot], 1, c->stream, &in)) return -1;
   if (to_host(r, c->out, r->out, 0, c->stream, &out)) return -1;
@@ -295,6 +318,7 @@ static int backward(void *ctx, const zp_engine_call *c)
   const zp_sink sink = {r, keep_raw};
   zp_message dout, din;
   char mem[2][ZP_MSG_TENSORS][BYTES_MAX];
+  if (c->step == 1) call_inside(r, "backward");
   if (to_host(r, c->in, mem[0], 1, c->stream, &dout)) return -1;
   if (to_host(r, c->out, mem[1], 0, c->stream, &din)) return -1;
   memset(r->raw, 0, sizeof r->raw);
@@ -344,8 +368,10 @@ static int compare(run *r, int64_t step, int ledger)
 
 static void note_issued(void *ctx, int32_t phase, const zp_op *op)
 {
-  (void)phase, (void)op;
-  ((run *)ctx)->issued++;
+  run *r = ctx;
+  (void)op;
+  r->issued++;
+  if (phase == ZP_PHASE_STEP && r->e) call_inside(r, "issued");
 }
 
 static int create(run *r)
@@ -375,11 +401,20 @@ static int create(run *r)
   if (is(r, "size")) o.size = 12;
   if (is(r, "world")) o.world++;
   if (is(r, "exchange")) o.exchange = NULL;
-  if (is(r, "hyper")) o.hyper.groups = 9;
+  if (is(r, "groups")) o.hyper.groups = 9;
   if (is(r, "scaler")) o.hyper.scaler.log2_min = 5;
   if (is(r, "half")) o.backward = r->callbacks ? NULL : backward;
   if (is(r, "shape")) o.out.t[0].ndim = 7;
   if (is(r, "stage")) r->cfg.stage = 3;
+  if (is(r, "lr")) o.hyper.optim[0].lr = -1;
+  if (is(r, "beta1")) o.hyper.optim[0].beta1 = 1;
+  if (is(r, "beta2")) o.hyper.optim[0].beta2 = 7;
+  if (is(r, "eps")) o.hyper.optim[0].eps = -1;
+  if (is(r, "decay")) o.hyper.optim[0].weight_decay = NAN;
+  if (is(r, "momentum")) o.hyper.optim[0].momentum = 1;
+  if (is(r, "kind")) o.hyper.optim[0].kind = 2;
+  if (is(r, "clip")) o.hyper.clip = -1;
+  if (is(r, "clip_eps")) o.hyper.clip_eps = INFINITY;
   return zp_engine_create(&r->e, is(r, "options") ? NULL : &o, &r->err);
 }
 

@@ -94,6 +94,45 @@ Test(engine, a_failed_save_names_the_rank_and_publishes_nothing)
   }
 }
 
+/* ---- A loss that is not finite --------------------------------------------------------------- */
+
+/* All gradients are finite, and one micro-batch's loss is NaN: on every rank nothing is updated,
+ * and the dynamic scale is lowered; the next step trains. spec: STAT-3, STAT-5, STEP-6, SCALE-3 */
+Test(engine, a_loss_that_is_not_finite_skips_the_step_on_every_rank)
+{
+  static job j;
+  static float before[4][4096];
+  job_fill(&j, 2, 2, 4, 1, 16, ZP_EXACT, ZP_SYNTH_DYADIC);
+  cr_assert_eq(zp_scaler_init(&j.hyper.scaler, 1, 8, 0, 20, 100, 1, 0), 0);
+  j.synth.opt.bad_loss = 1; /* of step 0 */
+  zp_sim *sim = job_start(&j);
+  for (int32_t r = 0; r < 4; r++) {
+    const zp_flat_state *flat = &zp_sim_rank(sim, r)->flat[0];
+    cr_assert(flat->extent > 0 && flat->extent <= 4096);
+    memcpy(before[r], flat->master, (size_t)flat->extent * sizeof(float));
+  }
+  cr_assert_eq(zp_sim_run(sim, ZP_PHASE_STEP, &j.err), 0, "%s", j.err.text);
+  for (int32_t r = 0; r < 4; r++) {
+    const zp_rank *rank = zp_sim_rank(sim, r);
+    float loss;
+    memcpy(&loss, &rank->result.loss, sizeof loss);
+    cr_assert(loss != loss, "the loss is NaN");
+    cr_assert_eq(rank->result.skipped, 1);
+    cr_assert_eq(rank->result.nonfinite, 0, "all gradients are finite");
+    cr_assert_eq(rank->result.norm_f64, 0x7ff0000000000000u);
+    cr_assert_eq(rank->scaler.log2_scale, 7);
+    cr_assert_arr_eq(rank->flat[0].master, before[r], (size_t)rank->flat[0].extent * sizeof(float));
+  }
+  cr_assert_eq(zp_sim_run(sim, ZP_PHASE_STEP, &j.err), 0, "%s", j.err.text);
+  for (int32_t r = 0; r < 4; r++) {
+    const zp_rank *rank = zp_sim_rank(sim, r);
+    cr_assert_eq(rank->result.skipped, 0);
+    cr_assert_arr_neq(rank->flat[0].master, before[r],
+                      (size_t)rank->flat[0].extent * sizeof(float));
+  }
+  zp_sim_close(sim);
+}
+
 /* ---- Gradients of no entry
  * --------------------------------------------------------------------- */
 

@@ -1,0 +1,182 @@
+/* spec: STEP-10 */
+#include "settings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "build_info.h"
+
+enum {
+  SHOWN_BYTES = 200, /* of a value: a long path, and a hash where it is cut */
+  VALUE_BYTES = 8192,
+  LINE_BYTES = 320,
+  RESERVE = 64,   /* at the end of the text, for the hash of what did not fit */
+  DIFFERENCES = 8 /* that one message names */
+};
+
+static const char overflow_name[] = "hash of further settings=";
+
+/* A line that does not fit changes the hash at the end instead. */
+static void append(zp_settings *s, const char *line)
+{
+  const size_t used = strlen(s->text), n = strlen(line);
+  char *hash = strstr(s->text, overflow_name);
+  uint64_t h;
+  if (hash == NULL && used + n < ZP_SETTINGS_BYTES - RESERVE) {
+    memcpy(s->text + used, line, n + 1);
+    return;
+  }
+  if (hash == NULL) hash = s->text + used;
+  h = XXH3_64bits_withSeed(line, n, XXH3_64bits(hash, strlen(hash)));
+  snprintf(hash, RESERVE, "%s%016" PRIx64 "\n", overflow_name, h);
+}
+
+void zp_settings_add(zp_settings *s, const char *name, const char *format, ...)
+{
+  char value[VALUE_BYTES], line[LINE_BYTES];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(value, sizeof value, format, args);
+  va_end(args);
+  const uint64_t hash = XXH3_64bits(value, strlen(value));
+  for (char *c = value; *c != 0; c++)
+    if (*c == '\n') *c = ' '; /* a line is a setting; the hash has the byte */
+  if (strlen(value) <= SHOWN_BYTES) snprintf(line, sizeof line, "%s=%s\n", name, value);
+  else
+    snprintf(line, sizeof line, "%s=%.*s... (hash %016" PRIx64 ")\n", name, SHOWN_BYTES, value,
+             hash);
+  append(s, line);
+}
+
+void zp_settings_begin(zp_settings *s, const char *program)
+{
+  const zp_build_info b = zp_build();
+  memset(s, 0, sizeof *s);
+  zp_settings_add(s, "program", "%s", program);
+  zp_settings_add(s, "zeroproof", "%s, commit %.12s", b.version, b.commit);
+}
+
+/* The shortest decimal number that is read as x. */
+static void add_real(zp_settings *s, const char *name, double x)
+{
+  char text[40];
+  for (int digits = 6; digits <= 17; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, x);
+    if (strtod(text, NULL) == x) break;
+  }
+  zp_settings_add(s, name, "%s", text);
+}
+
+/* ---- What an engine depends on --------------------------------------------------------------- */
+
+static uint64_t hash_entries(const zp_config *c)
+{
+  uint64_t h = 0;
+  for (int32_t j = 0; j < c->n_params; j++) {
+    const zp_param *p = &c->params[j];
+    const int64_t x[7] = {p->numel,   p->stage,  p->optgroup, p->tied,
+                          p->sharded, p->expert, p->frozen};
+    h = XXH3_64bits_withSeed(x, sizeof x, h);
+  }
+  return h;
+}
+
+void zp_settings_add_config(zp_settings *s, const zp_config *c, uint64_t names)
+{
+  const struct {
+    const char *name;
+    int64_t value;
+  } number[] = {{"pp", c->pp},
+                {"dp", c->dp},
+                {"tp", c->tp},
+                {"ep", c->ep},
+                {"stage", c->stage},
+                {"dynamic_shapes", c->dynamic_shapes},
+                {"optgroups", c->optgroups},
+                {"tied_keys", c->tied_keys},
+                {"micro_batches", c->micro_batches},
+                {"bucket", c->bucket},
+                {"align", c->align},
+                {"number of entries", c->n_params}};
+  for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+    zp_settings_add(s, number[i].name, "%" PRId64, number[i].value);
+  zp_settings_add(s, "reduce", "%s", c->reduce == ZP_EXACT ? "exact" : "ordered");
+  zp_settings_add(s, "precision", "%s", zp_dtype_name(c->precision));
+  zp_settings_add(s, "hash of the parameter list", "%016" PRIx64, hash_entries(c));
+  zp_settings_add(s, "hash of the entries' names", "%016" PRIx64, names);
+}
+
+void zp_settings_add_hyper(zp_settings *s, const zp_hyper *h)
+{
+  const zp_scaler *c = &h->scaler;
+  char name[64];
+  zp_settings_add(s, "optimizers", "%d", (int)h->groups);
+  for (int32_t g = 0; g < h->groups; g++) {
+    const zp_optim *p = &h->optim[g];
+    char of[32] = "";
+    if (h->groups > 1) snprintf(of, sizeof of, " of optimizer %d", (int)g);
+    snprintf(name, sizeof name, "kind%s", of);
+    zp_settings_add(s, name, "%s", p->kind == ZP_OPTIM_ADAMW ? "adamw" : "sgd");
+    for (int32_t i = 0; i < ZP_OPTIM_FIELDS; i++) {
+      snprintf(name, sizeof name, "%s%s", zp_optim_fields[i].name, of);
+      add_real(s, name, zp_optim_value(p, &zp_optim_fields[i]));
+    }
+  }
+  add_real(s, "clip", h->clip);
+  add_real(s, "clip_eps", h->clip_eps);
+  zp_settings_add(s, "loss scale", "2^%d, %s", (int)c->log2_scale,
+                  c->dynamic ? "dynamic" : "static");
+  zp_settings_add(s, "loss scale's rule", "2^%d to 2^%d, window %" PRId64 ", hysteresis %d%s",
+                  (int)c->log2_min, (int)c->log2_max, c->window, (int)c->hysteresis,
+                  c->consecutive ? ", consecutive" : "");
+}
+
+/* ---- Comparison ------------------------------------------------------------------------------ */
+
+/* The next line of a text, without its end; moves on. 0 at the end. */
+static int next_line(const char **at, char *line, size_t cap)
+{
+  const char *end = strchr(*at, '\n');
+  if (end == NULL) return 0;
+  snprintf(line, cap, "%.*s", (int)(end - *at), *at);
+  *at = end + 1;
+  return 1;
+}
+
+/* The value of a line, "" without one; cuts the line after its name. */
+static const char *split(char *line)
+{
+  char *equals = strchr(line, '=');
+  if (equals == NULL) return "";
+  *equals = 0;
+  return equals + 1;
+}
+
+int zp_settings_compare(const zp_settings *mine, const zp_settings *first, int32_t rank,
+                        zp_error *err)
+{
+  const char *a = mine->text, *b = first->text;
+  char x[LINE_BYTES], y[LINE_BYTES];
+  int32_t shown = 0;
+  if (memcmp(mine, first, sizeof *mine) == 0) return ZP_OK;
+  zp_fail(err, ZP_E_MISMATCH, rank, "rank %d has other settings than rank 0 (STEP-10)", (int)rank);
+  if (memchr(b, 0, sizeof first->text) == NULL || strncmp(b, "program=", 8) != 0) {
+    zp_error_append(err, ": rank 0 runs another program, or another version of this one");
+    return err->status;
+  }
+  while (next_line(&a, x, sizeof x) && next_line(&b, y, sizeof y)) {
+    if (strcmp(x, y) == 0) continue;
+    if (shown == DIFFERENCES) zp_error_append(err, "\n  ... and others");
+    if (shown++ == DIFFERENCES) break;
+    const char *here = split(x), *there = split(y);
+    zp_error_append(err, "\n  %s: %s here, %s on rank 0", x, here, there);
+    if (strcmp(x, y) != 0) break; /* other names: another program */
+    if (strcmp(x, "program") == 0) break;
+  }
+  zp_error_append(err, "\nStart every rank with the same program and the same settings.");
+  return err->status;
+}

@@ -1,0 +1,105 @@
+# Two ranks of one MPI job with different settings: each setting is named, with both values, before
+# anything is trained. Every option of train must be in one of the two lists. spec: STEP-10
+# inputs: build/zeroproof build/tests/drivers/mpi/engine_driver tests/fixtures/lib.sh
+# inputs: tests/fixtures/job.sh LICENSE
+# shellcheck disable=SC2086 # options are split at spaces
+. tests/fixtures/lib.sh
+. tests/fixtures/job.sh
+head -c 3000 LICENSE >"$tmp/text"
+head -c 2999 LICENSE >"$tmp/other"
+text=$tmp/text
+cp "$text" "$tmp/copy"
+cp "$zp" "$tmp/another"
+printf 'x' >>"$tmp/another"
+echo '{"clip_eps": 0.5}' >"$tmp/clip.json"
+shape="--layers 4 --d-model 32 --heads 2 --context 16 --batch 1 --steps 2 --pp 1 --dp 2 --sample 0"
+
+# two FIRST -- OTHER: the job of two ranks, in this shell's $tmp; its exit code in $code
+two() {
+  first=
+  while [ "$1" != -- ]; do
+    first="$first $1"
+    shift
+  done
+  shift
+  TMPDIR=$tmp timeout 900 mpirun --quiet --oversubscribe --bind-to none --output-filename \
+    "$tmp/job:nocopy" -n 1 $first : -n 1 "$@" >"$tmp/mpirun" 2>&1 </dev/null
+  code=$?
+  [ $code -ne 124 ] || complain "it had to be stopped after 900 s"
+}
+base="train --data $tmp/text $shape"
+
+differs() { # differs OPTION SETTING HERE THERE [PROGRAM]
+  two $zp $base -- "${5:-$zp}" $base $1
+  case $code in
+  0 | 124) complain "exit code $code" ;;
+  esac
+  grep -q 'deadline' "$tmp"/job/1/rank.*/stderr && complain "a rank waited for the deadline"
+  says 1 'rank 1 has other settings than rank 0 \(STEP-10\)'
+  says 1 "^  $2: $3 here, $4 on rank 0"
+  grep -q '^ *0 ' "$tmp/job/1/rank.0/stdout" && complain "rank 0 trained"
+  law "another_$(echo "${1:-program}" | sed 's/^--//; s/[^a-z].*//')_is_named"
+}
+equal() { # equal OPTIONS [DATA]: that no rank but the first one reads, or that change nothing
+  two $zp $base -- $zp train --data "${2:-$text}" $shape ${1#--data}
+  [ $code -eq 0 ] || complain "exit code $code: $(head -c 300 "$tmp/job/1/rank.1/stderr")"
+  law "$(echo "$1" | sed 's/^--//; s/[^a-z].*//')_may_differ"
+}
+
+hash='[0-9a-f]{16}'
+beside differs "--lr 0.002" "lr of optimizer 1" 0.002 0.006
+beside differs "--seed 3" seed 3 1
+beside differs "--clip 2" clip 2 1
+beside differs "--loss-scale 4" "loss scale" "2\\^2, static" "2\\^16, dynamic"
+beside differs "--stage 1" stage 1 2
+beside differs "--steps 3" steps 3 2
+beside differs "--save $tmp/saved" save "$tmp/saved" nothing
+beside differs "--load $tmp/saved" load "$tmp/saved" nothing
+beside differs "--save-every 1 --save $tmp/saved" save-every 1 0
+beside differs "--layers 3" layers 3 4
+beside differs "--d-model 16" d-model 16 32
+beside differs "--heads 4" heads 4 2
+beside differs "--context 8" context 8 16
+beside differs "--batch 2" batch 2 1
+beside differs "--vary-shapes" vary-shapes 1 0
+beside differs "--tuple" tuple 1 0
+beside differs "--pp 2" pp 2 1
+beside differs "--dp 1" dp 1 2
+beside differs "--micro-batches 3" micro_batches 3 6
+beside differs "--bucket 500" bucket 500 4096
+beside differs "--align 4" align 4 1
+beside differs "--precision fp16" precision fp16 bf16
+beside differs "--reduce ordered" reduce ordered exact
+beside differs "--dynamic-shapes" dynamic_shapes 1 0
+beside differs "--config $tmp/clip.json" clip_eps 0.5 1e-06
+beside differs "--data $tmp/other" "hash of the data" "$hash" "$hash"
+beside differs "" "hash of the program's file" "$hash" "$hash" "$tmp/another"
+beside equal "--data" "$tmp/copy"
+beside equal --json
+beside equal --verify
+beside equal "--sample 10"
+beside equal "--plot $tmp/loss.svg"
+
+# Another program, which uses the engine as a library.
+other_program() {
+  two $zp $base -- build/tests/drivers/mpi/engine_driver dp=2
+  case $code in
+  0 | 124) complain "exit code $code" ;;
+  esac
+  says 1 '^  program: a program with zp_engine_create here, zeroproof train on rank 0'
+  law another_program_is_named
+}
+beside other_program
+ended
+
+# Options of an engine that has no MPI, and those that one process alone may have: refused with MPI.
+refused="tp ep groups engine device offload products schedules svg trace tsan help usage"
+for option in $("$zp" train --help | grep -oE '^ +(-., )?--[a-z-]+' | sed 's/.*--//'); do
+  case " $refused " in
+  *" $option "*) continue ;;
+  esac
+  grep -qE "^beside (differs|equal) (\")?--(save-every 1 --)?$option\\b" "$0"
+  verdict $? "option_${option}_is_compared_or_free_to_differ" \
+    "add a line for it in $0, and to zp_train_agree if it can change the run"
+done
+finish
