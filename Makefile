@@ -437,6 +437,7 @@ trace-bench: ## measure `trace check`: rate, memory (RANKS=1000, tens; RECORDS=1
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/tests/drivers/trace/trace_gen_driver
 	@ZP_BUILD=$(BUILD) SAN=$(SAN) python3 -B tests/bench/trace_bench.py \
 	  $(if $(RANKS),--ranks $(RANKS)) $(if $(RECORDS),--records $(RECORDS)) $(if $(DIR),--dir '$(DIR)')
+	@ZP_BUILD=$(BUILD) python3 -B tests/bench/trace_shapes.py
 
 # ---- Installing ----------------------------------------------------------------------------------
 

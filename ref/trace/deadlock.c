@@ -22,10 +22,6 @@ static int give_up(judge *j, const player *p, const wait w)
     if (w.g->pos[q] > w.i || w.g->absent[q]) continue;
     const int32_t rank = zp_trace_rank_at(w.g, q);
     if (rank < 0) continue;
-    if (w.g->parent != NULL && q == 1 && zp_trace_assume_source(j, w.g)) {
-      free(late);
-      return 1;
-    }
     if (j->p[rank].reader.state == ZP_TRACE_READING || j->p[rank].waits > 0) {
       if (x->awaited < 0) x->awaited = rank;
       continue;
@@ -46,12 +42,9 @@ static int all_give_up(judge *j)
 {
   int gave = 0;
   for (int32_t r = 0; r < j->world; r++) {
-    player *p = &j->p[r];
-    for (int32_t w = 0; w < p->waits;) {
-      const int32_t before = p->waits;
+    const player *p = &j->p[r];
+    for (int32_t w = zp_trace_first_wait(p); w >= 0; w = zp_trace_next_wait(p, w))
       gave |= give_up(j, p, p->wait[w]);
-      w += p->waits == before;
-    }
   }
   return gave;
 }
@@ -59,25 +52,9 @@ static int all_give_up(judge *j)
 /* The wait of p that another rank can still end, or -1. */
 static int32_t next_wait(const player *p)
 {
-  for (int32_t w = 0; w < p->waits; w++)
+  for (int32_t w = zp_trace_first_wait(p); w >= 0; w = zp_trace_next_wait(p, w))
     if (zp_trace_inst(p->wait[w].g, p->wait[w].i)->awaited >= 0) return w;
   return -1;
-}
-
-static void detach(judge *j, player *p, int32_t w)
-{
-  int32_t kept = 0;
-  for (int32_t k = 0; k < p->n_detached; k++)
-    if (zp_trace_is_open(p->detached[k].g, p->detached[k].i)) p->detached[kept++] = p->detached[k];
-  p->n_detached = kept;
-  if (p->n_detached == p->detached_cap) {
-    const int32_t n = p->detached_cap ? 2 * p->detached_cap : 4;
-    p->detached = zp_trace_grow(&j->failure, p->detached, (size_t)p->detached_cap, (size_t)n,
-                                sizeof *p->detached);
-    p->detached_cap = n;
-  }
-  p->detached[p->n_detached++] = p->wait[w];
-  zp_trace_end_wait(j, p, w);
 }
 
 static void report_cycle(judge *j, int32_t from, int async)
@@ -131,7 +108,7 @@ static int follow(judge *j, int32_t r)
     player *p = &j->p[q];
     const int32_t w = next_wait(p);
     q = p->next;
-    if (!async || p->wait[w].async) detach(j, p, w);
+    if (!async || p->wait[w].async) zp_trace_detach(j, p, w);
   } while (q != r);
   return 1;
 }
@@ -165,17 +142,23 @@ static int drop_places(judge *j, int32_t r, const wait w)
   return n > 0;
 }
 
-/* Stops waiting for members that no trace names: their trace is missing, or they never joined. */
+/* Stops waiting for members that no trace names: their trace is missing, or they never joined. Ends
+ * at the first wait that makes a rank ready, since that rank may join groups. */
 static int drop_unknown(judge *j)
 {
-  for (int32_t r = 0; r < j->world; r++)
-    for (int32_t k = 0; k < j->p[r].waits; k++)
-      if (drop_places(j, r, j->p[r].wait[k])) return 1;
-  return 0;
+  int dropped = 0;
+  for (int32_t r = 0; r < j->world && j->n_ready == 0; r++) {
+    const player *p = &j->p[r];
+    for (int32_t w = zp_trace_first_wait(p); w >= 0 && j->n_ready == 0;
+         w = zp_trace_next_wait(p, w))
+      dropped |= drop_places(j, r, p->wait[w]);
+  }
+  return dropped;
 }
 
 int zp_trace_stall(judge *j)
 {
+  if (zp_trace_assume_sources(j)) return 1;
   j->stalls++;
   if (all_give_up(j)) return 1;
   return break_cycles(j) || drop_unknown(j);

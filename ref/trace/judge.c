@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Errors before warnings, then by record; at one record, a cycle after the missing ranks that cause
  * it. */
@@ -17,19 +18,6 @@ static int by_record(const void *a, const void *b)
   if (x->record != y->record) return x->record < y->record ? -1 : 1;
   if (late_x != late_y) return late_x - late_y;
   return x->order < y->order ? -1 : 1;
-}
-
-/* A rank waits for an asynchronous operation for which it had stopped waiting. */
-static void wait_for(player *p, int64_t ago)
-{
-  for (int32_t k = 0; k < p->n_detached; k++) {
-    wait w = p->detached[k];
-    if (w.record != p->reader.records - ago) continue;
-    p->detached[k] = p->detached[--p->n_detached];
-    w.async = 0;
-    if (zp_trace_is_open(w.g, w.i)) zp_trace_add_wait(p, w);
-    return;
-  }
 }
 
 static member resolve(judge *j, player *p, zp_trace_def *d)
@@ -69,9 +57,9 @@ static void enter(judge *j, player *p, zp_trace_def *d)
                          ": got root %d, expected 0 to %d",
                          (int)p->reader.rank, text, record, (int)d->sig.root, (int)m.g->size - 1);
   }
-  if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(p, m, &d->sig, record);
+  if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(j, p, m, &d->sig, record);
   else if (zp_trace_enter(j, p, m, &d->sig, record))
-    zp_trace_add_wait(p, (wait){m.g, m.g->pos[m.place] - 1, record, d->sig.flags & ZP_TRACE_ASYNC});
+    zp_trace_add_wait(j, p, m, record, d->sig.flags & ZP_TRACE_ASYNC);
 }
 
 /* Replays a rank until it must wait. */
@@ -84,7 +72,7 @@ static void replay(judge *j, player *p)
     case ZP_TRACE_GROUP: zp_trace_join(j, p, item); break;
     case ZP_TRACE_CALL: p->in_call = 1; break;
     case ZP_TRACE_CALL_END: p->in_call = 0; break;
-    case ZP_TRACE_WAIT: wait_for(p, item->number); break;
+    case ZP_TRACE_WAIT: zp_trace_wait_again(j, p, p->reader.records - item->number); break;
     case ZP_TRACE_SOURCE:
       zp_trace_source(j, p, p->reader.records - item->number, item->source);
       break;
@@ -169,6 +157,9 @@ static void start(judge *j)
   j->world_known = most > 0;
   report_missing(j);
   j->ready = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, sizeof *j->ready);
+  j->senders =
+      zp_trace_grow(&j->failure, NULL, 0, (size_t)(j->world + 63) / 64, sizeof *j->senders);
+  (void)getentropy(&j->seed, sizeof j->seed);
   for (int32_t r = j->world; r-- > 0;) j->ready[j->n_ready++] = r;
 }
 
@@ -178,7 +169,7 @@ static void finish(judge *j)
   for (int32_t r = 0; r < j->world; r++) {
     const player *p = &j->p[r];
     j->records += p->reader.records;
-    j->unjudged += p->anys;
+    j->unjudged += p->any_open;
     if (p->reader.state == ZP_TRACE_ENDED) j->ended++;
     if (p->reader.state == ZP_TRACE_STOPPED) {
       stopped++;
@@ -222,6 +213,8 @@ static void clean(judge *j)
     free(g->absent);
     free(g->ring);
     free(g->ahead);
+    free(g->last_wait);
+    free(g->queue);
     free(g);
   }
   for (int32_t r = 0; r < j->world && j->p; r++) {
@@ -229,9 +222,8 @@ static void clean(judge *j)
     zp_trace_close(&p->reader);
     free(p->group);
     free(p->link);
-    free(p->wait);
-    free(p->detached);
-    free(p->any);
+    zp_trace_free_waits(p);
+    zp_trace_free_any(p);
   }
   for (int32_t i = 0; i < j->gaps; i++) {
     free(j->gap[i].late);
@@ -240,6 +232,7 @@ static void clean(judge *j)
   free(j->gap);
   free(j->p);
   free(j->ready);
+  free(j->senders);
   free(j->table);
   free(j->all);
   free(j);

@@ -34,8 +34,13 @@ typedef struct group {
   int32_t reported; /* a mismatch in it was reported */
   int32_t named;    /* a trace lists all members */
   int64_t index;    /* its index in judge.all */
-  inst *ahead;      /* [aheads] sends matched with a receive whose source was only assumed */
-  int32_t aheads, ahead_cap;
+  inst *ahead;      /* sends matched with a receive whose source was only assumed: from ahead_first
+                       to aheads - 1 */
+  int32_t ahead_first, aheads, ahead_cap;
+  int32_t senders;    /* of a pair: live waits of its place 0 */
+  int32_t candidate;  /* it is in its sender's list */
+  int32_t *last_wait; /* [size] 1 + the last of the rank's waits here; 0: none; NULL: all 0 */
+  int32_t *queue;     /* [size] 1 + the rank's any_queue of this group; 0: none; NULL: all 0 */
 } group;
 
 typedef struct member { /* the group and place that a file's group or definition refers to */
@@ -53,29 +58,44 @@ typedef struct gap {
   int32_t *early, n_early; /* the places that entered it, if they are the minority */
 } gap;
 
+/* A rank waits for operation i of g, which it entered at `record`. */
 typedef struct wait {
   group *g;
   int64_t i, record;
-  int32_t async;
+  int32_t place, async, live; /* live 0: it is detached, or has ended */
+  int32_t prev, next;         /* of the rank's waits; -1 */
+  int32_t later;              /* the rank's next wait in the group, after the last one the first */
 } wait;
 
 /* A receive from any source, until the trace records the source. */
 typedef struct any {
-  member m;
+  member m; /* g NULL: its source is known */
   zp_trace_sig sig;
   int64_t record;
-  int32_t assumed; /* it is matched with an assumed sender */
+  int32_t assumed;    /* it is matched with an assumed sender */
+  int32_t prev, next; /* in its any_queue's list of the same `assumed`; -1 */
 } any;
+
+/* One rank's receives from any source in one group whose source is not known, by `assumed`. */
+typedef struct any_queue {
+  int32_t first[2], last[2]; /* -1: none */
+} any_queue;
 
 typedef struct player {
   zp_trace_reader reader;
   member *group; /* [groups] by the file's number */
   member *link;  /* [links] of definitions */
-  wait *wait;
-  wait *detached; /* [n_detached] asynchronous operations for which it stopped waiting */
-  any *any;       /* [anys] */
-  int32_t anys, any_cap;
-  int32_t groups, links, links_cap, waits, waits_cap, n_detached, detached_cap;
+  wait *wait;    /* [waits_cap], of which `waits` are live, in a list */
+  int32_t waits, waits_cap, first_wait, last_wait;
+  int32_t unused_wait; /* 1 + the first of those not in use, linked by `later`; 0: none */
+  void *detached;      /* a tree of asynchronous operations for which it stopped waiting */
+  any *any;            /* [anys] by record, of which any_open have no known source */
+  int32_t anys, any_cap, any_open;
+  any_queue *queue; /* [queues] */
+  int32_t queues, queues_cap;
+  group **candidate; /* [candidates] pairs in which it waits for a receiver */
+  int32_t candidates, candidates_cap;
+  int32_t groups, links, links_cap;
   int32_t in_call, blocked, behind, mark, next;
   int64_t step, joins;
 } player;
@@ -92,6 +112,9 @@ typedef struct judge {
   group **table; /* by key, open addressing; [cap] */
   group **all;
   int64_t groups, cap;
+  uint64_t seed;     /* of the table's hash */
+  int64_t searched;  /* members that were searched for repetitions */
+  uint64_t *senders; /* [(world + 63) / 64] bit r: rank r has candidates */
   int64_t records, unjudged, stalls, mismatches, cycles, warnings;
   int64_t first_round, first_cycle;
   gap *gap;
@@ -110,16 +133,31 @@ member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *s
 void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x);
 /* any_source.c: a rank enters a receive from any source; the trace records the source of one; the
  * judge assumes that one receives from the sender of g (returns 1 if there was one). */
-void zp_trace_from_any(player *p, member m, const zp_trace_sig *sig, int64_t record);
+void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record);
 void zp_trace_source(judge *j, player *p, int64_t record, int32_t place);
 int zp_trace_assume_source(judge *j, group *g);
+/* Notes that the rank p, the sender of g, waits for a receiver. */
+void zp_trace_add_candidate(judge *j, player *p, group *g);
+/* Assumes all sources that it can, for the waiting senders by rank. Returns 1 if there was one. */
+int zp_trace_assume_sources(judge *j);
+void zp_trace_free_any(player *p);
 /* From now on, no rank waits for this place of g. */
 void zp_trace_drop_member(judge *j, group *g, int32_t place);
-void zp_trace_add_wait(player *p, wait w);
 /* Whether members that are waited for have not entered operation i. */
 int zp_trace_is_open(group *g, int64_t i);
-/* Removes wait w of a rank, which becomes ready if that was its last one. */
-void zp_trace_end_wait(judge *j, player *p, int32_t w);
+
+/* waits.c: the rank waits for the last operation of m that it entered. */
+void zp_trace_add_wait(judge *j, player *p, member m, int64_t record, int32_t async);
+/* Operation i of g is complete: ends the wait of the rank at `place`, which becomes ready if that
+ * was its last one. Operations of a group complete in order. */
+void zp_trace_end_waits(judge *j, group *g, int32_t place, int64_t i);
+/* A rank stops waiting for wait w; it waits again for the operation of a record, if it is open. */
+void zp_trace_detach(judge *j, player *p, int32_t w);
+void zp_trace_wait_again(judge *j, player *p, int64_t record);
+/* The rank's first wait, the one after w, which may have ended since; -1: none. */
+int32_t zp_trace_first_wait(const player *p);
+int32_t zp_trace_next_wait(const player *p, int32_t w);
+void zp_trace_free_waits(player *p);
 /* Returns the rank at a place, or -1. */
 int32_t zp_trace_rank_at(const group *g, int32_t place);
 inst *zp_trace_inst(group *g, int64_t i);

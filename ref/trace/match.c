@@ -3,24 +3,18 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "judge.h"
 
 enum { TEXT = 160, WHERE = 560 };
 /* Limits that hold for files of any size: members of all groups (128 groups of the largest world);
- * the ids of groups in a file. */
-enum { SPARE_MEMBERS = 1 << 24, SPARE_IDS = 1024 };
-
-static uint64_t hash(const char *s)
-{
-  uint64_t h = 14695981039346656037u;
-  for (; *s; s++) h = (h ^ (uint8_t)*s) * 1099511628211u;
-  return h ^ h >> 29;
-}
+ * the ids of groups in a file; members that are searched for repetitions. */
+enum { SPARE_MEMBERS = 1 << 24, SPARE_IDS = 1024, SEARCHED = 1 << 28, SEARCHED_A_BYTE = 64 };
 
 static group **slot(judge *j, const char *key)
 {
-  int64_t i = (int64_t)(hash(key) % (uint64_t)j->cap);
+  int64_t i = (int64_t)(XXH3_64bits_withSeed(key, strlen(key), j->seed) % (uint64_t)j->cap);
   while (j->table[i] != NULL && strcmp(j->table[i]->key, key) != 0) i = (i + 1) % j->cap;
   return &j->table[i];
 }
@@ -67,9 +61,13 @@ static int32_t listed_rank(const zp_trace_item *item, int32_t place)
 static int32_t listed_index(const zp_trace_item *item, int32_t rank)
 {
   int32_t place = 0;
-  for (int32_t i = 0; i < item->runs; i++)
-    for (int32_t k = 0; k < item->run[i].length; k++, place++)
-      if (item->run[i].first + k * item->run[i].stride == rank) return place;
+  for (int32_t i = 0; i < item->runs; i++) {
+    const zp_trace_run *run = &item->run[i];
+    const int32_t far = rank - run->first, stride = run->stride;
+    const int32_t k = stride != 0 ? far / stride : 0;
+    if (k >= 0 && k < run->length && k * stride == far) return place + k;
+    place += run->length;
+  }
   return -1;
 }
 
@@ -78,6 +76,9 @@ static int32_t repeated_rank(judge *j, const zp_trace_item *item)
 {
   /* a single run, which recorders write for most groups, needs no table */
   if (item->runs == 1 && (item->run->stride != 0 || item->size == 1)) return -1;
+  /* a few bytes of a file can name many members, again and again */
+  j->searched += j->world;
+  if (j->searched > SEARCHED + SEARCHED_A_BYTE * j->bytes) return -1;
   uint8_t *seen = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, 1);
   int32_t found = -1;
   for (int32_t i = 0; i < item->runs && found < 0; i++)
@@ -301,43 +302,16 @@ void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x)
   if (!same(&x->sig, &x->odd)) report_mismatch(j, g, i, x);
 }
 
-void zp_trace_end_wait(judge *j, player *p, int32_t w)
-{
-  p->wait[w] = p->wait[--p->waits];
-  if (p->waits == 0 && p->blocked) {
-    p->blocked = 0;
-    j->ready[j->n_ready++] = p->reader.rank;
-  }
-}
-
 static void complete(judge *j, group *g, int64_t i)
 {
   inst *x = zp_trace_inst(g, i);
   if (x->n_odd > 0) report_mismatch(j, g, i, x);
-  for (int32_t q = 0; q < g->size; q++) {
-    if (g->rank[q] < 0 || g->pos[q] <= i) continue;
-    player *p = &j->p[g->rank[q]];
-    for (int32_t w = 0; w < p->waits; w++)
-      if (p->wait[w].g == g && p->wait[w].i == i) {
-        zp_trace_end_wait(j, p, w);
-        break;
-      }
-  }
+  for (int32_t q = 0; q < g->size; q++)
+    if (g->rank[q] >= 0 && g->pos[q] > i) zp_trace_end_waits(j, g, q, i);
   while (g->count > 0 && zp_trace_inst(g, g->base)->need == 0) {
     g->base++;
     g->count--;
   }
-}
-
-void zp_trace_add_wait(player *p, wait w)
-{
-  if (p->waits == p->waits_cap) {
-    const int32_t n = p->waits_cap ? 2 * p->waits_cap : 2;
-    p->wait =
-        zp_trace_grow(p->reader.failure, p->wait, (size_t)p->waits_cap, (size_t)n, sizeof *p->wait);
-    p->waits_cap = n;
-  }
-  p->wait[p->waits++] = w;
 }
 
 int zp_trace_is_open(group *g, int64_t i)

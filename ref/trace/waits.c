@@ -1,0 +1,154 @@
+/* The operations that a rank waits for: a list for each rank, in the order in which it entered
+ * them, and a queue for each rank and group. The operations of a group complete in order, so that
+ * each step here takes constant time, however many a grouped call leaves open. */
+#define _GNU_SOURCE
+#include <search.h>
+#include <stdlib.h>
+
+#include "judge.h"
+
+/* ---- The rank's list ------------------------------------------------------------------------- */
+
+static void link_wait(judge *j, player *p, int32_t w)
+{
+  p->wait[w].live = 1;
+  p->wait[w].next = -1;
+  p->wait[w].prev = p->waits > 0 ? p->last_wait : -1;
+  if (p->waits++ > 0) p->wait[p->last_wait].next = w;
+  else p->first_wait = w;
+  p->last_wait = w;
+  if (p->wait[w].g->parent == NULL || p->wait[w].place != 0) return;
+  p->wait[w].g->senders++;
+  zp_trace_add_candidate(j, p, p->wait[w].g);
+}
+
+/* Leaves next as it is, for zp_trace_next_wait. */
+static void unlink_wait(player *p, int32_t w)
+{
+  const wait *x = &p->wait[w];
+  if (x->prev >= 0) p->wait[x->prev].next = x->next;
+  else p->first_wait = x->next;
+  if (x->next >= 0) p->wait[x->next].prev = x->prev;
+  else p->last_wait = x->prev;
+  p->wait[w].live = 0;
+  x->g->senders -= x->g->parent != NULL && x->place == 0;
+  p->waits--;
+}
+
+int32_t zp_trace_first_wait(const player *p)
+{
+  return p->waits > 0 ? p->first_wait : -1;
+}
+
+int32_t zp_trace_next_wait(const player *p, int32_t w)
+{
+  do w = p->wait[w].next;
+  while (w >= 0 && !p->wait[w].live);
+  return w;
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------- */
+
+/* An unused element of p->wait. */
+static int32_t new_wait(player *p)
+{
+  if (p->unused_wait == 0) {
+    const int32_t have = p->waits_cap, n = have ? 2 * have : 2;
+    p->wait = zp_trace_grow(p->reader.failure, p->wait, (size_t)have, (size_t)n, sizeof *p->wait);
+    for (int32_t w = have; w < n; w++) p->wait[w].later = w + 1 < n ? w + 2 : 0;
+    p->unused_wait = have + 1;
+    p->waits_cap = n;
+  }
+  const int32_t w = p->unused_wait - 1;
+  p->unused_wait = p->wait[w].later;
+  return w;
+}
+
+void zp_trace_add_wait(judge *j, player *p, member m, int64_t record, int32_t async)
+{
+  group *g = m.g;
+  if (g->last_wait == NULL)
+    g->last_wait = zp_trace_grow(p->reader.failure, NULL, 0, (size_t)g->size, sizeof *g->last_wait);
+  const int32_t w = new_wait(p), last = g->last_wait[m.place] - 1;
+  p->wait[w] =
+      (wait){.g = g, .i = g->pos[m.place] - 1, .record = record, .place = m.place, .async = async};
+  /* a ring: the last element's `later` is the first */
+  p->wait[w].later = last < 0 ? w : p->wait[last].later;
+  if (last >= 0) p->wait[last].later = w;
+  g->last_wait[m.place] = w + 1;
+  link_wait(j, p, w);
+}
+
+static void end_wait(judge *j, player *p, int32_t w)
+{
+  unlink_wait(p, w);
+  if (p->waits == 0 && p->blocked) {
+    p->blocked = 0;
+    j->ready[j->n_ready++] = p->reader.rank;
+  }
+}
+
+typedef struct detached { /* in a tree, by record */
+  int64_t record;
+  int32_t wait;
+} detached;
+
+static int by_record(const void *a, const void *b)
+{
+  const detached *x = a, *y = b;
+  return x->record < y->record ? -1 : x->record > y->record;
+}
+
+/* Takes the element of a record out of the tree; its wait, or -1. */
+static int32_t reattach(player *p, int64_t record)
+{
+  const detached key = {record, -1};
+  detached *const *found = tfind(&key, &p->detached, by_record), *d;
+  if (found == NULL) return -1;
+  d = *found;
+  const int32_t w = d->wait;
+  tdelete(&key, &p->detached, by_record);
+  free(d);
+  return w;
+}
+
+void zp_trace_end_waits(judge *j, group *g, int32_t place, int64_t i)
+{
+  if (g->last_wait == NULL || g->last_wait[place] == 0) return;
+  player *p = &j->p[g->rank[place]];
+  const int32_t last = g->last_wait[place] - 1, w = p->wait[last].later;
+  if (p->wait[w].i != i) return;
+  if (p->wait[w].live) end_wait(j, p, w);
+  else (void)reattach(p, p->wait[w].record);
+  if (w == last) g->last_wait[place] = 0;
+  else p->wait[last].later = p->wait[w].later;
+  p->wait[w].later = p->unused_wait;
+  p->unused_wait = w + 1;
+}
+
+/* ---- Asynchronous operations for which the rank stopped waiting ------------------------------ */
+
+void zp_trace_detach(judge *j, player *p, int32_t w)
+{
+  detached *d = zp_trace_grow(&j->failure, NULL, 0, 1, sizeof *d);
+  *d = (detached){p->wait[w].record, w};
+  if (tsearch(d, &p->detached, by_record) == NULL) {
+    free(d);
+    zp_trace_fail(&j->failure, ZP_E_MEMORY, "no memory for %zu bytes.", sizeof *d);
+  }
+  end_wait(j, p, w);
+}
+
+void zp_trace_wait_again(judge *j, player *p, int64_t record)
+{
+  const int32_t w = reattach(p, record);
+  if (w < 0) return; /* it is complete, or the rank waits for it already */
+  p->wait[w].async = 0;
+  link_wait(j, p, w);
+}
+
+void zp_trace_free_waits(player *p)
+{
+  tdestroy(p->detached, free);
+  free(p->wait);
+}
