@@ -7,16 +7,26 @@
  *
  * A save is prepared in DIR/step-N.tmp and becomes current by one rename of LATEST, after
  * everything else is on disk: a crash at any moment leaves the older checkpoint current (CKPT-2).
- * The checkpoint before the current one is kept, older ones that LATEST knew are removed. When
- * DIR/step-N is taken already, the folder is called step-N.1, step-N.2 ….
+ * The checkpoint before the current one is kept; interrupted saves, and published ones that LATEST
+ * does not name, are removed. When DIR/step-N is taken already, the folder is called step-N.1,
+ * step-N.2 ….
  *
  * Records speak of (entry, copy, offset), never of ranks, shards or buckets; what was cut in one
  * way is read in any other: another pp, dp, stage, bucket or precision (CKPT-3). Entries are
  * matched by name. All uses of a tied key share one copy, filed under the first of them.
  *
  * Everything read is checked: lengths, XXH3-128 checksums of manifest and data, ranges, coverage. A
- * file that is truncated, altered, missing or not ours is refused, by name (CKPT-4). Processes of
- * one job need one file system. spec: CKPT-1 … CKPT-5 */
+ * file that is truncated, altered, missing or not ours is refused, by name (CKPT-4). Links below
+ * DIR are not followed. Processes of one job need one file system.
+ *
+ * One job at a time saves to DIR: each rank holds the lock of its record in DIR/LOCK from
+ * zp_ckpt_writer_open to zp_ckpt_writer_close; a second job is refused with the holder's host and
+ * pid (CKPT-7). The locks are byte-range locks (fcntl, F_OFD_SETLK), which end with their process
+ * and exclude processes of other machines where the file system passes them to its server: NFSv4
+ * does; NFSv3 does with rpc.statd running on client and server, but not if mounted with nolock or
+ * local_lock=posix|all, which restrict locks to one machine; Lustre needs the mount option flock.
+ * After a client machine fails, NFSv4 holds its locks until the lease ends (90 s by default).
+ * spec: CKPT-1 … CKPT-7 */
 #ifndef ZP_ENGINE_CHECKPOINT_H
 #define ZP_ENGINE_CHECKPOINT_H
 

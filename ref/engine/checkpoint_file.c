@@ -18,11 +18,51 @@ int zp_ckpt_path(char path[ZP_CKPT_PATH], const char *dir, const char *name, zp_
                  ZP_CKPT_PATH, dir);
 }
 
-int zp_ckpt_errno(zp_error *err, const char *what, const char *path)
+int zp_ckpt_errno(zp_error *err, const char *what, const char *dir, const char *name)
 {
   const int e = errno;
-  return zp_fail(err, ZP_E_FILE, -1, "cannot %s %s: %s", what, path, strerror(e));
+  return zp_fail(err, ZP_E_FILE, -1, "cannot %s %s%s%s: %s%s", what, dir, name[0] ? "/" : "", name,
+                 strerror(e), e == ELOOP ? "; links in a checkpoint are not followed" : "");
 }
+
+/* ---- Folders --------------------------------------------------------------------------------- */
+
+int zp_ckpt_dir_open(zp_ckpt_dir *d, const char *path, zp_error *err)
+{
+  d->fd = -1;
+  if (snprintf(d->path, ZP_CKPT_PATH, "%s", path) >= ZP_CKPT_PATH)
+    return zp_ckpt_path(d->path, path, "", err);
+  d->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return d->fd < 0 ? zp_ckpt_errno(err, "open the folder", path, "") : 0;
+}
+
+int zp_ckpt_dir_open_in(zp_ckpt_dir *d, const zp_ckpt_dir *parent, const char *name, zp_error *err)
+{
+  struct stat s;
+  d->fd = -1;
+  if (zp_ckpt_path(d->path, parent->path, name, err)) return err->status;
+  d->fd = openat(parent->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (d->fd >= 0) return 0;
+  if (fstatat(parent->fd, name, &s, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (S_ISLNK(s.st_mode)) errno = ELOOP; /* Linux reports ENOTDIR */
+    else if (!S_ISDIR(s.st_mode)) errno = ENOTDIR;
+  }
+  return zp_ckpt_errno(err, "open the folder", d->path, "");
+}
+
+void zp_ckpt_dir_close(zp_ckpt_dir *d)
+{
+  if (d->fd >= 0) close(d->fd);
+  d->fd = -1;
+}
+
+int zp_ckpt_sync_dir(const zp_ckpt_dir *d, zp_error *err)
+{
+  if (fsync(d->fd) == 0 || errno == EINVAL) return 0; /* some file systems cannot, and need not */
+  return zp_ckpt_errno(err, "sync the folder", d->path, "");
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 /* Writes all n bytes. */
 static int write_all(int fd, const char *at, size_t n)
@@ -37,43 +77,40 @@ static int write_all(int fd, const char *at, size_t n)
   return 0;
 }
 
-int zp_ckpt_write_file(const char *path, const char *text, size_t n, zp_error *err)
+int zp_ckpt_create(const zp_ckpt_dir *d, const char *name, zp_error *err)
 {
-  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+  const int fd =
+      openat(d->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  if (fd < 0) zp_ckpt_errno(err, "create", d->path, name);
+  return fd;
+}
+
+int zp_ckpt_write_file(const zp_ckpt_dir *d, const char *name, const char *text, size_t n,
+                       zp_error *err)
+{
+  const int fd = zp_ckpt_create(d, name, err);
   int bad;
-  if (fd < 0) return zp_ckpt_errno(err, "create", path);
+  if (fd < 0) return err->status;
   bad = write_all(fd, text, n) || fsync(fd);
-  if (bad) zp_ckpt_errno(err, "write", path);
-  if (close(fd) && !bad) return zp_ckpt_errno(err, "write", path);
+  if (bad) zp_ckpt_errno(err, "write", d->path, name);
+  if (close(fd) && !bad) return zp_ckpt_errno(err, "write", d->path, name);
   return bad ? ZP_E_FILE : 0;
 }
 
-int zp_ckpt_sync_dir(const char *path, zp_error *err)
-{
-  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  int bad;
-  if (fd < 0) return zp_ckpt_errno(err, "open the folder", path);
-  bad = fsync(fd) && errno != EINVAL; /* some file systems cannot, and need not */
-  if (bad) zp_ckpt_errno(err, "sync the folder", path);
-  close(fd);
-  return bad ? ZP_E_FILE : 0;
-}
-
-/* Opens a regular file for reading, never a link or a pipe; its length in *bytes. -1 after *err. */
-static int open_regular(const char *path, int64_t *bytes, zp_error *err)
+int zp_ckpt_open_regular(const zp_ckpt_dir *d, const char *name, int64_t *bytes, zp_error *err)
 {
   struct stat s;
-  const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) {
-    zp_ckpt_errno(err, "open", path);
+    zp_ckpt_errno(err, "open", d->path, name);
     return -1;
   }
   if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) {
     *bytes = s.st_size;
     return fd;
   }
-  zp_fail(err, ZP_E_FILE, -1, "%s is not a regular file; restore it from a copy of the checkpoint",
-          path);
+  zp_fail(err, ZP_E_FILE, -1,
+          "%s/%s is not a regular file; restore it from a copy of the checkpoint", d->path, name);
   close(fd);
   return -1;
 }
@@ -91,19 +128,20 @@ static int64_t read_some(int fd, char *to, int64_t n)
   return got;
 }
 
-char *zp_ckpt_read_file(const char *path, int64_t max, int64_t *n, zp_error *err)
+char *zp_ckpt_read_file(const zp_ckpt_dir *d, const char *name, int64_t max, int64_t *n,
+                        zp_error *err)
 {
   int64_t bytes = 0;
-  const int fd = open_regular(path, &bytes, err);
+  const int fd = zp_ckpt_open_regular(d, name, &bytes, err);
   char *text = NULL;
   if (fd < 0) return NULL;
   if (bytes > max)
-    zp_fail(err, ZP_E_FILE, -1, "%s is %lld bytes long, which no file of a checkpoint is", path,
-            (long long)bytes);
+    zp_fail(err, ZP_E_FILE, -1, "%s/%s is %lld bytes long, which no file of a checkpoint is",
+            d->path, name, (long long)bytes);
   else if (!(text = malloc((size_t)bytes + 1)))
-    zp_fail(err, ZP_E_MEMORY, -1, "no memory to read %s", path);
+    zp_fail(err, ZP_E_MEMORY, -1, "no memory to read %s/%s", d->path, name);
   else if (read_some(fd, text, bytes) != bytes) {
-    zp_ckpt_errno(err, "read", path);
+    zp_ckpt_errno(err, "read", d->path, name);
     free(text);
     text = NULL;
   }
@@ -125,26 +163,28 @@ void zp_ckpt_hash(const void *data, size_t n, char hex[ZP_CKPT_HEX])
   zp_ckpt_hex(h.high64, h.low64, hex);
 }
 
-int zp_ckpt_hash_file(const char *path, int64_t bytes, char hex[ZP_CKPT_HEX], zp_error *err)
+int zp_ckpt_hash_file(const zp_ckpt_dir *d, const char *name, int64_t bytes, char hex[ZP_CKPT_HEX],
+                      zp_error *err)
 {
   enum { BLOCK = 1 << 18 };
   int64_t there = 0, left;
-  const int fd = open_regular(path, &there, err);
+  const int fd = zp_ckpt_open_regular(d, name, &there, err);
   char *block = malloc(BLOCK);
   XXH3_state_t *state = XXH3_createState();
   int status = fd < 0 ? ZP_E_FILE : 0;
   if (!status && (!block || !state))
-    status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to read %s", path);
+    status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to read %s/%s", d->path, name);
   if (!status && there != bytes)
-    status = zp_fail(err, ZP_E_FILE, -1,
-                     "%s is %lld bytes long instead of %lld: it is %s; restore it from a copy or "
-                     "load another checkpoint (CKPT-4)",
-                     path, (long long)there, (long long)bytes,
-                     there < bytes ? "truncated" : "not the file that was saved");
+    status =
+        zp_fail(err, ZP_E_FILE, -1,
+                "%s/%s is %lld bytes long instead of %lld: it is %s; restore it from a copy or "
+                "load another checkpoint (CKPT-4)",
+                d->path, name, (long long)there, (long long)bytes,
+                there < bytes ? "truncated" : "not the file that was saved");
   if (!status) XXH3_128bits_reset(state);
   for (left = bytes; !status && left > 0;) {
     const int64_t n = read_some(fd, block, left < BLOCK ? left : BLOCK);
-    if (n <= 0) status = zp_ckpt_errno(err, "read", path);
+    if (n <= 0) status = zp_ckpt_errno(err, "read", d->path, name);
     else XXH3_128bits_update(state, block, (size_t)n);
     left -= n;
   }

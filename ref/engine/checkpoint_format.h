@@ -22,19 +22,40 @@ enum {
 /* dir/name into path; 0, or a negative status when it is too long. */
 int zp_ckpt_path(char path[ZP_CKPT_PATH], const char *dir, const char *name, zp_error *err);
 
-/* "cannot WHAT PATH: reason": a failed system call. Returns ZP_E_FILE. */
-int zp_ckpt_errno(zp_error *err, const char *what, const char *path);
+/* "cannot WHAT DIR/NAME: reason": a failed system call; name may be "". Returns ZP_E_FILE. */
+int zp_ckpt_errno(zp_error *err, const char *what, const char *dir, const char *name);
+
+/* An open folder: stays the same one if its name is given to another. spec: CKPT-4 */
+typedef struct zp_ckpt_dir {
+  int fd; /* or -1 */
+  char path[ZP_CKPT_PATH];
+} zp_ckpt_dir;
+
+/* Opens the folder that the caller's user named, through links; or the one in a folder, which must
+ * not be a link. 0, or a negative status, then there is nothing to close. spec: CKPT-4 */
+int zp_ckpt_dir_open(zp_ckpt_dir *d, const char *path, zp_error *err);
+int zp_ckpt_dir_open_in(zp_ckpt_dir *d, const zp_ckpt_dir *parent, const char *name, zp_error *err);
+void zp_ckpt_dir_close(zp_ckpt_dir *d);
+int zp_ckpt_sync_dir(const zp_ckpt_dir *d, zp_error *err);
+
+/* Creates or truncates a file in the folder; -1 after *err. */
+int zp_ckpt_create(const zp_ckpt_dir *d, const char *name, zp_error *err);
 
 /* Writes a whole file and waits for the disk; 0, or a negative status. */
-int zp_ckpt_write_file(const char *path, const char *text, size_t n, zp_error *err);
-int zp_ckpt_sync_dir(const char *path, zp_error *err);
+int zp_ckpt_write_file(const zp_ckpt_dir *d, const char *name, const char *text, size_t n,
+                       zp_error *err);
 
-/* Reads a regular file of at most `max` bytes; malloc'ed with a zero behind it. NULL after *err. */
-char *zp_ckpt_read_file(const char *path, int64_t max, int64_t *n, zp_error *err);
+/* Opens a regular file for reading, never a link or a pipe; its length in *bytes. -1 after *err. */
+int zp_ckpt_open_regular(const zp_ckpt_dir *d, const char *name, int64_t *bytes, zp_error *err);
+
+/* Reads a regular file of at most `max` bytes; malloc'ed, zero-terminated. NULL after *err. */
+char *zp_ckpt_read_file(const zp_ckpt_dir *d, const char *name, int64_t max, int64_t *n,
+                        zp_error *err);
 
 /* Checksum of a buffer, of a file (which must be `bytes` long). */
 void zp_ckpt_hash(const void *data, size_t n, char hex[ZP_CKPT_HEX]);
-int zp_ckpt_hash_file(const char *path, int64_t bytes, char hex[ZP_CKPT_HEX], zp_error *err);
+int zp_ckpt_hash_file(const zp_ckpt_dir *d, const char *name, int64_t bytes, char hex[ZP_CKPT_HEX],
+                      zp_error *err);
 void zp_ckpt_hex(uint64_t high, uint64_t low, char hex[ZP_CKPT_HEX]);
 
 /* Little-endian integers of data files. */
@@ -55,8 +76,17 @@ typedef struct zp_ckpt_latest {
 } zp_ckpt_latest;
 
 /* Returns 1 if it was read, 0 if it does not exist, or a negative status. */
-int zp_ckpt_latest_read(const char *dir, zp_ckpt_latest *latest, zp_error *err);
+int zp_ckpt_latest_read(const zp_ckpt_dir *dir, zp_ckpt_latest *latest, zp_error *err);
 char *zp_ckpt_latest_text(const zp_ckpt_latest *latest); /* malloc'ed, NULL without memory */
+
+/* 1 if text is the name of a published checkpoint's folder: "step-12" or "step-12.3". */
+int zp_ckpt_is_folder(const char *text);
+
+/* ---- LOCK (checkpoint_lock.c) ---------------------------------------------------------------- */
+
+/* Locks rank's part of the checkpoints in dir until the descriptor is closed or the process ends;
+ * -1 after *err, which names the holder's host and process. spec: CKPT-7 */
+int zp_ckpt_lock(const zp_ckpt_dir *dir, int32_t rank, zp_error *err);
 
 /* ---- Manifest (checkpoint_manifest.c) -------------------------------------------------------- */
 
@@ -98,7 +128,7 @@ char *zp_ckpt_manifest_text(const zp_ckpt_model *model, json_t *state, const cha
                             json_t *files, char checksum[ZP_CKPT_HEX]);
 
 /* Reads and checks folder/manifest.json; 0, or a negative status, then there is nothing to free. */
-int zp_ckpt_manifest_read(const char *folder, zp_ckpt_manifest *m, zp_error *err);
+int zp_ckpt_manifest_read(const zp_ckpt_dir *folder, zp_ckpt_manifest *m, zp_error *err);
 void zp_ckpt_manifest_free(zp_ckpt_manifest *m);
 
 #endif

@@ -1,6 +1,7 @@
 /* DIR/LATEST: four lines, the last one the checksum of the others. spec: CKPT-2, CKPT-4 */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,7 @@ char *zp_ckpt_latest_text(const zp_ckpt_latest *l)
   return text;
 }
 
-/* "step-12" or "step-12.3". */
-static int is_folder(const char *name)
+int zp_ckpt_is_folder(const char *name)
 {
   const char *dot = strchr(name, '.');
   char base[64];
@@ -45,28 +45,25 @@ static int parse(const char *text, zp_ckpt_latest *l)
              l->checksum, l->previous, hex) != 4)
     return -1;
   if (strcmp(l->previous, "-") == 0) l->previous[0] = 0;
-  else if (!is_folder(l->previous)) return -1;
-  if (!is_folder(l->current)) return -1;
+  else if (!zp_ckpt_is_folder(l->previous)) return -1;
+  if (!zp_ckpt_is_folder(l->current)) return -1;
   char *again = zp_ckpt_latest_text(l);
   const int same = again && strcmp(again, text) == 0;
   free(again);
   return same ? 0 : -1;
 }
 
-int zp_ckpt_latest_read(const char *dir, zp_ckpt_latest *l, zp_error *err)
+int zp_ckpt_latest_read(const zp_ckpt_dir *dir, zp_ckpt_latest *l, zp_error *err)
 {
-  char path[ZP_CKPT_PATH];
   int64_t n;
-  const int status = zp_ckpt_path(path, dir, "LATEST", err);
-  if (status) return status;
-  if (access(path, F_OK) && errno == ENOENT) return 0;
-  char *text = zp_ckpt_read_file(path, LONGEST, &n, err);
+  if (faccessat(dir->fd, "LATEST", F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT) return 0;
+  char *text = zp_ckpt_read_file(dir, "LATEST", LONGEST, &n, err);
   if (!text) return err->status;
   const int bad = strlen(text) != (size_t)n || parse(text, l);
   free(text);
   if (!bad) return 1;
   return zp_fail(err, ZP_E_FILE, -1,
-                 "%s is damaged or not zeroproof's; the checkpoints beside it may be whole: name "
-                 "one of them itself, such as %s/step-N (CKPT-4)",
-                 path, dir);
+                 "%s/LATEST is damaged or not zeroproof's; the checkpoints beside it may be whole: "
+                 "name one of them itself, such as %s/step-N (CKPT-4)",
+                 dir->path, dir->path);
 }

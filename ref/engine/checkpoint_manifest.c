@@ -232,15 +232,15 @@ static int parse_document(const char *path, zp_ckpt_manifest *m, zp_error *err)
   return 0;
 }
 
-int zp_ckpt_manifest_read(const char *folder, zp_ckpt_manifest *m, zp_error *err)
+int zp_ckpt_manifest_read(const zp_ckpt_dir *folder, zp_ckpt_manifest *m, zp_error *err)
 {
   char path[ZP_CKPT_PATH];
   int64_t n = 0;
   json_error_t why;
-  int status = zp_ckpt_path(path, folder, "manifest.json", err);
+  int status = zp_ckpt_path(path, folder->path, "manifest.json", err);
   memset(m, 0, sizeof *m);
   if (status) return status;
-  char *text = zp_ckpt_read_file(path, ZP_CKPT_TEXT_MAX, &n, err);
+  char *text = zp_ckpt_read_file(folder, "manifest.json", ZP_CKPT_TEXT_MAX, &n, err);
   if (!text) return err->status;
   if (check_text(text, n, m))
     status = zp_fail(err, ZP_E_FILE, -1,

@@ -20,7 +20,7 @@ typedef struct record {
 } record;
 
 struct zp_ckpt_reader {
-  char folder[ZP_CKPT_PATH];
+  zp_ckpt_dir folder;
   zp_ckpt_manifest m;
   int32_t *entry_of; /* [cfg->n_params] the saved entry that holds entry j's values */
   record *record;    /* sorted by (entry, tp, ep, what, offset) */
@@ -100,14 +100,12 @@ static int read_at(int fd, void *to, int64_t n, int64_t at)
 /* Makes file f the open one. */
 static int use_file(zp_ckpt_reader *r, int32_t f, zp_error *err)
 {
-  char path[ZP_CKPT_PATH];
+  int64_t bytes;
   if (r->fd >= 0 && r->fd_file == f) return 0;
   if (r->fd >= 0) close(r->fd);
-  r->fd = -1;
-  if (zp_ckpt_path(path, r->folder, r->m.file[f].name, err)) return err->status;
-  r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  r->fd = zp_ckpt_open_regular(&r->folder, r->m.file[f].name, &bytes, err);
   r->fd_file = f;
-  return r->fd < 0 ? zp_ckpt_errno(err, "open", path) : 0;
+  return r->fd < 0 ? err->status : 0;
 }
 
 /* Walks through the records of file f, which has the right checksum. */
@@ -118,13 +116,15 @@ static int index_file(zp_ckpt_reader *r, int32_t f, zp_error *err)
   int64_t at = ZP_CKPT_HEAD;
   int status = use_file(r, f, err);
   if (status) return status;
-  if (read_at(r->fd, head, ZP_CKPT_HEAD, 0)) return zp_ckpt_errno(err, "read", file->name);
+  if (read_at(r->fd, head, ZP_CKPT_HEAD, 0))
+    return zp_ckpt_errno(err, "read", r->folder.path, file->name);
   if (memcmp(head, ZP_CKPT_MAGIC, 8) != 0 ||
       (int64_t)zp_ckpt_get_le(head + 8, 8) != strtoll(file->name + 5, NULL, 10))
     goto foreign;
   while (at < file->bytes) {
     if (file->bytes - at < ZP_CKPT_RECORD) goto foreign;
-    if (read_at(r->fd, head, ZP_CKPT_RECORD, at)) return zp_ckpt_errno(err, "read", file->name);
+    if (read_at(r->fd, head, ZP_CKPT_RECORD, at))
+      return zp_ckpt_errno(err, "read", r->folder.path, file->name);
     at += ZP_CKPT_RECORD;
     const record k = {(int32_t)zp_ckpt_get_le(head, 4),
                       (int32_t)zp_ckpt_get_le(head + 4, 4),
@@ -144,20 +144,19 @@ foreign:
   return zp_fail(err, ZP_E_FILE, -1,
                  "%s/%s has something at byte %lld that is no record of this "
                  "checkpoint: %s",
-                 r->folder, file->name, (long long)at, advice);
+                 r->folder.path, file->name, (long long)at, advice);
 }
 
 /* All data files: length, checksum, records. CKPT-4 */
 static int index_all(zp_ckpt_reader *r, zp_error *err)
 {
-  char path[ZP_CKPT_PATH], hex[ZP_CKPT_HEX];
+  char hex[ZP_CKPT_HEX];
   for (int32_t f = 0; f < r->m.n_files; f++) {
     const zp_ckpt_file *file = &r->m.file[f];
-    if (zp_ckpt_path(path, r->folder, file->name, err)) return err->status;
-    if (zp_ckpt_hash_file(path, file->bytes, hex, err)) return err->status;
+    if (zp_ckpt_hash_file(&r->folder, file->name, file->bytes, hex, err)) return err->status;
     if (strcmp(hex, file->checksum) != 0)
-      return zp_fail(err, ZP_E_FILE, -1, "%s is damaged: its checksum is %s instead of %s; %s",
-                     path, hex, file->checksum, advice);
+      return zp_fail(err, ZP_E_FILE, -1, "%s/%s is damaged: its checksum is %s instead of %s; %s",
+                     r->folder.path, file->name, hex, file->checksum, advice);
     if (index_file(r, f, err)) return err->status;
   }
   if (r->n_records > 0) qsort(r->record, (size_t)r->n_records, sizeof *r->record, by_position);
@@ -193,7 +192,7 @@ static int check_coverage(const zp_ckpt_reader *r, zp_error *err)
         return zp_fail(err, ZP_E_FILE, -1,
                        "the checkpoint %s lacks elements of entry '%s' (%s, tp "
                        "%d, ep %d): %s",
-                       r->folder, e->name, zp_what_name(what), key.tp, key.ep, advice);
+                       r->folder.path, e->name, zp_what_name(what), key.tp, key.ep, advice);
       }
     }
   }
@@ -208,7 +207,7 @@ static int refuse_entry(const zp_ckpt_reader *r, const char *name, const char *f
   return zp_fail(err, ZP_E_REFUSED, -1,
                  "the checkpoint %s does not fit the model: entry '%s' has %s %lld there and %lld "
                  "here; use the model that was saved (CKPT-3)",
-                 r->folder, name, field, (long long)saved, (long long)wanted);
+                 r->folder.path, name, field, (long long)saved, (long long)wanted);
 }
 
 /* Entry j of the model against what was saved under its name. */
@@ -235,7 +234,7 @@ static json_t *name_table(const zp_ckpt_reader *r, zp_error *err)
   for (int32_t j = 0; table && j < r->m.n_entries; j++) {
     const char *name = r->m.entry[j].name;
     if (json_object_get(table, name)) {
-      zp_fail(err, ZP_E_FILE, -1, "the checkpoint %s has two entries '%s'", r->folder, name);
+      zp_fail(err, ZP_E_FILE, -1, "the checkpoint %s has two entries '%s'", r->folder.path, name);
       json_decref(table);
       return NULL;
     }
@@ -258,12 +257,12 @@ static int match_model(zp_ckpt_reader *r, const zp_ckpt_model *model, zp_error *
     return zp_fail(err, ZP_E_REFUSED, -1,
                    "the checkpoint %s has %d entries and the model has %d: "
                    "use the model that was saved (CKPT-3)",
-                   r->folder, r->m.n_entries, cfg->n_params);
+                   r->folder.path, r->m.n_entries, cfg->n_params);
   if (cfg->optgroups != r->m.state.groups)
     return zp_fail(err, ZP_E_REFUSED, -1,
                    "the checkpoint %s has %d optimizer groups and the "
                    "configuration has %d (CKPT-3)",
-                   r->folder, r->m.state.groups, cfg->optgroups);
+                   r->folder.path, r->m.state.groups, cfg->optgroups);
   json_t *table = name_table(r, err);
   if (!table) return err->status;
   r->entry_of = calloc((size_t)cfg->n_params + 1, sizeof *r->entry_of);
@@ -276,7 +275,7 @@ static int match_model(zp_ckpt_reader *r, const zp_ckpt_model *model, zp_error *
       status = zp_fail(err, ZP_E_REFUSED, -1,
                        "the checkpoint %s has no entry '%s': use the model "
                        "that was saved (CKPT-3)",
-                       r->folder, name);
+                       r->folder.path, name);
     else {
       const int32_t saved = (int32_t)json_integer_value(place);
       status = match(r, cfg, j, &r->m.entry[saved], err);
@@ -319,14 +318,14 @@ static int get_run(zp_ckpt_reader *r, int32_t param, int32_t tp, int32_t ep, int
       return zp_fail(err, ZP_E_FILE, -1,
                      "the checkpoint %s has no %s of entry '%s' (tp %d, ep %d) "
                      "at element %lld (CKPT-1)",
-                     r->folder, zp_what_name(what), r->m.entry[key.entry].name, tp, ep,
+                     r->folder.path, zp_what_name(what), r->m.entry[key.entry].name, tp, ep,
                      (long long)key.offset);
     const record *k = &r->record[i];
     const int64_t skip = key.offset - k->offset;
     const int64_t n = k->count - skip < count ? k->count - skip : count;
     if (use_file(r, k->file, err)) return err->status;
     if (read_at(r->fd, value, 4 * n, k->at + 4 * skip))
-      return zp_fail(err, ZP_E_FILE, -1, "%s/%s changed while it was being loaded", r->folder,
+      return zp_fail(err, ZP_E_FILE, -1, "%s/%s changed while it was being loaded", r->folder.path,
                      r->m.file[k->file].name);
     zp_ckpt_swap_f32(value, value, n);
     value += n;
@@ -351,7 +350,7 @@ static int state(void *ctx, zp_train_state *out, zp_error *err)
   if (invariant(r, err)) return err->status;
   if (out->groups != r->m.state.groups)
     return zp_fail(err, ZP_E_REFUSED, -1, "the checkpoint %s has %d optimizer groups, not %d",
-                   r->folder, r->m.state.groups, out->groups);
+                   r->folder.path, r->m.state.groups, out->groups);
   out->step = r->m.state.step;
   out->scaler = r->m.state.scaler;
   for (int32_t g = 0; g < out->groups; g++) out->optim[g] = r->m.state.optim[g];
@@ -360,35 +359,44 @@ static int state(void *ctx, zp_train_state *out, zp_error *err)
 
 /* ---- Open and close -------------------------------------------------------------------------- */
 
-/* The folder that dir means, and its manifest. */
-static int find_folder(const char *dir, char folder[ZP_CKPT_PATH], zp_ckpt_manifest *m,
+/* The checkpoint in the open folder `dir` that LATEST names, and its manifest. */
+static int find_latest(const zp_ckpt_dir *dir, zp_ckpt_dir *folder, zp_ckpt_manifest *m,
                        zp_error *err)
 {
   zp_ckpt_latest latest = {0};
-  int status = zp_ckpt_path(folder, dir, "manifest.json", err);
-  if (status) return status;
-  if (access(folder, F_OK) == 0) {
-    snprintf(folder, ZP_CKPT_PATH, "%s", dir);
-    return zp_ckpt_manifest_read(folder, m, err);
-  }
-  status = zp_ckpt_latest_read(dir, &latest, err);
+  int status = zp_ckpt_latest_read(dir, &latest, err);
   if (status < 0) return status;
   if (status == 0)
     return zp_fail(err, ZP_E_FILE, -1,
                    "%s holds no checkpoint: there is no LATEST and no "
                    "manifest.json in it; name the folder that was given to --save",
-                   dir);
-  if (zp_ckpt_path(folder, dir, latest.current, err)) return err->status;
-  status = zp_ckpt_manifest_read(folder, m, err);
+                   dir->path);
+  status = zp_ckpt_dir_open_in(folder, dir, latest.current, err);
+  if (!status) status = zp_ckpt_manifest_read(folder, m, err);
   if (!status && strcmp(m->checksum, latest.checksum) != 0) {
     status = zp_fail(err, ZP_E_FILE, -1,
                      "%s/manifest.json is not the one that %s/LATEST names: it "
                      "belongs to another checkpoint (CKPT-4)",
-                     folder, dir);
+                     folder->path, dir->path);
     zp_ckpt_manifest_free(m);
   }
   if (status && latest.previous[0])
-    zp_error_append(err, "; the previous checkpoint is %s/%s", dir, latest.previous);
+    zp_error_append(err, "; the previous checkpoint is %s/%s", dir->path, latest.previous);
+  return status;
+}
+
+/* The folder that dir means, and its manifest. After an error the caller still closes *folder. */
+static int find_folder(const char *dir, zp_ckpt_dir *folder, zp_ckpt_manifest *m, zp_error *err)
+{
+  zp_ckpt_dir above;
+  int status = zp_ckpt_dir_open(folder, dir, err);
+  if (status) return status;
+  if (faccessat(folder->fd, "manifest.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+    return zp_ckpt_manifest_read(folder, m, err);
+  above = *folder;
+  folder->fd = -1;
+  status = find_latest(&above, folder, m, err);
+  zp_ckpt_dir_close(&above);
   return status;
 }
 
@@ -398,8 +406,8 @@ int zp_ckpt_reader_open(zp_ckpt_reader **out, const char *dir, zp_ckpt_model mod
   zp_ckpt_reader *r = calloc(1, sizeof *r);
   if (!r) return zp_fail(err, ZP_E_MEMORY, -1, "no memory to load a checkpoint");
   r->fd = -1;
-  if (find_folder(dir, r->folder, &r->m, err) || match_model(r, &model, err) || index_all(r, err) ||
-      check_coverage(r, err) || invariant(r, err)) {
+  if (find_folder(dir, &r->folder, &r->m, err) || match_model(r, &model, err) ||
+      index_all(r, err) || check_coverage(r, err) || invariant(r, err)) {
     zp_ckpt_reader_close(r);
     return err->status;
   }
@@ -412,6 +420,7 @@ void zp_ckpt_reader_close(zp_ckpt_reader *r)
 {
   if (!r) return;
   if (r->fd >= 0) close(r->fd);
+  zp_ckpt_dir_close(&r->folder);
   zp_ckpt_manifest_free(&r->m);
   free(r->entry_of);
   free(r->record);
@@ -420,9 +429,11 @@ void zp_ckpt_reader_close(zp_ckpt_reader *r)
 
 int zp_ckpt_peek(const char *dir, int64_t *step, char **workload, zp_error *err)
 {
-  char folder[ZP_CKPT_PATH];
+  zp_ckpt_dir folder;
   zp_ckpt_manifest m;
-  if (find_folder(dir, folder, &m, err)) return err->status;
+  const int status = find_folder(dir, &folder, &m, err);
+  zp_ckpt_dir_close(&folder);
+  if (status) return status;
   char *words = strdup(m.workload);
   if (words) {
     *step = m.state.step;

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,9 @@ enum { BUFFER = 1 << 16 };
 
 struct zp_ckpt_writer {
   zp_ckpt_model model;
-  char dir[ZP_CKPT_PATH], folder[ZP_CKPT_PATH]; /* folder: DIR/step-N.tmp */
-  char data[ZP_CKPT_PATH], said[ZP_CKPT_PATH];  /* rank-R.bin, rank-R.json */
+  zp_ckpt_dir dir, folder; /* folder: DIR/step-N.tmp */
+  char data[32], note[32]; /* rank-R.bin, rank-R.json */
+  int lock;                /* of this rank's part, or -1 */
   char *workload;
   int64_t step;
   int32_t rank, world;
@@ -40,6 +42,12 @@ static int invariant(const zp_ckpt_writer *w, zp_error *err)
   ZP_INVARIANT(err, w->rank, w->used <= BUFFER && w->bytes >= (int64_t)w->used);
   ZP_INVARIANT(err, w->rank, w->fd >= -1 && (w->fd >= 0 || w->used == 0 || err->status != ZP_OK));
   return ZP_OK;
+}
+
+/* The name of the folder in which the save is prepared. */
+static void folder_name(const zp_ckpt_writer *w, char name[64])
+{
+  snprintf(name, 64, "step-%lld.tmp", (long long)w->step);
 }
 
 static void watched(const zp_ckpt_writer *w, const char *what)
@@ -62,7 +70,7 @@ static int flush(zp_ckpt_writer *w, zp_error *err)
   while (at < w->used) {
     const ssize_t n = write(w->fd, w->buffer + at, w->used - at);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return zp_ckpt_errno(err, "write", w->data);
+    if (n <= 0) return zp_ckpt_errno(err, "write", w->folder.path, w->data);
     at += (size_t)n;
   }
   w->used = 0;
@@ -90,8 +98,8 @@ static int begin_data(zp_ckpt_writer *w, zp_error *err)
 {
   unsigned char head[ZP_CKPT_HEAD];
   watched(w, "create data");
-  w->fd = open(w->data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (w->fd < 0) return zp_ckpt_errno(err, "create", w->data);
+  w->fd = zp_ckpt_create(&w->folder, w->data, err);
+  if (w->fd < 0) return err->status;
   XXH3_128bits_reset(w->hash);
   memcpy(head, ZP_CKPT_MAGIC, 8);
   zp_ckpt_put_le(head + 8, (uint64_t)w->rank, 8);
@@ -129,14 +137,14 @@ static json_t *end_data(zp_ckpt_writer *w, zp_error *err)
   if (flush(w, err)) return NULL;
   watched(w, "sync data");
   bad = fsync(w->fd);
-  if (bad) zp_ckpt_errno(err, "write", w->data);
-  if (close(w->fd) && !bad) bad = zp_ckpt_errno(err, "write", w->data);
+  if (bad) zp_ckpt_errno(err, "write", w->folder.path, w->data);
+  if (close(w->fd) && !bad) bad = zp_ckpt_errno(err, "write", w->folder.path, w->data);
   w->fd = -1;
   if (bad) return NULL;
   const XXH128_hash_t h = XXH3_128bits_digest(w->hash);
   zp_ckpt_hex(h.high64, h.low64, hex);
-  return json_pack("{s:s, s:I, s:s}", "name", strrchr(w->data, '/') + 1, "bytes",
-                   (json_int_t)w->bytes, "xxh3_128", hex);
+  return json_pack("{s:s, s:I, s:s}", "name", w->data, "bytes", (json_int_t)w->bytes, "xxh3_128",
+                   hex);
 }
 
 /* Data on disk first, then the note that says so. CKPT-2 */
@@ -154,10 +162,10 @@ static int end_rank(zp_ckpt_writer *w, const zp_train_state *state, zp_error *er
   json_decref(note);
   if (!text) return zp_fail(err, ZP_E_MEMORY, w->rank, "no memory to describe the checkpoint");
   watched(w, "note");
-  int status = zp_ckpt_write_file(w->said, text, strlen(text), err);
+  int status = zp_ckpt_write_file(&w->folder, w->note, text, strlen(text), err);
   free(text);
   watched(w, "sync folder");
-  return status ? status : zp_ckpt_sync_dir(w->folder, err);
+  return status ? status : zp_ckpt_sync_dir(&w->folder, err);
 }
 
 /* ---- Publication ----------------------------------------------------------------------------- */
@@ -165,16 +173,15 @@ static int end_rank(zp_ckpt_writer *w, const zp_train_state *state, zp_error *er
 /* Rank r's note; NULL after *err. */
 static json_t *read_note(const zp_ckpt_writer *w, int32_t r, zp_error *err)
 {
-  char name[32], path[ZP_CKPT_PATH];
+  char name[32];
   int64_t n = 0;
   snprintf(name, sizeof name, "rank-%d.json", r);
-  if (zp_ckpt_path(path, w->folder, name, err)) return NULL;
-  char *text = zp_ckpt_read_file(path, ZP_CKPT_TEXT_MAX, &n, err);
+  char *text = zp_ckpt_read_file(&w->folder, name, ZP_CKPT_TEXT_MAX, &n, err);
   if (!text) {
     zp_error_append(err,
                     "; rank %d's part of the checkpoint is not there: all machines must see "
                     "one file system at %s",
-                    r, w->dir);
+                    r, w->dir.path);
     return NULL;
   }
   json_t *note = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
@@ -183,26 +190,30 @@ static json_t *read_note(const zp_ckpt_writer *w, int32_t r, zp_error *err)
       json_integer_value(json_object_get(note, "world")) == w->world)
     return note;
   json_decref(note);
-  zp_fail(err, ZP_E_FILE, r, "%s is not what rank %d wrote: is another job saving to %s?", path, r,
-          w->dir);
+  zp_fail(err, ZP_E_FILE, r, "%s/%s is not what rank %d wrote: is another job saving to %s?",
+          w->folder.path, name, r, w->dir.path);
   return NULL;
 }
 
-/* The data file that a note speaks of is there and as long as it says. */
-static int check_data(const zp_ckpt_writer *w, const json_t *file, zp_error *err)
+/* Rank r's data file is there and as long as its note says. */
+static int check_data(const zp_ckpt_writer *w, int32_t r, const json_t *file, zp_error *err)
 {
-  char path[ZP_CKPT_PATH];
+  char expected[32];
   struct stat s;
   const char *name = json_string_value(json_object_get(file, "name"));
   if (json_is_null(file)) return 0;
-  if (!name) return zp_fail(err, ZP_E_FILE, -1, "a note in %s names no file", w->folder);
-  if (zp_ckpt_path(path, w->folder, name, err)) return err->status;
-  if (stat(path, &s)) return zp_ckpt_errno(err, "find", path);
-  if (s.st_size == json_integer_value(json_object_get(file, "bytes"))) return 0;
+  snprintf(expected, sizeof expected, "rank-%d.bin", r);
+  if (!name || strcmp(name, expected) != 0)
+    return zp_fail(err, ZP_E_FILE, r, "the note of rank %d in %s does not name %s", r,
+                   w->folder.path, expected);
+  if (fstatat(w->folder.fd, name, &s, AT_SYMLINK_NOFOLLOW))
+    return zp_ckpt_errno(err, "find", w->folder.path, name);
+  if (S_ISREG(s.st_mode) && s.st_size == json_integer_value(json_object_get(file, "bytes")))
+    return 0;
   return zp_fail(err, ZP_E_FILE, -1,
-                 "%s has not the length that was written: is another job "
+                 "%s/%s has not the length that was written: is another job "
                  "saving to %s?",
-                 path, w->dir);
+                 w->folder.path, name, w->dir.path);
 }
 
 /* Collects all ranks' files; *state becomes rank 0's, which all others must equal. */
@@ -218,7 +229,8 @@ static int collect(const zp_ckpt_writer *w, json_t *files, json_t **state, zp_er
               "rank %d would save another step, scaler or optimizer state than "
               "rank 0 (CKPT-1)",
               r);
-    else if (check_data(w, file, err) == 0 && !json_is_null(file)) json_array_append(files, file);
+    else if (check_data(w, r, file, err) == 0 && !json_is_null(file))
+      json_array_append(files, file);
     json_decref(note);
     if (err->status) return err->status;
   }
@@ -227,15 +239,13 @@ static int collect(const zp_ckpt_writer *w, json_t *files, json_t **state, zp_er
 
 static int write_manifest(const zp_ckpt_writer *w, char checksum[ZP_CKPT_HEX], zp_error *err)
 {
-  char path[ZP_CKPT_PATH];
   json_t *files = json_array(), *state = NULL;
   char *text = NULL;
   int status = collect(w, files, &state, err);
-  if (!status) status = zp_ckpt_path(path, w->folder, "manifest.json", err);
   if (!status) {
     text = zp_ckpt_manifest_text(&w->model, state, w->workload, files, checksum);
     watched(w, "manifest");
-    status = text ? zp_ckpt_write_file(path, text, strlen(text), err)
+    status = text ? zp_ckpt_write_file(&w->folder, "manifest.json", text, strlen(text), err)
                   : zp_fail(err, ZP_E_MEMORY, 0,
                             "the manifest cannot be written: no memory, or a "
                             "name or the workload's words are not UTF-8");
@@ -246,75 +256,86 @@ static int write_manifest(const zp_ckpt_writer *w, char checksum[ZP_CKPT_HEX], z
   return status;
 }
 
-/* Removes the files of a folder, and the folder when nothing else is in it: all of them, or only
- * those that are not part of a published checkpoint. Failures leave litter, no damage. */
-static void tidy(const char *folder, int all, int32_t world)
+/* The names in a folder; NULL if it cannot be listed. The caller closes it. */
+static DIR *open_list(const zp_ckpt_dir *d)
 {
-  char path[ZP_CKPT_PATH];
-  zp_error ignored = {0};
+  const int fd = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
+  if (!names && fd >= 0) close(fd);
+  return names;
+}
+
+/* Removes from a folder the files of a checkpoint: all, or only those that are not part of a
+ * published one. Failures leave files that are not needed, no damage. */
+static void tidy(const zp_ckpt_dir *folder, int all, int32_t world)
+{
   const struct dirent *e;
-  DIR *d = opendir(folder);
-  if (!d) return;
-  while ((e = readdir(d)) != NULL) {
+  DIR *d = open_list(folder);
+  while (d && (e = readdir(d)) != NULL) {
     const char *n = e->d_name;
     const int note = zp_ckpt_numbered(n, "rank-", ".json");
     const int bin = zp_ckpt_numbered(n, "rank-", ".bin");
     const int stale = bin && strtoll(n + 5, NULL, 10) >= world;
-    if (!note && !stale && !(all && (bin || strcmp(n, "manifest.json") == 0))) continue;
-    if (zp_ckpt_path(path, folder, n, &ignored) == 0) unlink(path);
+    if (note || stale || (all && (bin || strcmp(n, "manifest.json") == 0)))
+      unlinkat(folder->fd, n, 0);
   }
-  closedir(d);
-  if (all) rmdir(folder);
+  if (d) closedir(d);
 }
 
 /* Renames the prepared folder to DIR/step-N, or the first free DIR/step-N.k. */
 static int rename_folder(const zp_ckpt_writer *w, char name[64], zp_error *err)
 {
-  char path[ZP_CKPT_PATH];
+  char prepared[64];
+  folder_name(w, prepared);
   for (int32_t k = 0; k < 100000; k++) {
     if (k == 0) snprintf(name, 64, "step-%lld", (long long)w->step);
     else snprintf(name, 64, "step-%lld.%d", (long long)w->step, k);
-    if (zp_ckpt_path(path, w->dir, name, err)) return err->status;
-    if (access(path, F_OK) == 0) continue; /* rename would replace an empty folder */
-    if (rename(w->folder, path) == 0) return 0;
-    if (errno != EEXIST && errno != ENOTEMPTY) return zp_ckpt_errno(err, "rename", w->folder);
+    /* rename would replace an empty folder */
+    if (faccessat(w->dir.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
+    if (renameat(w->dir.fd, prepared, w->dir.fd, name) == 0) return 0;
+    if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+      return zp_ckpt_errno(err, "rename", w->folder.path, "");
   }
-  return zp_fail(err, ZP_E_FILE, 0, "%s holds too many checkpoints of step %lld", w->dir,
+  return zp_fail(err, ZP_E_FILE, 0, "%s holds too many checkpoints of step %lld", w->dir.path,
                  (long long)w->step);
 }
 
 /* Makes DIR/name the current checkpoint. */
 static int point_to(const zp_ckpt_writer *w, const zp_ckpt_latest *latest, zp_error *err)
 {
-  char next[ZP_CKPT_PATH], path[ZP_CKPT_PATH];
-  int status = zp_ckpt_path(next, w->dir, "LATEST.tmp", err);
-  if (!status) status = zp_ckpt_path(path, w->dir, "LATEST", err);
-  if (status) return status;
+  static const char next[] = "LATEST.tmp";
   char *text = zp_ckpt_latest_text(latest);
   if (!text) return zp_fail(err, ZP_E_MEMORY, 0, "no memory to publish the checkpoint");
   watched(w, "next LATEST");
-  status = zp_ckpt_write_file(next, text, strlen(text), err);
+  const int status = zp_ckpt_write_file(&w->dir, next, text, strlen(text), err);
   free(text);
   if (status) return status;
   watched(w, "rename LATEST");
-  if (rename(next, path)) return zp_ckpt_errno(err, "rename", next);
+  if (renameat(w->dir.fd, next, w->dir.fd, "LATEST"))
+    return zp_ckpt_errno(err, "rename", w->dir.path, next);
   watched(w, "sync DIR");
-  return zp_ckpt_sync_dir(w->dir, err);
+  return zp_ckpt_sync_dir(&w->dir, err);
 }
 
-/* What no LATEST names any more: the checkpoint before the previous one, and interrupted saves. */
-static void remove_old(const zp_ckpt_writer *w, const char *older)
+/* Removes what LATEST does not name: interrupted saves, and, if it is known what the LATEST before
+ * named, published folders. A link is removed nowhere and followed nowhere. CKPT-7 */
+static void remove_old(const zp_ckpt_writer *w, const zp_ckpt_latest *latest, int all)
 {
-  char path[ZP_CKPT_PATH];
   zp_error ignored = {0};
+  zp_ckpt_dir folder;
   const struct dirent *e;
+  DIR *d = open_list(&w->dir);
   watched(w, "remove old");
-  if (older[0] && zp_ckpt_path(path, w->dir, older, &ignored) == 0) tidy(path, 1, 0);
-  DIR *d = opendir(w->dir);
-  while (d && (e = readdir(d)) != NULL)
-    if (zp_ckpt_numbered(e->d_name, "step-", ".tmp") &&
-        zp_ckpt_path(path, w->dir, e->d_name, &ignored) == 0)
-      tidy(path, 1, 0);
+  while (d && (e = readdir(d)) != NULL) {
+    const char *n = e->d_name;
+    const int named = strcmp(n, latest->current) == 0 || strcmp(n, latest->previous) == 0;
+    if (named || !(zp_ckpt_numbered(n, "step-", ".tmp") || (all && zp_ckpt_is_folder(n)))) continue;
+    memset(&ignored, 0, sizeof ignored);
+    if (zp_ckpt_dir_open_in(&folder, &w->dir, n, &ignored)) continue;
+    tidy(&folder, 1, 0);
+    zp_ckpt_dir_close(&folder);
+    unlinkat(w->dir.fd, n, AT_REMOVEDIR); /* unless something else is in it */
+  }
   if (d) closedir(d);
 }
 
@@ -325,21 +346,22 @@ static int publish(zp_ckpt_writer *w, zp_error *err)
   zp_error ignored = {0};
   int status = write_manifest(w, latest.checksum, err);
   if (status) return status;
-  tidy(w->folder, 0, w->world);
-  status = zp_ckpt_sync_dir(w->folder, err);
+  tidy(&w->folder, 0, w->world);
+  status = zp_ckpt_sync_dir(&w->folder, err);
   if (status) return status;
   watched(w, "rename folder");
   status = rename_folder(w, latest.current, err);
   if (status) return status;
   watched(w, "sync DIR");
-  status = zp_ckpt_sync_dir(w->dir, err);
+  status = zp_ckpt_sync_dir(&w->dir, err);
   if (status) return status;
   /* a damaged LATEST must not keep anyone from saving: what it named stays where it is */
-  if (zp_ckpt_latest_read(w->dir, &old, &ignored) != 1) memset(&old, 0, sizeof old);
+  const int found = zp_ckpt_latest_read(&w->dir, &old, &ignored);
+  if (found != 1) memset(&old, 0, sizeof old);
   memcpy(latest.previous, old.current, sizeof latest.previous);
   status = point_to(w, &latest, err);
   if (status) return status;
-  remove_old(w, old.previous);
+  remove_old(w, &latest, found >= 0);
   return 0;
 }
 
@@ -370,28 +392,43 @@ static int commit(void *ctx, zp_error *err)
 
 /* ---- Open and close -------------------------------------------------------------------------- */
 
-static int make_dir(const char *path, zp_error *err)
+/* The entry of a new folder is on disk only after its parent was synced. CKPT-2 */
+static int sync_parent(const zp_ckpt_dir *dir, zp_error *err)
 {
-  if (mkdir(path, 0777) == 0 || errno == EEXIST) return 0;
-  return zp_ckpt_errno(err, "make the folder", path);
+  zp_ckpt_dir parent;
+  int status;
+  char *copy = strdup(dir->path);
+  if (!copy) return zp_fail(err, ZP_E_MEMORY, -1, "no memory to save a checkpoint");
+  status = zp_ckpt_dir_open(&parent, dirname(copy), err);
+  if (!status) status = zp_ckpt_sync_dir(&parent, err);
+  zp_ckpt_dir_close(&parent);
+  free(copy);
+  return status;
 }
 
+/* Makes and opens DIR, locks this rank's part of it, then makes and opens the folder of the save:
+ * before the lock nothing that another job may own is touched. CKPT-7 */
 static int prepare(zp_ckpt_writer *w, const char *dir, zp_error *err)
 {
   char name[64];
-  if (snprintf(w->dir, sizeof w->dir, "%s", dir) >= (int)sizeof w->dir)
-    return zp_ckpt_path(w->dir, dir, "", err);
-  snprintf(name, sizeof name, "step-%lld.tmp", (long long)w->step);
-  if (zp_ckpt_path(w->folder, dir, name, err)) return err->status;
-  snprintf(name, sizeof name, "rank-%d.bin", w->rank);
-  if (zp_ckpt_path(w->data, w->folder, name, err)) return err->status;
-  snprintf(name, sizeof name, "rank-%d.json", w->rank);
-  if (zp_ckpt_path(w->said, w->folder, name, err)) return err->status;
-  watched(w, "make folders");
-  if (make_dir(w->dir, err) || make_dir(w->folder, err)) return err->status;
+  const int made = mkdir(dir, 0777) == 0;
+  if (!made && errno != EEXIST) return zp_ckpt_errno(err, "make the folder", dir, "");
+  if (zp_ckpt_dir_open(&w->dir, dir, err)) return err->status;
+  if (made && sync_parent(&w->dir, err)) return err->status;
+  w->lock = zp_ckpt_lock(&w->dir, w->rank, err);
+  if (w->lock < 0) return err->status;
+  folder_name(w, name);
+  if (mkdirat(w->dir.fd, name, 0777) && errno != EEXIST)
+    return zp_ckpt_errno(err, "make the folder", w->dir.path, name);
+  if (zp_ckpt_dir_open_in(&w->folder, &w->dir, name, err)) return err->status;
+  if (w->rank != 0) zp_ckpt_dir_close(&w->dir); /* only rank 0 publishes */
+  snprintf(w->data, sizeof w->data, "rank-%d.bin", w->rank);
+  snprintf(w->note, sizeof w->note, "rank-%d.json", w->rank);
   /* an interrupted save of the same step may have left its own */
-  if (unlink(w->said) && errno != ENOENT) return zp_ckpt_errno(err, "remove the old", w->said);
-  if (unlink(w->data) && errno != ENOENT) return zp_ckpt_errno(err, "remove the old", w->data);
+  if (unlinkat(w->folder.fd, w->note, 0) && errno != ENOENT)
+    return zp_ckpt_errno(err, "remove the old", w->folder.path, w->note);
+  if (unlinkat(w->folder.fd, w->data, 0) && errno != ENOENT)
+    return zp_ckpt_errno(err, "remove the old", w->folder.path, w->data);
   return 0;
 }
 
@@ -404,7 +441,7 @@ int zp_ckpt_writer_open(zp_ckpt_writer **out, const char *dir, zp_ckpt_model mod
   w->step = step;
   w->rank = rank;
   w->world = zp_world(model.cfg);
-  w->fd = -1;
+  w->fd = w->lock = w->dir.fd = w->folder.fd = -1;
   w->workload = strdup(workload);
   w->hash = XXH3_createState();
   w->home = calloc((size_t)model.cfg->n_params + 1, sizeof *w->home);
@@ -425,6 +462,9 @@ void zp_ckpt_writer_close(zp_ckpt_writer *w)
 {
   if (!w) return;
   if (w->fd >= 0) close(w->fd);
+  zp_ckpt_dir_close(&w->folder);
+  zp_ckpt_dir_close(&w->dir);
+  if (w->lock >= 0) close(w->lock); /* last: the next holder may remove this folder */
   XXH3_freeState(w->hash);
   free(w->workload);
   free(w->home);
