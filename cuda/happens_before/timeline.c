@@ -1,7 +1,6 @@
 /* The layout of a timeline. */
 #include "timeline.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,16 +188,12 @@ static int lay_out(zp_timeline *t)
 
 static int write_files(zp_timeline *t, char *text, int64_t cap)
 {
-  const char *file = t->opt->trace;
-  int failed = lay_out(t);
-  if (failed) {
-    snprintf(text, (size_t)cap, "out of memory for the timeline");
-    return 1;
-  }
-  if (file) failed = zp_timeline_trace(t, file);
-  if (!failed && t->opt->svg) failed = zp_timeline_svg(t, file = t->opt->svg);
-  if (failed) snprintf(text, (size_t)cap, "%s: %s", file, strerror(errno));
-  return failed != 0;
+  zp_error err = {0};
+  if (lay_out(t)) zp_fail(&err, ZP_E_MEMORY, -1, "out of memory for the timeline");
+  if (!err.status && t->opt->trace) zp_timeline_trace(t, t->opt->trace, &err);
+  if (!err.status && t->opt->svg) zp_timeline_svg(t, t->opt->svg, &err);
+  if (err.status) snprintf(text, (size_t)cap, "%s", err.text);
+  return err.status != 0;
 }
 
 int zp_timeline_write(const zp_hb_case *c, const simdev *s, const zp_timeline_options *o,

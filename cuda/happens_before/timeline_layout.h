@@ -2,6 +2,7 @@
 #ifndef ZP_HAPPENS_BEFORE_TIMELINE_LAYOUT_H
 #define ZP_HAPPENS_BEFORE_TIMELINE_LAYOUT_H
 
+#include "../../ref/base/error.h"
 #include "timeline.h"
 
 /* A piece of work; node -1: an item that is not in the plan. */
@@ -43,8 +44,8 @@ void zp_timeline_label(const zp_timeline *t, const zp_bar *b, char *text, int64_
 /* A sentence. */
 void zp_timeline_text(const zp_timeline *t, const zp_bar *b, char *text, int64_t cap);
 
-/* 0, or -1 with errno: the file cannot be written. */
-int zp_timeline_trace(const zp_timeline *t, const char *file);
-int zp_timeline_svg(const zp_timeline *t, const char *file);
+/* 0, or a negative status: no memory, or the file cannot be written. */
+int zp_timeline_trace(const zp_timeline *t, const char *file, zp_error *err);
+int zp_timeline_svg(const zp_timeline *t, const char *file, zp_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/base/output.h"
 #include "../../ref/draw/svg.h"
 #include "timeline_layout.h"
 
@@ -212,16 +213,16 @@ static void draw(picture *p, FILE *f)
   zp_svg_end(&p->svg);
 }
 
-int zp_timeline_svg(const zp_timeline *t, const char *file)
+int zp_timeline_svg(const zp_timeline *t, const char *file, zp_error *err)
 {
   picture p = {.t = t, .y = calloc((size_t)t->rows + 1, sizeof(int32_t))};
-  int failed = -1;
-  FILE *f = p.y ? fopen(file, "w") : NULL;
-  if (f) {
-    draw(&p, f);
-    failed = ferror(f);
-    failed = fclose(f) != 0 || failed ? -1 : 0;
+  zp_output to;
+  int status =
+      p.y ? zp_output_open(&to, file, err) : zp_fail(err, ZP_E_MEMORY, -1, "no memory to draw");
+  if (!status) {
+    draw(&p, to.f);
+    status = zp_output_close(&to, 0, err);
   }
   free(p.y);
-  return failed;
+  return status;
 }

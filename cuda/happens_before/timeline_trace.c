@@ -1,8 +1,8 @@
 /* A timeline for Perfetto, in Chrome's trace format: a process per rank, a thread per stream. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../../ref/base/output.h"
 #include "../../ref/draw/chrome_trace.h"
 #include "timeline_layout.h"
 
@@ -82,15 +82,12 @@ static void findings(zp_chrome_trace *to, const zp_timeline *t)
   zp_chrome_close(to);
 }
 
-int zp_timeline_trace(const zp_timeline *t, const char *file)
+int zp_timeline_trace(const zp_timeline *t, const char *file, zp_error *err)
 {
   zp_chrome_trace to;
-  FILE *f;
-  int failed;
-  errno = 0;
-  f = fopen(file, "w");
-  if (!f) return -1;
-  zp_chrome_begin(&to, f, 1, t->opt->title ? t->opt->title : "");
+  zp_output out;
+  if (zp_output_open(&out, file, err)) return err->status;
+  zp_chrome_begin(&to, out.f, 1, t->opt->title ? t->opt->title : "");
   name_rows(&to, t);
   for (int32_t i = 0; i < t->bars; i++) slice(&to, t, &t->bar[i]);
   for (int32_t i = 0; i < t->arrows; i++)
@@ -98,6 +95,5 @@ int zp_timeline_trace(const zp_timeline *t, const char *file)
          t->arrow[i].redundant ? "superfluous wait" : "wait");
   findings(&to, t);
   zp_chrome_end(&to);
-  failed = ferror(f);
-  return fclose(f) != 0 || failed ? -1 : 0;
+  return zp_output_close(&out, 0, err);
 }

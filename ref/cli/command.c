@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/process.h"
 #include "../engine/build_info.h"
 #include "commands.h"
 #include "options.h"
@@ -54,22 +55,13 @@ static const command *find(const char *name)
   return NULL;
 }
 
-/* A full disk or a closed pipe loses output: that is a failure, not a success. */
-static int finish(int code)
-{
-  if (fflush(stdout) != 0 || ferror(stdout)) {
-    fprintf(stderr, "zeroproof: standard output could not be written: %m\n");
-    return code == ZP_EXIT_GOOD ? ZP_EXIT_ENVIRONMENT : code;
-  }
-  return code;
-}
-
 int zp_main(int argc, char **argv, const zp_backend *engine)
 {
   const command *c;
   char *help[3];
   static char name[32], flag[] = "--help";
   argp_err_exit_status = ZP_EXIT_REFUSED;
+  zp_process_begin(ZP_EXIT_ENVIRONMENT);
   if (argc < 2) {
     usage(stderr);
     return ZP_EXIT_REFUSED;
@@ -77,12 +69,12 @@ int zp_main(int argc, char **argv, const zp_backend *engine)
   if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
     const zp_build_info info = zp_build();
     printf("zeroproof %s\ncommit    %s\nclaims    %s\n", info.version, info.commit, info.claims);
-    return finish(ZP_EXIT_GOOD);
+    return ZP_EXIT_GOOD;
   }
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
       (strcmp(argv[1], "help") == 0 && argc == 2)) {
     usage(stdout);
-    return finish(ZP_EXIT_GOOD);
+    return ZP_EXIT_GOOD;
   }
   const int is_help = strcmp(argv[1], "help") == 0;
   c = find(argv[is_help ? 2 : 1]);
@@ -96,8 +88,8 @@ int zp_main(int argc, char **argv, const zp_backend *engine)
     help[0] = name;
     help[1] = flag;
     help[2] = NULL;
-    return finish(c->run(2, help, engine));
+    return c->run(2, help, engine);
   }
   argv[1] = name;
-  return finish(c->run(argc - 1, argv + 1, engine));
+  return c->run(argc - 1, argv + 1, engine);
 }

@@ -3,6 +3,7 @@
  * `zeroproof cases` and `zeroproof oracle`, which it asks. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,10 @@ int zp_cmd_conformance(int argc, char **argv, const zp_backend *engine)
   static char python[] = "python3", flag[] = "-B";
   const char *other = getenv("ZEROPROOF_PYTHON");
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  if ((fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* see zp_process_begin */
+    fputs("zeroproof check: standard output could not be written: it is closed\n", stderr);
+    return ZP_EXIT_ENVIRONMENT;
+  }
   char **all = calloc((size_t)argc + 4, sizeof *all);
   if (n <= 0 || all == NULL) {
     fprintf(stderr, "zeroproof check: this process cannot find its own file, or has no memory.\n");

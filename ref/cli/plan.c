@@ -177,7 +177,7 @@ static int draw(const zp_options *o, const zp_config *cfg, const char *flag, con
   case ZP_OK: return 0;
   case ZP_E_REFUSED: return zp_refuse(o, "%s: %s", flag, err.text);
   case ZP_E_FILE:
-    fprintf(stderr, "%s: %s %s: %s\n", o->command, flag, file, err.text);
+    fprintf(stderr, "%s: %s %s.\n", o->command, flag, err.text);
     return ZP_EXIT_ENVIRONMENT;
   default: return zp_options_report(o, &err);
   }

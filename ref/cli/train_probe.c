@@ -1,12 +1,12 @@
 /* Whether the files that train will write can be written. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/output.h"
 #include "train.h"
 
 /* 0, or ZP_E_FILE: makes a file in the folder, and the folder when it is not there, and removes
@@ -34,12 +34,8 @@ static int probe_folder(const char *dir, zp_error *err)
 
 int zp_train_probe(const zp_train_args *a, zp_error *err)
 {
-  if (a->plot != NULL) {
-    const int there = access(a->plot, F_OK) == 0;
-    const int fd = open(a->plot, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0) return zp_fail(err, ZP_E_FILE, -1, "--plot %s: %m. Nothing was trained.", a->plot);
-    close(fd);
-    if (!there) unlink(a->plot);
-  }
+  zp_error why = {0};
+  if (a->plot != NULL && zp_output_probe(a->plot, &why) != 0)
+    return zp_fail(err, ZP_E_FILE, -1, "--plot %s. Nothing was trained.", why.text);
   return a->save != NULL ? probe_folder(a->save, err) : 0;
 }

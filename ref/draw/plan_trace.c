@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "../base/output.h"
 #include "../comm/comm.h"
 #include "../engine/rank_plan.h"
 #include "chrome_trace.h"
@@ -126,15 +127,10 @@ static int draw(FILE *f, const zp_config *cfg, zp_error *err)
 
 int zp_plan_trace(const zp_config *cfg, const char *file, zp_error *err)
 {
-  FILE *f;
-  int status;
+  zp_output to;
   if (cfg->pp > STAGES_MAX)
     return zp_fail(err, ZP_E_REFUSED, -1, "draws at most %d stages, not %d.", STAGES_MAX,
                    (int)cfg->pp);
-  f = fopen(file, "w");
-  if (f == NULL) return zp_fail(err, ZP_E_FILE, -1, "%m.");
-  status = draw(f, cfg, err);
-  const int bad = ferror(f);
-  if ((fclose(f) != 0 || bad) && status == 0) status = zp_fail(err, ZP_E_FILE, -1, "%m.");
-  return status;
+  if (zp_output_open(&to, file, err) != 0) return err->status;
+  return zp_output_close(&to, draw(to.f, cfg, err), err);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/output.h"
 #include "../draw/chrome_trace.h"
 #include "trace.h"
 
@@ -102,23 +103,20 @@ int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last
 {
   zp_trace_failure failure = {.err = {0}};
   int64_t records;
-  FILE *f;
+  zp_output to;
   const int32_t world = zp_trace_named(dir);
   if (world <= 0 || first >= world)
     return zp_fail(err, ZP_E_REFUSED, -1, "%s: %s.", dir,
                    world < 0    ? strerror(errno)
                    : world == 0 ? "no traces found, expected files rank-N.zpt"
                                 : "it has no trace of the requested ranks");
-  f = fopen(file, "w");
-  if (f == NULL) return zp_fail(err, ZP_E_FILE, -1, "--out %s: %m.", file);
+  if (zp_output_open(&to, file, err) != 0) return err->status;
   if (setjmp(failure.leave) != 0) {
-    fclose(f);
-    return zp_fail(err, failure.err.status, -1, "%s", failure.err.text);
+    zp_fail(err, failure.err.status, -1, "%s", failure.err.text);
+    return zp_output_close(&to, err->status, err);
   }
-  records = draw_ranks(f, &failure, dir, first, last < world ? last : world - 1);
-  const int bad = ferror(f);
-  if (fclose(f) != 0 || bad) return zp_fail(err, ZP_E_FILE, -1, "--out %s: %m.", file);
-  if (records > 0) return 0;
-  return zp_fail(err, ZP_E_REFUSED, -1, "%s: all traces are empty, so %s shows no operation.", dir,
-                 file);
+  records = draw_ranks(to.f, &failure, dir, first, last < world ? last : world - 1);
+  if (records == 0)
+    zp_fail(err, ZP_E_REFUSED, -1, "%s: all traces are empty: nothing to show in %s.", dir, file);
+  return zp_output_close(&to, err->status, err);
 }

@@ -132,7 +132,8 @@ static json_t *run_table(const adapter *a, zp_table *table, const json_t *reques
   else (void)a->backend->observe(&run, &err);
   /* the ranks of a mutant hang, as they would elsewhere: the suite must detect it */
   while (a->fault != NULL && err.status == ZP_E_DEADLOCK) pause();
-  zp_publisher_close(&out.publisher);
+  if (zp_publisher_close(&out.publisher))
+    zp_fail(&err, ZP_E_FILE, -1, "a ledger cannot be written to %s completely", folder);
   whole = err.status == ZP_OK ? json_pack("{s:s, s:O}", "status", "ok", "ranks", out.ranks)
                               : zp_answer_error(err.text);
   json_decref(out.ranks);

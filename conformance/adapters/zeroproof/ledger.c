@@ -100,12 +100,15 @@ void zp_publish_end(const zp_publisher *p, int32_t rank)
   fflush(p->file[rank]);
 }
 
-void zp_publisher_close(zp_publisher *p)
+int zp_publisher_close(zp_publisher *p)
 {
+  int bad = 0;
   for (int32_t q = 0; p->file != NULL && q < p->world; q++) {
     if (p->file[q] == NULL) continue;
-    fclose(p->file[q]);
+    bad |= ferror(p->file[q]);
+    bad |= fclose(p->file[q]);
   }
   free(p->file);
   p->file = NULL;
+  return bad ? -1 : 0;
 }

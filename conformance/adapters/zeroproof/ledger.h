@@ -15,7 +15,8 @@ typedef struct zp_publisher {
 
 /* folder NULL: none. 0, or -1: a file cannot be written. */
 int zp_publisher_open(zp_publisher *p, const zp_config *cfg, const char *folder);
-void zp_publisher_close(zp_publisher *p);
+/* 0, or -1: not all of it could be written. */
+int zp_publisher_close(zp_publisher *p);
 void zp_publish_step(const zp_publisher *p, int32_t rank, int32_t step);
 /* The rank has finished the case. */
 void zp_publish_end(const zp_publisher *p, int32_t rank);

@@ -1,0 +1,114 @@
+#define _GNU_SOURCE
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* "PATH: reason" */
+static int fail(zp_error *err, const char *path, int reason)
+{
+  return zp_fail(err, ZP_E_FILE, -1, "%s: %s", path, strerror(reason));
+}
+
+/* Frees and closes; returns status. */
+static int release(zp_output *o, int status)
+{
+  if (o->f) fclose(o->f);
+  free(o->path);
+  free(o->temporary);
+  *o = (zp_output){NULL, NULL, NULL};
+  return status;
+}
+
+/* The mode of a new file, which mkstemp makes private: the old file's, or what umask leaves. */
+static mode_t mode_of(const struct stat *old)
+{
+  if (old) return old->st_mode & 0777;
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+/* Opens PATH.XXXXXX. old: the file that it will replace, or NULL. Returns errno. */
+static int open_beside(zp_output *o, const struct stat *old)
+{
+  if (asprintf(&o->temporary, "%s.XXXXXX", o->path) < 0) {
+    o->temporary = NULL;
+    return ENOMEM;
+  }
+  const int fd = mkostemp(o->temporary, O_CLOEXEC);
+  if (fd < 0) return errno;
+  int reason = fchmod(fd, mode_of(old)) ? errno : 0;
+  if (!reason && !(o->f = fdopen(fd, "wb"))) reason = errno;
+  if (!reason) return 0;
+  close(fd);
+  unlink(o->temporary);
+  return reason;
+}
+
+int zp_output_open(zp_output *o, const char *path, zp_error *err)
+{
+  struct stat old;
+  const int there = stat(path, &old) == 0;
+  int reason = 0;
+  *o = (zp_output){NULL, there ? realpath(path, NULL) : strdup(path), NULL};
+  if (!o->path) reason = errno;
+  else if (!there) reason = errno == ENOENT ? open_beside(o, NULL) : errno;
+  else if (S_ISREG(old.st_mode)) reason = access(path, W_OK) ? errno : open_beside(o, &old);
+  else if (!(o->f = fopen(path, "wbe"))) reason = errno; /* a device, a pipe */
+  if (!reason) return 0;
+  fail(err, path, reason);
+  return release(o, err->status);
+}
+
+/* The rename itself must survive a crash. Not all file systems can sync a folder. */
+static int sync_folder(const char *path)
+{
+  char *copy = strdup(path);
+  const int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  int reason = fd >= 0 && fsync(fd) && errno != EINVAL ? errno : 0;
+  if (!copy) reason = ENOMEM;
+  if (fd >= 0) close(fd); /* a folder without permission to read is left to the system */
+  free(copy);
+  return reason;
+}
+
+int zp_output_close(zp_output *o, int status, zp_error *err)
+{
+  int reason = 0;
+  if (fflush(o->f)) reason = errno;
+  else if (ferror(o->f)) /* an earlier write failed: another one, of one byte, has its reason */
+    reason = write(fileno(o->f), "", 1) < 0 ? errno : EIO;
+  else if (fsync(fileno(o->f)) && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+    reason = errno; /* EINVAL, EROFS, ENOTSUP: a device or a pipe, which has no disk */
+  if (fclose(o->f) && !reason) reason = errno;
+  o->f = NULL;
+  if (!status && !reason && o->temporary) {
+    reason = rename(o->temporary, o->path) ? errno : sync_folder(o->path);
+    if (!reason) return release(o, 0);
+  }
+  if (o->temporary) unlink(o->temporary);
+  if (!status && reason) status = fail(err, o->path, reason);
+  return release(o, status);
+}
+
+int zp_output_probe(const char *path, zp_error *err)
+{
+  zp_output o;
+  const int status = zp_output_open(&o, path, err);
+  return status ? status : zp_output_close(&o, ZP_E_REFUSED, err) == ZP_E_REFUSED ? 0 : err->status;
+}
+
+int zp_output_bytes(const char *path, const char *text, size_t n, zp_error *err)
+{
+  zp_output o;
+  const int status = zp_output_open(&o, path, err);
+  if (status) return status;
+  fwrite(text, 1, n, o.f); /* close reports a failure */
+  return zp_output_close(&o, 0, err);
+}

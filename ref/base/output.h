@@ -1,0 +1,32 @@
+/* Files that a command writes. A file is written beside its name and renamed after its last byte
+ * is on the disk: the name holds the old contents or all of the new. Not installed. */
+#ifndef ZP_BASE_OUTPUT_H
+#define ZP_BASE_OUTPUT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "error.h"
+
+typedef struct zp_output {
+  FILE *f;
+  char *path;      /* the name, with links resolved */
+  char *temporary; /* PATH.XXXXXX; NULL for a device or a pipe, which is written directly */
+} zp_output;
+
+/* Opens the output `path`, which is data: no character of it has a meaning. ZP_E_FILE with
+ * "PATH: reason" if it cannot be written; then *o needs no close. */
+int zp_output_open(zp_output *o, const char *path, zp_error *err);
+
+/* Ends the output after a status of 0: writes and syncs everything and renames. After another
+ * status, or if writing fails, removes what was written; the old file stays. Returns status, or
+ * ZP_E_FILE with "PATH: reason". */
+int zp_output_close(zp_output *o, int status, zp_error *err);
+
+/* Can `path` be written? Leaves nothing. 0, or ZP_E_FILE. */
+int zp_output_probe(const char *path, zp_error *err);
+
+/* Writes one whole file of n bytes. 0, or ZP_E_FILE. */
+int zp_output_bytes(const char *path, const char *text, size_t n, zp_error *err);
+
+#endif
