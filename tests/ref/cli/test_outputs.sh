@@ -123,7 +123,7 @@ verdict $? a_link_and_the_mode_of_its_file_stay "$(ls -l "$tmp/real")"
 # ---- The adapter's ledgers
 mkdir "$tmp/ledgers"
 ln -s /dev/full "$tmp/ledgers/rank-1.jsonl"
-"$zp" cases "dp=2,pp=1,M=1,steps=1" 2>"$tmp/out" |
+"$zp" cases "dp=2,pp=1,M=1,steps=1,list=5@0.0" 2>"$tmp/out" |
   jq -c --arg to "$tmp/ledgers" '{do: "run", case: ., ledgers: $to}' >"$tmp/request"
 "$zp" adapter <"$tmp/request" >"$tmp/answer"
 jq -e '.status == "error" and (.message | contains("ledger"))' "$tmp/answer" >"$tmp/jq" 2>&1
