@@ -18,8 +18,8 @@ int zp_recipe_parse(zp_recipe *r, const char *text, char *why, int64_t cap)
   zp_case_init(&r->c);
   for (;;) {
     int used = 0;
-    if (sscanf(text, "wide=%d,%n", &r->wide, &used) == 1 && used > 0) text += used;
-    else if (sscanf(text, "first=%d,%n", &r->first, &used) == 1 && used > 0) text += used;
+    if (sscanf(text, "wide=%4d,%n", &r->wide, &used) == 1 && used > 0) text += used;
+    else if (sscanf(text, "first=%4d,%n", &r->first, &used) == 1 && used > 0) text += used;
     else if (strncmp(text, "comm=fp32,", 10) == 0) {
       r->comm_fp32 = 1;
       text += 10;

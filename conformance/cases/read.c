@@ -77,7 +77,7 @@ static int32_t log2_of(reader *r, double x, const char *name)
 
 /* ---- The parts ------------------------------------------------------------------------------- */
 
-enum { MOST_ENTRIES = 512, MOST_SIZE = 1 << 20 };
+enum { MOST_ENTRIES = 512, MOST_SIZE = 1 << 20, MOST_IN_MESSAGES = 1 << 24 };
 
 static void read_config(reader *r, const json_t *from, zp_config *c, zp_param *params)
 {
@@ -210,28 +210,38 @@ static void read_data(reader *r, const json_t *from, zp_table *n)
   }
 }
 
-static void read_tensor(reader *r, const json_t *from, zp_tensor *t)
+/* The elements of the tensor; what is not an integer counts as 0, which no dimension may be. */
+static int64_t read_tensor(reader *r, const json_t *from, int32_t precision, zp_tensor *t)
 {
   const json_t *shape = list(r, from, "shape", -1);
   t->dtype = dtype_of(r, word(r, from, "dtype"));
+  if (t->dtype != precision && t->dtype != ZP_I32) refuse(r, "dtype");
+  if (json_array_size(shape) < 1 || json_array_size(shape) > ZP_MSG_DIMS) refuse(r, "shape");
+  if (r->bad) return 0;
   t->ndim = (int32_t)json_array_size(shape);
-  if (t->ndim < 1 || t->ndim > ZP_MSG_DIMS) refuse(r, "shape");
-  for (int32_t d = 0; !r->bad && d < t->ndim; d++)
+  for (int32_t d = 0; d < t->ndim; d++)
     t->dim[d] = json_integer_value(json_array_get(shape, (size_t)d));
+  const int64_t n = zp_tensor_checked(t, MOST_SIZE);
+  if (n < 0) refuse(r, "shape");
+  return n;
 }
 
 static void read_messages(reader *r, const json_t *from, zp_table *n)
 {
   const int64_t global = n->cfg.dp * n->cfg.micro_batches;
   const json_t *all = list(r, from, "messages", n->cfg.pp - 1);
+  int64_t elements = 0; /* of all messages */
   for (int64_t i = 0; !r->bad && i < (n->cfg.pp - 1) * global; i++) {
     const json_t *tensors =
         json_array_get(json_array_get(all, (size_t)(i / global)), (size_t)(i % global));
     zp_message *m = &n->shape[i];
-    m->n = (int32_t)json_array_size(tensors);
-    if (m->n < 1 || m->n > ZP_MSG_TENSORS) refuse(r, "messages");
+    if (json_array_size(tensors) < 1 || json_array_size(tensors) > ZP_MSG_TENSORS)
+      refuse(r, "messages");
+    else m->n = (int32_t)json_array_size(tensors);
     for (int32_t k = 0; !r->bad && k < m->n; k++)
-      read_tensor(r, json_array_get(tensors, (size_t)k), &m->t[k]);
+      elements += read_tensor(r, json_array_get(tensors, (size_t)k), n->cfg.precision, &m->t[k]);
+    if (elements > MOST_IN_MESSAGES) refuse(r, "messages");
+    if (r->bad) return;
   }
 }
 

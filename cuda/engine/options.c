@@ -18,8 +18,8 @@ static int check_message(const zp_message *m, const zp_config *cfg, const char *
     const int32_t t = m->t[i].dtype;
     if (t != cfg->precision && t != ZP_I32 && t != ZP_I64)
       return refuse(err, field, "tensors whose dtype is the precision or an integer's (PIPE-6)", t);
-    if (zp_tensor_numel(&m->t[i]) < 1)
-      return refuse(err, field, "tensors with elements", zp_tensor_numel(&m->t[i]));
+    if (zp_tensor_checked(&m->t[i], ZP_MAX_ELEMENTS) < 0)
+      return refuse(err, field, "tensors of 1 to 4 dimensions and 1 to 2^40 elements; tensor", i);
   }
   return 0;
 }

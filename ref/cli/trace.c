@@ -25,15 +25,13 @@ static const struct argp_option choices[] = {
 static error_t take(int key, char *arg, struct argp_state *state)
 {
   args *a = state->input;
-  char *end;
+  int end = 0;
   switch (key) {
   case KEY_OUT: a->out = arg; return 0;
   case KEY_JSON: a->json = 1; return 0;
   case KEY_RANKS:
-    a->first = (int32_t)strtol(arg, &end, 10);
-    a->last = a->first;
-    if (end != arg && *end == '-') a->last = (int32_t)strtol(end + 1, &end, 10);
-    if (*end || end == arg || a->first < 0 || a->last < a->first)
+    if (sscanf(arg, "%6d%n-%6d%n", &a->first, &end, &a->last, &end) == 1) a->last = a->first;
+    if (end == 0 || arg[end] != 0 || a->first < 0 || a->last < a->first)
       argp_error(state, "--ranks %s: a rank, or two with a dash between them: 0-63.", arg);
     return 0;
   case ARGP_KEY_ARG:

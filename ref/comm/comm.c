@@ -68,6 +68,17 @@ void zp_reduce_members(int32_t redop, int32_t dtype, int32_t members, const void
   else reduce_sum(members, in, n, out);
 }
 
+int64_t zp_tensor_checked(const zp_tensor *t, int64_t most)
+{
+  int64_t n = 1;
+  if (t->ndim < 1 || t->ndim > ZP_MSG_DIMS) return -1;
+  for (int32_t i = 0; i < t->ndim; i++) {
+    if (t->dim[i] < 1 || t->dim[i] > most / n) return -1; /* n >= 1, so n * dim <= most */
+    n *= t->dim[i];
+  }
+  return n;
+}
+
 int64_t zp_tensor_numel(const zp_tensor *t)
 {
   int64_t n = 1;

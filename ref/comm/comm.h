@@ -63,7 +63,11 @@ int zp_meta_decode(const int64_t meta[ZP_META_LONGS], zp_message *msg);
 /* 1 when the two messages agree in the number, dtypes and shapes of their tensors. */
 int zp_message_same(const zp_message *a, const zp_message *b);
 
-/* Elements and bytes of a tensor. */
+/* Elements of a tensor whose shape comes from elsewhere (a file, a caller): -1 unless it has 1 to
+ * ZP_MSG_DIMS dimensions, each at least 1, and at most `most` elements. spec: PIPE-6 */
+int64_t zp_tensor_checked(const zp_tensor *t, int64_t most);
+
+/* Elements and bytes of a tensor that was checked. */
 int64_t zp_tensor_numel(const zp_tensor *t);
 int64_t zp_tensor_bytes(const zp_tensor *t);
 

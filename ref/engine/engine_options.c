@@ -94,18 +94,13 @@ int zp_engine_message(const zp_engine_options *o, const zp_message *m, const cha
     return refuse(err, o->rank, member, "0 to 4 tensors", m->n);
   for (int32_t i = 0; i < m->n; i++) {
     const zp_tensor *t = &m->t[i];
-    int64_t numel = 1;
     if (t->dtype != o->config->precision && t->dtype != ZP_I32 && t->dtype != ZP_I64)
       return refuse(err, o->rank, member,
                     "a tensor's dtype is the precision or an integer's (PIPE-6)", t->dtype);
     if (t->ndim < 1 || t->ndim > ZP_MSG_DIMS)
       return refuse(err, o->rank, member, "a tensor has 1 to 4 dimensions", t->ndim);
-    for (int32_t d = 0; d < t->ndim; d++) {
-      if (t->dim[d] < 1 || __builtin_mul_overflow(numel, t->dim[d], &numel) ||
-          numel > ZP_MAX_ELEMENTS)
-        return refuse(err, o->rank, member, "a tensor has 1 to 2^40 elements: a dimension",
-                      t->dim[d]);
-    }
+    if (zp_tensor_checked(t, ZP_MAX_ELEMENTS) < 0)
+      return refuse(err, o->rank, member, "a tensor has 1 to 2^40 elements: tensor", i);
   }
   return ZP_OK;
 }

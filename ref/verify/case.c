@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "case.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,43 +182,59 @@ static int word_in(const char *const *names, int32_t n, const char *word, int32_
   return -1;
 }
 
-/* A whole number in [lo, hi], all of the word. */
+/* A whole number in [lo, hi] at *at, which moves to what follows it. */
+static int part(const char **at, int64_t lo, int64_t hi, int64_t *value)
+{
+  const char *digits = *at + (**at == '-');
+  char *end;
+  errno = 0;
+  const long long v = strtoll(*at, &end, 10);
+  if (*digits < '0' || *digits > '9' || errno != 0 || v < lo || v > hi) return -1;
+  *value = v;
+  *at = end;
+  return 0;
+}
+
+/* All of the word. */
 static int whole(const char *word, int64_t lo, int64_t hi, int64_t *value)
 {
-  char *end;
-  const long long v = strtoll(word, &end, 10);
-  if (end == word || *end != 0 || v < lo || v > hi) return -1;
-  *value = v;
+  return part(&word, lo, hi, value) || *word != 0 ? -1 : 0;
+}
+
+/* n whole numbers with colons between them. */
+static int row(const char *word, int32_t n, const int64_t lo[], const int64_t hi[], int64_t value[])
+{
+  for (int32_t i = 0; i < n; i++)
+    if (part(&word, lo[i], hi[i], &value[i]) || *word++ != (i < n - 1 ? ':' : 0)) return -1;
   return 0;
 }
 
 static int seed_number(const char *word, uint64_t *value)
 {
   char *end;
+  errno = 0;
   *value = strtoull(word, &end, 10);
-  return *end == 0 && end != word ? 0 : -1;
+  return *word >= '0' && *word <= '9' && errno == 0 && *end == 0 ? 0 : -1;
 }
 
 /* "5@0.1st2" */
-static int parse_entry(const char *word, zp_param *p)
+static int parse_entry(const char *at, zp_param *p)
 {
-  int used = 0;
-  long long numel;
+  int64_t stage, optgroup, tied;
   memset(p, 0, sizeof *p);
   p->tied = -1;
-  if (sscanf(word, "%lld@%d.%d%n", &numel, &p->stage, &p->optgroup, &used) != 3) return -1;
-  p->numel = numel;
-  for (word += used; *word != 0;) {
-    char *end;
-    if (*word == 's') p->sharded = 1;
-    else if (*word == 'e') p->expert = 1;
-    else if (*word == 'f') p->frozen = 1;
-    else if (*word != 't') return -1;
-    word++;
-    if (word[-1] != 't') continue;
-    p->tied = (int32_t)strtol(word, &end, 10);
-    if (end == word || p->tied < 0) return -1;
-    word = end;
+  if (part(&at, 0, ZP_MAX_ELEMENTS, &p->numel) || *at++ != '@') return -1;
+  if (part(&at, 0, ZP_MAX_RANKS - 1, &stage) || *at++ != '.') return -1;
+  if (part(&at, 0, ZP_MAX_GROUPS - 1, &optgroup)) return -1;
+  p->stage = (int32_t)stage;
+  p->optgroup = (int32_t)optgroup;
+  while (*at != 0) {
+    const char flag = *at++;
+    if (flag == 's') p->sharded = 1;
+    else if (flag == 'e') p->expert = 1;
+    else if (flag == 'f') p->frozen = 1;
+    else if (flag != 't' || part(&at, 0, ZP_MAX_TIED - 1, &tied)) return -1;
+    else p->tied = (int32_t)tied;
   }
   return 0;
 }
@@ -236,31 +253,26 @@ static int parse_list(zp_case *c, char *list)
 
 static int parse_scale(zp_case *c, const char *value)
 {
-  int log2, hysteresis, consecutive, least, most;
-  long long window;
-  char rest;
+  enum { LOG2, WINDOW, HYSTERESIS, CONSECUTIVE, LEAST, MOST, N };
+  static const int64_t lo[N] = {-126, 1, 1, 0, -126, -126};
+  static const int64_t hi[N] = {126, INT64_MAX, INT32_MAX, 1, 126, 126};
+  int64_t v[N];
   if (strchr(value, ':') == NULL) {
-    int64_t v;
-    if (whole(value, -126, 126, &v)) return -1;
-    return zp_scaler_init(&c->scaler, 0, (int32_t)v, (int32_t)v, (int32_t)v, 1, 1, 0);
+    if (whole(value, -126, 126, v)) return -1;
+    return zp_scaler_init(&c->scaler, 0, (int32_t)v[0], (int32_t)v[0], (int32_t)v[0], 1, 1, 0);
   }
-  if (sscanf(value, "%d:%lld:%d:%d:%d:%d%c", &log2, &window, &hysteresis, &consecutive, &least,
-             &most, &rest) != 6)
-    return -1;
-  return zp_scaler_init(&c->scaler, 1, log2, least, most, window, hysteresis, consecutive);
+  if (row(value, N, lo, hi, v)) return -1;
+  return zp_scaler_init(&c->scaler, 1, (int32_t)v[LOG2], (int32_t)v[LEAST], (int32_t)v[MOST],
+                        v[WINDOW], (int32_t)v[HYSTERESIS], (int32_t)v[CONSECUTIVE]);
 }
 
 static int parse_reload(zp_case *c, const char *value)
 {
-  zp_reload r;
-  long long bucket;
-  char rest;
-  if (sscanf(value, "%d:%d:%d:%lld%c", &r.pp, &r.dp, &r.stage, &bucket, &rest) != 4) return -1;
-  if (r.pp < 1 || r.pp > 1 << 20 || r.dp < 1 || r.dp > 1 << 20 || r.stage < 0 || r.stage > 2)
-    return -1;
-  if (bucket < 1 || bucket > (int64_t)1 << 40) return -1;
-  r.bucket = bucket;
-  c->reload = r;
+  static const int64_t lo[4] = {1, 1, 0, 1};
+  static const int64_t hi[4] = {ZP_MAX_RANKS, ZP_MAX_RANKS, 2, ZP_MAX_BUCKET};
+  int64_t v[4];
+  if (row(value, 4, lo, hi, v)) return -1;
+  c->reload = (zp_reload){(int32_t)v[0], (int32_t)v[1], (int32_t)v[2], v[3]};
   return 0;
 }
 

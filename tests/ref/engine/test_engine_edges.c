@@ -195,3 +195,32 @@ Test(plan, a_long_pipeline_has_short_programs)
   }
   cr_assert_gt(total, c.pp);
 }
+
+/* ---- Shapes from elsewhere. PIPE-6 ----------------------------------------------------------- */
+
+/* spec: PIPE-6 */
+Test(engine, shapes_have_limits_and_their_products_do_not_overflow)
+{
+  static const struct {
+    int32_t ndim;
+    int64_t dim[ZP_MSG_DIMS], elements;
+  } some[] = {{1, {1}, 1},
+              {4, {1, 2, 3, 5}, 30},
+              {2, {1 << 20, 1 << 20}, ZP_MAX_ELEMENTS},
+              {2, {1 << 20, (1 << 20) + 1}, -1},
+              {1, {ZP_MAX_ELEMENTS + 1}, -1},
+              {1, {(int64_t)1 << 62}, -1},
+              {4, {(int64_t)1 << 16, (int64_t)1 << 16, (int64_t)1 << 16, (int64_t)1 << 16}, -1},
+              {2, {(int64_t)1 << 32, (int64_t)1 << 32}, -1}, /* 2^64 wraps to 0 */
+              {2, {-4, -4}, -1},
+              {1, {INT64_MIN}, -1},
+              {2, {3, 0}, -1},
+              {0, {0}, -1},
+              {ZP_MSG_DIMS + 1, {1, 1, 1, 1}, -1},
+              {-1, {1}, -1}};
+  for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+    zp_tensor t = {.dtype = ZP_F32, .ndim = some[i].ndim};
+    memcpy(t.dim, some[i].dim, sizeof t.dim);
+    cr_assert_eq(zp_tensor_checked(&t, ZP_MAX_ELEMENTS), some[i].elements, "shape %zu", i);
+  }
+}

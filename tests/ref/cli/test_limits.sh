@@ -1,0 +1,74 @@
+# Sizes and shapes from outside have limits: whatever number stands in a case, an option or a
+# recipe, the command answers or refuses it; it neither crashes nor computes without end nor takes
+# another number. spec: PIPE-6, LIM-0
+# inputs: build/zeroproof tests/fixtures/lib.sh
+. tests/fixtures/lib.sh
+ulimit -t 120 # of processor time: a loop over 2^31 elements, not a slow machine
+
+# ---- The adapter and the oracle
+recipe="pp=2,dp=2,M=2,steps=1,stage=1,list=5@0.0+7@1.0"
+"$zp" cases "$recipe" >"$tmp/case" || exit 3
+huge='[[4611686018427387904], [9223372036854775807], [2147483647, 3], [-1], [-4, -4], [0],
+  [1048577], [4294967296, 4294967296], [4294967296, 4294967296, 4294967296, 4294967296],
+  [-9223372036854775808],
+  [1024, 1025], [], [1, 1, 1, 1, 1], [1.5], ["4"], [null], [[2]], [true], null, 3, {}, "x"]'
+jq -c --argjson huge "$huge" \
+  '. as $c | $huge[] as $s | $c | .messages[0][0][0].shape = $s' "$tmp/case" >"$tmp/shapes"
+jq -c '.messages[0][0] = [range(16) | {dtype: "int32", shape: [1048576]}],
+  (.messages[0][] = [range(4) | {dtype: "int32", shape: [1048576]}] |
+    .messages[0][0][3].dtype = "x"),
+  (.messages[0][0][0].dtype = "int64"), (.messages[0][0][0].dtype = "fp16"),
+  (.messages[0][0] = []), (.messages[0] = []), (.messages = []), (.messages = 7)' \
+  "$tmp/case" >>"$tmp/shapes"
+answer_all() { # answer_all NAME FILE FILTER: an answer for each line, all of which pass the filter
+  jq -c '{do: "run", case: .}' "$2" | "$zp" adapter >"$tmp/answers" 2>"$tmp/err"
+  got=$?
+  [ $got -eq 0 ] && [ "$(wc -l <"$2")" -eq "$(wc -l <"$tmp/answers")" ] &&
+    jq -se "all($3)" "$tmp/answers" >"$tmp/jq"
+  verdict $? "the_adapter_$1" "exit code $got, $(wc -l <"$2") requests, $(wc -l <"$tmp/answers") \
+answers; $(jq -c "select($3 | not)" "$tmp/answers" | head -c 300)"
+  "$zp" oracle <"$2" >"$tmp/answers" 2>"$tmp/err"
+  got=$?
+  [ $got -le 2 ] && [ "$(wc -l <"$2")" -eq "$(wc -l <"$tmp/answers")" ]
+  verdict $? "the_oracle_$1" "exit code $got, $(wc -l <"$tmp/answers") answers"
+}
+answer_all refuses_shapes "$tmp/shapes" \
+  '(.status == "unsupported" or .status == "error") and (.message | length > 0)'
+# each number of the case (of a list its first), and each list's place, replaced by these
+jq -c '. as $c | [paths(numbers), paths(arrays)] | map(select((map(numbers) | all(. == 0)))) |
+  .[] as $p | (-1, 0, 65, 513, 1048577, 2147483647, 2147483648, 4294967297, 1099511627777,
+    4611686018427387904, 9223372036854775807, -9223372036854775808, 0.5, 1e300, "x", null, [], {})
+  as $v | $c | setpath($p; $v)' "$tmp/case" >"$tmp/numbers"
+answer_all answers_every_number "$tmp/numbers" \
+  '.status == "ok" or .status == "unsupported" or .status == "error"'
+verdict "$([ "$(wc -l <"$tmp/numbers")" -gt 400 ]; echo $?)" many_numbers_were_tried \
+  "$(wc -l <"$tmp/numbers")"
+
+# ---- Cases and recipes as texts: no number is taken for another one
+for field in list=5@0.4294967296 list=5@0.2147483647 list=5@4294967296.0 \
+  list=18446744073709551621@0.0 list=1099511627777@0.0 list=-5@0.0 list=5@0.0t4294967296 \
+  list=5@0.0t2147483647 list=5@-1.0 \
+  pp=4294967298 M=18446744073709551617 bucket=9223372036854775808 seed=-1 \
+  seed=18446744073709551617 schedule=-3 scale=4294967297:1:1:0:0:8 scale=1:1:4294967297:0:0:8 \
+  scale=1:18446744073709551617:1:0:0:8 scale=4294967296 reload=4294967297:1:1:8 reload=1:1:1:8x \
+  overflow=4294967296; do
+  expect 2 "'${field%%=*}' is not a field" "case_$field" sim --case "$field"
+done
+for recipe in wide=4294967297,list=5@0.0 first=4294967297,list=5@0.0 list=5@0.4294967296; do
+  expect 2 'is not (a field|in)' "recipe_$recipe" cases "$recipe"
+done
+
+# ---- Options
+for ranks in 4294967297 0-4294967296 4294967296-4294967297 -1 1- 3-1 18446744073709551616; do
+  expect 2 'a rank, or two with a dash' "ranks_$ranks" trace view "$tmp" --out "$tmp/x" \
+    --ranks "$ranks"
+done
+for option in "plan --pp" "plan --rank" "train --steps" "train --layers" "train --sample" \
+  "train --save-every" "sim --unused" "fuzz --cases" "fuzz --jobs" "cases --random" \
+  "plan --bucket" "fuzz --schedules" "launch -n"; do
+  for number in 18446744073709551617 9223372036854775808 -1 1e3 0x10 ''; do
+    # --cases and --random may be as large as a count can be
+    expect 2 '.' "$option=$number" $option "$number"
+  done
+done
+finish
