@@ -12,7 +12,8 @@ json_t *zp_conf_case(const char *text)
   if (table != NULL && zp_conf_prove(&r, table, why, sizeof why) == 0)
     out = zp_conf_json(&r, table, text);
   zp_table_free(table);
-  return out != NULL ? out : json_pack("{s:s, s:s}", "recipe", text, "refused", why);
+  if (out == NULL) out = json_pack("{s:s, s:s}", "recipe", text, "refused", why);
+  return out != NULL ? out : json_pack("{s:n, s:s}", "recipe", "refused", "it is not UTF-8");
 }
 
 void zp_conf_random_recipe(uint64_t seed, uint64_t i, char *text, int64_t cap)

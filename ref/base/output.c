@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,47 @@ int zp_output_probe(const char *path, zp_error *err)
   zp_output o;
   const int status = zp_output_open(&o, path, err);
   return status ? status : zp_output_close(&o, ZP_E_REFUSED, err) == ZP_E_REFUSED ? 0 : err->status;
+}
+
+/* ---- Inputs ---------------------------------------------------------------------------------- */
+
+/* Files of checkpoints and of traces, by name; others in their folders may be outputs. */
+static int is_part(const char *name)
+{
+  return strncmp(name, "rank-", 5) == 0 || strcmp(name, "manifest.json") == 0 ||
+         strcmp(name, "LATEST") == 0 || strcmp(name, "LOCK") == 0;
+}
+
+/* 1 if the file `out` is in an input folder or one folder below it, as a part of its contents. */
+static int is_in_folder(const struct stat *out, const char *folder)
+{
+  char *copy = strdup(folder);
+  char *const roots[] = {copy, NULL};
+  FTS *walk = copy ? fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL) : NULL;
+  int found = 0;
+  for (FTSENT *e; walk && !found && (e = fts_read(walk)) != NULL;) {
+    if (e->fts_level >= 2 && e->fts_info == FTS_D) fts_set(walk, e, FTS_SKIP);
+    found = e->fts_info == FTS_F && is_part(e->fts_name) && e->fts_statp->st_dev == out->st_dev &&
+            e->fts_statp->st_ino == out->st_ino;
+  }
+  if (walk) fts_close(walk);
+  free(copy);
+  return found;
+}
+
+int zp_output_spares(const char *option, const char *path, const char *const *inputs, zp_error *err)
+{
+  struct stat out, in;
+  if (!path || stat(path, &out) || !S_ISREG(out.st_mode)) return 0;
+  for (; *inputs; inputs++) {
+    if (stat(*inputs, &in)) continue;
+    if (S_ISDIR(in.st_mode) ? is_in_folder(&out, *inputs)
+                            : in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+      return zp_fail(err, ZP_E_REFUSED, -1,
+                     "%s %s: would overwrite the input %s; name another file", option, path,
+                     *inputs);
+  }
+  return 0;
 }
 
 int zp_output_bytes(const char *path, const char *text, size_t n, zp_error *err)

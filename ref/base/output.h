@@ -26,6 +26,12 @@ int zp_output_close(zp_output *o, int status, zp_error *err);
 /* Can `path` be written? Leaves nothing. 0, or ZP_E_FILE. */
 int zp_output_probe(const char *path, zp_error *err);
 
+/* ZP_E_REFUSED if the output `path` of an option (NULL: the option was not given) is one of the
+ * inputs: the same file under whatever name, or a file of a checkpoint or trace in an input folder.
+ * inputs: names, NULL at the end. 0 otherwise. Call it before anything is written. */
+int zp_output_spares(const char *option, const char *path, const char *const *inputs,
+                     zp_error *err);
+
 /* Writes one whole file of n bytes. 0, or ZP_E_FILE. */
 int zp_output_bytes(const char *path, const char *text, size_t n, zp_error *err);
 

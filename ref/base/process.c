@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "escape.h"
+
 /* Enough for the ranks of a simulation; some programs close all possible descriptors in a loop. */
 enum { FILES = 65536 };
 
@@ -38,12 +40,22 @@ static void open_standard_files(int failed)
   }
 }
 
+static void escape_output(int failed)
+{
+  FILE *out = zp_escape_stream(stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+  FILE *err = zp_escape_stream(stderr, _IONBF);
+  if (!out || !err) _exit(failed);
+  stdout = out;
+  stderr = err;
+}
+
 void zp_process_begin(int failed)
 {
   static int code;
   struct rlimit files;
   code = failed;
   open_standard_files(failed);
+  escape_output(failed);
   signal(SIGXFSZ, SIG_IGN);
   if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FILES) {
     files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;

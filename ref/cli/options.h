@@ -87,6 +87,9 @@ int zp_refuse(const zp_options *o, const char *format, ...) __attribute__((forma
 /* Prints *err: as zp_refuse where it is ZP_E_REFUSED. Returns the exit code of its status. */
 int zp_options_report(const zp_options *o, const zp_error *err);
 
+/* 0, or an exit code after a message: --trace or --svg (or NULL) would overwrite the --config. */
+int zp_options_spare(const zp_options *o, const char *trace, const char *svg);
+
 /* For options_json.c. The name of a field in the file; its range. */
 const char *zp_opt_name(int32_t opt);
 void zp_opt_range(int32_t opt, int64_t *lo, int64_t *hi);

@@ -107,9 +107,10 @@ static void read_real(reader *r, const char *field, const json_t *v, double lo, 
 {
   if (v == NULL) return;
   if (!json_is_number(v))
-    complain(r, field, "is %s; write a number from %g to %g.", type_name(v), lo, hi);
+    complain(r, field, "is %s; write a number from %.12g to %.12g.", type_name(v), lo, hi);
   else if (!(json_number_value(v) >= lo && json_number_value(v) <= hi))
-    complain(r, field, "%g is out of range; allowed is %g to %g.", json_number_value(v), lo, hi);
+    complain(r, field, "%.12g is out of range; allowed is %.12g to %.12g.", json_number_value(v),
+             lo, hi);
   else *out = json_number_value(v);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "../base/output.h"
 #include "../engine/rank_plan.h"
 #include "options.h"
 
@@ -25,6 +26,15 @@ int zp_options_report(const zp_options *o, const zp_error *err)
   if (err->status == ZP_E_REFUSED) return zp_refuse(o, "%s", err->text);
   fprintf(stderr, "%s: %s\n", o->command, err->text);
   return zp_exit_of(err->status);
+}
+
+int zp_options_spare(const zp_options *o, const char *trace, const char *svg)
+{
+  const char *const inputs[] = {o->config_file, NULL};
+  zp_error err = {0};
+  zp_output_spares("--trace", trace, inputs, &err);
+  zp_output_spares("--svg", svg, inputs, &err);
+  return err.status == 0 ? 0 : zp_refuse(o, "%s.", err.text);
 }
 
 int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others)

@@ -80,8 +80,8 @@ static void progress(void *ctx, int64_t done, int64_t all)
   const int64_t percent = 100 * done / all;
   if (percent == *last) return;
   *last = percent;
-  fprintf(stderr, "\r  %lld of %lld ranks [%-25.*s] %lld %%", (long long)done, (long long)all,
-          (int)(percent / 4), "#########################", (long long)percent);
+  dprintf(STDERR_FILENO, "\r  %lld of %lld ranks [%-25.*s] %lld %%", (long long)done,
+          (long long)all, (int)(percent / 4), "#########################", (long long)percent);
 }
 
 static void print_check(const zp_options *o, const zp_config *cfg, const zp_check_result *r,
@@ -124,7 +124,7 @@ static int check(const zp_options *o, const zp_config *cfg)
     job.ctx = &last;
   }
   code = zp_exit_of(zp_check_all(&job, &result, err));
-  if (job.progress != NULL) fputs("\r\033[K", stderr);
+  if (job.progress != NULL) dprintf(STDERR_FILENO, "\r\033[K");
   if (err->status == ZP_OK || err->status == ZP_E_VERDICT)
     print_check(o, cfg, &result, err, zp_clock_s() - start);
   if (err->status != ZP_OK) fprintf(stderr, "%s: %s\n", o->command, err->text);
@@ -185,8 +185,8 @@ static int draw(const zp_options *o, const zp_config *cfg, const char *flag, con
 
 static int draw_files(const plan_args *a, const zp_config *cfg)
 {
-  int code = 0;
-  if (a->trace != NULL) {
+  int code = zp_options_spare(&a->o, a->trace, a->svg);
+  if (code == 0 && a->trace != NULL) {
     code = draw(&a->o, cfg, "--trace", a->trace, zp_plan_trace);
     if (code == 0 && !a->o.json) printf("wrote %s: open it at https://ui.perfetto.dev\n", a->trace);
   }

@@ -349,11 +349,11 @@ static void show(const char *what, int32_t step, int32_t steps)
   static double began;
   const double now = zp_clock_s();
   if (began == 0) began = now;
-  if (what == NULL) fputs("\r\033[K", stderr);
+  if (what == NULL) dprintf(STDERR_FILENO, "\r\033[K");
   else if (step >= 0)
-    fprintf(stderr, "\r\033[K  %5.0f s  %s, step %d of %d", now - began, what, (int)step + 1,
+    dprintf(STDERR_FILENO, "\r\033[K  %5.0f s  %s, step %d of %d", now - began, what, (int)step + 1,
             (int)steps);
-  else fprintf(stderr, "\r\033[K  %5.0f s  %s", now - began, what);
+  else dprintf(STDERR_FILENO, "\r\033[K  %5.0f s  %s", now - began, what);
 }
 
 static int run(zp_sim_args *a)
@@ -367,6 +367,7 @@ static int run(zp_sim_args *a)
   if (code == ZP_EXIT_GOOD) code = take_masks(a, &c);
   /* beside what the plan says, a simulated rank takes about 16 KiB of small allocations */
   if (code == ZP_EXIT_GOOD) code = zp_plan_fits(&a->o, &c.cfg, 16384.0 * zp_world(&c.cfg));
+  if (code == ZP_EXIT_GOOD) code = zp_options_spare(&a->o, a->chosen.trace, a->chosen.svg);
   if (code != ZP_EXIT_GOOD) return code;
   if (!a->o.json) {
     if (chosen)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,7 +35,22 @@ static int probe_folder(const char *dir, zp_error *err)
 
 int zp_train_probe(const zp_train_args *a, zp_error *err)
 {
+  static const char *const saved[] = {"LATEST", "LATEST.tmp", "LOCK"};
+  const char **inputs = calloc((size_t)a->n_files + 3, sizeof *inputs);
+  char path[4096 + 16];
   zp_error why = {0};
+  if (inputs == NULL) return zp_fail(err, ZP_E_MEMORY, -1, "no memory");
+  int32_t n = a->n_files;
+  if (n > 0) memcpy(inputs, a->files, (size_t)n * sizeof *inputs);
+  if (a->o.config_file != NULL) inputs[n++] = a->o.config_file;
+  for (int32_t i = 0; a->save != NULL && i < 3; i++) {
+    snprintf(path, sizeof path, "%.4000s/%s", a->save, saved[i]);
+    zp_output_spares("--save", path, inputs, err);
+  }
+  if (a->load != NULL) inputs[n++] = a->load;
+  zp_output_spares("--plot", a->plot, inputs, err);
+  free(inputs);
+  if (err->status != 0) return err->status;
   if (a->plot != NULL && zp_output_probe(a->plot, &why) != 0)
     return zp_fail(err, ZP_E_FILE, -1, "--plot %s. Nothing was trained.", why.text);
   return a->save != NULL ? probe_folder(a->save, err) : 0;

@@ -139,7 +139,7 @@ static int judge(const zp_verify *v, const char *command, const zp_outcome *main
 
 static void progress(int32_t done, int32_t runs)
 {
-  fprintf(stderr, "\r  verifying: %d of %d runs", (int)done, (int)runs);
+  dprintf(STDERR_FILENO, "\r  verifying: %d of %d runs", (int)done, (int)runs);
 }
 
 int zp_train_verified(zp_verify *v, const zp_options *o, const zp_outcome *main_run, void *json)
@@ -147,7 +147,7 @@ int zp_train_verified(zp_verify *v, const zp_options *o, const zp_outcome *main_
   const int quiet = o->json || !isatty(STDERR_FILENO) || main_run == NULL;
   int code = 0;
   zp_verify_wait(v, main_run == NULL, quiet ? NULL : progress);
-  if (!quiet) fputs("\r\033[K", stderr);
+  if (!quiet) dprintf(STDERR_FILENO, "\r\033[K");
   if (main_run != NULL) code = judge(v, o->command, main_run, json);
   zp_verify_free(v);
   return code;

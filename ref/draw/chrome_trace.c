@@ -2,16 +2,18 @@
 
 #include <inttypes.h>
 
+#include "../base/escape.h"
+
 static void put_string(zp_chrome_trace *t, const char *text)
 {
   static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+  zp_escape e = {{0}, 0, 0};
   fputc('"', t->f);
   for (; *text != 0; text++) {
     int k = 0;
     while (escaped[k] != 0 && escaped[k] != *text) k++;
     if (escaped[k] != 0) fprintf(t->f, "\\%c", letters[k]);
-    else if ((unsigned char)*text < 32) fprintf(t->f, "\\u%04x", (unsigned)(unsigned char)*text);
-    else fputc(*text, t->f);
+    else zp_escape_write(&e, text, 1, t->f);
   }
   fputc('"', t->f);
 }

@@ -2,6 +2,8 @@
 
 #include <stdarg.h>
 
+#include "../base/escape.h"
+
 enum { TEXT_BYTES = 8192 };
 
 static void number(zp_svg *s, const char *name, int32_t digits, double value)
@@ -18,11 +20,12 @@ static void open_element(zp_svg *s, const char *element, const char *css)
 static void put_escaped(zp_svg *s, const char *format, va_list ap)
 {
   char text[TEXT_BYTES];
+  zp_escape e = {{0}, 0, 0};
   vsnprintf(text, sizeof text, format, ap);
   for (const char *c = text; *c != 0; c++) {
     if (*c == '<') fputs("&lt;", s->f);
     else if (*c == '&') fputs("&amp;", s->f);
-    else fputc(*c == '\n' ? ' ' : *c, s->f);
+    else zp_escape_write(&e, *c == '\n' ? " " : c, 1, s->f);
   }
 }
 

@@ -110,6 +110,7 @@ int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last
                    world < 0    ? strerror(errno)
                    : world == 0 ? "no traces found, expected files rank-N.zpt"
                                 : "it has no trace of the requested ranks");
+  if (zp_output_spares("--out", file, (const char *[]){dir, NULL}, err) != 0) return err->status;
   if (zp_output_open(&to, file, err) != 0) return err->status;
   if (setjmp(failure.leave) != 0) {
     zp_fail(err, failure.err.status, -1, "%s", failure.err.text);

@@ -196,9 +196,9 @@ static void show(const crew *c, double elapsed, int last)
   if (part > 1 || last) part = 1;
   for (int32_t i = 0; i < 24; i++) bar[i] = i < (int32_t)(part * 24) ? '#' : '.';
   bar[24] = 0;
-  if (last) fprintf(stderr, "\r%70s\r", "");
+  if (last) dprintf(STDERR_FILENO, "\r%70s\r", "");
   else
-    fprintf(stderr, "\r[%s] %5.0f s  %lld cases  %.0f a second", bar, elapsed, (long long)n,
+    dprintf(STDERR_FILENO, "\r[%s] %5.0f s  %lld cases  %.0f a second", bar, elapsed, (long long)n,
             (double)n / (elapsed > 0 ? elapsed : 1));
 }
 

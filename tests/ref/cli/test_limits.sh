@@ -3,6 +3,7 @@
 # another number. spec: PIPE-6, LIM-0
 # inputs: build/zeroproof tests/fixtures/lib.sh
 . tests/fixtures/lib.sh
+# shellcheck disable=SC3045 # dash has ulimit -t
 ulimit -t 120 # of processor time: a loop over 2^31 elements, not a slow machine
 
 # ---- The adapter and the oracle
@@ -70,5 +71,11 @@ for option in "plan --pp" "plan --rank" "train --steps" "train --layers" "train 
     # --cases and --random may be as large as a count can be
     expect 2 '.' "$option=$number" $option "$number"
   done
+done
+# the bound in the message is the one that holds, so the refused number is outside of it
+for key in momentum beta1 beta2; do
+  printf '{"optimizer": [{"%s": 1}]}' "$key" >"$tmp/config"
+  expect 2 "$key: 1 is out of range; allowed is 0 to 0.999999999\." "bound_of_$key" \
+    sim --config "$tmp/config"
 done
 finish

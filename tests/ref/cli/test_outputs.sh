@@ -120,6 +120,100 @@ ln -s real/p.svg "$tmp/p.svg"
   [ "$(stat -c %a "$tmp/real/p.svg")" = 640 ]
 verdict $? a_link_and_the_mode_of_its_file_stay "$(ls -l "$tmp/real")"
 
+# ---- No output overwrites an input, under any of its names
+spared() { # spared NAME INPUT ARGS...: refused with exit code 2, and the input is what it was
+  name=$1 input=$2
+  shift 2
+  before=$(sha256sum <"$input")
+  timeout 600 "$zp" "$@" >"$tmp/out" 2>&1 </dev/null
+  got=$?
+  [ "$got" -eq 2 ] && grep -q 'would overwrite the input' "$tmp/out" &&
+    [ "$before" = "$(sha256sum <"$input")" ]
+  verdict $? "spares_$name" "exit code $got: $(head -c 300 "$tmp/out" | tr '\n' ' ')"
+}
+rm -rf "$tmp/in" && mkdir "$tmp/in" && cp "$tmp/text" "$tmp/in/data"
+echo '{"pp": 2}' >"$tmp/in/config"
+"$zp" train $small --save "$tmp/in/saved" >"$tmp/out" 2>&1
+for file in data config; do
+  ln "$tmp/in/$file" "$tmp/in/$file.hard"
+  ln -s "$file" "$tmp/in/$file.soft"
+done
+cp -r "$tmp/run" "$tmp/in/run"
+for way in "" .hard .soft; do
+  spared "data_from_plot$way" "$tmp/in/data" train $small --data "$tmp/in/data" \
+    --plot "$tmp/in/data$way"
+  spared "config_from_plot$way" "$tmp/in/config" train $small --config "$tmp/in/config" \
+    --plot "$tmp/in/config$way"
+  for to in svg trace; do
+    spared "config_from_plan_$to$way" "$tmp/in/config" plan --config "$tmp/in/config" \
+      "--$to" "$tmp/in/config$way"
+    spared "config_from_sim_$to$way" "$tmp/in/config" sim --engine cuda \
+      --config "$tmp/in/config" "--$to" "$tmp/in/config$way"
+  done
+done
+spared trace_from_out "$tmp/in/run/rank-0.zpt" trace view "$tmp/in/run" --out \
+  "$tmp/in/run/rank-0.zpt"
+spared trace_from_out_by_another_name "$tmp/in/run/rank-1.zpt" trace view "$tmp/in/run" --out \
+  "$tmp/in/../in/run//rank-1.zpt"
+for file in LATEST step-1/manifest.json step-1/rank-0.bin; do
+  spared "checkpoint_from_plot_$file" "$tmp/in/saved/$file" train $small \
+    --load "$tmp/in/saved" --plot "$tmp/in/saved/$file"
+done
+cp "$tmp/text" "$tmp/in/saved/LATEST"
+spared data_from_save "$tmp/in/saved/LATEST" train $small --data "$tmp/in/saved/LATEST" \
+  --save "$tmp/in/saved"
+for again in 1 2; do # an output of its own in the input's folder
+  expect 0 'wrote' "trace_view_beside_the_traces_$again" trace view "$tmp/in/run" --out \
+    "$tmp/in/run/view.json"
+done
+
+# ---- Texts from outside do not control the terminal or the page
+esc=$(printf '\033') rtl=$(printf '\342\200\256') c1=$(printf '\302\233') byte=$(printf '\233')
+bad_text="${esc}[2J$rtl$c1$byte"
+harmless() { # harmless NAME FILE: no control or bidirectional character in it
+  LC_ALL=C grep -qa "$esc\|$rtl\|$c1\|$byte" "$2"
+  verdict $((! $?)) "$1" "$(LC_ALL=C grep -am1 "$esc\|$rtl\|$c1\|$byte" "$2" | head -c 200 | od -c)"
+}
+said() { # said NAME ARGS...: the text appears escaped, in both streams
+  name=$1
+  shift
+  timeout 600 "$zp" "$@" >"$tmp/out" 2>&1 </dev/null
+  harmless "terminal_$name" "$tmp/out"
+  grep -qiF '\u001b[2J\u202e\u009b' "$tmp/out"
+  verdict $? "escaped_$name" "$(head -c 300 "$tmp/out" | tr '\n' ' ')"
+}
+said option_value plan --pp "$bad_text"
+said option plan "--$bad_text"
+said command "$bad_text"
+said data train --data "$tmp/$bad_text"
+said load train $small --load "$tmp/$bad_text"
+said plot train $small --plot "$tmp/none/$bad_text"
+said svg plan --svg "$tmp/none/$bad_text"
+said wrote plan --pp 2 --svg "$tmp/$bad_text"
+said wrote_json plan --pp 2 --json --svg "$tmp/${esc}[2J$rtl$c1"
+said trace trace check "$tmp/$bad_text"
+said recipe cases "${esc}[2J$rtl$c1"
+expect 2 'not UTF-8' a_recipe_that_is_not_utf8 cases "$bad_text"
+said fault sim --fault "$bad_text"
+said engine_case sim --case "$bad_text=1"
+said oracle oracle "$tmp/$bad_text"
+printf '{"params": [{"name": "%s", "numel": 5, "stage": 9}]}' '\u001b[2J\u202e\u009b' \
+  >"$tmp/config"
+said name_in_json plan --config "$tmp/config"
+printf '{"%s": 1}' '\u001b[2J\u202e\u009b' >"$tmp/config"
+said key_in_json plan --config "$tmp/config"
+printf '{"params": [{"name": "%s", "numel": 5}]}' '\u001b[2J\u202e\u009b' >"$tmp/config"
+said name_in_output plan --config "$tmp/config" --rank 0 --shards
+# the name of a group in a trace, in the findings and in the page
+cp -r "$tmp/run" "$tmp/evil"
+word=$(LC_ALL=C strings -n 3 "$tmp/run/rank-0.zpt" | grep -m1 -x '[a-z_]\{3,9\}' || echo none)
+LC_ALL=C sed -i "s/$word/${esc}[2$rtl/" "$tmp/evil/rank-0.zpt"
+for what in "check $tmp/evil" "check $tmp/evil --json" "view $tmp/evil --out $tmp/view.json"; do
+  timeout 600 "$zp" trace $what >"$tmp/out" 2>&1
+  harmless "terminal_trace_${what%% *}" "$tmp/out"
+done
+harmless page_trace_view "$tmp/view.json"
+
 # ---- The adapter's ledgers
 mkdir "$tmp/ledgers"
 ln -s /dev/full "$tmp/ledgers/rank-1.jsonl"

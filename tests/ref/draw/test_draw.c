@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../ref/base/escape.h"
 #include "../../../ref/draw/chrome_trace.h"
 #include "../../../ref/draw/svg.h"
 
@@ -79,4 +80,49 @@ Test(chrome_trace, what_was_written_is_read_back)
     cr_assert_str_eq(json_string_value(json_object_get(slice, "cname")), "terrible");
     json_decref(root);
   }
+}
+
+/* What changes how other characters are shown is written as a number, whole or cut anywhere. */
+Test(escape, only_hidden_characters_and_bytes_that_are_not_utf8_change)
+{
+  static const struct {
+    const char *in, *out;
+  } some[] = {{"plain\n\ttext ~", "plain\n\ttext ~"},
+              {"\xc3\xbc \xe2\x89\xa5 \xf0\x9f\x98\x80", "\xc3\xbc \xe2\x89\xa5 \xf0\x9f\x98\x80"},
+              {"\x1b[2J\r\x07\x7f", "\\u001b[2J\\u000d\\u0007\\u007f"},
+              {"\xc2\x9b"
+               "2J",
+               "\\u009b2J"},
+              {"\xe2\x80\xae \xe2\x81\xa6 \xd8\x9c", "\\u202e \\u2066 \\u061c"},
+              {"\x9b \xff \xc0\x9b", "\\u009b \\u00ff \\u00c0\\u009b"}, /* alone, never, too long */
+              {"\xe0\x80\x9b \xed\xa0\x80", "\\u00e0\\u0080\\u009b \\u00ed\\u00a0\\u0080"},
+              {"\xe2\x80x \xf0\x9f\x1b", "\\u00e2\\u0080x \\u00f0\\u009f\\u001b"},
+              {"\xf5\x80\x80\x80 \xf4\x90\x80\x80",
+               "\\u00f5\\u0080\\u0080\\u0080 \\u00f4\\u0090\\u0080\\u0080"}};
+  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+    for (size_t cut = 1; cut <= strlen(some[i].in); cut++) {
+      FILE *f = open_memstream(&text, &size);
+      zp_escape e = {{0}, 0, 0};
+      for (size_t at = 0; at < strlen(some[i].in); at += cut)
+        zp_escape_write(&e, some[i].in + at, strnlen(some[i].in + at, cut), f);
+      fclose(f);
+      cr_assert_str_eq(text, some[i].out, "text %zu, cut every %zu", i, cut);
+      free(text);
+    }
+}
+
+Test(escape, texts_of_pictures_and_traces_are_escaped)
+{
+  FILE *f = open_memstream(&text, &size);
+  zp_svg s;
+  zp_chrome_trace t;
+  zp_svg_begin(&s, f, 10, 10, "");
+  zp_svg_text(&s, "t", 1, 2, "%s", "\x1b\xe2\x80\xae\xc3\xbc");
+  zp_svg_end(&s);
+  zp_chrome_begin(&t, f, 0, "\x1b\xe2\x80\xae\xc3\xbc");
+  zp_chrome_end(&t);
+  fclose(f);
+  cr_assert_not_null(strstr(text, ">\\u001b\\u202e\xc3\xbc</text>"), "%s", text);
+  cr_assert_not_null(strstr(text, "\"\\u001b\\u202e\xc3\xbc\""), "%s", text);
+  free(text);
 }
