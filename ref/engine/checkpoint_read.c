@@ -389,6 +389,12 @@ static int find_latest(const zp_ckpt_dir *dir, zp_ckpt_dir *folder, zp_ckpt_mani
 static int find_folder(const char *dir, zp_ckpt_dir *folder, zp_ckpt_manifest *m, zp_error *err)
 {
   zp_ckpt_dir above;
+  folder->fd = -1;
+  if (access(dir, F_OK) && errno == ENOENT)
+    return zp_fail(err, ZP_E_FILE, -1,
+                   "%s holds no checkpoint: there is no such folder; name the folder that was "
+                   "given to --save",
+                   dir);
   int status = zp_ckpt_dir_open(folder, dir, err);
   if (status) return status;
   if (faccessat(folder->fd, "manifest.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)

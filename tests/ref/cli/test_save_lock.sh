@@ -43,7 +43,7 @@ expect 0 'continues at step 2' mpi_saves_after_all_of_them \
 
 # Pairs: which job is first is left to the machine, and no outcome but a wrong one fails.
 bad_pairs=0
-for pair in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+for pair in $(seq 20); do
   rm -rf "$tmp/pair"
   mkdir "$tmp/pair"
   for job in a b; do
@@ -64,5 +64,5 @@ for pair in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
       bad_pairs=$((bad_pairs + 1))
   fi
 done
-verdict $bad_pairs pairs_of_jobs "$bad_pairs; $(tail -c 300 "$tmp/why" | tr '\n' ' ')"
+verdict $bad_pairs pairs_of_jobs "$bad_pairs wrong of $pair; $(tail -c 300 "$tmp/why" | tr '\n' ' ')"
 finish
