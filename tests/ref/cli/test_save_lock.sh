@@ -64,5 +64,5 @@ for pair in $(seq 20); do
       bad_pairs=$((bad_pairs + 1))
   fi
 done
-verdict $bad_pairs pairs_of_jobs "$bad_pairs wrong of $pair; $(tail -c 300 "$tmp/why" | tr '\n' ' ')"
+verdict $bad_pairs pairs_of_jobs "$bad_pairs of $pair; $(tail -c 300 "$tmp/why" | tr '\n' ' ')"
 finish
