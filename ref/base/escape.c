@@ -1,8 +1,6 @@
 #define _GNU_SOURCE
 #include "escape.h"
 
-#include <stdlib.h>
-
 /* Is the character one that changes how others are shown? */
 static int is_hidden(uint32_t c)
 {
@@ -62,37 +60,25 @@ void zp_escape_write(zp_escape *e, const char *text, size_t n, FILE *f)
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
-typedef struct stream {
-  zp_escape escape;
-  FILE *to;
-} stream;
-
 static ssize_t write_stream(void *cookie, const char *text, size_t n)
 {
-  stream *s = cookie;
+  zp_escaped *s = cookie;
   zp_escape_write(&s->escape, text, n, s->to);
   return fflush(s->to) != 0 || ferror(s->to) ? 0 : (ssize_t)n;
 }
 
 static int close_stream(void *cookie)
 {
-  stream *s = cookie;
+  zp_escaped *s = cookie;
   give_up(&s->escape, s->to);
-  const int failed = fclose(s->to);
-  free(s);
-  return failed;
+  return fclose(s->to);
 }
 
-FILE *zp_escape_stream(FILE *to, int mode)
+FILE *zp_escape_stream(zp_escaped *s, FILE *to, int mode)
 {
   const cookie_io_functions_t functions = {.write = write_stream, .close = close_stream};
-  stream *s = calloc(1, sizeof *s);
-  FILE *f = s != NULL ? fopencookie(s, "w", functions) : NULL;
-  if (f == NULL) {
-    free(s);
-    return NULL;
-  }
-  s->to = to;
-  setvbuf(f, NULL, mode, 0);
+  FILE *f = fopencookie(s, "w", functions);
+  *s = (zp_escaped){.to = to};
+  if (f != NULL) setvbuf(f, NULL, mode, 0);
   return f;
 }

@@ -19,8 +19,14 @@ typedef struct zp_escape {
  * sequence may begin in one call and end in the next. */
 void zp_escape_write(zp_escape *e, const char *text, size_t n, FILE *f);
 
-/* A stream that writes to `to` in this way; it is buffered as mode (_IOFBF, …) says, and flushes
- * `to`. NULL without memory. */
-FILE *zp_escape_stream(FILE *to, int mode);
+/* A stream that writes to `to` in this way. Outlives the stream. */
+typedef struct zp_escaped {
+  zp_escape escape;
+  FILE *to;
+} zp_escaped;
+
+/* Opens the stream; it is buffered as mode (_IOFBF, …) says, flushes `to`, and closes it. NULL
+ * without memory. */
+FILE *zp_escape_stream(zp_escaped *s, FILE *to, int mode);
 
 #endif

@@ -42,8 +42,9 @@ static void open_standard_files(int failed)
 
 static void escape_output(int failed)
 {
-  FILE *out = zp_escape_stream(stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
-  FILE *err = zp_escape_stream(stderr, _IONBF);
+  static zp_escaped to_stdout, to_stderr;
+  FILE *out = zp_escape_stream(&to_stdout, stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+  FILE *err = zp_escape_stream(&to_stderr, stderr, _IONBF);
   if (!out || !err) _exit(failed);
   stdout = out;
   stderr = err;
