@@ -1,6 +1,7 @@
 """Shared by the adapters of PyTorch programs: one child process per rank, forked after all imports,
 the model of a case, records and results. The protocol is that of ADAPTER.md."""
 
+import ctypes
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import torch  # noqa: E402
 from zeroproof_record import Recorder  # noqa: E402
 
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 DTYPES = {
     "fp32": torch.float32,
     "bf16": torch.bfloat16,
@@ -251,7 +253,10 @@ class Rank:
         dist.init_process_group(backend, store=store, rank=self.rank, world_size=self.case["world"])
 
 
-def child(main, case, rank, folder):
+def child(main, case, rank, folder, adapter):
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != adapter:  # it has ended before
+        os._exit(1)
     try:
         me = Rank(case, rank, folder)
         main(me)
@@ -267,12 +272,12 @@ def child(main, case, rank, folder):
 
 
 def run(main, case, folder):
-    """Forks the ranks; the first that fails ends the others."""
-    children, bad, how = {}, None, 0
+    """Forks the ranks; the first that fails ends the others, and so does the adapter's end."""
+    children, bad, how, adapter = {}, None, 0, os.getpid()
     for rank in range(case["world"]):
         pid = os.fork()
         if pid == 0:
-            child(main, case, rank, folder)
+            child(main, case, rank, folder, adapter)
         children[pid] = rank
     while children:
         pid, status = os.wait()

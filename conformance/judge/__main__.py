@@ -18,7 +18,8 @@ import choose
 import known
 import page
 import report
-from adapter import Adapter, AdapterError
+import supervise
+from adapter import Adapter, AdapterError, remove_folders
 from run import Runner, constant_ledger
 from shrink import Shrinker, causes_of
 from tools import Broken, Refused, Tools
@@ -384,23 +385,28 @@ def print_report(options, hello, level, problems, outcomes, causes, seconds):
     return 1 if bad or problems else 0
 
 
-def ended(_signal, _frame):
-    raise KeyboardInterrupt
+def ended(number, _frame):
+    print(
+        f"zeroproof check: ended by {signal.Signals(number).name}, no verdict",
+        file=sys.stderr,
+        flush=True,
+    )
+    supervise.end_all()
+    remove_folders()
+    os._exit(3)
 
 
 def main():
     options = arguments()
-    # so that adapters are killed at exit (adapter.kill_all)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, ended)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup sets it
+            signal.signal(number, ended)
     try:
         return run(options)
     except (AdapterError, Refused) as error:
         return refuse(str(error))
     except (Broken, OSError) as error:
         print(f"zeroproof check: {error}", file=sys.stderr)
-        return 3
-    except KeyboardInterrupt:
         return 3
     except Exception as error:  # a bug of the suite must not look like a verdict on the subject
         where = traceback.extract_tb(error.__traceback__)[-1]

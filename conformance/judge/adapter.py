@@ -1,7 +1,5 @@
 """Runs a subject's adapter: a process that exchanges one JSON object per line (ADAPTER.md)."""
 
-import atexit
-import collections
 import json
 import os
 import select
@@ -16,6 +14,7 @@ import time
 import ledger
 import protocol
 import streams
+import supervise
 from protocol import PROTOCOL, Malformed
 
 QUIET = 0.75  # seconds without a new record after which the ledgers are checked for a hang
@@ -24,6 +23,7 @@ QUIET = 0.75  # seconds without a new record after which the ledgers are checked
 STUCK = 5.0
 # operations, or ranks may wait inside a library for operations that others have not entered
 STDERR_MAX = 4096  # bytes of standard error that are kept for messages
+CLOSED_WAIT = 10  # seconds for a process to end after it closed its standard output
 
 
 class AdapterError(Exception):
@@ -92,37 +92,28 @@ class StderrTail:
     """Reads a process's standard error and keeps its end."""
 
     def __init__(self, pipe):
-        self.pipe, self.end = pipe, collections.deque(maxlen=STDERR_MAX)
+        self.pipe, self.end = pipe, b""
         self.thread = threading.Thread(target=self.drain, daemon=True)
         self.thread.start()
 
     def drain(self):
         with self.pipe:
             while more := self.pipe.read1(1 << 16):
-                self.end.extend(more)
+                self.end = (self.end + more)[-STDERR_MAX:]
 
     def lines(self, most=8):
         """The last lines, after the process has ended."""
         self.thread.join(1)
-        found = bytes(list(self.end)).decode("utf-8", errors="replace").splitlines()
+        found = self.end.decode("utf-8", errors="replace").splitlines()
         return [line.rstrip() for line in found if line.strip()][-most:]
 
 
-ALIVE = set()  # leaders of process groups, which are killed when the suite exits
+FOLDERS = set()  # of the cases that are running
 
 
-@atexit.register
-def kill_all():
-    for leader in list(ALIVE):
-        kill(leader)
-
-
-def kill(leader):
-    try:  # the whole group, because ranks may be processes of their own
-        os.killpg(leader, signal.SIGKILL)
-    except OSError:
-        pass
-    ALIVE.discard(leader)
+def remove_folders():
+    for folder in list(FOLDERS):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Adapter:
@@ -136,18 +127,16 @@ class Adapter:
         if not self.command.strip():
             raise AdapterError("--adapter: the command is empty")
         try:
-            self.process = subprocess.Popen(
+            self.process = supervise.Process(
                 shlex.split(self.command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,
                 stderr=self.log or subprocess.PIPE,
-                start_new_session=True,
             )
         except (OSError, ValueError, IndexError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise AdapterError(f"cannot start '{self.command}': {why}") from error
-        ALIVE.add(self.process.pid)
         self.stderr = (
             None if self.log else StderrTail(os.fdopen(os.dup(self.process.stderr.fileno()), "rb"))
         )
@@ -166,10 +155,7 @@ class Adapter:
                 self.process.wait(timeout=5)
             except (OSError, Late, subprocess.TimeoutExpired):
                 pass
-        kill(self.process.pid)
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
+        self.process.close()
         self.process = None
 
     def send(self, request, end):
@@ -189,23 +175,13 @@ class Adapter:
                 raise Late
             left = left[os.write(self.process.stdin.fileno(), left[: 1 << 16]) or 0 :]
 
-    def line(self, seconds):
-        """The next line that is not empty, None after `seconds`, or b"" at end of file."""
-        end = time.monotonic() + seconds
+    def line(self, end):
+        """The next line that is not empty, None if none has arrived by `end`, or b"" at end of
+        file. Reads what has arrived at least once."""
         while True:
-            at = self.buffer.find(b"\n", self.searched)
-            if at >= 0:
-                line = bytes(self.buffer[:at])
-                del self.buffer[: at + 1]
-                self.searched = 0
-                if line.strip():
-                    return line
-                continue
-            self.searched = len(self.buffer)
-            if self.searched > protocol.LINE_MOST:
-                raise Malformed(
-                    f"a line is longer than {protocol.LINE_MOST} bytes: pass long tensors as files"
-                )
+            line = self.line_read()
+            if line:
+                return line
             left = end - time.monotonic()
             if not select.select([self.process.stdout], [], [], max(0, left))[0]:
                 return None
@@ -213,13 +189,30 @@ class Adapter:
             if not more:
                 return b""
             self.buffer += more
-            if left <= 0 and b"\n" not in more:
-                return None
+            if left <= 0:  # however much there is to read
+                return self.line_read()
+
+    def line_read(self):
+        """The first line in the buffer that is not empty, or None. Removes it."""
+        if not self.searched:
+            del self.buffer[: len(self.buffer) - len(self.buffer.lstrip())]
+        at = self.buffer.find(b"\n", self.searched)
+        if max(at, len(self.buffer) if at < 0 else 0) > protocol.LINE_MOST:
+            raise Malformed(
+                f"a line is longer than {protocol.LINE_MOST} bytes: pass long tensors as files"
+            )
+        if at < 0:
+            self.searched = len(self.buffer)
+            return None
+        line = bytes(self.buffer[:at])
+        del self.buffer[: at + 1]
+        self.searched = 0
+        return line
 
     def ending(self):
         """How the process ended after it closed its standard output."""
         try:
-            code = self.process.wait(timeout=1)
+            code = self.process.wait(timeout=CLOSED_WAIT)
         except subprocess.TimeoutExpired:
             return "ended its standard output, and still runs"
         if code >= 0:
@@ -239,11 +232,9 @@ class Adapter:
         end = time.monotonic() + self.deadline
         try:
             self.send({"do": "hello", "protocol": PROTOCOL}, end)
-            line = None
-            while line is None:
-                if time.monotonic() > end:
-                    raise Late
-                line = self.line(min(1, self.deadline))
+            line = self.line(end)
+            if line is None:
+                raise Late
             if line == b"":
                 raise Malformed(f"its process {self.ending()}")
             answer = protocol.parse(line)
@@ -260,6 +251,7 @@ class Adapter:
         """(answer, ledgers). The answer's status is ok, error, unsupported, hang, timeout, died or
         malformed."""
         folder = tempfile.mkdtemp(prefix="zeroproof-")
+        FOLDERS.add(folder)
         ledgers = Ledgers(folder, case["world"])
         try:
             answer = self.answer(case, folder, ledgers)
@@ -272,13 +264,14 @@ class Adapter:
             return answer, ledgers.records
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+            FOLDERS.discard(folder)
 
     def answer(self, case, folder, ledgers):
         """The answer, with everything that the folder holds. Status lost: malformed, and the
         process must be restarted."""
         end = time.monotonic() + self.deadline
         try:
-            if self.process is not None and self.line(0):
+            if self.process is not None and self.line(time.monotonic()):
                 return {
                     "status": "lost",
                     "message": "the adapter sent more than one line for one request",
@@ -311,7 +304,7 @@ class Adapter:
 
     def wait(self, ledgers, end):
         while time.monotonic() < end:
-            line = self.line(0.1)
+            line = self.line(min(end, time.monotonic() + 0.1))
             if line == b"":
                 return {"status": "died", "message": f"the adapter's process {self.ending()}"}
             if line is not None:

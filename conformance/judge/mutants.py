@@ -18,6 +18,7 @@ import time
 
 import adapter as adapters
 import axes
+import supervise
 from adapter import Adapter
 from run import dice_for, judge
 from tools import Broken, Tools
@@ -128,8 +129,8 @@ def mutants(known):
 
 
 def faults_of_ref():
-    with os.popen(f"{os.environ.get('ZEROPROOF', 'zeroproof')} sim --fault list") as file:
-        lines = file.read().splitlines()[1:]
+    command = os.environ.get("ZEROPROOF", "zeroproof")
+    lines = supervise.output([command, "sim", "--fault", "list"]).splitlines()[1:]
     return [line.split()[0] for line in lines if line and not line[0].isspace()]
 
 

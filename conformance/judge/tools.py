@@ -6,6 +6,8 @@ import os
 import subprocess
 import threading
 
+import supervise
+
 
 class Broken(Exception):
     """The environment failed; exit code 3."""
@@ -22,7 +24,7 @@ class Lines:
         self.command = command
         self.lock = threading.Lock()
         try:
-            self.process = subprocess.Popen(
+            self.process = supervise.Process(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
             )
         except OSError as error:
@@ -41,9 +43,7 @@ class Lines:
         return json.loads(answer)
 
     def close(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait()
+        self.process.close()
 
 
 class Tools:

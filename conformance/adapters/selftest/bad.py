@@ -98,6 +98,50 @@ def flood():
         time.sleep(0.01)
 
 
+def blank():
+    while True:
+        os.write(1, b"\n \n" * 10000)
+
+
+def trickle():
+    """A byte in each tenth of a second, and never a line."""
+    while True:
+        os.write(1, b"x")
+        time.sleep(0.1)
+
+
+def chatter():
+    while True:
+        os.write(2, b"e" * 65536)
+
+
+ENDLESS = {"flood": flood, "blank": blank, "trickle": trickle, "chatter": chatter}
+
+
+def stay(fifo):
+    """Reports this process's number in the FIFO, which shows that the process has ended: it keeps
+    the FIFO open."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    os.write(os.open(fifo, os.O_WRONLY), f"{os.getpid()}\n".encode())
+
+
+def escape(fifo):
+    """Starts a child, one in another session, one whose parent ends, and one that is stopped."""
+    for kind in ("child", "session", "orphan", "stopped"):
+        if os.fork():
+            continue
+        if kind != "child":
+            os.setsid()
+        if kind == "orphan" and os.fork():
+            os._exit(0)
+        stay(fifo)
+        if kind == "stopped":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        while True:
+            signal.pause()
+
+
 LINES = {  # records appended to the ledger of rank 0
     "ledger-op": '{"op":[1]}',
     "ledger-op-unknown": '{"op":"frobnicate","group":[0]}',
@@ -217,11 +261,15 @@ KINDS = [
     *HELLOS,
     *LINES,
     *NUMBERS,
-    "hello-flood",
+    *(f"hello-{kind}" for kind in ENDLESS),
+    *ENDLESS,
+    "hello-stays",
+    "escapes",
+    "escapes-and-exits",
+    "unsupervised",
     "hello-dies",
     "hello-exits",
     "deaf",
-    "flood",
     "twice",
     "partial",
     "killed",
@@ -253,13 +301,17 @@ KINDS = [
 
 
 def serve(kind):
+    if kind == "hello-stays":
+        stay(sys.argv[2])
+        while True:
+            signal.pause()
     for line in sys.stdin:
         request = json.loads(line)
         if request["do"] == "bye":
             break
         if request["do"] == "hello":
-            if kind == "hello-flood":
-                flood()
+            if kind.startswith("hello-") and kind[6:] in ENDLESS:
+                ENDLESS[kind[6:]]()
             if kind == "hello-dies":
                 sys.exit("Traceback: no module named subject")
             if kind == "hello-exits":
@@ -270,8 +322,20 @@ def serve(kind):
                 time.sleep(1000)
             continue
         answer = trainer.run(request["case"], "correct", request["ledgers"])
-        if kind == "flood":
-            flood()
+        if kind in ENDLESS:
+            ENDLESS[kind]()
+        if kind in ("escapes", "escapes-and-exits"):
+            escape(sys.argv[2])
+        if kind in ("escapes", "unsupervised"):
+            stay(sys.argv[2])
+        if kind == "unsupervised":
+            os.kill(os.getppid(), signal.SIGKILL)
+        if kind == "escapes-and-exits":
+            with open(sys.argv[3], "rb") as file:  # until the test has read all numbers
+                file.read()
+            os._exit(0)
+        while kind in ("escapes", "unsupervised"):
+            signal.pause()
         if kind == "partial":
             sys.stdout.write('{"status":"ok"')
             sys.stdout.flush()
