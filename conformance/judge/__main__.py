@@ -5,8 +5,8 @@ check failed, or nothing was judged; 2 invalid input; 3 the environment failed."
 
 import argparse
 import json
-import math
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -15,12 +15,14 @@ import traceback
 
 import axes
 import choose
+import files
 import known
+import limits
 import page
 import report
 import supervise
-from adapter import Adapter, AdapterError, remove_folders
-from run import Runner, constant_ledger
+from adapter import Adapter, AdapterError, Log, remove_folders
+from run import Runner
 from shrink import Shrinker, causes_of
 from tools import Broken, Refused, Tools
 from values import Finding
@@ -46,36 +48,54 @@ class Help(argparse.HelpFormatter):
         return text if text.startswith("-h") else f"    {text}"
 
 
-def at_least(kind, least, above=False):
-    """A parser for numbers that are at least `least` (or above it). Other values would hang or be
-    meaningless."""
+def put(parts, file=None):
+    """Writes text to standard output."""
+    try:
+        (file or sys.stdout).writelines(parts)
+        (file or sys.stdout).flush()
+    except OSError as error:
+        raise OSError(0, f"cannot write standard output: {error.strerror}") from None
+
+
+class Parser(argparse.ArgumentParser):
+    """Escapes the arguments that its messages quote."""
+
+    def _print_message(self, message, file=None):
+        if message:  # argparse ignores errors here
+            put([report.printable(message)], file or sys.stderr)
+
+
+def within(kind, least, most, above=False):
+    """A parser for numbers that are at least `least` (or above it) and at most `most`. Other values
+    would hang, fail later or be meaningless."""
 
     def parse(text):
         try:
             value = kind(text)
-            if math.isfinite(value) and (value > least if above else value >= least):
+            if (value > least if above else value >= least) and value <= most:
                 return value
         except ValueError:
             pass
         raise argparse.ArgumentTypeError(
             f"expected {'an integer' if kind is int else 'a number'} "
-            f"{'above' if above else 'of at least'} {least}, got '{text}'"
+            f"{'above' if above else 'of at least'} {least} and at most {most}, got '{text:.80}'"
         )
 
     return parse
 
 
-SECONDS = at_least(float, 0)
+SECONDS = within(float, 0, limits.SECONDS)
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         formatter_class=Help,
         prog="zeroproof check",
         description="Runs the conformance suite on an implementation: compares values bit for "
         "bit with serial training, and the ledgers of all ranks with each other.",
         epilog="Exit codes: 0 every judged case passed; 1 a check failed, or nothing was judged; "
-        "2 invalid input; 3 the environment failed. How to write an adapter: "
+        "2 invalid input; 3 the environment failed, also if a case passed and a report cannot be "
+        "written. How to write an adapter: "
         "conformance/ADAPTER.md; what is judged: conformance/SPEC.md.",
     )
     parser.add_argument(
@@ -113,9 +133,15 @@ def add_selection(parser):
         help="run random cases until T seconds have passed, then shrink",
     )
     parser.add_argument(
-        "--cases", metavar="N", type=at_least(int, 1), help="maximum number of cases"
+        "--cases", metavar="N", type=within(int, 1, limits.CASES), help="maximum number of cases"
     )
-    parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of the cases (1)")
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=within(int, -limits.SEED, limits.SEED),
+        default=1,
+        help="seed of the cases (1)",
+    )
     parser.add_argument(
         "--quick",
         metavar="FILE",
@@ -126,7 +152,7 @@ def add_selection(parser):
     parser.add_argument(
         "--fresh",
         metavar="N",
-        type=at_least(int, 0),
+        type=within(int, 0, limits.CASES),
         default=0,
         help="number of random cases after the selection; new failures in them do not fail "
         "the run (0)",
@@ -137,14 +163,14 @@ def add_limits(parser):
     parser.add_argument(
         "--jobs",
         metavar="N",
-        type=at_least(int, 1),
+        type=within(int, 1, limits.JOBS),
         default=os.cpu_count() or 1,
         help="number of adapter processes (all cores)",
     )
     parser.add_argument(
         "--deadline",
         metavar="T",
-        type=at_least(float, 0, above=True),
+        type=within(float, 0, limits.SECONDS, above=True),
         default=120,
         help="time limit for one case in seconds (120)",
     )
@@ -194,8 +220,12 @@ def add_reports(parser):
     parser.add_argument("--log", metavar="FILE", help="append the adapter's standard error to FILE")
 
 
+def say(text):
+    print(f"zeroproof check: {report.printable(text)}", file=sys.stderr, flush=True)
+
+
 def refuse(text):
-    print(f"zeroproof check: {text}", file=sys.stderr)
+    say(text)
     return 2
 
 
@@ -211,7 +241,7 @@ class Progress:
         if now - self.last < (0.2 if self.show else 30):
             return
         self.last = now
-        c = report.counts(outcomes)
+        c = outcomes.counts
         self.line(
             f"{self.bar(len(outcomes), now)}{len(outcomes)} cases in {now - self.start:.0f} s: "
             f"{c['pass']} passed, "
@@ -241,7 +271,11 @@ class Progress:
 def problems_of(options, hello, outcomes, causes, complete):
     """Reasons, other than failing cases, why the run fails."""
     found = []
-    if not any(o.status == "fail" or o.judged for o in outcomes):
+    if outcomes.full():
+        found.append(
+            f"no further cases were run after {len(outcomes.failures)} failures (limit of one run)"
+        )
+    if not outcomes.judged:
         found.append(
             'no case was judged: extend "supports" or "returns" in hello, or return the fields '
             "in answers"
@@ -258,22 +292,47 @@ def check_writable(folder):
         os.makedirs(folder, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
-        for name in filter(os.path.lexists, (os.path.join(folder, name) for name in report.FORMS)):
-            with open(name, "a", encoding="utf-8"):
-                pass
+        for name in (os.path.join(folder, name) for name in report.FORMS):
+            if os.path.exists(name) and not os.path.isfile(name):
+                raise OSError(0, f"{name} is not a regular file")
     except OSError as error:
         raise OSError(f"--out {folder}: cannot write: {error.strerror}") from None
 
 
+def words_of(command):
+    try:
+        return shlex.split(command)
+    except ValueError:  # the start of the adapter reports it
+        return []
+
+
+def check_apart(options):
+    """Refuses outputs that would overwrite an input or each other."""
+    outputs = [("--log", options.log), ("--out", options.out)]
+    outputs += [("--out", os.path.join(options.out or "", name)) for name in report.FORMS]
+    inputs = [
+        ("--known", options.known),
+        ("--support", options.support),
+        ("--quick", options.quick),
+        *(("--adapter", word) for word in words_of(options.adapter) if os.path.isfile(word)),
+    ]
+    before = [(option, name) for option, name in inputs if name]
+    for option, name in outputs:
+        if not name or (option == "--out" and not options.out):
+            continue
+        for other, used in before:
+            if files.same(name, used):
+                raise Refused(f"{option}: {name} would overwrite {used} of {other}")
+        before.append((option, name))
+
+
 def run(options):
+    check_apart(options)
     if options.out:
         check_writable(options.out)
     known.check_lists(options)
     tools = Tools()
-    try:
-        log = open(options.log, "ab") if options.log else None
-    except OSError as error:
-        raise OSError(f"--log {options.log}: cannot write: {error.strerror}") from None
+    log = Log(options.log) if options.log else None
     first = Adapter(options.adapter, options.deadline, log)
     try:
         hello = first.hello()
@@ -284,9 +343,16 @@ def run(options):
     runner = Runner(options.adapter, tools, hello, level, options.jobs, options.deadline, log)
     runner.release(first)
     try:
-        return run_with(options, tools, runner, hello, level)
+        code = run_with(options, tools, runner, hello, level)
     finally:
         runner.close()
+    try:
+        if log:
+            log.check()
+    except OSError as error:
+        say(error.strerror)
+        return code or 3
+    return code
 
 
 def run_with(options, tools, runner, hello, level):
@@ -311,22 +377,24 @@ def run_with(options, tools, runner, hello, level):
     chooser = choose.Chooser(tools, space, options, hello, ROOT)
     if options.list:
         for case, recipe, _ in chooser:
-            print(f"{case['id']}  {','.join(case['hunts'])}  {recipe.full()}")
+            line = f"{case['id']}  {','.join(case['hunts'])}  {recipe.full()}"
+            put([report.printable(line), "\n"])
         return 0
     unlisted = known.new_version(options.support, ROOT, hello)
     if unlisted and not options.accept_support:
-        print(f"zeroproof check: {unlisted}", file=sys.stderr)
+        say(unlisted)
     progress, start = Progress(sys.stderr.isatty(), chooser, options.seconds), time.monotonic()
     runner.run(iter(chooser), progress)
     causes, problems = causes_in(options, runner, space, progress)
     progress.end()
     problems += problems_of(options, hello, runner.outcomes, causes, chooser.complete)
-    if options.accept_known:
-        known.accept(options.known, ROOT, hello, causes)
     options.whole = chooser.complete
-    return print_report(
+    made, code = report_of(
         options, hello, level, problems, runner.outcomes, causes, time.monotonic() - start
     )
+    printed = show(made, options)
+    written = write_files(options, hello, runner, causes, made)
+    return code if printed and (written or code) else 3
 
 
 def causes_in(options, runner, space, progress):
@@ -334,9 +402,7 @@ def causes_in(options, runner, space, progress):
     confirmed first."""
     confirmed, problems = known.confirm(options.known_list, runner, space, progress)
     new = [
-        o
-        for o in runner.outcomes
-        if o.status == "fail" and o.origin != "known" and not known.join(confirmed, o)
+        o for o in runner.outcomes.failures if o.origin != "known" and not known.join(confirmed, o)
     ]
     all_until = time.monotonic() + options.shrink_all if options.shrink_all is not None else None
     found = causes_of(
@@ -354,9 +420,10 @@ def causes_in(options, runner, space, progress):
     return sorted(confirmed + found, key=lambda c: (-len(c.outcomes), c.signature)), problems
 
 
-def print_report(options, hello, level, problems, outcomes, causes, seconds):
+def report_of(options, hello, level, problems, outcomes, causes, seconds):
+    """(the report, the exit code of the verdict)."""
     extra = []
-    if level >= 2 and "ledger" in hello.get("returns", []) and constant_ledger(outcomes):
+    if level >= 2 and "ledger" in hello.get("returns", []) and outcomes.constant_ledger():
         extra.append(
             Finding(
                 "LEDG-6",
@@ -378,46 +445,102 @@ def print_report(options, hello, level, problems, outcomes, causes, seconds):
         corpus,
         extra,
     )
-    if options.out:
-        report.write(options.out, made, page.page)
-    print(json.dumps(made) if options.json else report.terminal(made, options.brief))
     bad = [c for c in causes if not c.known and not c.fresh()]
-    return 1 if bad or problems else 0
+    return made, 1 if bad or problems else 0
+
+
+def show(made, options):
+    """Prints the verdict. False if standard output cannot be written."""
+    parts = report.as_text(made) if options.json else [report.terminal(made, options.brief)]
+    try:
+        put(parts)
+        put(["\n"])
+    except OSError as error:
+        say(error.strerror)
+        return False
+    return True
+
+
+def write_files(options, hello, runner, causes, made):
+    """Writes the report and the accepted lists, after the verdict was printed. False if one of them
+    cannot be written."""
+    try:
+        if options.accept_known:
+            known.accept(options.known, ROOT, hello, causes)
+        if options.accept_support:
+            known.accept_support(options.support, ROOT, hello, runner.outcomes)
+        if options.out:
+            report.write(options.out, made, page.page)
+    except OSError as error:
+        say(error.strerror or str(error))
+        return False
+    return True
 
 
 def ended(number, _frame):
-    print(
-        f"zeroproof check: ended by {signal.Signals(number).name}, no verdict",
-        file=sys.stderr,
-        flush=True,
-    )
+    say(f"ended by {signal.Signals(number).name}, no verdict")
     supervise.end_all()
     remove_folders()
     os._exit(3)
 
 
 def main():
-    options = arguments()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup sets it
             signal.signal(number, ended)
     try:
-        return run(options)
+        return run(arguments())
     except (AdapterError, Refused) as error:
         return refuse(str(error))
-    except (Broken, OSError) as error:
-        print(f"zeroproof check: {error}", file=sys.stderr)
+    except OSError as error:
+        say(
+            f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
+            if error.strerror
+            else error
+        )
+        return 3
+    except Broken as error:
+        say(error)
         return 3
     except Exception as error:  # a bug of the suite must not look like a verdict on the subject
         where = traceback.extract_tb(error.__traceback__)[-1]
-        print(
-            f"zeroproof check: internal error of the suite, no verdict: {type(error).__name__}: "
-            f"{error} "
-            f"({os.path.basename(where.filename)}:{where.lineno}, {where.name})",
-            file=sys.stderr,
+        say(
+            f"internal error of the suite, no verdict: {type(error).__name__}: {error} "
+            f"({os.path.basename(where.filename)}:{where.lineno}, {where.name})"
         )
         return 3
 
 
+def open_streams():
+    """False if standard output is closed. Opens standard input and error if they are closed:
+    another file would otherwise get their numbers, and their output."""
+    is_open = []
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+            is_open.append(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets this number, the lowest free one
+    if 2 not in is_open:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+    return 1 in is_open
+
+
+def guarded():
+    """main(), with the standard streams open."""
+    if not open_streams():
+        say("standard output is closed, so the verdict cannot be printed")
+        return 3
+    try:
+        code = main()
+    except SystemExit as error:  # of argparse, which has printed a message
+        code = error.code
+    try:
+        sys.stdout.flush()
+    except OSError:  # main() has reported it. Python would flush again when it ends, and fail
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return code
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded())

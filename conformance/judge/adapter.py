@@ -6,12 +6,15 @@ import select
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import threading
 import time
 
+import files
 import ledger
+import limits
 import protocol
 import streams
 import supervise
@@ -67,10 +70,11 @@ class Ledgers:
             return False
         if size <= self.read[q]:
             return False
-        if size > protocol.FILE_MOST:
-            raise Malformed(f"rank {q}: the ledger is larger than {protocol.FILE_MOST} bytes")
+        check_size(f"rank {q}: the ledger", size, limits.FILE, "file")
+        total = size + sum(self.read) - self.read[q]
+        check_size(f"rank {q}: the case's ledgers", total, limits.LEDGERS, "case")
         try:
-            with protocol.opened(name) as file:  # read up to `size`: the file grows meanwhile
+            with files.opened(name) as file:  # read up to `size`: the file grows meanwhile
                 file.seek(self.read[q])
                 text = self.rest[q] + file.read(size - self.read[q])
         except OSError as error:
@@ -83,16 +87,66 @@ class Ledgers:
             except Malformed as error:
                 raise Malformed(f"rank {q}: {error}") from None
             ledger.check_record(record, q, self.world, self.entered[q])
-            self.records[q].append(record)
+            self.records[q].append(ledger.known_fields(record))
             self.entered[q] += "op" in record
+        if sum(map(len, self.records)) > limits.RECORDS:
+            raise Malformed(f"rank {q}: the case's ledgers have more than {limits.RECORDS} records")
         return any(map(bytes.strip, lines))
 
 
-class StderrTail:
-    """Reads a process's standard error and keeps its end."""
+def check_size(what, size, most, of):
+    if size > most:
+        raise Malformed(f"{what}: got {size} bytes, expected at most {most} (limit of one {of})")
 
-    def __init__(self, pipe):
-        self.pipe, self.end = pipe, b""
+
+class Log:
+    """The file of --log, to which the standard error of all adapters is appended."""
+
+    def __init__(self, name):
+        self.name, self.left, self.error, self.lock = name, limits.LOG, None, threading.Lock()
+        try:  # without blocking on a FIFO that nothing reads
+            self.fd = os.open(
+                name,
+                os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC,
+                0o666,
+            )
+        except OSError as error:
+            raise OSError(0, f"--log {name}: cannot write: {error.strerror}") from None
+
+    def write(self, raw):
+        with self.lock:
+            if self.left <= 0 or self.error:
+                return
+            self.left -= len(raw)
+            if self.left <= 0:
+                raw = raw[: self.left] if self.left else raw
+                raw += (
+                    f"\nzeroproof check: the rest is left out after {limits.LOG} bytes\n".encode()
+                )
+            try:
+                while raw:
+                    raw = raw[os.write(self.fd, raw) :]
+            except OSError as error:
+                self.error = error
+
+    def check(self):
+        """Raises OSError if something could not be written."""
+        with self.lock:
+            if self.error is None:
+                try:
+                    if stat.S_ISREG(os.fstat(self.fd).st_mode):
+                        os.fsync(self.fd)
+                except OSError as error:
+                    self.error = error
+            if self.error:
+                raise OSError(0, f"--log {self.name}: cannot write: {self.error.strerror}")
+
+
+class StderrTail:
+    """Reads a process's standard error, appends it to the log, and keeps its end."""
+
+    def __init__(self, pipe, log):
+        self.pipe, self.log, self.end = pipe, log, b""
         self.thread = threading.Thread(target=self.drain, daemon=True)
         self.thread.start()
 
@@ -100,10 +154,15 @@ class StderrTail:
         with self.pipe:
             while more := self.pipe.read1(1 << 16):
                 self.end = (self.end + more)[-STDERR_MAX:]
+                if self.log:
+                    self.log.write(more)
+
+    def join(self):
+        """Waits for the end, after the process has ended."""
+        self.thread.join(CLOSED_WAIT)
 
     def lines(self, most=8):
-        """The last lines, after the process has ended."""
-        self.thread.join(1)
+        """The last lines."""
         found = self.end.decode("utf-8", errors="replace").splitlines()
         return [line.rstrip() for line in found if line.strip()][-most:]
 
@@ -122,6 +181,7 @@ class Adapter:
         self.process, self.stderr = None, None
         self.buffer, self.searched = bytearray(), 0
         self.restarts = 0
+        self.asked = self.size = 0  # bytes of the last request, and of the answer with its files
 
     def start(self):
         if not self.command.strip():
@@ -132,16 +192,13 @@ class Adapter:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,
-                stderr=self.log or subprocess.PIPE,
+                stderr=subprocess.PIPE,
             )
         except (OSError, ValueError, IndexError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise AdapterError(f"cannot start '{self.command}': {why}") from error
-        self.stderr = (
-            None if self.log else StderrTail(os.fdopen(os.dup(self.process.stderr.fileno()), "rb"))
-        )
-        if self.process.stderr is not None:
-            self.process.stderr.close()
+        self.stderr = StderrTail(os.fdopen(os.dup(self.process.stderr.fileno()), "rb"), self.log)
+        self.process.stderr.close()
         os.set_blocking(self.process.stdin.fileno(), False)
         self.buffer, self.searched = bytearray(), 0
 
@@ -156,6 +213,7 @@ class Adapter:
             except (OSError, Late, subprocess.TimeoutExpired):
                 pass
         self.process.close()
+        self.stderr.join()
         self.process = None
 
     def send(self, request, end):
@@ -163,8 +221,10 @@ class Adapter:
         if self.process is None:
             self.start()
             self.restarts += 1
+        raw = json.dumps(request, separators=(",", ":")).encode() + b"\n"
+        self.asked = len(raw)
         try:
-            self.write(json.dumps(request, separators=(",", ":")).encode() + b"\n", end)
+            self.write(raw, end)
         except OSError:
             pass  # the process has exited, which the next read reports
 
@@ -197,10 +257,8 @@ class Adapter:
         if not self.searched:
             del self.buffer[: len(self.buffer) - len(self.buffer.lstrip())]
         at = self.buffer.find(b"\n", self.searched)
-        if max(at, len(self.buffer) if at < 0 else 0) > protocol.LINE_MOST:
-            raise Malformed(
-                f"a line is longer than {protocol.LINE_MOST} bytes: pass long tensors as files"
-            )
+        if max(at, len(self.buffer) if at < 0 else 0) > limits.ANSWER:
+            raise Malformed(f"a line is longer than {limits.ANSWER} bytes (limit of one answer)")
         if at < 0:
             self.searched = len(self.buffer)
             return None
@@ -221,12 +279,8 @@ class Adapter:
         return f"ended by {names.get(-code, f'signal {-code}')}"
 
     def stderr_tail(self):
-        """The end of a stopped process's standard error, or the file that --log writes it to."""
-        return (
-            "".join(f"\n  {line}" for line in self.stderr.lines())
-            if self.stderr is not None
-            else f"\n  (its standard error is in {getattr(self.log, 'name', 'the log')})"
-        )
+        """The end of a stopped process's standard error."""
+        return "".join(f"\n  {line}" for line in self.stderr.lines())
 
     def hello(self):
         end = time.monotonic() + self.deadline
@@ -252,7 +306,7 @@ class Adapter:
         malformed."""
         folder = tempfile.mkdtemp(prefix="zeroproof-")
         FOLDERS.add(folder)
-        ledgers = Ledgers(folder, case["world"])
+        ledgers, self.asked, self.size = Ledgers(folder, case["world"]), 0, 0
         try:
             answer = self.answer(case, folder, ledgers)
             if answer["status"] in ("hang", "timeout", "died", "lost"):
@@ -261,6 +315,7 @@ class Adapter:
                 answer["said"] = self.stderr_tail()
             elif answer["status"] == "lost":
                 answer["status"] = "malformed"
+            self.size += sum(ledgers.read)
             return answer, ledgers.records
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -294,7 +349,9 @@ class Adapter:
             }
         try:
             if answer["status"] == "ok":
-                protocol.load(answer, case)
+                budget = protocol.Budget(self.size)
+                protocol.load(answer, case, budget)
+                self.size = limits.ANSWER - budget.left
                 answer["streams"] = streams.read(folder, case["world"])
         except Malformed as error:
             return {"status": "malformed", "message": str(error)}
@@ -308,6 +365,7 @@ class Adapter:
             if line == b"":
                 return {"status": "died", "message": f"the adapter's process {self.ending()}"}
             if line is not None:
+                self.size = len(line)
                 return self.parse(line)
             ledgers.look()
             quiet = time.monotonic() - ledgers.last

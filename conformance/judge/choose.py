@@ -7,6 +7,7 @@ import re
 import time
 
 import axes
+import files
 from known import checked, file_of
 from recipe import features, recipe_of
 from run import dice_for
@@ -43,7 +44,7 @@ class Chooser:
 
     def __init__(self, tools, space, options, hello, root):
         self.tools, self.space, self.options = tools, space, options
-        self.unreachable, self.complete, self.made = [], False, 0
+        self.complete = False
         check_words(options.only)
         self.named = [word for word in options.only if "=" in word]
         self.array, self.selection = [], []
@@ -114,9 +115,7 @@ class Chooser:
             case, recipe = axes.case_of_row(
                 self.tools, self.space, row, dice_for(options.seed, number)
             )
-            if case is None:
-                self.unreachable.append((row, recipe))
-            elif wanted(case, recipe, options.only):
+            if case is not None and wanted(case, recipe, options.only):
                 made += 1
                 yield case, recipe, "covering" if covering else "random"
         if options.only and not made:
@@ -168,10 +167,5 @@ def select(cases, times=2):
 def write_selection(option, root, hello, cases):
     name = file_of(option or None, root, "quick", hello)
     os.makedirs(os.path.dirname(name), exist_ok=True)
-    with open(name, "w", encoding="utf-8") as file:
-        json.dump(
-            {"name": hello["name"], "version": hello["version"], "cases": select(cases)},
-            file,
-            indent=1,
-        )
-        file.write("\n")
+    chosen = {"name": hello["name"], "version": hello["version"], "cases": select(cases)}
+    files.write(name, [json.dumps(chosen, indent=1), "\n"])

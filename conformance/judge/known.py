@@ -16,8 +16,9 @@ import os
 import re
 
 import axes
+import files
+import limits
 from recipe import features, recipe_of
-from run import normal
 from shrink import Cause
 from tools import Refused
 
@@ -33,8 +34,7 @@ def file_of(option, root, folder, hello):
 
 
 def load(name):
-    with open(name, encoding="utf-8") as file:
-        return json.load(file)
+    return files.read_json(name, limits.LIST)
 
 
 SUPPORT = {
@@ -139,7 +139,9 @@ def confirm(entries, runner, space, progress):
     left, causes, texts = [e for e in entries if e.get("recipe")], [], []
     for _ in range(3):
         texts, seen = [], {}
-        for out in runner.run(cases_of(left, runner, space), progress):
+        outcomes = []
+        runner.run(cases_of(left, runner, space), progress, outcomes)
+        for out in outcomes:
             seen[out.recipe.full()] = out
         for entry in list(left):
             out = seen[recipe_of(entry["recipe"]).full()]
@@ -223,9 +225,8 @@ def accept(option, root, hello, causes):
             entry["recipe"] = min(
                 mine + [entry["recipe"]] if entry.get("recipe") else mine, key=len
             )
-    with open(name, "w", encoding="utf-8") as file:
-        lines = ",\n  ".join(json.dumps(entry, ensure_ascii=False) for entry in entries["failures"])
-        file.write('{\n "failures": [\n  ' + lines + "\n ]\n}\n")
+    lines = ",\n  ".join(json.dumps(entry, ensure_ascii=False) for entry in entries["failures"])
+    files.write(name, ['{\n "failures": [\n  ', lines, "\n ]\n}\n"])
 
 
 def support_of(hello):
@@ -241,21 +242,11 @@ def support_of(hello):
     }
 
 
-def refusals(outcomes):
-    """Reason -> cases that hello supports but the adapter answered as unsupported. Fresh cases are
-    left out, because they differ from run to run."""
-    found = {}
-    for out in outcomes:
-        if out.status == "unsupported" and out.origin != "fresh":
-            found.setdefault(normal(out.answer.get("message", "")), []).append(out)
-    return found
-
-
 def check_refusals(outcomes, allowed):
     """Texts for refusals that are errors: the reason is not in the subject's list, the case belongs
     to the selection, or most cases are refused."""
-    found, texts = refusals(outcomes), []
-    refused = sum(map(len, found.values()))
+    texts = []
+    refused = sum(row["cases"] for row in outcomes.refusals.values())
     if 2 * refused > len(outcomes):
         texts.append(
             f'the adapter answered "unsupported" to {refused} of {len(outcomes)} cases that '
@@ -263,27 +254,30 @@ def check_refusals(outcomes, allowed):
             'restrict "supports" or "without" in hello'
         )
     unlisted = ", for a reason that support/ does not list"
-    for reason, cases in sorted(found.items()):
-        selected = [out for out in cases if out.origin == "selected"]
-        if selected or (allowed is not None and reason not in allowed):
-            out = (selected or cases)[0]
+    for reason, row in sorted(outcomes.refusals.items()):
+        if row["selected"] or (allowed is not None and reason not in allowed):
             texts.append(
-                f'the adapter answered "unsupported" to {len(cases)} case(s) that hello supports'
-                f"{' and the selection contains' if selected else unlisted}: "
-                f"'{reason}': {out.recipe.full()}"
+                f'the adapter answered "unsupported" to {row["cases"]} case(s) that hello supports'
+                f"{' and the selection contains' if row['selected'] else unlisted}: "
+                f"'{reason}': {row['recipe']}"
             )
     return texts
 
 
-def check_support(option, root, hello, accept_now, outcomes=()):
-    """Texts for anything that the committed list has and the subject no longer supports."""
+def accept_support(option, root, hello, outcomes):
+    """Writes what the subject supports."""
     name = file_of(option, root, "support", hello)
-    now = {**support_of(hello), "unsupported": sorted(refusals(outcomes))}
+    now = {**support_of(hello), "unsupported": sorted(outcomes.refusals)}
+    os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+    files.write(name, [json.dumps(now, indent=1), "\n"])
+
+
+def check_support(option, root, hello, accept_now, outcomes):
+    """Texts for anything that the committed list has and the subject no longer supports.
+    accept_now: the list will be written."""
+    name = file_of(option, root, "support", hello)
     if accept_now:
-        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
-        with open(name, "w", encoding="utf-8") as file:
-            file.write(json.dumps(now, indent=1) + "\n")
-        return check_refusals(outcomes, now["unsupported"])
+        return check_refusals(outcomes, outcomes.refusals)
     if not os.path.exists(name):
         return check_refusals(outcomes, None) + (
             []
@@ -291,7 +285,7 @@ def check_support(option, root, hello, accept_now, outcomes=()):
             else [f"--support: {name} does not exist; --accept-support writes it"]
         )
     before = load(name)
-    lost = lost_of(before, now)
+    lost = lost_of(before, support_of(hello))
     return (
         [f"the subject no longer supports: {', '.join(lost)}"] if lost else []
     ) + check_refusals(outcomes, before.get("unsupported", []))

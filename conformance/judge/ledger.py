@@ -10,6 +10,8 @@ and an operation returns only when all members have entered it. So it also repor
 completed because a buffer was large enough. Here, an operation before the last one has returned,
 because the rank entered another: subjects may rely on the buffers of their library."""
 
+import limits
+
 REDUCING = {"all_reduce", "reduce", "reduce_scatter"}
 P2P = {"send", "recv"}
 PARTS = {"reduce_scatter", "all_gather", "gather", "scatter"}  # parts may be uneven: "counts"
@@ -24,8 +26,23 @@ KINDS = {
 }
 
 
+FIELDS = ("step", "op", "count", "counts", "group", "root", "peer", "wait", "end", *KINDS)
+
+
 class InvalidLedger(Exception):
     """A ledger record violates ADAPTER.md."""
+
+
+def known_fields(record):
+    """A checked record without the fields that have no meaning here."""
+    found = {name: record[name] for name in FIELDS if name in record and is_plain(record[name])}
+    return {**found, "end": True} if found.get("end") else found
+
+
+def is_plain(value):
+    return not isinstance(value, (dict, list)) or (
+        isinstance(value, list) and all(map(is_count, value))
+    )
 
 
 def is_count(value):
@@ -59,6 +76,11 @@ def check_record(record, rank, world, entered):
         if name in record and not isinstance(record[name], kinds):
             raise InvalidLedger(
                 f'rank {rank}: {op}: "{name}" has the wrong type: {record[name]!r:.40}'
+            )
+        if isinstance(record.get(name), str) and len(record[name]) > limits.LABEL:
+            raise InvalidLedger(
+                f'rank {rank}: {op}: "{name}" has {len(record[name])} characters, expected at '
+                f"most {limits.LABEL}"
             )
     check_counts(record, op, rank)
     if op in P2P:

@@ -18,6 +18,7 @@ import time
 
 import adapter as adapters
 import axes
+import files
 import supervise
 from adapter import Adapter
 from run import dice_for, judge
@@ -221,11 +222,9 @@ def chosen(options):
 def write(file, seed, results):
     rows = {(r["engine"], r["mutant"]): r.get("row") for r in corpus() if "mutant" in r}
     table = [{"row": rows.get((r["engine"], r["mutant"])), **r} for r in results]
-    with open(file, "w", encoding="utf-8") as out:
-        lines = ",\n".join(json.dumps(r) for r in table)
-        out.write(
-            f'{{"schema": "zeroproof/mutants/2", "seed": {seed}, "mutants": [\n{lines}\n]}}\n'
-        )
+    lines = ",\n".join(json.dumps(r) for r in table)
+    text = f'{{"schema": "zeroproof/mutants/2", "seed": {seed}, "mutants": [\n{lines}\n]}}\n'
+    files.write(file, [text])
 
 
 def run_distinct(options, todo):

@@ -5,6 +5,7 @@ import html
 import json
 
 import ledger
+from report import printable
 
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#1a1a1a}
@@ -27,7 +28,7 @@ MOST = {"case": 8000, "expected": 8000, "answer": 12000}  # characters shown
 
 
 def e(text):
-    return html.escape(str(text))
+    return html.escape(printable(text))
 
 
 def rows(cells, header=None):

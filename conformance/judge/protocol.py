@@ -5,17 +5,14 @@ adapter sends passes through here before any other module reads it."""
 
 import itertools
 import json
-import os
 import re
-import stat
 import struct
 
+import files
+import limits
 from axes import AXES, NAMED
 
 PROTOCOL = 1
-LINE_MOST = 64 << 20  # bytes of one line; longer values belong in files
-FILE_MOST = 256 << 20  # bytes of a tensor file, or of a ledger
-MESSAGE_MOST = 1 << 16  # characters kept of a message: its end
 RETURNS = {"norm", "scale", "skipped", "parameters", "masters", "gradients", "ledger", "streams"}
 STATUS = ("ok", "error", "unsupported")
 FILES = {"fp32": ("<f", 4), "fp64": ("<d", 8), "bf16": (None, 2), "fp16": ("<e", 2)}
@@ -38,11 +35,16 @@ def shown(value):
     return f"{value[:120]!r}" if isinstance(value, (str, bytes)) else repr(value)[:120]
 
 
+def not_json(text):
+    """Python's parser accepts NaN and Infinity, which JSON does not have."""
+    raise ValueError(text)
+
+
 def parse(line):
     """The JSON object on one line."""
     try:
         text = line.decode("utf-8")
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=not_json)
         if "\\u" in text:  # half a surrogate pair cannot be encoded: reports could not be written
             value = json.loads(
                 json.dumps(value, ensure_ascii=False).encode("utf-8", errors="replace")
@@ -89,6 +91,11 @@ def check_hello(hello):
             f'"{name}" must be a string that is not empty',
             hello.get(name),
         )
+        need(
+            len(hello[name]) <= limits.LABEL,
+            f'"{name}" may have at most {limits.LABEL} characters',
+            f"{len(hello[name])}: {hello[name]}",
+        )
     level = hello.get("level", 1)
     need(is_int(level, 1) and level <= 3, '"level" must be 1, 2 or 3', level)
     check_world_and_returns(hello, level)
@@ -110,6 +117,11 @@ def check_world_and_returns(hello, level):
     need(is_int(hello.get("world", 1), 1), '"world" must be a number of ranks', hello.get("world"))
     returns = hello.get("returns", [])
     need(isinstance(returns, list), '"returns" must be a list', returns)
+    need(
+        len(returns) <= len(RETURNS),
+        f'"returns" may have at most {len(RETURNS)} names',
+        len(returns),
+    )
     for name in returns:
         need(
             isinstance(name, str) and name in RETURNS,
@@ -144,6 +156,11 @@ def check_supports(supports, level):
             f'"supports": "{axis}" must be a list of values from {listing(AXES[axis])}',
             values,
         )
+        need(
+            len(values) <= len(AXES[axis]),
+            f'"supports": "{axis}" may have at most {len(AXES[axis])} values',
+            f"{len(values)}: {shown(values)}",
+        )
         for value in values:
             need(
                 is_one_of(value, AXES[axis]),
@@ -163,6 +180,11 @@ def check_supports(supports, level):
 
 
 def check_options(options):
+    need(
+        len(options) <= limits.OPTIONS,
+        f'"options" may have at most {limits.OPTIONS} names',
+        len(options),
+    )
     for name, values in options.items():
         need(
             WORD.fullmatch(name) is not None,
@@ -200,6 +222,11 @@ def check_options(options):
 def check_without(rules, axes):
     """axes: the suite's axes, and "option NAME" for each option of hello."""
     need(isinstance(rules, list), '"without" must be a list of objects', rules)
+    need(
+        len(rules) <= limits.RULES,
+        f'"without" may have at most {limits.RULES} rules',
+        len(rules),
+    )
     for rule in rules:
         need(isinstance(rule, dict) and rule, 'a rule of "without" must name axes', rule)
         for axis, values in rule.items():
@@ -226,14 +253,33 @@ def answer_of(line):
         raise Malformed(f'"message" must be a string, got {shown(answer["message"])}')
     return {
         "status": answer["status"],
-        "message": answer.get("message", "")[-MESSAGE_MOST:],
+        "message": answer.get("message", "")[-limits.MESSAGE :],
         **({"ranks": answer.get("ranks")} if answer["status"] == "ok" else {}),
     }
 
 
-def load(answer, case):
-    """Checks an answer whose status is ok, and replaces file names by the files' values: the files
-    may lie in the ledgers' folder, which is removed before values are judged."""
+class Budget:
+    """The bytes that an answer may still have, over its line and the files that it names."""
+
+    def __init__(self, used):
+        self.left = limits.ANSWER - used
+
+    def read(self, name, what):
+        most = min(limits.FILE, self.left)
+        try:
+            raw = files.read_whole(name, most)
+        except OSError as error:
+            which = "file" if most == limits.FILE else f"answer ({limits.ANSWER} bytes)"
+            limit = f" (limit of one {which})" if "expected at most" in error.strerror else ""
+            raise Malformed(f"{what}: cannot read {shown(name)}: {error.strerror}{limit}") from None
+        self.left -= len(raw)
+        return raw
+
+
+def load(answer, case, budget):
+    """Checks an answer whose status is ok, drops unknown fields, and replaces file names by the
+    files' values: the files may lie in the ledgers' folder, which is removed before values are
+    judged."""
     ranks = answer["ranks"]
     need(
         isinstance(ranks, list)
@@ -250,10 +296,17 @@ def load(answer, case):
             steps,
         )
         for number, step in enumerate(steps):
-            load_step(step, f"rank {q}, step {number}")
+            load_step(step, f"rank {q}, step {number}", budget)
+        answer["ranks"][q] = {
+            "rank": q,
+            "steps": [{name: step[name] for name in STEP if name in step} for step in steps],
+        }
 
 
-def load_step(step, where):
+STEP = ("skipped", "norm", "scale", "parameters", "masters", "gradients")
+
+
+def load_step(step, where, budget):
     need(isinstance(step, dict), f"{where}: a step must be an object", step)
     if step.get("skipped") is not None:
         need(
@@ -276,7 +329,7 @@ def load_step(step, where):
         for parameter, values in step[name].items():
             what = f"{where}: {name} of {parameter}"
             if name == "parameters":
-                step[name][parameter] = tensor(values, what)
+                step[name][parameter] = tensor(values, what, budget)
                 continue
             need(isinstance(values, list), f"{what} must be a list of [offset, values]", values)
             for run in values:
@@ -285,7 +338,7 @@ def load_step(step, where):
                     f"{what}: a run must be [offset, values]",
                     run,
                 )
-                run[1] = tensor(run[1], what)
+                run[1] = tensor(run[1], what, budget)
 
 
 def check_number(text, what):
@@ -307,11 +360,11 @@ def number(text):
         raise Malformed(f"'{text:.40}' does not fit a double") from None
 
 
-def tensor(values, what):
+def tensor(values, what, budget):
     """A list of hexadecimal floats. {"file": PATH, "dtype": …} names a raw, little-endian file with
     the values."""
     if isinstance(values, dict):
-        return values_of_file(values, what)
+        return values_of_file(values, what, budget)
     need(isinstance(values, list), f"{what} must be a list or name a file", values)
     for text in values:
         need(
@@ -320,7 +373,7 @@ def tensor(values, what):
     return values
 
 
-def values_of_file(reference, what):
+def values_of_file(reference, what, budget):
     name, dtype = reference.get("file"), reference.get("dtype")
     need(
         isinstance(name, str) and name and "\0" not in name, f'{what}: "file" must be a path', name
@@ -331,10 +384,7 @@ def values_of_file(reference, what):
         dtype,
     )
     code, size = FILES[dtype]
-    try:
-        raw = read_whole(name)
-    except OSError as error:
-        raise Malformed(f"{what}: cannot read {shown(name)}: {error.strerror}") from None
+    raw = budget.read(name, what)
     if len(raw) % size:
         raise Malformed(
             f"{what}: the size of {shown(name)} must be a multiple of {size} bytes ({dtype}), got "
@@ -343,21 +393,3 @@ def values_of_file(reference, what):
     if code is None:  # bf16: the upper half of an fp32
         raw, code = b"".join(b"\0\0" + raw[i : i + 2] for i in range(0, len(raw), 2)), "<f"
     return [x.hex() for (x,) in struct.iter_unpack(code, raw)]
-
-
-def opened(name):
-    """Opens a regular file. A FIFO or device of that name could block or never end."""
-    handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    status = os.fstat(handle)
-    if stat.S_ISREG(status.st_mode):
-        return os.fdopen(handle, "rb")
-    os.close(handle)
-    raise OSError(0, "not a regular file", name)
-
-
-def read_whole(name, most=FILE_MOST):
-    with opened(name) as file:
-        raw = file.read(most + 1)
-    if len(raw) > most:
-        raise OSError(0, f"it is larger than {most} bytes", name)
-    return raw

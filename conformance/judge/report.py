@@ -2,7 +2,11 @@
 
 import json
 import os
+import unicodedata
 from xml.sax.saxutils import escape, quoteattr
+
+import files
+from outcomes import strict
 
 SCHEMA = "zeroproof/report/1"
 FORMS = ("report.json", "junit.xml", "report.tap", "report.html")
@@ -10,37 +14,10 @@ FORMS = ("report.json", "junit.xml", "report.tap", "report.html")
 FAMILIES = {"LEDG-6": ["CM"], "OPT-4": ["WIN"], "PIPE-2": ["PS"], "TOPO-3": ["MAP"]}
 
 
-def clause_table(outcomes, extra=()):
-    """clause -> [passed, failed, not judged] cases."""
-    table = {}
-    for out in outcomes:
-        if out.status == "unsupported":
-            continue
-        failed = {f.clause for f in out.findings}
-        # every case judges that it ended with an answer (RUN-1) and that the answer was valid
-        # (RUN-2)
-        judged = out.judged | {"RUN-1", "RUN-2"}
-        for clause in set(out.case["clauses"]) | failed | {"RUN-1", "RUN-2"}:
-            row = table.setdefault(clause, [0, 0, 0])
-            if clause in failed:
-                row[1] += 1
-            elif out.status == "pass" and clause in judged:
-                row[0] += 1
-            else:
-                row[2] += 1
-    for finding in extra:
-        table.setdefault(finding.clause, [0, 0, 0])[1] += 1
-    return dict(sorted(table.items()))
-
-
-def counts(outcomes):
-    return {s: sum(o.status == s for o in outcomes) for s in ("pass", "fail", "unsupported")}
-
-
 def terminal(report, brief=False):
     """The table for people. brief: leave out clauses and known failures."""
     lines = [
-        f"{report['subject']['name']} {report['subject']['version']}: "
+        f"{one_line(report['subject']['name'])} {one_line(report['subject']['version'])}: "
         f"{report['cases']['pass']} cases passed, {report['cases']['fail']} failed, "
         f"{report['cases']['unsupported']} not supported, in {report['seconds']:.0f} s "
         f"(level {report['level']}, seed {report['seed']})"
@@ -68,46 +45,50 @@ def terminal(report, brief=False):
             ),
             f"  {len(cause['cases'])} case(s); all have: "
             f"{', '.join(cause['needs']) or 'no common feature'}",
-            f"  {cause['text'][:600]}",
+            "  " + cause["text"][:600].replace("\n", "\n  "),
             f"  reproduce: zeroproof check --adapter … --only '{cause['recipe']}'",
         ]
         for row in cause["corpus"][:3]:
             lines.append(f"  similar bug: {row['id']}: {row['symptom']}")
     for problem in report["problems"]:
-        lines += ["", f"error: {problem}"]
+        lines += ["", "error: " + problem.replace("\n", "\n  ")]
     return printable("\n".join(lines))
 
 
 def as_json(subject, options, outcomes, causes, problems, seconds, corpus, extra):
-    known = {id(o) for c in causes if c.known for o in [c.smallest, *c.outcomes]}
-    fresh = {id(o) for c in causes if c.fresh() and not c.known for o in c.outcomes}
+    """The report. "results", which is last, reads its rows from a file."""
+    known = {o.number for c in causes if c.known for o in [c.smallest, *c.outcomes]}
+    fresh = {o.number for c in causes if c.fresh() and not c.known for o in c.outcomes}
+    table = {clause: list(row) for clause, row in outcomes.table.items()}
+    for finding in extra:
+        table.setdefault(finding.clause, [0, 0, 0])[1] += 1
     return {
-        "schema": SCHEMA,
-        "subject": subject,
-        "level": options["level"],
-        "seed": options["seed"],
-        "seconds": round(seconds, 3),
-        "whole": options["whole"],
-        "cases": counts(outcomes),
-        "clauses": clause_table(outcomes, extra),
-        "problems": problems,
-        "causes": [cause_json(c, corpus) for c in causes],
-        "results": [
+        **strict(
             {
-                "id": o.case["id"],
-                "recipe": o.recipe.full(),
-                "status": o.status,
-                "seconds": round(o.seconds, 3),
-                "clauses": o.case["clauses"],
-                "origin": o.origin,
-                "known": id(o) in known,
-                "fresh": id(o) in fresh,
-                "findings": [f.json() for f in o.findings],
-                "message": o.answer.get("message", "") if o.status == "unsupported" else "",
+                "schema": SCHEMA,
+                "subject": subject,
+                "level": options["level"],
+                "seed": options["seed"],
+                "seconds": round(seconds, 3),
+                "whole": options["whole"],
+                "cases": outcomes.counts,
+                "clauses": dict(sorted(table.items())),
+                "problems": problems,
+                "causes": [cause_json(c, corpus) for c in causes],
             }
-            for o in outcomes
-        ],
+        ),
+        "results": outcomes.rows(known, fresh),
     }
+
+
+def as_text(report, indent=None):
+    """The report as JSON, in parts."""
+    whole = json.dumps({**report, "results": []}, indent=indent, allow_nan=False)
+    before, _, after = whole.rpartition("[]")
+    yield before + "["
+    for number, row in enumerate(report["results"]):
+        yield (",\n " if number else "") + json.dumps(row, allow_nan=False)
+    yield "]" + after
 
 
 def related(corpus, clause):
@@ -151,53 +132,64 @@ def excuse(result):
 
 
 def junit(report):
+    """Lines of JUnit XML."""
     known = sum(excuse(r) is not None for r in report["results"])
     bad = report["cases"]["fail"] - known + len(report["problems"])
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<testsuite name={quoteattr('zeroproof ' + report['subject']['name'])} "
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield (
+        f"<testsuite name={attribute('zeroproof ' + report['subject']['name'])} "
         f'tests="{len(report["results"]) + len(report["problems"])}" failures="{bad}" '
-        f'skipped="{report["cases"]["unsupported"] + known}" time="{report["seconds"]}">',
-    ]
+        f'skipped="{report["cases"]["unsupported"] + known}" time="{report["seconds"]}">\n'
+    )
     for r in report["results"]:
-        lines.append(
-            f"  <testcase classname={quoteattr(report['subject']['name'])} "
-            f'name={quoteattr(r["id"] + " " + r["recipe"])} time="{r["seconds"]}">'
+        yield (
+            f"  <testcase classname={attribute(report['subject']['name'])} "
+            f'name={attribute(r["id"] + " " + r["recipe"])} time="{r["seconds"]}">\n'
         )
         if r["status"] == "unsupported":
-            lines.append(f"    <skipped message={quoteattr(r['message'])}/>")
+            yield f"    <skipped message={attribute(r['message'])}/>\n"
         if excuse(r):  # JUnit has no status for an expected failure
-            lines.append(
-                f"    <skipped "
-                f"message={quoteattr(f'{excuse(r)}: ' + r['findings'][0]['text'][:500])}/>"
-            )
+            why = f"{excuse(r)}: " + r["findings"][0]["text"][:500]
+            yield f"    <skipped message={attribute(why)}/>\n"
         for f in r["findings"] if not excuse(r) else []:
-            lines.append(
-                f"    <failure type={quoteattr(f['clause'] + ' ' + f['kind'])} "
-                f"message={quoteattr(f['text'][:500])}>{escape(f['text'])}</failure>"
+            yield (
+                f"    <failure type={attribute(f['clause'] + ' ' + f['kind'])} "
+                f"message={attribute(f['text'][:500])}>{escape(printable(f['text']))}</failure>\n"
             )
-        lines.append("  </testcase>")
+        yield "  </testcase>\n"
     for text in report["problems"]:
-        lines.append(
-            f'  <testcase classname="suite" name={quoteattr(text[:80])}>'
-            f"<failure message={quoteattr(text)}/></testcase>"
+        yield (
+            f'  <testcase classname="suite" name={attribute(text[:80])}>'
+            f"<failure message={attribute(text)}/></testcase>\n"
         )
-    return printable("\n".join(lines + ["</testsuite>", ""]))
+    yield "</testsuite>\n"
+
+
+def attribute(text):
+    return quoteattr(printable(text))
+
+
+def is_safe(c):
+    """False for characters that a terminal or a page interprets instead of showing: controls,
+    formats such as U+202E, which reverses text, separators of lines, halves of surrogate pairs;
+    and for those that XML forbids."""
+    return c in "\t\n" or not (
+        unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in "\ufffe\uffff"
+    )
 
 
 def printable(text):
-    """Removes control characters and surrogates: XML forbids them, and a terminal would interpret
-    some."""
+    """Text for a terminal or a page: other characters as \\x1b, \\u202e."""
+    text = str(text)
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(
         c
-        for c in text
-        if c in "\t\n\r"
-        or (
-            ord(c) >= 32
-            and not 0x7F <= ord(c) < 0xA0
-            and not 0xD800 <= ord(c) < 0xE000
-            and ord(c) not in (0xFFFE, 0xFFFF)
-        )
+        if is_safe(c)
+        else c.encode("ascii", "backslashreplace").decode()
+        if c > "\x7f"
+        else f"\\x{ord(c):02x}"
+        for c in str(text)
     )
 
 
@@ -207,7 +199,8 @@ def one_line(text):
 
 
 def tap(report):
-    lines = ["TAP version 13", f"1..{len(report['results']) + len(report['problems'])}"]
+    """Lines of TAP."""
+    yield f"TAP version 13\n1..{len(report['results']) + len(report['problems'])}\n"
     number = 0
     for number, r in enumerate(report["results"], 1):
         good = "not ok" if r["status"] == "fail" else "ok"
@@ -218,19 +211,17 @@ def tap(report):
             if excuse(r)
             else ""
         )
-        lines.append(f"{good} {number} - {r['id']} {one_line(r['recipe'])}{skip}")
+        yield f"{good} {number} - {r['id']} {one_line(r['recipe'])}{skip}\n"
         for f in r["findings"]:
             first = f["text"].splitlines() or [""]
-            lines.append(f"# {f['clause']} {one_line(f['kind'])}: {one_line(first[0])[:300]}")
+            yield f"# {f['clause']} {one_line(f['kind'])}: {one_line(first[0])[:300]}\n"
     for text in report["problems"]:
         number += 1
-        lines.append(f"not ok {number} - {one_line(text)}")
-    return "\n".join(lines + [""])
+        yield f"not ok {number} - {one_line(text)}\n"
 
 
 def write(folder, report, page):
     os.makedirs(folder, exist_ok=True)
-    texts = (json.dumps(report, indent=1), junit(report), tap(report), page(report))
-    for name, text in zip(FORMS, texts, strict=True):
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write(text)
+    texts = (as_text(report, indent=1), junit(report), tap(report), [page(report)])
+    names = (os.path.join(folder, name) for name in FORMS)
+    files.write_all(list(zip(names, texts, strict=True)))

@@ -10,8 +10,11 @@ import os
 import re
 import sys
 
+import files
+import limits
 import page
 from report import printable
+from tools import Refused
 
 
 def title(report):
@@ -304,16 +307,13 @@ def markdown(reports, about, mutant_table):
 
 
 def load(name):
-    with open(name, encoding="utf-8") as file:
-        return json.load(file)
+    try:
+        return files.read_json(name, limits.REPORT)
+    except (OSError, ValueError, RecursionError) as error:
+        raise Refused(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def write(folder, name, text):
-    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-        file.write(text)
-
-
-def main():
+def make():
     parser = argparse.ArgumentParser(
         description="Writes RESULTS.md and index.html from the reports of several subjects."
     )
@@ -342,12 +342,29 @@ def main():
         "date": options.date,
         "cores": os.cpu_count(),
     }
+    texts = {
+        "RESULTS.md": markdown(reports, about, mutant_table),
+        "index.html": page.whole(reports, about, mutant_table, sys.modules[__name__]),
+    }
+    for name in texts:
+        for read in filter(None, (*options.reports, options.mutants)):
+            if files.same(os.path.join(options.out, name), read):
+                raise Refused(f"--out {options.out} would overwrite {read}")
     os.makedirs(options.out, exist_ok=True)
-    write(options.out, "RESULTS.md", markdown(reports, about, mutant_table))
-    write(
-        options.out, "index.html", page.whole(reports, about, mutant_table, sys.modules[__name__])
-    )
+    files.write_all([(os.path.join(options.out, name), [text]) for name, text in texts.items()])
+
+
+def main():
+    try:
+        make()
+    except Refused as error:
+        print(f"results.py: {printable(error)}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"results.py: {printable(error)}", file=sys.stderr)
+        return 3
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,6 +9,7 @@ import traceback
 import ledger
 import streams
 from adapter import Adapter
+from outcomes import Outcome, Outcomes
 from values import Finding, Judge, Malformed, coordinates
 
 # A clause counts as judged if one of these was compared: names in Judge.compared, "ledger", or a
@@ -32,25 +33,6 @@ EVIDENCE = {
     **{f"LEDG-{n}": {"ledger"} for n in (2, 3, 6, 7)},
     **{f"STRM-{n}": {f"STRM-{n}"} for n in (1, 2, 3, 4, 6)},
 }
-
-
-class Outcome:
-    """status: pass, fail, unsupported."""
-
-    def __init__(self, case, recipe):
-        self.case, self.recipe = case, recipe
-        self.status, self.findings, self.judged = "pass", [], set()
-        self.answer, self.ledgers, self.expected, self.seconds = None, [], None, 0.0
-        self.origin = "covering"  # why it was run: covering, random, named, selected, fresh, known
-        self.issued = None  # (hash of rank 0's operations, elements trained), if ranks communicate
-
-    def drop_details(self):
-        """Keeps only what reports need of a case that passed: a run may have 100,000 cases."""
-        self.case = {k: self.case[k] for k in ("id", "clauses", "hunts", "world")}
-        self.answer, self.ledgers, self.expected = {"status": self.answer["status"]}, [], None
-
-    def signature(self):
-        return self.findings[0].signature()
 
 
 def normal(message):
@@ -268,6 +250,7 @@ def run_one(adapter, tools, case, recipe, hello, level):
             ],
         )
     out.answer.pop("streams", None)  # large, and already judged
+    out.size = adapter.asked + adapter.size
     return out
 
 
@@ -300,7 +283,7 @@ class Runner:
     def __init__(self, command, tools, hello, level, jobs, deadline, log=None):
         self.command, self.tools, self.hello, self.level = command, tools, hello, level
         self.jobs, self.deadline, self.log = jobs, deadline, log
-        self.outcomes, self.lock, self.error = [], threading.Lock(), None
+        self.outcomes, self.lock, self.error = Outcomes(), threading.Lock(), None
         self.idle = []  # started adapters: most need seconds to import the subject
 
     def acquire(self):
@@ -316,11 +299,10 @@ class Runner:
             adapter.stop(gracefully=True)
         self.idle = []
 
-    def run(self, cases, progress):
-        """Returns the outcomes of these cases; self.outcomes collects those of all calls."""
-        before = len(self.outcomes)
+    def run(self, cases, progress, seen=None):
+        """Adds the outcomes of these cases to self.outcomes, and to the list `seen`."""
         threads = [
-            threading.Thread(target=self.work, args=(cases, progress), daemon=True)
+            threading.Thread(target=self.work, args=(cases, progress, seen), daemon=True)
             for _ in range(self.jobs)
         ]
         for t in threads:
@@ -329,36 +311,27 @@ class Runner:
             t.join()
         if self.error:
             raise self.error
-        return self.outcomes[before:]
 
-    def work(self, cases, progress):
+    def work(self, cases, progress, seen):
         adapter = self.acquire()
         try:
             while self.error is None:
                 with self.lock:
-                    made = next(cases, None)
+                    made = None if self.outcomes.full() and seen is None else next(cases, None)
                 if made is None:
                     return
                 case, recipe, origin = made
                 out = run_one(adapter, self.tools, case, recipe, self.hello, self.level)
                 out.origin = origin
-                if out.status == "pass":
-                    out.drop_details()
                 with self.lock:
-                    self.outcomes.append(out)
+                    self.outcomes.add(out, normal)
+                    if seen is not None:
+                        seen.append(out)
                     progress(self.outcomes)
         except Exception as error:  # raised again by the main thread
             self.error = error
         finally:
             self.release(adapter)
-
-
-def constant_ledger(outcomes):
-    """True if the ledger is the same for models of very different sizes, so it cannot have been
-    recorded. Models of similar size may have equal ledgers because of padding."""
-    issued = [out.issued for out in outcomes if out.issued]
-    sizes = [size for _, size in issued]
-    return len({what for what, _ in issued}) == 1 and min(sizes) < 32 and max(sizes) > 256
 
 
 def dice_for(seed, text):

@@ -367,6 +367,8 @@ def causes_of_kind(outcomes, shrinker, causes, most, progress):
             return
         smallest = shrinker.shrink(left[0])
         cause = Cause(smallest, shrinker.needs(smallest))
+        if smallest.number is None:  # a new case; those of the run are counted already
+            shrinker.runner.outcomes.details.keep(smallest)
         needs, alone = set(cause.needs), smallest.findings[0].clause == "RUN-1"
         cause.outcomes = [o for o in left if o is left[0] or alone or needs <= features(o.recipe)]
         left = [o for o in left if o not in cause.outcomes]

@@ -14,6 +14,8 @@ import itertools
 import os
 import sys
 
+import files
+import limits
 import protocol
 
 FORMAT = "zeroproof/streams/1"
@@ -479,18 +481,26 @@ def file_of(folder, rank):
 
 def read(folder, world):
     """The logs of all ranks, or None if no rank has one."""
-    logs = []
+    logs, left, records = [], limits.STREAMS, limits.RECORDS
     for rank in range(world):
         logs.append([])
         try:
-            with protocol.opened(file_of(folder, rank)) as file:
-                for line in file:
-                    logs[-1].append(protocol.parse(line))
+            raw = files.read_whole(file_of(folder, rank), left)
+            left -= len(raw)
+            records -= raw.count(b"\n")
+            if records < 0:
+                raise protocol.Malformed(
+                    f"the stream logs of the case have more than {limits.RECORDS} records"
+                )
+            for line in raw.splitlines():
+                logs[-1].append(protocol.parse(line))
         except FileNotFoundError:
             pass
         except OSError as error:
+            limit = f" (limit of all stream logs of a case: {limits.STREAMS} bytes)"
             raise InvalidLog(
                 f"rank {rank}: cannot read {file_of(folder, rank)}: {error.strerror}"
+                f"{limit if 'expected at most' in error.strerror else ''}"
             ) from None
         except protocol.Malformed as error:
             raise InvalidLog(f"rank {rank}, line {len(logs[-1]) + 1}: {error}") from None

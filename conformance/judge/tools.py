@@ -51,7 +51,6 @@ class Tools:
         command = os.environ.get("ZEROPROOF", "zeroproof")
         self.cases = Lines(command, "cases")
         self.oracle = Lines(command, "oracle")
-        self.known = {}
 
     def case(self, recipe):
         """(case, None), or (None, reason): a recipe may have no case whose sums are exact."""

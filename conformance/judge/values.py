@@ -5,6 +5,7 @@ RED-2 … RED-6, STAT-2 … STAT-4, STEP-4 … STEP-8, SCALE-3, SCALE-4, OPT-2 �
 
 import math
 
+import limits
 import symptom
 from decode import explain
 from protocol import Malformed, number
@@ -27,7 +28,7 @@ class Finding:
     of words that describe the defect in more detail; known.py compares it."""
 
     def __init__(self, clause, kind, text, step=None, rank=None, detail=None):
-        self.clause, self.kind, self.text = clause, kind, text
+        self.clause, self.kind, self.text = clause, kind[: limits.LABEL], text[: limits.TEXT]
         self.step, self.rank, self.detail = step, rank, detail or {}
 
     def signature(self):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import unicodedata
 import xml.dom.minidom
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -57,6 +58,12 @@ REFUSED = {
     "hello-nothing": "pp 1 cannot be combined with tied stages",
     "hello-nothing-without": "excludes every zero: 0, 1, 2",
     "hello-world": '"world"',
+    "hello-name-long": '"name" may have at most 1000 characters, got',
+    "hello-returns-many": '"returns" may have at most 8 names, got 1000',
+    "hello-supports-many": '"dp" may have at most 6 values, got',
+    "hello-without-many": '"without" may have at most 1000 rules, got 1001',
+    "hello-many-options": '"options" may have at most 90 names, got 100000',
+    "hello-nan": "not valid JSON",
     "hello-flood": f"within {DEADLINE} s",
     "hello-blank": f"within {DEADLINE} s",
     "hello-trickle": f"within {DEADLINE} s",
@@ -80,7 +87,20 @@ CAUSES = {
     "twice": ("RUN-2 malformed answer", "more than one line"),
     "deep": ("RUN-2 malformed answer", "nested too deeply"),
     "no-json": ("RUN-2 malformed answer", "not valid JSON"),
-    "long": ("RUN-2 malformed answer", "a line is longer than"),
+    "long": ("RUN-2 malformed answer", f"a line is longer than {16 << 20} bytes (limit of one"),
+    "file-size": (
+        "RUN-2 malformed answer",
+        f"got {9 << 20} bytes, expected at most {8 << 20} (limit of one file)",
+    ),
+    "files-size": ("RUN-2 malformed answer", f"(limit of one answer ({16 << 20} bytes))"),
+    "ledger-size": (
+        "RUN-2 malformed ledger",
+        f"rank 0: the ledger: got {9 << 20} bytes, expected at most {8 << 20} (limit of one file)",
+    ),
+    "ledgers-size": ("RUN-2 malformed ledger", f"expected at most {32 << 20} (limit of one case)"),
+    "ledger-records": ("RUN-2 malformed ledger", "have more than 400000 records"),
+    "ledger-nan": ("RUN-2 malformed ledger", "not valid JSON"),
+    "ledger-label": ("RUN-2 malformed ledger", '"name" has 1001 characters, expected at most 1000'),
     "unsupported": ("RUN-2 malformed answer", '"message"'),
     "no-status": ("RUN-2 malformed answer", '"status"'),
     "message": ("RUN-2 malformed answer", '"message"'),
@@ -201,15 +221,23 @@ def test_causes():
 
 # options -> part of the message: code 2
 OPTIONS = {
-    "--deadline nan": "expected a number above 0, got 'nan'",
-    "--deadline 0": "expected a number above 0, got '0'",
-    "--jobs 0": "expected an integer of at least 1, got '0'",
-    "--jobs 1.5": "expected an integer of at least 1, got '1.5'",
-    "--cases 0": "expected an integer of at least 1, got '0'",
-    "--cases -1": "expected an integer of at least 1, got '-1'",
+    "--deadline nan": "expected a number above 0 and at most 31536000, got 'nan'",
+    "--deadline 0": "expected a number above 0 and at most 31536000, got '0'",
+    "--jobs 0": "expected an integer of at least 1 and at most 1024, got '0'",
+    "--jobs 1.5": "expected an integer of at least 1 and at most 1024, got '1.5'",
+    "--cases 0": "expected an integer of at least 1 and at most 1000000000, got '0'",
+    "--cases -1": "expected an integer of at least 1 and at most 1000000000, got '-1'",
     "--fresh -1": "'-1'",
-    "--seconds -5": "expected a number of at least 0, got '-5'",
+    "--seconds -5": "expected a number of at least 0 and at most 31536000, got '-5'",
     "--seconds inf": "'inf'",
+    "--deadline 1e300": "above 0 and at most 31536000, got '1e300'",
+    "--seconds 1e300": "at most 31536000, got '1e300'",
+    "--shrink 1e300": "at most 31536000, got '1e300'",
+    "--shrink-all 1e300": "at most 31536000, got '1e300'",
+    "--jobs 1000000": "at most 1024, got '1000000'",
+    "--cases 99999999999": "at most 1000000000, got '99999999999'",
+    "--fresh 99999999999": "at most 1000000000, got '99999999999'",
+    "--seed 99999999999999999999": "at most 9223372036854775808, got",
     "--shrink nan": "'nan'",
     "--shrink-all -1": "'-1'",
     "--only TYPO --cases 3": "unknown 'TYPO'; expected a clause (LEDG-2, ",
@@ -240,13 +268,33 @@ def test_options():
         )
 
 
+def unsafe(text):
+    """Characters that a terminal or a page would interpret."""
+    return [
+        c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    ]
+
+
+def terminal(kind):
+    """What `check` and `check --list` print."""
+    found = []
+    for more in (["--cases", "1", "--shrink", "0"], ["--list", "--cases", "1"]):
+        done = subprocess.run(
+            [COMMAND, "check", "--adapter", f"{BAD} {kind}", "--jobs", "1", *more],
+            capture_output=True,
+        )
+        found += [(done.stdout + done.stderr).decode()]  # text=True would replace "\r"
+    return found
+
+
 def test_escaping():
     """Text from a subject is escaped in every report."""
     for kind in ("words-name", "words-unsupported"):
         with tempfile.TemporaryDirectory() as folder:
             code, _, errors = run(kind, "--out", folder)
+            shown = [errors, *terminal(kind)]
             text = {
-                n: open(os.path.join(folder, n), encoding="utf-8").read()
+                n: open(os.path.join(folder, n), encoding="utf-8", newline="").read()
                 for n in os.listdir(folder)
             }
             made = subprocess.run(
@@ -267,9 +315,19 @@ def test_escaping():
                 (code, errors, made.stderr),
             )
             results, whole = (
-                open(os.path.join(folder, n), encoding="utf-8").read()
+                open(os.path.join(folder, n), encoding="utf-8", newline="").read()
                 for n in ("RESULTS.md", "index.html")
             )
+        for name, one in [*text.items(), ("RESULTS.md", results), ("index.html", whole)]:
+            check(f"{kind}: {name} has no control characters", not unsafe(one), unsafe(one))
+        check(
+            f"{kind}: the terminal gets no control characters", not any(map(unsafe, shown)), shown
+        )
+        check(
+            f"{kind}: they are shown",
+            "\\x1b" in shown[1] + shown[2] and "\\x1b" in text["report.html"] + text["report.tap"],
+            shown,
+        )
         suite = xml.dom.minidom.parseString(text["junit.xml"]).documentElement
         check(f"{kind}: JUnit is XML", suite.tagName == "testsuite")
         lines = text["report.tap"].splitlines()[2:]

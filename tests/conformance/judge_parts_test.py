@@ -340,9 +340,9 @@ def test_related():
     }
     check(
         "TAP has a line per case",
-        reports.tap(made).splitlines()[2:]
+        "".join(reports.tap(made)).splitlines()[2:]
         == ["ok 1 - c1 dp=2 x=a not ok 9 \\#SKIP", "not ok 2 - one ok 3 - two \\# TODO no"],
-        reports.tap(made),
+        "".join(reports.tap(made)),
     )
 
 

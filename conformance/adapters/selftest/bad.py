@@ -34,8 +34,8 @@ WORDS = {
     "words-name": {
         **HELLO,
         "name": "<script>alert(1)</script> a|b",
-        "version": "1 # TODO\n2 `c`",
-        "options": {"</pre><b>x": ["<i>"]},
+        "version": "1 # TODO\n2 `c` \u202e4321\r",
+        "options": {"</pre><b>x\x1b": ["<i>\u2066\u200b"]},
     },
     "words-unsupported": {**HELLO, "name": "\u0001\u001b[31m red"},
 }
@@ -81,6 +81,12 @@ HELLOS = {
     "hello-many-pairs": {**HELLO, "options": {f"x{i}": list(range(32)) for i in range(5)}},
     "hello-twice": {**HELLO, "options": {"x": [1, "1"]}},
     "hello-nothing": {**HELLO, "supports": {"zero": [0], "tied": ["stages"]}},
+    "hello-name-long": {**HELLO, "name": "n" * 1001},
+    "hello-returns-many": {**HELLO, "returns": ["norm"] * 1000},
+    "hello-supports-many": supporting(dp=[1] * 1000),
+    "hello-without-many": {**HELLO, "without": [{"zero": 0}] * 1001},
+    "hello-many-options": {**HELLO, "options": {f"x{i}": [1] for i in range(100000)}},
+    "hello-nan": json.dumps(HELLO)[:-1] + ', "x": NaN}',
     "hello-nothing-without": {**HELLO, "without": [{"zero": [0, 1, 2]}]},
 }
 # axes with long cases
@@ -95,7 +101,7 @@ def out(answer):
 def flood():
     while True:
         os.write(1, b"x" * 65536)
-        time.sleep(0.01)
+        time.sleep(0.1)  # in DEADLINE seconds, less than the limit of an answer
 
 
 def blank():
@@ -161,6 +167,9 @@ LINES = {  # records appended to the ledger of rank 0
     "ledger-empty": "{}",
     "ledger-wait-hang": '{"wait":"x"}',
     "ledger-text": "\udcff\udcfe",
+    "ledger-nan": '{"op":"barrier","group":[0],"x":NaN}',
+    "ledger-label": '{"op":"barrier","group":[0],"name":"' + "n" * 1001 + '"}',
+    "ledger-records": '{"step":0}\n' * 400_000,
 }
 
 
@@ -173,6 +182,12 @@ NUMBERS = {
 }
 
 
+def grow(name, size):
+    """Makes a file of this size, which takes no space on the disk."""
+    with open(name, "ab") as file:
+        file.truncate(size)
+
+
 def with_file(kind, folder, values):
     """Writes one parameter's values to a file in the ledgers' folder, or creates something that is
     not a file."""
@@ -182,6 +197,8 @@ def with_file(kind, folder, values):
         os.mkfifo(name)
     elif kind == "file-folder":
         os.mkdir(name)
+    elif kind in ("file-size", "files-size"):
+        grow(name, (9 if kind == "file-size" else 6) << 20)
     elif kind != "file-missing":
         with open(name, "wb") as file:
             file.write(raw + b"x" * (kind == "file-odd"))
@@ -201,6 +218,12 @@ def broken(kind, answer, case, folder):
             os.path.join(folder, "rank-0.jsonl"), "a", encoding="utf-8", errors="surrogateescape"
         ) as file:
             file.write(LINES[kind] + "\n")
+    elif kind == "ledger-size":
+        grow(os.path.join(folder, "rank-0.jsonl"), 9 << 20)
+    elif kind == "ledgers-size":
+        for rank in range(case["world"]):
+            with open(os.path.join(folder, f"rank-{rank}.jsonl"), "a", encoding="utf-8") as file:
+                file.write("\n" * (7 << 20))
     elif kind == "ledger-folder":
         os.remove(os.path.join(folder, "rank-0.jsonl"))
         os.mkdir(os.path.join(folder, "rank-0.jsonl"))
@@ -246,7 +269,8 @@ def broken(kind, answer, case, folder):
         "message": {"status": "error", "message": [1, 2]},
         "words-name": {
             "status": "error",
-            "message": "</textarea><script>x ]]> \0\x1b[31m `a` | b\nnot ok 3 - x # SKIP",
+            "message": "</textarea><script>x ]]> \0\x1b[31m `a` | b\nnot ok 3 - x # SKIP"
+            "\u202e\x9b2J",
         },
         "words-unsupported": {
             "status": "unsupported",
@@ -276,6 +300,10 @@ KINDS = [
     "closes",
     "ledger-folder",
     "file",
+    "file-size",
+    "files-size",
+    "ledger-size",
+    "ledgers-size",
     "file-fifo",
     "file-folder",
     "file-missing",

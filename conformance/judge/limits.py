@@ -1,0 +1,23 @@
+"""Limits on what the judge reads and keeps, so that no adapter or file can use up the memory or
+hang the run. ADAPTER.md ("Limits") lists them. Sizes are in bytes."""
+
+ANSWER = 16 << 20  # the line of an answer, with the files that it names
+FILE = 8 << 20  # one file that an answer names, or the ledger of one rank
+LEDGERS = 32 << 20  # the ledgers of all ranks of a case
+STREAMS = 64 << 20  # the stream logs of all ranks of a case
+RECORDS = 400_000  # in the ledgers of all ranks of a case; also in its stream logs
+LABEL = 1_000  # characters of a name in a ledger, and of the name and version in hello
+MESSAGE = 1 << 16  # characters kept of a message: its end
+TEXT = 4_000  # characters kept of a finding's text
+REASONS = 1_000  # different reasons of "unsupported"
+RULES = 1_000  # of "without" in hello
+OPTIONS = 90  # in hello; the number of pairs of their values is limited as well
+DETAILS = 32 << 20  # of a run: answers, ledgers and cases of failures that the report shows
+FAILURES = 10_000  # failing cases, after which a run ends
+LOG = 256 << 20  # what one run appends to --log
+LIST = 16 << 20  # a file of --known, --support or --quick
+REPORT = 1 << 30  # a report that results.py reads
+SECONDS = 31_536_000  # of an option: a year, which select(2) and timers can represent
+JOBS = 1_024  # adapter processes
+CASES = 1_000_000_000  # --cases and --fresh
+SEED = 1 << 63  # of either sign

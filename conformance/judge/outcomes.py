@@ -1,0 +1,166 @@
+"""The outcomes of a run's cases. Only failures stay in memory; every case has a row in a temporary
+file, which the reports are made from."""
+
+import json
+import tempfile
+import threading
+
+import limits
+
+
+class Outcome:
+    """status: pass, fail, unsupported."""
+
+    def __init__(self, case, recipe):
+        self.case, self.recipe = case, recipe
+        self.status, self.findings, self.judged = "pass", [], set()
+        self.answer, self.ledgers, self.expected, self.seconds = None, [], None, 0.0
+        self.origin = "covering"  # why it was run: covering, random, named, selected, fresh, known
+        self.issued = None  # (hash of rank 0's operations, elements trained), if ranks communicate
+        self.size = 0  # bytes of answer, ledgers and case
+        self.number = None  # of its row
+
+    def drop_details(self):
+        """Keeps only what grouping needs."""
+        self.case = {k: self.case[k] for k in ("id", "clauses", "hunts", "world")}
+        self.answer, self.ledgers, self.expected = {"status": self.answer["status"]}, [], None
+        self.findings = self.findings[:1]
+        self.size = 0
+
+    def signature(self):
+        return self.findings[0].signature()
+
+    def row(self):
+        """Its part of the report."""
+        return {
+            "id": self.case["id"],
+            "recipe": self.recipe.full(),
+            "status": self.status,
+            "seconds": round(self.seconds, 3),
+            "clauses": self.case["clauses"],
+            "origin": self.origin,
+            "known": False,
+            "fresh": False,
+            "findings": [f.json() for f in self.findings],
+            "message": self.answer.get("message", "") if self.status == "unsupported" else "",
+        }
+
+
+class Details:
+    """The bytes that a run may still keep of answers, ledgers and cases."""
+
+    def __init__(self, most=limits.DETAILS):
+        self.left, self.lock = most, threading.Lock()
+
+    def keep(self, out):
+        """Drops the details of a failure if there is no room for them."""
+        with self.lock:
+            fits = out.size <= self.left
+            self.left -= out.size if fits else 0
+        if not fits:
+            out.drop_details()
+
+
+class Outcomes:
+    """What a run keeps of all its cases."""
+
+    def __init__(self):
+        self.failures = []
+        self.counts = {"pass": 0, "fail": 0, "unsupported": 0}
+        self.table = {}  # clause -> [passed, failed, not judged] cases
+        self.judged = False  # some case was
+        self.refusals = {}  # reason -> {"cases", "selected", "recipe"}
+        self.issued = set()  # at most 2 hashes of ledgers
+        self.trained = []  # the smallest and the largest number of elements of a model
+        self.details = Details()
+        self.file = tempfile.TemporaryFile("w+", encoding="utf-8")
+
+    def __len__(self):
+        return sum(self.counts.values())
+
+    def add(self, out, reason):
+        """reason(message): the part of a refusal's message that is the same in other cases."""
+        out.number = len(self)
+        try:
+            self.file.write(json.dumps(strict(out.row()), allow_nan=False) + "\n")
+        except OSError as error:
+            raise OSError(
+                0, f"cannot write results to {tempfile.gettempdir()}: {error.strerror}"
+            ) from None
+        self.counts[out.status] += 1
+        self.judged = self.judged or out.status == "fail" or bool(out.judged)
+        if out.status == "unsupported":
+            self.refuse(out, reason(out.answer.get("message", "")))
+        else:
+            self.count_clauses(out)
+        if out.issued:
+            what, size = out.issued
+            self.issued = self.issued | {what} if len(self.issued) < 2 else self.issued
+            self.trained = [min([size, *self.trained]), max([size, *self.trained])]
+        if out.status == "fail":
+            self.details.keep(out)
+            self.failures.append(out)
+
+    def refuse(self, out, reason):
+        """Fresh cases are left out, because they differ from run to run."""
+        if out.origin == "fresh":
+            return
+        if reason not in self.refusals and len(self.refusals) >= limits.REASONS:
+            reason = "other reasons"
+        row = self.refusals.setdefault(
+            reason, {"cases": 0, "selected": False, "recipe": out.recipe.full()}
+        )
+        row["cases"] += 1
+        if out.origin == "selected" and not row["selected"]:
+            row.update(selected=True, recipe=out.recipe.full())
+
+    def count_clauses(self, out):
+        failed = {f.clause for f in out.findings}
+        # every case judges that it ended with an answer (RUN-1) and that the answer was valid
+        # (RUN-2)
+        judged = out.judged | {"RUN-1", "RUN-2"}
+        for clause in set(out.case["clauses"]) | failed | {"RUN-1", "RUN-2"}:
+            row = self.table.setdefault(clause, [0, 0, 0])
+            if clause in failed:
+                row[1] += 1
+            elif out.status == "pass" and clause in judged:
+                row[0] += 1
+            else:
+                row[2] += 1
+
+    def full(self):
+        return len(self.failures) >= limits.FAILURES
+
+    def constant_ledger(self):
+        """True if the ledger is the same for models of very different sizes, so it cannot have been
+        recorded. Models of similar size may have equal ledgers because of padding."""
+        return len(self.issued) == 1 and self.trained[0] < 32 and self.trained[1] > 256
+
+    def rows(self, known, fresh):
+        return Rows(self.file, len(self), known, fresh)
+
+
+class Rows:
+    """The rows of the report, read from the file again in each loop. known, fresh: numbers of
+    failures."""
+
+    def __init__(self, file, number, known, fresh):
+        self.file, self.number, self.known, self.fresh = file, number, known, fresh
+
+    def __len__(self):
+        return self.number
+
+    def __iter__(self):
+        self.file.seek(0)
+        for number, line in enumerate(self.file):
+            row = json.loads(line)
+            yield {**row, "known": number in self.known, "fresh": number in self.fresh}
+
+
+def strict(value):
+    """The value with "nan", "inf" and "-inf" for floats that JSON does not have."""
+    if isinstance(value, float) and value - value != 0:
+        return str(value)
+    if isinstance(value, dict):
+        return {key: strict(one) for key, one in value.items()}
+    return [strict(one) for one in value] if isinstance(value, (list, tuple)) else value
