@@ -10,6 +10,8 @@ and an operation returns only when all members have entered it. So it also repor
 completed because a buffer was large enough. Here, an operation before the last one has returned,
 because the rank entered another: subjects may rely on the buffers of their library."""
 
+import bisect
+
 import limits
 
 REDUCING = {"all_reduce", "reduce", "reduce_scatter"}
@@ -97,6 +99,8 @@ def check_record(record, rank, world, entered):
             f'rank {rank}: {op}: "group": got {group!r:.40}, expected a list of ranks in '
             f"0..{world - 1}"
         )
+    if len(set(group)) != len(group):
+        raise InvalidLedger(f'rank {rank}: {op}: "group" has a rank twice: {group!r:.80}')
     if rank not in group:
         raise InvalidLedger(f'rank {rank}: {op}: "group" {group} does not contain this rank')
     if record.get("root", -1) != -1 and record["root"] not in group:
@@ -207,7 +211,7 @@ def difference(kind, members, by_rank, first, other):
 def mismatches(ledgers):
     """The first difference in every channel: {channel, ranks, index in the channel, records}."""
     bad = []
-    for (kind, key), by_rank in sorted(channels(ledgers).items(), key=repr):
+    for (kind, key), by_rank in sorted(channels(ledgers).items(), key=lambda item: repr(item[0])):
         members = key if kind == "p2p" else key[0]
         first = max(
             members, key=lambda q: len(by_rank.get(q, []))
@@ -294,7 +298,7 @@ def waits_for(entered, rank, position, record):
         channel = ("group", group_key(record))
         members = [q for q in record["group"] if q != rank]
     by_rank = entered[channel]
-    index = next(i for i, (p, _) in enumerate(by_rank[rank]) if p == position)
+    index = bisect.bisect_left(by_rank[rank], (position,))
     missing = []
     for q in members:
         theirs = by_rank.get(q, [])

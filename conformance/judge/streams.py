@@ -217,7 +217,15 @@ class Checker:
             set()
         )  # clauses for which two streams made conflicting accesses, ordered or not
         self.ranks = [Rank(number, records) for number, records in enumerate(logs)]
-        self.races_all = 0
+        self.races_all = self.work = 0
+
+    def spend(self, work):
+        """Limits the time and memory that a log can take."""
+        self.work += work
+        if self.work > limits.WORK:
+            raise InvalidLog(
+                f"the stream logs of the case need more than {limits.WORK} comparisons"
+            )
 
     def run(self):
         waiting = [r for r in self.ranks if r.records]
@@ -268,7 +276,7 @@ class Checker:
         if "op" in record:
             return self.operation(rank, record)
         if "record" in record:
-            rank.events[record["record"]] = list(self.reach(rank, record["on"], record))
+            rank.events[record["record"]] = self.copy(self.reach(rank, record["on"], record))
         elif "wait" in record:
             if record["wait"] in rank.events:  # never recorded: no wait
                 self.join(rank, record["on"], rank.events[record["wait"]])
@@ -284,6 +292,11 @@ class Checker:
                 bool(record.get("host")),
             )
             self.clocks.append([])
+            if len(self.clocks) > limits.CLOCKS:
+                raise InvalidLog(
+                    f"rank {rank.number}, record {rank.at}: the case's stream logs declare more "
+                    f"than {limits.CLOCKS} streams"
+                )
         elif "alloc" in record:
             self.allocate(rank, record)
         elif "free" in record:
@@ -324,11 +337,16 @@ class Checker:
 
     def join(self, rank, number, other):
         mine = self.clock(rank, number)
+        self.spend(1 + len(other))
         if len(mine) < len(other):
             mine.extend([0] * (len(other) - len(mine)))
         for i, value in enumerate(other):
             if value > mine[i]:
                 mine[i] = value
+
+    def copy(self, clock):
+        self.spend(1 + len(clock))
+        return list(clock)
 
     def reach(self, rank, number, record):
         """The stream's clock, joined with the clock of the host thread that queues the record."""
@@ -367,7 +385,7 @@ class Checker:
                             rank, Access(op, write, index, tick), at, size, self.clock(rank, number)
                         )
             for key in record.get("gives", ()):
-                self.keys[key] = list(self.clock(rank, number))
+                self.keys[key] = self.copy(self.clock(rank, number))
             rank.published = True
             rank.ops += 1
             if record.get("collective"):
@@ -393,6 +411,7 @@ class Checker:
         if not pool:
             return
         clock = self.reach(rank, record["on"], record)
+        self.spend(sum(1 + len(accesses) for _, accesses in pool))
         pool[:] = [
             (n, left)
             for n, left in ((n, [a for a in used if not a.before(clock)]) for n, used in pool)
@@ -401,7 +420,7 @@ class Checker:
         used = [a for n, left in pool if n >= size for a in left]
         if used and size:
             for _, cell in rank.shadow.cells_of(at, at + size):
-                cell[1] = list(used)
+                cell[1] = self.copy(used)
 
     def free(self, rank, record):
         """Memory of a stream can be reused by the stream's next operations; the allocator waits for
@@ -410,7 +429,7 @@ class Checker:
         at, size = record["free"]
         number = record["on"]
         _, name, host = self.stream(rank, number)
-        clock = list(self.reach(rank, number, record))
+        clock = self.copy(self.reach(rank, number, record))
         if host:
             index, tick = self.tick(rank, number)
             op = Op(rank.number, record.get("name", "free"), name, rank.at, host)
@@ -419,7 +438,7 @@ class Checker:
         else:
             waited = {self.stream(rank, n)[0] for n in record.get("after", ())}
             accesses = (
-                [a for _, cell in rank.shadow.cells_of(at, at + size) for a in cell[1]]
+                [a for _, cell in rank.shadow.cells_of(at, at + size) for a in self.copy(cell[1])]
                 if size
                 else []
             )
@@ -439,6 +458,7 @@ class Checker:
     def access(self, rank, new, at, size, clock):
         races = {}
         for start, cell in rank.shadow.cells_of(at, at + size):
+            self.spend(1 + len(cell[1]))
             kept = []
             for old in cell[1]:
                 ordered = old.before(clock)

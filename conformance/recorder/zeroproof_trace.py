@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import functools
 import os
+import stat
 import sys
 import threading
 import time
@@ -218,9 +219,13 @@ class TraceFile:
         if completed:
             self.mark(END)
         if self.fd is not None:
-            with contextlib.suppress(OSError):
-                os.close(self.fd)
-            self.fd = None
+            fd, self.fd = self.fd, None
+            try:  # some file systems report a full disk only here
+                if stat.S_ISREG(os.fstat(fd).st_mode):
+                    os.fsync(fd)
+                os.close(fd)
+            except OSError as error:
+                self.stop(error)
 
 
 def total(tensors):

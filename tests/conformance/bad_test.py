@@ -98,7 +98,7 @@ CAUSES = {
         f"rank 0: the ledger: got {9 << 20} bytes, expected at most {8 << 20} (limit of one file)",
     ),
     "ledgers-size": ("RUN-2 malformed ledger", f"expected at most {32 << 20} (limit of one case)"),
-    "ledger-records": ("RUN-2 malformed ledger", "have more than 400000 records"),
+    "ledger-records": ("RUN-2 malformed ledger", "have more than 100000 records"),
     "ledger-nan": ("RUN-2 malformed ledger", "not valid JSON"),
     "ledger-label": ("RUN-2 malformed ledger", '"name" has 1001 characters, expected at most 1000'),
     "unsupported": ("RUN-2 malformed answer", '"message"'),

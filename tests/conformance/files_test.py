@@ -1,6 +1,8 @@
 """Files that the judge reads and writes: the verdict is printed whatever happens to them, outputs
 are complete or absent and overwrite no input, inputs are bounded."""
 
+import contextlib
+import io
 import json
 import os
 import resource
@@ -9,14 +11,17 @@ import subprocess
 import sys
 import tempfile
 import tracemalloc
+import unittest.mock
 
 from selftest import COMMAND, ROOT, TRAINER, check, main
 
-sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
+sys.path[:0] = [os.path.join(ROOT, "conformance", part) for part in ("judge", "recorder")]
 
 import files  # noqa: E402
 import limits  # noqa: E402
 import report as reports  # noqa: E402
+import streams  # noqa: E402
+import zeroproof_trace  # noqa: E402
 from outcomes import Details, Outcome, Outcomes  # noqa: E402
 from recipe import recipe_of  # noqa: E402
 from values import Finding  # noqa: E402
@@ -394,6 +399,61 @@ def test_memory():
     check("a run ends after a number of failures", made.full() and not Outcomes().full())
 
 
+def test_crafted():
+    """Ledgers and stream logs that would take hours are judged in linear time, or refused."""
+    # Without a search per operation this takes a second, with one a hundred times as long.
+    crafted = """
+import ledger
+n = 40000
+one = {"op": "send", "dtype": "fp32", "count": 1, "peer": 1, "async": True, "batch": 1}
+two = {"op": "recv", "dtype": "fp32", "count": 1, "peer": 0, "batch": 1}
+hung, waits = ledger.is_hung([[one] * n, [two] * (n + 1)])
+assert waits == {1: (two, [0])}, waits
+"""
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", crafted],
+        env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "conformance", "judge")},
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (40, 40)),
+    )
+    check("a grouped call of 40,000 receives takes linear time", done.returncode == 0, done)
+    stream = [{"format": streams.FORMAT, "rank": 0, "world": 1}, {"stream": 0, "name": "s"}]
+    cells = [{"op": "x", "on": 0, "writes": [[i, 1]]} for i in range(0, 20000, 2)]
+    for what, records, words in (
+        (
+            "accesses to very many ranges",
+            [*cells, *({"op": "y", "on": 0, "reads": [[0, 20000]]} for _ in range(10000))],
+            f"more than {limits.WORK} comparisons",
+        ),
+        (
+            "very many streams",
+            [{"stream": i, "name": "s"} for i in range(1, 1000)],
+            f"more than {limits.CLOCKS} streams",
+        ),
+    ):
+        try:
+            streams.check([stream + records])
+            why = "accepted"
+        except streams.InvalidLog as error:
+            why = str(error)
+        check(f"a stream log with {what} is refused", words in why, why)
+
+
+def test_recorder():
+    """A trace whose end cannot be stored is reported."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as said:
+        trace = zeroproof_trace.TraceFile(folder, 0, 1)
+        with unittest.mock.patch("os.fsync", side_effect=OSError(28, "No space left on device")):
+            trace.close()
+        trace.close()
+    check(
+        "a trace that the disk does not store is reported",
+        said.getvalue().count("cannot write the trace of rank 0") == 1,
+        said.getvalue(),
+    )
+
+
 def test_documented():
     """ADAPTER.md lists the limits."""
     with open(os.path.join(ROOT, "conformance", "ADAPTER.md"), encoding="utf-8") as file:
@@ -417,6 +477,8 @@ sys.exit(
         test_overwriting,
         test_strict_json,
         test_memory,
+        test_crafted,
+        test_recorder,
         test_documented,
     )
 )
