@@ -210,6 +210,16 @@ def with_file(kind, folder, values):
     )
 
 
+def large_ledgers(kind, world, folder):
+    """One beyond the limit of a file, or all together beyond that of a case."""
+    if kind == "ledger-size":
+        grow(os.path.join(folder, "rank-0.jsonl"), 9 << 20)
+        return
+    for rank in range(world):
+        with open(os.path.join(folder, f"rank-{rank}.jsonl"), "a", encoding="utf-8") as file:
+            file.write("\n" * (7 << 20))
+
+
 def broken(kind, answer, case, folder):
     """Applies the fault to a correct answer; returns the answer or a text."""
     if kind == "files-size":  # with a file, the answer is larger than 16 MiB
@@ -221,12 +231,8 @@ def broken(kind, answer, case, folder):
             os.path.join(folder, "rank-0.jsonl"), "a", encoding="utf-8", errors="surrogateescape"
         ) as file:
             file.write(LINES[kind] + "\n")
-    elif kind == "ledger-size":
-        grow(os.path.join(folder, "rank-0.jsonl"), 9 << 20)
-    elif kind == "ledgers-size":
-        for rank in range(case["world"]):
-            with open(os.path.join(folder, f"rank-{rank}.jsonl"), "a", encoding="utf-8") as file:
-                file.write("\n" * (7 << 20))
+    elif kind in ("ledger-size", "ledgers-size"):
+        large_ledgers(kind, case["world"], folder)
     elif kind == "ledger-folder":
         os.remove(os.path.join(folder, "rank-0.jsonl"))
         os.mkdir(os.path.join(folder, "rank-0.jsonl"))
