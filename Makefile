@@ -404,9 +404,9 @@ CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conforma
                        conformance/schema/*.json conformance/known/*.json \
                        conformance/support/*.json conformance/quick/*.json \
                        conformance/adapters/*.py conformance/recorder/*.py \
-                       conformance/recorder/pyproject.toml conformance/constraints.txt \
+                       conformance/recorder/pyproject.toml conformance/locks/*.txt \
                        conformance/subjects.txt)
-CONFORMANCE_PROGRAMS := conformance/subject.sh
+CONFORMANCE_PROGRAMS := conformance/subject.sh conformance/locks/venv.sh
 
 PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-venv
 

@@ -47,6 +47,8 @@ case ${1:-} in
 *) nvcc_here && exit 0 ;;
 esac
 
+# shellcheck disable=SC2034 # wheel.sh reads it
+locks=$(dirname "$0")/../../conformance/locks
 . "$(dirname "$0")/../wheel.sh"
 
 no() { # no WHY
@@ -54,7 +56,7 @@ no() { # no WHY
   exit 1
 }
 
-# fetch FOLDER NAME VERSION SHA256 ...: the wheels' tools, all of them or none
+# fetch FOLDER NAME VERSION ...: the wheels' tools, all of them or none
 fetch() {
   folder=$1
   shift
@@ -62,8 +64,8 @@ fetch() {
   mkdir -p "$cache" && part=$(mktemp -d "$folder.XXXXXX") || exit 1
   trap 'rm -rf "$part"' EXIT
   while [ $# -gt 0 ]; do
-    wheel "$1" "$2" "$3" "$part" || no "it is not installed, and could not be fetched"
-    shift 3
+    wheel "$1" "$2" "$part" || no "it is not installed, and could not be fetched"
+    shift 2
   done
   chmod a+x "$part"/nvidia/cu13/bin/* # zip files have no mode
   [ ! -d "$part/nvidia/cu13/nvvm/bin" ] || chmod a+x "$part"/nvidia/cu13/nvvm/bin/*
@@ -72,16 +74,15 @@ fetch() {
 }
 
 if [ "${1:-}" = --nvdisasm ]; then
-  fetch "$look" nvidia-cuda-nvdisasm 13.2.51 \
-    5a7acf77c55d6d2911ed6155d4d5bc156ffadf9df7a68a89b0c1155f4b13688c
+  fetch "$look" nvidia-cuda-nvdisasm 13.2.51
   tool=$look/nvidia/cu13/bin/nvdisasm
 else
   # Versions that belong together: the compiler, its code generator, its headers, the runtime's.
   fetch "$root" \
-    nvidia-cuda-nvcc 13.0.88 56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03 \
-    nvidia-nvvm 13.0.88 c5f41ffeb6466944a026dfa5317d7d85355c119bbec279205d22f1869d1054e0 \
-    nvidia-cuda-crt 13.0.88 2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4 \
-    nvidia-cuda-runtime 13.0.96 7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548
+    nvidia-cuda-nvcc 13.0.88 \
+    nvidia-nvvm 13.0.88 \
+    nvidia-cuda-crt 13.0.88 \
+    nvidia-cuda-runtime 13.0.96
   tool=$root/nvidia/cu13/bin/nvcc
 fi
 "$tool" --version >/dev/null || no "the fetched program does not run"

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import clauses
 import includes
 import lengths
+import supply
 import symbols
 import tools
 import words
@@ -34,6 +35,8 @@ TEXT = [
     (("layer",), lambda t, o: includes.layer_rule(t)),
     (("internal",), lambda t, o: includes.internal_rule(t)),
     (("callback",), lambda t, o: symbols.callback_rule(t)),
+    (("download",), lambda t, o: supply.pip_rule(t)),
+    (("lock",), lambda t, o: supply.lock_rule(t)),
 ]
 SYMBOLS = [
     (("cycle",), lambda t, o: symbols.cycle_rule(t, o.objects)),

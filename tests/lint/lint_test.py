@@ -281,6 +281,36 @@ def callback_rules():
     )
 
 
+def download_rules():
+    """Everything that is installed has a hash; pip without an index installs what is here."""
+    calls = {
+        "tests/b.sh": "echo 1\n\npip install ruff\n",
+        "tests/c.py": '"""C."""\n\nCALL = ["python3", "-m", "pip", "download",\n    "x"]\n',
+        "tests/d.sh": 'python3 -m pip --quiet \\\n  install "x==1"\nuv pip install x\n',
+        "Makefile": "all:\n\tcurl -O https://example.org/x\n",
+        "tests/e.sh": "pip install --no-index x\n# pip install x\necho install python3-pip\n",
+    }
+    at = [f"{where}: download: " for where in ("tests/b.sh:3", "tests/c.py:3", "tests/d.sh:1")]
+    planted("a_call_of_pip_elsewhere_fails", "download", calls, *at, "Makefile:2:", "5 errors")
+    one, two = (f" \\\n    --hash=sha256:{digit * 64}" for digit in "1a")
+    good = f"# made\na.b-c==1.0+cpu{one}{two}\nd==2{two}\n"
+    locks = "conformance/locks/"
+    expect(
+        "a_lock_with_a_hash_for_each_line_passes",
+        lint(tree({locks + "a.txt": good}), "text", "--only", "lock"),
+        0,
+    )
+    for number, line in enumerate(
+        ("e==3", "e==3 --hash=md5:0", f"e>=3{one}", f"e==3{one[:-1]}", "--extra-index-url x")
+    ):
+        planted(
+            f"a_line_of_a_lock_without_a_hash_fails_{number}",
+            "lock",
+            {locks + "a.txt": good + line + "\n"},
+            "a.txt:7: lock: expected NAME==VERSION with hashes",
+        )
+
+
 def compiled(files):
     """A tree with its objects in build/."""
     root = tree(files)
@@ -388,6 +418,7 @@ with tempfile.TemporaryDirectory() as TEMPORARY:
     include_rules()
     header_rules()
     callback_rules()
+    download_rules()
     symbol_rules()
     frozen_words()
     pre_commit_hook()

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from common import Cache, Finding, Unavailable, digest, run
 
 CLANG_FORMAT = "14"
-RUFF = "0.17.6"
+LOCKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../conformance/locks")
 
 
 def batches(items, n):
@@ -109,22 +109,10 @@ def shellcheck_rule(tree):
 
 def ruff():
     """ruff in an environment of its own, made when it is not there."""
-    venvs = os.environ.get("ZP_VENVS") or os.path.expanduser("~/.cache/zeroproof/venv")
-    folder = os.path.join(venvs, f"lint-ruff-{RUFF}")
-    if not os.path.exists(os.path.join(folder, "complete")):
-        shutil.rmtree(folder, ignore_errors=True)
-        for command in (
-            ["python3", "-m", "venv", folder],
-            [os.path.join(folder, "bin/pip"), "install", "-q", f"ruff=={RUFF}"],
-        ):
-            result = run(command)
-            if result.returncode:
-                raise Unavailable(
-                    f"ruff {RUFF} cannot be installed: {result.stderr.strip()[-300:]}"
-                )
-        with open(os.path.join(folder, "complete"), "w", encoding="utf-8"):
-            pass
-    return os.path.join(folder, "bin/ruff")
+    result = run(["sh", os.path.join(LOCKS, "venv.sh"), "ruff", "ruff"])
+    if result.returncode:
+        raise Unavailable(f"ruff cannot be installed: {result.stderr.strip()[-300:]}")
+    return os.path.join(os.path.dirname(result.stdout.strip()), "ruff")
 
 
 def ruff_rules(tree):

@@ -129,7 +129,7 @@ def by_chance():
 JUDGE = (
     "build/zeroproof conformance/judge conformance/adapters conformance/schema "
     "conformance/recorder conformance/run.sh conformance/subject.sh conformance/subjects.txt "
-    "conformance/constraints.txt conformance/mutants.json"
+    "conformance/locks conformance/mutants.json"
 ).split()
 
 

@@ -97,6 +97,6 @@ X
     [ "$(grep -o 'all_reduce min 5 fp32' "$tmp/view.json" | wc -l)" = 2 ]
   verdict $? two_lines_in_a_script_record_it "$(cat "$tmp/out" "$tmp/log0" "$tmp/log1")"
 else
-  echo "not run: pip install of the recorder (needs setuptools)"
+  echo "not run: pip_installs_the_recorder (needs setuptools)"
 fi
 exit $bad

@@ -1,10 +1,11 @@
 # nvcc compiles the kernels for both architectures to code that rounds as the definitions say. The
 # test reads the floating-point operations in PTX: ptxas may not fuse operations that name their
 # rounding. spec: OPT-3, NUM-2
-# inputs: tests/fixtures/lib.sh tests/fixtures/nvcc_lib.sh cuda/wheel.sh cuda/kernels cuda/simdev
-# inputs: ref spec/acsl
+# inputs: tests/fixtures/lib.sh tests/fixtures/nvcc_lib.sh tests/fixtures/wheel.sh cuda/wheel.sh
+# inputs: conformance/locks cuda/kernels cuda/simdev ref spec/acsl
 . tests/fixtures/lib.sh
 . tests/fixtures/nvcc_lib.sh
+. tests/fixtures/wheel.sh
 
 source=cuda/kernels/kernels.cu
 
@@ -100,20 +101,16 @@ PATH=$absent ZP_CACHE="$tmp/empty" ZP_FETCH=0 sh cuda/kernels/nvcc.sh >"$tmp/out
 [ $? = 1 ] && grep -q 'nothing may be fetched' "$tmp/out" && [ ! -d "$tmp/empty/nvcc-13.0.88" ]
 verdict $? no_nvcc_and_nothing_may_be_fetched "$(head -3 "$tmp/out")"
 
-# A pip that brings something else: it is not used, and nothing of it stays.
-cat >"$tmp/path/python3" <<'X'
-#!/bin/sh
-while [ $# -gt 0 ]; do
-  [ "$1" = --dest ] && echo other >"$2/other.whl"
-  shift
-done
-X
-chmod +x "$tmp/path/python3"
-PATH=$absent ZP_CACHE="$tmp/empty" sh cuda/kernels/nvcc.sh >"$tmp/out" 2>&1
-[ $? = 1 ] && grep -q 'other.whl is not the file that was expected' "$tmp/out" &&
-  [ -z "$(ls "$tmp/empty")" ]
-verdict $? a_wheel_with_another_digest_is_refused "$(head -3 "$tmp/out")"
-rm "$tmp/path/python3"
+# An index that serves another file: it is not used, and nothing of it stays.
+if python3 -m pip --version >/dev/null 2>&1; then
+  make_wheel "$tmp" nvidia-cuda-nvcc 13.0.88 manylinux2014_x86_64 >/dev/null
+  PATH=$absent ZP_CACHE="$tmp/empty" PIP_NO_INDEX=1 PIP_FIND_LINKS=$tmp sh cuda/kernels/nvcc.sh \
+    >"$tmp/out" 2>&1
+  [ $? = 1 ] && grep -q 'DO NOT MATCH THE HASHES' "$tmp/out" && [ -z "$(ls "$tmp/empty")" ]
+  verdict $? a_wheel_with_another_digest_is_refused "$(head -3 "$tmp/out")"
+else
+  echo "not run: a_wheel_with_another_digest_is_refused (needs python3-pip)"
+fi
 
 # The wheels' nvcc makes the same machine code; fetched once, outside of the repository.
 if nvcc=$(PATH=$absent sh cuda/kernels/nvcc.sh 2>"$tmp/why"); then

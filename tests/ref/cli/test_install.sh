@@ -77,7 +77,8 @@ lacks=$(for f in "$share"/adapters/*.py "$share"/recorder/*.py; do
 done | sort -u | while read -r m; do
   [ -e "$share/adapters/$m.py" ] || [ -e "$share/recorder/$m.py" ] || echo "$m"
 done)
-[ -z "$lacks" ] && [ -x "$share/subject.sh" ] && [ -s "$share/constraints.txt" ]
+[ -z "$lacks" ] && [ -x "$share/subject.sh" ] && [ -x "$share/locks/venv.sh" ] &&
+  [ -s "$share/locks/torch-2.13.0.txt" ]
 verdict $? installed_adapters_have_what_they_import "$lacks"
 if command -v python3 >/dev/null; then
   "$tmp/usr/bin/zeroproof" check --adapter "$tmp/usr/bin/zeroproof adapter" --cases 2 --brief \
