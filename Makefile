@@ -40,6 +40,9 @@ PACKAGES_TEST := $(PACKAGES_RUN) clang clang-format shellcheck python3-venv libc
 # Versions are pinned in proofs/units.toml.
 PACKAGES_PROVE := gcc libc6-dev python3 frama-c-base why3 z3 cvc4 cvc5 coq spin
 
+# What the programs are linked with and built by, for `make packages`.
+PACKAGES_LINKED := libjansson4 libxxhash0 libopenmpi3 libgomp1 libc6 binutils make
+
 # pkg-config is asked only when something is compiled or linked: `make run` may have to install it.
 MPI_CFLAGS = $(eval MPI_CFLAGS := $$(shell pkg-config --cflags ompi-c))$(MPI_CFLAGS)
 MPI_LIBS   = $(eval MPI_LIBS := $$(shell pkg-config --libs ompi-c))$(MPI_LIBS)
@@ -266,12 +269,14 @@ endif
 # Downloads the subjects' environments and nvcc while the programs are built. Without nvcc only its
 # tests are missing.
 fetched = mkdir -p $(BUILD) && { sh conformance/subject.sh all && \
+  sh conformance/locks/venv.sh cyclonedx cyclonedx && \
   { sh cuda/kernels/nvcc.sh && sh cuda/kernels/nvcc.sh --nvdisasm || :; }; \
   } >$(BUILD)/fetched.log 2>&1 & fetching=$$!;
 
 .PHONY: evidence
 evidence: ## check everything without stored verdicts and prover cache; compare stored verdicts
-	@ZP_VERDICTS=compare $(MAKE) --no-print-directory test
+	@ZP_VERDICTS=compare $(MAKE) --no-print-directory test; code=$$?; \
+	  $(MAKE) --no-print-directory packages && cat $(BUILD)/packages.txt && exit $$code
 quick: ## install what is missing, build, run all tests but the proofs (ONLY="WORD…")
 	@$(call need,$(PACKAGES_TEST))
 	@$(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all unit lib lint-objects
@@ -377,6 +382,20 @@ artifact: ## pack sources, claims, reports of the proofs and how to make them ag
 	@sh proofs/pack.sh artifact $(VERSION) $(BUILD)
 reproducible: all lib ## a build in another folder, from a tarball, gives the same bits
 	@ZP_BUILD=$(BUILD) SAN=$(SAN) CC='$(CC)' MAKE='$(MAKE)' sh tests/proofs/test_reproducible.sh
+
+.PHONY: packages sbom
+ALL_PACKAGES = $(sort $(foreach v,$(filter PACKAGES_%,$(.VARIABLES)),$($(v))))
+packages: ## write versions of the Debian packages that are used to build/packages.txt
+	@mkdir -p $(BUILD)
+	@dpkg-query -W -f='$${Package} $${Version} $${db:Status-Status}\n' $(ALL_PACKAGES) 2>/dev/null | \
+	  awk '$$3 == "installed" { print $$1, $$2 }' | LC_ALL=C sort -u >$(BUILD)/packages.txt
+	@for p in $(ALL_PACKAGES); do grep -q "^$$p " $(BUILD)/packages.txt || none="$$none $$p"; done; \
+	  echo "$(BUILD)/packages.txt: versions of $$(wc -l <$(BUILD)/packages.txt) Debian packages;" \
+	  "not installed:$${none:- none}"
+sbom: packages ## write the CycloneDX bill of materials of a release to build/sbom.json
+	@$(call need,python3 python3-venv)
+	@python=$$(sh conformance/locks/venv.sh cyclonedx cyclonedx) && \
+	  $$python -B conformance/locks/sbom.py $(VERSION) $(BUILD)/packages.txt $(BUILD)/sbom.json
 
 .PHONY: format
 format: ## clang-format all sources

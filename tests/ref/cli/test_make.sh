@@ -45,4 +45,31 @@ for o in cuda/host_optimizer/update tests/bench/bench_adamw; do
   grep -q "CC .*$(basename "$o")" "$tmp/out" && ! grep -q CC "$tmp/again"
   verdict $? "nothing_is_compiled_again_behind_$(basename "$o")" "$(cat "$tmp/out" "$tmp/again")"
 done
+
+# The versions of the packages stand in the evidence, whether it passes or not.
+mkdir "$tmp/bin"
+cat >"$tmp/bin/dpkg-query" <<'X'
+#!/bin/sh
+shift 2
+for p; do [ $p = z3 ] || echo "$p 1.0-$p installed"; done
+X
+cat >"$tmp/bin/fake-make" <<'X'
+#!/bin/sh
+echo "$ZP_VERDICTS $*" >>"${0%/*}/calls"
+[ "$2" = packages ]
+X
+chmod +x "$tmp/bin/dpkg-query" "$tmp/bin/fake-make"
+PATH="$tmp/bin:$PATH" $make packages >"$tmp/out" 2>&1
+grep -q 'not installed: z3$' "$tmp/out"
+verdict $? a_package_that_is_not_installed_is_named "$(tail -3 "$tmp/out")"
+lacks=$(for p in libjansson-dev libjansson4 libxxhash0 openmpi-bin libcriterion-dev frama-c-base \
+  shellcheck python3-venv; do grep -qx "$p 1.0-$p" "$tmp/b/packages.txt" || echo "$p"; done)
+[ -z "$lacks" ]
+verdict $? versions_of_all_packages_are_recorded "$lacks"
+$make evidence MAKE="$tmp/bin/fake-make" >"$tmp/out" 2>&1
+code=$?
+printf 'compare --no-print-directory test\n --no-print-directory packages\n' >"$tmp/expected"
+[ $code -ne 0 ] && cmp -s "$tmp/bin/calls" "$tmp/expected" &&
+  grep -qx 'libjansson4 1.0-libjansson4' "$tmp/out"
+verdict $? a_failed_evidence_lists_the_versions "$(cat "$tmp/bin/calls" "$tmp/out")"
 finish
