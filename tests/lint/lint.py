@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import clauses
 import includes
 import lengths
+import processes
 import symbols
 import tools
 import words
@@ -34,6 +35,7 @@ TEXT = [
     (("layer",), lambda t, o: includes.layer_rule(t)),
     (("internal",), lambda t, o: includes.internal_rule(t)),
     (("callback",), lambda t, o: symbols.callback_rule(t)),
+    (("process",), lambda t, o: processes.check(t)),
 ]
 SYMBOLS = [
     (("cycle",), lambda t, o: symbols.cycle_rule(t, o.objects)),

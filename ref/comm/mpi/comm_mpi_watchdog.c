@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../../base/clock.h"
+#include "../job/roster.h"
 
 enum { WATCHDOG_EXIT = 3 /* the environment failed */ };
 
@@ -30,6 +31,7 @@ static void *watch(void *arg)
     if (d->armed && (stopped || zp_clock_s() > d->limit)) {
       dprintf(STDERR_FILENO, "zeroproof: %s: %s (LEDG-7)\n", d->what,
               stopped ? STOPPED_TEXT : "no answer before the deadline");
+      zp_roster_report(ZP_ROSTER_LEAVES);
       _exit(WATCHDOG_EXIT);
     }
     if (stopped) kill(getpid(), SIGTERM); /* not for the watchdog: back to the polling thread */
