@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../base/clock.h"
+#include "../base/memory_free.h"
 #include "../draw/plan_draw.h"
 #include "../model/list.h"
 #include "../verify/plan_check.h"
@@ -112,8 +113,10 @@ static int check(const zp_options *o, const zp_config *cfg)
 {
   int64_t last = -1;
   const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  zp_check_job job = {
-      .cfg = cfg, .threads = cpus < 1 ? 1 : (int32_t)cpus, .write = zp_program_write};
+  zp_check_job job = {.cfg = cfg,
+                      .threads = cpus < 1 ? 1 : (int32_t)cpus,
+                      .write = zp_program_write,
+                      .memory_max = 0.95 * zp_memory_free_now("").bytes};
   zp_check_result result;
   zp_error *err = calloc(1, sizeof *err);
   const double start = zp_clock_s();

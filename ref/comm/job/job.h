@@ -48,10 +48,10 @@ int zp_job_read(zp_job *job, zp_error *err);
  * its zp_job). On one host it uses a socket that only processes of this user can open. Between
  * several hosts it uses TCP at MASTER_ADDR, and requires the job's token: each side shows the other
  * one half of it. The token and the bytes are not encrypted, so any program that can read the
- * network's packets can join. A connection that is idle, slow, or without the token delays nothing. Returns
- * 0, or -1 with the reason in job->why: a timeout with the ranks that did not come and what was
- * refused, an unknown or unusable address, no token or another one, a rank that two processes have,
- * or a job of another size. */
+ * network's packets can join. A connection that is idle, slow, or without the token delays nothing.
+ * Returns 0, or -1 with the reason in job->why: a timeout with the ranks that did not come and what
+ * was refused, an unknown or unusable address, no token or another one, a rank that two processes
+ * have, or a job of another size. */
 int zp_job_exchange(void *ctx, int32_t rank, void *bytes, size_t n);
 
 #ifdef __cplusplus
