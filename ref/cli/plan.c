@@ -216,12 +216,11 @@ static int check_args(const plan_args *a)
 static int print_files(const plan_args *a)
 {
   json_t *root = json_object();
-  int code = 0;
   if (a->trace != NULL) json_object_set_new(root, "trace", json_string(a->trace));
   if (a->svg != NULL) json_object_set_new(root, "svg", json_string(a->svg));
-  if (json_dumpf(root, stdout, 0) != 0 || putchar('\n') == EOF) code = ZP_EXIT_ENVIRONMENT;
+  const int bad = json_dumpf(root, stdout, JSON_ENSURE_ASCII) || putchar('\n') == EOF;
   json_decref(root);
-  return code;
+  return bad ? ZP_EXIT_ENVIRONMENT : 0;
 }
 
 static int run(plan_args *a)

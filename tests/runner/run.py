@@ -91,7 +91,7 @@ class Runner:
 
     def execute(self, item, folder, build, log):
         """Runs the command of an item; (exit code, seconds, seconds of CPU)."""
-        argv = [build + a[len("build") :] if a.startswith("build/") else a for a in item.argv]
+        argv = [re.sub("^build(?=/|$)", build, word) for word in item.argv]
         begun = time.monotonic()
         with open(log, "w", encoding="utf-8") as file:
             if not os.access(os.path.join(folder, argv[0]), os.X_OK) and "/" in argv[0]:
