@@ -208,6 +208,9 @@ $(BUILD)/zeroproof.1: ref/cli/zeroproof.1 ref/cli/man.sh $(COMMAND)
 .PHONY: unit
 unit: $(TESTS) $(DRIVERS) ## build the Criterion tests
 
+.PHONY: unit-ref
+unit-ref: $(filter $(BUILD)/tests/ref/%,$(TESTS)) $(DRIVERS)
+
 .PHONY: lib
 lib: $(STATIC) $(SHARED) $(MPI_STATIC) $(MPI_SHARED) ## build the libraries
 
@@ -260,7 +263,8 @@ test: ## everything: lint, quick, conformance, proofs, enumeration, 20 mutants (
 ifeq ($(SAN),1)
 	@$(MAKE) --no-print-directory quick LINTED=1
 else
-	@$(fetched) $(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all unit lib lint-objects || exit; \
+	@$(fetched) $(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all unit lib lint-objects && \
+	  $(MAKE) --no-print-directory -j$(JOBS) WERROR=1 SAN=1 BUILD=build-san all unit-ref || exit; \
 	  wait $$fetching || { cat $(BUILD)/fetched.log; exit 3; }
 	@$(RUN) --all $(ONLY)
 endif
@@ -279,6 +283,13 @@ quick: ## install what is missing, build, run all tests but the proofs (ONLY="WO
 	@lint=0; $(if $(ONLY),,$(MAKE) --no-print-directory $(LINT_NOW) || lint=1;) \
 	$(RUN) $(ONLY) && { [ $$lint = 0 ] || \
 	  { echo "make quick: the linter found errors, see above" >&2; exit 1; }; }
+
+.PHONY: hostile
+hostile: ## hostile inputs under the sanitizers (SECONDS=60, SEED=…, TABLE=1: write the table)
+	@$(call need,$(PACKAGES_TEST))
+	@$(MAKE) --no-print-directory -j$(JOBS) SAN=1 BUILD=build-san all
+	@python3 -B tests/hostile/run.py --jobs $(JOBS) --seconds $(or $(SECONDS),60) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(filter 1,$(TABLE)),--table tests/hostile/README.md)
 
 .PHONY: bench
 bench: ## measure the exact sum's throughput beside OpenBLAS and a plain read

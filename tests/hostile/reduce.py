@@ -3,7 +3,7 @@
 import time
 
 SECONDS = 10  # for one finding
-TRIES = 60
+TRIES = 30
 
 
 def smaller(item):

@@ -33,6 +33,7 @@ BEGIN, END = (
     "<!-- hostile: written by `make hostile TABLE=1` -->",
     "<!-- end of hostile -->",
 )
+REDUCED_S = 1  # an input that takes longer is saved as it is
 SAVED_MOST = 20  # findings of one law and kind that are saved; all are counted
 CODES = ("0", "1", "2", "3", "stopped")
 
@@ -49,6 +50,7 @@ def arguments():
     parser.add_argument("--seconds", type=positive, help="stop after this time (60)")
     parser.add_argument("--count", type=int, help="this many inputs of each kind; no time limit")
     parser.add_argument("--seed", type=int, help="seed of the inputs (the time, or 1 with --count)")
+    parser.add_argument("--number", type=int, help="only this input of the kind given by --only")
     parser.add_argument("--only", choices=KINDS, action="append", help="only inputs of this kind")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -65,6 +67,8 @@ def arguments():
     options.zeroproof = os.path.abspath(options.zeroproof or os.path.join(built, "zeroproof"))
     options.out = os.path.abspath(options.out or os.path.join(built, "hostile"))
     options.kinds = options.only or KINDS
+    if options.number is not None and len(options.kinds) != 1:
+        parser.error("--number: name the kind with --only")
     if options.count is None:
         options.seconds = options.seconds or 60
     if options.seed is None:
@@ -99,6 +103,13 @@ def dice_for(seed, kind, number):
 # ---- Workers -------------------------------------------------------------------------------------
 
 
+def smaller(item, out, box, program):
+    """The input with less in it, unless each try would take long."""
+    if out.seconds > REDUCED_S:
+        return item
+    return reduce.reduced(item, set(out.broken), lambda i: laws.run(i, box, program).broken)
+
+
 def work(options, makers, job, folder, results):
     """Runs every jobs-th input. Puts (kind, inputs, word, broken, what) for each, None at last."""
     laws.become_reaper()
@@ -113,17 +124,8 @@ def work(options, makers, job, folder, results):
                 out = laws.run(item, box, options.zeroproof)
                 saved = None
                 if out.broken:
-                    again = reduce.reduced(
-                        item,
-                        set(out.broken),
-                        lambda i: laws.run(i, box, options.zeroproof).broken,
-                    )
-                    saved = {
-                        "kind": kind,
-                        "seed": options.seed,
-                        "number": number,
-                        "item": again,
-                    }
+                    saved = {"kind": kind, "seed": options.seed, "number": number}
+                    saved["item"] = smaller(item, out, box, options.zeroproof)
                 results.put((kind, item.get("inputs", 1), out.word(), out.broken, saved))
     except Exception:
         results.put(("error", 0, "", {"error": traceback.format_exc()}, None))
@@ -260,11 +262,11 @@ def show(totals, options):
     for _, broken, name in totals.saved[:50]:
         print(f"  {'; '.join(f'{law}: {seen}' for law, seen in broken.items())[:400]}")
         print(f"  replay: python3 tests/hostile/run.py --replay {name}")
+        number = name.removesuffix(".json").rpartition("-")[2]
+        print(f"  or: --only {kind} --seed {options.seed} --number {number}")
 
 
-def replay(options, folder):
-    with open(options.replay, encoding="utf-8") as file:
-        item = from_json(json.load(file))["item"]
+def replay(item, options, folder):
     laws.become_reaper()
     out = laws.run(item, os.path.join(folder, "box-0"), options.zeroproof)
     sys.stdout.buffer.write(f"{' '.join(map(ascii, item['argv']))}\n".encode())
@@ -281,12 +283,16 @@ def main():
     folder = tempfile.mkdtemp(prefix="zeroproof-hostile-")
     try:
         if options.replay:
-            return replay(options, folder)
+            with open(options.replay, encoding="utf-8") as file:
+                return replay(from_json(json.load(file))["item"], options, folder)
         if not os.access(options.zeroproof, os.X_OK):
             raise samples.Failed(f"{options.zeroproof} was not built: make SAN=1 all")
         made = samples.Samples(options.zeroproof, os.path.join(folder, "samples"))
         os.mkdir(made.folder)
         makers = {kind: importlib.import_module(kind).Kind(made) for kind in options.kinds}
+        if options.number is not None:
+            dice = dice_for(options.seed, options.kinds[0], options.number)
+            return replay(makers[options.kinds[0]].make(dice), options, folder)
         totals = run_all(options, makers, folder)
         show(totals, options)
         if totals.error:

@@ -130,7 +130,7 @@ class Runner:
             more = reported(item, self.build)
         else:
             words = item.declared + ([item.source] if item.source else [])
-            with sandbox.Copy(words, self.build) as folder:
+            with sandbox.Copy(words, item.build or self.build) as folder:
                 code, wall, cpu = self.execute(item, folder, "build", log)
                 more = reported(item, os.path.join(folder, "build"))
         with open(log, encoding="utf-8", errors="replace") as file:
@@ -142,7 +142,7 @@ class Runner:
     def one(self, item):
         """The outcome of an item, stored or computed."""
         try:
-            inputs = item.inputs(self.build)
+            inputs = item.inputs(item.build or self.build)
         except sandbox.Undeclared as e:
             return self.refused(item, str(e))
         verdict = self.store.get(inputs) if inputs else None
