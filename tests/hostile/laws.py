@@ -28,6 +28,7 @@ LAWS = {
     "child": "no child process survives",
 }
 CODES = (0, 1, 2, 3)
+HELP = {"--help", "--usage", "-?", "--version", "-V"}
 # The self-test has smaller limits, which its defects reach soon.
 SET = dict(pair.split("=") for pair in os.environ.get("ZP_HOSTILE_LIMITS", "").split(",") if pair)
 CPU_S = int(SET.get("cpu", 30))  # of one process; the slowest of the fixed inputs takes a tenth
@@ -342,7 +343,9 @@ def check_output(item, out, said, wrong):
         out.broken["message"] = f"exit code {out.code} without a message on standard error"
     if out.code == 1 and not (wrong + said).strip():
         out.broken["message"] = "exit code 1 without any output"
-    if item.get("json") and out.code in (0, 1):
+    words = set(item["argv"])
+    asked = item.get("json") == "lines" or ("--json" in words and not words & HELP)
+    if item.get("json") and asked and out.code in (0, 1):
         documents = said.splitlines() if item["json"] == "lines" else [said]
         why = next(filter(None, map(strict, documents)), None)
         if why:

@@ -88,17 +88,7 @@ class Kind:
             "work": True,
             "writes": writes + (["out"] if command == "trace" else []),
         }
-        # --help and --fault list print something else
-        if words[-1:] == ["--json"] or ("--json" in words and not {"--help", "--usage"} & {*words}):
-            item["json"] = command in (
-                "train",
-                "plan",
-                "sim",
-                "fuzz",
-                "env",
-                "check",
-                "trace",
-            )
+        item["json"] = "--json" in words
         return item
 
 
