@@ -2,8 +2,10 @@
 
 import time
 
+import laws
+
 SECONDS = 10  # for one finding
-TRIES = 30
+TRIES = int(laws.SET.get("tries", 30))
 
 
 def smaller(item):

@@ -47,9 +47,9 @@ def run(words, defect, limits):
 
 def check(defect, law, folder):
     # limits that the defects reach soon; traces take milliseconds and 50 MB
-    limits = {"ZP_HOSTILE_LIMITS": "cpu=3,idle=4,memory=700,gone=2"}
+    limits = {"ZP_HOSTILE_LIMITS": "cpu=3,idle=4,memory=700,gone=2,tries=3"}
     out = os.path.join(folder, defect)
-    words = ["--only", "traces", "--count", "16", "--jobs", "2", "--json", "--out", out]
+    words = ["--only", "traces", "--count", "12", "--jobs", "2", "--json", "--out", out]
     ran = run(words, defect, limits)
     name = f"{defect}: {law or 'no finding'}"
     try:
