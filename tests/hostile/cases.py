@@ -23,14 +23,17 @@ class Kind:
 
     def __init__(self, made):
         self.cases = made.cases()
+        self.staged = [case for case in self.cases if case["messages"]]
 
     def case(self, dice):
-        document = mutate.json_copy(dice.choice(self.cases))
-        if dice.random() < 0.15 and document.get("messages"):
-            messages = [m for m in mutate.nodes(document["messages"]) if m[1] == "shape"]
-            for at, key in dice.sample(messages, min(len(messages), dice.randint(1, 3))):
-                at[key] = dice.choice(SHAPES)
-        return mutate.json_bytes(dice, document)
+        if dice.random() < 0.8:
+            return mutate.json_bytes(dice, dice.choice(self.cases))
+        # a hostile shape alone: with another change the case may be refused before it is used
+        document = mutate.json_copy(dice.choice(self.staged))
+        shapes = [at for at, key in mutate.nodes(document["messages"]) if key == "shape"]
+        for at in dice.sample(shapes, min(len(shapes), dice.randint(1, 3))):
+            at["shape"] = dice.choice(SHAPES)
+        return mutate.dump(document)
 
     def request(self, dice):
         case = self.case(dice).replace(b"\n", b" ")

@@ -45,7 +45,7 @@ OUTPUT = 64 << 20  # bytes read of an output
 CONTROL = re.compile(
     "[\0-\x08\x0b-\x1f\x80-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
 )
-REPORT = re.compile(r"ERROR: |runtime error: |SUMMARY: |CHECK failed")
+REPORT = re.compile(r"ERROR: \w+Sanitizer|runtime error: |SUMMARY: \w+Sanitizer|CHECK failed")
 SUITE = re.compile(
     r"Traceback \(most recent call last\)|internal error of the suite|cannot be judged|"
     r"the judge failed|the suite itself failed"
@@ -230,7 +230,7 @@ def execute(item, box, argv, out):
     work = item.get("work")
     source = box.at("stdin")
     with open(source, "wb") as file:
-        file.write(item.get("stdin", b""))
+        file.write(item.get("stdin", b"").replace(b"{box}", box.folder.encode()))
     with (
         open(source, "rb") as given,
         open(box.at("out"), "wb") as o,
@@ -353,8 +353,9 @@ def check_output(item, out, said, wrong):
 
 
 def check_reports(box, out):
-    for name in sorted(os.listdir(box.at("reports"))):
-        text = read(box.at("reports", name)).decode("utf-8", "replace")
+    reports = [box.at("reports", name) for name in sorted(os.listdir(box.at("reports")))]
+    for name in [*reports, box.at("err")]:
+        text = read(name).decode("utf-8", "replace")
         if REPORT.search(text):
             lines = [line for line in text.splitlines() if REPORT.search(line) or " in " in line]
             out.broken["sanitizer"] = " | ".join(line.strip()[:160] for line in lines[:6])
