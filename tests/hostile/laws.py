@@ -42,9 +42,7 @@ IDLE_S = int(
 WALL_S = 1200  # for processes that keep waking up without doing anything
 GONE_S = int(SET.get("gone", 20))  # for a killed child to disappear, on a busy machine
 OUTPUT = 64 << 20  # bytes read of an output
-CONTROL = re.compile(
-    "[\0-\x08\x0b-\x1f\x80-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
-)
+CONTROL = re.compile("[\0-\x08\x0b-\x1f\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 REPORT = re.compile(r"ERROR: \w+Sanitizer|runtime error: |SUMMARY: \w+Sanitizer|CHECK failed")
 SUITE = re.compile(
     r"Traceback \(most recent call last\)|internal error of the suite|cannot be judged|"
