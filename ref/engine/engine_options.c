@@ -99,8 +99,11 @@ int zp_engine_message(const zp_engine_options *o, const zp_message *m, const cha
                     "a tensor's dtype is the precision or an integer's (PIPE-6)", t->dtype);
     if (t->ndim < 1 || t->ndim > ZP_MSG_DIMS)
       return refuse(err, o->rank, member, "a tensor has 1 to 4 dimensions", t->ndim);
-    if (zp_tensor_checked(t, ZP_MAX_ELEMENTS) < 0)
-      return refuse(err, o->rank, member, "a tensor has 1 to 2^40 elements: tensor", i);
+    zp_tensor first = *t; /* its first dimensions */
+    for (first.ndim = 1; first.ndim <= t->ndim; first.ndim++)
+      if (zp_tensor_checked(&first, ZP_MAX_ELEMENTS) < 0)
+        return refuse(err, o->rank, member, "a tensor has 1 to 2^40 elements: a dimension",
+                      t->dim[first.ndim - 1]);
   }
   return ZP_OK;
 }

@@ -155,8 +155,14 @@ def subjects():
         )
 
 
-# Under the sanitizers these would show nothing new: they compile, or test what time limits do.
-UNSANITIZED = ("ref/cli/test_install", "ref/cli/test_make", "ref/cli/test_launch")
+# Under the sanitizers these would show nothing new: they compile, test what time limits do, or
+# measure memory, of which the sanitizers take most.
+UNSANITIZED = (
+    "ref/cli/test_install",
+    "ref/cli/test_make",
+    "ref/cli/test_launch",
+    "ref/cli/test_memory",
+)
 
 
 def sanitized():
