@@ -20,7 +20,7 @@
 static void arm(zp_mpi *m, int armed, const char *what)
 {
   const double seconds = m->deadline_s > ZP_MPI_DEADLINE_S ? m->deadline_s : ZP_MPI_DEADLINE_S;
-  zp_mpi_watchdog_arm(&m->dog, armed, seconds, m->rank, what);
+  zp_mpi_watchdog_arm(&m->dog, armed, seconds, m->rank, what, m->world.member == NULL);
 }
 
 /* ---- Communicators. LEDG-4 ------------------------------------------------------------------- */
