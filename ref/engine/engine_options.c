@@ -24,6 +24,7 @@ static int refuse(zp_error *err, int32_t rank, const char *member, const char *w
 void zp_engine_defaults(zp_engine_options *o, size_t size, zp_job *job)
 {
   zp_engine_options d = {.size = size, .world = 1};
+  if (!o) return; /* zp_engine_create refuses NULL */
   if (job) {
     d.rank = job->rank;
     d.world = job->world;
