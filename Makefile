@@ -95,9 +95,10 @@ MPI_STATIC := $(BUILD)/libzeroproof_mpi.a
 MPI_SHARED := $(BUILD)/libzeroproof_mpi.so.$(VERSION)
 COMMAND := $(BUILD)/zeroproof
 # Headers that are not installed.
-PRIVATE_HEADERS := %_internal.h ref/comm/mpi/comm_mpi_% ref/comm/job/socket.h ref/base/clock.h \
-             ref/base/escape.h ref/base/invariant.h ref/base/output.h ref/base/process.h \
-             ref/model/synth_random.h \
+PRIVATE_HEADERS := %_internal.h ref/comm/mpi/comm_mpi_% ref/comm/job/socket.h \
+             ref/comm/job/roster.h ref/comm/job/acceptor.h ref/comm/job/token.h \
+             ref/base/child.h ref/base/clock.h ref/base/escape.h ref/base/invariant.h \
+             ref/base/memory_free.h ref/base/output.h ref/base/process.h ref/model/synth_random.h \
              ref/engine/engine_parts.h ref/engine/checkpoint_format.h ref/engine/message_shape.h \
              ref/engine/log.h ref/engine/rank_plan.h ref/engine/rank_query.h
 HEADERS := $(filter-out $(PRIVATE_HEADERS),$(wildcard ref/zeroproof.h ref/base/*.h ref/plan/*.h \
@@ -210,6 +211,9 @@ $(BUILD)/zeroproof.1: ref/cli/zeroproof.1 ref/cli/man.sh $(COMMAND)
 .PHONY: unit
 unit: $(TESTS) $(DRIVERS) ## build the Criterion tests
 
+.PHONY: unit-ref
+unit-ref: $(filter $(BUILD)/tests/ref/%,$(TESTS)) $(DRIVERS)
+
 .PHONY: lib
 lib: $(STATIC) $(SHARED) $(MPI_STATIC) $(MPI_SHARED) ## build the libraries
 
@@ -262,7 +266,8 @@ test: ## everything: lint, quick, conformance, proofs, enumeration, 20 mutants (
 ifeq ($(SAN),1)
 	@$(MAKE) --no-print-directory quick LINTED=1
 else
-	@$(fetched) $(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all unit lib lint-objects || exit; \
+	@$(fetched) $(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all unit lib lint-objects && \
+	  $(MAKE) --no-print-directory -j$(JOBS) WERROR=1 SAN=1 BUILD=build-san all unit-ref || exit; \
 	  wait $$fetching || { cat $(BUILD)/fetched.log; exit 3; }
 	@$(RUN) --all $(ONLY)
 endif
@@ -283,6 +288,13 @@ quick: ## install what is missing, build, run all tests but the proofs (ONLY="WO
 	@lint=0; $(if $(ONLY),,$(MAKE) --no-print-directory $(LINT_NOW) || lint=1;) \
 	$(RUN) $(ONLY) && { [ $$lint = 0 ] || \
 	  { echo "make quick: the linter found errors, see above" >&2; exit 1; }; }
+
+.PHONY: hostile
+hostile: ## hostile inputs under the sanitizers (SECONDS=60, SEED=…, TABLE=1: write the table)
+	@$(call need,$(PACKAGES_TEST))
+	@$(MAKE) --no-print-directory -j$(JOBS) SAN=1 BUILD=build-san all
+	@python3 -B tests/hostile/run.py --jobs $(JOBS) --seconds $(or $(SECONDS),60) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(filter 1,$(TABLE)),--table tests/hostile/README.md)
 
 .PHONY: bench
 bench: ## measure the exact sum's throughput beside OpenBLAS and a plain read

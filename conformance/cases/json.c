@@ -1,6 +1,23 @@
 /* From a recipe to its JSON, and from a case to its expected values. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
 #include "../../ref/verify/random_case.h"
 #include "cases.h"
+
+/* A text of the caller's as a JSON string, which cannot hold every sequence of bytes: a text that
+ * is not UTF-8, or was cut within a character, gets a question mark for each byte above 127. */
+static json_t *text_of(const char *text)
+{
+  json_t *out = json_string(text);
+  char *copy = out == NULL ? strdup(text) : NULL;
+  for (char *p = copy; p != NULL && *p != 0; p++)
+    if ((unsigned char)*p > 127) *p = '?';
+  if (copy != NULL) out = json_string(copy);
+  free(copy);
+  return out;
+}
 
 json_t *zp_conf_case(const char *text)
 {
@@ -12,8 +29,8 @@ json_t *zp_conf_case(const char *text)
   if (table != NULL && zp_conf_prove(&r, table, why, sizeof why) == 0)
     out = zp_conf_json(&r, table, text);
   zp_table_free(table);
-  if (out == NULL) out = json_pack("{s:s, s:s}", "recipe", text, "refused", why);
-  return out != NULL ? out : json_pack("{s:n, s:s}", "recipe", "refused", "it is not UTF-8");
+  return out != NULL ? out
+                     : json_pack("{s:o, s:o}", "recipe", text_of(text), "refused", text_of(why));
 }
 
 void zp_conf_random_recipe(uint64_t seed, uint64_t i, char *text, int64_t cap)
@@ -36,7 +53,7 @@ json_t *zp_conf_expected(const json_t *from)
   zp_table *table = json_is_object(from) ? zp_conf_read(from, why, sizeof why) : NULL;
   json_t *out = table != NULL ? zp_conf_oracle(table, why, sizeof why) : NULL;
   zp_table_free(table);
-  if (out == NULL) return json_pack("{s:s}", "refused", why);
+  if (out == NULL) return json_pack("{s:o}", "refused", text_of(why));
   if (json_object_get(from, "id") != NULL) json_object_set(out, "id", json_object_get(from, "id"));
   return out;
 }

@@ -12,6 +12,7 @@ whichever order they ran when the log was made."""
 import bisect
 import itertools
 import os
+import re
 import sys
 
 import files
@@ -20,6 +21,8 @@ import protocol
 
 FORMAT = "zeroproof/streams/1"
 REPORTED_MAX = 50
+NAME = re.compile(r"streams-([0-9]+)\.jsonl")
+WORLD_MOST = 1 << 17  # ranks, as of recorded runs: a file name must not set the time and memory
 EXCHANGES = {"send", "recv"}
 
 
@@ -537,13 +540,13 @@ def main():
         return 2
     try:
         world = 1 + max(
-            (
-                int(name[8:-6])
-                for name in os.listdir(sys.argv[1])
-                if name.startswith("streams-") and name.endswith(".jsonl") and name[8:-6].isdigit()
-            ),
+            (int(found[1]) for found in map(NAME.fullmatch, os.listdir(sys.argv[1])) if found),
             default=-1,
         )
+        if world > WORLD_MOST:
+            raise InvalidLog(
+                f"{sys.argv[1]}: a file name has a rank above {WORLD_MOST - 1}; remove the file"
+            )
         logs = read(sys.argv[1], world)
         if logs is None:
             print(f"streams.py: no stream logs (streams-N.jsonl) in {sys.argv[1]}", file=sys.stderr)

@@ -23,7 +23,7 @@ typedef struct cases_args {
 /* One JSON document a line; 0, or the exit code of output that cannot be written. */
 static int print(json_t *what)
 {
-  const int bad = json_dumpf(what, stdout, JSON_COMPACT) != 0 || putchar('\n') == EOF;
+  const int bad = json_dumpf(what, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) || puts("") < 0;
   json_decref(what);
   if (fflush(stdout) == 0 && !bad) return 0;
   fprintf(stderr, "zeroproof: standard output could not be written: %m\n");
@@ -48,25 +48,24 @@ static int print_random(const cases_args *a)
   return code;
 }
 
-static int print_stdin(int (*line_of)(char *line, int *refused))
+static int print_stdin(int (*line_of)(char *line, int64_t number, int *refused))
 {
-  int refused = 0;
+  int refused = 0, code = 0;
   char *line = NULL;
   size_t cap = 0;
   ssize_t n;
-  int code = 0;
-  while (code == 0 && (n = getline(&line, &cap, stdin)) >= 0) {
+  for (int64_t number = 1; code == 0 && (n = getline(&line, &cap, stdin)) >= 0; number++) {
     while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r')) line[--n] = 0;
-    if (n > 0) code = line_of(line, &refused);
+    if (n > 0) code = line_of(line, number, &refused);
   }
   free(line);
   return code != 0 ? code : refused;
 }
 
 /* A recipe that makes no case is answered as refused: the next line is tried. */
-static int print_recipe(char *line, int *refused)
+static int print_recipe(char *line, int64_t number, int *refused)
 {
-  (void)refused;
+  (void)number, (void)refused;
   return print(zp_conf_case(line));
 }
 
@@ -134,12 +133,13 @@ int zp_cmd_cases(int argc, char **argv, const zp_backend *engine)
 /* ---- Oracle ---------------------------------------------------------------------------------- */
 
 /* A line that is not a case is answered as refused, and the lines after it are answered. */
-static int print_expected(char *line, int *refused)
+static int print_expected(char *line, int64_t number, int *refused)
 {
-  json_error_t err;
-  json_t *from = json_loads(line, 0, &err), *out = zp_conf_expected(from);
+  json_t *from = json_loads(line, 0, NULL), *out = zp_conf_expected(from);
+  const char *why = json_string_value(json_object_get(out, "refused"));
   json_decref(from);
-  if (json_object_get(out, "refused") != NULL) *refused = ZP_EXIT_REFUSED;
+  if (why != NULL) *refused = ZP_EXIT_REFUSED;
+  if (why != NULL) fprintf(stderr, "zeroproof oracle: line %lld: %s\n", (long long)number, why);
   return print(out);
 }
 

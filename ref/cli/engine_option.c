@@ -2,13 +2,12 @@
 #include "engine_option.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../base/child.h"
 #include "commands.h"
 #include "options.h"
 
@@ -120,18 +119,11 @@ static int hand_over(const char *program, int argc, char **argv)
 static int device_is_here(void)
 {
   char file[4096];
-  int status = -1;
-  pid_t child;
+  char *words[] = {file, "--device", NULL};
+  zp_child c;
   if (zp_program_beside(ON_A_DEVICE, file, sizeof file) != 0) return 0;
-  child = fork();
-  if (child == 0) {
-    alarm(60); /* a driver that hangs counts as absent */
-    const int nowhere = open("/dev/null", O_RDWR);
-    if (nowhere >= 0 && dup2(nowhere, 1) == 1 && dup2(nowhere, 2) == 2)
-      execl(file, file, "--device", (char *)NULL);
-    _exit(127);
-  }
-  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+  /* a driver that hangs counts as absent */
+  return zp_child_open(&c, words, -1, 60) == 0 && zp_child_read_line(&c, NULL, 0) == 0;
 }
 
 /* The program of the engine cuda: this one, unless the arguments name another one. */

@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "../base/child.h"
 #include "../engine/build_info.h"
 #include "../num/simd/fast.h"
 #include "commands.h"
@@ -44,19 +45,10 @@ static const char *const sections[] = {"system",      "build",         "engines"
 /* The first line that a shell command prints, or "not found". A tool that hangs must not. */
 static void first_line(const char *command, char *text, size_t cap)
 {
-  char line[512];
-  FILE *p;
-  snprintf(line, sizeof line, "timeout 20 sh -c '%s' 2>/dev/null", command);
-  snprintf(text, cap, "not found");
-  p = popen(line, "r");
-  if (p == NULL) return;
-  if (fgets(line, sizeof line, p) != NULL) {
-    line[strcspn(line, "\r\n")] = 0;
-    if (line[0] != 0) snprintf(text, cap, "%s", line);
-  }
-  while (fgets(line, sizeof line, p) != NULL) {
-  } /* to the end: the tool gets no broken pipe */
-  if (pclose(p) != 0) snprintf(text, cap, "not found");
+  char *words[] = {"sh", "-c", (char *)(uintptr_t)command, NULL};
+  zp_child c;
+  if (zp_child_open(&c, words, -1, 20) != 0 || zp_child_read_line(&c, text, cap) != 0 || *text == 0)
+    snprintf(text, cap, "not found");
 }
 
 static void put(json_t *root, const char *section, const char *name, const char *value)

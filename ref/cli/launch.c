@@ -7,20 +7,18 @@
 #define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../comm/job/roster.h"
 #include "../comm/mpi/comm_mpi.h"
 #include "commands.h"
 #include "options.h"
 
-enum { GRACE_S = 3 };
+enum { GRACE_S = 3, END_S = 10 * GRACE_S }; /* END_S: a job that is cancelled, until SIGKILL */
 
 typedef struct launch_args {
   int32_t processes;    /* 1..2^20, 0 until given */
@@ -29,7 +27,6 @@ typedef struct launch_args {
   char **command;       /* the sub-command and its arguments */
   int32_t n_command;
   const char *program;       /* this binary */
-  const char *started;       /* file that shows whether the job began, or NULL */
   int32_t root, remote;      /* running as root; ssh or rsh is there */
   char count[16], grace[16]; /* words made here */
 } launch_args;
@@ -114,16 +111,12 @@ static char **launch_argv(launch_args *l)
   if (!v) return NULL;
   snprintf(l->count, sizeof l->count, "%d", l->processes);
   snprintf(l->grace, sizeof l->grace, "%d", GRACE_S);
-  char *const always[] = {"mpirun", "--quiet", "-n", l->count, "--oversubscribe", "--bind-to",
-                          "none",
-                          /* a container may forbid one process to read another's memory */
-                          "--mca", "btl_vader_single_copy_mechanism", "none", "--mca",
-                          "odls_base_sigkill_timeout", l->grace, "-x", ZP_MPI_DEADLINE_VARIABLE};
+  char *const always[] = {
+      "mpirun", "--quiet", "-n", l->count, "--oversubscribe", "--bind-to", "none",
+      /* a container may forbid one process to read another's memory */
+      "--mca", "btl_vader_single_copy_mechanism", "none", "--mca", "odls_base_sigkill_timeout",
+      l->grace, "-x", ZP_MPI_DEADLINE_VARIABLE, "-x", ZP_ROSTER_VARIABLE};
   for (size_t i = 0; i < sizeof always / sizeof *always; i++) v[n++] = always[i];
-  if (l->started) {
-    v[n++] = "-x";
-    v[n++] = ZP_MPI_STARTED_VARIABLE;
-  }
   if (l->root) v[n++] = "--allow-run-as-root";
   if (!l->remote) { /* without ssh mpirun does not even start processes here */
     v[n++] = "--mca";
@@ -164,71 +157,26 @@ static int in_path(const char *name)
   return 0;
 }
 
-/* Waits for mpirun; SIGTERM and SIGHUP go on to it (SIGINT from a terminal reaches it by itself).
- * A job that was cancelled has no verdict: mpirun then returns 1, which is hidden here. */
-static int wait_for(pid_t child, const sigset_t *mask, int *cancelled)
-{
-  int status = 0;
-  for (;;) {
-    const int sig = sigwaitinfo(mask, NULL);
-    if (sig == SIGTERM || sig == SIGHUP) kill(child, sig);
-    if (sig == SIGTERM || sig == SIGHUP || sig == SIGINT) *cancelled = 1;
-    if (sig == SIGCHLD && waitpid(child, &status, WNOHANG) == child) return status;
-  }
-}
-
-static int run(char **argv, int *cancelled)
-{
-  sigset_t mask, old;
-  const pid_t self = getpid();
-  sigemptyset(&mask);
-  sigaddset(&mask, SIGTERM);
-  sigaddset(&mask, SIGHUP);
-  sigaddset(&mask, SIGINT);
-  sigaddset(&mask, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &mask, &old);
-  const pid_t child = fork();
-  if (child < 0) return -1;
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* no job without its launcher */
-    if (getppid() != self) _exit(ZP_EXIT_ENVIRONMENT);
-    sigprocmask(SIG_SETMASK, &old, NULL);
-    execvp(argv[0], argv);
-    fprintf(stderr, "zeroproof launch: cannot run mpirun (%s): install openmpi-bin.\n",
-            strerror(errno));
-    _exit(ZP_EXIT_ENVIRONMENT);
-  }
-  return wait_for(child, &mask, cancelled);
-}
-
 /* Runs the job; its exit code. */
 static int launch(launch_args *l)
 {
-  char started[] = "/tmp/zeroproof-launch-XXXXXX";
-  const int fd = mkstemp(started);
-  struct stat s;
-  int cancelled = 0;
-  if (fd >= 0) {
-    l->started = started;
-    setenv(ZP_MPI_STARTED_VARIABLE, started, 1);
-  }
+  zp_roster_result r = {0};
   if (l->deadline) setenv(ZP_MPI_DEADLINE_VARIABLE, l->deadline, 1);
   else setenv(ZP_MPI_DEADLINE_VARIABLE, "30", 0);
   char **argv = launch_argv(l);
-  const int status = argv ? run(argv, &cancelled) : -1;
-  const int began = fd >= 0 && fstat(fd, &s) == 0 && s.st_size > 0;
-  const int code = launch_exit(status, !cancelled && (began || fd < 0));
-  if (!argv || status == -1)
-    fprintf(stderr, "zeroproof launch: cannot start a process: %s\n", strerror(errno));
-  else if (code == ZP_EXIT_ENVIRONMENT && WIFEXITED(status) && WEXITSTATUS(status) != code)
-    fprintf(stderr, "zeroproof launch: mpirun ended with %d%s\n", WEXITSTATUS(status),
-            cancelled ? ", cancelled"
-            : began   ? ""
-                      : " before the job began");
-  if (fd >= 0) {
-    close(fd);
-    unlink(started);
-  }
+  const int lost = !argv || zp_roster_run(argv, l->processes, !l->words, END_S, &r);
+  const int code = lost ? ZP_EXIT_ENVIRONMENT : launch_exit(r.status, !r.cancelled && r.began);
+  if (lost) fprintf(stderr, "zeroproof launch: cannot start a process: %s\n", strerror(errno));
+  else if (r.cancelled)
+    fprintf(stderr, "zeroproof launch: signal %d (%s) has cancelled the job\n", r.cancelled,
+            strsignal(r.cancelled));
+  else if (*r.ended) fprintf(stderr, "zeroproof launch: %s\n", r.ended);
+  else if (WIFSIGNALED(r.status))
+    fprintf(stderr, "zeroproof launch: mpirun was ended by signal %d (%s)\n", WTERMSIG(r.status),
+            strsignal(WTERMSIG(r.status)));
+  else if (code == ZP_EXIT_ENVIRONMENT && WEXITSTATUS(r.status) != code)
+    fprintf(stderr, "zeroproof launch: mpirun ended with %d%s\n", WEXITSTATUS(r.status),
+            r.began ? "" : " before the job began");
   free(argv);
   return code;
 }

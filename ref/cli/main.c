@@ -1,8 +1,12 @@
 /* The command `zeroproof`. */
+#include "../comm/job/roster.h"
 #include "../verify/backend.h"
 #include "commands.h"
 
 int main(int argc, char **argv)
 {
-  return zp_main(argc, argv, &zp_backend_ref);
+  zp_roster_report(ZP_ROSTER_HERE);
+  const int code = zp_main(argc, argv, &zp_backend_ref);
+  zp_roster_report(ZP_ROSTER_LEAVES);
+  return code;
 }

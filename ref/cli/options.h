@@ -95,8 +95,12 @@ const char *zp_opt_name(int32_t opt);
 void zp_opt_range(int32_t opt, int64_t *lo, int64_t *hi);
 int zp_opt_word(int32_t opt, const char *word, int64_t *value);
 
-/* Will all ranks of a simulation, and `others` bytes beside them, fit this machine's memory? 0, or
- * an exit code after a message: better a refusal than the kernel's out-of-memory killer. */
-int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others);
+/* May this process take so many bytes more? As zp_plan_fits. */
+int zp_memory_fits(const zp_options *o, double bytes);
+
+/* Will all ranks of a simulation fit the memory that is free, and beside them `others` bytes and
+ * per_element bytes for each element of the model? 0, or an exit code after a message with the
+ * figures: better a refusal than the kernel's out-of-memory killer. */
+int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others, double per_element);
 
 #endif

@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
-#include <unistd.h>
 
+#include "../base/memory_free.h"
 #include "../base/output.h"
 #include "../engine/rank_plan.h"
 #include "options.h"
@@ -37,10 +37,21 @@ int zp_options_spare(const zp_options *o, const char *trace, const char *svg)
   return err.status == 0 ? 0 : zp_refuse(o, "%s.", err.text);
 }
 
-int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others)
+int zp_memory_fits(const zp_options *o, double bytes)
 {
-  const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-  double bytes = others;
+  const zp_memory_free m = zp_memory_free_now("");
+  if (bytes < 0.95 * m.bytes) return 0;
+  return zp_refuse(o,
+                   "this needs up to %.0f MiB of memory and %s %.0f MiB. Use fewer "
+                   "ranks, fewer micro-batches, larger buckets or a smaller model.",
+                   bytes / 0x1p20, m.what, m.bytes / 0x1p20);
+}
+
+int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others, double per_element)
+{
+  /* measured: the program and its libraries take 10 MiB, a rank 23 KiB beside its plan */
+  double bytes = 0x1p24 + 24576.0 * zp_world(cfg) + others;
+  for (int32_t i = 0; i < cfg->n_params; i++) bytes += per_element * (double)cfg->params[i].numel;
   for (int32_t s = 0; s < cfg->pp; s++) {
     zp_rank_plan p;
     zp_error err = {0};
@@ -49,9 +60,5 @@ int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others)
     zp_rank_plan_close(&p);
     if (status != 0) return zp_options_report(o, &err);
   }
-  if (bytes < 0.9 * memory) return 0;
-  return zp_refuse(o,
-                   "this needs about %.1f GiB of memory and the machine has %.1f GiB. Use fewer "
-                   "ranks, fewer micro-batches, larger buckets or a smaller model.",
-                   bytes / 0x1p30, memory / 0x1p30);
+  return zp_memory_fits(o, bytes);
 }

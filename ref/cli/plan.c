@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../base/clock.h"
+#include "../base/memory_free.h"
 #include "../draw/plan_draw.h"
 #include "../model/list.h"
 #include "../verify/plan_check.h"
@@ -112,8 +113,10 @@ static int check(const zp_options *o, const zp_config *cfg)
 {
   int64_t last = -1;
   const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  zp_check_job job = {
-      .cfg = cfg, .threads = cpus < 1 ? 1 : (int32_t)cpus, .write = zp_program_write};
+  zp_check_job job = {.cfg = cfg,
+                      .threads = cpus < 1 ? 1 : (int32_t)cpus,
+                      .write = zp_program_write,
+                      .memory_max = 0.95 * zp_memory_free_now("").bytes};
   zp_check_result result;
   zp_error *err = calloc(1, sizeof *err);
   const double start = zp_clock_s();
@@ -213,12 +216,11 @@ static int check_args(const plan_args *a)
 static int print_files(const plan_args *a)
 {
   json_t *root = json_object();
-  int code = 0;
   if (a->trace != NULL) json_object_set_new(root, "trace", json_string(a->trace));
   if (a->svg != NULL) json_object_set_new(root, "svg", json_string(a->svg));
-  if (json_dumpf(root, stdout, 0) != 0 || putchar('\n') == EOF) code = ZP_EXIT_ENVIRONMENT;
+  const int bad = json_dumpf(root, stdout, JSON_ENSURE_ASCII) || putchar('\n') == EOF;
   json_decref(root);
-  return code;
+  return bad ? ZP_EXIT_ENVIRONMENT : 0;
 }
 
 static int run(plan_args *a)

@@ -167,7 +167,8 @@ static int dump_rank(const zp_options *o, const zp_config *cfg, int32_t rank, in
   json_t *root = code == 0 ? rank_json(o, cfg, &p, ledger, &code) : NULL;
   if (root != NULL && which != ZP_PLAN_STAGES)
     json_object_set_new(root, "shard_map", shards_json(o, cfg, &p));
-  if (root != NULL && json_dumpf(root, stdout, JSON_INDENT(1)) != 0) code = ZP_EXIT_ENVIRONMENT;
+  if (root != NULL && json_dumpf(root, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII))
+    code = ZP_EXIT_ENVIRONMENT;
   json_decref(root);
   zp_rank_plan_close(&p);
   return code;
@@ -180,7 +181,7 @@ int zp_plan_json(const zp_options *o, const zp_config *cfg, int32_t rank, int32_
   json_t *config = config_json(cfg);
   int code = 0;
   printf("{\"ranks\": %d,\n\"config\": ", (int)zp_world(cfg));
-  if (json_dumpf(config, stdout, JSON_INDENT(1)) != 0) code = ZP_EXIT_ENVIRONMENT;
+  if (json_dumpf(config, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII)) code = ZP_EXIT_ENVIRONMENT;
   json_decref(config);
   printf(",\n\"%s\": [\n", rank >= 0                 ? "rank"
                            : which == ZP_PLAN_STAGES ? "first_rank_of_each_stage"

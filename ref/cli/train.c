@@ -209,7 +209,10 @@ static int run(zp_train_args *a)
   s->a = a;
   s->cfg = zp_options_config(&a->o);
   code = zp_options_check(&a->o, &s->cfg);
-  if (code == 0) code = zp_plan_fits(&a->o, &s->cfg, zp_gpt_activation_bytes(&a->shape, &s->cfg));
+  if (code == 0) {
+    const double activations = zp_gpt_activation_bytes(&a->shape, &s->cfg);
+    code = zp_plan_fits(&a->o, &s->cfg, activations, 4.0 * s->cfg.dp);
+  }
   if (code == 0 && zp_text_read(a->files, a->n_files, a->shape.context, &s->text, &s->err) != 0)
     code = zp_options_report(&a->o, &s->err);
   if (code == 0) {

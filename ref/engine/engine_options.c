@@ -24,6 +24,7 @@ static int refuse(zp_error *err, int32_t rank, const char *member, const char *w
 void zp_engine_defaults(zp_engine_options *o, size_t size, zp_job *job)
 {
   zp_engine_options d = {.size = size, .world = 1};
+  if (!o) return; /* zp_engine_create refuses NULL */
   if (job) {
     d.rank = job->rank;
     d.world = job->world;
@@ -99,8 +100,11 @@ int zp_engine_message(const zp_engine_options *o, const zp_message *m, const cha
                     "a tensor's dtype is the precision or an integer's (PIPE-6)", t->dtype);
     if (t->ndim < 1 || t->ndim > ZP_MSG_DIMS)
       return refuse(err, o->rank, member, "a tensor has 1 to 4 dimensions", t->ndim);
-    if (zp_tensor_checked(t, ZP_MAX_ELEMENTS) < 0)
-      return refuse(err, o->rank, member, "a tensor has 1 to 2^40 elements: tensor", i);
+    zp_tensor first = *t; /* its first dimensions */
+    for (first.ndim = 1; first.ndim <= t->ndim; first.ndim++)
+      if (zp_tensor_checked(&first, ZP_MAX_ELEMENTS) < 0)
+        return refuse(err, o->rank, member, "a tensor has 1 to 2^40 elements: a dimension",
+                      t->dim[first.ndim - 1]);
   }
   return ZP_OK;
 }

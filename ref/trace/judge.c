@@ -116,9 +116,10 @@ static void open_ranks(judge *j, int32_t world)
 {
   if (world <= j->world) return;
   j->p = zp_trace_grow(&j->failure, j->p, (size_t)j->world, (size_t)world, sizeof *j->p);
-  for (; j->world < world; j->world++) {
+  while (j->world < world) {
     zp_trace_reader *r = &j->p[j->world].reader;
-    zp_trace_open(r, &j->failure, j->dir, j->world);
+    j->world++; /* first, so that `clean` closes a reader whose opening fails */
+    zp_trace_open(r, &j->failure, j->dir, j->world - 1);
     j->bytes += r->bytes;
   }
 }

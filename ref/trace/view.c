@@ -60,10 +60,18 @@ static double now(const zp_trace_reader *r)
   return r->ns ? (double)r->ns / 1000 : (double)r->records;
 }
 
-static void draw(zp_chrome_trace *t, zp_trace_reader *r)
+/* What a failure must release: it jumps out of draw_ranks. */
+typedef struct view {
+  zp_trace_failure failure;
+  zp_trace_reader reader;
+  phases phases;
+  int64_t records;
+} view;
+
+static void draw(zp_chrome_trace *t, view *v)
 {
+  zp_trace_reader *r = &v->reader;
   zp_trace_item item;
-  phases p = {NULL, 0};
   int64_t step = -1;
   char text[64];
   snprintf(text, sizeof text, "rank %d", (int)r->rank);
@@ -71,38 +79,41 @@ static void draw(zp_chrome_trace *t, zp_trace_reader *r)
   while (zp_trace_next(r, &item)) {
     if (item.kind == ZP_TRACE_GROUP)
       zp_chrome_name(t, r->rank, item.number, "thread_name", item.name);
-    if (item.kind == ZP_TRACE_PHASE) keep_phase(r, &p, &item);
+    if (item.kind == ZP_TRACE_PHASE) keep_phase(r, &v->phases, &item);
     if (item.kind == ZP_TRACE_STEP) {
       step = item.number;
       step_mark(t, r->rank, now(r), step);
     }
-    if (item.kind == ZP_TRACE_OP) slice(t, r, item.op, &p, step, now(r));
+    if (item.kind == ZP_TRACE_OP) slice(t, r, item.op, &v->phases, step, now(r));
   }
-  free(p.name);
 }
 
-/* Returns the number of records drawn. */
-static int64_t draw_ranks(FILE *f, zp_trace_failure *failure, const char *dir, int32_t first,
-                          int32_t last)
+static void release(view *v)
+{
+  zp_trace_close(&v->reader);
+  free(v->phases.name);
+  v->phases = (phases){NULL, 0};
+}
+
+/* Counts the records drawn. Returns 0 or a status. */
+static int draw_ranks(view *v, FILE *f, const char *dir, int32_t first, int32_t last)
 {
   zp_chrome_trace t;
-  int64_t records = 0;
+  if (setjmp(v->failure.leave) != 0) return v->failure.err.status;
   zp_chrome_begin(&t, f, 0, NULL);
   for (int32_t r = first; r <= last; r++) {
-    zp_trace_reader reader;
-    zp_trace_open(&reader, failure, dir, r);
-    if (reader.state == ZP_TRACE_READING) draw(&t, &reader);
-    records += reader.records;
-    zp_trace_close(&reader);
+    zp_trace_open(&v->reader, &v->failure, dir, r);
+    if (v->reader.state == ZP_TRACE_READING) draw(&t, v);
+    v->records += v->reader.records;
+    release(v);
   }
   zp_chrome_end(&t);
-  return records;
+  return 0;
 }
 
 int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last, zp_error *err)
 {
-  zp_trace_failure failure = {.err = {0}};
-  int64_t records;
+  view v = {.records = 0};
   zp_output to;
   const int32_t world = zp_trace_named(dir);
   if (world <= 0 || first >= world)
@@ -112,12 +123,11 @@ int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last
                                 : "it has no trace of the requested ranks");
   if (zp_output_spares("--out", file, (const char *[]){dir, NULL}, err) != 0) return err->status;
   if (zp_output_open(&to, file, err) != 0) return err->status;
-  if (setjmp(failure.leave) != 0) {
-    zp_fail(err, failure.err.status, -1, "%s", failure.err.text);
-    return zp_output_close(&to, err->status, err);
-  }
-  records = draw_ranks(to.f, &failure, dir, first, last < world ? last : world - 1);
-  if (records == 0)
+  if (draw_ranks(&v, to.f, dir, first, last < world ? last : world - 1) != 0) {
+    release(&v);
+    zp_fail(err, v.failure.err.status, -1, "%s", v.failure.err.text);
+  } else if (v.records == 0) {
     zp_fail(err, ZP_E_REFUSED, -1, "%s: all traces are empty: nothing to show in %s.", dir, file);
+  }
   return zp_output_close(&to, err->status, err);
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/child.h"
 #include "../base/clock.h"
 
 static void nap(void)
@@ -35,7 +36,7 @@ int32_t zp_fuzz_one(const zp_backend *engine, const zp_case *c, const zp_fault *
   int status = 0;
   pid_t child, got = 0;
   if (out == NULL) return ZP_FUZZ_BROKEN;
-  child = fork();
+  child = zp_child_fork(SIGKILL);
   if (child == 0) {
     engine->run_case(c, fault, out);
     _exit(0);
@@ -251,7 +252,7 @@ void zp_fuzz_run(const zp_fuzz_job *job, zp_fuzz_outcome *out)
   }
   fflush(NULL); /* children must not print what is buffered here */
   for (int32_t k = 0; k < job->jobs; k++) {
-    c.pid[k] = fork();
+    c.pid[k] = zp_child_fork(SIGKILL);
     if (c.pid[k] == 0) work(job, c.b, k);
     if (c.pid[k] < 0) {
       c.pid[k] = 0;

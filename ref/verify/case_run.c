@@ -135,7 +135,7 @@ static int run_step(zp_case_state *s, zp_error *err)
 /* The programs as they were planned: lengths, clocks, ledgers, tiling, slots. 1 after a verdict. */
 static int check_programs(zp_case_state *s, zp_error *err)
 {
-  const zp_check_job job = {&s->c->cfg, 1, zp_program_write, NULL, NULL};
+  const zp_check_job job = {.cfg = &s->c->cfg, .threads = 1, .write = zp_program_write};
   zp_check_result result;
   if (zp_check_all(&job, &result, err) == ZP_OK) return 0;
   explain_error(s, err);

@@ -13,7 +13,7 @@
 
 /* Longer programs than this (2^25 ops, 3.5 GB) are refused: a bucket size was forgotten. */
 #define OPS_MAX ((int64_t)1 << 25)
-/* Bytes of ledgers that each thread may remember. */
+/* Bytes of ledgers that all threads together may remember. */
 #define CACHE_BYTES ((int64_t)1 << 28)
 
 /* ---- One rank -------------------------------------------------------------------------------- */
@@ -120,6 +120,13 @@ static int build_stage(const zp_config *cfg, int32_t s, stage_info *st, zp_error
   return 0;
 }
 
+/* What build_stage allocates: 16 bytes more for each block. */
+static double layout_bytes(const zp_config *cfg, int32_t n)
+{
+  return sizeof(stage_info) + 5 * 16 + sizeof(int32_t) * (cfg->tied_keys + 1.0) +
+         (n + 2.0) * (sizeof(zp_flat) + sizeof(zp_spot) + 2 * sizeof(int64_t));
+}
+
 static void free_stages(stage_info *stage, int32_t n)
 {
   for (int32_t s = 0; stage != NULL && s < n; s++) {
@@ -140,18 +147,70 @@ typedef struct worker {
   zp_error err;
   int64_t from, to; /* of dp · tp */
   int64_t items, most_entries, most_buckets, most_flats;
+  int64_t all_ops;     /* of the longest programs of all phases */
+  double layout_bytes; /* of all stages */
   atomic_llong *done;
   atomic_int *stop;
 } worker;
 
-static int open_worker(worker *w)
+/* At most what the ledgers of one slot take: together they are parts of one rank's programs, and
+ * begin with ZP_CHECK_LEDGER_OPS. A ledger grows by doubling; what it does not use is not written,
+ * so it takes no memory. */
+static double slot_bytes(const worker *w)
+{
+  const double op = sizeof(zp_op), least = ZP_CHECK_LEDGER_OPS * op + sizeof(ledger);
+  return op * (double)w->all_ops + ZP_PHASES * ZP_GROUPS * least;
+}
+
+/* How many slots each of n threads has. */
+static int32_t slots_of(const worker *w, int32_t n)
+{
+  const double all = (double)w->c.cfg->pp * w->c.cfg->tp;
+  const double slots = (double)CACHE_BYTES / n / slot_bytes(w);
+  return slots < 1 ? 1 : slots > all ? (int32_t)all : (int32_t)slots;
+}
+
+/* An upper bound of the bytes that n threads like w, and all layouts, take. */
+static double need_bytes(const worker *w, int32_t n)
+{
+  const checker *c = &w->c;
+  const zp_config *cfg = c->cfg;
+  const double op = sizeof(zp_op), tied = cfg->tied_keys + 1, ops = (double)c->cap_ops;
+  const double channels = tied * (sizeof *c->tied_channel + sizeof *c->channel);
+  const double entries = (double)w->most_entries * (sizeof *c->next + sizeof *c->next_mb);
+  const double acts = (double)zp_alive(cfg->pp, cfg->micro_batches, 0) * sizeof *c->act;
+  const double states = (double)w->most_buckets * sizeof *c->bucket +
+                        2.0 * (double)w->most_flats * sizeof *c->slot_of;
+  /* the rank's program; with others in its groups, a first member's and the ledgers; with other
+   * stages, exchanges: at most four for each micro-batch, with two neighbours */
+  double each = op * ops + channels + entries + acts + states;
+  if (zp_world(cfg) > 1) each += op * ops + slots_of(w, n) * slot_bytes(w);
+  if (cfg->tied_keys > 0) each += op * (double)w->all_ops;
+  if (cfg->pp > 1) each += 8 * op * (double)cfg->micro_batches;
+  return n * each + w->layout_bytes + 0x1p24;
+}
+
+/* As many threads as fit the memory, at most *n. */
+static int choose_threads(const zp_check_job *job, worker *w, int32_t *n, zp_error *err)
+{
+  w->c.cfg = job->cfg;
+  if (job->memory_max <= 0) return 0;
+  while (*n > 1 && need_bytes(w, *n) > job->memory_max) --*n;
+  if (need_bytes(w, *n) <= job->memory_max) return 0;
+  return zp_fail(err, ZP_E_REFUSED, -1,
+                 "the longest program has %lld ops; to check it takes up to %.0f MiB of memory and "
+                 "%.0f MiB are free. Use larger buckets (bucket is %lld elements) or fewer "
+                 "micro-batches.",
+                 (long long)w->c.cap_ops, need_bytes(w, *n) / 0x1p20, job->memory_max / 0x1p20,
+                 (long long)job->cfg->bucket);
+}
+
+static int open_worker(worker *w, int32_t threads)
 {
   checker *c = &w->c;
   const zp_config *cfg = c->cfg;
   const int64_t bytes = c->cap_ops * (int64_t)sizeof(zp_op);
-  int64_t slots = CACHE_BYTES / (bytes + 1), all = (int64_t)cfg->pp * cfg->tp;
-  if (slots > all) slots = all;
-  c->slots = slots < 1 ? 1 : (int32_t)slots;
+  c->slots = slots_of(w, threads);
   c->ops = malloc((size_t)bytes);
   c->ref_ops = malloc((size_t)bytes);
   c->channel = calloc((size_t)cfg->tied_keys + 5, sizeof *c->channel);
@@ -240,7 +299,7 @@ static int run_workers(worker *w, int32_t n, zp_check_result *result, zp_error *
   int32_t started = 1;
   int status = 0;
   for (int32_t i = 0; i < n && status == 0; i++)
-    if (open_worker(&w[i]) != 0) status = w[i].err.status;
+    if (open_worker(&w[i], n) != 0) status = w[i].err.status;
   for (; status == 0 && started < n; started++)
     if (pthread_create(&thread[started], NULL, work, &w[started]) != 0) break;
   if (status == 0) {
@@ -263,7 +322,7 @@ static int measure(const zp_check_job *job, stage_info *stage, worker *w, zp_err
   for (int32_t s = 0; s < cfg->pp; s++) {
     const zp_coord at = {s, 0, 0};
     const zp_layout *lay = &stage[s].lay;
-    int64_t n;
+    int64_t n, all = 0;
     if (build_stage(cfg, s, &stage[s], err) != 0) return err->status;
     for (int32_t p = 0; p < ZP_PHASES; p++) {
       n = zp_program_need(cfg, lay, p, at);
@@ -274,7 +333,10 @@ static int measure(const zp_check_job *job, stage_info *stage, worker *w, zp_err
                        "micro-batches.",
                        (int)s, (long long)n, (long long)OPS_MAX, (long long)cfg->bucket);
       if (n > w->c.cap_ops) w->c.cap_ops = n;
+      all += n;
     }
+    if (all > w->all_ops) w->all_ops = all;
+    w->layout_bytes += layout_bytes(cfg, lay->n_params);
     if (check_layout(&stage[s], err) != 0) return err->status;
     if (lay->n_params > w->most_entries) w->most_entries = lay->n_params;
     if (lay->n_flats > w->most_flats) w->most_flats = lay->n_flats;
@@ -288,7 +350,8 @@ int zp_check_all(const zp_check_job *job, zp_check_result *result, zp_error *err
 {
   const zp_config *cfg = job->cfg;
   const int64_t items = (int64_t)cfg->dp * cfg->tp;
-  const int32_t n = job->threads < 1 ? 1 : job->threads > 64 ? 64 : job->threads;
+  int32_t n = job->threads < 1 ? 1 : job->threads > 64 ? 64 : job->threads;
+  if (n > items) n = (int32_t)items;
   stage_info *stage = calloc((size_t)cfg->pp, sizeof *stage);
   worker *w = calloc((size_t)n, sizeof *w);
   atomic_llong done = 0;
@@ -299,6 +362,7 @@ int zp_check_all(const zp_check_job *job, zp_check_result *result, zp_error *err
   if (stage == NULL || w == NULL)
     status = zp_fail(err, ZP_E_MEMORY, -1, "no memory for %d stages", (int)cfg->pp);
   else status = measure(job, stage, &w[0], err);
+  if (status == 0) status = choose_threads(job, &w[0], &n, err);
   for (int32_t i = n - 1; status == 0 && i >= 0; i--) {
     w[i] = w[0];
     w[i].c.job = job;

@@ -33,6 +33,7 @@ typedef enum zp_check_kind {
 typedef struct zp_check_job {
   const zp_config *cfg;
   int32_t threads;
+  double memory_max; /* bytes; with less than it needs, the check is refused. 0: no limit */
   /* Generates a program: zp_program_write, or a test's version of it that makes mistakes. */
   int64_t (*write)(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at,
                    zp_op *ops, int64_t cap);
@@ -47,7 +48,8 @@ typedef struct zp_check_result {
 } zp_check_result;
 
 /* Verifies all ranks of a valid configuration. 0; ZP_E_VERDICT with rank, op, group and program
- * position in *err; ZP_E_MEMORY; ZP_E_REFUSED when a program is too long to be held. */
+ * position in *err; ZP_E_MEMORY; ZP_E_REFUSED when a program is too long to be held, or more than
+ * job->memory_max is needed; it uses fewer threads before. */
 int zp_check_all(const zp_check_job *job, zp_check_result *result, zp_error *err);
 
 /* "ledgers of the dp groups are equal (LEDG-2)" */

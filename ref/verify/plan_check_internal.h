@@ -6,6 +6,9 @@
 #include "../comm/comm.h"
 #include "plan_check.h"
 
+/* For how many ops a ledger has room at first. */
+enum { ZP_CHECK_LEDGER_OPS = 8 };
+
 /* The ledger of one group's first member in one phase. first: that rank, -1 when empty. */
 typedef struct ledger {
   int32_t first;

@@ -16,7 +16,7 @@ static const int32_t kind_of_group[ZP_GROUPS] = {
 static int reserve(zp_op **op, int64_t *cap, int64_t n)
 {
   if (n < *cap) return 0;
-  const int64_t more = *cap == 0 ? 64 : 2 * *cap;
+  const int64_t more = *cap == 0 ? ZP_CHECK_LEDGER_OPS : 2 * *cap;
   zp_op *p = realloc(*op, (size_t)more * sizeof *p);
   if (p == NULL) return -1;
   *op = p;

@@ -4,6 +4,7 @@ these tests fail if any rule of the check is broken. Prints ok / not ok lines.""
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -404,6 +405,21 @@ def test_malformed():
                 done.returncode == code and words in done.stderr,
                 done.stderr,
             )
+        # the number of ranks, from a file's name, is not a number of turns
+        with open(judge.file_of(folder, (1 << 64) + 1), "w", encoding="utf-8") as file:
+            file.write("{}")
+        done = subprocess.run(
+            [sys.executable, "-B", f"{ROOT}/conformance/judge/streams.py", folder],
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)),
+        )
+        check(
+            "a file of rank 2^64 + 1 is refused",
+            done.returncode == 2 and "a rank above 131071" in done.stderr,
+            done.stderr,
+        )
+        os.remove(judge.file_of(folder, (1 << 64) + 1))
         for without, code in ((None, 0), ("slot", 1)):
             with open(judge.file_of(folder, 0), "w", encoding="utf-8") as file:
                 file.writelines(json.dumps(r) + "\n" for r in injected.program(0, 2, 2, 2, without))

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import clauses
 import includes
 import lengths
+import processes
 import supply
 import symbols
 import tools
@@ -37,6 +38,7 @@ TEXT = [
     (("callback",), lambda t, o: symbols.callback_rule(t)),
     (("download",), lambda t, o: supply.pip_rule(t)),
     (("lock",), lambda t, o: supply.lock_rule(t)),
+    (("process",), lambda t, o: processes.check(t)),
 ]
 SYMBOLS = [
     (("cycle",), lambda t, o: symbols.cycle_rule(t, o.objects)),

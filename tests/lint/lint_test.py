@@ -311,6 +311,14 @@ def download_rules():
         )
 
 
+def process_rules():
+    fork = "int zp_b(void)\n{\n  return fork();\n}\n"
+    said = "ref/low/b.c:3: process: fork() starts a process"
+    planted("a_process_that_may_outlive_its_parent_fails", "process", {"ref/low/b.c": fork}, said)
+    files = {"ref/base/child.c": fork, "ref/low/b.c": "/* popen() */\n", "tests/b.c": fork}
+    expect("the_place_of_processes_passes", lint(tree(files), "text", "--only", "process"), 0)
+
+
 def compiled(files):
     """A tree with its objects in build/."""
     root = tree(files)
@@ -419,6 +427,7 @@ with tempfile.TemporaryDirectory() as TEMPORARY:
     header_rules()
     callback_rules()
     download_rules()
+    process_rules()
     symbol_rules()
     frozen_words()
     pre_commit_hook()

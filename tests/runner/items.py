@@ -25,6 +25,7 @@ PACKAGES = (
 MAKE = ("sh", "-c", 'exec make --no-print-directory BUILD="$ZP_BUILD" CC="$CC" "$@"', "make")
 # What a command gets besides that keeps verdicts of its own, or calls one that does.
 STORE = ("ZP_VERDICTS", "ZP_REUSED", "ZP_DIFFERENCES")
+SAN_BUILD = "build-san"
 LIMIT = 1800  # seconds after which an item is ended
 
 
@@ -43,6 +44,7 @@ class Item:
         self.limit = more.get("limit", LIMIT)
         self.slots = more.get("slots", 1)  # of how many that run at a time it takes the place
         self.report = more.get("report")  # of the conformance suite, in the build's folder
+        self.build = more.get("build")  # the folder of its build, where that is another one
 
     def inputs(self, build):
         """The inputs of its verdict; None when it is never stored."""
@@ -153,6 +155,43 @@ def subjects():
         )
 
 
+# Under the sanitizers these would show nothing new: they compile, test what time limits do, or
+# measure memory, of which the sanitizers take most.
+UNSANITIZED = (
+    "ref/cli/test_install",
+    "ref/cli/test_make",
+    "ref/cli/test_launch",
+    "ref/cli/test_memory",
+)
+
+
+def sanitized():
+    """The tests of ref/ again, on the build with AddressSanitizer and UBSan; and hostile inputs."""
+    for item in [*programs(SAN_BUILD), *scripts()]:
+        chosen = item.name.startswith("ref/") and item.name not in UNSANITIZED
+        if chosen and item.declared is not None and item.alone is None:
+            yield Item(
+                "san/" + item.name,
+                item.kind,
+                item.argv,
+                source=item.source,
+                declared=item.declared,
+                environment={"SAN": "1"},
+                build=SAN_BUILD,
+            )
+    words = "build/zeroproof tests/hostile conformance/judge conformance/schema conformance/known "
+    words += "conformance/support conformance/quick conformance/mutants.json spec/*.md"
+    yield Item(
+        "hostile",
+        "command",
+        # a fixed list of inputs; `make hostile` draws fresh ones
+        ["python3", "-B", "tests/hostile/run.py", "--zeroproof", "build/zeroproof"]
+        + ["--count", "40", "--seed", "1", "--jobs", "1", "--out", "findings"],
+        declared=words.split(),
+        build=SAN_BUILD,
+    )
+
+
 def proofs():
     """Proofs, by targets of make that store verdicts of their own, and checks besides WP."""
     jobs = int(os.environ.get("JOBS") or 1)
@@ -195,5 +234,5 @@ def quick(build):
 
 def everything(build):
     """The items of `make test`."""
-    found = quick(build) + list(subjects()) + list(proofs())
+    found = quick(build) + list(sanitized()) + list(subjects()) + list(proofs())
     return found + [Item("lint-symbols", "command", [*MAKE, "lint-symbols-now"])]

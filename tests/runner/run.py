@@ -91,7 +91,7 @@ class Runner:
 
     def execute(self, item, folder, build, log):
         """Runs the command of an item; (exit code, seconds, seconds of CPU)."""
-        argv = [build + a[len("build") :] if a.startswith("build/") else a for a in item.argv]
+        argv = [re.sub("^build(?=/|$)", build, word) for word in item.argv]
         begun = time.monotonic()
         with open(log, "w", encoding="utf-8") as file:
             if not os.access(os.path.join(folder, argv[0]), os.X_OK) and "/" in argv[0]:
@@ -130,7 +130,7 @@ class Runner:
             more = reported(item, self.build)
         else:
             words = item.declared + ([item.source] if item.source else [])
-            with sandbox.Copy(words, self.build) as folder:
+            with sandbox.Copy(words, item.build or self.build) as folder:
                 code, wall, cpu = self.execute(item, folder, "build", log)
                 more = reported(item, os.path.join(folder, "build"))
         with open(log, encoding="utf-8", errors="replace") as file:
@@ -142,7 +142,7 @@ class Runner:
     def one(self, item):
         """The outcome of an item, stored or computed."""
         try:
-            inputs = item.inputs(self.build)
+            inputs = item.inputs(item.build or self.build)
         except sandbox.Undeclared as e:
             return self.refused(item, str(e))
         verdict = self.store.get(inputs) if inputs else None

@@ -17,6 +17,7 @@
 
 #include "../../base/clock.h"
 #include "../../base/error.h"
+#include "acceptor.h"
 #include "socket.h"
 
 enum { ADDRESSES = 8, SECRET = 16, TRY_S = 2 };
@@ -86,44 +87,56 @@ static int listen_anywhere(card *c)
   return -1;
 }
 
-/* What is said must not linger: words are few. */
-static int settle(int fd, double limit)
+/* Words are few and must not be delayed. */
+static void settle(int fd)
 {
   const int yes = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  return zp_clock_s() < limit ? 0 : -1;
 }
 
-static int accept_one(zp_alarm_line *l, int fd, const card *c, double limit)
-{
+typedef struct greeting {
   uint8_t secret[SECRET];
-  int32_t rank = 0;
-  uint8_t answer[SECRET];
-  memcpy(answer, c->secret[1], SECRET);
-  if (zp_socket_move(fd, secret, SECRET, 0, limit) || memcmp(secret, c->secret[0], SECRET) ||
-      zp_socket_move(fd, &rank, sizeof rank, 0, limit) || rank < 1 || rank >= l->world ||
-      l->peer[rank - 1].fd >= 0 || zp_socket_move(fd, answer, SECRET, 1, limit) ||
-      settle(fd, limit))
-    return -1;
-  l->peer[rank - 1].fd = fd;
-  return 0;
+  int32_t rank;
+} greeting;
+
+typedef struct service {
+  zp_alarm_line *line;
+  const card *c;
+} service;
+
+/* 1: equal. Takes the same time wherever they differ. */
+static int is_secret(const uint8_t a[SECRET], const uint8_t b[SECRET])
+{
+  volatile uint8_t differs = 0;
+  for (int i = 0; i < SECRET; i++) differs |= a[i] ^ b[i];
+  return differs == 0;
 }
 
-static void accept_all(zp_alarm_line *l, int listener, const card *c, double limit)
+static zp_hello judge(zp_acceptor *a, int fd, const void *bytes, size_t n, zp_reply *reply)
 {
-  int32_t missing = l->n;
-  while (missing > 0) {
-    struct pollfd p = {listener, POLLIN, 0};
-    const double left = limit - zp_clock_s();
-    const double soon = zp_clock_s() + TRY_S;
-    int fd;
-    if (left <= 0) return;
-    if (poll(&p, 1, (int)(left * 1e3) + 1) <= 0) continue;
-    fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    if (fd < 0) continue;
-    if (accept_one(l, fd, c, soon < limit ? soon : limit) == 0) missing--;
-    else close(fd);
-  }
+  const service *s = a->ctx;
+  greeting g;
+  (void)fd;
+  if (n < sizeof g) return ZP_HELLO_MORE;
+  memcpy(&g, bytes, sizeof g);
+  if (n > sizeof g || !is_secret(g.secret, s->c->secret[0]) || g.rank < 1 ||
+      g.rank >= s->line->world || s->line->peer[g.rank - 1].fd >= 0)
+    return ZP_HELLO_CLOSE;
+  reply->rank = g.rank;
+  memcpy(reply->head, s->c->secret[1], SECRET);
+  reply->n_head = SECRET;
+  return ZP_HELLO_REPLY;
+}
+
+static int keep(zp_acceptor *a, int fd, const zp_reply *reply)
+{
+  const service *s = a->ctx;
+  peer *p = &s->line->peer[reply->rank - 1];
+  if (p->fd >= 0) return 0;
+  settle(fd);
+  p->fd = fd;
+  a->missing--;
+  return 1;
 }
 
 /* A socket that is connected before `limit`, or -1. */
@@ -150,16 +163,15 @@ static int connect_somewhere(zp_alarm_line *l, const card *c, double limit)
   for (int32_t i = 0; i < c->n && i < ADDRESSES && zp_clock_s() < limit; i++) {
     const double soon = zp_clock_s() + TRY_S;
     uint8_t secret[SECRET];
-    int32_t rank = l->rank;
+    greeting g = {.rank = l->rank};
     const int fd = connect_to(c->address[i], c->port, soon);
     if (fd < 0) continue;
-    memcpy(secret, c->secret[0], SECRET);
-    /* rank 0 takes them one after the other: its answer may be long in coming */
-    if (zp_socket_move(fd, secret, SECRET, 1, limit) == 0 &&
-        zp_socket_move(fd, &rank, sizeof rank, 1, limit) == 0 &&
-        zp_socket_move(fd, secret, SECRET, 0, limit) == 0 &&
-        memcmp(secret, c->secret[1], SECRET) == 0 && settle(fd, limit) == 0)
+    memcpy(g.secret, c->secret[0], SECRET);
+    if (zp_socket_move(fd, &g, sizeof g, 1, limit) == 0 &&
+        zp_socket_move(fd, secret, SECRET, 0, limit) == 0 && is_secret(secret, c->secret[1])) {
+      settle(fd);
       return fd;
+    }
     close(fd);
   }
   return -1;
@@ -182,7 +194,11 @@ int zp_alarm_open(zp_alarm_line **out, int32_t rank, int32_t world,
     l->peer[i] = (peer){.fd = -1, .rank = rank == 0 ? i + 1 : 0};
   if (rank == 0) listener = listen_anywhere(&c);
   failed = exchange(ctx, rank, &c, sizeof c) || !l->peer || !l->poll;
-  if (!failed && rank == 0 && listener >= 0) accept_all(l, listener, &c, limit);
+  if (!failed && rank == 0 && listener >= 0) {
+    service s = {l, &c};
+    zp_acceptor a = {.ctx = &s, .missing = l->n, .judge = judge, .sent = keep};
+    failed = zp_acceptor_run(&a, listener, limit) != 0;
+  }
   if (!failed && rank > 0 && c.port) l->peer[0].fd = connect_somewhere(l, &c, limit);
   if (listener >= 0) close(listener);
   if (!failed) {

@@ -20,6 +20,11 @@ extern "C" {
  * MASTER_PORT + 1, since torchrun itself listens on MASTER_PORT. */
 #define ZP_JOB_PORT_VARIABLE "ZEROPROOF_PORT"
 
+/* The job's secret between several hosts: 32 to 128 characters, the same for all processes, or a
+ * file of this user with mode 600 that begins with them. */
+#define ZP_JOB_TOKEN_VARIABLE "ZEROPROOF_TOKEN"
+#define ZP_JOB_TOKEN_FILE_VARIABLE "ZEROPROOF_TOKEN_FILE"
+
 typedef enum zp_launcher { ZP_ALONE = 0, ZP_TORCHRUN = 1, ZP_OPEN_MPI = 2 } zp_launcher;
 
 typedef struct zp_job {
@@ -40,10 +45,13 @@ typedef struct zp_job {
 int zp_job_read(zp_job *job, zp_error *err);
 
 /* An exchange for zp_engine_options: sends the bytes of rank 0 to all processes of the job (ctx:
- * its zp_job). It uses a socket of this host that only processes of this user can open, or TCP
- * between several hosts. Any host that reaches the TCP port can read these bytes, so send nothing
- * secret. Returns 0, or -1 with the reason in job->why: a timeout, or an unknown or unusable
- * address. */
+ * its zp_job). On one host it uses a socket that only processes of this user can open. Between
+ * several hosts it uses TCP at MASTER_ADDR, and requires the job's token: each side shows the other
+ * one half of it. The token and the bytes are not encrypted, so any program that can read the
+ * network's packets can join. A connection that is idle, slow, or without the token delays nothing.
+ * Returns 0, or -1 with the reason in job->why: a timeout with the ranks that did not come and what
+ * was refused, an unknown or unusable address, no token or another one, a rank that two processes
+ * have, or a job of another size. */
 int zp_job_exchange(void *ctx, int32_t rank, void *bytes, size_t n);
 
 #ifdef __cplusplus

@@ -2,14 +2,13 @@
 #define _GNU_SOURCE
 #include "comm_mpi_state.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../../base/clock.h"
+#include "../job/roster.h"
 #include "comm_mpi_data.h"
 #include "comm_mpi_messages.h"
 #include "comm_mpi_notice.h"
@@ -21,7 +20,7 @@
 static void arm(zp_mpi *m, int armed, const char *what)
 {
   const double seconds = m->deadline_s > ZP_MPI_DEADLINE_S ? m->deadline_s : ZP_MPI_DEADLINE_S;
-  zp_mpi_watchdog_arm(&m->dog, armed, seconds, m->rank, what);
+  zp_mpi_watchdog_arm(&m->dog, armed, seconds, m->rank, what, m->world.member == NULL);
 }
 
 /* ---- Communicators. LEDG-4 ------------------------------------------------------------------- */
@@ -286,17 +285,6 @@ static void release(zp_mpi *m)
   free(m);
 }
 
-/* Lets zeroproof launch distinguish a job that ran from one that mpirun could not start. */
-static void say_started(const zp_mpi *m)
-{
-  const char *path = getenv(ZP_MPI_STARTED_VARIABLE);
-  const int fd = m->rank == 0 && path ? open(path, O_WRONLY | O_APPEND | O_NOFOLLOW) : -1;
-  if (fd < 0) return;
-  if (write(fd, "1", 1) != 1) { /* then launch reports 3 instead of 1: no harm */
-  }
-  close(fd);
-}
-
 static int dup_world(zp_mpi *m, communicator *c)
 {
   c->size = m->size;
@@ -354,7 +342,7 @@ int zp_mpi_start(zp_mpi **out, double deadline_s, zp_error *err)
     zp_mpi_watchdog_end(&m->dog);
     return zp_fail(err, ZP_E_MEMORY, m->rank, "MPI did not start (no memory, or no such threads)");
   }
-  say_started(m);
+  zp_roster_report(ZP_ROSTER_JOINED);
   *out = m;
   return 0;
 }
@@ -389,6 +377,7 @@ void zp_mpi_abandon(zp_mpi *m, const zp_error *why)
 {
   const double until = zp_clock_s() + LINGER_S;
   int32_t status = why->status, idle = 0;
+  zp_roster_report(ZP_ROSTER_LEAVES);
   zp_mpi_notify(m, status, 0, "outside the programs", why->text);
   zp_mpi_linger(m, LINGER_S);
   /* A rank that sent its notice may not have printed yet, and mpirun kills it when the next two

@@ -21,7 +21,6 @@
 
 #define ZP_MPI_DEADLINE_S 30.0
 #define ZP_MPI_DEADLINE_VARIABLE "ZEROPROOF_DEADLINE" /* seconds, for all processes of a job */
-#define ZP_MPI_STARTED_VARIABLE "ZEROPROOF_STARTED"   /* a file of launch: rank 0 adds a byte */
 
 typedef struct zp_mpi zp_mpi;
 

@@ -7,8 +7,22 @@
 #include <unistd.h>
 
 #include "../../base/clock.h"
+#include "../job/roster.h"
+#include "comm_mpi_siblings.h"
 
 enum { WATCHDOG_EXIT = 3 /* the environment failed */ };
+#define NOTE_S 2.0 /* all ranks have usually started MPI by then */
+
+/* Names ranks that MPI waits for, and continues: a shell may still start this program. */
+static void note_strangers(watchdog *d)
+{
+  char who[1024];
+  d->note = 0;
+  if (zp_mpi_find_strangers(who, sizeof who) > 0)
+    dprintf(STDERR_FILENO,
+            "zeroproof: %s: still waiting: %s; all ranks must run the same program (STEP-10)\n",
+            d->what, who);
+}
 
 /* While such a call lasts, only the watchdog polls for SIGTERM. */
 static void *watch(void *arg)
@@ -30,8 +44,10 @@ static void *watch(void *arg)
     if (d->armed && (stopped || zp_clock_s() > d->limit)) {
       dprintf(STDERR_FILENO, "zeroproof: %s: %s (LEDG-7)\n", d->what,
               stopped ? STOPPED_TEXT : "no answer before the deadline");
+      zp_roster_report(ZP_ROSTER_LEAVES);
       _exit(WATCHDOG_EXIT);
     }
+    if (d->armed && d->note > 0 && zp_clock_s() > d->note) note_strangers(d);
     if (stopped) kill(getpid(), SIGTERM); /* not for the watchdog: back to the polling thread */
   }
   pthread_mutex_unlock(&d->lock);
@@ -45,10 +61,12 @@ int zp_mpi_watchdog_start(watchdog *d)
   return pthread_create(&d->thread, NULL, watch, d);
 }
 
-void zp_mpi_watchdog_arm(watchdog *d, int armed, double seconds_max, int32_t rank, const char *what)
+void zp_mpi_watchdog_arm(watchdog *d, int armed, double seconds_max, int32_t rank, const char *what,
+                         int starting)
 {
   pthread_mutex_lock(&d->lock);
   d->limit = zp_clock_s() + seconds_max;
+  d->note = starting ? zp_clock_s() + NOTE_S : 0;
   d->armed = armed;
   snprintf(d->what, sizeof d->what, "rank %d: %s", rank, what);
   pthread_cond_signal(&d->changed);

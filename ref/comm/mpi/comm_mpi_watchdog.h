@@ -14,17 +14,18 @@ typedef struct watchdog {
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  double limit;
+  double limit, note; /* note: when it looks for other programs; 0: no more */
   int armed, quit;
   char what[ZP_MPI_WATCHED];
 } watchdog;
 
 /* 0, or non-zero: no thread. */
 int zp_mpi_watchdog_start(watchdog *d);
-/* Before a call that may block, with its name, for at most seconds_max; armed 0: it has
- * returned. */
-void zp_mpi_watchdog_arm(watchdog *d, int armed, double seconds_max, int32_t rank,
-                         const char *what);
+/* Before a call that may block, with its name, for at most seconds_max; armed 0: it has returned.
+ * starting: MPI itself starts: after 2 s, ranks of this host that do not run this program are
+ * named. */
+void zp_mpi_watchdog_arm(watchdog *d, int armed, double seconds_max, int32_t rank, const char *what,
+                         int starting);
 void zp_mpi_watchdog_end(watchdog *d);
 
 #endif

@@ -187,5 +187,23 @@ json config_is_read '.config.pp == 2 and .config.dp == 2 and .config.optgroups =
   plan --json --config "$tmp/c.json"
 json flags_override_the_file '.config.dp == 3 and .config.pp == 2' \
   plan --json --config "$tmp/c.json" --dp 3
+
+# Lines of standard input are answered one by one, whatever bytes are in them.
+recipe='precision=fp32,reduce=exact,M=1,bucket=4,pp=1,dp=1,tp=1,ep=1,stage=1,steps=1,list=3@0.0'
+printf '\377,\302\n%s\n' "$recipe" | "$zp" cases >"$tmp/json" 2>"$tmp/out"
+[ $? -eq 0 ] && jq -es 'length == 2 and (.[0].refused | length) > 0 and .[1].world == 1' \
+  "$tmp/json" >"$tmp/jq" 2>&1
+verdict $? a_recipe_that_is_not_UTF_8_is_refused_and_the_next_is_answered "$(cat "$tmp/out")"
+"$zp" cases "$(printf 'pp=\342\200\256')" >"$tmp/json" 2>"$tmp/out"
+LC_ALL=C grep -q '[^ -~]' "$tmp/json"
+[ $? -eq 1 ] && jq -e '.refused' "$tmp/json" >/dev/null
+verdict $? cases_are_printed_in_ASCII "$(cat "$tmp/json")"
+printf '{}\n[]\n' | "$zp" oracle >"$tmp/json" 2>"$tmp/out"
+[ $? -eq 2 ] && grep -q 'line 1: ' "$tmp/out" && grep -q 'line 2: it is no JSON object' "$tmp/out"
+verdict $? oracle_names_each_line_that_it_refuses "$(cat "$tmp/out")"
+printf '%s' '{"pp": 1, "params": [{"name": "\u202e", "numel": 5}]}' >"$tmp/c.json"
+"$zp" plan --json --config "$tmp/c.json" --rank 0 --shards >"$tmp/json" 2>"$tmp/out"
+[ $? -eq 0 ] && grep -q '\\u202E' "$tmp/json"
+verdict $? plan_escapes_names_in_JSON "$(grep -a -m1 name "$tmp/json")"
 json suffixes '.config.bucket == 16777216' plan --json --bucket 16Mi
 finish

@@ -89,7 +89,23 @@ other_program() {
   says 1 '^  program: a program with zp_engine_create here, zeroproof train on rank 0'
   law another_program_is_named
 }
+# A program without MPI: it is named while the others still wait for it.
+no_mpi() { # no_mpi PATTERN PROGRAM...
+  pattern=$1
+  shift
+  TMPDIR=$tmp timeout -k 5 900 mpirun --quiet --oversubscribe --bind-to none --output-filename \
+    "$tmp/job:nocopy" -n 1 $zp $base : -n 1 "$@" >"$tmp/mpirun" 2>&1 </dev/null &
+  mpirun=$!
+  while ! grep -qs . "$tmp/job/1/rank.0/stderr" && kill -0 $mpirun 2>/dev/null; do sleep 0.1; done
+  grep -qsE "$pattern" "$tmp/job/1/rank.0/stderr" ||
+    complain "rank 0 says first: $(head -c 300 "$tmp/job/1/rank.0/stderr")"
+  kill $mpirun 2>/dev/null
+  wait $mpirun
+  law "a_program_without_mpi_is_named_$(basename "$1")"
+}
 beside other_program
+beside no_mpi "still waiting: rank 1 runs .*/sleep; all ranks must run the same program" sleep 600
+beside no_mpi "still waiting: rank 1 is not running; all ranks must run the same program" true
 ended
 
 # Options of an engine that has no MPI, and those that one process alone may have: refused with MPI.

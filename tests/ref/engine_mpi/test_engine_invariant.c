@@ -1,5 +1,7 @@
 /* The engine over MPI checks its state at the entry and exit of each public function: damage is an
  * internal error with file and line. One process, which needs no MPI. */
+#include <math.h>
+
 #include "../../../ref/engine_mpi/engine_state.h"
 #include "../engine/damage.h"
 
@@ -98,4 +100,66 @@ Test(engine_invariant, damage_during_a_step_is_found_at_its_end)
   e->rank->hook = &e->hook;
   cr_assert_eq(announce_window(), 0, "%s", zp_engine_why(e)->text);
   call_fails(zp_engine_step(e, NULL), "e->rows == ");
+}
+
+/* ---- Arguments ------------------------------------------------------------------------------- */
+
+/* Every function, with an engine that is NULL or could not be made. */
+static void all_refuse(zp_engine *none)
+{
+  const float loss = 1;
+  zp_engine_state state = {.size = sizeof state};
+  cr_assert_eq(zp_engine_grad_ready(none, 0, 0, grad, ZP_F32, NULL), ZP_E_REFUSED);
+  cr_assert_eq(zp_engine_grad_unused(none, 0, 0), ZP_E_REFUSED);
+  cr_assert_eq(zp_engine_loss(none, 0, &loss, NULL), ZP_E_REFUSED);
+  cr_assert_eq(zp_engine_step(none, NULL), ZP_E_REFUSED);
+  cr_assert_eq(zp_engine_get(none, &state), ZP_E_REFUSED);
+  cr_assert_eq(zp_engine_get(none, NULL), ZP_E_REFUSED);
+  cr_assert_eq(zp_engine_save(none, "nowhere"), ZP_E_REFUSED);
+  cr_assert_eq(zp_engine_load(none, NULL), ZP_E_REFUSED);
+  cr_assert_null(zp_engine_param(none, 0));
+  cr_assert_null(zp_engine_log2_scale(none));
+}
+
+/* spec: LIM-0 */
+Test(engine_arguments, every_function_refuses_an_engine_that_was_not_made)
+{
+  zp_engine *made = NULL;
+  zp_engine_options o;
+  zp_error err;
+  zp_engine_defaults(NULL, sizeof o, NULL);
+  cr_assert_eq(zp_engine_create(NULL, NULL, &err), ZP_E_REFUSED);
+  cr_assert_eq(zp_engine_create(&made, NULL, NULL), ZP_E_REFUSED);
+  all_refuse(NULL);
+  cr_assert_null(zp_engine_why(NULL));
+  cr_assert_eq(zp_engine_destroy(NULL, NULL), 0);
+  zp_engine_defaults(&o, sizeof o, NULL);
+  o.config = &config;
+  o.world = 2;
+  cr_assert_eq(zp_engine_create(&made, &o, &err), ZP_E_REFUSED);
+  cr_assert_not_null(made);
+  all_refuse(made);
+  cr_assert(strstr(zp_engine_why(made)->text, "options.world is 2"));
+  cr_assert_eq(zp_engine_destroy(made, &err), ZP_E_REFUSED);
+}
+
+/* spec: OPT-6 */
+Test(engine_arguments, optimizer_numbers_out_of_range_are_refused)
+{
+  static const double bad[][2] = {/* field, value */
+                                  {0, -1e-9}, {0, NAN},  {0, INFINITY}, {1, 1},
+                                  {1, -0.1},  {2, 7},    {2, NAN},      {3, 0},
+                                  {3, -1},    {3, 1e31}, {4, -1},       {5, 1}};
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    const zp_optim_field *f = &zp_optim_fields[(int)bad[k][0]];
+    zp_engine *made = NULL;
+    zp_engine_options o;
+    zp_error err;
+    zp_engine_defaults(&o, sizeof o, NULL);
+    o.config = &config;
+    memcpy((char *)&o.hyper.optim[0] + f->offset, &bad[k][1], sizeof(double));
+    cr_assert_eq(zp_engine_create(&made, &o, &err), ZP_E_REFUSED, "%s", f->name);
+    cr_assert(strstr(err.text, f->name) && strstr(err.text, "OPT-6"), "%s", err.text);
+    zp_engine_destroy(made, NULL);
+  }
 }

@@ -1,0 +1,38 @@
+/* Which ranks of a job run on this host: `zeroproof launch` runs mpirun and keeps the list, each
+ * rank reports to it. MPI does not say which rank a signal ended while MPI was starting; the list
+ * does. Not installed. spec: LEDG-7 */
+#ifndef ZP_COMM_ROSTER_H
+#define ZP_COMM_ROSTER_H
+
+#include <stdint.h>
+
+/* The name of the launcher's socket; set by zp_roster_run for the processes that it starts. */
+#define ZP_ROSTER_VARIABLE "ZEROPROOF_ROSTER"
+
+typedef enum zp_roster_word {
+  ZP_ROSTER_HERE = 1,   /* the process has started; it stays connected until it ends */
+  ZP_ROSTER_JOINED = 2, /* MPI has started */
+  ZP_ROSTER_LEAVES = 3  /* it ends by itself, after it has reported its errors */
+} zp_roster_word;
+
+/* In a rank: reports to the launcher, if there is one; failures are ignored. Does not block longer
+ * than a second. */
+void zp_roster_report(zp_roster_word word);
+
+typedef struct zp_roster_result {
+  int status;      /* of the command, as waitpid returns it */
+  int killed;      /* 1: it did not end in time, and received SIGKILL */
+  int cancelled;   /* the first signal that this process received to end the job, or 0 */
+  int began;       /* 1: a rank has joined, or no list could be kept */
+  char ended[512]; /* which rank was ended by a signal, as a sentence; empty: none known */
+} zp_roster_result;
+
+/* In the launcher: runs argv, which starts `world` ranks, and waits for it. SIGTERM, SIGINT and
+ * SIGHUP are passed on as SIGTERM (except SIGINT from a terminal, which argv's process receives as
+ * well). patience_s after that, or after all ranks have ended, it receives SIGKILL. If this process
+ * ends, the command receives SIGTERM. local: all ranks are on this host, so that one that never
+ * reported has not started. Returns 0, or -1 with errno if the command could not be started. */
+int zp_roster_run(char *const argv[], int32_t world, int local, double patience_s,
+                  zp_roster_result *result);
+
+#endif

@@ -1,0 +1,82 @@
+"""An adapter whose answers are those of a file: {"hello": line, "runs": {recipe: {"line", "files",
+"before", "do"}}}, bytes in base64. Without an answer for a recipe it says "unsupported"."""
+
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+
+def decoded(text):
+    return base64.b64decode(text).replace(b"{box}", os.path.dirname(os.getcwd()).encode())
+
+
+def write(data):
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def behave(what):
+    """Instead of an answer. What does not end is ended by the judge's deadline."""
+    if what == "blank":
+        while True:
+            write(b"\n" * 4096)
+    elif what == "endless":
+        while True:
+            write(b"x" * 65536)
+    elif what == "stderr":
+        while True:
+            sys.stderr.buffer.write(b"\x1b[2J noise \xff\n" * 1000)
+    elif what == "drip":
+        while True:
+            write(b"x")
+            time.sleep(1)
+    elif what == "silent":
+        while True:
+            signal.pause()
+    elif what == "exit":
+        sys.exit(3)
+    elif what == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif what == "child":
+        subprocess.Popen(["sleep", "100000"], start_new_session=True)
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        script = json.load(file)
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        if request["do"] == "hello":
+            write(decoded(script["hello"]) + b"\n")
+        elif request["do"] == "run":
+            entry = script["runs"].get(request["case"]["recipe"])
+            if entry is None:
+                write(b'{"status": "unsupported", "message": "not in the file"}\n')
+                continue
+            for name, data in entry.get("files", {}).items():
+                where = os.path.join(request["ledgers"], name)
+                if data == "fifo":
+                    os.mkfifo(where)
+                elif data == "folder":
+                    os.mkdir(where)
+                elif data == "zero":
+                    os.symlink("/dev/zero", where)
+                elif isinstance(data, int):
+                    with open(where, "wb") as file:
+                        file.truncate(data)
+                else:
+                    with open(where, "wb") as file:
+                        file.write(decoded(data))
+            write(decoded(entry.get("before", "")))
+            behave(entry.get("do"))
+            write(decoded(entry["line"]) + b"\n")
+        else:
+            break
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Each law is seen to be broken: injected.py in the place of the command, with one defect each."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import laws
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# defect: the law that must be reported. None: without a defect there is no finding.
+DEFECTS = {
+    "none": None,
+    "signal": "exit code",
+    "code": "exit code",
+    "spin": "processor time",
+    "hang": "hang",
+    "memory": "memory",
+    "sanitizer": "sanitizer",
+    "traceback": "suite",
+    "silent": "message",
+    "escape": "control",
+    "bidi": "control",
+    "bytes": "control",
+    "nan": "json",
+    "elsewhere": "elsewhere",
+    "overwrite": "elsewhere",
+    "temporary": "temporary",
+    "child": "child",
+}
+bad = 0
+
+
+def result(name, good, why=""):
+    global bad
+    bad += not good
+    print(f"ok {name}" if good else f"not ok {name}: {why}", flush=True)
+
+
+def run(words, defect, limits):
+    env = {**os.environ, **limits, "INJECTED": defect}
+    command = [sys.executable, "-B", os.path.join(HERE, "run.py"), "--zeroproof"]
+    command += [os.path.join(HERE, "injected.py"), *words]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+
+def check(defect, law, folder):
+    # limits that the defects reach soon; traces take milliseconds and 50 MB
+    limits = {"ZP_HOSTILE_LIMITS": "cpu=3,idle=4,memory=700,gone=2,tries=3"}
+    out = os.path.join(folder, defect)
+    words = ["--only", "traces", "--count", "12", "--jobs", "2", "--json", "--out", out]
+    ran = run(words, defect, limits)
+    name = f"{defect}: {law or 'no finding'}"
+    try:
+        found = json.loads(ran.stdout)["findings"]
+    except ValueError:
+        return result(name, False, f"exit code {ran.returncode}: {ran.stderr[-300:]!r}")
+    broken = {law for one in found for law in one["broken"]}
+    if law is None:
+        return result(name, ran.returncode == 0 and not found, f"{ran.returncode}, {broken}")
+    result(name, ran.returncode == 1 and law in broken, f"{ran.returncode}, {broken}")
+    saved = next((one["file"] for one in found if law in one["broken"]), None)
+    if saved is None:
+        return None
+    again = run(["--replay", saved], defect, limits)
+    good = again.returncode == 1 and f"broken: {law}" in again.stdout
+    result(f"{defect}: replayed", good, f"{again.returncode}: {again.stdout[-300:]}")
+    healed = run(["--replay", saved], "none", limits)
+    why = f"{healed.returncode}: {healed.stdout[-300:]}"
+    return result(f"{defect}: not without the defect", healed.returncode == 0, why)
+
+
+def main():
+    os.environ["ZEROPROOF_TRUE"] = os.path.abspath(os.environ["ZEROPROOF"])
+    with tempfile.TemporaryDirectory(prefix="zeroproof-") as folder:
+        for defect, law in DEFECTS.items():
+            check(defect, law, folder)
+    result("each law has a defect", set(DEFECTS.values()) - {None} == set(laws.LAWS))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

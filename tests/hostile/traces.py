@@ -1,0 +1,157 @@
+"""Recorded runs (conformance/TRACE.md): valid runs, whose items and bytes are changed."""
+
+import mutate
+
+MAGIC = b"ZPTRACE\1"
+GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, FIRST = (
+    *range(1, 12),
+    16,
+)
+ALL_REDUCE, ALL_GATHER, SEND, RECV = 1, 3, 10, 11
+NUMBERS = [n for n in mutate.INTEGERS if n >= 0]
+
+
+def leb(number):
+    out = bytearray()
+    while True:
+        out.append((number & 127) | (128 if number > 127 else 0))
+        number >>= 7
+        if not number:
+            return bytes(out)
+
+
+def encode(header, items):
+    """Items are lists of numbers, and bytes for texts and raw data."""
+    out = bytearray(header)
+    for item in items:
+        for part in item:
+            out += part if isinstance(part, bytes) else leb(max(0, part))
+    return bytes(out)
+
+
+def text(data):
+    return len(data), data
+
+
+def operation(op, count, group, root=0, flags=0, phase=1):
+    return [op, 2 if op == ALL_REDUCE else 1, 8, count + 1, group, root, flags, phase]
+
+
+def run(dice, world):
+    """The items of each rank of a valid run: collectives of all, a ring of sends, steps."""
+    steps, any_source = dice.choice([1, 3]), dice.random() < 0.3
+    ranks = []
+    for rank in range(world):
+        items = [
+            [GROUP, 1, *text(b"world"), world, rank + 1, 1, 0, 2, world],
+            [PHASE, 1, *text(b"gradient")],
+            [
+                DEF,
+                0,
+                *operation(ALL_REDUCE, 96, 1, 0, dice.choice([0, 1]) if world < 2 else 1),
+            ],
+            [DEF, 1, *operation(ALL_GATHER, 8, 1)],
+        ]
+        for step in range(steps):
+            items += [
+                [STEP, step],
+                [TIME, 1000],
+                [FIRST],
+                [FIRST + 1],
+                [WAIT, 1],
+                [CALL],
+            ]
+            if world > 1:
+                right, left = (rank + 1) % world, (rank - 1) % world
+                items.append([OP, *operation(SEND, 4, 1, right + 1, 1)])
+                if any_source:
+                    items.append([OP, *operation(RECV, 4, 1, 0, 3)])
+                    items.append([SOURCE, 1, left + 1])
+                else:
+                    items.append([OP, *operation(RECV, 4, 1, left + 1, 1)])
+            items += [[CALL_END], [WAIT, 1]]
+        ranks.append([*items, [END]])
+    return ranks
+
+
+def change(dice, ranks):
+    """Changes one item of one rank, or moves items between ranks."""
+    items = dice.choice(ranks)
+    at = dice.randrange(len(items)) if items else 0
+    pick = dice.randrange(9)
+    if pick == 0:
+        del items[at:]
+    elif pick == 1:
+        del items[at : at + dice.choice([1, 3])]
+    elif pick == 2:
+        items[at:at] = items[at : at + dice.choice([1, 4])] * dice.choice([1, 2, 50])
+    elif pick == 3:
+        items[at:at] = dice.choice(ranks)[at : at + dice.choice([1, 5])]
+    elif pick == 4:
+        items.insert(at, [dice.randrange(20), *dice.choices(NUMBERS, k=dice.randrange(9))])
+    elif pick == 5:
+        items.insert(at, [dice.choice([b"\xff" * 12, b"\0\0\0", b"\x80" * 9 + b"\x01"])])
+    elif items:
+        numbers = [i for i, part in enumerate(items[at]) if isinstance(part, int)]
+        texts = [i for i, part in enumerate(items[at]) if isinstance(part, bytes)]
+        if texts and dice.random() < 0.4:
+            new = mutate.string(dice).encode("utf-8", "surrogatepass")[
+                : dice.choice([255, 256, 9000])
+            ]
+            items[at][texts[0]] = new
+            if dice.random() < 0.8:
+                items[at][texts[0] - 1] = len(new)
+        elif numbers:
+            i = dice.choice(numbers)
+            near = max(0, items[at][i] + dice.choice([-1, 1, 2]))
+            items[at][i] = near if dice.random() < 0.5 else dice.choice(NUMBERS)
+
+
+class Kind:
+    name = "traces"
+
+    def __init__(self, _made):
+        pass
+
+    def files(self, dice):
+        world = dice.choice([1, 2, 3, 5, 8])
+        ranks = run(dice, world)
+        for _ in range(dice.choice([0, 1, 1, 2, 4])):
+            change(dice, ranks)
+        found = {}
+        for rank, items in enumerate(ranks):
+            header = MAGIC + leb(rank) + leb(world if dice.random() < 0.95 else 0)
+            if dice.random() < 0.03:
+                header = MAGIC + leb(dice.choice(NUMBERS)) + leb(dice.choice(NUMBERS))
+            data = encode(header, items)
+            if dice.random() < 0.1:
+                data = mutate.data_bytes(dice, data)
+            found[f"run/rank-{rank}.zpt"] = {"bytes": data}
+        if dice.random() < 0.05:
+            del found[dice.choice(sorted(found))]
+        if dice.random() < 0.05:
+            name = dice.choice(["131071", "131072", "999999999", "4294967296", "-1", "00", "1x"])
+            found[f"run/rank-{name}.zpt"] = {"bytes": MAGIC + leb(0) + leb(1)}
+        if found and dice.random() < 0.05:
+            mutate.kind_of_file(dice, found)
+        return found
+
+    def make(self, dice):
+        given = self.files(dice)
+        argv, writes = ["{zeroproof}", "trace"], []
+        if dice.random() < 0.7:
+            argv += ["check", "run"] + ["--json"] * (dice.random() < 0.5)
+        else:
+            argv += ["view", "run", "--out", "out"]
+            writes = ["out"]
+            if dice.random() < 0.3:
+                argv += [
+                    "--ranks",
+                    dice.choice(["0-63", "1", "0-131071", "7-2", "131071"]),
+                ]
+        return {
+            "argv": argv,
+            "files": given,
+            "json": "--json" in argv,
+            "writes": writes,
+        }
