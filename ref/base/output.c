@@ -111,7 +111,7 @@ int zp_output_probe(const char *path, zp_error *err)
 static int is_part(const char *name)
 {
   return strncmp(name, "rank-", 5) == 0 || strcmp(name, "manifest.json") == 0 ||
-         strcmp(name, "LATEST") == 0 || strcmp(name, "LOCK") == 0;
+         strcmp(name, "LATEST") == 0 || strcmp(name, "LOCK") == 0 || strcmp(name, "LOCK.job") == 0;
 }
 
 /* 1 if the file `out` is in an input folder or one folder below it, as a part of its contents. */

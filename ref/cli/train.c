@@ -184,7 +184,7 @@ static int run_session(zp_train_session *s)
 {
   int code = join(s);
   if (code != 0) return code;
-  if (s->speaks && zp_train_probe(s->a, &s->err) != 0) return fail(s);
+  if (s->speaks && zp_train_probe(s->a, &s->save_lock, &s->err) != 0) return fail(s);
   /* a checkpoint may be refused: then nothing but that is said */
   if (s->speaks && s->a->load == NULL) zp_train_print_head(s);
   if (train(s) != 0) return fail(s);
@@ -207,6 +207,7 @@ static int run(zp_train_args *a)
   s = calloc(1, sizeof *s);
   if (s == NULL) return ZP_EXIT_ENVIRONMENT;
   s->a = a;
+  s->save_lock = -1;
   s->cfg = zp_options_config(&a->o);
   code = zp_options_check(&a->o, &s->cfg);
   if (code == 0) {
@@ -231,6 +232,7 @@ static int run(zp_train_args *a)
     code = run_session(s);
     zp_trainer_close(&s->trainer);
     zp_outcome_close(&s->out);
+    if (s->save_lock >= 0) close(s->save_lock);
     json_decref(s->doc);
     json_decref(s->steps);
   }

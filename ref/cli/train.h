@@ -28,9 +28,9 @@ typedef struct zp_train_args {
  * only. json may be NULL. */
 int zp_train_verified(zp_verify *v, const zp_options *o, const zp_outcome *main_run, void *json);
 
-/* Before training: can what --save and --plot name be written? Leaves nothing behind. 0, or
- * ZP_E_FILE in *err. */
-int zp_train_probe(const zp_train_args *a, zp_error *err);
+/* Before training: can what --save and --plot name be written? Locks the folder of --save until
+ * *lock, which is set only then, is closed (CKPT-7). 0, or a negative status in *err. */
+int zp_train_probe(const zp_train_args *a, int *lock, zp_error *err);
 
 /* --plot: the loss curve by gnuplot. 0, or an exit code after a message. */
 int zp_train_plot(const zp_train_args *a, const zp_outcome *run, double entropy);

@@ -21,11 +21,13 @@
  *
  * One job at a time saves to DIR: each rank holds the lock of its record in DIR/LOCK from
  * zp_ckpt_writer_open to zp_ckpt_writer_close; a second job is refused with the holder's host and
- * pid (CKPT-7). The locks are byte-range locks (fcntl, F_OFD_SETLK), which end with their process
- * and exclude processes of other machines where the file system passes them to its server: NFSv4
- * does; NFSv3 does with rpc.statd running on client and server, but not if mounted with nolock or
- * local_lock=posix|all, which restrict locks to one machine; Lustre needs the mount option flock.
- * After a client machine fails, NFSv4 holds its locks until the lease ends (90 s by default).
+ * pid. `train --save DIR` also holds the lock of DIR/LOCK.job (zp_ckpt_lock_job) from before the
+ * first step to its end, so that it refuses to start beside another one (CKPT-7). The locks are
+ * byte-range locks (fcntl, F_OFD_SETLK), which end with their process and exclude processes of
+ * other machines where the file system passes them to its server: NFSv4 does; NFSv3 does with
+ * rpc.statd running on client and server, but not if mounted with nolock or local_lock=posix|all,
+ * which restrict locks to one machine; Lustre needs the mount option flock. After a client machine
+ * fails, NFSv4 holds its locks until the lease ends (90 s by default).
  * spec: CKPT-1 … CKPT-7 */
 #ifndef ZP_ENGINE_CHECKPOINT_H
 #define ZP_ENGINE_CHECKPOINT_H
@@ -53,6 +55,14 @@ typedef struct zp_ckpt_reader zp_ckpt_reader;
 int zp_ckpt_writer_open(zp_ckpt_writer **out, const char *dir, zp_ckpt_model model, int64_t step,
                         int32_t rank, const char *workload, zp_store *store, zp_error *err);
 void zp_ckpt_writer_close(zp_ckpt_writer *w);
+
+/* Locks the folder for a job that will save to it, until the returned descriptor is closed or the
+ * process ends; one process of a job does so, before it trains. Makes the folder if its parent
+ * exists. The folder and its file LOCK.job stay afterwards, also if nothing was saved. -1 after
+ * *err, which names the host and process of another job that holds the lock, or the reason why the
+ * folder cannot be written to. The lock does not replace those of zp_ckpt_writer_open.
+ * spec: CKPT-7 */
+int zp_ckpt_lock_job(const char *dir, zp_error *err);
 
 /* For tests: at(ctx, what) is called before everything that changes the disk. */
 void zp_ckpt_writer_watch(zp_ckpt_writer *w, void (*at)(void *ctx, const char *what), void *ctx);

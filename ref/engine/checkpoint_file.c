@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,30 @@ int zp_ckpt_sync_dir(const zp_ckpt_dir *d, zp_error *err)
 {
   if (fsync(d->fd) == 0 || errno == EINVAL) return 0; /* some file systems cannot, and need not */
   return zp_ckpt_errno(err, "sync the folder", d->path, "");
+}
+
+/* The entry of a new folder is on disk only after its parent was synced. CKPT-2 */
+static int sync_parent(const zp_ckpt_dir *d, zp_error *err)
+{
+  zp_ckpt_dir parent;
+  int status;
+  char *copy = strdup(d->path);
+  if (!copy) return zp_fail(err, ZP_E_MEMORY, -1, "no memory to save a checkpoint");
+  status = zp_ckpt_dir_open(&parent, dirname(copy), err);
+  if (!status) status = zp_ckpt_sync_dir(&parent, err);
+  zp_ckpt_dir_close(&parent);
+  free(copy);
+  return status;
+}
+
+int zp_ckpt_dir_make(zp_ckpt_dir *d, const char *path, zp_error *err)
+{
+  const int made = mkdir(path, 0777) == 0;
+  d->fd = -1;
+  if (!made && errno != EEXIST) return zp_ckpt_errno(err, "make the folder", path, "");
+  if (zp_ckpt_dir_open(d, path, err)) return err->status;
+  if (made && sync_parent(d, err)) zp_ckpt_dir_close(d);
+  return err->status;
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */

@@ -35,6 +35,8 @@ typedef struct zp_ckpt_dir {
  * not be a link. 0, or a negative status, then there is nothing to close. spec: CKPT-4 */
 int zp_ckpt_dir_open(zp_ckpt_dir *d, const char *path, zp_error *err);
 int zp_ckpt_dir_open_in(zp_ckpt_dir *d, const zp_ckpt_dir *parent, const char *name, zp_error *err);
+/* Makes the folder if its parent exists, and opens it. As zp_ckpt_dir_open. spec: CKPT-2 */
+int zp_ckpt_dir_make(zp_ckpt_dir *d, const char *path, zp_error *err);
 void zp_ckpt_dir_close(zp_ckpt_dir *d);
 int zp_ckpt_sync_dir(const zp_ckpt_dir *d, zp_error *err);
 

@@ -1,7 +1,7 @@
-/* DIR/LOCK: one record per rank, locked while the rank saves. The record names the holder for the
- * error of another process. A lock ends with its process, so a crash leaves none. The locks are
- * those of byte ranges (fcntl), which NFS servers know as well: NFSv4 itself, NFSv3 through lockd.
- * spec: CKPT-7 */
+/* DIR/LOCK: one record per rank, locked while the rank saves. DIR/LOCK.job: one record, locked
+ * while a job runs that will save. A record names the holder for the error of another process. A
+ * lock ends with its process, so a crash leaves none. The locks are those of byte ranges (fcntl),
+ * which NFS servers know as well: NFSv4 itself, NFSv3 through lockd. spec: CKPT-7 */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,62 +14,88 @@
 
 enum { RECORD = 128 };
 
-/* "rank R, host H, pid P", filled up with spaces to a line: LOCK can be read as a text. */
+/* One record of a file of locks. */
+typedef struct record {
+  const zp_ckpt_dir *dir;
+  const char *name; /* of the file */
+  int32_t rank;     /* -1: the job's */
+  off_t at;
+} record;
+
+/* "rank R, host H, pid P", filled up with spaces to a line: the file can be read as a text. */
 static void describe(char text[RECORD + 1], int32_t rank)
 {
-  char host[65] = "?";
+  char host[65] = "?", who[24] = "job";
   char words[RECORD];
   if (gethostname(host, sizeof host - 1)) snprintf(host, sizeof host, "?");
-  snprintf(words, sizeof words, "rank %d, host %s, pid %lld", (int)rank, host, (long long)getpid());
+  if (rank >= 0) snprintf(who, sizeof who, "rank %d", (int)rank);
+  snprintf(words, sizeof words, "%s, host %s, pid %lld", who, host, (long long)getpid());
   snprintf(text, RECORD + 1, "%-*s\n", RECORD - 1, words);
 }
 
-static int fail_held(int fd, const zp_ckpt_dir *dir, int32_t rank, zp_error *err)
+static int fail_held(int fd, const record *r, zp_error *err)
 {
   char holder[RECORD + 1] = "";
-  ssize_t n = pread(fd, holder, RECORD, (off_t)rank * RECORD);
+  ssize_t n = pread(fd, holder, RECORD, r->at);
   if (n < 0) n = 0;
   while (n > 0 && (holder[n - 1] == ' ' || holder[n - 1] == '\n')) n--;
   holder[n] = 0;
   for (char *c = holder; *c; c++)
     if (*c < ' ' || *c > '~') *c = '?'; /* the file may be anyone's */
-  return zp_fail(err, ZP_E_FILE, rank,
-                 "another process is saving to %s: it holds %s/LOCK (%s); nothing was written; "
+  return zp_fail(err, ZP_E_FILE, r->rank,
+                 "another process is saving to %s: it holds %s/%s (%s); nothing was written; "
                  "save to another folder, or wait until that process ends (CKPT-7)",
-                 dir->path, dir->path, holder[0] ? holder : "holder unknown");
+                 r->dir->path, r->dir->path, r->name, holder[0] ? holder : "holder unknown");
 }
 
-static int fail_lock(const zp_ckpt_dir *dir, int32_t rank, zp_error *err)
+static int fail_lock(const record *r, zp_error *err)
 {
   const int e = errno;
-  return zp_fail(err, ZP_E_FILE, rank,
-                 "cannot lock %s/LOCK: %s; the file system of a checkpoint must support fcntl "
+  return zp_fail(err, ZP_E_FILE, r->rank,
+                 "cannot lock %s/%s: %s; the file system of a checkpoint must support fcntl "
                  "locks: NFSv3 needs rpc.statd and no option nolock, Lustre the option flock "
                  "(CKPT-7)",
-                 dir->path, strerror(e));
+                 r->dir->path, r->name, strerror(e));
+}
+
+static int lock_record(const record *r, zp_error *err)
+{
+  struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = r->at, .l_len = RECORD};
+  char text[RECORD + 1];
+  struct stat s;
+  const int fd =
+      openat(r->dir->fd, r->name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  if (fd < 0) {
+    zp_ckpt_errno(err, "open", r->dir->path, r->name);
+    return -1;
+  }
+  describe(text, r->rank);
+  if (fstat(fd, &s) || !S_ISREG(s.st_mode))
+    zp_fail(err, ZP_E_FILE, r->rank, "%s/%s is not a regular file; remove it", r->dir->path,
+            r->name);
+  else if (fcntl(fd, F_OFD_SETLK, &range)) {
+    if (errno == EAGAIN || errno == EACCES) fail_held(fd, r, err);
+    else fail_lock(r, err);
+  } else if (pwrite(fd, text, RECORD, r->at) != RECORD)
+    zp_ckpt_errno(err, "write", r->dir->path, r->name);
+  else return fd;
+  close(fd);
+  return -1;
 }
 
 int zp_ckpt_lock(const zp_ckpt_dir *dir, int32_t rank, zp_error *err)
 {
-  struct flock range = {
-      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)rank * RECORD, .l_len = RECORD};
-  char text[RECORD + 1];
-  struct stat s;
-  const int fd =
-      openat(dir->fd, "LOCK", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-  if (fd < 0) {
-    zp_ckpt_errno(err, "open", dir->path, "LOCK");
-    return -1;
-  }
-  describe(text, rank);
-  if (fstat(fd, &s) || !S_ISREG(s.st_mode))
-    zp_fail(err, ZP_E_FILE, rank, "%s/LOCK is not a regular file; remove it", dir->path);
-  else if (fcntl(fd, F_OFD_SETLK, &range)) {
-    if (errno == EAGAIN || errno == EACCES) fail_held(fd, dir, rank, err);
-    else fail_lock(dir, rank, err);
-  } else if (pwrite(fd, text, RECORD, range.l_start) != RECORD)
-    zp_ckpt_errno(err, "write", dir->path, "LOCK");
-  else return fd;
-  close(fd);
-  return -1;
+  return lock_record(&(record){dir, "LOCK", rank, (off_t)rank * RECORD}, err);
+}
+
+int zp_ckpt_lock_job(const char *path, zp_error *err)
+{
+  zp_ckpt_dir dir;
+  int fd = -1;
+  if (zp_ckpt_dir_make(&dir, path, err)) return -1;
+  /* the file of locks may be older than the folder's permissions */
+  if (faccessat(dir.fd, ".", W_OK | X_OK, AT_EACCESS)) zp_ckpt_errno(err, "write to", path, "");
+  else fd = lock_record(&(record){&dir, "LOCK.job", -1, 0}, err);
+  zp_ckpt_dir_close(&dir);
+  return fd;
 }

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -392,29 +391,12 @@ static int commit(void *ctx, zp_error *err)
 
 /* ---- Open and close -------------------------------------------------------------------------- */
 
-/* The entry of a new folder is on disk only after its parent was synced. CKPT-2 */
-static int sync_parent(const zp_ckpt_dir *dir, zp_error *err)
-{
-  zp_ckpt_dir parent;
-  int status;
-  char *copy = strdup(dir->path);
-  if (!copy) return zp_fail(err, ZP_E_MEMORY, -1, "no memory to save a checkpoint");
-  status = zp_ckpt_dir_open(&parent, dirname(copy), err);
-  if (!status) status = zp_ckpt_sync_dir(&parent, err);
-  zp_ckpt_dir_close(&parent);
-  free(copy);
-  return status;
-}
-
 /* Makes and opens DIR, locks this rank's part of it, then makes and opens the folder of the save:
  * before the lock nothing that another job may own is touched. CKPT-7 */
 static int prepare(zp_ckpt_writer *w, const char *dir, zp_error *err)
 {
   char name[64];
-  const int made = mkdir(dir, 0777) == 0;
-  if (!made && errno != EEXIST) return zp_ckpt_errno(err, "make the folder", dir, "");
-  if (zp_ckpt_dir_open(&w->dir, dir, err)) return err->status;
-  if (made && sync_parent(&w->dir, err)) return err->status;
+  if (zp_ckpt_dir_make(&w->dir, dir, err)) return err->status;
   w->lock = zp_ckpt_lock(&w->dir, w->rank, err);
   if (w->lock < 0) return err->status;
   folder_name(w, name);

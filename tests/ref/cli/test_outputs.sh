@@ -159,7 +159,7 @@ spared trace_from_out "$tmp/in/run/rank-0.zpt" trace view "$tmp/in/run" --out \
   "$tmp/in/run/rank-0.zpt"
 spared trace_from_out_by_another_name "$tmp/in/run/rank-1.zpt" trace view "$tmp/in/run" --out \
   "$tmp/in/../in/run//rank-1.zpt"
-for file in LATEST step-1/manifest.json step-1/rank-0.bin; do
+for file in LATEST LOCK.job step-1/manifest.json step-1/rank-0.bin; do
   spared "checkpoint_from_plot_$file" "$tmp/in/saved/$file" train $small \
     --load "$tmp/in/saved" --plot "$tmp/in/saved/$file"
 done

@@ -142,6 +142,51 @@ Test(checkpoint_writers, a_killed_holder_holds_nothing)
   close(ready[0]);
 }
 
+/* The job's lock lasts from before its first save to its end, and its own saves do not meet it. */
+Test(checkpoint_writers, a_second_job_is_refused_before_it_saves)
+{
+  char host[65] = "", holder[128];
+  zp_error err = {0};
+  gethostname(host, sizeof host - 1);
+  snprintf(holder, sizeof holder, "(job, host %s, pid %lld)", host, (long long)getpid());
+  remove_temp();
+  const int lock = zp_ckpt_lock_job(dir, &err); /* makes the folder */
+  cr_assert(lock >= 0, "%s", err.text);
+  for (int32_t step = 1; step < 4; step++) {
+    zp_error second = {0};
+    cr_assert_eq(zp_ckpt_lock_job(dir, &second), -1);
+    cr_assert_eq(second.status, ZP_E_FILE);
+    cr_assert(strstr(second.text, holder) && strstr(second.text, dir), "%s", second.text);
+    save(step, 4);
+    check_current(step, 4);
+  }
+  cr_assert_eq(close(lock), 0);
+  const int next = zp_ckpt_lock_job(dir, &err);
+  cr_assert(next >= 0, "%s", err.text);
+  close(next);
+  check_current(3, 4);
+}
+
+/* What is not a file of locks is refused, and nothing is written through it. CKPT-4 */
+Test(checkpoint_writers, the_lock_of_a_job_is_a_regular_file)
+{
+  char kept[PATH_MAX];
+  zp_error link = {0}, pipe = {0}, parent = {0};
+  snprintf(kept, sizeof kept, "%s", in_dir("kept"));
+  touch(kept);
+  cr_assert_eq(symlink(kept, in_dir("LOCK.job")), 0);
+  cr_assert_eq(zp_ckpt_lock_job(dir, &link), -1);
+  cr_assert(strstr(link.text, "LOCK.job") && strstr(link.text, "links"), "%s", link.text);
+  cr_assert_eq(unlink(in_dir("LOCK.job")), 0);
+  cr_assert_eq(mkfifo(in_dir("LOCK.job"), 0666), 0);
+  cr_assert_eq(zp_ckpt_lock_job(dir, &pipe), -1);
+  cr_assert_not_null(strstr(pipe.text, "not a regular file"), "%s", pipe.text);
+  cr_assert_eq(zp_ckpt_lock_job(in_dir("none/deeper"), &parent), -1);
+  cr_assert_not_null(strstr(parent.text, "No such file"), "%s", parent.text);
+  struct stat s;
+  cr_assert(stat(kept, &s) == 0 && s.st_size == 5);
+}
+
 /* Whichever wins: a save that reported success loads. The jobs begin together, and how far each
  * comes before the other is left to the machine; both outcomes pass. */
 Test(checkpoint_writers, pairs_of_jobs_never_report_what_does_not_load)
