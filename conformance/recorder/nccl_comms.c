@@ -99,23 +99,23 @@ static zpt_trace *on_device(const comm_info *k)
 
 /* All ranks of a process record the same world size: the first that is known. zpt_open records 0
  * for a rank beyond it. */
-static zpt_trace *open_rank(int rank, int world)
+static zpt_trace *open_rank(int64_t rank, int64_t world)
 {
-  static int recorded = ZPT_NOT_KNOWN;
+  static int64_t recorded = ZPT_NOT_KNOWN;
   if (recorded == ZPT_NOT_KNOWN) recorded = world;
   return zpt_open(rank, recorded);
 }
 
 static zpt_trace *rank_of(const comm_info *k)
 {
-  const int processes = zpt_world(0); /* 0: unknown, so the world size is unknown as well */
+  const int64_t processes = zpt_world(0); /* 0: unknown, so the world size is unknown as well */
   if (k->parent >= 0) return comms[k->parent].trace;
   if (several_ranks) {
     zpt_trace *t = on_device(k);
     if (t != NULL) return t;
     /* all members are in this process; every process has such a communicator */
     if (others(k) + 1 == k->size)
-      return open_rank(zpt_rank(0) * k->size + k->comm_rank, processes * k->size);
+      return open_rank((int64_t)zpt_rank(0) * k->size + k->comm_rank, processes * k->size);
     return open_rank(k->comm_rank, processes > 0 && k->size > processes ? k->size : processes);
   }
   if (own_rank < 0 && k->size > 1) own_rank = zpt_rank(k->comm_rank);
@@ -186,6 +186,7 @@ static void resolve_all(int may_query)
 /* At exit NCCL is no longer queried. */
 __attribute__((destructor)) static void write_remaining(void)
 {
+  if (zpt_is_fork()) return;
   may_resolve = 1;
   resolve_all(0);
 }

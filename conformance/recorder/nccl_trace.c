@@ -5,13 +5,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { GROUP = 1, CALL = 6, CALL_END = 7, END = 9, OP = 10 };
 enum { ASYNC = 1, FILES = 1024, ITEM = 512, CALLS = 16 };
+enum { WORLD = 1 << 17 }; /* ranks of a run that `zeroproof trace` reads */
 
 typedef struct item {
   uint8_t b[ITEM];
@@ -32,67 +37,153 @@ static void put(item *i, uint64_t v)
   i->b[i->n++] = (uint8_t)v;
 }
 
-/* A failed write must not stop the program. The trace ends there, without an end mark: records
- * after a torn or missing one would be misread. */
-static void out(zpt_trace *t, const item *i)
+/* A write beyond `ulimit -f` sends SIGXFSZ, which would end the program. */
+static ssize_t write_some(int fd, const uint8_t *b, size_t n)
 {
-  for (size_t at = 0; at < i->n && !t->stopped;) {
-    const ssize_t n = write(t->fd, i->b + at, i->n - at);
-    if (n > 0) at += (size_t)n;
-    else if (n == 0 || errno != EINTR) {
-      t->stopped = 1;
-      fprintf(
-          stderr,
+  sigset_t limit, old;
+  sigemptyset(&limit);
+  sigaddset(&limit, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &limit, &old);
+  const ssize_t written = write(fd, b, n);
+  const int reason = errno;
+  if (written < 0 && reason == EFBIG) (void)sigtimedwait(&limit, NULL, &(struct timespec){0, 0});
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  errno = reason;
+  return written;
+}
+
+static void stop(zpt_trace *t)
+{
+  t->stopped = 1;
+  fprintf(stderr,
           "zeroproof: cannot write the trace of rank %d: %m. The trace ends here, as if the rank "
           "had stopped; the program continues.\n",
           t->rank);
-    }
+}
+
+/* A failed write must not stop the program. The trace ends there, without an end mark: records
+ * after a torn or missing one would be misread. A forked process shares the file and is no rank. */
+static void out(zpt_trace *t, const item *i)
+{
+  for (size_t at = 0; at < i->n && !t->stopped && t->pid == getpid();) {
+    const ssize_t n = write_some(t->fd, i->b + at, i->n - at);
+    if (n > 0) at += (size_t)n;
+    else if (n == 0 || errno != EINTR) stop(t);
   }
 }
 
-static int env_number(const char *const *name, int other)
+/* ---- Environment ----------------------------------------------------------------------------- */
+
+typedef struct variable {
+  const char *name;
+  int reported; /* 1: its value is invalid */
+} variable;
+
+/* A value without characters that control a terminal. */
+static const char *printable(char text[64], const char *value)
 {
-  for (; *name; name++)
-    if (getenv(*name) != NULL) return atoi(getenv(*name));
+  snprintf(text, 64, "%s", value);
+  for (char *c = text; *c; c++)
+    if (*c < ' ' || *c > '~') *c = '?';
+  return text;
+}
+
+/* The first variable with a number from 0 to max, or other. */
+static int env_number(variable *v, int max, int other)
+{
+  for (; v->name; v++) {
+    const char *value = getenv(v->name);
+    char *end, text[64];
+    if (value == NULL) continue;
+    errno = 0;
+    const long n = strtol(value, &end, 10);
+    if (*value >= '0' && *value <= '9' && *end == 0 && errno == 0 && n <= max) return (int)n;
+    if (!v->reported)
+      fprintf(stderr,
+              "zeroproof: %s='%s' is not a whole number from 0 to %d. The recorder ignores it; the "
+              "program continues.\n",
+              v->name, printable(text, value), max);
+    v->reported = 1;
+  }
   return other;
 }
 
 int zpt_rank(int other)
 {
-  static const char *const names[] = {
-      "ZEROPROOF_TRACE_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
-  return env_number(names, other);
+  static variable of[] = {{"ZEROPROOF_TRACE_RANK", 0}, {"RANK", 0},
+                          {"OMPI_COMM_WORLD_RANK", 0}, {"PMI_RANK", 0},
+                          {"SLURM_PROCID", 0},         {NULL, 0}};
+  return env_number(of, WORLD - 1, other);
 }
 
 int zpt_world(int other)
 {
-  static const char *const names[] = {"ZEROPROOF_TRACE_WORLD", "WORLD_SIZE",
-                                      "OMPI_COMM_WORLD_SIZE",  "PMI_SIZE",
-                                      "SLURM_NTASKS",          NULL};
-  return env_number(names, other);
+  static variable of[] = {{"ZEROPROOF_TRACE_WORLD", 0}, {"WORLD_SIZE", 0},
+                          {"OMPI_COMM_WORLD_SIZE", 0},  {"PMI_SIZE", 0},
+                          {"SLURM_NTASKS", 0},          {NULL, 0}};
+  return env_number(of, WORLD, other);
 }
 
-zpt_trace *zpt_open(int rank, int world)
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+/* Opens the file of a rank; -1 after a message. Descriptors below 3 belong to the standard
+ * streams of the program, also if these are closed. */
+static int open_file(int rank)
 {
+  const char *dir = getenv("ZEROPROOF_TRACE"), *why = NULL;
+  char path[PATH_MAX];
+  struct stat s;
+  int fd = -1;
+  if (dir == NULL || *dir == 0) {
+    fprintf(stderr, "zeroproof: ZEROPROOF_TRACE does not name a folder. Rank %d is not recorded.\n",
+            rank);
+    return -1;
+  }
+  if (snprintf(path, sizeof path, "%s/rank-%d.zpt", dir, rank) >= (int)sizeof path)
+    why = strerror(ENAMETOOLONG);
+  else if ((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK,
+                      0666)) < 0)
+    why = strerror(errno);
+  else if (fstat(fd, &s) || !S_ISREG(s.st_mode)) why = "not a regular file";
+  else if (fd < 3) {
+    const int low = fd;
+    fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0) why = strerror(errno);
+    close(low);
+  }
+  if (why == NULL) return fd;
+  fprintf(stderr, "zeroproof: cannot open %s: %s. Rank %d is not recorded.\n", path, why, rank);
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+zpt_trace *zpt_open(int64_t rank, int64_t world)
+{
+  static int reported;
   for (int i = 0; i < n_traces; i++)
     if (traces[i].rank == rank) return &traces[i];
-  const char *dir = getenv("ZEROPROOF_TRACE");
-  if (dir == NULL || n_traces == FILES) return NULL;
-  char path[4096];
-  snprintf(path, sizeof path, "%s/rank-%d.zpt", dir, rank);
-  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    fprintf(stderr, "zeroproof: cannot open %s: %m. Rank %d is not recorded.\n", path, rank);
+  if (rank < 0 || rank >= WORLD || n_traces == FILES) {
+    if (!reported)
+      fprintf(stderr,
+              "zeroproof: rank %lld is not recorded: ranks are 0 to %d, at most %d in a process.\n",
+              (long long)rank, WORLD - 1, FILES);
+    reported = 1;
     return NULL;
   }
   zpt_trace *t = &traces[n_traces++];
-  *t = (zpt_trace){.fd = fd, .rank = rank};
+  *t = (zpt_trace){.fd = open_file((int)rank), .rank = (int)rank, .pid = getpid()};
+  t->stopped = t->fd < 0; /* kept, so that one message reports it */
   item i = {.n = 0};
   for (const char *c = "ZPTRACE\1"; *c; c++) i.b[i.n++] = (uint8_t)*c;
   put(&i, (uint64_t)rank);
-  put(&i, (uint64_t)(world > rank ? world : 0));
+  put(&i, world > rank && world <= WORLD ? (uint64_t)world : 0);
   out(t, &i);
   return t;
+}
+
+int zpt_is_fork(void)
+{
+  return n_traces > 0 && traces[n_traces - 1].pid != getpid();
 }
 
 int zpt_group(zpt_trace *t, const char *key, int size, int comm_rank)
@@ -159,5 +250,13 @@ int zpt_in_call(void)
 /* Priority 200: after the destructors that still write records. */
 __attribute__((destructor(200))) static void write_end_marks(void)
 {
-  for (int i = 0; i < n_traces; i++) out(&traces[i], &(item){{END}, 1});
+  if (zpt_is_fork()) return;
+  pthread_mutex_lock(&zpt_lock);
+  for (int i = 0; i < n_traces; i++) {
+    zpt_trace *t = &traces[i];
+    out(t, &(item){{END}, 1});
+    if (!t->stopped && close(t->fd)) stop(t); /* some file systems report a full disk here */
+    t->stopped = 1;
+  }
+  pthread_mutex_unlock(&zpt_lock);
 }

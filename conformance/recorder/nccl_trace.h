@@ -13,17 +13,23 @@ enum { ZPT_KEY = 200 };
 typedef struct zpt_trace {
   int fd, rank, groups;
   int stopped; /* a write failed, and the trace ends there */
+  int pid;     /* the process that opened it */
 } zpt_trace;
 
 extern pthread_mutex_t zpt_lock;
 
-/* The rank from the environment, or other if the environment has none. */
+/* The rank from the environment, or other if the environment has none. A value that is not a
+ * number in the range is reported once and ignored, as with zpt_world. */
 int zpt_rank(int other);
 /* The number of processes from the environment, or other if the environment has none. */
 int zpt_world(int other);
-/* The trace of a rank, opened by the first call. NULL if it cannot be recorded. World 0 means
- * unknown; the size of a communicator is no substitute, because it may contain only some ranks. */
-zpt_trace *zpt_open(int rank, int world);
+/* The trace of a rank, opened by the first call; if it cannot be opened, one that records nothing.
+ * NULL for a rank that no trace can have. World 0 means unknown; the size of a communicator is no
+ * substitute, because it may contain only some ranks. */
+zpt_trace *zpt_open(int64_t rank, int64_t world);
+/* 1 in a process that was forked from the one that records. The lock may be held there by a
+ * thread that only the other process has. The caller need not hold zpt_lock. */
+int zpt_is_fork(void);
 /* Declares a communicator in which this rank has index comm_rank; size 0 means unknown. Returns its
  * number in the trace. */
 int zpt_group(zpt_trace *t, const char *key, int size, int comm_rank);

@@ -124,6 +124,54 @@ multi_rank '' RTLD_GLOBAL make_one_after_the_other 0 2 2 full &&
   [ "$(grep -c 'cannot write the trace of rank 1: File too large' "$tmp/log")" = 1 ]
 fits a_full_disk_ends_only_the_trace 1 '^rank 1 .* stops after 1 record, 2 fewer'
 
+# The environment: what is not a rank is reported once and ignored, and no program ends by it.
+ignored() { # ignored VARIABLE VALUE MAX SHOWN: one message, and all ranks are recorded
+  env ZEROPROOF_TRACE="$tmp/run" "$1=$2" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 20 \
+    python3 tests/drivers/trace/nccl_multi_rank.py "$library" RTLD_GLOBAL \
+    make_one_after_the_other 0 2 2 >>"$tmp/log" 2>&1 &&
+    [ "$(grep -cF "$1='$4' is not a whole number from 0 to $3. The" "$tmp/log")" = 1 ] && worlds 0 0
+  fits "ignores_$1_$4" 0 '^6 records of 2 ranks: consistent'
+}
+for value in abc '' -1 +1 1x 1.5 131072 4294967296 99999999999999999999; do
+  ignored RANK "$value" 131071 "$value"
+done
+ignored ZEROPROOF_TRACE_RANK "$(printf '1\033[2J')" 131071 '1?[2J'
+for value in abc -2 131073 4294967298; do ignored WORLD_SIZE "$value" 131072 "$value"; done
+multi_rank 'RANK=x PMI_RANK=0 PMI_SIZE=2' RTLD_GLOBAL make_in_a_group 0 2 4 &&
+  multi_rank 'RANK=x PMI_RANK=1 PMI_SIZE=2' RTLD_GLOBAL make_in_a_group 2 2 4
+fits the_next_variable_holds_after_an_invalid_one 0 '^12 records of 4 ranks: consistent'
+multi_rank 'RANK=131071 WORLD_SIZE=131072' RTLD_GLOBAL make_in_a_group 0 2 2 &&
+  [ "$(grep -c 'rank 26214[23] is not recorded' "$tmp/log")" = 1 ] &&
+  [ -z "$(ls "$tmp/run")" ]
+verdict $? a_rank_beyond_the_limit_is_reported_and_not_recorded "$(cat "$tmp/log"; ls "$tmp/run")"
+
+# Files: what cannot be written ends the trace, not the program.
+multi_rank '' RTLD_GLOBAL make_one_after_the_other 0 2 2 fork
+fits a_forked_process_writes_nothing 0 '^6 records of 2 ranks: consistent'
+mkfifo "$tmp/run/rank-0.zpt"
+multi_rank '' RTLD_GLOBAL make_one_after_the_other 0 2 2 &&
+  [ "$(grep -c 'rank-0.zpt: .*Rank 0 is not recorded' "$tmp/log")" = 1 ]
+verdict $? a_pipe_in_the_place_of_a_trace_is_refused "$(cat "$tmp/log")"
+rm "$tmp/run/rank-0.zpt"
+: >"$tmp/log"
+unrecorded() { # unrecorded NAME FOLDER PATTERN: one message per rank, and the program ends well
+  env ZEROPROOF_TRACE="$2" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 20 \
+    python3 tests/drivers/trace/nccl_multi_rank.py "$library" RTLD_GLOBAL make_pairs 0 2 2 \
+    >"$tmp/log" 2>&1 && [ "$(grep -c "$3.*Rank [01] is not recorded" "$tmp/log")" = 2 ]
+  verdict $? "$1" "$(cat "$tmp/log")"
+}
+unrecorded a_folder_that_is_missing_is_reported_once_per_rank "$tmp/none" 'No such file'
+unrecorded an_empty_name_is_no_folder '' 'ZEROPROOF_TRACE does not name a folder'
+unrecorded a_name_that_is_too_long_is_not_cut "$tmp/$(printf '%05000d' 0)" 'File name too long'
+rm -rf "$tmp/run" && mkdir "$tmp/run"
+: >"$tmp/log"
+{ (ulimit -f 0 # SIGXFSZ ends a program in C; its messages go through a pipe, which has no limit
+  ZEROPROOF_TRACE=$tmp/run LD_PRELOAD=$build/libzptrace_nccl.so timeout 20 \
+    "$build/tests/drivers/trace/nccl_calls" none 2>&1; echo "exit code $?") | cat; } >"$tmp/log"
+grep -q '^exit code 0$' "$tmp/log" &&
+  [ "$(grep -c 'cannot write the trace of rank [0-3]: File too large' "$tmp/log")" = 4 ]
+fits a_limit_of_the_file_size_ends_every_trace 1 '^all traces are empty'
+
 # left FUNCTIONS: compares FUNCTIONS with the functions that are wrapped or listed
 nm -D --defined-only "$build/libzptrace_nccl.so" | sed -n 's/.* T //p' >"$tmp/wrapped"
 sed -n 's/^\(nccl[A-Za-z0-9]*\)  *[^ ].*/\1/p' conformance/recorder/nccl_left_out.txt >"$tmp/listed"

@@ -31,8 +31,12 @@ def torn(rank):
 for i in range(n if what == "split" else 0):
     bad |= lib.split_later(i)
 for op in range(3):
+    if what == "fork" and op == 1 and os.fork() == 0:
+        sys.exit(0)  # ends as a program does that started this process, not as a rank
     for i in range(n):
         bad |= torn(i) if (what, i, op) == ("full", n - 1, 1) else lib.reduce(i, 4)
+if what == "fork":
+    bad |= os.wait()[1]
 if what == "missing":
     bad |= lib.call_missing_function()
 sys.exit(bad)
