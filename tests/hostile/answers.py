@@ -5,8 +5,9 @@ import base64
 import json
 
 import mutate
+import reply
 
-EACH = 12  # answers of one run
+EACH = 4  # answers of one run
 HELLO = {
     "protocol": 1,
     "name": "hostile",
@@ -99,30 +100,18 @@ class Kind:
             entry = self.entry(dice, case, answer, ledgers)
             if dice.random() < 0.03:
                 entry["do"] = dice.choice(BEHAVIOURS)
-            script["runs"][case["recipe"]] = entry
+            script["runs"][reply.key(case["recipe"])] = entry
             only += ["--only", case["recipe"]]
         if dice.random() < 0.15:
             script["hello"] = encoded(mutate.json_bytes(dice, self.true_hello).replace(b"\n", b" "))
-        level = dice.choice(self.levels)
-        json_out = dice.random() < 0.5
-        argv = [
-            "{zeroproof}",
-            "check",
-            "--adapter",
-            f"{self.python} -B {{here}}/reply.py replies",
-        ]
-        argv += [
-            "--jobs",
-            "1",
-            "--shrink",
-            "0",
-            "--deadline",
-            "10",
-            "--level",
-            str(level),
-            *only,
-        ]
-        argv += ["--json"] * json_out + ["--out", "out"] * (dice.random() < 0.5)
+        return self.item(
+            script, only, dice.choice(self.levels), dice.random() < 0.5, dice.random() < 0.5
+        )
+
+    def item(self, script, only, level, json_out, report):
+        argv = ["{zeroproof}", "check", "--adapter", f"{self.python} -B {{here}}/reply.py replies"]
+        argv += ["--jobs", "1", "--shrink", "0", "--deadline", "10", "--level", str(level), *only]
+        argv += ["--json"] * json_out + ["--out", "out"] * report
         return {
             "argv": argv,
             "files": {
@@ -135,8 +124,23 @@ class Kind:
             },
             "json": json_out,
             "writes": ["out"],
-            "inputs": len(chosen),
+            "inputs": len(only) // 2,
         }
+
+    def true_files(self, _case, ledgers):
+        return ledgers
+
+    def unchanged(self):
+        """All answers as they were given: (what, item, exit codes)."""
+        hello = json.dumps(self.hello(None)).encode()
+        script, only = {"hello": encoded(hello), "runs": {}}, []
+        for case, answer, ledgers in self.answered:
+            files = {n: encoded(d) for n, d in self.true_files(case, ledgers).items()}
+            line = encoded(json.dumps(answer).encode())
+            script["runs"][reply.key(case["recipe"])] = {"line": line, "files": files}
+            only += ["--only", case["recipe"]]
+        for level in self.levels:
+            yield f"level {level}", self.item(script, only, level, True, False), (0,)
 
     def hello(self, dice):
         return self.true_hello

@@ -25,6 +25,17 @@ class Kind:
         self.cases = made.cases()
         self.staged = [case for case in self.cases if case["messages"]]
 
+    def unchanged(self):
+        """All cases for each reader: (what, item, exit codes)."""
+        lines = [json.dumps(case).encode() for case in self.cases]
+        item = {"argv": ["{zeroproof}", "oracle"], "stdin": b"\n".join(lines), "json": "lines"}
+        yield "oracle", item, (0,)
+        yield (
+            "adapter",
+            self.requests([self.request(line, b"{box}/work/ledgers") for line in lines]),
+            (0,),
+        )
+
     def case(self, dice):
         if dice.random() < 0.8:
             return mutate.json_bytes(dice, dice.choice(self.cases))
@@ -35,18 +46,25 @@ class Kind:
             at["shape"] = dice.choice(SHAPES)
         return mutate.dump(document)
 
-    def request(self, dice):
+    def request(self, case, folder):
+        return b'{"do":"run","case":' + case + b',"ledgers":"' + folder + b'"}'
+
+    def changed(self, dice):
         case = self.case(dice).replace(b"\n", b" ")
         if dice.random() < 0.2:
             return mutate.json_bytes(dice, {"do": "run", "case": {}, "ledgers": "/missing"})
         folder = dice.choice([b"{box}/work/ledgers", b"{box}/work/missing", b"/proc/missing"])
-        return (
-            b'{"do":"run","case":'
-            + case
-            + b',"ledgers":'
-            + json.dumps(folder.decode()).encode()
-            + b"}"
-        )
+        return self.request(case, folder)
+
+    def requests(self, lines, end=b"\n"):
+        lines = [b'{"do":"hello","protocol":1}', *lines]
+        return {
+            "argv": ["{zeroproof}", "adapter"],
+            "stdin": b"\n".join(lines) + end,
+            "files": {"ledgers": {"folder": True}},
+            "writes": ["ledgers"],
+            "json": "lines",
+        }
 
     def make(self, dice):
         pick = dice.random()
@@ -66,13 +84,7 @@ class Kind:
                 "stdin": b"\n".join(lines) + b"\n",
                 "json": "lines",
             }
-        lines = [b'{"do":"hello","protocol":1}'] + [self.request(dice) for _ in range(3)]
+        lines = [self.changed(dice) for _ in range(3)]
         if dice.random() < 0.8:
             lines.append(b'{"do":"bye"}')
-        return {
-            "argv": ["{zeroproof}", "adapter"],
-            "stdin": b"\n".join(lines) + dice.choice([b"\n", b""]),
-            "files": {"ledgers": {"folder": True}},
-            "writes": ["ledgers"],
-            "json": "lines",
-        }
+        return self.requests(lines, dice.choice([b"\n", b""]))

@@ -23,6 +23,16 @@ def records(data):
     return found
 
 
+def written(data, found):
+    """The data file with these records."""
+    widths = (32, 32, 32, 32, 64, 64)
+    parts = [data[:FILE_HEAD]]
+    for head, values in found:
+        parts.append(RECORD.pack(*(n % (1 << w) for n, w in zip(head, widths, strict=True))))
+        parts.append(values)
+    return b"".join(parts)
+
+
 def change_records(dice, data):
     found = records(data)
     at = dice.randrange(len(found))
@@ -46,13 +56,24 @@ def change_records(dice, data):
         if dice.random() < 0.3:
             values = values[: dice.randrange(len(values) + 1)]
         found[at] = [head, values]
-    widths = (32, 32, 32, 32, 64, 64)
-    parts = [data[:FILE_HEAD]]
-    for head, values in found:
-        parts.append(RECORD.pack(*(n % (1 << w) for n, w in zip(head, widths, strict=True))))
-        parts.append(values)
-    out = b"".join(parts)
+    out = written(data, found)
     return mutate.data_bytes(dice, out) if dice.random() < 0.1 else out
+
+
+def opened(files):
+    """The current folder, its manifest's name, and the manifest without its checksum."""
+    words = files["ck/LATEST"].decode().split()
+    step = words[words.index("current") + 1]
+    manifest = f"ck/{step}/manifest.json"
+    document = json.loads(files[manifest])
+    del document["xxh3_128"]
+    return step, manifest, document
+
+
+def latest(step, manifest, previous):
+    """The text of LATEST without its last line, the checksum."""
+    line = f"current {step} {manifest[len(HEAD) : len(HEAD) + 32].decode()}\n"
+    return ("zeroproof-latest 1\n" + line + f"previous {previous}\n").encode()
 
 
 class Kind:
@@ -66,13 +87,23 @@ class Kind:
         text = HEAD + b"0" * 32 + b'",' + body
         return text.replace(b"0" * 32, self.xxh3(text), 1)
 
+    def unchanged(self):
+        """Each checkpoint with its checksums computed again: (what, item, exit codes)."""
+        for number, saved in enumerate(self.saved):
+            files = dict(saved)
+            step, manifest, document = opened(files)
+            for name in [n for n in files if n.startswith(f"ck/{step}/") and n.endswith(".bin")]:
+                files[name] = written(files[name], records(files[name]))
+            files[manifest] = self.sealed(mutate.dump(document)[1:] + b"\n")
+            text = latest(step, files[manifest], "-")
+            files["ck/LATEST"] = text + b"xxh3_128 " + self.xxh3(text) + b"\n"
+            argv = ["{zeroproof}", "train", "--load", "ck", "--steps", "1", *samples.MODEL]
+            given = {name: {"bytes": data} for name, data in files.items()}
+            yield f"{number}", {"argv": argv, "files": given}, (0,)
+
     def files(self, dice):
         files = dict(dice.choice(self.saved))
-        latest = files["ck/LATEST"].decode().split()
-        step = latest[latest.index("current") + 1]
-        manifest = f"ck/{step}/manifest.json"
-        document = json.loads(files[manifest])
-        del document["xxh3_128"]
+        step, manifest, document = opened(files)
         data_names = [n for n in files if n.startswith(f"ck/{step}/") and n.endswith(".bin")]
         what = dice.choice(
             ["manifest", "manifest", "records", "records", "latest", "files", "both"]
@@ -100,9 +131,7 @@ class Kind:
                 )
             body = mutate.dump(document)[1:] + b"\n"
         files[manifest] = self.sealed(body)
-        line = f"current {step} {files[manifest][len(HEAD) : len(HEAD) + 32].decode()}\n"
-        previous = dice.choice(["-", "step-1", step])
-        text = ("zeroproof-latest 1\n" + line + f"previous {previous}\n").encode()
+        text = latest(step, files[manifest], dice.choice(["-", "step-1", step]))
         if what == "latest":
             other = dice.choice(
                 ["step-9", "../elsewhere", "step-1.9999", "step-" + "9" * 70, "step-"]

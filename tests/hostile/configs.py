@@ -3,6 +3,19 @@
 import mutate
 import samples
 
+COMMANDS = [
+    ["plan", "--config", "in.json"],
+    ["plan", "--config", "in.json", "--json"],
+    ["plan", "--config", "in.json", "--check"],
+    ["plan", "--config", "in.json", "--rank", "0", "--shards", "--ledger"],
+    ["sim", "--config", "in.json"],
+    ["sim", "--config", "in.json", "--json", "--steps", "1"],
+]
+# train has its own list of parameters
+TRAIN = ["train", "--config", "in.json", "--steps", "1", *samples.MODEL]
+PAIRS = [(document, argv) for document in samples.CONFIGS for argv in COMMANDS]
+PAIRS += 3 * [(samples.TRAINING, TRAIN)]
+
 
 class Kind:
     name = "configs"
@@ -10,24 +23,20 @@ class Kind:
     def __init__(self, _made):
         pass
 
+    def unchanged(self):
+        """Each configuration for each command: (what, item, exit codes)."""
+        for document, argv in PAIRS:
+            given = {"in.json": {"bytes": mutate.dump(document)}}
+            item = {"argv": ["{zeroproof}", *argv], "files": given, "json": "--json" in argv}
+            yield f"{mutate.dump(document)[:40]} {argv}", item, (0,)
+
     def make(self, dice):
-        document = dice.choice(samples.CONFIGS)
+        document, argv = dice.choice(PAIRS)
         given = {"in.json": {"bytes": mutate.json_bytes(dice, document)}}
         if dice.random() < 0.1:
             given = {"in.json": {"bytes": mutate.data_bytes(dice, mutate.dump(document))}}
         if dice.random() < 0.03:
             mutate.kind_of_file(dice, given)
-        argv = dice.choice(
-            [
-                ["plan", "--config", "in.json"],
-                ["plan", "--config", "in.json", "--json"],
-                ["plan", "--config", "in.json", "--check"],
-                ["plan", "--config", "in.json", "--rank", "0", "--shards", "--ledger"],
-                ["sim", "--config", "in.json"],
-                ["sim", "--config", "in.json", "--json", "--steps", "1"],
-                ["train", "--config", "in.json", "--steps", "1", *samples.MODEL],
-            ]
-        )
         return {
             "argv": ["{zeroproof}", *argv],
             "files": given,

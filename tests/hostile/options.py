@@ -1,9 +1,11 @@
 """Command lines: every option that --help lists, with values that are invalid or much work."""
 
 import json
+import random
 
 import mutate
 import samples
+import traces
 
 # A valid and quick beginning of each command.
 BEGINNINGS = {
@@ -20,7 +22,7 @@ BEGINNINGS = {
     "adapter": [[]],
     "check": [["--jobs", "1", "--shrink", "0", "--cases", "2", "--only", samples.RECIPES[0]]],
     "trace": [["check", "run"], ["view", "run", "--out", "out"]],
-    "launch": [["-n", "1", "train", "--steps", "0"]],
+    "launch": [["-n", "1", "train", "--steps", "1", *samples.MODEL, "--dp", "1", "--pp", "1"]],
 }
 WEIGHTS = {"env": 1, "launch": 1, "check": 3}
 # They write where the suite keeps its lists, or run what they are given: that is their purpose.
@@ -56,6 +58,7 @@ ADAPTERS = [
     "sh -c 'setsid sleep 1000 & cat'",
     "\x1b[2J",
 ]
+TRACE = traces.encode(traces.MAGIC + b"\0\1", traces.run(random.Random(1), 1)[0])
 KIND = "options"
 
 
@@ -65,6 +68,16 @@ class Kind:
     def __init__(self, made):
         self.listed = {command: made.options(command) for command in BEGINNINGS}
         self.case = json.dumps(made.cases()[0]).encode()
+
+    def unchanged(self):
+        """Each beginning alone: (what, item, exit codes)."""
+        for command, beginnings in BEGINNINGS.items():
+            for words in beginnings:
+                if command == "check":
+                    words = [*words, "--adapter", ADAPTERS[0]]
+                item = {"argv": ["{zeroproof}", command, *words], "files": files(self.case)}
+                item.update(stdin=b"" if command == "adapter" else self.case, writes=["out"])
+                yield " ".join(item["argv"][1:4]), item, (0,)
 
     def make(self, dice):
         command = dice.choice([c for c in BEGINNINGS for _ in range(WEIGHTS.get(c, 12))])
@@ -100,7 +113,7 @@ def files(case):
         "empty": {"bytes": b""},
         "folder": {"folder": True},
         "fifo": {"fifo": True},
-        "run/rank-0.zpt": {"bytes": b"ZPTRACE\1\0\1\x09"},
+        "run/rank-0.zpt": {"bytes": TRACE},
     }
 
 

@@ -10,6 +10,18 @@ FIELDS = (
 ).split()
 
 
+# The recipe comes after the words.
+COMMANDS = [
+    ["sim", "--case"],
+    ["sim", "--json", "--case"],
+    ["fuzz", "--replay"],
+    ["fuzz", "--json", "--replay"],
+    ["cases"],
+    ["cases"],
+    ["check", "--adapter", "{zeroproof} adapter", "--shrink", "0", "--only"],
+]
+
+
 class Kind:
     name = "recipes"
 
@@ -34,28 +46,18 @@ class Kind:
                 "json": "lines",
                 "work": True,
             }
-        argv = dice.choice(
-            [
-                ["sim", "--case", recipe],
-                ["sim", "--case", recipe, "--json"],
-                ["fuzz", "--replay", recipe],
-                ["fuzz", "--replay", recipe, "--json"],
-                ["cases", recipe],
-                ["cases", recipe],
-                [
-                    "check",
-                    "--adapter",
-                    "{zeroproof} adapter",
-                    "--only",
-                    recipe,
-                    "--shrink",
-                    "0",
-                ],
-            ]
-        )
-        item = {"argv": ["{zeroproof}", *argv], "work": True}
-        if "--json" in argv:
+        return self.item(dice.choice(COMMANDS), recipe)
+
+    def item(self, words, recipe):
+        item = {"argv": ["{zeroproof}", *words, recipe], "work": True}
+        if "--json" in words:
             item["json"] = True
-        elif argv[0] == "cases":
+        elif words[0] == "cases":
             item["json"] = "lines"
         return item
+
+    def unchanged(self):
+        """Each command with the recipes that it starts from: (what, item, exit codes)."""
+        for words in COMMANDS:
+            for recipe in self.recipes[: len(samples.RECIPES) + 2]:
+                yield f"{words[0]} {recipe}", {**self.item(words, recipe), "work": False}, (0,)

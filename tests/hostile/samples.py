@@ -72,6 +72,16 @@ CONFIGS = [
         "optimizer": [{}],
     },
 ]
+TRAINING = {
+    "stage": 1,
+    "bucket": "4Ki",
+    "precision": "fp16",
+    "reduce": "ordered",
+    "seed": 5,
+    "clip": 1.0,
+    "clip_eps": 1e-6,
+    "loss_scale": CONFIGS[1]["loss_scale"],
+}
 
 
 class Failed(Exception):

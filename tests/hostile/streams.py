@@ -9,7 +9,7 @@ import mutate
 import samples
 
 
-def log(dice, rank, world, steps=2):
+def log(rank, world, steps=2):
     """A valid log of one rank: two streams and a host thread, buckets that are copied, reduced and
     freed, events between the streams, and data that ranks exchange."""
     found = [
@@ -33,8 +33,8 @@ def log(dice, rank, world, steps=2):
                 "writes": [[at, 192]],
                 "collective": True,
                 "site": "train.py:7",
-                "gives": [[step, rank]],
-                "takes": [[step, other] for other in range(world) if other != rank][:0],
+                "gives": [f"sum {step} of {rank}"],
+                "takes": [f"sum {step} of {other}" for other in range(world)],
             },
             {"phase": "step"},
             {"wait_stream": 2, "on": 1},
@@ -70,14 +70,15 @@ def log(dice, rank, world, steps=2):
                     "takes": ["s"],
                 }
             )
-    if dice.random() < 0.9:
-        found.append({"end": True})
-    return found
+    return [*found, {"end": True}]
 
 
 def folder(dice, world):
     """{file name: bytes} of a run in which some logs are changed."""
-    logs = [log(dice, rank, world) for rank in range(world)]
+    logs = [log(rank, world) for rank in range(world)]
+    for records in logs:
+        if dice.random() < 0.1:
+            records.pop()  # without its end mark
     data = {}
     hurt = dice.randrange(world)
     for rank in range(world):
@@ -86,6 +87,11 @@ def folder(dice, world):
             ledgers.changed(dice, logs[rank], logs[0]) if changed else ledgers.lines(logs[rank])
         )
     return data
+
+
+def whole(world):
+    """{file name: bytes} of a run."""
+    return {f"streams-{rank}.jsonl": ledgers.lines(log(rank, world)) for rank in range(world)}
 
 
 class Kind(answers.Kind):
@@ -108,6 +114,18 @@ class Kind(answers.Kind):
         if dice.random() < 0.05:
             files[dice.choice(sorted(files))] = dice.choice(ledgers.OTHER_FILES)
         return {"line": answers.encoded(json.dumps(answer).encode()), "files": files}
+
+    def true_files(self, case, ledger_files):
+        return {**ledger_files, **whole(case["world"])}
+
+    def unchanged(self):
+        """Runs of each size for the judge alone, then answers: (what, item, exit codes)."""
+        for world in range(1, 5):
+            files = {f"logs/{name}": {"bytes": data} for name, data in whole(world).items()}
+            item = {"argv": [self.python, "-B", self.judge, "logs"], "files": files}
+            yield f"{world} ranks", item, (0,)
+        for what, item, _ in super().unchanged():
+            yield what, item, (0, 1)  # these logs are not those of the cases
 
     def make(self, dice):
         if dice.random() < 0.1:

@@ -1,5 +1,7 @@
 """Recorded runs (conformance/TRACE.md): valid runs, whose items and bytes are changed."""
 
+import random
+
 import mutate
 
 MAGIC = b"ZPTRACE\1"
@@ -135,6 +137,18 @@ class Kind:
         if found and dice.random() < 0.05:
             mutate.kind_of_file(dice, found)
         return found
+
+    def unchanged(self):
+        """Runs of each size: (what, item, exit codes)."""
+        for seed, world in enumerate((1, 2, 3, 5, 8)):
+            ranks = run(random.Random(seed), world)
+            given = {
+                f"run/rank-{rank}.zpt": {"bytes": encode(MAGIC + leb(rank) + leb(world), items)}
+                for rank, items in enumerate(ranks)
+            }
+            for words in (["check", "run", "--json"], ["view", "run", "--out", "out"]):
+                item = {"argv": ["{zeroproof}", "trace", *words], "files": given}
+                yield f"{words[0]} {world}", {**item, "writes": ["out"]}, (0,)
 
     def make(self, dice):
         given = self.files(dice)
