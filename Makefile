@@ -471,6 +471,12 @@ trace-bench: ## measure `trace check`: rate, memory (RANKS=1000, tens; RECORDS=1
 	  $(if $(RANKS),--ranks $(RANKS)) $(if $(RECORDS),--records $(RECORDS)) $(if $(DIR),--dir '$(DIR)')
 	@ZP_BUILD=$(BUILD) python3 -B tests/bench/trace_shapes.py
 
+.PHONY: memory-bench
+memory-bench: ## measure the peak memory of every command after 1,000 and 10,000 steps or cases
+	@$(call need,$(PACKAGES_TEST))
+	@$(MAKE) --no-print-directory -j$(JOBS) all unit
+	@ZP_BUILD=$(BUILD) python3 -B tests/ref/cli/memory_flat.py --figures
+
 # ---- Installing ----------------------------------------------------------------------------------
 
 dest = $(DESTDIR)$(PREFIX)

@@ -1,12 +1,12 @@
 /* zp_engine_create as a process has it, with nothing that a test provides: its lock and watchdog
  * are POSIX threads, its line to the other ranks is sockets. Three ranks, each a thread of this
  * process, on the device of at_once.c, with gradients announced by a further thread each.
- *   api_threads FAULT RANK IDLE
+ *   api_threads FAULT RANK IDLE [STEPS]
  * RANK's fault in step 20: none | twice: announces twice | stuck: comes no more; IDLE calls
  * nothing after step 20 but zp_engine_why. unbound: from step 0 on, announcing threads get no
  * context, as if the engine did not set their device, and ranks have no channel. Says what each
  * rank's engine says. Exit code 1: a rank did not hear of the fault, or, without one, parameters
- * differ. */
+ * differ. Without a fault it trains for STEPS (40). */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -16,11 +16,12 @@
 
 #include "../../../cuda/engine/api.h"
 
-enum { RANKS = 3, N = 8, STEPS = 40, FAULT_STEP = 20, LIMIT_S = 60, BYTES = 8192 };
+enum { RANKS = 3, N = 8, FAULT_STEP = 20, LIMIT_S = 60, BYTES = 8192 };
 
 static struct {
   const char *fault;
   int faulty, idle;
+  int64_t steps;
   pthread_barrier_t meet;
   char bytes[BYTES];
 } job;
@@ -75,7 +76,7 @@ static void train(rank *r)
   const int faults = strcmp(job.fault, "none") != 0;
   const int stuck = r->rank == job.faulty && strcmp(job.fault, "stuck") == 0;
   const time_t limit = time(NULL) + LIMIT_S;
-  for (int64_t s = 0; (faults || s < STEPS) && time(NULL) < limit; s++) {
+  for (int64_t s = 0; faults ? time(NULL) < limit : s < job.steps; s++) {
     const struct timespec nap = {0, 2000000};
     if (zp_engine_why(r->e)->status) return;
     if (faults && s > FAULT_STEP && (stuck || r->rank == job.idle)) nanosleep(&nap, NULL);
@@ -122,10 +123,11 @@ int main(int argc, char **argv)
 {
   static rank all[RANKS];
   int bad = 0;
-  if (argc != 4) return 2;
+  if (argc < 4 || argc > 5) return 2;
   job.fault = argv[1];
   job.faulty = atoi(argv[2]);
   job.idle = atoi(argv[3]);
+  job.steps = argc > 4 ? atoi(argv[4]) : 40;
   pthread_barrier_init(&job.meet, NULL, RANKS);
   for (int32_t r = 0; r < RANKS; r++) {
     all[r].rank = r;

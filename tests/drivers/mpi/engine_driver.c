@@ -7,6 +7,7 @@
  *   callbacks=1    forward and backward as callbacks though pp is 1
  *   native=1       reduce=0 means NCCL's own order, where the engine has it
  *   threads=1      gradients are announced by three threads
+ *   steps=N        4 without it
  *   badloss=BITS   the steps (bit t: step t) in which one loss is not finite
  *   save=DIR load=DIR   a checkpoint after step 1, or to begin with
  *   fault=NAME rank=R   what is done wrong, in step 1, or at creation
@@ -34,7 +35,7 @@
 #define COPY(to, from, n, s) ((void)(s), memcpy(to, from, n) == NULL)
 #endif
 
-enum { ENTRIES_MAX = 64, SLOTS_MAX = 8, STEPS = 4, BYTES_MAX = 4096, THREADS = 3 };
+enum { ENTRIES_MAX = 64, SLOTS_MAX = 8, BYTES_MAX = 4096, THREADS = 3 };
 
 typedef struct run {
   zp_param list[ENTRIES_MAX];
@@ -47,7 +48,7 @@ typedef struct run {
   zp_rank *ref;
   zp_job job;
   zp_coord at;
-  int64_t seed, callbacks, threads, fault_rank, native, offload, bad_loss;
+  int64_t seed, callbacks, threads, fault_rank, native, offload, bad_loss, steps;
   char save[200], load[200], fault[40];
   zp_engine *e;
   zp_error err;
@@ -91,9 +92,9 @@ static int take(run *r, int argc, char **argv)
   static const char *const small_name[] = {"pp",     "dp",        "tp",   "ep",     "stage",
                                            "reduce", "precision", "tied", "dynamic"};
   int64_t *const large[] = {&c->micro_batches, &c->bucket, &r->seed,    &r->callbacks, &r->threads,
-                            &r->fault_rank,    &r->native, &r->offload, &r->bad_loss};
+                            &r->fault_rank,    &r->native, &r->offload, &r->bad_loss,  &r->steps};
   static const char *const large_name[] = {"mb",   "bucket", "seed",    "callbacks", "threads",
-                                           "rank", "native", "offload", "badloss"};
+                                           "rank", "native", "offload", "badloss",   "steps"};
   char *const word[] = {r->save, r->load, r->fault};
   static const char *const word_name[] = {"save", "load", "fault"};
   *c = (zp_config){.pp = 1,
@@ -108,6 +109,7 @@ static int take(run *r, int argc, char **argv)
                    .bucket = 16,
                    .align = 2,
                    .params = r->list};
+  r->steps = 4;
   for (int i = 1; i < argc; i++) {
     const char *value = strchr(argv[i], '=');
     const size_t n = value ? (size_t)(value++ - argv[i]) : 0;
@@ -115,7 +117,7 @@ static int take(run *r, int argc, char **argv)
     for (int k = 0; k < 9 && value; k++)
       if (strlen(small_name[k]) == n && !strncmp(small_name[k], argv[i], n))
         *small[k] = atoi(value), found = 1;
-    for (int k = 0; k < 9 && value; k++)
+    for (int k = 0; k < 10 && value; k++)
       if (strlen(large_name[k]) == n && !strncmp(large_name[k], argv[i], n))
         *large[k] = atoll(value), found = 1;
     for (int k = 0; k < 3 && value; k++)
@@ -447,7 +449,7 @@ static int train(run *r)
   int failed = 0, ledger = r->load[0] == 0 && !r->native;
   if (r->load[0] && zp_engine_load(r->e, is(r, "unloaded") ? "/dev/null/no" : r->load)) return 3;
   if (r->load[0]) from = 2;
-  for (int64_t i = 0; i < STEPS && !failed; i++) {
+  for (int64_t i = 0; i < r->steps && !failed; i++) {
     if (i >= from) failed = step(r, i);
     if (!failed && zp_sim_run(r->sim, ZP_PHASE_STEP, &r->err)) failed = 3;
 #ifdef CUDA
@@ -460,7 +462,8 @@ static int train(run *r)
     }
   }
   for (int32_t g = 0; g < ZP_GROUPS; g++) communications += r->ref->ledger[g].ops;
-  if (!failed && ledger && r->issued != communications) return differs(r, "what was issued", STEPS);
+  if (!failed && ledger && r->issued != communications)
+    return differs(r, "what was issued", r->steps);
   return failed;
 }
 

@@ -1,7 +1,9 @@
-/* Makes the NCCL calls that simdev lacks, for the recorder: nccl_calls FAULT. One process makes
- * the calls of three ranks one after the other; rank 1 has the fault. */
+/* Makes the NCCL calls that simdev lacks, for the recorder: nccl_calls FAULT
+ * [TIMES]. One process makes the calls of three ranks one after the other; rank 1 has the fault.
+ * The calls on whole communicators are made TIMES times (1). */
 #include <nccl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int is(const char *fault, const char *name, int rank)
@@ -44,10 +46,11 @@ static int make(const char *fault)
 int main(int argc, char **argv)
 {
   const char *fault = argc > 1 ? argv[1] : "none";
+  const int times = argc > 2 ? atoi(argv[2]) : 1;
   if (make(fault)) return 1;
   ncclAllReduce(NULL, NULL, 1, ncclFloat, ncclSum, one, NULL);
   for (int r = 0; r < 3; r++) {
-    data(fault, whole[r], r);
+    for (int t = 0; t < times; t++) data(fault, whole[r], r);
     if (r < 2) {
       ncclAllReduce(NULL, NULL, 9, ncclFloat, ncclSum, is(fault, "again", r) ? part[r] : again[r],
                     NULL);
