@@ -5,7 +5,7 @@
 
 #include "../base/memory_free.h"
 #include "../base/output.h"
-#include "../engine/rank_plan.h"
+#include "../verify/memory_need.h"
 #include "options.h"
 
 int zp_refuse(const zp_options *o, const char *format, ...)
@@ -49,16 +49,8 @@ int zp_memory_fits(const zp_options *o, double bytes)
 
 int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others, double per_element)
 {
-  /* measured: the program and its libraries take 10 MiB, a rank 23 KiB beside its plan */
-  double bytes = 0x1p24 + 24576.0 * zp_world(cfg) + others;
-  for (int32_t i = 0; i < cfg->n_params; i++) bytes += per_element * (double)cfg->params[i].numel;
-  for (int32_t s = 0; s < cfg->pp; s++) {
-    zp_rank_plan p;
-    zp_error err = {0};
-    const int status = zp_rank_plan_open(&p, cfg, zp_rank_of(cfg, (zp_coord){s, 0, 0}), &err);
-    bytes += (double)p.total * cfg->dp * cfg->tp;
-    zp_rank_plan_close(&p);
-    if (status != 0) return zp_options_report(o, &err);
-  }
+  zp_error err = {0};
+  double bytes = 0x1p24 + others; /* measured: the program and its libraries take 10 MiB */
+  if (zp_simulation_need(cfg, per_element, &bytes, &err) != 0) return zp_options_report(o, &err);
   return zp_memory_fits(o, bytes);
 }

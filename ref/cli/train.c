@@ -211,8 +211,10 @@ static int run(zp_train_args *a)
   s->cfg = zp_options_config(&a->o);
   code = zp_options_check(&a->o, &s->cfg);
   if (code == 0) {
-    const double activations = zp_gpt_activation_bytes(&a->shape, &s->cfg);
-    code = zp_plan_fits(&a->o, &s->cfg, activations, 4.0 * s->cfg.dp);
+    double bytes = 0x1p24; /* measured: the program and its libraries take 10 MiB */
+    code = zp_train_need(&s->cfg, &a->shape, a->verify, &bytes, &s->err) == 0
+               ? zp_memory_fits(&a->o, bytes)
+               : zp_options_report(&a->o, &s->err);
   }
   if (code == 0 && zp_text_read(a->files, a->n_files, a->shape.context, &s->text, &s->err) != 0)
     code = zp_options_report(&a->o, &s->err);

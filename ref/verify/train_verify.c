@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory_need.h"
+
 /* Six are promised, one more costs little. */
 enum { TOPOLOGIES = 7, JOBS_MAX = TOPOLOGIES + 1, THREADS_MAX = 16 };
 
@@ -27,7 +29,7 @@ enum { WANTED = sizeof wanted / sizeof *wanted, BUCKETS = 8 };
 static const int64_t buckets[BUCKETS] = {4096, 997, 20011, 65536, 333, 8192, 50000, 1500};
 
 static int add_job(zp_verify *v, const zp_config *like, const zp_gpt_shape *shape, int32_t serial,
-                   int32_t dp, int32_t pp, int32_t stage, int64_t bucket, int64_t steps)
+                   int32_t dp, int32_t pp, int32_t stage, int64_t bucket)
 {
   zp_verify_run *j = &v->job[v->jobs];
   const int64_t batch = like->micro_batches * like->dp;
@@ -43,7 +45,7 @@ static int add_job(zp_verify *v, const zp_config *like, const zp_gpt_shape *shap
   j->cfg.micro_batches = batch / dp;
   j->cfg.stage = stage;
   j->cfg.bucket = bucket;
-  return zp_outcome_open(&j->out, &j->cfg, 0, steps);
+  return 0;
 }
 
 static void *work_on(void *arg)
@@ -86,8 +88,7 @@ static int is_chosen(const zp_verify *v, const zp_config *cfg, int32_t dp, int32
 
 /* Every split of the global batch over dp and pp that is not taken: with another dp than the main
  * run's, or (same) with its own. */
-static int add_splits(zp_verify *v, const zp_config *cfg, const zp_gpt_shape *shape, int same,
-                      int64_t steps)
+static int add_splits(zp_verify *v, const zp_config *cfg, const zp_gpt_shape *shape, int same)
 {
   const int64_t batch = cfg->micro_batches * cfg->dp;
   int bad = 0;
@@ -95,20 +96,20 @@ static int add_splits(zp_verify *v, const zp_config *cfg, const zp_gpt_shape *sh
     for (int32_t dp = 1; dp <= ZP_VERIFY_DP_MAX && dp <= batch; dp++) {
       if (v->jobs > TOPOLOGIES || bad) return bad;
       if (batch % dp != 0 || (dp == cfg->dp) != same || is_chosen(v, cfg, dp, pp, -1, 0)) continue;
-      bad = add_job(v, cfg, shape, 0, dp, pp, v->jobs % 3, buckets[v->jobs % BUCKETS], steps);
+      bad = add_job(v, cfg, shape, 0, dp, pp, v->jobs % 3, buckets[v->jobs % BUCKETS]);
     }
   return bad;
 }
 
 /* Too few splits exist: other stages and bucket sizes for the main run's dp, the rarest to vary. */
-static int add_cuts(zp_verify *v, const zp_config *cfg, const zp_gpt_shape *shape, int64_t steps)
+static int add_cuts(zp_verify *v, const zp_config *cfg, const zp_gpt_shape *shape)
 {
   int bad = 0;
   for (int32_t i = 0; i < 3 * BUCKETS && v->jobs <= TOPOLOGIES && !bad; i++) {
     const int32_t pp = 1 + i % zp_gpt_max_pp(shape), stage = i % 3;
     const int64_t bucket = buckets[i / 3];
     if (!is_chosen(v, cfg, cfg->dp, pp, stage, bucket))
-      bad = add_job(v, cfg, shape, 0, cfg->dp, pp, stage, bucket, steps);
+      bad = add_job(v, cfg, shape, 0, cfg->dp, pp, stage, bucket);
   }
   return bad;
 }
@@ -116,38 +117,89 @@ static int add_cuts(zp_verify *v, const zp_config *cfg, const zp_gpt_shape *shap
 /* The oracle and, under exact reduction, seven other configurations: the wanted splits, then any,
  * then other stages and buckets. dp varies wherever the global batch has another divisor: of the
  * wanted ones at most six have dp 1 too. */
-static int add_jobs(zp_verify *v, const zp_config *cfg, const zp_gpt_shape *shape, int64_t steps)
+static int add_jobs(zp_verify *v, const zp_config *cfg, const zp_gpt_shape *shape)
 {
   const int64_t batch = cfg->micro_batches * cfg->dp;
-  int bad = add_job(v, cfg, shape, 1, cfg->dp, cfg->pp, cfg->stage, cfg->bucket, steps);
+  int bad = add_job(v, cfg, shape, 1, cfg->dp, cfg->pp, cfg->stage, cfg->bucket);
   if (cfg->reduce != ZP_EXACT) return bad;
   for (int32_t i = 0; i < WANTED && v->jobs <= TOPOLOGIES && !bad; i++) {
     const int32_t dp = wanted[i].dp, pp = wanted[i].pp;
     if (batch % dp != 0 || pp > zp_gpt_max_pp(shape) || (dp == cfg->dp && pp == cfg->pp)) continue;
-    bad = add_job(v, cfg, shape, 0, dp, pp, i % 3, buckets[i % BUCKETS], steps);
+    bad = add_job(v, cfg, shape, 0, dp, pp, i % 3, buckets[i % BUCKETS]);
   }
-  if (!bad) bad = add_splits(v, cfg, shape, 0, steps);
-  if (!bad) bad = add_splits(v, cfg, shape, 1, steps);
-  return bad ? bad : add_cuts(v, cfg, shape, steps);
+  if (!bad) bad = add_splits(v, cfg, shape, 0);
+  if (!bad) bad = add_splits(v, cfg, shape, 1);
+  return bad ? bad : add_cuts(v, cfg, shape);
+}
+
+/* One core is the main run's. */
+static int32_t threads_of(void)
+{
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return cores < 3 ? 1 : cores - 1 > THREADS_MAX ? THREADS_MAX : (int32_t)cores - 1;
 }
 
 zp_verify *zp_verify_start(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
                            const zp_gpt_shape *shape, int64_t steps)
 {
   zp_verify *v = calloc(1, sizeof *v);
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   if (v == NULL) return NULL;
   v->work = work;
   v->hyper = *hyper;
-  if (add_jobs(v, cfg, shape, steps)) {
+  int bad = add_jobs(v, cfg, shape);
+  for (int32_t i = 0; i < v->jobs && !bad; i++)
+    bad = zp_outcome_open(&v->job[i].out, &v->job[i].cfg, 0, steps);
+  if (bad) {
     zp_verify_free(v);
     return NULL;
   }
-  /* one core is the main run's */
-  v->threads = cores < 3 ? 1 : cores - 1 > THREADS_MAX ? THREADS_MAX : (int32_t)cores - 1;
+  v->threads = threads_of();
   for (int32_t i = 0; i < v->threads; i++)
     if (pthread_create(&v->thread[i], NULL, work_on, v) != 0) v->threads = i;
   return v;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+/* Of one run: its ranks, activations, and the gradients of each replica. The oracle takes less. */
+static int run_need(const zp_config *cfg, const zp_gpt_shape *shape, double *bytes, zp_error *err)
+{
+  *bytes = zp_gpt_activation_bytes(shape, cfg);
+  return zp_simulation_need(cfg, 4.0 * cfg->dp, bytes, err);
+}
+
+/* Inserts a run into the list of the largest ones. */
+static void insert(double *largest, int32_t n, double bytes)
+{
+  for (int32_t i = 0; i < n; i++) {
+    const double here = largest[i];
+    if (bytes <= here) continue;
+    largest[i] = bytes;
+    bytes = here;
+  }
+}
+
+int zp_train_need(const zp_config *cfg, const zp_gpt_shape *shape, int32_t verify, double *bytes,
+                  zp_error *err)
+{
+  double need, largest[THREADS_MAX + 1] = {0}, end = 0;
+  zp_verify *v = verify ? calloc(1, sizeof *v) : NULL;
+  int status = run_need(cfg, shape, &need, err);
+  if (status == 0 && verify && (v == NULL || add_jobs(v, cfg, shape)))
+    status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to verify");
+  insert(largest, threads_of() + 1, need);
+  /* each run leaves its masters, moments and parameters */
+  for (int32_t j = 0; j < cfg->n_params; j++)
+    end += (double)cfg->params[j].numel *
+           (double)(3 * (int64_t)sizeof(float) + zp_dtype_bytes(cfg->precision));
+  *bytes += v != NULL ? end * (v->jobs + 1) : 0;
+  for (int32_t i = 0; v != NULL && i < v->jobs && status == 0; i++) {
+    status = run_need(&v->job[i].cfg, shape, &need, err);
+    insert(largest, threads_of() + 1, need);
+  }
+  for (int32_t i = 0; i <= threads_of(); i++) *bytes += largest[i];
+  if (v != NULL) zp_verify_free(v);
+  return status;
 }
 
 void zp_verify_wait(zp_verify *v, int32_t stop, void (*progress)(int32_t done, int32_t runs))
