@@ -18,6 +18,7 @@ import sys
 import files
 import limits
 import protocol
+from report import printable
 
 FORMAT = "zeroproof/streams/1"
 REPORTED_MAX = 50
@@ -534,9 +535,14 @@ def check(logs):
     return Checker(logs).run()
 
 
+def show(text, file=None):
+    """Prints a text that may have names of the logs."""
+    print(printable(text), file=file)
+
+
 def main():
     if len(sys.argv) != 2:
-        print("usage: streams.py DIR", file=sys.stderr)
+        show("usage: streams.py DIR", sys.stderr)
         return 2
     try:
         world = 1 + max(
@@ -549,22 +555,22 @@ def main():
             )
         logs = read(sys.argv[1], world)
         if logs is None:
-            print(f"streams.py: no stream logs (streams-N.jsonl) in {sys.argv[1]}", file=sys.stderr)
+            show(f"streams.py: no stream logs (streams-N.jsonl) in {sys.argv[1]}", sys.stderr)
             return 2
         done = check(logs)
         if not any(rank.ops for rank in done.ranks):
-            print(
+            show(
                 f"streams.py: nothing was judged: the logs in {sys.argv[1]} have no operations",
-                file=sys.stderr,
+                sys.stderr,
             )
             return 1
     except (OSError, InvalidLog) as error:
-        print(f"streams.py: {error}", file=sys.stderr)
+        show(f"streams.py: {error}", sys.stderr)
         return 2
     for race in done.races:
         times = done.seen[race.key()]
-        print(f"{race.clause}: {race.text()}" + (f"\n  ({times} such pairs)" if times > 1 else ""))
-    print(
+        show(f"{race.clause}: {race.text()}" + (f"\n  ({times} such pairs)" if times > 1 else ""))
+    show(
         f"{sum(r.ops for r in done.ranks)} operations on {sum(len(r.streams) for r in done.ranks)} "
         "streams of "
         f"{len(done.ranks)} ranks: {done.races_all} unordered pairs of accesses"

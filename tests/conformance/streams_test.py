@@ -392,6 +392,8 @@ def test_malformed():
             ("{", 2, "line 1"),
             ("[]", 2, "expected a JSON object"),
             ("", 2, "no stream logs"),
+            # a name that would reverse the text on a terminal is escaped
+            ('{"stream": 1}\n{"record": 1, "on": 1}\n{"wait": 1, "on": "\u202e"}', 2, "\\u202e"),
         ):
             with open(judge.file_of(folder, 0), "w", encoding="utf-8") as file:
                 file.write(text)

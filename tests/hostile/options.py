@@ -93,7 +93,9 @@ class Kind:
                 words += option(dice, flag, what, wanted)
         if dice.random() < 0.05:
             words += dice.choice([["--help"], ["--usage"], ["--"], ["--", "--json"], ["--jso"]])
-        writes = [name for name in wanted if name not in files(b"")]
+        # an output may replace a file that is no input of the same command
+        named = [word.rpartition("=")[2] for word in words]
+        writes = [name for name in wanted if name not in files(b"") or named.count(name) == 1]
         item = {
             "argv": argv + words,
             "files": files(self.case),
