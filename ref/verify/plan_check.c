@@ -13,6 +13,9 @@
 
 /* Longer programs than this (2^25 ops, 3.5 GB) are refused: a bucket size was forgotten. */
 #define OPS_MAX ((int64_t)1 << 25)
+/* More than this of all ranks are refused: measured, an op takes about 45 ns of a core, so these
+ * take almost an hour. */
+#define ALL_OPS_MAX ((int64_t)1 << 36)
 /* Bytes of ledgers that all threads together may remember. */
 #define CACHE_BYTES ((int64_t)1 << 28)
 
@@ -319,6 +322,7 @@ static int run_workers(worker *w, int32_t n, zp_check_result *result, zp_error *
 static int measure(const zp_check_job *job, stage_info *stage, worker *w, zp_error *err)
 {
   const zp_config *cfg = job->cfg;
+  double every = 0;
   for (int32_t s = 0; s < cfg->pp; s++) {
     const zp_coord at = {s, 0, 0};
     const zp_layout *lay = &stage[s].lay;
@@ -336,6 +340,7 @@ static int measure(const zp_check_job *job, stage_info *stage, worker *w, zp_err
       all += n;
     }
     if (all > w->all_ops) w->all_ops = all;
+    every += (double)all * cfg->dp * cfg->tp;
     w->layout_bytes += layout_bytes(cfg, lay->n_params);
     if (check_layout(&stage[s], err) != 0) return err->status;
     if (lay->n_params > w->most_entries) w->most_entries = lay->n_params;
@@ -343,7 +348,13 @@ static int measure(const zp_check_job *job, stage_info *stage, worker *w, zp_err
     n = stage[s].first_bucket[lay->n_flats];
     if (n > w->most_buckets) w->most_buckets = n;
   }
-  return 0;
+  if (every <= (double)ALL_OPS_MAX) return 0;
+  return zp_fail(err, ZP_E_REFUSED, -1,
+                 "the programs of all %d ranks have up to %.3g ops, which take about %.0f minutes "
+                 "of one core; at most %.3g are checked. Use larger buckets (bucket is %lld "
+                 "elements), fewer micro-batches or a smaller dp.",
+                 (int)zp_world(cfg), every, every * 45e-9 / 60, (double)ALL_OPS_MAX,
+                 (long long)cfg->bucket);
 }
 
 int zp_check_all(const zp_check_job *job, zp_check_result *result, zp_error *err)

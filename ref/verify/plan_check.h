@@ -48,8 +48,9 @@ typedef struct zp_check_result {
 } zp_check_result;
 
 /* Verifies all ranks of a valid configuration. 0; ZP_E_VERDICT with rank, op, group and program
- * position in *err; ZP_E_MEMORY; ZP_E_REFUSED when a program is too long to be held, or more than
- * job->memory_max is needed; it uses fewer threads before. */
+ * position in *err; ZP_E_MEMORY; ZP_E_REFUSED when a program is too long to be held, when all
+ * programs together have more than 2^36 ops, or when more than job->memory_max is needed; it uses
+ * fewer threads before. */
 int zp_check_all(const zp_check_job *job, zp_check_result *result, zp_error *err);
 
 /* "ledgers of the dp groups are equal (LEDG-2)" */

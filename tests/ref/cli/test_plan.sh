@@ -138,6 +138,9 @@ for how in "" --json; do
   [ $? -eq 2 ] && [ ! -s "$tmp/out" ] && grep -q 'at most 33554432' "$tmp/err"
   verdict $? "check_refuses_what_only_plan_can_hold_$how" "$(head -c 200 "$tmp/out" "$tmp/err")"
 done
+expect 2 'all 1048576 ranks have up to 9.47e\+11 ops.*at most 6.87e\+10' \
+  check_refuses_more_ops_than_an_hour_allows \
+  plan --check --dp 1048576 --micro-batches 64 --bucket 1Mi
 expect 2 'default parameter list' list_cannot_be_cut plan --tp 3
 printf '{"params":[{"numel":1099511627776}]}' >"$tmp/huge.json"
 expect 2 'larger' huge_entry plan --config "$tmp/huge.json" --bucket 1
