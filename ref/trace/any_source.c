@@ -105,7 +105,6 @@ void zp_trace_free_any(player *p)
 {
   free(p->any);
   free(p->queue);
-  free(p->candidate);
 }
 
 /* ---- Their sources --------------------------------------------------------------------------- */
@@ -174,20 +173,6 @@ int zp_trace_assume_source(judge *j, group *g)
   const zp_trace_sig sig = {-1, g->from, ZP_TRACE_RECV, 0, 0, 0};
   (void)zp_trace_enter(j, p, (member){g, 1}, &sig, p->any[i].record);
   return 1;
-}
-
-void zp_trace_add_candidate(judge *j, player *p, group *g)
-{
-  if (g->candidate) return;
-  if (p->candidates == p->candidates_cap) {
-    const int32_t n = p->candidates_cap ? 2 * p->candidates_cap : 2;
-    p->candidate = zp_trace_grow(&j->failure, p->candidate, (size_t)p->candidates_cap, (size_t)n,
-                                 sizeof(group *));
-    p->candidates_cap = n;
-  }
-  g->candidate = 1;
-  p->candidate[p->candidates++] = g;
-  j->senders[p->reader.rank / 64] |= (uint64_t)1 << p->reader.rank % 64;
 }
 
 /* Assumes sources for the sends of one rank. */

@@ -136,8 +136,6 @@ void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x);
 void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record);
 void zp_trace_source(judge *j, player *p, int64_t record, int32_t place);
 int zp_trace_assume_source(judge *j, group *g);
-/* Notes that the rank p, the sender of g, waits for a receiver. */
-void zp_trace_add_candidate(judge *j, player *p, group *g);
 /* Assumes all sources that it can, for the waiting senders by rank. Returns 1 if there was one. */
 int zp_trace_assume_sources(judge *j);
 void zp_trace_free_any(player *p);

@@ -9,6 +9,21 @@
 
 /* ---- The rank's list ------------------------------------------------------------------------- */
 
+/* Notes that the rank p, the sender of g, waits for a receiver. */
+static void add_candidate(judge *j, player *p, group *g)
+{
+  if (g->candidate) return;
+  if (p->candidates == p->candidates_cap) {
+    const int32_t n = p->candidates_cap ? 2 * p->candidates_cap : 2;
+    p->candidate = zp_trace_grow(&j->failure, p->candidate, (size_t)p->candidates_cap, (size_t)n,
+                                 sizeof(group *));
+    p->candidates_cap = n;
+  }
+  g->candidate = 1;
+  p->candidate[p->candidates++] = g;
+  j->senders[p->reader.rank / 64] |= (uint64_t)1 << p->reader.rank % 64;
+}
+
 static void link_wait(judge *j, player *p, int32_t w)
 {
   p->wait[w].live = 1;
@@ -19,7 +34,7 @@ static void link_wait(judge *j, player *p, int32_t w)
   p->last_wait = w;
   if (p->wait[w].g->parent == NULL || p->wait[w].place != 0) return;
   p->wait[w].g->senders++;
-  zp_trace_add_candidate(j, p, p->wait[w].g);
+  add_candidate(j, p, p->wait[w].g);
 }
 
 /* Leaves next as it is, for zp_trace_next_wait. */
@@ -151,4 +166,5 @@ void zp_trace_free_waits(player *p)
 {
   tdestroy(p->detached, free);
   free(p->wait);
+  free(p->candidate);
 }
