@@ -158,6 +158,8 @@ def subjects():
 # Under the sanitizers these would show nothing new: they compile, test what time limits do, or
 # measure memory, of which the sanitizers take most.
 UNSANITIZED = (
+    "ref/cli/test_acceptance",
+    "ref/cli/test_compilers",
     "ref/cli/test_install",
     "ref/cli/test_make",
     "ref/cli/test_launch",
