@@ -103,7 +103,12 @@ class Kind:
             "work": True,
             "writes": writes + (["out"] if command == "trace" else []),
         }
-        item["json"] = "--json" in words
+        # after an option with a value, --json is that value
+        valued = {flag for flag, what in self.listed[command] if what}
+        item["json"] = any(
+            word == "--json" and words[at - 1 : at] not in [[flag] for flag in valued]
+            for at, word in enumerate(words)
+        )
         return item
 
 
