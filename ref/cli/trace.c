@@ -19,7 +19,7 @@ typedef struct args {
 static const struct argp_option choices[] = {
     {"out", KEY_OUT, "FILE", 0, "view: where to write", 0},
     {"ranks", KEY_RANKS, "A[-B]", 0, "view: these ranks (the first 64)", 0},
-    {"json", KEY_JSON, NULL, 0, "check: findings as JSON", 0},
+    {"json", KEY_JSON, NULL, 0, "check: findings as JSON; view: the file", 0},
     {0}};
 
 static error_t take(int key, char *arg, struct argp_state *state)
@@ -109,14 +109,23 @@ static int check(const char *dir, int json)
   return code;
 }
 
-static int view(const char *dir, const char *file, int32_t first, int32_t last)
+static int view(const char *dir, const char *file, int32_t first, int32_t last, int32_t json)
 {
   zp_error err = {0};
+  json_t *root;
   if (zp_trace_view(dir, file, first, last, &err) != 0) {
     fprintf(stderr, "zeroproof trace: %s\n", err.text);
     return zp_exit_of(err.status);
   }
-  printf("wrote %s: open it at https://ui.perfetto.dev\n", file);
+  if (!json) {
+    printf("wrote %s: open it at https://ui.perfetto.dev\n", file);
+    return ZP_EXIT_GOOD;
+  }
+  root = json_pack("{s:s%}", "wrote", file, strlen(file));
+  if (root == NULL) root = json_pack("{s:n}", "wrote"); /* the name is not UTF-8 */
+  json_dumpf(root, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII);
+  putchar('\n');
+  json_decref(root);
   return ZP_EXIT_GOOD;
 }
 
@@ -138,6 +147,6 @@ int zp_cmd_trace(int argc, char **argv, const zp_backend *engine)
   args a = {.last = 63};
   const int code = zp_cli_parse(&argp, argc, argv, &a);
   if (code) return code;
-  if (strcmp(a.what, "view") == 0) return view(a.dir, a.out, a.first, a.last);
+  if (strcmp(a.what, "view") == 0) return view(a.dir, a.out, a.first, a.last, a.json);
   return check(a.dir, a.json);
 }

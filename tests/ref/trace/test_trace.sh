@@ -316,6 +316,10 @@ timeout 60 "$zp" trace check "$dir/run" >"$dir/out" 2>&1
 [ $? -eq 2 ] && grep -q 'rank-1.zpt: not a regular file' "$dir/out"
 result "a folder of a trace's name is refused" $?
 
+make_run 3 1 403
+"$zp" trace view "$dir/run" --out "$dir/seen.json" --json >"$dir/out" 2>&1
+[ $? -eq 0 ] && jq -e --arg file "$dir/seen.json" '.wrote == $file' "$dir/out" >/dev/null
+result "with --json, view prints JSON" $?
 mkdir "$dir/empty"
 "$zp" trace check "$dir/empty" >"$dir/out" 2>&1
 [ $? -eq 2 ] && grep -q 'no traces found' "$dir/out"
