@@ -164,6 +164,7 @@ UNSANITIZED = (
     "ref/cli/test_make",
     "ref/cli/test_launch",
     "ref/cli/test_memory",
+    "ref/cli/test_memory_flat",
 )
 
 
