@@ -160,7 +160,7 @@ def kill(processes):
 
 
 def kill_all():
-    """Ends all descendants. They may start others meanwhile: it looks again until none is left."""
+    """Ends all descendants. Looks again until it finds no more, since they may start others."""
     for _ in range(1000):
         kill(below(os.getpid()))
         try:
