@@ -251,6 +251,7 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
     item->number = number(r);
     if (item->number < 0) return stop(r, item->number);
     if (tag == ZP_TRACE_TIME) {
+      if (item->number > INT64_MAX - r->ns) return stop(r, -2);
       r->ns += item->number;
       continue;
     }

@@ -251,6 +251,12 @@ for r in 0 1; do
 done
 judged 1 'damaged'
 result "a wait for an operation that was never entered" $?
+for r in 0 1; do
+  printf "ZPTRACE\\001\\00$r\\002$group"'\010\377\377\377\377\377\377\377\377\177\010\001\011' \
+    >"$dir/run/rank-$r.zpt"
+done
+judged 1 'damaged'
+result "times whose sum is 2^63 nanoseconds" $?
 
 # one group of both, in which rank 1 communicates, and one of rank 0 alone, in which that does
 rm -rf "$dir/run"
