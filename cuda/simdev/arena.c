@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "base.h"
 #include "race.h"
 
 enum { CHUNK = 1 << 20, HEAD = 64 };
@@ -115,6 +116,7 @@ static void forget_syncs(sd_arena *a)
 void sd_arena_reset(sd_arena *a)
 {
   for (sd_chunk *c = a->chunk; c; c = c->next) {
+    ASAN_UNPOISON_MEMORY_REGION((char *)c + HEAD, c->used - HEAD);
     sd_set_bytes((char *)c + HEAD, 0, c->used - HEAD);
     c->used = HEAD;
   }
@@ -128,6 +130,7 @@ void sd_arena_close(sd_arena *a)
   while (a->chunk) {
     sd_chunk *c = a->chunk;
     a->chunk = c->next;
+    ASAN_UNPOISON_MEMORY_REGION((char *)c, c->bytes); /* the next mmap may return it */
     munmap(c, c->bytes);
   }
   forget_syncs(a);
@@ -147,7 +150,15 @@ void *sd_buffer_acquire(sd_arena *a, size_t bytes)
   const int k = size_class(bytes);
   void **p = a->spare[k];
   if (!p) return sd_arena_alloc(a, (size_t)1 << k);
+  ASAN_UNPOISON_MEMORY_REGION(p, (size_t)1 << k);
   a->spare[k] = *p;
+  return p;
+}
+
+void *sd_buffer_zeroed(sd_arena *a, size_t bytes)
+{
+  void *p = sd_buffer_acquire(a, bytes);
+  if (p) sd_set_bytes(p, 0, bytes);
   return p;
 }
 
@@ -157,6 +168,7 @@ void sd_buffer_release(sd_arena *a, void *buffer, size_t bytes)
   if (!buffer) return;
   *(void **)buffer = a->spare[k];
   a->spare[k] = buffer;
+  ASAN_POISON_MEMORY_REGION(buffer, (size_t)1 << k); /* until it is used again */
 }
 
 int sd_arena_grow(sd_arena *a, void **list, int64_t n, int64_t *cap, size_t size)

@@ -31,8 +31,9 @@ int sd_arena_grow(sd_arena *a, void **list, int64_t n, int64_t *cap, size_t size
 void sd_arena_reset(sd_arena *a);
 void sd_arena_close(sd_arena *a);
 
-/* Buffers that are used again; not zeroed. */
-void *sd_buffer_acquire(sd_arena *a, size_t bytes);
+/* Buffers that are used again. */
+void *sd_buffer_acquire(sd_arena *a, size_t bytes); /* not zeroed */
+void *sd_buffer_zeroed(sd_arena *a, size_t bytes);
 void sd_buffer_release(sd_arena *a, void *buffer, size_t bytes);
 
 /* An address for the race detector that was not used before in this run; NULL: no memory. */

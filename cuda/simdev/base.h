@@ -26,6 +26,12 @@ typedef struct sd_nccl sd_nccl;
 #define SD_ASAN
 #endif
 #endif
+#ifdef SD_ASAN
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
 
 /* Handles are pointers into the arena. The mark is the type of the object, or says that it is
  * destroyed. */

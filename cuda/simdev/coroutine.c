@@ -5,7 +5,6 @@
 #include "state.h"
 
 #ifdef SD_ASAN
-#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -149,6 +148,7 @@ int sd_host_begin(simdev *s, sd_host *h)
   h->tag = 0;
   h->call_name = NULL;
   h->blocked_by = NULL;
+  h->held = NULL;
   h->job = NULL;
   h->key = NULL;
   h->last_error = cudaSuccess;

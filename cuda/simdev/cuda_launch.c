@@ -41,7 +41,7 @@ static sd_item *make_launch(sd_host *h, sd_stream *st, const simdev_kernel *kern
   if (!item) return NULL;
   item->u.kernel.kernel = kernel;
   if (kernel->params_bytes == 0) return item;
-  item->u.kernel.params = sd_arena_alloc(&s->arena, kernel->params_bytes);
+  item->u.kernel.params = sd_buffer_acquire(&s->arena, kernel->params_bytes);
   if (!item->u.kernel.params) return NULL;
   sd_race_enter(pc);
   sd_race_read(args[0], kernel->params_bytes);

@@ -216,14 +216,16 @@ static cudaError_t put(const void *pc, simdev_item_kind kind, cudaEvent_t event,
   }
   item = sd_item_make(st, kind, name, h->call, pc);
   if (!item) return sd_error(h, cudaErrorMemoryAllocation);
-  if (sd_record_sync(s, h, st, ev, item)) return cudaSuccess;
-  if (kind == SIMDEV_WAIT && !ev->record) return cudaSuccess;
+  if (sd_record_sync(s, h, st, ev, item) || (kind == SIMDEV_WAIT && !ev->record)) {
+    sd_item_drop(s, item);
+    return cudaSuccess;
+  }
   item->u.event = ev;
   if (kind == SIMDEV_WAIT) sd_item_depend(s, item, ev->record);
   else {
     item->out = s->opt.weaken & SIMDEV_WEAK_EVENTS ? ev->shared_sync : sd_sync_new(&s->arena);
     if (!item->out) return sd_error(h, cudaErrorMemoryAllocation);
-    ev->record = item;
+    sd_item_refer(s, &ev->record, item);
   }
   sd_item_issue(s, item);
   return cudaSuccess;

@@ -30,6 +30,7 @@ struct sd_host {
   const char *call_name;
   const void *call_pc;
   const sd_item *blocked_by;
+  sd_item *held;     /* that it blocked on last: its caller may read it afterwards */
   const sd_job *job; /* that it waits for */
   const sd_key *key; /* of the signal or lock that it waits for */
   cudaError_t last_error;

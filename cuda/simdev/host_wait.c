@@ -4,6 +4,7 @@
 int sd_host_block_on(sd_host *h, sd_item *item)
 {
   simdev *s = sd_now;
+  if (item) sd_item_refer(s, &h->held, item);
   if (item && !item->done) {
     h->state = SD_HOST_BLOCKED;
     h->blocked_by = item;

@@ -29,6 +29,7 @@ typedef struct sd_copy_item {
 struct sd_item {
   simdev_item_kind kind;
   int32_t done, waited;
+  int32_t holds; /* of its queue, its launch, streams, events, hosts, and items that depend on it */
   int32_t call;
   int64_t tag;
   sd_stream *stream;

@@ -5,13 +5,6 @@
  * access itself is reported. */
 #include "state.h"
 
-#ifdef SD_ASAN
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#endif
-
 #define CANARIES UINT64_C(0xb7b7b7b7b7b7b7b7)
 enum { GUARD = SD_GUARD, ALIGN = SD_UNIT, CANARY = 0xb7 };
 

@@ -103,11 +103,12 @@ static ncclResult_t check(sd_host *h, const sd_op *op)
 /* Moves the communicator's operations from the group into a launch, in their order. */
 static sd_launch *collect_launch(sd_group *g, sd_comm *comm)
 {
-  sd_launch *l = sd_arena_alloc(&sd_now->arena, sizeof *l);
+  sd_launch *l = sd_buffer_zeroed(&sd_now->arena, sizeof *l);
   sd_op **from = &g->first, **to;
   int32_t colls = 0;
   if (!l) return NULL;
   l->comm = comm;
+  l->holds = 1;
   to = &l->ops;
   while (*from) {
     sd_op *op = *from;
@@ -118,6 +119,7 @@ static sd_launch *collect_launch(sd_group *g, sd_comm *comm)
     *from = op->next;
     op->next = NULL;
     op->launch = l;
+    l->holds++;
     *to = op;
     to = &op->next;
     colls += op->kind < SD_SEND;
@@ -242,7 +244,7 @@ ncclResult_t ncclGroupEnd(void)
 static ncclResult_t add(sd_host *h, const sd_op *what)
 {
   sd_group *g = group_of(h);
-  sd_op *op = sd_arena_alloc(&sd_now->arena, sizeof *op);
+  sd_op *op = sd_buffer_acquire(&sd_now->arena, sizeof *op);
   if (!g || !op) return ncclSystemError;
   sd_copy_bytes(op, what, sizeof *op);
   op->sync = sd_sync_new(&sd_now->arena);

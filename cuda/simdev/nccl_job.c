@@ -5,7 +5,7 @@
 sd_job *sd_job_make(sd_host *h, sd_job_kind kind, sd_comm *comm)
 {
   simdev *s = sd_now;
-  sd_job *job = sd_arena_alloc(&s->arena, sizeof *job);
+  sd_job *job = sd_buffer_zeroed(&s->arena, sizeof *job);
   if (job) job->sync = sd_sync_new(&s->arena);
   if (!job || !job->sync || sd_agent_make(s, &job->agent, SD_JOB, h->agent.rank)) return NULL;
   job->kind = kind;

@@ -4,6 +4,40 @@
  * buffers when it ends. It acquires only from the members whose data it writes. */
 #include "nccl_parts.h"
 
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static int32_t count_ops(const sd_launch *l)
+{
+  int32_t n = 0;
+  for (const sd_op *op = l->ops; op; op = op->next) n++;
+  return n;
+}
+
+static sd_launch *hold(sd_launch *l)
+{
+  if (l) l->holds++;
+  return l;
+}
+
+static void drop(simdev *s, sd_launch *l)
+{
+  if (!l || --l->holds > 0) return;
+  for (int32_t i = 0; i < l->streams; i++) sd_item_drop(s, l->item[i]);
+  sd_forget(s, l->item, (size_t)count_ops(l) * sizeof(sd_item *));
+  for (sd_op *op = l->ops, *next; op; op = next) {
+    next = op->next;
+    sd_forget(s, op, sizeof *op);
+  }
+  sd_forget(s, l, sizeof *l);
+}
+
+static void refer(simdev *s, sd_launch **at, sd_launch *l)
+{
+  hold(l);
+  drop(s, *at);
+  *at = l;
+}
+
 /* ---- Issue ----------------------------------------------------------------------------------- */
 
 static int32_t count_streams(const sd_launch *l, sd_stream **list)
@@ -22,21 +56,19 @@ static int32_t count_streams(const sd_launch *l, sd_stream **list)
 void sd_launch_issue(simdev *s, sd_launch *l, uint64_t *in)
 {
   sd_nccl_rank *r = &s->nccl_state->rank[l->comm->rank];
-  sd_stream **streams;
-  int32_t ops = 0;
-  for (const sd_op *op = l->ops; op; op = op->next) ops++;
-  streams = sd_arena_alloc(&s->arena, (size_t)ops * sizeof(sd_stream *));
-  l->item = sd_arena_alloc(&s->arena, (size_t)ops * sizeof(sd_item *));
+  const int32_t ops = count_ops(l);
+  sd_stream **streams = sd_buffer_acquire(&s->arena, (size_t)ops * sizeof(sd_stream *));
+  l->item = sd_buffer_zeroed(&s->arena, (size_t)ops * sizeof(sd_item *));
   if (!streams || !l->item) goto memory;
   l->streams = count_streams(l, streams);
   l->join = l->streams > 1 ? sd_sync_new(&s->arena) : NULL;
   l->split = l->streams > 1 ? sd_sync_new(&s->arena) : NULL;
   if (l->streams > 1 && (!l->join || !l->split)) goto memory;
-  if (l->comm->last && !l->comm->last->ended) l->before_comm = l->comm->last;
-  l->comm->last = l;
+  if (l->comm->last && !l->comm->last->ended) l->before_comm = hold(l->comm->last);
+  refer(s, &l->comm->last, l);
   if (l->comm->implicit) {
-    l->before_device = r->last_launch[l->comm->device];
-    r->last_launch[l->comm->device] = l;
+    l->before_device = hold(r->last_launch[l->comm->device]);
+    refer(s, &r->last_launch[l->comm->device], l);
   }
   for (int32_t i = 0; i < l->streams; i++) {
     sd_item *item = sd_item_make(streams[i], SIMDEV_COMM, l->ops->name, l->ops->call, l->ops->pc);
@@ -44,8 +76,9 @@ void sd_launch_issue(simdev *s, sd_launch *l, uint64_t *in)
     item->tag = l->ops->tag; /* the host may have changed its tag */
     item->u.launch = l;
     if (in) item->in = in;
-    l->item[i] = item;
+    l->item[i] = sd_item_hold(item);
   }
+  sd_buffer_release(&s->arena, streams, (size_t)ops * sizeof(sd_stream *));
   for (int32_t i = 0; i < l->streams; i++) sd_item_issue(s, l->item[i]);
   return;
 memory:
@@ -259,21 +292,29 @@ static void receive(simdev *s, sd_op *op)
   }
 }
 
-/* Releases contributions that no member needs any more. */
+/* Releases contributions, and launches, that no member needs any more. */
 static void forget(simdev *s, sd_op *op)
 {
+  sd_clique *clique = op->comm->clique;
   sd_coll *c = op->coll;
+  op->over = 1;
   if (op->kind == SD_RECV && op->partner) {
     sd_buffer_release(&s->arena, op->partner->staging, contribution(op->partner));
     op->partner->staging = NULL;
   }
-  if (!c || ++c->ended < op->comm->clique->n) return;
-  for (int32_t i = 0; i < op->comm->clique->n; i++) {
-    sd_buffer_release(&s->arena, c->op[i]->staging, contribution(c->op[i]));
-    c->op[i]->staging = NULL;
+  if (op->partner && op->partner->over) {
+    drop(s, op->partner->launch);
+    drop(s, op->launch);
   }
+  if (!c || ++c->ended < clique->n) return;
+  clique->coll[op->number - clique->coll_first] = NULL;
   sd_buffer_release(&s->arena, c->result, op->count * sd_dtype_bytes(op->dtype));
-  c->result = NULL;
+  for (int32_t i = 0; i < clique->n; i++) {
+    sd_buffer_release(&s->arena, c->op[i]->staging, contribution(c->op[i]));
+    drop(s, c->op[i]->launch);
+  }
+  sd_forget(s, c->op, (size_t)clique->n * sizeof(sd_op *));
+  sd_forget(s, c, sizeof *c);
 }
 
 static void end(simdev *s, sd_launch *l)
@@ -298,6 +339,9 @@ static void end(simdev *s, sd_launch *l)
     sd_fiber_leave(s, item->stream);
     sd_item_done(s, item);
   }
+  drop(s, l->before_comm);
+  drop(s, l->before_device);
+  drop(s, l);
   sd_launch_recheck(s, comm->rank);
   if (comm->clique->finalized) sd_finalize_check(s, comm->clique);
 }

@@ -14,7 +14,21 @@ static void put_op(simdev *s, const sd_op *op, const char *title)
 static const sd_op *collective(const sd_comm *comm, int64_t number)
 {
   const sd_clique *c = comm->clique;
-  return number < c->coll_n ? c->coll[number]->op[comm->index] : NULL;
+  return number < c->coll_first + c->coll_n ? c->coll[number - c->coll_first]->op[comm->index]
+                                            : NULL;
+}
+
+/* Makes room for one more collective: drops the first ones, which all members have ended. */
+static int room(simdev *s, sd_clique *c)
+{
+  int64_t ended = 0;
+  while (ended < c->coll_n && !c->coll[ended]) ended++;
+  if (c->coll_n == c->coll_cap && ended > 0) {
+    c->coll_first += ended;
+    c->coll_n -= ended;
+    sd_copy_bytes(c->coll, c->coll + ended, (size_t)c->coll_n * sizeof *c->coll);
+  }
+  return sd_arena_grow(&s->arena, (void **)&c->coll, c->coll_n, &c->coll_cap, sizeof *c->coll);
 }
 
 static void mismatch(simdev *s, const sd_op *a, const sd_op *b, const char *what, int64_t number)
@@ -45,16 +59,14 @@ static int match_collective(simdev *s, sd_op *op)
   sd_clique *c = op->comm->clique;
   sd_coll *coll;
   op->number = op->comm->colls++;
-  while (c->coll_n <= op->number) {
-    sd_coll *made = sd_arena_alloc(&s->arena, sizeof *made);
-    if (!made ||
-        sd_arena_grow(&s->arena, (void **)&c->coll, c->coll_n, &c->coll_cap, sizeof(sd_coll *)))
-      return -1;
-    made->op = sd_arena_alloc(&s->arena, (size_t)c->n * sizeof(sd_op *));
-    if (!made->op) return -1;
-    c->coll[c->coll_n++] = made;
+  if (op->number == c->coll_first + c->coll_n) {
+    if (room(s, c)) return -1;
+    coll = sd_buffer_zeroed(&s->arena, sizeof *coll);
+    if (coll) coll->op = sd_buffer_zeroed(&s->arena, (size_t)c->n * sizeof(sd_op *));
+    if (!coll || !coll->op) return -1;
+    c->coll[c->coll_n++] = coll;
   }
-  coll = c->coll[op->number];
+  coll = c->coll[op->number - c->coll_first];
   op->coll = coll;
   coll->op[op->comm->index] = op;
   if (!coll->first) coll->first = op;

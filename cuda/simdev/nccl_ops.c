@@ -15,6 +15,9 @@ static void run_job(simdev *s, sd_agent *a)
   if (job->parent && job->parent->state == ncclInProgress) job->parent->state = ncclSuccess;
   sd_job_wake_host(s, job);
   sd_hosts_wake_polling(s, a->rank);
+  if (job->kind != SD_JOB_LAUNCH) return; /* others refer to it */
+  s->sched.agents--;
+  sd_forget(s, job, sizeof *job);
 }
 
 static int run_deferred(simdev *s)

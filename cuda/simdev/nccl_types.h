@@ -42,7 +42,7 @@ struct sd_op {
   sd_op *pair_next;
   struct sd_coll *coll;
   void *staging; /* its contribution, from the start of its launch */
-  int32_t started, early;
+  int32_t started, early, over;
   uint64_t *sync; /* released when it has contributed */
 };
 
@@ -72,8 +72,8 @@ struct sd_clique {
   char key[NCCL_UNIQUE_ID_BYTES];
   sd_comm **member; /* [n] */
   sd_job **job;     /* [n] of members that initialize or finalize */
-  sd_coll **coll;
-  int64_t coll_n, coll_cap;
+  sd_coll **coll;   /* [coll_n] from number coll_first; NULL: all members have ended it */
+  int64_t coll_first, coll_n, coll_cap;
   sd_pair *pair; /* [n * n], from × to */
   sd_split **split;
   int64_t split_n, split_cap;
@@ -99,6 +99,7 @@ struct sd_launch {
   sd_op *ops;
   sd_item **item; /* [streams]; the first one's stream runs it */
   int32_t streams, started, ended;
+  int32_t holds; /* until it ends; of each operation whose data a member may need; of others */
   sd_launch *before_comm;   /* must have ended */
   sd_launch *before_device; /* must have started (NCCL_LAUNCH_ORDER_IMPLICIT) */
   uint64_t *join, *split;   /* between its streams; NULL: there is only one */

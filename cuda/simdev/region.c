@@ -5,12 +5,6 @@
 
 #include "state.h"
 
-#ifdef SD_ASAN
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#endif
-
 /* Address space, of which only the used part costs memory. */
 #define DEVICE_SPACE ((size_t)32 << 30)
 #define PINNED_SPACE ((size_t)16 << 30)

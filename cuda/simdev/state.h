@@ -71,6 +71,17 @@ static inline sd_memory_kind sd_memory_kind_of(const simdev *s, const void *p)
   return SD_PAGEABLE;
 }
 
+/* Releases an object to which no pointer is left. Recorded runs and the TSan build keep it, as they
+ * look back at items that have ended. */
+static inline void sd_forget(simdev *s, void *object, size_t bytes)
+{
+#ifdef SIMDEV_TSAN
+  (void)s, (void)object, (void)bytes;
+#else
+  if (!s->opt.record) sd_buffer_release(&s->arena, object, bytes);
+#endif
+}
+
 /* The item's accesses are made under two frames: the item itself in place of an address of code,
  * outermost, so that a report that shows the stack names it (race.c); and where it was issued. */
 static inline void sd_race_begin(const sd_item *item, const void *pc)

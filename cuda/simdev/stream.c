@@ -155,8 +155,9 @@ sd_item *sd_item_make(sd_stream *st, simdev_item_kind kind, const char *name, in
                       const void *pc)
 {
   simdev *s = sd_now;
-  sd_item *item = sd_arena_alloc(&s->arena, sizeof *item);
+  sd_item *item = sd_buffer_zeroed(&s->arena, sizeof *item);
   if (!item) return NULL;
+  item->holds = 1;
   item->kind = kind;
   item->stream = st;
   item->name = name;
@@ -166,20 +167,49 @@ sd_item *sd_item_make(sd_stream *st, simdev_item_kind kind, const char *name, in
   return item;
 }
 
+sd_item *sd_item_hold(sd_item *item)
+{
+  item->holds++;
+  return item;
+}
+
+void sd_item_drop(simdev *s, sd_item *item)
+{
+  if (item && --item->holds == 0) sd_forget(s, item, sizeof *item);
+}
+
+void sd_item_refer(simdev *s, sd_item **at, sd_item *item)
+{
+  sd_item_hold(item);
+  sd_item_drop(s, *at);
+  *at = item;
+}
+
+/* The item has ended: it needs nothing any more. */
+static void release(simdev *s, sd_item *item)
+{
+  for (int32_t i = 0; i < item->dep_count; i++) sd_item_drop(s, item->deps[i]);
+  sd_buffer_release(&s->arena, item->deps, (size_t)item->dep_count * sizeof(sd_item *));
+  if (item->kind == SIMDEV_KERNEL)
+    sd_buffer_release(&s->arena, item->u.kernel.params, item->u.kernel.kernel->params_bytes);
+  sd_item_drop(s, item);
+}
+
 void sd_item_depend(simdev *s, sd_item *item, sd_item *dep)
 {
   const int32_t n = item->dep_count;
   sd_item_publish_end(s, dep);
   if ((n & (n - 1)) == 0) { /* full: capacities are powers of two */
-    sd_item **more = sd_arena_alloc(&s->arena, (size_t)(n ? 2 * n : 1) * sizeof(sd_item *));
+    sd_item **more = sd_buffer_acquire(&s->arena, (size_t)(n ? 2 * n : 1) * sizeof(sd_item *));
     if (!more) {
       sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: out of memory for the order between items");
       return;
     }
     for (int32_t i = 0; i < n; i++) more[i] = item->deps[i];
+    sd_buffer_release(&s->arena, item->deps, (size_t)n * sizeof(sd_item *));
     item->deps = more;
   }
-  item->deps[item->dep_count++] = dep;
+  item->deps[item->dep_count++] = sd_item_hold(dep);
 }
 
 /* The legacy default stream waits for all blocking streams, and they wait for it. */
@@ -190,8 +220,9 @@ static void order_legacy(simdev *s, sd_item *item)
   sd_stream *legacy = r->streams.legacy[st->device];
   if (!legacy || (st->flags & cudaStreamNonBlocking)) return;
   if (st != legacy) {
-    if (legacy->last && st->legacy_seen != legacy->last) sd_item_depend(s, item, legacy->last);
-    st->legacy_seen = legacy->last;
+    if (!legacy->last || st->legacy_seen == legacy->last->issue) return;
+    sd_item_depend(s, item, legacy->last);
+    st->legacy_seen = legacy->last->issue;
     return;
   }
   for (sd_stream *x = r->streams.all; x; x = x->next) {
@@ -215,7 +246,7 @@ void sd_item_issue(simdev *s, sd_item *item)
     else sd_note(s, SIMDEV_E_NO_MEMORY, 1, -1, "simdev: out of memory for an item");
   }
   if (st->head) st->last->next = item;
-  st->last = item;
+  sd_item_refer(s, &st->last, item);
   if (!st->head) {
     st->head = item;
     sd_stream_update(s, st);
@@ -277,6 +308,7 @@ void sd_item_done(simdev *s, sd_item *item)
   }
   if (s->opt.record) sd_record_item(s, item, sd_tick(s));
   wake_waiters(s, item);
+  release(s, item);
   sd_stream_update(s, st);
   if (!s->choice.serialize) return;
   r->streams.serial[st->device]++;

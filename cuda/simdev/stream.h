@@ -11,7 +11,7 @@ struct sd_stream {
   uint32_t flags;
   int32_t priority, is_legacy, default_of; /* default_of: host id + 1 of a per-thread stream */
   sd_item *head, *last;                    /* last: the newest, done or not */
-  sd_item *legacy_seen; /* the legacy stream's item that it is ordered after already */
+  uint64_t legacy_seen; /* issue of the legacy stream's item that it is ordered after already */
   sd_fiber *fiber;
   sd_stream *next;
   int32_t muted;
@@ -48,6 +48,11 @@ void sd_stream_name_fiber(sd_stream *st); /* for ThreadSanitizer's reports */
 sd_item *sd_item_make(sd_stream *st, simdev_item_kind kind, const char *name, int32_t call,
                       const void *pc);
 void sd_item_issue(simdev *s, sd_item *item); /* from the scheduler or a host */
+/* The memory of an item that nothing holds any more is used again (sd_forget). */
+sd_item *sd_item_hold(sd_item *item);
+void sd_item_drop(simdev *s, sd_item *item);
+/* Lets *at hold the item instead of what it held. */
+void sd_item_refer(simdev *s, sd_item **at, sd_item *item);
 void sd_item_depend(simdev *s, sd_item *item, sd_item *dep);
 void sd_item_done(simdev *s, sd_item *item);
 /* Makes the item's end something that others can acquire. */

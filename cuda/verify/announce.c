@@ -13,19 +13,25 @@ void *zp_diff_grad(const zp_diff_rank *w, int32_t param, int64_t mb)
   return (char *)w->announce.raw[param] + mb * zp_diff_grad_bytes(w, param);
 }
 
+/* 1: the happens-before check or a timeline will read the log; they require one host. */
+static int logs(const zp_diff_rank *w)
+{
+  return !w->t->now.hosts && (w->t->now.path || w->t->now.record);
+}
+
 /* An announcement that the engine refused is not part of the plan. */
 static int logged(zp_diff_rank *w, int failed)
 {
-  if (!w->t->now.hosts) w->t->log[w->rank].n -= failed != 0;
+  if (logs(w)) w->t->log[w->rank].n -= failed != 0;
   return failed;
 }
 
-/* Logs for the happens-before check, which requires one host. stream -1: unused. */
+/* stream -1: unused. */
 static void trace(zp_diff_rank *w, int32_t param, int32_t stream)
 {
   const int64_t mb = w->announce.call->mb;
   if (w->t->now.hosts) return;
-  zp_hb_log_add(&w->t->log[w->rank], w->steps_done, mb, param, stream);
+  if (logs(w)) zp_hb_log_add(&w->t->log[w->rank], w->steps_done, mb, param, stream);
   if (stream < 0) return;
   w->announce.param = param;
   w->announce.mb = mb;

@@ -96,14 +96,6 @@ int zp_diff_compare_seen(zp_diff_rank *w)
   return 0;
 }
 
-static int same_op(const zp_op *a, const zp_op *b)
-{
-  return a->kind == b->kind && a->what == b->what && a->group == b->group && a->key == b->key &&
-         a->dtype == b->dtype && a->redop == b->redop && a->root == b->root && a->mb == b->mb &&
-         a->recv_mb == b->recv_mb && a->bucket == b->bucket && a->count == b->count &&
-         a->flat == b->flat && a->param == b->param;
-}
-
 /* The op that the engine issues for an op of ref. RED-7 */
 static zp_op as_issued(const zp_diff *t, const zp_op *op)
 {
@@ -118,17 +110,22 @@ static zp_op as_issued(const zp_diff *t, const zp_op *op)
 /* Op by op. The engine issues the gathers of a skipped step; ref does not. */
 int zp_diff_compare_ledger(zp_diff_rank *w)
 {
-  const zp_diff_ledger *a = &w->t->ref.ledger[w->rank], *b = &w->issued;
+  const zp_diff_ledger *ref = &w->t->ref.ledger[w->rank];
+  zp_diff_ledger_cursor at = {0}, ref_at = {0};
+  int32_t step = 0, ref_step = 0;
   int64_t n = 0;
-  for (int64_t i = 0; i < b->n; i++) {
-    if (b->step[i] >= 0 && b->op[i].if_stepped && w->t->ref.result[b->step[i]].skipped) continue;
-    if (n == a->n || a->step[n] != b->step[i])
+  const zp_op *op, *ref_op;
+  while ((op = zp_diff_ledger_next(&w->issued, &at, &step)) != NULL) {
+    if (step >= 0 && op->if_stepped && w->t->ref.result[step].skipped) continue;
+    ref_op = zp_diff_ledger_next(ref, &ref_at, &ref_step);
+    if (ref_op == NULL || ref_step != step)
       return wrong(w, "LEDG-1", "the ledger at communication", n);
-    const zp_op want = as_issued(w->t, &a->op[n]);
-    if (!same_op(&want, &b->op[i])) return wrong(w, "LEDG-1", "the ledger at communication", n);
+    const zp_op want = as_issued(w->t, ref_op);
+    if (!zp_diff_same_op(&want, op)) return wrong(w, "LEDG-1", "the ledger at communication", n);
     n++;
   }
-  return n == a->n ? 0 : wrong(w, "LEDG-1", "the ledger's end at", n);
+  return zp_diff_ledger_next(ref, &ref_at, &ref_step) ? wrong(w, "LEDG-1", "the ledger's end at", n)
+                                                      : 0;
 }
 
 /* The engine waits once for each meta message, one per micro-batch, and with offload once a step.

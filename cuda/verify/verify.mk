@@ -60,15 +60,16 @@ $(ENGINE_GRAPH): $(ENGINE_GRAPH).o $(CUDA_VERIFY_LINK)
 
 unit: $(ENGINE_GRAPH)
 
-# ---- The check that a run ordered what the plan demands ------------------------------------------
+# ---- Tests ---------------------------------------------------------------------------------------
 
-HAPPENS_BEFORE_TEST := $(BUILD)/tests/cuda/happens_before/test_happens_before
-$(HAPPENS_BEFORE_TEST).o: CPPFLAGS += $(CUDA_CPPFLAGS)
-$(HAPPENS_BEFORE_TEST).o: | $(CUDA_HEADERS)
-$(HAPPENS_BEFORE_TEST): $(HAPPENS_BEFORE_TEST).o $(CUDA_VERIFY_LINK)
+VERIFY_TESTS := $(addprefix $(BUILD)/tests/cuda/, \
+  happens_before/test_happens_before verify/test_ledger)
+$(VERIFY_TESTS:%=%.o): CPPFLAGS += $(CUDA_CPPFLAGS)
+$(VERIFY_TESTS:%=%.o): | $(CUDA_HEADERS)
+$(VERIFY_TESTS): %: %.o $(CUDA_VERIFY_LINK)
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) -lcriterion $(LIBS) $(MPI_LIBS))
-unit: $(HAPPENS_BEFORE_TEST)
+unit: $(VERIFY_TESTS)
 
 # ---- Timelines -----------------------------------------------------------------------------------
 

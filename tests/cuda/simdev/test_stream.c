@@ -164,6 +164,26 @@ Test(event, a_wait_for_an_event_without_a_record_does_not_wait)
   cr_assert_eq(count_seeds(1, never_recorded, NULL, (simdev_options){0}, SEEDS, SIMDEV_OK), SEEDS);
 }
 
+/* The memory of a record that has ended is not used for other items while the event has it. */
+static int recorded_long_ago(void *arg, int rank)
+{
+  two t;
+  (void)arg, (void)rank;
+  OK(open_two(&t, cudaStreamNonBlocking));
+  OK(cudaEventRecord(t.e, t.a));
+  OK(fill(t.x, 1, t.a));
+  OK(cudaStreamSynchronize(t.a));
+  for (int i = 0; i < 4; i++) OK(fill(t.x, i, t.b));
+  IS(cudaEventQuery(t.e) == cudaSuccess);
+  return close_two(&t);
+}
+
+Test(event, a_record_stays_the_events)
+{
+  cr_assert_eq(count_seeds(1, recorded_long_ago, NULL, (simdev_options){0}, SEEDS, SIMDEV_OK),
+               SEEDS);
+}
+
 static int polls(void *arg, int rank)
 {
   int *not_ready = arg;
