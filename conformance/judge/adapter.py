@@ -167,7 +167,7 @@ class StderrTail:
         return [line.rstrip() for line in found if line.strip()][-most:]
 
 
-FOLDERS = set()  # of the cases that are running
+FOLDERS = set()  # of the adapters that are running
 
 
 def remove_folders():
@@ -178,23 +178,27 @@ def remove_folders():
 class Adapter:
     def __init__(self, command, deadline=120, log=None):
         self.command, self.deadline, self.log = command, deadline, log
-        self.process, self.stderr = None, None
+        self.process, self.stderr, self.folder = None, None, None
         self.buffer, self.searched = bytearray(), 0
-        self.restarts = 0
+        self.restarts, self.fresh = 0, False  # fresh: nothing has been sent to the process
         self.asked = self.size = 0  # bytes of the last request, and of the answer with its files
 
     def start(self):
         if not self.command.strip():
             raise AdapterError("--adapter: the command is empty")
+        self.folder = tempfile.mkdtemp(prefix="zeroproof-")
+        FOLDERS.add(self.folder)
         try:
             self.process = supervise.Process(
                 shlex.split(self.command),
+                self.folder,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,
                 stderr=subprocess.PIPE,
             )
         except (OSError, ValueError, IndexError) as error:
+            self.remove_folder()
             why = getattr(error, "strerror", None) or str(error)
             raise AdapterError(f"cannot start '{self.command}': {why}") from error
         self.stderr = StderrTail(os.fdopen(os.dup(self.process.stderr.fileno()), "rb"), self.log)
@@ -214,15 +218,23 @@ class Adapter:
                 pass
         self.process.close()
         self.stderr.join()
+        self.remove_folder()
         self.process = None
 
-    def send(self, request, end):
-        """Raises Late if the process has not read the request before `end`."""
+    def remove_folder(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        FOLDERS.discard(self.folder)
+
+    def begin(self):
         if self.process is None:
             self.start()
             self.restarts += 1
+            self.fresh = True
+
+    def send(self, request, end):
+        """Raises Late if the process has not read the request before `end`."""
         raw = json.dumps(request, separators=(",", ":")).encode() + b"\n"
-        self.asked = len(raw)
+        self.asked, self.fresh = len(raw), False
         try:
             self.write(raw, end)
         except OSError:
@@ -283,6 +295,7 @@ class Adapter:
         return "".join(f"\n  {line}" for line in self.stderr.lines())
 
     def hello(self):
+        self.begin()
         end = time.monotonic() + self.deadline
         try:
             self.send({"do": "hello", "protocol": PROTOCOL}, end)
@@ -304,8 +317,8 @@ class Adapter:
     def run(self, case):
         """(answer, ledgers). The answer's status is ok, error, unsupported, hang, timeout, died or
         malformed."""
-        folder = tempfile.mkdtemp(prefix="zeroproof-")
-        FOLDERS.add(folder)
+        self.begin()
+        folder = tempfile.mkdtemp(dir=self.folder)
         ledgers, self.asked, self.size = Ledgers(folder, case["world"]), 0, 0
         try:
             answer = self.answer(case, folder, ledgers)
@@ -319,14 +332,13 @@ class Adapter:
             return answer, ledgers.records
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-            FOLDERS.discard(folder)
 
     def answer(self, case, folder, ledgers):
         """The answer, with everything that the folder holds. Status lost: malformed, and the
         process must be restarted."""
         end = time.monotonic() + self.deadline
         try:
-            if self.process is not None and self.line(time.monotonic()):
+            if not self.fresh and self.line(time.monotonic()):
                 return {
                     "status": "lost",
                     "message": "the adapter sent more than one line for one request",

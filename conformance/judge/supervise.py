@@ -1,18 +1,20 @@
 """Starts programs that end when the judge ends, with every process that they started.
 
-    python3 -I -S -B supervise.py FD COMMAND [ARGUMENT…]        runs COMMAND until FD is closed
+    python3 -I -S -B supervise.py FD FOLDER COMMAND [ARGUMENT…]     runs COMMAND until FD is closed
 
 A supervisor runs between the judge and each program. It is a sub-reaper (prctl, Linux 3.4): when a
 process below it ends, that process's children become the supervisor's own, whatever session or
 process group they have moved to. It shares a socket with the judge. The kernel closes the judge's
 end however the judge ends, also by SIGKILL; then, or when the program has ended, the supervisor
-kills its children until it has none, and ends as the program did."""
+kills its children until it has none, and ends as the program did. If the judge was first, it also
+removes FOLDER, which holds the files of the program (empty: none)."""
 
 import atexit
 import ctypes
 import os
 import resource
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -39,14 +41,15 @@ def end_all():
 
 
 class Process:
-    """A program under a supervisor, as a subprocess.Popen with these members. pipes: arguments of
-    Popen. Raises OSError or ValueError if the program cannot be started."""
+    """A program under a supervisor, as a subprocess.Popen with these members. folder: removed when
+    the judge ends. pipes: arguments of Popen. Raises OSError or ValueError if the program cannot be
+    started."""
 
-    def __init__(self, argv, **pipes):
+    def __init__(self, argv, folder="", **pipes):
         self.life, theirs = socket.socketpair()
         with theirs:
             fd = theirs.fileno()
-            own = [sys.executable, "-I", "-S", "-B", os.path.abspath(__file__), str(fd)]
+            own = [sys.executable, "-I", "-S", "-B", os.path.abspath(__file__), str(fd), folder]
             self.popen = subprocess.Popen(
                 [*own, *argv], pass_fds=[fd], start_new_session=True, **pipes
             )
@@ -159,7 +162,7 @@ def status_of(pid, life, wake):
             return None
 
 
-def supervise(life, argv):
+def supervise(life, folder, argv):
     wake, write = os.pipe()
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
@@ -181,6 +184,8 @@ def supervise(life, argv):
         status = None
     kill_children()
     if status is None:
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
         return 1
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
@@ -192,4 +197,4 @@ def supervise(life, argv):
 
 
 if __name__ == "__main__":
-    os._exit(supervise(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:]))
+    os._exit(supervise(socket.socket(fileno=int(sys.argv[1])), sys.argv[2], sys.argv[3:]))

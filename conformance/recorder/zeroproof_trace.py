@@ -110,11 +110,12 @@ class TraceFile:
         self.lock, self.fd = threading.RLock(), None
         try:
             os.makedirs(folder, exist_ok=True)
-            self.fd = os.open(
-                os.path.join(folder, f"rank-{rank}.zpt"),
-                os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
-                0o666,
-            )
+            name = os.path.join(folder, f"rank-{rank}.zpt")
+            # a FIFO without a reader fails instead of blocking
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK
+            self.fd = os.open(name, flags, 0o666)
+            if not stat.S_ISREG(os.fstat(self.fd).st_mode):
+                raise OSError(0, f"{name} is not a regular file")
         except OSError as error:
             self.stop(error)
         self.put(b"ZPTRACE\1" + numbers(rank, world))
@@ -221,8 +222,7 @@ class TraceFile:
         if self.fd is not None:
             fd, self.fd = self.fd, None
             try:  # some file systems report a full disk only here
-                if stat.S_ISREG(os.fstat(fd).st_mode):
-                    os.fsync(fd)
+                os.fsync(fd)
                 os.close(fd)
             except OSError as error:
                 self.stop(error)

@@ -111,13 +111,19 @@ def grouped(n, receiver_call):
     return a, b
 
 
-def open_call(n):
-    """A grouped call of collectives of two groups in turn; the other rank enters them singly."""
+def two_groups(**more):
+    """Two ranks that are in two groups; operation 0 is the first group's, 1 the second's."""
     a, b = two()
     for t in (a, b):
         t.group(b"second", range(2))
-        t.define(0, ALL_REDUCE, group=0)
-        t.define(1, ALL_REDUCE, group=1)
+        t.define(0, ALL_REDUCE, group=0, **more)
+        t.define(1, ALL_REDUCE, group=1, **more)
+    return a, b
+
+
+def open_call(n):
+    """A grouped call of collectives of two groups in turn; the other rank enters them singly."""
+    a, b = two_groups()
     a.bytes += CALL
     for t in (a, b):
         for _ in range(n // 2):
@@ -129,11 +135,7 @@ def open_call(n):
 
 def opposite(n):
     """Asynchronous operations of two groups, which the ranks enter in opposite order: cycles."""
-    a, b = two()
-    for t in (a, b):
-        t.group(b"second", range(2))
-        t.define(0, ALL_REDUCE, group=0, flags=ASYNC)
-        t.define(1, ALL_REDUCE, group=1, flags=ASYNC)
+    a, b = two_groups(flags=ASYNC)
     a.ops(0, n)
     a.ops(1, n)
     b.ops(1, n)

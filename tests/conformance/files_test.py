@@ -441,7 +441,23 @@ assert waits == {1: (two, [0])}, waits
 
 
 def test_recorder():
-    """A trace whose end cannot be stored is reported."""
+    """A trace that cannot be opened, or whose end cannot be stored, is reported."""
+    for kind in ("a FIFO", "a FIFO with a reader"):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            contextlib.redirect_stderr(io.StringIO()) as said,
+            contextlib.ExitStack() as readers,
+        ):
+            name = os.path.join(folder, "rank-0.zpt")
+            os.mkfifo(name)
+            if kind != "a FIFO":
+                readers.callback(os.close, os.open(name, os.O_RDONLY | os.O_NONBLOCK))
+            trace = zeroproof_trace.TraceFile(folder, 0, 1)
+            trace.mark(4, 0)
+            trace.close()
+        text = said.getvalue()
+        good = text.count("cannot write the trace of rank 0") == 1
+        check(f"{kind} in place of a trace is reported", good, text)
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as said:
         trace = zeroproof_trace.TraceFile(folder, 0, 1)
         with unittest.mock.patch("os.fsync", side_effect=OSError(28, "No space left on device")):

@@ -18,6 +18,7 @@ import multiprocessing
 import os
 import queue
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -262,7 +263,7 @@ def show(totals, options):
     for _, broken, name in totals.saved[:50]:
         print(f"  {'; '.join(f'{law}: {seen}' for law, seen in broken.items())[:400]}")
         print(f"  replay: python3 tests/hostile/run.py --replay {name}")
-        number = name.removesuffix(".json").rpartition("-")[2]
+        kind, number = re.fullmatch(r"(.*?)-.*-(\d+)\.json", os.path.basename(name)).groups()
         print(f"  or: --only {kind} --seed {options.seed} --number {number}")
 
 
