@@ -71,7 +71,8 @@ int zp_mpi_stop(zp_mpi *m, zp_error *err)
   return refuse(err);
 }
 
-void zp_mpi_abandon(zp_mpi *m, const zp_error *why)
+int32_t zp_mpi_abandon(zp_mpi *m, const zp_error *why)
 {
-  (void)m, (void)why;
+  (void)m;
+  return why->status;
 }

@@ -150,10 +150,7 @@ static int fail(zp_train_session *s)
   const int code = zp_exit_of(s->err.status);
   fflush(stdout);
   fprintf(stderr, "%s: %s\n", s->a->o.command, s->err.text);
-  if (s->mpi != NULL) {
-    zp_mpi_abandon(s->mpi, &s->err);
-    _exit(code);
-  }
+  if (s->mpi != NULL) _exit(zp_exit_of(zp_mpi_abandon(s->mpi, &s->err)));
   if (s->verify != NULL) zp_train_verified(s->verify, &s->a->o, NULL, NULL);
   return code;
 }

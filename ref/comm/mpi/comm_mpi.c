@@ -373,12 +373,12 @@ int zp_mpi_stop(zp_mpi *m, zp_error *err)
   return 0;
 }
 
-void zp_mpi_abandon(zp_mpi *m, const zp_error *why)
+int32_t zp_mpi_abandon(zp_mpi *m, const zp_error *why)
 {
   const double until = zp_clock_s() + LINGER_S;
-  int32_t status = why->status, idle = 0;
+  int32_t idle = 0;
   zp_roster_report(ZP_ROSTER_LEAVES);
-  zp_mpi_notify(m, status, 0, "outside the programs", why->text);
+  zp_mpi_notify(m, why->status, 0, "outside the programs", why->text);
   zp_mpi_linger(m, LINGER_S);
   /* A rank that sent its notice may not have printed yet, and mpirun kills it when the next two
    * processes leave: it sleeps between its signals, and SIGCHLD wakes it. */
@@ -386,4 +386,6 @@ void zp_mpi_abandon(zp_mpi *m, const zp_error *why)
     zp_mpi_receive_notices(m);
     zp_mpi_rest(&idle);
   }
+  if (why->status != ZP_E_PEER || m->n_received == 0) return why->status;
+  return zp_mpi_cause_of(m)->status;
 }

@@ -59,8 +59,10 @@ int zp_mpi_barrier(zp_mpi *m, zp_error *err);
 int zp_mpi_stop(zp_mpi *m, zp_error *err);
 
 /* After an error: sends `why` to all others unless they have it, and waits briefly for the
- * delivery. Never hangs, never finalizes MPI. m must not be used any more; leave with _exit. */
-void zp_mpi_abandon(zp_mpi *m, const zp_error *why);
+ * delivery. Never hangs, never finalizes MPI. m must not be used any more; leave with _exit.
+ * Returns the status that all ranks of the job exit with: why->status or, if that is ZP_E_PEER, the
+ * status of a rank that reported a failure of its own. */
+int32_t zp_mpi_abandon(zp_mpi *m, const zp_error *why);
 
 /* For tests: the most bytes that travel as one message, default 2^30. MPI counts are ints, so that
  * larger ones are cut; a small piece exercises that. */
