@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../ref/base/process.h"
 #include "../../ref/cli/commands.h"
 #include "../../ref/cli/options.h"
 #include "../gpt/product.h"
@@ -38,6 +39,7 @@ int main(int argc, char **argv)
 {
   static char name[] = "zeroproof train";
   zp_backend engine = zp_backend_cuda;
+  zp_process_begin(ZP_EXIT_ENVIRONMENT);
   if (argc == 2 && strcmp(argv[1], "--products") == 0) {
     puts(zp_products_name());
     return 0;

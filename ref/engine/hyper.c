@@ -50,10 +50,21 @@ static int check_optim(const zp_hyper *h, int32_t g, int32_t rank, zp_error *err
   return ZP_OK;
 }
 
+/* Settings that zp_scaler_init accepts, and a state that it or zp_scaler_update leaves: a checkpoint
+ * with anything else is refused (CKPT-4). */
+static int is_scaler(const zp_scaler *s)
+{
+  const int64_t most = (int64_t)1 << 62;
+  zp_scaler again;
+  return zp_scaler_init(&again, s->dynamic, s->log2_scale, s->log2_min, s->log2_max, s->window,
+                        s->hysteresis, s->consecutive) == 0 &&
+         s->window <= most && s->iter >= 0 && s->iter <= most && s->last_overflow >= -1 &&
+         s->last_overflow < s->iter && s->hysteresis_left >= 1 &&
+         s->hysteresis_left <= s->hysteresis;
+}
+
 int zp_hyper_check(const zp_hyper *h, int32_t rank, zp_error *err)
 {
-  const zp_scaler *s = &h->scaler;
-  zp_scaler again;
   if (h->groups < 1 || h->groups > ZP_HYPER_GROUPS)
     return zp_fail(err, ZP_E_REFUSED, rank,
                    "rank %d: options.hyper.groups is %d; it must be from 1 to %d", (int)rank,
@@ -64,10 +75,10 @@ int zp_hyper_check(const zp_hyper *h, int32_t rank, zp_error *err)
     return out_of_range(err, rank, "clip", h->clip, 0, ZP_CLIP_MOST);
   if (!(h->clip_eps >= 0 && h->clip_eps <= ZP_CLIP_MOST))
     return out_of_range(err, rank, "clip_eps", h->clip_eps, 0, ZP_CLIP_MOST);
-  if (zp_scaler_init(&again, s->dynamic, s->log2_scale, s->log2_min, s->log2_max, s->window,
-                     s->hysteresis, s->consecutive))
+  if (!is_scaler(&h->scaler))
     return zp_fail(err, ZP_E_REFUSED, rank,
-                   "rank %d: options.hyper.scaler is not initialized: call zp_scaler_init",
+                   "rank %d: options.hyper.scaler is not a state of a scaler, or its window is above "
+                   "2^62: call zp_scaler_init (SCALE-1)",
                    (int)rank);
   return ZP_OK;
 }

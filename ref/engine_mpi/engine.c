@@ -94,12 +94,20 @@ static int run_alone(zp_rank *r, int32_t phase)
   }
 }
 
+/* Under the lock, as other threads may announce gradients. */
+static void set_inside(zp_engine *e, int32_t inside)
+{
+  pthread_mutex_lock(&e->lock);
+  e->inside = inside;
+  pthread_mutex_unlock(&e->lock);
+}
+
 static int run(zp_engine *e, int32_t phase)
 {
   int status;
-  e->inside = 1;
+  set_inside(e, 1);
   status = e->mpi ? zp_mpi_run(e->mpi, e->rank, phase, &e->err) : run_alone(e->rank, phase);
-  e->inside = 0;
+  set_inside(e, 0);
   return status;
 }
 

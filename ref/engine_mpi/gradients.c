@@ -36,6 +36,14 @@ static int wrong(zp_engine *e, int32_t param, int64_t mb, const char *what)
                  (int)param, name, (long long)mb, what);
 }
 
+/* Is a gradient or a loss of micro-batch mb awaited now? Without callbacks none while a program
+ * runs: one that `issued` announced while a checkpoint is saved belongs to no step. */
+static int is_turn(const zp_engine *e, int64_t mb)
+{
+  return mb >= 0 && mb == e->mb && mb < e->o.config->micro_batches &&
+         (!e->inside || e->o.backward != NULL);
+}
+
 /* Why micro-batch mb's turn is not now. */
 static void put_turn(const zp_engine *e, int64_t mb, char *text, size_t cap)
 {
@@ -43,6 +51,8 @@ static void put_turn(const zp_engine *e, int64_t mb, char *text, size_t cap)
   char name[ZP_CKPT_NAME];
   int32_t i = 0;
   if (e->mb < 0) snprintf(text, cap, "no backward is running; announce from within it");
+  else if (e->inside && !e->o.backward)
+    snprintf(text, cap, "a callback announced it; without backward, announce between the steps");
   else if (e->mb == e->o.config->micro_batches)
     snprintf(text, cap, "all micro-batches are complete; zp_engine_step comes first");
   else if (mb != e->mb + 1 || e->o.backward)
@@ -69,7 +79,7 @@ static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival,
   if (param < 0 || param >= c->n_params) return wrong(e, param, mb, "there is no such entry");
   if (i < 0 || i >= lay->n_params) return wrong(e, param, mb, "it is another stage's");
   if (c->params[param].frozen) return wrong(e, param, mb, "it is frozen");
-  if (mb != e->mb || mb == c->micro_batches) {
+  if (!is_turn(e, mb)) {
     put_turn(e, mb, turn, sizeof turn);
     return wrong(e, param, mb, turn);
   }
@@ -135,8 +145,7 @@ int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream)
   if (!e) return ZP_E_REFUSED;
   pthread_mutex_lock(&e->lock);
   if (e->err.status == ZP_OK) (void)zp_engine_invariant(e);
-  if (e->err.status == ZP_OK &&
-      (!loss || e->o.forward || mb != e->mb || mb == e->o.config->micro_batches)) {
+  if (e->err.status == ZP_OK && (!loss || e->o.forward || !is_turn(e, mb))) {
     put_position(e, position, sizeof position);
     put_turn(e, mb, turn, sizeof turn);
     zp_fail(&e->err, ZP_E_REFUSED, e->rank->rank, "%s: a loss was given for micro-batch %lld: %s",

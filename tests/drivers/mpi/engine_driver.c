@@ -271,22 +271,27 @@ static int from_host(const zp_message *from, const zp_message *to, void *stream)
   return 0;
 }
 
-/* Functions that no callback may call. The engine keeps the error, so that the callback's own
- * return of 0 cannot hide it. */
+/* Functions that no callback may call, and those that only backward may. The engine keeps the
+ * error, so that the callback's own return of 0 cannot hide it. */
 static void call_inside(run *r, const char *which)
 {
   char name[40];
+  const int64_t mb = r->callbacks ? -1 : 0; /* -1: of no micro-batch */
   zp_engine_state s = {.size = sizeof s};
   zp_error err;
-  const char *const names[] = {"step", "get", "save", "load", "destroy"};
-  for (int32_t i = 0; i < 5; i++) {
+  const char *const names[] = {"step",    "get",        "save",        "load",
+                               "destroy", "grad_ready", "grad_unused", "loss"};
+  for (int32_t i = 0; i < 8; i++) {
     snprintf(name, sizeof name, "%s-in-%s", names[i], which);
     if (!is(r, name)) continue;
     if (i == 0) (void)zp_engine_step(r->e, NULL);
     else if (i == 1) (void)zp_engine_get(r->e, &s);
     else if (i == 2) (void)zp_engine_save(r->e, "/dev/null/no");
     else if (i == 3) (void)zp_engine_load(r->e, "/dev/null/no");
-    else (void)zp_engine_destroy(r->e, &err);
+    else if (i == 4) (void)zp_engine_destroy(r->e, &err);
+    else if (i == 5) (void)zp_engine_grad_ready(r->e, 0, mb, r->grad, r->cfg.precision, NULL);
+    else if (i == 6) (void)zp_engine_grad_unused(r->e, 0, mb);
+    else (void)zp_engine_loss(r->e, mb, r->loss, NULL);
   }
 }
 
@@ -308,6 +313,7 @@ static int shape(void *ctx, int64_t step, int64_t mb, zp_message *out)
 {
   run *r = ctx;
   if (is(r, "describe") && step == 1) return 6;
+  if (step == 1) call_inside(r, "shape");
   r->work.shape(r->work.ctx, &r->cfg, r->at.pp, r->at.dp, (zp_mb){step, mb, 0}, out);
   if (is(r, "dims") && step == 1) out->t[0].dim[0] = -1;
   return 0;
@@ -374,6 +380,7 @@ static void note_issued(void *ctx, int32_t phase, const zp_op *op)
   (void)op;
   r->issued++;
   if (phase == ZP_PHASE_STEP && r->e) call_inside(r, "issued");
+  if (phase == ZP_PHASE_SAVE) call_inside(r, "saving");
 }
 
 static int create(run *r)
@@ -405,6 +412,11 @@ static int create(run *r)
   if (is(r, "exchange")) o.exchange = NULL;
   if (is(r, "groups")) o.hyper.groups = 9;
   if (is(r, "scaler")) o.hyper.scaler.log2_min = 5;
+  if (is(r, "iter")) o.hyper.scaler.iter = -5;
+  if (is(r, "endless")) o.hyper.scaler.iter = INT64_MAX;
+  if (is(r, "left")) o.hyper.scaler.hysteresis_left = -5;
+  if (is(r, "overflow")) o.hyper.scaler.last_overflow = 0;
+  if (is(r, "window")) o.hyper.scaler.window = INT64_MAX;
   if (is(r, "half")) o.backward = r->callbacks ? NULL : backward;
   if (is(r, "shape")) o.out.t[0].ndim = 7;
   if (is(r, "stage")) r->cfg.stage = 3;

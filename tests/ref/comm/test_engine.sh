@@ -57,7 +57,6 @@ law a_save_that_fails_on_one_rank_fails_on_all_and_the_run_continues
 
 alone=$driver
 . tests/fixtures/wrong.sh
-wrong scaler 'options.hyper.scaler is not initialized: call zp_scaler_init'
 wrong ordered 'options.ordered: 0 or 1 \(it is 2\)' reduce=0
 wrong ordered 'options.ordered: only with config.reduce ZP_ORDERED'
 at='rank 0 \(stage 0, dp 0, tp 0\)'
