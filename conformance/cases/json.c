@@ -1,5 +1,6 @@
 /* From a recipe to its JSON, and from a case to its expected values. */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +27,10 @@ json_t *zp_conf_case(const char *text)
   json_t *out = NULL;
   zp_table *table = NULL;
   if (zp_recipe_parse(&r, text, why, sizeof why) == 0) table = zp_conf_make(&r, why, sizeof why);
-  if (table != NULL && zp_conf_prove(&r, table, why, sizeof why) == 0)
+  if (table != NULL && zp_conf_prove(&r, table, why, sizeof why) == 0) {
     out = zp_conf_json(&r, table, text);
+    if (out == NULL) snprintf(why, sizeof why, "no memory for its JSON document");
+  }
   zp_table_free(table);
   return out != NULL ? out
                      : json_pack("{s:o, s:o}", "recipe", text_of(text), "refused", text_of(why));

@@ -153,7 +153,7 @@ json_t *zp_conf_json(const zp_recipe *r, const zp_table *n, const char *text)
     clip = json_pack("{s:f, s:f}", "max_norm", n->hyper.clip, "eps", n->hyper.clip_eps);
   json_t *all = json_pack("{s:s, s:s, s:s, s:o, s:o}", "schema", "zeroproof/case/1", "id", id,
                           "recipe", text, "clauses", clauses, "hunts", hunts);
-  json_object_update_new(
+  int bad = json_object_update_new(
       all,
       json_pack("{s:i, s:{s:i, s:i, s:i, s:i}, s:i, s:s, s:s, s:s, s:I, s:i, s:I, s:b}", "zero",
                 c->stage, "topology", "pp", c->pp, "dp", c->dp, "tp", c->tp, "ep", c->ep, "world",
@@ -161,10 +161,11 @@ json_t *zp_conf_json(const zp_recipe *r, const zp_table *n, const char *text)
                 r->wide > 0 ? "fp32" : precision, "communicate", r->comm_fp32 ? "fp32" : precision,
                 "micro_batches", (json_int_t)c->micro_batches, "steps", n->steps, "bucket",
                 (json_int_t)c->bucket, "dynamic_shapes", c->dynamic_shapes));
-  json_object_update_new(
+  bad |= json_object_update_new(
       all, json_pack("{s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:o, s:{}}", "groups", groups_json(n),
                      "clip", clip, "scale", scale_json(&n->hyper.scaler), "parameters",
                      params_json(n), "log2_unit", n->log2_unit, "log2_first", n->log2_first, "data",
                      data_json(n), "messages", messages_json(n), "options"));
-  return all;
+  if (bad) json_decref(all);
+  return bad ? NULL : all;
 }

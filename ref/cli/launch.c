@@ -165,7 +165,7 @@ static int launch(launch_args *l)
   else setenv(ZP_MPI_DEADLINE_VARIABLE, "30", 0);
   char **argv = launch_argv(l);
   const int lost = !argv || zp_roster_run(argv, l->processes, !l->words, END_S, &r);
-  const int code = lost ? ZP_EXIT_ENVIRONMENT : launch_exit(r.status, !r.cancelled && r.began);
+  int code = lost ? ZP_EXIT_ENVIRONMENT : launch_exit(r.status, !r.cancelled && r.began);
   if (lost) fprintf(stderr, "zeroproof launch: cannot start a process: %s\n", strerror(errno));
   else if (r.cancelled)
     fprintf(stderr, "zeroproof launch: signal %d (%s) has cancelled the job\n", r.cancelled,
@@ -177,6 +177,11 @@ static int launch(launch_args *l)
   else if (code == ZP_EXIT_ENVIRONMENT && WEXITSTATUS(r.status) != code)
     fprintf(stderr, "zeroproof launch: mpirun ended with %d%s\n", WEXITSTATUS(r.status),
             r.began ? "" : " before the job began");
+  if (r.output_error) {
+    fprintf(stderr, "zeroproof launch: standard output could not be written: %s\n",
+            strerror(r.output_error));
+    if (code == ZP_EXIT_GOOD) code = ZP_EXIT_ENVIRONMENT;
+  }
   free(argv);
   return code;
 }

@@ -301,7 +301,7 @@ static int parse_field(zp_case *c, const char *name, char *value)
   if (strcmp(name, "list") == 0) return parse_list(c, value);
   if (strcmp(name, "clip") == 0) {
     c->clip = strtod(value, &end);
-    return *end == 0 && end != value && c->clip >= 0 ? 0 : -1;
+    return *end == 0 && end != value && c->clip >= 0 && c->clip <= ZP_CLIP_MOST ? 0 : -1;
   }
   if (strcmp(name, "overflow") == 0 || strcmp(name, "bad") == 0) {
     if (whole(value, 0, UINT32_MAX, &v)) return -1;

@@ -4,6 +4,7 @@
 #include "roster.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -19,8 +20,9 @@
 
 #include "../../base/child.h"
 #include "../../base/clock.h"
+#include "forward.h"
 
-enum { NOT_STARTED = 3, SIGNALS = 0, LISTENER = 1, FIXED = 2, SHOWN = 8 };
+enum { NOT_STARTED = 3, SIGNALS = 0, OUTPUT = 1, LISTENER = 2, FIXED = 3, SHOWN = 8 };
 
 /* What is known of a rank. turn: of the loop in which it ended; 0: not yet. */
 typedef struct entry {
@@ -32,8 +34,9 @@ typedef struct entry {
 typedef struct roster {
   entry *rank; /* [world]; NULL: no list is kept */
   int32_t world, n, cap;
-  struct pollfd *poll; /* [cap]: SIGNALS, LISTENER, then n - FIXED connections */
+  struct pollfd *poll; /* [cap]: SIGNALS, OUTPUT, LISTENER, then n - FIXED connections */
   int64_t turn;
+  zp_forward output; /* the command's standard output */
 } roster;
 
 typedef struct word {
@@ -192,10 +195,20 @@ static void find_ended(const roster *r, int local, int number, zp_roster_result 
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-static pid_t start(char *const argv[], const sigset_t *mask)
+static pid_t start(roster *r, char *const argv[], const sigset_t *mask)
 {
+  int out[2];
+  if (pipe2(out, O_CLOEXEC) != 0) return -1;
   const pid_t child = zp_child_fork(SIGTERM);
-  if (child != 0) return child;
+  if (child != 0) {
+    const int reason = errno;
+    close(out[1]);
+    if (child < 0) close(out[0]);
+    else r->output.from = out[0];
+    errno = reason;
+    return child;
+  }
+  dup2(out[1], STDOUT_FILENO);
   sigprocmask(SIG_SETMASK, mask, NULL);
   execvp(argv[0], argv);
   fprintf(stderr, "zeroproof launch: cannot run %s: %s; install it (Debian: openmpi-bin).\n",
@@ -239,7 +252,9 @@ static void attend(roster *r, pid_t child, double patience_s, zp_roster_result *
       limit = 0;
     }
     /* poll ignores a listener of -1 */
-    poll(r->poll, (nfds_t)r->n, limit > 0 ? (int)(left * 1e3) + 1 : -1);
+    r->poll[OUTPUT] = zp_forward_poll(&r->output);
+    const int ready = poll(r->poll, (nfds_t)r->n, limit > 0 ? (int)(left * 1e3) + 1 : -1);
+    if (ready > 0 && r->poll[OUTPUT].revents != 0) zp_forward_some(&r->output);
     r->turn++;
     if (r->rank != NULL) hear_all(r);
     if (take_signals(r, child, out)) break;
@@ -250,6 +265,21 @@ static void attend(roster *r, pid_t child, double patience_s, zp_roster_result *
   }
   r->turn++;
   for (int32_t i = 0; r->rank != NULL && i < 2; i++) hear_all(r); /* new ones, then their words */
+}
+
+/* Forwards what the command had written when it ended. A reader that does not read is waited for,
+ * unless the job was cancelled. */
+static void forward_rest(roster *r, zp_roster_result *out)
+{
+  struct signalfd_siginfo s;
+  for (;;) {
+    r->poll[OUTPUT] = zp_forward_poll(&r->output);
+    const int wait_ms = r->poll[OUTPUT].events == POLLIN ? 0 : out->cancelled != 0 ? 1000 : -1;
+    if (poll(r->poll, OUTPUT + 1, wait_ms) <= 0) return;
+    if (r->poll[OUTPUT].revents != 0) zp_forward_some(&r->output);
+    while (read(r->poll[SIGNALS].fd, &s, sizeof s) == (ssize_t)sizeof s)
+      if (s.ssi_signo != SIGCHLD && out->cancelled == 0) out->cancelled = (int)s.ssi_signo;
+  }
 }
 
 static void conclude(const roster *r, int local, zp_roster_result *out)
@@ -266,7 +296,7 @@ static void conclude(const roster *r, int local, zp_roster_result *out)
 int zp_roster_run(char *const argv[], int32_t world, int local, double patience_s,
                   zp_roster_result *out)
 {
-  roster r = {.world = world, .n = FIXED, .cap = 2 * world + 16};
+  roster r = {.world = world, .n = FIXED, .cap = 2 * world + 16, .output.from = -1};
   sigset_t mask, old;
   pid_t child = -1;
   memset(out, 0, sizeof *out);
@@ -283,15 +313,18 @@ int zp_roster_run(char *const argv[], int32_t world, int local, double patience_
     r.rank = NULL;
   }
   r.poll = calloc((size_t)r.cap, sizeof *r.poll);
-  if (signals >= 0 && r.poll != NULL) child = start(argv, &old);
+  if (signals >= 0 && r.poll != NULL) child = start(&r, argv, &old);
   const int code = errno;
   if (child > 0) {
     r.poll[SIGNALS] = (struct pollfd){signals, POLLIN, 0};
     r.poll[LISTENER] = (struct pollfd){listener, POLLIN, 0};
     attend(&r, child, patience_s, out);
+    forward_rest(&r, out);
+    out->output_error = r.output.error;
     conclude(&r, local, out);
     for (int32_t i = FIXED; i < r.n; i++) close(r.poll[i].fd);
   }
+  if (r.output.from >= 0) close(r.output.from);
   if (listener >= 0) close(listener);
   if (signals >= 0) close(signals);
   free(r.poll);

@@ -24,10 +24,12 @@ typedef struct zp_roster_result {
   int killed;      /* 1: it did not end in time, and received SIGKILL */
   int cancelled;   /* the first signal that this process received to end the job, or 0 */
   int began;       /* 1: a rank has joined, or no list could be kept */
+  int output_error; /* errno of a write to standard output that failed, or 0 */
   char ended[512]; /* which rank was ended by a signal, as a sentence; empty: none known */
 } zp_roster_result;
 
-/* In the launcher: runs argv, which starts `world` ranks, and waits for it. SIGTERM, SIGINT and
+/* In the launcher: runs argv, which starts `world` ranks, forwards its standard output, and waits
+ * for it. SIGTERM, SIGINT and
  * SIGHUP are passed on as SIGTERM (except SIGINT from a terminal, which argv's process receives as
  * well). patience_s after that, or after all ranks have ended, it receives SIGKILL. If this process
  * ends, the command receives SIGTERM. local: all ranks are on this host, so that one that never

@@ -27,16 +27,28 @@ a=$(bits train --data "$tmp/text" $small --dp 1 --pp 1 --load "$tmp/ck")
 b=$(bits launch -n 6 train --data "$tmp/text" $small --dp 3 --pp 2 --load "$tmp/ck")
 [ -n "$a" ] && [ "$a" = "$b" ]
 verdict $? mpi_continues_what_mpi_saved "$a and $b"
-# mpirun returns the code of the rank that exits first: 2, or 3 from one that learns of the other's
-# failure before it looks for the checkpoint itself.
-timeout 600 "$zp" launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --load "$tmp/none" \
-  >"$tmp/out" 2>&1
-got=$?
-{ [ $got -eq 2 ] || [ $got -eq 3 ]; } && grep -q 'holds no checkpoint' "$tmp/out"
-verdict $? load_missing_under_mpi "exit code $got: $(head -c 300 "$tmp/out")"
+expect 2 'holds no checkpoint' load_missing_under_mpi \
+  launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --load "$tmp/none"
 expect 2 "'plan' does not run as several processes" launch_of_what_cannot_be_launched \
   launch -n 6 plan
 expect 3 'mpirun ended with' failure_of_mpirun_itself launch -n 6 --mpirun --no-such-option train
+
+# mpirun ignores that its standard output cannot be written; launch does not.
+lost() { # lost NAME: the code and the message of the launch before, $got and $tmp/err
+  [ $got -eq 3 ] && grep -q 'launch: standard output could not be written: ' "$tmp/err"
+  verdict $? "a_report_is_not_lost_$1" "exit code $got: $(head -c 300 "$tmp/err")"
+}
+timeout 600 "$zp" launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --json >/dev/full 2>"$tmp/err"
+got=$?
+lost on_a_full_disk
+timeout 600 "$zp" launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --json >&- 2>"$tmp/err"
+got=$?
+lost if_standard_output_is_closed
+# 120 kB, more than the pipes hold while nothing reads
+timeout 600 "$zp" launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --micro-batches 1 \
+  --steps 1000 --json 2>"$tmp/err" | (sleep 3 && cat >"$tmp/json")
+jq -en 'input | (.steps | length) == 1000' "$tmp/json" >"$tmp/jq" 2>&1
+verdict $? a_slow_reader_gets_the_whole_report "$(wc -c <"$tmp/json") bytes, $(cat "$tmp/err")"
 
 # What torchrun's or Open MPI's variables say is taken seriously.
 with() { # with "VARIABLES" PATTERN NAME

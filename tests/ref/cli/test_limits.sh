@@ -52,7 +52,7 @@ for field in list=5@0.4294967296 list=5@0.2147483647 list=5@4294967296.0 \
   pp=4294967298 M=18446744073709551617 bucket=9223372036854775808 seed=-1 \
   seed=18446744073709551617 schedule=-3 scale=4294967297:1:1:0:0:8 scale=1:1:4294967297:0:0:8 \
   scale=1:18446744073709551617:1:0:0:8 scale=4294967296 reload=4294967297:1:1:8 reload=1:1:1:8x \
-  overflow=4294967296; do
+  overflow=4294967296 clip=inf clip=nan clip=1e31 clip=-1; do
   expect 2 "'${field%%=*}' is not a field" "case_$field" sim --case "$field"
 done
 for recipe in wide=4294967297,list=5@0.0 first=4294967297,list=5@0.0 list=5@0.4294967296; do
