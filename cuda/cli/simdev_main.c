@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../ref/base/process.h"
+#include "../../ref/cli/cli.h"
 #include "../../ref/cli/commands.h"
 #include "../gpt/product.h"
 #include "../verify/backend.h"
@@ -20,6 +22,7 @@ const char *__tsan_default_options(void)
 int main(int argc, char **argv)
 {
   if (argc == 2 && strcmp(argv[1], "--products") == 0) {
+    zp_process_begin(ZP_EXIT_ENVIRONMENT);
     puts(zp_products_name());
     return 0;
   }

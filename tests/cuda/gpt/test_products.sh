@@ -47,6 +47,18 @@ mv "$tmp/kept" "$tmp/here/zeroproof-cuda"
 expect 3 'CUDA error 2 .*ranks share 2 GiB of pinned memory' out_of_memory_is_not_a_verdict \
   train --engine cuda --data "$tmp/text" --layers 8 --d-model 768 --heads 8 --context 2 --batch 1 \
   --micro-batches 1 --sample 0 --steps 1 --dp 12
+# it writes what the command writes, under the same laws
+for words in "train --help" --products "$*"; do
+  for output in /dev/full closed; do
+    # shellcheck disable=SC2086 # options are split at spaces
+    if [ $output = closed ]; then "$tmp/here/zeroproof-cuda" $words >&- 2>"$tmp/err"
+    else "$tmp/here/zeroproof-cuda" $words >$output 2>"$tmp/err"; fi
+    got=$?
+    [ $got -eq 3 ] && grep -q 'standard output could not be written' "$tmp/err"
+    verdict $? "output_is_not_lost_${output#/dev/}_$(echo "$words" | tr -dc 'a-z' | head -c 9)" \
+      "exit code $got: $(head -c 300 "$tmp/err")"
+  done
+done
 "$tmp/here/zeroproof-cuda" --help | grep -q '^Usage: '
 verdict $? the_program_for_a_gpu_prints_its_device_and_backend
 
