@@ -146,6 +146,61 @@ int zp_output_spares(const char *option, const char *path, const char *const *in
   return 0;
 }
 
+/* ---- Other outputs ---------------------------------------------------------------------------- */
+
+/* The name that the output replaces, with links resolved; the caller frees it. NULL: no file can
+ * have this name, or no memory. */
+static char *resolved(const char *path)
+{
+  char *whole = realpath(path, NULL), *folder, *name, *at;
+  if (whole || errno != ENOENT) return whole;
+  folder = strdup(path);
+  name = strdup(path);
+  at = folder ? realpath(dirname(folder), NULL) : NULL;
+  if (!at || !name || asprintf(&whole, "%s/%s", at, basename(name)) < 0) whole = NULL;
+  free(folder);
+  free(name);
+  free(at);
+  return whole;
+}
+
+/* Devices and pipes take any number of outputs. */
+static int is_device(const char *path)
+{
+  struct stat s;
+  return stat(path, &s) == 0 && !S_ISREG(s.st_mode);
+}
+
+int zp_output_distinct(const char *option, const char *path, const char *other_option,
+                       const char *other, zp_error *err)
+{
+  if (!path || !other || is_device(path) || is_device(other)) return 0;
+  char *one = resolved(path), *two = resolved(other);
+  const int same = one && two && strcmp(one, two) == 0;
+  free(one);
+  free(two);
+  return !same ? 0
+               : zp_fail(err, ZP_E_REFUSED, -1,
+                         "%s %s and %s %s are one file; give each output its own", option, path,
+                         other_option, other);
+}
+
+int zp_output_outside(const char *option, const char *path, const char *folder, zp_error *err)
+{
+  if (!path || !folder) return 0;
+  char *out = resolved(path), *in = realpath(folder, NULL);
+  const size_t n = in ? strlen(in) : 0;
+  const char *rest = out && in && strncmp(out, in, n) == 0 && out[n] == '/' ? out + n + 1 : NULL;
+  const int taken = rest && (is_part(rest) || strncmp(rest, "step-", 5) == 0 ||
+                             strncmp(rest, "LATEST", 6) == 0);
+  free(out);
+  free(in);
+  return !taken ? 0
+                : zp_fail(err, ZP_E_REFUSED, -1,
+                          "%s %s: checkpoints in %s use this name; name another file", option, path,
+                          folder);
+}
+
 int zp_output_bytes(const char *path, const char *text, size_t n, zp_error *err)
 {
   zp_output o;

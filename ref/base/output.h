@@ -32,6 +32,15 @@ int zp_output_probe(const char *path, zp_error *err);
 int zp_output_spares(const char *option, const char *path, const char *const *inputs,
                      zp_error *err);
 
+/* ZP_E_REFUSED if two options name one output, so that the later would replace the earlier. A path
+ * is NULL if its option was not given. */
+int zp_output_distinct(const char *option, const char *path, const char *other_option,
+                       const char *other, zp_error *err);
+
+/* ZP_E_REFUSED if the output `path` is a name that checkpoints in `folder` use. The folder need not
+ * exist. */
+int zp_output_outside(const char *option, const char *path, const char *folder, zp_error *err);
+
 /* Writes one whole file of n bytes. 0, or ZP_E_FILE. */
 int zp_output_bytes(const char *path, const char *text, size_t n, zp_error *err);
 

@@ -34,6 +34,7 @@ int zp_options_spare(const zp_options *o, const char *trace, const char *svg)
   zp_error err = {0};
   zp_output_spares("--trace", trace, inputs, &err);
   zp_output_spares("--svg", svg, inputs, &err);
+  zp_output_distinct("--trace", trace, "--svg", svg, &err);
   return err.status == 0 ? 0 : zp_refuse(o, "%s.", err.text);
 }
 

@@ -171,6 +171,23 @@ for again in 1 2; do # an output of its own in the input's folder
     "$tmp/in/run/view.json"
 done
 
+# ---- No output overwrites another one
+"$zp" train $small --save "$tmp/in/own" >"$tmp/out" 2>&1
+ln -s own "$tmp/in/own.soft"
+for name in LATEST LATEST.tmp LOCK.job rank-0.json step-2 step-1/manifest.json; do
+  expect 2 'checkpoints in .*/own use this name; name another file' "a_plot_is_no_checkpoint_$name" \
+    train $small --save "$tmp/in/own" --plot "$tmp/in/own.soft/$name"
+done
+expect 0 'bits' "the_checkpoint_beside_a_refused_plot_loads" train $small --load "$tmp/in/own" \
+  --json
+expect 0 'bits' "a_plot_may_be_beside_the_checkpoint" train $small --save "$tmp/in/own" \
+  --plot "$tmp/in/own/loss.svg" --json
+for other in both ../in/both; do
+  expect 2 '--trace .*both and --svg .*both are one file' "two_outputs_are_two_files_$other" \
+    plan --pp 2 --trace "$tmp/in/both" --svg "$tmp/in/$other"
+done
+expect 0 . two_outputs_may_be_one_device plan --pp 2 --trace /dev/null --svg /dev/null
+
 # ---- Texts from outside do not control the terminal or the page
 esc=$(printf '\033') rtl=$(printf '\342\200\256') c1=$(printf '\302\233') byte=$(printf '\233')
 bad_text="${esc}[2J$rtl$c1$byte"
