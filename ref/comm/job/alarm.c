@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -69,17 +70,29 @@ static void take_addresses(card *c)
   freeifaddrs(all);
 }
 
-/* The socket that others are to connect to, or -1; *c says where it is. */
-static int listen_anywhere(card *c)
+/* The IPv4 address of `host`; INADDR_ANY if it is NULL or has none. */
+static uint32_t address_of(const char *host)
 {
-  struct sockaddr_in at = {.sin_family = AF_INET};
+  const struct addrinfo want = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+  struct addrinfo *found = NULL;
+  struct sockaddr_in at = {.sin_addr.s_addr = htonl(INADDR_ANY)};
+  if (host && getaddrinfo(host, NULL, &want, &found) == 0) memcpy(&at, found->ai_addr, sizeof at);
+  if (found) freeaddrinfo(found);
+  return at.sin_addr.s_addr;
+}
+
+/* The socket that others are to connect to, or -1; *c says where it is. */
+static int listen_at(const char *host, card *c)
+{
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = address_of(host)};
   socklen_t n = sizeof at;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   if (getrandom(c->secret, sizeof c->secret, 0) == sizeof c->secret &&
       bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, SOMAXCONN) == 0 &&
       getsockname(fd, (struct sockaddr *)&at, &n) == 0) {
-    take_addresses(c);
+    if (at.sin_addr.s_addr == htonl(INADDR_ANY)) take_addresses(c);
+    else c->address[c->n++] = at.sin_addr.s_addr;
     c->port = at.sin_port;
     return fd;
   }
@@ -179,7 +192,7 @@ static int connect_somewhere(zp_alarm_line *l, const card *c, double limit)
 
 int zp_alarm_open(zp_alarm_line **out, int32_t rank, int32_t world,
                   int (*exchange)(void *ctx, int32_t rank, void *bytes, size_t n), void *ctx,
-                  double patience_s)
+                  const char *host, double patience_s)
 {
   const double limit = zp_clock_s() + patience_s;
   zp_alarm_line *l = calloc(1, sizeof *l);
@@ -192,7 +205,7 @@ int zp_alarm_open(zp_alarm_line **out, int32_t rank, int32_t world,
   l->poll = calloc((size_t)l->n + 1, sizeof *l->poll);
   for (int32_t i = 0; l->peer && i < l->n; i++)
     l->peer[i] = (peer){.fd = -1, .rank = rank == 0 ? i + 1 : 0};
-  if (rank == 0) listener = listen_anywhere(&c);
+  if (rank == 0) listener = listen_at(host, &c);
   failed = exchange(ctx, rank, &c, sizeof c) || !l->peer || !l->poll;
   if (!failed && rank == 0 && listener >= 0) {
     service s = {l, &c};

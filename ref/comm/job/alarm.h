@@ -20,12 +20,14 @@ typedef struct zp_alarm {
 
 typedef struct zp_alarm_line zp_alarm_line;
 
-/* Opens the channel: all ranks call it. exchange: as in zp_engine_options. A rank that does not
+/* Opens the channel: all ranks call it. exchange: as in zp_engine_options. host: the address or the
+ * name of rank 0's host at which it listens, as zp_job.address, or "127.0.0.1" if all ranks are on
+ * that host; NULL: unknown, then it listens on all interfaces. A rank that does not
  * connect within patience_s is left out: it neither receives nor sends alarms. Returns 0, or -1 if
  * the exchange failed or memory ran out. */
 int zp_alarm_open(zp_alarm_line **out, int32_t rank, int32_t world,
                   int (*exchange)(void *ctx, int32_t rank, void *bytes, size_t n), void *ctx,
-                  double patience_s);
+                  const char *host, double patience_s);
 
 /* The number of ranks connected to this one: on rank 0 up to all others, elsewhere at most 1. */
 int32_t zp_alarm_connected(const zp_alarm_line *line);

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
   if (argc < 3 || zp_job_read(&job, &err)) return 2;
   const int mine = job.rank == atoi(argv[2]), late = strcmp(argv[1], "late") == 0;
   if (zp_alarm_open(&line, job.rank, job.world, mine && late ? late_exchange : zp_job_exchange,
-                    &job, late ? 6 : 300))
+                    &job, "127.0.0.1", late ? 6 : 300))
     return 3;
   printf("rank %d is connected with %d\n", (int)job.rank, (int)zp_alarm_connected(line));
   fflush(stdout);

@@ -4,6 +4,19 @@
 . tests/fixtures/lib.sh
 driver=${ZP_BUILD:-build}/tests/drivers/mpi/alarm_driver
 
+# The addresses at which processes of this test listen, until process LAST has ended: hexadecimal,
+# as /proc/net/tcp has them, in $tmp/ports. Rank 0 listens until the late rank is given up.
+watch_port() { # watch_port LAST
+  : >"$tmp/ports"
+  while kill -0 "$1" 2>/dev/null; do
+    for process in $(grep -las -e "^$driver" /proc/[0-9]*/cmdline); do
+      find "${process%cmdline}fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null
+    done | tr -dc '0-9\n' | sort -u >"$tmp/sockets"
+    awk 'NR == FNR { mine[$1]; next } $4 == "0A" && $10 in mine { print $2 }' "$tmp/sockets" \
+      /proc/net/tcp >>"$tmp/ports"
+    sleep 0.2
+  done
+}
 # torchrun's variables: mpirun would end the others. line FAULT RANK
 line() {
   k=0
@@ -12,6 +25,7 @@ line() {
       timeout 900 "$driver" "$1" "$2" >"$tmp/out.$k" 2>&1 &
     k=$((k + 1))
   done
+  [ "$1" != late ] || watch_port "$!"
   wait
   cat "$tmp"/out.[0-4] >"$tmp/out"
 }
@@ -35,6 +49,8 @@ for r in 0 3; do
 done
 line late 2
 got 1 '^rank 0 is connected with 3$' a_late_rank_is_left_out
+[ -s "$tmp/ports" ] && ! grep -qv '^0100007F:' "$tmp/ports"
+verdict $? on_one_host_rank_0_listens_on_loopback_only "$(sort -u "$tmp/ports" | head -n 5)"
 got 1 '^rank 2 is connected with 0$' a_late_rank_knows_that_it_is_left_out
 got 0 'received' a_rank_that_never_connected_raises_no_alarm
 finish
