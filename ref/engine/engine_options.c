@@ -131,7 +131,9 @@ static int check_callbacks(const zp_engine_options *o, zp_error *err)
   if (o->offload_threads < 0)
     return refuse(err, o->rank, "offload_threads", "not negative", o->offload_threads);
   if (!(o->deadline_s >= 0) || o->deadline_s >= 1e9)
-    return refuse(err, o->rank, "deadline_s", "0 to 1e9 seconds", (int64_t)o->deadline_s);
+    return zp_fail(err, ZP_E_REFUSED, o->rank,
+                   "rank %d: options.deadline_s: 0 to 1e9 seconds (it is %g)", (int)o->rank,
+                   o->deadline_s);
   if (zp_engine_message(o, &o->in, "in", err)) return err->status;
   return zp_engine_message(o, &o->out, "out", err);
 }

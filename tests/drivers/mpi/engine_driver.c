@@ -429,6 +429,7 @@ static int create(run *r)
   if (is(r, "kind")) o.hyper.optim[0].kind = 2;
   if (is(r, "clip")) o.hyper.clip = -1;
   if (is(r, "clip_eps")) o.hyper.clip_eps = INFINITY;
+  if (is(r, "deadline")) o.deadline_s = NAN;
   return zp_engine_create(&r->e, is(r, "options") ? NULL : &o, &r->err);
 }
 
