@@ -156,7 +156,7 @@ int create_on_simdev(zp_engine **out, const zp_engine_options *options, zp_error
   if (!options) return zp_engine_create_on(out, options, &host, err);
   o = *options;
   if (o.exchange) o.exchange = exchange;
-  o.deadline_s = 30; /* of the simulation's clock */
+  if (o.deadline_s == 0) o.deadline_s = 30; /* of the simulation's clock */
   return zp_engine_create_on(out, &o, &host, err);
 }
 
