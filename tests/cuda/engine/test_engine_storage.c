@@ -312,11 +312,13 @@ static int says_why(const zp_diff_rank *w, int status)
 
 static int fail_at(zp_diff_rank *w, int (*call)(zp_cuda *, zp_store *), zp_store to)
 {
-  const int64_t issued = w->issued.n; /* ref has not done this */
+  const zp_diff_ledger issued = w->issued;
   failing f = {to, w->rank, 0, w->rank == bad_rank ? bad_call : 0};
   zp_store store = {&f, put, finish, commit, get, state_of};
+  w->issued = (zp_diff_ledger){0}; /* ref has not done this */
   const int status = call(w->e, &store);
-  w->issued.n = issued;
+  zp_diff_ledger_free(&w->issued);
+  w->issued = issued;
   if (status == 0) return 0;
   failures++;
   as_expected += says_why(w, status);
