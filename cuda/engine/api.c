@@ -120,8 +120,8 @@ static int alone(void *ctx, int32_t rank, void *bytes, size_t n)
 static int open_channel(zp_engine *e, zp_cuda_host_channel *channel)
 {
   if (e->o.world == 1) return 0;
-  e->line =
-      zp_cuda_open_host_channel(e->o.rank, e->o.world, e->o.exchange, e->o.exchange_ctx, channel);
+  e->line = zp_cuda_open_host_channel(e->o.rank, e->o.world, e->o.exchange, e->o.exchange_ctx,
+                                      zp_engine_host(&e->o), channel);
   return e->line ? 0 : -1;
 }
 

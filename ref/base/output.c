@@ -146,7 +146,7 @@ int zp_output_spares(const char *option, const char *path, const char *const *in
   return 0;
 }
 
-/* ---- Other outputs ---------------------------------------------------------------------------- */
+/* ---- Other outputs --------------------------------------------------------------------------- */
 
 /* The name that the output replaces, with links resolved; the caller frees it. NULL: no file can
  * have this name, or no memory. */
@@ -185,14 +185,14 @@ int zp_output_distinct(const char *option, const char *path, const char *other_o
                          other_option, other);
 }
 
-int zp_output_outside(const char *option, const char *path, const char *folder, zp_error *err)
+int zp_output_spares_folder(const char *option, const char *path, const char *folder, zp_error *err)
 {
   if (!path || !folder) return 0;
   char *out = resolved(path), *in = realpath(folder, NULL);
   const size_t n = in ? strlen(in) : 0;
   const char *rest = out && in && strncmp(out, in, n) == 0 && out[n] == '/' ? out + n + 1 : NULL;
-  const int taken = rest && (is_part(rest) || strncmp(rest, "step-", 5) == 0 ||
-                             strncmp(rest, "LATEST", 6) == 0);
+  const int taken =
+      rest && (is_part(rest) || strncmp(rest, "step-", 5) == 0 || strncmp(rest, "LATEST", 6) == 0);
   free(out);
   free(in);
   return !taken ? 0

@@ -39,7 +39,8 @@ int zp_output_distinct(const char *option, const char *path, const char *other_o
 
 /* ZP_E_REFUSED if the output `path` is a name that checkpoints in `folder` use. The folder need not
  * exist. */
-int zp_output_outside(const char *option, const char *path, const char *folder, zp_error *err);
+int zp_output_spares_folder(const char *option, const char *path, const char *folder,
+                            zp_error *err);
 
 /* Writes one whole file of n bytes. 0, or ZP_E_FILE. */
 int zp_output_bytes(const char *path, const char *text, size_t n, zp_error *err);

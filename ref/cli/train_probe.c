@@ -23,7 +23,7 @@ int zp_train_probe(const zp_train_args *a, int *lock, zp_error *err)
   }
   if (a->load != NULL) inputs[n++] = a->load;
   zp_output_spares("--plot", a->plot, inputs, err);
-  zp_output_outside("--plot", a->plot, a->save, err);
+  zp_output_spares_folder("--plot", a->plot, a->save, err);
   free(inputs);
   if (err->status != 0) return err->status;
   if (a->plot != NULL && zp_output_probe(a->plot, &why) != 0)

@@ -178,8 +178,8 @@ int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb);
 
 /* Without callbacks: micro-batch mb's mean loss, without the loss scale, is at *loss (as for
  * grad_ready), to be averaged over all ranks, and to skip the step when it is not finite. Called,
- * if at all, before the micro-batch's last gradient is announced; else its loss counts as 0. Of tensor
- * parallel ranks, which compute the same loss, that of tp index 0 is read. spec: STAT-3, STAT-5 */
+ * if at all, before the micro-batch's last gradient is announced; else its loss counts as 0. Of
+ * tensor parallel ranks, which compute the same loss, that of tp index 0 is read. spec: STAT-3 */
 int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream);
 
 /* Runs the step (with callbacks), or ends the one whose gradients were announced. Without

@@ -42,6 +42,13 @@ void zp_engine_defaults(zp_engine_options *o, size_t size, zp_job *job)
   memcpy(o, &d, size < sizeof d ? size : sizeof d);
 }
 
+const char *zp_engine_host(const zp_engine_options *o)
+{
+  const zp_job *job = o->exchange == zp_job_exchange ? o->exchange_ctx : NULL;
+  if (job == NULL) return NULL;
+  return job->address[0] != 0 ? job->address : "127.0.0.1";
+}
+
 /* A caller with a newer header may be asking for what is not known here. */
 static int take_size(zp_engine_options *to, const zp_engine_options *from, zp_error *err)
 {

@@ -34,6 +34,10 @@ zp_store *zp_engine_open_load(zp_engine_store *s, const zp_engine_options *o,
                               zp_engine_names_of names, const char *dir);
 void zp_engine_close_store(zp_engine_store *s);
 
+/* The host at which rank 0 listens for the others: of a job its address, or loopback if all ranks
+ * are on one host. NULL: unknown, as the caller has an exchange of its own. */
+const char *zp_engine_host(const zp_engine_options *o);
+
 /* Has this rank rank 0's settings? Collective, by the options' exchange. 0, or a negative status in
  * *err. spec: STEP-10 */
 int zp_engine_agree(const zp_engine_options *o, zp_error *err);

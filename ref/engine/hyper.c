@@ -50,8 +50,8 @@ static int check_optim(const zp_hyper *h, int32_t g, int32_t rank, zp_error *err
   return ZP_OK;
 }
 
-/* Settings that zp_scaler_init accepts, and a state that it or zp_scaler_update leaves: a checkpoint
- * with anything else is refused (CKPT-4). */
+/* Settings that zp_scaler_init accepts, and a state that it or zp_scaler_update leaves: a
+ * checkpoint with anything else is refused (CKPT-4). */
 static int is_scaler(const zp_scaler *s)
 {
   const int64_t most = (int64_t)1 << 62;
@@ -77,8 +77,8 @@ int zp_hyper_check(const zp_hyper *h, int32_t rank, zp_error *err)
     return out_of_range(err, rank, "clip_eps", h->clip_eps, 0, ZP_CLIP_MOST);
   if (!is_scaler(&h->scaler))
     return zp_fail(err, ZP_E_REFUSED, rank,
-                   "rank %d: options.hyper.scaler is not a state of a scaler, or its window is above "
-                   "2^62: call zp_scaler_init (SCALE-1)",
+                   "rank %d: options.hyper.scaler is not a state of a scaler, or its window is "
+                   "above 2^62: call zp_scaler_init (SCALE-1)",
                    (int)rank);
   return ZP_OK;
 }

@@ -20,12 +20,12 @@ typedef enum zp_roster_word {
 void zp_roster_report(zp_roster_word word);
 
 typedef struct zp_roster_result {
-  int status;      /* of the command, as waitpid returns it */
-  int killed;      /* 1: it did not end in time, and received SIGKILL */
-  int cancelled;   /* the first signal that this process received to end the job, or 0 */
-  int began;       /* 1: a rank has joined, or no list could be kept */
+  int status;       /* of the command, as waitpid returns it */
+  int killed;       /* 1: it did not end in time, and received SIGKILL */
+  int cancelled;    /* the first signal that this process received to end the job, or 0 */
+  int began;        /* 1: a rank has joined, or no list could be kept */
   int output_error; /* errno of a write to standard output that failed, or 0 */
-  char ended[512]; /* which rank was ended by a signal, as a sentence; empty: none known */
+  char ended[512];  /* which rank was ended by a signal, as a sentence; empty: none known */
 } zp_roster_result;
 
 /* In the launcher: runs argv, which starts `world` ranks, forwards its standard output, and waits

@@ -38,15 +38,16 @@ lost() { # lost NAME: the code and the message of the launch before, $got and $t
   [ $got -eq 3 ] && grep -q 'launch: standard output could not be written: ' "$tmp/err"
   verdict $? "a_report_is_not_lost_$1" "exit code $got: $(head -c 300 "$tmp/err")"
 }
-timeout 600 "$zp" launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --json >/dev/full 2>"$tmp/err"
+two="launch -n 2 train --data $tmp/text $small --dp 2 --pp 1"
+timeout 600 "$zp" $two --json >/dev/full 2>"$tmp/err"
 got=$?
 lost on_a_full_disk
-timeout 600 "$zp" launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --json >&- 2>"$tmp/err"
+timeout 600 "$zp" $two --json >&- 2>"$tmp/err"
 got=$?
 lost if_standard_output_is_closed
 # 120 kB, more than the pipes hold while nothing reads
-timeout 600 "$zp" launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --micro-batches 1 \
-  --steps 1000 --json 2>"$tmp/err" | (sleep 3 && cat >"$tmp/json")
+timeout 600 "$zp" $two --micro-batches 1 --steps 1000 --json 2>"$tmp/err" |
+  (sleep 3 && cat >"$tmp/json")
 jq -en 'input | (.steps | length) == 1000' "$tmp/json" >"$tmp/jq" 2>&1
 verdict $? a_slow_reader_gets_the_whole_report "$(wc -c <"$tmp/json") bytes, $(cat "$tmp/err")"
 

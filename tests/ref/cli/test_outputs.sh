@@ -175,7 +175,7 @@ done
 "$zp" train $small --save "$tmp/in/own" >"$tmp/out" 2>&1
 ln -s own "$tmp/in/own.soft"
 for name in LATEST LATEST.tmp LOCK.job rank-0.json step-2 step-1/manifest.json; do
-  expect 2 'checkpoints in .*/own use this name; name another file' "a_plot_is_no_checkpoint_$name" \
+  expect 2 'checkpoints in .*/own use this name; name another' "a_plot_is_no_checkpoint_$name" \
     train $small --save "$tmp/in/own" --plot "$tmp/in/own.soft/$name"
 done
 expect 0 'bits' "the_checkpoint_beside_a_refused_plot_loads" train $small --load "$tmp/in/own" \
