@@ -56,4 +56,12 @@ struct sd_item {
   } u;
 };
 
+sd_item *sd_item_make(sd_stream *st, simdev_item_kind kind, const char *name, int32_t call,
+                      const void *pc);
+/* The memory of an item that nothing holds any more is used again (sd_forget). */
+sd_item *sd_item_hold(sd_item *item);
+void sd_item_drop(simdev *s, sd_item *item);
+/* Lets *at hold the item instead of what it held. */
+void sd_item_refer(simdev *s, sd_item **at, sd_item *item);
+
 #endif

@@ -45,14 +45,7 @@ sd_stream *sd_stream_of(sd_host *h, cudaStream_t handle);
 int sd_is_stream_default(cudaStream_t handle);
 void sd_stream_name_fiber(sd_stream *st); /* for ThreadSanitizer's reports */
 
-sd_item *sd_item_make(sd_stream *st, simdev_item_kind kind, const char *name, int32_t call,
-                      const void *pc);
 void sd_item_issue(simdev *s, sd_item *item); /* from the scheduler or a host */
-/* The memory of an item that nothing holds any more is used again (sd_forget). */
-sd_item *sd_item_hold(sd_item *item);
-void sd_item_drop(simdev *s, sd_item *item);
-/* Lets *at hold the item instead of what it held. */
-void sd_item_refer(simdev *s, sd_item **at, sd_item *item);
 void sd_item_depend(simdev *s, sd_item *item, sd_item *dep);
 void sd_item_done(simdev *s, sd_item *item);
 /* Makes the item's end something that others can acquire. */
