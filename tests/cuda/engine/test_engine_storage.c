@@ -311,12 +311,24 @@ static int says_why(const zp_diff_rank *w, int status)
 }
 
 static int fail_at(zp_diff_rank *w, int (*call)(zp_cuda *, zp_store *), zp_store to)
+static zp_diff_ledger copy_ledger(const zp_diff_ledger *l)
 {
-  const int64_t issued = w->issued.n; /* ref has not done this */
+  zp_diff_ledger c = {.n = l->n, .cap = l->n, .n_steps = l->n_steps, .cap_steps = l->n_steps};
+  c.op = malloc(((size_t)c.n + 1) * sizeof *c.op);
+  c.steps = malloc(((size_t)c.n_steps + 1) * sizeof *c.steps);
+  cr_assert(c.op && c.steps);
+  if (c.n > 0) memcpy(c.op, l->op, (size_t)c.n * sizeof *c.op);
+  if (c.n_steps > 0) memcpy(c.steps, l->steps, (size_t)c.n_steps * sizeof *c.steps);
+  return c;
+}
+
+{
+  const zp_diff_ledger issued = copy_ledger(&w->issued); /* ref has not done this */
   failing f = {to, w->rank, 0, w->rank == bad_rank ? bad_call : 0};
   zp_store store = {&f, put, finish, commit, get, state_of};
   const int status = call(w->e, &store);
-  w->issued.n = issued;
+  zp_diff_ledger_free(&w->issued);
+  w->issued = issued;
   if (status == 0) return 0;
   failures++;
   as_expected += says_why(w, status);
