@@ -102,10 +102,25 @@ static int write_all(int fd, const char *at, size_t n)
   return 0;
 }
 
+/* What an interrupted save left is removed, never truncated: the file may have another name, of a
+ * file that is no checkpoint's. What is no regular file stays. spec: CKPT-4 */
+static int make_way(const zp_ckpt_dir *d, const char *name, zp_error *err)
+{
+  struct stat s;
+  if (fstatat(d->fd, name, &s, AT_SYMLINK_NOFOLLOW)) {
+    if (errno == ENOENT) return 0;
+  } else if (S_ISLNK(s.st_mode)) errno = ELOOP;
+  else if (S_ISDIR(s.st_mode)) errno = EISDIR;
+  else if (!S_ISREG(s.st_mode)) errno = EEXIST;
+  else if (unlinkat(d->fd, name, 0) == 0 || errno == ENOENT) return 0;
+  return zp_ckpt_errno(err, "create", d->path, name);
+}
+
 int zp_ckpt_create(const zp_ckpt_dir *d, const char *name, zp_error *err)
 {
-  const int fd =
-      openat(d->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  int fd = -1;
+  if (make_way(d, name, err)) return -1;
+  fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd < 0) zp_ckpt_errno(err, "create", d->path, name);
   return fd;
 }

@@ -40,7 +40,8 @@ int zp_ckpt_dir_make(zp_ckpt_dir *d, const char *path, zp_error *err);
 void zp_ckpt_dir_close(zp_ckpt_dir *d);
 int zp_ckpt_sync_dir(const zp_ckpt_dir *d, zp_error *err);
 
-/* Creates or truncates a file in the folder; -1 after *err. */
+/* Creates a file in the folder; a regular file of that name is removed first, and other names of it
+ * keep what it had. -1 after *err. spec: CKPT-4 */
 int zp_ckpt_create(const zp_ckpt_dir *d, const char *name, zp_error *err);
 
 /* Writes a whole file and waits for the disk; 0, or a negative status. */

@@ -350,6 +350,35 @@ static dev_t synced_device[4096];
 static ino_t synced_inode[4096];
 static int synced;
 
+/* Every file that a save makes was there under another name, which keeps what it had. */
+Test(checkpoint_writers, hard_links_keep_what_they_had)
+{
+  static const char *const made[] = {"LATEST.tmp", "step-1.tmp/manifest.json",
+                                     "step-1.tmp/rank-0.bin", "step-1.tmp/rank-2.json"};
+  static const char *const locks[] = {"LOCK", "LOCK.job"};
+  char kept[PATH_MAX];
+  struct stat s;
+  cr_assert_eq(mkdir(in_dir("step-1.tmp"), 0777), 0);
+  snprintf(kept, sizeof kept, "%s", in_dir("kept"));
+  touch(kept);
+  for (int i = 0; i < 4; i++) cr_assert_eq(link(kept, in_dir(made[i])), 0);
+  save(1, 4);
+  check_current(1, 4);
+  cr_assert(stat(kept, &s) == 0 && s.st_size == 5 && s.st_nlink == 1);
+  for (int i = 0; i < 2; i++) {
+    zp_error err = {0};
+    unlink(in_dir(locks[i]));
+    cr_assert_eq(link(kept, in_dir(locks[i])), 0);
+    if (i == 0) cr_assert_eq(save_at(dir, 2, 4, NULL, &err), ZP_E_FILE);
+    else cr_assert_eq(zp_ckpt_lock_job(dir, &err), -1);
+    cr_assert(strstr(err.text, locks[i]) && strstr(err.text, "hard link"), "%s", err.text);
+    cr_assert(stat(kept, &s) == 0 && s.st_size == 5);
+    cr_assert_eq(unlink(in_dir(locks[i])), 0);
+  }
+  save(2, 4);
+  check_current(2, 4);
+}
+
 /* In place of the C library's: remembers what was synced. */
 int fsync(int fd)
 {
