@@ -175,8 +175,9 @@ typedef struct files {
 static int open_writer(void *ctx, int32_t rank, int64_t step, zp_store *store, zp_error *err)
 {
   files *f = ctx;
-  return zp_ckpt_writer_open(&f->writer[rank], f->dir, (zp_ckpt_model){f->cfg, NULL}, step, rank,
-                             "{}", store, err);
+  const zp_ckpt_save save = {.step = step, .rank = rank, .word = 8, .workload = "{}"};
+  return zp_ckpt_writer_open(&f->writer[rank], f->dir, (zp_ckpt_model){f->cfg, NULL}, &save, store,
+                             err);
 }
 
 static void close_writer(void *ctx, int32_t rank)
@@ -310,7 +311,6 @@ static int says_why(const zp_diff_rank *w, int status)
   return status == ZP_E_PEER && strstr(why->text, "failed on 1 other rank");
 }
 
-static int fail_at(zp_diff_rank *w, int (*call)(zp_cuda *, zp_store *), zp_store to)
 static zp_diff_ledger copy_ledger(const zp_diff_ledger *l)
 {
   zp_diff_ledger c = {.n = l->n, .cap = l->n, .n_steps = l->n_steps, .cap_steps = l->n_steps};
@@ -322,6 +322,7 @@ static zp_diff_ledger copy_ledger(const zp_diff_ledger *l)
   return c;
 }
 
+static int fail_at(zp_diff_rank *w, int (*call)(zp_cuda *, zp_store *), zp_store to)
 {
   const zp_diff_ledger issued = copy_ledger(&w->issued); /* ref has not done this */
   failing f = {to, w->rank, 0, w->rank == bad_rank ? bad_call : 0};
