@@ -14,7 +14,7 @@ struct zp_engine {
   zp_engine_options o;
   zp_cuda *c;            /* NULL: not made; err says why */
   zp_error err, unsaved; /* unsaved: of the last save */
-  zp_engine_names_of names;
+  zp_engine_saving saving;
   zp_alarm_line *line; /* to the other ranks; NULL: none, or the simulation's */
   zp_ledger_sum ledger[ZP_GROUPS];
   int32_t inside; /* callbacks of the options that run now */
@@ -157,9 +157,9 @@ static int open_engine(zp_engine *e, const zp_cuda_host *host)
     c.host_channel = host->host_channel;
     c.intercept = host->intercept;
   }
-  if (zp_engine_agree(&e->o, &e->err)) return e->err.status;
-  e->names = zp_engine_names(&e->o);
-  if (!e->names)
+  if (zp_engine_agree(&e->o, &e->saving.word, &e->err)) return e->err.status;
+  e->saving.names = zp_engine_names(&e->o);
+  if (!e->saving.names)
     return zp_fail(&e->err, ZP_E_MEMORY, e->o.rank,
                    "rank %d: no memory for the names of its entries", (int)e->o.rank);
   if (!host && open_channel(e, &c.host_channel))
@@ -298,19 +298,24 @@ int zp_engine_save(zp_engine *e, const char *dir)
   int status = between(e, dir, "zp_engine_save");
   if (status) return status;
   status =
-      zp_cuda_save(e->c, zp_engine_open_save(&s, &e->o, e->names, dir, zp_cuda_step_count(e->c)));
+      zp_cuda_save(e->c, zp_engine_open_save(&s, &e->o, &e->saving, dir, zp_cuda_step_count(e->c)));
   zp_engine_close_store(&s);
   if (!status) return result(e, 0);
   if (copy_error(e)) return e->err.status;
   return zp_fail(&e->unsaved, status, e->o.rank, "%s", zp_cuda_why(e->c)->text);
 }
 
+/* A rank that finds another checkpoint than rank 0 does not take part in LOAD, which therefore ends
+ * on no rank: the alarm takes the error, with both ids, to all of them. CKPT-8 */
 int zp_engine_load(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
+  zp_store *store;
   int status = between(e, dir, "zp_engine_load");
   if (status) return status;
-  status = zp_cuda_load(e->c, zp_engine_open_load(&s, &e->o, e->names, dir));
+  store = zp_engine_open_load(&s, &e->o, &e->saving, dir);
+  if (s.why.status == ZP_E_MISMATCH) status = refuse(e, &s.why);
+  else status = zp_cuda_load(e->c, store);
   zp_engine_close_store(&s);
   return result(e, status);
 }
@@ -340,7 +345,7 @@ int zp_engine_destroy(zp_engine *e, zp_error *err)
   status = e->err.status;
   if (err) *err = e->err;
   zp_alarm_close(e->line);
-  free(e->names);
+  free(e->saving.names);
   free(e);
   return status;
 }

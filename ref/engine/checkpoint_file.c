@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -57,6 +59,19 @@ void zp_ckpt_dir_close(zp_ckpt_dir *d)
   d->fd = -1;
 }
 
+zp_ckpt_folder zp_ckpt_dir_folder(const zp_ckpt_dir *d)
+{
+  struct stat s;
+  if (fstat(d->fd, &s)) return (zp_ckpt_folder){0};
+  return (zp_ckpt_folder){.device = s.st_dev, .inode = s.st_ino};
+}
+
+int zp_ckpt_dir_is(const zp_ckpt_dir *d, const zp_ckpt_folder *folder)
+{
+  const zp_ckpt_folder mine = zp_ckpt_dir_folder(d);
+  return folder->inode != 0 && mine.device == folder->device && mine.inode == folder->inode;
+}
+
 int zp_ckpt_sync_dir(const zp_ckpt_dir *d, zp_error *err)
 {
   if (fsync(d->fd) == 0 || errno == EINVAL) return 0; /* some file systems cannot, and need not */
@@ -102,10 +117,25 @@ static int write_all(int fd, const char *at, size_t n)
   return 0;
 }
 
+/* What an interrupted save left is removed, never truncated: the file may have another name, of a
+ * file that is no checkpoint's. What is no regular file stays. spec: CKPT-4 */
+static int make_way(const zp_ckpt_dir *d, const char *name, zp_error *err)
+{
+  struct stat s;
+  if (fstatat(d->fd, name, &s, AT_SYMLINK_NOFOLLOW)) {
+    if (errno == ENOENT) return 0;
+  } else if (S_ISLNK(s.st_mode)) errno = ELOOP;
+  else if (S_ISDIR(s.st_mode)) errno = EISDIR;
+  else if (!S_ISREG(s.st_mode)) errno = EEXIST;
+  else if (unlinkat(d->fd, name, 0) == 0 || errno == ENOENT) return 0;
+  return zp_ckpt_errno(err, "create", d->path, name);
+}
+
 int zp_ckpt_create(const zp_ckpt_dir *d, const char *name, zp_error *err)
 {
-  const int fd =
-      openat(d->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  int fd = -1;
+  if (make_way(d, name, err)) return -1;
+  fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd < 0) zp_ckpt_errno(err, "create", d->path, name);
   return fd;
 }
@@ -188,16 +218,15 @@ void zp_ckpt_hash(const void *data, size_t n, char hex[ZP_CKPT_HEX])
   zp_ckpt_hex(h.high64, h.low64, hex);
 }
 
-int zp_ckpt_hash_file(const zp_ckpt_dir *d, const char *name, int64_t bytes, char hex[ZP_CKPT_HEX],
-                      zp_error *err)
+int zp_ckpt_hash_file(const zp_ckpt_dir *d, const char *name, int fd, int64_t there, int64_t bytes,
+                      char hex[ZP_CKPT_HEX], zp_error *err)
 {
   enum { BLOCK = 1 << 18 };
-  int64_t there = 0, left;
-  const int fd = zp_ckpt_open_regular(d, name, &there, err);
+  int64_t left;
   char *block = malloc(BLOCK);
   XXH3_state_t *state = XXH3_createState();
-  int status = fd < 0 ? ZP_E_FILE : 0;
-  if (!status && (!block || !state))
+  int status = 0;
+  if (!block || !state)
     status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to read %s/%s", d->path, name);
   if (!status && there != bytes)
     status =
@@ -217,10 +246,19 @@ int zp_ckpt_hash_file(const zp_ckpt_dir *d, const char *name, int64_t bytes, cha
     const XXH128_hash_t h = XXH3_128bits_digest(state);
     zp_ckpt_hex(h.high64, h.low64, hex);
   }
-  if (fd >= 0) close(fd);
   free(block);
   XXH3_freeState(state);
   return status;
+}
+
+uint64_t zp_ckpt_word(void)
+{
+  struct timespec now = {0};
+  uint64_t word = 0;
+  if (getrandom(&word, sizeof word, 0) == (ssize_t)sizeof word) return word;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const int64_t seed[3] = {now.tv_sec, now.tv_nsec, getpid()};
+  return XXH3_64bits(seed, sizeof seed);
 }
 
 void zp_ckpt_put_le(unsigned char *to, uint64_t x, int bytes)

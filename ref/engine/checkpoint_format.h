@@ -38,9 +38,13 @@ int zp_ckpt_dir_open_in(zp_ckpt_dir *d, const zp_ckpt_dir *parent, const char *n
 /* Makes the folder if its parent exists, and opens it. As zp_ckpt_dir_open. spec: CKPT-2 */
 int zp_ckpt_dir_make(zp_ckpt_dir *d, const char *path, zp_error *err);
 void zp_ckpt_dir_close(zp_ckpt_dir *d);
+/* Which folder it is, and whether it is that one. */
+zp_ckpt_folder zp_ckpt_dir_folder(const zp_ckpt_dir *d);
+int zp_ckpt_dir_is(const zp_ckpt_dir *d, const zp_ckpt_folder *folder);
 int zp_ckpt_sync_dir(const zp_ckpt_dir *d, zp_error *err);
 
-/* Creates or truncates a file in the folder; -1 after *err. */
+/* Creates a file in the folder; a regular file of that name is removed first, and other names of it
+ * keep what it had. -1 after *err. spec: CKPT-4 */
 int zp_ckpt_create(const zp_ckpt_dir *d, const char *name, zp_error *err);
 
 /* Writes a whole file and waits for the disk; 0, or a negative status. */
@@ -54,10 +58,11 @@ int zp_ckpt_open_regular(const zp_ckpt_dir *d, const char *name, int64_t *bytes,
 char *zp_ckpt_read_file(const zp_ckpt_dir *d, const char *name, int64_t max, int64_t *n,
                         zp_error *err);
 
-/* Checksum of a buffer, of a file (which must be `bytes` long). */
+/* Checksum of a buffer, and of the file d/name, which is open at its beginning, `there` bytes long
+ * and must be `bytes` long. */
 void zp_ckpt_hash(const void *data, size_t n, char hex[ZP_CKPT_HEX]);
-int zp_ckpt_hash_file(const zp_ckpt_dir *d, const char *name, int64_t bytes, char hex[ZP_CKPT_HEX],
-                      zp_error *err);
+int zp_ckpt_hash_file(const zp_ckpt_dir *d, const char *name, int fd, int64_t there, int64_t bytes,
+                      char hex[ZP_CKPT_HEX], zp_error *err);
 void zp_ckpt_hex(uint64_t high, uint64_t low, char hex[ZP_CKPT_HEX]);
 
 /* Little-endian integers of data files. */

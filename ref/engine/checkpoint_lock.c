@@ -73,6 +73,11 @@ static int lock_record(const record *r, zp_error *err)
   if (fstat(fd, &s) || !S_ISREG(s.st_mode))
     zp_fail(err, ZP_E_FILE, r->rank, "%s/%s is not a regular file; remove it", r->dir->path,
             r->name);
+  else if (s.st_nlink > 1)
+    zp_fail(err, ZP_E_FILE, r->rank,
+            "%s/%s is a hard link: the same file has %llu names, and locking it would write to "
+            "what another name may mean; remove %s/%s (CKPT-4)",
+            r->dir->path, r->name, (unsigned long long)s.st_nlink, r->dir->path, r->name);
   else if (fcntl(fd, F_OFD_SETLK, &range)) {
     if (errno == EAGAIN || errno == EACCES) fail_held(fd, r, err);
     else fail_lock(r, err);

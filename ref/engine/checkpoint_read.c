@@ -1,11 +1,12 @@
 /* Loading: everything is checked first, then any run of any entry can be asked for, however it was
- * cut when it was saved. spec: CKPT-3, CKPT-4, CKPT-5 */
+ * cut when it was saved. spec: CKPT-3, CKPT-4, CKPT-5, CKPT-8 */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../base/invariant.h"
@@ -19,9 +20,19 @@ typedef struct record {
   int64_t at; /* of its first value in the file */
 } record;
 
+/* A data file at its checksum: unchanged if opening it again gives these. */
+typedef struct contents {
+  dev_t device;
+  ino_t inode;
+  off_t bytes;
+  struct timespec written;
+} contents;
+
 struct zp_ckpt_reader {
   zp_ckpt_dir folder;
+  char name[64]; /* of the folder below the named one; "": the named folder itself */
   zp_ckpt_manifest m;
+  contents *checked; /* [m.n_files]; inode 0: not yet */
   int32_t *entry_of; /* [cfg->n_params] the saved entry that holds entry j's values */
   record *record;    /* sorted by (entry, tp, ep, what, offset) */
   int64_t n_records, cap_records;
@@ -34,7 +45,7 @@ static int invariant(const zp_ckpt_reader *r, zp_error *err)
   ZP_INVARIANT(err, -1, r->n_records >= 0 && r->n_records <= r->cap_records);
   ZP_INVARIANT(err, -1, r->fd >= -1);
   ZP_INVARIANT(err, -1, r->fd < 0 || (r->fd_file >= 0 && r->fd_file < r->m.n_files));
-  ZP_INVARIANT(err, -1, r->entry_of != NULL);
+  ZP_INVARIANT(err, -1, r->entry_of != NULL && r->checked != NULL);
   return ZP_OK;
 }
 
@@ -97,25 +108,40 @@ static int read_at(int fd, void *to, int64_t n, int64_t at)
   return 0;
 }
 
-/* Makes file f the open one. */
+static int changed(const zp_ckpt_reader *r, int32_t f, zp_error *err)
+{
+  return zp_fail(err, ZP_E_FILE, -1, "%s/%s changed while it was being loaded", r->folder.path,
+                 r->m.file[f].name);
+}
+
+static int same_contents(const contents *a, const contents *b)
+{
+  return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes &&
+         a->written.tv_sec == b->written.tv_sec && a->written.tv_nsec == b->written.tv_nsec;
+}
+
+/* Makes file f the open one: every time the same file, since its checksum is taken once. CKPT-8 */
 static int use_file(zp_ckpt_reader *r, int32_t f, zp_error *err)
 {
   int64_t bytes;
+  struct stat s;
   if (r->fd >= 0 && r->fd_file == f) return 0;
   if (r->fd >= 0) close(r->fd);
   r->fd = zp_ckpt_open_regular(&r->folder, r->m.file[f].name, &bytes, err);
   r->fd_file = f;
-  return r->fd < 0 ? err->status : 0;
+  if (r->fd < 0) return err->status;
+  if (fstat(r->fd, &s)) return zp_ckpt_errno(err, "read", r->folder.path, r->m.file[f].name);
+  const contents now = {s.st_dev, s.st_ino, s.st_size, s.st_mtim};
+  if (r->checked[f].inode == 0) r->checked[f] = now;
+  return same_contents(&r->checked[f], &now) ? 0 : changed(r, f, err);
 }
 
-/* Walks through the records of file f, which has the right checksum. */
+/* Walks through the records of file f, which is open and has the right checksum. */
 static int index_file(zp_ckpt_reader *r, int32_t f, zp_error *err)
 {
   const zp_ckpt_file *file = &r->m.file[f];
   unsigned char head[ZP_CKPT_RECORD];
   int64_t at = ZP_CKPT_HEAD;
-  int status = use_file(r, f, err);
-  if (status) return status;
   if (read_at(r->fd, head, ZP_CKPT_HEAD, 0))
     return zp_ckpt_errno(err, "read", r->folder.path, file->name);
   if (memcmp(head, ZP_CKPT_MAGIC, 8) != 0 ||
@@ -153,7 +179,9 @@ static int index_all(zp_ckpt_reader *r, zp_error *err)
   char hex[ZP_CKPT_HEX];
   for (int32_t f = 0; f < r->m.n_files; f++) {
     const zp_ckpt_file *file = &r->m.file[f];
-    if (zp_ckpt_hash_file(&r->folder, file->name, file->bytes, hex, err)) return err->status;
+    if (use_file(r, f, err) || zp_ckpt_hash_file(&r->folder, file->name, r->fd, r->checked[f].bytes,
+                                                 file->bytes, hex, err))
+      return err->status;
     if (strcmp(hex, file->checksum) != 0)
       return zp_fail(err, ZP_E_FILE, -1, "%s/%s is damaged: its checksum is %s instead of %s; %s",
                      r->folder.path, file->name, hex, file->checksum, advice);
@@ -324,9 +352,7 @@ static int get_run(zp_ckpt_reader *r, int32_t param, int32_t tp, int32_t ep, int
     const int64_t skip = key.offset - k->offset;
     const int64_t n = k->count - skip < count ? k->count - skip : count;
     if (use_file(r, k->file, err)) return err->status;
-    if (read_at(r->fd, value, 4 * n, k->at + 4 * skip))
-      return zp_fail(err, ZP_E_FILE, -1, "%s/%s changed while it was being loaded", r->folder.path,
-                     r->m.file[k->file].name);
+    if (read_at(r->fd, value, 4 * n, k->at + 4 * skip)) return changed(r, k->file, err);
     zp_ckpt_swap_f32(value, value, n);
     value += n;
     key.offset += n;
@@ -359,9 +385,9 @@ static int state(void *ctx, zp_train_state *out, zp_error *err)
 
 /* ---- Open and close -------------------------------------------------------------------------- */
 
-/* The checkpoint in the open folder `dir` that LATEST names, and its manifest. */
-static int find_latest(const zp_ckpt_dir *dir, zp_ckpt_dir *folder, zp_ckpt_manifest *m,
-                       zp_error *err)
+/* The checkpoint in the open folder `dir` that LATEST names, its name and its manifest. */
+static int find_latest(const zp_ckpt_dir *dir, zp_ckpt_dir *folder, char name[64],
+                       zp_ckpt_manifest *m, zp_error *err)
 {
   zp_ckpt_latest latest = {0};
   int status = zp_ckpt_latest_read(dir, &latest, err);
@@ -371,6 +397,7 @@ static int find_latest(const zp_ckpt_dir *dir, zp_ckpt_dir *folder, zp_ckpt_mani
                    "%s holds no checkpoint: there is no LATEST and no "
                    "manifest.json in it; name the folder that was given to --save",
                    dir->path);
+  memcpy(name, latest.current, sizeof latest.current);
   status = zp_ckpt_dir_open_in(folder, dir, latest.current, err);
   if (!status) status = zp_ckpt_manifest_read(folder, m, err);
   if (!status && strcmp(m->checksum, latest.checksum) != 0) {
@@ -385,11 +412,14 @@ static int find_latest(const zp_ckpt_dir *dir, zp_ckpt_dir *folder, zp_ckpt_mani
   return status;
 }
 
-/* The folder that dir means, and its manifest. After an error the caller still closes *folder. */
-static int find_folder(const char *dir, zp_ckpt_dir *folder, zp_ckpt_manifest *m, zp_error *err)
+/* The folder that dir means, its name below dir ("" for dir itself) and its manifest. After an
+ * error the caller still closes *folder. */
+static int find_folder(const char *dir, zp_ckpt_dir *folder, char name[64], zp_ckpt_manifest *m,
+                       zp_error *err)
 {
   zp_ckpt_dir above;
   folder->fd = -1;
+  name[0] = 0;
   if (access(dir, F_OK) && errno == ENOENT)
     return zp_fail(err, ZP_E_FILE, -1,
                    "%s holds no checkpoint: there is no such folder; name the folder that was "
@@ -401,25 +431,111 @@ static int find_folder(const char *dir, zp_ckpt_dir *folder, zp_ckpt_manifest *m
     return zp_ckpt_manifest_read(folder, m, err);
   above = *folder;
   folder->fd = -1;
-  status = find_latest(&above, folder, m, err);
+  status = find_latest(&above, folder, name, m, err);
   zp_ckpt_dir_close(&above);
   return status;
+}
+
+/* Opens the folder that rank 0 has found. 0 if the checkpoint is there, and the same; otherwise
+ * nothing is open. CKPT-8 */
+static int open_first(zp_ckpt_reader *r, const char *dir, const zp_ckpt_id *first)
+{
+  zp_error ignored = {0};
+  zp_ckpt_dir above;
+  int other = -1;
+  if (first->folder[0] && !zp_ckpt_is_folder(first->folder)) return -1;
+  if (zp_ckpt_dir_open(&above, dir, &ignored)) return -1;
+  if (first->folder[0]) (void)zp_ckpt_dir_open_in(&r->folder, &above, first->folder, &ignored);
+  else r->folder = above;
+  if (first->folder[0]) zp_ckpt_dir_close(&above);
+  if (r->folder.fd >= 0 && zp_ckpt_manifest_read(&r->folder, &r->m, &ignored) == 0) {
+    other = strcmp(r->m.checksum, first->checksum);
+    if (other) zp_ckpt_manifest_free(&r->m);
+  }
+  if (other) zp_ckpt_dir_close(&r->folder);
+  memcpy(r->name, first->folder, sizeof r->name);
+  return other;
+}
+
+/* Another rank than 0 has found no checkpoint, or another one than rank 0. CKPT-8 */
+static int fail_other(const zp_ckpt_reader *r, int32_t rank, const zp_ckpt_id *first, zp_error *err)
+{
+  if (err->status) {
+    zp_error_append(err, "; rank 0 loads step %lld (checksum %s)", (long long)first->step,
+                    first->checksum);
+    return err->status;
+  }
+  return zp_fail(err, ZP_E_MISMATCH, rank,
+                 "rank %d finds another checkpoint than rank 0: step %lld (checksum %s) here, step "
+                 "%lld (checksum %s) on rank 0. All ranks must see one folder, and no other job "
+                 "may save to it while they load. Here it is %s, on rank 0 %s (CKPT-8)",
+                 rank, (long long)r->m.state.step, r->m.checksum, (long long)first->step,
+                 first->checksum, r->folder.path,
+                 first->folder[0] ? first->folder : "the named folder itself");
+}
+
+/* The folder and the manifest. */
+static int find_checkpoint(zp_ckpt_reader *r, const char *dir, int32_t rank,
+                           const zp_ckpt_id *first, zp_error *err)
+{
+  if (first && open_first(r, dir, first) == 0) return 0;
+  if (find_folder(dir, &r->folder, r->name, &r->m, err))
+    return first ? fail_other(r, rank, first, err) : err->status;
+  return first && strcmp(r->m.checksum, first->checksum) ? fail_other(r, rank, first, err) : 0;
+}
+
+int zp_ckpt_reader_find(zp_ckpt_reader **out, const char *dir, int32_t rank,
+                        const zp_ckpt_id *first, zp_error *err)
+{
+  zp_ckpt_reader *r = calloc(1, sizeof *r);
+  if (!r) return zp_fail(err, ZP_E_MEMORY, rank, "no memory to load a checkpoint");
+  r->fd = r->folder.fd = -1;
+  if (find_checkpoint(r, dir, rank, first, err) == 0) {
+    r->checked = calloc((size_t)r->m.n_files + 1, sizeof *r->checked);
+    if (!r->checked) zp_fail(err, ZP_E_MEMORY, rank, "no memory to load a checkpoint");
+  }
+  if (err->status) zp_ckpt_reader_close(r);
+  else *out = r;
+  return err->status;
+}
+
+int zp_ckpt_reader_check(zp_ckpt_reader *r, zp_ckpt_model model, zp_store *store, zp_error *err)
+{
+  if (match_model(r, &model, err) || index_all(r, err) || check_coverage(r, err) ||
+      invariant(r, err))
+    return err->status;
+  *store = (zp_store){.ctx = r, .get = get, .state = state};
+  return 0;
 }
 
 int zp_ckpt_reader_open(zp_ckpt_reader **out, const char *dir, zp_ckpt_model model, zp_store *store,
                         zp_error *err)
 {
-  zp_ckpt_reader *r = calloc(1, sizeof *r);
-  if (!r) return zp_fail(err, ZP_E_MEMORY, -1, "no memory to load a checkpoint");
-  r->fd = -1;
-  if (find_folder(dir, &r->folder, &r->m, err) || match_model(r, &model, err) ||
-      index_all(r, err) || check_coverage(r, err) || invariant(r, err)) {
-    zp_ckpt_reader_close(r);
-    return err->status;
-  }
-  *store = (zp_store){.ctx = r, .get = get, .state = state};
-  *out = r;
-  return 0;
+  zp_ckpt_reader *r = NULL;
+  if (zp_ckpt_reader_find(&r, dir, -1, NULL, err)) return err->status;
+  if (zp_ckpt_reader_check(r, model, store, err)) zp_ckpt_reader_close(r);
+  else *out = r;
+  return err->status;
+}
+
+zp_ckpt_id zp_ckpt_reader_id(const zp_ckpt_reader *r)
+{
+  zp_ckpt_id id;
+  memset(&id, 0, sizeof id); /* all of it is exchanged */
+  id.step = r->m.state.step;
+  memcpy(id.folder, r->name, sizeof r->name);
+  memcpy(id.checksum, r->m.checksum, sizeof r->m.checksum);
+  return id;
+}
+
+zp_ckpt_folder zp_ckpt_reader_folder(const zp_ckpt_reader *r)
+{
+  return zp_ckpt_dir_folder(&r->folder);
+}
+
+const char *zp_ckpt_reader_workload(const zp_ckpt_reader *r)
+{
+  return r->m.workload;
 }
 
 void zp_ckpt_reader_close(zp_ckpt_reader *r)
@@ -428,6 +544,7 @@ void zp_ckpt_reader_close(zp_ckpt_reader *r)
   if (r->fd >= 0) close(r->fd);
   zp_ckpt_dir_close(&r->folder);
   zp_ckpt_manifest_free(&r->m);
+  free(r->checked);
   free(r->entry_of);
   free(r->record);
   free(r);
@@ -437,7 +554,8 @@ int zp_ckpt_peek(const char *dir, int64_t *step, char **workload, zp_error *err)
 {
   zp_ckpt_dir folder;
   zp_ckpt_manifest m;
-  const int status = find_folder(dir, &folder, &m, err);
+  char name[64];
+  const int status = find_folder(dir, &folder, name, &m, err);
   zp_ckpt_dir_close(&folder);
   if (status) return status;
   char *words = strdup(m.workload);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,8 @@ struct zp_ckpt_writer {
   char data[32], note[32]; /* rank-R.bin, rank-R.json */
   int lock;                /* of this rank's part, or -1 */
   char *workload;
-  int64_t step;
-  int32_t rank, world;
+  zp_ckpt_save save; /* without the workload, which is copied */
+  int32_t world;
   int32_t *home; /* [n_params] */
   int fd;        /* of data, or -1 */
   int64_t bytes; /* written or buffered */
@@ -37,16 +38,24 @@ struct zp_ckpt_writer {
 
 static int invariant(const zp_ckpt_writer *w, zp_error *err)
 {
-  ZP_INVARIANT(err, w->rank, w->rank >= 0 && w->rank < w->world && w->step >= 0);
-  ZP_INVARIANT(err, w->rank, w->used <= BUFFER && w->bytes >= (int64_t)w->used);
-  ZP_INVARIANT(err, w->rank, w->fd >= -1 && (w->fd >= 0 || w->used == 0 || err->status != ZP_OK));
+  ZP_INVARIANT(err, w->save.rank,
+               w->save.rank >= 0 && w->save.rank < w->world && w->save.step >= 0);
+  ZP_INVARIANT(err, w->save.rank, w->used <= BUFFER && w->bytes >= (int64_t)w->used);
+  ZP_INVARIANT(err, w->save.rank,
+               w->fd >= -1 && (w->fd >= 0 || w->used == 0 || err->status != ZP_OK));
   return ZP_OK;
 }
 
 /* The name of the folder in which the save is prepared. */
 static void folder_name(const zp_ckpt_writer *w, char name[64])
 {
-  snprintf(name, 64, "step-%lld.tmp", (long long)w->step);
+  snprintf(name, 64, "step-%lld.tmp", (long long)w->save.step);
+}
+
+/* The random word of this save: the notes of an interrupted one have another. CKPT-9 */
+static void word_text(const zp_ckpt_writer *w, char text[17])
+{
+  snprintf(text, 17, "%016" PRIx64, w->save.word);
 }
 
 static void watched(const zp_ckpt_writer *w, const char *what)
@@ -101,7 +110,7 @@ static int begin_data(zp_ckpt_writer *w, zp_error *err)
   if (w->fd < 0) return err->status;
   XXH3_128bits_reset(w->hash);
   memcpy(head, ZP_CKPT_MAGIC, 8);
-  zp_ckpt_put_le(head + 8, (uint64_t)w->rank, 8);
+  zp_ckpt_put_le(head + 8, (uint64_t)w->save.rank, 8);
   return append(w, head, sizeof head, err);
 }
 
@@ -149,17 +158,20 @@ static json_t *end_data(zp_ckpt_writer *w, zp_error *err)
 /* Data on disk first, then the note that says so. CKPT-2 */
 static int end_rank(zp_ckpt_writer *w, const zp_train_state *state, zp_error *err)
 {
-  if (state->step != w->step)
-    return zp_fail(err, ZP_E_REFUSED, w->rank,
-                   "rank %d is at step %lld but the checkpoint was opened for step %lld", w->rank,
-                   (long long)state->step, (long long)w->step);
+  if (state->step != w->save.step)
+    return zp_fail(err, ZP_E_REFUSED, w->save.rank,
+                   "rank %d is at step %lld but the checkpoint was opened for step %lld",
+                   w->save.rank, (long long)state->step, (long long)w->save.step);
   json_t *file = end_data(w, err);
-  if (!file) return err->status ? err->status : zp_fail(err, ZP_E_MEMORY, w->rank, "no memory");
-  json_t *note = json_pack("{s:i, s:i, s:o, s:o}", "rank", w->rank, "world", w->world, "state",
-                           zp_ckpt_state_json(state), "file", file);
+  char word[17];
+  if (!file)
+    return err->status ? err->status : zp_fail(err, ZP_E_MEMORY, w->save.rank, "no memory");
+  word_text(w, word);
+  json_t *note = json_pack("{s:s, s:i, s:i, s:o, s:o}", "save", word, "rank", w->save.rank, "world",
+                           w->world, "state", zp_ckpt_state_json(state), "file", file);
   char *text = note ? json_dumps(note, JSON_INDENT(1)) : NULL;
   json_decref(note);
-  if (!text) return zp_fail(err, ZP_E_MEMORY, w->rank, "no memory to describe the checkpoint");
+  if (!text) return zp_fail(err, ZP_E_MEMORY, w->save.rank, "no memory to describe the checkpoint");
   watched(w, "note");
   int status = zp_ckpt_write_file(&w->folder, w->note, text, strlen(text), err);
   free(text);
@@ -168,6 +180,25 @@ static int end_rank(zp_ckpt_writer *w, const zp_train_state *state, zp_error *er
 }
 
 /* ---- Publication ----------------------------------------------------------------------------- */
+
+/* Has this job's rank r written the note, into this folder? CKPT-9 */
+static int check_note(const zp_ckpt_writer *w, int32_t r, const char *name, const json_t *note,
+                      zp_error *err)
+{
+  const char *word = json_string_value(json_object_get(note, "save"));
+  char mine[17];
+  word_text(w, mine);
+  if (!word || strcmp(word, mine) != 0)
+    return zp_fail(err, ZP_E_FILE, r,
+                   "%s/%s was left by another save, which was interrupted: rank %d of this job "
+                   "saves to another folder; all machines must see one file system at %s (CKPT-9)",
+                   w->folder.path, name, r, w->dir.path);
+  if (json_integer_value(json_object_get(note, "rank")) == r &&
+      json_integer_value(json_object_get(note, "world")) == w->world)
+    return 0;
+  return zp_fail(err, ZP_E_FILE, r, "%s/%s is not what rank %d wrote: is another job saving to %s?",
+                 w->folder.path, name, r, w->dir.path);
+}
 
 /* Rank r's note; NULL after *err. */
 static json_t *read_note(const zp_ckpt_writer *w, int32_t r, zp_error *err)
@@ -185,12 +216,8 @@ static json_t *read_note(const zp_ckpt_writer *w, int32_t r, zp_error *err)
   }
   json_t *note = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
   free(text);
-  if (note && json_integer_value(json_object_get(note, "rank")) == r &&
-      json_integer_value(json_object_get(note, "world")) == w->world)
-    return note;
+  if (check_note(w, r, name, note, err) == 0) return note;
   json_decref(note);
-  zp_fail(err, ZP_E_FILE, r, "%s/%s is not what rank %d wrote: is another job saving to %s?",
-          w->folder.path, name, r, w->dir.path);
   return NULL;
 }
 
@@ -287,8 +314,8 @@ static int rename_folder(const zp_ckpt_writer *w, char name[64], zp_error *err)
   char prepared[64];
   folder_name(w, prepared);
   for (int32_t k = 0; k < 100000; k++) {
-    if (k == 0) snprintf(name, 64, "step-%lld", (long long)w->step);
-    else snprintf(name, 64, "step-%lld.%d", (long long)w->step, k);
+    if (k == 0) snprintf(name, 64, "step-%lld", (long long)w->save.step);
+    else snprintf(name, 64, "step-%lld.%d", (long long)w->save.step, k);
     /* rename would replace an empty folder */
     if (faccessat(w->dir.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
     if (renameat(w->dir.fd, prepared, w->dir.fd, name) == 0) return 0;
@@ -296,7 +323,7 @@ static int rename_folder(const zp_ckpt_writer *w, char name[64], zp_error *err)
       return zp_ckpt_errno(err, "rename", w->folder.path, "");
   }
   return zp_fail(err, ZP_E_FILE, 0, "%s holds too many checkpoints of step %lld", w->dir.path,
-                 (long long)w->step);
+                 (long long)w->save.step);
 }
 
 /* Makes DIR/name the current checkpoint. */
@@ -316,8 +343,26 @@ static int point_to(const zp_ckpt_writer *w, const zp_ckpt_latest *latest, zp_er
   return zp_ckpt_sync_dir(&w->dir, err);
 }
 
-/* Removes what LATEST does not name: interrupted saves, and, if it is known what the LATEST before
- * named, published folders. A link is removed nowhere and followed nowhere. CKPT-7 */
+/* Did the LATEST before this save name a checkpoint that is there? Otherwise any published folder
+ * may be the only one that is whole. CKPT-7 */
+static int is_there(const zp_ckpt_writer *w, const zp_ckpt_latest *old)
+{
+  zp_error ignored = {0};
+  zp_ckpt_dir folder;
+  zp_ckpt_manifest m;
+  int same = 0;
+  if (!old->current[0] || zp_ckpt_dir_open_in(&folder, &w->dir, old->current, &ignored)) return 0;
+  if (zp_ckpt_manifest_read(&folder, &m, &ignored) == 0) {
+    same = strcmp(m.checksum, old->checksum) == 0;
+    zp_ckpt_manifest_free(&m);
+  }
+  zp_ckpt_dir_close(&folder);
+  return same;
+}
+
+/* Removes what LATEST does not name: interrupted saves, and, where `all` says so, published
+ * folders, but never the one that this job loaded. A link is removed nowhere and followed nowhere.
+ * CKPT-7 */
 static void remove_old(const zp_ckpt_writer *w, const zp_ckpt_latest *latest, int all)
 {
   zp_error ignored = {0};
@@ -331,9 +376,10 @@ static void remove_old(const zp_ckpt_writer *w, const zp_ckpt_latest *latest, in
     if (named || !(zp_ckpt_numbered(n, "step-", ".tmp") || (all && zp_ckpt_is_folder(n)))) continue;
     memset(&ignored, 0, sizeof ignored);
     if (zp_ckpt_dir_open_in(&folder, &w->dir, n, &ignored)) continue;
-    tidy(&folder, 1, 0);
+    const int kept = zp_ckpt_dir_is(&folder, &w->save.loaded);
+    if (!kept) tidy(&folder, 1, 0);
     zp_ckpt_dir_close(&folder);
-    unlinkat(w->dir.fd, n, AT_REMOVEDIR); /* unless something else is in it */
+    if (!kept) unlinkat(w->dir.fd, n, AT_REMOVEDIR); /* unless something else is in it */
   }
   if (d) closedir(d);
 }
@@ -358,9 +404,10 @@ static int publish(zp_ckpt_writer *w, zp_error *err)
   const int found = zp_ckpt_latest_read(&w->dir, &old, &ignored);
   if (found != 1) memset(&old, 0, sizeof old);
   memcpy(latest.previous, old.current, sizeof latest.previous);
+  const int all = is_there(w, &old);
   status = point_to(w, &latest, err);
   if (status) return status;
-  remove_old(w, &latest, found >= 0);
+  remove_old(w, &latest, all);
   return 0;
 }
 
@@ -397,15 +444,15 @@ static int prepare(zp_ckpt_writer *w, const char *dir, zp_error *err)
 {
   char name[64];
   if (zp_ckpt_dir_make(&w->dir, dir, err)) return err->status;
-  w->lock = zp_ckpt_lock(&w->dir, w->rank, err);
+  w->lock = zp_ckpt_lock(&w->dir, w->save.rank, err);
   if (w->lock < 0) return err->status;
   folder_name(w, name);
   if (mkdirat(w->dir.fd, name, 0777) && errno != EEXIST)
     return zp_ckpt_errno(err, "make the folder", w->dir.path, name);
   if (zp_ckpt_dir_open_in(&w->folder, &w->dir, name, err)) return err->status;
-  if (w->rank != 0) zp_ckpt_dir_close(&w->dir); /* only rank 0 publishes */
-  snprintf(w->data, sizeof w->data, "rank-%d.bin", w->rank);
-  snprintf(w->note, sizeof w->note, "rank-%d.json", w->rank);
+  if (w->save.rank != 0) zp_ckpt_dir_close(&w->dir); /* only rank 0 publishes */
+  snprintf(w->data, sizeof w->data, "rank-%d.bin", w->save.rank);
+  snprintf(w->note, sizeof w->note, "rank-%d.json", w->save.rank);
   /* an interrupted save of the same step may have left its own */
   if (unlinkat(w->folder.fd, w->note, 0) && errno != ENOENT)
     return zp_ckpt_errno(err, "remove the old", w->folder.path, w->note);
@@ -414,21 +461,21 @@ static int prepare(zp_ckpt_writer *w, const char *dir, zp_error *err)
   return 0;
 }
 
-int zp_ckpt_writer_open(zp_ckpt_writer **out, const char *dir, zp_ckpt_model model, int64_t step,
-                        int32_t rank, const char *workload, zp_store *store, zp_error *err)
+int zp_ckpt_writer_open(zp_ckpt_writer **out, const char *dir, zp_ckpt_model model,
+                        const zp_ckpt_save *save, zp_store *store, zp_error *err)
 {
   zp_ckpt_writer *w = calloc(1, sizeof *w);
-  if (!w) return zp_fail(err, ZP_E_MEMORY, rank, "no memory to save a checkpoint");
+  if (!w) return zp_fail(err, ZP_E_MEMORY, save->rank, "no memory to save a checkpoint");
   w->model = model;
-  w->step = step;
-  w->rank = rank;
+  w->save = *save;
+  w->save.workload = NULL; /* the copy is w->workload */
   w->world = zp_world(model.cfg);
   w->fd = w->lock = w->dir.fd = w->folder.fd = -1;
-  w->workload = strdup(workload);
+  w->workload = strdup(save->workload);
   w->hash = XXH3_createState();
   w->home = calloc((size_t)model.cfg->n_params + 1, sizeof *w->home);
   if (!w->workload || !w->hash || !w->home)
-    zp_fail(err, ZP_E_MEMORY, rank, "no memory to save a checkpoint");
+    zp_fail(err, ZP_E_MEMORY, save->rank, "no memory to save a checkpoint");
   else if (prepare(w, dir, err) == 0) invariant(w, err);
   if (err->status) {
     zp_ckpt_writer_close(w);

@@ -94,8 +94,8 @@ typedef struct zp_engine_options {
    * one's (LEDG-5). NULL, or NULL for an entry: zeros. */
   const void *const *first;
   /* Gives all ranks the bytes that rank 0 has; 0, or non-zero when it failed. zp_job_exchange is
-   * one. Called by zp_engine_create, more than once; by the reference not at all, since MPI does
-   * it. May be NULL when world is 1. */
+   * one. Called by zp_engine_create, more than once, and by zp_engine_load; by the reference not at
+   * all, since MPI does it. May be NULL when world is 1. */
   int (*exchange)(void *ctx, int32_t rank, void *bytes, size_t n);
   void *exchange_ctx;
   /* Set both or leave both NULL; required if pp > 1. They return 0, or non-zero on failure. They
@@ -194,12 +194,12 @@ int zp_engine_get(zp_engine *e, zp_engine_state *state);
 
 /* Writes a checkpoint below folder dir, or loads the current one from there (checkpoint.h): any
  * topology, stage, bucket and precision loads what any other has saved, ref or cuda. Collective,
- * between steps; all ranks need one file system. When it fails on one rank it fails on all, and
- * zp_engine_why says where and why. After a failed save the training state and the checkpoint
- * before are what they were, and the run goes on: the next save or load forgets the error. A failed
- * load leaves a mixture and ends the engine. cuda: work that reads parameters has ended before a
- * load.
- * spec: CKPT-1 … CKPT-6 */
+ * between steps; all ranks need one file system: a save whose parts are in several folders fails,
+ * and so does a load where a rank finds another checkpoint than rank 0. When it fails on one rank
+ * it fails on all, and zp_engine_why says where and why. After a failed save the training state and
+ * the checkpoint before are what they were, and the run goes on: the next save or load forgets the
+ * error. A failed load leaves a mixture and ends the engine. cuda: work that reads parameters has
+ * ended before a load. spec: CKPT-1 … CKPT-9 */
 int zp_engine_save(zp_engine *e, const char *dir);
 int zp_engine_load(zp_engine *e, const char *dir);
 

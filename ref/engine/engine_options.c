@@ -243,20 +243,26 @@ static uint64_t hash_names(const zp_engine_options *o)
   return h;
 }
 
-int zp_engine_agree(const zp_engine_options *o, zp_error *err)
+static int exchange(const zp_engine_options *o, void *bytes, size_t n, zp_error *err)
+{
+  const int failed = o->exchange(o->exchange_ctx, o->rank, bytes, n);
+  if (!failed) return ZP_OK;
+  return zp_fail(err, ZP_E_PEER, o->rank,
+                 "rank %d: options.exchange failed (it returned %d): were all %d ranks started?",
+                 (int)o->rank, failed, (int)o->world);
+}
+
+int zp_engine_agree(const zp_engine_options *o, uint64_t *word, zp_error *err)
 {
   zp_settings mine, first;
-  int failed;
+  *word = zp_ckpt_word();
   if (o->world == 1) return ZP_OK;
   zp_settings_begin(&mine, "a program with zp_engine_create");
   zp_settings_add_config(&mine, o->config, hash_names(o));
   zp_settings_add_hyper(&mine, &o->hyper);
   zp_settings_add(&mine, "options.ordered", "%d", (int)o->ordered);
   first = mine;
-  failed = o->exchange(o->exchange_ctx, o->rank, &first, sizeof first);
-  if (failed)
-    return zp_fail(err, ZP_E_PEER, o->rank,
-                   "rank %d: options.exchange failed (it returned %d): were all %d ranks started?",
-                   (int)o->rank, failed, (int)o->world);
-  return zp_settings_compare(&mine, &first, o->rank, err);
+  if (exchange(o, &first, sizeof first, err) || zp_settings_compare(&mine, &first, o->rank, err))
+    return err->status;
+  return exchange(o, word, sizeof *word, err);
 }

@@ -20,8 +20,19 @@ void zp_engine_name(const zp_engine_options *o, int32_t j, char *text, int64_t c
 typedef char (*zp_engine_names_of)[ZP_CKPT_NAME];
 zp_engine_names_of zp_engine_names(const zp_engine_options *o);
 
+/* What an engine keeps for its checkpoints. names: of zp_engine_names. word: rank 0's random word,
+ * plus the number of saves since, so that every save has its own (CKPT-9). loaded: the folder of
+ * the last checkpoint that was loaded. */
+typedef struct zp_engine_saving {
+  zp_engine_names_of names;
+  uint64_t word;
+  zp_ckpt_folder loaded;
+} zp_engine_saving;
+
 /* One rank's part of a checkpoint. Opening always gives a store: where files cannot be opened, one
- * whose calls all fail with the reason. spec: CKPT-6 */
+ * whose calls all fail with the reason. Loading calls the options' exchange when world > 1, and
+ * why.status is ZP_E_MISMATCH where this rank finds another checkpoint than rank 0: then the
+ * caller does not run LOAD. spec: CKPT-6, CKPT-8 */
 typedef struct zp_engine_store {
   zp_store store;
   zp_ckpt_writer *writer;
@@ -29,18 +40,19 @@ typedef struct zp_engine_store {
   zp_error why;
 } zp_engine_store;
 zp_store *zp_engine_open_save(zp_engine_store *s, const zp_engine_options *o,
-                              zp_engine_names_of names, const char *dir, int64_t step);
+                              zp_engine_saving *saving, const char *dir, int64_t step);
 zp_store *zp_engine_open_load(zp_engine_store *s, const zp_engine_options *o,
-                              zp_engine_names_of names, const char *dir);
+                              zp_engine_saving *saving, const char *dir);
 void zp_engine_close_store(zp_engine_store *s);
 
 /* The host at which rank 0 listens for the others: of a job its address, or loopback if all ranks
  * are on one host. NULL: unknown, as the caller has an exchange of its own. */
 const char *zp_engine_host(const zp_engine_options *o);
 
-/* Has this rank rank 0's settings? Collective, by the options' exchange. 0, or a negative status in
- * *err. spec: STEP-10 */
-int zp_engine_agree(const zp_engine_options *o, zp_error *err);
+/* Has this rank rank 0's settings? Then *word becomes a random word that rank 0 draws, the same on
+ * all ranks. Collective, by the options' exchange. 0, or a negative status in *err. spec: STEP-10,
+ * CKPT-9 */
+int zp_engine_agree(const zp_engine_options *o, uint64_t *word, zp_error *err);
 
 /* Is the size of a zp_engine_state one? 0, or a negative status in *err. */
 int zp_engine_state_size(const zp_engine_options *o, size_t size, zp_error *err);

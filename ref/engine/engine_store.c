@@ -1,5 +1,5 @@
 /* Checkpoints of both engines: a rank that cannot open its part takes part all the same, as one
- * whose store fails, so that all ranks learn of it alike. spec: CKPT-2, CKPT-6 */
+ * whose store fails, so that all ranks learn of it alike. spec: CKPT-2, CKPT-6, CKPT-8 */
 #include <string.h>
 
 #include "engine_parts.h"
@@ -51,20 +51,47 @@ static zp_store *opened(zp_engine_store *s, int status)
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 zp_store *zp_engine_open_save(zp_engine_store *s, const zp_engine_options *o,
-                              zp_engine_names_of names, const char *dir, int64_t step)
+                              zp_engine_saving *saving, const char *dir, int64_t step)
 {
-  const zp_ckpt_model model = {o->config, names};
+  const zp_ckpt_model model = {o->config, saving->names};
+  const zp_ckpt_save save = {.step = step,
+                             .rank = o->rank,
+                             .word = ++saving->word, /* on every rank alike: saves are collective */
+                             .loaded = saving->loaded,
+                             .workload = "{}"};
   memset(s, 0, sizeof *s);
-  return opened(
-      s, zp_ckpt_writer_open(&s->writer, dir, model, step, o->rank, "{}", &s->store, &s->why));
+  return opened(s, zp_ckpt_writer_open(&s->writer, dir, model, &save, &s->store, &s->why));
+}
+
+/* Finds this rank's checkpoint, which is to be the one that rank 0 finds: rank 0's id goes to all.
+ * Where rank 0 has none, all find theirs, and the load fails with rank 0. CKPT-8 */
+static int find(zp_engine_store *s, const zp_engine_options *o, const char *dir)
+{
+  zp_ckpt_id first;
+  int failed = 0;
+  memset(&first, 0, sizeof first);
+  if (o->rank == 0 && zp_ckpt_reader_find(&s->reader, dir, 0, NULL, &s->why) == 0)
+    first = zp_ckpt_reader_id(s->reader);
+  if (o->world > 1) failed = o->exchange(o->exchange_ctx, o->rank, &first, sizeof first);
+  if (failed)
+    return zp_fail(&s->why, ZP_E_PEER, o->rank,
+                   "rank %d: which checkpoint rank 0 loads is unknown: options.exchange failed (it "
+                   "returned %d)",
+                   (int)o->rank, failed);
+  if (o->rank == 0) return s->why.status;
+  first.folder[sizeof first.folder - 1] = first.checksum[sizeof first.checksum - 1] = 0;
+  return zp_ckpt_reader_find(&s->reader, dir, o->rank, first.checksum[0] ? &first : NULL, &s->why);
 }
 
 zp_store *zp_engine_open_load(zp_engine_store *s, const zp_engine_options *o,
-                              zp_engine_names_of names, const char *dir)
+                              zp_engine_saving *saving, const char *dir)
 {
-  const zp_ckpt_model model = {o->config, names};
+  const zp_ckpt_model model = {o->config, saving->names};
   memset(s, 0, sizeof *s);
-  return opened(s, zp_ckpt_reader_open(&s->reader, dir, model, &s->store, &s->why));
+  if (find(s, o, dir) || zp_ckpt_reader_check(s->reader, model, &s->store, &s->why))
+    return opened(s, s->why.status);
+  saving->loaded = zp_ckpt_reader_folder(s->reader);
+  return &s->store;
 }
 
 void zp_engine_close_store(zp_engine_store *s)

@@ -1,5 +1,5 @@
 /* The reference as a library: engine.h over the interpreter and MPI. spec: STEP-1, STEP-2, STEP-9,
- * LEDG-1, CKPT-1, CKPT-6 */
+ * LEDG-1, CKPT-1, CKPT-6, CKPT-8 */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,12 +41,19 @@ static int exchange(void *ctx, int32_t rank, void *bytes, size_t n)
   return zp_mpi_broadcast_bytes(e->mpi, bytes, (int64_t)n, &e->err);
 }
 
-static int agree(zp_engine *e)
+/* The options with MPI's exchange. */
+static zp_engine_options over_mpi(zp_engine *e)
 {
   zp_engine_options o = e->o;
   o.exchange = exchange;
   o.exchange_ctx = e;
-  return zp_engine_agree(&o, &e->err);
+  return o;
+}
+
+static int agree(zp_engine *e)
+{
+  const zp_engine_options o = over_mpi(e);
+  return zp_engine_agree(&o, &e->saving.word, &e->err);
 }
 
 static int open_arrays(zp_engine *e)
@@ -69,8 +76,8 @@ static int open_arrays(zp_engine *e)
   e->kept = malloc((size_t)bytes + 1);
   e->arrival = malloc((size_t)(e->rows * lay->n_params) + 1);
   e->loss = malloc((size_t)c->micro_batches * sizeof *e->loss);
-  e->names = zp_engine_names(&e->o);
-  if (!e->kept || !e->arrival || !e->loss || !e->names) return no_memory(e);
+  e->saving.names = zp_engine_names(&e->o);
+  if (!e->kept || !e->arrival || !e->loss || !e->saving.names) return no_memory(e);
   zp_engine_begin(e);
   return ZP_OK;
 }
@@ -212,18 +219,32 @@ int zp_engine_save(zp_engine *e, const char *dir)
   if (!e) return ZP_E_REFUSED;
   if (check(e, "zp_engine_save") || zp_engine_between(&e->o, dir, announced(e), &e->err))
     return e->err.status;
-  run_with(e, ZP_PHASE_SAVE, zp_engine_open_save(&s, &e->o, e->names, dir, e->rank->step));
+  run_with(e, ZP_PHASE_SAVE, zp_engine_open_save(&s, &e->o, &e->saving, dir, e->rank->step));
   zp_engine_close_store(&s);
   return check(e, "zp_engine_save") ? e->err.status : zp_engine_why(e)->status;
+}
+
+/* No rank reads values before all have found rank 0's checkpoint: the parameters of a load that is
+ * refused are unchanged. Another failure is LOAD's to report. CKPT-6, CKPT-8 */
+static int same_checkpoint(zp_engine *e, const zp_error *why)
+{
+  if (e->err.status) return e->err.status; /* the exchange failed */
+  if (why->status == ZP_E_MISMATCH) e->err = *why;
+  else if (e->mpi) (void)zp_mpi_barrier(e->mpi, &e->err);
+  return e->err.status;
 }
 
 int zp_engine_load(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
+  zp_engine_options o;
+  zp_store *store;
   if (!e) return ZP_E_REFUSED;
   if (check(e, "zp_engine_load") || zp_engine_between(&e->o, dir, announced(e), &e->err))
     return e->err.status;
-  run_with(e, ZP_PHASE_LOAD, zp_engine_open_load(&s, &e->o, e->names, dir));
+  o = over_mpi(e);
+  store = zp_engine_open_load(&s, &o, &e->saving, dir);
+  if (same_checkpoint(e, &s.why) == 0) run_with(e, ZP_PHASE_LOAD, store);
   zp_engine_close_store(&s);
   return check(e, "zp_engine_load");
 }
@@ -254,7 +275,7 @@ int zp_engine_destroy(zp_engine *e, zp_error *err)
   }
   zp_rank_close(e->rank);
   pthread_mutex_destroy(&e->lock);
-  free(e->names);
+  free(e->saving.names);
   free(e->kept);
   free(e->at);
   free(e->arrival);

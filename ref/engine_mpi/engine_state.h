@@ -19,7 +19,7 @@ struct zp_engine {
   zp_workload work;
   zp_hook hook;
   int32_t inside; /* 1 while a program runs, and may call the options' callbacks */
-  char (*names)[ZP_CKPT_NAME];
+  zp_engine_saving saving;
   /* Gradients as announced. Without callbacks nothing runs before zp_engine_step, as only one
    * thread may call MPI: the whole window is kept. With callbacks, one micro-batch. */
   int64_t rows, row_bytes;

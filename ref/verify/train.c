@@ -15,17 +15,26 @@ static zp_rank *local_rank(const zp_trainer *t, int32_t i)
   return t->sim != NULL ? zp_sim_rank(t->sim, i) : t->rank;
 }
 
-static int save(const zp_training *job, zp_trainer *t, zp_error *err)
+/* A random word for this save, the same on all ranks. CKPT-9 */
+static int agree_on_word(const zp_training *job, uint64_t *word, zp_error *err)
+{
+  *word = zp_ckpt_word();
+  return job->mpi == NULL ? 0 : zp_mpi_broadcast_bytes(job->mpi, word, sizeof *word, err);
+}
+
+/* loaded: the folder of the checkpoint that this job continues. */
+static int save(const zp_training *job, zp_trainer *t, zp_ckpt_folder loaded, zp_error *err)
 {
   const int32_t n = local_ranks(t);
+  zp_ckpt_save what = {.step = t->rank->step, .loaded = loaded};
   zp_ckpt_writer **writer = calloc((size_t)n, sizeof *writer);
   zp_store *store = calloc((size_t)n, sizeof *store);
-  int status = 0;
+  int status = agree_on_word(job, &what.word, err);
   if (writer == NULL || store == NULL) status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to save");
   for (int32_t i = 0; i < n && status == 0; i++) {
     zp_rank *r = local_rank(t, i);
-    status =
-        zp_train_open_writer(job->record, job->save, r->step, r->rank, &writer[i], &store[i], err);
+    what.rank = r->rank;
+    status = zp_train_open_writer(job->record, job->save, what, &writer[i], &store[i], err);
     r->store = &store[i];
   }
   if (status == 0) status = zp_trainer_run(t, ZP_PHASE_SAVE, err);
@@ -44,14 +53,14 @@ static int open_reader(const zp_training *job, zp_ckpt_reader **reader, zp_store
                        zp_error *err)
 {
   char *text = NULL;
-  const int status = zp_train_open_reader(job->record, job->load, reader, store,
+  const int status = zp_train_open_reader(job->record, job->load, job->mpi, reader, store,
                                           job->remark != NULL ? &text : NULL, err);
   if (text != NULL && *text != 0) job->remark(job->ctx, text);
   free(text);
   return status;
 }
 
-static int load(const zp_training *job, zp_trainer *t, zp_error *err)
+static int load(const zp_training *job, zp_trainer *t, zp_ckpt_folder *loaded, zp_error *err)
 {
   zp_ckpt_reader *reader = NULL;
   zp_store store;
@@ -59,6 +68,7 @@ static int load(const zp_training *job, zp_trainer *t, zp_error *err)
   for (int32_t i = 0; i < local_ranks(t) && status == 0; i++) local_rank(t, i)->store = &store;
   if (status == 0) status = zp_trainer_run(t, ZP_PHASE_LOAD, err);
   if (status == 0 && job->loaded != NULL) job->loaded(job->ctx, &t->rank->scaler);
+  if (status == 0) *loaded = zp_ckpt_reader_folder(reader);
   for (int32_t i = 0; i < local_ranks(t); i++) local_rank(t, i)->store = NULL;
   if (reader != NULL) zp_ckpt_reader_close(reader);
   if (status == ZP_E_FILE) status = err->status = ZP_E_REFUSED; /* damaged input */
@@ -69,8 +79,9 @@ static int load(const zp_training *job, zp_trainer *t, zp_error *err)
 
 int zp_train(const zp_training *job, zp_trainer *t, zp_outcome *out, zp_error *err)
 {
+  zp_ckpt_folder loaded = {0};
   int status = zp_trainer_open(t, job->cfg, job->hyper, job->work, job->mpi, err);
-  if (status == 0 && job->load != NULL) status = load(job, t, err);
+  if (status == 0 && job->load != NULL) status = load(job, t, &loaded, err);
   if (status != 0) return status;
   if (zp_outcome_open(out, job->cfg, t->rank->step, job->steps) != 0)
     return zp_fail(err, ZP_E_MEMORY, -1, "no memory for the outcome of the run");
@@ -82,7 +93,7 @@ int zp_train(const zp_training *job, zp_trainer *t, zp_outcome *out, zp_error *e
     if (job->stepped != NULL) job->stepped(job->ctx, &out->result[i], t->ops, t->bytes);
     if (job->save != NULL &&
         (i + 1 == out->steps || (job->save_every > 0 && (i + 1) % job->save_every == 0)))
-      status = save(job, t, err);
+      status = save(job, t, loaded, err);
   }
   return status != 0 ? status : zp_trainer_collect(t, out, err);
 }
@@ -96,6 +107,7 @@ typedef struct beside {
   zp_ledger_sum before[ZP_GROUPS];
   int64_t *ops, *bytes; /* [steps] of rank 0 */
   zp_ckpt_reader *reader;
+  uint64_t word;           /* of the run: it saves every step once */
   zp_ckpt_writer **writer; /* [world] */
   zp_store load;
 } beside;
@@ -137,8 +149,9 @@ static int finished(void *ctx, zp_sim *ref, zp_error *err)
 static int save_open(void *ctx, int32_t rank, int64_t step, zp_store *store, zp_error *err)
 {
   beside *b = ctx;
-  return zp_train_open_writer(b->job->record, b->job->save, step, rank, &b->writer[rank], store,
-                              err);
+  zp_ckpt_save save = {.step = step, .rank = rank, .word = b->word};
+  if (b->reader != NULL) save.loaded = zp_ckpt_reader_folder(b->reader);
+  return zp_train_open_writer(b->job->record, b->job->save, save, &b->writer[rank], store, err);
 }
 
 static void save_close(void *ctx, int32_t rank)
@@ -165,7 +178,7 @@ static int open_beside(beside *b, zp_error *err)
 int zp_train_beside(const zp_training *job, const zp_backend *backend, int32_t offload,
                     zp_gemm_report *library, zp_outcome *out, zp_error *err)
 {
-  beside b = {.job = job, .out = out};
+  beside b = {.job = job, .out = out, .word = zp_ckpt_word()};
   const zp_backend_training training = {.cfg = job->cfg,
                                         .hyper = job->hyper,
                                         .work = job->work,

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config_text.h"
 
@@ -58,13 +59,14 @@ static zp_ckpt_model model_of(const zp_train_record *run)
   return model;
 }
 
-int zp_train_open_writer(const zp_train_record *run, const char *dir, int64_t step, int32_t rank,
+int zp_train_open_writer(const zp_train_record *run, const char *dir, zp_ckpt_save save,
                          zp_ckpt_writer **writer, zp_store *store, zp_error *err)
 {
   char *words = describe(run);
-  const int status = words == NULL ? zp_fail(err, ZP_E_MEMORY, rank, "no memory to save")
-                                   : zp_ckpt_writer_open(writer, dir, model_of(run), step, rank,
-                                                         words, store, err);
+  int status;
+  save.workload = words;
+  status = words == NULL ? zp_fail(err, ZP_E_MEMORY, save.rank, "no memory to save")
+                         : zp_ckpt_writer_open(writer, dir, model_of(run), &save, store, err);
   free(words);
   return status;
 }
@@ -126,17 +128,36 @@ static int compare_words(const zp_train_record *run, const char *dir, const char
   return status;
 }
 
-int zp_train_open_reader(const zp_train_record *run, const char *dir, zp_ckpt_reader **reader,
-                         zp_store *store, char **remark, zp_error *err)
+/* What is missing, damaged or foreign is input that is refused: exit code 2, not 3. */
+static int refused(zp_error *err)
 {
-  char *words = NULL;
-  int64_t step;
-  int status = zp_ckpt_peek(dir, &step, &words, err);
+  if (err->status == ZP_E_FILE) err->status = ZP_E_REFUSED;
+  return err->status;
+}
+
+/* This rank's reader, of the checkpoint that rank 0 finds. CKPT-8 */
+static int find_checkpoint(const char *dir, zp_mpi *mpi, zp_ckpt_reader **reader, zp_error *err)
+{
+  const int32_t rank = mpi != NULL ? zp_mpi_rank(mpi) : 0;
+  zp_ckpt_id first;
+  memset(&first, 0, sizeof first);
+  if (rank == 0) {
+    if (zp_ckpt_reader_find(reader, dir, mpi != NULL ? 0 : -1, NULL, err) != 0) return err->status;
+    first = zp_ckpt_reader_id(*reader);
+  }
+  if (mpi == NULL) return 0;
+  if (zp_mpi_broadcast_bytes(mpi, &first, sizeof first, err) != 0) return err->status;
+  return rank == 0 ? 0 : zp_ckpt_reader_find(reader, dir, rank, &first, err);
+}
+
+int zp_train_open_reader(const zp_train_record *run, const char *dir, zp_mpi *mpi,
+                         zp_ckpt_reader **reader, zp_store *store, char **remark, zp_error *err)
+{
   if (remark != NULL) *remark = NULL;
-  if (status == 0) status = compare_words(run, dir, words, remark, err);
-  if (status == 0) status = zp_ckpt_reader_open(reader, dir, model_of(run), store, err);
-  free(words);
-  /* what is missing, damaged or foreign is input that is refused: exit code 2, not 3 */
-  if (status == ZP_E_FILE) status = err->status = ZP_E_REFUSED;
-  return status;
+  if (find_checkpoint(dir, mpi, reader, err) != 0) return refused(err);
+  if (compare_words(run, dir, zp_ckpt_reader_workload(*reader), remark, err) != 0 ||
+      zp_ckpt_reader_check(*reader, model_of(run), store, err) != 0)
+    return refused(err);
+  /* no rank reads values before all have found rank 0's checkpoint */
+  return mpi != NULL ? zp_mpi_barrier(mpi, err) : 0;
 }

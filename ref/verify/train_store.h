@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "../comm/mpi/comm_mpi.h"
 #include "../engine/checkpoint.h"
 #include "../model/gpt.h"
 
@@ -19,13 +20,16 @@ typedef struct zp_train_record {
 } zp_train_record;
 
 /* Opens the checkpoint in folder `dir` for all ranks of the process: ZP_E_REFUSED when it is
- * missing, damaged, or of another model. remark: NULL, or where the differences of the two runs
- * are put ("" for none; malloc'ed, the caller frees it). The caller closes *reader. */
-int zp_train_open_reader(const zp_train_record *record, const char *dir, zp_ckpt_reader **reader,
-                         zp_store *store, char **remark, zp_error *err);
+ * missing, damaged, or of another model. mpi: NULL, or the job, all processes of which call this
+ * and load what rank 0 finds; ZP_E_MISMATCH on a rank that finds another checkpoint. remark: NULL,
+ * or where the differences of the two runs are put ("" for none; malloc'ed, the caller frees it).
+ * *reader is NULL before; the caller closes it, also after an error. spec: CKPT-8 */
+int zp_train_open_reader(const zp_train_record *record, const char *dir, zp_mpi *mpi,
+                         zp_ckpt_reader **reader, zp_store *store, char **remark, zp_error *err);
 
-/* Opens a rank's part of the checkpoint in folder `dir`. The caller closes *writer. */
-int zp_train_open_writer(const zp_train_record *record, const char *dir, int64_t step, int32_t rank,
+/* Opens a rank's part of a save below folder `dir`; save's workload is filled in. The caller closes
+ * *writer. */
+int zp_train_open_writer(const zp_train_record *record, const char *dir, zp_ckpt_save save,
                          zp_ckpt_writer **writer, zp_store *store, zp_error *err);
 
 #endif

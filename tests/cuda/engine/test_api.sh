@@ -1,7 +1,7 @@
 # The public engine on CUDA: programs written for it, unchanged, as all ranks of one simulation,
 # have the bits of the reference, and errors name every misuse. For devices, the programs are
 # compiled and their symbols resolved. spec: STEP-2, STEP-3, STEP-9, RED-3, RED-5, RED-6, RED-7,
-# STRM-4, LEDG-1, PIPE-6, CKPT-3, CKPT-6
+# STRM-4, LEDG-1, PIPE-6, CKPT-3, CKPT-6, CKPT-8
 # inputs: @make
 . tests/fixtures/lib.sh
 build=${ZP_BUILD:-build}
@@ -165,6 +165,18 @@ others() {
       complain "rank $r does not say it: $(head -c 2000 "$tmp/out")"
   done
 }
+"$ref" mb=4 seed=14 "save=$tmp/ck.other" >"$tmp/out" 2>&1 || complain "$(cat "$tmp/out")"
+for seed in 0 1 2 3; do
+  "$driver" 4 $seed dp=4 mb=1 seed=12 "load=$tmp/ck" fault=another rank=2 >"$tmp/out" 2>&1
+  code=$?
+  others 2 'finds another checkpoint than rank 0'
+  for sum in "$(sed -n 's/^current step-2 //p' "$tmp/ck/LATEST")" \
+    "$(sed -n 's/^current step-2 //p' "$tmp/ck.other/LATEST")"; do
+    [ "$(grep -c "step 2 (checksum ${sum:-none})" "$tmp/out")" -eq 4 ] ||
+      complain "not all ranks name $sum: $(head -c 900 "$tmp/out")"
+  done
+done
+law another_checkpoint_on_one_rank_is_named_by_all
 for seed in 0 1 2 3; do
   "$driver" 4 $seed dp=4 fault=twice rank=2 >"$tmp/out" 2>&1
   code=$?

@@ -175,8 +175,9 @@ typedef struct files {
 static int open_writer(void *ctx, int32_t rank, int64_t step, zp_store *store, zp_error *err)
 {
   files *f = ctx;
-  return zp_ckpt_writer_open(&f->writer[rank], f->dir, (zp_ckpt_model){f->cfg, NULL}, step, rank,
-                             "{}", store, err);
+  const zp_ckpt_save save = {.step = step, .rank = rank, .word = 8, .workload = "{}"};
+  return zp_ckpt_writer_open(&f->writer[rank], f->dir, (zp_ckpt_model){f->cfg, NULL}, &save, store,
+                             err);
 }
 
 static void close_writer(void *ctx, int32_t rank)

@@ -18,7 +18,7 @@ int program_main(int argc, char **argv);
 int job_on_simdev(zp_job *job, zp_error *err);
 int create_on_simdev(zp_engine **out, const zp_engine_options *options, zp_error *err);
 
-enum { RANKS_MAX = 16, EXCHANGES_MAX = 4, BYTES_MAX = 8192 };
+enum { RANKS_MAX = 16, EXCHANGES_MAX = 8, BYTES_MAX = 8192 };
 
 /* One rank beside its program: the engine's lock and its watchdog, a host of its own. */
 typedef struct process {

@@ -456,11 +456,30 @@ static int save(run *r)
   return zp_engine_save(r->e, r->save) || zp_engine_why(r->e)->status ? 3 : 0;
 }
 
+/* "another": this rank finds a checkpoint of another run, in DIR.other. The reference then leaves
+ * the parameters of all ranks as they are, or this prints that it does not. */
+static int load(run *r)
+{
+  char other[sizeof r->load + 8];
+  const char *from = is(r, "unloaded") ? "/dev/null/no" : is(r, "another") ? other : r->load;
+  snprintf(other, sizeof other, "%s.other", r->load);
+  if (zp_engine_load(r->e, from) == 0) return 0;
+#ifndef CUDA
+  for (int32_t j = 0; j < r->cfg.n_params && strcmp(r->fault, "another") == 0; j++)
+    if (r->ref->all_params[j] &&
+        memcmp(zp_engine_param(r->e, j), r->ref->all_params[j],
+               (size_t)(r->list[j].numel * zp_dtype_bytes(r->cfg.precision))))
+      (void)differs(r, "a parameter", -1);
+#endif
+  return 3;
+}
+
 static int train(run *r)
 {
   int64_t from = 0, communications = 0;
   int failed = 0, ledger = r->load[0] == 0 && !r->native;
-  if (r->load[0] && zp_engine_load(r->e, is(r, "unloaded") ? "/dev/null/no" : r->load)) return 3;
+  if (r->load[0]) failed = load(r);
+  if (failed) return failed;
   if (r->load[0]) from = 2;
   for (int64_t i = 0; i < r->steps && !failed; i++) {
     if (i >= from) failed = step(r, i);

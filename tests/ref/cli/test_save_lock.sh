@@ -1,6 +1,7 @@
 # Jobs that save to one folder: a job that ends with 0 has saved what loads; a job that finds the
 # lock of another job does not train, and one that finds the lock of any of its ranks does not save.
-# The error names the holder's host and process. spec: CKPT-6, CKPT-7
+# The error names the holder's host and process. What a save removes, and what it never writes to.
+# spec: CKPT-4, CKPT-6, CKPT-7
 # inputs: build/zeroproof build/zeroproof-simdev tests/fixtures/lib.sh LICENSE
 . tests/fixtures/lib.sh
 export TMPDIR="$tmp" # session folders of mpirun: see tests/fixtures/job.sh
@@ -63,6 +64,37 @@ fi
   [ "$(grep -c '^rank [0-2], host .*, pid [0-9]* *$' "$tmp/texts/LOCK")" -eq 3 ] &&
   [ "$(grep -c '^job, host .*, pid [0-9]* *$' "$tmp/texts/LOCK.job")" -eq 1 ]
 verdict $? locks_are_texts "$(cat "$tmp/texts/LOCK" "$tmp/texts/LOCK.job")"
+
+# A copy of a checkpoint, restored without LATEST: the job that continues it removes it neither with
+# its first save nor with a later one.
+"$zp" train $small --dp 2 --steps 3 --save "$tmp/original" >"$tmp/out" 2>&1
+for every in 3 1; do
+  rm -rf "$tmp/restored"
+  mkdir "$tmp/restored"
+  cp -r "$tmp/original/step-3" "$tmp/restored"
+  expect 0 'continues at step 6' "continues_a_restored_copy_$every" train $small --dp 2 --steps 3 \
+    --load "$tmp/restored/step-3" --save "$tmp/restored" --save-every $every
+  expect 0 'hash of the run' "the_checkpoint_that_was_loaded_stays_$every" \
+    train $small --dp 2 --steps 1 --load "$tmp/restored/step-3"
+done
+[ "$(ls "$tmp/restored" | tr '\n' ' ')" = 'LATEST LOCK LOCK.job step-3 step-5 step-6 ' ]
+verdict $? older_saves_of_the_job_are_removed "$(ls "$tmp/restored")"
+
+# Hard links to a file that is no checkpoint's.
+for linked in LATEST.tmp step-1.tmp/manifest.json step-1.tmp/rank-0.bin LOCK LOCK.job; do
+  rm -rf "$tmp/linked"
+  mkdir -p "$tmp/linked/step-1.tmp"
+  echo kept >"$tmp/victim"
+  ln "$tmp/victim" "$tmp/linked/$linked"
+  case $linked in
+  LOCK*) expect 3 "linked/$linked is a hard link" "${linked}_with_two_names_is_refused" \
+    train $small --dp 1 --steps 1 --save "$tmp/linked" ;;
+  *) expect 0 'continues at step 1' "saves_beside_a_hard_link_$(basename $linked)" \
+    train $small --dp 1 --steps 1 --save "$tmp/linked" ;;
+  esac
+  [ "$(cat "$tmp/victim")" = kept ]
+  verdict $? "a_hard_link_keeps_what_it_had_$(basename $linked)" "$(head -c 200 "$tmp/victim")"
+done
 
 # A job holds its lock between its saves, and no longer than it runs. Its
 # steps last longer than the second job, on any machine.

@@ -1,6 +1,6 @@
 # The public engine over MPI, through tests/drivers/mpi/engine_driver.c: the bits of comm_sim for
 # any topology, and every misuse named. spec: STEP-2, STEP-3, STEP-9, RED-3, RED-6, LEDG-1,
-# CKPT-3, CKPT-6
+# CKPT-3, CKPT-6, CKPT-8
 # inputs: build/tests/drivers/mpi/engine_driver tests/fixtures/lib.sh tests/fixtures/*.sh
 # alone: ranks leave, and must be noticed by deadlines
 . tests/fixtures/lib.sh
@@ -42,6 +42,7 @@ job pp=2 dp=2 mb=2 stage=0 bucket=30 seed=12 "load=$tmp/ck"
   complain "two stages: exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
 "$driver" mb=4 seed=12 "load=$tmp/ck" >"$tmp/mpirun" 2>&1 || complain "alone: $(cat "$tmp/mpirun")"
 law a_checkpoint_of_four_replicas_continues_in_two_stages_and_on_one_rank
+"$driver" mb=4 seed=14 "save=$tmp/ck.other" >"$tmp/mpirun" 2>&1 || complain "$(cat "$tmp/mpirun")"
 # every rank says so and goes on, to the bits of a run without it; what is saved then can be loaded
 job dp=4 mb=1 seed=12 "save=$tmp/ck2" fault=unsaved rank=2
 [ "$code" -eq 0 ] || complain "exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
@@ -107,6 +108,17 @@ load() { # load CHECKPOINT
   says "0 1 3" 'the checkpoint failed on 1 other rank\(s\); what was being loaded is incomplete'
   law a_load_that_fails_on_one_rank_ends_all
 }
+another_checkpoint() { # another_checkpoint CHECKPOINT: rank 2 finds CHECKPOINT.other
+  job dp=4 mb=1 seed=12 "load=$1" fault=another rank=2
+  [ "$code" -eq 3 ] || complain "exit code $code: $(cat "$tmp"/job/1/rank.*/stdout | head -c 300)"
+  for sum in "$(sed -n 's/^current step-2 //p' "$1/LATEST")" \
+    "$(sed -n 's/^current step-2 //p' "$1.other/LATEST")"; do
+    says "0 1 2 3" "rank 2 finds another checkpoint than rank 0: .*\(checksum ${sum:-none}\)"
+  done
+  changed=$(cat "$tmp"/job/1/rank.*/stdout | grep -m1 'a parameter .* differs') &&
+    complain "$changed"
+  law another_checkpoint_on_one_rank_is_named_by_all_and_changes_no_parameter
+}
 shapes() {
   fails pp=2 dynamic=1 fault=describe rank=0
   says 0 "$at, step 1: the shape callback of micro-batch 0 failed \(it returned 6"
@@ -136,6 +148,7 @@ beside leaves dp=4
 beside leaves "pp=2 dp=2"
 beside configuration
 beside load "$tmp/ck"
+beside another_checkpoint "$tmp/ck"
 beside no_exchange
 ranks=2
 beside shapes

@@ -1,5 +1,7 @@
 # Two ranks of one MPI job with different settings: each setting is named, with both values, before
-# anything is trained. Every option of train must be in one of the two lists. spec: STEP-10
+# anything is trained. Every option of train must be in one of the two lists. Where one name means
+# two folders, another checkpoint is not loaded, and parts of two saves are not published.
+# spec: STEP-10, CKPT-8, CKPT-9
 # inputs: build/zeroproof build/tests/drivers/mpi/engine_driver tests/fixtures/lib.sh
 # inputs: tests/fixtures/job.sh LICENSE
 # shellcheck disable=SC2086 # options are split at spaces
@@ -77,6 +79,78 @@ beside equal --json
 beside equal --verify
 beside equal "--sample 10"
 beside equal "--plot $tmp/loss.svg"
+
+# Relative names with two working folders: rank 0 runs in A, rank 1 in B.
+case $zp in
+/*) abs=$zp ;;
+*) abs=$PWD/$zp ;;
+esac
+apart() { # apart OPTIONS...: both ranks with the same options
+  two -wdir "$tmp/A" "$abs" $base "$@" -- -wdir "$tmp/B" "$abs" $base "$@"
+}
+alone() { # alone OPTIONS...: all ranks in one process
+  "$zp" $base "$@" >"$tmp/alone" 2>&1 || complain "alone: $(tail -c 300 "$tmp/alone")"
+}
+# The same step, so that only the checksums differ, or another one.
+another_checkpoint() { # another_checkpoint NAME STEPS SEED: of rank 1
+  mkdir "$tmp/A" "$tmp/B"
+  alone --save "$tmp/A/ck"
+  alone --steps "$2" --seed "$3" --save "$tmp/B/ck"
+  apart --load ck
+  [ $code -eq 1 ] || complain "exit code $code, expected 1 from every rank"
+  for folder in A B; do
+    sum=$(sed -n 's/^current step-. //p' "$tmp/$folder/ck/LATEST")
+    [ -n "$sum" ] || complain "no checksum in $folder/ck/LATEST"
+    says "0 1" "step . \(checksum $sum\)"
+  done
+  says "0 1" "rank 1 finds another checkpoint than rank 0: step $2 .* here, step 2 .* on rank 0"
+  grep -q 'hash of the run' "$tmp/job/1/rank.0/stdout" && complain "rank 0 trained"
+  law "another_checkpoint_is_named_by_all_ranks_$1"
+}
+# What another job publishes between the moments at which two ranks look: rank 0's is loaded by all.
+newer_checkpoint() {
+  mkdir "$tmp/A"
+  alone --save "$tmp/A/ck"
+  cp -r "$tmp/A" "$tmp/B"
+  alone --save "$tmp/B/ck" --load "$tmp/B/ck"
+  alone --load "$tmp/A/ck"
+  apart --load ck
+  [ $code -eq 0 ] || complain "exit code $code: $(head -c 500 "$tmp/job/1/rank.1/stderr")"
+  hash=$(grep 'hash of the final state' "$tmp/alone")
+  grep -qF "${hash:-none}" "$tmp/job/1/rank.0/stdout" || complain "another state than alone"
+  law all_ranks_load_the_checkpoint_that_rank_0_finds
+}
+no_checkpoint() {
+  mkdir "$tmp/A" "$tmp/B"
+  alone --save "$tmp/A/ck"
+  apart --load ck
+  [ $code -eq 2 ] || complain "exit code $code, expected 2 from every rank"
+  says "0 1" 'ck holds no checkpoint: .*; rank 0 loads step 2 \(checksum [0-9a-f]{32}\)'
+  law a_rank_without_the_checkpoint_is_named
+}
+# Each stage has a file. Those of an interrupted save of another run are in A: rank 1's is not used.
+two_folders() {
+  mkdir "$tmp/A" "$tmp/B"
+  apart --pp 2 --dp 1 --save ck
+  [ $code -eq 3 ] || complain "exit code $code, expected 3 from every rank"
+  says 0 "rank-1.json.*rank 1's part of the checkpoint is not there: .* one file system at ck"
+  law a_save_to_two_folders_is_refused
+  mkdir -p "$tmp/A/ck/step-2.tmp/manifest.json"
+  "$zp" $base --pp 2 --dp 1 --seed 5 --save "$tmp/A/ck" >"$tmp/alone" 2>&1 &&
+    complain "nothing interrupted it"
+  rmdir "$tmp/A/ck/step-2.tmp/manifest.json"
+  [ -s "$tmp/A/ck/step-2.tmp/rank-1.bin" ] || complain "rank 1 left nothing: $(cat "$tmp/alone")"
+  apart --pp 2 --dp 1 --save ck
+  [ $code -eq 3 ] || complain "exit code $code, expected 3 from every rank"
+  says 0 'rank-1.json was left by another save.*rank 1 of this job saves to another folder.*CKPT-9'
+  [ ! -e "$tmp/A/ck/LATEST" ] || complain "a mixture was published"
+  law what_an_interrupted_save_left_is_not_published
+}
+beside another_checkpoint other_step 4 1
+beside another_checkpoint same_step 2 3
+beside newer_checkpoint
+beside no_checkpoint
+beside two_folders
 
 # Another program, which uses the engine as a library.
 other_program() {

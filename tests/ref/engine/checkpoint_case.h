@@ -112,7 +112,8 @@ static inline int save_at(const char *where, int64_t step, int64_t cut, crash *c
   const zp_train_state state = state_of(step, optim);
   int status = 0;
   for (int32_t r = 0; r < WORLD && !status; r++) {
-    status = zp_ckpt_writer_open(&w[r], where, model, step, r, "{\"seed\": 7}", &store[r], err);
+    const zp_ckpt_save s = {.step = step, .rank = r, .word = 5, .workload = "{\"seed\": 7}"};
+    status = zp_ckpt_writer_open(&w[r], where, model, &s, &store[r], err);
     if (!status && c) zp_ckpt_writer_watch(w[r], at_event, c);
   }
   for (int32_t r = 0; r < WORLD && !status; r++) status = put_part(&store[r], r, cut, step, err);

@@ -101,6 +101,69 @@ Test(checkpoint, can_be_named_by_its_own_folder)
   zp_ckpt_reader_close(r);
 }
 
+/* ---- Several processes. CKPT-8 --------------------------------------------------------------- */
+
+/* What rank 1 finds in the folder `where` after rank 0 has found *first: an error with `word` in
+ * it, or the values of `step`. */
+static void find_as_second(const char *where, const zp_ckpt_id *first, int32_t want,
+                           const char *word, int64_t step)
+{
+  zp_error err = {0};
+  zp_ckpt_reader *r = NULL;
+  zp_store store;
+  cr_assert_eq(zp_ckpt_reader_find(&r, where, 1, first, &err), want, "%s", err.text);
+  cr_assert_not_null(strstr(err.text, word), "'%s' is not in: %s", word, err.text);
+  if (want) return;
+  cr_assert_eq(zp_ckpt_reader_check(r, model, &store, &err), 0, "%s", err.text);
+  check_values(&store, 4, step);
+  zp_ckpt_reader_close(r);
+}
+
+Test(checkpoint, every_rank_finds_the_checkpoint_that_rank_0_has_found)
+{
+  zp_error err = {0};
+  zp_ckpt_reader *r;
+  char path[128];
+  save(1, 4);
+  save(2, 4);
+  cr_assert_eq(zp_ckpt_reader_find(&r, dir, 0, NULL, &err), 0, "%s", err.text);
+  const zp_ckpt_id first = zp_ckpt_reader_id(r);
+  zp_ckpt_reader_close(r);
+  cr_assert(first.step == 2 && strcmp(first.folder, "step-2") == 0);
+  find_as_second(dir, &first, 0, "", 2);
+  save(3, 4); /* meanwhile */
+  find_as_second(dir, &first, 0, "", 2);
+  snprintf(path, sizeof path, "%s/step-2", dir); /* the same one, by its own name */
+  find_as_second(path, &first, 0, "", 2);
+  snprintf(path, sizeof path, "%s/step-3", dir);
+  find_as_second(path, &first, ZP_E_MISMATCH, first.checksum, 0);
+  find_as_second(path, &first, ZP_E_MISMATCH, "step 3 (checksum", 0);
+  find_as_second("/tmp/zp-ckpt-none", &first, ZP_E_FILE, first.checksum, 0);
+  save(4, 4); /* step-2 is removed */
+  find_as_second(dir, &first, ZP_E_MISMATCH, "rank 1 finds another checkpoint than rank 0: step 4",
+                 0);
+}
+
+/* A file that is replaced after its checksum was right, by one of the same length. */
+Test(checkpoint, what_was_checked_is_what_is_read)
+{
+  zp_error err = {0};
+  zp_ckpt_reader *r;
+  zp_store store;
+  float v[16];
+  char path[160], other[160];
+  save(5, 4);
+  save(7, 4);
+  cr_assert_eq(zp_ckpt_reader_open(&r, dir, model, &store, &err), 0, "%s", err.text);
+  snprintf(other, sizeof other, "%s/step-5/rank-0.bin", dir);
+  snprintf(path, sizeof path, "%s/step-7/rank-0.bin", dir);
+  cr_assert_eq(rename(other, path), 0);
+  cr_assert_eq(store.get(store.ctx, 0, 0, 0, ZP_WHAT_MASTER, 0, 11, v, &err), ZP_E_FILE);
+  cr_assert_not_null(strstr(err.text, "rank-0.bin changed while it was being loaded"), "%s",
+                     err.text);
+  zp_ckpt_reader_close(r);
+}
+
 /* ---- Another model --------------------------------------------------------------------------- */
 
 Test(checkpoint, another_model_is_refused_by_entry)
@@ -198,8 +261,8 @@ static void run_save(run *u)
   const int64_t step = zp_sim_rank(u->sim, 0)->step;
   const zp_ckpt_model m = {&u->cfg, NULL};
   for (int32_t r = 0; r < world; r++) {
-    cr_assert_eq(zp_ckpt_writer_open(&w[r], dir, m, step, r, "", &store[r], &u->err), 0, "%s",
-                 u->err.text);
+    const zp_ckpt_save s = {.step = step, .rank = r, .word = 7, .workload = ""};
+    cr_assert_eq(zp_ckpt_writer_open(&w[r], dir, m, &s, &store[r], &u->err), 0, "%s", u->err.text);
     zp_sim_rank(u->sim, r)->store = &store[r];
   }
   cr_assert_eq(zp_sim_run(u->sim, ZP_PHASE_SAVE, &u->err), 0, "%s", u->err.text);

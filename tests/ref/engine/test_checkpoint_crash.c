@@ -332,8 +332,10 @@ Test(checkpoint_crash, missing_elements_are_refused_by_entry)
     zp_optim_state optim[2];
     const zp_train_state state = state_of(2, optim);
     zp_error err = {0};
-    for (int32_t r = 0; r < WORLD; r++)
-      cr_assert_eq(zp_ckpt_writer_open(&w[r], dir, model, 2, r, "", &store[r], &err), 0);
+    for (int32_t r = 0; r < WORLD; r++) {
+      const zp_ckpt_save part = {.step = 2, .rank = r, .workload = ""};
+      cr_assert_eq(zp_ckpt_writer_open(&w[r], dir, model, &part, &store[r], &err), 0);
+    }
     for (int32_t r = 0; r < WORLD; r++) {
       if (r != silent) cr_assert_eq(put_part(&store[r], r, 4, 2, &err), 0);
       cr_assert_eq(store[r].finish(store[r].ctx, &state, &err), 0);
@@ -352,8 +354,10 @@ Test(checkpoint_crash, ranks_that_disagree_are_not_published)
   zp_train_state state = state_of(2, optim);
   zp_error err = {0};
   save(1, 4);
-  for (int32_t r = 0; r < WORLD; r++)
-    cr_assert_eq(zp_ckpt_writer_open(&w[r], dir, model, 2, r, "", &store[r], &err), 0);
+  for (int32_t r = 0; r < WORLD; r++) {
+    const zp_ckpt_save part = {.step = 2, .rank = r, .workload = ""};
+    cr_assert_eq(zp_ckpt_writer_open(&w[r], dir, model, &part, &store[r], &err), 0);
+  }
   for (int32_t r = 0; r < WORLD; r++) {
     cr_assert_eq(put_part(&store[r], r, 4, 2, &err), 0);
     if (r == 2) state.scaler.log2_scale--;

@@ -12,8 +12,9 @@ static zp_optim_state optim[2];
 
 static void open_writer(void)
 {
+  const zp_ckpt_save part = {.step = 3, .workload = "{}"};
   make_temp();
-  cr_assert_eq(zp_ckpt_writer_open(&w, dir, model, 3, 0, "{}", &store, &err), 0, "%s", err.text);
+  cr_assert_eq(zp_ckpt_writer_open(&w, dir, model, &part, &store, &err), 0, "%s", err.text);
 }
 
 static void close_writer(void)
@@ -49,9 +50,9 @@ TestSuite(checkpoint_write_invariant, .init = open_writer, .fini = close_writer)
 Test(checkpoint_write_invariant, each_damaged_member_is_an_internal_error_with_file_and_line)
 {
   cr_assert_eq(put_one(), 0, "%s", err.text);
-  WITH_DAMAGE(w->rank, -1, all_fail("w->rank >= 0"));
-  WITH_DAMAGE(w->rank, WORLD, all_fail("w->rank < w->world"));
-  WITH_DAMAGE(w->step, -1, all_fail("w->step >= 0"));
+  WITH_DAMAGE(w->save.rank, -1, all_fail("w->save.rank >= 0"));
+  WITH_DAMAGE(w->save.rank, WORLD, all_fail("w->save.rank < w->world"));
+  WITH_DAMAGE(w->save.step, -1, all_fail("w->save.step >= 0"));
   WITH_DAMAGE(w->used, BUFFER + 1, all_fail("w->used <= BUFFER"));
   WITH_DAMAGE(w->bytes, (int64_t)w->used - 1, all_fail("w->bytes >= (int64_t)w->used"));
   WITH_DAMAGE(w->fd, -2, all_fail("w->fd >= -1"));
@@ -68,6 +69,6 @@ static void damage(void *ctx, const char *what)
 /* The first put creates the file of the data. */
 Test(checkpoint_write_invariant, damage_during_a_call_is_found_at_its_end)
 {
-  zp_ckpt_writer_watch(w, damage, &w->step);
-  call_fails(put_one(), "w->step >= 0");
+  zp_ckpt_writer_watch(w, damage, &w->save.step);
+  call_fails(put_one(), "w->save.step >= 0");
 }

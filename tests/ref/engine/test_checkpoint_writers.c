@@ -1,5 +1,5 @@
 /* Laws of ref/engine/checkpoint.h about several jobs, links and the disk: a checkpoint that a job
- * reports as saved loads, whatever others do in its folder. spec: CKPT-2, CKPT-4, CKPT-7 */
+ * reports as saved loads, whatever others do in its folder. spec: CKPT-2, CKPT-4, CKPT-7, CKPT-9 */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -42,9 +42,15 @@ typedef struct job {
   zp_store store[WORLD];
 } job;
 
+static int open_part(job *j, const char *where, zp_ckpt_save s, zp_error *err)
+{
+  s.workload = "{}";
+  return zp_ckpt_writer_open(&j->w[s.rank], where, model, &s, &j->store[s.rank], err);
+}
+
 static int open_rank(job *j, int32_t r, int64_t step, zp_error *err)
 {
-  return zp_ckpt_writer_open(&j->w[r], dir, model, step, r, "{}", &j->store[r], err);
+  return open_part(j, dir, (zp_ckpt_save){.step = step, .rank = r, .word = 6}, err);
 }
 
 static void close_job(job *j)
@@ -53,7 +59,7 @@ static void close_job(job *j)
   memset(j, 0, sizeof *j);
 }
 
-static void finish_job(job *j, int64_t step)
+static void finish_parts(job *j, int64_t step)
 {
   zp_optim_state optim[2];
   const zp_train_state state = state_of(step, optim);
@@ -62,6 +68,12 @@ static void finish_job(job *j, int64_t step)
     cr_assert_eq(put_part(&j->store[r], r, 4, step, &err), 0, "%s", err.text);
     cr_assert_eq(j->store[r].finish(j->store[r].ctx, &state, &err), 0, "%s", err.text);
   }
+}
+
+static void finish_job(job *j, int64_t step)
+{
+  zp_error err = {0};
+  finish_parts(j, step);
   cr_assert_eq(j->store[0].commit(j->store[0].ctx, &err), 0, "%s", err.text);
 }
 
@@ -225,6 +237,38 @@ Test(checkpoint_writers, pairs_of_jobs_never_report_what_does_not_load)
   cr_log_info("%d saves of 200 succeeded", succeeded);
 }
 
+/* ---- Parts of one save. CKPT-9 --------------------------------------------------------------- */
+
+/* Rank 0 finds what every rank of an interrupted save wrote, of the same step and training state.
+ * One rank of the next save writes to another folder. */
+Test(checkpoint_writers, what_an_interrupted_save_left_is_never_part_of_the_next_one)
+{
+  for (int32_t away = 1; away < WORLD; away++) {
+    char elsewhere[128], name[32];
+    job interrupted = {0}, next = {0};
+    zp_error err = {0};
+    for (int32_t r = 0; r < WORLD; r++)
+      cr_assert_eq(open_rank(&interrupted, r, 2, &err), 0, "%s", err.text);
+    finish_parts(&interrupted, 2);
+    close_job(&interrupted);
+    snprintf(elsewhere, sizeof elsewhere, "%s-elsewhere", dir);
+    for (int32_t r = 0; r < WORLD; r++) {
+      const zp_ckpt_save s = {.step = 2, .rank = r, .word = 7};
+      cr_assert_eq(open_part(&next, r == away ? elsewhere : dir, s, &err), 0, "%s", err.text);
+    }
+    finish_parts(&next, 2);
+    cr_assert_eq(next.store[0].commit(next.store[0].ctx, &err), ZP_E_FILE);
+    snprintf(name, sizeof name, "rank-%d.json was left by", away);
+    cr_assert(strstr(err.text, name) && strstr(err.text, "must see one file system"), "%s",
+              err.text);
+    close_job(&next);
+    cr_assert(!is_there("LATEST") && !is_there("step-2"));
+    nftw(elsewhere, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+  }
+  save(2, 4);
+  check_current(2, 4);
+}
+
 /* ---- What nothing refers to. CKPT-7 ---------------------------------------------------------- */
 
 Test(checkpoint_writers, folders_that_latest_does_not_name_are_removed)
@@ -260,7 +304,80 @@ Test(checkpoint_writers, a_damaged_latest_keeps_every_published_folder)
   check_current(4, 4);
 }
 
+/* A copy of a checkpoint, restored without LATEST or beside one that names what is gone. */
+Test(checkpoint_writers, published_folders_stay_unless_latest_named_one_that_is_there)
+{
+  save(1, 4);
+  cr_assert_eq(unlink(in_dir("LATEST")), 0);
+  save(2, 4);
+  cr_assert(is_there("step-1") && is_there("step-2"));
+  cr_assert_eq(rename(in_dir("step-2"), in_dir("aside")), 0); /* LATEST names it */
+  save(3, 4);
+  cr_assert(is_there("step-1") && is_there("step-3"));
+  touch(in_dir("step-3/manifest.json"));
+  save(4, 4);
+  cr_assert(is_there("step-1") && is_there("step-3") && is_there("step-4"));
+  save(5, 4);
+  cr_assert(!is_there("step-1") && !is_there("step-3") && is_there("step-4"));
+  check_current(5, 4);
+}
+
+Test(checkpoint_writers, the_checkpoint_that_a_job_loaded_is_not_removed)
+{
+  zp_error err = {0};
+  zp_ckpt_reader *reader;
+  zp_store store;
+  job j = {0};
+  save(1, 4);
+  cr_assert_eq(zp_ckpt_reader_open(&reader, in_dir("step-1"), model, &store, &err), 0, "%s",
+               err.text);
+  const zp_ckpt_folder loaded = zp_ckpt_reader_folder(reader);
+  zp_ckpt_reader_close(reader);
+  for (int64_t step = 2; step < 6; step++) {
+    for (int32_t r = 0; r < WORLD; r++) {
+      const zp_ckpt_save s = {.step = step, .rank = r, .word = (uint64_t)step, .loaded = loaded};
+      cr_assert_eq(open_part(&j, dir, s, &err), 0, "%s", err.text);
+    }
+    finish_job(&j, step);
+    close_job(&j);
+  }
+  cr_assert(!is_there("step-2") && !is_there("step-3") && is_there("step-4"));
+  cr_assert_eq(zp_ckpt_reader_open(&reader, in_dir("step-1"), model, &store, &err), 0, "%s",
+               err.text);
+  check_values(&store, 4, 1);
+  zp_ckpt_reader_close(reader);
+}
+
 /* ---- Links. CKPT-4 --------------------------------------------------------------------------- */
+
+/* Every file that a save makes was there under another name, which keeps what it had. */
+Test(checkpoint_writers, hard_links_keep_what_they_had)
+{
+  static const char *const made[] = {"LATEST.tmp", "step-1.tmp/manifest.json",
+                                     "step-1.tmp/rank-0.bin", "step-1.tmp/rank-2.json"};
+  static const char *const locks[] = {"LOCK", "LOCK.job"};
+  char kept[PATH_MAX];
+  struct stat s;
+  cr_assert_eq(mkdir(in_dir("step-1.tmp"), 0777), 0);
+  snprintf(kept, sizeof kept, "%s", in_dir("kept"));
+  touch(kept);
+  for (int i = 0; i < 4; i++) cr_assert_eq(link(kept, in_dir(made[i])), 0);
+  save(1, 4);
+  check_current(1, 4);
+  cr_assert(stat(kept, &s) == 0 && s.st_size == 5 && s.st_nlink == 1);
+  for (int i = 0; i < 2; i++) {
+    zp_error err = {0};
+    unlink(in_dir(locks[i]));
+    cr_assert_eq(link(kept, in_dir(locks[i])), 0);
+    if (i == 0) cr_assert_eq(save_at(dir, 2, 4, NULL, &err), ZP_E_FILE);
+    else cr_assert_eq(zp_ckpt_lock_job(dir, &err), -1);
+    cr_assert(strstr(err.text, locks[i]) && strstr(err.text, "hard link"), "%s", err.text);
+    cr_assert(stat(kept, &s) == 0 && s.st_size == 5);
+    cr_assert_eq(unlink(in_dir(locks[i])), 0);
+  }
+  save(2, 4);
+  check_current(2, 4);
+}
 
 /* A folder elsewhere with files that have the names of a checkpoint's. */
 static void make_elsewhere(char elsewhere[128])
