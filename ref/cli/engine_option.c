@@ -199,6 +199,14 @@ void zp_print_timeline(const zp_case *c, const zp_verdict *v)
   printf("\n");
 }
 
+int zp_verdict_code(const char *command, const zp_verdict *v)
+{
+  fflush(stdout);
+  if (v->undrawn[0] != 0) fprintf(stderr, "%s: %s\n", command, v->undrawn);
+  if (v->failed) return ZP_EXIT_VERDICT;
+  return v->undrawn[0] != 0 ? ZP_EXIT_ENVIRONMENT : ZP_EXIT_GOOD;
+}
+
 void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t checked)
 {
   printf(

@@ -277,7 +277,7 @@ static int replay(const fuzz_args *a)
     printf("\n%s\n", v.text);
   }
   if (!a->json) zp_print_timeline(&c, &v);
-  return v.failed ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
+  return zp_verdict_code("zeroproof fuzz", &v);
 }
 
 static int search(const fuzz_args *a)
