@@ -151,14 +151,10 @@ int zp_engine_choose(const zp_backend *here, const zp_engine_args *a, int argc, 
                       : a->device > ZP_DEVICE_AUTO ? "--device"
                       : a->gemm != ZP_GEMM_DEFAULT ? "--products"
                                                    : NULL;
-  if (strcmp(name, "ref") == 0 && cudas != NULL) {
-    fprintf(stderr, "%s: %s is for --engine cuda.\n", argv[0], cudas);
-    return ZP_EXIT_REFUSED;
-  }
-  if (a->tsan && a->device == ZP_DEVICE_GPU) {
-    fprintf(stderr, "%s: --tsan sees a simulated device only; leave out --device gpu.\n", argv[0]);
-    return ZP_EXIT_REFUSED;
-  }
+  if (strcmp(name, "ref") == 0 && cudas != NULL)
+    return zp_cli_refuse(argv[0], "%s is for --engine cuda.", cudas);
+  if (a->tsan && a->device == ZP_DEVICE_GPU)
+    return zp_cli_refuse(argv[0], "--tsan sees a simulated device only; leave out --device gpu.");
   if (strcmp(name, "cuda") == 0) program = program_of(here, a);
   return strcmp(program, here->program) == 0 ? 0 : hand_over(program, argc, argv);
 }
