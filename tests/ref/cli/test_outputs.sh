@@ -74,6 +74,7 @@ untouched() { # untouched NAME: the old file stays, and nothing else is there
   verdict $? "$1" "$(ls -lA "$tmp/files" | tr '\n' ' ')"
 }
 
+longest=$(printf '%255s' | tr ' ' n)
 for one in $writes; do
   name=$(echo "$one" | tr ':-' '__' | tr -s _)
   rm -rf "$tmp/files" && mkdir "$tmp/files"
@@ -108,6 +109,13 @@ c' '`touch pwned`' '$(touch pwned)' '"; system(\"touch pwned\"); "' '%s%n' '-x' 
       tr '\n' ' ') " ] && [ ! -e pwned ]
     verdict $? "${name}_with_a_name_that_is_data" \
       "$odd: exit code $got, $(ls -A "$tmp/files" | tr '\n' ' ') $(head -c 200 "$tmp/out")"
+  done
+  # the longest name that the file system takes, for a new file and for one that is replaced
+  rm -rf "$tmp/files" && mkdir "$tmp/files"
+  for time in new replaced; do
+    write_with "" "$one" "$tmp/files/$longest"
+    [ "$got" -eq 0 ] && [ "$(ls -A "$tmp/files")" = "$longest" ]
+    verdict $? "${name}_with_a_name_of_255_bytes_$time" "exit code $got: $(tail -c 200 "$tmp/out")"
   done
 done
 # A case that fails stays failed whatever cannot be drawn, and the error is reported as well.
