@@ -55,8 +55,8 @@ class NotRun(Exception):
 
 
 def run(argv, limit, env=None):
-    """(exit status, or None if it was stopped; stdout; stderr); its children end with it, and all of
-    them with this process, however that ends."""
+    """(exit status, or None if it was stopped; stdout; stderr); its children end with it, and all
+    of them with this process, however that ends."""
     process = GUARD.start(
         argv,
         cwd=ROOT,

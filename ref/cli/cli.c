@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,23 +35,17 @@ static void report(const char *command, const char *text)
   fprintf(stderr, "%s: rank %d: %s", command, (int)job.rank, text);
 }
 
-int zp_cli_refuse_v(const char *command, const char *format, va_list ap)
+int zp_cli_refuse(const char *command, const char *format, ...)
 {
   char *text = NULL, *line = NULL;
+  va_list ap;
+  va_start(ap, format);
   const int n = vasprintf(&text, format, ap);
+  va_end(ap);
   if (n >= 0 && asprintf(&line, "%s\n", text) >= 0) report(command, line);
   else fprintf(stderr, "%s: no memory\n", command);
   if (n >= 0) free(text);
   free(line);
-  return ZP_EXIT_REFUSED;
-}
-
-int zp_cli_refuse(const char *command, const char *format, ...)
-{
-  va_list ap;
-  va_start(ap, format);
-  zp_cli_refuse_v(command, format, ap);
-  va_end(ap);
   return ZP_EXIT_REFUSED;
 }
 

@@ -3,7 +3,6 @@
 #define ZP_CLI_CLI_H
 
 #include <argp.h>
-#include <stdarg.h>
 #include <stdint.h>
 
 /* Exit codes of the command. */
@@ -20,10 +19,9 @@ enum {
  * or if that process is not refused, this one reports. Returns ZP_EXIT_REFUSED. */
 int zp_cli_refuse(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-int zp_cli_refuse_v(const char *command, const char *format, va_list ap)
-    __attribute__((format(printf, 2, 0)));
 
-/* Parses with argp; 0, or ZP_EXIT_REFUSED after a message, as of zp_cli_refuse. --help and --usage end the process. */
+/* Parses with argp; 0, or ZP_EXIT_REFUSED after a message, as of zp_cli_refuse. --help and --usage
+ * end the process. */
 int zp_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* The exit code that a zp_status stands for. */

@@ -46,9 +46,7 @@ class Guard:
             if os.getppid() != me:
                 os._exit(1)
 
-        process = subprocess.Popen(
-            argv, start_new_session=True, preexec_fn=end_with_thread, **more
-        )
+        process = subprocess.Popen(argv, start_new_session=True, preexec_fn=end_with_thread, **more)
         os.write(self.life, f"+{process.pid}\n".encode())  # one write: lines do not mix
         return process
 

@@ -199,6 +199,11 @@ class Runner:
             if item.alone and not self.stopped:
                 each(item, self.one(item))
 
+    def stop_on_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # of nohup
+                signal.signal(number, self.stop)
+
     def stop(self, *_):
         self.stopped = True
         for group in list(self.running):
@@ -332,10 +337,7 @@ def main():
         open(os.environ[variable], "w", encoding="utf-8").close()
 
     runner = Runner(build, jobs)
-    signal.signal(signal.SIGINT, runner.stop)
-    signal.signal(signal.SIGTERM, runner.stop)
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup ignores it
-        signal.signal(signal.SIGHUP, runner.stop)
+    runner.stop_on_signals()
     measured = times(os.path.join(runner.store.folder, "times"))
     todo.sort(key=lambda i: -measured.get(i.name, 1.0))
     total = Outcome(0, 0)

@@ -304,10 +304,11 @@ def runs(pid):
 
 
 def ended(folder):
-    """Items, and what they started, end with the runner, by whichever signal it ends. The time limits
-    are for items that do not end."""
+    """Items, and what they started, end with the runner, by whichever signal it ends. The time
+    limits are for items that do not end."""
     tree = Tree(folder)
-    tree.write("tests/a/test_long.sh", "sleep 1000 &\necho $$ $! >pids.new\nmv pids.new pids\nwait\n")
+    script = "sleep 1000 &\necho $$ $! >pids.new\nmv pids.new pids\nwait\n"
+    tree.write("tests/a/test_long.sh", script)
     pids = os.path.join(folder, "pids")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL):
         runner = subprocess.Popen(

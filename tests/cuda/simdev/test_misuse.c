@@ -54,8 +54,8 @@ Test(misuse, a_stream_belongs_to_one_rank)
   finds(stream_of_another_rank, "is not a stream");
 }
 
-/* The items of the copies are beside the event, and AddressSanitizer reports an access to them after
- * they have ended. */
+/* The items of the copies are beside the event, and AddressSanitizer reports an access to items
+ * that have ended. */
 static int event_as_a_stream(void *arg, int rank)
 {
   cudaStream_t st;

@@ -63,10 +63,13 @@ jq -c '
 jq -c '.topology.tp = 64 | .world = 128 |
   .messages = [[[range(4) | {dtype: "int32", shape: [1048576]}]]]' "$tmp/two" >>"$tmp/products"
 (
+  # shellcheck disable=SC3045 # dash has ulimit -t and -v
   ulimit -t 10
+  # shellcheck disable=SC3045
   [ "${SAN:-0}" = 1 ] || ulimit -v 2000000 # KiB; a sanitizer reserves more
+  limits='·.* is (at least )?[0-9]+; the limit is [0-9]+'
   answer_all refuses_products "$tmp/products" \
-    '.status == "unsupported" and (.message | test("·.* is (at least )?[0-9]+; the limit is [0-9]+"))'
+    ".status == \"unsupported\" and (.message | test(\"$limits\"))"
   exit $bad
 ) || bad=1
 for recipe in 'dp=2048,tp=4,list=1@0.0' 'pp=4,dp=1024,tp=2,list=1@0.0' \

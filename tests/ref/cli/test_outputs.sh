@@ -74,7 +74,7 @@ untouched() { # untouched NAME: the old file stays, and nothing else is there
   verdict $? "$1" "$(ls -lA "$tmp/files" | tr '\n' ' ')"
 }
 
-longest=$(printf '%255s' | tr ' ' n)
+longest=$(printf '%255s' "" | tr ' ' n)
 for one in $writes; do
   name=$(echo "$one" | tr ':-' '__' | tr -s _)
   rm -rf "$tmp/files" && mkdir "$tmp/files"
