@@ -98,6 +98,7 @@ COMMAND := $(BUILD)/zeroproof
 PRIVATE_HEADERS := %_internal.h ref/comm/mpi/comm_mpi_% ref/comm/job/socket.h \
              ref/comm/job/roster.h ref/comm/job/forward.h \
              ref/comm/job/acceptor.h ref/comm/job/token.h \
+             ref/comm/job/proc.h ref/comm/job/local_ranks.h \
              ref/base/child.h ref/base/clock.h ref/base/escape.h ref/base/invariant.h \
              ref/base/memory_free.h ref/base/output.h ref/base/process.h ref/model/synth_random.h \
              ref/engine/engine_parts.h ref/engine/checkpoint_format.h ref/engine/message_shape.h \

@@ -34,6 +34,10 @@ int zp_recipe_parse(zp_recipe *r, const char *text, char *why, int64_t cap);
 /* The tables of a recipe; NULL with the reason (no memory, or a configuration that is refused). */
 zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap);
 
+/* Refuses a case whose tables, simulation or answer would be too large: products of numbers of
+ * which each is in range. 0, or -1 with the product and its limit. */
+int zp_conf_check_size(const zp_config *c, int32_t steps, char *why, int64_t cap);
+
 /* Proves by going through every element and step that no correct implementation rounds: every sum
  * of contributions in any order and split, divided before or after, is exact in the formats that
  * the case names, and so is every operation of SGD on fp32 masters when clipping does not bind.

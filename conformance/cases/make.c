@@ -142,7 +142,7 @@ static int too_much(const zp_recipe *r, char *why, int64_t cap)
   else if (rows * (values + c->n_params) > MOST_VALUES)
     snprintf(why, (size_t)cap, "its gradients have %.0f values, more than %d", rows * values,
              MOST_VALUES);
-  else return 0;
+  else return zp_conf_check_size(c, r->c.steps, why, cap);
   return -1;
 }
 

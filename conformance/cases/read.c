@@ -230,7 +230,7 @@ static void read_messages(reader *r, const json_t *from, zp_table *n)
 {
   const int64_t global = n->cfg.dp * n->cfg.micro_batches;
   const json_t *all = list(r, from, "messages", n->cfg.pp - 1);
-  int64_t elements = 0; /* of all messages */
+  int64_t elements = 0; /* of a step's messages */
   for (int64_t i = 0; !r->bad && i < (n->cfg.pp - 1) * global; i++) {
     const json_t *tensors =
         json_array_get(json_array_get(all, (size_t)(i / global)), (size_t)(i % global));
@@ -240,7 +240,13 @@ static void read_messages(reader *r, const json_t *from, zp_table *n)
     else m->n = (int32_t)json_array_size(tensors);
     for (int32_t k = 0; !r->bad && k < m->n; k++)
       elements += read_tensor(r, json_array_get(tensors, (size_t)k), n->cfg.precision, &m->t[k]);
-    if (elements > MOST_IN_MESSAGES) refuse(r, "messages");
+    const double all_ranks = (double)elements * n->steps * n->cfg.tp;
+    if (!r->bad && all_ranks > MOST_IN_MESSAGES) {
+      r->bad = 1;
+      snprintf(r->why, (size_t)r->cap,
+               "the case's steps·tp·(elements of messages) is at least %.0f; the limit is %d",
+               all_ranks, (int)MOST_IN_MESSAGES);
+    }
     if (r->bad) return;
   }
 }
@@ -259,6 +265,7 @@ zp_table *zp_conf_read(const json_t *from, char *why, int64_t cap)
     zp_refusal_text(&refusal, NULL, why, cap);
     return NULL;
   }
+  if (zp_conf_check_size(&c, steps, why, cap) != 0) return NULL;
   n = zp_table_new(&c, steps);
   if (n == NULL) {
     snprintf(why, (size_t)cap, "no memory");

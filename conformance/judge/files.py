@@ -44,7 +44,9 @@ def write_all(files):
                 target = os.path.realpath(name)
                 if os.path.exists(target) and not os.path.isfile(target):
                     raise OSError(0, "not a regular file")
-                beside = f"{target}.{os.getpid()}.tmp"
+                # a short name: the target's may have all the bytes that a name can have
+                folder = os.path.dirname(target)
+                beside = os.path.join(folder, f".zp-{os.getpid()}-{len(written)}.tmp")
                 written.append((name, beside, target))
                 write_beside(beside, target, parts)
         for name, beside, target in written:

@@ -25,6 +25,10 @@ import time
 import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(1, str(ROOT / "tests" / "runner"))
+from guard import Guard  # noqa: E402
+
+GUARD = Guard()
 RANKS = {1: "one rank", 2: "two ranks"}
 # tests/drivers/mpi/engine_driver.c: fp16, ZeRO-2, states in pinned memory, beside ref
 OFFLOAD = ["engine_driver", "offload=1", "precision=2", "reduce=0", "seed=5"]
@@ -51,8 +55,9 @@ class NotRun(Exception):
 
 
 def run(argv, limit, env=None):
-    """(exit status, or None if it was stopped; stdout; stderr); its children end with it."""
-    process = subprocess.Popen(
+    """(exit status, or None if it was stopped; stdout; stderr); its children end with it, and all
+    of them with this process, however that ends."""
+    process = GUARD.start(
         argv,
         cwd=ROOT,
         env={**os.environ, **(env or {})},
@@ -60,17 +65,16 @@ def run(argv, limit, env=None):
         errors="replace",
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        start_new_session=True,
     )
     try:
         out, err = process.communicate(timeout=limit)
+        GUARD.ended(process)
         return process.returncode, out, err
     except subprocess.TimeoutExpired:  # it may print its position, and remove incomplete files
         os.killpg(process.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(2)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    GUARD.ended(process)
     try:
         out, err = process.communicate(timeout=5)
         return None, out, err

@@ -190,6 +190,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
   ev = event_of(h, event);
   if (!ev) return sd_error(h, cudaErrorInvalidResourceHandle);
   ev->mark = SD_MARK_GONE;
+  sd_item_drop(sd_now, ev->record);
+  ev->record = NULL;
   return cudaSuccess;
 }
 

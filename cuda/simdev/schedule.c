@@ -109,7 +109,7 @@ void sd_schedule_run(simdev *s)
     }
     switch (a->kind) {
     case SD_HOST: sd_host_resume(s, (sd_host *)a); break;
-    case SD_STREAM: sd_stream_step(s, (sd_stream *)a); break;
+    case SD_STREAM: sd_stream_step(s, sd_stream_of_agent(a)); break;
     case SD_JOB: s->nccl->run_job(s, a); break;
     }
   }

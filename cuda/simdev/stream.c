@@ -254,7 +254,7 @@ static void wake_waiters(simdev *s, sd_item *item)
   while (a) {
     sd_agent *next = a->next;
     a->waits_for = NULL;
-    if (a->kind == SD_STREAM) sd_stream_update(s, (sd_stream *)a);
+    if (a->kind == SD_STREAM) sd_stream_update(s, sd_stream_of_agent(a));
     else sd_host_wake(s, (sd_host *)a);
     a = next;
   }

@@ -5,8 +5,8 @@
 #include "ready.h"
 
 struct sd_stream {
+  uint32_t mark; /* first, as in events and communicators, which are smaller */
   sd_agent agent;
-  uint32_t mark;
   int32_t id, device, call;
   uint32_t flags;
   int32_t priority, is_legacy, default_of; /* default_of: host id + 1 of a per-thread stream */
@@ -19,6 +19,11 @@ struct sd_stream {
   size_t shared_bytes;
   char name[32];
 };
+
+static inline sd_stream *sd_stream_of_agent(sd_agent *a)
+{
+  return (sd_stream *)((char *)a - offsetof(sd_stream, agent));
+}
 
 /* A rank's streams. */
 typedef struct sd_rank_streams {

@@ -90,7 +90,8 @@ static void found(const zp_diff_case *j, const zp_diff *where, const zp_cuda_fau
                  r->pp, r->dp, r->stage, (long long)r->bucket);
 }
 
-/* Draws the case's timeline: of the order that failed, else of the first that has one. */
+/* Draws the case's timeline: of the order that failed, else of the first that has one. If that
+ * fails, the verdict stays. */
 static void draw(const zp_diff_case *j, const zp_diff *t, const zp_schedule *s, zp_verdict *v)
 {
   const uint64_t schedule = s->seed;
@@ -108,11 +109,10 @@ static void draw(const zp_diff_case *j, const zp_diff *t, const zp_schedule *s, 
     return;
   }
   zp_case_format(&j->c, title + n, (int64_t)sizeof title - n);
-  v->drawn = (int64_t)schedule;
-  if (!zp_diff_draw(t, j->c.trace, j->c.svg, title, text, sizeof text)) return;
-  zp_verdict_clear(v);
-  v->no_memory = 1; /* or a file that cannot be written */
-  zp_verdict_say(v, "the timeline: %s", text);
+  const int failed = zp_diff_draw(t, j->c.trace, j->c.svg, title, text, sizeof text);
+  v->drawn = failed ? -1 : (int64_t)schedule;
+  v->undrawn[0] = 0;
+  if (failed) snprintf(v->undrawn, sizeof v->undrawn, "the timeline: %s", text);
 }
 
 /* Runs the orders. hash: [orders]. */
@@ -129,20 +129,21 @@ static void run_orders(const zp_diff_case *j, const zp_cuda_fault *fault, uint64
     s.record = j->c.trace != NULL || j->c.svg != NULL;
     const zp_diff *where = zp_diff_case_run(j, &s);
     if (where != NULL) found(j, where, fault, number, v);
-    if (where != NULL || v->drawn < 0) draw(j, where != NULL ? where : j->diff, &s, v);
+    if (where != NULL || (v->drawn < 0 && v->undrawn[0] == 0))
+      draw(j, where != NULL ? where : j->diff, &s, v);
     if (v->no_memory) break;
     v->paths += s.path && !v->failed;
     v->offloads += s.offload;
     hash[v->orders++] = hash_of(j);
   }
   v->distinct = distinct_of(hash, v->orders);
-  if ((j->c.trace == NULL && j->c.svg == NULL) || v->drawn >= 0 || v->failed || v->no_memory)
+  if ((j->c.trace == NULL && j->c.svg == NULL) || v->drawn >= 0 || v->undrawn[0] != 0 ||
+      v->failed || v->no_memory)
     return;
-  v->no_memory = 1; /* as for a file that cannot be written */
-  zp_verdict_say(v,
-                 "the timeline: it requires one host a rank with callbacks and no offload, as in "
-                 "orders whose number %d divides; this case had no such order",
-                 ZP_SCHEDULE_PLAIN);
+  snprintf(v->undrawn, sizeof v->undrawn,
+           "the timeline: it requires one host a rank with callbacks and no offload, as in orders "
+           "whose number %d divides; this case had no such order",
+           ZP_SCHEDULE_PLAIN);
 }
 
 void zp_cuda_run_case(const zp_case *c, const struct zp_fault *fault, zp_verdict *v)

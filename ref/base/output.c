@@ -35,10 +35,13 @@ static mode_t mode_of(const struct stat *old)
   return 0666 & ~mask;
 }
 
-/* Opens PATH.XXXXXX. old: the file that it will replace, or NULL. Returns errno. */
+/* Opens a file in the folder of the path, with a short name of its own: the path's may have all the
+ * bytes that a name can have. old: the file that it will replace, or NULL. Returns errno. */
 static int open_beside(zp_output *o, const struct stat *old)
 {
-  if (asprintf(&o->temporary, "%s.XXXXXX", o->path) < 0) {
+  const char *slash = strrchr(o->path, '/');
+  const int folder = slash ? (int)(slash - o->path) + 1 : 0;
+  if (asprintf(&o->temporary, "%.*s.zp-XXXXXX", folder, o->path) < 0) {
     o->temporary = NULL;
     return ENOMEM;
   }

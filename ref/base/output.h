@@ -11,7 +11,7 @@
 typedef struct zp_output {
   FILE *f;
   char *path;      /* the name, with links resolved */
-  char *temporary; /* PATH.XXXXXX; NULL for a device or a pipe, which is written directly */
+  char *temporary; /* beside it; NULL for a device or a pipe, which is written directly */
 } zp_output;
 
 /* Opens the output `path`, which is data: no character of it has a meaning. ZP_E_FILE with

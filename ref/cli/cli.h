@@ -13,11 +13,15 @@ enum {
   ZP_EXIT_ENVIRONMENT = 3 /* the environment failed: memory, files written, processes, peers */
 };
 
-/* 0 in a process of an MPI job that leaves refusals to rank 0, which finds the same. The first
- * process of each machine speaks, too: a file may be missing only there. */
-int zp_cli_speaks(void);
+/* Prints "COMMAND: MESSAGE" to standard error; in a job of several processes "COMMAND: rank N:
+ * MESSAGE", except on rank 0. If a process of the job on this host with a lower rank has the same
+ * arguments, it reports the same, and the launcher ends this process before it does; without one,
+ * or if that process is not refused, this one reports. Returns ZP_EXIT_REFUSED. */
+int zp_cli_refuse(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* Parses with argp; 0, or ZP_EXIT_REFUSED after a message. --help and --usage end the process. */
+/* Parses with argp; 0, or ZP_EXIT_REFUSED after a message, as of zp_cli_refuse. --help and --usage
+ * end the process. */
 int zp_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* The exit code that a zp_status stands for. */

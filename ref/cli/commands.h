@@ -22,6 +22,10 @@ int zp_cmd_conformance(int argc, char **argv, const zp_backend *engine);
 /* Prints where the case's timeline is, if it has one. */
 void zp_print_timeline(const zp_case *c, const zp_verdict *v);
 
+/* Reports a timeline that could not be drawn, on standard error. Returns the exit code of the
+ * verdict; ZP_EXIT_ENVIRONMENT for a timeline that could not be drawn only if the case is clean. */
+int zp_verdict_code(const char *command, const zp_verdict *v);
+
 /* Prints numbers of execution orders; checked: by the happens-before check. */
 void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t checked);
 

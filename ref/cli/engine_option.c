@@ -151,14 +151,10 @@ int zp_engine_choose(const zp_backend *here, const zp_engine_args *a, int argc, 
                       : a->device > ZP_DEVICE_AUTO ? "--device"
                       : a->gemm != ZP_GEMM_DEFAULT ? "--products"
                                                    : NULL;
-  if (strcmp(name, "ref") == 0 && cudas != NULL) {
-    fprintf(stderr, "%s: %s is for --engine cuda.\n", argv[0], cudas);
-    return ZP_EXIT_REFUSED;
-  }
-  if (a->tsan && a->device == ZP_DEVICE_GPU) {
-    fprintf(stderr, "%s: --tsan sees a simulated device only; leave out --device gpu.\n", argv[0]);
-    return ZP_EXIT_REFUSED;
-  }
+  if (strcmp(name, "ref") == 0 && cudas != NULL)
+    return zp_cli_refuse(argv[0], "%s is for --engine cuda.", cudas);
+  if (a->tsan && a->device == ZP_DEVICE_GPU)
+    return zp_cli_refuse(argv[0], "--tsan sees a simulated device only; leave out --device gpu.");
   if (strcmp(name, "cuda") == 0) program = program_of(here, a);
   return strcmp(program, here->program) == 0 ? 0 : hand_over(program, argc, argv);
 }
@@ -197,6 +193,14 @@ void zp_print_timeline(const zp_case *c, const zp_verdict *v)
   if (c->trace != NULL) printf(" %s (for ui.perfetto.dev)", c->trace);
   if (c->svg != NULL) printf(" %s", c->svg);
   printf("\n");
+}
+
+int zp_verdict_code(const char *command, const zp_verdict *v)
+{
+  fflush(stdout);
+  if (v->undrawn[0] != 0) fprintf(stderr, "%s: %s\n", command, v->undrawn);
+  if (v->failed) return ZP_EXIT_VERDICT;
+  return v->undrawn[0] != 0 ? ZP_EXIT_ENVIRONMENT : ZP_EXIT_GOOD;
 }
 
 void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t checked)

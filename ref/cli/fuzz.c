@@ -235,6 +235,7 @@ static void print_json(const fuzz_args *a, const zp_fuzz_outcome *out, json_t *f
 static int replay(const fuzz_args *a)
 {
   static zp_verdict v;
+  zp_options o;
   zp_case c;
   zp_refusal refusal;
   zp_fuzz_outcome out;
@@ -255,6 +256,10 @@ static int replay(const fuzz_args *a)
     return ZP_EXIT_REFUSED;
   }
   if (zp_engine_supports(a->job.engine, "zeroproof fuzz", &c) != 0) return ZP_EXIT_REFUSED;
+  zp_options_init(&o, "zeroproof fuzz");
+  const int code = zp_plan_fits(&o, &c.cfg, 0, 40); /* as sim does */
+  zp_options_free(&o);
+  if (code != ZP_EXIT_GOOD) return code;
   /* a failure's text names its order */
   c.schedules = a->engine.schedules > 0 || c.schedule == 0 ? a->job.schedules : 1;
   c.offload = a->engine.offload;
@@ -277,7 +282,7 @@ static int replay(const fuzz_args *a)
     printf("\n%s\n", v.text);
   }
   if (!a->json) zp_print_timeline(&c, &v);
-  return v.failed ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
+  return zp_verdict_code("zeroproof fuzz", &v);
 }
 
 static int search(const fuzz_args *a)

@@ -81,7 +81,7 @@ zp_config zp_options_config(zp_options *o);
  * ZP_EXIT_REFUSED after a message on standard error. */
 int zp_options_check(const zp_options *o, const zp_config *cfg);
 
-/* Prints "COMMAND: MESSAGE" to standard error, if zp_cli_speaks, and returns ZP_EXIT_REFUSED. */
+/* zp_cli_refuse for o's command; the message names --config. Returns ZP_EXIT_REFUSED. */
 int zp_refuse(const zp_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Prints *err: as zp_refuse where it is ZP_E_REFUSED. Returns the exit code of its status. */

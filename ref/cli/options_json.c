@@ -26,13 +26,13 @@ static void complain(reader *r, const char *field, const char *format, ...)
   va_list ap;
   if (r->failed) return;
   r->failed = 1;
-  if (!zp_cli_speaks()) return;
+  char *text = NULL;
   va_start(ap, format);
-  fprintf(stderr, "%s: %s: %s%s%s", r->o->command, r->o->config_file, r->where, field,
-          *r->where || *field ? ": " : "");
-  vfprintf(stderr, format, ap);
-  fputc('\n', stderr);
+  const int n = vasprintf(&text, format, ap);
   va_end(ap);
+  zp_cli_refuse(r->o->command, "%s: %s%s%s%s", r->o->config_file, r->where, field,
+                *r->where || *field ? ": " : "", n < 0 ? "no memory" : text);
+  if (n >= 0) free(text);
 }
 
 static const char *type_name(const json_t *v)
@@ -379,27 +379,18 @@ static int read_file(zp_options *o)
   int regular;
   FILE *f = zp_open_regular(o->config_file, &regular);
   json_t *root;
-  if (!regular) {
-    if (zp_cli_speaks())
-      fprintf(stderr,
-              "%s: %s: not a regular file; write the configuration to one. (Pipes, "
-              "/dev/stdin and <(…) are refused, too.)\n",
-              o->command, o->config_file);
-    return ZP_EXIT_REFUSED;
-  }
-  if (f == NULL) {
-    if (zp_cli_speaks())
-      fprintf(stderr, "%s: %s: %m. Name a readable JSON file.\n", o->command, o->config_file);
-    return ZP_EXIT_REFUSED;
-  }
+  if (!regular)
+    return zp_cli_refuse(o->command,
+                         "%s: not a regular file; write the configuration to one. (Pipes, "
+                         "/dev/stdin and <(…) are refused, too.)",
+                         o->config_file);
+  if (f == NULL)
+    return zp_cli_refuse(o->command, "%s: %m. Name a readable JSON file.", o->config_file);
   root = json_loadf(f, JSON_REJECT_DUPLICATES, &why);
   fclose(f);
-  if (root == NULL) {
-    if (zp_cli_speaks())
-      fprintf(stderr, "%s: %s: line %d, column %d: not JSON: %s.\n", o->command, o->config_file,
-              why.line, why.column, why.text);
-    return ZP_EXIT_REFUSED;
-  }
+  if (root == NULL)
+    return zp_cli_refuse(o->command, "%s: line %d, column %d: not JSON: %s.", o->config_file,
+                         why.line, why.column, why.text);
   if (json_is_object(root)) read_root(&r, root);
   else complain(&r, "", "the file is %s; write an object {…}.", type_name(root));
   json_decref(root);

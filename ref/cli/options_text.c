@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "../base/memory_free.h"
 #include "../base/output.h"
@@ -11,13 +12,14 @@
 int zp_refuse(const zp_options *o, const char *format, ...)
 {
   va_list ap;
-  if (!zp_cli_speaks()) return ZP_EXIT_REFUSED;
+  char *text = NULL;
   va_start(ap, format);
-  fprintf(stderr, "%s: ", o->command);
-  if (o->config_file != NULL) fprintf(stderr, "(with --config %s) ", o->config_file);
-  vfprintf(stderr, format, ap);
-  fputc('\n', stderr);
+  const int n = vasprintf(&text, format, ap);
   va_end(ap);
+  if (n < 0) return zp_cli_refuse(o->command, "no memory");
+  if (o->config_file == NULL) zp_cli_refuse(o->command, "%s", text);
+  else zp_cli_refuse(o->command, "(with --config %s) %s", o->config_file, text);
+  free(text);
   return ZP_EXIT_REFUSED;
 }
 

@@ -241,6 +241,10 @@ static int run(plan_args *a)
                      (int)zp_world(&cfg) - 1);
   if (zp_rank_plan_holds(&cfg, &err) != 0) return zp_options_report(&a->o, &err);
   code = draw_files(a, &cfg);
+  if (code == ZP_EXIT_ENVIRONMENT && a->check) { /* what could not be written hides no verdict */
+    const int verdict = check(&a->o, &cfg);
+    return verdict != 0 ? verdict : code;
+  }
   if (code != 0) return code;
   if (a->check) return check(&a->o, &cfg);
   if (a->trace == NULL && a->svg == NULL) return show(a, &cfg);

@@ -395,7 +395,7 @@ static int run(zp_sim_args *a)
     print_steps(&v);
     print_verdict(a->engine, &c, a->fault, &v);
   }
-  return v.failed ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
+  return zp_verdict_code("zeroproof sim", &v);
 }
 
 int zp_cmd_sim(int argc, char **argv, const zp_backend *engine)

@@ -140,7 +140,7 @@ static int read_job(zp_train_session *s, int *present)
             (int)job.rank, (int)job.world, (int)job.world);
   *present = job.launcher == ZP_OPEN_MPI;
   if (s->err.status == ZP_OK) return 0;
-  if (zp_cli_speaks()) fprintf(stderr, "%s: %s\n", s->a->o.command, s->err.text);
+  zp_cli_refuse(s->a->o.command, "%s", s->err.text);
   return zp_exit_of(s->err.status);
 }
 

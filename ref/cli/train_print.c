@@ -113,55 +113,61 @@ void zp_train_print_beside(zp_train_session *s, const zp_gemm_report *p)
          s->a->library ? ", from the losses and gradients that it made" : "");
 }
 
-/* What is said after the last step. */
-int zp_train_conclude(zp_train_session *s)
+/* What the run was, into the document or to standard output. */
+static void print_results(zp_train_session *s, const char *sample)
 {
-  const zp_train_args *a = s->a;
   const double last = loss_of(&s->out.result[s->out.steps - 1]);
-  char bits[24], end[24], *sample = NULL;
-  int code = 0;
+  char bits[24], end[24];
   snprintf(bits, sizeof bits, "%016" PRIx64, zp_outcome_hash(&s->out, s->out.first));
   snprintf(end, sizeof end, "%016" PRIx64, zp_outcome_end_hash(&s->out));
-  if (a->sample > 0)
-    sample = zp_train_sample(&a->shape, &s->out.end, s->cfg.precision, s->text.bytes, s->text.n,
-                             a->sample, (uint64_t)a->o.value[ZP_OPT_SEED]);
-  if (a->o.json) {
-    json_object_set_new(s->doc, "engine", json_string(a->engine->name));
+  if (s->a->o.json) {
+    json_object_set_new(s->doc, "engine", json_string(s->a->engine->name));
     json_object_set_new(s->doc, "steps", json_incref(s->steps));
     json_object_set_new(s->doc, "bits", json_string(bits));
     json_object_set_new(s->doc, "end_bits", json_string(end));
     json_object_set_new(s->doc, "entropy", json_real(s->entropy));
     if (sample != NULL) json_object_set_new(s->doc, "sample", json_string(sample));
-  } else {
-    printf("\nhash of the final state (parameters, master weights, moments, loss scaler): %s\n"
-           "hash of the run (final state; loss, norm and loss scale of each step): %s\n",
-           end, bits);
-    printf("final loss %.3f %s %.3f nats, the entropy of single bytes: the model %s\n", last,
-           last < s->entropy ? "<" : "≥", s->entropy,
-           last < s->entropy ? "has learned more than their frequencies"
-                             : "has not yet learned more than their frequencies");
-    if (sample != NULL)
-      printf("\nThe trained model continues the text's first %d bytes (it is too small to write "
-             "words; ? is an unprintable byte):\n  | ",
-             ZP_SAMPLE_PROMPT);
-    for (const char *p = sample; p != NULL && *p != 0; p++)
-      fputs(*p == '\n' ? "\n  | " : (char[]){*p, 0}, stdout);
-    if (sample != NULL) putchar('\n');
+    return;
   }
+  printf("\nhash of the final state (parameters, master weights, moments, loss scaler): %s\n"
+         "hash of the run (final state; loss, norm and loss scale of each step): %s\n",
+         end, bits);
+  printf("final loss %.3f %s %.3f nats, the entropy of single bytes: the model %s\n", last,
+         last < s->entropy ? "<" : "≥", s->entropy,
+         last < s->entropy ? "has learned more than their frequencies"
+                           : "has not yet learned more than their frequencies");
+  if (sample != NULL)
+    printf("\nThe trained model continues the text's first %d bytes (it is too small to write "
+           "words; ? is an unprintable byte):\n  | ",
+           ZP_SAMPLE_PROMPT);
+  for (const char *p = sample; p != NULL && *p != 0; p++)
+    fputs(*p == '\n' ? "\n  | " : (char[]){*p, 0}, stdout);
+  if (sample != NULL) putchar('\n');
+}
+
+/* The verdict is printed before the plot, which may fail or take long, and its exit code wins. */
+int zp_train_conclude(zp_train_session *s)
+{
+  const zp_train_args *a = s->a;
+  char *sample = NULL;
+  int code = 0;
+  if (a->sample > 0)
+    sample = zp_train_sample(&a->shape, &s->out.end, s->cfg.precision, s->text.bytes, s->text.n,
+                             a->sample, (uint64_t)a->o.value[ZP_OPT_SEED]);
+  print_results(s, sample);
   free(sample);
-  if (a->plot != NULL) {
-    code = zp_train_plot(a, &s->out, s->entropy);
-    if (code == 0 && !a->o.json) printf("\nwrote %s\n", a->plot);
-  }
   if (a->verify && s->verify == NULL)
     s->verify =
         zp_verify_start(&s->cfg, &a->o.hyper, &s->work, &a->shape, s->out.first + s->out.steps);
-  if (s->verify != NULL) {
-    const int verdict = zp_train_verified(s->verify, &a->o, &s->out, a->o.json ? s->doc : NULL);
-    s->verify = NULL;
-    if (code == 0) code = verdict;
-  }
-  if (a->o.json && (json_dumpf(s->doc, stdout, JSON_INDENT(1)) != 0 || putchar('\n') == EOF))
+  if (s->verify != NULL)
+    code = zp_train_verified(s->verify, &a->o, &s->out, a->o.json ? s->doc : NULL);
+  s->verify = NULL;
+  if (a->o.json && (json_dumpf(s->doc, stdout, JSON_INDENT(1)) != 0 || putchar('\n') == EOF) &&
+      code == 0)
     code = ZP_EXIT_ENVIRONMENT;
-  return code;
+  fflush(stdout);
+  if (a->plot == NULL) return code;
+  const int plot = zp_train_plot(a, &s->out, s->entropy);
+  if (plot == 0 && !a->o.json) printf("\nwrote %s\n", a->plot);
+  return code != 0 ? code : plot;
 }

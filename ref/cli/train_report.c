@@ -8,6 +8,9 @@
 #include "../draw/gnuplot.h"
 #include "train.h"
 
+/* gnuplot takes about 5 s of processor time for a curve of a million steps, the most. */
+enum { GNUPLOT_SECONDS = 60 };
+
 static float as_float(uint32_t bits)
 {
   float x;
@@ -32,7 +35,7 @@ int zp_train_plot(const zp_train_args *a, const zp_outcome *run, double entropy)
   for (int64_t i = 0; i < run->steps; i++)
     fprintf(p, "%" PRId64 " %.6f\n", run->first + i, (double)as_float(run->result[i].loss));
   fputs("e\n", p);
-  if (fclose(p) == 0) zp_gnuplot(script, n, a->plot, &err);
+  if (fclose(p) == 0) zp_gnuplot(script, n, a->plot, GNUPLOT_SECONDS, &err);
   else zp_fail(&err, ZP_E_MEMORY, -1, "no memory for the curve");
   free(script);
   if (err.status != 0) fprintf(stderr, "%s: --plot: %s.\n", a->o.command, err.text);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../base/child.h"
+#include "../base/clock.h"
 #include "../base/output.h"
 
 /* The standard output of a program; malloc'ed, NULL without memory. */
@@ -32,25 +33,31 @@ static int is_svg(const char *text)
   return end && end[6 + strspn(end + 6, " \r\n")] == 0;
 }
 
-int zp_gnuplot(const char *script, size_t n, const char *file, zp_error *err)
+int zp_gnuplot(const char *script, size_t n, const char *file, unsigned seconds_max, zp_error *err)
 {
   static char program[] = "gnuplot", defaults[] = "-d"; /* without the user's start-up file */
   char *const words[] = {program, defaults, NULL};
   size_t length = 0;
   char *picture = NULL;
   zp_child child = {NULL, -1};
+  const double start = zp_clock_s();
   const int low = memfd_create("gnuplot", MFD_CLOEXEC); /* no deadlock: a file, not a pipe */
   const int in = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, 3);
   int reason = in < 0 || write(in, script, n) != (ssize_t)n || lseek(in, 0, SEEK_SET) != 0 ||
-                       zp_child_open(&child, words, in, 0) != 0
+                       zp_child_open(&child, words, in, seconds_max) != 0
                    ? errno
                    : 0;
   if (low >= 0) close(low);
   if (in >= 0) close(in);
   if (!reason) picture = drain(child.stream, &length);
+  const int code = reason ? -1 : zp_child_close(&child);
   if (reason == EFBIG || reason == ENOSPC)
     zp_fail(err, ZP_E_FILE, -1, "%s: %s", file, strerror(reason));
-  else if (reason || zp_child_close(&child) != 0 || !is_svg(picture))
+  else if (code == -1 && seconds_max > 0 && zp_clock_s() - start >= seconds_max)
+    zp_fail(err, ZP_E_FILE, -1,
+            "gnuplot did not end within %u s and was stopped; %s was not written", seconds_max,
+            file);
+  else if (code != 0 || !is_svg(picture))
     zp_fail(err, ZP_E_FILE, -1,
             "gnuplot failed or is not installed (apt-get install gnuplot-nox); %s was not written",
             file);

@@ -24,7 +24,7 @@ void zp_verdict_clear(zp_verdict *v)
   v->drawn = -1;
   v->schedule = 0;
   v->text_used = 0;
-  v->text[0] = 0;
+  v->text[0] = v->undrawn[0] = 0;
 }
 
 int zp_verdict_names(const zp_verdict *v, const char *clause)

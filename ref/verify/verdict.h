@@ -23,7 +23,12 @@ static inline double f32(uint32_t bits)
   return (double)x;
 }
 
-enum { ZP_VERDICT_CLAUSES = 8, ZP_VERDICT_FINDINGS = 16, ZP_VERDICT_TEXT = 12288 };
+enum {
+  ZP_VERDICT_CLAUSES = 8,
+  ZP_VERDICT_FINDINGS = 16,
+  ZP_VERDICT_TEXT = 12288,
+  ZP_VERDICT_UNDRAWN = 2304
+};
 
 /* What a case showed. Clean: failed 0, n_clauses 0. */
 typedef struct zp_verdict {
@@ -44,7 +49,8 @@ typedef struct zp_verdict {
   int32_t reloaded;          /* 1: it was saved, loaded as c->reload says, and went on */
   zp_step_result result[32]; /* of rank 0, by step */
   int64_t text_used;
-  char text[ZP_VERDICT_TEXT]; /* for people, lines */
+  char text[ZP_VERDICT_TEXT];       /* for people, lines */
+  char undrawn[ZP_VERDICT_UNDRAWN]; /* why the requested timeline was not drawn, or empty */
 } zp_verdict;
 
 /* Nothing seen yet. */

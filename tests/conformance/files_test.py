@@ -134,6 +134,14 @@ def test_writing():
         except KeyError:
             pass
         check("an interrupted write leaves the former file", content(folder)["file"] == b"former")
+        with tempfile.TemporaryDirectory() as other:
+            longest = os.path.join(other, "n" * 255)
+            files.write_all([(longest, ["x"]), (os.path.join(other, "y"), ["y"])])
+            check(
+                "names may have 255 bytes",
+                content(other) == {"n" * 255: b"x", "y": b"y"},
+                os.listdir(other),
+            )
         files.write(link, ["a", "b"])
         check(
             "a link stays, and the file keeps its mode",

@@ -26,6 +26,7 @@ import time
 
 import items
 import sandbox
+from guard import Guard, kill
 from inputs import ROOT
 from store import Store
 
@@ -85,6 +86,7 @@ class Runner:
         self.jobs = jobs
         self.store = Store()
         self.lock = threading.Lock()
+        self.guard = Guard()
         self.running = set()
         self.stopped = False
         os.makedirs(self.logs, exist_ok=True)
@@ -97,31 +99,32 @@ class Runner:
             if not os.access(os.path.join(folder, argv[0]), os.X_OK) and "/" in argv[0]:
                 file.write(f"{argv[0]} was not built\n")
                 return 127, 0.0, 0.0
-            process = subprocess.Popen(
+            process = self.start(
                 argv,
                 cwd=folder,
                 env=items.environment(item, build),
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
             )
-        self.running.add(process.pid)
-        timer = threading.Timer(item.limit, self.end, [process.pid])
+        timer = threading.Timer(item.limit, kill, [process.pid])
         timer.start()
         _pid, status, usage = os.wait4(process.pid, 0)
         timer.cancel()
-        self.running.discard(process.pid)
         process.returncode = os.waitstatus_to_exitcode(status)
-        self.end(process.pid)  # what it has left running
+        self.ended(process)
         return process.returncode, time.monotonic() - begun, usage.ru_utime + usage.ru_stime
 
-    @staticmethod
-    def end(group):
-        try:
-            os.killpg(group, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+    def start(self, argv, **more):
+        """A program that ends when the runner is stopped or ends."""
+        process = self.guard.start(argv, stdin=subprocess.DEVNULL, **more)
+        self.running.add(process.pid)
+        if self.stopped:  # meanwhile
+            kill(process.pid)
+        return process
+
+    def ended(self, process):
+        self.running.discard(process.pid)
+        self.guard.ended(process)
 
     def compute(self, item):
         log = self.log(item)
@@ -196,10 +199,15 @@ class Runner:
             if item.alone and not self.stopped:
                 each(item, self.one(item))
 
+    def stop_on_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # of nohup
+                signal.signal(number, self.stop)
+
     def stop(self, *_):
         self.stopped = True
         for group in list(self.running):
-            self.end(group)
+            kill(group)
 
 
 def again(item):
@@ -249,7 +257,7 @@ def keep_times(path, measured):
     os.replace(path + ".new", path)
 
 
-def repeat(reused, seconds, jobs):
+def repeat(runner, reused, seconds):
     """Computes reused verdicts again, drawn at random. Returns their names, and the failed ones."""
     end = time.monotonic() + seconds
     lock = threading.Lock()
@@ -260,23 +268,24 @@ def repeat(reused, seconds, jobs):
         while True:
             with lock:
                 fits = [v for v in left if v["wall"] <= end - time.monotonic()]
-                if not fits:
+                if not fits or runner.stopped:
                     return
                 verdict = fits[0]
                 left.remove(verdict)
                 done.append(verdict["name"])
-            run = subprocess.run(
+            run = runner.start(
                 verdict["again"],
                 cwd=ROOT,
                 env={**os.environ, "ZP_VERDICTS": "compare"},
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                check=False,
             )
+            run.wait()
+            runner.ended(run)
             if run.returncode:
                 bad.append(verdict["name"])
 
-    threads = [threading.Thread(target=work) for _ in range(jobs)]
+    threads = [threading.Thread(target=work) for _ in range(runner.jobs)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -328,8 +337,7 @@ def main():
         open(os.environ[variable], "w", encoding="utf-8").close()
 
     runner = Runner(build, jobs)
-    signal.signal(signal.SIGINT, runner.stop)
-    signal.signal(signal.SIGTERM, runner.stop)
+    runner.stop_on_signals()
     measured = times(os.path.join(runner.store.folder, "times"))
     todo.sort(key=lambda i: -measured.get(i.name, 1.0))
     total = Outcome(0, 0)
@@ -356,7 +364,10 @@ def main():
         counts = ", ".join(f"{n} of {commit}" for commit, n in commits)
         print(f"{len(reused)} verdicts were reused: {counts}", flush=True)
         begun = time.monotonic()
-        done, bad = repeat(reused, float(os.environ.get("REPEAT_SECONDS") or 60), jobs)
+        done, bad = repeat(runner, reused, float(os.environ.get("REPEAT_SECONDS") or 60))
+        if runner.stopped:
+            print("run.py: stopped", file=sys.stderr)
+            return 130
         print(
             f"{len(done)} of them were computed again in {time.monotonic() - begun:.0f} s: "
             + (f"these failed: {' '.join(bad)}" if bad else "all passed"),

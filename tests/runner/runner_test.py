@@ -5,10 +5,12 @@ import glob
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -293,8 +295,48 @@ def programs(folder):
     check("programs_of_other_sources_do_not", build("two", "abc", 1)[0] != one[0])
 
 
+def runs(pid):
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:
+        return False
+
+
+def ended(folder):
+    """Items, and what they started, end with the runner, by whichever signal it ends. The time
+    limits are for items that do not end."""
+    tree = Tree(folder)
+    script = "sleep 1000 &\necho $$ $! >pids.new\nmv pids.new pids\nwait\n"
+    tree.write("tests/a/test_long.sh", script)
+    pids = os.path.join(folder, "pids")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL):
+        runner = subprocess.Popen(
+            [sys.executable, "-B", "tests/runner/run.py", "test_long"],
+            cwd=tree.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "ZP_CACHE": tree.cache, "ZP_BUILD": "build"},
+            start_new_session=True,
+        )
+        while not os.path.exists(pids) and runner.poll() is None:
+            time.sleep(0.05)
+        with open(pids, encoding="ascii") as file:
+            started = [int(word) for word in file.read().split()]
+        os.remove(pids)
+        runner.send_signal(number)
+        code = runner.wait(300)
+        end = time.monotonic() + 300
+        while any(map(runs, started)) and time.monotonic() < end:
+            time.sleep(0.05)
+        left = [pid for pid in started if runs(pid)]
+        check(f"items_end_with_the_runner_by_{number.name}", not left and code != 0, (left, code))
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+
+
 def main():
-    for test in (reuse, not_stored, copies, tampered, alone, programs):
+    for test in (reuse, not_stored, copies, tampered, alone, programs, ended):
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
     return 1 if failed else 0

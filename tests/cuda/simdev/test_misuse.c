@@ -54,6 +54,48 @@ Test(misuse, a_stream_belongs_to_one_rank)
   finds(stream_of_another_rank, "is not a stream");
 }
 
+/* The items of the copies are beside the event, and AddressSanitizer reports an access to items
+ * that have ended. */
+static int event_as_a_stream(void *arg, int rank)
+{
+  cudaStream_t st;
+  cudaEvent_t e;
+  void *p;
+  (void)arg;
+  if (rank != 0) return 0;
+  OK(make_stream(&st));
+  OK(cudaMalloc(&p, 64));
+  OK(make_event(&e));
+  for (int i = 0; i < 100; i++) OK(cudaMemsetAsync(p, 0, 64, st));
+  OK(cudaStreamSynchronize(st));
+  IS(cudaStreamSynchronize((cudaStream_t)e) == cudaErrorInvalidResourceHandle);
+  return 0;
+}
+
+static int handles_of_other_types(void *arg, int rank)
+{
+  cudaStream_t st;
+  cudaEvent_t e;
+  member m;
+  int n;
+  (void)arg;
+  OK(make_event(&e));
+  OK(make_stream(&st));
+  OK(open_member(&m, rank, R, 1));
+  IS(cudaEventSynchronize((cudaEvent_t)st) == cudaErrorInvalidResourceHandle);
+  IS(cudaEventSynchronize((cudaEvent_t)m.comm) == cudaErrorInvalidResourceHandle);
+  IS(cudaStreamQuery((cudaStream_t)m.comm) == cudaErrorInvalidResourceHandle);
+  IS(ncclCommCount((ncclComm_t)e, &n) == ncclInvalidArgument);
+  IS(ncclCommCount((ncclComm_t)st, &n) == ncclInvalidArgument);
+  return 0;
+}
+
+Test(misuse, a_handle_of_another_type_is_named)
+{
+  finds(event_as_a_stream, "(cudaStreamSynchronize): the handle is not a stream");
+  finds(handles_of_other_types, "(cudaEventSynchronize): the handle is not an event");
+}
+
 static int comm_of_another_rank(void *arg, int rank)
 {
   member m;

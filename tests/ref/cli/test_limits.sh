@@ -45,6 +45,42 @@ answer_all answers_every_number "$tmp/numbers" \
 verdict "$([ "$(wc -l <"$tmp/numbers")" -gt 400 ]; echo $?)" many_numbers_were_tried \
   "$(wc -l <"$tmp/numbers")"
 
+# Products of numbers that are in range each: refused before anything of that size is allocated or
+# computed, with the product and its limit.
+"$zp" cases "pp=1,dp=1,M=1,steps=1,list=1@0.0" >"$tmp/one" || exit 3
+"$zp" cases "pp=2,dp=1,M=1,steps=1,list=1@0.0+1@1.0" >"$tmp/two" || exit 3
+jq -c '
+  def entries($n; $numel): .parameters = [range($n) as $j | .parameters[0] |
+    .name = "p\($j)" | .numel = $numel | .first = [[range($numel) | 1]]];
+  def of($pp; $dp; $tp): .topology += {pp: $pp, dp: $dp, tp: $tp} | .world = $pp * $dp * $tp;
+  (entries(512; 1) | .steps = 1000 | .micro_batches = 4096 | .data = []),
+  (entries(512; 1) | .steps = 20 | .micro_batches = 4096 | .data = []),
+  (of(64; 64; 64)),
+  (of(64; 64; 1) | .micro_batches = 4096),
+  (entries(1; 262144) | of(1; 8; 64) | .data = [[range(8) | [null]]]),
+  (entries(1; 262144) | of(1; 2; 1) | .bucket = 1 | .micro_batches = 16 |
+    .data = [[range(32) | [null]]])' "$tmp/one" >"$tmp/products"
+jq -c '.topology.tp = 64 | .world = 128 |
+  .messages = [[[range(4) | {dtype: "int32", shape: [1048576]}]]]' "$tmp/two" >>"$tmp/products"
+(
+  # shellcheck disable=SC3045 # dash has ulimit -t and -v
+  ulimit -t 10
+  # shellcheck disable=SC3045
+  [ "${SAN:-0}" = 1 ] || ulimit -v 2000000 # KiB; a sanitizer reserves more
+  limits='·.* is (at least )?[0-9]+; the limit is [0-9]+'
+  answer_all refuses_products "$tmp/products" \
+    ".status == \"unsupported\" and (.message | test(\"$limits\"))"
+  exit $bad
+) || bad=1
+for recipe in 'dp=2048,tp=4,list=1@0.0' 'pp=4,dp=1024,tp=2,list=1@0.0' \
+  'dp=1024,tp=4,list=2048@0.0'; do
+  expect 2 'is [0-9]+; the limit is [0-9]+' "recipe_$recipe" cases "$recipe"
+done
+for command in "sim --case" "fuzz --replay"; do
+  expect 2 'needs up to [0-9]+ MiB of memory' "memory_of_${command%% *}" $command \
+    'dp=64,list=1099511627776@0.0'
+done
+
 # ---- Cases and recipes as texts: no number is taken for another one
 for field in list=5@0.4294967296 list=5@0.2147483647 list=5@4294967296.0 \
   list=18446744073709551621@0.0 list=1099511627777@0.0 list=-5@0.0 list=5@0.0t4294967296 \

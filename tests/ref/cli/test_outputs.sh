@@ -74,6 +74,7 @@ untouched() { # untouched NAME: the old file stays, and nothing else is there
   verdict $? "$1" "$(ls -lA "$tmp/files" | tr '\n' ' ')"
 }
 
+longest=$(printf '%255s' "" | tr ' ' n)
 for one in $writes; do
   name=$(echo "$one" | tr ':-' '__' | tr -s _)
   rm -rf "$tmp/files" && mkdir "$tmp/files"
@@ -109,6 +110,35 @@ c' '`touch pwned`' '$(touch pwned)' '"; system(\"touch pwned\"); "' '%s%n' '-x' 
     verdict $? "${name}_with_a_name_that_is_data" \
       "$odd: exit code $got, $(ls -A "$tmp/files" | tr '\n' ' ') $(head -c 200 "$tmp/out")"
   done
+  # the longest name that the file system takes, for a new file and for one that is replaced
+  rm -rf "$tmp/files" && mkdir "$tmp/files"
+  for time in new replaced; do
+    write_with "" "$one" "$tmp/files/$longest"
+    [ "$got" -eq 0 ] && [ "$(ls -A "$tmp/files")" = "$longest" ]
+    verdict $? "${name}_with_a_name_of_255_bytes_$time" "exit code $got: $(tail -c 200 "$tmp/out")"
+  done
+done
+# A case that fails stays failed whatever cannot be drawn, and the error is reported as well.
+faulty="pp=1,dp=2,M=2,stage=1,bucket=4,steps=2,list=5@0.0+9@0.0"
+for one in $cuda; do
+  command=${one%:*} option=${one#*:}
+  [ "$command" = sim ] && way=--case || way=--replay
+  for json in "" --json; do
+    timeout 600 "$zp" "$command" --engine cuda "$way" "$faulty" --fault forgotten $json \
+      "$option" /dev/full >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    [ $got -eq 1 ] && grep -qE 'failed: STEP-3|"failed"' "$tmp/out" &&
+      grep -q '1 of 2 gradients were announced' "$tmp/out" &&
+      grep -q "^zeroproof $command: the timeline: /dev/full: No space" "$tmp/err"
+    verdict $? "a_failure_of_${command}_${option#--}_stays_on_a_full_device${json:+_json}" \
+      "exit code $got: $(head -c 200 "$tmp/out" | tr '\n' ' ') $(cat "$tmp/err")"
+  done
+done
+for option in --svg --trace; do
+  expect 3 'all invariants hold' "plan_check_before_${option#--}_on_a_full_device" plan --pp 2 \
+    --dp 2 --tp 2 --bucket 1Mi --micro-batches 2 --check "$option" /dev/full
+  expect 2 'is for --engine cuda' "sim_on_ref_draws_no_${option#--}" sim --case "$case" \
+    "$option" "$tmp/none"
 done
 mkfifo "$tmp/fifo"
 cat "$tmp/fifo" >"$tmp/piped" &

@@ -1,5 +1,6 @@
 # train: equal to serial and to other topologies, its document, its refusals. spec: RED-4, RED-5
-# inputs: build/zeroproof tests/fixtures/lib.sh LICENSE spec/*.md
+# inputs: build/zeroproof build/tests/drivers/cli/wrong_train_driver tests/fixtures/lib.sh LICENSE
+# inputs: spec/*.md
 . tests/fixtures/lib.sh
 
 small="--layers 2 --d-model 16 --heads 2 --context 16 --batch 1 --steps 4 --sample 20"
@@ -75,6 +76,38 @@ PATH=$tmp/bin "$zp" train --data "$tmp/text" $small --plot "$tmp/p.svg" >"$tmp/o
 got=$?
 [ $got -eq 3 ] && grep -q 'gnuplot-nox' "$tmp/out"
 verdict $? plot_without_gnuplot "exit code $got"
+
+# gnuplot that fails: the verdict of --verify is printed before it runs, and the exit code of a
+# failed verification wins.
+wrong=${zp%/*}/tests/drivers/cli/wrong_train_driver
+plot_with() { # plot_with GNUPLOT PROGRAM ARGS...: gnuplot is a shell script; exit code in $got
+  printf '#!/bin/sh\n%s\n' "$1" >"$tmp/fake/gnuplot"
+  chmod +x "$tmp/fake/gnuplot"
+  shift
+  PATH=$tmp/fake:$PATH timeout 600 "$@" train --engine "$engine" --data "$tmp/text" $small \
+    --verify --plot "$tmp/fake/p.svg" $json >"$tmp/out" 2>"$tmp/err" </dev/null
+  got=$?
+}
+mkdir "$tmp/fake"
+for json in "" --json; do
+  engine=ref
+  plot_with 'exit 1' "$zp"
+  [ $got -eq 3 ] && grep -qE '^Verified|"ok": true' "$tmp/out" &&
+    grep -q 'gnuplot failed' "$tmp/err"
+  verdict $? "a_failed_plot_hides_no_verdict${json:+_json}" \
+    "exit code $got: $(tail -n 3 "$tmp/out" "$tmp/err")"
+  engine=cuda
+  plot_with 'exit 1' "$wrong"
+  [ $got -eq 1 ] && grep -qE '^FAILED|"ok": false' "$tmp/out" &&
+    grep -q 'gnuplot failed' "$tmp/err"
+  verdict $? "a_failed_plot_hides_no_failed_verification${json:+_json}" \
+    "exit code $got: $(tail -n 3 "$tmp/out" "$tmp/err")"
+  # the stand-in for gnuplot copies what has been printed when it runs
+  engine=ref
+  plot_with "cat '$tmp/out' >'$tmp/before'; exit 1" "$zp"
+  cmp -s "$tmp/out" "$tmp/before" && grep -qE '^Verified|"ok": true' "$tmp/before"
+  verdict $? "the_verdict_is_printed_before_the_plot${json:+_json}" "$(tail -n 3 "$tmp/before")"
+done
 
 # Checkpoints: save, load under another topology, stage and bucket size, continue.
 whole=$("$zp" train --data "$tmp/text" $small --steps 6 --json | jq -r .end_bits)

@@ -14,6 +14,7 @@ cp "$text" "$tmp/copy"
 cp "$zp" "$tmp/another"
 printf 'x' >>"$tmp/another"
 echo '{"clip_eps": 0.5}' >"$tmp/clip.json"
+echo '{"extra": 1}' >"$tmp/field.json"
 shape="--layers 4 --d-model 32 --heads 2 --context 16 --batch 1 --steps 2 --pp 1 --dp 2 --sample 0"
 
 # two FIRST -- OTHER: the job of two ranks, in this shell's $tmp; its exit code in $code
@@ -151,6 +152,46 @@ beside another_checkpoint same_step 2 3
 beside newer_checkpoint
 beside no_checkpoint
 beside two_folders
+# A setting that is refused before MPI starts. On rank 1 alone: rank 1 reports it, by name. On both
+# ranks: rank 0 reports it, and mpirun ends rank 1; should mpirun take longer than rank 1 waits for
+# that, rank 1 reports it by name as well.
+refused() { # refused NAME PATTERN OPTIONS...: as the last of the command line
+  name=$1 pattern=$2
+  shift 2
+  two $zp $base -- $zp $base "$@"
+  [ $code -eq 2 ] || complain "exit code $code, expected 2"
+  says 1 "^zeroproof train: rank 1: $pattern"
+  silent 0 "$pattern"
+  law "${name}_refused_on_one_rank_is_named"
+  TMPDIR=$tmp timeout 900 mpirun --quiet --oversubscribe --bind-to none --output-filename \
+    "$tmp/job:nocopy" -n 2 $zp $base "$@" >"$tmp/mpirun" 2>&1 </dev/null
+  code=$?
+  [ $code -eq 2 ] || complain "exit code $code, expected 2, from both"
+  says 0 "^zeroproof train: $pattern"
+  [ "$(cat "$tmp"/job/1/rank.*/stderr | grep -cE "^zeroproof train: $pattern")" -eq 1 ] ||
+    complain "the same refusal more than once"
+  silent 1 '^zeroproof train: [^r]'
+  law "${name}_refused_on_both_ranks_is_reported_once"
+}
+beside refused heads 'gpt: d_model is 32; it must be a multiple of heads, 5' --heads 5
+beside refused data '--data /nonexistent: No such file' --data /nonexistent
+beside refused lr "--lr: 'nan' is not a number" --lr nan
+beside refused steps '--steps: 0 is out of range' --steps 0
+beside refused bogus "unrecognized option '--bogus'" --bogus
+beside refused config '/none: No such file or directory' --config /none
+beside refused field "$tmp/field.json: extra: no such field" --config "$tmp/field.json"
+beside refused engine '--svg is for --engine cuda' --svg "$tmp/x.svg"
+# of three ranks with the same setting, the first one reports it
+two_of_three() {
+  TMPDIR=$tmp timeout 900 mpirun --quiet --oversubscribe --bind-to none --output-filename \
+    "$tmp/job:nocopy" -n 1 $zp $base : -n 2 $zp $base --heads 5 >"$tmp/mpirun" 2>&1 </dev/null
+  code=$?
+  [ $code -eq 2 ] || complain "exit code $code, expected 2"
+  says 1 '^zeroproof train: rank 1: gpt: d_model'
+  silent 0 'd_model'
+  law the_first_of_two_ranks_with_a_refused_setting_reports_it
+}
+beside two_of_three
 
 # Another program, which uses the engine as a library.
 other_program() {

@@ -4,9 +4,12 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../../ref/base/escape.h"
 #include "../../../ref/draw/chrome_trace.h"
+#include "../../../ref/draw/gnuplot.h"
 #include "../../../ref/draw/svg.h"
 
 static char *text;
@@ -125,4 +128,27 @@ Test(escape, texts_of_pictures_and_traces_are_escaped)
   cr_assert_not_null(strstr(text, ">\\u001b\\u202e\xc3\xbc</text>"), "%s", text);
   cr_assert_not_null(strstr(text, "\"\\u001b\\u202e\xc3\xbc\""), "%s", text);
   free(text);
+}
+
+/* The stand-in would end after ten minutes, so the limit of one second ends it on any machine. */
+Test(gnuplot, one_that_does_not_end_is_stopped_after_the_limit)
+{
+  char folder[] = "/tmp/zp-gnuplot-XXXXXX", program[64], file[64], path[4096];
+  zp_error err = {0};
+  cr_assert_not_null(mkdtemp(folder));
+  snprintf(program, sizeof program, "%s/gnuplot", folder);
+  snprintf(file, sizeof file, "%s/p.svg", folder);
+  FILE *f = fopen(program, "w");
+  cr_assert_not_null(f);
+  fputs("#!/bin/sh\nsleep 600\n", f);
+  fclose(f);
+  cr_assert_eq(chmod(program, 0700), 0);
+  snprintf(path, sizeof path, "%s:%.4000s", folder, getenv("PATH"));
+  setenv("PATH", path, 1);
+  cr_assert_eq(zp_gnuplot("x", 1, file, 1, &err), ZP_E_FILE);
+  cr_assert_not_null(strstr(err.text, "gnuplot did not end within 1 s"), "%s", err.text);
+  cr_assert_not_null(strstr(err.text, file), "%s", err.text);
+  cr_assert_neq(access(file, F_OK), 0);
+  unlink(program);
+  rmdir(folder);
 }
