@@ -23,7 +23,7 @@ import limits
 import page
 import report
 import supervise
-from adapter import Adapter, AdapterError, Log, remove_folders
+from adapter import Adapter, AdapterError, Log
 from run import Runner
 from shrink import Shrinker, causes_of
 from tools import Broken, Refused, Tools
@@ -504,7 +504,6 @@ def write_files(options, hello, runner, causes, made):
 
 def ended(number, _frame):
     supervise.end_all()
-    remove_folders()
     # unbuffered, as the signal may have interrupted a write; a pipe that is full would block
     with contextlib.suppress(OSError, ValueError):
         if select.select([], [2], [], 1)[1]:
