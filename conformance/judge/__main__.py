@@ -4,8 +4,10 @@ The command starts this program (ref/cli/conformance.c). Exit codes: 0 every jud
 check failed, or nothing was judged; 2 invalid input; 3 the environment failed."""
 
 import argparse
+import contextlib
 import json
 import os
+import select
 import shlex
 import signal
 import sys
@@ -21,7 +23,7 @@ import limits
 import page
 import report
 import supervise
-from adapter import Adapter, AdapterError, Log, remove_folders
+from adapter import Adapter, AdapterError, Log
 from run import Runner
 from shrink import Shrinker, causes_of
 from tools import Broken, Refused, Tools
@@ -48,21 +50,31 @@ class Help(argparse.HelpFormatter):
         return text if text.startswith("-h") else f"    {text}"
 
 
-def put(parts, file=None):
+def put(parts):
     """Writes text to standard output."""
     try:
-        (file or sys.stdout).writelines(parts)
-        (file or sys.stdout).flush()
+        sys.stdout.writelines(parts)
+        sys.stdout.flush()
     except OSError as error:
         raise OSError(0, f"cannot write standard output: {error.strerror}") from None
+
+
+def put_error(text):
+    """Writes text to standard error if possible: the verdict and the exit code do not depend on
+    it."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 class Parser(argparse.ArgumentParser):
     """Escapes the arguments that its messages quote."""
 
     def _print_message(self, message, file=None):
-        if message:  # argparse ignores errors here
-            put([report.printable(message)], file or sys.stderr)
+        if message and file is sys.stdout:  # argparse ignores errors here
+            put([report.printable(message)])
+        elif message:
+            put_error(report.printable(message))
 
 
 def within(kind, least, most, above=False):
@@ -221,7 +233,14 @@ def add_reports(parser):
 
 
 def say(text):
-    print(f"zeroproof check: {report.printable(text)}", file=sys.stderr, flush=True)
+    put_error(f"zeroproof check: {report.printable(text)}\n")
+
+
+def reason(error):
+    """The text of an OSError, with the file's name."""
+    if not error.strerror:
+        return str(error)
+    return f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
 
 
 def refuse(text):
@@ -232,13 +251,15 @@ def refuse(text):
 class Progress:
     """A progress bar on a terminal, else one line every half minute."""
 
+    EVERY, EVERY_BAR = 30, 0.2  # seconds
+
     def __init__(self, show, chooser, seconds):
         self.show, self.chooser, self.seconds = show, chooser, seconds
         self.start = self.last = time.monotonic()
 
     def __call__(self, outcomes):
         now = time.monotonic()
-        if now - self.last < (0.2 if self.show else 30):
+        if now - self.last < (self.EVERY_BAR if self.show else self.EVERY):
             return
         self.last = now
         c = outcomes.counts
@@ -260,12 +281,11 @@ class Progress:
         self.line(f"{causes} causes found, {left} failures left to assign")
 
     def line(self, text):
-        sys.stderr.write("\r\x1b[K" + text if self.show else text + "\n")
-        sys.stderr.flush()
+        put_error("\r\x1b[K" + text if self.show else text + "\n")
 
     def end(self):
         if self.show:
-            sys.stderr.write("\r\x1b[K")
+            put_error("\r\x1b[K")
 
 
 def problems_of(options, hello, outcomes, causes, complete):
@@ -463,24 +483,32 @@ def show(made, options):
 
 def write_files(options, hello, runner, causes, made):
     """Writes the report and the accepted lists, after the verdict was printed. False if one of them
-    cannot be written."""
-    try:
-        if options.accept_known:
-            known.accept(options.known, ROOT, hello, causes)
-        if options.accept_support:
-            known.accept_support(options.support, ROOT, hello, runner.outcomes)
-        if options.out:
-            report.write(options.out, made, page.page)
-    except OSError as error:
-        say(error.strerror or str(error))
-        return False
-    return True
+    cannot be written, after writing the others."""
+    whole = True
+    for wanted, write in (
+        (options.accept_known, lambda: known.accept(options.known, ROOT, hello, causes)),
+        (
+            options.accept_support,
+            lambda: known.accept_support(options.support, ROOT, hello, runner.outcomes),
+        ),
+        (options.out, lambda: report.write(options.out, made, page.page)),
+    ):
+        try:
+            if wanted:
+                write()
+        except OSError as error:
+            say(reason(error))
+            whole = False
+    return whole
 
 
 def ended(number, _frame):
-    say(f"ended by {signal.Signals(number).name}, no verdict")
     supervise.end_all()
-    remove_folders()
+    # unbuffered, as the signal may have interrupted a write; a pipe that is full would block
+    with contextlib.suppress(OSError, ValueError):
+        if select.select([], [2], [], 1)[1]:
+            name = signal.Signals(number).name
+            os.write(2, f"zeroproof check: ended by {name}, no verdict\n".encode())
     os._exit(3)
 
 
@@ -493,11 +521,7 @@ def main():
     except (AdapterError, Refused) as error:
         return refuse(str(error))
     except OSError as error:
-        say(
-            f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
-            if error.strerror
-            else error
-        )
+        say(reason(error))
         return 3
     except Broken as error:
         say(error)
@@ -535,10 +559,11 @@ def guarded():
         code = main()
     except SystemExit as error:  # of argparse, which has printed a message
         code = error.code
-    try:
-        sys.stdout.flush()
-    except OSError:  # main() has reported it. Python would flush again when it ends, and fail
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:  # main() has reported it. Python would flush again when it ends, and fail
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     return code
 
 

@@ -167,14 +167,6 @@ class StderrTail:
         return [line.rstrip() for line in found if line.strip()][-most:]
 
 
-FOLDERS = set()  # of the adapters that are running
-
-
-def remove_folders():
-    for folder in list(FOLDERS):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 class Adapter:
     def __init__(self, command, deadline=120, log=None):
         self.command, self.deadline, self.log = command, deadline, log
@@ -186,8 +178,8 @@ class Adapter:
     def start(self):
         if not self.command.strip():
             raise AdapterError("--adapter: the command is empty")
-        self.folder = tempfile.mkdtemp(prefix="zeroproof-")
-        FOLDERS.add(self.folder)
+        # the supervisor creates it, unless something has this name
+        self.folder = os.path.join(tempfile.gettempdir(), f"zeroproof-{os.urandom(8).hex()}")
         try:
             self.process = supervise.Process(
                 shlex.split(self.command),
@@ -197,8 +189,9 @@ class Adapter:
                 bufsize=0,
                 stderr=subprocess.PIPE,
             )
+        except supervise.NoFolder:
+            raise  # the environment failed, not the adapter
         except (OSError, ValueError, IndexError) as error:
-            self.remove_folder()
             why = getattr(error, "strerror", None) or str(error)
             raise AdapterError(f"cannot start '{self.command}': {why}") from error
         self.stderr = StderrTail(os.fdopen(os.dup(self.process.stderr.fileno()), "rb"), self.log)
@@ -218,12 +211,7 @@ class Adapter:
                 pass
         self.process.close()
         self.stderr.join()
-        self.remove_folder()
         self.process = None
-
-    def remove_folder(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-        FOLDERS.discard(self.folder)
 
     def begin(self):
         if self.process is None:
@@ -317,9 +305,13 @@ class Adapter:
     def run(self, case):
         """(answer, ledgers). The answer's status is ok, error, unsupported, hang, timeout, died or
         malformed."""
-        self.begin()
-        folder = tempfile.mkdtemp(dir=self.folder)
-        ledgers, self.asked, self.size = Ledgers(folder, case["world"]), 0, 0
+        self.asked = self.size = 0
+        try:
+            folder = self.new_folder()
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            what = f"the adapter removed or locked the folder above ledgers: {error.strerror}"
+            return {"status": "malformed", "message": what}, [[] for _ in range(case["world"])]
+        ledgers = Ledgers(folder, case["world"])
         try:
             answer = self.answer(case, folder, ledgers)
             if answer["status"] in ("hang", "timeout", "died", "lost"):
@@ -332,6 +324,16 @@ class Adapter:
             return answer, ledgers.records
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def new_folder(self):
+        """A folder for the ledgers of a case. Restarts an adapter that removed the one above it."""
+        self.begin()
+        try:
+            return tempfile.mkdtemp(dir=self.folder)
+        except OSError:
+            self.stop()
+            self.begin()
+            return tempfile.mkdtemp(dir=self.folder)
 
     def answer(self, case, folder, ledgers):
         """The answer, with everything that the folder holds. Status lost: malformed, and the

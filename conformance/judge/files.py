@@ -44,11 +44,16 @@ def write_all(files):
                 target = os.path.realpath(name)
                 if os.path.exists(target) and not os.path.isfile(target):
                     raise OSError(0, "not a regular file")
-                # a short name: the target's may have all the bytes that a name can have
-                folder = os.path.dirname(target)
-                beside = os.path.join(folder, f".zp-{os.getpid()}-{len(written)}.tmp")
+                # short, as a name may be as long as the file system permits; a name that others
+                # cannot predict, so that nothing waits there
+                beside = os.path.join(
+                    os.path.dirname(target), f"zeroproof-{os.urandom(8).hex()}.tmp"
+                )
+                mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                handle = os.open(beside, flags, 0o666 if mode is None else mode)
                 written.append((name, beside, target))
-                write_beside(beside, target, parts)
+                write_to(handle, mode, parts)
         for name, beside, target in written:
             with naming(name):
                 os.rename(beside, target)
@@ -67,13 +72,14 @@ def naming(name):
         raise OSError(0, f"cannot write {name}: {error.strerror}") from None
 
 
-def write_beside(beside, target, parts):
-    with open(beside, "w", encoding="utf-8") as file:
-        if os.path.exists(target):
-            os.chmod(file.fileno(), stat.S_IMODE(os.stat(target).st_mode))
+def write_to(handle, mode, parts):
+    """Writes a new file. mode: of the file that it replaces, or None."""
+    with open(handle, "w", encoding="utf-8") as file:
+        if mode is not None:
+            os.chmod(handle, mode)  # open() has left out the bits of the umask
         file.writelines(parts)
         file.flush()
-        os.fsync(file.fileno())
+        os.fsync(handle)
 
 
 def sync_folder(folder):

@@ -5,26 +5,33 @@
 A supervisor runs between the judge and each program. It is a sub-reaper (prctl, Linux 3.4): when a
 process below it ends, that process's children become the supervisor's own, whatever session or
 process group they have moved to. It shares a socket with the judge. The kernel closes the judge's
-end however the judge ends, also by SIGKILL; then, or when the program has ended, the supervisor
-kills its children until it has none, and ends as the program did. If the judge was first, it also
-removes FOLDER, which holds the files of the program (empty: none)."""
+end however the judge ends, also by SIGKILL; then the supervisor kills its children until it has
+none, removes FOLDER, and ends. When the program has ended, or SIGTERM, SIGINT or SIGHUP ends the
+program, it kills its children too and sends the exit code, but waits for the judge.
+
+The supervisor creates FOLDER, for the files of the program (empty: none). So FOLDER exists while
+the judge uses it, and never longer than the judge."""
 
 import atexit
+import contextlib
 import ctypes
 import os
-import resource
 import select
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import time
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 # Seconds that the judge waits for processes which were killed: one that waits for a device in the
 # kernel ends later.
 KILLED_WAIT = 10
-STARTED = b"\0"  # what a supervisor sends when its program runs; otherwise it sends the error
+# The first message of a supervisor: the program runs, or one of two errors with its text. The
+# second message is the program's exit code, in decimal.
+STARTED, NO_FOLDER, NO_PROGRAM = b"+", b"/", b"-"
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 # ---- The judge's side ----------------------------------------------------------------------------
@@ -34,19 +41,26 @@ RUNNING = set()
 
 @atexit.register
 def end_all():
-    for process in list(RUNNING):
+    processes, until = list(RUNNING), time.monotonic() + KILLED_WAIT
+    for process in processes:
         process.life.close()  # all first: they end at the same time
-    for process in list(RUNNING):
-        process.end()
+    for process in processes:
+        process.end(until)
+
+
+class NoFolder(OSError):
+    """The folder of a program cannot be created."""
 
 
 class Process:
-    """A program under a supervisor, as a subprocess.Popen with these members. folder: removed when
-    the judge ends. pipes: arguments of Popen. Raises OSError or ValueError if the program cannot be
-    started."""
+    """A program under a supervisor, as a subprocess.Popen with these members. folder: does not
+    exist; it is created, and removed when the process is closed or the judge ends. pipes: arguments
+    of Popen. Raises NoFolder, or OSError or ValueError if the program cannot be started."""
 
     def __init__(self, argv, folder="", **pipes):
-        self.life, theirs = socket.socketpair()
+        self.folder, self.code = folder, None
+        # messages, so that the exit code of a short program is not read with the first one
+        self.life, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             fd = theirs.fileno()
             own = [sys.executable, "-I", "-S", "-B", os.path.abspath(__file__), str(fd), folder]
@@ -58,21 +72,54 @@ class Process:
             self.popen.stdout,
             self.popen.stderr,
         )
-        self.poll, self.wait = self.popen.poll, self.popen.wait
         RUNNING.add(self)
-        said = self.life.recv(4096)
+        said = self.first_message()
         if said != STARTED:
+            if said:
+                self.folder = ""  # it was not created, or has been removed
             self.close()
-            raise OSError(0, said.decode(errors="replace") or "its supervisor was killed")
+            text = said[1:].decode(errors="replace") or "its supervisor was killed"
+            raise (NoFolder if said[:1] == NO_FOLDER else OSError)(0, text)
 
-    def end(self):
-        """Kills the program and everything that it started."""
+    def first_message(self):
+        self.life.settimeout(1)
+        while True:
+            try:
+                return self.life.recv(4096)
+            except TimeoutError:  # the program may have stopped its supervisor
+                self.popen.send_signal(signal.SIGCONT)
+
+    def poll(self):
+        """The program's exit code, or None while it runs."""
+        try:
+            return self.wait(0)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def wait(self, timeout=None):
+        """The program's exit code, negative for a signal."""
+        if self.code is None:
+            self.life.settimeout(timeout)
+            try:
+                said = self.life.recv(4096)
+            except (BlockingIOError, TimeoutError):
+                raise subprocess.TimeoutExpired(self.popen.args, timeout) from None
+            # the end of file: the supervisor was killed, and the program with it
+            self.code = int(said) if said else self.popen.wait()
+        return self.code
+
+    def end(self, until=None):
+        """Kills the program and everything that it started, and waits for that until then."""
         self.life.close()
         RUNNING.discard(self)
+        self.popen.send_signal(signal.SIGCONT)  # as above
+        left = KILLED_WAIT if until is None else max(0, until - time.monotonic())
         try:
-            self.popen.wait(KILLED_WAIT)
+            self.popen.wait(left)
         except subprocess.TimeoutExpired:
             pass
+        if self.folder:  # its supervisor may have been killed
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def close(self):
         """Ends the program, and closes the pipes."""
@@ -146,55 +193,76 @@ def start(argv):
     )
 
 
-def status_of(pid, life, wake):
-    """The status of `pid` once it has ended, or None if everything is to end before."""
+def end_of(pid, life, wake):
+    """The exit code of `pid` once it has ended, the negative number of a signal that is to end it,
+    or None if the judge has ended before."""
     while True:
         ready, _, _ = select.select([life, wake], [], [])
         if life in ready:
             return None
-        if any(number != signal.SIGCHLD for number in os.read(wake, 4096)):
-            return None
+        signals = os.read(wake, 4096)
         try:
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == pid:
-                    return ended[1]
+                    return os.waitstatus_to_exitcode(ended[1])
         except ChildProcessError:
-            return None
+            pass
+        for number in ENDING:
+            if number in signals:
+                return -number
+
+
+def run(life, argv, wake):
+    """Runs the program, and returns when the judge has ended or closes `life`, or with an error to
+    send."""
+    try:
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        # the program may stop this process, which must end all the same
+        prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
+        program = start(argv)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return NO_PROGRAM + text_of(error)
+    with open(os.devnull, "r+b") as null:
+        for number in (0, 1, 2):  # pipes must end when the program closes them
+            os.dup2(null.fileno(), number)
+    try:
+        life.sendall(STARTED)
+        code = end_of(program.pid, life, wake)
+    except OSError:  # the judge has ended
+        code = None
+    kill_children()
+    if code is not None:
+        with contextlib.suppress(OSError):  # the judge has ended
+            life.sendall(b"%d" % code)
+        select.select([life], [], [])
+    return b""
+
+
+def text_of(error):
+    return (getattr(error, "strerror", None) or str(error)).encode()[:4000]
 
 
 def supervise(life, folder, argv):
     wake, write = os.pipe()
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in (signal.SIGCHLD, *ENDING):
         signal.signal(number, lambda *_: None)  # not SIG_IGN, which the program would inherit
     try:
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
-        program = start(argv)
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        life.sendall((getattr(error, "strerror", None) or str(error)).encode()[:4096])
-        return 1
-    with open(os.devnull, "r+b") as null:
-        for number in (0, 1, 2):  # pipes must end when the program closes them
-            os.dup2(null.fileno(), number)
-    try:
-        life.sendall(STARTED)
-        status = status_of(program.pid, life, wake)
-    except OSError:  # the judge has ended
-        status = None
-    kill_children()
-    if status is None:
         if folder:
-            shutil.rmtree(folder, ignore_errors=True)
-        return 1
-    code = os.waitstatus_to_exitcode(status)
-    if code < 0:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if -code not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    return code
+            os.mkdir(folder, 0o700)
+    except OSError as error:
+        said = NO_FOLDER + b"cannot create %s: %s" % (os.fsencode(folder), text_of(error))
+    else:
+        try:
+            said = run(life, argv, wake)
+        finally:
+            if folder:
+                shutil.rmtree(folder, ignore_errors=True)
+    if said:
+        life.sendall(said[:4096])
 
 
 if __name__ == "__main__":
-    os._exit(supervise(socket.socket(fileno=int(sys.argv[1])), sys.argv[2], sys.argv[3:]))
+    supervise(socket.socket(fileno=int(sys.argv[1])), sys.argv[2], sys.argv[3:])
+    os._exit(0)

@@ -115,6 +115,7 @@ class TraceFile:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK
             self.fd = os.open(name, flags, 0o666)
             if not stat.S_ISREG(os.fstat(self.fd).st_mode):
+                os.close(self.fd)  # a reader of a FIFO would otherwise wait for this process's end
                 raise OSError(0, f"{name} is not a regular file")
         except OSError as error:
             self.stop(error)

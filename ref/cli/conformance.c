@@ -64,7 +64,7 @@ int zp_cmd_conformance(int argc, char **argv, const zp_backend *engine)
   all[2] = judge;
   for (int i = 1; i < argc; i++) all[i + 2] = argv[i];
   execvp(other != NULL ? other : python, all);
-  fprintf(stderr, "zeroproof check: %s cannot be started: %s. Python 3.9 or later is needed.\n",
+  fprintf(stderr, "zeroproof check: %s cannot be started: %s. Python 3.10 or later is needed.\n",
           other != NULL ? other : python, strerror(errno));
   free(all);
   return ZP_EXIT_ENVIRONMENT;

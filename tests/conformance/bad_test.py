@@ -83,6 +83,12 @@ CAUSES = {
         "ended with exit code 3",
     ),
     "killed": ("RUN-1 error: the adapter's process ended by SIGSEGV", ""),
+    **{
+        f"parent-{name}": (f"RUN-1 error: the adapter's process ended by {name}", "")
+        for name in ("SIGTERM", "SIGINT", "SIGHUP")
+    },
+    "parent-after-hello": ("RUN-1 error: the adapter's process ended by SIGTERM", ""),
+    "folder-removed": ("LEDG-6 empty ledger", ""),
     "closes": ("RUN-1 error: the adapter's process ended its standard output", "still runs"),
     "twice": ("RUN-2 malformed answer", "more than one line"),
     "deep": ("RUN-2 malformed answer", "nested too deeply"),
@@ -149,7 +155,7 @@ CAUSES = {
 }
 DEADLINE_TEXT = f"within {DEADLINE} s"
 SILENT = [kind for kind, (signature, _) in CAUSES.items() if "timeout" in signature]
-CORRECT = ["file"]  # not a fault
+CORRECT = ["file", "parent-SIGSTOP"]  # not faults
 
 
 def check(name, good, why=""):

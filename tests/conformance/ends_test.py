@@ -5,15 +5,24 @@ written; the end of the FIFO then shows that all have ended. So the test waits f
 MOST only limits how long a failing test takes."""
 
 import contextlib
+import ctypes
+import fcntl
 import os
 import select
 import signal
 import subprocess
 import sys
 import tempfile
+import termios
 import time
+import unittest.mock
 
 from selftest import COMMAND, ROOT, check, main
+
+sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
+
+import adapter  # noqa: E402
+import supervise  # noqa: E402
 
 BAD = f"{sys.executable} -B {ROOT}/conformance/adapters/selftest/bad.py"
 JUDGE = [sys.executable, "-B", f"{ROOT}/conformance/judge"]
@@ -153,4 +162,223 @@ def test_adapter_first():
         all_ended("an adapter ends if its supervisor is killed", suite, fifo, began)
 
 
-sys.exit(main(test_adapters, test_tools, test_adapter_first))
+# A judge: python -c HOLDER JUDGE WHAT FOLDER PROGRAM [ARGUMENT…] starts the program, prints its
+# exit code and whether the folder exists, and reads its standard input.
+HOLDER = """
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+import supervise
+what, folder = sys.argv[2:4]
+if what == "end at once":  # before it reads that the program was started
+    supervise.socket.socket.recv = lambda *_: os.kill(os.getpid(), 9)
+try:
+    process = supervise.Process(sys.argv[4:], folder)
+    open(folder + "/started", "w").close()
+    if what == "wait":
+        said = process.wait()
+    while what == "wait for a file" and not os.path.exists(said := folder + "/made"):
+        time.sleep(0.01)
+except OSError as error:
+    said = f"{type(error).__name__}: {error.strerror}"
+print(said, os.path.isdir(folder), flush=True)
+sys.stdin.read()
+"""
+
+
+def reaper(on):
+    """Orphans below this process become its children, so that it can wait for them."""
+    if ctypes.CDLL(None).prctl(supervise.PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0):
+        raise OSError("prctl")
+
+
+def orphans_end():
+    """Waits for all children. False after MOST seconds."""
+
+    def late(*_):
+        raise TimeoutError
+
+    former = signal.signal(signal.SIGALRM, late)
+    signal.alarm(MOST)
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        return True
+    except TimeoutError:
+        for pid in supervise.children():
+            os.kill(pid, signal.SIGKILL)
+        return False
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, former)
+
+
+def test_folder():
+    """The folder of a program exists exactly as long as the judge uses it."""
+    reaper(True)
+    stops = 'kill -STOP $PPID; : >"$0/made"; exec sleep 10000'
+    later = 'until [ -e "$0/started" ]; do sleep 0.01; done; ' + stops
+    for what, wait, command, expected in (
+        ("a program that ended first", "wait", 'test -d "$0" && exit 3', "3 True"),
+        ("a program that a signal ended", "wait", "kill -SEGV $$", "-11 True"),
+        ("a program that ends its supervisor", "wait", "kill $PPID; sleep 10000", "-15 True"),
+        ("one that interrupts its supervisor", "wait", "kill -INT $PPID; sleep 10000", "-2 True"),
+        ("one that stops its supervisor", "wait for a file", later, "FOLDER/made True"),
+        ("one that stops it at once", "wait for a file", stops, "FOLDER/made True"),
+        ("one that cannot be started", "wait", "", "OSError: No such file or directory False"),
+        ("a judge that ends at once", "end at once", "sleep 10000", ""),
+    ):
+        with tempfile.TemporaryDirectory() as parent:
+            folder = os.path.join(parent, "folder")
+            program = ["sh", "-c", command, folder] if command else ["./none"]
+            judge = [os.path.dirname(supervise.__file__), wait, folder]
+            holder = subprocess.Popen(
+                [sys.executable, "-B", "-c", HOLDER, *judge, *program],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            came = select.select([holder.stdout], [], [], MOST)[0]
+            said = holder.stdout.readline().strip() if came else "nothing"
+            holder.kill()
+            for pipe in (holder.stdin, holder.stdout):
+                pipe.close()
+            holder.wait()
+            gone, left = orphans_end(), os.listdir(parent)
+        said = said.replace(parent + "/folder", "FOLDER")
+        check(f"{what}: the folder stays until the judge ends", said == expected, said)
+        check(f"{what}: nothing is left of it", gone and left == [], (gone, left))
+    reaper(False)
+
+
+def test_folder_exists():
+    """A folder that exists is not used, and not removed."""
+    with tempfile.TemporaryDirectory() as parent:
+        for name, words in (("", "File exists"), ("none/folder", "No such file or directory")):
+            try:
+                supervise.Process(["true"], os.path.join(parent, name)).close()
+                why = "started"
+            except supervise.NoFolder as error:
+                why = error.strerror
+            check(f"a folder that cannot be created: {words}", why.endswith(words), why)
+        check("a folder of others stays", os.path.isdir(parent))
+
+
+def test_folder_removed():
+    """An adapter that removes its folder faster than the judge uses it fails the case."""
+    made = adapter.Adapter(f"{BAD} file")
+    made.hello()
+    with unittest.mock.patch("tempfile.mkdtemp", side_effect=FileNotFoundError(2, "No such file")):
+        answer, ledgers = made.run({"world": 2})
+    made.stop()
+    check(
+        "a removed folder fails the case",
+        answer["status"] == "malformed"
+        and answer["message"].endswith("the folder above ledgers: No such file")
+        and ledgers == [[], []],
+        answer,
+    )
+
+
+class Stuck:
+    """A program that does not end, as one that waits for a device. Its clock advances when the
+    judge waits."""
+
+    now = 0
+
+    def __init__(self):
+        self.life, self.folder, self.popen = open(os.devnull, "rb"), "", self
+        supervise.RUNNING.add(self)
+
+    def send_signal(self, _number):
+        pass
+
+    def wait(self, timeout):
+        Stuck.now += timeout
+        raise subprocess.TimeoutExpired("stuck", timeout)
+
+    def end(self, *until):
+        supervise.Process.end(self, *until)
+
+
+def test_stuck():
+    made, clock = [Stuck() for _ in range(5)], time.monotonic
+    time.monotonic = lambda: Stuck.now
+    try:
+        supervise.end_all()
+    finally:
+        time.monotonic = clock
+    check(
+        "one limit holds for all programs that do not end",
+        Stuck.now == supervise.KILLED_WAIT and all(one.life.closed for one in made),
+        Stuck.now,
+    )
+    check("they are waited for once", not supervise.RUNNING)
+
+
+def test_hangup():
+    """A terminal that hangs up: standard error fails too."""
+    with tempfile.TemporaryDirectory() as folder:
+        fifo = Fifo(folder)
+        ours, theirs = os.openpty()
+
+        def in_terminal():
+            default_signals()
+            os.setsid()
+            fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+
+        suite = subprocess.Popen(
+            [word.replace("FIFO", fifo.name) for word in adapter_command("escapes")],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            preexec_fn=in_terminal,
+            env={**os.environ, "TMPDIR": folder},
+        )
+        os.close(theirs)
+        began = fifo.wait_for(5)
+        os.close(ours)
+        code, gone = suite.wait(MOST), fifo.ended()
+        left = os.listdir(folder)
+    check("a hangup of the terminal ends the judge", began and code == 3, (began, code))
+    check("a hangup leaves nothing", gone and left == ["fifo"], (gone, left))
+
+
+def test_full_pipe():
+    """Standard error may be a pipe that nothing reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        fifo = Fifo(folder)
+        ours, theirs = os.pipe()
+        suite = subprocess.Popen(
+            [word.replace("FIFO", fifo.name) for word in adapter_command("escapes")],
+            stdout=subprocess.DEVNULL,
+            stderr=theirs,
+            preexec_fn=default_signals,
+        )
+        began = fifo.wait_for(5)
+        os.set_blocking(theirs, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(theirs, b"x" * 512)
+        os.set_blocking(theirs, True)
+        suite.terminate()
+        code, gone = suite.wait(MOST), fifo.ended()
+        os.close(ours)
+        os.close(theirs)
+    check("SIGTERM ends a judge whose standard error is full", began and code == 3, (began, code))
+    check("it leaves no process", gone)
+
+
+sys.exit(
+    main(
+        test_adapters,
+        test_tools,
+        test_adapter_first,
+        test_folder,
+        test_folder_exists,
+        test_folder_removed,
+        test_stuck,
+        test_hangup,
+        test_full_pipe,
+    )
+)

@@ -1,5 +1,5 @@
-"""Files that the judge reads and writes: the verdict is printed whatever happens to them, outputs
-are complete or absent and overwrite no input, inputs are bounded."""
+"""Files that the judge reads and writes: outputs are complete or absent and overwrite no input,
+inputs are bounded."""
 
 import contextlib
 import io
@@ -13,7 +13,7 @@ import tempfile
 import tracemalloc
 import unittest.mock
 
-from selftest import COMMAND, ROOT, TRAINER, check, main
+from selftest import COMMAND, QUICK, ROOT, TRAINER, check, content, judged, main, write
 
 sys.path[:0] = [os.path.join(ROOT, "conformance", part) for part in ("judge", "recorder")]
 
@@ -25,96 +25,6 @@ import zeroproof_trace  # noqa: E402
 from outcomes import Details, Outcome, Outcomes  # noqa: E402
 from recipe import recipe_of  # noqa: E402
 from values import Finding  # noqa: E402
-
-QUICK = ["--cases", "1", "--jobs", "1", "--shrink", "0", "--level", "1"]
-
-
-def judged(*more, adapter=f"{TRAINER} correct", most=None, memory=None, **pipes):
-    """Runs `check`. most: the largest size of a file that it may write, as on a full disk.
-    memory: bytes of its address space."""
-
-    def limit():
-        if most:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-        if memory:
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-
-    return subprocess.run(
-        [COMMAND, "check", "--adapter", adapter, *QUICK, *more],
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **pipes},
-        text=True,
-        preexec_fn=limit,
-    )
-
-
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
-def content(folder):
-    found = {}
-    for name in sorted(os.listdir(folder)):
-        with open(os.path.join(folder, name), "rb") as file:
-            found[name] = file.read()
-    return found
-
-
-def test_full_disk():
-    """A file that cannot be written loses neither the verdict nor the former file."""
-    for fault, verdict, code, most in (
-        ("correct", "1 cases passed", 3, 1400),
-        ("local", "1 failed", 1, 8000),
-    ):
-        with tempfile.TemporaryDirectory() as folder:
-            for name in reports.FORMS:
-                write(os.path.join(folder, name), "former")
-            # the temporary file with one row per case is smaller, report.html is larger
-            done = judged(
-                "--only",
-                "dp=2,optim=sgd,list=3@0.0",
-                "--out",
-                folder,
-                adapter=f"{TRAINER} {fault}",
-                most=most,
-            )
-            left = content(folder)
-        whole = [name for name, raw in left.items() if raw == b"former"]
-        check(
-            f"{fault}: the verdict is printed, the error names the file, the exit code is {code}",
-            done.returncode == code
-            and verdict in done.stdout
-            and f"cannot write {folder}/report." in done.stderr
-            and ": File too large" in done.stderr
-            and done.stderr.count("cannot write") == 1,
-            (done.returncode, done.stdout, done.stderr),
-        )
-        check(
-            f"{fault}: former reports are whole, and nothing else is left",
-            whole == sorted(reports.FORMS) == list(left),
-            left,
-        )
-    accepted()
-
-
-def accepted():
-    with tempfile.TemporaryDirectory() as folder:
-        for option, more, most in (
-            ("--support", ["--accept-support", "--only", "dp=2,optim=sgd,list=3@0.0"], 700),
-            ("--quick", ["--accept-quick"], 100),
-        ):
-            name = os.path.join(folder, option)
-            write(name, "former")
-            done = judged(option, name, *more, most=most)
-            check(
-                f"{more[0]} on a full disk is reported, and the former list is whole",
-                done.returncode == 3
-                and f"cannot write {name}: File too large" in done.stderr
-                and content(folder) == {option: b"former"}
-                and ("1 cases passed" in done.stdout) == (option == "--support"),
-                (done.returncode, done.stdout, done.stderr, content(folder)),
-            )
-            os.remove(name)
 
 
 def test_writing():
@@ -150,6 +60,15 @@ def test_writing():
             and stat.S_IMODE(os.stat(name).st_mode) == 0o640,
             content(folder),
         )
+        for mask in (0o027, 0o077):
+            former, made = os.umask(mask), os.path.join(folder, f"{mask:03o}" * 85)
+            files.write(made, ["x"])
+            os.umask(former)
+            mode = stat.S_IMODE(os.stat(made).st_mode)
+            check(f"a new file has a mode of umask {mask:o}", mode == 0o666 & ~mask, oct(mode))
+            check("a name of 255 bytes is written", len(os.path.basename(made)) == 255)
+            os.remove(made)
+    waiting()
     for name in ("/dev/full", "/dev/null/x", "/proc/x", "."):
         try:
             files.write(name, ["x"])
@@ -157,6 +76,33 @@ def test_writing():
         except OSError as error:
             why = error.strerror
         check(f"{name} cannot be written", why and f"cannot write {name}: " in why, why)
+
+
+def waiting():
+    """Links that wait where a temporary file would be made."""
+    with tempfile.TemporaryDirectory() as folder:
+        name, victim = os.path.join(folder, "file"), os.path.join(folder, "victim")
+        write(victim, "kept")
+        os.symlink("victim", f"{name}.{os.getpid()}.tmp")
+        files.write(name, ["x"])
+        check("a name that can be predicted is not used", content(folder)["victim"] == b"kept")
+        os.remove(f"{name}.{os.getpid()}.tmp")
+        made = []
+        with unittest.mock.patch("os.rename", lambda beside, _: made.append(beside)):
+            with unittest.mock.patch("os.urandom", bytes):
+                files.write(name, ["x"])
+                os.symlink("victim", made[0])
+                try:
+                    files.write(name, ["x"])
+                    why = None
+                except OSError as error:
+                    why = error.strerror
+        check(
+            "a temporary file is new, and a link in its place stays",
+            why == f"cannot write {name}: File exists" and os.path.islink(made[0]),
+            (why, content(folder)),
+        )
+        check("the link's file is whole", content(folder)["victim"] == b"kept")
 
 
 def test_results():
@@ -459,13 +405,19 @@ def test_recorder():
             name = os.path.join(folder, "rank-0.zpt")
             os.mkfifo(name)
             if kind != "a FIFO":
-                readers.callback(os.close, os.open(name, os.O_RDONLY | os.O_NONBLOCK))
+                reader = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
+                readers.callback(os.close, reader)
             trace = zeroproof_trace.TraceFile(folder, 0, 1)
+            try:
+                ended = kind == "a FIFO" or os.read(reader, 1) == b""
+            except BlockingIOError:  # the recorder still has it open
+                ended = False
             trace.mark(4, 0)
             trace.close()
         text = said.getvalue()
         good = text.count("cannot write the trace of rank 0") == 1
         check(f"{kind} in place of a trace is reported", good, text)
+        check(f"{kind}: a reader gets the end of the file", ended)
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as said:
         trace = zeroproof_trace.TraceFile(folder, 0, 1)
         with unittest.mock.patch("os.fsync", side_effect=OSError(28, "No space left on device")):
@@ -492,7 +444,6 @@ def test_documented():
 
 sys.exit(
     main(
-        test_full_disk,
         test_writing,
         test_results,
         test_standard_output,

@@ -1,8 +1,9 @@
-"""Shared by the tests of the judge, judge_*_test.py: runs `zeroproof check` on an adapter, and
-prints ok / not ok lines."""
+"""Shared by the tests of the judge: runs `zeroproof check` on an adapter, and prints ok / not ok
+lines."""
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 COMMAND = os.environ["ZEROPROOF"]
 TRAINER = f"{sys.executable} {ROOT}/conformance/adapters/selftest/trainer.py"
+QUICK = ["--cases", "1", "--jobs", "1", "--shrink", "0", "--level", "1"]
 failed = 0
 
 
@@ -39,6 +41,37 @@ def run(adapter, *more, deadline=20):
 def text_of(folder, name):
     with open(os.path.join(folder, name), encoding="utf-8") as file:
         return file.read()
+
+
+def judged(*more, adapter=f"{TRAINER} correct", most=None, memory=None, **pipes):
+    """Runs `check`. most: the largest size of a file that it may write, as on a full disk.
+    memory: bytes of its address space."""
+
+    def limit():
+        if most:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        if memory:
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+    return subprocess.run(
+        [COMMAND, "check", "--adapter", adapter, *QUICK, *more],
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **pipes},
+        text=True,
+        preexec_fn=limit,
+    )
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def content(folder):
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), "rb") as file:
+            found[name] = file.read()
+    return found
 
 
 def main(*tests):

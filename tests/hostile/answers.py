@@ -39,6 +39,7 @@ TENSORS = [
 ]
 # What reply.py does instead of answering.
 BEHAVIOURS = ["blank", "drip", "silent", "exit", "killed", "child", "endless", "stderr"]
+BEHAVIOURS += ["hangs up on the parent", "removes the folder above ledgers"]
 LINES = [
     b"",
     b"\n\n\n",

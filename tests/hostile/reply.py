@@ -4,6 +4,7 @@
 import base64
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ def write(data):
     sys.stdout.buffer.flush()
 
 
-def behave(what):
+def behave(what, ledgers):
     """Instead of an answer. What does not end is ended by the judge's deadline."""
     if what == "blank":
         while True:
@@ -48,6 +49,10 @@ def behave(what):
         os.kill(os.getpid(), signal.SIGKILL)
     elif what == "child":
         subprocess.Popen(["sleep", "100000"], start_new_session=True)
+    elif what == "hangs up on the parent":
+        os.kill(os.getppid(), signal.SIGTERM)
+    elif what == "removes the folder above ledgers":
+        shutil.rmtree(os.path.dirname(ledgers), ignore_errors=True)
 
 
 def put(where, data):
@@ -84,7 +89,7 @@ def main():
             except FileNotFoundError:
                 pass  # the judge has ended this case already, after a line too many
             write(decoded(entry.get("before", "")))
-            behave(entry.get("do"))
+            behave(entry.get("do"), request["ledgers"])
             write(decoded(entry["line"]) + b"\n")
         else:
             break

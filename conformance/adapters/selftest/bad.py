@@ -6,6 +6,7 @@ says."""
 import fcntl
 import json
 import os
+import shutil
 import signal
 import struct
 import sys
@@ -290,6 +291,9 @@ def broken(kind, answer, case, folder):
     }.get(kind, answer)
 
 
+# signals to the parent, which is the supervisor
+PARENT = {f"parent-{name}": signal.Signals[name] for name in ("SIGTERM", "SIGINT", "SIGHUP")}
+PARENT["parent-SIGSTOP"] = signal.SIGSTOP
 KINDS = [
     *HELLOS,
     *LINES,
@@ -300,6 +304,9 @@ KINDS = [
     "escapes",
     "escapes-and-exits",
     "unsupervised",
+    *PARENT,
+    "parent-after-hello",
+    "folder-removed",
     "hello-dies",
     "hello-exits",
     "deaf",
@@ -353,6 +360,8 @@ def serve(kind):
             if kind == "hello-exits":
                 os._exit(7)
             out(HELLOS.get(kind, {**HELLO, "supports": LONG} if kind == "deaf" else HELLO))
+            if kind == "parent-after-hello":
+                os.kill(os.getppid(), signal.SIGTERM)
             if kind == "deaf":
                 fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, 4096)  # smaller than a case
                 time.sleep(1000)
@@ -372,6 +381,12 @@ def serve(kind):
             os._exit(0)
         while kind in ("escapes", "unsupervised"):
             signal.pause()
+        if kind in PARENT:
+            os.kill(os.getppid(), PARENT[kind])
+            while kind != "parent-SIGSTOP":
+                signal.pause()
+        if kind == "folder-removed":
+            shutil.rmtree(os.path.dirname(request["ledgers"]))
         if kind == "partial":
             sys.stdout.write('{"status":"ok"')
             sys.stdout.flush()

@@ -17,7 +17,7 @@ cuda="sim:--svg sim:--trace fuzz:--svg fuzz:--trace"
 writes="$plot train:--save plan:--svg plan:--trace $cuda trace:--out"
 # in none of these commands does the option write: refused, or without effect
 silent="train:--svg train:--trace adapter:--svg adapter:--trace"
-judge="check:--out check:--log" # tests/conformance/judge
+judge="check:--out check:--log" # tests/conformance/outputs_test.py
 reads="train:--data train:--load train:--config plan:--config sim:--config check:--quick
   check:--known check:--support"
 for command in $("$zp" help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | grep -v '^help$'); do
