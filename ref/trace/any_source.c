@@ -16,6 +16,11 @@ static any_queue *queue_of(const player *p, member m)
   return q == 0 ? NULL : &p->queue[q - 1];
 }
 
+static void clear(any_queue *q)
+{
+  for (int list = 0; list < 2; list++) q->first[list] = q->last[list] = -1;
+}
+
 static any_queue *make_queue(judge *j, player *p, member m)
 {
   any_queue *q = queue_of(p, m);
@@ -29,7 +34,7 @@ static any_queue *make_queue(judge *j, player *p, member m)
     p->queues_cap = n;
   }
   m.g->queue[m.place] = ++p->queues;
-  p->queue[p->queues - 1] = (any_queue){{-1, -1}, {-1, -1}};
+  clear(&p->queue[p->queues - 1]);
   return &p->queue[p->queues - 1];
 }
 
@@ -67,13 +72,20 @@ static void pack(player *p)
 {
   int32_t n = 0;
   if (p->anys < 16 || 2 * p->any_open > p->anys) return;
-  for (int32_t q = 0; q < p->queues; q++) p->queue[q] = (any_queue){{-1, -1}, {-1, -1}};
+  for (int32_t i = 0; i < p->anys; i++)
+    if (p->any[i].m.g != NULL) clear(queue_of(p, p->any[i].m));
   for (int32_t i = 0; i < p->anys; i++) {
     if (p->any[i].m.g == NULL) continue;
     p->any[n] = p->any[i];
     append(p, n++);
   }
   p->anys = n;
+}
+
+/* The first of the parked pairs becomes a candidate, if there is a receive. */
+static void wake(judge *j, any_queue *q)
+{
+  if (q->first[0] >= 0 && q->parked.n > 0) zp_trace_make_candidate(j, zp_trace_pop(&q->parked).g);
 }
 
 void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record)
@@ -83,10 +95,11 @@ void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, i
     p->any = zp_trace_grow(&j->failure, p->any, (size_t)p->any_cap, (size_t)n, sizeof *p->any);
     p->any_cap = n;
   }
-  (void)make_queue(j, p, m);
+  any_queue *q = make_queue(j, p, m);
   p->any[p->anys] = (any){.m = m, .sig = *sig, .record = record};
   append(p, p->anys++);
   p->any_open++;
+  wake(j, q);
 }
 
 /* The receive of a record, or -1. */
@@ -103,8 +116,10 @@ static int32_t find_any(const player *p, int64_t record)
 
 void zp_trace_free_any(player *p)
 {
+  for (int32_t q = 0; q < p->queues; q++) free(p->queue[q].parked.at);
   free(p->any);
   free(p->queue);
+  free(p->candidate);
 }
 
 /* ---- Their sources --------------------------------------------------------------------------- */
@@ -114,13 +129,13 @@ void zp_trace_free_any(player *p)
 static void compare_ahead(judge *j, const player *p, group *g, const zp_trace_sig *sig,
                           int64_t record)
 {
-  inst x = g->ahead[g->ahead_first++];
+  ahead a = g->ahead[g->ahead_first++];
   if (g->ahead_first == g->aheads) g->ahead_first = g->aheads = 0;
-  x.odd = *sig;
-  x.odd_first = p->reader.rank;
-  x.odd_record = record;
-  x.n = x.n_odd = 1;
-  zp_trace_compare(j, g, x.seen, &x);
+  a.x.odd = *sig;
+  a.x.odd_first = p->reader.rank;
+  a.x.odd_record = record;
+  a.x.n = a.x.n_odd = 1;
+  zp_trace_compare(j, g, a.i, &a.x);
 }
 
 void zp_trace_source(judge *j, player *p, int64_t record, int32_t place)
@@ -140,64 +155,75 @@ void zp_trace_source(judge *j, player *p, int64_t record, int32_t place)
     const int ahead = m.g->ahead_first < m.g->aheads;
     const int32_t other = ahead == a.assumed ? -1 : queue_of(p, a.m)->first[ahead];
     if (other >= 0) set_assumed(p, other, !ahead);
+    if (other >= 0 && ahead) wake(j, queue_of(p, a.m));
     if (ahead) compare_ahead(j, p, m.g, &sig, record);
     else if (zp_trace_enter(j, p, m, &sig, record)) zp_trace_add_wait(j, p, m, record, 0);
   }
   pack(p);
 }
 
-/* A receive of the rank at place 1 of g, from any source and matched with no sender, or -1. */
-static int32_t unmatched(const judge *j, const group *g)
+/* The receives of the rank at place 1 of g from any source, or NULL. */
+static any_queue *receives(const judge *j, const group *g)
 {
-  const int32_t rank = zp_trace_rank_at(g, 1);
-  const any_queue *q = rank < 0 ? NULL : queue_of(&j->p[rank], (member){g->parent, g->to});
-  return q == NULL ? -1 : q->first[0];
+  return g->rank[1] < 0 ? NULL : queue_of(&j->p[g->rank[1]], (member){g->parent, g->to});
 }
 
 int zp_trace_assume_source(judge *j, group *g)
 {
-  const int32_t i = unmatched(j, g), rank = zp_trace_rank_at(g, 1);
+  const any_queue *q = receives(j, g);
+  const int32_t i = q == NULL ? -1 : q->first[0];
   if (i < 0 || g->pos[1] >= g->pos[0] || !zp_trace_is_open(g, g->pos[1])) return 0;
-  player *p = &j->p[rank];
+  player *p = &j->p[g->rank[1]];
   set_assumed(p, i, 1);
-  g->rank[1] = rank;
   if (g->aheads == g->ahead_cap) {
     const int32_t n = g->ahead_cap ? 2 * g->ahead_cap : 2;
     g->ahead =
         zp_trace_grow(&j->failure, g->ahead, (size_t)g->ahead_cap, (size_t)n, sizeof *g->ahead);
     g->ahead_cap = n;
   }
-  inst *x = &g->ahead[g->aheads++];
-  *x = *zp_trace_inst(g, g->pos[1]);
-  x->seen = g->pos[1]; /* its number, for compare_ahead */
+  g->ahead[g->aheads++] = (ahead){*zp_trace_inst(g, g->pos[1]), g->pos[1]};
   const zp_trace_sig sig = {-1, g->from, ZP_TRACE_RECV, 0, 0, 0};
   (void)zp_trace_enter(j, p, (member){g, 1}, &sig, p->any[i].record);
   return 1;
 }
 
+/* Pair g has no receive. It is a candidate again when its receiver enters one, or is known. */
+static void park(judge *j, group *g)
+{
+  player *p = g->rank[1] < 0 ? NULL : &j->p[g->rank[1]];
+  if (p == NULL || p->gone) {
+    g->candidate = 0;
+    return;
+  }
+  any_queue *q = make_queue(j, p, (member){g->parent, g->to});
+  zp_trace_push(&j->failure, &q->parked, (zp_trace_entry){g, g->rank[0], -1, 0});
+}
+
 /* Assumes sources for the sends of one rank. */
 static int assume_sources_of(judge *j, player *p)
 {
-  int32_t kept = 0, assumed = 0;
+  int32_t assumed = 0;
   for (int32_t k = 0; k < p->candidates; k++) {
     group *g = p->candidate[k];
     while (g->senders > 0 && zp_trace_assume_source(j, g)) assumed = 1;
-    if (g->senders > 0) p->candidate[kept++] = g;
-    else g->candidate = 0;
+    if (g->senders > 0) {
+      park(j, g);
+      continue;
+    }
+    g->candidate = 0;
+    any_queue *q = receives(j, g);
+    if (q != NULL) wake(j, q);
   }
-  p->candidates = kept;
+  p->candidates = 0;
   return assumed;
 }
 
 int zp_trace_assume_sources(judge *j)
 {
   int assumed = 0;
-  for (int32_t k = 0; k < (j->world + 63) / 64; k++)
-    for (uint64_t bits = j->senders[k]; bits != 0; bits &= bits - 1) {
-      const int32_t bit = __builtin_ctzll(bits);
-      player *p = &j->p[64 * k + bit];
-      assumed |= assume_sources_of(j, p);
-      if (p->candidates == 0) j->senders[k] &= ~((uint64_t)1 << bit);
-    }
+  for (int32_t r; (r = zp_trace_least(&j->senders, 0)) >= 0;) {
+    assumed |= assume_sources_of(j, &j->p[r]);
+    zp_trace_remove(&j->senders, r);
+  }
   return assumed;
 }

@@ -62,6 +62,12 @@ static void enter(judge *j, player *p, zp_trace_def *d)
     zp_trace_add_wait(j, p, m, record, d->sig.flags & ZP_TRACE_ASYNC);
 }
 
+static void block(judge *j, player *p)
+{
+  p->blocked = 1;
+  zp_trace_put(&j->changed, p->reader.rank);
+}
+
 /* Replays a rank until it must wait. */
 static void replay(judge *j, player *p)
 {
@@ -80,11 +86,12 @@ static void replay(judge *j, player *p)
     default: break;
     }
     if (p->waits > 0 && !p->in_call) {
-      p->blocked = 1;
+      block(j, p);
       return;
     }
   }
-  p->blocked = p->waits > 0;
+  if (p->waits > 0) block(j, p);
+  else zp_trace_gone(j, p);
 }
 
 /* Each file has the world size of its run. Returns 1 if all agree; else reports two of them. */
@@ -118,8 +125,12 @@ static void open_ranks(judge *j, int32_t world)
   j->p = zp_trace_grow(&j->failure, j->p, (size_t)j->world, (size_t)world, sizeof *j->p);
   while (j->world < world) {
     zp_trace_reader *r = &j->p[j->world].reader;
+    j->p[j->world].edge = -1;
     j->world++; /* first, so that `clean` closes a reader whose opening fails */
-    zp_trace_open(r, &j->failure, j->dir, j->world - 1);
+    if (j->has[j->world - 1]) zp_trace_open(r, &j->failure, j->dir, j->world - 1);
+    else
+      *r = (zp_trace_reader){
+          .failure = &j->failure, .dir = j->dir, .rank = j->world - 1, .state = ZP_TRACE_MISSING};
     j->bytes += r->bytes;
   }
 }
@@ -142,7 +153,8 @@ static void report_missing(judge *j)
 /* Opens the traces. Makes all ranks ready if the traces can be judged. */
 static void start(judge *j)
 {
-  const int32_t named = zp_trace_named(j->dir);
+  j->has = zp_trace_grow(&j->failure, NULL, 0, ZP_TRACE_WORLD, 1);
+  const int32_t named = zp_trace_named(j->dir, j->has);
   if (named <= 0)
     zp_trace_fail(&j->failure, ZP_E_REFUSED, "%s: %s.", j->dir,
                   named < 0 && errno == EOVERFLOW
@@ -158,10 +170,16 @@ static void start(judge *j)
   j->world_known = most > 0;
   report_missing(j);
   j->ready = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, sizeof *j->ready);
-  j->senders =
-      zp_trace_grow(&j->failure, NULL, 0, (size_t)(j->world + 63) / 64, sizeof *j->senders);
+  j->start = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, sizeof *j->start);
+  zp_trace_set_make(&j->failure, &j->files, j->world);
+  zp_trace_set_make(&j->failure, &j->senders, j->world);
+  zp_trace_set_make(&j->failure, &j->changed, j->world);
   (void)getentropy(&j->seed, sizeof j->seed);
-  for (int32_t r = j->world; r-- > 0;) j->ready[j->n_ready++] = r;
+  for (int32_t r = j->world; r-- > 0;) {
+    j->ready[j->n_ready++] = r;
+    if (j->p[r].reader.state == ZP_TRACE_READING) zp_trace_put(&j->files, r);
+    else j->p[r].gone = 1;
+  }
 }
 
 static void finish(judge *j)
@@ -209,13 +227,10 @@ static void clean(judge *j)
   for (int64_t i = 0; i < j->groups; i++) {
     group *g = j->all[i];
     free(g->key);
-    free(g->rank);
-    free(g->pos);
-    free(g->absent);
     free(g->ring);
     free(g->ahead);
-    free(g->last_wait);
     free(g->queue);
+    free(g->orphan);
     free(g);
   }
   for (int32_t r = 0; r < j->world && j->p; r++) {
@@ -223,6 +238,7 @@ static void clean(judge *j)
     zp_trace_close(&p->reader);
     free(p->group);
     free(p->link);
+    free(p->joined);
     zp_trace_free_waits(p);
     zp_trace_free_any(p);
   }
@@ -233,7 +249,16 @@ static void clean(judge *j)
   free(j->gap);
   free(j->p);
   free(j->ready);
-  free(j->senders);
+  free(j->has);
+  free(j->start);
+  free(j->files.word);
+  free(j->senders.word);
+  free(j->changed.word);
+  free(j->moved);
+  free(j->stirred);
+  free(j->due.at);
+  free(j->later.at);
+  free(j->strange.at);
   free(j->table);
   free(j->all);
   free(j);

@@ -7,40 +7,71 @@
 
 #include "trace.h"
 
+/* A set of numbers below size: bits, and above them a bit for each word that is not 0. */
+typedef struct zp_trace_set {
+  uint64_t *word;
+  int32_t size;
+} zp_trace_set;
+
+/* A wait of a rank, or a pair of which the rank is the sender. */
+typedef struct zp_trace_entry {
+  struct group *g;
+  int32_t rank, wait;
+  uint32_t seq;
+} zp_trace_entry;
+
+typedef struct zp_trace_heap {
+  zp_trace_entry *at;
+  int32_t n, cap;
+} zp_trace_heap;
+
 /* The i-th operation of a group. */
 typedef struct inst {
   zp_trace_sig sig, odd; /* of the first member; of the first member that differs from it */
   int64_t record, odd_record;
-  int64_t seen;     /* the last stall that examined it */
-  int32_t need;     /* members that have not entered it */
+  int32_t entered;  /* members that have entered it, without absent ones */
   int32_t first, n; /* the first rank that entered sig; how many did */
   int32_t odd_first, n_odd;
-  int32_t awaited; /* a member that can still enter it, or -1; valid if seen */
+  int32_t awaited; /* all present members at lower places have entered it; -1: not searched yet */
 } inst;
 
+/* A send that is matched with a receive whose source was only assumed. */
+typedef struct ahead {
+  inst x;
+  int64_t i;
+} ahead;
+
 /* A communicator. Sends from place `from` of a communicator to place `to` form a group of their
- * own, with places 0 (sender) and 1 (receiver). */
+ * own, a pair, with places 0 (sender) and 1 (receiver). */
 typedef struct group {
-  char *key;
+  char *key; /* NULL: of a pair */
   struct group *parent;
   int32_t from, to;
   int32_t size, absents;
-  int32_t *rank;   /* [size] -1: unknown */
-  int64_t *pos;    /* [size] operations entered */
-  uint8_t *absent; /* [size] no rank waits for it any more */
-  inst *ring;      /* operations base … base + count - 1, at [i % cap] */
-  int64_t base;
-  int32_t count, cap;
-  int32_t reported; /* a mismatch in it was reported */
-  int32_t named;    /* a trace lists all members */
-  int64_t index;    /* its index in judge.all */
-  inst *ahead;      /* sends matched with a receive whose source was only assumed: from ahead_first
-                       to aheads - 1 */
-  int32_t ahead_first, aheads, ahead_cap;
+  int32_t unknown;    /* places without a rank that are not absent */
+  int32_t count, cap; /* of ring */
+  int32_t reported;   /* a mismatch in it was reported */
+  int32_t named;      /* a trace lists all members */
+  int32_t candidate;  /* the judge may assume a receiver, or it waits for one in `parked` */
   int32_t senders;    /* of a pair: live waits of its place 0 */
-  int32_t candidate;  /* it is in its sender's list */
-  int32_t *last_wait; /* [size] 1 + the last of the rank's waits here; 0: none; NULL: all 0 */
-  int32_t *queue;     /* [size] 1 + the rank's any_queue of this group; 0: none; NULL: all 0 */
+  int32_t stirred;    /* it is in judge.stirred */
+  int32_t gones;
+  int32_t ahead_first, aheads, ahead_cap;
+  int64_t *pos;          /* [size] operations entered */
+  int32_t *rank;         /* [size] -1: unknown */
+  int32_t *last_wait;    /* [size] 1 + the last of the rank's waits here; 0: none */
+  uint8_t *absent;       /* [size] no rank waits for it any more */
+  zp_trace_set present;  /* of places: those with a rank that are not absent */
+  int32_t *gone;         /* [gones] present places whose ranks enter no more operations */
+  int32_t *queue;        /* [size] 1 + the rank's any_queue of this group; 0: none; NULL: all 0 */
+  struct group **orphan; /* [size] pairs with that place, linked by next_orphan, until it has a
+                            rank; NULL: none */
+  struct group *next_orphan;
+  inst *ring;       /* operations base … base + count - 1, at [i % cap] */
+  int64_t base;     /* the first one that is not complete */
+  int64_t searched; /* the operations before it may have been searched for a member to wait for */
+  int64_t index;    /* its index in judge.all */
+  ahead *ahead;     /* from ahead_first to aheads - 1 */
 } group;
 
 typedef struct member { /* the group and place that a file's group or definition refers to */
@@ -62,9 +93,11 @@ typedef struct gap {
 typedef struct wait {
   group *g;
   int64_t i, record;
-  int32_t place, async, live; /* live 0: it is detached, or has ended */
-  int32_t prev, next;         /* of the rank's waits; -1 */
-  int32_t later;              /* the rank's next wait in the group, after the last one the first */
+  int32_t place;
+  uint8_t async, live; /* live 0: it is detached, or has ended */
+  uint32_t seq;        /* its position among the waits that the rank began */
+  int32_t prev, next;  /* of the rank's waits; -1 */
+  int32_t later;       /* the rank's next wait in the group, after the last one the first */
 } wait;
 
 /* A receive from any source, until the trace records the source. */
@@ -79,26 +112,47 @@ typedef struct any {
 /* One rank's receives from any source in one group whose source is not known, by `assumed`. */
 typedef struct any_queue {
   int32_t first[2], last[2]; /* -1: none */
+  zp_trace_heap parked;      /* pairs whose sender waits for one of these receives */
 } any_queue;
+
+typedef struct membership {
+  uint32_t group; /* its index in judge.all */
+  int32_t place;
+} membership;
 
 typedef struct player {
   zp_trace_reader reader;
   member *group; /* [groups] by the file's number */
   member *link;  /* [links] of definitions */
   wait *wait;    /* [waits_cap], of which `waits` are live, in a list */
-  int32_t waits, waits_cap, first_wait, last_wait;
+  int32_t waits, waits_cap, last_wait;
+  int32_t edge; /* the wait that leads to the rank for which it waits: the first one that a known
+                   rank can end. No rank ends those before it. -1: none */
+  uint32_t seq; /* the number of waits that it began */
   int32_t unused_wait; /* 1 + the first of those not in use, linked by `later`; 0: none */
   void *detached;      /* a tree of asynchronous operations for which it stopped waiting */
   any *any;            /* [anys] by record, of which any_open have no known source */
   int32_t anys, any_cap, any_open;
   any_queue *queue; /* [queues] */
   int32_t queues, queues_cap;
-  group **candidate; /* [candidates] pairs in which it waits for a receiver */
+  group **candidate; /* [candidates] pairs for which the judge may assume a receiver */
   int32_t candidates, candidates_cap;
   int32_t groups, links, links_cap;
-  int32_t in_call, blocked, behind, mark, next;
-  int64_t step, joins;
+  membership *joined; /* [joined_n] its places in groups, until it is gone */
+  int32_t joined_n, joined_cap;
+  int32_t in_call, blocked, behind, next;
+  int32_t gone; /* its trace has ended, and it waits for nothing */
+  int64_t step, joins, mark;
 } player;
+
+typedef struct slot {   /* in the table of groups */
+  uint32_t hash, group; /* group: 1 + its index in judge.all; 0: none */
+} slot;
+
+typedef struct moved { /* an operation that its awaited member has entered */
+  group *g;
+  int64_t i;
+} moved;
 
 typedef struct judge {
   zp_trace_failure failure;
@@ -107,20 +161,56 @@ typedef struct judge {
   const char *dir;
   player *p;
   int32_t world, world_known, missing, ended, crowded;
+  uint8_t *has;           /* [ZP_TRACE_WORLD] the folder has a file of the rank */
   int64_t bytes, members; /* of all files; of all groups */
   int32_t *ready, n_ready;
-  group **table; /* by key, open addressing; [cap] */
+  slot *table; /* by identity, open addressing; [cap], a power of two */
   group **all;
   int64_t groups, cap;
-  uint64_t seed;     /* of the table's hash */
-  int64_t searched;  /* members that were searched for repetitions */
-  uint64_t *senders; /* [(world + 63) / 64] bit r: rank r has candidates */
+  uint64_t seed;    /* of the table's hash */
+  int64_t searched; /* members that were searched for repetitions */
+  /* Work for the next stall, so that a stall does not search what has not changed. */
+  zp_trace_set files;   /* of ranks: those with a trace */
+  zp_trace_set senders; /* of ranks: those with candidates */
+  zp_trace_set changed; /* of ranks: those whose edge may lead to another rank */
+  int32_t all_changed, *start;
+  int64_t walks;
+  moved *moved;
+  int32_t moves, moved_cap;
+  group **stirred; /* groups with ranks that are gone, and open operations */
+  int32_t stirs, stirred_cap;
+  zp_trace_heap due, later; /* waits for ranks that are gone; of the stall after this one */
+  zp_trace_heap strange;    /* waits in groups with places that have no rank */
   int64_t records, unjudged, stalls, mismatches, cycles, warnings;
   int64_t first_round, first_cycle;
   gap *gap;
   int32_t gaps, gaps_cap;
   int32_t findings_cap;
 } judge;
+
+/* sets.c: adds i; removes it; the least element from i on, or -1. words: the memory of a set. */
+int64_t zp_trace_set_words(int32_t size);
+void zp_trace_set_make(zp_trace_failure *f, zp_trace_set *s, int32_t size);
+void zp_trace_put(zp_trace_set *s, int32_t i);
+void zp_trace_remove(zp_trace_set *s, int32_t i);
+int32_t zp_trace_least(const zp_trace_set *s, int32_t i);
+/* Whether a precedes b: by rank, then in the order in which the rank began the waits. */
+int zp_trace_precedes(const zp_trace_entry *a, const zp_trace_entry *b);
+void zp_trace_push(zp_trace_failure *f, zp_trace_heap *h, zp_trace_entry e);
+/* Removes the first entry of a heap that is not empty. */
+zp_trace_entry zp_trace_pop(zp_trace_heap *h);
+
+/* work.c: the sender of pair g waits for a receiver; the judge may assume one. */
+void zp_trace_add_candidate(judge *j, group *g);
+void zp_trace_make_candidate(judge *j, group *g);
+/* The next stall searches g for waits for ranks that are gone. */
+void zp_trace_stir(judge *j, group *g);
+/* The rank at a present place of g enters no more operations. */
+void zp_trace_add_gone(judge *j, group *g, int32_t place);
+/* The trace of p has ended, and it waits for nothing. */
+void zp_trace_gone(judge *j, player *p);
+/* The awaited member of operation i has entered it: the next stall searches another one. */
+void zp_trace_note_moved(judge *j, group *g, int64_t i);
 
 /* Adds a rank to the group that item defines. */
 void zp_trace_join(judge *j, player *p, const zp_trace_item *item);
@@ -142,7 +232,7 @@ void zp_trace_free_any(player *p);
 /* From now on, no rank waits for this place of g. */
 void zp_trace_drop_member(judge *j, group *g, int32_t place);
 /* Whether members that are waited for have not entered operation i. */
-int zp_trace_is_open(group *g, int64_t i);
+int zp_trace_is_open(const group *g, int64_t i);
 
 /* waits.c: the rank waits for the last operation of m that it entered. */
 void zp_trace_add_wait(judge *j, player *p, member m, int64_t record, int32_t async);
@@ -152,13 +242,16 @@ void zp_trace_end_waits(judge *j, group *g, int32_t place, int64_t i);
 /* A rank stops waiting for wait w; it waits again for the operation of a record, if it is open. */
 void zp_trace_detach(judge *j, player *p, int32_t w);
 void zp_trace_wait_again(judge *j, player *p, int64_t record);
-/* The rank's first wait, the one after w, which may have ended since; -1: none. */
-int32_t zp_trace_first_wait(const player *p);
-int32_t zp_trace_next_wait(const player *p, int32_t w);
+/* The entry of wait w of p; whether the wait of an entry still lasts. */
+zp_trace_entry zp_trace_entry_of(const player *p, int32_t w);
+int zp_trace_lasts(const judge *j, const zp_trace_entry *e);
+/* A place of g has a rank from now on: its members may wait for that rank. */
+void zp_trace_rewind(judge *j, group *g);
 void zp_trace_free_waits(player *p);
-/* Returns the rank at a place, or -1. */
-int32_t zp_trace_rank_at(const group *g, int32_t place);
-inst *zp_trace_inst(group *g, int64_t i);
+static inline inst *zp_trace_inst(const group *g, int64_t i)
+{
+  return &g->ring[i & (g->cap - 1)];
+}
 /* "all_reduce sum 96 fp32 (number 3 of group tp, 2 ranks (0, 1))" */
 void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text, size_t cap);
 

@@ -20,9 +20,9 @@ static int is_missing(const judge *j, int32_t rank)
 static int32_t few_early(const judge *j, const group *g, int64_t i, const int32_t *late, int32_t n)
 {
   int32_t early = 0, known = 0, waiting = g->size - g->absents;
-  for (int32_t q = 0; q < g->size; q++) early += !g->absent[q] && g->pos[q] > i;
+  for (int32_t q = -1; (q = zp_trace_least(&g->present, q + 1)) >= 0;) early += g->pos[q] > i;
   for (int32_t k = 0; k < n; k++) {
-    if (is_missing(j, zp_trace_rank_at(g, late[k]))) continue;
+    if (is_missing(j, g->rank[late[k]])) continue;
     if (g->pos[late[k]] != i) return 0;
     known++;
   }
@@ -33,7 +33,7 @@ void zp_trace_note_gap(judge *j, const wait *w, int32_t by, const int32_t *late,
 {
   group *g = w->g;
   int32_t known = 0;
-  for (int32_t k = 0; k < n_late; k++) known += !is_missing(j, zp_trace_rank_at(g, late[k]));
+  for (int32_t k = 0; k < n_late; k++) known += !is_missing(j, g->rank[late[k]]);
   if (known == 0) return; /* already reported as missing */
   if (j->gaps == j->gaps_cap) {
     const int32_t n = j->gaps_cap ? 2 * j->gaps_cap : 8;
@@ -51,12 +51,14 @@ void zp_trace_note_gap(judge *j, const wait *w, int32_t by, const int32_t *late,
              .first = x->first};
   a->late = zp_trace_grow(&j->failure, NULL, 0, (size_t)known, sizeof *a->late);
   for (int32_t k = 0; k < n_late; k++)
-    if (!is_missing(j, zp_trace_rank_at(g, late[k]))) a->late[a->n_late++] = late[k];
+    if (!is_missing(j, g->rank[late[k]])) a->late[a->n_late++] = late[k];
   a->n_early = few_early(j, g, w->i, late, n_late);
   if (a->n_early > 0)
     a->early = zp_trace_grow(&j->failure, NULL, 0, (size_t)a->n_early, sizeof *a->early);
-  for (int32_t q = 0, k = 0; q < g->size && k < a->n_early; q++)
-    if (!g->absent[q] && g->pos[q] > w->i) a->early[k++] = q;
+  for (int32_t q = -1, k = 0; k < a->n_early;) {
+    q = zp_trace_least(&g->present, q + 1);
+    if (g->pos[q] > w->i) a->early[k++] = q;
+  }
   if (j->first_round == 0) j->first_round = j->stalls;
 }
 
@@ -70,7 +72,7 @@ static int by_rank(const void *a, const void *b)
 static int32_t *ranks_of(judge *j, const group *g, const int32_t *place, int32_t n)
 {
   int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)n, sizeof *rank);
-  for (int32_t k = 0; k < n; k++) rank[k] = zp_trace_rank_at(g, place[k]);
+  for (int32_t k = 0; k < n; k++) rank[k] = g->rank[place[k]];
   qsort(rank, (size_t)n, sizeof *rank, by_rank);
   return rank;
 }
@@ -114,7 +116,7 @@ static int32_t waiting(judge *j, const gap *a, char *text)
 {
   int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)a->g->size, sizeof *rank), n = 0;
   for (int32_t q = 0; q < a->g->size; q++) {
-    const int32_t r = zp_trace_rank_at(a->g, q);
+    const int32_t r = a->g->rank[q];
     if (r >= 0 && a->g->pos[q] > a->i) rank[n++] = r;
   }
   if (n == 0) rank[n++] = a->by;
@@ -259,7 +261,7 @@ static void short_group(judge *j, group *g)
   standing *s = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof *s);
   int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof *rank), n = 0;
   for (int32_t q = 0; q < g->size; q++) {
-    const int32_t r = zp_trace_rank_at(g, q);
+    const int32_t r = g->rank[q];
     if (!g->absent[q] && r >= 0 && !is_missing(j, r)) s[n++] = (standing){g->pos[q], r};
   }
   if (n > 0) qsort(s, (size_t)n, sizeof *s, by_pos);

@@ -12,41 +12,139 @@ enum { TEXT = 160, WHERE = 560 };
  * the ids of groups in a file; members that are searched for repetitions. */
 enum { SPARE_MEMBERS = 1 << 24, SPARE_IDS = 1024, SEARCHED = 1 << 28, SEARCHED_A_BYTE = 64 };
 
-static group **slot(judge *j, const char *key)
+/* What identifies a group: its name, or the places of a pair. */
+typedef struct identity {
+  const char *name; /* NULL: of a pair */
+  const group *parent;
+  int32_t from, to;
+} identity;
+
+static int is(const group *g, const identity *id)
 {
-  int64_t i = (int64_t)(XXH3_64bits_withSeed(key, strlen(key), j->seed) % (uint64_t)j->cap);
-  while (j->table[i] != NULL && strcmp(j->table[i]->key, key) != 0) i = (i + 1) % j->cap;
+  if (id->name != NULL) return g->key != NULL && strcmp(g->key, id->name) == 0;
+  return g->parent == id->parent && g->from == id->from && g->to == id->to;
+}
+
+static uint32_t hash_of(const judge *j, const identity *id)
+{
+  const int64_t places[3] = {id->parent ? id->parent->index : 0, id->from, id->to};
+  const void *key = id->name != NULL ? (const void *)id->name : places;
+  const size_t length = id->name != NULL ? strlen(id->name) : sizeof places;
+  return (uint32_t)XXH3_64bits_withSeed(key, length, j->seed);
+}
+
+/* The slot of a group of that hash; id NULL: an empty one. */
+static slot *find_slot(const judge *j, uint32_t hash, const identity *id)
+{
+  const uint32_t mask = (uint32_t)j->cap - 1;
+  uint32_t i = hash & mask;
+  for (; j->table[i].group != 0; i = (i + 1) & mask)
+    if (id != NULL && j->table[i].hash == hash && is(j->all[j->table[i].group - 1], id)) break;
   return &j->table[i];
 }
 
 static void grow_table(judge *j)
 {
-  const int64_t old = j->cap;
-  j->cap = old ? old * 2 : 1024;
-  free(j->table);
-  j->table = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->cap, sizeof(group *));
-  j->all = zp_trace_grow(&j->failure, j->all, (size_t)old, (size_t)j->cap, sizeof(group *));
-  for (int64_t i = 0; i < j->groups; i++) *slot(j, j->all[i]->key) = j->all[i];
+  const int64_t old = j->cap, n = old ? old * 2 : 1024;
+  slot *was = j->table, *table = zp_trace_grow(&j->failure, NULL, 0, (size_t)n, sizeof *table);
+  j->table = table;
+  j->cap = n;
+  for (int64_t i = 0; i < old; i++)
+    if (was[i].group != 0) *find_slot(j, was[i].hash, NULL) = was[i];
+  free(was);
+  /* the table is at most half full */
+  j->all = zp_trace_grow(&j->failure, j->all, (size_t)old / 2, (size_t)n / 2, sizeof(group *));
 }
 
-static group *find_group(judge *j, const char *key, int32_t size)
+/* A group and its arrays in one allocation, since a run may have many pairs. */
+static group *new_group(judge *j, int32_t size)
 {
-  if (2 * j->groups >= j->cap) grow_table(j);
-  group **at = slot(j, key);
-  if (*at != NULL) return *at;
-  group *g = zp_trace_grow(&j->failure, NULL, 0, 1, sizeof *g);
-  g->key = strdup(key);
-  if (g->key == NULL) g->key = zp_trace_grow(&j->failure, NULL, 0, 1, 1);
-  g->size = size;
-  g->rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)size, sizeof *g->rank);
-  g->pos = zp_trace_grow(&j->failure, NULL, 0, (size_t)size, sizeof *g->pos);
-  g->absent = zp_trace_grow(&j->failure, NULL, 0, (size_t)size, 1);
+  const size_t n = (size_t)size, words = (size_t)zp_trace_set_words(size);
+  group *g = zp_trace_grow(&j->failure, NULL, 0, 1,
+                           sizeof *g + n * (sizeof *g->pos + 3 * sizeof *g->rank + 1) +
+                               words * sizeof *g->present.word);
+  g->pos = (int64_t *)(g + 1);
+  g->present = (zp_trace_set){(uint64_t *)(g->pos + n), size};
+  g->rank = (int32_t *)(g->present.word + words);
+  g->last_wait = g->rank + n;
+  g->gone = g->last_wait + n;
+  g->absent = (uint8_t *)(g->gone + n);
+  g->size = g->unknown = size;
   for (int32_t i = 0; i < size; i++) g->rank[i] = -1;
-  g->index = j->groups;
-  j->all[j->groups++] = g;
-  *at = g;
   return g;
 }
+
+static group *find_group(judge *j, const identity *id, int32_t size)
+{
+  if (2 * j->groups >= j->cap) grow_table(j);
+  const uint32_t hash = hash_of(j, id);
+  slot *at = find_slot(j, hash, id);
+  if (at->group != 0) return j->all[at->group - 1];
+  group *g = new_group(j, size);
+  g->index = j->groups;
+  j->all[j->groups++] = g;
+  *at = (slot){hash, (uint32_t)j->groups};
+  if (id->name != NULL) {
+    g->key = zp_trace_grow(&j->failure, NULL, 0, strlen(id->name) + 1, 1);
+    strcpy(g->key, id->name);
+  }
+  return g;
+}
+
+/* ---- Members --------------------------------------------------------------------------------- */
+
+/* The place of g, which had no rank, has one. */
+static void set_rank(judge *j, group *g, int32_t place, int32_t rank)
+{
+  player *p = &j->p[rank];
+  g->rank[place] = rank;
+  if (!g->absent[place]) {
+    g->unknown--;
+    zp_trace_put(&g->present, place);
+    if (p->gone) zp_trace_add_gone(j, g, place);
+  }
+  if (!p->gone) {
+    if (p->joined_n == p->joined_cap) {
+      const int32_t n = p->joined_cap ? 2 * p->joined_cap : 4;
+      p->joined = zp_trace_grow(&j->failure, p->joined, (size_t)p->joined_cap, (size_t)n,
+                                sizeof *p->joined);
+      p->joined_cap = n;
+    }
+    p->joined[p->joined_n++] = (membership){(uint32_t)g->index, place};
+  }
+  if (g->searched > g->base) zp_trace_rewind(j, g);
+  if (g->parent != NULL && place == 1 && g->senders > 0) zp_trace_add_candidate(j, g);
+}
+
+/* The same, and for the pairs with that place. */
+static void set_member(judge *j, group *g, int32_t place, int32_t rank)
+{
+  if (g->rank[place] >= 0) return;
+  set_rank(j, g, place, rank);
+  if (g->orphan == NULL) return;
+  for (group *pair = g->orphan[place]; pair != NULL; pair = pair->next_orphan)
+    set_rank(j, pair, pair->rank[0] >= 0, rank);
+  g->orphan[place] = NULL;
+}
+
+/* The ranks of a new pair. */
+static void set_pair(judge *j, group *pair)
+{
+  group *g = pair->parent;
+  for (int32_t side = 0; side < 2; side++) {
+    const int32_t place = side ? pair->to : pair->from;
+    if (g->rank[place] >= 0) {
+      set_rank(j, pair, side, g->rank[place]);
+      continue;
+    }
+    if (g->orphan == NULL)
+      g->orphan = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof(group *));
+    pair->next_orphan = g->orphan[place];
+    g->orphan[place] = pair;
+  }
+}
+
+/* ---- Definitions of groups ------------------------------------------------------------------- */
 
 /* The rank at a place, or -1. */
 static int32_t listed_rank(const zp_trace_item *item, int32_t place)
@@ -116,7 +214,8 @@ static int is_valid_group(judge *j, const player *p, const zp_trace_item *item)
  * per member. */
 static int has_room(judge *j, const zp_trace_item *item)
 {
-  if (*slot(j, item->name) != NULL) return 1;
+  const identity id = {item->name, NULL, 0, 0};
+  if (find_slot(j, hash_of(j, &id), &id)->group != 0) return 1;
   if (j->members + item->size > SPARE_MEMBERS + j->bytes) {
     if (!j->crowded)
       zp_trace_add_finding(j, "group", -1, 0, 0,
@@ -154,7 +253,7 @@ void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
   if (place < 0 || place >= item->size) return;
   if (j->cap == 0) grow_table(j);
   if (!has_room(j, item)) return;
-  group *g = find_group(j, item->name, item->size);
+  group *g = find_group(j, &(identity){item->name, NULL, 0, 0}, item->size);
   if (g->size != item->size) {
     zp_trace_add_finding(j, "group", me, p->reader.records, 0,
                          "rank %d joins group %s with %d members, expected %d as on other ranks",
@@ -171,22 +270,15 @@ void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
   int32_t q = 0;
   for (int32_t i = 0; i < item->runs && !g->named; i++)
     for (int32_t k = 0; k < item->run[i].length; k++, q++)
-      if (g->rank[q] < 0) g->rank[q] = item->run[i].first + k * item->run[i].stride;
+      set_member(j, g, q, item->run[i].first + k * item->run[i].stride);
   g->named |= item->runs > 0;
-  g->rank[place] = me;
+  set_member(j, g, place, me);
   *m = (member){g, place};
-}
-
-int32_t zp_trace_rank_at(const group *g, int32_t place)
-{
-  if (g->rank[place] >= 0 || g->parent == NULL) return g->rank[place];
-  return g->parent->rank[place ? g->to : g->from];
 }
 
 /* The sends from one place to another form a group of two. */
 member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *s, int64_t record)
 {
-  char key[ZP_TRACE_NAME + 64];
   const int sends = s->op == ZP_TRACE_SEND;
   if (s->root < 0) return (member){NULL, -1}; /* the peer is not known */
   if (s->root >= m->g->size) {
@@ -197,18 +289,14 @@ member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *s
     return (member){NULL, -1};
   }
   const int32_t from = sends ? m->place : s->root, to = sends ? s->root : m->place;
-  snprintf(key, sizeof key, "%s\n%d>%d", m->g->key, (int)from, (int)to);
-  group *g = find_group(j, key, 2);
-  g->parent = m->g;
-  g->from = from;
-  g->to = to;
-  g->rank[!sends] = p->reader.rank;
+  group *g = find_group(j, &(identity){NULL, m->g, from, to}, 2);
+  if (g->parent == NULL) {
+    g->parent = m->g;
+    g->from = from;
+    g->to = to;
+    set_pair(j, g);
+  }
   return (member){g, !sends};
-}
-
-inst *zp_trace_inst(group *g, int64_t i)
-{
-  return &g->ring[i & (g->cap - 1)];
 }
 
 /* Operation i of g, which is new or incomplete. */
@@ -216,7 +304,7 @@ static inst *reach(judge *j, group *g, int64_t i)
 {
   while (i >= g->base + g->count) {
     if (g->count == g->cap) {
-      const int32_t n = g->cap ? 2 * g->cap : 2;
+      const int32_t n = g->cap ? 2 * g->cap : 1;
       inst *ring = zp_trace_grow(&j->failure, NULL, 0, (size_t)n, sizeof *ring);
       for (int64_t k = g->base; k < g->base + g->count; k++)
         ring[k & (n - 1)] = *zp_trace_inst(g, k);
@@ -225,7 +313,7 @@ static inst *reach(judge *j, group *g, int64_t i)
       g->cap = n;
     }
     const int64_t k = g->base + g->count++;
-    *zp_trace_inst(g, k) = (inst){.need = g->size - g->absents, .seen = -1};
+    *zp_trace_inst(g, k) = (inst){.awaited = -1};
   }
   return zp_trace_inst(g, i);
 }
@@ -302,21 +390,24 @@ void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x)
   if (!same(&x->sig, &x->odd)) report_mismatch(j, g, i, x);
 }
 
-static void complete(judge *j, group *g, int64_t i)
+/* Completes the operations that all members have entered. They are the first ones, as a member
+ * enters them in order. */
+static void complete(judge *j, group *g)
 {
-  inst *x = zp_trace_inst(g, i);
-  if (x->n_odd > 0) report_mismatch(j, g, i, x);
-  for (int32_t q = 0; q < g->size; q++)
-    if (g->rank[q] >= 0 && g->pos[q] > i) zp_trace_end_waits(j, g, q, i);
-  while (g->count > 0 && zp_trace_inst(g, g->base)->need == 0) {
+  while (g->count > 0 && !zp_trace_is_open(g, g->base)) {
+    const inst *x = zp_trace_inst(g, g->base);
+    if (x->n_odd > 0) report_mismatch(j, g, g->base, x);
+    for (int32_t q = -1; (q = zp_trace_least(&g->present, q + 1)) >= 0;)
+      zp_trace_end_waits(j, g, q, g->base);
     g->base++;
     g->count--;
   }
 }
 
-int zp_trace_is_open(group *g, int64_t i)
+int zp_trace_is_open(const group *g, int64_t i)
 {
-  return i >= g->base && i < g->base + g->count && zp_trace_inst(g, i)->need > 0;
+  return i >= g->base && i < g->base + g->count &&
+         zp_trace_inst(g, i)->entered < g->size - g->absents;
 }
 
 int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record)
@@ -340,8 +431,9 @@ int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, int64
     x->odd_first = p->reader.rank;
     x->odd_record = record;
   }
-  if (--x->need > 0) return 1;
-  complete(j, g, i);
+  if (x->awaited == m.place) zp_trace_note_moved(j, g, i);
+  if (++x->entered < g->size - g->absents) return 1;
+  complete(j, g);
   return 0;
 }
 
@@ -350,6 +442,8 @@ void zp_trace_drop_member(judge *j, group *g, int32_t place)
   if (g->absent[place]) return;
   g->absent[place] = 1;
   g->absents++;
-  for (int64_t i = g->base > g->pos[place] ? g->base : g->pos[place]; i < g->base + g->count; i++)
-    if (--zp_trace_inst(g, i)->need == 0) complete(j, g, i);
+  if (g->rank[place] < 0) g->unknown--;
+  else zp_trace_remove(&g->present, place);
+  for (int64_t i = g->base; i < g->pos[place]; i++) zp_trace_inst(g, i)->entered--;
+  complete(j, g);
 }

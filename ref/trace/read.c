@@ -266,16 +266,17 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
   return 0;
 }
 
-int32_t zp_trace_named(const char *dir)
+int32_t zp_trace_named(const char *dir, uint8_t *has)
 {
   DIR *d = opendir(dir);
   if (d == NULL) return -1;
   int32_t most = -1;
   for (struct dirent *e; (e = readdir(d)) != NULL;) {
     int rank = -1, end = 0;
-    if (sscanf(e->d_name, "rank-%9d.zpt%n", &rank, &end) == 1 && end > 0 && e->d_name[end] == 0 &&
-        rank > most)
-      most = rank;
+    if (sscanf(e->d_name, "rank-%9d.zpt%n", &rank, &end) != 1 || end <= 0 || e->d_name[end] != 0)
+      continue;
+    if (rank > most) most = rank;
+    if (has != NULL && rank >= 0 && rank < ZP_TRACE_WORLD) has[rank] = 1;
   }
   closedir(d);
   if (most < ZP_TRACE_WORLD) return most + 1;

@@ -93,8 +93,8 @@ void zp_trace_open(zp_trace_reader *r, zp_trace_failure *failure, const char *di
 int zp_trace_next(zp_trace_reader *r, zp_trace_item *item);
 void zp_trace_close(zp_trace_reader *r);
 /* Returns 1 + the highest rank in a file name in dir, 0 without such files, or -1 if dir cannot be
- * read (errno). */
-int32_t zp_trace_named(const char *dir);
+ * read (errno). has: NULL or [ZP_TRACE_WORLD]; the elements of ranks in file names become 1. */
+int32_t zp_trace_named(const char *dir, uint8_t *has);
 /* "all_reduce sum 96 fp32", at most cap bytes. */
 void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap);
 

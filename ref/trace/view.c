@@ -115,7 +115,7 @@ int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last
 {
   view v = {.records = 0};
   zp_output to;
-  const int32_t world = zp_trace_named(dir);
+  const int32_t world = zp_trace_named(dir, NULL);
   if (world <= 0 || first >= world)
     return zp_fail(err, ZP_E_REFUSED, -1, "%s: %s.", dir,
                    world < 0    ? strerror(errno)

@@ -9,57 +9,72 @@
 
 /* ---- The rank's list ------------------------------------------------------------------------- */
 
-/* Notes that the rank p, the sender of g, waits for a receiver. */
-static void add_candidate(judge *j, player *p, group *g)
+zp_trace_entry zp_trace_entry_of(const player *p, int32_t w)
 {
-  if (g->candidate) return;
-  if (p->candidates == p->candidates_cap) {
-    const int32_t n = p->candidates_cap ? 2 * p->candidates_cap : 2;
-    p->candidate = zp_trace_grow(&j->failure, p->candidate, (size_t)p->candidates_cap, (size_t)n,
-                                 sizeof(group *));
-    p->candidates_cap = n;
-  }
-  g->candidate = 1;
-  p->candidate[p->candidates++] = g;
-  j->senders[p->reader.rank / 64] |= (uint64_t)1 << p->reader.rank % 64;
+  return (zp_trace_entry){p->wait[w].g, p->reader.rank, w, p->wait[w].seq};
+}
+
+int zp_trace_lasts(const judge *j, const zp_trace_entry *e)
+{
+  const wait *w = &j->p[e->rank].wait[e->wait];
+  return w->live && w->seq == e->seq;
 }
 
 static void link_wait(judge *j, player *p, int32_t w)
 {
-  p->wait[w].live = 1;
-  p->wait[w].next = -1;
-  p->wait[w].prev = p->waits > 0 ? p->last_wait : -1;
+  wait *x = &p->wait[w];
+  group *g = x->g;
+  x->live = 1;
+  x->seq = p->seq++;
+  x->next = -1;
+  x->prev = p->waits > 0 ? p->last_wait : -1;
   if (p->waits++ > 0) p->wait[p->last_wait].next = w;
-  else p->first_wait = w;
   p->last_wait = w;
-  if (p->wait[w].g->parent == NULL || p->wait[w].place != 0) return;
-  p->wait[w].g->senders++;
-  add_candidate(j, p, p->wait[w].g);
+  if (p->edge < 0) p->edge = w;
+  if (g->gones > 0) zp_trace_stir(j, g);
+  if (g->unknown > 0) zp_trace_push(&j->failure, &j->strange, zp_trace_entry_of(p, w));
+  if (g->parent == NULL || x->place != 0) return;
+  g->senders++;
+  zp_trace_add_candidate(j, g);
 }
 
-/* Leaves next as it is, for zp_trace_next_wait. */
-static void unlink_wait(player *p, int32_t w)
+static void unlink_wait(judge *j, player *p, int32_t w)
 {
-  const wait *x = &p->wait[w];
+  wait *x = &p->wait[w];
   if (x->prev >= 0) p->wait[x->prev].next = x->next;
-  else p->first_wait = x->next;
   if (x->next >= 0) p->wait[x->next].prev = x->prev;
   else p->last_wait = x->prev;
-  p->wait[w].live = 0;
+  x->live = 0;
   x->g->senders -= x->g->parent != NULL && x->place == 0;
   p->waits--;
+  if (p->edge != w) return;
+  p->edge = x->next;
+  zp_trace_put(&j->changed, p->reader.rank);
 }
 
-int32_t zp_trace_first_wait(const player *p)
+/* Sets the edge of p back to the first of its waits in g that was searched. */
+static void rewind_edge(judge *j, player *p, const group *g, int32_t last)
 {
-  return p->waits > 0 ? p->first_wait : -1;
+  int32_t w = last;
+  do {
+    w = p->wait[w].later;
+    if (p->wait[w].i >= g->searched) break;
+    if (!p->wait[w].live) continue;
+    if (p->edge >= 0) {
+      const zp_trace_entry mine = zp_trace_entry_of(p, w), edge = zp_trace_entry_of(p, p->edge);
+      if (!zp_trace_precedes(&mine, &edge)) continue;
+    }
+    p->edge = w;
+  } while (w != last);
+  zp_trace_put(&j->changed, p->reader.rank);
 }
 
-int32_t zp_trace_next_wait(const player *p, int32_t w)
+void zp_trace_rewind(judge *j, group *g)
 {
-  do w = p->wait[w].next;
-  while (w >= 0 && !p->wait[w].live);
-  return w;
+  for (int64_t i = g->base; i < g->searched; i++) zp_trace_inst(g, i)->awaited = -1;
+  for (int32_t q = -1; (q = zp_trace_least(&g->present, q + 1)) >= 0;)
+    if (g->last_wait[q] > 0) rewind_edge(j, &j->p[g->rank[q]], g, g->last_wait[q] - 1);
+  g->searched = 0;
 }
 
 /* ---- Begin and end --------------------------------------------------------------------------- */
@@ -82,11 +97,9 @@ static int32_t new_wait(player *p)
 void zp_trace_add_wait(judge *j, player *p, member m, int64_t record, int32_t async)
 {
   group *g = m.g;
-  if (g->last_wait == NULL)
-    g->last_wait = zp_trace_grow(p->reader.failure, NULL, 0, (size_t)g->size, sizeof *g->last_wait);
   const int32_t w = new_wait(p), last = g->last_wait[m.place] - 1;
-  p->wait[w] =
-      (wait){.g = g, .i = g->pos[m.place] - 1, .record = record, .place = m.place, .async = async};
+  p->wait[w] = (wait){
+      .g = g, .i = g->pos[m.place] - 1, .record = record, .place = m.place, .async = async != 0};
   /* a ring: the last element's `later` is the first */
   p->wait[w].later = last < 0 ? w : p->wait[last].later;
   if (last >= 0) p->wait[last].later = w;
@@ -96,8 +109,10 @@ void zp_trace_add_wait(judge *j, player *p, member m, int64_t record, int32_t as
 
 static void end_wait(judge *j, player *p, int32_t w)
 {
-  unlink_wait(p, w);
-  if (p->waits == 0 && p->blocked) {
+  unlink_wait(j, p, w);
+  if (p->waits > 0) return;
+  if (p->reader.state != ZP_TRACE_READING) zp_trace_gone(j, p);
+  if (p->blocked) {
     p->blocked = 0;
     j->ready[j->n_ready++] = p->reader.rank;
   }
@@ -129,7 +144,7 @@ static int32_t reattach(player *p, int64_t record)
 
 void zp_trace_end_waits(judge *j, group *g, int32_t place, int64_t i)
 {
-  if (g->last_wait == NULL || g->last_wait[place] == 0) return;
+  if (g->last_wait[place] == 0) return;
   player *p = &j->p[g->rank[place]];
   const int32_t last = g->last_wait[place] - 1, w = p->wait[last].later;
   if (p->wait[w].i != i) return;
@@ -166,5 +181,4 @@ void zp_trace_free_waits(player *p)
 {
   tdestroy(p->detached, free);
   free(p->wait);
-  free(p->candidate);
 }

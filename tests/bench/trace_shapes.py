@@ -1,5 +1,5 @@
-"""Writes small folders of traces whose shape makes a judge slow that searches lists, and times
-zeroproof trace check on them.
+"""Writes small folders of traces whose shape makes a judge slow that searches lists, or that
+searches everything whenever no rank can proceed, and times zeroproof trace check on them.
 
 python3 tests/bench/trace_shapes.py [--records N] prints a table; `make trace-bench` runs it, too.
 Exit codes: 0 if each verdict is the expected one; 1 if not. The rate does not change the exit code.
@@ -16,6 +16,7 @@ BUILD = os.environ.get("ZP_BUILD", "build")
 COMMAND = os.environ.get("ZEROPROOF", os.path.join(BUILD, "zeroproof"))
 ALL_REDUCE, SEND, RECV, FP32, SUM = 1, 10, 11, 8, 2
 ASYNC, ANY = 1, 2
+MOST = 131072  # ranks of a run
 CALL, CALL_END, END = b"\x06", b"\x07", b"\x09"
 
 
@@ -36,8 +37,9 @@ class Trace:
         self.rank, self.world, self.groups = rank, world, 0
         self.group(b"world", range(world))
 
-    def group(self, name, ranks):
-        fields = [len(ranks), ranks.index(self.rank) + 1, 1, ranks[0], 2 * (ranks.step), len(ranks)]
+    def group(self, name, ranks, listed=True):
+        fields = [len(ranks), ranks.index(self.rank) + 1]
+        fields += [1, ranks[0], 2 * ranks.step, len(ranks)] if listed else [0]
         self.bytes += b"\x01" + number(self.groups) + number(len(name)) + name
         self.bytes += b"".join(map(number, fields))
         self.groups += 1
@@ -50,6 +52,17 @@ class Trace:
 
     def ops(self, number_, n=1):
         self.bytes += number(16 + number_) * n
+
+    def call(self, number_, n):
+        """n operations in a grouped call."""
+        self.bytes += CALL
+        self.ops(number_, n)
+        self.bytes += CALL_END
+
+    def inline(self, op, group, peer=-1, flags=0):
+        """An operation without a definition."""
+        fields = [10, op, 1, FP32, 2, group, peer + 1, flags, 0]
+        self.bytes += b"".join(map(number, fields))
 
     def source(self, ago, place):
         self.bytes += b"\x0b" + number(ago) + number(place + 1)
@@ -165,6 +178,159 @@ def bystanders(n, ranks):
     return traces
 
 
+def opposite_calls(n):
+    """The same as opposite, but each rank has half of its operations in one grouped call."""
+    a, b = two_groups(flags=ASYNC)
+    a.call(0, n)
+    a.ops(1, n)
+    b.call(1, n)
+    b.ops(0, n)
+    return a, b
+
+
+def cycles(n, ranks):
+    """Traces of some ranks, of which the first two have n cycles of asynchronous operations."""
+    traces = [Trace(r, ranks) for r in range(ranks)]
+    for t in traces[:2]:
+        t.group(b"first", range(2))
+        t.group(b"second", range(2))
+        t.define(0, ALL_REDUCE, group=1, flags=ASYNC)
+        t.define(1, ALL_REDUCE, group=2, flags=ASYNC)
+    traces[0].ops(0, n)
+    traces[0].ops(1, n)
+    traces[1].ops(1, n)
+    traces[1].ops(0, n)
+    return traces
+
+
+def cycles_beside_sends(n):
+    """n cycles, while a third rank has n sends open in one grouped call."""
+    traces = cycles(n, 3)
+    traces[2].define(2, SEND, peer=1)
+    traces[2].call(2, n)
+    traces[1].define(2, RECV, peer=2)
+    traces[1].ops(2, n)
+    return traces
+
+
+def cycles_beside_ranks(n, ranks):
+    """n cycles, while other ranks wait for both."""
+    traces = cycles(n, ranks + 2)
+    for t in traces:
+        t.define(2, ALL_REDUCE)
+        t.ops(2)
+    return traces
+
+
+def pairs_beside_assumed(n):
+    """n pairs of rank 2 wait for their receives, while rank 1 receives n times from any source."""
+    traces = [Trace(r, 3) for r in range(3)]
+    for t in traces[1:]:
+        for k in range(n):
+            t.group(b"pair %d" % k, range(1, 3))
+    traces[2].bytes += CALL
+    for k in range(n):
+        traces[2].inline(SEND, k + 1, 0)
+    traces[2].bytes += CALL_END
+    for t in traces[:2]:
+        last = t.group(b"last", range(2))
+        t.define(0, ALL_REDUCE, group=last)
+        if t.rank == 0:
+            t.define(1, SEND, group=last, peer=1)
+        else:
+            t.define(1, RECV, group=last, flags=ANY | ASYNC)
+        for _ in range(n):
+            t.ops(1)
+            t.ops(0)
+    for k in range(n):
+        traces[1].inline(RECV, k + 1, 1)
+    return traces
+
+
+def queues(n):
+    """Receives from any source in n groups, then n in one, with sources; 8 others stay open."""
+    a, b = two()
+    for t in (a, b):
+        for k in range(n):
+            t.group(b"group %d" % k, range(2))
+    a.define(0, SEND, peer=1, flags=ASYNC)
+    b.define(0, RECV, flags=ANY | ASYNC)
+    b.ops(0, 8)
+    for k in range(n):
+        a.inline(SEND, 1 + k, 1, ASYNC)
+        b.inline(RECV, 1 + k, -1, ANY | ASYNC)
+        b.source(1, 0)
+    a.ops(0, n + 8)
+    for _ in range(n):
+        b.ops(0)
+        b.source(1, 0)
+    for k in range(8):
+        b.source(2 * n + 8 - k, 0)
+    return a, b
+
+
+def sparse(n, call=False):
+    """n operations of two ranks in a group of all ranks, most of which have no trace."""
+    traces = [Trace(r, MOST) for r in range(2)]
+    for t in traces:
+        t.define(0, ALL_REDUCE)
+        if call:
+            t.call(0, n)
+        else:
+            t.ops(0, n)
+    return traces
+
+
+def sparse_cycles(n):
+    """n cycles of two ranks, while most ranks have no trace."""
+    return cycles(n, MOST)[:2]
+
+
+def sends_to_all(n):
+    """Sends to ranks without a trace, each a pair of its own."""
+    t, u = Trace(0, MOST), Trace(1, MOST)
+    t.bytes += CALL
+    group = 0
+    for k in range(n):
+        if k % (MOST - 1) == MOST - 2:
+            group = t.group(b"group %d" % k, range(MOST))
+        t.inline(SEND, group, 1 + k % (MOST - 1))
+    t.bytes += CALL_END
+    return t, u
+
+
+def never_joined(n):
+    """n groups with a member that never joins, while another rank waits in an open call."""
+    a, b = two()
+    a.define(0, SEND, peer=1)
+    a.call(0, n)
+    for k in range(n):
+        group = b.group(b"group %d" % k, range(1, -1, -1), listed=False)
+        b.inline(ALL_REDUCE, group)
+    b.define(0, RECV, peer=0)
+    b.ops(0, n)
+    return a, b
+
+
+def end_one_by_one(n, ranks):
+    """Ranks that end one after another, while rank 1 waits for all of them in an open call."""
+    traces = [Trace(r, ranks) for r in range(ranks)]
+    for t in traces:
+        t.define(0, ALL_REDUCE)
+    traces[1].call(0, n)
+    for t in traces[2:]:
+        link = t.group(b"link %d" % t.rank, range(t.rank, t.rank + 2)) if t.rank + 1 < ranks else 0
+        t.define(1, SEND, group=link, peer=1)
+        if t.rank > 2:
+            back = t.group(b"link %d" % (t.rank - 1), range(t.rank - 1, t.rank + 1))
+            t.define(2, RECV, group=back, peer=0)
+            t.ops(2)
+        if link:
+            t.ops(1)
+    traces[0].ops(0, n)
+    return traces
+
+
 SHAPES = [
     ("receives from any source, sources in order", 0, lambda n: any_source(n // 2, "in order")),
     ("the same, in reverse order", 0, lambda n: any_source(n // 2, "in reverse order")),
@@ -177,6 +343,17 @@ SHAPES = [
     ("asynchronous operations in opposite order", 0, lambda n: opposite(n // 4)),
     ("the same, awaited at the end", 0, lambda n: opposite_awaited(n // 4)),
     ("assumed sources beside 1,000 waiting ranks", 0, lambda n: bystanders(n // 2, 1000)),
+    ("opposite order, half of each rank in one grouped call", 0, lambda n: opposite_calls(n // 4)),
+    ("cycles beside sends in one grouped call", 0, lambda n: cycles_beside_sends(n // 6)),
+    ("cycles beside 1,000 waiting ranks", 0, lambda n: cycles_beside_ranks(n // 4, 1000)),
+    ("cycles in a run of 131,072 ranks, 2 of them traced", 1, lambda n: sparse_cycles(n // 4)),
+    ("pairs that wait beside assumed sources", 0, lambda n: pairs_beside_assumed(n // 6)),
+    ("receives from any source in many groups", 0, lambda n: queues(n // 4)),
+    ("2 of 131,072 ranks in a group of all", 1, lambda n: sparse(n // 2)),
+    ("the same, in grouped calls", 1, lambda n: sparse(n // 2, True)),
+    ("sends to 131,071 ranks without a trace", 1, sends_to_all),
+    ("members that never join, beside an open call", 1, lambda n: never_joined(n // 3)),
+    ("1,000 ranks end, awaited in one open call", 1, lambda n: end_one_by_one(n // 2, 1000)),
 ]
 
 
