@@ -365,7 +365,7 @@ def run_with(options, tools, runner, hello, level):
     options.known_list = (
         []
         if options.only or level < hello.get("level", 1)
-        else known.read(options.known, ROOT, hello)
+        else known.read(options.known, ROOT, hello, tools, space)
     )
     options.until = time.monotonic() + options.seconds if options.seconds else None
     if options.accept_quick:
