@@ -190,7 +190,7 @@ def sanitized():
         "command",
         # a fixed list of inputs; `make hostile` draws fresh ones
         ["python3", "-B", "tests/hostile/run.py", "--zeroproof", "build/zeroproof"]
-        + ["--count", "24", "--seed", "1", "--jobs", "1", "--out", "findings"],
+        + ["--count", "30", "--seed", "1", "--jobs", "1", "--out", "findings"],
         declared=words.split(),
         build=SAN_BUILD,
     )
