@@ -269,7 +269,8 @@ ifeq ($(SAN),1)
 	@$(MAKE) --no-print-directory quick LINTED=1
 else
 	@$(fetched) $(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all unit lib lint-objects && \
-	  $(MAKE) --no-print-directory -j$(JOBS) WERROR=1 SAN=1 BUILD=build-san all unit-ref || exit; \
+	  $(MAKE) --no-print-directory -j$(JOBS) WERROR=1 SAN=1 BUILD=build-san all unit-ref \
+	    $(SAN_SIMDEV) || exit; \
 	  wait $$fetching || { cat $(BUILD)/fetched.log; exit 3; }
 	@$(RUN) --all $(ONLY)
 endif
@@ -291,10 +292,12 @@ quick: ## install what is missing, build, run all tests but the proofs (ONLY="WO
 	$(RUN) $(ONLY) && { [ $$lint = 0 ] || \
 	  { echo "make quick: the linter found errors, see above" >&2; exit 1; }; }
 
+# It runs the CUDA engine on hostile inputs.
+SAN_SIMDEV = build-san/zeroproof-simdev
 .PHONY: hostile
 hostile: ## hostile inputs under the sanitizers (SECONDS=60, SEED=…, TABLE=1: write the table)
 	@$(call need,$(PACKAGES_TEST))
-	@$(MAKE) --no-print-directory -j$(JOBS) SAN=1 BUILD=build-san all
+	@$(MAKE) --no-print-directory -j$(JOBS) SAN=1 BUILD=build-san all $(SAN_SIMDEV)
 	@python3 -B tests/hostile/run.py --jobs $(JOBS) --seconds $(or $(SECONDS),60) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(filter 1,$(TABLE)),--table tests/hostile/README.md)
 

@@ -17,6 +17,7 @@ import traceback
 
 import axes
 import choose
+import console
 import files
 import known
 import limits
@@ -50,33 +51,6 @@ class Help(argparse.HelpFormatter):
         return text if text.startswith("-h") else f"    {text}"
 
 
-def put(parts):
-    """Writes text to standard output."""
-    try:
-        sys.stdout.writelines(parts)
-        sys.stdout.flush()
-    except OSError as error:
-        raise OSError(0, f"cannot write standard output: {error.strerror}") from None
-
-
-def put_error(text):
-    """Writes text to standard error if possible: the verdict and the exit code do not depend on
-    it."""
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-
-class Parser(argparse.ArgumentParser):
-    """Escapes the arguments that its messages quote."""
-
-    def _print_message(self, message, file=None):
-        if message and file is sys.stdout:  # argparse ignores errors here
-            put([report.printable(message)])
-        elif message:
-            put_error(report.printable(message))
-
-
 def within(kind, least, most, above=False):
     """A parser for numbers that are at least `least` (or above it) and at most `most`. Other values
     would hang, fail later or be meaningless."""
@@ -100,7 +74,7 @@ SECONDS = within(float, 0, limits.SECONDS)
 
 
 def arguments():
-    parser = Parser(
+    parser = console.Parser(
         formatter_class=Help,
         prog="zeroproof check",
         description="Runs the conformance suite on an implementation: compares values bit for "
@@ -233,7 +207,7 @@ def add_reports(parser):
 
 
 def say(text):
-    put_error(f"zeroproof check: {report.printable(text)}\n")
+    console.show_error(f"zeroproof check: {text}")
 
 
 def reason(error):
@@ -281,11 +255,11 @@ class Progress:
         self.line(f"{causes} causes found, {left} failures left to assign")
 
     def line(self, text):
-        put_error("\r\x1b[K" + text if self.show else text + "\n")
+        console.put_error("\r\x1b[K" + text if self.show else text + "\n")
 
     def end(self):
         if self.show:
-            put_error("\r\x1b[K")
+            console.put_error("\r\x1b[K")
 
 
 def problems_of(options, hello, outcomes, causes, complete):
@@ -385,7 +359,7 @@ def run_with(options, tools, runner, hello, level):
     options.known_list = (
         []
         if options.only or level < hello.get("level", 1)
-        else known.read(options.known, ROOT, hello)
+        else known.read(options.known, ROOT, hello, tools, space)
     )
     options.until = time.monotonic() + options.seconds if options.seconds else None
     if options.accept_quick:
@@ -398,7 +372,7 @@ def run_with(options, tools, runner, hello, level):
     if options.list:
         for case, recipe, _ in chooser:
             line = f"{case['id']}  {','.join(case['hunts'])}  {recipe.full()}"
-            put([report.printable(line), "\n"])
+            console.put([report.printable(line), "\n"])
         return 0
     unlisted = known.new_version(options.support, ROOT, hello)
     if unlisted and not options.accept_support:
@@ -473,8 +447,8 @@ def show(made, options):
     """Prints the verdict. False if standard output cannot be written."""
     parts = report.as_text(made) if options.json else [report.terminal(made, options.brief)]
     try:
-        put(parts)
-        put(["\n"])
+        console.put(parts)
+        console.put(["\n"])
     except OSError as error:
         say(error.strerror)
         return False
@@ -535,37 +509,5 @@ def main():
         return 3
 
 
-def open_streams():
-    """False if standard output is closed. Opens standard input and error if they are closed:
-    another file would otherwise get their numbers, and their output."""
-    is_open = []
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-            is_open.append(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets this number, the lowest free one
-    if 2 not in is_open:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")
-    return 1 in is_open
-
-
-def guarded():
-    """main(), with the standard streams open."""
-    if not open_streams():
-        say("standard output is closed, so the verdict cannot be printed")
-        return 3
-    try:
-        code = main()
-    except SystemExit as error:  # of argparse, which has printed a message
-        code = error.code
-    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
-        try:
-            stream.flush()
-        except OSError:  # main() has reported it. Python would flush again when it ends, and fail
-            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
-    return code
-
-
 if __name__ == "__main__":
-    sys.exit(guarded())
+    sys.exit(console.guarded("zeroproof check", main))

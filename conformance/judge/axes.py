@@ -432,6 +432,10 @@ def rows(space, seed):
 
 def case_of(tools, space, recipe):
     """(case with all options, None) or (None, reason)."""
+    for name in NAMED:
+        value = recipe.options.get(name, 1)
+        if isinstance(value, bool) or value not in AXES[name]:
+            return None, f"'{name}' must be one of {', '.join(map(str, sorted(AXES[name])))}"
     case, why = tools.case(recipe.text())
     if case is not None and not any(e["numel"] for e in case["parameters"] if not e["frozen"]):
         return None, "no parameter is trained"

@@ -8,7 +8,7 @@ import time
 
 import axes
 import files
-from known import checked, file_of
+from known import file_of, load
 from recipe import features, recipe_of
 from run import dice_for
 from tools import Refused
@@ -51,7 +51,8 @@ class Chooser:
         if self.named:
             self.total = len(self.named)
         elif options.quick is not None:
-            self.selection = read_selection(options.quick, root, hello)
+            self.list_name = file_of(options.quick or None, root, "quick", hello)
+            self.selection = read_selection(self.list_name)
             self.total = len(self.selection) + options.fresh
         else:
             self.rows = axes.rows(space, options.seed)
@@ -71,7 +72,7 @@ class Chooser:
         if self.named:
             yield from self.texts(self.named, "named", "--only")
         elif self.options.quick is not None:
-            yield from self.texts(self.selection, "selected", "the selection")
+            yield from self.texts(self.selection, "selected", f"--quick: {self.list_name}")
             yield from self.chance(self.options.fresh)
         else:
             yield from self.by_axes()
@@ -80,9 +81,9 @@ class Chooser:
         for text in recipes:
             try:
                 recipe = recipe_of(text)
-            except (ValueError, IndexError) as error:
+                case, why = axes.case_of(self.tools, self.space, recipe)
+            except ValueError as error:
                 raise Refused(f"{where}: '{text}': {error}") from None
-            case, why = axes.case_of(self.tools, self.space, recipe)
             if case is None:
                 raise Refused(f"{where}: '{text}': {why}")
             yield case, recipe, origin
@@ -128,14 +129,10 @@ class Chooser:
 # ---- The committed selection ---------------------------------------------------------------------
 
 
-def read_selection(option, root, hello):
-    name = file_of(option or None, root, "quick", hello)
+def read_selection(name):
     if not os.path.exists(name):
         raise Refused(f"--quick: {name} does not exist; --accept-quick writes it")
-    cases = checked("--quick", name, {"cases": list})["cases"]
-    if not all(isinstance(text, str) and text.strip() for text in cases):
-        raise Refused(f'--quick: {name}: "cases" must be a list of recipes')
-    return cases
+    return load(name, "selection")["cases"]
 
 
 def holds(case, recipe):

@@ -18,6 +18,7 @@ import re
 import axes
 import files
 import limits
+import schema
 from recipe import features, recipe_of
 from shrink import Cause
 from tools import Refused
@@ -33,59 +34,38 @@ def file_of(option, root, folder, hello):
     return option or os.path.join(root, folder, f"{list_name(hello['name'] + '-' + version)}.json")
 
 
-def load(name):
-    return files.read_json(name, limits.LIST)
-
-
-SUPPORT = {
-    "level": int,
-    "world": int,
-    "returns": list,
-    "supports": dict,
-    "options": dict,
-    "without": list,
-}
-
-
-def checked(option, name, keys):
-    """Loads a hand-written list. keys: the required keys and their types."""
-    try:
-        made = load(name)
-    except (OSError, ValueError, RecursionError) as error:
-        raise Refused(
-            f"{option}: cannot read {name}: {getattr(error, 'strerror', None) or error}"
-        ) from None
-    for key, kind in keys.items():
-        if not isinstance(made, dict) or not isinstance(made.get(key), kind):
-            raise Refused(f'{option}: {name}: "{key}" must be of type {kind.__name__}')
-    return made
+def load(name, kind):
+    """A list of known failures (kind "known"), of what must be supported ("support"), or of the
+    cases of --quick ("selection"). It may come from anyone."""
+    option = {"selection": "--quick"}.get(kind, f"--{kind}")
+    return schema.read(name, limits.LIST, kind, option)
 
 
 def check_lists(options):
     """Checks the files of --support and --known before the first case runs."""
     if options.support and not options.accept_support:
-        checked("--support", options.support, SUPPORT)
-    for entry in (
-        checked("--known", options.known, {"failures": list})["failures"] if options.known else ()
-    ):
-        if (
-            not isinstance(entry, dict)
-            or not isinstance(entry.get("needs"), list)
-            or not all(isinstance(entry.get(key), str) for key in ("clause", "kind"))
-        ):
-            raise Refused(
-                f'--known: {options.known}: a failure needs "clause", "kind" and a list "needs", '
-                f"got {json.dumps(entry):.60}"
-            )
+        load(options.support, "support")
+    if options.known:
+        load(options.known, "known")
 
 
-def read(option, root, hello):
+def read(option, root, hello, tools, space):
     """The list of known failures: empty if the subject has no list, but a file that --known names
-    must exist."""
+    must exist. Its recipes have cases."""
     name = file_of(option, root, "known", hello)
     if not os.path.exists(name) and option is None:
         return []
-    return load(name)["failures"]
+    entries = load(name, "known")["failures"]
+    for number, entry in enumerate(entries):
+        if entry.get("recipe") is None:
+            continue
+        try:
+            case, why = axes.case_of(tools, space, recipe_of(entry["recipe"]))
+        except ValueError as error:
+            case, why = None, error
+        if case is None:
+            raise Refused(f"--known: {name}: failures[{number}].recipe: '{entry['recipe']}': {why}")
+    return entries
 
 
 def alike(entry, finding):
@@ -93,7 +73,7 @@ def alike(entry, finding):
     if it lists any."""
     words = set(finding.detail.get("symptom", []))
     return finding.signature().startswith(
-        (f"{entry['clause']} {entry['kind']}", *entry.get("also", []))
+        (f"{entry['clause']} {entry['kind']}", *(entry.get("also") or []))
     ) and (
         not entry.get("symptom") or any(set(one.split(" + ")) <= words for one in entry["symptom"])
     )
@@ -105,7 +85,7 @@ def explains(entry, out):
     return (
         alike(entry, out.findings[0])
         and set(entry["needs"]) <= present
-        and not set(entry.get("lacks", [])) & present
+        and not set(entry.get("lacks") or []) & present
     )
 
 
@@ -189,9 +169,7 @@ def cases_of(entries, runner, space):
     made = []
     for text in dict.fromkeys(e["recipe"] for e in entries):
         recipe = recipe_of(text)
-        case, why = axes.case_of(runner.tools, space, recipe)
-        if case is None:
-            raise ValueError(f"known failures: no case for '{text}': {why}")
+        case, _ = axes.case_of(runner.tools, space, recipe)  # read() has made each once
         made.append((case, recipe, "known"))
     return iter(made)
 
@@ -213,7 +191,7 @@ def accept(option, root, hello, causes):
     name = file_of(option, root, "known", hello)
     if not os.path.exists(name):
         return
-    entries = load(name)
+    entries = load(name, "known")
     for entry in entries["failures"]:
         mine = [
             c.smallest.recipe.full()
@@ -225,7 +203,9 @@ def accept(option, root, hello, causes):
             entry["recipe"] = min(
                 mine + [entry["recipe"]] if entry.get("recipe") else mine, key=len
             )
-    lines = ",\n  ".join(json.dumps(entry, ensure_ascii=False) for entry in entries["failures"])
+    lines = ",\n  ".join(
+        json.dumps(entry, ensure_ascii=False, allow_nan=False) for entry in entries["failures"]
+    )
     files.write(name, ['{\n "failures": [\n  ', lines, "\n ]\n}\n"])
 
 
@@ -269,7 +249,7 @@ def accept_support(option, root, hello, outcomes):
     name = file_of(option, root, "support", hello)
     now = {**support_of(hello), "unsupported": sorted(outcomes.refusals)}
     os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
-    files.write(name, [json.dumps(now, indent=1), "\n"])
+    files.write(name, [json.dumps(now, indent=1, allow_nan=False), "\n"])
 
 
 def check_support(option, root, hello, accept_now, outcomes):
@@ -284,7 +264,7 @@ def check_support(option, root, hello, accept_now, outcomes):
             if option is None
             else [f"--support: {name} does not exist; --accept-support writes it"]
         )
-    before = load(name)
+    before = load(name, "support")
     lost = lost_of(before, support_of(hello))
     return (
         [f"the subject no longer supports: {', '.join(lost)}"] if lost else []
@@ -305,7 +285,8 @@ def new_version(option, root, hello):
     if not others:
         return None
     last = max(others, key=lambda version: [int(n) for n in re.findall(r"\d+", version)])
-    lost = lost_of(load(os.path.join(folder, f"{start}{last}.json")), support_of(hello))
+    before = load(os.path.join(folder, f"{start}{last}.json"), "support")
+    lost = lost_of(before, support_of(hello))
     return (
         f"there is no support list for {hello['name']} {hello['version']}; compared with {last} it "
         "lacks "

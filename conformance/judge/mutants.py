@@ -7,7 +7,6 @@ order (covering array, then random cases); no case is written for a mutant. --di
 instead that no two mutants behave alike in the first cases. Exit codes: 0 all mutants were caught
 (or are distinct); 1 at least one was not; 2 invalid input; 3 the environment failed."""
 
-import argparse
 import hashlib
 import json
 import os
@@ -18,9 +17,11 @@ import time
 
 import adapter as adapters
 import axes
+import console
 import files
 import supervise
 from adapter import Adapter
+from console import show, show_error
 from run import dice_for, judge
 from tools import Broken, Tools
 
@@ -178,9 +179,7 @@ def line(r):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
-        prog="mutants.py", description=__doc__.split("\n", maxsplit=1)[0]
-    )
+    parser = console.Parser(prog="mutants.py", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--seed", type=int, default=1, help="seed of the cases (1)")
     parser.add_argument(
         "--share", type=int, default=0, help="number of mutants to try, drawn by the seed (0: all)"
@@ -207,11 +206,9 @@ def chosen(options):
     todo = mutants(faults_of_ref())
     unknown = set(options.mutant) - {fault for _, fault in todo}
     if unknown:
-        print(
+        show_error(
             f"mutants.py: unknown mutant {', '.join(sorted(unknown))}; see `zeroproof sim --fault "
-            "list` and "
-            "conformance/judge/corpus.json",
-            file=sys.stderr,
+            "list` and conformance/judge/corpus.json"
         )
         sys.exit(2)
     todo = [m for m in todo if not options.mutant or m[1] in options.mutant]
@@ -222,7 +219,7 @@ def chosen(options):
 def write(file, seed, results):
     rows = {(r["engine"], r["mutant"]): r.get("row") for r in corpus() if "mutant" in r}
     table = [{"row": rows.get((r["engine"], r["mutant"])), **r} for r in results]
-    lines = ",\n".join(json.dumps(r) for r in table)
+    lines = ",\n".join(json.dumps(r, allow_nan=False) for r in table)
     text = f'{{"schema": "zeroproof/mutants/2", "seed": {seed}, "mutants": [\n{lines}\n]}}\n'
     files.write(file, [text])
 
@@ -236,8 +233,8 @@ def run_distinct(options, todo):
         found.setdefault(r["print"], []).append(f"{r['engine']} {r['mutant']}")
     for same in found.values():
         if len(same) > 1:
-            print(f"not ok {' and '.join(sorted(same))} behave alike")
-    print(f"{len(found)} of {len(todo)} mutants differ from all others")
+            show(f"not ok {' and '.join(sorted(same))} behave alike")
+    show(f"{len(found)} of {len(todo)} mutants differ from all others")
     return 0 if len(found) == len(todo) else 1
 
 
@@ -249,13 +246,13 @@ def run_hunt(options, todo):
         4000 if options.cases is None else options.cases,
         options.jobs,
         hunt,
-        lambda r: print(line(r), flush=True),
+        lambda r: show(line(r)),
     ).results
     order = {m: i for i, m in enumerate(todo)}
     results.sort(key=lambda r: order[(r["engine"], r["mutant"])])
     left = [r for r in results if r["clause"] is None]
     own = sum(r["by"] == "subject" for r in results)
-    print(
+    show(
         f"{len(results) - len(left)} of {len(results)} mutants caught by general cases of seed "
         f"{options.seed}"
         f"{f' ({own} by their own error only)' if own else ''}, in {time.monotonic() - start:.0f} s"
@@ -271,9 +268,9 @@ def main():
     try:
         return (run_distinct if options.distinct else run_hunt)(options, todo)
     except (Broken, adapters.AdapterError, OSError) as error:
-        print(f"mutants.py: {error}", file=sys.stderr)
+        show_error(f"mutants.py: {error}")
         return 3
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.guarded("mutants.py", main))

@@ -3,6 +3,7 @@ per failure)."""
 
 import html
 import json
+import re
 
 import ledger
 from report import printable
@@ -27,8 +28,21 @@ td.diff{background:#6d2c20}}
 MOST = {"case": 8000, "expected": 8000, "answer": 12000}  # characters shown
 
 
+# Addresses of links: of the web, or of a file beside the page. A browser would run others.
+LINK = re.compile(r"https?://[!-~]+|[\w.-]+(/[\w.-]+)*", re.ASCII)
+
+
 def e(text):
     return html.escape(printable(text))
+
+
+def is_link(address):
+    return LINK.fullmatch(address) is not None
+
+
+def link(address, text):
+    """A link, or the address as text if a browser could do anything but open it."""
+    return f'<a href="{e(address)}">{e(text)}</a>' if is_link(address) else e(address)
 
 
 def rows(cells, header=None):
@@ -53,7 +67,7 @@ def matrix(report):
         cells.append(
             (
                 "bad" if bad else "good" if good else "",
-                [f"<code>{clause}</code>", good, bad, other, links(report, clause, "")],
+                [f"<code>{e(clause)}</code>", good, bad, other, links(report, clause, "")],
             )
         )
     return rows(cells, ["clause", "passed", "failed", "not judged", "causes"])
@@ -68,6 +82,21 @@ def links(report, clause, prefix):
     )
 
 
+def real(text):
+    """A hexadecimal float in decimal, or as it stands."""
+    try:
+        return f"{float.fromhex(text):.9g}"
+    except (OverflowError, ValueError):
+        return e(text)
+
+
+def described(record):
+    try:
+        return ledger.describe(record)
+    except KeyError:  # a report that the suite did not write
+        return json.dumps(record)
+
+
 def values_table(finding):
     values = finding.get("detail", {}).get("values", [])
     cells = [
@@ -77,8 +106,8 @@ def values_table(finding):
                 v["rank"],
                 e(v["what"]),
                 f"<code>{e(v['parameter'])}[{v['element']}]</code>",
-                f"{float.fromhex(v['want']):.9g}",
-                f"{float.fromhex(v['got']):.9g}",
+                real(v["want"]),
+                real(v["got"]),
             ],
         )
         for v in values
@@ -103,7 +132,7 @@ def ledgers_table(ledgers):
             if record is not None and "op" not in record:
                 texts.append(f"— step {record['step']}")
             else:
-                texts.append(ledger.describe(record) if record else "")
+                texts.append(described(record) if record else "")
         plain = {t.split(" in [")[0] for t in texts}
         mark = ' class="diff"' if len(plain) > 1 else ""
         out += (
@@ -117,8 +146,8 @@ def known_part(cause):
     if not known:
         return "<p>Not listed in known/.</p>"
     name = f"<b>{e(known['id'])}</b>: " if known.get("id") else ""
-    issue = f' <a href="{e(known["issue"])}">{e(known["issue"])}</a>' if known.get("issue") else ""
-    return f"<p>Known. {name}{e(known.get('note', ''))}{issue}</p>"
+    issue = f" {link(known['issue'], known['issue'])}" if known.get("issue") else ""
+    return f"<p>Known. {name}{e(known.get('note') or '')}{issue}</p>"
 
 
 def raw(cause):
@@ -210,7 +239,7 @@ def big_matrix(reports, results):
         + "</tr>"
     )
     for clause in results.clauses_of(reports):
-        out += f"<tr><td><code>{clause}</code></td>"
+        out += f"<tr><td><code>{e(clause)}</code></td>"
         for k, report in enumerate(reports):
             text, bad = results.cell(report, clause)
             mark = "bad" if bad else "good" if text.isdigit() else "dim"
@@ -227,7 +256,7 @@ def failure_list(k, report, results):
         return out + "<p>None.</p>"
     for causes in results.grouped(report):
         known = causes[0][1]["known"] or {}
-        issue = f' <a href="{e(known["issue"])}">Public issue.</a>' if known.get("issue") else ""
+        issue = f" {link(known['issue'], 'Public issue.')}" if known.get("issue") else ""
         name = f"<b>{e(known['id'])}</b>: " if known.get("id") else ""
         cells = [
             (
@@ -243,7 +272,7 @@ def failure_list(k, report, results):
             for n, cause in causes
         ]
         out += (
-            f"<p>{name}{e(known.get('note', 'No explanation yet').rstrip('.'))}.{issue}</p>"
+            f"<p>{name}{e((known.get('note') or 'No explanation yet').rstrip('.'))}.{issue}</p>"
             + rows(cells, ["", "clause", "kind", "cases", "minimal case"])
         )
     return out

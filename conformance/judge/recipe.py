@@ -54,7 +54,7 @@ class Recipe:
 
 
 def recipe_of(text):
-    words = text.split()
+    words = text.split() or [""]
     fields, entries = {}, []
     for part in words[0].split(","):
         name, _, value = part.partition("=")

@@ -3,16 +3,18 @@
 Both have a matrix of clauses and subjects, each failure with its minimal case, explanation and
 public issue, the changes between versions of a subject, and the clause that caught each mutant."""
 
-import argparse
 import datetime
 import json
 import os
 import re
 import sys
+import urllib.parse
 
+import console
 import files
 import limits
 import page
+import schema
 from report import printable
 from tools import Refused
 
@@ -39,7 +41,8 @@ def line(text, most=400):
 def code(text):
     """A recipe as code. Its options come from the subject: a backquote would end the span, a bar
     the table cell."""
-    return f"`{printable(text).replace('`', '′').replace('|', '¦')}`"
+    flat = " ".join(printable(text).split())
+    return f"`{flat.replace('`', '′').replace('|', '¦')}`"
 
 
 def table(head, rows):
@@ -69,7 +72,7 @@ def matrix(reports):
 
     return table(
         ["clause", *(line(title(r)) for r in reports)],
-        [[clause, *(one(r, clause) for r in reports)] for clause in clauses_of(reports)],
+        [[line(clause), *(one(r, clause) for r in reports)] for clause in clauses_of(reports)],
     )
 
 
@@ -111,8 +114,15 @@ def subjects(reports):
 def explanation(cause):
     known = cause["known"] or {}
     text = line(known["note"].rstrip("."), 2000) if known.get("note") else "no explanation yet"
-    name = f"**{known['id']}**: " if known.get("id") else ""
-    return name + text + (f" ([public issue]({known['issue']}))" if known.get("issue") else "")
+    name = f"**{line(known['id'])}**: " if known.get("id") else ""
+    return name + text + (f" ({link(known['issue'])})" if known.get("issue") else "")
+
+
+def link(address):
+    """A Markdown link to a public issue."""
+    if not page.is_link(address):
+        return f"public issue: {line(address)}"
+    return f"[public issue]({urllib.parse.quote(address, safe='/:?#&=%+,;@!$*~')})"
 
 
 def summary(cause):
@@ -139,7 +149,7 @@ def symptom(cause):
         else "only the minimal case in this run"
     )
     return [
-        f"   - **{cause['clause']}**, {line(cause['kind'])}: {how}; conditions: "
+        f"   - **{line(cause['clause'])}**, {line(cause['kind'])}: {how}; conditions: "
         f"{line(', '.join(cause['needs'])) or 'none'}.",
         f"     {line(summary(cause))}",
         f"     Minimal case: {code(cause['recipe'])}",
@@ -239,10 +249,10 @@ def mutants_text(found):
             [
                 [
                     line(name),
-                    mutant,
-                    engine,
+                    line(mutant),
+                    line(engine),
                     line(what, 200),
-                    ", ".join(caught) or "**nothing**",
+                    line(", ".join(caught)) or "**nothing**",
                     code(case) if case else "",
                 ]
                 for name, mutant, engine, what, caught, case in found["rows"]
@@ -266,8 +276,8 @@ def markdown(reports, about, mutant_table):
     lines = [
         "# Conformance: results",
         "",
-        f"Made by `{about['command']}` on {about['date']}, commit {about['commit']}, "
-        f"{about['cores']} cores; do not "
+        f"Made by {code(about['command'])} on {line(about['date'])}, "
+        f"commit {line(about['commit'])}, {about['cores']} cores; do not "
         "edit. A number in the matrix is the number of cases that passed a clause. Failures listed "
         "in known/ count as "
         "failures. L1, L2, … number the defects of DeepSpeed that this project found; a number is "
@@ -307,14 +317,12 @@ def markdown(reports, about, mutant_table):
 
 
 def load(name):
-    try:
-        return files.read_json(name, limits.REPORT)
-    except (OSError, ValueError, RecursionError) as error:
-        raise Refused(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
+    """A report of `zeroproof check`. It may come from anyone."""
+    return schema.read(name, limits.REPORT, "report")
 
 
 def make():
-    parser = argparse.ArgumentParser(
+    parser = console.Parser(
         description="Writes RESULTS.md and index.html from the reports of several subjects."
     )
     parser.add_argument("reports", nargs="+", help="report.json of a subject")
@@ -332,7 +340,7 @@ def make():
     options = parser.parse_args()
     reports = sorted(map(load, options.reports), key=order)
     mutant_table = (
-        mutants(load(options.mutants))
+        mutants(schema.read(options.mutants, limits.REPORT, "mutants", "--mutants"))
         if options.mutants and os.path.exists(options.mutants)
         else None
     )
@@ -358,13 +366,13 @@ def main():
     try:
         make()
     except Refused as error:
-        print(f"results.py: {printable(error)}", file=sys.stderr)
+        console.show_error(f"results.py: {error}")
         return 2
     except OSError as error:
-        print(f"results.py: {printable(error)}", file=sys.stderr)
+        console.show_error(f"results.py: {error}")
         return 3
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.guarded("results.py", main))

@@ -9,26 +9,21 @@ operation, and after everything its stream waits for. Nothing else orders operat
 to the same bytes, at least one of them a write, are a race if neither happens before the other, in
 whichever order they ran when the log was made."""
 
-import bisect
-import itertools
+import collections
 import os
 import re
 import sys
 
-import files
+import console
 import limits
-import protocol
-from report import printable
+from console import show, show_error
+from shadow import Shadow, Sorted
+from streamlog import FORMAT, InvalidLog, read
 
-FORMAT = "zeroproof/streams/1"
 REPORTED_MAX = 50
 NAME = re.compile(r"streams-([0-9]+)\.jsonl")
 WORLD_MOST = 1 << 17  # ranks, as of recorded runs: a file name must not set the time and memory
 EXCHANGES = {"send", "recv"}
-
-
-class InvalidLog(Exception):
-    """A record violates the format."""
 
 
 class Access:
@@ -139,74 +134,42 @@ def in_order(old, new):
     return (old, new) if old.freed or old.op.issue <= new.op.issue else (new, old)
 
 
-class Shadow:
-    """Bytes of one rank -> the earlier accesses with which later ones are compared. Cells are split
-    where ranges begin and end."""
-
-    def __init__(self):
-        self.starts, self.cells = [], {}  # start -> [end, accesses]
-
-    def cut(self, at):
-        """Splits the cell that covers `at`."""
-        i = bisect.bisect_right(self.starts, at) - 1
-        if i < 0 or self.starts[i] == at:
-            return
-        start = self.starts[i]
-        end, accesses = self.cells[start]
-        if end <= at:
-            return
-        self.cells[start] = [at, accesses]
-        self.cells[at] = [end, list(accesses)]
-        self.starts.insert(i + 1, at)
-
-    def cells_of(self, at, end):
-        """All (start, cell) of [at, end). Creates cells for uncovered bytes."""
-        self.cut(at)
-        self.cut(end)
-        found, gap = [], at
-        i = bisect.bisect_left(self.starts, at)
-        while i < len(self.starts) and self.starts[i] < end:
-            start = self.starts[i]
-            if start > gap:
-                found.append(gap)
-            found.append(start)
-            gap = self.cells[start][0]
-            i += 1
-        if gap < end and (not found or found[-1] != gap):
-            found.append(gap)
-        for start, stop in itertools.pairwise([*found, end]):
-            if start not in self.cells:
-                self.cells[start] = [stop, []]
-                bisect.insort(self.starts, start)
-        return [(start, self.cells[start]) for start in found]
-
-    def forget(self, at, end):
-        self.cut(at)
-        self.cut(end)
-        i, k = bisect.bisect_left(self.starts, at), bisect.bisect_left(self.starts, end)
-        for start in self.starts[i:k]:
-            del self.cells[start]
-        del self.starts[i:k]
-
-
 class Rank:
     """The state of one rank's log."""
 
-    def __init__(self, number, records):
+    def __init__(self, number, records, spend):
         self.number, self.records, self.at = number, records, 0
         self.streams, self.events = {}, {}  # id -> (index into clocks, name, host?); event -> clock
-        self.shadow, self.blocks = Shadow(), []  # blocks: sorted (at, bytes, name)
+        self.host = None  # its first host thread
+        self.shadow = Shadow(spend)
+        self.starts, self.blocks = Sorted(), {}  # blocks: at -> (bytes, name)
         # stream -> (bytes, accesses) of freed blocks that its next allocation may reuse
         self.pool = {}
         self.phase = self.step = None
         self.published = False  # the operation at `at` has published its "gives" keys
+        self.taken = 0  # of its "takes" keys, those that have been given
         self.ops = self.collectives = self.moving = 0
         self.ended = False
 
+    def declare(self, record, index):
+        name, host = record.get("name", ""), bool(record.get("host"))
+        self.streams[record["stream"]] = (index, name, host)
+        self.host = next((n for n, (_, _, host) in self.streams.items() if host), None)
+
+    def add_block(self, at, size, name):
+        if at not in self.blocks:
+            self.starts.add(at)
+        self.blocks[at] = (size, name)
+
+    def remove_block(self, at, size):
+        if self.blocks.get(at, (None,))[0] == size:
+            del self.blocks[at]
+            self.starts.remove(at, at + 1)
+
     def block(self, at):
-        i = bisect.bisect_right(self.blocks, (at, float("inf"), "")) - 1
-        if i >= 0 and self.blocks[i][0] <= at < self.blocks[i][0] + self.blocks[i][1]:
-            start, size, name = self.blocks[i]
+        start = self.starts.up_to(at)
+        size, name = self.blocks.get(start, (0, ""))
+        if start is not None and at < start + size:
             return f"+{at - start} of {name or 'a block'} of {size} bytes"
         return f"{at:#x}"
 
@@ -220,8 +183,10 @@ class Checker:
         self.compared = (
             set()
         )  # clauses for which two streams made conflicting accesses, ordered or not
-        self.ranks = [Rank(number, records) for number, records in enumerate(logs)]
+        self.ranks = [Rank(number, records, self.spend) for number, records in enumerate(logs)]
         self.races_all = self.work = 0
+        self.ready = collections.deque(self.ranks)  # ranks that may be able to go on
+        self.blocked = {}  # key -> ranks that take it before it was given
 
     def spend(self, work):
         """Limits the time and memory that a log can take."""
@@ -232,22 +197,18 @@ class Checker:
             )
 
     def run(self):
-        waiting = [r for r in self.ranks if r.records]
-        while waiting:
-            moved = False
-            for rank in waiting:
-                moved |= self.play(rank)
-            waiting = [r for r in waiting if r.at < len(r.records)]
-            if waiting and not moved:
-                rank = waiting[0]
-                keys = [k for k in rank.records[rank.at].get("takes", []) if k not in self.keys]
-                raise InvalidLog(
-                    f"rank {rank.number}, record {rank.at}: takes {keys[0]!r}, but no record gives "
-                    "it"
-                )
-        self.races.sort(
-            key=lambda race: race.second.op.issue
-        )  # the earliest race is not a consequence of others
+        while self.ready:
+            self.play(self.ready.popleft())
+        if self.blocked:
+            key, rank = min(
+                ((key, rank) for key, ranks in self.blocked.items() for rank in ranks),
+                key=lambda one: one[1].number,
+            )
+            raise InvalidLog(
+                f"rank {rank.number}, record {rank.at}: takes {key!r}, but no record gives it"
+            )
+        # the earliest race is not a consequence of others
+        self.races.sort(key=lambda race: race.second.op.issue)
         return self
 
     def collectives(self, number):
@@ -258,7 +219,7 @@ class Checker:
         return self.ranks[number].moving if number < len(self.ranks) else 0
 
     def play(self, rank):
-        start = rank.at
+        """Processes records until one takes a key that was not given yet."""
         while rank.at < len(rank.records):
             record = rank.records[rank.at]
             try:
@@ -270,8 +231,7 @@ class Checker:
                     f"{type(error).__name__} {error}"
                 ) from None
             rank.at += 1
-            rank.published = False
-        return rank.at > start
+            rank.published, rank.taken = False, 0
 
     # ---- Records ---------------------------------------------------------------------------------
 
@@ -290,11 +250,7 @@ class Checker:
             for stream in list(rank.streams):
                 self.join(rank, record["on"], self.clock(rank, stream))
         elif "stream" in record:
-            rank.streams[record["stream"]] = (
-                len(self.clocks),
-                record.get("name", ""),
-                bool(record.get("host")),
-            )
+            rank.declare(record, len(self.clocks))
             self.clocks.append([])
             if len(self.clocks) > limits.CLOCKS:
                 raise InvalidLog(
@@ -335,9 +291,7 @@ class Checker:
     def host(self, rank, record):
         """The host thread that issued a record: its "by", else the rank's first host thread, else
         None."""
-        if "by" in record:
-            return record["by"]
-        return next((n for n, (_, _, host) in rank.streams.items() if host), None)
+        return record["by"] if "by" in record else rank.host
 
     def join(self, rank, number, other):
         mine = self.clock(rank, number)
@@ -390,6 +344,7 @@ class Checker:
                         )
             for key in record.get("gives", ()):
                 self.keys[key] = self.copy(self.clock(rank, number))
+                self.ready.extend(self.blocked.pop(key, ()))
             rank.published = True
             rank.ops += 1
             if record.get("collective"):
@@ -397,10 +352,14 @@ class Checker:
                 rank.moving += any(
                     size > 0 for key in ("reads", "writes") for _, size in record.get(key, ())
                 )
-        for key in record.get("takes", ()):
+        takes = record.get("takes", ())
+        while rank.taken < len(takes):
+            key = takes[rank.taken]
             if key not in self.keys:
+                self.blocked.setdefault(key, []).append(rank)
                 return False
-        for key in record.get("takes", ()):
+            rank.taken += 1
+        for key in takes:
             self.join(rank, number, self.keys[key])
         return True
 
@@ -410,7 +369,7 @@ class Checker:
         accesses to the new one."""
         at, size = record["alloc"]
         rank.shadow.forget(at, at + size)
-        bisect.insort(rank.blocks, (at, size, record.get("name", "")))
+        rank.add_block(at, size, record.get("name", ""))
         pool = rank.pool.get(record.get("on"))
         if not pool:
             return
@@ -453,14 +412,12 @@ class Checker:
             if again:
                 rank.pool.setdefault(number, []).append((size, again))
         rank.shadow.forget(at, at + size)
-        i = bisect.bisect_left(rank.blocks, (at, size, ""))
-        if i < len(rank.blocks) and rank.blocks[i][:2] == (at, size):
-            del rank.blocks[i]
+        rank.remove_block(at, size)
 
     # ---- Conflicts -------------------------------------------------------------------------------
 
     def access(self, rank, new, at, size, clock):
-        races = {}
+        races = {}  # earlier access -> the first byte that both access, the number of these bytes
         for start, cell in rank.shadow.cells_of(at, at + size):
             self.spend(1 + len(cell[1]))
             kept = []
@@ -470,23 +427,23 @@ class Checker:
                     if old.by != new.by:
                         self.compared.add(clause_of(*in_order(old, new)))
                     if not ordered:
-                        races.setdefault(old, []).append((start, cell[0]))
+                        race = races.setdefault(old, [start, 0])
+                        race[1] += cell[0] - start
                 # an access ordered before this one is dropped if this one represents it in all
                 # later comparisons
                 if not (ordered and (new.write or (not old.write and old.by == new.by))):
                     kept.append(old)
             kept.append(new)
             cell[1] = kept
-        for old, cells in races.items():
-            self.report(rank, old, new, cells)
+        for old, (first, common) in races.items():
+            self.report(rank, old, new, first, common)
 
-    def report(self, rank, old, new, cells):
-        if (old.op, new.op) in self.reported:
+    def report(self, rank, old, new, at, size):
+        if (old.op, new.op) in self.reported or len(self.reported) >= limits.RACES:
             return  # for an operation that reads and writes, the read is the clearer report
         self.reported.add((old.op, new.op))
-        size = sum(end - start for start, end in cells)
         first, second = in_order(old, new)
-        race = Race(first, second, cells[0][0], size, rank.block(cells[0][0]))
+        race = Race(first, second, at, size, rank.block(at))
         self.races_all += 1
         key = race.key()
         if key not in self.seen:
@@ -499,84 +456,48 @@ class Checker:
 # ---- Files ---------------------------------------------------------------------------------------
 
 
-def file_of(folder, rank):
-    return os.path.join(folder, f"streams-{rank}.jsonl")
-
-
-def read(folder, world):
-    """The logs of all ranks, or None if no rank has one."""
-    logs, left, records = [], limits.STREAMS, limits.RECORDS
-    for rank in range(world):
-        logs.append([])
-        try:
-            raw = files.read_whole(file_of(folder, rank), left)
-            left -= len(raw)
-            records -= raw.count(b"\n")
-            if records < 0:
-                raise protocol.Malformed(
-                    f"the stream logs of the case have more than {limits.RECORDS} records"
-                )
-            for line in raw.splitlines():
-                logs[-1].append(protocol.parse(line))
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            limit = f" (limit of all stream logs of a case: {limits.STREAMS} bytes)"
-            raise InvalidLog(
-                f"rank {rank}: cannot read {file_of(folder, rank)}: {error.strerror}"
-                f"{limit if 'expected at most' in error.strerror else ''}"
-            ) from None
-        except protocol.Malformed as error:
-            raise InvalidLog(f"rank {rank}, line {len(logs[-1]) + 1}: {error}") from None
-    return logs if any(logs) else None
-
-
 def check(logs):
     return Checker(logs).run()
 
 
-def show(text, file=None):
-    """Prints a text that may have names of the logs."""
-    print(printable(text), file=file)
+def world_of(folder):
+    """The number of ranks, by the names of the files."""
+    numbers = (int(found[1]) for found in map(NAME.fullmatch, os.listdir(folder)) if found)
+    world = 1 + max(numbers, default=-1)
+    if world > WORLD_MOST:
+        raise InvalidLog(
+            f"{folder}: a file name has a rank above {WORLD_MOST - 1}; remove the file"
+        )
+    return world
 
 
 def main():
     if len(sys.argv) != 2:
-        show("usage: streams.py DIR", sys.stderr)
+        show_error("usage: streams.py DIR")
         return 2
+    folder = sys.argv[1]
     try:
-        world = 1 + max(
-            (int(found[1]) for found in map(NAME.fullmatch, os.listdir(sys.argv[1])) if found),
-            default=-1,
-        )
-        if world > WORLD_MOST:
-            raise InvalidLog(
-                f"{sys.argv[1]}: a file name has a rank above {WORLD_MOST - 1}; remove the file"
-            )
-        logs = read(sys.argv[1], world)
+        logs = read(folder, world_of(folder))
         if logs is None:
-            show(f"streams.py: no stream logs (streams-N.jsonl) in {sys.argv[1]}", sys.stderr)
+            show_error(f"streams.py: no stream logs (streams-N.jsonl) in {folder}")
             return 2
         done = check(logs)
-        if not any(rank.ops for rank in done.ranks):
-            show(
-                f"streams.py: nothing was judged: the logs in {sys.argv[1]} have no operations",
-                sys.stderr,
-            )
-            return 1
     except (OSError, InvalidLog) as error:
-        show(f"streams.py: {error}", sys.stderr)
+        show_error(f"streams.py: {error}")
         return 2
+    if not any(rank.ops for rank in done.ranks):
+        show_error(f"streams.py: nothing was judged: the logs in {folder} have no operations")
+        return 1
     for race in done.races:
         times = done.seen[race.key()]
         show(f"{race.clause}: {race.text()}" + (f"\n  ({times} such pairs)" if times > 1 else ""))
+    more = " or more" if done.races_all >= limits.RACES else ""
     show(
         f"{sum(r.ops for r in done.ranks)} operations on {sum(len(r.streams) for r in done.ranks)} "
-        "streams of "
-        f"{len(done.ranks)} ranks: {done.races_all} unordered pairs of accesses"
+        f"streams of {len(done.ranks)} ranks: {done.races_all}{more} unordered pairs of accesses"
     )
     return 1 if done.races_all else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.guarded("streams.py", main))

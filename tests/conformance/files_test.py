@@ -270,22 +270,20 @@ def refuse_constant(text):
 
 
 def test_strict_json():
-    """report.json is JSON also if a list of known failures is not."""
+    """report.json is JSON, and a list of known failures that is not is refused."""
     entry = {"clause": "RED-3", "kind": "", "needs": [], "worth": float("nan"), "more": [1e999]}
     with tempfile.TemporaryDirectory() as folder:
         name = os.path.join(folder, "known")
         write(name, json.dumps({"failures": [entry]}))
-        done = judged(
-            "--known",
-            name,
-            "--json",
-            "--only",
-            "dp=2,optim=sgd,list=3@0.0",
-            "--out",
-            os.path.join(folder, "out"),
-            adapter=f"{TRAINER} local",
+        more = ["--json", "--only", "dp=2,optim=sgd,list=3@0.0", "--out", f"{folder}/out"]
+        done = judged("--known", name, *more, adapter=f"{TRAINER} local")
+        check(
+            "a list with NaN is refused",
+            done.returncode == 2 and f"--known: cannot read {name}: NaN" in done.stderr,
+            (done.returncode, done.stderr),
         )
-        # --only leaves the list out; so the parts are tested by themselves as well
+        write(name, json.dumps({"failures": []}))
+        done = judged("--known", name, *more, adapter=f"{TRAINER} local")
         texts = [done.stdout, content(os.path.join(folder, "out"))["report.json"].decode()]
     made = reports.strict({"schema": "x", "causes": [{"known": entry}]})
     texts.append("".join(reports.as_text({**made, "results": []})))

@@ -176,10 +176,12 @@ def test_terminal():
 
 
 MUTANTS = {
+    "schema": "zeroproof/mutants/2",
     "seed": 5,
     "mutants": [
         {
             "mutant": "forgets",
+            "cases": 3,
             "engine": "ref",
             "clause": "RED-3",
             "by": "suite",
@@ -189,13 +191,21 @@ MUTANTS = {
         },
         {
             "mutant": "dies",
+            "cases": 3,
             "engine": "ref",
             "clause": "RUN-1",
             "by": "subject",
             "recipe": "dp=2,list=2@0.0",
             "row": None,
         },
-        {"mutant": "hides", "engine": "cuda", "clause": None, "by": None, "row": None},
+        {
+            "mutant": "hides",
+            "cases": 9,
+            "engine": "cuda",
+            "clause": None,
+            "by": None,
+            "row": None,
+        },
     ],
 }
 

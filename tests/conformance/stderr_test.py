@@ -16,7 +16,7 @@ found = importlib.util.spec_from_file_location("judge", sys.argv.pop(1) + "/__ma
 judge = importlib.util.module_from_spec(found)
 found.loader.exec_module(judge)
 judge.Progress.EVERY = 0
-sys.exit(judge.guarded())
+sys.exit(judge.console.guarded("zeroproof check", judge.main))
 """
 JUDGE = [sys.executable, "-B", "-c", PROGRESS, f"{ROOT}/conformance/judge"]
 # what standard error is -> how a shell makes it

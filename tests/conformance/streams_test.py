@@ -18,6 +18,7 @@ sys.path[:0] = [
 ]
 
 # the judge and the self-test adapters both have a module "streams"
+import streamlog  # noqa: E402
 import streams as judge  # noqa: E402
 
 sys.modules.pop("streams")
@@ -293,9 +294,9 @@ def graph_races(log, streams):
 class Pairs(judge.Checker):
     """Collects the record numbers of each race."""
 
-    def report(self, rank, old, new, cells):
+    def report(self, rank, old, new, at, size):
         self.__dict__.setdefault("pairs", set()).add((old.op.number, new.op.number))
-        super().report(rank, old, new, cells)
+        super().report(rank, old, new, at, size)
 
 
 def random_bad(count, seed=1):
@@ -395,7 +396,7 @@ def test_malformed():
             # a name that would reverse the text on a terminal is escaped
             ('{"stream": 1}\n{"record": 1, "on": 1}\n{"wait": 1, "on": "\u202e"}', 2, "\\u202e"),
         ):
-            with open(judge.file_of(folder, 0), "w", encoding="utf-8") as file:
+            with open(streamlog.file_of(folder, 0), "w", encoding="utf-8") as file:
                 file.write(text)
             done = subprocess.run(
                 [sys.executable, "-B", f"{ROOT}/conformance/judge/streams.py", folder],
@@ -408,7 +409,7 @@ def test_malformed():
                 done.stderr,
             )
         # the number of ranks, from a file's name, is not a number of turns
-        with open(judge.file_of(folder, (1 << 64) + 1), "w", encoding="utf-8") as file:
+        with open(streamlog.file_of(folder, (1 << 64) + 1), "w", encoding="utf-8") as file:
             file.write("{}")
         done = subprocess.run(
             [sys.executable, "-B", f"{ROOT}/conformance/judge/streams.py", folder],
@@ -421,9 +422,9 @@ def test_malformed():
             done.returncode == 2 and "a rank above 131071" in done.stderr,
             done.stderr,
         )
-        os.remove(judge.file_of(folder, (1 << 64) + 1))
+        os.remove(streamlog.file_of(folder, (1 << 64) + 1))
         for without, code in ((None, 0), ("slot", 1)):
-            with open(judge.file_of(folder, 0), "w", encoding="utf-8") as file:
+            with open(streamlog.file_of(folder, 0), "w", encoding="utf-8") as file:
                 file.writelines(json.dumps(r) + "\n" for r in injected.program(0, 2, 2, 2, without))
             done = subprocess.run(
                 [sys.executable, "-B", f"{ROOT}/conformance/judge/streams.py", folder],

@@ -24,17 +24,18 @@ class Kind:
     def __init__(self, made):
         self.cases = made.cases()
         self.staged = [case for case in self.cases if case["messages"]]
+        self.adapters = [["{zeroproof}", "adapter"]]
+        if made.simdev:
+            self.adapters.append(["{simdev}", "adapter", "--engine", "cuda"])
 
     def unchanged(self):
         """All cases for each reader: (what, item, exit codes)."""
         lines = [json.dumps(case).encode() for case in self.cases]
         item = {"argv": ["{zeroproof}", "oracle"], "stdin": b"\n".join(lines), "json": "lines"}
         yield "oracle", item, (0,)
-        yield (
-            "adapter",
-            self.requests([self.request(line, b"{box}/work/ledgers") for line in lines]),
-            (0,),
-        )
+        for adapter in self.adapters:
+            given = [self.request(line, b"{box}/work/ledgers") for line in lines]
+            yield " ".join(adapter), self.requests(adapter, given), (0,)
 
     def case(self, dice):
         if dice.random() < 0.8:
@@ -56,10 +57,10 @@ class Kind:
         folder = dice.choice([b"{box}/work/ledgers", b"{box}/work/missing", b"/proc/missing"])
         return self.request(case, folder)
 
-    def requests(self, lines, end=b"\n"):
+    def requests(self, adapter, lines, end=b"\n"):
         lines = [b'{"do":"hello","protocol":1}', *lines]
         return {
-            "argv": ["{zeroproof}", "adapter"],
+            "argv": adapter,
             "stdin": b"\n".join(lines) + end,
             "files": {"ledgers": {"folder": True}},
             "writes": ["ledgers"],
@@ -87,4 +88,4 @@ class Kind:
         lines = [self.changed(dice) for _ in range(3)]
         if dice.random() < 0.8:
             lines.append(b'{"do":"bye"}')
-        return self.requests(lines, dice.choice([b"\n", b""]))
+        return self.requests(dice.choice(self.adapters), lines, dice.choice([b"\n", b""]))

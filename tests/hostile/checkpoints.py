@@ -81,6 +81,9 @@ class Kind:
 
     def __init__(self, made):
         self.saved, self.xxh3 = made.checkpoints(), made.xxh3
+        self.programs = [["{zeroproof}", "train"]]
+        if made.simdev:
+            self.programs.append(["{simdev}", "train", "--engine", "cuda"])
 
     def sealed(self, body):
         """The text of a manifest (without its first field) with its checksum."""
@@ -97,9 +100,10 @@ class Kind:
             files[manifest] = self.sealed(mutate.dump(document)[1:] + b"\n")
             text = latest(step, files[manifest], "-")
             files["ck/LATEST"] = text + b"xxh3_128 " + self.xxh3(text) + b"\n"
-            argv = ["{zeroproof}", "train", "--load", "ck", "--steps", "1", *samples.MODEL]
             given = {name: {"bytes": data} for name, data in files.items()}
-            yield f"{number}", {"argv": argv, "files": given}, (0,)
+            for program in self.programs:
+                argv = [*program, "--load", "ck", "--steps", "1", *samples.MODEL]
+                yield f"{number} {program[0]}", {"argv": argv, "files": given}, (0,)
 
     def files(self, dice):
         files = dict(dice.choice(self.saved))
@@ -149,7 +153,7 @@ class Kind:
             moved = {n.replace(f"ck/{step}/", "other/"): e for n, e in given.items()}
             given = {**moved, f"ck/{step}": {"link": "../other"}}
         load = dice.choice(["ck", "ck", "ck", f"ck/{step}", f"ck/{step}/manifest.json"])
-        argv = ["train", "--load", load, "--steps", "1", *samples.MODEL]
+        argv = [*dice.choice(self.programs), "--load", load, "--steps", "1", *samples.MODEL]
         writes = []
         if dice.random() < 0.3:
             argv += ["--save", "ck"]
@@ -157,7 +161,7 @@ class Kind:
         if dice.random() < 0.3:
             argv += ["--json"]
         return {
-            "argv": ["{zeroproof}", *argv],
+            "argv": argv,
             "files": given,
             "writes": writes,
             "json": "--json" in argv,

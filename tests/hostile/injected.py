@@ -60,11 +60,29 @@ def defect(what):
         subprocess.Popen(["sleep", "100000"], start_new_session=True, stdout=subprocess.DEVNULL)
 
 
+# Defects of a file that --out names: what stands there instead of what the command wrote.
+FILES = {
+    "file nan": b'{"loss": NaN}',
+    "file twice": b'{"loss": 1, "loss": 2}',
+    "file escape": b"loss \x1b[2J",
+    "file bidi": "loss \u202e".encode(),
+    "file bytes": b"loss \xff",
+    "file xml": b"<svg><g></svg>",
+    "file script": b"<!doctype html><p>a</p><script>alert(1)</script>",
+    "file link": b'<!doctype html><a href="javascript:alert(1)">a</a>',
+}
+
+
 def main():
     true = os.environ["ZEROPROOF_TRUE"]
     words = "\0".join(sys.argv[1:]).encode("utf-8", "surrogateescape")
     # "--help" and the commands that make samples are right
     shows = zlib.crc32(words) % 3 == 0 and "HOSTILE" in os.environ and "--help" not in sys.argv
+    if os.environ["INJECTED"] in FILES and "HOSTILE" in os.environ and "--out" in sys.argv:
+        code = subprocess.run([true, *sys.argv[1:]], check=False).returncode
+        with open(sys.argv[sys.argv.index("--out") + 1], "wb") as file:
+            file.write(FILES[os.environ["INJECTED"]])
+        os._exit(code)
     if shows:
         defect(os.environ["INJECTED"])
     sys.stdout.flush()

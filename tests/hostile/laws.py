@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
+import xml.etree.ElementTree
 
 LAWS = {
     "exit code": "the exit code is 0, 1, 2 or 3; no signal ends the process",
@@ -23,11 +24,15 @@ LAWS = {
     "message": "a refusal or a failure has a message on standard error",
     "control": "no control characters and invalid UTF-8 reach the output",
     "json": "with --json, standard output is strict JSON when the exit code is 0 or 1",
+    "file json": "a written JSON file is strict JSON",
+    "file text": "a written text is UTF-8 without control characters, and XML is well-formed",
+    "file page": "a written page has no scripts, and its links lead to the web or to files",
     "elsewhere": "nothing is written elsewhere, and no input is changed",
     "temporary": "no temporary file is left",
     "child": "no child process survives",
 }
 CODES = (0, 1, 2, 3)
+SIMDEV = "-simdev"  # the name of the command that runs the CUDA engine, after the other's
 HELP = {"--help", "--usage", "-?", "--version", "-V"}
 # The self-test has smaller limits, which its defects reach soon.
 SET = dict(pair.split("=") for pair in os.environ.get("ZP_HOSTILE_LIMITS", "").split(",") if pair)
@@ -47,6 +52,13 @@ REPORT = re.compile(r"ERROR: \w+Sanitizer|runtime error: |SUMMARY: \w+Sanitizer|
 SUITE = re.compile(
     r"Traceback \(most recent call last\)|internal error of the suite|cannot be judged|"
     r"the judge failed|the suite itself failed"
+)
+BINARY = (".bin", ".zpt")  # of checkpoints and recorded runs
+JSON, XML, PAGE = ((".json",), (".xml", ".svg"), (".html",))  # other names by how a file begins
+RUNS = re.compile(
+    r"""<(script|iframe|object|embed|img|form|meta\s+http-equiv)\b|"""
+    r"""<[^>]*\s(on\w+\s*=|(href|src)\s*=(?!["'](https?://|\#|[\w./-]+["'])))""",
+    re.IGNORECASE,
 )
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "INJECTED", "ZEROPROOF_TRUE")  # the last two: injected.py
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -352,6 +364,43 @@ def check_output(item, out, said, wrong):
             out.broken["json"] = why
 
 
+def is_kind(name, data, ends, begins):
+    return name.endswith(ends) or ("." not in os.path.basename(name) and data.startswith(begins))
+
+
+def check_written(item, before, box, out):
+    """The laws about files that the command was asked to write, unless another program wrote in
+    them: the log has the adapter's own words, and a file may be one that the input brought."""
+    words = item["argv"]
+    logs = {at for word, at in zip(words, words[1:], strict=False) if word == "--log"}
+    for name, state in box.snapshot("work").items():
+        full = box.at(name)
+        if before["work"].get(name) == state or not os.path.isfile(full) or os.path.islink(full):
+            continue
+        if name.endswith(BINARY) or os.path.relpath(name, "work") in logs:
+            continue
+        data = read(full)
+        text = data.decode("utf-8", "replace")
+        found = CONTROL.search(text)
+        if "\ufffd" in text and "\ufffd".encode() not in data:
+            out.broken["file text"] = f"{name} is not UTF-8"
+        elif found:
+            out.broken["file text"] = f"{name}: {text[max(0, found.start() - 40) :][:60]!a}"
+        if is_kind(name, data, JSON, (b"{", b"[")):
+            why = strict(data)
+            if why:
+                out.broken["file json"] = f"{name}: {why}"
+        if is_kind(name, data, XML, (b"<?xml", b"<svg")):
+            try:
+                xml.etree.ElementTree.fromstring(data)
+            except (xml.etree.ElementTree.ParseError, ValueError) as error:
+                out.broken["file text"] = f"{name}: {error}"
+        found = RUNS.search(text) if is_kind(name, data, PAGE, (b"<!doctype html",)) else None
+        if found:
+            near = text[max(0, found.start() - 40) :][:160]
+            out.broken["file page"] = f"{name}: {near!a}"
+
+
 def check_reports(box, out):
     reports = [box.at("reports", name) for name in sorted(os.listdir(box.at("reports")))]
     for name in [*reports, box.at("err")]:
@@ -390,14 +439,15 @@ def writes(item, name):
 def run(item, folder, program):
     """Runs an input in `folder`, which is removed. Returns an Outcome.
 
-    item: argv ({zeroproof}, {here} and {box} are replaced), files, stdin, env, json (True, or
-    "lines"), work (True: it may be stopped), writes (names that it was asked to write)."""
+    item: argv ({zeroproof}, {simdev}, {here} and {box} are replaced), files, stdin, env, json (True
+    or "lines"), work (True: it may be stopped), writes (names that it was asked to write)."""
     box, out, began = Box(folder), Outcome(), time.monotonic()
     try:
         box.fill(item.get("files", {}))
         before = {name: box.snapshot(name) for name in ("work", "elsewhere")}
         here = os.path.dirname(os.path.abspath(__file__))
         names = {"{zeroproof}": program, "{here}": here, "{box}": folder}
+        names["{simdev}"] = program + SIMDEV
         argv = []
         for word in item["argv"]:
             for name, full in names.items():
@@ -412,6 +462,8 @@ def run(item, folder, program):
         check_output(item, out, said, wrong)
         check_reports(box, out)
         check_files(item, before, box, out)
+        if out.code is not None:  # a command that was stopped may have written a part
+            check_written(item, before, box, out)
         out.said, out.wrong = said, wrong
     finally:
         out.seconds = time.monotonic() - began

@@ -29,7 +29,8 @@ import laws
 import reduce
 import samples
 
-KINDS = "options configs cases answers ledgers streams traces checkpoints recipes".split()
+KINDS = "options configs cases answers ledgers streams lists traces checkpoints recipes".split()
+CUDA = {"configs", "cases", "checkpoints"}  # kinds that also use the CUDA engine
 BEGIN, END = (
     "<!-- hostile: written by `make hostile TABLE=1` -->",
     "<!-- end of hostile -->",
@@ -289,6 +290,11 @@ def main():
         if not os.access(options.zeroproof, os.X_OK):
             raise samples.Failed(f"{options.zeroproof} was not built: make SAN=1 all")
         made = samples.Samples(options.zeroproof, os.path.join(folder, "samples"))
+        if made.simdev is None and CUDA & set(options.kinds):
+            raise samples.Failed(
+                f"{options.zeroproof}{laws.SIMDEV} was not built: make SAN=1 "
+                f"build-san/zeroproof{laws.SIMDEV}"
+            )
         os.mkdir(made.folder)
         makers = {kind: importlib.import_module(kind).Kind(made) for kind in options.kinds}
         if options.number is not None:

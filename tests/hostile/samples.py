@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 
+import laws
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MODEL = (
@@ -24,6 +26,7 @@ RECIPES = [
     "precision=fp16,reduce=exact,M=1,bucket=64,pp=1,dp=2,tp=2,ep=2,stage=0,steps=2,mode=coded,"
     "seed=11,optim=adamw,scale=3,overflow=16384,unused=51,list=6@0.0s+4@0.0e+2@0.0",
 ]
+FAULT = "ds551"  # of `adapter`: it fails RECIPES[1]
 CONFIGS = [
     {"pp": 2, "dp": 2, "params": [{"numel": 5, "stage": 0}, {"numel": 7, "stage": 1}]},
     {
@@ -118,10 +121,12 @@ class Samples:
 
     def __init__(self, program, folder):
         self.program, self.folder, self.python = program, folder, sys.executable
+        simdev = program + laws.SIMDEV
+        self.simdev = simdev if os.access(simdev, os.X_OK) else None
         self.xxh3 = Xxh3()
-        self._cases = self._answers = self._checkpoints = None
+        self._cases = self._answers = self._checkpoints = self._report = None
 
-    def out(self, *argv, given=b""):
+    def out(self, *argv, given=b"", code=0):
         run = subprocess.run(
             [self.program, *argv],
             input=given,
@@ -129,7 +134,7 @@ class Samples:
             cwd=self.folder,
             check=False,
         )
-        if run.returncode != 0:
+        if run.returncode != code:
             raise Failed(
                 f"{self.program} {' '.join(argv)}: exit code {run.returncode}: "
                 f"{run.stderr.decode('utf-8', 'replace')[-500:]}"
@@ -159,6 +164,20 @@ class Samples:
             if not self._answers:
                 raise Failed("the project's own adapter answered no case")
         return self._answers
+
+    def report(self):
+        """A report of `check`, with a failure, and little of what else it has."""
+        if self._report is None:
+            adapter = f"{self.program} adapter --fault {FAULT}"
+            argv = ["check", "--adapter", adapter, "--json", "--shrink", "0", "--jobs", "1"]
+            made = json.loads(self.out(*argv, "--only", RECIPES[1], code=1))
+            for cause in made["causes"]:
+                cause.update(case={}, expected={}, answer={"status": "ok"})
+                cause["ledgers"] = [records[:4] for records in cause["ledgers"]]
+            if not made["causes"]:
+                raise Failed(f"the fault {FAULT} is not found in {RECIPES[1]}")
+            self._report = made
+        return self._report
 
     def hello(self):
         given = b'{"do": "hello", "protocol": 1}\n{"do": "bye"}\n'

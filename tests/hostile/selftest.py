@@ -27,6 +27,14 @@ DEFECTS = {
     "bidi": "control",
     "bytes": "control",
     "nan": "json",
+    "file nan": "file json",
+    "file twice": "file json",
+    "file escape": "file text",
+    "file bidi": "file text",
+    "file bytes": "file text",
+    "file xml": "file text",
+    "file script": "file page",
+    "file link": "file page",
     "elsewhere": "elsewhere",
     "overwrite": "elsewhere",
     "temporary": "temporary",
@@ -81,6 +89,10 @@ def unchanged(folder):
     program = os.environ["ZEROPROOF_TRUE"]
     made = samples.Samples(program, os.path.join(folder, "samples"))
     os.mkdir(made.folder)
+    if made.simdev is None:
+        print(
+            f"not run: samples for the CUDA engine (no {program}{laws.SIMDEV}: make simdev-command)"
+        )
     for kind in KINDS:
         tried, refused = 0, []
         for what, item, codes in importlib.import_module(kind).Kind(made).unchanged():

@@ -73,6 +73,30 @@ def log(rank, world, steps=2):
     return [*found, {"end": True}]
 
 
+WAITS = {"wait", "wait_stream", "synchronize"}
+# What races are ordered by comes more often.
+ALIKE = "issue issue issue issue on by step site phase op reads writes gives".split()
+
+
+def without_waits(records):
+    """The log with more races than others: nothing waits."""
+    kept = [record for record in records if not WAITS & set(record)]
+    return [{name: record[name] for name in record if name != "takes"} for record in kept]
+
+
+def alike(dice, records):
+    """Sets one field of many records to two values, by chance or by their step: what compares two
+    records gets both."""
+    field, by_step, step, found = dice.choice(ALIKE), dice.random() < 0.7, 0, []
+    values = [mutate.value(dice), dice.choice([0, 1, "a", [[64, 64]]])]
+    for record in records:
+        step += "step" in record
+        chosen = values[step % 2] if by_step else dice.choice(values)
+        changes = ("op" in record or field in record) and (by_step or dice.random() < 0.7)
+        found.append({**record, field: chosen} if changes else record)
+    return found
+
+
 def folder(dice, world):
     """{file name: bytes} of a run in which some logs are changed."""
     logs = [log(rank, world) for rank in range(world)]
@@ -81,6 +105,12 @@ def folder(dice, world):
             records.pop()  # without its end mark
     data = {}
     hurt = dice.randrange(world)
+    same = dice.random() < 0.3
+    if dice.random() < (0.7 if same else 0.2):
+        logs = [without_waits(records) for records in logs]
+    if same:
+        logs[hurt] = alike(dice, logs[hurt])
+        return {f"streams-{rank}.jsonl": ledgers.lines(one) for rank, one in enumerate(logs)}
     for rank in range(world):
         changed = rank == hurt or dice.random() < 0.2
         data[f"streams-{rank}.jsonl"] = (

@@ -182,14 +182,15 @@ def sanitized():
                 environment={"SAN": "1"},
                 build=SAN_BUILD,
             )
-    words = "build/zeroproof tests/hostile conformance/judge conformance/schema conformance/known "
-    words += "conformance/support conformance/quick conformance/mutants.json spec/*.md"
+    words = "build/zeroproof build/zeroproof-simdev tests/hostile conformance/judge "
+    words += "conformance/schema conformance/known conformance/support conformance/quick "
+    words += "conformance/mutants.json spec/*.md"
     yield Item(
         "hostile",
         "command",
         # a fixed list of inputs; `make hostile` draws fresh ones
         ["python3", "-B", "tests/hostile/run.py", "--zeroproof", "build/zeroproof"]
-        + ["--count", "40", "--seed", "1", "--jobs", "1", "--out", "findings"],
+        + ["--count", "30", "--seed", "1", "--jobs", "1", "--out", "findings"],
         declared=words.split(),
         build=SAN_BUILD,
     )

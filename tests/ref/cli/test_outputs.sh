@@ -2,7 +2,7 @@
 # with special characters are errors with the file's name and exit code 3, or data; the old file
 # stays. The options are those of --help. spec: CKPT-2, CKPT-7
 # inputs: build/zeroproof build/zeroproof-simdev build/tests/drivers/trace/trace_gen_driver
-# inputs: tests/fixtures/lib.sh LICENSE spec/*.md conformance/judge/*
+# inputs: tests/fixtures/lib.sh LICENSE spec/*.md conformance/judge/* conformance/schema/*
 . tests/fixtures/lib.sh
 
 small="--layers 1 --d-model 8 --heads 1 --context 8 --batch 1 --steps 1 --sample 0 --dp 1 --pp 1"
