@@ -13,7 +13,6 @@ import signal
 import sys
 import tempfile
 import time
-import traceback
 
 import axes
 import choose
@@ -274,7 +273,9 @@ def problems_of(options, hello, outcomes, causes, complete):
             'no case was judged: extend "supports" or "returns" in hello, or return the fields '
             "in answers"
         )
-    found += known.check_support(options.support, ROOT, hello, options.accept_support, outcomes)
+    found += known.check_support(
+        options.support, hello, options.accept_support, options.support_list, outcomes
+    )
     if options.known_list:
         found += known.check(causes, options.known_list, complete)
     return found
@@ -360,6 +361,9 @@ def run_with(options, tools, runner, hello, level):
         []
         if options.only or level < hello.get("level", 1)
         else known.read(options.known, ROOT, hello, tools, space)
+    )
+    options.support_list = (
+        None if options.accept_support else known.read_support(options.support, ROOT, hello)
     )
     options.until = time.monotonic() + options.seconds if options.seconds else None
     if options.accept_quick:
@@ -470,8 +474,8 @@ def write_files(options, hello, runner, causes, made):
         try:
             if wanted:
                 write()
-        except OSError as error:
-            say(reason(error))
+        except (OSError, Refused) as error:  # Refused: a list was changed during the run
+            say(reason(error) if isinstance(error, OSError) else error)
             whole = False
     return whole
 
@@ -499,13 +503,6 @@ def main():
         return 3
     except Broken as error:
         say(error)
-        return 3
-    except Exception as error:  # a bug of the suite must not look like a verdict on the subject
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        say(
-            f"internal error of the suite, no verdict: {type(error).__name__}: {error} "
-            f"({os.path.basename(where.filename)}:{where.lineno}, {where.name})"
-        )
         return 3
 
 

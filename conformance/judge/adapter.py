@@ -4,7 +4,6 @@ import json
 import os
 import select
 import shlex
-import shutil
 import signal
 import stat
 import subprocess
@@ -189,9 +188,7 @@ class Adapter:
                 bufsize=0,
                 stderr=subprocess.PIPE,
             )
-        except supervise.NoFolder:
-            raise  # the environment failed, not the adapter
-        except (OSError, ValueError, IndexError) as error:
+        except (supervise.NoProgram, ValueError, IndexError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise AdapterError(f"cannot start '{self.command}': {why}") from error
         self.stderr = StderrTail(os.fdopen(os.dup(self.process.stderr.fileno()), "rb"), self.log)
@@ -323,7 +320,7 @@ class Adapter:
             self.size += sum(ledgers.read)
             return answer, ledgers.records
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            supervise.remove(folder)
 
     def new_folder(self):
         """A folder for the ledgers of a case. Restarts an adapter that removed the one above it."""

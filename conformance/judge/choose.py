@@ -163,6 +163,6 @@ def select(cases, times=2):
 
 def write_selection(option, root, hello, cases):
     name = file_of(option or None, root, "quick", hello)
-    os.makedirs(os.path.dirname(name), exist_ok=True)
+    os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
     chosen = {"name": hello["name"], "version": hello["version"], "cases": select(cases)}
     files.write(name, [json.dumps(chosen, indent=1), "\n"])

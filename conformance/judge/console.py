@@ -5,6 +5,7 @@ import argparse
 import contextlib
 import os
 import sys
+import traceback
 
 from report import printable
 
@@ -66,12 +67,21 @@ def guarded(name, main):
     if not open_streams():
         put_error(f"{name}: standard output is closed, so the verdict cannot be printed\n")
         return 3
+    for stream in (sys.stdout, sys.stderr):  # whose encoding may lack a character
+        stream.reconfigure(errors="backslashreplace")
     try:
         code = main()
     except SystemExit as error:  # of argparse, which has printed a message
         code = error.code
     except OSError as error:
         put_error(f"{name}: {error.strerror or error}\n")
+        code = 3
+    except Exception as error:  # a bug of the suite must not look like a verdict on the subject
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        show_error(
+            f"{name}: internal error of the suite, no verdict: {type(error).__name__}: {error} "
+            f"({os.path.basename(where.filename)}:{where.lineno}, {where.name})"
+        )
         code = 3
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         try:

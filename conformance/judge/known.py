@@ -252,19 +252,23 @@ def accept_support(option, root, hello, outcomes):
     files.write(name, [json.dumps(now, indent=1, allow_nan=False), "\n"])
 
 
-def check_support(option, root, hello, accept_now, outcomes):
-    """Texts for anything that the committed list has and the subject no longer supports.
-    accept_now: the list will be written."""
+def read_support(option, root, hello):
+    """The list of what the subject must support, or None without a file."""
     name = file_of(option, root, "support", hello)
+    return load(name, "support") if os.path.exists(name) else None
+
+
+def check_support(option, hello, accept_now, before, outcomes):
+    """Texts for anything that the list `before` has and the subject no longer supports.
+    accept_now: the list will be written."""
     if accept_now:
         return check_refusals(outcomes, outcomes.refusals)
-    if not os.path.exists(name):
+    if before is None:
         return check_refusals(outcomes, None) + (
             []
             if option is None
-            else [f"--support: {name} does not exist; --accept-support writes it"]
+            else [f"--support: {option} does not exist; --accept-support writes it"]
         )
-    before = load(name, "support")
     lost = lost_of(before, support_of(hello))
     return (
         [f"the subject no longer supports: {', '.join(lost)}"] if lost else []

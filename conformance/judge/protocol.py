@@ -114,7 +114,8 @@ def check_hello(hello):
 
 
 def check_world_and_returns(hello, level):
-    need(is_int(hello.get("world", 1), 1), '"world" must be a number of ranks', hello.get("world"))
+    world = hello.get("world", 1)
+    need(is_int(world, 1) and world <= 2**53, '"world" must be a number of ranks', world)
     returns = hello.get("returns", [])
     need(isinstance(returns, list), '"returns" must be a list', returns)
     need(

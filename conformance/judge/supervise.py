@@ -15,6 +15,7 @@ the judge uses it, and never longer than the judge."""
 import atexit
 import contextlib
 import ctypes
+import errno
 import os
 import select
 import shutil
@@ -30,7 +31,19 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 KILLED_WAIT = 10
 # The first message of a supervisor: the program runs, or one of two errors with its text. The
 # second message is the program's exit code, in decimal.
-STARTED, NO_FOLDER, NO_PROGRAM = b"+", b"/", b"-"
+STARTED, NO_PROGRAM, FAILED = b"+", b"-", b"!"
+# What exec says of a program. Other errors, such as too many processes, are the environment's.
+NOT_EXECUTABLE = {
+    errno.ENOENT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENOEXEC,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.E2BIG,
+}
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -48,14 +61,32 @@ def end_all():
         process.end(until)
 
 
-class NoFolder(OSError):
-    """The folder of a program cannot be created."""
+class NoProgram(OSError):
+    """There is no such program, or it cannot be executed."""
+
+
+def remove(folder):
+    """Removes a folder, or a link in its place, whatever a program has left there."""
+    if os.path.islink(folder):
+        with contextlib.suppress(OSError):
+            os.unlink(folder)
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    if not os.path.isdir(folder):
+        return
+    for at, folders, _ in os.walk(folder):  # read-only folders, as caches have
+        for path in [at, *(os.path.join(at, name) for name in folders)]:
+            if not os.path.islink(path):
+                with contextlib.suppress(OSError):
+                    os.chmod(path, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 class Process:
     """A program under a supervisor, as a subprocess.Popen with these members. folder: does not
     exist; it is created, and removed when the process is closed or the judge ends. pipes: arguments
-    of Popen. Raises NoFolder, or OSError or ValueError if the program cannot be started."""
+    of Popen. Raises NoProgram, ValueError for a word that no program can get, or OSError if the
+    environment failed."""
 
     def __init__(self, argv, folder="", **pipes):
         self.folder, self.code = folder, None
@@ -79,7 +110,7 @@ class Process:
                 self.folder = ""  # it was not created, or has been removed
             self.close()
             text = said[1:].decode(errors="replace") or "its supervisor was killed"
-            raise (NoFolder if said[:1] == NO_FOLDER else OSError)(0, text)
+            raise (NoProgram if said[:1] == NO_PROGRAM else OSError)(0, text)
 
     def first_message(self):
         self.life.settimeout(1)
@@ -119,7 +150,7 @@ class Process:
         except subprocess.TimeoutExpired:
             pass
         if self.folder:  # its supervisor may have been killed
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove(self.folder)
 
     def close(self):
         """Ends the program, and closes the pipes."""
@@ -221,7 +252,8 @@ def run(life, argv, wake):
         prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
         program = start(argv)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return NO_PROGRAM + text_of(error)
+        kind = NO_PROGRAM if getattr(error, "errno", None) in NOT_EXECUTABLE else FAILED
+        return kind + text_of(error)
     with open(os.devnull, "r+b") as null:
         for number in (0, 1, 2):  # pipes must end when the program closes them
             os.dup2(null.fileno(), number)
@@ -252,13 +284,13 @@ def supervise(life, folder, argv):
         if folder:
             os.mkdir(folder, 0o700)
     except OSError as error:
-        said = NO_FOLDER + b"cannot create %s: %s" % (os.fsencode(folder), text_of(error))
+        said = FAILED + b"cannot create %s: %s" % (os.fsencode(folder), text_of(error))
     else:
         try:
             said = run(life, argv, wake)
         finally:
             if folder:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove(folder)
     if said:
         life.sendall(said[:4096])
 

@@ -40,7 +40,10 @@ class Lines:
                 raise Broken(f"{' '.join(self.command)}: {error.strerror}") from error
         if not answer:
             raise Broken(f"{' '.join(self.command)} exited before it answered")
-        return json.loads(answer)
+        try:
+            return json.loads(answer)
+        except ValueError:
+            raise Broken(f"{' '.join(self.command)} answered {answer[:100]!a}, no JSON") from None
 
     def close(self):
         self.process.close()

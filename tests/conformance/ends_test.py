@@ -225,7 +225,7 @@ def test_folder():
         ("one that interrupts its supervisor", "wait", "kill -INT $PPID; sleep 10000", "-2 True"),
         ("one that stops its supervisor", "wait for a file", later, "FOLDER/made True"),
         ("one that stops it at once", "wait for a file", stops, "FOLDER/made True"),
-        ("one that cannot be started", "wait", "", "OSError: No such file or directory False"),
+        ("one that cannot be started", "wait", "", "NoProgram: No such file or directory False"),
         ("a judge that ends at once", "end at once", "sleep 10000", ""),
     ):
         with tempfile.TemporaryDirectory() as parent:
@@ -258,10 +258,37 @@ def test_folder_exists():
             try:
                 supervise.Process(["true"], os.path.join(parent, name)).close()
                 why = "started"
-            except supervise.NoFolder as error:
+            except OSError as error:
                 why = error.strerror
             check(f"a folder that cannot be created: {words}", why.endswith(words), why)
         check("a folder of others stays", os.path.isdir(parent))
+
+
+def test_folder_contents():
+    """Read-only folders in it, and a link in its place, are removed."""
+    with tempfile.TemporaryDirectory() as parent:
+        folder, other = os.path.join(parent, "folder"), os.path.join(parent, "other")
+        os.mkdir(other)
+        os.makedirs(os.path.join(folder, "cache", "inner"))
+        os.symlink(other, os.path.join(folder, "cache", "link"))
+        os.chmod(other, 0o500)
+        os.chmod(os.path.join(folder, "cache"), 0o500)
+        remover = os.fork()
+        if remover == 0:
+            if os.geteuid() == 0:  # root may remove everything
+                for path in (folder, os.path.join(folder, "cache"), parent):
+                    os.chown(path, 65534, 65534)
+                os.setegid(65534)
+                os.seteuid(65534)
+            supervise.remove(folder)
+            os._exit(0)
+        os.waitpid(remover, 0)
+        left, mode = os.path.exists(folder), os.stat(other).st_mode & 0o777
+        good = not left and mode == 0o500
+        check("read-only folders are removed, links in them not followed", good, (left, mode))
+        os.symlink(other, folder)
+        supervise.remove(folder)
+        check("a link in its place is removed", sorted(os.listdir(parent)) == ["other"])
 
 
 def test_folder_removed():
@@ -376,6 +403,7 @@ sys.exit(
         test_adapter_first,
         test_folder,
         test_folder_exists,
+        test_folder_contents,
         test_folder_removed,
         test_stuck,
         test_hangup,

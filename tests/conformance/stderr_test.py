@@ -81,4 +81,17 @@ def test_refusals():
         check(f"exit code 3 if the output is full and errors are {what}", done.returncode == 3)
 
 
-sys.exit(main(test_verdicts, test_refusals))
+def test_environment():
+    """Neither the encoding of the output nor the number of files that may be open changes what the
+    exit code means."""
+    argv = [COMMAND, "check", "--adapter", f"{TRAINER} correct", *QUICK]
+    for encoding in ("ascii", "latin-1"):
+        done = run(["env", f"PYTHONIOENCODING={encoding}", *argv, "--brief"], "")
+        good = done.returncode == 0 and "2 cases passed" in done.stdout
+        check(f"the verdict in {encoding}", good, (done.returncode, done.stdout, done.stderr))
+    done = run(["sh", "-c", 'ulimit -n 16; exec "$@"', "sh", *argv], "")
+    good = done.returncode == 3 and "Too many open files" in done.stderr
+    check("too many open files are no refusal", good, (done.returncode, done.stderr))
+
+
+sys.exit(main(test_verdicts, test_refusals, test_environment))

@@ -54,7 +54,7 @@ SUITE = re.compile(
     r"the judge failed|the suite itself failed"
 )
 BINARY = (".bin", ".zpt")  # of checkpoints and recorded runs
-JSON, XML, PAGE = ((".json",), (".xml", ".svg"), (".html",))  # other names by how a file begins
+JSON, XML, PAGE = ((".json",), (".xml", ".svg"), (".html",))  # other files by how they begin
 RUNS = re.compile(
     r"""<(script|iframe|object|embed|img|form|meta\s+http-equiv)\b|"""
     r"""<[^>]*\s(on\w+\s*=|(href|src)\s*=(?!["'](https?://|\#|[\w./-]+["'])))""",
@@ -364,8 +364,11 @@ def check_output(item, out, said, wrong):
             out.broken["json"] = why
 
 
-def is_kind(name, data, ends, begins):
-    return name.endswith(ends) or ("." not in os.path.basename(name) and data.startswith(begins))
+def is_kind(item, name, data, ends, begins):
+    """By how a file begins, if the input chose its name: `--svg in.json` writes a picture."""
+    chosen = os.path.relpath(name, "work") in item.get("writes", ())
+    by_name = "." in os.path.basename(name) and not chosen
+    return name.endswith(ends) if by_name else data.startswith(begins)
 
 
 def check_written(item, before, box, out):
@@ -382,20 +385,20 @@ def check_written(item, before, box, out):
         data = read(full)
         text = data.decode("utf-8", "replace")
         found = CONTROL.search(text)
-        if "\ufffd" in text and "\ufffd".encode() not in data:
+        if text.encode() != data:
             out.broken["file text"] = f"{name} is not UTF-8"
         elif found:
             out.broken["file text"] = f"{name}: {text[max(0, found.start() - 40) :][:60]!a}"
-        if is_kind(name, data, JSON, (b"{", b"[")):
+        if is_kind(item, name, data, JSON, (b"{", b"[")):
             why = strict(data)
             if why:
                 out.broken["file json"] = f"{name}: {why}"
-        if is_kind(name, data, XML, (b"<?xml", b"<svg")):
+        if is_kind(item, name, data, XML, (b"<?xml", b"<svg")):
             try:
                 xml.etree.ElementTree.fromstring(data)
             except (xml.etree.ElementTree.ParseError, ValueError) as error:
                 out.broken["file text"] = f"{name}: {error}"
-        found = RUNS.search(text) if is_kind(name, data, PAGE, (b"<!doctype html",)) else None
+        found = RUNS.search(text) if is_kind(item, name, data, PAGE, (b"<!doctype html",)) else None
         if found:
             near = text[max(0, found.start() - 40) :][:160]
             out.broken["file page"] = f"{name}: {near!a}"

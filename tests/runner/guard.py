@@ -55,10 +55,6 @@ class Guard:
         kill(process.pid)
         os.write(self.life, f"-{process.pid}\n".encode())
 
-    def close(self):
-        os.close(self.life)
-        self.process.wait()
-
 
 def guard(fd):
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
