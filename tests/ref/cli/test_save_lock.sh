@@ -99,13 +99,13 @@ done
 # A job holds its lock between its saves, and no longer than it runs. Its
 # steps last longer than the second job, on any machine.
 for launched in "" "launch -n 2"; do
-  rm -rf "$tmp/busy"
+  rm -rf "$tmp/busy" "$tmp/first"
   job=simulated
   [ -z "$launched" ] || job=mpi
   timeout -s KILL 600 "$zp" $launched train $small --dp 2 --steps 1000000 --save "$tmp/busy" \
     >"$tmp/first" 2>&1 &
   first=$!
-  until grep -q "$trained" "$tmp/first" || ! kill -0 $first; do sleep 0.1; done
+  until grep -qs "$trained" "$tmp/first" || ! kill -0 $first; do sleep 0.1; done
   expect 3 'is saving to .*busy/LOCK.job \(job, host .*, pid [0-9]+\).*Nothing was trained' \
     "a_job_that_trains_is_alone_$job" train $small --dp 1 --steps 1 --save "$tmp/busy"
   holder=$(sed 's/.*pid \([0-9]*\).*/\1/' "$tmp/busy/LOCK.job")
