@@ -40,6 +40,7 @@ static int give_up(judge *j, const zp_trace_entry *e)
 static zp_trace_entry wait_from(const judge *j, const group *g, int32_t q, int64_t i)
 {
   const player *p = &j->p[g->rank[q]];
+  if (p->waits == 0) return (zp_trace_entry){.wait = -1};
   for (int32_t last = g->last_wait[q] - 1, w = last; w >= 0;) {
     w = p->wait[w].later;
     if (p->wait[w].live && p->wait[w].i >= i) return zp_trace_entry_of(p, w);
@@ -168,7 +169,8 @@ static int is_async(judge *j, int32_t r)
 static void break_cycle(judge *j, int32_t r)
 {
   const int async = is_async(j, r);
-  if (j->first_cycle == 0) j->first_cycle = j->p[r].wait[next_wait(&j->p[r])].record;
+  const int64_t record = j->p[r].wait[next_wait(&j->p[r])].record;
+  if (j->cycles + j->warnings == 0 || record < j->first_cycle) j->first_cycle = record;
   if (async ? j->warnings++ == 0 : j->cycles++ == 0) report_cycle(j, r, async);
   int32_t q = r;
   do {

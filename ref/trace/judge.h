@@ -182,7 +182,8 @@ typedef struct judge {
   zp_trace_heap due, later; /* waits for ranks that are gone; of the stall after this one */
   zp_trace_heap strange;    /* waits in groups with places that have no rank */
   int64_t records, unjudged, stalls, mismatches, cycles, warnings;
-  int64_t first_round, first_cycle;
+  int64_t first_round;
+  int64_t first_cycle; /* the first record of a cycle, if there are cycles or warnings */
   gap *gap;
   int32_t gaps, gaps_cap;
   int32_t findings_cap;

@@ -190,8 +190,8 @@ void zp_trace_report_behind(judge *j)
       int32_t *early = ranks_of(j, a->g, a->early, a->n_early);
       const int64_t more = a->g->pos[a->early[0]] - a->i;
       /* a rank that causes a cycle is reported before the cycle */
-      const int64_t cycle = j->first_cycle;
-      const int64_t record = cycle > 0 && cycle < a->record ? cycle : a->record;
+      const int64_t cycle = j->cycles + j->warnings > 0 ? j->first_cycle : a->record;
+      const int64_t record = cycle < a->record ? cycle : a->record;
       report_ahead(j, a, record, more, early, a->n_early, late, a->n_late);
       free(early);
     } else later += report_gap(j, a, late, most);

@@ -222,6 +222,33 @@ def cycles_beside_ranks(n, ranks):
     return traces
 
 
+def ended_beside_cycles(n):
+    """Two ranks end with n operations of a group that they no longer wait for, since each was part
+    of a cycle; then each operation of the group stalls beside another cycle."""
+    first, second, third, fourth, fifth = traces = [Trace(r, 5) for r in range(5)]
+    for t in traces[:4]:
+        t.group(b"shared", range(4))
+        t.define(0, ALL_REDUCE, group=1, flags=ASYNC if t in (third, fourth) else 0)
+    for op, other, ranks in ((1, third, range(0, 3, 2)), (2, fourth, range(0, 4, 3))):
+        for t in (first, other):
+            t.define(op, ALL_REDUCE, group=t.group(b"pair%d" % op, ranks), flags=ASYNC)
+    for op in (3, 4):
+        for t in (first, fifth):
+            t.define(op, ALL_REDUCE, group=t.group(b"ends%d" % op, range(0, 5, 4)), flags=ASYNC)
+    for op, other, more in ((1, third, 1), (2, fourth, 0)):
+        other.ops(0, n + more)
+        other.ops(op, n + more)
+        first.ops(op, n + more)
+    for _ in range(n):
+        first.ops(3)
+        first.ops(4)
+        first.ops(0)
+        fifth.ops(4)
+        fifth.ops(3)
+    second.ops(0, n)
+    return traces
+
+
 def pairs_beside_assumed(n):
     """n pairs of rank 2 wait for their receives, while rank 1 receives n times from any source."""
     traces = [Trace(r, 3) for r in range(3)]
@@ -347,6 +374,7 @@ SHAPES = [
     ("cycles beside sends in one grouped call", 0, lambda n: cycles_beside_sends(n // 6)),
     ("cycles beside 1,000 waiting ranks", 0, lambda n: cycles_beside_ranks(n // 4, 1000)),
     ("cycles in a run of 131,072 ranks, 2 of them traced", 1, lambda n: sparse_cycles(n // 4)),
+    ("ranks that ended, beside cycles", 1, lambda n: ended_beside_cycles(n // 12)),
     ("pairs that wait beside assumed sources", 0, lambda n: pairs_beside_assumed(n // 6)),
     ("receives from any source in many groups", 0, lambda n: queues(n // 4)),
     ("2 of 131,072 ranks in a group of all", 1, lambda n: sparse(n // 2)),

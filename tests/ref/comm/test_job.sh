@@ -133,6 +133,7 @@ law a_rank_out_of_range_is_named
 # one after the other: 300 of them at 5 s each are far beyond the patience.
 for kind in idle slow garbage old wrong; do
   : >"$tmp/out"
+  : >"$tmp/strangers"
   rank 2 0 "" 100
   first=$!
   timeout 900 python3 -B tests/drivers/mpi/strangers.py $((port + 1)) $kind 300 \

@@ -10,6 +10,6 @@ ZEROPROOF=$zp python3 -B tests/bench/trace_shapes.py --records 1000000 --limit $
   >"$tmp/table" 2>&1
 verdict $? every_shape_is_judged_within_its_processor_time \
   "$(grep -v "consistent[^|]* |$" "$tmp/table")"
-[ "$(grep -c 'consistent[^|]* |$' "$tmp/table")" -eq 22 ]
+[ "$(grep -c 'consistent[^|]* |$' "$tmp/table")" -eq 23 ]
 verdict $? every_shape_has_a_verdict "$(cat "$tmp/table")"
 finish
