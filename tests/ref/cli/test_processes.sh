@@ -4,7 +4,7 @@
 # alone: processes are killed
 . tests/fixtures/lib.sh
 export TMPDIR="$tmp" # session folders of mpirun: see tests/fixtures/job.sh
-export ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0:${ASAN_OPTIONS:-}"
+export ASAN_OPTIONS="detect_leaks=0:handle_segv=0:verify_asan_link_order=0:${ASAN_OPTIONS:-}"
 limit=${LIMIT_S:-300} # for what must happen soon: only a process that never ends takes so long
 tool=$tmp/tool.pid
 small="--pp 1 --data LICENSE --layers 2 --d-model 16 --heads 2 --context 16 --batch 1 --sample 0"
