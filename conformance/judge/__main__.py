@@ -449,6 +449,8 @@ def report_of(options, hello, level, problems, outcomes, causes, seconds):
             "command": report.printable(shlex.join(["zeroproof", "check", *sys.argv[1:]])),
             "adapter": report.printable(options.adapter),
             "environment": environment(),
+            "without": hello.get("without", []),
+            "lacks": hello.get("lacks", {}),
             "level": level,
             "seed": options.seed,
             "whole": options.whole,

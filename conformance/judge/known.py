@@ -367,7 +367,11 @@ def lost_of(before, now):
     for part in ("supports", "options"):
         for axis, values in before[part].items():
             lost += [f"{axis} {v}" for v in values if v not in now[part].get(axis, [])]
-    lost += [
-        f"combinations: without {rule}" for rule in now["without"] if rule not in before["without"]
-    ]
+    rules = {repr(axes.bare(rule)): rule for rule in before["without"]}
+    for rule in now["without"]:
+        listed = rules.get(repr(axes.bare(rule)))
+        if listed is None:
+            lost.append(f"combinations: without {axes.bare(rule)}")
+        elif "why" in listed and "why" not in rule:
+            lost.append(f'combinations: no "why" of {rule}')
     return lost

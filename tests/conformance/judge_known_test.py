@@ -10,6 +10,7 @@ from selftest import COMMAND, ROOT, TRAINER, check, main, run
 
 sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 
+from known import lost_of  # noqa: E402
 from outcomes import EXCUSED  # noqa: E402
 from recipe import recipe_of  # noqa: E402
 
@@ -77,12 +78,25 @@ def test_support():
         code, _, _ = run(f"{TRAINER} correct", "--support", path, "--cases", "1")
         before = read_json(path)
         before["supports"]["dp"].append(8)
+        before["without"] = [{"dp": 1, "zero": 0, "why": "a reason"}]
         write_json(folder, "support.json", before)
         lost, report, _ = run(f"{TRAINER} correct", "--support", path, "--cases", "1")
         check(
             "a shrinking support list is an error",
             code == 0 and lost == 1 and "dp 8" in report["problems"][0],
         )
+        for rules, text in (
+            ([{"dp": 1, "zero": 0, "why": "other words"}], None),
+            ([{"dp": 1, "zero": 0}], 'no "why" of'),
+            ([{"dp": 1, "why": "a reason"}], "combinations: without {'dp': 1}"),
+        ):
+            now = {**before, "without": rules}
+            lost = lost_of(before, now)
+            check(
+                f"support: rules {rules}: {text or 'nothing is lost'}",
+                not lost if text is None else len(lost) == 1 and text in lost[0],
+                lost,
+            )
 
 
 def test_known():

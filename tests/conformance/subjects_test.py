@@ -168,6 +168,15 @@ def test_known(everyone):
     check("each cause has a known failure", sorted(unused))
 
 
+def test_reasons(everyone):
+    """Each combination that an adapter leaves out has a reason. A run compares hello with the
+    list."""
+    wrong = []
+    for name, _, _, lists in everyone:
+        wrong += [(name, rule) for rule in load("support", lists)["without"] if not rule.get("why")]
+    check('each rule of "without" has a reason', wrong)
+
+
 def test_adapters(everyone):
     with open(os.path.join(CONFORMANCE, "subject.sh"), encoding="utf-8") as file:
         made = file.read()
@@ -236,6 +245,7 @@ def main():
     test_runner()
     test_adapters(everyone)
     test_known(everyone)
+    test_reasons(everyone)
     test_selections(everyone)
     tools.close()
     return 1 if failed else 0
