@@ -35,12 +35,21 @@ HELLO = {
         "backwards": [1, 2],
     },
     "world": 4,
-    # torch.optim has no fp32 masters for 16-bit parameters
     "without": [
-        {"precision": ["bf16", "fp16"]},
-        {"zero": 0, "option bucket_view": True},
-        # static_graph requires that all steps use the same parameters
-        {"unused": ["some", "often"], "option static_graph": True},
+        {
+            "precision": ["bf16", "fp16"],
+            "why": "torch.optim has no fp32 masters for 16-bit parameters",
+        },
+        {
+            "zero": 0,
+            "option bucket_view": True,
+            "why": "parameters_as_bucket_view is an argument of ZeroRedundancyOptimizer (ZeRO-1)",
+        },
+        {
+            "unused": ["some", "often"],
+            "option static_graph": True,
+            "why": "DDP documents that with static_graph all steps use the same parameters",
+        },
     ],
     "options": {
         "gradient_view": [False, True],

@@ -33,6 +33,11 @@ OPTIONS = {
     "offload": [False, True],
     "predivide": [1, 2],
 }
+PREDIVISION = {
+    "option reduce_scatter": True,
+    "option predivide": 2,
+    "why": "DeepSpeed asserts gradient_predivide_factor 1 with reduce_scatter",
+}
 HELLO = {
     "protocol": 1,
     "name": "DeepSpeed",
@@ -61,25 +66,52 @@ HELLO = {
         "backwards": [1, 2],
     },
     "world": 4,
-    # only fp16 has a loss scale
     "without": [
-        {"zero": 0, "accumulate": "fp32"},  # DeepSpeed refuses it
-        {"precision": ["fp32", "bf16"], "scale": ["static", "dynamic"]},
-        {"precision": "fp16", "scale": "one"},
-        {"zero": 0, "option offload": True},
-        {"zero": 0, "option round_robin_gradients": True},
-        {"zero": 0, "option reduce_scatter": False},
-        {"zero": 0, "option overlap_comm": True},
-        {"zero": 0, "option use_multi_rank_bucket_allreduce": False},
-        {"zero": 0, "option predivide": 2},
-        {"zero": 0, "option contiguous_gradients": False},
-        # DeepSpeed enables contiguous_gradients for offload, and asserts it and reduce_scatter for
-        # experts
-        {"option offload": True, "option contiguous_gradients": False},
-        {"ep": 2, "zero": 2, "option contiguous_gradients": False},
-        {"ep": 2, "zero": [1, 2], "option reduce_scatter": False},
-        # DeepSpeed refuses predivision with reduce_scatter
-        {"option reduce_scatter": True, "option predivide": 2},
+        {
+            "zero": 0,
+            "accumulate": "fp32",
+            "why": "DeepSpeed refuses a grad_accum_dtype other than the parameters' without ZeRO",
+        },
+        {
+            "precision": ["fp32", "bf16"],
+            "scale": ["static", "dynamic"],
+            "why": "DeepSpeed has a loss scale for fp16 only",
+        },
+        {"precision": "fp16", "scale": "one", "why": "DeepSpeed's fp16 always has a loss scale"},
+        *(
+            {"zero": 0, f"option {name}": value, "why": "an option of ZeRO alone"}
+            for name, value in (
+                ("offload", True),
+                ("round_robin_gradients", True),
+                ("reduce_scatter", False),
+                ("overlap_comm", True),
+                ("use_multi_rank_bucket_allreduce", False),
+            )
+        ),
+        {
+            "zero": 0,
+            "option predivide": 2,
+            "why": "predivision is tested with reduce_scatter=false, an option of ZeRO alone",
+        },
+        {"zero": 0, "option contiguous_gradients": False, "why": "an option of ZeRO alone"},
+        {
+            "option offload": True,
+            "option contiguous_gradients": False,
+            "why": "DeepSpeed enables contiguous_gradients for offload",
+        },
+        {
+            "ep": 2,
+            "zero": 2,
+            "option contiguous_gradients": False,
+            "why": "DeepSpeed asserts contiguous_gradients for experts in ZeRO-2",
+        },
+        {
+            "ep": 2,
+            "zero": [1, 2],
+            "option reduce_scatter": False,
+            "why": "DeepSpeed asserts reduce_scatter for experts",
+        },
+        PREDIVISION,
     ],
     "options": OPTIONS,
 }

@@ -42,7 +42,13 @@ HELLO = {
         if "ep" not in w
         and all(k[len("option ") :] in OPTIONS for k in w if k.startswith("option "))
     ]
-    + [{"tp": 1, "option partitioned": False}],
+    + [
+        {
+            "tp": 1,
+            "option partitioned": False,
+            "why": "with one tensor-parallel rank there is nothing to partition",
+        }
+    ],
 }
 
 

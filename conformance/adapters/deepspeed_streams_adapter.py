@@ -162,7 +162,7 @@ HELLO = {
         "tied": ["no", "stage"],
         "streams": [1, 2, 3],
     },
-    "without": [{"option reduce_scatter": True, "option predivide": 2}],
+    "without": [base.PREDIVISION],
     "options": {
         "overlap_comm": [True, False],
         **{

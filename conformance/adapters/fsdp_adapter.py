@@ -40,10 +40,22 @@ HELLO = {
     },
     "world": 4,
     "without": [
-        {"precision": ["fp32", "bf16"], "scale": "static"},
-        {"precision": "fp16", "scale": "one"},
-        # FSDP2 refuses parameters that are unused on some ranks without this option
-        {"unused": ["some", "often"], "option reduce_scatter_unused": False},
+        {
+            "precision": ["fp32", "bf16"],
+            "scale": "static",
+            "why": "torch.amp.GradScaler is meant for fp16 only",
+        },
+        {
+            "precision": "fp16",
+            "scale": "one",
+            "why": "fp16 runs with torch.amp.GradScaler, which always scales",
+        },
+        {
+            "unused": ["some", "often"],
+            "option reduce_scatter_unused": False,
+            "why": "FSDP2 requires set_reduce_scatter_unused_params for parameters that only some "
+            "ranks use",
+        },
     ],
     "options": {"reshard_after_forward": [False, True], "reduce_scatter_unused": [True, False]},
 }

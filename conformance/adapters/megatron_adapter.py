@@ -81,22 +81,66 @@ HELLO = {
     },
     "world": 6,
     "without": [
-        {"zero": 1, "optimizer": ["sgd", "momentum"]},  # Megatron asserts Adam
-        {"precision": ["fp32", "bf16"], "scale": "static"},
-        {"precision": "fp16", "scale": "one"},
-        {"accumulate": "fp32", "communicate": "same"},  # grad_reduce_in_fp32 sets both
-        # Megatron refuses it: a bucket waits for all of its gradients
-        {"unused": ["some", "often"], "option overlap_grad_reduce": True},
-        {"zero": 0, "option overlap_param_gather": True},
-        {"option overlap_grad_reduce": False, "option overlap_param_gather": True},
-        {"option overlap_grad_reduce": False, "option align_grad_reduce": True},
-        {"option overlap_param_gather": False, "option align_param_gather": True},
-        {"option batch_p2p_comm": True, "option overlap_p2p_comm": True},
-        {"option virtual_stages": 1, "option overlap_p2p_comm": True},
-        # interleaved, two stages, p2p not overlapped: gradients are wrong (known/). Plain cases
-        # show it; in others, every value would be wrong
+        {
+            "zero": 1,
+            "optimizer": ["sgd", "momentum"],
+            "why": "Megatron's distributed optimizer asserts Adam",
+        },
+        {
+            "precision": ["fp32", "bf16"],
+            "scale": "static",
+            "why": "Megatron has a loss scale for fp16 only",
+        },
+        {"precision": "fp16", "scale": "one", "why": "Megatron's fp16 always has a loss scale"},
+        {
+            "accumulate": "fp32",
+            "communicate": "same",
+            "why": "grad_reduce_in_fp32 sets both accumulation and communication to fp32",
+        },
+        {
+            "unused": ["some", "often"],
+            "option overlap_grad_reduce": True,
+            "why": "Megatron asserts it: a bucket waits for all of its gradients",
+        },
+        {
+            "zero": 0,
+            "option overlap_param_gather": True,
+            "why": "only the distributed optimizer (ZeRO-1) gathers parameters",
+        },
+        {
+            "option overlap_grad_reduce": False,
+            "option overlap_param_gather": True,
+            "why": "Megatron's arguments.py requires overlap_grad_reduce for overlap_param_gather",
+        },
+        {
+            "option overlap_grad_reduce": False,
+            "option align_grad_reduce": True,
+            "why": "the alignment has no effect without the overlap",
+        },
+        {
+            "option overlap_param_gather": False,
+            "option align_param_gather": True,
+            "why": "the alignment has no effect without the overlap",
+        },
+        {
+            "option batch_p2p_comm": True,
+            "option overlap_p2p_comm": True,
+            "why": "Megatron raises an error for both",
+        },
+        {
+            "option virtual_stages": 1,
+            "option overlap_p2p_comm": True,
+            "why": "Megatron raises an error: only the interleaved schedule overlaps p2p",
+        },
         *(
-            {"pp": 2, "option virtual_stages": 2, "option overlap_p2p_comm": False, **more}
+            {
+                "pp": 2,
+                "option virtual_stages": 2,
+                "option overlap_p2p_comm": False,
+                **more,
+                "why": "interleaving over two stages without overlap is not promised and gives "
+                "wrong gradients (megatron-two-stage-interleaving); plain cases show it",
+            }
             for more in (
                 {"precision": ["bf16", "fp16"]},
                 {"clip": ["loose", "binding"]},
@@ -106,10 +150,23 @@ HELLO = {
                 {"messages": "varying"},
             )
         ),
-        # the interleaved schedule needs at least as many micro-batches as stages
-        {"option virtual_stages": 2, "pp": 2, "micro_batches": 1},
-        {"option virtual_stages": 2, "pp": 3, "micro_batches": [1, 2]},
-        *({"pp": 1, f"option {name}": values[1]} for name, values in SCHEDULE.items()),
+        *(
+            {
+                "option virtual_stages": 2,
+                "pp": stages,
+                "micro_batches": list(range(1, stages)) if stages > 2 else 1,
+                "why": "the interleaved schedule needs at least as many micro-batches as stages",
+            }
+            for stages in (2, 3)
+        ),
+        *(
+            {
+                "pp": 1,
+                f"option {name}": values[1],
+                "why": "an option of the pipeline schedules",
+            }
+            for name, values in SCHEDULE.items()
+        ),
     ],
     "options": {**REDUCTION, **SCHEDULE},
 }

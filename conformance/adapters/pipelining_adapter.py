@@ -42,12 +42,23 @@ HELLO = {
         "messages": ["tensor", "tuple"],
     },
     "world": 6,
-    # 1F1B needs at least as many micro-batches as stages; DualPipeV counts two stages on each rank
     "without": [
-        {"pp": 3, "micro_batches": 2},
-        {"zero": 1, "dp": 1},
-        {"option schedule": "DualPipeV", "pp": 3},
-        {"option schedule": "DualPipeV", "micro_batches": [2, 3]},
+        {
+            "pp": 3,
+            "micro_batches": 2,
+            "why": "1F1B needs at least as many micro-batches as stages",
+        },
+        {"zero": 1, "dp": 1, "why": "ZeroRedundancyOptimizer has nothing to shard on one rank"},
+        {
+            "option schedule": "DualPipeV",
+            "pp": 3,
+            "why": "DualPipeV has two stages on each rank, so three ranks need six micro-batches",
+        },
+        {
+            "option schedule": "DualPipeV",
+            "micro_batches": [2, 3],
+            "why": "DualPipeV has two stages on each rank, so two ranks need four micro-batches",
+        },
     ],
     "options": {"schedule": list(SCHEDULES)},
 }

@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import json
 import os
+import platform
 import select
 import shlex
 import signal
@@ -24,6 +25,7 @@ import page
 import report
 import supervise
 from adapter import Adapter, AdapterError, Log
+from outcomes import DEFECT
 from run import Runner
 from shrink import Shrinker, causes_of
 from tools import Broken, Refused, Tools
@@ -185,6 +187,12 @@ def add_reports(parser):
         "--known", metavar="FILE", help="list of known failures (from conformance/known)"
     )
     parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="known defects fail the run, too; failures by design, not promised, or of "
+        "limitations never do",
+    )
+    parser.add_argument(
         "--support",
         metavar="FILE",
         help="list of what the subject must support (from conformance/support)",
@@ -325,7 +333,7 @@ def run(options):
     check_apart(options)
     if options.out:
         check_writable(options.out)
-    known.check_lists(options)
+    known.check_lists(options, ROOT)
     tools = Tools()
     log = Log(options.log) if options.log else None
     first = Adapter(options.adapter, options.deadline, log)
@@ -430,21 +438,46 @@ def report_of(options, hello, level, problems, outcomes, causes, seconds):
             )
         )
     problems = problems + [f.text for f in extra]
+    known_cases = known.classify(causes, outcomes)
     with open(os.path.join(HERE, "corpus.json"), encoding="utf-8") as file:
         corpus = json.load(file)
     subject = {"name": hello["name"], "version": hello["version"]}
     made = report.as_json(
         subject,
-        {"level": level, "seed": options.seed, "whole": options.whole},
+        {
+            "date": time.strftime("%Y-%m-%d", time.gmtime()),
+            "command": report.printable(shlex.join(["zeroproof", "check", *sys.argv[1:]])),
+            "adapter": report.printable(options.adapter),
+            "environment": environment(),
+            "without": hello.get("without", []),
+            "lacks": hello.get("lacks", {}),
+            "level": level,
+            "seed": options.seed,
+            "whole": options.whole,
+        },
         outcomes,
         causes,
         problems,
         seconds,
         corpus,
         extra,
+        known_cases,
     )
-    bad = [c for c in causes if not c.known and not c.fresh()]
+    bad = [
+        c
+        for c in causes
+        if (options.strict and c.known["class"] == DEFECT if c.known else not c.fresh())
+    ]
     return made, 1 if bad or problems else 0
+
+
+def environment():
+    """The machine, for people who compare reports."""
+    return {
+        "system": platform.platform(),
+        "processor": f"{platform.machine()}, {os.cpu_count()} cores",
+        "Python": platform.python_version(),
+    }
 
 
 def show(made, options):

@@ -3,8 +3,8 @@ cases.
 
 An axis is a name with values. hello's "supports" maps each supported axis to its values; an axis
 that it omits has its first value only. "without" lists unsupported combinations (axis -> value or
-list of values; a rule applies if all its axes match). "options" are the subject's own axes: they
-are passed to the subject and do not change the expected values."""
+list of values; a rule applies if all its axes match; "why" is for people). "options" are the
+subject's own axes: they are passed to the subject and do not change the expected values."""
 
 import itertools
 import random
@@ -85,6 +85,11 @@ CLAUSES = [
 FAMILIES = ["CM", "DT", "MAP", "N", "OV", "PS", "R", "RACE", "ST", "TIE", "WIN"]
 
 
+def bare(rule):
+    """A rule of "without" without its reason."""
+    return {name: values for name, values in rule.items() if name != "why"}
+
+
 class Space:
     """The axes of one subject, and the combinations that it allows."""
 
@@ -103,7 +108,7 @@ class Space:
         self.options = dict(hello.get("options", {}))
         self.defaults = {n: v[0] for n, v in self.options.items() if v}
         self.all = {**self.axes, **{f"option {n}": list(v) for n, v in self.options.items()}}
-        self.without = hello.get("without", [])
+        self.without = [bare(rule) for rule in hello.get("without", [])]
         self.world = hello.get("world", WORLD)
 
     def contradiction(self):

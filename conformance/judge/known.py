@@ -1,15 +1,24 @@
 """Compares a run with the committed lists of a subject: its known failures and what it must
 support.
 
-Fields of a known failure:
+A cause is a bug or a property of a subject, the same in all its versions (known/causes.json, or
+"causes" of a list):
+  title         what goes wrong for the user
+  class         "defect", "by design", "not promised" or "limitation"
+  subject       whose cause it is
+  note          the explanation for people
+  issue         the public issue; "upstream": its state
+  documented    where the subject documents it: an address, or file and line
+  alias         its name in older documents
+
+A known failure is one form in which a cause shows:
+  cause         the cause's id
   clause, kind  of its findings; "kind" is the beginning
   needs, lacks  features that every such case has, and features that no such case has
-  note, issue   the explanation for people, and the public issue
   recipe        the minimal case, which every run repeats
   also          further "CLAUSE KIND" under which other cases show the same failure
   symptom       alternatives "WORD + WORD": a failure must have all words of one (symptom.py)
-  chance        true if the failure does not occur in every run of its case
-  id            its name in other documents"""
+  chance        true if the failure does not occur in every run of its case"""
 
 import json
 import os
@@ -19,6 +28,7 @@ import axes
 import files
 import limits
 import schema
+from outcomes import CITED, EXCUSED
 from recipe import features, recipe_of
 from shrink import Cause
 from tools import Refused
@@ -41,12 +51,48 @@ def load(name, kind):
     return schema.read(name, limits.LIST, kind, option)
 
 
-def check_lists(options):
+def load_known(name, root):
+    """The entries of a list of known failures, each with the fields of its cause."""
+    listed = load(name, "known")
+    where = f"--known: {name}: "
+    if "failures" not in listed:
+        raise Refused(f'{where}"failures" is missing')
+    causes = {**read_causes(os.path.join(root, "known", "causes.json")), **causes_of(name, listed)}
+    entries = []
+    for number, entry in enumerate(listed["failures"]):
+        cause = causes.get(entry["cause"])
+        at = f"{where}failures[{number}]"
+        if cause is None:
+            raise Refused(f"{at}.cause: no cause has the id '{entry['cause']}'")
+        if cause["class"] == "limitation" and entry["clause"] != "RUN-1":
+            raise Refused(
+                f"{at}.clause: a limitation must end with an error (RUN-1), got '{entry['clause']}'"
+            )
+        entries.append({**cause, **entry})
+    return entries
+
+
+def read_causes(name):
+    """The causes of a file, which need not exist."""
+    return causes_of(name, load(name, "known")) if os.path.exists(name) else {}
+
+
+def causes_of(name, listed):
+    for cause, fields in listed.get("causes", {}).items():
+        if fields["class"] in CITED and not fields.get("documented"):
+            raise Refused(
+                f"--known: {name}: causes.{cause}: class '{fields['class']}' needs \"documented\", "
+                "the place where the subject says so"
+            )
+    return listed.get("causes", {})
+
+
+def check_lists(options, root):
     """Checks the files of --support and --known before the first case runs."""
     if options.support and not options.accept_support:
         load(options.support, "support")
     if options.known:
-        load(options.known, "known")
+        load_known(options.known, root)
 
 
 def read(option, root, hello, tools, space):
@@ -55,7 +101,7 @@ def read(option, root, hello, tools, space):
     name = file_of(option, root, "known", hello)
     if not os.path.exists(name) and option is None:
         return []
-    entries = load(name, "known")["failures"]
+    entries = load_known(name, root)
     for number, entry in enumerate(entries):
         if entry.get("recipe") is None:
             continue
@@ -105,12 +151,7 @@ def symptom_text(finding):
 
 
 def label(entry):
-    note = entry.get("note", "")
-    return (
-        f"known failure '{entry['clause']} {entry['kind']}' ({note})"
-        if note
-        else f"known failure '{entry['clause']} {entry['kind']}'"
-    )
+    return f"known failure '{entry['clause']} {entry['kind']}' ({entry['cause']}: {entry['title']})"
 
 
 def confirm(entries, runner, space, progress):
@@ -186,27 +227,44 @@ def check(causes, entries, complete):
     return unseen
 
 
+def classify(causes, outcomes):
+    """{number of a failing case: its known failure}. Counts cases in their class. A case belongs to
+    the known failure that explains its first finding; a defect takes precedence."""
+    found = {}
+    for cause in sorted((c for c in causes if c.known), key=lambda c: c.known["class"] in EXCUSED):
+        for out in [cause.smallest, *cause.outcomes]:
+            if out.number is not None and out.number not in found:
+                found[out.number] = cause.known
+                if cause.known["class"] in EXCUSED:
+                    outcomes.excuse(out, cause.known["class"])
+    return found
+
+
 def accept(option, root, hello, causes):
     """Writes the smallest case of each known failure that occurred into the list."""
     name = file_of(option, root, "known", hello)
     if not os.path.exists(name):
         return
-    entries = load(name, "known")
-    for entry in entries["failures"]:
+    listed = load(name, "known")
+    for entry in listed["failures"]:
         mine = [
             c.smallest.recipe.full()
             for c in causes
             if c.known is not None
-            and all(c.known.get(k) == entry.get(k) for k in ("clause", "kind", "needs"))
+            and all(c.known.get(k) == entry.get(k) for k in ("cause", "clause", "kind", "needs"))
         ]
         if mine:
             entry["recipe"] = min(
                 mine + [entry["recipe"]] if entry.get("recipe") else mine, key=len
             )
+    parts = ["{"]
+    if "causes" in listed:
+        causes = json.dumps(listed["causes"], ensure_ascii=False, allow_nan=False, indent=1)
+        parts.append(f'\n "causes": {causes},'.replace("\n", "\n "))
     lines = ",\n  ".join(
-        json.dumps(entry, ensure_ascii=False, allow_nan=False) for entry in entries["failures"]
+        json.dumps(entry, ensure_ascii=False, allow_nan=False) for entry in listed["failures"]
     )
-    files.write(name, ['{\n "failures": [\n  ', lines, "\n ]\n}\n"])
+    files.write(name, [*parts, '\n "failures": [\n  ', lines, "\n ]\n}\n"])
 
 
 def support_of(hello):
@@ -309,7 +367,11 @@ def lost_of(before, now):
     for part in ("supports", "options"):
         for axis, values in before[part].items():
             lost += [f"{axis} {v}" for v in values if v not in now[part].get(axis, [])]
-    lost += [
-        f"combinations: without {rule}" for rule in now["without"] if rule not in before["without"]
-    ]
+    rules = {repr(axes.bare(rule)): rule for rule in before["without"]}
+    for rule in now["without"]:
+        listed = rules.get(repr(axes.bare(rule)))
+        if listed is None:
+            lost.append(f"combinations: without {axes.bare(rule)}")
+        elif "why" in listed and "why" not in rule:
+            lost.append(f'combinations: no "why" of {rule}')
     return lost

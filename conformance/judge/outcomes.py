@@ -7,6 +7,12 @@ import threading
 
 import limits
 
+# Classes of known failures (known.py). Those other than a defect are counted apart from failures.
+DEFECT = "defect"
+CITED = ("by design", "not promised")  # need "documented", the place where the subject says so
+EXCUSED = (*CITED, "limitation")
+PASSED, FAILED, NOT_JUDGED = range(3)  # places in a row of the table of clauses; EXCUSED follow
+
 
 class Outcome:
     """status: pass, fail, unsupported."""
@@ -19,6 +25,7 @@ class Outcome:
         self.issued = None  # (hash of rank 0's operations, elements trained), if ranks communicate
         self.size = 0  # bytes of answer, ledgers and case
         self.number = None  # of its row
+        self.failed = set()  # clauses of all its findings
 
     def drop_details(self):
         """Keeps only what grouping needs."""
@@ -39,8 +46,6 @@ class Outcome:
             "seconds": round(self.seconds, 3),
             "clauses": self.case["clauses"],
             "origin": self.origin,
-            "known": False,
-            "fresh": False,
             "findings": [f.json() for f in self.findings],
             "message": self.answer.get("message", "") if self.status == "unsupported" else "",
         }
@@ -66,8 +71,8 @@ class Outcomes:
 
     def __init__(self):
         self.failures = []
-        self.counts = {"pass": 0, "fail": 0, "unsupported": 0}
-        self.table = {}  # clause -> [passed, failed, not judged] cases
+        self.counts = {"pass": 0, "fail": 0, **dict.fromkeys(EXCUSED, 0), "unsupported": 0}
+        self.table = {}  # clause -> cases [passed, failed, not judged, one number per EXCUSED]
         self.judged = False  # some case was
         self.refusals = {}  # reason -> {"cases", "selected", "recipe"}
         self.issued = set()  # at most 2 hashes of ledgers
@@ -115,18 +120,27 @@ class Outcomes:
             row.update(selected=True, recipe=out.recipe.full())
 
     def count_clauses(self, out):
-        failed = {f.clause for f in out.findings}
+        out.failed = {f.clause for f in out.findings}
         # every case judges that it ended with an answer (RUN-1) and that the answer was valid
         # (RUN-2)
         judged = out.judged | {"RUN-1", "RUN-2"}
-        for clause in set(out.case["clauses"]) | failed | {"RUN-1", "RUN-2"}:
-            row = self.table.setdefault(clause, [0, 0, 0])
-            if clause in failed:
-                row[1] += 1
+        for clause in set(out.case["clauses"]) | out.failed | {"RUN-1", "RUN-2"}:
+            row = self.table.setdefault(clause, empty_row())
+            if clause in out.failed:
+                row[FAILED] += 1
             elif out.status == "pass" and clause in judged:
-                row[0] += 1
+                row[PASSED] += 1
             else:
-                row[2] += 1
+                row[NOT_JUDGED] += 1
+
+    def excuse(self, out, name):
+        """Counts a failing case in one of EXCUSED instead of as failed."""
+        self.counts["fail"] -= 1
+        self.counts[name] += 1
+        for clause in out.failed:
+            row = self.table[clause]
+            row[FAILED] -= 1
+            row[NOT_JUDGED + 1 + EXCUSED.index(name)] += 1
 
     def full(self):
         return len(self.failures) >= limits.FAILURES
@@ -140,9 +154,13 @@ class Outcomes:
         return Rows(self.file, len(self), known, fresh)
 
 
+def empty_row():
+    return [0, 0, 0, *(0 for _ in EXCUSED)]
+
+
 class Rows:
-    """The rows of the report, read from the file again in each loop. known, fresh: numbers of
-    failures."""
+    """The rows of the report, read from the file again in each loop. known: number of a failure ->
+    {"cause", "title", "class"}; fresh: numbers of failures."""
 
     def __init__(self, file, number, known, fresh):
         self.file, self.number, self.known, self.fresh = file, number, known, fresh
@@ -153,8 +171,10 @@ class Rows:
     def __iter__(self):
         self.file.seek(0)
         for number, line in enumerate(self.file):
-            row = json.loads(line)
-            yield {**row, "known": number in self.known, "fresh": number in self.fresh}
+            row, known = json.loads(line), self.known.get(number)
+            if known and known["class"] in EXCUSED:
+                row["status"] = known["class"]
+            yield {**row, "known": known, "fresh": number in self.fresh}
 
 
 def strict(value):

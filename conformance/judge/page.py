@@ -6,7 +6,8 @@ import json
 import re
 
 import ledger
-from report import printable
+from outcomes import EXCUSED, FAILED, PASSED
+from report import name_of, printable, totals
 
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#1a1a1a}
@@ -63,14 +64,10 @@ def rows(cells, header=None):
 
 def matrix(report):
     cells = []
-    for clause, (good, bad, other) in report["clauses"].items():
-        cells.append(
-            (
-                "bad" if bad else "good" if good else "",
-                [f"<code>{e(clause)}</code>", good, bad, other, links(report, clause, "")],
-            )
-        )
-    return rows(cells, ["clause", "passed", "failed", "not judged", "causes"])
+    for clause, numbers in report["clauses"].items():
+        kind = "bad" if numbers[FAILED] else "good" if numbers[PASSED] else ""
+        cells.append((kind, [f"<code>{e(clause)}</code>", *numbers, links(report, clause, "")]))
+    return rows(cells, ["clause", "passed", "failed", "not judged", *EXCUSED, "causes"])
 
 
 def links(report, clause, prefix):
@@ -145,9 +142,9 @@ def known_part(cause):
     known = cause["known"]
     if not known:
         return "<p>Not listed in known/.</p>"
-    name = f"<b>{e(known['id'])}</b>: " if known.get("id") else ""
     issue = f" {link(known['issue'], known['issue'])}" if known.get("issue") else ""
-    return f"<p>Known. {name}{e(known.get('note') or '')}{issue}</p>"
+    name = f"<b>{e(name_of(cause))}</b>. "
+    return f"<p>Known ({e(known['class'])}). {name}{e(known.get('note') or '')}{issue}</p>"
 
 
 def raw(cause):
@@ -216,11 +213,7 @@ def page(report):
     """The page of one subject."""
     s, c = report["subject"], report["cases"]
     out = head(f"{s['name']} {s['version']}: zeroproof conformance")
-    out += (
-        f"<p>{c['pass']} cases passed, {c['fail']} failed, {c['unsupported']} not supported; level "
-        f"{report['level']}, "
-        f"seed {report['seed']}.</p>"
-    )
+    out += f"<p>{totals(c)}; level {report['level']}, seed {report['seed']}.</p>"
     for problem in report["problems"]:
         out += f"<p><strong>Error:</strong> {e(problem)}</p>"
     out += matrix(report)
@@ -241,8 +234,7 @@ def big_matrix(reports, results):
     for clause in results.clauses_of(reports):
         out += f"<tr><td><code>{e(clause)}</code></td>"
         for k, report in enumerate(reports):
-            text, bad = results.cell(report, clause)
-            mark = "bad" if bad else "good" if text.isdigit() else "dim"
+            text, mark = results.cell(report, clause)
             where = links(report, clause, f"s{k}")
             out += f'<td class="{mark}">{e(text)}{": " + where if where else ""}</td>'
         out += "</tr>"
@@ -257,7 +249,7 @@ def failure_list(k, report, results):
     for causes in results.grouped(report):
         known = causes[0][1]["known"] or {}
         issue = f" {link(known['issue'], 'Public issue.')}" if known.get("issue") else ""
-        name = f"<b>{e(known['id'])}</b>: " if known.get("id") else ""
+        name = f"<b>{e(name_of(causes[0][1]))}</b>: " if known else ""
         cells = [
             (
                 "",

@@ -229,8 +229,20 @@ def check_without(rules, axes):
         len(rules),
     )
     for rule in rules:
-        need(isinstance(rule, dict) and rule, 'a rule of "without" must name axes', rule)
+        need(
+            isinstance(rule, dict) and rule.keys() - {"why"},
+            'a rule of "without" must name axes',
+            rule,
+        )
+        why = rule.get("why", "-")
+        need(
+            isinstance(why, str) and 0 < len(why) <= limits.LABEL,
+            f'"why" of a rule of "without" must be a text of at most {limits.LABEL} characters',
+            why,
+        )
         for axis, values in rule.items():
+            if axis == "why":
+                continue
             need(axis in axes, f'a rule of "without" may name the axes {", ".join(axes)}', axis)
             for value in values if isinstance(values, list) else [values]:
                 need(

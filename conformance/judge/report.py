@@ -2,51 +2,86 @@
 
 import json
 import os
+import shlex
 import unicodedata
 from xml.sax.saxutils import escape, quoteattr
 
 import files
-from outcomes import strict
+from outcomes import DEFECT, EXCUSED, FAILED, NOT_JUDGED, empty_row, strict
 
-SCHEMA = "zeroproof/report/1"
+SCHEMA = "zeroproof/report/2"
 FORMS = ("report.json", "junit.xml", "report.tap", "report.html")
 # Families whose historic bugs resemble failures of a clause that no row of the corpus cites.
 FAMILIES = {"LEDG-6": ["CM"], "OPT-4": ["WIN"], "PIPE-2": ["PS"], "TOPO-3": ["MAP"]}
+
+
+def totals(cases):
+    """The numbers of cases as text. Classes without a case are left out."""
+    classes = "".join(f"{cases[name]} {name}, " for name in EXCUSED if cases[name])
+    return (
+        f"{cases['pass']} cases passed, {cases['fail']} failed, {classes}"
+        f"{cases['unsupported']} not supported"
+    )
+
+
+def status(cause):
+    """What is known about a cause, in a few words."""
+    if cause["known"]:
+        return f"{class_of(cause)}: {name_of(cause)}"
+    return "new, in a fresh case" if cause["fresh"] else ""
+
+
+def class_of(cause):
+    return {DEFECT: "known defect"}.get(cause["known"]["class"], cause["known"]["class"])
+
+
+def name_of(cause):
+    """The name of a cause in all versions of its subject. An id always stands with its title."""
+    known = cause["known"]
+    return f"{known['cause']}: {known['title']}" if known else f"{cause['clause']} {cause['kind']}"
+
+
+def table_lines(clauses):
+    """The table of clauses. A class has a column if a case is in it."""
+    places = {name: NOT_JUDGED + 1 + n for n, name in enumerate(EXCUSED)}
+    places = {name: n for name, n in places.items() if any(row[n] for row in clauses.values())}
+    yield f"  {'clause':<10}{'passed':>8}{'failed':>8}{'not judged':>12}" + "".join(
+        f"{name:>14}" for name in places
+    )
+    for clause, row in clauses.items():
+        good, bad, other = row[: NOT_JUDGED + 1]
+        classes = "".join(f"{row[n]:>14}" for n in places.values())
+        yield f"  {clause:<10}{good:>8}{bad:>8}{other:>12}{classes}{'  <--' if bad else ''}"
+
+
+def again(report, recipe):
+    """The command that repeats a case."""
+    return shlex.join(["zeroproof", "check", "--adapter", report["adapter"], "--only", recipe])
 
 
 def terminal(report, brief=False):
     """The table for people. brief: leave out clauses and known failures."""
     lines = [
         f"{one_line(report['subject']['name'])} {one_line(report['subject']['version'])}: "
-        f"{report['cases']['pass']} cases passed, {report['cases']['fail']} failed, "
-        f"{report['cases']['unsupported']} not supported, in {report['seconds']:.0f} s "
+        f"{totals(report['cases'])}, in {report['seconds']:.0f} s "
         f"(level {report['level']}, seed {report['seed']})"
     ]
     if brief:
         known = sum(1 for c in report["causes"] if c["known"])
         lines[0] += f"; {known} known failures seen, {len(report['causes']) - known} others"
     else:
-        lines += ["", f"  {'clause':<10}{'passed':>8}{'failed':>8}{'not judged':>12}"]
-    for clause, (good, bad, other) in report["clauses"].items() if not brief else ():
-        mark = "  <--" if bad else ""
-        lines.append(f"  {clause:<10}{good:>8}{bad:>8}{other:>12}{mark}")
+        lines += ["", *table_lines(report["clauses"])]
     for number, cause in enumerate(report["causes"], 1):
         if brief and cause["known"]:
             continue
+        how = status(cause)
         lines += [
             "",
-            f"cause {number}: {cause['clause']} {cause['kind']}"
-            + (
-                "  (known)"
-                if cause["known"]
-                else "  (new, in a fresh case)"
-                if cause["fresh"]
-                else ""
-            ),
+            f"cause {number}: {cause['clause']} {cause['kind']}{f'  ({how})' if how else ''}",
             f"  {len(cause['cases'])} case(s); all have: "
             f"{', '.join(cause['needs']) or 'no common feature'}",
             "  " + cause["text"][:600].replace("\n", "\n  "),
-            f"  reproduce: zeroproof check --adapter … --only '{cause['recipe']}'",
+            f"  reproduce: {again(report, cause['recipe'])}",
         ]
         for row in cause["corpus"][:3]:
             lines.append(f"  similar bug: {row['id']}: {row['symptom']}")
@@ -55,22 +90,22 @@ def terminal(report, brief=False):
     return printable("\n".join(lines))
 
 
-def as_json(subject, options, outcomes, causes, problems, seconds, corpus, extra):
-    """The report. "results", which is last, reads its rows from a file."""
-    known = {o.number for c in causes if c.known for o in [c.smallest, *c.outcomes]}
+def as_json(subject, options, outcomes, causes, problems, seconds, corpus, extra, known):
+    """The report. "results", which is last, reads its rows from a file. known: the entries of known
+    failures by the numbers of their cases."""
     fresh = {o.number for c in causes if c.fresh() and not c.known for o in c.outcomes}
     table = {clause: list(row) for clause, row in outcomes.table.items()}
     for finding in extra:
-        table.setdefault(finding.clause, [0, 0, 0])[1] += 1
+        table.setdefault(finding.clause, empty_row())[FAILED] += 1
+    names = ("cause", "title", "class")
+    known = {number: {name: entry[name] for name in names} for number, entry in known.items()}
     return {
         **strict(
             {
                 "schema": SCHEMA,
                 "subject": subject,
-                "level": options["level"],
-                "seed": options["seed"],
+                **options,
                 "seconds": round(seconds, 3),
-                "whole": options["whole"],
                 "cases": outcomes.counts,
                 "clauses": dict(sorted(table.items())),
                 "problems": problems,
@@ -128,33 +163,39 @@ def clipped_answer(answer):
 
 def excuse(result):
     """The reason why a failing case does not fail the run, or None."""
-    return "known" if result["known"] else "new, in a fresh case" if result["fresh"] else None
+    if result["known"]:
+        return status(result)
+    return "new, in a fresh case" if result["fresh"] else None
 
 
 def junit(report):
-    """Lines of JUnit XML."""
-    known = sum(excuse(r) is not None for r in report["results"])
-    bad = report["cases"]["fail"] - known + len(report["problems"])
+    """Lines of JUnit XML. A case has at most one failure: the first finding, with all in its
+    text."""
+    excused = sum(excuse(r) is not None for r in report["results"])
+    skipped = report["cases"]["unsupported"] + excused
+    total = len(report["results"]) + len(report["problems"])
+    failed = total - report["cases"]["pass"] - skipped
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield (
         f"<testsuite name={attribute('zeroproof ' + report['subject']['name'])} "
-        f'tests="{len(report["results"]) + len(report["problems"])}" failures="{bad}" '
-        f'skipped="{report["cases"]["unsupported"] + known}" time="{report["seconds"]}">\n'
+        f'tests="{total}" failures="{failed}" skipped="{skipped}" time="{report["seconds"]}">\n'
     )
     for r in report["results"]:
         yield (
             f"  <testcase classname={attribute(report['subject']['name'])} "
             f'name={attribute(r["id"] + " " + r["recipe"])} time="{r["seconds"]}">\n'
         )
+        first = r["findings"][0] if r["findings"] else None
         if r["status"] == "unsupported":
             yield f"    <skipped message={attribute(r['message'])}/>\n"
-        if excuse(r):  # JUnit has no status for an expected failure
-            why = f"{excuse(r)}: " + r["findings"][0]["text"][:500]
+        elif excuse(r):  # JUnit has no status for an expected failure
+            why = f"{excuse(r)}: " + first["text"][:500]
             yield f"    <skipped message={attribute(why)}/>\n"
-        for f in r["findings"] if not excuse(r) else []:
+        elif first:
+            text = "\n".join(f"{f['clause']} {f['kind']}: {f['text']}" for f in r["findings"])
             yield (
-                f"    <failure type={attribute(f['clause'] + ' ' + f['kind'])} "
-                f"message={attribute(f['text'][:500])}>{escape(printable(f['text']))}</failure>\n"
+                f"    <failure type={attribute(first['clause'] + ' ' + first['kind'])} "
+                f"message={attribute(first['text'][:500])}>{escape(printable(text))}</failure>\n"
             )
         yield "  </testcase>\n"
     for text in report["problems"]:
@@ -204,13 +245,11 @@ def tap(report):
     number = 0
     for number, r in enumerate(report["results"], 1):
         good = "not ok" if r["status"] == "fail" else "ok"
-        skip = (
-            " # SKIP not supported"
-            if r["status"] == "unsupported"
-            else f" # TODO {excuse(r)}"
-            if excuse(r)
-            else ""
-        )
+        skip = ""
+        if r["status"] == "unsupported":
+            skip = " # SKIP not supported"
+        elif excuse(r):
+            skip = f" # {'TODO' if good == 'not ok' else 'SKIP'} {one_line(excuse(r))}"
         yield f"{good} {number} - {r['id']} {one_line(r['recipe'])}{skip}\n"
         for f in r["findings"]:
             first = f["text"].splitlines() or [""]

@@ -15,7 +15,8 @@ import files
 import limits
 import page
 import schema
-from report import printable
+from outcomes import DEFECT, EXCUSED, empty_row
+from report import name_of, printable
 from tools import Refused
 
 
@@ -58,17 +59,19 @@ def clauses_of(reports):
 
 
 def cell(report, clause):
-    """(text, failed) of a clause in a report."""
-    good, bad, other = report["clauses"].get(clause, (0, 0, 0))
-    if bad:
-        return f"{bad} of {good + bad} failed", True
-    return (str(good) if good else "not judged" if other else "–"), False
+    """(text, "bad", "good" or "dim") of a clause in a report."""
+    good, bad, other, *classes = report["clauses"].get(clause, empty_row())
+    more = [f"{n} {name}" for name, n in zip(EXCUSED, classes, strict=True) if n]
+    first = f"{bad} of {good + bad} failed" if bad else str(good) if good else ""
+    words = "; ".join([first, *more] if first else more)
+    words = words or ("not judged" if other else "–")
+    return words, "bad" if bad else "good" if good else "dim"
 
 
 def matrix(reports):
     def one(report, clause):
-        text, bad = cell(report, clause)
-        return f"**{text}**" if bad else text
+        text, kind = cell(report, clause)
+        return f"**{text}**" if kind == "bad" else text
 
     return table(
         ["clause", *(line(title(r)) for r in reports)],
@@ -86,6 +89,7 @@ def subjects(reports):
                 r["level"],
                 r["cases"]["pass"],
                 r["cases"]["fail"],
+                *(r["cases"][name] for name in EXCUSED),
                 r["cases"]["unsupported"],
                 len(r["causes"]),
                 len(r["causes"]) - known,
@@ -100,6 +104,7 @@ def subjects(reports):
             "level",
             "cases passed",
             "failed",
+            *EXCUSED,
             "not supported",
             "causes",
             "not in known/",
@@ -112,10 +117,13 @@ def subjects(reports):
 
 
 def explanation(cause):
-    known = cause["known"] or {}
-    text = line(known["note"].rstrip("."), 2000) if known.get("note") else "no explanation yet"
-    name = f"**{line(known['id'])}**: " if known.get("id") else ""
-    return name + text + (f" ({link(known['issue'])})" if known.get("issue") else "")
+    known = cause["known"]
+    if not known:
+        return "**New**: no explanation yet"
+    issue = f" ({link(known['issue'])})" if known.get("issue") else ""
+    kind = "" if known["class"] == DEFECT else f", {line(known['class'])}"
+    name = f"**{line(known['cause'])}** ({line(known['title'])}{kind}): "
+    return name + line((known.get("note") or "").rstrip("."), 2000) + issue
 
 
 def link(address):
@@ -135,10 +143,8 @@ def grouped(report):
     """Lists of (number, cause) with the same explanation: one defect may have several symptoms."""
     found = {}
     for number, cause in enumerate(report["causes"], 1):
-        known = cause["known"] or {}
-        found.setdefault(
-            (known.get("id"), known["note"]) if known.get("note") else number, []
-        ).append((number, cause))
+        key = cause["known"]["cause"] if cause["known"] else number
+        found.setdefault(key, []).append((number, cause))
     return list(found.values())
 
 
@@ -163,16 +169,6 @@ def failures(report):
         for _, cause in causes:
             lines += symptom(cause)
     return lines + [f"- **Error:** {line(text)}" for text in report["problems"]] or ["None."]
-
-
-def name_of(cause):
-    """The name by which a cause is compared across versions: the start of its note, or clause and
-    kind."""
-    known = cause["known"] or {}
-    if not known.get("note"):
-        return f"{cause['clause']}: {cause['kind']}"
-    first = re.split(r"(?<=[a-z)])(?:: |; |\. )", known["note"], maxsplit=1)[0].rstrip(".")
-    return f"{known['id']}: {first}" if known.get("id") else first
 
 
 def changes(reports):
@@ -278,10 +274,9 @@ def markdown(reports, about, mutant_table):
         "",
         f"Made by {code(about['command'])} on {line(about['date'])}, "
         f"commit {line(about['commit'])}, {about['cores']} cores; do not "
-        "edit. A number in the matrix is the number of cases that passed a clause. Failures listed "
-        "in known/ count as "
-        "failures. L1, L2, … number the defects of DeepSpeed that this project found; a number is "
-        "the same in all its versions and engines. To reproduce a case: `zeroproof check "
+        "edit. A number in the matrix is the number of cases that passed a clause. Known defects "
+        'count as failures; failures of other classes (SPEC.md, "Classes") are counted apart. '
+        "To reproduce a case: `zeroproof check "
         "--adapter … --only 'CASE'`. What is judged: [SPEC.md](SPEC.md).",
         "",
         "## Subjects",

@@ -61,6 +61,8 @@ REFUSED = {
     "hello-name-long": '"name" may have at most 1000 characters, got',
     "hello-returns-many": '"returns" may have at most 8 names, got 1000',
     "hello-supports-many": '"dp" may have at most 6 values, got',
+    "hello-without-why": '"why" of a rule of "without" must be a text',
+    "hello-without-only-why": 'a rule of "without" must name axes',
     "hello-without-many": '"without" may have at most 1000 rules, got 1001',
     "hello-many-options": '"options" may have at most 90 names, got 100000',
     "hello-nan": "not valid JSON",
@@ -359,7 +361,7 @@ def test_escaping():
         rows = [one for one in results.splitlines() if one.startswith("| ")]
         check(
             f"{kind}: a name stays in its cell",
-            all(len(re.findall(r"(?<!\\)\|", one)) in (3, 11) for one in rows),
+            all(len(re.findall(r"(?<!\\)\|", one)) in (3, 14) for one in rows),
             rows,
         )
 

@@ -339,12 +339,13 @@ def test_memory():
         [bool(out.ledgers) for out in made.failures] == [True] * 2 + [False] * 8
         and all(len(out.findings) == 1 for out in made.failures[2:]),
     )
-    rows = list(made.rows({1}, {3}))
+    mine = {"cause": "c", "title": "t", "class": "defect"}
+    rows = list(made.rows({1: mine}, {3}))
     check(
         "the report has all findings of each failure",
         len(rows) == len(made) == 10
         and all(len(row["findings"]) == 50 for row in rows)
-        and [row["known"] for row in rows] == [n == 1 for n in range(10)]
+        and [row["known"] for row in rows] == [mine if n == 1 else None for n in range(10)]
         and [row["fresh"] for row in rows] == [n == 3 for n in range(10)],
     )
     made.failures *= limits.FAILURES

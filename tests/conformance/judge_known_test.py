@@ -2,13 +2,16 @@
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
-from selftest import ROOT, TRAINER, check, main, run
+from selftest import COMMAND, ROOT, TRAINER, check, main, run
 
 sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 
+from known import lost_of  # noqa: E402
+from outcomes import EXCUSED  # noqa: E402
 from recipe import recipe_of  # noqa: E402
 
 
@@ -24,9 +27,13 @@ def read_json(path):
         return json.load(file)
 
 
-def write_known(folder, name, *entries):
-    """A list of known failures."""
-    return write_json(folder, name, {"failures": entries})
+CAUSE = {"title": "listed", "class": "defect", "subject": "selftest", "note": "a note"}
+
+
+def write_known(folder, name, *entries, cause=CAUSE):
+    """A list of known failures, which have the same cause."""
+    listed = {"causes": {"c": cause}, "failures": [{"cause": "c", **entry} for entry in entries]}
+    return write_json(folder, name, listed)
 
 
 def test_reproduce():
@@ -35,7 +42,7 @@ def test_reproduce():
     code, again, _ = run(f"{TRAINER} next-scale", "--only", recipe)
     check(
         "a minimal case fails again by its recipe",
-        code == 1 and again["cases"] == {"pass": 0, "fail": 1, "unsupported": 0},
+        code == 1 and again["cases"]["pass"] == 0 and again["cases"]["fail"] == 1,
     )
     check(
         "a minimal case is small",
@@ -43,9 +50,9 @@ def test_reproduce():
         recipe,
     )
     needs = report["causes"][0]["needs"]
-    entry = {"clause": "STEP-6", "kind": "unscaled", "needs": needs, "note": "listed"}
+    entry = {"clause": "STEP-6", "kind": "unscaled", "needs": needs}
     others = [
-        {"clause": c["clause"], "kind": c["kind"], "needs": c["needs"], "note": "clipped"}
+        {"clause": c["clause"], "kind": c["kind"], "needs": c["needs"]}
         for c in report["causes"][1:]
     ]
     with tempfile.TemporaryDirectory() as folder:
@@ -71,12 +78,25 @@ def test_support():
         code, _, _ = run(f"{TRAINER} correct", "--support", path, "--cases", "1")
         before = read_json(path)
         before["supports"]["dp"].append(8)
+        before["without"] = [{"dp": 1, "zero": 0, "why": "a reason"}]
         write_json(folder, "support.json", before)
         lost, report, _ = run(f"{TRAINER} correct", "--support", path, "--cases", "1")
         check(
             "a shrinking support list is an error",
             code == 0 and lost == 1 and "dp 8" in report["problems"][0],
         )
+        for rules, text in (
+            ([{"dp": 1, "zero": 0, "why": "other words"}], None),
+            ([{"dp": 1, "zero": 0}], 'no "why" of'),
+            ([{"dp": 1, "why": "a reason"}], "combinations: without {'dp': 1}"),
+        ):
+            now = {**before, "without": rules}
+            lost = lost_of(before, now)
+            check(
+                f"support: rules {rules}: {text or 'nothing is lost'}",
+                not lost if text is None else len(lost) == 1 and text in lost[0],
+                lost,
+            )
 
 
 def test_known():
@@ -86,8 +106,6 @@ def test_known():
         "clause": "SCALE-4",
         "kind": "scale",
         "needs": report["causes"][0]["needs"],
-        "note": "listed",
-        "issue": None,
     }
     with tempfile.TemporaryDirectory() as folder:
         path = write_known(folder, "known.json", entry)
@@ -99,6 +117,7 @@ def test_known():
             accepted,
         )
         confirmed(path)
+        with_class(folder, accepted)
         with_chance(folder, accepted)
         other_forms(folder, accepted)
         other = write_known(
@@ -124,9 +143,11 @@ def confirmed(path):
     check(
         "JUnit and TAP do not count a known failure as failed",
         ' failures="0" skipped="1"' in report["files"]["junit.xml"]
-        and "# TODO known" in report["files"]["report.tap"],
+        and "# TODO known defect: c: listed" in report["files"]["report.tap"],
         report["files"]["report.tap"],
     )
+    code, report, _ = run(f"{TRAINER} lazy-scale", "--known", path, "--cases", "1", "--strict")
+    check("--strict: a known defect fails the run", code == 1 and not report["problems"], code)
     code, report, _ = run(f"{TRAINER} correct", "--known", path, "--cases", "1")
     check(
         "a known failure that is fixed must be removed from the list",
@@ -139,6 +160,64 @@ def confirmed(path):
         code == 1 and "fails as STEP-6" in report["problems"][0],
         report["problems"],
     )
+
+
+def with_class(folder, accepted):
+    """A case that fails as an entry of another class than defect is counted apart."""
+    for name in EXCUSED[:2]:
+        cause = {**CAUSE, "class": name, "documented": "file.py:1"}
+        path = write_known(folder, "class.json", accepted, cause=cause)
+        code, report, _ = run(f"{TRAINER} lazy-scale", "--known", path, "--strict")
+        rows = [r["status"] for r in report["results"] if r["known"]]
+        failed = report["clauses"]["SCALE-4"]
+        check(
+            f"{name}: all such cases are counted apart, also with --strict",
+            code == 0
+            and report["cases"]["fail"] == failed[1] == 0
+            and report["cases"][name] == failed[3 + EXCUSED.index(name)] == len(rows) > 1
+            and set(rows) == {name},
+            (code, report["cases"], failed, rows),
+        )
+        files = report["files"]
+        shown = {text_name: files[text_name] for text_name in ("junit.xml", "report.tap")}
+        check(
+            f"{name}: JUnit and TAP skip such a case, with the reason",
+            f' failures="0" skipped="{len(rows)}"' in files["junit.xml"]
+            and f'<skipped message="{name}: c: listed: ' in files["junit.xml"]
+            and "not ok" not in files["report.tap"]
+            and f" # SKIP {name}: c: listed" in files["report.tap"],
+            shown,
+        )
+        text = printed(f"{TRAINER} lazy-scale", "--known", path)
+        check(
+            f"{name}: the terminal does not call it failed",
+            f" 0 failed, {len(rows)} {name}, 0 not" in text
+            and f"({name}: c: listed)" in text
+            and "<--" not in text,
+            text,
+        )
+    accepting(folder, accepted)
+
+
+def accepting(folder, accepted):
+    """--accept-known leaves the causes of a list as they are."""
+    bare = {key: value for key, value in accepted.items() if key != "recipe"}
+    path = write_known(folder, "bare.json", bare)
+    before = read_json(path)
+    run(f"{TRAINER} lazy-scale", "--known", path, "--accept-known")
+    after = read_json(path)
+    check(
+        "--accept-known keeps a list's causes",
+        after["causes"] == before["causes"]
+        and after["failures"][0].pop("recipe")
+        and after == before,
+        after,
+    )
+
+
+def printed(adapter, *more):
+    argv = [COMMAND, "check", "--adapter", adapter, "--shrink", "1", "--jobs", "2", *more]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=300).stdout
 
 
 def with_chance(folder, accepted):
@@ -187,7 +266,7 @@ def test_symptom():
     _, report, _ = run(f"{TRAINER} no-mean", "--cases", "40")
     ratio = next(c for c in report["causes"] if c["kind"] == "ratio")
     words = ratio["findings"][0]["detail"]["symptom"]
-    entry = {"clause": "RED-2", "kind": "ratio", "needs": [], "note": "listed"}
+    entry = {"clause": "RED-2", "kind": "ratio", "needs": []}
     entry["recipe"] = ratio["recipe"]
     verdicts = []
     with tempfile.TemporaryDirectory() as folder:
@@ -226,7 +305,7 @@ def test_alike():
     """A new bug with the clause, kind and conditions of a known one is separated by its symptom,
     also after it was shrunk."""
     for fault, (clause, kind, recipe, word, other) in TWO_WAYS.items():
-        entry = {"clause": clause, "kind": kind, "needs": [], "note": "listed", "recipe": recipe}
+        entry = {"clause": clause, "kind": kind, "needs": [], "recipe": recipe}
         verdicts = []
         for symptom in ([word], [word + " + another word", word], None, [word + " + another word"]):
             found, errors = known_and_new(

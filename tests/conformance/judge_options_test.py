@@ -170,7 +170,7 @@ def test_terminal():
         "standard output has a table of clauses and the causes",
         "clause      passed  failed" in done.stdout
         and "<--" in done.stdout
-        and "reproduce: zeroproof check --adapter … --only '" in done.stdout,
+        and f"reproduce: zeroproof check --adapter '{TRAINER} one-rate' --only " in done.stdout,
         done.stdout,
     )
 

@@ -87,7 +87,9 @@ def accepted():
 
 
 def known_list(size):
-    return json.dumps({"failures": [{"clause": "RED-3", "kind": "x" * size, "needs": []}]})
+    cause = {"title": "t", "class": "defect", "subject": "selftest", "note": "n"}
+    entry = {"cause": "c", "clause": "RED-3", "kind": "x" * size, "needs": []}
+    return json.dumps({"causes": {"c": cause}, "failures": [entry]})
 
 
 def test_each_output():

@@ -15,6 +15,7 @@ CONFORMANCE = os.path.join(ROOT, "conformance")
 sys.path.insert(0, os.path.join(CONFORMANCE, "judge"))
 
 import axes  # noqa: E402
+import known  # noqa: E402
 from recipe import features, recipe_of  # noqa: E402
 from run import dice_for  # noqa: E402
 from tools import Tools  # noqa: E402
@@ -115,22 +116,21 @@ SYMPTOMS = {
 def test_known(everyone):
     mine = {lists for *_, lists in everyone}
     for folder in ("support", "known", "quick"):
-        check(f"each list in {folder}/ is of a subject", sorted(names(folder) - mine))
-    wrong = []
-    for lists in sorted(names("known")):
+        others = names(folder) - mine - {"causes"}
+        check(f"each list in {folder}/ is of a subject", sorted(others))
+    wrong, unused = [], set(load("known", "causes")["causes"])
+    for lists in sorted(names("known") - {"causes"}):
+        known.load_known(os.path.join(CONFORMANCE, "known", f"{lists}.json"), CONFORMANCE)
         for entry in load("known", lists)["failures"]:
             where = f"{lists}: {entry['clause']} {entry['kind']}"
             wrong += [
                 f'{where}: no "{key}"'
-                for key in ("clause", "kind", "needs", "note")
+                for key in ("cause", "clause", "kind", "needs")
                 if not entry.get(key)
             ]
             if not entry.get("recipe") and not entry.get("chance"):
                 wrong.append(f'{where}: no "recipe"')
-            if entry.get("issue") and not entry["issue"].startswith("https://"):
-                wrong.append(
-                    f"{where}: \"issue\": expected an https address, got '{entry['issue']}'"
-                )
+            unused.discard(entry["cause"])
             symptom = entry.get("symptom", ["-"])
             if (
                 not symptom
@@ -164,7 +164,17 @@ def test_known(everyone):
                     if lacking
                     else []
                 )
-    check("each known failure is explained and has a case that meets its conditions", wrong)
+    check("each known failure has a cause, and a case that meets its conditions", wrong)
+    check("each cause has a known failure", sorted(unused))
+
+
+def test_reasons(everyone):
+    """Each combination that an adapter leaves out has a reason. A run compares hello with the
+    list."""
+    wrong = []
+    for name, _, _, lists in everyone:
+        wrong += [(name, rule) for rule in load("support", lists)["without"] if not rule.get("why")]
+    check('each rule of "without" has a reason', wrong)
 
 
 def test_adapters(everyone):
@@ -235,6 +245,7 @@ def main():
     test_runner()
     test_adapters(everyone)
     test_known(everyone)
+    test_reasons(everyone)
     test_selections(everyone)
     tools.close()
     return 1 if failed else 0

@@ -22,6 +22,7 @@ import page  # noqa: E402
 import schema  # noqa: E402
 import shadow  # noqa: E402
 import streamlog  # noqa: E402
+from outcomes import EXCUSED  # noqa: E402
 
 RECIPE = "precision=fp32,reduce=exact,M=1,bucket=4,dp=1,steps=1,list=3@0.0"
 CONTROLS = "\x1b\u202e"
@@ -238,7 +239,8 @@ def test_verdict():
 
 # ---- Lists ---------------------------------------------------------------------------------------
 
-KNOWN = {"clause": "RED-2", "kind": "ratio", "needs": []}
+KNOWN = {"cause": "c", "clause": "RED-2", "kind": "ratio", "needs": []}
+CAUSE = {"title": "sums", "class": "defect", "subject": "subject", "note": "a note"}
 SUPPORT = {
     "level": 1,
     "world": 8,
@@ -265,16 +267,29 @@ KNOWN_BAD = [
     ("symptom", [5, "word"], "failures[1].symptom: expected a list"),
     ("symptom", [[5]], "failures[1].symptom[0]: expected a string"),
     ("chance", ["no", 1], "failures[1].chance: expected true or false"),
-    ("id", [[1]], "failures[1].id: expected a string"),
-    ("note", [5], "failures[1].note: expected a string"),
-    ("note", ["\ud800"], "half of a surrogate pair"),
-    ("issue", [5], "failures[1].issue: expected a string"),
-    ("issue", ["javascript:alert(1)", "https://a b"], "failures[1].issue: expected text that"),
+    ("chance", [{}, {"replays": 200}], "is missing"),
+    ("cause", [5, None], "failures[1].cause: expected a string"),
+    ("cause", ["other"], "failures[1].cause: no cause has the id 'other'"),
     ("clause", [5, None], "failures[1].clause: expected a string"),
     ("clause", ["RED-2\n", "<b>"], "failures[1].clause: expected text that matches"),
     ("kind", [5], "failures[1].kind: expected a string"),
     ("worth", [1, BAD], "failures[1].worth: unknown field"),
     ("worth", [float("nan"), float("inf")], "cannot read"),
+]
+CAUSE_BAD = [
+    ("title", [5, None], "causes.c.title: expected a string"),
+    ("title", ["", "x" * 81], "causes.c.title: expected at"),
+    ("class", [5, "Defect", None], 'causes.c.class: expected "defect" or "by design"'),
+    ("class", ["by design", "not promised"], 'needs "documented"'),
+    ("class", ["limitation"], "failures[0].clause: a limitation must end with an error (RUN-1)"),
+    ("note", [5], "causes.c.note: expected a string"),
+    ("note", ["\ud800"], "half of a surrogate pair"),
+    ("issue", [5], "causes.c.issue: expected a string"),
+    ("issue", ["javascript:alert(1)", "https://a b"], "causes.c.issue: expected text that"),
+    ("upstream", [5], "causes.c.upstream: expected a string"),
+    ("documented", [5], "causes.c.documented: expected a string"),
+    ("alias", [[1]], "causes.c.alias: expected a string"),
+    ("worth", [1, BAD], "causes.c.worth: unknown field"),
 ]
 SUPPORT_BAD = [
     ("level", [10**30, True, 1.5, "1"], "level: expected"),
@@ -312,8 +327,15 @@ def with_list(option, value, *more):
 def test_lists():
     """Each field of each list."""
     one = ["--cases", "1"]
+    causes = {"causes": {"c": CAUSE}}
     for option, table, whole, more in (
-        ("--known", KNOWN_BAD, lambda x: {"failures": [KNOWN, {**KNOWN, **x}]}, one),
+        ("--known", KNOWN_BAD, lambda x: {**causes, "failures": [KNOWN, {**KNOWN, **x}]}, one),
+        (
+            "--known",
+            CAUSE_BAD,
+            lambda x: {"causes": {"c": {**CAUSE, **x}}, "failures": [KNOWN]},
+            one,
+        ),
         ("--support", SUPPORT_BAD, lambda x: {**SUPPORT, **x}, one),
         ("--quick", QUICK_BAD, lambda x: {"cases": [], **x}, []),
     ):
@@ -336,10 +358,11 @@ def test_lists():
     check("a right list of support is accepted", done.returncode == 0, done.stderr)
     done, _ = with_list("--quick", {"cases": [RECIPE]})
     check("a right selection is accepted", done.returncode == 0, done.stderr)
-    entry = {**KNOWN, "recipe": RECIPE, "note": BAD, "lacks": [BAD], "also": None, "symptom": []}
-    done, _ = with_list("--known", {"failures": [entry]}, *one)
+    entry = {**KNOWN, "recipe": RECIPE, "lacks": [BAD], "also": None, "symptom": []}
+    cause = {**CAUSE, "title": BAD}
+    done, _ = with_list("--known", {"causes": {"c": cause}, "failures": [entry]}, *one)
     check(
-        "a failure that does not occur is reported, and its note is escaped",
+        "a failure that does not occur is reported, and its title is escaped",
         done.returncode == 1 and "\\x1b[2J\\u202e" in done.stdout and is_clean(done),
         (done.returncode, done.stdout, done.stderr),
     )
@@ -356,7 +379,10 @@ def test_schemas():
     import mutate
 
     samples = {
-        "known": {"failures": [{**KNOWN, "recipe": RECIPE, "lacks": ["dp"], "issue": None}]},
+        "known": {
+            "causes": {"c": {**CAUSE, "documented": "file:1", "issue": "https://a/b"}},
+            "failures": [{**KNOWN, "recipe": RECIPE, "lacks": ["dp"], "also": None}],
+        },
         "support": SUPPORT,
         "selection": {"cases": [RECIPE]},
         "report": report(),
@@ -388,7 +414,7 @@ def report():
         "clause": "RED-2",
         "kind": "ratio",
         "needs": ["dp"],
-        "known": {**KNOWN, "id": "L1", "note": "a note", "issue": "https://example.org/1?a=(b)"},
+        "known": {**CAUSE, **KNOWN, "issue": "https://example.org/1?a=(b)"},
         "fresh": False,
         "text": "text",
         "recipe": RECIPE,
@@ -414,14 +440,18 @@ def report():
         "corpus": [{"id": "R1", "symptom": "sums", "cause": "twice"}],
     }
     return {
-        "schema": "zeroproof/report/1",
+        "schema": "zeroproof/report/2",
         "subject": {"name": "subject", "version": "1.0+x"},
+        "date": "2026-01-31",
+        "command": "zeroproof check --adapter 'python3 a.py'",
+        "adapter": "python3 a.py",
+        "environment": {"system": "Linux"},
         "level": 2,
         "seed": 1,
         "seconds": 1.5,
         "whole": True,
-        "cases": {"pass": 1, "fail": 1, "unsupported": 0},
-        "clauses": {"RED-2": [1, 1, 0]},
+        "cases": {"pass": 1, "fail": 1, **dict.fromkeys(EXCUSED, 0), "unsupported": 0},
+        "clauses": {"RED-2": [1, 1, 0, 0, 0, 0]},
         "problems": ["a problem"],
         "causes": [cause],
         "results": [],
@@ -451,7 +481,7 @@ def test_reports():
         and '<a href="https://example.org/1?a=(b)">' in made[1],
         (done.stderr, made),
     )
-    two = {**report(), "clauses": {"<img src=x onerror=alert(1)>": [1, 0, 0]}}
+    two = {**report(), "clauses": {"<img src=x onerror=alert(1)>": [1, 0, 0, 0, 0, 0]}}
     for what, value in (
         ("{}", {}),
         ("[1, 2]", [1, 2]),
@@ -482,7 +512,8 @@ def test_pages():
     cause = bad["causes"][0]
     for key in ("clause", "kind", "text", "recipe"):
         cause[key] = BAD + "<i>`|"
-    cause["known"].update(id=BAD, note=BAD + "<i>", issue="javascript:alert(1)" + BAD)
+    cause["known"].update(cause=BAD + "<i>", title=BAD + "<i>", note=BAD + "<i>")
+    cause["known"].update(issue="javascript:alert(1)" + BAD, documented="javascript:x" + BAD)
     cause["findings"][0]["detail"]["values"][0].update(want=BAD, got="0x1p+99999")
     cause["ledgers"] = [[{"op": BAD}, {"op": "send"}]]
     bad["subject"]["name"] = bad["problems"][0] = BAD + "<i>"

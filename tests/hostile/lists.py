@@ -8,9 +8,21 @@ import samples
 
 RECIPE = samples.RECIPES[0]
 KNOWN = {
+    "causes": {
+        "c": {
+            "title": "sums are not divided",
+            "class": "by design",
+            "subject": "zeroproof ref",
+            "note": "an explanation",
+            "issue": "https://example.org/issues/1",
+            "upstream": "open",
+            "documented": "file.py:1",
+            "alias": "L1",
+        }
+    },
     "failures": [
         {
-            "id": "L1",
+            "cause": "c",
             "clause": "RED-2",
             "kind": "ratio",
             "also": ["RED-3 missing"],
@@ -18,12 +30,10 @@ KNOWN = {
             "needs": ["dp", "several steps"],
             "lacks": ["pp"],
             "chance": True,
-            "issue": "https://example.org/issues/1",
-            "note": "sums are not divided",
             "recipe": RECIPE,
         },
-        {"clause": "OPT-4", "kind": "", "needs": [], "chance": True},
-    ]
+        {"cause": "c", "clause": "OPT-4", "kind": "", "needs": [], "chance": True},
+    ],
 }
 MUTANTS = {
     "schema": "zeroproof/mutants/2",
@@ -58,7 +68,7 @@ class Kind:
         support.update(without=[], unsupported=["a reason"])
         self.lists = {"--known": KNOWN, "--support": support, "--quick": {"cases": [RECIPE]}}
         self.report = mutate.json_copy(made.report())
-        self.report["causes"][0]["known"] = KNOWN["failures"][0]
+        self.report["causes"][0]["known"] = {**KNOWN["causes"]["c"], **KNOWN["failures"][0]}
 
     def checked(self, option, data):
         """`check` with a list."""

@@ -142,7 +142,7 @@ def subjects():
     for name, venv, adapter, known in rows:
         words = JUDGE + [f"conformance/quick/{known}.json", f"conformance/support/{known}.json"]
         if os.path.exists(os.path.join(ROOT, "conformance", "known", known + ".json")):
-            words.append(f"conformance/known/{known}.json")
+            words += ["conformance/known/causes.json", f"conformance/known/{known}.json"]
         words += ["@venv:torch-2.13.0", "@venv:" + venv] if venv != "-" else []
         words += ["build/zeroproof-simdev"] if "cuda" in adapter else []
         yield Item(

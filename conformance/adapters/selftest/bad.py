@@ -85,6 +85,8 @@ HELLOS = {
     "hello-name-long": {**HELLO, "name": "n" * 1001},
     "hello-returns-many": {**HELLO, "returns": ["norm"] * 1000},
     "hello-supports-many": supporting(dp=[1] * 1000),
+    "hello-without-why": {**HELLO, "without": [{"zero": 0, "why": 5}]},
+    "hello-without-only-why": {**HELLO, "without": [{"why": "no axis"}]},
     "hello-without-many": {**HELLO, "without": [{"zero": 0}] * 1001},
     "hello-many-options": {**HELLO, "options": {f"x{i}": [1] for i in range(100000)}},
     "hello-nan": json.dumps(HELLO)[:-1] + ', "x": NaN}',
