@@ -20,6 +20,7 @@ from torch_adapter import DTYPES, Linear, hexes, serve, stage_loss, stage_messag
 
 torch.cuda.current_device = lambda: "cpu"
 torch.cuda.synchronize = lambda *_: None
+torch.cuda.current_stream = lambda: None  # 0.19 stores it, for streams that it does not create here
 
 from megatron.core import parallel_state  # noqa: E402
 from megatron.core.distributed import (  # noqa: E402
