@@ -50,6 +50,9 @@ lock megatron-core-0.16.1 --no-deps -- megatron-core==0.16.1 packaging==26.3
 lock accelerate-1.15.0 --excludes "$tmp/excluded" -- accelerate==1.15.0
 lock transformers-5.23.0 --excludes "$tmp/excluded" -- transformers==5.23.0 accelerate==1.15.0
 lock megatron-fsdp-0.6.1 --excludes "$tmp/excluded" -- megatron-fsdp==0.6.1
+# only what its clipping imports
+lock torchtitan-0.3.0 --no-deps -- torchtitan==0.3.0 spmd-types==0.2.3 tyro==1.0.17 \
+  docstring-parser==0.18.0
 # Headers and tools of CUDA, which cuda/wheel.sh unpacks.
 lock nvidia --no-deps -- nvidia-cuda-cccl==13.0.85 nvidia-cuda-crt==13.0.88 \
   nvidia-cuda-nvcc==13.0.88 nvidia-cuda-nvdisasm==13.2.51 nvidia-cuda-runtime==13.0.96 \
