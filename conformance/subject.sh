@@ -1,7 +1,7 @@
 #!/bin/sh
-# Creates a subject's virtual environment and prints its Python: sh conformance/subject.sh NAME|all
+# Creates a subject's virtual environment and prints its Python: sh conformance/subject.sh NAME|usual
 #
-# NAME: an environment of subjects.txt. Environments are in $ZP_VENVS (~/.cache/zeroproof/venv); an
+# NAME: an environment of subjects.txt; usual: those that `make conformance` needs. Environments are in $ZP_VENVS (~/.cache/zeroproof/venv); an
 # existing one is reused. The files locks/NAME.txt have all versions and hashes. torch takes a
 # gigabyte, so the other environments import it from torch-2.13.0 through a .pth file.
 set -eu
@@ -31,10 +31,9 @@ venv "torch-$torch" "torch-$torch" || {
   venv "torch-$torch" "torch-$torch"
 }
 case $name in
-all) # all environments of subjects.txt
-  for one in $(awk '/^[^#]/ && $2 != "-" { print $2 }' "$here/subjects.txt" | sort -u); do
-    sh "$0" "$one"
-  done
+usual)
+  awk '/^[^#]/ && $2 != "-" && $5 == "usual" { print $2 }' "$here/subjects.txt" | sort -u |
+    xargs -n 1 sh "$0"
   exit
   ;;
 torch-"$torch") ;;

@@ -1,8 +1,9 @@
 """Megatron-FSDP on CPU with gloo: fully_shard_model with the strategies no_shard, optim and
 optim_grads (ZeRO 0, 1 and 2), and fully_shard_optimizer.
 
-It expects CUDA: see cuda_on_cpu.py. Without the option
-fully_shard_optimizer the adapter calls what the wrapped step and zero_grad call.
+It expects CUDA: see cuda_on_cpu.py. Without the option fully_shard_optimizer the adapter calls what
+the wrapped step and zero_grad call.
+
 Not covered: clipping, because it has none, and torch's clip_grad_norm_ enters collectives of
 different sizes (a rank whose shard is empty has no gradient, param_and_grad_buffer.py:3393); fp16,
 because it has no loss scale; unused parameters, because ranks that use different ones reduce in the
