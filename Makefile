@@ -274,9 +274,10 @@ else
 	  wait $$fetching || { cat $(BUILD)/fetched.log; exit 3; }
 	@$(RUN) --all $(ONLY)
 endif
-# Downloads the subjects' environments and nvcc while the programs are built. Without nvcc only its
-# tests are missing.
-fetched = mkdir -p $(BUILD) && { sh conformance/subject.sh all && \
+# Downloads the subjects' environments (tests/conformance/streams_test.py uses DeepSpeed 0.19.2, too)
+# and nvcc while the programs are built. Without nvcc only its tests are missing.
+fetched = mkdir -p $(BUILD) && { sh conformance/subject.sh usual && \
+  sh conformance/subject.sh deepspeed-0.19.2 && \
   sh conformance/locks/venv.sh cyclonedx cyclonedx && \
   { sh cuda/kernels/nvcc.sh && sh cuda/kernels/nvcc.sh --nvdisasm || :; }; \
   } >$(BUILD)/fetched.log 2>&1 & fetching=$$!;
@@ -446,12 +447,18 @@ CONFORMANCE_PROGRAMS := conformance/subject.sh conformance/locks/venv.sh
 
 PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-venv
 
-.PHONY: conformance conformance-quick
-conformance: ## judge ref, PyTorch, DeepSpeed, Megatron (SUBJECTS=…, BUDGET=…, ACCEPT=1)
+.PHONY: conformance conformance-all conformance-new conformance-quick
+conformance: ## judge ref, PyTorch, DeepSpeed, Megatron, … (SUBJECTS=…, BUDGET=…, ACCEPT=1)
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
 	@CASES='$(CASES)' SECONDS_EACH='$(SECONDS_EACH)' BUDGET='$(BUDGET)' \
-	  ACCEPT='$(ACCEPT)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
+	  ACCEPT='$(ACCEPT)' ALL='$(ALL)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
+conformance-all: ## the same for all subjects, also slow and superseded ones
+	@$(MAKE) --no-print-directory conformance ALL=1
+conformance-new: ## judge releases that are newer than the pinned ones (SUBJECTS=…, SECONDS_EACH=…)
+	@$(call need,$(PACKAGES_CONFORMANCE))
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@SECONDS_EACH='$(SECONDS_EACH)' sh conformance/new.sh $(BUILD) $(SUBJECTS)
 conformance-quick: ## a selection of it in which each clause and each subject occurs
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)

@@ -4,14 +4,15 @@
 # `make conformance` calls it; subjects.txt lists the subjects. Each report is in
 # BUILD/conformance/SUBJECT; the summary is RESULTS.md and index.html in BUILD/conformance.
 #
-# BUDGET (1440) seconds are divided among the subjects. Of its share, each uses six tenths for the
+# Without SUBJECT: the usual subjects; ALL=1: all of them (`make conformance-all`).
+# BUDGET (1440, or 3000) seconds are divided among the subjects. Of its share, each uses six tenths for the
 # covering array and random cases (or SECONDS_EACH, or CASES cases), at most two tenths to shrink
 # new failures, and the rest for its start and its known failures.
 # QUICK=1 runs the committed selection and FRESH (3) random cases of seed SEED (the time of day).
 # New failures of the random cases do not fail the run. ONLY_FRESH=1: the random cases and one case
 # of the selection.
-# ACCEPT=1 writes the results to the committed files: RESULTS.md, minimal cases of known failures,
-# support lists, selections.
+# ACCEPT=1 writes the results to the committed files: minimal cases of known failures, support lists,
+# selections and, if all subjects were judged, RESULTS.md and subjects.md.
 #
 # Exit codes: 1 a failure is not in conformance/known, or a known failure did not occur; 2 unknown
 # subject; 3 a subject cannot be installed or its adapter does not run.
@@ -51,7 +52,7 @@ options() { # options of `zeroproof check` for this kind of run
     [ "${ONLY_FRESH:-0}" = 1 ] && echo "--quick $out/one.json" || echo "--quick"
     echo "--fresh ${FRESH:-3} --seed ${SEED:-$(date +%s)} --shrink 5 --shrink-all 5 --brief"
   else
-    share=$(((${BUDGET:-1440} - $(date +%s) + begun) / left))
+    share=$(((budget - $(date +%s) + begun) / left))
     [ $share -gt 30 ] || share=30
     [ -n "${CASES:-}" ] && echo "--cases $CASES" ||
       echo "--seconds ${SECONDS_EACH:-$((share * 6 / 10))}"
@@ -86,7 +87,12 @@ json.dump({**selected, "cases": selected["cases"][:1]}, open(sys.argv[2], "w"))'
   return 3
 }
 
-subjects=${*:-$(awk '/^[^#]/ { print $1 }' conformance/subjects.txt)}
+all=$(awk '/^[^#]/ { print $1 }' conformance/subjects.txt)
+usual=$(awk '/^[^#]/ && $5 == "usual" { print $1 }' conformance/subjects.txt)
+[ "${ALL:-0}" = 1 ] && default=$all || default=$usual
+subjects=${*:-$default}
+[ "$subjects" = "$all" ] && budget=3000 || budget=1440
+budget=${BUDGET:-$budget}
 for subject in $subjects; do
   row_of "$subject" >/dev/null || exit $?
 done
@@ -109,5 +115,7 @@ python3 -B conformance/judge/results.py --out "$out" --commit "$commit" \
   --mutants conformance/mutants.json $reports || exit 3
 echo "conformance: $(echo "$subjects" | wc -w) subjects in $(($(date +%s) - begun)) s:" \
   "$out/RESULTS.md, $out/index.html"
-[ "${ACCEPT:-0}" = 1 ] && [ "$quick" != 1 ] && cp "$out/RESULTS.md" conformance/RESULTS.md
+if [ "${ACCEPT:-0}" = 1 ] && [ "$quick" != 1 ] && [ "$subjects" = "$all" ]; then
+  cp "$out/RESULTS.md" conformance/RESULTS.md && python3 -B conformance/judge/subjects.py || exit 3
+fi
 exit $code

@@ -1,10 +1,9 @@
 #!/bin/sh
-# Creates a subject's virtual environment and prints its Python: sh conformance/subject.sh NAME|all
+# Creates a subject's virtual environment and prints its Python: sh conformance/subject.sh NAME|usual
 #
-# NAME: torch-2.13.0, deepspeed-0.19.8, deepspeed-0.19.7, deepspeed-0.19.2, megatron-core-0.16.1.
-# Environments are in $ZP_VENVS (~/.cache/zeroproof/venv); an existing one is reused. The files
-# locks/NAME.txt have all versions and hashes. torch takes a gigabyte, so the other environments
-# import it from torch-2.13.0 through a .pth file.
+# NAME: an environment of subjects.txt; usual: those that `make conformance` needs. Environments are in $ZP_VENVS (~/.cache/zeroproof/venv); an
+# existing one is reused. The files locks/NAME.txt have all versions and hashes. torch takes a
+# gigabyte, so the other environments import it from torch-2.13.0 through a .pth file.
 set -eu
 name=${1:?usage: subject.sh NAME}
 venvs=${ZP_VENVS:-$HOME/.cache/zeroproof/venv}
@@ -32,24 +31,22 @@ venv "torch-$torch" "torch-$torch" || {
   venv "torch-$torch" "torch-$torch"
 }
 case $name in
-all) # all environments of subjects.txt
-  for one in $(awk '/^[^#]/ && $2 != "-" { print $2 }' "$here/subjects.txt" | sort -u); do
-    sh "$0" "$one"
-  done
+usual)
+  awk '/^[^#]/ && $2 != "-" && $5 == "usual" { print $2 }' "$here/subjects.txt" | sort -u |
+    xargs -n 1 sh "$0"
   exit
   ;;
 torch-"$torch") ;;
-deepspeed-*) # setuptools builds it
-  venv "$name" setuptools "$name"
-  link_torch
-  ;;
-megatron-core-*)
-  venv "$name" "$name"
-  link_torch
-  ;;
 *)
-  echo "subject.sh: unknown environment '$name'; see conformance/subjects.txt" >&2
-  exit 2
+  awk -v name="$name" '$2 == name { found = 1 } END { exit !found }' "$here/subjects.txt" || {
+    echo "subject.sh: unknown environment '$name'; see conformance/subjects.txt" >&2
+    exit 2
+  }
+  case $name in
+  deepspeed-* | fairscale-*) venv "$name" setuptools "$name" ;; # setuptools builds them
+  *) venv "$name" "$name" ;;
+  esac
+  link_torch
   ;;
 esac
 echo "$venvs/$name/bin/python"

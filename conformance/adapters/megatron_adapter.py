@@ -2,10 +2,8 @@
 DistributedOptimizer (ZeRO 1) and its schedules (1F1B, interleaved, none on one stage), with
 tensor-parallel and expert-parallel parameters.
 
-Megatron expects CUDA. Three stand-ins, none of them in reduction, norm or step: the current device
-is the CPU, which is always synchronized; device="cuda" and Tensor.cuda() mean the CPU;
-Tensor.type() returns the torch.cuda names that Megatron compares. Megatron's own fallbacks for the
-kernels of Transformer Engine and apex compute norm and scale.
+Megatron expects CUDA: see cuda_on_cpu.py. Its own fallbacks for the kernels of Transformer Engine
+and apex compute norm and scale.
 
 Not covered because they need CUDA: several instances of the distributed optimizer (it creates a
 stream), nccl_ub, CUDA graphs, ring exchange. Not covered because Megatron lacks them: ZeRO 2 (its
@@ -15,11 +13,10 @@ fp16 gradients are available only multiplied by the scale, so they are not retur
 
 import torch
 import torch._dynamo  # noqa: F401  (imported here, or every child would import it)
-from torch.overrides import TorchFunctionMode
+from cuda_on_cpu import OnCpu, Weight
 from torch_adapter import DTYPES, Linear, hexes, serve, stage_loss, stage_message
 
 torch.cuda.current_device = lambda: "cpu"
-torch.cuda.synchronize = lambda *_: None
 
 from megatron.core import parallel_state  # noqa: E402
 from megatron.core.distributed import (  # noqa: E402
@@ -170,39 +167,9 @@ HELLO = {
     ],
     "options": {**REDUCTION, **SCHEDULE},
 }
-TYPES = {
-    torch.float32: "torch.cuda.FloatTensor",
-    torch.float16: "torch.cuda.HalfTensor",
-    torch.bfloat16: "torch.cuda.BFloat16Tensor",
-}
-
-
-class OnCpu(TorchFunctionMode):
-    """Redirects CUDA devices to the CPU."""
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = dict(kwargs or {})
-        if str(kwargs.get("device", "")).startswith("cuda"):
-            kwargs["device"] = "cpu"
-        if func is torch.Tensor.cuda:
-            return args[0]
-        if func is torch.Tensor.type and len(args) == 1 and not kwargs:
-            return TYPES.get(args[0].dtype, func(*args))
-        return func(*args, **kwargs)
 
 
 # ---- The model -----------------------------------------------------------------------------------
-
-
-class Weight(torch.nn.Module):
-    """A layer for one weight, so that Megatron's forward hooks detect its use."""
-
-    def __init__(self, w):
-        super().__init__()
-        self.w = w
-
-    def forward(self):
-        return self.w
 
 
 class Stage(torch.nn.Module):

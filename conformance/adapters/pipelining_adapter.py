@@ -117,10 +117,15 @@ def groups_of_ranks(position):
     return mine
 
 
-def build(me, turn):
-    """(schedule, this rank's stage modules, data-parallel group)"""
+def in_ddp(module, data):
+    if data.size() > 1 and any(w.requires_grad for w in module.parameters()):
+        return torch.nn.parallel.DistributedDataParallel(module, process_group=data)
+    return module
+
+
+def build(me, turn, pipe, wrap):
+    """(schedule, this rank's stage modules). wrap(module): the module that the schedule runs."""
     case, position, t = me.case, me.position, me.case["topology"]
-    pipe, data = groups_of_ranks(position)
     each = 1 if case["options"]["schedule"] in SINGLE else 2
     own = [j for j, e in enumerate(case["parameters"]) if e["stage"] == position.pp]
     modules, stages, n = [], [], each * t["pp"]
@@ -132,50 +137,65 @@ def build(me, turn):
         )
         module = Stage(position, turn, v, n, set(own[i::each]))
         modules.append(module)
-        if t["dp"] > 1 and any(w.requires_grad for w in module.parameters()):
-            module = torch.nn.parallel.DistributedDataParallel(module, process_group=data)
         arrive, leave = examples(case, v, n)
         stages.append(
             pipelining.PipelineStage(
-                module, v, n, torch.device("cpu"), input_args=arrive, output_args=leave, group=pipe
+                wrap(module),
+                v,
+                n,
+                torch.device("cpu"),
+                input_args=arrive,
+                output_args=leave,
+                group=pipe,
             )
         )
     schedule = SCHEDULES[case["options"]["schedule"]](
         stages if each > 1 else stages[0], case["micro_batches"], loss_fn=lambda out, _: out
     )
-    return schedule, modules, data
+    return schedule, modules
 
 
-def optimizer(me, modules, data):
+def groups_of(modules):
+    """Optimizer groups with the parameters of all modules."""
     by_number = {}
     for module in modules:
         for g in module.linear.groups():
             key = tuple(sorted((k, str(v)) for k, v in g.items() if k != "params"))
             by_number.setdefault(key, {**g, "params": []})["params"] += g["params"]
-    groups = list(by_number.values())
+    return list(by_number.values())
+
+
+def optimizer(me, modules, data):
+    groups = groups_of(modules)
     if not me.case["zero"]:
         return optimizer_of(me.case, groups)
     kind = type(optimizer_of(me.case, groups))
     return ZeroRedundancyOptimizer(groups, optimizer_class=kind, process_group=data, lr=1.0)
 
 
+def run_schedule(me, turn, schedule, modules, step):
+    """All micro-batches of a step."""
+    times = me.case["micro_batches"]
+    turn["step"] = step
+    first = (torch.zeros(times),) if me.position.pp == 0 else ()
+    last = (
+        {"target": torch.zeros(times)}
+        if any(module.v == module.n - 1 for module in modules)
+        else {}
+    )
+    schedule.step(*first, **last, return_outputs=False, m=torch.arange(times))
+
+
 def main(me):
     case = me.case
     me.environment("zeroproof")
     turn = {"step": 0}
-    schedule, modules, data = build(me, turn)
+    pipe, data = groups_of_ranks(me.position)
+    schedule, modules = build(me, turn, pipe, lambda module: in_ddp(module, data))
     optim = optimizer(me, modules, data)
-    times = case["micro_batches"]
     for step in range(case["steps"]):
         me.begin(step)
-        turn["step"] = step
-        first = (torch.zeros(times),) if me.position.pp == 0 else ()
-        last = (
-            {"target": torch.zeros(times)}
-            if any(module.v == module.n - 1 for module in modules)
-            else {}
-        )
-        schedule.step(*first, **last, return_outputs=False, m=torch.arange(times))
+        run_schedule(me, turn, schedule, modules, step)
         mine = {"gradients": {}, "parameters": {}}
         for linear in (module.linear for module in modules):
             for j in linear.entries:

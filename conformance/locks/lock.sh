@@ -13,6 +13,7 @@ links=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-https://download.pytorch.org/whl/cpu/to
 python=$(sh venv.sh uv uv)
 uv=${python%python}uv
 sdists=$(sed -n 's/^sdists=//p' venv.sh)
+version=3.11
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 # What environments import from that of torch.
@@ -32,7 +33,7 @@ lock() { # lock NAME OPTION... -- REQUIREMENT...
   if [ "${UPGRADE:-0}" = 1 ]; then options="$options --upgrade"; fi
   # shellcheck disable=SC2086 # a list of options
   DS_BUILD_OPS=0 "$uv" pip compile --quiet --generate-hashes --only-binary :all: \
-    --no-binary "$sdists" --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
+    --no-binary "$sdists" --python-version "$version" --python-platform x86_64-manylinux_2_28 \
     ${index:+--default-index "$index"} $options --no-annotate \
     --custom-compile-command "sh conformance/locks/lock.sh $name" -o "$name.txt" "$tmp/$name"
 }
@@ -42,11 +43,21 @@ lock ruff -- ruff==0.17.6
 lock cyclonedx -- cyclonedx-bom==7.5.0 'cyclonedx-python-lib[json-validation]==11.12.0'
 lock setuptools -- setuptools==84.2.1
 lock torch-2.13.0 --find-links "$links" -- torch==2.13.0+cpu numpy==2.3.5 setuptools==84.2.1
-for version in 0.19.2 0.19.7 0.19.8; do
-  lock deepspeed-$version --excludes "$tmp/excluded" -- deepspeed==$version
+for release in 0.19.2 0.19.7 0.19.8; do
+  lock deepspeed-$release --excludes "$tmp/excluded" -- deepspeed==$release
 done
 lock megatron-core-0.16.1 --no-deps -- megatron-core==0.16.1 packaging==26.3
+lock accelerate-1.15.0 --excludes "$tmp/excluded" -- accelerate==1.15.0
+lock transformers-5.23.0 --excludes "$tmp/excluded" -- transformers==5.23.0 accelerate==1.15.0
+lock megatron-fsdp-0.6.1 --excludes "$tmp/excluded" -- megatron-fsdp==0.6.1
+# only what its clipping imports
+lock torchtitan-0.3.0 --no-deps -- torchtitan==0.3.0 spmd-types==0.2.3 tyro==1.0.17 \
+  docstring-parser==0.18.0
 # Headers and tools of CUDA, which cuda/wheel.sh unpacks.
 lock nvidia --no-deps -- nvidia-cuda-cccl==13.0.85 nvidia-cuda-crt==13.0.88 \
   nvidia-cuda-nvcc==13.0.88 nvidia-cuda-nvdisasm==13.2.51 nvidia-cuda-runtime==13.0.96 \
   nvidia-nccl-cu13==2.30.7 nvidia-nvvm==13.0.88
+# Its metadata asks for Python 3.12, but it has wheels for 3.11 and runs there (venv.sh).
+version=3.12
+lock megatron-core-0.19.2 --no-deps -- megatron-core==0.19.2 einops==0.8.2 packaging==26.3 \
+  triton==3.9.0

@@ -41,7 +41,7 @@ def names(folder):
 
 
 def subjects():
-    """[(name, environment, adapter, name of its lists)]"""
+    """[(name, environment, adapter, name of its lists, which commands judge it)]"""
     with open(os.path.join(CONFORMANCE, "subjects.txt"), encoding="utf-8") as file:
         return [line.split() for line in file if not line.startswith("#")]
 
@@ -72,7 +72,7 @@ def lacks(wanted, found):
 
 def test_selections(everyone):
     everything = set()
-    for name, _, _, lists in everyone:
+    for name, _, _, lists, which in everyone:
         if lists not in names("support") or lists not in names("quick"):
             check(
                 f"{name} has a support list and a selection",
@@ -86,7 +86,7 @@ def test_selections(everyone):
             f"{name}: a selection without the cases of a clause is detected",
             not lacks(whole, clauses_of_selection(space, chosen[:1])),
         )
-        everything |= mine
+        everything |= mine if which == "usual" else set()
     widest = {"supports": axes.AXES, "options": {}}
     # no subject of level 3 has pipeline stages; tests/cuda/verify/test_streams.sh judges exchanges
     check(
@@ -114,7 +114,7 @@ SYMPTOMS = {
 
 
 def test_known(everyone):
-    mine = {lists for *_, lists in everyone}
+    mine = {lists for _, _, _, lists, _ in everyone}
     for folder in ("support", "known", "quick"):
         others = names(folder) - mine - {"causes"}
         check(f"each list in {folder}/ is of a subject", sorted(others))
@@ -178,20 +178,17 @@ def test_reasons(everyone):
 
 
 def test_adapters(everyone):
-    with open(os.path.join(CONFORMANCE, "subject.sh"), encoding="utf-8") as file:
-        made = file.read()
-    for name, environment, adapter, lists in everyone:
+    for name, environment, adapter, lists, which in everyone:
+        check(f"{name}: usual or all", None if which in ("usual", "all") else which)
         exists = (
             adapter == "-"
             or adapter.startswith("--")
             or os.path.exists(os.path.join(CONFORMANCE, "adapters", adapter))
         )
-        kind = environment.rsplit("-", maxsplit=1)[0]
+        locked = os.path.exists(os.path.join(CONFORMANCE, "locks", f"{environment}.txt"))
         check(
-            f"{name}: its adapter exists and subject.sh makes its environment",
-            None
-            if exists and (environment == "-" or f"{kind}-" in made)
-            else (environment, adapter),
+            f"{name}: its adapter exists, and its environment has a lock",
+            None if exists and (environment == "-" or locked) else (environment, adapter),
         )
         version = environment.rsplit("-", maxsplit=1)[-1]
         check(
@@ -240,10 +237,21 @@ def test_runner():
         )
 
 
+def test_table():
+    """conformance/subjects.md is what judge/subjects.py writes."""
+    done = subprocess.run(
+        [sys.executable, "-B", f"{CONFORMANCE}/judge/subjects.py", "--check"],
+        capture_output=True,
+        text=True,
+    )
+    check("subjects.md is current", done.stdout + done.stderr if done.returncode else None)
+
+
 def main():
     everyone = subjects()
     test_runner()
     test_adapters(everyone)
+    test_table()
     test_known(everyone)
     test_reasons(everyone)
     test_selections(everyone)

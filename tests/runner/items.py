@@ -136,10 +136,12 @@ JUDGE = (
 
 
 def subjects():
-    """The committed selection of cases, on each subject of conformance/subjects.txt."""
+    """The committed selection of cases, on each usual subject of conformance/subjects.txt."""
     with open(os.path.join(ROOT, "conformance", "subjects.txt"), encoding="utf-8") as file:
         rows = [line.split() for line in file if line.strip() and not line.startswith("#")]
-    for name, venv, adapter, known in rows:
+    for name, venv, adapter, known, which in rows:
+        if which != "usual":
+            continue
         words = JUDGE + [f"conformance/quick/{known}.json", f"conformance/support/{known}.json"]
         if os.path.exists(os.path.join(ROOT, "conformance", "known", known + ".json")):
             words += ["conformance/known/causes.json", f"conformance/known/{known}.json"]

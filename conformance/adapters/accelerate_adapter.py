@@ -1,0 +1,139 @@
+"""Hugging Face Accelerate on CPU with gloo: Accelerator.prepare, accumulate, backward and
+clip_grad_norm_. ZeRO 0 is its DDP, ZeRO 1 and 2 its FSDP2, which reduces once per step, or with
+sync_each_batch after each micro-batch.
+
+Accelerate uses DDP on a CPU even if it gets an fsdp_plugin: state.py:986 reads the plugin only for
+the types of accelerators, without an error. So for FSDP2 the type of the process's PartialState is
+set to MULTI_GPU; its device stays the CPU. Nothing else is replaced.
+
+Not covered: fp16, which Accelerate ignores on a CPU (accelerator.py:564); DDP in bf16, because
+autocast keeps fp32 parameters, and such a loss has no autocast operation; several backward calls
+per micro-batch, because accumulate() marks whole micro-batches; unused parameters, with which DDP
+and FSDP2 fail by themselves (subjects torch-zero and torch-fsdp)."""
+
+import os
+
+import accelerate
+import torch
+import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
+from accelerate import Accelerator, DistributedDataParallelKwargs, FullyShardedDataParallelPlugin
+from accelerate.state import DistributedType, PartialState
+from accelerate.utils import GradientAccumulationPlugin
+from ddp_adapter import gradients
+from fsdp_adapter import runs
+from torch.distributed.tensor import DTensor
+from torch_adapter import DTYPES, Linear, optimizer_of, serve
+
+HELLO = {
+    "protocol": 1,
+    "name": "Accelerate",
+    "version": accelerate.__version__,
+    "level": 2,
+    "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
+    "supports": {
+        "zero": [0, 1, 2],
+        "dp": [1, 2, 3, 4],
+        "micro_batches": [1, 2, 3, 4],
+        "steps": [1, 2, 3, 4],
+        "precision": ["fp32", "bf16"],
+        "optimizer": ["sgd", "momentum", "adamw"],
+        "clip": ["off", "loose", "binding"],
+        "groups": [1, 2, 3],
+        "sizes": ["plain", "tiny", "odd", "large", "empty"],
+        "bucket": ["large", "small"],
+        "frozen": ["no", "yes"],
+        "tied": ["no", "stage"],
+    },
+    "world": 4,
+    "without": [
+        {"zero": 0, "precision": "bf16"},
+        # FSDP2 raises an error by itself: known/pytorch-fsdp2-2.13.0.json
+        {"zero": [1, 2], "sizes": "empty"},
+        # FSDP2 has no buckets
+        {"zero": [1, 2], "bucket": "small"},
+        {"zero": 0, "option reshard_after_forward": True},
+        {"zero": 0, "option cpu_ram_efficient_loading": True},
+        # in FSDP2 this is ZeRO 2
+        {"zero": [1, 2], "option sync_each_batch": True},
+        # DDP divides the mean of the earlier micro-batches by 3 again, which rounds
+        {"dp": 3, "option sync_each_batch": True},
+    ],
+    "options": {
+        "reshard_after_forward": [False, True],
+        "cpu_ram_efficient_loading": [False, True],
+        "sync_each_batch": [False, True],
+    },
+}
+
+
+def accelerator_of(me):
+    case, sharded = me.case, me.case["zero"] > 0
+    PartialState(cpu=True)
+    if sharded:
+        PartialState._shared_state["distributed_type"] = DistributedType.MULTI_GPU
+    return Accelerator(
+        cpu=True,
+        mixed_precision="bf16" if case["precision"] == "bf16" else "no",
+        gradient_accumulation_plugin=GradientAccumulationPlugin(
+            num_steps=case["micro_batches"],
+            sync_with_dataloader=False,
+            sync_each_batch=case["zero"] == 2 or case["options"]["sync_each_batch"],
+        ),
+        fsdp_plugin=FullyShardedDataParallelPlugin(
+            fsdp_version=2,
+            reshard_after_forward=case["options"]["reshard_after_forward"],
+            cpu_ram_efficient_loading=case["options"]["cpu_ram_efficient_loading"],
+        )
+        if sharded
+        else None,
+        kwargs_handlers=[
+            DistributedDataParallelKwargs(
+                bucket_cap_mb=case["bucket"] * DTYPES[case["precision"]].itemsize / 2**20,
+                find_unused_parameters=True,
+            )
+        ],
+    )
+
+
+def one_step(me, linear, accelerator, model, optim, step):
+    case, mine = me.case, {"norm": None}
+    for m in range(case["micro_batches"]):
+        with accelerator.accumulate(model):
+            accelerator.backward(model(step, m))
+            if accelerator.sync_gradients:
+                mine["gradients"] = (
+                    runs(linear, lambda w: w.grad) if case["zero"] else gradients(linear)
+                )
+                if case["clip"]:
+                    norm = accelerator.clip_grad_norm_(model.parameters(), case["clip"]["max_norm"])
+                    norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
+                    mine["norm"] = float(norm).hex()
+            optim.step()
+            optim.zero_grad()
+    if case["zero"]:
+        mine["masters"] = runs(linear, lambda w: w)
+        with me.recorder.pause():
+            linear.unshard()
+            mine["parameters"] = linear.parameters_by_name()
+            linear.reshard()
+    else:
+        mine["parameters"] = linear.parameters_by_name()
+    me.steps.append(mine)
+
+
+def main(me):
+    case = me.case
+    with me.recorder.pause():
+        me.environment("zeroproof")
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    os.environ.setdefault("MASTER_PORT", "1")  # the process group exists
+    accelerator = accelerator_of(me)
+    linear = Linear(me.position)
+    model, optim = accelerator.prepare(linear, optimizer_of(case, linear.groups()))
+    for step in range(case["steps"]):
+        me.begin(step)
+        one_step(me, linear, accelerator, model, optim, step)
+
+
+if __name__ == "__main__":
+    serve(HELLO, main)

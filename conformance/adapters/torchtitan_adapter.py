@@ -1,0 +1,108 @@
+"""torchtitan's clip_grad_norm_ over pipeline stages, on CPU with gloo.
+
+The stages run under PyTorch's schedules. As in torchtitan, each is sharded by FSDP2 if dp > 1
+(ZeRO 1: gradients are reduced once per step), and the norm is summed over the mesh of the stages.
+torchtitan's models, its trainer and experts (ep_enabled) are not used: they need CUDA, or data sets.
+torchtitan has no loss scale; its precisions are FSDP2's own (subject torch-fsdp)."""
+
+from importlib.metadata import version
+
+import torch
+import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
+from fsdp_adapter import runs
+from pipelining_adapter import build, groups_of, run_schedule
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch_adapter import hexes, optimizer_of, serve
+from torchtitan.distributed.utils import clip_grad_norm_
+
+HELLO = {
+    "protocol": 1,
+    "name": "torchtitan clip",
+    "version": version("torchtitan"),
+    "level": 2,
+    "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
+    "supports": {
+        "zero": [0, 1],
+        "pp": [2, 3],
+        "dp": [1, 2],
+        "micro_batches": [2, 3, 4],
+        "steps": [1, 2, 3],
+        "optimizer": ["sgd", "momentum", "adamw"],
+        "clip": ["binding", "loose", "off"],
+        "magnitude": ["plain", "huge", "minute"],
+        "groups": [1, 2, 3],
+        "stages_groups": ["equal", "unequal"],
+        "sizes": ["plain", "tiny", "odd", "large"],
+        "messages": ["tensor", "tuple"],
+    },
+    "world": 6,
+    "without": [
+        {"pp": 3, "micro_batches": 2},  # 1F1B needs at least as many micro-batches as stages
+        {"zero": 1, "dp": 1},
+        {"zero": 0, "dp": 2},
+    ],
+    "options": {"schedule": ["1F1B", "Interleaved1F1B"]},
+}
+
+
+def results(case, modules, mine):
+    """Adds parameters and masters, which the sharded modules gather."""
+    for module in modules:
+        linear = module.linear
+        if case["zero"]:
+            mine["masters"].update(runs(linear, lambda w: w))
+            module.unshard()
+        mine["parameters"].update(linear.parameters_by_name())
+        if case["zero"]:
+            module.reshard()
+
+
+def gradients(case, modules):
+    found = {}
+    for linear in (module.linear for module in modules):
+        if case["zero"]:
+            found.update(runs(linear, lambda w: w.grad))
+            continue
+        for j in linear.entries:
+            w = linear.w[linear.key(j)]
+            if w.grad is not None:
+                found[case["parameters"][j]["name"]] = [[0, hexes(w.grad)]]
+    return found
+
+
+def main(me):
+    case, t = me.case, me.case["topology"]
+    me.environment("zeroproof")
+    mesh = init_device_mesh("cpu", (t["pp"], t["dp"]), mesh_dim_names=("pp", "dp"))
+    turn = {"step": 0}
+    schedule, modules = build(
+        me,
+        turn,
+        mesh["pp"].get_group(),
+        lambda module: fully_shard(module, mesh=mesh["dp"]) if case["zero"] else module,
+    )
+    optim = optimizer_of(case, groups_of(modules))
+    for step in range(case["steps"]):
+        me.begin(step)
+        run_schedule(me, turn, schedule, modules, step)
+        mine = {"gradients": gradients(case, modules), "norm": None, "parameters": {}}
+        if case["clip"]:
+            norm = clip_grad_norm_(
+                [w for module in modules for w in module.parameters()],
+                case["clip"]["max_norm"],
+                foreach=True,
+                pp_mesh=mesh["pp"],
+            )
+            mine["norm"] = float(norm).hex()
+        optim.step()
+        optim.zero_grad()
+        if case["zero"]:
+            mine["masters"] = {}
+        with me.recorder.pause():
+            results(case, modules, mine)
+        me.steps.append(mine)
+
+
+if __name__ == "__main__":
+    serve(HELLO, main)

@@ -1,0 +1,186 @@
+"""The Trainer of Hugging Face Transformers on CPU with gloo: its train() runs the whole case. ZeRO 0
+is its DDP, ZeRO 1 and 2 its FSDP2, which reduces once per step, or with sync_each_batch after each
+micro-batch.
+
+The data set holds the numbers of the micro-batches, and the Trainer's sampler and Accelerate's
+data loader decide which rank gets which; each occurs once in a step. The option `tokens` is the
+Trainer's second way to divide the loss: the model divides by num_items_in_batch, which the Trainer
+counts over micro-batches and ranks.
+
+Trainer(use_cpu=True) uses DDP even if `fsdp` is set: see accelerate_adapter.py, whose stand-in
+makes FSDP2 run. Not covered, for the reasons given there: fp16, DDP in bf16, several backward calls
+per micro-batch, unused parameters."""
+
+import os
+
+import torch
+import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
+import transformers
+from accelerate.state import DistributedType, PartialState
+from ddp_adapter import gradients
+from fsdp_adapter import runs
+from torch.distributed.tensor import DTensor
+from torch_adapter import DTYPES, Linear, optimizer_of, serve
+from transformers import Trainer, TrainerCallback, TrainingArguments
+
+HELLO = {
+    "protocol": 1,
+    "name": "Transformers Trainer",
+    "version": transformers.__version__,
+    "level": 2,
+    "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
+    "supports": {
+        "zero": [0, 1, 2],
+        "dp": [1, 2, 3, 4],
+        "micro_batches": [1, 2, 3, 4],
+        "steps": [1, 2, 3, 4],
+        "precision": ["fp32", "bf16"],
+        "optimizer": ["sgd", "momentum", "adamw"],
+        "clip": ["off", "loose", "binding"],
+        "groups": [1, 2, 3],
+        "sizes": ["plain", "tiny", "odd", "large", "empty"],
+        "bucket": ["large", "small"],
+        "frozen": ["no", "yes"],
+        "tied": ["no", "stage"],
+    },
+    "world": 4,
+    "without": [
+        {"zero": 0, "precision": "bf16"},
+        # FSDP2 raises an error by itself: known/pytorch-fsdp2-2.13.0.json
+        {"zero": [1, 2], "sizes": "empty"},
+        # FSDP2 has no buckets
+        {"zero": [1, 2], "bucket": "small"},
+        {"zero": 0, "option reshard_after_forward": True},
+    ],
+    "options": {"reshard_after_forward": [False, True], "tokens": [False, True]},
+}
+
+
+class Model(torch.nn.Module):
+    """Linear as the Trainer calls models: keyword arguments, and a loss in the result."""
+
+    def __init__(self, linear):
+        super().__init__()
+        self.linear = linear
+
+    def loss(self, n):
+        case, position = self.linear.position.case, self.linear.position
+        step, g = divmod(int(n), case["micro_batches"] * case["topology"]["dp"])
+        m, position.dp = divmod(g, case["topology"]["dp"])  # whichever rank got it
+        return self.linear(step, m)
+
+    def forward(self, n):
+        return {"loss": self.loss(n)}
+
+
+class TokenModel(Model):
+    """Divides its loss by the number of tokens, as models do that accept the Trainer's argument."""
+
+    def forward(self, n, labels, num_items_in_batch=None, **_):
+        return {"loss": self.loss(n) * (labels != -100).sum() / num_items_in_batch}
+
+
+class Steps(TrainerCallback):
+    def __init__(self, me, linear):
+        self.me, self.linear = me, linear
+
+    def on_step_begin(self, *_, **__):
+        self.me.begin(len(self.me.steps))
+
+    def on_step_end(self, *_, **__):
+        mine, linear = self.me.steps[-1], self.linear
+        if not self.me.case["zero"]:
+            mine["parameters"] = linear.parameters_by_name()
+            return
+        mine["masters"] = runs(linear, lambda w: w)
+        with self.me.recorder.pause():
+            root = self.me.sharded
+            root.unshard()
+            mine["parameters"] = linear.parameters_by_name()
+            root.reshard()
+
+
+class Observed(Trainer):
+    """Reports the gradients before they are clipped, and the norm that is logged."""
+
+    def __init__(self, me, linear, **more):
+        super().__init__(**more)
+        self.me, self.linear = me, linear
+
+    def create_optimizer(self, model=None):
+        self.optimizer = optimizer_of(self.me.case, self.linear.groups())
+        return self.optimizer
+
+    def training_step(self, *positional, **named):
+        loss = super().training_step(*positional, **named)
+        if self.accelerator.sync_gradients:
+            self.me.sharded = self.model_wrapped
+            found = (
+                runs(self.linear, lambda w: w.grad)
+                if self.me.case["zero"]
+                else gradients(self.linear)
+            )
+            self.me.steps.append({"gradients": found})
+        return loss
+
+    def _get_grad_norm(self, model, grad_norm=None):
+        norm = super()._get_grad_norm(model, grad_norm)
+        whole = norm.full_tensor() if isinstance(norm, DTensor) else norm
+        self.me.steps[-1]["norm"] = float(whole).hex()
+        return norm
+
+
+def arguments(me):
+    case, sharded = me.case, me.case["zero"] > 0
+    made = TrainingArguments(
+        output_dir=os.path.join(me.folder, "output"),
+        use_cpu=True,
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=case["micro_batches"],
+        num_train_epochs=1,
+        max_grad_norm=case["clip"]["max_norm"] if case["clip"] else 0.0,
+        bf16=case["precision"] == "bf16",
+        lr_scheduler_type="constant",
+        train_sampling_strategy="sequential",
+        ddp_find_unused_parameters=True,
+        ddp_bucket_cap_mb=case["bucket"] * DTYPES[case["precision"]].itemsize / 2**20,
+        fsdp=sharded,
+        fsdp_config={"reshard_after_forward": case["options"]["reshard_after_forward"]}
+        if sharded
+        else None,
+        accelerator_config={"gradient_accumulation_kwargs": {"sync_each_batch": case["zero"] == 2}},
+        save_strategy="no",
+        logging_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        dataloader_pin_memory=False,
+    )
+    if sharded:
+        PartialState._shared_state["distributed_type"] = DistributedType.MULTI_GPU
+    return made
+
+
+def main(me):
+    case = me.case
+    with me.recorder.pause():
+        me.environment("zeroproof")
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="1")  # the process group exists
+        args = arguments(me)
+    linear = Linear(me.position)
+    tokens = case["options"]["tokens"]
+    item = {"labels": torch.ones(2, dtype=torch.long)} if tokens else {}
+    Observed(
+        me,
+        linear,
+        model=(TokenModel if tokens else Model)(linear),
+        args=args,
+        train_dataset=[
+            {"n": n, **item}
+            for n in range(case["steps"] * case["micro_batches"] * case["topology"]["dp"])
+        ],
+        callbacks=[Steps(me, linear)],
+    ).train()
+
+
+if __name__ == "__main__":
+    serve(HELLO, main)

@@ -1,0 +1,120 @@
+"""Writes subjects.md: all subjects, what each supports, its version, and its last result.
+
+It reads subjects.txt, the accepted lists in support/ (what `hello` announced), the table of
+RESULTS.md, and unreachable.txt. --check: exit code 1 if the file is not current."""
+
+import argparse
+import json
+import os
+import re
+import sys
+
+CONFORMANCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SIZES = ("dp", "pp", "tp", "ep")
+
+
+def read(*path):
+    with open(os.path.join(CONFORMANCE, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def lines(name):
+    return [text for text in read(name).splitlines() if text and not text.startswith("#")]
+
+
+def table(head, rows):
+    rule = "|".join("---" for _ in head)
+    return [f"| {' | '.join(row)} |" if row else f"|{rule}|" for row in (head, None, *rows)]
+
+
+def results():
+    """(title -> the cells of its row in RESULTS.md by their heads, the date of that file)"""
+    text = read("RESULTS.md")
+    part = text.split("\n## Subjects\n")[1].split("\n## ")[0]
+    rows = [
+        [cell.strip() for cell in row.strip("|").split(" |")]
+        for row in part.splitlines()
+        if row.startswith("| ")
+    ]
+    date = re.search(r" on (\d{4}-\d\d-\d\d), ", text)
+    return {row[0]: dict(zip(rows[0], row, strict=True)) for row in rows[1:]}, date.group(1)
+
+
+def reach(support):
+    """The stages of ZeRO, largest sizes and precisions of a support list."""
+    axes = support["supports"]
+    parts = ["ZeRO " + ", ".join(map(str, axes["zero"]))]
+    parts += [f"{name} ≤ {max(axes[name])}" for name in SIZES if max(axes.get(name, [1])) > 1]
+    parts.append(", ".join(axes.get("precision", ["fp32"])))
+    count = len(support["options"])
+    return "; ".join(parts + ([f"{count} option{'s' if count > 1 else ''}"] if count else []))
+
+
+def last(title, found):
+    row = found.get(title)
+    if row is None:
+        return "not yet judged"
+    return f"{row['cases passed']} passed, {row['failed']} failed, {row['causes']} causes"
+
+
+def markdown():
+    found, date = results()
+    rows = []
+    for name, environment, adapter, lists, which in (line.split() for line in lines("subjects.txt")):
+        support = json.loads(read("support", f"{lists}.json"))
+        title = f"{support['name']} {support['version'].split('+')[0]}"  # without the build tag
+        rows.append(
+            [
+                name,
+                title,
+                f"[{adapter}](adapters/{adapter})" if adapter.endswith(".py") else "zeroproof adapter",
+                environment if environment != "-" else "–",
+                str(support["level"]),
+                reach(support),
+                "conformance" if which == "usual" else "conformance-all",
+                last(title, found),
+            ]
+        )
+    return "\n".join(
+        [
+            "# Subjects",
+            "",
+            "Made by `python3 conformance/judge/subjects.py` from [subjects.txt](subjects.txt),",
+            f"the lists in [support](support), and [RESULTS.md](RESULTS.md) of {date}; do not edit.",
+            "",
+            *table(
+                ["subject", "version", "adapter", "environment", "level", "reach", "run by make …"]
+                + ["last result"],
+                rows,
+            ),
+            "",
+            "`sh conformance/subject.sh ENVIRONMENT` makes an environment; [locks](locks) has its versions",
+            "and hashes. An adapter's `without` has the combinations that it leaves out, with the reasons.",
+            "",
+            "## What does not run on a CPU",
+            "",
+            *table(
+                ["program", "not judged", "where"],
+                [[cell.strip() for cell in line.split("|")] for line in lines("unreachable.txt")],
+            ),
+            "",
+        ]
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes conformance/subjects.md.")
+    parser.add_argument("--check", action="store_true", help="only check that it is current")
+    options = parser.parse_args()
+    text = markdown()
+    if options.check:
+        current = read("subjects.md") == text
+        print("subjects.md is current" if current else "subjects.md differs: run subjects.py")
+        return 0 if current else 1
+    with open(os.path.join(CONFORMANCE, "subjects.md"), "w", encoding="utf-8") as file:
+        file.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
