@@ -1,6 +1,6 @@
 """BF16_Optimizer: a step in which no parameter has a gradient raises RuntimeError.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. On the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the error."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
 """ZeRO adds gradients of different parameters if the ranks use different parameters.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks on the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks. Printed: their two weights."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
 """ZeRO-1 with contiguous_gradients false adds the gradients of different experts.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks on the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks. Printed: their experts."""
 
 import os
 import signal

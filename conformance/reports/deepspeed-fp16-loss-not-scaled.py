@@ -1,6 +1,6 @@
-"""fp16 without ZeRO: the loss is not multiplied by the scale, but gradients are divided by it.
+"""fp16 without ZeRO: gradients are divided by the scale, but the loss is not multiplied by it.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. On the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the weight after a step."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
-"""fp32 with experts, without ZeRO: gradients are clipped by an average of the ranks' norms.
+"""fp32 without ZeRO: with experts, the clip norm is a mean over the ranks.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks on the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks. Printed: the dense update."""
 
 import os
 import signal

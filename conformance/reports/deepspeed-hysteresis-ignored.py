@@ -1,6 +1,6 @@
 """fp16 without ZeRO ignores hysteresis: the first overflow halves the loss scale.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. On the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the loss scale."""
 
 import os
 import signal

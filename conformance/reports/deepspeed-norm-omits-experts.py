@@ -1,6 +1,6 @@
 """bf16 or fp16 without ZeRO: the gradient norm omits the experts.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks on the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks. Printed: their norms."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
-"""With offload, ZeRO-2 adds the previous step's gradient if the first micro-batch omits a parameter.
+"""ZeRO-2 with offload adds the previous step's gradient if micro-batch 0 omits a weight.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. On the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: both weights after the steps."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
-"""With offload, ZeRO-2 loses a parameter's gradients if the window's last micro-batch does not use it.
+"""ZeRO-2 with offload loses gradients of a weight that the last micro-batch does not use.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. On the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: both weights after a step."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
-"""After one overflow, ZeRO with optimizer offload skips every later step.
+"""After one overflow, ZeRO with offload, fp16 and fp32 accumulation skips every later step.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. fp16 and grad_accum_dtype fp32, on the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the outcome of each step."""
 
 import os
 import signal

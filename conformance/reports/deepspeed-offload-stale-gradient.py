@@ -1,6 +1,6 @@
-"""With offload, a parameter that a step does not use gets the gradient of an earlier step.
+"""With offload, a weight that a step does not use gets the gradient of an earlier step.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. On the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: both weights after the steps."""
 
 import os
 import signal

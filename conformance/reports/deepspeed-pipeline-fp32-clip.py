@@ -1,6 +1,6 @@
 """An fp32 pipeline without ZeRO is clipped by a norm that omits the later stages.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Two stages on the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Two stages. Printed: their updates."""
 
 import os
 import signal

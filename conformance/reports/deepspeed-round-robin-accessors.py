@@ -1,6 +1,6 @@
 """round_robin_gradients: safe_get_full_fp32_param returns another parameter's master.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks on the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks. Printed: the masters."""
 
 import os
 import signal

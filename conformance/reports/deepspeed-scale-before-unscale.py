@@ -1,6 +1,6 @@
 """In a step after which the loss scale grows, ZeRO divides gradients by the new scale.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. fp16 with a dynamic scale, on the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the weight after each step."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
-"""bf16 or fp16 without ZeRO: initialize() takes an optimizer step, so Adam's first update is wrong.
+"""bf16 or fp16 without ZeRO: initialize() makes a step, so Adam's first update is wrong.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. On the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the weight after a step."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
 """ZeRO-2: a backward that reaches no trainable parameter raises IndexError.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. On the CPU."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the error."""
 
 import os
 import signal
