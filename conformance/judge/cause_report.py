@@ -94,7 +94,10 @@ class Script:
         self.name = script_of(cause)
         self.text = files.read_whole(self.name, limits.LIST).decode("utf-8")
         doc = (ast.get_docstring(ast.parse(self.text)) or "").replace("\n", " ")
-        packages, self.details = re.search(r"Requirements: (.*?)\. (.*)", doc).groups()
+        found = re.search(r"Requirements: (\S+==\S+(?: \S+==\S+)*)\. (.*)", doc)
+        if not found:
+            raise Refused(f"{self.name}: its docstring lacks 'Requirements: NAME==VERSION. …'")
+        packages, self.details = found.groups()
         self.what = doc.partition("  ")[0]
         self.requirements = [word.split("==") for word in packages.split()]
 
