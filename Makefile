@@ -440,6 +440,7 @@ include tests/lint/lint.mk
 CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conformance/judge/*.json \
                        conformance/schema/*.json conformance/known/*.json \
                        conformance/support/*.json conformance/quick/*.json \
+                       conformance/reports/*.py conformance/reports/*.md \
                        conformance/adapters/*.py conformance/recorder/*.py \
                        conformance/recorder/pyproject.toml conformance/locks/*.txt \
                        conformance/subjects.txt)
@@ -463,6 +464,10 @@ conformance-quick: ## a selection of it in which each clause and each subject oc
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
 	@QUICK=1 SEED='$(SEED)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
+
+.PHONY: conformance-reports
+conformance-reports: all ## run the reports' scripts (CAUSES=…; SHARE=3 SEED=…: a third; ACCEPT=1)
+	@SHARE='$(SHARE)' SEED='$(SEED)' ACCEPT='$(ACCEPT)' sh conformance/reports.sh $(BUILD) $(CAUSES)
 
 # A subject without a fault passes everything, and one with a historic bug does not.
 CONFORMANCE_SEED = $(or $(SEED),$$(date +%s))

@@ -3,7 +3,6 @@
 The command starts this program (ref/cli/conformance.c). Exit codes: 0 every judged case passed; 1 a
 check failed, or nothing was judged; 2 invalid input; 3 the environment failed."""
 
-import argparse
 import contextlib
 import json
 import os
@@ -25,6 +24,7 @@ import page
 import report
 import supervise
 from adapter import Adapter, AdapterError, Log
+from console import within
 from outcomes import DEFECT
 from run import Runner
 from shrink import Shrinker, causes_of
@@ -35,48 +35,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 
 
-class Help(argparse.HelpFormatter):
-    """Prints --flag=VALUE in one column, like the other sub-commands; ref/cli/man.sh parses it."""
-
-    def __init__(self, prog):
-        width = os.environ.get("ARGP_HELP_FMT", "").partition("rmargin=")[2]
-        super().__init__(prog, max_help_position=26, width=int(width) if width.isdigit() else None)
-
-    def _format_action_invocation(self, action):
-        text = super()._format_action_invocation(action)
-        if action.nargs != 0:
-            value = self._format_args(action, action.dest.upper())
-            text = action.option_strings[-1] + (
-                f"[={action.metavar}]" if action.nargs == "?" else f"={value}"
-            )
-        return text if text.startswith("-h") else f"    {text}"
-
-
-def within(kind, least, most, above=False):
-    """A parser for numbers that are at least `least` (or above it) and at most `most`. Other values
-    would hang, fail later or be meaningless."""
-
-    def parse(text):
-        try:
-            value = kind(text)
-            if (value > least if above else value >= least) and value <= most:
-                return value
-        except ValueError:
-            pass
-        raise argparse.ArgumentTypeError(
-            f"expected {'an integer' if kind is int else 'a number'} "
-            f"{'above' if above else 'of at least'} {least} and at most {most}, got '{text:.80}'"
-        )
-
-    return parse
-
-
 SECONDS = within(float, 0, limits.SECONDS)
 
 
 def arguments():
     parser = console.Parser(
-        formatter_class=Help,
+        formatter_class=console.Help,
         prog="zeroproof check",
         description="Runs the conformance suite on an implementation: compares values bit for "
         "bit with serial training, and the ledgers of all ranks with each other.",

@@ -37,6 +37,25 @@ def show_error(text):
     put_error(printable(text) + "\n")
 
 
+class Help(argparse.HelpFormatter):
+    """Prints --flag=VALUE in one column, like the other sub-commands; ref/cli/man.sh parses it."""
+
+    def __init__(self, prog):
+        width = os.environ.get("ARGP_HELP_FMT", "").partition("rmargin=")[2]
+        super().__init__(prog, max_help_position=26, width=int(width) if width.isdigit() else None)
+
+    def _format_action_invocation(self, action):
+        if not action.option_strings:
+            return super()._format_action_invocation(action)
+        text = super()._format_action_invocation(action)
+        if action.nargs != 0:
+            value = self._format_args(action, action.dest.upper())
+            text = action.option_strings[-1] + (
+                f"[={action.metavar}]" if action.nargs == "?" else f"={value}"
+            )
+        return text if text.startswith("-h") else f"    {text}"
+
+
 class Parser(argparse.ArgumentParser):
     """Escapes the arguments that its messages quote."""
 
@@ -45,6 +64,25 @@ class Parser(argparse.ArgumentParser):
             put([printable(message)])
         elif message:
             put_error(printable(message))
+
+
+def within(kind, least, most, above=False):
+    """A parser for numbers that are at least `least` (or above it) and at most `most`. Other values
+    would hang, fail later or be meaningless."""
+
+    def parse(text):
+        try:
+            value = kind(text)
+            if (value > least if above else value >= least) and value <= most:
+                return value
+        except ValueError:
+            pass
+        raise argparse.ArgumentTypeError(
+            f"expected {'an integer' if kind is int else 'a number'} "
+            f"{'above' if above else 'of at least'} {least} and at most {most}, got '{text:.80}'"
+        )
+
+    return parse
 
 
 def open_streams():

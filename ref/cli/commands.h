@@ -17,7 +17,8 @@ int zp_cmd_cases(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_oracle(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_adapter(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_trace(int argc, char **argv, const zp_backend *engine);
-int zp_cmd_conformance(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_check(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_report(int argc, char **argv, const zp_backend *engine);
 
 /* Prints where the case's timeline is, if it has one. */
 void zp_print_timeline(const zp_case *c, const zp_verdict *v);

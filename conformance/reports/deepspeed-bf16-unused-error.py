@@ -1,0 +1,33 @@
+"""BF16_Optimizer: a step in which no parameter has a gradient raises RuntimeError.
+
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the error."""
+
+import os
+import signal
+import sys
+
+os.environ.update(DS_ACCELERATOR="cpu", OMP_NUM_THREADS="1", LOCAL_RANK="0")
+import deepspeed
+import torch
+
+deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # it would be compiled
+signal.alarm(100)  # ends the process after 100 s
+store = torch.distributed.HashStore()
+torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+config = {"train_micro_batch_size_per_gpu": 1, "zero_allow_untested_optimizer": True}
+config["bf16"] = {"enabled": True}
+config["data_types"] = {"grad_accum_dtype": "fp32"}
+config["zero_optimization"] = {"stage": 1}
+model = torch.nn.Linear(1, 1, bias=False)
+sgd = torch.optim.SGD(model.parameters(), lr=0.25)
+engine, *_ = deepspeed.initialize(model=model, optimizer=sgd, config=config)
+try:
+    engine.backward(torch.zeros((), requires_grad=True) * 1.0)  # it uses no parameter
+    engine.step()
+    got = "no error"
+except RuntimeError as error:
+    got = f"RuntimeError: {error}"
+expected = "no error"
+print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
+print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+sys.exit(3 if got == expected else 0)

@@ -1,0 +1,30 @@
+"""fp16 without ZeRO: gradients are divided by the scale, but the loss is not multiplied by it.
+
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the weight after a step."""
+
+import os
+import signal
+import sys
+
+os.environ.update(DS_ACCELERATOR="cpu", OMP_NUM_THREADS="1", LOCAL_RANK="0")
+import deepspeed
+import torch
+
+deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # it would be compiled
+type(deepspeed.get_accelerator()).is_fp16_supported = lambda self: True  # refused on a CPU
+signal.alarm(100)  # ends the process after 100 s
+store = torch.distributed.HashStore()
+torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+config = {"train_micro_batch_size_per_gpu": 1, "zero_allow_untested_optimizer": True}
+config["fp16"] = {"enabled": True, "loss_scale": 8}
+config["zero_optimization"] = {"stage": 0}
+model = torch.nn.Linear(1, 1, bias=False)
+torch.nn.init.ones_(model.weight)
+sgd = torch.optim.SGD(model.parameters(), lr=0.25)
+engine, *_ = deepspeed.initialize(model=model, optimizer=sgd, config=config)
+engine.backward(engine(torch.ones(1, dtype=torch.float16)))  # the gradient is 1
+engine.step()
+got, expected = model.weight.item(), 1 - 0.25 * 1
+print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
+print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+sys.exit(3 if got == expected else 0)

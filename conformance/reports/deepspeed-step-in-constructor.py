@@ -1,0 +1,29 @@
+"""bf16 or fp16 without ZeRO: initialize() makes a step, so Adam's first update is wrong.
+
+Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the weight after a step."""
+
+import os
+import signal
+import sys
+
+os.environ.update(DS_ACCELERATOR="cpu", OMP_NUM_THREADS="1", LOCAL_RANK="0")
+import deepspeed
+import torch
+
+deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # it would be compiled
+signal.alarm(100)  # ends the process after 100 s
+store = torch.distributed.HashStore()
+torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+config = {"train_micro_batch_size_per_gpu": 1, "zero_allow_untested_optimizer": True}
+config["bf16"] = {"enabled": True}
+config["zero_optimization"] = {"stage": 0}
+model = torch.nn.Linear(1, 1, bias=False)
+torch.nn.init.ones_(model.weight)
+adam = torch.optim.AdamW(model.parameters(), lr=0.5, weight_decay=0.0)
+engine, *_ = deepspeed.initialize(model=model, optimizer=adam, config=config)
+engine.backward(engine(torch.ones(1, dtype=torch.bfloat16)))  # the gradient is 1
+engine.step()  # Adam's first update is lr, whatever the gradient is
+got, expected = model.weight.item(), 1 - 0.5
+print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
+print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+sys.exit(3 if got == expected else 0)
