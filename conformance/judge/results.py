@@ -1,7 +1,8 @@
 """Writes RESULTS.md and index.html from the reports of several subjects.
 
-Both have a matrix of clauses and subjects, each failure with its minimal case, explanation and
-public issue, the changes between versions of a subject, and the clause that caught each mutant."""
+Both have a matrix of clauses and subjects, each cause with its explanation, public issue and
+minimal cases, its history over versions, what adapters leave out, and the clause that caught each
+mutant."""
 
 import datetime
 import json
@@ -15,19 +16,10 @@ import files
 import limits
 import page
 import schema
-from outcomes import DEFECT, EXCUSED, empty_row
-from report import name_of, printable
+import summary
+from outcomes import EXCUSED
+from report import printable
 from tools import Refused
-
-
-def title(report):
-    """Not escaped: callers use line(), or HTML's rules."""
-    return f"{report['subject']['name']} {report['subject']['version'].split('+')[0]}"
-
-
-def order(report):
-    version = re.findall(r"\d+", report["subject"]["version"].split("+")[0])
-    return report["subject"]["name"].lower(), [int(x) for x in version]
 
 
 def line(text, most=400):
@@ -54,28 +46,26 @@ def table(head, rows):
     ]
 
 
-def clauses_of(reports):
-    return sorted({c for r in reports for c in r["clauses"]})
-
-
 def cell(report, clause):
-    """(text, "bad", "good" or "dim") of a clause in a report."""
-    good, bad, other, *classes = report["clauses"].get(clause, empty_row())
-    more = [f"{n} {name}" for name, n in zip(EXCUSED, classes, strict=True) if n]
-    first = f"{bad} of {good + bad} failed" if bad else str(good) if good else ""
-    words = "; ".join([first, *more] if first else more)
-    words = words or ("not judged" if other else "–")
-    return words, "bad" if bad else "good" if good else "dim"
+    good, bad, other, classes = summary.counts(report, clause)
+    words = [f"**{bad} of {good + bad} failed**"] if bad else [str(good)] if good else []
+    words += [f"{n} {name}" for name, n in classes.items()]
+    return "; ".join(words) or ("not judged" if other else "–")
+
+
+def clause_link(clause):
+    """The clause, with its demand as a tooltip."""
+    demand = line(summary.demands().get(clause, "")).replace('"', "'")
+    return f"[{line(clause)}](../{summary.spec_file(clause)}" + (f' "{demand}")' if demand else ")")
 
 
 def matrix(reports):
-    def one(report, clause):
-        text, kind = cell(report, clause)
-        return f"**{text}**" if kind == "bad" else text
-
     return table(
-        ["clause", *(line(title(r)) for r in reports)],
-        [[line(clause), *(one(r, clause) for r in reports)] for clause in clauses_of(reports)],
+        ["clause", *(line(summary.title(r)) for r in reports)],
+        [
+            [clause_link(clause), *(cell(r, clause) for r in reports)]
+            for clause in summary.clauses_of(reports)
+        ],
     )
 
 
@@ -85,11 +75,10 @@ def subjects(reports):
         known = sum(1 for c in r["causes"] if c["known"])
         rows.append(
             [
-                line(title(r)),
+                line(summary.title(r)),
                 r["level"],
                 r["cases"]["pass"],
-                r["cases"]["fail"],
-                *(r["cases"][name] for name in EXCUSED),
+                *summary.status_counts(r),
                 r["cases"]["unsupported"],
                 len(r["causes"]),
                 len(r["causes"]) - known,
@@ -98,97 +87,80 @@ def subjects(reports):
                 f"{r['seconds']:.0f} s",
             ]
         )
-    return table(
-        [
-            "subject",
-            "level",
-            "cases passed",
-            "failed",
-            *EXCUSED,
-            "not supported",
-            "causes",
-            "not in known/",
-            "covering array",
-            "seed",
-            "took",
-        ],
-        rows,
-    )
+    head = ["subject", "level", "cases passed", "failed", *EXCUSED, "not supported", "causes"]
+    return table([*head, "not in known/", "covering array", "seed", "took"], rows)
 
 
-def explanation(cause):
-    known = cause["known"]
-    if not known:
-        return "**New**: no explanation yet"
-    issue = f" ({link(known['issue'])})" if known.get("issue") else ""
-    kind = "" if known["class"] == DEFECT else f", {line(known['class'])}"
-    name = f"**{line(known['cause'])}** ({line(known['title'])}{kind}): "
-    return name + line((known.get("note") or "").rstrip("."), 2000) + issue
-
-
-def link(address):
-    """A Markdown link to a public issue."""
+def link(address, text):
+    """A Markdown link, or the address as text if a browser could do anything but open it."""
     if not page.is_link(address):
-        return f"public issue: {line(address)}"
-    return f"[public issue]({urllib.parse.quote(address, safe='/:?#&=%+,;@!$*~')})"
+        return line(address)
+    return f"[{line(text)}]({urllib.parse.quote(address, safe='/:?#&=%+,;@!$*~')})"
 
 
-def summary(cause):
+def last_line(cause):
     """The finding's text; for an error, the last line of its traceback."""
     lines = cause["text"].strip().splitlines() or [""]
     return lines[-1] if cause["clause"] == "RUN-1" else cause["text"]
 
 
-def grouped(report):
-    """Lists of (number, cause) with the same explanation: one defect may have several symptoms."""
-    found = {}
-    for number, cause in enumerate(report["causes"], 1):
-        key = cause["known"]["cause"] if cause["known"] else number
-        found.setdefault(key, []).append((number, cause))
-    return list(found.values())
-
-
-def symptom(cause):
-    how = (
-        f"{len(cause['cases'])} case{'s' if len(cause['cases']) != 1 else ''} of this run"
-        if cause["cases"]
-        else "only the minimal case in this run"
-    )
+def explanation(shown):
+    """Lines about a cause."""
+    known = shown.known or {}
+    where = "; ".join(f"{name} {', '.join(v)}" for name, v in shown.subjects().items())
+    facts = [shown.kind, shown.effect(), line(where)]
+    if known.get("issue"):
+        state = f", {line(known['upstream'])}" if known.get("upstream") else ""
+        facts.append(link(known["issue"], page.issue_name(known["issue"])) + state)
+    if known.get("documented"):
+        facts.append(f"documented: {line(known['documented'])}")
+    if known.get("alias"):
+        facts.append(f"formerly {line(known['alias'])}")
+    name = f"{code(known['cause'])}: " if known else ""
     return [
-        f"   - **{line(cause['clause'])}**, {line(cause['kind'])}: {how}; conditions: "
-        f"{line(', '.join(cause['needs'])) or 'none'}.",
-        f"     {line(summary(cause))}",
-        f"     Minimal case: {code(cause['recipe'])}",
+        f"### {line(shown.title())}",
+        "",
+        f"{name}{'; '.join(facts)}.",
+        "",
+        line((known.get("note") or "no explanation yet").rstrip("."), 2000) + ".",
+        "",
     ]
 
 
-def failures(report):
+def minimal_case(report, cause):
+    return [
+        f"- {line(summary.title(report))}: **{line(cause['clause'])}**, {line(cause['kind'])}: "
+        f"{page.cases_of(cause)}; conditions: {line(', '.join(cause['needs'])) or 'none'}.",
+        f"  {line(last_line(cause))}",
+        f"  {code(summary.again(report, cause['recipe']))}",
+    ]
+
+
+def causes(reports):
     lines = []
-    for number, causes in enumerate(grouped(report), 1):
-        lines.append(f"{number}. {explanation(causes[0][1])}.")
-        for _, cause in causes:
-            lines += symptom(cause)
-    return lines + [f"- **Error:** {line(text)}" for text in report["problems"]] or ["None."]
+    for shown in summary.causes_of(reports):
+        lines += explanation(shown)
+        for report, cause in shown.minimal:
+            lines += minimal_case(report, cause)
+        lines.append("")
+    return lines[:-1] or ["None."]
 
 
-def changes(reports):
-    """[(from, to, fixed, new, unchanged)] for each pair of successive versions."""
-    found, last = [], {}
-    for report in reports:
-        name = report["subject"]["name"]
-        if name in last:
-            before, after = ({name_of(c) for c in r["causes"]} for r in (last[name], report))
-            found.append(
-                (
-                    title(last[name]),
-                    title(report),
-                    sorted(before - after),
-                    sorted(after - before),
-                    sorted(before & after),
-                )
-            )
-        last[name] = report
-    return found
+def history(reports):
+    lines = []
+    for subject, versions, rows in summary.history(reports):
+        lines += [
+            "",
+            *table(
+                [line(subject), *map(line, versions), "first seen", "mended in"],
+                [
+                    [line(name), *("x" if one else "–" for one in seen), line(first)]
+                    + [line(mended or "–")]
+                    for name, seen, first, mended in rows
+                ],
+            ),
+        ]
+    return lines
 
 
 def mutants(made):
@@ -224,24 +196,12 @@ def mutants(made):
     }
 
 
-MUTANTS = ["historic bug", "mutant", "engine", "symptom: cause", "caught by", "case"]
-
-
-def mutants_summary(table):
-    return (
-        f"{table['caught']} of {len(table['rows'])} mutants were caught by general cases of seed "
-        f"{table['seed']}; "
-        f"{table['own_error']} of them only by the subject's own error (RUN-1), not by a check of "
-        "the suite."
-    )
-
-
 def mutants_text(found):
     lines = [
-        f"{mutants_summary(found)} (`make conformance-mutants`)",
+        f"{page.mutants_summary(found)} (`make conformance-mutants`)",
         "",
         *table(
-            MUTANTS,
+            page.MUTANTS,
             [
                 [
                     line(name),
@@ -269,15 +229,23 @@ def mutants_text(found):
 
 
 def markdown(reports, about, mutant_table):
+    errors = [
+        f"- **Error** ({line(summary.title(r))}): {line(text)}"
+        for r in reports
+        for text in r["problems"]
+    ]
+    found, out = history(reports), summary.left_out(reports)
     lines = [
         "# Conformance: results",
+        "",
+        f"**{line(summary.verdict(reports)[0])}**",
         "",
         f"Made by {code(about['command'])} on {line(about['date'])}, "
         f"commit {line(about['commit'])}, {about['cores']} cores; do not "
         "edit. A number in the matrix is the number of cases that passed a clause. Known defects "
-        'count as failures; failures of other classes (SPEC.md, "Classes") are counted apart. '
-        "To reproduce a case: `zeroproof check "
-        "--adapter … --only 'CASE'`. What is judged: [SPEC.md](SPEC.md).",
+        'count as failures; failures of other classes ([SPEC.md](SPEC.md), "Classes") are counted '
+        "apart. Commands run in the root of the repository.",
+        *(["", *errors] if errors else []),
         "",
         "## Subjects",
         "",
@@ -286,25 +254,21 @@ def markdown(reports, about, mutant_table):
         "## Clause by subject",
         "",
         *matrix(reports),
+        "",
+        "## Causes of failures",
+        "",
+        "By class, then by consequence: a silent wrong number first.",
+        "",
+        *causes(reports),
     ]
-    for report in reports:
-        lines += ["", f"## {line(title(report))}: failures", "", *failures(report)]
-    changed = changes(reports)
-    if changed:
+    if found:
+        lines += ["", "## Causes by version", *found]
+    if out:
         lines += [
             "",
-            "## Changes between versions",
+            "## Combinations that adapters leave out",
             "",
-            *table(
-                ["", "no longer occurs", "new", "still occurs"],
-                [
-                    [
-                        line(f"{a} → {b}"),
-                        *("<br>".join(line(n) for n in names) or "–" for names in rest),
-                    ]
-                    for a, b, *rest in changed
-                ],
-            ),
+            *table(["subject", "combination", "reason"], [list(map(line, row)) for row in out]),
         ]
     if mutant_table:
         lines += ["", "## Mutants: engines with a historic bug", "", *mutants_text(mutant_table)]
@@ -333,7 +297,7 @@ def make():
     )
     parser.add_argument("--mutants", help="table of mutants; ignored if the file does not exist")
     options = parser.parse_args()
-    reports = sorted(map(load, options.reports), key=order)
+    reports = sorted(map(load, options.reports), key=summary.order)
     mutant_table = (
         mutants(schema.read(options.mutants, limits.REPORT, "mutants", "--mutants"))
         if options.mutants and os.path.exists(options.mutants)
@@ -347,7 +311,7 @@ def make():
     }
     texts = {
         "RESULTS.md": markdown(reports, about, mutant_table),
-        "index.html": page.whole(reports, about, mutant_table, sys.modules[__name__]),
+        "index.html": page.whole(reports, about, mutant_table),
     }
     for name in texts:
         for read in filter(None, (*options.reports, options.mutants)):

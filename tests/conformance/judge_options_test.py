@@ -1,10 +1,13 @@
 """Tests the judge's options, selections of cases, and the pages of results."""
 
+import html
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from selftest import COMMAND, ROOT, TRAINER, check, main, run, text_of
 
@@ -213,8 +216,9 @@ MUTANTS = {
 def write_report(folder, version, report):
     """A report of another version."""
     path = os.path.join(folder, f"{version}.json")
-    subject = {"name": "selftest", "version": version}
-    write_text(path, json.dumps({**report, "subject": subject}))
+    more = {"subject": {"name": "selftest", "version": version}, "adapter": "a b"}
+    more["without"] = [{"zero": 0, "dp": [2, 3], "why": "a reason"}]
+    write_text(path, json.dumps({**report, **more}))
     return path
 
 
@@ -237,25 +241,51 @@ def failures_shown(text, page, old, new):
     check(
         "versions are sorted by number", "| clause | selftest 1.9 | selftest 1.10 |" in text, text
     )
-    row = next(
-        (r for r in text.splitlines() if r.startswith("| selftest 1.9 → selftest 1.10")), ""
-    ).split(" | ")
+    rows = [row.strip("| ").split(" | ") for row in text.splitlines()]
+    found = {row[0].split(" ", 1)[-1]: row[1:] for row in rows if len(row) == 5}
     check(
-        "a table shows what no longer occurs and what is new",
-        len(row) == 4 and "unscaled" in row[1] and "ratio" in row[2] and row[3] == "– |",
-        row,
+        "a table shows in which version a cause occurred first, and in which it was mended",
+        found.get("1.9") is None
+        and found.get("unscaled by the next scale") == ["x", "–", "1.9", "1.10"]
+        and found.get("ratio") == ["–", "x", "1.10", "–"],
+        found,
     )
-    minimal = [c["recipe"] for c in old["causes"] + new["causes"]]
+    causes = old["causes"] + new["causes"]
+    commands = [f"zeroproof check --adapter 'a b' --only {c['recipe']}" for c in causes]
     check(
-        "each failure has its minimal case",
-        all(f"`{r}`" in text for r in minimal) and all(r in page for r in minimal),
+        "each minimal case has a command that can be pasted",
+        all(f"`{c}`" in text for c in commands)
+        and all(f'<pre class="again">{html.escape(c)}</pre>' in page for c in commands),
+        commands,
     )
-    check("the page has a part per failure", page.count('<section class="failure"') == len(minimal))
+    check(
+        "the page has a part per cause, and in it one per minimal case",
+        page.count('<section class="cause"') == page.count('<details class="case"') == len(causes),
+    )
+    wrong = [i for i in re.findall(r'href="#([^"]*)"', page) if f' id="{i}"' not in page]
+    check("each link within the page has its target", not wrong, wrong)
+    check(
+        "the page begins with the verdict, date, command and environment",
+        'class="verdict bad">' in page
+        and "new causes of failures" in page
+        and f"Made by <code>make conformance</code> on {time.strftime('%Y-')}" in page
+        and "Reports made on: system " in page,
+    )
+    check(
+        "clauses link to their demands, with a tooltip",
+        'href="#clause-RED-2" title="the reduced gradient is the sum' in page
+        and '[RED-2](../spec/reduce.md "the reduced gradient is the sum' in text,
+    )
+    check(
+        "combinations that adapters leave out have their reasons",
+        "| selftest 1.9, 1.10 | zero 0, dp 2 or 3 | a reason |" in text
+        and '<td data-of="reason">a reason</td>' in page,
+    )
     check(
         "each part has decoded contributions and ledgers",
         "Decoded contributions" in page
         and "ledgers" in page
-        and "Related historic bugs" in page
+        and "Similar historic bugs" in page
         and "Case, expected values, answer" in page,
     )
     check(

@@ -1,0 +1,254 @@
+"""What reports say together, for RESULTS.md and the page: causes by consequence, their history over
+versions, what adapters leave out, and what the clauses demand."""
+
+import functools
+import os
+import re
+import shlex
+
+from known import list_name
+from outcomes import DEFECT, EXCUSED, empty_row
+from report import name_of
+
+CONFORMANCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# What a cause does to the user, the worst first.
+CONSEQUENCES = ("silent wrong number", "race", "hang", "error")
+HANGS = ("LEDG-2", "LEDG-3", "LEDG-7", "STAT-1", "PIPE-3")
+NEW = "new"
+CLASSES = (NEW, DEFECT, *EXCUSED)  # in the order of the page
+SPEC = {  # files of spec/ by the prefixes of their clauses
+    **dict.fromkeys(("PART", "TIE"), "partition"),
+    **dict.fromkeys(("RED", "STAT"), "reduce"),
+    **dict.fromkeys(("STEP", "SCALE", "OPT"), "step"),
+    **{"TOPO": "topology", "PIPE": "pipeline", "LEDG": "ledger", "STRM": "streams"},
+}
+
+
+def version_of(report):
+    return report["subject"]["version"].split("+")[0]
+
+
+def title(report):
+    """Not escaped: callers escape it for Markdown or HTML."""
+    return f"{report['subject']['name']} {version_of(report)}"
+
+
+def order(report):
+    return report["subject"]["name"].lower(), [int(x) for x in re.findall(r"\d+", title(report))]
+
+
+def clauses_of(reports):
+    return sorted({c for r in reports for c in r["clauses"]})
+
+
+def counts(report, clause):
+    """(passed, failed, not judged, {class: number} of a clause in a report)."""
+    good, bad, other, *classes = report["clauses"].get(clause, empty_row())
+    return good, bad, other, {name: n for name, n in zip(EXCUSED, classes, strict=True) if n}
+
+
+def kind_of(report, clause):
+    good, bad, _, classes = counts(report, clause)
+    return "bad" if bad else "excused" if classes else "good" if good else "dim"
+
+
+# ---- Clauses -------------------------------------------------------------------------------------
+
+
+@functools.cache
+def demands():
+    """Clause -> what it demands: the table of SPEC.md, "Clauses"; empty without that file."""
+    name = os.path.join(CONFORMANCE, "SPEC.md")
+    if not os.path.exists(name):
+        return {}
+    with open(name, encoding="utf-8") as file:
+        text = file.read().partition("\n## Clauses\n")[2].partition("\n## ")[0]
+    found = {}
+    for row in re.findall(r"^\| ([A-Z]+-\d[^|]*) \| ([^|]*) \|", text, re.MULTILINE):
+        names, texts = (part.split("; ") for part in row)
+        pairs = zip(names, texts, strict=True) if len(names) == len(texts) else [row]
+        found.update((clause, demand) for some, demand in pairs for clause in expanded(some))
+    flat = " ".join(text.split())
+    found.update(re.findall(r"\*\*(RUN-\d)\*\*: (.*?)\.(?: |$)", flat))
+    return found
+
+
+def expanded(text):
+    """The clauses of "RED-2, RED-3" or "STRM-1 … STRM-4"."""
+    for first, number, last in re.findall(r"([A-Z]+)-(\d+)(?: … [A-Z]+-(\d+))?", text):
+        yield from (f"{first}-{n}" for n in range(int(number), int(last or number) + 1))
+
+
+def spec_file(clause):
+    """The file of the repository that defines a clause."""
+    name = SPEC.get(clause.split("-", maxsplit=1)[0])
+    return f"spec/{name}.md" if name else "conformance/SPEC.md"
+
+
+# ---- Causes --------------------------------------------------------------------------------------
+
+
+def consequence(cause):
+    if cause["clause"].startswith("RUN-"):
+        return "error"
+    if cause["clause"].startswith("STRM-"):
+        return "race"
+    return "hang" if cause["clause"] in HANGS else CONSEQUENCES[0]
+
+
+class Shown:
+    """A cause in all reports. minimal: [(report, cause in it)], its minimal cases."""
+
+    def __init__(self, key, known):
+        self.key, self.known, self.minimal = key, known, []
+        self.kind = known["class"] if known else NEW
+
+    def title(self):
+        first = self.minimal[0][1]
+        return self.known["title"] if self.known else f"{first['clause']} {first['kind']}"
+
+    def worst(self):
+        return min(
+            (consequence(cause) for _, cause in self.minimal),
+            key=CONSEQUENCES.index,
+            default="error",
+        )
+
+    def effect(self):
+        """The consequence as the reports show it."""
+        other = self.kind == "by design" and self.worst() == CONSEQUENCES[0]
+        return "another number" if other else self.worst()
+
+    def cases(self):
+        return sum(len(cause["cases"]) for _, cause in self.minimal)
+
+    def subjects(self):
+        """{name of a subject: versions that show it}"""
+        found = {}
+        for report, _ in self.minimal:
+            versions = found.setdefault(report["subject"]["name"], [])
+            if version_of(report) not in versions:
+                versions.append(version_of(report))
+        return found
+
+
+def causes_of(reports):
+    """The causes of all reports: by class, then by consequence, then by their number of cases."""
+    found = {}
+    for report in reports:
+        for number, cause in enumerate(report["causes"], 1):
+            known = cause["known"]
+            key = slug(known["cause"] if known else f"{NEW}-{title(report)}-{number}")
+            found.setdefault(key, Shown(key, known)).minimal.append((report, cause))
+    return sorted(
+        found.values(),
+        key=lambda s: (
+            CLASSES.index(s.kind),
+            CONSEQUENCES.index(s.worst()),
+            -s.cases(),
+            s.key,
+        ),
+    )
+
+
+def slug(text):
+    """An id for a link."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-")[:100] or "cause"
+
+
+def history(reports):
+    """[(subject, versions, [(name of a cause, [seen in each version], first, mended or None)])] of
+    subjects with several versions."""
+    by_name = {}
+    for report in reports:
+        by_name.setdefault(report["subject"]["name"], []).append(report)
+    found = []
+    for name, mine in by_name.items():
+        names = sorted({name_of(c) for r in mine for c in r["causes"]})
+        rows = []
+        for cause in names if len(mine) > 1 else ():
+            seen = [any(name_of(c) == cause for c in r["causes"]) for r in mine]
+            last = len(seen) - 1 - seen[::-1].index(True)
+            mended = version_of(mine[last + 1]) if last + 1 < len(mine) else None
+            rows.append((cause, seen, version_of(mine[seen.index(True)]), mended))
+        if rows:
+            found.append((name, [version_of(r) for r in mine], rows))
+    return found
+
+
+# ---- What adapters leave out ---------------------------------------------------------------------
+
+
+def left_out(reports):
+    """[(subject with its versions, combination, reason)]"""
+    found = {}
+    for report in reports:
+        for rule in report.get("without", []):
+            words = [
+                f"{name} {' or '.join(map(str, values if isinstance(values, list) else [values]))}"
+                for name, values in rule.items()
+                if name != "why"
+            ]
+            place = (report["subject"]["name"], ", ".join(words), rule.get("why", "no reason"))
+            found.setdefault(place, []).append(version_of(report))
+        for axis, why in report.get("lacks", {}).items():
+            for value, reason in (why if isinstance(why, dict) else {"": why}).items():
+                place = (report["subject"]["name"], f"{axis} {value}".strip(), reason)
+                found.setdefault(place, []).append(version_of(report))
+    return [(f"{name} {', '.join(v)}", what, why) for (name, what, why), v in found.items()]
+
+
+# ---- Verdict and commands ------------------------------------------------------------------------
+
+
+def many(number, word):
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def verdict(reports):
+    """(text, True if nothing is new)."""
+    causes = causes_of(reports)
+    new = [s for s in causes if s.kind == NEW and not all(c["fresh"] for _, c in s.minimal)]
+    problems = sum(len(r["problems"]) for r in reports)
+    clean = sum(not any(status_counts(r)) for r in reports)
+    defects = sum(s.kind == DEFECT for s in causes)
+    first = []
+    if new:
+        first.append(many(len(new), "new cause") + " of failures")
+    if problems:
+        first.append(many(problems, "error"))
+    return (
+        f"{' and '.join(first) or 'No new failure'}. {many(len(reports), 'subject')}: {clean} "
+        f"without a failing case; {many(defects, 'known defect')} in the others."
+    ), not first
+
+
+def status_counts(report):
+    """Numbers of cases that failed, also by design or in another class."""
+    return [report["cases"][name] for name in ("fail", *EXCUSED)]
+
+
+@functools.cache
+def committed_adapters():
+    """Name of a subject's lists -> the command of its adapter, from the repository's root."""
+    name, found = os.path.join(CONFORMANCE, "subjects.txt"), {}
+    if not os.path.exists(name):
+        return found
+    with open(name, encoding="utf-8") as file:
+        rows = [line.split() for line in file if line.strip() and not line.startswith("#")]
+    for _, environment, adapter, lists in rows:
+        option = "" if adapter == "-" else f" {adapter}"
+        found[lists] = (
+            f'"build/zeroproof adapter{option}"'
+            if environment == "-"
+            else f'"$(sh conformance/subject.sh {environment}) conformance/adapters/{adapter}"'
+        )
+    return found
+
+
+def again(report, recipe):
+    """The command that repeats a case; for a subject of subjects.txt, on any machine."""
+    made = committed_adapters().get(list_name(title(report)))
+    adapter = made or shlex.quote(report["adapter"])
+    program = "build/zeroproof" if made else "zeroproof"
+    return f"{program} check --adapter {adapter} --only {shlex.quote(recipe)}"
