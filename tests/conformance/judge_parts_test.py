@@ -284,8 +284,8 @@ def test_ended():
     one = {"op": "all_reduce", "redop": "sum", "dtype": "fp32", "count": 4, "group": [0, 1, 2]}
     end, case = {"end": True}, {"world": 3, "clauses": ["LEDG-2"], "parameters": [], "data": []}
     for name, ledgers, right in (
-        ("others ended", [[one, end], [one, one], [one, end]], ["RUN-1", "LEDG-2"]),
-        ("one ended, one still runs", [[one], [one, one], [one, end]], ["RUN-1", "LEDG-2"]),
+        ("others ended", [[one, end], [one, one], [one, end]], ["LEDG-2", "RUN-1"]),
+        ("one ended, one still runs", [[one], [one, one], [one, end]], ["LEDG-2", "RUN-1"]),
         ("others were killed", [[one], [one, one], [one]], ["RUN-1"]),
         ("all ended alike", [[one, end]] * 3, ["RUN-1"]),
         (
