@@ -122,8 +122,6 @@ for line in sys.stdin:
     if request["do"] == "bye":
         break
     print(
-        json.dumps(
-            HELLO if request["do"] == "hello" else run(request["case"], request["ledgers"])
-        ),
+        json.dumps(HELLO if request["do"] == "hello" else run(request["case"], request["ledgers"])),
         flush=True,
     )

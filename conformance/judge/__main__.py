@@ -377,7 +377,7 @@ def run_with(options, tools, runner, hello, level):
     options.support_list = (
         None if options.accept_support else known.read_support(options.support, ROOT, hello)
     )
-    options.until = time.monotonic() + options.seconds if options.seconds else None
+    options.until = time.monotonic() + options.seconds if options.seconds is not None else None
     if options.accept_quick:
         where, options.quick, options.seconds = options.quick, None, None
         choose.write_selection(

@@ -29,7 +29,7 @@ KINDS = {
 
 
 FIELDS = (
-    *("step", "op", "count", "counts", "group", "root", "peer", "wait", "end", "failed"),
+    *("step", "op", "count", "counts", "group", "root", "peer", "wait", "end", "failed", "freed"),
     *KINDS,
 )
 
@@ -56,20 +56,21 @@ def is_count(value):
 
 def check_record(record, rank, world, entered):
     """Checks one record by hand against schema/ledger.json; `entered` operations precede it."""
-    if "wait" in record and not (is_count(record["wait"]) and record["wait"] < entered):
-        raise InvalidLedger(
-            f'rank {rank}: "wait": got {record["wait"]!r:.40}, expected the number of one of '
-            f"the {entered} operations entered so far"
-        )
+    for name in ("wait", "freed"):
+        if name in record and not (is_count(record[name]) and record[name] < entered):
+            raise InvalidLedger(
+                f'rank {rank}: "{name}": got {record[name]!r:.40}, expected the number of one of '
+                f"the {entered} operations entered so far"
+            )
     op = record.get("op")
     if "op" not in record:
         if "step" in record and not is_count(record["step"]):
             raise InvalidLedger(
                 f'rank {rank}: "step": got {record["step"]!r:.40}, expected a number'
             )
-        if not {"wait", "step", "end", "failed"} & set(record):
+        if not {"wait", "step", "end", "failed", "freed"} & set(record):
             raise InvalidLedger(
-                f"rank {rank}: a record needs one of op, step, wait, end, failed, got "
+                f"rank {rank}: a record needs one of op, step, wait, end, failed, freed, got "
                 f"{record!r:.80}"
             )
         return
@@ -151,6 +152,18 @@ def has_failed(records):
     """True if the rank raised an error by itself: it enters nothing more, and the adapter answers
     once the other ranks have ended or wait."""
     return bool(records) and bool(records[-1].get("failed"))
+
+
+def freed(ledgers):
+    """(rank, its record) of the first send or receive whose memory was freed before the wait for
+    it, or None."""
+    found = [
+        (at, rank, ops(records)[record["freed"]])
+        for rank, records in enumerate(ledgers)
+        for at, record in enumerate(records)
+        if "freed" in record
+    ]
+    return min(found, key=lambda f: f[:2])[1:] if found else None
 
 
 def group_key(record):

@@ -224,6 +224,14 @@ def test_ledgers():
     check("a grouped exchange is not a hang", not ledger.is_hung([group, other])[0])
     check("a ledger that grows while it is read is read once", growing())
     test_words(both, send)
+    ledgers = [[both, send, {"freed": 1}, {"freed": 0}], [both, recv, {"step": 1}, {"freed": 1}]]
+    found = ledger.freed(ledgers)
+    check("the first memory that was freed early is found", found == (0, send), found)
+    check("a rank that failed is no hang", not ledger.is_hung([[both], [{"failed": True}]])[0])
+    late, early = {**both, "name": "a"}, {**both, "name": "b"}
+    ledgers = [[early, late], [{**early, "count": 5}, {**late, "count": 6}]]
+    found = ledger.mismatches(ledgers)[0]["records"][0]
+    check("the first of two mismatches is reported", found == early, found)
     check(
         "ranks that ended do not hang",
         not ledger.is_hung([[both, {"end": True}], [both, {"end": True}]])[0],

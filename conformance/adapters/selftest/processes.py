@@ -1,5 +1,5 @@
-"""Adapters whose ranks are processes, of which one is at fault: the judge must find it, whatever the
-others do then.
+"""Adapters whose ranks are processes, of which one is at fault. The judge must find it, whatever
+the others do then.
 
 usage: processes.py FAULT"""
 
