@@ -13,6 +13,8 @@
 # ACCEPT=1 writes the results to the committed files: RESULTS.md, minimal cases of known failures,
 # support lists, selections.
 #
+# COMMANDS=1 only installs the subjects, and prints a line "NAME<tab>ADAPTER COMMAND" for each.
+#
 # Exit codes: 1 a failure is not in conformance/known, or a known failure did not occur; 2 unknown
 # subject; 3 a subject cannot be installed or its adapter does not run.
 set -u
@@ -90,6 +92,14 @@ subjects=${*:-$(awk '/^[^#]/ { print $1 }' conformance/subjects.txt)}
 for subject in $subjects; do
   row_of "$subject" >/dev/null || exit $?
 done
+if [ "${COMMANDS:-0}" = 1 ]; then
+  for subject in $subjects; do
+    # shellcheck disable=SC2046  # three words
+    command=$(adapter_of $(row_of "$subject" | awk '{ print $1, $2, $3 }')) || exit 3
+    printf '%s\t%s\n' "$subject" "$command"
+  done
+  exit
+fi
 begun=$(date +%s)
 left=$(echo "$subjects" | wc -w)
 reports=
