@@ -297,6 +297,11 @@ def test_ended():
         ("others were killed", [[one], [one, one], [one]], ["RUN-1"]),
         ("all ended alike", [[one, end]] * 3, ["RUN-1"]),
         (
+            "memory was freed early",
+            [[{**one, "count": 5}, {"freed": 0}], [one], [one]],
+            ["PIPE-6", "RUN-1"],
+        ),
+        (
             "records differ",
             [[one, end], [{**one, "count": 5}, end], [one, end]],
             ["LEDG-2", "RUN-1"],

@@ -30,7 +30,7 @@ HELLO = {
 }
 
 
-class PeerClosed(Exception):
+class PeerClosed(ConnectionError):
     """The connection to another rank is closed."""
 
 
@@ -68,12 +68,23 @@ def train(me, fault, case, peers):
         all_reduce(me, peers, count)
 
 
-def main_of(fault, case, mesh):
+def connect(me, world):
+    """A connection to each other rank, which closes when that rank's process ends."""
+    mine = socket.socket(socket.AF_UNIX)
+    mine.bind(os.path.join(me.folder, f"socket-{me.rank}"))
+    mine.listen(world)
+    peers = []
+    for rank in range(me.rank):
+        peer = socket.socket(socket.AF_UNIX)
+        while peer.connect_ex(os.path.join(me.folder, f"socket-{rank}")):
+            time.sleep(0.01)  # it does not listen yet
+        peers.append(peer)
+    return peers + [mine.accept()[0] for _ in range(me.rank + 1, world)]
+
+
+def run(fault, case, folder):
     def main(me):
-        peers = [mesh[me.rank][q] for q in sorted(mesh[me.rank])]
-        for rank, mine in mesh.items():  # only this rank's ends may keep a connection open
-            for peer in mine.values() if rank != me.rank else ():
-                peer.close()
+        peers = me.peers = connect(me, case["world"])  # they stay open while the rank lives
         if fault == "two-errors" and me.rank == 0:
             time.sleep(0.3)
             look_up("p0")
@@ -82,26 +93,13 @@ def main_of(fault, case, mesh):
             compute(0)
         train(me, fault, case, peers)
 
-    return main
-
-
-def run(fault, case, folder):
-    mesh = {q: {} for q in range(case["world"])}
-    for a in mesh:
-        for b in range(a):
-            mesh[a][b], mesh[b][a] = socket.socketpair()
-    try:
-        return ranks.run(
-            lambda rank: ranks.Rank(rank, folder),
-            main_of(fault, case, mesh),
-            case["world"],
-            folder,
-            lambda error: isinstance(error, PeerClosed),
-        )
-    finally:
-        for mine in mesh.values():
-            for peer in mine.values():
-                peer.close()
+    return ranks.run(
+        lambda rank: ranks.Rank(rank, folder),
+        main,
+        case["world"],
+        folder,
+        lambda error: isinstance(error, ConnectionError),
+    )
 
 
 if __name__ == "__main__":
