@@ -5,14 +5,17 @@
 # BUILD/conformance/SUBJECT; the summary is RESULTS.md and index.html in BUILD/conformance.
 #
 # Without SUBJECT: the usual subjects; ALL=1: all of them (`make conformance-all`).
-# BUDGET (1440, or 3000) seconds are divided among the subjects. Of its share, each uses six tenths for the
-# covering array and random cases (or SECONDS_EACH, or CASES cases), at most two tenths to shrink
-# new failures, and the rest for its start and its known failures.
+# Each subject runs its whole covering array, however long that takes. BUDGET (1440, or 3000)
+# seconds are divided among the subjects: what is left of four fifths of its share (or of
+# SECONDS_EACH) is for random cases, the rest for its start and its known failures. CASES limits
+# the number of cases.
 # QUICK=1 runs the committed selection and FRESH (3) random cases of seed SEED (the time of day).
 # New failures of the random cases do not fail the run. ONLY_FRESH=1: the random cases and one case
 # of the selection.
-# ACCEPT=1 writes the results to the committed files: minimal cases of known failures, support lists,
-# selections and, if all subjects were judged, RESULTS.md and subjects.md.
+# ACCEPT=1 writes the results to the committed files: minimal cases of known failures, support
+# lists, selections and, if all subjects were judged, RESULTS.md and subjects.md.
+#
+# COMMANDS=1 only installs the subjects, and prints a line "NAME<tab>ADAPTER COMMAND" for each.
 #
 # Exit codes: 1 a failure is not in conformance/known, or a known failure did not occur; 2 unknown
 # subject; 3 a subject cannot be installed or its adapter does not run.
@@ -50,13 +53,13 @@ adapter_of() {
 options() { # options of `zeroproof check` for this kind of run
   if [ "$quick" = 1 ]; then
     [ "${ONLY_FRESH:-0}" = 1 ] && echo "--quick $out/one.json" || echo "--quick"
-    echo "--fresh ${FRESH:-3} --seed ${SEED:-$(date +%s)} --shrink 5 --shrink-all 5 --brief"
+    echo "--fresh ${FRESH:-3} --seed ${SEED:-$(date +%s)} --shrink 10 --brief"
   else
     share=$(((budget - $(date +%s) + begun) / left))
-    [ $share -gt 30 ] || share=30
+    [ $share -gt 0 ] || share=0
     [ -n "${CASES:-}" ] && echo "--cases $CASES" ||
-      echo "--seconds ${SECONDS_EACH:-$((share * 6 / 10))}"
-    echo "--shrink-all $((share * 2 / 10)) --seed ${SEED:-1}"
+      echo "--seconds ${SECONDS_EACH:-$((share * 8 / 10))}"
+    echo "--seed ${SEED:-1}"
     [ "${ACCEPT:-0}" = 1 ] && echo "--accept-known --accept-support"
   fi
 }
@@ -96,6 +99,14 @@ budget=${BUDGET:-$budget}
 for subject in $subjects; do
   row_of "$subject" >/dev/null || exit $?
 done
+if [ "${COMMANDS:-0}" = 1 ]; then
+  for subject in $subjects; do
+    # shellcheck disable=SC2046  # three words
+    command=$(adapter_of $(row_of "$subject" | awk '{ print $1, $2, $3 }')) || exit 3
+    printf '%s\t%s\n' "$subject" "$command"
+  done
+  exit
+fi
 begun=$(date +%s)
 left=$(echo "$subjects" | wc -w)
 reports=

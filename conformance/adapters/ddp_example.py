@@ -1,11 +1,12 @@
 """An adapter for plain PyTorch DDP on CPU with gloo, written from ADAPTER.md alone. DDP is
 unchanged: its reducer runs in C++, and the recording process group writes down the collectives that
-it issues."""
+it issues. ranks.py forks the ranks and finds the one that failed first."""
 
 import json
 import os
 import sys
-import traceback
+
+import ranks
 
 os.environ.update(OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo")
 sys.path.append(
@@ -63,16 +64,11 @@ class Model(torch.nn.Module):
         )
 
 
-def rank_main(case, rank, folder):
-    world, M, steps = case["world"], case["micro_batches"], []
-    ledger = open(f"{folder}/rank-{rank}.jsonl", "w", buffering=1)
-
-    def write(record):
-        print(json.dumps(record), file=ledger)
-
-    zeroproof_group.register(write)  # the backend "zeroproof": gloo, recorded
+def rank_main(case, me):
+    world, M = case["world"], case["micro_batches"]
+    zeroproof_group.register(me.write)  # the backend "zeroproof": gloo, recorded
     dist.init_process_group(
-        "zeroproof", init_method=f"file://{folder}/store", rank=rank, world_size=world
+        "zeroproof", init_method=f"file://{me.folder}/store", rank=me.rank, world_size=world
     )
     ddp = torch.nn.parallel.DistributedDataParallel(
         model := Model(case), bucket_cap_mb=case["bucket"] * 4 / 2**20
@@ -92,15 +88,15 @@ def rank_main(case, rank, folder):
     ]
     optimizer = torch.optim.SGD([g for g in groups if g["params"]])
     for s in range(case["steps"]):
-        write({"step": s})
+        me.begin(s)
         for m in range(M):
             ddp.require_backward_grad_sync = m == M - 1
-            (ddp(case["data"][s][m * world + rank], 2.0 ** case["log2_unit"]) / M).backward()
+            (ddp(case["data"][s][m * world + me.rank], 2.0 ** case["log2_unit"]) / M).backward()
         norm = torch.nn.utils.clip_grad_norm_(
             model.parameters(), case["clip"]["max_norm"] if case["clip"] else 1e30
         )
         optimizer.step(), optimizer.zero_grad()
-        steps.append(
+        me.steps.append(
             {
                 "norm": norm.item().hex(),
                 "parameters": {
@@ -109,24 +105,16 @@ def rank_main(case, rank, folder):
                 },
             }
         )
-    write({"end": True})
-    json.dump({"rank": rank, "steps": steps}, open(f"{folder}/result-{rank}.json", "w"))
 
 
-def run(case, folder, children):
-    for rank in range(case["world"]):
-        children[os.fork()] = rank
-        if 0 in children:  # the child
-            try:
-                rank_main(case, rank, folder), os._exit(0)
-            except BaseException:
-                open(f"{folder}/error", "w").write(traceback.format_exc()), os._exit(1)
-    if any([os.waitpid(pid, 0)[1] for pid in children]):
-        return {"status": "error", "message": open(f"{folder}/error").read()}
-    return {
-        "status": "ok",
-        "ranks": [json.load(open(f"{folder}/result-{q}.json")) for q in range(case["world"])],
-    }
+def run(case, folder):
+    return ranks.run(
+        lambda rank: ranks.Rank(rank, folder),
+        lambda me: rank_main(case, me),
+        case["world"],
+        folder,
+        ranks.lost_by_gloo,
+    )
 
 
 for line in sys.stdin:
@@ -134,8 +122,6 @@ for line in sys.stdin:
     if request["do"] == "bye":
         break
     print(
-        json.dumps(
-            HELLO if request["do"] == "hello" else run(request["case"], request["ledgers"], {})
-        ),
+        json.dumps(HELLO if request["do"] == "hello" else run(request["case"], request["ledgers"])),
         flush=True,
     )

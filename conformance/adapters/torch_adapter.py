@@ -1,13 +1,11 @@
-"""Shared by the adapters of PyTorch programs: one child process per rank, forked after all imports,
-the model of a case, records and results. The protocol is that of ADAPTER.md."""
+"""Shared by the adapters of PyTorch programs: the model of a case, records and results. One process
+per rank (ranks.py) is forked after all imports. The protocol is that of ADAPTER.md."""
 
-import ctypes
 import json
 import os
-import signal
 import sys
-import threading
-import traceback
+
+import ranks
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
@@ -16,7 +14,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import torch  # noqa: E402
 from zeroproof_record import Recorder  # noqa: E402
 
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
 DTYPES = {
     "fp32": torch.float32,
     "bf16": torch.bfloat16,
@@ -214,25 +211,13 @@ def optimizer_of(case, groups):
 # ---- Processes -----------------------------------------------------------------------------------
 
 
-class Rank:
-    """A rank's case, position, recorder and results."""
+class Rank(ranks.Rank):
+    """Also has the rank's case, position and recorder."""
 
     def __init__(self, case, rank, folder):
-        self.case, self.rank, self.folder = case, rank, folder
-        self.position = Position(case, rank)
-        self.file = open(
-            os.path.join(folder, f"rank-{rank}.jsonl"), "w", buffering=1, encoding="utf-8"
-        )
-        self.lock = threading.Lock()  # autograd's threads record as well
+        super().__init__(rank, folder)
+        self.case, self.position = case, Position(case, rank)
         self.recorder = Recorder(self.write)
-        self.steps = []
-
-    def write(self, record):
-        with self.lock:
-            self.file.write(json.dumps(record) + "\n")
-
-    def begin(self, step):
-        self.write({"step": step})
 
     def environment(self, backend="gloo"):
         """Starts torch.distributed. The backend "zeroproof" is gloo and also records collectives
@@ -253,52 +238,11 @@ class Rank:
         dist.init_process_group(backend, store=store, rank=self.rank, world_size=self.case["world"])
 
 
-def child(main, case, rank, folder, adapter):
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != adapter:  # it has ended before
-        os._exit(1)
-    try:
-        me = Rank(case, rank, folder)
-        main(me)
-        me.write({"end": True})
-        with open(os.path.join(folder, f"result-{rank}.json"), "w", encoding="utf-8") as file:
-            json.dump({"rank": rank, "steps": me.steps}, file)
-        os._exit(0)
-    except BaseException:
-        with open(os.path.join(folder, f"error-{rank}"), "w", encoding="utf-8") as file:
-            file.write(traceback.format_exc())
-        traceback.print_exc()
-        os._exit(1)
-
-
 def run(main, case, folder):
-    """Forks the ranks; the first that fails ends the others, and so does the adapter's end."""
-    children, bad, how, adapter = {}, None, 0, os.getpid()
-    for rank in range(case["world"]):
-        pid = os.fork()
-        if pid == 0:
-            child(main, case, rank, folder, adapter)
-        children[pid] = rank
-    while children:
-        pid, status = os.wait()
-        rank = children.pop(pid)
-        if status and bad is None:
-            bad, how = rank, os.waitstatus_to_exitcode(status)
-            for other in children:
-                os.kill(other, signal.SIGKILL)
-    if bad is None:
-        ranks = []
-        for q in range(case["world"]):
-            with open(os.path.join(folder, f"result-{q}.json"), encoding="utf-8") as file:
-                ranks.append(json.load(file))
-        return {"status": "ok", "ranks": ranks}
-    try:
-        with open(os.path.join(folder, f"error-{bad}"), encoding="utf-8") as file:
-            text = file.read()
-    except OSError:
-        reason = signal.Signals(-how).name if how < 0 else f"exit code {how}"
-        text = f"rank {bad} ended by {reason} without an error message"
-    return {"status": "error", "rank": bad, "message": text}
+    """Runs main(rank) in one process for each rank, and returns the answer."""
+    return ranks.run(
+        lambda rank: Rank(case, rank, folder), main, case["world"], folder, ranks.lost_by_gloo
+    )
 
 
 def serve(hello, main, refuses=lambda case: None):

@@ -12,6 +12,7 @@ import threading
 import time
 
 import files
+import idle
 import ledger
 import limits
 import protocol
@@ -20,10 +21,13 @@ import supervise
 from protocol import PROTOCOL, Malformed
 
 QUIET = 0.75  # seconds without a new record after which the ledgers are checked for a hang
-# seconds without a new record after which two further states count as a hang: ranks entered
-# different
+# Seconds without a new record after which two further states count as a hang: ranks entered
+# different operations, or may wait inside a library for operations that others have not entered.
 STUCK = 5.0
-# operations, or ranks may wait inside a library for operations that others have not entered
+# Either is a hang only when no process of the adapter has computed for QUIET seconds: a rank that
+# computes may enter something yet, however slow the machine is. Libraries may compute while they
+# wait, so it is a hang in any case after SPIN seconds.
+SPIN = 30.0
 STDERR_MAX = 4096  # bytes of standard error that are kept for messages
 CLOSED_WAIT = 10  # seconds for a process to end after it closed its standard output
 
@@ -164,6 +168,17 @@ class StderrTail:
         """The last lines."""
         found = self.end.decode("utf-8", errors="replace").splitlines()
         return [line.rstrip() for line in found if line.strip()][-most:]
+
+
+def waits_in(records, stuck):
+    """What the ranks wait for if their ledgers show a hang, otherwise None. stuck: they have been
+    silent for so long that waits without a record count."""
+    hung, waits = ledger.is_hung(records)
+    if not hung:
+        hung, waits = ledger.is_hung(records, silent=True)
+        never = all(ledger.ended(records, missing) for _, missing in waits.values())
+        hung = hung and never or stuck and (hung or ledger.disagree(records))
+    return waits if hung else None
 
 
 class Adapter:
@@ -371,6 +386,7 @@ class Adapter:
         return answer
 
     def wait(self, ledgers, end):
+        watch = idle.Watch(QUIET)
         while time.monotonic() < end:
             line = self.line(min(end, time.monotonic() + 0.1))
             if line == b"":
@@ -389,23 +405,22 @@ class Adapter:
                     }
                 continue  # reported when the case has ended
             if quiet > QUIET:
-                hung, waits = ledger.is_hung(ledgers.records)
-                if not hung and quiet > STUCK:
-                    hung, waits = ledger.is_hung(ledgers.records, silent=True)
-                if hung or (quiet > STUCK and ledger.disagree(ledgers.records)):
+                waits = waits_in(ledgers.records, quiet > STUCK)
+                if waits is None:
+                    continue
+                if watch.asleep(idle.below(self.process.popen.pid)) or quiet > SPIN:
                     return {
                         "status": "hang",
                         "message": ledger.describe_hang(waits)
                         or "ranks entered different collectives, and no rank made progress "
                         f"for {STUCK:g} s",
-                        "waits": waits,
                         "quiet": round(quiet, 3),
                     }
         _, waits = ledger.is_hung(ledgers.records, silent=True)
         message = "; ".join(
             filter(None, (f"no answer within {self.deadline:g} s", ledger.describe_hang(waits)))
         )
-        return {"status": "timeout", "message": message, "waits": waits}
+        return {"status": "timeout", "message": message}
 
     @staticmethod
     def parse(line):

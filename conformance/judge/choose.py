@@ -40,11 +40,11 @@ def check_words(only):
 
 class Chooser:
     """Iterates over (case, recipe, origin). total: the number of cases, or None if it is not known
-    in advance. complete: True once the whole covering array was produced."""
+    in advance. complete: True once the whole covering array was produced; covered: when."""
 
     def __init__(self, tools, space, options, hello, root):
         self.tools, self.space, self.options = tools, space, options
-        self.complete = False
+        self.complete, self.covered = False, None
         check_words(options.only)
         self.named = [word for word in options.only if "=" in word]
         self.array, self.selection = [], []
@@ -106,12 +106,14 @@ class Chooser:
         options, made, looked, number = self.options, 0, 0, 0
         for number, (row, covering) in enumerate(self.rows):
             looked += not covering
-            self.complete = self.complete or not covering
+            if not covering and not self.complete:
+                self.complete, self.covered = True, time.monotonic()
             enough = not covering and (
                 (options.seconds is None and options.cases is None)
                 or (not made and looked > ENOUGH)
+                or self.late()
             )
-            if enough or (options.cases is not None and made >= options.cases) or self.late():
+            if enough or (options.cases is not None and made >= options.cases):
                 break
             case, recipe = axes.case_of_row(
                 self.tools, self.space, row, dice_for(options.seed, number)

@@ -18,8 +18,10 @@ A known failure is one form in which a cause shows:
   recipe        the minimal case, which every run repeats
   also          further "CLAUSE KIND" under which other cases show the same failure
   symptom       alternatives "WORD + WORD": a failure must have all words of one (symptom.py)
-  chance        true if the failure does not occur in every run of its case"""
+  chance        {"replays", "failed"}: how often the failure occurred in replays of its case
+                (check --replay), if not always; only errors, hangs and missing communications"""
 
+import collections
 import json
 import os
 import re
@@ -30,6 +32,7 @@ import limits
 import schema
 from outcomes import CITED, EXCUSED
 from recipe import features, recipe_of
+from run import run_one
 from shrink import Cause
 from tools import Refused
 
@@ -103,6 +106,7 @@ def read(option, root, hello, tools, space):
         return []
     entries = load_known(name, root)
     for number, entry in enumerate(entries):
+        check_chance(f"--known: {name}: failures[{number}].chance", entry)
         if entry.get("recipe") is None:
             continue
         try:
@@ -112,6 +116,29 @@ def read(option, root, hello, tools, space):
         if case is None:
             raise Refused(f"--known: {name}: failures[{number}].recipe: '{entry['recipe']}': {why}")
     return entries
+
+
+# Clauses of failures that may occur by chance. A value is computed; if it is wrong, it is wrong.
+CHANCE = ("RUN-1", "LEDG-2", "LEDG-7", "PIPE-3")
+LEAST, MOST = 0.01, 0.99  # shares of replays that fail
+
+
+def check_chance(where, entry):
+    """Refuses an entry with "chance" whose replays do not show that chance decides."""
+    chance = entry.get("chance")
+    if chance is None:
+        return
+    if entry["clause"] not in CHANCE:
+        raise Refused(
+            f"{where}: only {', '.join(CHANCE)} can fail by chance, got {entry['clause']}"
+        )
+    if not entry.get("recipe"):
+        raise Refused(f'{where}: expected a "recipe" that was replayed')
+    if not LEAST <= chance["failed"] / chance["replays"] <= MOST:
+        raise Refused(
+            f"{where}: got {chance['failed']} of {chance['replays']} replays failed, expected "
+            f"{LEAST:.0%} to {MOST:.0%}"
+        )
 
 
 def alike(entry, finding):
@@ -156,45 +183,51 @@ def label(entry):
 
 def confirm(entries, runner, space, progress):
     """Runs the minimal case of each entry that has one: (causes, texts for those that did not
-    occur). Tries three times, because a failure that depends on a race may not occur at once."""
-    left, causes, texts = [e for e in entries if e.get("recipe")], [], []
-    for _ in range(3):
-        texts, seen = [], {}
-        outcomes = []
-        runner.run(cases_of(left, runner, space), progress, outcomes)
-        for out in outcomes:
-            seen[out.recipe.full()] = out
-        for entry in list(left):
-            out = seen[recipe_of(entry["recipe"]).full()]
-            # a failure that occurs by chance may show as any entry with "chance"
-            kinds = (
-                [entry]
-                + [
-                    e
-                    for e in entries
-                    if entry.get("chance") and e.get("chance") and explains(e, out)
-                ]
+    occur)."""
+    listed, causes, texts, outcomes = [e for e in entries if e.get("recipe")], [], [], []
+    runner.run(cases_of(listed, runner, space), progress, outcomes)
+    seen = {out.recipe.full(): out for out in outcomes}
+    for entry in listed:
+        out = seen[recipe_of(entry["recipe"]).full()]
+        if out.status == "fail" and alike(entry, out.findings[0]):
+            causes.append(Cause(out, sorted(entry["needs"])))
+            causes[-1].known = entry
+        elif not (entry.get("chance") and out.status == "pass"):
+            how = (
+                f"fails as {out.signature()}{symptom_text(out.findings[0])}"
                 if out.status == "fail"
-                else []
+                else "passes; if the bug is fixed, remove the entry"
+                if out.status == "pass"
+                else "is not supported"
             )
-            same = [e for e in kinds if alike(e, out.findings[0])]
-            if same:
-                cause = Cause(out, sorted(same[0]["needs"]))
-                cause.known = same[0]
-                causes.append(cause)
-                left.remove(entry)
-            elif not (entry.get("chance") and out.status == "pass"):
-                how = (
-                    f"fails as {out.signature()}{symptom_text(out.findings[0])}"
-                    if out.status == "fail"
-                    else "passes; if the bug is fixed, remove the entry"
-                    if out.status == "pass"
-                    else "is not supported"
-                )
-                texts.append(f"{label(entry)} did not occur: its case {how}: {entry['recipe']}")
-        if not left:
-            break
+            texts.append(f"{label(entry)} did not occur: its case {how}: {entry['recipe']}")
     return causes, texts
+
+
+REPLAYS = 5
+
+
+def mark_chance(causes, runner):
+    """Marks new causes that only chance shows: their minimal case does not fail in each replay."""
+    for cause in causes:
+        small = cause.smallest
+        if small.findings[0].clause in CHANCE:
+            seen = replay(small.case, small.recipe, runner, REPLAYS)
+            if seen[cause.signature] < REPLAYS:
+                cause.chance = {"replays": REPLAYS, "failed": seen[cause.signature]}
+
+
+def replay(case, recipe, runner, times):
+    """How often a case ends with which signature, in runs that no report counts."""
+    adapter, seen = runner.acquire(), collections.Counter()
+    try:
+        for _ in range(times):
+            adapter.deadline = runner.patience()
+            out = run_one(adapter, runner.tools, case, recipe, runner.hello, runner.level)
+            seen[out.signature() if out.status == "fail" else out.status] += 1
+    finally:
+        runner.release(adapter)
+    return seen
 
 
 def join(causes, out):
@@ -207,12 +240,9 @@ def join(causes, out):
 
 
 def cases_of(entries, runner, space):
-    made = []
-    for text in dict.fromkeys(e["recipe"] for e in entries):
-        recipe = recipe_of(text)
-        case, _ = axes.case_of(runner.tools, space, recipe)  # read() has made each once
-        made.append((case, recipe, "known"))
-    return iter(made)
+    recipes = [recipe_of(text) for text in dict.fromkeys(e["recipe"] for e in entries)]
+    # read() has made each case once
+    return iter([(axes.case_of(runner.tools, space, r)[0], r, "known") for r in recipes])
 
 
 def check(causes, entries, complete):

@@ -28,7 +28,10 @@ KINDS = {
 }
 
 
-FIELDS = ("step", "op", "count", "counts", "group", "root", "peer", "wait", "end", *KINDS)
+FIELDS = (
+    *("step", "op", "count", "counts", "group", "root", "peer", "wait", "end", "failed", "freed"),
+    *KINDS,
+)
 
 
 class InvalidLedger(Exception):
@@ -38,7 +41,7 @@ class InvalidLedger(Exception):
 def known_fields(record):
     """A checked record without the fields that have no meaning here."""
     found = {name: record[name] for name in FIELDS if name in record and is_plain(record[name])}
-    return {**found, "end": True} if found.get("end") else found
+    return {**found, **{name: True for name in ("end", "failed") if found.get(name)}}
 
 
 def is_plain(value):
@@ -53,20 +56,22 @@ def is_count(value):
 
 def check_record(record, rank, world, entered):
     """Checks one record by hand against schema/ledger.json; `entered` operations precede it."""
-    if "wait" in record and not (is_count(record["wait"]) and record["wait"] < entered):
-        raise InvalidLedger(
-            f'rank {rank}: "wait": got {record["wait"]!r:.40}, expected the number of one of '
-            f"the {entered} operations entered so far"
-        )
+    for name in ("wait", "freed"):
+        if name in record and not (is_count(record[name]) and record[name] < entered):
+            raise InvalidLedger(
+                f'rank {rank}: "{name}": got {record[name]!r:.40}, expected the number of one of '
+                f"the {entered} operations entered so far"
+            )
     op = record.get("op")
     if "op" not in record:
         if "step" in record and not is_count(record["step"]):
             raise InvalidLedger(
                 f'rank {rank}: "step": got {record["step"]!r:.40}, expected a number'
             )
-        if not {"wait", "step", "end"} & set(record):
+        if not {"wait", "step", "end", "failed", "freed"} & set(record):
             raise InvalidLedger(
-                f"rank {rank}: a record needs one of op, step, wait, end, got {record!r:.80}"
+                f"rank {rank}: a record needs one of op, step, wait, end, failed, freed, got "
+                f"{record!r:.80}"
             )
         return
     if not isinstance(op, str) or op not in COLLECTIVES | P2P:
@@ -136,6 +141,29 @@ def communications(records):
 
 def has_ended(records):
     return bool(records) and bool(records[-1].get("end"))
+
+
+def ended(ledgers, ranks):
+    """True if one of these ranks has ended: what it has not entered it never will."""
+    return any(has_ended(ledgers[q]) for q in ranks)
+
+
+def has_failed(records):
+    """True if the rank raised an error by itself: it enters nothing more, and the adapter answers
+    once the other ranks have ended or wait."""
+    return bool(records) and bool(records[-1].get("failed"))
+
+
+def freed(ledgers):
+    """(rank, its record) of the first send or receive whose memory was freed before the wait for
+    it, or None."""
+    found = [
+        (at, rank, ops(records)[record["freed"]])
+        for rank, records in enumerate(ledgers)
+        for at, record in enumerate(records)
+        if "freed" in record
+    ]
+    return min(found, key=lambda f: f[:2])[1:] if found else None
 
 
 def group_key(record):
@@ -209,7 +237,8 @@ def difference(kind, members, by_rank, first, other):
 
 
 def mismatches(ledgers):
-    """The first difference in every channel: {channel, ranks, index in the channel, records}."""
+    """The first difference in every channel: {channel, ranks, index in the channel, records}. The
+    one that the two ranks reach after the fewest operations is first."""
     bad = []
     for (kind, key), by_rank in sorted(channels(ledgers).items(), key=lambda item: repr(item[0])):
         members = key if kind == "p2p" else key[0]
@@ -225,7 +254,7 @@ def mismatches(ledgers):
         bad += sorted(
             differ, key=lambda d: (None in d["records"], not has_ended(ledgers[d["ranks"][1]]))
         )[:1]
-    return bad
+    return sorted(bad, key=lambda b: max(at for at in b["places"] if at is not None))
 
 
 def disagree(ledgers):
@@ -233,7 +262,9 @@ def disagree(ledgers):
 
     A rank that waits for an asynchronous operation inside a library writes no record, so a hang of
     such ranks is visible only this way."""
-    return any(None not in bad["records"] for bad in mismatches(ledgers))
+    return not any(map(has_failed, ledgers)) and any(
+        None not in bad["records"] for bad in mismatches(ledgers)
+    )
 
 
 def unmatched(entered, rank, mine):
@@ -257,7 +288,7 @@ def blocked(ledgers, silent=False):
     entered = channels(ledgers)
     waits = {}
     for rank, records in enumerate(ledgers):
-        if has_ended(records):
+        if has_ended(records) or has_failed(records):
             continue
         mine = ops(records)
         pending = records[-1].get("wait") if records else None

@@ -112,7 +112,6 @@ def fingerprint(deck, engine, fault, cases):
     try:
         for i in range(cases):
             answer, ledgers = adapter.run(deck.case(i)[0])
-            # "waits" of a hang depend on timing; the ledgers do not
             digest.update(json.dumps([answer.get("ranks", answer["status"]), ledgers]).encode())
         return {"mutant": fault, "engine": engine, "print": digest.hexdigest()}
     finally:

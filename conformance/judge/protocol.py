@@ -262,11 +262,13 @@ def answer_of(line):
         f'"status" must be one of {", ".join(STATUS)}',
         answer.get("status"),
     )
-    if "message" in answer and not isinstance(answer["message"], str):
-        raise Malformed(f'"message" must be a string, got {shown(answer["message"])}')
+    for name in ("message", "type", "function"):
+        if name in answer and not isinstance(answer[name], str):
+            raise Malformed(f'"{name}" must be a string, got {shown(answer[name])}')
     return {
         "status": answer["status"],
         "message": answer.get("message", "")[-limits.MESSAGE :],
+        **{n: answer[n][: limits.LABEL] for n in ("type", "function") if n in answer},
         **({"ranks": answer.get("ranks")} if answer["status"] == "ok" else {}),
     }
 

@@ -28,6 +28,8 @@ def status(cause):
     """What is known about a cause, in a few words."""
     if cause["known"]:
         return f"{class_of(cause)}: {name_of(cause)}"
+    if cause["chance"]:
+        return "new, by chance: {failed} of {replays} replays failed".format(**cause["chance"])
     return "new, in a fresh case" if cause["fresh"] else ""
 
 
@@ -93,7 +95,7 @@ def terminal(report, brief=False):
 def as_json(subject, options, outcomes, causes, problems, seconds, corpus, extra, known):
     """The report. "results", which is last, reads its rows from a file. known: the entries of known
     failures by the numbers of their cases."""
-    fresh = {o.number for c in causes if c.fresh() and not c.known for o in c.outcomes}
+    fresh = {o.number for c in causes if c.excused() and not c.known for o in c.outcomes}
     table = {clause: list(row) for clause, row in outcomes.table.items()}
     for finding in extra:
         table.setdefault(finding.clause, empty_row())[FAILED] += 1
@@ -144,6 +146,7 @@ def cause_json(cause, corpus):
         "needs": cause.needs,
         "known": cause.known,
         "fresh": cause.fresh(),
+        "chance": cause.chance,
         "text": finding.text,
         "recipe": small.recipe.full(),
         "shrunk_in": getattr(small, "shrunk_in", 0),
@@ -151,21 +154,17 @@ def cause_json(cause, corpus):
         "findings": [f.json() for f in small.findings[:20]],
         "case": small.case,
         "expected": small.expected,
-        "answer": clipped_answer(small.answer),
+        "answer": small.answer,
         "ledgers": [records[:400] for records in small.ledgers],
         "corpus": related(corpus, finding.clause)[:8],
     }
-
-
-def clipped_answer(answer):
-    return {k: v for k, v in answer.items() if k not in ("waits",)}
 
 
 def excuse(result):
     """The reason why a failing case does not fail the run, or None."""
     if result["known"]:
         return status(result)
-    return "new, in a fresh case" if result["fresh"] else None
+    return "new, in a fresh case or by chance" if result["fresh"] else None
 
 
 def junit(report):

@@ -1,5 +1,6 @@
 """Runs cases on a subject, with one adapter process per job, and judges each answer."""
 
+import collections
 import random
 import re
 import threading
@@ -36,12 +37,29 @@ EVIDENCE = {
 
 
 def normal(message):
-    """An error's last line without numbers and paths, which differ between cases. For a Python
-    traceback, the function that raised it is added."""
+    """A message's last line without numbers and paths, which differ between cases."""
     last = [line for line in str(message).strip().splitlines() if line.strip()][-1:] or [""]
     text = re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "N", last[0])
-    where = re.findall(r'^ *File ".*", line \d+, in (\S+)$', str(message), re.MULTILINE)[-1:]
-    return re.sub(r"'[^']*/[^']*'", "'…'", text)[:120] + "".join(f" in {name}" for name in where)
+    return re.sub(r"'[^']*/[^']*'", "'…'", text)[:120]
+
+
+# The last frame of a Python traceback, and the type in the line after its source line.
+RAISED = re.compile(
+    r'^ *File ".*", line \d+, in (?P<function>\S+)\n(?:^(?! *File)[ \t].*\n)*'
+    r"^(?:[\w.]+\.)?(?P<type>\w+)(?::|$)",
+    re.MULTILINE,
+)
+
+
+def kind_of_error(answer):
+    """The error's type and the function that raised it: its text differs between cases. The text
+    only of an error that is no Python exception, if the adapter names no type."""
+    named, message = {"type": answer.get("type"), "function": answer.get("function")}, ""
+    if not named["type"]:
+        message = answer.get("message", "")
+        *_, named = [{}, *(found.groupdict() for found in RAISED.finditer(message))]
+    function = f" in {named['function']}" if named.get("function") else ""
+    return f"error: {named.get('type') or normal(message)}{function}"
 
 
 def judged_by(case, compared):
@@ -86,6 +104,10 @@ def message_words(case, bad, present):
 
 
 def ledger_findings(case, expected, answer, ledgers, returns):
+    used = ledger.freed(ledgers)
+    if used:
+        text = f"rank {used[0]}: {ledger.describe(used[1])}: its memory was freed before the wait"
+        return [Finding("PIPE-6", "memory freed during a transfer", text)]
     bad = ledger.mismatches(ledgers)
     if answer["status"] != "ok":
         # a rank that was killed may lack later operations, so only operations that differ count
@@ -114,7 +136,7 @@ def ledger_findings(case, expected, answer, ledgers, returns):
 
 def ended_without(case, ledgers):
     """For a case without an answer: an operation that a rank entered and another rank, which has
-    ended, never will. It is reported in addition to the error or hang."""
+    ended, never will. It is the cause, whether the first rank then hangs, fails or is lost."""
     bad = [
         b
         for b in ledger.mismatches(ledgers)
@@ -177,37 +199,29 @@ def stream_findings(case, ledgers, logs):
 
 def judge(case, expected, answer, ledgers, returns, level):
     """(findings, clauses that were judged)."""
-    found, additional, compared = [], [], set()
+    found, compared = [], set()
     status = answer["status"]
     judges_ledgers = level >= 2 and "ledger" in returns and case["world"] > 1
     if judges_ledgers:
         found += ledger_findings(case, expected, answer, ledgers, returns)
-        additional = (
-            ended_without(case, ledgers)
-            if not found and status in ("hang", "timeout", "error", "died")
-            else []
-        )
+        if not found and status in ("hang", "timeout", "error", "died"):
+            found = ended_without(case, ledgers)
         compared |= (
             {"ledger"} if any(ledger.communications(records) for records in ledgers) else set()
         )
     if status in ("hang", "timeout"):
-        where = sorted(
-            {record.get("phase") or record["op"] for record, _ in answer.get("waits", {}).values()}
-        )
+        hung, waits = ledger.is_hung(ledgers, silent=True)
+        where = sorted({record.get("phase") or record["op"] for record, _ in waits.values()})
         found.append(
             Finding(
                 "LEDG-7",
-                f"{status} in {', '.join(where) or 'nothing published'}",
+                f"{'hang' if hung else status} in {', '.join(where) or 'nothing published'}",
                 answer["message"],
             )
         )
     elif status in ("error", "died"):
-        message = answer.get("message", "")
-        found.append(
-            Finding(
-                "RUN-1", f"error: {normal(message)}", (message + answer.get("said", ""))[-2000:]
-            )
-        )
+        text = answer.get("message", "") + answer.get("said", "")
+        found.append(Finding("RUN-1", kind_of_error(answer), text[-2000:]))
     elif status == "malformed":
         found.append(Finding("RUN-2", answer.get("kind", "malformed answer"), answer["message"]))
     else:
@@ -225,7 +239,7 @@ def judge(case, expected, answer, ledgers, returns, level):
                 one.detail["symptom"] = one.detail.get("symptom", []) + [
                     "statistics alone are reduced"
                 ]
-    return found + additional, judged_by(case, compared)
+    return found, judged_by(case, compared)
 
 
 def run_one(adapter, tools, case, recipe, hello, level):
@@ -277,18 +291,37 @@ def judge_one(out, hello, level):
         }
 
 
-class Runner:
-    """Runs all cases of an iterator on several adapter processes."""
+DEADLINE = 120.0  # seconds for a case if --deadline is not given, at least
+# A case may take this many times as long as the slowest of the last ones that the adapter answered:
+# on a loaded machine, those are slower as well.
+PATIENCE = 20
+LEAST = 10.0  # seconds that a case may take while another is shrunk, at least
 
-    def __init__(self, command, tools, hello, level, jobs, deadline, log=None):
+
+class Runner:
+    """Runs all cases of an iterator on several adapter processes. deadline: seconds for a case, or
+    None."""
+
+    def __init__(self, command, tools, hello, level, jobs, deadline=None, log=None):
         self.command, self.tools, self.hello, self.level = command, tools, hello, level
         self.jobs, self.deadline, self.log = jobs, deadline, log
+        self.lasted = collections.deque(maxlen=50)  # seconds of the last answers
         self.outcomes, self.lock, self.error = Outcomes(), threading.Lock(), None
         self.idle = []  # started adapters: most need seconds to import the subject
 
     def acquire(self):
         with self.lock:
-            return self.idle.pop() if self.idle else Adapter(self.command, self.deadline, self.log)
+            return self.idle.pop() if self.idle else Adapter(self.command, DEADLINE, self.log)
+
+    def most(self):
+        """Seconds that a case may take."""
+        return self.deadline or max(DEADLINE, PATIENCE * max(self.lasted, default=0))
+
+    def patience(self):
+        """Seconds that a smaller form of a failing case may take."""
+        if not self.lasted:
+            return self.most()
+        return min(self.most(), max(LEAST, PATIENCE * max(self.lasted)))
 
     def release(self, adapter):
         with self.lock:
@@ -321,9 +354,12 @@ class Runner:
                 if made is None:
                     return
                 case, recipe, origin = made
+                adapter.deadline = self.most()
                 out = run_one(adapter, self.tools, case, recipe, self.hello, self.level)
                 out.origin = origin
                 with self.lock:
+                    if out.answer["status"] in ("ok", "error"):
+                        self.lasted.append(out.seconds)
                     self.outcomes.add(out, normal)
                     if seen is not None:
                         seen.append(out)

@@ -1,7 +1,6 @@
 """Shrinks a failing case to the smallest one that fails alike, and groups failures by cause."""
 
 import threading
-import time
 
 from axes import NAMED, case_of
 from recipe import Entry, features
@@ -180,12 +179,12 @@ def smaller_entries(r):
 
 
 class Shrinker:
-    """seconds: for one cause. all_until: the time at which all shrinking ends. is_other(outcome):
-    True if the failure belongs to another cause, although it looks alike."""
+    """tries: cases to run for one cause; a number of cases gives the same result on a slow machine.
+    is_other(outcome): True if the failure belongs to another cause, although it looks alike."""
 
-    def __init__(self, runner, space, seconds, all_until=None, is_other=lambda out: False):
-        self.runner, self.space, self.seconds, self.all_until = runner, space, seconds, all_until
-        self.is_other = is_other
+    def __init__(self, runner, space, tries, is_other=lambda out: False):
+        self.runner, self.space, self.tries = runner, space, tries
+        self.is_other, self.left = is_other, 0
         self.adapter = runner.acquire()
 
     def supported(self, recipe):
@@ -232,29 +231,21 @@ class Shrinker:
         return not any(self.space.matches(rule, row) for rule in self.space.without)
 
     def shrink(self, out):
-        """The smallest outcome found within three fifths of the time; the rest is for needs()."""
-        now = time.monotonic()
-        seconds = (
-            self.seconds
-            if self.all_until is None
-            else max(0, min(self.seconds, self.all_until - now))
-        )
-        self.end = now + seconds
-        best, end, again = out, self.end - 0.4 * seconds, True
-        runs = 0
-        while again and time.monotonic() < end:
+        """The smallest outcome found within three fifths of the tries; the rest is for needs().
+        Timeouts get a tenth, because each try takes as long as the adapter may."""
+        tries = self.tries // 10 if out.answer["status"] == "timeout" else self.tries
+        self.left, rest = tries, tries * 2 // 5
+        best, again = out, True
+        while again and self.left > rest:
             again = False
             for candidate in smaller(best.recipe):
-                if time.monotonic() > end:
+                if self.left <= rest:
                     break
-                if not self.supported(candidate):
-                    continue
-                runs += 1
                 tried = self.fails_alike(candidate, best)
                 if tried:
                     best, again = tried, True
                     break
-        best.shrunk_in = runs
+        best.shrunk_in = tries - self.left
         return best
 
     def fails_alike(self, candidate, best):
@@ -262,13 +253,11 @@ class Shrinker:
         case, _ = case_of(self.runner.tools, self.space, candidate)
         if case is None or not self.supported(candidate):
             return None
-        left = self.end - time.monotonic()
-        self.adapter.deadline = min(self.runner.deadline, max(1, left))
+        self.left -= 1
+        self.adapter.deadline = self.runner.patience()
         tried = run_one(
             self.adapter, self.runner.tools, case, candidate, self.runner.hello, self.runner.level
         )
-        if tried.answer["status"] == "timeout" and left < self.runner.deadline:
-            return None  # it had less time than in a run, so the timeout proves nothing
         alike = tried.status == "fail" and tried.signature() == best.signature()
         return tried if alike and not self.is_other(tried) else None
 
@@ -277,14 +266,13 @@ class Shrinker:
         variants that fail alike."""
         found = features(best.recipe)
         for other in variants(best.recipe):
-            if time.monotonic() > self.end:
+            if self.left <= 0:
                 break
             if not features(other) >= found and self.fails_alike(other, best):
                 found &= features(other)
         return sorted(found)
 
     def close(self):
-        self.adapter.deadline = self.runner.deadline
         self.runner.release(self.adapter)
 
 
@@ -295,10 +283,15 @@ class Cause:
         self.smallest, self.needs, self.outcomes = smallest, needs, []
         self.signature = smallest.signature()
         self.known = None
+        self.chance = None  # {"replays", "failed"} of a new cause that does not always occur
 
     def fresh(self):
         """True if only cases of --fresh show it. Those differ from run to run."""
         return bool(self.outcomes) and all(o.origin == "fresh" for o in self.outcomes)
+
+    def excused(self):
+        """True if a new cause does not fail the run: the next run may not show it."""
+        return bool(self.chance) or self.fresh()
 
 
 def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None):
@@ -341,7 +334,7 @@ def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None
 
 def merged(causes):
     """Merges a cause into another of the same signature if its smallest case meets all conditions
-    of that one: the time was too short to shrink it as far."""
+    of that one: the tries were too few to shrink it as far."""
     kept = []
     for cause in sorted(causes, key=lambda c: len(c.needs)):
         for other in kept:
@@ -357,7 +350,7 @@ def merged(causes):
 
 def causes_of_kind(outcomes, shrinker, causes, most, progress):
     """Shrinks the shortest failure, assigns to it all failures that meet its conditions, and
-    repeats with the rest. Errors (RUN-1) are grouped by their text alone."""
+    repeats with the rest."""
     left = sorted(outcomes, key=lambda o: len(o.recipe.full()))
     while left:
         progress(len(left))
@@ -369,7 +362,7 @@ def causes_of_kind(outcomes, shrinker, causes, most, progress):
         cause = Cause(smallest, shrinker.needs(smallest))
         if smallest.number is None:  # a new case; those of the run are counted already
             shrinker.runner.outcomes.details.keep(smallest)
-        needs, alone = set(cause.needs), smallest.findings[0].clause == "RUN-1"
-        cause.outcomes = [o for o in left if o is left[0] or alone or needs <= features(o.recipe)]
+        needs = set(cause.needs)
+        cause.outcomes = [o for o in left if o is left[0] or needs <= features(o.recipe)]
         left = [o for o in left if o not in cause.outcomes]
         causes.append(cause)

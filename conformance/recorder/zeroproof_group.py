@@ -12,6 +12,7 @@ collective that is not implemented here fails, because torch finds no backend fo
 
 import torch
 import torch.distributed as dist
+from torch.multiprocessing.reductions import StorageWeakRef
 from zeroproof_record import DTYPES, Waiting
 
 NAME = "zeroproof"
@@ -23,6 +24,7 @@ class Log:
 
     def __init__(self, write):
         self.write, self.quiet, self.count = write, 0, 0
+        self.moving = {}  # number of a send or receive in progress -> its memory
         self.waited = lambda number: None
 
     def pause(self):
@@ -41,9 +43,35 @@ class Log:
         """The record's number, or None while paused."""
         if self.quiet:
             return None
+        self.check()
         self.write(record)
         self.count += 1
         return self.count - 1
+
+    def check(self):
+        """Records transfers whose memory was freed before the program waited for them."""
+        for number in [n for n, memory in self.moving.items() if memory.expired()]:
+            del self.moving[number]
+            self.write({"freed": number})
+
+
+class Moving(Waiting):
+    """A send or receive in progress."""
+
+    def __init__(self, work, log, number, tensor):
+        super().__init__(work, log, number)
+        log.moving[number] = StorageWeakRef(tensor.untyped_storage())
+
+    def wait(self, *args, **kwargs):
+        self._recorder.check()
+        self._recorder.moving.pop(self._number, None)
+        return super().wait(*args, **kwargs)
+
+    def is_completed(self):
+        done = self._work.is_completed()
+        if done:
+            self._recorder.moving.pop(self._number, None)
+        return done
 
 
 def redop_of(op):
@@ -176,7 +204,7 @@ class Group(dist.ProcessGroup):
         }
         number = self.log.publish(record)
         work = call(tensors, peer)
-        return work if number is None else Waiting(work, self.log, number)
+        return work if number is None else Moving(work, self.log, number, tensors[0])
 
     def send(self, tensors, peer, tag=0):
         return self.p2p("send", tensors, peer, lambda t, q: self.real.send(t, q, tag))

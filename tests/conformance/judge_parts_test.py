@@ -224,6 +224,14 @@ def test_ledgers():
     check("a grouped exchange is not a hang", not ledger.is_hung([group, other])[0])
     check("a ledger that grows while it is read is read once", growing())
     test_words(both, send)
+    ledgers = [[both, send, {"freed": 1}, {"freed": 0}], [both, recv, {"step": 1}, {"freed": 1}]]
+    found = ledger.freed(ledgers)
+    check("the first memory that was freed early is found", found == (0, send), found)
+    check("a rank that failed is no hang", not ledger.is_hung([[both], [{"failed": True}]])[0])
+    late, early = {**both, "name": "a"}, {**both, "name": "b"}
+    ledgers = [[early, late], [{**early, "count": 5}, {**late, "count": 6}]]
+    found = ledger.mismatches(ledgers)[0]["records"][0]
+    check("the first of two mismatches is reported", found == early, found)
     check(
         "ranks that ended do not hang",
         not ledger.is_hung([[both, {"end": True}], [both, {"end": True}]])[0],
@@ -284,10 +292,15 @@ def test_ended():
     one = {"op": "all_reduce", "redop": "sum", "dtype": "fp32", "count": 4, "group": [0, 1, 2]}
     end, case = {"end": True}, {"world": 3, "clauses": ["LEDG-2"], "parameters": [], "data": []}
     for name, ledgers, right in (
-        ("others ended", [[one, end], [one, one], [one, end]], ["RUN-1", "LEDG-2"]),
-        ("one ended, one still runs", [[one], [one, one], [one, end]], ["RUN-1", "LEDG-2"]),
+        ("others ended", [[one, end], [one, one], [one, end]], ["LEDG-2", "RUN-1"]),
+        ("one ended, one still runs", [[one], [one, one], [one, end]], ["LEDG-2", "RUN-1"]),
         ("others were killed", [[one], [one, one], [one]], ["RUN-1"]),
         ("all ended alike", [[one, end]] * 3, ["RUN-1"]),
+        (
+            "memory was freed early",
+            [[{**one, "count": 5}, {"freed": 0}], [one], [one]],
+            ["PIPE-6", "RUN-1"],
+        ),
         (
             "records differ",
             [[one, end], [{**one, "count": 5}, end], [one, end]],

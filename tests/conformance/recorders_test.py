@@ -1,5 +1,5 @@
 """Tests the adapters' recorders: a rank that skips a collective, or changes its operation or count,
-is detected, and a correct program is accepted.
+is detected, and so is memory that is freed during a transfer. A correct program is accepted.
 
 The recording process group (PyTorch, Megatron-Core) is tested with collectives issued by Python, by
 functional collectives and by DDP's reducer in C++; the wrapped functions (DeepSpeed) with
@@ -42,6 +42,21 @@ def python(fault, me):
         dist.all_gather_into_tensor(whole, torch.full((4,), float(me)))
         assert whole.tolist() == [0.0] * 4 + [1.0] * 4
         dist.recv(torch.zeros(2), 0) if bad else dist.send(torch.ones(2), 1)
+
+
+def transfers(fault, me):
+    """A send whose memory rank 0 frees after the wait, before it, or without one."""
+    if me == 1:
+        dist.recv(torch.zeros(4), 0)
+    else:
+        tensor = torch.ones(4)
+        work = dist.isend(tensor, 1)
+        if fault == "none":
+            work.wait()
+        tensor.data = torch.empty(1)
+        if fault == "freed":
+            work.wait()
+    dist.all_reduce(torch.ones(4))
 
 
 def by_functional(fault, me):
@@ -151,11 +166,12 @@ def example(fault, me, folder):
         greatest if fault == "op" and bad else None,
     )
     exec(compile(code, name, "exec"), names)
+    rank = names["ranks"].Rank(me, folder)
     names["rank_main"](
         example_case(3 if fault == "count" and bad else 4, 0 if fault == "skip" and bad else 1),
-        me,
-        folder,
+        rank,
     )
+    rank.write({"end": True})
 
 
 @contextlib.contextmanager
@@ -235,6 +251,12 @@ def ledgers_of(program, fault, folder):
 def error_of(fault, ledgers):
     """None if the judge finds exactly the injected fault, else the difference."""
     bad = ledger.mismatches(ledgers)
+    early = ledger.freed(ledgers)
+    if fault in ("freed", "dropped"):
+        right = not bad and early and (early[0], early[1]["op"]) == (0, "send")
+        return None if right else f"{early}, {ledgers}"
+    if early:
+        return f"freed during a transfer: {early}"
     if fault == "none":
         issued = [r["op"] for r in ledger.ops(ledgers[0])]
         batch = [n for n, r in enumerate(ledger.ops(ledgers[0])) if "batch" in r]
@@ -261,6 +283,7 @@ def main():
         (python, all_faults),
         (by_functional, all_faults),
         (by_reducer, ("none", "skip", "count")),
+        (transfers, ("none", "freed", "dropped")),
         (wrapped, all_faults),
         (example, all_faults),
     ]

@@ -26,7 +26,7 @@ def check(name, good, why=""):
 
 def run(adapter, *more, deadline=20):
     """(exit code, report with the files of --out, or None without a report, standard error)."""
-    argv = [COMMAND, "check", "--adapter", adapter, "--json", "--shrink", "1", "--jobs", "2"]
+    argv = [COMMAND, "check", "--adapter", adapter, "--json", "--shrink", "100", "--jobs", "2"]
     with tempfile.TemporaryDirectory() as folder:
         argv += ["--out", folder, "--deadline", str(deadline), *more]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=300)

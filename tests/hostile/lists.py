@@ -29,10 +29,16 @@ KNOWN = {
             "symptom": ["ranks agree + 1/dp", "ranks differ"],
             "needs": ["dp", "several steps"],
             "lacks": ["pp"],
-            "chance": True,
             "recipe": RECIPE,
         },
-        {"cause": "c", "clause": "OPT-4", "kind": "", "needs": [], "chance": True},
+        {
+            "cause": "c",
+            "clause": "RUN-1",
+            "kind": "",
+            "needs": [],
+            "chance": {"replays": 200, "failed": 60},
+            "recipe": RECIPE,
+        },
     ],
 }
 MUTANTS = {

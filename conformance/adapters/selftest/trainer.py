@@ -1,11 +1,13 @@
 """Adapters for the suite's own tests: a correct one, and faulty ones that the suite must reject.
 
-usage: trainer.py FAULT. One process computes the values of all ranks by plain sums and writes
-made-up ledgers. FAULT is "correct", a way to evade the checks, or a historic bug:"""
+usage: trainer.py FAULT [SECONDS]. One process computes the values of all ranks by plain sums and
+writes made-up ledgers; before each answer it sleeps for SECONDS. FAULT is "correct", a way to evade
+the checks, or a historic bug:"""
 
 import json
 import os
 import sys
+import time
 from fractions import Fraction
 from math import inf, isfinite, sqrt
 
@@ -48,6 +50,9 @@ FAULTS = {
     "skipped-masters": "a skipped step changes the masters but no parameter",
     "hang": "rank 0 waits in a collective that rank 1 never enters",
     "stuck": "ranks enter different asynchronous operations and never answer",
+    "computes": "the right answer, but each rank enters something before the others and computes",
+    "third": "an error in the first of three cases",
+    "third-value": "like no-mean in the first of three cases",
     "sleep": "never answers and publishes nothing",
     "crash": "the process exits while it runs a case",
     "garbage": "answers are not JSON",
@@ -245,7 +250,7 @@ def publish(case, fault, folder):
     for rank in range(world):
         tp = rank % t["tp"]
         group = [d * t["tp"] + tp for d in range(t["dp"])]
-        with open(os.path.join(folder, f"rank-{rank}.jsonl"), "w", encoding="utf-8") as file:
+        with open(os.path.join(folder, f"rank-{rank}.jsonl"), "a", encoding="utf-8") as file:
             for step in range(case["steps"]):
                 print(json.dumps({"step": step}), file=file)
                 if fault == "empty-ledger":
@@ -305,10 +310,31 @@ def publish_streams(case, fault, folder):
             file.writelines(json.dumps(record) + "\n" for record in records)
 
 
+def publish_early(case, folder):
+    """Writes the records before a computation, which look like a hang: rank 1 has sent something
+    that was buffered, and the others wait for it in the all-reduce."""
+    world = list(range(case["world"]))
+    both = {"op": "all_reduce", "redop": "sum", "dtype": "fp32", "count": 1, "group": world}
+    sent = {"op": "send", "dtype": "fp32", "count": 1, "peer": 0}
+    received = {"op": "recv", "dtype": "fp32", "count": 1, "peer": 1}
+    files = [open(os.path.join(folder, f"rank-{q}.jsonl"), "a", encoding="utf-8") for q in world]
+    for rank, file in enumerate(files):
+        print(json.dumps(sent if rank == 1 else both), file=file, flush=True)
+    until = time.monotonic() + 2.5
+    while time.monotonic() < until:
+        pass
+    for record, file in ((both, files[1]), (received, files[0])):
+        print(json.dumps(record), file=file)
+    for file in files:
+        file.close()
+
+
 def run(case, fault, folder):
     ranks = [{"rank": q, "steps": []} for q in range(case["world"])]
     if fault == "crash":
         os._exit(7)
+    if fault == "computes" and case["world"] > 1:
+        publish_early(case, folder)
     if fault not in ("sleep", "no-ledger"):
         publish(case, fault, folder)
     if fault.startswith("streams"):
@@ -336,8 +362,17 @@ def run(case, fault, folder):
     return {"status": "ok", "ranks": ranks}
 
 
+def answer_to(request, fault, number):
+    """number: of the request, from 1 on."""
+    if fault.startswith("third"):
+        if number % 3 == 1 and fault == "third":
+            return {"status": "error", "message": "each third"}
+        fault = "no-mean" if number % 3 == 1 else "correct"
+    return run(request["case"], fault, request["ledgers"])
+
+
 def main():
-    fault = sys.argv[1] if len(sys.argv) > 1 else ""
+    fault, pause = (sys.argv[1:] + [""] * 2)[:2]
     if fault not in FAULTS:
         sys.exit(__doc__ + "\n" + "\n".join(f"  {n:<16}{what}" for n, what in FAULTS.items()))
     hello = {
@@ -375,7 +410,8 @@ def main():
         elif fault == "garbage":
             answer = None
         else:
-            answer = run(request["case"], fault, request["ledgers"])
+            time.sleep(float(pause or 0))
+            answer = answer_to(request, fault, number)
         print("%%%" if answer is None else json.dumps(answer), flush=True)
 
 
