@@ -40,6 +40,8 @@ PACKAGES_TEST := $(PACKAGES_RUN) clang clang-format shellcheck python3-venv libc
 # Versions are pinned in proofs/units.toml.
 PACKAGES_PROVE := gcc libc6-dev python3 frama-c-base why3 z3 cvc4 cvc5 coq spin
 
+# Renders the page of the conformance suite in a test.
+PACKAGES_PAGE := chromium
 # What the programs are linked with and built by, for `make packages`.
 PACKAGES_LINKED := libjansson4 libxxhash0 libopenmpi3 libgomp1 libc6 binutils make
 
@@ -264,7 +266,7 @@ RUN = env -u MAKEFLAGS ZP_BUILD=$(BUILD) CC='$(CC)' SAN=$(SAN) CFLAGS='$(CFLAGS)
 .PHONY: test quick
 test: ## everything: lint, quick, conformance, proofs, enumeration, 20 mutants (SAN=1: quick)
 	@$(MAKE) --no-print-directory lint-text
-	@$(call need,$(PACKAGES_TEST) $(if $(filter 1,$(SAN)),,$(PACKAGES_PROVE)))
+	@$(call need,$(PACKAGES_TEST) $(if $(filter 1,$(SAN)),,$(PACKAGES_PROVE) $(PACKAGES_PAGE)))
 ifeq ($(SAN),1)
 	@$(MAKE) --no-print-directory quick LINTED=1
 else

@@ -38,9 +38,13 @@ HELLO = {
     },
     "world": 6,
     "without": [
-        {"pp": 3, "micro_batches": 2},  # 1F1B needs at least as many micro-batches as stages
-        {"zero": 1, "dp": 1},
-        {"zero": 0, "dp": 2},
+        {
+            "pp": 3,
+            "micro_batches": 2,
+            "why": "1F1B needs at least as many micro-batches as stages",
+        },
+        {"zero": 1, "dp": 1, "why": "torchtitan shards a stage only over several ranks"},
+        {"zero": 0, "dp": 2, "why": "over several ranks, torchtitan shards each stage by FSDP2"},
     ],
     "options": {"schedule": ["1F1B", "Interleaved1F1B"]},
 }

@@ -45,12 +45,18 @@ HELLO = {
     },
     "world": 4,
     "without": [
-        {"zero": 0, "precision": "bf16"},
-        # FSDP2 raises an error by itself: known/pytorch-fsdp2-2.13.0.json
-        {"zero": [1, 2], "sizes": "empty"},
-        # FSDP2 has no buckets
-        {"zero": [1, 2], "bucket": "small"},
-        {"zero": 0, "option reshard_after_forward": True},
+        {
+            "zero": 0,
+            "precision": "bf16",
+            "why": "in DDP autocast keeps fp32 parameters; this loss has no operation of it",
+        },
+        {
+            "zero": [1, 2],
+            "sizes": "empty",
+            "why": "FSDP2 raises an error by itself (pytorch-fsdp-empty-parameter)",
+        },
+        {"zero": [1, 2], "bucket": "small", "why": "FSDP2 has no buckets"},
+        {"zero": 0, "option reshard_after_forward": True, "why": "an option of FSDP2"},
     ],
     "options": {"reshard_after_forward": [False, True], "tokens": [False, True]},
 }

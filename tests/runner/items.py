@@ -22,6 +22,8 @@ PACKAGES = (
     "openmpi-bin gnuplot-nox libcriterion-dev libgmp-dev libmpfr-dev jq python3 "
     "python3-jsonschema git"
 ).split()
+# Further packages of single tests.
+FURTHER = {"conformance/test_page": ("chromium",)}
 MAKE = ("sh", "-c", 'exec make --no-print-directory BUILD="$ZP_BUILD" CC="$CC" "$@"', "make")
 # What a command gets besides that keeps verdicts of its own, or calls one that does.
 STORE = ("ZP_VERDICTS", "ZP_REUSED", "ZP_DIFFERENCES")
@@ -111,7 +113,8 @@ def scripts():
     for source in sorted(glob.glob("tests/**/test_*.sh", root_dir=ROOT, recursive=True)):
         words, alone = sandbox.head(source)
         name = source.removeprefix("tests/").removesuffix(".sh")
-        yield Item(name, "script", ["sh", source], source=source, declared=words, alone=alone)
+        more = {"source": source, "declared": words, "packages": FURTHER.get(name, ())}
+        yield Item(name, "script", ["sh", source], alone=alone, **more)
 
 
 def by_chance():

@@ -1,0 +1,110 @@
+"""Renders the page of all subjects in headless Chromium: 16 subjects, some of several versions, are
+shown at 1440 pixels without being cut, and are readable at 400, in light and in dark colours."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from selftest import ROOT, TRAINER, check, main, run, text_of, write
+
+NAMES = [*"abcdefghij"] + ["a program with a long name"] * 3 + ["b", "b", "another long name of it"]
+# Reports what the page in the frame shows. Chromium evaluates it and prints the page that results.
+PROBE = """<body style="margin:0"><iframe id="f" src="index.html" width="WIDTH" height="900"
+ style="border:0"></iframe><pre id="out"></pre><script>
+document.getElementById("f").onload = event => {
+  const page = event.target.contentDocument, view = event.target.contentWindow
+  const seen = what => [...page.querySelectorAll(what)].filter(x => x.offsetParent !== null)
+  const style = x => view.getComputedStyle(x), matrix = page.querySelector(".matrix")
+  const letters = seen("td, th, p, a, code, summary").map(x => parseFloat(style(x).fontSize))
+  const small = Math.min(...letters)
+  const cut = seen(".wide").filter(x => x.scrollWidth > x.clientWidth)
+  document.getElementById("out").textContent = JSON.stringify({
+    wide: page.documentElement.scrollWidth, small, cut: cut.map(x => x.innerText.slice(0, 40)),
+    columns: seen(".matrix thead tr:last-child th").length,
+    groups: seen(".matrix thead tr:first-child th").length - 1,
+    labels: [...new Set(seen(".matrix td").map(x => x.dataset.of))].length,
+    label: view.getComputedStyle(seen(".matrix td")[0], "::before").content,
+    back: style(page.body).backgroundColor, text: style(page.body).color,
+    bad: style(matrix.querySelector("td.bad")).backgroundColor,
+  })
+}
+</script>"""
+
+
+def rendered(folder, width, dark):
+    """What the page shows at this width."""
+    write(os.path.join(folder, "probe.html"), PROBE.replace("WIDTH", str(width)))
+    scheme = "0" if dark else "1"
+    argv = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    argv += ["--allow-file-access-from-files", f"--blink-settings=preferredColorScheme={scheme}"]
+    argv += [f"--user-data-dir={folder}/profile", "--virtual-time-budget=5000"]
+    argv += [f"--window-size={max(width, 500)},900", f"file://{folder}/probe.html"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    found = re.search(r'<pre id="out">(\{.*?\})</pre>', done.stdout, re.DOTALL)
+    if not found:
+        check(f"chromium renders the page at {width} pixels", False, done.stderr[-500:])
+        return {}
+    return json.loads(found[1].replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
+
+
+def light(colour):
+    """The brightness of "rgb(r, g, b)", from 0 to 255."""
+    return sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
+
+
+def test_page():
+    reports = [run(f"{TRAINER} {fault}")[1] for fault in ("next-scale", "no-mean")]
+    with tempfile.TemporaryDirectory() as folder:
+        names = []
+        for n, name in enumerate(NAMES):
+            subject = {"name": name, "version": f"1.{n}"}
+            names.append(os.path.join(folder, f"{n}.json"))
+            write(names[-1], json.dumps({**reports[n % 2], "subject": subject}))
+        argv = [sys.executable, "-B", f"{ROOT}/conformance/judge/results.py", "--out", folder]
+        argv += ["--mutants", f"{ROOT}/conformance/mutants.json", *names]
+        done = subprocess.run(argv, capture_output=True, text=True)
+        check("the page is made", "matrix" in text_of(folder, "index.html"), done.stderr)
+        for dark in (False, True):
+            shown(folder, dark)
+
+
+def shown(folder, dark):
+    kind = "dark" if dark else "light"
+    large, narrow = (rendered(folder, width, dark) for width in (1440, 400))
+    if not large or not narrow:
+        return
+    check(
+        f"{kind}, 1440 pixels: all {len(NAMES)} subjects are in the matrix, and no table is cut",
+        large["columns"] == len(NAMES) and not large["cut"] and large["wide"] <= 1440,
+        large,
+    )
+    check(
+        f"{kind}, 1440 pixels: versions of one subject have one head",
+        large["groups"] == len(set(NAMES)),
+        large,
+    )
+    check(
+        f"{kind}, 400 pixels: nothing is cut, and each cell names its subject",
+        narrow["wide"] <= 400
+        and not narrow["cut"]
+        and narrow["labels"] == len(NAMES)
+        and "attr" not in narrow["label"]
+        and ": " in narrow["label"],
+        narrow,
+    )
+    for width, found in ((1440, large), (400, narrow)):
+        back, text, bad = (light(found[name]) for name in ("back", "text", "bad"))
+        check(
+            f"{kind}, {width} pixels: letters have at least 12 pixels and a clear contrast",
+            found["small"] >= 12
+            and (back < 60) == dark
+            and abs(text - back) > 120
+            and abs(text - bad) > 100,
+            found,
+        )
+
+
+sys.exit(main(test_page))
