@@ -107,7 +107,8 @@ def ledger_findings(case, expected, answer, ledgers, returns):
     used = ledger.freed(ledgers)
     if used:
         text = f"rank {used[0]}: {ledger.describe(used[1])}: its memory was freed before the wait"
-        return [Finding("PIPE-6", "memory freed during a transfer", text)]
+        symptom = {"symptom": [used[1]["op"]]}
+        return [Finding("PIPE-6", "memory freed during a transfer", text, detail=symptom)]
     bad = ledger.mismatches(ledgers)
     if answer["status"] != "ok":
         # a rank that was killed may lack later operations, so only operations that differ count
