@@ -46,17 +46,29 @@ HELLO = {
     },
     "world": 4,
     "without": [
-        {"zero": 0, "precision": "bf16"},
-        # FSDP2 raises an error by itself: known/pytorch-fsdp2-2.13.0.json
-        {"zero": [1, 2], "sizes": "empty"},
-        # FSDP2 has no buckets
-        {"zero": [1, 2], "bucket": "small"},
-        {"zero": 0, "option reshard_after_forward": True},
-        {"zero": 0, "option cpu_ram_efficient_loading": True},
-        # in FSDP2 this is ZeRO 2
-        {"zero": [1, 2], "option sync_each_batch": True},
-        # DDP divides the mean of the earlier micro-batches by 3 again, which rounds
-        {"dp": 3, "option sync_each_batch": True},
+        {
+            "zero": 0,
+            "precision": "bf16",
+            "why": "in DDP autocast keeps fp32 parameters; this loss has no operation of it",
+        },
+        {
+            "zero": [1, 2],
+            "sizes": "empty",
+            "why": "FSDP2 raises an error by itself (pytorch-fsdp-empty-parameter)",
+        },
+        {"zero": [1, 2], "bucket": "small", "why": "FSDP2 has no buckets"},
+        {"zero": 0, "option reshard_after_forward": True, "why": "an option of FSDP2"},
+        {"zero": 0, "option cpu_ram_efficient_loading": True, "why": "an option of FSDP2"},
+        {
+            "zero": [1, 2],
+            "option sync_each_batch": True,
+            "why": "in FSDP2, the axis zero decides it: ZeRO-2 reduces after each micro-batch",
+        },
+        {
+            "dp": 3,
+            "option sync_each_batch": True,
+            "why": "DDP divides the mean of the earlier micro-batches by 3 again, which rounds",
+        },
     ],
     "options": {
         "reshard_after_forward": [False, True],

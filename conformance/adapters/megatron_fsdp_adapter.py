@@ -19,7 +19,11 @@ from torch_adapter import DTYPES, Linear, backwards, hexes, optimizer_of, serve
 
 torch.cuda.current_device = lambda: 0
 
-from megatron_fsdp import MixedPrecisionPolicy, fully_shard_model, fully_shard_optimizer  # noqa: E402
+from megatron_fsdp import (  # noqa: E402
+    MixedPrecisionPolicy,
+    fully_shard_model,
+    fully_shard_optimizer,
+)
 from megatron_fsdp.package_info import __version__ as version  # noqa: E402
 
 # An option that is wrong for itself is not combined with these.
@@ -30,6 +34,7 @@ WRONG = (
     {"sizes": ["odd", "large", "empty"]},
     {"tied": "stage"},
 )
+ALONE = "the option fails by itself, which plain cases show: other faults would not be visible"
 HELLO = {
     "protocol": 1,
     "name": "Megatron-FSDP",
@@ -52,9 +57,8 @@ HELLO = {
     },
     "world": 4,
     "without": [
-        # These fail by themselves (known/): plain cases show it.
         *(
-            {"option average_in_collective": True, **more}
+            {"option average_in_collective": True, **more, "why": ALONE}
             for more in (
                 {"zero": [0, 1]},
                 *WRONG,
@@ -64,15 +68,22 @@ HELLO = {
             )
         ),
         *(
-            {"option overlap_grad_reduce": False, **more}
+            {"option overlap_grad_reduce": False, **more, "why": ALONE}
             for more in (*WRONG, {"option fully_shard_optimizer": True})
         ),
-        {"option fully_shard_optimizer": True, "precision": "bf16"},
-        {"option fully_shard_optimizer": True, "tied": "stage"},
-        # the mean is divided by 3 again, which rounds (known/)
-        {"option overlap_grad_reduce": False, "zero": 0, "dp": 3},
-        # Megatron-FSDP turns it on: the option would have no effect
-        {"option overlap_grad_reduce": False, "zero": 2},
+        {"option fully_shard_optimizer": True, "precision": "bf16", "why": ALONE},
+        {"option fully_shard_optimizer": True, "tied": "stage", "why": ALONE},
+        {
+            "option overlap_grad_reduce": False,
+            "zero": 0,
+            "dp": 3,
+            "why": "the mean is divided by 3 again, which rounds",
+        },
+        {
+            "option overlap_grad_reduce": False,
+            "zero": 2,
+            "why": "Megatron-FSDP turns overlap_grad_reduce on",
+        },
     ],
     "options": {
         "overlap_grad_reduce": [True, False],

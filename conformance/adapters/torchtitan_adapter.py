@@ -2,7 +2,7 @@
 
 The stages run under PyTorch's schedules. As in torchtitan, each is sharded by FSDP2 if dp > 1
 (ZeRO 1: gradients are reduced once per step), and the norm is summed over the mesh of the stages.
-torchtitan's models, its trainer and experts (ep_enabled) are not used: they need CUDA, or data sets.
+torchtitan's models, its trainer and experts (ep_enabled) are not used: they need CUDA or data sets.
 torchtitan has no loss scale; its precisions are FSDP2's own (subject torch-fsdp)."""
 
 from importlib.metadata import version
@@ -38,9 +38,13 @@ HELLO = {
     },
     "world": 6,
     "without": [
-        {"pp": 3, "micro_batches": 2},  # 1F1B needs at least as many micro-batches as stages
-        {"zero": 1, "dp": 1},
-        {"zero": 0, "dp": 2},
+        {
+            "pp": 3,
+            "micro_batches": 2,
+            "why": "1F1B needs at least as many micro-batches as stages",
+        },
+        {"zero": 1, "dp": 1, "why": "torchtitan shards a stage only over several ranks"},
+        {"zero": 0, "dp": 2, "why": "over several ranks, torchtitan shards each stage by FSDP2"},
     ],
     "options": {"schedule": ["1F1B", "Interleaved1F1B"]},
 }

@@ -1,6 +1,6 @@
-"""The Trainer of Hugging Face Transformers on CPU with gloo: its train() runs the whole case. ZeRO 0
-is its DDP, ZeRO 1 and 2 its FSDP2, which reduces once per step, or with sync_each_batch after each
-micro-batch.
+"""The Trainer of Hugging Face Transformers on CPU with gloo: its train() runs the whole case. ZeRO
+0 is its DDP, ZeRO 1 and 2 its FSDP2, which reduces once per step, or with sync_each_batch after
+each micro-batch.
 
 The data set holds the numbers of the micro-batches, and the Trainer's sampler and Accelerate's
 data loader decide which rank gets which; each occurs once in a step. The option `tokens` is the
@@ -45,12 +45,18 @@ HELLO = {
     },
     "world": 4,
     "without": [
-        {"zero": 0, "precision": "bf16"},
-        # FSDP2 raises an error by itself: known/pytorch-fsdp2-2.13.0.json
-        {"zero": [1, 2], "sizes": "empty"},
-        # FSDP2 has no buckets
-        {"zero": [1, 2], "bucket": "small"},
-        {"zero": 0, "option reshard_after_forward": True},
+        {
+            "zero": 0,
+            "precision": "bf16",
+            "why": "in DDP autocast keeps fp32 parameters; this loss has no operation of it",
+        },
+        {
+            "zero": [1, 2],
+            "sizes": "empty",
+            "why": "FSDP2 raises an error by itself (pytorch-fsdp-empty-parameter)",
+        },
+        {"zero": [1, 2], "bucket": "small", "why": "FSDP2 has no buckets"},
+        {"zero": 0, "option reshard_after_forward": True, "why": "an option of FSDP2"},
     ],
     "options": {"reshard_after_forward": [False, True], "tokens": [False, True]},
 }

@@ -236,7 +236,7 @@ def committed_adapters():
         return found
     with open(name, encoding="utf-8") as file:
         rows = [line.split() for line in file if line.strip() and not line.startswith("#")]
-    for _, environment, adapter, lists in rows:
+    for _, environment, adapter, lists, *_ in rows:
         option = "" if adapter == "-" else f" {adapter}"
         found[lists] = (
             f'"build/zeroproof adapter{option}"'

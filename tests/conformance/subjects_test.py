@@ -172,7 +172,7 @@ def test_reasons(everyone):
     """Each combination that an adapter leaves out has a reason. A run compares hello with the
     list."""
     wrong = []
-    for name, _, _, lists in everyone:
+    for name, _, _, lists, _ in everyone:
         wrong += [(name, rule) for rule in load("support", lists)["without"] if not rule.get("why")]
     check('each rule of "without" has a reason', wrong)
 
