@@ -276,8 +276,8 @@ else
 	  wait $$fetching || { cat $(BUILD)/fetched.log; exit 3; }
 	@$(RUN) --all $(ONLY)
 endif
-# Downloads the subjects' environments (tests/conformance/streams_test.py uses DeepSpeed 0.19.2, too)
-# and nvcc while the programs are built. Without nvcc only its tests are missing.
+# Downloads the subjects' environments (tests/conformance/streams_test.py also uses DeepSpeed
+# 0.19.2) and nvcc while the programs are built. Without nvcc only its tests are missing.
 fetched = mkdir -p $(BUILD) && { sh conformance/subject.sh usual && \
   sh conformance/subject.sh deepspeed-0.19.2 && \
   sh conformance/locks/venv.sh cyclonedx cyclonedx && \

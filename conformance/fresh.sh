@@ -15,8 +15,9 @@ for engine in "" "--engine=cuda"; do
   "$build/zeroproof" check --adapter "$build/zeroproof adapter $engine" --seconds $((seconds / 4)) \
     --seed "$seed" --jobs 1 --shrink 10 --brief || code=1
 done
-subject=$(awk -v seed="$seed" 'BEGIN { srand(seed) } /^[^#]/ && $2 != "-" && $5 == "usual" { print rand(), $1 }' \
-  conformance/subjects.txt | sort -n | awk 'NR == 1 { print $2 }')
+subject=$(awk -v seed="$seed" 'BEGIN { srand(seed) }
+  /^[^#]/ && $2 != "-" && $5 == "usual" { print rand(), $1 }' conformance/subjects.txt |
+  sort -n | awk 'NR == 1 { print $2 }')
 echo "== $subject"
 QUICK=1 ONLY_FRESH=1 SEED=$seed sh conformance/run.sh "$build" "$subject" || code=1
 exit $code

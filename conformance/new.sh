@@ -65,7 +65,8 @@ for environment in $chosen; do
   fi
   echo "== $environment has the successor $newest"
   python=$(make_environment "$package" "${environment##*-}" "$newest") || {
-    echo "$package $newest cannot be installed: $(tail -n 2 "$out/$package-$newest/log" | tr '\n' ' ')"
+    echo "$package $newest cannot be installed:" \
+      "$(tail -n 2 "$out/$package-$newest/log" | tr '\n' ' ')"
     continue
   }
   awk -v e="$environment" '/^[^#]/ && $2 == e { print $1, $3, $4 }' conformance/subjects.txt \

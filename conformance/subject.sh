@@ -1,9 +1,10 @@
 #!/bin/sh
-# Creates a subject's virtual environment and prints its Python: sh conformance/subject.sh NAME|usual
+# Creates a subject's virtual environment and prints its Python: sh conformance/subject.sh NAME
 #
-# NAME: an environment of subjects.txt; usual: those that `make conformance` needs. Environments are in $ZP_VENVS (~/.cache/zeroproof/venv); an
-# existing one is reused. The files locks/NAME.txt have all versions and hashes. torch takes a
-# gigabyte, so the other environments import it from torch-2.13.0 through a .pth file.
+# NAME: an environment of subjects.txt, or "usual": those that `make conformance` needs.
+# Environments are in $ZP_VENVS (~/.cache/zeroproof/venv); an existing one is reused. The files
+# locks/NAME.txt have all versions and hashes. torch takes a gigabyte, so the other environments
+# import it from torch-2.13.0 through a .pth file.
 set -eu
 name=${1:?usage: subject.sh NAME}
 venvs=${ZP_VENVS:-$HOME/.cache/zeroproof/venv}
@@ -43,7 +44,8 @@ torch-"$torch") ;;
     exit 2
   }
   case $name in
-  deepspeed-* | fairscale-*) venv "$name" setuptools "$name" ;; # setuptools builds them
+  # setuptools builds these
+  deepspeed-* | fairscale-* | colossalai-*) venv "$name" setuptools "$name" ;;
   *) venv "$name" "$name" ;;
   esac
   link_torch

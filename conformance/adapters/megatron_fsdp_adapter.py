@@ -19,7 +19,11 @@ from torch_adapter import DTYPES, Linear, backwards, hexes, optimizer_of, serve
 
 torch.cuda.current_device = lambda: 0
 
-from megatron_fsdp import MixedPrecisionPolicy, fully_shard_model, fully_shard_optimizer  # noqa: E402
+from megatron_fsdp import (  # noqa: E402
+    MixedPrecisionPolicy,
+    fully_shard_model,
+    fully_shard_optimizer,
+)
 from megatron_fsdp.package_info import __version__ as version  # noqa: E402
 
 # An option that is wrong for itself is not combined with these.

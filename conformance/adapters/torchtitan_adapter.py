@@ -2,7 +2,7 @@
 
 The stages run under PyTorch's schedules. As in torchtitan, each is sharded by FSDP2 if dp > 1
 (ZeRO 1: gradients are reduced once per step), and the norm is summed over the mesh of the stages.
-torchtitan's models, its trainer and experts (ep_enabled) are not used: they need CUDA, or data sets.
+torchtitan's models, its trainer and experts (ep_enabled) are not used: they need CUDA or data sets.
 torchtitan has no loss scale; its precisions are FSDP2's own (subject torch-fsdp)."""
 
 from importlib.metadata import version

@@ -1,6 +1,6 @@
-"""The Trainer of Hugging Face Transformers on CPU with gloo: its train() runs the whole case. ZeRO 0
-is its DDP, ZeRO 1 and 2 its FSDP2, which reduces once per step, or with sync_each_batch after each
-micro-batch.
+"""The Trainer of Hugging Face Transformers on CPU with gloo: its train() runs the whole case. ZeRO
+0 is its DDP, ZeRO 1 and 2 its FSDP2, which reduces once per step, or with sync_each_batch after
+each micro-batch.
 
 The data set holds the numbers of the micro-batches, and the Trainer's sampler and Accelerate's
 data loader decide which rank gets which; each occurs once in a step. The option `tokens` is the

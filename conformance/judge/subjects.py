@@ -60,14 +60,18 @@ def last(title, found):
 def markdown():
     found, date = results()
     rows = []
-    for name, environment, adapter, lists, which in (line.split() for line in lines("subjects.txt")):
+    for name, environment, adapter, lists, which in (
+        line.split() for line in lines("subjects.txt")
+    ):
         support = json.loads(read("support", f"{lists}.json"))
         title = f"{support['name']} {support['version'].split('+')[0]}"  # without the build tag
         rows.append(
             [
                 name,
                 title,
-                f"[{adapter}](adapters/{adapter})" if adapter.endswith(".py") else "zeroproof adapter",
+                f"[{adapter}](adapters/{adapter})"
+                if adapter.endswith(".py")
+                else "zeroproof adapter",
                 environment if environment != "-" else "–",
                 str(support["level"]),
                 reach(support),
@@ -80,7 +84,8 @@ def markdown():
             "# Subjects",
             "",
             "Made by `python3 conformance/judge/subjects.py` from [subjects.txt](subjects.txt),",
-            f"the lists in [support](support), and [RESULTS.md](RESULTS.md) of {date}; do not edit.",
+            f"the lists in [support](support), and [RESULTS.md](RESULTS.md) of {date};",
+            "do not edit.",
             "",
             *table(
                 ["subject", "version", "adapter", "environment", "level", "reach", "run by make …"]
@@ -88,8 +93,9 @@ def markdown():
                 rows,
             ),
             "",
-            "`sh conformance/subject.sh ENVIRONMENT` makes an environment; [locks](locks) has its versions",
-            "and hashes. An adapter's `without` has the combinations that it leaves out, with the reasons.",
+            "`sh conformance/subject.sh ENVIRONMENT` makes an environment; [locks](locks) has its",
+            "versions and hashes. An adapter's `without` has the combinations that it leaves out,",
+            "with the reasons.",
             "",
             "## What does not run on a CPU",
             "",

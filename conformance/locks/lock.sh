@@ -50,9 +50,14 @@ lock megatron-core-0.16.1 --no-deps -- megatron-core==0.16.1 packaging==26.3
 lock accelerate-1.15.0 --excludes "$tmp/excluded" -- accelerate==1.15.0
 lock transformers-5.23.0 --excludes "$tmp/excluded" -- transformers==5.23.0 accelerate==1.15.0
 lock megatron-fsdp-0.6.1 --excludes "$tmp/excluded" -- megatron-fsdp==0.6.1
+lock paddlepaddle-3.3.1 --excludes "$tmp/excluded" -- paddlepaddle==3.3.1
+# it pins an older torch; the adapter replaces what else it imports
+lock colossalai-0.5.0 --no-deps -- colossalai==0.5.0 einops==0.8.2 packaging==26.3 \
+  psutil==7.2.2 safetensors==0.8.0
 # only what its clipping imports
 lock torchtitan-0.3.0 --no-deps -- torchtitan==0.3.0 spmd-types==0.2.3 tyro==1.0.17 \
   docstring-parser==0.18.0
+lock fairscale-0.4.13 --excludes "$tmp/excluded" -- fairscale==0.4.13
 # Headers and tools of CUDA, which cuda/wheel.sh unpacks.
 lock nvidia --no-deps -- nvidia-cuda-cccl==13.0.85 nvidia-cuda-crt==13.0.88 \
   nvidia-cuda-nvcc==13.0.88 nvidia-cuda-nvdisasm==13.2.51 nvidia-cuda-runtime==13.0.96 \

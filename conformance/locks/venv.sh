@@ -9,8 +9,8 @@
 set -eu
 # Packages without wheels on PyPI, installed from source archives with the locks' hashes. Their
 # setup.py runs when they are installed.
-#   deepspeed   publishes source archives only
-sdists=deepspeed
+#   deepspeed, fairscale, colossalai   publish source archives only
+sdists=deepspeed,fairscale,colossalai
 
 name=${1:?usage: venv.sh NAME LOCK...}
 shift
@@ -40,8 +40,8 @@ if [ "$(cat "$dir/complete" 2>/dev/null)" != "$digest" ]; then
   for lock in "$@"; do
     # megatron-core 0.19.2 asks for Python 3.12, but has wheels for 3.11 and runs there.
     DS_BUILD_OPS=0 "$dir/bin/python" -m pip install --quiet --disable-pip-version-check \
-      --ignore-requires-python --require-hashes --no-deps --only-binary :all: --no-binary "$sdists" --use-pep517 \
-      --no-build-isolation -r "$locks/$lock.txt" >&2 ||
+      --ignore-requires-python --require-hashes --no-deps --only-binary :all: \
+      --no-binary "$sdists" --use-pep517 --no-build-isolation -r "$locks/$lock.txt" >&2 ||
       fail 3 "cannot install the packages of $lock.txt: see pip's messages above"
   done
   echo "$digest" >"$dir/complete"

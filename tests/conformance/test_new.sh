@@ -1,5 +1,5 @@
 #!/bin/sh
-# conformance/new.sh finds successors of pinned versions, here among small wheels, without a network.
+# conformance/new.sh finds successors of pinned versions: among small wheels, without a network.
 # inputs: tests/fixtures tests/conformance/lib.sh conformance/new.sh conformance/subject.sh
 # inputs: conformance/subjects.txt conformance/locks
 . "$(dirname "$0")/lib.sh"

@@ -1,0 +1,172 @@
+"""ColossalAI's LowLevelZeroOptimizer (ZeRO 1 and 2) on CPU with gloo.
+
+It insists on CUDA: the accelerator is the one for CPUs under the name "cuda", whose streams are
+always synchronized. Packages that only its other parts use are empty modules (ABSENT). Reduction,
+norm, scale and step are its own.
+
+Not covered: overlap_communication, which needs streams (low_level_optim.py:345, record_stream); its
+dynamic loss scale, which grows by a different rule; fp8."""
+
+import contextlib
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+
+ABSENT = {"peft", "transformers", "galore_torch", "bitsandbytes"}
+
+
+class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the packages of ABSENT as modules in which every name is an empty class."""
+
+    class Module(types.ModuleType):
+        def __getattr__(self, name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return type(name, (), {})
+
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ABSENT:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        return self.Module(spec.name)
+
+    def exec_module(self, module):
+        pass
+
+
+sys.meta_path.append(Absent())
+
+import torch  # noqa: E402
+import torch._dynamo  # noqa: E402, F401  (imported here, or every child would import it)
+from colossalai import __version__ as version  # noqa: E402
+from colossalai.accelerator import set_accelerator  # noqa: E402
+from colossalai.accelerator.cpu_accelerator import CpuAccelerator  # noqa: E402
+from colossalai.zero import LowLevelZeroOptimizer  # noqa: E402
+from torch_adapter import DTYPES, Linear, backwards, hexes, optimizer_of, serve  # noqa: E402
+
+HELLO = {
+    "protocol": 1,
+    "name": "ColossalAI LowLevelZero",
+    "version": version,
+    "level": 2,
+    "returns": ["norm", "skipped", "scale", "parameters", "masters", "ledger"],
+    "supports": {
+        "zero": [1, 2],
+        "dp": [1, 2, 3, 4],
+        "micro_batches": [1, 2, 3, 4],
+        "steps": [1, 2, 3, 4],
+        "precision": ["fp32", "bf16", "fp16"],
+        "communicate": ["same", "fp32"],
+        "optimizer": ["sgd", "momentum", "adamw"],
+        "scale": ["one", "static"],
+        "overflow": ["no", "yes"],
+        "clip": ["off", "loose", "binding"],
+        "groups": [1, 2, 3],
+        "sizes": ["plain", "tiny", "odd", "large", "empty"],
+        "bucket": ["large", "small"],
+        "frozen": ["no", "yes"],
+        "tied": ["no", "stage"],
+    },
+    "world": 4,
+    "without": [
+        {
+            "precision": ["fp32", "bf16"],
+            "scale": "static",
+            "why": "only fp16 has a loss scale",
+        },
+        {"precision": "fp16", "scale": "one", "why": "fp16 always has a loss scale"},
+        {
+            "precision": ["fp32", "bf16"],
+            "overflow": "yes",
+            "why": "only the loss scale of fp16 detects overflow",
+        },
+    ],
+}
+
+
+class Cpu(CpuAccelerator):
+    """The CPU under the name that LowLevelZeroOptimizer accepts."""
+
+    def __init__(self):
+        super().__init__()
+        self._name = "cuda"
+
+    def device_count(self):
+        return 1
+
+    def Stream(self, *_, **__):
+        return None
+
+    def stream(self, _):
+        return contextlib.nullcontext()
+
+    def current_stream(self, _=None):
+        return None
+
+    def synchronize(self, _=None):
+        pass
+
+
+def masters(me, linear, optim):
+    """This rank's part of each parameter, without the padding of the last one."""
+    found = {}
+    for j in linear.entries:
+        w = linear.w[linear.key(j)]
+        if w.requires_grad:
+            part = optim.working_to_master_param[id(w)]
+            start = part.numel() * me.rank
+            own = part.flatten()[: max(0, w.numel() - start)]
+            found[me.case["parameters"][j]["name"]] = [[min(start, w.numel()), hexes(own)]]
+    return found
+
+
+def one_step(me, linear, optim, step):
+    case = me.case
+    for m, term, last in backwards(case):
+        quiet = not last and case["zero"] == 1  # ZeRO 2 reduces each micro-batch
+        with optim.no_sync() if quiet else contextlib.nullcontext():
+            optim.backward(linear(step, m, term) / case["micro_batches"])
+    stepped = []
+    seen = optim.optim.register_step_post_hook(lambda *_: stepped.append(True))
+    optim.step()
+    seen.remove()
+    optim.zero_grad()
+    mine = {"skipped": not stepped, "norm": None, "scale": None}
+    scale = 1.0
+    if case["precision"] == "fp16":
+        scale = float(optim.mixed_precision_mixin.grad_scaler.scale)
+        mine["scale"] = scale.hex()
+    if case["clip"] and stepped:  # ColossalAI divides it by the scale where it clips
+        mine["norm"] = (float(optim._current_grad_norm) / scale).hex()
+    mine["masters"] = masters(me, linear, optim)
+    mine["parameters"] = linear.parameters_by_name()
+    me.steps.append(mine)
+
+
+def main(me):
+    case = me.case
+    with me.recorder.pause():
+        me.environment("zeroproof")
+    set_accelerator(Cpu())
+    linear = Linear(me.position).to(DTYPES[case["precision"]])
+    scale = case["scale"]["first"]
+    optim = LowLevelZeroOptimizer(
+        optimizer_of(case, linear.groups()),
+        initial_scale=scale,
+        min_scale=scale,
+        max_scale=scale,
+        clip_grad_norm=case["clip"]["max_norm"] if case["clip"] else 0.0,
+        reduce_bucket_size=case["bucket"],
+        communication_dtype=torch.float32 if case["communicate"] == "fp32" else None,
+        partition_grad=case["zero"] == 2,
+    )
+    for step in range(case["steps"]):
+        me.begin(step)
+        one_step(me, linear, optim, step)
+
+
+if __name__ == "__main__":
+    serve(HELLO, main)
