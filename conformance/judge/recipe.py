@@ -85,6 +85,8 @@ def features(recipe):
     add(dp > 1, "dp"), add(dp > 2, "dp>2"), add(dp % 2 and dp > 1, "odd dp")
     add(pp > 1, "pp"), add(pp > 2, "pp>2"), add(tp > 1, "tp"), add(ep > 1, "ep")
     zero = r.number("stage", 1)
+    first = r.number("first", 0)
+    add(first > 0, "huge gradients"), add(first < 0, "minute gradients")
     add(zero == 0, "zero 0"), add(zero == 1, "zero 1"), add(zero == 2, "zero 2")
     precision = r.fields.get("precision", "fp32")
     add(precision != "fp32", precision)

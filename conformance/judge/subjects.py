@@ -60,18 +60,14 @@ def last(title, found):
 def markdown():
     found, date = results()
     rows = []
-    for name, environment, adapter, lists, which in (
-        line.split() for line in lines("subjects.txt")
-    ):
+    for name, environment, adapter, lists, which in (line.split() for line in lines("subjects.txt")):
         support = json.loads(read("support", f"{lists}.json"))
         title = f"{support['name']} {support['version'].split('+')[0]}"  # without the build tag
         rows.append(
             [
                 name,
                 title,
-                f"[{adapter}](adapters/{adapter})"
-                if adapter.endswith(".py")
-                else "zeroproof adapter",
+                f"[{adapter}](adapters/{adapter})" if adapter.endswith(".py") else "zeroproof adapter",
                 environment if environment != "-" else "–",
                 str(support["level"]),
                 reach(support),
