@@ -450,7 +450,7 @@ CONFORMANCE_PROGRAMS := conformance/subject.sh conformance/locks/venv.sh
 
 PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-venv
 
-.PHONY: conformance conformance-all conformance-new conformance-quick
+.PHONY: conformance conformance-all conformance-axes conformance-new conformance-quick
 conformance: ## judge ref, PyTorch, DeepSpeed, Megatron, … (SUBJECTS=…, BUDGET=…, ACCEPT=1)
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
@@ -458,6 +458,8 @@ conformance: ## judge ref, PyTorch, DeepSpeed, Megatron, … (SUBJECTS=…, BUDG
 	  ACCEPT='$(ACCEPT)' ALL='$(ALL)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
 conformance-all: ## the same for all subjects, also slow and superseded ones
 	@$(MAKE) --no-print-directory conformance ALL=1
+conformance-axes: ## write conformance/AXES.md: which subject supports which values, and why not
+	@python3 -B conformance/judge/table.py conformance/AXES.md conformance/support/*.json
 conformance-new: ## judge releases that are newer than the pinned ones (SUBJECTS=…, SECONDS_EACH=…)
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all

@@ -22,14 +22,23 @@ from accelerate.utils import GradientAccumulationPlugin
 from ddp_adapter import gradients
 from fsdp_adapter import runs
 from torch.distributed.tensor import DTensor
-from torch_adapter import DTYPES, Linear, optimizer_of, serve
+from torch_adapter import (
+    DTYPES,
+    MORE_RANKS,
+    NO_PARALLELISM,
+    ONE_STAGE,
+    Linear,
+    optimizer_of,
+    serve,
+    set_rates,
+)
 
 HELLO = {
     "protocol": 1,
     "name": "Accelerate",
     "version": accelerate.__version__,
     "level": 2,
-    "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
+    "returns": ["norm", "loss", "parameters", "gradients", "masters", "ledger"],
     "supports": {
         "zero": [0, 1, 2],
         "dp": [1, 2, 3, 4],
@@ -43,8 +52,23 @@ HELLO = {
         "bucket": ["large", "small"],
         "frozen": ["no", "yes"],
         "tied": ["no", "stage"],
+        "rates": ["constant", "changing"],
     },
     "world": 4,
+    "lacks": {
+        **ONE_STAGE,
+        **NO_PARALLELISM,
+        "dp": MORE_RANKS,
+        "precision": {"fp16": "Accelerate ignores fp16 on a CPU"},
+        "accumulate": "gradients are accumulated in the parameters' precision",
+        "communicate": "gradients are reduced in the parameters' precision",
+        **{axis: "GradScaler is for fp16" for axis in ("scale", "overflow", "skipped")},
+        "magnitude": "torch-zero and torch-fsdp judge the same arithmetic",
+        "unused": "DDP and FSDP2 fail by themselves (torch-zero, torch-fsdp)",
+        "frozen": {"tied": "torch-zero and torch-fsdp judge tied parameters that are frozen"},
+        "backwards": "accumulate() marks whole micro-batches",
+        "start": "DDP broadcasts, FSDP2 does not: torch-zero and torch-fsdp judge it",
+    },
     "without": [
         {
             "zero": 0,
@@ -109,6 +133,7 @@ def accelerator_of(me):
 
 def one_step(me, linear, accelerator, model, optim, step):
     case, mine = me.case, {"norm": None}
+    set_rates(case, optim, step)
     for m in range(case["micro_batches"]):
         with accelerator.accumulate(model):
             accelerator.backward(model(step, m))
@@ -122,6 +147,7 @@ def one_step(me, linear, accelerator, model, optim, step):
                     mine["norm"] = float(norm).hex()
             optim.step()
             optim.zero_grad()
+    mine["loss"] = me.position.noted()
     if case["zero"]:
         mine["masters"] = runs(linear, lambda w: w)
         with me.recorder.pause():

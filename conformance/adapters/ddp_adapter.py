@@ -10,45 +10,66 @@ import contextlib
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 from torch.distributed.optim import ZeroRedundancyOptimizer
-from torch_adapter import DTYPES, Linear, backwards, hexes, optimizer_of, serve
+from torch_adapter import (
+    DTYPES,
+    MORE_RANKS,
+    ONE_STAGE,
+    Linear,
+    backwards,
+    hexes,
+    optimizer_of,
+    serve,
+    set_rates,
+)
 
 HELLO = {
     "protocol": 1,
     "name": "PyTorch DDP",
     "version": torch.__version__.split("+", maxsplit=1)[0],
     "level": 2,
-    "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
+    "returns": ["norm", "loss", "parameters", "gradients", "masters", "ledger"],
     "supports": {
         "zero": [0, 1],
         "dp": [1, 2, 3, 4],
         "micro_batches": [1, 2, 3, 4],
         "steps": [1, 2, 3, 4],
-        "precision": ["fp32", "bf16", "fp16"],
         "optimizer": ["sgd", "momentum", "adamw"],
         "clip": ["off", "loose", "binding"],
+        "magnitude": ["plain", "huge", "minute"],
         "groups": [1, 2, 3],
         "sizes": ["plain", "tiny", "odd", "large", "empty"],
         "bucket": ["large", "small"],
-        "unused": ["no", "some", "often"],
-        "frozen": ["no", "yes"],
+        "unused": ["no", "some", "often", "onesided"],
+        "frozen": ["no", "yes", "tied"],
         "tied": ["no", "stage"],
         "backwards": [1, 2],
+        "rates": ["constant", "changing"],
+        "start": ["same", "differ"],
     },
     "world": 4,
+    "lacks": {
+        **ONE_STAGE,
+        "zero": "DistributedDataParallel keeps whole gradients",
+        "dp": MORE_RANKS,
+        "tp": "DistributedDataParallel has no tensor parallelism",
+        "ep": "DistributedDataParallel has no expert parallelism",
+        "precision": "torch.optim has no fp32 masters for 16-bit parameters",
+        "accumulate": "16-bit parameters are not supported",
+        "communicate": "16-bit parameters are not supported",
+        "overflow": "nothing skips a step: the training loop decides",
+        "skipped": "nothing skips a step: the training loop decides",
+        "scale": "the training loop scales the loss, not DistributedDataParallel",
+    },
     "without": [
-        {
-            "precision": ["bf16", "fp16"],
-            "why": "torch.optim has no fp32 masters for 16-bit parameters",
-        },
         {
             "zero": 0,
             "option bucket_view": True,
-            "why": "parameters_as_bucket_view is an argument of ZeroRedundancyOptimizer (ZeRO-1)",
+            "why": "it is an option of ZeroRedundancyOptimizer",
         },
         {
-            "unused": ["some", "often"],
+            "unused": ["some", "often", "onesided"],
             "option static_graph": True,
-            "why": "DDP documents that with static_graph all steps use the same parameters",
+            "why": "static_graph requires that all steps use the same parameters",
         },
     ],
     "options": {
@@ -99,10 +120,11 @@ def one_step(me, model, ddp, optim, step):
     for m, term, last in backwards(case):  # no_sync must contain the forward as well
         with contextlib.nullcontext() if last else ddp.no_sync():
             (ddp(step, m, term) / times).backward()
-    mine = {"gradients": gradients(model), "norm": None}
+    mine = {"gradients": gradients(model), "norm": None, "loss": me.position.noted()}
     if case["clip"]:
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), case["clip"]["max_norm"])
         mine["norm"] = float(norm).hex()
+    set_rates(case, optim, step)
     optim.step()
     optim.zero_grad()
     mine["parameters"] = model.parameters_by_name()

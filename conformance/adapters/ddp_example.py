@@ -37,6 +37,7 @@ HELLO = {
         "frozen": ["no", "yes"],
         "tied": ["no", "stage"],
     },
+    "lacks": {"*": "a short example; ddp_adapter.py has more"},
 }
 
 
@@ -117,6 +118,8 @@ def run(case, folder):
     )
 
 
+if sys.argv[1:]:
+    sys.exit(f"unknown argument {sys.argv[1]}")
 for line in sys.stdin:
     request = json.loads(line)
     if request["do"] == "bye":

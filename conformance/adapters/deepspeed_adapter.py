@@ -9,7 +9,17 @@ import contextlib
 import os
 
 # first: it sets variables that torch reads when it is loaded
-from torch_adapter import Linear, backwards, hexes, optimizer_of, serve, torch
+from torch_adapter import (
+    MORE_RANKS,
+    ONE_STAGE,
+    Linear,
+    backwards,
+    hexes,
+    optimizer_of,
+    serve,
+    set_rates,
+    torch,
+)
 
 os.environ.update(DS_ACCELERATOR="cpu", DS_BUILD_OPS="0")
 
@@ -43,7 +53,7 @@ HELLO = {
     "name": "DeepSpeed",
     "version": deepspeed.__version__,
     "level": 2,
-    "returns": ["norm", "scale", "skipped", "parameters", "masters", "ledger"],
+    "returns": ["norm", "scale", "skipped", "loss", "parameters", "masters", "ledger"],
     "supports": {
         "zero": [0, 1, 2],
         "dp": [1, 2, 3, 4],
@@ -54,46 +64,52 @@ HELLO = {
         "accumulate": ["same", "fp32"],
         "communicate": ["same", "fp32"],
         "optimizer": ["sgd", "momentum", "adamw"],
-        "scale": ["one", "static", "dynamic"],
-        "overflow": ["no", "yes"],
+        "scale": ["one", "unit", "static", "dynamic"],
+        "overflow": ["no", "yes", "sum"],
         "clip": ["off", "loose", "binding"],
+        "magnitude": ["plain", "huge", "minute"],
         "groups": [1, 2, 3],
         "sizes": ["plain", "tiny", "odd", "large", "empty"],
         "bucket": ["large", "small"],
-        "unused": ["no", "some", "often"],
-        "frozen": ["no", "yes"],
+        "unused": ["no", "some", "often", "onesided"],
+        "frozen": ["no", "yes", "tied"],
         "tied": ["no", "stage"],
         "backwards": [1, 2],
+        "rates": ["constant", "changing"],
+        "start": ["same", "differ"],
     },
     "world": 4,
+    "lacks": {
+        **ONE_STAGE,
+        "dp": MORE_RANKS,
+        "tp": "deepspeed_pipe_adapter.py has tensor parallelism",
+        "gradients": "the masters show them, and safe_get_full_grad gathers",
+    },
     "without": [
-        {
-            "zero": 0,
-            "accumulate": "fp32",
-            "why": "DeepSpeed refuses a grad_accum_dtype other than the parameters' without ZeRO",
-        },
+        {"zero": 0, "accumulate": "fp32", "why": "DeepSpeed refuses it"},
         {
             "precision": ["fp32", "bf16"],
-            "scale": ["static", "dynamic"],
-            "why": "DeepSpeed has a loss scale for fp16 only",
+            "scale": ["unit", "static", "dynamic"],
+            "why": "only fp16 has a loss scale",
         },
-        {"precision": "fp16", "scale": "one", "why": "DeepSpeed's fp16 always has a loss scale"},
+        {"precision": "fp16", "scale": "one", "why": "fp16 always has a loss scale"},
+        {
+            "precision": "fp32",
+            "overflow": ["yes", "sum"],
+            "why": "DeepSpeed examines 16-bit gradients only",
+        },
         *(
-            {"zero": 0, f"option {name}": value, "why": "an option of ZeRO alone"}
+            {"zero": 0, f"option {name}": value, "why": "it is an option of ZeRO"}
             for name, value in (
                 ("offload", True),
                 ("round_robin_gradients", True),
                 ("reduce_scatter", False),
                 ("overlap_comm", True),
                 ("use_multi_rank_bucket_allreduce", False),
+                ("predivide", 2),
+                ("contiguous_gradients", False),
             )
         ),
-        {
-            "zero": 0,
-            "option predivide": 2,
-            "why": "predivision is tested with reduce_scatter=false, an option of ZeRO alone",
-        },
-        {"zero": 0, "option contiguous_gradients": False, "why": "an option of ZeRO alone"},
         {
             "option offload": True,
             "option contiguous_gradients": False,
@@ -103,7 +119,7 @@ HELLO = {
             "ep": 2,
             "zero": 2,
             "option contiguous_gradients": False,
-            "why": "DeepSpeed asserts contiguous_gradients for experts in ZeRO-2",
+            "why": "DeepSpeed asserts contiguous_gradients for experts",
         },
         {
             "ep": 2,
@@ -256,6 +272,7 @@ def main(me, linear=Model, stepping=contextlib.nullcontext):
     terms = me.case.get("backwards", 1)
     for step in range(me.case["steps"]):
         me.begin(step)
+        set_rates(me.case, engine.optimizer, step)
         skipped = engine.skipped_steps
         for m, term, last in backwards(me.case):
             if (
@@ -271,6 +288,7 @@ def main(me, linear=Model, stepping=contextlib.nullcontext):
             "skipped": engine.skipped_steps > skipped,
             "norm": None if norm is None else float(norm).hex(),
             "scale": loss_scale(engine),
+            "loss": me.position.noted(),
             "parameters": model.parameters_by_name(),
         }
         if me.case["zero"]:

@@ -1,12 +1,24 @@
 """Adapter for DeepSpeed's pipeline engine: ZeRO 0/1 × PP × DP × TP on CPU with gloo."""
 
+import functools
+
 import deepspeed_adapter as plain  # must come first: it sets up the accelerator
 import torch
 from deepspeed.pipe import LayerSpec, PipelineModule, TiedLayerSpec
 from deepspeed.runtime.pipe.topology import PipeModelDataParallelTopology
-from torch_adapter import Linear, hexes, optimizer_of, serve, stage_loss, stage_message
+from torch_adapter import (
+    NO_BACKWARDS,
+    Linear,
+    hexes,
+    optimizer_of,
+    serve,
+    set_rates,
+    stage_loss,
+    stage_message,
+)
 
-# partitioned: whether messages between stages are partitioned over tensor-parallel ranks
+# partitioned: whether messages between stages are partitioned over tensor-parallel ranks.
+# tied_modules: "alone": a tied module holds the tied weight; "more": also the stage's other weights
 OPTIONS = {
     **{
         n: plain.OPTIONS[n]
@@ -19,6 +31,7 @@ OPTIONS = {
         )
     },
     "partitioned": [True, False],
+    "tied_modules": ["alone", "more"],
 }
 HELLO = {
     **plain.HELLO,
@@ -31,11 +44,24 @@ HELLO = {
         "dp": [1, 2, 3],
         "tp": [1, 2],
         "micro_batches": [1, 2, 3, 4],
-        "stages_groups": ["equal", "unequal"],
+        "stages_groups": ["equal", "unequal", "replicas"],
         "tied": ["no", "stages", "keys"],
         "messages": ["tensor", "tuple", "varying", "dynamic"],
     },
     "options": OPTIONS,
+    "lacks": {
+        "zero": {"2": "the pipeline engine asserts ZeRO 0 or 1"},
+        "dp": "more than six ranks of PyTorch take too long where the suite runs",
+        "pp": {"1": "deepspeed_adapter.py trains one stage"},
+        "ep": "experts are judged by deepspeed_adapter.py",
+        "stages_groups": {
+            value: "torch.optim makes no optimizer without parameters, and DeepSpeed requires one"
+            for value in ("idle", "frozen")
+        },
+        "tied": {"stage": "tied layers are tied between stages"},
+        "backwards": NO_BACKWARDS,
+        "gradients": plain.HELLO["lacks"]["gradients"],
+    },
     "without": [
         w
         for w in plain.HELLO["without"]
@@ -46,8 +72,18 @@ HELLO = {
         {
             "tp": 1,
             "option partitioned": False,
-            "why": "with one tensor-parallel rank there is nothing to partition",
-        }
+            "why": "messages are partitioned over tensor-parallel ranks only",
+        },
+        {
+            "tied": "no",
+            "option tied_modules": "more",
+            "why": "there is no tied module",
+        },
+        {
+            "stages_groups": "replicas",
+            "frozen": "tied",
+            "why": "torch.optim makes no optimizer without parameters",
+        },
     ],
 }
 
@@ -73,16 +109,19 @@ class Turn:
 
     def __init__(self):
         self.step = self.m = 0
-        self.tied = {}
+        self.tied, self.more = {}, None
 
 
 class Tied(torch.nn.Module):
-    """Holds a tied weight, makes it available to the stage, and returns its input."""
+    """Holds a tied weight, makes it available to the stage, and returns its input. more: makes
+    further weights of the stage, which this module holds as well."""
 
-    def __init__(self, turn, key, first, frozen):
+    def __init__(self, turn, key, first, frozen, more):
         super().__init__()
         self.turn, self.key = turn, key
         self.w = torch.nn.Parameter(first, requires_grad=not frozen)
+        if more is not None:
+            self.more = turn.more = more()
 
     def forward(self, x):
         self.turn.tied[self.key] = self.w
@@ -95,27 +134,39 @@ class Stage(torch.nn.Module):
         self.s, self.turn = s, turn
         mine = [j for j, e in enumerate(position.case["parameters"]) if e["stage"] == s]
         self.tied_entries = [j for j in mine if position.case["parameters"][j]["tied"] is not None]
-        self.linear = Linear(position, set(mine) - set(self.tied_entries))
-        for j in self.linear.entries:
-            if position.case["parameters"][j]["sharded"]:
-                self.linear.w[self.linear.key(j)].model_parallel = True
+        if turn.more is None:
+            self.registered = own_weights(position, s)
+        self.linear = (turn.more or self.registered,)  # a tuple does not register it
         self.position = position
 
     def forward(self, x):
         turn, position, case = self.turn, self.position, self.position.case
         g = position.batch(turn.m)
-        used = self.linear.used(turn.step, turn.m)
+        used = self.linear[0].used(turn.step, turn.m)
         for j in self.tied_entries:
             row = position.row(turn.step, turn.m, j)
             if row is not None:
                 used.append((j, turn.tied[case["parameters"][j]["tied"]], row))
         tensors = [] if self.s == 0 else list(x) if isinstance(x, tuple) else [x]
         loss = stage_loss(tensors, g, used)
+        position.note(turn.m, loss)
         turn.m += 1
         if self.s == case["topology"]["pp"] - 1:
             return loss
         out = stage_message(case["messages"][self.s][g], g, loss)
         return out[0] if len(out) == 1 else tuple(out)
+
+
+def own_weights(position, s):
+    """The weights of stage s that are not tied."""
+    entries = position.case["parameters"]
+    linear = Linear(
+        position, {j for j, e in enumerate(entries) if e["stage"] == s and e["tied"] is None}
+    )
+    for j in linear.entries:
+        if entries[j]["sharded"]:
+            linear.w[linear.key(j)].model_parallel = True
+    return linear
 
 
 class Same(torch.nn.Module):
@@ -132,15 +183,17 @@ def layers_of(position, turn):
         keys = {
             e["tied"]: e for e in case["parameters"] if e["stage"] == s and e["tied"] is not None
         }
-        stages.append(
-            [
+        more = case["options"]["tied_modules"] == "more"
+        tied = []
+        for k, e in sorted(keys.items()):
+            make = functools.partial(own_weights, position, s) if more and not tied else None
+            tied.append(
                 TiedLayerSpec(
-                    f"key{k}", Tied, turn, k, position.first(e), e["frozen"], tied_weight_attr="w"
+                    *(f"key{k}", Tied, turn, k, position.first(e), e["frozen"], make),
+                    tied_weight_attr="w",
                 )
-                for k, e in sorted(keys.items())
-            ]
-            + [LayerSpec(Stage, position, turn, s)]
-        )
+            )
+        stages.append([*tied, LayerSpec(Stage, position, turn, s)])
     longest = max(map(len, stages))
     return [layer for s in stages for layer in [LayerSpec(Same)] * (longest - len(s)) + s]
 
@@ -149,8 +202,9 @@ def weights(case, module, position):
     """Entry -> Parameter, for the entries of this rank's stage."""
     found = {}
     stage = next(m for m in module.modules() if isinstance(m, Stage))
-    for j in stage.linear.entries:
-        found[j] = stage.linear.w[stage.linear.key(j)]
+    linear = stage.linear[0]
+    for j in linear.entries:
+        found[j] = linear.w[linear.key(j)]
     tied = {m.key: m.w for m in module.modules() if isinstance(m, Tied)}
     for j in stage.tied_entries:
         found[j] = tied[case["parameters"][j]["tied"]]
@@ -204,6 +258,7 @@ def main(me):
     for step in range(case["steps"]):
         me.begin(step)
         turn.step, turn.m, skipped = step, 0, engine.skipped_steps
+        set_rates(case, engine.optimizer, step)
         engine.train_batch(batches)
         norm = engine.get_global_grad_norm()
         with me.recorder.pause():
@@ -216,6 +271,7 @@ def result(me, engine, mine, norm, skipped):
         "skipped": skipped,
         "norm": None if norm is None else float(norm).hex(),
         "scale": plain.loss_scale(engine),
+        "loss": me.position.noted(),
         "parameters": {names[j]: hexes(w) for j, w in mine.items()},
     }
     if me.case["zero"]:

@@ -11,14 +11,24 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
-from torch_adapter import DTYPES, Linear, backwards, hexes, optimizer_of, serve
+from torch_adapter import (
+    DTYPES,
+    MORE_RANKS,
+    ONE_STAGE,
+    Linear,
+    backwards,
+    hexes,
+    optimizer_of,
+    serve,
+    set_rates,
+)
 
 HELLO = {
     "protocol": 1,
     "name": "PyTorch FSDP2",
     "version": torch.__version__.split("+", maxsplit=1)[0],
     "level": 2,
-    "returns": ["norm", "skipped", "parameters", "gradients", "masters", "ledger"],
+    "returns": ["norm", "skipped", "loss", "parameters", "gradients", "masters", "ledger"],
     "supports": {
         "zero": [1, 2],
         "dp": [1, 2, 3, 4],
@@ -27,34 +37,46 @@ HELLO = {
         "precision": ["fp32", "bf16", "fp16"],
         "accumulate": ["same", "fp32"],
         "communicate": ["same", "fp32"],
-        "scale": ["one", "static"],
-        "overflow": ["no", "yes"],
+        "scale": ["one", "unit", "static"],
+        "overflow": ["no", "yes", "sum"],
         "optimizer": ["sgd", "momentum", "adamw"],
         "clip": ["off", "loose", "binding"],
+        "magnitude": ["plain", "huge", "minute"],
         "groups": [1, 2, 3],
         "sizes": ["plain", "tiny", "odd", "large", "empty"],
-        "unused": ["no", "some", "often"],
-        "frozen": ["no", "yes"],
+        "unused": ["no", "some", "often", "onesided"],
+        "frozen": ["no", "yes", "tied"],
         "tied": ["no", "stage"],
         "backwards": [1, 2],
+        "rates": ["constant", "changing"],
     },
     "world": 4,
+    "lacks": {
+        **ONE_STAGE,
+        "zero": "fully_shard always shards the optimizer state",
+        "dp": MORE_RANKS,
+        "tp": "the adapter has no tensor-parallel modules",
+        "ep": "fully_shard has no experts",
+        "scale": {"dynamic": "GradScaler grows its scale by another rule than the case"},
+        "bucket": "it has no buckets: a module is reduced at once",
+        "start": "fully_shard shards each rank's own values: the caller makes them equal",
+    },
     "without": [
         {
             "precision": ["fp32", "bf16"],
-            "scale": "static",
-            "why": "torch.amp.GradScaler is meant for fp16 only",
+            "scale": ["unit", "static"],
+            "why": "GradScaler is for fp16",
         },
+        {"precision": "fp16", "scale": "one", "why": "fp16 is trained with GradScaler"},
         {
-            "precision": "fp16",
+            "overflow": ["yes", "sum"],
             "scale": "one",
-            "why": "fp16 runs with torch.amp.GradScaler, which always scales",
+            "why": "only GradScaler skips steps",
         },
         {
-            "unused": ["some", "often"],
+            "unused": ["some", "often", "onesided"],
             "option reduce_scatter_unused": False,
-            "why": "FSDP2 requires set_reduce_scatter_unused_params for parameters that only some "
-            "ranks use",
+            "why": "FSDP2 refuses parameters that are unused on some ranks without this option",
         },
     ],
     "options": {"reshard_after_forward": [False, True], "reduce_scatter_unused": [True, False]},
@@ -88,10 +110,12 @@ def one_step(me, model, optim, scaler, step):
     if scaler.is_enabled():
         scaler.unscale_(optim)
     mine = {"gradients": runs(model, lambda w: w.grad), "norm": None}
+    mine["loss"] = me.position.noted()
     if case["clip"]:
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), case["clip"]["max_norm"])
         mine["norm"] = float(norm.full_tensor() if isinstance(norm, DTensor) else norm).hex()
     stepped = []
+    set_rates(case, optim, step)
     seen = optim.register_step_post_hook(lambda *_: stepped.append(True))
     scaler.step(optim)
     seen.remove()

@@ -9,12 +9,21 @@ Not covered because they need CUDA: several instances of the distributed optimiz
 stream), nccl_ub, CUDA graphs, ring exchange. Not covered because Megatron lacks them: ZeRO 2 (its
 FSDP is a separate program), tuples between stages, a second tied key (position embeddings are
 reduced on one stage only), several SGD momenta. Its dynamic loss scale grows by a different rule.
-fp16 gradients are available only multiplied by the scale, so they are not returned."""
+Scaled gradients are available only multiplied by the scale, so they are not returned."""
 
 import torch
 import torch._dynamo  # noqa: F401  (imported here, or every child would import it)
 from cuda_on_cpu import OnCpu, Weight
-from torch_adapter import DTYPES, Linear, hexes, serve, stage_loss, stage_message
+from torch_adapter import (
+    DTYPES,
+    NO_BACKWARDS,
+    Linear,
+    hexes,
+    serve,
+    set_rates,
+    stage_loss,
+    stage_message,
+)
 
 torch.cuda.current_device = lambda: "cpu"
 
@@ -50,7 +59,7 @@ HELLO = {
     "name": "Megatron-Core",
     "version": version,
     "level": 2,
-    "returns": ["norm", "skipped", "scale", "parameters", "gradients", "masters", "ledger"],
+    "returns": ["norm", "skipped", "scale", "loss", "parameters", "gradients", "masters", "ledger"],
     "supports": {
         "zero": [0, 1],
         "dp": [1, 2, 3, 4],
@@ -63,104 +72,121 @@ HELLO = {
         "accumulate": ["same", "fp32"],
         "communicate": ["same", "fp32"],
         "optimizer": ["sgd", "momentum", "adamw"],
-        "scale": ["one", "static"],
-        "overflow": ["no", "yes"],
+        "scale": ["one", "unit", "static"],
+        "overflow": ["no", "yes", "sum"],
         "clip": ["off", "loose", "binding"],
         "magnitude": ["plain", "huge", "minute"],
         "groups": [1, 2, 3],
-        "stages_groups": ["equal", "unequal", "idle"],
+        "stages_groups": ["equal", "unequal", "idle", "frozen", "replicas"],
         "sizes": ["plain", "tiny", "odd", "large", "empty"],
         "bucket": ["large", "small"],
-        "unused": ["no", "some", "often"],
-        "frozen": ["no", "yes"],
+        "unused": ["no", "some", "often", "onesided"],
+        "frozen": ["no", "yes", "tied"],
         "tied": ["no", "stage", "stages"],
         "messages": ["tensor", "varying"],
+        "rates": ["constant", "changing"],
+        "start": ["same", "differ"],
     },
     "world": 6,
+    "lacks": {
+        "zero": {"2": "Megatron's FSDP is a separate program"},
+        "dp": "more than six ranks of PyTorch take too long where the suite runs",
+        "scale": {"dynamic": "DynamicGradScaler grows its scale by another rule than the case"},
+        "tied": {"keys": "position embeddings are reduced on one stage only"},
+        "messages": {
+            "tuple": "its schedules send one tensor between stages",
+            "dynamic": "its schedules send one tensor between stages",
+        },
+        "backwards": NO_BACKWARDS,
+    },
     "without": [
+        {"zero": 1, "optimizer": ["sgd", "momentum"], "why": "Megatron asserts Adam"},
         {
-            "zero": 1,
-            "optimizer": ["sgd", "momentum"],
-            "why": "Megatron's distributed optimizer asserts Adam",
+            "precision": "fp32",
+            "scale": ["unit", "static"],
+            "why": "only an optimizer of 16-bit parameters has a loss scale",
         },
+        {"precision": "fp16", "scale": "one", "why": "fp16 always has a loss scale"},
         {
-            "precision": ["fp32", "bf16"],
-            "scale": "static",
-            "why": "Megatron has a loss scale for fp16 only",
+            "overflow": ["yes", "sum"],
+            "scale": "one",
+            "why": "an optimizer without grad_scaler examines nothing",
         },
-        {"precision": "fp16", "scale": "one", "why": "Megatron's fp16 always has a loss scale"},
         {
             "accumulate": "fp32",
             "communicate": "same",
-            "why": "grad_reduce_in_fp32 sets both accumulation and communication to fp32",
+            "why": "grad_reduce_in_fp32 sets both",
         },
         {
-            "unused": ["some", "often"],
+            "unused": ["some", "often", "onesided"],
             "option overlap_grad_reduce": True,
-            "why": "Megatron asserts it: a bucket waits for all of its gradients",
+            "why": "Megatron refuses it: a bucket waits for all of its gradients",
         },
         {
             "zero": 0,
             "option overlap_param_gather": True,
-            "why": "only the distributed optimizer (ZeRO-1) gathers parameters",
+            "why": "it is an option of the distributed optimizer",
         },
-        {
-            "option overlap_grad_reduce": False,
-            "option overlap_param_gather": True,
-            "why": "Megatron's arguments.py requires overlap_grad_reduce for overlap_param_gather",
-        },
-        {
-            "option overlap_grad_reduce": False,
-            "option align_grad_reduce": True,
-            "why": "the alignment has no effect without the overlap",
-        },
-        {
-            "option overlap_param_gather": False,
-            "option align_param_gather": True,
-            "why": "the alignment has no effect without the overlap",
-        },
-        {
-            "option batch_p2p_comm": True,
-            "option overlap_p2p_comm": True,
-            "why": "Megatron raises an error for both",
-        },
-        {
-            "option virtual_stages": 1,
-            "option overlap_p2p_comm": True,
-            "why": "Megatron raises an error: only the interleaved schedule overlaps p2p",
-        },
+        *(
+            {f"option {needs}": value, f"option {name}": True, "why": why}
+            for needs, value, name, why in (
+                (
+                    *("overlap_grad_reduce", False, "overlap_param_gather"),
+                    "Megatron asserts overlap_grad_reduce for overlap_param_gather",
+                ),
+                (
+                    *("overlap_grad_reduce", False, "align_grad_reduce"),
+                    "only overlapped reductions are aligned",
+                ),
+                (
+                    *("overlap_param_gather", False, "align_param_gather"),
+                    "only overlapped gathers are aligned",
+                ),
+                (
+                    *("batch_p2p_comm", True, "overlap_p2p_comm"),
+                    "Megatron asserts that batched messages are not overlapped",
+                ),
+                (
+                    *("virtual_stages", 1, "overlap_p2p_comm"),
+                    "only the interleaved schedule overlaps messages",
+                ),
+            )
+        ),
         *(
             {
                 "pp": 2,
                 "option virtual_stages": 2,
                 "option overlap_p2p_comm": False,
                 **more,
-                "why": "interleaving over two stages without overlap is not promised and gives "
-                "wrong gradients (megatron-two-stage-interleaving); plain cases show it",
+                "why": "interleaved over two stages, gradients are wrong (known/), which plain "
+                "cases show; here every value would be wrong",
             }
             for more in (
                 {"precision": ["bf16", "fp16"]},
                 {"clip": ["loose", "binding"]},
-                {"overflow": "yes"},
+                {"overflow": ["yes", "sum"]},
                 {"magnitude": ["huge", "minute"]},
-                {"unused": ["some", "often"]},
+                {"unused": ["some", "often", "onesided"]},
                 {"messages": "varying"},
+                {"stages_groups": ["frozen", "replicas"]},
+                {"rates": "changing"},
+                {"start": "differ"},
             )
         ),
         *(
             {
                 "option virtual_stages": 2,
-                "pp": stages,
-                "micro_batches": list(range(1, stages)) if stages > 2 else 1,
+                "pp": pp,
+                "micro_batches": few,
                 "why": "the interleaved schedule needs at least as many micro-batches as stages",
             }
-            for stages in (2, 3)
+            for pp, few in ((2, 1), (3, [1, 2]))
         ),
         *(
             {
                 "pp": 1,
                 f"option {name}": values[1],
-                "why": "an option of the pipeline schedules",
+                "why": "it is an option of pipeline schedules",
             }
             for name, values in SCHEDULE.items()
         ),
@@ -213,6 +239,7 @@ class Stage(torch.nn.Module):
         linear, g = self.linear[0], self.position.batch(m)
         used = [(j, self.layers[linear.key(j)](), x) for j, _, x in linear.used(step, m)]
         loss = stage_loss(self.arrived, g, used)
+        self.position.note(m, loss)
         if self.post_process:
             return loss
         return stage_message(
@@ -288,7 +315,7 @@ def optimizer_config(case):
         bf16=case["precision"] == "bf16",
         fp16=case["precision"] == "fp16",
         params_dtype=DTYPES[case["precision"]],
-        loss_scale=scale["first"] if case["precision"] == "fp16" else None,
+        loss_scale=scale["first"] if scale["explicit"] else None,
         clip_grad=clip["max_norm"] if clip else 0.0,
         use_distributed_optimizer=case["zero"] == 1,
         overlap_param_gather=case["options"]["overlap_param_gather"],
@@ -370,6 +397,8 @@ def wrap(case, stages):
         )
         for i, stage in enumerate(stages)
     ]
+    for m in model:
+        m.broadcast_params()  # as with data_parallel_random_init
     hooks = (
         {"no_sync_func": [m.no_sync for m in model]}
         if case["options"]["overlap_grad_reduce"]
@@ -465,10 +494,12 @@ def one_step(me, model, optim, step, report_parameters):
         **shapes(me.position),
     )
     mine = {}
-    if case["precision"] != "fp16":
+    if not case["scale"]["explicit"]:
         mine["gradients"] = reported(gradients, optim, linears)
+    set_rates(case, optim, step)
     good, norm, _ = optim.step()
     mine.update(
+        loss=me.position.noted(),
         skipped=not good,
         norm=float(norm).hex() if norm is not None and case["clip"] else None,
         scale=float(optim.get_loss_scale()).hex(),

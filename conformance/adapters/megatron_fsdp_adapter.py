@@ -15,7 +15,18 @@ import torch.distributed as dist
 from cuda_on_cpu import OnCpu, Weight
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor
-from torch_adapter import DTYPES, Linear, backwards, hexes, optimizer_of, serve
+from torch_adapter import (
+    DTYPES,
+    LOOP_SCALES,
+    MORE_RANKS,
+    ONE_STAGE,
+    Linear,
+    backwards,
+    hexes,
+    optimizer_of,
+    serve,
+    set_rates,
+)
 
 torch.cuda.current_device = lambda: 0
 
@@ -40,7 +51,7 @@ HELLO = {
     "name": "Megatron-FSDP",
     "version": version,
     "level": 2,
-    "returns": ["parameters", "gradients", "masters", "ledger"],
+    "returns": ["loss", "parameters", "gradients", "masters", "ledger"],
     "supports": {
         "zero": [0, 1, 2],
         "dp": [1, 2, 3, 4],
@@ -54,8 +65,25 @@ HELLO = {
         "sizes": ["plain", "tiny", "odd", "large", "empty"],
         "frozen": ["no", "yes"],
         "tied": ["no", "stage"],
+        "rates": ["constant", "changing"],
     },
     "world": 4,
+    "lacks": {
+        **ONE_STAGE,
+        **LOOP_SCALES,
+        "dp": MORE_RANKS,
+        "tp": "tensor-parallel modules are Megatron's",
+        "ep": "experts are Megatron's",
+        "precision": {"fp16": "it has no loss scale"},
+        "clip": "it has no clipping of its own",
+        "norm": "it has no norm of its own",
+        "magnitude": "without norm and loss scale, its arithmetic is that of other cases",
+        "bucket": "buckets are made of whole modules",
+        "unused": "ranks that use different parameters hang (megatron_fsdp.py:765)",
+        "frozen": {"tied": "a frozen tied parameter has no gradient, as any frozen one"},
+        "backwards": "set_model_auto_sync marks whole micro-batches",
+        "start": "each rank shards its own values: the caller makes them equal",
+    },
     "without": [
         *(
             {"option average_in_collective": True, **more, "why": ALONE}
@@ -108,6 +136,7 @@ class Model(torch.nn.Module):
         weights = {key: layer() for key, layer in self.layers.items()}
         for j, _, x in linear.used(step, m, term):
             loss = loss + (weights[linear.key(j)].float() * x).sum()
+        linear.position.note(m, loss)
         return loss
 
 
@@ -178,7 +207,8 @@ def one_step(me, ddp, optim, linear, step):
     for m, term, last in backwards(case):
         ddp.set_model_auto_sync(last)
         (ddp(step, m, term) / case["micro_batches"]).backward()
-    mine = {"gradients": runs(me, ddp, linear, lambda w: w.grad)}
+    mine = {"gradients": runs(me, ddp, linear, lambda w: w.grad), "loss": me.position.noted()}
+    set_rates(case, optim, step)
     optim.step()
     if not case["options"]["fully_shard_optimizer"]:  # with it, step and zero_grad do this
         ddp.install_optimized_model_weights()

@@ -11,7 +11,17 @@ import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 import torch.distributed as dist
 from torch.distributed import pipelining
 from torch.distributed.optim import ZeroRedundancyOptimizer
-from torch_adapter import DTYPES, Linear, hexes, optimizer_of, serve, stage_loss, stage_message
+from torch_adapter import (
+    DTYPES,
+    NO_BACKWARDS,
+    Linear,
+    hexes,
+    optimizer_of,
+    serve,
+    set_rates,
+    stage_loss,
+    stage_message,
+)
 
 SCHEDULES = {
     "1F1B": pipelining.Schedule1F1B,
@@ -28,7 +38,7 @@ HELLO = {
     "name": "PyTorch pipelining",
     "version": torch.__version__.split("+", maxsplit=1)[0],
     "level": 2,
-    "returns": ["parameters", "gradients", "ledger"],
+    "returns": ["loss", "parameters", "gradients", "ledger"],
     "supports": {
         "zero": [0, 1],
         "pp": [2, 3],
@@ -39,25 +49,54 @@ HELLO = {
         "groups": [1, 2, 3],
         "stages_groups": ["equal", "unequal"],
         "sizes": ["plain", "tiny", "odd", "large"],
+        "magnitude": ["plain", "huge", "minute"],
         "messages": ["tensor", "tuple"],
+        "rates": ["constant", "changing"],
+        "start": ["same", "differ"],
     },
     "world": 6,
+    "lacks": {
+        "zero": {"2": "DistributedDataParallel in a stage keeps whole gradients"},
+        "dp": "more than six ranks of PyTorch take too long where the suite runs",
+        "pp": {"1": "a schedule has at least two stages"},
+        "tp": "the adapter has no tensor-parallel modules",
+        "ep": "torch.distributed.pipelining has no experts",
+        "micro_batches": "the schedules need at least as many micro-batches as stages",
+        "steps": "three steps show what four do, in less time",
+        "precision": "torch.optim has no fp32 masters for 16-bit parameters",
+        "accumulate": "16-bit parameters are not supported",
+        "communicate": "16-bit parameters are not supported",
+        "scale": "the training loop scales the loss, not the schedule",
+        "overflow": "nothing skips a step: the training loop decides",
+        "skipped": "nothing skips a step: the training loop decides",
+        "clip": "the library has no norm over all stages",
+        "norm": "the library has no norm over all stages",
+        "stages_groups": "DistributedDataParallel refuses a stage without trained parameters",
+        "sizes": {"empty": "a stage of empty parameters alone has nothing to wrap"},
+        "bucket": "the bucket size is an axis of the adapter for DistributedDataParallel",
+        "unused": "DistributedDataParallel in a stage is built without unused parameters",
+        "frozen": "an axis of the adapter for DistributedDataParallel",
+        "tied": "the library has no tied parameters between stages",
+        "messages": "a PipelineStage has static shapes",
+        "backwards": NO_BACKWARDS,
+        "masters": "precision is fp32, and gradients show the shards",
+    },
     "without": [
         {
             "pp": 3,
             "micro_batches": 2,
             "why": "1F1B needs at least as many micro-batches as stages",
         },
-        {"zero": 1, "dp": 1, "why": "ZeroRedundancyOptimizer has nothing to shard on one rank"},
+        {"zero": 1, "dp": 1, "why": "ZeroRedundancyOptimizer has nothing to shard"},
         {
             "option schedule": "DualPipeV",
             "pp": 3,
-            "why": "DualPipeV has two stages on each rank, so three ranks need six micro-batches",
+            "why": "DualPipeV counts two stages on each rank: six ask for six micro-batches",
         },
         {
             "option schedule": "DualPipeV",
             "micro_batches": [2, 3],
-            "why": "DualPipeV has two stages on each rank, so two ranks need four micro-batches",
+            "why": "DualPipeV counts two stages on each rank: four ask for four micro-batches",
         },
     ],
     "options": {"schedule": list(SCHEDULES)},
@@ -78,6 +117,7 @@ class Stage(torch.nn.Module):
         loss = stage_loss(
             [] if self.v == 0 else list(tensors), g, self.linear.used(self.turn["step"], m)
         )
+        position.note(m, loss)
         if self.v == self.n - 1:
             return loss
         out = stage_message(boundary(position.case, self.v)[g], g, loss)
@@ -196,12 +236,13 @@ def main(me):
     for step in range(case["steps"]):
         me.begin(step)
         run_schedule(me, turn, schedule, modules, step)
-        mine = {"gradients": {}, "parameters": {}}
+        mine = {"gradients": {}, "parameters": {}, "loss": me.position.noted()}
         for linear in (module.linear for module in modules):
             for j in linear.entries:
                 w = linear.w[linear.key(j)]
                 if w.grad is not None:
                     mine["gradients"][case["parameters"][j]["name"]] = [[0, hexes(w.grad)]]
+        set_rates(case, optim, step)
         optim.step()
         optim.zero_grad()
         for module in modules:

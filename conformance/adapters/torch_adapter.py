@@ -22,8 +22,26 @@ DTYPES = {
 }
 
 
+# Reasons for which several adapters lack values of an axis (ADAPTER.md, "lacks").
+MORE_RANKS = "more than four ranks of PyTorch take too long where the suite runs"
+ONE_STAGE = {
+    **{axis: "it has no pipeline stages" for axis in ("pp", "messages", "stages_groups")},
+    "tied": {key: "it has no pipeline stages" for key in ("stages", "keys")},
+}
+LOOP_SCALES = {
+    axis: "the training loop scales the loss and skips steps, not this program"
+    for axis in ("scale", "overflow", "skipped")
+}
+NO_PARALLELISM = {axis: "it shards over data-parallel ranks alone" for axis in ("tp", "ep")}
+NO_BACKWARDS = "its schedule calls backward once for each micro-batch"
+
+
 def hexes(tensor):
-    return [x.hex() if x - x == 0 else str(x) for x in tensor.detach().double().flatten().tolist()]
+    return [number_of(x) for x in tensor.detach().double().flatten().tolist()]
+
+
+def number_of(x):
+    return x.hex() if x - x == 0 else str(x)
 
 
 def tensor_of(row, log2):
@@ -42,12 +60,25 @@ class Position:
             rank % t["tp"],
         )
         self.ep = self.dp % t["ep"]
+        self.losses = {}
 
     def first(self, entry):
+        """The first values; other ones on ranks that must receive them, if the case says so."""
         t = self.case["topology"]
         copy = (self.tp if entry["sharded"] else 0) * (t["ep"] if entry["expert"] else 1)
         copy += self.ep if entry["expert"] else 0
-        return tensor_of(entry["first"][copy], self.case["log2_first"])
+        own = self.dp // (t["ep"] if entry["expert"] else 1)
+        other = own if self.case.get("start") == "differ" else 0
+        return tensor_of([k + other for k in entry["first"][copy]], self.case["log2_first"])
+
+    def note(self, m, loss):
+        """Keeps the loss of micro-batch m, as the forward has computed it."""
+        self.losses[m] = self.losses.get(m, 0.0) + float(loss.detach())
+
+    def noted(self):
+        """The losses of a step, and forgets them."""
+        losses, self.losses = self.losses, {}
+        return [number_of(losses[m]) for m in range(self.case["micro_batches"])]
 
     def batch(self, m):
         return m * self.case["topology"]["dp"] + self.dp
@@ -103,9 +134,10 @@ class Linear(torch.nn.Module):
 
     def forward(self, step, m, term=0):
         terms = [(w.float() * x).sum() for _, w, x in self.used(step, m, term)]
-        if not terms:  # no parameter takes part: a loss without gradients
-            return torch.zeros((), requires_grad=True) * 1.0
-        return sum(terms)
+        # if no parameter takes part, a loss without gradients
+        loss = sum(terms) if terms else torch.zeros((), requires_grad=True) * 1.0
+        self.position.note(m, loss)
+        return loss
 
     def groups(self):
         """Optimizer groups with their constants, without empty ones."""
@@ -208,6 +240,12 @@ def optimizer_of(case, groups):
     return kind(groups)
 
 
+def set_rates(case, optim, step):
+    """Sets the learning rates of a step, as a scheduler does."""
+    for g in optim.param_groups if "rates" in case else []:
+        g["lr"] = g.setdefault("first_lr", g["lr"]) * case["rates"][step]
+
+
 # ---- Processes -----------------------------------------------------------------------------------
 
 
@@ -245,8 +283,18 @@ def run(main, case, folder):
     )
 
 
+def unknown(hello, case):
+    """An option, or value of one, that the adapter does not have; or None."""
+    for name, value in case["options"].items():
+        if value not in hello["options"].get(name, []):
+            return f"option {name} = {value} is not one of hello's options"
+    return None
+
+
 def serve(hello, main, refuses=lambda case: None):
     """The adapter's loop. refuses(case): the reason why a case is not supported, or None."""
+    if sys.argv[1:]:
+        sys.exit(f"{sys.argv[0]}: unknown argument {sys.argv[1]}; an adapter has no arguments")
     out = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
     os.dup2(2, 1)  # output of the subject must not become an answer
     for line in sys.stdin:
@@ -256,7 +304,7 @@ def serve(hello, main, refuses=lambda case: None):
         if request["do"] == "hello":
             answer = hello
         else:
-            why = refuses(request["case"])
+            why = unknown(hello, request["case"]) or refuses(request["case"])
             answer = (
                 {"status": "unsupported", "message": why}
                 if why

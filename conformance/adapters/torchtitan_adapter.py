@@ -10,10 +10,11 @@ from importlib.metadata import version
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 from fsdp_adapter import runs
+from pipelining_adapter import HELLO as PIPELINING
 from pipelining_adapter import build, groups_of, run_schedule
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
-from torch_adapter import hexes, optimizer_of, serve
+from torch_adapter import LOOP_SCALES, NO_BACKWARDS, hexes, optimizer_of, serve, set_rates
 from torchtitan.distributed.utils import clip_grad_norm_
 
 HELLO = {
@@ -21,7 +22,7 @@ HELLO = {
     "name": "torchtitan clip",
     "version": version("torchtitan"),
     "level": 2,
-    "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
+    "returns": ["norm", "loss", "parameters", "gradients", "masters", "ledger"],
     "supports": {
         "zero": [0, 1],
         "pp": [2, 3],
@@ -35,8 +36,26 @@ HELLO = {
         "stages_groups": ["equal", "unequal"],
         "sizes": ["plain", "tiny", "odd", "large"],
         "messages": ["tensor", "tuple"],
+        "rates": ["constant", "changing"],
     },
     "world": 6,
+    "lacks": {
+        **{
+            axis: PIPELINING["lacks"][axis]
+            for axis in (
+                *("dp", "pp", "tp", "ep", "micro_batches", "steps", "sizes", "bucket", "unused"),
+                *("frozen", "tied", "messages"),
+            )
+        },
+        **LOOP_SCALES,
+        "zero": {"2": "its trainer reduces gradients once a step"},
+        "stages_groups": "FSDP2 refuses a stage without trained parameters",
+        "precision": "torch-fsdp judges FSDP2's precisions",
+        "accumulate": "torch-fsdp judges FSDP2's precisions",
+        "communicate": "torch-fsdp judges FSDP2's precisions",
+        "backwards": NO_BACKWARDS,
+        "start": "fully_shard shards each rank's own values: the caller makes them equal",
+    },
     "without": [
         {
             "pp": 3,
@@ -91,6 +110,7 @@ def main(me):
         me.begin(step)
         run_schedule(me, turn, schedule, modules, step)
         mine = {"gradients": gradients(case, modules), "norm": None, "parameters": {}}
+        mine["loss"] = me.position.noted()
         if case["clip"]:
             norm = clip_grad_norm_(
                 [w for module in modules for w in module.parameters()],
@@ -99,6 +119,7 @@ def main(me):
                 pp_mesh=mesh["pp"],
             )
             mine["norm"] = float(norm).hex()
+        set_rates(case, optim, step)
         optim.step()
         optim.zero_grad()
         if case["zero"]:

@@ -20,7 +20,15 @@ from accelerate.state import DistributedType, PartialState
 from ddp_adapter import gradients
 from fsdp_adapter import runs
 from torch.distributed.tensor import DTensor
-from torch_adapter import DTYPES, Linear, optimizer_of, serve
+from torch_adapter import (
+    DTYPES,
+    MORE_RANKS,
+    NO_PARALLELISM,
+    ONE_STAGE,
+    Linear,
+    optimizer_of,
+    serve,
+)
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
 HELLO = {
@@ -44,6 +52,22 @@ HELLO = {
         "tied": ["no", "stage"],
     },
     "world": 4,
+    "lacks": {
+        **ONE_STAGE,
+        **NO_PARALLELISM,
+        "dp": MORE_RANKS,
+        "precision": {"fp16": "Accelerate ignores fp16 on a CPU"},
+        "accumulate": "gradients are accumulated in the parameters' precision",
+        "communicate": "gradients are reduced in the parameters' precision",
+        **{axis: "GradScaler is for fp16" for axis in ("scale", "overflow", "skipped")},
+        "magnitude": "torch-zero and torch-fsdp judge the same arithmetic",
+        "unused": "DDP and FSDP2 fail by themselves (torch-zero, torch-fsdp)",
+        "frozen": {"tied": "torch-zero and torch-fsdp judge tied parameters that are frozen"},
+        "backwards": "accumulate() marks whole micro-batches",
+        "start": "DDP broadcasts, FSDP2 does not: torch-zero and torch-fsdp judge it",
+        "rates": "the Trainer makes its own scheduler",
+        "loss": "the Trainer chooses which rank gets a micro-batch",
+    },
     "without": [
         {
             "zero": 0,

@@ -14,17 +14,28 @@ enum { MOST_MICRO_BATCHES = 4096, MOST_VALUES = 1 << 22 };
 
 int zp_recipe_parse(zp_recipe *r, const char *text, char *why, int64_t cap)
 {
-  r->wide = r->comm_fp32 = r->first = 0;
+  const struct {
+    const char *text;
+    int32_t *at;
+  } flags[] = {{"comm=fp32,", &r->comm_fp32},
+               {"sum=1,", &r->sum},
+               {"rates=1,", &r->rates},
+               {"oneside=1,", &r->oneside}};
+  memset(r, 0, sizeof *r);
   zp_case_init(&r->c);
   for (;;) {
     int used = 0;
     if (sscanf(text, "wide=%4d,%n", &r->wide, &used) == 1 && used > 0) text += used;
     else if (sscanf(text, "first=%4d,%n", &r->first, &used) == 1 && used > 0) text += used;
-    else if (strncmp(text, "comm=fp32,", 10) == 0) {
-      r->comm_fp32 = 1;
-      text += 10;
-    } else break;
+    for (size_t i = 0; used == 0 && i < sizeof flags / sizeof *flags; i++) {
+      if (strncmp(text, flags[i].text, strlen(flags[i].text)) != 0) continue;
+      *flags[i].at = 1;
+      used = (int)strlen(flags[i].text);
+      text += used;
+    }
+    if (used == 0) break;
   }
+  r->scaler = strstr(text, "scale=") != NULL;
   if (r->wide < 0 || r->wide > 16) {
     snprintf(why, (size_t)cap, "wide=%d is not in 0..16", r->wide);
     return -1;
@@ -84,6 +95,8 @@ static int make_rows(const zp_recipe *r, zp_table *n, int64_t step, int64_t g, i
   const zp_param *p = &c->params[j];
   const int32_t dp = (int32_t)(g % c->dp), ep = p->expert ? dp % c->ep : 0;
   const int64_t mb = g / c->dp, number = zp_synth_number(c, j, dp, mb);
+  const zp_synth_use use = zp_synth_use_of(c, j);
+  if (r->oneside && (step + (int64_t)(r->c.synth.seed % 64)) % use.uses != use.use) return 0;
   if (p->frozen || !zp_synth_used(&r->c.synth, c, step, j, ep, number)) return 0;
   for (int32_t t = 0; t < (p->sharded ? c->tp : 1); t++) {
     const int64_t at = zp_table_row(n, step, g, j, t);
@@ -114,6 +127,30 @@ static zp_message make_shape(const zp_recipe *r, int32_t b, int64_t g)
   return m;
 }
 
+/* In the last step, one element has contributions of two ranks alone: each is finite, also times
+ * the loss scale, and their sum is not. Whether the mean overflows depends on where an
+ * implementation divides. */
+static void overflow_in_sum(const zp_recipe *r, zp_table *n)
+{
+  const zp_config *c = &n->cfg;
+  const uint64_t h = zp_synth_mix(r->c.synth.seed, ZP_SYNTH_FOR_OVERFLOW);
+  const int32_t top = c->precision == ZP_F16 ? 16 : 128;
+  const float large = ldexpf(0.75f, top - n->hyper.scaler.log2_scale);
+  int32_t j = 0;
+  while (j < c->n_params && (c->params[j].frozen || c->params[j].expert || c->params[j].numel == 0))
+    j++;
+  if (j == c->n_params || c->dp == 1) return;
+  const int64_t e = (int64_t)(h % (uint64_t)c->params[j].numel);
+  const int32_t other = 1 + (int32_t)(h / 7 % (uint64_t)(c->dp - 1));
+  for (int64_t g = 0; g < c->dp * c->micro_batches; g++) {
+    for (int32_t i = j; i < c->n_params; i++) {
+      float *x = n->value[zp_table_row(n, n->steps - 1, g, i, 0)];
+      if (x == NULL || zp_synth_use_of(c, i).home != j) continue;
+      x[e] = i == j && (g % c->dp == 0 || g % c->dp == other) ? large : 0;
+    }
+  }
+}
+
 static int fill(const zp_recipe *r, zp_table *n)
 {
   const zp_config *c = &n->cfg;
@@ -125,6 +162,7 @@ static int fill(const zp_recipe *r, zp_table *n)
   }
   for (int32_t b = 0; b < c->pp - 1; b++)
     for (int64_t g = 0; g < global; g++) n->shape[b * global + g] = make_shape(r, b, g);
+  if (r->sum) overflow_in_sum(r, n);
   return 0;
 }
 
@@ -144,6 +182,17 @@ static int too_much(const zp_recipe *r, char *why, int64_t cap)
              MOST_VALUES);
   else return zp_conf_check_size(c, r->c.steps, why, cap);
   return -1;
+}
+
+void zp_conf_get_rates(const zp_table *table, double lr[ZP_HYPER_GROUPS])
+{
+  for (int32_t g = 0; g < ZP_HYPER_GROUPS; g++) lr[g] = table->hyper.optim[g].lr;
+}
+
+void zp_conf_set_rates(zp_table *table, const double lr[ZP_HYPER_GROUPS], int64_t step)
+{
+  for (int32_t g = 0; g < ZP_HYPER_GROUPS; g++)
+    table->hyper.optim[g].lr = lr[g] * zp_table_rate(table, step);
 }
 
 zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
@@ -171,6 +220,8 @@ zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
   }
   n->log2_unit = r->c.synth.log2_unit;
   n->log2_first = r->first - 2;
+  n->rates = r->rates;
+  n->either = r->sum;
   conf_hyper(r, &n->hyper);
   if (fill(r, n) == 0) return n;
   snprintf(why, (size_t)cap, "no memory");

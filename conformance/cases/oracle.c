@@ -18,6 +18,7 @@ typedef struct oracle {
   zp_optim_state optim[ZP_HYPER_GROUPS];
   zp_scaler scaler;
   int64_t elements; /* that the norm runs over */
+  double lr[ZP_HYPER_GROUPS];
 } oracle;
 
 json_t *zp_conf_hex(double x)
@@ -153,11 +154,61 @@ static double as_double(uint64_t bits)
   return x;
 }
 
-static json_t *step_json(oracle *o, char *why, int64_t cap)
+/* How far the loss of right implementations may be from serial's: any order of n additions and one
+ * product each in fp32, where subnormal numbers may be 0, and what the parameters may differ by.
+ * overflow. */
+static double loss_slack(const oracle *o, int64_t step, int32_t stage, int64_t g, int32_t t)
+{
+  const zp_config *c = &o->n->cfg;
+  double sum = 0, off = 0;
+  int64_t n = 0;
+  for (int32_t j = 0; j < c->n_params; j++) {
+    const zp_param *p = &c->params[j];
+    const float *x = o->n->value[zp_table_row(o->n, step, g, j, p->sharded ? t : 0)];
+    const int32_t ep = p->expert ? (int32_t)(g % c->dp % c->ep) : 0;
+    const int64_t at = zp_table_first(o->n, zp_synth_use_of(c, j).home, p->sharded ? t : 0, ep);
+    if (p->stage != stage || x == NULL) continue;
+    for (int64_t i = 0; i < p->numel; i++) {
+      const double w = (double)o->master[at][i], d = o->slack[at][i].master;
+      const double low = as_parameter(c->precision, w - d),
+                   high = as_parameter(c->precision, w + d);
+      sum += fabs((double)x[i]) * fmax(fabs(low), fabs(high));
+      off += fabs((double)x[i]) * (high - low);
+      n++;
+    }
+  }
+  return sum < 0x1p127 ? off + (double)(n + 8) * (0x1p-24 * sum + 0x1p-126) : INFINITY;
+}
+
+/* losses[stage][g][tp]: [value, bound], or null where a sum may overflow. */
+static json_t *losses_json(const oracle *o, int64_t step)
+{
+  const zp_config *c = &o->n->cfg;
+  json_t *stages = json_array();
+  for (int32_t s = 0; s < c->pp; s++) {
+    json_t *batches = json_array();
+    for (int64_t g = 0; g < c->dp * c->micro_batches; g++) {
+      json_t *copies = json_array();
+      for (int32_t t = 0; t < c->tp; t++) {
+        const double loss = o->n->loss[zp_table_loss(o->n, s, g, t)];
+        const double slack = loss_slack(o, step, s, g, t);
+        json_array_append_new(
+            copies, isfinite(slack) ? json_pack("[o, o]", zp_conf_hex(loss), zp_conf_hex(slack))
+                                    : json_null());
+      }
+      json_array_append_new(batches, copies);
+    }
+    json_array_append_new(stages, batches);
+  }
+  return stages;
+}
+
+static json_t *step_json(oracle *o, int32_t s, char *why, int64_t cap)
 {
   zp_error err = {0};
   zp_step_result result;
   each(o, NULL, keep);
+  zp_conf_set_rates(o->n, o->lr, s);
   if (zp_serial_step(o->serial, &result, &err)) {
     snprintf(why, (size_t)cap, "%.400s", err.text);
     return NULL;
@@ -165,10 +216,12 @@ static json_t *step_json(oracle *o, char *why, int64_t cap)
   zp_scaler_update(&o->scaler, result.skipped);
   for (int32_t g = 0; g < o->n->cfg.optgroups && !result.skipped; g++)
     zp_optim_tick(&o->optim[g], &o->n->hyper.optim[g]);
+  json_t *losses = losses_json(o, s);
   if (!result.skipped) each(o, &result, loosen);
   /* "norm_slack": derived in SPEC.md, "Bounds" */
   return json_pack(
-      "{s:b, s:o, s:o, s:o, s:o, s:b, s:o}", "skipped", result.skipped, "used_scale",
+      "{s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:b, s:o}", "losses", losses, "either",
+      o->n->either && s == o->n->steps - 1, "skipped", result.skipped, "used_scale",
       zp_conf_hex(ldexp(1, result.log2_scale)), "scale",
       zp_conf_hex(ldexp(1, o->scaler.log2_scale)), "norm", zp_conf_hex(as_double(result.norm_f64)),
       "norm_slack", zp_conf_hex(ldexp((double)(o->elements + 17), -24)), "clipped",
@@ -222,8 +275,9 @@ json_t *zp_conf_oracle(zp_table *table, char *why, int64_t cap)
 {
   const zp_workload work = zp_table_workload(table);
   zp_error err = {0};
-  oracle o = {table, NULL, NULL, NULL, NULL, NULL, {{0, 0, 0}}, table->hyper.scaler, 0};
+  oracle o = {table, NULL, NULL, NULL, NULL, NULL, {{0, 0, 0}}, table->hyper.scaler, 0, {0}};
   json_t *steps = NULL;
+  zp_conf_get_rates(table, o.lr);
   if (open_arrays(&o) == 0) o.serial = zp_serial_open(&table->cfg, &table->hyper, &work, &err);
   if (o.serial == NULL) snprintf(why, (size_t)cap, "no memory");
   else {
@@ -232,7 +286,7 @@ json_t *zp_conf_oracle(zp_table *table, char *why, int64_t cap)
     each(&o, NULL, count);
   }
   for (int32_t s = 0; steps != NULL && s < table->steps; s++) {
-    json_t *step = step_json(&o, why, cap);
+    json_t *step = step_json(&o, s, why, cap);
     if (step == NULL) {
       json_decref(steps);
       steps = NULL;

@@ -207,16 +207,21 @@ static int keep(const prover *p, const zp_step_result *result, int32_t j, int32_
 static int prove_steps(prover *p)
 {
   zp_error err = {0};
+  double lr[ZP_HYPER_GROUPS];
+  zp_conf_get_rates(p->n, lr);
   for (int32_t s = 0; s < p->n->steps; s++) {
     zp_step_result result = {0};
     (void)each(p, &result, keep);
+    zp_conf_set_rates(p->n, lr, s);
     if (zp_serial_step(p->serial, &result, &err)) {
       snprintf(p->why, (size_t)p->cap, "%.400s", err.text);
       return -1;
     }
-    if (result.skipped) continue; /* no value of it is used */
+    if (result.skipped) continue;                       /* no value of it is used */
+    if (p->n->either && s == p->n->steps - 1) continue; /* judged only for what is not finite */
     if (each(p, &result, one_sum) || each(p, &result, prove_update)) return -1;
   }
+  zp_conf_set_rates(p->n, lr, 1);
   return 0;
 }
 

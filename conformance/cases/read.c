@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../ref/comm/comm.h"
@@ -155,7 +156,12 @@ static void read_hyper(reader *r, const json_t *from, zp_hyper *h)
 static float number(reader *r, const json_t *v, int32_t log2)
 {
   const char *name = json_string_value(v);
+  char *end = NULL;
   if (json_is_integer(v)) return ldexpf((float)json_integer_value(v), log2);
+  if (name != NULL && (name[0] == '-' || (name[0] >= '1' && name[0] <= '9'))) {
+    const double k = strtod(name, &end);
+    if (end != name && *end == 0 && isfinite(k)) return (float)ldexp(k, log2);
+  }
   if (name != NULL && strcmp(name, "nan") == 0) return NAN;
   if (name != NULL && strcmp(name, "inf") == 0) return INFINITY;
   if (name != NULL && strcmp(name, "-inf") == 0) return -INFINITY;
@@ -208,6 +214,15 @@ static void read_data(reader *r, const json_t *from, zp_table *n)
                  zp_table_row(n, i / global, i % global, j, t), c->params[j].numel, n->log2_unit);
     }
   }
+}
+
+/* The factors of learning rates are those that cases have. */
+static void read_rates(reader *r, const json_t *from, const zp_table *n)
+{
+  const json_t *all = n->rates ? list(r, from, "rates", n->steps) : NULL;
+  for (int32_t s = 0; all != NULL && s < n->steps; s++)
+    if (json_number_value(json_array_get(all, (size_t)s)) != zp_table_rate(n, s))
+      refuse(r, "rates");
 }
 
 /* The elements of the tensor; what is not an integer counts as 0, which no dimension may be. */
@@ -273,10 +288,13 @@ zp_table *zp_conf_read(const json_t *from, char *why, int64_t cap)
   }
   n->log2_unit = (int32_t)integer(&r, from, "log2_unit", -126, 126);
   n->log2_first = (int32_t)integer(&r, from, "log2_first", -126, 126);
+  n->rates = json_object_get(from, "rates") != NULL;
+  n->either = json_is_true(json_object_get(from, "either"));
   read_hyper(&r, from, &n->hyper);
   read_first(&r, from, n);
   read_data(&r, from, n);
   read_messages(&r, from, n);
+  read_rates(&r, from, n);
   if (!r.bad) return n;
   zp_table_free(n);
   return NULL;

@@ -51,7 +51,7 @@ void zp_conf_tags(const zp_recipe *r, json_t *clauses, json_t *hunts)
   const zp_case *c = &r->c;
   const facts f = look(c);
   const int world = c->cfg.pp * c->cfg.dp * c->cfg.tp > 1, unused = c->synth.unused > 0;
-  const int overflow = c->synth.overflow != 0, clip = c->clip > 0;
+  const int overflow = c->synth.overflow != 0 || r->sum, clip = c->clip > 0;
   ADD(clauses, 1, "RED-2", "RED-3", "STAT-2", "STAT-4", "STEP-6", "STEP-7", "STEP-8", "OPT-4");
   ADD(clauses, world, "LEDG-2", "LEDG-6", "LEDG-7");
   ADD(clauses, c->steps > 1, "STEP-4");
@@ -66,7 +66,7 @@ void zp_conf_tags(const zp_recipe *r, json_t *clauses, json_t *hunts)
   ADD(clauses, c->cfg.pp > 1, "PIPE-2", "PIPE-3", "PIPE-6");
   ADD(clauses, c->scaler.dynamic, "SCALE-4");
   ADD(clauses, overflow, "STAT-3");
-  ADD(clauses, overflow && c->scaler.dynamic, "SCALE-3");
+  ADD(clauses, c->synth.overflow != 0 && c->scaler.dynamic, "SCALE-3");
   ADD(clauses, clip, "OPT-2");
   ADD(clauses, r->wide > 0, "RED-5");
   ADD(hunts, 1, "R", "N");

@@ -9,11 +9,16 @@
 #include "../../ref/verify/config_text.h"
 #include "cases.h"
 
-/* x / 2^log2 as a whole number; what is not finite by its name. */
+/* x / 2^log2 as a whole number, in decimal text if it is larger than JSON's integers; what is not
+ * finite by its name. */
 static json_t *whole(float x, int32_t log2)
 {
+  const double k = ldexp((double)x, -log2);
+  char text[512];
   if (!isfinite(x)) return zp_conf_hex((double)x);
-  return json_integer((json_int_t)ldexp((double)x, -log2));
+  if (fabs(k) < 0x1p53) return json_integer((json_int_t)k);
+  snprintf(text, sizeof text, "%.0f", k);
+  return json_string(text);
 }
 
 static json_t *row_json(const float *x, int64_t n, int32_t log2)
@@ -67,15 +72,24 @@ static json_t *groups_json(const zp_table *n)
   return list;
 }
 
-static json_t *scale_json(const zp_scaler *s)
+static json_t *scale_json(const zp_scaler *s, int32_t explicit)
 {
-  json_t *scale = json_pack("{s:b, s:f}", "dynamic", s->dynamic, "first", ldexp(1, s->log2_scale));
+  json_t *scale = json_pack("{s:b, s:f, s:b}", "dynamic", s->dynamic, "first",
+                            ldexp(1, s->log2_scale), "explicit", explicit);
   if (s->dynamic)
     json_object_update_new(scale, json_pack("{s:I, s:i, s:b, s:f, s:f}", "window",
                                             (json_int_t)s->window, "hysteresis", s->hysteresis,
                                             "consecutive", s->consecutive, "least",
                                             ldexp(1, s->log2_min), "most", ldexp(1, s->log2_max)));
   return scale;
+}
+
+static json_t *rates_json(const zp_table *n)
+{
+  json_t *list = json_array();
+  for (int32_t s = 0; s < n->steps; s++)
+    json_array_append_new(list, json_real(zp_table_rate(n, s)));
+  return list;
 }
 
 /* data[step][g][entry]: null, or a row for each tp copy. */
@@ -163,9 +177,11 @@ json_t *zp_conf_json(const zp_recipe *r, const zp_table *n, const char *text)
                 (json_int_t)c->bucket, "dynamic_shapes", c->dynamic_shapes));
   bad |= json_object_update_new(
       all, json_pack("{s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:o, s:{}}", "groups", groups_json(n),
-                     "clip", clip, "scale", scale_json(&n->hyper.scaler), "parameters",
+                     "clip", clip, "scale", scale_json(&n->hyper.scaler, r->scaler), "parameters",
                      params_json(n), "log2_unit", n->log2_unit, "log2_first", n->log2_first, "data",
                      data_json(n), "messages", messages_json(n), "options"));
+  if (n->rates) bad |= json_object_set_new(all, "rates", rates_json(n));
+  if (n->either) bad |= json_object_set_new(all, "either", json_true());
   if (bad) json_decref(all);
   return bad ? NULL : all;
 }

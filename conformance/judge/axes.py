@@ -3,10 +3,13 @@ cases.
 
 An axis is a name with values. hello's "supports" maps each supported axis to its values; an axis
 that it omits has its first value only. "without" lists unsupported combinations (axis -> value or
-list of values; a rule applies if all its axes match; "why" is for people). "options" are the
-subject's own axes: they are passed to the subject and do not change the expected values."""
+list of values; a rule applies if all its axes match; "why" is for people). "lacks" says why
+values are not supported. "options" are the subject's own axes: they are passed to the subject and
+do not change the expected values."""
 
 import itertools
+import json
+import os
 import random
 
 from recipe import Entry, Recipe
@@ -23,27 +26,29 @@ AXES = {
     "accumulate": ["same", "fp32"],
     "communicate": ["same", "fp32"],
     "optimizer": ["sgd", "momentum", "adamw"],
-    "scale": ["one", "static", "dynamic"],
-    "overflow": ["no", "yes"],
+    "scale": ["one", "unit", "static", "dynamic"],
+    "overflow": ["no", "yes", "sum"],
     "clip": ["off", "loose", "binding"],
     "magnitude": ["plain", "huge", "minute"],
     "groups": [1, 2, 3],
-    "stages_groups": ["equal", "unequal", "idle"],
+    "stages_groups": ["equal", "unequal", "idle", "frozen", "replicas"],
     "sizes": ["plain", "tiny", "odd", "large", "empty"],
     "bucket": ["large", "small"],
-    "unused": ["no", "some", "often"],
-    "frozen": ["no", "yes"],
+    "unused": ["no", "some", "often", "onesided"],
+    "frozen": ["no", "yes", "tied"],
     "tied": ["no", "stage", "stages", "keys"],
     "messages": ["tensor", "tuple", "varying", "dynamic"],
     "streams": [2, 3, 1],
     "backwards": [1, 2],
+    "rates": ["constant", "changing"],
+    "start": ["same", "differ"],
 }
 # The value of an axis that hello does not name: the simplest one.
 FIRST = {name: values[0] for name, values in AXES.items()}
 FIRST["zero"] = None  # has no default: hello must name it
-# Axes that exist only for subjects that name them. They do not change the expected values. Recipes
-# list them among the options; cases have them as fields.
-NAMED = ("streams", "backwards")
+# Axes that exist only for subjects that name them, with the value of all other cases. They do not
+# change the expected values. Recipes list them among the options; cases have them as fields.
+NAMED = {"streams": 1, "backwards": 1, "start": "same"}
 STREAM_CLAUSES = ["STRM-1", "STRM-2", "STRM-4", "STRM-6"]
 WORLD = 8
 # The gradients fit fp32; squares of huge ones overflow it and squares of minute ones underflow.
@@ -149,7 +154,22 @@ class Space:
                 return False
         if get("communicate") == "fp32" and get("accumulate", "fp32") != "fp32":
             return False
-        if get("overflow") == "yes" and get("scale", "static") == "one":
+        if get("overflow") == "sum" and (
+            get("dp", 2) < 2
+            or get("accumulate") == "fp32"
+            or get("magnitude", "plain") != "plain"
+            or get("unused") == "often"
+        ):
+            return False
+        if get("tied") == "no" and (
+            get("frozen") == "tied"
+            or get("unused") == "onesided"
+            or get("stages_groups") == "replicas"
+        ):
+            return False
+        if get("frozen") == "tied" and get("unused") == "onesided":
+            return False  # a frozen parameter has no gradients
+        if get("tied") == "stage" and get("stages_groups") == "replicas":
             return False
         if get("magnitude", "plain") != "plain":
             if (
@@ -159,11 +179,11 @@ class Space:
             ):
                 return False
         if (
-            get("stages_groups") == "idle"
+            get("stages_groups") in ("idle", "frozen")
             and get("pp", 3) < 3
             and get("tied") in ("stages", "keys")
         ):
-            return False  # both stages hold a copy, so neither can be without parameters
+            return False  # both stages hold a copy, so neither is without trained parameters
         if get("pp", 2) == 1:
             if get("tied") in ("stages", "keys") or get("messages", "tensor") != "tensor":
                 return False
@@ -263,15 +283,30 @@ def base_choice(space, dice):
     return list({repr(sorted(row.items())): row for row in found if row is not None}.values())
 
 
+def combinations():
+    """Values that only together showed a historic bug: triples.json."""
+    name = os.path.join(os.path.dirname(os.path.abspath(__file__)), "triples.json")
+    with open(name, encoding="utf-8") as file:
+        return json.load(file)["combinations"]
+
+
+def with_combinations(space, dice):
+    """Plain rows with those combinations that the subject supports."""
+    wanted = [one["values"] for one in combinations()]
+    known = [w for w in wanted if all(v in space.all.get(n, []) for n, v in w.items())]
+    found = [plainest(space, dice, fixed) for fixed in known if space.allows(fixed)]
+    return [row for row in found if row is not None]
+
+
 def covering(space, dice, tries=12):
-    """Rows that contain every allowed pair of values: those of base_choice, then, greedily, the
-    best of `tries` random rows, each built around an uncovered pair."""
+    """Rows that contain every allowed pair of values: those of base_choice and with_combinations,
+    then, greedily, the best of `tries` random rows, each built around an uncovered pair."""
     left = set()
     for (a, values), (b, others) in itertools.combinations(sorted(space.all.items()), 2):
         for x, y in itertools.product(values, others):
             if space.allows({a: x, b: y}):
                 left.add(((a, x), (b, y)))
-    rows = base_choice(space, dice)
+    rows = base_choice(space, dice) + with_combinations(space, dice)
     left.difference_update(*map(pairs_of, rows))
     while left:
         best, gain = None, 0
@@ -311,11 +346,11 @@ def entries_of(row, dice):
     if row.get("streams", 1) > 1 and row["bucket"] == "small":
         count = 9  # several streams fill each bucket buffer more than once
     entries = []
-    idle_stages = []
-    if row["stages_groups"] == "idle":  # neither the first stage nor a stage with a tied copy
-        idle_stages = [dice.randrange(1, max(2, row["pp"] - (row["tied"] != "no")))]
+    # neither the first stage nor a stage with a tied copy
+    other = dice.randrange(1, max(2, row["pp"] - (row["tied"] != "no")))
+    bare = {"idle": other, "replicas": row["pp"] - 1}.get(row["stages_groups"])
     for stage in range(row["pp"]):
-        if stage in idle_stages:
+        if stage == bare:
             continue
         for i in range(max(1, count - dice.randrange(2))):
             group = dice.randrange(row["groups"])
@@ -328,6 +363,8 @@ def entries_of(row, dice):
                 flags += "s"
             if row["ep"] > 1 and dice.random() < 0.5:
                 flags += "e"
+            if row["stages_groups"] == "frozen" and stage == other:
+                flags += "f"
             entries.append(Entry(numel(row, dice), stage, group, flags))
     for flag, size in (
         ("s", row["tp"]),
@@ -344,7 +381,7 @@ def entries_of(row, dice):
             if not any(e.stage == 0 and e.group == g for e in entries)
         ]
         entries = [Entry(3, 0, g) for g in extra] + entries
-    if row["frozen"] == "yes":
+    if row["frozen"] != "no":
         entries.insert(0, Entry(3, 0, 0, "f"))
     return tie(row, dice, entries)
 
@@ -360,12 +397,12 @@ def tie(row, dice, entries):
         size = dice.choice([1, 3, 4, 5])
         ends = (0, 0) if row["tied"] == "stage" else (0, last)
         for stage in ends:
-            insert(stage, Entry(size, stage, 0, "", key))
+            insert(stage, Entry(size, stage, 0, "f" if row["frozen"] == "tied" else "", key))
     return entries
 
 
 def scale_of(row, dice):
-    if row["scale"] == "one":
+    if row["scale"] in ("one", "unit"):
         return "0"
     log2 = dice.choice([3, 5, 8])
     if row["scale"] == "static":
@@ -395,7 +432,7 @@ def recipe_of_row(row, defaults, dice):
         "seed": dice.randrange(1 << 24),
         "unit": -log2,
     }
-    if scale != "0":
+    if row["scale"] != "one":
         fields["scale"] = scale
     if row["accumulate"] == "fp32":
         fields["wide"] = 8 if row["precision"] == "bf16" else 11
@@ -407,9 +444,15 @@ def recipe_of_row(row, defaults, dice):
         fields["unit"] += fields["first"]
     if row["overflow"] == "yes":
         fields["overflow"] = 1 << dice.randrange(row["steps"])
+    if row["overflow"] == "sum":
+        fields["sum"] = 1
+    if row["rates"] == "changing":
+        fields["rates"] = 1
     if row["clip"] != "off":
         fields["clip"] = "1048576" if row["clip"] == "loose" else "0.5"
-    if row["unused"] != "no":
+    if row["unused"] == "onesided":
+        fields["oneside"] = 1
+    elif row["unused"] != "no":
         fields["unused"] = (
             50 if row["unused"] == "some" else 190
         )  # of 256: 190 makes parameters that no rank uses frequent
@@ -419,7 +462,7 @@ def recipe_of_row(row, defaults, dice):
         fields["vary"] = fields["dynamic"] = 1
     options = {n[len("option ") :]: v for n, v in row.items() if n.startswith("option ")}
     options = {n: v for n, v in options.items() if v != defaults[n]}
-    options.update({name: row[name] for name in NAMED if row.get(name, 1) > 1})
+    options.update({name: row[name] for name, n in NAMED.items() if row.get(name, n) != n})
     return Recipe(fields, entries_of(row, dice), options)
 
 
@@ -435,18 +478,32 @@ def rows(space, seed):
         yield row, False
 
 
+def options_of(space, recipe):
+    """The recipe's options with the values that hello lists: text does not keep their types."""
+    chosen = {}
+    for name, value in recipe.options.items():
+        known = AXES[name] if name in NAMED else space.options.get(name)
+        if known is None:
+            raise ValueError(f"the subject has no option '{name}'")
+        by_text = {str(v): v for v in known}
+        if str(value) not in by_text:
+            raise ValueError(f"'{name}' must be one of {', '.join(sorted(by_text))}")
+        chosen[name] = by_text[str(value)]
+    return {**space.defaults, **chosen}
+
+
 def case_of(tools, space, recipe):
     """(case with all options, None) or (None, reason)."""
-    for name in NAMED:
-        value = recipe.options.get(name, 1)
-        if isinstance(value, bool) or value not in AXES[name]:
-            return None, f"'{name}' must be one of {', '.join(map(str, sorted(AXES[name])))}"
+    try:
+        options = options_of(space, recipe)
+    except ValueError as error:
+        return None, str(error)
     case, why = tools.case(recipe.text())
     if case is not None and not any(e["numel"] for e in case["parameters"] if not e["frozen"]):
         return None, "no parameter is trained"
     if case is not None:
-        case["options"] = {**space.defaults, **recipe.options}
-        case.update({name: case["options"].pop(name, 1) for name in NAMED})
+        case["options"] = options
+        case.update({name: case["options"].pop(name, n) for name, n in NAMED.items()})
         if case["backwards"] > 1:
             case["hunts"] += [family for family in ["WIN"] if family not in case["hunts"]]
         if "streams" in space.axes:
@@ -469,8 +526,9 @@ def case_of_row(tools, space, row, dice):
 
 
 def idle(case):
-    """True if a stage uses no parameter in a micro-batch, which only unused = "often" allows."""
-    stages = {e["stage"] for e in case["parameters"]}
+    """True if a stage with trained parameters uses none in a micro-batch, which only unused =
+    "often" allows."""
+    stages = {e["stage"] for e in case["parameters"] if not e["frozen"]}
     return any(
         all(batch[j] is None for j, e in enumerate(case["parameters"]) if e["stage"] == s)
         for step in case["data"]

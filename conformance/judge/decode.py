@@ -117,7 +117,10 @@ class Undo:
         right = want["entries"][j][copy]
         # the element's error is -lr times the gradient's error
         error = Fraction(x) - Fraction(float.fromhex(right[what][element]))
-        return Fraction(float.fromhex(right["gradient"][element])) - error / Fraction(group["lr"])
+        rate = Fraction(group["lr"])
+        if "rates" in self.case:
+            rate *= Fraction(self.case["rates"][self.step])
+        return Fraction(float.fromhex(right["gradient"][element])) - error / rate
 
 
 def explain(case, expected, step, wrong, coordinates, detail):

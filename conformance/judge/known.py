@@ -307,6 +307,7 @@ def support_of(hello):
         "supports": hello.get("supports", {}),
         "options": hello.get("options", {}),
         "without": hello.get("without", []),
+        "lacks": hello.get("lacks", {}),
     }
 
 
@@ -358,9 +359,10 @@ def check_support(option, hello, accept_now, before, outcomes):
             else [f"--support: {option} does not exist; --accept-support writes it"]
         )
     lost = lost_of(before, support_of(hello))
-    return (
-        [f"the subject no longer supports: {', '.join(lost)}"] if lost else []
-    ) + check_refusals(outcomes, before.get("unsupported", []))
+    texts = [f"the subject no longer supports: {', '.join(lost)}"] if lost else []
+    if "lacks" in before and before["lacks"] != hello.get("lacks", {}):
+        texts.append('"lacks" in hello differs from the list; --accept-support writes it')
+    return texts + check_refusals(outcomes, before.get("unsupported", []))
 
 
 def new_version(option, root, hello):

@@ -13,7 +13,8 @@ import limits
 from axes import AXES, NAMED
 
 PROTOCOL = 1
-RETURNS = {"norm", "scale", "skipped", "parameters", "masters", "gradients", "ledger", "streams"}
+FIELDS = ("skipped", "norm", "scale", "loss", "parameters", "masters", "gradients")  # of a step
+RETURNS = {*FIELDS, "ledger", "streams"}
 STATUS = ("ok", "error", "unsupported")
 FILES = {"fp32": ("<f", 4), "fp64": ("<d", 8), "bf16": (None, 2), "fp16": ("<e", 2)}
 WORD = re.compile(r"[^\s=,]+")
@@ -111,6 +112,7 @@ def check_hello(hello):
         hello.get("without", []),
         {**AXES, **{f"option {name}": values for name, values in options.items()}},
     )
+    check_lacks(hello.get("lacks", {}))
 
 
 def check_world_and_returns(hello, level):
@@ -252,6 +254,37 @@ def check_without(rules, axes):
                 )
 
 
+def check_reason(text, where):
+    need(isinstance(text, str) and text.strip(), f"{where} must be a sentence", text)
+    need(
+        len(text) <= limits.LABEL,
+        f"{where} may have at most {limits.LABEL} characters",
+        f"{len(text)}: {shown(text)}",
+    )
+
+
+def check_lacks(lacks):
+    """axis or field of a step -> why it is not supported, or value of an axis (as text) -> why;
+    "*": why all others are not."""
+    need(isinstance(lacks, dict), '"lacks" must be an object: axis -> reason', lacks)
+    for axis, why in lacks.items():
+        need(
+            axis in (*AXES, *FIELDS, "*"),
+            f'"lacks" may name the axes {", ".join(AXES)} and the fields {", ".join(FIELDS)}',
+            axis,
+        )
+        if axis not in AXES or not isinstance(why, dict):
+            check_reason(why, f'"lacks": "{axis}"')
+            continue
+        for value, reason in why.items():
+            need(
+                value in map(str, AXES[axis]),
+                f'"lacks": "{axis}" may have the values {listing(map(str, AXES[axis]))}',
+                value,
+            )
+            check_reason(reason, f'"lacks": "{axis}": "{value}"')
+
+
 # ---- Answers -------------------------------------------------------------------------------------
 
 
@@ -311,17 +344,14 @@ def load(answer, case, budget):
             steps,
         )
         for number, step in enumerate(steps):
-            load_step(step, f"rank {q}, step {number}", budget)
+            load_step(step, f"rank {q}, step {number}", case["micro_batches"], budget)
         answer["ranks"][q] = {
             "rank": q,
-            "steps": [{name: step[name] for name in STEP if name in step} for step in steps],
+            "steps": [{name: step[name] for name in FIELDS if name in step} for step in steps],
         }
 
 
-STEP = ("skipped", "norm", "scale", "parameters", "masters", "gradients")
-
-
-def load_step(step, where, budget):
+def load_step(step, where, micro_batches, budget):
     need(isinstance(step, dict), f"{where}: a step must be an object", step)
     if step.get("skipped") is not None:
         need(
@@ -333,6 +363,14 @@ def load_step(step, where, budget):
         check_number(step["norm"], f'{where}: "norm"')
     if step.get("scale") is not None:
         check_number(step["scale"], f'{where}: "scale"')
+    if step.get("loss") is not None:
+        need(
+            isinstance(step["loss"], list) and len(step["loss"]) == micro_batches,
+            f'{where}: "loss" must list the losses of {micro_batches} micro-batches',
+            step["loss"],
+        )
+        for value in step["loss"]:
+            check_number(value, f'{where}: "loss"')
     for name in ("parameters", "masters", "gradients"):
         if name not in step:
             continue

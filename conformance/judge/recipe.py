@@ -2,7 +2,7 @@
 
 import re
 
-ORDER = ["wide", "comm", "first", "precision", "reduce", "M", "bucket"]
+ORDER = ["wide", "comm", "first", "sum", "rates", "oneside", "precision", "reduce", "M", "bucket"]
 
 
 class Entry:
@@ -85,6 +85,8 @@ def features(recipe):
     add(dp > 1, "dp"), add(dp > 2, "dp>2"), add(dp % 2 and dp > 1, "odd dp")
     add(pp > 1, "pp"), add(pp > 2, "pp>2"), add(tp > 1, "tp"), add(ep > 1, "ep")
     zero = r.number("stage", 1)
+    first = r.number("first", 0)
+    add(first > 0, "huge gradients"), add(first < 0, "minute gradients")
     add(zero == 0, "zero 0"), add(zero == 1, "zero 1"), add(zero == 2, "zero 2")
     precision = r.fields.get("precision", "fp32")
     add(precision != "fp32", precision)
@@ -93,6 +95,9 @@ def features(recipe):
     add(r.fields.get("optim") in ("momentum", "adamw"), r.fields.get("optim"))
     scale = r.fields.get("scale", "0")
     add(":" in scale, "dynamic scale"), add(scale != "0" and ":" not in scale, "static scale")
+    add("scale" in r.fields and scale == "0", "scale of one")
+    add("sum" in r.fields, "overflow in a sum"), add("rates" in r.fields, "changing rates")
+    add("oneside" in r.fields, "one-sided use")
     add(int(r.fields.get("overflow", 0)), "overflow"), add("clip" in r.fields, "clipping")
     add(int(r.fields.get("unused", 0)), "unused")
     for name, word in (
@@ -128,6 +133,7 @@ def add_list_features(r, dp, add):
     )
     add(sum(e.numel for e in trained) > bucket, "several buckets")
     add(any(e.group for e in trained), "several groups")
+    add(any("f" in e.flags and e.tied is not None for e in r.entries), "tied and frozen")
     groups = {}
     for e in trained:
         groups.setdefault(e.stage, set()).add(e.group)
@@ -135,6 +141,10 @@ def add_list_features(r, dp, add):
         len({len(g) for g in groups.values()}) > 1 or 0 < len(groups) < int(r.fields.get("pp", 1)),
         "unequal K",
     )
+    own = {e.stage for e in r.entries if e.tied is None}
+    add(any(e.stage not in own for e in r.entries), "stage of tied parameters")
+    whole = {e.stage for e in r.entries} - {e.stage for e in trained}
+    add(bool(whole), "frozen stage")
     keys = {}
     for e in r.entries:
         if e.tied is not None:

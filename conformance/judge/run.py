@@ -24,7 +24,7 @@ EVIDENCE = {
     "STAT-4": {"norm"},
     "STEP-6": {"skipped"},
     "STEP-7": {"parameters"},
-    "STEP-8": {"parameters"},
+    "STEP-8": {"parameters", "loss"},
     "SCALE-3": {"scale after an overflow"},
     "SCALE-4": {"scale after an update"},
     "OPT-2": {"update"},
@@ -127,7 +127,7 @@ def ledger_findings(case, expected, answer, ledgers, returns):
                 )
             )
         if not found and "masters" in returns:
-            skipped = [s["skipped"] for s in expected["steps"]]
+            skipped = [s["skipped"] or s["either"] for s in expected["steps"]]
             found += [
                 Finding("LEDG-6", "ungathered", t)
                 for t in ledger.ungathered(case, ledgers, answer, skipped)

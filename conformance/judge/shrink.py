@@ -38,11 +38,14 @@ def smaller(recipe):
             c = r.copy()
             del c.entries[i]
             yield c
-    for name in ("unused", "clip", "overflow", "tuple", "vary", "dynamic", "wide", "comm"):
+    for name in (
+        *("unused", "clip", "overflow", "tuple", "vary", "dynamic", "wide", "comm"),
+        *("sum", "rates", "oneside"),
+    ):
         if name in r.fields:
             yield changed(**{name: None}, **({"comm": None} if name == "wide" else {}))
     if "scale" in r.fields:
-        yield changed(scale=None, unit=0, overflow=None)
+        yield changed(scale=None, unit=0, overflow=None, sum=None)
         if ":" in r.fields["scale"]:
             yield changed(scale=r.fields["scale"].split(":")[0])
     if r.fields.get("optim") != "sgd":
@@ -60,8 +63,9 @@ def smaller(recipe):
 
 # Groups of fields that make a case more complex.
 LEAPS = [
-    ("unused",),
-    ("scale", "overflow", "precision", "wide", "comm"),
+    ("unused", "oneside"),
+    ("scale", "overflow", "sum", "precision", "wide", "comm"),
+    ("rates",),
     ("options",),
     ("clip",),
     ("optim",),
@@ -204,9 +208,15 @@ class Shrinker:
             "precision": recipe.fields.get("precision", "fp32"),
             "optimizer": recipe.fields.get("optim", "adamw"),
             "clip": "off" if "clip" not in recipe.fields else "binding",
-            "overflow": "yes" if "overflow" in recipe.fields else "no",
+            "overflow": "yes"
+            if "overflow" in recipe.fields
+            else "sum"
+            if "sum" in recipe.fields
+            else "no",
             "scale": "one"
             if "scale" not in recipe.fields
+            else "unit"
+            if recipe.fields["scale"] == "0"
             else "dynamic"
             if ":" in recipe.fields["scale"]
             else "static",

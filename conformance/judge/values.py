@@ -65,6 +65,7 @@ PRIORITY = {
     "changed by a skipped step": 2,
     "norm": 2,
     "scale": 3,
+    "loss": 4,
     "OPT-2": 4,
     "garbled": 5,
     "update": 5,
@@ -94,7 +95,10 @@ class Judge:
 
     def step(self, step, got):
         want = self.expected["steps"][step]
-        for name in ("skipped", "scale", "norm"):
+        if want["either"]:
+            self.either(step, got)
+            return
+        for name in ("skipped", "scale", "norm", "loss"):
             if name in self.returns:
                 for rank, mine in enumerate(got):
                     if name not in mine:
@@ -169,6 +173,72 @@ class Judge:
                     "symptom": symptom.of_norm(self.case, want, got, right),
                 },
             )
+
+    def loss(self, step, rank, got, want):
+        """The terms of this rank's stage, micro-batch by micro-batch: they show which parameters
+        the forward pass used."""
+        if got is None:
+            return
+        stage, d, t = coordinates(self.case, rank)
+        for m, text in enumerate(got):
+            right = want["losses"][stage][m * self.case["topology"]["dp"] + d][t]
+            if right is None:
+                continue
+            loss, (value, slack) = number(text), map(number, right)
+            self.compared.add("loss")
+            if not abs(loss - value) <= slack:
+                self.add(
+                    "STEP-8",
+                    "loss",
+                    f"step {step}, rank {rank}, micro-batch {m}: loss: got {loss:.9g}, expected "
+                    f"{value:.9g}",
+                    step=step,
+                    rank=rank,
+                    detail={"got": loss, "want": value, "symptom": ["first step"] * (step == 0)},
+                )
+                return
+
+    # ---- Steps that may be skipped or not
+
+    def either(self, step, got):
+        """The sum of finite gradients overflows unless it is divided before. So the ranks may all
+        skip the step, or all leave finite values."""
+        said = {mine.get("skipped") for mine in got} - {None}
+        self.compared |= {"skipped", "overflow"} if said else set()
+        if len(said) > 1:
+            self.add(
+                "STAT-3",
+                "skip",
+                f"step {step}: some ranks skip it, others do not",
+                step=step,
+                detail={"symptom": ["ranks differ"]},
+            )
+        if said == {True}:
+            self.unchanged(step, got)
+        elif False in said or not said:
+            self.finite(step, got)
+
+    def unchanged(self, step, got):
+        """Judges the parameters and masters of a skipped step as those of the step before."""
+        if step:
+            self.tensors(step, got, {**self.expected["steps"][step - 1], "skipped": True})
+
+    def finite(self, step, got):
+        for rank, mine in enumerate(got):
+            for name, values in mine.get("parameters", {}).items():
+                bad = [x for x in map(number, values) if not math.isfinite(x)]
+                self.compared.add("update")
+                if bad:
+                    self.add(
+                        "STEP-6",
+                        "skip",
+                        f"step {step}, rank {rank}: parameter {name} is {bad[0]}: a sum of finite "
+                        "gradients overflowed, and the step was not skipped",
+                        step=step,
+                        rank=rank,
+                        detail={"symptom": ["is not skipped"]},
+                    )
+                    return
 
     # ---- Tensors
 

@@ -28,6 +28,17 @@ int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream)
   return leave(e, zp_cuda_end_own_step(&e->steps, stream));
 }
 
+int zp_cuda_set_rates(zp_cuda *e, const double *lr)
+{
+  zp_cuda_options *o = &e->rank.opt;
+  for (int32_t g = 0; g < o->optims; g++)
+    if (!(lr[g] >= 0 && lr[g] <= 1e30))
+      return zp_cuda_refuse(e, "zp_cuda_set_rates: a learning rate is out of range (OPT-6)");
+  zp_cuda_enter(e);
+  for (int32_t g = 0; g < o->optims; g++) o->optim[g].lr = lr[g];
+  return leave(e, 0);
+}
+
 int zp_cuda_get(zp_cuda *e, zp_step_state *state)
 {
   zp_cuda_enter(e);

@@ -33,6 +33,7 @@ const zp_backend zp_backend_cuda = {
     .option = {[ZP_CUDA_OPTION_ORDER] = {"order", {"fifo", "random", "lazy", "pct"}},
                [ZP_CUDA_OPTION_PRODUCERS] = {"producers", {"1", "2", "3"}},
                [ZP_CUDA_OPTION_ARRIVAL] = {"arrival", {"backward", "any"}},
-               [ZP_CUDA_OPTION_SUMS] = {"sums", {"exact", "ordered", "native"}}},
+               [ZP_CUDA_OPTION_SUMS] = {"sums", {"exact", "ordered", "native"}},
+               [ZP_CUDA_OPTION_OFFLOAD] = {"offload", {"no", "yes"}}},
     .observe = zp_cuda_observe,
 };

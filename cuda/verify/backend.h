@@ -11,7 +11,8 @@ enum {
   ZP_CUDA_OPTION_ORDER,
   ZP_CUDA_OPTION_PRODUCERS,
   ZP_CUDA_OPTION_ARRIVAL,
-  ZP_CUDA_OPTION_SUMS
+  ZP_CUDA_OPTION_SUMS,
+  ZP_CUDA_OPTION_OFFLOAD
 };
 
 /* Runs a case in c->schedules orders (at least one) from c->schedule on, to the first failure. */

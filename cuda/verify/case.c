@@ -7,19 +7,22 @@
 
 const char *const zp_cuda_unsupported[ZP_UNSUPPORTED_COUNT] = {
     [ZP_UNSUPPORTED_VARYING_SHAPES] = "shapes that vary without dynamic_shapes",
+    [ZP_UNSUPPORTED_RATES] = "learning rates that change by step",
 };
 
 uint32_t zp_cuda_unsupported_in(const zp_case *c)
 {
   const int stages = c->cfg.pp > 1 || c->reload.pp > 1;
   return (uint32_t)(c->synth.vary && stages && !c->cfg.dynamic_shapes)
-         << ZP_UNSUPPORTED_VARYING_SHAPES;
+             << ZP_UNSUPPORTED_VARYING_SHAPES |
+         (uint32_t)(c->rates != 0) << ZP_UNSUPPORTED_RATES;
 }
 
 static uint32_t remove_unsupported(zp_case *c)
 {
   const uint32_t bits = zp_cuda_unsupported_in(c);
   if (bits >> ZP_UNSUPPORTED_VARYING_SHAPES & 1u) c->synth.vary = 0;
+  c->rates = 0;
   return bits;
 }
 
@@ -59,6 +62,7 @@ int zp_diff_case_watched(zp_diff_case *s, const zp_case *c, const zp_diff_watch 
   zp_case_copy(&s->c, c);
   zp_case_hyper(&s->c, &s->hyper);
   s->synth.opt = s->c.synth;
+  s->synth.opt.reads = s->c.reload.pp == 0;
   s->work = zp_synth_workload(&s->synth);
   s->save.save = c->reload.pp > 0 && c->steps < ZP_CASE_STEPS && zp_case_reloaded(c, &s->other);
   s->diff = zp_diff_open(&s->c.cfg, &s->hyper, &s->work, s->c.steps, &with, err);

@@ -76,6 +76,7 @@ static zp_schedule schedule_of(const zp_observed_run *job)
   s.producers = job->option[ZP_CUDA_OPTION_PRODUCERS][0] - '0';
   s.in_order = strcmp(job->option[ZP_CUDA_OPTION_ARRIVAL], "backward") == 0;
   s.native = strcmp(job->option[ZP_CUDA_OPTION_SUMS], "native") == 0;
+  s.offload = strcmp(job->option[ZP_CUDA_OPTION_OFFLOAD], "yes") == 0;
   s.get_each = 1;
   if (fault == NULL) return s;
   s.inject = &fault->injection;

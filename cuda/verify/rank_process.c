@@ -119,9 +119,12 @@ static void close_rank(zp_diff_rank *w)
 static int train_observed(zp_diff_rank *w)
 {
   const zp_diff_observer *report = w->t->watch.report;
+  double lr[ZP_HYPER_GROUPS];
   zp_step_state s;
   for (int32_t step = 0; step < w->t->steps; step++) {
     report->begun(report->ctx, w);
+    for (int32_t g = 0; g < w->t->hyper->groups; g++) lr[g] = w->t->hyper->optim[g].lr;
+    ZP_HOST_TRY(zp_cuda_set_rates(w->e, lr)); /* the observer may have changed them */
     ZP_HOST_TRY(zp_cuda_step(w->e));
     w->steps_done++;
     ZP_HOST_TRY(zp_cuda_get(w->e, &s));

@@ -41,11 +41,25 @@ static const struct argp argp = {
     NULL,
     NULL};
 
+/* The option that an adapter would ignore, or NULL: the suite's cases choose execution orders and
+ * where optimizer states are (the options of `hello`). */
+static const char *ignored(const zp_engine_args *a)
+{
+  return a->offload         ? "--offload"
+         : a->schedules > 0 ? "--schedules"
+         : a->trace != NULL ? "--trace"
+         : a->svg != NULL   ? "--svg"
+                            : NULL;
+}
+
 int zp_cmd_adapter(int argc, char **argv, const zp_backend *engine)
 {
   adapter_args a = {.fault = NULL};
   const zp_fault *fault = NULL;
   int code = zp_cli_parse(&argp, argc, argv, &a);
+  if (code == 0 && ignored(&a.engine) != NULL)
+    code = zp_cli_refuse(argv[0], "%s has no effect here: each case chooses the engine's options.",
+                         ignored(&a.engine));
   if (code == 0) code = zp_engine_choose(engine, &a.engine, argc, argv);
   if (code != 0) return code;
   if (a.fault != NULL) fault = zp_engine_fault(engine, argv[0], a.fault);

@@ -21,6 +21,7 @@ typedef struct instance {
   int32_t slots;
   slot *slot;
   char **grad; /* [n_params] buffer of each entry of the stages, NULL elsewhere */
+  const void *const *params;
   char refusal[160];
 } instance;
 
@@ -45,13 +46,13 @@ static int synth_open(void *ctx, const zp_config *cfg, zp_place_of where, const 
   size_t bytes = sizeof(instance) + slots * sizeof(slot) + (size_t)cfg->n_params * sizeof(char *);
   instance *in;
   char *at;
-  (void)params; /* gradients are given, not computed */
   for (int32_t j = 0; j < cfg->n_params; j++) bytes += grad_bytes(cfg, where, j);
   in = calloc(1, bytes);
   if (in == NULL) return -1;
   in->synth = ctx;
   in->cfg = cfg;
   in->where = where;
+  in->params = params; /* for the loss: gradients are given, not computed */
   in->slots = (int32_t)slots;
   in->slot = (slot *)(void *)(in + 1);
   in->grad = (char **)(void *)(in->slot + slots);
@@ -235,6 +236,27 @@ static void make(const instance *in, int32_t purpose, zp_mb at, int32_t boundary
 
 /* ---- Forward, backward ----------------------------------------------------------------------- */
 
+/* Of an entry's elements, at most so many are read. */
+enum { SAMPLES = 64 };
+
+/* The bits of the last stage's parameters that all tensor-parallel ranks have. */
+static uint64_t params_of_loss(const instance *in)
+{
+  uint64_t h = 0;
+  for (int32_t j = 0; j < in->cfg->n_params; j++) {
+    const zp_param *p = &in->cfg->params[j];
+    const uint8_t *bytes = in->params[j];
+    const int64_t size = zp_dtype_bytes(in->cfg->precision);
+    if (p->stage != in->cfg->pp - 1 || p->sharded) continue;
+    for (int64_t e = 0; e < p->numel; e += p->numel / SAMPLES + 1) {
+      uint32_t bits = 0;
+      memcpy(&bits, bytes + e * size, (size_t)size);
+      h = zp_synth_mix(h, bits);
+    }
+  }
+  return h;
+}
+
 static float loss_of(const instance *in, zp_mb at)
 {
   const zp_synth_options *opt = &in->synth->opt;
@@ -243,6 +265,7 @@ static float loss_of(const instance *in, zp_mb at)
   uint64_t h = zp_synth_mix(zp_synth_mix(opt->seed, ZP_SYNTH_FOR_LOSS), (uint64_t)at.step);
   if ((opt->bad_loss >> (at.step % 32) & 1u) != 0 && (int64_t)(h % (uint64_t)all) == g) return NAN;
   h = zp_synth_mix(h, (uint64_t)g);
+  if (opt->reads) h = zp_synth_mix(h, params_of_loss(in));
   return (float)(h % 16777216u) / 2097152.0f; /* 0..8 in 24 bits: sums round */
 }
 

@@ -56,6 +56,7 @@ typedef struct zp_synth_options {
   int32_t huge;      /* WILD: 1: also values near the largest */
   uint32_t overflow; /* bit t: step t (mod 32) has one non-finite gradient element */
   uint32_t bad_loss; /* bit t: step t has one loss that is not finite */
+  int32_t reads;     /* 1: the loss depends on the last stage's parameters, and so on pp */
   const zp_synth_mask *mask; /* [n_params], or NULL: nothing is masked */
 } zp_synth_options;
 

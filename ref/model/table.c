@@ -9,6 +9,7 @@
 typedef struct instance {
   const zp_table *table;
   zp_place_of where;
+  const void *const *params;
   zp_message *in; /* [slots] what forward received */
   char **grad;    /* [n_params] of the stages opened, NULL elsewhere */
 } instance;
@@ -30,7 +31,8 @@ zp_table *zp_table_new(const zp_config *cfg, int32_t steps)
   n->value = calloc((size_t)steps * global * entries * (size_t)cfg->tp + 1, sizeof *n->value);
   n->first = calloc(entries * (size_t)(cfg->tp * cfg->ep) + 1, sizeof *n->first);
   n->shape = calloc((size_t)cfg->pp * global, sizeof *n->shape);
-  if (n->value != NULL && n->first != NULL && n->shape != NULL) return n;
+  n->loss = calloc((size_t)cfg->pp * global * (size_t)cfg->tp, sizeof *n->loss);
+  if (n->value != NULL && n->first != NULL && n->shape != NULL && n->loss != NULL) return n;
   zp_table_free(n);
   return NULL;
 }
@@ -45,6 +47,7 @@ void zp_table_free(zp_table *n)
   free(n->value);
   free(n->first);
   free(n->shape);
+  free(n->loss);
   free((void *)(uintptr_t)n->cfg.params);
   free(n);
 }
@@ -58,6 +61,16 @@ int64_t zp_table_row(const zp_table *n, int64_t step, int64_t g, int32_t j, int3
 int64_t zp_table_first(const zp_table *n, int32_t j, int32_t tp, int32_t ep)
 {
   return ((int64_t)j * n->cfg.tp + tp) * n->cfg.ep + ep;
+}
+
+double zp_table_rate(const zp_table *n, int64_t step)
+{
+  return n->rates && step % 2 == 0 ? 2 : 1;
+}
+
+int64_t zp_table_loss(const zp_table *n, int32_t stage, int64_t g, int32_t tp)
+{
+  return (stage * n->cfg.dp * n->cfg.micro_batches + g) * n->cfg.tp + tp;
 }
 
 int zp_table_add(float **table, int64_t i, int64_t numel)
@@ -83,8 +96,8 @@ static int table_open(void *ctx, const zp_config *cfg, zp_place_of where, const 
   const int64_t left = cfg->pp - where.first_stage;
   const int64_t slots = left < cfg->micro_batches ? left : cfg->micro_batches;
   instance *in = calloc(1, sizeof *in);
-  (void)params; /* the gradient of a linear loss does not depend on them */
   if (in == NULL) return -1;
+  in->params = params;
   in->table = ctx;
   in->where = where;
   in->in = calloc((size_t)slots, sizeof *in->in);
@@ -179,11 +192,33 @@ static const zp_tensor *carrier(const zp_message *m)
   return NULL;
 }
 
+/* The terms of each stage's loss, from the parameters as they are now. */
+static void note_loss(const instance *in, zp_mb at)
+{
+  const zp_table *n = in->table;
+  const int64_t g = at.mb * n->cfg.dp + in->where.dp_index;
+  for (int32_t s = in->where.first_stage; s <= in->where.last_stage; s++) {
+    double sum = 0;
+    for (int32_t j = 0; j < n->cfg.n_params; j++) {
+      const float *x = n->cfg.params[j].stage == s
+                           ? row(n, j, in->where.dp_index, in->where.tp_index, at)
+                           : NULL;
+      for (int64_t e = 0; x != NULL && e < n->cfg.params[j].numel; e++) {
+        float w;
+        zp_widen_from(n->cfg.precision, in->params[j], e, 1, &w);
+        sum += (double)w * (double)x[e];
+      }
+    }
+    n->loss[zp_table_loss(n, s, g, in->where.tp_index)] = sum;
+  }
+}
+
 static int table_forward(void *inst, zp_mb at, int32_t slot, const zp_message *in_msg,
                          const zp_message *out, float *loss)
 {
   instance *in = inst;
   const int64_t g = at.mb * in->table->cfg.dp + in->where.dp_index;
+  note_loss(in, at);
   in->in[slot] = *in_msg; /* read again by backward: it must still be there (PIPE-4) */
   for (int32_t i = 0; i < out->n; i++)
     for (int64_t e = 0; e < zp_tensor_numel(&out->t[i]); e++)

@@ -20,9 +20,19 @@ typedef struct zp_table {
   zp_hyper hyper;
   int32_t steps;
   int32_t log2_unit, log2_first; /* values and first values are integers times these powers */
+  int32_t rates;                 /* 1: learning rates change by step (zp_table_rate) */
+  int32_t either;                /* 1: the last step may be skipped or not */
   float **value, **first;
   zp_message *shape;
+  double *loss; /* by zp_table_loss: what the last forward of each micro-batch computed */
 } zp_table;
+
+/* The factor of all learning rates in a step. */
+double zp_table_rate(const zp_table *table, int64_t step);
+
+/* The place in loss of a stage's terms of the loss of global micro-batch g: Σ⟨w_j, x_j⟩ of the
+ * last step. */
+int64_t zp_table_loss(const zp_table *table, int32_t stage, int64_t g, int32_t tp);
 
 /* Room for the tables of cfg, whose list is copied; NULL when memory ran out. */
 zp_table *zp_table_new(const zp_config *cfg, int32_t steps);

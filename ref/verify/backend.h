@@ -99,6 +99,8 @@ typedef struct zp_observed_run {
   const char *option[ZP_BACKEND_OPTIONS]; /* a word for each of the backend's options */
   uint64_t seed;                          /* of the engine's random choices */
   const zp_fault *fault;                  /* injected, or NULL */
+  int32_t start_differs; /* 1: the caller's ranks have different first values: engines, in which one
+                            rank sets each, do not see it, but faults may */
   zp_observer observer;
 } zp_observed_run;
 

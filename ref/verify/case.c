@@ -13,7 +13,7 @@ static const char *const reduce_names[] = {"ordered", "exact"};
 static const char *const precision_names[] = {"fp32", "bf16", "fp16"};
 
 /* The plain numbers of a case, by name, with the range that the text may give them. */
-enum { N_INT32 = 14 };
+enum { N_INT32 = 15 };
 typedef struct number {
   const char *name;
   int32_t *at;
@@ -22,14 +22,21 @@ typedef struct number {
 
 static void numbers(zp_case *c, number n[N_INT32])
 {
-  const number all[N_INT32] = {
-      {"pp", &c->cfg.pp, 1, 1 << 20},           {"dp", &c->cfg.dp, 1, 1 << 20},
-      {"tp", &c->cfg.tp, 1, 1 << 20},           {"ep", &c->cfg.ep, 1, 1 << 20},
-      {"stage", &c->cfg.stage, 0, 2},           {"dynamic", &c->cfg.dynamic_shapes, 0, 1},
-      {"unit", &c->synth.log2_unit, -100, 100}, {"unused", &c->synth.unused, 0, 255},
-      {"vary", &c->synth.vary, 0, 1},           {"tuple", &c->synth.tuple, 0, 1},
-      {"huge", &c->synth.huge, 0, 1},           {"steps", &c->steps, 0, 32},
-      {"keys", &c->cfg.tied_keys, 0, 1 << 10},  {"groups", &c->cfg.optgroups, 1, 1 << 10}};
+  const number all[N_INT32] = {{"pp", &c->cfg.pp, 1, 1 << 20},
+                               {"dp", &c->cfg.dp, 1, 1 << 20},
+                               {"tp", &c->cfg.tp, 1, 1 << 20},
+                               {"ep", &c->cfg.ep, 1, 1 << 20},
+                               {"stage", &c->cfg.stage, 0, 2},
+                               {"dynamic", &c->cfg.dynamic_shapes, 0, 1},
+                               {"unit", &c->synth.log2_unit, -100, 100},
+                               {"unused", &c->synth.unused, 0, 255},
+                               {"vary", &c->synth.vary, 0, 1},
+                               {"tuple", &c->synth.tuple, 0, 1},
+                               {"huge", &c->synth.huge, 0, 1},
+                               {"steps", &c->steps, 0, 32},
+                               {"rates", &c->rates, 0, 1},
+                               {"keys", &c->cfg.tied_keys, 0, 1 << 10},
+                               {"groups", &c->cfg.optgroups, 1, 1 << 10}};
   memcpy(n, all, sizeof all);
 }
 
@@ -83,6 +90,12 @@ void zp_case_hyper(const zp_case *c, zp_hyper *hyper)
   hyper->clip = c->clip;
   hyper->clip_eps = 1e-6;
   hyper->scaler = c->scaler;
+}
+
+void zp_case_hyper_at(const zp_case *c, int64_t step, zp_hyper *hyper)
+{
+  zp_case_hyper(c, hyper);
+  for (int32_t g = 0; c->rates && step % 2 == 0 && g < hyper->groups; g++) hyper->optim[g].lr *= 2;
 }
 
 int64_t zp_case_elements(const zp_case *c)

@@ -8,6 +8,7 @@
  * MAX for a dynamic one. reload: PP:DP:STAGE:BUCKET, save after the steps, load so, one more step.
  * unused: of 256 uses of an entry in a micro-batch, so many are left out. vary=1: the shapes of
  * activations vary by micro-batch. dynamic=1: meta messages describe them (dynamic_shapes).
+ * rates=1: learning rates are doubled in every second step.
  * optim: sgd, momentum, adamw or mixed (groups take turns). schedule: the first order of execution,
  * for an engine that has many (--engine cuda). */
 #ifndef ZP_VERIFY_CASE_H
@@ -40,6 +41,7 @@ typedef struct zp_case {
   zp_param params[ZP_CASE_PARAMS];
   zp_synth_options synth;
   int32_t steps; /* 1..32 */
+  int32_t rates; /* 1: learning rates change by step */
   int32_t optim; /* zp_case_optim */
   double clip;
   zp_scaler scaler;
@@ -65,8 +67,9 @@ int zp_case_reloaded(const zp_case *c, zp_case *to);
 /* Sets cfg.optgroups and cfg.tied_keys from the list, and the list's pointer. */
 void zp_case_settle(zp_case *c);
 
-/* The optimizer's constants of the case. */
+/* The optimizer's constants of the case; with the learning rates of a step. */
 void zp_case_hyper(const zp_case *c, zp_hyper *hyper);
+void zp_case_hyper_at(const zp_case *c, int64_t step, zp_hyper *hyper);
 
 /* The text of a case, every field that differs from zp_case_init's; and back. zp_case_parse returns
  * 0, or -1 with the reason in why; fields it does not name keep what *c holds. */

@@ -116,6 +116,7 @@ static void show(const zp_case_state *s, const char *what, int64_t step)
 static int run_step(zp_case_state *s, zp_error *err)
 {
   s->v->step = s->step;
+  zp_case_hyper_at(s->c, s->step, &s->hyper);
   show(s, "simulating", s->step);
   if (run_phase(s, ZP_PHASE_STEP, err)) return 1;
   show(s, "serial", s->step);
@@ -144,14 +145,13 @@ static int check_programs(zp_case_state *s, zp_error *err)
 }
 
 /* CKPT-5: saved here, loaded there, one more step; serial was not interrupted. */
-static void go_on_elsewhere(zp_case_state *s, const zp_hyper *hyper, const zp_workload *work,
-                            zp_error *err)
+static void go_on_elsewhere(zp_case_state *s, const zp_workload *work, zp_error *err)
 {
   static _Thread_local zp_case other;
   const zp_reload *r = &s->c->reload;
   if (s->c->steps >= ZP_CASE_STEPS || !zp_case_reloaded(s->c, &other)) return;
   s->v->step = s->step;
-  if (zp_case_reload(s, &other, hyper, work, err) == ZP_OK && !run_step(s, err)) return;
+  if (zp_case_reload(s, &other, &s->hyper, work, err) == ZP_OK && !run_step(s, err)) return;
   if (!s->v->failed) explain_error(s, err);
   if (!s->v->no_memory) {
     zp_verdict_clause(s->v, "CKPT-5");
@@ -181,22 +181,22 @@ static void run_all(zp_case_state *s, const zp_fault *fault, zp_fault_state *inj
 
 void zp_case_run(const zp_case *c, const zp_fault *fault, zp_verdict *v)
 {
-  zp_hyper hyper;
   zp_synth synth = {c->synth};
   const zp_workload work = zp_synth_workload(&synth);
-  zp_case_state s = {c, NULL, NULL, &synth, c->scaler, 0, {0}, v};
+  zp_case_state s = {.c = c, .synth = &synth, .scaler = c->scaler, .v = v};
   zp_fault_state injected;
   static _Thread_local zp_error err;
   zp_verdict_clear(v);
+  synth.opt.reads = c->reload.pp == 0;
   err.status = ZP_OK;
-  zp_case_hyper(c, &hyper);
+  zp_case_hyper(c, &s.hyper);
   zp_fault_clear(&injected);
   show(&s, "setting up", -1);
-  s.sim = zp_sim_open(&c->cfg, &hyper, &work, &err);
-  if (s.sim != NULL) s.serial = zp_serial_open(&c->cfg, &hyper, &work, &err);
+  s.sim = zp_sim_open(&c->cfg, &s.hyper, &work, &err);
+  if (s.sim != NULL) s.serial = zp_serial_open(&c->cfg, &s.hyper, &work, &err);
   if (s.serial == NULL) explain_error(&s, &err);
   else run_all(&s, fault, &injected, &err);
-  if (fault == NULL && !v->failed && c->reload.pp > 0) go_on_elsewhere(&s, &hyper, &work, &err);
+  if (fault == NULL && !v->failed && c->reload.pp > 0) go_on_elsewhere(&s, &work, &err);
   zp_serial_close(s.serial);
   zp_sim_close(s.sim);
   zp_fault_free(&injected);

@@ -189,6 +189,31 @@ static void random_reload(dice *d, zp_case *c)
   c->reload = (zp_reload){cfg->pp, cfg->dp, cfg->stage, cfg->bucket};
 }
 
+/* 1: stage s has a tied entry. */
+static int has_tied(const zp_case *c, int32_t s)
+{
+  for (int32_t j = 0; j < c->cfg.n_params; j++)
+    if (c->params[j].stage == s && c->params[j].tied >= 0) return 1;
+  return 0;
+}
+
+/* Some cases get a stage whose entries are all tied, or all frozen, or a frozen tied key. */
+static void random_stages(dice *d, zp_case *c)
+{
+  const int32_t s = roll(d, c->cfg.pp), key = roll(d, c->cfg.tied_keys + 1);
+  const int tied = has_tied(c, s), bare = tied && c->cfg.pp > 1 && chance(d, 40);
+  const int frozen = !tied && c->cfg.pp > 1 && chance(d, 12), freeze = chance(d, 12);
+  int32_t n = 0;
+  for (int32_t j = 0; j < c->cfg.n_params; j++) {
+    zp_param p = c->params[j];
+    if (p.stage == s && bare && p.tied < 0) continue;
+    if ((p.stage == s && frozen) || (p.tied >= 0 && p.tied == key && freeze)) p.frozen = 1;
+    c->params[n++] = p;
+  }
+  c->cfg.n_params = n;
+  zp_case_settle(c);
+}
+
 void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
 {
   dice d = {seed * 0xd1342543de82ef95u ^ i * 0x2545f4914f6cdd1du};
@@ -197,6 +222,8 @@ void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
   random_config(&d, &c->cfg);
   random_list(&d, c);
   random_training(&d, c);
+  random_stages(&d, c);
+  c->rates = chance(&d, 15);
   if (chance(&d, 10)) random_reload(&d, c);
   c->unchecked = i % 4 != 0; /* the check costs as much as the simulation */
 }
@@ -287,6 +314,30 @@ static int is_tied_here(const zp_case *c, int32_t j)
   return 0;
 }
 
+/* Is there a stage whose entries all are so? */
+static int any_stage(const zp_case *c, int (*is)(const zp_case *, int32_t))
+{
+  for (int32_t s = 0; s < c->cfg.pp; s++) {
+    int32_t entries = 0, those = 0;
+    for (int32_t j = 0; j < c->cfg.n_params; j++) {
+      entries += c->params[j].stage == s;
+      those += c->params[j].stage == s && is(c, j);
+    }
+    if (entries > 0 && those == entries) return 1;
+  }
+  return 0;
+}
+
+static int is_tied(const zp_case *c, int32_t j)
+{
+  return c->params[j].tied >= 0;
+}
+
+static int is_tied_and_frozen(const zp_case *c, int32_t j)
+{
+  return is_tied(c, j) && c->params[j].frozen;
+}
+
 static int unequal_groups(const zp_case *c)
 {
   for (int32_t s = 1; s < c->cfg.pp; s++)
@@ -320,6 +371,9 @@ typedef enum axis {
   TIED_STAGES,
   TIED_ONE,
   TWO_KEYS,
+  TIED_STAGE,
+  TIED_FROZEN,
+  FROZEN_STAGE,
   FROZEN,
   UNUSED,
   DYNAMIC,
@@ -330,6 +384,7 @@ typedef enum axis {
   MOMENTUM,
   ADAMW,
   MIXED,
+  RATES,
   CLIP_OFF,
   CLIP_BINDING,
   CLIP_LOOSE,
@@ -381,6 +436,9 @@ static const struct axis_text {
     {"tied over stages", "tied over pipeline stages", NULL},
     {"tied on one stage", "tied within a pipeline stage", NULL},
     {"two tied keys", "in one of two sets of tied parameters", NULL},
+    {"stage of tied parameters", "a stage whose parameters are all tied", NULL},
+    {"tied and frozen", NULL, NULL},
+    {"frozen stage", "a stage whose parameters are all frozen", NULL},
     {"frozen", NULL, NULL},
     {"unused", "unused in a micro-batch", NULL},
     {"dynamic shapes", "shapes are sent before the data", "messages between pipeline stages"},
@@ -391,6 +449,7 @@ static const struct axis_text {
     {"momentum", NULL, NULL},
     {"adamw", NULL, NULL},
     {"mixed optimizers", NULL, NULL},
+    {"learning rates change", "learning rates change by step", NULL},
     {"clip off", "off", "gradient clipping (skipped steps do not count)"},
     {"clip binding", "a step was clipped (factor below 1)", NULL},
     {"clip not binding", "on, and a step had factor 1", NULL},
@@ -446,6 +505,9 @@ static int on_list_axis(int32_t axis, const zp_case *c)
   case TIED_STAGES: return any_param(c, is_tied_across);
   case TIED_ONE: return any_param(c, is_tied_here);
   case TWO_KEYS: return c->cfg.tied_keys > 1;
+  case TIED_STAGE: return any_stage(c, is_tied);
+  case TIED_FROZEN: return any_param(c, is_tied_and_frozen);
+  case FROZEN_STAGE: return any_stage(c, is_frozen);
   case FROZEN: return any_param(c, is_frozen);
   default: return c->cfg.n_params >= 12;
   }
@@ -478,6 +540,7 @@ int zp_fuzz_on_axis(int32_t axis, const zp_case *c, const zp_verdict *v)
   case VARY: return c->synth.vary && c->cfg.pp > 1;
   case TUPLE: return c->synth.tuple && c->cfg.pp > 1;
   case ALIGN: return c->cfg.align > 1;
+  case RATES: return c->rates;
   case CLIP_OFF: return c->clip == 0;
   case CLIP_BINDING: return v->clipped > 0;
   case CLIP_LOOSE: return c->clip > 0 && v->clipped < v->steps - v->skipped;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { FAMILIES = 4 };
+enum { FAMILIES = 5 };
 
 static zp_fault_family family(int32_t i)
 {
@@ -10,7 +10,8 @@ static zp_fault_family family(int32_t i)
   case 0: return zp_faults_ledger();
   case 1: return zp_faults_norm();
   case 2: return zp_faults_window();
-  default: return zp_faults_state();
+  case 3: return zp_faults_state();
+  default: return zp_faults_axes();
   }
 }
 

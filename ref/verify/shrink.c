@@ -171,6 +171,7 @@ static int shrink_training(shrinker *s)
     if (keep(s, &c)) return 1;
   }
   return try_int32(s, offsetof(zp_case, optim), ZP_CASE_SGD) ||
+         try_int32(s, offsetof(zp_case, rates), 0) ||
          try_int32(s, offsetof(zp_case, synth.overflow), 0) ||
          try_int32(s, offsetof(zp_case, synth.bad_loss), 0) ||
          try_int32(s, offsetof(zp_case, synth.unused), 0) ||

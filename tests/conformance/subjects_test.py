@@ -197,6 +197,52 @@ def test_adapters(everyone):
         )
 
 
+def test_axes():
+    """conformance/AXES.md: each value that a subject lacks has a reason."""
+
+    def made(supports):
+        with tempfile.TemporaryDirectory() as folder:
+            out, copies = os.path.join(folder, "AXES.md"), []
+            for number, support in enumerate(supports):
+                copies.append(os.path.join(folder, f"{number}.json"))
+                with open(copies[-1], "w", encoding="utf-8") as file:
+                    json.dump(support, file)
+            done = subprocess.run(
+                [
+                    sys.executable,
+                    "-B",
+                    os.path.join(CONFORMANCE, "judge", "table.py"),
+                    out,
+                    *copies,
+                ],
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )
+            if done.returncode:
+                return done.returncode, done.stderr, None
+            with open(out, encoding="utf-8") as file:
+                return 0, "", file.read()
+
+    supports = [load("support", name) for name in sorted(names("support"))]
+    code, errors, text = made(supports)
+    check("each value that a subject lacks has a reason", code and errors)
+    with open(os.path.join(CONFORMANCE, "AXES.md"), encoding="utf-8") as file:
+        check(
+            "AXES.md has what the support lists say (make conformance-axes)",
+            file.read() != text and "it differs",
+        )
+    for change, words in (
+        ({"lacks": {}}, "without a reason"),
+        ({"lacks": {**supports[0]["lacks"], "zero": "never"}}, "has a reason to lack zero"),
+        ({"without": [{"zero": 1, "dp": 3}]}, "leaves out"),
+        ({"returns": ["parameters"], "lacks": {}}, "lacks the field norm"),
+    ):
+        code, errors, _ = made([{**supports[0], **change}])
+        good = code == 1 and words in errors
+        check(f"the table refuses a list that {words}", None if good else (code, errors))
+
+
 def runner(build, *subjects_of_it, **more):
     done = subprocess.run(
         ["sh", f"{CONFORMANCE}/run.sh", build, *subjects_of_it],
@@ -251,10 +297,11 @@ def main():
     everyone = subjects()
     test_runner()
     test_adapters(everyone)
-    test_table()
+    test_axes()
     test_known(everyone)
     test_reasons(everyone)
     test_selections(everyone)
+    test_table()
     tools.close()
     return 1 if failed else 0
 

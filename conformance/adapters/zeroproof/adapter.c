@@ -17,14 +17,20 @@ static const char supports[] =
     " \"ep\": [1, 2], \"micro_batches\": [1, 2, 3, 4], \"steps\": [1, 2, 3, 4],"
     " \"precision\": [\"fp32\", \"bf16\", \"fp16\"], \"accumulate\": [\"same\", \"fp32\"],"
     " \"communicate\": [\"same\", \"fp32\"], \"optimizer\": [\"sgd\", \"momentum\", \"adamw\"],"
-    " \"scale\": [\"one\", \"static\", \"dynamic\"], \"overflow\": [\"no\", \"yes\"],"
+    " \"scale\": [\"one\", \"unit\", \"static\", \"dynamic\"],"
+    " \"overflow\": [\"no\", \"yes\", \"sum\"],"
     " \"clip\": [\"off\", \"loose\", \"binding\"], \"groups\": [1, 2, 3],"
-    " \"stages_groups\": [\"equal\", \"unequal\", \"idle\"],"
+    " \"stages_groups\": [\"equal\", \"unequal\", \"idle\", \"frozen\", \"replicas\"],"
     " \"magnitude\": [\"plain\", \"huge\", \"minute\"],"
     " \"sizes\": [\"plain\", \"tiny\", \"odd\", \"large\", \"empty\"],"
-    " \"bucket\": [\"large\", \"small\"], \"unused\": [\"no\", \"some\", \"often\"],"
-    " \"frozen\": [\"no\", \"yes\"], \"tied\": [\"no\", \"stage\", \"stages\", \"keys\"],"
-    " \"messages\": [\"tensor\", \"tuple\", \"varying\", \"dynamic\"]}";
+    " \"bucket\": [\"large\", \"small\"], \"unused\": [\"no\", \"some\", \"often\", \"onesided\"],"
+    " \"frozen\": [\"no\", \"yes\", \"tied\"], \"tied\": [\"no\", \"stage\", \"stages\", \"keys\"],"
+    " \"messages\": [\"tensor\", \"tuple\", \"varying\", \"dynamic\"],"
+    " \"rates\": [\"constant\", \"changing\"], \"start\": [\"same\", \"differ\"]}";
+
+/* Why values of axes are missing. */
+static const char lacks[] =
+    "{\"backwards\": \"a backward computes all gradients of its micro-batch\"}";
 
 typedef struct adapter {
   const zp_backend *backend;
@@ -52,10 +58,11 @@ static json_t *hello(const adapter *a)
   char name[96];
   snprintf(name, sizeof name, "zeroproof %s%s%s", a->backend->name,
            a->fault != NULL ? " with " : "", a->fault != NULL ? a->fault->name : "");
-  return json_pack("{s:i, s:s, s:s, s:i, s:[s,s,s,s,s,s,s], s:o, s:o}", "protocol", 1, "name", name,
-                   "version", zp_build().version, "level", 2, "returns", "norm", "scale", "skipped",
-                   "parameters", "masters", "gradients", "ledger", "supports",
-                   json_loads(supports, 0, NULL), "options", options_of(a->backend));
+  return json_pack("{s:i, s:s, s:s, s:i, s:[s,s,s,s,s,s,s,s], s:o, s:o, s:o}", "protocol", 1,
+                   "name", name, "version", zp_build().version, "level", 2, "returns", "norm",
+                   "scale", "skipped", "loss", "parameters", "masters", "gradients", "ledger",
+                   "supports", json_loads(supports, 0, NULL), "lacks", json_loads(lacks, 0, NULL),
+                   "options", options_of(a->backend));
 }
 
 /* ---- One case -------------------------------------------------------------------------------- */
@@ -63,11 +70,14 @@ static json_t *hello(const adapter *a)
 typedef struct answer {
   zp_publisher publisher;
   json_t *ranks;
+  zp_table *table;
+  double lr[ZP_HYPER_GROUPS]; /* of the case */
 } answer;
 
 static void step_begins(void *ctx, int32_t rank, int32_t step)
 {
   const answer *a = ctx;
+  zp_conf_set_rates(a->table, a->lr, step);
   zp_publish_step(&a->publisher, rank, step);
 }
 
@@ -87,7 +97,7 @@ static void stepped(void *ctx, const zp_rank_view *view)
 {
   const answer *a = ctx;
   json_array_append_new(json_object_get(json_array_get(a->ranks, (size_t)view->rank), "steps"),
-                        zp_answer_step(view));
+                        zp_answer_step(view, a->table));
 }
 
 static uint64_t seed_of(const char *id)
@@ -97,22 +107,50 @@ static uint64_t seed_of(const char *id)
   return h;
 }
 
-/* The case's word for each of the backend's options. */
-static void choose_options(const zp_backend *backend, const json_t *options, zp_observed_run *run)
+/* Index of the option's word, or -1. */
+static int32_t word_of(const zp_backend_option *o, const char *word)
 {
+  for (int32_t k = 0; word != NULL && k < ZP_BACKEND_WORDS && o->word[k] != NULL; k++)
+    if (strcmp(o->word[k], word) == 0) return k;
+  return -1;
+}
+
+/* The case's word for each of the backend's options, the first one where it has none. 0, or -1 with
+ * an option or word that the backend does not have. */
+static int choose_options(const zp_backend *backend, const json_t *options, zp_observed_run *run,
+                          char *why, size_t cap)
+{
+  size_t known = 0;
   for (int32_t i = 0; i < ZP_BACKEND_OPTIONS && backend->option[i].name != NULL; i++) {
-    const char *word = json_string_value(json_object_get(options, backend->option[i].name));
-    run->option[i] = word != NULL ? word : backend->option[i].word[0];
+    const zp_backend_option *o = &backend->option[i];
+    const json_t *word = json_object_get(options, o->name);
+    const int32_t k = word == NULL ? 0 : word_of(o, json_string_value(word));
+    known += word != NULL;
+    if (k < 0) {
+      snprintf(why, cap, "option '%s' has a value that the engine %s does not have", o->name,
+               backend->name);
+      return -1;
+    }
+    run->option[i] = o->word[k];
   }
+  if (known == json_object_size(options)) return 0;
+  snprintf(why, cap, "the case names an option that the engine %s does not have", backend->name);
+  return -1;
+}
+
+static json_t *unsupported(const char *why)
+{
+  return json_pack("{s:s, s:s}", "status", "unsupported", "message", why);
 }
 
 static json_t *run_table(const adapter *a, zp_table *table, const json_t *request)
 {
   static zp_error err;
+  char why[ZP_CONF_WHY];
   const json_t *c = json_object_get(request, "case");
   const char *folder = json_string_value(json_object_get(request, "ledgers"));
   const char *id = json_string_value(json_object_get(c, "id"));
-  answer out = {{NULL, NULL, 0}, json_array()};
+  answer out = {{NULL, NULL, 0}, json_array(), table, {0}};
   const zp_workload work = zp_table_workload(table);
   zp_observed_run run = {.cfg = &table->cfg,
                          .hyper = &table->hyper,
@@ -121,10 +159,16 @@ static json_t *run_table(const adapter *a, zp_table *table, const json_t *reques
                          .seed = seed_of(id != NULL ? id : ""),
                          .fault = a->fault,
                          .observer = {&out, step_begins, issues, stepped, rank_done}};
+  const char *start = json_string_value(json_object_get(c, "start"));
   json_t *whole;
+  run.start_differs = start != NULL && strcmp(start, "differ") == 0;
   err.status = ZP_OK;
   err.text[0] = 0;
-  choose_options(a->backend, json_object_get(c, "options"), &run);
+  if (choose_options(a->backend, json_object_get(c, "options"), &run, why, sizeof why) != 0) {
+    json_decref(out.ranks);
+    return unsupported(why);
+  }
+  zp_conf_get_rates(table, out.lr);
   for (int32_t q = 0; q < zp_world(&table->cfg); q++)
     json_array_append_new(out.ranks, json_pack("{s:i, s:[]}", "rank", q, "steps"));
   if (zp_publisher_open(&out.publisher, &table->cfg, folder))
@@ -145,7 +189,7 @@ static json_t *run_case(const adapter *a, const json_t *request)
   char why[ZP_CONF_WHY] = "no case";
   zp_table *n = zp_conf_read(json_object_get(request, "case"), why, sizeof why);
   json_t *out;
-  if (n == NULL) return json_pack("{s:s, s:s}", "status", "unsupported", "message", why);
+  if (n == NULL) return unsupported(why);
   out = run_table(a, n, request);
   zp_table_free(n);
   return out;

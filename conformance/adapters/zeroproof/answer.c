@@ -65,11 +65,24 @@ static json_t *shards(const zp_rank_view *r, int32_t what, int32_t log2)
   return all;
 }
 
-json_t *zp_answer_step(const zp_rank_view *r)
+/* What the forward of each micro-batch computed on this rank's stage. */
+static json_t *losses(const zp_rank_view *r, const zp_table *table)
+{
+  json_t *all = json_array();
+  for (int64_t m = 0; m < r->cfg->micro_batches; m++) {
+    const int64_t g = m * r->cfg->dp + r->at.dp;
+    const double loss = table->loss[zp_table_loss(table, r->at.pp, g, r->at.tp)];
+    json_array_append_new(all, zp_conf_hex((double)(float)loss));
+  }
+  return all;
+}
+
+json_t *zp_answer_step(const zp_rank_view *r, const zp_table *table)
 {
   json_t *step = json_pack("{s:o, s:o, s:b, s:o, s:o}", "norm", zp_conf_hex(r->norm), "scale",
                            zp_conf_hex(ldexp(1, r->next_log2_scale)), "skipped", r->skipped,
                            "parameters", parameters(r), "masters", shards(r, ZP_WHAT_MASTER, 0));
+  json_object_set_new(step, "loss", losses(r, table));
   if (!r->skipped)
     json_object_set_new(step, "gradients", shards(r, ZP_WHAT_GRADIENT, -r->log2_scale));
   return step;

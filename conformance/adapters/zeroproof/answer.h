@@ -4,9 +4,11 @@
 
 #include <jansson.h>
 
+#include "../../../ref/model/table.h"
 #include "../../../ref/verify/backend.h"
 
-json_t *zp_answer_step(const zp_rank_view *view);
+/* table: the case. */
+json_t *zp_answer_step(const zp_rank_view *view, const zp_table *table);
 json_t *zp_answer_error(const char *text);
 
 #endif
