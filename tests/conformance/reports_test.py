@@ -101,7 +101,7 @@ def test_the_report_has_everything(judge, out):
         "It fails. Printed: a number.",
         "got 1, expected 2",
         "Results are wrong, and no error is reported. Found in x-1.0.",
-        "pip install its-subject==1.0\n    python shows.py\n",
+        "install its-subject==1.0\n    python shows.py\n",
         "    noise\n    shows it:",
         "| its-subject | 1.2 |",
         "Why.\n\nPublic issue: https://example.org/1",

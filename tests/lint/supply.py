@@ -4,8 +4,14 @@ import re
 
 from common import Finding
 
-# They pass --require-hashes, --only-binary and --no-deps to pip, or make the lock files.
-HELPERS = ("conformance/locks/venv.sh", "conformance/locks/lock.sh", "cuda/wheel.sh")
+# They pass --require-hashes, --only-binary and --no-deps to pip, make the lock files, or write the
+# command into a report for its reader.
+HELPERS = (
+    "conformance/locks/venv.sh",
+    "conformance/locks/lock.sh",
+    "cuda/wheel.sh",
+    "conformance/judge/cause_report.py",
+)
 # A call of pip or uv, in a shell or as a list of Python strings, up to the end of the command.
 CALL = re.compile(
     r"""(?<![\w.-])(?:pip[\d.]*|uv|pipx|easy_install)["']?[,\s][^;|&\n]*?(?<![\w-])
