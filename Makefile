@@ -456,8 +456,9 @@ conformance: ## judge ref, PyTorch, DeepSpeed, Megatron, … (SUBJECTS=…, BUDG
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
 	@CASES='$(CASES)' SECONDS_EACH='$(SECONDS_EACH)' BUDGET='$(BUDGET)' \
 	  ACCEPT='$(ACCEPT)' ALL='$(ALL)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
-conformance-all: ## the same for all subjects, also slow and superseded ones
-	@$(MAKE) --no-print-directory conformance ALL=1
+conformance-all: ## the same for all subjects, also slow and superseded ones; run the reports
+	@$(MAKE) --no-print-directory conformance ALL=1; code=$$?; \
+	  $(MAKE) --no-print-directory conformance-reports && exit $$code
 conformance-axes: ## write conformance/AXES.md: which subject supports which values, and why not
 	@python3 -B conformance/judge/table.py conformance/AXES.md conformance/support/*.json
 conformance-new: ## judge releases that are newer than the pinned ones (SUBJECTS=…, SECONDS_EACH=…)
