@@ -45,14 +45,25 @@ from colossalai import __version__ as version  # noqa: E402
 from colossalai.accelerator import set_accelerator  # noqa: E402
 from colossalai.accelerator.cpu_accelerator import CpuAccelerator  # noqa: E402
 from colossalai.zero import LowLevelZeroOptimizer  # noqa: E402
-from torch_adapter import DTYPES, Linear, backwards, hexes, optimizer_of, serve  # noqa: E402
+from torch_adapter import (  # noqa: E402
+    DTYPES,
+    MORE_RANKS,
+    NO_PARALLELISM,
+    ONE_STAGE,
+    Linear,
+    backwards,
+    hexes,
+    optimizer_of,
+    serve,
+    set_rates,
+)
 
 HELLO = {
     "protocol": 1,
     "name": "ColossalAI LowLevelZero",
     "version": version,
     "level": 2,
-    "returns": ["norm", "skipped", "scale", "parameters", "masters", "ledger"],
+    "returns": ["norm", "skipped", "scale", "loss", "parameters", "masters", "ledger"],
     "supports": {
         "zero": [1, 2],
         "dp": [1, 2, 3, 4],
@@ -69,8 +80,24 @@ HELLO = {
         "bucket": ["large", "small"],
         "frozen": ["no", "yes"],
         "tied": ["no", "stage"],
+        "rates": ["constant", "changing"],
+        "magnitude": ["plain", "huge", "minute"],
+        "unused": ["no", "some", "often"],
     },
     "world": 4,
+    "lacks": {
+        **ONE_STAGE,
+        **NO_PARALLELISM,
+        "zero": "LowLevelZeroOptimizer always shards the optimizer state",
+        "dp": MORE_RANKS,
+        "gradients": "step() reduces, clips and updates in one call",
+        "accumulate": "micro-batches are added in the parameters' precision",
+        "scale": {"dynamic": "it grows by another rule than the case"},
+        "unused": {"onesided": "it has no pipeline stages"},
+        "frozen": {"tied": "a frozen tied parameter has no gradient, as any frozen one"},
+        "backwards": "no_sync() marks whole micro-batches",
+        "start": "it shards each rank's own values: the caller makes them equal",
+    },
     "without": [
         {
             "precision": ["fp32", "bf16"],
@@ -129,12 +156,13 @@ def one_step(me, linear, optim, step):
         quiet = not last and case["zero"] == 1  # ZeRO 2 reduces each micro-batch
         with optim.no_sync() if quiet else contextlib.nullcontext():
             optim.backward(linear(step, m, term) / case["micro_batches"])
+    set_rates(case, optim.optim, step)
     stepped = []
     seen = optim.optim.register_step_post_hook(lambda *_: stepped.append(True))
     optim.step()
     seen.remove()
     optim.zero_grad()
-    mine = {"skipped": not stepped, "norm": None, "scale": None}
+    mine = {"skipped": not stepped, "norm": None, "scale": None, "loss": me.position.noted()}
     scale = 1.0
     if case["precision"] == "fp16":
         scale = float(optim.mixed_precision_mixin.grad_scaler.scale)

@@ -13,14 +13,25 @@ import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 from fairscale.nn.data_parallel import ShardedDataParallel
 from fairscale.optim.oss import OSS
-from torch_adapter import Linear, backwards, hexes, optimizer_of, serve
+from torch_adapter import (
+    LOOP_SCALES,
+    MORE_RANKS,
+    NO_PARALLELISM,
+    ONE_STAGE,
+    Linear,
+    backwards,
+    hexes,
+    optimizer_of,
+    serve,
+    set_rates,
+)
 
 HELLO = {
     "protocol": 1,
     "name": "fairscale OSS",
     "version": fairscale.__version__,
     "level": 2,
-    "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
+    "returns": ["norm", "loss", "parameters", "gradients", "masters", "ledger"],
     "supports": {
         "zero": [1, 2],
         "dp": [1, 2, 3, 4],
@@ -34,8 +45,23 @@ HELLO = {
         "frozen": ["no", "yes"],
         "tied": ["no", "stage"],
         "backwards": [1, 2],
+        "rates": ["constant", "changing"],
+        "start": ["same", "differ"],
     },
     "world": 4,
+    "lacks": {
+        **ONE_STAGE,
+        **NO_PARALLELISM,
+        **LOOP_SCALES,
+        "zero": "OSS always shards the optimizer state",
+        "dp": MORE_RANKS,
+        "precision": "OSS shards torch.optim, which has no fp32 masters",
+        "accumulate": "16-bit parameters are not supported",
+        "communicate": "16-bit parameters are not supported",
+        "magnitude": "without clipping OSS computes no norm; torch-zero judges the rest",
+        "unused": "other ranks reduce in the hooks of parameters that they use",
+        "frozen": {"tied": "a frozen tied parameter has no gradient, as any frozen one"},
+    },
     "without": [
         {"zero": 1, "option buckets": False, "why": "an option of ShardedDataParallel"},
     ],
@@ -71,6 +97,8 @@ def one_step(me, linear, ddp, optim, step):
         with contextlib.nullcontext() if last else ddp.no_sync():
             (ddp(step, m, term) / case["micro_batches"]).backward()
     mine = {"gradients": owned(me, linear, optim, lambda w: w.grad), "norm": None}
+    mine["loss"] = me.position.noted()
+    set_rates(me.case, optim, step)
     if case["clip"]:
         mine["norm"] = float(optim.clip_grad_norm(case["clip"]["max_norm"])).hex()
     optim.step()

@@ -17,13 +17,13 @@ import time
 import numpy
 import paddle
 from paddle.distributed import fleet
-from torch_adapter import serve
+from torch_adapter import NO_PARALLELISM, ONE_STAGE, serve
 
 HELLO = {
     "protocol": 1,
     "name": "PaddlePaddle sharding",
     "version": paddle.__version__,
-    "returns": ["parameters", "masters"],
+    "returns": ["loss", "parameters", "masters"],
     "supports": {
         "zero": [1],
         "dp": [2],
@@ -35,8 +35,29 @@ HELLO = {
         "unused": ["no", "some", "often"],
         "frozen": ["no", "yes"],
         "tied": ["no", "stage"],
+        "rates": ["constant", "changing"],
+        "start": ["same", "differ"],
     },
     "world": 2,
+    "lacks": {
+        **ONE_STAGE,
+        **NO_PARALLELISM,
+        "zero": "fleet's first sharding optimizer is ZeRO 1; stage 2 asserts a GPU",
+        "dp": "one rank is not sharded; gloo groups of more than two often fail to connect",
+        "norm": "step() reduces, clips and updates in one call",
+        "gradients": "step() reduces, clips and updates in one call",
+        "precision": "16 bits need Paddle's GPU kernels for main gradients",
+        "accumulate": "16 bits are not supported",
+        "communicate": "16 bits are not supported",
+        **{axis: "the training loop scales" for axis in ("scale", "overflow", "skipped")},
+        "magnitude": "without a norm and a loss scale, its arithmetic is that of other cases",
+        "groups": "the partition takes parameters only (dygraph_sharding_optimizer.py:290)",
+        "sizes": {"empty": "the partition refuses it (dygraph_sharding_optimizer.py:293)"},
+        "bucket": "it reduces each gradient by itself",
+        "unused": {"onesided": "it has no pipeline stages"},
+        "frozen": {"tied": "a frozen tied parameter has no gradient, as any frozen one"},
+        "backwards": "without a call that marks the last backward, it is a further micro-batch",
+    },
 }
 
 
@@ -106,6 +127,7 @@ class Model(paddle.nn.Layer):
             x = self.position.row(step, m, j)
             if x is not None:
                 loss = loss + (self.w[self.key(j)] * paddle.to_tensor(x.numpy())).sum()
+        self.position.note(m, loss)
         return loss
 
 
@@ -144,10 +166,13 @@ def main(me):
         me.begin(step)
         for m in range(case["micro_batches"]):
             (ddp(step, m) / case["micro_batches"]).backward()
+        if "rates" in case:
+            inner.set_lr(case["groups"][0]["lr"] * case["rates"][step])
         optim.step()
         optim.clear_grad()
         me.steps.append(
             {
+                "loss": me.position.noted(),
                 "parameters": {name: numbers(w) for name, w in names.items()},
                 "masters": {
                     name: [[0, numbers(w)]]
