@@ -1,6 +1,6 @@
 """The interleaved schedule hangs with variable_seq_lengths if p2p is not overlapped.
 
-Requirements: megatron-core==0.16.1 torch==2.13.0. Three ranks. Printed: how rank 0 ends."""
+Requirements: megatron-core==0.19.2 torch==2.13.0. Three ranks. Printed: how rank 0 ends."""
 
 import os
 import signal
