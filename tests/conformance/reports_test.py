@@ -15,9 +15,9 @@ from selftest import COMMAND, ROOT, check, content, main, write
 CONFORMANCE = os.path.join(ROOT, "conformance")
 REPORTS = os.path.join(CONFORMANCE, "reports")
 LINES = 40  # of a script, at most
-MODULES = {"torch", "deepspeed", "megatron"}
-# Subjects whose defects have no scripts yet.
-WITHOUT_SCRIPTS = re.compile("megatron-fsdp-|paddle-")
+MODULES = {"torch", "deepspeed", "megatron", "megatron_fsdp"}
+# Defects without a script so far.
+WITHOUT_SCRIPTS = re.compile("megatron-fsdp-reduces-twice|paddle-")
 DOC = '"""It fails.\n\nRequirements: its-subject==1.0. Printed: a number."""\n'
 # A script's code -> (exit code of the command, part of its message)
 ENDINGS = {
