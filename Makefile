@@ -456,7 +456,7 @@ conformance: ## judge ref, PyTorch, DeepSpeed, Megatron, … (SUBJECTS=…, BUDG
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
 	@CASES='$(CASES)' SECONDS_EACH='$(SECONDS_EACH)' BUDGET='$(BUDGET)' \
 	  ACCEPT='$(ACCEPT)' ALL='$(ALL)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
-conformance-all: ## the same for all subjects, also slow and superseded ones; run the reports
+conformance-all: ## the same for all subjects, also slow and superseded ones; all reports
 	@$(MAKE) --no-print-directory conformance ALL=1; code=$$?; \
 	  $(MAKE) --no-print-directory conformance-reports && exit $$code
 conformance-axes: ## write conformance/AXES.md: which subject supports which values, and why not

@@ -150,10 +150,12 @@ def run(python, script, deadline):
     return code == SHOWN, out.splitlines()[-2:]
 
 
-def consequence(verdict):
-    if "hang" in verdict:
+def consequence(fields, script, verdict):
+    if fields["title"].startswith("race:"):
+        return "On a GPU, results may be wrong, depending on timing. No error is reported."
+    if re.search(r"\bhangs?\b", script.what):
         return "The run hangs."
-    if re.search(r"\w+(Error|Exception): ", verdict):
+    if re.search(r"^shows it: got \w*(Error|Exception)\b", verdict):
         return "The run ends with an error."
     return "Results are wrong, and no error is reported."
 
@@ -173,11 +175,13 @@ def markdown(cause, fields, script, output, rows):
         "",
         "## Why it matters",
         "",
-        consequence(output[-1]) + (f" Found in {', '.join(found)}." if found else ""),
+        consequence(fields, script, output[-1])
+        + (f" Found in {', '.join(found)}." if found else ""),
         "",
         "## How to run",
         "",
-        f"    pip install {' '.join('=='.join(pair) for pair in script.requirements)}",
+        f"Install {' '.join('=='.join(pair) for pair in script.requirements)}, then:",
+        "",
         f"    python {file}",
         "",
         "It needs no GPU. Exit code 0: it shows the defect; 3: this version has mended it.",
