@@ -57,7 +57,7 @@ HELLO = {
         "dp": MORE_RANKS,
         "tp": "the adapter has no tensor-parallel modules",
         "ep": "fully_shard has no experts",
-        "scale": {"dynamic": "GradScaler grows its scale by another rule than the case"},
+        "scale": {"dynamic": "the adapter keeps GradScaler's scale fixed: its rule is another"},
         "bucket": "it has no buckets: a module is reduced at once",
         "start": "fully_shard shards each rank's own values: the caller makes them equal",
     },

@@ -53,8 +53,8 @@ class Subject:
     def reason(self, axis, value):
         """Why the value is missing, or None."""
         why = self.lacks.get(axis)
-        if isinstance(why, dict):
-            why = why.get(str(value))
+        if isinstance(why, dict):  # a field may have the name of an axis: scale
+            why = next(iter(why.values())) if value is None else why.get(str(value))
         if why is None and axis == "streams" and self.level < 3:
             return "it writes no stream log (level 3)"
         return why or self.lacks.get("*")
