@@ -96,6 +96,7 @@ HELLO = {
         "unused": {"onesided": "it has no pipeline stages"},
         "frozen": {"tied": "a frozen tied parameter has no gradient, as any frozen one"},
         "backwards": "no_sync() marks whole micro-batches",
+        "*": "ColossalAI 0.5.0 reduces in the parameters' precision, and only fp16 has a loss scale",
         "start": "it shards each rank's own values: the caller makes them equal",
     },
     "without": [
