@@ -440,6 +440,7 @@ include tests/lint/lint.mk
 # The files of `zeroproof check`, the documents for authors of adapters, and the requirements of the
 # adapters: recorders, and the command that makes their environments.
 CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conformance/judge/*.json \
+                       conformance/mutants.json \
                        conformance/schema/*.json conformance/known/*.json \
                        conformance/support/*.json conformance/quick/*.json \
                        conformance/reports/*.py conformance/reports/*.md \

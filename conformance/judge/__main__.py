@@ -4,7 +4,6 @@ The command starts this program (ref/cli/conformance.c). Exit codes: 0 every jud
 check failed, or nothing was judged; 2 invalid input; 3 the environment failed."""
 
 import contextlib
-import json
 import os
 import platform
 import select
@@ -423,8 +422,7 @@ def report_of(options, hello, level, problems, outcomes, causes, seconds):
         )
     problems = problems + [f.text for f in extra]
     known_cases = known.classify(causes, outcomes)
-    with open(os.path.join(HERE, "corpus.json"), encoding="utf-8") as file:
-        corpus = json.load(file)
+    corpus = report.read_corpus(ROOT)
     subject = {"name": hello["name"], "version": hello["version"]}
     made = report.as_json(
         subject,

@@ -76,8 +76,18 @@ def caught(findings, number, recipe):
         "kind": first.kind,
         "cases": number,
         "also": sorted({f.clause for f in findings} - {first.clause}),
+        "shows": shows(findings),
         "recipe": recipe.full(),
     }
+
+
+def shows(findings):
+    """The different forms of the findings, which report.py compares with those of a failure."""
+    found = []
+    for f in findings:
+        one = {"clause": f.clause, "kind": f.kind, "symptom": f.detail.get("symptom", [])}
+        found += [one] if one not in found else []
+    return found
 
 
 def hunt(deck, engine, fault, most):

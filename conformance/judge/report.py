@@ -128,13 +128,39 @@ def as_text(report, indent=None):
     yield "]" + after
 
 
-def related(corpus, clause):
-    """The corpus rows that cite this clause, else the rows of its families. RUN-1 has none: bugs
-    that end in an error need not have anything in common."""
-    if clause == "RUN-1":
+def read_corpus(root):
+    """The historic bugs, each with what its mutant shows (mutants.json, if it is there)."""
+    with open(os.path.join(root, "judge", "corpus.json"), encoding="utf-8") as file:
+        rows = json.load(file)["rows"]
+    name, shown = os.path.join(root, "mutants.json"), {}
+    if os.path.exists(name):
+        with open(name, encoding="utf-8") as file:
+            shown = {m["mutant"]: m.get("shows", []) for m in json.load(file)["mutants"]}
+    return [{**row, "shows": shown.get(row.get("mutant"), [])} for row in rows]
+
+
+def related(rows, finding):
+    """The historic bugs that resemble a finding, the most similar first: those whose mutant showed
+    the same clause, kind and symptom, then those that cite the clause, else those of its families.
+    RUN-1 has none: bugs that end in an error need not have anything in common."""
+    if finding.clause == "RUN-1":
         return []
-    rows = [r for r in corpus["rows"] if clause in r.get("clauses", [])]
-    return rows or [r for r in corpus["rows"] if set(r["families"]) & set(FAMILIES.get(clause, []))]
+    words = set(finding.detail.get("symptom", []))
+    cited = any(finding.clause in row.get("clauses", []) for row in rows)
+    families = set() if cited else set(FAMILIES.get(finding.clause, []))
+
+    def score(row):
+        best = 1.0 if finding.clause in row.get("clauses", []) else 0.0
+        best = best or float(bool(families & set(row["families"])))
+        for one in row["shows"]:
+            if (one["clause"], one["kind"]) == (finding.clause, finding.kind):
+                theirs = set(one["symptom"])
+                alike = len(words & theirs) / len(words | theirs) if words | theirs else 0.0
+                best = max(best, 2.0 + alike)
+        return best
+
+    ranked = sorted(rows, key=score, reverse=True)  # stable: equal ones keep the corpus' order
+    return [row for row in ranked if score(row)]
 
 
 def cause_json(cause, corpus):
@@ -156,7 +182,10 @@ def cause_json(cause, corpus):
         "expected": small.expected,
         "answer": small.answer,
         "ledgers": [records[:400] for records in small.ledgers],
-        "corpus": related(corpus, finding.clause)[:8],
+        "corpus": [
+            {name: row[name] for name in ("id", "symptom", "cause")}
+            for row in related(corpus, finding)[:8]
+        ],
     }
 
 

@@ -165,5 +165,14 @@ def of_norm(case, want, got, right):
     return list(dict.fromkeys(words))
 
 
+def of_norms(norms, right):
+    """Words for norms that differ between ranks. Those of shards have squares that add up."""
+    if len(set(norms)) < 2:
+        return []
+    whole = math.sqrt(sum(norm * norm for norm in norms))
+    alone = math.isclose(whole, right, rel_tol=1e-5)
+    return ["ranks differ"] + ["each rank has the norm of its own shard"] * alone
+
+
 def matches_square(norm, square):
     return square >= 0 and math.isclose(norm, math.sqrt(square), rel_tol=1e-5)

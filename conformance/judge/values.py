@@ -170,7 +170,8 @@ class Judge:
                     "got": got,
                     "want": right,
                     "ratio": ratio,
-                    "symptom": symptom.of_norm(self.case, want, got, right),
+                    "symptom": symptom.of_norm(self.case, want, got, right)
+                    + symptom.of_norms(self.norms(step), right),
                 },
             )
 
@@ -239,6 +240,11 @@ class Judge:
                         detail={"symptom": ["is not skipped"]},
                     )
                     return
+
+    def norms(self, step):
+        """The norms that the ranks report in a step."""
+        mine = [rank["steps"][step].get("norm") for rank in self.answer["ranks"]]
+        return [number(norm) for norm in mine if norm is not None]
 
     # ---- Tensors
 

@@ -213,6 +213,18 @@ MUTANTS = {
 }
 
 
+def test_similar():
+    """The historic bug with the same symptom is first."""
+    for fault, bug in (
+        ("pt170862", "PyTorch #170862"),  # the norm of the local shard alone
+        ("ml7452", "Megatron-LM #7452"),
+        ("ds2686", "DeepSpeed #2686"),
+    ):
+        _, report, _ = run(f"{COMMAND} adapter --fault {fault}", "--cases", "60")
+        first = [c["corpus"][0]["id"] for c in report["causes"] if c["corpus"]]
+        check(f"{fault}: the most similar historic bug is {bug}", bug in str(first[:1]), first)
+
+
 def write_report(folder, version, report):
     """A report of another version."""
     path = os.path.join(folder, f"{version}.json")
@@ -310,4 +322,4 @@ def mutants_shown(text, page):
     )
 
 
-sys.exit(main(test_quick, test_selecting, test_refused, test_terminal, test_results))
+sys.exit(main(test_quick, test_selecting, test_refused, test_terminal, test_similar, test_results))

@@ -23,6 +23,7 @@ from decode import multiplicities  # noqa: E402
 from recipe import features, recipe_of  # noqa: E402
 from run import judge, message_words  # noqa: E402
 from tools import Tools  # noqa: E402
+from values import Finding  # noqa: E402
 
 
 def test_cases():
@@ -323,21 +324,31 @@ def test_ended():
 
 
 def test_related():
-    corpus = json.loads(text_of(ROOT, "conformance/judge/corpus.json"))
+    corpus = reports.read_corpus(os.path.join(ROOT, "conformance"))
     for clause in axes.CLAUSES + ["RUN-1", "RUN-2"]:
-        rows, families = reports.related(corpus, clause), set(reports.FAMILIES.get(clause, []))
-        mine = [clause in r["clauses"] or bool(families & set(r["families"])) for r in rows]
+        rows, families = reports.related(corpus, Finding(clause, "x", "")), set()
+        if not any(clause in r["clauses"] for r in corpus):
+            families = set(reports.FAMILIES.get(clause, []))
         check(
-            f"historic bugs related to {clause} cite it or belong to its families",
-            all(mine) and (rows or not families),
+            f"historic bugs related to {clause} cite it, or belong to its families if none does",
+            all(clause in r["clauses"] or families & set(r["families"]) for r in rows)
+            and (rows or not families),
             rows,
         )
-        check(
-            f"{clause}: families are used only if no row cites the clause",
-            not families or not any(clause in r["clauses"] for r in rows),
-        )
     for clause in ("RUN-1", "RUN-2"):
-        check(f"{clause} has no related bugs", reports.related(corpus, clause) == [])
+        check(f"{clause} has no related bugs", not reports.related(corpus, Finding(clause, "", "")))
+    ranked = [
+        {"id": name, "clauses": clauses, "families": [], "shows": shows}
+        for name, clauses, shows in (
+            ("cites", ["STAT-4"], []),
+            ("other kind", [], [{"clause": "STAT-4", "kind": "x", "symptom": ["a", "b"]}]),
+            ("half", [], [{"clause": "STAT-4", "kind": "norm", "symptom": ["a"]}]),
+            ("same", [], [{"clause": "STAT-4", "kind": "norm", "symptom": ["b", "a"]}]),
+        )
+    ]
+    failure = Finding("STAT-4", "norm", "", detail={"symptom": ["a", "b"]})
+    found = [row["id"] for row in reports.related(ranked, failure)]
+    check("historic bugs are ranked by symptom", found == ["same", "half", "cites"], found)
     made = {
         "results": [
             {

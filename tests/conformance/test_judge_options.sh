@@ -1,6 +1,7 @@
 #!/bin/sh
 # Options, selections of cases, pages of results: judge_options_test.py.
 # inputs: build/zeroproof conformance/judge conformance/SPEC.md conformance/schema
+# inputs: conformance/mutants.json
 # inputs: conformance/adapters/selftest
 # inputs: tests/conformance/lib.sh tests/conformance/selftest.py
 # inputs: tests/conformance/judge_options_test.py
