@@ -11,6 +11,7 @@ completed because a buffer was large enough. Here, an operation before the last 
 because the rank entered another: subjects may rely on the buffers of their library."""
 
 import bisect
+import math
 
 import limits
 
@@ -155,15 +156,79 @@ def has_failed(records):
 
 
 def freed(ledgers):
-    """(rank, its record) of the first send or receive whose memory was freed before the wait for
-    it, or None."""
+    """(rank, its record) of the first send or receive whose memory was freed before the rank waited
+    for it, or None. A send may also be known to have ended: the other rank waited for it, and then
+    sent something that this rank has received."""
     found = [
-        (at, rank, ops(records)[record["freed"]])
+        (at, rank, record["freed"])
         for rank, records in enumerate(ledgers)
         for at, record in enumerate(records)
         if "freed" in record
     ]
-    return min(found, key=lambda f: f[:2])[1:] if found else None
+    for at, rank, number in sorted(found):
+        if not known_to_be_received(ledgers, rank, number, at):
+            return rank, ops(ledgers[rank])[number]
+    return None
+
+
+def known_to_be_received(ledgers, rank, number, at):
+    """True if the receiver of a rank's send had it before position `at` of the rank's ledger, in
+    the order that completed communications impose."""
+    record = ops(ledgers[rank])[number]
+    if record["op"] != "send":
+        return False
+    entered, ended = channels(ledgers), [ends(records) for records in ledgers]
+    there, mine = record["peer"], ("p2p", (rank, record["peer"]))
+    index = [k for k, _ in entered[mine][rank]].index(number)
+    theirs = entered[mine].get(there, [])[index : index + 1]
+    reached = [-1] * len(ledgers)  # the last position of each rank that precedes `at`
+    todo = [(rank, at)]
+    while todo:
+        q, upto = todo.pop()
+        for k, (end, _) in enumerate(ended[q]):
+            if reached[q] < end <= upto:
+                todo += sources(entered, ended, q, k, ops(ledgers[q])[k])
+        reached[q] = max(reached[q], upto)
+    return bool(theirs) and ended[there][theirs[0][0]][0] <= reached[there]
+
+
+def ends(records):
+    """(position at which it has completed for the rank, position at which it was entered) of each
+    communication: a wait, or the call itself if it is not asynchronous."""
+    found = []
+    for at, record in enumerate(records):
+        if "op" in record:
+            found.append((math.inf if record.get("async") else at, at))
+        elif "wait" in record:
+            end, start = found[record["wait"]]
+            found[record["wait"]] = (min(end, at), start)
+    return found
+
+
+def sources(entered, ended, rank, number, record):
+    """(rank, position) of the last record that must precede the completion of a communication: that
+    before the send of a receive, and those before what the members of a collective entered from
+    whom this rank receives."""
+    if record["op"] == "send" or record.get("peer") == rank:
+        return []
+    root = record.get("root", -1)
+    if record["op"] in ("reduce", "gather") and root != rank:
+        return []
+    channel = channel_of(rank, record)
+    index = [k for k, _ in entered[channel][rank]].index(number)
+    return [
+        (q, ended[q][them[index][0]][1] - 1)
+        for q, them in entered[channel].items()
+        if q != rank
+        and index < len(them)
+        and (record["op"] not in ("broadcast", "scatter") or q == root)
+    ]
+
+
+def channel_of(rank, record):
+    if record["op"] not in P2P:
+        return ("group", group_key(record))
+    return ("p2p", (rank, record["peer"]) if record["op"] == "send" else (record["peer"], rank))
 
 
 def group_key(record):
@@ -199,15 +264,10 @@ def channels(ledgers):
     found = {}
     for rank, records in enumerate(ledgers):
         for index, record in enumerate(ops(records)):
-            if record["op"] in P2P:
-                pair = (rank, record["peer"]) if record["op"] == "send" else (record["peer"], rank)
-                if record["op"] == "send" and rank == record["peer"]:
-                    continue
-                found.setdefault(("p2p", pair), {}).setdefault(rank, []).append((index, record))
-            else:
-                found.setdefault(("group", group_key(record)), {}).setdefault(rank, []).append(
-                    (index, record)
-                )
+            if record["op"] == "send" and rank == record["peer"]:
+                continue
+            members = found.setdefault(channel_of(rank, record), {})
+            members.setdefault(rank, []).append((index, record))
     return found
 
 
@@ -321,13 +381,8 @@ def waits_for(entered, rank, position, record):
     """The ranks that have not entered the rank's operation at a position of its ledger."""
     if record["op"] in P2P and record["peer"] == rank:
         return []
-    if record["op"] in P2P:
-        pair = (rank, record["peer"]) if record["op"] == "send" else (record["peer"], rank)
-        channel = ("p2p", pair)
-        members = [record["peer"]]
-    else:
-        channel = ("group", group_key(record))
-        members = [q for q in record["group"] if q != rank]
+    channel = channel_of(rank, record)
+    members = [record["peer"]] if record["op"] in P2P else [q for q in record["group"] if q != rank]
     by_rank = entered[channel]
     index = bisect.bisect_left(by_rank[rank], (position,))
     missing = []

@@ -228,6 +228,7 @@ def test_ledgers():
     ledgers = [[both, send, {"freed": 1}, {"freed": 0}], [both, recv, {"step": 1}, {"freed": 1}]]
     found = ledger.freed(ledgers)
     check("the first memory that was freed early is found", found == (0, send), found)
+    test_freed(both, send, recv)
     check("a rank that failed is no hang", not ledger.is_hung([[both], [{"failed": True}]])[0])
     late, early = {**both, "name": "a"}, {**both, "name": "b"}
     ledgers = [[early, late], [{**early, "count": 5}, {**late, "count": 6}]]
@@ -237,6 +238,31 @@ def test_ledgers():
         "ranks that ended do not hang",
         not ledger.is_hung([[both, {"end": True}], [both, {"end": True}]])[0],
     )
+
+
+def test_freed(both, send, recv):
+    """Memory that is freed when the rank has learned that its send has been received."""
+    out, back = {**send, "async": True}, {"op": "recv", "peer": 1, "dtype": "fp32", "count": 1}
+    reply = {**back, "op": "send", "peer": 0}
+    own, other = ({**both, "op": "broadcast", "root": root} for root in (0, 1))
+    into = {**recv, "async": True}
+    for name, mine, theirs, early in (
+        ("nothing came back", [out], [recv], True),
+        ("an answer came back", [out, back], [recv, reply], False),
+        ("the answer was sent before", [out, back], [reply, recv], True),
+        ("before the wait", [out, back], [into, reply, {"wait": 0}], True),
+        ("behind the wait", [out, back], [into, {"wait": 0}, reply], False),
+        ("an answer not waited for", [out, {**back, "async": True}], [recv, reply], True),
+        ("a reduction", [out, both], [recv, both], False),
+        ("a reduction that is not complete", [out, {**both, "async": True}], [recv, both], True),
+        ("a broadcast of the receiver", [out, other], [recv, other], False),
+        ("a broadcast of the sender", [out, own], [recv, own], True),
+        ("a receiver that lacks it", [out, back], [reply], True),
+    ):
+        found = ledger.freed([[*mine, {"freed": 0}], theirs])
+        check(f"freed: {name}", (found is not None) == early, found)
+    found = ledger.freed([[{**back, "async": True}, both, {"freed": 0}], [reply, both]])
+    check("freed: a receive", found is not None, found)
 
 
 def test_words(both, send):
