@@ -88,6 +88,9 @@ def test_correct():
     )
 
 
+ONCE = ("--cases", "1", "--only", "LEDG-2", "--shrink", "0")  # each try takes seconds
+
+
 def test_hang():
     code, report, _ = run(f"{TRAINER} hang", "--cases", "2", "--only", "LEDG-2", deadline=60)
     cause = report["causes"][0] if report["causes"] else {}
@@ -101,7 +104,7 @@ def test_hang():
     quiet = min(c["answer"]["quiet"] for c in report["causes"])
     # within a second on an idle machine
     check("a hang is detected soon after progress stops", quiet < 5, quiet)
-    code, report, _ = run(f"{TRAINER} stuck", "--cases", "1", "--only", "LEDG-2", deadline=60)
+    code, report, _ = run(f"{TRAINER} stuck", *ONCE, deadline=60)
     kinds = {f["kind"] for r in report["results"] for f in r["findings"]}
     check(
         "ranks that entered different asynchronous operations end the case before the deadline",
@@ -110,7 +113,7 @@ def test_hang():
         and report["results"][0]["seconds"] < 40,
         (kinds, report["results"][0]["seconds"]),
     )
-    code, report, _ = run(f"{TRAINER} sleep", "--cases", "1", "--only", "LEDG-2", deadline=5)
+    code, report, _ = run(f"{TRAINER} sleep", *ONCE, deadline=5)
     check(
         "an adapter that never answers times out",
         code == 1 and report["causes"][0]["kind"].startswith("timeout"),
