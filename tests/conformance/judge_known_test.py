@@ -53,10 +53,7 @@ def test_reproduce():
     )
     needs = causes[0]["needs"]
     entry = {"clause": "STEP-6", "kind": "unscaled", "needs": needs}
-    others = [
-        {"clause": c["clause"], "kind": c["kind"], "needs": c["needs"]}
-        for c in causes[1:]
-    ]
+    others = [{"clause": c["clause"], "kind": c["kind"], "needs": c["needs"]} for c in causes[1:]]
     with tempfile.TemporaryDirectory() as folder:
         listed = write_known(folder, "known.json", entry, *others)
         code, known, _ = run(f"{TRAINER} next-scale", "--known", listed)
