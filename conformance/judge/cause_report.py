@@ -248,14 +248,18 @@ def report(options):
     rows = environment(options.python, script)
     shown, output = run(options.python, script, options.deadline)
     written = []
-    if shown:
-        text = markdown(options.cause, fields, script, output, rows)
-        written = write(options.out, options.cause, text, script)
-    if options.json:
-        result = {"cause": options.cause, **fields, "shown": shown, "output": output}
-        show({**result, "environment": dict(rows), "files": written}, True)
-    else:
-        show("\n".join([f"{options.cause}: {fields['title']}", *output, *written]), False)
+    if not options.json:  # before the files, which may fail
+        show("\n".join([f"{options.cause}: {fields['title']}", *output]), False)
+    try:
+        if shown:
+            text = markdown(options.cause, fields, script, output, rows)
+            written = write(options.out, options.cause, text, script)
+    finally:
+        if options.json:
+            result = {"cause": options.cause, **fields, "shown": shown, "output": output}
+            show({**result, "environment": dict(rows), "files": written}, True)
+    if written and not options.json:
+        show("\n".join(written), False)
     return 0 if shown else 1
 
 

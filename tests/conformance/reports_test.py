@@ -17,7 +17,7 @@ REPORTS = os.path.join(CONFORMANCE, "reports")
 LINES = 40  # of a script, at most
 MODULES = {"torch", "deepspeed", "megatron", "megatron_fsdp"}
 # Defects without a script so far.
-WITHOUT_SCRIPTS = re.compile("megatron-fsdp-reduces-twice|paddle-")
+WITHOUT_SCRIPTS = re.compile("megatron-fsdp-reduces-twice|paddle-|colossalai-")
 DOC = '"""It fails.\n\nRequirements: its-subject==1.0. Printed: a number."""\n'
 # A script's code -> (exit code of the command, part of its message)
 ENDINGS = {
@@ -138,10 +138,21 @@ def test_errors(judge, out):
     ):
         got = judge.report("--python", sys.executable, "--out", out, *words)
         good = got[0] == code and text in got[2] and "Traceback" not in got[2]
+        good = good and (text != "cannot write" or "shows it: got" in got[1])
         check(f"{name}_ends_with_{code}", good, got)
     write(os.path.join(judge.folder, "reports", "shows.py"), 'print("no docstring")\n')
     got = judge.report("shows", "--python", sys.executable, "--out", out)
     check("a_script_without_requirements_is_refused", got[0] == 2 and "Requirements" in got[2], got)
+
+
+def test_full_output():
+    """Output that cannot be printed is an error."""
+    for words in (["report"], ["report", "--json"], ["report", "--help"]):
+        for to, what in ((">/dev/full", "No space left"), (">&-", "standard output")):
+            argv = ["sh", "-c", f'exec "$@" {to}', "sh", COMMAND, *words]
+            done = subprocess.run(argv, capture_output=True, text=True)
+            good = done.returncode == 3 and what in done.stderr and done.stderr.count("\n") == 1
+            check(f"{' '.join(words)}_{to}", good, (done.returncode, done.stderr))
 
 
 def test_the_list_has_each_cause_with_its_title():
@@ -235,6 +246,7 @@ if __name__ == "__main__":
             test_the_report_has_everything,
             test_json,
             test_errors,
+            test_full_output,
             test_the_list_has_each_cause_with_its_title,
             test_each_defect_of_a_current_version_has_a_script,
             test_scripts,

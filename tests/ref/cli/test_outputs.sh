@@ -17,9 +17,10 @@ cuda="sim:--svg sim:--trace fuzz:--svg fuzz:--trace"
 writes="$plot train:--save plan:--svg plan:--trace $cuda trace:--out"
 # in none of these commands does the option write: refused, or without effect
 silent="train:--svg train:--trace adapter:--svg adapter:--trace"
-judge="check:--out check:--log" # tests/conformance/outputs_test.py
+# tests/conformance/outputs_test.py, reports_test.py
+judge="check:--out check:--log report:--out"
 reads="train:--data train:--load train:--config plan:--config sim:--config check:--quick
-  check:--known check:--support"
+  check:--known check:--support report:--python"
 for command in $("$zp" help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | grep -v '^help$'); do
   "$zp" "$command" --help >"$tmp/help" 2>&1
   grep -oE -e '--[a-z-]+(\[=|=)(FILE|DIR|PATH|OUT)' "$tmp/help" | sed 's/\[*=.*//' | sort -u |
@@ -287,7 +288,7 @@ stdout_fails() { # stdout_fails NAME ARGS...: full, closed and limited
   failed_with "${name}_with_closed_output" "standard output could not be written"
 }
 for command in $("$zp" help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | grep -v '^help$'); do
-  [ "$command" = check ] && continue # the judge's own test
+  case $command in check | report) continue ;; esac # the judge's own tests
   stdout_fails "help_of_$command" "$command" --help
 done
 stdout_fails help help
