@@ -201,12 +201,13 @@ CASES = [
     # The judge, and an adapter that answers "unsupported" to all cases but the first.
     Case(
         "check",
-        300,
+        600,
         lambda n, folder: (
             [ZP, "check", "--jobs", "1", "--adapter", trainer("refuses")]
             + ["--cases", str(n), "--out", f"{folder}/out"]
         ),
         codes=(0, 1),
+        extra=2 << 20,  # reached by 2,400 cases; 24,000 take 0.6 MB more
     ),
     Case(
         "recorder_nccl",
