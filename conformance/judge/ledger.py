@@ -182,12 +182,12 @@ def known_to_be_received(ledgers, rank, number, at):
     index = [k for k, _ in entered[mine][rank]].index(number)
     theirs = entered[mine].get(there, [])[index : index + 1]
     reached = [-1] * len(ledgers)  # the last position of each rank that precedes `at`
-    todo = [(rank, at)]
-    while todo:
-        q, upto = todo.pop()
+    ahead = [(rank, at)]
+    while ahead:
+        q, upto = ahead.pop()
         for k, (end, _) in enumerate(ended[q]):
             if reached[q] < end <= upto:
-                todo += sources(entered, ended, q, k, ops(ledgers[q])[k])
+                ahead += sources(entered, ended, q, k, ops(ledgers[q])[k])
         reached[q] = max(reached[q], upto)
     return bool(theirs) and ended[there][theirs[0][0]][0] <= reached[there]
 
@@ -206,9 +206,8 @@ def ends(records):
 
 
 def sources(entered, ended, rank, number, record):
-    """(rank, position) of the last record that must precede the completion of a communication: that
-    before the send of a receive, and those before what the members of a collective entered from
-    whom this rank receives."""
+    """(rank, position) of what must have been entered before a communication completes: the send of
+    a receive; in a collective, what the members entered from whom this rank receives."""
     if record["op"] == "send" or record.get("peer") == rank:
         return []
     root = record.get("root", -1)
@@ -217,7 +216,7 @@ def sources(entered, ended, rank, number, record):
     channel = channel_of(rank, record)
     index = [k for k, _ in entered[channel][rank]].index(number)
     return [
-        (q, ended[q][them[index][0]][1] - 1)
+        (q, ended[q][them[index][0]][1])
         for q, them in entered[channel].items()
         if q != rank
         and index < len(them)

@@ -245,6 +245,7 @@ def test_freed(both, send, recv):
     out, back = {**send, "async": True}, {"op": "recv", "peer": 1, "dtype": "fp32", "count": 1}
     reply = {**back, "op": "send", "peer": 0}
     own, other = ({**both, "op": "broadcast", "root": root} for root in (0, 1))
+    here, there = ({**both, "op": "reduce", "root": root} for root in (0, 1))
     into = {**recv, "async": True}
     for name, mine, theirs, early in (
         ("nothing came back", [out], [recv], True),
@@ -257,6 +258,8 @@ def test_freed(both, send, recv):
         ("a reduction that is not complete", [out, {**both, "async": True}], [recv, both], True),
         ("a broadcast of the receiver", [out, other], [recv, other], False),
         ("a broadcast of the sender", [out, own], [recv, own], True),
+        ("a reduction to the sender", [out, here], [recv, here], False),
+        ("a reduction to the receiver", [out, there], [recv, there], True),
         ("a receiver that lacks it", [out, back], [reply], True),
     ):
         found = ledger.freed([[*mine, {"freed": 0}], theirs])
