@@ -17,71 +17,27 @@ import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 import transformers
 from accelerate.state import DistributedType, PartialState
+from accelerate_adapter import HELLO as ACCELERATE
 from ddp_adapter import gradients
 from fsdp_adapter import runs
 from torch.distributed.tensor import DTensor
-from torch_adapter import (
-    DTYPES,
-    MORE_RANKS,
-    NO_PARALLELISM,
-    ONE_STAGE,
-    Linear,
-    optimizer_of,
-    serve,
-)
+from torch_adapter import DTYPES, Linear, optimizer_of, serve
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
+# What it has from Accelerate, and what differs.
+OWN_LOOP = {"option cpu_ram_efficient_loading", "option sync_each_batch"}
 HELLO = {
-    "protocol": 1,
+    **ACCELERATE,
     "name": "Transformers Trainer",
     "version": transformers.__version__,
-    "level": 2,
-    "returns": ["norm", "parameters", "gradients", "masters", "ledger"],
-    "supports": {
-        "zero": [0, 1, 2],
-        "dp": [1, 2, 3, 4],
-        "micro_batches": [1, 2, 3, 4],
-        "steps": [1, 2, 3, 4],
-        "precision": ["fp32", "bf16"],
-        "optimizer": ["sgd", "momentum", "adamw"],
-        "clip": ["off", "loose", "binding"],
-        "groups": [1, 2, 3],
-        "sizes": ["plain", "tiny", "odd", "large", "empty"],
-        "bucket": ["large", "small"],
-        "frozen": ["no", "yes"],
-        "tied": ["no", "stage"],
-    },
-    "world": 4,
+    "returns": [field for field in ACCELERATE["returns"] if field != "loss"],
+    "supports": {axis: v for axis, v in ACCELERATE["supports"].items() if axis != "rates"},
     "lacks": {
-        **ONE_STAGE,
-        **NO_PARALLELISM,
-        "dp": MORE_RANKS,
-        "precision": {"fp16": "Accelerate ignores fp16 on a CPU"},
-        "accumulate": "gradients are accumulated in the parameters' precision",
-        "communicate": "gradients are reduced in the parameters' precision",
-        **{axis: "GradScaler is for fp16" for axis in ("scale", "overflow", "skipped")},
-        "magnitude": "torch-zero and torch-fsdp judge the same arithmetic",
-        "unused": "DDP and FSDP2 fail by themselves (torch-zero, torch-fsdp)",
-        "frozen": {"tied": "torch-zero and torch-fsdp judge tied parameters that are frozen"},
-        "backwards": "accumulate() marks whole micro-batches",
-        "start": "DDP broadcasts, FSDP2 does not: torch-zero and torch-fsdp judge it",
+        **ACCELERATE["lacks"],
         "rates": "the Trainer makes its own scheduler",
         "loss": "the Trainer chooses which rank gets a micro-batch",
     },
-    "without": [
-        {
-            "zero": 0,
-            "precision": "bf16",
-            "why": "in DDP autocast keeps fp32 parameters; this loss has no operation of it",
-        },
-        {
-            "zero": [1, 2],
-            "sizes": "empty",
-            "why": "FSDP2 raises an error by itself (pytorch-fsdp-empty-parameter)",
-        },
-        {"zero": [1, 2], "bucket": "small", "why": "FSDP2 has no buckets"},
-        {"zero": 0, "option reshard_after_forward": True, "why": "an option of FSDP2"},
-    ],
+    "without": [rule for rule in ACCELERATE["without"] if not OWN_LOOP & set(rule)],
     "options": {"reshard_after_forward": [False, True], "tokens": [False, True]},
 }
 
