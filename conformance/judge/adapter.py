@@ -303,10 +303,11 @@ class Adapter:
             if line is None:
                 raise Late
             if line == b"":
-                raise Malformed(f"its process {self.ending()}")
-            answer = protocol.parse(line)
-            protocol.check_hello(answer)
-            return answer
+                why = f"it {self.ending()} before it answered hello"
+            else:
+                answer = protocol.parse(line)
+                protocol.check_hello(answer)
+                return answer
         except Malformed as error:
             why = f"the answer to hello violates ADAPTER.md: {error}"
         except Late:

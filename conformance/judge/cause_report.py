@@ -47,10 +47,12 @@ def arguments():
         prog=NAME,
         description="Writes a bug report for the maintainer of a subject: CAUSE.md, and CAUSE.py, "
         "a script that needs only the subject. Without CAUSE, lists the causes.",
-        epilog="Exit codes: 0 the script shows the defect; 1 it does not, so this version has "
-        "mended it; 2 invalid input; 3 the environment failed.",
+        epilog="Exit codes: 0 the script shows the defect; 1 it does not: this version does not "
+        "have it (the script itself ends with 3); 2 invalid input; 3 the environment failed.",
     )
-    parser.add_argument("cause", metavar="CAUSE", nargs="?", help="a cause of known/causes.json")
+    parser.add_argument(
+        "cause", metavar="CAUSE", nargs="?", help="a cause; without it, they are listed"
+    )
     parser.add_argument(
         "--python",
         metavar="FILE",
@@ -243,7 +245,10 @@ def report(options):
     if fields is None:
         raise Refused(f"there is no cause '{options.cause}'. `{NAME}` lists them.")
     if not os.path.exists(script_of(options.cause)):
-        raise Refused(f"{options.cause} has no script: its class is '{fields['class']}'")
+        raise Refused(
+            f"{options.cause} ({fields['class']}) has no script, so no report can be written; "
+            f"`{NAME}` lists the causes that have one"
+        )
     script = Script(options.cause)
     rows = environment(options.python, script)
     shown, output = run(options.python, script, options.deadline)

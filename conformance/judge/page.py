@@ -367,7 +367,7 @@ def left_out_part(reports):
     found = [("", list(map(e, row))) for row in summary.left_out(reports)]
     if not found:
         return ""
-    return "<h2>Combinations that adapters leave out</h2>" + rows(
+    return "<h2>Values and combinations that adapters leave out</h2>" + rows(
         found, ["subject", "combination", "reason"]
     )
 

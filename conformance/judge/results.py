@@ -266,7 +266,7 @@ def markdown(reports, about, mutant_table):
     if out:
         lines += [
             "",
-            "## Combinations that adapters leave out",
+            "## Values and combinations that adapters leave out",
             "",
             *table(["subject", "combination", "reason"], [list(map(line, row)) for row in out]),
         ]

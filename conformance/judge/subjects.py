@@ -53,7 +53,7 @@ def reach(support):
 def last(title, found):
     row = found.get(title)
     if row is None:
-        return "not yet judged"
+        return "no result yet"
     return f"{row['cases passed']} passed, {row['failed']} failed, {row['causes']} causes"
 
 
@@ -94,7 +94,7 @@ def markdown():
             ),
             "",
             "`sh conformance/subject.sh ENVIRONMENT` makes an environment; [locks](locks) has its",
-            "versions and hashes. An adapter's `without` has the combinations that it leaves out,",
+            "versions and hashes. [AXES.md](AXES.md) has what each adapter leaves out,",
             "with the reasons.",
             "",
             "## What does not run on a CPU",

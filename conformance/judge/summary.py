@@ -193,7 +193,8 @@ def left_out(reports):
             found.setdefault(place, []).append(version_of(report))
         for axis, why in report.get("lacks", {}).items():
             for value, reason in (why if isinstance(why, dict) else {"": why}).items():
-                place = (report["subject"]["name"], f"{axis} {value}".strip(), reason)
+                what = "all other values" if axis == "*" else f"{axis} {value}".strip()
+                place = (report["subject"]["name"], what, reason)
                 found.setdefault(place, []).append(version_of(report))
     return [(f"{name} {', '.join(v)}", what, why) for (name, what, why), v in found.items()]
 
@@ -218,8 +219,8 @@ def verdict(reports):
     if problems:
         first.append(many(problems, "error"))
     return (
-        f"{' and '.join(first) or 'No new failure'}. {many(len(reports), 'subject')}: {clean} "
-        f"without a failing case; {many(defects, 'known defect')} in the others."
+        f"{' and '.join(first) or 'No new failure'}. {many(len(reports), 'subject')}, {clean} of "
+        f"them without a failing case; {many(defects, 'known defect')}."
     ), not first
 
 

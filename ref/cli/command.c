@@ -18,16 +18,18 @@ static const command commands[] = {
     {"train", "zeroproof train", zp_cmd_train,
      "train a transformer on text; --verify compares bits"},
     {"plan", "zeroproof plan", zp_cmd_plan, "print, draw or check the programs of all ranks"},
-    {"sim", "zeroproof sim", zp_cmd_sim, "run given gradients; --fault injects a historic bug"},
+    {"sim", "zeroproof sim", zp_cmd_sim,
+     "simulate all ranks in one process; --fault injects a bug"},
     {"fuzz", "zeroproof fuzz", zp_cmd_fuzz, "random configurations, simulated and compared"},
-    {"env", "zeroproof env", zp_cmd_env, "what a bug report needs"},
-    {"cases", "zeroproof cases", zp_cmd_cases, "conformance cases, by recipe or by chance"},
-    {"oracle", "zeroproof oracle", zp_cmd_oracle, "what serial training makes of a case"},
-    {"adapter", "zeroproof adapter", zp_cmd_adapter, "the engine behind the suite's protocol"},
-    {"check", "zeroproof check", zp_cmd_check,
-     "put an implementation through the conformance suite"},
+    {"env", "zeroproof env", zp_cmd_env, "print versions and environment for a bug report"},
+    {"cases", "zeroproof cases", zp_cmd_cases, "print conformance cases, from a recipe or random"},
+    {"oracle", "zeroproof oracle", zp_cmd_oracle,
+     "print the values that serial training gives for a case"},
+    {"adapter", "zeroproof adapter", zp_cmd_adapter,
+     "run zeroproof's engine as a subject of the suite"},
+    {"check", "zeroproof check", zp_cmd_check, "run the conformance suite on an implementation"},
     {"report", "zeroproof report", zp_cmd_report, "write a bug report for a subject's maintainer"},
-    {"trace", "zeroproof trace", zp_cmd_trace, "judge or draw the recorded run of any program"},
+    {"trace", "zeroproof trace", zp_cmd_trace, "check or draw the recorded run of any program"},
     {"launch", "zeroproof launch", zp_cmd_launch,
      "run a sub-command under MPI: launch -n 6 train …"},
 };
@@ -36,16 +38,16 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 static void usage(FILE *f)
 {
   fputs("Usage: zeroproof COMMAND [OPTION...]\n"
-        "A training step is a program, and the program is data.\n\n",
+        "Checks that distributed training computes the right thing.\n\n",
         f);
   for (int i = 0; i < COMMANDS; i++) fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].what);
   fputs("  help     this text; `help COMMAND` is `COMMAND --help`\n\n"
         "  --help, --version\n\n"
-        "Exit codes: 0 good; 1 a verdict went against you;\n"
-        "  2 the input that you gave is refused: an option, a configuration, or a file or\n"
-        "    checkpoint to read that is missing, damaged or foreign;\n"
+        "Exit codes: 0 success; 1 a check failed;\n"
+        "  2 invalid input: an option, a configuration, or a file or checkpoint that is\n"
+        "    missing, damaged or not zeroproof's;\n"
         "  3 the environment failed: disk full or output not writable, no memory, mpirun or\n"
-        "    gnuplot missing, a peer or a process that died.\n",
+        "    gnuplot missing, a process that ended unexpectedly.\n",
         f);
 }
 

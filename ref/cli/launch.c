@@ -49,7 +49,7 @@ static const char doc[] =
     "Plain mpirun works as well: mpirun -n 6 zeroproof train --pp 2 --dp 3. This command adds what "
     "root, more ranks than cores, containers and machines without ssh need, and gives the "
     "survivors of a process that dies the time to say where they were and whom they miss.\n\n"
-    "Exit code: 0 good, 1 a verdict went against you, 2 refused input, 3 the environment failed.";
+    "Exit codes: 0 success, 1 a check failed, 2 invalid input, 3 the environment failed.";
 
 static int add_words(launch_args *l, const char *more)
 {

@@ -68,7 +68,8 @@ static const struct argp argp = {
     "others of the stage differ in the elements that they own. A program of more than 67108864 "
     "(2^26) ops is refused, by --check of more than 33554432 (2^25): so many micro-batches need "
     "larger buckets. --check generates the programs of every rank, at about 45 ns an op and core; "
-    "it refuses more than 2^36 ops in all. Exit codes: 0 good, 1 a check failed, 2 refused input, "
+    "it refuses more than 2^36 ops in all. Exit codes: 0 success, 1 a check failed, 2 invalid "
+    "input, "
     "3 the environment "
     "failed.",
     children,

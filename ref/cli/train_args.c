@@ -125,7 +125,8 @@ const struct argp zp_train_argp = {
     "\vDefaults here: pp 2, dp 2, stage 2, 12 micro-batches in all, bf16, exact reduction, 60 "
     "steps. "
     "Started by mpirun (or zeroproof launch), each process is one rank. "
-    "Exit codes: 0 good, 1 --verify found a difference, 2 refused input, 3 the environment failed.",
+    "Exit codes: 0 success, 1 --verify found a difference, 2 invalid input, 3 the environment "
+    "failed.",
     children,
     NULL,
     NULL};

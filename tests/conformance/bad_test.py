@@ -71,7 +71,7 @@ REFUSED = {
     "hello-trickle": f"within {DEADLINE} s",
     "hello-chatter": f"within {DEADLINE} s",
     "hello-dies": "no module named subject",
-    "hello-exits": "its process ended with exit code 7",
+    "hello-exits": "it ended with exit code 7 before it answered hello",
 }
 # fault -> (signature of a cause, part of its text): code 1
 CAUSES = {

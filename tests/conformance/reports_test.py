@@ -129,7 +129,7 @@ def test_errors(judge, out):
     for name, words, code, text in (
         ("an_unknown_cause", ["nothing"], 2, "there is no cause 'nothing'"),
         ("a_path_as_cause", ["../reports/shows"], 2, "there is no cause"),
-        ("a_cause_without_script", ["designed"], 2, "its class is 'by design'"),
+        ("a_cause_without_script", ["designed"], 2, "(by design) has no script"),
         ("a_deadline_of_0", ["shows", "--deadline", "0"], 2, "above 0"),
         ("a_python_that_is_missing", ["shows", "--python", "/nowhere"], 3, "/nowhere"),
         ("a_python_that_fails", ["shows", "--python", "false"], 3, "--python: false"),
