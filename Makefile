@@ -475,18 +475,19 @@ conformance-quick: ## a selection of it in which each clause and each subject oc
 conformance-reports: all ## run the reports' scripts (CAUSES=…; SHARE=3 SEED=…: a third; ACCEPT=1)
 	@SHARE='$(SHARE)' SEED='$(SEED)' ACCEPT='$(ACCEPT)' sh conformance/reports.sh $(BUILD) $(CAUSES)
 
-conformance_commands = COMMANDS=1 sh conformance/run.sh $(BUILD) $(SUBJECTS)
+# The subjects' adapters, for a program that reads them from its standard input.
+conformance_commands = COMMANDS=1 sh conformance/run.sh $(BUILD) $(SUBJECTS) >$(BUILD)/commands && \
+  ZEROPROOF=$(COMMAND) python3 -B conformance/judge/$(1) <$(BUILD)/commands
 .PHONY: conformance-hunt conformance-steady
 conformance-hunt: ## look for new failures for HOURS=1 hours; continues its list (SUBJECTS=…)
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
-	@$(conformance_commands) | ZEROPROOF=$(COMMAND) python3 -B conformance/judge/hunt.py \
-	  --hours $(or $(HOURS),1) --jobs $(JOBS) --out $(BUILD)/conformance-hunt
+	@$(call conformance_commands,hunt.py) --hours $(or $(HOURS),1) --jobs $(JOBS) \
+	  --out $(BUILD)/conformance-hunt
 conformance-steady: ## three seeds, idle and beside 8 busy processes: the same causes (SUBJECTS=…)
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
-	@$(conformance_commands) | ZEROPROOF=$(COMMAND) python3 -B conformance/judge/steady.py \
-	  --jobs $(JOBS)
+	@$(call conformance_commands,steady.py) --jobs $(JOBS)
 
 # A subject without a fault passes everything, and one with a historic bug does not.
 CONFORMANCE_SEED = $(or $(SEED),$$(date +%s))

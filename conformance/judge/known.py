@@ -208,13 +208,14 @@ REPLAYS = 5
 
 
 def mark_chance(causes, runner):
-    """Marks new causes that only chance shows: their minimal case does not fail in each replay."""
+    """Marks new causes that only chance shows: their minimal case passes in some replay."""
     for cause in causes:
         small = cause.smallest
         if small.findings[0].clause in CHANCE:
             seen = replay(small.case, small.recipe, runner, REPLAYS)
-            if seen[cause.signature] < REPLAYS:
-                cause.chance = {"replays": REPLAYS, "failed": seen[cause.signature]}
+            if seen["pass"]:
+                failed = REPLAYS - seen["pass"] - seen["unsupported"]
+                cause.chance = {"replays": REPLAYS, "failed": failed}
 
 
 def replay(case, recipe, runner, times):

@@ -156,40 +156,75 @@ def has_failed(records):
 
 
 def freed(ledgers):
-    """(rank, its record) of the first send or receive whose memory was freed before the rank waited
-    for it, or None. A send may also be known to have ended: the other rank waited for it, and then
-    sent something that this rank has received."""
+    """(rank, number, its record) of the first send or receive whose memory was freed before the
+    rank waited for it, or None. A send may also be known to have ended: the other rank waited for
+    it, and then sent something that this rank has received."""
     found = [
         (at, rank, record["freed"])
         for rank, records in enumerate(ledgers)
         for at, record in enumerate(records)
         if "freed" in record
     ]
+    order = Order(ledgers) if found else None
     for at, rank, number in sorted(found):
-        if not known_to_be_received(ledgers, rank, number, at):
-            return rank, ops(ledgers[rank])[number]
+        if not order.is_received(rank, number, at):
+            return rank, number, order.ops[rank][number]
     return None
 
 
-def known_to_be_received(ledgers, rank, number, at):
-    """True if the receiver of a rank's send had it before position `at` of the rank's ledger, in
-    the order that completed communications impose."""
-    record = ops(ledgers[rank])[number]
-    if record["op"] != "send":
-        return False
-    entered, ended = channels(ledgers), [ends(records) for records in ledgers]
-    there, mine = record["peer"], ("p2p", (rank, record["peer"]))
-    index = [k for k, _ in entered[mine][rank]].index(number)
-    theirs = entered[mine].get(there, [])[index : index + 1]
-    reached = [-1] * len(ledgers)  # the last position of each rank that precedes `at`
-    ahead = [(rank, at)]
-    while ahead:
-        q, upto = ahead.pop()
-        for k, (end, _) in enumerate(ended[q]):
-            if reached[q] < end <= upto:
-                ahead += sources(entered, ended, q, k, ops(ledgers[q])[k])
-        reached[q] = max(reached[q], upto)
-    return bool(theirs) and ended[there][theirs[0][0]][0] <= reached[there]
+class Order:
+    """The order that completed communications impose on the records of all ranks."""
+
+    def __init__(self, ledgers):
+        self.ops, self.entered = [ops(records) for records in ledgers], channels(ledgers)
+        self.ended = [ends(records) for records in ledgers]
+        self.completions = [sorted((end, k) for k, (end, _) in enumerate(e)) for e in self.ended]
+        self.reached = {}  # rank -> of each rank the last position that precedes the rank's
+
+    def is_received(self, rank, number, at):
+        """True if the receiver of a rank's send had it before position `at` of the rank's ledger.
+        Positions of one rank must not decrease from call to call."""
+        record = self.ops[rank][number]
+        if record["op"] != "send" or record["peer"] == rank:
+            return False
+        channel, there = channel_of(rank, record), record["peer"]
+        index = self.index(channel, rank, number)
+        theirs = self.entered[channel].get(there, [])[index : index + 1]
+        reached = self.reached.setdefault(rank, [-1] * len(self.ops))
+        ahead = [(rank, at)]
+        while ahead:
+            q, upto = ahead.pop()
+            first = bisect.bisect_right(self.completions[q], (reached[q], math.inf))
+            last = bisect.bisect_right(self.completions[q], (upto, math.inf))
+            for _, k in self.completions[q][first:last]:
+                ahead += self.sources(q, k)
+            reached[q] = max(reached[q], upto)
+        return bool(theirs) and self.ended[there][theirs[0][0]][0] <= reached[there]
+
+    def index(self, channel, rank, number):
+        return bisect.bisect_left(self.entered[channel][rank], (number,))
+
+    def sources(self, rank, number):
+        """(rank, position) of what must have been entered before a communication completes: the
+        send of a receive; in a collective, what the members entered from whom this rank
+        receives."""
+        record = self.ops[rank][number]
+        root = record.get("root", -1)
+        if (
+            record["op"] == "send"
+            or record.get("peer") == rank
+            or (record["op"] in ("reduce", "gather") and root != rank)
+        ):
+            return []
+        channel = channel_of(rank, record)
+        index = self.index(channel, rank, number)
+        return [
+            (q, self.ended[q][them[index][0]][1])
+            for q, them in self.entered[channel].items()
+            if q != rank
+            and index < len(them)
+            and (record["op"] not in ("broadcast", "scatter") or q == root)
+        ]
 
 
 def ends(records):
@@ -203,25 +238,6 @@ def ends(records):
             end, start = found[record["wait"]]
             found[record["wait"]] = (min(end, at), start)
     return found
-
-
-def sources(entered, ended, rank, number, record):
-    """(rank, position) of what must have been entered before a communication completes: the send of
-    a receive; in a collective, what the members entered from whom this rank receives."""
-    if record["op"] == "send" or record.get("peer") == rank:
-        return []
-    root = record.get("root", -1)
-    if record["op"] in ("reduce", "gather") and root != rank:
-        return []
-    channel = channel_of(rank, record)
-    index = [k for k, _ in entered[channel][rank]].index(number)
-    return [
-        (q, ended[q][them[index][0]][1])
-        for q, them in entered[channel].items()
-        if q != rank
-        and index < len(them)
-        and (record["op"] not in ("broadcast", "scatter") or q == root)
-    ]
 
 
 def channel_of(rank, record):

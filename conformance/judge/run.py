@@ -104,16 +104,17 @@ def message_words(case, bad, present):
 
 
 def ledger_findings(case, expected, answer, ledgers, returns):
-    used = ledger.freed(ledgers)
-    if used:
-        text = f"rank {used[0]}: {ledger.describe(used[1])}: its memory was freed before the wait"
-        symptom = {"symptom": [used[1]["op"]]}
-        return [Finding("PIPE-6", "memory freed during a transfer", text, detail=symptom)]
-    bad = ledger.mismatches(ledgers)
+    used, bad = ledger.freed(ledgers), ledger.mismatches(ledgers)
     if answer["status"] != "ok":
         # a rank that was killed may lack later operations, so only operations that differ count
         bad = [b for b in bad if None not in b["records"]]
     found = [mismatch_finding(case, b) for b in bad[:1]]
+    if used:
+        rank, number, record = used
+        text = f"rank {rank}: {ledger.describe(record)}: its memory was freed before the wait"
+        kind, symptom = "memory freed during a transfer", {"symptom": [record["op"]]}
+        before = bad and min(p for p in bad[0]["places"] if p is not None) < number
+        found.insert(bool(before), Finding("PIPE-6", kind, text, detail=symptom))
     if not found and answer["status"] == "ok":
         little = ledger.too_little(case, ledgers)
         if little:

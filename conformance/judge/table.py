@@ -41,7 +41,8 @@ class Subject:
 
     def supports(self, axis, value):
         """True if a case has the value."""
-        if value not in self.space.axes.get(axis, [axes.FIRST[axis]]):
+        default = axes.NAMED.get(axis, axes.FIRST[axis])
+        if value not in self.space.axes.get(axis, [default]):
             return False
         fixed = {axis: value} if axis in self.space.axes else {}
         dice = random.Random(0)

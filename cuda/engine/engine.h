@@ -216,10 +216,6 @@ int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, 
 int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb);
 
 /* The learning rate of each of the options' optimizers from the next step on; all ranks set the
- * same ones between steps. 0, or a negative status: a rate is outside its range. spec: OPT-6 */
-int zp_cuda_set_rates(zp_cuda *e, const double *lr);
-
-/* The learning rate of each of the options' optimizers from the next step on; all ranks set the
  * same ones, between steps. 0, or a negative status: a rate is out of range. spec: OPT-6 */
 int zp_cuda_set_rates(zp_cuda *e, const double *lr);
 

@@ -1,8 +1,10 @@
 """Tests that a failure is attributed to the earliest thing that went wrong, on any machine."""
 
+import collections
 import json
 import os
 import sys
+import types
 
 from selftest import ROOT, TRAINER, check, main, run, text_of
 
@@ -132,6 +134,25 @@ def test_entries():
         check(f"chance with {name}: {why or 'accepted'}", why in said if why else not said, said)
 
 
+def test_replays():
+    """Only a replay that passes shows chance; a failure of another kind does not."""
+    finding = types.SimpleNamespace(clause="RUN-1")
+    small = types.SimpleNamespace(findings=[finding], case=None, recipe=None)
+    before = known.replay
+    for name, seen, failed in (
+        ("two kinds of errors", {"RUN-1 error: A": 3, "RUN-1 error: B": 2}, None),
+        ("another error alone", {"RUN-1 error: B": 5}, None),
+        ("one replay passes", {"RUN-1 error: A": 3, "RUN-1 error: B": 1, "pass": 1}, 4),
+        ("all replays pass", {"pass": 5}, 0),
+    ):
+        cause = types.SimpleNamespace(smallest=small, signature="RUN-1 error: A", chance=None)
+        known.replay = lambda *_, seen=seen: collections.Counter(seen)
+        known.mark_chance([cause], None)
+        got = cause.chance and cause.chance["failed"]
+        check(f"replays: {name}: {failed}", got == failed, cause.chance)
+    known.replay = before
+
+
 def test_committed():
     """At most one of twenty committed causes is left to chance."""
     causes, rare, folder = set(), set(), os.path.join(ROOT, "conformance", "known")
@@ -145,6 +166,13 @@ def test_committed():
 
 sys.exit(
     main(
-        test_ranks, test_kinds, test_computes, test_slow, test_chance, test_entries, test_committed
+        test_ranks,
+        test_kinds,
+        test_computes,
+        test_slow,
+        test_chance,
+        test_entries,
+        test_replays,
+        test_committed,
     )
 )

@@ -227,7 +227,7 @@ def test_ledgers():
     test_words(both, send)
     ledgers = [[both, send, {"freed": 1}, {"freed": 0}], [both, recv, {"step": 1}, {"freed": 1}]]
     found = ledger.freed(ledgers)
-    check("the first memory that was freed early is found", found == (0, send), found)
+    check("the first memory that was freed early is found", found == (0, 1, send), found)
     test_freed(both, send, recv)
     check("a rank that failed is no hang", not ledger.is_hung([[both], [{"failed": True}]])[0])
     late, early = {**both, "name": "a"}, {**both, "name": "b"}
@@ -266,6 +266,14 @@ def test_freed(both, send, recv):
         check(f"freed: {name}", (found is not None) == early, found)
     found = ledger.freed([[{**back, "async": True}, both, {"freed": 0}], [reply, both]])
     check("freed: a receive", found is not None, found)
+    own = {**out, "peer": 0}
+    found = ledger.freed([[own, {"freed": 0}], []])
+    check("freed: a send to the rank itself", found == (0, 0, own), found)
+    # many of each: looking at all pairs would take hours
+    many = 20000
+    mine = [out, back] * many + [{"freed": 2 * k} for k in range(many)]
+    found = ledger.freed([mine, [recv, reply] * many])
+    check("freed: 20,000 sends that were received", found is None, found)
 
 
 def test_words(both, send):
@@ -329,7 +337,12 @@ def test_ended():
         (
             "memory was freed early",
             [[{**one, "count": 5}, {"freed": 0}], [one], [one]],
-            ["PIPE-6", "RUN-1"],
+            ["PIPE-6", "LEDG-2", "RUN-1"],
+        ),
+        (
+            "memory was freed later",
+            [[{**one, "count": 5}, one, {"freed": 1}], [one], [one]],
+            ["LEDG-2", "PIPE-6", "RUN-1"],
         ),
         (
             "records differ",
