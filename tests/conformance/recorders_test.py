@@ -19,6 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path[:0] = [os.path.join(ROOT, "conformance", d) for d in ("recorder", "judge", "adapters")]
 os.environ.update(OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo")
 
+import idle  # noqa: E402
 import ledger  # noqa: E402
 import torch  # noqa: E402
 import torch._dynamo  # noqa: E402,F401
@@ -208,11 +209,13 @@ def child(program, fault, me, folder):
         with recorded(program, me, folder):
             program(fault, me)
     # keep a finished rank alive, as in a real run, until the others are known to hang
-    time.sleep(20 if fault == "skip" else 0)
+    if fault == "skip":
+        signal.alarm(600)
+        signal.pause()
 
 
 def ledgers_of(program, fault, folder):
-    """Runs the program until all ranks have ended, or until two seconds after the last record."""
+    """Runs the program until all ranks have ended, or until none computes or records any more."""
     children = []
     for me in range(WORLD):
         pid = os.fork()
@@ -227,16 +230,14 @@ def ledgers_of(program, fault, folder):
             finally:
                 os._exit(0)
         children.append(pid)
-    start, size, since = time.monotonic(), None, time.monotonic()
-    left = list(children)
-    while left and time.monotonic() - start < 30:
+    left, sizes, watch = list(children), None, idle.Watch(2)
+    while left and not watch.asleep(left):
         left = [p for p in left if os.waitpid(p, os.WNOHANG)[0] == 0]
         files = [f"{folder}/rank-{me}.jsonl" for me in range(WORLD)]
         now = [os.path.getsize(f) if os.path.exists(f) else 0 for f in files]
-        if now != size:
-            size, since = now, time.monotonic()
-        if any(now) and time.monotonic() - since > 2:
-            break
+        if now != sizes:
+            sizes = now
+            watch.begin()
         time.sleep(0.05)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
