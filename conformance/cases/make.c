@@ -17,10 +17,7 @@ int zp_recipe_parse(zp_recipe *r, const char *text, char *why, int64_t cap)
   const struct {
     const char *text;
     int32_t *at;
-  } flags[] = {{"comm=fp32,", &r->comm_fp32},
-               {"sum=1,", &r->sum},
-               {"rates=1,", &r->rates},
-               {"oneside=1,", &r->oneside}};
+  } flags[] = {{"comm=fp32,", &r->comm_fp32}, {"sum=1,", &r->sum}, {"rates=1,", &r->rates}};
   memset(r, 0, sizeof *r);
   zp_case_init(&r->c);
   for (;;) {
@@ -95,8 +92,6 @@ static int make_rows(const zp_recipe *r, zp_table *n, int64_t step, int64_t g, i
   const zp_param *p = &c->params[j];
   const int32_t dp = (int32_t)(g % c->dp), ep = p->expert ? dp % c->ep : 0;
   const int64_t mb = g / c->dp, number = zp_synth_number(c, j, dp, mb);
-  const zp_synth_use use = zp_synth_use_of(c, j);
-  if (r->oneside && (step + (int64_t)(r->c.synth.seed % 64)) % use.uses != use.use) return 0;
   if (p->frozen || !zp_synth_used(&r->c.synth, c, step, j, ep, number)) return 0;
   for (int32_t t = 0; t < (p->sharded ? c->tp : 1); t++) {
     const int64_t at = zp_table_row(n, step, g, j, t);

@@ -10,7 +10,6 @@
  * has it. */
 typedef enum zp_cuda_unsupported_feature {
   ZP_UNSUPPORTED_VARYING_SHAPES, /* for fixed shapes the engine requires the number of elements */
-  ZP_UNSUPPORTED_RATES,          /* they are set between steps, which schedules have in flight */
   ZP_UNSUPPORTED_COUNT
 } zp_cuda_unsupported_feature;
 extern const char *const zp_cuda_unsupported[ZP_UNSUPPORTED_COUNT];

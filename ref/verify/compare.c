@@ -215,7 +215,7 @@ static int coded_exactly(const zp_case_state *s)
 {
   const int32_t log2 = s->c->synth.log2_unit + s->want.log2_scale;
   if (s->c->synth.mode != ZP_SYNTH_CODED || zp_synth_digits(&s->c->cfg) == 0) return 0;
-  if ((s->c->synth.overflow >> (s->step % 32) & 1u) != 0) return 0;
+  if (((s->c->synth.overflow | s->c->synth.oversum) >> (s->step % 32) & 1u) != 0) return 0;
   return s->c->cfg.precision == ZP_F16 ? log2 >= -14 && log2 <= 4 : log2 >= -100 && log2 <= 100;
 }
 

@@ -52,6 +52,16 @@ CASES = [
         f"{BASE},pp=2,list=6@0.0+4@0.0t0+4@1.0+4@1.0t0",
     ),
     (
+        ("unused onesided", "ref", "one-sided", "RED-3 missing"),
+        f"oneside=1,{BASE},pp=2,list=6@0.0+4@0.0t0+4@1.0+4@1.0t0",
+        f"{BASE},pp=2,list=6@0.0+4@0.0t0+4@1.0+4@1.0t0",
+    ),
+    (
+        ("scale unit", "ref", "unit-scale", "SCALE-4 scale"),
+        f"{BASE},scale=0,list=6@0.0",
+        f"{BASE},list=6@0.0",
+    ),
+    (
         ("option offload", "cuda", "drop-sync:averaged.wait", "RED-3 missing"),
         f"{SMALL},steps=4,list=6@0.0+9@0.0 offload=yes order=lazy",
         f"{SMALL},steps=4,list=6@0.0+9@0.0 order=lazy",
