@@ -49,27 +49,31 @@ static double as_parameter(int32_t precision, double x)
   return (double)out;
 }
 
-/* master ± slack, and what parameters may be. */
-static void add_bounds(const oracle *o, json_t *copy, const float *master, const zp_slack *s,
-                       int64_t n)
+/* What an element may be: its master ± slack, those as parameters, its moments ± slack. */
+static void add_bounds(const oracle *o, json_t *copy, const float *const state[3],
+                       const zp_slack *s, int64_t n)
 {
-  static const char *const names[4] = {"master_low", "master_high", "parameter_low",
-                                       "parameter_high"};
-  json_t *list[4] = {json_array(), json_array(), json_array(), json_array()};
+  static const char *const names[8] = {"master_low",    "master_high",   "moment1_low",
+                                       "moment1_high",  "moment2_low",   "moment2_high",
+                                       "parameter_low", "parameter_high"};
+  json_t *list[8];
+  for (int32_t i = 0; i < 8; i++) list[i] = json_array();
   for (int64_t i = 0; i < n; i++) {
-    for (int32_t side = 0; side < 2; side++) {
-      const double x = (double)master[i] + (side == 0 ? -s[i].master : s[i].master);
-      json_array_append_new(list[side], zp_conf_hex(x));
-      json_array_append_new(list[2 + side], zp_conf_hex(as_parameter(o->n->cfg.precision, x)));
+    const double slack[3] = {s[i].master, s[i].moment1, s[i].moment2};
+    for (int32_t k = 0; k < 6; k++) {
+      const double x = (double)state[k / 2][i] + (k % 2 == 0 ? -slack[k / 2] : slack[k / 2]);
+      json_array_append_new(list[k], zp_conf_hex(x));
+      if (k < 2)
+        json_array_append_new(list[6 + k], zp_conf_hex(as_parameter(o->n->cfg.precision, x)));
     }
   }
-  for (int32_t i = 0; i < 4; i++) json_object_set_new(copy, names[i], list[i]);
+  for (int32_t i = 0; i < 8; i++) json_object_set_new(copy, names[i], list[i]);
 }
 
 static int has_slack(const zp_slack *s, int64_t n)
 {
   for (int64_t i = 0; i < n; i++)
-    if (s[i].master != 0) return 1;
+    if (s[i].master != 0 || s[i].moment1 != 0 || s[i].moment2 != 0) return 1;
   return 0;
 }
 
@@ -79,7 +83,9 @@ static json_t *copy_json(const oracle *o, int32_t j, int32_t t, int32_t e, int32
   const zp_param *p = &o->n->cfg.params[j];
   const int32_t home = zp_synth_use_of(&o->n->cfg, j).home;
   const void *param = zp_serial_get(o->serial, ZP_WHAT_PARAMETER, j, t, e);
-  const float *master = zp_serial_get(o->serial, ZP_WHAT_MASTER, j, t, e);
+  const float *const state[3] = {zp_serial_get(o->serial, ZP_WHAT_MASTER, j, t, e),
+                                 zp_serial_get(o->serial, ZP_WHAT_MOMENT1, j, t, e),
+                                 zp_serial_get(o->serial, ZP_WHAT_MOMENT2, j, t, e)};
   const zp_slack *slack = o->slack[zp_table_first(o->n, home, t, e)];
   float *wide = calloc((size_t)p->numel + 1, sizeof *wide);
   json_t *copy = json_object();
@@ -88,12 +94,14 @@ static json_t *copy_json(const oracle *o, int32_t j, int32_t t, int32_t e, int32
   json_object_set_new(copy, "parameter", hexes(wide, p->numel, 0));
   free(wide);
   if (p->frozen) return copy;
-  json_object_set_new(copy, "master", hexes(master, p->numel, 0));
+  json_object_set_new(copy, "master", hexes(state[0], p->numel, 0));
+  json_object_set_new(copy, "moment1", hexes(state[1], p->numel, 0));
+  json_object_set_new(copy, "moment2", hexes(state[2], p->numel, 0));
   if (!skipped)
     json_object_set_new(
         copy, "gradient",
         hexes(zp_serial_get(o->serial, ZP_WHAT_GRADIENT, j, t, e), p->numel, -log2));
-  if (has_slack(slack, p->numel)) add_bounds(o, copy, master, slack, p->numel);
+  if (has_slack(slack, p->numel)) add_bounds(o, copy, state, slack, p->numel);
   return copy;
 }
 

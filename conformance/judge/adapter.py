@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 
+import checkpoint
 import files
 import idle
 import ledger
@@ -41,16 +42,21 @@ class Late(Exception):
 
 
 class Ledgers:
-    """Reads the ranks' ledgers while they grow. bad: the first error, where reading stops."""
+    """Reads the ranks' ledgers while they grow. bad: the first error, where reading stops. earlier:
+    those of the steps before the checkpoint, or None."""
 
-    def __init__(self, folder, world):
-        self.folder, self.world = folder, world
+    def __init__(self, folder, world, earlier=None):
+        self.folder, self.world, self.earlier = folder, world, earlier
         self.records = [[] for _ in range(world)]
         self.entered = [0] * world
         self.read = [0] * world
         self.rest = [b""] * world
         self.last = time.monotonic()
         self.bad = None
+
+    def growing(self):
+        """The ledgers of the steps that run now."""
+        return self if self.earlier is None or any(self.records) else self.earlier
 
     def look(self):
         """Reads new records; returns True if there are any."""
@@ -95,6 +101,13 @@ class Ledgers:
         if sum(map(len, self.records)) > limits.RECORDS:
             raise Malformed(f"rank {q}: the case's ledgers have more than {limits.RECORDS} records")
         return any(map(bytes.strip, lines))
+
+
+def ledgers_of(case, folder):
+    if "reload" not in case:
+        return Ledgers(folder, case["world"])
+    world = checkpoint.before(case)["world"]
+    return Ledgers(folder, case["world"], Ledgers(os.path.join(folder, "before"), world))
 
 
 def check_size(what, size, most, of):
@@ -324,7 +337,7 @@ class Adapter:
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
             what = f"the adapter removed or locked the folder above ledgers: {error.strerror}"
             return {"status": "malformed", "message": what}, [[] for _ in range(case["world"])]
-        ledgers = Ledgers(folder, case["world"])
+        ledgers = ledgers_of(case, folder)
         try:
             answer = self.answer(case, folder, ledgers)
             if answer["status"] in ("hang", "timeout", "died", "lost"):
@@ -334,7 +347,8 @@ class Adapter:
             elif answer["status"] == "lost":
                 answer["status"] = "malformed"
             self.size += sum(ledgers.read)
-            return answer, ledgers.records
+            shown = ledgers if answer["status"] == "ok" else ledgers.growing()
+            return answer, shown.records
         finally:
             supervise.remove(folder)
 
@@ -395,19 +409,21 @@ class Adapter:
             if line is not None:
                 self.size = len(line)
                 return self.parse(line)
-            if ledgers.look():
+            news = ledgers.look()
+            now = ledgers.growing()
+            if now.look() or news:
                 watch.begin()
-            quiet = time.monotonic() - ledgers.last
-            if ledgers.bad is not None:
+            quiet = time.monotonic() - now.last
+            if now.bad is not None:
                 if quiet > STUCK:
                     return {
                         "status": "lost",
-                        "message": f"ledger: {ledgers.bad}",
+                        "message": f"ledger: {now.bad}",
                         "kind": "malformed ledger",
                     }
                 continue  # reported when the case has ended
             if quiet > QUIET:
-                waits = waits_in(ledgers.records, quiet > STUCK)
+                waits = waits_in(now.records, quiet > STUCK)
                 if waits is None:
                     continue
                 if watch.asleep(idle.below(self.process.popen.pid)) or watch.computed > SPIN:
@@ -418,7 +434,7 @@ class Adapter:
                         f"for {STUCK:g} s",
                         "quiet": round(quiet, 3),
                     }
-        _, waits = ledger.is_hung(ledgers.records, silent=True)
+        _, waits = ledger.is_hung(ledgers.growing().records, silent=True)
         message = "; ".join(
             filter(None, (f"no answer within {self.deadline:g} s", ledger.describe_hang(waits)))
         )

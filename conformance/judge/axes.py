@@ -12,6 +12,7 @@ import json
 import os
 import random
 
+import checkpoint
 from recipe import Entry, Recipe
 
 AXES = {
@@ -42,19 +43,21 @@ AXES = {
     "backwards": [1, 2],
     "rates": ["constant", "changing"],
     "start": ["same", "differ"],
+    "reload": ["no", *checkpoint.KINDS],
 }
 # The value of an axis that hello does not name: the simplest one.
 FIRST = {name: values[0] for name, values in AXES.items()}
 FIRST["zero"] = None  # has no default: hello must name it
 # Axes that exist only for subjects that name them, with the value of all other cases. They do not
 # change the expected values. Recipes list them among the options; cases have them as fields.
-NAMED = {"streams": 1, "backwards": 1, "start": "same"}
+NAMED = {"streams": 1, "backwards": 1, "start": "same", "reload": "no"}
 STREAM_CLAUSES = ["STRM-1", "STRM-2", "STRM-4", "STRM-6"]
 WORLD = 8
 # The gradients fit fp32; squares of huge ones overflow it and squares of minute ones underflow.
 MAGNITUDE = {"plain": 0, "huge": 64, "minute": -80}
 # All clauses that a case can cite (conformance/cases/tags.c, case_of); --only accepts these.
 CLAUSES = [
+    "CKPT-5",
     "LEDG-2",
     "LEDG-3",
     "LEDG-6",
@@ -191,7 +194,26 @@ class Space:
                 return False
         if get("stages_groups") == "unequal" and get("groups", 2) == 1:
             return False
+        if get("reload", "no") != "no" and not self.allows_reload(row):
+            return False
         return not any(self.matches(rule, row) for rule in self.without)
+
+    def allows_reload(self, row):
+        """True if a row's steps before the checkpoint are supported as well. Overflows in a sum and
+        sums in fp32 depend on which micro-batches a rank has."""
+        get = row.get
+        if get("steps", 2) < 2:
+            return False
+        if get("reload") == "dp" and (get("accumulate") == "fp32" or get("overflow") == "sum"):
+            return False
+        if not {"zero", "dp", "micro_batches"} <= row.keys():
+            return True
+        split = checkpoint.split_before(get("reload"), self.bounds(), row)
+        return split is not None and self.allows({**row, **split, "reload": "no"})
+
+    def bounds(self):
+        """What limits a split."""
+        return {**self.axes, "world": self.world}
 
     @staticmethod
     def matches(rule, row):
@@ -504,6 +526,14 @@ def case_of(tools, space, recipe):
     if case is not None:
         case["options"] = options
         case.update({name: case["options"].pop(name, n) for name, n in NAMED.items()})
+        kind = case.pop("reload")
+        if kind != "no":
+            reload = checkpoint.reload_of(kind, space.bounds(), case, recipe.number("seed"))
+            if reload is None:
+                return None, f"the subject has no other split for reload={kind}, or there is 1 step"
+            case["reload"] = reload
+            case["clauses"] += [checkpoint.CLAUSE]
+            case["hunts"] += [family for family in ["ST"] if family not in case["hunts"]]
         if case["backwards"] > 1:
             case["hunts"] += [family for family in ["WIN"] if family not in case["hunts"]]
         if "streams" in space.axes:

@@ -13,6 +13,7 @@ because the rank entered another: subjects may rely on the buffers of their libr
 import bisect
 import math
 
+import checkpoint
 import limits
 
 REDUCING = {"all_reduce", "reduce", "reduce_scatter"}
@@ -437,6 +438,12 @@ def per_step(records):
     return parts
 
 
+def records_of(case, records, step):
+    """The records of a step, or None if the ledger has not all steps after the checkpoint."""
+    parts, begins = per_step(records)[1:], checkpoint.begins(case)
+    return parts[step - begins] if len(parts) == case["steps"] - begins else None
+
+
 def reach(ledgers, world):
     """rank -> a number that is equal for ranks connected by some communication."""
     of = list(range(world))
@@ -484,12 +491,10 @@ def ungathered(case, ledgers, answer, skipped):
     operation that can deliver them, including all-reduces beyond those that the gradients need.
     Returns texts."""
     for rank, mine in enumerate(answer["ranks"]):
-        parts = per_step(ledgers[rank])
-        if len(parts) != case["steps"] + 1:
-            continue
         t = case["topology"]
-        for step, result in enumerate(mine["steps"]):
-            if skipped[step] or "masters" not in result:
+        for step in range(checkpoint.begins(case), case["steps"]):
+            result, records = mine["steps"][step], records_of(case, ledgers[rank], step)
+            if records is None or skipped[step] or "masters" not in result:
                 continue
             own, all_ = 0, 0
             for entry in case["parameters"]:
@@ -505,7 +510,7 @@ def ungathered(case, ledgers, answer, skipped):
                     for run in result["masters"].get(entry["name"], [])
                     if isinstance(run[1], list)
                 )
-            records = [r for r in parts[step + 1] if "op" in r]
+            records = ops(records)
             came = sum(received_elements(r, rank) for r in records)
             came += max(
                 0, sum(r.get("count", 0) for r in records if r["op"] == "all_reduce") - all_
@@ -543,8 +548,8 @@ def needed_elements(case, p, step):
 def reductions(case, ledgers, q, step, members):
     """The number of elements of each reduction that rank q enters in a step with other members of a
     group."""
-    parts = per_step(ledgers[q])
-    records = parts[step + 1] if len(parts) == case["steps"] + 1 else ops(ledgers[q])
+    records = records_of(case, ledgers[q], step)
+    records = ops(ledgers[q]) if records is None else records
     return [
         reduced_elements(r)
         for r in records
@@ -559,7 +564,7 @@ def too_little(case, ledgers):
     elements are reduced as some rank uses, and some communication connects the ranks."""
     reachable = reach(ledgers, case["world"])
     for p, _, members in groups_of(case):
-        for step in range(case["steps"] if len(members) > 1 else 0):
+        for step in range(checkpoint.begins(case), case["steps"] if len(members) > 1 else 0):
             needed = needed_elements(case, p, step)
             if needed and len({reachable[q] for q in members}) > 1:
                 return f"ranks {members} share {needed} gradient elements but never communicate", [
@@ -583,6 +588,6 @@ def reduces_only_scalars(case, ledgers):
         count <= 1
         for members in groups
         for q in members
-        for step in range(case["steps"])
+        for step in range(checkpoint.begins(case), case["steps"])
         for count in reductions(case, ledgers, q, step, members)
     )

@@ -109,6 +109,7 @@ def features(recipe):
     add_list_features(r, dp, add)
     for name, value in r.options.items():
         found.add(f"{name}={value}")
+    add("reload" in r.options, "a checkpoint")
     return found
 
 

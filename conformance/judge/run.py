@@ -7,7 +7,9 @@ import threading
 import time
 import traceback
 
+import checkpoint
 import ledger
+import limits
 import streams
 from adapter import Adapter
 from outcomes import Outcome, Outcomes
@@ -31,6 +33,7 @@ EVIDENCE = {
     "OPT-4": {"update"},
     "PART-1": {"frozen"},
     "PART-6": {"shares"},
+    "CKPT-5": {"continued"},
     **{f"LEDG-{n}": {"ledger"} for n in (2, 3, 6, 7)},
     **{f"STRM-{n}": {f"STRM-{n}"} for n in (1, 2, 3, 4, 6)},
 }
@@ -252,6 +255,8 @@ def run_one(adapter, tools, case, recipe, hello, level):
     out.seconds = time.monotonic() - start
     try:
         judge_one(out, hello, level)
+        if "reload" in case and out.status == "fail" and out.answer["status"] == "ok":
+            blame_checkpoint(out, adapter, tools, hello, level)
     except Exception as error:  # the error concerns this case alone, so the run continues
         where = traceback.extract_tb(error.__traceback__)[-1]
         out.status, out.findings = (
@@ -293,6 +298,29 @@ def judge_one(out, hello, level):
         }
 
 
+def blame_checkpoint(out, adapter, tools, hello, level):
+    """Finds out whether wrong values after a checkpoint result from it: neither the steps before it
+    nor the case without it are wrong then."""
+
+    def passes(case):
+        again = Outcome(case, out.recipe)
+        again.expected = tools.expected(case)
+        again.answer, again.ledgers = adapter.run(dict(case))
+        judge_one(again, hello, level)
+        return again.status == "pass"
+
+    if not passes(checkpoint.before(out.case)):
+        # other cases have this split from their first step, and report what is wrong with it
+        out.status, out.findings, out.judged = "unsupported", [], set()
+        out.answer = {"status": "unsupported", "message": ALONE, "alone": True}
+    elif passes(checkpoint.uninterrupted(out.case)):
+        for one in out.findings:
+            one.text = f"after loading a checkpoint (without it, the case passes): {one.text}"
+            one.kind = f"after loading: {one.clause} {one.kind}"[: limits.LABEL]
+            one.clause = checkpoint.CLAUSE
+
+
+ALONE = "the steps before the checkpoint are wrong without it"
 DEADLINE = 120.0  # seconds for a case if --deadline is not given, at least
 # A case may take this many times as long as the slowest of the last ones that the adapter answered:
 # on a loaded machine, those are slower as well.

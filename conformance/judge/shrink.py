@@ -3,6 +3,7 @@
 import threading
 
 from axes import NAMED, case_of
+from checkpoint import KINDS
 from recipe import Entry, features
 from run import run_one
 
@@ -129,6 +130,11 @@ def variants(r):
         c = r.copy()
         c.fields.update(steps=1, overflow=1)
         yield c
+    for kind in KINDS if "reload" in r.options else ():
+        if kind != r.options["reload"]:
+            c = r.copy()
+            c.options["reload"] = kind
+            yield c
     for numel in (2, 12, 48):
         c = r.copy()
         for e in c.entries:

@@ -5,10 +5,11 @@ RED-2 … RED-6, STAT-2 … STAT-4, STEP-4 … STEP-8, SCALE-3, SCALE-4, OPT-2 �
 
 import math
 
+import checkpoint
 import limits
 import symptom
 from decode import explain
-from protocol import Malformed, number
+from protocol import RUNS, Malformed, number
 
 
 def numbers(values, where):
@@ -58,6 +59,16 @@ def copy_of(case, entry, rank):
     return (i if entry["sharded"] else 0) * eps + (d % t["ep"] if entry["expert"] else 0)
 
 
+# Fields of runs, and what the expected values call an element.
+ELEMENTS = {
+    "masters": "master",
+    "gradients": "gradient",
+    "moments1": "moment1",
+    "moments2": "moment2",
+}
+MOMENTS = ("moments1", "moments2")
+
+
 # Of several findings in one step, the first is most likely the cause: skipped or not, then decoded
 # contributions, then decisions (norm, scale), then values that depend on all of these.
 PRIORITY = {
@@ -86,12 +97,48 @@ class Judge:
 
     def run(self):
         ranks = self.answer["ranks"]  # protocol.load() has checked the form
-        for step in range(self.case["steps"]):
+        begins = checkpoint.begins(self.case)
+        if begins:
+            self.loaded(begins - 1, [r["steps"][begins - 1] for r in ranks])
+        for step in range(begins, self.case["steps"] if not self.findings else 0):
             self.step(step, [r["steps"][step] for r in ranks])
+            if begins and not self.findings and self.compared:
+                self.compared.add("continued")
             if self.findings:
                 break  # later steps start from wrong values
         self.findings.sort(key=lambda f: PRIORITY.get(f.kind, PRIORITY.get(f.clause, 0)))
         return self.findings
+
+    def loaded(self, step, got):
+        """The state that the ranks have loaded, as that after the last step before the checkpoint:
+        what they report of it."""
+        right = self.expected["steps"][step]
+        want = {**right, "skipped": True}  # no gradients
+        reported = [{} if mine is None else mine for mine in got]
+        for name in ("parameters", "masters", *MOMENTS):
+            if not any(name in mine for mine in reported) or name not in self.returns:
+                continue
+            judge = self.parameters if name == "parameters" else self.shards
+            wrong = judge(name, step, reported, want)
+            if wrong:
+                self.differs(step, f"loaded {name}", wrong)
+        for rank, mine in enumerate(reported):
+            if "scale" in self.returns and mine.get("scale") is not None:
+                self.scale(step, rank, mine["scale"], right)
+
+    def differs(self, step, kind, wrong):
+        """Reports wrong elements from which no contributions can be decoded."""
+        what, rank, j, element, got, right = wrong[0]
+        copies = [copy_of(self.case, self.case["parameters"][w[2]], w[1]) for w in wrong]
+        self.add(
+            "OPT-4",
+            kind,
+            f"step {step}, rank {rank}: {what} {self.case['parameters'][j]['name']}[{element}]: "
+            f"got {got:.9g}, expected {right:.9g} ({len(wrong)} wrong elements)",
+            step=step,
+            rank=rank,
+            detail={"got": got.hex(), "want": right.hex(), "symptom": symptom.ranks(wrong, copies)},
+        )
 
     def step(self, step, got):
         want = self.expected["steps"][step]
@@ -107,7 +154,7 @@ class Judge:
                             "returns it"
                         )
                     getattr(self, name)(step, rank, mine[name], want)
-        if "parameters" in self.returns or "masters" in self.returns or "gradients" in self.returns:
+        if self.returns & {"parameters", *RUNS}:
             self.tensors(step, got, want)
 
     # ---- Scalars
@@ -266,6 +313,10 @@ class Judge:
                 wrong += judge(name, step, got, want)
         if wrong:
             self.explain(step, want, wrong)
+        for name in MOMENTS if not wrong else ():
+            moments = self.shards(name, step, got, want) if name in self.returns else []
+            if moments:
+                self.differs(step, "moment", moments)
 
     def parameters(self, _name, step, got, want):
         wrong = []
@@ -303,7 +354,7 @@ class Judge:
     def shards(self, name, step, got, want):
         """Runs of elements: each rank reports the ones it owns; together they must cover the
         parameter."""
-        what = {"masters": "master", "gradients": "gradient"}[name]
+        what = ELEMENTS[name]
         wrong, seen, missing = [], {}, {}
         for rank, mine in enumerate(got):
             for j, entry in enumerate(self.case["parameters"]):
@@ -327,7 +378,8 @@ class Judge:
                     self.note_compared(name, entry, values, want)
                     right = want["entries"][j][copy[1]]
                     wrong += self.compare(what, step, rank, j, offset, values, right)
-        for j, entry in enumerate(self.case["parameters"]):
+        # an optimizer may have no moments of what it has not updated yet
+        for j, entry in enumerate(self.case["parameters"] if name not in MOMENTS else ()):
             if entry["frozen"] or self.is_other_use(j):
                 continue
             if name == "gradients" and all(batch[j] is None for batch in self.case["data"][step]):
@@ -359,7 +411,7 @@ class Judge:
         wrong = []
         low, high = right.get(f"{what}_low"), right.get(f"{what}_high")
         for i, x in enumerate(values, offset):
-            if low is not None and what in ("master", "parameter"):
+            if low is not None:
                 good = number(low[i]) <= x <= number(high[i])
             else:
                 good = equal(x, number(right[what][i]))

@@ -72,6 +72,29 @@ static int commit(void *ctx, zp_error *err)
   return b->also.commit ? b->also.commit(b->also.ctx, err) : 0;
 }
 
+static int finish_observed(void *ctx, const zp_train_state *s, zp_error *err)
+{
+  const zp_store *to = ctx;
+  int status;
+  if (simdev_lock(to)) return zp_fail(err, ZP_E_PEER, -1, "the run has ended");
+  status = to->finish(to->ctx, s, err);
+  simdev_unlock(to);
+  return status;
+}
+
+static int put_observed(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what,
+                        int64_t offset, int64_t count, const float *value, zp_error *err)
+{
+  const zp_store *to = ctx;
+  return to->put(to->ctx, param, tp, ep, what, offset, count, value, err);
+}
+
+static int commit_observed(void *ctx, zp_error *err)
+{
+  const zp_store *to = ctx;
+  return to->commit(to->ctx, err);
+}
+
 /* The store's error has precedence over its consequences. */
 static int save_to(zp_diff_rank *w, zp_store *store)
 {
@@ -97,6 +120,14 @@ int zp_diff_save(zp_diff_rank *w)
   if (!status) status = save_to(w, &store);
   if (s->open) s->close(s->ctx, w->rank);
   return status;
+}
+
+int zp_diff_save_observed(zp_diff_rank *w)
+{
+  zp_store store = {w->t->watch.report->save, put_observed, finish_observed,
+                    commit_observed,          NULL,         NULL};
+  simdev_tag(0);
+  return save_to(w, &store);
 }
 
 /* The reader has one file open at a time. */

@@ -46,13 +46,16 @@ typedef struct zp_diff_storage {
 } zp_diff_storage;
 
 /* Observes a run of the engine that is compared with nothing: ref opens its ranks and does not run.
- * stepped: the device is idle; s is the state after the step. */
+ * stepped, loaded: the device is idle; s is the state after the step, or after loading. */
 typedef struct zp_diff_observer {
   void *ctx;
   void (*begun)(void *ctx, const zp_diff_rank *w);
   void (*issued)(void *ctx, const zp_diff_rank *w, const zp_op *op);
   void (*ended)(void *ctx, const zp_diff_rank *w);
   void (*stepped)(void *ctx, const zp_diff_rank *w, const zp_step_state *s);
+  void (*loaded)(void *ctx, const zp_diff_rank *w, const zp_step_state *s);
+  zp_store *save; /* NULL, or where the engine saves after the last step */
+  int32_t first;  /* of the steps: that of the checkpoint that is loaded, or 0 */
 } zp_diff_observer;
 
 struct zp_case;

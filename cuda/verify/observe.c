@@ -13,14 +13,15 @@ static void issued(void *ctx, const zp_diff_rank *w, const zp_op *op)
   const zp_observed_run *run = ctx;
   zp_issued issued = {.rank = w->rank, .at = w->at, .pc = zp_cuda_position_of(w->e), .op = op};
   zp_message send, recv;
-  zp_issued_messages(w->t->work, w->t->cfg, (zp_mb){.step = w->steps_done}, &issued, &send, &recv);
+  zp_issued_messages(w->t->work, w->t->cfg, (zp_mb){.step = run->first + w->steps_done}, &issued,
+                     &send, &recv);
   run->observer.issues(run->observer.ctx, &issued);
 }
 
 static void step_begins(void *ctx, const zp_diff_rank *w)
 {
   const zp_observed_run *run = ctx;
-  run->observer.step_begins(run->observer.ctx, w->rank, w->steps_done);
+  run->observer.step_begins(run->observer.ctx, w->rank, run->first + w->steps_done);
 }
 
 static void rank_done(void *ctx, const zp_diff_rank *w)
@@ -39,13 +40,17 @@ static const float *array_of(const void *holder, int32_t k, int32_t what)
 {
   const zp_diff_rank *w = holder;
   const zp_cuda_arrays a = zp_cuda_arrays_of(w->e, k);
-  return what == ZP_WHAT_MASTER ? a.master : a.mean;
+  switch (what) {
+  case ZP_WHAT_MASTER: return a.master;
+  case ZP_WHAT_MOMENT1: return a.moment1;
+  case ZP_WHAT_MOMENT2: return a.moment2;
+  default: return a.mean;
+  }
 }
 
-/* The step's queued work is done. */
-static void stepped(void *ctx, const zp_diff_rank *w, const zp_step_state *s)
+/* The queued work is done. */
+static zp_rank_view view_of(const zp_diff_rank *w, const zp_step_state *s)
 {
-  const zp_observed_run *run = ctx;
   zp_rank_view view = {.cfg = w->t->cfg,
                        .rank = w->rank,
                        .at = w->at,
@@ -57,7 +62,21 @@ static void stepped(void *ctx, const zp_diff_rank *w, const zp_step_state *s)
                        .log2_scale = s->decision.log2_scale,
                        .next_log2_scale = s->scaler.log2_scale};
   memcpy(&view.norm, &s->decision.norm_f64, sizeof view.norm);
+  return view;
+}
+
+static void stepped(void *ctx, const zp_diff_rank *w, const zp_step_state *s)
+{
+  const zp_observed_run *run = ctx;
+  const zp_rank_view view = view_of(w, s);
   run->observer.stepped(run->observer.ctx, &view);
+}
+
+static void loaded(void *ctx, const zp_diff_rank *w, const zp_step_state *s)
+{
+  const zp_observed_run *run = ctx;
+  const zp_rank_view view = view_of(w, s);
+  run->observer.loaded(run->observer.ctx, &view);
 }
 
 /* The schedule, from the case's options and seed. */
@@ -88,8 +107,16 @@ static zp_schedule schedule_of(const zp_observed_run *job)
 
 int zp_cuda_observe(const zp_observed_run *run, zp_error *err)
 {
-  const zp_diff_observer report = {(void *)(uintptr_t)run, step_begins, issued, rank_done, stepped};
-  const zp_diff_watch watch = {.report = &report};
+  const zp_diff_observer report = {(void *)(uintptr_t)run,
+                                   step_begins,
+                                   issued,
+                                   rank_done,
+                                   stepped,
+                                   loaded,
+                                   run->save,
+                                   run->first};
+  const zp_diff_storage storage = {.load = run->load};
+  const zp_diff_watch watch = {.report = &report, .storage = &storage};
   const zp_schedule s = schedule_of(run);
   zp_config cfg = *run->cfg;
   zp_diff *t;

@@ -128,6 +128,12 @@ static int train_observed(zp_diff_rank *w)
 {
   const zp_diff_observer *report = w->t->watch.report;
   zp_step_state s;
+  if (w->t->storage.load) {
+    ZP_HOST_TRY(zp_diff_load(w));
+    ZP_HOST_TRY(zp_cuda_get(w->e, &s));
+    ZP_HOST_TRY(cudaDeviceSynchronize());
+    report->loaded(report->ctx, w, &s);
+  }
   for (int32_t step = 0; step < w->t->steps; step++) {
     report->begun(report->ctx, w);
     ZP_HOST_TRY(set_rates(w, w->t->hyper)); /* the observer may have changed them */
@@ -141,6 +147,7 @@ static int train_observed(zp_diff_rank *w)
                           step);
     report->stepped(report->ctx, w, &s);
   }
+  if (report->save) ZP_HOST_TRY(zp_diff_save_observed(w));
   report->ended(report->ctx, w);
   return 0;
 }

@@ -26,5 +26,7 @@ zp_cuda_options zp_diff_rank_options(zp_diff_rank *w);
 /* checkpoint.c: after the first step, after the last. */
 int zp_diff_load(zp_diff_rank *w);
 int zp_diff_save(zp_diff_rank *w);
+/* To the store of an observed run. */
+int zp_diff_save_observed(zp_diff_rank *w);
 
 #endif

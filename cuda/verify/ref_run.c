@@ -79,7 +79,7 @@ int zp_ref_run_open(zp_diff *t, zp_error *err)
       zp_sim_open(t->cfg, &t->ref.hyper, t->watch.products ? &t->follow.tape : t->work, err);
   if (!t->ref.sim) return err->status;
   if (keep_first(t)) return zp_fail(err, ZP_E_MEMORY, -1, "out of memory for first values");
-  if (t->watch.report) return 0;
+  if (t->watch.report) return t->base = t->watch.report->first, 0;
   zp_sim_hook(t->ref.sim, &t->ref.hook);
   if (zp_sim_run(t->ref.sim, ZP_PHASE_INIT, err)) return err->status;
   if (t->storage.load && zp_ref_run_load(t, err)) return err->status;

@@ -67,7 +67,8 @@ typedef struct zp_rank_view {
   const void *holder; /* for param and array */
   /* Entry i of the rank's stage, in the precision. */
   const void *(*param)(const void *holder, int32_t i);
-  /* What the rank holds of flat group k: ZP_WHAT_MASTER, or ZP_WHAT_GRADIENT for the mean. */
+  /* What the rank holds of flat group k: ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2, or
+   * ZP_WHAT_GRADIENT for the mean. */
   const float *(*array)(const void *holder, int32_t k, int32_t what);
   double norm;
   int32_t skipped;
@@ -80,6 +81,7 @@ typedef struct zp_observer {
   void *ctx;
   void (*step_begins)(void *ctx, int32_t rank, int32_t step);
   void (*issues)(void *ctx, const zp_issued *issued);
+  void (*loaded)(void *ctx, const zp_rank_view *view); /* before the first step: no gradients */
   void (*stepped)(void *ctx, const zp_rank_view *view);
   void (*rank_done)(void *ctx, int32_t rank); /* nothing left to do, whatever others do */
 } zp_observer;
@@ -102,6 +104,10 @@ typedef struct zp_observed_run {
   int32_t start_differs; /* 1: the caller's ranks have different first values: engines, in which one
                             rank sets each, do not see it, but faults may */
   int32_t scale_absent;  /* 1: the caller has no loss scale, not even one of one; likewise */
+  /* A checkpoint that is loaded before step `first`, and one that is saved after the last step;
+   * or NULL. */
+  zp_store *load, *save;
+  int32_t first; /* of the steps: that of the checkpoint, or 0 */
   zp_observer observer;
 } zp_observed_run;
 

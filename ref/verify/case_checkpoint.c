@@ -212,6 +212,7 @@ int zp_case_reload(zp_case_state *s, zp_case *other, const zp_hyper *hyper, cons
     zp_sim *next = zp_sim_open(&other->cfg, hyper, work, err);
     status = next == NULL ? err->status : zp_sim_run(next, ZP_PHASE_INIT, err);
     if (next != NULL) {
+      if (s->loading != NULL) zp_sim_hook(next, s->loading);
       zp_sim_close(s->sim);
       s->sim = next;
       s->c = other;

@@ -196,7 +196,9 @@ void zp_case_run(const zp_case *c, const zp_fault *fault, zp_verdict *v)
   if (s.sim != NULL) s.serial = zp_serial_open(&c->cfg, &s.hyper, &work, &err);
   if (s.serial == NULL) explain_error(&s, &err);
   else run_all(&s, fault, &injected, &err);
-  if (fault == NULL && !v->failed && c->reload.pp > 0) go_on_elsewhere(&s, &work, &err);
+  if (fault != NULL && zp_ref_fault_loads(fault)) s.loading = &injected.hook;
+  if ((fault == NULL || s.loading != NULL) && !v->failed && c->reload.pp > 0)
+    go_on_elsewhere(&s, &work, &err);
   zp_serial_close(s.serial);
   zp_sim_close(s.sim);
   zp_fault_free(&injected);

@@ -25,7 +25,8 @@ typedef struct zp_case_state {
   int64_t step;
   zp_step_result want;
   zp_verdict *v;
-  zp_hyper hyper; /* of this step; serial and the simulator read it */
+  zp_hyper hyper;         /* of this step; serial and the simulator read it */
+  const zp_hook *loading; /* NULL, or a fault's, of the ranks that load a checkpoint */
 } zp_case_state;
 
 /* Saves in memory, opens `other` (of zp_case_reloaded), loads; s goes on with it. 0, or a negative

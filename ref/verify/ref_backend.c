@@ -45,7 +45,7 @@ static void before_op(void *ctx, zp_rank *r, zp_op *op)
   const zp_fault *fault = o->run->fault;
   if (fault != NULL && zp_ref_fault_of(fault)->before != NULL)
     zp_ref_fault_of(fault)->before(&o->injected, r, op);
-  if (r->err->status == ZP_OK) issues(o, r, op);
+  if (r->err->status == ZP_OK && r->phase <= ZP_PHASE_STEP) issues(o, r, op);
 }
 
 static void after_op(void *ctx, zp_rank *r, const zp_op *op)
@@ -65,10 +65,15 @@ static const void *param_of(const void *holder, int32_t i)
 static const float *array_of(const void *holder, int32_t k, int32_t what)
 {
   const zp_rank *r = holder;
-  return what == ZP_WHAT_MASTER ? r->flat[k].master : r->flat[k].mean;
+  switch (what) {
+  case ZP_WHAT_MASTER: return r->flat[k].master;
+  case ZP_WHAT_MOMENT1: return r->flat[k].moment1;
+  case ZP_WHAT_MOMENT2: return r->flat[k].moment2;
+  default: return r->flat[k].mean;
+  }
 }
 
-static void stepped(const zp_observer *to, const zp_rank *r)
+static zp_rank_view view_of(const zp_rank *r)
 {
   zp_rank_view view = {.cfg = r->cfg,
                        .rank = r->rank,
@@ -81,18 +86,42 @@ static void stepped(const zp_observer *to, const zp_rank *r)
                        .log2_scale = r->result.log2_scale,
                        .next_log2_scale = r->scaler.log2_scale};
   memcpy(&view.norm, &r->result.norm_f64, sizeof view.norm);
-  to->stepped(to->ctx, &view);
+  return view;
+}
+
+/* Passes what each rank holds to the observer. */
+static void report(const zp_observed_run *run, zp_sim *sim,
+                   void (*to)(void *ctx, const zp_rank_view *view))
+{
+  for (int32_t q = 0; q < zp_sim_world(sim); q++) {
+    const zp_rank_view view = view_of(zp_sim_rank(sim, q));
+    to(run->observer.ctx, &view);
+  }
+}
+
+/* SAVE or LOAD, of which the observer sees no communications. */
+static int run_storage(zp_sim *sim, int32_t phase, zp_store *store, zp_error *err)
+{
+  for (int32_t q = 0; q < zp_sim_world(sim); q++) zp_sim_rank(sim, q)->store = store;
+  (void)zp_sim_run(sim, phase, err);
+  for (int32_t q = 0; q < zp_sim_world(sim); q++) zp_sim_rank(sim, q)->store = NULL;
+  return err->status;
 }
 
 static int run_observed(const zp_observed_run *run, zp_sim *sim, zp_error *err)
 {
   const zp_observer *to = &run->observer;
   int bad = zp_sim_run(sim, ZP_PHASE_INIT, err);
-  for (int32_t s = 0; s < run->steps && !bad; s++) {
-    for (int32_t q = 0; q < zp_sim_world(sim); q++) to->step_begins(to->ctx, q, s);
-    bad = zp_sim_run(sim, ZP_PHASE_STEP, err);
-    for (int32_t q = 0; q < zp_sim_world(sim) && !bad; q++) stepped(to, zp_sim_rank(sim, q));
+  if (!bad && run->load != NULL) {
+    bad = run_storage(sim, ZP_PHASE_LOAD, run->load, err);
+    if (!bad) report(run, sim, to->loaded);
   }
+  for (int32_t s = 0; s < run->steps && !bad; s++) {
+    for (int32_t q = 0; q < zp_sim_world(sim); q++) to->step_begins(to->ctx, q, run->first + s);
+    bad = zp_sim_run(sim, ZP_PHASE_STEP, err);
+    if (!bad) report(run, sim, to->stepped);
+  }
+  if (!bad && run->save != NULL) (void)run_storage(sim, ZP_PHASE_SAVE, run->save, err);
   for (int32_t q = 0; q < zp_sim_world(sim); q++) {
     const zp_rank *r = zp_sim_rank(sim, q);
     if (r->pc == r->length[r->phase]) to->rank_done(to->ctx, q);

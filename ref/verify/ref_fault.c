@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { FAMILIES = 5 };
+enum { FAMILIES = 6 };
 
 static zp_fault_family family(int32_t i)
 {
@@ -11,7 +11,8 @@ static zp_fault_family family(int32_t i)
   case 1: return zp_faults_norm();
   case 2: return zp_faults_window();
   case 3: return zp_faults_state();
-  default: return zp_faults_axes();
+  case 4: return zp_faults_axes();
+  default: return zp_faults_checkpoint();
   }
 }
 
@@ -37,6 +38,14 @@ const zp_fault *zp_ref_fault_find(const char *name)
   for (int32_t i = 0; i < zp_ref_fault_count(); i++)
     if (strcmp(zp_ref_fault_at(i)->name, name) == 0) return zp_ref_fault_at(i);
   return NULL;
+}
+
+int zp_ref_fault_loads(const zp_fault *fault)
+{
+  const zp_fault_family f = zp_faults_checkpoint();
+  for (int32_t i = 0; i < f.n; i++)
+    if (fault == &f.fault[i].fault) return 1;
+  return 0;
 }
 
 static const struct {

@@ -12,6 +12,9 @@ const zp_fault *zp_ref_fault_find(const char *name);
 /* Why it fails, and what excludes it here: a few lines for people; NULL when `what` says it all. */
 const char *zp_ref_fault_why(const zp_fault *fault);
 
+/* 1: a fault in loading, so that the run continues from its checkpoint with the fault. */
+int zp_ref_fault_loads(const zp_fault *fault);
+
 /* The families, each a table in a file of its own. */
 typedef struct zp_fault_family {
   const zp_ref_fault *fault;
@@ -22,5 +25,6 @@ zp_fault_family zp_faults_norm(void);
 zp_fault_family zp_faults_window(void);
 zp_fault_family zp_faults_state(void);
 zp_fault_family zp_faults_axes(void);
+zp_fault_family zp_faults_checkpoint(void);
 
 #endif

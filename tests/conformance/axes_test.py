@@ -13,12 +13,14 @@ import axes  # noqa: E402
 import mutants  # noqa: E402
 from adapter import Adapter  # noqa: E402
 from recipe import recipe_of  # noqa: E402
-from run import judge  # noqa: E402
+from run import ALONE, run_one  # noqa: E402
 from tools import Tools  # noqa: E402
 
 BASE = "precision=fp32,reduce=exact,M=2,bucket=1024,dp=2,stage=1,optim=sgd,seed=7"
 SMALL = BASE.replace("1024", "4")
 SCALED = "precision=fp32,reduce=exact,M=1,bucket=1024,dp=2,stage=1,optim=sgd,seed=7,unit=-3"
+ADAMW = BASE.replace("sgd", "adamw")
+LOADED = "CKPT-5 after loading:"
 # (axis and value, engine, mutant, clause and kind, recipe with the axis, recipe without it)
 CASES = [
     (
@@ -66,6 +68,31 @@ CASES = [
         f"{SMALL},steps=4,list=6@0.0+9@0.0 offload=yes order=lazy",
         f"{SMALL},steps=4,list=6@0.0+9@0.0 order=lazy",
     ),
+    (
+        ("reload same", "ref", "lost-moments", f"{LOADED} OPT-4 loaded moments2"),
+        f"{ADAMW},steps=2,list=6@0.0 reload=same",
+        f"{ADAMW},steps=2,list=6@0.0",
+    ),
+    (
+        ("reload same", "ref", "lost-powers", f"{LOADED} OPT-4 update"),
+        f"{ADAMW},steps=2,list=6@0.0 reload=same",
+        f"{ADAMW},steps=2,list=6@0.0",
+    ),
+    (
+        ("reload same", "ref", "lost-counters", f"{LOADED} SCALE-4 scale"),
+        f"{SCALED},steps=2,scale=3:1:1:0:0:24,list=6@0.0 reload=same",
+        f"{SCALED},steps=2,scale=3:1:1:0:0:24,list=6@0.0",
+    ),
+    (
+        ("reload dp", "ref", "next-shard", f"{LOADED} OPT-4 loaded masters"),
+        f"{BASE},steps=2,list=6@0.0 reload=dp",
+        f"{BASE},steps=2,list=6@0.0",
+    ),
+    (
+        ("reload zero", "ref", "rounded-masters", f"{LOADED} OPT-4 loaded masters"),
+        f"{ADAMW.replace('fp32', 'bf16')},steps=4,list=40@0.0 reload=zero",
+        f"{ADAMW.replace('fp32', 'bf16')},steps=4,list=40@0.0",
+    ),
 ]
 SIMDEV = os.path.join(os.path.dirname(mutants.command("ref").split()[0]), "zeroproof-simdev")
 failed = 0
@@ -85,11 +112,17 @@ def findings(tools, engine, fault, text, returns=None):
         case, why = axes.case_of(tools, axes.Space(hello), recipe_of(text))
         if case is None:
             return [why]
-        answer, ledgers = adapter.run(case)
-        found, _ = judge(
-            case, tools.expected(case), answer, ledgers, set(returns or hello["returns"]), 2
+        out = run_one(
+            adapter,
+            tools,
+            case,
+            recipe_of(text),
+            {**hello, "returns": returns or hello["returns"]},
+            2,
         )
-        return [f"{f.clause} {f.kind}" for f in found]
+        if out.status == "unsupported":
+            return [out.answer["message"]]
+        return [f"{f.clause} {f.kind}" for f in out.findings]
     finally:
         adapter.stop(gracefully=True)
 
@@ -113,6 +146,15 @@ def main():
     others = [*("norm", "scale", "skipped", "parameters", "masters", "gradients", "ledger")]
     got = findings(tools, "ref", "stale-forward", text, others)
     check("loss: stale-forward passes without the loss", not got, got)
+    for (axis, engine, fault, _), text, _ in CASES:
+        if axis.startswith("reload") and fault != "lost-counters":
+            got = findings(tools, engine, fault, text, ["parameters", "ledger"])
+            check(f"{axis}: parameters alone show {fault}", got[:1] and got[0].startswith(LOADED), got)
+    got = findings(tools, "ref", "own-first", f"{BASE},steps=2,list=6@0.0 start=differ reload=same")
+    check("reload: not judged if the steps before the checkpoint fail", got == [ALONE], got)
+    text = f"{BASE.replace('seed=7', 'seed=8')},steps=3,list=6@0.0 reload=same"
+    got = findings(tools, "ref", "stale-forward", text)
+    check("reload: what fails without it too is not lost by it", got[:1] == ["STEP-8 loss"], got)
     tools.close()
     return 1 if failed else 0
 

@@ -4,9 +4,11 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../../ref/engine/build_info.h"
+#include "../../../ref/verify/memory_checkpoint.h"
 #include "../../cases/cases.h"
 #include "answer.h"
 #include "ledger.h"
@@ -26,7 +28,8 @@ static const char supports[] =
     " \"bucket\": [\"large\", \"small\"], \"unused\": [\"no\", \"some\", \"often\", \"onesided\"],"
     " \"frozen\": [\"no\", \"yes\", \"tied\"], \"tied\": [\"no\", \"stage\", \"stages\", \"keys\"],"
     " \"messages\": [\"tensor\", \"tuple\", \"varying\", \"dynamic\"],"
-    " \"rates\": [\"constant\", \"changing\"], \"start\": [\"same\", \"differ\"]}";
+    " \"rates\": [\"constant\", \"changing\"], \"start\": [\"same\", \"differ\"],"
+    " \"reload\": [\"no\", \"same\", \"zero\", \"dp\"]}";
 
 /* Why values of axes are missing. */
 static const char lacks[] =
@@ -58,18 +61,18 @@ static json_t *hello(const adapter *a)
   char name[96];
   snprintf(name, sizeof name, "zeroproof %s%s%s", a->backend->name,
            a->fault != NULL ? " with " : "", a->fault != NULL ? a->fault->name : "");
-  return json_pack("{s:i, s:s, s:s, s:i, s:[s,s,s,s,s,s,s,s], s:o, s:o, s:o}", "protocol", 1,
+  return json_pack("{s:i, s:s, s:s, s:i, s:[s,s,s,s,s,s,s,s,s,s], s:o, s:o, s:o}", "protocol", 1,
                    "name", name, "version", zp_build().version, "level", 2, "returns", "norm",
-                   "scale", "skipped", "loss", "parameters", "masters", "gradients", "ledger",
-                   "supports", json_loads(supports, 0, NULL), "lacks", json_loads(lacks, 0, NULL),
-                   "options", options_of(a->backend));
+                   "scale", "skipped", "loss", "parameters", "masters", "gradients", "moments1",
+                   "moments2", "ledger", "supports", json_loads(supports, 0, NULL), "lacks",
+                   json_loads(lacks, 0, NULL), "options", options_of(a->backend));
 }
 
 /* ---- One case -------------------------------------------------------------------------------- */
 
 typedef struct answer {
   zp_publisher publisher;
-  json_t *ranks;
+  json_t *ranks; /* NULL: nothing is reported */
   zp_table *table;
   double lr[ZP_HYPER_GROUPS]; /* of the case */
 } answer;
@@ -93,11 +96,21 @@ static void rank_done(void *ctx, int32_t rank)
   zp_publish_end(&a->publisher, rank);
 }
 
+static json_t *steps_of(const answer *a, int32_t rank)
+{
+  return json_object_get(json_array_get(a->ranks, (size_t)rank), "steps");
+}
+
+static void loaded(void *ctx, const zp_rank_view *view)
+{
+  json_array_append_new(steps_of(ctx, view->rank), zp_answer_loaded(view));
+}
+
 static void stepped(void *ctx, const zp_rank_view *view)
 {
   const answer *a = ctx;
-  json_array_append_new(json_object_get(json_array_get(a->ranks, (size_t)view->rank), "steps"),
-                        zp_answer_step(view, a->table));
+  if (a->ranks == NULL) return;
+  json_array_append_new(steps_of(a, view->rank), zp_answer_step(view, a->table));
 }
 
 static uint64_t seed_of(const char *id)
@@ -143,23 +156,112 @@ static json_t *unsupported(const char *why)
   return json_pack("{s:s, s:s}", "status", "unsupported", "message", why);
 }
 
-static json_t *run_table(const adapter *a, zp_table *table, const json_t *request)
+/* Runs a table's steps and publishes their ledgers in a folder. 0, or a status in *err. */
+static int observe(const adapter *a, zp_observed_run *run, answer *out, zp_table *table,
+                   const char *folder, zp_error *err)
+{
+  const zp_workload work = zp_table_workload(table);
+  out->table = table;
+  zp_conf_get_rates(table, out->lr);
+  run->cfg = &table->cfg;
+  run->hyper = &table->hyper;
+  run->work = &work;
+  run->observer = (zp_observer){out, step_begins, issues, loaded, stepped, rank_done};
+  if (zp_publisher_open(&out->publisher, &table->cfg, folder))
+    zp_fail(err, ZP_E_FILE, -1, "a ledger cannot be written to %s", folder);
+  else (void)a->backend->observe(run, err);
+  /* the ranks of a mutant hang, as they would elsewhere: the suite must detect it */
+  while (a->fault != NULL && err->status == ZP_E_DEADLOCK) pause();
+  if (zp_publisher_close(&out->publisher))
+    zp_fail(err, ZP_E_FILE, -1, "a ledger cannot be written to %s completely", folder);
+  return err->status;
+}
+
+/* ---- Checkpoints ----------------------------------------------------------------------------- */
+
+/* The first n elements of a list of the case, if it has one. */
+static void truncate_list(json_t *c, const char *name, size_t n)
+{
+  json_t *all = json_object_get(c, name);
+  while (json_array_size(all) > n) json_array_remove(all, n);
+}
+
+/* The steps before the checkpoint as a case of their own. NULL with the reason. */
+static zp_table *table_before(const json_t *c, const json_t *reload, char *why, size_t cap)
+{
+  const json_int_t after = json_integer_value(json_object_get(reload, "after"));
+  json_t *mine = json_deep_copy(c);
+  zp_table *table;
+  json_object_set(json_object_get(mine, "topology"), "dp", json_object_get(reload, "dp"));
+  json_object_set(mine, "zero", json_object_get(reload, "zero"));
+  json_object_set(mine, "micro_batches", json_object_get(reload, "micro_batches"));
+  json_object_set_new(mine, "steps", json_integer(after));
+  truncate_list(mine, "data", (size_t)after);
+  truncate_list(mine, "rates", (size_t)after);
+  json_object_del(mine, "either");
+  table = zp_conf_read(mine, why, (int64_t)cap);
+  json_decref(mine);
+  return table;
+}
+
+/* Other first values: all must come from the checkpoint. */
+static void change_first(zp_table *table)
+{
+  const zp_config *c = &table->cfg;
+  for (int64_t i = 0; i < zp_table_first(table, c->n_params, 0, 0); i++)
+    for (int64_t e = 0; table->first[i] != NULL && e < c->params[i / (c->tp * c->ep)].numel; e++)
+      table->first[i][e] += 1;
+}
+
+/* Runs the steps before the checkpoint, which goes into *memory. */
+static int run_before(const adapter *a, zp_observed_run run, zp_table *table,
+                      zp_case_memory *memory, const char *folder, zp_error *err)
+{
+  zp_store store = zp_case_memory_store(memory);
+  answer out = {.ranks = NULL};
+  char name[4096] = "";
+  if (folder != NULL) {
+    snprintf(name, sizeof name, "%s/before", folder);
+    if (mkdir(name, 0700) != 0)
+      return zp_fail(err, ZP_E_FILE, -1, "the folder %s cannot be made", name);
+  }
+  run.steps = table->steps;
+  run.save = &store;
+  return observe(a, &run, &out, table, folder != NULL ? name : NULL, err);
+}
+
+/* Runs the case from a checkpoint, which the steps before it have saved. */
+static int continue_run(const adapter *a, zp_observed_run *run, answer *out, zp_table *table,
+                        zp_table *earlier, const char *folder, zp_error *err)
+{
+  zp_case_memory memory;
+  zp_store store = zp_case_memory_store(&memory);
+  if (zp_case_memory_open(&memory, &earlier->cfg) != 0)
+    zp_fail(err, ZP_E_MEMORY, -1, "no memory for a checkpoint");
+  else if (run_before(a, *run, earlier, &memory, folder, err) == 0) {
+    change_first(table);
+    run->load = &store;
+    run->first = earlier->steps;
+    run->steps = table->steps - earlier->steps;
+    (void)observe(a, run, out, table, folder, err);
+  }
+  zp_case_memory_close(&memory);
+  return err->status;
+}
+
+/* earlier: the steps before the checkpoint, or NULL. */
+static json_t *run_table(const adapter *a, zp_table *table, zp_table *earlier,
+                         const json_t *request)
 {
   static zp_error err;
   char why[ZP_CONF_WHY];
   const json_t *c = json_object_get(request, "case");
   const char *folder = json_string_value(json_object_get(request, "ledgers"));
   const char *id = json_string_value(json_object_get(c, "id"));
-  answer out = {{NULL, NULL, 0}, json_array(), table, {0}};
-  const zp_workload work = zp_table_workload(table);
-  zp_observed_run run = {.cfg = &table->cfg,
-                         .hyper = &table->hyper,
-                         .work = &work,
-                         .steps = table->steps,
-                         .seed = seed_of(id != NULL ? id : ""),
-                         .fault = a->fault,
-                         .observer = {&out, step_begins, issues, stepped, rank_done}};
   const char *start = json_string_value(json_object_get(c, "start"));
+  answer out = {.ranks = json_array()};
+  zp_observed_run run = {
+      .steps = table->steps, .seed = seed_of(id != NULL ? id : ""), .fault = a->fault};
   json_t *whole;
   run.start_differs = start != NULL && strcmp(start, "differ") == 0;
   run.scale_absent = json_is_false(json_object_get(json_object_get(c, "scale"), "explicit"));
@@ -169,16 +271,13 @@ static json_t *run_table(const adapter *a, zp_table *table, const json_t *reques
     json_decref(out.ranks);
     return unsupported(why);
   }
-  zp_conf_get_rates(table, out.lr);
-  for (int32_t q = 0; q < zp_world(&table->cfg); q++)
+  for (int32_t q = 0; q < zp_world(&table->cfg); q++) {
     json_array_append_new(out.ranks, json_pack("{s:i, s:[]}", "rank", q, "steps"));
-  if (zp_publisher_open(&out.publisher, &table->cfg, folder))
-    zp_fail(&err, ZP_E_FILE, -1, "a ledger cannot be written to %s", folder);
-  else (void)a->backend->observe(&run, &err);
-  /* the ranks of a mutant hang, as they would elsewhere: the suite must detect it */
-  while (a->fault != NULL && err.status == ZP_E_DEADLOCK) pause();
-  if (zp_publisher_close(&out.publisher))
-    zp_fail(&err, ZP_E_FILE, -1, "a ledger cannot be written to %s completely", folder);
+    for (int32_t s = 1; earlier != NULL && s < earlier->steps; s++)
+      json_array_append_new(steps_of(&out, q), json_null());
+  }
+  if (earlier == NULL) (void)observe(a, &run, &out, table, folder, &err);
+  else (void)continue_run(a, &run, &out, table, earlier, folder, &err);
   whole = err.status == ZP_OK ? json_pack("{s:s, s:O}", "status", "ok", "ranks", out.ranks)
                               : zp_answer_error(err.text);
   json_decref(out.ranks);
@@ -188,12 +287,17 @@ static json_t *run_table(const adapter *a, zp_table *table, const json_t *reques
 static json_t *run_case(const adapter *a, const json_t *request)
 {
   char why[ZP_CONF_WHY] = "no case";
-  zp_table *n = zp_conf_read(json_object_get(request, "case"), why, sizeof why);
-  json_t *out;
-  if (n == NULL) return unsupported(why);
-  out = run_table(a, n, request);
-  zp_table_free(n);
-  return out;
+  const json_t *c = json_object_get(request, "case"), *reload = json_object_get(c, "reload");
+  zp_table *table = zp_conf_read(c, why, sizeof why), *earlier = NULL;
+  json_t *out = NULL;
+  if (table != NULL && reload != NULL) earlier = table_before(c, reload, why, sizeof why);
+  if (earlier != NULL && earlier->steps >= table->steps)
+    snprintf(why, sizeof why, "the case has no step after its checkpoint");
+  else if (table != NULL && (reload == NULL || earlier != NULL))
+    out = run_table(a, table, earlier, request);
+  zp_table_free(earlier);
+  zp_table_free(table);
+  return out != NULL ? out : unsupported(why);
 }
 
 /* ---- The protocol ---------------------------------------------------------------------------- */

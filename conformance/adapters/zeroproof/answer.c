@@ -77,12 +77,18 @@ static json_t *losses(const zp_rank_view *r, const zp_table *table)
   return all;
 }
 
+json_t *zp_answer_loaded(const zp_rank_view *r)
+{
+  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "scale", zp_conf_hex(ldexp(1, r->next_log2_scale)),
+                   "parameters", parameters(r), "masters", shards(r, ZP_WHAT_MASTER, 0), "moments1",
+                   shards(r, ZP_WHAT_MOMENT1, 0), "moments2", shards(r, ZP_WHAT_MOMENT2, 0));
+}
+
 json_t *zp_answer_step(const zp_rank_view *r, const zp_table *table)
 {
-  json_t *step = json_pack("{s:o, s:o, s:b, s:o, s:o}", "norm", zp_conf_hex(r->norm), "scale",
-                           zp_conf_hex(ldexp(1, r->next_log2_scale)), "skipped", r->skipped,
-                           "parameters", parameters(r), "masters", shards(r, ZP_WHAT_MASTER, 0));
-  json_object_set_new(step, "loss", losses(r, table));
+  json_t *step = zp_answer_loaded(r);
+  json_object_update_new(step, json_pack("{s:o, s:b, s:o}", "norm", zp_conf_hex(r->norm), "skipped",
+                                         r->skipped, "loss", losses(r, table)));
   if (!r->skipped)
     json_object_set_new(step, "gradients", shards(r, ZP_WHAT_GRADIENT, -r->log2_scale));
   return step;

@@ -9,6 +9,8 @@
 
 /* table: the case. */
 json_t *zp_answer_step(const zp_rank_view *view, const zp_table *table);
+/* What a rank holds after it has loaded a checkpoint. */
+json_t *zp_answer_loaded(const zp_rank_view *view);
 json_t *zp_answer_error(const char *text);
 
 #endif
