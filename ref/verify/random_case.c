@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "../engine/partial.h"
+
 enum { MOST_RANKS = 16, MOST_ELEMENTS = 1000, MOST_ENTRIES = 48 };
 
 typedef struct dice {
@@ -225,6 +227,7 @@ void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
   random_stages(&d, c);
   c->rates = chance(&d, 15);
   if (chance(&d, 10)) random_reload(&d, c);
+  c->cfg.sequence_parallel = c->cfg.tp > 1 && chance(&d, 50);
   c->unchecked = i % 4 != 0; /* the check costs as much as the simulation */
 }
 
@@ -263,6 +266,10 @@ static int is_sharded(const zp_case *c, int32_t j)
 static int is_replica(const zp_case *c, int32_t j)
 {
   return !c->params[j].sharded && c->cfg.tp > 1;
+}
+static int is_part(const zp_case *c, int32_t j)
+{
+  return zp_is_partial(&c->cfg, j);
 }
 static int is_expert(const zp_case *c, int32_t j)
 {
@@ -367,6 +374,7 @@ typedef enum axis {
   EMPTY,
   SHARDED,
   REPLICATED,
+  PARTIAL,
   EXPERTS,
   TIED_STAGES,
   TIED_ONE,
@@ -432,6 +440,7 @@ static const struct axis_text {
     {"empty", "of 0 elements", NULL},
     {"sharded over tp", NULL, NULL},
     {"replicated over tp", NULL, NULL},
+    {"sequence parallel", "replicated, with sequence parallelism", NULL},
     {"experts", "an expert's, with ep > 1", NULL},
     {"tied over stages", "tied over pipeline stages", NULL},
     {"tied on one stage", "tied within a pipeline stage", NULL},
@@ -501,6 +510,7 @@ static int on_list_axis(int32_t axis, const zp_case *c)
   case EMPTY: return any_param(c, is_empty);
   case SHARDED: return any_param(c, is_sharded);
   case REPLICATED: return any_param(c, is_replica);
+  case PARTIAL: return any_param(c, is_part);
   case EXPERTS: return any_param(c, is_expert);
   case TIED_STAGES: return any_param(c, is_tied_across);
   case TIED_ONE: return any_param(c, is_tied_here);

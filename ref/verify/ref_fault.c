@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { FAMILIES = 5 };
+enum { FAMILIES = 6 };
 
 static zp_fault_family family(int32_t i)
 {
@@ -11,6 +11,7 @@ static zp_fault_family family(int32_t i)
   case 1: return zp_faults_norm();
   case 2: return zp_faults_window();
   case 3: return zp_faults_state();
+  case 4: return zp_faults_partial();
   default: return zp_faults_axes();
   }
 }
