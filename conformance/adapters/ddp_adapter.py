@@ -12,6 +12,7 @@ import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch_adapter import (
     DTYPES,
+    MEGATRON_ONLY,
     MORE_RANKS,
     ONE_STAGE,
     Linear,
@@ -48,6 +49,7 @@ HELLO = {
     },
     "world": 4,
     "lacks": {
+        **MEGATRON_ONLY,
         **ONE_STAGE,
         "zero": "DistributedDataParallel keeps whole gradients",
         "dp": MORE_RANKS,

@@ -10,6 +10,7 @@ import os
 
 # first: it sets variables that torch reads when it is loaded
 from torch_adapter import (
+    MEGATRON_ONLY,
     MORE_RANKS,
     ONE_STAGE,
     Linear,
@@ -80,6 +81,7 @@ HELLO = {
     },
     "world": 4,
     "lacks": {
+        **MEGATRON_ONLY,
         **ONE_STAGE,
         "dp": MORE_RANKS,
         "tp": "deepspeed_pipe_adapter.py has tensor parallelism",

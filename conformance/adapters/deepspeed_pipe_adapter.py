@@ -7,6 +7,7 @@ import torch
 from deepspeed.pipe import LayerSpec, PipelineModule, TiedLayerSpec
 from deepspeed.runtime.pipe.topology import PipeModelDataParallelTopology
 from torch_adapter import (
+    MEGATRON_ONLY,
     NO_BACKWARDS,
     Linear,
     hexes,
@@ -50,6 +51,7 @@ HELLO = {
     },
     "options": OPTIONS,
     "lacks": {
+        **MEGATRON_ONLY,
         "zero": {"2": "the pipeline engine asserts ZeRO 0 or 1"},
         "dp": "more than six ranks of PyTorch take too long where the suite runs",
         "pp": {"1": "deepspeed_adapter.py trains one stage"},

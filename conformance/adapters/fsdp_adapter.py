@@ -13,6 +13,7 @@ from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 from torch_adapter import (
     DTYPES,
+    MEGATRON_ONLY,
     MORE_RANKS,
     ONE_STAGE,
     Linear,
@@ -52,6 +53,7 @@ HELLO = {
     },
     "world": 4,
     "lacks": {
+        **MEGATRON_ONLY,
         **ONE_STAGE,
         "zero": "fully_shard always shards the optimizer state",
         "dp": MORE_RANKS,

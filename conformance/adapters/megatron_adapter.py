@@ -65,6 +65,7 @@ HELLO = {
         "dp": [1, 2, 3, 4],
         "pp": [1, 2, 3],
         "tp": [1, 2],
+        "sequence": ["no", "yes"],
         "ep": [1, 2],
         "micro_batches": [1, 2, 3, 4],
         "steps": [1, 2, 3, 4],
@@ -221,6 +222,8 @@ class Stage(torch.nn.Module):
         """Sets the attributes by which Megatron classifies parameters."""
         if entry["sharded"]:
             w.tensor_model_parallel, w.partition_dim, w.partition_stride = True, 0, 1
+        elif self.position.case.get("sequence", False):
+            w.sequence_parallel = True  # as the layers of Megatron mark it
         if entry["expert"]:
             w.allreduce = False
         if entry["tied"] is not None and self.share_embeddings_and_output_weights:
@@ -266,7 +269,8 @@ def shapes(position):
     if not of:
         return one
     if position.case["options"]["virtual_stages"] > 1:
-        return {"seq_length": of[0][0][0], "micro_batch_size": of[0][0][1]}
+        parts = position.case["topology"]["tp"] if position.case.get("sequence", False) else 1
+        return {"seq_length": of[0][0][0] * parts, "micro_batch_size": of[0][0][1]}
     return {
         **one,
         "adjust_tensor_shapes_fn": lambda *_: (
@@ -367,6 +371,7 @@ def transformer_config(case):
         pipeline_model_parallel_size=pp,
         pipeline_dtype=DTYPES[case["precision"]],
         tensor_model_parallel_size=case["topology"]["tp"],
+        sequence_parallel=case.get("sequence", False),
         variable_seq_lengths=case["dynamic_shapes"],
         moe_token_dispatcher_type="alltoall",  # the only one that allows varying shapes
         batch_p2p_sync=False,

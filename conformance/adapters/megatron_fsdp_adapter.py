@@ -18,6 +18,7 @@ from torch.distributed.tensor import DTensor
 from torch_adapter import (
     DTYPES,
     LOOP_SCALES,
+    MEGATRON_ONLY,
     MORE_RANKS,
     ONE_STAGE,
     Linear,
@@ -69,6 +70,7 @@ HELLO = {
     },
     "world": 4,
     "lacks": {
+        **MEGATRON_ONLY,
         **ONE_STAGE,
         **LOOP_SCALES,
         "dp": MORE_RANKS,

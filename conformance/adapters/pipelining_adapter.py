@@ -13,6 +13,7 @@ from torch.distributed import pipelining
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch_adapter import (
     DTYPES,
+    MEGATRON_ONLY,
     NO_BACKWARDS,
     Linear,
     hexes,
@@ -56,6 +57,7 @@ HELLO = {
     },
     "world": 6,
     "lacks": {
+        **MEGATRON_ONLY,
         "zero": {"2": "DistributedDataParallel in a stage keeps whole gradients"},
         "dp": "more than six ranks of PyTorch take too long where the suite runs",
         "pp": {"1": "a schedule has at least two stages"},

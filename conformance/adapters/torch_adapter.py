@@ -32,7 +32,11 @@ LOOP_SCALES = {
     axis: "the training loop scales the loss and skips steps, not this program"
     for axis in ("scale", "overflow", "skipped")
 }
-NO_PARALLELISM = {axis: "it shards over data-parallel ranks alone" for axis in ("tp", "ep")}
+MEGATRON_ONLY = {"sequence": "it has no tensor-parallel ranks that sum gradients"}
+NO_PARALLELISM = {
+    **{axis: "it shards over data-parallel ranks alone" for axis in ("tp", "ep")},
+    **MEGATRON_ONLY,
+}
 NO_BACKWARDS = "its schedule calls backward once for each micro-batch"
 
 
@@ -88,9 +92,8 @@ class Position:
         rows = self.case["data"][step][self.batch(m)][j]
         if rows is None:
             return None
-        x = tensor_of(
-            rows[self.tp if self.case["parameters"][j]["sharded"] else 0], self.case["log2_unit"]
-        )
+        own = self.case["parameters"][j]["sharded"] or self.case.get("sequence", False)
+        x = tensor_of(rows[self.tp if own else 0], self.case["log2_unit"])
         terms = self.case.get("backwards", 1)
         return x if terms == 1 else torch.where(torch.arange(x.numel()) % terms == term, x, 0.0)
 

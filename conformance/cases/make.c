@@ -91,14 +91,15 @@ static int make_rows(const zp_recipe *r, zp_table *n, int64_t step, int64_t g, i
   const zp_config *c = &n->cfg;
   const zp_param *p = &c->params[j];
   const int32_t dp = (int32_t)(g % c->dp), ep = p->expert ? dp % c->ep : 0;
-  const int64_t mb = g / c->dp, number = zp_synth_number(c, j, dp, mb);
-  if (p->frozen || !zp_synth_used(&r->c.synth, c, step, j, ep, number)) return 0;
-  for (int32_t t = 0; t < (p->sharded ? c->tp : 1); t++) {
+  const int64_t mb = g / c->dp;
+  for (int32_t t = 0; t < zp_table_rows(c, j); t++) {
+    const int64_t number = zp_synth_number(c, j, dp, t, mb);
+    if (p->frozen || !zp_synth_used(&r->c.synth, c, step, j, ep, number)) return 0;
     const int64_t at = zp_table_row(n, step, g, j, t);
     if (zp_table_add(n->value, at, p->numel)) return -1;
     for (int64_t e = 0; e < p->numel; e++)
       n->value[at][e] =
-          ldexpf(zp_synth_value(&r->c.synth, c, step, j, t, ep, number, e), r->wide * (int32_t)mb);
+          ldexpf(zp_synth_value(&r->c.synth, c, step, j, p->sharded ? t : 0, ep, number, e), r->wide * (int32_t)mb);
   }
   return 0;
 }

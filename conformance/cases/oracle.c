@@ -172,7 +172,7 @@ static double loss_slack(const oracle *o, int64_t step, int32_t stage, int64_t g
   int64_t n = 0;
   for (int32_t j = 0; j < c->n_params; j++) {
     const zp_param *p = &c->params[j];
-    const float *x = o->n->value[zp_table_row(o->n, step, g, j, p->sharded ? t : 0)];
+    const float *x = o->n->value[zp_table_row(o->n, step, g, j, t % zp_table_rows(c, j))];
     const int32_t ep = p->expert ? (int32_t)(g % c->dp % c->ep) : 0;
     const int64_t at = zp_table_first(o->n, zp_synth_use_of(c, j).home, p->sharded ? t : 0, ep);
     if (p->stage != stage || x == NULL) continue;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/engine/partial.h"
 #include "../../ref/model/synth.h"
 #include "cases.h"
 
@@ -90,12 +91,16 @@ static int gather(const prover *p, int64_t step, int32_t home, int32_t t, int32_
   *n = 0;
   for (int64_t g = 0; g < c->dp * c->micro_batches; g++) {
     for (int32_t j = home; j < c->n_params; j++) {
-      const float *x = p->n->value[zp_table_row(p->n, step, g, j, t)];
-      if (x == NULL || zp_synth_use_of(c, j).home != home || x[i] == 0) continue;
+      if (zp_synth_use_of(c, j).home != home) continue;
       if (c->params[j].expert && g % c->dp % c->ep != e) continue;
-      if (*n == MOST_PARTS) return -1;
-      parts[*n].x = ldexp((double)x[i], log2);
-      parts[(*n)++].mb = g / c->dp;
+      const int32_t to = zp_is_partial(c, j) ? c->tp : t + 1; /* t is 0 if it is partial */
+      for (int32_t q = t; q < to; q++) {
+        const float *x = p->n->value[zp_table_row(p->n, step, g, j, q)];
+        if (x == NULL || x[i] == 0) continue;
+        if (*n == MOST_PARTS) return -1;
+        parts[*n].x = ldexp((double)x[i], log2);
+        parts[(*n)++].mb = g / c->dp;
+      }
     }
   }
   return 0;

@@ -94,6 +94,7 @@ static void read_config(reader *r, const json_t *from, zp_config *c, zp_param *p
   c->reduce = ZP_EXACT;
   c->precision = dtype_of(r, word(r, from, "precision"));
   c->dynamic_shapes = flag(r, from, "dynamic_shapes");
+  c->sequence_parallel = json_is_true(json_object_get(from, "sequence"));
   c->micro_batches = integer(r, from, "micro_batches", 1, 4096);
   c->bucket = integer(r, from, "bucket", 1, (int64_t)1 << 40);
   c->align = 1;
@@ -206,7 +207,7 @@ static void read_data(reader *r, const json_t *from, zp_table *n)
       refuse(r, "data");
     for (int32_t j = 0; !r->bad && j < c->n_params; j++) {
       const json_t *copies = json_array_get(batch, (size_t)j);
-      const int32_t tps = c->params[j].sharded ? c->tp : 1;
+      const int32_t tps = zp_table_rows(c, j);
       if (json_is_null(copies)) continue;
       if ((int32_t)json_array_size(copies) != tps || c->params[j].frozen) refuse(r, "data");
       for (int32_t t = 0; !r->bad && t < tps; t++)

@@ -1,5 +1,5 @@
 /* What a case is about: which clauses it can show broken, which families of historic bugs it hunts.
- * Families are those of conformance/judge/corpus.json. spec: LEDG-2, RED-2, RED-3, RED-6, STAT-2 */
+ * Families are those of conformance/judge/corpus.json. spec: LEDG-2, RED-2, RED-3, RED-6, RED-8, STAT-2 */
 #include <string.h>
 
 #include "cases.h"
@@ -63,6 +63,7 @@ void zp_conf_tags(const zp_recipe *r, json_t *clauses, json_t *hunts)
   ADD(clauses, f.tied_stages, "TIE-1");
   ADD(clauses, f.tied_here, "TIE-2");
   ADD(clauses, f.expert, "TOPO-3");
+  ADD(clauses, f.replicated && c->cfg.sequence_parallel, "RED-8");
   ADD(clauses, c->cfg.pp > 1, "PIPE-2", "PIPE-3", "PIPE-6");
   ADD(clauses, c->scaler.dynamic, "SCALE-4");
   ADD(clauses, overflow, "STAT-3");

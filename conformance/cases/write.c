@@ -104,7 +104,7 @@ static json_t *data_json(const zp_table *n)
       for (int32_t j = 0; j < n->cfg.n_params; j++) {
         const zp_param *p = &n->cfg.params[j];
         json_t *copies = json_null();
-        for (int32_t t = 0; t < (p->sharded ? n->cfg.tp : 1); t++) {
+        for (int32_t t = 0; t < zp_table_rows(&n->cfg, j); t++) {
           const float *x = n->value[zp_table_row(n, s, g, j, t)];
           if (x == NULL) continue;
           if (t == 0) copies = json_array();
@@ -181,6 +181,7 @@ json_t *zp_conf_json(const zp_recipe *r, const zp_table *n, const char *text)
                      params_json(n), "log2_unit", n->log2_unit, "log2_first", n->log2_first, "data",
                      data_json(n), "messages", messages_json(n), "options"));
   if (n->rates) bad |= json_object_set_new(all, "rates", rates_json(n));
+  if (c->sequence_parallel) bad |= json_object_set_new(all, "sequence", json_true());
   if (n->either) bad |= json_object_set_new(all, "either", json_true());
   if (bad) json_decref(all);
   return bad ? NULL : all;

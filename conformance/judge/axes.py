@@ -20,6 +20,7 @@ AXES = {
     "dp": [1, 2, 3, 4, 5, 8],
     "pp": [1, 2, 3],
     "tp": [1, 2],
+    "sequence": ["no", "yes"],
     "ep": [1, 2],
     "micro_batches": [1, 2, 3, 4],
     "steps": [1, 2, 3, 4],
@@ -74,6 +75,7 @@ CLAUSES = [
     "RED-3",
     "RED-5",
     "RED-6",
+    "RED-8",
     "SCALE-3",
     "SCALE-4",
     "STAT-1",
@@ -155,6 +157,8 @@ class Space:
             if get("communicate") == "same" and get("zero", 2) < 2:
                 # a subject may pass sums of several micro-batches through the communication dtype
                 return False
+        if get("sequence") == "yes" and get("tp", 2) == 1:
+            return False
         if get("communicate") == "fp32" and get("accumulate", "fp32") != "fp32":
             return False
         if get("overflow") == "sum" and (
@@ -394,6 +398,9 @@ def entries_of(row, dice):
     ):  # each group needs a parameter of its own
         if size > 1 and not any(flag in e.flags for e in entries):
             entries[0].flags += flag
+    if row["sequence"] == "yes" and all("s" in e.flags for e in entries):
+        last = entries[-1]
+        entries.append(Entry(numel(row, dice), last.stage, last.group))
     if row["sizes"] == "empty":
         entries[-1].numel = 0
     if row["stages_groups"] == "unequal":
@@ -468,6 +475,8 @@ def recipe_of_row(row, defaults, dice):
         fields["overflow"] = 1 << dice.randrange(row["steps"])
     if row["overflow"] == "sum":
         fields["sum"] = 1
+    if row["sequence"] == "yes":
+        fields["sequence"] = 1
     if row["rates"] == "changing":
         fields["rates"] = 1
     if row["clip"] != "off":

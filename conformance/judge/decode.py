@@ -1,4 +1,4 @@
-"""Decodes which contributions a wrong element holds. RED-2, RED-3, RED-6, PART-6, STEP-4
+"""Decodes which contributions a wrong element holds. RED-2, RED-3, RED-6, RED-8, PART-6, STEP-4
 
 The contributions to one element are distinct powers of four (times D·M and a unit). The element,
 divided by the unit and read in base 4, therefore names each contribution that is missing or
@@ -24,7 +24,8 @@ def home(case, j):
 
 
 def contributions(case, step, j, tp, ep, element):
-    """[(value, entry, dp, micro-batch)]: the contributions to one element, divided for the mean."""
+    """[(value, entry, dp, micro-batch, tp)]: the contributions to one element, divided for the
+    mean. tp: None, or of the rank that computed a part of the gradient."""
     t = case["topology"]
     found = []
     for g, batch in enumerate(case["data"][step]):
@@ -33,10 +34,18 @@ def contributions(case, step, j, tp, ep, element):
             entry = case["parameters"][i]
             if batch[i] is None or (entry["expert"] and d % t["ep"] != ep):
                 continue
-            x = value_of(case, batch[i][tp if entry["sharded"] else 0][element])
-            if x:
-                found.append((x / (t["dp"] * case["micro_batches"]), i, d, mb))
+            parts = range(t["tp"]) if is_partial(case, entry) else [None]
+            for part in parts:
+                row = batch[i][part or (tp if entry["sharded"] else 0)]
+                x = value_of(case, row[element])
+                if x:
+                    found.append((x / (t["dp"] * case["micro_batches"]), i, d, mb, part))
     return found
+
+
+def is_partial(case, entry):
+    """True if each tp rank computes a part of the entry's gradient. RED-8"""
+    return case.get("sequence", False) and not entry["sharded"]
 
 
 def idle(case, step, j):
@@ -45,8 +54,9 @@ def idle(case, step, j):
 
 
 def name(case, item):
-    _, i, d, mb = item
-    return f"contribution of dp {d}, micro-batch {mb}" + (
+    _, i, d, mb, part = item
+    rank = f"dp {d}" if part is None else f"dp {d}, tp {part}"
+    return f"contribution of {rank}, micro-batch {mb}" + (
         f" (use {case['parameters'][i]['name']})"
         if case["parameters"][i]["tied"] is not None
         else ""
@@ -196,6 +206,7 @@ def by_elements(case, expected, step, decoded, detail):
     detail["symptom"] += symptom.of_contributions(case, lost)
     clause = {
         "missing": "RED-3",
+        "parts missing": "RED-8",
         "doubled": "RED-3",
         "unused": "RED-6",
         "moved": "PART-6",
@@ -212,6 +223,7 @@ def ratio_labels(case, want, r):
         "M": case["micro_batches"],
         "D·M": t["dp"] * case["micro_batches"],
         "ep": t["ep"],
+        "tp": t["tp"] if case.get("sequence") else 1,
         "the scale": Fraction(float.fromhex(want["used_scale"])),
         "the next scale": Fraction(float.fromhex(want["scale"])),
     }
@@ -266,7 +278,8 @@ def decode_element(case, expected, step, j, tp, ep, copy, element, g):
         missing = [name(case, p) for p in lost]
         doubled = [f"{name(case, p)} was added {n} times" for p, n in many.items() if n > 1]
         if missing and not doubled:
-            return "missing", f"missing: {', '.join(missing)}", lost
+            kind = "parts missing" if parts_of_others(parts, lost) else "missing"
+            return kind, f"missing: {', '.join(missing)}", lost
         if doubled:
             text = "; ".join(doubled + [f"{m} is missing" for m in missing])
             return ("missing" if missing else "doubled"), text, lost
@@ -300,6 +313,12 @@ def decode_element(case, expected, step, j, tp, ep, copy, element, g):
         "contributions",
         [],
     )
+
+
+def parts_of_others(parts, lost):
+    """True if what is missing is all that some of the tp ranks computed, and nothing else."""
+    whose = {part for *_, part in lost}
+    return None not in whose and all(p in lost for p in parts if p[-1] in whose)
 
 
 def of_all_experts(case, want, j, tp, element):

@@ -98,6 +98,7 @@ def features(recipe):
     add("scale" in r.fields and scale == "0", "scale of one")
     add("sum" in r.fields, "overflow in a sum"), add("rates" in r.fields, "changing rates")
     add("oneside" in r.fields, "one-sided use")
+    add(int(r.fields.get("sequence", 0)), "sequence parallel")
     add(int(r.fields.get("overflow", 0)), "overflow"), add("clip" in r.fields, "clipping")
     add(int(r.fields.get("unused", 0)), "unused")
     for name, word in (

@@ -41,7 +41,7 @@ def smaller(recipe):
             yield c
     for name in (
         *("unused", "clip", "overflow", "tuple", "vary", "dynamic", "wide", "comm"),
-        *("sum", "rates", "oneside"),
+        *("sum", "rates", "oneside", "sequence"),
     ):
         if name in r.fields:
             yield changed(**{name: None}, **({"comm": None} if name == "wide" else {}))
@@ -67,6 +67,7 @@ LEAPS = [
     ("unused", "oneside"),
     ("scale", "overflow", "sum", "precision", "wide", "comm"),
     ("rates",),
+    ("sequence",),
     ("options",),
     ("clip",),
     ("optim",),
@@ -158,6 +159,7 @@ def clamp(c):
         e.stage = min(e.stage, c.number("pp") - 1)
         if c.number("tp") == 1:
             e.flags = e.flags.replace("s", "")
+            c.fields.pop("sequence", None)
         if c.number("ep") == 1:
             e.flags = e.flags.replace("e", "")
     return c
@@ -207,6 +209,7 @@ class Shrinker:
             "pp": recipe.number("pp"),
             "tp": recipe.number("tp"),
             "ep": recipe.number("ep"),
+            "sequence": "yes" if recipe.number("sequence", 0) else "no",
             "zero": recipe.number("stage", 1),
             "micro_batches": recipe.number("M"),
             "accumulate": "fp32" if "wide" in recipe.fields else "same",

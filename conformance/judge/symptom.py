@@ -85,12 +85,14 @@ def updates(case, wrong, undo, copies):
 
 
 def of_contributions(case, missing):
-    """Words for missing contributions (value, entry, dp, micro-batch)."""
+    """Words for missing contributions (value, entry, dp, micro-batch, tp)."""
     last = case["micro_batches"] - 1
-    micro_batches = {mb for *_, mb in missing}
+    micro_batches = {mb for *_, mb, _ in missing}
+    parts = {part for *_, part in missing}
+    words = ["parts of one tp rank"] if len(parts) == 1 and None not in parts else []
     if not missing or not last:
-        return []
-    return (
+        return words
+    return words + (
         ["earlier micro-batches"]
         if last not in micro_batches
         else ["last micro-batch"]

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../ref/comm/comm.h"
+#include "../../ref/engine/partial.h"
 #include "../../ref/engine/window.h"
 #include "program_walk.h"
 
@@ -49,10 +50,10 @@ static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t 
     b->param_at[i + 1] = b->param_at[i] + p->cfg->params[b->lay.first_param + (int32_t)i].numel;
   for (size_t i = 0; i < sizeof b->last / sizeof *b->last; i++) b->last[i] = -1;
   b->act_slots = (int32_t)zp_alive(p->cfg->pp, p->cfg->micro_batches, b->at.pp);
-  p->length[rank] = zp_program_need(p->cfg, &b->lay, ZP_PHASE_STEP, b->at);
+  p->length[rank] = zp_rank_program_need(p->cfg, &b->lay, ZP_PHASE_STEP, b->at);
   p->program[rank] = malloc((size_t)p->length[rank] * sizeof(zp_op) + 1);
   if (!p->program[rank]) return -1;
-  zp_program_write(p->cfg, &b->lay, ZP_PHASE_STEP, b->at, p->program[rank], p->length[rank]);
+  zp_rank_program_write(p->cfg, &b->lay, ZP_PHASE_STEP, b->at, p->program[rank], p->length[rank]);
   b->op = p->program[rank];
   b->length = p->length[rank];
   return 0;

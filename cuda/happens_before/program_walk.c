@@ -236,6 +236,15 @@ static void tied(zp_hb_walk *b, int64_t pc)
   if (!exact && !b->c->native) zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
 }
 
+/* Packed, added over tp, and unpacked. */
+static void partial(zp_hb_walk *b, int64_t pc)
+{
+  if (b->op[pc].count == 0) return;
+  zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
+  zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
+  zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+}
+
 static void statistics(zp_hb_walk *b, int64_t pc)
 {
   const int32_t v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
@@ -282,6 +291,7 @@ static int walk_op(zp_hb_walk *b, int64_t pc)
   case ZP_OP_MEAN: zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0); return 0;
   case ZP_OP_ALL_REDUCE:
     if (b->op[pc].what == ZP_WHAT_TIED) tied(b, pc);
+    else if (b->op[pc].what == ZP_WHAT_PARTIAL) partial(b, pc);
     else if (b->op[pc].what == ZP_WHAT_STATISTICS) statistics(b, pc);
     return 0;
   case ZP_OP_DECIDE:

@@ -12,6 +12,7 @@
 #include "../base/clock.h"
 #include "../base/memory_free.h"
 #include "../draw/plan_draw.h"
+#include "../engine/partial.h"
 #include "../model/list.h"
 #include "../verify/plan_check.h"
 #include "commands.h"
@@ -118,7 +119,7 @@ static int check(const zp_options *o, const zp_config *cfg)
   const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
   zp_check_job job = {.cfg = cfg,
                       .threads = cpus < 1 ? 1 : (int32_t)cpus,
-                      .write = zp_program_write,
+                      .write = zp_rank_program_write,
                       .memory_max = 0.95 * zp_memory_free_now("").bytes};
   zp_check_result result;
   zp_error *err = calloc(1, sizeof *err);

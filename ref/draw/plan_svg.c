@@ -58,14 +58,15 @@ static void draw_slot(zp_svg *s, const zp_rank_plan *p, int64_t from, int64_t to
   }
 }
 
-/* After the pipeline: tied sums, statistics, updates and gathers, one box each. */
+/* After the pipeline: tied sums, sums over tp, statistics, updates and gathers, one box each. */
 static void draw_end(zp_svg *s, const zp_rank_plan *p, int64_t from, int64_t slots)
 {
   const double y = TOP + (double)p->at.pp * ROW;
-  int64_t tied = 0, updates = 0, gathers = 0;
+  int64_t tied = 0, partial = 0, updates = 0, gathers = 0;
   double x = LEFT + (double)slots * CELL + 6;
   for (int64_t i = from; i < p->n; i++) {
     tied += p->op[i].what == ZP_WHAT_TIED;
+    partial += p->op[i].what == ZP_WHAT_PARTIAL;
     updates += p->op[i].kind == ZP_OP_UPDATE;
     gathers += p->op[i].kind == ZP_OP_ALL_GATHER;
   }
@@ -74,6 +75,11 @@ static void draw_end(zp_svg *s, const zp_rank_plan *p, int64_t from, int64_t slo
     labelled_box(s, x, y, CELL - 2, "r", x + CELL / 2.0, "T");
   }
   x += CELL;
+  if (partial > 0) {
+    zp_svg_group(s, "%" PRId64 " sums over tp (sequence parallelism)", partial);
+    labelled_box(s, x, y, CELL - 2, "r", x + CELL / 2.0, "P");
+    x += CELL;
+  }
   zp_svg_group(s, "statistics: one all-reduce over all ranks");
   labelled_box(s, x, y, CELL - 2, "s", x + CELL / 2.0, "Σ");
   x += CELL;

@@ -1,6 +1,7 @@
 /* spec: PART-5, STEP-1 */
 #include "memory.h"
 
+#include "partial.h"
 #include "window.h"
 
 static void add_flat(const zp_config *cfg, const zp_flat *f, zp_memory *m)
@@ -17,7 +18,7 @@ static void add_flat(const zp_config *cfg, const zp_flat *f, zp_memory *m)
 zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay)
 {
   const zp_scratch scratch = zp_scratch_need(cfg, lay);
-  zp_memory m = {.scratch = scratch.send + scratch.recv};
+  zp_memory m = {.scratch = scratch.send + scratch.recv + zp_partial_bytes(cfg, lay)};
   for (int32_t i = 0; i < lay->n_params; i++)
     if (zp_storage_of(cfg, lay, i) == i)
       m.params += cfg->params[lay->first_param + i].numel * zp_dtype_bytes(cfg->precision);

@@ -89,6 +89,7 @@ struct zp_rank {
   int64_t meta_out[ZP_META_LONGS], meta_in[ZP_META_LONGS];
   /* scratch of one bucket */
   void *scratch_send, *scratch_recv;
+  void *partial; /* what a sum over tp sends; with sequence parallelism only */
   /* statistics and state */
   zp_sumsq squares;
   int64_t nonfinite, bad_loss;

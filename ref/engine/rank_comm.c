@@ -1,10 +1,11 @@
 /* Communication ops of the interpreter: which buffers a request names, and what is done with what
- * came. spec: RED-3 … RED-5, TIE-1, STEP-8, PIPE-6, LEDG-1 */
+ * came. spec: RED-3 … RED-5, RED-8, TIE-1, STEP-8, PIPE-6, LEDG-1 */
 #include <string.h>
 
 #include "../num/ordered.h"
 #include "../num/value.h"
 #include "log.h"
+#include "partial.h"
 #include "rank_internal.h"
 
 /* Partial sum number `at` of an array of them. */
@@ -70,6 +71,31 @@ static void request_tied(zp_rank *r, const zp_op *op)
   r->request.recv = r->scratch_recv;
 }
 
+/* Copies the sums of partial entries of op's bucket to the packed array at `packed`, or back; returns
+ * how many. RED-8 */
+static int64_t copy_partial(zp_rank *r, const zp_op *op, char *packed, int back)
+{
+  const int64_t size = zp_sum_bytes(r->cfg->reduce);
+  char *sums = reduced_at(r, op->flat, op->bucket);
+  int32_t i = r->lay.n_params;
+  int64_t n = 0;
+  zp_piece g;
+  while (zp_next_piece(r, op->flat, zp_rank_range(r, op->flat, op->bucket), &i, &g)) {
+    char *sum = sums + g.in * size, *at = packed + n * size;
+    if (!zp_is_partial(r->cfg, g.param)) continue;
+    memcpy(back ? sum : at, back ? at : sum, (size_t)(g.count * size));
+    n += g.count;
+  }
+  return n;
+}
+
+static void request_partial(zp_rank *r, const zp_op *op)
+{
+  settle(r, r->partial, copy_partial(r, op, r->partial, 0));
+  r->request.send = r->partial;
+  r->request.recv = r->scratch_recv;
+}
+
 static void request_statistics(zp_rank *r)
 {
   int64_t squares[ZP_SQ_LIMBS];
@@ -121,6 +147,7 @@ static int request_all_reduce(zp_rank *r, const zp_op *op)
 {
   if (op->what == ZP_WHAT_GRADIENT) request_gradient(r, op);
   else if (op->what == ZP_WHAT_TIED) request_tied(r, op);
+  else if (op->what == ZP_WHAT_PARTIAL) request_partial(r, op);
   else if (op->what == ZP_WHAT_STATISTICS) request_statistics(r);
   else {
     r->store_status_out[0] = r->store_error.status != ZP_OK;
@@ -256,6 +283,7 @@ int zp_rank_finish(zp_rank *r, const zp_op *op)
   if (op->kind == ZP_OP_META) return finish_meta(r, op);
   if (op->kind == ZP_OP_ALL_GATHER) finish_gather(r, op);
   if (op->what == ZP_WHAT_GRADIENT) finish_gradient(r, op);
+  if (op->what == ZP_WHAT_PARTIAL) (void)copy_partial(r, op, r->scratch_recv, 1);
   if (op->what == ZP_WHAT_TIED)
     memcpy(reduced_at(r, op->flat, op->bucket), r->scratch_recv,
            (size_t)(zp_rank_range(r, op->flat, op->bucket).count * zp_sum_bytes(r->cfg->reduce)));

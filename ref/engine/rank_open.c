@@ -5,6 +5,7 @@
 #include "../num/half.h"
 #include "count.h"
 #include "log.h"
+#include "partial.h"
 #include "rank_internal.h"
 
 /* One block for all arrays: first a pass that measures (base NULL), then one that hands out. */
@@ -74,7 +75,7 @@ static void lay_arrays(zp_rank *r, zp_arena *a)
 {
   const zp_scratch scratch = zp_scratch_need(r->cfg, &r->lay);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
-    r->length[phase] = zp_program_need(r->cfg, &r->lay, phase, r->at);
+    r->length[phase] = zp_rank_program_need(r->cfg, &r->lay, phase, r->at);
     r->program[phase] = take(a, r->length[phase], sizeof(zp_op));
   }
   lay_params(r, a);
@@ -82,6 +83,7 @@ static void lay_arrays(zp_rank *r, zp_arena *a)
   for (int32_t k = 0; k < r->lay.n_flats; k++) lay_flat(r, a, k);
   r->scratch_send = take(a, scratch.send, 1);
   r->scratch_recv = take(a, scratch.recv, 1);
+  r->partial = take(a, zp_partial_bytes(r->cfg, &r->lay), 1);
   r->act_in = take(a, r->act_slots, sizeof *r->act_in);
   r->act_in_mem = take(a, (int64_t)r->act_slots * ZP_MSG_TENSORS, sizeof *r->act_in_mem);
   r->tied_ledger = take(a, r->cfg->tied_keys, sizeof *r->tied_ledger);
@@ -135,7 +137,7 @@ static int open_arrays(zp_rank *r)
   lay_arrays(r, &a);
   zp_counted_entries(r->cfg, &r->lay, r->at.tp, r->counts);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
-    zp_program_write(r->cfg, &r->lay, phase, r->at, r->program[phase], r->length[phase]);
+    zp_rank_program_write(r->cfg, &r->lay, phase, r->at, r->program[phase], r->length[phase]);
   return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "../comm/comm.h"
 #include "ledger.h"
+#include "partial.h"
 
 /* a + b, or INT64_MAX. */
 static int64_t plus(int64_t a, int64_t b)
@@ -44,7 +45,7 @@ static void sum_memory(const zp_config *cfg, zp_rank_plan *p)
   int64_t ops = 0;
   p->memory = zp_memory_of(cfg, &p->lay);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
-    ops = plus(ops, zp_program_need(cfg, &p->lay, phase, p->at));
+    ops = plus(ops, zp_rank_program_need(cfg, &p->lay, phase, p->at));
   p->program = times(ops, sizeof(zp_op));
   p->total = plus(zp_memory_total(&p->memory), p->program);
 }
@@ -61,7 +62,7 @@ int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t rank, zp_er
   p->lay.spot = calloc((size_t)n + 1, sizeof *p->lay.spot);
   if (p->lay.flat == NULL || p->lay.spot == NULL || zp_layout_build(cfg, p->at.pp, &p->lay) != 0)
     return zp_fail(err, ZP_E_MEMORY, rank, "no memory for the layout of rank %d.", (int)rank);
-  p->n = zp_program_need(cfg, &p->lay, ZP_PHASE_STEP, p->at);
+  p->n = zp_rank_program_need(cfg, &p->lay, ZP_PHASE_STEP, p->at);
   sum_memory(cfg, p);
   return 0;
 }
@@ -81,10 +82,10 @@ int zp_rank_plan_phase(zp_rank_plan *p, const zp_config *cfg, int32_t phase, zp_
 {
   free(p->op);
   p->op = NULL;
-  p->n = zp_program_need(cfg, &p->lay, phase, p->at);
+  p->n = zp_rank_program_need(cfg, &p->lay, phase, p->at);
   if (check_length(cfg, p, phase, p->n, err)) return err->status;
   p->op = malloc((size_t)(p->n + 1) * sizeof *p->op);
-  if (p->op == NULL || zp_program_write(cfg, &p->lay, phase, p->at, p->op, p->n) != p->n)
+  if (p->op == NULL || zp_rank_program_write(cfg, &p->lay, phase, p->at, p->op, p->n) != p->n)
     return zp_fail(err, ZP_E_MEMORY, p->rank, "no memory for a program of %lld ops.",
                    (long long)p->n);
   sum_ledger(cfg, phase, p);
@@ -98,7 +99,7 @@ int zp_rank_plan_holds(const zp_config *cfg, zp_error *err)
     zp_rank_plan p;
     status = zp_rank_plan_open(&p, cfg, zp_rank_of(cfg, (zp_coord){s, 0, 0}), err);
     for (int32_t phase = 0; phase < ZP_PHASES && status == 0; phase++)
-      status = check_length(cfg, &p, phase, zp_program_need(cfg, &p.lay, phase, p.at), err);
+      status = check_length(cfg, &p, phase, zp_rank_program_need(cfg, &p.lay, phase, p.at), err);
     zp_rank_plan_close(&p);
   }
   return status;

@@ -1,5 +1,5 @@
 /* The oracle. Read it beside spec/reduce.md: it is that text as a program, without any sharding.
- * spec: RED-1 … RED-6, STAT-1 … STAT-5, STEP-1, STEP-6, STEP-7 */
+ * spec: RED-1 … RED-6, RED-8, STAT-1 … STAT-5, STEP-1, STEP-6, STEP-7 */
 #include "serial.h"
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "../num/nonfinite.h"
 #include "../num/norm.h"
 #include "../num/value.h"
+#include "partial.h"
 
 /* One copy of one entry: tensor-parallel shards and experts have several. Entries of one tied key
  * share everything but their sums. */
@@ -50,6 +51,13 @@ struct zp_serial {
 static int32_t tp_copies(const zp_config *c, int32_t j)
 {
   return c->params[j].sharded ? c->tp : 1;
+}
+
+/* Copies of an entry's sums: a tp-replicated entry with partial gradients has one for each tp
+ * index. The others than that of tp index 0 have no storage. RED-8 */
+static int32_t tp_sums(const zp_config *c, int32_t j)
+{
+  return zp_is_partial(c, j) ? c->tp : tp_copies(c, j);
 }
 
 static int32_t ep_copies(const zp_config *c, int32_t j)
@@ -108,6 +116,7 @@ static int open_copy(zp_serial *s, int32_t j, int32_t tp, int32_t ep)
   if (c->reduce == ZP_EXACT) p->limbs = zeros(n, 8 * ZP_VAL_LIMBS);
   else p->inner = zeros(n, 4), p->total = zeros(n, 4);
   if (c->reduce == ZP_EXACT ? !p->limbs : !p->inner || !p->total) return -1;
+  if (tp >= tp_copies(c, j)) return 0;
   if (s->first[j] != j) {
     const zp_copy *q = copy_at(s, s->first[j], tp, ep);
     p->param = q->param;
@@ -154,12 +163,12 @@ static int open_all(zp_serial *s)
   for (int32_t j = 0; j < c->n_params; j++) {
     s->base[j] = s->copies;
     s->first[j] = first_of_key(c, j);
-    s->copies += (int64_t)tp_copies(c, j) * ep_copies(c, j);
+    s->copies += (int64_t)tp_sums(c, j) * ep_copies(c, j);
   }
   s->copy = zeros(s->copies, sizeof *s->copy);
   if (!s->copy) return -1;
   for (int32_t j = 0; j < c->n_params; j++)
-    for (int32_t t = 0; t < tp_copies(c, j); t++)
+    for (int32_t t = 0; t < tp_sums(c, j); t++)
       for (int32_t e = 0; e < ep_copies(c, j); e++)
         if (open_copy(s, j, t, e)) return -1;
   for (int32_t d = 0; d < c->dp; d++)
@@ -207,7 +216,7 @@ void zp_serial_close(zp_serial *s)
     free(s->view[v].arrived);
   }
   for (int32_t j = 0; s->copy && j < s->cfg->n_params; j++) {
-    for (int64_t i = 0; i < (int64_t)tp_copies(s->cfg, j) * ep_copies(s->cfg, j); i++) {
+    for (int64_t i = 0; i < (int64_t)tp_sums(s->cfg, j) * ep_copies(s->cfg, j); i++) {
       zp_copy *p = &s->copy[s->base[j] + i];
       free(p->inner);
       free(p->total);
@@ -269,7 +278,7 @@ static void close_inner(zp_serial *s)
 {
   for (int32_t j = 0; j < s->cfg->n_params; j++) {
     const int64_t n = s->cfg->params[j].numel;
-    for (int64_t c = 0; c < (int64_t)tp_copies(s->cfg, j) * ep_copies(s->cfg, j); c++) {
+    for (int64_t c = 0; c < (int64_t)tp_sums(s->cfg, j) * ep_copies(s->cfg, j); c++) {
       zp_copy *p = &s->copy[s->base[j] + c];
       if (p->inner_n == 0) continue;
       for (int64_t i = 0; i < n; i++)
@@ -281,7 +290,8 @@ static void close_inner(zp_serial *s)
 }
 
 /* Forward and backward of micro-batch mb through the whole model; its gradients enter the sums of
- * the copies that this coordinate holds (replicas over tp are one copy, taken from tp index 0). */
+ * the copies that this coordinate holds (replicas over tp are one copy, taken from tp index 0, unless each
+ * computes a part of their gradient). */
 static int run_micro_batch(zp_serial *s, zp_view *v, int64_t mb)
 {
   static const zp_message none;
@@ -298,8 +308,8 @@ static int run_micro_batch(zp_serial *s, zp_view *v, int64_t mb)
     const zp_param *p = &c->params[j];
     const int used = !p->frozen && s->work->used(s->work->ctx, c, j, v->dp, v->tp, at);
     if (v->unasked || used != (v->arrived[j] != NULL)) return -1; /* STEP-3 */
-    if (p->frozen || (v->tp != 0 && !p->sharded)) continue;
-    contribute(s, copy_at(s, j, p->sharded ? v->tp : 0, p->expert ? v->dp % c->ep : 0), p->numel,
+    if (p->frozen || v->tp >= tp_sums(c, j)) continue;
+    contribute(s, copy_at(s, j, v->tp, p->expert ? v->dp % c->ep : 0), p->numel,
                v->arrived[j]);
   }
   if (v->tp != 0) return 0;
@@ -386,16 +396,33 @@ static void each_trained(zp_serial *s, void (*f)(zp_serial *, int32_t j, int64_t
   }
 }
 
+/* The sum over tp of an entry with partial gradients, into that of tp index 0. RED-8 */
+static void fold_tp(zp_serial *s, int32_t j, int64_t copy)
+{
+  const zp_config *c = s->cfg;
+  const int64_t n = c->params[j].numel;
+  zp_copy *into = &s->copy[s->base[j] + copy];
+  for (int32_t t = 1; t < tp_sums(c, j); t++) {
+    zp_copy *from = into + (int64_t)t * ep_copies(c, j);
+    if (c->params[j].tied >= 0) fold_uses(s, j, copy + (int64_t)t * ep_copies(c, j));
+    if (c->reduce == ZP_EXACT) zp_val_normalise(from->limbs, n); /* SUM-6 */
+    for (int64_t i = 0; c->reduce == ZP_EXACT && i < n * ZP_VAL_LIMBS; i++)
+      into->limbs[i] += from->limbs[i];
+    for (int64_t i = 0; c->reduce == ZP_ORDERED && i < n; i++) into->total[i] += from->total[i];
+  }
+}
+
 static void reduce_one(zp_serial *s, int32_t j, int64_t copy)
 {
   if (s->cfg->params[j].tied >= 0) fold_uses(s, j, copy);
+  if (zp_is_partial(s->cfg, j)) fold_tp(s, j, copy);
   mean_of(s, &s->copy[s->base[j] + copy], s->cfg->params[j].numel);
 }
 
 static void clear(zp_serial *s)
 {
   for (int32_t j = 0; j < s->cfg->n_params; j++) {
-    for (int64_t c = 0; c < (int64_t)tp_copies(s->cfg, j) * ep_copies(s->cfg, j); c++) {
+    for (int64_t c = 0; c < (int64_t)tp_sums(s->cfg, j) * ep_copies(s->cfg, j); c++) {
       zp_copy *p = &s->copy[s->base[j] + c];
       p->inner_n = p->total_n = 0;
       if (p->limbs) memset(p->limbs, 0, (size_t)s->cfg->params[j].numel * ZP_VAL_LIMBS * 8);

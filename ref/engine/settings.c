@@ -96,6 +96,7 @@ void zp_settings_add_config(zp_settings *s, const zp_config *c, uint64_t names)
                 {"ep", c->ep},
                 {"stage", c->stage},
                 {"dynamic_shapes", c->dynamic_shapes},
+                {"sequence_parallel", c->sequence_parallel},
                 {"optgroups", c->optgroups},
                 {"tied_keys", c->tied_keys},
                 {"micro_batches", c->micro_batches},

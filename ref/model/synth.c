@@ -89,9 +89,8 @@ static int synth_used(void *ctx, const zp_config *cfg, int32_t param, int32_t dp
                       zp_mb at)
 {
   const zp_synth *s = ctx;
-  const int64_t c = zp_synth_number(cfg, param, dp, at.mb);
+  const int64_t c = zp_synth_number(cfg, param, dp, tp, at.mb);
   const int32_t ep = cfg->params[param].expert ? dp % cfg->ep : 0;
-  (void)tp; /* replicas over tp have the same gradients, so the same use */
   return zp_synth_used(&s->opt, cfg, at.step, param, ep, c);
 }
 
@@ -296,7 +295,7 @@ static void send_gradients(const instance *in, zp_mb at, zp_sink sink)
   for (int32_t j = cfg->n_params - 1; j >= 0; j--) {
     const zp_param *p = &cfg->params[j];
     const int32_t ep = p->expert ? dp % cfg->ep : 0;
-    const int64_t c = zp_synth_number(cfg, j, dp, at.mb);
+    const int64_t c = zp_synth_number(cfg, j, dp, tp, at.mb);
     zp_synth_plan plan;
     if (in->grad[j] == NULL || !zp_synth_used(&in->synth->opt, cfg, at.step, j, ep, c)) continue;
     plan = zp_synth_plan_of(&in->synth->opt, cfg, at.step, j, p->sharded ? tp : 0, ep, c);

@@ -3,7 +3,9 @@
  * Contributions. A dense entry gets N = D·M of them, one per global micro-batch g = mb·dp +
  * dp_index, numbered g; a tied key with U uses gets U·D·M, use u numbered u·D·M + g (uses in list
  * order); copy ep of an expert gets D/ep·M, numbered mb·(dp/ep) + dp_index/ep. The divisor is D·M
- * for all. The gradient of a contribution depends on (seed, step, entry or tied key, tp index when
+ * for all. With sequence parallelism each tp index contributes to a tp-replicated entry: the same
+ * numbers, plus tp index times as many as there would be without. The gradient of a contribution
+ * depends on (seed, step, entry or tied key, tp index when
  * sharded, ep index when expert, contribution, element) and on nothing else: the same global batch
  * split otherwise over dp and M gives dense and tied entries the same contributions.
  *
@@ -83,9 +85,10 @@ zp_synth_use zp_synth_use_of(const zp_config *cfg, int32_t j);
 /* Contributions of entry j (of one copy), all uses of its key together. */
 int64_t zp_synth_contributions(const zp_config *cfg, int32_t j);
 
-/* A contribution by name. entry: the use's own entry; dp, mb: who ran it. */
+/* A contribution by name. entry: the use's own entry; dp, tp, mb: the rank that ran it; tp: 0 where
+ * all tp ranks make the same. */
 typedef struct zp_synth_who {
-  int32_t entry, dp;
+  int32_t entry, dp, tp;
   int64_t mb;
 } zp_synth_who;
 zp_synth_who zp_synth_name(const zp_config *cfg, int32_t j, int32_t ep, int64_t contribution);
@@ -161,7 +164,7 @@ int64_t zp_synth_decode(const zp_synth_options *opt, const zp_config *cfg, int64
 /* "entry 2, element 5: contribution of rank dp 1, micro-batch 3 is missing" and the like. */
 void zp_synth_describe(const zp_config *cfg, const zp_synth_finding *f, char *text, int64_t cap);
 
-/* Contribution number of (dp, mb) for entry j. */
-int64_t zp_synth_number(const zp_config *cfg, int32_t j, int32_t dp, int64_t mb);
+/* Contribution number of (dp, tp, mb) for entry j; tp counts only with sequence parallelism. */
+int64_t zp_synth_number(const zp_config *cfg, int32_t j, int32_t dp, int32_t tp, int64_t mb);
 
 #endif

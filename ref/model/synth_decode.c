@@ -51,7 +51,8 @@ static zp_synth_finding blank(const range *r, int32_t kind, int64_t e)
 static int same(const zp_synth_finding *a, const zp_synth_finding *b)
 {
   return a->kind == b->kind && a->param == b->param && a->tp == b->tp && a->ep == b->ep &&
-         a->who.entry == b->who.entry && a->who.dp == b->who.dp && a->who.mb == b->who.mb &&
+         a->who.entry == b->who.entry && a->who.dp == b->who.dp &&
+         a->who.tp == b->who.tp && a->who.mb == b->who.mb &&
          a->times == b->times && a->numerator == b->numerator && a->denominator == b->denominator &&
          (a->kind != ZP_SYNTH_MOVED || a->from - a->element == b->from - b->element) &&
          (a->kind != ZP_SYNTH_STALE || a->from == b->from);
@@ -244,11 +245,12 @@ int64_t zp_synth_decode(const zp_synth_options *opt, const zp_config *cfg, int64
 static void describe_who(const zp_config *cfg, const zp_synth_finding *f, char *text, size_t cap)
 {
   const int32_t stage = cfg->params[f->who.entry].stage;
-  const int32_t rank = (stage * cfg->dp + f->who.dp) * cfg->tp + f->tp;
+  const int32_t tp = f->tp + f->who.tp; /* one of them is 0 */
+  const int32_t rank = (stage * cfg->dp + f->who.dp) * cfg->tp + tp;
   char use[48] = "";
   if (f->who.entry != f->param) snprintf(use, sizeof use, " as used by entry %d", f->who.entry);
   snprintf(text, cap, "the contribution of rank %d (stage %d, dp %d, tp %d), micro-batch %lld%s",
-           rank, stage, f->who.dp, f->tp, (long long)f->who.mb, use);
+           rank, stage, f->who.dp, tp, (long long)f->who.mb, use);
 }
 
 void zp_synth_describe(const zp_config *cfg, const zp_synth_finding *f, char *text, int64_t cap)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../engine/partial.h"
 #include "../num/half.h"
 #include "synth_internal.h"
 
@@ -21,19 +22,30 @@ zp_synth_use zp_synth_use_of(const zp_config *cfg, int32_t j)
   return u;
 }
 
-int64_t zp_synth_contributions(const zp_config *cfg, int32_t j)
+/* Those of one tp index. */
+static int64_t of_one_tp(const zp_config *cfg, int32_t j)
 {
   const int64_t all = cfg->dp * cfg->micro_batches;
   if (cfg->params[j].expert) return all / cfg->ep;
   return cfg->params[j].tied < 0 ? all : all * zp_synth_use_of(cfg, j).uses;
 }
 
-int64_t zp_synth_number(const zp_config *cfg, int32_t j, int32_t dp, int64_t mb)
+int64_t zp_synth_contributions(const zp_config *cfg, int32_t j)
+{
+  return of_one_tp(cfg, j) * (zp_is_partial(cfg, j) ? cfg->tp : 1);
+}
+
+static int64_t number_in_tp(const zp_config *cfg, int32_t j, int32_t dp, int64_t mb)
 {
   if (cfg->params[j].expert) return mb * (cfg->dp / cfg->ep) + dp / cfg->ep;
   const int64_t g = mb * cfg->dp + dp;
   if (cfg->params[j].tied < 0) return g;
   return zp_synth_use_of(cfg, j).use * cfg->dp * cfg->micro_batches + g;
+}
+
+int64_t zp_synth_number(const zp_config *cfg, int32_t j, int32_t dp, int32_t tp, int64_t mb)
+{
+  return number_in_tp(cfg, j, dp, mb) + (zp_is_partial(cfg, j) ? tp * of_one_tp(cfg, j) : 0);
 }
 
 /* The entry that is use `use` of entry j's key. */
@@ -46,8 +58,9 @@ static int32_t entry_of_use(const zp_config *cfg, int32_t j, int64_t use)
 
 zp_synth_who zp_synth_name(const zp_config *cfg, int32_t j, int32_t ep, int64_t c)
 {
-  zp_synth_who who = {j, 0, 0};
+  zp_synth_who who = {j, 0, (int32_t)(c / of_one_tp(cfg, j)), 0};
   const int64_t all = cfg->dp * cfg->micro_batches;
+  c %= of_one_tp(cfg, j);
   if (cfg->params[j].expert) {
     const int32_t members = cfg->dp / cfg->ep;
     who.mb = c / members;
@@ -89,8 +102,13 @@ static void plan_overflow(zp_synth_plan *p, const zp_synth_options *opt, const z
     chosen = (chosen + 1) % cfg->n_params;
   }
   if (chosen != j || cfg->params[j].numel == 0) return;
-  if (cfg->params[j].sharded && tp != (int32_t)(h / 7 % (uint64_t)cfg->tp)) return;
-  if (p->c % (cfg->dp * cfg->micro_batches) != (int64_t)(h / 11 % (uint64_t)(p->n))) return;
+  if (zp_is_partial(cfg, j)) tp = (int32_t)(p->c / of_one_tp(cfg, j));
+  if ((cfg->params[j].sharded || zp_is_partial(cfg, j)) &&
+      tp != (int32_t)(h / 7 % (uint64_t)cfg->tp))
+    return;
+  if (p->c % of_one_tp(cfg, j) % (cfg->dp * cfg->micro_batches) !=
+      (int64_t)(h / 11 % (uint64_t)of_one_tp(cfg, j)))
+    return;
   p->bad_element = (int64_t)(h / 13 % (uint64_t)cfg->params[j].numel);
   p->bad = h / 17 % 3 == 0 ? NAN : h / 17 % 3 == 1 ? INFINITY : -INFINITY;
 }

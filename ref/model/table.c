@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../engine/partial.h"
 #include "../engine/store.h"
 
 typedef struct instance {
@@ -50,6 +51,11 @@ void zp_table_free(zp_table *n)
   free(n->loss);
   free((void *)(uintptr_t)n->cfg.params);
   free(n);
+}
+
+int32_t zp_table_rows(const zp_config *cfg, int32_t j)
+{
+  return cfg->params[j].sharded || zp_is_partial(cfg, j) ? cfg->tp : 1;
 }
 
 int64_t zp_table_row(const zp_table *n, int64_t step, int64_t g, int32_t j, int32_t tp)
@@ -129,7 +135,7 @@ static const float *row(const zp_table *n, int32_t j, int32_t dp, int32_t tp, zp
 {
   const zp_param *p = &n->cfg.params[j];
   if (p->frozen || at.step >= n->steps) return NULL;
-  return n->value[zp_table_row(n, at.step, at.mb * n->cfg.dp + dp, j, p->sharded ? tp : 0)];
+  return n->value[zp_table_row(n, at.step, at.mb * n->cfg.dp + dp, j, tp % zp_table_rows(&n->cfg, j))];
 }
 
 static int table_used(void *ctx, const zp_config *cfg, int32_t j, int32_t dp, int32_t tp, zp_mb at)

@@ -13,7 +13,7 @@
 #include "../engine/rank.h"
 
 /* value[((step·dp·M + g)·n_params + j)·tp + t]: numel numbers, or NULL where the entry is unused or
- * frozen; an entry that is not sharded has t = 0 alone. An expert's row is that of the copy on g's
+ * frozen; an entry that is not sharded has t = 0 alone, unless its gradients are parts (RED-8). An expert's row is that of the copy on g's
  * rank. first[(j·tp + t)·ep + e]: first values. shape[b·dp·M + g]: what boundary b carries. */
 typedef struct zp_table {
   zp_config cfg; /* params: owned */
@@ -37,6 +37,9 @@ int64_t zp_table_loss(const zp_table *table, int32_t stage, int64_t g, int32_t t
 /* Room for the tables of cfg, whose list is copied; NULL when memory ran out. */
 zp_table *zp_table_new(const zp_config *cfg, int32_t steps);
 void zp_table_free(zp_table *table);
+
+/* Rows of entry j in a micro-batch: one for each tp index whose gradient differs. */
+int32_t zp_table_rows(const zp_config *cfg, int32_t j);
 
 /* The place of a row in value; of first values in first; rows of either. */
 int64_t zp_table_row(const zp_table *table, int64_t step, int64_t g, int32_t j, int32_t tp);

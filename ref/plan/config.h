@@ -47,6 +47,8 @@ typedef struct zp_config {
   int64_t bucket;        /* elements, rounded up to D·align per flat group (PART-3) */
   int64_t align;         /* elements */
   const zp_param *params;
+  int32_t sequence_parallel; /* not 0: each tp rank computes a part of the gradients of replicated
+                                entries (RED-8). The planner does not read it. */
 } zp_config;
 
 /* Why a configuration is refused: the field, the entry, its value and the allowed range. */

@@ -13,7 +13,7 @@ static const char *const reduce_names[] = {"ordered", "exact"};
 static const char *const precision_names[] = {"fp32", "bf16", "fp16"};
 
 /* The plain numbers of a case, by name, with the range that the text may give them. */
-enum { N_INT32 = 16 };
+enum { N_INT32 = 17 };
 typedef struct number {
   const char *name;
   int32_t *at;
@@ -36,6 +36,7 @@ static void numbers(zp_case *c, number n[N_INT32])
                                {"steps", &c->steps, 0, 32},
                                {"rates", &c->rates, 0, 1},
                                {"oneside", &c->synth.oneside, 0, 1},
+                               {"sequence", &c->cfg.sequence_parallel, 0, 1},
                                {"keys", &c->cfg.tied_keys, 0, 1 << 10},
                                {"groups", &c->cfg.optgroups, 1, 1 << 10}};
   memcpy(n, all, sizeof all);

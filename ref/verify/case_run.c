@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../engine/partial.h"
 #include "plan_check.h"
 #include "ref_fault.h"
 
@@ -17,6 +18,7 @@ static void clause_of_op(zp_verdict *v, const zp_case *c, const zp_op *op)
   if (op->kind == ZP_OP_ALL_GATHER) zp_verdict_clause(v, "STEP-8");
   if (op->what == ZP_WHAT_STATISTICS) zp_verdict_clause(v, "STAT-1");
   if (op->what == ZP_WHAT_TIED) zp_verdict_clause(v, "TIE-1");
+  if (op->what == ZP_WHAT_PARTIAL) zp_verdict_clause(v, "RED-8");
   if (op->what == ZP_WHAT_GRADIENT) zp_verdict_clause(v, "RED-3");
   if (op->what == ZP_WHAT_GRADIENT && (c->synth.unused > 0 || c->synth.mask != NULL))
     zp_verdict_clause(v, "RED-6");
@@ -136,7 +138,7 @@ static int run_step(zp_case_state *s, zp_error *err)
 /* The programs as they were planned: lengths, clocks, ledgers, tiling, slots. 1 after a verdict. */
 static int check_programs(zp_case_state *s, zp_error *err)
 {
-  const zp_check_job job = {.cfg = &s->c->cfg, .threads = 1, .write = zp_program_write};
+  const zp_check_job job = {.cfg = &s->c->cfg, .threads = 1, .write = zp_rank_program_write};
   zp_check_result result;
   if (zp_check_all(&job, &result, err) == ZP_OK) return 0;
   explain_error(s, err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../engine/partial.h"
 #include "../engine/rank_query.h"
 #include "../num/half.h"
 #include "case_run.h"
@@ -131,6 +132,8 @@ static void clause_of_finding(const zp_case_state *s, const zp_synth_finding *f)
   case ZP_SYNTH_STALE: zp_verdict_clause(v, "STEP-4"); break;
   default: zp_verdict_clause(v, s->c->cfg.reduce == ZP_EXACT ? "RED-5" : "RED-4"); break;
   }
+  if (f->kind <= ZP_SYNTH_UNASKED && zp_is_partial(&s->c->cfg, f->param))
+    zp_verdict_clause(v, "RED-8");
   /* another use of the key, on this stage or on another */
   if (f->kind <= ZP_SYNTH_UNASKED && f->who.entry != f->param)
     zp_verdict_clause(

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../engine/partial.h"
 #include "plan_check_internal.h"
 
 /* Longer programs than this (2^25 ops, 3.5 GB) are refused: a bucket size was forgotten. */
@@ -24,7 +25,7 @@
 static int check_phase(checker *c, int32_t phase)
 {
   const zp_layout *lay = &c->stage[c->at.pp].lay;
-  const int64_t need = zp_program_need(c->cfg, lay, phase, c->at);
+  const int64_t need = zp_rank_program_need(c->cfg, lay, phase, c->at);
   int64_t t = -1, i = 0, n;
   c->phase = phase;
   n = need > c->cap_ops ? -1 : c->job->write(c->cfg, lay, phase, c->at, c->ops, c->cap_ops);
@@ -329,7 +330,7 @@ static int measure(const zp_check_job *job, stage_info *stage, worker *w, zp_err
     int64_t n, all = 0;
     if (build_stage(cfg, s, &stage[s], err) != 0) return err->status;
     for (int32_t p = 0; p < ZP_PHASES; p++) {
-      n = zp_program_need(cfg, lay, p, at);
+      n = zp_rank_program_need(cfg, lay, p, at);
       if (n > OPS_MAX)
         return zp_fail(err, ZP_E_REFUSED, -1,
                        "a program of stage %d has %lld ops; at most %lld "

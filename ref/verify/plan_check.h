@@ -13,7 +13,7 @@
 
 /* What is verified; the clauses stand in check_names. */
 typedef enum zp_check_kind {
-  ZP_CHECK_LENGTH = 0, /* programs whose length is zp_program_need */
+  ZP_CHECK_LENGTH = 0, /* programs whose length is zp_rank_program_need */
   ZP_CHECK_CLOCK,      /* clock steps */
   ZP_CHECK_WORLD,      /* ledger entries compared, by group */
   ZP_CHECK_DP,
@@ -34,7 +34,7 @@ typedef struct zp_check_job {
   const zp_config *cfg;
   int32_t threads;
   double memory_max; /* bytes; with less than it needs, the check is refused. 0: no limit */
-  /* Generates a program: zp_program_write, or a test's version of it that makes mistakes. */
+  /* Generates a program: zp_rank_program_write, or a test's version of it that makes mistakes. */
   int64_t (*write)(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at,
                    zp_op *ops, int64_t cap);
   /* Called now and then with the number of ranks done; may be NULL. */

@@ -27,7 +27,7 @@ typedef struct channel {
 typedef struct bucket_state {
   int64_t filled;  /* elements added and not reduced yet */
   int32_t reduced; /* reductions */
-  int32_t tied, mean, updated, gathered;
+  int32_t tied, partial, mean, updated, gathered;
 } bucket_state;
 
 /* One stage as every one of its ranks sees it. */

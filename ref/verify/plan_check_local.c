@@ -1,6 +1,7 @@
 /* One STEP program on its own: exactly once, complete before reduced, slots free when taken. */
 #include <string.h>
 
+#include "../engine/partial.h"
 #include "plan_check_internal.h"
 
 /* Where the walk along a STEP program stands. -1: none. */
@@ -205,7 +206,34 @@ static int on_reduce(walk *w, const zp_op *op, int64_t pc)
   return 0;
 }
 
-/* Tied sum, mean, update, gather: each once, in this order. */
+/* Elements of an op on all that a rank holds of a bucket: `n` sums. */
+static int64_t width_of(const zp_config *cfg, int64_t n)
+{
+  return n * (cfg->reduce == ZP_EXACT ? ZP_LIMBS : 1);
+}
+
+/* Has the bucket elements of tp-replicated entries whose gradients are parts? RED-8 */
+static int has_partial(const walk *w, int32_t k, int64_t b)
+{
+  const stage_info *st = w->st;
+  return zp_partial_in(w->c->cfg, &st->lay, k, zp_whole_range(&st->lay.flat[k], b)) > 0;
+}
+
+/* The sum over tp: of a complete bucket, after the tied sums. RED-8 */
+static int on_partial(walk *w, const zp_op *op, int64_t pc, bucket_state *b)
+{
+  const zp_config *cfg = w->c->cfg;
+  const zp_layout *lay = &w->st->lay;
+  const zp_range held = zp_local_range(cfg, lay, w->c->at, op->flat, op->bucket);
+  if (op->group != ZP_GROUP_TP || !has_partial(w, op->flat, op->bucket) || b->mean != 0 ||
+      b->tied != (lay->flat[op->flat].tied >= 0) ||
+      op->count != width_of(cfg, zp_partial_in(cfg, lay, op->flat, held)))
+    FAULT(ZP_CHECK_ONCE, "is not the sum over tp of this bucket's partial gradients");
+  b->partial++;
+  return 0;
+}
+
+/* Tied sum, sum over tp, mean, update, gather: each once, in this order. */
 static int on_bucket_once(walk *w, const zp_op *op, int64_t pc)
 {
   const zp_config *cfg = w->c->cfg;
@@ -217,14 +245,17 @@ static int on_bucket_once(walk *w, const zp_op *op, int64_t pc)
   if (f->use != 0) FAULT(ZP_CHECK_ONCE, "the flat group is a further use of its key");
   if (b->reduced != (cfg->stage == 2 ? w->M : 1))
     FAULT(ZP_CHECK_ONCE, "the bucket was reduced %d times", (int)b->reduced);
+  if (op->what == ZP_WHAT_PARTIAL) return on_partial(w, op, pc, b);
   if (op->kind == ZP_OP_ALL_REDUCE) {
-    count = (cfg->stage == 0 ? zp_bucket_padded(f, op->bucket) : zp_part(f, op->bucket)) *
-            (cfg->reduce == ZP_EXACT ? ZP_LIMBS : 1);
+    count = width_of(cfg, cfg->stage == 0 ? zp_bucket_padded(f, op->bucket)
+                                          : zp_part(f, op->bucket));
     if (op->group != ZP_GROUP_TIED || op->key != f->tied || op->count != count || b->mean != 0)
       FAULT(ZP_CHECK_ONCE, "is not the sum over the stages of this key");
     b->tied++;
   } else if (op->kind == ZP_OP_MEAN) {
-    if (w->statistics || b->tied != (f->tied >= 0)) FAULT(ZP_CHECK_ONCE, "comes at the wrong time");
+    if (w->statistics || b->tied != (f->tied >= 0) ||
+        b->partial != has_partial(w, op->flat, op->bucket))
+      FAULT(ZP_CHECK_ONCE, "comes at the wrong time");
     b->mean++;
   } else if (op->kind == ZP_OP_UPDATE) {
     if (!w->decided || !op->if_stepped || b->mean != 1)
@@ -272,7 +303,7 @@ static int on_op(walk *w, const zp_op *op, int64_t pc)
   case ZP_OP_ALL_GATHER: return on_bucket_once(w, op, pc);
   case ZP_OP_ALL_REDUCE:
     if (op->what == ZP_WHAT_GRADIENT) return on_reduce(w, op, pc);
-    if (op->what == ZP_WHAT_TIED) return on_bucket_once(w, op, pc);
+    if (op->what == ZP_WHAT_TIED || op->what == ZP_WHAT_PARTIAL) return on_bucket_once(w, op, pc);
     return on_rest(w, op, pc);
   default: return on_rest(w, op, pc);
   }
@@ -296,12 +327,13 @@ static int at_end(walk *w, const zp_op *op, int64_t pc)
       const bucket_state *b = &w->c->bucket[j];
       if (b->reduced != (cfg->stage == 2 ? w->M : 1) || b->filled != 0 || b->mean != holds ||
           b->updated != holds || b->gathered != (holds && cfg->stage > 0) ||
-          b->tied != (holds && lay->flat[k].tied >= 0))
+          b->tied != (holds && lay->flat[k].tied >= 0) ||
+          b->partial != (holds && has_partial(w, k, j - w->st->first_bucket[k])))
         FAULT(ZP_CHECK_ONCE,
-              "flat group %d, bucket %lld: reduced %d times, tied %d, averaged %d, "
+              "flat group %d, bucket %lld: reduced %d times, tied %d, over tp %d, averaged %d, "
               "updated %d, gathered %d",
               (int)k, (long long)(j - w->st->first_bucket[k]), (int)b->reduced, (int)b->tied,
-              (int)b->mean, (int)b->updated, (int)b->gathered);
+              (int)b->partial, (int)b->mean, (int)b->updated, (int)b->gathered);
       w->c->result->count[ZP_CHECK_ONCE]++;
     }
   }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "../engine/partial.h"
+
 enum { MOST_RANKS = 16, MOST_ELEMENTS = 1000, MOST_ENTRIES = 48 };
 
 typedef struct dice {
@@ -236,5 +238,6 @@ void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
   c->rates = chance(&d, 15);
   if (chance(&d, 10)) random_reload(&d, c);
   random_extremes(&d, c);
+  c->cfg.sequence_parallel = c->cfg.tp > 1 && chance(&d, 50);
   c->unchecked = i % 4 != 0; /* the check costs as much as the simulation */
 }

@@ -1,4 +1,5 @@
 /* Which axes a random case is on: the table of shares of `zeroproof fuzz`. */
+#include "../engine/partial.h"
 #include "random_case.h"
 
 static int any_param(const zp_case *c, int (*is)(const zp_case *, int32_t))
@@ -34,6 +35,10 @@ static int is_sharded(const zp_case *c, int32_t j)
 static int is_replica(const zp_case *c, int32_t j)
 {
   return !c->params[j].sharded && c->cfg.tp > 1;
+}
+static int is_part(const zp_case *c, int32_t j)
+{
+  return zp_is_partial(&c->cfg, j);
 }
 static int is_expert(const zp_case *c, int32_t j)
 {
@@ -149,6 +154,7 @@ typedef enum axis {
   EMPTY,
   SHARDED,
   REPLICATED,
+  PARTIAL,
   EXPERTS,
   TIED_STAGES,
   TIED_ONE,
@@ -220,6 +226,7 @@ static const struct axis_text {
     {"empty", "of 0 elements", NULL},
     {"sharded over tp", NULL, NULL},
     {"replicated over tp", NULL, NULL},
+    {"sequence parallel", "replicated, with sequence parallelism", NULL},
     {"experts", "an expert's, with ep > 1", NULL},
     {"tied over stages", "tied over pipeline stages", NULL},
     {"tied on one stage", "tied within a pipeline stage", NULL},
@@ -295,6 +302,7 @@ static int on_list_axis(int32_t axis, const zp_case *c)
   case EMPTY: return any_param(c, is_empty);
   case SHARDED: return any_param(c, is_sharded);
   case REPLICATED: return any_param(c, is_replica);
+  case PARTIAL: return any_param(c, is_part);
   case EXPERTS: return any_param(c, is_expert);
   case TIED_STAGES: return any_param(c, is_tied_across);
   case TIED_ONE: return any_param(c, is_tied_here);

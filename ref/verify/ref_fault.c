@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { FAMILIES = 6 };
+enum { FAMILIES = 7 };
 
 static zp_fault_family family(int32_t i)
 {
@@ -11,7 +11,8 @@ static zp_fault_family family(int32_t i)
   case 1: return zp_faults_norm();
   case 2: return zp_faults_window();
   case 3: return zp_faults_state();
-  case 4: return zp_faults_axes();
+  case 4: return zp_faults_partial();
+  case 5: return zp_faults_axes();
   default: return zp_faults_checkpoint();
   }
 }

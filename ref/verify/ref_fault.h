@@ -24,6 +24,7 @@ zp_fault_family zp_faults_ledger(void);
 zp_fault_family zp_faults_norm(void);
 zp_fault_family zp_faults_window(void);
 zp_fault_family zp_faults_state(void);
+zp_fault_family zp_faults_partial(void);
 zp_fault_family zp_faults_axes(void);
 zp_fault_family zp_faults_checkpoint(void);
 

@@ -33,6 +33,19 @@ CASES = [
         f"rates=1,{BASE},steps=2,list=6@0.0",
         f"{BASE},steps=2,list=6@0.0",
     ),
+    *(
+        (
+            ("sequence yes", "ref", mutant, finding),
+            f"{BASE.replace('stage=1', 'stage=2')},tp=2,sequence=1,list=6@0.0+6@0.0s",
+            f"{BASE.replace('stage=1', 'stage=2')},tp=2,list=6@0.0+6@0.0s",
+        )
+        for mutant, finding in (
+            ("no-tp-sum", "RED-8 parts missing"),
+            ("double-tp-sum", "RED-2 ratio"),
+            ("late-tp-sum", "STAT-4 norm"),
+            ("early-tp-sum", "RED-8 parts missing"),
+        )
+    ),
     (
         ("start differ", "ref", "own-first", "PART-6 moved"),
         f"{BASE},list=6@0.0 start=differ",

@@ -16,6 +16,7 @@
 /* Axes and their values: conformance/ADAPTER.md, "hello". */
 static const char supports[] =
     "{\"zero\": [0, 1, 2], \"dp\": [1, 2, 3, 4, 5, 8], \"pp\": [1, 2, 3], \"tp\": [1, 2],"
+    " \"sequence\": [\"no\", \"yes\"],"
     " \"ep\": [1, 2], \"micro_batches\": [1, 2, 3, 4], \"steps\": [1, 2, 3, 4],"
     " \"precision\": [\"fp32\", \"bf16\", \"fp16\"], \"accumulate\": [\"same\", \"fp32\"],"
     " \"communicate\": [\"same\", \"fp32\"], \"optimizer\": [\"sgd\", \"momentum\", \"adamw\"],"

@@ -5,6 +5,7 @@
 
 #include "../../../ref/base/invariant.h"
 #include "../../../ref/engine/count.h"
+#include "../../../ref/engine/partial.h"
 #include "../../../ref/engine/window.h"
 #include "needed_records.h"
 
@@ -15,20 +16,22 @@ static int open_layout(zp_cuda_plan *p)
   p->lay.spot = calloc((size_t)count + 1, sizeof *p->lay.spot);
   p->lay.flat = calloc((size_t)count + 1, sizeof *p->lay.flat);
   p->counted = calloc((size_t)count + 1, 1);
+  p->partial = calloc((size_t)count + 1, 1);
   p->lay.cap_spots = p->lay.cap_flats = count;
-  if (!p->lay.spot || !p->lay.flat || !p->counted) return -1;
+  if (!p->lay.spot || !p->lay.flat || !p->counted || !p->partial) return -1;
   if (zp_layout_build(p->cfg, p->at.pp, &p->lay)) return -1;
   zp_counted_entries(p->cfg, &p->lay, p->at.tp, p->counted);
+  for (int32_t i = 0; i < count; i++) p->partial[i] = (uint8_t)zp_is_partial(p->cfg, first + i);
   return 0;
 }
 
 static int open_program(zp_cuda_plan *p, int32_t phase)
 {
-  const int64_t n = zp_program_need(p->cfg, &p->lay, phase, p->at);
+  const int64_t n = zp_rank_program_need(p->cfg, &p->lay, phase, p->at);
   if (n > INT64_MAX / 2 / (int64_t)sizeof(zp_op)) return -1;
   p->program[phase] = malloc((size_t)n * sizeof(zp_op) + 1);
   if (!p->program[phase]) return -1;
-  p->length[phase] = zp_program_write(p->cfg, &p->lay, phase, p->at, p->program[phase], n);
+  p->length[phase] = zp_rank_program_write(p->cfg, &p->lay, phase, p->at, p->program[phase], n);
   return 0;
 }
 
@@ -50,6 +53,7 @@ void zp_cuda_plan_close(zp_cuda_plan *p)
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) free(p->program[phase]);
   free(p->needed);
   free(p->counted);
+  free(p->partial);
   free(p->lay.spot);
   free(p->lay.flat);
 }

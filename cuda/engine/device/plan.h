@@ -14,6 +14,7 @@ typedef struct zp_cuda_plan {
   int64_t length[ZP_PHASES];
   uint8_t *needed;  /* [length of a step] 1: some stream waits for the op's record, or may */
   uint8_t *counted; /* [lay.n_params] 1: this rank counts the entry's squares (STAT-2) */
+  uint8_t *partial; /* [lay.n_params] 1: its gradient is summed over tp (RED-8) */
 } zp_cuda_plan;
 
 /* cfg is valid and outlives the plan; *p is zeroed. 0, or -1 without memory. */

@@ -1,4 +1,4 @@
-/* spec: RED-2 … RED-5, RED-7, TIE-1, TIE-2, STAT-2 */
+/* spec: RED-2 … RED-5, RED-7, RED-8, TIE-1, TIE-2, STAT-2 */
 #include "reduce.h"
 
 #include "../comm/collectives.h"
@@ -177,8 +177,8 @@ static int add_uses(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
   return exact ? carry(o, sum, n) : 0;
 }
 
-/* Every stage gets all stages' sums, and adds them in the stages' order. */
-static int add_stages(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
+/* Every member gets all members' sums, and adds them in the members' order. */
+static int add_members(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
 {
   const zp_cuda_plan *p = &o->r->plan;
   zp_add_params add = {.dtype = ZP_F32,
@@ -199,10 +199,68 @@ int zp_cuda_reduce_tied(const zp_cuda_ops *o, const zp_op *op)
   void *sum = zp_cuda_sum(&o->r->plan, o->buffers->flat[op->flat].reduced, r.at);
   ZP_TRY(add_uses(o, op, sum, r.count));
   if (o->r->opt.native) ZP_TRY(reduce_natively(o, op, sum, sum));
-  else if (!is_exact(o)) ZP_TRY(add_stages(o, op, sum, r.count));
+  else if (!is_exact(o)) ZP_TRY(add_members(o, op, sum, r.count));
   else ZP_TRY(zp_cuda_all_reduce(o->comms, op, sum, sum, op->count, ZP_I64));
   report_reduction(o, op);
   return 0;
+}
+
+/* ---- Sums over tp ---------------------------------------------------------------------------- */
+
+/* The sums of a range's partial entries, between the range and the packed array. next: elements
+ * packed so far. */
+typedef struct packing {
+  char *sums, *packed;
+  int64_t *next;
+  int64_t bytes; /* of a sum */
+  int back;
+} packing;
+
+static void put_packed(const void *ctx, zp_piece g, zp_memory_run *run)
+{
+  const packing *c = ctx;
+  char *sum = c->sums + g.in * c->bytes, *packed = c->packed + *c->next * c->bytes;
+  run->in = c->back ? packed : sum;
+  run->out = c->back ? sum : packed;
+  run->count = g.count * c->bytes / 4;
+  *c->next += g.count;
+}
+
+/* Packs them, or back: unpacks them. Returns 0, or -1. */
+static int pack(const zp_cuda_ops *o, const zp_op *op, int back)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  const zp_range r = local_range(o, op);
+  int64_t next = 0;
+  const packing c = {.sums = zp_cuda_sum(p, o->buffers->flat[op->flat].reduced, r.at),
+                     .packed = o->buffers->partial,
+                     .next = &next,
+                     .bytes = zp_sum_bytes(p->cfg->reduce),
+                     .back = back};
+  zp_scatter_params copy = {.bytes = 4};
+  int32_t i = p->lay.n_params;
+  while (zp_cuda_next_runs(p, op->flat, r, &i, p->partial, put_packed, &c, &copy.runs))
+    ZP_TRY(zp_cuda_launch(o->r, zp_kernel_scatter, zp_launch_runs(copy.runs.here, copy.runs.n),
+                          &copy, o->r->reduce));
+  return 0;
+}
+
+int zp_cuda_reduce_partial(const zp_cuda_ops *o, const zp_op *op)
+{
+  void *packed = o->buffers->partial;
+  if (op->count == 0) { /* this rank's part of the bucket has no such entry */
+    report_reduction(o, op);
+    return 0;
+  }
+  ZP_TRY(pack(o, op, 0));
+  if (o->r->opt.native) ZP_TRY(reduce_natively(o, op, packed, packed));
+  else if (!is_exact(o)) ZP_TRY(add_members(o, op, packed, op->count));
+  else {
+    ZP_TRY(carry(o, packed, op->count / ZP_LIMBS));
+    ZP_TRY(zp_cuda_all_reduce(o->comms, op, packed, packed, op->count, ZP_I64));
+  }
+  report_reduction(o, op);
+  return pack(o, op, 1);
 }
 
 /* ---- Means ----------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../../../ref/base/invariant.h"
+#include "../../../ref/engine/partial.h"
 #include "../../../ref/engine/window.h"
 
 int zp_cuda_buffers_open(zp_cuda_buffers *b, zp_cuda_rank *r)
@@ -56,14 +57,15 @@ int zp_cuda_buffers_open_param(zp_cuda_buffers *b, zp_cuda_allocations *a, int32
 
 /* ---- Scratch --------------------------------------------------------------------------------- */
 
-/* recv also holds the tied sums of all members of one bucket. */
-static int64_t tied_bytes(const zp_cuda_plan *p)
+/* recv also holds the sums of one bucket of all members of a tied key's group, or of tp. */
+static int64_t members_bytes(const zp_cuda_plan *p)
 {
   int64_t most = 0;
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_flat *f = &p->lay.flat[k];
-    const int64_t members = zp_group_size(p->cfg, ZP_GROUP_TIED, f->tied, p->at);
-    const int64_t bytes = f->tied < 0 ? 0 : members * zp_widest(f) * 4;
+    const int64_t stages = f->tied < 0 ? 0 : zp_group_size(p->cfg, ZP_GROUP_TIED, f->tied, p->at);
+    const int64_t shares = p->cfg->sequence_parallel ? p->cfg->tp : 0;
+    const int64_t bytes = (stages > shares ? stages : shares) * zp_widest(f) * 4;
     if (bytes > most) most = bytes;
   }
   return most;
@@ -96,8 +98,11 @@ int zp_cuda_buffers_open_scratch(zp_cuda_buffers *b, zp_cuda_allocations *a)
 {
   const zp_cuda_plan *p = &b->r->plan;
   const zp_scratch scratch = zp_scratch_need(p->cfg, &p->lay);
+  const int64_t partial = zp_partial_bytes(p->cfg, &p->lay);
+  if (partial > 0)
+    ZP_TRY(zp_cuda_allocate(a, &a->bytes.planned.scratch, &b->partial, partial, 1));
   ZP_TRY(open_scratch(a, &b->send, scratch.send, widened_bytes(b->r)));
-  return open_scratch(a, &b->recv, scratch.recv, tied_bytes(p));
+  return open_scratch(a, &b->recv, scratch.recv, members_bytes(p));
 }
 
 void zp_cuda_buffers_close(zp_cuda_buffers *b)

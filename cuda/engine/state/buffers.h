@@ -20,6 +20,7 @@ typedef struct zp_cuda_buffers {
   zp_cuda_flat *flat; /* [lay.n_flats] */
   void **param;       /* [lay.n_params] storage; a further use of a key has the holder's */
   void *send, *recv;  /* scratch of the reduction stream */
+  void *partial;      /* with sequence parallelism: a bucket's sums over tp, packed */
 } zp_cuda_buffers;
 
 /* The lists; then the arrays of each flat group, of each entry from the last to the first, and the
