@@ -5,7 +5,6 @@ import threading
 from axes import NAMED, case_of
 from checkpoint import KINDS
 from recipe import Entry, features
-from run import run_one
 
 
 def smaller(recipe):
@@ -274,9 +273,7 @@ class Shrinker:
             return None
         self.left -= 1
         self.adapter.deadline = self.runner.patience()
-        tried = run_one(
-            self.adapter, self.runner.tools, case, candidate, self.runner.hello, self.runner.level
-        )
+        tried = self.runner.judged(self.adapter, case, candidate)
         alike = tried.status == "fail" and tried.signature() == best.signature()
         return tried if alike and not self.is_other(tried) else None
 

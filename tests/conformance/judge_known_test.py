@@ -177,6 +177,12 @@ def with_class(folder, accepted):
             and set(rows) == {name},
             (code, report["cases"], failed, rows),
         )
+        code, lower, _ = run(f"{TRAINER} lazy-scale", "--known", path, "--level", "1")
+        check(
+            f"{name}: also at a lower level, where the list is not confirmed",
+            code == 0 and lower["cases"][name] > 1 and not lower["cases"]["fail"],
+            (code, lower["cases"]),
+        )
         files = report["files"]
         shown = {text_name: files[text_name] for text_name in ("junit.xml", "report.tap")}
         check(
@@ -212,6 +218,48 @@ def accepting(folder, accepted):
         and after == before,
         after,
     )
+
+
+NORM = {"clause": "STAT-4", "kind": "norm", "needs": []}
+
+
+def test_hidden():
+    """An entry of another class than defect hides no other failure of its case. A defect's entry
+    explains what follows from it. The same holds for a part of the cases."""
+    _, report, _ = run(f"{TRAINER} norm-local", "--cases", "60", "--shrink", "0")
+    rows = report["results"]
+    short = min((r["recipe"] for r in rows if len(r["findings"]) == 1), key=len)
+    both = next(r["recipe"] for r in rows if kinds(r) == {"STAT-4 norm", "OPT-2 clip"})
+    apart = {**CAUSE, "class": "by design", "documented": "file.py:1"}
+    clip = {"clause": "OPT-2", "kind": "clip", "needs": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, cause, entries, right in (
+            ("by design", apart, [NORM], "fail"),
+            ("by design, with the other in also", apart, [{**NORM, "also": ["OPT-2 clip"]}], None),
+            ("by design, with the other as an entry", apart, [NORM, clip], None),
+            ("by design, with another in also", apart, [{**NORM, "also": ["OPT-2 x"]}], "fail"),
+            ("a defect", CAUSE, [NORM], "defect"),
+        ):
+            first = {**entries[0], "recipe": short}
+            path = write_known(folder, "hidden.json", first, *entries[1:], cause=cause)
+            ways = ["--cases", "60", "--shrink", "4"], ["--only", both, "--only", short]
+            for more in ways[len(entries) - 1 :]:  # the second entry never occurs by itself
+                code, report, _ = run(f"{TRAINER} norm-local", "--known", path, *more)
+                found = {r["recipe"]: r for r in report["results"]}
+                hidden, new = found[both], {c["clause"] for c in report["causes"] if not c["known"]}
+                check(
+                    f"a case with a failure {name}, and another ({more[0]}): {right or 'excused'}",
+                    code == (right == "fail")
+                    and hidden["status"] == ("fail" if right else "by design")
+                    and bool(hidden["known"]) == (right != "fail")
+                    and new == ({"OPT-2"} if right == "fail" else set())
+                    and found[short]["status"] == ("fail" if right == "defect" else "by design"),
+                    (code, hidden, new, report["problems"]),
+                )
+
+
+def kinds(row):
+    return {f"{f['clause']} {f['kind']}" for f in row["findings"]}
 
 
 def printed(adapter, *more):
@@ -322,4 +370,4 @@ def known_and_new(fault, entry):
     return (any(known), not all(known)), errors
 
 
-sys.exit(main(test_reproduce, test_support, test_known, test_symptom, test_alike))
+sys.exit(main(test_reproduce, test_support, test_known, test_hidden, test_symptom, test_alike))
