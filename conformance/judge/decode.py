@@ -224,6 +224,7 @@ def ratio_labels(case, want, r):
         "D·M": t["dp"] * case["micro_batches"],
         "ep": t["ep"],
         "tp": t["tp"] if case.get("sequence") else 1,
+        "replicas": case["replicas"],
         "the scale": Fraction(float.fromhex(want["used_scale"])),
         "the next scale": Fraction(float.fromhex(want["scale"])),
     }

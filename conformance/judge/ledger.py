@@ -557,11 +557,26 @@ def reductions(case, ledgers, q, step, members):
     ]
 
 
+def unreplicated(case, ledgers, step, members):
+    """The smallest number of elements that the ranks of one replica together reduce with other
+    replicas of a data-parallel group in a step; None if there is one replica."""
+    replicas = case["replicas"]
+    if replicas == 1:
+        return None
+    size, found = len(members) // replicas, []
+    for first in range(0, len(members), size):
+        mine = members[first : first + size]
+        others = set(members) - set(mine)
+        found.append(sum(sum(reductions(case, ledgers, q, step, {q, *others})) for q in mine))
+    return min(found)
+
+
 def too_little(case, ledgers):
     """(text, symptom words) if gradients were communicated too little, else None.
 
     Whichever collectives a subject chooses, in each step and data-parallel group at least as many
-    elements are reduced as some rank uses, and some communication connects the ranks."""
+    elements are reduced as some rank uses, also between its replicas, and some communication
+    connects the ranks."""
     reachable = reach(ledgers, case["world"])
     for p, _, members in groups_of(case):
         for step in range(checkpoint.begins(case), case["steps"] if len(members) > 1 else 0):
@@ -570,6 +585,13 @@ def too_little(case, ledgers):
                 return f"ranks {members} share {needed} gradient elements but never communicate", [
                     "never"
                 ]
+            apart = unreplicated(case, ledgers, step, members)
+            if apart is not None and apart < needed:
+                return (
+                    f"step {step}: gradient elements reduced between the replicas of ranks "
+                    f"{members}: got {apart}, expected at least {needed}",
+                    ["replicas"],
+                )
             reduced = [sum(reductions(case, ledgers, q, step, members)) for q in members]
             if min(reduced) < needed:
                 return (
