@@ -403,8 +403,8 @@ def causes_in(options, runner, space, progress):
         options.jobs,
         progress=progress.shrinking,
     )
-    if options.shrink:
-        known.mark_chance([c for c in found if not c.fresh()], runner)
+    for text in known.mark_chance([c for c in found if not c.fresh()], runner, space):
+        say(text)
     return sorted(confirmed + found, key=lambda c: (-len(c.outcomes), c.signature)), problems
 
 

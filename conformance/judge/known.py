@@ -23,6 +23,7 @@ A known failure is one form in which a cause shows:
                 (check --replay), if not always; only errors, hangs and missing communications"""
 
 import collections
+import concurrent.futures
 import json
 import os
 import re
@@ -186,27 +187,47 @@ def confirm(entries, runner, space, progress):
 
 
 REPLAYS = 5
+TIMEOUTS = 2  # after which a cause is not replayed again: each takes as long as a case may
 
 
-def mark_chance(causes, runner):
-    """Marks new causes that only chance shows: their minimal case passes in some replay."""
-    for cause in causes:
-        small = cause.smallest
-        if small.findings[0].clause in CHANCE:
-            seen = replay(small.case, small.recipe, runner, REPLAYS)
-            if seen["pass"]:
-                failed = REPLAYS - seen["pass"] - seen["unsupported"]
-                cause.chance = {"replays": REPLAYS, "failed": failed}
+def mark_chance(causes, runner, space):
+    """Marks new causes that only chance shows: their minimal case passes in some replay. Several
+    causes are replayed at a time. Returns texts for those that were replayed fewer times."""
+
+    def seen_in(cause):
+        recipe = cause.smallest.recipe
+        case, _ = axes.case_of(runner.tools, space, recipe)  # a failure may have dropped its case
+        return replay(case, recipe, runner, REPLAYS, TIMEOUTS)
+
+    some = [cause for cause in causes if cause.smallest.findings[0].clause in CHANCE]
+    with concurrent.futures.ThreadPoolExecutor(runner.jobs) as pool:
+        found = list(pool.map(seen_in, some))
+    texts = []
+    for cause, seen in zip(some, found, strict=True):
+        made = sum(seen.values())
+        if seen["pass"]:
+            failed = made - seen["pass"] - seen["unsupported"]
+            cause.chance = {"replays": made, "failed": failed}
+        if made < REPLAYS:
+            texts.append(
+                f"{cause.signature}: replayed {made} times instead of {REPLAYS}, because "
+                f"{TIMEOUTS} replays timed out: {cause.smallest.recipe.full()}"
+            )
+    return texts
 
 
-def replay(case, recipe, runner, times):
-    """How often a case ends with which signature, in runs that no report counts."""
-    adapter, seen = runner.acquire(), collections.Counter()
+def replay(case, recipe, runner, times, timeouts=None):
+    """How often a case ends with which signature, in runs that no report counts. timeouts: after
+    how many time-outs no further replay is made."""
+    adapter, seen, late = runner.acquire(), collections.Counter(), 0
     try:
         for _ in range(times):
             adapter.deadline = runner.patience()
             out = runner.judged(adapter, case, recipe)
             seen[out.signature() if out.status == "fail" else out.status] += 1
+            late += out.answer["status"] == "timeout"
+            if late == timeouts:
+                break
     finally:
         runner.release(adapter)
     return seen
