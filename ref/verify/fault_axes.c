@@ -259,6 +259,20 @@ static void after_one_sided(void *ctx, zp_rank *r, const zp_op *op)
   if (is_unused_copy(r, op)) restore_masters(ctx, r, op);
 }
 
+/* Of the uses of a key on one stage, the accumulator has two buffers. */
+static void before_third_use(void *ctx, zp_rank *r, zp_op *op)
+{
+  int32_t uses = 0;
+  (void)ctx;
+  if (op->kind != ZP_OP_ALL_REDUCE || op->what != ZP_WHAT_TIED) return;
+  for (int32_t k = 0; k < r->lay.n_flats; k++) {
+    if (r->lay.flat[k].tied != op->key || uses++ < 2) continue;
+    const zp_range p = zp_rank_range(r, k, op->bucket);
+    const int64_t size = zp_sum_bytes(r->cfg->reduce);
+    memset((char *)r->flat[k].reduced + p.at * size, 0, (size_t)(p.count * size));
+  }
+}
+
 /* ---- A loss scale of one --------------------------------------------------------------------- */
 
 /* A static loss scale of one is taken for none: the default of 2^16 applies. */
@@ -338,6 +352,12 @@ static const zp_ref_fault table[] = {
      NULL,
      before_one_sided,
      after_one_sided},
+    {{"third-use", "weights that are used three times; no public issue", "TIE-2",
+      "of three uses of a tied weight on one stage, the last is lost",
+      "dp=2,stage=1,list=9@0.0+4@0.0t0+4@0.0t0+4@0.0t0"},
+     NULL,
+     before_third_use,
+     NULL},
     {{"unit-scale", "a value of one taken for unset; no public issue", "RED-2",
       "a static loss scale of one is taken for none: the default of 65536 applies",
       "dp=2,stage=1,list=9@0.0"},

@@ -69,6 +69,11 @@ CASES = [
         f"{BASE},pp=2,list=6@0.0+4@0.0t0+4@1.0+4@1.0t0",
     ),
     (
+        ("tied stage", "ref", "third-use", "RED-3 missing"),
+        f"{BASE},list=6@0.0+4@0.0t0+4@0.0t0+4@0.0t0",
+        f"{BASE},list=6@0.0+4@0.0t0+4@0.0t0",
+    ),
+    (
         ("scale unit", "ref", "unit-scale", "SCALE-4 scale"),
         f"{BASE},scale=0,list=6@0.0",
         f"{BASE},list=6@0.0",
