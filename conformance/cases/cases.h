@@ -48,6 +48,11 @@ int zp_conf_check_size(const zp_config *c, int32_t steps, char *why, int64_t cap
  * 0, or -1 with what is not. spec: RED-2, RED-3 */
 int zp_conf_prove(const zp_recipe *r, zp_table *table, char *why, int64_t cap);
 
+/* The element (of an entry that is the first of its tied key) of which a sum overflows although all
+ * contributions are finite; log2_scale: of the step. 0: the step has none. */
+int zp_conf_sum_overflows(const zp_table *table, int64_t step, int32_t log2_scale, int32_t *entry,
+                          int64_t *element);
+
 /* The case as JSON; text is its recipe. */
 json_t *zp_conf_json(const zp_recipe *r, const zp_table *table, const char *text);
 

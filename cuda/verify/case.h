@@ -35,8 +35,8 @@ int zp_sums_are_exact_in_any_order(const zp_case *c);
 typedef struct zp_diff_case {
   zp_case c, other;
   zp_hyper hyper;
-  zp_synth synth;
-  zp_workload work;
+  zp_synth synth, other_synth; /* other: after loading; it starts from other first values */
+  zp_workload work, other_work;
   zp_diff_storage save, load;
   zp_store saved;
   zp_diff *diff, *next; /* next: the step after loading, or NULL */

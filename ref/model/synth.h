@@ -50,6 +50,7 @@ typedef struct zp_synth_mask {
 
 typedef struct zp_synth_options {
   uint64_t seed;
+  uint64_t first;    /* other first values of the parameters */
   int32_t mode;      /* zp_synth_mode */
   int32_t log2_unit; /* CODED, DYADIC: values are multiples of 2^log2_unit; -100..100 */
   int32_t unused;    /* 0..255: of 256 (entry, global micro-batch, step), so many are unused */

@@ -252,10 +252,11 @@ static int compare_serial(const zp_case_state *s)
 
 /* ---- Padding --------------------------------------------------------------------------------- */
 
-/* Padding of masters and moments is zero, always. PART-7 */
+/* Padding of sums, masters and moments is zero, always. PART-7 */
 static int compare_padding(const zp_case_state *s)
 {
-  static const int32_t whats[] = {ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2};
+  static const int32_t whats[] = {ZP_WHAT_GRADIENT, ZP_WHAT_MASTER, ZP_WHAT_MOMENT1,
+                                  ZP_WHAT_MOMENT2};
   for (int32_t q = 0; q < zp_sim_world(s->sim); q++) {
     const zp_rank *r = zp_sim_rank(s->sim, q);
     for (int32_t k = 0; k < r->lay.n_flats; k++) {
@@ -265,7 +266,7 @@ static int compare_padding(const zp_case_state *s)
       if (f->use != 0 || b < 0) continue;
       p = zp_rank_range(r, k, b);
       for (int64_t i = p.real; i < p.count; i++) {
-        for (int32_t w = 0; w < 3; w++) {
+        for (int32_t w = 0; w < 4; w++) {
           if (array_of(r, k, whats[w])[p.at + i] == 0) continue;
           zp_verdict_clause(s->v, "PART-7");
           zp_verdict_say(s->v, "step %lld, ", (long long)s->v->step);

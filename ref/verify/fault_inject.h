@@ -33,6 +33,7 @@ typedef struct zp_fault_state {
   int32_t start_same;   /* 1: of an observed run whose ranks have equal first values (backend.h) */
   int32_t scale_absent; /* 1: of an observed run whose case has no loss scale (backend.h) */
   int64_t nonfinite;    /* as they were before an op */
+  int64_t step;         /* in which `taken` was cleared; -1: none */
   zp_scaler scaler;
   int32_t *kept[ZP_FAULT_RANKS]; /* by rank: what was sent last */
 } zp_fault_state;

@@ -131,6 +131,26 @@ Test(fault, a_missing_tied_copy_is_named)
   cr_assert_eq(across, verdict.n_findings);
 }
 
+/* What an older bucket has left in the slot is reduced with the last bucket. */
+static void after_stale_padding(void *f, zp_rank *r, const zp_op *op)
+{
+  const zp_range p =
+      op->kind == ZP_OP_MEAN ? zp_rank_range(r, op->flat, op->bucket) : (zp_range){0};
+  (void)f;
+  for (int64_t i = p.real; i < p.count; i++) r->flat[op->flat].mean[p.at + i] = 3;
+}
+
+/* spec: PART-7 */
+Test(fault, a_sum_whose_padding_is_not_zero_is_found)
+{
+  const zp_ref_fault stale = {
+      {"stale-padding", "#", "PART-7", "", ""}, NULL, NULL, after_stale_padding};
+  run("dp=3,stage=2,M=2,bucket=6,list=8@0.0", &stale.fault);
+  cr_assert(zp_verdict_names(&verdict, "PART-7"), "%s", verdict.text);
+  run("dp=3,stage=2,M=2,bucket=6,list=9@0.0", &stale.fault);
+  cr_assert(!verdict.failed, "without padding: %s", verdict.text);
+}
+
 /* spec: STEP-3, STEP-5 */
 Test(fault, a_gradient_that_does_not_arrive_changes_nothing)
 {
