@@ -60,7 +60,8 @@ HELLO = {
         },
         "tied": {"stage": "tied layers are tied between stages"},
         "backwards": NO_BACKWARDS,
-        "gradients": plain.HELLO["lacks"]["gradients"],
+        **{n: plain.HELLO["lacks"][n] for n in ("gradients", "moments1", "moments2")},
+        "reload": "not yet: the adapter does not call save_checkpoint of the pipeline engine",
     },
     "without": [
         w

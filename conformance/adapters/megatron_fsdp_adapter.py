@@ -19,6 +19,7 @@ from torch_adapter import (
     DTYPES,
     LOOP_SCALES,
     MORE_RANKS,
+    NO_MOMENTS,
     ONE_STAGE,
     Linear,
     backwards,
@@ -69,6 +70,8 @@ HELLO = {
     },
     "world": 4,
     "lacks": {
+        **NO_MOMENTS,
+        "reload": "not yet: the adapter does not call its get_model_state_dict and get_optimizer_state_dict",
         **ONE_STAGE,
         **LOOP_SCALES,
         "dp": MORE_RANKS,

@@ -35,7 +35,10 @@ LOOP_SCALES = {
     for axis in ("scale", "overflow", "skipped")
 }
 NO_PARALLELISM = {axis: "it shards over data-parallel ranks alone" for axis in ("tp", "ep")}
-NO_MOMENTS = {"moments1": "not read by the adapter", "moments2": "not read by the adapter"}
+NO_MOMENTS = {
+    field: "not yet: the adapter does not read them from the optimizer"
+    for field in ("moments1", "moments2")
+}
 NO_BACKWARDS = "its schedule calls backward once for each micro-batch"
 
 

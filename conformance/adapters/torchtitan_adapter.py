@@ -14,7 +14,15 @@ from pipelining_adapter import HELLO as PIPELINING
 from pipelining_adapter import build, groups_of, run_schedule
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
-from torch_adapter import LOOP_SCALES, NO_BACKWARDS, hexes, optimizer_of, serve, set_rates
+from torch_adapter import (
+    LOOP_SCALES,
+    NO_BACKWARDS,
+    NO_MOMENTS,
+    hexes,
+    optimizer_of,
+    serve,
+    set_rates,
+)
 from torchtitan.distributed.utils import clip_grad_norm_
 
 HELLO = {
@@ -40,6 +48,8 @@ HELLO = {
     },
     "world": 6,
     "lacks": {
+        **NO_MOMENTS,
+        "reload": "its checkpoints are those of torch.distributed.checkpoint, which torch-fsdp judges",
         **{
             axis: PIPELINING["lacks"][axis]
             for axis in (
