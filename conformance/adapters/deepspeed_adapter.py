@@ -11,6 +11,7 @@ import os
 # first: it sets variables that torch reads when it is loaded
 from torch_adapter import (
     MORE_RANKS,
+    NO_MOMENTS,
     ONE_STAGE,
     Linear,
     backwards,
@@ -85,8 +86,7 @@ HELLO = {
         "dp": MORE_RANKS,
         "tp": "deepspeed_pipe_adapter.py has tensor parallelism",
         "gradients": "the masters show them, and safe_get_full_grad gathers",
-        "moments1": "not yet: the next steps show them, safe_get_full_optimizer_state is not called",
-        "moments2": "not yet: the next steps show them, safe_get_full_optimizer_state is not called",
+        **NO_MOMENTS,
         "reload": {
             "zero": "not yet: the stages save different states; ds_to_universal.py is not called",
             "dp": "not yet: ds_to_universal.py, which converts checkpoints, is not called",

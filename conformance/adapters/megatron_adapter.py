@@ -91,7 +91,7 @@ HELLO = {
     "world": 6,
     "lacks": {
         **NO_MOMENTS,
-        "reload": "not yet: dist_checkpointing asks the model for a sharded_state_dict, and the adapter's has none",
+        "reload": "not yet: dist_checkpointing needs a sharded_state_dict of the adapter's model",
         "zero": {"2": "Megatron's FSDP is a separate program"},
         "dp": "more than six ranks of PyTorch take too long where the suite runs",
         "scale": {"dynamic": "DynamicGradScaler grows its scale by another rule than the case"},

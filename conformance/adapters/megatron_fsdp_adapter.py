@@ -71,7 +71,7 @@ HELLO = {
     "world": 4,
     "lacks": {
         **NO_MOMENTS,
-        "reload": "not yet: the adapter does not call its get_model_state_dict and get_optimizer_state_dict",
+        "reload": "not yet: the adapter does not save its model and optimizer",
         **ONE_STAGE,
         **LOOP_SCALES,
         "dp": MORE_RANKS,

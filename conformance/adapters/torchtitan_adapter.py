@@ -49,7 +49,7 @@ HELLO = {
     "world": 6,
     "lacks": {
         **NO_MOMENTS,
-        "reload": "its checkpoints are those of torch.distributed.checkpoint, which torch-fsdp judges",
+        "reload": "it saves by torch.distributed.checkpoint, which torch-fsdp judges",
         **{
             axis: PIPELINING["lacks"][axis]
             for axis in (

@@ -140,7 +140,8 @@ def main():
     for (axis, engine, fault, _), text, _ in CASES:
         if axis.startswith("reload") and fault != "lost-counters":
             got = findings(tools, engine, fault, text, ["parameters", "ledger"])
-            check(f"{axis}: parameters alone show {fault}", got[:1] and got[0].startswith(LOADED), got)
+            good = got[:1] and got[0].startswith(LOADED)
+            check(f"{axis}: parameters alone show {fault}", good, got)
     known = {**axes.AXES, "world": 64}
     splits = [
         (dp, m, checkpoint.split_before("dp", known, {"zero": 1, "dp": dp, "micro_batches": m}))
