@@ -24,7 +24,7 @@ from accelerate import (
 )
 from accelerate.state import DistributedType, PartialState
 from accelerate.utils import GradientAccumulationPlugin
-from ddp_adapter import gradients
+from ddp_adapter import gradients, whole
 from fsdp_adapter import runs
 from torch.distributed.tensor import DTensor
 from torch_adapter import (
@@ -33,6 +33,7 @@ from torch_adapter import (
     NO_PARALLELISM,
     ONE_STAGE,
     Linear,
+    moments,
     optimizer_of,
     serve,
     set_rates,
@@ -43,7 +44,9 @@ HELLO = {
     "name": "Accelerate",
     "version": accelerate.__version__,
     "level": 2,
-    "returns": ["norm", "loss", "parameters", "gradients", "masters", "ledger"],
+    "returns": [
+        *("norm", "loss", "parameters", "gradients", "masters", "moments1", "moments2", "ledger"),
+    ],
     "supports": {
         "zero": [0, 1, 2],
         "dp": [1, 2, 3, 4],
@@ -59,6 +62,7 @@ HELLO = {
         "tied": ["no", "stage"],
         "rates": ["constant", "changing"],
         "replicas": [1, 2],
+        "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
     "lacks": {
@@ -94,6 +98,11 @@ HELLO = {
             "zero": [1, 2],
             "option sync_each_batch": True,
             "why": "in FSDP2, the axis zero decides it: ZeRO-2 reduces after each micro-batch",
+        },
+        {
+            "zero": 0,
+            "reload": "zero",
+            "why": "load_state reads DDP's and FSDP2's files each from a run of the same kind",
         },
         {
             "dp": 3,
@@ -164,15 +173,21 @@ def one_step(me, linear, accelerator, model, optim, step):
             optim.step()
             optim.zero_grad()
     mine["loss"] = me.position.noted()
-    if case["zero"]:
-        mine["masters"] = runs(linear, lambda w: w)
-        with me.recorder.pause():
-            linear.unshard()
-            mine["parameters"] = linear.parameters_by_name()
-            linear.reshard()
-    else:
-        mine["parameters"] = linear.parameters_by_name()
-    me.steps.append(mine)
+    me.steps.append({**mine, **state(me, linear, optim)})
+
+
+def state(me, linear, optim):
+    """What the rank holds."""
+    if not me.case["zero"]:
+        held = moments(optim, lambda value: whole(linear, value))
+        return {**held, "parameters": linear.parameters_by_name()}
+    held = moments(optim, lambda value: runs(linear, value))
+    held["masters"] = runs(linear, lambda w: w)
+    with me.recorder.pause():
+        linear.unshard()
+        held["parameters"] = linear.parameters_by_name()
+        linear.reshard()
+    return held
 
 
 def main(me):
@@ -184,9 +199,14 @@ def main(me):
     accelerator = accelerator_of(me)
     linear = Linear(me.position)
     model, optim = accelerator.prepare(linear, optimizer_of(case, linear.groups()))
-    for step in range(case["steps"]):
+    if me.load:
+        accelerator.load_state(me.load)
+        me.steps[-1] = state(me, linear, optim)
+    for step in me.todo():
         me.begin(step)
         one_step(me, linear, accelerator, model, optim, step)
+    if me.save:
+        accelerator.save_state(me.save)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ from colossalai.zero import LowLevelZeroOptimizer  # noqa: E402
 from torch_adapter import (  # noqa: E402
     DTYPES,
     MORE_RANKS,
+    NO_MOMENTS,
     NO_PARALLELISM,
     ONE_STAGE,
     Linear,
@@ -85,6 +86,8 @@ HELLO = {
     },
     "world": 4,
     "lacks": {
+        **NO_MOMENTS,
+        "reload": "not yet: the adapter does not call the booster, which saves sharded optimizers",
         **ONE_STAGE,
         **NO_PARALLELISM,
         "zero": "LowLevelZeroOptimizer always shards the optimizer state",

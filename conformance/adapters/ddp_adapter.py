@@ -7,6 +7,7 @@ groups of some ranks each (process_group), while DDP reduces over all. The norm 
 clip_grad_norm_."""
 
 import contextlib
+import os
 
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
@@ -20,6 +21,7 @@ from torch_adapter import (
     Linear,
     backwards,
     hexes,
+    moments,
     optimizer_of,
     serve,
     set_rates,
@@ -30,7 +32,16 @@ HELLO = {
     "name": "PyTorch DDP",
     "version": torch.__version__.split("+", maxsplit=1)[0],
     "level": 2,
-    "returns": ["norm", "loss", "parameters", "gradients", "masters", "ledger"],
+    "returns": [
+        "norm",
+        "loss",
+        "parameters",
+        "gradients",
+        "masters",
+        "moments1",
+        "moments2",
+        "ledger",
+    ],
     "supports": {
         "zero": [0, 1],
         "dp": [1, 2, 3, 4],
@@ -49,6 +60,7 @@ HELLO = {
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
         "replicas": [1, 2],
+        "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
     "lacks": {
@@ -120,13 +132,27 @@ def owned(model, optim):
     }
 
 
-def gradients(model):
+def whole(model, value):
+    """value(parameter), whole, of each parameter that has one."""
     found = {}
     for j in model.entries:
-        w = model.w[model.key(j)]
-        if w.grad is not None:
-            found[model.position.case["parameters"][j]["name"]] = [[0, hexes(w.grad)]]
+        x = value(model.w[model.key(j)])
+        if x is not None:
+            found[model.position.case["parameters"][j]["name"]] = [[0, hexes(x)]]
     return found
+
+
+def gradients(model):
+    return whole(model, lambda w: w.grad)
+
+
+def state(case, model, optim):
+    """What the rank holds, in the words of the protocol."""
+    local = optim.optim if case["zero"] else optim
+    found = {"parameters": model.parameters_by_name()}
+    if case["zero"]:
+        found["masters"] = owned(model, optim)
+    return {**found, **moments(local, lambda value: whole(model, value))}
 
 
 def one_step(me, model, ddp, optim, step):
@@ -141,10 +167,23 @@ def one_step(me, model, ddp, optim, step):
     set_rates(case, optim, step)
     optim.step()
     optim.zero_grad()
-    mine["parameters"] = model.parameters_by_name()
-    if case["zero"]:
-        mine["masters"] = owned(model, optim)
-    me.steps.append(mine)
+    me.steps.append({**mine, **state(case, model, optim)})
+
+
+def save(me, model, optim):
+    """As the documentation of ZeroRedundancyOptimizer says: one rank saves the whole state."""
+    if me.case["zero"]:
+        optim.consolidate_state_dict(to=0)
+    if me.rank == 0:
+        whole_state = {"model": model.state_dict(), "optimizer": optim.state_dict()}
+        torch.save(whole_state, os.path.join(me.save, "state.pt"))
+
+
+def load(me, model, optim):
+    saved = torch.load(os.path.join(me.load, "state.pt"))
+    model.load_state_dict(saved["model"])
+    optim.load_state_dict(saved["optimizer"])
+    me.steps[-1] = state(me.case, model, optim)
 
 
 def main(me):
@@ -160,9 +199,13 @@ def main(me):
         static_graph=case["options"]["static_graph"],
     )
     optim = optimizer(me, model)
-    for step in range(case["steps"]):
+    if me.load:
+        load(me, model, optim)
+    for step in me.todo():
         me.begin(step)
         one_step(me, model, ddp, optim, step)
+    if me.save:
+        save(me, model, optim)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import os
 from torch_adapter import (
     MEGATRON_ONLY,
     MORE_RANKS,
+    NO_MOMENTS,
     ONE_STAGE,
     Linear,
     backwards,
@@ -78,6 +79,7 @@ HELLO = {
         "backwards": [1, 2],
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
+        "reload": ["no", "same"],
     },
     "world": 4,
     "lacks": {
@@ -87,6 +89,11 @@ HELLO = {
         "tp": "deepspeed_pipe_adapter.py has tensor parallelism",
         "gradients": "the masters show them, and safe_get_full_grad gathers",
         "replicas": "only ZeRO 3 shards within groups (hpZ; MiCS before 0.19.7)",
+        **NO_MOMENTS,
+        "reload": {
+            "zero": "not yet: the stages save different states; ds_to_universal.py is not called",
+            "dp": "not yet: ds_to_universal.py, which converts checkpoints, is not called",
+        },
     },
     "without": [
         {"zero": 0, "accumulate": "fp32", "why": "DeepSpeed refuses it"},
@@ -131,6 +138,11 @@ HELLO = {
             "why": "DeepSpeed asserts reduce_scatter for experts",
         },
         PREDIVISION,
+        {
+            "ep": 2,
+            "reload": "same",
+            "why": "DeepSpeed saves the experts of its own layer, which the adapter replaces",
+        },
     ],
     "options": OPTIONS,
 }
@@ -262,6 +274,14 @@ def masters(me, model):
         return found
 
 
+def state(me, model, engine):
+    """What the rank holds."""
+    held = {"scale": loss_scale(engine), "parameters": model.parameters_by_name()}
+    if me.case["zero"]:
+        held["masters"] = masters(me, model)
+    return held
+
+
 def main(me, linear=Model, stepping=contextlib.nullcontext):
     """stepping: a context manager around every call of engine.step()."""
     me.recorder.install()
@@ -273,7 +293,10 @@ def main(me, linear=Model, stepping=contextlib.nullcontext):
         model=model, optimizer=optimizer_of(me.case, model.groups()), config=config_of(me.case)
     )
     terms = me.case.get("backwards", 1)
-    for step in range(me.case["steps"]):
+    if me.load:
+        engine.load_checkpoint(me.load)
+        me.steps[-1] = state(me, model, engine)
+    for step in me.todo():
         me.begin(step)
         set_rates(me.case, engine.optimizer, step)
         skipped = engine.skipped_steps
@@ -290,13 +313,11 @@ def main(me, linear=Model, stepping=contextlib.nullcontext):
         mine = {
             "skipped": engine.skipped_steps > skipped,
             "norm": None if norm is None else float(norm).hex(),
-            "scale": loss_scale(engine),
             "loss": me.position.noted(),
-            "parameters": model.parameters_by_name(),
         }
-        if me.case["zero"]:
-            mine["masters"] = masters(me, model)
-        me.steps.append(mine)
+        me.steps.append({**mine, **state(me, model, engine)})
+    if me.save:
+        engine.save_checkpoint(me.save)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ parameters, because ShardedDataParallel reduces in the hooks of used ones, which
 ranks."""
 
 import contextlib
+import os
 
 import fairscale
 import torch
@@ -22,6 +23,7 @@ from torch_adapter import (
     Linear,
     backwards,
     hexes,
+    moments,
     optimizer_of,
     serve,
     set_rates,
@@ -32,7 +34,16 @@ HELLO = {
     "name": "fairscale OSS",
     "version": fairscale.__version__,
     "level": 2,
-    "returns": ["norm", "loss", "parameters", "gradients", "masters", "ledger"],
+    "returns": [
+        "norm",
+        "loss",
+        "parameters",
+        "gradients",
+        "masters",
+        "moments1",
+        "moments2",
+        "ledger",
+    ],
     "supports": {
         "zero": [1, 2],
         "dp": [1, 2, 3, 4],
@@ -49,6 +60,7 @@ HELLO = {
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
         "replicas": [1, 2],
+        "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
     "lacks": {
@@ -107,9 +119,30 @@ def one_step(me, linear, ddp, optim, step):
         mine["norm"] = float(optim.clip_grad_norm(case["clip"]["max_norm"])).hex()
     optim.step()
     ddp.zero_grad()
-    mine["masters"] = owned(me, linear, optim, lambda w: w)
-    mine["parameters"] = linear.parameters_by_name()
-    me.steps.append(mine)
+    me.steps.append({**mine, **state(me, linear, optim)})
+
+
+def state(me, linear, optim):
+    """What the rank holds."""
+    return {
+        "masters": owned(me, linear, optim, lambda w: w),
+        "parameters": linear.parameters_by_name(),
+        **moments(optim.optim, lambda value: owned(me, linear, optim, value)),
+    }
+
+
+def save(me, linear, optim):
+    optim.consolidate_state_dict(recipient_rank=0)
+    if me.rank == 0:
+        whole = {"model": linear.state_dict(), "optimizer": optim.state_dict()}
+        torch.save(whole, os.path.join(me.save, "state.pt"))
+
+
+def load(me, linear, optim):
+    saved = torch.load(os.path.join(me.load, "state.pt"))
+    linear.load_state_dict(saved["model"])
+    optim.load_state_dict(saved["optimizer"])
+    me.steps[-1] = state(me, linear, optim)
 
 
 def main(me):
@@ -117,9 +150,13 @@ def main(me):
         me.environment("zeroproof")
     linear = Linear(me.position)
     optim, ddp = build(me, linear)
-    for step in range(me.case["steps"]):
+    if me.load:
+        load(me, linear, optim)
+    for step in me.todo():
         me.begin(step)
         one_step(me, linear, ddp, optim, step)
+    if me.save:
+        save(me, linear, optim)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ parameters. fp16 uses torch.amp's GradScaler, whose scale the adapter sets in ea
 growth rule differs from the case's; so the scale is not reported."""
 
 import torch
+import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
@@ -21,6 +23,7 @@ from torch_adapter import (
     Linear,
     backwards,
     hexes,
+    moments,
     optimizer_of,
     serve,
     set_rates,
@@ -31,7 +34,10 @@ HELLO = {
     "name": "PyTorch FSDP2",
     "version": torch.__version__.split("+", maxsplit=1)[0],
     "level": 2,
-    "returns": ["norm", "skipped", "loss", "parameters", "gradients", "masters", "ledger"],
+    "returns": [
+        *("norm", "skipped", "loss", "parameters", "gradients", "masters", "moments1", "moments2"),
+        "ledger",
+    ],
     "supports": {
         "zero": [1, 2],
         "dp": [1, 2, 3, 4],
@@ -53,6 +59,7 @@ HELLO = {
         "backwards": [1, 2],
         "rates": ["constant", "changing"],
         "replicas": [1, 2],
+        "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
     "lacks": {
@@ -142,10 +149,28 @@ def one_step(me, model, optim, scaler, step):
     scaler.update(case["scale"]["first"])  # keeps the scale fixed
     optim.zero_grad()
     mine["skipped"] = not stepped
-    mine["masters"] = runs(model, lambda w: w)
+    me.steps.append({**mine, **state(model, optim)})
+
+
+def state(model, optim):
+    """What the rank holds; the parameters are gathered for the next forward."""
+    found = {"masters": runs(model, lambda w: w)}
+    found.update(moments(optim, lambda value: runs(model, value)))
     model.unshard()
-    mine["parameters"] = model.parameters_by_name()
-    me.steps.append(mine)
+    return {**found, "parameters": model.parameters_by_name()}
+
+
+def save(me, model, optim):
+    model.reshard()
+    mine, others = get_state_dict(model, optim)
+    dcp.save({"model": mine, "optimizer": others}, checkpoint_id=me.save)
+
+
+def load(me, model, optim):
+    mine, others = get_state_dict(model, optim)
+    dcp.load({"model": mine, "optimizer": others}, checkpoint_id=me.load)
+    set_state_dict(model, optim, model_state_dict=mine, optim_state_dict=others)
+    me.steps[-1] = state(model, optim)
 
 
 def mesh_of(case):
@@ -178,9 +203,13 @@ def main(me):
     scaler = torch.amp.GradScaler(
         "cpu", init_scale=case["scale"]["first"], enabled=case["precision"] == "fp16"
     )
-    for step in range(case["steps"]):
+    if me.load:
+        load(me, model, optim)
+    for step in me.todo():
         me.begin(step)
         one_step(me, model, optim, scaler, step)
+    if me.save:
+        save(me, model, optim)
 
 
 if __name__ == "__main__":

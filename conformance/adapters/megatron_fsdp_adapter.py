@@ -21,6 +21,7 @@ from torch_adapter import (
     LOOP_SCALES,
     MEGATRON_ONLY,
     MORE_RANKS,
+    NO_MOMENTS,
     ONE_STAGE,
     Linear,
     backwards,
@@ -73,6 +74,8 @@ HELLO = {
     "world": 4,
     "lacks": {
         **MEGATRON_ONLY,
+        **NO_MOMENTS,
+        "reload": "not yet: the adapter does not save its model and optimizer",
         **ONE_STAGE,
         **LOOP_SCALES,
         "dp": MORE_RANKS,

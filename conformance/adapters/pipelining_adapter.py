@@ -6,6 +6,8 @@ each rank, which get the parameters of the case's stage in turn; V-shaped schedu
 second stages in reverse order. The library has no norm over all stages and no tied parameters
 between stages."""
 
+import os
+
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 import torch.distributed as dist
@@ -17,6 +19,7 @@ from torch_adapter import (
     NO_BACKWARDS,
     Linear,
     hexes,
+    moments,
     optimizer_of,
     serve,
     set_rates,
@@ -39,7 +42,7 @@ HELLO = {
     "name": "PyTorch pipelining",
     "version": torch.__version__.split("+", maxsplit=1)[0],
     "level": 2,
-    "returns": ["loss", "parameters", "gradients", "ledger"],
+    "returns": ["loss", "parameters", "gradients", "moments1", "moments2", "ledger"],
     "supports": {
         "zero": [0, 1],
         "pp": [2, 3],
@@ -54,6 +57,7 @@ HELLO = {
         "messages": ["tensor", "tuple"],
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
+        "reload": ["no", "same", "zero", "dp"],
     },
     "world": 6,
     "lacks": {
@@ -229,6 +233,47 @@ def run_schedule(me, turn, schedule, modules, step):
     schedule.step(*first, **last, return_outputs=False, m=torch.arange(times))
 
 
+def shown(me, modules, value):
+    """value(parameter), whole, of each parameter that has one."""
+    found = {}
+    for linear in (module.linear for module in modules):
+        for j in linear.entries:
+            x = value(linear.w[linear.key(j)])
+            if x is not None:
+                found[me.case["parameters"][j]["name"]] = [[0, hexes(x)]]
+    return found
+
+
+def state(me, modules, optim):
+    """What the rank holds."""
+    local = optim.optim if me.case["zero"] else optim
+    found = {"parameters": {}, **moments(local, lambda value: shown(me, modules, value))}
+    for module in modules:
+        found["parameters"].update(module.linear.parameters_by_name())
+    return found
+
+
+def file_of(me, folder):
+    return os.path.join(folder, f"stage-{me.position.pp}.pt")
+
+
+def save(me, modules, optim):
+    """One rank of each stage saves the stage."""
+    if me.case["zero"]:
+        optim.consolidate_state_dict(to=0)
+    if me.position.dp == 0:
+        linears = [module.linear.state_dict() for module in modules]
+        torch.save({"model": linears, "optimizer": optim.state_dict()}, file_of(me, me.save))
+
+
+def load(me, modules, optim):
+    saved = torch.load(file_of(me, me.load))
+    for module, mine in zip(modules, saved["model"], strict=True):
+        module.linear.load_state_dict(mine)
+    optim.load_state_dict(saved["optimizer"])
+    me.steps[-1] = state(me, modules, optim)
+
+
 def main(me):
     case = me.case
     me.environment("zeroproof")
@@ -236,21 +281,18 @@ def main(me):
     pipe, data = groups_of_ranks(me.position)
     schedule, modules = build(me, turn, pipe, lambda module: in_ddp(module, data))
     optim = optimizer(me, modules, data)
-    for step in range(case["steps"]):
+    if me.load:
+        load(me, modules, optim)
+    for step in me.todo():
         me.begin(step)
         run_schedule(me, turn, schedule, modules, step)
-        mine = {"gradients": {}, "parameters": {}, "loss": me.position.noted()}
-        for linear in (module.linear for module in modules):
-            for j in linear.entries:
-                w = linear.w[linear.key(j)]
-                if w.grad is not None:
-                    mine["gradients"][case["parameters"][j]["name"]] = [[0, hexes(w.grad)]]
+        mine = {"gradients": shown(me, modules, lambda w: w.grad), "loss": me.position.noted()}
         set_rates(case, optim, step)
         optim.step()
         optim.zero_grad()
-        for module in modules:
-            mine["parameters"].update(module.linear.parameters_by_name())
-        me.steps.append(mine)
+        me.steps.append({**mine, **state(me, modules, optim)})
+    if me.save:
+        save(me, modules, optim)
 
 
 if __name__ == "__main__":

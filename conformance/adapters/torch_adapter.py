@@ -11,6 +11,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "recorder"))
 
+checkpoint = ranks.module_of_judge("checkpoint")
+
 import torch  # noqa: E402
 from zeroproof_record import Recorder  # noqa: E402
 
@@ -36,6 +38,10 @@ MEGATRON_ONLY = {"sequence": "it has no tensor-parallel ranks that sum gradients
 NO_PARALLELISM = {
     **{axis: "it shards over data-parallel ranks alone" for axis in ("tp", "ep")},
     **MEGATRON_ONLY,
+}
+NO_MOMENTS = {
+    field: "not yet: the adapter does not read them from the optimizer"
+    for field in ("moments1", "moments2")
 }
 NO_BACKWARDS = "its schedule calls backward once for each micro-batch"
 
@@ -73,6 +79,7 @@ class Position:
         copy += self.ep if entry["expert"] else 0
         own = self.dp // (t["ep"] if entry["expert"] else 1)
         other = own if self.case.get("start") == "differ" else 0
+        other += "reload" in self.case  # all values must come from the checkpoint
         return tensor_of([k + other for k in entry["first"][copy]], self.case["log2_first"])
 
     def note(self, m, loss):
@@ -243,6 +250,20 @@ def optimizer_of(case, groups):
     return kind(groups)
 
 
+MOMENTS = {"moments1": ("momentum_buffer", "exp_avg"), "moments2": ("exp_avg_sq",)}
+
+
+def moments(optim, report):
+    """The moments of an optimizer of torch.optim; report(value) makes a field of a step, where
+    value(parameter) is the parameter's moment or None."""
+
+    def value(names):
+        states = optim.state
+        return lambda w: next((states[w][n] for n in names if n in states.get(w, ())), None)
+
+    return {field: report(value(names)) for field, names in MOMENTS.items()}
+
+
 def set_rates(case, optim, step):
     """Sets the learning rates of a step, as a scheduler does."""
     for g in optim.param_groups if "rates" in case else []:
@@ -253,11 +274,14 @@ def set_rates(case, optim, step):
 
 
 class Rank(ranks.Rank):
-    """Also has the rank's case, position and recorder."""
+    """Also has the rank's case, position and recorder. save: where its state goes after the last
+    step, or None; load: where it comes from before the first step, or None."""
 
-    def __init__(self, case, rank, folder):
+    def __init__(self, case, rank, folder, save=None, load=None):
         super().__init__(rank, folder)
         self.case, self.position = case, Position(case, rank)
+        self.save, self.load = save, load
+        self.steps = [None] * checkpoint.begins(case)
         self.recorder = Recorder(self.write)
 
     def environment(self, backend="gloo"):
@@ -278,11 +302,32 @@ class Rank(ranks.Rank):
         store = dist.FileStore(os.path.join(self.folder, "store"), self.case["world"])
         dist.init_process_group(backend, store=store, rank=self.rank, world_size=self.case["world"])
 
+    def todo(self):
+        """The steps to run."""
+        return range(checkpoint.begins(self.case), self.case["steps"])
+
 
 def run(main, case, folder):
-    """Runs main(rank) in one process for each rank, and returns the answer."""
+    """Runs main(rank) in one process for each rank, and returns the answer. The steps before a
+    checkpoint run in processes of their own."""
+    earlier, saved = os.path.join(folder, "before"), None
+    if "reload" in case:
+        saved = os.path.join(folder, "checkpoint")
+        os.mkdir(earlier)
+        os.mkdir(saved)
+        answer = run_ranks(main, checkpoint.before(case), earlier, save=saved)
+        if answer["status"] != "ok":
+            return answer
+    return run_ranks(main, case, folder, load=saved)
+
+
+def run_ranks(main, case, folder, **where):
     return ranks.run(
-        lambda rank: Rank(case, rank, folder), main, case["world"], folder, ranks.lost_by_gloo
+        lambda rank: Rank(case, rank, folder, **where),
+        main,
+        case["world"],
+        folder,
+        ranks.lost_by_gloo,
     )
 
 

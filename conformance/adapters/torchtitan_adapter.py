@@ -18,6 +18,7 @@ from torch_adapter import (
     LOOP_SCALES,
     MEGATRON_ONLY,
     NO_BACKWARDS,
+    NO_MOMENTS,
     hexes,
     optimizer_of,
     serve,
@@ -49,6 +50,8 @@ HELLO = {
     "world": 6,
     "lacks": {
         **MEGATRON_ONLY,
+        **NO_MOMENTS,
+        "reload": "it saves by torch.distributed.checkpoint, which torch-fsdp judges",
         **{
             axis: PIPELINING["lacks"][axis]
             for axis in (

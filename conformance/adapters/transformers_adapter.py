@@ -22,19 +22,22 @@ from accelerate_adapter import parallelism
 from ddp_adapter import gradients
 from fsdp_adapter import runs
 from torch.distributed.tensor import DTensor
-from torch_adapter import DTYPES, Linear, optimizer_of, serve
+from torch_adapter import DTYPES, NO_MOMENTS, Linear, optimizer_of, serve
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
 # What it has from Accelerate, and what differs.
-OWN_LOOP = {"option cpu_ram_efficient_loading", "option sync_each_batch"}
+OWN_LOOP = {"option cpu_ram_efficient_loading", "option sync_each_batch", "rates", "reload"}
+OWN_FIELDS = ("loss", *NO_MOMENTS)
 HELLO = {
     **ACCELERATE,
     "name": "Transformers Trainer",
     "version": transformers.__version__,
-    "returns": [field for field in ACCELERATE["returns"] if field != "loss"],
-    "supports": {axis: v for axis, v in ACCELERATE["supports"].items() if axis != "rates"},
+    "returns": [field for field in ACCELERATE["returns"] if field not in OWN_FIELDS],
+    "supports": {axis: v for axis, v in ACCELERATE["supports"].items() if axis not in OWN_LOOP},
     "lacks": {
         **ACCELERATE["lacks"],
+        **NO_MOMENTS,
+        "reload": "not yet: the adapter does not call Trainer.train(resume_from_checkpoint)",
         "rates": "the Trainer makes its own scheduler",
         "loss": "the Trainer chooses which rank gets a micro-batch",
     },

@@ -9,10 +9,10 @@ CLAUSE = "CKPT-5"
 KINDS = ("same", "zero", "dp")
 
 
-def nearest(values, mine):
-    """Of other values, the one next to mine, and rather more than fewer; 1 only if there is no
+def nearest(values, mine, last=None):
+    """Of other values, the one next to mine, and rather more than fewer; `last` only if there is no
     other."""
-    return min(values, key=lambda v: (v == 1, abs(v - mine), -v), default=None)
+    return min(values, key=lambda v: (v == last, abs(v - mine), -v), default=None)
 
 
 def split_before(kind, axes, row):
@@ -35,7 +35,7 @@ def split_before(kind, axes, row):
             and dp % (row.get("ep", 1) * replicas) == 0
             and dp * row.get("pp", 1) * row.get("tp", 1) <= axes["world"]
         ]
-        other = nearest(sizes, mine["dp"])
+        other = nearest(sizes, mine["dp"], last=1)
         return other and {**mine, "dp": other, "micro_batches": batch // other}
     return mine
 

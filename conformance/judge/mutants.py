@@ -22,7 +22,7 @@ import files
 import supervise
 from adapter import Adapter
 from console import show, show_error
-from run import dice_for, judge
+from run import dice_for, run_one
 from tools import Broken, Tools
 
 # If only the mutant's own error (RUN-1) revealed it, the suite runs this many further cases to find
@@ -40,7 +40,7 @@ def command(engine, fault=None):
 
 
 class Deck:
-    """The cases of one engine and seed with their expected values, made on demand."""
+    """The cases of one engine and seed, made on demand."""
 
     def __init__(self, tools, engine, seed):
         adapter = Adapter(command(engine), DEADLINE)
@@ -54,7 +54,7 @@ class Deck:
         self.made, self.lock = [], threading.Lock()
 
     def case(self, i):
-        """(case, recipe, expected)"""
+        """(case, recipe)"""
         with self.lock:
             while len(self.made) <= i:
                 number, (row, _) = next(self.rows)
@@ -62,7 +62,7 @@ class Deck:
                     self.tools, self.space, row, dice_for(self.seed, number)
                 )
                 if case is not None:
-                    self.made.append((case, recipe, self.tools.expected(case)))
+                    self.made.append((case, recipe))
             return self.made[i]
 
 
@@ -96,17 +96,15 @@ def hunt(deck, engine, fault, most):
     suite."""
     found = {"mutant": fault, "engine": engine, "clause": None, "by": None, "cases": most}
     adapter = Adapter(command(engine, fault), DEADLINE)
-    returns = set(deck.hello["returns"])
     try:
         for i in range(most):
             if found["by"] == "subject" and i >= found["cases"] + FURTHER:
                 break
-            case, recipe, expected = deck.case(i)
-            answer, ledgers = adapter.run(case)
-            if answer["status"] == "unsupported":
-                raise Broken(f"{fault}: {answer['message']}: {recipe.full()}")
-            findings, _ = judge(case, expected, answer, ledgers, returns, deck.hello["level"])
-            row = caught(findings, i + 1, recipe) if findings else {"by": None}
+            case, recipe = deck.case(i)
+            out = run_one(adapter, deck.tools, case, recipe, deck.hello, deck.hello["level"])
+            if out.status == "unsupported" and "alone" not in out.answer:
+                raise Broken(f"{fault}: {out.answer['message']}: {recipe.full()}")
+            row = caught(out.findings, i + 1, recipe) if out.findings else {"by": None}
             if row["by"] == "suite" or row["by"] and not found["by"]:
                 found.update(row)
             if row["by"] == "suite":

@@ -107,8 +107,8 @@ class Outcomes:
             self.failures.append(out)
 
     def refuse(self, out, reason):
-        """Fresh cases are left out, because they differ from run to run, and cases whose split fails
-        without their checkpoint."""
+        """Fresh cases are left out, because they differ from run to run, and so are cases whose
+        steps fail without their checkpoint."""
         if out.origin == "fresh" or out.answer.get("alone"):
             return
         if reason not in self.refusals and len(self.refusals) >= limits.REASONS:

@@ -256,7 +256,7 @@ def run_one(adapter, tools, case, recipe, hello, level):
     out.seconds = time.monotonic() - start
     try:
         judge_one(out, hello, level)
-        if "reload" in case and out.status == "fail" and out.answer["status"] == "ok":
+        if "reload" in case and out.status == "fail":
             blame_checkpoint(out, adapter, tools, hello, level)
     except Exception as error:  # the error concerns this case alone, so the run continues
         where = traceback.extract_tb(error.__traceback__)[-1]
@@ -300,8 +300,8 @@ def judge_one(out, hello, level):
 
 
 def blame_checkpoint(out, adapter, tools, hello, level):
-    """Finds out whether wrong values after a checkpoint result from it: neither the steps before it
-    nor the case without it are wrong then."""
+    """Finds out whether the failure of a case with a checkpoint results from it: neither the steps
+    before it nor the case without it fail then."""
 
     def passes(case):
         again = Outcome(case, out.recipe)
@@ -314,14 +314,14 @@ def blame_checkpoint(out, adapter, tools, hello, level):
         # other cases have this split from their first step, and report what is wrong with it
         out.status, out.findings, out.judged = "unsupported", [], set()
         out.answer = {"status": "unsupported", "message": ALONE, "alone": True}
-    elif passes(checkpoint.uninterrupted(out.case)):
+    elif out.answer["status"] == "ok" and passes(checkpoint.uninterrupted(out.case)):
         for one in out.findings:
             one.text = f"after loading a checkpoint (without it, the case passes): {one.text}"
             one.kind = f"after loading: {one.clause} {one.kind}"[: limits.LABEL]
             one.clause = checkpoint.CLAUSE
 
 
-ALONE = "the steps before the checkpoint are wrong without it"
+ALONE = "the steps before the checkpoint fail without it"
 DEADLINE = 120.0  # seconds for a case if --deadline is not given, at least
 # A case may take this many times as long as the slowest of the last ones that the adapter answered:
 # on a loaded machine, those are slower as well.

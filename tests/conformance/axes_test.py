@@ -11,6 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 
 import axes  # noqa: E402
+import checkpoint  # noqa: E402
 import mutants  # noqa: E402
 from adapter import Adapter  # noqa: E402
 from recipe import recipe_of  # noqa: E402
@@ -257,7 +258,23 @@ def main():
     for (axis, engine, fault, _), text, _ in CASES:
         if axis.startswith("reload") and fault != "lost-counters":
             got = findings(tools, engine, fault, text, ["parameters", "ledger"])
-            check(f"{axis}: parameters alone show {fault}", got[:1] and got[0].startswith(LOADED), got)
+            good = got[:1] and got[0].startswith(LOADED)
+            check(f"{axis}: parameters alone show {fault}", good, got)
+    known = {**axes.AXES, "world": 64}
+    splits = [
+        (dp, m, checkpoint.split_before("dp", known, {"zero": 1, "dp": dp, "micro_batches": m}))
+        for dp in axes.AXES["dp"]
+        for m in axes.AXES["micro_batches"]
+    ]
+    odd = [
+        (dp, m, split)
+        for dp, m, split in splits
+        for n in (split or {}).values()
+        if n & (n - 1) and n not in (dp, m)
+    ]
+    check("reload: exact for D and M, exact for the other split", not odd, odd)
+    found = [split for _, _, split in splits if split]
+    check("reload: most sizes have another split", len(found) > len(splits) / 2, splits)
     got = findings(tools, "ref", "own-first", f"{BASE},steps=2,list=6@0.0 start=differ reload=same")
     check("reload: not judged if the steps before the checkpoint fail", got == [ALONE], got)
     text = f"{BASE.replace('seed=7', 'seed=8')},steps=3,list=6@0.0 reload=same"
