@@ -21,6 +21,8 @@ AXES = {
     "tp": [1, 2],
     "sequence": ["no", "yes"],
     "ep": [1, 2],
+    "cp": [1, 2],
+    "etp": ["tp", "one"],
     "micro_batches": [1, 2, 3, 4],
     "steps": [1, 2, 3, 4],
     "precision": ["fp32", "bf16", "fp16"],
@@ -49,7 +51,7 @@ FIRST = {name: values[0] for name, values in AXES.items()}
 FIRST["zero"] = None  # has no default: hello must name it
 # Axes that exist only for subjects that name them, with the value of all other cases. They do not
 # change the expected values. Recipes list them among the options; cases have them as fields.
-NAMED = {"streams": 1, "backwards": 1, "start": "same"}
+NAMED = {"streams": 1, "backwards": 1, "start": "same", "cp": 1, "etp": "tp"}
 STREAM_CLAUSES = ["STRM-1", "STRM-2", "STRM-4", "STRM-6"]
 WORLD = 8
 # The gradients fit fp32; squares of huge ones overflow it and squares of minute ones underflow.
@@ -140,7 +142,7 @@ class Space:
         get = row.get
         if get("dp", 1) * get("pp", 1) * get("tp", 1) > self.world:
             return False
-        if "dp" in row and get("dp") % get("ep", 1):
+        if "dp" in row and (get("dp") % get("ep", 1) or get("dp") % get("cp", 1)):
             return False
         if get("accumulate") == "fp32":
             if (
@@ -154,6 +156,8 @@ class Space:
             if get("communicate") == "same" and get("zero", 2) < 2:
                 # a subject may pass sums of several micro-batches through the communication dtype
                 return False
+        if get("etp") == "one" and (get("tp", 2) == 1 or get("ep", 1) > 1):
+            return False
         if get("sequence") == "yes" and get("tp", 2) == 1:
             return False
         if get("communicate") == "fp32" and get("accumulate", "fp32") != "fp32":
@@ -513,6 +517,10 @@ def case_of(tools, space, recipe):
     if case is not None:
         case["options"] = options
         case.update({name: case["options"].pop(name, n) for name, n in NAMED.items()})
+        if case["topology"]["dp"] % case["cp"]:
+            return None, "cp does not divide dp"
+        if case["etp"] == "one" and case["topology"]["ep"] > 1:
+            return None, "etp is for sharded parameters, without further experts"
         if case["backwards"] > 1:
             case["hunts"] += [family for family in ["WIN"] if family not in case["hunts"]]
         if "streams" in space.axes:

@@ -101,6 +101,9 @@ typedef struct zp_observed_run {
   const zp_fault *fault;                  /* injected, or NULL */
   int32_t start_differs; /* 1: the caller's ranks have different first values: engines, in which one
                             rank sets each, do not see it, but faults may */
+  int32_t experts_sharded; /* 1: sharded entries are experts, one on each tp rank: as above */
+  int32_t cp;              /* context-parallel ranks among those of dp: to engines without attention
+                            they are data-parallel ranks, but faults may tell them apart */
   zp_observer observer;
 } zp_observed_run;
 

@@ -31,6 +31,8 @@ typedef struct zp_fault_state {
   const void *arrived;          /* likewise */
   int32_t taken, no_memory;
   int32_t start_same; /* 1: of an observed run whose ranks have equal first values (backend.h) */
+  int32_t no_experts; /* 1: of an observed run whose sharded entries are no experts */
+  int32_t cp;         /* of an observed run: context-parallel ranks; 0: not said */
   int64_t nonfinite;  /* as they were before an op */
   zp_scaler scaler;
   int32_t *kept[ZP_FAULT_RANKS]; /* by rank: what was sent last */
