@@ -69,6 +69,8 @@ HELLO = {
         "tp": [1, 2],
         "sequence": ["no", "yes"],
         "ep": [1, 2],
+        "cp": [1, 2],
+        "etp": ["tp", "one"],
         "micro_batches": [1, 2, 3, 4],
         "steps": [1, 2, 3, 4],
         "precision": ["fp32", "bf16", "fp16"],
@@ -229,7 +231,7 @@ class Stage(torch.nn.Module):
             w.tensor_model_parallel, w.partition_dim, w.partition_stride = True, 0, 1
         elif self.position.case.get("sequence", False):
             w.sequence_parallel = True  # as the layers of Megatron mark it
-        if entry["expert"]:
+        if entry["expert"] or (entry["sharded"] and self.position.case.get("etp") == "one"):
             w.allreduce = False
         if entry["tied"] is not None and self.share_embeddings_and_output_weights:
             w.shared_embedding, w.shared = True, self.post_process
@@ -274,7 +276,8 @@ def shapes(position):
     if not of:
         return one
     if position.case["options"]["virtual_stages"] > 1:
-        parts = position.case["topology"]["tp"] if position.case.get("sequence", False) else 1
+        case = position.case  # the schedule divides the length among cp, and tp, ranks
+        parts = case.get("cp", 1) * (case["topology"]["tp"] if case.get("sequence", False) else 1)
         return {"seq_length": of[0][0][0] * parts, "micro_batch_size": of[0][0][1]}
     return {
         **one,
@@ -377,6 +380,7 @@ def transformer_config(case):
         pipeline_dtype=DTYPES[case["precision"]],
         tensor_model_parallel_size=case["topology"]["tp"],
         sequence_parallel=case.get("sequence", False),
+        context_parallel_size=case.get("cp", 1),
         variable_seq_lengths=case["dynamic_shapes"],
         moe_token_dispatcher_type="alltoall",  # the only one that allows varying shapes
         batch_p2p_sync=False,
@@ -495,7 +499,8 @@ def one_step(me, model, optim, step, report_parameters):
         out = ddp(step, m)
         if m == 0:
             report_parameters(ddp.module.linear[0])
-        return out, lambda loss: (loss, {})
+        # the schedule multiplies the loss of two values by cp: it expects the sample's mean
+        return out, lambda loss: (loss / case.get("cp", 1), {})
 
     get_forward_backward_func()(
         forward_step_func=forward,
@@ -526,11 +531,14 @@ def one_step(me, model, optim, step, report_parameters):
 def main(me):
     case, t = me.case, me.case["topology"]
     me.environment("zeroproof")
+    whole = case.get("etp") == "one"  # each tp rank has an expert of its own
     parallel_state.initialize_model_parallel(
         t["tp"],
         t["pp"],
         case["options"]["virtual_stages"] if case["options"]["virtual_stages"] > 1 else None,
-        expert_model_parallel_size=t["ep"],
+        expert_model_parallel_size=t["tp"] if whole else t["ep"],
+        expert_tensor_parallel_size=1 if whole else t["tp"],
+        context_parallel_size=case.get("cp", 1),
         num_distributed_optimizer_instances=case["replicas"],
         create_gloo_process_groups=False,
     )

@@ -34,7 +34,11 @@ LOOP_SCALES = {
     axis: "the training loop scales the loss and skips steps, not this program"
     for axis in ("scale", "overflow", "skipped")
 }
-MEGATRON_ONLY = {"sequence": "it has no tensor-parallel ranks that sum gradients"}
+MEGATRON_ONLY = {
+    "sequence": "it has no tensor-parallel ranks that sum gradients",
+    "cp": "its ranks share no samples: to it, context-parallel ranks are data-parallel ones",
+    "etp": "it has no expert-tensor-parallel size",
+}
 NO_PARALLELISM = {
     **{axis: "it shards over data-parallel ranks alone" for axis in ("tp", "ep")},
     **MEGATRON_ONLY,

@@ -99,7 +99,8 @@ static int make_rows(const zp_recipe *r, zp_table *n, int64_t step, int64_t g, i
     if (zp_table_add(n->value, at, p->numel)) return -1;
     for (int64_t e = 0; e < p->numel; e++)
       n->value[at][e] =
-          ldexpf(zp_synth_value(&r->c.synth, c, step, j, p->sharded ? t : 0, ep, number, e), r->wide * (int32_t)mb);
+          ldexpf(zp_synth_value(&r->c.synth, c, step, j, p->sharded ? t : 0, ep, number, e),
+                 r->wide * (int32_t)mb);
   }
   return 0;
 }

@@ -1,5 +1,6 @@
 /* What a case is about: which clauses it can show broken, which families of historic bugs it hunts.
- * Families are those of conformance/judge/corpus.json. spec: LEDG-2, RED-2, RED-3, RED-6, RED-8, STAT-2 */
+ * Families are those of conformance/judge/corpus.json. spec: LEDG-2, RED-2, RED-3, RED-6, RED-8,
+ * STAT-2 */
 #include <string.h>
 
 #include "cases.h"

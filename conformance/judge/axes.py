@@ -22,6 +22,8 @@ AXES = {
     "tp": [1, 2],
     "sequence": ["no", "yes"],
     "ep": [1, 2],
+    "cp": [1, 2],
+    "etp": ["tp", "one"],
     "micro_batches": [1, 2, 3, 4],
     "steps": [1, 2, 3, 4],
     "precision": ["fp32", "bf16", "fp16"],
@@ -52,7 +54,15 @@ FIRST = {name: values[0] for name, values in AXES.items()}
 FIRST["zero"] = None  # has no default: hello must name it
 # Axes that exist only for subjects that name them, with the value of all other cases. They do not
 # change the expected values. Recipes list them among the options; cases have them as fields.
-NAMED = {"streams": 1, "backwards": 1, "start": "same", "reload": "no", "replicas": 1}
+NAMED = {
+    "streams": 1,
+    "backwards": 1,
+    "start": "same",
+    "reload": "no",
+    "replicas": 1,
+    "cp": 1,
+    "etp": "tp",
+}
 STREAM_CLAUSES = ["STRM-1", "STRM-2", "STRM-4", "STRM-6"]
 WORLD = 8
 # The gradients fit fp32; squares of huge ones overflow it and squares of minute ones underflow.
@@ -144,7 +154,9 @@ class Space:
         get = row.get
         if get("dp", 1) * get("pp", 1) * get("tp", 1) > self.world:
             return False
-        if "dp" in row and get("dp") % (get("ep", 1) * get("replicas", 1)):
+        if "dp" in row and any(
+            get("dp") % parts for parts in (get("ep", 1) * get("replicas", 1), get("cp", 1))
+        ):
             return False
         if get("replicas", 1) > 1 and get("zero") == 0:
             return False  # nothing is sharded, so nothing is replicated
@@ -160,6 +172,8 @@ class Space:
             if get("communicate") == "same" and (get("zero", 2) < 2 or get("replicas", 1) > 1):
                 # a subject may pass sums of several micro-batches through the communication dtype
                 return False
+        if get("etp") == "one" and (get("tp", 2) == 1 or get("ep", 1) > 1):
+            return False
         if get("sequence") == "yes" and get("tp", 2) == 1:
             return False
         if get("communicate") == "fp32" and get("accumulate", "fp32") != "fp32":
@@ -541,6 +555,10 @@ def case_of(tools, space, recipe):
         t, replicas = case["topology"], case["replicas"]
         if replicas > 1 and (t["dp"] % (t["ep"] * replicas) or case["zero"] == 0):
             return None, f"dp={t['dp']}, ep={t['ep']} cannot be sharded in {replicas} replicas"
+        if t["dp"] % case["cp"]:
+            return None, "cp does not divide dp"
+        if case["etp"] == "one" and t["ep"] > 1:
+            return None, "etp is for sharded parameters, without further experts"
         kind = case.pop("reload")
         if kind != "no":
             reload = checkpoint.reload_of(kind, space.bounds(), case, recipe.number("seed"))

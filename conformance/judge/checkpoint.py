@@ -19,7 +19,7 @@ def split_before(kind, axes, row):
     """{"zero", "dp", "micro_batches"} of the steps before the checkpoint, or None if the subject,
     which supports `axes`, has no other split for this row."""
     mine = {name: row[name] for name in ("zero", "dp", "micro_batches")}
-    replicas = row.get("replicas", 1)  # of sharded states, which ZeRO-0 does not have
+    replicas, cp = row.get("replicas", 1), row.get("cp", 1)  # ZeRO-0 shards nothing to replicate
     if kind == "zero":
         others = [z for z in axes["zero"] if z != mine["zero"] and (z > 0 or replicas == 1)]
         other = nearest(others, mine["zero"])
@@ -32,7 +32,7 @@ def split_before(kind, axes, row):
             if dp != mine["dp"]
             and batch % dp == 0
             and batch // dp in axes["micro_batches"]
-            and dp % (row.get("ep", 1) * replicas) == 0
+            and dp % (row.get("ep", 1) * replicas) == dp % cp == 0
             and dp * row.get("pp", 1) * row.get("tp", 1) <= axes["world"]
         ]
         other = nearest(sizes, mine["dp"], last=1)
@@ -44,7 +44,7 @@ def reload_of(kind, axes, case, seed):
     """The field "reload" of a case, or None."""
     if case["steps"] < 2:
         return None
-    row = {name: case[name] for name in ("zero", "micro_batches", "replicas")}
+    row = {name: case[name] for name in ("zero", "micro_batches", "replicas", "cp")}
     row.update(case["topology"])
     split = split_before(kind, axes, row)
     return split and {"kind": kind, "after": 1 + seed % (case["steps"] - 1), **split}

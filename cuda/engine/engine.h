@@ -172,11 +172,11 @@ typedef struct zp_cuda_memory {
   zp_memory planned; /* what `zeroproof plan` reports */
   int64_t staging;   /* gradients that come before their turn: of each trained entry */
   int64_t messages;  /* to and from the neighbours, and meta messages */
-  int64_t sums;      /* more scratch: all stages' sums of a tied bucket, all tp ranks' of a partial one;
+  int64_t sums;  /* more scratch: all stages' sums of a tied bucket, all tp ranks' of a partial one;
                          `native`: a widened one */
-  int64_t state;     /* losses, statistics, the step's and the optimizers' state */
-  int64_t landing;   /* offload: updated parameters that are copied back */
-  int64_t host;      /* offload: of pinned memory: masters, moments, means, rounded masters */
+  int64_t state; /* losses, statistics, the step's and the optimizers' state */
+  int64_t landing; /* offload: updated parameters that are copied back */
+  int64_t host;    /* offload: of pinned memory: masters, moments, means, rounded masters */
 } zp_cuda_memory;
 
 typedef struct zp_cuda zp_cuda;

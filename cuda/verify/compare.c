@@ -100,8 +100,8 @@ int zp_diff_compare_seen(zp_diff_rank *w)
 static zp_op as_issued(const zp_diff *t, const zp_op *op)
 {
   zp_op a = *op;
-  if (t->now.native && (op->what == ZP_WHAT_GRADIENT ||
-                        op->what == ZP_WHAT_TIED || op->what == ZP_WHAT_PARTIAL)) {
+  if (t->now.native &&
+      (op->what == ZP_WHAT_GRADIENT || op->what == ZP_WHAT_TIED || op->what == ZP_WHAT_PARTIAL)) {
     a.redop = ZP_RED_SUM;
     a.dtype = ZP_F32;
   }

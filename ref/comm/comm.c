@@ -158,10 +158,19 @@ static const char *const op_names[ZP_OPS] = {[ZP_OP_LOAD] = "load",
                                              [ZP_OP_BROADCAST] = "broadcast",
                                              [ZP_OP_GATHER] = "gather",
                                              [ZP_OP_CREATE] = "create"};
-static const char *const what_names[ZP_WHATS] = {
-    "",       "gradient", "tied gradient", "statistics",   "status",     "parameter",
-    "master", "moment 1", "moment 2",      "communicator", "activation", "activation gradient",
-    "partial gradient"};
+static const char *const what_names[ZP_WHATS] = {"",
+                                                 "gradient",
+                                                 "tied gradient",
+                                                 "statistics",
+                                                 "status",
+                                                 "parameter",
+                                                 "master",
+                                                 "moment 1",
+                                                 "moment 2",
+                                                 "communicator",
+                                                 "activation",
+                                                 "activation gradient",
+                                                 "partial gradient"};
 static const char *const group_names[ZP_GROUPS] = {"world", "dp", "tp", "pp", "edp", "ep", "tied"};
 static const char *const dtype_names[ZP_DTYPES] = {"fp32", "bf16", "fp16", "int64", "int32"};
 static const char *const redop_names[4] = {"", "ordered", "exact", "sum"};

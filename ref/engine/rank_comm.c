@@ -71,8 +71,8 @@ static void request_tied(zp_rank *r, const zp_op *op)
   r->request.recv = r->scratch_recv;
 }
 
-/* Copies the sums of partial entries of op's bucket to the packed array at `packed`, or back; returns
- * how many. RED-8 */
+/* Copies the sums of partial entries of op's bucket to the packed array at `packed`, or back;
+ * returns how many. RED-8 */
 static int64_t copy_partial(zp_rank *r, const zp_op *op, char *packed, int back)
 {
   const int64_t size = zp_sum_bytes(r->cfg->reduce);

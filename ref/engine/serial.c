@@ -290,8 +290,8 @@ static void close_inner(zp_serial *s)
 }
 
 /* Forward and backward of micro-batch mb through the whole model; its gradients enter the sums of
- * the copies that this coordinate holds (replicas over tp are one copy, taken from tp index 0, unless each
- * computes a part of their gradient). */
+ * the copies that this coordinate holds (replicas over tp are one copy, taken from tp index 0,
+ * unless each computes a part of their gradient). */
 static int run_micro_batch(zp_serial *s, zp_view *v, int64_t mb)
 {
   static const zp_message none;
@@ -309,8 +309,7 @@ static int run_micro_batch(zp_serial *s, zp_view *v, int64_t mb)
     const int used = !p->frozen && s->work->used(s->work->ctx, c, j, v->dp, v->tp, at);
     if (v->unasked || used != (v->arrived[j] != NULL)) return -1; /* STEP-3 */
     if (p->frozen || v->tp >= tp_sums(c, j)) continue;
-    contribute(s, copy_at(s, j, v->tp, p->expert ? v->dp % c->ep : 0), p->numel,
-               v->arrived[j]);
+    contribute(s, copy_at(s, j, v->tp, p->expert ? v->dp % c->ep : 0), p->numel, v->arrived[j]);
   }
   if (v->tp != 0) return 0;
   memcpy(&bits, &loss, sizeof bits);

@@ -51,9 +51,9 @@ static zp_synth_finding blank(const range *r, int32_t kind, int64_t e)
 static int same(const zp_synth_finding *a, const zp_synth_finding *b)
 {
   return a->kind == b->kind && a->param == b->param && a->tp == b->tp && a->ep == b->ep &&
-         a->who.entry == b->who.entry && a->who.dp == b->who.dp &&
-         a->who.tp == b->who.tp && a->who.mb == b->who.mb &&
-         a->times == b->times && a->numerator == b->numerator && a->denominator == b->denominator &&
+         a->who.entry == b->who.entry && a->who.dp == b->who.dp && a->who.tp == b->who.tp &&
+         a->who.mb == b->who.mb && a->times == b->times && a->numerator == b->numerator &&
+         a->denominator == b->denominator &&
          (a->kind != ZP_SYNTH_MOVED || a->from - a->element == b->from - b->element) &&
          (a->kind != ZP_SYNTH_STALE || a->from == b->from);
 }

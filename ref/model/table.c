@@ -135,7 +135,8 @@ static const float *row(const zp_table *n, int32_t j, int32_t dp, int32_t tp, zp
 {
   const zp_param *p = &n->cfg.params[j];
   if (p->frozen || at.step >= n->steps) return NULL;
-  return n->value[zp_table_row(n, at.step, at.mb * n->cfg.dp + dp, j, tp % zp_table_rows(&n->cfg, j))];
+  return n
+      ->value[zp_table_row(n, at.step, at.mb * n->cfg.dp + dp, j, tp % zp_table_rows(&n->cfg, j))];
 }
 
 static int table_used(void *ctx, const zp_config *cfg, int32_t j, int32_t dp, int32_t tp, zp_mb at)

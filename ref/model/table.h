@@ -13,8 +13,9 @@
 #include "../engine/rank.h"
 
 /* value[((step·dp·M + g)·n_params + j)·tp + t]: numel numbers, or NULL where the entry is unused or
- * frozen; an entry that is not sharded has t = 0 alone, unless its gradients are parts (RED-8). An expert's row is that of the copy on g's
- * rank. first[(j·tp + t)·ep + e]: first values. shape[b·dp·M + g]: what boundary b carries. */
+ * frozen; an entry that is not sharded has t = 0 alone, unless its gradients are parts (RED-8). An
+ * expert's row is that of the copy on g's rank. first[(j·tp + t)·ep + e]: first values.
+ * shape[b·dp·M + g]: what boundary b carries. */
 typedef struct zp_table {
   zp_config cfg; /* params: owned */
   zp_hyper hyper;

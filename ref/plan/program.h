@@ -69,7 +69,7 @@ typedef enum zp_what {
   ZP_WHAT_COMMUNICATOR,
   ZP_WHAT_ACTIVATION, /* P2P with the next stage: sends activations, receives their gradients */
   ZP_WHAT_ACTIVATION_GRADIENT, /* P2P with the previous stage: receives and sends the reverse */
-  ZP_WHAT_PARTIAL, /* sum over tp of a bucket's tp-replicated entries (RED-8) */
+  ZP_WHAT_PARTIAL,             /* sum over tp of a bucket's tp-replicated entries (RED-8) */
   ZP_WHATS
 } zp_what;
 

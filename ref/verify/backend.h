@@ -107,7 +107,10 @@ typedef struct zp_observed_run {
   /* A checkpoint that is loaded before step `first`, and one that is saved after the last step;
    * or NULL. */
   zp_store *load, *save;
-  int32_t first; /* of the steps: that of the checkpoint, or 0 */
+  int32_t first;           /* of the steps: that of the checkpoint, or 0 */
+  int32_t experts_sharded; /* 1: sharded entries are experts, one on each tp rank: as above */
+  int32_t cp;              /* context-parallel ranks among those of dp: to engines without attention
+                            they are data-parallel ranks, but faults may tell them apart */
   zp_observer observer;
 } zp_observed_run;
 

@@ -32,6 +32,8 @@ typedef struct zp_fault_state {
   int32_t taken, no_memory;
   int32_t start_same;   /* 1: of an observed run whose ranks have equal first values (backend.h) */
   int32_t scale_absent; /* 1: of an observed run whose case has no loss scale (backend.h) */
+  int32_t no_experts;   /* 1: of an observed run whose sharded entries are no experts */
+  int32_t cp;           /* of an observed run: context-parallel ranks; 0: not said */
   int64_t nonfinite;    /* as they were before an op */
   int64_t step;         /* in which `taken` was cleared; -1: none */
   zp_scaler scaler;

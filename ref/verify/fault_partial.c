@@ -1,4 +1,6 @@
-/* Faults of the sums over tp that sequence parallelism needs: missing, at the wrong time, twice. */
+/* Faults of the sums over tp that sequence parallelism needs: missing, at the wrong time, twice; of
+ * means under context parallelism; and of those of experts that are whole on each tp rank. */
+#include "../engine/rank_query.h"
 #include "ref_fault.h"
 
 enum { STEP = ZP_PHASE_STEP };
@@ -9,8 +11,8 @@ static int is_sum(const zp_op *op)
 }
 
 /* Every rank's STEP program through `change`, which emits what takes an op's place. */
-static void rewrite(zp_fault_state *f, void (*change)(zp_rank *r, const zp_op *old, int64_t n,
-                                                      int64_t i))
+static void rewrite(zp_fault_state *f,
+                    void (*change)(zp_rank *r, const zp_op *old, int64_t n, int64_t i))
 {
   for (int32_t q = 0; q < zp_sim_world(f->sim); q++) {
     zp_rank *r = zp_sim_rank(f->sim, q);
@@ -79,6 +81,30 @@ static void inject_early(zp_fault_state *f)
   rewrite(f, change_early);
 }
 
+/* Under context parallelism the mean is taken over the samples, whose parts are added. */
+static void after_cp_mean(void *ctx, zp_rank *r, const zp_op *op)
+{
+  const zp_fault_state *f = ctx;
+  const float cp = f->cp == 0 ? 2 : (float)f->cp;
+  int64_t at, n;
+  if (op->kind != ZP_OP_MEAN) return;
+  zp_fault_range(r, op, &at, &n);
+  for (int64_t i = 0; i < n; i++) r->flat[op->flat].mean[at + i] *= cp;
+}
+
+/* The gradients of experts are divided by the number of tp ranks, which have different experts. */
+static void after_etp_mean(void *ctx, zp_rank *r, const zp_op *op)
+{
+  const zp_fault_state *f = ctx;
+  int32_t i = r->lay.n_params;
+  zp_piece g;
+  if (op->kind != ZP_OP_MEAN || f->no_experts) return;
+  const zp_range p = zp_rank_range(r, op->flat, op->bucket);
+  while (zp_next_piece(r, op->flat, p, &i, &g))
+    for (int64_t e = 0; r->cfg->params[g.param].sharded && e < g.count; e++)
+      r->flat[op->flat].mean[p.at + g.in + e] /= (float)r->cfg->tp;
+}
+
 #define DEMO "tp=2,dp=2,stage=2,M=2,sequence=1,steps=2,list=9@0.0+6@0.0s"
 
 static const zp_ref_fault table[] = {
@@ -102,6 +128,18 @@ static const zp_ref_fault table[] = {
      inject_early,
      NULL,
      NULL},
+    {{"cp-mean", "context parallelism; no public issue", "RED-2",
+      "with context parallelism gradients are divided by dp / cp instead of dp",
+      "dp=2,stage=1,list=9@0.0"},
+     NULL,
+     NULL,
+     after_cp_mean},
+    {{"etp-mean", "expert-tensor-parallel size 1; no public issue", "RED-2",
+      "gradients of experts that are whole on each tp rank are divided by tp as well",
+      "dp=2,tp=2,stage=1,list=9@0.0s"},
+     NULL,
+     NULL,
+     after_etp_mean},
 };
 
 zp_fault_family zp_faults_partial(void)

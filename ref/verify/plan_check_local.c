@@ -247,8 +247,8 @@ static int on_bucket_once(walk *w, const zp_op *op, int64_t pc)
     FAULT(ZP_CHECK_ONCE, "the bucket was reduced %d times", (int)b->reduced);
   if (op->what == ZP_WHAT_PARTIAL) return on_partial(w, op, pc, b);
   if (op->kind == ZP_OP_ALL_REDUCE) {
-    count = width_of(cfg, cfg->stage == 0 ? zp_bucket_padded(f, op->bucket)
-                                          : zp_part(f, op->bucket));
+    count =
+        width_of(cfg, cfg->stage == 0 ? zp_bucket_padded(f, op->bucket) : zp_part(f, op->bucket));
     if (op->group != ZP_GROUP_TIED || op->key != f->tied || op->count != count || b->mean != 0)
       FAULT(ZP_CHECK_ONCE, "is not the sum over the stages of this key");
     b->tied++;

@@ -142,6 +142,8 @@ static int observe(const zp_observed_run *run, zp_error *err)
   zp_fault_clear(&o.injected);
   o.injected.start_same = !run->start_differs;
   o.injected.scale_absent = run->scale_absent;
+  o.injected.no_experts = !run->experts_sharded;
+  o.injected.cp = run->cp > 0 ? run->cp : 1;
   if (run->fault != NULL && zp_fault_inject(&o.injected, run->fault, sim) != 0)
     zp_fail(err, ZP_E_MEMORY, -1, "no memory for an injected fault");
   zp_sim_hook(sim, &hook);

@@ -60,6 +60,16 @@ CASES = [
         )
     ),
     (
+        ("cp 2", "ref", "cp-mean", "RED-2 ratio"),
+        f"{BASE},list=6@0.0 cp=2",
+        f"{BASE},list=6@0.0",
+    ),
+    (
+        ("etp one", "ref", "etp-mean", "RED-2 ratio"),
+        f"{BASE},tp=2,list=6@0.0+6@0.0s etp=one",
+        f"{BASE},tp=2,list=6@0.0+6@0.0s",
+    ),
+    (
         ("start differ", "ref", "own-first", "PART-6 moved"),
         f"{BASE},list=6@0.0 start=differ",
         f"{BASE},list=6@0.0",

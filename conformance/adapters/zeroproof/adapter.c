@@ -17,7 +17,8 @@
 static const char supports[] =
     "{\"zero\": [0, 1, 2], \"dp\": [1, 2, 3, 4, 5, 8], \"pp\": [1, 2, 3], \"tp\": [1, 2],"
     " \"sequence\": [\"no\", \"yes\"],"
-    " \"ep\": [1, 2], \"micro_batches\": [1, 2, 3, 4], \"steps\": [1, 2, 3, 4],"
+    " \"ep\": [1, 2], \"cp\": [1, 2], \"etp\": [\"tp\", \"one\"], \"micro_batches\": [1, 2, 3, 4], "
+    "\"steps\": [1, 2, 3, 4],"
     " \"precision\": [\"fp32\", \"bf16\", \"fp16\"], \"accumulate\": [\"same\", \"fp32\"],"
     " \"communicate\": [\"same\", \"fp32\"], \"optimizer\": [\"sgd\", \"momentum\", \"adamw\"],"
     " \"scale\": [\"one\", \"unit\", \"static\", \"dynamic\"],"
@@ -260,11 +261,14 @@ static json_t *run_table(const adapter *a, zp_table *table, zp_table *earlier,
   const json_t *c = json_object_get(request, "case");
   const char *folder = json_string_value(json_object_get(request, "ledgers"));
   const char *id = json_string_value(json_object_get(c, "id"));
+  const char *etp = json_string_value(json_object_get(c, "etp"));
   const char *start = json_string_value(json_object_get(c, "start"));
   answer out = {.ranks = json_array()};
   zp_observed_run run = {
       .steps = table->steps, .seed = seed_of(id != NULL ? id : ""), .fault = a->fault};
   json_t *whole;
+  run.cp = (int32_t)json_integer_value(json_object_get(c, "cp"));
+  run.experts_sharded = etp != NULL && strcmp(etp, "one") == 0;
   run.start_differs = start != NULL && strcmp(start, "differ") == 0;
   run.scale_absent = json_is_false(json_object_get(json_object_get(c, "scale"), "explicit"));
   err.status = ZP_OK;

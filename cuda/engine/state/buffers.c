@@ -99,8 +99,7 @@ int zp_cuda_buffers_open_scratch(zp_cuda_buffers *b, zp_cuda_allocations *a)
   const zp_cuda_plan *p = &b->r->plan;
   const zp_scratch scratch = zp_scratch_need(p->cfg, &p->lay);
   const int64_t partial = zp_partial_bytes(p->cfg, &p->lay);
-  if (partial > 0)
-    ZP_TRY(zp_cuda_allocate(a, &a->bytes.planned.scratch, &b->partial, partial, 1));
+  if (partial > 0) ZP_TRY(zp_cuda_allocate(a, &a->bytes.planned.scratch, &b->partial, partial, 1));
   ZP_TRY(open_scratch(a, &b->send, scratch.send, widened_bytes(b->r)));
   return open_scratch(a, &b->recv, scratch.recv, members_bytes(p));
 }
