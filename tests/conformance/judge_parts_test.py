@@ -509,6 +509,12 @@ def test_shrunken():
         and all(unit == 64 * big - 3 * scaled for big, scaled, unit in units),
         units,
     )
+    some = "first=64,rates=1,wide=8,comm=fp32,scale=3,sum=1,clip=0.5,unused=50,tuple=1"
+    leap = next(shrink.smaller(recipe_of(f"{some},unit=61,bucket=4,precision=bf16,list=4@0.0f")))
+    left = leap.fields.keys() & {word.split("=")[0] for word in some.split(",")}
+    check(
+        "the first attempt drops all groups of fields", not left and not leap.number("unit"), left
+    )
     tools.close()
 
 
