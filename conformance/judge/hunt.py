@@ -12,6 +12,7 @@ Exit codes: 0 also if something was found; 2 invalid input; 3 the environment fa
 is left."""
 
 import collections
+import contextlib
 import json
 import os
 import random
@@ -300,12 +301,11 @@ def main():
     options = options_of()
     try:
         subjects, hunt = commands(sys.stdin), Hunt(options.out)
-        take_turns(hunt, subjects, options)
+        with contextlib.suppress(KeyboardInterrupt):  # the list has all complete runs
+            take_turns(hunt, subjects, options)
     except Refused as error:
         console.show_error(f"hunt.py: {error}")
         return 2
-    except KeyboardInterrupt:  # the list has all complete runs
-        pass
     console.show(f"{len(hunt.list['causes'])} new causes: {options.out}/LIST.md")
     return 0 if subjects else 3
 

@@ -73,6 +73,8 @@ def load_known(name, root):
             raise Refused(
                 f"{at}.clause: a limitation must end with an error (RUN-1), got '{entry['clause']}'"
             )
+        if cause["class"] in EXCUSED and not entry["kind"]:
+            raise Refused(f"{at}.kind: '{cause['class']}' would excuse every {entry['clause']}")
         entries.append({**cause, **entry})
     return entries
 
@@ -275,7 +277,7 @@ def cases_of(entries, runner, space):
 def check(causes, entries, complete):
     """Marks causes as known; returns texts for entries without a recipe that did not occur."""
     unseen = []
-    for entry in entries:
+    for entry in sorted(entries, key=lambda e: e["class"] != DEFECT):
         found = [c for c in causes if c.known is None and matches(entry, c)]
         for cause in found:
             cause.known = entry
@@ -309,7 +311,7 @@ def accept(option, root, hello, causes):
             c.smallest.recipe.full()
             for c in causes
             if c.known is not None
-            and all(c.known.get(k) == entry.get(k) for k in ("cause", "clause", "kind", "needs"))
+            and all(c.known.get(k) == v for k, v in entry.items() if k != "recipe")
         ]
         if mine:
             entry["recipe"] = min(

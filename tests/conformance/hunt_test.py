@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -192,6 +193,34 @@ def test_turns():
     )
 
 
+def test_interrupt():
+    """Ctrl-C ends a hunt with the list of its complete runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.Popen(
+            [sys.executable, "-B", f"{JUDGE}/hunt.py", "--hours", "1", "--out", folder]
+            + ["--jobs", "1", "--seconds", "0"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        process.stdin.write(f"one\tfalse\ntwo\t{TRAINER} sleep\n")
+        process.stdin.close()
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.stdout.read(), process.stderr.read()
+        with open(os.path.join(folder, "list.json"), encoding="utf-8") as file:
+            runs = [row["subject"] for row in json.load(file)["runs"]]
+        check(
+            "an interrupted hunt keeps its complete runs",
+            process.wait() == 0
+            and first.startswith("one,")
+            and "LIST.md" in rest
+            and runs[0] == "one",
+            (process.returncode, first, rest, errors, runs),
+        )
+
+
 def refused(folder):
     done = subprocess.run(
         [sys.executable, "-B", f"{JUDGE}/hunt.py", "--hours", "1", "--out", folder],
@@ -273,6 +302,7 @@ sys.exit(
         test_hunt,
         test_hopeless,
         test_longest,
+        test_interrupt,
         test_steady_causes,
         test_steady,
     )

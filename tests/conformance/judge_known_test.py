@@ -68,6 +68,12 @@ def test_reproduce():
             code == 1 and len(other["problems"]) == 1 + len(others),
             other["problems"],
         )
+        code, other, _ = run(f"{TRAINER} correct", "--known", listed, "--only", "SCALE-3")
+        check(
+            "in a part of the cases, a known failure need not occur",
+            code == 0 and not other["problems"],
+            other["problems"],
+        )
 
 
 def test_support():
@@ -258,8 +264,60 @@ def test_hidden():
                 )
 
 
+def shows(row, word):
+    first = row["findings"][0] if row["findings"] else {}
+    return word in first.get("detail", {}).get("symptom", [])
+
+
 def kinds(row):
     return {f"{f['clause']} {f['kind']}" for f in row["findings"]}
+
+
+def test_broad():
+    """What would excuse more than a list names is refused."""
+    apart = {**CAUSE, "class": "by design", "documented": "file.py:1"}
+    with tempfile.TemporaryDirectory() as folder:
+        for change, why in (
+            ({"also": [""]}, "also[0]: expected text that matches"),
+            ({"also": ["STAT-4"]}, "also[0]: expected text that matches"),
+            ({"kind": ""}, "'by design' would excuse every STAT-4"),
+        ):
+            path = write_known(folder, "broad.json", {**NORM, **change}, cause=apart)
+            code, _, errors = run(f"{TRAINER} correct", "--known", path, "--cases", "1")
+            check(f"an entry with {change} is refused", code == 2 and why in errors, errors)
+
+
+def test_accept():
+    """--accept-known does not mix up entries that differ in symptoms alone. Of two entries that
+    explain a failure, a defect's takes precedence."""
+    words = ("too large", "too small")
+    _, report, _ = run(f"{TRAINER} two-norms", "--cases", "60", "--shrink", "0")
+    found = {word: [r for r in report["results"] if shows(r, word)] for word in words}
+    recipes = {word: min((r["recipe"] for r in rows), key=len) for word, rows in found.items()}
+    entries = [{**NORM, "symptom": [word], "recipe": recipes[word]} for word in words]
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_known(folder, "two.json", *entries)
+        code, _, errors = run(
+            f"{TRAINER} two-norms", "--known", path, "--cases", "1", "--accept-known"
+        )
+        after = [e["recipe"] for e in read_json(path)["failures"]]
+        check(
+            "--accept-known keeps the minimal case of each entry",
+            code == 0 and after == list(recipes.values()) and after[0] != after[1],
+            (code, after, errors),
+        )
+        listed = {
+            "causes": {
+                "d": {**CAUSE, "class": "by design", "documented": "file.py:1"},
+                "c": CAUSE,
+            },
+            "failures": [{**NORM, "cause": name} for name in ("d", "c")],
+        }
+        path = write_json(folder, "both.json", listed)
+        for more in (["--cases", "20", "--shrink", "2"], ["--only", after[0]]):
+            _, report, _ = run(f"{TRAINER} two-norms", "--known", path, *more)
+            names = {r["known"]["cause"] for r in report["results"] if r["known"]}
+            check(f"a defect takes precedence ({more[0]})", names == {"c"}, names)
 
 
 def printed(adapter, *more):
@@ -370,4 +428,15 @@ def known_and_new(fault, entry):
     return (any(known), not all(known)), errors
 
 
-sys.exit(main(test_reproduce, test_support, test_known, test_hidden, test_symptom, test_alike))
+sys.exit(
+    main(
+        test_reproduce,
+        test_support,
+        test_known,
+        test_hidden,
+        test_broad,
+        test_accept,
+        test_symptom,
+        test_alike,
+    )
+)
