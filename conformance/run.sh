@@ -135,7 +135,8 @@ python3 -B conformance/judge/results.py --out "$out" --commit "$commit" \
 echo "conformance: $(echo "$subjects" | wc -w) subjects in $(($(date +%s) - begun)) s:" \
   "$out/RESULTS.md, $out/index.html"
 if [ "${ACCEPT:-0}" = 1 ] && [ "$quick" != 1 ] && [ "$subjects" = "$all" ]; then
-  cp "$out/RESULTS.md" "$out/results.json" conformance/ && python3 -B conformance/judge/subjects.py &&
+  cp "$out/RESULTS.md" "$out/results.json" conformance/ &&
+    python3 -B conformance/judge/subjects.py &&
     python3 -B conformance/judge/table.py conformance/AXES.md conformance/support/*.json || exit 3
 fi
 exit $code

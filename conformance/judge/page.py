@@ -496,14 +496,14 @@ def mutants_part(found):
 
 def head(text, reports):
     """The beginning of a page: title, verdict, errors."""
-    verdict, good = summary.verdict(reports)
+    verdict, mark = summary.verdict(reports)
     narrow = max(NARROW, COLUMN * (len(reports) + 1))
     style = STYLE.replace("NARROW", f"{narrow}px")
     out = (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{e(text)}</title><style>{style}</style><h1>{e(text)}</h1>"
-        f'<p class="verdict {"good" if good else "bad"}">{e(verdict)}</p><p>{ABOUT}</p>{LINKS}'
+        f'<p class="verdict {mark}">{e(verdict)}</p><p>{ABOUT}</p>{LINKS}'
     )
     for report in reports:
         for problem in report["problems"]:

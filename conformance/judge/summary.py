@@ -200,7 +200,7 @@ def many(number, word):
 
 
 def verdict(reports):
-    """(text, True if nothing is new)."""
+    """(text, "bad" if something is new, "excused" if there are known defects, or "good")."""
     causes = causes_of(reports)
     new = [s for s in causes if s.kind == NEW and not all(c["fresh"] for _, c in s.minimal)]
     problems = sum(len(r["problems"]) for r in reports)
@@ -215,7 +215,7 @@ def verdict(reports):
     return (
         f"{' and '.join(first) or 'No new failure'}.{several if len(reports) > 1 else ''} "
         f"{many(defects, 'known defect')}."
-    ), not first
+    ), "bad" if first else "excused" if defects else "good"
 
 
 def status_counts(report):

@@ -108,8 +108,7 @@ void zp_case_hyper(const zp_case *c, zp_hyper *hyper)
 void zp_case_hyper_at(const zp_case *c, int64_t step, zp_hyper *hyper)
 {
   zp_case_hyper(c, hyper);
-  for (int32_t g = 0; g < hyper->groups; g++)
-    hyper->optim[g].lr *= zp_table_rate(c->rates, step);
+  for (int32_t g = 0; g < hyper->groups; g++) hyper->optim[g].lr *= zp_table_rate(c->rates, step);
 }
 
 int64_t zp_case_elements(const zp_case *c)

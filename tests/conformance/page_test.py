@@ -94,7 +94,7 @@ def shown(folder, dark):
     if not large or not narrow:
         return
     check(
-        f"{kind}, 1440 pixels: all {len(all_names)} subjects are in the matrix, and no table is cut",
+        f"{kind}, 1440 pixels: the matrix has all {len(all_names)} subjects, and no table is cut",
         large["columns"] == len(all_names) >= 16 and not large["cut"] and large["wide"] <= 1440,
         large,
     )
