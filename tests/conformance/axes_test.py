@@ -115,6 +115,11 @@ CASES = [
         f"{BASE},list=6@0.0+4@0.0t0+4@0.0t0",
     ),
     (
+        ("tied stages and tp", "ref", "tied-shards", "STAT-4 norm"),
+        f"{BASE},pp=2,tp=2,list=6@0.0+4@0.0st0+6@1.0+4@1.0st0",
+        f"{BASE},pp=2,tp=2,list=6@0.0+4@0.0t0+6@1.0+4@1.0t0",
+    ),
+    (
         ("scale unit", "ref", "unit-scale", "SCALE-4 scale"),
         f"{BASE},scale=0,list=6@0.0",
         f"{BASE},list=6@0.0",
