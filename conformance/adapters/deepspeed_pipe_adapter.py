@@ -64,9 +64,8 @@ HELLO = {
         "backwards": NO_BACKWARDS,
         **{
             name: plain.HELLO["lacks"][name]
-            for name in ("gradients", "moments1", "moments2", "replicas")
+            for name in ("gradients", "moments1", "moments2", "reload", "replicas")
         },
-        "reload": "not yet: the adapter does not call save_checkpoint of the pipeline engine",
     },
     "without": [
         w
@@ -262,23 +261,34 @@ def main(me):
         },
     )
     batches = iter(lambda: (torch.zeros(1), torch.zeros(1)), None)
-    for step in range(case["steps"]):
+    if me.load:
+        engine.load_checkpoint(me.load)
+        with me.recorder.pause():
+            me.steps[-1] = state(me, engine, mine)
+    for step in me.todo():
         me.begin(step)
         turn.step, turn.m, skipped = step, 0, engine.skipped_steps
         set_rates(case, engine.optimizer, step)
         engine.train_batch(batches)
         norm = engine.get_global_grad_norm()
         with me.recorder.pause():
-            me.steps.append(result(me, engine, mine, norm, engine.skipped_steps > skipped))
+            me.steps.append(
+                {
+                    "skipped": engine.skipped_steps > skipped,
+                    "norm": None if norm is None else float(norm).hex(),
+                    "loss": me.position.noted(),
+                    **state(me, engine, mine),
+                }
+            )
+    if me.save:
+        engine.save_checkpoint(me.save)
 
 
-def result(me, engine, mine, norm, skipped):
+def state(me, engine, mine):
+    """What the rank holds."""
     names = {j: me.case["parameters"][j]["name"] for j in mine}
     found = {
-        "skipped": skipped,
-        "norm": None if norm is None else float(norm).hex(),
         "scale": plain.loss_scale(engine),
-        "loss": me.position.noted(),
         "parameters": {names[j]: hexes(w) for j, w in mine.items()},
     }
     if me.case["zero"]:
