@@ -7,10 +7,11 @@ and apex compute norm and scale.
 
 Replicas are several instances of the distributed optimizer.
 
-Not covered because they need CUDA: nccl_ub, CUDA graphs, ring exchange. Not covered because Megatron lacks them: ZeRO 2 (its
-FSDP is a separate program), tuples between stages, a second tied key (position embeddings are
-reduced on one stage only), several SGD momenta. Its dynamic loss scale grows by a different rule.
-Scaled gradients are available only multiplied by the scale, so they are not returned."""
+Not covered because they need CUDA: nccl_ub, CUDA graphs, ring exchange. Not covered because
+Megatron lacks them: ZeRO 2 (its FSDP is a separate program), tuples between stages, a second tied
+key (position embeddings are reduced on one stage only), several SGD momenta. Its dynamic loss scale
+grows by a different rule. Scaled gradients are available only multiplied by the scale, so they are
+not returned."""
 
 import torch
 import torch._dynamo  # noqa: F401  (imported here, or every child would import it)

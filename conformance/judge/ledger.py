@@ -558,14 +558,9 @@ def reductions(case, ledgers, q, step, members):
 
 
 def unreplicated(case, ledgers, step, members):
-    """The smallest number of elements that the ranks of one replica together reduce with other
-    replicas of a data-parallel group in a step; None if there is one replica."""
-    replicas = case["replicas"]
-    if replicas == 1:
-        return None
-    size, found = len(members) // replicas, []
-    for first in range(0, len(members), size):
-        mine = members[first : first + size]
+    """The fewest elements that the ranks of a replica together reduce with other replicas."""
+    size, found = len(members) // case["replicas"], []
+    for mine in (members[i : i + size] for i in range(0, len(members), size)):
         others = set(members) - set(mine)
         found.append(sum(sum(reductions(case, ledgers, q, step, {q, *others})) for q in mine))
     return min(found)
@@ -574,24 +569,19 @@ def unreplicated(case, ledgers, step, members):
 def too_little(case, ledgers):
     """(text, symptom words) if gradients were communicated too little, else None.
 
-    Whichever collectives a subject chooses, in each step and data-parallel group at least as many
-    elements are reduced as some rank uses, also between its replicas, and some communication
-    connects the ranks."""
+    Whichever collectives a subject chooses, in each step, data-parallel group and between replicas
+    at least as many elements are reduced as some rank uses, and the ranks are connected."""
     reachable = reach(ledgers, case["world"])
     for p, _, members in groups_of(case):
         for step in range(checkpoint.begins(case), case["steps"] if len(members) > 1 else 0):
             needed = needed_elements(case, p, step)
             if needed and len({reachable[q] for q in members}) > 1:
-                return f"ranks {members} share {needed} gradient elements but never communicate", [
-                    "never"
-                ]
-            apart = unreplicated(case, ledgers, step, members)
-            if apart is not None and apart < needed:
-                return (
-                    f"step {step}: gradient elements reduced between the replicas of ranks "
-                    f"{members}: got {apart}, expected at least {needed}",
-                    ["replicas"],
-                )
+                text = f"ranks {members} share {needed} gradient elements but never communicate"
+                return text, ["never"]
+            apart = unreplicated(case, ledgers, step, members) if case["replicas"] > 1 else needed
+            if apart < needed:
+                text = f"step {step}: gradient elements reduced between replicas of ranks {members}"
+                return f"{text}: got {apart}, expected at least {needed}", ["replicas"]
             reduced = [sum(reductions(case, ledgers, q, step, members)) for q in members]
             if min(reduced) < needed:
                 return (
