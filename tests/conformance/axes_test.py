@@ -15,7 +15,7 @@ import checkpoint  # noqa: E402
 import mutants  # noqa: E402
 from adapter import Adapter  # noqa: E402
 from recipe import recipe_of  # noqa: E402
-from run import ALONE, run_one  # noqa: E402
+from run import ALONE, judge, run_one  # noqa: E402
 from tools import Tools  # noqa: E402
 
 BASE = "precision=fp32,reduce=exact,M=2,bucket=1024,dp=2,stage=1,optim=sgd,seed=7"
