@@ -257,7 +257,7 @@ def history(rows, script, found):
     text = f" Found in {text_of(found)}." if found else ""
     if is_new(rows, script, found):
         name, version = installed(rows, script)[0]
-        text += f" This report is of {name} {version}, where it had not been looked for before."
+        text += f" This report was made with {name} {version}, for which the cause is not listed."
     return text
 
 

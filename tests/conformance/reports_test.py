@@ -127,14 +127,14 @@ def test_json(judge, out):
 def test_versions(judge, out):
     """The report names the installed version, and says so if the cause was found in others only."""
     words = ["--python", sys.executable, "--out", out]
-    new = "This report is of its-subject 1.2, where it had not been looked for before."
+    new = "This report was made with its-subject 1.2, for which the cause is not listed."
     judge.report("shows", *words)
     text = content(out)["shows.md"].decode()
     check("a_report_of_another_version_says_so", new in text and "its-subject==1.0," not in text)
     shutil.copy(os.path.join(judge.known, "x-1.0.json"), os.path.join(judge.known, "x-1.2.json"))
     judge.report("shows", *words)
     text = content(out)["shows.md"].decode()
-    check("a_report_of_a_listed_version_does_not", "of its-subject" not in text, text)
+    check("a_report_of_a_listed_version_does_not", "with its-subject" not in text, text)
     check("a_report_has_all_versions_of_a_program", "Found in x 1.0, 1.2." in text, text)
     _, text, _ = judge.report("fixed", *words)
     check(
