@@ -21,6 +21,7 @@ import page  # noqa: E402
 import report as reports  # noqa: E402
 import rows  # noqa: E402
 import shrink  # noqa: E402
+import summary  # noqa: E402
 from decode import multiplicities  # noqa: E402
 from recipe import features, recipe_of  # noqa: E402
 from run import judge, message_words  # noqa: E402
@@ -455,6 +456,16 @@ def test_page():
         and names.count("<a ") == 2
         and "<b>" not in names,
         names,
+    )
+    cause = {"clause": "RED-2", "kind": "k", "known": None, "cases": ["c1"]}
+    cause["findings"] = [{"clause": "RED-2"}]
+    made = {"subject": {"name": "s", "version": "1"}, "causes": [cause]}
+    made["results"] = [{"id": "c1", "findings": [{"clause": "RED-2"}, {"clause": "STAT-4"}]}]
+    shown = summary.causes_of([made])
+    check(
+        "a clause that only a larger case of a cause failed leads to the cause",
+        summary.by_clause(made, shown) == {"RED-2": shown, "STAT-4": shown},
+        summary.by_clause(made, shown),
     )
     check(
         "a sentence keeps the case of names",
