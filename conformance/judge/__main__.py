@@ -392,13 +392,14 @@ def causes_in(options, runner, space, progress):
         new = [out for out in failures if not known.join(confirmed, out)]
     else:
         confirmed, new, problems = *known.assume(options.known_list, failures), []
+    others = [c.known for c in confirmed] if options.confirm else options.known_list
     found = causes_of(
         new,
         lambda: Shrinker(
             runner,
             space,
             options.shrink,
-            lambda out: any(explains(c.known, out) for c in confirmed),
+            lambda out: any(explains(entry, out) for entry in others),
         ),
         options.jobs,
         progress=progress.shrinking,

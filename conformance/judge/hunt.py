@@ -67,7 +67,7 @@ def checked(command, *options, longest=LONGEST):
                 process.close()
         try:
             report = files.read_json(os.path.join(folder, "report.json"), limits.REPORT)
-        except OSError:
+        except (OSError, ValueError):
             report = None
         with open(errors, encoding="utf-8", errors="replace") as file:
             return code, report, file.read()[-400:].strip()

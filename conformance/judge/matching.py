@@ -17,12 +17,10 @@ def alike(entry, finding):
 
 def covers(entry, finding, recipe):
     """True if a finding looks like the entry, and its case meets the entry's conditions."""
+    if not alike(entry, finding):
+        return False
     present = features(recipe)
-    return (
-        alike(entry, finding)
-        and set(entry["needs"]) <= present
-        and not set(entry.get("lacks") or []) & present
-    )
+    return set(entry["needs"]) <= present and not set(entry.get("lacks") or []) & present
 
 
 def explains(entry, out):

@@ -206,6 +206,8 @@ def test_interrupt():
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # a shell starts background jobs with SIGINT ignored
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         process.stdin.write(f"one\tfalse\ntwo\t{TRAINER} sleep\n")
         process.stdin.close()

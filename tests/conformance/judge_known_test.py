@@ -311,6 +311,17 @@ def test_accept():
             code == 0 and after == list(recipes.values()) and after[0] != after[1],
             (code, after, errors),
         )
+        path = write_known(folder, "small.json", entries[1])
+        large = max(
+            (r["recipe"] for r in found["too large"] if "dp=1," not in r["recipe"]), key=len
+        )
+        _, report, _ = run(f"{TRAINER} two-norms", "--known", path, "--only", large)
+        check(
+            "with --only, a new failure is not shrunk into a listed one",
+            [(bool(c["known"]), "tp=2" in c["recipe"]) for c in report["causes"]]
+            == [(False, True)],
+            [(c["known"], c["recipe"]) for c in report["causes"]],
+        )
         listed = {
             "causes": {
                 "d": {**CAUSE, "class": "by design", "documented": "file.py:1"},
