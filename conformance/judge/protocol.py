@@ -346,8 +346,10 @@ def load(answer, case, budget):
             steps,
         )
         for number, step in enumerate(steps):
+            early = number < checkpoint.begins(case) - 1  # the next one is the state as loaded
+            need(not early or step is None, f"rank {q}, step {number}: must be null", step)
             if step is None and number < checkpoint.begins(case):
-                continue  # reported at most as it was loaded
+                continue
             load_step(step, f"rank {q}, step {number}", case["micro_batches"], budget)
         answer["ranks"][q] = {
             "rank": q,

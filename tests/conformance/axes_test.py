@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 import axes  # noqa: E402
 import checkpoint  # noqa: E402
 import mutants  # noqa: E402
+import protocol  # noqa: E402
 from adapter import Adapter  # noqa: E402
 from recipe import recipe_of  # noqa: E402
 from run import ALONE, judge, run_one  # noqa: E402
@@ -249,6 +250,18 @@ def sum_case(tools, option, steps):
     check(f"{name}: its kind", skipped or found == ["RED-2 overflowing sum"], found)
 
 
+def ignores_reload():
+    """True if the judge refuses the answer of an adapter that runs all steps in one go."""
+    case = {"world": 1, "steps": 3, "micro_batches": 1, "reload": {"after": 2}}
+    answers = [{"ranks": [{"rank": 0, "steps": [first, {}, {}]}]} for first in (None, {})]
+    protocol.load(answers[0], case, protocol.Budget(0))
+    try:
+        protocol.load(answers[1], case, protocol.Budget(0))
+    except protocol.Malformed:
+        return True
+    return False
+
+
 def main():
     tools = Tools()
     for option, steps in (("exact", 2), ("ordered", 2), ("ordered", 1)):
@@ -290,6 +303,7 @@ def main():
     check("reload: exact for D and M, exact for the other split", not odd, odd)
     found = [split for _, _, split in splits if split]
     check("reload: most sizes have another split", len(found) > len(splits) / 2, splits)
+    check("reload: an answer with the steps before the checkpoint is refused", ignores_reload())
     got = findings(tools, "ref", "own-first", f"{BASE},steps=2,list=6@0.0 start=differ reload=same")
     check("reload: not judged if the steps before the checkpoint fail", got == [ALONE], got)
     text = f"{BASE.replace('seed=7', 'seed=8')},steps=3,list=6@0.0 reload=same"

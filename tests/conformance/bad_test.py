@@ -59,7 +59,7 @@ REFUSED = {
     "hello-nothing-without": "excludes every zero: 0, 1, 2",
     "hello-world": '"world"',
     "hello-name-long": '"name" may have at most 1000 characters, got',
-    "hello-returns-many": '"returns" may have at most 9 names, got 1000',
+    "hello-returns-many": '"returns" may have at most 11 names, got 1000',
     "hello-supports-many": '"dp" may have at most 6 values, got',
     "hello-without-why": '"why" of a rule of "without" must be a text',
     "hello-without-only-why": 'a rule of "without" must name axes',

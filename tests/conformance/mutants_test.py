@@ -14,6 +14,7 @@ JUDGE = os.path.join(ROOT, "conformance", "judge")
 sys.path.insert(0, JUDGE)
 
 import mutants  # noqa: E402
+from outcomes import Outcome  # noqa: E402
 from recipe import Recipe  # noqa: E402
 from tools import Tools  # noqa: E402
 from values import Finding  # noqa: E402
@@ -103,17 +104,20 @@ def prints():
 class Scripted:
     """A deck and an adapter whose cases have the findings in `ends`."""
 
-    hello = {"returns": [], "level": 2}
+    hello, tools = {"returns": [], "level": 2}, None
 
     def __init__(self, ends):
         self.ends, self.ran = ends, 0
 
     def case(self, i):
-        return self.ends[i], Recipe({"seed": i}, []), None
+        return self.ends[i], Recipe({"seed": i}, [])
 
-    def run(self, case):
+    def run_one(self, _adapter, _tools, case, recipe, _hello, _level):
         self.ran += 1
-        return {"status": "error"}, []
+        out = Outcome(case, recipe)
+        out.findings = [Finding(clause, "kind", "") for clause in case]
+        out.status = "fail" if case else "pass"
+        return out
 
     def stop(self, gracefully):
         pass
@@ -121,14 +125,11 @@ class Scripted:
 
 def own_errors():
     """A finding of the suite takes precedence over the subject's error, also in a later case."""
-    before = mutants.Adapter, mutants.judge
+    before = mutants.Adapter, mutants.run_one
 
     def look(*ends):
         scripted = Scripted(ends)
-        mutants.Adapter, mutants.judge = (
-            lambda *_: scripted,
-            lambda case, *_: ([Finding(c, "kind", "") for c in case], set()),
-        )
+        mutants.Adapter, mutants.run_one = lambda *_: scripted, scripted.run_one
         row = mutants.hunt(scripted, "ref", "x", len(ends))
         return row["clause"], row["by"], row["cases"], row.get("also"), scripted.ran
 
@@ -158,7 +159,7 @@ def own_errors():
     ):
         got = look(*ends)
         check(name, got == right, got)
-    mutants.Adapter, mutants.judge = before
+    mutants.Adapter, mutants.run_one = before
 
 
 def main():
