@@ -8,7 +8,8 @@
  * MAX for a dynamic one. reload: PP:DP:STAGE:BUCKET, save after the steps, load so, one more step.
  * unused: of 256 uses of an entry in a micro-batch, so many are left out. vary=1: the shapes of
  * activations vary by micro-batch. dynamic=1: meta messages describe them (dynamic_shapes).
- * rates=1: learning rates are doubled in every second step.
+ * rates=1: learning rates are doubled in every second step. sequence=1: sequence parallelism
+ * (RED-8).
  * optim: sgd, momentum, adamw or mixed (groups take turns). schedule: the first order of execution,
  * for an engine that has many (--engine cuda). */
 #ifndef ZP_VERIFY_CASE_H
