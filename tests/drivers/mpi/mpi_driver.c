@@ -187,7 +187,8 @@ static void parse(job *j, char **v, zp_param *params)
                    .micro_batches = atoi(v[8]),
                    .bucket = atoi(v[9]),
                    .align = 1,
-                   .params = params};
+                   .params = params,
+                   .sequence_parallel = 1};
   c->n_params = make_params(c, params);
   j->steps = atoi(v[10]);
   j->fault = v[13];

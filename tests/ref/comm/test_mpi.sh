@@ -22,7 +22,8 @@ beside equal_bits stage_0_exact_fp32_in_pieces 3 2 1 1 0 1 0 3 9 5 0 24
 beside equal_bits stage_2_ordered_fp32_dynamic_shapes_in_pieces 2 3 1 1 2 0 0 3 9 5 1 24
 beside equal_bits experts_of_three_in_pieces 1 6 1 3 2 1 2 2 16 5 0 24
 beside equal_bits six_stages 6 1 1 1 1 0 1 7 16 5 1 0
-beside equal_bits tensor_parallel_and_experts_in_pieces 1 2 3 2 0 0 1 3 16 5 0 24
+beside equal_bits sequence_parallel_and_experts_in_pieces 1 2 3 2 0 0 1 3 16 5 0 24
+beside equal_bits sequence_parallel_exact 1 3 2 1 1 1 1 3 16 5 0 0
 
 broken() { # broken FAULT RANK DEADLINE: of two stages, ranks {0, 1, 2} and {3, 4, 5}
   fails 2 3 1 1 2 1 1 3 16 5 0 0 "$@"

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "../../../ref/engine/partial.h"
 #include "../../../ref/verify/plan_check.h"
 
 enum { PP = 3, DP = 4, TP = 2 };
@@ -30,7 +31,8 @@ static zp_config config(int32_t stage, int32_t reduce)
                          .micro_batches = 3,
                          .bucket = 8,
                          .align = 1,
-                         .params = params};
+                         .params = params,
+                         .sequence_parallel = 1};
   return cfg;
 }
 
@@ -110,7 +112,7 @@ static void change(zp_op *op, field f)
 static int64_t write_wrongly(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at,
                              zp_op *ops, int64_t cap)
 {
-  const int64_t n = zp_program_write(cfg, lay, phase, at, ops, cap);
+  const int64_t n = zp_rank_program_write(cfg, lay, phase, at, ops, cap);
   if (zp_rank_of(cfg, at) != mutation.rank || phase != mutation.phase || mutation.pc >= n) return n;
   if (mutation.f == F_DROP) {
     mutation.applied = 1;
