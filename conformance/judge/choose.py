@@ -7,6 +7,7 @@ import re
 import time
 
 import axes
+import draw
 import files
 from known import file_of, load
 from recipe import features, recipe_of
@@ -96,7 +97,7 @@ class Chooser:
             row = axes.random_row(self.space, dice)
             if row is None or self.late():
                 return
-            case, recipe = axes.case_of_row(
+            case, recipe = draw.case_of_row(
                 self.tools, self.space, row, dice_for(self.options.seed, number)
             )
             if case is not None:
@@ -115,7 +116,7 @@ class Chooser:
             )
             if enough or (options.cases is not None and made >= options.cases):
                 break
-            case, recipe = axes.case_of_row(
+            case, recipe = draw.case_of_row(
                 self.tools, self.space, row, dice_for(options.seed, number)
             )
             if case is not None and wanted(case, recipe, options.only):

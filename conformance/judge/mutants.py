@@ -18,6 +18,7 @@ import time
 import adapter as adapters
 import axes
 import console
+import draw
 import files
 import supervise
 from adapter import Adapter
@@ -58,7 +59,7 @@ class Deck:
         with self.lock:
             while len(self.made) <= i:
                 number, (row, _) = next(self.rows)
-                case, recipe = axes.case_of_row(
+                case, recipe = draw.case_of_row(
                     self.tools, self.space, row, dice_for(self.seed, number)
                 )
                 if case is not None:

@@ -1,4 +1,4 @@
-"""Finds the values of the axes that a case has: the inverse of axes.recipe_of_row. So shrinking
+"""Finds the values of the axes that a case has: the inverse of draw.recipe_of_row. So shrinking
 stays within what a subject supports."""
 
 import itertools

@@ -7,6 +7,7 @@ import threading
 import time
 import traceback
 
+import amount
 import checkpoint
 import ledger
 import limits
@@ -120,7 +121,7 @@ def ledger_findings(case, expected, answer, ledgers, returns):
         before = bad and min(p for p in bad[0]["places"] if p is not None) < number
         found.insert(bool(before), Finding("PIPE-6", kind, text, detail=symptom))
     if not found and answer["status"] == "ok":
-        little = ledger.too_little(case, ledgers)
+        little = amount.too_little(case, ledgers)
         if little:
             empty = not any(ledger.ops(r) for r in ledgers)
             found.append(
@@ -135,7 +136,7 @@ def ledger_findings(case, expected, answer, ledgers, returns):
             skipped = [s["skipped"] or s["either"] for s in expected["steps"]]
             found += [
                 Finding("LEDG-6", "ungathered", t)
-                for t in ledger.ungathered(case, ledgers, answer, skipped)
+                for t in amount.ungathered(case, ledgers, answer, skipped)
             ]
     return found
 
@@ -240,7 +241,7 @@ def judge(case, expected, answer, ledgers, returns, level):
         if level >= 3 and "streams" in returns:
             races, clauses = stream_findings(case, ledgers, answer.get("streams"))
             found, compared = found + races, compared | clauses
-        if judges_ledgers and found and ledger.reduces_only_scalars(case, ledgers):
+        if judges_ledgers and found and amount.reduces_only_scalars(case, ledgers):
             for one in found:
                 one.detail["symptom"] = one.detail.get("symptom", []) + [
                     "statistics alone are reduced"

@@ -15,7 +15,9 @@ from selftest import COMMAND, ROOT, check, main, run, text_of
 sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 
 import adapter  # noqa: E402
+import amount  # noqa: E402
 import axes  # noqa: E402
+import draw  # noqa: E402
 import ledger  # noqa: E402
 import page  # noqa: E402
 import report as reports  # noqa: E402
@@ -161,7 +163,7 @@ def test_axes():
     for number, (row, _) in enumerate(
         itertools.islice(axes.rows(axes.Space({"supports": axes.AXES}), 1), 200)
     ):
-        case, _ = axes.case_of_row(
+        case, _ = draw.case_of_row(
             tools, axes.Space({"supports": axes.AXES}), row, random.Random(number)
         )
         clauses |= set(case["clauses"] if case else [])
@@ -298,10 +300,10 @@ def test_words(both, send):
         ("its statistics", [[one, one]] * 2, ["ranks agree"], True),
         ("nothing", [[]] * 2, ["never"], True),
     ):
-        little = ledger.too_little(case, ledgers)
+        little = amount.too_little(case, ledgers)
         check(
             f"reduces of two buckets {name}: {words or 'enough'}, statistics alone: {scalars}",
-            (little[1] if little else None, ledger.reduces_only_scalars(case, ledgers))
+            (little[1] if little else None, amount.reduces_only_scalars(case, ledgers))
             == (words, scalars),
             little,
         )
@@ -504,7 +506,7 @@ def test_rows():
     for axis, value in wanted:
         dice = random.Random(f"{axis} {value} {next(number)}")
         row = axes.random_row(space, dice, {axis: value})
-        case, recipe = axes.case_of_row(tools, space, row, dice) if row else (None, None)
+        case, recipe = draw.case_of_row(tools, space, row, dice) if row else (None, None)
         if case is None:
             continue
         values = rows.values_of(space, recipe, case)

@@ -16,6 +16,7 @@ CONFORMANCE = os.path.join(ROOT, "conformance")
 sys.path.insert(0, os.path.join(CONFORMANCE, "judge"))
 
 import axes  # noqa: E402
+import draw  # noqa: E402
 import known  # noqa: E402
 import rows  # noqa: E402
 from recipe import features, recipe_of  # noqa: E402
@@ -52,7 +53,7 @@ def clauses_of_array(space, seed):
     """Every clause that the cases of the covering array cite."""
     found = set()
     for number, row in enumerate(axes.covering(space, random.Random(seed))):
-        case, _ = axes.case_of_row(tools, space, row, dice_for(seed, number))
+        case, _ = draw.case_of_row(tools, space, row, dice_for(seed, number))
         found |= set(case["clauses"]) if case else set()
     return found
 
