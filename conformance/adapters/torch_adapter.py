@@ -168,6 +168,7 @@ class Linear(torch.nn.Module):
                     {
                         "params": list(mine.values()),
                         **{k: v for k, v in group.items() if k != "optimizer"},
+                        "initial_lr": group["lr"],  # as torch's schedulers keep it
                     }
                 )
         return found
@@ -271,7 +272,7 @@ def moments(optim, report):
 def set_rates(case, optim, step):
     """Sets the learning rates of a step, as a scheduler does."""
     for g in optim.param_groups if "rates" in case else []:
-        g["lr"] = g.setdefault("first_lr", g["lr"]) * case["rates"][step]
+        g["lr"] = g.setdefault("initial_lr", g["lr"]) * case["rates"][step]
 
 
 # ---- Processes -----------------------------------------------------------------------------------
