@@ -2,6 +2,7 @@
 
 Requirements: accelerate==1.15.0. It prints after which micro-batches the optimizer steps."""
 
+import signal
 import sys
 import tempfile
 
@@ -10,24 +11,23 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState, GradientState
 
+signal.alarm(100)  # ends the process after 100 s
+
 
 def trained(steps, batches, load=None, save=None):
-    """Trains on `batches` micro-batches; the numbers of those after which the optimizer steps."""
     AcceleratorState._reset_state(True)
     GradientState._reset_state()
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=steps)
     model, updates = torch.nn.Linear(1, 1), []
     model, optim = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=1.0))
-    if load:
-        accelerator.load_state(load)
+    accelerator.load_state(load) if load else None
     for batch in range(1, batches + 1):
         with accelerator.accumulate(model):
             accelerator.backward(model(torch.ones(1, 1)).sum())
             updates += [batch] if accelerator.sync_gradients else []
             optim.step()
             optim.zero_grad()
-    if save:
-        accelerator.save_state(save)
+    accelerator.save_state(save) if save else None
     return updates
 
 
