@@ -24,6 +24,7 @@ import report
 import supervise
 from adapter import Adapter, AdapterError, Log
 from console import within
+from matching import explains
 from outcomes import DEFECT
 from run import DEADLINE, Runner
 from shrink import Shrinker, causes_of
@@ -249,8 +250,7 @@ def problems_of(options, hello, outcomes, causes, complete):
     found += known.check_support(
         options.support, hello, options.accept_support, options.support_list, outcomes
     )
-    if options.known_list:
-        found += known.check(causes, options.known_list, complete)
+    found += known.check(causes, options.known_list, complete and options.confirm)
     return found
 
 
@@ -331,12 +331,9 @@ def run_with(options, tools, runner, hello, level):
             f"--level: got {level}, but {hello['name']} has level {hello.get('level', 1)}"
         )
     space = axes.Space(hello)
-    # known failures are not expected in a part of the cases, or at a lower level
-    options.known_list = (
-        []
-        if options.only or level < hello.get("level", 1)
-        else known.read(options.known, ROOT, hello, tools, space)
-    )
+    runner.known = options.known_list = known.read(options.known, ROOT, hello, tools, space)
+    # known failures need not occur in a part of the cases, or at a lower level
+    options.confirm = not options.only and level == hello.get("level", 1)
     options.support_list = (
         None if options.accept_support else known.read_support(options.support, ROOT, hello)
     )
@@ -389,23 +386,26 @@ def replay(options, runner, chooser):
 def causes_in(options, runner, space, progress):
     """Failures grouped by cause, and problems with the list of known failures. Known failures are
     confirmed first."""
-    confirmed, problems = known.confirm(options.known_list, runner, space, progress)
-    new = [
-        o for o in runner.outcomes.failures if o.origin != "known" and not known.join(confirmed, o)
-    ]
+    failures = list(runner.outcomes.failures)
+    if options.confirm:
+        confirmed, problems = known.confirm(options.known_list, runner, space, progress)
+        new = [out for out in failures if not known.join(confirmed, out)]
+    else:
+        confirmed, new, problems = *known.assume(options.known_list, failures), []
+    others = [c.known for c in confirmed] if options.confirm else options.known_list
     found = causes_of(
         new,
         lambda: Shrinker(
             runner,
             space,
             options.shrink,
-            lambda out: any(known.explains(c.known, out) for c in confirmed),
+            lambda out: any(explains(entry, out) for entry in others),
         ),
         options.jobs,
         progress=progress.shrinking,
     )
-    if options.shrink:
-        known.mark_chance([c for c in found if not c.fresh()], runner)
+    for text in known.mark_chance([c for c in found if not c.fresh()], runner, space):
+        say(text)
     return sorted(confirmed + found, key=lambda c: (-len(c.outcomes), c.signature)), problems
 
 

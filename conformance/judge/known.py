@@ -16,12 +16,14 @@ A known failure is one form in which a cause shows:
   clause, kind  of its findings; "kind" is the beginning
   needs, lacks  features that every such case has, and features that no such case has
   recipe        the minimal case, which every run repeats
-  also          further "CLAUSE KIND" under which other cases show the same failure
+  also          further "CLAUSE KIND" under which other cases show the same failure, or which follow
+                from it: unless it is a defect, nothing else in its cases is excused (matching.py)
   symptom       alternatives "WORD + WORD": a failure must have all words of one (symptom.py)
   chance        {"replays", "failed"}: how often the failure occurred in replays of its case
                 (check --replay), if not always; only errors, hangs and missing communications"""
 
 import collections
+import concurrent.futures
 import json
 import os
 import re
@@ -30,9 +32,9 @@ import axes
 import files
 import limits
 import schema
-from outcomes import CITED, EXCUSED
-from recipe import features, recipe_of
-from run import run_one
+from matching import alike, explains
+from outcomes import CITED, DEFECT, EXCUSED
+from recipe import recipe_of
 from shrink import Cause
 from tools import Refused
 
@@ -71,6 +73,8 @@ def load_known(name, root):
             raise Refused(
                 f"{at}.clause: a limitation must end with an error (RUN-1), got '{entry['clause']}'"
             )
+        if cause["class"] in EXCUSED and not entry["kind"]:
+            raise Refused(f"{at}.kind: '{cause['class']}' would excuse every {entry['clause']}")
         entries.append({**cause, **entry})
     return entries
 
@@ -141,27 +145,6 @@ def check_chance(where, entry):
         )
 
 
-def alike(entry, finding):
-    """True if a finding has the entry's clause and kind (or one of "also"), and one of its symptoms
-    if it lists any."""
-    words = set(finding.detail.get("symptom", []))
-    return finding.signature().startswith(
-        (f"{entry['clause']} {entry['kind']}", *(entry.get("also") or []))
-    ) and (
-        not entry.get("symptom") or any(set(one.split(" + ")) <= words for one in entry["symptom"])
-    )
-
-
-def explains(entry, out):
-    """True if a failing case looks like the entry and meets its conditions."""
-    present = features(out.recipe)
-    return (
-        alike(entry, out.findings[0])
-        and set(entry["needs"]) <= present
-        and not set(entry.get("lacks") or []) & present
-    )
-
-
 def matches(entry, cause):
     """True if the entry explains the smallest case and all other cases: shrinking may have led to
     another bug."""
@@ -189,12 +172,13 @@ def confirm(entries, runner, space, progress):
     seen = {out.recipe.full(): out for out in outcomes}
     for entry in listed:
         out = seen[recipe_of(entry["recipe"]).full()]
-        if out.status == "fail" and alike(entry, out.findings[0]):
-            causes.append(Cause(out, sorted(entry["needs"])))
-            causes[-1].known = entry
+        if out.status == "fail" and explains(entry, out):
+            causes.append(known_cause(entry, out))
         elif not (entry.get("chance") and out.status == "pass"):
             how = (
-                f"fails as {out.signature()}{symptom_text(out.findings[0])}"
+                "does not have its conditions"
+                if out.status == "fail" and alike(entry, out.findings[0])
+                else f"fails as {out.signature()}{symptom_text(out.findings[0])}"
                 if out.status == "fail"
                 else "passes; if the bug is fixed, remove the entry"
                 if out.status == "pass"
@@ -205,39 +189,83 @@ def confirm(entries, runner, space, progress):
 
 
 REPLAYS = 5
+TIMEOUTS = 2  # after which a cause is not replayed again: each takes as long as a case may
 
 
-def mark_chance(causes, runner):
-    """Marks new causes that only chance shows: their minimal case passes in some replay."""
-    for cause in causes:
-        small = cause.smallest
-        if small.findings[0].clause in CHANCE:
-            seen = replay(small.case, small.recipe, runner, REPLAYS)
-            if seen["pass"]:
-                failed = REPLAYS - seen["pass"] - seen["unsupported"]
-                cause.chance = {"replays": REPLAYS, "failed": failed}
+def mark_chance(causes, runner, space):
+    """Marks new causes that only chance shows: their minimal case passes in some replay. Several
+    causes are replayed at a time. Returns texts for those that were replayed fewer times."""
+
+    def seen_in(cause):
+        recipe = cause.smallest.recipe
+        case, _ = axes.case_of(runner.tools, space, recipe)  # a failure may have dropped its case
+        return replay(case, recipe, runner, REPLAYS, TIMEOUTS)
+
+    some = [cause for cause in causes if cause.smallest.findings[0].clause in CHANCE]
+    with concurrent.futures.ThreadPoolExecutor(runner.jobs) as pool:
+        found = list(pool.map(seen_in, some))
+    texts = []
+    for cause, seen in zip(some, found, strict=True):
+        made = sum(seen.values())
+        if seen["pass"]:
+            failed = made - seen["pass"] - seen["unsupported"]
+            cause.chance = {"replays": made, "failed": failed}
+        if made < REPLAYS:
+            texts.append(
+                f"{cause.signature}: replayed {made} times instead of {REPLAYS}, because "
+                f"{TIMEOUTS} replays timed out: {cause.smallest.recipe.full()}"
+            )
+    return texts
 
 
-def replay(case, recipe, runner, times):
-    """How often a case ends with which signature, in runs that no report counts."""
-    adapter, seen = runner.acquire(), collections.Counter()
+def replay(case, recipe, runner, times, timeouts=None):
+    """How often a case ends with which signature, in runs that no report counts. timeouts: after
+    how many time-outs no further replay is made."""
+    adapter, seen, late = runner.acquire(), collections.Counter(), 0
     try:
         for _ in range(times):
             adapter.deadline = runner.patience()
-            out = run_one(adapter, runner.tools, case, recipe, runner.hello, runner.level)
+            out = runner.judged(adapter, case, recipe)
             seen[out.signature() if out.status == "fail" else out.status] += 1
+            late += out.answer["status"] == "timeout"
+            if late == timeouts:
+                break
     finally:
         runner.release(adapter)
     return seen
 
 
 def join(causes, out):
-    """Adds a failing case to the known cause with the most conditions that explains it; returns
-    False if none does."""
-    mine = [c for c in causes if out is not c.smallest and explains(c.known, out)]
+    """Adds a failing case to the known cause with the most conditions that explains it, a defect
+    first; returns False if none does."""
+    mine = [c for c in causes if explains(c.known, out)]
     if mine:
-        max(mine, key=lambda c: len(c.needs)).outcomes.append(out)
+        max(mine, key=lambda c: precedence(c.known)).outcomes.append(out)
     return bool(mine)
+
+
+def precedence(entry):
+    return entry["class"] == DEFECT, len(entry["needs"])
+
+
+def known_cause(entry, smallest):
+    cause = Cause(smallest, sorted(entry["needs"]))
+    cause.known = entry
+    return cause
+
+
+def assume(entries, failures):
+    """Groups the failures of a run that does not confirm the list, since it has a part of the cases
+    or a lower level: (causes that are known, failures that no entry explains)."""
+    causes, new = {}, []
+    for out in sorted(failures, key=lambda o: len(o.recipe.full())):
+        mine = [n for n, entry in enumerate(entries) if explains(entry, out)]
+        if mine:
+            best = max(mine, key=lambda n: precedence(entries[n]))
+            causes.setdefault(best, known_cause(entries[best], out)).outcomes.append(out)
+        else:
+            new.append(out)
+    return list(causes.values()), new
 
 
 def cases_of(entries, runner, space):
@@ -249,7 +277,7 @@ def cases_of(entries, runner, space):
 def check(causes, entries, complete):
     """Marks causes as known; returns texts for entries without a recipe that did not occur."""
     unseen = []
-    for entry in entries:
+    for entry in sorted(entries, key=lambda e: e["class"] != DEFECT):
         found = [c for c in causes if c.known is None and matches(entry, c)]
         for cause in found:
             cause.known = entry
@@ -260,7 +288,8 @@ def check(causes, entries, complete):
 
 def classify(causes, outcomes):
     """{number of a failing case: its known failure}. Counts cases in their class. A case belongs to
-    the known failure that explains its first finding; a defect takes precedence."""
+    the known failure that explains its first finding; a defect takes precedence. A case in another
+    class has no finding that none of these classes explains (matching.py)."""
     found = {}
     for cause in sorted((c for c in causes if c.known), key=lambda c: c.known["class"] in EXCUSED):
         for out in [cause.smallest, *cause.outcomes]:
@@ -282,7 +311,7 @@ def accept(option, root, hello, causes):
             c.smallest.recipe.full()
             for c in causes
             if c.known is not None
-            and all(c.known.get(k) == entry.get(k) for k in ("cause", "clause", "kind", "needs"))
+            and all(c.known.get(k) == v for k, v in entry.items() if k != "recipe")
         ]
         if mine:
             entry["recipe"] = min(

@@ -10,6 +10,7 @@ import traceback
 import ledger
 import streams
 from adapter import Adapter
+from matching import put_excused_last
 from outcomes import Outcome, Outcomes
 from values import Finding, Judge, Malformed, coordinates
 
@@ -302,9 +303,10 @@ LEAST = 10.0  # seconds that a case may take while another is shrunk, at least
 
 class Runner:
     """Runs all cases of an iterator on several adapter processes. deadline: seconds for a case, or
-    None."""
+    None. known: the list of known failures."""
 
     def __init__(self, command, tools, hello, level, jobs, deadline=None, log=None):
+        self.known = []
         self.command, self.tools, self.hello, self.level = command, tools, hello, level
         self.jobs, self.deadline, self.log = jobs, deadline, log
         self.lasted = collections.deque(maxlen=50)  # seconds of the last answers
@@ -324,6 +326,12 @@ class Runner:
         if not self.lasted:
             return self.most()
         return min(self.most(), max(LEAST, PATIENCE * max(self.lasted)))
+
+    def judged(self, adapter, case, recipe):
+        """The outcome of a case."""
+        out = run_one(adapter, self.tools, case, recipe, self.hello, self.level)
+        put_excused_last(out, self.known)
+        return out
 
     def release(self, adapter):
         with self.lock:
@@ -357,7 +365,7 @@ class Runner:
                     return
                 case, recipe, origin = made
                 adapter.deadline = self.most()
-                out = run_one(adapter, self.tools, case, recipe, self.hello, self.level)
+                out = self.judged(adapter, case, recipe)
                 out.origin = origin
                 with self.lock:
                     if out.answer["status"] in ("ok", "error"):

@@ -2,9 +2,9 @@
 
 import threading
 
-from axes import NAMED, case_of
+from axes import case_of
 from recipe import Entry, features
-from run import run_one
+from rows import supported
 
 
 def smaller(recipe):
@@ -44,8 +44,11 @@ def smaller(recipe):
     ):
         if name in r.fields:
             yield changed(**{name: None}, **({"comm": None} if name == "wide" else {}))
+    first = r.number("first", 0)
+    if first:
+        yield changed(first=None, unit=r.number("unit", 0) - first)
     if "scale" in r.fields:
-        yield changed(scale=None, unit=0, overflow=None, sum=None)
+        yield changed(scale=None, unit=first, overflow=None, sum=None)
         if ":" in r.fields["scale"]:
             yield changed(scale=r.fields["scale"].split(":")[0])
     if r.fields.get("optim") != "sgd":
@@ -65,6 +68,7 @@ def smaller(recipe):
 LEAPS = [
     ("unused", "oneside"),
     ("scale", "overflow", "sum", "precision", "wide", "comm"),
+    ("first",),
     ("rates",),
     ("options",),
     ("clip",),
@@ -84,7 +88,9 @@ def leaps(r):
         for name in names:
             c.fields.pop(name, None)
         if "scale" in names:
-            c.fields["unit"] = 0
+            c.fields["unit"] = c.number("first", 0)
+        elif "first" in names:
+            c.fields["unit"] = r.number("unit", 0) - r.number("first", 0)
         if "optim" in names:
             c.fields["optim"] = "sgd"
         if "precision" in names:
@@ -148,6 +154,9 @@ def overflow_within(r, steps):
 
 
 def clamp(c):
+    if c.number("pp") == 1:
+        for name in ("tuple", "vary", "dynamic"):
+            c.fields.pop(name, None)
     for e in c.entries:
         e.stage = min(e.stage, c.number("pp") - 1)
         if c.number("tp") == 1:
@@ -191,55 +200,6 @@ class Shrinker:
         self.is_other, self.left = is_other, 0
         self.adapter = runner.acquire()
 
-    def supported(self, recipe):
-        """True if the subject supports the recipe's values, world and combinations. `zeroproof
-        cases` decides whether the recipe has a case."""
-        if recipe.number("dp") * recipe.number("pp") * recipe.number("tp") > self.space.world:
-            return False
-        row = {
-            "dp": recipe.number("dp"),
-            "pp": recipe.number("pp"),
-            "tp": recipe.number("tp"),
-            "ep": recipe.number("ep"),
-            "zero": recipe.number("stage", 1),
-            "micro_batches": recipe.number("M"),
-            "accumulate": "fp32" if "wide" in recipe.fields else "same",
-            "communicate": "fp32" if "comm" in recipe.fields else "same",
-            "precision": recipe.fields.get("precision", "fp32"),
-            "optimizer": recipe.fields.get("optim", "adamw"),
-            "clip": "off" if "clip" not in recipe.fields else "binding",
-            "overflow": "yes"
-            if "overflow" in recipe.fields
-            else "sum"
-            if "sum" in recipe.fields
-            else "no",
-            "scale": "one"
-            if "scale" not in recipe.fields
-            else "unit"
-            if recipe.fields["scale"] == "0"
-            else "dynamic"
-            if ":" in recipe.fields["scale"]
-            else "static",
-            **{
-                n if n in NAMED else f"option {n}": v
-                for n, v in {**self.space.defaults, **recipe.options}.items()
-            },
-        }
-        for name in (
-            "dp",
-            "pp",
-            "tp",
-            "ep",
-            "zero",
-            "micro_batches",
-            "precision",
-            "optimizer",
-            "scale",
-        ):
-            if row[name] not in self.space.axes[name] and row[name] != self.space.axes[name][0]:
-                return False
-        return not any(self.space.matches(rule, row) for rule in self.space.without)
-
     def shrink(self, out):
         """The smallest outcome found within three fifths of the tries; the rest is for needs().
         Timeouts get a tenth, because each try takes as long as the adapter may."""
@@ -261,13 +221,11 @@ class Shrinker:
     def fails_alike(self, candidate, best):
         """The outcome of a candidate that fails as `best` does, or None."""
         case, _ = case_of(self.runner.tools, self.space, candidate)
-        if case is None or not self.supported(candidate):
+        if case is None or not supported(self.space, candidate, case):
             return None
         self.left -= 1
         self.adapter.deadline = self.runner.patience()
-        tried = run_one(
-            self.adapter, self.runner.tools, case, candidate, self.runner.hello, self.runner.level
-        )
+        tried = self.runner.judged(self.adapter, case, candidate)
         alike = tried.status == "fail" and tried.signature() == best.signature()
         return tried if alike and not self.is_other(tried) else None
 

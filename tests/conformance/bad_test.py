@@ -211,13 +211,14 @@ def test_refused():
 def test_causes():
     for kind, (signature, words) in CAUSES.items():
         code, causes, errors = run(kind)
+        chance = causes and all(c["chance"] for c in causes)  # a new process may work
         good = any(
             f"{c['clause']} {c['kind']}".startswith(signature) and words in c["text"]
             for c in causes
         )
         check(
             f"{kind} is reported as {signature}",
-            code == 1 and good and "Traceback (" not in errors,
+            code == (not chance) and good and "Traceback (" not in errors,
             (code, [(c["clause"], c["kind"], c["text"]) for c in causes], errors),
         )
     for kind in CORRECT:

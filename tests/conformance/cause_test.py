@@ -1,9 +1,9 @@
 """Tests that a failure is attributed to the earliest thing that went wrong, on any machine."""
 
-import collections
 import json
 import os
 import sys
+import threading
 import types
 import unittest.mock
 
@@ -138,13 +138,14 @@ def test_slow():
 
 def test_chance():
     """A new error that does not occur in each replay does not fail the run; a wrong value does."""
-    code, report, errors = run(f"{TRAINER} third", "--cases", "9", "--jobs", "1")
-    cause = report["causes"][0] if report and report["causes"] else {}
-    check(
-        "an error in each third case is marked as chance and does not fail the run",
-        code == 0 and cause["chance"]["replays"] == 5 and cause["chance"]["failed"] in (1, 2),
-        (code, cause.get("chance"), errors),
-    )
+    for more in ([], ["--shrink", "0"]):
+        code, report, errors = run(f"{TRAINER} third", "--cases", "9", "--jobs", "1", *more)
+        cause = report["causes"][0] if report and report["causes"] else {}
+        check(
+            f"an error in each third case is chance and does not fail the run {' '.join(more)}",
+            code == 0 and cause["chance"]["replays"] == 5 and cause["chance"]["failed"] in (1, 2),
+            (code, cause.get("chance"), errors),
+        )
     code, report, errors = run(f"{TRAINER} third-value", "--cases", "9", "--jobs", "1")
     found = report["causes"] if report else []
     check(
@@ -177,23 +178,69 @@ def test_entries():
         check(f"chance with {name}: {why or 'accepted'}", why in said if why else not said, said)
 
 
+class Replays:
+    """A runner whose cases end as listed. `least`: replays that run at a time before any ends."""
+
+    def __init__(self, *ends, jobs=1, least=1):
+        self.ends, self.jobs, self.tools, self.made = list(ends), jobs, None, 0
+        self.barrier = threading.Barrier(least)
+
+    def acquire(self):
+        return types.SimpleNamespace()
+
+    def release(self, adapter):
+        pass
+
+    def patience(self):
+        return 1
+
+    def judged(self, _adapter, case, _recipe):
+        assert case == "made again"
+        self.barrier.wait(20)
+        end, self.made = self.ends[self.made % len(self.ends)], self.made + 1
+        status = "pass" if end == "pass" else "fail"
+        answer = {"status": "timeout" if end == "late" else "error"}
+        return types.SimpleNamespace(status=status, answer=answer, signature=lambda: end)
+
+
+def new_cause(clause="RUN-1"):
+    small = types.SimpleNamespace(
+        findings=[types.SimpleNamespace(clause=clause)],
+        case="dropped",
+        recipe=types.SimpleNamespace(full=lambda: "recipe"),
+    )
+    return types.SimpleNamespace(smallest=small, signature="RUN-1 error: A", chance=None)
+
+
+def marked(runner, *causes):
+    with unittest.mock.patch("axes.case_of", lambda *_: ("made again", None)):
+        return known.mark_chance(list(causes), runner, None)
+
+
 def test_replays():
-    """Only a replay that passes shows chance; a failure of another kind does not."""
-    finding = types.SimpleNamespace(clause="RUN-1")
-    small = types.SimpleNamespace(findings=[finding], case=None, recipe=None)
-    before = known.replay
-    for name, seen, failed in (
-        ("two kinds of errors", {"RUN-1 error: A": 3, "RUN-1 error: B": 2}, None),
-        ("another error alone", {"RUN-1 error: B": 5}, None),
-        ("one replay passes", {"RUN-1 error: A": 3, "RUN-1 error: B": 1, "pass": 1}, 4),
-        ("all replays pass", {"pass": 5}, 0),
+    """Only a replay that passes shows chance; a failure of another kind does not. A cause whose
+    replays time out is replayed fewer times."""
+    for name, ends, right, made in (
+        ("two kinds of errors", ["A", "B"], None, 5),
+        ("another error alone", ["B"], None, 5),
+        ("one replay passes", ["A", "A", "A", "B", "pass"], {"replays": 5, "failed": 4}, 5),
+        ("all replays pass", ["pass"], {"replays": 5, "failed": 0}, 5),
+        ("all time out", ["late"], None, 2),
+        ("one passes, two time out", ["late", "pass", "late"], {"replays": 3, "failed": 2}, 3),
     ):
-        cause = types.SimpleNamespace(smallest=small, signature="RUN-1 error: A", chance=None)
-        known.replay = lambda *_, seen=seen: collections.Counter(seen)
-        known.mark_chance([cause], None)
-        got = cause.chance and cause.chance["failed"]
-        check(f"replays: {name}: {failed}", got == failed, cause.chance)
-    known.replay = before
+        runner, cause = Replays(*ends), new_cause()
+        texts = marked(runner, cause)
+        check(f"replays: {name}: {right}", cause.chance == right, cause.chance)
+        short = made < 5
+        check(
+            f"replays: {name}: {made} are made{', which is printed' if short else ''}",
+            runner.made == made
+            and [f"replayed {made} times" in t for t in texts] == [True] * short,
+            (runner.made, texts),
+        )
+    runner = Replays("A", jobs=3, least=3)
+    marked(runner, new_cause(), new_cause(), new_cause(), new_cause("RED-2"))
+    check("replays: three causes at a time, none of a wrong value", runner.made == 15, runner.made)
 
 
 def test_committed():

@@ -68,6 +68,12 @@ def test_reproduce():
             code == 1 and len(other["problems"]) == 1 + len(others),
             other["problems"],
         )
+        code, other, _ = run(f"{TRAINER} correct", "--known", listed, "--only", "SCALE-3")
+        check(
+            "in a part of the cases, a known failure need not occur",
+            code == 0 and not other["problems"],
+            other["problems"],
+        )
 
 
 def test_support():
@@ -177,6 +183,12 @@ def with_class(folder, accepted):
             and set(rows) == {name},
             (code, report["cases"], failed, rows),
         )
+        code, lower, _ = run(f"{TRAINER} lazy-scale", "--known", path, "--level", "1")
+        check(
+            f"{name}: also at a lower level, where the list is not confirmed",
+            code == 0 and lower["cases"][name] > 1 and not lower["cases"]["fail"],
+            (code, lower["cases"]),
+        )
         files = report["files"]
         shown = {text_name: files[text_name] for text_name in ("junit.xml", "report.tap")}
         check(
@@ -212,6 +224,111 @@ def accepting(folder, accepted):
         and after == before,
         after,
     )
+
+
+NORM = {"clause": "STAT-4", "kind": "norm", "needs": []}
+
+
+def test_hidden():
+    """An entry of another class than defect hides no other failure of its case. A defect's entry
+    explains what follows from it. The same holds for a part of the cases."""
+    _, report, _ = run(f"{TRAINER} norm-local", "--cases", "60", "--shrink", "0")
+    rows = report["results"]
+    short = min((r["recipe"] for r in rows if len(r["findings"]) == 1), key=len)
+    both = next(r["recipe"] for r in rows if kinds(r) == {"STAT-4 norm", "OPT-2 clip"})
+    apart = {**CAUSE, "class": "by design", "documented": "file.py:1"}
+    clip = {"clause": "OPT-2", "kind": "clip", "needs": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, cause, entries, right in (
+            ("by design", apart, [NORM], "fail"),
+            ("by design, with the other in also", apart, [{**NORM, "also": ["OPT-2 clip"]}], None),
+            ("by design, with the other as an entry", apart, [NORM, clip], None),
+            ("by design, with another in also", apart, [{**NORM, "also": ["OPT-2 x"]}], "fail"),
+            ("a defect", CAUSE, [NORM], "defect"),
+        ):
+            first = {**entries[0], "recipe": short}
+            path = write_known(folder, "hidden.json", first, *entries[1:], cause=cause)
+            ways = ["--cases", "60", "--shrink", "4"], ["--only", both, "--only", short]
+            for more in ways[len(entries) - 1 :]:  # the second entry never occurs by itself
+                code, report, _ = run(f"{TRAINER} norm-local", "--known", path, *more)
+                found = {r["recipe"]: r for r in report["results"]}
+                hidden, new = found[both], {c["clause"] for c in report["causes"] if not c["known"]}
+                check(
+                    f"a case with a failure {name}, and another ({more[0]}): {right or 'excused'}",
+                    code == (right == "fail")
+                    and hidden["status"] == ("fail" if right else "by design")
+                    and bool(hidden["known"]) == (right != "fail")
+                    and new == ({"OPT-2"} if right == "fail" else set())
+                    and found[short]["status"] == ("fail" if right == "defect" else "by design"),
+                    (code, hidden, new, report["problems"]),
+                )
+
+
+def shows(row, word):
+    first = row["findings"][0] if row["findings"] else {}
+    return word in first.get("detail", {}).get("symptom", [])
+
+
+def kinds(row):
+    return {f"{f['clause']} {f['kind']}" for f in row["findings"]}
+
+
+def test_broad():
+    """What would excuse more than a list names is refused."""
+    apart = {**CAUSE, "class": "by design", "documented": "file.py:1"}
+    with tempfile.TemporaryDirectory() as folder:
+        for change, why in (
+            ({"also": [""]}, "also[0]: expected text that matches"),
+            ({"also": ["STAT-4"]}, "also[0]: expected text that matches"),
+            ({"kind": ""}, "'by design' would excuse every STAT-4"),
+        ):
+            path = write_known(folder, "broad.json", {**NORM, **change}, cause=apart)
+            code, _, errors = run(f"{TRAINER} correct", "--known", path, "--cases", "1")
+            check(f"an entry with {change} is refused", code == 2 and why in errors, errors)
+
+
+def test_accept():
+    """--accept-known does not mix up entries that differ in symptoms alone. Of two entries that
+    explain a failure, a defect's takes precedence."""
+    words = ("too large", "too small")
+    _, report, _ = run(f"{TRAINER} two-norms", "--cases", "60", "--shrink", "0")
+    found = {word: [r for r in report["results"] if shows(r, word)] for word in words}
+    recipes = {word: min((r["recipe"] for r in rows), key=len) for word, rows in found.items()}
+    entries = [{**NORM, "symptom": [word], "recipe": recipes[word]} for word in words]
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_known(folder, "two.json", *entries)
+        code, _, errors = run(
+            f"{TRAINER} two-norms", "--known", path, "--cases", "1", "--accept-known"
+        )
+        after = [e["recipe"] for e in read_json(path)["failures"]]
+        check(
+            "--accept-known keeps the minimal case of each entry",
+            code == 0 and after == list(recipes.values()) and after[0] != after[1],
+            (code, after, errors),
+        )
+        path = write_known(folder, "small.json", entries[1])
+        large = max(
+            (r["recipe"] for r in found["too large"] if "dp=1," not in r["recipe"]), key=len
+        )
+        _, report, _ = run(f"{TRAINER} two-norms", "--known", path, "--only", large)
+        check(
+            "with --only, a new failure is not shrunk into a listed one",
+            [(bool(c["known"]), "tp=2" in c["recipe"]) for c in report["causes"]]
+            == [(False, True)],
+            [(c["known"], c["recipe"]) for c in report["causes"]],
+        )
+        listed = {
+            "causes": {
+                "d": {**CAUSE, "class": "by design", "documented": "file.py:1"},
+                "c": CAUSE,
+            },
+            "failures": [{**NORM, "cause": name} for name in ("d", "c")],
+        }
+        path = write_json(folder, "both.json", listed)
+        for more in (["--cases", "20", "--shrink", "2"], ["--only", after[0]]):
+            _, report, _ = run(f"{TRAINER} two-norms", "--known", path, *more)
+            names = {r["known"]["cause"] for r in report["results"] if r["known"]}
+            check(f"a defect takes precedence ({more[0]})", names == {"c"}, names)
 
 
 def printed(adapter, *more):
@@ -322,4 +439,15 @@ def known_and_new(fault, entry):
     return (any(known), not all(known)), errors
 
 
-sys.exit(main(test_reproduce, test_support, test_known, test_symptom, test_alike))
+sys.exit(
+    main(
+        test_reproduce,
+        test_support,
+        test_known,
+        test_hidden,
+        test_broad,
+        test_accept,
+        test_symptom,
+        test_alike,
+    )
+)

@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(CONFORMANCE, "judge"))
 
 import axes  # noqa: E402
 import known  # noqa: E402
+import rows  # noqa: E402
 from recipe import features, recipe_of  # noqa: E402
 from run import dice_for  # noqa: E402
 from tools import Tools  # noqa: E402
@@ -58,9 +59,10 @@ def clauses_of_array(space, seed):
 def clauses_of_selection(space, recipes):
     found = set()
     for text in recipes:
-        case, why = axes.case_of(tools, space, recipe_of(text))
-        if case is None:
-            check("each recipe of a selection has a case", f"{text}: {why}")
+        recipe = recipe_of(text)
+        case, why = axes.case_of(tools, space, recipe)
+        if case is None or not rows.supported(space, recipe, case):
+            check("each recipe of a selection has a case", f"{text}: {why or 'not supported'}")
         else:
             found |= set(case["clauses"])
     return found
@@ -121,6 +123,7 @@ def test_known(everyone):
     wrong, unused = [], set(load("known", "causes")["causes"])
     for lists in sorted(names("known") - {"causes"}):
         known.load_known(os.path.join(CONFORMANCE, "known", f"{lists}.json"), CONFORMANCE)
+        space = axes.Space(load("support", lists))
         for entry in load("known", lists)["failures"]:
             where = f"{lists}: {entry['clause']} {entry['kind']}"
             wrong += [
@@ -152,6 +155,12 @@ def test_known(everyone):
             if any(a.split()[0] in SYMPTOMS for a in also) and not entry.get("symptom"):
                 wrong.append(f'{where}: "also" lists a clause that needs a symptom')
             if entry.get("recipe"):
+                recipe = recipe_of(entry["recipe"])
+                case, why = axes.case_of(tools, space, recipe)
+                if case is None or not rows.supported(space, recipe, case):
+                    wrong.append(
+                        f"{where}: the subject does not support its case: {why or recipe.full()}"
+                    )
                 present = set(entry.get("lacks", [])) & features(recipe_of(entry["recipe"]))
                 wrong += (
                     [f'{where}: its case has features of "lacks": {sorted(present)}']
