@@ -6,8 +6,9 @@
 # whichever are chosen. Reports are written to BUILD/conformance-reports.
 # ACCEPT=1 copies the reports to conformance/reports.
 #
-# Exit codes: 1 a script shows no defect, or other values than the committed report has; 2 there is
-# no such script; 3 an environment cannot be installed, or a script ended without a verdict.
+# Exit codes: 1 a script does not reproduce its defect, or prints other values than the committed
+# report has; 2 there is no such script; 3 an environment cannot be installed, or a script ended
+# without a verdict.
 set -u
 cd "$(dirname "$0")/.." || exit 3
 build=${1:?usage: reports.sh BUILD [CAUSE...]}
@@ -29,7 +30,7 @@ environment() { # environment CAUSE: the subject and version that its script req
 }
 
 verdict() { # verdict FILE: the line of a report with the values
-  grep -m 1 '^    shows it: ' "$1"
+  grep -m 1 '^    reproduced: ' "$1"
 }
 
 check() { # check CAUSE

@@ -2,7 +2,8 @@
 # Runs the conformance suite on subjects: sh conformance/run.sh BUILD [SUBJECT...]
 #
 # `make conformance` calls it; subjects.txt lists the subjects. Each report is in
-# BUILD/conformance/SUBJECT; the summary is RESULTS.md and index.html in BUILD/conformance.
+# BUILD/conformance/SUBJECT; the summary is RESULTS.md, index.html and results.json in
+# BUILD/conformance.
 #
 # Without SUBJECT: the usual subjects; ALL=1: all of them (`make conformance-all`).
 # Each subject runs its whole covering array, however long that takes. BUDGET (1440, or 3000)
@@ -13,7 +14,7 @@
 # New failures of the random cases do not fail the run. ONLY_FRESH=1: the random cases and one case
 # of the selection.
 # ACCEPT=1 writes the results to the committed files: minimal cases of known failures, support
-# lists, selections and, if all subjects were judged, RESULTS.md and subjects.md.
+# lists, selections and, if all subjects were judged, RESULTS.md, results.json and subjects.md.
 #
 # COMMANDS=1 only installs the subjects, and prints a line "NAME<tab>ADAPTER COMMAND" for each.
 #
@@ -23,6 +24,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 3
 build=${1:?usage: run.sh BUILD [SUBJECT...]}
 shift
+asked=$*
 out=$build/conformance
 quick=${QUICK:-0}
 [ "$quick" = 1 ] && out=$build/conformance-quick
@@ -119,15 +121,22 @@ for subject in $subjects; do
   [ $result -le 1 ] && reports="$reports $out/$subject/report.json"
 done
 [ -n "$reports" ] || exit 3
+command= # that repeats this run
+for name in ACCEPT ALL QUICK ONLY_FRESH FRESH SEED CASES SECONDS_EACH BUDGET; do
+  eval "value=\${$name:-}"
+  [ -z "$value" ] || command="$command$name=$value "
+done
+command="${command}sh conformance/run.sh $build${asked:+ $asked}"
 commit=$(git describe --always --dirty 2>/dev/null) ||
   commit=$(sed -n 's/.*ZP_COMMIT="\(.*\)"/\1/p' "$build/identity")
 # shellcheck disable=SC2086  # a list of files
 python3 -B conformance/judge/results.py --out "$out" --commit "$commit" \
-  --mutants conformance/mutants.json $reports || exit 3
+  --command "$command" --mutants conformance/mutants.json $reports || exit 3
 echo "conformance: $(echo "$subjects" | wc -w) subjects in $(($(date +%s) - begun)) s:" \
   "$out/RESULTS.md, $out/index.html"
 if [ "${ACCEPT:-0}" = 1 ] && [ "$quick" != 1 ] && [ "$subjects" = "$all" ]; then
-  cp "$out/RESULTS.md" conformance/RESULTS.md && python3 -B conformance/judge/subjects.py &&
+  cp "$out/RESULTS.md" "$out/results.json" conformance/ &&
+    python3 -B conformance/judge/subjects.py &&
     python3 -B conformance/judge/table.py conformance/AXES.md conformance/support/*.json || exit 3
 fi
 exit $code

@@ -192,7 +192,7 @@ void zp_conf_get_rates(const zp_table *table, double lr[ZP_HYPER_GROUPS])
 void zp_conf_set_rates(zp_table *table, const double lr[ZP_HYPER_GROUPS], int64_t step)
 {
   for (int32_t g = 0; g < ZP_HYPER_GROUPS; g++)
-    table->hyper.optim[g].lr = lr[g] * zp_table_rate(table, step);
+    table->hyper.optim[g].lr = lr[g] * zp_table_rate(table->rates, step);
 }
 
 zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)

@@ -221,7 +221,7 @@ static void read_rates(reader *r, const json_t *from, const zp_table *n)
 {
   const json_t *all = n->rates ? list(r, from, "rates", n->steps) : NULL;
   for (int32_t s = 0; all != NULL && s < n->steps; s++)
-    if (json_number_value(json_array_get(all, (size_t)s)) != zp_table_rate(n, s))
+    if (json_number_value(json_array_get(all, (size_t)s)) != zp_table_rate(n->rates, s))
       refuse(r, "rates");
 }
 

@@ -88,7 +88,7 @@ static json_t *rates_json(const zp_table *n)
 {
   json_t *list = json_array();
   for (int32_t s = 0; s < n->steps; s++)
-    json_array_append_new(list, json_real(zp_table_rate(n, s)));
+    json_array_append_new(list, json_real(zp_table_rate(n->rates, s)));
   return list;
 }
 

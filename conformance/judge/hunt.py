@@ -23,6 +23,7 @@ import tempfile
 import time
 
 import console
+import demands
 import files
 import known
 import limits
@@ -224,7 +225,8 @@ def markdown(listed):
         again = shlex.join(["zeroproof", "check", "--adapter", e["adapter"], "--only", e["recipe"]])
         lines += [
             "",
-            f"## {number}. {line(e['subject'])}: {line(e['clause'])} {line(e['kind'])}",
+            f"## {number}. {line(e['subject'])}: {line(demands.named(e['clause']))} "
+            f"{line(e['kind'])}",
             "",
             f"- {e['count']} cases; conditions: {line(', '.join(e['needs'])) or 'none'}"
             + (f"; symptom: {line(', '.join(e['symptom']))}" if e["symptom"] else ""),

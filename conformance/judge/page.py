@@ -5,10 +5,11 @@ import html
 import json
 import re
 
+import demands
 import ledger
 import summary
-from outcomes import EXCUSED, NOT_JUDGED
-from report import printable, totals
+from outcomes import EXCUSED
+from report import printable, sentence, totals
 
 STYLE = """
 :root{color-scheme:light dark;--text:#1a1a1a;--dim:#5c5c5c;--back:#fff;--line:#ccc;--soft:#f4f4f4;
@@ -16,7 +17,7 @@ STYLE = """
 @media(prefers-color-scheme:dark){:root{--text:#ddd;--dim:#a6a6a6;--back:#181818;--line:#444;
 --soft:#242424;--bad:#4a211b;--good:#1d3320;--excused:#463a16;--diff:#6d2c20;--link:#8ab4f8}}
 body{font:15px/1.5 system-ui,sans-serif;margin:1.5em auto;padding:0 1em;color:var(--text);
-background:var(--back);max-width:110em}
+background:var(--back);max-width:110em;overflow-wrap:break-word}
 h1{font-size:1.5em;margin:0}h3{font-size:1.05em;margin:0}
 h2{font-size:1.2em;margin-top:2em;border-top:1px solid var(--line);padding-top:.8em}
 p,ul,section,details{max-width:60em}section{margin:1.2em 0}
@@ -28,21 +29,42 @@ a{color:var(--link)}.bad{background:var(--bad)}.good{background:var(--good)}
 table{border-collapse:collapse;margin:.7em 0}
 td,th{border:1px solid var(--line);padding:.15em .6em;text-align:left;vertical-align:top}
 td.n,.matrix td{text-align:right;font-variant-numeric:tabular-nums}
-.matrix{font-size:12px;line-height:1.3}.matrix td,.matrix th{padding:.2em .35em}
-.matrix thead th{text-align:center;min-width:2.6em;max-width:8em;overflow-wrap:break-word}
+.matrix{font-size:12px;line-height:1.3}.matrix td,.matrix th{padding:.2em .25em}
+.matrix thead th{text-align:center;font-weight:400}
+.matrix tbody th{white-space:nowrap}.matrix tbody th span{display:none}
 .matrix .edge{border-left:2px solid var(--dim)}
 .wide{overflow-x:auto}code,pre{font:13px/1.4 ui-monospace,monospace;overflow-wrap:anywhere}
 pre{background:var(--soft);padding:.7em;overflow:auto;max-height:30em;white-space:pre-wrap}
 pre.again{margin:.3em 0}summary{cursor:pointer}
-@media(max-width:900px){body{margin:.7em auto;padding:0 .7em}thead{display:none}
+@media(max-width:NARROW){body{margin:.7em auto;padding:0 .7em}thead{display:none}
 table,tbody,tr,td,th{display:block}tr{border:1px solid var(--line);margin:.5em 0;padding:.2em .4em}
 td,th,td.n,.matrix td{border:0;text-align:left;padding:.1em .3em}td:empty{display:none}
 td[data-of]::before{content:attr(data-of) ": ";color:var(--dim)}
-.matrix{font-size:14px}.matrix td{display:inline-block;margin:.1em .2em .1em 0}
+.matrix{font-size:14px}.matrix tbody th{white-space:normal}.matrix tbody th span{display:inline}
+.matrix td{display:inline-block;margin:.1em .2em .1em 0}
 .matrix td.dim{display:none}
 .matrix .edge{border-left:0}}
 """
 MOST = {"case": 8000, "expected": 8000, "answer": 12000}  # characters shown
+NARROW = 900  # pixels; below them, the rows of tables are blocks
+COLUMN = 60  # pixels that a subject needs in the matrix
+ABOUT = (
+    "Each subject, an implementation of distributed training, has run small training cases. What "
+    "it computed is compared with serial training, clause by clause."
+)
+LINKS = "<nav></nav>"  # the place of the links to the sections
+TRACKERS = {  # of the programs that had the historic bugs
+    "ColossalAI": "hpcaitech/ColossalAI",
+    "DeepSpeed": "deepspeedai/DeepSpeed",
+    "Fast-LLM": "ServiceNow/Fast-LLM",
+    "Megatron-Bridge": "NVIDIA-NeMo/Megatron-Bridge",
+    "Megatron-LM": "NVIDIA/Megatron-LM",
+    "Paddle": "PaddlePaddle/Paddle",
+    "PyTorch": "pytorch/pytorch",
+    "fairscale": "facebookresearch/fairscale",
+    "open-instruct": "allenai/open-instruct",
+    "torchtitan": "pytorch/torchtitan",
+}
 MUTANTS = ["historic bug", "mutant", "engine", "symptom: cause", "caught by", "case"]
 
 # Addresses of links: of the web, or of a file beside the page. A browser would run others.
@@ -68,6 +90,17 @@ def issue_name(address):
     return f"{match[1]}#{match[2]}" if match else address
 
 
+def bug_name(text):
+    """The name of a historic bug. Its issue numbers are links."""
+    out, tracker = "", None
+    for part in re.split(r"((?:[\w-]+ )?#\d+)", text):
+        match = re.fullmatch(r"(?:([\w-]+) )?#(\d+)", part)
+        tracker = TRACKERS.get(match[1]) if match and match[1] else tracker
+        address = f"https://github.com/{tracker}/issues/{match[2]}" if match and tracker else ""
+        out += link(address, part) if address else e(part)
+    return out
+
+
 def rows(cells, header, kind=""):
     """A table. On a narrow screen each row is a block, and each cell shows the name of its
     column."""
@@ -86,32 +119,44 @@ def rows(cells, header, kind=""):
     return out + "</tbody></table></div>"
 
 
+def section(text):
+    """The head of a section."""
+    return f'<h2 id="{e(summary.slug(text))}">{e(text)}</h2>'
+
+
+def finished(out):
+    """The page with links to its sections."""
+    heads = re.findall(r'<h2 id="([^"]*)">(.*?)</h2>', out)
+    links = " · ".join(f'<a href="#{key}">{text}</a>' for key, text in heads)
+    return out.replace(LINKS, f"<p>{links}</p>", 1) + "</html>\n"
+
+
 # ---- Clauses -------------------------------------------------------------------------------------
 
 
 def clause_link(clause):
-    demand = e(summary.demands().get(clause, ""))
+    demand = e(demands.demand(clause))
     return f'<a href="#clause-{e(summary.slug(clause))}" title="{demand}">{e(clause)}</a>'
 
 
-def clause_cell(report, clause, shown):
-    """What a report says of a clause: failed/judged, or the number of passes, and other classes.
-    It links to the first of its causes."""
+def clause_cell(report, clause, mine):
+    """What a report says of a clause: failed/judged, or the number of passes; + other classes.
+    It links to the first of its causes, mine."""
     good, bad, other, classes = summary.counts(report, clause)
     words = [f"{bad}/{good + bad}"] if bad else [str(good)] if good else []
-    words += [f"{n}&nbsp;{name.replace(' ', '&nbsp;')}" for name, n in classes.items()]
-    text = "<br>".join(words) or ("<span title='not judged'>·</span>" if other else "")
-    mine = [
-        s
-        for s in shown
-        if any(
-            r is report and any(f["clause"] == clause for f in c["findings"]) for r, c in s.minimal
-        )
-    ]
+    if classes:
+        names = ", ".join(f"{n} {name}" for name, n in classes.items())
+        words.append(f'<span title="{names}">+{sum(classes.values())}</span>')
+    text = " ".join(words) or (f'<span title="{e(demands.NOT_JUDGED)}">·</span>' if other else "")
     if not mine or not words:
         return text
     names = "; ".join(s.title() for s in mine)
     return f'<a href="#{e(mine[0].key)}" title="{e(names)}">{text}</a>'
+
+
+def breakable(name):
+    """A name that may be broken between the words of MixedCase."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "<wbr>", e(name))
 
 
 def matrix(reports, shown):
@@ -121,26 +166,27 @@ def matrix(reports, shown):
         groups.setdefault(report["subject"]["name"], []).append(report)
     out = '<div class="wide"><table class="matrix"><thead><tr><th rowspan="2">clause</th>'
     for name, mine in groups.items():
-        out += f'<th class="edge" colspan="{len(mine)}">{e(name)}</th>'
+        out += f'<th class="edge" colspan="{len(mine)}">{breakable(name)}</th>'
     out += "</tr><tr>"
     for mine in groups.values():
         for n, report in enumerate(mine):
             out += f"<th{'' if n else EDGE}>{e(summary.version_of(report))}</th>"
     out += "</tr></thead><tbody>"
+    causes = {id(report): summary.by_clause(report, shown) for report in reports}
     for clause in summary.clauses_of(reports):
-        out += f"<tr><th>{clause_link(clause)}</th>"
+        out += f"<tr><th>{clause_link(clause)} <span>{e(demands.title(clause))}</span></th>"
         for mine in groups.values():
             for n, report in enumerate(mine):
                 kind = summary.kind_of(report, clause) + ("" if n else " edge")
                 of = e(summary.title(report))
-                out += (
-                    f'<td class="{kind}" data-of="{of}">{clause_cell(report, clause, shown)}</td>'
-                )
+                cell = clause_cell(report, clause, causes[id(report)].get(clause, []))
+                out += f'<td class="{kind}" data-of="{of}">{cell}</td>'
         out += "</tr>"
     return (
         out + "</tbody></table></div><p class=dim>A number is the number of cases that passed. "
-        "28/119: 28 of 119 cases failed; the link leads to the cause. ·: not judged. Empty: no "
-        "case has the clause.</p>"
+        "28/119: 28 of 119 cases failed; the link leads to the cause. +2: two further "
+        "cases failed by design, or in another class that is no defect. "
+        f"·: {e(demands.NOT_JUDGED)}. Empty: no case has the clause.</p>"
     )
 
 
@@ -149,16 +195,15 @@ EDGE = ' class="edge"'
 
 def clause_table(report, shown):
     """The clauses of one report."""
-    cells = []
+    cells, causes = [], summary.by_clause(report, shown)
     for clause, numbers in report["clauses"].items():
-        mine = " ".join(
-            f'<a href="#{e(s.key)}">{e(s.title())}</a>'
-            for s in shown
-            if any(f["clause"] == clause for _, c in s.minimal for f in c["findings"])
+        mine = "<br>".join(
+            f'<a href="#{e(s.key)}">{e(s.title())}</a>' for s in causes.get(clause, [])
         )
-        row = [clause_link(clause), *numbers[: NOT_JUDGED + 1], *numbers[NOT_JUDGED + 1 :], mine]
+        row = [clause_link(clause), e(demands.title(clause)), *numbers, mine]
         cells.append((summary.kind_of(report, clause), row))
-    return rows(cells, ["clause", "passed", "failed", "not judged", *EXCUSED, "causes"])
+    names = ["clause", "title", "passed", "failed", "not judged", *EXCUSED, "causes"]
+    return rows(cells, names) + f"<p class=dim>{e(demands.NOT_JUDGED.capitalize())}.</p>"
 
 
 def clause_list(reports):
@@ -168,13 +213,14 @@ def clause_list(reports):
             "",
             [
                 f'<span id="clause-{e(summary.slug(clause))}">{e(clause)}</span>',
-                e(summary.demands().get(clause, "")),
-                f"<code>{e(summary.spec_file(clause))}</code>",
+                e(demands.title(clause)),
+                e(demands.demand(clause)),
+                f"<code>{e(demands.file_of(clause))}</code>",
             ],
         )
         for clause in summary.clauses_of(reports)
     ]
-    return "<h2>Clauses</h2>" + rows(cells, ["clause", "demand", "defined in"])
+    return section("Clauses") + rows(cells, ["clause", "title", "demand", "defined in"])
 
 
 # ---- Causes --------------------------------------------------------------------------------------
@@ -210,33 +256,49 @@ def values_table(finding):
         )
         for v in values
     ]
-    return rows(cells, ["rank", "", "element", "expected", "got"]) if cells else ""
+    return rows(cells, ["rank", "value", "element", "expected", "got"]) if cells else ""
+
+
+def unmatched(texts):
+    """The places (rank, number) of collectives that another member of the group lacks: the nth of a
+    group must be the same on all its members. texts: what each rank's ledger says, in order."""
+    groups, found = {}, set()
+    for rank, mine in enumerate(texts):
+        for number, text in enumerate(mine):
+            what, _, members = text.partition(" in [")
+            if members:
+                groups.setdefault(members, {}).setdefault(str(rank), []).append((number, what))
+    for members, by_rank in groups.items():
+        others = [by_rank.get(q, []) for q in re.findall(r"\d+", members)]
+        for rank, mine in by_rank.items():
+            for n, (number, what) in enumerate(mine):
+                if any(n >= len(other) or other[n][1] != what for other in others):
+                    found.add((int(rank), number))
+    return found
 
 
 def ledgers_table(ledgers):
-    lists = [[r for r in records if "op" in r or "step" in r] for records in ledgers]
-    most = max((len(x) for x in lists), default=0)
+    texts = [
+        [
+            described(record) if "op" in record else f"— step {record['step']}"
+            for record in records
+            if "op" in record or "step" in record
+        ]
+        for records in ledgers
+    ]
+    most = max(map(len, texts), default=0)
     if not most:
         return "<p class=dim>The ranks published no ledger.</p>"
-    out = (
-        '<div class="wide"><table><tr><th></th>'
-        + "".join(f"<th>rank {q}</th>" for q in range(len(lists)))
-        + "</tr>"
-    )
-    for i in range(min(most, 200)):
-        texts = []
-        for records in lists:
-            record = records[i] if i < len(records) else None
-            if record is not None and "op" not in record:
-                texts.append(f"— step {record['step']}")
-            else:
-                texts.append(described(record) if record else "")
-        plain = {t.split(" in [")[0] for t in texts}
-        mark = ' class="diff"' if len(plain) > 1 else ""
-        out += (
-            f"<tr><td class=n>{i}</td>" + "".join(f"<td{mark}>{e(t)}</td>" for t in texts) + "</tr>"
-        )
-    return out + "</table></div>"
+    marked = unmatched(texts)
+
+    def cell(rank, i):
+        text = e(texts[rank][i]) if i < len(texts[rank]) else ""
+        return f'<span class="diff">{text}</span>' if (rank, i) in marked else text
+
+    cells = [("", [i, *(cell(q, i) for q in range(len(texts)))]) for i in range(min(most, 200))]
+    names = ["", *(f"rank {q}" for q in range(len(texts)))]
+    legend = "<p class=dim>Coloured: a collective that another member of its group lacks.</p>"
+    return rows(cells, names) + (legend if marked else "")
 
 
 def facts(shown):
@@ -267,7 +329,9 @@ def cause_part(shown):
         f'<section class="cause" id="{key}"><h3><a href="#{key}">{e(shown.title())}</a>{name}</h3>'
     )
     note = (shown.known or {}).get("note") or "No explanation yet"
-    out += f"<p>{facts(shown)}</p><p>{e(note.rstrip('.'))}.</p>"
+    out += f"<p>{facts(shown)}</p><p>{e(sentence(note))}</p>"
+    if shown.kind == summary.DEFECT and summary.has_report(shown.key):
+        out += f"<p>Report for its maintainer: <code>zeroproof report {key}</code></p>"
     return out + "".join(case_part(report, cause) for report, cause in shown.minimal) + "</section>"
 
 
@@ -298,7 +362,7 @@ def case_part(report, cause):
     out += "<p>The ranks' ledgers:</p>" + ledgers_table(cause["ledgers"])
     if cause["corpus"]:
         out += "<p>Similar historic bugs, the most similar first:</p>" + items(
-            f"{e(r['id'])}: {e(r['symptom'])} — {e(r['cause'])}" for r in cause["corpus"]
+            f"{bug_name(r['id'])}: {e(r['symptom'])} — {e(r['cause'])}" for r in cause["corpus"]
         )
     return out + raw(cause) + "</details>"
 
@@ -330,7 +394,7 @@ def causes_list(shown):
                 e(s.kind),
                 e(s.effect()),
                 e("; ".join(f"{name} {', '.join(v)}" for name, v in s.subjects().items())),
-                s.cases(),
+                s.cases() or "the minimal case",
                 link(s.known["issue"], issue_name(s.known["issue"]))
                 if s.known and s.known.get("issue")
                 else "",
@@ -340,35 +404,53 @@ def causes_list(shown):
         for s in shown
     ]
     names = ["cause", "class", "consequence", "subjects", "cases", "issue", "upstream"]
-    return rows(cells, names) if cells else "<p>None.</p>"
+    order = (
+        "<p class=dim>By class, then by consequence (a silent wrong number first), then by the "
+        "number of cases.</p>"
+    )
+    return order + rows(cells, names) if cells else "<p>None.</p>"
 
 
 def causes_part(shown):
-    return "<h2>Causes of failures</h2>" + causes_list(shown) + "".join(map(cause_part, shown))
+    return section("Causes of failures") + causes_list(shown) + "".join(map(cause_part, shown))
 
 
-def history_part(reports):
-    out = ""
+def history_part(reports, shown):
+    out, keys = "", summary.named(shown)
     for subject, versions, found in summary.history(reports):
         cells = [
             (
-                "good" if mended else "",
-                [e(name), *("×" if one else "–" for one in seen), e(first), e(mended or "–")],
+                "good" if fixed else "",
+                [
+                    f'<a href="#{e(keys[name])}">{e(name)}</a>',
+                    *("×" if one else "–" for one in seen),
+                    e(first),
+                    e(fixed or "–"),
+                ],
             )
-            for name, seen, first, mended in found
+            for name, seen, first, fixed in found
         ]
         out += f"<h3>{e(subject)}</h3>" + rows(
-            cells, ["cause", *versions, "first seen", "mended in"]
+            cells, ["cause", *versions, "first seen", "fixed by"]
         )
-    return f"<h2>Causes by version</h2>{out}" if out else ""
+    legend = (
+        "<p class=dim>×: the cause occurred in this version; –: it did not. Fixed by: the first of "
+        "these versions that no longer has it.</p>"
+    )
+    return section("Causes by version") + legend + out if out else ""
 
 
 def left_out_part(reports):
-    found = [("", list(map(e, row))) for row in summary.left_out(reports)]
+    found = {}
+    for subject, *row in summary.left_out(reports):
+        found.setdefault(subject, []).append(("", list(map(e, row))))
     if not found:
         return ""
-    return "<h2>Values and combinations that adapters leave out</h2>" + rows(
-        found, ["subject", "combination", "reason"]
+    return section("Values and combinations that adapters leave out") + "".join(
+        f"<details><summary>{e(subject)}: {len(cells)}</summary>"
+        + rows(cells, ["combination", "reason"])
+        + "</details>"
+        for subject, cells in found.items()
     )
 
 
@@ -381,18 +463,22 @@ def mutants_summary(table):
     )
 
 
+def caught_by(name):
+    return clause_link(name) if demands.title(name) else e(name)
+
+
 def mutants_part(found):
-    out = f"<h2>Mutants: engines with a historic bug</h2><p>{e(mutants_summary(found))}</p>"
+    out = section("Mutants: engines with a historic bug") + f"<p>{e(mutants_summary(found))}</p>"
     out += rows(
         [
             (
                 "good" if caught else "bad",
                 [
-                    e(name),
+                    bug_name(name),
                     e(mutant),
                     e(engine),
                     e(what),
-                    e(", ".join(caught) or "nothing"),
+                    ", ".join(map(caught_by, caught)) or "nothing",
                     f"<code>{e(case or '')}</code>",
                 ],
             )
@@ -402,7 +488,7 @@ def mutants_part(found):
     )
     if found["unplanted"]:
         out += "<p>Historic bugs without a mutant:</p>" + rows(
-            [("", [e(name), e(why)]) for name, why in found["unplanted"]],
+            [("", [bug_name(name), e(why)]) for name, why in found["unplanted"]],
             ["historic bug", "reason"],
         )
     return out
@@ -410,12 +496,14 @@ def mutants_part(found):
 
 def head(text, reports):
     """The beginning of a page: title, verdict, errors."""
-    verdict, good = summary.verdict(reports)
+    verdict, mark = summary.verdict(reports)
+    narrow = max(NARROW, COLUMN * (len(reports) + 1))
+    style = STYLE.replace("NARROW", f"{narrow}px")
     out = (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{e(text)}</title><style>{STYLE}</style><h1>{e(text)}</h1>"
-        f'<p class="verdict {"good" if good else "bad"}">{e(verdict)}</p>'
+        f"<title>{e(text)}</title><style>{style}</style><h1>{e(text)}</h1>"
+        f'<p class="verdict {mark}">{e(verdict)}</p><p>{ABOUT}</p>{LINKS}'
     )
     for report in reports:
         for problem in report["problems"]:
@@ -436,8 +524,8 @@ def page(report):
         f"{e(report['date'])}, {report['seconds']:.0f} s.</p>"
         f'<pre class="again">{e(report["command"])}</pre><p class=dim>{environment(report)}</p>'
     )
-    out += causes_part(shown) + "<h2>Cases by clause</h2>" + clause_table(report, shown)
-    return out + left_out_part(reports) + clause_list(reports) + "</html>\n"
+    out += causes_part(shown) + section("Cases by clause") + clause_table(report, shown)
+    return finished(out + left_out_part(reports) + clause_list(reports))
 
 
 def whole(reports, about, mutant_table):
@@ -446,22 +534,23 @@ def whole(reports, about, mutant_table):
     out = head("zeroproof conformance", reports)
     out += (
         f"<p>Made by <code>{e(about['command'])}</code> on {e(about['date'])}, commit "
-        f"{e(about['commit'])}, {about['cores']} cores.</p>"
+        f"{e(about['commit'])}, {about['cores']} cores. Commands run in the root of the "
+        "repository.</p>"
     )
     machines = list(dict.fromkeys(environment(r) for r in reports))
     out += f"<p class=dim>Reports made on: {' — '.join(machines)}</p>"
-    out += "<h2>Clause by subject</h2>" + matrix(reports, shown)
-    out += "<h2>Subjects</h2>" + subjects(reports)
-    out += causes_part(shown) + history_part(reports) + left_out_part(reports)
+    out += section("Clause by subject") + matrix(reports, shown)
+    out += section("Subjects") + subjects(reports)
+    out += causes_part(shown) + history_part(reports, shown) + left_out_part(reports)
     if mutant_table:
         out += mutants_part(mutant_table)
-    return out + clause_list(reports) + "</html>\n"
+    return finished(out + clause_list(reports))
 
 
 def subjects(reports):
     cells = [
         (
-            "bad" if r["cases"]["fail"] else "good",
+            summary.mark_of(r),
             [
                 e(summary.title(r)),
                 r["level"],
@@ -477,4 +566,9 @@ def subjects(reports):
         for r in reports
     ]
     names = ["subject", "level", "passed", "failed", *EXCUSED, "not supported", "causes"]
-    return rows(cells, [*names, "covering array", "date", "took"])
+    return (
+        rows(cells, [*names, "covering array", "date", "took"])
+        + "<p class=dim>Level 1: values are judged; 2: also collectives; 3: also streams. Covering "
+        "array: the cases in which all pairs of settings occur; in part: the run was limited to "
+        "some of them.</p>"
+    )

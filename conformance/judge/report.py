@@ -6,6 +6,7 @@ import shlex
 import unicodedata
 from xml.sax.saxutils import escape, quoteattr
 
+import demands
 import files
 from outcomes import DEFECT, EXCUSED, FAILED, NOT_JUDGED, empty_row, strict
 
@@ -44,7 +45,7 @@ def name_of(cause):
 
 
 def table_lines(clauses):
-    """The table of clauses. A class has a column if a case is in it."""
+    """The table of clauses, with their spec. A class has a column if a case is in it."""
     places = {name: NOT_JUDGED + 1 + n for n, name in enumerate(EXCUSED)}
     places = {name: n for name, n in places.items() if any(row[n] for row in clauses.values())}
     yield f"  {'clause':<10}{'passed':>8}{'failed':>8}{'not judged':>12}" + "".join(
@@ -53,7 +54,10 @@ def table_lines(clauses):
     for clause, row in clauses.items():
         good, bad, other = row[: NOT_JUDGED + 1]
         classes = "".join(f"{row[n]:>14}" for n in places.values())
-        yield f"  {clause:<10}{good:>8}{bad:>8}{other:>12}{classes}{'  <--' if bad else ''}"
+        text = f"{'<--' if bad else '   '} {demands.title(clause)}"
+        yield f"  {clause:<10}{good:>8}{bad:>8}{other:>12}{classes}  {text}".rstrip()
+    if any(row[NOT_JUDGED] for row in clauses.values()):
+        yield "  " + demands.NOT_JUDGED
 
 
 def again(report, recipe):
@@ -76,10 +80,11 @@ def terminal(report, brief=False):
     for number, cause in enumerate(report["causes"], 1):
         if brief and cause["known"]:
             continue
-        how = status(cause)
+        how, demand = status(cause), demands.demand(cause["clause"])
         lines += [
             "",
             f"cause {number}: {cause['clause']} {cause['kind']}{f'  ({how})' if how else ''}",
+            *([f"  {cause['clause']}: {demand}"] if demand else []),
             f"  {len(cause['cases'])} case(s); all have: "
             f"{', '.join(cause['needs']) or 'no common feature'}",
             "  " + cause["text"][:600].replace("\n", "\n  "),
@@ -260,6 +265,12 @@ def printable(text):
         else f"\\x{ord(c):02x}"
         for c in str(text)
     )
+
+
+def sentence(text):
+    """A sentence from a note. Names such as overlap_comm keep their case."""
+    first = text.partition(" ")[0]
+    return (text[:1].upper() if first.isalpha() else text[:1]) + text[1:].rstrip(".") + "."
 
 
 def one_line(text):

@@ -1,24 +1,26 @@
-"""Writes RESULTS.md and index.html from the reports of several subjects.
+"""Writes RESULTS.md, index.html and results.json from the reports of several subjects.
 
-Both have a matrix of clauses and subjects, each cause with its explanation, public issue and
-minimal cases, its history over versions, what adapters leave out, and the clause that caught each
-mutant."""
+The first two have a matrix of clauses and subjects, each cause with its explanation, public issue
+and minimal cases, its history over versions, what adapters leave out, and the clause that caught
+each mutant. results.json has the numbers of each subject; subjects.py reads it."""
 
 import datetime
 import json
 import os
 import re
+import shlex
 import sys
 import urllib.parse
 
 import console
+import demands
 import files
 import limits
 import page
 import schema
 import summary
 from outcomes import EXCUSED
-from report import printable
+from report import printable, sentence
 from tools import Refused
 
 
@@ -55,36 +57,59 @@ def cell(report, clause):
 
 def clause_link(clause):
     """The clause, with its demand as a tooltip."""
-    demand = line(summary.demands().get(clause, "")).replace('"', "'")
-    return f"[{line(clause)}](../{summary.spec_file(clause)}" + (f' "{demand}")' if demand else ")")
+    demand = line(demands.demand(clause)).replace('"', "'")
+    return f"[{line(clause)}](../{demands.file_of(clause)}" + (f' "{demand}")' if demand else ")")
 
 
 def matrix(reports):
     return table(
         ["clause", *(line(summary.title(r)) for r in reports)],
         [
-            [clause_link(clause), *(cell(r, clause) for r in reports)]
+            [
+                f"{clause_link(clause)} {line(demands.title(clause))}".rstrip(),
+                *(cell(r, clause) for r in reports),
+            ]
             for clause in summary.clauses_of(reports)
         ],
     )
 
 
+def numbers(reports, about):
+    """results.json."""
+    return {
+        "schema": "zeroproof/results/1",
+        **about,
+        "subjects": [
+            {
+                "subject": summary.title(r),
+                "level": r["level"],
+                "cases": r["cases"],
+                "causes": len(r["causes"]),
+                "new": sum(not c["known"] for c in r["causes"]),
+                "whole": r["whole"],
+                "seed": r["seed"],
+                "seconds": round(r["seconds"]),
+            }
+            for r in reports
+        ],
+    }
+
+
 def subjects(reports):
     rows = []
-    for r in reports:
-        known = sum(1 for c in r["causes"] if c["known"])
+    for r in numbers(reports, {})["subjects"]:
         rows.append(
             [
-                line(summary.title(r)),
+                line(r["subject"]),
                 r["level"],
                 r["cases"]["pass"],
                 *summary.status_counts(r),
                 r["cases"]["unsupported"],
-                len(r["causes"]),
-                len(r["causes"]) - known,
+                r["causes"],
+                r["new"],
                 "whole" if r["whole"] else "in part",
                 r["seed"],
-                f"{r['seconds']:.0f} s",
+                f"{r['seconds']} s",
             ]
         )
     head = ["subject", "level", "cases passed", "failed", *EXCUSED, "not supported", "causes"]
@@ -122,14 +147,15 @@ def explanation(shown):
         "",
         f"{name}{'; '.join(facts)}.",
         "",
-        line((known.get("note") or "no explanation yet").rstrip("."), 2000) + ".",
+        line(sentence(known.get("note") or "no explanation yet"), 2000),
         "",
     ]
 
 
 def minimal_case(report, cause):
     return [
-        f"- {line(summary.title(report))}: **{line(cause['clause'])}**, {line(cause['kind'])}: "
+        f"- {line(summary.title(report))}: **{line(demands.named(cause['clause']))}**, "
+        f"{line(cause['kind'])}: "
         f"{page.cases_of(cause)}; conditions: {line(', '.join(cause['needs'])) or 'none'}.",
         f"  {line(last_line(cause))}",
         f"  {code(summary.again(report, cause['recipe']))}",
@@ -146,17 +172,23 @@ def causes(reports):
     return lines[:-1] or ["None."]
 
 
+VERSIONS = (
+    "x: the cause occurred in this version; –: it did not. Fixed by: the first of these versions "
+    "that no longer has it."
+)
+
+
 def history(reports):
     lines = []
     for subject, versions, rows in summary.history(reports):
         lines += [
             "",
             *table(
-                [line(subject), *map(line, versions), "first seen", "mended in"],
+                [line(subject), *map(line, versions), "first seen", "fixed by"],
                 [
                     [line(name), *("x" if one else "–" for one in seen), line(first)]
-                    + [line(mended or "–")]
-                    for name, seen, first, mended in rows
+                    + [line(fixed or "–")]
+                    for name, seen, first, fixed in rows
                 ],
             ),
         ]
@@ -208,7 +240,7 @@ def mutants_text(found):
                     line(mutant),
                     line(engine),
                     line(what, 200),
-                    line(", ".join(caught)) or "**nothing**",
+                    line(", ".join(map(demands.named, caught))) or "**nothing**",
                     code(case) if case else "",
                 ]
                 for name, mutant, engine, what, caught, case in found["rows"]
@@ -244,7 +276,8 @@ def markdown(reports, about, mutant_table):
         f"commit {line(about['commit'])}, {about['cores']} cores; do not "
         "edit. A number in the matrix is the number of cases that passed a clause. Known defects "
         'count as failures; failures of other classes ([SPEC.md](SPEC.md), "Classes") are counted '
-        "apart. Commands run in the root of the repository.",
+        f"apart. {demands.NOT_JUDGED.capitalize()}. –: no case has the clause. "
+        "Commands run in the root of the repository.",
         *(["", *errors] if errors else []),
         "",
         "## Subjects",
@@ -262,7 +295,7 @@ def markdown(reports, about, mutant_table):
         *causes(reports),
     ]
     if found:
-        lines += ["", "## Causes by version", *found]
+        lines += ["", "## Causes by version", "", VERSIONS, *found]
     if out:
         lines += [
             "",
@@ -282,13 +315,16 @@ def load(name):
 
 def make():
     parser = console.Parser(
-        description="Writes RESULTS.md and index.html from the reports of several subjects."
+        description="Writes RESULTS.md, index.html and results.json from the reports of several "
+        "subjects."
     )
     parser.add_argument("reports", nargs="+", help="report.json of a subject")
     parser.add_argument("--out", default=".", help="output folder (the current one)")
     parser.add_argument("--commit", default="unknown", help="commit to name in the header")
     parser.add_argument(
-        "--command", default="make conformance", help="command to name in the header"
+        "--command",
+        default=shlex.join(["python3", *sys.argv]),
+        help="command to name in the header (this one)",
     )
     parser.add_argument(
         "--date",
@@ -312,6 +348,7 @@ def make():
     texts = {
         "RESULTS.md": markdown(reports, about, mutant_table),
         "index.html": page.whole(reports, about, mutant_table),
+        "results.json": json.dumps(numbers(reports, about), ensure_ascii=False, indent=1) + "\n",
     }
     for name in texts:
         for read in filter(None, (*options.reports, options.mutants)):

@@ -1,13 +1,16 @@
 """Writes subjects.md: all subjects, what each supports, its version, and its last result.
 
-It reads subjects.txt, the accepted lists in support/ (what `hello` announced), the table of
-RESULTS.md, and unreachable.txt. --check: exit code 1 if the file is not current."""
+It reads subjects.txt, the accepted lists in support/ (what `hello` announced), results.json (the
+numbers of RESULTS.md), and unreachable.txt. --check: exit code 1 if the file is not current."""
 
 import argparse
 import json
 import os
-import re
 import sys
+
+import summary
+from report import totals
+from results import table
 
 CONFORMANCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SIZES = ("dp", "pp", "tp", "ep")
@@ -20,24 +23,6 @@ def read(*path):
 
 def lines(name):
     return [text for text in read(name).splitlines() if text and not text.startswith("#")]
-
-
-def table(head, rows):
-    rule = "|".join("---" for _ in head)
-    return [f"| {' | '.join(row)} |" if row else f"|{rule}|" for row in (head, None, *rows)]
-
-
-def results():
-    """(title -> the cells of its row in RESULTS.md by their heads, the date of that file)"""
-    text = read("RESULTS.md")
-    part = text.split("\n## Subjects\n")[1].split("\n## ")[0]
-    rows = [
-        [cell.strip() for cell in row.strip("|").split(" |")]
-        for row in part.splitlines()
-        if row.startswith("| ")
-    ]
-    date = re.search(r" on (\d{4}-\d\d-\d\d), ", text)
-    return {row[0]: dict(zip(rows[0], row, strict=True)) for row in rows[1:]}, date.group(1)
 
 
 def reach(support):
@@ -54,11 +39,12 @@ def last(title, found):
     row = found.get(title)
     if row is None:
         return "no result yet"
-    return f"{row['cases passed']} passed, {row['failed']} failed, {row['causes']} causes"
+    return f"{totals(row['cases'])}, {summary.many(row['causes'], 'cause')}"
 
 
 def markdown():
-    found, date = results()
+    results = json.loads(read("results.json"))
+    found = {row["subject"]: row for row in results["subjects"]}
     rows = []
     for name, environment, adapter, lists, which in (
         line.split() for line in lines("subjects.txt")
@@ -84,7 +70,7 @@ def markdown():
             "# Subjects",
             "",
             "Made by `python3 conformance/judge/subjects.py` from [subjects.txt](subjects.txt),",
-            f"the lists in [support](support), and [RESULTS.md](RESULTS.md) of {date};",
+            f"the lists in [support](support), and [RESULTS.md](RESULTS.md) of {results['date']};",
             "do not edit.",
             "",
             *table(

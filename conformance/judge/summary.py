@@ -1,5 +1,5 @@
 """What reports say together, for RESULTS.md and the page: causes by consequence, their history over
-versions, what adapters leave out, and what the clauses demand."""
+versions, and what adapters leave out."""
 
 import functools
 import os
@@ -16,12 +16,6 @@ CONSEQUENCES = ("silent wrong number", "race", "hang", "error")
 HANGS = ("LEDG-2", "LEDG-3", "LEDG-7", "STAT-1", "PIPE-3")
 NEW = "new"
 CLASSES = (NEW, DEFECT, *EXCUSED)  # in the order of the page
-SPEC = {  # files of spec/ by the prefixes of their clauses
-    **dict.fromkeys(("PART", "TIE"), "partition"),
-    **dict.fromkeys(("RED", "STAT"), "reduce"),
-    **dict.fromkeys(("STEP", "SCALE", "OPT"), "step"),
-    **{"TOPO": "topology", "PIPE": "pipeline", "LEDG": "ledger", "STRM": "streams"},
-}
 
 
 def version_of(report):
@@ -52,37 +46,10 @@ def kind_of(report, clause):
     return "bad" if bad else "excused" if classes else "good" if good else "dim"
 
 
-# ---- Clauses -------------------------------------------------------------------------------------
-
-
-@functools.cache
-def demands():
-    """Clause -> what it demands: the table of SPEC.md, "Clauses"; empty without that file."""
-    name = os.path.join(CONFORMANCE, "SPEC.md")
-    if not os.path.exists(name):
-        return {}
-    with open(name, encoding="utf-8") as file:
-        text = file.read().partition("\n## Clauses\n")[2].partition("\n## ")[0]
-    found = {}
-    for row in re.findall(r"^\| ([A-Z]+-\d[^|]*) \| ([^|]*) \|", text, re.MULTILINE):
-        names, texts = (part.split("; ") for part in row)
-        pairs = zip(names, texts, strict=True) if len(names) == len(texts) else [row]
-        found.update((clause, demand) for some, demand in pairs for clause in expanded(some))
-    flat = " ".join(text.split())
-    found.update(re.findall(r"\*\*(RUN-\d)\*\*: (.*?)\.(?: |$)", flat))
-    return found
-
-
-def expanded(text):
-    """The clauses of "RED-2, RED-3" or "STRM-1 … STRM-4"."""
-    for first, number, last in re.findall(r"([A-Z]+)-(\d+)(?: … [A-Z]+-(\d+))?", text):
-        yield from (f"{first}-{n}" for n in range(int(number), int(last or number) + 1))
-
-
-def spec_file(clause):
-    """The file of the repository that defines a clause."""
-    name = SPEC.get(clause.split("-", maxsplit=1)[0])
-    return f"spec/{name}.md" if name else "conformance/SPEC.md"
+def mark_of(report):
+    """The same of all its cases."""
+    failed, *others = status_counts(report)
+    return "bad" if failed else "excused" if any(others) else "good"
 
 
 # ---- Causes --------------------------------------------------------------------------------------
@@ -151,13 +118,39 @@ def causes_of(reports):
     )
 
 
+def has_report(cause):
+    """True if the cause has a script, so that `zeroproof report` can write a report."""
+    return os.path.exists(os.path.join(CONFORMANCE, "reports", f"{cause}.py"))
+
+
+def named(shown):
+    """{name of a cause: its key}"""
+    return {name_of(cause): one.key for one in shown for _, cause in one.minimal}
+
+
+def by_clause(report, shown):
+    """Clause -> the causes, in the order of the list, of the report's cases that failed it."""
+    cases, found = {}, {}
+    for one in shown:
+        for mine, cause in one.minimal:
+            if mine is report:
+                cases.update(dict.fromkeys(cause["cases"], one))
+                for finding in cause["findings"]:
+                    found.setdefault(finding["clause"], set()).add(one.key)
+    for row in report["results"]:
+        one = cases.get(row["id"])
+        for finding in row["findings"] if one else ():
+            found.setdefault(finding["clause"], set()).add(one.key)
+    return {clause: [s for s in shown if s.key in keys] for clause, keys in found.items()}
+
+
 def slug(text):
     """An id for a link."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-")[:100] or "cause"
 
 
 def history(reports):
-    """[(subject, versions, [(name of a cause, [seen in each version], first, mended or None)])] of
+    """[(subject, versions, [(name of a cause, [seen in each version], first, fixed or None)])] of
     subjects with several versions."""
     by_name = {}
     for report in reports:
@@ -169,8 +162,8 @@ def history(reports):
         for cause in names if len(mine) > 1 else ():
             seen = [any(name_of(c) == cause for c in r["causes"]) for r in mine]
             last = len(seen) - 1 - seen[::-1].index(True)
-            mended = version_of(mine[last + 1]) if last + 1 < len(mine) else None
-            rows.append((cause, seen, version_of(mine[seen.index(True)]), mended))
+            fixed = version_of(mine[last + 1]) if last + 1 < len(mine) else None
+            rows.append((cause, seen, version_of(mine[seen.index(True)]), fixed))
         if rows:
             found.append((name, [version_of(r) for r in mine], rows))
     return found
@@ -207,7 +200,7 @@ def many(number, word):
 
 
 def verdict(reports):
-    """(text, True if nothing is new)."""
+    """(text, "bad" if something is new, "excused" if there are known defects, or "good")."""
     causes = causes_of(reports)
     new = [s for s in causes if s.kind == NEW and not all(c["fresh"] for _, c in s.minimal)]
     problems = sum(len(r["problems"]) for r in reports)
@@ -218,10 +211,11 @@ def verdict(reports):
         first.append(many(len(new), "new cause") + " of failures")
     if problems:
         first.append(many(problems, "error"))
+    several = f" {len(reports)} subjects, {clean} of them without a failing case;"
     return (
-        f"{' and '.join(first) or 'No new failure'}. {many(len(reports), 'subject')}, {clean} of "
-        f"them without a failing case; {many(defects, 'known defect')}."
-    ), not first
+        f"{' and '.join(first) or 'No new failure'}.{several if len(reports) > 1 else ''} "
+        f"{many(defects, 'known defect')}."
+    ), "bad" if first else "excused" if defects else "good"
 
 
 def status_counts(report):

@@ -20,7 +20,7 @@ HEAD = """# Axes and subjects
 Made by `make conformance-axes` from the lists in [support/](support/), which repeat what each
 adapter's `hello` says. [ADAPTER.md](ADAPTER.md) explains the axes. "all": the subject supports
 every value of the axis; −n: it lacks n values, for the reasons below.
-"returns": the fields of a step that it returns.
+"returns": the fields of a step that it returns. The columns are these subjects:
 
 """
 

@@ -1,6 +1,6 @@
 """ZeRO adds gradients of different parameters if the ranks use different parameters.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks. Printed: their two weights."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. It runs two ranks and prints their two weights."""
 
 import os
 import signal
@@ -34,5 +34,5 @@ if rank:
     os._exit(0)
 expected = [[1 - 2.0 / 2, 1 - 6.0 / 2]] * 2  # the mean over the ranks
 print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

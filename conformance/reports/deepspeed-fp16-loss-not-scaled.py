@@ -1,6 +1,6 @@
 """fp16 without ZeRO: gradients are divided by the scale, but the loss is not multiplied by it.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the weight after a step."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. It prints the weight after a step."""
 
 import os
 import signal
@@ -26,5 +26,5 @@ engine.backward(engine(torch.ones(1, dtype=torch.float16)))  # the gradient is 1
 engine.step()
 got, expected = model.weight.item(), 1 - 0.25 * 1
 print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

@@ -1,6 +1,6 @@
 """ZeRO-2 with offload loses gradients of a weight that the last micro-batch does not use.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: both weights after a step."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. It prints both weights after a step."""
 
 import os
 import signal
@@ -36,5 +36,5 @@ for used in [(0, 1), (0,)]:  # two micro-batches; only the first uses parameter 
     engine.step()
 got, expected = [w.item() for w in model.parameters()], [1 - 0.25 * 2 / 2, 1 - 0.25 * 1 / 2]
 print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

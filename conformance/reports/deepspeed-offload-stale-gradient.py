@@ -1,6 +1,6 @@
 """With offload, a weight that a step does not use gets the gradient of an earlier step.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: both weights after the steps."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. It prints both weights after the steps."""
 
 import os
 import signal
@@ -35,5 +35,5 @@ for used in [(0, 1), (0,), (0,)]:  # three steps; only the first uses parameter 
     engine.step()
 got, expected = [w.item() for w in model.parameters()], [1 - 3 * 0.25, 1 - 0.25]
 print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

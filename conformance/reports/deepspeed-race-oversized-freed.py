@@ -1,6 +1,6 @@
 """ZeRO-2 with overlap_comm frees a gradient larger than a bucket while it is reduced.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: calls of record_stream."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. It prints the calls of record_stream."""
 
 import os
 import signal
@@ -32,5 +32,5 @@ torch.Tensor.record_stream = lambda tensor, _: calls.append(tensor.numel())
 engine.backward(engine(torch.ones(4)))
 got, expected = calls, calls or [4]
 print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

@@ -1,6 +1,6 @@
 """round_robin_gradients: safe_get_full_fp32_param returns another parameter's master.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks. Printed: the masters."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. It runs two ranks and prints the masters."""
 
 import os
 import signal
@@ -32,5 +32,5 @@ if rank:
     os._exit(0)
 expected = [[0.0, 1.0, 2.0, 3.0]] * 2
 print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

@@ -1,6 +1,6 @@
 """In a step after which the loss scale grows, ZeRO divides gradients by the new scale.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the weight after each step."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. It prints the weight after each step."""
 
 import os
 import signal
@@ -29,5 +29,5 @@ for _ in range(2):  # the gradient is 1, so each step subtracts lr = 0.25
     got.append(model.weight.item())
 expected = [0.75, 0.5]
 print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

@@ -1,6 +1,6 @@
 """bf16 or fp16 without ZeRO: initialize() makes a step, so Adam's first update is wrong.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Printed: the weight after a step."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. It prints the weight after a step."""
 
 import os
 import signal
@@ -25,5 +25,5 @@ engine.backward(engine(torch.ones(1, dtype=torch.bfloat16)))  # the gradient is 
 engine.step()  # Adam's first update is lr, whatever the gradient is
 got, expected = model.weight.item(), 1 - 0.5
 print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

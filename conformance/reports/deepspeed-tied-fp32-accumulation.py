@@ -1,6 +1,6 @@
 """ZeRO-1 with fp32 accumulation: a tied weight's gradients are not summed over stages.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Two stages. Printed: both copies."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. It runs two stages and prints both copies."""
 
 import os
 import signal
@@ -36,5 +36,5 @@ if rank:
     os._exit(0)
 expected = [0.25 - 0.5] * 2
 print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

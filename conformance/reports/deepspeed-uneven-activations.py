@@ -1,6 +1,6 @@
 """Activations partitioned over tensor-parallel ranks fail if their size is odd.
 
-Requirements: deepspeed==0.19.8 torch==2.13.0. Two ranks. Printed: what is received."""
+Requirements: deepspeed==0.19.8 torch==2.13.0. It runs two ranks and prints what is received."""
 
 import os
 import signal
@@ -30,5 +30,5 @@ if rank:
     os._exit(0)
 expected = [1.0, 2.0, 3.0]
 print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

@@ -1,6 +1,6 @@
 """The interleaved schedule with overlapped p2p frees activations that are still being sent.
 
-Requirements: megatron-core==0.16.1 torch==2.13.0. Printed: sizes of sent tensors at wait()."""
+Requirements: megatron-core==0.16.1 torch==2.13.0. It prints sizes of sent tensors at wait()."""
 
 import os
 import signal
@@ -36,5 +36,5 @@ if rank:
     os._exit(0)
 got, expected = sizes, [2] * len(sizes)
 print(f"megatron-core {core.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

@@ -1,6 +1,6 @@
 """ZeRO-1 without overlap_grad_reduce: a frozen parameter raises AttributeError.
 
-Requirements: megatron-fsdp==0.6.1 torch==2.13.0. Printed: the error."""
+Requirements: megatron-fsdp==0.6.1 torch==2.13.0. It prints the error."""
 
 import signal
 import sys
@@ -30,5 +30,5 @@ except AttributeError as error:
     got = f"AttributeError: {error}"
 expected = "no error"
 print(f"megatron-fsdp {megatron_fsdp.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

@@ -1,6 +1,6 @@
 """fully_shard_optimizer makes a step with zero gradients, so weights decay before training.
 
-Requirements: megatron-fsdp==0.6.1 torch==2.13.0. Printed: the weight before training."""
+Requirements: megatron-fsdp==0.6.1 torch==2.13.0. It prints the weight before training."""
 
 import signal
 import sys
@@ -27,5 +27,5 @@ megatron_fsdp.fully_shard_optimizer(sgd)
 [(_, w)] = model.param_and_grad_buffer.optimizer_named_parameters
 got, expected = w.to_local().item(), 1.0
 print(f"megatron-fsdp {megatron_fsdp.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

@@ -1,6 +1,6 @@
 """The interleaved schedule hangs with variable_seq_lengths if p2p is not overlapped.
 
-Requirements: megatron-core==0.19.2 torch==2.13.0. Three ranks. Printed: how rank 0 ends."""
+Requirements: megatron-core==0.19.2 torch==2.13.0. It runs 3 ranks and prints how rank 0 ends."""
 
 import os
 import signal
@@ -35,5 +35,5 @@ except RuntimeError as error:  # a time-out of a rank
 if rank:
     os._exit(0)
 print(f"megatron-core {core.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

@@ -1,6 +1,6 @@
 """DDP: a rank that uses no parameter does not enter the reduction, so the others hang.
 
-Requirements: torch==2.13.0. Two ranks. Printed: how rank 0 ends its backward."""
+Requirements: torch==2.13.0. It runs two ranks and prints how rank 0 ends its backward."""
 
 import os
 import signal
@@ -35,5 +35,5 @@ if rank:
     os._exit(0)
 expected = "no error"
 print(f"torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

@@ -1,6 +1,6 @@
 """DDP with static_graph=True: a first backward under no_sync() raises RuntimeError.
 
-Requirements: torch==2.13.0. Printed: the error."""
+Requirements: torch==2.13.0. It prints the error."""
 
 import signal
 import sys
@@ -21,5 +21,5 @@ except RuntimeError as error:
     got = "RuntimeError: " + str(error).partition(" at ")[0]
 expected = "no error"
 print(f"torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

@@ -1,6 +1,6 @@
 """DDP: if a window's last micro-batch uses no parameter, the next step raises RuntimeError.
 
-Requirements: torch==2.13.0. Printed: the error."""
+Requirements: torch==2.13.0. It prints the error."""
 
 import signal
 import sys
@@ -29,5 +29,5 @@ except RuntimeError as error:
     got = "RuntimeError: " + str(error).partition(".")[0]
 expected = "no error"
 print(f"torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

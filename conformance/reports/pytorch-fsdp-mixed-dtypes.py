@@ -1,6 +1,6 @@
 """FSDP2: accumulation fails if only the last micro-batch uses a parameter.
 
-Requirements: torch==2.13.0. Printed: the error."""
+Requirements: torch==2.13.0. It prints the error."""
 
 import signal
 import sys
@@ -32,5 +32,5 @@ except AssertionError as error:
     got = "AssertionError: " + str(error).partition(" but")[0]
 expected = "no error"
 print(f"torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

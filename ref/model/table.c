@@ -63,9 +63,9 @@ int64_t zp_table_first(const zp_table *n, int32_t j, int32_t tp, int32_t ep)
   return ((int64_t)j * n->cfg.tp + tp) * n->cfg.ep + ep;
 }
 
-double zp_table_rate(const zp_table *n, int64_t step)
+double zp_table_rate(int32_t rates, int64_t step)
 {
-  return n->rates && step % 2 == 0 ? 2 : 1;
+  return rates && step % 2 == 0 ? 2 : 1;
 }
 
 int64_t zp_table_loss(const zp_table *n, int32_t stage, int64_t g, int32_t tp)

@@ -27,8 +27,8 @@ typedef struct zp_table {
   double *loss; /* by zp_table_loss: what the last forward of each micro-batch computed */
 } zp_table;
 
-/* The factor of all learning rates in a step. */
-double zp_table_rate(const zp_table *table, int64_t step);
+/* The factor of all learning rates in a step: 1, unless they change by step. */
+double zp_table_rate(int32_t rates, int64_t step);
 
 /* The place in loss of a stage's terms of the loss of global micro-batch g: Σ⟨w_j, x_j⟩ of the
  * last step. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../model/table.h"
+
 static const char *const optim_names[] = {"sgd", "momentum", "adamw", "mixed"};
 static const char *const mode_names[] = {"coded", "dyadic", "wild"};
 static const char *const reduce_names[] = {"ordered", "exact"};
@@ -95,7 +97,7 @@ void zp_case_hyper(const zp_case *c, zp_hyper *hyper)
 void zp_case_hyper_at(const zp_case *c, int64_t step, zp_hyper *hyper)
 {
   zp_case_hyper(c, hyper);
-  for (int32_t g = 0; c->rates && step % 2 == 0 && g < hyper->groups; g++) hyper->optim[g].lr *= 2;
+  for (int32_t g = 0; g < hyper->groups; g++) hyper->optim[g].lr *= zp_table_rate(c->rates, step);
 }
 
 int64_t zp_case_elements(const zp_case *c)

@@ -52,6 +52,9 @@ def test_merge():
     other = {**ENTRY, "needs": ["pp"], "recipe": "pp=2,dp=1,M=1,list=1@0.0"}
     hunt.merge(causes, [other])
     check("another condition is another cause", len(causes) == 4, causes)
+    text = hunt.markdown({"runs": [], "causes": causes, "problems": []})
+    title = "a: RED-3 (mean of the contributions) missing"
+    check("the list has the title of each clause", title in text, text)
 
 
 def test_explained():

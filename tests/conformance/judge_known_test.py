@@ -151,6 +151,11 @@ def confirmed(path):
         and "# TODO known defect: c: listed" in report["files"]["report.tap"],
         report["files"]["report.tap"],
     )
+    check(
+        "the page does not call a run with known defects good",
+        '<p class="verdict excused">No new failure. 1 known defect.</p>'
+        in report["files"]["report.html"],
+    )
     code, report, _ = run(f"{TRAINER} lazy-scale", "--known", path, "--cases", "1", "--strict")
     check("--strict: a known defect fails the run", code == 1 and not report["problems"], code)
     code, report, _ = run(f"{TRAINER} correct", "--known", path, "--cases", "1")

@@ -176,6 +176,20 @@ def test_terminal():
         and f"reproduce: zeroproof check --adapter '{TRAINER} one-rate' --only " in done.stdout,
         done.stdout,
     )
+    check(
+        "standard output has the title of each clause, and the demand of a cause's",
+        re.search(r"^  OPT-4 .*  <-- update$", done.stdout, re.M)
+        and re.search(r"^  LEDG-7 .*[0-9] {6}no hang$", done.stdout, re.M)
+        and re.search(
+            r"^cause \d+: OPT-4 .*\n  OPT-4: the update of fp32 masters$", done.stdout, re.M
+        ),
+        done.stdout,
+    )
+    check(
+        "standard output explains 'not judged'",
+        "\n  not judged: the case failed another clause, or its answer lacks" in done.stdout,
+        done.stdout,
+    )
 
 
 MUTANTS = {
@@ -240,12 +254,13 @@ def test_results():
         mutants = os.path.join(folder, "mutants.json")
         write_text(mutants, json.dumps(MUTANTS))
         argv = [sys.executable, "-B", f"{ROOT}/conformance/judge/results.py", "--out", folder]
-        argv += ["--commit", "abc", "--mutants", mutants]
+        argv += ["--commit", "abc", "--command", "make it", "--mutants", mutants]
         argv += [write_report(folder, "1.10", new), write_report(folder, "1.9", old)]
         done = subprocess.run(argv, capture_output=True, text=True)
         check("results are made", done.returncode == 0, done.stderr)
         text, page = text_of(folder, "RESULTS.md"), text_of(folder, "index.html")
     failures_shown(text, page, old, new)
+    clauses_shown(text, page, new)
     mutants_shown(text, page)
 
 
@@ -256,7 +271,7 @@ def failures_shown(text, page, old, new):
     rows = [row.strip("| ").split(" | ") for row in text.splitlines()]
     found = {row[0].split(" ", 1)[-1]: row[1:] for row in rows if len(row) == 5}
     check(
-        "a table shows in which version a cause occurred first, and in which it was mended",
+        "a table shows in which version a cause occurred first, and by which it was fixed",
         found.get("1.9") is None
         and found.get("unscaled by the next scale") == ["x", "–", "1.9", "1.10"]
         and found.get("ratio") == ["–", "x", "1.10", "–"],
@@ -280,13 +295,8 @@ def failures_shown(text, page, old, new):
         "the page begins with the verdict, date, command and environment",
         'class="verdict bad">' in page
         and "new causes of failures" in page
-        and f"Made by <code>make conformance</code> on {time.strftime('%Y-')}" in page
+        and f"Made by <code>make it</code> on {time.strftime('%Y-')}" in page
         and "Reports made on: system " in page,
-    )
-    check(
-        "clauses link to their demands, with a tooltip",
-        'href="#clause-RED-2" title="the reduced gradient is the sum' in page
-        and '[RED-2](../spec/reduce.md "the reduced gradient is the sum' in text,
     )
     check(
         "combinations that adapters leave out have their reasons",
@@ -301,8 +311,45 @@ def failures_shown(text, page, old, new):
         and "Case, expected values, answer" in page,
     )
     check(
+        "historic bugs lead to their issues",
+        '<a href="https://github.com/deepspeedai/DeepSpeed/issues/' in page,
+    )
+    check(
         "the page loads no other file",
         not any(w in page for w in ("src=", "<link", "<script", "@import", "url(")),
+    )
+
+
+def clauses_shown(text, page, new):
+    check(
+        "clauses link to their demands, with a tooltip",
+        'href="#clause-RED-2" title="the reduced gradient is the sum' in page
+        and '[RED-2](../spec/reduce.md "the reduced gradient is the sum' in text,
+    )
+    check(
+        "clauses have their titles",
+        re.search(r"^\| \[RED-2\][^|]* mean of the contributions \|", text, re.M)
+        and "**RED-2 (mean of the contributions)**" in text
+        and ">RED-2</a> <span>mean of the contributions</span>" in page,
+    )
+    check(
+        "'not judged' is explained",
+        "Not judged: the case failed another clause" in text
+        and "·: not judged: the case failed another clause" in page
+        and "Not judged: the case failed another clause" in new["files"]["report.html"],
+    )
+    matrix = page.partition('<table class="matrix">')[2].partition("</table>")[0]
+    bad = re.findall(r'<td class="bad[^"]*"[^>]*>(.*?)</td>', matrix)
+    check(
+        "each failing cell of the matrix leads to a cause",
+        bad and all(cell.startswith('<a href="#') for cell in bad),
+        bad,
+    )
+    heads = re.findall(r'<h2 id="([^"]*)">', page)
+    check(
+        "the page begins with links to its sections",
+        len(heads) >= 6 and all(f'<a href="#{key}">' in page for key in heads),
+        heads,
     )
 
 
@@ -310,15 +357,16 @@ def mutants_shown(text, page):
     check(
         "mutants are listed",
         "2 of 3 mutants were caught" in text
-        and "RED-3, STEP-7" in text
+        and "RED-3 (mean of the contributions), STEP-7 (parameters after the update)" in text
+        and '<a href="#clause-RED-3" title="' in page
         and "**nothing**" in text
         and "hides" in page,
     )
     check(
         "mutants caught by the subject's own error are marked",
         "1 of them only by the subject's own error" in text
-        and "| RUN-1, the subject's own error |" in text
-        and "RUN-1, the subject&#x27;s own error" in page,
+        and "| RUN-1 (no error), the subject's own error |" in text
+        and "RUN-1</a>, the subject&#x27;s own error" in page,
     )
 
 

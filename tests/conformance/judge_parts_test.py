@@ -17,9 +17,11 @@ sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 import adapter  # noqa: E402
 import axes  # noqa: E402
 import ledger  # noqa: E402
+import page  # noqa: E402
 import report as reports  # noqa: E402
 import rows  # noqa: E402
 import shrink  # noqa: E402
+import summary  # noqa: E402
 from decode import multiplicities  # noqa: E402
 from recipe import features, recipe_of  # noqa: E402
 from run import judge, message_words  # noqa: E402
@@ -413,6 +415,64 @@ def test_related():
     )
 
 
+def test_junit():
+    """A case with several findings is one failure, with all of them in its text."""
+    found = [{"clause": c, "kind": "k", "text": f"text of {c}"} for c in ("RED-2", "OPT-4")]
+    row = {"id": "c1", "recipe": "dp=2", "seconds": 0, "status": "fail", "known": None}
+    made = {
+        "subject": {"name": "s"},
+        "cases": {"pass": 0, "unsupported": 0},
+        "seconds": 1,
+        "problems": [],
+        "results": [{**row, "fresh": False, "findings": found}],
+    }
+    text = "".join(reports.junit(made))
+    good = text.count("<failure") == 1 and 'tests="1" failures="1"' in text
+    check("JUnit has one failure per case", good and "OPT-4 k: text of OPT-4" in text, text)
+
+
+def test_page():
+    ledgers = (
+        [
+            "broadcast 1 root 0 in [0]",
+            "send to 1: 1",
+            "all_reduce 43 in [0, 1]",
+            "gather in [0, 1]",
+        ],
+        ["broadcast 1 root 1 in [1]", "recv from 0: 1", "all_reduce 17 in [0, 1]"],
+    )
+    marked = page.unmatched(ledgers)
+    check(
+        "collectives that another member of the group lacks are coloured, and no others",
+        marked == {(0, 2), (1, 2), (0, 3)},
+        marked,
+    )
+    names = page.bug_name("DeepSpeed #12, #34, Unheard #56 <b>")
+    links = [f"https://github.com/deepspeedai/DeepSpeed/issues/{n}" for n in (12, 34)]
+    check(
+        "the issues of historic bugs are links, if the program is known",
+        all(f'<a href="{link}">' in names for link in links)
+        and names.count("<a ") == 2
+        and "<b>" not in names,
+        names,
+    )
+    cause = {"clause": "RED-2", "kind": "k", "known": None, "cases": ["c1"]}
+    cause["findings"] = [{"clause": "RED-2"}]
+    made = {"subject": {"name": "s", "version": "1"}, "causes": [cause]}
+    made["results"] = [{"id": "c1", "findings": [{"clause": "RED-2"}, {"clause": "STAT-4"}]}]
+    shown = summary.causes_of([made])
+    check(
+        "a clause that only a larger case of a cause failed leads to the cause",
+        summary.by_clause(made, shown) == {"RED-2": shown, "STAT-4": shown},
+        summary.by_clause(made, shown),
+    )
+    check(
+        "a sentence keeps the case of names",
+        [reports.sentence(x) for x in ("a b.", "fp32 is", "grad_a is")]
+        == ["A b.", "fp32 is.", "grad_a is."],
+    )
+
+
 def test_worlds():
     """Shrinking tries only cases within the subject's world."""
     space = axes.Space({"supports": axes.AXES, "world": 4})
@@ -427,7 +487,11 @@ def test_worlds():
 
 # Values whose cases a row of another value may have as well: (axis, value, other value).
 SHARED = list(itertools.permutations(("plain", "tiny", "odd", "large"), 2))
-SHARED = [("stages_groups", "unequal", "equal"), *(("sizes", v, w) for v, w in SHARED)]
+SHARED = [
+    ("stages_groups", "unequal", "equal"),
+    ("stages_groups", "equal", "unequal"),
+    *(("sizes", v, w) for v, w in SHARED),
+]
 
 
 def test_rows():
@@ -532,6 +596,8 @@ sys.exit(
         test_ledgers,
         test_ended,
         test_related,
+        test_junit,
+        test_page,
         test_worlds,
         test_rows,
         test_shrunken,

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -263,6 +264,11 @@ def runner(build, *subjects_of_it, **more):
     return done.returncode, done.stdout + done.stderr
 
 
+def result(build, name):
+    with open(os.path.join(build, "conformance-quick", name), encoding="utf-8") as file:
+        return file.read()
+
+
 def test_runner():
     """run.sh with a separate build folder."""
     with tempfile.TemporaryDirectory() as build:
@@ -271,10 +277,15 @@ def test_runner():
         os.chmod(file.name, 0o755)
         code, text = runner(build, "ref")
         files = os.listdir(os.path.join(build, "conformance-quick"))
+        wanted = {"RESULTS.md", "index.html", "results.json"}
         check(
-            "a run writes RESULTS.md and index.html",
-            None if code == 0 and {"RESULTS.md", "index.html"} <= set(files) else (code, text),
+            "a run writes RESULTS.md, index.html and results.json",
+            None if code == 0 and wanted <= set(files) else (code, text),
         )
+        command = f"QUICK=1 FRESH=0 SEED=7 sh conformance/run.sh {build} ref"
+        runner(build, "ref", FRESH="0", SEED="7", BUDGET="")
+        lacking = [name for name in sorted(wanted) if command not in result(build, name)]
+        check("each of them has the command that repeats the run", lacking)
         code, text = runner(build, "ref", "torch-ddp", ZP_VENVS="/dev/null/nowhere")
         check(
             "a subject that cannot be installed is an error, and the others are judged",
@@ -300,6 +311,22 @@ def test_table():
         text=True,
     )
     check("subjects.md is current", done.stdout + done.stderr if done.returncode else None)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("judge", "support"):
+            shutil.copytree(os.path.join(CONFORMANCE, name), os.path.join(folder, name))
+        for name in ("subjects.txt", "unreachable.txt"):
+            shutil.copy(os.path.join(CONFORMANCE, name), folder)
+        cases = {"pass": 5, "fail": 0, "by design": 3, "not promised": 0, "limitation": 0}
+        row = {"subject": "zeroproof ref 0.1.0", "cases": {**cases, "unsupported": 1}, "causes": 1}
+        with open(os.path.join(folder, "results.json"), "w", encoding="utf-8") as file:
+            json.dump({"date": "2001-02-03", "subjects": [row]}, file)
+        argv = [sys.executable, "-B", os.path.join(folder, "judge", "subjects.py")]
+        done = subprocess.run(argv, capture_output=True, text=True)
+        with open(os.path.join(folder, "subjects.md"), encoding="utf-8") as file:
+            text = file.read()
+        words = "5 cases passed, 0 failed, 3 by design, 1 not supported, 1 cause |"
+        good = done.returncode == 0 and words in text and "of 2001-02-03" in text
+        check("subjects.md has the numbers of results.json, by class", None if good else text)
 
 
 def main():

@@ -1,7 +1,8 @@
 #!/bin/sh
 # The page of all subjects in a browser, at 1440 and at 400 pixels, light and dark: page_test.py.
 # inputs: build/zeroproof conformance/judge conformance/SPEC.md conformance/schema
-# inputs: conformance/subjects.txt conformance/mutants.json conformance/adapters/selftest
+# inputs: conformance/subjects.txt conformance/support conformance/mutants.json
+# inputs: conformance/adapters/selftest
 # inputs: tests/conformance/lib.sh tests/conformance/selftest.py tests/conformance/page_test.py
 . "$(dirname "$0")/lib.sh"
 if ! command -v chromium >/dev/null; then
