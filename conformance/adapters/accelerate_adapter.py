@@ -1,6 +1,6 @@
 """Hugging Face Accelerate on CPU with gloo: Accelerator.prepare, accumulate, backward and
 clip_grad_norm_. ZeRO 0 is its DDP, ZeRO 1 and 2 its FSDP2, which reduces once per step, or with
-sync_each_batch after each micro-batch.
+sync_each_batch after each micro-batch. Replicas are dp_replicate_size of its ParallelismConfig.
 
 Accelerate uses DDP on a CPU even if it gets an fsdp_plugin: state.py:986 reads the plugin only for
 the types of accelerators, without an error. So for FSDP2 the type of the process's PartialState is
@@ -16,7 +16,12 @@ import os
 import accelerate
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
-from accelerate import Accelerator, DistributedDataParallelKwargs, FullyShardedDataParallelPlugin
+from accelerate import (
+    Accelerator,
+    DistributedDataParallelKwargs,
+    FullyShardedDataParallelPlugin,
+    ParallelismConfig,
+)
 from accelerate.state import DistributedType, PartialState
 from accelerate.utils import GradientAccumulationPlugin
 from ddp_adapter import gradients
@@ -53,6 +58,7 @@ HELLO = {
         "frozen": ["no", "yes"],
         "tied": ["no", "stage"],
         "rates": ["constant", "changing"],
+        "replicas": [1, 2],
     },
     "world": 4,
     "lacks": {
@@ -81,6 +87,7 @@ HELLO = {
             "why": "FSDP2 raises an error by itself (pytorch-fsdp-empty-parameter)",
         },
         {"zero": [1, 2], "bucket": "small", "why": "FSDP2 has no buckets"},
+        {"replicas": 2, "dp": 2, "why": "Accelerate shards over at least two ranks"},
         {"zero": 0, "option reshard_after_forward": True, "why": "an option of FSDP2"},
         {"zero": 0, "option cpu_ram_efficient_loading": True, "why": "an option of FSDP2"},
         {
@@ -102,6 +109,14 @@ HELLO = {
 }
 
 
+def parallelism(case):
+    """HSDP; without replicas, Accelerate decides by itself."""
+    replicas = case["replicas"]
+    if replicas == 1:
+        return None
+    return ParallelismConfig(dp_replicate_size=replicas, dp_shard_size=case["world"] // replicas)
+
+
 def accelerator_of(me):
     case, sharded = me.case, me.case["zero"] > 0
     PartialState(cpu=True)
@@ -109,6 +124,7 @@ def accelerator_of(me):
         PartialState._shared_state["distributed_type"] = DistributedType.MULTI_GPU
     return Accelerator(
         cpu=True,
+        parallelism_config=parallelism(case),
         mixed_precision="bf16" if case["precision"] == "bf16" else "no",
         gradient_accumulation_plugin=GradientAccumulationPlugin(
             num_steps=case["micro_batches"],

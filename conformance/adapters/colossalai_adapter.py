@@ -97,6 +97,7 @@ HELLO = {
         "frozen": {"tied": "a frozen tied parameter has no gradient, as any frozen one"},
         "backwards": "no_sync() marks whole micro-batches",
         "start": "it shards each rank's own values: the caller makes them equal",
+        "replicas": "it shards over extra_dp_group as well (base_store.py:12)",
     },
     "without": [
         {

@@ -36,7 +36,7 @@ class Stream:
 
 
 torch.cuda.synchronize = lambda *_: None
-torch.cuda.current_stream = Stream
+torch.cuda.current_stream = torch.cuda.default_stream = Stream
 torch.cuda.Stream = torch.cuda.Event = Stream
 torch.cuda.stream = lambda _: contextlib.nullcontext()
 

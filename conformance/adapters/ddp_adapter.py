@@ -2,13 +2,15 @@
 gloo.
 
 DDP's reducer in C++ is unchanged; the process group records. ZeroRedundancyOptimizer shards whole
-parameters: a rank's masters are the parameters of its local optimizer. The norm is the result of
+parameters: a rank's masters are the parameters of its local optimizer. Replicas shard them over
+groups of some ranks each (process_group), while DDP reduces over all. The norm is the result of
 clip_grad_norm_."""
 
 import contextlib
 
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
+import torch.distributed as dist
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch_adapter import (
     DTYPES,
@@ -45,6 +47,7 @@ HELLO = {
         "backwards": [1, 2],
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
+        "replicas": [1, 2],
     },
     "world": 4,
     "lacks": {
@@ -80,6 +83,14 @@ HELLO = {
 }
 
 
+def shard_group(case):
+    """The ranks of this rank's replica; None stands for all."""
+    if case["replicas"] == 1:
+        return None
+    size = case["world"] // case["replicas"]
+    return dist.new_subgroups(size)[0]
+
+
 def optimizer(me, model):
     case, groups = me.case, model.groups()
     if not case["zero"]:
@@ -91,6 +102,7 @@ def optimizer(me, model):
     return ZeroRedundancyOptimizer(
         groups,
         optimizer_class=kind,
+        process_group=shard_group(case),
         lr=1.0,
         parameters_as_bucket_view=case["options"]["bucket_view"],
     )

@@ -84,6 +84,7 @@ HELLO = {
         "dp": MORE_RANKS,
         "tp": "deepspeed_pipe_adapter.py has tensor parallelism",
         "gradients": "the masters show them, and safe_get_full_grad gathers",
+        "replicas": "only ZeRO 3 shards within groups (hpZ; MiCS before 0.19.7)",
     },
     "without": [
         {"zero": 0, "accumulate": "fp32", "why": "DeepSpeed refuses it"},

@@ -60,7 +60,7 @@ HELLO = {
         },
         "tied": {"stage": "tied layers are tied between stages"},
         "backwards": NO_BACKWARDS,
-        "gradients": plain.HELLO["lacks"]["gradients"],
+        **{name: plain.HELLO["lacks"][name] for name in ("gradients", "replicas")},
     },
     "without": [
         w

@@ -11,6 +11,7 @@ import contextlib
 import fairscale
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
+from ddp_adapter import shard_group
 from fairscale.nn.data_parallel import ShardedDataParallel
 from fairscale.optim.oss import OSS
 from torch_adapter import (
@@ -47,6 +48,7 @@ HELLO = {
         "backwards": [1, 2],
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
+        "replicas": [1, 2],
     },
     "world": 4,
     "lacks": {
@@ -64,6 +66,7 @@ HELLO = {
     },
     "without": [
         {"zero": 1, "option buckets": False, "why": "an option of ShardedDataParallel"},
+        {"zero": 2, "replicas": 2, "why": "ShardedDataParallel reduces to the owner in one group"},
     ],
     "options": {"buckets": [True, False]},
 }
@@ -74,7 +77,8 @@ def owned(me, linear, optim, value):
     found = {}
     for j in linear.entries:
         w = linear.w[linear.key(j)]
-        if w.requires_grad and optim._param_to_rank[w] == me.rank and value(w) is not None:
+        mine = w.requires_grad and optim._param_to_rank[w] == optim.rank
+        if mine and value(w) is not None:
             found[me.case["parameters"][j]["name"]] = [[0, hexes(value(w))]]
     return found
 
@@ -82,7 +86,7 @@ def owned(me, linear, optim, value):
 def build(me, linear):
     case, groups = me.case, linear.groups()
     kind = type(optimizer_of(case, groups))
-    optim = OSS(groups, optim=kind, lr=1.0)
+    optim = OSS(groups, optim=kind, lr=1.0, group=shard_group(case))
     if case["zero"] == 2:
         size = case["bucket"] if case["options"]["buckets"] else 0
         return optim, ShardedDataParallel(linear, optim, reduce_buffer_size=size)

@@ -1,7 +1,9 @@
 """PyTorch's FSDP2 (fully_shard) in the modes that correspond to ZeRO 1 and 2, on CPU with gloo.
 
 Parameters stay unsharded from the end of a step (unshard) to the last backward. ZeRO 1 accumulates
-whole gradients and reduces once (set_requires_gradient_sync); ZeRO 2 reduces each micro-batch. The
+whole gradients and reduces once (set_requires_gradient_sync); ZeRO 2 reduces each micro-batch.
+Replicas are HSDP, a mesh (replicate, shard); with the option all_reduce_last, only the last
+micro-batch is reduced over the replicas (set_requires_all_reduce). The
 sharded fp32 parameters are the masters, and the parameters gathered by unshard() are the
 parameters. fp16 uses torch.amp's GradScaler, whose scale the adapter sets in each step, because its
 growth rule differs from the case's; so the scale is not reported."""
@@ -49,6 +51,7 @@ HELLO = {
         "tied": ["no", "stage"],
         "backwards": [1, 2],
         "rates": ["constant", "changing"],
+        "replicas": [1, 2],
     },
     "world": 4,
     "lacks": {
@@ -78,8 +81,22 @@ HELLO = {
             "option reduce_scatter_unused": False,
             "why": "FSDP2 refuses parameters that are unused on some ranks without this option",
         },
+        {
+            "replicas": 1,
+            "option all_reduce_last": True,
+            "why": "only HSDP reduces over replicas",
+        },
+        {
+            "zero": 1,
+            "option all_reduce_last": True,
+            "why": "it reduces the last micro-batch only, over all ranks",
+        },
     ],
-    "options": {"reshard_after_forward": [False, True], "reduce_scatter_unused": [True, False]},
+    "options": {
+        "reshard_after_forward": [False, True],
+        "reduce_scatter_unused": [True, False],
+        "all_reduce_last": [False, True],
+    },
 }
 
 
@@ -105,6 +122,7 @@ def one_step(me, model, optim, scaler, step):
         model.set_is_last_backward(last)
         model.set_reshard_after_backward(last)
         model.set_requires_gradient_sync(last or case["zero"] == 2)
+        model.set_requires_all_reduce(last or not case["options"]["all_reduce_last"])
         scaler.scale(model(step, m, term) / times).backward()
     model.reshard()
     if scaler.is_enabled():
@@ -128,6 +146,15 @@ def one_step(me, model, optim, scaler, step):
     me.steps.append(mine)
 
 
+def mesh_of(case):
+    """One dimension, or (replicate, shard)."""
+    dp, replicas = case["topology"]["dp"], case["replicas"]
+    if replicas == 1:
+        return init_device_mesh("cpu", (dp,))
+    shape = (replicas, dp // replicas)
+    return init_device_mesh("cpu", shape, mesh_dim_names=("replicate", "shard"))
+
+
 def main(me):
     case = me.case
     me.environment("zeroproof")
@@ -140,7 +167,7 @@ def main(me):
     )
     fully_shard(
         model,
-        mesh=init_device_mesh("cpu", (case["topology"]["dp"],)),
+        mesh=mesh_of(case),
         mp_policy=policy,
         reshard_after_forward=case["options"]["reshard_after_forward"],
     )

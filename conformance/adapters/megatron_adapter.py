@@ -5,11 +5,13 @@ tensor-parallel and expert-parallel parameters.
 Megatron expects CUDA: see cuda_on_cpu.py. Its own fallbacks for the kernels of Transformer Engine
 and apex compute norm and scale.
 
-Not covered because they need CUDA: several instances of the distributed optimizer (it creates a
-stream), nccl_ub, CUDA graphs, ring exchange. Not covered because Megatron lacks them: ZeRO 2 (its
-FSDP is a separate program), tuples between stages, a second tied key (position embeddings are
-reduced on one stage only), several SGD momenta. Its dynamic loss scale grows by a different rule.
-Scaled gradients are available only multiplied by the scale, so they are not returned."""
+Replicas are several instances of the distributed optimizer.
+
+Not covered because they need CUDA: nccl_ub, CUDA graphs, ring exchange. Not covered because
+Megatron lacks them: ZeRO 2 (its FSDP is a separate program), tuples between stages, a second tied
+key (position embeddings are reduced on one stage only), several SGD momenta. Its dynamic loss scale
+grows by a different rule. Scaled gradients are available only multiplied by the scale, so they are
+not returned."""
 
 import torch
 import torch._dynamo  # noqa: F401  (imported here, or every child would import it)
@@ -86,6 +88,7 @@ HELLO = {
         "messages": ["tensor", "varying"],
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
+        "replicas": [1, 2],
     },
     "world": 6,
     "lacks": {
@@ -389,6 +392,7 @@ def wrap(case, stages):
             DistributedDataParallelConfig(
                 grad_reduce_in_fp32=case["accumulate"] == "fp32" or case["communicate"] == "fp32",
                 use_distributed_optimizer=case["zero"] == 1,
+                num_distributed_optimizer_instances=case["replicas"],
                 bucket_size=case["bucket"],
                 **{n: case["options"][n] for n in REDUCTION},
             ),
@@ -520,6 +524,7 @@ def main(me):
         t["pp"],
         case["options"]["virtual_stages"] if case["options"]["virtual_stages"] > 1 else None,
         expert_model_parallel_size=t["ep"],
+        num_distributed_optimizer_instances=case["replicas"],
         create_gloo_process_groups=False,
     )
 

@@ -1,5 +1,6 @@
 """Megatron-FSDP on CPU with gloo: fully_shard_model with the strategies no_shard, optim and
-optim_grads (ZeRO 0, 1 and 2), and fully_shard_optimizer.
+optim_grads (ZeRO 0, 1 and 2), and fully_shard_optimizer. Replicas are HSDP, a mesh with the
+dimension dp_outer.
 
 It expects CUDA: see cuda_on_cpu.py. Without the option fully_shard_optimizer the adapter calls what
 the wrapped step and zero_grad call.
@@ -7,7 +8,7 @@ the wrapped step and zero_grad call.
 Not covered: clipping, because it has none, and torch's clip_grad_norm_ enters collectives of
 different sizes (a rank whose shard is empty has no gradient, param_and_grad_buffer.py:3393); fp16,
 because it has no loss scale; unused parameters, because ranks that use different ones reduce in the
-order in which their hooks run, and hang (megatron_fsdp.py:765); HSDP, experts, and ZeRO 3."""
+order in which their hooks run, and hang (megatron_fsdp.py:765); experts, and ZeRO 3."""
 
 import torch
 import torch._dynamo  # noqa: F401  (imported here, or every child would import it)
@@ -66,6 +67,7 @@ HELLO = {
         "frozen": ["no", "yes"],
         "tied": ["no", "stage"],
         "rates": ["constant", "changing"],
+        "replicas": [1, 2],
     },
     "world": 4,
     "lacks": {
@@ -140,12 +142,25 @@ class Model(torch.nn.Module):
         return loss
 
 
+def mesh_of(case):
+    """The arguments for the mesh: (dp, tp), or (dp_outer, dp, tp) and the group of all ranks."""
+    replicas, names = case["replicas"], ("dp_outer", "dp", "tp")
+    if replicas == 1:
+        return {
+            "device_mesh": init_device_mesh("cpu", (case["world"], 1), mesh_dim_names=names[1:])
+        }
+    shape = (replicas, case["world"] // replicas, 1)
+    mesh = init_device_mesh("cpu", shape, mesh_dim_names=names)
+    group = mesh["dp_outer", "dp"]._flatten("hsdp").get_group()
+    return {"device_mesh": mesh, "dp_outer_dim": "dp_outer", "hybrid_fsdp_group": group}
+
+
 def wrap(case, model):
     fp32 = torch.float32
     options = {n: v for n, v in case["options"].items() if n != "fully_shard_optimizer"}
     ddp = fully_shard_model(
         model,
-        device_mesh=init_device_mesh("cpu", (case["world"], 1), mesh_dim_names=("dp", "tp")),
+        **mesh_of(case),
         device=torch.device("cpu"),
         dp_shard_dim="dp",
         tp_dim="tp",
@@ -182,7 +197,7 @@ def optimizer(me, ddp, linear):
 
 def runs(me, ddp, linear, value):
     """The runs of this rank. Shards lie in the order of ranks, so a shard begins after the elements
-    of the lower ranks."""
+    of the lower ranks of the same replica."""
     shards = {}
     for key in linear.w:
         found = value(masters_of(ddp)[f"layers.{key}.w"])
@@ -194,7 +209,9 @@ def runs(me, ddp, linear, value):
         sizes = [None] * me.case["world"]
         with me.recorder.pause():
             dist.all_gather_object(sizes, {key: t.numel() for key, t in shards.items()})
-        offsets = {key: sum(s.get(key, 0) for s in sizes[: me.rank]) for key in shards}
+        size = me.case["world"] // me.case["replicas"]
+        lower = sizes[me.rank // size * size : me.rank]
+        offsets = {key: sum(s.get(key, 0) for s in lower) for key in shards}
     return {
         entry["name"]: [[offsets[linear.key(j)], hexes(shards[linear.key(j)])]]
         for j, entry in enumerate(me.case["parameters"])

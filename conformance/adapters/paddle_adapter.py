@@ -57,6 +57,7 @@ HELLO = {
         "unused": {"onesided": "it has no pipeline stages"},
         "frozen": {"tied": "a frozen tied parameter has no gradient, as any frozen one"},
         "backwards": "without a call that marks the last backward, it is a further micro-batch",
+        "replicas": "of two ranks, each replica would be one, which fleet does not shard",
     },
 }
 

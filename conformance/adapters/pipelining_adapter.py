@@ -80,6 +80,7 @@ HELLO = {
         "messages": "a PipelineStage has static shapes",
         "backwards": NO_BACKWARDS,
         "masters": "precision is fp32, and gradients show the shards",
+        "replicas": "an axis of the adapters for DistributedDataParallel and FSDP2",
     },
     "without": [
         {

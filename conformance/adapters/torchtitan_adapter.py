@@ -55,6 +55,7 @@ HELLO = {
         "communicate": "torch-fsdp judges FSDP2's precisions",
         "backwards": NO_BACKWARDS,
         "start": "fully_shard shards each rank's own values: the caller makes them equal",
+        "replicas": "torch-fsdp judges FSDP2's mesh (replicate, shard)",
     },
     "without": [
         {

@@ -18,6 +18,7 @@ import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 import transformers
 from accelerate.state import DistributedType, PartialState
 from accelerate_adapter import HELLO as ACCELERATE
+from accelerate_adapter import parallelism
 from ddp_adapter import gradients
 from fsdp_adapter import runs
 from torch.distributed.tensor import DTensor
@@ -121,6 +122,7 @@ def arguments(me):
     made = TrainingArguments(
         output_dir=os.path.join(me.folder, "output"),
         use_cpu=True,
+        parallelism_config=parallelism(case),
         per_device_train_batch_size=1,
         gradient_accumulation_steps=case["micro_batches"],
         num_train_epochs=1,

@@ -42,13 +42,14 @@ AXES = {
     "backwards": [1, 2],
     "rates": ["constant", "changing"],
     "start": ["same", "differ"],
+    "replicas": [1, 2],
 }
 # The value of an axis that hello does not name: the simplest one.
 FIRST = {name: values[0] for name, values in AXES.items()}
 FIRST["zero"] = None  # has no default: hello must name it
 # Axes that exist only for subjects that name them, with the value of all other cases. They do not
 # change the expected values. Recipes list them among the options; cases have them as fields.
-NAMED = {"streams": 1, "backwards": 1, "start": "same"}
+NAMED = {"streams": 1, "backwards": 1, "start": "same", "replicas": 1}
 STREAM_CLAUSES = ["STRM-1", "STRM-2", "STRM-4", "STRM-6"]
 WORLD = 8
 # The gradients fit fp32; squares of huge ones overflow it and squares of minute ones underflow.
@@ -138,8 +139,10 @@ class Space:
         get = row.get
         if get("dp", 1) * get("pp", 1) * get("tp", 1) > self.world:
             return False
-        if "dp" in row and get("dp") % get("ep", 1):
+        if "dp" in row and get("dp") % (get("ep", 1) * get("replicas", 1)):
             return False
+        if get("replicas", 1) > 1 and get("zero") == 0:
+            return False  # nothing is sharded, so nothing is replicated
         if get("accumulate") == "fp32":
             if (
                 get("precision") == "fp32"
@@ -149,7 +152,7 @@ class Space:
                 return False
             if get("precision") == "fp16" and get("micro_batches", 2) > 2:
                 return False
-            if get("communicate") == "same" and get("zero", 2) < 2:
+            if get("communicate") == "same" and (get("zero", 2) < 2 or get("replicas", 1) > 1):
                 # a subject may pass sums of several micro-batches through the communication dtype
                 return False
         if get("communicate") == "fp32" and get("accumulate", "fp32") != "fp32":
@@ -504,6 +507,9 @@ def case_of(tools, space, recipe):
     if case is not None:
         case["options"] = options
         case.update({name: case["options"].pop(name, n) for name, n in NAMED.items()})
+        t, replicas = case["topology"], case["replicas"]
+        if replicas > 1 and (t["dp"] % (t["ep"] * replicas) or case["zero"] == 0):
+            return None, f"dp={t['dp']}, ep={t['ep']} cannot be sharded in {replicas} replicas"
         if case["backwards"] > 1:
             case["hunts"] += [family for family in ["WIN"] if family not in case["hunts"]]
         if "streams" in space.axes:

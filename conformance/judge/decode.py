@@ -212,6 +212,7 @@ def ratio_labels(case, want, r):
         "M": case["micro_batches"],
         "D·M": t["dp"] * case["micro_batches"],
         "ep": t["ep"],
+        "replicas": case["replicas"],
         "the scale": Fraction(float.fromhex(want["used_scale"])),
         "the next scale": Fraction(float.fromhex(want["scale"])),
     }

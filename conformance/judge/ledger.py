@@ -552,19 +552,31 @@ def reductions(case, ledgers, q, step, members):
     ]
 
 
+def unreplicated(case, ledgers, step, members):
+    """The fewest elements that the ranks of a replica together reduce with other replicas."""
+    size, found = len(members) // case["replicas"], []
+    for mine in (members[i : i + size] for i in range(0, len(members), size)):
+        others = set(members) - set(mine)
+        found.append(sum(sum(reductions(case, ledgers, q, step, {q, *others})) for q in mine))
+    return min(found)
+
+
 def too_little(case, ledgers):
     """(text, symptom words) if gradients were communicated too little, else None.
 
-    Whichever collectives a subject chooses, in each step and data-parallel group at least as many
-    elements are reduced as some rank uses, and some communication connects the ranks."""
+    Whichever collectives a subject chooses, in each step, data-parallel group and between replicas
+    at least as many elements are reduced as some rank uses, and the ranks are connected."""
     reachable = reach(ledgers, case["world"])
     for p, _, members in groups_of(case):
         for step in range(case["steps"] if len(members) > 1 else 0):
             needed = needed_elements(case, p, step)
             if needed and len({reachable[q] for q in members}) > 1:
-                return f"ranks {members} share {needed} gradient elements but never communicate", [
-                    "never"
-                ]
+                text = f"ranks {members} share {needed} gradient elements but never communicate"
+                return text, ["never"]
+            apart = unreplicated(case, ledgers, step, members) if case["replicas"] > 1 else needed
+            if apart < needed:
+                text = f"step {step}: gradient elements reduced between replicas of ranks {members}"
+                return f"{text}: got {apart}, expected at least {needed}", ["replicas"]
             reduced = [sum(reductions(case, ledgers, q, step, members)) for q in members]
             if min(reduced) < needed:
                 return (

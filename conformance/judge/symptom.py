@@ -153,6 +153,7 @@ def of_norm(case, want, got, right):
     t = case["topology"]
     for name, factor in {
         **t,
+        "replicas": case["replicas"],
         "M": case["micro_batches"],
         "the scale": Fraction(float.fromhex(want["used_scale"])),
     }.items():

@@ -3,6 +3,7 @@ rounds.
 
 RED-2 … RED-6, STAT-2 … STAT-4, STEP-4 … STEP-8, SCALE-3, SCALE-4, OPT-2 … OPT-4, TIE-1, TIE-2"""
 
+import itertools
 import math
 
 import limits
@@ -56,6 +57,12 @@ def copy_of(case, entry, rank):
     _, d, i = coordinates(case, rank)
     eps = t["ep"] if entry["expert"] else 1
     return (i if entry["sharded"] else 0) * eps + (d % t["ep"] if entry["expert"] else 0)
+
+
+def replica_of(case, rank):
+    """Which replica of the sharded state a rank belongs to: blocks of consecutive dp indices."""
+    _, d, _ = coordinates(case, rank)
+    return d // (case["topology"]["dp"] // case["replicas"])
 
 
 # Of several findings in one step, the first is most likely the cause: skipped or not, then decoded
@@ -301,15 +308,15 @@ class Judge:
                 self.compared.add("update")
 
     def shards(self, name, step, got, want):
-        """Runs of elements: each rank reports the ones it owns; together they must cover the
-        parameter."""
+        """Runs of elements: each rank reports the ones it owns; the ranks of each replica together
+        must cover the parameter."""
         what = {"masters": "master", "gradients": "gradient"}[name]
         wrong, seen, missing = [], {}, {}
         for rank, mine in enumerate(got):
             for j, entry in enumerate(self.case["parameters"]):
                 if not self.holds(rank, entry) or entry["frozen"]:
                     continue
-                copy = (j, copy_of(self.case, entry, rank))
+                copy = (j, copy_of(self.case, entry, rank), replica_of(self.case, rank))
                 missing[copy] = missing.get(copy, 0) + entry["numel"]
                 for run in mine.get(name, {}).get(entry["name"], []):
                     offset, values = (
@@ -334,13 +341,15 @@ class Judge:
                 continue  # unused in this step, so it may have no gradient
             if any(left > 0 for copy, left in missing.items() if copy[0] == j):
                 self.compared.add("shares")  # some rank lacks elements, so ownership is visible
-            for copy in range(len(want["entries"][j])):
-                lacking = entry["numel"] - len(seen.get((j, copy), ()))
+            replicas = range(self.case["replicas"])
+            for copy, replica in itertools.product(range(len(want["entries"][j])), replicas):
+                lacking = entry["numel"] - len(seen.get((j, copy, replica), ()))
                 if lacking:
+                    where = f" of replica {replica}" if len(replicas) > 1 else ""
                     self.add(
                         "PART-6",
                         "unowned",
-                        f"step {step}: {name} of {entry['name']}: no rank owns {lacking} of "
+                        f"step {step}: {name} of {entry['name']}: no rank{where} owns {lacking} of "
                         f"{entry['numel']} elements",
                         step=step,
                     )

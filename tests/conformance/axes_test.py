@@ -1,6 +1,6 @@
-"""Each axis shows a bug that only its cases show: a mutant of ref or cuda fails a case of the axis
-with the expected clause, and passes the same case with the axis at its first value. Without the bug
-both pass."""
+"""Each axis shows a bug that only its cases show: a mutant of ref, cuda or the trainer in
+adapters/selftest fails a case of the axis with the expected clause, and passes the same case with
+the axis at its first value. Without the bug both pass."""
 
 import os
 import sys
@@ -51,6 +51,21 @@ CASES = [
         f"{BASE},pp=2,list=6@0.0+4@0.0ft0+4@1.0+4@1.0ft0",
         f"{BASE},pp=2,list=6@0.0+4@0.0t0+4@1.0+4@1.0t0",
     ),
+    *(
+        (
+            ("replicas 2", "replicas", fault, finding),
+            f"{BASE.replace('dp=2', 'dp=4')},clip=1048576,list=6@0.0+3@0.0 replicas=2",
+            f"{BASE.replace('dp=2', 'dp=4')},clip=1048576,list=6@0.0+3@0.0",
+        )
+        for fault, finding in (
+            ("apart", "RED-3 missing"),
+            ("late", "RED-3 missing"),
+            ("twice", "RED-3 doubled"),
+            ("norm", "STAT-4 norm"),
+            ("ignored", "PART-6 unowned"),
+            ("ledger", "LEDG-6 too little"),
+        )
+    ),
     (
         ("option offload", "cuda", "drop-sync:averaged.wait", "RED-3 missing"),
         f"{SMALL},steps=4,list=6@0.0+9@0.0 offload=yes order=lazy",
@@ -58,6 +73,7 @@ CASES = [
     ),
 ]
 SIMDEV = os.path.join(os.path.dirname(mutants.command("ref").split()[0]), "zeroproof-simdev")
+TRAINER = os.path.join(ROOT, "conformance", "adapters", "selftest", "trainer.py")
 failed = 0
 
 
@@ -67,9 +83,15 @@ def check(name, good, why=""):
     print(f"{'ok' if good else 'not ok'} {name}{'' if good else f' # {why}'}", flush=True)
 
 
+def command(engine, fault):
+    if engine == "replicas":
+        return f"{sys.executable} {TRAINER} {engine}{'-' * bool(fault)}{fault or ''}"
+    return mutants.command(engine, fault)
+
+
 def findings(tools, engine, fault, text, returns=None):
     """Clause and kind of each finding in the case of a recipe. returns: the fields that count."""
-    adapter = Adapter(mutants.command(engine, fault), mutants.DEADLINE)
+    adapter = Adapter(command(engine, fault), mutants.DEADLINE)
     try:
         hello = adapter.hello()
         case, why = axes.case_of(tools, axes.Space(hello), recipe_of(text))

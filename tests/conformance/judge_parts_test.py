@@ -285,6 +285,7 @@ def test_words(both, send):
     case = {
         "world": 2,
         "topology": {"dp": 2, "pp": 1, "tp": 1},
+        "replicas": 1,
         "parameters": [entry, entry],
         "steps": 1,
         "data": [[[[1], [1]]]],

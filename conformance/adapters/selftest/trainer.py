@@ -58,6 +58,13 @@ FAULTS = {
     "garbage": "answers are not JSON",
     "backwards": "the right answer with several backwards",
     "backwards-last": "only the last backward of a micro-batch counts (DeepSpeed #7981)",
+    "replicas": "the right answer with the state sharded in each replica",
+    "replicas-apart": "gradients are not reduced between replicas",
+    "replicas-late": "micro-batches before the last are not reduced between replicas",
+    "replicas-twice": "micro-batches before the last are reduced twice between replicas",
+    "replicas-norm": "the norm counts the shards of each replica",
+    "replicas-ignored": "the state is sharded over all data-parallel ranks",
+    "replicas-ledger": "the right answer; its ledgers reduce nothing between replicas",
     "streams": "the right answer with ordered stream events",
     "streams-none": 'hello names "streams", but no file is written',
     "streams-bare": "stream events without the bytes they access",
@@ -91,10 +98,10 @@ def hexes(values):
 
 
 class Trainer:
-    """Trains one case serially, in Fractions so that nothing rounds."""
+    """Trains one case serially, in Fractions so that nothing rounds, as a replica does."""
 
-    def __init__(self, case, fault):
-        self.case, self.fault = case, fault
+    def __init__(self, case, fault, replica=0):
+        self.case, self.fault, self.replica = case, fault, replica
         self.t, self.entries = case["topology"], case["parameters"]
         first = Fraction(2) ** case["log2_first"]
         self.w = [[[k * first for k in copy] for copy in e["first"]] for e in self.entries]
@@ -118,8 +125,8 @@ class Trainer:
                 total = [Fraction(0)] * entry["numel"]
                 used = False
                 for g in range(n):
-                    row = self.contribution(step, g, j, copy)
-                    if row is None or self.leaves_out(g):
+                    row, times = self.contribution(step, g, j, copy), self.times(g)
+                    if row is None or not times:
                         continue
                     used = True
                     for i, k in enumerate(row):
@@ -131,7 +138,7 @@ class Trainer:
                         if isinstance(k, str):
                             finite = False
                         else:
-                            total[i] += k * unit
+                            total[i] += k * unit * times
                 mean = [x / (1 if self.fault == "no-mean" else n) for x in total]
                 if self.fault == "shifted":
                     mean = mean[-1:] + mean[:-1]
@@ -145,12 +152,18 @@ class Trainer:
     def idle(self, step, j):
         return all(batch[j] is None for batch in self.case["data"][step])
 
-    def leaves_out(self, g):
+    def times(self, g):
+        """How often micro-batch g is added."""
         d, mb = g % self.t["dp"], g // self.t["dp"]
         last = self.case["micro_batches"] - 1
+        mine = d // shards(self.case) == self.replica
         if self.fault == "local" or (self.fault == "two-misses" and not last):
-            return d != 0
-        return self.fault in ("last-only", "two-misses") and mb != last
+            return d == 0
+        if self.fault == "replicas-apart" or (self.fault == "replicas-late" and mb != last):
+            return mine
+        if self.fault == "replicas-twice" and mb != last:
+            return self.case["replicas"]
+        return self.fault not in ("last-only", "two-misses") or mb == last
 
     def norm(self, means):
         total = Fraction(0)
@@ -163,6 +176,8 @@ class Trainer:
                 if self.fault in ("norm-replicas", "two-norms") and not entry["sharded"]
                 else 1
             )
+            if self.fault == "replicas-norm":
+                weight *= self.case["replicas"]
             total += weight * sum(x * x for mean in means[j] for x in mean)
         return sqrt(total)
 
@@ -207,28 +222,34 @@ class Trainer:
         return {"norm": hexes([norm])[0], "scale": hexes([self.scale])[0], "skipped": not finite}
 
 
+def shards(case):
+    """The number of ranks that share the state of a replica."""
+    return case["topology"]["dp"] // case["replicas"]
+
+
 def held(case, j, rank):
     entry, tp = case["parameters"][j], rank % case["topology"]["tp"]
     return tp if entry["sharded"] else 0
 
 
 def results(trainer, step, ranks):
+    """Adds the results of the trainer's replica."""
     case = trainer.case
     decided = trainer.step(step)
     for rank in ranks:
         state = trainer.w
         d = rank["rank"] // case["topology"]["tp"] % case["topology"]["dp"]
+        if d // shards(case) != trainer.replica:
+            continue
         mine = {
             e["name"]: hexes(state[j][held(case, j, rank["rank"])])
             for j, e in enumerate(case["parameters"])
         }
         masters = {e["name"]: [[0, mine[e["name"]]]] for e in case["parameters"] if not e["frozen"]}
-        if trainer.fault == "ungathered":
-            masters = {
-                n: runs
-                for i, (n, runs) in enumerate(masters.items())
-                if i % case["topology"]["dp"] == d
-            }
+        parts = shards(case) if trainer.fault.startswith("replicas") else 1
+        if trainer.fault in ("ungathered", "replicas-ignored"):
+            parts = case["topology"]["dp"]
+        masters = {n: runs for i, (n, runs) in enumerate(masters.items()) if i % parts == d % parts}
         if trainer.fault == "others-masters":
             names = list(masters)
             for a, b in zip(names[::2], names[1::2], strict=False):
@@ -269,7 +290,8 @@ def publish(case, fault, folder):
                 }
                 if fault == "stuck":
                     op.update({"count": n + (rank == group[0]), "async": True})
-                print(json.dumps(op), file=file)
+                for record in sharded(case, fault, op, group.index(rank)):
+                    print(json.dumps(record), file=file)
                 if fault in ("uneven-ledger", "hang") and rank == 1 and step == case["steps"] - 1:
                     if fault == "hang":  # waits for rank 0, which waits in something else
                         print(
@@ -292,6 +314,20 @@ def publish(case, fault, folder):
                     )
             if fault not in ("hang", "stuck"):
                 print(json.dumps({"end": True}), file=file)
+
+
+def sharded(case, fault, op, index):
+    """The operations of member `index` of the group of an all-reduce, if the state is sharded."""
+    if not fault.startswith("replicas"):
+        return [op]
+    group, parts = op["group"], shards(case)
+    mine, others = group[index // parts * parts :][:parts], group[index % parts :: parts]
+    scatter = {**op, "op": "reduce_scatter", "count": -(-op["count"] // parts), "group": mine}
+    reduce = {**op, "count": scatter["count"], "group": others}
+    gather = {"op": "all_gather", "dtype": op["dtype"], "count": op["count"], "group": mine}
+    if fault == "replicas-ledger":
+        return [scatter, gather]
+    return [scatter, reduce, gather]
 
 
 def publish_streams(case, fault, folder):
@@ -341,9 +377,10 @@ def run(case, fault, folder):
         publish_streams(case, fault, folder)
     if fault == "sleep" or (fault in ("hang", "stuck") and case["world"] > 1):
         sys.stdin.read()  # blocks until the suite kills the process
-    trainer = Trainer(case, fault)
+    trainers = [Trainer(case, fault, replica) for replica in range(case["replicas"])]
     for step in range(case["steps"]):
-        results(trainer, step, ranks)
+        for trainer in trainers:
+            results(trainer, step, ranks)
     if fault == "echo":
         fresh = Trainer(case, fault)
         for rank in ranks:
@@ -395,6 +432,8 @@ def main():
         hello["supports"]["streams"] = [1, 2, 3]
     if fault.startswith("backwards"):
         hello["supports"]["backwards"] = [1, 2]
+    if fault.startswith("replicas"):
+        hello["supports"]["replicas"] = [1, 2]
     if fault == "empty":
         hello["returns"] = ["norm", "masters", "gradients"]
     for number, line in enumerate(sys.stdin):

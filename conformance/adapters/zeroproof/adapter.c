@@ -30,7 +30,8 @@ static const char supports[] =
 
 /* Why values of axes are missing. */
 static const char lacks[] =
-    "{\"backwards\": \"a backward computes all gradients of its micro-batch\"}";
+    "{\"backwards\": \"a backward computes all gradients of its micro-batch\","
+    " \"replicas\": \"the planner shards each parameter over its whole reduction group (PART-4)\"}";
 
 typedef struct adapter {
   const zp_backend *backend;
