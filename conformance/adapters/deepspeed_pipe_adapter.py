@@ -116,10 +116,11 @@ class Tied(torch.nn.Module):
     """Holds a tied weight, makes it available to the stage, and returns its input. more: makes
     further weights of the stage, which this module holds as well."""
 
-    def __init__(self, turn, key, first, frozen, more):
+    def __init__(self, turn, key, first, entry, more):
         super().__init__()
         self.turn, self.key = turn, key
-        self.w = torch.nn.Parameter(first, requires_grad=not frozen)
+        self.w = torch.nn.Parameter(first, requires_grad=not entry["frozen"])
+        self.w.model_parallel = entry["sharded"]
         if more is not None:
             self.more = turn.more = more()
 
@@ -189,7 +190,7 @@ def layers_of(position, turn):
             make = functools.partial(own_weights, position, s) if more and not tied else None
             tied.append(
                 TiedLayerSpec(
-                    *(f"key{k}", Tied, turn, k, position.first(e), e["frozen"], make),
+                    *(f"key{k}", Tied, turn, k, position.first(e), e, make),
                     tied_weight_attr="w",
                 )
             )

@@ -10,7 +10,6 @@
  *   first=E  first values are 2^E larger, as gradients are with unit=E
  *   sum=1    in the last step an element overflows only where ranks are added up
  *   rates=1  learning rates are doubled in steps 0, 2, …
- *   oneside=1  of the uses of a tied key, one takes part in each step
  * Its optimizers are others than fuzz's: every constant is a power of two. */
 #ifndef ZP_CONFORMANCE_CASES_CASES_H
 #define ZP_CONFORMANCE_CASES_CASES_H
@@ -26,11 +25,11 @@ enum { ZP_CONF_TEXT = ZP_CASE_TEXT + 64, ZP_CONF_WHY = 512 };
 
 typedef struct zp_recipe {
   zp_case c;
-  int32_t wide;                /* bits between the micro-batches; 0: none */
-  int32_t comm_fp32;           /* 1: sums over ranks may need fp32 */
-  int32_t first;               /* log2 of what first values are multiplied by */
-  int32_t sum, rates, oneside; /* 1: see above */
-  int32_t scaler;              /* 1: the text has a loss scale, which may be one */
+  int32_t wide;       /* bits between the micro-batches; 0: none */
+  int32_t comm_fp32;  /* 1: sums over ranks may need fp32 */
+  int32_t first;      /* log2 of what first values are multiplied by */
+  int32_t sum, rates; /* 1: see above */
+  int32_t scaler;     /* 1: the text has a loss scale, which may be one */
 } zp_recipe;
 
 /* Reads a recipe; 0, or -1 with the reason. */
@@ -48,6 +47,11 @@ int zp_conf_check_size(const zp_config *c, int32_t steps, char *why, int64_t cap
  * the case names, and so is every operation of SGD on fp32 masters when clipping does not bind.
  * 0, or -1 with what is not. spec: RED-2, RED-3 */
 int zp_conf_prove(const zp_recipe *r, zp_table *table, char *why, int64_t cap);
+
+/* The element (of an entry that is the first of its tied key) of which a sum overflows although all
+ * contributions are finite; log2_scale: of the step. 0: the step has none. */
+int zp_conf_sum_overflows(const zp_table *table, int64_t step, int32_t log2_scale, int32_t *entry,
+                          int64_t *element);
 
 /* The case as JSON; text is its recipe. */
 json_t *zp_conf_json(const zp_recipe *r, const zp_table *table, const char *text);

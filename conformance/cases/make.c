@@ -17,10 +17,7 @@ int zp_recipe_parse(zp_recipe *r, const char *text, char *why, int64_t cap)
   const struct {
     const char *text;
     int32_t *at;
-  } flags[] = {{"comm=fp32,", &r->comm_fp32},
-               {"sum=1,", &r->sum},
-               {"rates=1,", &r->rates},
-               {"oneside=1,", &r->oneside}};
+  } flags[] = {{"comm=fp32,", &r->comm_fp32}, {"sum=1,", &r->sum}, {"rates=1,", &r->rates}};
   memset(r, 0, sizeof *r);
   zp_case_init(&r->c);
   for (;;) {
@@ -95,8 +92,6 @@ static int make_rows(const zp_recipe *r, zp_table *n, int64_t step, int64_t g, i
   const zp_param *p = &c->params[j];
   const int32_t dp = (int32_t)(g % c->dp), ep = p->expert ? dp % c->ep : 0;
   const int64_t mb = g / c->dp, number = zp_synth_number(c, j, dp, mb);
-  const zp_synth_use use = zp_synth_use_of(c, j);
-  if (r->oneside && (step + (int64_t)(r->c.synth.seed % 64)) % use.uses != use.use) return 0;
   if (p->frozen || !zp_synth_used(&r->c.synth, c, step, j, ep, number)) return 0;
   for (int32_t t = 0; t < (p->sharded ? c->tp : 1); t++) {
     const int64_t at = zp_table_row(n, step, g, j, t);
@@ -127,28 +122,93 @@ static zp_message make_shape(const zp_recipe *r, int32_t b, int64_t g)
   return m;
 }
 
-/* In the last step, one element has contributions of two ranks alone: each is finite, also times
- * the loss scale, and their sum is not. Whether the mean overflows depends on where an
- * implementation divides. */
-static void overflow_in_sum(const zp_recipe *r, zp_table *n)
+/* The loss scale of the last step, if no step overflows. */
+static int32_t last_scale(const zp_table *n)
+{
+  zp_scaler scaler = n->hyper.scaler;
+  for (int32_t s = 1; s < n->steps; s++) zp_scaler_update(&scaler, 0);
+  return scaler.log2_scale;
+}
+
+/* The row in the last step of the first micro-batch and use in which this rank uses the storage of
+ * entry j, or NULL. */
+static float *first_row(const zp_table *n, int32_t j, int32_t dp)
+{
+  const zp_config *c = &n->cfg;
+  for (int64_t g = dp; g < c->dp * c->micro_batches; g += c->dp)
+    for (int32_t i = j; i < c->n_params; i++)
+      if (zp_synth_use_of(c, i).home == j && n->value[zp_table_row(n, n->steps - 1, g, i, 0)])
+        return n->value[zp_table_row(n, n->steps - 1, g, i, 0)];
+  return NULL;
+}
+
+/* In the last step, one element of entry j has contributions of two ranks alone, in one micro-batch
+ * each: each is finite, also times the loss scale, and their sum is not. Whether the mean overflows
+ * depends on where an implementation divides. 0 if two ranks do not use the entry. */
+static int overflow_in(const zp_recipe *r, const zp_table *n, int32_t j)
 {
   const zp_config *c = &n->cfg;
   const uint64_t h = zp_synth_mix(r->c.synth.seed, ZP_SYNTH_FOR_OVERFLOW);
-  const int32_t top = c->precision == ZP_F16 ? 16 : 128;
-  const float large = ldexpf(0.75f, top - n->hyper.scaler.log2_scale);
-  int32_t j = 0;
-  while (j < c->n_params && (c->params[j].frozen || c->params[j].expert || c->params[j].numel == 0))
-    j++;
-  if (j == c->n_params || c->dp == 1) return;
+  const int32_t from = (int32_t)(h / 7 % (uint64_t)c->dp);
+  const float large = ldexpf(0.75f, (c->precision == ZP_F16 ? 16 : 128) - last_scale(n));
+  float *row[2] = {NULL, NULL};
+  int32_t rows = 0;
+  for (int32_t d = 0; d < c->dp && rows < 2; d++) {
+    row[rows] = first_row(n, j, (from + d) % c->dp);
+    rows += row[rows] != NULL;
+  }
+  if (rows < 2) return 0;
   const int64_t e = (int64_t)(h % (uint64_t)c->params[j].numel);
-  const int32_t other = 1 + (int32_t)(h / 7 % (uint64_t)(c->dp - 1));
   for (int64_t g = 0; g < c->dp * c->micro_batches; g++) {
     for (int32_t i = j; i < c->n_params; i++) {
       float *x = n->value[zp_table_row(n, n->steps - 1, g, i, 0)];
       if (x == NULL || zp_synth_use_of(c, i).home != j) continue;
-      x[e] = i == j && (g % c->dp == 0 || g % c->dp == other) ? large : 0;
+      x[e] = x == row[0] || x == row[1] ? large : 0;
     }
   }
+  return 1;
+}
+
+static int overflow_in_sum(const zp_recipe *r, const zp_table *n)
+{
+  const zp_config *c = &n->cfg;
+  for (int32_t j = 0; j < c->n_params; j++)
+    if (!c->params[j].frozen && !c->params[j].expert && c->params[j].numel > 0 &&
+        zp_synth_use_of(c, j).home == j && overflow_in(r, n, j))
+      return 1;
+  return 0;
+}
+
+/* The sum of the magnitudes of all contributions to an element. */
+static double magnitude(const zp_table *n, int64_t step, int32_t j, int32_t t, int64_t e)
+{
+  const zp_config *c = &n->cfg;
+  double sum = 0;
+  for (int64_t g = 0; g < c->dp * c->micro_batches; g++) {
+    for (int32_t i = j; i < c->n_params; i++) {
+      const float *x = n->value[zp_table_row(n, step, g, i, t)];
+      if (x != NULL && zp_synth_use_of(c, i).home == j) sum += fabs((double)x[e]);
+    }
+  }
+  return sum;
+}
+
+int zp_conf_sum_overflows(const zp_table *n, int64_t step, int32_t log2_scale, int32_t *entry,
+                          int64_t *element)
+{
+  const zp_config *c = &n->cfg;
+  if (!n->either || step != n->steps - 1) return 0;
+  for (int32_t j = 0; j < c->n_params; j++) {
+    if (c->params[j].frozen || c->params[j].expert || zp_synth_use_of(c, j).home != j) continue;
+    for (int64_t e = 0; e < c->params[j].numel; e++) {
+      *entry = j;
+      *element = e;
+      if (ldexp(magnitude(n, step, j, 0, e), log2_scale) >=
+          ldexp(1, c->precision == ZP_F16 ? 16 : 128))
+        return 1;
+    }
+  }
+  return 0;
 }
 
 static int fill(const zp_recipe *r, zp_table *n)
@@ -162,7 +222,6 @@ static int fill(const zp_recipe *r, zp_table *n)
   }
   for (int32_t b = 0; b < c->pp - 1; b++)
     for (int64_t g = 0; g < global; g++) n->shape[b * global + g] = make_shape(r, b, g);
-  if (r->sum) overflow_in_sum(r, n);
   return 0;
 }
 
@@ -223,8 +282,10 @@ zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
   n->rates = r->rates;
   n->either = r->sum;
   conf_hyper(r, &n->hyper);
-  if (fill(r, n) == 0) return n;
-  snprintf(why, (size_t)cap, "no memory");
+  if (fill(r, n) != 0) snprintf(why, (size_t)cap, "no memory");
+  else if (r->sum && !overflow_in_sum(r, n))
+    snprintf(why, (size_t)cap, "no two ranks use a parameter in the last step");
+  else return n;
   zp_table_free(n);
   return NULL;
 }

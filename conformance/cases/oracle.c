@@ -203,25 +203,39 @@ static json_t *losses_json(const oracle *o, int64_t step)
   return stages;
 }
 
+/* The element of which a sum may overflow, and the scale after the step if it is skipped; NULL: the
+ * step has none. skipped: the scaler after a skipped step. */
+static json_t *sum_json(const oracle *o, int32_t s, int32_t log2_scale, const zp_scaler *skipped)
+{
+  int32_t entry;
+  int64_t element;
+  if (!zp_conf_sum_overflows(o->n, s, log2_scale, &entry, &element)) return NULL;
+  return json_pack("{s:i, s:I, s:o}", "entry", entry, "element", (json_int_t)element, "scale",
+                   zp_conf_hex(ldexp(1, skipped->log2_scale)));
+}
+
 static json_t *step_json(oracle *o, int32_t s, char *why, int64_t cap)
 {
   zp_error err = {0};
   zp_step_result result;
+  zp_scaler skipped = o->scaler;
   each(o, NULL, keep);
   zp_conf_set_rates(o->n, o->lr, s);
   if (zp_serial_step(o->serial, &result, &err)) {
     snprintf(why, (size_t)cap, "%.400s", err.text);
     return NULL;
   }
+  zp_scaler_update(&skipped, 1);
   zp_scaler_update(&o->scaler, result.skipped);
   for (int32_t g = 0; g < o->n->cfg.optgroups && !result.skipped; g++)
     zp_optim_tick(&o->optim[g], &o->n->hyper.optim[g]);
   json_t *losses = losses_json(o, s);
   if (!result.skipped) each(o, &result, loosen);
+  json_t *sum = sum_json(o, s, result.log2_scale, &skipped);
   /* "norm_slack": derived in SPEC.md, "Bounds" */
   return json_pack(
-      "{s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:b, s:o}", "losses", losses, "either",
-      o->n->either && s == o->n->steps - 1, "skipped", result.skipped, "used_scale",
+      "{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:b, s:o}", "losses", losses, "either",
+      sum != NULL ? sum : json_null(), "skipped", result.skipped, "used_scale",
       zp_conf_hex(ldexp(1, result.log2_scale)), "scale",
       zp_conf_hex(ldexp(1, o->scaler.log2_scale)), "norm", zp_conf_hex(as_double(result.norm_f64)),
       "norm_slack", zp_conf_hex(ldexp((double)(o->elements + 17), -24)), "clipped",

@@ -398,9 +398,12 @@ def tie(row, dice, entries):
     last = row["pp"] - 1
     for key in range({"no": 0, "stage": 1, "stages": 1, "keys": 2}[row["tied"]]):
         size = dice.choice([1, 3, 4, 5])
-        ends = (0, 0) if row["tied"] == "stage" else (0, last)
+        flags = "f" if row["frozen"] == "tied" else ""
+        if row["tp"] > 1 and dice.random() < 0.5:
+            flags = "s" + flags
+        ends = (0,) * dice.choice([2, 3]) if row["tied"] == "stage" else (0, last)
         for stage in ends:
-            insert(stage, Entry(size, stage, 0, "f" if row["frozen"] == "tied" else "", key))
+            insert(stage, Entry(size, stage, 0, flags, key))
     return entries
 
 

@@ -12,7 +12,10 @@ import symptom
 
 
 def value_of(case, k):
-    return math.nan if isinstance(k, str) else Fraction(k) * Fraction(2) ** case["log2_unit"]
+    """A number of a row, which may be the text of a large integer or of what is not finite."""
+    if k in ("inf", "-inf", "nan"):
+        return math.nan
+    return Fraction(k) * Fraction(2) ** case["log2_unit"]
 
 
 def home(case, j):

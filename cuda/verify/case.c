@@ -7,22 +7,19 @@
 
 const char *const zp_cuda_unsupported[ZP_UNSUPPORTED_COUNT] = {
     [ZP_UNSUPPORTED_VARYING_SHAPES] = "shapes that vary without dynamic_shapes",
-    [ZP_UNSUPPORTED_RATES] = "learning rates that change by step",
 };
 
 uint32_t zp_cuda_unsupported_in(const zp_case *c)
 {
   const int stages = c->cfg.pp > 1 || c->reload.pp > 1;
   return (uint32_t)(c->synth.vary && stages && !c->cfg.dynamic_shapes)
-             << ZP_UNSUPPORTED_VARYING_SHAPES |
-         (uint32_t)(c->rates != 0) << ZP_UNSUPPORTED_RATES;
+         << ZP_UNSUPPORTED_VARYING_SHAPES;
 }
 
 static uint32_t remove_unsupported(zp_case *c)
 {
   const uint32_t bits = zp_cuda_unsupported_in(c);
   if (bits >> ZP_UNSUPPORTED_VARYING_SHAPES & 1u) c->synth.vary = 0;
-  c->rates = 0;
   return bits;
 }
 
@@ -45,11 +42,14 @@ int zp_sums_are_exact_in_any_order(const zp_case *c)
 /* Opens the step after loading. 0, or a negative status. */
 static int open_next(zp_diff_case *s, zp_error *err)
 {
-  const zp_diff_watch watch = {.storage = &s->load};
+  const zp_diff_watch watch = {.storage = &s->load, .rates = &s->c};
   s->saved = zp_diff_saved(s->diff);
   s->load.load = &s->saved;
   s->load.save = 1;
-  s->next = zp_diff_open(&s->other.cfg, &s->hyper, &s->work, 1, &watch, err);
+  s->other_synth = s->synth;
+  s->other_synth.opt.first++; /* what is not loaded keeps a value that the checkpoint has not */
+  s->other_work = zp_synth_workload(&s->other_synth);
+  s->next = zp_diff_open(&s->other.cfg, &s->hyper, &s->other_work, 1, &watch, err);
   return s->next ? 0 : err->status;
 }
 
@@ -58,6 +58,7 @@ int zp_diff_case_watched(zp_diff_case *s, const zp_case *c, const zp_diff_watch 
 {
   zp_diff_watch with = watch ? *watch : (zp_diff_watch){0};
   with.storage = &s->save;
+  with.rates = &s->c;
   memset(s, 0, sizeof *s);
   zp_case_copy(&s->c, c);
   zp_case_hyper(&s->c, &s->hyper);

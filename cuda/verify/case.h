@@ -10,7 +10,6 @@
  * has it. */
 typedef enum zp_cuda_unsupported_feature {
   ZP_UNSUPPORTED_VARYING_SHAPES, /* for fixed shapes the engine requires the number of elements */
-  ZP_UNSUPPORTED_RATES,          /* they are set between steps, which schedules have in flight */
   ZP_UNSUPPORTED_COUNT
 } zp_cuda_unsupported_feature;
 extern const char *const zp_cuda_unsupported[ZP_UNSUPPORTED_COUNT];
@@ -36,8 +35,8 @@ int zp_sums_are_exact_in_any_order(const zp_case *c);
 typedef struct zp_diff_case {
   zp_case c, other;
   zp_hyper hyper;
-  zp_synth synth;
-  zp_workload work;
+  zp_synth synth, other_synth; /* other: after loading; it starts from other first values */
+  zp_workload work, other_work;
   zp_diff_storage save, load;
   zp_store saved;
   zp_diff *diff, *next; /* next: the step after loading, or NULL */

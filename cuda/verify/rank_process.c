@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/verify/case.h"
 #include "state.h"
 
 /* ---- The engine's options -------------------------------------------------------------------- */
@@ -113,18 +114,23 @@ static void close_rank(zp_diff_rank *w)
   zp_diff_ledger_free(&w->issued);
 }
 
+static int set_rates(const zp_diff_rank *w, const zp_hyper *hyper)
+{
+  double lr[ZP_HYPER_GROUPS];
+  for (int32_t g = 0; g < hyper->groups; g++) lr[g] = hyper->optim[g].lr;
+  return zp_cuda_set_rates(w->e, lr);
+}
+
 /* ---- Observed -------------------------------------------------------------------------------- */
 
 /* Reports the rank's state after each step, when the device is idle. */
 static int train_observed(zp_diff_rank *w)
 {
   const zp_diff_observer *report = w->t->watch.report;
-  double lr[ZP_HYPER_GROUPS];
   zp_step_state s;
   for (int32_t step = 0; step < w->t->steps; step++) {
     report->begun(report->ctx, w);
-    for (int32_t g = 0; g < w->t->hyper->groups; g++) lr[g] = w->t->hyper->optim[g].lr;
-    ZP_HOST_TRY(zp_cuda_set_rates(w->e, lr)); /* the observer may have changed them */
+    ZP_HOST_TRY(set_rates(w, w->t->hyper)); /* the observer may have changed them */
     ZP_HOST_TRY(zp_cuda_step(w->e));
     w->steps_done++;
     ZP_HOST_TRY(zp_cuda_get(w->e, &s));
@@ -140,6 +146,16 @@ static int train_observed(zp_diff_rank *w)
 }
 
 /* ---- Training -------------------------------------------------------------------------------- */
+
+/* The rates of the next step, while earlier ones may be in flight. */
+static int set_next_rates(const zp_diff_rank *w)
+{
+  const zp_case *c = w->t->watch.rates;
+  zp_hyper hyper;
+  if (!c || !c->rates) return 0;
+  zp_case_hyper_at(c, w->t->base + w->steps_done, &hyper);
+  return set_rates(w, &hyper);
+}
 
 static int train(zp_diff_rank *w)
 {
@@ -161,6 +177,7 @@ static int train(zp_diff_rank *w)
   if (w->t->storage.load) ZP_HOST_TRY(zp_diff_load(w));
   if (w->t->now.own_loop) ZP_HOST_TRY(zp_own_loop_open(w));
   for (int32_t step = 0; step < w->t->steps; step++) {
+    ZP_HOST_TRY(set_next_rates(w));
     if (w->t->hooks.before_step) ZP_HOST_TRY(w->t->hooks.before_step(w));
     ZP_HOST_TRY(w->t->now.own_loop ? zp_own_loop_step(w) : zp_cuda_step(w->e));
     w->steps_done++;

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/verify/case.h"
 #include "state.h"
 
 static void after_op(void *ctx, zp_rank *r, const zp_op *op)
@@ -47,6 +48,8 @@ int zp_ref_run_step(zp_diff *t, int32_t s, zp_error *err)
     const zp_rank *rank = zp_sim_rank(t->ref.sim, r);
     t->ref.params[(int64_t)s * t->world + r] = zp_hash_params(t->cfg, &rank->lay, rank->param);
   }
+  if (t->watch.rates && t->watch.rates->rates)
+    zp_case_hyper_at(t->watch.rates, t->base + s, &t->ref.hyper);
   if (zp_sim_run(t->ref.sim, ZP_PHASE_STEP, err)) return err->status;
   t->ref.result[s] = zp_sim_rank(t->ref.sim, 0)->result;
   t->ref.scaler[s] = zp_sim_rank(t->ref.sim, 0)->scaler;
@@ -71,7 +74,9 @@ int zp_ref_run_open(zp_diff *t, zp_error *err)
   if (open_arrays(t)) return zp_fail(err, ZP_E_MEMORY, -1, "out of memory for ref's run");
   t->ref.hook = (zp_hook){t, NULL, after_op};
   t->follow.tape = zp_tape_workload(t);
-  t->ref.sim = zp_sim_open(t->cfg, t->hyper, t->watch.products ? &t->follow.tape : t->work, err);
+  t->ref.hyper = *t->hyper;
+  t->ref.sim =
+      zp_sim_open(t->cfg, &t->ref.hyper, t->watch.products ? &t->follow.tape : t->work, err);
   if (!t->ref.sim) return err->status;
   if (keep_first(t)) return zp_fail(err, ZP_E_MEMORY, -1, "out of memory for first values");
   if (t->watch.report) return 0;

@@ -9,6 +9,7 @@
 typedef struct zp_ref_run {
   zp_sim *sim;
   zp_hook hook;           /* of its ranks */
+  zp_hyper hyper;         /* of the step that runs */
   void **first;           /* [world · n_params] first values; NULL: an entry of another stage */
   zp_step_result *result; /* [steps] */
   zp_scaler *scaler;      /* [steps] after each step */

@@ -78,7 +78,8 @@ static void synth_init(void *ctx, const zp_config *cfg, int32_t param, int32_t t
 {
   const zp_synth *s = ctx;
   const int32_t home = zp_synth_use_of(cfg, param).home;
-  uint64_t h = zp_synth_mix(zp_synth_mix(s->opt.seed, ZP_SYNTH_FOR_VALUES), (uint64_t)home);
+  uint64_t h =
+      zp_synth_mix(zp_synth_mix(s->opt.seed + s->opt.first, ZP_SYNTH_FOR_VALUES), (uint64_t)home);
   h = zp_synth_mix(h, (uint64_t)tp << 32 | (uint32_t)ep);
   for (int64_t e = 0; e < cfg->params[param].numel; e++)
     value[e] =

@@ -14,7 +14,8 @@
  *           says which contributions are missing or doubled, and which element it was.
  *   DYADIC  small random multiples of D·M·2^unit: every partial sum is exact.
  *   WILD    random bits: zeros, subnormals, moderate and huge values.
- * In every mode a step may have one infinite or NaN element, and entries may be declared unused.
+ * In every mode a step may have one infinite or NaN element, or one whose sum overflows, and
+ * entries may be declared unused.
  *
  * Activations are small integers that tell (seed, step, µ, stage, tp, element); forward and
  * backward refuse any other content, dtype or shape. spec: RED-1, RED-2, RED-3, RED-6, PIPE-6 */
@@ -47,6 +48,7 @@ typedef struct zp_synth_mask {
 
 typedef struct zp_synth_options {
   uint64_t seed;
+  uint64_t first;    /* other first values of the parameters */
   int32_t mode;      /* zp_synth_mode */
   int32_t log2_unit; /* CODED, DYADIC: values are multiples of 2^log2_unit; -100..100 */
   int32_t unused;    /* 0..255: of 256 (entry, global micro-batch, step), so many are unused */
@@ -55,6 +57,10 @@ typedef struct zp_synth_options {
   int32_t tuple;     /* 1: messages are (int32, float) tuples */
   int32_t huge;      /* WILD: 1: also values near the largest */
   uint32_t overflow; /* bit t: step t (mod 32) has one non-finite gradient element */
+  uint32_t oversum;  /* bit t: step t has one element that is finite in all contributions, also
+                        times the loss scale, but not their sum: two are 3/4 of the power of two
+                        after the largest number, and all others 0 */
+  int32_t oneside;   /* 1: of the uses of a tied key, one takes part in each step */
   uint32_t bad_loss; /* bit t: step t has one loss that is not finite */
   int32_t reads;     /* 1: the loss depends on the last stage's parameters, and so on pp */
   const zp_synth_mask *mask; /* [n_params], or NULL: nothing is masked */

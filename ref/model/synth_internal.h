@@ -20,6 +20,8 @@ typedef struct zp_synth_plan {
   uint64_t mine;       /* hash of that and the contribution */
   int64_t bad_element; /* the non-finite element, or -1 */
   float bad;
+  int64_t sum_element; /* the element whose sum overflows, or -1 */
+  float part;          /* of it, with the loss scale: this contribution's */
 } zp_synth_plan;
 
 zp_synth_plan zp_synth_plan_of(const zp_synth_options *opt, const zp_config *cfg, int64_t step,

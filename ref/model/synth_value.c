@@ -95,6 +95,50 @@ static void plan_overflow(zp_synth_plan *p, const zp_synth_options *opt, const z
   p->bad = h / 17 % 3 == 0 ? NAN : h / 17 % 3 == 1 ? INFINITY : -INFINITY;
 }
 
+/* An entry from `chosen` on that has elements and is trained, or n_params. */
+static int32_t trained_from(const zp_config *cfg, int32_t chosen)
+{
+  for (int32_t i = 0; i < cfg->n_params; i++) {
+    const int32_t j = (chosen + i) % cfg->n_params;
+    if (!cfg->params[j].frozen && cfg->params[j].numel > 0) return j;
+  }
+  return cfg->n_params;
+}
+
+/* The first contribution from c on, in turn, that takes part. n: none does. */
+static int64_t used_from(const zp_synth_options *opt, const zp_config *cfg, int64_t step, int32_t j,
+                         int32_t ep, int64_t c)
+{
+  const int64_t n = zp_synth_contributions(cfg, j);
+  for (int64_t i = 0; i < n; i++)
+    if (zp_synth_used(opt, cfg, step, j, ep, (c + i) % n)) return (c + i) % n;
+  return n;
+}
+
+/* The one element of a step that only a sum makes infinite. */
+static void plan_sum(zp_synth_plan *p, const zp_synth_options *opt, const zp_config *cfg,
+                     int64_t step, int32_t j, int32_t tp, int32_t ep)
+{
+  const uint64_t h = zp_synth_mix(zp_synth_mix(opt->seed, ZP_SYNTH_FOR_SUM), (uint64_t)step);
+  const int32_t home = zp_synth_use_of(cfg, j).home;
+  int32_t chosen;
+  int64_t a, b;
+  p->sum_element = -1;
+  if ((opt->oversum >> (step % 32) & 1u) == 0) return;
+  chosen = trained_from(cfg, (int32_t)(h % (uint64_t)cfg->n_params));
+  if (chosen == cfg->n_params || zp_synth_use_of(cfg, chosen).home != home) return;
+  if (cfg->params[j].sharded && tp != (int32_t)(h / 7 % (uint64_t)cfg->tp)) return;
+  if (cfg->params[j].expert && ep != (int32_t)(h / 11 % (uint64_t)cfg->ep)) return;
+  a = used_from(opt, cfg, step, j, ep, (int64_t)(h / 13 % (uint64_t)p->n));
+  if (a == p->n) return;
+  b = used_from(opt, cfg, step, j, ep, (a + 1 + (int64_t)(h / 17 % (uint64_t)p->n)) % p->n);
+  if (b == a) b = used_from(opt, cfg, step, j, ep, (a + 1) % p->n);
+  p->sum_element = (int64_t)(h / 19 % (uint64_t)cfg->params[j].numel);
+  p->part = p->c != a && p->c != b     ? 0
+            : cfg->precision == ZP_F16 ? ldexpf(0.75f, 16)
+                                       : ldexpf(0.75f, 128);
+}
+
 static void plan_dyadic(zp_synth_plan *p)
 {
   const int64_t room = (int64_t)1 << significand_bits(p->precision);
@@ -131,6 +175,7 @@ zp_synth_plan zp_synth_plan_of(const zp_synth_options *opt, const zp_config *cfg
   }
   if (p.mode == ZP_SYNTH_DYADIC) plan_dyadic(&p);
   plan_overflow(&p, opt, cfg, step, j, tp);
+  plan_sum(&p, opt, cfg, step, j, tp, ep);
   return p;
 }
 
@@ -207,7 +252,7 @@ static float element_of(const zp_synth_plan *p, int64_t element)
 /* Element e of a gradient, in the precision. */
 static void fill_one(const zp_synth_plan *p, float scale, int64_t e, void *out)
 {
-  const float x = element_of(p, e) * scale;
+  const float x = e == p->sum_element ? p->part : element_of(p, e) * scale;
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
   if (p->precision == ZP_F32) ((float *)out)[e] = x;
@@ -230,10 +275,12 @@ void zp_synth_fill(const zp_synth_plan *p, int32_t log2_scale, int64_t n, void *
     return;
   }
   memset(out, 0, (size_t)(n * zp_dtype_bytes(p->precision)));
-  if (p->digits == 0) return;
-  fill_position(p, scale, p->c / p->digits, n, out);
-  fill_position(p, scale, p->cycle - 1, n, out);
+  if (p->digits > 0) {
+    fill_position(p, scale, p->c / p->digits, n, out);
+    fill_position(p, scale, p->cycle - 1, n, out);
+  }
   if (p->bad_element >= 0 && p->bad_element < n) fill_one(p, scale, p->bad_element, out);
+  if (p->sum_element >= 0 && p->sum_element < n) fill_one(p, scale, p->sum_element, out);
 }
 
 float zp_synth_value(const zp_synth_options *opt, const zp_config *cfg, int64_t step, int32_t j,
@@ -259,6 +306,10 @@ int zp_synth_used(const zp_synth_options *opt, const zp_config *cfg, int64_t ste
   int32_t unused = opt->unused;
   uint64_t h;
   if (cfg->params[who.entry].frozen) return 0;
+  if (opt->oneside) {
+    const zp_synth_use use = zp_synth_use_of(cfg, who.entry);
+    if ((step + (int64_t)(opt->seed % 64)) % use.uses != use.use) return 0;
+  }
   if (opt->mask != NULL) {
     const zp_synth_mask *m = &opt->mask[who.entry];
     if (is_skipped(m, &who)) return 0;

@@ -101,6 +101,7 @@ typedef struct zp_observed_run {
   const zp_fault *fault;                  /* injected, or NULL */
   int32_t start_differs; /* 1: the caller's ranks have different first values: engines, in which one
                             rank sets each, do not see it, but faults may */
+  int32_t scale_absent;  /* 1: the caller has no loss scale, not even one of one; likewise */
   zp_observer observer;
 } zp_observed_run;
 

@@ -15,7 +15,7 @@ static const char *const reduce_names[] = {"ordered", "exact"};
 static const char *const precision_names[] = {"fp32", "bf16", "fp16"};
 
 /* The plain numbers of a case, by name, with the range that the text may give them. */
-enum { N_INT32 = 15 };
+enum { N_INT32 = 16 };
 typedef struct number {
   const char *name;
   int32_t *at;
@@ -37,9 +37,19 @@ static void numbers(zp_case *c, number n[N_INT32])
                                {"huge", &c->synth.huge, 0, 1},
                                {"steps", &c->steps, 0, 32},
                                {"rates", &c->rates, 0, 1},
+                               {"oneside", &c->synth.oneside, 0, 1},
                                {"keys", &c->cfg.tied_keys, 0, 1 << 10},
                                {"groups", &c->cfg.optgroups, 1, 1 << 10}};
   memcpy(n, all, sizeof all);
+}
+
+/* Bits by step. */
+enum { N_MASKS = 3 };
+static const char *const masks[N_MASKS] = {"overflow", "oversum", "bad"};
+
+static uint32_t *mask_of(zp_case *c, int32_t i)
+{
+  return i == 0 ? &c->synth.overflow : i == 1 ? &c->synth.oversum : &c->synth.bad_loss;
 }
 
 void zp_case_init(zp_case *c)
@@ -170,8 +180,8 @@ void zp_case_format(const zp_case *c, char *out, int64_t cap)
     if (*a[i].at != *b[i].at || i < 5) say(&t, ",%s=%d", a[i].name, *a[i].at);
   if (c->cfg.align != 1) say(&t, ",align=%lld", (long long)c->cfg.align);
   say(&t, ",mode=%s,seed=%llu", mode_names[c->synth.mode], (unsigned long long)c->synth.seed);
-  if (c->synth.overflow != 0) say(&t, ",overflow=%u", c->synth.overflow);
-  if (c->synth.bad_loss != 0) say(&t, ",bad=%u", c->synth.bad_loss);
+  for (int32_t i = 0; i < N_MASKS; i++)
+    if (*mask_of(&mine, i) != 0) say(&t, ",%s=%u", masks[i], *mask_of(&mine, i));
   say(&t, ",optim=%s", optim_names[c->optim]);
   if (c->reload.pp != 0)
     say(&t, ",reload=%d:%d:%d:%lld", c->reload.pp, c->reload.dp, c->reload.stage,
@@ -291,6 +301,14 @@ static int parse_reload(zp_case *c, const char *value)
   return 0;
 }
 
+static int parse_mask(const char *value, uint32_t *mask)
+{
+  int64_t v;
+  if (whole(value, 0, UINT32_MAX, &v)) return -1;
+  *mask = (uint32_t)v;
+  return 0;
+}
+
 /* One "name=value"; value is scratch. */
 static int parse_field(zp_case *c, const char *name, char *value)
 {
@@ -318,11 +336,8 @@ static int parse_field(zp_case *c, const char *name, char *value)
     c->clip = strtod(value, &end);
     return *end == 0 && end != value && c->clip >= 0 && c->clip <= ZP_CLIP_MOST ? 0 : -1;
   }
-  if (strcmp(name, "overflow") == 0 || strcmp(name, "bad") == 0) {
-    if (whole(value, 0, UINT32_MAX, &v)) return -1;
-    *(name[0] == 'o' ? &c->synth.overflow : &c->synth.bad_loss) = (uint32_t)v;
-    return 0;
-  }
+  for (int32_t i = 0; i < N_MASKS; i++)
+    if (strcmp(name, masks[i]) == 0) return parse_mask(value, mask_of(c, i));
   if (strcmp(name, "seed") == 0) return seed_number(value, &c->synth.seed);
   return strcmp(name, "schedule") == 0 ? seed_number(value, &c->schedule) : -1;
 }

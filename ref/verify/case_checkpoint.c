@@ -205,9 +205,11 @@ int zp_case_reload(zp_case_state *s, zp_case *other, const zp_hyper *hyper, cons
 {
   zp_case_memory m;
   zp_store store = zp_case_memory_store(&m);
+  zp_synth *synth = work->ctx;
   int status = zp_case_memory_open(&m, &s->c->cfg);
   if (status != 0) status = zp_fail(err, ZP_E_MEMORY, -1, "no memory for a checkpoint");
   else status = run_phase(s->sim, ZP_PHASE_SAVE, &store, err);
+  synth->opt.first++; /* what is not loaded keeps a value that serial does not have */
   if (status == 0) {
     zp_sim *next = zp_sim_open(&other->cfg, hyper, work, err);
     status = next == NULL ? err->status : zp_sim_run(next, ZP_PHASE_INIT, err);

@@ -215,7 +215,7 @@ static int coded_exactly(const zp_case_state *s)
 {
   const int32_t log2 = s->c->synth.log2_unit + s->want.log2_scale;
   if (s->c->synth.mode != ZP_SYNTH_CODED || zp_synth_digits(&s->c->cfg) == 0) return 0;
-  if ((s->c->synth.overflow >> (s->step % 32) & 1u) != 0) return 0;
+  if (((s->c->synth.overflow | s->c->synth.oversum) >> (s->step % 32) & 1u) != 0) return 0;
   return s->c->cfg.precision == ZP_F16 ? log2 >= -14 && log2 <= 4 : log2 >= -100 && log2 <= 100;
 }
 
@@ -249,10 +249,11 @@ static int compare_serial(const zp_case_state *s)
 
 /* ---- Padding --------------------------------------------------------------------------------- */
 
-/* Padding of masters and moments is zero, always. PART-7 */
+/* Padding of sums, masters and moments is zero, always. PART-7 */
 static int compare_padding(const zp_case_state *s)
 {
-  static const int32_t whats[] = {ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2};
+  static const int32_t whats[] = {ZP_WHAT_GRADIENT, ZP_WHAT_MASTER, ZP_WHAT_MOMENT1,
+                                  ZP_WHAT_MOMENT2};
   for (int32_t q = 0; q < zp_sim_world(s->sim); q++) {
     const zp_rank *r = zp_sim_rank(s->sim, q);
     for (int32_t k = 0; k < r->lay.n_flats; k++) {
@@ -262,7 +263,7 @@ static int compare_padding(const zp_case_state *s)
       if (f->use != 0 || b < 0) continue;
       p = zp_rank_range(r, k, b);
       for (int64_t i = p.real; i < p.count; i++) {
-        for (int32_t w = 0; w < 3; w++) {
+        for (int32_t w = 0; w < 4; w++) {
           if (array_of(r, k, whats[w])[p.at + i] == 0) continue;
           zp_verdict_clause(s->v, "PART-7");
           zp_verdict_say(s->v, "step %lld, ", (long long)s->v->step);

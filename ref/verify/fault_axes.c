@@ -1,5 +1,8 @@
 /* Faults that show only in cases of one axis: an overflow in a sum, a learning rate that changes,
- * different first values, the loss, stages whose parameters are all frozen or all tied copies. */
+ * different first values, the loss, stages whose parameters are all frozen or all tied copies, tied
+ * copies without a gradient of their own, a loss scale of one. */
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +21,38 @@ static void after_local_overflow(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_fault_state *f = ctx;
   if (op->kind == ZP_OP_MEAN) r->nonfinite = f->nonfinite;
+}
+
+/* Was the step's overflow in a contribution, on any rank? */
+static void before_sum_scale(void *ctx, zp_rank *r, zp_op *op)
+{
+  zp_fault_state *f = ctx;
+  if (f->step != r->step && op->kind == ZP_OP_FORWARD) f->taken = 0;
+  if (op->kind == ZP_OP_FORWARD) f->step = r->step;
+  if (op->kind < ZP_OP_FIRST_COMM) f->nonfinite = r->nonfinite;
+  if (op->kind == ZP_OP_DECIDE) f->scaler = r->scaler;
+}
+
+/* A step is skipped, but the scale is lowered for an overflow in a contribution only. */
+static void after_sum_scale(void *ctx, zp_rank *r, const zp_op *op)
+{
+  zp_fault_state *f = ctx;
+  if (op->kind < ZP_OP_FIRST_COMM && op->kind != ZP_OP_MEAN)
+    f->taken |= r->nonfinite > f->nonfinite;
+  if (op->kind == ZP_OP_DECIDE && r->result.skipped && !f->taken) r->scaler = f->scaler;
+}
+
+/* What only the reduction made infinite becomes the largest number, and the step is taken. */
+static void after_clamped_sum(void *ctx, zp_rank *r, const zp_op *op)
+{
+  const zp_fault_state *f = ctx;
+  int64_t at, n;
+  if (op->kind != ZP_OP_MEAN || f->nonfinite != 0) return;
+  zp_fault_range(r, op, &at, &n);
+  for (int64_t i = at; i < at + n; i++)
+    if (isinf(r->flat[op->flat].mean[i]))
+      r->flat[op->flat].mean[i] = copysignf(FLT_MAX, r->flat[op->flat].mean[i]);
+  r->nonfinite = 0;
 }
 
 /* ---- Learning rates -------------------------------------------------------------------------- */
@@ -165,12 +200,10 @@ static int is_replica(const zp_rank *r, const zp_op *op)
   return op->kind == ZP_OP_UPDATE && r->at.pp > 0 && all_entries(r, 0);
 }
 
-static void before_tied_stage(void *ctx, zp_rank *r, zp_op *op)
+static void keep_masters(zp_fault_state *f, zp_rank *r, const zp_op *op)
 {
-  zp_fault_state *f = ctx;
   int64_t at, n;
   float *masters;
-  if (!is_replica(r, op)) return;
   zp_fault_range(r, op, &at, &n);
   masters = malloc((size_t)(n + 1) * sizeof *masters);
   if (masters == NULL) zp_fault_no_memory(r);
@@ -178,16 +211,76 @@ static void before_tied_stage(void *ctx, zp_rank *r, zp_op *op)
   f->arrived = masters;
 }
 
-static void after_tied_stage(void *ctx, zp_rank *r, const zp_op *op)
+static void restore_masters(zp_fault_state *f, zp_rank *r, const zp_op *op)
 {
-  zp_fault_state *f = ctx;
   float *masters = (float *)(uintptr_t)f->arrived;
   int64_t at, n;
-  if (!is_replica(r, op) || masters == NULL) return;
+  if (masters == NULL) return;
   zp_fault_range(r, op, &at, &n);
   memcpy(r->flat[op->flat].master + at, masters, (size_t)n * sizeof *masters);
   free(masters);
   f->arrived = NULL;
+}
+
+static void before_tied_stage(void *ctx, zp_rank *r, zp_op *op)
+{
+  if (is_replica(r, op)) keep_masters(ctx, r, op);
+}
+
+static void after_tied_stage(void *ctx, zp_rank *r, const zp_op *op)
+{
+  if (is_replica(r, op)) restore_masters(ctx, r, op);
+}
+
+/* A tied copy that no micro-batch of its own stage used: it has no gradient of its own. */
+static int is_unused_copy(const zp_rank *r, const zp_op *op)
+{
+  const zp_config *c = r->cfg;
+  const int32_t key = op->kind == ZP_OP_UPDATE ? r->lay.flat[op->flat].tied : -1;
+  zp_mb at = {r->result.step, 0, r->result.log2_scale};
+  if (key < 0) return 0;
+  for (int32_t i = 0; i < r->lay.n_params; i++) {
+    const int32_t j = r->lay.first_param + i;
+    for (int64_t g = 0; c->params[j].tied == key && g < c->dp * c->micro_batches; g++) {
+      at.mb = g / c->dp;
+      if (r->work->used(r->work->ctx, c, j, (int32_t)(g % c->dp), r->at.tp, at)) return 0;
+    }
+  }
+  return 1;
+}
+
+static void before_one_sided(void *ctx, zp_rank *r, zp_op *op)
+{
+  if (is_unused_copy(r, op)) keep_masters(ctx, r, op);
+}
+
+static void after_one_sided(void *ctx, zp_rank *r, const zp_op *op)
+{
+  if (is_unused_copy(r, op)) restore_masters(ctx, r, op);
+}
+
+/* Of the uses of a key on one stage, the accumulator has two buffers. */
+static void before_third_use(void *ctx, zp_rank *r, zp_op *op)
+{
+  int32_t uses = 0;
+  (void)ctx;
+  if (op->kind != ZP_OP_ALL_REDUCE || op->what != ZP_WHAT_TIED) return;
+  for (int32_t k = 0; k < r->lay.n_flats; k++) {
+    if (r->lay.flat[k].tied != op->key || uses++ < 2) continue;
+    const zp_range p = zp_rank_range(r, k, op->bucket);
+    const int64_t size = zp_sum_bytes(r->cfg->reduce);
+    memset((char *)r->flat[k].reduced + p.at * size, 0, (size_t)(p.count * size));
+  }
+}
+
+/* ---- A loss scale of one --------------------------------------------------------------------- */
+
+/* A static loss scale of one is taken for none: the default of 2^16 applies. */
+static void before_unit_scale(void *ctx, zp_rank *r, zp_op *op)
+{
+  const zp_fault_state *f = ctx;
+  if (op->kind == ZP_OP_FORWARD && !r->scaler.dynamic && !f->scale_absent)
+    r->scaler.log2_scale += 16 * (r->scaler.log2_scale == 0);
 }
 
 /* Weight decay reaches a tied copy whose key is frozen. */
@@ -213,6 +306,19 @@ static const zp_ref_fault table[] = {
      NULL,
      before_local_overflow,
      after_local_overflow},
+    {{"sum-scale", "scales that follow local checks; no public issue", "SCALE-3",
+      "an overflow that only the reduction makes does not lower the loss scale",
+      "dp=2,stage=1,reduce=ordered,precision=bf16,unit=-4,scale=4:1:1:0:0:10,oversum=1,"
+      "list=9@0.0"},
+     NULL,
+     before_sum_scale,
+     after_sum_scale},
+    {{"clamped-sum", "overflows replaced by the largest number; no public issue", "RED-4",
+      "a sum that overflows is clamped to the largest number, and the step is taken",
+      "dp=2,stage=1,reduce=ordered,oversum=1,list=9@0.0"},
+     NULL,
+     before_local_overflow,
+     after_clamped_sum},
     {{"late-rate", "optimizers that copy their groups; no public issue", "STEP-7",
       "a learning rate takes effect one step late", "dp=2,stage=1,rates=1,steps=3,list=9@0.0"},
      NULL,
@@ -240,6 +346,24 @@ static const zp_ref_fault table[] = {
      NULL,
      before_tied_stage,
      after_tied_stage},
+    {{"one-sided", "optimizers that skip parameters without a gradient; no public issue", "STEP-7",
+      "a tied copy whose stage has not used it is not updated",
+      "pp=2,dp=2,stage=0,oneside=1,list=9@0.0+4@0.0t0+4@1.0t0"},
+     NULL,
+     before_one_sided,
+     after_one_sided},
+    {{"third-use", "weights that are used three times; no public issue", "TIE-2",
+      "of three uses of a tied weight on one stage, the last is lost",
+      "dp=2,stage=1,list=9@0.0+4@0.0t0+4@0.0t0+4@0.0t0"},
+     NULL,
+     before_third_use,
+     NULL},
+    {{"unit-scale", "a value of one taken for unset; no public issue", "RED-2",
+      "a static loss scale of one is taken for none: the default of 65536 applies",
+      "dp=2,stage=1,list=9@0.0"},
+     NULL,
+     before_unit_scale,
+     NULL},
     {{"frozen-tied", "weight decay on frozen weights; no public issue", "STEP-8",
       "weight decay reaches a copy of a frozen tied weight",
       "pp=2,dp=2,stage=1,steps=2,list=9@0.0+4@0.0ft0+5@1.0+4@1.0ft0"},

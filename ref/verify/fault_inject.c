@@ -6,7 +6,7 @@
 void zp_fault_clear(zp_fault_state *f)
 {
   f->fault = NULL;
-  f->blocks = 0;
+  f->blocks = f->start_same = f->scale_absent = 0;
 }
 
 int zp_fault_inject(zp_fault_state *f, const zp_fault *fault, zp_sim *sim)
@@ -16,6 +16,7 @@ int zp_fault_inject(zp_fault_state *f, const zp_fault *fault, zp_sim *sim)
   f->sim = sim;
   f->arrived = NULL;
   f->taken = f->no_memory = 0;
+  f->step = -1;
   memset(f->kept, 0, sizeof f->kept);
   f->hook.ctx = f;
   f->hook.before = own->before;

@@ -37,6 +37,23 @@ static void after_ds7847_tied(void *ctx, zp_rank *r, const zp_op *op)
   add_squares(r, op->flat, at, n);
 }
 
+/* A vocabulary that tensor parallelism cuts: each stage counts its shards, as parts that only it
+ * has. */
+static void after_tied_shards(void *ctx, zp_rank *r, const zp_op *op)
+{
+  int64_t at, n;
+  (void)ctx;
+  if (op->kind != ZP_OP_MEAN || r->lay.flat[op->flat].tied < 0) return;
+  if (zp_fault_counts(r, op->flat)) return;
+  if (r->cfg->stage == 0 && r->at.dp != 0) return;
+  for (int32_t i = 0; i < r->lay.n_params; i++) {
+    const zp_param *p = &r->cfg->params[r->lay.first_param + i];
+    if (p->tied == r->lay.flat[op->flat].tied && (!p->sharded || r->cfg->tp == 1)) return;
+  }
+  zp_fault_range(r, op, &at, &n);
+  add_squares(r, op->flat, at, n);
+}
+
 static void before_ml7452(void *ctx, zp_rank *r, zp_op *op)
 {
   zp_fault_state *f = ctx;
@@ -303,6 +320,12 @@ static const zp_ref_fault table[] = {
      NULL,
      NULL,
      after_ds7847_tied},
+    {{"tied-shards", "norms of tensor-parallel embeddings; no public issue", "STAT-2",
+      "a tied weight that is sharded over tensor-parallel ranks is counted on every stage",
+      "pp=2,dp=2,tp=2,stage=1,list=6@0.0st0+5@0.0+6@1.0st0"},
+     NULL,
+     NULL,
+     after_tied_shards},
     {{"ml7452", "Megatron-LM #7452 (items 8-11)", "STAT-2",
       "a tensor-parallel parameter not flagged as such: its shards beyond the first are left out",
       "dp=2,tp=2,stage=1,M=2,list=6@0.0s+5@0.0"},

@@ -112,6 +112,7 @@ static int observe(const zp_observed_run *run, zp_error *err)
   if (sim == NULL) return err->status;
   zp_fault_clear(&o.injected);
   o.injected.start_same = !run->start_differs;
+  o.injected.scale_absent = run->scale_absent;
   if (run->fault != NULL && zp_fault_inject(&o.injected, run->fault, sim) != 0)
     zp_fail(err, ZP_E_MEMORY, -1, "no memory for an injected fault");
   zp_sim_hook(sim, &hook);

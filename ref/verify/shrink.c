@@ -173,6 +173,9 @@ static int shrink_training(shrinker *s)
   return try_int32(s, offsetof(zp_case, optim), ZP_CASE_SGD) ||
          try_int32(s, offsetof(zp_case, rates), 0) ||
          try_int32(s, offsetof(zp_case, synth.overflow), 0) ||
+         try_int32(s, offsetof(zp_case, synth.oversum), 0) ||
+         try_int32(s, offsetof(zp_case, synth.oneside), 0) ||
+         try_int32(s, offsetof(zp_case, synth.log2_unit), -s->best->scaler.log2_scale) ||
          try_int32(s, offsetof(zp_case, synth.bad_loss), 0) ||
          try_int32(s, offsetof(zp_case, synth.unused), 0) ||
          try_int32(s, offsetof(zp_case, synth.vary), 0) ||

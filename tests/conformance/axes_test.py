@@ -2,6 +2,7 @@
 adapters/selftest fails a case of the axis with the expected clause, and passes the same case with
 the axis at its first value. Without the bug both pass."""
 
+import copy
 import os
 import sys
 
@@ -19,12 +20,23 @@ from tools import Tools  # noqa: E402
 BASE = "precision=fp32,reduce=exact,M=2,bucket=1024,dp=2,stage=1,optim=sgd,seed=7"
 SMALL = BASE.replace("1024", "4")
 SCALED = "precision=fp32,reduce=exact,M=1,bucket=1024,dp=2,stage=1,optim=sgd,seed=7,unit=-3"
+SCALED_BF16 = BASE.replace("fp32", "bf16") + ",unit=-3,scale=3:1:1:0:0:24"
 # (axis and value, engine, mutant, clause and kind, recipe with the axis, recipe without it)
 CASES = [
     (
         ("overflow sum", "ref", "local-overflow", "STEP-6 skip"),
         f"sum=1,{BASE},steps=2,list=6@0.0 sums=ordered",
         f"{BASE},steps=2,overflow=2,list=6@0.0 sums=ordered",
+    ),
+    (
+        ("overflow sum", "ref", "sum-scale", "SCALE-3 scale"),
+        f"sum=1,{SCALED_BF16},steps=2,list=6@0.0 sums=ordered",
+        f"{SCALED_BF16},overflow=2,steps=2,list=6@0.0 sums=ordered",
+    ),
+    (
+        ("overflow sum", "ref", "clamped-sum", "RED-2 overflowing sum"),
+        f"sum=1,{BASE},clip=0.5,steps=2,list=6@0.0 sums=ordered",
+        f"{BASE},overflow=2,clip=0.5,steps=2,list=6@0.0 sums=ordered",
     ),
     (
         ("rates changing", "ref", "late-rate", "RED-2 ratio"),
@@ -67,6 +79,26 @@ CASES = [
         )
     ),
     (
+        ("unused onesided", "ref", "one-sided", "RED-3 missing"),
+        f"oneside=1,{BASE},pp=2,list=6@0.0+4@0.0t0+4@1.0+4@1.0t0",
+        f"{BASE},pp=2,list=6@0.0+4@0.0t0+4@1.0+4@1.0t0",
+    ),
+    (
+        ("tied stage", "ref", "third-use", "RED-3 missing"),
+        f"{BASE},list=6@0.0+4@0.0t0+4@0.0t0+4@0.0t0",
+        f"{BASE},list=6@0.0+4@0.0t0+4@0.0t0",
+    ),
+    (
+        ("tied stages and tp", "ref", "tied-shards", "STAT-4 norm"),
+        f"{BASE},pp=2,tp=2,list=6@0.0+4@0.0st0+6@1.0+4@1.0st0",
+        f"{BASE},pp=2,tp=2,list=6@0.0+4@0.0t0+6@1.0+4@1.0t0",
+    ),
+    (
+        ("scale unit", "ref", "unit-scale", "SCALE-4 scale"),
+        f"{BASE},scale=0,list=6@0.0",
+        f"{BASE},list=6@0.0",
+    ),
+    (
         ("option offload", "cuda", "drop-sync:averaged.wait", "RED-3 missing"),
         f"{SMALL},steps=4,list=6@0.0+9@0.0 offload=yes order=lazy",
         f"{SMALL},steps=4,list=6@0.0+9@0.0 order=lazy",
@@ -106,8 +138,64 @@ def findings(tools, engine, fault, text, returns=None):
         adapter.stop(gracefully=True)
 
 
+def in_parameters(j, element, value):
+    def change(ranks):
+        for rank in ranks:
+            rank["parameters"][f"p{j}"][element] = value
+
+    return change
+
+
+def in_all(field, value):
+    return lambda ranks: [rank.update({field: value}) for rank in ranks]
+
+
+def sum_case(tools, option, steps):
+    """A step whose sum may overflow is judged in full, whether it is taken or skipped: ref's
+    answers pass, and each with one wrong value fails."""
+    adapter = Adapter(mutants.command("ref"), mutants.DEADLINE)
+    hello = adapter.hello()
+    text = f"sum=1,{SCALED_BF16},steps={steps},list=6@0.0+5@0.0 sums={option}"
+    case, _ = axes.case_of(tools, axes.Space(hello), recipe_of(text))
+    answer, ledgers = adapter.run(case)
+    adapter.stop(gracefully=True)
+    expected = tools.expected(case)
+    one = expected["steps"][-1]["either"]
+    skipped = option == "ordered"
+    name = f"sum, {'skipped' if skipped else 'taken'}, {steps} step(s)"
+
+    def judged(change):
+        changed = copy.deepcopy(answer)
+        change([rank["steps"][-1] for rank in changed["ranks"]])
+        found, _ = judge(case, expected, changed, ledgers, set(hello["returns"]), 2)
+        return [f"{f.clause} {f.kind}" for f in found]
+
+    check(f"{name}: ref's answer passes", judged(len) == [], judged(len))
+    said = {rank["steps"][-1]["skipped"] for rank in answer["ranks"]}
+    check(f"{name}: so says ref", said == {skipped}, said)
+    at, other = one["element"], 1 - one["entry"]
+    changed = "STEP-6 changed by a skipped step"
+    for what, change, clause in (
+        ("another parameter", in_parameters(other, 2, "0x1.8p+5"), changed),
+        ("an element beside it", in_parameters(one["entry"], at - 1, "0x1.8p+5"), changed),
+        ("half of the sum", in_parameters(one["entry"], at, "-0x1.8p+120"), changed),
+        ("an infinite element", in_parameters(one["entry"], at, "inf"), changed),
+        ("the scale", in_all("scale", "0x1p+9"), "SCALE-3 scale"),
+        ("a loss", lambda ranks: ranks[0].update(loss=["0x1p+40"] * 2), "STEP-8 loss"),
+        ("the other decision", in_all("skipped", not skipped), None),
+        ("different decisions", lambda ranks: in_all("skipped", not skipped)(ranks[1:]), None),
+    ):
+        found = judged(change)
+        right = found and (not skipped or clause is None or found[0] == clause)
+        check(f"{name}: {what} is found", right, found)
+    found = judged(in_parameters(one["entry"], at, "-0x1.8p+120"))
+    check(f"{name}: its kind", skipped or found == ["RED-2 overflowing sum"], found)
+
+
 def main():
     tools = Tools()
+    for option, steps in (("exact", 2), ("ordered", 2), ("ordered", 1)):
+        sum_case(tools, option, steps)
     for (axis, engine, fault, finding), text, plain in CASES:
         if engine == "cuda" and not os.access(SIMDEV, os.X_OK):
             print(f"not run: {axis} (needs zeroproof-simdev: make simdev-command)")

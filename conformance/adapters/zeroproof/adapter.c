@@ -163,6 +163,7 @@ static json_t *run_table(const adapter *a, zp_table *table, const json_t *reques
   const char *start = json_string_value(json_object_get(c, "start"));
   json_t *whole;
   run.start_differs = start != NULL && strcmp(start, "differ") == 0;
+  run.scale_absent = json_is_false(json_object_get(json_object_get(c, "scale"), "explicit"));
   err.status = ZP_OK;
   err.text[0] = 0;
   if (choose_options(a->backend, json_object_get(c, "options"), &run, why, sizeof why) != 0) {

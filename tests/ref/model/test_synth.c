@@ -180,6 +180,28 @@ Test(synth, masked_uses_are_missing_from_the_sum)
 }
 
 /* A share of an entry's own overrides the common one. */
+Test(synth, of_the_uses_of_a_tied_key_one_takes_part_in_each_step)
+{
+  const zp_config c = config(2, 3, ZP_F32);
+  zp_synth_options o = coded();
+  int32_t taken[6] = {0};
+  o.oneside = 1;
+  for (int64_t step = 0; step < 6; step++) {
+    for (int64_t g = 0; g < 6; g++) {
+      int32_t uses = 0;
+      for (int32_t j = 0; j < 6; j++) {
+        const int64_t k = zp_synth_number(&c, j, (int32_t)(g % 2), g / 2);
+        const int used = zp_synth_used(&o, &c, step, j, 0, k);
+        if (list[j].tied < 0) cr_assert(used);
+        else uses += used;
+        taken[j] += used;
+      }
+      cr_assert_eq(uses, 1);
+    }
+  }
+  for (int32_t j = 3; j < 6; j++) cr_assert_eq(taken[j], 12); /* two steps of six micro-batches */
+}
+
 Test(synth, an_entry_may_have_its_own_share_of_unused)
 {
   const zp_config c = config(4, 3, ZP_F32);

@@ -91,6 +91,28 @@ Test(case_reload, a_wrong_value_in_the_checkpoint_is_seen)
   }
 }
 
+/* Frozen entries, which no step changes: the loaded ranks start from other first values. */
+Test(case_reload, a_frozen_entry_that_is_not_loaded_is_seen)
+{
+  static run r;
+  float value[16];
+  begin(&r, first);
+  cr_assert_eq(step(&r), 0, "%s", r.v.text);
+  cr_assert_eq(reload(&r), 0, "%s", r.err.text);
+  for (int32_t q = 0; q < zp_sim_world(r.s.sim); q++) {
+    const zp_rank *k = zp_sim_rank(r.s.sim, q);
+    for (int32_t i = 0; i < k->lay.n_params; i++) {
+      const int32_t j = k->lay.first_param + i;
+      if (!k->cfg->params[j].frozen) continue;
+      r.work.init(r.work.ctx, k->cfg, j, 0, 0, value);
+      zp_round_to(k->cfg->precision, value, k->cfg->params[j].numel, k->param[i], 0);
+    }
+  }
+  cr_assert_eq(step(&r), 1);
+  cr_assert(zp_verdict_names(&r.v, "STEP-8"), "%s", r.v.text);
+  end(&r);
+}
+
 Test(case_reload, ranks_that_disagree_are_not_published)
 {
   begin(&r, first);

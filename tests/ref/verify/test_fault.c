@@ -1,6 +1,7 @@
 /* Every planted fault is detected, with its clause; without it the same configuration is clean; and
  * random cases alone find it. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -130,6 +131,26 @@ Test(fault, a_missing_tied_copy_is_named)
   cr_assert_eq(across, verdict.n_findings);
 }
 
+/* What an older bucket has left in the slot is reduced with the last bucket. */
+static void after_stale_padding(void *f, zp_rank *r, const zp_op *op)
+{
+  const zp_range p =
+      op->kind == ZP_OP_MEAN ? zp_rank_range(r, op->flat, op->bucket) : (zp_range){0};
+  (void)f;
+  for (int64_t i = p.real; i < p.count; i++) r->flat[op->flat].mean[p.at + i] = 3;
+}
+
+/* spec: PART-7 */
+Test(fault, a_sum_whose_padding_is_not_zero_is_found)
+{
+  const zp_ref_fault stale = {
+      {"stale-padding", "#", "PART-7", "", ""}, NULL, NULL, after_stale_padding};
+  run("dp=3,stage=2,M=2,bucket=6,list=8@0.0", &stale.fault);
+  cr_assert(zp_verdict_names(&verdict, "PART-7"), "%s", verdict.text);
+  run("dp=3,stage=2,M=2,bucket=6,list=9@0.0", &stale.fault);
+  cr_assert(!verdict.failed, "without padding: %s", verdict.text);
+}
+
 /* spec: STEP-3, STEP-5 */
 Test(fault, a_gradient_that_does_not_arrive_changes_nothing)
 {
@@ -185,6 +206,30 @@ Test(fuzz, random_cases_alone_find_every_fault)
     }
     cr_expect_geq(found, 0, "%s is not found", zp_ref_fault_at(i)->name);
   }
+}
+
+/* Sums over ranks, micro-batches and copies. Ref adds in fp32, where fp16 has no such sums, and in
+ * exact reduction the mean is finite. spec: RED-4, RED-5, STEP-6 */
+Test(fuzz, finite_gradients_overflow_where_they_are_added)
+{
+  static const char *const sums[] = {"dp=3,list=5@0.0", "dp=1,M=3,list=5@0.0",
+                                     "pp=2,dp=2,list=2@0.0+5@0.0t0+5@1.0t0",
+                                     "dp=4,ep=2,list=5@0.0e"};
+  static const char *const precisions[] = {"fp32", "bf16", "fp16"};
+  for (int32_t i = 0; i < 12; i++) {
+    char text[128];
+    for (int32_t exact = 0; exact < 2; exact++) {
+      const int32_t overflows = !exact && i % 3 < 2;
+      snprintf(text, sizeof text, "oversum=2,steps=2,unit=-3,scale=3,precision=%s,reduce=%s,%s",
+               precisions[i % 3], exact ? "exact" : "ordered", sums[i / 3]);
+      run(text, NULL);
+      cr_expect(!verdict.failed, "%s: %s", text, verdict.text);
+      cr_expect_eq(verdict.skipped, overflows, "%s: %d steps are skipped", text, verdict.skipped);
+      cr_expect_eq(verdict.result[1].skipped, overflows, "%s", text);
+    }
+  }
+  run("oversum=3,steps=2,reduce=ordered,list=5@0.0", NULL);
+  cr_assert(!verdict.failed && verdict.skipped == 0, "one contribution: %s", verdict.text);
 }
 
 Test(fuzz, the_text_of_a_case_replays_it)
