@@ -40,8 +40,8 @@ def below(pid):
 
 
 def look(pid):
-    """The state of a process's main thread (as in /proc/PID/stat), and the seconds of processor time
-    of all its threads. One that has ended sleeps."""
+    """The state of a process's main thread (as in /proc/PID/stat), and the seconds of processor
+    time of all its threads. One that has ended sleeps."""
     found = fields(pid)
     return (found[0], (int(found[11]) + int(found[12])) * TICK) if found else (b"S", 0)
 

@@ -7,7 +7,7 @@
 #include "backend.h"
 #include "random_case.h"
 
-enum { ZP_FUZZ_AXES = 64, ZP_FUZZ_JOBS = 256 };
+enum { ZP_FUZZ_JOBS = 256 };
 
 typedef enum zp_fuzz_end {
   ZP_FUZZ_CLEAN = 0,

@@ -10,6 +10,7 @@
 void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c);
 
 /* What a case exercises: an axis that (nearly) no case is on is a hole in the test. */
+enum { ZP_FUZZ_AXES = 80 }; /* the most */
 int32_t zp_fuzz_axes(void);
 const char *zp_fuzz_axis_name(int32_t axis); /* in JSON */
 const char *zp_fuzz_axis_title(int32_t axis);

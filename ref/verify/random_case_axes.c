@@ -194,6 +194,7 @@ typedef enum axis {
   MANY,
   AXES
 } axis;
+_Static_assert((int)AXES <= (int)ZP_FUZZ_AXES, "raise ZP_FUZZ_AXES");
 
 /* name: in JSON; title: for people, NULL: the name; heading: of the axes from here on. */
 static const struct axis_text {

@@ -93,7 +93,7 @@ def test_watch():
         clock.now, watch = 100.0, idle.Watch(0.75)
         with (
             unittest.mock.patch("idle.time.monotonic", lambda: clock.now),
-            unittest.mock.patch("idle.look", lambda _: (state, rate * (clock.now - 100))),
+            unittest.mock.patch("idle.look", lambda _, s=state, r=rate: (s, r * (clock.now - 100))),
         ):
             found = False
             for _ in range(40):
