@@ -1,6 +1,6 @@
 """HSDP with one rank in each shard group divides the first micro-batch by the ranks twice.
 
-Requirements: megatron-fsdp==0.6.1 torch==2.13.0. Two ranks. Printed: the reduced gradient."""
+Requirements: megatron-fsdp==0.6.1 torch==2.13.0. Two ranks. It prints the reduced gradient."""
 
 import os
 import signal
@@ -36,5 +36,5 @@ for last, x in ((False, 8.0), (True, 2.0)):  # the gradients of the two micro-ba
 got, expected = w.grad.to_local().item(), 8.0 + 2.0
 os._exit(0) if rank else None
 print(f"megatron-fsdp {megatron_fsdp.__version__}, torch {torch.__version__}")
-print("does not show it:" if got == expected else "shows it:", f"got {got}, expected {expected}")
+print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)

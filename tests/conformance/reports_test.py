@@ -307,6 +307,7 @@ def test_scripts():
             (f"has_at_most_{LINES}_lines", script.count("\n") <= LINES),
             ("imports_only_the_subject", not foreign),
             ("ends_after_100_seconds", "\nsignal.alarm(100)" in script),
+            ("prints_a_verdict", '"reproduced:"' in script and '"not reproduced:"' in script),
             ("requires_a_locked_version", os.path.exists(lock)),
             ("is_in_its_report", f"```python\n{script}```\n" in report),
         ):

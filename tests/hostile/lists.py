@@ -34,7 +34,7 @@ KNOWN = {
         {
             "cause": "c",
             "clause": "RUN-1",
-            "kind": "",
+            "kind": "error",
             "needs": [],
             "chance": {"replays": 200, "failed": 60},
             "recipe": RECIPE,
