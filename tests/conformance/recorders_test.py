@@ -254,7 +254,7 @@ def error_of(fault, ledgers):
     bad = ledger.mismatches(ledgers)
     early = ledger.freed(ledgers)
     if fault in ("freed", "dropped"):
-        right = not bad and early and (early[0], early[1]["op"]) == (0, "send")
+        right = not bad and early and (early[0], early[2]["op"]) == (0, "send")
         return None if right else f"{early}, {ledgers}"
     if early:
         return f"freed during a transfer: {early}"

@@ -4,7 +4,7 @@
 
 expect 2 'Usage' no_command_is_refused
 expect 0 'Exit codes' help_says_exit_codes --help
-expect 0 'missing, damaged or foreign' help_says_what_is_refused --help
+expect 0 'damaged or not zeroproof' help_says_what_is_refused --help
 expect 0 'zeroproof [0-9]' version --version
 expect 2 "no command 'nope'" unknown_command_is_refused nope
 for c in train plan sim fuzz env launch; do
