@@ -176,7 +176,9 @@ def test_a_list_of_the_users_own(judge, out):
     ):
         got = judge.report(name, *more, *words[2:])
         good = got[0] == 2 and message in got[2] and "suite" not in got[2]
-        check(f"{name}_with_{more[-1] if more else 'nothing'}_is_refused", good, got)
+        check(
+            f"{name}_with_{os.path.basename(more[-1]) if more else 'nothing'}_is_refused", good, got
+        )
     write(os.path.join(folder, "own.md"), json.dumps({"causes": causes, "failures": []}))
     words = ["--known", os.path.join(folder, "own.md"), "--python", sys.executable]
     got = judge.report("own", *words, "--out", folder)

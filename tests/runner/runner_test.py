@@ -148,6 +148,13 @@ def not_stored(folder):
         code == 1 and last(text) == "1 passed, 1 failed" and not tree.stored(),
         text,
     )
+    tree.write("tests/a/test_temp.sh", '# inputs: none\necho "ok $(mktemp -u) is read"\n')
+    code, text = tree.run("a/test_temp")
+    check(
+        "a_check_named_after_a_temporary_folder_fails",
+        code == 1 and "temporary folder" in text and not tree.stored(),
+        text,
+    )
     tree.write("tests/a/test_none.c", "/* inputs: none */\n")
     code, text = tree.run("a/test_none")
     check(

@@ -361,11 +361,12 @@ def serve(kind):
                 sys.exit("Traceback: no module named subject")
             if kind == "hello-exits":
                 os._exit(7)
+            if kind == "deaf":  # before the answer: afterwards the next case may fill the pipe
+                fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, 4096)  # smaller than a case
             out(HELLOS.get(kind, {**HELLO, "supports": LONG} if kind == "deaf" else HELLO))
             if kind == "parent-after-hello":
                 os.kill(os.getppid(), signal.SIGTERM)
             if kind == "deaf":
-                fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, 4096)  # smaller than a case
                 time.sleep(1000)
             continue
         answer = trainer.run(request["case"], "correct", request["ledgers"])
