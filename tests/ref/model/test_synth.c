@@ -190,7 +190,7 @@ Test(synth, of_the_uses_of_a_tied_key_one_takes_part_in_each_step)
     for (int64_t g = 0; g < 6; g++) {
       int32_t uses = 0;
       for (int32_t j = 0; j < 6; j++) {
-        const int64_t k = zp_synth_number(&c, j, (int32_t)(g % 2), g / 2);
+        const int64_t k = zp_synth_number(&c, j, (int32_t)(g % 2), 0, g / 2);
         const int used = zp_synth_used(&o, &c, step, j, 0, k);
         if (list[j].tied < 0) cr_assert(used);
         else uses += used;
