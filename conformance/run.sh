@@ -16,6 +16,9 @@
 # ACCEPT=1 writes the results to the committed files: minimal cases of known failures, support
 # lists, selections and, if all subjects were judged, RESULTS.md, results.json and subjects.md.
 #
+# KEEP=1 continues a run that was interrupted: subjects that BUILD has a report of, made at this
+# commit, whatever was not committed, are not judged again.
+#
 # COMMANDS=1 only installs the subjects, and prints a line "NAME<tab>ADAPTER COMMAND" for each.
 #
 # Exit codes: 1 a failure is not in conformance/known, or a known failure did not occur; 2 unknown
@@ -67,6 +70,8 @@ options() { # options of `zeroproof check` for this kind of run
 }
 
 check() { # check SUBJECT: returns 1 for failures, 3 if the subject could not be judged
+  [ "${KEEP:-0}" = 1 ] && [ "$(cat "$out/$1/commit" 2>/dev/null)" = "${commit%-dirty}" ] &&
+    return "$(cat "$out/$1/result")"
   rm -rf "${out:?}/$1" "$out/$1.log"
   row=$(row_of "$1")
   # shellcheck disable=SC2086  # three words
@@ -86,7 +91,8 @@ json.dump({**selected, "cases": selected["cases"][:1]}, open(sys.argv[2], "w"))'
   if [ "${ACCEPT:-0}" = 1 ] && [ $result -le 1 ]; then
     "$build/zeroproof" check --adapter "$command" --accept-quick || return 3
   fi
-  [ -s "$out/$1/report.json" ] && [ $result -le 1 ] && return $result
+  [ -s "$out/$1/report.json" ] && [ $result -le 1 ] &&
+    echo "${commit%-dirty}" >"$out/$1/commit" && echo $result >"$out/$1/result" && return $result
   echo "run.sh: $1 was not judged; the end of its adapter's standard error ($out/$1.log):" >&2
   tail -n 5 "$out/$1.log" >&2
   return 3
@@ -110,6 +116,8 @@ if [ "${COMMANDS:-0}" = 1 ]; then
   exit
 fi
 begun=$(date +%s)
+commit=$(git describe --always --dirty 2>/dev/null) ||
+  commit=$(sed -n 's/.*ZP_COMMIT="\(.*\)"/\1/p' "$build/identity")
 left=$(echo "$subjects" | wc -w)
 reports=
 for subject in $subjects; do
@@ -122,13 +130,11 @@ for subject in $subjects; do
 done
 [ -n "$reports" ] || exit 3
 command= # that repeats this run
-for name in ACCEPT ALL QUICK ONLY_FRESH FRESH SEED CASES SECONDS_EACH BUDGET; do
+for name in ACCEPT ALL KEEP QUICK ONLY_FRESH FRESH SEED CASES SECONDS_EACH BUDGET; do
   eval "value=\${$name:-}"
   [ -z "$value" ] || command="$command$name=$value "
 done
 command="${command}sh conformance/run.sh $build${asked:+ $asked}"
-commit=$(git describe --always --dirty 2>/dev/null) ||
-  commit=$(sed -n 's/.*ZP_COMMIT="\(.*\)"/\1/p' "$build/identity")
 # shellcheck disable=SC2086  # a list of files
 python3 -B conformance/judge/results.py --out "$out" --commit "$commit" \
   --command "$command" --mutants conformance/mutants.json $reports || exit 3
