@@ -250,7 +250,7 @@ OPTIONS = {
     "--fresh 99999999999": "at most 1000000000, got '99999999999'",
     "--seed 99999999999999999999": "at most 9223372036854775808, got",
     "--shrink nan": "'nan'",
-    "--only TYPO --cases 3": "unknown 'TYPO'; expected a clause (LEDG-2, ",
+    "--only TYPO --cases 3": "unknown 'TYPO'; expected a clause (CKPT-5, ",
     "--only TYPO": "a family (CM, DT",
     "--only RED-2 --only red-2 --cases 3": "unknown 'red-2'",
     "--only TYPO --list": "unknown 'TYPO'",
