@@ -17,7 +17,9 @@ cat >"$tmp/p.c" <<'X'
 int main(void)
 {
   const zp_param p[1] = {{10, 0, 0, -1, 0, 0, 0}};
-  zp_config cfg = {1, 2, 1, 1, 2, ZP_EXACT, ZP_BF16, 0, 1, 0, 1, 3, 4, 1, p};
+  zp_config cfg = {.pp = 1, .dp = 2, .tp = 1, .ep = 1, .stage = 2, .reduce = ZP_EXACT,
+                   .precision = ZP_BF16, .optgroups = 1, .n_params = 1, .micro_batches = 3,
+                   .bucket = 4, .align = 1, .params = p};
   zp_refusal why;
   if (zp_config_check(&cfg, &why) != 0) return 1;
   printf("%d ranks\n", (int)zp_world(&cfg));
