@@ -16,8 +16,8 @@
 # ACCEPT=1 writes the results to the committed files: minimal cases of known failures, support
 # lists, selections and, if all subjects were judged, RESULTS.md, results.json and subjects.md.
 #
-# KEEP=1 continues a run that was interrupted: subjects that BUILD has a report of, made at this
-# commit, whatever was not committed, are not judged again.
+# KEEP=1 continues a run that was interrupted: subjects of which BUILD has a report are not judged
+# again, if it was made at this commit, whatever was not committed, and with the same settings.
 #
 # COMMANDS=1 only installs the subjects, and prints a line "NAME<tab>ADAPTER COMMAND" for each.
 #
@@ -70,7 +70,7 @@ options() { # options of `zeroproof check` for this kind of run
 }
 
 check() { # check SUBJECT: returns 1 for failures, 3 if the subject could not be judged
-  [ "${KEEP:-0}" = 1 ] && [ "$(cat "$out/$1/commit" 2>/dev/null)" = "${commit%-dirty}" ] &&
+  [ "${KEEP:-0}" = 1 ] && [ "$(cat "$out/$1/made" 2>/dev/null)" = "$made" ] &&
     return "$(cat "$out/$1/result")"
   rm -rf "${out:?}/$1" "$out/$1.log"
   row=$(row_of "$1")
@@ -92,7 +92,7 @@ json.dump({**selected, "cases": selected["cases"][:1]}, open(sys.argv[2], "w"))'
     "$build/zeroproof" check --adapter "$command" --accept-quick || return 3
   fi
   [ -s "$out/$1/report.json" ] && [ $result -le 1 ] &&
-    echo "${commit%-dirty}" >"$out/$1/commit" && echo $result >"$out/$1/result" && return $result
+    echo "$made" >"$out/$1/made" && echo $result >"$out/$1/result" && return $result
   echo "run.sh: $1 was not judged; the end of its adapter's standard error ($out/$1.log):" >&2
   tail -n 5 "$out/$1.log" >&2
   return 3
@@ -118,6 +118,8 @@ fi
 begun=$(date +%s)
 commit=$(git describe --always --dirty 2>/dev/null) ||
   commit=$(sed -n 's/.*ZP_COMMIT="\(.*\)"/\1/p' "$build/identity")
+# what a report depends on, except for the time that is left for random cases
+made="${commit%-dirty} ${ACCEPT:-} ${FRESH:-} ${SEED:-} ${CASES:-} ${SECONDS_EACH:-}"
 left=$(echo "$subjects" | wc -w)
 reports=
 for subject in $subjects; do

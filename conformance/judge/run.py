@@ -255,10 +255,17 @@ def run_one(adapter, tools, case, recipe, hello, level):
     start = time.monotonic()
     out.answer, out.ledgers = adapter.run(dict(case))
     out.seconds = time.monotonic() - start
+    judge_one(out, hello, level)
+    if "reload" in case and out.status == "fail":
+        blame_checkpoint(out, adapter, tools, hello, level)
+    out.answer.pop("streams", None)  # large, and already judged
+    out.size = adapter.asked + adapter.size
+    return out
+
+
+def judge_one(out, hello, level):
     try:
-        judge_one(out, hello, level)
-        if "reload" in case and out.status == "fail":
-            blame_checkpoint(out, adapter, tools, hello, level)
+        judge_answer(out, hello, level)
     except Exception as error:  # the error concerns this case alone, so the run continues
         where = traceback.extract_tb(error.__traceback__)[-1]
         out.status, out.findings = (
@@ -272,12 +279,9 @@ def run_one(adapter, tools, case, recipe, hello, level):
                 )
             ],
         )
-    out.answer.pop("streams", None)  # large, and already judged
-    out.size = adapter.asked + adapter.size
-    return out
 
 
-def judge_one(out, hello, level):
+def judge_answer(out, hello, level):
     case = out.case
     if out.answer["status"] == "unsupported":
         out.status = "unsupported"

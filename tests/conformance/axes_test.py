@@ -5,6 +5,7 @@ the axis at its first value. Without the bug both pass."""
 import copy
 import os
 import sys
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -14,7 +15,7 @@ import axes  # noqa: E402
 import checkpoint  # noqa: E402
 import mutants  # noqa: E402
 import protocol  # noqa: E402
-from adapter import Adapter  # noqa: E402
+from adapter import Adapter, AdapterError  # noqa: E402
 from recipe import recipe_of  # noqa: E402
 from run import ALONE, judge, run_one  # noqa: E402
 from tools import Tools  # noqa: E402
@@ -262,6 +263,23 @@ def ignores_reload():
     return False
 
 
+def refused_restart(tools):
+    """True if an adapter that cannot be started again, to find out whether a checkpoint is to
+    blame, ends the run: it is no failure of the case."""
+    adapter = Adapter(mutants.command("ref", "lost-moments"), mutants.DEADLINE)
+    hello = adapter.hello()
+    recipe = recipe_of(f"{ADAMW},steps=2,list=6@0.0 reload=same")
+    case, _ = axes.case_of(tools, axes.Space(hello), recipe)
+    answers = [adapter.run(dict(case)), AdapterError("cannot start")]
+    adapter.stop(gracefully=True)
+    with unittest.mock.patch.object(adapter, "run", side_effect=answers):
+        try:
+            run_one(adapter, tools, case, recipe, hello, 2)
+        except AdapterError:
+            return True
+    return False
+
+
 def main():
     tools = Tools()
     for option, steps in (("exact", 2), ("ordered", 2), ("ordered", 1)):
@@ -304,6 +322,7 @@ def main():
     found = [split for _, _, split in splits if split]
     check("reload: most sizes have another split", len(found) > len(splits) / 2, splits)
     check("reload: an answer with the steps before the checkpoint is refused", ignores_reload())
+    check("reload: an adapter that cannot be restarted ends the run", refused_restart(tools))
     got = findings(tools, "ref", "own-first", f"{BASE},steps=2,list=6@0.0 start=differ reload=same")
     check("reload: not judged if the steps before the checkpoint fail", got == [ALONE], got)
     text = f"{BASE.replace('seed=7', 'seed=8')},steps=3,list=6@0.0 reload=same"

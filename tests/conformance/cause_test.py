@@ -196,7 +196,7 @@ class Replays:
 
     def judged(self, _adapter, case, _recipe):
         assert case == "made again"
-        self.barrier.wait(20)
+        self.barrier.wait(600)
         end, self.made = self.ends[self.made % len(self.ends)], self.made + 1
         status = "pass" if end == "pass" else "fail"
         answer = {"status": "timeout" if end == "late" else "error"}

@@ -338,7 +338,7 @@ def test_accept():
 
 def printed(adapter, *more):
     argv = [COMMAND, "check", "--adapter", adapter, "--shrink", "1", "--jobs", "2", *more]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=300).stdout
+    return subprocess.run(argv, capture_output=True, text=True).stdout
 
 
 def with_chance(folder, accepted):

@@ -93,7 +93,7 @@ ONCE = ("--cases", "1", "--only", "LEDG-2", "--shrink", "0")  # each try takes s
 
 
 def test_hang():
-    code, report, _ = run(f"{TRAINER} hang", "--cases", "2", "--only", "LEDG-2", deadline=60)
+    code, report, _ = run(f"{TRAINER} hang", "--cases", "2", "--only", "LEDG-2")
     cause = report["causes"][0] if report["causes"] else {}
     check(
         "a hang is reported as LEDG-7",
@@ -106,7 +106,7 @@ def test_hang():
         not any("no answer within" in m for m in messages),
         messages,
     )
-    code, report, _ = run(f"{TRAINER} stuck", *ONCE, deadline=60)
+    code, report, _ = run(f"{TRAINER} stuck", *ONCE)
     kinds = {f["kind"] for r in report["results"] for f in r["findings"]}
     check(
         "ranks that entered different asynchronous operations end the case before the deadline",
@@ -115,11 +115,14 @@ def test_hang():
         and not any(k.startswith("timeout") for k in kinds),
         kinds,
     )
-    code, report, _ = run(f"{TRAINER} sleep", *ONCE, deadline=5)
+    for deadline in (5, 50, 500):  # which holds for hello as well
+        code, report, errors = run(f"{TRAINER} sleep", *ONCE, deadline=deadline)
+        if report or "no answer to hello" not in errors:
+            break
     check(
         "an adapter that never answers times out",
         code == 1 and report["causes"][0]["kind"].startswith("timeout"),
-        report["causes"],
+        report["causes"] if report else errors,
     )
 
 

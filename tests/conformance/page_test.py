@@ -42,7 +42,7 @@ def rendered(folder, width, dark):
     argv += ["--allow-file-access-from-files", f"--blink-settings=preferredColorScheme={scheme}"]
     argv += [f"--user-data-dir={folder}/profile", "--virtual-time-budget=5000"]
     argv += [f"--window-size={max(width, 500)},900", f"file://{folder}/probe.html"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, capture_output=True, text=True)
     found = re.search(r'<pre id="out">(\{.*?\})</pre>', done.stdout, re.DOTALL)
     if not found:
         check(f"chromium renders the page at {width} pixels", False, done.stderr[-500:])

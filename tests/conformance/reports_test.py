@@ -63,9 +63,7 @@ class Judge:
     def report(self, *words):
         program = os.path.join(self.folder, "judge", "cause_report.py")
         argv = [sys.executable, "-B", program, *words]
-        done = subprocess.run(
-            argv, capture_output=True, text=True, timeout=300, env=self.environment
-        )
+        done = subprocess.run(argv, capture_output=True, text=True, env=self.environment)
         return done.returncode, done.stdout, done.stderr
 
 

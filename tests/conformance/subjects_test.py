@@ -228,7 +228,6 @@ def test_axes():
                 ],
                 capture_output=True,
                 text=True,
-                timeout=120,
             )
             if done.returncode:
                 return done.returncode, done.stderr, None
@@ -260,7 +259,6 @@ def runner(build, *subjects_of_it, **more):
         capture_output=True,
         text=True,
         env={**os.environ, "QUICK": "1", **more},
-        timeout=120,
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -287,6 +285,13 @@ def test_runner():
         runner(build, "ref", FRESH="0", SEED="7", BUDGET="")
         lacking = [name for name in sorted(wanted) if command not in result(build, name)]
         check("each of them has the command that repeats the run", lacking)
+        name = os.path.join("ref", "report.json")
+        for seed, kept in (("7", True), ("8", False)):
+            before = result(build, name)
+            code, text = runner(build, "ref", FRESH="0", SEED=seed, BUDGET="", KEEP="1")
+            good = code == 0 and (result(build, name) == before) == kept
+            how = "is kept" if kept else "is not kept after a change of the seed"
+            check(f"KEEP=1: a report {how}", None if good else (code, text))
         code, text = runner(build, "ref", "torch-ddp", ZP_VENVS="/dev/null/nowhere")
         check(
             "a subject that cannot be installed is an error, and the others are judged",

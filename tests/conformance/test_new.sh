@@ -9,7 +9,7 @@ mkdir "$tmp/wheels"
 export PIP_NO_INDEX=1 PIP_FIND_LINKS="$tmp/wheels" PIP_CONFIG_FILE=/dev/null ZP_VENVS="$tmp/venvs"
 
 look() { # look CODE: runs new.sh on one environment
-  timeout 60 sh conformance/new.sh "$tmp/build" megatron-fsdp-0.6.1 >"$tmp/out" 2>"$tmp/err"
+  timeout 600 sh conformance/new.sh "$tmp/build" megatron-fsdp-0.6.1 >"$tmp/out" 2>"$tmp/err"
   got=$?
   why="exit code $got: $(tail -n 3 "$tmp/out") $(tail -n 3 "$tmp/err")"
   [ $got -eq "$1" ]

@@ -142,8 +142,9 @@ class Runner:
             file.seek(0)
             text = file.read()
             for line in RANDOM.findall(text):  # no other run would give this verdict again
-                text += f"not ok a check is named after a temporary folder: {line}\n"
-                file.write(text.splitlines()[-1] + "\n")
+                wrong = f"\nnot ok a check is named after a temporary folder: {line}\n"
+                text += wrong  # on a line of its own, however the output ended
+                file.write(wrong)
             outcome = read(item, text, code)
         outcome.checks += more
         outcome.wall, outcome.cpu, outcome.log = wall, cpu, log

@@ -148,7 +148,7 @@ def not_stored(folder):
         code == 1 and last(text) == "1 passed, 1 failed" and not tree.stored(),
         text,
     )
-    tree.write("tests/a/test_temp.sh", '# inputs: none\necho "ok $(mktemp -u) is read"\n')
+    tree.write("tests/a/test_temp.sh", '# inputs: none\nprintf "ok %s" "$(mktemp -u)"\n')
     code, text = tree.run("a/test_temp")
     check(
         "a_check_named_after_a_temporary_folder_fails",

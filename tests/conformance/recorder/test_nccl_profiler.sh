@@ -12,7 +12,7 @@ run() { # run VERSION FAULT: three processes, one after the other
   rm -rf "$tmp/run"
   mkdir "$tmp/run"
   for rank in 0 1 2; do
-    ZEROPROOF_TRACE=$tmp/run RANK=$rank WORLD_SIZE=3 timeout 20 \
+    ZEROPROOF_TRACE=$tmp/run RANK=$rank WORLD_SIZE=3 timeout 600 \
       "$build/tests/drivers/trace/nccl_profiler_driver" "$plugin" "$1" $rank "$2" \
       >>"$tmp/run/log" 2>&1 || return 1
   done

@@ -18,7 +18,7 @@ program=nccl_program
 recorded() { # recorded NAME FAULT CODE PATTERN
   rm -rf "$tmp/run"
   mkdir "$tmp/run"
-  ZEROPROOF_TRACE=$tmp/run LD_PRELOAD=$build/libzptrace_nccl.so timeout 20 \
+  ZEROPROOF_TRACE=$tmp/run LD_PRELOAD=$build/libzptrace_nccl.so timeout 600 \
     "$build/tests/drivers/trace/$program" "$2" >"$tmp/log" 2>&1
   "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1
   [ $? -eq "$3" ] && head -2 "$tmp/out" | grep -q "$4"
@@ -65,7 +65,7 @@ multi_rank() { # multi_rank ENVIRONMENT ARGS...: runs one process
   environment=$1
   shift
   # shellcheck disable=SC2086 # several variables
-  env $environment ZEROPROOF_TRACE="$tmp/run" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 20 \
+  env $environment ZEROPROOF_TRACE="$tmp/run" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 600 \
     python3 tests/drivers/trace/nccl_multi_rank.py "$library" "$@" >>"$tmp/log" 2>&1
 }
 worlds() { # worlds N...: the world sizes in the traces' headers, by rank; 0: unknown
@@ -126,7 +126,7 @@ fits a_full_disk_ends_only_the_trace 1 '^rank 1 .* stops after 1 record, 2 fewer
 
 # The environment: what is not a rank is reported once and ignored, and no program ends by it.
 ignored() { # ignored VARIABLE VALUE MAX SHOWN: one message, and all ranks are recorded
-  env ZEROPROOF_TRACE="$tmp/run" "$1=$2" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 20 \
+  env ZEROPROOF_TRACE="$tmp/run" "$1=$2" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 600 \
     python3 tests/drivers/trace/nccl_multi_rank.py "$library" RTLD_GLOBAL \
     make_one_after_the_other 0 2 2 >>"$tmp/log" 2>&1 &&
     [ "$(grep -cF "$1='$4' is not a whole number from 0 to $3. The" "$tmp/log")" = 1 ] && worlds 0 0
@@ -155,7 +155,7 @@ verdict $? a_pipe_in_the_place_of_a_trace_is_refused "$(cat "$tmp/log")"
 rm "$tmp/run/rank-0.zpt"
 : >"$tmp/log"
 unrecorded() { # unrecorded NAME FOLDER PATTERN: one message per rank, and the program ends well
-  env ZEROPROOF_TRACE="$2" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 20 \
+  env ZEROPROOF_TRACE="$2" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 600 \
     python3 tests/drivers/trace/nccl_multi_rank.py "$library" RTLD_GLOBAL make_pairs 0 2 2 \
     >"$tmp/log" 2>&1 && [ "$(grep -c "$3.*Rank [01] is not recorded" "$tmp/log")" = 2 ]
   verdict $? "$1" "$(cat "$tmp/log")"
@@ -166,7 +166,7 @@ unrecorded a_name_that_is_too_long_is_not_cut "$tmp/$(printf '%05000d' 0)" 'File
 rm -rf "$tmp/run" && mkdir "$tmp/run"
 : >"$tmp/log"
 { (ulimit -f 0 # SIGXFSZ ends a program in C; its messages go through a pipe, which has no limit
-  ZEROPROOF_TRACE=$tmp/run LD_PRELOAD=$build/libzptrace_nccl.so timeout 20 \
+  ZEROPROOF_TRACE=$tmp/run LD_PRELOAD=$build/libzptrace_nccl.so timeout 600 \
     "$build/tests/drivers/trace/nccl_calls" none 2>&1; echo "exit code $?") | cat; } >"$tmp/log"
 grep -q '^exit code 0$' "$tmp/log" &&
   [ "$(grep -c 'cannot write the trace of rank [0-3]: File too large' "$tmp/log")" = 4 ]

@@ -40,7 +40,7 @@ recorded a_different_reduction_is_reported redop 1 '^rank 1 enters all_reduce mi
 # An error of the recorder must not stop the program. Output goes through a pipe, because the
 # program limits the size of files.
 for rank in 0 1; do
-  timeout 120 "$python" -W ignore -B tests/drivers/trace/torch_trouble.py \
+  timeout 600 "$python" -W ignore -B tests/drivers/trace/torch_trouble.py \
     "$tmp/run" "$tmp/rendezvous-trouble" $rank 2>&1 |
     cat >"$tmp/trouble$rank" &
 done
@@ -87,7 +87,7 @@ dist.destroy_process_group()
 X
   for rank in 0 1; do
     (cd "$tmp" &&
-      exec timeout 120 venv/bin/python -W ignore -B script.py two "$tmp/rendezvous" $rank) \
+      exec timeout 600 venv/bin/python -W ignore -B script.py two "$tmp/rendezvous" $rank) \
       >"$tmp/log$rank" 2>&1 &
   done
   wait

@@ -12,7 +12,7 @@ line() {
   rm -f "$tmp"/ready.*
   for k in 0 1 2; do
     READY=$tmp RANK=$k WORLD_SIZE=3 LOCAL_RANK=$k LOCAL_WORLD_SIZE=3 TORCHELASTIC_RUN_ID="api-$$" \
-      timeout 100 "$program" 1 $k "$2" "$1" "$3" >"$tmp/out.$k" 2>&1 &
+      timeout 900 "$program" 1 $k "$2" "$1" "$3" >"$tmp/out.$k" 2>&1 &
   done
   wait
 }

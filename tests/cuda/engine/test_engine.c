@@ -7,6 +7,7 @@
 
 #include "../../../cuda/verify/case.h"
 #include "../../../cuda/verify/state.h"
+#include "engine_case.h"
 
 enum { CASES = 60, ORDERS = 4 };
 
@@ -47,16 +48,6 @@ Test(engine, equals_ref_bit_for_bit_on_random_topologies_and_orders)
 Test(engine, equals_ref_when_nccl_keeps_the_launch_order)
 {
   for (uint64_t i = 1000; i < 1000 + CASES; i++) check_case(i, 2);
-}
-
-static void open_text(zp_diff_case *j, const char *text)
-{
-  static zp_error err;
-  zp_case c;
-  char why[256] = "";
-  zp_case_init(&c);
-  cr_assert_eq(zp_case_parse(&c, text, why, sizeof why), 0, "%s", why);
-  cr_assert_eq(zp_diff_case_open(j, &c, &err), 0, "%s", err.text);
 }
 
 /* The run finds `kind`, and says `what`. */

@@ -8,6 +8,7 @@
 #include "../../../cuda/engine/parts.h"
 #include "../../../cuda/verify/case.h"
 #include "../../../cuda/verify/state.h"
+#include "engine_case.h"
 
 /* A member of struct zp_cuda, a value that it must not have, and the file that says so. */
 typedef struct damage {
@@ -60,16 +61,6 @@ static int make(zp_diff_rank *w)
 static void repair(zp_diff_rank *w)
 {
   if (w->rank == 0 && damaged) memcpy((char *)w->e + now->at, &before, now->size);
-}
-
-static void open_text(zp_diff_case *j, const char *text)
-{
-  static zp_error err;
-  zp_case c;
-  char why[256] = "";
-  zp_case_init(&c);
-  cr_assert_eq(zp_case_parse(&c, text, why, sizeof why), 0, "%s", why);
-  cr_assert_eq(zp_diff_case_open(j, &c, &err), 0, "%s", err.text);
 }
 
 Test(invariants, each_damaged_part_is_an_internal_error_that_names_file_and_line)

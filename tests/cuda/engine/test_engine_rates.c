@@ -3,6 +3,7 @@
 
 #include "../../../cuda/verify/case.h"
 #include "../../../cuda/verify/state.h"
+#include "engine_case.h"
 
 static const char text[] = "precision=bf16,M=2,bucket=8,pp=2,dp=2,stage=1,optim=momentum,rates=1,"
                            "steps=4,list=9@0.0+5@0.1+7@1.0";
@@ -17,21 +18,11 @@ static int sets_late(zp_diff_rank *w)
   return zp_cuda_set_rates(w->e, lr);
 }
 
-static void open_case(zp_diff_case *j, const char *from)
-{
-  static zp_error err;
-  zp_case c;
-  char why[256] = "";
-  zp_case_init(&c);
-  cr_assert_eq(zp_case_parse(&c, from, why, sizeof why), 0, "%s", why);
-  cr_assert_eq(zp_diff_case_open(j, &c, &err), 0, "%s", err.text);
-}
-
 /* Whether the host asks for each step's results or not, and with masters in host memory. */
 Test(rates, a_rate_applies_to_the_next_step_and_not_to_those_in_flight)
 {
   static zp_diff_case j;
-  open_case(&j, text);
+  open_text(&j, text);
   for (uint64_t i = 0; i < 40; i++) {
     const zp_schedule s = {.seed = i,
                            .announce = i,
@@ -49,7 +40,7 @@ Test(rates, a_rate_that_is_set_one_step_late_is_found)
 {
   static zp_diff_case j;
   const zp_schedule s = {.seed = 1};
-  open_case(&j, "dp=2,stage=1,optim=momentum,rates=1,steps=2,list=9@0.0+5@0.1");
+  open_text(&j, "dp=2,stage=1,optim=momentum,rates=1,steps=2,list=9@0.0+5@0.1");
   j.diff->hooks.before_step = sets_late;
   cr_assert_eq(zp_diff_run(j.diff, &s), 1);
   cr_assert_str_eq(zp_diff_finding(j.diff)->kind, "STEP-7", "%s", zp_diff_finding(j.diff)->text);
@@ -61,7 +52,7 @@ Test(rates, a_loaded_run_continues_the_schedule)
 {
   static zp_diff_case j;
   const zp_schedule s = {.seed = 3, .producers = 3};
-  open_case(&j, "dp=2,stage=1,rates=1,steps=3,reload=1:2:0:8,list=9@0.0");
+  open_text(&j, "dp=2,stage=1,rates=1,steps=3,reload=1:2:0:8,list=9@0.0");
   cr_assert_null(zp_diff_case_run(&j, &s));
   cr_assert_not_null(j.next);
   j.next->hooks.before_step = sets_late; /* steps_done is 0: the rate of step 0, not of step 3 */

@@ -6,7 +6,7 @@ export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS:-}" # Open MPI's own, at exit
 
 small="--layers 2 --d-model 16 --heads 2 --context 16 --batch 1 --steps 3 --sample 0"
 head -c 3000 LICENSE >"$tmp/text"
-bits() { timeout 120 "$zp" "$@" --json 2>"$tmp/err" | jq -r .bits; }
+bits() { timeout 600 "$zp" "$@" --json 2>"$tmp/err" | jq -r .bits; }
 for shape in "3 2 2 exact bf16" "2 3 1 ordered fp16" "6 1 0 exact fp32"; do
   set -- $shape
   set -- train --data "$tmp/text" $small --dp "$1" --pp "$2" --stage "$3" --reduce "$4" \
@@ -54,7 +54,7 @@ verdict $? a_slow_reader_gets_the_whole_report "$(wc -c <"$tmp/json") bytes, $(c
 # What torchrun's or Open MPI's variables say is taken seriously.
 with() { # with "VARIABLES" PATTERN NAME
   # shellcheck disable=SC2086
-  env $1 timeout 60 "$zp" train --data "$tmp/text" $small >"$tmp/out" 2>&1
+  env $1 timeout 600 "$zp" train --data "$tmp/text" $small >"$tmp/out" 2>&1
   [ $? -eq 2 ] && grep -qE -e "$2" "$tmp/out"
   verdict $? "$3" "$(head -c 300 "$tmp/out")"
 }

@@ -173,7 +173,7 @@ for c in plan sim; do
   worst=
   while IFS= read -r mutant; do
     printf '%s' "$mutant" >"$tmp/c.json"
-    timeout 60 "$zp" $c --config "$tmp/c.json" >"$tmp/out" 2>&1
+    timeout 600 "$zp" $c --config "$tmp/c.json" >"$tmp/out" 2>&1
     got=$?
     if [ $got -gt 2 ] || grep -qE 'Sanitizer|runtime error' "$tmp/out"; then
       worst="exit code $got: $mutant"

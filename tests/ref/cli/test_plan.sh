@@ -120,7 +120,7 @@ expect 2 'at most' svg_too_large plan --micro-batches 100000 --bucket 1Ti --svg 
 expect 2 'larger' program_too_long plan --bucket 1
 expect 2 'larger|Use larger' check_too_long plan --bucket 1 --check
 for how in "" --json --check "--rank 0" "--rank 0 --json" "--check --json"; do
-  timeout 120 "$zp" plan --micro-batches 1048576 $how >"$tmp/out" 2>"$tmp/err"
+  timeout 600 "$zp" plan --micro-batches 1048576 $how >"$tmp/out" 2>"$tmp/err"
   [ $? -eq 2 ] && [ ! -s "$tmp/out" ] && grep -q 'at most 67108864' "$tmp/err"
   verdict $? "refusal_of_a_long_program_prints_nothing_else_$(echo "$how" | tr -d ' ')" \
     "$(head -c 200 "$tmp/out" "$tmp/err")"
@@ -134,7 +134,7 @@ cat >"$tmp/long.json" <<'Y'
 {"micro_batches":1048576,"bucket":1,"params":[{"numel":18}]}
 Y
 for how in "" --json; do
-  timeout 120 "$zp" plan --check $how --config "$tmp/long.json" >"$tmp/out" 2>"$tmp/err"
+  timeout 600 "$zp" plan --check $how --config "$tmp/long.json" >"$tmp/out" 2>"$tmp/err"
   [ $? -eq 2 ] && [ ! -s "$tmp/out" ] && grep -q 'at most 33554432' "$tmp/err"
   verdict $? "check_refuses_what_only_plan_can_hold_$how" "$(head -c 200 "$tmp/out" "$tmp/err")"
 done

@@ -310,15 +310,15 @@ result "400 of them, which one small file cannot have" $?
 make_run 2 1 80
 rm "$dir/run/rank-1.zpt"
 mkfifo "$dir/run/rank-1.zpt"
-timeout 60 "$zp" trace check "$dir/run" >"$dir/out" 2>&1
+timeout 600 "$zp" trace check "$dir/run" >"$dir/out" 2>&1
 [ $? -eq 2 ] && grep -q 'rank-1.zpt: not a regular file' "$dir/out"
 result "a pipe is refused" $?
-timeout 60 "$zp" trace view "$dir/run" --out "$dir/pipe.json" >"$dir/out" 2>&1
+timeout 600 "$zp" trace view "$dir/run" --out "$dir/pipe.json" >"$dir/out" 2>&1
 [ $? -eq 2 ] && grep -q 'rank-1.zpt: not a regular file' "$dir/out"
 result "a pipe is not drawn" $?
 rm "$dir/run/rank-1.zpt"
 mkdir "$dir/run/rank-1.zpt"
-timeout 60 "$zp" trace check "$dir/run" >"$dir/out" 2>&1
+timeout 600 "$zp" trace check "$dir/run" >"$dir/out" 2>&1
 [ $? -eq 2 ] && grep -q 'rank-1.zpt: not a regular file' "$dir/out"
 result "a folder of a trace's name is refused" $?
 
