@@ -141,9 +141,9 @@ def clause_link(clause):
 
 def clause_cell(report, clause, mine):
     """What a report says of a clause: failed/judged, or the number of passes; + other classes.
-    It links to the first of its causes, mine."""
+    A large fraction may be broken after its stroke. It links to the first of its causes, mine."""
     good, bad, other, classes = summary.counts(report, clause)
-    words = [f"{bad}/{good + bad}"] if bad else [str(good)] if good else []
+    words = [f"{bad}/<wbr>{good + bad}"] if bad else [str(good)] if good else []
     if classes:
         names = ", ".join(f"{n} {name}" for name, n in classes.items())
         words.append(f'<span title="{names}">+{sum(classes.values())}</span>')
