@@ -35,7 +35,9 @@ SHOWN = re.compile(r"^not ok|\[FAIL\]|\[CRASH\]|Assertion|AddressSanitizer|runti
 SYNTHESIS = re.compile(
     r"Synthesis: Tested: (\d+) \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)"
 )
-RANDOM = re.compile(rf"^ok .*{re.escape(tempfile.gettempdir())}/\S", re.M)
+RANDOM = re.compile(  # a temporary folder, also with other characters between its parts
+    rf"^ok .*(?:{re.escape(tempfile.gettempdir())}/\S|[\W_]tmp[\W_]+tmp[\W_]?\w{{8}})", re.M
+)
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 

@@ -148,13 +148,14 @@ def not_stored(folder):
         code == 1 and last(text) == "1 passed, 1 failed" and not tree.stored(),
         text,
     )
-    tree.write("tests/a/test_temp.sh", '# inputs: none\nprintf "ok %s" "$(mktemp -u)"\n')
-    code, text = tree.run("a/test_temp")
-    check(
-        "a_check_named_after_a_temporary_folder_fails",
-        code == 1 and "temporary folder" in text and not tree.stored(),
-        text,
-    )
+    for name in ("$(mktemp -u)", "of_$(mktemp -u | tr -c '[:alnum:]\\n' _)"):
+        tree.write("tests/a/test_temp.sh", f'# inputs: none\nprintf "ok %s" "{name}"\n')
+        code, text = tree.run("a/test_temp")
+        check(
+            f"a_check_named_{name.split('$')[0]}after_a_temporary_folder_fails",
+            code == 1 and "temporary folder" in text and not tree.stored(),
+            text,
+        )
     tree.write("tests/a/test_none.c", "/* inputs: none */\n")
     code, text = tree.run("a/test_none")
     check(
