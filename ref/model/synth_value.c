@@ -30,6 +30,12 @@ static int64_t of_one_tp(const zp_config *cfg, int32_t j)
   return cfg->params[j].tied < 0 ? all : all * zp_synth_use_of(cfg, j).uses;
 }
 
+/* Those of entry j alone: of one use of a tied parameter. */
+static int64_t of_one_use(const zp_config *cfg, int32_t j)
+{
+  return of_one_tp(cfg, j) / zp_synth_use_of(cfg, j).uses;
+}
+
 int64_t zp_synth_contributions(const zp_config *cfg, int32_t j)
 {
   return of_one_tp(cfg, j) * (zp_is_partial(cfg, j) ? cfg->tp : 1);
@@ -106,8 +112,8 @@ static void plan_overflow(zp_synth_plan *p, const zp_synth_options *opt, const z
   if ((cfg->params[j].sharded || zp_is_partial(cfg, j)) &&
       tp != (int32_t)(h / 7 % (uint64_t)cfg->tp))
     return;
-  if (p->c % of_one_tp(cfg, j) % (cfg->dp * cfg->micro_batches) !=
-      (int64_t)(h / 11 % (uint64_t)of_one_tp(cfg, j)))
+  if (p->c % of_one_tp(cfg, j) != zp_synth_use_of(cfg, j).use * of_one_use(cfg, j) +
+                                      (int64_t)(h / 11 % (uint64_t)of_one_use(cfg, j)))
     return;
   p->bad_element = (int64_t)(h / 13 % (uint64_t)cfg->params[j].numel);
   p->bad = h / 17 % 3 == 0 ? NAN : h / 17 % 3 == 1 ? INFINITY : -INFINITY;

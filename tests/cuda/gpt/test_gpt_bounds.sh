@@ -61,7 +61,7 @@ fault() {
   elif ! compiled "$2" 2>"$tmp/why"; then
     verdict 1 "fault:$1" "does not compile: $(head -2 "$tmp/why")"
   else
-    timeout 60 "$tmp/test" orders >"$tmp/out" 2>&1
+    limited "$tmp/test" orders >"$tmp/out" 2>&1
     grep -q "^not ok .*$4" "$tmp/out"
     verdict $? "fault:$1" "nothing found: $(tail -1 "$tmp/out")"
   fi
@@ -103,7 +103,7 @@ fault_lt() { # fault_lt NAME SED
       $others "$tmp/lt.o" "$build/libzpcuda_verify.a" "$build/libzpcuda.a" "$build/libsimdev.a" \
       "$build/libzeroproof.a" -pthread -ljansson -lxxhash -lm 2>"$tmp/why"
   compiled=$?
-  timeout 60 "$tmp/test" orders >"$tmp/out" 2>&1
+  limited "$tmp/test" orders >"$tmp/out" 2>&1
   got=$?
   [ $changed -eq 1 ] && [ $compiled -eq 0 ] && [ $got -ne 0 ] && grep -q '^not ok' "$tmp/out"
   verdict $? "fault:$1" \

@@ -47,8 +47,8 @@ fault() { # fault NAME FILE SED: the tests must fail; sed must have changed some
   elif ! compiled 2>"$tmp/out"; then
     verdict 1 "fault:$1" "does not compile: $(head -2 "$tmp/out")"
   else
-    timeout 60 "$tmp/test" --fail-fast -j1 --filter "$(suite "$1" "$2")/*" >"$tmp/out" 2>&1 &&
-      timeout 60 "$tmp/test" --fail-fast -j1 >"$tmp/out" 2>&1
+    limited "$tmp/test" --fail-fast -j1 --filter "$(suite "$1" "$2")/*" >"$tmp/out" 2>&1 &&
+      limited "$tmp/test" --fail-fast -j1 >"$tmp/out" 2>&1
     [ $? -ne 0 ]
     verdict $? "fault:$1" "the tests pass"
   fi

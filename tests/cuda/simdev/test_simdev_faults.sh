@@ -16,7 +16,7 @@ compiled() { # compiled FILE: $tmp/o/FILE.o of the copy
 }
 tried() { # tried PROGRAM SUITE/TEST: runs one test on the copy
   "$cc" -o "$tmp/test" "$build/tests/cuda/simdev/$1.o" "$tmp"/o/*.o -lcriterion -lm 2>"$tmp/out" &&
-    timeout 60 "$tmp/test" --filter "$2" >"$tmp/out" 2>&1
+    limited "$tmp/test" --filter "$2" >"$tmp/out" 2>&1
 }
 
 for source in cuda/simdev/*.c; do
