@@ -164,7 +164,7 @@ static void decode_element(const range *r, int64_t e)
   const double got = units(r, e);
   int64_t k = got >= 0 && got < 1e15 && got == floor(got) ? (int64_t)got : -1;
   if (k >= 0 && place == p.cycle - 1 && k % weight == 0) { /* the element that codes its index */
-    digit(r, e, round % p.n, k / weight);
+    digit(r, e, zp_synth_indexed(&p, round), k / weight);
     return;
   }
   if (k < 0 || place == p.cycle - 1 || k >= (int64_t)1 << 2 * p.digits) {

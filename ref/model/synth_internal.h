@@ -30,6 +30,10 @@ zp_synth_plan zp_synth_plan_of(const zp_synth_options *opt, const zp_config *cfg
 /* CODED: what the index element of a round codes: 1 .. 4^q - 1. */
 int64_t zp_synth_weight(const zp_synth_plan *p, int64_t round);
 
+/* CODED: the one contribution to the index element of a round. After n rounds the turn begins one
+ * later: if it did not, equal ranks of equal buckets would have the same contributions. */
+int64_t zp_synth_indexed(const zp_synth_plan *p, int64_t round);
+
 /* Writes n elements in the configuration's precision, times 2^log2_scale. */
 void zp_synth_fill(const zp_synth_plan *p, int32_t log2_scale, int64_t n, void *out);
 

@@ -208,6 +208,11 @@ int64_t zp_synth_weight(const zp_synth_plan *p, int64_t round)
   return 1 + (round + p->copies) % (((int64_t)1 << 2 * p->digits) - 1);
 }
 
+int64_t zp_synth_indexed(const zp_synth_plan *p, int64_t round)
+{
+  return (round + round / p->n) % p->n;
+}
+
 /* CODED: the multiple of D·M that contribution p->c gives to an element. */
 static int64_t code(const zp_synth_plan *p, int64_t element)
 {
@@ -217,7 +222,7 @@ static int64_t code(const zp_synth_plan *p, int64_t element)
     const int64_t digit = p->c - place * p->digits;
     return digit >= 0 && digit < p->digits ? (int64_t)1 << 2 * digit : 0;
   }
-  if (p->c != round % p->n) return 0;
+  if (p->c != zp_synth_indexed(p, round)) return 0;
   return zp_synth_weight(p, round);
 }
 
@@ -356,7 +361,7 @@ int64_t zp_synth_expected(const zp_synth_options *opt, const zp_config *cfg, int
     from = place * p.digits;
     to = from + p.digits < p.n ? from + p.digits : p.n;
   } else {
-    from = at / p.cycle % p.n;
+    from = zp_synth_indexed(&p, at / p.cycle);
     to = from + 1;
   }
   for (p.c = from; p.c < to; p.c++)

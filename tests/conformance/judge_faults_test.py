@@ -33,6 +33,7 @@ BUGS = {
     "norm-local": ("STAT-4", "norm"),
     "norm-replicas": ("STAT-4", "norm"),
     "shifted": ("PART-6", "moved"),
+    "buckets-reversed": ("RED-3", ""),
     "one-rate": ("OPT-4", "learning rate of another group"),
     "steps-anyway": ("STEP-6", "skip"),
     "backwards-last": ("RED-3", "missing"),
@@ -91,4 +92,13 @@ def report_faults(faults):
             check("the null adapter passes nothing", report["cases"]["pass"] == 0, report["cases"])
 
 
-sys.exit(main(test_evasions, test_bugs))
+def test_buckets():
+    """Equal buckets in another order show, also if the ranks' shards have even sizes."""
+    for micro_batches in (1, 2, 3):
+        recipe = f"precision=fp32,M={micro_batches},bucket=4,dp=2,stage=1,list=300@0.0"
+        code, report, errors = run(f"{TRAINER} buckets-reversed", "--only", recipe, "--shrink", "0")
+        seen = report["cases"] if report else errors
+        check(f"reversed buckets show, M={micro_batches}", code == 1 and seen["fail"] == 1, seen)
+
+
+sys.exit(main(test_evasions, test_bugs, test_buckets))

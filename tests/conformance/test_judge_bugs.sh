@@ -4,4 +4,4 @@
 # inputs: tests/conformance/lib.sh tests/conformance/selftest.py
 # inputs: tests/conformance/judge_faults_test.py
 . "$(dirname "$0")/lib.sh"
-exec python3 -B tests/conformance/judge_faults_test.py bugs
+exec python3 -B tests/conformance/judge_faults_test.py bugs buckets

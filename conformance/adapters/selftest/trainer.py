@@ -57,6 +57,7 @@ FAULTS = {
     "crash": "the process exits while it runs a case",
     "garbage": "answers are not JSON",
     "backwards": "the right answer with several backwards",
+    "buckets-reversed": "the last rank reduces its buckets in reverse order",
     "backwards-last": "only the last backward of a micro-batch counts (DeepSpeed #7981)",
     "replicas": "the right answer with the state sharded in each replica",
     "replicas-apart": "gradients are not reduced between replicas",
@@ -88,6 +89,7 @@ def supports():
         "clip": ["off", "loose", "binding"],
         "groups": [1, 2, 3],
         "sizes": ["plain", "tiny", "odd", "large"],
+        "bucket": ["large", "small"],
         "unused": ["no", "some", "often"],
         "frozen": ["no", "yes"],
     }
@@ -112,7 +114,27 @@ class Trainer:
 
     def contribution(self, step, g, j, copy):
         rows = self.case["data"][step][g][j]
+        if rows and self.fault == "buckets-reversed":
+            return self.reversed(step, g, j, copy)
         return rows and rows[copy]
+
+    def reversed(self, step, g, j, copy):
+        """A contribution as the owners of its shards receive it, if the last rank reduces its
+        buckets in reverse order: then other elements meet there, or at the others."""
+        data, size, flat = self.case["data"][step][g], self.case["bucket"], []
+        dp, at = self.t["dp"], 0
+        for i, entry in enumerate(self.entries):
+            at = len(flat) if i == j else at
+            if all(entry[key] == self.entries[j][key] for key in ("stage", "group", "sharded")):
+                flat += data[i][copy] if data[i] else [0] * entry["numel"]
+        end = len(flat) // size * size
+        moved = [flat[end - size - k + 2 * (k % size)] for k in range(end)] + flat[end:]
+        last = {k: k % size * dp // size == dp - 1 for k in range(len(flat))}  # its owner
+        sent_last = g % dp == dp - 1
+        return [
+            (flat if last[k] == sent_last else moved)[k]
+            for k in range(at, at + self.entries[j]["numel"])
+        ]
 
     def sums(self, step):
         """The mean gradient of every copy, and whether all was finite."""
