@@ -12,8 +12,9 @@
  * Modes.
  *   CODED   an element codes q contributions with D·M·4^j·2^unit (j < q), all others give 0 there;
  *           successive elements take the next q contributions; after one round of them, one element
- *           codes its own index, in one contribution. The reduced value, divided by 2^(unit + scale), read in base 4,
- *           says which contributions are missing or doubled, and which element it was.
+ *           codes its own index, in one contribution. The reduced value, divided by
+ *           2^(unit + scale), read in base 4, says which contributions are missing or doubled, and
+ *           which element it was.
  *   DYADIC  small random multiples of D·M·2^unit: every partial sum is exact.
  *   WILD    random bits: zeros, subnormals, moderate and huge values.
  * In every mode a step may have one infinite or NaN element, or one whose sum overflows, and
