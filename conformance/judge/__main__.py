@@ -360,6 +360,9 @@ def run_with(options, tools, runner, hello, level):
     if options.until and chooser.complete and chooser.covered > options.until:
         late = chooser.covered - options.until
         say(f"the covering array took {late:.0f} s longer than --seconds; random cases: none")
+    for pair in chooser.lost:
+        words = " and ".join(f"{axis} {value}" for axis, value in pair)
+        say(f"the covering array lacks a pair of values: no exact case has {words}")
     causes, problems = causes_in(options, runner, space, progress)
     progress.end()
     problems += problems_of(options, hello, runner.outcomes, causes, chooser.complete)

@@ -39,13 +39,17 @@ def check_words(only):
             )
 
 
+REDRAWN = 10  # further rows for a pair of values whose rows have no exact case
+
+
 class Chooser:
     """Iterates over (case, recipe, origin). total: the number of cases, or None if it is not known
-    in advance. complete: True once the whole covering array was produced; covered: when."""
+    in advance. complete: True once the whole covering array was produced; covered: when; lost: the
+    pairs of values that it lacks, because none of their rows has a case."""
 
     def __init__(self, tools, space, options, hello, root):
         self.tools, self.space, self.options = tools, space, options
-        self.complete, self.covered = False, None
+        self.complete, self.covered, self.lost = False, None, []
         check_words(options.only)
         self.named = [word for word in options.only if "=" in word]
         self.array, self.selection = [], []
@@ -105,7 +109,7 @@ class Chooser:
 
     def by_axes(self):
         options, made, looked, number = self.options, 0, 0, 0
-        for number, (row, covering) in enumerate(self.rows):
+        for case, recipe, covering in self.drawn():
             looked += not covering
             if not covering and not self.complete:
                 self.complete, self.covered = True, time.monotonic()
@@ -116,9 +120,7 @@ class Chooser:
             )
             if enough or (options.cases is not None and made >= options.cases):
                 break
-            case, recipe = draw.case_of_row(
-                self.tools, self.space, row, dice_for(options.seed, number)
-            )
+            number += 1
             if case is not None and wanted(case, recipe, options.only):
                 made += 1
                 yield case, recipe, "covering" if covering else "random"
@@ -127,6 +129,33 @@ class Chooser:
                 f"--only: none of the {number} cases that this subject supports matches "
                 f"{' or '.join(options.only)}"
             )
+
+    def drawn(self):
+        """(case or None, recipe, True if it is of the covering array) of each row. Rows of the
+        array without an exact case are replaced."""
+        seen, lost, covered = set(), set(), False
+        for number, (row, covering) in enumerate(self.rows):
+            if not covering and not covered:
+                covered = True
+                yield from self.replacements(lost - seen)
+            dice = dice_for(self.options.seed, number)
+            case, recipe = draw.case_of_row(self.tools, self.space, row, dice)
+            if covering:
+                (lost if case is None else seen).update(axes.pairs_of(row))
+            yield case, recipe, covering
+
+    def replacements(self, lost):
+        """Cases with the pairs of values that are lost, as long as some row has one."""
+        dice = dice_for(self.options.seed, "lost")
+        for pair in sorted(lost, key=repr) * REDRAWN:
+            row = axes.random_row(self.space, dice, dict(pair)) if pair in lost else None
+            case, recipe = (
+                draw.case_of_row(self.tools, self.space, row, dice) if row else (None, "")
+            )
+            if case is not None:
+                lost -= axes.pairs_of(row)
+                yield case, recipe, True
+        self.lost = sorted(lost, key=repr)
 
 
 # ---- The committed selection ---------------------------------------------------------------------

@@ -32,7 +32,7 @@ from console import within
 from matching import covers
 from recipe import features, recipe_of
 from results import code as as_code
-from results import line, table
+from results import last_line, line, table
 from run import normal
 from tools import Refused
 from values import Finding
@@ -232,7 +232,7 @@ def markdown(listed):
             + (f"; symptom: {line(', '.join(e['symptom']))}" if e["symptom"] else ""),
             f"- seeds: {', '.join(map(str, e['seeds']))}",
             *(["- by chance: {failed} of {replays} replays".format(**chance)] if chance else []),
-            f"- {line(e['text'])}",
+            f"- {line(last_line(e))}",
             f"- {as_code(again)}",
         ]
     texts = collections.defaultdict(list)

@@ -185,7 +185,7 @@ def matrix(reports, shown):
     return (
         out + "</tbody></table></div><p class=dim>A number is the number of cases that passed. "
         "28/119: 28 of 119 cases failed; the link leads to the cause. +2: two further "
-        "cases failed by design, or in another class that is no defect. "
+        "cases differ by design, or are of another class that is no defect. "
         f"·: {e(demands.NOT_JUDGED)}. Empty: no case has the clause.</p>"
     )
 

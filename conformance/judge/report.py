@@ -65,6 +65,13 @@ def again(report, recipe):
     return shlex.join(["zeroproof", "check", "--adapter", report["adapter"], "--only", recipe])
 
 
+def excerpt(found, most):
+    """The beginning of the text of a cause or finding; of an error the end, which says what it
+    is."""
+    text = found["text"].strip()
+    return text[-most:] if found["clause"] == "RUN-1" else text[:most]
+
+
 def terminal(report, brief=False):
     """The table for people. brief: leave out clauses and known failures."""
     lines = [
@@ -87,7 +94,7 @@ def terminal(report, brief=False):
             *([f"  {cause['clause']}: {demand}"] if demand else []),
             f"  {len(cause['cases'])} case(s); all have: "
             f"{', '.join(cause['needs']) or 'no common feature'}",
-            "  " + cause["text"][:600].replace("\n", "\n  "),
+            "  " + excerpt(cause, 600).replace("\n", "\n  "),
             f"  reproduce: {again(report, cause['recipe'])}",
         ]
         for row in cause["corpus"][:3]:
@@ -222,13 +229,13 @@ def junit(report):
         if r["status"] == "unsupported":
             yield f"    <skipped message={attribute(r['message'])}/>\n"
         elif excuse(r):  # JUnit has no status for an expected failure
-            why = f"{excuse(r)}: " + first["text"][:500]
+            why = f"{excuse(r)}: {excerpt(first, 500)}"
             yield f"    <skipped message={attribute(why)}/>\n"
         elif first:
             text = "\n".join(f"{f['clause']} {f['kind']}: {f['text']}" for f in r["findings"])
             yield (
                 f"    <failure type={attribute(first['clause'] + ' ' + first['kind'])} "
-                f"message={attribute(first['text'][:500])}>{escape(printable(text))}</failure>\n"
+                f"message={attribute(excerpt(first, 500))}>{escape(printable(text))}</failure>\n"
             )
         yield "  </testcase>\n"
     for text in report["problems"]:
@@ -291,8 +298,9 @@ def tap(report):
             skip = f" # {'TODO' if good == 'not ok' else 'SKIP'} {one_line(excuse(r))}"
         yield f"{good} {number} - {r['id']} {one_line(r['recipe'])}{skip}\n"
         for f in r["findings"]:
-            first = f["text"].splitlines() or [""]
-            yield f"# {f['clause']} {one_line(f['kind'])}: {one_line(first[0])[:300]}\n"
+            lines = f["text"].strip().splitlines() or [""]
+            said = lines[-1 if f["clause"] == "RUN-1" else 0]
+            yield f"# {f['clause']} {one_line(f['kind'])}: {one_line(said)[:300]}\n"
     for text in report["problems"]:
         number += 1
         yield f"not ok {number} - {one_line(text)}\n"

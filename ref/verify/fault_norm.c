@@ -260,6 +260,16 @@ static void after_ds416(void *ctx, zp_rank *r, const zp_op *op)
     r->result.skipped = 1; /* its square is not fp32 */
 }
 
+static void after_flushed_squares(void *ctx, zp_rank *r, const zp_op *op)
+{
+  (void)ctx;
+  float norm;
+  memcpy(&norm, &r->result.norm_f32, sizeof norm);
+  if (op->kind != ZP_OP_DECIDE || norm >= 0x1p-63f) return;
+  r->result.norm_f32 = 0;
+  r->result.norm_f64 = 0;
+}
+
 static void after_ds4512(void *ctx, zp_rank *r, const zp_op *op)
 {
   (void)ctx;
@@ -360,6 +370,12 @@ static const zp_ref_fault table[] = {
      NULL,
      NULL,
      after_ds416},
+    {{"flushed-squares", "norms in fp32; no public issue", "STAT-2",
+      "fp32 squares below the least normal number are flushed to 0, and with them the norm",
+      "dp=2,stage=1,reduce=exact,unit=-80,list=9@0.0+4@0.0"},
+     NULL,
+     NULL,
+     after_flushed_squares},
     {{"ds4512", "DeepSpeed #4512, #6976", "STEP-6", "bf16 steps on after a non-finite gradient",
       "dp=2,stage=1,precision=bf16,M=2,overflow=1,list=9@0.0+4@0.0"},
      NULL,

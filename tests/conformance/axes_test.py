@@ -43,6 +43,17 @@ CASES = [
         f"sum=1,{BASE},clip=0.5,steps=2,list=6@0.0 sums=ordered",
         f"{BASE},overflow=2,clip=0.5,steps=2,list=6@0.0 sums=ordered",
     ),
+    *(
+        (
+            (f"magnitude {value}", "ref", mutant, finding),
+            f"first={first},{BASE},unit={first},list=6@0.0",
+            f"{BASE},list=6@0.0",
+        )
+        for value, first, mutant, finding in (
+            ("huge", 64, "ds416", "STEP-6 skip"),
+            ("minute", -80, "flushed-squares", "STAT-4 norm"),
+        )
+    ),
     (
         ("rates changing", "ref", "late-rate", "RED-2 ratio"),
         f"rates=1,{BASE},steps=2,list=6@0.0",

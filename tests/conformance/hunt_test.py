@@ -55,6 +55,9 @@ def test_merge():
     text = hunt.markdown({"runs": [], "causes": causes, "problems": []})
     title = "a: RED-3 (mean of the contributions) missing"
     check("the list has the title of each clause", title in text, text)
+    error = {**ENTRY, "clause": "RUN-1", "text": "Traceback\n" + "  File\n" * 200 + "KeyError: why"}
+    text = hunt.markdown({"runs": [], "causes": [error], "problems": []})
+    check("an error is listed by its last line", "\n- KeyError: why\n" in text, text)
 
 
 def test_explained():

@@ -365,6 +365,22 @@ def test_ended():
             )
 
 
+def test_excerpts():
+    """What a report says of an error is its end: the beginning is a traceback."""
+    text = "Traceback\n" + "  File\n" * 200 + "KeyError: why\n"
+    found = [{"clause": c, "kind": "k", "text": text} for c in ("RUN-1", "RED-2")]
+    ends = [reports.excerpt(f, 600) for f in found]
+    check("an error's excerpt is its end", ends[0].endswith("KeyError: why"), ends[0])
+    check("another finding's is its beginning", ends[1].startswith("Traceback"), ends[1])
+    result = {"id": "c1", "recipe": "r", "status": "fail", "known": None, "fresh": False}
+    result |= {"seconds": 1, "message": "", "findings": found[:1]}
+    report = {"subject": {"name": "s"}, "seconds": 1, "results": [result], "problems": []}
+    report["cases"] = {"pass": 0, "unsupported": 0}
+    for name, lines in (("JUnit", reports.junit(report)), ("TAP", reports.tap(report))):
+        [line] = [one for one in lines if "k: " in one or "<failure" in one]
+        check(f"{name} has the error's last line", "KeyError: why" in line.split(">")[0], line)
+
+
 def test_related():
     corpus = reports.read_corpus(os.path.join(ROOT, "conformance"))
     for clause in axes.CLAUSES + ["RUN-1", "RUN-2"]:
@@ -477,6 +493,7 @@ sys.exit(
         test_axes,
         test_ledgers,
         test_ended,
+        test_excerpts,
         test_related,
         test_junit,
         test_page,

@@ -12,6 +12,10 @@ import tempfile
 
 from selftest import COMMAND, ROOT, check, content, main, write
 
+sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
+
+import cause_report  # noqa: E402
+
 CONFORMANCE = os.path.join(ROOT, "conformance")
 REPORTS = os.path.join(CONFORMANCE, "reports")
 LINES = 40  # of a script, at most
@@ -286,6 +290,24 @@ def test_each_defect_of_a_current_version_has_a_script():
         check(f"each_defect_of_{name}_has_a_script", not missing, missing)
 
 
+def test_reports_are_current():
+    """Each committed report has what the lists of known failures say of its cause."""
+    causes = cause_report.Causes(None)
+    for part, text_of in (
+        ("title", lambda cause, f: f"# {f['subject']}: {f['title']}\n"),
+        ("note", lambda cause, f: f"\n{cause_report.sentence(f['note'])}\n"),
+        ("versions", lambda c, f: f" Found in {cause_report.text_of(causes.found_in(c))}.\n"),
+        ("issue", lambda cause, f: f"Public issue: {f['issue']}" if "issue" in f else ""),
+        ("state", lambda cause, f: f"{f['issue']} ({f['upstream']})" if "upstream" in f else ""),
+    ):
+        stale = [
+            cause
+            for cause, (_, report) in scripts().items()
+            if text_of(cause, causes.all[cause]) not in report
+        ]
+        check(f"each_report_has_the_{part}_of_its_cause", not stale, stale)
+
+
 def modules_of(text):
     found = set()
     for node in ast.walk(ast.parse(text)):
@@ -329,6 +351,7 @@ if __name__ == "__main__":
             test_full_output,
             test_the_list_has_each_cause_with_its_title,
             test_each_defect_of_a_current_version_has_a_script,
+            test_reports_are_current,
             test_scripts,
         )
     )

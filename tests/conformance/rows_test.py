@@ -4,12 +4,15 @@ import itertools
 import os
 import random
 import sys
+import types
+import unittest.mock
 
 from selftest import ROOT, check, main
 
 sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 
 import axes  # noqa: E402
+import choose  # noqa: E402
 import draw  # noqa: E402
 import rows  # noqa: E402
 import shrink  # noqa: E402
@@ -126,10 +129,37 @@ def test_shrunken():
     tools.close()
 
 
+def test_whole_array():
+    """Pairs of values whose rows have no exact case get other rows; those that no row has are
+    named."""
+    hello = {"supports": {name: axes.AXES[name] for name in ("zero", "dp", "steps", "optimizer")}}
+    space, tools, draws = axes.Space(hello), Tools(), itertools.count()
+    options = types.SimpleNamespace(only=[], quick=None, seed=1, seconds=None, cases=None)
+    options.until = None
+    never = (("dp", 3), ("steps", 2))
+
+    def case_of_row(tools, space, row, dice):
+        refused = set(never) <= row.items() or next(draws) % 2
+        return (None, "refused") if refused else (row, None)
+
+    with unittest.mock.patch.object(draw, "case_of_row", case_of_row):
+        chooser = choose.Chooser(tools, space, options, hello, ROOT)
+        seen = set().union(*(axes.pairs_of(row) for row, *_ in chooser))
+    wanted = {
+        ((a, x), (b, y))
+        for (a, xs), (b, ys) in itertools.combinations(sorted(space.all.items()), 2)
+        for x, y in itertools.product(xs, ys)
+        if space.allows({a: x, b: y})
+    }
+    check("the covering array has all pairs that a case can have", wanted - seen == {never})
+    check("it names the pairs that it lacks", chooser.lost == [never], chooser.lost)
+    tools.close()
+
+
 def steps(recipe):
     """The simpler forms of a recipe, with those of each."""
     found = list(shrink.smaller(recipe))
     return found + [r for one in found for r in shrink.smaller(one)]
 
 
-sys.exit(main(test_worlds, test_rows, test_shrunken))
+sys.exit(main(test_worlds, test_rows, test_shrunken, test_whole_array))
