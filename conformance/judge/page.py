@@ -206,8 +206,9 @@ def clause_table(report, shown):
     return rows(cells, names) + f"<p class=dim>{e(demands.NOT_JUDGED.capitalize())}.</p>"
 
 
-def clause_list(reports):
-    """What the clauses demand."""
+def clause_list(reports, table=None):
+    """What the clauses demand, also those that the table of mutants names."""
+    caught = {name for row in (table or {"rows": []})["rows"] for name in row[4]}
     cells = [
         (
             "",
@@ -218,7 +219,7 @@ def clause_list(reports):
                 f"<code>{e(demands.file_of(clause))}</code>",
             ],
         )
-        for clause in summary.clauses_of(reports)
+        for clause in sorted({*summary.clauses_of(reports), *filter(demands.title, caught)})
     ]
     return section("Clauses") + rows(cells, ["clause", "title", "demand", "defined in"])
 
@@ -544,7 +545,7 @@ def whole(reports, about, mutant_table):
     out += causes_part(shown) + history_part(reports, shown) + left_out_part(reports)
     if mutant_table:
         out += mutants_part(mutant_table)
-    return finished(out + clause_list(reports))
+    return finished(out + clause_list(reports, mutant_table))
 
 
 def subjects(reports):

@@ -83,7 +83,10 @@ def test_page():
         argv = [sys.executable, "-B", f"{ROOT}/conformance/judge/results.py", "--out", folder]
         argv += ["--mutants", f"{ROOT}/conformance/mutants.json", *names]
         done = subprocess.run(argv, capture_output=True, text=True)
-        check("the page is made", "matrix" in text_of(folder, "index.html"), done.stderr)
+        text = text_of(folder, "index.html")
+        check("the page is made", "matrix" in text, done.stderr)
+        dead = set(re.findall(r'href="#([^"]+)"', text)) - set(re.findall(r'id="([^"]+)"', text))
+        check("all links within the page lead somewhere", not dead, dead)
         for dark in (False, True):
             shown(folder, dark)
 
