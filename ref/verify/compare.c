@@ -105,7 +105,7 @@ static float *assemble(const zp_case_state *s, const spot *w)
   const int64_t numel = s->c->cfg.params[w->param].numel;
   float *all = calloc((size_t)numel + 1, sizeof *all);
   for (int32_t m = 0; all != NULL && m < f->members; m++) {
-    const int32_t q = zp_group_member(&s->c->cfg, f->group, -1, w->r->at, m);
+    const int32_t q = zp_block_group_member(&w->r->block, f->group, -1, m);
     const zp_rank *r = s->c->cfg.stage == 0 ? w->r : zp_sim_rank(s->sim, q);
     for (int64_t b = 0; b < zp_buckets(f); b++) {
       const zp_range p = zp_rank_range(r, w->flat, b);
@@ -451,7 +451,7 @@ static int compare_scaler(const zp_case_state *s)
 static int compare_ledger(const zp_case_state *s, int32_t q, int32_t group, int32_t key)
 {
   const zp_rank *r = zp_sim_rank(s->sim, q);
-  const int32_t first = zp_group_member(&s->c->cfg, group, key, r->at, 0);
+  const int32_t first = zp_block_group_id(&r->block, group, key);
   const zp_ledger_sum *a, *b;
   if (first < 0) return 0;
   a = key < 0 ? &r->ledger[group] : &r->tied_ledger[key];
@@ -471,6 +471,7 @@ static int compare_ledgers(const zp_case_state *s)
   for (int32_t q = 0; q < zp_sim_world(s->sim); q++) {
     for (int32_t g = 0; g < ZP_GROUP_TIED; g++)
       if (g != ZP_GROUP_PP && compare_ledger(s, q, g, -1)) return 1;
+    if (compare_ledger(s, q, ZP_GROUP_REPLICA, -1)) return 1;
     for (int32_t key = 0; key < s->c->cfg.tied_keys; key++)
       if (compare_ledger(s, q, ZP_GROUP_TIED, key)) return 1;
   }
