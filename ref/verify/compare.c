@@ -1,5 +1,5 @@
 /* The simulator's ranks against serial, bit for bit, replicas included.
- * spec: RED-2 … RED-6, STAT-2 … STAT-5, STEP-4 … STEP-8, TIE-1, TIE-2, SCALE-3, SCALE-4, PART-7,
+ * spec: RED-2 … RED-6, RED-9, STAT-2 … STAT-5, STEP-4 … STEP-8, TIE-1, TIE-2, SCALE-3, SCALE-4, PART-7,
  * LEDG-2, LEDG-5 */
 #include <math.h>
 #include <stdio.h>
@@ -119,8 +119,15 @@ static float *assemble(const zp_case_state *s, const spot *w)
   return all;
 }
 
-/* The clause that a finding speaks of. */
-static void clause_of_finding(const zp_case_state *s, const zp_synth_finding *f)
+/* 1: the contribution comes from another block than rank r's, or (r NULL) from a job of several. */
+static int of_another_replica(const zp_case_state *s, const zp_rank *r, int32_t dp)
+{
+  if (s->c->replicas == 1) return 0;
+  return r == NULL || dp / r->block.cfg.dp != r->block.index;
+}
+
+/* The clause that a finding speaks of, on rank r (NULL: in serial). */
+static void clause_of_finding(const zp_case_state *s, const zp_rank *r, const zp_synth_finding *f)
 {
   zp_verdict *v = s->v;
   switch (f->kind) {
@@ -134,6 +141,8 @@ static void clause_of_finding(const zp_case_state *s, const zp_synth_finding *f)
   }
   if (f->kind <= ZP_SYNTH_UNASKED && zp_is_partial(&s->c->cfg, f->param))
     zp_verdict_clause(v, "RED-8");
+  if (f->kind <= ZP_SYNTH_UNASKED && of_another_replica(s, r, f->who.dp))
+    zp_verdict_clause(v, "RED-9");
   /* another use of the key, on this stage or on another */
   if (f->kind <= ZP_SYNTH_UNASKED && f->who.entry != f->param)
     zp_verdict_clause(
@@ -185,7 +194,7 @@ static void explain_gradient(const zp_case_state *s, const spot *w)
   for (int32_t i = old; i < v->n_findings; i++) {
     char text[320];
     zp_synth_describe(&s->c->cfg, &v->finding[i], text, sizeof text);
-    clause_of_finding(s, &v->finding[i]);
+    clause_of_finding(s, w->r, &v->finding[i]);
     zp_verdict_say(v, "\n  %s", text);
   }
   if ((s->c->synth.unused > 0 || s->c->synth.mask != NULL) && has_unused(s, w->param, ep))
@@ -242,7 +251,7 @@ static int compare_serial(const zp_case_state *s)
                           &v->n_findings, ZP_VERDICT_FINDINGS) == 0)
         continue;
       zp_synth_describe(cfg, &v->finding[0], text, sizeof text);
-      clause_of_finding(s, &v->finding[0]);
+      clause_of_finding(s, NULL, &v->finding[0]);
       zp_verdict_say(v, "step %lld: serial itself is wrong: %s", (long long)s->step, text);
       return 1;
     }
