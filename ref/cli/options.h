@@ -65,8 +65,8 @@ extern const struct argp zp_options_child;
 /* --lr --clip --loss-scale. Input: zp_options *. */
 extern const struct argp zp_hyper_child;
 
-/* Defaults: pp, dp, tp, ep, replicas 1; stage 2; 4 micro-batches; buckets of 4Ki elements, align 1; bf16;
- * exact; 1 step; seed 1; AdamW 1e-3, clip 1, dynamic loss scale from 2^16. */
+/* Defaults: pp, dp, tp, ep, replicas 1; stage 2; 4 micro-batches; buckets of 4Ki elements, align 1;
+ * bf16; exact; 1 step; seed 1; AdamW 1e-3, clip 1, dynamic loss scale from 2^16. */
 void zp_options_init(zp_options *o, const char *command);
 void zp_options_free(zp_options *o);
 
@@ -74,12 +74,12 @@ void zp_options_free(zp_options *o);
  * message on standard error. */
 int zp_options_finish(zp_options *o);
 
-/* The planner's configuration from o; params borrows o->params. Sets o->hyper.replicas. Applies --groups: stage s has K_s
- * optimizer groups (its entries take turns; tied entries stay in group 0). */
+/* The planner's configuration from o; params borrows o->params. Sets o->hyper.replicas. Applies
+ * --groups: stage s has K_s optimizer groups (its entries take turns; tied entries stay in group 0). */
 zp_config zp_options_config(zp_options *o);
 
-/* zp_config_check and zp_block_check in words; and that every stage can use the K of --groups. 0, or
- * ZP_EXIT_REFUSED after a message on standard error. */
+/* zp_config_check and zp_block_check in words; and that every stage can use the K of --groups. 0,
+ * or ZP_EXIT_REFUSED after a message on standard error. */
 int zp_options_check(const zp_options *o, const zp_config *cfg);
 
 /* zp_cli_refuse for o's command; the message names --config. Returns ZP_EXIT_REFUSED. */

@@ -60,8 +60,8 @@ static void run_add(zp_rank *r, const zp_op *op)
   else memset(to, 0, (size_t)(p.count * size));
 }
 
-/* Squares of the elements in this rank's part of bucket b that it counts: of several replicas, block
- * 0 does. STAT-2 */
+/* Squares of the elements in this rank's part of bucket b that it counts; of several replicas,
+ * block 0 does. STAT-2 */
 static void count_squares(zp_rank *r, int32_t k, int64_t b)
 {
   const zp_range p = zp_rank_owned(r, k, b);

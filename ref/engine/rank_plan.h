@@ -26,8 +26,8 @@ typedef struct zp_rank_plan {
   int64_t program, total; /* bytes: of all phases' programs; with memory */
 } zp_rank_plan;
 
-/* Fills *p for a rank of the valid configuration cfg with so many replicas (zp_block_check), without
- * a program. cfg outlives it. The caller closes it in any case. 0, or ZP_E_MEMORY in *err. */
+/* Fills *p for a rank of the valid configuration cfg with so many replicas (zp_block_check),
+ * without a program. cfg outlives it. The caller closes it in any case. 0, or ZP_E_MEMORY in *err. */
 int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t replicas, int32_t rank,
                       zp_error *err);
 void zp_rank_plan_close(zp_rank_plan *p);

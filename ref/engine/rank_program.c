@@ -16,7 +16,7 @@ static void open_gap(zp_op *ops, int64_t n, int64_t at, int64_t more)
   for (int64_t i = at + more; i < n + more; i++) ops[i].clock_t++;
 }
 
-/* ---- INIT: the communicator, and first values of the other blocks. LEDG-4, LEDG-5 ------------- */
+/* ---- INIT: the communicator, and first values of the other blocks. LEDG-4, LEDG-5 ------------ */
 
 static int64_t count_values(const zp_block_rank *b, const zp_layout *lay)
 {

@@ -1,6 +1,6 @@
 /* The simulator's ranks against serial, bit for bit, replicas included.
- * spec: RED-2 … RED-6, RED-9, STAT-2 … STAT-5, STEP-4 … STEP-8, TIE-1, TIE-2, SCALE-3, SCALE-4, PART-7,
- * LEDG-2, LEDG-5 */
+ * spec: RED-2 … RED-6, RED-9, STAT-2 … STAT-5, STEP-4 … STEP-8, TIE-1, TIE-2, SCALE-3, SCALE-4,
+ * PART-7, LEDG-2, LEDG-5 */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,13 +13,13 @@ typedef struct zp_cuda_plan {
   zp_layout lay; /* of block.cfg */
   zp_op *program[ZP_PHASES];
   int64_t length[ZP_PHASES];
-  uint8_t *needed; /* [length of a step] 1: some stream waits for the op's record, or may */
-  uint8_t *
-      counted; /* [lay.n_params] 1: this rank counts the entry's squares (STAT-2), if it is in block 0 */
+  uint8_t *needed;  /* [length of a step] 1: some stream waits for the op's record, or may */
+  uint8_t *counted; /* [lay.n_params] 1: ranks of block 0 count the entry's squares here (STAT-2) */
   uint8_t *partial; /* [lay.n_params] 1: its gradient is summed over tp (RED-8) */
 } zp_cuda_plan;
 
-/* cfg is valid, can have so many replicas, and outlives the plan; *p is zeroed. 0, or -1 without memory. */
+/* cfg is valid, can have so many replicas, and outlives the plan; *p is zeroed. 0, or -1 without
+ * memory. */
 int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, int32_t rank);
 void zp_cuda_plan_close(zp_cuda_plan *p);
 
