@@ -82,6 +82,9 @@ zp_config zp_options_config(zp_options *o);
  * or ZP_EXIT_REFUSED after a message on standard error. */
 int zp_options_check(const zp_options *o, const zp_config *cfg);
 
+/* ", 2 replicas", or nothing for one. Returns text. */
+const char *zp_replicas_text(int32_t replicas, char text[32]);
+
 /* zp_cli_refuse for o's command; the message names --config. Returns ZP_EXIT_REFUSED. */
 int zp_refuse(const zp_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -58,3 +58,10 @@ int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others, doubl
     return zp_options_report(o, &err);
   return zp_memory_fits(o, bytes);
 }
+
+const char *zp_replicas_text(int32_t replicas, char text[32])
+{
+  text[0] = 0;
+  if (replicas > 1) snprintf(text, 32, ", %d replicas", (int)replicas);
+  return text;
+}

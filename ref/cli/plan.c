@@ -104,9 +104,9 @@ static void print_check(const zp_options *o, const zp_config *cfg, const zp_chec
   }
   printf("pp %d × dp %d × tp %d (ep %d%s), ZeRO stage %d, %lld micro-batches, buckets of %lld "
          "elements: %lld ranks\n\n",
-         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep, zp_replicas_text(o, text),
-         (int)cfg->stage, (long long)cfg->micro_batches, (long long)cfg->bucket,
-         (long long)r->ranks);
+         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep,
+         zp_replicas_text(zp_replicas(&o->hyper), text), (int)cfg->stage,
+         (long long)cfg->micro_batches, (long long)cfg->bucket, (long long)r->ranks);
   for (int32_t k = 0; k < ZP_CHECK_KINDS; k++)
     printf("  %-64s %14lld\n", zp_check_name(k), (long long)r->count[k]);
   printf("\n%lld ops of %lld ranks in %.2f s (%.0f ns an op): %s\n", (long long)r->ops,

@@ -7,9 +7,6 @@
 #include "../engine/rank_plan.h"
 #include "options.h"
 
-/* ", 2 replicas", or nothing for one; text: room for 32 bytes. */
-const char *zp_replicas_text(const zp_options *o, char text[32]);
-
 /* zp_plan_json: instead of a rank. */
 enum { ZP_PLAN_STAGES = -1, ZP_PLAN_ALL_RANKS = -2 };
 

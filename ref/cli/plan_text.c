@@ -21,22 +21,15 @@ static const char *bytes_text(int64_t bytes, char *text, size_t cap)
   return text;
 }
 
-const char *zp_replicas_text(const zp_options *o, char text[32])
-{
-  const int32_t n = zp_replicas(&o->hyper);
-  text[0] = 0;
-  if (n > 1) snprintf(text, 32, ", %d replicas", (int)n);
-  return text;
-}
-
 static void print_header(const zp_options *o, const zp_config *cfg)
 {
   char text[32];
   printf("pp %d × dp %d × tp %d (ep %d%s) = %d ranks, ZeRO stage %d, %lld micro-batches, %s, "
          "%s reduction, buckets of %lld elements\n\n",
-         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep, zp_replicas_text(o, text),
-         (int)zp_world(cfg), (int)cfg->stage, (long long)cfg->micro_batches,
-         zp_precision_name(cfg->precision), zp_reduce_name(cfg->reduce), (long long)cfg->bucket);
+         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep,
+         zp_replicas_text(zp_replicas(&o->hyper), text), (int)zp_world(cfg), (int)cfg->stage,
+         (long long)cfg->micro_batches, zp_precision_name(cfg->precision),
+         zp_reduce_name(cfg->reduce), (long long)cfg->bucket);
 }
 
 static void print_memory(const zp_rank_plan *p)

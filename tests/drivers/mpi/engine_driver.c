@@ -495,7 +495,7 @@ static int train(run *r)
       failed = save(r);
     }
   }
-  for (int32_t g = 0; g < ZP_GROUPS; g++) communications += r->ref->ledger[g].ops;
+  for (int32_t g = 0; g < ZP_ALL_GROUPS; g++) communications += r->ref->ledger[g].ops;
   if (!failed && ledger && r->issued != communications)
     return differs(r, "what was issued", r->steps);
   return failed;
