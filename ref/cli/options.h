@@ -75,7 +75,8 @@ void zp_options_free(zp_options *o);
 int zp_options_finish(zp_options *o);
 
 /* The planner's configuration from o; params borrows o->params. Sets o->hyper.replicas. Applies
- * --groups: stage s has K_s optimizer groups (its entries take turns; tied entries stay in group 0). */
+ * --groups: stage s has K_s optimizer groups (its entries take turns; tied entries stay in group
+ * 0). */
 zp_config zp_options_config(zp_options *o);
 
 /* zp_config_check and zp_block_check in words; and that every stage can use the K of --groups. 0,

@@ -141,8 +141,8 @@ zp_run zp_rank_advance(zp_rank *r);
 int zp_rank_complete(zp_rank *r);
 
 /* Visits what this rank owns and counts once (of several replicas in block 0) of state `what`
- * (ZP_WHAT_MASTER, _MOMENT1, _MOMENT2; ZP_WHAT_GRADIENT: the reduced gradient of the last step): runs of elements of one entry, tied
- * ones by the name of the key's first entry. */
+ * (ZP_WHAT_MASTER, _MOMENT1, _MOMENT2; ZP_WHAT_GRADIENT: the reduced gradient of the last step):
+ * runs of elements of one entry, tied ones by the name of the key's first entry. */
 typedef void (*zp_visit)(void *ctx, int32_t param, int64_t offset, int64_t count,
                          const float *value);
 void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx);

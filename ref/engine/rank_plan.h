@@ -27,7 +27,8 @@ typedef struct zp_rank_plan {
 } zp_rank_plan;
 
 /* Fills *p for a rank of the valid configuration cfg with so many replicas (zp_block_check),
- * without a program. cfg outlives it. The caller closes it in any case. 0, or ZP_E_MEMORY in *err. */
+ * without a program. cfg outlives it. The caller closes it in any case. 0, or ZP_E_MEMORY in
+ * *err. */
 int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t replicas, int32_t rank,
                       zp_error *err);
 void zp_rank_plan_close(zp_rank_plan *p);

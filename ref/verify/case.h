@@ -11,8 +11,9 @@
  * activations vary by micro-batch. dynamic=1: meta messages describe them (dynamic_shapes).
  * rates=1: learning rates are doubled in every second step. sequence=1: sequence parallelism
  * (RED-8). replicas=R: blocks of dp/R ranks, each with a replica of the state (TOPO-6). oneside=1:
- * of the uses of a tied key, one takes part in each step. overflow, oversum, bad: bits by step, of a gradient element that is not finite, one that only a sum makes infinite,
- * a loss that is not finite. unit: log2 of the unit of gradients: 2^64 and 2^-80 are near 1e±20.
+ * of the uses of a tied key, one takes part in each step. overflow, oversum, bad: bits by step, of
+ * a gradient element that is not finite, one that only a sum makes infinite, a loss that is not
+ * finite. unit: log2 of the unit of gradients: 2^64 and 2^-80 are near 1e±20.
  * optim: sgd, momentum, adamw or mixed (groups take turns). schedule: the first order of execution,
  * for an engine that has many (--engine cuda). */
 #ifndef ZP_VERIFY_CASE_H

@@ -25,8 +25,8 @@ static zp_config job(int32_t dp, int32_t ep, int32_t stage)
                      .params = list};
 }
 
-/* Are ranks x and y, of a block of S dp indices, in one group of a kind? The text of TOPO-2 … TOPO-6.
- */
+/* Are ranks x and y, of a block of S dp indices, in one group of a kind? The text of TOPO-2 …
+ * TOPO-6. */
 static int same_group(const zp_config *c, int32_t S, int32_t group, int32_t x, int32_t y)
 {
   const zp_coord a = zp_coord_of(c, x), b = zp_coord_of(c, y);
