@@ -46,6 +46,7 @@ void zp_conf_random_recipe(uint64_t seed, uint64_t i, char *text, int64_t cap)
   c.synth.huge = 0;
   c.synth.bad_loss = 0;
   c.reload.pp = 0;
+  c.replicas = 1;
   c.rates = 0;
   c.synth.oversum = 0;
   if (c.optim == ZP_CASE_MIXED) c.optim = ZP_CASE_SGD;

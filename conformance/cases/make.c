@@ -273,6 +273,11 @@ zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
     snprintf(why, (size_t)cap, "a case needs mode=coded, one kind of optimizer, and a step");
     return NULL;
   }
+  if (r->c.replicas != 1) {
+    snprintf(why, (size_t)cap, "replicas=%d is no field of a recipe: it follows it, as options do",
+             r->c.replicas);
+    return NULL;
+  }
   if (too_much(r, why, cap)) return NULL;
   n = zp_table_new(c, r->c.steps);
   if (n == NULL) {

@@ -116,6 +116,13 @@ static void read_config(reader *r, const json_t *from, zp_config *c, zp_param *p
   }
 }
 
+/* R: the field is optional, as cases are made without it. */
+static int32_t replicas_of(reader *r, const json_t *from)
+{
+  if (json_object_get(from, "replicas") == NULL) return 1;
+  return (int32_t)integer(r, from, "replicas", 1, 64);
+}
+
 static void read_hyper(reader *r, const json_t *from, zp_hyper *h)
 {
   const json_t *groups = json_object_get(from, "groups"), *clip = json_object_get(from, "clip");
@@ -272,6 +279,7 @@ zp_table *zp_conf_read(const json_t *from, char *why, int64_t cap)
   zp_param params[MOST_ENTRIES] = {{0, 0, 0, 0, 0, 0, 0}};
   zp_config c;
   zp_refusal refusal;
+  zp_error err = {0};
   zp_table *n;
   reader r = {why, cap, 0};
   read_config(&r, from, &c, params);
@@ -279,6 +287,11 @@ zp_table *zp_conf_read(const json_t *from, char *why, int64_t cap)
   if (r.bad) return NULL;
   if (zp_config_check(&c, &refusal) != 0) {
     zp_refusal_text(&refusal, NULL, why, cap);
+    return NULL;
+  }
+  const int32_t replicas = replicas_of(&r, from);
+  if (zp_block_check(&c, replicas, &err) != 0) {
+    snprintf(why, (size_t)cap, "%s", err.text);
     return NULL;
   }
   if (zp_conf_check_size(&c, steps, why, cap) != 0) return NULL;
@@ -292,6 +305,7 @@ zp_table *zp_conf_read(const json_t *from, char *why, int64_t cap)
   n->rates = json_object_get(from, "rates") != NULL;
   n->either = json_is_true(json_object_get(from, "either"));
   read_hyper(&r, from, &n->hyper);
+  n->hyper.replicas = replicas;
   read_first(&r, from, n);
   read_data(&r, from, n);
   read_messages(&r, from, n);

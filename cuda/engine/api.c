@@ -16,7 +16,7 @@ struct zp_engine {
   zp_error err, unsaved; /* unsaved: of the last save */
   zp_engine_saving saving;
   zp_alarm_line *line; /* to the other ranks; NULL: none, or the simulation's */
-  zp_ledger_sum ledger[ZP_GROUPS];
+  zp_ledger_sum ledger[ZP_ALL_GROUPS];
   int32_t inside; /* callbacks of the options that run now */
   /* The `issued` callback runs under the engine's lock: a call from within it is refused without
    * the lock, and is the engine's error when the step, or what else runs, returns. */
@@ -134,6 +134,7 @@ static int open_engine(zp_engine *e, const zp_cuda_host *host)
                        .clip = e->o.hyper.clip,
                        .clip_eps = e->o.hyper.clip_eps,
                        .scaler = e->o.hyper.scaler,
+                       .replicas = e->o.hyper.replicas,
                        .rank = e->o.rank,
                        .device = e->o.device,
                        .native = e->o.config->reduce == ZP_ORDERED && !e->o.ordered,

@@ -97,8 +97,8 @@ int64_t zp_cuda_sent_bytes(const zp_cuda *e, const zp_op *op)
   const zp_cuda_plan *p = &e->rank.plan;
   const zp_cuda_messages *m = &e->messages;
   if (op->kind != ZP_OP_P2P)
-    return zp_sent_bytes(op, zp_group_size(p->cfg, op->group, op->key, p->at),
-                         zp_group_index(p->cfg, op->group, op->key, p->at));
+    return zp_sent_bytes(op, zp_block_group_size(&p->block, op->group, op->key),
+                         zp_block_group_index(&p->block, op->group, op->key));
   if (op->mb < 0) return 0;
   return message_bytes(op->what == ZP_WHAT_ACTIVATION ? &m->act_out : &m->grad_out);
 }

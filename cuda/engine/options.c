@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../../ref/comm/block.h"
 #include "../../ref/comm/comm.h"
 
 static int refuse(zp_error *err, const char *field, const char *expected, long long value)
@@ -37,6 +38,11 @@ static int check_callbacks(const zp_cuda_options *o, zp_error *err)
   return 0;
 }
 
+int32_t zp_cuda_replicas(const zp_cuda_options *o)
+{
+  return o->replicas == 0 ? 1 : o->replicas;
+}
+
 int zp_cuda_check_options(const zp_cuda_options *o, zp_error *err)
 {
   zp_refusal why;
@@ -46,6 +52,7 @@ int zp_cuda_check_options(const zp_cuda_options *o, zp_error *err)
                    "configuration: field %d (entry %d) is %lld, allowed are %lld to %lld (LIM-0)",
                    why.field, why.index, (long long)why.value, (long long)why.lo,
                    (long long)why.hi);
+  if (zp_block_check(o->cfg, zp_cuda_replicas(o), err)) return err->status;
   if (o->cfg->dynamic_shapes && o->cfg->pp > 1 && o->message_bytes < 1)
     return refuse(err, "message_bytes", "the most bytes of a message, as dynamic shapes are on",
                   o->message_bytes);

@@ -1,8 +1,11 @@
-/* The limits of zp_cuda_options. spec: LIM-0 */
+/* The limits of zp_cuda_options. spec: LIM-0, LIM-10 */
 #ifndef ZP_CUDA_OPTIONS_H
 #define ZP_CUDA_OPTIONS_H
 
 #include "engine.h"
+
+/* R, at least 1. spec: TOPO-6 */
+int32_t zp_cuda_replicas(const zp_cuda_options *o);
 
 /* 0, or a negative status in *err, whose text names the field. */
 int zp_cuda_check_options(const zp_cuda_options *o, zp_error *err);

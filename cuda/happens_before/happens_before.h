@@ -50,6 +50,7 @@ int64_t zp_hb_tag(int32_t what, int32_t step, int64_t position_or_mb, int32_t pa
 
 typedef struct zp_hb_case {
   const zp_config *cfg;
+  int32_t replicas; /* R, at least 1 */
   int32_t steps;
   int32_t native;       /* 1: NCCL adds between ranks and stages (RED-7) */
   int32_t launch_order; /* 1: NCCL keeps the order of communications, the engine adds no event */
@@ -76,6 +77,7 @@ typedef struct zp_hb_node {
 /* The plan's graph. Vertex i is node[i]; an edge's `why` is for zp_hb_operand_text. */
 typedef struct zp_hb_plan {
   const zp_config *cfg;
+  int32_t replicas;
   int32_t world, streams; /* streams of a rank: 3 and its producers */
   zp_hb_node *node;       /* [graph.n] */
   int32_t cap;

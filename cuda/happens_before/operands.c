@@ -87,11 +87,12 @@ static int is_same(const zp_hb_walk *b, const zp_hb_node *j, const zp_op *op, in
 {
   const zp_config *cfg = b->p->cfg;
   const zp_op *its = &b->p->program[j->rank][j->pc];
-  const zp_coord at = zp_coord_of(cfg, j->rank);
+  const zp_block_rank there = zp_block_of(cfg, b->p->replicas, j->rank);
   return j->step == b->step && j->part == part && its->group == op->group && its->key == op->key &&
          its->clock_t == op->clock_t && its->clock_i == op->clock_i &&
-         zp_group_id(cfg, op->group, op->key, at) == zp_group_id(cfg, op->group, op->key, b->at) &&
-         (op->group != ZP_GROUP_PP || lower(its, at) == lower(op, b->at));
+         zp_block_group_id(&there, op->group, op->key) ==
+             zp_block_group_id(&b->block, op->group, op->key) &&
+         (op->group != ZP_GROUP_PP || lower(its, there.at) == lower(op, b->at));
 }
 
 /* The node of all members: equal clocks of one group are one communication (PIPE-5). */

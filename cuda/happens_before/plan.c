@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../ref/comm/comm.h"
-#include "../../ref/engine/partial.h"
+#include "../../ref/engine/rank_program.h"
 #include "../../ref/engine/window.h"
 #include "program_walk.h"
 
@@ -30,13 +30,14 @@ static int layout_open(zp_hb_walk *b)
   b->lay.spot = calloc((size_t)count + 1, sizeof *b->lay.spot);
   b->lay.flat = calloc((size_t)count + 1, sizeof *b->lay.flat);
   b->lay.cap_spots = b->lay.cap_flats = count;
-  return b->lay.spot && b->lay.flat ? zp_layout_build(b->p->cfg, b->at.pp, &b->lay) : -1;
+  return b->lay.spot && b->lay.flat ? zp_layout_build(&b->block.cfg, b->at.pp, &b->lay) : -1;
 }
 
 static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t rank)
 {
   *b = (zp_hb_walk){.p = p, .c = c, .rank = rank, .last_comm = -1, .barrier = -1};
   b->at = zp_coord_of(p->cfg, rank);
+  b->block = zp_block_of(p->cfg, p->replicas, rank);
   if (layout_open(b)) return -1;
   const size_t n = (size_t)b->lay.n_params;
   b->operands = ZP_ON_FLAT + 3 * b->lay.n_flats;
@@ -50,10 +51,10 @@ static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t 
     b->param_at[i + 1] = b->param_at[i] + p->cfg->params[b->lay.first_param + (int32_t)i].numel;
   for (size_t i = 0; i < sizeof b->last / sizeof *b->last; i++) b->last[i] = -1;
   b->act_slots = (int32_t)zp_alive(p->cfg->pp, p->cfg->micro_batches, b->at.pp);
-  p->length[rank] = zp_rank_program_need(p->cfg, &b->lay, ZP_PHASE_STEP, b->at);
+  p->length[rank] = zp_rank_program_need(&b->block, &b->lay, ZP_PHASE_STEP);
   p->program[rank] = malloc((size_t)p->length[rank] * sizeof(zp_op) + 1);
   if (!p->program[rank]) return -1;
-  zp_rank_program_write(p->cfg, &b->lay, ZP_PHASE_STEP, b->at, p->program[rank], p->length[rank]);
+  zp_rank_program_write(&b->block, &b->lay, ZP_PHASE_STEP, p->program[rank], p->length[rank]);
   b->op = p->program[rank];
   b->length = p->length[rank];
   return 0;
@@ -110,6 +111,7 @@ zp_hb_plan *zp_hb_plan_open(const zp_hb_case *c, char *text, int64_t cap)
   zp_hb_plan *p = calloc(1, sizeof *p);
   if (!p) return NULL;
   p->cfg = c->cfg;
+  p->replicas = c->replicas;
   p->world = c->cfg->pp * c->cfg->dp * c->cfg->tp;
   p->program = calloc((size_t)p->world, sizeof(zp_op *));
   p->length = calloc((size_t)p->world, sizeof *p->length);

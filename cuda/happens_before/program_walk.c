@@ -122,7 +122,7 @@ static void add(zp_hb_walk *b, int64_t pc)
 static void reduce_parts(zp_hb_walk *b, int64_t pc, int32_t on, int64_t from, int64_t to)
 {
   const zp_op *op = &b->op[pc];
-  const int alone = zp_group_size(b->p->cfg, op->group, op->key, b->at) == 1;
+  const int alone = zp_block_group_size(&b->block, op->group, op->key) == 1;
   if (!alone) zp_hb_access(b, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), on, ZP_READS, from, to);
   zp_hb_access(b, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, alone ? 0 : 2), on, ZP_READS,
                from, to);
@@ -223,6 +223,15 @@ static int gradients(zp_hb_walk *b, int64_t pc)
 
 /* ---- The end of the step --------------------------------------------------------------------- */
 
+/* Added in place; NCCL adds limbs and, with `native`, fp32. */
+static void replica(zp_hb_walk *b, int64_t pc)
+{
+  const int exact = b->p->cfg->reduce == ZP_EXACT;
+  if (exact) zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
+  zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
+  if (!exact && !b->c->native) zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+}
+
 /* Sums over the stage's further uses of the entry, then over the stages. */
 static void tied(zp_hb_walk *b, int64_t pc)
 {
@@ -290,7 +299,8 @@ static int walk_op(zp_hb_walk *b, int64_t pc)
   case ZP_OP_P2P: exchange(b, pc); return 0;
   case ZP_OP_MEAN: zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0); return 0;
   case ZP_OP_ALL_REDUCE:
-    if (b->op[pc].what == ZP_WHAT_TIED) tied(b, pc);
+    if (b->op[pc].what == ZP_WHAT_REPLICA) replica(b, pc);
+    else if (b->op[pc].what == ZP_WHAT_TIED) tied(b, pc);
     else if (b->op[pc].what == ZP_WHAT_PARTIAL) partial(b, pc);
     else if (b->op[pc].what == ZP_WHAT_STATISTICS) statistics(b, pc);
     return 0;

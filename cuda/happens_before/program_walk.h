@@ -2,6 +2,7 @@
 #ifndef ZP_HAPPENS_BEFORE_PROGRAM_WALK_H
 #define ZP_HAPPENS_BEFORE_PROGRAM_WALK_H
 
+#include "../../ref/comm/block.h"
 #include "happens_before.h"
 #include "operand.h"
 
@@ -28,6 +29,7 @@ typedef struct zp_hb_walk {
   zp_hb_plan *p;
   const zp_hb_case *c;
   zp_coord at;
+  zp_block_rank block;
   zp_layout lay;
   const zp_op *op;
   int64_t length;

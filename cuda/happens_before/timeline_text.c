@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../ref/comm/block.h"
 #include "timeline_layout.h"
 
 static const zp_op *op_of(const zp_timeline *t, const zp_bar *b)
@@ -14,7 +15,10 @@ static const zp_op *op_of(const zp_timeline *t, const zp_bar *b)
 static void op_label(const zp_op *op, int32_t part, char *text, size_t cap)
 {
   const int comm = part % 2 == 1;
-  const char *what = op->what == ZP_WHAT_TIED ? "tied" : op->what == ZP_WHAT_PARTIAL ? "tp" : "red";
+  const char *what = op->what == ZP_WHAT_TIED      ? "tied"
+                     : op->what == ZP_WHAT_PARTIAL ? "tp"
+                     : op->what == ZP_WHAT_REPLICA ? "rep"
+                                                   : "red";
   switch (op->kind) {
   case ZP_OP_FORWARD: snprintf(text, cap, "F%" PRId64, op->mb); return;
   case ZP_OP_BACKWARD: snprintf(text, cap, "B%" PRId64, op->mb); return;

@@ -49,7 +49,9 @@ static int open_next(zp_diff_case *s, zp_error *err)
   s->other_synth = s->synth;
   s->other_synth.opt.first++; /* what is not loaded keeps a value that the checkpoint has not */
   s->other_work = zp_synth_workload(&s->other_synth);
-  s->next = zp_diff_open(&s->other.cfg, &s->hyper, &s->other_work, 1, &watch, err);
+  s->next_hyper = s->hyper;
+  s->next_hyper.replicas = s->other.replicas;
+  s->next = zp_diff_open(&s->other.cfg, &s->next_hyper, &s->other_work, 1, &watch, err);
   return s->next ? 0 : err->status;
 }
 

@@ -34,7 +34,7 @@ int zp_sums_are_exact_in_any_order(const zp_case *c);
  * loading. */
 typedef struct zp_diff_case {
   zp_case c, other;
-  zp_hyper hyper;
+  zp_hyper hyper, next_hyper;  /* next: after loading */
   zp_synth synth, other_synth; /* other: after loading; it starts from other first values */
   zp_workload work, other_work;
   zp_diff_storage save, load;

@@ -100,8 +100,8 @@ int zp_diff_compare_seen(zp_diff_rank *w)
 static zp_op as_issued(const zp_diff *t, const zp_op *op)
 {
   zp_op a = *op;
-  if (t->now.native &&
-      (op->what == ZP_WHAT_GRADIENT || op->what == ZP_WHAT_TIED || op->what == ZP_WHAT_PARTIAL)) {
+  if (t->now.native && (op->what == ZP_WHAT_GRADIENT || op->what == ZP_WHAT_TIED ||
+                        op->what == ZP_WHAT_PARTIAL || op->what == ZP_WHAT_REPLICA)) {
     a.redop = ZP_RED_SUM;
     a.dtype = ZP_F32;
   }
@@ -156,7 +156,8 @@ int zp_diff_compare_allocation(zp_diff_rank *w)
   if (w->t->now.offload) want.state = 0; /* it is in host memory */
   if (memcmp(&m.planned, &want, sizeof want)) return wrong(w, "STEP-1", "planned memory", 0);
   if (m.staging != staging) return wrong(w, "STEP-1", "memory for staging, bytes:", m.staging);
-  if (m.sums > 0 && c->tied_keys == 0 && !c->sequence_parallel && !w->t->now.native)
+  if (m.sums > 0 && c->tied_keys == 0 && !c->sequence_parallel && zp_replicas(w->t->hyper) == 1 &&
+      !w->t->now.native)
     return wrong(w, "STEP-1", "memory for sums, bytes:", m.sums);
   return 0;
 }

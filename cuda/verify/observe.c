@@ -54,6 +54,7 @@ static zp_rank_view view_of(const zp_diff_rank *w, const zp_step_state *s)
   zp_rank_view view = {.cfg = w->t->cfg,
                        .rank = w->rank,
                        .at = w->at,
+                       .replicas = zp_replicas(w->t->hyper),
                        .lay = zp_cuda_layout_of(w->e),
                        .holder = w,
                        .param = param_of,

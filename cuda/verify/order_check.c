@@ -8,6 +8,7 @@
 zp_hb_case zp_diff_order_case(const zp_diff *t)
 {
   return (zp_hb_case){.cfg = t->cfg,
+                      .replicas = zp_replicas(t->hyper),
                       .steps = t->steps,
                       .native = t->now.native,
                       .launch_order = !t->chained,

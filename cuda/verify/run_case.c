@@ -86,8 +86,10 @@ static void found(const zp_diff_case *j, const zp_diff *where, const zp_cuda_fau
   if (fault != NULL) name_missing(fault, v);
   if (where != j->next || v->no_memory) return;
   zp_verdict_clause(v, "CKPT-5");
-  zp_verdict_say(v, "\n  after saving and loading with pp %d, dp %d, stage %d, buckets of %lld",
-                 r->pp, r->dp, r->stage, (long long)r->bucket);
+  zp_verdict_say(v,
+                 "\n  after saving and loading with pp %d, dp %d, stage %d, buckets of %lld, %d "
+                 "replica(s)",
+                 r->pp, r->dp, r->stage, (long long)r->bucket, j->other.replicas);
 }
 
 /* Draws the case's timeline: of the order that failed, else of the first that has one. If that

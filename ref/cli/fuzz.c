@@ -237,7 +237,7 @@ static int replay(const fuzz_args *a)
   static zp_verdict v;
   zp_options o;
   zp_case c;
-  zp_refusal refusal;
+  zp_error err = {0};
   zp_fuzz_outcome out;
   char why[512];
   zp_case_init(&c);
@@ -250,13 +250,13 @@ static int replay(const fuzz_args *a)
                     "prints it, with 1 to 32 steps.\n");
     return ZP_EXIT_REFUSED;
   }
-  if (zp_config_check(&c.cfg, &refusal) != 0) {
-    zp_refusal_text(&refusal, NULL, why, sizeof why);
-    fprintf(stderr, "zeroproof fuzz: --replay: %s\n", why);
+  if (zp_case_check(&c, &err) != 0) {
+    fprintf(stderr, "zeroproof fuzz: --replay: %s\n", err.text);
     return ZP_EXIT_REFUSED;
   }
   if (zp_engine_supports(a->job.engine, "zeroproof fuzz", &c) != 0) return ZP_EXIT_REFUSED;
   zp_options_init(&o, "zeroproof fuzz");
+  o.hyper.replicas = c.replicas;
   const int code = zp_plan_fits(&o, &c.cfg, 0, 40); /* as sim does */
   zp_options_free(&o);
   if (code != ZP_EXIT_GOOD) return code;

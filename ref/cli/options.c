@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../comm/block.h"
+
 typedef struct opt_row {
   const char *flag; /* as on the command line; in the file '-' becomes '_' */
   const char *name;
@@ -17,6 +19,7 @@ static const opt_row rows[ZP_OPTS] = {
     [ZP_OPT_DP] = {"dp", "dp", 1, ZP_MAX_RANKS, 1, NULL},
     [ZP_OPT_TP] = {"tp", "tp", 1, ZP_MAX_RANKS, 1, NULL},
     [ZP_OPT_EP] = {"ep", "ep", 1, ZP_MAX_RANKS, 1, NULL},
+    [ZP_OPT_REPLICAS] = {"replicas", "replicas", 1, ZP_MAX_RANKS, 1, NULL},
     [ZP_OPT_STAGE] = {"stage", "stage", 0, 2, 2, NULL},
     [ZP_OPT_MICRO_BATCHES] = {"micro-batches", "micro_batches", 1, ZP_MAX_MICRO_BATCHES, 4, NULL},
     [ZP_OPT_BUCKET] = {"bucket", "bucket", 1, ZP_MAX_BUCKET, 4096, NULL},
@@ -160,6 +163,8 @@ static const struct argp_option common_options[] = {
     ROW(ZP_OPT_DP, "dp", "N", "data-parallel ranks (1)"),
     ROW(ZP_OPT_TP, "tp", "N", "tensor-parallel ranks (1)"),
     ROW(ZP_OPT_EP, "ep", "N", "expert-parallel ranks inside dp (1)"),
+    ROW(ZP_OPT_REPLICAS, "replicas", "R",
+        "blocks of dp/R ranks, each with a replica of the state (1)"),
     ROW(ZP_OPT_STAGE, "stage", "0|1|2", "ZeRO stage (2)"),
     ROW(ZP_OPT_MICRO_BATCHES, "micro-batches", "M", "micro-batches a window"),
     {"groups", KEY_GROUPS, "K0,K1,...", 0, "optimizer groups of each stage", 1},
@@ -261,6 +266,7 @@ zp_config zp_options_config(zp_options *o)
   cfg.tied_keys = o->tied_keys;
   cfg.n_params = o->n_params;
   cfg.params = o->params;
+  o->hyper.replicas = (int32_t)o->value[ZP_OPT_REPLICAS];
   return cfg;
 }
 
@@ -285,12 +291,16 @@ static int check_groups(const zp_options *o, const zp_config *cfg)
 int zp_options_check(const zp_options *o, const zp_config *cfg)
 {
   zp_refusal why;
+  zp_error err = {0};
   char text[512];
   const char *name = NULL;
   if (o->groups != NULL && o->n_groups != cfg->pp)
     return zp_refuse(o, "groups: %d numbers for %d stages; give one number per stage (pp).",
                      (int)o->n_groups, (int)cfg->pp);
-  if (zp_config_check(cfg, &why) == 0) return o->groups == NULL ? 0 : check_groups(o, cfg);
+  if (zp_config_check(cfg, &why) == 0) {
+    if (zp_block_check(cfg, zp_replicas(&o->hyper), &err)) return zp_refuse(o, "%s", err.text);
+    return o->groups == NULL ? 0 : check_groups(o, cfg);
+  }
   /* sim's list may be another than the options' */
   if (o->names != NULL && cfg->n_params == o->n_params && why.index >= 0 && why.index < o->n_params)
     name = o->names[why.index];

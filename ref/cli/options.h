@@ -23,6 +23,7 @@ typedef enum zp_opt {
   ZP_OPT_DP,
   ZP_OPT_TP,
   ZP_OPT_EP,
+  ZP_OPT_REPLICAS,
   ZP_OPT_STAGE,
   ZP_OPT_MICRO_BATCHES,
   ZP_OPT_BUCKET,
@@ -64,8 +65,8 @@ extern const struct argp zp_options_child;
 /* --lr --clip --loss-scale. Input: zp_options *. */
 extern const struct argp zp_hyper_child;
 
-/* Defaults: pp, dp, tp, ep 1; stage 2; 4 micro-batches; buckets of 4Ki elements, align 1; bf16;
- * exact; 1 step; seed 1; AdamW 1e-3, clip 1, dynamic loss scale from 2^16. */
+/* Defaults: pp, dp, tp, ep, replicas 1; stage 2; 4 micro-batches; buckets of 4Ki elements, align 1;
+ * bf16; exact; 1 step; seed 1; AdamW 1e-3, clip 1, dynamic loss scale from 2^16. */
 void zp_options_init(zp_options *o, const char *command);
 void zp_options_free(zp_options *o);
 
@@ -73,13 +74,17 @@ void zp_options_free(zp_options *o);
  * message on standard error. */
 int zp_options_finish(zp_options *o);
 
-/* The planner's configuration from o; params borrows o->params. Applies --groups: stage s has K_s
- * optimizer groups (its entries take turns; tied entries stay in group 0). */
+/* The planner's configuration from o; params borrows o->params. Sets o->hyper.replicas. Applies
+ * --groups: stage s has K_s optimizer groups (its entries take turns; tied entries stay in group
+ * 0). */
 zp_config zp_options_config(zp_options *o);
 
-/* zp_config_check in words; and that every stage can use the K of --groups. 0, or
- * ZP_EXIT_REFUSED after a message on standard error. */
+/* zp_config_check and zp_block_check in words; and that every stage can use the K of --groups. 0,
+ * or ZP_EXIT_REFUSED after a message on standard error. */
 int zp_options_check(const zp_options *o, const zp_config *cfg);
+
+/* ", 2 replicas", or nothing for one. Returns text. */
+const char *zp_replicas_text(int32_t replicas, char text[32]);
 
 /* zp_cli_refuse for o's command; the message names --config. Returns ZP_EXIT_REFUSED. */
 int zp_refuse(const zp_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -354,7 +354,7 @@ static void read_root(reader *r, json_t *root)
   int64_t x = -1;
   double clip = o->hyper.clip;
   only(r, root,
-       "pp dp tp ep stage micro_batches bucket align precision reduce dynamic_shapes "
+       "pp dp tp ep replicas stage micro_batches bucket align precision reduce dynamic_shapes "
        "steps seed groups optgroups tied_keys params optimizer clip clip_eps loss_scale");
   read_fields(r, root);
   read_groups(r, json_object_get(root, "groups"));

@@ -12,7 +12,7 @@
 #include "../base/clock.h"
 #include "../base/memory_free.h"
 #include "../draw/plan_draw.h"
-#include "../engine/partial.h"
+#include "../engine/rank_program.h"
 #include "../model/list.h"
 #include "../verify/plan_check.h"
 #include "commands.h"
@@ -92,6 +92,7 @@ static void progress(void *ctx, int64_t done, int64_t all)
 static void print_check(const zp_options *o, const zp_config *cfg, const zp_check_result *r,
                         const zp_error *err, double elapsed)
 {
+  char text[32];
   if (o->json) {
     printf("{\"ok\": %s, \"ranks\": %lld, \"ops\": %lld, \"seconds\": %.3f, \"checks\": {",
            err->status == ZP_OK ? "true" : "false", (long long)r->ranks, (long long)r->ops,
@@ -101,11 +102,11 @@ static void print_check(const zp_options *o, const zp_config *cfg, const zp_chec
     printf("}}\n");
     return;
   }
-  printf(
-      "pp %d × dp %d × tp %d (ep %d), ZeRO stage %d, %lld micro-batches, buckets of %lld elements: "
-      "%lld ranks\n\n",
-      (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep, (int)cfg->stage,
-      (long long)cfg->micro_batches, (long long)cfg->bucket, (long long)r->ranks);
+  printf("pp %d × dp %d × tp %d (ep %d%s), ZeRO stage %d, %lld micro-batches, buckets of %lld "
+         "elements: %lld ranks\n\n",
+         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep,
+         zp_replicas_text(zp_replicas(&o->hyper), text), (int)cfg->stage,
+         (long long)cfg->micro_batches, (long long)cfg->bucket, (long long)r->ranks);
   for (int32_t k = 0; k < ZP_CHECK_KINDS; k++)
     printf("  %-64s %14lld\n", zp_check_name(k), (long long)r->count[k]);
   printf("\n%lld ops of %lld ranks in %.2f s (%.0f ns an op): %s\n", (long long)r->ops,
@@ -118,6 +119,7 @@ static int check(const zp_options *o, const zp_config *cfg)
   int64_t last = -1;
   const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
   zp_check_job job = {.cfg = cfg,
+                      .replicas = zp_replicas(&o->hyper),
                       .threads = cpus < 1 ? 1 : (int32_t)cpus,
                       .write = zp_rank_program_write,
                       .memory_max = 0.95 * zp_memory_free_now("").bytes};
@@ -177,10 +179,11 @@ static int show(const plan_args *a, const zp_config *cfg)
 
 /* Draws the pipeline into a file. 0, or an exit code after a message. */
 static int draw(const zp_options *o, const zp_config *cfg, const char *flag, const char *file,
-                int (*to_file)(const zp_config *cfg, const char *file, zp_error *err))
+                int (*to_file)(const zp_config *cfg, int32_t replicas, const char *file,
+                               zp_error *err))
 {
   zp_error err = {0};
-  switch (to_file(cfg, file, &err)) {
+  switch (to_file(cfg, zp_replicas(&o->hyper), file, &err)) {
   case ZP_OK: return 0;
   case ZP_E_REFUSED: return zp_refuse(o, "%s: %s", flag, err.text);
   case ZP_E_FILE:
@@ -241,7 +244,8 @@ static int run(plan_args *a)
   if (a->rank >= zp_world(&cfg))
     return zp_refuse(&a->o, "--rank: %lld is out of range; allowed is 0 to %d.", (long long)a->rank,
                      (int)zp_world(&cfg) - 1);
-  if (zp_rank_plan_holds(&cfg, &err) != 0) return zp_options_report(&a->o, &err);
+  if (zp_rank_plan_holds(&cfg, zp_replicas(&a->o.hyper), &err) != 0)
+    return zp_options_report(&a->o, &err);
   code = draw_files(a, &cfg);
   if (code == ZP_EXIT_ENVIRONMENT && a->check) { /* what could not be written hides no verdict */
     const int verdict = check(&a->o, &cfg);

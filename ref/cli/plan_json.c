@@ -6,15 +6,15 @@
 #include "../comm/comm.h"
 #include "plan.h"
 
-static json_t *config_json(const zp_config *cfg)
+static json_t *config_json(const zp_options *o, const zp_config *cfg)
 {
-  return json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:s, s:s, s:b, s:i, s:i, s:i}", "pp",
-                   cfg->pp, "dp", cfg->dp, "tp", cfg->tp, "ep", cfg->ep, "stage", cfg->stage,
-                   "micro_batches", (json_int_t)cfg->micro_batches, "bucket",
-                   (json_int_t)cfg->bucket, "align", (json_int_t)cfg->align, "precision",
-                   zp_precision_name(cfg->precision), "reduce", zp_reduce_name(cfg->reduce),
-                   "dynamic_shapes", cfg->dynamic_shapes, "optgroups", cfg->optgroups, "tied_keys",
-                   cfg->tied_keys, "entries", cfg->n_params);
+  return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:s, s:s, s:b, s:i, s:i, s:i}",
+                   "pp", cfg->pp, "dp", cfg->dp, "tp", cfg->tp, "ep", cfg->ep, "replicas",
+                   zp_replicas(&o->hyper), "stage", cfg->stage, "micro_batches",
+                   (json_int_t)cfg->micro_batches, "bucket", (json_int_t)cfg->bucket, "align",
+                   (json_int_t)cfg->align, "precision", zp_precision_name(cfg->precision), "reduce",
+                   zp_reduce_name(cfg->reduce), "dynamic_shapes", cfg->dynamic_shapes, "optgroups",
+                   cfg->optgroups, "tied_keys", cfg->tied_keys, "entries", cfg->n_params);
 }
 
 static json_t *flats_json(const zp_rank_plan *p)
@@ -74,15 +74,15 @@ static void add_run(void *ctx, const zp_shard_run *r)
 }
 
 /* Which elements of which entry this rank owns. spec: PART-6 */
-static json_t *shards_json(const zp_options *o, const zp_config *cfg, const zp_rank_plan *p)
+static json_t *shards_json(const zp_options *o, const zp_rank_plan *p)
 {
   json_t *list = json_array();
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     runs to = {o, json_array()};
-    zp_rank_plan_runs(cfg, p, k, add_run, &to);
+    zp_rank_plan_runs(p, k, add_run, &to);
     json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:o, s:o}", "flat", k, "group",
                                           zp_group_name(p->lay.flat[k].group), "owner",
-                                          zp_rank_plan_owner(cfg, p, k), "buckets",
+                                          zp_rank_plan_owner(p, k), "buckets",
                                           buckets_json(&p->lay.flat[k]), "runs", to.list));
   }
   return list;
@@ -108,18 +108,17 @@ static void append_ops(json_t *list, const zp_rank_plan *p, int32_t phase)
 }
 
 /* Sums and, if wanted, ops of all phases; NULL after a message, with *code set. */
-static json_t *ledger_json(const zp_options *o, const zp_config *cfg, zp_rank_plan *p, json_t *ops,
-                           int *code)
+static json_t *ledger_json(const zp_options *o, zp_rank_plan *p, json_t *ops, int *code)
 {
   json_t *list = json_array();
   zp_error err = {0};
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
-    if (zp_rank_plan_phase(p, cfg, phase, &err) != 0) {
+    if (zp_rank_plan_phase(p, phase, &err) != 0) {
       *code = zp_options_report(o, &err);
       json_decref(list);
       return NULL;
     }
-    for (int32_t g = 0; g < ZP_GROUPS; g++)
+    for (int32_t g = 0; g < ZP_ALL_GROUPS; g++)
       if (p->ledger[phase][g].ops > 0)
         json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I}", "phase", zp_phase_name(phase),
                                               "group", zp_group_name(g), "ops",
@@ -136,7 +135,7 @@ static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_rank_plan
 {
   const int64_t step_ops = p->n; /* no program was written yet */
   json_t *ops = ledger ? json_array() : NULL, *rank;
-  json_t *groups = ledger_json(o, cfg, p, ops, code);
+  json_t *groups = ledger_json(o, p, ops, code);
   if (groups == NULL) {
     json_decref(ops);
     return NULL;
@@ -163,10 +162,12 @@ static int dump_rank(const zp_options *o, const zp_config *cfg, int32_t rank, in
 {
   zp_rank_plan p;
   zp_error err = {0};
-  int code = zp_rank_plan_open(&p, cfg, rank, &err) != 0 ? zp_options_report(o, &err) : 0;
+  int code = zp_rank_plan_open(&p, cfg, zp_replicas(&o->hyper), rank, &err) != 0
+                 ? zp_options_report(o, &err)
+                 : 0;
   json_t *root = code == 0 ? rank_json(o, cfg, &p, ledger, &code) : NULL;
   if (root != NULL && which != ZP_PLAN_STAGES)
-    json_object_set_new(root, "shard_map", shards_json(o, cfg, &p));
+    json_object_set_new(root, "shard_map", shards_json(o, &p));
   if (root != NULL && json_dumpf(root, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII))
     code = ZP_EXIT_ENVIRONMENT;
   json_decref(root);
@@ -178,7 +179,7 @@ int zp_plan_json(const zp_options *o, const zp_config *cfg, int32_t rank, int32_
 {
   const int which = rank >= 0 ? 0 : rank;
   const int32_t n = rank >= 0 ? 1 : which == ZP_PLAN_STAGES ? cfg->pp : zp_world(cfg);
-  json_t *config = config_json(cfg);
+  json_t *config = config_json(o, cfg);
   int code = 0;
   printf("{\"ranks\": %d,\n\"config\": ", (int)zp_world(cfg));
   if (json_dumpf(config, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII)) code = ZP_EXIT_ENVIRONMENT;

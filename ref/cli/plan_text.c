@@ -21,12 +21,14 @@ static const char *bytes_text(int64_t bytes, char *text, size_t cap)
   return text;
 }
 
-static void print_header(const zp_config *cfg)
+static void print_header(const zp_options *o, const zp_config *cfg)
 {
-  printf("pp %d × dp %d × tp %d (ep %d) = %d ranks, ZeRO stage %d, %lld micro-batches, %s, "
+  char text[32];
+  printf("pp %d × dp %d × tp %d (ep %d%s) = %d ranks, ZeRO stage %d, %lld micro-batches, %s, "
          "%s reduction, buckets of %lld elements\n\n",
-         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep, (int)zp_world(cfg),
-         (int)cfg->stage, (long long)cfg->micro_batches, zp_precision_name(cfg->precision),
+         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep,
+         zp_replicas_text(zp_replicas(&o->hyper), text), (int)zp_world(cfg), (int)cfg->stage,
+         (long long)cfg->micro_batches, zp_precision_name(cfg->precision),
          zp_reduce_name(cfg->reduce), (long long)cfg->bucket);
 }
 
@@ -88,13 +90,13 @@ static void print_run(void *ctx, const zp_shard_run *r)
 }
 
 /* spec: PART-4 … PART-6 */
-static void print_shards(const zp_options *o, const zp_config *cfg, const zp_rank_plan *p)
+static void print_shards(const zp_options *o, const zp_rank_plan *p)
 {
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_flat *f = &p->lay.flat[k];
     const int64_t n = zp_buckets(f);
     printf("\nShard map of flat %d: part %d of each bucket\n", (int)k,
-           (int)zp_rank_plan_owner(cfg, p, k));
+           (int)zp_rank_plan_owner(p, k));
     for (int64_t b = 0; b < n; b++) {
       if (b > 0 && b < n - 1) continue; /* like the first */
       printf("  bucket %lld: %lld elements, padded to %lld, parts of %lld\n", (long long)b,
@@ -104,7 +106,7 @@ static void print_shards(const zp_options *o, const zp_config *cfg, const zp_ran
     }
     printf("    %8s  %12s  %10s  %5s  %-28s %14s\n", "bucket", "shard offset", "elements", "entry",
            "", "from element");
-    zp_rank_plan_runs(cfg, p, k, print_run, (void *)(uintptr_t)o);
+    zp_rank_plan_runs(p, k, print_run, (void *)(uintptr_t)o);
   }
 }
 
@@ -124,15 +126,15 @@ static void print_ops(const zp_rank_plan *p)
 
 /* The programs one after the other: init (creation of communicators, first broadcasts), step, save,
  * load. */
-static int print_ledger(const zp_options *o, const zp_config *cfg, zp_rank_plan *p, int32_t ledger)
+static int print_ledger(const zp_options *o, zp_rank_plan *p, int32_t ledger)
 {
   char text[32];
   zp_error err = {0};
   printf("\nLedger\n");
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
-    if (zp_rank_plan_phase(p, cfg, phase, &err) != 0) return zp_options_report(o, &err);
+    if (zp_rank_plan_phase(p, phase, &err) != 0) return zp_options_report(o, &err);
     printf("  %s (%lld ops in the program)\n", zp_phase_name(phase), (long long)p->n);
-    for (int32_t g = 0; g < ZP_GROUPS; g++) {
+    for (int32_t g = 0; g < ZP_ALL_GROUPS; g++) {
       const int64_t ops = p->ledger[phase][g].ops;
       if (ops == 0) continue;
       printf("    %-6s %8lld ops", zp_group_name(g), (long long)ops);
@@ -148,13 +150,13 @@ static int print_ledger(const zp_options *o, const zp_config *cfg, zp_rank_plan 
 static int print_rank(const zp_options *o, const zp_config *cfg, zp_rank_plan *p, int32_t ledger,
                       int32_t shards)
 {
-  print_header(cfg);
+  print_header(o, cfg);
   printf("Rank %d: pp %d, dp %d, tp %d\n\n", (int)p->rank, (int)p->at.pp, (int)p->at.dp,
          (int)p->at.tp);
   print_flats(o, cfg, p);
   print_memory(p);
-  if (shards) print_shards(o, cfg, p);
-  return print_ledger(o, cfg, p, ledger);
+  if (shards) print_shards(o, p);
+  return print_ledger(o, p, ledger);
 }
 
 int zp_plan_print_rank(const zp_options *o, const zp_config *cfg, int32_t rank, int32_t ledger,
@@ -162,7 +164,7 @@ int zp_plan_print_rank(const zp_options *o, const zp_config *cfg, int32_t rank, 
 {
   zp_rank_plan p;
   zp_error err = {0};
-  const int code = zp_rank_plan_open(&p, cfg, rank, &err) != 0
+  const int code = zp_rank_plan_open(&p, cfg, zp_replicas(&o->hyper), rank, &err) != 0
                        ? zp_options_report(o, &err)
                        : print_rank(o, cfg, &p, ledger, shards);
   zp_rank_plan_close(&p);
@@ -189,7 +191,7 @@ static void print_stage(const zp_config *cfg, const zp_rank_plan *p)
     elements += p->lay.flat[k].numel;
     buckets += zp_buckets(&p->lay.flat[k]);
   }
-  for (int32_t g = 0; g < ZP_GROUPS; g++) bytes += p->ledger[ZP_PHASE_STEP][g].bytes;
+  for (int32_t g = 0; g < ZP_ALL_GROUPS; g++) bytes += p->ledger[ZP_PHASE_STEP][g].bytes;
   printf("%5d  %7lld  %d  %7d  %14lld  %8lld  %5lld  %8lld  %10s  %10s\n", (int)p->at.pp,
          (long long)cfg->dp * cfg->tp, (int)groups_of(p), (int)p->lay.n_params, (long long)elements,
          (long long)buckets, (long long)zp_alive(cfg->pp, cfg->micro_batches, p->at.pp),
@@ -200,14 +202,15 @@ static void print_stage(const zp_config *cfg, const zp_rank_plan *p)
 int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
 {
   const int32_t shown = cfg->pp < 64 ? cfg->pp : 64;
-  print_header(cfg);
+  print_header(o, cfg);
   printf("stage    ranks  K  entries        elements   buckets  alive  ops/step  %10s  %10s\n",
          "sends", "memory");
   for (int32_t s = 0; s < shown; s++) {
     zp_rank_plan p;
     zp_error err = {0};
-    int status = zp_rank_plan_open(&p, cfg, zp_rank_of(cfg, (zp_coord){s, 0, 0}), &err);
-    if (status == 0) status = zp_rank_plan_phase(&p, cfg, ZP_PHASE_STEP, &err);
+    const int32_t rank = zp_rank_of(cfg, (zp_coord){s, 0, 0});
+    int status = zp_rank_plan_open(&p, cfg, zp_replicas(&o->hyper), rank, &err);
+    if (status == 0) status = zp_rank_plan_phase(&p, ZP_PHASE_STEP, &err);
     if (status == 0) print_stage(cfg, &p);
     zp_rank_plan_close(&p);
     if (status != 0) return zp_options_report(o, &err);

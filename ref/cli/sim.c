@@ -117,16 +117,17 @@ static void print_head(const zp_sim_args *a, const zp_case *c)
 {
   const zp_config *cfg = &c->cfg;
   const zp_fault *fault = a->fault;
+  char text[32];
   if (fault != NULL)
     printf("fault: %s, injected on purpose: %s\n  seen in%s: %s; breaks clause %s of spec/\n",
            fault->name, fault->what,
            strchr(fault->source, '#') != NULL ? " (#: issue or pull request)" : "", fault->source,
            fault->clause);
-  printf("%d ranks: pp %d, dp %d, tp %d, ep %d; ZeRO stage %d, %s, %s reduction (%s)\n",
-         cfg->pp * cfg->dp * cfg->tp, cfg->pp, cfg->dp, cfg->tp, cfg->ep, cfg->stage,
-         zp_precision_name(cfg->precision), zp_reduce_name(cfg->reduce),
-         zp_reduce_text(cfg->reduce));
-  printf("  %lld micro-batch%s per replica, buckets of %lld elements; optimizer groups (K) of each "
+  printf("%d ranks: pp %d, dp %d, tp %d, ep %d%s; ZeRO stage %d, %s, %s reduction (%s)\n",
+         cfg->pp * cfg->dp * cfg->tp, cfg->pp, cfg->dp, cfg->tp, cfg->ep,
+         zp_replicas_text(c->replicas, text), cfg->stage, zp_precision_name(cfg->precision),
+         zp_reduce_name(cfg->reduce), zp_reduce_text(cfg->reduce));
+  printf("  %lld micro-batch%s per rank, buckets of %lld elements; optimizer groups (K) of each "
          "pipeline stage: ",
          (long long)cfg->micro_batches, cfg->micro_batches == 1 ? "" : "es",
          (long long)cfg->bucket);

@@ -217,6 +217,7 @@ static int check_engine(zp_train_args *a)
                             "other bits than cuBLASLt's; add --products ref.");
   zp_case_init(&c);
   c.cfg.pp = (int32_t)a->o.value[ZP_OPT_PP];
+  c.replicas = (int32_t)a->o.value[ZP_OPT_REPLICAS];
   c.cfg.dynamic_shapes = (int32_t)a->o.value[ZP_OPT_DYNAMIC_SHAPES];
   c.synth.vary = a->vary_shapes;
   return zp_engine_supports(a->engine, a->o.command, &c);

@@ -32,6 +32,7 @@ void zp_train_print_head(zp_train_session *s)
 {
   const zp_config *c = &s->cfg;
   const zp_gpt_shape *g = &s->a->shape;
+  char text[32];
   if (s->headed || s->a->o.json) return;
   s->headed = 1;
   printf("gpt: %d layer%s, width %d, %d head%s, context %d: %lld parameters\n", (int)g->layers,
@@ -39,14 +40,15 @@ void zp_train_print_head(zp_train_session *s)
          (long long)zp_gpt_elements(g));
   printf("text: %s, %lld bytes, entropy of single bytes %.3f nats\n", s->text.what,
          (long long)s->text.n, s->entropy);
-  printf("ranks: pp %d × dp %d = %d (%s), ZeRO stage %d, %s, buckets of %lld elements\n",
+  printf("ranks: pp %d × dp %d = %d (%s%s), ZeRO stage %d, %s, buckets of %lld elements\n",
          (int)c->pp, (int)c->dp, (int)zp_world(c),
          s->mpi != NULL                ? "MPI"
          : s->a->engine->train != NULL ? s->a->engine->where
                                        : "simulated",
-         (int)c->stage, zp_precision_name(c->precision), (long long)c->bucket);
+         zp_replicas_text(zp_replicas(&s->a->o.hyper), text), (int)c->stage,
+         zp_precision_name(c->precision), (long long)c->bucket);
   printf("batch: %lld sequences a step: %lld micro-batch%s of %d sequence%s for each of %d "
-         "data-parallel replica%s\n",
+         "data-parallel rank%s\n",
          (long long)c->micro_batches * c->dp * g->batch, (long long)c->micro_batches,
          c->micro_batches == 1 ? "" : "es", (int)g->batch, s_of(g->batch), (int)c->dp, s_of(c->dp));
   printf("gradients: %s reduction (%s)\n", zp_reduce_name(c->reduce), zp_reduce_text(c->reduce));

@@ -6,6 +6,7 @@
 
 #include "../num/half.h"
 #include "../num/value.h"
+#include "block.h"
 
 _Static_assert((int)ZP_LIMBS == (int)ZP_VAL_LIMBS, "one format of exact sums");
 
@@ -158,20 +159,22 @@ static const char *const op_names[ZP_OPS] = {[ZP_OP_LOAD] = "load",
                                              [ZP_OP_BROADCAST] = "broadcast",
                                              [ZP_OP_GATHER] = "gather",
                                              [ZP_OP_CREATE] = "create"};
-static const char *const what_names[ZP_WHATS] = {"",
-                                                 "gradient",
-                                                 "tied gradient",
-                                                 "statistics",
-                                                 "status",
-                                                 "parameter",
-                                                 "master",
-                                                 "moment 1",
-                                                 "moment 2",
-                                                 "communicator",
-                                                 "activation",
-                                                 "activation gradient",
-                                                 "partial gradient"};
-static const char *const group_names[ZP_GROUPS] = {"world", "dp", "tp", "pp", "edp", "ep", "tied"};
+static const char *const what_names[ZP_ALL_WHATS] = {"",
+                                                     "gradient",
+                                                     "tied gradient",
+                                                     "statistics",
+                                                     "status",
+                                                     "parameter",
+                                                     "master",
+                                                     "moment 1",
+                                                     "moment 2",
+                                                     "communicator",
+                                                     "activation",
+                                                     "activation gradient",
+                                                     "partial gradient",
+                                                     "sum between replicas"};
+static const char *const group_names[ZP_ALL_GROUPS] = {"world", "dp", "tp",   "pp",
+                                                       "edp",   "ep", "tied", "replica"};
 static const char *const dtype_names[ZP_DTYPES] = {"fp32", "bf16", "fp16", "int64", "int32"};
 static const char *const redop_names[4] = {"", "ordered", "exact", "sum"};
 static const char *const phase_names[ZP_PHASES] = {"init", "step", "save", "load"};
@@ -187,11 +190,11 @@ const char *zp_op_name(int32_t kind)
 }
 const char *zp_what_name(int32_t what)
 {
-  return name_in(what_names, ZP_WHATS, what);
+  return name_in(what_names, ZP_ALL_WHATS, what);
 }
 const char *zp_group_name(int32_t group)
 {
-  return name_in(group_names, ZP_GROUPS, group);
+  return name_in(group_names, ZP_ALL_GROUPS, group);
 }
 const char *zp_dtype_name(int32_t dtype)
 {

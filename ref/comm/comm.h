@@ -4,7 +4,7 @@
  * Buffers belong to the rank and stay valid until then. Meaning of the ops (D members, index r):
  *
  *   CREATE          all world ranks; makes the communicators of kind op->root (key op->key), with
- *                   the members that zp_group_member names
+ *                   the members that zp_block_group_member names
  *   BROADCAST       buf = send = recv: count elements of dtype from member root
  *   REDUCE_SCATTER  send: D parts of count elements of dtype; recv: part r of the reduction, of
  *                   zp_result_dtype; redop ORDERED, EXACT (result: ZP_LIMBS int64 an element)

@@ -45,6 +45,7 @@
 #include <stdint.h>
 
 #include "../base/error.h"
+#include "../comm/block.h"
 #include "../comm/job/job.h"
 #include "../plan/config.h"
 #include "../plan/program.h"
@@ -85,7 +86,8 @@ typedef struct zp_engine_options {
   /* topology, ZeRO stage, precision, micro-batches, and the parameter list; outlives the engine, as
    * does the list */
   const zp_config *config;
-  zp_hyper hyper; /* optimizers, clipping, loss scale (zp_scaler_init), in the ranges of OPT-6 */
+  /* optimizers, clipping, loss scale (zp_scaler_init), in the ranges of OPT-6; replicas: LIM-10 */
+  zp_hyper hyper;
   /* [config->n_params] names for errors and checkpoints, each once; below 48 bytes; outlive the
    * engine. NULL: "p0", "p1", … */
   const char *const *names;
@@ -145,9 +147,10 @@ typedef struct zp_engine_state {
   float loss;      /* mean over all micro-batches; NaN when one was not finite */
   int32_t skipped; /* 1: a gradient or a loss was not finite: nothing was updated, and a dynamic
                       scale is lowered (STAT-3) */
-  /* Communications since the start, by zp_group; ZP_GROUP_TIED: all keys together. cuda issues the
+  /* Communications since the start, by zp_group and ZP_GROUP_REPLICA (comm/block.h); ZP_GROUP_TIED:
+   * all keys together. cuda issues the
    * gathers of a skipped step as well, since the host does not know of the skip (LEDG-6). */
-  zp_ledger_sum ledger[ZP_GROUPS];
+  zp_ledger_sum ledger[ZP_ALL_GROUPS];
 } zp_engine_state;
 
 /* Makes the engine of one rank: collective, returns when first values are the same everywhere. When

@@ -74,6 +74,7 @@ static int take_size(zp_engine_options *to, const zp_engine_options *from, zp_er
 static int check_config(const zp_engine_options *o, zp_error *err)
 {
   zp_refusal why;
+  zp_error why_not = {0};
   char text[256], name[64];
   if (!o->config || !o->config->params)
     return refuse(err, o->rank, "config", "a configuration with its parameter list is needed", 0);
@@ -90,6 +91,9 @@ static int check_config(const zp_engine_options *o, zp_error *err)
         "needs %d: start that many processes, or change the topology",
         (int)o->rank, (int)o->world, (int)o->config->pp, (int)o->config->dp, (int)o->config->tp,
         (int)zp_world(o->config));
+  if (zp_block_check(o->config, zp_replicas(&o->hyper), &why_not))
+    return zp_fail(err, ZP_E_REFUSED, o->rank, "rank %d: options.hyper.%s", (int)o->rank,
+                   why_not.text);
   if (o->rank < 0 || o->rank >= o->world)
     return refuse(err, o->rank, "rank", "0 to world - 1", o->rank);
   return ZP_OK;

@@ -1,4 +1,4 @@
-/* What training adds to the plan's configuration: optimizers, clipping, loss scale. */
+/* What training adds to the plan's configuration: optimizers, clipping, loss scale, replicas. */
 #ifndef ZP_ENGINE_HYPER_H
 #define ZP_ENGINE_HYPER_H
 
@@ -17,6 +17,7 @@ typedef struct zp_hyper {
   double clip;                     /* largest global norm; 0: no clipping */
   double clip_eps;
   zp_scaler scaler; /* the loss scaler's initial state */
+  int32_t replicas; /* R: how many replicas of the sharded state (TOPO-6); 0: 1 */
 } zp_hyper;
 
 /* A number of zp_optim and its range, both ends included. spec: OPT-6 */
@@ -32,6 +33,12 @@ extern const zp_optim_field zp_optim_fields[ZP_OPTIM_FIELDS];
 
 /* The value of a field. */
 double zp_optim_value(const zp_optim *p, const zp_optim_field *field);
+
+/* R, at least 1. spec: TOPO-6 */
+static inline int32_t zp_replicas(const zp_hyper *h)
+{
+  return h->replicas == 0 ? 1 : h->replicas;
+}
 
 /* Are all numbers within their ranges? 0, or ZP_E_REFUSED in *err, which names member and rank.
  * spec: OPT-6, SCALE-1 */

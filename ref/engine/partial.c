@@ -1,7 +1,7 @@
 /* spec: RED-8, STEP-2, LEDG-6, PIPE-5 */
 #include "partial.h"
 
-#include <string.h>
+#include <stddef.h>
 
 /* The clock: the sums follow those of the tied keys, whose first numbers are their keys. PIPE-5 */
 #define PARTIAL_STRIDE ((int64_t)1 << 41)
@@ -64,8 +64,7 @@ static zp_op sum_op(const zp_config *cfg, const zp_layout *lay, zp_coord at, int
                  .clock_i = (ZP_MAX_TIED + k) * PARTIAL_STRIDE + b};
 }
 
-/* The sums of the stage, from ops[0] on; only counts them where ops is NULL. */
-static int64_t put_sums(const zp_config *cfg, const zp_layout *lay, zp_coord at, int64_t clock_t,
+int64_t zp_partial_sums(const zp_config *cfg, const zp_layout *lay, zp_coord at, int64_t clock_t,
                         zp_op *ops)
 {
   int64_t n = 0;
@@ -78,22 +77,4 @@ static int64_t put_sums(const zp_config *cfg, const zp_layout *lay, zp_coord at,
     }
   }
   return n;
-}
-
-int64_t zp_rank_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at)
-{
-  const int64_t sums = phase == ZP_PHASE_STEP ? put_sums(cfg, lay, at, 0, NULL) : 0;
-  return zp_program_need(cfg, lay, phase, at) + sums;
-}
-
-int64_t zp_rank_program_write(const zp_config *cfg, const zp_layout *lay, int32_t phase,
-                              zp_coord at, zp_op *ops, int64_t cap)
-{
-  const int64_t sums = phase == ZP_PHASE_STEP ? put_sums(cfg, lay, at, 0, NULL) : 0;
-  const int64_t n = cap < sums ? -1 : zp_program_write(cfg, lay, phase, at, ops, cap - sums);
-  int64_t mean = 0;
-  if (n < 0 || sums == 0) return n;
-  while (ops[mean].kind != ZP_OP_MEAN) mean++; /* each summed bucket has one */
-  memmove(ops + mean + sums, ops + mean, (size_t)(n - mean) * sizeof *ops);
-  return n + put_sums(cfg, lay, at, ops[mean + sums].clock_t - 1, ops + mean);
 }

@@ -1,6 +1,6 @@
 /* Sequence parallelism: each tensor-parallel rank sees its part of the sequence, so its gradient of
- * a tp-replicated entry is a part of the gradient. The parts are summed over tp, by ops that are
- * added here to the planner's programs. spec: RED-8, STEP-2, LEDG-6 */
+ * a tp-replicated entry is a part of the gradient. The parts are summed over tp, by ops that
+ * rank_program.c adds to the planner's programs. spec: RED-8, STEP-2, LEDG-6 */
 #ifndef ZP_ENGINE_PARTIAL_H
 #define ZP_ENGINE_PARTIAL_H
 
@@ -19,11 +19,9 @@ int64_t zp_partial_in(const zp_config *cfg, const zp_layout *lay, int32_t k, zp_
 /* Bytes of the largest packed array that a rank of the stage sends in one such sum. */
 int64_t zp_partial_bytes(const zp_config *cfg, const zp_layout *lay);
 
-/* zp_program_need and zp_program_write (plan/program.h) with these sums. The executors run, and the
- * checkers check, these programs. */
-int64_t zp_rank_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phase,
-                             zp_coord at);
-int64_t zp_rank_program_write(const zp_config *cfg, const zp_layout *lay, int32_t phase,
-                              zp_coord at, zp_op *ops, int64_t cap);
+/* Writes the sums of the rank at `at` of the layout's stage, all at clock_t, from ops[0] on; only
+ * counts them where ops is NULL. Returns how many. */
+int64_t zp_partial_sums(const zp_config *cfg, const zp_layout *lay, zp_coord at, int64_t clock_t,
+                        zp_op *ops);
 
 #endif

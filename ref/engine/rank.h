@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "../base/error.h"
+#include "../comm/block.h"
 #include "../comm/comm.h"
 #include "../num/exact.h"
 #include "../plan/program.h"
@@ -64,8 +65,9 @@ struct zp_rank {
   const zp_workload *work;
   void *inst;
   int32_t rank;
-  zp_coord at;
-  zp_layout lay;
+  zp_coord at; /* in cfg; what the rank owns follows from its place in its block */
+  zp_block_rank block;
+  zp_layout lay; /* of block.cfg */
   zp_op *program[ZP_PHASES];
   int64_t length[ZP_PHASES];
   /* position */
@@ -99,8 +101,8 @@ struct zp_rank {
   zp_optim_state *optim; /* [cfg->optgroups] */
   int64_t step;
   zp_step_result result;
-  zp_ledger_sum ledger[ZP_GROUPS]; /* by kind; ZP_GROUP_TIED: all keys together */
-  zp_ledger_sum *tied_ledger;      /* [cfg->tied_keys] */
+  zp_ledger_sum ledger[ZP_ALL_GROUPS]; /* by kind; ZP_GROUP_TIED: all keys together */
+  zp_ledger_sum *tied_ledger;          /* [cfg->tied_keys] */
   /* outside */
   const zp_hook *hook;
   zp_store *store;
@@ -138,9 +140,9 @@ zp_run zp_rank_advance(zp_rank *r);
 /* Marks the rank's request as completed. Returns 0, or a negative status in *r->err. */
 int zp_rank_complete(zp_rank *r);
 
-/* Visits what this rank owns and counts once of state `what` (ZP_WHAT_MASTER, _MOMENT1, _MOMENT2;
- * ZP_WHAT_GRADIENT: the reduced gradient of the last step): runs of elements of one entry, tied
- * ones by the name of the key's first entry. */
+/* Visits what this rank owns and counts once (of several replicas in block 0) of state `what`
+ * (ZP_WHAT_MASTER, _MOMENT1, _MOMENT2; ZP_WHAT_GRADIENT: the reduced gradient of the last step):
+ * runs of elements of one entry, tied ones by the name of the key's first entry. */
 typedef void (*zp_visit)(void *ctx, int32_t param, int64_t offset, int64_t count,
                          const float *value);
 void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx);
@@ -148,5 +150,8 @@ void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx);
 /* All that this rank's arrays hold of bucket b of flat group k: its part, at stage 0 the whole
  * padded bucket. spec: PART-5 */
 zp_range zp_rank_range(const zp_rank *r, int32_t k, int64_t b);
+
+/* The part of bucket b of flat group k that this rank owns in its block. spec: PART-6, TOPO-6 */
+zp_range zp_rank_owned(const zp_rank *r, int32_t k, int64_t b);
 
 #endif

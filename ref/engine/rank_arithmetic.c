@@ -60,12 +60,14 @@ static void run_add(zp_rank *r, const zp_op *op)
   else memset(to, 0, (size_t)(p.count * size));
 }
 
-/* Squares of the elements in this rank's part of bucket b that it counts. STAT-2 */
+/* Squares of the elements in this rank's part of bucket b that it counts; of several replicas,
+ * block 0 does. STAT-2 */
 static void count_squares(zp_rank *r, int32_t k, int64_t b)
 {
-  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, k, b);
+  const zp_range p = zp_rank_owned(r, k, b);
   const uint32_t *mean = (const uint32_t *)(const void *)r->flat[k].mean;
-  zp_count_squares(r->cfg, &r->lay, r->counts, k, p.flat, p.flat + p.count, mean + p.at,
+  if (r->block.index != 0) return;
+  zp_count_squares(&r->block.cfg, &r->lay, r->counts, k, p.flat, p.flat + p.count, mean + p.at,
                    &r->squares);
 }
 

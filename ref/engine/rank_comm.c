@@ -1,5 +1,5 @@
 /* Communication ops of the interpreter: which buffers a request names, and what is done with what
- * came. spec: RED-3 … RED-5, RED-8, TIE-1, STEP-8, PIPE-6, LEDG-1 */
+ * came. spec: RED-3 … RED-5, RED-8, RED-9, TIE-1, STEP-8, PIPE-6, LEDG-1 */
 #include <string.h>
 
 #include "../num/ordered.h"
@@ -96,6 +96,14 @@ static void request_partial(zp_rank *r, const zp_op *op)
   r->request.recv = r->scratch_recv;
 }
 
+static void request_replica(zp_rank *r, const zp_op *op)
+{
+  void *sum = reduced_at(r, op->flat, op->bucket);
+  settle(r, sum, zp_rank_range(r, op->flat, op->bucket).count);
+  r->request.send = sum;
+  r->request.recv = r->scratch_recv;
+}
+
 static void request_statistics(zp_rank *r)
 {
   int64_t squares[ZP_SQ_LIMBS];
@@ -148,6 +156,7 @@ static int request_all_reduce(zp_rank *r, const zp_op *op)
   if (op->what == ZP_WHAT_GRADIENT) request_gradient(r, op);
   else if (op->what == ZP_WHAT_TIED) request_tied(r, op);
   else if (op->what == ZP_WHAT_PARTIAL) request_partial(r, op);
+  else if (op->what == ZP_WHAT_REPLICA) request_replica(r, op);
   else if (op->what == ZP_WHAT_STATISTICS) request_statistics(r);
   else {
     r->store_status_out[0] = r->store_error.status != ZP_OK;
@@ -263,8 +272,8 @@ static int64_t message_bytes(const zp_message *m)
 static int64_t sent_bytes(const zp_rank *r, const zp_op *op)
 {
   if (op->kind == ZP_OP_P2P) return message_bytes(r->request.out_msg);
-  return zp_sent_bytes(op, zp_group_size(r->cfg, op->group, op->key, r->at),
-                       zp_group_index(r->cfg, op->group, op->key, r->at));
+  return zp_sent_bytes(op, zp_block_group_size(&r->block, op->group, op->key),
+                       zp_block_group_index(&r->block, op->group, op->key));
 }
 
 static void record(zp_rank *r, const zp_op *op)
@@ -284,7 +293,7 @@ int zp_rank_finish(zp_rank *r, const zp_op *op)
   if (op->kind == ZP_OP_ALL_GATHER) finish_gather(r, op);
   if (op->what == ZP_WHAT_GRADIENT) finish_gradient(r, op);
   if (op->what == ZP_WHAT_PARTIAL) (void)copy_partial(r, op, r->scratch_recv, 1);
-  if (op->what == ZP_WHAT_TIED)
+  if (op->what == ZP_WHAT_TIED || op->what == ZP_WHAT_REPLICA)
     memcpy(reduced_at(r, op->flat, op->bucket), r->scratch_recv,
            (size_t)(zp_rank_range(r, op->flat, op->bucket).count * zp_sum_bytes(r->cfg->reduce)));
   return 0;

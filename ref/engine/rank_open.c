@@ -7,6 +7,7 @@
 #include "log.h"
 #include "partial.h"
 #include "rank_internal.h"
+#include "rank_program.h"
 
 /* One block for all arrays: first a pass that measures (base NULL), then one that hands out. */
 typedef struct zp_arena {
@@ -75,7 +76,7 @@ static void lay_arrays(zp_rank *r, zp_arena *a)
 {
   const zp_scratch scratch = zp_scratch_need(r->cfg, &r->lay);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) {
-    r->length[phase] = zp_rank_program_need(r->cfg, &r->lay, phase, r->at);
+    r->length[phase] = zp_rank_program_need(&r->block, &r->lay, phase);
     r->program[phase] = take(a, r->length[phase], sizeof(zp_op));
   }
   lay_params(r, a);
@@ -96,7 +97,7 @@ static int first_values(const zp_rank *r, int32_t j)
 {
   const zp_param *p = &r->cfg->params[j];
   const int32_t group = p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP;
-  if (zp_group_index(r->cfg, group, -1, r->at) != 0) return 0;
+  if (r->block.index != 0 || zp_block_group_index(&r->block, group, -1) != 0) return 0;
   if (!p->sharded && r->at.tp != 0) return 0;
   return p->tied < 0 || zp_tied_first_stage(r->cfg, p->tied) == r->at.pp;
 }
@@ -128,7 +129,7 @@ static int open_arrays(zp_rank *r)
   r->lay.spot = spot;
   r->lay.flat = (zp_flat *)(void *)(spot + count + 1);
   r->lay.cap_spots = r->lay.cap_flats = count;
-  if (zp_layout_build(r->cfg, r->at.pp, &r->lay)) return -1;
+  if (zp_layout_build(&r->block.cfg, r->at.pp, &r->lay)) return -1;
   r->act_slots = (int32_t)zp_alive(r->cfg->pp, r->cfg->micro_batches, r->at.pp);
   lay_arrays(r, &a);
   a.base = r->arena = a.too_large ? NULL : calloc(1, (size_t)a.used + 64);
@@ -137,7 +138,7 @@ static int open_arrays(zp_rank *r)
   lay_arrays(r, &a);
   zp_counted_entries(r->cfg, &r->lay, r->at.tp, r->counts);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
-    zp_rank_program_write(r->cfg, &r->lay, phase, r->at, r->program[phase], r->length[phase]);
+    zp_rank_program_write(&r->block, &r->lay, phase, r->program[phase], r->length[phase]);
   return 0;
 }
 
@@ -154,6 +155,7 @@ zp_rank *zp_rank_open(const zp_config *cfg, const zp_hyper *hyper, const zp_work
     r->rank = rank;
     r->err = err;
     r->at = zp_coord_of(cfg, rank);
+    r->block = zp_block_of(cfg, zp_replicas(hyper), rank);
     r->log_topics = zp_log_open("ref", rank).topics;
     r->scaler = hyper->scaler;
     failed = open_arrays(r);

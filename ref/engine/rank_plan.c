@@ -5,7 +5,7 @@
 
 #include "../comm/comm.h"
 #include "ledger.h"
-#include "partial.h"
+#include "rank_program.h"
 
 /* a + b, or INT64_MAX. */
 static int64_t plus(int64_t a, int64_t b)
@@ -21,85 +21,87 @@ static int64_t times(int64_t a, int64_t b)
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-static void sum_ledger(const zp_config *cfg, int32_t phase, zp_rank_plan *p)
+static void sum_ledger(int32_t phase, zp_rank_plan *p)
 {
-  int64_t members[ZP_GROUPS] = {0};
+  int64_t members[ZP_ALL_GROUPS] = {0};
   memset(p->ledger[phase], 0, sizeof p->ledger[phase]);
   for (int64_t i = 0; i < p->n; i++) {
     const zp_op *op = &p->op[i];
     int64_t m;
     if (op->kind < ZP_OP_FIRST_COMM) continue;
     if (op->group == ZP_GROUP_TIED || members[op->group] == 0)
-      members[op->group] = zp_group_size(cfg, op->group, op->key, p->at);
+      members[op->group] = zp_block_group_size(&p->block, op->group, op->key);
     m = members[op->group];
     p->ledger[phase][op->group].ops++;
     p->ledger[phase][op->group].bytes =
         plus(p->ledger[phase][op->group].bytes,
-             zp_sent_bytes(op, m, zp_group_index(cfg, op->group, op->key, p->at)));
+             zp_sent_bytes(op, m, zp_block_group_index(&p->block, op->group, op->key)));
   }
 }
 
 /* The arrays, and the programs of all phases. */
-static void sum_memory(const zp_config *cfg, zp_rank_plan *p)
+static void sum_memory(zp_rank_plan *p)
 {
   int64_t ops = 0;
-  p->memory = zp_memory_of(cfg, &p->lay);
+  p->memory = zp_memory_of(&p->block.cfg, &p->lay);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
-    ops = plus(ops, zp_rank_program_need(cfg, &p->lay, phase, p->at));
+    ops = plus(ops, zp_rank_program_need(&p->block, &p->lay, phase));
   p->program = times(ops, sizeof(zp_op));
   p->total = plus(zp_memory_total(&p->memory), p->program);
 }
 
-int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t rank, zp_error *err)
+int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t replicas, int32_t rank,
+                      zp_error *err)
 {
   int32_t first, n;
   memset(p, 0, sizeof *p);
   p->rank = rank;
   p->at = zp_coord_of(cfg, rank);
+  p->block = zp_block_of(cfg, replicas, rank);
   zp_stage_params(cfg, p->at.pp, &first, &n);
   p->lay.cap_flats = p->lay.cap_spots = n;
   p->lay.flat = calloc((size_t)n + 1, sizeof *p->lay.flat);
   p->lay.spot = calloc((size_t)n + 1, sizeof *p->lay.spot);
-  if (p->lay.flat == NULL || p->lay.spot == NULL || zp_layout_build(cfg, p->at.pp, &p->lay) != 0)
+  if (p->lay.flat == NULL || p->lay.spot == NULL ||
+      zp_layout_build(&p->block.cfg, p->at.pp, &p->lay) != 0)
     return zp_fail(err, ZP_E_MEMORY, rank, "no memory for the layout of rank %d.", (int)rank);
-  p->n = zp_rank_program_need(cfg, &p->lay, ZP_PHASE_STEP, p->at);
-  sum_memory(cfg, p);
+  p->n = zp_rank_program_need(&p->block, &p->lay, ZP_PHASE_STEP);
+  sum_memory(p);
   return 0;
 }
 
-static int check_length(const zp_config *cfg, const zp_rank_plan *p, int32_t phase, int64_t n,
-                        zp_error *err)
+static int check_length(const zp_rank_plan *p, int32_t phase, int64_t n, zp_error *err)
 {
   if (n <= ZP_RANK_PLAN_OPS) return 0;
   return zp_fail(err, ZP_E_REFUSED, p->rank,
                  "the %s program of rank %d has %lld ops; at most %lld can be held. Use a "
                  "larger --bucket (now %lld elements) or fewer --micro-batches.",
                  zp_phase_name(phase), (int)p->rank, (long long)n, (long long)ZP_RANK_PLAN_OPS,
-                 (long long)cfg->bucket);
+                 (long long)p->block.cfg.bucket);
 }
 
-int zp_rank_plan_phase(zp_rank_plan *p, const zp_config *cfg, int32_t phase, zp_error *err)
+int zp_rank_plan_phase(zp_rank_plan *p, int32_t phase, zp_error *err)
 {
   free(p->op);
   p->op = NULL;
-  p->n = zp_rank_program_need(cfg, &p->lay, phase, p->at);
-  if (check_length(cfg, p, phase, p->n, err)) return err->status;
+  p->n = zp_rank_program_need(&p->block, &p->lay, phase);
+  if (check_length(p, phase, p->n, err)) return err->status;
   p->op = malloc((size_t)(p->n + 1) * sizeof *p->op);
-  if (p->op == NULL || zp_rank_program_write(cfg, &p->lay, phase, p->at, p->op, p->n) != p->n)
+  if (p->op == NULL || zp_rank_program_write(&p->block, &p->lay, phase, p->op, p->n) != p->n)
     return zp_fail(err, ZP_E_MEMORY, p->rank, "no memory for a program of %lld ops.",
                    (long long)p->n);
-  sum_ledger(cfg, phase, p);
+  sum_ledger(phase, p);
   return 0;
 }
 
-int zp_rank_plan_holds(const zp_config *cfg, zp_error *err)
+int zp_rank_plan_holds(const zp_config *cfg, int32_t replicas, zp_error *err)
 {
   int status = 0;
   for (int32_t s = 0; s < cfg->pp && status == 0; s++) {
     zp_rank_plan p;
-    status = zp_rank_plan_open(&p, cfg, zp_rank_of(cfg, (zp_coord){s, 0, 0}), err);
+    status = zp_rank_plan_open(&p, cfg, replicas, zp_rank_of(cfg, (zp_coord){s, 0, 0}), err);
     for (int32_t phase = 0; phase < ZP_PHASES && status == 0; phase++)
-      status = check_length(cfg, &p, phase, zp_rank_program_need(cfg, &p.lay, phase, p.at), err);
+      status = check_length(&p, phase, zp_rank_program_need(&p.block, &p.lay, phase), err);
     zp_rank_plan_close(&p);
   }
   return status;
@@ -115,17 +117,17 @@ void zp_rank_plan_close(zp_rank_plan *p)
 
 /* ---- The shard map --------------------------------------------------------------------------- */
 
-int32_t zp_rank_plan_owner(const zp_config *cfg, const zp_rank_plan *p, int32_t k)
+int32_t zp_rank_plan_owner(const zp_rank_plan *p, int32_t k)
 {
-  return zp_group_index(cfg, p->lay.flat[k].group, -1, p->at);
+  return zp_block_group_index(&p->block, p->lay.flat[k].group, -1);
 }
 
 /* Backward order is the reverse of the list, so starts ascend as i falls. spec: PART-2, PART-6 */
-void zp_rank_plan_runs(const zp_config *cfg, const zp_rank_plan *p, int32_t k,
+void zp_rank_plan_runs(const zp_rank_plan *p, int32_t k,
                        void (*visit)(void *ctx, const zp_shard_run *run), void *ctx)
 {
   const zp_flat *f = &p->lay.flat[k];
-  const int32_t owner = zp_rank_plan_owner(cfg, p, k);
+  const int32_t owner = zp_rank_plan_owner(p, k);
   const int64_t buckets = zp_buckets(f);
   int32_t i = p->lay.n_params - 1;
   for (int64_t b = 0; b < buckets; b++) {
@@ -135,7 +137,7 @@ void zp_rank_plan_runs(const zp_config *cfg, const zp_rank_plan *p, int32_t k,
     while (e < end) {
       const zp_spot *s = &p->lay.spot[i];
       const int32_t j = p->lay.first_param + i;
-      const int64_t last = s->start + cfg->params[j].numel;
+      const int64_t last = s->start + p->block.cfg.params[j].numel;
       if (s->flat != k || last <= e) {
         i--;
         continue;

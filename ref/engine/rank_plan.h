@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "../base/error.h"
-#include "../plan/program.h"
+#include "../comm/block.h"
 #include "memory.h"
 
 /* Ops of a program that can be held: 7 GB of them mean a forgotten bucket size. */
@@ -14,28 +14,31 @@
 
 typedef struct zp_rank_plan {
   int32_t rank;
-  zp_coord at;
-  zp_layout lay;
-  zp_op *op; /* the program that was written last, or NULL */
-  int64_t n; /* its length; before, that of STEP */
+  zp_coord at; /* in the configuration */
+  zp_block_rank block;
+  zp_layout lay; /* of block.cfg */
+  zp_op *op;     /* the program that was written last, or NULL */
+  int64_t n;     /* its length; before, that of STEP */
   struct {
-    int64_t ops, bytes;           /* bytes sent under direct exchange, without exchanges in pp */
-  } ledger[ZP_PHASES][ZP_GROUPS]; /* of the programs that were written */
+    int64_t ops, bytes; /* bytes sent under direct exchange, without exchanges in pp */
+  } ledger[ZP_PHASES][ZP_ALL_GROUPS]; /* of the programs that were written */
   zp_memory memory;
   int64_t program, total; /* bytes: of all phases' programs; with memory */
 } zp_rank_plan;
 
-/* Fills *p for a rank of the valid configuration cfg, without a program. The caller closes it in
- * any case. 0, or ZP_E_MEMORY in *err. */
-int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t rank, zp_error *err);
+/* Fills *p for a rank of the valid configuration cfg with so many replicas (zp_block_check),
+ * without a program. cfg outlives it. The caller closes it in any case. 0, or ZP_E_MEMORY in
+ * *err. */
+int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t replicas, int32_t rank,
+                      zp_error *err);
 void zp_rank_plan_close(zp_rank_plan *p);
 
 /* Writes the program of a phase into p->op, and its sums into p->ledger. 0, or in *err ZP_E_MEMORY,
  * or ZP_E_REFUSED for a program that cannot be held. */
-int zp_rank_plan_phase(zp_rank_plan *p, const zp_config *cfg, int32_t phase, zp_error *err);
+int zp_rank_plan_phase(zp_rank_plan *p, int32_t phase, zp_error *err);
 
 /* Can all programs of all ranks be held? 0, or a status as of zp_rank_plan_phase. */
-int zp_rank_plan_holds(const zp_config *cfg, zp_error *err);
+int zp_rank_plan_holds(const zp_config *cfg, int32_t replicas, zp_error *err);
 
 /* A run of the shard map: elements of one entry that lie together in one part of a rank's shard.
  * spec: PART-6 */
@@ -46,10 +49,10 @@ typedef struct zp_shard_run {
 } zp_shard_run;
 
 /* Index of p's rank in the reduction group of flat group k: which part it owns. */
-int32_t zp_rank_plan_owner(const zp_config *cfg, const zp_rank_plan *p, int32_t k);
+int32_t zp_rank_plan_owner(const zp_rank_plan *p, int32_t k);
 
 /* Calls `visit` for each run that p's rank owns of flat group k, in order. */
-void zp_rank_plan_runs(const zp_config *cfg, const zp_rank_plan *p, int32_t k,
+void zp_rank_plan_runs(const zp_rank_plan *p, int32_t k,
                        void (*visit)(void *ctx, const zp_shard_run *run), void *ctx);
 
 #endif

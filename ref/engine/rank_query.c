@@ -21,7 +21,12 @@ int32_t zp_copy_ep(const zp_rank *r, int32_t j)
 
 zp_range zp_rank_range(const zp_rank *r, int32_t k, int64_t b)
 {
-  return zp_local_range(r->cfg, &r->lay, r->at, k, b);
+  return zp_local_range(&r->block.cfg, &r->lay, r->block.at, k, b);
+}
+
+zp_range zp_rank_owned(const zp_rank *r, int32_t k, int64_t b)
+{
+  return zp_owned_range(&r->block.cfg, &r->lay, r->block.at, k, b);
 }
 
 float *zp_array_of(const zp_rank *r, int32_t k, int32_t what)

@@ -37,6 +37,7 @@ static void write_frozen(zp_rank *r, const zp_op *op)
 
 static void run_write(zp_rank *r, const zp_op *op)
 {
+  if (r->block.index != 0) return;            /* block 0 writes. CKPT-1 */
   if (r->store_error.status != ZP_OK) return; /* reported by the status all-reduce */
   if (op->flat >= 0) write_bucket(r, op);
   else write_frozen(r, op);
@@ -140,11 +141,11 @@ int zp_rank_storage(zp_rank *r, const zp_op *op)
 
 void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx)
 {
-  for (int32_t k = 0; k < r->lay.n_flats; k++) {
+  for (int32_t k = 0; r->block.index == 0 && k < r->lay.n_flats; k++) {
     const zp_flat *f = &r->lay.flat[k];
     const int64_t buckets = f->use == 0 ? zp_buckets(f) : 0;
     for (int64_t b = 0; b < buckets; b++) {
-      const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, k, b);
+      const zp_range p = zp_rank_owned(r, k, b);
       int32_t i = r->lay.n_params;
       zp_piece g;
       while (zp_next_piece(r, k, p, &i, &g))

@@ -1,5 +1,5 @@
 /* The oracle. Read it beside spec/reduce.md: it is that text as a program, without any sharding.
- * spec: RED-1 … RED-6, RED-8, STAT-1 … STAT-5, STEP-1, STEP-6, STEP-7 */
+ * spec: RED-1 … RED-6, RED-8, RED-9, STAT-1 … STAT-5, STEP-1, STEP-6, STEP-7 */
 #include "serial.h"
 
 #include <stdlib.h>
@@ -17,7 +17,8 @@
 typedef struct zp_copy {
   void *param;
   float *master, *moment1, *moment2, *mean;
-  float *inner, *total;     /* ordered sums: of the inner loop, and of all */
+  float *inner, *total;     /* ordered sums: of the inner loop, and of a block's ranks */
+  float *all;               /* of the blocks so far */
   int64_t *limbs;           /* exact sum */
   int64_t inner_n, total_n; /* contributions so far */
 } zp_copy;
@@ -35,8 +36,9 @@ struct zp_serial {
   const zp_config *cfg;
   const zp_hyper *hyper;
   const zp_workload *work;
-  int64_t *base;  /* [n_params] first copy of an entry */
-  int32_t *first; /* [n_params] first entry of the same tied key, or itself */
+  int32_t replicas; /* that the hyper had at opening, as the ranks */
+  int64_t *base;    /* [n_params] first copy of an entry */
+  int32_t *first;   /* [n_params] first entry of the same tied key, or itself */
   zp_copy *copy;
   int64_t copies;
   zp_view *view; /* [dp · tp] */
@@ -114,8 +116,8 @@ static int open_copy(zp_serial *s, int32_t j, int32_t tp, int32_t ep)
   const int64_t n = c->params[j].numel;
   zp_copy *p = copy_at(s, j, tp, ep);
   if (c->reduce == ZP_EXACT) p->limbs = zeros(n, 8 * ZP_VAL_LIMBS);
-  else p->inner = zeros(n, 4), p->total = zeros(n, 4);
-  if (c->reduce == ZP_EXACT ? !p->limbs : !p->inner || !p->total) return -1;
+  else p->inner = zeros(n, 4), p->total = zeros(n, 4), p->all = zeros(n, 4);
+  if (c->reduce == ZP_EXACT ? !p->limbs : !p->inner || !p->total || !p->all) return -1;
   if (tp >= tp_copies(c, j)) return 0;
   if (s->first[j] != j) {
     const zp_copy *q = copy_at(s, s->first[j], tp, ep);
@@ -200,6 +202,7 @@ zp_serial *zp_serial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_
     s->hyper = hyper;
     s->work = work;
     s->scaler = hyper->scaler;
+    s->replicas = zp_replicas(hyper);
     if (open_all(s) == 0 && invariant(s, err) == ZP_OK) return s;
   }
   zp_fail(err, ZP_E_MEMORY, -1, "not enough memory for the serial oracle");
@@ -220,6 +223,7 @@ void zp_serial_close(zp_serial *s)
       zp_copy *p = &s->copy[s->base[j] + i];
       free(p->inner);
       free(p->total);
+      free(p->all);
       free(p->limbs);
       free(p->moment1);
       free(p->moment2);
@@ -318,20 +322,43 @@ static int run_micro_batch(zp_serial *s, zp_view *v, int64_t mb)
   return 0;
 }
 
-/* All contributions in the order of RED-4: stages 0 and 1 a rank's micro-batches, then ranks;
- * stage 2 ranks, then micro-batches. */
-static int run_window(zp_serial *s)
+/* All contributions of a block of dp indices in the order of RED-4: stages 0 and 1 a rank's
+ * micro-batches, then ranks; stage 2 ranks, then micro-batches. */
+static int run_block(zp_serial *s, int64_t block)
 {
   const zp_config *c = s->cfg;
-  const int64_t M = c->micro_batches;
-  const int64_t outer = c->stage == 2 ? M : c->dp, inner = c->stage == 2 ? c->dp : M;
+  const int64_t M = c->micro_batches, ranks = c->dp / s->replicas;
+  const int64_t outer = c->stage == 2 ? M : ranks, inner = c->stage == 2 ? ranks : M;
   for (int64_t o = 0; o < outer; o++) {
     for (int64_t i = 0; i < inner; i++) {
-      const int64_t d = c->stage == 2 ? i : o, mb = c->stage == 2 ? o : i;
+      const int64_t d = block * ranks + (c->stage == 2 ? i : o), mb = c->stage == 2 ? o : i;
       for (int32_t t = 0; t < c->tp; t++)
         if (run_micro_batch(s, &s->view[d * c->tp + t], mb)) return -1;
     }
     if (c->reduce == ZP_ORDERED) close_inner(s);
+  }
+  return 0;
+}
+
+/* A block has ended: its sums join those of the blocks before. RED-9 */
+static void close_block(zp_serial *s, int64_t block)
+{
+  for (int32_t j = 0; j < s->cfg->n_params; j++) {
+    const int64_t n = s->cfg->params[j].numel;
+    for (int64_t c = 0; c < (int64_t)tp_sums(s->cfg, j) * ep_copies(s->cfg, j); c++) {
+      zp_copy *p = &s->copy[s->base[j] + c];
+      for (int64_t i = 0; i < n && p->total_n > 0; i++)
+        p->all[i] = block == 0 ? p->total[i] : p->all[i] + p->total[i];
+      p->total_n = 0;
+    }
+  }
+}
+
+static int run_window(zp_serial *s)
+{
+  for (int64_t block = 0; block < s->replicas; block++) {
+    if (run_block(s, block)) return -1;
+    if (s->cfg->reduce == ZP_ORDERED) close_block(s, block);
   }
   return 0;
 }
@@ -352,7 +379,7 @@ static void fold_uses(zp_serial *s, int32_t j, int64_t copy)
       int32_t uses = 0;
       for (int32_t q = c->n_params - 1; q >= j; q--) {
         if (s->first[q] != j || c->params[q].stage != stage) continue;
-        const float x = s->copy[s->base[q] + copy].total[i];
+        const float x = s->copy[s->base[q] + copy].all[i];
         stage_sum = uses == 0 ? x : stage_sum + x;
         uses++;
       }
@@ -360,7 +387,7 @@ static void fold_uses(zp_serial *s, int32_t j, int64_t copy)
       all = any ? all + stage_sum : stage_sum;
       any = 1;
     }
-    if (c->reduce == ZP_ORDERED) into->total[i] = all;
+    if (c->reduce == ZP_ORDERED) into->all[i] = all;
   }
   for (int32_t q = j + 1; c->reduce == ZP_EXACT && q < c->n_params; q++) {
     if (s->first[q] != j) continue;
@@ -379,7 +406,7 @@ static void mean_of(zp_serial *s, zp_copy *p, int64_t n)
       const uint32_t bits = zp_val_mean_f32(p->limbs + i * ZP_VAL_LIMBS, divisor);
       memcpy(&p->mean[i], &bits, sizeof bits);
     } else {
-      p->mean[i] = (float)((double)p->total[i] / (double)divisor);
+      p->mean[i] = (float)((double)p->all[i] / (double)divisor);
     }
   }
   if (zp_nonfinite_f32((const uint32_t *)(const void *)p->mean, n) != 0) s->nonfinite = 1;
@@ -407,7 +434,7 @@ static void fold_tp(zp_serial *s, int32_t j, int64_t copy)
     if (c->reduce == ZP_EXACT) zp_val_normalise(from->limbs, n); /* SUM-6 */
     for (int64_t i = 0; c->reduce == ZP_EXACT && i < n * ZP_VAL_LIMBS; i++)
       into->limbs[i] += from->limbs[i];
-    for (int64_t i = 0; c->reduce == ZP_ORDERED && i < n; i++) into->total[i] += from->total[i];
+    for (int64_t i = 0; c->reduce == ZP_ORDERED && i < n; i++) into->all[i] += from->all[i];
   }
 }
 

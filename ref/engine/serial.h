@@ -9,8 +9,8 @@
 typedef struct zp_serial zp_serial;
 
 /* The model of `cfg` on one "rank". Of the topology dp, tp, ep say how many contributions
- * and copies there are; the ZeRO stage, and the stages of a tied key's uses, the order of
- * additions. NULL after filling *err. */
+ * and copies there are; the ZeRO stage, the replicas, and the stages of a tied key's uses, the
+ * order of additions. NULL after filling *err. */
 zp_serial *zp_serial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
                           zp_error *err);
 void zp_serial_close(zp_serial *s);

@@ -127,6 +127,7 @@ void zp_settings_add_hyper(zp_settings *s, const zp_hyper *h)
       add_real(s, name, zp_optim_value(p, &zp_optim_fields[i]));
     }
   }
+  zp_settings_add(s, "replicas", "%d", (int)zp_replicas(h));
   add_real(s, "clip", h->clip);
   add_real(s, "clip_eps", h->clip_eps);
   zp_settings_add(s, "loss scale", "2^%d, %s", (int)c->log2_scale,

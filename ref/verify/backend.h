@@ -63,6 +63,7 @@ typedef struct zp_rank_view {
   const zp_config *cfg;
   int32_t rank;
   zp_coord at;
+  int32_t replicas; /* R: cfg, rank and R say which block the rank is in (comm/block.h) */
   const zp_layout *lay;
   const void *holder; /* for param and array */
   /* Entry i of the rank's stage, in the precision. */

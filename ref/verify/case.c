@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../model/table.h"
+#include "config_text.h"
 
 static const char *const optim_names[] = {"sgd", "momentum", "adamw", "mixed"};
 static const char *const mode_names[] = {"coded", "dyadic", "wild"};
@@ -15,7 +16,7 @@ static const char *const reduce_names[] = {"ordered", "exact"};
 static const char *const precision_names[] = {"fp32", "bf16", "fp16"};
 
 /* The plain numbers of a case, by name, with the range that the text may give them. */
-enum { N_INT32 = 17 };
+enum { N_INT32 = 18 };
 typedef struct number {
   const char *name;
   int32_t *at;
@@ -39,6 +40,7 @@ static void numbers(zp_case *c, number n[N_INT32])
                                {"rates", &c->rates, 0, 1},
                                {"oneside", &c->synth.oneside, 0, 1},
                                {"sequence", &c->cfg.sequence_parallel, 0, 1},
+                               {"replicas", &c->replicas, 1, 1 << 20},
                                {"keys", &c->cfg.tied_keys, 0, 1 << 10},
                                {"groups", &c->cfg.optgroups, 1, 1 << 10}};
   memcpy(n, all, sizeof all);
@@ -64,6 +66,7 @@ void zp_case_init(zp_case *c)
   c->cfg.align = 1;
   c->cfg.optgroups = 1;
   c->synth.seed = 1;
+  c->replicas = 1;
   c->steps = 1;
   c->optim = ZP_CASE_ADAMW;
   (void)zp_scaler_init(&c->scaler, 0, 0, 0, 0, 1, 1, 0);
@@ -103,12 +106,22 @@ void zp_case_hyper(const zp_case *c, zp_hyper *hyper)
   hyper->clip = c->clip;
   hyper->clip_eps = 1e-6;
   hyper->scaler = c->scaler;
+  hyper->replicas = c->replicas;
 }
 
 void zp_case_hyper_at(const zp_case *c, int64_t step, zp_hyper *hyper)
 {
   zp_case_hyper(c, hyper);
   for (int32_t g = 0; g < hyper->groups; g++) hyper->optim[g].lr *= zp_table_rate(c->rates, step);
+}
+
+int zp_case_check(const zp_case *c, zp_error *err)
+{
+  zp_refusal why;
+  char text[512];
+  if (zp_config_check(&c->cfg, &why) == 0) return zp_block_check(&c->cfg, c->replicas, err);
+  zp_refusal_text(&why, NULL, text, sizeof text);
+  return zp_fail(err, ZP_E_REFUSED, -1, "%s", text);
 }
 
 int64_t zp_case_elements(const zp_case *c)
@@ -187,6 +200,7 @@ void zp_case_format(const zp_case *c, char *out, int64_t cap)
   if (c->reload.pp != 0)
     say(&t, ",reload=%d:%d:%d:%lld", c->reload.pp, c->reload.dp, c->reload.stage,
         (long long)c->reload.bucket);
+  if (c->reload.pp != 0 && c->reload.replicas > 1) say(&t, ":%d", c->reload.replicas);
   if (c->schedule != 0) say(&t, ",schedule=%llu", (unsigned long long)c->schedule);
   if (c->clip != 0) say(&t, ",clip=%.17g", c->clip);
   if (c->scaler.dynamic)
@@ -294,11 +308,11 @@ static int parse_scale(zp_case *c, const char *value)
 
 static int parse_reload(zp_case *c, const char *value)
 {
-  static const int64_t lo[4] = {1, 1, 0, 1};
-  static const int64_t hi[4] = {ZP_MAX_RANKS, ZP_MAX_RANKS, 2, ZP_MAX_BUCKET};
-  int64_t v[4];
-  if (row(value, 4, lo, hi, v)) return -1;
-  c->reload = (zp_reload){(int32_t)v[0], (int32_t)v[1], (int32_t)v[2], v[3]};
+  static const int64_t lo[5] = {1, 1, 0, 1, 1};
+  static const int64_t hi[5] = {ZP_MAX_RANKS, ZP_MAX_RANKS, 2, ZP_MAX_BUCKET, ZP_MAX_RANKS};
+  int64_t v[5] = {0};
+  if (row(value, 4, lo, hi, v) && row(value, 5, lo, hi, v)) return -1;
+  c->reload = (zp_reload){(int32_t)v[0], (int32_t)v[1], (int32_t)v[2], v[3], (int32_t)v[4]};
   return 0;
 }
 

@@ -5,13 +5,15 @@
  *
  * Fields that are left out keep their defaults. list: NUMEL@STAGE.GROUP and any of s (sharded over
  * tp), e (expert), f (frozen), tKEY (tied). scale: LOG2, or LOG2:WINDOW:HYSTERESIS:CONSECUTIVE:MIN:
- * MAX for a dynamic one. reload: PP:DP:STAGE:BUCKET, save after the steps, load so, one more step.
+ * MAX for a dynamic one. reload: PP:DP:STAGE:BUCKET or PP:DP:STAGE:BUCKET:REPLICAS, save after the
+ * steps, load so, one more step.
  * unused: of 256 uses of an entry in a micro-batch, so many are left out. vary=1: the shapes of
  * activations vary by micro-batch. dynamic=1: meta messages describe them (dynamic_shapes).
  * rates=1: learning rates are doubled in every second step. sequence=1: sequence parallelism
- * (RED-8). oneside=1: of the uses of a tied key, one takes part in each step. overflow, oversum,
- * bad: bits by step, of a gradient element that is not finite, one that only a sum makes infinite,
- * a loss that is not finite. unit: log2 of the unit of gradients: 2^64 and 2^-80 are near 1e±20.
+ * (RED-8). replicas=R: blocks of dp/R ranks, each with a replica of the state (TOPO-6). oneside=1:
+ * of the uses of a tied key, one takes part in each step. overflow, oversum, bad: bits by step, of
+ * a gradient element that is not finite, one that only a sum makes infinite, a loss that is not
+ * finite. unit: log2 of the unit of gradients: 2^64 and 2^-80 are near 1e±20.
  * optim: sgd, momentum, adamw or mixed (groups take turns). schedule: the first order of execution,
  * for an engine that has many (--engine cuda). */
 #ifndef ZP_VERIFY_CASE_H
@@ -36,6 +38,7 @@ typedef enum zp_case_optim {
 typedef struct zp_reload {
   int32_t pp, dp, stage;
   int64_t bucket;
+  int32_t replicas; /* 0: 1 */
 } zp_reload;
 
 /* cfg.params points at `params`: copy with zp_case_copy. */
@@ -43,9 +46,10 @@ typedef struct zp_case {
   zp_config cfg;
   zp_param params[ZP_CASE_PARAMS];
   zp_synth_options synth;
-  int32_t steps; /* 1..32 */
-  int32_t rates; /* 1: learning rates change by step */
-  int32_t optim; /* zp_case_optim */
+  int32_t replicas; /* R, at least 1 */
+  int32_t steps;    /* 1..32 */
+  int32_t rates;    /* 1: learning rates change by step */
+  int32_t optim;    /* zp_case_optim */
   double clip;
   zp_scaler scaler;
   zp_reload reload;
@@ -78,6 +82,10 @@ void zp_case_hyper_at(const zp_case *c, int64_t step, zp_hyper *hyper);
  * 0, or -1 with the reason in why; fields it does not name keep what *c holds. */
 void zp_case_format(const zp_case *c, char *text, int64_t cap);
 int zp_case_parse(zp_case *c, const char *text, char *why, int64_t cap);
+
+/* Is the case's configuration valid, and can it have its replicas? 0, or ZP_E_REFUSED in *err.
+ * spec: LIM-0, LIM-10 */
+int zp_case_check(const zp_case *c, zp_error *err);
 
 /* Logical elements: tied keys once, all copies over tp and ep. */
 int64_t zp_case_elements(const zp_case *c);

@@ -176,19 +176,23 @@ int zp_case_reloaded(const zp_case *c, zp_case *to)
 {
   const int64_t batch = c->cfg.dp * c->cfg.micro_batches;
   const zp_reload *r = &c->reload;
-  zp_refusal why;
+  const int32_t replicas = r->replicas == 0 ? 1 : r->replicas;
+  zp_error err = {0};
   if (r->pp < 1 || r->dp < 1 || batch % r->dp != 0) return 0;
   if (c->synth.mask != NULL && r->dp != c->cfg.dp) return 0; /* masks speak of this dp's ranks */
-  if (c->cfg.reduce != ZP_EXACT && (r->dp != c->cfg.dp || r->pp != c->cfg.pp)) return 0;
+  if (c->cfg.reduce != ZP_EXACT &&
+      (r->dp != c->cfg.dp || r->pp != c->cfg.pp || replicas != c->replicas))
+    return 0;
   zp_case_copy(to, c);
   to->cfg.pp = r->pp;
   to->cfg.dp = r->dp;
   to->cfg.micro_batches = batch / r->dp;
   to->cfg.stage = r->stage;
   to->cfg.bucket = r->bucket;
+  to->replicas = replicas;
   for (int32_t j = 0; j < to->cfg.n_params && r->pp != c->cfg.pp; j++)
     to->params[j].stage = (int32_t)((int64_t)j * r->pp / to->cfg.n_params);
-  return zp_config_check(&to->cfg, &why) == 0;
+  return zp_case_check(to, &err) == 0;
 }
 
 static int run_phase(zp_sim *sim, int32_t phase, zp_store *store, zp_error *err)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../engine/partial.h"
+#include "../engine/rank_program.h"
 #include "plan_check.h"
 #include "ref_fault.h"
 
@@ -19,6 +19,7 @@ static void clause_of_op(zp_verdict *v, const zp_case *c, const zp_op *op)
   if (op->what == ZP_WHAT_STATISTICS) zp_verdict_clause(v, "STAT-1");
   if (op->what == ZP_WHAT_TIED) zp_verdict_clause(v, "TIE-1");
   if (op->what == ZP_WHAT_PARTIAL) zp_verdict_clause(v, "RED-8");
+  if (op->what == ZP_WHAT_REPLICA) zp_verdict_clause(v, "RED-9");
   if (op->what == ZP_WHAT_GRADIENT) zp_verdict_clause(v, "RED-3");
   if (op->what == ZP_WHAT_GRADIENT && (c->synth.unused > 0 || c->synth.mask != NULL))
     zp_verdict_clause(v, "RED-6");
@@ -33,7 +34,7 @@ static int message_differs(const zp_case_state *s)
     const zp_rank *b;
     int32_t q;
     if (a->pc >= a->length[a->phase] || a->current.kind != ZP_OP_P2P || a->current.mb < 0) continue;
-    q = zp_group_member(&s->c->cfg, ZP_GROUP_PP, -1, a->at, a->current.root);
+    q = zp_block_group_member(&a->block, ZP_GROUP_PP, -1, a->current.root);
     if (q < 0) continue;
     b = zp_sim_rank(s->sim, q);
     if (b->current.kind != ZP_OP_P2P || b->current.recv_mb != a->current.mb) continue;
@@ -138,7 +139,8 @@ static int run_step(zp_case_state *s, zp_error *err)
 /* The programs as they were planned: lengths, clocks, ledgers, tiling, slots. 1 after a verdict. */
 static int check_programs(zp_case_state *s, zp_error *err)
 {
-  const zp_check_job job = {.cfg = &s->c->cfg, .threads = 1, .write = zp_rank_program_write};
+  const zp_check_job job = {
+      .cfg = &s->c->cfg, .replicas = s->c->replicas, .threads = 1, .write = zp_rank_program_write};
   zp_check_result result;
   if (zp_check_all(&job, &result, err) == ZP_OK) return 0;
   explain_error(s, err);
@@ -153,13 +155,15 @@ static void go_on_elsewhere(zp_case_state *s, const zp_workload *work, zp_error 
   const zp_reload *r = &s->c->reload;
   if (s->c->steps >= ZP_CASE_STEPS || !zp_case_reloaded(s->c, &other)) return;
   s->v->step = s->step;
+  s->hyper.replicas = other.replicas;
   if (zp_case_reload(s, &other, &s->hyper, work, err) == ZP_OK && !run_step(s, err)) return;
   if (!s->v->failed) explain_error(s, err);
   if (!s->v->no_memory) {
     zp_verdict_clause(s->v, "CKPT-5");
     zp_verdict_say(s->v,
-                   "\n  after saving and loading with pp %d, dp %d, stage %d, buckets of %lld",
-                   r->pp, r->dp, r->stage, (long long)r->bucket);
+                   "\n  after saving and loading with pp %d, dp %d, stage %d, buckets of %lld, "
+                   "%d replica(s)",
+                   r->pp, r->dp, r->stage, (long long)r->bucket, other.replicas);
   }
 }
 

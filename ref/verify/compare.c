@@ -1,6 +1,6 @@
 /* The simulator's ranks against serial, bit for bit, replicas included.
- * spec: RED-2 … RED-6, STAT-2 … STAT-5, STEP-4 … STEP-8, TIE-1, TIE-2, SCALE-3, SCALE-4, PART-7,
- * LEDG-2, LEDG-5 */
+ * spec: RED-2 … RED-6, RED-9, STAT-2 … STAT-5, STEP-4 … STEP-8, TIE-1, TIE-2, SCALE-3, SCALE-4,
+ * PART-7, LEDG-2, LEDG-5 */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static float *assemble(const zp_case_state *s, const spot *w)
   const int64_t numel = s->c->cfg.params[w->param].numel;
   float *all = calloc((size_t)numel + 1, sizeof *all);
   for (int32_t m = 0; all != NULL && m < f->members; m++) {
-    const int32_t q = zp_group_member(&s->c->cfg, f->group, -1, w->r->at, m);
+    const int32_t q = zp_block_group_member(&w->r->block, f->group, -1, m);
     const zp_rank *r = s->c->cfg.stage == 0 ? w->r : zp_sim_rank(s->sim, q);
     for (int64_t b = 0; b < zp_buckets(f); b++) {
       const zp_range p = zp_rank_range(r, w->flat, b);
@@ -119,8 +119,15 @@ static float *assemble(const zp_case_state *s, const spot *w)
   return all;
 }
 
-/* The clause that a finding speaks of. */
-static void clause_of_finding(const zp_case_state *s, const zp_synth_finding *f)
+/* 1: the contribution comes from another block than rank r's, or (r NULL) from a job of several. */
+static int of_another_replica(const zp_case_state *s, const zp_rank *r, int32_t dp)
+{
+  if (s->c->replicas == 1) return 0;
+  return r == NULL || dp / r->block.cfg.dp != r->block.index;
+}
+
+/* The clause that a finding speaks of, on rank r (NULL: in serial). */
+static void clause_of_finding(const zp_case_state *s, const zp_rank *r, const zp_synth_finding *f)
 {
   zp_verdict *v = s->v;
   switch (f->kind) {
@@ -134,6 +141,8 @@ static void clause_of_finding(const zp_case_state *s, const zp_synth_finding *f)
   }
   if (f->kind <= ZP_SYNTH_UNASKED && zp_is_partial(&s->c->cfg, f->param))
     zp_verdict_clause(v, "RED-8");
+  if (f->kind <= ZP_SYNTH_UNASKED && of_another_replica(s, r, f->who.dp))
+    zp_verdict_clause(v, "RED-9");
   /* another use of the key, on this stage or on another */
   if (f->kind <= ZP_SYNTH_UNASKED && f->who.entry != f->param)
     zp_verdict_clause(
@@ -185,7 +194,7 @@ static void explain_gradient(const zp_case_state *s, const spot *w)
   for (int32_t i = old; i < v->n_findings; i++) {
     char text[320];
     zp_synth_describe(&s->c->cfg, &v->finding[i], text, sizeof text);
-    clause_of_finding(s, &v->finding[i]);
+    clause_of_finding(s, w->r, &v->finding[i]);
     zp_verdict_say(v, "\n  %s", text);
   }
   if ((s->c->synth.unused > 0 || s->c->synth.mask != NULL) && has_unused(s, w->param, ep))
@@ -242,7 +251,7 @@ static int compare_serial(const zp_case_state *s)
                           &v->n_findings, ZP_VERDICT_FINDINGS) == 0)
         continue;
       zp_synth_describe(cfg, &v->finding[0], text, sizeof text);
-      clause_of_finding(s, &v->finding[0]);
+      clause_of_finding(s, NULL, &v->finding[0]);
       zp_verdict_say(v, "step %lld: serial itself is wrong: %s", (long long)s->step, text);
       return 1;
     }
@@ -451,7 +460,7 @@ static int compare_scaler(const zp_case_state *s)
 static int compare_ledger(const zp_case_state *s, int32_t q, int32_t group, int32_t key)
 {
   const zp_rank *r = zp_sim_rank(s->sim, q);
-  const int32_t first = zp_group_member(&s->c->cfg, group, key, r->at, 0);
+  const int32_t first = zp_block_group_id(&r->block, group, key);
   const zp_ledger_sum *a, *b;
   if (first < 0) return 0;
   a = key < 0 ? &r->ledger[group] : &r->tied_ledger[key];
@@ -471,6 +480,7 @@ static int compare_ledgers(const zp_case_state *s)
   for (int32_t q = 0; q < zp_sim_world(s->sim); q++) {
     for (int32_t g = 0; g < ZP_GROUP_TIED; g++)
       if (g != ZP_GROUP_PP && compare_ledger(s, q, g, -1)) return 1;
+    if (compare_ledger(s, q, ZP_GROUP_REPLICA, -1)) return 1;
     for (int32_t key = 0; key < s->c->cfg.tied_keys; key++)
       if (compare_ledger(s, q, ZP_GROUP_TIED, key)) return 1;
   }

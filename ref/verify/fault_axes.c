@@ -98,7 +98,7 @@ static void after_late_rate(void *ctx, zp_rank *r, const zp_op *op)
 static void after_own_first(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_fault_state *f = ctx;
-  const int32_t j = op->param, mine = zp_group_index(r->cfg, op->group, op->key, r->at);
+  const int32_t j = op->param, mine = zp_block_group_index(&r->block, op->group, op->key);
   float *value;
   if (op->kind != ZP_OP_BROADCAST || r->phase != ZP_PHASE_INIT || mine == op->root) return;
   value = calloc((size_t)r->cfg->params[j].numel + 1, sizeof *value);

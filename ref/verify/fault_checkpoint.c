@@ -40,14 +40,17 @@ static void before_next_shard(void *ctx, zp_rank *r, zp_op *op)
 {
   zp_fault_state *f = ctx;
   if (op->kind != ZP_OP_READ) return;
-  f->taken = r->at.dp;
-  r->at.dp = (int32_t)((r->at.dp + 1) % r->cfg->dp);
+  f->taken = r->block.at.dp;
+  r->block.at.dp = (r->block.at.dp + 1) % r->block.cfg.dp;
+  r->at.dp = r->block.index * r->block.cfg.dp + r->block.at.dp;
 }
 
 static void after_next_shard(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_fault_state *f = ctx;
-  if (op->kind == ZP_OP_READ) r->at.dp = f->taken;
+  if (op->kind != ZP_OP_READ) return;
+  r->block.at.dp = f->taken;
+  r->at.dp = r->block.index * r->block.cfg.dp + f->taken;
 }
 
 /* Masters are made from the rounded parameters. */

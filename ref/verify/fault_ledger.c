@@ -121,7 +121,7 @@ static void before_ds275(void *ctx, zp_rank *r, zp_op *op)
   (void)ctx;
   if (op->kind != ZP_OP_REDUCE_SCATTER && op->kind != ZP_OP_ALL_GATHER) return;
   flat = &r->lay.flat[op->flat];
-  mine = zp_group_index(r->cfg, flat->group, -1, r->at) * zp_part(flat, op->bucket);
+  mine = zp_block_group_index(&r->block, flat->group, -1) * zp_part(flat, op->bucket);
   if (mine >= zp_bucket_numel(flat, op->bucket)) op->kind = -1; /* "my partition is empty" */
 }
 

@@ -14,6 +14,7 @@ static int statistics(const zp_op *op)
 /* Squares of local elements [at, at + n) of flat group k join this rank's sum. */
 static void add_squares(zp_rank *r, int32_t k, int64_t at, int64_t n)
 {
+  if (r->block.index != 0) return; /* as the engine counts */
   (void)zp_sumsq_add_f32(&r->squares, (const uint32_t *)(const void *)(r->flat[k].mean + at), n);
 }
 
@@ -75,7 +76,7 @@ static void after_pt88955(void *ctx, zp_rank *r, const zp_op *op)
   flat = &r->lay.flat[op->flat];
   zp_fault_range(r, op, &at, &n);
   part = zp_part(flat, op->bucket);
-  mine = zp_group_index(r->cfg, flat->group, -1, r->at) * part;
+  mine = zp_block_group_index(&r->block, flat->group, -1) * part;
   add_squares(r, op->flat, at, mine); /* its own part has been counted already */
   add_squares(r, op->flat, at + mine + part, n - mine - part);
 }
@@ -106,7 +107,8 @@ static void mean_of(const zp_rank *r, const void *sums, int64_t from, int64_t n,
 static void recount(zp_rank *r, const zp_op *op, const uint8_t *counts, const float *value,
                     zp_sumsq *squares)
 {
-  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  if (r->block.index != 0) return;
+  const zp_range p = zp_rank_owned(r, op->flat, op->bucket);
   zp_count_squares(r->cfg, &r->lay, counts, op->flat, p.flat, p.flat + p.count,
                    (const uint32_t *)(const void *)value, squares);
 }
@@ -122,7 +124,7 @@ static void after_ds5220(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_fault_state *f = ctx;
   if (op->kind != ZP_OP_MEAN || r->lay.flat[op->flat].group != ZP_GROUP_EDP) return;
-  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  const zp_range p = zp_rank_owned(r, op->flat, op->bucket);
   float *part = malloc((size_t)(p.count + 1) * sizeof *part);
   for (int64_t i = 0; part != NULL && i < p.count; i++)
     part[i] = r->flat[op->flat].mean[p.at + i] / (float)r->cfg->ep;
@@ -136,7 +138,7 @@ static void after_fs517(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_fault_state *f = ctx;
   if (op->kind != ZP_OP_MEAN || r->cfg->stage == 2) return;
-  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  const zp_range p = zp_rank_owned(r, op->flat, op->bucket);
   float *own = malloc((size_t)(p.count + 1) * sizeof *own);
   r->squares = f->squares;
   if (own == NULL) return;
@@ -171,7 +173,7 @@ static void after_ds7967(void *ctx, zp_rank *r, const zp_op *op)
   zp_fault_state *f = ctx;
   if (r->cfg->stage != 2 || r->rank >= ZP_FAULT_RANKS || op->mb != 0) return;
   if (op->what != ZP_WHAT_GRADIENT || op->kind < ZP_OP_FIRST_COMM) return;
-  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  const zp_range p = zp_rank_owned(r, op->flat, op->bucket);
   float *mean = malloc((size_t)(p.count + 1) * sizeof *mean);
   zp_sumsq *first = first_batch(f, r); /* before_ds7967 has made it */
   if (mean != NULL && first != NULL) {
@@ -187,7 +189,7 @@ static void after_ds861(void *ctx, zp_rank *r, const zp_op *op)
   const zp_fault_state *f = ctx;
   uint8_t *lines;
   if (op->kind != ZP_OP_MEAN) return;
-  const zp_range p = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  const zp_range p = zp_rank_owned(r, op->flat, op->bucket);
   lines = malloc((size_t)r->lay.n_params + 1);
   r->squares = f->squares;
   for (int32_t i = 0; lines != NULL && i < r->lay.n_params; i++)

@@ -62,7 +62,7 @@ static void after_ds_l2(void *ctx, zp_rank *r, const zp_op *op)
   zp_fault_range(r, op, &at, &n);
   lo = op->bucket * f->capacity;
   if (r->cfg->stage == 1)
-    lo += zp_group_index(r->cfg, f->group, -1, r->at) * zp_part(f, op->bucket);
+    lo += zp_block_group_index(&r->block, f->group, -1) * zp_part(f, op->bucket);
   window = (const float *)r->flat[op->flat].window + lo;
   sum = (float *)r->flat[op->flat].reduced + at;
   for (int64_t i = 0; i < n; i++) sum[i] = window[i] * (float)f->members;

@@ -134,7 +134,7 @@ static void before_fs132(void *ctx, zp_rank *r, zp_op *op)
   const zp_flat *flat;
   if (op->kind != ZP_OP_ADD) return;
   flat = &r->lay.flat[op->flat];
-  if (flat->members >= 4 && zp_group_index(r->cfg, flat->group, -1, r->at) == flat->members - 1)
+  if (flat->members >= 4 && zp_block_group_index(&r->block, flat->group, -1) == flat->members - 1)
     leave_out(ctx, r, op);
 }
 

@@ -1,5 +1,6 @@
 /* The order of ranks: tensor- and data-parallel indices outside, stages inside, so that neighbours
- * follow one another; expert-parallel classes one after the other, so that a group's members do. */
+ * follow one another; expert-parallel classes one after the other, so that a group's members do; of
+ * each index in a block, the ranks of all blocks. */
 #define _GNU_SOURCE
 #include "plan_check.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/partial.h"
+#include "../engine/rank_program.h"
 #include "plan_check_internal.h"
 
 /* Longer programs than this (2^25 ops, 3.5 GB) are refused: a bucket size was forgotten. */
@@ -25,10 +26,10 @@
 static int check_phase(checker *c, int32_t phase)
 {
   const zp_layout *lay = &c->stage[c->at.pp].lay;
-  const int64_t need = zp_rank_program_need(c->cfg, lay, phase, c->at);
+  const int64_t need = zp_rank_program_need(&c->block, lay, phase);
   int64_t t = -1, i = 0, n;
   c->phase = phase;
-  n = need > c->cap_ops ? -1 : c->job->write(c->cfg, lay, phase, c->at, c->ops, c->cap_ops);
+  n = need > c->cap_ops ? -1 : c->job->write(&c->block, lay, phase, c->ops, c->cap_ops);
   if (n != need)
     return zp_check_violation(c, ZP_CHECK_LENGTH, NULL, n, "%lld ops where %lld were announced",
                               (long long)n, (long long)need);
@@ -163,13 +164,13 @@ typedef struct worker {
 static double slot_bytes(const worker *w)
 {
   const double op = sizeof(zp_op), least = ZP_CHECK_LEDGER_OPS * op + sizeof(ledger);
-  return op * (double)w->all_ops + ZP_PHASES * ZP_GROUPS * least;
+  return op * (double)w->all_ops + ZP_PHASES * ZP_ALL_GROUPS * least;
 }
 
 /* How many slots each of n threads has. */
 static int32_t slots_of(const worker *w, int32_t n)
 {
-  const double all = (double)w->c.cfg->pp * w->c.cfg->tp;
+  const double all = (double)w->c.cfg->pp * w->c.cfg->tp * w->c.job->replicas;
   const double slots = (double)CACHE_BYTES / n / slot_bytes(w);
   return slots < 1 ? 1 : slots > all ? (int32_t)all : (int32_t)slots;
 }
@@ -197,6 +198,7 @@ static double need_bytes(const worker *w, int32_t n)
 /* As many threads as fit the memory, at most *n. */
 static int choose_threads(const zp_check_job *job, worker *w, int32_t *n, zp_error *err)
 {
+  w->c.job = job;
   w->c.cfg = job->cfg;
   if (job->memory_max <= 0) return 0;
   while (*n > 1 && need_bytes(w, *n) > job->memory_max) --*n;
@@ -217,7 +219,7 @@ static int open_worker(worker *w, int32_t threads)
   c->slots = slots_of(w, threads);
   c->ops = malloc((size_t)bytes);
   c->ref_ops = malloc((size_t)bytes);
-  c->channel = calloc((size_t)cfg->tied_keys + 5, sizeof *c->channel);
+  c->channel = calloc((size_t)cfg->tied_keys + ZP_ALL_GROUPS, sizeof *c->channel);
   c->tied_channel = calloc((size_t)cfg->tied_keys + 1, sizeof *c->tied_channel);
   c->bucket = calloc((size_t)w->most_buckets + 1, sizeof *c->bucket);
   c->slot_of = calloc((size_t)w->most_flats * 2 + 1, sizeof *c->slot_of);
@@ -228,7 +230,7 @@ static int open_worker(worker *w, int32_t threads)
            c->bucket != NULL && c->slot_of != NULL && c->next != NULL && c->next_mb != NULL &&
            c->act != NULL;
   for (int32_t p = 0; p < ZP_PHASES; p++) {
-    for (int32_t g = 0; g < ZP_GROUPS; g++) {
+    for (int32_t g = 0; g < ZP_ALL_GROUPS; g++) {
       const int32_t n = g == ZP_GROUP_TIED ? cfg->tied_keys + 1 : c->slots;
       c->cache[p][g] = calloc((size_t)n, sizeof(ledger));
       ok = ok && c->cache[p][g] != NULL;
@@ -244,7 +246,7 @@ static void close_worker(worker *w)
 {
   checker *c = &w->c;
   for (int32_t p = 0; p < ZP_PHASES; p++) {
-    for (int32_t g = 0; g < ZP_GROUPS; g++) {
+    for (int32_t g = 0; g < ZP_ALL_GROUPS; g++) {
       const int32_t n = g == ZP_GROUP_TIED ? c->cfg->tied_keys + 1 : c->slots;
       for (int32_t i = 0; c->cache[p][g] != NULL && i < n; i++) free(c->cache[p][g][i].op);
       free(c->cache[p][g]);
@@ -268,14 +270,15 @@ static void *work(void *arg)
   worker *w = arg;
   checker *c = &w->c;
   const zp_config *cfg = c->cfg;
-  const int32_t members = cfg->dp / cfg->ep;
+  const int32_t blocks = c->job->replicas, ranks = cfg->dp / blocks, members = ranks / cfg->ep;
   for (int64_t item = w->from; item < w->to; item++) {
     const int32_t i = (int32_t)(item / cfg->tp);
     c->at.tp = (int32_t)(item % cfg->tp);
-    c->at.dp = i % members * cfg->ep + i / members;
+    c->at.dp = i % blocks * ranks + i / blocks % members * cfg->ep + i / blocks / members;
     c->n_up = 0;
     for (c->at.pp = 0; c->at.pp < cfg->pp; c->at.pp++) {
       c->rank = zp_rank_of(cfg, c->at);
+      c->block = zp_block_of(cfg, blocks, c->rank);
       if (atomic_load_explicit(w->stop, memory_order_relaxed)) return NULL;
       if (check_rank(c) != 0) {
         atomic_store(w->stop, 1);
@@ -325,12 +328,12 @@ static int measure(const zp_check_job *job, stage_info *stage, worker *w, zp_err
   const zp_config *cfg = job->cfg;
   double every = 0;
   for (int32_t s = 0; s < cfg->pp; s++) {
-    const zp_coord at = {s, 0, 0};
+    const zp_block_rank b = zp_block_of(cfg, job->replicas, zp_rank_of(cfg, (zp_coord){s, 0, 0}));
     const zp_layout *lay = &stage[s].lay;
     int64_t n, all = 0;
-    if (build_stage(cfg, s, &stage[s], err) != 0) return err->status;
+    if (build_stage(&b.cfg, s, &stage[s], err) != 0) return err->status;
     for (int32_t p = 0; p < ZP_PHASES; p++) {
-      n = zp_rank_program_need(cfg, lay, p, at);
+      n = zp_rank_program_need(&b, lay, p);
       if (n > OPS_MAX)
         return zp_fail(err, ZP_E_REFUSED, -1,
                        "a program of stage %d has %lld ops; at most %lld "
@@ -377,7 +380,6 @@ int zp_check_all(const zp_check_job *job, zp_check_result *result, zp_error *err
   if (status == 0) status = choose_threads(job, &w[0], &n, err);
   for (int32_t i = n - 1; status == 0 && i >= 0; i--) {
     w[i] = w[0];
-    w[i].c.job = job;
     w[i].c.cfg = cfg;
     w[i].c.stage = stage;
     w[i].c.result = &w[i].result;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "../base/error.h"
-#include "../plan/program.h"
+#include "../comm/block.h"
 
 /* What is verified; the clauses stand in check_names. */
 typedef enum zp_check_kind {
@@ -21,6 +21,7 @@ typedef enum zp_check_kind {
   ZP_CHECK_TP,
   ZP_CHECK_EP,
   ZP_CHECK_TIED,
+  ZP_CHECK_REPLICA,
   ZP_CHECK_P2P,         /* exchanges paired with the neighbour's */
   ZP_CHECK_ADD,         /* runs that tile their entry and lie in their bucket */
   ZP_CHECK_COMPLETE,    /* reductions of a complete bucket, of the right size */
@@ -32,11 +33,12 @@ typedef enum zp_check_kind {
 
 typedef struct zp_check_job {
   const zp_config *cfg;
+  int32_t replicas; /* R, at least 1; as zp_block_check accepts */
   int32_t threads;
   double memory_max; /* bytes; with less than it needs, the check is refused. 0: no limit */
   /* Generates a program: zp_rank_program_write, or a test's version of it that makes mistakes. */
-  int64_t (*write)(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at,
-                   zp_op *ops, int64_t cap);
+  int64_t (*write)(const zp_block_rank *b, const zp_layout *lay, int32_t phase, zp_op *ops,
+                   int64_t cap);
   /* Called now and then with the number of ranks done; may be NULL. */
   void (*progress)(void *ctx, int64_t done, int64_t all);
   void *ctx;

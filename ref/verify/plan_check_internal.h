@@ -27,7 +27,7 @@ typedef struct channel {
 typedef struct bucket_state {
   int64_t filled;  /* elements added and not reduced yet */
   int32_t reduced; /* reductions */
-  int32_t tied, partial, mean, updated, gathered;
+  int32_t replica, tied, partial, mean, updated, gathered;
 } bucket_state;
 
 /* One stage as every one of its ranks sees it. */
@@ -43,13 +43,13 @@ typedef struct stage_info {
 /* Everything of one thread. */
 typedef struct checker {
   const zp_check_job *job;
-  const zp_config *cfg;
+  const zp_config *cfg; /* of the job */
   zp_check_result *result;
   zp_error *err;
   stage_info *stage;    /* [pp], shared and read-only */
   zp_op *ops, *ref_ops; /* [cap_ops] the program at hand; a first member's, when regenerated */
   int64_t cap_ops;
-  ledger *cache[ZP_PHASES][ZP_GROUPS];
+  ledger *cache[ZP_PHASES][ZP_ALL_GROUPS];
   int32_t slots; /* of each cache */
   channel *channel;
   int32_t n_channels, cap_channels;
@@ -66,6 +66,7 @@ typedef struct checker {
   /* position, for reports */
   int32_t phase, rank;
   zp_coord at;
+  zp_block_rank block; /* of rank */
 } checker;
 
 /* plan_check_report.c: fills *err with the violation at op pc of the program at hand; returns

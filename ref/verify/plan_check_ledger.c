@@ -6,10 +6,11 @@
 
 #include "plan_check_internal.h"
 
-static const int32_t kind_of_group[ZP_GROUPS] = {
-    [ZP_GROUP_WORLD] = ZP_CHECK_WORLD, [ZP_GROUP_DP] = ZP_CHECK_DP,   [ZP_GROUP_TP] = ZP_CHECK_TP,
-    [ZP_GROUP_PP] = ZP_CHECK_P2P,      [ZP_GROUP_EDP] = ZP_CHECK_EDP, [ZP_GROUP_EP] = ZP_CHECK_EP,
-    [ZP_GROUP_TIED] = ZP_CHECK_TIED,
+static const int32_t kind_of_group[ZP_ALL_GROUPS] = {
+    [ZP_GROUP_WORLD] = ZP_CHECK_WORLD, [ZP_GROUP_DP] = ZP_CHECK_DP,
+    [ZP_GROUP_TP] = ZP_CHECK_TP,       [ZP_GROUP_PP] = ZP_CHECK_P2P,
+    [ZP_GROUP_EDP] = ZP_CHECK_EDP,     [ZP_GROUP_EP] = ZP_CHECK_EP,
+    [ZP_GROUP_TIED] = ZP_CHECK_TIED,   [ZP_GROUP_REPLICA] = ZP_CHECK_REPLICA,
 };
 
 /* Makes room for one more op. */
@@ -40,15 +41,16 @@ static ledger *cached(checker *c, int32_t group, int32_t key)
   if (group == ZP_GROUP_TIED) return &c->cache[c->phase][group][key];
   if (group == ZP_GROUP_TP) i = c->at.pp;
   else if (group != ZP_GROUP_WORLD) i = (int64_t)c->at.pp * c->cfg->tp + c->at.tp;
+  if (group == ZP_GROUP_DP || group == ZP_GROUP_EDP || group == ZP_GROUP_EP)
+    i = i * c->job->replicas + c->block.index;
   return &c->cache[c->phase][group][i % c->slots];
 }
 
 /* Generates the first member's program to read off its ledger of the group. */
 static int regenerate(checker *c, ledger *l, int32_t group, int32_t key, int32_t first)
 {
-  const zp_coord at = zp_coord_of(c->cfg, first);
-  const int64_t n =
-      c->job->write(c->cfg, &c->stage[at.pp].lay, c->phase, at, c->ref_ops, c->cap_ops);
+  const zp_block_rank b = zp_block_of(c->cfg, c->job->replicas, first);
+  const int64_t n = c->job->write(&b, &c->stage[b.at.pp].lay, c->phase, c->ref_ops, c->cap_ops);
   l->n = 0;
   l->first = -1;
   if (n < 0) return zp_fail(c->err, ZP_E_VERDICT, first, "rank %d: no program", (int)first);
@@ -65,8 +67,8 @@ static int regenerate(checker *c, ledger *l, int32_t group, int32_t key, int32_t
 static int open_channel(checker *c, int32_t group, int32_t key)
 {
   channel *ch = &c->channel[c->n_channels++];
-  const int32_t size = group == ZP_GROUP_TIED ? 2 : zp_group_size(c->cfg, group, key, c->at);
-  const int32_t first = zp_group_id(c->cfg, group, key, c->at);
+  const int32_t size = group == ZP_GROUP_TIED ? 2 : zp_block_group_size(&c->block, group, key);
+  const int32_t first = zp_block_group_id(&c->block, group, key);
   *ch = (channel){.group = group, .key = key};
   if (size < 2) return 0;
   ch->ref = cached(c, group, key);
@@ -82,13 +84,13 @@ static int open_channel(checker *c, int32_t group, int32_t key)
 
 int zp_check_channels_begin(checker *c)
 {
-  static const int32_t groups[] = {ZP_GROUP_WORLD, ZP_GROUP_DP, ZP_GROUP_TP, ZP_GROUP_EDP,
-                                   ZP_GROUP_EP};
+  static const int32_t groups[] = {ZP_GROUP_WORLD, ZP_GROUP_DP, ZP_GROUP_TP,
+                                   ZP_GROUP_EDP,   ZP_GROUP_EP, ZP_GROUP_REPLICA};
   const stage_info *st = &c->stage[c->at.pp];
   c->n_channels = 0;
   c->n_up_new = 0;
   c->up_pos = 0;
-  for (int32_t i = 0; i < 5; i++)
+  for (int32_t i = 0; i < 6; i++)
     if (open_channel(c, groups[i], -1) != 0) return c->err->status;
   for (int32_t i = 0; i < st->n_tied; i++) {
     c->tied_channel[st->tied[i]] = c->n_channels;
@@ -100,8 +102,8 @@ int zp_check_channels_begin(checker *c)
 /* The channel of an op, or NULL when the rank is in no such group. */
 static channel *channel_of(checker *c, const zp_op *op)
 {
-  static const int8_t place_of[ZP_GROUPS] = {0, 1, 2, -1, 3, 4, -1};
-  if (op->group < 0 || op->group >= ZP_GROUPS || op->group == ZP_GROUP_PP) return NULL;
+  static const int8_t place_of[ZP_ALL_GROUPS] = {0, 1, 2, -1, 3, 4, -1, 5};
+  if (op->group < 0 || op->group >= ZP_ALL_GROUPS || op->group == ZP_GROUP_PP) return NULL;
   if (op->group != ZP_GROUP_TIED) return &c->channel[place_of[op->group]];
   if (op->key < 0 || op->key >= c->cfg->tied_keys) return NULL;
   const int32_t i = c->tied_channel[op->key];

@@ -187,6 +187,7 @@ static int on_reduce(walk *w, const zp_op *op, int64_t pc)
   if (op->kind != (cfg->stage == 0 ? ZP_OP_ALL_REDUCE : ZP_OP_REDUCE_SCATTER) ||
       op->group != f->group)
     FAULT(ZP_CHECK_COMPLETE, "is not this stage's reduction of that flat group");
+  if (b->replica != 0) FAULT(ZP_CHECK_COMPLETE, "comes after the sum between replicas");
   if (b->filled != windows * zp_bucket_numel(f, op->bucket))
     FAULT(ZP_CHECK_COMPLETE, "%lld of %lld elements were added before the reduction",
           (long long)b->filled, (long long)(windows * zp_bucket_numel(f, op->bucket)));
@@ -212,6 +213,33 @@ static int64_t width_of(const zp_config *cfg, int64_t n)
   return n * (cfg->reduce == ZP_EXACT ? ZP_LIMBS : 1);
 }
 
+/* What the rank holds of an op's bucket. */
+static zp_range held_of(const walk *w, const zp_op *op)
+{
+  const zp_block_rank *b = &w->c->block;
+  return zp_local_range(&b->cfg, &w->st->lay, b->at, op->flat, op->bucket);
+}
+
+/* 1: the job has several replicas, whose sums are added. RED-9 */
+static int32_t replicated(const walk *w)
+{
+  return w->c->job->replicas > 1;
+}
+
+/* The sum between replicas: of a completely reduced bucket, once, before all else. RED-9 */
+static int on_replica(walk *w, const zp_op *op, int64_t pc)
+{
+  const zp_config *cfg = w->c->cfg;
+  bucket_state *b = bucket_of(w, op);
+  if (b == NULL) FAULT(ZP_CHECK_ONCE, "there is no such bucket");
+  if (op->group != ZP_GROUP_REPLICA || b->reduced != (cfg->stage == 2 ? w->M : 1) ||
+      b->replica != 0 || b->tied != 0 || b->mean != 0 ||
+      op->count != width_of(cfg, held_of(w, op).count))
+    FAULT(ZP_CHECK_ONCE, "is not the sum of this bucket between replicas");
+  b->replica++;
+  return 0;
+}
+
 /* Has the bucket elements of tp-replicated entries whose gradients are parts? RED-8 */
 static int has_partial(const walk *w, int32_t k, int64_t b)
 {
@@ -224,7 +252,7 @@ static int on_partial(walk *w, const zp_op *op, int64_t pc, bucket_state *b)
 {
   const zp_config *cfg = w->c->cfg;
   const zp_layout *lay = &w->st->lay;
-  const zp_range held = zp_local_range(cfg, lay, w->c->at, op->flat, op->bucket);
+  const zp_range held = held_of(w, op);
   if (op->group != ZP_GROUP_TP || !has_partial(w, op->flat, op->bucket) || b->mean != 0 ||
       b->tied != (lay->flat[op->flat].tied >= 0) ||
       op->count != width_of(cfg, zp_partial_in(cfg, lay, op->flat, held)))
@@ -245,6 +273,7 @@ static int on_bucket_once(walk *w, const zp_op *op, int64_t pc)
   if (f->use != 0) FAULT(ZP_CHECK_ONCE, "the flat group is a further use of its key");
   if (b->reduced != (cfg->stage == 2 ? w->M : 1))
     FAULT(ZP_CHECK_ONCE, "the bucket was reduced %d times", (int)b->reduced);
+  if (b->replica != replicated(w)) FAULT(ZP_CHECK_ONCE, "comes before the sum between replicas");
   if (op->what == ZP_WHAT_PARTIAL) return on_partial(w, op, pc, b);
   if (op->kind == ZP_OP_ALL_REDUCE) {
     count =
@@ -303,6 +332,7 @@ static int on_op(walk *w, const zp_op *op, int64_t pc)
   case ZP_OP_ALL_GATHER: return on_bucket_once(w, op, pc);
   case ZP_OP_ALL_REDUCE:
     if (op->what == ZP_WHAT_GRADIENT) return on_reduce(w, op, pc);
+    if (op->what == ZP_WHAT_REPLICA) return on_replica(w, op, pc);
     if (op->what == ZP_WHAT_TIED || op->what == ZP_WHAT_PARTIAL) return on_bucket_once(w, op, pc);
     return on_rest(w, op, pc);
   default: return on_rest(w, op, pc);
@@ -326,14 +356,16 @@ static int at_end(walk *w, const zp_op *op, int64_t pc)
     for (int64_t j = w->st->first_bucket[k]; j < w->st->first_bucket[k + 1]; j++) {
       const bucket_state *b = &w->c->bucket[j];
       if (b->reduced != (cfg->stage == 2 ? w->M : 1) || b->filled != 0 || b->mean != holds ||
-          b->updated != holds || b->gathered != (holds && cfg->stage > 0) ||
+          b->replica != replicated(w) || b->updated != holds ||
+          b->gathered != (holds && cfg->stage > 0) ||
           b->tied != (holds && lay->flat[k].tied >= 0) ||
           b->partial != (holds && has_partial(w, k, j - w->st->first_bucket[k])))
         FAULT(ZP_CHECK_ONCE,
-              "flat group %d, bucket %lld: reduced %d times, tied %d, over tp %d, averaged %d, "
-              "updated %d, gathered %d",
-              (int)k, (long long)(j - w->st->first_bucket[k]), (int)b->reduced, (int)b->tied,
-              (int)b->partial, (int)b->mean, (int)b->updated, (int)b->gathered);
+              "flat group %d, bucket %lld: reduced %d times, between replicas %d, tied %d, over tp "
+              "%d, "
+              "averaged %d, updated %d, gathered %d",
+              (int)k, (long long)(j - w->st->first_bucket[k]), (int)b->reduced, (int)b->replica,
+              (int)b->tied, (int)b->partial, (int)b->mean, (int)b->updated, (int)b->gathered);
       w->c->result->count[ZP_CHECK_ONCE]++;
     }
   }

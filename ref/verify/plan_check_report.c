@@ -13,6 +13,7 @@ static const char *const names[ZP_CHECK_KINDS] = {
     [ZP_CHECK_TP] = "ledger entries of tp groups equal on all members (LEDG-2)",
     [ZP_CHECK_EP] = "ledger entries of ep groups equal on all members (LEDG-2)",
     [ZP_CHECK_TIED] = "ledger entries of tied groups equal on all members (LEDG-2)",
+    [ZP_CHECK_REPLICA] = "ledger entries of replica groups equal on all members (LEDG-2)",
     [ZP_CHECK_P2P] = "exchanges paired with the neighbour's (PIPE-3)",
     [ZP_CHECK_ADD] = "runs tile their entry, each in one bucket (PART-3)",
     [ZP_CHECK_COMPLETE] = "reductions of complete buckets, full size (RED-3)",
@@ -22,7 +23,6 @@ static const char *const names[ZP_CHECK_KINDS] = {
 };
 
 static const char *const phases[ZP_PHASES] = {"init", "step", "save", "load"};
-static const char *const groups[ZP_GROUPS] = {"world", "dp", "tp", "pp", "edp", "ep", "tied"};
 
 const char *zp_check_name(int32_t kind)
 {
@@ -43,7 +43,7 @@ int zp_check_violation(checker *c, int32_t kind, const zp_op *op, int64_t pc, co
           "  %s, clock (%lld, %lld)\n  %s",
           names[kind], (int)c->rank, (int)c->at.pp, (int)c->at.dp, (int)c->at.tp, phases[c->phase],
           (long long)pc, op != NULL && op->group >= 0 ? ", group " : "",
-          op != NULL && op->group >= 0 && op->group < ZP_GROUPS ? groups[op->group] : "", what,
+          op != NULL && op->group >= 0 ? zp_group_name(op->group) : "", what,
           op != NULL ? (long long)op->clock_t : -1, op != NULL ? (long long)op->clock_i : -1, text);
   return ZP_E_VERDICT;
 }

@@ -178,7 +178,7 @@ static void random_training(dice *d, zp_case *c)
 static void random_reload(dice *d, zp_case *c)
 {
   const zp_config *cfg = &c->cfg;
-  zp_reload r = {cfg->pp, cfg->dp, cfg->stage, cfg->bucket};
+  zp_reload r = {cfg->pp, cfg->dp, cfg->stage, cfg->bucket, 1};
   zp_case other;
   for (int32_t i = 0; i < 16 && cfg->reduce == ZP_EXACT; i++) {
     r.pp = 1 + roll(d, 6);
@@ -188,7 +188,7 @@ static void random_reload(dice *d, zp_case *c)
     c->reload = r;
     if (r.pp * r.dp * cfg->tp <= MOST_RANKS && zp_case_reloaded(c, &other)) return;
   }
-  c->reload = (zp_reload){cfg->pp, cfg->dp, cfg->stage, cfg->bucket};
+  c->reload = (zp_reload){cfg->pp, cfg->dp, cfg->stage, cfg->bucket, 1};
 }
 
 /* 1: stage s has a tied entry. */
@@ -226,6 +226,23 @@ static void random_extremes(dice *d, zp_case *c)
   c->synth.oneside = c->cfg.tied_keys > 0 && chance(d, 20);
 }
 
+/* R of a job with such dp, ep and ZeRO stage, 1 in some cases. LIM-10 */
+static int32_t some_replicas(dice *d, int32_t dp, int32_t ep, int32_t stage)
+{
+  const int32_t r = stage == 0 || chance(d, 35) ? 1 : 2 + roll(d, 3);
+  return dp % (ep * r) == 0 ? r : dp % (ep * 2) == 0 && stage > 0 ? 2 : 1;
+}
+
+/* Replicas of the case, and where it is loaded: the bits depend on them unless sums are exact. */
+static void random_replicas(dice *d, zp_case *c)
+{
+  const zp_reload *to = &c->reload;
+  c->replicas = some_replicas(d, c->cfg.dp, c->cfg.ep, c->cfg.stage);
+  if (to->pp == 0) return;
+  c->reload.replicas =
+      c->cfg.reduce == ZP_EXACT ? some_replicas(d, to->dp, c->cfg.ep, to->stage) : c->replicas;
+}
+
 void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
 {
   dice d = {seed * 0xd1342543de82ef95u ^ i * 0x2545f4914f6cdd1du};
@@ -239,5 +256,6 @@ void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
   if (chance(&d, 10)) random_reload(&d, c);
   random_extremes(&d, c);
   c->cfg.sequence_parallel = c->cfg.tp > 1 && chance(&d, 50);
+  random_replicas(&d, c);
   c->unchecked = i % 4 != 0; /* the check costs as much as the simulation */
 }

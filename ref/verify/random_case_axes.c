@@ -11,7 +11,8 @@ static int any_param(const zp_case *c, int (*is)(const zp_case *, int32_t))
 
 static int64_t members(const zp_case *c, int32_t j)
 {
-  return c->params[j].expert ? c->cfg.dp / c->cfg.ep : c->cfg.dp;
+  const int32_t ranks = c->cfg.dp / c->replicas;
+  return c->params[j].expert ? ranks / c->cfg.ep : ranks;
 }
 
 static int64_t capacity(const zp_case *c, int32_t j)
@@ -141,6 +142,7 @@ typedef enum axis {
   STAGE1,
   STAGE2,
   STAGE2_PP,
+  REPLICAS,
   ORDERED,
   EXACT,
   FP32,
@@ -214,6 +216,7 @@ static const struct axis_text {
     {"stage 1", "ZeRO stage 1", NULL},
     {"stage 2", "ZeRO stage 2", NULL},
     {"stage 2 with pp", "ZeRO stage 2 and pp > 1", NULL},
+    {"replicas", "several replicas of the state (HSDP)", NULL},
     {"ordered", "ordered reduction", "reduction, precision, optimizer groups"},
     {"exact", "exact reduction", NULL},
     {"fp32", NULL, NULL},
@@ -317,14 +320,16 @@ static int on_list_axis(int32_t axis, const zp_case *c)
   }
 }
 
-static int on_config_axis(int32_t axis, const zp_config *cfg)
+static int on_config_axis(int32_t axis, const zp_case *c)
 {
+  const zp_config *cfg = &c->cfg;
   switch (axis) {
   case PP: return cfg->pp > 1;
   case DP: return cfg->dp > 1;
   case TP: return cfg->tp > 1;
   case EP: return cfg->ep > 1;
   case STAGE2_PP: return cfg->stage == 2 && cfg->pp > 1;
+  case REPLICAS: return c->replicas > 1;
   case ORDERED: return cfg->reduce == ZP_ORDERED;
   case EXACT: return cfg->reduce == ZP_EXACT;
   case FP32: return cfg->precision == ZP_F32;
@@ -336,7 +341,7 @@ static int on_config_axis(int32_t axis, const zp_config *cfg)
 
 int zp_fuzz_on_axis(int32_t axis, const zp_case *c, const zp_verdict *v)
 {
-  if (axis <= FP16) return on_config_axis(axis, &c->cfg);
+  if (axis <= FP16) return on_config_axis(axis, c);
   if (axis <= FROZEN || axis == MANY) return on_list_axis(axis, c);
   switch (axis) {
   case UNUSED: return c->synth.unused > 0;

@@ -78,6 +78,7 @@ static zp_rank_view view_of(const zp_rank *r)
   zp_rank_view view = {.cfg = r->cfg,
                        .rank = r->rank,
                        .at = r->at,
+                       .replicas = r->block.replicas,
                        .lay = &r->lay,
                        .holder = r,
                        .param = param_of,

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { FAMILIES = 7 };
+enum { FAMILIES = 8 };
 
 static zp_fault_family family(int32_t i)
 {
@@ -12,7 +12,8 @@ static zp_fault_family family(int32_t i)
   case 2: return zp_faults_window();
   case 3: return zp_faults_state();
   case 4: return zp_faults_partial();
-  case 5: return zp_faults_axes();
+  case 5: return zp_faults_replica();
+  case 6: return zp_faults_axes();
   default: return zp_faults_checkpoint();
   }
 }

@@ -25,6 +25,7 @@ zp_fault_family zp_faults_norm(void);
 zp_fault_family zp_faults_window(void);
 zp_fault_family zp_faults_state(void);
 zp_fault_family zp_faults_partial(void);
+zp_fault_family zp_faults_replica(void);
 zp_fault_family zp_faults_axes(void);
 zp_fault_family zp_faults_checkpoint(void);
 

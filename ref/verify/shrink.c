@@ -25,11 +25,11 @@ typedef struct shrinker {
 static int keep(shrinker *s, zp_case *c)
 {
   static zp_verdict v;
-  zp_refusal why;
+  zp_error err = {0};
   int32_t end;
   if (zp_clock_s() > s->until) return 0;
   zp_case_settle(c);
-  if (zp_config_check(&c->cfg, &why) != 0) return 0;
+  if (zp_case_check(c, &err) != 0) return 0;
   s->tried++;
   end = zp_fuzz_one(s->engine, c, s->fault, s->engine->case_timeout_s / 2, &v);
   if (end != s->end) return 0;
@@ -93,6 +93,7 @@ static int shrink_topology(shrinker *s)
     zp_case_copy(&c, s->best);
     c.cfg.dp = dp;
     if (dp % c.cfg.ep != 0) c.cfg.ep = 1;
+    if (dp % (c.cfg.ep * c.replicas) != 0) continue;
     if (keep(s, &c)) return 1;
   }
   return lower_int32(s, offsetof(zp_case, cfg.tp), 1) || try_int32(s, offsetof(zp_case, cfg.ep), 1);
@@ -184,6 +185,7 @@ static int shrink_training(shrinker *s)
          try_int32(s, offsetof(zp_case, synth.mode), ZP_SYNTH_CODED) ||
          try_int32(s, offsetof(zp_case, cfg.dynamic_shapes), 0) ||
          try_int32(s, offsetof(zp_case, cfg.sequence_parallel), 0) ||
+         lower_int32(s, offsetof(zp_case, replicas), 1) ||
          lower_int32(s, offsetof(zp_case, cfg.stage), 0) ||
          try_int32(s, offsetof(zp_case, cfg.reduce), ZP_ORDERED) ||
          try_int32(s, offsetof(zp_case, cfg.precision), ZP_F32) ||

@@ -104,7 +104,7 @@ typedef struct beside {
   const zp_training *job;
   zp_outcome *out;
   zp_trainer ref; /* rank 0 of ref, while it runs */
-  zp_ledger_sum before[ZP_GROUPS];
+  zp_ledger_sum before[ZP_ALL_GROUPS];
   int64_t *ops, *bytes; /* [steps] of rank 0 */
   zp_ckpt_reader *reader;
   uint64_t word;           /* of the run: it saves every step once */
@@ -126,7 +126,7 @@ static void ref_stepped(void *ctx, zp_sim *ref, int32_t step)
     if (b->job->load != NULL && b->job->loaded != NULL)
       b->job->loaded(b->job->ctx, &t->rank->scaler);
   }
-  for (int32_t g = 0; g < ZP_GROUPS; g++) b->before[g] = t->rank->ledger[g];
+  for (int32_t g = 0; g < ZP_ALL_GROUPS; g++) b->before[g] = t->rank->ledger[g];
 }
 
 static void stepped(void *ctx, const zp_step_result *result)

@@ -43,29 +43,31 @@ static void collect_rank(const zp_rank *r, zp_snapshot *to, uint8_t *seen)
 }
 
 /* Compares the ledgers of all members of every group with its first member's; sums is
- * [world][ZP_GROUPS]. */
-static void compare_ledgers(const zp_config *cfg, const zp_ledger_sum *sums, zp_outcome *out)
+ * [world][ZP_ALL_GROUPS]. */
+static void compare_ledgers(const zp_trainer *t, const zp_ledger_sum *sums, zp_outcome *out)
 {
-  static const int32_t groups[] = {ZP_GROUP_WORLD, ZP_GROUP_DP, ZP_GROUP_TP, ZP_GROUP_EDP,
-                                   ZP_GROUP_EP};
+  static const int32_t groups[] = {ZP_GROUP_WORLD, ZP_GROUP_DP, ZP_GROUP_TP,
+                                   ZP_GROUP_EDP,   ZP_GROUP_EP, ZP_GROUP_REPLICA};
+  const zp_config *cfg = t->cfg;
+  const int32_t replicas = t->rank->block.replicas;
   const int32_t world = zp_world(cfg);
   out->ledgers_agree = 1;
   for (int32_t r = 0; r < world; r++) {
-    const zp_coord at = zp_coord_of(cfg, r);
-    for (int i = 0; i < 5; i++) {
-      const int32_t g = groups[i], first = zp_group_id(cfg, g, -1, at);
-      const zp_ledger_sum *a = &sums[(int64_t)r * ZP_GROUPS + g];
-      const zp_ledger_sum *b = &sums[(int64_t)first * ZP_GROUPS + g];
+    const zp_block_rank b = zp_block_of(cfg, replicas, r);
+    for (int i = 0; i < 5 + (replicas > 1); i++) {
+      const int32_t g = groups[i], first = zp_block_group_id(&b, g, -1);
+      const zp_ledger_sum *a = &sums[(int64_t)r * ZP_ALL_GROUPS + g];
+      const zp_ledger_sum *its = &sums[(int64_t)first * ZP_ALL_GROUPS + g];
       out->ledger_groups += first == r;
-      if (a->ops != b->ops || a->hash != b->hash) out->ledgers_agree = 0;
+      if (a->ops != its->ops || a->hash != its->hash) out->ledgers_agree = 0;
     }
     for (int32_t key = 0; key < cfg->tied_keys && cfg->tied_keys == 1; key++) {
-      const int32_t first = zp_group_id(cfg, ZP_GROUP_TIED, key, at);
-      const zp_ledger_sum *a = &sums[(int64_t)r * ZP_GROUPS + ZP_GROUP_TIED], *b;
+      const int32_t first = zp_block_group_id(&b, ZP_GROUP_TIED, key);
+      const zp_ledger_sum *a = &sums[(int64_t)r * ZP_ALL_GROUPS + ZP_GROUP_TIED], *its;
       if (first < 0) continue;
-      b = &sums[(int64_t)first * ZP_GROUPS + ZP_GROUP_TIED];
+      its = &sums[(int64_t)first * ZP_ALL_GROUPS + ZP_GROUP_TIED];
       out->ledger_groups += first == r;
-      if (a->ops != b->ops || a->hash != b->hash) out->ledgers_agree = 0;
+      if (a->ops != its->ops || a->hash != its->hash) out->ledgers_agree = 0;
     }
   }
 }
@@ -83,7 +85,7 @@ static int collect_sim(zp_trainer *t, zp_outcome *out, zp_error *err)
 {
   const int32_t world = zp_sim_world(t->sim);
   uint8_t *seen = calloc((size_t)out->end.entries + 1, 1);
-  zp_ledger_sum *sums = calloc((size_t)world * ZP_GROUPS, sizeof *sums);
+  zp_ledger_sum *sums = calloc((size_t)world * ZP_ALL_GROUPS, sizeof *sums);
   int status = 0;
   if (seen == NULL || sums == NULL) {
     status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to compare %d ranks", (int)world);
@@ -91,9 +93,9 @@ static int collect_sim(zp_trainer *t, zp_outcome *out, zp_error *err)
     for (int32_t i = 0; i < world; i++) {
       const zp_rank *r = zp_sim_rank(t->sim, i);
       collect_rank(r, &out->end, seen);
-      memcpy(sums + (int64_t)i * ZP_GROUPS, r->ledger, sizeof r->ledger);
+      memcpy(sums + (int64_t)i * ZP_ALL_GROUPS, r->ledger, sizeof r->ledger);
     }
-    compare_ledgers(t->cfg, sums, out);
+    compare_ledgers(t, sums, out);
     status = whole(out, err);
   }
   free(seen);
@@ -160,7 +162,7 @@ static int unpack(const zp_trainer *t, const uint8_t *all, const int64_t *sizes,
 {
   const int32_t world = zp_mpi_size(t->mpi);
   uint8_t *seen = calloc((size_t)out->end.entries + 1, 1);
-  zp_ledger_sum *sums = calloc((size_t)world * ZP_GROUPS, sizeof *sums);
+  zp_ledger_sum *sums = calloc((size_t)world * ZP_ALL_GROUPS, sizeof *sums);
   int status = 0;
   if (seen == NULL || sums == NULL) {
     free(seen);
@@ -174,7 +176,7 @@ static int unpack(const zp_trainer *t, const uint8_t *all, const int64_t *sizes,
       memcpy(&h, all, sizeof h);
       all += sizeof h;
       if (h.kind == 4) {
-        memcpy(sums + (int64_t)r * ZP_GROUPS, all, sizeof t->rank->ledger);
+        memcpy(sums + (int64_t)r * ZP_ALL_GROUPS, all, sizeof t->rank->ledger);
       } else if (h.kind == 3) {
         copy_param(&out->end, t->cfg, h.param, all, seen);
       } else {
@@ -184,7 +186,7 @@ static int unpack(const zp_trainer *t, const uint8_t *all, const int64_t *sizes,
       all += h.bytes;
     }
   }
-  compare_ledgers(t->cfg, sums, out);
+  compare_ledgers(t, sums, out);
   status = whole(out, err);
   free(seen);
   free(sums);

@@ -21,10 +21,10 @@ int zp_trainer_open(zp_trainer *t, const zp_config *cfg, const zp_hyper *hyper,
   return zp_trainer_run(t, ZP_PHASE_INIT, err);
 }
 
-void zp_trainer_count(zp_trainer *t, const zp_ledger_sum before[ZP_GROUPS])
+void zp_trainer_count(zp_trainer *t, const zp_ledger_sum before[ZP_ALL_GROUPS])
 {
   t->ops = t->bytes = 0;
-  for (int32_t g = 0; g < ZP_GROUPS; g++) {
+  for (int32_t g = 0; g < ZP_ALL_GROUPS; g++) {
     t->ops += t->rank->ledger[g].ops - before[g].ops;
     t->bytes += t->rank->ledger[g].bytes - before[g].bytes;
   }
@@ -32,7 +32,7 @@ void zp_trainer_count(zp_trainer *t, const zp_ledger_sum before[ZP_GROUPS])
 
 int zp_trainer_run(zp_trainer *t, int32_t phase, zp_error *err)
 {
-  zp_ledger_sum before[ZP_GROUPS];
+  zp_ledger_sum before[ZP_ALL_GROUPS];
   int status;
   memcpy(before, t->rank->ledger, sizeof before);
   status =

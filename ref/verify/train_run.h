@@ -25,7 +25,7 @@ int zp_trainer_open(zp_trainer *t, const zp_config *cfg, const zp_hyper *hyper,
                     const zp_workload *work, zp_mpi *mpi, zp_error *err);
 int zp_trainer_run(zp_trainer *t, int32_t phase, zp_error *err);
 /* ops and bytes since the rank's ledgers were `before`. */
-void zp_trainer_count(zp_trainer *t, const zp_ledger_sum before[ZP_GROUPS]);
+void zp_trainer_count(zp_trainer *t, const zp_ledger_sum before[ZP_ALL_GROUPS]);
 void zp_trainer_close(zp_trainer *t);
 
 /* Fills out->end, scaler and the ledgers' verdict; under MPI collective, whole on rank 0 only. */

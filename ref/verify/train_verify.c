@@ -35,6 +35,8 @@ static int add_job(zp_verify *v, const zp_config *like, const zp_gpt_shape *shap
   const int64_t batch = like->micro_batches * like->dp;
   j->serial = serial;
   j->cfg = *like;
+  j->hyper = v->hyper;
+  if (!serial) j->hyper.replicas = 1;
   j->params = calloc((size_t)like->n_params, sizeof *j->params);
   if (j->params == NULL) return -1;
   v->jobs++; /* from here on zp_verify_free sees it */
@@ -56,8 +58,8 @@ static void *work_on(void *arg)
     zp_verify_run *j;
     if (i >= v->jobs || atomic_load(&v->stop)) return NULL;
     j = &v->job[i];
-    j->status = j->serial ? zp_serial_run(&j->cfg, &v->hyper, v->work, &v->stop, &j->out)
-                          : zp_sim_run_all(&j->cfg, &v->hyper, v->work, &v->stop, &j->out);
+    j->status = j->serial ? zp_serial_run(&j->cfg, &j->hyper, v->work, &v->stop, &j->out)
+                          : zp_sim_run_all(&j->cfg, &j->hyper, v->work, &v->stop, &j->out);
     atomic_fetch_add(&v->done, 1);
   }
 }
@@ -162,10 +164,11 @@ zp_verify *zp_verify_start(const zp_config *cfg, const zp_hyper *hyper, const zp
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 /* Of one run: its ranks, activations, and the gradients of each replica. The oracle takes less. */
-static int run_need(const zp_config *cfg, const zp_gpt_shape *shape, double *bytes, zp_error *err)
+static int run_need(const zp_config *cfg, int32_t replicas, const zp_gpt_shape *shape,
+                    double *bytes, zp_error *err)
 {
   *bytes = zp_gpt_activation_bytes(shape, cfg);
-  return zp_simulation_need(cfg, 4.0 * cfg->dp, bytes, err);
+  return zp_simulation_need(cfg, replicas, 4.0 * cfg->dp, bytes, err);
 }
 
 /* Inserts a run into the list of the largest ones. */
@@ -179,12 +182,12 @@ static void insert(double *largest, int32_t n, double bytes)
   }
 }
 
-int zp_train_need(const zp_config *cfg, const zp_gpt_shape *shape, int32_t verify, double *bytes,
-                  zp_error *err)
+int zp_train_need(const zp_config *cfg, int32_t replicas, const zp_gpt_shape *shape, int32_t verify,
+                  double *bytes, zp_error *err)
 {
   double need, largest[THREADS_MAX + 1] = {0}, end = 0;
   zp_verify *v = verify ? calloc(1, sizeof *v) : NULL;
-  int status = run_need(cfg, shape, &need, err);
+  int status = run_need(cfg, replicas, shape, &need, err);
   if (status == 0 && verify && (v == NULL || add_jobs(v, cfg, shape)))
     status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to verify");
   insert(largest, threads_of() + 1, need);
@@ -194,7 +197,7 @@ int zp_train_need(const zp_config *cfg, const zp_gpt_shape *shape, int32_t verif
            (double)(3 * (int64_t)sizeof(float) + zp_dtype_bytes(cfg->precision));
   *bytes += v != NULL ? end * (v->jobs + 1) : 0;
   for (int32_t i = 0; v != NULL && i < v->jobs && status == 0; i++) {
-    status = run_need(&v->job[i].cfg, shape, &need, err);
+    status = run_need(&v->job[i].cfg, 1, shape, &need, err);
     insert(largest, threads_of() + 1, need);
   }
   for (int32_t i = 0; i <= threads_of(); i++) *bytes += largest[i];

@@ -117,6 +117,20 @@ CASES = [
             ("ledger", "LEDG-6 too little"),
         )
     ),
+    *(
+        (
+            ("replicas 2", "ref", fault, finding),
+            f"{BASE.replace('dp=2', 'dp=4')},clip=1048576,list=6@0.0+3@0.0 replicas=2",
+            f"{BASE.replace('dp=2', 'dp=4')},clip=1048576,list=6@0.0+3@0.0",
+        )
+        for fault, finding in (
+            ("no-replica-sum", "RED-3 missing"),
+            ("double-replica-sum", "RED-2 ratio"),
+            ("replica-norm", "STAT-4 norm"),
+            ("replica-mean", "RED-2 ratio"),
+            ("replica-first", "RED-3 missing"),
+        )
+    ),
     (
         ("unused onesided", "ref", "one-sided", "RED-3 missing"),
         f"oneside=1,{BASE},pp=2,list=6@0.0+4@0.0t0+4@1.0+4@1.0t0",

@@ -31,12 +31,11 @@ static const char supports[] =
     " \"frozen\": [\"no\", \"yes\", \"tied\"], \"tied\": [\"no\", \"stage\", \"stages\", \"keys\"],"
     " \"messages\": [\"tensor\", \"tuple\", \"varying\", \"dynamic\"],"
     " \"rates\": [\"constant\", \"changing\"], \"start\": [\"same\", \"differ\"],"
-    " \"reload\": [\"no\", \"same\", \"zero\", \"dp\"]}";
+    " \"reload\": [\"no\", \"same\", \"zero\", \"dp\"], \"replicas\": [1, 2]}";
 
 /* Why values of axes are missing. */
 static const char lacks[] =
-    "{\"backwards\": \"a backward computes all gradients of its micro-batch\","
-    " \"replicas\": \"the planner shards each parameter over its whole reduction group (PART-4)\"}";
+    "{\"backwards\": \"a backward computes all gradients of its micro-batch\"}";
 
 typedef struct adapter {
   const zp_backend *backend;
@@ -170,7 +169,7 @@ static int observe(const adapter *a, zp_observed_run *run, answer *out, zp_table
   run->hyper = &table->hyper;
   run->work = &work;
   run->observer = (zp_observer){out, step_begins, issues, loaded, stepped, rank_done};
-  if (zp_publisher_open(&out->publisher, &table->cfg, folder))
+  if (zp_publisher_open(&out->publisher, &table->cfg, table->hyper.replicas, folder))
     zp_fail(err, ZP_E_FILE, -1, "a ledger cannot be written to %s", folder);
   else (void)a->backend->observe(run, err);
   /* the ranks of a mutant hang, as they would elsewhere: the suite must detect it */

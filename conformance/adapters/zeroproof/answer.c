@@ -37,7 +37,8 @@ static json_t *parameters(const zp_rank_view *r)
 static void add_bucket(const zp_rank_view *r, json_t *all, int32_t k, int64_t b, int32_t what,
                        int32_t log2)
 {
-  const zp_range p = zp_local_range(r->cfg, r->lay, r->at, k, b);
+  const zp_block_rank in = zp_block_of(r->cfg, r->replicas, r->rank);
+  const zp_range p = zp_local_range(&in.cfg, r->lay, in.at, k, b);
   zp_piece g = zp_piece_next(r->cfg, r->lay, k, p, r->lay->n_params);
   for (; g.count > 0; g = zp_piece_next(r->cfg, r->lay, k, p, g.i)) {
     char name[24];

@@ -3,23 +3,31 @@
 
 #include <stdlib.h>
 
+#include "../../../ref/comm/block.h"
 #include "../../../ref/comm/comm.h"
+
+static zp_block_rank block_of(const zp_publisher *p, const zp_issued *r)
+{
+  return zp_block_of(p->cfg, p->replicas, r->rank);
+}
 
 static void members(const zp_publisher *p, const zp_issued *r, char *text, size_t cap)
 {
   const zp_op *op = r->op;
-  const int32_t n = zp_group_size(p->cfg, op->group, op->key, r->at);
+  const zp_block_rank b = block_of(p, r);
+  const int32_t n = zp_block_group_size(&b, op->group, op->key);
   size_t used = 0;
   for (int32_t i = 0; i < n && used < cap; i++)
     used += (size_t)snprintf(text + used, cap - used, "%s%d", i == 0 ? "" : ",",
-                             zp_group_member(p->cfg, op->group, op->key, r->at, i));
+                             zp_block_group_member(&b, op->group, op->key, i));
 }
 
 /* One half of an exchange. batch: both halves are one grouped op. */
 static void publish_half(const zp_publisher *p, const zp_issued *r, const char *half,
                          const zp_message *m)
 {
-  const int32_t peer = zp_group_member(p->cfg, ZP_GROUP_PP, -1, r->at, r->op->root);
+  const zp_block_rank b = block_of(p, r);
+  const int32_t peer = zp_block_group_member(&b, ZP_GROUP_PP, -1, r->op->root);
   for (int32_t i = 0; m != NULL && i < m->n; i++)
     fprintf(p->file[r->rank],
             "{\"op\":\"%s\",\"dtype\":\"%s\",\"count\":%lld,\"peer\":%d,\"batch\":%lld,"
@@ -31,10 +39,11 @@ static void publish_half(const zp_publisher *p, const zp_issued *r, const char *
 /* One half of an exchange of descriptions. */
 static void publish_meta_half(const zp_publisher *p, const zp_issued *r, const char *half)
 {
+  const zp_block_rank b = block_of(p, r);
   fprintf(p->file[r->rank],
           "{\"op\":\"%s\",\"dtype\":\"int64\",\"count\":%d,\"peer\":%d,\"batch\":%lld,"
           "\"phase\":\"meta\"}\n",
-          half, ZP_META_LONGS, zp_group_member(p->cfg, ZP_GROUP_PP, -1, r->at, r->op->root),
+          half, ZP_META_LONGS, zp_block_group_member(&b, ZP_GROUP_PP, -1, r->op->root),
           (long long)r->pc);
 }
 
@@ -52,6 +61,7 @@ static void publish_exchange(const zp_publisher *p, const zp_issued *r)
 static void publish_collective(const zp_publisher *p, const zp_issued *r)
 {
   const zp_op *op = r->op;
+  const zp_block_rank b = block_of(p, r);
   FILE *to = p->file[r->rank];
   char group[512], key[24] = "", redop[24] = "null";
   members(p, r, group, sizeof group);
@@ -61,16 +71,17 @@ static void publish_collective(const zp_publisher *p, const zp_issued *r)
   fprintf(to, "{\"op\":\"%s\",\"redop\":%s,\"dtype\":\"%s\",\"count\":%lld,\"group\":[%s],",
           zp_op_name(op->kind), redop, zp_dtype_name(op->dtype), (long long)op->count, group);
   fprintf(to, "\"name\":\"%s%s\",\"root\":%d,\"phase\":\"%s\"}\n", zp_group_name(op->group), key,
-          op->root < 0 ? -1 : zp_group_member(p->cfg, op->group, op->key, r->at, op->root),
+          op->root < 0 ? -1 : zp_block_group_member(&b, op->group, op->key, op->root),
           zp_what_name(op->what));
 }
 
 void zp_publish(const zp_publisher *p, const zp_issued *r)
 {
   const zp_op *op = r->op;
+  const zp_block_rank b = block_of(p, r);
   if (p->file == NULL || op->kind < ZP_OP_FIRST_COMM || op->kind == ZP_OP_CREATE) return;
   if (op->kind == ZP_OP_META || op->kind == ZP_OP_P2P) publish_exchange(p, r);
-  else if (zp_group_size(p->cfg, op->group, op->key, r->at) > 1) publish_collective(p, r);
+  else if (zp_block_group_size(&b, op->group, op->key) > 1) publish_collective(p, r);
   fflush(p->file[r->rank]);
 }
 
@@ -79,9 +90,10 @@ void zp_publish_step(const zp_publisher *p, int32_t rank, int32_t step)
   if (p->file != NULL) fprintf(p->file[rank], "{\"step\":%d}\n", step);
 }
 
-int zp_publisher_open(zp_publisher *p, const zp_config *cfg, const char *folder)
+int zp_publisher_open(zp_publisher *p, const zp_config *cfg, int32_t replicas, const char *folder)
 {
   p->cfg = cfg;
+  p->replicas = replicas == 0 ? 1 : replicas;
   p->world = zp_world(cfg);
   p->file = folder != NULL ? calloc((size_t)p->world, sizeof *p->file) : NULL;
   for (int32_t q = 0; p->file != NULL && q < p->world; q++) {

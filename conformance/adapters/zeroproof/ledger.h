@@ -9,12 +9,13 @@
 /* One file per rank. file NULL: ledgers are not published. */
 typedef struct zp_publisher {
   const zp_config *cfg;
-  FILE **file; /* [world] */
+  int32_t replicas; /* R, at least 1 */
+  FILE **file;      /* [world] */
   int32_t world;
 } zp_publisher;
 
 /* folder NULL: none. 0, or -1: a file cannot be written. */
-int zp_publisher_open(zp_publisher *p, const zp_config *cfg, const char *folder);
+int zp_publisher_open(zp_publisher *p, const zp_config *cfg, int32_t replicas, const char *folder);
 /* 0, or -1: not all of it could be written. */
 int zp_publisher_close(zp_publisher *p);
 void zp_publish_step(const zp_publisher *p, int32_t rank, int32_t step);

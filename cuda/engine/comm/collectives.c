@@ -90,8 +90,8 @@ int zp_cuda_exchange_parts(zp_cuda_comms *c, const zp_op *op, const void *send, 
                            int64_t n, int32_t dtype)
 {
   const zp_cuda_plan *p = &c->r->plan;
-  const int32_t members = zp_group_size(p->cfg, op->group, op->key, p->at);
-  const int32_t own = zp_group_index(p->cfg, op->group, op->key, p->at);
+  const int32_t members = zp_block_group_size(&p->block, op->group, op->key);
+  const int32_t own = zp_block_group_index(&p->block, op->group, op->key);
   const int64_t bytes = n * zp_dtype_bytes(dtype);
   ncclResult_t sent = ncclSuccess, received = ncclSuccess;
   zp_cuda_action a = {.send = send, .recv = recv, .stream = c->r->reduce};
@@ -115,8 +115,8 @@ int zp_cuda_gather_parts(zp_cuda_comms *c, const zp_op *op, const void *send, vo
                          int32_t dtype)
 {
   const zp_cuda_plan *p = &c->r->plan;
-  const int32_t members = zp_group_size(p->cfg, op->group, op->key, p->at);
-  const int32_t own = zp_group_index(p->cfg, op->group, op->key, p->at);
+  const int32_t members = zp_block_group_size(&p->block, op->group, op->key);
+  const int32_t own = zp_block_group_index(&p->block, op->group, op->key);
   const int64_t bytes = n * zp_dtype_bytes(dtype);
   ncclResult_t sent = ncclSuccess, received = ncclSuccess;
   zp_cuda_action a = {.send = send, .recv = recv, .stream = c->r->reduce};

@@ -38,7 +38,7 @@ int zp_cuda_comms_create(zp_cuda_comms *c, const zp_op *op)
   zp_cuda_rank *r = c->r;
   ncclComm_t *to = op->root == ZP_GROUP_TIED ? &c->tied[op->key] : &c->group[op->root];
   const ncclComm_t world = c->group[ZP_GROUP_WORLD];
-  const int32_t id = zp_group_id(r->plan.cfg, op->root, op->key, r->plan.at);
+  const int32_t id = zp_block_group_id(&r->plan.block, op->root, op->key);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   ZP_NCCL(r, ncclCommSplit(world, id < 0 ? NCCL_SPLIT_NOCOLOR : id, r->opt.rank, to, &config));
@@ -50,14 +50,14 @@ int zp_cuda_comms_create(zp_cuda_comms *c, const zp_op *op)
 
 static int32_t count(const zp_cuda_comms *c)
 {
-  return c->tied ? c->r->plan.cfg->tied_keys + ZP_GROUPS : 0;
+  return c->tied ? c->r->plan.cfg->tied_keys + ZP_ALL_GROUPS : 0;
 }
 
 /* Children before the world. */
 static ncclComm_t *nth(zp_cuda_comms *c, int32_t i)
 {
   const int32_t keys = c->r->plan.cfg->tied_keys;
-  return i < keys ? &c->tied[i] : &c->group[ZP_GROUPS - 1 - (i - keys)];
+  return i < keys ? &c->tied[i] : &c->group[ZP_ALL_GROUPS - 1 - (i - keys)];
 }
 
 int zp_cuda_comms_finalize(zp_cuda_comms *c)

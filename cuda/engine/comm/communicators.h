@@ -8,7 +8,7 @@
 typedef struct zp_cuda_comms {
   zp_cuda_rank *r;
   /* NULL: the group has one member, or this rank is in none */
-  ncclComm_t group[ZP_GROUPS];
+  ncclComm_t group[ZP_ALL_GROUPS];
   ncclComm_t *tied; /* [tied_keys] */
   zp_cuda_order order;
 } zp_cuda_comms;

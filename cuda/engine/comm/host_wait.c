@@ -50,7 +50,7 @@ static int check_comm(zp_cuda_rank *r, ncclComm_t comm, const char *what)
 int zp_cuda_check_async_errors(const zp_cuda_comms *c, const char *what)
 {
   ZP_TRY(zp_cuda_check_alarm(c->r, 0));
-  for (int32_t g = 0; g < ZP_GROUPS; g++) ZP_TRY(check_comm(c->r, c->group[g], what));
+  for (int32_t g = 0; g < ZP_ALL_GROUPS; g++) ZP_TRY(check_comm(c->r, c->group[g], what));
   for (int32_t k = 0; k < c->r->plan.cfg->tied_keys; k++)
     ZP_TRY(check_comm(c->r, c->tied[k], what));
   return 0;

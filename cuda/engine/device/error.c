@@ -17,11 +17,11 @@ enum { NAMED = 4 };
 static void add_others(const zp_cuda_rank *r, zp_error *err, const zp_op *op)
 {
   const zp_cuda_plan *p = &r->plan;
-  const int32_t size = op->group < 0 ? 0 : zp_group_size(p->cfg, op->group, op->key, p->at);
+  const int32_t size = op->group < 0 ? 0 : zp_block_group_size(&p->block, op->group, op->key);
   const int pair = op->kind == ZP_OP_P2P || op->kind == ZP_OP_META;
   int32_t n = 0;
   for (int32_t i = 0; i < size; i++) {
-    const int32_t other = zp_group_member(p->cfg, op->group, op->key, p->at, i);
+    const int32_t other = zp_block_group_member(&p->block, op->group, op->key, i);
     if (other == r->opt.rank || (pair && i != op->root) || n++ >= NAMED) continue;
     zp_error_append(err,
                     n > 1               ? ", %d"

@@ -6,6 +6,7 @@
 #include "../../../ref/base/invariant.h"
 #include "../../../ref/engine/count.h"
 #include "../../../ref/engine/partial.h"
+#include "../../../ref/engine/rank_program.h"
 #include "../../../ref/engine/window.h"
 #include "needed_records.h"
 
@@ -19,7 +20,7 @@ static int open_layout(zp_cuda_plan *p)
   p->partial = calloc((size_t)count + 1, 1);
   p->lay.cap_spots = p->lay.cap_flats = count;
   if (!p->lay.spot || !p->lay.flat || !p->counted || !p->partial) return -1;
-  if (zp_layout_build(p->cfg, p->at.pp, &p->lay)) return -1;
+  if (zp_layout_build(&p->block.cfg, p->at.pp, &p->lay)) return -1;
   zp_counted_entries(p->cfg, &p->lay, p->at.tp, p->counted);
   for (int32_t i = 0; i < count; i++) p->partial[i] = (uint8_t)zp_is_partial(p->cfg, first + i);
   return 0;
@@ -27,18 +28,19 @@ static int open_layout(zp_cuda_plan *p)
 
 static int open_program(zp_cuda_plan *p, int32_t phase)
 {
-  const int64_t n = zp_rank_program_need(p->cfg, &p->lay, phase, p->at);
+  const int64_t n = zp_rank_program_need(&p->block, &p->lay, phase);
   if (n > INT64_MAX / 2 / (int64_t)sizeof(zp_op)) return -1;
   p->program[phase] = malloc((size_t)n * sizeof(zp_op) + 1);
   if (!p->program[phase]) return -1;
-  p->length[phase] = zp_rank_program_write(p->cfg, &p->lay, phase, p->at, p->program[phase], n);
+  p->length[phase] = zp_rank_program_write(&p->block, &p->lay, phase, p->program[phase], n);
   return 0;
 }
 
-int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t rank)
+int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, int32_t rank)
 {
   p->cfg = cfg;
   p->at = zp_coord_of(cfg, rank);
+  p->block = zp_block_of(cfg, replicas, rank);
   if (open_layout(p)) return -1;
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
     if (open_program(p, phase)) return -1;
@@ -63,6 +65,7 @@ int zp_cuda_plan_invariant(const zp_cuda_plan *p, zp_error *err)
   ZP_INVARIANT(err, -1, p->at.pp >= 0 && p->at.pp < p->cfg->pp);
   ZP_INVARIANT(err, -1, p->at.dp >= 0 && p->at.dp < p->cfg->dp);
   ZP_INVARIANT(err, -1, p->at.tp >= 0 && p->at.tp < p->cfg->tp);
+  ZP_INVARIANT(err, -1, p->block.index >= 0 && p->block.index < p->block.replicas);
   ZP_INVARIANT(err, -1, p->lay.n_flats >= 0 && p->lay.n_flats <= p->lay.cap_flats);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
     ZP_INVARIANT(err, -1, p->program[phase] && p->length[phase] >= 0);

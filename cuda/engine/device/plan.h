@@ -3,22 +3,24 @@
 #define ZP_CUDA_PLAN_H
 
 #include "../../../ref/base/error.h"
-#include "../../../ref/plan/program.h"
+#include "../../../ref/comm/block.h"
 
 /* Nothing of it changes after opening. */
 typedef struct zp_cuda_plan {
-  const zp_config *cfg;
+  const zp_config *cfg; /* of the job, as `at` */
   zp_coord at;
-  zp_layout lay;
+  zp_block_rank block;
+  zp_layout lay; /* of block.cfg */
   zp_op *program[ZP_PHASES];
   int64_t length[ZP_PHASES];
   uint8_t *needed;  /* [length of a step] 1: some stream waits for the op's record, or may */
-  uint8_t *counted; /* [lay.n_params] 1: this rank counts the entry's squares (STAT-2) */
+  uint8_t *counted; /* [lay.n_params] 1: ranks of block 0 count the entry's squares here (STAT-2) */
   uint8_t *partial; /* [lay.n_params] 1: its gradient is summed over tp (RED-8) */
 } zp_cuda_plan;
 
-/* cfg is valid and outlives the plan; *p is zeroed. 0, or -1 without memory. */
-int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t rank);
+/* cfg is valid, can have so many replicas, and outlives the plan; *p is zeroed. 0, or -1 without
+ * memory. */
+int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, int32_t rank);
 void zp_cuda_plan_close(zp_cuda_plan *p);
 
 /* 0, or ZP_E_INTERNAL in *err. */

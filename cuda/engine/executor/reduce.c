@@ -1,4 +1,4 @@
-/* spec: RED-2 … RED-5, RED-7, RED-8, TIE-1, TIE-2, STAT-2 */
+/* spec: RED-2 … RED-5, RED-7 … RED-9, TIE-1, TIE-2, STAT-2 */
 #include "reduce.h"
 
 #include "../comm/collectives.h"
@@ -15,13 +15,13 @@ static int is_exact(const zp_cuda_ops *o)
 static zp_range owned_range(const zp_cuda_ops *o, const zp_op *op)
 {
   const zp_cuda_plan *p = &o->r->plan;
-  return zp_owned_range(p->cfg, &p->lay, p->at, op->flat, op->bucket);
+  return zp_owned_range(&p->block.cfg, &p->lay, p->block.at, op->flat, op->bucket);
 }
 
 static zp_range local_range(const zp_cuda_ops *o, const zp_op *op)
 {
   const zp_cuda_plan *p = &o->r->plan;
-  return zp_local_range(p->cfg, &p->lay, p->at, op->flat, op->bucket);
+  return zp_local_range(&p->block.cfg, &p->lay, p->block.at, op->flat, op->bucket);
 }
 
 static zp_range whole_range(const zp_cuda_ops *o, const zp_op *op)
@@ -36,10 +36,10 @@ static int add_parts(const zp_cuda_ops *o, const zp_op *op, const char *from, in
                      int32_t dtype, int first, void *out)
 {
   const zp_cuda_plan *p = &o->r->plan;
-  const int32_t own = zp_group_index(p->cfg, op->group, op->key, p->at);
+  const int32_t own = zp_block_group_index(&p->block, op->group, op->key);
   const int64_t bytes = n * zp_dtype_bytes(dtype);
   zp_add_params add = {.dtype = dtype,
-                       .members = zp_group_size(p->cfg, op->group, op->key, p->at),
+                       .members = zp_block_group_size(&p->block, op->group, op->key),
                        .own = own,
                        .first = first,
                        .n = n,
@@ -156,6 +156,38 @@ int zp_cuda_reduce(const zp_cuda_ops *o, const zp_op *op)
   return 0;
 }
 
+/* Every member gets all members' sums, and adds them in the members' order. */
+static int add_members(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  zp_add_params add = {.dtype = ZP_F32,
+                       .members = zp_block_group_size(&p->block, op->group, op->key),
+                       .own = -1,
+                       .first = 1,
+                       .n = n,
+                       .stride = n * 4,
+                       .parts = o->buffers->recv,
+                       .out = sum};
+  ZP_TRY(zp_cuda_all_gather(o->comms, op, sum, o->buffers->recv, n, ZP_F32));
+  return zp_cuda_launch(o->r, zp_kernel_add_ordered, zp_launch_elements(n), &add, o->r->reduce);
+}
+
+/* ---- Sums between replicas ------------------------------------------------------------------- */
+
+int zp_cuda_reduce_replica(const zp_cuda_ops *o, const zp_op *op)
+{
+  const zp_range r = local_range(o, op);
+  void *sum = zp_cuda_sum(&o->r->plan, o->buffers->flat[op->flat].reduced, r.at);
+  if (o->r->opt.native) ZP_TRY(reduce_natively(o, op, sum, sum));
+  else if (!is_exact(o)) ZP_TRY(add_members(o, op, sum, r.count));
+  else {
+    ZP_TRY(carry(o, sum, r.count));
+    ZP_TRY(zp_cuda_all_reduce(o->comms, op, sum, sum, op->count, ZP_I64));
+  }
+  report_reduction(o, op);
+  return 0;
+}
+
 /* ---- Tied sums ------------------------------------------------------------------------------- */
 
 /* Further uses of the key on this stage are added to the holder's sum. TIE-2 */
@@ -166,7 +198,7 @@ static int add_uses(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_range r = k == op->flat || p->lay.flat[k].tied != op->key
                            ? (zp_range){0}
-                           : zp_local_range(p->cfg, &p->lay, p->at, k, op->bucket);
+                           : zp_local_range(&p->block.cfg, &p->lay, p->block.at, k, op->bucket);
     zp_add_params add = {.dtype = exact ? ZP_I64 : ZP_F32, .members = 1, .n = n, .out = sum};
     if (r.count == 0) continue;
     add.own_in = zp_cuda_sum(p, o->buffers->flat[k].reduced, r.at);
@@ -175,22 +207,6 @@ static int add_uses(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
                           o->r->reduce));
   }
   return exact ? carry(o, sum, n) : 0;
-}
-
-/* Every member gets all members' sums, and adds them in the members' order. */
-static int add_members(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
-{
-  const zp_cuda_plan *p = &o->r->plan;
-  zp_add_params add = {.dtype = ZP_F32,
-                       .members = zp_group_size(p->cfg, op->group, op->key, p->at),
-                       .own = -1,
-                       .first = 1,
-                       .n = n,
-                       .stride = n * 4,
-                       .parts = o->buffers->recv,
-                       .out = sum};
-  ZP_TRY(zp_cuda_all_gather(o->comms, op, sum, o->buffers->recv, n, ZP_F32));
-  return zp_cuda_launch(o->r, zp_kernel_add_ordered, zp_launch_elements(n), &add, o->r->reduce);
 }
 
 int zp_cuda_reduce_tied(const zp_cuda_ops *o, const zp_op *op)
@@ -270,13 +286,15 @@ static void put_square(const void *ctx, zp_piece g, zp_memory_run *run)
   run->in = (const float *)ctx + g.in;
 }
 
-/* Squares of the elements of this rank's part that it counts. STAT-2 */
+/* Squares of the elements of this rank's part that it counts; of several replicas, block 0 does.
+ * STAT-2 */
 static int count_squares(const zp_cuda_ops *o, const zp_op *op)
 {
   const zp_cuda_plan *p = &o->r->plan;
   const zp_range r = owned_range(o, op);
   zp_squares_params squares = {.dtype = ZP_F32, .tally = o->memory->tally};
   int32_t i = p->lay.n_params;
+  if (p->block.index != 0) return 0;
   while (zp_cuda_next_runs(p, op->flat, r, &i, p->counted, put_square,
                            o->buffers->flat[op->flat].mean + r.at, &squares.runs)) {
     squares.lanes = zp_squares_lanes(squares.runs.here, squares.runs.n);

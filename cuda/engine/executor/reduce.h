@@ -3,7 +3,7 @@
  * additions does not matter. `native` leaves the additions of `ordered` between ranks to NCCL, too,
  * which fixes no order: in fp32, as all accumulation, so that 16-bit gradients are widened before
  * they are sent. All work is on the reduction stream.
- * spec: RED-2 … RED-5, RED-7, RED-8, TIE-1, TIE-2, STAT-2 */
+ * spec: RED-2 … RED-5, RED-7 … RED-9, TIE-1, TIE-2, STAT-2 */
 #ifndef ZP_CUDA_REDUCE_H
 #define ZP_CUDA_REDUCE_H
 
@@ -11,6 +11,8 @@
 
 /* A bucket over its data-parallel group, after the streams that filled it. */
 int zp_cuda_reduce(const zp_cuda_ops *o, const zp_op *op);
+/* The sums between replicas of this rank's share of a bucket. */
+int zp_cuda_reduce_replica(const zp_cuda_ops *o, const zp_op *op);
 /* A tied bucket's sums over its uses and stages. */
 int zp_cuda_reduce_tied(const zp_cuda_ops *o, const zp_op *op);
 /* The sums over tp of a bucket's tp-replicated entries, packed without the others. */

@@ -46,6 +46,7 @@ cudaEvent_t zp_cuda_step_end(const zp_cuda_steps *s, int64_t step)
 
 static int run_all_reduce(const zp_cuda_steps *s, const zp_op *op)
 {
+  if (op->what == ZP_WHAT_REPLICA) return zp_cuda_reduce_replica(s->ops, op);
   if (op->what == ZP_WHAT_TIED) return zp_cuda_reduce_tied(s->ops, op);
   if (op->what == ZP_WHAT_PARTIAL) return zp_cuda_reduce_partial(s->ops, op);
   if (op->what == ZP_WHAT_STATUS) return zp_cuda_checkpoint_agree(s->checkpoint, op);

@@ -71,7 +71,8 @@ int zp_cuda_update(const zp_cuda_ops *o, const zp_op *op)
 {
   const zp_cuda_plan *plan = &o->r->plan;
   const zp_cuda_flat *s = &o->buffers->flat[op->flat];
-  const zp_range r = zp_local_range(plan->cfg, &plan->lay, plan->at, op->flat, op->bucket);
+  const zp_range r =
+      zp_local_range(&plan->block.cfg, &plan->lay, plan->block.at, op->flat, op->bucket);
   const runs_of c = {.o = o, .at = r.at};
   zp_update_params p = {.step = o->memory->state,
                         .group = o->memory->groups + plan->lay.flat[op->flat].optgroup,
@@ -157,7 +158,7 @@ int zp_cuda_install_masters(const zp_cuda_ops *o)
     const zp_flat *f = &plan->lay.flat[k];
     const int64_t buckets = f->use == 0 ? zp_buckets(f) : 0;
     for (int64_t b = 0; b < buckets; b++) {
-      const zp_range r = zp_local_range(plan->cfg, &plan->lay, plan->at, k, b);
+      const zp_range r = zp_local_range(&plan->block.cfg, &plan->lay, plan->block.at, k, b);
       const runs_of c = {.o = o, .master = o->buffers->flat[k].master + r.at};
       int32_t i = plan->lay.n_params;
       while (zp_cuda_next_runs(plan, k, r, &i, NULL, put_master, &c, &p.runs))

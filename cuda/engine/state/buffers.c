@@ -57,16 +57,20 @@ int zp_cuda_buffers_open_param(zp_cuda_buffers *b, zp_cuda_allocations *a, int32
 
 /* ---- Scratch --------------------------------------------------------------------------------- */
 
-/* recv also holds the sums of one bucket of all members of a tied key's group, or of tp. */
+/* recv also holds the sums of one bucket of all members of a tied key's group, of tp, or of the
+ * replicas. */
 static int64_t members_bytes(const zp_cuda_plan *p)
 {
   int64_t most = 0;
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_flat *f = &p->lay.flat[k];
-    const int64_t stages = f->tied < 0 ? 0 : zp_group_size(p->cfg, ZP_GROUP_TIED, f->tied, p->at);
+    const int64_t stages = f->tied < 0 ? 0 : zp_block_group_size(&p->block, ZP_GROUP_TIED, f->tied);
     const int64_t shares = p->cfg->sequence_parallel ? p->cfg->tp : 0;
     const int64_t bytes = (stages > shares ? stages : shares) * zp_widest(f) * 4;
+    const int64_t shards =
+        f->numel > 0 && p->block.replicas > 1 ? p->block.replicas * zp_part(f, 0) * 4 : 0;
     if (bytes > most) most = bytes;
+    if (shards > most) most = shards;
   }
   return most;
 }

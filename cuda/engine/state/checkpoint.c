@@ -74,8 +74,8 @@ int zp_cuda_checkpoint_gather(const zp_cuda_checkpoint *c, const zp_op *op)
 {
   zp_cuda_rank *r = c->r;
   const zp_cuda_plan *p = &r->plan;
-  const int32_t own = zp_group_index(p->cfg, op->group, op->key, p->at);
-  const zp_range range = zp_local_range(p->cfg, &p->lay, p->at, op->flat, op->bucket);
+  const int32_t own = zp_block_group_index(&p->block, op->group, op->key);
+  const zp_range range = zp_local_range(&p->block.cfg, &p->lay, p->block.at, op->flat, op->bucket);
   const size_t n = (size_t)op->count;
   const float *from = zp_cuda_state_array(c->buffers, op->flat, op->what) + range.at;
   float *parts = c->buffers->recv;
@@ -145,7 +145,7 @@ static int read_flat(zp_cuda_checkpoint *c, int32_t k, int32_t what)
 {
   const zp_cuda_plan *p = &c->r->plan;
   for (int64_t b = 0; b < zp_buckets(&p->lay.flat[k]); b++) {
-    const zp_range range = zp_local_range(p->cfg, &p->lay, p->at, k, b);
+    const zp_range range = zp_local_range(&p->block.cfg, &p->lay, p->block.at, k, b);
     float *into = zp_cuda_state_array(c->buffers, k, what) + range.at;
     int32_t i = p->lay.n_params;
     for (;;) {
@@ -245,7 +245,7 @@ int zp_cuda_checkpoint_op(zp_cuda_checkpoint *c, const zp_op *op)
 {
   switch (op->kind) {
   case ZP_OP_WRITE:
-    if (failed(c)) return 0;
+    if (failed(c) || c->r->plan.block.index != 0) return 0; /* block 0 writes */
     return op->flat >= 0 ? write_bucket(c, op) : write_frozen(c, op);
   case ZP_OP_SEAL: return seal(c);
   case ZP_OP_READ: return read_all(c);

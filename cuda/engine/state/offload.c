@@ -114,7 +114,7 @@ static int update_range(const zp_cuda_offload *o, const zp_op *op, zp_range r)
 int zp_cuda_offload_update(zp_cuda_offload *o, const zp_op *op)
 {
   const zp_cuda_plan *p = &o->r->plan;
-  const zp_range r = zp_local_range(p->cfg, &p->lay, p->at, op->flat, op->bucket);
+  const zp_range r = zp_local_range(&p->block.cfg, &p->lay, p->block.at, op->flat, op->bucket);
   const int64_t size = zp_cuda_element_bytes(p);
   const char *from = (const char *)o->buffers->flat[op->flat].param_host + r.at * size;
   const int32_t k = (int32_t)(o->n % 2);

@@ -27,7 +27,8 @@ static void arm(zp_mpi *m, int armed, const char *what)
 
 static int32_t slot_of(int32_t group, int32_t key)
 {
-  return group == ZP_GROUP_TIED ? ZP_GROUP_TIED + key : group;
+  if (group == ZP_GROUP_REPLICA) return ZP_GROUP_TIED;
+  return group == ZP_GROUP_TIED ? ZP_GROUP_TIED + 1 + key : group;
 }
 
 static void free_communicator(communicator *c)
@@ -48,7 +49,7 @@ static const communicator *find(const zp_mpi *m, int32_t group, int32_t key)
 /* Room for the communicators of this configuration. */
 static int grow_made(zp_mpi *m, const zp_config *cfg)
 {
-  const int32_t n = ZP_GROUP_TIED + cfg->tied_keys;
+  const int32_t n = ZP_GROUP_TIED + 1 + cfg->tied_keys;
   if (n <= m->n_made) return 0;
   communicator *p = realloc(m->made, (size_t)n * sizeof *p);
   if (!p) return -1;
@@ -64,8 +65,8 @@ static int check_members(zp_mpi *m, const zp_rank *r, const zp_op *op, communica
 {
   MPI_Group all, some;
   int size = -1, index = -1, bad = 0, there = -1;
-  c->size = zp_group_size(r->cfg, op->root, op->key, r->at);
-  c->index = zp_group_index(r->cfg, op->root, op->key, r->at);
+  c->size = zp_block_group_size(&r->block, op->root, op->key);
+  c->index = zp_block_group_index(&r->block, op->root, op->key);
   c->member = malloc((size_t)c->size * sizeof *c->member);
   if (!c->member) return zp_fail(err, ZP_E_MEMORY, m->rank, "rank %d: no memory", m->rank);
   MPI_Comm_size(c->comm, &size);
@@ -73,7 +74,7 @@ static int check_members(zp_mpi *m, const zp_rank *r, const zp_op *op, communica
   MPI_Comm_group(m->world.comm, &all);
   MPI_Comm_group(c->comm, &some);
   for (int i = 0; i < c->size; i++) {
-    c->member[i] = zp_group_member(r->cfg, op->root, op->key, r->at, i);
+    c->member[i] = zp_block_group_member(&r->block, op->root, op->key, i);
     if (i < size && MPI_Group_translate_ranks(some, 1, &i, all, &there)) bad = 1;
     bad |= there != c->member[i];
   }
@@ -92,7 +93,7 @@ static int create(zp_mpi *m, zp_rank *r, const position *at, zp_error *err)
 {
   const zp_op *op = at->q->op;
   const int32_t slot = slot_of(op->root, op->key);
-  const int32_t id = zp_group_id(r->cfg, op->root, op->key, r->at);
+  const int32_t id = zp_block_group_id(&r->block, op->root, op->key);
   char where[POSITION];
   if (slot <= 0 || slot >= m->n_made)
     return zp_fail(err, ZP_E_REFUSED, m->rank, "rank %d: no group of kind %d, key %d", m->rank,
@@ -102,7 +103,7 @@ static int create(zp_mpi *m, zp_rank *r, const position *at, zp_error *err)
   zp_mpi_format_position(where, sizeof where, at);
   arm(m, 1, where);
   const int rc = MPI_Comm_split(m->world.comm, id < 0 ? MPI_UNDEFINED : id,
-                                zp_group_index(r->cfg, op->root, op->key, r->at), &c->comm);
+                                zp_block_group_index(&r->block, op->root, op->key), &c->comm);
   arm(m, 0, "");
   if (rc) return zp_mpi_finish(m, at, rc, err);
   return id < 0 ? 0 : check_members(m, r, op, c, err);

@@ -13,40 +13,44 @@ struct zp_sim {
   zp_wait *wait;  /* [world] */
   int32_t *ready; /* ring of ranks that can go on */
   int32_t head, queued;
-  int32_t *arrived;            /* members that wait, by group */
-  int32_t *first;              /* the first of them */
-  int64_t base[ZP_GROUPS + 1]; /* where each kind's groups start */
-  const void **in;             /* [world] members' buffers of one reduction */
-  zp_error err;                /* the ranks' error */
+  int32_t *arrived;                /* members that wait, by group */
+  int32_t *first;                  /* the first of them */
+  int64_t base[ZP_ALL_GROUPS + 1]; /* where each kind's groups start */
+  const void **in;                 /* [world] members' buffers of one reduction */
+  zp_error err;                    /* the ranks' error */
 };
 
-static int64_t lay_groups(const zp_config *c, int64_t base[ZP_GROUPS + 1])
+static int64_t lay_groups(const zp_config *c, int32_t replicas, int64_t base[ZP_ALL_GROUPS + 1])
 {
   const int64_t pp = c->pp, dp = c->dp, tp = c->tp;
-  const int64_t n[ZP_GROUPS] = {1,
-                                pp * tp,
-                                pp * dp,
-                                dp * tp,
-                                pp * tp * c->ep,
-                                pp * tp * (dp / c->ep),
-                                c->tied_keys * dp * tp};
+  const int64_t n[ZP_ALL_GROUPS] = {1,
+                                    pp * tp * replicas,
+                                    pp * dp,
+                                    dp * tp,
+                                    pp * tp * replicas * c->ep,
+                                    pp * tp * (dp / c->ep),
+                                    c->tied_keys * dp * tp,
+                                    pp * tp * (dp / replicas)};
   base[0] = 0;
-  for (int32_t g = 0; g < ZP_GROUPS; g++) base[g + 1] = base[g] + n[g];
-  return base[ZP_GROUPS];
+  for (int32_t g = 0; g < ZP_ALL_GROUPS; g++) base[g + 1] = base[g] + n[g];
+  return base[ZP_ALL_GROUPS];
 }
 
-/* A number for the group of this kind that `at` is in, unique over all kinds. TOPO-5 */
-static int64_t group_slot(const zp_sim *sim, int32_t group, int32_t key, zp_coord at)
+/* A number for the group of this kind that rank r is in, unique over all kinds. TOPO-5 */
+static int64_t group_slot(const zp_sim *sim, int32_t group, int32_t key, const zp_rank *r)
 {
   const zp_config *c = sim->cfg;
-  const int64_t stage = (int64_t)at.pp * c->tp + at.tp; /* one dp group each */
+  const zp_block_rank *b = &r->block;
+  const zp_coord at = r->at;
+  const int64_t stage = (int64_t)at.pp * c->tp + at.tp;
   int64_t i = 0;
-  if (group == ZP_GROUP_DP) i = stage;
+  if (group == ZP_GROUP_DP) i = stage * b->replicas + b->index;
   else if (group == ZP_GROUP_TP) i = (int64_t)at.pp * c->dp + at.dp;
   else if (group == ZP_GROUP_PP) i = (int64_t)at.dp * c->tp + at.tp;
-  else if (group == ZP_GROUP_EDP) i = stage * c->ep + at.dp % c->ep;
+  else if (group == ZP_GROUP_EDP) i = (stage * b->replicas + b->index) * c->ep + at.dp % c->ep;
   else if (group == ZP_GROUP_EP) i = stage * (c->dp / c->ep) + at.dp / c->ep;
   else if (group == ZP_GROUP_TIED) i = ((int64_t)key * c->dp + at.dp) * c->tp + at.tp;
+  else if (group == ZP_GROUP_REPLICA) i = stage * b->cfg.dp + b->at.dp;
   return sim->base[group] + i;
 }
 
@@ -57,7 +61,7 @@ zp_sim *zp_sim_open(const zp_config *cfg, const zp_hyper *hyper, const zp_worklo
   if (!sim) goto memory;
   sim->cfg = cfg;
   sim->world = zp_world(cfg);
-  const int64_t groups = lay_groups(cfg, sim->base);
+  const int64_t groups = lay_groups(cfg, zp_replicas(hyper), sim->base);
   sim->rank = calloc((size_t)sim->world, sizeof *sim->rank);
   sim->wait = calloc((size_t)sim->world, sizeof *sim->wait);
   sim->ready = calloc((size_t)sim->world, sizeof *sim->ready);
@@ -134,7 +138,7 @@ static zp_request *request_of(const zp_sim *sim, int32_t r)
 static int32_t member(const zp_sim *sim, int32_t r, int32_t i)
 {
   const zp_op *op = request_of(sim, r)->op;
-  return zp_group_member(sim->cfg, op->group, op->key, sim->rank[r]->at, i);
+  return zp_block_group_member(&sim->rank[r]->block, op->group, op->key, i);
 }
 
 /* Reduces to member q's part (reduce-scatter) or to member 0 (all-reduce). RED-4, RED-5 */
@@ -201,8 +205,7 @@ static int carry_out(zp_sim *sim, int32_t r, int32_t n)
     if (sim->rank[m]->store_error.status != ZP_OK) return finish(sim, m);
   }
   for (int32_t i = 0; i < n; i++) {
-    const int32_t m = zp_group_member(sim->cfg, sim->rank[r]->current.group,
-                                      sim->rank[r]->current.key, sim->rank[r]->at, i);
+    const int32_t m = member(sim, r, i);
     if (m != r && finish(sim, m)) return -1;
   }
   return finish(sim, r); /* last: it is whose request names the group */
@@ -212,15 +215,14 @@ static int carry_out(zp_sim *sim, int32_t r, int32_t n)
 static int arrive(zp_sim *sim, int32_t r)
 {
   zp_op *op = &sim->rank[r]->current;
-  const zp_coord at = sim->rank[r]->at;
-  const int32_t n = zp_group_size(sim->cfg, op->group, op->key, at);
-  const int64_t g = group_slot(sim, op->group, op->key, at);
+  const int32_t n = zp_block_group_size(&sim->rank[r]->block, op->group, op->key);
+  const int64_t g = group_slot(sim, op->group, op->key, sim->rank[r]);
   if (n <= 0)
     return zp_fail(&sim->err, ZP_E_MISMATCH, r, "rank %d is in no group %s key %d (TOPO-4)", r,
                    zp_group_name(op->group), op->key);
   if (sim->arrived[g] == 0) sim->first[g] = r;
   else if (!zp_collective_same(request_of(sim, sim->first[g])->op, op)) {
-    zp_report_mismatch(sim->cfg, sim->rank, sim->wait, sim->first[g], r, &sim->err);
+    zp_report_mismatch(sim->rank, sim->wait, sim->first[g], r, &sim->err);
     return -1;
   }
   sim->arrived[g]++;
@@ -254,7 +256,7 @@ static int move(zp_sim *sim, int32_t from, int32_t to)
 static int exchange(zp_sim *sim, int32_t r)
 {
   const zp_op *op = request_of(sim, r)->op;
-  const int32_t q = zp_group_member(sim->cfg, ZP_GROUP_PP, -1, sim->rank[r]->at, op->root);
+  const int32_t q = zp_block_group_member(&sim->rank[r]->block, ZP_GROUP_PP, -1, op->root);
   const zp_op *other;
   if (q < 0)
     return zp_fail(&sim->err, ZP_E_MISMATCH, r, "rank %d has no stage %d to talk to (PIPE-3)", r,
@@ -266,7 +268,7 @@ static int exchange(zp_sim *sim, int32_t r)
       other->root != sim->rank[r]->at.pp)
     return 0;
   if (move(sim, r, q) < 0 || move(sim, q, r) < 0) {
-    zp_report_mismatch(sim->cfg, sim->rank, sim->wait, q, r, &sim->err);
+    zp_report_mismatch(sim->rank, sim->wait, q, r, &sim->err);
     return -1;
   }
   if (!sim->wait[q].send && !sim->wait[q].recv && finish(sim, q)) return -1;
@@ -294,7 +296,7 @@ static int go(zp_sim *sim, int32_t r)
 int zp_sim_run(zp_sim *sim, int32_t phase, zp_error *err)
 {
   int32_t ended = 0;
-  memset(sim->arrived, 0, (size_t)sim->base[ZP_GROUPS] * sizeof *sim->arrived);
+  memset(sim->arrived, 0, (size_t)sim->base[ZP_ALL_GROUPS] * sizeof *sim->arrived);
   memset(&sim->err, 0, sizeof sim->err.status);
   sim->head = sim->queued = 0;
   for (int32_t r = 0; r < sim->world; r++) {
@@ -307,14 +309,14 @@ int zp_sim_run(zp_sim *sim, int32_t phase, zp_error *err)
     sim->head = (sim->head + 1) % sim->world;
     sim->queued--;
     if (go(sim, r)) {
-      zp_report_others(sim->cfg, sim->rank, sim->wait, sim->world, &sim->err);
+      zp_report_others(sim->rank, sim->wait, sim->world, &sim->err);
       *err = sim->err;
       return err->status;
     }
     ended += sim->wait[r].state == ZP_ENDED;
   }
   if (ended == sim->world) return ZP_OK;
-  zp_report_deadlock(sim->cfg, sim->rank, sim->wait, sim->world, &sim->err);
+  zp_report_deadlock(sim->rank, sim->wait, sim->world, &sim->err);
   *err = sim->err;
   return err->status;
 }

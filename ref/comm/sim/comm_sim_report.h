@@ -15,15 +15,13 @@ typedef struct zp_wait {
 } zp_wait;
 
 /* Ranks a and b are in one group and issued different ops. */
-void zp_report_mismatch(const zp_config *cfg, zp_rank *const *rank, const zp_wait *wait, int32_t a,
-                        int32_t b, zp_error *err);
+void zp_report_mismatch(zp_rank *const *rank, const zp_wait *wait, int32_t a, int32_t b,
+                        zp_error *err);
 
 /* No rank can continue. */
-void zp_report_deadlock(const zp_config *cfg, zp_rank *const *rank, const zp_wait *wait,
-                        int32_t world, zp_error *err);
+void zp_report_deadlock(zp_rank *const *rank, const zp_wait *wait, int32_t world, zp_error *err);
 
 /* One rank failed (err->rank): where the others were when they were stopped. */
-void zp_report_others(const zp_config *cfg, zp_rank *const *rank, const zp_wait *wait,
-                      int32_t world, zp_error *err);
+void zp_report_others(zp_rank *const *rank, const zp_wait *wait, int32_t world, zp_error *err);
 
 #endif

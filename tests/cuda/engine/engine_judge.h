@@ -123,7 +123,8 @@ static inline int same_share(const zp_diff_rank *w, const picture *p, int32_t k,
 {
   const zp_cuda_arrays f = zp_cuda_arrays_of(w->e, k);
   const float *const state[PARTS] = {f.master, f.moment1, f.moment2};
-  const zp_range r = zp_local_range(w->t->cfg, zp_cuda_layout_of(w->e), w->at, k, bucket);
+  const zp_block_rank b = zp_block_of(w->t->cfg, zp_replicas(w->t->hyper), w->rank);
+  const zp_range r = zp_local_range(&b.cfg, zp_cuda_layout_of(w->e), b.at, k, bucket);
   int same = 1;
   for (int32_t m = 0; m < PARTS; m++)
     same &= memcmp(state[m] + r.at, p->state[k][m] + r.at, (size_t)r.count * 4) == 0;

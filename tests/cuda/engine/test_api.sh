@@ -95,6 +95,9 @@ two_stages_ordered 4 pp=2 dp=2 stage=1 reduce=0 precision=2 seed=8
 tensor_parallel_and_experts 4 dp=2 tp=2 ep=2 seed=9
 three_stages_with_dynamic_shapes 3 pp=3 mb=5 seed=10 dynamic=1
 two_stages_of_two_with_dynamic_shapes 4 pp=2 dp=2 mb=3 seed=11 dynamic=1 stage=1
+two_blocks_of_two 4 dp=4 replicas=2 seed=15 stage=1
+two_blocks_with_stages_and_tied_parameters 4 pp=2 dp=2 replicas=2 tied=1 seed=16
+three_blocks_ordered 3 dp=3 replicas=3 reduce=0 precision=0 seed=17 callbacks=1
 two_replicas_natively 2 dp=2 mb=1 reduce=0 native=1 seed=12
 two_stages_where_losses_are_not_finite 4 pp=2 dp=2 seed=10 badloss=5
 one_stage_where_losses_are_not_finite 2 dp=2 seed=4 badloss=2 reduce=0

@@ -348,6 +348,7 @@ static int32_t check_device_positions(uint64_t seed)
   int32_t n;
   zp_cuda_random_case(53, seed, &c, &lacking);
   c.reload.pp = 0;
+  c.replicas = 1; /* ranks of another block do not wait for the last rank's */
   if (zp_world(&c.cfg) > 4 || c.cfg.dp < 2 || c.cfg.dp != zp_world(&c.cfg) || c.cfg.ep > 1 ||
       c.cfg.stage != 2)
     return 0;

@@ -79,6 +79,12 @@ static const char *differs(const zp_case_memory *a, const zp_case_memory *b)
   return zp_case_memory_differs(a, &x);
 }
 
+/* Two replicas of the case, where it can have them. */
+static void replicate(zp_case *c)
+{
+  c->replicas = c->cfg.stage > 0 && c->cfg.dp % (2 * c->cfg.ep) == 0 ? 2 : 1;
+}
+
 /* Another way to cut the same model: tp and ep stay. */
 static void other_split(zp_case *to, const zp_case *c, int32_t n)
 {
@@ -92,6 +98,7 @@ static void other_split(zp_case *to, const zp_case *c, int32_t n)
   to->cfg.reduce = n % 2;
   for (int32_t i = 0; i < to->cfg.n_params; i++)
     to->params[i].stage = c->params[i].stage * to->cfg.pp / c->cfg.pp;
+  replicate(to);
   cr_assert_eq(zp_config_check(&to->cfg, &why), 0);
 }
 
@@ -143,6 +150,8 @@ Test(storage, a_run_continues_from_a_checkpoint_under_another_split)
     for (int32_t k = 0; two.cfg.pp == 1 && k < two.cfg.n_params; k++) two.params[k].stage = 0;
     two.cfg.stage = (one.cfg.stage + 1) % 3;
     two.cfg.bucket = one.cfg.bucket + 7;
+    replicate(&one);
+    replicate(&two);
     open_job(&whole, &one, NULL, 4);
     open_job(&half, &one, NULL, 2);
     check_run(&half, i);

@@ -65,7 +65,7 @@ static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
 {
   zp_flat_state *s = &r->flat[op->flat];
   const int exact = r->cfg->reduce == ZP_EXACT;
-  const zp_range here = zp_local_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  const zp_range here = zp_rank_range(r, op->flat, op->bucket);
   const int64_t at = here.at;
   zp_mean_params p = {.n = here.count, .nonfinite = &r->nonfinite};
   p.divisor = r->cfg->micro_batches * r->cfg->dp;
@@ -76,11 +76,11 @@ static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
 
   zp_memory_run run[RUNS]; /* the entries that this rank counts, in its own part */
   zp_squares_params q = {.dtype = ZP_F32, .tally = &d->tally};
-  const zp_range own = zp_owned_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  const zp_range own = zp_rank_owned(r, op->flat, op->bucket);
   int32_t i = r->lay.n_params;
   zp_piece g;
   memset(run, 0, sizeof run);
-  while (zp_next_piece(r, op->flat, own, &i, &g)) {
+  while (r->block.index == 0 && zp_next_piece(r, op->flat, own, &i, &g)) {
     if (!r->counts[g.i]) continue;
     cr_assert_lt(q.runs.n, RUNS);
     run[q.runs.n++] = (zp_memory_run){.in = s->mean + own.at + g.in, .count = g.count};
@@ -134,7 +134,7 @@ static void update(job *j, device *d, zp_rank *r, const zp_op *op)
 {
   const zp_flat *f = &r->lay.flat[op->flat];
   zp_flat_state *s = &r->flat[op->flat];
-  const zp_range here = zp_local_range(r->cfg, &r->lay, r->at, op->flat, op->bucket);
+  const zp_range here = zp_rank_range(r, op->flat, op->bucket);
   const int64_t at = here.at, size = zp_dtype_bytes(r->cfg->precision);
   zp_update_params p = {.step = &d->step, .group = d->group + f->optgroup};
   zp_memory_run run[RUNS];

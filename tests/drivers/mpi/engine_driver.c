@@ -48,7 +48,7 @@ typedef struct run {
   zp_rank *ref;
   zp_job job;
   zp_coord at;
-  int64_t seed, callbacks, threads, fault_rank, native, offload, bad_loss, steps;
+  int64_t seed, callbacks, threads, fault_rank, native, offload, bad_loss, steps, replicas;
   char save[200], load[200], fault[40];
   zp_engine *e;
   zp_error err;
@@ -91,10 +91,12 @@ static int take(run *r, int argc, char **argv)
                             &c->precision, &c->tied_keys, &c->dynamic_shapes};
   static const char *const small_name[] = {"pp",     "dp",        "tp",   "ep",     "stage",
                                            "reduce", "precision", "tied", "dynamic"};
-  int64_t *const large[] = {&c->micro_batches, &c->bucket, &r->seed,    &r->callbacks, &r->threads,
-                            &r->fault_rank,    &r->native, &r->offload, &r->bad_loss,  &r->steps};
-  static const char *const large_name[] = {"mb",   "bucket", "seed",    "callbacks", "threads",
-                                           "rank", "native", "offload", "badloss",   "steps"};
+  int64_t *const large[] = {&c->micro_batches, &c->bucket,     &r->seed,    &r->callbacks,
+                            &r->threads,       &r->fault_rank, &r->native,  &r->offload,
+                            &r->bad_loss,      &r->steps,      &r->replicas};
+  static const char *const large_name[] = {"mb",      "bucket", "seed",    "callbacks",
+                                           "threads", "rank",   "native",  "offload",
+                                           "badloss", "steps",  "replicas"};
   char *const word[] = {r->save, r->load, r->fault};
   static const char *const word_name[] = {"save", "load", "fault"};
   *c = (zp_config){.pp = 1,
@@ -117,7 +119,7 @@ static int take(run *r, int argc, char **argv)
     for (int k = 0; k < 9 && value; k++)
       if (strlen(small_name[k]) == n && !strncmp(small_name[k], argv[i], n))
         *small[k] = atoi(value), found = 1;
-    for (int k = 0; k < 10 && value; k++)
+    for (int k = 0; k < 11 && value; k++)
       if (strlen(large_name[k]) == n && !strncmp(large_name[k], argv[i], n))
         *large[k] = atoll(value), found = 1;
     for (int k = 0; k < 3 && value; k++)
@@ -131,7 +133,7 @@ static int take(run *r, int argc, char **argv)
 
 static int open_ref(run *r)
 {
-  r->hyper = (zp_hyper){.groups = 1, .clip = 1, .clip_eps = 1e-6};
+  r->hyper = (zp_hyper){.groups = 1, .clip = 1, .clip_eps = 1e-6, .replicas = (int32_t)r->replicas};
   r->hyper.optim[0] = (zp_optim){ZP_OPTIM_ADAMW, 1e-2, 0.9, 0.95, 1e-8, 0.1, 0};
   zp_scaler_init(&r->hyper.scaler, 1, 3, 0, 20, 2, 1, 0);
   /* one step overflows; the gathers of a skipped step are another thing: LEDG-6 */
@@ -493,7 +495,7 @@ static int train(run *r)
       failed = save(r);
     }
   }
-  for (int32_t g = 0; g < ZP_GROUPS; g++) communications += r->ref->ledger[g].ops;
+  for (int32_t g = 0; g < ZP_ALL_GROUPS; g++) communications += r->ref->ledger[g].ops;
   if (!failed && ledger && r->issued != communications)
     return differs(r, "what was issued", r->steps);
   return failed;

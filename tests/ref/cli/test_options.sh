@@ -26,6 +26,12 @@ expect 2 'out of range' stage_three plan --stage 3
 expect 2 'not one of' precision_word plan --precision fp8
 expect 2 'not one of' reduce_word plan --reduce native
 expect 2 'ep must divide dp' ep_divides_dp plan --dp 4 --ep 3
+expect 2 'replicas: 3 is refused: ep x replicas, 1 x 3, must divide dp, 4' replicas_divide_dp \
+  plan --dp 4 --replicas 3
+expect 2 'ep x replicas, 2 x 2, must divide dp, 6' replicas_of_experts_divide_dp \
+  plan --dp 6 --ep 2 --replicas 2
+expect 2 'refused at ZeRO stage 0' replicas_need_shards sim --dp 4 --replicas 2 --stage 0
+expect 2 'allowed is 1 to dp, 2' replicas_limit train --dp 2 --replicas 4
 expect 2 'pp·dp·tp' ranks_limit plan --pp 2 --dp 1048576
 expect 2 'one number per stage' groups_count plan --pp 2 --groups 1,2,3
 expect 2 'number from 1' groups_empty plan --groups 1,,2
@@ -65,6 +71,8 @@ stage: 7 is out of range|{"stage": 7}
 precision: must be one of|{"precision": "fp64"}
 precision: must be one of|{"precision": 1}
 reduce: must be one of|{"reduce": "native"}
+replicas: 0 is out of range|{"replicas": 0}
+replicas: 2 is out of range; allowed is 1 to dp, 1|{"replicas": 2}
 dynamic_shapes: is a string|{"dynamic_shapes": "yes"}
 bucket: "16Zi"|{"bucket": "16Zi"}
 groups: must be a list|{"groups": 2}

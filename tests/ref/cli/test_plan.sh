@@ -30,6 +30,23 @@ expect 0 'all invariants hold' check_unequal_groups plan --check --pp 2 --dp 2 -
 json check_json '.ok and .ranks == 64 and (.checks | length) > 10' \
   plan --check --json --pp 4 --dp 8 --tp 2
 
+for shape in "1 4 2 1" "3 6 3 2" "2 8 2 2" "1 3 3 1"; do
+  set -- $shape
+  expect 0 'replica groups equal on all members' "check_replicas_$1_$2_$3" \
+    plan --check --pp $1 --dp $2 --replicas $3 --stage 1 --micro-batches 3
+  expect 0 'all invariants hold' "check_mixed_replicas_$1_$2_$3" \
+    plan --check --config "$tmp/mixed.json" --dp $(($2 * 3)) --replicas $3 --stage $4
+done
+# A block's ranks: half of the data-parallel ranks; each element has an owner in each block.
+# spec: TOPO-6, RED-9
+json replicas_in_json '.config.replicas == 2 and .ranks == 8 and
+  ([.all_ranks[].flats[].members] | unique == [2]) and
+  ([.all_ranks[] | .ledger[] | select(.group == "replica") | .phase] | unique == ["init", "step"])
+  and ([.all_ranks[] | .pp as $p | .shard_map[] | .runs[] | {id: [$p, .entry], count}] |
+    group_by(.id) | all(.[]; (map(.count) | add) % 2 == 0))' \
+  plan --json --all-ranks --pp 2 --dp 4 --replicas 2 --bucket 64Mi
+expect 0 'all_reduce.sum between replicas' rank_table_lists_sums_between_replicas \
+  plan --dp 4 --replicas 2 --rank 3 --ledger
 json plan_json '.ranks == 8 and (.first_rank_of_each_stage | length) == 4' plan --json --pp 4 --dp 2
 json rank_json '.rank[0].rank == 5 and (.rank[0].communications | length) > 10' \
   plan --json --pp 4 --dp 2 --rank 5 --ledger

@@ -29,6 +29,10 @@ expect 0 '7 other configurations of the same global batch; 7 of 7 are equal' \
   train --data "$tmp/text" $small --steps 1 --verify --dp 1 --micro-batches 1
 expect 0 'dp does not vary: a global batch of 1 micro-batch' the_verdict_says_what_was_not \
   train --data "$tmp/text" $small --steps 1 --verify --dp 1 --micro-batches 1
+json two_replicas_of_two '.verify | .ok and .replicas_equal and .topologies_equal >= 6' \
+  train --data "$tmp/text" $small --verify --json --pp 1 --dp 4 --replicas 2
+json two_replicas_in_order '.verify | .ok and .replicas_equal' train --data "$tmp/text" $small \
+  --verify --json --pp 2 --dp 2 --replicas 2 --stage 1 --reduce ordered
 json shapes_that_vary '.verify.ok' \
   train --data "$tmp/text" $small --verify --json --vary-shapes --tuple --pp 3
 json skips_and_growth \

@@ -29,6 +29,9 @@ beside bits three_stages_of_two 6 pp=3 dp=2 tied=1 mb=4 seed=7
 beside bits two_stages_ordered_from_three_threads 4 pp=2 dp=2 stage=1 reduce=0 precision=2 seed=8 \
   threads=1
 beside bits tensor_parallel_and_experts 4 dp=2 tp=2 ep=2 seed=9
+beside bits two_blocks_of_two 4 dp=4 replicas=2 seed=15 stage=1
+beside bits two_blocks_with_stages_and_experts 8 pp=2 dp=4 ep=2 replicas=2 tied=1 seed=16
+beside bits three_blocks_ordered 3 dp=3 replicas=3 reduce=0 precision=0 seed=17 callbacks=1
 beside bits two_stages_where_losses_are_not_finite 4 pp=2 dp=2 seed=10 badloss=5
 beside bits one_stage_where_losses_are_not_finite 2 dp=2 seed=4 badloss=2 reduce=0
 beside bits three_stages_with_dynamic_shapes 3 pp=3 mb=5 seed=10 dynamic=1
@@ -40,8 +43,11 @@ job dp=4 mb=1 seed=12 "save=$tmp/ck"
 job pp=2 dp=2 mb=2 stage=0 bucket=30 seed=12 "load=$tmp/ck"
 [ "$code" -eq 0 ] ||
   complain "two stages: exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
+job dp=4 mb=1 replicas=2 stage=1 bucket=30 seed=12 "load=$tmp/ck"
+[ "$code" -eq 0 ] ||
+  complain "two blocks: exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
 "$driver" mb=4 seed=12 "load=$tmp/ck" >"$tmp/mpirun" 2>&1 || complain "alone: $(cat "$tmp/mpirun")"
-law a_checkpoint_of_four_replicas_continues_in_two_stages_and_on_one_rank
+law a_checkpoint_of_four_replicas_continues_in_two_stages_in_two_blocks_and_on_one_rank
 "$driver" mb=4 seed=14 "save=$tmp/ck.other" >"$tmp/mpirun" 2>&1 || complain "$(cat "$tmp/mpirun")"
 # every rank says so and goes on, to the bits of a run without it; what is saved then can be loaded
 job dp=4 mb=1 seed=12 "save=$tmp/ck2" fault=unsaved rank=2

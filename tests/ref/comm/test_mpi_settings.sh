@@ -66,6 +66,7 @@ beside differs "--vary-shapes" vary-shapes 1 0
 beside differs "--tuple" tuple 1 0
 beside differs "--pp 2" pp 2 1
 beside differs "--dp 1" dp 1 2
+beside differs "--replicas 2" replicas 2 1
 beside differs "--micro-batches 3" micro_batches 3 6
 beside differs "--bucket 500" bucket 500 4096
 beside differs "--align 4" align 4 1

@@ -1,10 +1,10 @@
 /* plan --check itself: it accepts what the planner writes, and one wrong field anywhere in one
  * rank's program is found and its rank named.
- * spec: LEDG-1, LEDG-2, PIPE-3, PIPE-5, PART-3, RED-3 */
+ * spec: LEDG-1, LEDG-2, PIPE-3, PIPE-5, PART-3, RED-3, RED-9 */
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "../../../ref/engine/partial.h"
+#include "../../../ref/engine/rank_program.h"
 #include "../../../ref/verify/plan_check.h"
 
 enum { PP = 3, DP = 4, TP = 2 };
@@ -109,11 +109,12 @@ static void change(zp_op *op, field f)
   }
 }
 
-static int64_t write_wrongly(const zp_config *cfg, const zp_layout *lay, int32_t phase, zp_coord at,
+static int64_t write_wrongly(const zp_block_rank *b, const zp_layout *lay, int32_t phase,
                              zp_op *ops, int64_t cap)
 {
-  const int64_t n = zp_rank_program_write(cfg, lay, phase, at, ops, cap);
-  if (zp_rank_of(cfg, at) != mutation.rank || phase != mutation.phase || mutation.pc >= n) return n;
+  const int32_t rank = zp_block_group_index(b, ZP_GROUP_WORLD, -1);
+  const int64_t n = zp_rank_program_write(b, lay, phase, ops, cap);
+  if (rank != mutation.rank || phase != mutation.phase || mutation.pc >= n) return n;
   if (mutation.f == F_DROP) {
     mutation.applied = 1;
     memmove(ops + mutation.pc, ops + mutation.pc + 1, (size_t)(n - mutation.pc - 1) * sizeof *ops);
@@ -121,12 +122,12 @@ static int64_t write_wrongly(const zp_config *cfg, const zp_layout *lay, int32_t
   }
   if (!uses(&ops[mutation.pc], mutation.f)) return n;
   if (mutation.f == F_SWAP) { /* two ops change places, the clock stays where it was */
-    zp_op *a = &ops[mutation.pc], *b = a + 1, old = *a;
+    zp_op *a = &ops[mutation.pc], *next = a + 1, old = *a;
     if (mutation.pc + 1 >= n) return n;
-    *a = *b;
-    *b = old;
-    b->clock_t = a->clock_t;
-    b->clock_i = a->clock_i;
+    *a = *next;
+    *next = old;
+    next->clock_t = a->clock_t;
+    next->clock_i = a->clock_i;
     a->clock_t = old.clock_t;
     a->clock_i = old.clock_i;
   } else {
@@ -136,9 +137,10 @@ static int64_t write_wrongly(const zp_config *cfg, const zp_layout *lay, int32_t
   return n;
 }
 
-static int run(const zp_config *cfg, int32_t threads, zp_error *err)
+static int run(const zp_config *cfg, int32_t replicas, int32_t threads, zp_error *err)
 {
-  const zp_check_job job = {.cfg = cfg, .threads = threads, .write = write_wrongly};
+  const zp_check_job job = {
+      .cfg = cfg, .replicas = replicas, .threads = threads, .write = write_wrongly};
   zp_check_result result;
   return zp_check_all(&job, &result, err);
 }
@@ -151,13 +153,15 @@ Test(check, accepts_the_planners_programs)
     for (int32_t reduce = ZP_ORDERED; reduce <= ZP_EXACT; reduce++) {
       const zp_config cfg = config(stage, reduce);
       for (int32_t threads = 1; threads <= 5; threads++)
-        cr_assert_eq(run(&cfg, threads, &err), 0, "stage %d: %s", (int)stage, err.text);
+        for (int32_t replicas = 1; replicas <= (stage > 0 ? 2 : 1); replicas++)
+          cr_assert_eq(run(&cfg, replicas, threads, &err), 0, "stage %d, %d replicas: %s",
+                       (int)stage, (int)replicas, err.text);
     }
   }
 }
 
 /* Every op of every program of some ranks, every field that the op uses. */
-static void try_all(const zp_config *cfg, int32_t rank, int32_t phase)
+static void try_all(const zp_config *cfg, int32_t replicas, int32_t rank, int32_t phase)
 {
   static zp_error err;
   for (int64_t pc = 0;; pc++) {
@@ -168,7 +172,7 @@ static void try_all(const zp_config *cfg, int32_t rank, int32_t phase)
       mutation.pc = pc;
       mutation.f = f;
       mutation.applied = 0;
-      const int status = run(cfg, 1, &err);
+      const int status = run(cfg, replicas, 1, &err);
       any |= mutation.applied;
       if (mutation.applied)
         cr_assert_eq(status, ZP_E_VERDICT, "stage %d, rank %d, position %d, field %d passed",
@@ -181,19 +185,40 @@ static void try_all(const zp_config *cfg, int32_t rank, int32_t phase)
 Test(check, one_wrong_field_in_a_step_is_found_stage_0)
 {
   const zp_config cfg = config(0, ZP_EXACT);
-  for (int32_t rank = 0; rank < PP * DP * TP; rank += 5) try_all(&cfg, rank, ZP_PHASE_STEP);
+  for (int32_t rank = 0; rank < PP * DP * TP; rank += 5) try_all(&cfg, 1, rank, ZP_PHASE_STEP);
 }
 
 Test(check, one_wrong_field_in_a_step_is_found_stage_1)
 {
   const zp_config cfg = config(1, ZP_EXACT);
-  for (int32_t rank = 1; rank < PP * DP * TP; rank += 5) try_all(&cfg, rank, ZP_PHASE_STEP);
+  for (int32_t rank = 1; rank < PP * DP * TP; rank += 5) try_all(&cfg, 1, rank, ZP_PHASE_STEP);
 }
 
 Test(check, one_wrong_field_in_a_step_is_found_stage_2)
 {
   const zp_config cfg = config(2, ZP_ORDERED);
-  for (int32_t rank = 2; rank < PP * DP * TP; rank += 5) try_all(&cfg, rank, ZP_PHASE_STEP);
+  for (int32_t rank = 2; rank < PP * DP * TP; rank += 5) try_all(&cfg, 1, rank, ZP_PHASE_STEP);
+}
+
+/* Without ep: no group of a block has one member, whose ledger is compared with none. */
+static zp_config config_of_blocks(int32_t stage, int32_t reduce)
+{
+  zp_config cfg = config(stage, reduce);
+  cfg.ep = 1;
+  return cfg;
+}
+
+/* spec: TOPO-6 */
+Test(check, one_wrong_field_in_a_step_is_found_in_either_replica_stage_1)
+{
+  const zp_config cfg = config_of_blocks(1, ZP_EXACT);
+  for (int32_t rank = 1; rank < PP * DP * TP; rank += 5) try_all(&cfg, 2, rank, ZP_PHASE_STEP);
+}
+
+Test(check, one_wrong_field_in_a_step_is_found_in_either_replica_stage_2)
+{
+  const zp_config cfg = config_of_blocks(2, ZP_ORDERED);
+  for (int32_t rank = 2; rank < PP * DP * TP; rank += 5) try_all(&cfg, 2, rank, ZP_PHASE_STEP);
 }
 
 Test(check, names_the_rank_and_the_position)
@@ -204,7 +229,7 @@ Test(check, names_the_rank_and_the_position)
   mutation.phase = ZP_PHASE_STEP;
   mutation.pc = 0;
   mutation.f = F_DROP;
-  cr_assert_eq(run(&cfg, 2, &err), ZP_E_VERDICT);
+  cr_assert_eq(run(&cfg, 1, 2, &err), ZP_E_VERDICT);
   cr_assert_eq(err.rank, 13);
   cr_assert_not_null(strstr(err.text, "rank 13 (pp 1, dp 2, tp 1), program step"), "%s", err.text);
 }

@@ -14,6 +14,10 @@ expect 1 'rank 3 \(stage 1, dp 1, tp 0\), micro-batch 2' a_doubled_contribution_
   sim --fault ds5605
 expect 0 'bit for bit in 3 steps' clean_run_with_everything sim --pp 3 --dp 4 --tp 2 --ep 2 \
   --steps 3 --unused 30 --dynamic-shapes --vary --tuple --precision fp16 --stage 2 --bucket 16
+expect 0 'bit for bit in 3 steps' clean_run_with_replicas sim --pp 2 --dp 4 --ep 2 --replicas 2 \
+  --steps 3 --unused 30 --precision bf16 --stage 1 --bucket 16 --reduce ordered
+expect 2 'replicas: 2 is refused at ZeRO stage 0' a_case_without_shards_has_one_replica \
+  sim --case dp=2,replicas=2,stage=0,list=3@0.0
 expect 0 'no coded gradients: D.*256' too_many_contributions_for_codes sim --dp 64 --pp 2
 expect 0 'pr7847 +STAT-1' faults_are_listed sim --fault list
 expect 2 'there is no fault' unknown_fault_is_refused sim --fault pr9999

@@ -1,0 +1,44 @@
+/* Replicas: the dp indices of a job are cut into blocks, each of which holds a replica of the
+ * sharded state and runs the programs of a job of its size. Here ranks and groups of a block are
+ * mapped to those of the job. spec: TOPO-6, LIM-10 */
+#ifndef ZP_COMM_BLOCK_H
+#define ZP_COMM_BLOCK_H
+
+#include <stdint.h>
+
+#include "../base/error.h"
+#include "../plan/program.h"
+
+/* The planner knows no replicas, so what they add is numbered after its own. */
+enum {
+  ZP_GROUP_REPLICA = ZP_GROUPS, /* same pp, tp index and dp index within the block */
+  ZP_ALL_GROUPS,
+  ZP_WHAT_REPLICA = ZP_WHATS, /* the sum between replicas of a rank's part of a bucket (RED-9) */
+  ZP_ALL_WHATS
+};
+
+/* A rank in its block. */
+typedef struct zp_block_rank {
+  const zp_config *job; /* outlives it */
+  zp_config cfg;        /* what the block's programs are planned for: dp is a block's */
+  int32_t replicas;     /* R, at least 1 */
+  int32_t index;        /* which block, 0..R-1 */
+  zp_coord at;          /* in cfg */
+} zp_block_rank;
+
+/* Can the valid configuration `job` have so many replicas? 0, or ZP_E_REFUSED in *err. spec: LIM-10
+ */
+int zp_block_check(const zp_config *job, int32_t replicas, zp_error *err);
+
+/* The block of a rank, 0 <= rank < zp_world(job), of a configuration that zp_block_check accepts.
+ */
+zp_block_rank zp_block_of(const zp_config *job, int32_t replicas, int32_t rank);
+
+/* As the functions of plan/topology.h, for the rank's groups in the job: members and ids are the
+ * job's ranks. spec: TOPO-2 … TOPO-6 */
+int32_t zp_block_group_size(const zp_block_rank *b, int32_t group, int32_t key);
+int32_t zp_block_group_index(const zp_block_rank *b, int32_t group, int32_t key);
+int32_t zp_block_group_member(const zp_block_rank *b, int32_t group, int32_t key, int32_t i);
+int32_t zp_block_group_id(const zp_block_rank *b, int32_t group, int32_t key);
+
+#endif
