@@ -436,6 +436,10 @@ def report_of(options, hello, level, problems, outcomes, causes, seconds):
             "level": level,
             "seed": options.seed,
             "whole": options.whole,
+            "warnings": [
+                f"returns names '{name}', but no answer has it"
+                for name in outcomes.missing(hello.get("returns", []))
+            ],
         },
         outcomes,
         causes,

@@ -6,6 +6,7 @@ import tempfile
 import threading
 
 import limits
+from protocol import FIELDS
 
 # Classes of known failures (known.py). Those other than a defect are counted apart from failures.
 DEFECT = "defect"
@@ -75,6 +76,7 @@ class Outcomes:
         self.table = {}  # clause -> cases [passed, failed, not judged, one number per EXCUSED]
         self.judged = False  # some case was
         self.refusals = {}  # reason -> {"cases", "selected", "recipe"}
+        self.reported = None  # fields of steps that some answer had; None: there was no answer
         self.issued = set()  # at most 2 hashes of ledgers
         self.trained = []  # the smallest and the largest number of elements of a model
         self.details = Details()
@@ -94,6 +96,7 @@ class Outcomes:
             ) from None
         self.counts[out.status] += 1
         self.judged = self.judged or out.status == "fail" or bool(out.judged)
+        self.note_fields(out.answer)
         if out.status == "unsupported":
             self.refuse(out, reason(out.answer.get("message", "")))
         else:
@@ -105,6 +108,17 @@ class Outcomes:
         if out.status == "fail":
             self.details.keep(out)
             self.failures.append(out)
+
+    def note_fields(self, answer):
+        if answer["status"] == "ok" and answer.get("ranks"):
+            steps = [step for rank in answer["ranks"] for step in rank["steps"] if step]
+            self.reported = (self.reported or set()).union(*steps)
+
+    def missing(self, returns):
+        """Fields of steps that hello announces and no answer had."""
+        return [
+            name for name in FIELDS if self.reported is not None and name in set(returns) - self.reported
+        ]
 
     def refuse(self, out, reason):
         """Fresh cases are left out, because they differ from run to run, and so are cases whose

@@ -506,8 +506,9 @@ def head(text, reports):
         f'<p class="verdict {mark}">{e(verdict)}</p><p>{ABOUT}</p>{LINKS}'
     )
     for report in reports:
-        for problem in report["problems"]:
-            out += f"<p><strong>Error</strong> ({e(summary.title(report))}): {e(problem)}</p>"
+        for word, texts in (("Error", report["problems"]), ("Warning", report.get("warnings", []))):
+            for text in texts:
+                out += f"<p><strong>{word}</strong> ({e(summary.title(report))}): {e(text)}</p>"
     return out
 
 

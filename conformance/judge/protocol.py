@@ -327,9 +327,8 @@ class Budget:
 
 
 def load(answer, case, budget):
-    """Checks an answer whose status is ok, drops unknown fields, and replaces file names by the
-    files' values: the files may lie in the ledgers' folder, which is removed before values are
-    judged."""
+    """Checks an answer whose status is ok, and replaces file names by the files' values: the files
+    may lie in the ledgers' folder, which is removed before values are judged."""
     ranks = answer["ranks"]
     need(
         isinstance(ranks, list)
@@ -351,17 +350,13 @@ def load(answer, case, budget):
             if step is None and number < checkpoint.begins(case):
                 continue
             load_step(step, f"rank {q}, step {number}", case["micro_batches"], budget)
-        answer["ranks"][q] = {
-            "rank": q,
-            "steps": [
-                None if step is None else {name: step[name] for name in FIELDS if name in step}
-                for step in steps
-            ],
-        }
+        answer["ranks"][q] = {"rank": q, "steps": steps}
 
 
 def load_step(step, where, micro_batches, budget):
     need(isinstance(step, dict), f"{where}: a step must be an object", step)
+    for name in step:
+        need(name in FIELDS, f"{where}: a step may have the fields {', '.join(FIELDS)}", name)
     if step.get("skipped") is not None:
         need(
             isinstance(step["skipped"], bool),

@@ -92,8 +92,9 @@ def terminal(report, brief=False):
         ]
         for row in cause["corpus"][:3]:
             lines.append(f"  similar bug: {row['id']}: {row['symptom']}")
-    for problem in report["problems"]:
-        lines += ["", "error: " + problem.replace("\n", "\n  ")]
+    for word, texts in (("warning", report.get("warnings", [])), ("error", report["problems"])):
+        for text in texts:
+            lines += ["", f"{word}: " + text.replace("\n", "\n  ")]
     return printable("\n".join(lines))
 
 

@@ -127,6 +127,7 @@ CAUSES = {
     "number-words": ("RUN-2 malformed answer", "'Infinity'"),
     "number-space": ("RUN-2 malformed answer", "' 0x1p0'"),
     "number-bare": ("RUN-2 malformed answer", "'0x'"),
+    "field": ("RUN-2 malformed answer", "a step may have the fields skipped, norm,"),
     "skipped": ("RUN-2 malformed answer", '"skipped"'),
     "steps": ("RUN-2 malformed answer", "must be an object"),
     "ranks": ("RUN-2 malformed answer", '"ranks"'),

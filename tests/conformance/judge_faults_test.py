@@ -8,6 +8,7 @@ from selftest import TRAINER, check, main, run
 # Adapters that answer or record too little:
 EVASIONS = {
     "null": ("RUN-2", "malformed answer"),
+    "unannounced": ("RUN-2", "malformed answer"),
     "echo": ("RED-3", "missing"),
     "garbage": ("RUN-2", "malformed answer"),
     "crash": ("RUN-1", "error: the adapter's process ended"),

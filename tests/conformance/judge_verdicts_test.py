@@ -1,9 +1,10 @@
 """Tests the judge's verdicts on correct adapters, on missing evidence, and on ranks that hang."""
 
+import html
 import sys
 import xml.dom.minidom
 
-from selftest import COMMAND, TRAINER, check, main, run
+from selftest import COMMAND, TRAINER, check, judged, main, run
 
 
 def test_evidence():
@@ -89,6 +90,29 @@ def test_correct():
     )
 
 
+def test_fields():
+    """No field of an answer is ignored silently, and a field that hello names and no answer has is
+    reported."""
+    _, report, _ = run(f"{TRAINER} unannounced", *ONCE)
+    text = report["causes"][0]["text"]
+    check("a field that hello does not name is named", 'the field "gradients", which' in text, text)
+    code, report, errors = run(f"{TRAINER} unwritten", "--cases", "20")
+    text = "returns names 'masters', but no answer has it"
+    check(
+        "a field that no answer has gives a warning",
+        code == 0 and report["warnings"] == [text] and text in html.unescape(page_of(report)),
+        errors or report["warnings"],
+    )
+    done = judged("--cases", "2", adapter=f"{TRAINER} unwritten")
+    check("the terminal shows it", f"\nwarning: {text}" in done.stdout, done.stdout)
+    _, report, _ = run(f"{TRAINER} correct", "--cases", "2")
+    check("a correct adapter gets none", report["warnings"] == [], report["warnings"])
+
+
+def page_of(report):
+    return report["files"]["report.html"]
+
+
 ONCE = ("--cases", "1", "--only", "LEDG-2", "--shrink", "0")  # each try takes seconds
 
 
@@ -126,4 +150,4 @@ def test_hang():
     )
 
 
-sys.exit(main(test_evidence, test_ref, test_correct, test_hang))
+sys.exit(main(test_evidence, test_ref, test_correct, test_fields, test_hang))

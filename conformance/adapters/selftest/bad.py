@@ -260,6 +260,8 @@ def broken(kind, answer, case, folder):
         first["parameters"][name] = [NUMBERS[kind]] * len(first["parameters"][name])
     elif kind == "number":
         first["parameters"][name] = [1.5] * len(first["parameters"][name])
+    elif kind == "field":
+        first["nrom"] = first["norm"]
     elif kind == "skipped":
         first["skipped"] = 0
     elif kind == "steps":
@@ -329,6 +331,7 @@ KINDS = [
     "file-nameless",
     "beyond",
     "number",
+    "field",
     "skipped",
     "steps",
     "ranks",

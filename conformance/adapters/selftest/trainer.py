@@ -20,6 +20,8 @@ FAULTS = {
     "silent": "supports everything, returns nothing",
     "echo": "returns its inputs",
     "empty": 'every rank and step is present, but holds only "norm": null',
+    "unannounced": "returns gradients, which hello does not name, instead of masters",
+    "unwritten": "the right answer without the masters that hello names",
     "refuses": 'answers "unsupported" to all cases but the first',
     "tacit": "the right answer, with null for every field that allows it",
     "unrecorded": 'serial values at level 2; hello does not name "ledger"',
@@ -391,9 +393,14 @@ def run(case, fault, folder):
                 }
                 step["masters"] = {n: [[0, v]] for n, v in step["parameters"].items()}
     for step in (step for rank in ranks for step in rank["steps"]):
-        if fault == "empty":
+        if fault in ("silent", "empty"):
             step.clear()
+        if fault == "empty":
             step["norm"] = None
+        if fault in ("unannounced", "unwritten"):
+            masters = step.pop("masters")
+            if fault == "unannounced":
+                step["gradients"] = masters
         if fault == "tacit":
             step.update(norm=None, scale=None, skipped=None)
     return {"status": "ok", "ranks": ranks}
