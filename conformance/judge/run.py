@@ -121,9 +121,11 @@ def ledger_findings(case, expected, answer, ledgers, returns):
         before = bad and min(p for p in bad[0]["places"] if p is not None) < number
         found.insert(bool(before), Finding("PIPE-6", kind, text, detail=symptom))
     if not found and answer["status"] == "ok":
-        little = amount.too_little(case, ledgers)
-        if little:
-            empty = not any(ledger.ops(r) for r in ledgers)
+        empty = not any(map(ledger.ops, ledgers))
+        wrong, little = amount.wrong_steps(case, ledgers), amount.too_little(case, ledgers)
+        if wrong and not empty:
+            found.append(Finding("RUN-2", "malformed ledger", wrong))
+        elif little:
             found.append(
                 Finding(
                     "LEDG-6",

@@ -20,6 +20,7 @@ EVASIONS = {
     "empty-ledger": ("LEDG-6", "empty ledger"),
     "small-ledger": ("LEDG-6", "too little"),
     "lonely-ledger": ("LEDG-6", "too little"),
+    "stepless-ledger": ("RUN-2", "malformed ledger"),
     "uneven-ledger": ("LEDG-2", "ledgers differ"),
     "ungathered": ("LEDG-6", "ungathered"),
 }

@@ -109,6 +109,24 @@ def test_fields():
     check("a correct adapter gets none", report["warnings"] == [], report["warnings"])
 
 
+def test_steps():
+    """Demands on a single step need the records at which steps begin."""
+    for fault, text in (
+        ("stepless", 'rank 0\'s ledger has no {"step": 1} record'),
+        ("twice", '"step" records of rank 0\'s ledger: got 0, 0, 1, expected 0, 1'),
+    ):
+        code, report, errors = run(f"{TRAINER} {fault}-ledger", *STEPS)
+        seen = [(c["clause"], c["kind"], c["text"]) for c in report["causes"]] if report else errors
+        check(
+            f"{fault}: wrong step records fail",
+            code == 1 and seen == [("RUN-2", "malformed ledger", text)],
+            seen,
+        )
+
+
+STEPS = ("--only", "dp=2,steps=2,optim=sgd,list=4@0.0", "--shrink", "0")
+
+
 def page_of(report):
     return report["files"]["report.html"]
 
@@ -150,4 +168,4 @@ def test_hang():
     )
 
 
-sys.exit(main(test_evidence, test_ref, test_correct, test_fields, test_hang))
+sys.exit(main(test_evidence, test_ref, test_correct, test_fields, test_steps, test_hang))

@@ -30,6 +30,8 @@ FAULTS = {
     "constant-ledger": "serial values; the same ledger for every model",
     "small-ledger": "serial values; ledgers with single elements",
     "lonely-ledger": "serial values; each rank communicates with itself only",
+    "stepless-ledger": "serial values; ledgers without a record that the second step begins",
+    "twice-ledger": "serial values; ledgers with two records that the first step begins",
     "uneven-ledger": "serial values; rank 1 omits its last collective",
     "ungathered": "serial values; masters are sharded, but parameters are never gathered",
     "local": "each rank keeps its own gradients (DeepSpeed, fp32 accumulation)",
@@ -275,7 +277,9 @@ def publish(case, fault, folder):
         group = [d * t["tp"] + tp for d in range(t["dp"])]
         with open(os.path.join(folder, f"rank-{rank}.jsonl"), "a", encoding="utf-8") as file:
             for step in range(case["steps"]):
-                print(json.dumps({"step": step}), file=file)
+                twice = 2 if fault == "twice-ledger" and step == 0 else 1
+                for _ in range(0 if fault == "stepless-ledger" and step == 1 else twice):
+                    print(json.dumps({"step": step}), file=file)
                 if fault == "empty-ledger":
                     continue
                 n = {"constant-ledger": 4096, "small-ledger": 1}.get(fault, count)
