@@ -247,6 +247,9 @@ def problems_of(options, hello, outcomes, causes, complete):
             'no case was judged: extend "supports" or "returns" in hello, or return the fields '
             "in answers"
         )
+    found += outcomes.never_judged(
+        [word for word in options.only if word in axes.CLAUSES], hello.get("returns", [])
+    )
     found += known.check_support(
         options.support, hello, options.accept_support, options.support_list, outcomes
     )
@@ -436,6 +439,7 @@ def report_of(options, hello, level, problems, outcomes, causes, seconds):
             "level": level,
             "seed": options.seed,
             "whole": options.whole,
+            "not judged": outcomes.unjudged(),
             "warnings": [
                 f"returns names '{name}', but no answer has it"
                 for name in outcomes.missing(hello.get("returns", []))

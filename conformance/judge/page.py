@@ -75,6 +75,11 @@ def e(text):
     return html.escape(printable(text))
 
 
+def code_spans(text):
+    """Escaped text whose names in backquotes are code."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", e(text))
+
+
 def is_link(address):
     return LINK.fullmatch(address) is not None
 
@@ -203,7 +208,8 @@ def clause_table(report, shown):
         row = [clause_link(clause), e(demands.title(clause)), *numbers, mine]
         cells.append((summary.kind_of(report, clause), row))
     names = ["clause", "title", "passed", "failed", "not judged", *EXCUSED, "causes"]
-    return rows(cells, names) + f"<p class=dim>{e(demands.NOT_JUDGED.capitalize())}.</p>"
+    why = [code_spans(text) for text in report.get("not judged", {}).values()]
+    return rows(cells, names) + (items(why) if why else "")
 
 
 def clause_list(reports):
@@ -336,7 +342,7 @@ def cause_part(shown):
 
 
 def cases_of(cause):
-    return summary.many(len(cause["cases"]), "case") if cause["cases"] else "the minimal case only"
+    return demands.many(len(cause["cases"]), "case") if cause["cases"] else "the minimal case only"
 
 
 def case_part(report, cause):

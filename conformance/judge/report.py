@@ -44,8 +44,9 @@ def name_of(cause):
     return f"{known['cause']}: {known['title']}" if known else f"{cause['clause']} {cause['kind']}"
 
 
-def table_lines(clauses):
+def table_lines(report):
     """The table of clauses, with their spec. A class has a column if a case is in it."""
+    clauses = report["clauses"]
     places = {name: NOT_JUDGED + 1 + n for n, name in enumerate(EXCUSED)}
     places = {name: n for name, n in places.items() if any(row[n] for row in clauses.values())}
     yield f"  {'clause':<10}{'passed':>8}{'failed':>8}{'not judged':>12}" + "".join(
@@ -56,8 +57,8 @@ def table_lines(clauses):
         classes = "".join(f"{row[n]:>14}" for n in places.values())
         text = f"{'<--' if bad else '   '} {demands.title(clause)}"
         yield f"  {clause:<10}{good:>8}{bad:>8}{other:>12}{classes}  {text}".rstrip()
-    if any(row[NOT_JUDGED] for row in clauses.values()):
-        yield "  " + demands.NOT_JUDGED
+    why = report.get("not judged", {})
+    yield from (["", *(f"  {text}" for text in why.values())] if why else [])
 
 
 def again(report, recipe):
@@ -76,7 +77,7 @@ def terminal(report, brief=False):
         known = sum(1 for c in report["causes"] if c["known"])
         lines[0] += f"; {known} known failures seen, {len(report['causes']) - known} others"
     else:
-        lines += ["", *table_lines(report["clauses"])]
+        lines += ["", *table_lines(report)]
     for number, cause in enumerate(report["causes"], 1):
         if brief and cause["known"]:
             continue

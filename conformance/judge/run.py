@@ -13,32 +13,10 @@ import ledger
 import limits
 import streams
 from adapter import Adapter
+from demands import evidence
 from matching import put_excused_last
 from outcomes import Outcome, Outcomes
 from values import Finding, Judge, Malformed, coordinates
-
-# A clause counts as judged if one of these was compared: names in Judge.compared, "ledger", or a
-# clause for which stream events had two conflicting accesses. Clauses that are not listed need
-# GRADIENTS.
-GRADIENTS = {"gradients", "update"}
-EVIDENCE = {
-    "STAT-1": {"ledger"},
-    "STAT-2": {"norm"},
-    "STAT-3": {"overflow"},
-    "STAT-4": {"norm"},
-    "STEP-6": {"skipped"},
-    "STEP-7": {"parameters"},
-    "STEP-8": {"parameters", "loss"},
-    "SCALE-3": {"scale after an overflow"},
-    "SCALE-4": {"scale after an update"},
-    "OPT-2": {"update"},
-    "OPT-4": {"update"},
-    "PART-1": {"frozen"},
-    "PART-6": {"shares"},
-    "CKPT-5": {"continued"},
-    **{f"LEDG-{n}": {"ledger"} for n in (2, 3, 6, 7)},
-    **{f"STRM-{n}": {f"STRM-{n}"} for n in (1, 2, 3, 4, 6)},
-}
 
 
 def normal(message):
@@ -69,7 +47,7 @@ def kind_of_error(answer):
 
 def judged_by(case, compared):
     """The clauses of a case for which a field was compared."""
-    return {clause for clause in case["clauses"] if EVIDENCE.get(clause, GRADIENTS) & compared}
+    return {clause for clause in case["clauses"] if evidence(clause) & compared}
 
 
 def mismatch_finding(case, bad):

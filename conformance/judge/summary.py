@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 
+from demands import many
 from known import list_name
 from outcomes import DEFECT, EXCUSED, empty_row
 from report import name_of
@@ -193,10 +194,6 @@ def left_out(reports):
 
 
 # ---- Verdict and commands ------------------------------------------------------------------------
-
-
-def many(number, word):
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def verdict(reports):

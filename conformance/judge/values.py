@@ -100,7 +100,7 @@ class Judge:
         self.case, self.expected, self.answer = case, expected, answer
         self.returns = set(returns)
         self.findings = []
-        self.compared = set()  # fields that were present and compared: EVIDENCE in run.py
+        self.compared = set()  # fields that were present and compared: EVIDENCE in demands.py
 
     def add(self, *args, **more):
         self.findings.append(Finding(*args, **more))

@@ -124,6 +124,27 @@ def test_steps():
         )
 
 
+def test_unjudged():
+    """Each clause that is not judged says what it needs. --only fails if its clause is not judged
+    in any case."""
+    T = f"{TRAINER} unskipped"
+    code, report, errors = run(T, "--cases", "20")
+    text = "STEP-6: not judged in 20 cases: needs `skipped`"
+    page = page_of(report).replace("<code>", "`").replace("</code>", "`")
+    why = report["not judged"]
+    check("JSON and page say what it needs", why["STEP-6"] == text and text in page, why)
+    done = judged("--cases", "20", adapter=T)
+    check("so does the terminal", f"\n  {text}\n" in done.stdout, done.stdout)
+    done = judged("--only", "STEP-6", adapter=T)
+    text = "STEP-6 was not judged in any case: it needs `skipped`, which returns does not name"
+    check("--only fails", done.returncode == 1 and f"error: {text}" in done.stdout, done.stdout)
+    done = judged("--only", "STEP-7", adapter=T)
+    check("--only passes with the evidence", done.returncode == 0, done.stdout)
+    _, report, _ = run(f"{TRAINER} no-mean", "--cases", "20", "--shrink", "0")
+    text = report["not judged"]["STEP-7"]
+    check("another clause failed", text.endswith(" cases: another clause failed"), text)
+
+
 STEPS = ("--only", "dp=2,steps=2,optim=sgd,list=4@0.0", "--shrink", "0")
 
 
@@ -168,4 +189,6 @@ def test_hang():
     )
 
 
-sys.exit(main(test_evidence, test_ref, test_correct, test_fields, test_steps, test_hang))
+sys.exit(
+    main(test_evidence, test_ref, test_correct, test_fields, test_steps, test_unjudged, test_hang)
+)

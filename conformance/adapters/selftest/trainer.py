@@ -22,6 +22,7 @@ FAULTS = {
     "empty": 'every rank and step is present, but holds only "norm": null',
     "unannounced": "returns gradients, which hello does not name, instead of masters",
     "unwritten": "the right answer without the masters that hello names",
+    "unskipped": 'the right answer without the field "skipped"',
     "refuses": 'answers "unsupported" to all cases but the first',
     "tacit": "the right answer, with null for every field that allows it",
     "unrecorded": 'serial values at level 2; hello does not name "ledger"',
@@ -401,6 +402,8 @@ def run(case, fault, folder):
             step.clear()
         if fault == "empty":
             step["norm"] = None
+        if fault == "unskipped":
+            del step["skipped"]
         if fault in ("unannounced", "unwritten"):
             masters = step.pop("masters")
             if fault == "unannounced":
@@ -435,6 +438,8 @@ def main():
     }
     if fault == "unrecorded":  # hides the ledgers so that they cannot be judged
         hello["returns"].remove("ledger")
+    if fault == "unskipped":
+        hello["returns"].remove("skipped")
     if fault in ("silent", "empty"):
         hello["level"] = 1
     if fault.startswith("streams"):
