@@ -24,9 +24,10 @@ import report
 import supervise
 from adapter import Adapter, AdapterError, Log
 from console import within
+from demands import many
 from matching import explains
 from outcomes import DEFECT
-from run import DEADLINE, Runner
+from run import DEADLINE, Interrupted, Runner
 from shrink import Shrinker, causes_of
 from tools import Broken, Refused, Tools
 from values import Finding
@@ -81,7 +82,8 @@ def add_selection(parser):
         "--seconds",
         metavar="T",
         type=SECONDS,
-        help="run random cases after the covering array until T seconds have passed",
+        help="run random cases after the covering array until T seconds have passed; failures are "
+        "shrunk after that",
     )
     parser.add_argument(
         "--cases", metavar="N", type=within(int, 1, limits.CASES), help="maximum number of cases"
@@ -129,7 +131,8 @@ def add_limits(parser):
         metavar="N",
         type=within(int, 0, limits.CASES),
         default=60,
-        help="number of cases to run in order to shrink that of one cause (60)",
+        help="number of cases to run in order to shrink that of one cause (60), after the cases of "
+        "--seconds; SIGINT or SIGTERM ends the shrinking with a report",
     )
     parser.add_argument(
         "--replay",
@@ -224,8 +227,16 @@ class Progress:
         full = int(width * min(1, max(parts)))
         return f"[{'#' * full}{'.' * (width - full)}] "
 
-    def shrinking(self, causes, left):
-        self.line(f"{causes} causes found, {left} failures left to assign")
+    def shrinking(self, causes, left, doing):
+        """doing: the cause that is shrunk now, with its runs if there were any."""
+        now = time.monotonic()
+        if "run" in doing and now - self.last < (self.EVERY_BAR if self.show else self.EVERY):
+            return
+        self.last = now
+        self.line(
+            f"shrinking {report.printable(doing)}; {many(causes, 'cause')} found, "
+            f"{many(left, 'failure')} left to assign"
+        )
 
     def line(self, text):
         console.put_error("\r\x1b[K" + text if self.show else text + "\n")
@@ -396,20 +407,58 @@ def causes_in(options, runner, space, progress):
     else:
         confirmed, new, problems = *known.assume(options.known_list, failures), []
     others = [c.known for c in confirmed] if options.confirm else options.known_list
-    found = causes_of(
-        new,
-        lambda: Shrinker(
-            runner,
-            space,
-            options.shrink,
-            lambda out: any(explains(entry, out) for entry in others),
-        ),
-        options.jobs,
-        progress=progress.shrinking,
-    )
-    for text in known.mark_chance([c for c in found if not c.fresh()], runner, space):
-        say(text)
+    found = []
+    try:
+        with stoppable(runner):
+            found = causes_of(
+                new,
+                lambda: Shrinker(
+                    runner,
+                    space,
+                    options.shrink,
+                    lambda out: any(explains(entry, out) for entry in others),
+                ),
+                options.jobs,
+                progress=progress.shrinking,
+            )
+            replayed = [] if runner.stopped else [c for c in found if not c.fresh()]
+            for text in known.mark_chance(replayed, runner, space):
+                say(text)
+    except Interrupted:
+        pass
+    if runner.stopped:
+        whole = sum(not cause.shrunk for cause in found)
+        problems.append(
+            f"{runner.stopped} ended the search for causes; not shrunk: {many(whole, 'cause')} of "
+            f"{len(found)}"
+        )
     return sorted(confirmed + found, key=lambda c: (-len(c.outcomes), c.signature)), problems
+
+
+@contextlib.contextmanager
+def stoppable(runner):
+    """SIGINT and SIGTERM end the search for causes, and not the judge: the failures are known."""
+
+    def stop(number, _frame):
+        restore()
+        runner.stop(signal.Signals(number).name)
+        raise Interrupted(runner.stopped)
+
+    def restore():
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    before = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) == ended  # not ignored, as nohup does
+    }
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        restore()
 
 
 def report_of(options, hello, level, problems, outcomes, causes, seconds):

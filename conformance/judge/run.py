@@ -12,6 +12,7 @@ import checkpoint
 import ledger
 import limits
 import streams
+import supervise
 from adapter import Adapter
 from demands import evidence
 from matching import put_excused_last
@@ -314,6 +315,10 @@ PATIENCE = 20
 LEAST = 10.0  # seconds that a case may take while another is shrunk, at least
 
 
+class Interrupted(Exception):
+    """The user has ended the shrinking of failures by a signal, which is the argument."""
+
+
 class Runner:
     """Runs all cases of an iterator on several adapter processes. deadline: seconds for a case, or
     None. known: the list of known failures."""
@@ -325,6 +330,7 @@ class Runner:
         self.lasted = collections.deque(maxlen=50)  # seconds of the last answers
         self.outcomes, self.lock, self.error = Outcomes(), threading.Lock(), None
         self.idle = []  # started adapters: most need seconds to import the subject
+        self.stopped = None  # the name of the signal that ended shrinking
 
     def acquire(self):
         with self.lock:
@@ -342,7 +348,13 @@ class Runner:
 
     def judged(self, adapter, case, recipe):
         """The outcome of a case."""
-        out = run_one(adapter, self.tools, case, recipe, self.hello, self.level)
+        out = (
+            None
+            if self.stopped
+            else run_one(adapter, self.tools, case, recipe, self.hello, self.level)
+        )
+        if self.stopped:  # before, or while it ran
+            raise Interrupted(self.stopped)
         put_excused_last(out, self.known)
         return out
 
@@ -350,8 +362,13 @@ class Runner:
         with self.lock:
             self.idle.append(adapter)
 
+    def stop(self, signal_name):
+        """Ends all adapters. Threads that run cases end with Interrupted."""
+        self.stopped = signal_name
+        supervise.end_all()
+
     def close(self):
-        for adapter in self.idle:
+        for adapter in self.idle if not self.stopped else ():  # stop() has ended them
             adapter.stop(gracefully=True)
         self.idle = []
 
