@@ -23,7 +23,7 @@ failed = 0
 
 # fault -> part of the message: hello is refused with code 2
 REFUSED = {
-    "hello-list": "expected a JSON object",
+    "hello-list": "no answer: '[1]'. Does a rank print? Other output belongs on standard error",
     "hello-null": "expected a JSON object",
     "hello-deep": "nested too deeply",
     "hello-protocol": '"protocol"',
@@ -76,6 +76,7 @@ REFUSED = {
     "hello-dies": "no module named subject",
     "hello-exits": "it ended with exit code 7 before it answered hello",
 }
+STRAY = "RUN-2 line that is no answer"
 # fault -> (signature of a cause, part of its text): code 1
 CAUSES = {
     "deaf": ("LEDG-7 timeout", "did not read its standard input"),
@@ -95,9 +96,18 @@ CAUSES = {
     "parent-after-hello": ("RUN-1 error: the adapter's process ended by SIGTERM", ""),
     "folder-removed": ("LEDG-6 empty ledger", ""),
     "closes": ("RUN-1 error: the adapter's process ended its standard output", "still runs"),
-    "twice": ("RUN-2 malformed answer", "more than one line"),
-    "deep": ("RUN-2 malformed answer", "nested too deeply"),
-    "no-json": ("RUN-2 malformed answer", "not valid JSON"),
+    "twice": ("RUN-2 malformed answer", "more than one answer"),
+    "deep": (STRAY, "has a line that is no answer: '[[["),
+    "no-json": (
+        STRAY,
+        "has a line that is no answer: '%%%'. Does a rank print?",
+    ),
+    "half-json": ("RUN-2 malformed answer", "not valid JSON"),
+    "stray": (
+        STRAY,
+        "has a line that is no answer: 'stray'. Does a rank print?",
+    ),
+    "stray-later": (STRAY, "is no answer: 'stray'"),
     "long": ("RUN-2 malformed answer", f"a line is longer than {16 << 20} bytes (limit of one"),
     "file-size": (
         "RUN-2 malformed answer",
@@ -206,6 +216,17 @@ def test_refused():
             f"{kind} is refused",
             code == 2 and words in errors and "Traceback (" not in errors,
             (code, errors),
+        )
+
+
+def test_stray():
+    """Ranks that print give one cause. The answers that follow belong to their own cases."""
+    for kind in ("stray", "stray-later"):
+        code, causes, errors = run(kind, "--cases", "4", "--shrink", "60")
+        check(
+            f"{kind}: one cause",
+            code == 1 and len(causes) == 1,
+            (code, [(c["clause"], c["kind"], c["text"]) for c in causes], errors),
         )
 
 
@@ -370,7 +391,7 @@ def test_escaping():
 
 
 def main():
-    for name in sys.argv[1:] or ["refused", "causes", "options", "escaping"]:
+    for name in sys.argv[1:] or ["refused", "causes", "stray", "options", "escaping"]:
         globals()[f"test_{name}"]()
     return 1 if failed else 0
 

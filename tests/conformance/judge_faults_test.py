@@ -10,7 +10,7 @@ EVASIONS = {
     "null": ("RUN-2", "malformed answer"),
     "unannounced": ("RUN-2", "malformed answer"),
     "echo": ("RED-3", "missing"),
-    "garbage": ("RUN-2", "malformed answer"),
+    "garbage": ("RUN-2", "line that is no answer"),
     "crash": ("RUN-1", "error: the adapter's process ended"),
     "no-ledger": ("LEDG-6", "empty ledger"),
     "silent": None,

@@ -277,6 +277,7 @@ def broken(kind, answer, case, folder):
     return {
         "deep": DEEP,
         "no-json": "%%%",
+        "half-json": "{%%%",
         "long": '{"status":"ok","x":"' + "y" * (100 << 20) + '"}',
         "unsupported": {"status": "unsupported", "message": {"x": [1]}},
         "no-status": {},
@@ -340,6 +341,9 @@ KINDS = [
     "runs",
     "deep",
     "no-json",
+    "half-json",
+    "stray",
+    "stray-later",
     "long",
     "unsupported",
     "no-status",
@@ -405,7 +409,12 @@ def serve(kind):
         answer = broken(kind, answer, request["case"], request["ledgers"])
         if kind == "ledger-wait-hang":
             time.sleep(1000)
+        if kind == "stray":
+            out("stray\nstray")
+            time.sleep(0.2)  # the judge reads it before the answer
         out(answer if kind != "twice" else f"{json.dumps(answer)}\n{json.dumps(answer)}")
+        if kind == "stray-later":
+            out("stray")
 
 
 if __name__ == "__main__":
