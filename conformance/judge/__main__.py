@@ -172,7 +172,8 @@ def add_reports(parser):
     parser.add_argument(
         "--accept-known",
         action="store_true",
-        help="write the minimal cases of known failures to that list",
+        help="write the minimal cases of known failures to that list; a list that does not exist "
+        "is started with all failures as defects",
     )
     parser.add_argument(
         "--accept-quick",
@@ -345,7 +346,7 @@ def run_with(options, tools, runner, hello, level):
             f"--level: got {level}, but {hello['name']} has level {hello.get('level', 1)}"
         )
     space = axes.Space(hello)
-    runner.known = options.known_list = known.read(options.known, ROOT, hello, tools, space)
+    runner.known = options.known_list = known.read(options, ROOT, hello, tools, space)
     # known failures need not occur in a part of the cases, or at a lower level
     options.confirm = not options.only and level == hello.get("level", 1)
     options.support_list = (
