@@ -17,6 +17,10 @@ PROTOCOL = 1
 RUNS = ("masters", "gradients", "moments1", "moments2")  # given as runs of elements
 FIELDS = ("skipped", "norm", "scale", "loss", "parameters", *RUNS)  # of a step
 RETURNS = {*FIELDS, "ledger", "streams"}
+HELLO = (
+    *("protocol", "name", "version", "level", "world", "returns", "supports", "without", "lacks"),
+    "options",
+)
 STATUS = ("ok", "error", "unsupported")
 FILES = {"fp32": ("<f", 4), "fp64": ("<d", 8), "bf16": (None, 2), "fp16": ("<e", 2)}
 WORD = re.compile(r"[^\s=,]+")
@@ -83,6 +87,8 @@ def is_option(value):
 
 
 def check_hello(hello):
+    for name in hello:
+        need(name in HELLO, f"hello may have the keys {', '.join(HELLO)}", name)
     need(
         is_int(hello.get("protocol")) and hello["protocol"] == PROTOCOL,
         f'"protocol" must be {PROTOCOL}',

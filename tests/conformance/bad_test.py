@@ -36,6 +36,7 @@ REFUSED = {
     "hello-supports-value": '"zero"',
     "hello-without": '"without"',
     "hello-without-all": '"without"',
+    "hello-key": "lacks, options, got 'optoins'",
     "hello-options": '"options"',
     "hello-options-list": '"options"',
     "hello-options-object": '"options"',

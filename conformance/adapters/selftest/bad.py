@@ -55,6 +55,7 @@ HELLOS = {
     "hello-supports-value": {**HELLO, "supports": {"zero": 1}},
     "hello-without": {**HELLO, "without": "x"},
     "hello-without-all": {**HELLO, "without": [{}]},
+    "hello-key": {**HELLO, "optoins": {"x": [1, 2]}},
     "hello-options": {**HELLO, "options": {"x": 5}},
     "hello-options-list": {**HELLO, "options": [1]},
     "hello-options-object": {**HELLO, "options": {"a": [{"x": 1}]}},
