@@ -86,7 +86,10 @@ def add_selection(parser):
         "shrunk after that",
     )
     parser.add_argument(
-        "--cases", metavar="N", type=within(int, 1, limits.CASES), help="maximum number of cases"
+        "--cases",
+        metavar="N",
+        type=within(int, 1, limits.CASES),
+        help="maximum number of cases; minimal cases of known failures are run in addition",
     )
     parser.add_argument(
         "--seed",
@@ -215,7 +218,7 @@ class Progress:
         self.last = now
         c = outcomes.counts
         self.line(
-            f"{self.bar(len(outcomes), now)}{len(outcomes)} cases in {now - self.start:.0f} s: "
+            f"{self.bar(len(outcomes), now)}{many(len(outcomes), 'case')} in {now - self.start:.0f} s: "
             f"{c['pass']} passed, "
             f"{c['fail']} failed, {c['unsupported']} not supported"
         )

@@ -55,6 +55,7 @@ NEEDS = {
     "shares": ("`masters` or `gradients` that no rank has whole", {"masters", "gradients"}),
     "continued": ("a field of a step after the checkpoint", {"parameters", "masters", "loss"}),
 }
+NEEDED = "needs "
 RACES = ("conflicting accesses of two streams in `streams` (level 3)", {"streams"})
 
 
@@ -71,7 +72,7 @@ def needs(clause):
 
 def unjudged(clause, cases, lacking):
     """Why a clause is not judged in some cases. lacking: those that did not fail."""
-    need = f"needs {needs(clause)[0]}"
+    need = f"{NEEDED}{needs(clause)[0]}"
     if lacking == cases:
         why = need
     elif not lacking:

@@ -32,6 +32,7 @@ import axes
 import files
 import limits
 import schema
+from demands import many
 from matching import alike, explains
 from outcomes import CITED, DEFECT, EXCUSED
 from recipe import recipe_of
@@ -389,7 +390,7 @@ def check_refusals(outcomes, allowed):
     for reason, row in sorted(outcomes.refusals.items()):
         if row["selected"] or (allowed is not None and reason not in allowed):
             texts.append(
-                f'the adapter answered "unsupported" to {row["cases"]} case(s) that hello supports'
+                f'the adapter answered "unsupported" to {many(row["cases"], "case")} that hello supports'
                 f"{' and the selection contains' if row['selected'] else unlisted}: "
                 f"'{reason}': {row['recipe']}"
             )

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from selftest import COMMAND, ROOT, TRAINER, check, main, run, text_of
+from selftest import COMMAND, ROOT, TRAINER, check, judged, main, run, text_of
 
 
 def write_text(path, text):
@@ -178,6 +178,11 @@ def test_terminal():
         done.stdout,
     )
     check(
+        "a wrong learning rate is no wrong gradient, and resembles no bug of the norm",
+        re.search(r"every wrong update is [^\n]*\n  reproduce: [^\n]*\n\n", done.stdout),
+        done.stdout,
+    )
+    check(
         "standard output has the title of each clause, and the demand of a cause's",
         re.search(r"^  OPT-4 .*  <-- update$", done.stdout, re.M)
         and re.search(r"^  LEDG-7 .*[0-9] {6}no hang$", done.stdout, re.M)
@@ -188,7 +193,16 @@ def test_terminal():
     )
     check(
         "standard output explains 'not judged'",
-        re.search(r"^  STEP-7: not judged in \d+ cases?: ", done.stdout, re.M),
+        re.search(r"^  STAT-4: not judged in \d+ cases?: .*needs the `norm` of", done.stdout, re.M)
+        and "\n  Other cases are not judged because another clause failed\n" in done.stdout,
+        done.stdout,
+    )
+    one = ["--only", done.stdout.partition(" --only ")[2].split("\n")[0].strip("'"), "--brief"]
+    done = judged(*one, adapter=f"{TRAINER} one-rate")
+    check(
+        "numbers have singular and plural",
+        re.search(r": 0 cases passed, 1 failed.*; 0 known causes, 1 new cause\n", done.stdout)
+        and "  1 case; all have: " in done.stdout,
         done.stdout,
     )
 
