@@ -12,6 +12,7 @@ import threading
 import time
 
 import checkpoint
+import environments
 import files
 import idle
 import ledger
@@ -344,7 +345,9 @@ class Adapter:
         except Late:
             why = f"no answer to hello within {self.deadline:g} s"
         self.stop()
-        raise AdapterError(f"'{self.command}': {why}{self.stderr_tail()}")
+        errors = self.stderr_tail()
+        hint = environments.hint(self.command, errors)
+        raise AdapterError(f"'{self.command}': {why}{errors}{hint}")
 
     def run(self, case):
         """(answer, ledgers). The answer's status is ok, error, unsupported, hang, timeout, died or

@@ -361,13 +361,17 @@ def merged(causes):
 def causes_of_kind(outcomes, shrinker, causes, most, progress):
     """Shrinks the shortest failure, assigns to it all failures that meet its conditions, and
     repeats with the rest."""
+
+    def report_of(number):
+        return lambda: progress(number, shrinker.state())
+
     left = sorted(outcomes, key=lambda o: len(o.recipe.full()))
     while left:
         progress(len(left), left[0].signature())
         if len(causes) >= most:
             causes.append(whole(left))
             return
-        shrinker.after_run = lambda n=len(left): progress(n, shrinker.state())
+        shrinker.after_run = report_of(len(left))
         smallest = shrinker.shrink(left[0])
         cause = Cause(smallest, shrinker.needs(smallest))
         if smallest.number is None:  # a new case; those of the run are counted already

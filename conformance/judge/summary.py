@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 
+import environments
 from demands import many
 from known import list_name
 from outcomes import DEFECT, EXCUSED, empty_row
@@ -223,12 +224,8 @@ def status_counts(report):
 @functools.cache
 def committed_adapters():
     """Name of a subject's lists -> the command of its adapter, from the repository's root."""
-    name, found = os.path.join(CONFORMANCE, "subjects.txt"), {}
-    if not os.path.exists(name):
-        return found
-    with open(name, encoding="utf-8") as file:
-        rows = [line.split() for line in file if line.strip() and not line.startswith("#")]
-    for _, environment, adapter, lists, *_ in rows:
+    found = {}
+    for _, environment, adapter, lists, *_ in environments.rows():
         option = "" if adapter == "-" else f" {adapter}"
         found[lists] = (
             f'"build/zeroproof adapter{option}"'

@@ -75,6 +75,8 @@ REFUSED = {
     "hello-trickle": NO_HELLO,
     "hello-chatter": NO_HELLO,
     "hello-dies": "no module named subject",
+    "hello-lacks-torch": "`sh conformance/subject.sh torch-2.13.0` makes",
+    "hello-lacks-megatron": "`sh conformance/subject.sh megatron-core-0.19.2` makes",
     "hello-exits": "it ended with exit code 7 before it answered hello",
 }
 STRAY = "RUN-2 line that is no answer"

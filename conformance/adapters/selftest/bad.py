@@ -314,6 +314,8 @@ KINDS = [
     "parent-after-hello",
     "folder-removed",
     "hello-dies",
+    "hello-lacks-torch",
+    "hello-lacks-megatron",
     "hello-exits",
     "deaf",
     "twice",
@@ -367,6 +369,8 @@ def serve(kind):
                 ENDLESS[kind[6:]]()
             if kind == "hello-dies":
                 sys.exit("Traceback: no module named subject")
+            if kind.startswith("hello-lacks-"):
+                sys.exit(f"ModuleNotFoundError: No module named '{kind[12:]}.x'")
             if kind == "hello-exits":
                 os._exit(7)
             if kind == "deaf":  # before the answer: afterwards the next case may fill the pipe
