@@ -140,7 +140,7 @@ def finished(out):
 
 
 def clause_link(clause):
-    demand = e(demands.demand(clause))
+    demand = e(demands.demand(clause).replace("`", ""))  # a tooltip has no code
     return f'<a href="#clause-{e(summary.slug(clause))}" title="{demand}">{e(clause)}</a>'
 
 
@@ -149,6 +149,8 @@ def clause_cell(report, clause, mine):
     A large fraction may be broken after its stroke. It links to the first of its causes, mine."""
     good, bad, other, classes = summary.counts(report, clause)
     words = [f"{bad}/<wbr>{good + bad}"] if bad else [str(good)] if good else []
+    if words and other > good + bad:
+        words.append(f'<span class="dim" title="{other} not judged">·{other}</span>')
     if classes:
         names = ", ".join(f"{n} {name}" for name, n in classes.items())
         words.append(f'<span title="{names}">+{sum(classes.values())}</span>')
@@ -191,6 +193,7 @@ def matrix(reports, shown):
         out + "</tbody></table></div><p class=dim>A number is the number of cases that passed. "
         "28/119: 28 of 119 cases failed; the link leads to the cause. +2: two further "
         "cases failed by design, or in another class that is no defect. "
+        "2 ·18: 2 cases passed, and most, 18, were not judged. "
         f"·: {e(demands.NOT_JUDGED)}. Empty: no case has the clause.</p>"
     )
 
@@ -220,7 +223,7 @@ def clause_list(reports):
             [
                 f'<span id="clause-{e(summary.slug(clause))}">{e(clause)}</span>',
                 e(demands.title(clause)),
-                e(demands.demand(clause)),
+                code_spans(demands.demand(clause)),
                 f"<code>{e(demands.file_of(clause))}</code>",
             ],
         )
@@ -335,24 +338,25 @@ def cause_part(shown):
         f'<section class="cause" id="{key}"><h3><a href="#{key}">{e(shown.title())}</a>{name}</h3>'
     )
     note = (shown.known or {}).get("note") or "No explanation yet"
-    out += f"<p>{facts(shown)}</p><p>{e(sentence(note))}</p>"
+    out += f"<p>{facts(shown)}</p><p>{code_spans(sentence(note))}</p>"
     if shown.kind == summary.DEFECT and summary.has_report(shown.key):
         out += f"<p>Report for its maintainer: <code>zeroproof report {key}</code></p>"
-    return out + "".join(case_part(report, cause) for report, cause in shown.minimal) + "</section>"
+    cases = (case_part(report, cause, shown.known is None) for report, cause in shown.minimal)
+    return out + "".join(cases) + "</section>"
 
 
 def cases_of(cause):
     return demands.many(len(cause["cases"]), "case") if cause["cases"] else "the minimal case only"
 
 
-def case_part(report, cause):
-    """A minimal case."""
+def case_part(report, cause, is_open):
+    """A minimal case. It is open if nothing else explains the cause."""
     first = cause["findings"][0]
     decoded = first.get("detail", {}).get("decoded", [])
     conditions = e(", ".join(cause["needs"]) or "none")
     name = f"{e(summary.title(report))}: {clause_link(cause['clause'])} {e(cause['kind'])}"
     out = (
-        f'<details class="case"><summary>{name}, {cases_of(cause)}'
+        f'<details class="case"{" open" * is_open}><summary>{name}, {cases_of(cause)}'
         f'</summary><pre class="again">{e(summary.again(report, cause["recipe"]))}</pre>'
         f"<p>{e(cause['text'])}</p><p>Conditions: {conditions}.</p>"
     )
@@ -393,8 +397,13 @@ def raw(cause):
 # ---- Pages ---------------------------------------------------------------------------------------
 
 
+def issue_cell(known):
+    return link(known["issue"], issue_name(known["issue"])) if known.get("issue") else ""
+
+
 def causes_list(shown):
     """All causes in a table, which links to their parts."""
+    public = any((s.known or {}).get("issue") for s in shown)
     cells = [
         (
             "bad" if s.kind in (summary.NEW, summary.DEFECT) else "excused",
@@ -404,18 +413,17 @@ def causes_list(shown):
                 e(s.effect()),
                 e("; ".join(f"{name} {', '.join(v)}" for name, v in s.subjects().items())),
                 s.cases() or "the minimal case",
-                link(s.known["issue"], issue_name(s.known["issue"]))
-                if s.known and s.known.get("issue")
-                else "",
-                e((s.known or {}).get("upstream") or ""),
+                *([issue_cell(s.known or {}), e((s.known or {}).get("upstream") or "")] * public),
             ],
         )
         for s in shown
     ]
-    names = ["cause", "class", "consequence", "subjects", "cases", "issue", "upstream"]
+    names = ["cause", "class", "consequence", "subjects", "cases", *["issue", "upstream"] * public]
     order = (
         "<p class=dim>By class, then by consequence (a silent wrong number first), then by the "
-        "number of cases.</p>"
+        "number of cases."
+        + " Issue: the public report of the cause; upstream: the state of that report." * public
+        + "</p>"
     )
     return order + rows(cells, names) if cells else "<p>None.</p>"
 

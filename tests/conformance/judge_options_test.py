@@ -304,6 +304,14 @@ def failures_shown(text, page, old, new):
         "the page has a part per cause, and in it one per minimal case",
         page.count('<section class="cause"') == page.count('<details class="case"') == len(causes),
     )
+    check(
+        "the finding of a new cause is visible, and columns that are empty are left out",
+        page.count('<details class="case" open>') == len(causes) and ">issue</th>" not in page,
+    )
+    check(
+        "names in the demands of clauses are code",
+        "in each replica (axis <code>replicas</code>)" in page and "(axis `" not in page,
+    )
     wrong = [i for i in re.findall(r'href="#([^"]*)"', page) if f' id="{i}"' not in page]
     check("each link within the page has its target", not wrong, wrong)
     check(

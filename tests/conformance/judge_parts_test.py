@@ -21,6 +21,7 @@ import draw  # noqa: E402
 import ledger  # noqa: E402
 import page  # noqa: E402
 import report as reports  # noqa: E402
+import results  # noqa: E402
 import summary  # noqa: E402
 from decode import multiplicities  # noqa: E402
 from recipe import features, recipe_of  # noqa: E402
@@ -463,6 +464,23 @@ def test_page():
         "a clause that only a larger case of a cause failed leads to the cause",
         summary.by_clause(made, shown) == {"RED-2": shown, "STAT-4": shown},
         summary.by_clause(made, shown),
+    )
+    mostly = {"clauses": {"STEP-6": [2, 0, 18, 0, 0, 0], "STEP-7": [18, 0, 2, 0, 0, 0]}}
+    cells = [
+        (
+            summary.kind_of(mostly, name),
+            page.clause_cell(mostly, name, []),
+            results.cell(mostly, name),
+        )
+        for name in mostly["clauses"]
+    ]
+    check(
+        "a clause that few cases judge shows both numbers, and is not green",
+        cells[0][0] == "part"
+        and "18 not judged" in cells[0][1]
+        and cells[0][2] == "2; 18 not judged"
+        and cells[1] == ("good", "18", "18"),
+        cells,
     )
     needs = (["dp"], ["clipping", "dp"], ["clipping", "dp", "tp"], ["clipping"])
     causes = [{"needs": one} for one in needs]
