@@ -218,8 +218,8 @@ class Progress:
         self.last = now
         c = outcomes.counts
         self.line(
-            f"{self.bar(len(outcomes), now)}{many(len(outcomes), 'case')} in {now - self.start:.0f} s: "
-            f"{c['pass']} passed, "
+            f"{self.bar(len(outcomes), now)}{many(len(outcomes), 'case')} in "
+            f"{now - self.start:.0f} s: {c['pass']} passed, "
             f"{c['fail']} failed, {c['unsupported']} not supported"
         )
 

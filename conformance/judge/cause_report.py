@@ -351,8 +351,8 @@ def list_causes(causes, as_json):
     intro = [
         "Causes of known failures. With a Python that has the subject,",
         f"    {NAME} CAUSE --python FILE",
-        "runs the script of a cause, and writes CAUSE.md, a bug report for the maintainer. For each",
-        "subject: the cause, its class, and what goes wrong.",
+        "runs the script of a cause, and writes CAUSE.md, a bug report for the maintainer. For",
+        "each subject: the cause, its class, and what goes wrong.",
     ]
     show("\n".join([*intro, *lines]), False)
     return 0

@@ -1,4 +1,4 @@
-"""The rows of subjects.txt: the subjects of the suite, and the environments that subject.sh makes."""
+"""The rows of subjects.txt: the subjects of the suite, and the environments of subject.sh."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def hint(command, errors):
     if not own and not having:
         return ""
     return (
-        f"\n  The adapter's Python lacks {module[1]}. `sh conformance/subject.sh {[*having, *own][-1]}`"
-        " makes an environment that has it, and prints its Python, which starts the command of "
-        "--adapter"
+        f"\n  The adapter's Python lacks {module[1]}. "
+        f"`sh conformance/subject.sh {[*having, *own][-1]}` makes an environment that has it, and "
+        "prints its Python, which starts the command of --adapter"
     )

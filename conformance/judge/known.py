@@ -390,8 +390,8 @@ def check_refusals(outcomes, allowed):
     for reason, row in sorted(outcomes.refusals.items()):
         if row["selected"] or (allowed is not None and reason not in allowed):
             texts.append(
-                f'the adapter answered "unsupported" to {many(row["cases"], "case")} that hello supports'
-                f"{' and the selection contains' if row['selected'] else unlisted}: "
+                f'the adapter answered "unsupported" to {many(row["cases"], "case")} that hello '
+                f"supports{' and the selection contains' if row['selected'] else unlisted}: "
                 f"'{reason}': {row['recipe']}"
             )
     return texts

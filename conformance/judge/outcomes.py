@@ -171,7 +171,7 @@ class Outcomes:
                 continue
             need, fields = demands.needs(clause)
             unnamed = "" if fields & set(returns) else ", which returns does not name"
-            why = f"it needs {need}{unnamed}" if self.lacking[clause] else "others failed"
+            why = f"it needs {need}{unnamed}" if self.lacking[clause] else "each failed another clause"
             texts.append(f"{clause} was not judged in any case: {why}")
         return texts
 

@@ -371,11 +371,8 @@ def case_part(report, cause, is_open):
         )
     out += "<p>The ranks' ledgers:</p>" + ledgers_table(cause["ledgers"])
     if cause["corpus"]:
-        out += (
-            "<p>Similar historic bugs, whose mutants show the same clause and kind and alike symptoms:</p>"
-            + items(
-                f"{bug_name(r['id'])}: {e(r['symptom'])} — {e(r['cause'])}" for r in cause["corpus"]
-            )
+        out += "<p>Similar historic bugs (clause, kind and symptoms of their mutants):</p>" + items(
+            f"{bug_name(r['id'])}: {e(r['symptom'])} — {e(r['cause'])}" for r in cause["corpus"]
         )
     return out + raw(cause) + "</details>"
 

@@ -187,6 +187,10 @@ NUMBERS = {
 }
 
 
+# fields of the first step of rank 0
+FIRST = {"beyond": {"norm": "0x1p99999"}, "field": {"nrom": None}, "skipped": {"skipped": 0}}
+
+
 def grow(name, size):
     """Makes a file of this size, which takes no space on the disk."""
     with open(name, "ab") as file:
@@ -255,16 +259,12 @@ def broken(kind, answer, case, folder):
                         ]
                         for n, runs in step["masters"].items()
                     }
-    elif kind == "beyond":
-        first["norm"] = "0x1p99999"
+    elif kind in FIRST:
+        first.update(FIRST[kind])
     elif kind in NUMBERS:
         first["parameters"][name] = [NUMBERS[kind]] * len(first["parameters"][name])
     elif kind == "number":
         first["parameters"][name] = [1.5] * len(first["parameters"][name])
-    elif kind == "field":
-        first["nrom"] = first["norm"]
-    elif kind == "skipped":
-        first["skipped"] = 0
     elif kind == "steps":
         ranks[0]["steps"] = [None] * case["steps"]
     elif kind == "ranks":
