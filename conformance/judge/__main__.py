@@ -24,9 +24,10 @@ import report
 import supervise
 from adapter import Adapter, AdapterError, Log
 from console import within
+from demands import many
 from matching import explains
 from outcomes import DEFECT
-from run import DEADLINE, Runner
+from run import DEADLINE, Interrupted, Runner
 from shrink import Shrinker, causes_of
 from tools import Broken, Refused, Tools
 from values import Finding
@@ -81,10 +82,14 @@ def add_selection(parser):
         "--seconds",
         metavar="T",
         type=SECONDS,
-        help="run random cases after the covering array until T seconds have passed",
+        help="run random cases after the covering array until T seconds have passed; failures are "
+        "shrunk after that",
     )
     parser.add_argument(
-        "--cases", metavar="N", type=within(int, 1, limits.CASES), help="maximum number of cases"
+        "--cases",
+        metavar="N",
+        type=within(int, 1, limits.CASES),
+        help="maximum number of cases; minimal cases of known failures are run in addition",
     )
     parser.add_argument(
         "--seed",
@@ -129,7 +134,8 @@ def add_limits(parser):
         metavar="N",
         type=within(int, 0, limits.CASES),
         default=60,
-        help="number of cases to run in order to shrink that of one cause (60)",
+        help="number of cases to run in order to shrink that of one cause (60), after the cases of "
+        "--seconds; SIGINT or SIGTERM ends the shrinking with a report",
     )
     parser.add_argument(
         "--replay",
@@ -169,7 +175,8 @@ def add_reports(parser):
     parser.add_argument(
         "--accept-known",
         action="store_true",
-        help="write the minimal cases of known failures to that list",
+        help="write the minimal cases of known failures to that list; a list that does not exist "
+        "is started with all failures as defects",
     )
     parser.add_argument(
         "--accept-quick",
@@ -211,8 +218,8 @@ class Progress:
         self.last = now
         c = outcomes.counts
         self.line(
-            f"{self.bar(len(outcomes), now)}{len(outcomes)} cases in {now - self.start:.0f} s: "
-            f"{c['pass']} passed, "
+            f"{self.bar(len(outcomes), now)}{many(len(outcomes), 'case')} in "
+            f"{now - self.start:.0f} s: {c['pass']} passed, "
             f"{c['fail']} failed, {c['unsupported']} not supported"
         )
 
@@ -224,8 +231,16 @@ class Progress:
         full = int(width * min(1, max(parts)))
         return f"[{'#' * full}{'.' * (width - full)}] "
 
-    def shrinking(self, causes, left):
-        self.line(f"{causes} causes found, {left} failures left to assign")
+    def shrinking(self, causes, left, doing):
+        """doing: the cause that is shrunk now, with its runs if there were any."""
+        now = time.monotonic()
+        if "run" in doing and now - self.last < (self.EVERY_BAR if self.show else self.EVERY):
+            return
+        self.last = now
+        self.line(
+            f"shrinking {report.printable(doing)}; {many(causes, 'cause')} found, "
+            f"{many(left, 'failure')} left to assign"
+        )
 
     def line(self, text):
         console.put_error("\r\x1b[K" + text if self.show else text + "\n")
@@ -247,6 +262,9 @@ def problems_of(options, hello, outcomes, causes, complete):
             'no case was judged: extend "supports" or "returns" in hello, or return the fields '
             "in answers"
         )
+    found += outcomes.never_judged(
+        [word for word in options.only if word in axes.CLAUSES], hello.get("returns", [])
+    )
     found += known.check_support(
         options.support, hello, options.accept_support, options.support_list, outcomes
     )
@@ -331,7 +349,7 @@ def run_with(options, tools, runner, hello, level):
             f"--level: got {level}, but {hello['name']} has level {hello.get('level', 1)}"
         )
     space = axes.Space(hello)
-    runner.known = options.known_list = known.read(options.known, ROOT, hello, tools, space)
+    runner.known = options.known_list = known.read(options, ROOT, hello, tools, space)
     # known failures need not occur in a part of the cases, or at a lower level
     options.confirm = not options.only and level == hello.get("level", 1)
     options.support_list = (
@@ -396,20 +414,58 @@ def causes_in(options, runner, space, progress):
     else:
         confirmed, new, problems = *known.assume(options.known_list, failures), []
     others = [c.known for c in confirmed] if options.confirm else options.known_list
-    found = causes_of(
-        new,
-        lambda: Shrinker(
-            runner,
-            space,
-            options.shrink,
-            lambda out: any(explains(entry, out) for entry in others),
-        ),
-        options.jobs,
-        progress=progress.shrinking,
-    )
-    for text in known.mark_chance([c for c in found if not c.fresh()], runner, space):
-        say(text)
+    found = []
+    try:
+        with stoppable(runner):
+            found = causes_of(
+                new,
+                lambda: Shrinker(
+                    runner,
+                    space,
+                    options.shrink,
+                    lambda out: any(explains(entry, out) for entry in others),
+                ),
+                options.jobs,
+                progress=progress.shrinking,
+            )
+            replayed = [] if runner.stopped else [c for c in found if not c.fresh()]
+            for text in known.mark_chance(replayed, runner, space):
+                say(text)
+    except Interrupted:
+        pass
+    if runner.stopped:
+        whole = sum(not cause.shrunk for cause in found)
+        problems.append(
+            f"{runner.stopped} ended the search for causes; not shrunk: {many(whole, 'cause')} of "
+            f"{len(found)}"
+        )
     return sorted(confirmed + found, key=lambda c: (-len(c.outcomes), c.signature)), problems
+
+
+@contextlib.contextmanager
+def stoppable(runner):
+    """SIGINT and SIGTERM end the search for causes, and not the judge: the failures are known."""
+
+    def stop(number, _frame):
+        restore()
+        runner.stop(signal.Signals(number).name)
+        raise Interrupted(runner.stopped)
+
+    def restore():
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    before = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) == ended  # not ignored, as nohup does
+    }
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        restore()
 
 
 def report_of(options, hello, level, problems, outcomes, causes, seconds):
@@ -439,6 +495,11 @@ def report_of(options, hello, level, problems, outcomes, causes, seconds):
             "level": level,
             "seed": options.seed,
             "whole": options.whole,
+            "not judged": outcomes.unjudged(),
+            "warnings": [
+                f"returns names '{name}', but no answer has it"
+                for name in outcomes.missing(hello.get("returns", []))
+            ],
         },
         outcomes,
         causes,

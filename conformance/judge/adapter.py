@@ -12,6 +12,7 @@ import threading
 import time
 
 import checkpoint
+import environments
 import files
 import idle
 import ledger
@@ -183,6 +184,19 @@ class StderrTail:
         return [line.rstrip() for line in found if line.strip()][-most:]
 
 
+def is_stray(line):
+    """True for a line that is no answer, such as the output of a rank: an answer is an object."""
+    return not line.lstrip().startswith(b"{")
+
+
+def stray_text(line):
+    text = protocol.shown(line.strip().decode(errors="replace"))
+    return (
+        f"standard output has a line that is no answer: {text}. Does a rank print? Other output "
+        "belongs on standard error"
+    )
+
+
 def waits_in(records, stuck):
     """What the ranks wait for if their ledgers show a hang, otherwise None. stuck: they have been
     silent for so long that waits without a record count."""
@@ -201,6 +215,7 @@ class Adapter:
         self.buffer, self.searched = bytearray(), 0
         self.restarts, self.fresh = 0, False  # fresh: nothing has been sent to the process
         self.asked = self.size = 0  # bytes of the last request, and of the answer with its files
+        self.stray = None  # the first line since the last answer that is no answer
 
     def start(self):
         if not self.command.strip():
@@ -318,7 +333,11 @@ class Adapter:
             if line == b"":
                 why = f"it {self.ending()} before it answered hello"
             else:
-                answer = protocol.parse(line)
+                try:
+                    answer = protocol.parse(line)
+                except Malformed as error:
+                    hint = f"; {stray_text(line)}" if is_stray(line) else ""
+                    raise Malformed(f"{error}{hint}") from None
                 protocol.check_hello(answer)
                 return answer
         except Malformed as error:
@@ -326,7 +345,9 @@ class Adapter:
         except Late:
             why = f"no answer to hello within {self.deadline:g} s"
         self.stop()
-        raise AdapterError(f"'{self.command}': {why}{self.stderr_tail()}")
+        errors = self.stderr_tail()
+        hint = environments.hint(self.command, errors)
+        raise AdapterError(f"'{self.command}': {why}{errors}{hint}")
 
     def run(self, case):
         """(answer, ledgers). The answer's status is ok, error, unsupported, hang, timeout, died or
@@ -367,13 +388,23 @@ class Adapter:
         process must be restarted."""
         end = time.monotonic() + self.deadline
         try:
-            if not self.fresh and self.line(time.monotonic()):
-                return {
-                    "status": "lost",
-                    "message": "the adapter sent more than one line for one request",
-                }
+            self.stray = None
+            while not self.fresh and (line := self.line(time.monotonic())):
+                if not is_stray(line):
+                    return {
+                        "status": "lost",
+                        "message": "the adapter sent more than one answer for one request",
+                    }
+                self.stray = self.stray or line
             self.send({"do": "run", "case": case, "ledgers": folder}, end)
             answer = self.wait(ledgers, end)
+            if self.stray:  # also if the case then ended in another way
+                again = answer["status"] in ("hang", "timeout", "died", "lost")
+                return {
+                    "status": "lost" if again else "malformed",
+                    "kind": "line that is no answer",
+                    "message": stray_text(self.stray),
+                }
         except Malformed as error:
             return {"status": "lost", "message": str(error)}
         except Late:
@@ -407,8 +438,14 @@ class Adapter:
             if line == b"":
                 return {"status": "died", "message": f"the adapter's process {self.ending()}"}
             if line is not None:
-                self.size = len(line)
-                return self.parse(line)
+                if not is_stray(line):
+                    self.size = len(line)
+                    return self.parse(line)
+                if self.stray is None:
+                    self.stray = line
+                    watch.begin()
+            elif self.stray and watch.asleep(idle.below(self.process.popen.pid)):
+                return {"status": "lost"}  # no answer follows
             news = ledgers.look()
             now = ledgers.growing()
             if now.look() or news:

@@ -15,6 +15,21 @@ def per_step(records):
     return parts
 
 
+def wrong_steps(case, ledgers):
+    """What is wrong with the "step" records of the ledgers, or None. Without them, no demand on a
+    single step could be judged."""
+    expected = list(range(checkpoint.begins(case), case["steps"]))
+    for rank, records in enumerate(ledgers):
+        steps = [r["step"] for r in records if "step" in r and "op" not in r]
+        missing = [step for step in expected if step not in steps]
+        if missing:
+            return f'rank {rank}\'s ledger has no {{"step": {missing[0]}}} record'
+        if steps != expected:
+            got, right = (", ".join(map(str, some[:10])) for some in (steps, expected))
+            return f'"step" records of rank {rank}\'s ledger: got {got}, expected {right}'
+    return None
+
+
 def records_of(case, records, step):
     """The records of a step, or None if the ledger has not all steps after the checkpoint."""
     parts, begins = per_step(records)[1:], checkpoint.begins(case)

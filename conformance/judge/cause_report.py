@@ -338,18 +338,21 @@ def list_causes(causes, as_json):
     if as_json:
         show({"causes": rows}, True)
         return 0
-    heads = {"cause": "cause", "class": "class", "title": "what goes wrong", "script": True}
-    wide, narrow = (max(len(row[name]) for row in [heads, *rows]) for name in ("cause", "class"))
-    lines = [
-        f"{row['cause']:<{wide}}  {row['class']:<{narrow}}  {row['title']}"
-        + ("" if row["script"] else " (no script)")
-        for row in [heads, *rows]
-    ]
+    lines = []
+    for subject in sorted({row["subject"] for row in rows}, key=str.lower):
+        mine = [row for row in rows if row["subject"] == subject]
+        wide, narrow = (max(len(row[name]) for row in mine) for name in ("cause", "class"))
+        lines += ["", subject]
+        lines += [
+            f"  {row['cause']:<{wide}}  {row['class']:<{narrow}}  {row['title']}"
+            + ("" if row["script"] else " (no script)")
+            for row in mine
+        ]
     intro = [
         "Causes of known failures. With a Python that has the subject,",
         f"    {NAME} CAUSE --python FILE",
-        "runs the script of a cause, and writes CAUSE.md, a bug report for the maintainer.",
-        "",
+        "runs the script of a cause, and writes CAUSE.md, a bug report for the maintainer. For",
+        "each subject: the cause, its class, and what goes wrong.",
     ]
     show("\n".join([*intro, *lines]), False)
     return 0
@@ -365,11 +368,12 @@ def report(options, causes):
     if not causes.has_script(cause):
         raise Refused(
             f"{cause}: {fields['title']} ({fields['class']}): there is no script "
-            f"{causes.script(cause)}, so no report can be written. `{NAME}` lists the causes that "
-            "have one."
+            f"{causes.script(cause)}, so no report can be written. `{NAME}` lists all causes, and "
+            'marks those that have none with "(no script)".'
         )
     script = Script(causes.script(cause))
     rows = environment(options.python, script)
+    console.show_error(f"{NAME}: running {script.name} (at most {options.deadline:g} s)")
     shown, output = run(options.python, script, options.deadline)
     found, written = causes.found_in(cause), []
     if not options.json:  # before the files, which may fail

@@ -267,7 +267,8 @@ def ratio(case, expected, step, r, wrong):
                 and mine["lr"]
                 and r == Fraction(other["lr"]) / Fraction(mine["lr"])
             ):
-                return "OPT-4", "learning rate of another group", [text]
+                update = text.replace("gradient", "update", 1)
+                return "OPT-4", "learning rate of another group", [update]
     return "RED-2", "ratio", [text]
 
 

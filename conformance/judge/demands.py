@@ -1,4 +1,5 @@
-"""The clauses that SPEC.md lists: their titles, what they demand, and where they are defined."""
+"""The clauses that SPEC.md lists: their titles, what they demand, what an answer needs so that they
+are judged, and where they are defined."""
 
 import functools
 import os
@@ -14,6 +15,75 @@ SPEC = {  # files of spec/ by the prefixes of their clauses
 NOT_JUDGED = (
     "not judged: the case failed another clause, or its answer lacks the evidence for this one"
 )
+
+# A clause counts as judged if one of these was compared: names in Judge.compared, "ledger", or a
+# clause for which stream events had two conflicting accesses. Clauses that are not listed need
+# GRADIENTS.
+GRADIENTS = {"gradients", "update"}
+EVIDENCE = {
+    "STAT-1": {"ledger"},
+    "STAT-2": {"norm"},
+    "STAT-3": {"overflow"},
+    "STAT-4": {"norm"},
+    "STEP-6": {"skipped"},
+    "STEP-7": {"parameters"},
+    "STEP-8": {"parameters", "loss"},
+    "SCALE-3": {"scale after an overflow"},
+    "SCALE-4": {"scale after an update"},
+    "OPT-2": {"update"},
+    "OPT-4": {"update"},
+    "PART-1": {"frozen"},
+    "PART-6": {"shares"},
+    "CKPT-5": {"continued"},
+    **{f"LEDG-{n}": {"ledger"} for n in (2, 3, 6, 7)},
+    **{f"STRM-{n}": {f"STRM-{n}"} for n in (1, 2, 3, 4, 6)},
+}
+# What an answer must have so that one of these is compared: text, and the fields of hello's
+# "returns" of which one is needed.
+NEEDS = {
+    "ledger": ("a communication of several ranks in `ledger` (level 2)", {"ledger"}),
+    "norm": ("the `norm` of a step that is not skipped", {"norm"}),
+    "overflow": ("`skipped` of a step that must be skipped", {"skipped"}),
+    "skipped": ("`skipped`", {"skipped"}),
+    "parameters": ("`parameters`", {"parameters"}),
+    "loss": ("`loss`", {"loss"}),
+    "scale after an overflow": ("the `scale` after a skipped step", {"scale"}),
+    "scale after an update": ("the `scale` after a step that is not skipped", {"scale"}),
+    "update": ("`parameters` or `masters` after an update", {"parameters", "masters"}),
+    "gradients": ("`gradients`", {"gradients"}),
+    "frozen": ("a frozen parameter in `parameters`", {"parameters"}),
+    "shares": ("`masters` or `gradients` that no rank has whole", {"masters", "gradients"}),
+    "continued": ("a field of a step after the checkpoint", {"parameters", "masters", "loss"}),
+}
+NEEDED = "needs "
+RACES = ("conflicting accesses of two streams in `streams` (level 3)", {"streams"})
+
+
+def evidence(clause):
+    return EVIDENCE.get(clause, GRADIENTS)
+
+
+def needs(clause):
+    """(text, fields): what an answer needs so that the clause is judged, and the fields of which it
+    must have one."""
+    texts, fields = zip(*(NEEDS.get(one, RACES) for one in sorted(evidence(clause))), strict=True)
+    return ", or ".join(texts), set().union(*fields)
+
+
+def unjudged(clause, cases, lacking):
+    """Why a clause is not judged in some cases. lacking: those that did not fail."""
+    need = f"{NEEDED}{needs(clause)[0]}"
+    if lacking == cases:
+        why = need
+    elif not lacking:
+        why = "another clause failed"
+    else:
+        why = f"in {cases - lacking}, another clause failed; the others: {need}"
+    return f"{clause}: not judged in {many(cases, 'case')}: {why}"
+
+
+def many(number, word):
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 @functools.cache

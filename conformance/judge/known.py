@@ -32,6 +32,7 @@ import axes
 import files
 import limits
 import schema
+from demands import many
 from matching import alike, explains
 from outcomes import CITED, DEFECT, EXCUSED
 from recipe import recipe_of
@@ -98,15 +99,20 @@ def check_lists(options, root):
     """Checks the files of --support and --known before the first case runs."""
     if options.support and not options.accept_support:
         load(options.support, "support")
-    if options.known:
+    if options.known and not starts(options):
         load_known(options.known, root)
 
 
-def read(option, root, hello, tools, space):
-    """The list of known failures: empty if the subject has no list, but a file that --known names
-    must exist. Its recipes have cases."""
-    name = file_of(option, root, "known", hello)
-    if not os.path.exists(name) and option is None:
+def starts(options):
+    """True if the run starts a list of known failures."""
+    return options.accept_known and options.known and not os.path.exists(options.known)
+
+
+def read(options, root, hello, tools, space):
+    """The list of known failures: empty if the subject has no list, or this run starts it. Its
+    recipes have cases."""
+    name = file_of(options.known, root, "known", hello)
+    if starts(options) or not os.path.exists(name) and options.known is None:
         return []
     entries = load_known(name, root)
     for number, entry in enumerate(entries):
@@ -301,9 +307,12 @@ def classify(causes, outcomes):
 
 
 def accept(option, root, hello, causes):
-    """Writes the smallest case of each known failure that occurred into the list."""
+    """Writes the smallest case of each known failure that occurred into the list. Starts the list
+    of --known if it does not exist."""
     name = file_of(option, root, "known", hello)
     if not os.path.exists(name):
+        if option:
+            write_list(name, started(hello, causes))
         return
     listed = load(name, "known")
     for entry in listed["failures"]:
@@ -317,6 +326,31 @@ def accept(option, root, hello, causes):
             entry["recipe"] = min(
                 mine + [entry["recipe"]] if entry.get("recipe") else mine, key=len
             )
+    write_list(name, listed)
+
+
+def started(hello, causes):
+    """A list of all failures that always occur, each as a defect. A person completes its causes."""
+    found, failures = {}, []
+    for cause in causes:
+        finding = cause.smallest.findings[0]
+        if cause.excused():
+            continue
+        name = re.sub(r"[^a-z0-9]+", "-", cause.signature.lower())[:70].strip("-")
+        if name in found:
+            name += f"-{len(found) + 1}"
+        found[name] = {
+            "title": finding.kind[:80],
+            "class": DEFECT,
+            "subject": hello["name"],
+            "note": finding.text,
+        }
+        entry = {"cause": name, "clause": finding.clause, "kind": finding.kind}
+        failures.append({**entry, "needs": cause.needs, "recipe": cause.smallest.recipe.full()})
+    return {"causes": found, "failures": failures}
+
+
+def write_list(name, listed):
     parts = ["{"]
     if "causes" in listed:
         causes = json.dumps(listed["causes"], ensure_ascii=False, allow_nan=False, indent=1)
@@ -356,8 +390,8 @@ def check_refusals(outcomes, allowed):
     for reason, row in sorted(outcomes.refusals.items()):
         if row["selected"] or (allowed is not None and reason not in allowed):
             texts.append(
-                f'the adapter answered "unsupported" to {row["cases"]} case(s) that hello supports'
-                f"{' and the selection contains' if row['selected'] else unlisted}: "
+                f'the adapter answered "unsupported" to {many(row["cases"], "case")} that hello '
+                f"supports{' and the selection contains' if row['selected'] else unlisted}: "
                 f"'{reason}': {row['recipe']}"
             )
     return texts

@@ -1,11 +1,14 @@
 """The outcomes of a run's cases. Only failures stay in memory; every case has a row in a temporary
 file, which the reports are made from."""
 
+import collections
 import json
 import tempfile
 import threading
 
+import demands
 import limits
+from protocol import FIELDS
 
 # Classes of known failures (known.py). Those other than a defect are counted apart from failures.
 DEFECT = "defect"
@@ -73,8 +76,10 @@ class Outcomes:
         self.failures = []
         self.counts = {"pass": 0, "fail": 0, **dict.fromkeys(EXCUSED, 0), "unsupported": 0}
         self.table = {}  # clause -> cases [passed, failed, not judged, one number per EXCUSED]
+        self.lacking = collections.Counter()  # clause -> cases that passed without evidence for it
         self.judged = False  # some case was
         self.refusals = {}  # reason -> {"cases", "selected", "recipe"}
+        self.reported = None  # fields of steps that some answer had; None: there was no answer
         self.issued = set()  # at most 2 hashes of ledgers
         self.trained = []  # the smallest and the largest number of elements of a model
         self.details = Details()
@@ -94,6 +99,7 @@ class Outcomes:
             ) from None
         self.counts[out.status] += 1
         self.judged = self.judged or out.status == "fail" or bool(out.judged)
+        self.note_fields(out.answer)
         if out.status == "unsupported":
             self.refuse(out, reason(out.answer.get("message", "")))
         else:
@@ -105,6 +111,19 @@ class Outcomes:
         if out.status == "fail":
             self.details.keep(out)
             self.failures.append(out)
+
+    def note_fields(self, answer):
+        if answer["status"] == "ok" and answer.get("ranks"):
+            steps = [step for rank in answer["ranks"] for step in rank["steps"] if step]
+            self.reported = (self.reported or set()).union(*steps)
+
+    def missing(self, returns):
+        """Fields of steps that hello announces and no answer had."""
+        return [
+            name
+            for name in FIELDS
+            if self.reported is not None and name in set(returns) - self.reported
+        ]
 
     def refuse(self, out, reason):
         """Fresh cases are left out, because they differ from run to run, and so are cases whose
@@ -133,6 +152,28 @@ class Outcomes:
                 row[PASSED] += 1
             else:
                 row[NOT_JUDGED] += 1
+                self.lacking[clause] += out.status == "pass"
+
+    def unjudged(self):
+        """{clause: why it is not judged in some cases}"""
+        return {
+            clause: demands.unjudged(clause, row[NOT_JUDGED], self.lacking[clause])
+            for clause, row in sorted(self.table.items())
+            if row[NOT_JUDGED]
+        }
+
+    def never_judged(self, clauses, returns):
+        """Texts for those of the clauses that were judged in no case."""
+        texts = []
+        for clause in clauses:
+            row = self.table.get(clause)
+            if row is None or sum(row) > row[NOT_JUDGED]:
+                continue
+            need, fields = demands.needs(clause)
+            unnamed = "" if fields & set(returns) else ", which returns does not name"
+            why = f"it needs {need}{unnamed}" if self.lacking[clause] else "each failed another clause"
+            texts.append(f"{clause} was not judged in any case: {why}")
+        return texts
 
     def excuse(self, out, name):
         """Counts a failing case in one of EXCUSED instead of as failed."""

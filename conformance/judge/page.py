@@ -75,6 +75,11 @@ def e(text):
     return html.escape(printable(text))
 
 
+def code_spans(text):
+    """Escaped text whose names in backquotes are code."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", e(text))
+
+
 def is_link(address):
     return LINK.fullmatch(address) is not None
 
@@ -135,7 +140,7 @@ def finished(out):
 
 
 def clause_link(clause):
-    demand = e(demands.demand(clause))
+    demand = e(demands.demand(clause).replace("`", ""))  # a tooltip has no code
     return f'<a href="#clause-{e(summary.slug(clause))}" title="{demand}">{e(clause)}</a>'
 
 
@@ -144,6 +149,8 @@ def clause_cell(report, clause, mine):
     A large fraction may be broken after its stroke. It links to the first of its causes, mine."""
     good, bad, other, classes = summary.counts(report, clause)
     words = [f"{bad}/<wbr>{good + bad}"] if bad else [str(good)] if good else []
+    if words and other > good + bad:
+        words.append(f'<span class="dim" title="{other} not judged">·{other}</span>')
     if classes:
         names = ", ".join(f"{n} {name}" for name, n in classes.items())
         words.append(f'<span title="{names}">+{sum(classes.values())}</span>')
@@ -186,6 +193,7 @@ def matrix(reports, shown):
         out + "</tbody></table></div><p class=dim>A number is the number of cases that passed. "
         "28/119: 28 of 119 cases failed; the link leads to the cause. +2: two further "
         "cases differ by design, or are of another class that is no defect. "
+        "2 ·18: 2 cases passed, and most, 18, were not judged. "
         f"·: {e(demands.NOT_JUDGED)}. Empty: no case has the clause.</p>"
     )
 
@@ -203,7 +211,8 @@ def clause_table(report, shown):
         row = [clause_link(clause), e(demands.title(clause)), *numbers, mine]
         cells.append((summary.kind_of(report, clause), row))
     names = ["clause", "title", "passed", "failed", "not judged", *EXCUSED, "causes"]
-    return rows(cells, names) + f"<p class=dim>{e(demands.NOT_JUDGED.capitalize())}.</p>"
+    why = [code_spans(text) for text in report.get("not judged", {}).values()]
+    return rows(cells, names) + (items(why) if why else "")
 
 
 def clause_list(reports, table=None):
@@ -215,7 +224,7 @@ def clause_list(reports, table=None):
             [
                 f'<span id="clause-{e(summary.slug(clause))}">{e(clause)}</span>',
                 e(demands.title(clause)),
-                e(demands.demand(clause)),
+                code_spans(demands.demand(clause)),
                 f"<code>{e(demands.file_of(clause))}</code>",
             ],
         )
@@ -330,24 +339,25 @@ def cause_part(shown):
         f'<section class="cause" id="{key}"><h3><a href="#{key}">{e(shown.title())}</a>{name}</h3>'
     )
     note = (shown.known or {}).get("note") or "No explanation yet"
-    out += f"<p>{facts(shown)}</p><p>{e(sentence(note))}</p>"
+    out += f"<p>{facts(shown)}</p><p>{code_spans(sentence(note))}</p>"
     if shown.kind == summary.DEFECT and summary.has_report(shown.key):
         out += f"<p>Report for its maintainer: <code>zeroproof report {key}</code></p>"
-    return out + "".join(case_part(report, cause) for report, cause in shown.minimal) + "</section>"
+    cases = (case_part(report, cause, shown.known is None) for report, cause in shown.minimal)
+    return out + "".join(cases) + "</section>"
 
 
 def cases_of(cause):
-    return summary.many(len(cause["cases"]), "case") if cause["cases"] else "the minimal case only"
+    return demands.many(len(cause["cases"]), "case") if cause["cases"] else "the minimal case only"
 
 
-def case_part(report, cause):
-    """A minimal case."""
+def case_part(report, cause, is_open):
+    """A minimal case. It is open if nothing else explains the cause."""
     first = cause["findings"][0]
     decoded = first.get("detail", {}).get("decoded", [])
     conditions = e(", ".join(cause["needs"]) or "none")
     name = f"{e(summary.title(report))}: {clause_link(cause['clause'])} {e(cause['kind'])}"
     out = (
-        f'<details class="case"><summary>{name}, {cases_of(cause)}'
+        f'<details class="case"{" open" * is_open}><summary>{name}, {cases_of(cause)}'
         f'</summary><pre class="again">{e(summary.again(report, cause["recipe"]))}</pre>'
         f"<p>{e(cause['text'])}</p><p>Conditions: {conditions}.</p>"
     )
@@ -362,7 +372,7 @@ def case_part(report, cause):
         )
     out += "<p>The ranks' ledgers:</p>" + ledgers_table(cause["ledgers"])
     if cause["corpus"]:
-        out += "<p>Similar historic bugs, the most similar first:</p>" + items(
+        out += "<p>Similar historic bugs (clause, kind and symptoms of their mutants):</p>" + items(
             f"{bug_name(r['id'])}: {e(r['symptom'])} — {e(r['cause'])}" for r in cause["corpus"]
         )
     return out + raw(cause) + "</details>"
@@ -385,8 +395,13 @@ def raw(cause):
 # ---- Pages ---------------------------------------------------------------------------------------
 
 
+def issue_cell(known):
+    return link(known["issue"], issue_name(known["issue"])) if known.get("issue") else ""
+
+
 def causes_list(shown):
     """All causes in a table, which links to their parts."""
+    public = any((s.known or {}).get("issue") for s in shown)
     cells = [
         (
             "bad" if s.kind in (summary.NEW, summary.DEFECT) else "excused",
@@ -396,18 +411,17 @@ def causes_list(shown):
                 e(s.effect()),
                 e("; ".join(f"{name} {', '.join(v)}" for name, v in s.subjects().items())),
                 s.cases() or "the minimal case",
-                link(s.known["issue"], issue_name(s.known["issue"]))
-                if s.known and s.known.get("issue")
-                else "",
-                e((s.known or {}).get("upstream") or ""),
+                *([issue_cell(s.known or {}), e((s.known or {}).get("upstream") or "")] * public),
             ],
         )
         for s in shown
     ]
-    names = ["cause", "class", "consequence", "subjects", "cases", "issue", "upstream"]
+    names = ["cause", "class", "consequence", "subjects", "cases", *["issue", "upstream"] * public]
     order = (
         "<p class=dim>By class, then by consequence (a silent wrong number first), then by the "
-        "number of cases.</p>"
+        "number of cases."
+        + " Issue: the public report of the cause; upstream: the state of that report." * public
+        + "</p>"
     )
     return order + rows(cells, names) if cells else "<p>None.</p>"
 
@@ -507,8 +521,9 @@ def head(text, reports):
         f'<p class="verdict {mark}">{e(verdict)}</p><p>{ABOUT}</p>{LINKS}'
     )
     for report in reports:
-        for problem in report["problems"]:
-            out += f"<p><strong>Error</strong> ({e(summary.title(report))}): {e(problem)}</p>"
+        for word, texts in (("Error", report["problems"]), ("Warning", report.get("warnings", []))):
+            for text in texts:
+                out += f"<p><strong>{word}</strong> ({e(summary.title(report))}): {e(text)}</p>"
     return out
 
 

@@ -17,6 +17,10 @@ PROTOCOL = 1
 RUNS = ("masters", "gradients", "moments1", "moments2")  # given as runs of elements
 FIELDS = ("skipped", "norm", "scale", "loss", "parameters", *RUNS)  # of a step
 RETURNS = {*FIELDS, "ledger", "streams"}
+HELLO = (
+    *("protocol", "name", "version", "level", "world", "returns", "supports", "without", "lacks"),
+    "options",
+)
 STATUS = ("ok", "error", "unsupported")
 FILES = {"fp32": ("<f", 4), "fp64": ("<d", 8), "bf16": (None, 2), "fp16": ("<e", 2)}
 WORD = re.compile(r"[^\s=,]+")
@@ -83,6 +87,8 @@ def is_option(value):
 
 
 def check_hello(hello):
+    for name in hello:
+        need(name in HELLO, f"hello may have the keys {', '.join(HELLO)}", name)
     need(
         is_int(hello.get("protocol")) and hello["protocol"] == PROTOCOL,
         f'"protocol" must be {PROTOCOL}',
@@ -327,9 +333,8 @@ class Budget:
 
 
 def load(answer, case, budget):
-    """Checks an answer whose status is ok, drops unknown fields, and replaces file names by the
-    files' values: the files may lie in the ledgers' folder, which is removed before values are
-    judged."""
+    """Checks an answer whose status is ok, and replaces file names by the files' values: the files
+    may lie in the ledgers' folder, which is removed before values are judged."""
     ranks = answer["ranks"]
     need(
         isinstance(ranks, list)
@@ -351,17 +356,13 @@ def load(answer, case, budget):
             if step is None and number < checkpoint.begins(case):
                 continue
             load_step(step, f"rank {q}, step {number}", case["micro_batches"], budget)
-        answer["ranks"][q] = {
-            "rank": q,
-            "steps": [
-                None if step is None else {name: step[name] for name in FIELDS if name in step}
-                for step in steps
-            ],
-        }
+        answer["ranks"][q] = {"rank": q, "steps": steps}
 
 
 def load_step(step, where, micro_batches, budget):
     need(isinstance(step, dict), f"{where}: a step must be an object", step)
+    for name in step:
+        need(name in FIELDS, f"{where}: a step may have the fields {', '.join(FIELDS)}", name)
     if step.get("skipped") is not None:
         need(
             isinstance(step["skipped"], bool),

@@ -8,19 +8,18 @@ from xml.sax.saxutils import escape, quoteattr
 
 import demands
 import files
+from demands import many
 from outcomes import DEFECT, EXCUSED, FAILED, NOT_JUDGED, empty_row, strict
 
 SCHEMA = "zeroproof/report/2"
 FORMS = ("report.json", "junit.xml", "report.tap", "report.html")
-# Families whose historic bugs resemble failures of a clause that no row of the corpus cites.
-FAMILIES = {"LEDG-6": ["CM"], "OPT-4": ["WIN"], "PIPE-2": ["PS"], "TOPO-3": ["MAP"]}
 
 
 def totals(cases):
     """The numbers of cases as text. Classes without a case are left out."""
     classes = "".join(f"{cases[name]} {name}, " for name in EXCUSED if cases[name])
     return (
-        f"{cases['pass']} cases passed, {cases['fail']} failed, {classes}"
+        f"{many(cases['pass'], 'case')} passed, {cases['fail']} failed, {classes}"
         f"{cases['unsupported']} not supported"
     )
 
@@ -44,8 +43,9 @@ def name_of(cause):
     return f"{known['cause']}: {known['title']}" if known else f"{cause['clause']} {cause['kind']}"
 
 
-def table_lines(clauses):
+def table_lines(report):
     """The table of clauses, with their spec. A class has a column if a case is in it."""
+    clauses = report["clauses"]
     places = {name: NOT_JUDGED + 1 + n for n, name in enumerate(EXCUSED)}
     places = {name: n for name, n in places.items() if any(row[n] for row in clauses.values())}
     yield f"  {'clause':<10}{'passed':>8}{'failed':>8}{'not judged':>12}" + "".join(
@@ -56,8 +56,11 @@ def table_lines(clauses):
         classes = "".join(f"{row[n]:>14}" for n in places.values())
         text = f"{'<--' if bad else '   '} {demands.title(clause)}"
         yield f"  {clause:<10}{good:>8}{bad:>8}{other:>12}{classes}  {text}".rstrip()
-    if any(row[NOT_JUDGED] for row in clauses.values()):
-        yield "  " + demands.NOT_JUDGED
+    why = report.get("not judged", {}).values()
+    needs = [text for text in why if demands.NEEDED in text]
+    if len(needs) < len(why):
+        needs.append("Other cases are not judged because another clause failed")
+    yield from (["", *(f"  {text}" for text in needs)] if needs else [])
 
 
 def again(report, recipe):
@@ -80,10 +83,11 @@ def terminal(report, brief=False):
         f"(level {report['level']}, seed {report['seed']})"
     ]
     if brief:
-        known = sum(1 for c in report["causes"] if c["known"])
-        lines[0] += f"; {known} known failures seen, {len(report['causes']) - known} others"
+        known = {c["known"]["cause"] for c in report["causes"] if c["known"]}
+        new = sum(not c["known"] for c in report["causes"])
+        lines[0] += f"; {many(len(known), 'known cause')}, {many(new, 'new cause')}"
     else:
-        lines += ["", *table_lines(report["clauses"])]
+        lines += ["", *table_lines(report)]
     for number, cause in enumerate(report["causes"], 1):
         if brief and cause["known"]:
             continue
@@ -92,16 +96,28 @@ def terminal(report, brief=False):
             "",
             f"cause {number}: {cause['clause']} {cause['kind']}{f'  ({how})' if how else ''}",
             *([f"  {cause['clause']}: {demand}"] if demand else []),
-            f"  {len(cause['cases'])} case(s); all have: "
+            f"  {many(len(cause['cases']), 'case')}; all have: "
             f"{', '.join(cause['needs']) or 'no common feature'}",
             "  " + excerpt(cause, 600).replace("\n", "\n  "),
             f"  reproduce: {again(report, cause['recipe'])}",
         ]
+        same = without_clipping(report["causes"], cause)
+        if same:
+            lines.append(f"  may be the same bug as cause {same}, with clipping")
         for row in cause["corpus"][:3]:
             lines.append(f"  similar bug: {row['id']}: {row['symptom']}")
-    for problem in report["problems"]:
-        lines += ["", "error: " + problem.replace("\n", "\n  ")]
+    for word, texts in (("warning", report.get("warnings", [])), ("error", report["problems"])):
+        for text in texts:
+            lines += ["", f"{word}: " + text.replace("\n", "\n  ")]
     return printable("\n".join(lines))
+
+
+def without_clipping(causes, cause):
+    """The number of the cause that has the same conditions except clipping, or None."""
+    for number, other in enumerate(causes, 1):
+        if "clipping" not in other["needs"] and {*other["needs"], "clipping"} == {*cause["needs"]}:
+            return number
+    return None
 
 
 def as_json(subject, options, outcomes, causes, problems, seconds, corpus, extra, known):
@@ -152,27 +168,24 @@ def read_corpus(root):
 
 
 def related(rows, finding):
-    """The historic bugs that resemble a finding, the most similar first: those whose mutant showed
-    the same clause, kind and symptom, then those that cite the clause, else those of its families.
-    RUN-1 has none: bugs that end in an error need not have anything in common."""
+    """The historic bugs whose mutant showed the finding's clause and kind, and of whose symptoms at
+    least half are the finding's; the most similar first. The others depend on the case, such as a
+    ratio. RUN-1 has none: bugs that end in an error need not have anything in common."""
+    words = set(finding.detail.get("symptom", []))
+
+    def likeness(one):
+        theirs = set(one["symptom"])
+        if (one["clause"], one["kind"]) != (finding.clause, finding.kind):
+            return None
+        if 2 * len(words & theirs) < len(theirs) or bool(words) != bool(theirs):
+            return None
+        return len(words & theirs) / len(words | theirs) if words else 1.0
+
     if finding.clause == "RUN-1":
         return []
-    words = set(finding.detail.get("symptom", []))
-    cited = any(finding.clause in row.get("clauses", []) for row in rows)
-    families = set() if cited else set(FAMILIES.get(finding.clause, []))
-
-    def score(row):
-        best = 1.0 if finding.clause in row.get("clauses", []) else 0.0
-        best = best or float(bool(families & set(row["families"])))
-        for one in row["shows"]:
-            if (one["clause"], one["kind"]) == (finding.clause, finding.kind):
-                theirs = set(one["symptom"])
-                alike = len(words & theirs) / len(words | theirs) if words | theirs else 0.0
-                best = max(best, 2.0 + alike)
-        return best
-
-    ranked = sorted(rows, key=score, reverse=True)  # stable: equal ones keep the corpus' order
-    return [row for row in ranked if score(row)]
+    scores = [[s for s in map(likeness, row["shows"]) if s is not None] for row in rows]
+    found = [(max(mine), row) for mine, row in zip(scores, rows, strict=True) if mine]
+    return [row for _, row in sorted(found, key=lambda pair: -pair[0])]
 
 
 def cause_json(cause, corpus):

@@ -52,6 +52,8 @@ def cell(report, clause):
     good, bad, other, classes = summary.counts(report, clause)
     words = [f"**{bad} of {good + bad} failed**"] if bad else [str(good)] if good else []
     words += [f"{n} {name}" for name, n in classes.items()]
+    if words and other > good + bad:
+        words.append(f"{other} not judged")
     return "; ".join(words) or ("not judged" if other else "–")
 
 

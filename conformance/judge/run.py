@@ -12,33 +12,12 @@ import checkpoint
 import ledger
 import limits
 import streams
+import supervise
 from adapter import Adapter
+from demands import evidence
 from matching import put_excused_last
 from outcomes import Outcome, Outcomes
 from values import Finding, Judge, Malformed, coordinates
-
-# A clause counts as judged if one of these was compared: names in Judge.compared, "ledger", or a
-# clause for which stream events had two conflicting accesses. Clauses that are not listed need
-# GRADIENTS.
-GRADIENTS = {"gradients", "update"}
-EVIDENCE = {
-    "STAT-1": {"ledger"},
-    "STAT-2": {"norm"},
-    "STAT-3": {"overflow"},
-    "STAT-4": {"norm"},
-    "STEP-6": {"skipped"},
-    "STEP-7": {"parameters"},
-    "STEP-8": {"parameters", "loss"},
-    "SCALE-3": {"scale after an overflow"},
-    "SCALE-4": {"scale after an update"},
-    "OPT-2": {"update"},
-    "OPT-4": {"update"},
-    "PART-1": {"frozen"},
-    "PART-6": {"shares"},
-    "CKPT-5": {"continued"},
-    **{f"LEDG-{n}": {"ledger"} for n in (2, 3, 6, 7)},
-    **{f"STRM-{n}": {f"STRM-{n}"} for n in (1, 2, 3, 4, 6)},
-}
 
 
 def normal(message):
@@ -69,7 +48,7 @@ def kind_of_error(answer):
 
 def judged_by(case, compared):
     """The clauses of a case for which a field was compared."""
-    return {clause for clause in case["clauses"] if EVIDENCE.get(clause, GRADIENTS) & compared}
+    return {clause for clause in case["clauses"] if evidence(clause) & compared}
 
 
 def mismatch_finding(case, bad):
@@ -121,9 +100,11 @@ def ledger_findings(case, expected, answer, ledgers, returns):
         before = bad and min(p for p in bad[0]["places"] if p is not None) < number
         found.insert(bool(before), Finding("PIPE-6", kind, text, detail=symptom))
     if not found and answer["status"] == "ok":
-        little = amount.too_little(case, ledgers)
-        if little:
-            empty = not any(ledger.ops(r) for r in ledgers)
+        empty = not any(map(ledger.ops, ledgers))
+        wrong, little = amount.wrong_steps(case, ledgers), amount.too_little(case, ledgers)
+        if wrong and not empty:
+            found.append(Finding("RUN-2", "malformed ledger", wrong))
+        elif little:
             found.append(
                 Finding(
                     "LEDG-6",
@@ -334,6 +315,10 @@ PATIENCE = 20
 LEAST = 10.0  # seconds that a case may take while another is shrunk, at least
 
 
+class Interrupted(Exception):
+    """The user has ended the shrinking of failures by a signal, which is the argument."""
+
+
 class Runner:
     """Runs all cases of an iterator on several adapter processes. deadline: seconds for a case, or
     None. known: the list of known failures."""
@@ -345,6 +330,7 @@ class Runner:
         self.lasted = collections.deque(maxlen=50)  # seconds of the last answers
         self.outcomes, self.lock, self.error = Outcomes(), threading.Lock(), None
         self.idle = []  # started adapters: most need seconds to import the subject
+        self.stopped = None  # the name of the signal that ended shrinking
 
     def acquire(self):
         with self.lock:
@@ -362,7 +348,13 @@ class Runner:
 
     def judged(self, adapter, case, recipe):
         """The outcome of a case."""
-        out = run_one(adapter, self.tools, case, recipe, self.hello, self.level)
+        out = (
+            None
+            if self.stopped
+            else run_one(adapter, self.tools, case, recipe, self.hello, self.level)
+        )
+        if self.stopped:  # before, or while it ran
+            raise Interrupted(self.stopped)
         put_excused_last(out, self.known)
         return out
 
@@ -370,8 +362,13 @@ class Runner:
         with self.lock:
             self.idle.append(adapter)
 
+    def stop(self, signal_name):
+        """Ends all adapters. Threads that run cases end with Interrupted."""
+        self.stopped = signal_name
+        supervise.end_all()
+
     def close(self):
-        for adapter in self.idle:
+        for adapter in self.idle if not self.stopped else ():  # stop() has ended them
             adapter.stop(gracefully=True)
         self.idle = []
 

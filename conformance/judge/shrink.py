@@ -6,6 +6,7 @@ from axes import case_of
 from checkpoint import KINDS
 from recipe import Entry, features
 from rows import supported
+from run import Interrupted
 
 
 def smaller(recipe):
@@ -206,12 +207,15 @@ class Shrinker:
     def __init__(self, runner, space, tries, is_other=lambda out: False):
         self.runner, self.space, self.tries = runner, space, tries
         self.is_other, self.left = is_other, 0
+        self.most, self.seconds, self.signature = 0, 0.0, ""  # of the cause that is shrunk
+        self.after_run = lambda: None
         self.adapter = runner.acquire()
 
     def shrink(self, out):
         """The smallest outcome found within three fifths of the tries; the rest is for needs().
         Timeouts get a tenth, because each try takes as long as the adapter may."""
         tries = self.tries // 10 if out.answer["status"] == "timeout" else self.tries
+        self.most, self.seconds, self.signature = tries, 0.0, out.signature()
         self.left, rest = tries, tries * 2 // 5
         best, again = out, True
         while again and self.left > rest:
@@ -234,6 +238,8 @@ class Shrinker:
         self.left -= 1
         self.adapter.deadline = self.runner.patience()
         tried = self.runner.judged(self.adapter, case, candidate)
+        self.seconds += tried.seconds
+        self.after_run()
         alike = tried.status == "fail" and tried.signature() == best.signature()
         return tried if alike and not self.is_other(tried) else None
 
@@ -248,6 +254,12 @@ class Shrinker:
                 found &= features(other)
         return sorted(found)
 
+    def state(self):
+        """What it does now, for people."""
+        made = self.most - self.left
+        each = f", {self.seconds / made:.1f} s each" if made else ""
+        return f"{self.signature}: run {made} of at most {self.most}{each}"
+
     def close(self):
         self.runner.release(self.adapter)
 
@@ -258,7 +270,7 @@ class Cause:
     def __init__(self, smallest, needs):
         self.smallest, self.needs, self.outcomes = smallest, needs, []
         self.signature = smallest.signature()
-        self.known = None
+        self.known, self.shrunk = None, True
         self.chance = None  # {"replays", "failed"} of a new cause that does not always occur
 
     def fresh(self):
@@ -291,7 +303,7 @@ def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None
                     shrinker,
                     causes,
                     most,
-                    lambda n: progress(len(causes), n + sum(map(len, todo))),
+                    lambda n, doing: progress(len(causes), n + sum(map(len, todo)), doing),
                 )
         except Exception as error:  # raised again by the caller's thread
             errors.append(error)
@@ -301,11 +313,33 @@ def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None
     threads = [threading.Thread(target=work, daemon=True) for _ in range(min(jobs, len(todo)))]
     for t in threads:
         t.start()
-    for t in threads:
-        t.join()
-    if errors:
-        raise errors[0]
+    try:
+        for t in threads:
+            t.join()
+        if errors:
+            raise errors[0]
+    except Interrupted:
+        return unshrunk(causes, kinds)
     return merged(causes)
+
+
+def unshrunk(causes, kinds):
+    """The causes found so far, and one for all other failures of a signature, with the shortest
+    case."""
+    found = merged(causes)
+    assigned = {id(out) for cause in found for out in cause.outcomes}
+    for mine in kinds.values():
+        left = [out for out in mine if id(out) not in assigned]
+        if left:
+            found.append(whole(sorted(left, key=lambda o: len(o.recipe.full()))))
+    return found
+
+
+def whole(outcomes):
+    """A cause with all these failures, the shortest first, which is not shrunk."""
+    cause = Cause(outcomes[0], sorted(features(outcomes[0].recipe)))
+    cause.outcomes, cause.shrunk = outcomes, False
+    return cause
 
 
 def merged(causes):
@@ -327,13 +361,17 @@ def merged(causes):
 def causes_of_kind(outcomes, shrinker, causes, most, progress):
     """Shrinks the shortest failure, assigns to it all failures that meet its conditions, and
     repeats with the rest."""
+
+    def report_of(number):
+        return lambda: progress(number, shrinker.state())
+
     left = sorted(outcomes, key=lambda o: len(o.recipe.full()))
     while left:
-        progress(len(left))
+        progress(len(left), left[0].signature())
         if len(causes) >= most:
-            causes.append(Cause(left[0], sorted(features(left[0].recipe))))
-            causes[-1].outcomes = left
+            causes.append(whole(left))
             return
+        shrinker.after_run = report_of(len(left))
         smallest = shrinker.shrink(left[0])
         cause = Cause(smallest, shrinker.needs(smallest))
         if smallest.number is None:  # a new case; those of the run are counted already

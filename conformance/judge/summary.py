@@ -6,6 +6,8 @@ import os
 import re
 import shlex
 
+import environments
+from demands import many
 from known import list_name
 from outcomes import DEFECT, EXCUSED, empty_row
 from report import name_of
@@ -42,8 +44,9 @@ def counts(report, clause):
 
 
 def kind_of(report, clause):
-    good, bad, _, classes = counts(report, clause)
-    return "bad" if bad else "excused" if classes else "good" if good else "dim"
+    good, bad, other, classes = counts(report, clause)
+    passed = "good" if good >= other else "part"  # not green if most cases did not judge it
+    return "bad" if bad else "excused" if classes else passed if good else "dim"
 
 
 def mark_of(report):
@@ -195,10 +198,6 @@ def left_out(reports):
 # ---- Verdict and commands ------------------------------------------------------------------------
 
 
-def many(number, word):
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def verdict(reports):
     """(text, "bad" if something is new, "excused" if there are known defects, or "good")."""
     causes = causes_of(reports)
@@ -226,12 +225,8 @@ def status_counts(report):
 @functools.cache
 def committed_adapters():
     """Name of a subject's lists -> the command of its adapter, from the repository's root."""
-    name, found = os.path.join(CONFORMANCE, "subjects.txt"), {}
-    if not os.path.exists(name):
-        return found
-    with open(name, encoding="utf-8") as file:
-        rows = [line.split() for line in file if line.strip() and not line.startswith("#")]
-    for _, environment, adapter, lists, *_ in rows:
+    found = {}
+    for _, environment, adapter, lists, *_ in environments.rows():
         option = "" if adapter == "-" else f" {adapter}"
         found[lists] = (
             f'"build/zeroproof adapter{option}"'

@@ -100,13 +100,14 @@ class Judge:
         self.case, self.expected, self.answer = case, expected, answer
         self.returns = set(returns)
         self.findings = []
-        self.compared = set()  # fields that were present and compared: EVIDENCE in run.py
+        self.compared = set()  # fields that were present and compared: EVIDENCE in demands.py
 
     def add(self, *args, **more):
         self.findings.append(Finding(*args, **more))
 
     def run(self):
         ranks = self.answer["ranks"]  # protocol.load() has checked the form
+        self.announced(ranks)
         begins = checkpoint.begins(self.case)
         if begins:
             self.loaded(begins - 1, [r["steps"][begins - 1] for r in ranks])
@@ -118,6 +119,17 @@ class Judge:
                 break  # later steps start from wrong values
         self.findings.sort(key=lambda f: PRIORITY.get(f.kind, PRIORITY.get(f.clause, 0)))
         return self.findings
+
+    def announced(self, ranks):
+        """A field that hello does not announce would not be compared, however wrong it is."""
+        for rank, mine in enumerate(ranks):
+            for step, fields in enumerate(mine["steps"]):
+                for name in fields or ():
+                    if name not in self.returns:
+                        raise Malformed(
+                            f'rank {rank}, step {step}: the answer has the field "{name}", which '
+                            '"returns" in hello does not name'
+                        )
 
     def loaded(self, step, got):
         """The state that the ranks have loaded, as that after the last step before the checkpoint:

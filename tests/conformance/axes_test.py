@@ -200,10 +200,13 @@ def command(engine, fault):
 
 
 def findings(tools, engine, fault, text, returns=None):
-    """Clause and kind of each finding in the case of a recipe. returns: the fields that count."""
+    """Clause and kind of each finding in the case of a recipe. returns: all fields of the answer,
+    where the adapter has more."""
     adapter = Adapter(command(engine, fault), mutants.DEADLINE)
     try:
         hello = adapter.hello()
+        returns = returns or hello["returns"]
+        adapter.run = only(adapter.run, returns)
         case, why = axes.case_of(tools, axes.Space(hello), recipe_of(text))
         if case is None:
             return [why]
@@ -212,7 +215,7 @@ def findings(tools, engine, fault, text, returns=None):
             tools,
             case,
             recipe_of(text),
-            {**hello, "returns": returns or hello["returns"]},
+            {**hello, "returns": returns},
             2,
         )
         if out.status == "unsupported":
@@ -220,6 +223,20 @@ def findings(tools, engine, fault, text, returns=None):
         return [f"{f.clause} {f.kind}" for f in out.findings]
     finally:
         adapter.stop(gracefully=True)
+
+
+def only(run, names):
+    """An adapter's run(case), of whose answers only these fields remain."""
+
+    def reduced(case):
+        answer, ledgers = run(case)
+        for rank in answer.get("ranks", ()):
+            for step in filter(None, rank["steps"]):
+                for name in step.keys() - set(names):
+                    del step[name]
+        return answer, ledgers
+
+    return reduced
 
 
 def in_parameters(j, element, value):

@@ -23,7 +23,7 @@ failed = 0
 
 # fault -> part of the message: hello is refused with code 2
 REFUSED = {
-    "hello-list": "expected a JSON object",
+    "hello-list": "no answer: '[1]'. Does a rank print? Other output belongs on standard error",
     "hello-null": "expected a JSON object",
     "hello-deep": "nested too deeply",
     "hello-protocol": '"protocol"',
@@ -36,6 +36,7 @@ REFUSED = {
     "hello-supports-value": '"zero"',
     "hello-without": '"without"',
     "hello-without-all": '"without"',
+    "hello-key": "lacks, options, got 'optoins'",
     "hello-options": '"options"',
     "hello-options-list": '"options"',
     "hello-options-object": '"options"',
@@ -74,8 +75,11 @@ REFUSED = {
     "hello-trickle": NO_HELLO,
     "hello-chatter": NO_HELLO,
     "hello-dies": "no module named subject",
+    "hello-lacks-torch": "`sh conformance/subject.sh torch-2.13.0` makes",
+    "hello-lacks-megatron": "`sh conformance/subject.sh megatron-core-0.19.2` makes",
     "hello-exits": "it ended with exit code 7 before it answered hello",
 }
+STRAY = "RUN-2 line that is no answer"
 # fault -> (signature of a cause, part of its text): code 1
 CAUSES = {
     "deaf": ("LEDG-7 timeout", "did not read its standard input"),
@@ -95,9 +99,18 @@ CAUSES = {
     "parent-after-hello": ("RUN-1 error: the adapter's process ended by SIGTERM", ""),
     "folder-removed": ("LEDG-6 empty ledger", ""),
     "closes": ("RUN-1 error: the adapter's process ended its standard output", "still runs"),
-    "twice": ("RUN-2 malformed answer", "more than one line"),
-    "deep": ("RUN-2 malformed answer", "nested too deeply"),
-    "no-json": ("RUN-2 malformed answer", "not valid JSON"),
+    "twice": ("RUN-2 malformed answer", "more than one answer"),
+    "deep": (STRAY, "has a line that is no answer: '[[["),
+    "no-json": (
+        STRAY,
+        "has a line that is no answer: '%%%'. Does a rank print?",
+    ),
+    "half-json": ("RUN-2 malformed answer", "not valid JSON"),
+    "stray": (
+        STRAY,
+        "has a line that is no answer: 'stray'. Does a rank print?",
+    ),
+    "stray-later": (STRAY, "is no answer: 'stray'"),
     "long": ("RUN-2 malformed answer", f"a line is longer than {16 << 20} bytes (limit of one"),
     "file-size": (
         "RUN-2 malformed answer",
@@ -127,6 +140,7 @@ CAUSES = {
     "number-words": ("RUN-2 malformed answer", "'Infinity'"),
     "number-space": ("RUN-2 malformed answer", "' 0x1p0'"),
     "number-bare": ("RUN-2 malformed answer", "'0x'"),
+    "field": ("RUN-2 malformed answer", "a step may have the fields skipped, norm,"),
     "skipped": ("RUN-2 malformed answer", '"skipped"'),
     "steps": ("RUN-2 malformed answer", "must be an object"),
     "ranks": ("RUN-2 malformed answer", '"ranks"'),
@@ -205,6 +219,17 @@ def test_refused():
             f"{kind} is refused",
             code == 2 and words in errors and "Traceback (" not in errors,
             (code, errors),
+        )
+
+
+def test_stray():
+    """Ranks that print give one cause. The answers that follow belong to their own cases."""
+    for kind in ("stray", "stray-later"):
+        code, causes, errors = run(kind, "--cases", "4", "--shrink", "60")
+        check(
+            f"{kind}: one cause",
+            code == 1 and len(causes) == 1,
+            (code, [(c["clause"], c["kind"], c["text"]) for c in causes], errors),
         )
 
 
@@ -369,7 +394,7 @@ def test_escaping():
 
 
 def main():
-    for name in sys.argv[1:] or ["refused", "causes", "options", "escaping"]:
+    for name in sys.argv[1:] or ["refused", "causes", "stray", "options", "escaping"]:
         globals()[f"test_{name}"]()
     return 1 if failed else 0
 

@@ -7,6 +7,7 @@ MOST only limits how long a failing test takes."""
 import contextlib
 import ctypes
 import fcntl
+import json
 import os
 import select
 import signal
@@ -372,6 +373,37 @@ def test_hangup():
     check("a hangup leaves nothing", gone and left == ["fifo"], (gone, left))
 
 
+def test_shrinking():
+    """A signal that ends the search for causes leaves a report of all failures."""
+    trainer = f"{sys.executable} -B {ROOT}/conformance/adapters/selftest/trainer.py"
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with tempfile.TemporaryDirectory() as folder:
+            argv = [*JUDGE, "--adapter", f"{trainer} hang", "--cases", "6", "--jobs", "2"]
+            argv += ["--only", "LEDG-2", "--out", folder, "--shrink", "100000"]
+            process = judged(argv, ZEROPROOF=COMMAND)
+            lines = [process.stderr.readline()]
+            while lines[-1] and not lines[-1].startswith("shrinking "):
+                lines.append(process.stderr.readline())
+            process.send_signal(number)
+            errors = process.communicate(timeout=MOST)[1]
+            name = os.path.join(folder, "report.json")
+            made = json.load(open(name, encoding="utf-8")) if os.path.exists(name) else {}
+        end = f"{number.name} ended the search for causes; not shrunk: "
+        check(
+            f"{number.name} while causes are searched leaves a report, and fails the run",
+            process.returncode == 1
+            and made["cases"]["fail"] > 0
+            and sum(len(c["cases"]) for c in made["causes"]) == made["cases"]["fail"]
+            and made["problems"][0].startswith(end),
+            (process.returncode, lines[-1], errors, made.get("problems")),
+        )
+        check(
+            "progress names the cause that is shrunk",
+            lines[-1].startswith("shrinking LEDG-7 hang in "),
+            lines,
+        )
+
+
 def test_full_pipe():
     """Standard error may be a pipe that nothing reads."""
     with tempfile.TemporaryDirectory() as folder:
@@ -408,6 +440,7 @@ sys.exit(
         test_folder_removed,
         test_stuck,
         test_hangup,
+        test_shrinking,
         test_full_pipe,
     )
 )

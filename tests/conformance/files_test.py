@@ -173,7 +173,7 @@ def test_standard_output():
         check(
             f"check {closed}: exit code {code}",
             done.returncode == code
-            and ("1 cases passed" in done.stdout) == (code == 0)
+            and ("1 case passed" in done.stdout) == (code == 0)
             and ("standard output" in done.stderr and "closed" in done.stderr) == (code == 3),
             (done.returncode, done.stdout, done.stderr),
         )
@@ -201,7 +201,7 @@ def test_log():
     check(
         "--log on a full disk is reported after the verdict",
         done.returncode == 3
-        and "1 cases passed" in done.stdout
+        and "1 case passed" in done.stdout
         and "--log /dev/full: cannot write: No space left on device" in done.stderr,
         (done.returncode, done.stdout, done.stderr),
     )

@@ -8,8 +8,9 @@ from selftest import TRAINER, check, main, run
 # Adapters that answer or record too little:
 EVASIONS = {
     "null": ("RUN-2", "malformed answer"),
+    "unannounced": ("RUN-2", "malformed answer"),
     "echo": ("RED-3", "missing"),
-    "garbage": ("RUN-2", "malformed answer"),
+    "garbage": ("RUN-2", "line that is no answer"),
     "crash": ("RUN-1", "error: the adapter's process ended"),
     "no-ledger": ("LEDG-6", "empty ledger"),
     "silent": None,
@@ -19,6 +20,7 @@ EVASIONS = {
     "empty-ledger": ("LEDG-6", "empty ledger"),
     "small-ledger": ("LEDG-6", "too little"),
     "lonely-ledger": ("LEDG-6", "too little"),
+    "stepless-ledger": ("RUN-2", "malformed ledger"),
     "uneven-ledger": ("LEDG-2", "ledgers differ"),
     "ungathered": ("LEDG-6", "ungathered"),
 }

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from selftest import COMMAND, ROOT, TRAINER, check, main, run
+from selftest import COMMAND, ROOT, TRAINER, check, main, run, text_of
 
 sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 
@@ -102,6 +102,29 @@ def test_support():
                 not lost if text is None else len(lost) == 1 and text in lost[0],
                 lost,
             )
+
+
+def test_started():
+    """--accept-known starts a list, with which the next run passes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "mine.json")
+        code, report, errors = run(f"{TRAINER} lazy-scale", "--known", path, "--accept-known")
+        check("--accept-known: the verdict stays", code == 1 and report["causes"], (code, errors))
+        listed = read_json(path) if os.path.exists(path) else {"causes": {}, "failures": []}
+        names = [entry["cause"] for entry in listed["failures"]]
+        check(
+            "a list is started, with a cause for each entry",
+            names[:1] == ["scale-4-scale"] and sorted(names) == sorted(listed["causes"]),
+            listed,
+        )
+        code, report, errors = run(f"{TRAINER} lazy-scale", "--known", path)
+        check("the next run passes with it", code == 0 and all_known(report), (code, errors))
+        text = text_of(f"{ROOT}/conformance", "ADAPTER.md")
+        example = text.partition("A list with one cause and one entry:\n")[2].partition("\n[")[0]
+        path = write_json(folder, "example.json", json.loads(example))
+        case = json.loads(example)["failures"][0]["recipe"]
+        code, report, errors = run(f"{TRAINER} norm-replicas", "--known", path, "--only", case)
+        check("the example of ADAPTER.md holds", code == 0 and all_known(report), (code, errors))
 
 
 def test_known():
@@ -448,6 +471,7 @@ sys.exit(
     main(
         test_reproduce,
         test_support,
+        test_started,
         test_known,
         test_hidden,
         test_broad,

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from selftest import COMMAND, ROOT, TRAINER, check, main, run, text_of
+from selftest import COMMAND, ROOT, TRAINER, check, judged, main, run, text_of
 
 
 def write_text(path, text):
@@ -178,6 +178,11 @@ def test_terminal():
         done.stdout,
     )
     check(
+        "a wrong learning rate is no wrong gradient, and resembles no bug of the norm",
+        re.search(r"every wrong update is [^\n]*\n  reproduce: [^\n]*\n\n", done.stdout),
+        done.stdout,
+    )
+    check(
         "standard output has the title of each clause, and the demand of a cause's",
         re.search(r"^  OPT-4 .*  <-- update$", done.stdout, re.M)
         and re.search(r"^  LEDG-7 .*[0-9] {6}no hang$", done.stdout, re.M)
@@ -188,7 +193,16 @@ def test_terminal():
     )
     check(
         "standard output explains 'not judged'",
-        "\n  not judged: the case failed another clause, or its answer lacks" in done.stdout,
+        re.search(r"^  STAT-4: not judged in \d+ cases?: .*needs the `norm` of", done.stdout, re.M)
+        and "\n  Other cases are not judged because another clause failed\n" in done.stdout,
+        done.stdout,
+    )
+    one = ["--only", done.stdout.partition(" --only ")[2].split("\n")[0].strip("'"), "--brief"]
+    done = judged(*one, adapter=f"{TRAINER} one-rate")
+    check(
+        "numbers have singular and plural",
+        re.search(r": 0 cases passed, 1 failed.*; 0 known causes, 1 new cause\n", done.stdout)
+        and "  1 case; all have: " in done.stdout,
         done.stdout,
     )
 
@@ -290,6 +304,14 @@ def failures_shown(text, page, old, new):
         "the page has a part per cause, and in it one per minimal case",
         page.count('<section class="cause"') == page.count('<details class="case"') == len(causes),
     )
+    check(
+        "the finding of a new cause is visible, and columns that are empty are left out",
+        page.count('<details class="case" open>') == len(causes) and ">issue</th>" not in page,
+    )
+    check(
+        "names in the demands of clauses are code",
+        "in each replica (axis <code>replicas</code>)" in page and "(axis `" not in page,
+    )
     wrong = [i for i in re.findall(r'href="#([^"]*)"', page) if f' id="{i}"' not in page]
     check("each link within the page has its target", not wrong, wrong)
     check(
@@ -337,7 +359,7 @@ def clauses_shown(text, page, new):
         "'not judged' is explained",
         "Not judged: the case failed another clause" in text
         and "·: not judged: the case failed another clause" in page
-        and "Not judged: the case failed another clause" in new["files"]["report.html"],
+        and "not judged in" in new["files"]["report.html"],
     )
     matrix = page.partition('<table class="matrix">')[2].partition("</table>")[0]
     bad = re.findall(r'<td class="bad[^"]*"[^>]*>(.*?)</td>', matrix)

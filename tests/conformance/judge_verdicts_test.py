@@ -1,9 +1,10 @@
 """Tests the judge's verdicts on correct adapters, on missing evidence, and on ranks that hang."""
 
+import html
 import sys
 import xml.dom.minidom
 
-from selftest import COMMAND, TRAINER, check, main, run
+from selftest import COMMAND, TRAINER, check, judged, main, run
 
 
 def test_evidence():
@@ -89,6 +90,68 @@ def test_correct():
     )
 
 
+def test_fields():
+    """No field of an answer is ignored silently, and a field that hello names and no answer has is
+    reported."""
+    _, report, _ = run(f"{TRAINER} unannounced", *ONCE)
+    text = report["causes"][0]["text"]
+    check("a field that hello does not name is named", 'the field "gradients", which' in text, text)
+    code, report, errors = run(f"{TRAINER} unwritten", "--cases", "20")
+    text = "returns names 'masters', but no answer has it"
+    check(
+        "a field that no answer has gives a warning",
+        code == 0 and report["warnings"] == [text] and text in html.unescape(page_of(report)),
+        errors or report["warnings"],
+    )
+    done = judged("--cases", "2", adapter=f"{TRAINER} unwritten")
+    check("the terminal shows it", f"\nwarning: {text}" in done.stdout, done.stdout)
+    _, report, _ = run(f"{TRAINER} correct", "--cases", "2")
+    check("a correct adapter gets none", report["warnings"] == [], report["warnings"])
+
+
+def test_steps():
+    """Demands on a single step need the records at which steps begin."""
+    for fault, text in (
+        ("stepless", 'rank 0\'s ledger has no {"step": 1} record'),
+        ("twice", '"step" records of rank 0\'s ledger: got 0, 0, 1, expected 0, 1'),
+    ):
+        code, report, errors = run(f"{TRAINER} {fault}-ledger", *STEPS)
+        seen = [(c["clause"], c["kind"], c["text"]) for c in report["causes"]] if report else errors
+        check(
+            f"{fault}: wrong step records fail",
+            code == 1 and seen == [("RUN-2", "malformed ledger", text)],
+            seen,
+        )
+
+
+def test_unjudged():
+    """Each clause that is not judged says what it needs. --only fails if its clause is not judged
+    in any case."""
+    T = f"{TRAINER} unskipped"
+    code, report, errors = run(T, "--cases", "20")
+    text = "STEP-6: not judged in 20 cases: needs `skipped`"
+    page = page_of(report).replace("<code>", "`").replace("</code>", "`")
+    why = report["not judged"]
+    check("JSON and page say what it needs", why["STEP-6"] == text and text in page, why)
+    done = judged("--cases", "20", adapter=T)
+    check("so does the terminal", f"\n  {text}\n" in done.stdout, done.stdout)
+    done = judged("--only", "STEP-6", adapter=T)
+    text = "STEP-6 was not judged in any case: it needs `skipped`, which returns does not name"
+    check("--only fails", done.returncode == 1 and f"error: {text}" in done.stdout, done.stdout)
+    done = judged("--only", "STEP-7", adapter=T)
+    check("--only passes with the evidence", done.returncode == 0, done.stdout)
+    _, report, _ = run(f"{TRAINER} no-mean", "--cases", "20", "--shrink", "0")
+    text = report["not judged"]["STEP-7"]
+    check("another clause failed", text.endswith(" cases: another clause failed"), text)
+
+
+STEPS = ("--only", "dp=2,steps=2,optim=sgd,list=4@0.0", "--shrink", "0")
+
+
+def page_of(report):
+    return report["files"]["report.html"]
+
+
 ONCE = ("--cases", "1", "--only", "LEDG-2", "--shrink", "0")  # each try takes seconds
 
 
@@ -126,4 +189,6 @@ def test_hang():
     )
 
 
-sys.exit(main(test_evidence, test_ref, test_correct, test_hang))
+sys.exit(
+    main(test_evidence, test_ref, test_correct, test_fields, test_steps, test_unjudged, test_hang)
+)

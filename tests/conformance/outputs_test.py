@@ -18,7 +18,7 @@ import report as reports  # noqa: E402
 def test_full_disk():
     """A file that cannot be written loses neither the verdict nor the former file."""
     for fault, verdict, code, most in (
-        ("correct", "1 cases passed", 3, 1400),
+        ("correct", "1 case passed", 3, 1400),
         ("local", "1 failed", 1, 8000),
     ):
         with tempfile.TemporaryDirectory() as folder:
@@ -66,7 +66,7 @@ def accepted():
                 done.returncode == 3
                 and f"cannot write {name}: File too large" in done.stderr
                 and content(folder) == {option: b"former"}
-                and ("1 cases passed" in done.stdout) == (option == "--support"),
+                and ("1 case passed" in done.stdout) == (option == "--support"),
                 (done.returncode, done.stdout, done.stderr, content(folder)),
             )
             os.remove(name)
@@ -81,7 +81,7 @@ def accepted():
             done.returncode == 3
             and f"cannot write {name}: File too large" in done.stderr
             and content(folder) == {"known": text.encode()}
-            and "1 cases passed" in done.stdout,
+            and "1 case passed" in done.stdout,
             (done.returncode, done.stdout, done.stderr, list(content(folder))),
         )
 
@@ -158,7 +158,7 @@ def test_small_disk():
             done.returncode == 3
             and f"{folder}/disk" in done.stderr
             and "cannot write" in done.stderr
-            and ("1 cases passed" in done.stdout) == (option != "--quick")
+            and ("1 case passed" in done.stdout) == (option != "--quick")
             and left == {name: former.encode()},
             (done.returncode, done.stdout, done.stderr, left),
         )

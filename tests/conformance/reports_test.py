@@ -168,8 +168,10 @@ def test_a_list_of_the_users_own(judge, out):
     text = content(out).get("shows.md", b"").decode()
     check("an_own_list_adds_its_version", "Found in x 1.0; mine 2.0." in text, (got, text))
     code, text, _ = judge.report("--known", listed)
-    good = code == 0 and re.search(r"^own +defect +own fails$", text, re.M)
-    check("own_causes_are_listed", good and re.search(r"^bare .*\(no script\)$", text, re.M), text)
+    good = code == 0 and re.search(r"^  own +defect +own fails$", text, re.M)
+    check(
+        "own_causes_are_listed", good and re.search(r"^  bare .*\(no script\)$", text, re.M), text
+    )
     for name, more, message in (
         ("own", ["--known", "/nowhere"], "--known: cannot read /nowhere"),
         ("own", [], "there is no cause 'own'"),
@@ -209,6 +211,12 @@ def test_errors(judge, out):
         ("an_unknown_cause", ["nothing"], 2, "there is no cause 'nothing'"),
         ("a_path_as_cause", ["../reports/shows"], 2, "there is no cause"),
         ("a_cause_without_script", ["designed"], 2, "(by design): there is no script"),
+        (
+            "a_cause_that_the_list_marks",
+            ["designed"],
+            2,
+            'marks those that have none with "(no script)"',
+        ),
         ("a_deadline_of_0", ["shows", "--deadline", "0"], 2, "above 0"),
         ("a_python_that_is_missing", ["shows", "--python", "/nowhere"], 3, "/nowhere"),
         ("a_python_that_fails", ["shows", "--python", "false"], 3, "--python: false"),
@@ -219,6 +227,9 @@ def test_errors(judge, out):
         good = got[0] == code and text in got[2] and "Traceback" not in got[2]
         good = good and (text != "cannot write" or "reproduced: got" in got[1])
         check(f"{name}_ends_with_{code}", good, got)
+    got = judge.report("shows", "--python", sys.executable, "--out", out)
+    good = re.search(r"running \S+shows\.py \(at most 300 s\)\n", got[2])
+    check("the_script_that_runs_is_named_before", good, got)
     write(os.path.join(judge.folder, "reports", "shows.py"), 'print("no docstring")\n')
     got = judge.report("shows", "--python", sys.executable, "--out", out)
     check("a_script_without_requirements_is_refused", got[0] == 2 and "Requirements" in got[2], got)
@@ -240,12 +251,17 @@ def test_the_list_has_each_cause_with_its_title():
     missing = [
         name
         for name, fields in committed_causes().items()
-        if not any(line.startswith(name) and fields["title"] in line for line in lines)
+        if not any(line.startswith(f"  {name} ") and fields["title"] in line for line in lines)
     ]
     check("the_list_has_each_cause_with_its_title", done.returncode == 0 and not missing, missing)
     usage = any("zeroproof report CAUSE --python FILE" in line for line in lines[:4])
-    heads = any(line.split() == ["cause", "class", "what", "goes", "wrong"] for line in lines[:5])
-    check("the_list_has_a_heading_and_a_hint", usage and heads, lines[:5])
+    check("the_list_has_a_hint", usage, lines[:5])
+    subject, found = None, {}
+    for line in lines[5:]:
+        subject = line if line and line[0] != " " else subject
+        found[line.split()[0] if line[:2] == "  " else None] = subject
+    wrong = [name for name, c in committed_causes().items() if found.get(name) != c["subject"]]
+    check("the_list_is_grouped_by_subject", not wrong, wrong)
 
 
 def committed_causes():

@@ -55,6 +55,7 @@ HELLOS = {
     "hello-supports-value": {**HELLO, "supports": {"zero": 1}},
     "hello-without": {**HELLO, "without": "x"},
     "hello-without-all": {**HELLO, "without": [{}]},
+    "hello-key": {**HELLO, "optoins": {"x": [1, 2]}},
     "hello-options": {**HELLO, "options": {"x": 5}},
     "hello-options-list": {**HELLO, "options": [1]},
     "hello-options-object": {**HELLO, "options": {"a": [{"x": 1}]}},
@@ -186,6 +187,10 @@ NUMBERS = {
 }
 
 
+# fields of the first step of rank 0
+FIRST = {"beyond": {"norm": "0x1p99999"}, "field": {"nrom": None}, "skipped": {"skipped": 0}}
+
+
 def grow(name, size):
     """Makes a file of this size, which takes no space on the disk."""
     with open(name, "ab") as file:
@@ -254,14 +259,12 @@ def broken(kind, answer, case, folder):
                         ]
                         for n, runs in step["masters"].items()
                     }
-    elif kind == "beyond":
-        first["norm"] = "0x1p99999"
+    elif kind in FIRST:
+        first.update(FIRST[kind])
     elif kind in NUMBERS:
         first["parameters"][name] = [NUMBERS[kind]] * len(first["parameters"][name])
     elif kind == "number":
         first["parameters"][name] = [1.5] * len(first["parameters"][name])
-    elif kind == "skipped":
-        first["skipped"] = 0
     elif kind == "steps":
         ranks[0]["steps"] = [None] * case["steps"]
     elif kind == "ranks":
@@ -275,6 +278,7 @@ def broken(kind, answer, case, folder):
     return {
         "deep": DEEP,
         "no-json": "%%%",
+        "half-json": "{%%%",
         "long": '{"status":"ok","x":"' + "y" * (100 << 20) + '"}',
         "unsupported": {"status": "unsupported", "message": {"x": [1]}},
         "no-status": {},
@@ -310,6 +314,8 @@ KINDS = [
     "parent-after-hello",
     "folder-removed",
     "hello-dies",
+    "hello-lacks-torch",
+    "hello-lacks-megatron",
     "hello-exits",
     "deaf",
     "twice",
@@ -329,6 +335,7 @@ KINDS = [
     "file-nameless",
     "beyond",
     "number",
+    "field",
     "skipped",
     "steps",
     "ranks",
@@ -337,6 +344,9 @@ KINDS = [
     "runs",
     "deep",
     "no-json",
+    "half-json",
+    "stray",
+    "stray-later",
     "long",
     "unsupported",
     "no-status",
@@ -359,6 +369,8 @@ def serve(kind):
                 ENDLESS[kind[6:]]()
             if kind == "hello-dies":
                 sys.exit("Traceback: no module named subject")
+            if kind.startswith("hello-lacks-"):
+                sys.exit(f"ModuleNotFoundError: No module named '{kind[12:]}.x'")
             if kind == "hello-exits":
                 os._exit(7)
             if kind == "deaf":  # before the answer: afterwards the next case may fill the pipe
@@ -402,7 +414,12 @@ def serve(kind):
         answer = broken(kind, answer, request["case"], request["ledgers"])
         if kind == "ledger-wait-hang":
             time.sleep(1000)
+        if kind == "stray":
+            out("stray\nstray")
+            time.sleep(0.2)  # the judge reads it before the answer
         out(answer if kind != "twice" else f"{json.dumps(answer)}\n{json.dumps(answer)}")
+        if kind == "stray-later":
+            out("stray")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ FAULTS = {
     "silent": "supports everything, returns nothing",
     "echo": "returns its inputs",
     "empty": 'every rank and step is present, but holds only "norm": null',
+    "unannounced": "returns gradients, which hello does not name, instead of masters",
+    "unwritten": "the right answer without the masters that hello names",
+    "unskipped": 'the right answer without the field "skipped"',
     "refuses": 'answers "unsupported" to all cases but the first',
     "tacit": "the right answer, with null for every field that allows it",
     "unrecorded": 'serial values at level 2; hello does not name "ledger"',
@@ -28,6 +31,8 @@ FAULTS = {
     "constant-ledger": "serial values; the same ledger for every model",
     "small-ledger": "serial values; ledgers with single elements",
     "lonely-ledger": "serial values; each rank communicates with itself only",
+    "stepless-ledger": "serial values; ledgers without a record that the second step begins",
+    "twice-ledger": "serial values; ledgers with two records that the first step begins",
     "uneven-ledger": "serial values; rank 1 omits its last collective",
     "ungathered": "serial values; masters are sharded, but parameters are never gathered",
     "local": "each rank keeps its own gradients (DeepSpeed, fp32 accumulation)",
@@ -295,7 +300,9 @@ def publish(case, fault, folder):
         group = [d * t["tp"] + tp for d in range(t["dp"])]
         with open(os.path.join(folder, f"rank-{rank}.jsonl"), "a", encoding="utf-8") as file:
             for step in range(case["steps"]):
-                print(json.dumps({"step": step}), file=file)
+                twice = 2 if fault == "twice-ledger" and step == 0 else 1
+                for _ in range(0 if fault == "stepless-ledger" and step == 1 else twice):
+                    print(json.dumps({"step": step}), file=file)
                 if fault == "empty-ledger":
                     continue
                 n = {"constant-ledger": 4096, "small-ledger": 1}.get(fault, count)
@@ -413,9 +420,16 @@ def run(case, fault, folder):
                 }
                 step["masters"] = {n: [[0, v]] for n, v in step["parameters"].items()}
     for step in (step for rank in ranks for step in rank["steps"]):
-        if fault == "empty":
+        if fault in ("silent", "empty"):
             step.clear()
+        if fault == "empty":
             step["norm"] = None
+        if fault == "unskipped":
+            del step["skipped"]
+        if fault in ("unannounced", "unwritten"):
+            masters = step.pop("masters")
+            if fault == "unannounced":
+                step["gradients"] = masters
         if fault == "tacit":
             step.update(norm=None, scale=None, skipped=None)
     return {"status": "ok", "ranks": ranks}
@@ -446,6 +460,8 @@ def main():
     }
     if fault == "unrecorded":  # hides the ledgers so that they cannot be judged
         hello["returns"].remove("ledger")
+    if fault == "unskipped":
+        hello["returns"].remove("skipped")
     if fault in ("silent", "empty"):
         hello["level"] = 1
     if fault.startswith("streams"):
