@@ -18,6 +18,7 @@ from torch_adapter import (
     MEGATRON_ONLY,
     MORE_RANKS,
     ONE_STAGE,
+    ONE_STATE,
     Linear,
     backwards,
     hexes,
@@ -60,6 +61,7 @@ HELLO = {
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
         "replicas": [1, 2],
+        "groups_vary": ["no", "rank", "step"],
         "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
@@ -83,6 +85,7 @@ HELLO = {
             "option bucket_view": True,
             "why": "it is an option of ZeroRedundancyOptimizer",
         },
+        ONE_STATE,
         {
             "unused": ["some", "often", "onesided"],
             "option static_graph": True,
@@ -166,7 +169,7 @@ def one_step(me, model, ddp, optim, step):
         mine["norm"] = float(norm).hex()
     set_rates(case, optim, step)
     optim.step()
-    optim.zero_grad()
+    model.zero_grad()  # an optimizer clears the gradients of its own groups alone
     me.steps.append({**mine, **state(case, model, optim)})
 
 
@@ -202,6 +205,7 @@ def main(me):
     if me.load:
         load(me, model, optim)
     for step in me.todo():
+        model.add_groups(optim, step)
         me.begin(step)
         one_step(me, model, ddp, optim, step)
     if me.save:
