@@ -87,6 +87,11 @@ HELLO = {
         },
         ONE_STATE,
         {
+            "zero": 1,
+            "groups_vary": "rank",
+            "why": "each rank partitions its own list, so all need the same (add_param_group says so)",
+        },
+        {
             "unused": ["some", "often", "onesided"],
             "option static_graph": True,
             "why": "static_graph requires that all steps use the same parameters",

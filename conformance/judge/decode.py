@@ -146,7 +146,8 @@ def explain(case, expected, step, wrong, coordinates, detail):
         detail["symptom"] = symptom.ranks(wrong, copies)
         return "STEP-6", "changed by a skipped step", ["a skipped step must not change it"]
     detail["symptom"] = symptom.of_elements(case, step, wrong, undo, copies)
-    of_groups = groups.verdict(case, step, wrong, copies, undo)
+    used = not all(idle(case, step, w[2]) for w in wrong)
+    of_groups = groups.verdict(case, step, wrong, copies, undo, used)
     if of_groups:
         return of_groups
     if case["precision"] != "fp32" and any(w[0] != "parameter" for w in wrong):

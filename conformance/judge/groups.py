@@ -58,16 +58,17 @@ def since(case, entry):
     return case["groups"][entry["group"]].get("since", 0)
 
 
-def verdict(case, step, wrong, copies, undo):
+def verdict(case, step, wrong, copies, undo, used):
     """(clause, kind, texts) if exactly the parameters of groups that come later are wrong: they
-    were updated before, or not at all afterwards. Else None."""
+    were updated before, or not at all afterwards. Else None. used: whether the step uses some of
+    these parameters; of others, only weight decay and momentum may be missing."""
     if any(w[0] == "gradient" for w in wrong):
         return None
     first = {since(case, case["parameters"][w[2]]) for w in wrong}
     if min(first) > step:
         text = f"its group is added before step {min(first)}; until then nothing may update it"
         return "OPT-4", "early group", [text]
-    unchanged = all(
+    unchanged = used and all(
         undo.is_before(what, j, copy, element, got)
         for (what, _, j, element, got, _), copy in zip(wrong, copies, strict=True)
     )
