@@ -32,6 +32,7 @@ from torch_adapter import (
     MORE_RANKS,
     NO_PARALLELISM,
     ONE_STAGE,
+    ONE_STATE,
     Linear,
     moments,
     optimizer_of,
@@ -62,6 +63,7 @@ HELLO = {
         "tied": ["no", "stage"],
         "rates": ["constant", "changing"],
         "replicas": [1, 2],
+        "groups_vary": ["no", "rank", "step"],
         "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
@@ -91,6 +93,7 @@ HELLO = {
             "why": "FSDP2 raises an error by itself (pytorch-fsdp-empty-parameter)",
         },
         {"zero": [1, 2], "bucket": "small", "why": "FSDP2 has no buckets"},
+        ONE_STATE,
         {"replicas": 2, "dp": 2, "why": "Accelerate shards over at least two ranks"},
         {"zero": 0, "option reshard_after_forward": True, "why": "an option of FSDP2"},
         {"zero": 0, "option cpu_ram_efficient_loading": True, "why": "an option of FSDP2"},
@@ -172,6 +175,8 @@ def one_step(me, linear, accelerator, model, optim, step):
                     mine["norm"] = float(norm).hex()
             optim.step()
             optim.zero_grad()
+            if accelerator.sync_gradients:
+                linear.zero_grad()  # an optimizer clears the gradients of its own groups alone
     mine["loss"] = me.position.noted()
     me.steps.append({**mine, **state(me, linear, optim)})
 
@@ -203,6 +208,7 @@ def main(me):
         accelerator.load_state(me.load)
         me.steps[-1] = state(me, linear, optim)
     for step in me.todo():
+        linear.add_groups(optim, step)
         me.begin(step)
         one_step(me, linear, accelerator, model, optim, step)
     if me.save:

@@ -101,6 +101,7 @@ HELLO = {
         "backwards": "no_sync() marks whole micro-batches",
         "start": "it shards each rank's own values: the caller makes them equal",
         "replicas": "it shards over extra_dp_group as well (base_store.py:12)",
+        "groups_vary": "its optimizer flattens the groups once, and all ranks need the same",
     },
     "without": [
         {

@@ -18,6 +18,7 @@ from torch_adapter import (
     MEGATRON_ONLY,
     MORE_RANKS,
     ONE_STAGE,
+    ONE_STATE,
     Linear,
     backwards,
     hexes,
@@ -60,6 +61,7 @@ HELLO = {
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
         "replicas": [1, 2],
+        "groups_vary": ["no", "rank", "step"],
         "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
@@ -82,6 +84,12 @@ HELLO = {
             "zero": 0,
             "option bucket_view": True,
             "why": "it is an option of ZeroRedundancyOptimizer",
+        },
+        ONE_STATE,
+        {
+            "zero": 1,
+            "groups_vary": "rank",
+            "why": "each rank partitions its own list, so all need the same (add_param_group says so)",
         },
         {
             "unused": ["some", "often", "onesided"],
@@ -166,7 +174,7 @@ def one_step(me, model, ddp, optim, step):
         mine["norm"] = float(norm).hex()
     set_rates(case, optim, step)
     optim.step()
-    optim.zero_grad()
+    model.zero_grad()  # an optimizer clears the gradients of its own groups alone
     me.steps.append({**mine, **state(case, model, optim)})
 
 
@@ -202,6 +210,7 @@ def main(me):
     if me.load:
         load(me, model, optim)
     for step in me.todo():
+        model.add_groups(optim, step)
         me.begin(step)
         one_step(me, model, ddp, optim, step)
     if me.save:

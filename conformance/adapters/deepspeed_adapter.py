@@ -89,6 +89,7 @@ HELLO = {
         "tp": "deepspeed_pipe_adapter.py has tensor parallelism",
         "gradients": "the masters show them, and safe_get_full_grad gathers",
         "replicas": "only ZeRO 3 shards within groups (hpZ; MiCS before 0.19.7)",
+        "groups_vary": "its optimizer flattens the groups once, and all ranks need the same",
         **NO_MOMENTS,
         "reload": {
             "zero": "not yet: the stages save different states; ds_to_universal.py is not called",

@@ -34,6 +34,7 @@ OPTIONS = {
     "partitioned": [True, False],
     "tied_modules": ["alone", "more"],
 }
+NO_VALUES = ("gradients", "moments1", "moments2", "reload")
 HELLO = {
     **plain.HELLO,
     "name": "DeepSpeed pipeline",
@@ -62,10 +63,7 @@ HELLO = {
         },
         "tied": {"stage": "tied layers are tied between stages"},
         "backwards": NO_BACKWARDS,
-        **{
-            name: plain.HELLO["lacks"][name]
-            for name in ("gradients", "moments1", "moments2", "reload", "replicas")
-        },
+        **{name: plain.HELLO["lacks"][name] for name in (*NO_VALUES, "replicas", "groups_vary")},
     },
     "without": [
         w

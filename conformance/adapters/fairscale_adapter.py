@@ -20,6 +20,7 @@ from torch_adapter import (
     MORE_RANKS,
     NO_PARALLELISM,
     ONE_STAGE,
+    ONE_STATE,
     Linear,
     backwards,
     hexes,
@@ -60,6 +61,7 @@ HELLO = {
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
         "replicas": [1, 2],
+        "groups_vary": ["no", "rank", "step"],
         "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
@@ -77,6 +79,17 @@ HELLO = {
         "frozen": {"tied": "a frozen tied parameter has no gradient, as any frozen one"},
     },
     "without": [
+        ONE_STATE,
+        {
+            "clip": ["loose", "binding"],
+            "groups_vary": "step",
+            "why": "OSS computes the norm of the parameters in its groups",
+        },
+        {
+            "zero": 2,
+            "groups_vary": "step",
+            "why": "ShardedDataParallel reduces to the owners that OSS has when it is made",
+        },
         {"zero": 1, "option buckets": False, "why": "an option of ShardedDataParallel"},
         {"zero": 2, "replicas": 2, "why": "ShardedDataParallel reduces to the owner in one group"},
     ],
@@ -89,7 +102,7 @@ def owned(me, linear, optim, value):
     found = {}
     for j in linear.entries:
         w = linear.w[linear.key(j)]
-        mine = w.requires_grad and optim._param_to_rank[w] == optim.rank
+        mine = w.requires_grad and optim._param_to_rank.get(w) == optim.rank
         if mine and value(w) is not None:
             found[me.case["parameters"][j]["name"]] = [[0, hexes(value(w))]]
     return found
@@ -153,6 +166,7 @@ def main(me):
     if me.load:
         load(me, linear, optim)
     for step in me.todo():
+        linear.add_groups(optim, step)
         me.begin(step)
         one_step(me, linear, ddp, optim, step)
     if me.save:

@@ -20,6 +20,7 @@ from torch_adapter import (
     MEGATRON_ONLY,
     MORE_RANKS,
     ONE_STAGE,
+    ONE_STATE,
     Linear,
     backwards,
     hexes,
@@ -59,6 +60,7 @@ HELLO = {
         "backwards": [1, 2],
         "rates": ["constant", "changing"],
         "replicas": [1, 2],
+        "groups_vary": ["no", "rank", "step"],
         "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
@@ -95,6 +97,12 @@ HELLO = {
             "option all_reduce_last": True,
             "why": "only HSDP reduces over replicas",
         },
+        {
+            "precision": "fp16",
+            "groups_vary": "step",
+            "why": "GradScaler unscales the gradients of the optimizer's groups alone",
+        },
+        ONE_STATE,
         {
             "zero": 1,
             "option all_reduce_last": True,
@@ -147,7 +155,7 @@ def one_step(me, model, optim, scaler, step):
     scaler.step(optim)
     seen.remove()
     scaler.update(case["scale"]["first"])  # keeps the scale fixed
-    optim.zero_grad()
+    model.zero_grad()  # an optimizer clears the gradients of its own groups alone
     mine["skipped"] = not stepped
     me.steps.append({**mine, **state(model, optim)})
 
@@ -206,6 +214,7 @@ def main(me):
     if me.load:
         load(me, model, optim)
     for step in me.todo():
+        model.add_groups(optim, step, model.reshard)  # sharded parameters
         me.begin(step)
         one_step(me, model, optim, scaler, step)
     if me.save:

@@ -107,6 +107,7 @@ HELLO = {
             "dynamic": "its schedules send one tensor between stages",
         },
         "backwards": NO_BACKWARDS,
+        "groups_vary": "get_megatron_optimizer makes the groups of the model's parameters, once",
     },
     "without": [
         {"zero": 1, "optimizer": ["sgd", "momentum"], "why": "Megatron asserts Adam"},

@@ -70,6 +70,7 @@ HELLO = {
         "tied": ["no", "stage"],
         "rates": ["constant", "changing"],
         "replicas": [1, 2],
+        "groups_vary": ["no", "rank", "step"],
     },
     "world": 4,
     "lacks": {
@@ -188,15 +189,15 @@ def masters_of(ddp):
     return dict(ddp.param_and_grad_buffer.optimizer_named_parameters)
 
 
-def optimizer(me, ddp, linear):
-    """The optimizer of Linear's groups, with the parameters that Megatron-FSDP puts in their
-    place."""
+def sharded(ddp, linear, groups):
+    """Groups of Linear's parameters, with those that Megatron-FSDP puts in their place."""
     mine = masters_of(ddp)
     names = {id(w): f"layers.{key}.w" for key, w in linear.w.items()}
-    groups = linear.groups()
-    for group in groups:
-        group["params"] = [mine[names[id(w)]] for w in group["params"]]
-    made = optimizer_of(me.case, groups)
+    return [{**g, "params": [mine[names[id(w)]] for w in g["params"]]} for g in groups]
+
+
+def optimizer(me, ddp, linear):
+    made = optimizer_of(me.case, sharded(ddp, linear, linear.groups()))
     return fully_shard_optimizer(made) if me.case["options"]["fully_shard_optimizer"] else made
 
 
@@ -254,6 +255,8 @@ def main(me):
         ddp = wrap(case, Model(linear))
         optim = optimizer(me, ddp, linear)
         for step in range(case["steps"]):
+            for group in sharded(ddp, linear, linear.groups_since([step] if step else [])):
+                optim.add_param_group(group)
             me.begin(step)
             one_step(me, ddp, optim, linear, step)
 

@@ -60,6 +60,7 @@ HELLO = {
         "frozen": {"tied": "a frozen tied parameter has no gradient, as any frozen one"},
         "backwards": "without a call that marks the last backward, it is a further micro-batch",
         "replicas": "of two ranks, each replica would be one, which fleet does not shard",
+        "groups_vary": "it takes no groups, see the axis groups",
     },
 }
 

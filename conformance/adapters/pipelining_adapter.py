@@ -87,6 +87,7 @@ HELLO = {
         "backwards": NO_BACKWARDS,
         "masters": "precision is fp32, and gradients show the shards",
         "replicas": "an axis of the adapters for DistributedDataParallel and FSDP2",
+        "groups_vary": "its stages have optimizers of torch.optim, which torch-zero judges",
     },
     "without": [
         {

@@ -47,6 +47,11 @@ NO_MOMENTS = {
     field: "not yet: the adapter does not read them from the optimizer"
     for field in ("moments1", "moments2")
 }
+ONE_STATE = {
+    "groups_vary": "rank",
+    "reload": ["same", "zero", "dp"],
+    "why": "an optimizer loads the state of one with as many groups, and the saved one has one rank's",
+}
 NO_BACKWARDS = "its schedule calls backward once for each micro-batch"
 
 
@@ -154,9 +159,30 @@ class Linear(torch.nn.Module):
         return loss
 
     def groups(self):
-        """Optimizer groups with their constants, without empty ones."""
+        """The groups of the optimizer when it is made, with their constants, without empty ones. If
+        their number differs by rank, odd ranks have the first one in two, of which the second may
+        be empty."""
+        begins = checkpoint.begins(self.position.case)
+        found = self.groups_since(range(max(1, begins)))
+        if self.position.case.get("groups_vary") == "rank" and self.position.dp % 2:
+            first = found[0]["params"]
+            found[:1] = [{**found[0], "params": part} for part in (first[:1], first[1:])]
+        return found
+
+    def add_groups(self, optim, step, prepare=lambda: None):
+        """Before a step: gives the optimizer the groups that come in this step, and calls prepare()
+        before that, if there are any."""
+        if any(group.get("since") == step for group in self.position.case["groups"]):
+            prepare()
+            for group in self.groups_since([step]):
+                optim.add_param_group(group)
+
+    def groups_since(self, steps):
+        """The groups that the optimizer has since one of these steps."""
         found = []
         for number, group in enumerate(self.position.case["groups"]):
+            if group.get("since", 0) not in steps:
+                continue
             mine = {
                 self.key(j): self.w[self.key(j)]
                 for j in self.entries
@@ -167,7 +193,7 @@ class Linear(torch.nn.Module):
                 found.append(
                     {
                         "params": list(mine.values()),
-                        **{k: v for k, v in group.items() if k != "optimizer"},
+                        **{k: v for k, v in group.items() if k not in ("optimizer", "since")},
                         "initial_lr": group["lr"],  # as torch's schedulers keep it
                     }
                 )

@@ -68,6 +68,7 @@ HELLO = {
         "backwards": NO_BACKWARDS,
         "start": "fully_shard shards each rank's own values: the caller makes them equal",
         "replicas": "torch-fsdp judges FSDP2's mesh (replicate, shard)",
+        "groups_vary": "torch-zero and torch-fsdp judge the optimizers",
     },
     "without": [
         {

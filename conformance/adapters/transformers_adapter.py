@@ -70,11 +70,20 @@ class TokenModel(Model):
         return {"loss": self.loss(n) * (labels != -100).sum() / num_items_in_batch}
 
 
+def follow(scheduler, optimizer):
+    """Adds new groups to a LambdaLR, which has those that the optimizer had when it was made."""
+    for group in optimizer.param_groups[len(scheduler.base_lrs) :]:
+        scheduler.base_lrs.append(group["lr"])
+        scheduler.lr_lambdas.append(scheduler.lr_lambdas[-1])
+
+
 class Steps(TrainerCallback):
     def __init__(self, me, linear):
         self.me, self.linear = me, linear
 
-    def on_step_begin(self, *_, **__):
+    def on_step_begin(self, *_, optimizer, lr_scheduler, **__):
+        self.linear.add_groups(optimizer, len(self.me.steps))
+        follow(lr_scheduler, optimizer)
         self.me.begin(len(self.me.steps))
 
     def on_step_end(self, *_, **__):

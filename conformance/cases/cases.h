@@ -10,6 +10,7 @@
  *   first=E  first values are 2^E larger, as gradients are with unit=E
  *   sum=1    in the last step an element overflows only where ranks are added up
  *   rates=1  learning rates are doubled in steps 0, 2, …
+ *   late=1   the optimizer gets its last group after some steps
  * Its optimizers are others than fuzz's: every constant is a power of two. */
 #ifndef ZP_CONFORMANCE_CASES_CASES_H
 #define ZP_CONFORMANCE_CASES_CASES_H
@@ -25,11 +26,11 @@ enum { ZP_CONF_TEXT = ZP_CASE_TEXT + 64, ZP_CONF_WHY = 512 };
 
 typedef struct zp_recipe {
   zp_case c;
-  int32_t wide;       /* bits between the micro-batches; 0: none */
-  int32_t comm_fp32;  /* 1: sums over ranks may need fp32 */
-  int32_t first;      /* log2 of what first values are multiplied by */
-  int32_t sum, rates; /* 1: see above */
-  int32_t scaler;     /* 1: the text has a loss scale, which may be one */
+  int32_t wide;             /* bits between the micro-batches; 0: none */
+  int32_t comm_fp32;        /* 1: sums over ranks may need fp32 */
+  int32_t first;            /* log2 of what first values are multiplied by */
+  int32_t sum, rates, late; /* 1: see above */
+  int32_t scaler;           /* 1: the text has a loss scale, which may be one */
 } zp_recipe;
 
 /* Reads a recipe; 0, or -1 with the reason. */
@@ -70,6 +71,9 @@ zp_table *zp_conf_read(const json_t *from, char *why, int64_t cap);
  * case, by group. */
 void zp_conf_set_rates(zp_table *table, const double lr[ZP_HYPER_GROUPS], int64_t step);
 void zp_conf_get_rates(const zp_table *table, double lr[ZP_HYPER_GROUPS]);
+
+/* The serial oracle of a case; NULL after filling *err. */
+zp_serial *zp_conf_serial(const zp_table *table, const zp_workload *work, zp_error *err);
 
 /* What serial training makes of it, step by step, with the bound of SPEC.md where an operation
  * rounds; NULL with the reason. */

@@ -17,7 +17,10 @@ int zp_recipe_parse(zp_recipe *r, const char *text, char *why, int64_t cap)
   const struct {
     const char *text;
     int32_t *at;
-  } flags[] = {{"comm=fp32,", &r->comm_fp32}, {"sum=1,", &r->sum}, {"rates=1,", &r->rates}};
+  } flags[] = {{"comm=fp32,", &r->comm_fp32},
+               {"sum=1,", &r->sum},
+               {"rates=1,", &r->rates},
+               {"late=1,", &r->late}};
   memset(r, 0, sizeof *r);
   zp_case_init(&r->c);
   for (;;) {
@@ -213,6 +216,22 @@ int zp_conf_sum_overflows(const zp_table *n, int64_t step, int32_t log2_scale, i
   return 0;
 }
 
+/* The last group comes after one step or more. 0, or -1 if there is no such step, or if one of the
+ * optimizer's first groups or the last one has nothing to train. */
+static int add_late_group(const zp_recipe *r, zp_table *n)
+{
+  const zp_config *c = &n->cfg;
+  const int32_t last = c->optgroups - 1;
+  int32_t early = 0, late = 0;
+  for (int32_t j = 0; j < c->n_params; j++) {
+    early |= !c->params[j].frozen && c->params[j].optgroup < last;
+    late |= !c->params[j].frozen && c->params[j].optgroup == last;
+  }
+  if (!early || !late || n->steps < 2) return -1;
+  n->since[last] = 1 + (int32_t)(r->c.synth.seed / 64 % (uint64_t)(n->steps - 1));
+  return 0;
+}
+
 static int fill(const zp_recipe *r, zp_table *n)
 {
   const zp_config *c = &n->cfg;
@@ -292,6 +311,8 @@ zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
   if (fill(r, n) != 0) snprintf(why, (size_t)cap, "no memory");
   else if (r->sum && !overflow_in_sum(r, n))
     snprintf(why, (size_t)cap, "no two ranks use a parameter in the last step");
+  else if (r->late && add_late_group(r, n) != 0)
+    snprintf(why, (size_t)cap, "late=1 needs two groups that train parameters, and two steps");
   else return n;
   zp_table_free(n);
   return NULL;

@@ -147,6 +147,7 @@ static void loosen(oracle *o, const zp_step_result *result, int32_t j, int32_t t
 {
   const int64_t at = zp_table_first(o->n, j, t, e);
   const int32_t group = o->n->cfg.params[j].optgroup;
+  if (result->step < o->n->since[group]) return;
   const float *mean = zp_serial_get(o->serial, ZP_WHAT_GRADIENT, j, t, e);
   for (int64_t i = 0; i < o->n->cfg.params[j].numel; i++)
     zp_slack_step(&o->slack[at][i], &o->n->hyper.optim[group], &o->optim[group],
@@ -236,7 +237,7 @@ static json_t *step_json(oracle *o, int32_t s, char *why, int64_t cap)
   zp_scaler_update(&skipped, 1);
   zp_scaler_update(&o->scaler, result.skipped);
   for (int32_t g = 0; g < o->n->cfg.optgroups && !result.skipped; g++)
-    zp_optim_tick(&o->optim[g], &o->n->hyper.optim[g]);
+    if (s >= o->n->since[g]) zp_optim_tick(&o->optim[g], &o->n->hyper.optim[g]);
   json_t *losses = losses_json(o, s);
   if (!result.skipped) each(o, &result, loosen);
   json_t *sum = sum_json(o, s, result.log2_scale, &skipped);
@@ -293,6 +294,14 @@ static void close_all(oracle *o)
   zp_serial_close(o->serial);
 }
 
+zp_serial *zp_conf_serial(const zp_table *table, const zp_workload *work, zp_error *err)
+{
+  zp_serial *s = zp_serial_open(&table->cfg, &table->hyper, work, err);
+  for (int32_t g = 0; s != NULL && g < table->cfg.optgroups; g++)
+    zp_serial_without_group(s, g, table->since[g]);
+  return s;
+}
+
 json_t *zp_conf_oracle(zp_table *table, char *why, int64_t cap)
 {
   const zp_workload work = zp_table_workload(table);
@@ -300,7 +309,7 @@ json_t *zp_conf_oracle(zp_table *table, char *why, int64_t cap)
   oracle o = {table, NULL, NULL, NULL, NULL, NULL, {{0, 0, 0}}, table->hyper.scaler, 0, {0}};
   json_t *steps = NULL;
   zp_conf_get_rates(table, o.lr);
-  if (open_arrays(&o) == 0) o.serial = zp_serial_open(&table->cfg, &table->hyper, &work, &err);
+  if (open_arrays(&o) == 0) o.serial = zp_conf_serial(table, &work, &err);
   if (o.serial == NULL) snprintf(why, (size_t)cap, "no memory");
   else {
     steps = json_array();

@@ -170,6 +170,7 @@ static int prove_update(const prover *p, const zp_step_result *result, int32_t j
   const zp_optim *o = &p->n->hyper.optim[p->n->cfg.params[j].optgroup];
   const float *mean = zp_serial_get(p->serial, ZP_WHAT_GRADIENT, j, t, e);
   const double g = ldexp((double)mean[i], -result->log2_scale);
+  if (result->step < p->n->since[p->n->cfg.params[j].optgroup]) return 0;
   if (o->kind != ZP_OPTIM_SGD || result->clip_factor < 1) return 0; /* bounded: slack.c */
   if (update_holds(o, (double)p->master[at][i], (double)p->moment[at][i], g)) return 0;
   snprintf(p->why, (size_t)p->cap, "step %lld, entry %d, element %lld: its update rounds",
@@ -253,7 +254,7 @@ int zp_conf_prove(const zp_recipe *r, zp_table *table, char *why, int64_t cap)
       bad =
           zp_table_add(p.master, i, table->cfg.params[i / (table->cfg.tp * table->cfg.ep)].numel) ||
           zp_table_add(p.moment, i, table->cfg.params[i / (table->cfg.tp * table->cfg.ep)].numel);
-  if (!bad) p.serial = zp_serial_open(&table->cfg, &table->hyper, &work, &err);
+  if (!bad) p.serial = zp_conf_serial(table, &work, &err);
   if (p.serial == NULL) snprintf(why, (size_t)cap, "no memory");
   bad = p.serial == NULL || prove_steps(&p);
   zp_serial_close(p.serial);

@@ -224,6 +224,16 @@ static void read_data(reader *r, const json_t *from, zp_table *n)
   }
 }
 
+static void read_since(reader *r, const json_t *from, zp_table *n)
+{
+  const json_t *groups = json_object_get(from, "groups");
+  for (int32_t g = 0; !r->bad && g < n->hyper.groups; g++) {
+    const json_t *group = json_array_get(groups, (size_t)g);
+    if (json_object_get(group, "since") != NULL)
+      n->since[g] = (int32_t)integer(r, group, "since", 1, 1000);
+  }
+}
+
 /* The factors of learning rates are those that cases have. */
 static void read_rates(reader *r, const json_t *from, const zp_table *n)
 {
@@ -306,6 +316,7 @@ zp_table *zp_conf_read(const json_t *from, char *why, int64_t cap)
   n->either = json_is_true(json_object_get(from, "either"));
   read_hyper(&r, from, &n->hyper);
   n->hyper.replicas = replicas;
+  read_since(&r, from, n);
   read_first(&r, from, n);
   read_data(&r, from, n);
   read_messages(&r, from, n);

@@ -75,7 +75,7 @@ void zp_conf_tags(const zp_recipe *r, json_t *clauses, json_t *hunts)
   ADD(hunts, world, "CM");
   ADD(hunts, f.uneven || f.large || f.small || f.empty || f.expert || f.sharded, "MAP");
   ADD(hunts, c->steps > 1 || c->cfg.micro_batches > 1, "WIN");
-  ADD(hunts, unused, "ST");
+  ADD(hunts, unused || r->late, "ST");
   ADD(hunts, f.tied_here || f.tied_stages, "TIE");
   ADD(hunts, overflow || c->scaler.dynamic, "OV");
   ADD(hunts, c->cfg.precision != ZP_F32 || r->wide > 0, "DT");

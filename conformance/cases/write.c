@@ -67,6 +67,7 @@ static json_t *groups_json(const zp_table *n)
       json_object_update_new(
           group, json_pack("{s:[f,f], s:f}", "betas", o->beta1, o->beta2, "eps", o->eps));
     else json_object_set_new(group, "momentum", json_real(o->momentum));
+    if (n->since[g] > 0) json_object_set_new(group, "since", json_integer(n->since[g]));
     json_array_append_new(list, group);
   }
   return list;

@@ -1,6 +1,7 @@
 """Whether the ledgers of all ranks communicate enough. LEDG-6"""
 
 import checkpoint
+import groups
 from ledger import REDUCING, ops
 
 
@@ -94,6 +95,7 @@ def ungathered(case, ledgers, answer, skipped):
                     entry["stage"] != rank // (t["dp"] * t["tp"])
                     or entry["frozen"]
                     or entry["tied"] is not None
+                    or groups.since(case, entry) > step
                 ):
                     continue
                 all_ += entry["numel"]

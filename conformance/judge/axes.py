@@ -13,6 +13,7 @@ import os
 import random
 
 import checkpoint
+import groups
 
 AXES = {
     "zero": [0, 1, 2],
@@ -47,6 +48,7 @@ AXES = {
     "start": ["same", "differ"],
     "reload": ["no", *checkpoint.KINDS],
     "replicas": [1, 2],
+    groups.AXIS: ["no", *groups.KINDS],
 }
 # The value of an axis that hello does not name: the simplest one.
 FIRST = {name: values[0] for name, values in AXES.items()}
@@ -59,6 +61,7 @@ NAMED = {
     "start": "same",
     "reload": "no",
     "replicas": 1,
+    groups.AXIS: "no",
     "cp": 1,
     "etp": "tp",
 }
@@ -213,6 +216,8 @@ class Space:
             if get("stages_groups", "equal") != "equal":
                 return False
         if get("stages_groups") == "unequal" and get("groups", 2) == 1:
+            return False
+        if not groups.allows(row):
             return False
         if get("reload", "no") != "no" and not self.allows_reload(row):
             return False
@@ -406,6 +411,9 @@ def case_of(tools, space, recipe):
         case["options"] = options
         case.update({name: case["options"].pop(name, n) for name, n in NAMED.items()})
         t, replicas = case["topology"], case["replicas"]
+        refused = groups.mark(space, case, recipe)
+        if refused:
+            return None, refused
         if replicas > 1 and (t["dp"] % (t["ep"] * replicas) or case["zero"] == 0):
             return None, f"dp={t['dp']}, ep={t['ep']} cannot be sharded in {replicas} replicas"
         if t["dp"] % case["cp"]:

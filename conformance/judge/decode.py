@@ -8,6 +8,7 @@ updates cannot be inverted."""
 import math
 from fractions import Fraction
 
+import groups
 import symptom
 
 
@@ -145,6 +146,10 @@ def explain(case, expected, step, wrong, coordinates, detail):
         detail["symptom"] = symptom.ranks(wrong, copies)
         return "STEP-6", "changed by a skipped step", ["a skipped step must not change it"]
     detail["symptom"] = symptom.of_elements(case, step, wrong, undo, copies)
+    used = not all(idle(case, step, w[2]) for w in wrong)
+    of_groups = groups.verdict(case, step, wrong, copies, undo, used)
+    if of_groups:
+        return of_groups
     if case["precision"] != "fp32" and any(w[0] != "parameter" for w in wrong):
         wrong = [
             w for w in wrong if w[0] != "parameter"
@@ -276,6 +281,8 @@ def decode_element(case, expected, step, j, tp, ep, copy, element, g):
     """(kind, text, missing contributions) for one element whose gradient is g."""
     if g == of_all_experts(case, expected["steps"][step], j, tp, element):
         return "experts added", "it holds the sum of this element's gradients over all experts", []
+    if groups.kept(case, expected, step, j, copy, element, g):
+        return "stale", "it also holds the gradients of earlier steps", []
     parts = contributions(case, step, j, tp, ep, element)
     many = multiplicities(parts, g) if parts else None
     if many is not None:

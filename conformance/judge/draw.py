@@ -1,5 +1,6 @@
 """Draws a case of a row: of one value for each axis."""
 
+import groups
 from axes import MAGNITUDE, NAMED, case_of, idle
 from recipe import Entry, Recipe
 
@@ -147,7 +148,9 @@ def recipe_of_row(row, defaults, dice):
     options = {n[len("option ") :]: v for n, v in row.items() if n.startswith("option ")}
     options = {n: v for n, v in options.items() if v != defaults[n]}
     options.update({name: row[name] for name, n in NAMED.items() if row.get(name, n) != n})
-    return Recipe(fields, entries_of(row, dice), options)
+    recipe = Recipe(fields, entries_of(row, dice), options)
+    groups.draw(row, recipe)
+    return recipe
 
 
 def case_of_row(tools, space, row, dice):

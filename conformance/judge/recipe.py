@@ -2,7 +2,10 @@
 
 import re
 
-ORDER = ["wide", "comm", "first", "sum", "rates", "oneside", "precision", "reduce", "M", "bucket"]
+ORDER = [
+    *("wide", "comm", "first", "sum", "rates", "late", "oneside"),
+    *("precision", "reduce", "M", "bucket"),
+]
 
 
 class Entry:
@@ -97,7 +100,7 @@ def features(recipe):
     add(":" in scale, "dynamic scale"), add(scale != "0" and ":" not in scale, "static scale")
     add("scale" in r.fields and scale == "0", "scale of one")
     add("sum" in r.fields, "overflow in a sum"), add("rates" in r.fields, "changing rates")
-    add("oneside" in r.fields, "one-sided use")
+    add("oneside" in r.fields, "one-sided use"), add("late" in r.fields, "late group")
     add(int(r.fields.get("sequence", 0)), "sequence parallel")
     add(int(r.fields.get("overflow", 0)), "overflow"), add("clip" in r.fields, "clipping")
     add(int(r.fields.get("unused", 0)), "unused")

@@ -3,6 +3,7 @@ stays within what a subject supports."""
 
 import itertools
 
+import groups
 from axes import AXES, NAMED, idle, options_of
 
 
@@ -56,6 +57,7 @@ def values_of(space, recipe, case):
         "messages": messages_of(recipe),
         "rates": "changing" if number("rates", 0) else "constant",
         **{name: options.get(name, n) for name, n in NAMED.items() if name in space.axes},
+        **({groups.AXIS: groups.chosen(recipe, options)} if groups.AXIS in space.axes else {}),
     }
     return {
         **{name: {value} for name, value in chosen.items()},

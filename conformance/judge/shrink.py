@@ -42,7 +42,7 @@ def smaller(recipe):
             yield c
     for name in (
         *("unused", "clip", "overflow", "tuple", "vary", "dynamic", "wide", "comm"),
-        *("sum", "rates", "oneside", "sequence"),
+        *("sum", "rates", "late", "oneside", "sequence"),
     ):
         if name in r.fields:
             yield changed(**{name: None}, **({"comm": None} if name == "wide" else {}))
@@ -72,6 +72,7 @@ LEAPS = [
     ("scale", "overflow", "sum", "precision", "wide", "comm"),
     ("first",),
     ("rates",),
+    ("late",),
     ("sequence",),
     ("options",),
     ("clip",),

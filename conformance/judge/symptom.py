@@ -7,6 +7,8 @@ import itertools
 import math
 from fractions import Fraction
 
+import groups
+
 
 def holds(entry, trait):
     return entry["tied"] is not None if trait == "tied" else bool(entry[trait])
@@ -24,6 +26,8 @@ def of_elements(case, step, wrong, undo, copies):
     words += [f"only {name}" for trait, name in TRAITS if all(holds(e, trait) for e in entries)]
     if all(case["groups"][e["group"]]["weight_decay"] for e in entries):
         words.append("only decayed")
+    if all(groups.since(case, e) for e in entries):
+        words.append("only late groups")
     batches = [
         [batch[j] is not None for batch in case["data"][step]] for j in {w[2] for w in wrong}
     ]
@@ -101,8 +105,12 @@ def of_contributions(case, missing):
     )
 
 
-def norm_parts(case, want):
-    """Trait values -> squared gradients of the parameters with these traits, each storage counted
+def traits_of(_case, entry):
+    return tuple(holds(entry, trait) for trait, _ in TRAITS)
+
+
+def norm_parts(case, want, kind_of=traits_of):
+    """Kind of parameter -> squared gradients of the parameters of this kind, each storage counted
     once."""
     parts, seen = {}, set()
     for j, entry in enumerate(case["parameters"]):
@@ -110,7 +118,7 @@ def norm_parts(case, want):
         if key in seen or entry["frozen"]:
             continue
         seen.add(key)
-        kind = tuple(holds(entry, trait) for trait, _ in TRAITS)
+        kind = kind_of(case, entry)
         for copy in want["entries"][j]:
             square = sum(Fraction(float.fromhex(x)) ** 2 for x in copy.get("gradient", []))
             parts.setdefault(kind, []).append(square)
@@ -146,6 +154,9 @@ def of_norm(case, want, got, right):
     words += ["nearly right"] if abs(got - right) <= right * CLOSE else []
     parts = norm_parts(case, want)
     whole = sum(sum(squares) for squares in parts.values())
+    by_since = norm_parts(case, want, groups.since)
+    late = sum(sum(squares) for since, squares in by_since.items() if since)
+    words += ["without late groups"] if late and matches_square(got, whole - late) else []
     by_trait = [variants(parts, n, name) for n, (_, name) in enumerate(TRAITS)]
     for one in (v for found in by_trait for v in found):
         words += [one[0]] if matches_square(got, whole + one[1]) else []

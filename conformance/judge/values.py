@@ -7,6 +7,7 @@ import itertools
 import math
 
 import checkpoint
+import groups
 import limits
 import symptom
 from decode import explain, home
@@ -461,7 +462,7 @@ class Judge:
                     wrong += self.compare(what, step, rank, j, offset, values, want)
         # an optimizer may have no moments of what it has not updated yet
         for j, entry in enumerate(self.case["parameters"] if name not in MOMENTS else ()):
-            if entry["frozen"] or self.is_other_use(j):
+            if entry["frozen"] or self.is_other_use(j) or groups.since(self.case, entry) > step:
                 continue
             if name == "gradients" and all(batch[j] is None for batch in self.case["data"][step]):
                 continue  # unused in this step, so it may have no gradient

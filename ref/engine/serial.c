@@ -44,6 +44,7 @@ struct zp_serial {
   zp_view *view; /* [dp · tp] */
   zp_scaler scaler;
   zp_optim_state *optim;
+  int64_t *since; /* [optgroups] first step with the group */
   int64_t step;
   int64_t nonfinite, bad_loss;
   int64_t loss[ZP_VAL_LIMBS];
@@ -160,8 +161,9 @@ static int open_all(zp_serial *s)
   s->base = zeros(c->n_params, sizeof *s->base);
   s->first = zeros(c->n_params, sizeof *s->first);
   s->optim = zeros(c->optgroups, sizeof *s->optim);
+  s->since = zeros(c->optgroups, sizeof *s->since);
   s->view = zeros((int64_t)c->dp * c->tp, sizeof *s->view);
-  if (!s->base || !s->first || !s->optim || !s->view) return -1;
+  if (!s->base || !s->first || !s->optim || !s->since || !s->view) return -1;
   for (int32_t j = 0; j < c->n_params; j++) {
     s->base[j] = s->copies;
     s->first[j] = first_of_key(c, j);
@@ -210,6 +212,11 @@ zp_serial *zp_serial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_
   return NULL;
 }
 
+void zp_serial_without_group(zp_serial *s, int32_t group, int64_t until)
+{
+  s->since[group] = until;
+}
+
 void zp_serial_close(zp_serial *s)
 {
   if (!s) return;
@@ -239,6 +246,7 @@ void zp_serial_close(zp_serial *s)
   free(s->base);
   free(s->first);
   free(s->optim);
+  free(s->since);
   free(s);
 }
 
@@ -489,15 +497,16 @@ static void decide(zp_serial *s, zp_step_result *out)
   }
 }
 
-/* The optimizer on every trained entry, and the rounding of its parameters. STEP-7 */
+/* The optimizer on every trained entry of the groups that it has, and the rounding of its parameters. STEP-7 */
 static void update(zp_serial *s, const zp_step_result *out)
 {
   const zp_config *c = s->cfg;
   for (int32_t g = 0; g < c->optgroups; g++)
-    zp_optim_tick(&s->optim[g], &s->hyper->optim[g % s->hyper->groups]);
+    if (s->step >= s->since[g]) zp_optim_tick(&s->optim[g], &s->hyper->optim[g % s->hyper->groups]);
   for (int32_t j = 0; j < c->n_params; j++) {
     if (c->params[j].frozen || s->first[j] != j) continue;
     const int32_t g = c->params[j].optgroup;
+    if (s->step < s->since[g]) continue;
     for (int64_t i = 0; i < (int64_t)tp_copies(c, j) * ep_copies(c, j); i++) {
       zp_copy *p = &s->copy[s->base[j] + i];
       zp_optim_step(&s->hyper->optim[g % s->hyper->groups], &s->optim[g], (float)out->clip_factor,

@@ -15,6 +15,11 @@ zp_serial *zp_serial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_
                           zp_error *err);
 void zp_serial_close(zp_serial *s);
 
+/* Before step `until` the optimizer lacks this group (of the configuration's optgroups): it neither
+ * updates its entries nor has state for them. Their gradients are computed all the same, and count
+ * for norm and decision. Call it before the first step. */
+void zp_serial_without_group(zp_serial *s, int32_t group, int64_t until);
+
 /* One optimizer step; 0, or a negative status in *err. */
 int zp_serial_step(zp_serial *s, zp_step_result *result, zp_error *err);
 

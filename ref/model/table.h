@@ -20,9 +20,10 @@ typedef struct zp_table {
   zp_config cfg; /* params: owned */
   zp_hyper hyper;
   int32_t steps;
-  int32_t log2_unit, log2_first; /* values and first values are integers times these powers */
-  int32_t rates;                 /* 1: learning rates change by step (zp_table_rate) */
-  int32_t either;                /* 1: the last step may be skipped or not */
+  int32_t log2_unit, log2_first;  /* values and first values are integers times these powers */
+  int32_t rates;                  /* 1: learning rates change by step (zp_table_rate) */
+  int32_t either;                 /* 1: the last step may be skipped or not */
+  int32_t since[ZP_HYPER_GROUPS]; /* the first step in which the optimizer has a group */
   float **value, **first;
   zp_message *shape;
   double *loss; /* by zp_table_loss: what the last forward of each micro-batch computed */

@@ -23,6 +23,7 @@ from tools import Tools  # noqa: E402
 BASE = "precision=fp32,reduce=exact,M=2,bucket=1024,dp=2,stage=1,optim=sgd,seed=7"
 SMALL = BASE.replace("1024", "4")
 SCALED = "precision=fp32,reduce=exact,M=1,bucket=1024,dp=2,stage=1,optim=sgd,seed=7,unit=-3"
+MOMENTUM = BASE.replace("sgd", "momentum")
 ADAMW = BASE.replace("sgd", "adamw")
 LOADED = "CKPT-5 after loading:"
 SCALED_BF16 = BASE.replace("fp32", "bf16") + ",unit=-3,scale=3:1:1:0:0:24"
@@ -131,6 +132,44 @@ CASES = [
             ("replica-first", "RED-3 missing"),
         )
     ),
+    *(
+        (
+            ("groups_vary step", "groups", fault, finding),
+            f"late=1,{BASE},steps=2,list=6@0.0+3@0.1",
+            f"{BASE},steps=2,list=6@0.0+3@0.1",
+        )
+        for fault, finding in (
+            ("early", "OPT-4 early group"),
+            ("never", "OPT-4 lost group"),
+            ("lost", "OPT-4 lost group"),
+            ("unowned", "PART-6 unowned"),
+            ("norm", "STAT-4 norm"),
+            ("uncleared", "STEP-4 stale"),
+        )
+    ),
+    *(
+        (
+            ("groups_vary step", "groups", fault, finding),
+            f"late=1,{MOMENTUM},steps=2,list=6@0.0+3@0.1",
+            f"{MOMENTUM},steps=2,list=6@0.0+3@0.1",
+        )
+        for fault, finding in (
+            ("rate", "OPT-4 learning rate of another group"),
+            ("moment", "RED-2 garbled"),
+        )
+    ),
+    *(
+        (
+            ("groups_vary rank", "groups", fault, finding),
+            f"{MOMENTUM},list=6@0.0+3@0.1 groups_vary=rank",
+            f"{MOMENTUM},list=6@0.0+3@0.1",
+        )
+        for fault, finding in (
+            ("partition", "PART-6 unowned"),
+            ("collective", "LEDG-2 ledgers differ in all_reduce"),
+            ("index", "OPT-4 learning rate of another group"),
+        )
+    ),
     (
         ("unused onesided", "ref", "one-sided", "RED-3 missing"),
         f"oneside=1,{BASE},pp=2,list=6@0.0+4@0.0t0+4@1.0+4@1.0t0",
@@ -194,7 +233,7 @@ def check(name, good, why=""):
 
 
 def command(engine, fault):
-    if engine == "replicas":
+    if engine in ("replicas", "groups"):
         return f"{sys.executable} {TRAINER} {engine}{'-' * bool(fault)}{fault or ''}"
     return mutants.command(engine, fault)
 

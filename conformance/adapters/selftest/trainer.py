@@ -71,6 +71,18 @@ FAULTS = {
     "replicas-norm": "the norm counts the shards of each replica",
     "replicas-ignored": "the state is sharded over all data-parallel ranks",
     "replicas-ledger": "the right answer; its ledgers reduce nothing between replicas",
+    "groups": "the right answer with groups whose number differs by rank or step",
+    "groups-early": "a group is updated before it is added",
+    "groups-never": "a group that is added is never updated",
+    "groups-lost": "one rank does not add the group",
+    "groups-rate": "an added group has the learning rate of the first one",
+    "groups-unowned": "no rank keeps the masters of an added group",
+    "groups-norm": "the norm omits groups that are not added yet",
+    "groups-uncleared": "gradients of a group that is not added yet are never cleared",
+    "groups-moment": "momentum of a group accumulates before it is added",
+    "groups-partition": "each rank partitions its own list of groups",
+    "groups-collective": "each rank reduces a number for each of its groups",
+    "groups-index": "a rank with more groups takes constants by the index of other ranks",
     "streams": "the right answer with ordered stream events",
     "streams-none": 'hello names "streams", but no file is written',
     "streams-bare": "stream events without the bytes they access",
@@ -107,8 +119,8 @@ def hexes(values):
 class Trainer:
     """Trains one case serially, in Fractions so that nothing rounds, as a replica does."""
 
-    def __init__(self, case, fault, replica=0):
-        self.case, self.fault, self.replica = case, fault, replica
+    def __init__(self, case, fault, replica=0, odd=None):
+        self.case, self.fault, self.replica, self.odd = case, fault, replica, odd
         self.t, self.entries = case["topology"], case["parameters"]
         first = Fraction(2) ** case["log2_first"]
         self.w = [[[k * first for k in copy] for copy in e["first"]] for e in self.entries]
@@ -171,10 +183,32 @@ class Trainer:
                     mean = mean[-1:] + mean[:-1]
                 if self.fault == "unused-stale" and not used and self.before:
                     mean = self.before[j][copy]
+                if self.fault == "groups-uncleared" and self.before and self.since(j) >= step:
+                    mean = [x + y for x, y in zip(mean, self.before[j][copy], strict=True)]
                 means[-1].append(mean)
         if self.fault == "steps-anyway":
             finite = True
         return means, finite
+
+    def since(self, j):
+        """The first step in which the optimizer has the group of entry j."""
+        return self.case["groups"][self.entries[j]["group"]].get("since", 0)
+
+    def has(self, step, j):
+        """True if the optimizer updates entry j."""
+        if not self.since(j):
+            return True
+        never = self.fault == "groups-never" or (self.fault == "groups-lost" and self.odd)
+        return self.fault == "groups-early" or (step >= self.since(j) and not never)
+
+    def group(self, j):
+        """The group whose constants entry j gets."""
+        groups, number = self.case["groups"], self.entries[j]["group"]
+        if self.fault == "one-rate" or (self.fault == "groups-rate" and self.since(j)):
+            return groups[0]
+        if self.fault == "groups-index" and self.odd and self.case["groups_vary"] == "rank":
+            return groups[max(0, number - 1)]
+        return groups[number]
 
     def idle(self, step, j):
         return all(batch[j] is None for batch in self.case["data"][step])
@@ -192,11 +226,13 @@ class Trainer:
             return self.case["replicas"]
         return self.fault not in ("last-only", "two-misses") or mb == last
 
-    def norm(self, means):
+    def norm(self, means, step):
         total = Fraction(0)
         for j, entry in enumerate(self.entries):
             local = self.fault == "norm-local" or (self.fault == "two-norms" and self.t["tp"] == 1)
             if entry["frozen"] or (local and j % 2):
+                continue
+            if self.fault == "groups-norm" and step < self.since(j):
                 continue
             weight = (
                 self.t["tp"]
@@ -226,7 +262,7 @@ class Trainer:
 
     def step(self, step):
         means, finite = self.sums(step)
-        norm = self.norm(means) if finite else inf
+        norm = self.norm(means, step) if finite else inf
         used, clip, factor = self.scale, self.case["clip"], Fraction(1)
         self.next_scale(finite)
         if clip and self.fault != "no-clip":
@@ -234,7 +270,7 @@ class Trainer:
         if self.fault == "next-scale":
             factor *= used / self.scale
         for j, entry in enumerate(self.entries):
-            group = self.case["groups"][0 if self.fault == "one-rate" else entry["group"]]
+            group = self.group(j)
             if entry["frozen"] and self.fault == "frozen-moves":
                 self.w[j] = [[x - Fraction(1, 8) for x in copy] for copy in self.w[j]]
             if entry["frozen"] or not finite or self.fault == "unused-still" and self.idle(step, j):
@@ -243,10 +279,17 @@ class Trainer:
             for copy, mean in enumerate(means[j]):
                 for i, g in enumerate(mean):
                     m = Fraction(group["momentum"]) * self.m[j][copy][i] + g * factor
-                    self.m[j][copy][i] = m
+                    if self.has(step, j) or self.fault == "groups-moment":
+                        self.m[j][copy][i] = m
+                    if not self.has(step, j):
+                        continue
                     self.w[j][copy][i] = self.w[j][copy][i] * (1 - lr * decay) - lr * m
         self.before = means
         return {"norm": hexes([norm])[0], "scale": hexes([self.scale])[0], "skipped": not finite}
+
+
+def is_sharded(fault):
+    return fault.startswith(("replicas", "groups"))
 
 
 def shards(case):
@@ -266,17 +309,24 @@ def results(trainer, step, ranks):
     for rank in ranks:
         state = trainer.w
         d = rank["rank"] // case["topology"]["tp"] % case["topology"]["dp"]
-        if d // shards(case) != trainer.replica:
+        if d // shards(case) != trainer.replica or trainer.odd not in (None, d % 2):
             continue
         mine = {
             e["name"]: hexes(state[j][held(case, j, rank["rank"])])
             for j, e in enumerate(case["parameters"])
         }
         masters = {e["name"]: [[0, mine[e["name"]]]] for e in case["parameters"] if not e["frozen"]}
-        parts = shards(case) if trainer.fault.startswith("replicas") else 1
+        parts = shards(case) if is_sharded(trainer.fault) else 1
+        own = d + (trainer.fault == "groups-partition" and case["groups_vary"] == "rank" and d % 2)
+        for j, e in enumerate(case["parameters"]):
+            late = trainer.fault == "groups-unowned" and trainer.since(j)
+            if late or step < trainer.since(j):
+                masters.pop(e["name"], None)
         if trainer.fault in ("ungathered", "replicas-ignored"):
             parts = case["topology"]["dp"]
-        masters = {n: runs for i, (n, runs) in enumerate(masters.items()) if i % parts == d % parts}
+        masters = {
+            n: runs for i, (n, runs) in enumerate(masters.items()) if i % parts == own % parts
+        }
         if trainer.fault == "others-masters":
             names = list(masters)
             for a, b in zip(names[::2], names[1::2], strict=False):
@@ -321,6 +371,9 @@ def publish(case, fault, folder):
                     op.update({"count": n + (rank == group[0]), "async": True})
                 for record in sharded(case, fault, op, group.index(rank)):
                     print(json.dumps(record), file=file)
+                if fault == "groups-collective" and case["groups_vary"] == "rank":
+                    for _ in range(len(case["groups"]) + group.index(rank) % 2):
+                        print(json.dumps({**op, "count": 1}), file=file)
                 if fault in ("uneven-ledger", "hang") and rank == 1 and step == case["steps"] - 1:
                     if fault == "hang":  # waits for rank 0, which waits in something else
                         print(
@@ -347,7 +400,7 @@ def publish(case, fault, folder):
 
 def sharded(case, fault, op, index):
     """The operations of member `index` of the group of an all-reduce, if the state is sharded."""
-    if not fault.startswith("replicas"):
+    if not is_sharded(fault):
         return [op]
     group, parts = op["group"], shards(case)
     mine, others = group[index // parts * parts :][:parts], group[index % parts :: parts]
@@ -406,7 +459,8 @@ def run(case, fault, folder):
         publish_streams(case, fault, folder)
     if fault == "sleep" or (fault in ("hang", "stuck") and case["world"] > 1):
         sys.stdin.read()  # blocks until the suite kills the process
-    trainers = [Trainer(case, fault, replica) for replica in range(case["replicas"])]
+    odds = (0, 1) if fault in ("groups-lost", "groups-index") else (None,)
+    trainers = [Trainer(case, fault, r, odd) for r in range(case["replicas"]) for odd in odds]
     for step in range(case["steps"]):
         for trainer in trainers:
             results(trainer, step, ranks)
@@ -472,6 +526,8 @@ def main():
         hello["supports"]["backwards"] = [1, 2]
     if fault.startswith("replicas"):
         hello["supports"]["replicas"] = [1, 2]
+    if fault.startswith("groups"):
+        hello["supports"]["groups_vary"] = ["no", "rank", "step"]
     if fault == "empty":
         hello["returns"] = ["norm", "masters", "gradients"]
     for number, line in enumerate(sys.stdin):

@@ -35,7 +35,8 @@ static const char supports[] =
 
 /* Why values of axes are missing. */
 static const char lacks[] =
-    "{\"backwards\": \"a backward computes all gradients of its micro-batch\"}";
+    "{\"backwards\": \"a backward computes all gradients of its micro-batch\","
+    " \"groups_vary\": \"a plan is made once, of all groups\"}";
 
 typedef struct adapter {
   const zp_backend *backend;
@@ -289,6 +290,15 @@ static json_t *run_table(const adapter *a, zp_table *table, zp_table *earlier,
   return whole;
 }
 
+/* 1 if the number of optimizer groups differs by rank or step: a plan is made once, of all. */
+static int groups_vary(const json_t *c, const zp_table *table)
+{
+  const char *word = json_string_value(json_object_get(c, "groups_vary"));
+  int vary = word != NULL && strcmp(word, "no") != 0;
+  for (int32_t g = 0; g < table->hyper.groups; g++) vary |= table->since[g] > 0;
+  return vary;
+}
+
 static json_t *run_case(const adapter *a, const json_t *request)
 {
   char why[ZP_CONF_WHY] = "no case";
@@ -298,6 +308,8 @@ static json_t *run_case(const adapter *a, const json_t *request)
   if (table != NULL && reload != NULL) earlier = table_before(c, reload, why, sizeof why);
   if (earlier != NULL && earlier->steps >= table->steps)
     snprintf(why, sizeof why, "the case has no step after its checkpoint");
+  else if (table != NULL && groups_vary(c, table))
+    snprintf(why, sizeof why, "the number of optimizer groups differs by rank or step");
   else if (table != NULL && (reload == NULL || earlier != NULL))
     out = run_table(a, table, earlier, request);
   zp_table_free(earlier);
