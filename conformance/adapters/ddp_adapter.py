@@ -89,7 +89,7 @@ HELLO = {
         {
             "zero": 1,
             "groups_vary": "rank",
-            "why": "each rank partitions its own list, so all need the same (add_param_group says so)",
+            "why": "each rank partitions its own list: all need the same (add_param_group says so)",
         },
         {
             "unused": ["some", "often", "onesided"],

@@ -50,7 +50,7 @@ NO_MOMENTS = {
 ONE_STATE = {
     "groups_vary": "rank",
     "reload": ["same", "zero", "dp"],
-    "why": "an optimizer loads the state of one with as many groups, and the saved one has one rank's",
+    "why": "an optimizer loads the state of one with as many groups: the saved one is one rank's",
 }
 NO_BACKWARDS = "its schedule calls backward once for each micro-batch"
 

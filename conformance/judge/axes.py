@@ -217,11 +217,9 @@ class Space:
                 return False
         if get("stages_groups") == "unequal" and get("groups", 2) == 1:
             return False
-        if not groups.allows(row):
-            return False
         if get("reload", "no") != "no" and not self.allows_reload(row):
             return False
-        return not any(self.matches(rule, row) for rule in self.without)
+        return groups.allows(row) and not any(self.matches(rule, row) for rule in self.without)
 
     def allows_reload(self, row):
         """True if a row's steps before the checkpoint are supported as well. Overflows in a sum and

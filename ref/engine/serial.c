@@ -497,7 +497,7 @@ static void decide(zp_serial *s, zp_step_result *out)
   }
 }
 
-/* The optimizer on every trained entry of the groups that it has, and the rounding of its parameters. STEP-7 */
+/* The optimizer on every trained entry of its groups, and the rounding of its parameters. STEP-7 */
 static void update(zp_serial *s, const zp_step_result *out)
 {
   const zp_config *c = s->cfg;
