@@ -20,6 +20,9 @@ HELLO = {
         "parameters",
         "masters",
         "gradients",
+        "loss",
+        "moments1",
+        "moments2",
         "ledger",
     ],
 }
