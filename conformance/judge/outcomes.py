@@ -170,8 +170,10 @@ class Outcomes:
             if row is None or sum(row) > row[NOT_JUDGED]:
                 continue
             need, fields = demands.needs(clause)
-            unnamed = "" if fields & set(returns) else ", which returns does not name"
-            why = f"it needs {need}{unnamed}" if self.lacking[clause] else "each failed another clause"
+            why = "each failed another clause"
+            if self.lacking[clause]:
+                unnamed = "" if fields & set(returns) else ", which returns does not name"
+                why = f"it needs {need}{unnamed}"
             texts.append(f"{clause} was not judged in any case: {why}")
         return texts
 
