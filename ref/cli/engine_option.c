@@ -206,7 +206,7 @@ int zp_verdict_code(const char *command, const zp_verdict *v)
 void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t checked)
 {
   printf(
-      "%lld execution%s of the above, in %lld different orders of streams and host threads; %lld "
+      "%lld execution%s in %lld different orders of streams and host threads; %lld "
       "with optimizer states in host memory;\n  the happens-before check examined %lld executions: "
       "each respects "
       "the order that the plan requires\n",

@@ -12,13 +12,22 @@
 #include "options.h"
 
 enum { COLUMNS = 2, AXIS_WIDTH = 48 }; /* of the table of shares */
-enum { KEY_SECONDS = 0x3000, KEY_SEED, KEY_CASES, KEY_FAULT, KEY_JOBS, KEY_JSON, KEY_REPLAY };
+enum {
+  KEY_SECONDS = 0x3000,
+  KEY_SEED,
+  KEY_CASES,
+  KEY_FAULT,
+  KEY_JOBS,
+  KEY_JSON,
+  KEY_REPLAY,
+  KEY_SHARES
+};
 
 typedef struct fuzz_args {
   zp_fuzz_job job;
   zp_engine_args engine;
   const char *replay, *fault;
-  int32_t json, limited;
+  int32_t json, limited, shares;
 } fuzz_args;
 
 static const struct argp_option options[] = {
@@ -28,6 +37,7 @@ static const struct argp_option options[] = {
     {"jobs", KEY_JOBS, "N", 0, "processes (all cores)", 0},
     {"fault", KEY_FAULT, "NAME", 0, "inject this fault into every case (`sim --fault list`)", 0},
     {"replay", KEY_REPLAY, "CASE", 0, "run this one case, as printed for a failure", 0},
+    {"shares", KEY_SHARES, NULL, 0, "print the share of the cases that has each property", 0},
     {"json", KEY_JSON, NULL, 0, "print JSON for machines", 0},
     {0}};
 
@@ -61,6 +71,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case KEY_JOBS: a->job.jobs = (int32_t)number(state, "jobs", arg, 1, ZP_FUZZ_JOBS); return 0;
   case KEY_FAULT: a->fault = arg; return 0;
   case KEY_REPLAY: a->replay = arg; return 0;
+  case KEY_SHARES: a->shares = 1; return 0;
   case KEY_JSON: a->json = 1; return 0;
   case ARGP_KEY_ARG: return ARGP_ERR_UNKNOWN;
   default: return ARGP_ERR_UNKNOWN;
@@ -75,8 +86,9 @@ static const struct argp argp = {
     "Random topologies, parameter lists, precisions, stages, buckets and micro-batches: each is "
     "planned, simulated, and compared with serial training bit for bit.\v"
     "Half of the cases reduce exactly. A failing case is shrunk and printed with the command that "
-    "replays it. The run also fails if a property occurs in fewer than 2 % of the cases. With "
-    "--engine cuda each case is trained by ref once and by the CUDA engine in several execution "
+    "replays it. A run of 2000 cases or more also fails if a property occurs in fewer than 2 % of "
+    "them. With --engine cuda each case is trained by ref once and by the CUDA engine in several "
+    "execution "
     "orders, "
     "and ledgers, norms, scales, masters, moments and parameters are compared bit for bit. Exit "
     "codes: 0 nothing found, 1 found, 2 refused input, 3 the environment failed.",
@@ -91,24 +103,15 @@ static void print_clauses(const zp_verdict *v)
   for (int32_t i = 0; i < v->n_clauses; i++) printf("%s%s", i == 0 ? "" : ", ", v->clause[i]);
 }
 
+/* The smallest case that fails, and how to repeat it. */
 static void print_found(const fuzz_args *a, const zp_fuzz_outcome *out, const zp_case *c,
                         const zp_verdict *v, int64_t tried)
 {
   char text[ZP_CASE_TEXT];
   zp_case_format(c, text, sizeof text);
-  printf("case %llu of seed %llu %s", (unsigned long long)out->index,
-         (unsigned long long)a->job.seed,
-         out->end == ZP_FUZZ_CRASHED ? "crashed"
-         : out->end == ZP_FUZZ_HUNG  ? "hung"
-                                     : "failed");
-  if (out->signal != 0) printf(" (signal %d)", out->signal);
-  if (out->end == ZP_FUZZ_FAILED) {
-    printf(": ");
-    print_clauses(v);
-    printf("\n%s", v->text);
-  }
-  printf("\nshrunk in %lld runs; the smallest case that fails:\nrepeat: zeroproof fuzz ",
-         (long long)tried);
+  if (out->end == ZP_FUZZ_FAILED) printf("%s\n", v->text);
+  printf("shrunk in %lld run%s; the smallest case that fails:\nrepeat: zeroproof fuzz ",
+         (long long)tried, tried == 1 ? "" : "s");
   if (a->job.schedules > 0) printf("--engine %s ", a->job.engine->name);
   if (a->engine.tsan) printf("--tsan ");
   if (a->engine.offload) printf("--offload ");
@@ -119,9 +122,24 @@ static void print_found(const fuzz_args *a, const zp_fuzz_outcome *out, const zp
   printf("--replay '%s'\n", text);
 }
 
-static void print_coverage(const fuzz_args *a, const zp_fuzz_sums *s)
+/* The last line of a run that found a failing case. */
+static void print_failed(const fuzz_args *a, const zp_fuzz_outcome *out, const zp_verdict *v)
 {
-  const zp_backend *e = a->job.engine;
+  printf("case %llu of seed %llu %s", (unsigned long long)out->index,
+         (unsigned long long)a->job.seed,
+         out->end == ZP_FUZZ_CRASHED ? "crashed"
+         : out->end == ZP_FUZZ_HUNG  ? "hung"
+                                     : "failed");
+  if (out->signal != 0) printf(" (signal %d)", out->signal);
+  if (out->end == ZP_FUZZ_FAILED) {
+    printf(": ");
+    print_clauses(v);
+  }
+  printf("\n");
+}
+
+static void print_shares(const fuzz_args *a, const zp_fuzz_sums *s)
+{
   const double n = s->cases > 0 ? (double)s->cases : 1;
   int32_t column = 0, used = 0;
   printf(
@@ -139,9 +157,13 @@ static void print_coverage(const fuzz_args *a, const zp_fuzz_sums *s)
   if (s->cases < ZP_FUZZ_COVERAGE_CASES)
     printf("(in a run of %d cases or more, a share below 2 %% is a failure; this run is shorter)\n",
            ZP_FUZZ_COVERAGE_CASES);
+}
+
+static void print_unsupported(const zp_backend *e, const zp_fuzz_sums *s)
+{
   for (int32_t k = 0; k < e->unsupported_count; k++)
-    printf("not supported by this engine yet: %s; %lld cases were changed to avoid this\n",
-           e->unsupported[k], (long long)s->lacking[k]);
+    printf("not supported by this engine yet: %s; %lld case%s changed to avoid this\n",
+           e->unsupported[k], (long long)s->lacking[k], s->lacking[k] == 1 ? " was" : "s were");
 }
 
 /* Distinct execution orders, per hour of a core's own time, whatever else the machine runs. */
@@ -165,13 +187,20 @@ static void print_sums(const fuzz_args *a, const zp_fuzz_outcome *out)
          (double)out->cpu_ns / 1e9, orders_an_hour(out) / 1e6);
 }
 
-/* The first line of a run that found no failing case. */
+/* The last line of a run that found no failing case. */
 static void print_passed(const fuzz_args *a, const zp_fuzz_sums *s)
 {
   const int32_t thin = zp_fuzz_thin_axes(&a->job, s);
-  printf("%s: nothing found in %lld cases (%lld steps)", thin > 0 ? "failed" : "passed",
-         (long long)s->cases, (long long)s->steps);
-  if (thin > 0) printf(", but %d properties occur in TOO FEW of them (see below)\n", (int)thin);
+  for (int32_t i = 0; i < zp_fuzz_axes(); i++)
+    if (zp_fuzz_is_thin(&a->job, s, i))
+      printf("TOO FEW cases, %.1f %%: %s\n", 100 * (double)s->on_axis[i] / (double)s->cases,
+             zp_fuzz_axis_title(i));
+  printf("%s: nothing found in %lld case%s (%lld step%s)", thin > 0 ? "failed" : "passed",
+         (long long)s->cases, s->cases == 1 ? "" : "s", (long long)s->steps,
+         s->steps == 1 ? "" : "s");
+  if (thin > 0)
+    printf(", but %d %s in fewer than 2 %% of them\n", (int)thin,
+           thin == 1 ? "property occurs" : "properties occur");
   else printf("; in each case: %s\n", a->job.engine->clean);
 }
 
@@ -307,9 +336,11 @@ static int search(const fuzz_args *a)
     print_json(a, &out, out.end == ZP_FUZZ_CLEAN ? NULL : json_found(a, &out, &out.found, &v));
   } else {
     if (out.end != ZP_FUZZ_CLEAN) print_found(a, &out, &out.found, &v, tried);
-    else print_passed(a, &out.sums);
+    if (a->shares) print_shares(a, &out.sums);
     print_sums(a, &out);
-    if (out.end == ZP_FUZZ_CLEAN) print_coverage(a, &out.sums);
+    if (out.end == ZP_FUZZ_CLEAN) print_unsupported(e, &out.sums);
+    if (out.end == ZP_FUZZ_CLEAN) print_passed(a, &out.sums);
+    else print_failed(a, &out, &v);
   }
   return out.end != ZP_FUZZ_CLEAN || zp_fuzz_thin_axes(&a->job, &out.sums) > 0 ? ZP_EXIT_VERDICT
                                                                                : ZP_EXIT_GOOD;

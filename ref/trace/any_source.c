@@ -88,7 +88,7 @@ static void wake(judge *j, any_queue *q)
   if (q->first[0] >= 0 && q->parked.n > 0) zp_trace_make_candidate(j, zp_trace_pop(&q->parked).g);
 }
 
-void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record)
+void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, zp_trace_at at)
 {
   if (p->anys == p->any_cap) {
     const int32_t n = p->any_cap ? 2 * p->any_cap : 4;
@@ -96,7 +96,7 @@ void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, i
     p->any_cap = n;
   }
   any_queue *q = make_queue(j, p, m);
-  p->any[p->anys] = (any){.m = m, .sig = *sig, .record = record};
+  p->any[p->anys] = (any){.m = m, .sig = *sig, .at = at};
   append(p, p->anys++);
   p->any_open++;
   wake(j, q);
@@ -108,10 +108,10 @@ static int32_t find_any(const player *p, int64_t record)
   int32_t lo = 0, hi = p->anys;
   while (lo < hi) {
     const int32_t mid = lo + (hi - lo) / 2;
-    if (p->any[mid].record < record) lo = mid + 1;
+    if (p->any[mid].at.record < record) lo = mid + 1;
     else hi = mid;
   }
-  return lo < p->anys && p->any[lo].record == record && p->any[lo].m.g != NULL ? lo : -1;
+  return lo < p->anys && p->any[lo].at.record == record && p->any[lo].m.g != NULL ? lo : -1;
 }
 
 void zp_trace_free_any(player *p)
@@ -127,13 +127,13 @@ void zp_trace_free_any(player *p)
 /* Compares the earliest send of g with an assumed receive with the receive that the trace
  * records. */
 static void compare_ahead(judge *j, const player *p, group *g, const zp_trace_sig *sig,
-                          int64_t record)
+                          zp_trace_at at)
 {
   ahead a = g->ahead[g->ahead_first++];
   if (g->ahead_first == g->aheads) g->ahead_first = g->aheads = 0;
   a.x.odd = *sig;
   a.x.odd_first = p->reader.rank;
-  a.x.odd_record = record;
+  a.x.odd_at = at;
   a.x.n = a.x.n_odd = 1;
   zp_trace_compare(j, g, a.i, &a.x);
 }
@@ -156,8 +156,8 @@ void zp_trace_source(judge *j, player *p, int64_t record, int32_t place)
     const int32_t other = ahead == a.assumed ? -1 : queue_of(p, a.m)->first[ahead];
     if (other >= 0) set_assumed(p, other, !ahead);
     if (other >= 0 && ahead) wake(j, queue_of(p, a.m));
-    if (ahead) compare_ahead(j, p, m.g, &sig, record);
-    else if (zp_trace_enter(j, p, m, &sig, record)) zp_trace_add_wait(j, p, m, record, 0);
+    if (ahead) compare_ahead(j, p, m.g, &sig, a.at);
+    else if (zp_trace_enter(j, p, m, &sig, a.at)) zp_trace_add_wait(j, p, m, a.at, 0);
   }
   pack(p);
 }
@@ -183,7 +183,7 @@ int zp_trace_assume_source(judge *j, group *g)
   }
   g->ahead[g->aheads++] = (ahead){*zp_trace_inst(g, g->pos[1]), g->pos[1]};
   const zp_trace_sig sig = {-1, g->from, ZP_TRACE_RECV, 0, 0, 0};
-  (void)zp_trace_enter(j, p, (member){g, 1}, &sig, p->any[i].record);
+  (void)zp_trace_enter(j, p, (member){g, 1}, &sig, p->any[i].at);
   return 1;
 }
 

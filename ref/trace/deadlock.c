@@ -115,7 +115,8 @@ static int32_t next_wait(player *p)
 
 static void report_cycle(judge *j, int32_t from, int async)
 {
-  char text[LISTED * (WHERE + 64)] = "", where[WHERE];
+  char text[LISTED * (WHERE + 64 + ZP_TRACE_AT)] = "", where[WHERE], at[ZP_TRACE_AT];
+  int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, sizeof *rank);
   size_t n = 0;
   int32_t r = from, length = 0;
   do {
@@ -124,18 +125,20 @@ static void report_cycle(judge *j, int32_t from, int async)
     zp_trace_where(w->g, w->i, &zp_trace_inst(w->g, w->i)->sig, where, sizeof where);
     if (length < LISTED)
       n += (size_t)snprintf(text + n, sizeof text - n,
-                            "%srank %d waits at its record %" PRId64 " in %s for rank %d",
-                            length ? "; " : "", (int)r, w->record, where, (int)p->next);
-    length++;
+                            "%srank %d waits at its %s in %s for rank %d", length ? "; " : "",
+                            (int)r, zp_trace_at_text(w->at, at), where, (int)p->next);
+    rank[length++] = r;
     r = p->next;
   } while (r != from);
   zp_trace_add_finding(
-      j, "cycle", from, j->p[from].wait[next_wait(&j->p[from])].record, async,
+      j, "cycle", from, j->p[from].wait[next_wait(&j->p[from])].at.record, async,
       "a cycle of %d ranks%s: %s%s", (int)length,
       async ? " through asynchronous operations, which would deadlock on a device that runs "
               "them in order"
             : "",
       text, length > LISTED ? "; and so on" : "");
+  zp_trace_set_ranks(j, rank, length);
+  free(rank);
 }
 
 /* Marks the ranks for which r waits, directly or through others, that no walk since `before` has
@@ -169,7 +172,7 @@ static int is_async(judge *j, int32_t r)
 static void break_cycle(judge *j, int32_t r)
 {
   const int async = is_async(j, r);
-  const int64_t record = j->p[r].wait[next_wait(&j->p[r])].record;
+  const int64_t record = j->p[r].wait[next_wait(&j->p[r])].at.record;
   if (j->cycles + j->warnings == 0 || record < j->first_cycle) j->first_cycle = record;
   if (async ? j->warnings++ == 0 : j->cycles++ == 0) report_cycle(j, r, async);
   int32_t q = r;
@@ -241,6 +244,7 @@ static int break_cycles(judge *j)
  * them and returns 1 if there are some. */
 static int drop_places(judge *j, int32_t r, const wait w)
 {
+  char at[ZP_TRACE_AT];
   int32_t n = 0, first = -1;
   for (int32_t q = 0; w.g->unknown > 0 && q < w.g->size; q++) {
     if (w.g->absent[q] || w.g->rank[q] >= 0) continue;
@@ -248,11 +252,10 @@ static int drop_places(judge *j, int32_t r, const wait w)
     zp_trace_drop_member(j, w.g, q);
   }
   if (n > 0 && j->missing == 0)
-    zp_trace_add_finding(j, "absent", r, w.record, 0,
-                         "rank %d waits at its record %" PRId64
-                         " for place %d%s of group %s, which no "
+    zp_trace_add_finding(j, "absent", r, w.at.record, 0,
+                         "rank %d waits at its %s for group rank %d%s of group %s, which no "
                          "rank has joined",
-                         (int)r, w.record, (int)first, n > 1 ? " and others" : "",
+                         (int)r, zp_trace_at_text(w.at, at), (int)first, n > 1 ? " and others" : "",
                          w.g->parent ? w.g->parent->key : w.g->key);
   return n > 0;
 }

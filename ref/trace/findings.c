@@ -1,5 +1,6 @@
 /* The list of findings. conformance/TRACE.md */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,5 +46,12 @@ const char *zp_trace_ranks(const int32_t *rank, int32_t n, char *text)
     at += snprintf(text + at, (size_t)(ZP_TRACE_RANKS - at), "%d, ", (int)rank[i]);
   if (n <= NAMED + 1) at -= 2;
   snprintf(text + at, (size_t)(ZP_TRACE_RANKS - at), n <= NAMED + 1 ? ")" : "...)");
+  return text;
+}
+
+const char *zp_trace_at_text(zp_trace_at at, char *text)
+{
+  const int n = snprintf(text, ZP_TRACE_AT, "record %" PRId64, at.record);
+  if (at.step >= 0) snprintf(text + n, (size_t)(ZP_TRACE_AT - n), " (step %" PRId64 ")", at.step);
   return text;
 }

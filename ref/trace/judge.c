@@ -43,23 +43,23 @@ static member resolve(judge *j, player *p, zp_trace_def *d)
 static void enter(judge *j, player *p, zp_trace_def *d)
 {
   const member m = resolve(j, p, d);
-  const int64_t record = p->reader.records - 1;
+  const zp_trace_at at = {p->reader.records - 1, p->step};
   if (m.g == NULL) {
     j->unjudged++;
     return;
   }
   if (d->sig.op < ZP_TRACE_SEND && d->sig.root >= m.g->size && !m.g->reported) {
-    char text[ZP_TRACE_NAME];
+    char text[ZP_TRACE_NAME], where[ZP_TRACE_AT];
     m.g->reported = 1;
     zp_trace_describe(&d->sig, text, sizeof text);
-    zp_trace_add_finding(j, "root", p->reader.rank, record, 0,
-                         "rank %d enters %s at its record %" PRId64
-                         ": got root %d, expected 0 to %d",
-                         (int)p->reader.rank, text, record, (int)d->sig.root, (int)m.g->size - 1);
+    zp_trace_add_finding(j, "root", p->reader.rank, at.record, 0,
+                         "rank %d enters %s at its %s: got root %d, expected 0 to %d",
+                         (int)p->reader.rank, text, zp_trace_at_text(at, where), (int)d->sig.root,
+                         (int)m.g->size - 1);
   }
-  if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(j, p, m, &d->sig, record);
-  else if (zp_trace_enter(j, p, m, &d->sig, record))
-    zp_trace_add_wait(j, p, m, record, d->sig.flags & ZP_TRACE_ASYNC);
+  if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(j, p, m, &d->sig, at);
+  else if (zp_trace_enter(j, p, m, &d->sig, at))
+    zp_trace_add_wait(j, p, m, at, d->sig.flags & ZP_TRACE_ASYNC);
 }
 
 static void block(judge *j, player *p)
@@ -126,6 +126,7 @@ static void open_ranks(judge *j, int32_t world)
   while (j->world < world) {
     zp_trace_reader *r = &j->p[j->world].reader;
     j->p[j->world].edge = -1;
+    j->p[j->world].step = -1;
     j->world++; /* first, so that `clean` closes a reader whose opening fails */
     if (j->has[j->world - 1]) zp_trace_open(r, &j->failure, j->dir, j->world - 1);
     else
@@ -184,16 +185,14 @@ static void start(judge *j)
 
 static void finish(judge *j)
 {
-  int32_t stopped = 0, first = -1;
+  int32_t stopped = 0;
+  int32_t *cut = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, sizeof *cut);
   for (int32_t r = 0; r < j->world; r++) {
     const player *p = &j->p[r];
     j->records += p->reader.records;
     j->unjudged += p->any_open;
     if (p->reader.state == ZP_TRACE_ENDED) j->ended++;
-    if (p->reader.state == ZP_TRACE_STOPPED) {
-      stopped++;
-      if (first < 0) first = r;
-    }
+    if (p->reader.state == ZP_TRACE_STOPPED) cut[stopped++] = r;
     if (p->reader.state == ZP_TRACE_DAMAGED)
       zp_trace_add_finding(j, "damaged", r, p->reader.records, 0,
                            "rank %d's trace is damaged after record %" PRId64 ", near byte %" PRId64
@@ -203,13 +202,16 @@ static void finish(judge *j)
   }
   zp_trace_report_behind(j);
   zp_trace_report_short(j);
-  if (stopped)
+  if (stopped) {
     zp_trace_add_finding(
-        j, "unfinished", first, j->p[first].reader.records, 1,
+        j, "unfinished", cut[0], j->p[cut[0]].reader.records, 1,
         "%d trace%s without an end mark (%srank %d): %s killed or did not close %s", (int)stopped,
-        stopped > 1 ? "s" : "", stopped > 1 ? "first: " : "", (int)first,
+        stopped > 1 ? "s" : "", stopped > 1 ? "first: " : "", (int)cut[0],
         stopped > 1 ? "these ranks were" : "the rank was",
         stopped > 1 ? "their traces" : "its trace");
+    zp_trace_set_ranks(j, cut, stopped);
+  }
+  free(cut);
   if (j->records == 0)
     zp_trace_add_finding(j, "empty", -1, 0, 0,
                          "all traces are empty: the recorder recorded no operation");

@@ -13,6 +13,11 @@ typedef struct zp_trace_set {
   int32_t size;
 } zp_trace_set;
 
+/* A record of a rank, and the step that it belongs to; -1: before the first one. */
+typedef struct zp_trace_at {
+  int64_t record, step;
+} zp_trace_at;
+
 /* A wait of a rank, or a pair of which the rank is the sender. */
 typedef struct zp_trace_entry {
   struct group *g;
@@ -28,7 +33,7 @@ typedef struct zp_trace_heap {
 /* The i-th operation of a group. */
 typedef struct inst {
   zp_trace_sig sig, odd; /* of the first member; of the first member that differs from it */
-  int64_t record, odd_record;
+  zp_trace_at at, odd_at;
   int32_t entered;  /* members that have entered it, without absent ones */
   int32_t first, n; /* the first rank that entered sig; how many did */
   int32_t odd_first, n_odd;
@@ -82,17 +87,19 @@ typedef struct member { /* the group and place that a file's group or definition
 /* An operation of a group that some members never enter, because their traces end before it. */
 typedef struct gap {
   group *g;
-  int64_t i, record, round; /* record of rank `first`; round: the stall that found it */
+  int64_t i, round; /* round: the stall that found it */
+  zp_trace_at at;   /* of rank `first` */
   zp_trace_sig sig;
   int32_t by, first;       /* a rank that waits for it; the first rank that entered it */
   int32_t *late, n_late;   /* the places that never enter it */
   int32_t *early, n_early; /* the places that entered it, if they are the minority */
 } gap;
 
-/* A rank waits for operation i of g, which it entered at `record`. */
+/* A rank waits for operation i of g, which it entered at `at`. */
 typedef struct wait {
   group *g;
-  int64_t i, record;
+  int64_t i;
+  zp_trace_at at;
   int32_t place;
   uint8_t async, live; /* live 0: it is detached, or has ended */
   uint32_t seq;        /* its position among the waits that the rank began */
@@ -104,7 +111,7 @@ typedef struct wait {
 typedef struct any {
   member m; /* g NULL: its source is known */
   zp_trace_sig sig;
-  int64_t record;
+  zp_trace_at at;
   int32_t assumed;    /* it is matched with an assumed sender */
   int32_t prev, next; /* in its any_queue's list of the same `assumed`; -1 */
 } any;
@@ -141,8 +148,8 @@ typedef struct player {
   membership *joined; /* [joined_n] its places in groups, until it is gone */
   int32_t joined_n, joined_cap;
   int32_t in_call, blocked, behind, next;
-  int32_t gone; /* its trace has ended, and it waits for nothing */
-  int64_t step, joins, mark;
+  int32_t gone;              /* its trace has ended, and it waits for nothing */
+  int64_t step, joins, mark; /* step: -1 before the first one */
 } player;
 
 typedef struct slot {   /* in the table of groups */
@@ -216,7 +223,7 @@ void zp_trace_note_moved(judge *j, group *g, int64_t i);
 /* Adds a rank to the group that item defines. */
 void zp_trace_join(judge *j, player *p, const zp_trace_item *item);
 /* Member m enters its next operation. Returns 1 if the rank must wait for other members. */
-int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record);
+int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, zp_trace_at at);
 /* Returns the group of two of a send or receive of m. If m.g has no such place, reports it and
  * returns g NULL. */
 member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *sig, int64_t record);
@@ -224,7 +231,7 @@ member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *s
 void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x);
 /* any_source.c: a rank enters a receive from any source; the trace records the source of one; the
  * judge assumes that one receives from the sender of g (returns 1 if there was one). */
-void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record);
+void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, zp_trace_at at);
 void zp_trace_source(judge *j, player *p, int64_t record, int32_t place);
 int zp_trace_assume_source(judge *j, group *g);
 /* Assumes all sources that it can, for the waiting senders by rank. Returns 1 if there was one. */
@@ -236,7 +243,7 @@ void zp_trace_drop_member(judge *j, group *g, int32_t place);
 int zp_trace_is_open(const group *g, int64_t i);
 
 /* waits.c: the rank waits for the last operation of m that it entered. */
-void zp_trace_add_wait(judge *j, player *p, member m, int64_t record, int32_t async);
+void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, int32_t async);
 /* Operation i of g is complete: ends the wait of the rank at `place`, which becomes ready if that
  * was its last one. Operations of a group complete in order. */
 void zp_trace_end_waits(judge *j, group *g, int32_t place, int64_t i);
@@ -273,5 +280,8 @@ void zp_trace_set_ranks(judge *j, const int32_t *rank, int32_t n);
 /* "rank 7", "3 ranks (0, 2, 3)", "9999 ranks (0, 2, 3, 4, 5, 6, 7, ...)": text of NAMES bytes */
 enum { ZP_TRACE_RANKS = 80 };
 const char *zp_trace_ranks(const int32_t *rank, int32_t n, char *text);
+/* "record 3", "record 3 (step 1)": text of ZP_TRACE_AT bytes */
+enum { ZP_TRACE_AT = 64 };
+const char *zp_trace_at_text(zp_trace_at at, char *text);
 
 #endif

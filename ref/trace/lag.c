@@ -44,7 +44,7 @@ void zp_trace_note_gap(judge *j, const wait *w, int32_t by, const int32_t *late,
   gap *a = &j->gap[j->gaps++];
   *a = (gap){.g = g,
              .i = w->i,
-             .record = x->record,
+             .at = x->at,
              .round = j->stalls,
              .sig = x->sig,
              .by = by,
@@ -92,16 +92,16 @@ static int comparable(const judge *j, const int32_t *rank, int32_t n)
 static void report_ahead(judge *j, const gap *a, int64_t record, int64_t more, const int32_t *early,
                          int32_t n_early, const int32_t *late, int32_t n_late)
 {
-  char where[WHERE], who[ZP_TRACE_RANKS], most[ZP_TRACE_RANKS];
+  char where[WHERE], who[ZP_TRACE_RANKS], most[ZP_TRACE_RANKS], at[ZP_TRACE_AT];
   zp_trace_where(a->g, a->i, &a->sig, where, sizeof where);
   const int killed = j->p[late[0]].reader.state == ZP_TRACE_STOPPED;
   zp_trace_add_finding(
       j, "ahead", early[0], record, 0,
       "%s enter%s %" PRId64 " operation%s more than most of the group: %s %s %s%s; rank %d "
-      "enters it at its record %" PRId64,
+      "enters it at its %s",
       zp_trace_ranks(early, n_early, who), n_early > 1 ? "" : "s", more, more > 1 ? "s" : "",
       zp_trace_ranks(late, n_late, most), killed ? "had not entered" : "never enter", where,
-      killed ? " when all were killed" : "", (int)a->first, a->record);
+      killed ? " when all were killed" : "", (int)a->first, zp_trace_at_text(a->at, at));
   zp_trace_set_ranks(j, early, n_early);
 }
 
@@ -190,8 +190,8 @@ void zp_trace_report_behind(judge *j)
       int32_t *early = ranks_of(j, a->g, a->early, a->n_early);
       const int64_t more = a->g->pos[a->early[0]] - a->i;
       /* a rank that causes a cycle is reported before the cycle */
-      const int64_t cycle = j->cycles + j->warnings > 0 ? j->first_cycle : a->record;
-      const int64_t record = cycle < a->record ? cycle : a->record;
+      const int64_t cycle = j->cycles + j->warnings > 0 ? j->first_cycle : a->at.record;
+      const int64_t record = cycle < a->at.record ? cycle : a->at.record;
       report_ahead(j, a, record, more, early, a->n_early, late, a->n_late);
       free(early);
     } else later += report_gap(j, a, late, most);
@@ -276,7 +276,7 @@ static void short_group(judge *j, group *g)
       const int32_t most = ranks_of_standings(j, s + i, end - i, 0, rank);
       const int32_t early = ranks_of_standings(j, s + end, n - end, 0, rank + most);
       const inst *x = zp_trace_inst(g, right);
-      const gap a = {.g = g, .i = right, .record = x->record, .sig = x->sig, .first = x->first};
+      const gap a = {.g = g, .i = right, .at = x->at, .sig = x->sig, .first = x->first};
       qsort(rank + most, (size_t)early, sizeof *rank, by_rank);
       report_ahead(j, &a, j->first_cycle, s[end].pos - right, rank + most, early, rank, most);
     }

@@ -263,8 +263,9 @@ void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
   const int32_t theirs = item->members ? listed_rank(item, place) : me;
   if ((g->rank[place] >= 0 && g->rank[place] != me) || theirs != me) {
     zp_trace_add_finding(j, "group", me, p->reader.records, 0,
-                         "rank %d joins group %s at place %d, which belongs to rank %d", (int)me,
-                         item->name, (int)place, (int)(theirs != me ? theirs : g->rank[place]));
+                         "rank %d joins group %s as group rank %d, which belongs to rank %d",
+                         (int)me, item->name, (int)place,
+                         (int)(theirs != me ? theirs : g->rank[place]));
     return;
   }
   int32_t q = 0;
@@ -283,9 +284,9 @@ member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *s
   if (s->root < 0) return (member){NULL, -1}; /* the peer is not known */
   if (s->root >= m->g->size) {
     zp_trace_add_finding(j, "group", p->reader.rank, record, 0,
-                         "rank %d %s place %d of group %s, expected 0 to %d", (int)p->reader.rank,
-                         sends ? "sends to" : "receives from", (int)s->root, m->g->key,
-                         (int)m->g->size - 1);
+                         "rank %d %s group rank %d of group %s, expected 0 to %d",
+                         (int)p->reader.rank, sends ? "sends to" : "receives from", (int)s->root,
+                         m->g->key, (int)m->g->size - 1);
     return (member){NULL, -1};
   }
   const int32_t from = sends ? m->place : s->root, to = sends ? s->root : m->place;
@@ -337,7 +338,7 @@ void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text
   char what[TEXT];
   zp_trace_describe(s, what, sizeof what);
   if (g->parent != NULL)
-    snprintf(text, cap, "%s (number %" PRId64 " from place %d to %d of group %s)", what, i,
+    snprintf(text, cap, "%s (number %" PRId64 " from group rank %d to %d of group %s)", what, i,
              (int)g->from, (int)g->to, g->parent->key);
   else {
     char who[ZP_TRACE_RANKS] = "";
@@ -364,9 +365,19 @@ static const char *majority(judge *j, const group *g, int32_t odd, int32_t first
   return text;
 }
 
+/* The last finding concerns all members that entered operation i. */
+static void name_members(judge *j, const group *g, int64_t i)
+{
+  int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof *rank), n = 0;
+  for (int32_t q = 0; q < g->size; q++)
+    if (g->rank[q] >= 0 && g->pos[q] > i) rank[n++] = g->rank[q];
+  zp_trace_set_ranks(j, rank, n);
+  free(rank);
+}
+
 static void report_mismatch(judge *j, group *g, int64_t i, const inst *x)
 {
-  char want[WHERE], got[TEXT], who[ZP_TRACE_RANKS];
+  char want[WHERE], got[TEXT], who[ZP_TRACE_RANKS], at[ZP_TRACE_AT];
   const int swap = x->n_odd > x->n, tie = x->n_odd == x->n; /* the majority is considered correct */
   j->mismatches++;
   if (g->reported) return;
@@ -375,14 +386,16 @@ static void report_mismatch(judge *j, group *g, int64_t i, const inst *x)
   zp_trace_describe(swap ? &x->sig : &x->odd, got, sizeof got);
   const int32_t odd = swap ? x->first : x->odd_first, other = swap ? x->odd_first : x->first;
   const int32_t few = swap ? x->n : x->n_odd;
-  zp_trace_add_finding(j, "mismatch", odd, swap ? x->record : x->odd_record, 0,
-                       "rank %d enters %s at its record %" PRId64 "%s %s%s %s%s", (int)odd, got,
-                       swap ? x->record : x->odd_record, tie ? ", but" : "; expected", want,
+  const zp_trace_at odd_at = swap ? x->at : x->odd_at;
+  zp_trace_add_finding(j, "mismatch", odd, odd_at.record, 0,
+                       "rank %d enters %s at its %s%s %s%s %s%s", (int)odd, got,
+                       zp_trace_at_text(odd_at, at), tie ? ", but" : "; expected", want,
                        tie ? " is entered by" : ", as entered by",
                        majority(j, g, few > 1 ? -1 : odd, other, swap ? x->n_odd : x->n, who),
                        tie       ? "; the traces do not show which of the two is right"
                        : few > 1 ? "; other ranks differ as well"
                                  : "");
+  if (tie) name_members(j, g, i);
 }
 
 void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x)
@@ -410,7 +423,7 @@ int zp_trace_is_open(const group *g, int64_t i)
          zp_trace_inst(g, i)->entered < g->size - g->absents;
 }
 
-int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, int64_t record)
+int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, zp_trace_at at)
 {
   group *g = m.g;
   const int64_t i = g->pos[m.place]++;
@@ -419,7 +432,7 @@ int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, int64
   if (x->n == 0) {
     x->sig = *sig;
     x->first = p->reader.rank;
-    x->record = record;
+    x->at = at;
     x->n = 1;
   } else if (same(&x->sig, sig)) {
     x->n++;
@@ -429,7 +442,7 @@ int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, int64
   } else if (x->n_odd++ == 0) {
     x->odd = *sig;
     x->odd_first = p->reader.rank;
-    x->odd_record = record;
+    x->odd_at = at;
   }
   if (x->awaited == m.place) zp_trace_note_moved(j, g, i);
   if (++x->entered < g->size - g->absents) return 1;

@@ -290,11 +290,11 @@ void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap)
   if (s->count >= 0) snprintf(count, sizeof count, "%" PRId64, s->count);
   if (s->root >= 0)
     snprintf(root, sizeof root, "%s%d",
-             s->op == ZP_TRACE_SEND   ? " to place "
-             : s->op == ZP_TRACE_RECV ? " from place "
+             s->op == ZP_TRACE_SEND   ? " to group rank "
+             : s->op == ZP_TRACE_RECV ? " from group rank "
                                       : " root ",
              (int)s->root);
-  if (s->flags & ZP_TRACE_ANY) snprintf(root, sizeof root, " from any place");
+  if (s->flags & ZP_TRACE_ANY) snprintf(root, sizeof root, " from any source");
   snprintf(text, cap, "%s%s%s %s %s%s", zp_trace_ops[s->op], s->redop > 1 ? " " : "",
            s->redop > 1 ? redops[s->redop] : "", count, dtypes[s->dtype], root);
 }

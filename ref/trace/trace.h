@@ -102,10 +102,10 @@ void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap);
 
 typedef struct zp_trace_finding {
   const char *kind;
-  int32_t rank, warning; /* rank: the first of ranks, or -1 */
+  int32_t rank, warning; /* rank: the first that text names, or -1 */
   int64_t record, order;
   char *text;
-  int32_t *ranks, n_ranks; /* the ranks that it concerns; n_ranks 0: only rank */
+  int32_t *ranks, n_ranks; /* the ranks that it concerns, ascending; n_ranks 0: only rank */
 } zp_trace_finding;
 
 typedef struct zp_trace_verdict {

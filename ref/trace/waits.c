@@ -94,12 +94,12 @@ static int32_t new_wait(player *p)
   return w;
 }
 
-void zp_trace_add_wait(judge *j, player *p, member m, int64_t record, int32_t async)
+void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, int32_t async)
 {
   group *g = m.g;
   const int32_t w = new_wait(p), last = g->last_wait[m.place] - 1;
-  p->wait[w] = (wait){
-      .g = g, .i = g->pos[m.place] - 1, .record = record, .place = m.place, .async = async != 0};
+  p->wait[w] =
+      (wait){.g = g, .i = g->pos[m.place] - 1, .at = at, .place = m.place, .async = async != 0};
   /* a ring: the last element's `later` is the first */
   p->wait[w].later = last < 0 ? w : p->wait[last].later;
   if (last >= 0) p->wait[last].later = w;
@@ -149,7 +149,7 @@ void zp_trace_end_waits(judge *j, group *g, int32_t place, int64_t i)
   const int32_t last = g->last_wait[place] - 1, w = p->wait[last].later;
   if (p->wait[w].i != i) return;
   if (p->wait[w].live) end_wait(j, p, w);
-  else (void)reattach(p, p->wait[w].record);
+  else (void)reattach(p, p->wait[w].at.record);
   if (w == last) g->last_wait[place] = 0;
   else p->wait[last].later = p->wait[w].later;
   p->wait[w].later = p->unused_wait;
@@ -161,7 +161,7 @@ void zp_trace_end_waits(judge *j, group *g, int32_t place, int64_t i)
 void zp_trace_detach(judge *j, player *p, int32_t w)
 {
   detached *d = zp_trace_grow(&j->failure, NULL, 0, 1, sizeof *d);
-  *d = (detached){p->wait[w].record, w};
+  *d = (detached){p->wait[w].at.record, w};
   if (tsearch(d, &p->detached, by_record) == NULL) {
     free(d);
     zp_trace_fail(&j->failure, ZP_E_MEMORY, "no memory for %zu bytes.", sizeof *d);

@@ -113,7 +113,7 @@ done
 fits a_single_member_has_the_rank_of_the_environment 0 '^6 records of 2 ranks: consistent'
 multi_rank RANK=0 RTLD_GLOBAL make_one_after_the_other 0 1 3 && worlds 0
 fits a_communicator_does_not_define_the_world_size 1 \
-  '^rank 0 waits at its record 0 for place 1 and others .* which no rank has joined'
+  '^rank 0 waits at its record 0 for group rank 1 and others .* which no rank has joined'
 multi_rank 'RANK=0 WORLD_SIZE=1' RTLD_GLOBAL make_wider 0 4 4 && worlds 2 2 0 0
 fits all_ranks_of_a_process_record_one_world_size 0 '^12 records of 4 ranks: consistent'
 multi_rank 'RANK=1 WORLD_SIZE=4' RTLD_GLOBAL make_in_a_group 1 1 2 &&

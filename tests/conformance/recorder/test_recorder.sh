@@ -31,7 +31,7 @@ recorded a_skipped_collective_is_reported skip 1 \
   '^rank 1 finishes after [0-9]* records, 3 fewer'
 recorded a_different_operation_is_reported op 1 '^rank 1 enters all_gather 6 fp32'
 recorded a_different_count_is_reported count 1 '^rank 1 enters broadcast 5 fp32'
-grep -q 'recv 4 fp32 from any place' "$tmp/view.json"
+grep -q 'recv 4 fp32 from any source' "$tmp/view.json"
 verdict $? receives_from_any_source_are_recorded
 recorded a_different_count_sent_to_a_receive_from_any_source_is_reported sent 1 \
   '^rank [01] enters .* fp32.*place [01]'

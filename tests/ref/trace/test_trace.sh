@@ -85,10 +85,10 @@ says "receives from any source are matched when their source is recorded" 0 \
   '^12000 .*: consistent$' 12 3 1000 none 0 0 anylate
 for source in any anylate; do
   says "another count is sent to a receive from any source, $source" 1 \
-    'enters recv 512 bf16 from place 5 .*send 511 .*by rank 5|rank 5 enters send 511' \
+    'enters recv 512 bf16 from group rank 5 .*send 511 .*by rank 5|rank 5 enters send 511' \
     12 3 800 sent 5 411 $source
   says "a skipped send to a receive from any source, $source" 1 'rank 5' 12 3 800 skip 5 411 $source
-  says "a source that sent nothing, $source" 1 'place 6 to 5' 12 3 800 source 5 0 $source
+  says "a source that sent nothing, $source" 1 'group rank 6 to 5' 12 3 800 source 5 0 $source
   says "one rank lags by 10000 records, all receive from any source, $source" 1 \
     '^rank 7 has a trace that stops after 2000 records, 10000 fewer' 12 3 12000 late 7 2000 $source
   says "another order among groups, all receive from any source, $source" 1 \
@@ -163,8 +163,39 @@ done
 rm -rf "$dir/run"
 mkdir "$dir/run"
 for r in 0 1; do mv "$dir/rank-$r" "$dir/run/rank-$r.zpt"; done
-judged 1 '^rank 0 waits at its record 0 for place 2 of group g, which no rank has joined'
+judged 1 '^rank 0 waits at its record 0 for group rank 2 of group g, which no rank has joined'
 result "a rank is missing from a run of unknown world size" $?
+
+# two traces by hand, of groups x (1) and y (2); step 7 begins after the first operation
+entered() { # entered OP GROUP: 4 elements fp32
+  printf '\\012\\00%d\\002\\010\\005\\00%d\\000\\000\\000' "$1" "$2"
+}
+trace() { # trace RANK FIRST SECOND: what comes before the step and after it
+  x="\\001\\001\\001x\\002\\00$(($1 + 1))\\000" y="\\001\\002\\001y\\002\\00$(($1 + 1))\\000"
+  # shellcheck disable=SC2059 # the format has the bytes
+  printf "ZPTRACE\\001\\00$1\\002$x$y$2\\004\\007$3" >"$dir/run/rank-$1.zpt"
+}
+ranks_in_json() {
+  "$zp" trace check --json "$dir/run" | jq -r '.findings[] | "\(.kind) \(.ranks)"' >"$dir/out" 2>&1
+}
+trace 0 "$(entered 3 1)" "$(entered 2 1)"
+trace 1 "$(entered 3 1)" "$(entered 3 1)"
+judged 1 '^rank [01] enters .* at its record 1 \(step 7\), but'
+result "the step of a record is printed" $?
+ranks_in_json
+[ "$(cat "$dir/out")" = "mismatch [0,1]
+unfinished [0,1]" ]
+result "two ranks that differ, and all without an end mark, are in the JSON" $?
+trace 0 "$(entered 2 1)" "$(entered 3 1)"
+judged 1 '^rank [01] enters .* at its record 0, but'
+result "a record before the first step has no step" $?
+trace 0 '' "$(entered 3 1)$(entered 3 2)\\011"
+trace 1 '' "$(entered 3 2)$(entered 3 1)\\011"
+judged 1 '^a cycle .*: rank 0 waits at its record 0 \(step 7\) in '
+result "the step of a wait is printed" $?
+ranks_in_json
+[ "$(cat "$dir/out")" = "cycle [0,1]" ]
+result "all ranks of a cycle are in the JSON" $?
 
 # 10,000 ranks within 16 open files and 1 GB; under a sanitizer, whose tables are larger, 300
 ranks=10000

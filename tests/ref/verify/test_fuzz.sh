@@ -7,6 +7,13 @@ json coverage_and_sums_for_machines \
   '.found == null and .cases == 400 and .ranks_mean >= 6 and .elements_mean >= 200
    and .axes["saved and loaded"] > 0.05 and .axes["loaded under another topology"] > 0.02
    and .micro_batches_mean >= 3 and .axes["experts"] > 0.02' fuzz --cases 400 --seed 12 --json
+"$zp" fuzz --cases 3 >"$tmp/out" 2>&1 && [ "$(wc -l <"$tmp/out")" -le 4 ] &&
+  tail -1 "$tmp/out" | grep -q '^passed: nothing found in 3 cases '
+verdict $? the_verdict_is_the_last_line "$(cat "$tmp/out")"
+"$zp" fuzz --cases 3 --shares >"$tmp/out" 2>&1 && grep -q ' % dp > 1' "$tmp/out" &&
+  grep -q 'in a run of 2000 cases or more' "$tmp/out" && tail -1 "$tmp/out" | grep -q '^passed: '
+verdict $? shares_are_printed_on_request "$(cat "$tmp/out")"
+expect 0 'run of 2000 cases or more also fails' help_says_when_shares_count fuzz --help
 expect 2 'there is no fault' unknown_fault_is_refused fuzz --fault pr9999
 expect 2 'not a number above 0' no_time_is_refused fuzz --seconds 0
 expect 2 'field with a value' nonsense_is_not_replayed fuzz --replay pp=2,nonsense=1
