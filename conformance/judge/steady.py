@@ -6,9 +6,10 @@ and beside busy processes, must give the same causes and exit code 0.
 Standard input has a line "NAME<tab>ADAPTER COMMAND" for each subject (COMMANDS=1 sh
 conformance/run.sh). Each run has the covering array of its seed and the minimal cases of all known
 failures. The causes of the known failures whose minimal cases occur, and the new causes, are
-compared over all runs, except those that only chance shows, which are printed. Exit codes: 0 they
-are the same and each run exits with 0; 1 not so; 2 invalid input; 3 the environment failed.
-ZEROPROOF names the command."""
+compared over all runs, except those that only chance shows, which are printed. Known failures have
+the same minimal cases in each run, so what seeds and load can change is whether these occur, and
+what the arrays find besides. Exit codes: 0 the causes are the same and each run exits with 0; 1 not
+so; 2 invalid input; 3 the environment failed. ZEROPROOF names the command."""
 
 import contextlib
 import subprocess
