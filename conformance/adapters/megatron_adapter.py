@@ -5,7 +5,7 @@ tensor-parallel and expert-parallel parameters.
 Megatron expects CUDA: see cuda_on_cpu.py. Its own fallbacks for the kernels of Transformer Engine
 and apex compute norm and scale.
 
-Replicas are several instances of the distributed optimizer.
+Replicas are several instances of the distributed optimizer. Checkpoints: megatron_checkpoint.py.
 
 Not covered because they need CUDA: nccl_ub, CUDA graphs, ring exchange. Not covered because
 Megatron lacks them: ZeRO 2 (its FSDP is a separate program), tuples between stages, a second tied
@@ -19,9 +19,7 @@ from cuda_on_cpu import OnCpu, Weight
 from torch_adapter import (
     DTYPES,
     NO_BACKWARDS,
-    NO_MOMENTS,
     Linear,
-    hexes,
     serve,
     set_rates,
     stage_loss,
@@ -30,6 +28,8 @@ from torch_adapter import (
 
 torch.cuda.current_device = lambda: "cpu"
 
+import megatron_checkpoint  # noqa: E402
+import megatron_state  # noqa: E402
 from megatron.core import parallel_state  # noqa: E402
 from megatron.core.distributed import (  # noqa: E402
     DistributedDataParallel,
@@ -37,7 +37,11 @@ from megatron.core.distributed import (  # noqa: E402
     finalize_model_grads,
 )
 from megatron.core.enums import ModelType  # noqa: E402
-from megatron.core.optimizer import OptimizerConfig, ParamKey, get_megatron_optimizer  # noqa: E402
+from megatron.core.optimizer import (  # noqa: E402
+    OptimizerConfig,
+    ParamKey,
+    get_megatron_optimizer,
+)
 from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler  # noqa: E402
 from megatron.core.package_info import __version__ as version  # noqa: E402
 from megatron.core.pipeline_parallel import get_forward_backward_func  # noqa: E402
@@ -62,7 +66,10 @@ HELLO = {
     "name": "Megatron-Core",
     "version": version,
     "level": 2,
-    "returns": ["norm", "skipped", "scale", "loss", "parameters", "gradients", "masters", "ledger"],
+    "returns": [
+        *("norm", "skipped", "scale", "loss", "parameters", "gradients", "masters", "ledger"),
+        *("moments1", "moments2"),
+    ],
     "supports": {
         "zero": [0, 1],
         "dp": [1, 2, 3, 4],
@@ -93,11 +100,11 @@ HELLO = {
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
         "replicas": [1, 2],
+        "reload": ["no", "same", "dp"],
     },
     "world": 6,
     "lacks": {
-        **NO_MOMENTS,
-        "reload": "not yet: dist_checkpointing needs a sharded_state_dict of the adapter's model",
+        "reload": {"zero": "without the distributed optimizer, it cannot load what that saved"},
         "zero": {"2": "Megatron's FSDP is a separate program"},
         "dp": "more than six ranks of PyTorch take too long where the suite runs",
         "scale": {"dynamic": "DynamicGradScaler grows its scale by another rule than the case"},
@@ -110,6 +117,7 @@ HELLO = {
         "groups_vary": "get_megatron_optimizer makes the groups of the model's parameters, once",
     },
     "without": [
+        *megatron_checkpoint.WITHOUT,
         {"zero": 1, "optimizer": ["sgd", "momentum"], "why": "Megatron asserts Adam"},
         {
             "precision": "fp32",
@@ -201,7 +209,7 @@ HELLO = {
             for name, values in SCHEDULE.items()
         ),
     ],
-    "options": {**REDUCTION, **SCHEDULE},
+    "options": {**REDUCTION, **SCHEDULE, **megatron_checkpoint.OPTIONS},
 }
 
 
@@ -430,62 +438,7 @@ def wrap(case, stages):
     return model
 
 
-# ---- Results -------------------------------------------------------------------------------------
-
-
-def named(linear):
-    """name -> Parameter of the trained parameters. Uses of one tied key share a Parameter."""
-    return {
-        linear.position.case["parameters"][j]["name"]: linear.w[linear.key(j)]
-        for j in linear.entries
-        if linear.w[linear.key(j)].requires_grad
-    }
-
-
-def shards(part, w):
-    """The run of w that this rank owns, or None. An optimizer without parameters is a stub."""
-    if getattr(part, "is_stub_optimizer", False):
-        return None
-    if not hasattr(part, "_get_model_param_range_map"):
-        return 0, w.numel()
-    try:
-        run = part._get_model_param_range_map(w)["param"]
-    except KeyError:
-        return None
-    return run.start, run.end
-
-
-def masters(part, linear):
-    """The fp32 masters that an optimizer holds."""
-    pairs = {}
-    for mine, theirs in (
-        ("model_float16_groups", "shard_fp32_from_float16_groups"),
-        ("model_fp32_groups", "shard_fp32_groups"),
-        ("float16_groups", "fp32_from_float16_groups"),
-    ):
-        for group, held in zip(getattr(part, mine, []), getattr(part, theirs, []), strict=True):
-            pairs.update({id(w): h for w, h in zip(group, held, strict=True)})
-    return {
-        name: [[shards(part, w)[0], hexes(pairs[id(w)])]]
-        for name, w in named(linear).items()
-        if id(w) in pairs
-    }
-
-
-def gradients(part, linear):
-    found = {}
-    for name, w in named(linear).items():
-        own = shards(part, w)
-        if own:
-            found[name] = [[own[0], hexes(w.main_grad.flatten()[own[0] : own[1]])]]
-    return found
-
-
-def reported(of, optim, linears):
-    parts = getattr(optim, "chained_optimizers", [optim])
-    return {
-        name: run for part in parts for linear in linears for name, run in of(part, linear).items()
-    }
+# ---- Steps ---------------------------------------------------------------------------------------
 
 
 def one_step(me, model, optim, step, report_parameters):
@@ -513,18 +466,15 @@ def one_step(me, model, optim, step, report_parameters):
     )
     mine = {}
     if not case["scale"]["explicit"]:
-        mine["gradients"] = reported(gradients, optim, linears)
+        mine["gradients"] = megatron_state.gradients(optim, linears)
     set_rates(case, optim, step)
     good, norm, _ = optim.step()
     mine.update(
         loss=me.position.noted(),
         skipped=not good,
         norm=float(norm).hex() if norm is not None and case["clip"] else None,
-        scale=float(optim.get_loss_scale()).hex(),
     )
-    if case["precision"] != "fp32" or case["zero"]:
-        mine["masters"] = reported(masters, optim, linears)
-    me.steps.append(mine)
+    me.steps.append({**mine, **megatron_state.state(case, optim, linears)})
     if not case["options"]["overlap_param_gather"]:
         for linear in linears:
             report_parameters(linear)
@@ -553,13 +503,21 @@ def main(me):
         model = wrap(case, chunks(me.position))
         optim = optimizer(case, model)
         model[0].config.grad_scale_func = optim.scale_loss
-        for step in range(case["steps"]):
+        linears = [m.module.linear[0] for m in model]
+        if me.load:
+            megatron_checkpoint.load(me, model, optim)
+            me.steps[-1] = megatron_state.state(case, optim, linears)
+            for linear in linears:
+                report_parameters(linear)
+        for step in me.todo():
             me.begin(step)
             one_step(me, model, optim, step, report_parameters)
         if case["options"]["overlap_param_gather"]:
             for m in model:
                 m.start_param_sync(force_sync=True)  # no later forward gathers them
                 report_parameters(m.module.linear[0])
+        if me.save:
+            megatron_checkpoint.save(me, model, optim)
 
 
 if __name__ == "__main__":

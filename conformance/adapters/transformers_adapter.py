@@ -7,6 +7,10 @@ data loader decide which rank gets which; each occurs once in a step. The option
 Trainer's second way to divide the loss: the model divides by num_items_in_batch, which the Trainer
 counts over micro-batches and ranks.
 
+Checkpoints are those that the Trainer writes by itself (save_strategy) and reads with
+resume_from_checkpoint: DDP's in safetensors and torch.save, FSDP2's with Accelerate, whole or,
+with the option sharded_checkpoint, sharded.
+
 Trainer(use_cpu=True) uses DDP even if `fsdp` is set: see accelerate_adapter.py, whose stand-in
 makes FSDP2 run. Not covered, for the reasons given there: fp16, DDP in bf16, several backward calls
 per micro-batch, unused parameters."""
@@ -19,30 +23,45 @@ import transformers
 from accelerate.state import DistributedType, PartialState
 from accelerate_adapter import HELLO as ACCELERATE
 from accelerate_adapter import parallelism
-from ddp_adapter import gradients
+from ddp_adapter import gradients, whole
 from fsdp_adapter import runs
 from torch.distributed.tensor import DTensor
-from torch_adapter import DTYPES, NO_MOMENTS, Linear, optimizer_of, serve
+from torch_adapter import DTYPES, Linear, moments, optimizer_of, serve
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
 # What it has from Accelerate, and what differs.
-OWN_LOOP = {"option cpu_ram_efficient_loading", "option sync_each_batch", "rates", "reload"}
-OWN_FIELDS = ("loss", *NO_MOMENTS)
+OWN_LOOP = {"option cpu_ram_efficient_loading", "option sync_each_batch", "rates"}
 HELLO = {
     **ACCELERATE,
     "name": "Transformers Trainer",
     "version": transformers.__version__,
-    "returns": [field for field in ACCELERATE["returns"] if field not in OWN_FIELDS],
+    "returns": [field for field in ACCELERATE["returns"] if field != "loss"],
     "supports": {axis: v for axis, v in ACCELERATE["supports"].items() if axis not in OWN_LOOP},
     "lacks": {
         **ACCELERATE["lacks"],
-        **NO_MOMENTS,
-        "reload": "not yet: the adapter does not call Trainer.train(resume_from_checkpoint)",
         "rates": "the Trainer makes its own scheduler",
         "loss": "the Trainer chooses which rank gets a micro-batch",
     },
-    "without": [rule for rule in ACCELERATE["without"] if not OWN_LOOP & set(rule)],
-    "options": {"reshard_after_forward": [False, True], "tokens": [False, True]},
+    "without": [
+        *(
+            rule
+            for rule in ACCELERATE["without"]
+            if not OWN_LOOP & set(rule) and rule.get("reload") != "zero"
+        ),
+        {
+            "zero": 0,
+            "reload": "zero",
+            "why": "the Trainer refuses FSDP's checkpoints without FSDP (trainer.py:3640), and "
+            "does not save DDP's in FSDP's format",
+        },
+        {"zero": 0, "option sharded_checkpoint": True, "why": "an option of FSDP2"},
+        {"reload": "no", "option sharded_checkpoint": True, "why": "an option of checkpoints"},
+    ],
+    "options": {
+        "reshard_after_forward": [False, True],
+        "tokens": [False, True],
+        "sharded_checkpoint": [False, True],
+    },
 }
 
 
@@ -77,26 +96,37 @@ def follow(scheduler, optimizer):
         scheduler.lr_lambdas.append(scheduler.lr_lambdas[-1])
 
 
+def state(me, linear, root, optim):
+    """What the rank holds; root: the module that FSDP2 shards."""
+    if not me.case["zero"]:
+        held = moments(optim, lambda value: whole(linear, value))
+        return {**held, "parameters": linear.parameters_by_name()}
+    held = moments(optim, lambda value: runs(linear, value))
+    held["masters"] = runs(linear, lambda w: w)
+    with me.recorder.pause():
+        root.unshard()
+        held["parameters"] = linear.parameters_by_name()
+        root.reshard()
+    return held
+
+
 class Steps(TrainerCallback):
+    """The Trainer passes its optimizer and, with FSDP2, the sharded model."""
+
     def __init__(self, me, linear):
         self.me, self.linear = me, linear
+
+    def on_train_begin(self, *_, model, optimizer, **__):
+        if self.me.load:
+            self.me.steps[-1] = state(self.me, self.linear, model, optimizer)
 
     def on_step_begin(self, *_, optimizer, lr_scheduler, **__):
         self.linear.add_groups(optimizer, len(self.me.steps))
         follow(lr_scheduler, optimizer)
         self.me.begin(len(self.me.steps))
 
-    def on_step_end(self, *_, **__):
-        mine, linear = self.me.steps[-1], self.linear
-        if not self.me.case["zero"]:
-            mine["parameters"] = linear.parameters_by_name()
-            return
-        mine["masters"] = runs(linear, lambda w: w)
-        with self.me.recorder.pause():
-            root = self.me.sharded
-            root.unshard()
-            mine["parameters"] = linear.parameters_by_name()
-            root.reshard()
+    def on_step_end(self, *_, model, optimizer, **__):
+        self.me.steps[-1].update(state(self.me, self.linear, model, optimizer))
 
 
 class Observed(Trainer):
@@ -113,7 +143,6 @@ class Observed(Trainer):
     def training_step(self, *positional, **named):
         loss = super().training_step(*positional, **named)
         if self.accelerator.sync_gradients:
-            self.me.sharded = self.model_wrapped
             found = (
                 runs(self.linear, lambda w: w.grad)
                 if self.me.case["zero"]
@@ -131,8 +160,9 @@ class Observed(Trainer):
 
 def arguments(me):
     case, sharded = me.case, me.case["zero"] > 0
+    form = "SHARDED" if case["options"]["sharded_checkpoint"] else "FULL"
     made = TrainingArguments(
-        output_dir=os.path.join(me.folder, "output"),
+        output_dir=me.save or me.load or os.path.join(me.folder, "output"),
         use_cpu=True,
         parallelism_config=parallelism(case),
         per_device_train_batch_size=1,
@@ -145,11 +175,15 @@ def arguments(me):
         ddp_find_unused_parameters=True,
         ddp_bucket_cap_mb=case["bucket"] * DTYPES[case["precision"]].itemsize / 2**20,
         fsdp=sharded,
-        fsdp_config={"reshard_after_forward": case["options"]["reshard_after_forward"]}
+        fsdp_config={
+            "reshard_after_forward": case["options"]["reshard_after_forward"],
+            "state_dict_type": f"{form}_STATE_DICT",
+        }
         if sharded
         else None,
         accelerator_config={"gradient_accumulation_kwargs": {"sync_each_batch": case["zero"] == 2}},
-        save_strategy="no",
+        save_strategy="steps" if me.save else "no",
+        save_steps=case["steps"],  # those before the checkpoint
         logging_strategy="no",
         report_to="none",
         disable_tqdm=True,
@@ -179,7 +213,7 @@ def main(me):
             for n in range(case["steps"] * case["micro_batches"] * case["topology"]["dp"])
         ],
         callbacks=[Steps(me, linear)],
-    ).train()
+    ).train(resume_from_checkpoint=bool(me.load))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,8 @@ lock torch-2.13.0 --find-links "$links" -- torch==2.13.0+cpu numpy==2.3.5 setupt
 for release in 0.19.2 0.19.7 0.19.8; do
   lock deepspeed-$release --excludes "$tmp/excluded" -- deepspeed==$release
 done
-lock megatron-core-0.16.1 --no-deps -- megatron-core==0.16.1 einops==0.8.2 packaging==26.3
+lock megatron-core-0.16.1 --no-deps -- megatron-core==0.16.1 einops==0.8.2 packaging==26.3 \
+  psutil==7.2.2
 lock accelerate-1.15.0 --excludes "$tmp/excluded" -- accelerate==1.15.0
 lock transformers-5.23.0 --excludes "$tmp/excluded" -- transformers==5.23.0 accelerate==1.15.0
 lock megatron-fsdp-0.6.1 --excludes "$tmp/excluded" -- megatron-fsdp==0.6.1
@@ -65,4 +66,4 @@ lock nvidia --no-deps -- nvidia-cuda-cccl==13.0.85 nvidia-cuda-crt==13.0.88 \
 # Its metadata asks for Python 3.12, but it has wheels for 3.11 and runs there (venv.sh).
 version=3.12
 lock megatron-core-0.19.2 --no-deps -- megatron-core==0.19.2 einops==0.8.2 packaging==26.3 \
-  triton==3.9.0
+  psutil==7.2.2 triton==3.9.0

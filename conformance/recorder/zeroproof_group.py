@@ -100,6 +100,10 @@ class Group(dist.ProcessGroup):
     def group_name(self):
         return self.called
 
+    @property
+    def _device_types(self):  # loading checkpoints asks for it
+        return [torch.device("cpu")]
+
     def note(self, op, tensor, opts=None, root=None, count=None):
         record = {"op": op, "group": self.members}
         if self.called is not None:  # distinguishes groups with the same members
