@@ -228,7 +228,8 @@ def markdown(listed):
             f"## {number}. {line(e['subject'])}: {line(demands.named(e['clause']))} "
             f"{line(e['kind'])}",
             "",
-            f"- {e['count']} cases; conditions: {line(', '.join(e['needs'])) or 'none'}"
+            f"- {demands.many(e['count'], 'case')}; conditions: "
+            f"{line(', '.join(e['needs'])) or 'none'}"
             + (f"; symptom: {line(', '.join(e['symptom']))}" if e["symptom"] else ""),
             f"- seeds: {', '.join(map(str, e['seeds']))}",
             *(["- by chance: {failed} of {replays} replays".format(**chance)] if chance else []),
@@ -291,8 +292,8 @@ def take_turns(hunt, subjects, options):
             new = hunt.run(name, command, seed, *limits_of_run, longest=longest)
             row = hunt.list["runs"][-1]
             console.show(
-                f"{name}, seed {seed}: {row['cases']} cases in {row['seconds']} s, exit code "
-                f"{row['code']}, {new} new causes"
+                f"{name}, seed {seed}: {demands.many(row['cases'], 'case')} in {row['seconds']} s, "
+                f"exit code {row['code']}, {demands.many(new, 'new cause')}"
             )
             if hunt.left_out(name):
                 console.show_error(f"hunt.py: {name}: {hunt.list['problems'][-1]['text']}")

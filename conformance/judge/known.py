@@ -458,7 +458,7 @@ def lost_of(before, now):
     if now["level"] < before["level"]:
         lost.append(f"level {before['level']}")
     if now["world"] < before["world"]:
-        lost.append(f"{before['world']} ranks")
+        lost.append(many(before["world"], "rank"))
     lost += [f"returning {r}" for r in before["returns"] if r not in now["returns"]]
     for part in ("supports", "options"):
         for axis, values in before[part].items():

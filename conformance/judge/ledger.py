@@ -14,6 +14,7 @@ import bisect
 import math
 
 import limits
+from demands import many
 
 REDUCING = {"all_reduce", "reduce", "reduce_scatter"}
 P2P = {"send", "recv"}
@@ -61,7 +62,7 @@ def check_record(record, rank, world, entered):
         if name in record and not (is_count(record[name]) and record[name] < entered):
             raise InvalidLedger(
                 f'rank {rank}: "{name}": got {record[name]!r:.40}, expected the number of one of '
-                f"the {entered} operations entered so far"
+                f"the {many(entered, 'operation')} entered so far"
             )
     op = record.get("op")
     if "op" not in record:

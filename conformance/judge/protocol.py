@@ -12,6 +12,7 @@ import checkpoint
 import files
 import limits
 from axes import AXES, NAMED
+from demands import many
 
 PROTOCOL = 1
 RUNS = ("masters", "gradients", "moments1", "moments2")  # given as runs of elements
@@ -347,7 +348,7 @@ def load(answer, case, budget):
         steps = mine.get("steps")
         need(
             isinstance(steps, list) and len(steps) == case["steps"],
-            f"rank {q} must report {case['steps']} steps",
+            f"rank {q} must report {many(case['steps'], 'step')}",
             steps,
         )
         for number, step in enumerate(steps):

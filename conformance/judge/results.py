@@ -76,6 +76,13 @@ def matrix(reports):
     )
 
 
+def has_random(report):
+    """True if random cases could follow the whole covering array."""
+    limit = {"--seconds", "--cases"}
+    words = {word.partition("=")[0] for word in report["command"].split()}
+    return report["whole"] and bool(limit & words)
+
+
 def numbers(reports, about):
     """results.json."""
     return {
@@ -90,6 +97,7 @@ def numbers(reports, about):
                 "new": sum(not c["known"] for c in r["causes"]),
                 "whole": r["whole"],
                 "seed": r["seed"],
+                "random": has_random(r),
                 "seconds": round(r["seconds"]),
             }
             for r in reports
@@ -111,7 +119,7 @@ def subjects(reports):
                 r["new"],
                 "whole" if r["whole"] else "in part",
                 r["seed"],
-                f"{r['seconds']} s",
+                f"{r['seconds']} s{', with random cases' if r['random'] else ''}",
             ]
         )
     head = ["subject", "level", "cases passed", "failed", *EXCUSED, "not supported", "causes"]
@@ -269,6 +277,7 @@ def markdown(reports, about, mutant_table):
         for text in r["problems"]
     ]
     found, out = history(reports), summary.left_out(reports)
+    missing = summary.without_result(reports)
     lines = [
         "# Conformance: results",
         "",
@@ -279,8 +288,10 @@ def markdown(reports, about, mutant_table):
         "edit. A number in the matrix is the number of cases that passed a clause. Known defects "
         'count as failures; failures of other classes ([SPEC.md](SPEC.md), "Classes") are counted '
         f"apart. {demands.NOT_JUDGED.capitalize()}. –: no case has the clause. "
+        "Numbers of a run with `--seconds` include random cases, which follow the covering array. "
         "Commands run in the root of the repository.",
         *(["", *errors] if errors else []),
+        *(["", f"Without a result here: {line(', '.join(missing), 4000)}."] if missing else []),
         "",
         "## Subjects",
         "",

@@ -17,6 +17,7 @@ import sys
 import console
 import limits
 from console import show, show_error
+from demands import many
 from shadow import Shadow, Sorted
 from streamlog import FORMAT, InvalidLog, read
 
@@ -491,10 +492,15 @@ def main():
     for race in done.races:
         times = done.seen[race.key()]
         show(f"{race.clause}: {race.text()}" + (f"\n  ({times} such pairs)" if times > 1 else ""))
-    more = " or more" if done.races_all >= limits.RACES else ""
+    races = (
+        f"{done.races_all} or more unordered pairs"
+        if done.races_all >= limits.RACES
+        else many(done.races_all, "unordered pair")
+    )
     show(
-        f"{sum(r.ops for r in done.ranks)} operations on {sum(len(r.streams) for r in done.ranks)} "
-        f"streams of {len(done.ranks)} ranks: {done.races_all}{more} unordered pairs of accesses"
+        f"{many(sum(r.ops for r in done.ranks), 'operation')} on "
+        f"{many(sum(len(r.streams) for r in done.ranks), 'stream')} of "
+        f"{many(len(done.ranks), 'rank')}: {races} of accesses"
     )
     return 1 if done.races_all else 0
 

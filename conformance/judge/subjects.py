@@ -39,7 +39,8 @@ def last(title, found):
     row = found.get(title)
     if row is None:
         return "no result yet"
-    return f"{totals(row['cases'])}, {summary.many(row['causes'], 'cause')}"
+    numbers = f"{totals(row['cases'])}, {summary.many(row['causes'], 'cause')}"
+    return numbers + (f"; with random cases (for {row['seconds']} s)" if row.get("whole") else "")
 
 
 def markdown():
@@ -71,7 +72,8 @@ def markdown():
             "",
             "Made by `python3 conformance/judge/subjects.py` from [subjects.txt](subjects.txt),",
             f"the lists in [support](support), and [RESULTS.md](RESULTS.md) of {results['date']};",
-            "do not edit.",
+            "do not edit. `make conformance` runs random cases after the covering array; `check`",
+            "without `--seconds` or `--cases` runs the array only.",
             "",
             *table(
                 ["subject", "version", "adapter", "environment", "level", "reach", "run by make …"]

@@ -222,6 +222,14 @@ def status_counts(report):
     return [report["cases"][name] for name in ("fail", *EXCUSED)]
 
 
+def without_result(reports):
+    """The titles of the subjects of subjects.txt that no report judges; none if the reports are of
+    other subjects only."""
+    listed = {lists: subject for subject, _, _, lists, *_ in environments.rows()}
+    judged = {list_name(title(report)) for report in reports}
+    return [listed[name] for name in listed if name not in judged] if judged & {*listed} else []
+
+
 @functools.cache
 def committed_adapters():
     """Name of a subject's lists -> the command of its adapter, from the repository's root."""

@@ -270,11 +270,21 @@ def test_results():
         write_text(mutants, json.dumps(MUTANTS))
         argv = [sys.executable, "-B", f"{ROOT}/conformance/judge/results.py", "--out", folder]
         argv += ["--commit", "abc", "--command", "make it", "--mutants", mutants]
-        argv += [write_report(folder, "1.10", new), write_report(folder, "1.9", old)]
+        random = {"whole": True, "command": "zeroproof check --seconds 9"}
+        array = {"whole": True, "command": "zeroproof check"}
+        argv += [write_report(folder, "1.10", {**new, **random})]
+        argv += [write_report(folder, "1.9", {**old, **array})]
         done = subprocess.run(argv, capture_output=True, text=True)
         check("results are made", done.returncode == 0, done.stderr)
         text, page = text_of(folder, "RESULTS.md"), text_of(folder, "index.html")
     failures_shown(text, page, old, new)
+    said = [row for row in text.splitlines() if row.endswith(" s, with random cases |")]
+    check(
+        "RESULTS.md says which numbers include random cases",
+        len(said) == 1 and said[0].startswith("| selftest 1.10 |"),
+        said,
+    )
+    check("a result of other subjects misses none of subjects.txt", "Without a" not in text)
     clauses_shown(text, page, new)
     mutants_shown(text, page)
 

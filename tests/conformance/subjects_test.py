@@ -117,6 +117,12 @@ SYMPTOMS = {
 }
 
 
+def unknown_cause(note, causes):
+    """What a note calls the same bug, defect or cause, if it is not an id of a cause."""
+    found = re.findall(r"[Tt]he same (?:bug|defect|cause) as `?([\w.-]+)", note)
+    return [name for name in found if name not in causes]
+
+
 def test_known(everyone):
     mine = {lists for _, _, _, lists, _ in everyone}
     for folder in ("support", "known", "quick"):
@@ -177,6 +183,13 @@ def test_known(everyone):
                 )
     check("each known failure has a cause, and a case that meets its conditions", wrong)
     check("each cause has a known failure", sorted(unused))
+    causes = load("known", "causes")["causes"]
+    unnamed = [name for name in causes if unknown_cause(causes[name].get("note", ""), causes)]
+    check("a note names another cause by its id", unnamed)
+    check(
+        "a note that names another cause in other words is detected",
+        not unknown_cause("the same bug as the RuntimeError", causes),
+    )
 
 
 def test_reasons(everyone):
@@ -281,6 +294,10 @@ def test_runner():
             "a run writes RESULTS.md, index.html and results.json",
             None if code == 0 and wanted <= set(files) else (code, text),
         )
+        text = result(build, "RESULTS.md")
+        head = text[: text.index("## Subjects")]
+        missing = "Without a result here: cuda, torch-ddp, " in head and "colossalai" in head
+        check("RESULTS.md names the subjects without a result", None if missing else head)
         command = f"QUICK=1 FRESH=0 SEED=7 sh conformance/run.sh {build} ref"
         runner(build, "ref", FRESH="0", SEED="7", BUDGET="")
         lacking = [name for name in sorted(wanted) if command not in result(build, name)]
@@ -324,13 +341,15 @@ def test_table():
             shutil.copy(os.path.join(CONFORMANCE, name), folder)
         cases = {"pass": 5, "fail": 0, "by design": 3, "not promised": 0, "limitation": 0}
         row = {"subject": "zeroproof ref 0.1.0", "cases": {**cases, "unsupported": 1}, "causes": 1}
+        row |= {"whole": True, "seconds": 7}
         with open(os.path.join(folder, "results.json"), "w", encoding="utf-8") as file:
             json.dump({"date": "2001-02-03", "subjects": [row]}, file)
         argv = [sys.executable, "-B", os.path.join(folder, "judge", "subjects.py")]
         done = subprocess.run(argv, capture_output=True, text=True)
         with open(os.path.join(folder, "subjects.md"), encoding="utf-8") as file:
             text = file.read()
-        words = "5 cases passed, 0 failed, 3 by design, 1 not supported, 1 cause |"
+        words = "5 cases passed, 0 failed, 3 by design, 1 not supported, 1 cause; "
+        words += "with random cases (for 7 s) |"
         good = done.returncode == 0 and words in text and "of 2001-02-03" in text
         check("subjects.md has the numbers of results.json, by class", None if good else text)
 
