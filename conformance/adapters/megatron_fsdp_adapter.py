@@ -21,11 +21,11 @@ from torch_adapter import (
     LOOP_SCALES,
     MEGATRON_ONLY,
     MORE_RANKS,
-    NO_MOMENTS,
     ONE_STAGE,
     Linear,
     backwards,
     hexes,
+    moments,
     optimizer_of,
     serve,
     set_rates,
@@ -54,7 +54,9 @@ HELLO = {
     "name": "Megatron-FSDP",
     "version": version,
     "level": 2,
-    "returns": ["loss", "parameters", "gradients", "masters", "ledger"],
+    "returns": [
+        *("loss", "parameters", "gradients", "masters", "moments1", "moments2", "ledger"),
+    ],
     "supports": {
         "zero": [0, 1, 2],
         "dp": [1, 2, 3, 4],
@@ -75,7 +77,6 @@ HELLO = {
     "world": 4,
     "lacks": {
         **MEGATRON_ONLY,
-        **NO_MOMENTS,
         "reload": "not yet: the adapter does not save its model and optimizer",
         **ONE_STAGE,
         **LOOP_SCALES,
@@ -238,6 +239,7 @@ def one_step(me, ddp, optim, linear, step):
         ddp.zero_grad_buffer()
     optim.zero_grad()
     mine["masters"] = runs(me, ddp, linear, lambda w: w)
+    mine.update(moments(optim, lambda value: runs(me, ddp, linear, value)))
     ddp.start_param_sync(force_sync=True)
     raw = {key: ddp.raw_param[f"layers.{key}.w"] for key in linear.w}
     mine["parameters"] = {

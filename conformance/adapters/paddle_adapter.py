@@ -17,13 +17,13 @@ import time
 import numpy
 import paddle
 from paddle.distributed import fleet
-from torch_adapter import NO_MOMENTS, NO_PARALLELISM, ONE_STAGE, serve
+from torch_adapter import NO_PARALLELISM, ONE_STAGE, serve
 
 HELLO = {
     "protocol": 1,
     "name": "PaddlePaddle sharding",
     "version": paddle.__version__,
-    "returns": ["loss", "parameters", "masters"],
+    "returns": ["loss", "parameters", "masters", "moments1", "moments2"],
     "supports": {
         "zero": [1],
         "dp": [2],
@@ -40,7 +40,6 @@ HELLO = {
     },
     "world": 2,
     "lacks": {
-        **NO_MOMENTS,
         "reload": "not yet: the adapter does not call the state_dict of the sharding optimizer",
         **ONE_STAGE,
         **NO_PARALLELISM,
@@ -154,6 +153,22 @@ def optimizer(case, model):
     return paddle.optimizer.SGD(**shared)
 
 
+MOMENTS = {"moments1": ("velocity", "moment1"), "moments2": ("moment2",)}
+
+
+def moments(inner, names):
+    """The moments that this rank's optimizer has."""
+    return {
+        field: {
+            name: [[0, numbers(inner._accumulators[kind][w.name])]]
+            for kind in kinds
+            for name, w in names.items()
+            if w.name in inner._accumulators[kind]
+        }
+        for field, kinds in MOMENTS.items()
+    }
+
+
 def numbers(w):
     return [float(x).hex() for x in w.numpy().astype(numpy.float64).flatten()]
 
@@ -183,6 +198,7 @@ def main(me):
                     for name, w in names.items()
                     if owner.get(w.name) == me.rank
                 },
+                **moments(inner, names),
             }
         )
 

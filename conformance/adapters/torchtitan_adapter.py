@@ -11,15 +11,14 @@ import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 from fsdp_adapter import runs
 from pipelining_adapter import HELLO as PIPELINING
-from pipelining_adapter import build, groups_of, run_schedule
+from pipelining_adapter import build, groups_of, run_schedule, shown
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch_adapter import (
     LOOP_SCALES,
     MEGATRON_ONLY,
     NO_BACKWARDS,
-    NO_MOMENTS,
-    hexes,
+    moments,
     optimizer_of,
     serve,
     set_rates,
@@ -31,7 +30,9 @@ HELLO = {
     "name": "torchtitan clip",
     "version": version("torchtitan"),
     "level": 2,
-    "returns": ["norm", "loss", "parameters", "gradients", "masters", "ledger"],
+    "returns": [
+        *("norm", "loss", "parameters", "gradients", "masters", "moments1", "moments2", "ledger"),
+    ],
     "supports": {
         "zero": [0, 1],
         "pp": [2, 3],
@@ -50,7 +51,6 @@ HELLO = {
     "world": 6,
     "lacks": {
         **MEGATRON_ONLY,
-        **NO_MOMENTS,
         "reload": "it saves by torch.distributed.checkpoint, which torch-fsdp judges",
         **{
             axis: PIPELINING["lacks"][axis]
@@ -84,27 +84,23 @@ HELLO = {
 
 
 def results(case, modules, mine):
-    """Adds parameters and masters, which the sharded modules gather."""
+    """Adds parameters, which the sharded modules gather."""
     for module in modules:
         linear = module.linear
         if case["zero"]:
-            mine["masters"].update(runs(linear, lambda w: w))
             module.unshard()
         mine["parameters"].update(linear.parameters_by_name())
         if case["zero"]:
             module.reshard()
 
 
-def gradients(case, modules):
+def owned(me, modules, value):
+    """value(parameter) of each parameter that has one: this rank's part."""
+    if not me.case["zero"]:
+        return shown(me, modules, value)
     found = {}
-    for linear in (module.linear for module in modules):
-        if case["zero"]:
-            found.update(runs(linear, lambda w: w.grad))
-            continue
-        for j in linear.entries:
-            w = linear.w[linear.key(j)]
-            if w.grad is not None:
-                found[case["parameters"][j]["name"]] = [[0, hexes(w.grad)]]
+    for module in modules:
+        found.update(runs(module.linear, value))
     return found
 
 
@@ -123,7 +119,7 @@ def main(me):
     for step in range(case["steps"]):
         me.begin(step)
         run_schedule(me, turn, schedule, modules, step)
-        mine = {"gradients": gradients(case, modules), "norm": None, "parameters": {}}
+        mine = {"gradients": owned(me, modules, lambda w: w.grad), "norm": None, "parameters": {}}
         mine["loss"] = me.position.noted()
         if case["clip"]:
             norm = clip_grad_norm_(
@@ -137,7 +133,8 @@ def main(me):
         optim.step()
         optim.zero_grad()
         if case["zero"]:
-            mine["masters"] = {}
+            mine["masters"] = owned(me, modules, lambda w: w)
+        mine.update(moments(optim, lambda value: owned(me, modules, value)))
         with me.recorder.pause():
             results(case, modules, mine)
         me.steps.append(mine)
