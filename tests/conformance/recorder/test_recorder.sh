@@ -34,7 +34,7 @@ recorded a_different_count_is_reported count 1 '^rank 1 enters broadcast 5 fp32'
 grep -q 'recv 4 fp32 from any source' "$tmp/view.json"
 verdict $? receives_from_any_source_are_recorded
 recorded a_different_count_sent_to_a_receive_from_any_source_is_reported sent 1 \
-  '^rank [01] enters .* fp32.*place [01]'
+  '^rank [01] enters .* fp32.*group rank [01]'
 recorded a_different_reduction_is_reported redop 1 '^rank 1 enters all_reduce min'
 
 # An error of the recorder must not stop the program. Output goes through a pipe, because the
