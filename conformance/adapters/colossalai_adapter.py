@@ -48,12 +48,12 @@ from colossalai.zero import LowLevelZeroOptimizer  # noqa: E402
 from torch_adapter import (  # noqa: E402
     DTYPES,
     MORE_RANKS,
-    NO_MOMENTS,
     NO_PARALLELISM,
     ONE_STAGE,
     Linear,
     backwards,
     hexes,
+    moments,
     optimizer_of,
     serve,
     set_rates,
@@ -64,7 +64,10 @@ HELLO = {
     "name": "ColossalAI LowLevelZero",
     "version": version,
     "level": 2,
-    "returns": ["norm", "skipped", "scale", "loss", "parameters", "masters", "ledger"],
+    "returns": [
+        *("norm", "skipped", "scale", "loss", "parameters", "masters", "moments1", "moments2"),
+        "ledger",
+    ],
     "supports": {
         "zero": [1, 2],
         "dp": [1, 2, 3, 4],
@@ -86,7 +89,6 @@ HELLO = {
     },
     "world": 4,
     "lacks": {
-        **NO_MOMENTS,
         "reload": "not yet: the adapter does not call the booster, which saves sharded optimizers",
         **ONE_STAGE,
         **NO_PARALLELISM,
@@ -142,13 +144,14 @@ class Cpu(CpuAccelerator):
         pass
 
 
-def masters(me, linear, optim):
-    """This rank's part of each parameter, without the padding of the last one."""
+def owned(me, linear, optim, value):
+    """value(master) of this rank's part of each parameter that has one, without the padding of the
+    last part."""
     found = {}
     for j in linear.entries:
         w = linear.w[linear.key(j)]
-        if w.requires_grad:
-            part = optim.working_to_master_param[id(w)]
+        part = value(optim.working_to_master_param[id(w)]) if w.requires_grad else None
+        if part is not None:
             start = part.numel() * me.rank
             own = part.flatten()[: max(0, w.numel() - start)]
             found[me.case["parameters"][j]["name"]] = [[min(start, w.numel()), hexes(own)]]
@@ -174,7 +177,8 @@ def one_step(me, linear, optim, step):
         mine["scale"] = scale.hex()
     if case["clip"] and stepped:  # ColossalAI divides it by the scale where it clips
         mine["norm"] = (float(optim._current_grad_norm) / scale).hex()
-    mine["masters"] = masters(me, linear, optim)
+    mine["masters"] = owned(me, linear, optim, lambda w: w)
+    mine.update(moments(optim.optim, lambda value: owned(me, linear, optim, value)))
     mine["parameters"] = linear.parameters_by_name()
     me.steps.append(mine)
 

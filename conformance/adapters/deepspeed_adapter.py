@@ -11,8 +11,8 @@ import os
 # first: it sets variables that torch reads when it is loaded
 from torch_adapter import (
     MEGATRON_ONLY,
+    MOMENTS,
     MORE_RANKS,
-    NO_MOMENTS,
     ONE_STAGE,
     Linear,
     backwards,
@@ -55,7 +55,10 @@ HELLO = {
     "name": "DeepSpeed",
     "version": deepspeed.__version__,
     "level": 2,
-    "returns": ["norm", "scale", "skipped", "loss", "parameters", "masters", "ledger"],
+    "returns": [
+        *("norm", "scale", "skipped", "loss", "parameters", "masters", "moments1", "moments2"),
+        "ledger",
+    ],
     "supports": {
         "zero": [0, 1, 2],
         "dp": [1, 2, 3, 4],
@@ -90,7 +93,6 @@ HELLO = {
         "gradients": "the masters show them, and safe_get_full_grad gathers",
         "replicas": "only ZeRO 3 shards within groups (hpZ; MiCS before 0.19.7)",
         "groups_vary": "its optimizer flattens the groups once, and all ranks need the same",
-        **NO_MOMENTS,
         "reload": {
             "zero": "not yet: the stages save different states; ds_to_universal.py is not called",
             "dp": "not yet: ds_to_universal.py, which converts checkpoints, is not called",
@@ -275,9 +277,44 @@ def masters(me, model):
         return found
 
 
+def moments(me, weights, optimizer):
+    """This rank's parts of the moments; weights: entry -> Parameter. ZeRO and BF16_Optimizer link
+    each parameter to its parts; FP16_UnfusedOptimizer has whole masters, in the groups of the
+    parameters."""
+    masters = {
+        id(low): high
+        for lows, highs in zip(
+            getattr(optimizer, "fp16_groups", ()), getattr(optimizer, "fp32_groups", ())
+        )
+        for low, high in zip(lows, highs)
+    }
+    state = getattr(optimizer, "optimizer", optimizer).state
+
+    def held(w):
+        """The first element of this rank's part, and its moments."""
+        if not hasattr(w, "_hp_mapping"):
+            return 0, state.get(masters.get(id(w), w), {})
+        part = w._hp_mapping
+        if part is None or part.optim_fragment is None:  # not its owner, or before its first update
+            return 0, {}
+        return part.lp_fragment_address.start, part.optim_fragment
+
+    found = {field: {} for field in MOMENTS}
+    for j, w in weights.items():
+        start, values = held(w)
+        for field, names in MOMENTS.items():
+            for name in names:
+                if values.get(name) is not None:
+                    run = [start, hexes(values[name])]
+                    found[field][me.case["parameters"][j]["name"]] = [run]
+    return found
+
+
 def state(me, model, engine):
     """What the rank holds."""
     held = {"scale": loss_scale(engine), "parameters": model.parameters_by_name()}
+    weights = {j: model.w[model.key(j)] for j in model.entries}
+    held.update(moments(me, weights, engine.optimizer))
     if me.case["zero"]:
         held["masters"] = masters(me, model)
     return held

@@ -34,7 +34,7 @@ OPTIONS = {
     "partitioned": [True, False],
     "tied_modules": ["alone", "more"],
 }
-NO_VALUES = ("gradients", "moments1", "moments2", "reload")
+NO_VALUES = ("gradients", "reload")
 HELLO = {
     **plain.HELLO,
     "name": "DeepSpeed pipeline",
@@ -288,6 +288,7 @@ def state(me, engine, mine):
     found = {
         "scale": plain.loss_scale(engine),
         "parameters": {names[j]: hexes(w) for j, w in mine.items()},
+        **plain.moments(me, mine, engine.optimizer),
     }
     if me.case["zero"]:
         found["masters"] = {}
