@@ -284,9 +284,11 @@ def moments(me, weights, optimizer):
     masters = {
         id(low): high
         for lows, highs in zip(
-            getattr(optimizer, "fp16_groups", ()), getattr(optimizer, "fp32_groups", ())
+            getattr(optimizer, "fp16_groups", ()),
+            getattr(optimizer, "fp32_groups", ()),
+            strict=False,  # others than FP16_UnfusedOptimizer lack one of them
         )
-        for low, high in zip(lows, highs)
+        for low, high in zip(lows, highs, strict=True)
     }
     state = getattr(optimizer, "optimizer", optimizer).state
 
