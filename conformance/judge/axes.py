@@ -232,7 +232,10 @@ class Space:
         if not {"zero", "dp", "micro_batches"} <= row.keys():
             return True
         split = checkpoint.split_before(get("reload"), self.bounds(), row)
-        return split is not None and self.allows({**row, **split, "reload": "no"})
+        if split is None:
+            return False
+        # without the axis itself: rules about it hold for the case, not for these steps
+        return self.allows({k: v for k, v in {**row, **split}.items() if k != "reload"})
 
     def bounds(self):
         """What limits a split."""
