@@ -332,6 +332,23 @@ def sum_case(tools, option, steps):
     check(f"{name}: its kind", skipped or found == ["RED-2 overflowing sum"], found)
 
 
+def reload_alone():
+    """Of an option that only checkpoints have, the values with which rows may have a reload."""
+    hello = {
+        "supports": {"zero": [1], "dp": [1, 2], "steps": [2], "reload": ["no", "same"]},
+        "options": {"form": ["a", "b"]},
+        "without": [{"reload": "no", "option form": "b"}],
+    }
+    space = axes.Space(hello)
+    row = {"zero": 1, "dp": 1, "steps": 2, "micro_batches": 1}
+    return [
+        (reload, form)
+        for reload in ("no", "same")
+        for form in ("a", "b")
+        if space.allows({**row, "reload": reload, "option form": form})
+    ]
+
+
 def ignores_reload():
     """True if the judge refuses the answer of an adapter that runs all steps in one go."""
     case = {"world": 1, "steps": 3, "micro_batches": 1, "reload": {"after": 2}}
@@ -402,6 +419,9 @@ def main():
     check("reload: exact for D and M, exact for the other split", not odd, odd)
     found = [split for _, _, split in splits if split]
     check("reload: most sizes have another split", len(found) > len(splits) / 2, splits)
+    found = reload_alone()
+    expected = [("no", "a"), ("same", "a"), ("same", "b")]
+    check("reload: options of checkpoints occur with a reload alone", found == expected, found)
     check("reload: an answer with the steps before the checkpoint is refused", ignores_reload())
     check("reload: an adapter that cannot be restarted ends the run", refused_restart(tools))
     got = findings(tools, "ref", "own-first", f"{BASE},steps=2,list=6@0.0 start=differ reload=same")
