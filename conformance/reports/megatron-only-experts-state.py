@@ -31,7 +31,7 @@ got, expected = "no error", "no error"
 try:
     optim.state_dict()
 except AttributeError as error:
-    got = str(error)
+    got = repr(error)
 print(f"stepped {stepped}, megatron-core {core.__version__}, torch {torch.__version__}")
 print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
 sys.exit(3 if got == expected else 0)
