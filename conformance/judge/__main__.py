@@ -27,7 +27,7 @@ from console import within
 from demands import many
 from matching import explains
 from outcomes import DEFECT
-from run import DEADLINE, Interrupted, Runner
+from run import DEADLINE, Runner
 from shrink import Shrinker, causes_of
 from tools import Broken, Refused, Tools
 from values import Finding
@@ -427,12 +427,14 @@ def causes_in(options, runner, space, progress):
                 ),
                 options.jobs,
                 progress=progress.shrinking,
+                stopped=lambda: runner.stopped,
             )
             replayed = [] if runner.stopped else [c for c in found if not c.fresh()]
             for text in known.mark_chance(replayed, runner, space):
                 say(text)
-    except Interrupted:
-        pass
+    except Exception:
+        if not runner.stopped:
+            raise
     if runner.stopped:
         whole = sum(not cause.shrunk for cause in found)
         problems.append(
@@ -444,12 +446,12 @@ def causes_in(options, runner, space, progress):
 
 @contextlib.contextmanager
 def stoppable(runner):
-    """SIGINT and SIGTERM end the search for causes, and not the judge: the failures are known."""
+    """SIGINT and SIGTERM end the search for causes, and not the judge: the failures are known. The
+    runner ends its threads; an exception from here could come at any place."""
 
     def stop(number, _frame):
         restore()
         runner.stop(signal.Signals(number).name)
-        raise Interrupted(runner.stopped)
 
     def restore():
         for number, handler in before.items():

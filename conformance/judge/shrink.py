@@ -6,7 +6,6 @@ from axes import case_of
 from checkpoint import KINDS
 from recipe import Entry, features
 from rows import supported
-from run import Interrupted
 
 
 def smaller(recipe):
@@ -283,8 +282,11 @@ class Cause:
         return bool(self.chance) or self.fresh()
 
 
-def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None):
-    """Groups failures by signature, several signatures at a time."""
+def causes_of(
+    outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None, stopped=lambda: False
+):
+    """Groups failures by signature, several signatures at a time. stopped: becomes true if a signal
+    ended the runner; what was not shrunk then is one cause of its signature."""
     kinds = {}
     for out in outcomes:
         if out.status == "fail":
@@ -314,13 +316,12 @@ def causes_of(outcomes, make_shrinker, jobs=1, most=40, progress=lambda *_: None
     threads = [threading.Thread(target=work, daemon=True) for _ in range(min(jobs, len(todo)))]
     for t in threads:
         t.start()
-    try:
-        for t in threads:
-            t.join()
-        if errors:
-            raise errors[0]
-    except Interrupted:
+    for t in threads:
+        t.join()
+    if stopped():  # also errors of processes that ended with it
         return unshrunk(causes, kinds)
+    if errors:
+        raise errors[0]
     return merged(causes)
 
 
