@@ -178,20 +178,20 @@ def one_step(me, linear, accelerator, model, optim, step):
             if accelerator.sync_gradients:
                 linear.zero_grad()  # an optimizer clears the gradients of its own groups alone
     mine["loss"] = me.position.noted()
-    me.steps.append({**mine, **state(me, linear, optim)})
+    me.steps.append({**mine, **state(me, linear, linear, optim)})
 
 
-def state(me, linear, optim):
-    """What the rank holds."""
+def state(me, linear, root, optim):
+    """What the rank holds; root: the module that FSDP2 shards."""
     if not me.case["zero"]:
         held = moments(optim, lambda value: whole(linear, value))
         return {**held, "parameters": linear.parameters_by_name()}
     held = moments(optim, lambda value: runs(linear, value))
     held["masters"] = runs(linear, lambda w: w)
     with me.recorder.pause():
-        linear.unshard()
+        root.unshard()
         held["parameters"] = linear.parameters_by_name()
-        linear.reshard()
+        root.reshard()
     return held
 
 
@@ -206,7 +206,7 @@ def main(me):
     model, optim = accelerator.prepare(linear, optimizer_of(case, linear.groups()))
     if me.load:
         accelerator.load_state(me.load)
-        me.steps[-1] = state(me, linear, optim)
+        me.steps[-1] = state(me, linear, linear, optim)
     for step in me.todo():
         linear.add_groups(optim, step)
         me.begin(step)

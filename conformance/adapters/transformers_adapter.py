@@ -22,11 +22,11 @@ import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
 import transformers
 from accelerate.state import DistributedType, PartialState
 from accelerate_adapter import HELLO as ACCELERATE
-from accelerate_adapter import parallelism
-from ddp_adapter import gradients, whole
+from accelerate_adapter import parallelism, state
+from ddp_adapter import gradients
 from fsdp_adapter import runs
 from torch.distributed.tensor import DTensor
-from torch_adapter import DTYPES, Linear, moments, optimizer_of, serve
+from torch_adapter import DTYPES, Linear, optimizer_of, serve
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
 # What it has from Accelerate, and what differs.
@@ -94,20 +94,6 @@ def follow(scheduler, optimizer):
     for group in optimizer.param_groups[len(scheduler.base_lrs) :]:
         scheduler.base_lrs.append(group["lr"])
         scheduler.lr_lambdas.append(scheduler.lr_lambdas[-1])
-
-
-def state(me, linear, root, optim):
-    """What the rank holds; root: the module that FSDP2 shards."""
-    if not me.case["zero"]:
-        held = moments(optim, lambda value: whole(linear, value))
-        return {**held, "parameters": linear.parameters_by_name()}
-    held = moments(optim, lambda value: runs(linear, value))
-    held["masters"] = runs(linear, lambda w: w)
-    with me.recorder.pause():
-        root.unshard()
-        held["parameters"] = linear.parameters_by_name()
-        root.reshard()
-    return held
 
 
 class Steps(TrainerCallback):
