@@ -138,7 +138,7 @@ endif
 
 # $(call link,COMPILER,FLAGS): a program of all prerequisites, linked beside its place and renamed:
 # who starts it meanwhile starts the one before. Commas in FLAGS stand in variables.
-link = $(Q)$(1) -o $@.$$$$ $^ $(2) && mv -f $@.$$$$ $@
+link = $(Q)mkdir -p $(@D) && $(1) -o $@.$$$$ $^ $(2) && mv -f $@.$$$$ $@
 
 # Objects are remade when the compiler or its flags change.
 .PHONY: FORCE

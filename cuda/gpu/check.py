@@ -32,6 +32,20 @@ GUARD = Guard()
 RANKS = {1: "one rank", 2: "two ranks"}
 # tests/drivers/mpi/engine_driver.c: fp16, ZeRO-2, states in pinned memory, beside ref
 OFFLOAD = ["engine_driver", "offload=1", "precision=2", "reduce=0", "seed=5"]
+# Two ranks: name; program and arguments; operations that not every NCCL library has.
+TWO_RANKS = [
+    ("engine", ["example"], []),
+    ("pipeline", ["example", "pp"], []),
+    ("offload", [*OFFLOAD, "dp=2", "same=1"], []),
+    ("exact", ["engine_driver", "dp=2", "reduce=1", "same=1"], []),
+    ("native", "engine_driver dp=2 stage=1 native=1 reduce=0 mb=1 seed=12 same=1".split(), []),
+    ("tied stages", "engine_driver pp=2 tied=1 reduce=0 mb=4 same=1".split(), []),
+    (
+        "exact, stage 1",
+        ["engine_driver", "dp=2", "reduce=1", "stage=1"],
+        ["broadcast", "reduce-scatter of int64"],
+    ),
+]
 SIZES = ["25e6", "250e6", "2.5e9"]
 RESERVED = 170  # seconds of the budget that are reserved for measurements on a GPU
 BEGINS = 25  # seconds until ranks have begun: loading torch, starting NCCL
@@ -333,9 +347,10 @@ class Check:
         """One topology or more, until a quarter of the limit has passed."""
         return [self.program("random_topologies"), "1", str(limit / 4), str(limit / 2), "1"]
 
-    def nccl(self, ranks, p2p, engine=None):
+    def nccl(self, ranks, p2p, engine=None, needs=()):
         """Real NCCL. Several ranks on one GPU may deadlock, which is reported but not a failure.
-        engine: a program that runs the engine, and its arguments."""
+        engine: a program that runs the engine, and its arguments. needs: operations that a library
+        built for few operations may lack."""
 
         def part(limit):
             if self.device != "gpu":
@@ -343,6 +358,9 @@ class Check:
             alone = [p for p in self.parts if p["part"].startswith(f"NCCL, {RANKS[ranks]}")]
             if engine and not any(p["result"] == "passed" for p in alone):
                 raise NotRun("NCCL alone did not get through")
+            lacks = {x for p in alone for out in p.get("output", []) for x in out.get("lacks", [])}
+            if lacks & set(needs):
+                raise NotRun("this NCCL was built without " + ", ".join(sorted(lacks & set(needs))))
             argv = [sys.executable, "cuda/gpu/nccl_ranks.py", "--ranks", str(ranks)]
             argv += ["--limit", str(int(limit - 3))]
             if engine:
@@ -405,8 +423,9 @@ class Check:
         self.part("offload over NCCL, one rank", 30, self.nccl(1, True, [*OFFLOAD, "mb=3"]))
         p2p = self.part("NCCL, two ranks", 60, self.nccl(2, True))
         self.part("NCCL, two ranks, no P2P", 60, self.nccl(2, False))
-        self.part("engine over NCCL, two ranks", 60, self.nccl(2, p2p, ["example"]))
-        self.part("offload over NCCL, two ranks", 60, self.nccl(2, p2p, [*OFFLOAD, "dp=2"]))
+        for name, program, needs in TWO_RANKS:
+            name = f"{name} over NCCL, two ranks"
+            self.part(name, 60, self.nccl(2, p2p, program, needs))
         self.part("memcheck, gpt", 40, self.sanitizer("memcheck", self.bounds_checked))
         self.part("memcheck, nccl_threads", 40, self.sanitizer("memcheck", self.topologies_checked))
         self.reserved = 0
@@ -447,9 +466,12 @@ def gpu_of():
 
 
 def machine(device):
-    """The commit of git or, without git, of ZP_COMMIT."""
-    commit = said(["git", "rev-parse", "--short=12", "HEAD"]) or os.environ.get("ZP_COMMIT", "")
-    changed = bool(said(["git", "status", "--porcelain", "-uno"]))
+    """The commit that ZP_COMMIT names, which a copy of the sources needs, else that of git."""
+    commit = os.environ.get("ZP_COMMIT", "")
+    changed = False
+    if not commit:
+        commit = said(["git", "rev-parse", "--short=12", "HEAD"])
+        changed = bool(said(["git", "status", "--porcelain", "-uno"]))
     facts = {
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "device": device,

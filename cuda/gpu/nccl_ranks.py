@@ -2,9 +2,9 @@
 
     nccl_ranks.py --ranks N --limit SECONDS [--library PATH] [--program PATH [ARGUMENT...]]
 
-Without PROGRAM, the ranks are processes of this script. PROGRAM without arguments is
-ref/example/train.c for the CUDA engine, which must print the results of the reference; with
-arguments it judges itself. Prints one JSON object last. One rank runs with any NCCL; several need
+Without PROGRAM, the ranks are processes of this script. A PROGRAM named
+"example" is ref/example/train.c for the CUDA engine, which must print the results of the reference;
+another judges itself. Prints one JSON object last. One rank runs with any NCCL; several need
 2.30 or later, which has NCCL_MULTI_RANK_GPU_ENABLE: an NCCL in gpu-libs/ has precedence over
 torch's. A deadlock is reported but is not a failure.
 """
@@ -95,35 +95,68 @@ def ptr(tensor):
     return ctypes.c_void_p(tensor.data_ptr())
 
 
-def collectives(args, lib, comm, stream):
-    """The engine's operations: int64 sums, fp32 reduce-scatter, all-gather, messages to all."""
+FILL = -7  # what a destination holds before an operation
+
+
+def results(args, lib, comm, stream):
+    """Yields (operation, NCCL's status, the destination, what it must hold) for each operation of
+    the engine at stages 1 and 2. Where NCCL does nothing, the destination holds FILL."""
     import torch
 
-    size, count = ctypes.c_size_t, args.ranks
-    mine = torch.arange(N, device="cuda", dtype=torch.int64) * (args.rank + 1)
-    total = torch.empty_like(mine)
-    check(lib, lib.ncclAllReduce(ptr(mine), ptr(total), size(N), INT64, SUM, comm, stream), "sum")
-    parts = torch.full((N * count,), float(args.rank + 1), device="cuda")
-    part = torch.empty(N, device="cuda")
-    status = lib.ncclReduceScatter(ptr(parts), ptr(part), size(N), FLOAT32, SUM, comm, stream)
-    check(lib, status, "reduce-scatter")
-    whole = torch.empty(N * count, device="cuda")
-    check(lib, lib.ncclAllGather(ptr(part), ptr(whole), size(N), FLOAT32, comm, stream), "gather")
-    got = torch.zeros(N * count, device="cuda")
+    size, count, rank = ctypes.c_size_t(N), args.ranks, args.rank
+    after = (comm, stream)
+    line = torch.arange(N * count, device="cuda", dtype=torch.int64)
+    total = count * (count + 1) // 2
+    for name, code, dtype in (("int64", INT64, torch.int64), ("fp32", FLOAT32, torch.float32)):
+        mine, whole = (line * (rank + 1)).to(dtype), (line * total).to(dtype)
+        part = torch.full((N,), FILL, device="cuda", dtype=dtype)
+        if name == "int64":
+            status = lib.ncclAllReduce(ptr(mine), ptr(part), size, code, SUM, *after)
+            yield "all-reduce of int64", status, part, whole[:N]
+            part = torch.full_like(part, FILL)
+        status = lib.ncclReduceScatter(ptr(mine), ptr(part), size, code, SUM, *after)
+        yield f"reduce-scatter of {name}", status, part, whole[N * rank : N * (rank + 1)]
+    own = line[:N] + N * rank
+    got = torch.full_like(line, FILL)
+    yield "all-gather", lib.ncclAllGather(ptr(own), ptr(got), size, INT64, *after), got, line
+    first = line[:N] if rank == 0 else torch.full_like(own, FILL)
+    yield (
+        "broadcast",
+        lib.ncclBroadcast(ptr(first), ptr(first), size, INT64, 0, *after),
+        first,
+        line[:N],
+    )
+    yield messages(args, lib, after, own, torch.full_like(line, FILL), line)
+
+
+def messages(args, lib, after, own, got, line):
+    """To and from every other rank, in one group."""
+    want = line.clone()
+    want[N * args.rank : N * (args.rank + 1)] = FILL
     lib.ncclGroupStart()
-    for peer in range(count):
+    for peer in range(args.ranks):
         if peer == args.rank:
             continue
-        lib.ncclSend(ptr(parts), size(N), FLOAT32, peer, comm, stream)
-        lib.ncclRecv(ptr(got[N * peer :]), size(N), FLOAT32, peer, comm, stream)
-    check(lib, lib.ncclGroupEnd(), "send and receive")
-    torch.cuda.synchronize()
-    ranks = count * (count + 1) // 2
-    assert torch.equal(total, torch.arange(N, device="cuda") * ranks), "wrong sum"
-    assert torch.equal(whole, torch.full_like(whole, float(ranks))), "wrong gather"
-    for peer in range(count):
-        want = 0.0 if peer == args.rank else peer + 1.0
-        assert (got[N * peer : N * (peer + 1)] == want).all(), "wrong message"
+        lib.ncclSend(ptr(own), ctypes.c_size_t(N), INT64, peer, *after)
+        lib.ncclRecv(ptr(got[N * peer :]), ctypes.c_size_t(N), INT64, peer, *after)
+    return "send and receive", lib.ncclGroupEnd(), got, want
+
+
+def collectives(args, lib, comm, stream):
+    """Judges each operation. A library that was built with some operations only returns success for
+    the others and does nothing: prints those as {"lacks": […]}."""
+    import torch
+
+    lacks = []
+    for name, status, got, want in results(args, lib, comm, stream):
+        check(lib, status, name)
+        torch.cuda.synchronize()
+        if torch.equal(got, want):
+            continue
+        if not (got == FILL).all():
+            raise RuntimeError(f"rank {args.rank}: wrong result of the {name}")
+        lacks.append(name)
+    print(json.dumps({"lacks": lacks}), flush=True)
 
 
 def start(args, path, folder):
@@ -159,6 +192,20 @@ def as_the_reference(args, folder):
     )
     lines = sorted(x for x in text.splitlines() if x.startswith(("step ", "layer ")))
     return hashlib.sha256("".join(x + "\n" for x in lines).encode()).hexdigest() == EXAMPLE
+
+
+def judges_itself(args):
+    return not args.program or pathlib.Path(args.program).name != "example"
+
+
+def lacking(args, folder):
+    """The operations that the library lacks, as its ranks printed them."""
+    found = set()
+    for r in range(args.ranks):
+        for line in pathlib.Path(f"{folder}/out{r}").read_text(errors="replace").splitlines():
+            if line.startswith('{"lacks"'):
+                found.update(json.loads(line)["lacks"])
+    return sorted(found)
 
 
 def end(processes):
@@ -207,8 +254,10 @@ def main():
             for r in range(args.ranks)
             for of in ("out", "err")  # NCCL warns on both
         ]
-        judges = args.arguments or not args.program
-        equal = not any(codes) and bool(judges or as_the_reference(args, folder))
+        lacks = lacking(args, folder) if not args.program else []
+        equal = not any(codes) and bool(judges_itself(args) or as_the_reference(args, folder))
+    if lacks:
+        result["lacks"] = lacks
     if locked:
         result["locked_up"] = f"no end within {args.limit:.0f} s"
     result.update(seconds=round(time.monotonic() - begin, 1), equal=equal)

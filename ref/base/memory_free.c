@@ -25,11 +25,12 @@ static double number_in(const char *file, const char *key)
   double value = -1;
   FILE *f = fopen(file, "r");
   if (f == NULL) return -1;
-  while (value < 0 && fgets(line, sizeof line, f) != NULL) {
+  while (fgets(line, sizeof line, f) != NULL) {
     char *end, *from = line + strlen(key);
     if (strncmp(line, key, strlen(key)) != 0) continue;
-    value = strtod(from, &end);
-    if (end == from || value < 0) break; /* "max" */
+    const double number = strtod(from, &end);
+    if (end != from && number >= 0) value = number; /* otherwise "max" */
+    break;
   }
   fclose(f);
   return value;

@@ -352,7 +352,8 @@ def order_of_parts():
     names = list(limits)
     law(
         "further_sanitizing_comes_last_before_measurements",
-        names.index("memcheck, gpt") == names.index("offload over NCCL, two ranks") + 1
+        names.index("memcheck, gpt")
+        == names.index(f"{check.TWO_RANKS[-1][0]} over NCCL, two ranks") + 1
         and names.index("memcheck, nccl_threads") == names.index("bandwidth, 25e6") - 1,
         names,
     )
@@ -386,20 +387,33 @@ def locked_up():
             c.part(f"NCCL, {ranks}", 5, c.nccl(ranks, True))
         check.BEGINS = begins
         late, one, two = c.parts
-        example.write_text("#!/bin/sh\nexec [ $1 = good ]\n")
+        driver = example.with_name("engine_driver")
+        driver.write_text("#!/bin/sh\nexec [ $1 = good ]\n")
+        driver.chmod(0o755)
         c.command = lambda argv, limit, env: command(
-            [*argv[:-3], "--library", str(library), "--program", str(example), argv[-1]], limit, env
+            [*argv[:-3], "--library", str(library), "--program", str(driver), argv[-1]], limit, env
         )
-        c.parts.append({"part": "NCCL, two ranks", "result": "passed"})
+        lacks = [{"lacks": ["broadcast"]}]
+        c.parts.append({"part": "NCCL, two ranks", "result": "passed", "output": lacks})
         for word in "good", "bad":
             c.part(f"engine, {word}", 5, c.nccl(2, True, ["engine_driver", word]))
         judged = [p["result"] for p in c.parts[4:]]
+        for needs in ["all-gather"], ["broadcast", "all-gather"]:
+            c.part("engine, needs", 5, c.nccl(2, True, ["engine_driver", "good"], needs))
+        able, unable = c.parts[-2:]
     law(
         "a_deadlock_of_two_ranks_is_not_a_failure_of_one_it_is",
         [one["result"], two["result"]] == ["failed", "locked up"],
         c.parts,
     )
-    law("a_program_with_arguments_judges_itself", judged == ["passed", "failed"], c.parts)
+    law(
+        "what_a_library_lacks_is_not_run",
+        able["result"] == "passed"
+        and (unable["result"], unable["why"])
+        == ("not run", "this NCCL was built without broadcast"),
+        [able, unable],
+    )
+    law("another_program_than_the_example_judges_itself", judged == ["passed", "failed"], c.parts)
     law("a_part_without_time_to_begin_is_not_run", late["result"] == "not run", late)
     law("the_output_of_nccl_is_reported", "NCCL WARN: waits" in str(one["output"]), one)
 

@@ -6,6 +6,7 @@
  *   pp dp tp ep stage reduce precision tied dynamic mb bucket seed   the job
  *   callbacks=1    forward and backward as callbacks though pp is 1
  *   native=1       reduce=0 means NCCL's own order, where the engine has it
+ *   same=1         all ranks have the same first values, so that no broadcast has to change any
  *   threads=1      gradients are announced by three threads
  *   steps=N        4 without it
  *   badloss=BITS   the steps (bit t: step t) in which one loss is not finite
@@ -48,7 +49,7 @@ typedef struct run {
   zp_rank *ref;
   zp_job job;
   zp_coord at;
-  int64_t seed, callbacks, threads, fault_rank, native, offload, bad_loss, steps, replicas;
+  int64_t seed, callbacks, threads, fault_rank, native, offload, bad_loss, steps, replicas, same;
   char save[200], load[200], fault[40];
   zp_engine *e;
   zp_error err;
@@ -91,12 +92,12 @@ static int take(run *r, int argc, char **argv)
                             &c->precision, &c->tied_keys, &c->dynamic_shapes};
   static const char *const small_name[] = {"pp",     "dp",        "tp",   "ep",     "stage",
                                            "reduce", "precision", "tied", "dynamic"};
-  int64_t *const large[] = {&c->micro_batches, &c->bucket,     &r->seed,    &r->callbacks,
-                            &r->threads,       &r->fault_rank, &r->native,  &r->offload,
-                            &r->bad_loss,      &r->steps,      &r->replicas};
-  static const char *const large_name[] = {"mb",      "bucket", "seed",    "callbacks",
-                                           "threads", "rank",   "native",  "offload",
-                                           "badloss", "steps",  "replicas"};
+  int64_t *const large[] = {&c->micro_batches, &c->bucket,     &r->seed,     &r->callbacks,
+                            &r->threads,       &r->fault_rank, &r->native,   &r->offload,
+                            &r->bad_loss,      &r->steps,      &r->replicas, &r->same};
+  static const char *const large_name[] = {"mb",      "bucket", "seed",     "callbacks",
+                                           "threads", "rank",   "native",   "offload",
+                                           "badloss", "steps",  "replicas", "same"};
   char *const word[] = {r->save, r->load, r->fault};
   static const char *const word_name[] = {"save", "load", "fault"};
   *c = (zp_config){.pp = 1,
@@ -119,7 +120,7 @@ static int take(run *r, int argc, char **argv)
     for (int k = 0; k < 9 && value; k++)
       if (strlen(small_name[k]) == n && !strncmp(small_name[k], argv[i], n))
         *small[k] = atoi(value), found = 1;
-    for (int k = 0; k < 11 && value; k++)
+    for (int k = 0; k < 12 && value; k++)
       if (strlen(large_name[k]) == n && !strncmp(large_name[k], argv[i], n))
         *large[k] = atoll(value), found = 1;
     for (int k = 0; k < 3 && value; k++)
@@ -149,11 +150,12 @@ static int open_ref(run *r)
   if (!r->sim) return -1;
   r->ref = zp_sim_rank(r->sim, r->job.rank);
   r->at = r->ref->at;
+  if (r->same && zp_sim_run(r->sim, ZP_PHASE_INIT, &r->err)) return -1;
   for (int32_t j = 0; j < r->cfg.n_params; j++)
     if (r->ref->all_params[j])
       memcpy(r->first[j], r->ref->all_params[j],
              (size_t)(r->list[j].numel * zp_dtype_bytes(r->cfg.precision)));
-  return zp_sim_run(r->sim, ZP_PHASE_INIT, &r->err);
+  return r->same ? 0 : zp_sim_run(r->sim, ZP_PHASE_INIT, &r->err);
 }
 
 static int is(const run *r, const char *fault)
@@ -346,6 +348,20 @@ static int differs(const run *r, const char *what, int64_t step)
   return 1;
 }
 
+/* bits: of entry j, in the engine. */
+static int parameter_differs(const run *r, int64_t step, int32_t j, const char *bits)
+{
+  const int64_t each = zp_dtype_bytes(r->cfg.precision), n = r->list[j].numel;
+  const char *want = r->ref->all_params[j];
+  char what[120];
+  int64_t first = n, count = 0;
+  for (int64_t i = n - 1; i >= 0; i--)
+    if (memcmp(bits + i * each, want + i * each, (size_t)each)) first = i, count++;
+  snprintf(what, sizeof what, "entry %d's parameter (%lld of %lld elements, the first is %lld)",
+           (int)j, (long long)count, (long long)n, (long long)first);
+  return differs(r, what, step);
+}
+
 static int compare(run *r, int64_t step, int ledger)
 {
   zp_engine_state s = {.size = sizeof s};
@@ -369,7 +385,7 @@ static int compare(run *r, int64_t step, int ledger)
       return differs(r, "whether an entry is there", j);
     if (n == 0 || !r->ref->all_params[j]) continue;
     if (COPY(bits, zp_engine_param(r->e, j), n, NULL)) return 3;
-    if (memcmp(bits, r->ref->all_params[j], n)) return differs(r, "a parameter", step);
+    if (memcmp(bits, r->ref->all_params[j], n)) return parameter_differs(r, step, j, bits);
   }
   return 0;
 }

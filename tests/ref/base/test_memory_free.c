@@ -75,6 +75,18 @@ Test(memory_free, a_group_above_limits_it_as_well)
   is_free(0, "group");
 }
 
+Test(memory_free, a_group_without_a_limit_does_not_limit_it)
+{
+  write_file("proc/meminfo", "MemAvailable: 700 kB\n");
+  write_file("proc/self/cgroup", "0::/a/b\n");
+  write_file("sys/fs/cgroup/a/b/memory.max", "max\n");
+  write_file("sys/fs/cgroup/a/b/memory.current", "10\n");
+  is_free(700 * 1024.0, "machine");
+  write_file("sys/fs/cgroup/a/memory.max", "500000\n");
+  write_file("sys/fs/cgroup/a/memory.current", "200000\n");
+  is_free(300000, "group");
+}
+
 Test(memory_free, a_group_of_version_1_limits_it)
 {
   write_file("proc/meminfo", "MemAvailable: 700 kB\n");
