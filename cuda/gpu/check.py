@@ -204,7 +204,7 @@ class Check:
         """A part that is one program; read: takes the results from its output."""
         status, out, err = run(argv, limit, env)
         found = read(out)
-        words = " ".join(argv).replace(f"{ROOT}/", "")
+        words = " ".join(argv).replace(f"{ROOT}/", "").replace(sys.executable, "python3")
         entry = {"command": words, "result": "passed", "output": found}
         if status is None:
             entry.update(result="failed", why=f"stopped at its limit of {limit:.0f} s")
@@ -213,7 +213,7 @@ class Check:
         elif wants_json and not found:
             entry.update(result="failed", why="it printed no result")
         if entry["result"] == "failed":
-            entry["tail"] = (out + err)[-TAIL:]
+            entry["tail"] = (out + err).replace(str(ROOT), ".")[-TAIL:]
         return entry
 
     # ---- Parts -----------------------------------------------------------------------------------
