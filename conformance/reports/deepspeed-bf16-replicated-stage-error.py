@@ -4,7 +4,6 @@ Requirements: deepspeed==0.19.8 torch==2.13.0. It runs two stages and prints the
 
 import os
 import signal
-import sys
 import tempfile
 
 os.environ.update(DS_ACCELERATOR="cpu", OMP_NUM_THREADS="1", LOCAL_RANK="0")
