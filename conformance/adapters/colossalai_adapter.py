@@ -10,6 +10,7 @@ dynamic loss scale, which grows by a different rule; fp8."""
 import contextlib
 import importlib.abc
 import importlib.machinery
+import os
 import sys
 import types
 
@@ -86,10 +87,10 @@ HELLO = {
         "rates": ["constant", "changing"],
         "magnitude": ["plain", "huge", "minute"],
         "unused": ["no", "some", "often"],
+        "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
     "lacks": {
-        "reload": "not yet: the adapter does not call the booster, which saves sharded optimizers",
         **ONE_STAGE,
         **NO_PARALLELISM,
         "zero": "LowLevelZeroOptimizer always shards the optimizer state",
@@ -177,10 +178,32 @@ def one_step(me, linear, optim, step):
         mine["scale"] = scale.hex()
     if case["clip"] and stepped:  # ColossalAI divides it by the scale where it clips
         mine["norm"] = (float(optim._current_grad_norm) / scale).hex()
-    mine["masters"] = owned(me, linear, optim, lambda w: w)
-    mine.update(moments(optim.optim, lambda value: owned(me, linear, optim, value)))
-    mine["parameters"] = linear.parameters_by_name()
-    me.steps.append(mine)
+    me.steps.append({**mine, **state(me, linear, optim)})
+
+
+def state(me, linear, optim):
+    """What the rank holds."""
+    return {
+        "masters": owned(me, linear, optim, lambda w: w),
+        "parameters": linear.parameters_by_name(),
+        **moments(optim.optim, lambda value: owned(me, linear, optim, value)),
+    }
+
+
+def save(me, linear, optim):
+    """As LowLevelZeroPlugin does: all ranks gather the optimizer's state, and rank 0 saves it."""
+    whole = {"model": linear.state_dict(), "optimizer": optim.state_dict(only_on_master=True)}
+    if me.rank == 0:
+        torch.save(whole, os.path.join(me.save, "state.pt"))
+
+
+def load(me, linear, optim):
+    """As LowLevelZeroPlugin does: the masters are made of the loaded model."""
+    saved = torch.load(os.path.join(me.load, "state.pt"), weights_only=False)
+    linear.load_state_dict(saved["model"])
+    optim.update_master_params(linear)
+    optim.load_state_dict(saved["optimizer"])
+    me.steps[-1] = state(me, linear, optim)
 
 
 def main(me):
@@ -200,9 +223,13 @@ def main(me):
         communication_dtype=torch.float32 if case["communicate"] == "fp32" else None,
         partition_grad=case["zero"] == 2,
     )
-    for step in range(case["steps"]):
+    if me.load:
+        load(me, linear, optim)
+    for step in me.todo():
         me.begin(step)
         one_step(me, linear, optim, step)
+    if me.save:
+        save(me, linear, optim)
 
 
 if __name__ == "__main__":

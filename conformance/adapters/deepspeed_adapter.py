@@ -5,6 +5,7 @@ as supported (the CPU accelerator refuses it), and the shared-memory operator, w
 be compiled, as absent. Functions of torch.distributed are wrapped to record the call before they
 make it."""
 
+import argparse
 import contextlib
 import os
 
@@ -31,6 +32,7 @@ import deepspeed  # noqa: E402
 import deepspeed.runtime.zero.muon.muon_optimizer  # noqa: E402,F401
 import torch._dynamo  # noqa: E402,F401
 from deepspeed.accelerator import get_accelerator  # noqa: E402
+from deepspeed.checkpoint import ds_to_universal  # noqa: E402
 from deepspeed.moe.layer import MoE  # noqa: E402
 
 deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
@@ -82,7 +84,7 @@ HELLO = {
         "backwards": [1, 2],
         "rates": ["constant", "changing"],
         "start": ["same", "differ"],
-        "reload": ["no", "same"],
+        "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
     "lacks": {
@@ -93,10 +95,6 @@ HELLO = {
         "gradients": "the masters show them, and safe_get_full_grad gathers",
         "replicas": "only ZeRO 3 shards within groups (hpZ; MiCS before 0.19.7)",
         "groups_vary": "its optimizer flattens the groups once, and all ranks need the same",
-        "reload": {
-            "zero": "not yet: the stages save different states; ds_to_universal.py is not called",
-            "dp": "not yet: ds_to_universal.py, which converts checkpoints, is not called",
-        },
     },
     "without": [
         {"zero": 0, "accumulate": "fp32", "why": "DeepSpeed refuses it"},
@@ -143,8 +141,19 @@ HELLO = {
         PREDIVISION,
         {
             "ep": 2,
-            "reload": "same",
+            "reload": ["same", "zero", "dp"],
             "why": "DeepSpeed saves the experts of its own layer, which the adapter replaces",
+        },
+        {
+            "zero": 0,
+            "reload": "zero",
+            "why": "ZeRO 0 reads the optimizer from the model's file, where ZeRO saves none",
+        },
+        {
+            "zero": [1, 2],
+            "reload": "dp",
+            "optimizer": ["sgd", "momentum"],
+            "why": "the conversion reads exp_avg of each group (checkpoint/ds_to_universal.py:151)",
         },
     ],
     "options": OPTIONS,
@@ -196,7 +205,41 @@ def config_of(case):
         config["data_types"] = {"grad_accum_dtype": case["accumulate"]}
     if case["communicate"] != case["precision"]:
         config["communication_data_type"] = case["communicate"]
+    if universal(case):
+        config["checkpoint"] = {"load_universal": True}
     return config
+
+
+def universal(case):
+    """True if the ranks load a universal checkpoint: ZeRO refuses one of other ranks."""
+    return case["zero"] > 0 and case.get("reload", {}).get("kind") == "dp"
+
+
+def load(me, engine):
+    if universal(me.case):
+        if me.rank == 0:
+            convert(me.load)
+        with me.recorder.pause():
+            deepspeed.comm.barrier()
+    engine.load_checkpoint(me.load)
+
+
+def convert(folder):
+    """Makes a universal checkpoint of the last one, as the command ds_to_universal.py does. Only
+    Megatron-DeepSpeed writes the information that inject_missing_state adds."""
+    with open(os.path.join(folder, "latest"), encoding="utf-8") as file:
+        last = os.path.join(folder, file.read())
+    ds_to_universal.main(
+        argparse.Namespace(
+            input_folder=last,
+            output_folder=f"{last}_universal",
+            num_extract_workers=1,
+            num_merge_workers=1,
+            keep_temp_folder=False,
+            strict=True,
+            inject_missing_state=True,
+        )
+    )
 
 
 def scale_of(scale):
@@ -334,7 +377,7 @@ def main(me, linear=Model, stepping=contextlib.nullcontext):
     )
     terms = me.case.get("backwards", 1)
     if me.load:
-        engine.load_checkpoint(me.load)
+        load(me, engine)
         me.steps[-1] = state(me, model, engine)
     for step in me.todo():
         me.begin(step)

@@ -34,7 +34,6 @@ OPTIONS = {
     "partitioned": [True, False],
     "tied_modules": ["alone", "more"],
 }
-NO_VALUES = ("gradients", "reload")
 HELLO = {
     **plain.HELLO,
     "name": "DeepSpeed pipeline",
@@ -49,6 +48,7 @@ HELLO = {
         "stages_groups": ["equal", "unequal", "replicas"],
         "tied": ["no", "stages", "keys"],
         "messages": ["tensor", "tuple", "varying", "dynamic"],
+        "reload": ["no", "same", "dp"],
     },
     "options": OPTIONS,
     "lacks": {
@@ -63,12 +63,14 @@ HELLO = {
         },
         "tied": {"stage": "tied layers are tied between stages"},
         "backwards": NO_BACKWARDS,
-        **{name: plain.HELLO["lacks"][name] for name in (*NO_VALUES, "replicas", "groups_vary")},
+        "reload": {"zero": "ZeRO 0 and ZeRO 1 save the optimizer in different files"},
+        **{name: plain.HELLO["lacks"][name] for name in ("gradients", "replicas", "groups_vary")},
     },
     "without": [
         w
         for w in plain.HELLO["without"]
         if "ep" not in w
+        and w.get("reload") != "zero"
         and all(k[len("option ") :] in OPTIONS for k in w if k.startswith("option "))
     ]
     + [
@@ -260,7 +262,7 @@ def main(me):
     )
     batches = iter(lambda: (torch.zeros(1), torch.zeros(1)), None)
     if me.load:
-        engine.load_checkpoint(me.load)
+        plain.load(me, engine)
         with me.recorder.pause():
             me.steps[-1] = state(me, engine, mine)
     for step in me.todo():
