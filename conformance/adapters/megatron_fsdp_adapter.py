@@ -13,6 +13,7 @@ order in which their hooks run, and hang (megatron_fsdp.py:765); experts, and Ze
 import torch
 import torch._dynamo  # noqa: F401  (imported here, or every child would import it)
 import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
 from cuda_on_cpu import OnCpu, Weight
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor
@@ -22,6 +23,7 @@ from torch_adapter import (
     MEGATRON_ONLY,
     MORE_RANKS,
     ONE_STAGE,
+    ONE_STATE,
     Linear,
     backwards,
     hexes,
@@ -73,11 +75,11 @@ HELLO = {
         "rates": ["constant", "changing"],
         "replicas": [1, 2],
         "groups_vary": ["no", "rank", "step"],
+        "reload": ["no", "same", "zero", "dp"],
     },
     "world": 4,
     "lacks": {
         **MEGATRON_ONLY,
-        "reload": "not yet: the adapter does not save its model and optimizer",
         **ONE_STAGE,
         **LOOP_SCALES,
         "dp": MORE_RANKS,
@@ -110,6 +112,12 @@ HELLO = {
         ),
         {"option fully_shard_optimizer": True, "precision": "bf16", "why": ALONE},
         {"option fully_shard_optimizer": True, "tied": "stage", "why": ALONE},
+        ONE_STATE,
+        {
+            "reload": ["same", "zero", "dp"],
+            "optimizer": ["momentum", "adamw"],
+            "why": "fully_shard_optimizer prepares moments for checkpoints, and fails by itself",
+        },
         {
             "option overlap_grad_reduce": False,
             "zero": 0,
@@ -238,14 +246,28 @@ def one_step(me, ddp, optim, linear, step):
         ddp.install_optimized_model_weights()
         ddp.zero_grad_buffer()
     optim.zero_grad()
-    mine["masters"] = runs(me, ddp, linear, lambda w: w)
-    mine.update(moments(optim, lambda value: runs(me, ddp, linear, value)))
+    me.steps.append({**mine, **state(me, ddp, optim, linear)})
+
+
+def state(me, ddp, optim, linear):
+    """What the rank holds; the parameters are gathered for the next forward."""
+    found = {"masters": runs(me, ddp, linear, lambda w: w)}
+    found.update(moments(optim, lambda value: runs(me, ddp, linear, value)))
     ddp.start_param_sync(force_sync=True)
     raw = {key: ddp.raw_param[f"layers.{key}.w"] for key in linear.w}
-    mine["parameters"] = {
-        entry["name"]: hexes(raw[linear.key(j)]) for j, entry in enumerate(case["parameters"])
+    found["parameters"] = {
+        entry["name"]: hexes(raw[linear.key(j)]) for j, entry in enumerate(me.case["parameters"])
     }
-    me.steps.append(mine)
+    return found
+
+
+def load(me, ddp, optim, linear):
+    """As its documentation says: dcp.load fills the state, which model and optimizer take."""
+    saved = {"model": ddp.state_dict(), "optimizer": optim.state_dict()}
+    dcp.load(saved, checkpoint_id=me.load)
+    ddp.load_state_dict(saved["model"], strict=False)
+    optim.load_state_dict(saved["optimizer"])
+    me.steps[-1] = state(me, ddp, optim, linear)
 
 
 def main(me):
@@ -256,11 +278,16 @@ def main(me):
     with OnCpu():
         ddp = wrap(case, Model(linear))
         optim = optimizer(me, ddp, linear)
-        for step in range(case["steps"]):
+        if me.load:
+            load(me, ddp, optim, linear)
+        for step in me.todo():
             for group in sharded(ddp, linear, linear.groups_since([step] if step else [])):
                 optim.add_param_group(group)
             me.begin(step)
             one_step(me, ddp, optim, linear, step)
+        if me.save:
+            saved = {"model": ddp.state_dict(), "optimizer": optim.state_dict()}
+            dcp.save(saved, checkpoint_id=me.save)
 
 
 if __name__ == "__main__":

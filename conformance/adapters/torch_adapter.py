@@ -43,10 +43,6 @@ NO_PARALLELISM = {
     **{axis: "it shards over data-parallel ranks alone" for axis in ("tp", "ep")},
     **MEGATRON_ONLY,
 }
-NO_MOMENTS = {
-    field: "not yet: the adapter does not read them from the optimizer"
-    for field in ("moments1", "moments2")
-}
 ONE_STATE = {
     "groups_vary": "rank",
     "reload": ["same", "zero", "dp"],
