@@ -21,9 +21,9 @@ WITHOUT = [
     {
         "zero": 1,
         "reload": ["same", "dp"],
-        "why": "torch_dist: loading asserts that Adam has counted a step, unless Transformer "
-        "Engine or Apex is installed (optimizer/distrib_optimizer.py:839, in 0.16.1 :642); torch: "
-        "not yet, the adapter does not save the file of the sharded state",
+        "why": "it cannot be loaded unless Transformer Engine or Apex is installed, which need a "
+        "GPU: torch_dist asserts that Adam has counted a step (optimizer/distrib_optimizer.py:839, "
+        "in 0.16.1 :642); torch expects the step in a file that lacks it (:1223, in 0.16.1 :940)",
     },
     {
         "reload": "no",
