@@ -342,7 +342,8 @@ def run(main, case, folder):
         saved = os.path.join(folder, "checkpoint")
         os.mkdir(earlier)
         os.mkdir(saved)
-        answer = run_ranks(main, checkpoint.before(case), earlier, save=saved)
+        schedule = {"rates": case["rates"]} if "rates" in case else {}  # known from the start
+        answer = run_ranks(main, {**checkpoint.before(case), **schedule}, earlier, save=saved)
         if answer["status"] != "ok":
             return answer
     return run_ranks(main, case, folder, load=saved)

@@ -26,20 +26,20 @@ from accelerate_adapter import parallelism, state
 from ddp_adapter import gradients
 from fsdp_adapter import runs
 from torch.distributed.tensor import DTensor
+from torch.optim.lr_scheduler import LambdaLR
 from torch_adapter import DTYPES, Linear, optimizer_of, serve
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
 # What it has from Accelerate, and what differs.
-OWN_LOOP = {"option cpu_ram_efficient_loading", "option sync_each_batch", "rates"}
+OWN_LOOP = {"option cpu_ram_efficient_loading", "option sync_each_batch"}
 HELLO = {
     **ACCELERATE,
     "name": "Transformers Trainer",
     "version": transformers.__version__,
     "returns": [field for field in ACCELERATE["returns"] if field != "loss"],
-    "supports": {axis: v for axis, v in ACCELERATE["supports"].items() if axis not in OWN_LOOP},
+    "supports": ACCELERATE["supports"],
     "lacks": {
         **ACCELERATE["lacks"],
-        "rates": "the Trainer makes its own scheduler",
         "loss": "the Trainer chooses which rank gets a micro-batch",
     },
     "without": [
@@ -94,6 +94,7 @@ def follow(scheduler, optimizer):
     for group in optimizer.param_groups[len(scheduler.base_lrs) :]:
         scheduler.base_lrs.append(group["lr"])
         scheduler.lr_lambdas.append(scheduler.lr_lambdas[-1])
+        group["lr"] *= scheduler.lr_lambdas[-1](scheduler.last_epoch)
 
 
 class Steps(TrainerCallback):
@@ -126,6 +127,12 @@ class Observed(Trainer):
         self.optimizer = optimizer_of(self.me.case, self.linear.groups())
         return self.optimizer
 
+    def create_scheduler(self, num_training_steps, optimizer=None):
+        case = self.me.case
+        rates = [*case.get("rates", [1.0] * case["steps"]), 1.0]  # it is called after the last step
+        self.lr_scheduler = LambdaLR(self.optimizer, lambda step: rates[step])
+        return self.lr_scheduler
+
     def training_step(self, *positional, **named):
         loss = super().training_step(*positional, **named)
         if self.accelerator.sync_gradients:
@@ -156,7 +163,6 @@ def arguments(me):
         num_train_epochs=1,
         max_grad_norm=case["clip"]["max_norm"] if case["clip"] else 0.0,
         bf16=case["precision"] == "bf16",
-        lr_scheduler_type="constant",
         train_sampling_strategy="sequential",
         ddp_find_unused_parameters=True,
         ddp_bucket_cap_mb=case["bucket"] * DTYPES[case["precision"]].itemsize / 2**20,

@@ -114,7 +114,7 @@ class Undo:
                 <= x
                 <= float.fromhex(right[f"{what}_high"][element])
             )
-        return Fraction(x) == self.before(what, j, copy, element)
+        return math.isfinite(x) and Fraction(x) == self.before(what, j, copy, element)
 
     def gradient(self, what, j, copy, element, x):
         if what == "gradient":
@@ -164,7 +164,6 @@ def explain(case, expected, step, wrong, coordinates, detail):
         if (
             what != "gradient"
             and idle(case, step, j)
-            and math.isfinite(got)
             and undo.is_before(what, j, copy, element, got)
         ):
             unchanged.append(
