@@ -3,7 +3,6 @@
 Requirements: colossalai==0.5.0 torch==2.13.0. It saves and loads as LowLevelZeroPlugin does, and
 prints the master weight."""
 
-import os
 import signal
 import sys
 import tempfile

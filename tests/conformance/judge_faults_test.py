@@ -58,6 +58,7 @@ BUGS = {
     "groups-index": ("OPT-4", "learning rate of another group"),
     "lazy-scale": ("SCALE-4", "scale"),
     "no-clip": ("OPT-2", "clip"),
+    "nan": ("OPT-4", "update"),
     "frozen-moves": ("PART-1", "frozen"),
     "others-masters": ("RED-2", "garbled"),
     "skipped-masters": ("STEP-6", "changed by a skipped step"),

@@ -50,6 +50,7 @@ FAULTS = {
     "steps-anyway": "an overflow does not skip the step",
     "lazy-scale": "the scale does not grow",
     "no-clip": "gradients are not clipped (DeepSpeed #5150)",
+    "nan": "updated parameters are NaN (Transformers, gradients above 1.8e19)",
     "frozen-moves": "frozen parameters decay",
     "others-masters": "masters have another parameter's name (DeepSpeed, round robin)",
     "skipped-masters": "a skipped step changes the masters but no parameter",
@@ -315,6 +316,8 @@ def results(trainer, step, ranks):
             e["name"]: hexes(state[j][held(case, j, rank["rank"])])
             for j, e in enumerate(case["parameters"])
         }
+        for e in case["parameters"] if trainer.fault == "nan" and not decided["skipped"] else ():
+            mine[e["name"]] = mine[e["name"]] if e["frozen"] else ["nan"] * e["numel"]
         masters = {e["name"]: [[0, mine[e["name"]]]] for e in case["parameters"] if not e["frozen"]}
         parts = shards(case) if is_sharded(trainer.fault) else 1
         own = d + (trainer.fault == "groups-partition" and case["groups_vary"] == "rank" and d % 2)
