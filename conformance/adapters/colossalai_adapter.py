@@ -10,7 +10,6 @@ dynamic loss scale, which grows by a different rule; fp8."""
 import contextlib
 import importlib.abc
 import importlib.machinery
-import os
 import sys
 import types
 
@@ -54,8 +53,10 @@ from torch_adapter import (  # noqa: E402
     Linear,
     backwards,
     hexes,
+    load_whole,
     moments,
     optimizer_of,
+    save_whole,
     serve,
     set_rates,
 )
@@ -190,19 +191,11 @@ def state(me, linear, optim):
     }
 
 
-def save(me, linear, optim):
-    """As LowLevelZeroPlugin does: all ranks gather the optimizer's state, and rank 0 saves it."""
-    whole = {"model": linear.state_dict(), "optimizer": optim.state_dict(only_on_master=True)}
-    if me.rank == 0:
-        torch.save(whole, os.path.join(me.save, "state.pt"))
-
-
 def load(me, linear, optim):
     """As LowLevelZeroPlugin does: the masters are made of the loaded model."""
-    saved = torch.load(os.path.join(me.load, "state.pt"), weights_only=False)
-    linear.load_state_dict(saved["model"])
+    saved = load_whole(me, linear)
     optim.update_master_params(linear)
-    optim.load_state_dict(saved["optimizer"])
+    optim.load_state_dict(saved)
     me.steps[-1] = state(me, linear, optim)
 
 
@@ -228,8 +221,8 @@ def main(me):
     for step in me.todo():
         me.begin(step)
         one_step(me, linear, optim, step)
-    if me.save:
-        save(me, linear, optim)
+    if me.save:  # as LowLevelZeroPlugin does: all ranks gather the optimizer's state
+        save_whole(me, linear, optim.state_dict(only_on_master=True))
 
 
 if __name__ == "__main__":

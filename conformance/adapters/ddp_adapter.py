@@ -7,7 +7,6 @@ groups of some ranks each (process_group), while DDP reduces over all. The norm 
 clip_grad_norm_."""
 
 import contextlib
-import os
 
 import torch
 import torch._dynamo  # noqa: F401  (else DDP imports it in every child)
@@ -22,8 +21,10 @@ from torch_adapter import (
     Linear,
     backwards,
     hexes,
+    load_whole,
     moments,
     optimizer_of,
+    save_whole,
     serve,
     set_rates,
 )
@@ -182,16 +183,7 @@ def save(me, model, optim):
     """As the documentation of ZeroRedundancyOptimizer says: one rank saves the whole state."""
     if me.case["zero"]:
         optim.consolidate_state_dict(to=0)
-    if me.rank == 0:
-        whole_state = {"model": model.state_dict(), "optimizer": optim.state_dict()}
-        torch.save(whole_state, os.path.join(me.save, "state.pt"))
-
-
-def load(me, model, optim):
-    saved = torch.load(os.path.join(me.load, "state.pt"))
-    model.load_state_dict(saved["model"])
-    optim.load_state_dict(saved["optimizer"])
-    me.steps[-1] = state(me.case, model, optim)
+    save_whole(me, model, None if me.rank else optim.state_dict())
 
 
 def main(me):
@@ -208,7 +200,8 @@ def main(me):
     )
     optim = optimizer(me, model)
     if me.load:
-        load(me, model, optim)
+        optim.load_state_dict(load_whole(me, model))
+        me.steps[-1] = state(case, model, optim)
     for step in me.todo():
         model.add_groups(optim, step)
         me.begin(step)

@@ -7,7 +7,6 @@ parameters, because ShardedDataParallel reduces in the hooks of used ones, which
 ranks."""
 
 import contextlib
-import os
 
 import fairscale
 import torch
@@ -24,8 +23,10 @@ from torch_adapter import (
     Linear,
     backwards,
     hexes,
+    load_whole,
     moments,
     optimizer_of,
+    save_whole,
     serve,
     set_rates,
 )
@@ -144,33 +145,21 @@ def state(me, linear, optim):
     }
 
 
-def save(me, linear, optim):
-    optim.consolidate_state_dict(recipient_rank=0)
-    if me.rank == 0:
-        whole = {"model": linear.state_dict(), "optimizer": optim.state_dict()}
-        torch.save(whole, os.path.join(me.save, "state.pt"))
-
-
-def load(me, linear, optim):
-    saved = torch.load(os.path.join(me.load, "state.pt"))
-    linear.load_state_dict(saved["model"])
-    optim.load_state_dict(saved["optimizer"])
-    me.steps[-1] = state(me, linear, optim)
-
-
 def main(me):
     with me.recorder.pause():
         me.environment("zeroproof")
     linear = Linear(me.position)
     optim, ddp = build(me, linear)
     if me.load:
-        load(me, linear, optim)
+        optim.load_state_dict(load_whole(me, linear))
+        me.steps[-1] = state(me, linear, optim)
     for step in me.todo():
         linear.add_groups(optim, step)
         me.begin(step)
         one_step(me, linear, ddp, optim, step)
     if me.save:
-        save(me, linear, optim)
+        optim.consolidate_state_dict(recipient_rank=0)
+        save_whole(me, linear, None if me.rank else optim.state_dict())
 
 
 if __name__ == "__main__":

@@ -297,6 +297,20 @@ def set_rates(case, optim, step):
         g["lr"] = g.setdefault("initial_lr", g["lr"]) * case["rates"][step]
 
 
+def save_whole(me, model, optimizer):
+    """Rank 0 saves the model, and the optimizer's state of all ranks."""
+    if me.rank == 0:
+        whole = {"model": model.state_dict(), "optimizer": optimizer}
+        torch.save(whole, os.path.join(me.save, "state.pt"))
+
+
+def load_whole(me, model):
+    """Loads the model that rank 0 saved; returns the optimizer's state."""
+    saved = torch.load(os.path.join(me.load, "state.pt"), weights_only=False)
+    model.load_state_dict(saved["model"])
+    return saved["optimizer"]
+
+
 # ---- Processes -----------------------------------------------------------------------------------
 
 
