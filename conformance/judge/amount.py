@@ -82,7 +82,7 @@ def received_elements(record, rank):
 def ungathered(case, ledgers, answer, skipped):
     """Checks that a rank with masters for a part of the parameters receives the others: by any
     operation that can deliver them, including all-reduces beyond those that the gradients need.
-    Returns texts."""
+    Returns the first rank that does not: (text, symptom), or None."""
     for rank, mine in enumerate(answer["ranks"]):
         t = case["topology"]
         for step in range(checkpoint.begins(case), case["steps"]):
@@ -110,12 +110,12 @@ def ungathered(case, ledgers, answer, skipped):
                 0, sum(r.get("count", 0) for r in records if r["op"] == "all_reduce") - all_
             )
             if came < all_ - own:
-                return [
+                text = (
                     f"step {step}, rank {rank}: parameter elements received: got {came}, expected "
-                    f"at least {all_ - own}: "
-                    f"the rank owns {own} of {all_}"
-                ]
-    return []
+                    f"at least {all_ - own}: the rank owns {own} of {all_}"
+                )
+                return text, "some elements received" if came else "no element received"
+    return None
 
 
 def groups_of(case):

@@ -115,10 +115,10 @@ def ledger_findings(case, expected, answer, ledgers, returns):
             )
         if not found and "masters" in returns:
             skipped = [s["skipped"] or s["either"] for s in expected["steps"]]
-            found += [
-                Finding("LEDG-6", "ungathered", t)
-                for t in amount.ungathered(case, ledgers, answer, skipped)
-            ]
+            lacking = amount.ungathered(case, ledgers, answer, skipped)
+            if lacking:
+                text, symptom = lacking
+                found.append(Finding("LEDG-6", "ungathered", text, detail={"symptom": [symptom]}))
     return found
 
 
