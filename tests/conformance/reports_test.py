@@ -19,7 +19,10 @@ import cause_report  # noqa: E402
 CONFORMANCE = os.path.join(ROOT, "conformance")
 REPORTS = os.path.join(CONFORMANCE, "reports")
 LINES = 40  # of a script, at most
-MODULES = {"torch", "accelerate", "deepspeed", "megatron", "megatron_fsdp", "paddle", "colossalai"}
+MODULES = {
+    *("torch", "accelerate", "transformers", "deepspeed", "megatron", "megatron_fsdp", "paddle"),
+    "colossalai",
+}
 DOC = '"""It fails.\n\nRequirements: its-subject==1.0. It prints a number."""\n'
 # A script's code -> (exit code of the command, part of its message)
 ENDINGS = {
