@@ -14,7 +14,8 @@ from deepspeed.pipe import PipelineModule, TiedLayerSpec
 
 deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # it would be compiled
 store = tempfile.NamedTemporaryFile()
-rank = 1 if os.fork() else 0  # rank 0 is a fork: it waits for rank 1
+child = os.fork()
+rank = int(child > 0)  # rank 0 is the child: it waits for rank 1
 signal.alarm(100)  # ends the process after 100 s
 url = f"file://{store.name}"
 deepspeed.init_distributed("gloo", False, init_method=url, rank=rank, world_size=2)
@@ -32,7 +33,8 @@ except RuntimeError as error:
     got = repr(error)
 if rank == 0:
     os._exit(0)
+os.kill(child, signal.SIGKILL)  # it may print later
 expected = "no error"
-print(f"deepspeed {deepspeed.__version__}, torch {torch.__version__}")
-print("not reproduced:" if got == expected else "reproduced:", f"got {got}, expected {expected}")
+verdict = "not reproduced:" if got == expected else "reproduced:"
+print(verdict, f"got {got}, expected {expected}", flush=True)
 os._exit(3 if got == expected else 0)
