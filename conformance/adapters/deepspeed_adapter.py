@@ -52,6 +52,7 @@ PREDIVISION = {
     "option predivide": 2,
     "why": "DeepSpeed asserts gradient_predivide_factor 1 with reduce_scatter",
 }
+NO_MAXIMUM = "DeepSpeed's dynamic loss scale has no maximum"
 HELLO = {
     "protocol": 1,
     "name": "DeepSpeed",
@@ -157,13 +158,14 @@ HELLO = {
         },
     ],
     "options": OPTIONS,
+    "unsupported": [NO_MAXIMUM],
 }
 
 
 def refuses(case):
     scale = case["scale"]
     if scale["dynamic"] and scale["first"] * 2 ** (case["steps"] - 1) > scale["most"]:
-        return "DeepSpeed's dynamic loss scale has no maximum"
+        return NO_MAXIMUM
     return None
 
 

@@ -34,6 +34,10 @@ OPTIONS = {
     "partitioned": [True, False],
     "tied_modules": ["alone", "more"],
 }
+ONE_PARTITIONED = (
+    "if tuples are partitioned over tensor-parallel ranks, "
+    "only their first tensor may need a gradient"
+)
 HELLO = {
     **plain.HELLO,
     "name": "DeepSpeed pipeline",
@@ -90,6 +94,7 @@ HELLO = {
             "why": "torch.optim makes no optimizer without parameters",
         },
     ],
+    "unsupported": [plain.NO_MAXIMUM, ONE_PARTITIONED],
 }
 
 
@@ -102,10 +107,7 @@ def refuses(case):
             message[0]["dtype"] == "int32" for boundary in case["messages"] for message in boundary
         )
     ):
-        return (
-            "if tuples are partitioned over tensor-parallel ranks, "
-            "only their first tensor may need a gradient"
-        )
+        return ONE_PARTITIONED
     return plain.refuses(case)
 
 

@@ -169,6 +169,7 @@ HELLO = {
         "*": "deepspeed_adapter.py judges values; these cases judge streams",
     },
     "without": [base.PREDIVISION],
+    "unsupported": [],
     "options": {
         "overlap_comm": [True, False],
         **{

@@ -36,6 +36,7 @@ from demands import many
 from matching import alike, explains
 from outcomes import CITED, DEFECT, EXCUSED
 from recipe import recipe_of
+from run import normal
 from shrink import Cause
 from tools import Refused
 
@@ -372,6 +373,7 @@ def support_of(hello):
         "options": hello.get("options", {}),
         "without": hello.get("without", []),
         "lacks": hello.get("lacks", {}),
+        "unsupported": sorted(map(normal, hello.get("unsupported", []))),
     }
 
 
@@ -380,9 +382,9 @@ def check_refusals(outcomes, allowed):
     to the selection, or most cases are refused."""
     texts = []
     refused = sum(row["cases"] for row in outcomes.refusals.values())
-    if 2 * refused > len(outcomes):
+    if 2 * refused > outcomes.fixed:
         texts.append(
-            f'the adapter answered "unsupported" to {refused} of {len(outcomes)} cases that '
+            f'the adapter answered "unsupported" to {refused} of {outcomes.fixed} cases that '
             "hello supports: "
             'restrict "supports" or "without" in hello'
         )
@@ -400,7 +402,8 @@ def check_refusals(outcomes, allowed):
 def accept_support(option, root, hello, outcomes):
     """Writes what the subject supports."""
     name = file_of(option, root, "support", hello)
-    now = {**support_of(hello), "unsupported": sorted(outcomes.refusals)}
+    now = support_of(hello)
+    now["unsupported"] = sorted({*now["unsupported"], *outcomes.refusals})
     os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
     files.write(name, [json.dumps(now, indent=1, allow_nan=False), "\n"])
 

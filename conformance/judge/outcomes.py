@@ -14,6 +14,7 @@ from protocol import FIELDS
 DEFECT = "defect"
 CITED = ("by design", "not promised")  # need "documented", the place where the subject says so
 EXCUSED = (*CITED, "limitation")
+EXTRA = ("random", "fresh")  # origins of cases beside the covering array and the selection
 PASSED, FAILED, NOT_JUDGED = range(3)  # places in a row of the table of clauses; EXCUSED follow
 
 
@@ -78,7 +79,8 @@ class Outcomes:
         self.table = {}  # clause -> cases [passed, failed, not judged, one number per EXCUSED]
         self.lacking = collections.Counter()  # clause -> cases that passed without evidence for it
         self.judged = False  # some case was
-        self.refusals = {}  # reason -> {"cases", "selected", "recipe"}
+        self.fixed = 0  # cases whose number neither speed nor the time of day changes
+        self.refusals = {}  # reason -> {"cases", "selected", "recipe"}, of the fixed cases
         self.reported = None  # fields of steps that some answer had; None: there was no answer
         self.issued = set()  # at most 2 hashes of ledgers
         self.trained = []  # the smallest and the largest number of elements of a model
@@ -98,6 +100,7 @@ class Outcomes:
                 0, f"cannot write results to {tempfile.gettempdir()}: {error.strerror}"
             ) from None
         self.counts[out.status] += 1
+        self.fixed += out.origin not in EXTRA
         self.judged = self.judged or out.status == "fail" or bool(out.judged)
         self.note_fields(out.answer)
         if out.status == "unsupported":
@@ -126,9 +129,9 @@ class Outcomes:
         ]
 
     def refuse(self, out, reason):
-        """Fresh cases are left out, because they differ from run to run, and so are cases whose
-        steps fail without their checkpoint."""
-        if out.origin == "fresh" or out.answer.get("alone"):
+        """Random cases are left out, because how many there are depends on the machine's speed,
+        and so are cases whose steps fail without their checkpoint."""
+        if out.origin in EXTRA or out.answer.get("alone"):
             return
         if reason not in self.refusals and len(self.refusals) >= limits.REASONS:
             reason = "other reasons"

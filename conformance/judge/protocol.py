@@ -20,7 +20,7 @@ FIELDS = ("skipped", "norm", "scale", "loss", "parameters", *RUNS)  # of a step
 RETURNS = {*FIELDS, "ledger", "streams"}
 HELLO = (
     *("protocol", "name", "version", "level", "world", "returns", "supports", "without", "lacks"),
-    "options",
+    *("options", "unsupported"),
 )
 STATUS = ("ok", "error", "unsupported")
 FILES = {"fp32": ("<f", 4), "fp64": ("<d", 8), "bf16": (None, 2), "fp16": ("<e", 2)}
@@ -122,6 +122,7 @@ def check_hello(hello):
         {**AXES, **{f"option {name}": values for name, values in options.items()}},
     )
     check_lacks(hello.get("lacks", {}))
+    check_unsupported(hello.get("unsupported", []))
 
 
 def check_world_and_returns(hello, level):
@@ -270,6 +271,17 @@ def check_reason(text, where):
         f"{where} may have at most {limits.LABEL} characters",
         f"{len(text)}: {shown(text)}",
     )
+
+
+def check_unsupported(reasons):
+    """All messages of the answer "unsupported"."""
+    need(
+        isinstance(reasons, list) and len(reasons) <= limits.REASONS,
+        f'"unsupported" must be a list of at most {limits.REASONS} reasons',
+        reasons,
+    )
+    for reason in reasons:
+        check_reason(reason, 'each reason of "unsupported"')
 
 
 def check_lacks(lacks):

@@ -10,8 +10,8 @@ from selftest import COMMAND, ROOT, TRAINER, check, main, run, text_of
 
 sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 
-from known import lost_of  # noqa: E402
-from outcomes import EXCUSED  # noqa: E402
+from known import check_refusals, lost_of  # noqa: E402
+from outcomes import EXCUSED, EXTRA, Outcome, Outcomes  # noqa: E402
 from recipe import recipe_of  # noqa: E402
 
 
@@ -102,6 +102,32 @@ def test_support():
                 not lost if text is None else len(lost) == 1 and text in lost[0],
                 lost,
             )
+
+
+def test_refused():
+    """Only reasons that hello declares may become reasons of the list without being seen."""
+    with tempfile.TemporaryDirectory() as folder:
+        for listed, code in (("correct", 1), ("refuses-declared", 0)):
+            path = os.path.join(folder, f"{listed}.json")
+            run(f"{TRAINER} {listed}", "--support", path, "--accept-support", "--cases", "1")
+            got, report, errors = run(f"{TRAINER} refuses-dp", "--support", path, "--cases", "40")
+            check(
+                f"a reason that may not occur unless declared, list of {listed}: exit code {code}",
+                got == code and any("does not list" in p for p in report["problems"]) == bool(code),
+                report["problems"] if report else errors,
+            )
+
+
+def test_refused_at_random():
+    """How many random cases a run has depends on the machine's speed, so none may fail it."""
+    for origin in ("covering", "selected", *EXTRA):
+        outcomes = Outcomes()
+        out = Outcome({"id": "none", "clauses": []}, recipe_of("dp=2,list=1@0.0"))
+        out.origin, out.status = origin, "unsupported"
+        out.answer = {"status": "unsupported", "message": "a new reason"}
+        outcomes.add(out, str)
+        texts = check_refusals(outcomes, [])
+        check(f"a new reason in a {origin} case", bool(texts) == (origin not in EXTRA), texts)
 
 
 def test_started():
@@ -471,6 +497,8 @@ sys.exit(
     main(
         test_reproduce,
         test_support,
+        test_refused,
+        test_refused_at_random,
         test_started,
         test_known,
         test_hidden,

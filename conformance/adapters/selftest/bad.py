@@ -89,6 +89,8 @@ HELLOS = {
     "hello-without-why": {**HELLO, "without": [{"zero": 0, "why": 5}]},
     "hello-without-only-why": {**HELLO, "without": [{"why": "no axis"}]},
     "hello-without-many": {**HELLO, "without": [{"zero": 0}] * 1001},
+    "hello-unsupported": {**HELLO, "unsupported": "not today"},
+    "hello-unsupported-empty": {**HELLO, "unsupported": [" "]},
     "hello-many-options": {**HELLO, "options": {f"x{i}": [1] for i in range(100000)}},
     "hello-nan": json.dumps(HELLO)[:-1] + ', "x": NaN}',
     "ledgers-size": supporting(dp=[4], tp=[2]),

@@ -13,6 +13,7 @@ from math import inf, isfinite, sqrt
 
 import streams
 
+THREE = "three data-parallel ranks are not supported"
 FAULTS = {
     "correct": "the right answer with matching ledgers",
     "null": "answers are empty objects",
@@ -24,6 +25,8 @@ FAULTS = {
     "unwritten": "the right answer without the masters that hello names",
     "unskipped": 'the right answer without the field "skipped"',
     "refuses": 'answers "unsupported" to all cases but the first',
+    "refuses-dp": 'answers "unsupported" to cases of three data-parallel ranks',
+    "refuses-declared": "the same, with the reason in hello",
     "tacit": "the right answer, with null for every field that allows it",
     "unrecorded": 'serial values at level 2; hello does not name "ledger"',
     "no-ledger": 'serial values; hello names "ledger", but no file is written',
@@ -531,6 +534,8 @@ def main():
         hello["supports"]["replicas"] = [1, 2]
     if fault.startswith("groups"):
         hello["supports"]["groups_vary"] = ["no", "rank", "step"]
+    if fault == "refuses-declared":
+        hello["unsupported"] = [THREE]
     if fault == "empty":
         hello["returns"] = ["norm", "masters", "gradients"]
     for number, line in enumerate(sys.stdin):
@@ -543,6 +548,8 @@ def main():
             answer = {}
         elif fault == "refuses" and number > 1:
             answer = {"status": "unsupported", "message": "not today"}
+        elif fault in ("refuses-dp", "refuses-declared") and request["case"]["topology"]["dp"] == 3:
+            answer = {"status": "unsupported", "message": THREE}
         elif fault == "garbage":
             answer = None
         else:
