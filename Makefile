@@ -1,8 +1,9 @@
 # zeroproof. `make help` lists the targets.
 #
-# Variables: CC (gcc or clang), SAN=1 (address and undefined-behaviour sanitizers, in build-san/),
-# DEBUG=1 (no optimization, full debugging information, in build-debug/),
-# BUILD (the folder of all outputs), PREFIX and DESTDIR (make install), JOBS, V=1 (show commands).
+# Variables: CC (gcc or clang), MPI=0 (without Open MPI, so without `zeroproof launch`),
+# SAN=1 (address and undefined-behaviour sanitizers, in build-san/), DEBUG=1 (no optimization, full
+# debugging information, in build-debug/), BUILD (the folder of all outputs), PREFIX and DESTDIR
+# (make install), JOBS, V=1 (show commands).
 # Those of the tests are ONLY, FUZZ_SECONDS, REPEAT_SECONDS, ZP_CACHE, ZP_VERDICTS: tests/README.md.
 
 VERSION := 0.1.0
@@ -12,6 +13,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 PREFIX       ?= /usr/local
+MPI          ?= 1
 JOBS         ?= $(shell nproc 2>/dev/null || echo 1)
 SAN          ?= 0
 FUZZ_SECONDS ?= 20
@@ -46,8 +48,10 @@ PACKAGES_PAGE := chromium
 PACKAGES_LINKED := libjansson4 libxxhash0 libopenmpi3 libgomp1 libc6 binutils make
 
 # pkg-config is asked only when something is compiled or linked: `make run` may have to install it.
+ifneq ($(MPI),0)
 MPI_CFLAGS = $(eval MPI_CFLAGS := $$(shell pkg-config --cflags ompi-c))$(MPI_CFLAGS)
 MPI_LIBS   = $(eval MPI_LIBS := $$(shell pkg-config --libs ompi-c))$(MPI_LIBS)
+endif
 LIBS       = $(eval LIBS := $$(shell pkg-config --libs jansson libxxhash) -pthread -lm)$(LIBS)
 TEST_LIBS  := -lcriterion -lgmp -lmpfr
 
@@ -76,8 +80,9 @@ MPI_SRC := $(sort $(wildcard ref/comm/mpi/*.c ref/engine_mpi/*.c))
 LIB_SRC := $(sort $(filter-out $(MPI_SRC),$(wildcard ref/base/*.c ref/plan/*.c ref/num/*.c \
              ref/num/simd/*.c ref/engine/*.c ref/comm/*.c ref/comm/sim/*.c ref/comm/job/*.c \
              ref/model/*.c)))
+COMM_MPI := $(if $(filter 0,$(MPI)),no_mpi,mpi)
 CLI_SRC := $(sort $(filter-out ref/cli/main.c,$(wildcard ref/cli/*.c ref/verify/*.c ref/trace/*.c \
-             ref/draw/*.c ref/comm/mpi/*.c conformance/cases/*.c \
+             ref/draw/*.c ref/comm/$(COMM_MPI)/*.c conformance/cases/*.c \
              conformance/adapters/zeroproof/*.c)))
 TEST_SRC := $(wildcard tests/ref/*/test_*.c)
 include cuda/kernels/kernels.mk
@@ -141,11 +146,11 @@ endif
 link = $(Q)mkdir -p $(@D) && $(1) -o $@.$$$$ $^ $(2) && mv -f $@.$$$$ $@
 
 # Objects are remade when the compiler or its flags change.
+FLAGS = $(CC) $(subst $(CURDIR),,$(ALL_CFLAGS)) $(VERSION) $(COMM_MPI)
 .PHONY: FORCE
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(CC) $(subst $(CURDIR),,$(ALL_CFLAGS)) $(VERSION)' | cmp -s - $@ || \
-	  printf '%s\n' '$(CC) $(subst $(CURDIR),,$(ALL_CFLAGS)) $(VERSION)' > $@
+	@printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -219,7 +224,8 @@ unit: $(TESTS) $(DRIVERS) ## build the Criterion tests
 unit-ref: $(filter $(BUILD)/tests/ref/%,$(TESTS)) $(DRIVERS)
 
 .PHONY: lib
-lib: $(STATIC) $(SHARED) $(MPI_STATIC) $(MPI_SHARED) ## build the libraries
+lib: $(STATIC) $(SHARED) $(if $(filter mpi,$(COMM_MPI)),$(MPI_STATIC) $(MPI_SHARED))
+lib: ## build the libraries
 
 # ---- The two commands ----------------------------------------------------------------------------
 

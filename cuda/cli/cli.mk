@@ -1,7 +1,7 @@
 # Programs that run the CUDA engine: `zeroproof --engine cuda` on simdev, with all ranks on one
 # device, and on a GPU; random topologies. Included by the Makefile after nccl_threads.mk.
 
-CUDA_CLI_OBJ := $(patsubst %,$(BUILD)/cuda/cli/%.o,simdev_main nccl_threads_main device_main no_mpi)
+CUDA_CLI_OBJ := $(patsubst %,$(BUILD)/cuda/cli/%.o,simdev_main nccl_threads_main device_main)
 $(CUDA_CLI_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(CUDA_CLI_OBJ): | $(CUDA_HEADERS)
 
@@ -121,7 +121,7 @@ unit: $(RANDOM_TOPOLOGIES) $(RANDOM_TOPOLOGIES_THREADS)
 # (cuda/one_device/pinned_memory.c).
 GPU_COMMAND     := $(BUILD)/zeroproof-cuda
 THREADS_COMMAND := $(BUILD)/tests/drivers/cuda/zeroproof_threads
-COMMAND_OBJ     := $(BUILD)/cuda/cli/device_main.o $(BUILD)/cuda/cli/no_mpi.o
+COMMAND_OBJ     := $(BUILD)/cuda/cli/device_main.o $(BUILD)/ref/comm/no_mpi/comm_no_mpi.o
 $(COMMAND_OBJ): CPPFLAGS += -DZP_ON_THREADS
 OWN_MEMORY = objcopy --redefine-sym cudaMalloc=__real_cudaMalloc \
              --redefine-sym cudaFree=__real_cudaFree

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <jansson.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "../base/child.h"
+#include "../comm/mpi/comm_mpi.h"
 #include "../engine/build_info.h"
 #include "../num/simd/fast.h"
 #include "commands.h"
@@ -125,8 +125,7 @@ static void nccl_version(char *text, size_t cap)
 static void put_build(json_t *root)
 {
   static const char *const levels[] = {"plain", "AVX2", "AVX-512"};
-  char text[MPI_MAX_LIBRARY_VERSION_STRING + 1];
-  int n = 0;
+  char text[512];
   const zp_build_info info = zp_build();
   put(root, "build", "zeroproof", info.version);
   put(root, "build", "commit", info.commit);
@@ -144,7 +143,8 @@ static void put_build(json_t *root)
   put(root, "build", "exact sums use", "plain C, as proven");
   put(root, "build", "ref/num/simd sums use", levels[zp_simd_level() % 3]); /* ref/num/simd */
   put(root, "libraries", "jansson", jansson_version_str());
-  if (MPI_Get_library_version(text, &n) == MPI_SUCCESS) put(root, "libraries", "MPI", text);
+  const int mpi = zp_mpi_library(text, sizeof text);
+  put(root, "libraries", "MPI", mpi ? text : "none: launch is not available");
   nccl_version(text, sizeof text);
   put(root, "accelerator", "NCCL", text);
 }

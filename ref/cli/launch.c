@@ -194,6 +194,12 @@ int zp_cmd_launch(int argc, char **argv, const zp_backend *engine)
   launch_args l = {.root = geteuid() == 0};
   argp_err_exit_status = ZP_EXIT_REFUSED;
   if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &l)) return ZP_EXIT_REFUSED;
+  if (!zp_mpi_library(program, sizeof program)) {
+    fprintf(stderr, "zeroproof launch: this program was built without MPI; build it with Open MPI, "
+                    "or run train without launch: all ranks are then in one process\n");
+    free(l.words);
+    return ZP_EXIT_ENVIRONMENT;
+  }
   const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
   if (n < 0) {
     fprintf(stderr, "zeroproof launch: cannot find its own binary: %s\n", strerror(errno));

@@ -173,6 +173,7 @@ UNSANITIZED = (
     "ref/cli/test_launch",
     "ref/cli/test_memory",
     "ref/cli/test_memory_flat",
+    "ref/cli/test_no_mpi",
 )
 
 

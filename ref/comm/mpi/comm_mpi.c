@@ -254,6 +254,15 @@ int zp_mpi_present(void)
   return getenv("OMPI_COMM_WORLD_SIZE") != NULL;
 }
 
+int zp_mpi_library(char *text, int32_t cap)
+{
+  char whole[MPI_MAX_LIBRARY_VERSION_STRING + 1];
+  int n = 0;
+  if (MPI_Get_library_version(whole, &n) != MPI_SUCCESS) return 0;
+  snprintf(text, (size_t)cap, "%s", whole);
+  return 1;
+}
+
 double zp_mpi_deadline(void)
 {
   const char *text = getenv(ZP_MPI_DEADLINE_VARIABLE);

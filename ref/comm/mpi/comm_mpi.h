@@ -27,6 +27,10 @@ typedef struct zp_mpi zp_mpi;
 /* Returns 1 if mpirun started this process. */
 int zp_mpi_present(void);
 
+/* Writes the version of the MPI library. Returns 0, and writes nothing, if the program was built
+ * without one. */
+int zp_mpi_library(char *text, int32_t cap);
+
 /* The deadline in seconds that the environment sets, else ZP_MPI_DEADLINE_S. The start of MPI and
  * splits of communicators have at least ZP_MPI_DEADLINE_S, so that a busy machine is not reported
  * as a failed peer. */

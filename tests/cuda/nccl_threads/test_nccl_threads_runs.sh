@@ -23,7 +23,8 @@ bandwidth).* passed " "$tmp/out" | grep -qx 9
     -o "$tmp/layers.o" >"$tmp/why" 2>&1 &&
     "${MAKE:-make}" BUILD="$build" CC="${CC:-gcc}" THREADS_COMMAND="$tmp/train" "$tmp/train" \
       "$tmp/train_lt" \
-      COMMAND_OBJ="$build/cuda/cli/device_main.o $build/cuda/cli/no_mpi.o $tmp/layers.o" \
+      COMMAND_OBJ="$build/cuda/cli/device_main.o $build/ref/comm/no_mpi/comm_no_mpi.o \
+        $tmp/layers.o" \
       >"$tmp/why" 2>&1
   "$tmp/train" train --engine cuda --data LICENSE --layers 1 --d-model 8 --heads 1 --context 8 \
     --batch 1 --sample 0 --steps 2 --dp 2 >>"$tmp/why" 2>&1

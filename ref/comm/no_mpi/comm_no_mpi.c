@@ -1,20 +1,27 @@
-/* MPI for a program whose ranks are threads, as a CUDA image has no MPI to link. `train` refuses to
- * run under mpirun before it joins the job, so only the first two functions are called. */
+/* comm_mpi.h for a program without MPI: built with MPI=0, or for a GPU, where a CUDA image has no
+ * MPI to link. A program that mpirun has started ends with the error of zp_mpi_start; the functions
+ * that need a joined job are never called. */
 #include <stdlib.h>
 
-#include "../../ref/base/error.h"
-#include "../../ref/comm/mpi/comm_mpi.h"
+#include "../../base/error.h"
+#include "../mpi/comm_mpi.h"
 
 static int refuse(zp_error *err)
 {
   return zp_fail(err, ZP_E_REFUSED, -1,
-                 "this program has no MPI: its ranks are threads on one device; start it without "
-                 "mpirun");
+                 "this program was built without MPI, so all ranks run in one process; start it "
+                 "without mpirun, or build it with Open MPI");
 }
 
 int zp_mpi_present(void)
 {
   return getenv("OMPI_COMM_WORLD_SIZE") != NULL;
+}
+
+int zp_mpi_library(char *text, int32_t cap)
+{
+  (void)text, (void)cap;
+  return 0;
 }
 
 double zp_mpi_deadline(void)
