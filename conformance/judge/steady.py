@@ -48,18 +48,24 @@ def causes_of(report):
     return steady, rare - steady
 
 
-def runs_of(command, options):
-    """Rows (seed, busy processes, exit code, report, errors) of a subject."""
+def runs_of(name, command, options):
+    """Rows (seed, busy processes, exit code, report, errors) of a subject; reports each run when it
+    has ended."""
     for load in (0, options.busy):
         with busy(load):
             for seed in options.seeds:
                 more = ["--seconds", "0", "--seed", str(seed), "--jobs", str(options.jobs)]
-                yield seed, load, *checked(command, *more)
+                code, report, errors = checked(command, *more)
+                took = f" after {report['seconds']:.0f} s" if report else ""
+                console.put_error(
+                    f"{line(name)}, seed {seed}, {load} busy processes: exit code {code}{took}\n"
+                )
+                yield seed, load, code, report, errors
 
 
 def same_in_all(name, command, options):
     """Prints the runs of a subject. True if they are alike."""
-    rows = list(runs_of(command, options))
+    rows = list(runs_of(name, command, options))
     both = [causes_of(report) if report else (None, set()) for *_, report, _ in rows]
     found = [steady for steady, _ in both]
     common = set.intersection(*(f or set() for f in found))

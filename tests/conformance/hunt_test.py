@@ -288,6 +288,7 @@ def steady(fault):
 def test_steady():
     done = steady("correct")
     check("a correct subject is the same in all runs", done.returncode == 0, done.stdout)
+    check("each run is reported", done.stderr.count("exit code 0 after") == 4, done.stderr)
     check("each run completes the covering array", done.stdout.count("| whole |") == 4, done.stdout)
     done = steady("third")
     check(
