@@ -310,6 +310,7 @@ def masters(me, model):
     """Full fp32 masters, which DeepSpeed gathers on every rank. They show the update but not its
     owner, so PART-6 is not judged. The gather runs collectives that do not belong to the step, so
     recording is paused."""
+    me.write({"observe": True})
     with me.recorder.pause():
         found = {}
         for j in model.entries:

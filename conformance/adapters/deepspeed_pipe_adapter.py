@@ -295,6 +295,7 @@ def state(me, engine, mine):
         **plain.moments(me, mine, engine.optimizer),
     }
     if me.case["zero"]:
+        me.write({"observe": True})
         found["masters"] = {}
         for j, w in mine.items():
             full = (

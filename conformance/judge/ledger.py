@@ -30,8 +30,10 @@ KINDS = {
 }
 
 
+MARKS = ("observe", "end", "failed")
+
 FIELDS = (
-    *("step", "op", "count", "counts", "group", "root", "peer", "wait", "end", "failed", "freed"),
+    *("step", "op", "count", "counts", "group", "root", "peer", "wait", "freed", *MARKS),
     *KINDS,
 )
 
@@ -43,7 +45,7 @@ class InvalidLedger(Exception):
 def known_fields(record):
     """A checked record without the fields that have no meaning here."""
     found = {name: record[name] for name in FIELDS if name in record and is_plain(record[name])}
-    return {**found, **{name: True for name in ("end", "failed") if found.get(name)}}
+    return {**found, **{name: True for name in MARKS if found.get(name)}}
 
 
 def is_plain(value):
@@ -70,10 +72,10 @@ def check_record(record, rank, world, entered):
             raise InvalidLedger(
                 f'rank {rank}: "step": got {record["step"]!r:.40}, expected a number'
             )
-        if not {"wait", "step", "end", "failed", "freed"} & set(record):
+        if not {"wait", "step", "freed", *MARKS} & set(record):
             raise InvalidLedger(
-                f"rank {rank}: a record needs one of op, step, wait, end, failed, freed, got "
-                f"{record!r:.80}"
+                f"rank {rank}: a record needs one of op, step, wait, freed, "
+                f"{', '.join(MARKS)}, got {record!r:.80}"
             )
         return
     if not isinstance(op, str) or op not in COLLECTIVES | P2P:
@@ -154,6 +156,11 @@ def has_failed(records):
     """True if the rank raised an error by itself: it enters nothing more, and the adapter answers
     once the other ranks have ended or wait."""
     return bool(records) and bool(records[-1].get("failed"))
+
+
+def observed(records):
+    """How often the rank has gathered its state, in collectives that are not recorded."""
+    return sum("observe" in record for record in records)
 
 
 def freed(ledgers):
@@ -261,6 +268,8 @@ def signature(record):
 def describe(record):
     if record is None:
         return "nothing more"
+    if "op" not in record:
+        return "the gather of its state"
     if record["op"] in P2P:
         return (
             f"{record['op']} {'to' if record['op'] == 'send' else 'from'} {record['peer']}: "
@@ -365,6 +374,10 @@ def blocked(ledgers, silent=False):
     waits = {}
     for rank, records in enumerate(ledgers):
         if has_ended(records) or has_failed(records):
+            continue
+        if records and records[-1].get("observe"):
+            behind = [q for q, other in enumerate(ledgers) if observed(other) < observed(records)]
+            waits.update({rank: (records[-1], behind)} if behind else {})
             continue
         mine = ops(records)
         pending = records[-1].get("wait") if records else None

@@ -199,7 +199,8 @@ def judge(case, expected, answer, ledgers, returns, level):
         )
     if status in ("hang", "timeout"):
         hung, waits = ledger.is_hung(ledgers, silent=True)
-        where = sorted({record.get("phase") or record["op"] for record, _ in waits.values()})
+        entered = [record for record, _ in waits.values() if "op" in record]
+        where = sorted({record.get("phase") or record["op"] for record in entered})
         found.append(
             Finding(
                 "LEDG-7",

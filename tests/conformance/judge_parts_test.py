@@ -224,6 +224,7 @@ def test_ledgers():
     )
     check("a grouped exchange is not a hang", not ledger.is_hung([group, other])[0])
     check("a ledger that grows while it is read is read once", growing())
+    test_observe(both)
     test_words(both, send)
     ledgers = [[both, send, {"freed": 1}, {"freed": 0}], [both, recv, {"step": 1}, {"freed": 1}]]
     found = ledger.freed(ledgers)
@@ -238,6 +239,21 @@ def test_ledgers():
         "ranks that ended do not hang",
         not ledger.is_hung([[both, {"end": True}], [both, {"end": True}]])[0],
     )
+
+
+def test_observe(both):
+    """A rank that gathers its state waits for all ranks that have not begun to."""
+    gather = {"observe": True}
+    hung, waits = ledger.is_hung([[both, both], [both, gather]])
+    check("a gather of the state beside a collective is a hang", hung, waits)
+    text = ledger.describe_hang(waits)
+    check("the message says so", "rank 1 waits in the gather of its state for rank 0" in text, text)
+    check(
+        "ranks that all gather are no hang",
+        not ledger.is_hung([[both, gather], [both, gather]])[0],
+    )
+    ahead = [[both, gather, {"step": 1}], [both, gather]]
+    check("nor is a gather that another has left", not ledger.is_hung(ahead)[0])
 
 
 def test_freed(both, send, recv):
