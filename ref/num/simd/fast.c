@@ -232,61 +232,77 @@ static int64_t add_level(int level, zp_sumsq *s, int elem, const char *x, int64_
   return bad + add_plain(s, elem, x + size_of(elem) * whole, n - whole);
 }
 
-/* One array that threads sum together: each sums the next chunk until all are done, so that a slow
- * or late thread does less.
+/* Arrays that threads sum together: each sums the next chunk until all are done, so that a slow or
+ * late thread does less.
  */
-typedef struct shared_range {
-  const char *x;
-  int64_t n, chunk;
+typedef struct shared_arrays {
+  const void *const *x;
+  const int64_t *n;
+  int64_t arrays, chunk;
   int level, elem;
   atomic_int_fast64_t next;
-} shared_range;
+} shared_arrays;
 
 typedef struct thread_job {
-  shared_range *shared;
+  shared_arrays *shared;
   zp_sumsq sum;
   int64_t bad;
 } thread_job;
 
+/* Adds elements from..to of an array; what does not fill the lanes is added plainly. */
+static void add_chunk(thread_job *job, summing *r, const char *x, int64_t n)
+{
+  int64_t whole = r->level == ZP_SIMD_PLAIN ? 0 : n - n % ZP_LANE_STEP;
+  add_blocks(r, x, whole);
+  job->bad += add_plain(&job->sum, r->elem, x + size_of(r->elem) * whole, n - whole);
+}
+
 static void *run_job(void *arg)
 {
   thread_job *job = arg;
-  shared_range *all = job->shared;
+  shared_arrays *all = job->shared;
   summing r;
   start(&r, all->level, all->elem);
   zp_sumsq_clear(&job->sum);
+  job->bad = 0;
+  int64_t array = 0, before = 0; /* chunks of the arrays before this one */
   for (;;) {
-    int64_t from = atomic_fetch_add(&all->next, all->chunk);
-    if (from >= all->n) break;
-    add_blocks(&r, all->x + size_of(all->elem) * from,
-               all->n - from < all->chunk ? all->n - from : all->chunk);
+    int64_t chunk = atomic_fetch_add(&all->next, 1); /* rises, so the search goes on from here */
+    for (; array < all->arrays; array++) {
+      int64_t chunks = all->n[array] / all->chunk + (all->n[array] % all->chunk != 0);
+      if (chunk < before + chunks) break;
+      before += chunks;
+    }
+    if (array == all->arrays) break;
+    int64_t from = (chunk - before) * all->chunk, rest = all->n[array] - from;
+    add_chunk(job, &r, (const char *)all->x[array] + size_of(all->elem) * from,
+              rest < all->chunk ? rest : all->chunk);
   }
-  job->bad = finish(&r, &job->sum);
+  job->bad += finish(&r, &job->sum);
   return 0;
 }
 
-/* Divides x among threads and adds their limbs. */
-static int64_t add_threads(zp_sumsq *s, int elem, const char *x, int64_t n, int threads)
+/* Divides arrays among threads and adds their limbs. */
+static int64_t add_threads(zp_sumsq *s, int elem, const void *const *x, const int64_t *n,
+                           int64_t arrays, int threads)
 {
   enum { THREADS_MAX = 64, CHUNKS = 16 }; /* chunks per thread */
   thread_job job[THREADS_MAX];
   pthread_t thread[THREADS_MAX];
   int started[THREADS_MAX] = {0};
   int64_t per_thread_min = 131072; /* a thread costs as much as summing about this many */
-  int64_t whole = n - n % ZP_LANE_STEP;
+  int64_t total = 0, bad = 0;
+  for (int64_t a = 0; a < arrays; a++) total += n[a];
   if (threads > THREADS_MAX) threads = THREADS_MAX;
-  if (threads > n / per_thread_min) threads = (int)(n / per_thread_min);
-  if (threads <= 1 || zp_simd_level() == ZP_SIMD_PLAIN) {
-    return add_level(ZP_SIMD_AVX512, s, elem, x, n);
-  }
-  shared_range shared = {x, whole, ZP_BLOCK, zp_simd_level(), elem, 0};
-  shared.chunk += whole / threads / CHUNKS / ZP_BLOCK * ZP_BLOCK;
+  if (threads > total / per_thread_min) threads = (int)(total / per_thread_min);
+  if (threads < 1) threads = 1;
+  shared_arrays shared = {x, n, arrays, ZP_BLOCK, zp_simd_level(), elem, 0};
+  shared.chunk += total / threads / CHUNKS / ZP_BLOCK * ZP_BLOCK;
   for (int t = 0; t < threads; t++) {
     job[t].shared = &shared;
     if (t > 0) started[t] = pthread_create(&thread[t], 0, run_job, &job[t]) == 0;
   }
   run_job(&job[0]); /* if no thread was started, this sums all chunks */
-  int64_t bad = add_plain(s, elem, x + size_of(elem) * whole, n - whole);
   for (int t = 0; t < threads; t++) {
     int64_t limb[ZP_SQ_LIMBS];
     if (t > 0 && !started[t]) continue;
@@ -331,15 +347,36 @@ int64_t zp_sumsq_add_f16_fast(zp_sumsq *s, const uint16_t *x, int64_t n)
 
 int64_t zp_sumsq_add_f32_mt(zp_sumsq *s, const uint32_t *x, int64_t n, int threads)
 {
-  return add_threads(s, ZP_ELEM_F32, (const char *)x, n, threads);
+  const void *const array = x;
+  return add_threads(s, ZP_ELEM_F32, &array, &n, 1, threads);
 }
 
 int64_t zp_sumsq_add_bf16_mt(zp_sumsq *s, const uint16_t *x, int64_t n, int threads)
 {
-  return add_threads(s, ZP_ELEM_BF16, (const char *)x, n, threads);
+  const void *const array = x;
+  return add_threads(s, ZP_ELEM_BF16, &array, &n, 1, threads);
 }
 
 int64_t zp_sumsq_add_f16_mt(zp_sumsq *s, const uint16_t *x, int64_t n, int threads)
 {
-  return add_threads(s, ZP_ELEM_F16, (const char *)x, n, threads);
+  const void *const array = x;
+  return add_threads(s, ZP_ELEM_F16, &array, &n, 1, threads);
+}
+
+int64_t zp_sumsq_add_f32_list(zp_sumsq *s, const void *const *x, const int64_t *n, int64_t arrays,
+                              int threads)
+{
+  return add_threads(s, ZP_ELEM_F32, x, n, arrays, threads);
+}
+
+int64_t zp_sumsq_add_bf16_list(zp_sumsq *s, const void *const *x, const int64_t *n, int64_t arrays,
+                               int threads)
+{
+  return add_threads(s, ZP_ELEM_BF16, x, n, arrays, threads);
+}
+
+int64_t zp_sumsq_add_f16_list(zp_sumsq *s, const void *const *x, const int64_t *n, int64_t arrays,
+                              int threads)
+{
+  return add_threads(s, ZP_ELEM_F16, x, n, arrays, threads);
 }

@@ -38,13 +38,25 @@ int64_t zp_sumsq_add_bf16_level(int level, zp_sumsq *s, const uint16_t *x, int64
 int64_t zp_sumsq_add_f16_level(int level, zp_sumsq *s, const uint16_t *x, int64_t n);
 
 /* The same on up to `threads` POSIX threads, the caller's included, each summing a range of x.
- * threads: 1 to 64; other values are clamped. The caller sums the range of a thread that cannot be
- * started. Errors: none.
+ * threads: 1 to 64; other values are clamped, and few elements need fewer. The caller sums what a
+ * thread that cannot be started would have. Errors: none.
  * spec: SUM-2
  */
 int64_t zp_sumsq_add_f32_mt(zp_sumsq *s, const uint32_t *x, int64_t n, int threads);
 int64_t zp_sumsq_add_bf16_mt(zp_sumsq *s, const uint16_t *x, int64_t n, int threads);
 int64_t zp_sumsq_add_f16_mt(zp_sumsq *s, const uint16_t *x, int64_t n, int threads);
+
+/* The same for a list of arrays, such as the gradients of a model: the threads divide their total.
+ * x: (arrays), each the address of n[i] >= 0 elements, aligned as its elements are; not read where
+ * n[i] is 0. n: (arrays), together below 2^62. arrays >= 0. threads, result, errors: as above.
+ * spec: SUM-2
+ */
+int64_t zp_sumsq_add_f32_list(zp_sumsq *s, const void *const *x, const int64_t *n, int64_t arrays,
+                              int threads);
+int64_t zp_sumsq_add_bf16_list(zp_sumsq *s, const void *const *x, const int64_t *n, int64_t arrays,
+                               int threads);
+int64_t zp_sumsq_add_f16_list(zp_sumsq *s, const void *const *x, const int64_t *n, int64_t arrays,
+                              int threads);
 
 #ifdef __cplusplus
 }

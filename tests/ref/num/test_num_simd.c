@@ -232,3 +232,53 @@ Test(num_simd, threads_of_every_number_equal_plain)
   }
   free(x);
 }
+
+/* Cuts x into random pieces, many of them empty or short, in any order. */
+static int64_t cut(rng *r, const char *x, int size, int64_t n, const void **at, int64_t *len)
+{
+  int64_t pieces = 0;
+  for (int64_t from = 0; from < n; pieces++) {
+    static const int64_t most[] = {1, 40, 5000, 150000};
+    int64_t piece = rng_below(r, most[rng_below(r, 4)]);
+    if (piece > n - from) piece = n - from;
+    at[pieces] = piece ? x + size * from : 0;
+    len[pieces] = piece;
+    from += piece;
+  }
+  for (int64_t i = pieces - 1; i > 0; i--) {
+    int64_t j = rng_below(r, i + 1), n_i = len[i];
+    const void *x_i = at[i];
+    at[i] = at[j], len[i] = len[j];
+    at[j] = x_i, len[j] = n_i;
+  }
+  return pieces;
+}
+
+Test(num_simd, lists_of_arrays_equal_one_array)
+{
+  enum { N = 700001, PIECES = 1000000 };
+  rng r = {25};
+  uint32_t *x = malloc(N * sizeof *x);
+  uint16_t *h = malloc(N * sizeof *h);
+  const void **at = malloc(PIECES * sizeof *at);
+  int64_t *len = malloc(PIECES * sizeof *len);
+  for (int64_t i = 0; i < N; i++) {
+    x[i] = pattern(&r, i < N / 2 ? KIND_NORMAL : KIND_WIDE, 90);
+    h[i] = (uint16_t)(x[i] >> 16);
+  }
+  outcome plain[] = {sum32(-1, x, N), sum16(-1, 1, h, N), sum16(-1, 0, h, N)};
+  for (int threads = 0; threads <= 5; threads++) {
+    for (int type = 0; type < 3; type++) {
+      outcome o;
+      zp_sumsq s;
+      zp_sumsq_clear(&s);
+      int64_t n = cut(&r, type ? (char *)h : (char *)x, type ? 2 : 4, N, at, len);
+      o.bad = type == 0   ? zp_sumsq_add_f32_list(&s, at, len, n, threads)
+              : type == 1 ? zp_sumsq_add_bf16_list(&s, at, len, n, threads)
+                          : zp_sumsq_add_f16_list(&s, at, len, n, threads);
+      zp_sumsq_limbs(&s, o.limb);
+      same(plain[type], o, "list", threads, type, n);
+    }
+  }
+  free(x), free(h), free(at), free(len);
+}
