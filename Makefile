@@ -527,7 +527,7 @@ dest = $(DESTDIR)$(PREFIX)
 .PHONY: install
 install: all lib $(BUILD)/zeroproof.1 ## install under PREFIX (and DESTDIR)
 	install -d $(dest)/bin $(dest)/lib/pkgconfig $(dest)/include/zeroproof \
-	  $(dest)/share/man/man1 $(dest)/share/zeroproof/spec
+	  $(dest)/share/man/man1
 	install -m 755 $(COMMAND) $(dest)/bin/zeroproof
 	install -m 644 $(STATIC) $(MPI_STATIC) $(dest)/lib
 	install -m 755 $(SHARED) $(MPI_SHARED) $(dest)/lib
@@ -547,12 +547,19 @@ install: all lib $(BUILD)/zeroproof.1 ## install under PREFIX (and DESTDIR)
 	  'Libs: -L$${libdir} -lzeroproof_mpi' > $(dest)/lib/pkgconfig/zeroproof-mpi.pc
 	chmod 644 $(dest)/lib/pkgconfig/zeroproof.pc $(dest)/lib/pkgconfig/zeroproof-mpi.pc
 	install -m 644 $(BUILD)/zeroproof.1 $(dest)/share/man/man1/zeroproof.1
-	for f in $(wildcard spec/*.md); do \
-	  install -m 644 $$f $(dest)/share/zeroproof/spec/ || exit 1; done
-	for f in $(CONFORMANCE_FILES); do \
+	@$(MAKE) --no-print-directory install-suite
+
+.PHONY: install-suite
+install-suite: # the files of `zeroproof check` alone, as in the wheel
+	for f in $(wildcard spec/*.md) $(CONFORMANCE_FILES); do \
 	  install -D -m 644 $$f $(dest)/share/zeroproof/$$f || exit 1; done
 	for f in $(CONFORMANCE_PROGRAMS); do \
 	  install -D -m 755 $$f $(dest)/share/zeroproof/$$f || exit 1; done
+
+.PHONY: wheel
+wheel: ## build the wheels of the Python package in build/wheel/dist (ARCH=x86_64 for one)
+	@$(call need,make python3 python3-venv)
+	@JOBS='$(JOBS)' sh python/wheel.sh $(BUILD) $(VERSION) $(ARCH)
 
 .PHONY: uninstall
 uninstall: ## remove what install put there

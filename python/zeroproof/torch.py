@@ -1,0 +1,427 @@
+"""Exact gradient norms and clipping for PyTorch.
+
+The norm is the square root of the exact sum of squares, rounded once (NORM-1, NORM-2 in
+spec/numbers.md). An exact sum has no order: for the same gradient values the result has the same
+bits under every data, tensor, pipeline, expert, context and hybrid-sharded layout, and every number
+of ranks. Layouts whose backward rounds differently have other gradient values, hence may have
+another norm."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import struct
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+try:
+    import torch
+    import torch.distributed as dist
+except ImportError as error:  # pragma: no cover
+    raise ImportError("zeroproof.torch needs PyTorch: pip install 'zeroproof[torch]'") from error
+
+from . import _native
+
+Tensor = torch.Tensor
+
+KINDS = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}
+# What is added over the ranks, in one all-reduce: as many words as STAT-1 (spec/reduce.md) sends.
+# 0 to 19: the limbs of the sum. The loss limbs of STAT-1 are not needed; the last words are flags.
+WORDS = 31
+NAN, REFUSED, NONFINITE = 28, 29, 30
+ON_DEVICE = 1 << 22  # elements summed at a time by PyTorch operations
+
+
+class ReplicasDiffer(RuntimeError):
+    """Copies of one gradient have different values."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Groups:
+    """Which ranks hold what. Needed for plain tensors, and for DTensors whose mesh is not the world.
+
+    union: the process group over which the norm is taken; None: all ranks. Every member must call.
+    replicas: the process group whose members hold copies of a gradient; it is counted once, on the
+        group's first rank. None: every rank holds gradients of its own. If it depends on the
+        parameter, a function from the parameter (from the gradient, if it was passed) to its
+        process group or None.
+
+    DDP: Groups(replicas=torch.distributed.group.WORLD). ZeRO shards: Groups(). Pipeline stages, each
+    replicated by DDP: Groups(replicas=data_parallel_group)."""
+
+    union: dist.ProcessGroup | None = None
+    replicas: dist.ProcessGroup | Callable[[Tensor], dist.ProcessGroup | None] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """norm: 0-dim tensor, fp32 or fp64, inf or NaN as torch gives them. nonfinite: 0-dim int64
+    tensor, how many gradient elements are inf or NaN. limbs: the 20 canonical limbs of the exact
+    sum of the finite elements' squares, weights 2^(32 i - 298) (SUM-3): equal limbs, equal sums."""
+
+    norm: Tensor
+    nonfinite: Tensor
+    limbs: tuple[int, ...]
+
+
+@dataclasses.dataclass
+class _Part:
+    """One gradient on this rank. counted: false for a copy that another rank counts. sharing: the
+    ranks that hold copies of it, this one included."""
+
+    index: int
+    local: Tensor
+    counted: bool
+    sharing: tuple[int, ...]
+
+
+def grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    *,
+    groups: Groups | None = None,
+    dtype: torch.dtype = torch.float32,
+    check_replicas: bool = False,
+) -> Tensor:
+    """The 2-norm of all gradients together, exact but for one rounding.
+
+    parameters: one tensor or several; those whose grad is None, and those without a grad that do
+        not require one, do not count. fp32, bf16 or fp16; plain or DTensor, of any shape.
+    groups: which ranks hold other parameters, and which copies. With more than one rank it must be
+        given for plain tensors, and for DTensors whose mesh is not the world. A DTensor's Shard
+        counts as it is, Replicate once.
+    dtype: of the result, torch.float32 or torch.float64, rounded from the exact sum directly.
+    check_replicas: compare copies bit by bit, at the cost of hashing all gradients.
+    Returns a 0-dim tensor on the gradients' device. inf and NaN as torch gives them.
+
+    Every rank of the union must call it, also one without gradients: it runs one all-reduce of 31
+    int64. Gradients on the CPU are summed by the library, on torch.get_num_threads() threads, others
+    by PyTorch's integer operations on their device; the result costs one host synchronization.
+    Raises ValueError, on all ranks of the union, for what is not supported (Partial DTensors, fp64,
+    sparse or complex gradients, another norm_type); RuntimeError if error_if_nonfinite is set and
+    the norm is inf or NaN; ReplicasDiffer."""
+    found = statistics(
+        parameters, norm_type, groups=groups, dtype=dtype, check_replicas=check_replicas
+    )
+    if error_if_nonfinite:
+        _refuse_nonfinite(found)
+    return found.norm
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+    *,
+    groups: Groups | None = None,
+    dtype: torch.dtype = torch.float32,
+    check_replicas: bool = False,
+) -> Tensor:
+    """Scales the gradients in place so that their norm is at most max_norm, as
+    torch.nn.utils.clip_grad_norm_ does, and returns the norm before that.
+
+    The factor is min(1, max_norm / (norm + 1e-6)), computed in the norm's dtype: torch's formula.
+    foreach is accepted for compatibility and has no effect. Otherwise as grad_norm."""
+    del foreach
+    tensors = _tensors(parameters)
+    found = statistics(
+        tensors, norm_type, groups=groups, dtype=dtype, check_replicas=check_replicas
+    )
+    if error_if_nonfinite:
+        _refuse_nonfinite(found)
+    factor = torch.clamp(float(max_norm) / (found.norm + 1e-6), max=1.0)
+    if factor.device.type == "cpu" and factor.item() == 1.0:
+        return found.norm  # each product would be its first factor
+    by_place: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
+    for _, gradient in _gradients(tensors):
+        local = _local(gradient)
+        by_place.setdefault((local.device, local.dtype), []).append(local)
+    with torch.no_grad():
+        for (device, _), locals_ in by_place.items():
+            torch._foreach_mul_(locals_, factor.to(device))
+    return found.norm
+
+
+def statistics(
+    parameters: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    *,
+    groups: Groups | None = None,
+    dtype: torch.dtype = torch.float32,
+    check_replicas: bool = False,
+) -> Statistics:
+    """The norm, the number of non-finite elements, and the exact sum itself. Arguments and errors
+    as for grad_norm."""
+    # What makes every rank refuse alike comes before the collective. What only this rank may see
+    # is sent with it, so that no rank waits for one that has refused.
+    if float(norm_type) != 2.0:
+        raise ValueError(f"norm_type={norm_type}: only the 2-norm has an exact sum; use torch's")
+    if dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"dtype={dtype}: expected torch.float32 or torch.float64")
+    tensors = _tensors(parameters)
+    union = _union(groups)
+    error: Exception | None = None
+    parts: list[_Part] = []
+    words, device = torch.zeros(WORDS, dtype=torch.int64), torch.device("cpu")
+    try:
+        parts = [_part(i, p, g, groups) for i, (p, g) in enumerate(_gradients(tensors))]
+        device = parts[0].local.device if parts else _device(tensors)
+        words = _words([part.local for part in parts if part.counted], device)
+    except Exception as refusal:
+        error = refusal
+        words[REFUSED] = 1
+    if union is not None:
+        words = words.to(_backend_device(union, device))
+        dist.all_reduce(words, group=union)
+    if error is not None:
+        raise error
+    values = words.tolist()
+    if values[REFUSED]:
+        raise ValueError(
+            f"{values[REFUSED]} of the ranks refused its gradients; its own error says why"
+        )
+    if check_replicas and union is not None:
+        _compare(parts, union)
+    limbs = _native.normalised(values[: _native.LIMBS])
+    return Statistics(
+        _norm(limbs, values[NONFINITE], values[NAN], dtype).to(device),
+        torch.tensor(values[NONFINITE], dtype=torch.int64, device=device),
+        tuple(limbs),
+    )
+
+
+def megatron_grad_norm(optimizer: Any, *, dtype: torch.dtype = torch.float32) -> Tensor:
+    """The norm of a Megatron-Core optimizer, over the gradients and the ranks that its own norm is
+    taken over: get_main_grads_for_grad_norm, which leaves out shared parameters and the copies of
+    tensor-parallel ranks and has this rank's range of the distributed optimizer, and
+    get_grad_stats_parallel_group. To clip, pass the result to megatron.core's
+    clip_grad_by_total_norm_fp32(optimizer.get_parameters(), max_norm, norm). A ChainedOptimizer's
+    sums are added before the root. Returns a 0-dim tensor on the CPU."""
+    total, nonfinite, nan = [0] * _native.LIMBS, 0, 0
+    for each in getattr(optimizer, "chained_optimizers", [optimizer]):
+        gradients = list(each.get_main_grads_for_grad_norm())
+        words = _words(gradients, gradients[0].device if gradients else torch.device("cpu"))
+        group = each.get_grad_stats_parallel_group()
+        words = words.to(_backend_device(group, words.device))
+        dist.all_reduce(words, group=group)
+        values = words.tolist()
+        nonfinite, nan = nonfinite + values[NONFINITE], nan + values[NAN]
+        limbs = _native.normalised(values[: _native.LIMBS])
+        total = _native.normalised([a + b for a, b in zip(total, limbs, strict=True)])
+    return _norm(total, nonfinite, nan, dtype)
+
+
+def _tensors(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    if isinstance(parameters, Tensor):
+        return [parameters]
+    found = list(parameters)
+    wrong = next((p for p in found if not isinstance(p, Tensor)), None)
+    if wrong is not None:
+        raise TypeError(f"parameters: expected tensors, got {type(wrong).__name__}")
+    return found
+
+
+def _gradients(tensors: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
+    """(parameter, gradient) of those that have one."""
+    for p in tensors:
+        if getattr(p, "main_grad", None) is not None:
+            raise ValueError(
+                "Megatron-Core keeps gradients in main_grad, and .grad is not what its optimizer "
+                "applies: use zeroproof.torch.megatron_grad_norm(optimizer)"
+            )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # .grad of a tensor that is no leaf
+        return [(p, p.grad) for p in tensors if p.grad is not None]
+
+
+def _device(tensors: Sequence[Tensor]) -> torch.device:
+    return _local(tensors[0]).device if tensors else torch.device("cpu")
+
+
+def _is_dtensor(tensor: Tensor) -> bool:
+    return hasattr(tensor, "device_mesh") and hasattr(tensor, "placements")
+
+
+def _local(tensor: Tensor) -> Tensor:
+    """This rank's shard or copy, a view of the tensor."""
+    if not _is_dtensor(tensor):
+        return tensor
+    local: Tensor = tensor._local_tensor  # type: ignore[attr-defined]
+    return local
+
+
+def _world() -> int:
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def _union(groups: Groups | None) -> Any:
+    """The group of the all-reduce, or None if this rank is alone. Depends on what all ranks pass
+    alike, never on a rank's own list."""
+    if _world() == 1:
+        return None
+    union = groups.union if groups is not None and groups.union is not None else dist.group.WORLD
+    return union if dist.get_world_size(union) > 1 else None
+
+
+def _part(index: int, parameter: Tensor, gradient: Tensor, groups: Groups | None) -> _Part:
+    counted, sharing = True, (dist.get_rank() if _world() > 1 else 0,)
+    if _is_dtensor(gradient):
+        counted, sharing = _of_dtensor(index, gradient, groups)
+    elif _world() > 1 and groups is None:
+        raise ValueError(
+            f"gradient {index} is a plain tensor, and there are {_world()} ranks: say with groups= "
+            "whether they hold copies of it or other gradients. DDP: groups=zeroproof.torch.Groups("
+            "replicas=torch.distributed.group.WORLD); every rank its own: groups=Groups()"
+        )
+    if groups is not None and groups.replicas is not None and _world() > 1:
+        copies = groups.replicas
+        copies = copies(parameter) if callable(copies) else copies
+        if copies is not None:
+            ranks = tuple(sorted(dist.get_process_group_ranks(copies)))
+            counted = counted and dist.get_rank() == ranks[0]
+            sharing = tuple(sorted({*sharing, *ranks}))
+    local = _local(gradient)
+    if local.dtype not in KINDS or local.layout is not torch.strided:
+        raise ValueError(
+            f"gradient {index} is {local.dtype}, {local.layout}: expected a dense tensor of "
+            "float32, bfloat16 or float16"
+        )
+    return _Part(index, local, counted, sharing)
+
+
+def _of_dtensor(index: int, gradient: Any, groups: Groups | None) -> tuple[bool, tuple[int, ...]]:
+    """Whether this rank counts its local tensor, and the ranks with the same one."""
+    mesh, ranks = gradient.device_mesh, gradient.device_mesh.mesh
+    if groups is None and ranks.numel() != _world():
+        raise ValueError(
+            f"gradient {index} is a DTensor on a mesh of {ranks.numel()} of {_world()} ranks: say "
+            "with groups= whether the other ranks hold copies of it (Groups(replicas=...)) or "
+            "other gradients (Groups())"
+        )
+    here = mesh.get_coordinate()
+    if here is None:  # a rank outside of the mesh holds nothing
+        return False, (dist.get_rank(),)
+    counted, same = True, list(here)
+    for dim, placement in enumerate(gradient.placements):
+        if placement.is_partial():
+            raise ValueError(
+                f"gradient {index} has the placement {placement} in mesh dimension {dim}: its "
+                "values are not summed yet; redistribute it to Shard or Replicate first "
+                "(gradient.redistribute(placements=...))"
+            )
+        if placement.is_replicate():
+            counted = counted and here[dim] == 0
+            same[dim] = slice(None)
+        elif "Shard" not in type(placement).__name__:
+            raise ValueError(f"gradient {index} has the unknown placement {placement}")
+    return counted, tuple(sorted(ranks[tuple(same)].reshape(-1).tolist()))
+
+
+def _words(tensors: Sequence[Tensor], device: torch.device) -> Tensor:
+    """The 31 words of tensors on this rank, on their device."""
+    words = torch.zeros(WORDS, dtype=torch.int64, device=device)
+    on_host = [t for t in tensors if t.device.type == "cpu"]
+    if on_host:
+        limbs, bad = _on_host(on_host)
+        words[: _native.LIMBS] += torch.tensor(limbs, dtype=torch.int64, device=device)
+        words[NONFINITE] += bad
+        words[NAN] += sum(int(t.isnan().sum()) for t in on_host) if bad else 0
+    for t in (t for t in tensors if t.device.type != "cpu"):
+        words += on_device(t).to(device)
+    return words
+
+
+def _on_host(tensors: Sequence[Tensor]) -> tuple[list[int], int]:
+    arrays: dict[str, tuple[list[int], list[int]]] = {}
+    alive = []  # copies that make them contiguous
+    for tensor in tensors:
+        dense = tensor.detach().contiguous()
+        alive.append(dense)
+        addresses, counts = arrays.setdefault(KINDS[dense.dtype], ([], []))
+        addresses.append(dense.data_ptr())
+        counts.append(dense.numel())
+    return _native.sum_of_squares(dict(arrays), torch.get_num_threads())
+
+
+def on_device(tensor: Tensor) -> Tensor:
+    """The 31 words of one tensor, by integer operations of PyTorch on its own device, without a
+    host synchronization. tensor: fp32, bf16 or fp16, dense. The limbs are not carried: each is the
+    sum of parts below 2^32, one per exponent and half."""
+    bins = torch.zeros(2, 254, dtype=torch.int64, device=tensor.device)
+    words = torch.zeros(WORDS, dtype=torch.int64, device=tensor.device)
+    flat = tensor.detach().reshape(-1)
+    for start in range(0, flat.numel(), ON_DEVICE):
+        bits = flat[start : start + ON_DEVICE].float().view(torch.int32).to(torch.int64)
+        exponent = (bits >> 23) & 255
+        finite = exponent < 255
+        mantissa = (bits & 0x7FFFFF) | ((exponent > 0).to(torch.int64) << 23)
+        square = torch.where(finite, mantissa * mantissa, 0)
+        place = (exponent.clamp(1, 254) - 1).contiguous()  # x = mantissa * 2^(place - 149)
+        bins[0].index_add_(0, place, square & 0xFFFFFF)
+        bins[1].index_add_(0, place, square >> 24)
+        words[NONFINITE] += (~finite).sum()
+        words[NAN] += (~finite & ((bits & 0x7FFFFF) != 0)).sum()
+    # bins[h][e] has weight 2^(2 e + 24 h - 298)
+    at = 2 * torch.arange(254, device=tensor.device) + 24 * torch.tensor([[0], [1]]).to(bins.device)
+    limb, shift = at // 32, at % 32
+    low = (bins & ((1 << (32 - shift)) - 1)) << shift
+    rest = bins >> (32 - shift)
+    for k, piece in enumerate((low, rest & 0xFFFFFFFF, rest >> 32)):
+        words.index_add_(0, (limb + k).reshape(-1), piece.reshape(-1))
+    return words
+
+
+def _backend_device(group: Any, device: torch.device) -> torch.device:
+    """A device whose tensors the group's backend can reduce."""
+    name = dist.get_backend(group)
+    if name == "nccl" and device.type != "cuda":
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device("cpu") if name == "gloo" else device
+
+
+def _norm(limbs: Sequence[int], nonfinite: int, nan: int, dtype: torch.dtype) -> Tensor:
+    if nan:
+        return torch.tensor(float("nan"), dtype=dtype)
+    if nonfinite:
+        return torch.tensor(float("inf"), dtype=dtype)
+    double = dtype == torch.float64
+    bits = _native.norm_bits(limbs, double)
+    [value] = struct.unpack("<d" if double else "<f", bits.to_bytes(8 if double else 4, "little"))
+    return torch.tensor(value, dtype=dtype)
+
+
+def _refuse_nonfinite(found: Statistics) -> None:
+    if not torch.isfinite(found.norm):
+        raise RuntimeError(
+            f"The total norm of order 2.0 for gradients is {found.norm.item()}: "
+            f"{found.nonfinite.item()} elements are inf or NaN. To clip anyway, set "
+            "error_if_nonfinite=False"
+        )
+
+
+def _compare(parts: Sequence[_Part], union: Any) -> None:
+    """Raises ReplicasDiffer on all ranks if copies differ."""
+    mine = {
+        (part.index, part.sharing): hashlib.blake2b(
+            part.local.detach().contiguous().reshape(-1).view(torch.uint8).cpu().numpy().data,
+            digest_size=16,
+        ).hexdigest()
+        for part in parts
+        if len(part.sharing) > 1
+    }
+    ranks = dist.get_process_group_ranks(union)
+    found: list[Any] = [None] * len(ranks)
+    dist.all_gather_object(found, mine, group=union)
+    by_rank = dict(zip(ranks, found, strict=True))
+    for index, sharing in sorted({key for one in found for key in one}):
+        held = [(r, by_rank.get(r, {}).get((index, sharing))) for r in sharing if r in by_rank]
+        other = next((r for r, digest in held if digest != held[0][1]), None)
+        if other is not None:
+            raise ReplicasDiffer(
+                f"gradient {index} should be equal on the ranks {list(sharing)}: rank {other} has "
+                f"other values than rank {held[0][0]}, or none"
+            )
