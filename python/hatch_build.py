@@ -18,7 +18,9 @@ class Hook(BuildHookInterface):
         if version == "editable":
             return  # uses the checkout's build folder
         if not tree or not platform:
-            raise RuntimeError("build the wheel with `make wheel`, which compiles its library first")
+            raise RuntimeError(
+                "build the wheel with `make wheel`, which compiles its library first"
+            )
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
         root = pathlib.Path(tree)

@@ -24,10 +24,6 @@ def command_path() -> pathlib.Path:
 
 def main() -> int:
     """Runs `zeroproof ...`. Exit codes: those of the command; 3 if it cannot be started."""
-    if sys.argv[1:2] == ["explain"]:
-        from . import explain
-
-        return explain.main(sys.argv[2:])
     try:
         path = command_path()
         if not os.access(path, os.X_OK):  # some installers drop the permission

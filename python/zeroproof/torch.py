@@ -268,7 +268,8 @@ def _union(groups: Groups | None) -> Any:
 
 
 def _part(index: int, parameter: Tensor, gradient: Tensor, groups: Groups | None) -> _Part:
-    counted, sharing = True, (dist.get_rank() if _world() > 1 else 0,)
+    counted = True
+    sharing: tuple[int, ...] = (dist.get_rank() if _world() > 1 else 0,)
     if _is_dtensor(gradient):
         counted, sharing = _of_dtensor(index, gradient, groups)
     elif _world() > 1 and groups is None:
@@ -278,8 +279,8 @@ def _part(index: int, parameter: Tensor, gradient: Tensor, groups: Groups | None
             "replicas=torch.distributed.group.WORLD); every rank its own: groups=Groups()"
         )
     if groups is not None and groups.replicas is not None and _world() > 1:
-        copies = groups.replicas
-        copies = copies(parameter) if callable(copies) else copies
+        replicas = groups.replicas
+        copies = replicas(parameter) if callable(replicas) else replicas
         if copies is not None:
             ranks = tuple(sorted(dist.get_process_group_ranks(copies)))
             counted = counted and dist.get_rank() == ranks[0]

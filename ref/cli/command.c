@@ -28,6 +28,8 @@ static const command commands[] = {
     {"adapter", "zeroproof adapter", zp_cmd_adapter,
      "run zeroproof's engine as a subject of the suite"},
     {"check", "zeroproof check", zp_cmd_check, "run the conformance suite on an implementation"},
+    {"explain", "zeroproof explain", zp_cmd_explain,
+     "print what a clause demands, and bugs that broke it"},
     {"report", "zeroproof report", zp_cmd_report, "write a bug report for a subject's maintainer"},
     {"trace", "zeroproof trace", zp_cmd_trace, "check or draw the recorded run of any program"},
     {"launch", "zeroproof launch", zp_cmd_launch,

@@ -18,6 +18,7 @@ int zp_cmd_oracle(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_adapter(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_trace(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_check(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_explain(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_report(int argc, char **argv, const zp_backend *engine);
 
 /* Prints where the case's timeline is, if it has one. */

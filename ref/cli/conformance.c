@@ -1,4 +1,4 @@
-/* zeroproof check, zeroproof report: finds the judge (conformance/judge) and becomes it. The judge
+/* zeroproof check, report, explain: finds the judge (conformance/judge) and becomes it. The judge
  * consists of programs in Python: they start adapters and scripts, time them, and write reports.
  * What is right is decided here, by `zeroproof cases` and `zeroproof oracle`, which they query. */
 #define _GNU_SOURCE
@@ -77,4 +77,10 @@ int zp_cmd_report(int argc, char **argv, const zp_backend *engine)
 {
   (void)engine;
   return become("cause_report.py", argc, argv);
+}
+
+int zp_cmd_explain(int argc, char **argv, const zp_backend *engine)
+{
+  (void)engine;
+  return become("explain.py", argc, argv);
 }

@@ -21,6 +21,7 @@ BEGINNINGS = {
     "oracle": [["case.json"], []],
     "adapter": [[]],
     "check": [["--jobs", "1", "--shrink", "0", "--cases", "2", "--only", samples.RECIPES[0]]],
+    "explain": [["STAT-4"], []],
     "report": [[]],
     "trace": [["check", "run"], ["view", "run", "--out", "out"]],
     "launch": [["-n", "1", "train", "--steps", "1", *samples.MODEL, "--dp", "1", "--pp", "1"]],

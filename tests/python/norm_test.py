@@ -1,0 +1,345 @@
+"""zeroproof.torch: exact norms. One gradient set under many layouts, on 1 to 8 gloo ranks, gives one
+bit pattern, which is that of the exact integer sum, rounded by Python's integers.
+
+--break NAME makes one thing wrong on purpose; each must make a check fail:
+  replicas   copies count as often as there are ranks
+  order      the norm is a sum of fp32 squares in the ranks' order, as a plain all-reduce makes it
+  partial    Partial placements count like shards"""
+
+import functools
+import json
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import traceback
+from fractions import Fraction
+
+import torch
+import torch.distributed as dist
+import zeroproof.torch as zt
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
+
+LAYOUTS = [
+    # (name, mesh, placements); a world for each product of the mesh
+    ("alone", (1,), [Shard(0)]),
+    ("fully sharded", (2,), [Shard(0)]),
+    ("fully sharded", (3,), [Shard(0)]),
+    ("fully sharded", (8,), [Shard(0)]),
+    ("replicated", (4,), [Replicate()]),
+    ("hybrid sharded", (2, 2), [Replicate(), Shard(0)]),
+    ("hybrid sharded", (2, 4), [Replicate(), Shard(0)]),
+    ("tensor parallel", (4,), [Shard(1)]),
+    ("tensor parallel beside sharding", (2, 3), [Shard(0), Shard(1)]),
+    ("sharded, replicated inside", (3, 2), [Shard(0), Replicate()]),
+]
+SHAPES = [(7, 5), (1, 3), (64, 2), (2, 9), (5, 1)]
+
+
+def gradients(seed, dtype=torch.float32):
+    """Fixed values of all magnitudes; their sum of squares is not a float."""
+    rng = random.Random(seed)
+    found = []
+    for shape in SHAPES:
+        values = [rng.uniform(-1, 1) * 2.0 ** rng.randint(-60, 60) for _ in range(math.prod(shape))]
+        found.append(torch.tensor(values, dtype=torch.float64).to(dtype).reshape(shape))
+    return found
+
+
+def exact_bits(tensors, double):
+    """The bits of the exact norm, by integer arithmetic alone."""
+    total = sum(Fraction(x) ** 2 for t in tensors for x in t.double().flatten().tolist())
+    if total == 0:
+        return 0
+    digits, low, high = (53, -1074, 1023) if double else (24, -149, 127)
+    scale = 400
+    root = math.isqrt(int(total * 4**scale))  # floor of the root, times 2^scale
+    inexact = root * root != total * 4**scale
+    exponent = max(root.bit_length() - digits, low + scale)
+    kept, rest = divmod(root, 1 << exponent)
+    half = 1 << (exponent - 1)
+    kept += rest > half or (rest == half and (inexact or kept % 2))
+    assert kept.bit_length() - 1 + exponent - scale <= high
+    value = math.ldexp(kept, exponent - scale)
+    return int.from_bytes(struct.pack("<d" if double else "<f", value), "little")
+
+
+def bits(norm):
+    double = norm.dtype == torch.float64
+    return int.from_bytes(struct.pack("<d" if double else "<f", norm.item()), "little")
+
+
+# ---- What each rank runs -------------------------------------------------------------------------
+
+
+def distributed(tensor, mesh, placements):
+    """A DTensor whose global value is `tensor`, which every rank has."""
+    local = tensor
+    here = mesh.get_coordinate()
+    for dim, placement in enumerate(placements):
+        if isinstance(placement, Shard):
+            parts = list(torch.chunk(local, mesh.size(dim), dim=placement.dim))
+            empty = local.narrow(placement.dim, 0, 0)
+            local = parts[here[dim]] if here[dim] < len(parts) else empty
+    stride = torch.empty(tensor.shape).stride()
+    return DTensor.from_local(
+        local.contiguous(), mesh, placements, run_check=False, shape=tensor.shape, stride=stride
+    )
+
+
+def with_gradient(gradient):
+    parameter = torch.nn.Parameter(torch.zeros_like(gradient))
+    parameter.grad = gradient
+    return parameter
+
+
+def parameters_of(layout, seed):
+    _, shape, placements = layout
+    mesh = init_device_mesh("cpu", shape)
+    return [with_gradient(distributed(g, mesh, placements)) for g in gradients(seed)]
+
+
+def refused(kind, call):
+    try:
+        call()
+    except kind as error:
+        return str(error)
+    return None
+
+
+def rank_layouts(rank, world):
+    """Every layout of this world: its norms, and its clipped gradients."""
+    found = {}
+    for layout in LAYOUTS:
+        if math.prod(layout[1]) != world:
+            continue
+        name = f"{layout[0]} {layout[1]}"
+        parameters = parameters_of(layout, 1)
+        found[name] = [
+            bits(zt.grad_norm(parameters, dtype=d)) for d in (torch.float32, torch.float64)
+        ]
+        norm = zt.clip_grad_norm_(parameters, 3.0)
+        clipped = [p.grad.full_tensor().flatten().tolist() for p in parameters]
+        found[f"{name}, clipped"] = [bits(norm), [[x.hex() for x in t] for t in clipped]]
+    return found
+
+
+def rank_plain(rank, world):
+    """Plain tensors: DDP's copies, ZeRO's shards, pipeline stages, experts; and what is refused."""
+    values, found = gradients(1), {}
+    parameters = [with_gradient(g.clone()) for g in values]
+    found["error"] = refused(ValueError, lambda: zt.grad_norm(parameters))
+    every = dist.group.WORLD
+    found["ddp"] = bits(zt.grad_norm(parameters, groups=zt.Groups(replicas=every)))
+    flat = torch.cat([g.flatten() for g in values])
+    mine = with_gradient(torch.chunk(flat, world)[rank].clone())
+    found["zero"] = bits(zt.grad_norm([mine], groups=zt.Groups()))
+    pairs = [dist.new_group([q, q + 1]) for q in range(0, world, 2)]
+    stage = [with_gradient(g.clone()) for i, g in enumerate(values) if i % len(pairs) == rank // 2]
+    found["stages"] = bits(zt.grad_norm(stage, groups=zt.Groups(replicas=pairs[rank // 2])))
+    experts = {id(p) for i, p in enumerate(parameters) if i % 2}
+    split = [p for i, p in enumerate(parameters) if id(p) not in experts or i % 4 // 2 == rank % 2]
+    odd = [dist.new_group([q for q in range(world) if q % 2 == r]) for r in range(2)]
+    groups = zt.Groups(replicas=lambda p: odd[rank % 2] if id(p) in experts else every)
+    found["experts"] = bits(zt.grad_norm(split, groups=groups))
+    half = dist.new_group(range(world // 2))
+    other = dist.new_group(range(world // 2, world))
+    union = half if rank < world // 2 else other
+    found["union"] = bits(zt.grad_norm(parameters, groups=zt.Groups(union=union, replicas=union)))
+    wrong = parameters if rank else [with_gradient(torch.ones(2, dtype=torch.float64))]
+    found["one rank refuses"] = refused(
+        ValueError, lambda: zt.grad_norm(wrong, groups=zt.Groups(replicas=every))
+    )
+    if rank == world - 1:
+        parameters[3].grad[0, 0] = 12345
+    found["replicas differ"] = refused(
+        zt.ReplicasDiffer,
+        lambda: zt.grad_norm(parameters, groups=zt.Groups(replicas=every), check_replicas=True),
+    )
+    if rank == 1:
+        parameters[0].grad[0, 0] = math.inf
+        parameters[0].grad[0, 1] = math.nan
+    shards = zt.statistics(parameters, groups=zt.Groups())
+    found["non-finite"] = [str(shards.norm.item()), shards.nonfinite.item()]
+    mesh = init_device_mesh("cpu", (world,))
+    partial = with_gradient(DTensor.from_local(torch.ones(2), mesh, [Partial()], run_check=False))
+    found["partial"] = refused(ValueError, lambda: zt.grad_norm([partial]))
+    small = init_device_mesh("cpu", (2, world // 2), mesh_dim_names=("dp", "tp"))["tp"]
+    part = with_gradient(distributed(values[2], small, [Shard(0)]))
+    found["submesh"] = refused(ValueError, lambda: zt.grad_norm([part]))
+    found["submesh with groups"] = bits(
+        zt.grad_norm([part], groups=zt.Groups(replicas=across(rank, world)))
+    )
+    return found
+
+
+def across(rank, world):
+    """The ranks with the same index in the halves of the world."""
+    groups = [dist.new_group([q, q + world // 2]) for q in range(world // 2)]
+    return groups[rank % (world // 2)]
+
+
+RUNS = {"layouts": rank_layouts, "plain": rank_plain}
+
+
+def broken(how):
+    if how == "replicas":
+        zt._of_dtensor = lambda index, gradient, groups: (True, (0,))
+    elif how == "order":
+        zt._norm = lambda limbs, *rest: float32_norm(limbs)
+        zt._words = float32_words
+    elif how == "partial":
+        Partial.is_partial = lambda self, *rest: False
+        Partial.is_replicate = lambda self: True
+
+
+def float32_words(tensors, device):
+    words = torch.zeros(zt.WORDS, dtype=torch.float32)
+    words[0] = sum((t.float().square().sum() for t in tensors), torch.zeros(()))
+    return words
+
+
+def float32_norm(limbs):
+    return torch.tensor(float(limbs[0])).sqrt()
+
+
+def start(run, world, how=""):
+    """The results of all ranks."""
+    with tempfile.TemporaryDirectory() as folder:
+        children = []
+        for rank in range(world):
+            child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    broken(how)
+                    store = dist.FileStore(os.path.join(folder, "store"), world)
+                    dist.init_process_group("gloo", store=store, rank=rank, world_size=world)
+                    with open(os.path.join(folder, f"{rank}.json"), "w", encoding="utf-8") as file:
+                        json.dump(RUNS[run](rank, world), file)
+                    dist.barrier()
+                    code = 0
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    os._exit(code)
+            children.append(child)
+        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        if any(codes):
+            return None
+        results = []
+        for rank in range(world):
+            with open(os.path.join(folder, f"{rank}.json"), encoding="utf-8") as file:
+                results.append(json.load(file))
+        return results
+
+
+# ---- Checks --------------------------------------------------------------------------------------
+
+failed = 0
+
+
+def check(name, holds, *why):
+    global failed
+    failed += not holds
+    print(f"{'ok' if holds else 'FAILED'}: {name}" + ("" if holds else f": {why}"))
+
+
+def check_layouts(how):
+    right = [exact_bits(gradients(1), double) for double in (False, True)]
+    clipped = set()
+    for world in sorted({math.prod(shape) for _, shape, _ in LAYOUTS}) if not how else (2, 4):
+        results = start("layouts", world, how)
+        check(f"{world} ranks end", results is not None)
+        for name in results[0] if results else ():
+            values = [r[name] for r in results]
+            check(f"{name}: equal on all ranks", all(v == values[0] for v in values), values)
+            if "clipped" in name:
+                clipped.add(json.dumps(values[0]))
+            else:
+                check(f"{name}: the exact norm", values[0] == right, values[0], right)
+    check("all layouts clip to the same gradients", len(clipped) == 1, len(clipped))
+
+
+def check_plain(how):
+    right = exact_bits(gradients(1), False)
+    results = start("plain", 4, how)
+    check("4 ranks with plain tensors end", results is not None)
+    for rank, found in enumerate(results or ()):
+        for name in ("ddp", "zero", "stages", "experts", "union"):
+            check(f"rank {rank}, {name}: the exact norm", found[name] == right, found[name], right)
+        check("plain tensors need groups=", "groups=" in (found["error"] or ""), found["error"])
+        text = found["one rank refuses"] or ""
+        check("a refusal ends all ranks", ("float64" if rank == 0 else "refused") in text, text)
+        text = found["replicas differ"] or ""
+        check("copies that differ are named", "gradient 3" in text and "rank 3" in text, text)
+        check("inf and NaN", found["non-finite"] == ["nan", 2], found["non-finite"])
+        check("Partial is refused", "redistribute" in (found["partial"] or ""), found["partial"])
+        check("a submesh needs groups=", "mesh of 2 of 4" in (found["submesh"] or ""))
+        part = exact_bits(gradients(1)[2:3], False)
+        check("a submesh with groups", found["submesh with groups"] == part)
+
+
+def check_one_process():
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        values = [g.clamp(-60000, 60000).to(dtype) for g in gradients(2)]
+        parameters = [with_gradient(g) for g in values]
+        for double in (False, True):
+            norm = zt.grad_norm(parameters, dtype=torch.float64 if double else torch.float32)
+            check(f"{dtype}: the exact norm", bits(norm) == exact_bits(values, double))
+        found = zt.statistics(parameters)
+        words = sum(zt.on_device(g) for g in values)
+        limbs = zt._native.normalised(words[:20].tolist())
+        check(f"{dtype}: PyTorch's operations give the same limbs", limbs == list(found.limbs))
+    check("no gradients", zt.grad_norm([torch.nn.Parameter(torch.ones(2))]).item() == 0)
+    column = with_gradient(torch.arange(12.0).reshape(3, 4).t())
+    check("a transposed gradient", bits(zt.grad_norm(column)) == exact_bits([column.grad], False))
+    for name, value in (("norm_type", 1.0), ("norm_type", math.inf), ("dtype", torch.float16)):
+        text = refused(ValueError, functools.partial(zt.grad_norm, column, **{name: value}))
+        check(f"{name}={value} is refused", text and name in text, text)
+    column.grad[0, 0] = math.nan
+    text = refused(RuntimeError, lambda: zt.grad_norm(column, error_if_nonfinite=True))
+    check("error_if_nonfinite", text and "1 elements" in text, text)
+    column.main_grad = column.grad
+    text = refused(ValueError, lambda: zt.grad_norm(column))
+    check("Megatron's .grad is refused", text and "megatron_grad_norm" in text, text)
+    check_like_torch()
+
+
+def check_like_torch():
+    """torch's factor and its result; where torch's norm is exact, all bits are equal."""
+    for limit in (1.0, 100.0):
+        ours = [with_gradient(torch.tensor([3.0, 4.0])), with_gradient(torch.tensor([12.0]))]
+        theirs = [with_gradient(p.grad.clone()) for p in ours]
+        norms = zt.clip_grad_norm_(ours, limit), torch.nn.utils.clip_grad_norm_(theirs, limit)
+        check(
+            f"max_norm={limit}: torch's norm",
+            bits(norms[0]) == bits(norms[1]) == bits(torch.tensor(13.0)),
+        )
+        equal = all(torch.equal(a.grad, b.grad) for a, b in zip(ours, theirs, strict=True))
+        check(f"max_norm={limit}: torch's gradients", equal)
+
+
+def main():
+    if sys.argv[1:2] == ["--break"]:
+        how = sys.argv[2]
+        check_layouts(how)
+        check_plain(how)
+        sys.exit(0 if failed else 1)
+    check_one_process()
+    check_layouts("")
+    check_plain("")
+    for how in ("replicas", "order", "partial"):
+        done = subprocess.run([sys.executable, __file__, "--break", how], capture_output=True)
+        check(f"broken on purpose: {how} is seen", done.returncode == 0, done.stdout[-400:])
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    main()
