@@ -1,0 +1,71 @@
+"""Records the collectives of a training script without an edit of it.
+
+    torchrun --nproc-per-node 2 -m zeroproof.trace --out run -- train.py --epochs 1
+    zeroproof trace check run
+
+The recorder hooks into PyTorch's dispatcher, which every collective passes, whether Python or C++
+(DDP's reducer) issues it. Each rank writes run/rank-N.zpt, each record before its operation is
+entered: the record of a program that hangs shows where (conformance/TRACE.md)."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import runpy
+import sys
+from typing import Any
+
+from .adapter import suite_folder
+
+
+def recorder() -> Any:
+    """The module zeroproof_trace: record(folder), phase(words), step(number). Raises ImportError
+    without PyTorch, OSError if the installation lacks it."""
+    folder = str(suite_folder() / "recorder")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    try:
+        importlib.import_module("torch")
+    except ImportError as error:
+        raise ImportError("recording needs PyTorch: pip install 'zeroproof[torch]'") from error
+    return importlib.import_module("zeroproof_trace")
+
+
+def main() -> int:
+    """python -m zeroproof.trace [--out DIR] -- SCRIPT.py ARGUMENTS... Runs the script as __main__;
+    its exit code is the script's. Exit codes besides: 2 invalid input; 3 the recorder is missing."""
+    parser = argparse.ArgumentParser(
+        prog="python -m zeroproof.trace",
+        description="Runs a training script and records its collectives; start it with torchrun.",
+        epilog="Then: zeroproof trace check DIR",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", default="zeroproof-run", help="where rank-N.zpt go (zeroproof-run)"
+    )
+    parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, not a file")
+    parser.add_argument("words", metavar="SCRIPT ARGUMENTS", nargs="*", help="after --")
+    options = parser.parse_args()
+    if not options.words and options.module is None:
+        parser.error("expected a script: python -m zeroproof.trace -- train.py ...")
+    try:
+        recorder().record(options.out)
+    except (ImportError, OSError) as error:
+        print(f"zeroproof.trace: {error}", file=sys.stderr)
+        return 3
+    if options.module is not None:
+        sys.argv = [options.module, *options.words]
+        runpy.run_module(options.module, run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = options.words
+        try:
+            open(options.words[0], encoding="utf-8").close()
+        except OSError as error:
+            parser.error(f"{options.words[0]}: {error.strerror}")
+        sys.path.insert(0, os.path.dirname(os.path.abspath(options.words[0])))
+        runpy.run_path(options.words[0], run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+#!/bin/sh
+# The wheel in a bare environment: no compiler, no jansson, no Open MPI. README's examples run; the
+# programs of zig's clang and of this build's compiler give the same bits.
+# inputs: @make python conformance build/zeroproof tests/fixtures/lib.sh @venv:torch-2.13.0
+cd "$(dirname "$0")/../.." || exit 3
+. tests/python/lib.sh
+unset PYTHONPATH ZEROPROOF_LIBRARY
+# Nothing to compare under sanitizers: the plain `make test` does it.
+[ "${SAN:-0}" = 1 ] && exit 0
+if ! sh conformance/locks/venv.sh wheel wheel >/dev/null 2>"$tmp/err" ||
+  ! pytest=$(sh conformance/locks/venv.sh pytest pytest 2>"$tmp/err"); then
+  echo "not run: python ${0##*/} ($(tail -n 1 "$tmp/err"))"
+  exit 0
+fi
+sh python/wheel.sh "$tmp" 0.1.0 x86_64 >"$tmp/log" 2>&1
+verdict $? the_wheel_is_built "$(tail -n 5 "$tmp/log")"
+grep -q 'zeroproof-0.1.0-py3-none-manylinux_2_28_x86_64.whl: .* runs where manylinux_2_' "$tmp/log"
+verdict $? auditwheel_and_twine_accept_it "$(tail -n 5 "$tmp/log")"
+
+# PyTorch and pytest are those of the environments at hand: nothing is downloaded.
+python3 -m venv "$tmp/venv" &&
+  "$tmp/venv/bin/pip" install --quiet --no-index --no-deps "$tmp"/wheel/dist/*.whl >"$tmp/log" 2>&1
+verdict $? it_is_installed_without_an_index "$(tail -n 5 "$tmp/log")"
+for other in "$python" "$pytest"; do
+  echo "${other%/bin/python}"/lib/python*/site-packages
+done >"$(echo "$tmp"/venv/lib/python*/site-packages)/others.pth"
+for program in sh env; do
+  ln -s "$(command -v $program)" "$tmp/venv/bin/$program"
+done
+mkdir "$tmp/work"
+
+bare() { # bare COMMAND...: without this machine's programs and settings; its output in $tmp/out
+  (cd "$tmp/work" && timeout 500 env -i HOME="$tmp/work" PATH="$tmp/venv/bin" \
+    GLOO_SOCKET_IFNAME=lo PYTHONWARNINGS=ignore "$@") >"$tmp/out" 2>&1
+}
+
+said() { # said NAME PATTERN: the last command succeeded and printed it
+  code=$?
+  [ $code -eq 0 ] && grep -q -e "$2" "$tmp/out"
+  verdict $? "$1" "exit code $code: $(tail -n 5 "$tmp/out")"
+}
+
+bare zeroproof --version
+said the_command_runs '^zeroproof 0.1.0'
+bare python -c 'import zeroproof; print(zeroproof.__version__, zeroproof.provenance())'
+said provenance_names_the_claims "0.1.0 .*'claims': '$(sha256sum CLAIMS.md | cut -c1-64)'"
+bare zeroproof sim --dp 2 --pp 2 --steps 2
+said sim_runs "equal serial's bit for bit"
+bare zeroproof check --adapter 'zeroproof adapter' --seconds 0 --brief
+said check_runs ' 0 failed'
+bare zeroproof explain STAT-4
+said explain_runs 'RN₆₄'
+bare zeroproof launch -n 2 train
+grep -q 'without MPI' "$tmp/out"
+verdict $? launch_says_what_is_missing "$(cat "$tmp/out")"
+if command -v objdump >/dev/null; then
+  objdump -p "$tmp"/venv/lib/python*/site-packages/zeroproof/_install/bin/zeroproof |
+    grep NEEDED | grep -qv 'lib[cm]\.so\|libpthread\|libdl\|ld-linux'
+  [ $? -eq 1 ]
+  verdict $? only_the_c_library_is_needed
+fi
+
+snippet() { # snippet NAME: the code block of python/README.md that begins with "# NAME"
+  sed -n "/^# $1/,/^\`\`\`/p" python/README.md | grep -v '^```'
+}
+
+snippet clip.py >"$tmp/work/clip.py"
+bare python -m torch.distributed.run --nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint localhost:0 clip.py
+said ten_lines_clip_on_two_ranks '^[01] [0-9.]*$'
+[ "$(grep -c '^[01] [0-9.]*$' "$tmp/out")" = 2 ]
+verdict $? both_ranks_print_a_norm "$(cat "$tmp/out")"
+cp tests/python/train.py "$tmp/work"
+bare python -m torch.distributed.run --nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint localhost:0 \
+  -m zeroproof.trace --out run -- train.py
+bare zeroproof trace check run
+said a_recorded_script_is_judged 'records of 2 ranks: consistent'
+snippet my_adapter.py >"$tmp/work/my_adapter.py"
+bare python -m pytest --zeroproof=my_adapter.py -k "dp_2 and M_2" -q
+said the_adapter_of_the_readme_passes ' passed'
+
+cp LICENSE "$tmp/work/text"
+for precision in fp32 bf16 fp16; do
+  for reduce in ordered exact; do
+    set -- train --data "$tmp/work/text" --steps 4 --json --precision $precision --reduce $reduce
+    a=$("$zp" "$@" | jq -r .bits)
+    b=$(bare zeroproof "$@"; jq -r .bits "$tmp/out")
+    [ -n "$a" ] && [ "$a" = "$b" ]
+    verdict $? "same_bits_${precision}_$reduce" "$a and $b"
+  done
+done
+exit "$bad"
