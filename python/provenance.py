@@ -1,4 +1,4 @@
-"""Prints what zeroproof.provenance() returns for a wheel built here: python3 provenance.py VERSION"""
+"""Prints what zeroproof.provenance() returns for a wheel: python3 provenance.py VERSION"""
 
 import hashlib
 import json

@@ -3,8 +3,8 @@
 #
 # ARCH: x86_64, aarch64 (default: both). Compiles the command and the library with zig's clang
 # against glibc 2.28, with jansson and xxHash linked in, and packs them with the Python files into
-# BUILD/wheel/dist. auditwheel and twine check the result. Needs python3-venv and make; compilers and
-# tools come from PyPI with pinned hashes, the two libraries' sources from Debian's archive.
+# BUILD/wheel/dist. auditwheel and twine check the result. Needs python3-venv and make; compilers
+# and tools come from PyPI with pinned hashes, the two libraries' sources from Debian's archive.
 # Exit codes: 1 the wheel is not as it should be; 3 something could not be fetched or built.
 set -eu
 cd "$(dirname "$0")/.."
@@ -75,7 +75,8 @@ EOF
     DESTDIR= PREFIX="$out/tree"
   python3 -B python/provenance.py "$version" >"$out/tree/provenance.json"
   ZEROPROOF_WHEEL_TREE="$out/tree" ZEROPROOF_WHEEL_PLATFORM="manylinux_2_28_$arch" \
-    logged "pack the wheel for $arch" env -C python "$tools/hatchling" build -t wheel -d "$build/dist"
+    logged "pack the wheel for $arch" env -C python "$tools/hatchling" build -t wheel \
+    -d "$build/dist"
 done
 
 for wheel in "$build"/dist/*.whl; do

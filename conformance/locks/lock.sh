@@ -43,7 +43,7 @@ lock ruff -- ruff==0.17.6
 lock cyclonedx -- cyclonedx-bom==7.5.0 'cyclonedx-python-lib[json-validation]==11.12.0'
 # what builds and checks the wheel of python/, and what its tests need
 lock wheel -- ziglang==0.17.1 hatchling==1.33.0 cmake==4.4.5 auditwheel==6.8.2 twine==7.0.0
-lock mypy -- mypy==2.4.1
+lock mypy -- mypy==2.4.1 pytest==9.2.0
 lock pytest -- pytest==9.2.0 pytest-xdist==3.8.0
 lock setuptools -- setuptools==84.2.1
 lock torch-2.13.0 --find-links "$links" -- torch==2.13.0+cpu numpy==2.3.5 setuptools==84.2.1

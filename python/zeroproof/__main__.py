@@ -11,7 +11,7 @@ from . import _native
 
 
 def command_path() -> pathlib.Path:
-    """The C program. Raises OSError if there is none."""
+    """The C program. Raises OSError if it is missing."""
     places = [_native.INSTALLED / "bin" / "zeroproof"]
     root = _native.checkout()
     if root is not None:

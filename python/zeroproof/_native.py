@@ -15,6 +15,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parent
 INSTALLED = PACKAGE / "_install"  # what `make install` puts under PREFIX
 LIMBS = 20  # ZP_SQ_LIMBS: of 32 bits each, in an int64
 THREADS_MAX = 64
+BRINGS_TORCH = "it comes with the extra zeroproof[torch], or with: pip install torch"
 
 Limbs = ctypes.c_int64 * LIMBS
 
@@ -37,7 +38,7 @@ def checkout() -> pathlib.Path | None:
 
 
 def library_path() -> pathlib.Path:
-    """The file of libzeroproof.so. Raises OSError if there is none."""
+    """The file of libzeroproof.so. Raises OSError if it is missing."""
     named = os.environ.get("ZEROPROOF_LIBRARY")
     if named:
         return pathlib.Path(named)

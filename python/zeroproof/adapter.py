@@ -19,8 +19,8 @@ Then `pytest --zeroproof=my_adapter.py`, or
     zeroproof check --adapter "python -m zeroproof.adapter my_adapter.py"
 
 The function runs once for each case and rank, each rank in a process of its own. The names are
-those of conformance/adapters/torch_adapter.py: Place (this rank's indices, values and data), Linear,
-optimizer_of, hexes, moments. What a step must report: conformance/ADAPTER.md."""
+those of conformance/adapters/torch_adapter.py: Place (this rank's indices, values and data),
+Linear, optimizer_of, hexes, moments. What a step must report: conformance/ADAPTER.md."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _suite(module: str) -> Any:
     except ImportError as error:
         if (error.name or "").split(".")[0] != "torch":
             raise
-        raise ImportError("adapters need PyTorch: pip install 'zeroproof[torch]'") from error
+        raise ImportError(f"adapters need PyTorch: {_native.BRINGS_TORCH}") from error
 
 
 NAMES = {"Place": "Position"}  # the name here -> in torch_adapter.py
@@ -135,8 +135,8 @@ def __getattr__(name: str) -> Any:
 
 
 def load(file: str) -> Adapter:
-    """The adapter of a file: FILE.py, or FILE.py:NAME if it has several. Raises ValueError if there
-    is none, OSError if the file cannot be read."""
+    """The adapter of a file: FILE.py, or FILE.py:NAME if it has several. Raises ValueError if it
+    has no adapter, OSError if the file cannot be read."""
     path, _, wanted = file.partition(":")
     if not pathlib.Path(path).is_file():
         raise OSError(f"{path}: there is no such file")

@@ -15,13 +15,13 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from . import _native
+
 try:
     import torch
     import torch.distributed as dist
-except ImportError as error:  # pragma: no cover
-    raise ImportError("zeroproof.torch needs PyTorch: pip install 'zeroproof[torch]'") from error
-
-from . import _native
+except ImportError as error:
+    raise ImportError(f"zeroproof.torch needs PyTorch: {_native.BRINGS_TORCH}") from error
 
 Tensor = torch.Tensor
 
@@ -39,7 +39,7 @@ class ReplicasDiffer(RuntimeError):
 
 @dataclasses.dataclass(frozen=True)
 class Groups:
-    """Which ranks hold what. Needed for plain tensors, and for DTensors whose mesh is not the world.
+    """Which ranks hold what. Needed for plain tensors and for DTensors of a part of the world.
 
     union: the process group over which the norm is taken; None: all ranks. Every member must call.
     replicas: the process group whose members hold copies of a gradient; it is counted once, on the
@@ -47,8 +47,8 @@ class Groups:
         parameter, a function from the parameter (from the gradient, if it was passed) to its
         process group or None.
 
-    DDP: Groups(replicas=torch.distributed.group.WORLD). ZeRO shards: Groups(). Pipeline stages, each
-    replicated by DDP: Groups(replicas=data_parallel_group)."""
+    DDP: Groups(replicas=torch.distributed.group.WORLD). ZeRO shards: Groups(). Pipeline stages,
+    each replicated by DDP: Groups(replicas=data_parallel_group)."""
 
     union: dist.ProcessGroup | None = None
     replicas: dist.ProcessGroup | Callable[[Tensor], dist.ProcessGroup | None] | None = None
@@ -97,8 +97,9 @@ def grad_norm(
     Returns a 0-dim tensor on the gradients' device. inf and NaN as torch gives them.
 
     Every rank of the union must call it, also one without gradients: it runs one all-reduce of 31
-    int64. Gradients on the CPU are summed by the library, on torch.get_num_threads() threads, others
-    by PyTorch's integer operations on their device; the result costs one host synchronization.
+    int64. Gradients on the CPU are summed by the library, on torch.get_num_threads() threads,
+    others by PyTorch's integer operations on their device; the result costs one host
+    synchronization.
     Raises ValueError, on all ranks of the union, for what is not supported (Partial DTensors, fp64,
     sparse or complex gradients, another norm_type); RuntimeError if error_if_nonfinite is set and
     the norm is inf or NaN; ReplicasDiffer."""

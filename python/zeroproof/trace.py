@@ -16,6 +16,7 @@ import runpy
 import sys
 from typing import Any
 
+from ._native import BRINGS_TORCH
 from .adapter import suite_folder
 
 
@@ -28,13 +29,13 @@ def recorder() -> Any:
     try:
         importlib.import_module("torch")
     except ImportError as error:
-        raise ImportError("recording needs PyTorch: pip install 'zeroproof[torch]'") from error
+        raise ImportError(f"recording needs PyTorch: {BRINGS_TORCH}") from error
     return importlib.import_module("zeroproof_trace")
 
 
 def main() -> int:
     """python -m zeroproof.trace [--out DIR] -- SCRIPT.py ARGUMENTS... Runs the script as __main__;
-    its exit code is the script's. Exit codes besides: 2 invalid input; 3 the recorder is missing."""
+    its exit code is the script's. Others: 2 invalid input; 3 the recorder is missing."""
     parser = argparse.ArgumentParser(
         prog="python -m zeroproof.trace",
         description="Runs a training script and records its collectives; start it with torchrun.",

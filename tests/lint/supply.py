@@ -9,6 +9,7 @@ from common import Finding
 HELPERS = (
     "conformance/locks/venv.sh",
     "conformance/locks/lock.sh",
+    "python/zeroproof/_native.py",  # a message names the command
     "cuda/wheel.sh",
     "conformance/judge/cause_report.py",
 )

@@ -1,5 +1,5 @@
-"""zeroproof.torch: exact norms. One gradient set under many layouts, on 1 to 8 gloo ranks, gives one
-bit pattern, which is that of the exact integer sum, rounded by Python's integers.
+"""zeroproof.torch: exact norms. One gradient set under many layouts, on 1 to 8 gloo ranks, gives
+one bit pattern, which is that of the exact integer sum, rounded by Python's integers.
 
 --break NAME makes one thing wrong on purpose; each must make a check fail:
   replicas   copies count as often as there are ranks

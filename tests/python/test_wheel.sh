@@ -64,14 +64,17 @@ snippet() { # snippet NAME: the code block of python/README.md that begins with 
   sed -n "/^# $1/,/^\`\`\`/p" python/README.md | grep -v '^```'
 }
 
+torchrun="python -m torch.distributed.run --nproc-per-node 2 --rdzv-backend c10d"
+torchrun="$torchrun --rdzv-endpoint localhost:0"
 snippet clip.py >"$tmp/work/clip.py"
-bare python -m torch.distributed.run --nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint localhost:0 clip.py
+# shellcheck disable=SC2086 # a list of options
+bare $torchrun clip.py
 said ten_lines_clip_on_two_ranks '^[01] [0-9.]*$'
 [ "$(grep -c '^[01] [0-9.]*$' "$tmp/out")" = 2 ]
 verdict $? both_ranks_print_a_norm "$(cat "$tmp/out")"
 cp tests/python/train.py "$tmp/work"
-bare python -m torch.distributed.run --nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint localhost:0 \
-  -m zeroproof.trace --out run -- train.py
+# shellcheck disable=SC2086 # a list of options
+bare $torchrun -m zeroproof.trace --out run -- train.py
 bare zeroproof trace check run
 said a_recorded_script_is_judged 'records of 2 ranks: consistent'
 snippet my_adapter.py >"$tmp/work/my_adapter.py"
