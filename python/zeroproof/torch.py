@@ -13,7 +13,7 @@ import hashlib
 import struct
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _native
 
@@ -65,12 +65,11 @@ class Statistics:
     limbs: tuple[int, ...]
 
 
-@dataclasses.dataclass
-class _Part:
+class _Part(NamedTuple):
     """One gradient on this rank. counted: false for a copy that another rank counts. sharing: the
     ranks that hold copies of it, this one included."""
 
-    index: int
+    number: int
     local: Tensor
     counted: bool
     sharing: tuple[int, ...]
@@ -128,19 +127,15 @@ def clip_grad_norm_(
     The factor is min(1, max_norm / (norm + 1e-6)), computed in the norm's dtype: torch's formula.
     foreach is accepted for compatibility and has no effect. Otherwise as grad_norm."""
     del foreach
-    tensors = _tensors(parameters)
-    found = statistics(
-        tensors, norm_type, groups=groups, dtype=dtype, check_replicas=check_replicas
-    )
+    found, parts = _measured(parameters, norm_type, groups, dtype, check_replicas)
     if error_if_nonfinite:
         _refuse_nonfinite(found)
     factor = torch.clamp(float(max_norm) / (found.norm + 1e-6), max=1.0)
     if factor.device.type == "cpu" and factor.item() == 1.0:
         return found.norm  # each product would be its first factor
     by_place: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
-    for _, gradient in _gradients(tensors):
-        local = _local(gradient)
-        by_place.setdefault((local.device, local.dtype), []).append(local)
+    for part in parts:
+        by_place.setdefault((part.local.device, part.local.dtype), []).append(part.local)
     with torch.no_grad():
         for (device, _), locals_ in by_place.items():
             torch._foreach_mul_(locals_, factor.to(device))
@@ -157,6 +152,16 @@ def statistics(
 ) -> Statistics:
     """The norm, the number of non-finite elements, and the exact sum itself. Arguments and errors
     as for grad_norm."""
+    return _measured(parameters, norm_type, groups, dtype, check_replicas)[0]
+
+
+def _measured(
+    parameters: Tensor | Iterable[Tensor],
+    norm_type: float,
+    groups: Groups | None,
+    dtype: torch.dtype,
+    check_replicas: bool,
+) -> tuple[Statistics, list[_Part]]:
     # What makes every rank refuse alike comes before the collective. What only this rank may see
     # is sent with it, so that no rank waits for one that has refused.
     if float(norm_type) != 2.0:
@@ -169,7 +174,7 @@ def statistics(
     parts: list[_Part] = []
     words, device = torch.zeros(WORDS, dtype=torch.int64), torch.device("cpu")
     try:
-        parts = [_part(i, p, g, groups) for i, (p, g) in enumerate(_gradients(tensors))]
+        parts = _parts(tensors, groups)
         device = parts[0].local.device if parts else _device(tensors)
         words = _words([part.local for part in parts if part.counted], device)
     except Exception as refusal:
@@ -188,11 +193,12 @@ def statistics(
     if check_replicas and union is not None:
         _compare(parts, union)
     limbs = _native.normalised(values[: _native.LIMBS])
-    return Statistics(
+    statistics = Statistics(
         _norm(limbs, values[NONFINITE], values[NAN], dtype).to(device),
         torch.tensor(values[NONFINITE], dtype=torch.int64, device=device),
         tuple(limbs),
     )
+    return statistics, parts
 
 
 def megatron_grad_norm(optimizer: Any, *, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -228,15 +234,15 @@ def _tensors(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
 
 def _gradients(tensors: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
     """(parameter, gradient) of those that have one."""
-    for p in tensors:
-        if getattr(p, "main_grad", None) is not None:
-            raise ValueError(
-                "Megatron-Core keeps gradients in main_grad, and .grad is not what its optimizer "
-                "applies: use zeroproof.torch.megatron_grad_norm(optimizer)"
-            )
+    if any(getattr(p, "main_grad", None) is not None for p in tensors):
+        raise ValueError(
+            "Megatron-Core keeps gradients in main_grad, and .grad is not what its optimizer "
+            "applies: use zeroproof.torch.megatron_grad_norm(optimizer)"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # .grad of a tensor that is no leaf
-        return [(p, p.grad) for p in tensors if p.grad is not None]
+        found = [(p, p.grad) for p in tensors]
+    return [(p, gradient) for p, gradient in found if gradient is not None]
 
 
 def _device(tensors: Sequence[Tensor]) -> torch.device:
@@ -244,7 +250,11 @@ def _device(tensors: Sequence[Tensor]) -> torch.device:
 
 
 def _is_dtensor(tensor: Tensor) -> bool:
-    return hasattr(tensor, "device_mesh") and hasattr(tensor, "placements")
+    return (
+        type(tensor) is not Tensor
+        and hasattr(tensor, "device_mesh")
+        and hasattr(tensor, "placements")
+    )
 
 
 def _local(tensor: Tensor) -> Tensor:
@@ -255,52 +265,66 @@ def _local(tensor: Tensor) -> Tensor:
     return local
 
 
-def _world() -> int:
-    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+def _place() -> tuple[int, int]:
+    """This rank, and the number of ranks."""
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank(), dist.get_world_size()
+    return 0, 1
 
 
 def _union(groups: Groups | None) -> Any:
     """The group of the all-reduce, or None if this rank is alone. Depends on what all ranks pass
     alike, never on a rank's own list."""
-    if _world() == 1:
+    if _place()[1] == 1:
         return None
     union = groups.union if groups is not None and groups.union is not None else dist.group.WORLD
     return union if dist.get_world_size(union) > 1 else None
 
 
-def _part(index: int, parameter: Tensor, gradient: Tensor, groups: Groups | None) -> _Part:
-    counted = True
-    sharing: tuple[int, ...] = (dist.get_rank() if _world() > 1 else 0,)
-    if _is_dtensor(gradient):
-        counted, sharing = _of_dtensor(index, gradient, groups)
-    elif _world() > 1 and groups is None:
-        raise ValueError(
-            f"gradient {index} is a plain tensor, and there are {_world()} ranks: say with groups= "
-            "whether they hold copies of it or other gradients. DDP: groups=zeroproof.torch.Groups("
-            "replicas=torch.distributed.group.WORLD); every rank its own: groups=Groups()"
-        )
-    if groups is not None and groups.replicas is not None and _world() > 1:
-        replicas = groups.replicas
-        copies = replicas(parameter) if callable(replicas) else replicas
-        if copies is not None:
-            ranks = tuple(sorted(dist.get_process_group_ranks(copies)))
-            counted = counted and dist.get_rank() == ranks[0]
-            sharing = tuple(sorted({*sharing, *ranks}))
-    local = _local(gradient)
-    if local.dtype not in KINDS or local.layout is not torch.strided:
-        raise ValueError(
-            f"gradient {index} is {local.dtype}, {local.layout}: expected a dense tensor of "
-            "float32, bfloat16 or float16"
-        )
-    return _Part(index, local, counted, sharing)
+def _parts(tensors: Sequence[Tensor], groups: Groups | None) -> list[_Part]:
+    """The gradients on this rank. Raises ValueError for one that is not supported."""
+    rank, world = _place()
+    replicas = groups.replicas if groups is not None and world > 1 else None
+    found, copies = [], _copies(None if callable(replicas) else replicas, rank)
+    for index, (parameter, gradient) in enumerate(_gradients(tensors)):
+        if callable(replicas):
+            copies = _copies(replicas(parameter), rank)
+        counted, sharing = copies
+        local = gradient
+        if _is_dtensor(gradient):
+            local = _local(gradient)
+            first, ranks = _of_dtensor(index, gradient, groups)
+            counted, sharing = counted and first, tuple(sorted({*sharing, *ranks}))
+        elif world > 1 and groups is None:
+            raise ValueError(
+                f"gradient {index} is a plain tensor, and there are {world} ranks: say with "
+                "groups= whether they hold copies of it or other gradients. DDP: groups="
+                "zeroproof.torch.Groups(replicas=torch.distributed.group.WORLD); every rank its "
+                "own: groups=Groups()"
+            )
+        if local.dtype not in KINDS or local.layout is not torch.strided:
+            raise ValueError(
+                f"gradient {index} is {local.dtype}, {local.layout}: expected a dense tensor of "
+                "float32, bfloat16 or float16"
+            )
+        found.append(_Part(index, local, counted, sharing))
+    return found
+
+
+def _copies(group: dist.ProcessGroup | None, rank: int) -> tuple[bool, tuple[int, ...]]:
+    """Whether this rank counts what the members of a group hold copies of, and those members."""
+    if group is None:
+        return True, (rank,)
+    ranks = tuple(sorted(dist.get_process_group_ranks(group)))
+    return rank == ranks[0], ranks
 
 
 def _of_dtensor(index: int, gradient: Any, groups: Groups | None) -> tuple[bool, tuple[int, ...]]:
     """Whether this rank counts its local tensor, and the ranks with the same one."""
     mesh, ranks = gradient.device_mesh, gradient.device_mesh.mesh
-    if groups is None and ranks.numel() != _world():
+    if groups is None and ranks.numel() != _place()[1]:
         raise ValueError(
-            f"gradient {index} is a DTensor on a mesh of {ranks.numel()} of {_world()} ranks: say "
+            f"gradient {index} is a DTensor on a mesh of {ranks.numel()} of {_place()[1]} ranks: say "
             "with groups= whether the other ranks hold copies of it (Groups(replicas=...)) or "
             "other gradients (Groups())"
         )
@@ -341,7 +365,7 @@ def _on_host(tensors: Sequence[Tensor]) -> tuple[list[int], int]:
     arrays: dict[str, tuple[list[int], list[int]]] = {}
     alive = []  # copies that make them contiguous
     for tensor in tensors:
-        dense = tensor.detach().contiguous()
+        dense = tensor if tensor.is_contiguous() else tensor.detach().contiguous()
         alive.append(dense)
         addresses, counts = arrays.setdefault(KINDS[dense.dtype], ([], []))
         addresses.append(dense.data_ptr())
@@ -408,7 +432,7 @@ def _refuse_nonfinite(found: Statistics) -> None:
 def _compare(parts: Sequence[_Part], union: Any) -> None:
     """Raises ReplicasDiffer on all ranks if copies differ."""
     mine = {
-        (part.index, part.sharing): hashlib.blake2b(
+        (part.number, part.sharing): hashlib.blake2b(
             part.local.detach().contiguous().reshape(-1).view(torch.uint8).cpu().numpy().data,
             digest_size=16,
         ).hexdigest()
