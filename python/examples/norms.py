@@ -1,9 +1,9 @@
-"""The norm of one gradient set, on 1 to 8 ranks, by PyTorch, DeepSpeed, Megatron-Core and zeroproof.
+"""The norm of one gradient set on 1 to 8 ranks, by PyTorch, DeepSpeed, Megatron-Core, zeroproof.
 
     python python/examples/norms.py torch|deepspeed|megatron|zeroproof ...
 
-Each needs its package. The gradients are 10,007 normal numbers, in 6 tensors; R ranks hold R parts of
-each tensor, as ZeRO and FSDP shard them. Prints, for each, the bits of the fp32 norm on each number
+Each needs its package. The gradients are 10,007 normal numbers, in 6 tensors; R ranks hold R parts
+of each tensor, as ZeRO and FSDP shard them. Prints, for each, the bits of the fp32 norm on each number
 of ranks; a correctly rounded norm has one value."""
 
 import json

@@ -1,4 +1,4 @@
-"""A pipeline whose loss differs from that of the unsplit run by the norm's order of summation alone.
+"""A pipeline whose loss differs from the unsplit run's by the norm's order of summation alone.
 
     python python/examples/pipeline_drift.py [--steps 400] [--json]
 

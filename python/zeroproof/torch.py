@@ -265,7 +265,7 @@ def _local(tensor: Tensor) -> Tensor:
     return local
 
 
-def _place() -> tuple[int, int]:
+def _rank_and_world() -> tuple[int, int]:
     """This rank, and the number of ranks."""
     if dist.is_available() and dist.is_initialized():
         return dist.get_rank(), dist.get_world_size()
@@ -275,7 +275,7 @@ def _place() -> tuple[int, int]:
 def _union(groups: Groups | None) -> Any:
     """The group of the all-reduce, or None if this rank is alone. Depends on what all ranks pass
     alike, never on a rank's own list."""
-    if _place()[1] == 1:
+    if _rank_and_world()[1] == 1:
         return None
     union = groups.union if groups is not None and groups.union is not None else dist.group.WORLD
     return union if dist.get_world_size(union) > 1 else None
@@ -283,7 +283,7 @@ def _union(groups: Groups | None) -> Any:
 
 def _parts(tensors: Sequence[Tensor], groups: Groups | None) -> list[_Part]:
     """The gradients on this rank. Raises ValueError for one that is not supported."""
-    rank, world = _place()
+    rank, world = _rank_and_world()
     replicas = groups.replicas if groups is not None and world > 1 else None
     found, copies = [], _copies(None if callable(replicas) else replicas, rank)
     for index, (parameter, gradient) in enumerate(_gradients(tensors)):
@@ -322,10 +322,10 @@ def _copies(group: dist.ProcessGroup | None, rank: int) -> tuple[bool, tuple[int
 def _of_dtensor(index: int, gradient: Any, groups: Groups | None) -> tuple[bool, tuple[int, ...]]:
     """Whether this rank counts its local tensor, and the ranks with the same one."""
     mesh, ranks = gradient.device_mesh, gradient.device_mesh.mesh
-    if groups is None and ranks.numel() != _place()[1]:
+    if groups is None and ranks.numel() != _rank_and_world()[1]:
         raise ValueError(
-            f"gradient {index} is a DTensor on a mesh of {ranks.numel()} of {_place()[1]} ranks: say "
-            "with groups= whether the other ranks hold copies of it (Groups(replicas=...)) or "
+            f"gradient {index} is a DTensor on a mesh of {ranks.numel()} of {_rank_and_world()[1]} ranks: "
+            "say with groups= whether the other ranks hold copies of it (Groups(replicas=...)) or "
             "other gradients (Groups())"
         )
     here = mesh.get_coordinate()
