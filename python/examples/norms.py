@@ -3,8 +3,8 @@
     python python/examples/norms.py torch|deepspeed|megatron|zeroproof ...
 
 Each needs its package. The gradients are 10,007 normal numbers, in 6 tensors; R ranks hold R parts
-of each tensor, as ZeRO and FSDP shard them. Prints, for each, the bits of the fp32 norm on each number
-of ranks; a correctly rounded norm has one value."""
+of each tensor, as ZeRO and FSDP shard them. Prints, for each, the bits of the fp32 norm on each
+number of ranks; a correctly rounded norm has one value."""
 
 import json
 import os

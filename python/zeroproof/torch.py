@@ -322,10 +322,11 @@ def _copies(group: dist.ProcessGroup | None, rank: int) -> tuple[bool, tuple[int
 def _of_dtensor(index: int, gradient: Any, groups: Groups | None) -> tuple[bool, tuple[int, ...]]:
     """Whether this rank counts its local tensor, and the ranks with the same one."""
     mesh, ranks = gradient.device_mesh, gradient.device_mesh.mesh
-    if groups is None and ranks.numel() != _rank_and_world()[1]:
+    world = _rank_and_world()[1]
+    if groups is None and ranks.numel() != world:
         raise ValueError(
-            f"gradient {index} is a DTensor on a mesh of {ranks.numel()} of {_rank_and_world()[1]} ranks: "
-            "say with groups= whether the other ranks hold copies of it (Groups(replicas=...)) or "
+            f"gradient {index} is a DTensor on a mesh of {ranks.numel()} of {world} ranks: say "
+            "with groups= whether the other ranks hold copies of it (Groups(replicas=...)) or "
             "other gradients (Groups())"
         )
     here = mesh.get_coordinate()

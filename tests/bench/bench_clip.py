@@ -3,8 +3,8 @@
     python tests/bench/bench_clip.py [--elements N] [--pairs N] [--threads N ...]
 
 Prints a Markdown table. Each row is the median of `pairs` ratios, each of two calls that follow
-each other, and the upper 95 % bound of that median (an order statistic: the binomial distribution bounds
-how many ratios may lie above the median). "read" is the time of the norm alone against summing the
+each other, and the upper 95 % bound of that median (an order statistic: the binomial distribution
+bounds how many ratios may lie above the median). "read" is the time of the norm alone against summing the
 same bytes once by torch.sum over int64, a plain read: what the sum could reach."""
 
 import argparse
