@@ -4,8 +4,8 @@
 
 Prints a Markdown table. Each row is the median of `pairs` ratios, each of two calls that follow
 each other, and the upper 95 % bound of that median (an order statistic: the binomial distribution
-bounds how many ratios may lie above the median). "read" is the time of the norm alone against summing the
-same bytes once by torch.sum over int64, a plain read: what the sum could reach."""
+bounds how many ratios may lie above the median). The last column compares the norm alone with a
+plain read, torch.sum of the same bytes as int64: what the sum could reach."""
 
 import argparse
 import math
