@@ -170,26 +170,14 @@ def _measured(
         raise ValueError(f"dtype={dtype}: expected torch.float32 or torch.float64")
     tensors = _tensors(parameters)
     union = _union(groups)
-    error: Exception | None = None
     parts: list[_Part] = []
-    words, device = torch.zeros(WORDS, dtype=torch.int64), torch.device("cpu")
-    try:
-        parts = _parts(tensors, groups)
-        device = parts[0].local.device if parts else _device(tensors)
-        words = _words([part.local for part in parts if part.counted], device)
-    except Exception as refusal:
-        error = refusal
-        words[REFUSED] = 1
-    if union is not None:
-        words = words.to(_backend_device(union, device))
-        dist.all_reduce(words, group=union)
-    if error is not None:
-        raise error
-    values = words.tolist()
-    if values[REFUSED]:
-        raise ValueError(
-            f"{values[REFUSED]} of the ranks refused its gradients; its own error says why"
-        )
+
+    def found() -> Tensor:
+        parts.extend(_parts(tensors, groups))
+        return _words([part.local for part in parts if part.counted], _device(tensors, parts))
+
+    values = _reduced(found, union)
+    device = _device(tensors, parts)
     if check_replicas and union is not None:
         _compare(parts, union)
     limbs = _native.normalised(values[: _native.LIMBS])
@@ -208,18 +196,20 @@ def megatron_grad_norm(optimizer: Any, *, dtype: torch.dtype = torch.float32) ->
     get_grad_stats_parallel_group. To clip, pass the result to megatron.core's
     clip_grad_by_total_norm_fp32(optimizer.get_parameters(), max_norm, norm). A ChainedOptimizer's
     sums are added before the root. Returns a 0-dim tensor on the CPU."""
-    total, nonfinite, nan = [0] * _native.LIMBS, 0, 0
+    total = [0] * WORDS
     for each in getattr(optimizer, "chained_optimizers", [optimizer]):
         gradients = list(each.get_main_grads_for_grad_norm())
-        words = _words(gradients, gradients[0].device if gradients else torch.device("cpu"))
-        group = each.get_grad_stats_parallel_group()
-        words = words.to(_backend_device(group, words.device))
-        dist.all_reduce(words, group=group)
-        values = words.tolist()
-        nonfinite, nan = nonfinite + values[NONFINITE], nan + values[NAN]
-        limbs = _native.normalised(values[: _native.LIMBS])
-        total = _native.normalised([a + b for a, b in zip(total, limbs, strict=True)])
-    return _norm(total, nonfinite, nan, dtype)
+
+        def found(gradients: list[Tensor] = gradients) -> Tensor:
+            for number, gradient in enumerate(gradients):
+                _supported(number, gradient)
+            device = gradients[0].device if gradients else torch.device("cpu")
+            return _words(gradients, device)
+
+        values = _reduced(found, each.get_grad_stats_parallel_group())
+        total = [a + b for a, b in zip(total, values, strict=True)]
+    limbs = _native.normalised(total[: _native.LIMBS])
+    return _norm(limbs, total[NONFINITE], total[NAN], dtype)
 
 
 def _tensors(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -245,8 +235,30 @@ def _gradients(tensors: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
     return [(p, gradient) for p, gradient in found if gradient is not None]
 
 
-def _device(tensors: Sequence[Tensor]) -> torch.device:
-    return _local(tensors[0]).device if tensors else torch.device("cpu")
+def _device(tensors: Sequence[Tensor], parts: Sequence[_Part]) -> torch.device:
+    some = parts[0].local if parts else _local(tensors[0]) if tensors else None
+    return torch.device("cpu") if some is None else some.device
+
+
+def _reduced(words: Callable[[], Tensor], group: dist.ProcessGroup | None) -> list[int]:
+    """The words of all ranks, added. If a rank cannot make its words, all raise, and none waits."""
+    error: Exception | None = None
+    try:
+        mine = words()
+    except Exception as refusal:
+        error, mine = refusal, torch.zeros(WORDS, dtype=torch.int64)
+        mine[REFUSED] = 1
+    if group is not None and dist.get_world_size(group) > 1:
+        mine = mine.to(_backend_device(group, mine.device))
+        dist.all_reduce(mine, group=group)
+    if error is not None:
+        raise error
+    values: list[int] = mine.tolist()
+    if values[REFUSED]:
+        raise ValueError(
+            f"{values[REFUSED]} of the ranks refused its gradients; its own error says why"
+        )
+    return values
 
 
 def _is_dtensor(tensor: Tensor) -> bool:
@@ -278,6 +290,8 @@ def _union(groups: Groups | None) -> Any:
     if _rank_and_world()[1] == 1:
         return None
     union = groups.union if groups is not None and groups.union is not None else dist.group.WORLD
+    if dist.get_rank(union) < 0:
+        raise ValueError(f"groups.union does not contain this rank, {dist.get_rank()}")
     return union if dist.get_world_size(union) > 1 else None
 
 
@@ -302,13 +316,17 @@ def _parts(tensors: Sequence[Tensor], groups: Groups | None) -> list[_Part]:
                 "zeroproof.torch.Groups(replicas=torch.distributed.group.WORLD); every rank its "
                 "own: groups=Groups()"
             )
-        if local.dtype not in KINDS or local.layout is not torch.strided:
-            raise ValueError(
-                f"gradient {index} is {local.dtype}, {local.layout}: expected a dense tensor of "
-                "float32, bfloat16 or float16"
-            )
+        _supported(index, local)
         found.append(_Part(index, local, counted, sharing))
     return found
+
+
+def _supported(number: int, gradient: Tensor) -> None:
+    if gradient.dtype not in KINDS or gradient.layout is not torch.strided:
+        raise ValueError(
+            f"gradient {number} is {gradient.dtype}, {gradient.layout}: expected a dense tensor of "
+            "float32, bfloat16 or float16"
+        )
 
 
 def _copies(group: dist.ProcessGroup | None, rank: int) -> tuple[bool, tuple[int, ...]]:

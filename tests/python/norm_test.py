@@ -128,6 +128,14 @@ def rank_layouts(rank, world):
     return found
 
 
+class LikeMegatron:
+    """The two functions of a Megatron-Core optimizer that its norm is taken over."""
+
+    def __init__(self, gradients, group):
+        self.get_main_grads_for_grad_norm = lambda: gradients
+        self.get_grad_stats_parallel_group = lambda: group
+
+
 def rank_plain(rank, world):
     """Plain tensors: DDP's copies, ZeRO's shards, pipeline stages, experts; and what is refused."""
     values, found = gradients(1), {}
@@ -138,6 +146,11 @@ def rank_plain(rank, world):
     flat = torch.cat([g.flatten() for g in values])
     mine = with_gradient(torch.chunk(flat, world)[rank].clone())
     found["zero"] = bits(zt.grad_norm([mine], groups=zt.Groups()))
+    found["megatron"] = bits(zt.megatron_grad_norm(LikeMegatron([mine.grad], every)))
+    chained = LikeMegatron([], None)
+    halves = [LikeMegatron([g], every) for g in (mine.grad[:3], mine.grad[3:])]
+    chained.chained_optimizers = halves
+    found["megatron, chained"] = bits(zt.megatron_grad_norm(chained))
     pairs = [dist.new_group([q, q + 1]) for q in range(0, world, 2)]
     stage = [with_gradient(g.clone()) for i, g in enumerate(values) if i % len(pairs) == rank // 2]
     found["stages"] = bits(zt.grad_norm(stage, groups=zt.Groups(replicas=pairs[rank // 2])))
@@ -270,7 +283,7 @@ def check_plain(how):
     results = start("plain", 4, how)
     check("4 ranks with plain tensors end", results is not None)
     for rank, found in enumerate(results or ()):
-        for name in ("ddp", "zero", "stages", "experts", "union"):
+        for name in ("ddp", "zero", "stages", "experts", "union", "megatron", "megatron, chained"):
             check(f"rank {rank}, {name}: the exact norm", found[name] == right, found[name], right)
         check("plain tensors need groups=", "groups=" in (found["error"] or ""), found["error"])
         text = found["one rank refuses"] or ""
