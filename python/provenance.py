@@ -14,14 +14,15 @@ def git(*words):
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-commit = git("rev-parse", "HEAD") or "unknown"
+inside = git("rev-parse", "--show-toplevel") == str(root)
+commit = inside and git("rev-parse", "HEAD") or "unknown"
 changed = git("status", "--porcelain", "--untracked-files=no")
 claims = hashlib.sha256((root / "CLAIMS.md").read_bytes()).hexdigest()
 print(
     json.dumps(
         {
             "version": sys.argv[1],
-            "commit": f"{commit}-dirty" if changed else commit,
+            "commit": f"{commit}-dirty" if inside and changed else commit,
             "claims": claims,
         }
     )

@@ -4,6 +4,7 @@ The archive's single top folder becomes FOLDER. Nothing is unpacked unless its h
 Exit code: 3 it could not be fetched, or is another file."""
 
 import hashlib
+import http.client
 import io
 import os
 import shutil
@@ -12,15 +13,20 @@ import tarfile
 import urllib.request
 
 
+def fail(why):
+    print(f"source.py: {why}", file=sys.stderr)
+    sys.exit(3)
+
+
 def main(folder, url, expected):
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:
             data = answer.read()
-    except OSError as error:
-        sys.exit(f"source.py: {url}: {error}")
+    except (OSError, http.client.HTTPException) as error:
+        fail(f"{url}: {error}")
     found = hashlib.sha256(data).hexdigest()
     if found != expected:
-        sys.exit(f"source.py: {url}: its SHA-256 is {found}, expected {expected}")
+        fail(f"{url}: its SHA-256 is {found}, expected {expected}")
     new = f"{folder}.new"
     shutil.rmtree(new, ignore_errors=True)
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:

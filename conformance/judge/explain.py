@@ -27,7 +27,9 @@ def specification():
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             text = file.read()
         for match in FAMILY.finditer(text):
-            body = re.split(r"\n(?:\n(?! )|#)", text[match.end() :], maxsplit=1)[0]
+            body = re.split(r"\n(?:\n(?! )|#|\*\*[A-Z]+-\d+\*\*)", text[match.end() :], maxsplit=1)[
+                0
+            ]
             found.setdefault(match[1], (match[2], body.strip(), f"spec/{name}"))
     return found
 
@@ -113,8 +115,8 @@ def run(arguments):
     if clause not in clauses:
         near = [c for c in clauses if c.split("-")[0] == clause.split("-")[0]]
         console.show_error(
-            f"{NAME}: there is no clause '{options.clause}'; expected one of "
-            f"{', '.join(near or clauses)}"
+            f"{NAME}: there is no clause '{options.clause}'; "
+            + (f"expected one of {', '.join(near)}" if near else f"`{NAME}` lists all")
         )
         return 2
     found = explained(clause, spec)

@@ -160,7 +160,7 @@ def has_failed(records):
 
 def observed(records):
     """How often the rank has gathered its state, in collectives that are not recorded."""
-    return sum("observe" in record for record in records)
+    return sum(bool(record.get("observe")) for record in records)
 
 
 def freed(ledgers):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 import struct
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -29,12 +29,15 @@ KINDS = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}
 # What is added over the ranks, in one all-reduce: as many words as STAT-1 (spec/reduce.md) sends.
 # 0 to 19: the limbs of the sum. The loss limbs of STAT-1 are not needed; the last words are flags.
 WORDS = 31
-NAN, REFUSED, NONFINITE = 28, 29, 30
+REFUSING, COPIES, NAN, REFUSED, NONFINITE = 26, 27, 28, 29, 30
 ON_DEVICE = 1 << 22  # elements summed at a time by PyTorch operations
 
 
 class ReplicasDiffer(RuntimeError):
     """Copies of one gradient have different values."""
+
+
+_OWN: Any = object()  # the default of Groups.replicas
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,15 +46,24 @@ class Groups:
 
     union: the process group over which the norm is taken; None: all ranks. Every member must call.
     replicas: the process group whose members hold copies of a gradient; it is counted once, on the
-        group's first rank. None: every rank holds gradients of its own. If it depends on the
-        parameter, a function from the parameter (from the gradient, if it was passed) to its
-        process group or None.
+        first of them that is in the union. If copies are not equal, that one counts
+        (check_replicas=True compares them); if some ranks lack it, all raise ValueError. Left out:
+        every rank holds gradients of its own. If it depends on the parameter, a function from the
+        parameter to its process group, or to None for gradients of its own. It does not apply to
+        DTensors whose mesh is the world: their placements say all.
 
     DDP: Groups(replicas=torch.distributed.group.WORLD). ZeRO shards: Groups(). Pipeline stages,
     each replicated by DDP: Groups(replicas=data_parallel_group)."""
 
     union: dist.ProcessGroup | None = None
-    replicas: dist.ProcessGroup | Callable[[Tensor], dist.ProcessGroup | None] | None = None
+    replicas: dist.ProcessGroup | Callable[[Tensor], dist.ProcessGroup | None] = _OWN
+
+    def __post_init__(self) -> None:
+        if self.replicas is None:
+            raise ValueError(
+                "Groups: replicas is None, which torch.distributed.group.WORLD is before "
+                "init_process_group; if every rank has gradients of its own, leave it out"
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,13 +78,14 @@ class Statistics:
 
 
 class _Part(NamedTuple):
-    """One gradient on this rank. counted: false for a copy that another rank counts. sharing: the
-    ranks that hold copies of it, this one included."""
+    """One gradient on this rank. counted: false for a copy that another rank counts. copies: sets
+    of ranks of the union with the same values, one for each reason; every combination of them holds
+    a copy."""
 
     number: int
     local: Tensor
     counted: bool
-    sharing: tuple[int, ...]
+    copies: tuple[tuple[int, ...], ...]
 
 
 def grad_norm(
@@ -86,19 +99,20 @@ def grad_norm(
 ) -> Tensor:
     """The 2-norm of all gradients together, exact but for one rounding.
 
-    parameters: one tensor or several; those whose grad is None, and those without a grad that do
-        not require one, do not count. fp32, bf16 or fp16; plain or DTensor, of any shape.
+    parameters: one tensor or several; those whose grad is None do not count. fp32, bf16 or fp16;
+        plain or DTensor, of any shape.
     groups: which ranks hold other parameters, and which copies. With more than one rank it must be
         given for plain tensors, and for DTensors whose mesh is not the world. A DTensor's Shard
         counts as it is, Replicate once.
     dtype: of the result, torch.float32 or torch.float64, rounded from the exact sum directly.
     check_replicas: compare copies bit by bit, at the cost of hashing all gradients.
-    Returns a 0-dim tensor on the gradients' device. inf and NaN as torch gives them.
+    Returns a plain 0-dim tensor on the gradients' device, of that dtype also if gradients are bf16
+    or DTensors, for which torch returns others. It is inf or NaN only if an element is, or if it
+    exceeds the dtype; torch's is also inf if a square overflows fp32.
 
     Every rank of the union must call it, also one without gradients: it runs one all-reduce of 31
     int64. Gradients on the CPU are summed by the library, on torch.get_num_threads() threads,
-    others by PyTorch's integer operations on their device; the result costs one host
-    synchronization.
+    others by PyTorch's integer operations on their device, with a host synchronization.
     Raises ValueError, on all ranks of the union, for what is not supported (Partial DTensors, fp64,
     sparse or complex gradients, another norm_type); RuntimeError if error_if_nonfinite is set and
     the norm is inf or NaN; ReplicasDiffer."""
@@ -162,22 +176,32 @@ def _measured(
     dtype: torch.dtype,
     check_replicas: bool,
 ) -> tuple[Statistics, list[_Part]]:
-    # What makes every rank refuse alike comes before the collective. What only this rank may see
-    # is sent with it, so that no rank waits for one that has refused.
-    if float(norm_type) != 2.0:
-        raise ValueError(f"norm_type={norm_type}: only the 2-norm has an exact sum; use torch's")
-    if dtype not in (torch.float32, torch.float64):
-        raise ValueError(f"dtype={dtype}: expected torch.float32 or torch.float64")
-    tensors = _tensors(parameters)
     union = _union(groups)
     parts: list[_Part] = []
 
     def found() -> Tensor:
-        parts.extend(_parts(tensors, groups))
-        return _words([part.local for part in parts if part.counted], _device(tensors, parts))
+        if float(norm_type) != 2.0:
+            raise ValueError(
+                f"norm_type={norm_type}: only the 2-norm has an exact sum; for others use torch's"
+            )
+        if dtype not in (torch.float32, torch.float64):
+            raise ValueError(f"dtype={dtype}: expected torch.float32 or torch.float64")
+        parts.extend(_parts(_tensors(parameters), groups, union))
+        words = _words([part.local for part in parts if part.counted], _device(parts))
+        # each counted copy outweighs all others of it, so that the sum over the ranks is 0
+        words[COPIES] = sum(
+            part.local.numel() * (math.prod(map(len, part.copies)) - 1 if part.counted else -1)
+            for part in parts
+        )
+        return words
 
     values = _reduced(found, union)
-    device = _device(tensors, parts)
+    device = _device(parts)
+    if values[COPIES] and union is not None:
+        raise ValueError(
+            "ranks that groups= or a mesh says hold copies of each other's gradients hold other "
+            "numbers of elements: on some of them, a gradient is None or not in the list"
+        )
     if check_replicas and union is not None:
         _compare(parts, union)
     limbs = _native.normalised(values[: _native.LIMBS])
@@ -197,28 +221,34 @@ def megatron_grad_norm(optimizer: Any, *, dtype: torch.dtype = torch.float32) ->
     clip_grad_by_total_norm_fp32(optimizer.get_parameters(), max_norm, norm). A ChainedOptimizer's
     sums are added before the root. Returns a 0-dim tensor on the CPU."""
     total = [0] * WORDS
+    errors: list[Exception] = []
     for each in getattr(optimizer, "chained_optimizers", [optimizer]):
-        gradients = list(each.get_main_grads_for_grad_norm())
 
-        def found(gradients: list[Tensor] = gradients) -> Tensor:
+        def found(each: Any = each) -> Tensor:
+            if errors:  # this rank still takes part in the other groups' sums
+                raise errors[0]
+            gradients = list(each.get_main_grads_for_grad_norm())
             for number, gradient in enumerate(gradients):
                 _supported(number, gradient)
             device = gradients[0].device if gradients else torch.device("cpu")
             return _words(gradients, device)
 
-        values = _reduced(found, each.get_grad_stats_parallel_group())
-        total = [a + b for a, b in zip(total, values, strict=True)]
+        try:
+            values = _reduced(found, each.get_grad_stats_parallel_group())
+            total = [a + b for a, b in zip(total, values, strict=True)]
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
     limbs = _native.normalised(total[: _native.LIMBS])
     return _norm(limbs, total[NONFINITE], total[NAN], dtype)
 
 
 def _tensors(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    if isinstance(parameters, Tensor):
-        return [parameters]
-    found = list(parameters)
-    wrong = next((p for p in found if not isinstance(p, Tensor)), None)
-    if wrong is not None:
-        raise TypeError(f"parameters: expected tensors, got {type(wrong).__name__}")
+    found = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    for number, p in enumerate(found):
+        if not isinstance(p, Tensor):
+            raise TypeError(f"parameters: expected tensors, number {number} is {type(p).__name__}")
     return found
 
 
@@ -229,35 +259,33 @@ def _gradients(tensors: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
             "Megatron-Core keeps gradients in main_grad, and .grad is not what its optimizer "
             "applies: use zeroproof.torch.megatron_grad_norm(optimizer)"
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # .grad of a tensor that is no leaf
-        found = [(p, p.grad) for p in tensors]
-    return [(p, gradient) for p, gradient in found if gradient is not None]
+    return [(p, p.grad) for p in tensors if p.grad is not None]
 
 
-def _device(tensors: Sequence[Tensor], parts: Sequence[_Part]) -> torch.device:
-    some = parts[0].local if parts else _local(tensors[0]) if tensors else None
-    return torch.device("cpu") if some is None else some.device
+def _device(parts: Sequence[_Part]) -> torch.device:
+    return parts[0].local.device if parts else torch.device("cpu")
 
 
 def _reduced(words: Callable[[], Tensor], group: dist.ProcessGroup | None) -> list[int]:
     """The words of all ranks, added. If a rank cannot make its words, all raise, and none waits."""
+    several = group is not None and dist.get_world_size(group) > 1
+    device = _backend_device(group) if several else None
     error: Exception | None = None
     try:
         mine = words()
+        mine = mine if device is None else mine.to(device)
     except Exception as refusal:
-        error, mine = refusal, torch.zeros(WORDS, dtype=torch.int64)
-        mine[REFUSED] = 1
-    if group is not None and dist.get_world_size(group) > 1:
-        mine = mine.to(_backend_device(group, mine.device))
+        error, mine = refusal, torch.zeros(WORDS, dtype=torch.int64, device=device)
+        mine[REFUSED], mine[REFUSING] = 1, _rank_and_world()[0]
+    if several:
         dist.all_reduce(mine, group=group)
     if error is not None:
         raise error
     values: list[int] = mine.tolist()
+    if values[REFUSED] == 1:
+        raise ValueError(f"rank {values[REFUSING]} refused its gradients: its own error says why")
     if values[REFUSED]:
-        raise ValueError(
-            f"{values[REFUSED]} of the ranks refused its gradients; its own error says why"
-        )
+        raise ValueError(f"{values[REFUSED]} ranks refused their gradients: their errors say why")
     return values
 
 
@@ -274,6 +302,8 @@ def _local(tensor: Tensor) -> Tensor:
     if not _is_dtensor(tensor):
         return tensor
     local: Tensor = tensor._local_tensor  # type: ignore[attr-defined]
+    if hasattr(local, "trigger_wait"):  # of a redistribution that still runs
+        local = local.trigger_wait()
     return local
 
 
@@ -287,6 +317,11 @@ def _rank_and_world() -> tuple[int, int]:
 def _union(groups: Groups | None) -> Any:
     """The group of the all-reduce, or None if this rank is alone. Depends on what all ranks pass
     alike, never on a rank's own list."""
+    if groups is not None and not isinstance(groups, Groups):
+        raise TypeError(
+            f"groups: expected a zeroproof.torch.Groups, got {type(groups).__name__}; for copies "
+            "on all ranks of a process group: Groups(replicas=that_group)"
+        )
     if _rank_and_world()[1] == 1:
         return None
     union = groups.union if groups is not None and groups.union is not None else dist.group.WORLD
@@ -295,75 +330,100 @@ def _union(groups: Groups | None) -> Any:
     return union if dist.get_world_size(union) > 1 else None
 
 
-def _parts(tensors: Sequence[Tensor], groups: Groups | None) -> list[_Part]:
+def _parts(tensors: Sequence[Tensor], groups: Groups | None, union: Any) -> list[_Part]:
     """The gradients on this rank. Raises ValueError for one that is not supported."""
     rank, world = _rank_and_world()
-    replicas = groups.replicas if groups is not None and world > 1 else None
-    found, copies = [], _copies(None if callable(replicas) else replicas, rank)
-    for index, (parameter, gradient) in enumerate(_gradients(tensors)):
+    members = {rank} if union is None else set(dist.get_process_group_ranks(union))
+    replicas: Any = groups.replicas if groups is not None and world > 1 else _OWN
+    found, same = [], () if callable(replicas) else _ranks_of(replicas)
+    for number, (parameter, gradient) in enumerate(_gradients(tensors)):
         if callable(replicas):
-            copies = _copies(replicas(parameter), rank)
-        counted, sharing = copies
+            same = _ranks_of(replicas(parameter))
         local = gradient
+        sets: tuple[tuple[int, ...], ...] = (same,)
         if _is_dtensor(gradient):
             local = _local(gradient)
-            first, ranks = _of_dtensor(index, gradient, groups)
-            counted, sharing = counted and first, tuple(sorted({*sharing, *ranks}))
+            sets = _of_dtensor(number, gradient, groups, same)
         elif world > 1 and groups is None:
             raise ValueError(
-                f"gradient {index} is a plain tensor, and there are {world} ranks: say with "
+                f"gradient {number} is a plain tensor, and there are {world} ranks: say with "
                 "groups= whether they hold copies of it or other gradients. DDP: groups="
                 "zeroproof.torch.Groups(replicas=torch.distributed.group.WORLD); every rank its "
                 "own: groups=Groups()"
             )
-        _supported(index, local)
-        found.append(_Part(index, local, counted, sharing))
+        _supported(number, local)
+        copies = tuple(tuple(q for q in ranks if q in members) for ranks in sets if ranks)
+        counted = all(rank == ranks[0] for ranks in copies)
+        found.append(_Part(number, local, counted, copies))
     return found
 
 
-def _supported(number: int, gradient: Tensor) -> None:
-    if gradient.dtype not in KINDS or gradient.layout is not torch.strided:
+def _ranks_of(group: Any) -> tuple[int, ...]:
+    """The members of a group of replicas in order; empty without one."""
+    if group is None or group is _OWN:
+        return ()
+    ranks = tuple(sorted(dist.get_process_group_ranks(group)))
+    if dist.get_rank(group) < 0:
         raise ValueError(
-            f"gradient {number} is {gradient.dtype}, {gradient.layout}: expected a dense tensor of "
-            "float32, bfloat16 or float16"
+            f"groups.replicas does not contain this rank, {dist.get_rank()}: give each rank the "
+            "group that it is in"
+        )
+    return ranks
+
+
+def _supported(number: int, gradient: Tensor) -> None:
+    """Raises ValueError for a gradient whose elements cannot be read as they are."""
+    shape, why = tuple(gradient.shape), None
+    if gradient.layout is not torch.strided or gradient.dtype not in KINDS:
+        why = f"{gradient.dtype}, {gradient.layout}"
+    elif gradient.is_meta or _is_dtensor(gradient):
+        why = f"a {type(gradient).__name__} on {gradient.device}"
+    elif gradient.numel() and not gradient.data_ptr():
+        why = f"a {type(gradient).__name__} without storage of its own"
+    if why is not None:
+        raise ValueError(
+            f"gradient {number}, of shape {shape}, is {why}: expected a dense tensor of float32, "
+            "bfloat16 or float16"
         )
 
 
-def _copies(group: dist.ProcessGroup | None, rank: int) -> tuple[bool, tuple[int, ...]]:
-    """Whether this rank counts what the members of a group hold copies of, and those members."""
-    if group is None:
-        return True, (rank,)
-    ranks = tuple(sorted(dist.get_process_group_ranks(group)))
-    return rank == ranks[0], ranks
-
-
-def _of_dtensor(index: int, gradient: Any, groups: Groups | None) -> tuple[bool, tuple[int, ...]]:
-    """Whether this rank counts its local tensor, and the ranks with the same one."""
+def _of_dtensor(
+    number: int, gradient: Any, groups: Groups | None, replicas: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...]:
+    """The sets of ranks that hold this rank's local tensor: by the placements, and by groups=."""
     mesh, ranks = gradient.device_mesh, gradient.device_mesh.mesh
-    world = _rank_and_world()[1]
+    rank, world = _rank_and_world()
     if groups is None and ranks.numel() != world:
         raise ValueError(
-            f"gradient {index} is a DTensor on a mesh of {ranks.numel()} of {world} ranks: say "
+            f"gradient {number} is a DTensor on a mesh of {ranks.numel()} of {world} ranks: say "
             "with groups= whether the other ranks hold copies of it (Groups(replicas=...)) or "
             "other gradients (Groups())"
         )
     here = mesh.get_coordinate()
     if here is None:  # a rank outside of the mesh holds nothing
-        return False, (dist.get_rank(),)
-    counted, same = True, list(here)
+        return ()
+    same = list(here)
     for dim, placement in enumerate(gradient.placements):
         if placement.is_partial():
             raise ValueError(
-                f"gradient {index} has the placement {placement} in mesh dimension {dim}: its "
+                f"gradient {number} has the placement {placement} in mesh dimension {dim}: its "
                 "values are not summed yet; redistribute it to Shard or Replicate first "
                 "(gradient.redistribute(placements=...))"
             )
         if placement.is_replicate():
-            counted = counted and here[dim] == 0
             same[dim] = slice(None)
         elif "Shard" not in type(placement).__name__:
-            raise ValueError(f"gradient {index} has the unknown placement {placement}")
-    return counted, tuple(sorted(ranks[tuple(same)].reshape(-1).tolist()))
+            raise ValueError(f"gradient {number} has the unknown placement {placement}")
+    in_mesh = set(ranks.reshape(-1).tolist())
+    if len(in_mesh) == world:
+        replicas = ()
+    elif len(in_mesh.intersection(replicas)) > 1:
+        raise ValueError(
+            f"gradient {number} is a DTensor on the ranks {sorted(in_mesh)}, and groups.replicas "
+            f"{list(replicas)} has several of them: its placements already say who of them holds "
+            "copies"
+        )
+    return tuple(sorted(ranks[tuple(same)].reshape(-1).tolist())), replicas
 
 
 def _words(tensors: Sequence[Tensor], device: torch.device) -> Tensor:
@@ -411,7 +471,8 @@ def on_device(tensor: Tensor) -> Tensor:
         words[NONFINITE] += (~finite).sum()
         words[NAN] += (~finite & ((bits & 0x7FFFFF) != 0)).sum()
     # bins[h][e] has weight 2^(2 e + 24 h - 298)
-    at = 2 * torch.arange(254, device=tensor.device) + 24 * torch.tensor([[0], [1]]).to(bins.device)
+    halves = torch.arange(2, device=tensor.device).reshape(2, 1)
+    at = 2 * torch.arange(254, device=tensor.device) + 24 * halves
     limb, shift = at // 32, at % 32
     low = (bins & ((1 << (32 - shift)) - 1)) << shift
     rest = bins >> (32 - shift)
@@ -420,12 +481,13 @@ def on_device(tensor: Tensor) -> Tensor:
     return words
 
 
-def _backend_device(group: Any, device: torch.device) -> torch.device:
-    """A device whose tensors the group's backend can reduce."""
-    name = dist.get_backend(group)
-    if name == "nccl" and device.type != "cuda":
-        return torch.device("cuda", torch.cuda.current_device())
-    return torch.device("cpu") if name == "gloo" else device
+def _backend_device(group: Any) -> torch.device:
+    """A device whose tensors the group can reduce, the same kind on all its ranks."""
+    kinds = {device.type for device in group._device_types}
+    if "cpu" in kinds:
+        return torch.device("cpu")
+    kind = min(kinds)
+    return torch.device(kind, getattr(torch, kind).current_device())
 
 
 def _norm(limbs: Sequence[int], nonfinite: int, nan: int, dtype: torch.dtype) -> Tensor:
@@ -448,25 +510,39 @@ def _refuse_nonfinite(found: Statistics) -> None:
         )
 
 
+def _digest(tensor: Tensor) -> str:
+    data = tensor.detach().contiguous().reshape(-1).view(torch.uint8).cpu().numpy()
+    return hashlib.blake2b(data.data, digest_size=16).hexdigest()
+
+
 def _compare(parts: Sequence[_Part], union: Any) -> None:
-    """Raises ReplicasDiffer on all ranks if copies differ."""
-    mine = {
-        (part.number, part.sharing): hashlib.blake2b(
-            part.local.detach().contiguous().reshape(-1).view(torch.uint8).cpu().numpy().data,
-            digest_size=16,
-        ).hexdigest()
-        for part in parts
-        if len(part.sharing) > 1
-    }
-    ranks = dist.get_process_group_ranks(union)
-    found: list[Any] = [None] * len(ranks)
-    dist.all_gather_object(found, mine, group=union)
-    by_rank = dict(zip(ranks, found, strict=True))
-    for index, sharing in sorted({key for one in found for key in one}):
-        held = [(r, by_rank.get(r, {}).get((index, sharing))) for r in sharing if r in by_rank]
-        other = next((r for r, digest in held if digest != held[0][1]), None)
-        if other is not None:
-            raise ReplicasDiffer(
-                f"gradient {index} should be equal on the ranks {list(sharing)}: rank {other} has "
-                f"other values than rank {held[0][0]}, or none"
-            )
+    """Raises ReplicasDiffer on all ranks if copies differ. Copies are compared in each set of ranks
+    that holds them, in the order in which these ranks list them."""
+    mine: dict[tuple[int, ...], list[tuple[int, str]]] = {}
+    error: Exception | None = None
+    try:
+        for part in parts:
+            for ranks in part.copies:
+                if len(ranks) > 1:
+                    mine.setdefault(ranks, []).append((part.number, _digest(part.local)))
+    except Exception as refusal:
+        error = refusal
+    members = dist.get_process_group_ranks(union)
+    found: list[Any] = [None] * len(members)
+    dist.all_gather_object(found, None if error else mine, group=union)
+    if error is not None:
+        raise error
+    if None in found:
+        raise ValueError(f"rank {members[found.index(None)]} could not hash its gradients")
+    by_rank = dict(zip(members, found, strict=True))
+    for ranks in sorted({key for one in found for key in one}):
+        first = by_rank[ranks[0]].get(ranks, [])
+        for rank in ranks[1:]:
+            other = by_rank[rank].get(ranks, [])
+            wrong = [a for a, b in zip(first, other, strict=False) if a[1] != b[1]]
+            if wrong or len(first) != len(other):
+                which = f"gradient {wrong[0][0]}" if wrong else "the number of gradients"
+                raise ReplicasDiffer(
+                    f"{which} should be equal on the ranks {list(ranks)}: rank {rank} has other "
+                    f"values than rank {ranks[0]}"
+                )

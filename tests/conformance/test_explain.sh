@@ -12,7 +12,7 @@ expect 0 'deepspeed-norm-underflows: ' it_lists_known_defects explain STAT-4
 expect 0 'ends with a result' clauses_of_the_suite_alone_are_explained explain RUN-1
 expect 0 '^PART-10 ' without_a_clause_it_lists_all explain
 expect 2 'expected one of STAT-1, STAT-2, ' unknown_clauses_are_refused explain STAT-x
-expect 2 'expected one of CKPT-1, ' so_are_words explain word
+expect 2 '`zeroproof explain` lists all' so_are_words explain word
 json json_has_all_parts '.clause == "STAT-4" and (.definition | length > 9) and
   (.["historic bugs"][0] | .id and .symptom and .cause) and .["known defects"][0].cause' \
   explain STAT-4 --json

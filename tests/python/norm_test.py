@@ -159,9 +159,17 @@ def rank_plain(rank, world):
     odd = [dist.new_group([q for q in range(world) if q % 2 == r]) for r in range(2)]
     groups = zt.Groups(replicas=lambda p: odd[rank % 2] if id(p) in experts else every)
     found["experts"] = bits(zt.grad_norm(split, groups=groups))
+    found["refused alike"] = refused_on_one_rank(rank, parameters, values)
+    found["mixed"], found["tied"] = mixed(rank, world, values), tied(rank, values)
     half = dist.new_group(range(world // 2))
     other = dist.new_group(range(world // 2, world))
     union = half if rank < world // 2 else other
+    found["copies beyond the union"] = bits(
+        zt.grad_norm(parameters, groups=zt.Groups(union=union, replicas=every))
+    )
+    found["not a member"] = refused(
+        ValueError, lambda: zt.grad_norm(parameters, groups=zt.Groups(replicas=half))
+    )
     found["union"] = bits(zt.grad_norm(parameters, groups=zt.Groups(union=union, replicas=union)))
     wrong = parameters if rank else [with_gradient(torch.ones(2, dtype=torch.float64))]
     found["one rank refuses"] = refused(
@@ -188,6 +196,53 @@ def rank_plain(rank, world):
         zt.grad_norm([part], groups=zt.Groups(replicas=across(rank, world)))
     )
     return found
+
+
+def refused_on_one_rank(rank, parameters, values):
+    """What the ranks say if rank 1 alone passes something wrong; no rank may wait."""
+    copies = zt.Groups(replicas=dist.group.WORLD)
+    lacking = [with_gradient(g) for g in values]
+    lacking[2].grad = None
+    meta = with_gradient(torch.ones(2, device="meta"))
+    wrongs = {
+        "norm_type": lambda: zt.grad_norm(parameters, 1.0, groups=copies),
+        "no tensor": lambda: zt.grad_norm([*parameters, "x"], groups=copies),
+        "meta": lambda: zt.grad_norm([*parameters, meta], groups=copies),
+        "a gradient is None": lambda: zt.grad_norm(lacking, groups=copies),
+        "hash": lambda: zt.grad_norm(lacking, groups=copies, check_replicas=True),
+        "megatron": lambda: zt.megatron_grad_norm(LikeMegatron([meta.grad], dist.group.WORLD)),
+    }
+    right = {name: lambda: zt.grad_norm(parameters, groups=copies) for name in wrongs}
+    right["megatron"] = lambda: zt.megatron_grad_norm(
+        LikeMegatron([p.grad for p in parameters], dist.group.WORLD)
+    )
+    right["hash"] = lambda: zt.grad_norm(parameters, groups=copies, check_replicas=True)
+    return {
+        name: refused((ValueError, TypeError), wrongs[name] if rank == 1 else right[name])
+        for name in wrongs
+    }
+
+
+def mixed(rank, world, values):
+    """Shards of a world mesh beside plain copies, compared, too."""
+    mesh = init_device_mesh("cpu", (world,))
+    parameters = [
+        with_gradient(g.clone() if i % 2 else distributed(g, mesh, [Shard(0)]))
+        for i, g in enumerate(values)
+    ]
+    copies = zt.Groups(replicas=dist.group.WORLD)
+    return bits(zt.grad_norm(parameters, groups=copies, check_replicas=True))
+
+
+def tied(rank, values):
+    """Two stages of two ranks; the last gradient is tied between ranks of the stages, at other
+    positions of their lists."""
+    stages = [dist.new_group([0, 1]), dist.new_group([2, 3])]
+    mine = [with_gradient(g.clone()) for i, g in enumerate(values[:4]) if i // 3 == rank // 2]
+    tie = with_gradient(values[4].clone())
+    mine.insert(0 if rank < 2 else 1, tie)
+    groups = zt.Groups(replicas=lambda p: dist.group.WORLD if p is tie else stages[rank // 2])
+    return bits(zt.grad_norm(mine, groups=groups, check_replicas=True))
 
 
 def across(rank, world):
@@ -278,16 +333,26 @@ def check_layouts(how):
     check("all layouts clip to the same gradients", len(clipped) == 1, len(clipped))
 
 
+EXACT = ("ddp", "zero", "stages", "experts", "union", "megatron", "megatron, chained")
+EXACT += ("mixed", "tied", "copies beyond the union")
+
+
 def check_plain(how):
     right = exact_bits(gradients(1), False)
     results = start("plain", 4, how)
     check("4 ranks with plain tensors end", results is not None)
     for rank, found in enumerate(results or ()):
-        for name in ("ddp", "zero", "stages", "experts", "union", "megatron", "megatron, chained"):
+        for name in EXACT:
             check(f"rank {rank}, {name}: the exact norm", found[name] == right, found[name], right)
+        for name, text in found["refused alike"].items():
+            check(f"rank {rank}: {name} on rank 1 is refused by all", text, text)
+        text = found["not a member"] or ""
+        check("a group without this rank is refused", "not contain" in text or rank < 2, text)
         check("plain tensors need groups=", "groups=" in (found["error"] or ""), found["error"])
         text = found["one rank refuses"] or ""
-        check("a refusal ends all ranks", ("float64" if rank == 0 else "refused") in text, text)
+        check(
+            "a refusal ends all ranks", ("float64" if rank == 0 else "rank 0 refused") in text, text
+        )
         text = found["replicas differ"] or ""
         check("copies that differ are named", "gradient 3" in text and "rank 3" in text, text)
         check("inf and NaN", found["non-finite"] == ["nan", 2], found["non-finite"])
@@ -314,6 +379,10 @@ def check_one_process():
     for name, value in (("norm_type", 1.0), ("norm_type", math.inf), ("dtype", torch.float16)):
         text = refused(ValueError, functools.partial(zt.grad_norm, column, **{name: value}))
         check(f"{name}={value} is refused", text and name in text, text)
+    text = refused(ValueError, lambda: zt.Groups(replicas=None))
+    check("replicas=None is refused", "init_process_group" in (text or ""), text)
+    text = refused(TypeError, lambda: zt.grad_norm(column, groups="x"))
+    check("groups= of another type is refused", "zeroproof.torch.Groups" in (text or ""), text)
     column.grad[0, 0] = math.nan
     text = refused(RuntimeError, lambda: zt.grad_norm(column, error_if_nonfinite=True))
     check("error_if_nonfinite", text and "1 elements" in text, text)
