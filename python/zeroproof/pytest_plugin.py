@@ -79,7 +79,7 @@ class Suite:
             said = []
             assert process.stderr is not None
             for line in process.stderr:
-                if "longer than --seconds" in line:  # the suite's own option, which nobody set
+                if "longer than --seconds" in line:  # the suite's own option, not the user's
                     continue
                 said.append(line)
                 self.progress(line.rstrip())
@@ -189,7 +189,7 @@ def _named(config: pytest.Config, path: pathlib.Path) -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--zeroproof") and config.args_source != config.ArgsSource.ARGS:
-        config.args.clear()  # the working directory: nobody has asked for its tests
+        config.args.clear()  # the working directory: its tests were not asked for
     for words in config.getoption("--zeroproof"):
         file = words.partition(":")[0]
         if not (config.invocation_params.dir / file).is_file():
