@@ -314,7 +314,7 @@ failed = 0
 def check(name, holds, *why):
     global failed
     failed += not holds
-    print(f"{'ok' if holds else 'FAILED'}: {name}" + ("" if holds else f": {why}"))
+    print(f"{'ok' if holds else 'not ok'} {name}" + ("" if holds else f": {why}"))
 
 
 def check_layouts(how):
