@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="FILE.py[:NAME]",
-        help="run the conformance suite on the @zeroproof.adapter function of FILE.py",
+        help="run the conformance suite on the function of FILE.py that has @adapter",
     )
     group.addoption(
         "--zeroproof-seed", type=int, default=1, metavar="N", help="seed of the cases (1)"
