@@ -438,6 +438,7 @@ include cuda/verify/verify.mk
 include cuda/nccl_threads/nccl_threads.mk
 include cuda/cli/cli.mk
 include cuda/gpu/gpu.mk
+include cuda/norm/norm.mk
 include conformance/recorder/recorder.mk
 include tests/lint/lint.mk
 

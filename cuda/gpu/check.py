@@ -402,6 +402,20 @@ class Check:
 
         return part
 
+    def norm(self, limit):
+        """zeroproof.torch with libzeroproof_cuda.so: exact, and the host does not wait."""
+        if importlib.util.find_spec("torch") is None:
+            raise NotRun("there is no PyTorch")
+        name = {"gpu": "libzeroproof_cuda.so", "sim": "libzeroproof_cuda_simdev.so"}[self.device]
+        argv = [sys.executable, "tests/python/norm_test.py", "--one-process"]
+        env = {
+            "ZEROPROOF_CUDA_LIBRARY": str(self.build / name),
+            "ZEROPROOF_LIBRARY": str(next(self.build.glob("libzeroproof.so.*"))),
+            "PYTHONPATH": str(ROOT / "python"),
+        }
+        argv += ["cuda"] if self.device == "gpu" else []
+        return self.command(argv, limit, env, wants_json=False)
+
     # ---- All -------------------------------------------------------------------------------------
 
     def all(self):
@@ -409,6 +423,7 @@ class Check:
         self.reserved = min(RESERVED, left / 3) if self.device == "gpu" else 0
         self.part("build", 150, self.build_all)
         self.part("kernels", 40, self.kernels)
+        self.part("zeroproof.torch", 60, self.norm)
         self.part("random topologies", self.trials[1] + 90, self.random_topologies)
         self.part("races of nccl_threads", 60, self.races)
         self.part("gpt's bounds", 60, self.bounds)

@@ -22,12 +22,14 @@ try:
     import torch.distributed as dist
 except ImportError as error:
     raise ImportError(f"zeroproof.torch needs PyTorch: {_native.BRINGS_TORCH}") from error
+from . import _cuda
 
 Tensor = torch.Tensor
 
 KINDS = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}
 # What is added over the ranks, in one all-reduce: as many words as STAT-1 (spec/reduce.md) sends.
 # 0 to 19: the limbs of the sum. The loss limbs of STAT-1 are not needed; the last words are flags.
+# cuda/norm/norm.h has the same layout.
 WORDS = 31
 REFUSING, COPIES, NAN, REFUSED, NONFINITE = 26, 27, 28, 29, 30
 ON_DEVICE = 1 << 22  # elements summed at a time by PyTorch operations
@@ -69,12 +71,18 @@ class Groups:
 @dataclasses.dataclass(frozen=True)
 class Statistics:
     """norm: 0-dim tensor, fp32 or fp64, inf or NaN as torch gives them. nonfinite: 0-dim int64
-    tensor, how many gradient elements are inf or NaN. limbs: the 20 canonical limbs of the exact
-    sum of the finite elements' squares, weights 2^(32 i - 298) (SUM-3): equal limbs, equal sums."""
+    tensor, how many gradient elements are inf or NaN. words: the sum over the ranks, (31) int64.
+    All on the gradients' device."""
 
     norm: Tensor
     nonfinite: Tensor
-    limbs: tuple[int, ...]
+    words: Tensor
+
+    @property
+    def limbs(self) -> tuple[int, ...]:
+        """The 20 canonical limbs of the exact sum of the finite elements' squares, weights
+        2^(32 i - 298) (SUM-3): equal limbs, equal sums. Waits for the device."""
+        return tuple(_native.normalised(self.words[: _native.LIMBS].tolist()))
 
 
 class _Part(NamedTuple):
@@ -111,8 +119,12 @@ def grad_norm(
     exceeds the dtype; torch's is also inf if a square overflows fp32.
 
     Every rank of the union must call it, also one without gradients: it runs one all-reduce of 31
-    int64. Gradients on the CPU are summed by the library, on torch.get_num_threads() threads,
-    others by PyTorch's integer operations on their device, with a host synchronization.
+    int64. Gradients on the CPU are summed by the library, on torch.get_num_threads() threads. On
+    CUDA devices, libzeroproof_cuda.so queues kernels on the current stream, and the host does not
+    wait, if the union's backend is NCCL, and neither error_if_nonfinite nor check_replicas is set.
+    Then a refusal on another rank is no error here, nor are copies of other sizes: the norm is
+    NaN. Without that library (python/README.md), PyTorch's integer operations sum, and the host
+    waits.
     Raises ValueError, on all ranks of the union, for what is not supported (Partial DTensors, fp64,
     sparse or complex gradients, another norm_type); RuntimeError if error_if_nonfinite is set and
     the norm is inf or NaN; ReplicasDiffer."""
@@ -146,7 +158,7 @@ def clip_grad_norm_(
     if error_if_nonfinite:
         _refuse_nonfinite(found)
     factor = torch.clamp(float(max_norm) / (found.norm + 1e-6), max=1.0)
-    if factor.device.type == "cpu" and factor.item() == 1.0:
+    if factor.is_cpu and _cuda.library("cpu") is None and factor.item() == 1.0:
         return found.norm  # each product would be its first factor
     by_place: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
     for part in parts:
@@ -196,22 +208,15 @@ def _measured(
         )
         return words
 
-    values = _reduced(found, union)
-    device = _device(parts)
-    if values[COPIES] and union is not None:
-        raise ValueError(
-            "ranks that groups= or a mesh says hold copies of each other's gradients hold other "
-            "numbers of elements: on some of them, a gradient is None or not in the list"
-        )
+    words = _reduced(found, union)
+    device = _device(parts) if parts else words.device
+    kernels = _cuda.library(words.device.type)
+    if check_replicas or kernels is None:
+        _refuse_invalid(words.tolist())
     if check_replicas and union is not None:
         _compare(parts, union)
-    limbs = _native.normalised(values[: _native.LIMBS])
-    statistics = Statistics(
-        _norm(limbs, values[NONFINITE], values[NAN], dtype).to(device),
-        torch.tensor(values[NONFINITE], dtype=torch.int64, device=device),
-        tuple(limbs),
-    )
-    return statistics, parts
+    norm = _norm(words, dtype) if kernels is None else kernels.norm(words, dtype)
+    return Statistics(norm.to(device), words[NONFINITE].to(device), words), parts
 
 
 def megatron_grad_norm(optimizer: Any, *, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -220,8 +225,9 @@ def megatron_grad_norm(optimizer: Any, *, dtype: torch.dtype = torch.float32) ->
     tensor-parallel ranks and has this rank's range of the distributed optimizer, and
     get_grad_stats_parallel_group. To clip, pass the result to megatron.core's
     clip_grad_by_total_norm_fp32(optimizer.get_parameters(), max_norm, norm). A ChainedOptimizer's
-    sums are added before the root. Returns a 0-dim tensor on the CPU."""
-    total = [0] * WORDS
+    sums are added before the root. The host waits for the device, as it does for Megatron's own
+    norm. Returns a 0-dim tensor on the CPU."""
+    total = torch.zeros(WORDS, dtype=torch.int64, device="cpu")
     errors: list[Exception] = []
     for each in getattr(optimizer, "chained_optimizers", [optimizer]):
 
@@ -235,14 +241,14 @@ def megatron_grad_norm(optimizer: Any, *, dtype: torch.dtype = torch.float32) ->
             return _words(gradients, device)
 
         try:
-            values = _reduced(found, each.get_grad_stats_parallel_group())
-            total = [a + b for a, b in zip(total, values, strict=True)]
+            words = _reduced(found, each.get_grad_stats_parallel_group()).cpu()
+            _refuse_invalid(words.tolist())
+            total += words
         except Exception as error:
             errors.append(error)
     if errors:
         raise errors[0]
-    limbs = _native.normalised(total[: _native.LIMBS])
-    return _norm(limbs, total[NONFINITE], total[NAN], dtype)
+    return _norm(total, dtype)
 
 
 def _tensors(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -267,8 +273,9 @@ def _device(parts: Sequence[_Part]) -> torch.device:
     return parts[0].local.device if parts else torch.device("cpu")
 
 
-def _reduced(words: Callable[[], Tensor], group: dist.ProcessGroup | None) -> list[int]:
-    """The words of all ranks, added. If a rank cannot make its words, all raise, and none waits."""
+def _reduced(words: Callable[[], Tensor], group: dist.ProcessGroup | None) -> Tensor:
+    """The words of all ranks, added. A rank that cannot make its words raises, and no rank waits
+    for it: REFUSED is set on the others."""
     several = group is not None and dist.get_world_size(group) > 1
     device = _backend_device(group) if several else None
     error: Exception | None = None
@@ -276,18 +283,27 @@ def _reduced(words: Callable[[], Tensor], group: dist.ProcessGroup | None) -> li
         mine = words()
         mine = mine if device is None else mine.to(device)
     except Exception as refusal:
-        error, mine = refusal, torch.zeros(WORDS, dtype=torch.int64, device=device)
+        error = refusal
+        mine = torch.zeros(WORDS, dtype=torch.int64, device=device or "cpu")
         mine[REFUSED], mine[REFUSING] = 1, _rank_and_world()[0]
     if several:
         dist.all_reduce(mine, group=group)
     if error is not None:
         raise error
-    values: list[int] = mine.tolist()
-    if values[REFUSED] == 1:
-        raise ValueError(f"rank {values[REFUSING]} refused its gradients: its own error says why")
-    if values[REFUSED]:
-        raise ValueError(f"{values[REFUSED]} ranks refused their gradients: their errors say why")
-    return values
+    return mine
+
+
+def _refuse_invalid(words: Sequence[int]) -> None:
+    """Raises ValueError if words of all ranks have no valid sum."""
+    if words[REFUSED] == 1:
+        raise ValueError(f"rank {words[REFUSING]} refused its gradients: its own error says why")
+    if words[REFUSED]:
+        raise ValueError(f"{words[REFUSED]} ranks refused their gradients: their errors say why")
+    if words[COPIES]:
+        raise ValueError(
+            "ranks that groups= or a mesh says hold copies of each other's gradients hold other "
+            "numbers of elements: on some of them, a gradient is None or not in the list"
+        )
 
 
 def _is_dtensor(tensor: Tensor) -> bool:
@@ -428,16 +444,27 @@ def _of_dtensor(
 
 
 def _words(tensors: Sequence[Tensor], device: torch.device) -> Tensor:
-    """The 31 words of tensors on this rank, on their device."""
+    """The 31 words of tensors on this rank, on a device."""
     words = torch.zeros(WORDS, dtype=torch.int64, device=device)
-    on_host = [t for t in tensors if t.device.type == "cpu"]
-    if on_host:
-        limbs, bad = _on_host(on_host)
-        words[: _native.LIMBS] += torch.tensor(limbs, dtype=torch.int64, device=device)
-        words[NONFINITE] += bad
-        words[NAN] += sum(int(t.isnan().sum()) for t in on_host) if bad else 0
-    for t in (t for t in tensors if t.device.type != "cpu"):
-        words += on_device(t).to(device)
+    by_device: dict[torch.device, list[Tensor]] = {}
+    for tensor in tensors:
+        by_device.setdefault(tensor.device, []).append(tensor)
+    for where, mine in by_device.items():
+        kernels = _cuda.library(where.type)
+        here = words if where == device else torch.zeros_like(words, device=where)
+        if kernels is not None:
+            kernels.add_squares(mine, here)
+            kernels.carry(here)
+        elif where.type == "cpu":
+            limbs, bad = _on_host(mine)
+            here[: _native.LIMBS] += torch.tensor(limbs, dtype=torch.int64, device=where)
+            here[NONFINITE] += bad
+            here[NAN] += sum(int(t.isnan().sum()) for t in mine) if bad else 0
+        else:
+            for tensor in mine:
+                here += on_device(tensor)
+        if here is not words:
+            words += here.to(device)
     return words
 
 
@@ -491,18 +518,21 @@ def _backend_device(group: Any) -> torch.device:
     return torch.device(kind, getattr(torch, kind).current_device())
 
 
-def _norm(limbs: Sequence[int], nonfinite: int, nan: int, dtype: torch.dtype) -> Tensor:
-    if nan:
-        return torch.tensor(float("nan"), dtype=dtype)
-    if nonfinite:
-        return torch.tensor(float("inf"), dtype=dtype)
+def _norm(words: Tensor, dtype: torch.dtype) -> Tensor:
+    """The norm of the sum over the ranks, on the CPU."""
+    values: list[int] = words.tolist()
     double = dtype == torch.float64
-    bits = _native.norm_bits(limbs, double)
-    [value] = struct.unpack("<d" if double else "<f", bits.to_bytes(8 if double else 4, "little"))
-    return torch.tensor(value, dtype=dtype)
+    if values[NAN] or values[NONFINITE]:
+        value = math.nan if values[NAN] else math.inf
+    else:
+        bits = _native.norm_bits(_native.normalised(values[: _native.LIMBS]), double)
+        form, size = ("<d", 8) if double else ("<f", 4)
+        [value] = struct.unpack(form, bits.to_bytes(size, "little"))
+    return torch.tensor(value, dtype=dtype, device="cpu")
 
 
 def _refuse_nonfinite(found: Statistics) -> None:
+    _refuse_invalid(found.words.tolist())
     if not torch.isfinite(found.norm):
         raise RuntimeError(
             f"The total norm of order 2.0 for gradients is {found.norm.item()}: "

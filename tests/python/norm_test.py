@@ -4,7 +4,10 @@ one bit pattern, which is that of the exact integer sum, rounded by Python's int
 --break NAME makes one thing wrong on purpose; each must make a check fail:
   replicas   copies count as often as there are ranks
   order      the norm is a sum of fp32 squares in the ranks' order, as a plain all-reduce makes it
-  partial    Partial placements count like shards"""
+  partial    Partial placements count like shards
+
+With ZEROPROOF_CUDA_LIBRARY, a refusal on another rank makes the norm NaN, and the host reads no
+value. --one-process [DEVICE]: only what needs no second rank; with tensors on a device."""
 
 import functools
 import json
@@ -37,6 +40,7 @@ LAYOUTS = [
     ("tensor parallel beside sharding", (2, 3), [Shard(0), Shard(1)]),
     ("sharded, replicated inside", (3, 2), [Shard(0), Replicate()]),
 ]
+CUDA = "ZEROPROOF_CUDA_LIBRARY" in os.environ
 SHAPES = [(7, 5), (1, 3), (64, 2), (2, 9), (5, 1)]
 
 
@@ -105,10 +109,10 @@ def parameters_of(layout, seed):
 
 def refused(kind, call):
     try:
-        call()
+        result = call()
     except kind as error:
         return str(error)
-    return None
+    return "rank 0 refused: NaN" if CUDA and torch.is_tensor(result) and result.isnan() else None
 
 
 def rank_layouts(rank, world):
@@ -373,6 +377,9 @@ def check_one_process():
         words = sum(zt.on_device(g) for g in values)
         limbs = zt._native.normalised(words[:20].tolist())
         check(f"{dtype}: PyTorch's operations give the same limbs", limbs == list(found.limbs))
+    carries = torch.full((30000,), 19.0)  # the highest limbs of the blocks exceed 2^32 together
+    norm = zt.grad_norm(with_gradient(carries))
+    check("limbs are carried", bits(norm) == exact_bits([carries], False), norm)
     check("no gradients", zt.grad_norm([torch.nn.Parameter(torch.ones(2))]).item() == 0)
     column = with_gradient(torch.arange(12.0).reshape(3, 4).t())
     check("a transposed gradient", bits(zt.grad_norm(column)) == exact_bits([column.grad], False))
@@ -386,10 +393,64 @@ def check_one_process():
     column.grad[0, 0] = math.nan
     text = refused(RuntimeError, lambda: zt.grad_norm(column, error_if_nonfinite=True))
     check("error_if_nonfinite", text and "1 elements" in text, text)
+    check_nonfinite()
+    check_default_device(column)
     column.main_grad = column.grad
     text = refused(ValueError, lambda: zt.grad_norm(column))
     check("Megatron's .grad is refused", text and "megatron_grad_norm" in text, text)
     check_like_torch()
+
+
+def check_nonfinite():
+    """torch's results for inf and NaN, and their number."""
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        for bad in ([math.inf], [-math.inf, math.inf], [math.nan], [math.inf, math.nan, -math.inf]):
+            parameters = [with_gradient(torch.ones(40, dtype=dtype)) for _ in range(2)]
+            parameters[1].grad[3 : 3 + len(bad)] = torch.tensor(bad, dtype=dtype)
+            found = zt.statistics(parameters)
+            theirs = torch.nn.utils.get_total_norm([p.grad for p in parameters])
+            check(f"{dtype}, {bad}: torch's norm", str(found.norm.item()) == str(theirs.item()))
+            check(f"{dtype}, {bad}: their number", found.nonfinite.item() == len(bad))
+            finite = [(80 - len(bad)) << 10 if i == 9 else 0 for i in range(20)]
+            check(f"{dtype}, {bad}: the finite sum", list(found.limbs) == finite, found.limbs)
+
+
+def check_default_device(parameter):
+    """Tensors without a device of their own, which models are made with, are no gradients."""
+    parameter.grad = parameter.grad.nan_to_num(nan=3.0)
+    right = exact_bits([parameter.grad], False)
+    with torch.device("meta"):
+        norm = zt.clip_grad_norm_(parameter, 1e30)
+    check("the default device is another one", bits(norm) == right, norm)
+
+
+def check_queued():
+    """With the CUDA library, neither the norm nor clipping reads a value on the host. More tensors
+    than fit into a launch's parameters, of all formats, one empty."""
+    dtypes = (torch.float32, torch.bfloat16, torch.float16)
+    values = [torch.ones(1, dtype=d) for d in dtypes]
+    values += [g.clamp(-60000, 60000).to(d) for d in dtypes for i in range(7) for g in gradients(i)]
+    values += [torch.empty(0), torch.full((9000,), 2.0**-149), torch.full((8191,), 2.0**-126)]
+    right = exact_bits(values, False)
+    parameters = [with_gradient(g.clone()) for g in values]
+    kept = {}
+    if values[0].is_cuda:
+        torch.cuda.set_sync_debug_mode("error")
+    for name in ("item", "tolist", "numpy", "__bool__", "__float__", "__int__"):
+        kept[name] = getattr(torch.Tensor, name)
+        setattr(torch.Tensor, name, lambda *rest, name=name: sys.exit(f"the host calls {name}"))
+    try:
+        norm = zt.clip_grad_norm_(parameters, 1e30)
+        same = zt.clip_grad_norm_(parameters, 2.0)
+    finally:
+        for name, function in kept.items():
+            setattr(torch.Tensor, name, function)
+        if values[0].is_cuda:
+            torch.cuda.set_sync_debug_mode("default")
+    check("the norm of many tensors is exact", bits(norm) == bits(same) == right, norm)
+    factor = torch.clamp(2.0 / (norm + 1e-6), max=1.0)
+    equal = all(torch.equal(p.grad, g * factor) for p, g in zip(parameters, values, strict=True))
+    check("gradients are clipped", equal)
 
 
 def check_like_torch():
@@ -407,15 +468,21 @@ def check_like_torch():
 
 
 def main():
+    if sys.argv[1:2] == ["--one-process"] and len(sys.argv) > 2:
+        torch.set_default_device(sys.argv[2])
     if sys.argv[1:2] == ["--break"]:
         how = sys.argv[2]
         check_layouts(how)
         check_plain(how)
         sys.exit(0 if failed else 1)
     check_one_process()
+    if CUDA:
+        check_queued()
+    if "--one-process" in sys.argv:
+        sys.exit(1 if failed else 0)
     check_layouts("")
     check_plain("")
-    for how in ("replicas", "order", "partial"):
+    for how in () if CUDA else ("replicas", "order", "partial"):
         done = subprocess.run([sys.executable, __file__, "--break", how], capture_output=True)
         check(f"broken on purpose: {how} is seen", done.returncode == 0, done.stdout[-400:])
     sys.exit(1 if failed else 0)

@@ -1,0 +1,2 @@
+/* The kernels for simdev. */
+#include "kernels_list.h"

@@ -1,0 +1,2 @@
+/* The kernels for devices. */
+#include "kernels_list.h"
