@@ -29,6 +29,7 @@ import importlib
 import importlib.util
 import pathlib
 import sys
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,17 @@ def adapter(
         "options": {key: list(values) for key, values in (options or {}).items()},
     }
     return lambda train: Adapter(train, hello, refuses)
+
+
+class _Decorator(types.ModuleType):
+    """This module, as the decorator that it has: @zeroproof.adapter(...) is short for
+    @zeroproof.adapter.adapter(...), which type checkers know."""
+
+    def __call__(self, **arguments: Any) -> Callable[[Callable[[Any], None]], Adapter]:
+        return adapter(**arguments)
+
+
+sys.modules[__name__].__class__ = _Decorator
 
 
 def suite_folder() -> pathlib.Path:

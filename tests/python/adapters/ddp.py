@@ -4,12 +4,13 @@ import os
 
 import torch
 import torch.distributed as dist
-import zeroproof.adapter as za
+import zeroproof
+from zeroproof.adapter import Linear, optimizer_of
 
 FAULT = os.environ.get("FAULT", "")
 
 
-@za.adapter(
+@zeroproof.adapter(
     name="data parallelism by hand",
     version="1",
     supports={
@@ -24,8 +25,8 @@ FAULT = os.environ.get("FAULT", "")
 )
 def train(me):
     me.environment()
-    model = za.Linear(me.position)
-    optimizer = za.optimizer_of(me.case, model.groups())
+    model = Linear(me.position)
+    optimizer = optimizer_of(me.case, model.groups())
     batches = me.case["micro_batches"]
     for step in me.todo():
         me.begin(step)
