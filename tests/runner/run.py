@@ -225,6 +225,12 @@ def again(item):
 
 
 def show(item, outcome):
+    text = shown(item, outcome)
+    print(text, flush=True)
+    return text
+
+
+def shown(item, outcome):
     seconds = f"of {outcome.reused}" if outcome.reused else f"{outcome.wall:.1f} s"
     text = f"  {item.name:<38} {outcome.passed:>5} passed  {seconds:>12}"
     if outcome.failed:
@@ -233,8 +239,7 @@ def show(item, outcome):
             said = [line.rstrip() for line in file]
         bad = [line for line in said if SHOWN.search(COLOURS.sub("", line))]
         text += "".join(f"\n      {line[:300]}" for line in bad[:10] or said[-10:])
-    text += "".join(f"\n      not run: {why}" for why in outcome.not_run)
-    print(text, flush=True)
+    return text + "".join(f"\n      not run: {why}" for why in outcome.not_run)
 
 
 def lines(path):
@@ -350,13 +355,14 @@ def main():
     runner.stop_on_signals()
     measured = times(os.path.join(runner.store.folder, "times"))
     todo.sort(key=lambda i: -measured.get(i.name, 1.0))
-    total = Outcome(0, 0)
+    total, again = Outcome(0, 0), []
 
     def each(item, outcome):
         with runner.lock:
             if runner.stopped:
                 return
-            show(item, outcome)
+            text = show(item, outcome)
+            again.extend([text] if outcome.failed or outcome.not_run else [])
             total.passed += outcome.passed
             total.failed += outcome.failed
             total.not_run += outcome.not_run
@@ -387,6 +393,8 @@ def main():
     found = lines(os.environ["ZP_DIFFERENCES"])
     differences(found)
     total.failed += len(found)
+    if again:  # a log that keeps its end only has them, too
+        print("Failed or not run:\n" + "\n".join(again))
     not_run = f", {len(total.not_run)} not run" if total.not_run else ""
     print(f"{total.passed} passed, {total.failed} failed{not_run}")
     return 1 if total.failed else 0

@@ -243,6 +243,8 @@ def tampered(folder):
     check("a_repetition_reports_what_fails_now", code == 1 and "differs" in text, text)
     code, text = tree.run("a/test_two", ZP_VERDICTS="compare")
     check("so_does_evidence", code == 1 and "differs" in text, text)
+    end = text[text.find("Failed or not run:") :]
+    check("the_end_has_what_failed", "a/test_two" in end and "FAILED" in end, text)
     check(
         "a_word_that_is_no_mode_is_refused", tree.run("a/test_two", ZP_VERDICTS="perhaps")[0] == 1
     )
