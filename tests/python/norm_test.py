@@ -1,5 +1,5 @@
 """zeroproof.torch: exact norms. One gradient set under many layouts, on 1 to 8 gloo ranks, gives
-one bit pattern, which is that of the exact integer sum, rounded by Python's integers.
+one bit pattern, which is MPFR's.
 
 --break NAME makes one thing wrong on purpose; each must make a check fail:
   replicas   copies count as often as there are ranks
@@ -9,6 +9,7 @@ one bit pattern, which is that of the exact integer sum, rounded by Python's int
 With ZEROPROOF_CUDA_LIBRARY, a refusal on another rank makes the norm NaN, and the host reads no
 value. --one-process [DEVICE]: only what needs no second rank; with tensors on a device."""
 
+import ctypes
 import functools
 import json
 import math
@@ -19,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from fractions import Fraction
 
 import torch
 import torch.distributed as dist
@@ -54,21 +54,45 @@ def gradients(seed, dtype=torch.float32):
     return found
 
 
+class Mpfr(ctypes.Structure):
+    """A number of GNU MPFR, which C compilers bring."""
+
+    _fields_ = (
+        ("precision", ctypes.c_long),
+        ("sign", ctypes.c_int),
+        ("exponent", ctypes.c_long),
+        ("limbs", ctypes.c_void_p),
+    )
+
+    def __init__(self, precision):
+        super().__init__()
+        call("init2", self, precision)
+
+    def __del__(self):
+        call("clear", self)
+
+
+def call(name, *arguments):
+    """An MPFR function that rounds to nearest even, mode 0; 0: its result is exact."""
+    function = getattr(MPFR, f"mpfr_{name}")
+    return function(*[ctypes.byref(a) if isinstance(a, Mpfr) else a for a in arguments])
+
+
+MPFR = ctypes.CDLL("libmpfr.so.6")
+MPFR.mpfr_get_d.restype = ctypes.c_double
+
+
 def exact_bits(tensors, double):
-    """The bits of the exact norm, by integer arithmetic alone."""
-    total = sum(Fraction(x) ** 2 for t in tensors for x in t.double().flatten().tolist())
-    if total == 0:
-        return 0
-    digits, low, high = (53, -1074, 1023) if double else (24, -149, 127)
-    scale = 400
-    root = math.isqrt(int(total * 4**scale))  # floor of the root, times 2^scale
-    inexact = root * root != total * 4**scale
-    exponent = max(root.bit_length() - digits, low + scale)
-    kept, rest = divmod(root, 1 << exponent)
-    half = 1 << (exponent - 1)
-    kept += rest > half or (rest == half and (inexact or kept % 2))
-    assert kept.bit_length() - 1 + exponent - scale <= high
-    value = math.ldexp(kept, exponent - scale)
+    """The bits of the norm, rounded once by MPFR."""
+    total, square, root = Mpfr(5000), Mpfr(60), Mpfr(53 if double else 24)
+    call("set_ui", total, 0, 0)
+    for x in (x for t in tensors for x in t.double().flatten().tolist()):
+        assert call("set_d", square, ctypes.c_double(x), 0) == 0
+        assert call("sqr", square, square, 0) == 0
+        assert call("add", total, total, square, 0) == 0
+    call("sqrt", root, total, 0)
+    value = call("get_d", root, 0)
+    assert value == 0 or 2.0**-126 <= value < 2.0**128, "neither subnormal nor infinite"
     return int.from_bytes(struct.pack("<d" if double else "<f", value), "little")
 
 
