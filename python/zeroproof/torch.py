@@ -221,9 +221,9 @@ def _measured(
 
 def megatron_grad_norm(optimizer: Any, *, dtype: torch.dtype = torch.float32) -> Tensor:
     """The norm of a Megatron-Core optimizer, over the gradients and the ranks that its own norm is
-    taken over: get_main_grads_for_grad_norm, which leaves out shared parameters and the copies of
-    tensor-parallel ranks and has this rank's range of the distributed optimizer, and
-    get_grad_stats_parallel_group. To clip, pass the result to megatron.core's
+    taken over: get_grads_for_grad_norm (get_main_grads_for_grad_norm before Megatron-Core 0.19),
+    which leaves out shared parameters and the copies of tensor-parallel ranks and has this rank's
+    range of the distributed optimizer, and get_grad_stats_parallel_group. To clip, pass the result to megatron.core's
     clip_grad_by_total_norm_fp32(optimizer.get_parameters(), max_norm, norm). A ChainedOptimizer's
     sums are added before the root. The host waits for the device, as it does for Megatron's own
     norm. Returns a 0-dim tensor on the CPU."""
@@ -234,7 +234,8 @@ def megatron_grad_norm(optimizer: Any, *, dtype: torch.dtype = torch.float32) ->
         def found(each: Any = each) -> Tensor:
             if errors:  # this rank still takes part in the other groups' sums
                 raise errors[0]
-            gradients = list(each.get_main_grads_for_grad_norm())
+            its = getattr(each, "get_grads_for_grad_norm", None)
+            gradients = list(its() if its else each.get_main_grads_for_grad_norm())
             for number, gradient in enumerate(gradients):
                 _supported(number, gradient)
             device = gradients[0].device if gradients else torch.device("cpu")
