@@ -1,6 +1,7 @@
 #!/bin/sh
 # zeroproof.torch.megatron_grad_norm in training runs of Megatron-Core, which clip by it: its
-# distributed optimizer, tensor, expert, pipeline and context parallelism; the suite judges the norm.
+# distributed optimizer, tensor, expert and pipeline parallelism, tied parameters. The suite judges
+# the norm.
 # inputs: build/libzeroproof.so.* build/zeroproof python ref/num/exact.h tests/fixtures/lib.sh
 # inputs: tests/python conformance/locks conformance/judge conformance/adapters conformance/SPEC.md
 # inputs: conformance/recorder conformance/schema spec/*.md @venv:megatron-core-0.19.2
