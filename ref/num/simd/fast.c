@@ -8,11 +8,16 @@
 
 /* LIST_FULL: a list longer than this is emptied. LIMBS_HOLD: the number of blocks whose sums limbs
  * can hold without carrying, at most 6 additions below 2^32 per block. FETCH_AHEAD: bytes to
- * prefetch for bins, less than a block; 6 KiB was the fastest of 1 to 16.
+ * prefetch, at most a block; distances from 4 to 32 KiB are equally fast.
  */
-enum { LIST_FULL = 1024, LIMBS_HOLD = 16777216, FETCH_AHEAD = 6144 };
+enum { LIST_FULL = 1024, LIMBS_HOLD = 16777216, FETCH_AHEAD = 8192 };
 
-int zp_simd_level(void)
+/* A build with -DZP_SIMD_MAX=1 measures AVX2 on a CPU with AVX-512. */
+#ifndef ZP_SIMD_MAX
+#define ZP_SIMD_MAX ZP_SIMD_AVX512
+#endif
+
+static int cpu_level(void)
 {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
@@ -27,6 +32,12 @@ int zp_simd_level(void)
 #else
   return ZP_SIMD_PLAIN;
 #endif
+}
+
+int zp_simd_level(void)
+{
+  int level = cpu_level();
+  return level < ZP_SIMD_MAX ? level : ZP_SIMD_MAX;
 }
 
 /* A range being summed. limb: not carried. list: elements outside of their block's window.
@@ -55,6 +66,22 @@ static int64_t add_plain(zp_sumsq *s, int elem, const char *x, int64_t n)
   return elem == ZP_ELEM_BF16 ? zp_sumsq_add_bf16(s, v, n) : zp_sumsq_add_f16(s, v, n);
 }
 
+static void add_f32_bins(int64_t *limb, const uint64_t *word)
+{
+  for (int c = 0; c < 32; c++) {
+    uint64_t low = 0, high = 0;
+    for (int other = 0; other < 32; other++) {
+      const uint64_t *first = word + 4 * (32 * c + other), *second = word + 4 * (32 * other + c);
+      low += first[0] + second[2];
+      high += first[1] + second[3];
+    }
+    /* exponent 1 is bit 0, and squares of class 0, all shifted by 1 or more, are multiples of 4 */
+    int bit = 2 * (ZP_CLASS_F32 * c - 1);
+    zp_add_at(limb, (int64_t)(c == 0 ? low / 4 : low), c == 0 ? 0 : bit);
+    zp_add_at(limb, (int64_t)high, bit + 32);
+  }
+}
+
 /* The halves of bins of one weight, added up: bins are full words. */
 typedef struct halves {
   uint64_t low, high;
@@ -72,31 +99,29 @@ static void add_halves(int64_t *limb, halves h, int bit)
   zp_add_at(limb, (int64_t)h.high, bit + 32);
 }
 
+static void add_half_bins(int64_t *limb, const uint64_t *word, int elem)
+{
+  halves h[16] = {{0, 0}};
+  for (int i = 0; i < ZP_PAIR_COPIES * 256; i++) {
+    h[i % 16] = plus(h[i % 16], word[2 * i]);
+    h[i / 16 % 16] = plus(h[i / 16 % 16], word[2 * i + 1]);
+  }
+  /* exponent 1 is bit 0; squares have 2 * 16 bits fewer than those of fp32. fp16's exponent 1
+   * with significand 1 is 2^-24, and 298 - 2 * 24 = 250 */
+  for (int c = 0; c < 16 && elem == ZP_ELEM_BF16; c++) {
+    add_halves(limb, h[c], 2 * (ZP_CLASS_BF16 * c - 1) + 32);
+  }
+  for (int c = 0; c < 8 && elem == ZP_ELEM_F16; c++) {
+    add_halves(limb, h[c], 2 * (ZP_CLASS_F16 * c - 1) + 250);
+  }
+}
+
 /* limb += the sum of the bins, which must be cleared before their next use. */
 static void empty_bins(summing *r)
 {
-  const uint64_t *word = r->bins.word;
   if (r->held <= 0) return;
-  for (int e = 0; e < ZP_BINS - 1 && r->elem == ZP_ELEM_F32; e++) {
-    halves h = {0, 0};
-    for (int copy = 0; copy < ZP_BIN_COPIES; copy++) h = plus(h, word[ZP_BINS * copy + e]);
-    add_halves(r->limb, h, e == 0 ? 0 : 2 * (e - 1));
-  }
-  if (r->elem != ZP_ELEM_F32) {
-    halves h[16] = {{0, 0}};
-    for (int i = 0; i < ZP_PAIR_COPIES * 256; i++) {
-      h[i % 16] = plus(h[i % 16], word[2 * i]);
-      h[i / 16 % 16] = plus(h[i / 16 % 16], word[2 * i + 1]);
-    }
-    /* exponent 1 is bit 0; squares have 2 * 16 bits fewer than those of fp32. fp16's exponent 1
-     * with significand 1 is 2^-24, and 298 - 2 * 24 = 250 */
-    for (int c = 0; c < 16 && r->elem == ZP_ELEM_BF16; c++) {
-      add_halves(r->limb, h[c], 2 * (ZP_CLASS_BF16 * c - 1) + 32);
-    }
-    for (int c = 0; c < 8 && r->elem == ZP_ELEM_F16; c++) {
-      add_halves(r->limb, h[c], 2 * (ZP_CLASS_F16 * c - 1) + 250);
-    }
-  }
+  if (r->elem == ZP_ELEM_F32) add_f32_bins(r->limb, r->bins.word);
+  else add_half_bins(r->limb, r->bins.word, r->elem);
   zp_limbs_normalise(r->limb, ZP_SQ_LIMBS);
   r->held = -1;
 }
@@ -105,7 +130,8 @@ static void empty_bins(summing *r)
 static void add_to_bins(summing *r, const char *x, int64_t n, int64_t ahead)
 {
   if (r->held < 0) {
-    memset(&r->bins, 0, sizeof r->bins);
+    int64_t words = r->elem == ZP_ELEM_F32 ? ZP_WORDS_F32 : ZP_WORDS_HALF;
+    memset(r->bins.word, 0, sizeof r->bins.word[0] * (size_t)words);
     r->held = 0;
   }
   int wide = r->level == ZP_SIMD_AVX512 && r->elem == ZP_ELEM_F32;
@@ -132,7 +158,7 @@ static int choose_window(zp_window *w, int elem, const char *x, int64_t n)
 {
   static const int width[3] = {20, 14, 11}, last[3] = {254, 254, 30};
   static const int shift[3] = {23, 7, 10};
-  int count[ZP_BINS] = {0}, all = 0, inside = 0, best = -1, first = 0, end = 0;
+  int count[ZP_EXPONENTS] = {0}, all = 0, inside = 0, best = -1, first = 0, end = 0;
   for (int64_t i = 0; i < n; i += 4) {
     uint32_t u = 0;
     memcpy(&u, x + size_of(elem) * i, (size_t)size_of(elem)); /* little-endian */
@@ -173,8 +199,8 @@ static void add_block(summing *r, const char *x, int64_t n, int64_t ahead)
   }
   char *list = r->list + size * r->listed;
   int64_t out = r->level == ZP_SIMD_AVX512
-                    ? zp_window_avx512(r->limb, r->elem, r->window, x, n, list, r->many)
-                    : zp_window_avx2(r->limb, r->elem, r->window, x, n, list, r->many);
+                    ? zp_window_avx512(r->limb, r->elem, r->window, x, n, list, r->many, ahead)
+                    : zp_window_avx2(r->limb, r->elem, r->window, x, n, list, r->many, ahead);
   r->listed += out;
   r->many = out > n / 256;
   r->age += 1;

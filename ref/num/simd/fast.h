@@ -15,7 +15,7 @@ extern "C" {
 /* Levels of vector instructions; higher is faster. */
 enum { ZP_SIMD_PLAIN = 0, ZP_SIMD_AVX2 = 1, ZP_SIMD_AVX512 = 2 };
 
-/* The highest ZP_SIMD_* level of this CPU.
+/* The highest ZP_SIMD_* level of this CPU, at most ZP_SIMD_MAX if the build defines it.
  * Errors: none.
  * spec: SUM-2
  */

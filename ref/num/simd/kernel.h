@@ -15,14 +15,17 @@
  * are in no window, because the process may have set its CPU to treat them as zero. Those of fp16
  * are normal in fp32 and share the unit of exponent 1.
  *
- * Bins, for listed elements and for blocks where no window holds most of them. fp32: one bin per
- * biased exponent, of squares below 2^48. Half types: two neighbours are added at once, to a pair
- * of bins that belongs to the pair of their exponent classes. A class is ZP_CLASS exponents, and
- * squares are scaled to its lowest: below 2^46 for bf16, 2^28 for fp16. A subnormal number counts
- * with twice its significand and exponent 0. Bins have copies that successive elements use in turn,
- * so that an addition does not wait for the previous one: every bin gets at most one in 8 of all
- * elements added, 2^16 of ZP_BIN_CAPACITY. Non-finite elements are counted; those of fp32 are in
- * bin 255, which is never read.
+ * Bins, for listed elements and for blocks where no window holds most of them. Two elements at a
+ * time are added to a bin that belongs to the pair of their exponent classes, because the stores to
+ * the bins are the bottleneck. A class is ZP_CLASS exponents, and significands are shifted to its
+ * lowest. A subnormal number counts with twice its significand and exponent 0. fp32: significands
+ * are shifted by at most 7, so they are below 2^31 and their squares below 2^62. A bin holds four
+ * words, the sums of the low and the high 32 bits of the squares of both elements, each at most
+ * 2^32 - 1 times the number of additions. Half types: squares are below 2^46 for bf16, 2^28 for
+ * fp16, and a bin is one word per element. Their bins have copies that successive elements use in
+ * turn, so every bin gets at most one in 8 of all elements added, 2^16 of ZP_BIN_CAPACITY. That
+ * capacity of the half types is enough for fp32: the words of one class, added up, are below
+ * 2^19 2^32. Non-finite elements are counted, with a square of 0.
  */
 #ifndef ZP_REF_NUM_SIMD_KERNEL_H
 #define ZP_REF_NUM_SIMD_KERNEL_H
@@ -39,14 +42,15 @@ typedef struct zp_window {
   int top, low;
 } zp_window;
 
-enum { ZP_BIN_COPIES = 8, ZP_BINS = 256, ZP_PAIR_COPIES = 4, ZP_BIN_AHEAD = 256 };
-enum { ZP_CLASS_BF16 = 16, ZP_CLASS_F16 = 4, ZP_BIN_CAPACITY = 524288 };
+enum { ZP_EXPONENTS = 256, ZP_PAIR_COPIES = 4, ZP_BIN_AHEAD = 256 };
+enum { ZP_CLASS_F32 = 8, ZP_CLASS_BF16 = 16, ZP_CLASS_F16 = 4, ZP_BIN_CAPACITY = 524288 };
+enum { ZP_WORDS_F32 = 4 * 32 * 32, ZP_WORDS_HALF = ZP_PAIR_COPIES * 2 * 16 * 16 };
 
-/* fp32: word[256 copy + exponent]. Half types: word[512 copy + 2 (class0 + 16 class1) + j] is for
- * element j of a pair.
+/* fp32: word[4 (32 class0 + class1) + 2 j + half] is for element j of a pair; half: 0 low, 1 high.
+ * Half types: word[512 copy + 2 (class0 + 16 class1) + j].
  */
 typedef struct zp_bins {
-  _Alignas(64) uint64_t word[ZP_BIN_COPIES * ZP_BINS];
+  _Alignas(64) uint64_t word[ZP_WORDS_F32];
 } zp_bins;
 
 /* limb += v * 2^bit. limb: (ZP_SQ_LIMBS). |v| < 2^62, bit at most 544; a limb grows by less than
@@ -112,15 +116,17 @@ zp_list_marked(char *list, const char *x, int64_t size, const zp_marks *m, int64
  * except zeros to `list` and returns their number.
  * limb: (ZP_SQ_LIMBS), not carried. elem: ZP_ELEM_*. x: (n) of that type; n a multiple of
  * ZP_LANE_STEP, at most ZP_BLOCK. list: (n + ZP_LANE_STEP) of that type, the end is scratch. many:
- * 1 to mark without branches, which are slow if unpredictable. Errors: none. spec: SUM-2
+ * 1 to mark without branches, which are slow if unpredictable. ahead: the distance in bytes at
+ * which to prefetch: the arithmetic delays the loads, and the hardware prefetches only within a
+ * page. Errors: none. spec: SUM-2
  */
 int64_t zp_window_avx2(int64_t *limb, int elem, zp_window w, const void *x, int64_t n, void *list,
-                       int many);
+                       int many, int64_t ahead);
 int64_t zp_window_avx512(int64_t *limb, int elem, zp_window w, const void *x, int64_t n, void *list,
-                         int many);
+                         int many, int64_t ahead);
 
 /* Adds n elements to the bins; returns the number of non-finite ones.
- * elem, x: as above; n: a multiple of ZP_LANE_STEP. ahead: number of bytes after x to prefetch.
+ * elem, x: as above; n: a multiple of ZP_LANE_STEP. ahead: as above.
  * Errors: none. spec: SUM-2
  */
 int64_t zp_bins_avx2(zp_bins *b, int elem, const void *x, int64_t n, int64_t ahead);

@@ -109,12 +109,13 @@ typedef struct range32 {
 
 /* Elements from .. to - 1 of a block, into four pairs of sums. */
 ZP_INLINE void window_part_f32(lanes *two, range32 r, const char *x, int64_t from, int64_t to,
-                               zp_marks *marks, int many)
+                               zp_marks *marks, int many, int64_t ahead)
 {
   lanes sum[4] = {two[0], two[1], two[2], two[3]};
   __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
   for (int64_t i = from; i < to; i += 16) {
     __m256i u = ZP_LOADU(x + 4 * i), v = ZP_LOADU(x + 4 * i + 32);
+    _mm_prefetch(x + 4 * i + ahead, _MM_HINT_T0);
     __m256i a = _mm256_sub_epi32(_mm256_and_si256(u, magnitude), r.low);
     __m256i b = _mm256_sub_epi32(_mm256_and_si256(v, magnitude), r.low);
     __m256i in_u = _mm256_cmpgt_epi32(r.span, a), in_v = _mm256_cmpgt_epi32(r.span, b);
@@ -132,7 +133,7 @@ ZP_INLINE void window_part_f32(lanes *two, range32 r, const char *x, int64_t fro
 
 /* One half of the block after the other, so that four pairs of sums at a time stay in registers. */
 ZP_INLINE int64_t window_f32(int64_t *limb, zp_window w, const char *x, int64_t n, char *list,
-                             int many)
+                             int many, int64_t ahead)
 {
   int k = 2 * w.top - 296 + 298;
   uint32_t sign = 0x80000000u, span = (uint32_t)(w.top + 1 - w.low) << 23;
@@ -146,14 +147,14 @@ ZP_INLINE int64_t window_f32(int64_t *limb, zp_window w, const char *x, int64_t 
   int64_t half = n / 2 / 16 * 16;
   zp_marks marks;
   memset(&marks, 0, sizeof marks);
-  window_part_f32(two, r, x, 0, half, &marks, many);
-  window_part_f32(two + 4, r, x, half, n, &marks, many);
+  window_part_f32(two, r, x, 0, half, &marks, many, ahead);
+  window_part_f32(two + 4, r, x, half, n, &marks, many, ahead);
   add_two_sums(limb, two, k, zp_window_unit(ZP_ELEM_F32, w));
   return zp_list_marked(list, x, 4, &marks, n);
 }
 
 ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *x, int64_t n,
-                              char *list, int many)
+                              char *list, int many, int64_t ahead)
 {
   int unit = zp_window_unit(elem, w), shift = elem == ZP_ELEM_BF16 ? 7 : 10;
   zp_marks marks;
@@ -165,6 +166,7 @@ ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *
   for (int64_t i = 0; i < n; i += 16) {
     __m256i u = ZP_LOADU(x + 2 * i), a = _mm256_and_si256(u, _mm256_set1_epi16(0x7fff));
     __m256i in = _mm256_cmpgt_epi16(span, _mm256_sub_epi16(a, low));
+    _mm_prefetch(x + 2 * i + ahead, _MM_HINT_T0);
     __m256 v[2];
     if (many || ZP_RARELY(_mm256_movemask_epi8(in) != -1)) {
       zp_mark(&marks, i, marks16(u, in), 2);
@@ -185,77 +187,76 @@ ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *
 }
 
 ZP_TARGET int64_t zp_window_avx2(int64_t *limb, int elem, zp_window w, const void *x, int64_t n,
-                                 void *list, int many)
+                                 void *list, int many, int64_t ahead)
 {
   if (elem == ZP_ELEM_F32) {
-    return many ? window_f32(limb, w, x, n, list, 1) : window_f32(limb, w, x, n, list, 0);
+    return many ? window_f32(limb, w, x, n, list, 1, ahead)
+                : window_f32(limb, w, x, n, list, 0, ahead);
   }
   if (elem == ZP_ELEM_BF16) {
-    return many ? window_half(limb, ZP_ELEM_BF16, w, x, n, list, 1)
-                : window_half(limb, ZP_ELEM_BF16, w, x, n, list, 0);
+    return many ? window_half(limb, ZP_ELEM_BF16, w, x, n, list, 1, ahead)
+                : window_half(limb, ZP_ELEM_BF16, w, x, n, list, 0, ahead);
   }
-  return many ? window_half(limb, ZP_ELEM_F16, w, x, n, list, 1)
-              : window_half(limb, ZP_ELEM_F16, w, x, n, list, 0);
+  return many ? window_half(limb, ZP_ELEM_F16, w, x, n, list, 1, ahead)
+              : window_half(limb, ZP_ELEM_F16, w, x, n, list, 0, ahead);
 }
 
-/* Squares of 8 fp32 patterns, of those at even places first; *bad += the number of non-finite ones.
- * Returns their biased exponents. */
-ZP_INLINE __m256i bin_operands(uint64_t *square, int64_t *bad, __m256i u)
+/* Shifted squares of 8 fp32 patterns, of those at even places first; adds -1 to the lanes of *bad of
+ * non-finite ones. Returns the positions of the bins of pairs (0, 2), (1, 3), (4, 6), (5, 7) in
+ * bytes, in the upper 16 bits of lanes 0, 1, 4, 5. */
+ZP_INLINE __m256i bin_operands(uint64_t *square, __m256i *bad, __m256i u)
 {
-  __m256i field = _mm256_set1_epi32(0x7f800000), be = _mm256_and_si256(u, field);
-  __m256i tiny = _mm256_cmpeq_epi32(be, _mm256_setzero_si256());
-  __m256i one = _mm256_andnot_si256(tiny, _mm256_set1_epi32(0x800000));
-  __m256i m = _mm256_or_si256(_mm256_and_si256(u, _mm256_set1_epi32(0x7fffff)), one);
-  __m256i odd = _mm256_srli_epi64(m, 32), top = _mm256_cmpeq_epi32(be, field);
+  __m256i magnitude = _mm256_and_si256(u, _mm256_set1_epi32(0x7fffffff));
+  __m256i one = _mm256_min_epu32(magnitude, _mm256_set1_epi32(0x800000)); /* doubles subnormals */
+  __m256i m = _mm256_add_epi32(_mm256_and_si256(u, _mm256_set1_epi32(0x7fffff)), one);
+  __m256i by = _mm256_and_si256(_mm256_srli_epi32(u, 23), _mm256_set1_epi32(ZP_CLASS_F32 - 1));
+  __m256i top = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7f7fffff));
+  m = _mm256_sllv_epi32(_mm256_andnot_si256(top, m), by);
+  __m256i odd = _mm256_srli_epi64(m, 32);
   _mm256_store_si256((__m256i *)square, _mm256_mul_epu32(m, m));
   _mm256_store_si256((__m256i *)(square + 4), _mm256_mul_epu32(odd, odd));
-  *bad += __builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(top)));
-  return _mm256_srli_epi32(be, 23);
+  *bad = _mm256_add_epi32(*bad, top);
+  /* a bin has 32 bytes: bits 5 to 9 are the second class, 10 to 14 the first */
+  __m256i class = _mm256_and_si256(u, _mm256_set1_epi32(0x7c000000));
+  __m256i second = _mm256_srli_epi32(_mm256_shuffle_epi32(class, 0x4e), 5);
+  return _mm256_or_si256(class, second);
 }
 
-/* Adds 4 squares in turn from each of two runs; byte j of e is the j-th one's exponent. */
-ZP_INLINE void add_eight(zp_bins *b, uint64_t e, const uint64_t *s0, const uint64_t *s1)
+ZP_INLINE void add_two(uint64_t *word, uint32_t place, const uint64_t *square)
 {
-  for (int j = 0; j < 2; j++) {
-    b->word[ZP_BINS * (2 * j) + (e & 255)] += s0[j];
-    b->word[ZP_BINS * (2 * j + 1) + (e >> 8 & 255)] += s0[4 + j];
-    e >>= 16;
-  }
-  for (int j = 0; j < 2; j++) {
-    b->word[ZP_BINS * (4 + 2 * j) + (e & 255)] += s1[j];
-    b->word[ZP_BINS * (5 + 2 * j) + (e >> 8 & 255)] += s1[4 + j];
-    e >>= 16;
-  }
+  __m256i *bin = (__m256i *)((char *)word + place);
+  __m256i halves = _mm256_cvtepu32_epi64(_mm_load_si128((const __m128i *)square));
+  _mm256_store_si256(bin, _mm256_add_epi64(_mm256_load_si256(bin), halves));
 }
 
 /* Operands are stored some hundreds of elements before their use. If they were read back
  * immediately, narrow loads would wait for the wide stores; extracting them from vector registers
- * one by one is slow. One load reads 8 exponents, because loads and stores are the bottleneck. */
+ * one by one is slow. */
 ZP_TARGET static int64_t bins_f32(zp_bins *b, const char *x, int64_t n, int64_t ahead)
 {
   _Alignas(32) uint64_t square[ZP_BIN_AHEAD];
-  _Alignas(32) uint8_t exponent[ZP_BIN_AHEAD];
-  int64_t bad = 0;
+  _Alignas(32) uint16_t place[2 * ZP_BIN_AHEAD];
+  __m256i bad = _mm256_setzero_si256();
   for (int64_t from = 0; from < n; from += ZP_BIN_AHEAD) {
     int64_t count = n - from < ZP_BIN_AHEAD ? n - from : ZP_BIN_AHEAD;
     for (int64_t i = 0; i < count; i += 16) {
       const char *at = x + 4 * (from + i);
-      _mm_prefetch(at + ahead, _MM_HINT_T1);
-      __m256i e0 = bin_operands(square + i, &bad, ZP_LOADU(at));
-      __m256i e1 = bin_operands(square + i + 8, &bad, ZP_LOADU(at + 32));
-      __m256i words = _mm256_packus_epi32(e0, e1); /* lane 0: 0-3, 8-11; lane 1: 4-7, 12-15 */
-      __m256i bytes = _mm256_packus_epi16(words, words);
-      _mm_storel_epi64((__m128i *)(exponent + i), _mm256_castsi256_si128(bytes));
-      _mm_storel_epi64((__m128i *)(exponent + i + 8), _mm256_extracti128_si256(bytes, 1));
+      _mm_prefetch(at + ahead, _MM_HINT_T0);
+      __m256i p0 = bin_operands(square + i, &bad, ZP_LOADU(at));
+      __m256i p1 = bin_operands(square + i + 8, &bad, ZP_LOADU(at + 32));
+      _mm256_store_si256((__m256i *)(place + 2 * i), p0);
+      _mm256_store_si256((__m256i *)(place + 2 * i + 16), p1);
     }
-    for (int64_t i = 0; i < count; i += 16) {
-      uint64_t e[2];
-      memcpy(e, exponent + i, sizeof e);
-      add_eight(b, e[0], square + i, square + i + 8);
-      add_eight(b, e[1], square + i + 2, square + i + 10);
+    for (int64_t i = 0; i < count; i += 8) {
+      const uint16_t *at = place + 2 * i; /* little-endian: the upper halves are at odd places */
+      add_two(b->word, at[1], square + i);
+      add_two(b->word, at[9], square + i + 2);
+      add_two(b->word, at[3], square + i + 4);
+      add_two(b->word, at[11], square + i + 6);
     }
   }
-  return bad;
+  return -lane_sum(_mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(bad)),
+                                    _mm256_cvtepi32_epi64(_mm256_extracti128_si256(bad, 1))));
 }
 
 /* The positions of the bins of the 8 pairs in u: 16 (class0 + 16 class1), in bytes. */
@@ -318,7 +319,7 @@ ZP_INLINE int64_t bins_half(zp_bins *b, int elem, const char *x, int64_t n, int6
       __m256i p0 = pair_places(elem, ZP_LOADU(at)), p1 = pair_places(elem, ZP_LOADU(at + 32));
       /* pairs 0-3 of both vectors, then 4-7 of both */
       _mm256_store_si256((__m256i *)(place + i / 2), _mm256_packus_epi32(p0, p1));
-      _mm_prefetch(at + ahead, _MM_HINT_T1);
+      _mm_prefetch(at + ahead, _MM_HINT_T0);
     }
     for (int64_t i = 0; i < count; i += 16) {
       __m256i v[4];
@@ -343,9 +344,9 @@ ZP_TARGET int64_t zp_bins_avx2(zp_bins *b, int elem, const void *x, int64_t n, i
 #else
 
 int64_t zp_window_avx2(int64_t *limb, int elem, zp_window w, const void *x, int64_t n, void *list,
-                       int many)
+                       int many, int64_t ahead)
 {
-  (void)limb, (void)elem, (void)w, (void)x, (void)n, (void)list, (void)many;
+  (void)limb, (void)elem, (void)w, (void)x, (void)n, (void)list, (void)many, (void)ahead;
   return 0;
 }
 

@@ -72,7 +72,7 @@ ZP_INLINE void add_two_sums(int64_t *limb, const lanes *two, int k, int unit)
 }
 
 ZP_INLINE int64_t window_f32(int64_t *limb, zp_window w, const char *x, int64_t n, char *list,
-                             int many)
+                             int many, int64_t ahead)
 {
   int k = 2 * w.top - 296 + 298;
   zp_marks marks;
@@ -86,6 +86,8 @@ ZP_INLINE int64_t window_f32(int64_t *limb, zp_window w, const char *x, int64_t 
   }
   for (int64_t i = 0; i < n; i += ZP_LANE_STEP) {
     __m512i u = ZP_LOADU(x + 4 * i), v = ZP_LOADU(x + 4 * i + 64);
+    _mm_prefetch(x + 4 * i + ahead, _MM_HINT_T0);
+    _mm_prefetch(x + 4 * i + ahead + 64, _MM_HINT_T0);
     __m512i a = _mm512_sub_epi32(_mm512_and_si512(u, magnitude), low);
     __m512i b = _mm512_sub_epi32(_mm512_and_si512(v, magnitude), low);
     __mmask16 in_u = _mm512_cmplt_epu32_mask(a, span), in_v = _mm512_cmplt_epu32_mask(b, span);
@@ -104,7 +106,7 @@ ZP_INLINE int64_t window_f32(int64_t *limb, zp_window w, const char *x, int64_t 
 }
 
 ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *x, int64_t n,
-                              char *list, int many)
+                              char *list, int many, int64_t ahead)
 {
   int unit = zp_window_unit(elem, w), shift = elem == ZP_ELEM_BF16 ? 7 : 10;
   zp_marks marks;
@@ -118,6 +120,7 @@ ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *
     __m512i u = ZP_LOADU(x + 2 * i), a = _mm512_and_si512(u, magnitude);
     __mmask32 in = _mm512_cmplt_epu16_mask(_mm512_sub_epi16(a, low), span);
     __m512 v[2];
+    _mm_prefetch(x + 2 * i + ahead, _MM_HINT_T0);
     if (many || ZP_RARELY(in != 0xffffffffu)) {
       uint32_t out = _mm512_mask_test_epi16_mask(~in, u, magnitude);
       zp_mark(&marks, i, out, 4);
@@ -138,76 +141,77 @@ ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *
 }
 
 ZP_TARGET int64_t zp_window_avx512(int64_t *limb, int elem, zp_window w, const void *x, int64_t n,
-                                   void *list, int many)
+                                   void *list, int many, int64_t ahead)
 {
   if (elem == ZP_ELEM_F32) {
-    return many ? window_f32(limb, w, x, n, list, 1) : window_f32(limb, w, x, n, list, 0);
+    return many ? window_f32(limb, w, x, n, list, 1, ahead)
+                : window_f32(limb, w, x, n, list, 0, ahead);
   }
   if (elem == ZP_ELEM_BF16) {
-    return many ? window_half(limb, ZP_ELEM_BF16, w, x, n, list, 1)
-                : window_half(limb, ZP_ELEM_BF16, w, x, n, list, 0);
+    return many ? window_half(limb, ZP_ELEM_BF16, w, x, n, list, 1, ahead)
+                : window_half(limb, ZP_ELEM_BF16, w, x, n, list, 0, ahead);
   }
-  return many ? window_half(limb, ZP_ELEM_F16, w, x, n, list, 1)
-              : window_half(limb, ZP_ELEM_F16, w, x, n, list, 0);
+  return many ? window_half(limb, ZP_ELEM_F16, w, x, n, list, 1, ahead)
+              : window_half(limb, ZP_ELEM_F16, w, x, n, list, 0, ahead);
 }
 
-/* Squares and biased exponents of 16 fp32 patterns, the squares of those at even places first;
- * returns the number of non-finite ones. */
-ZP_INLINE int bin_operands(uint64_t *square, uint8_t *exponent, __m512i u)
+/* Shifted squares of 16 fp32 patterns, of those at even places first. place: as in kernel_avx2.c,
+ * pairs of elements i and i + 2. Returns the number of finite ones. */
+ZP_INLINE int bin_operands(uint64_t *square, uint16_t *place, __m512i u)
 {
-  __m512i field = _mm512_set1_epi32(0x7f800000), be = _mm512_and_si512(u, field);
-  __mmask16 normal = _mm512_test_epi32_mask(u, field);
-  __m512i m = _mm512_and_si512(u, _mm512_set1_epi32(0x7fffff));
-  m = _mm512_mask_or_epi32(m, normal, m, _mm512_set1_epi32(0x800000));
+  __m512i magnitude = _mm512_and_si512(u, _mm512_set1_epi32(0x7fffffff));
+  __m512i one = _mm512_min_epu32(magnitude, _mm512_set1_epi32(0x800000)); /* doubles subnormals */
+  __m512i m = _mm512_add_epi32(_mm512_and_si512(u, _mm512_set1_epi32(0x7fffff)), one);
+  __m512i by = _mm512_and_si512(_mm512_srli_epi32(u, 23), _mm512_set1_epi32(ZP_CLASS_F32 - 1));
+  __mmask16 finite = _mm512_cmplt_epu32_mask(magnitude, _mm512_set1_epi32(0x7f800000));
+  m = _mm512_maskz_sllv_epi32(finite, m, by);
   __m512i odd = _mm512_srli_epi64(m, 32);
   _mm512_store_si512(square, _mm512_mul_epu32(m, m));
   _mm512_store_si512(square + 8, _mm512_mul_epu32(odd, odd));
-  _mm_store_si128((__m128i *)exponent, _mm512_cvtepi32_epi8(_mm512_srli_epi32(be, 23)));
-  return __builtin_popcount(_mm512_cmpeq_epi32_mask(be, field));
+  __m512i class = _mm512_and_si512(u, _mm512_set1_epi32(0x7c000000));
+  __m512i second = _mm512_srli_epi32(_mm512_shuffle_epi32(class, 0x4e), 5);
+  _mm512_store_si512(place, _mm512_or_si512(class, second));
+  return __builtin_popcount(finite);
 }
 
-/* Adds 8 squares in turn from two runs of 4; byte j of e is the j-th one's exponent. */
-ZP_INLINE void add_eight(zp_bins *b, uint64_t e, const uint64_t *square)
+ZP_INLINE void add_two(uint64_t *word, uint32_t place, const uint64_t *square)
 {
-  for (int j = 0; j < 4; j++) {
-    b->word[ZP_BINS * (2 * j) + (e & 255)] += square[j];
-    b->word[ZP_BINS * (2 * j + 1) + (e >> 8 & 255)] += square[8 + j];
-    e >>= 16;
-  }
+  __m256i *bin = (__m256i *)((char *)word + place);
+  __m256i halves = _mm256_cvtepu32_epi64(_mm_load_si128((const __m128i *)square));
+  _mm256_store_si256(bin, _mm256_add_epi64(_mm256_load_si256(bin), halves));
 }
 
-/* Operands are stored some hundreds of elements before their use. If they were read back
- * immediately, narrow loads would wait for the wide stores; extracting them from vector registers
- * one by one is slow. One load reads 8 exponents, because loads and stores are the bottleneck. */
+/* As in kernel_avx2.c; only the operands are computed in wider vectors. */
 ZP_TARGET int64_t zp_bins_f32_avx512(zp_bins *b, const void *v, int64_t n, int64_t ahead)
 {
   const char *x = v;
   _Alignas(64) uint64_t square[ZP_BIN_AHEAD];
-  _Alignas(64) uint8_t exponent[ZP_BIN_AHEAD];
-  int64_t bad = 0;
+  _Alignas(64) uint16_t place[2 * ZP_BIN_AHEAD];
+  int64_t finite = 0;
   for (int64_t from = 0; from < n; from += ZP_BIN_AHEAD) {
     int64_t count = n - from < ZP_BIN_AHEAD ? n - from : ZP_BIN_AHEAD;
     for (int64_t i = 0; i < count; i += 16) {
       const char *at = x + 4 * (from + i);
-      bad += bin_operands(square + i, exponent + i, ZP_LOADU(at));
-      _mm_prefetch(at + ahead, _MM_HINT_T1);
+      finite += bin_operands(square + i, place + 2 * i, ZP_LOADU(at));
+      _mm_prefetch(at + ahead, _MM_HINT_T0);
     }
     for (int64_t i = 0; i < count; i += 16) {
-      uint64_t e[2];
-      memcpy(e, exponent + i, sizeof e);
-      add_eight(b, e[0], square + i);
-      add_eight(b, e[1], square + i + 4);
+      const uint16_t *at = place + 2 * i; /* little-endian: the upper halves are at odd places */
+      for (int q = 0; q < 4; q++) {
+        add_two(b->word, at[8 * q + 1], square + i + 2 * q);
+        add_two(b->word, at[8 * q + 3], square + i + 8 + 2 * q);
+      }
     }
   }
-  return bad;
+  return n - finite;
 }
 
 #else
 
 int64_t zp_window_avx512(int64_t *limb, int elem, zp_window w, const void *x, int64_t n, void *list,
-                         int many)
+                         int many, int64_t ahead)
 {
-  (void)limb, (void)elem, (void)w, (void)x, (void)n, (void)list, (void)many;
+  (void)limb, (void)elem, (void)w, (void)x, (void)n, (void)list, (void)many, (void)ahead;
   return 0;
 }
 
