@@ -34,14 +34,6 @@ ZP_INLINE void add_vector(lanes *sum, __m256i u)
   add_squares(sum + 1, _mm256_extractf128_ps(v, 1));
 }
 
-ZP_INLINE void add_vector_once(__m256d *sum0, __m256d *sum1, __m256 v)
-{
-  __m256d a = _mm256_cvtps_pd(_mm256_castps256_ps128(v));
-  __m256d b = _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
-  *sum0 = _mm256_fmadd_pd(a, a, *sum0);
-  *sum1 = _mm256_fmadd_pd(b, b, *sum1);
-}
-
 /* 16 half patterns as fp32, in an order of their own. */
 ZP_INLINE void widened16(__m256 *v, int elem, __m256i u)
 {
@@ -153,28 +145,51 @@ ZP_INLINE int64_t window_f32(int64_t *limb, zp_window w, const char *x, int64_t 
   return zp_list_marked(list, x, 4, &marks, n);
 }
 
-ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *x, int64_t n,
-                              char *list, int many, int64_t ahead)
+/* Elements from .. from + count - 1 of a block as fp32, those outside of the window as 0. */
+ZP_INLINE void widen_part(float *to, int elem, zp_window w, const char *x, int64_t from,
+                          int64_t count, zp_marks *marks, int many, int64_t ahead)
 {
-  int unit = zp_window_unit(elem, w), shift = elem == ZP_ELEM_BF16 ? 7 : 10;
-  zp_marks marks;
-  memset(&marks, 0, sizeof marks);
+  int shift = elem == ZP_ELEM_BF16 ? 7 : 10;
   __m256i low = _mm256_set1_epi16((int16_t)((w.low << shift) + 0x8000)); /* as in range32 */
   __m256i span = _mm256_set1_epi16((int16_t)(((w.top + 1 - w.low) << shift) + 0x8000));
-  __m256d start = _mm256_set1_pd(ldexp(1.0, 52 + unit - 298));
-  __m256d s0 = start, s1 = start, s2 = start, s3 = start; /* an array would be stored in memory */
-  for (int64_t i = 0; i < n; i += 16) {
-    __m256i u = ZP_LOADU(x + 2 * i), a = _mm256_and_si256(u, _mm256_set1_epi16(0x7fff));
+  for (int64_t i = 0; i < count; i += 16) {
+    const char *at = x + 2 * (from + i);
+    __m256i u = ZP_LOADU(at), a = _mm256_and_si256(u, _mm256_set1_epi16(0x7fff));
     __m256i in = _mm256_cmpgt_epi16(span, _mm256_sub_epi16(a, low));
-    _mm_prefetch(x + 2 * i + ahead, _MM_HINT_T0);
     __m256 v[2];
+    _mm_prefetch(at + ahead, _MM_HINT_T0);
     if (many || ZP_RARELY(_mm256_movemask_epi8(in) != -1)) {
-      zp_mark(&marks, i, marks16(u, in), 2);
+      zp_mark(marks, from + i, marks16(u, in), 2);
       u = _mm256_and_si256(in, u);
     }
     widened16(v, elem, u);
-    add_vector_once(&s0, &s1, v[0]);
-    add_vector_once(&s2, &s3, v[1]);
+    _mm256_store_ps(to + i, v[0]);
+    _mm256_store_ps(to + i + 8, v[1]);
+  }
+}
+
+/* The elements pass through memory, because converting a register to fp64 takes a shuffle more. */
+ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *x, int64_t n,
+                              char *list, int many, int64_t ahead)
+{
+  enum { PART = 512 };
+  int unit = zp_window_unit(elem, w);
+  zp_marks marks;
+  memset(&marks, 0, sizeof marks);
+  _Alignas(32) float v[PART];
+  __m256d start = _mm256_set1_pd(ldexp(1.0, 52 + unit - 298));
+  __m256d s0 = start, s1 = start, s2 = start, s3 = start; /* an array would be stored in memory */
+  for (int64_t from = 0; from < n; from += PART) {
+    int64_t count = n - from < PART ? n - from : PART;
+    widen_part(v, elem, w, x, from, count, &marks, many, ahead);
+    for (int64_t i = 0; i < count; i += 16) {
+      __m256d d0 = _mm256_cvtps_pd(_mm_load_ps(v + i)),
+              d1 = _mm256_cvtps_pd(_mm_load_ps(v + i + 4));
+      __m256d d2 = _mm256_cvtps_pd(_mm_load_ps(v + i + 8));
+      __m256d d3 = _mm256_cvtps_pd(_mm_load_ps(v + i + 12));
+      s0 = _mm256_fmadd_pd(d0, d0, s0), s1 = _mm256_fmadd_pd(d1, d1, s1);
+      s2 = _mm256_fmadd_pd(d2, d2, s2), s3 = _mm256_fmadd_pd(d3, d3, s3);
+    }
   }
   __m256d one[4] = {s0, s1, s2, s3};
   __m256i sum = _mm256_setzero_si256();
