@@ -156,7 +156,7 @@ static void empty_list(summing *r)
  */
 static int choose_window(zp_window *w, int elem, const char *x, int64_t n)
 {
-  static const int width[3] = {20, 14, 11}, last[3] = {254, 254, 30};
+  static const int width[3] = {20, 2 * ZP_HALF_WINDOW - 1, 11}, last[3] = {254, 254, 30};
   static const int shift[3] = {23, 7, 10};
   int count[ZP_EXPONENTS] = {0}, all = 0, inside = 0, best = -1, first = 0, end = 0;
   for (int64_t i = 0; i < n; i += 4) {

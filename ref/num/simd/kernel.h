@@ -15,6 +15,12 @@
  * are in no window, because the process may have set its CPU to treat them as zero. Those of fp16
  * are normal in fp32 and share the unit of exponent 1.
  *
+ * bf16 on AVX-512 is added in integers. The window is two halves of ZP_HALF_WINDOW = 7 exponents.
+ * Significands, below 2^8, are shifted to the lowest exponent of their half, by at most 6, so that
+ * they are below 2^14 and the squares of two neighbours together below 2^29. A lane of 32 bits,
+ * unsigned, holds ZP_HALF_ADDS = 8 such sums; then it is added to 64 bits. That limits the width to
+ * 13 for bf16.
+ *
  * Bins, for listed elements and for blocks where no window holds most of them. Two elements at a
  * time are added to a bin that belongs to the pair of their exponent classes, because the stores to
  * the bins are the bottleneck. A class is ZP_CLASS exponents, and significands are shifted to its
@@ -36,6 +42,9 @@
 
 enum { ZP_ELEM_F32 = 0, ZP_ELEM_BF16 = 1, ZP_ELEM_F16 = 2 };
 enum { ZP_BLOCK = 4096, ZP_LANE_STEP = 32 };
+
+/* bf16 on AVX-512: exponents per half of a window, additions to a lane of 32 bits. */
+enum { ZP_HALF_WINDOW = 7, ZP_HALF_ADDS = 8 };
 
 /* Exponents low .. top as biased in the element's own format. fp16: low 0 includes subnormals. */
 typedef struct zp_window {
