@@ -29,9 +29,9 @@
  * words, the sums of the low and the high 32 bits of the squares of both elements, each at most
  * 2^32 - 1 times the number of additions. Half types: squares are below 2^46 for bf16, 2^28 for
  * fp16, and a bin is one word per element. Their bins have copies that successive elements use in
- * turn, so every bin gets at most one in 8 of all elements added, 2^16 of ZP_BIN_CAPACITY. That
- * capacity of the half types is enough for fp32: the words of one class, added up, are below
- * 2^19 2^32. Non-finite elements are counted, with a square of 0.
+ * turn, so every bin gets at most one in 8 of the ZP_BIN_CAPACITY = 2^21 elements added, and 2^18
+ * squares of bf16 are below 2^64. That is less than fp32 could hold: the words of one class, added
+ * up, are below 2^21 2^32. Non-finite elements are counted, with a square of 0.
  */
 #ifndef ZP_REF_NUM_SIMD_KERNEL_H
 #define ZP_REF_NUM_SIMD_KERNEL_H
@@ -52,7 +52,7 @@ typedef struct zp_window {
 } zp_window;
 
 enum { ZP_EXPONENTS = 256, ZP_PAIR_COPIES = 4, ZP_BIN_AHEAD = 256 };
-enum { ZP_CLASS_F32 = 8, ZP_CLASS_BF16 = 16, ZP_CLASS_F16 = 4, ZP_BIN_CAPACITY = 524288 };
+enum { ZP_CLASS_F32 = 8, ZP_CLASS_BF16 = 16, ZP_CLASS_F16 = 4, ZP_BIN_CAPACITY = 2097152 };
 enum { ZP_WORDS_F32 = 4 * 32 * 32, ZP_WORDS_HALF = ZP_PAIR_COPIES * 2 * 16 * 16 };
 
 /* fp32: word[4 (32 class0 + class1) + 2 j + half] is for element j of a pair; half: 0 low, 1 high.

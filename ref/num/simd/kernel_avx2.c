@@ -216,9 +216,9 @@ ZP_TARGET int64_t zp_window_avx2(int64_t *limb, int elem, zp_window w, const voi
               : window_half(limb, ZP_ELEM_F16, w, x, n, list, 0, ahead);
 }
 
-/* Shifted squares of 8 fp32 patterns, of those at even places first; adds -1 to the lanes of *bad of
- * non-finite ones. Returns the positions of the bins of pairs (0, 2), (1, 3), (4, 6), (5, 7) in
- * bytes, in the upper 16 bits of lanes 0, 1, 4, 5. */
+/* Shifted squares of 8 fp32 patterns, of those at even places first; adds -1 to a lane of *bad for
+ * each non-finite one. Returns the positions of the bins of pairs (0, 2), (1, 3), (4, 6), (5, 7)
+ * in bytes, in the upper 16 bits of lanes 0, 1, 4, 5. */
 ZP_INLINE __m256i bin_operands(uint64_t *square, __m256i *bad, __m256i u)
 {
   __m256i magnitude = _mm256_and_si256(u, _mm256_set1_epi32(0x7fffffff));

@@ -38,18 +38,6 @@ ZP_INLINE void add_vector_once(__m512d *sum0, __m512d *sum1, __m512 v)
   *sum1 = _mm512_fmadd_pd(b, b, *sum1);
 }
 
-/* 32 half patterns as fp32, in an order of their own. */
-ZP_INLINE void widened32(__m512 *v, int elem, __m512i u)
-{
-  if (elem == ZP_ELEM_BF16) {
-    v[0] = _mm512_castsi512_ps(_mm512_slli_epi32(u, 16));
-    v[1] = _mm512_castsi512_ps(_mm512_and_si512(u, _mm512_set1_epi32((int)0xffff0000)));
-  } else {
-    v[0] = _mm512_cvtph_ps(_mm512_castsi512_si256(u));
-    v[1] = _mm512_cvtph_ps(_mm512_extracti32x8_epi32(u, 1));
-  }
-}
-
 /* limb += the sums in two[0 .. 3], by the formulas in kernel.h; k, unit: bits from 2^-298. */
 ZP_INLINE void add_two_sums(int64_t *limb, const lanes *two, int k, int unit)
 {
@@ -100,30 +88,28 @@ ZP_INLINE int64_t window_f32(int64_t *limb, zp_window w, const char *x, int64_t 
   return zp_list_marked(list, x, 4, &marks, n);
 }
 
-ZP_INLINE int64_t window_half(int64_t *limb, int elem, zp_window w, const char *x, int64_t n,
-                              char *list, int many, int64_t ahead)
+ZP_INLINE int64_t window_f16(int64_t *limb, zp_window w, const char *x, int64_t n, char *list,
+                             int many, int64_t ahead)
 {
-  int unit = zp_window_unit(elem, w), shift = elem == ZP_ELEM_BF16 ? 7 : 10;
+  int unit = zp_window_unit(ZP_ELEM_F16, w);
   zp_marks marks;
   memset(&marks, 0, sizeof marks);
   __m512i magnitude = _mm512_set1_epi16(0x7fff);
-  __m512i low = _mm512_set1_epi16((int16_t)(w.low << shift));
-  __m512i span = _mm512_set1_epi16((int16_t)((w.top + 1 - w.low) << shift));
+  __m512i low = _mm512_set1_epi16((int16_t)(w.low << 10));
+  __m512i span = _mm512_set1_epi16((int16_t)((w.top + 1 - w.low) << 10));
   __m512d start = _mm512_set1_pd(ldexp(1.0, 52 + unit - 298));
   __m512d s0 = start, s1 = start, s2 = start, s3 = start; /* an array would be stored in memory */
   for (int64_t i = 0; i < n; i += ZP_LANE_STEP) {
     __m512i u = ZP_LOADU(x + 2 * i), a = _mm512_and_si512(u, magnitude);
     __mmask32 in = _mm512_cmplt_epu16_mask(_mm512_sub_epi16(a, low), span);
-    __m512 v[2];
     _mm_prefetch(x + 2 * i + ahead, _MM_HINT_T0);
     if (many || ZP_RARELY(in != 0xffffffffu)) {
       uint32_t out = _mm512_mask_test_epi16_mask(~in, u, magnitude);
       zp_mark(&marks, i, out, 4);
       u = _mm512_maskz_mov_epi16(in, u);
     }
-    widened32(v, elem, u);
-    add_vector_once(&s0, &s1, v[0]);
-    add_vector_once(&s2, &s3, v[1]);
+    add_vector_once(&s0, &s1, _mm512_cvtph_ps(_mm512_castsi512_si256(u)));
+    add_vector_once(&s2, &s3, _mm512_cvtph_ps(_mm512_extracti32x8_epi32(u, 1)));
   }
   __m512d one[4] = {s0, s1, s2, s3};
   __m512i sum = _mm512_setzero_si512();
@@ -142,7 +128,7 @@ ZP_INLINE void add_unsigned(__m512i *sum, __m512i t)
   *sum = _mm512_add_epi64(*sum, _mm512_add_epi64(low, _mm512_srli_epi64(t, 32)));
 }
 
-/* bf16 in integers, as kernel.h describes: less work than in fp64, where a register becomes four. */
+/* bf16 in integers, as kernel.h describes: less work than in fp64, where a register becomes 4. */
 ZP_INLINE int64_t window_bf16(int64_t *limb, zp_window w, const char *x, int64_t n, char *list,
                               int many, int64_t ahead)
 {
@@ -190,8 +176,8 @@ ZP_TARGET int64_t zp_window_avx512(int64_t *limb, int elem, zp_window w, const v
     return many ? window_bf16(limb, w, x, n, list, 1, ahead)
                 : window_bf16(limb, w, x, n, list, 0, ahead);
   }
-  return many ? window_half(limb, ZP_ELEM_F16, w, x, n, list, 1, ahead)
-              : window_half(limb, ZP_ELEM_F16, w, x, n, list, 0, ahead);
+  return many ? window_f16(limb, w, x, n, list, 1, ahead)
+              : window_f16(limb, w, x, n, list, 0, ahead);
 }
 
 /* Shifted squares of 16 fp32 patterns, of those at even places first. place: as in kernel_avx2.c,

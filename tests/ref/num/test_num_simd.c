@@ -143,17 +143,60 @@ Test(num_simd, window_edges_are_exact_in_every_rounding_mode)
   }
 }
 
-/* One bin is hit by most elements, of the largest significand, for longer than it can hold; no
- * window is worth while. */
+/* No window is worthwhile, because the sampled elements, one in 4, are of any exponent. All others
+ * have the largest significand and the top exponent of a class, so that some bins get as many of
+ * the largest squares as they can get. */
 Test(num_simd, bins_are_emptied_before_they_overflow)
 {
-  enum { N = 1100000 };
+  enum { N = 2097152 + 65536 };
   uint32_t *x = malloc(N * sizeof *x);
   uint16_t *h = malloc(N * sizeof *h);
-  for (int64_t i = 0; i < N; i++) x[i] = i % 5 == 0 ? 0x00800001u : 0x77ffffffu;
+  for (int64_t i = 0; i < N; i++) {
+    x[i] = i % 4 == 0 ? (uint32_t)(i / 4 * 37 % 254 + 1) << 23 : 0x77ffffffu;
+  }
   check_all(x, h, N, -1);
   free(x);
   free(h);
+}
+
+/* Bins belong to pairs of exponents: every exponent occurs at every place of a vector, beside
+ * others at several distances, with the largest and with a small significand. */
+Test(num_simd, every_exponent_at_every_place_equals_plain)
+{
+  enum { N = 544 };
+  static const int stride[] = {1, 37, 90, 128, 249};
+  uint32_t x[N];
+  uint16_t h[N];
+  for (int first = 0; first < 256; first++) {
+    for (int s = 0; s < 5; s++) {
+      for (int i = 0; i < N; i++) {
+        uint32_t e = (uint32_t)(first + stride[s] * i) % 256, fr = i % 3 ? 0x7fffffu : 0x012001u;
+        x[i] = (i % 2 ? 0x80000000u : 0) | e << 23 | fr;
+      }
+      check_all(x, h, N, first);
+    }
+  }
+}
+
+/* The fullest lanes of the integer sums of bf16: all elements have the largest significand and are
+ * in the top exponent of one half of a window, whose ends a few elements fix. */
+Test(num_simd, halves_of_windows_of_bf16_do_not_overflow)
+{
+  enum { N = 2 * 4096 + 32, TOP = 13 };
+  static uint16_t x[N];
+  for (int at = 0; at <= TOP; at++) {
+    for (int low = 1; low + TOP <= 254; low += 11) {
+      for (int i = 0; i < N; i++) {
+        int e = i % 1024 == 0   ? low
+                : i % 1024 == 4 ? low + TOP
+                                : low + at; /* every 4th is sampled */
+        x[i] = (uint16_t)(e << 7 | 0x7f);
+      }
+      for (int how = 1; how <= zp_simd_level(); how++) {
+        same(sum16(-1, 1, x, N), sum16(how, 1, x, N), "bf16", how, at, low);
+      }
+    }
+  }
 }
 
 /* Elements outside of a window, from none to all: the ways through a block change with their share.
