@@ -151,7 +151,7 @@ def clip_grad_norm_(
     torch.nn.utils.clip_grad_norm_ does, and returns the norm before that.
 
     The factor is min(1, max_norm / (norm + 1e-6)), computed in the norm's dtype: torch's formula.
-    PyTorch rounds it to bf16 or fp16 where it multiplies gradients of these types.
+    On the CPU, PyTorch multiplies bf16 and fp16 gradients by it in fp32 and rounds the product.
     foreach is accepted for compatibility and has no effect. Otherwise as grad_norm."""
     del foreach
     found, parts = _measured(parameters, norm_type, groups, dtype, check_replicas)

@@ -423,6 +423,33 @@ def check_one_process():
     text = refused(ValueError, lambda: zt.grad_norm(column))
     check("Megatron's .grad is refused", text and "megatron_grad_norm" in text, text)
     check_like_torch()
+    check_half_products()
+
+
+def check_half_products():
+    """Every bf16 and fp16 pattern, NaN and infinities included, times factors: one rounding of the
+    product with the fp32 factor, which itself is not rounded to bf16 or fp16."""
+    random.seed(4)
+    factors = [random.random() * 2.0 ** random.choice((0, -1, -20, -130)) for _ in range(100)]
+    for dtype in (torch.bfloat16, torch.float16):
+        patterns = torch.arange(65536).to(torch.uint16).view(dtype)
+        small = patterns[patterns.float().abs() < 2.0**50]
+        equal, equal_clipped = True, True
+        for factor in [0.0, 1e-45, 0.999999, math.nan, math.inf, *factors]:
+            word, product = torch.tensor(factor), patterns.clone()
+            torch._foreach_mul_([product], word)
+            expected = (patterns.float() * word).to(dtype)
+            equal &= torch.equal(product.view(torch.int16), expected.view(torch.int16))
+        for factor in factors[:20]:
+            parameter = with_gradient(small.clone())
+            limit = factor * zt.grad_norm(parameter).item()
+            word = limit / (zt.clip_grad_norm_(parameter, limit) + 1e-6)
+            expected = (small.float() * word).to(dtype)
+            equal_clipped &= torch.equal(
+                parameter.grad.view(torch.int16), expected.view(torch.int16)
+            )
+        check(f"{dtype}: PyTorch rounds each product once", equal)
+        check(f"{dtype}: clipped gradients are those products", equal_clipped)
 
 
 def check_nonfinite():
