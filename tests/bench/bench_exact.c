@@ -59,11 +59,24 @@ typedef struct result {
   double median[CONTENDERS], of_read[CONTENDERS], naive;
 } result;
 
-/* the read that every norm has to do at least: the compiler vectorises this sum */
-static uint64_t read_sum(const uint64_t *x, int64_t n)
+/* The read that every norm has to do at least, in the widest vectors of the CPU: with the narrow
+ * loads that a plain loop is compiled to, fewer cache lines are in flight, and it takes 1.5 times
+ * as long. READ_STEP: words added per turn, in independent sums.
+ */
+enum { READ_STEP = 32 };
+#if defined(__x86_64__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+static uint64_t
+read_sum(const uint64_t *x, int64_t n)
 {
-  uint64_t s = 0;
-  for (int64_t i = 0; i < n; i++) s += x[i];
+  uint64_t part[READ_STEP] = {0}, s = 0;
+  int64_t i = 0;
+  for (; i + READ_STEP <= n; i += READ_STEP) {
+    for (int j = 0; j < READ_STEP; j++) part[j] += x[i + j];
+  }
+  for (; i < n; i++) s += x[i];
+  for (int j = 0; j < READ_STEP; j++) s += part[j];
   return s;
 }
 
