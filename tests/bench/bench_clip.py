@@ -1,11 +1,15 @@
 """Times zeroproof.torch.clip_grad_norm_ against torch.nn.utils.clip_grad_norm_(foreach=True).
 
-    python tests/bench/bench_clip.py [--elements N] [--pairs N] [--threads N ...]
+    python tests/bench/bench_clip.py [--elements N] [--pairs N] [--threads N ...] [--cpu-time]
 
 Prints a Markdown table. Each row is the median of `pairs` ratios, each of two calls that follow
 each other, and the upper 95 % bound of that median (an order statistic: the binomial distribution
 bounds how many ratios may lie above the median). The last column compares the norm alone with a
-plain read, torch.sum of the same bytes as int64: what the sum could reach."""
+plain read, torch.sum of the same bytes as int64: what the sum could reach.
+
+--cpu-time measures the process's CPU time, for one thread on a machine with other work, whose
+turns on the CPU would otherwise count. AVX2 alone: ATEN_CPU_CAPABILITY=avx2 for PyTorch, and
+ZEROPROOF_LIBRARY naming a library that was built with CFLAGS=-DZP_SIMD_MAX=1."""
 
 import argparse
 import math
@@ -27,10 +31,10 @@ def upper(values):
     return max(values)
 
 
-def seconds(call):
-    start = time.perf_counter()
+def seconds(call, clock=time.perf_counter):
+    start = clock()
     call()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def gradients(elements, tensors, dtype, kind):
@@ -59,6 +63,7 @@ def row(options, dtype, tensors, binding, kind):
     theirs = torch.nn.utils.clip_grad_norm_
     zt.clip_grad_norm_(parameters, limit)
     theirs(parameters, limit, foreach=True)
+    clock = time.process_time if options.cpu_time else time.perf_counter
     ratios, reads = [], []
     words = [p.grad.view(torch.int64) for p in parameters if p.grad.numel() % 4 == 0]
     for pair in range(options.pairs):
@@ -67,10 +72,10 @@ def row(options, dtype, tensors, binding, kind):
             lambda: theirs(parameters, limit, foreach=True),
         ]
         order = (0, 1) if pair % 2 else (1, 0)
-        took = {which: seconds(calls[which]) for which in order}
+        took = {which: seconds(calls[which], clock) for which in order}
         ratios.append(took[0] / took[1])
-        read = seconds(lambda: [w.sum() for w in words])
-        reads.append(read / seconds(lambda: zt.grad_norm(parameters)))
+        read = seconds(lambda: [w.sum() for w in words], clock)
+        reads.append(read / seconds(lambda: zt.grad_norm(parameters), clock))
     name = str(dtype).removeprefix("torch.")
     print(
         f"| {name} | {kind} | {tensors:,} | {'yes' if binding else 'no'} | "
@@ -85,6 +90,7 @@ def main():
     parser.add_argument("--elements", type=int, default=100_000_000, help="in all (1e8)")
     parser.add_argument("--pairs", type=int, default=30, help="of calls in each row (30)")
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2], help="of both (1 2)")
+    parser.add_argument("--cpu-time", action="store_true", help="CPU time instead of elapsed")
     options = parser.parse_args()
     print(f"PyTorch {torch.__version__}, {platform.machine()}, {options.elements:,} elements\n")
     print("| dtype | values | tensors | clips | threads | ratio | upper 95 % | of a plain read |")
