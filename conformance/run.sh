@@ -89,7 +89,7 @@ json.dump({**selected, "cases": selected["cases"][:1]}, open(sys.argv[2], "w"))'
   "$build/zeroproof" check --adapter "$command" --out "$out/$1" --log "$out/$1.log" $(options)
   result=$?
   if [ "${ACCEPT:-0}" = 1 ] && [ $result -le 1 ]; then
-    "$build/zeroproof" check --adapter "$command" --accept-quick || return 3
+    "$build/zeroproof" check --adapter "$command" --accept-quick --out "$out/$1" || return 3
   fi
   [ -s "$out/$1/report.json" ] && [ $result -le 1 ] &&
     echo "$made" >"$out/$1/made" && echo $result >"$out/$1/result" && return $result

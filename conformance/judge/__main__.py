@@ -181,7 +181,8 @@ def add_reports(parser):
     parser.add_argument(
         "--accept-quick",
         action="store_true",
-        help="write a selection from the covering array and exit",
+        help="write a selection from the covering array and exit; the cases that the "
+        "report in --out has as not supported are left out",
     )
     parser.add_argument("--log", metavar="FILE", help="append the adapter's standard error to FILE")
 
@@ -359,7 +360,7 @@ def run_with(options, tools, runner, hello, level):
     if options.accept_quick:
         where, options.quick, options.seconds = options.quick, None, None
         choose.write_selection(
-            where, ROOT, hello, choose.Chooser(tools, space, options, hello, ROOT)
+            where, ROOT, hello, choose.Chooser(tools, space, options, hello, ROOT), options.out
         )
         return 0
     chooser = choose.Chooser(tools, space, options, hello, ROOT)

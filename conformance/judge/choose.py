@@ -9,6 +9,8 @@ import time
 import axes
 import draw
 import files
+import limits
+import schema
 from known import file_of, load
 from recipe import features, recipe_of
 from run import dice_for
@@ -193,7 +195,13 @@ def select(cases, times=2):
     return chosen
 
 
-def write_selection(option, root, hello, cases):
+def write_selection(option, root, hello, cases, out):
+    """out: the folder of a report, or None; what its run refused is left out."""
+    report = os.path.join(out, "report.json") if out else ""
+    if os.path.exists(report):
+        results = schema.read(report, limits.REPORT, "report")["results"]
+        refused = {r["recipe"] for r in results if r["status"] == "unsupported"}
+        cases = [one for one in cases if one[1].full() not in refused]
     name = file_of(option or None, root, "quick", hello)
     os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
     chosen = {"name": hello["name"], "version": hello["version"], "cases": select(cases)}

@@ -38,6 +38,14 @@ def test_quick():
             "--quick runs the whole selection",
             [r["origin"] for r in report["results"]] == ["selected"] * len(chosen),
         )
+        run(f"{TRAINER} refuses-dp", "--out", folder)
+        run(f"{TRAINER} refuses-dp", "--out", folder, "--quick", name, "--accept-quick")
+        left = json.loads(text_of(folder, "quick.json"))["cases"]
+        check(
+            "a selection has no case that a run refused",
+            any("dp=3," in c for c in chosen) and left and not any("dp=3," in c for c in left),
+            left,
+        )
         write_text(name, '{"cases": ["dp=2,optim=sgd,list=3@0.0"]}')
         code, report, _ = run(f"{TRAINER} next-scale", "--quick", name, "--fresh", "150")
         check(
