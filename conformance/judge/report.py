@@ -277,14 +277,14 @@ def printable(text):
     text = str(text)
     if text.isascii() and text.isprintable():
         return text
-    return "".join(
-        c
-        if is_safe(c)
+    codes = {
+        ord(c): f"\\x{ord(c):02x}"
+        if c.isascii()
         else c.encode("ascii", "backslashreplace").decode()
-        if c > "\x7f"
-        else f"\\x{ord(c):02x}"
-        for c in str(text)
-    )
+        for c in {*text}
+        if not is_safe(c)
+    }
+    return text.translate(codes)
 
 
 def sentence(text):
