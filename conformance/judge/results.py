@@ -141,23 +141,22 @@ def last_line(cause):
 
 def explanation(shown):
     """Lines about a cause."""
-    known = shown.known or {}
-    where = "; ".join(f"{name} {', '.join(v)}" for name, v in shown.subjects().items())
-    facts = [shown.kind, shown.effect(), line(where)]
-    if known.get("issue"):
-        state = f", {line(known['upstream'])}" if known.get("upstream") else ""
+    known = shown.known
+    facts = [shown.kind, shown.effect, line(shown.where)]
+    if known["issue"]:
+        state = f", {line(known['upstream'])}" if known["upstream"] else ""
         facts.append(link(known["issue"], page.issue_name(known["issue"])) + state)
-    if known.get("documented"):
+    if known["documented"]:
         facts.append(f"documented: {line(known['documented'])}")
-    if known.get("alias"):
+    if known["alias"]:
         facts.append(f"formerly {line(known['alias'])}")
-    name = f"{code(known['cause'])}: " if known else ""
+    name = "" if shown.new else f"{code(known['cause'])}: "
     return [
-        f"### {line(shown.title())}",
+        f"### {line(shown.title)}",
         "",
         f"{name}{'; '.join(facts)}.",
         "",
-        line(sentence(known.get("note") or "no explanation yet"), 2000),
+        line(sentence(known["note"] or "no explanation yet"), 2000),
         "",
     ]
 
@@ -346,6 +345,7 @@ def make():
     )
     parser.add_argument("--mutants", help="table of mutants; ignored if the file does not exist")
     options = parser.parse_args()
+    page.templates()  # refuses without Jinja2
     reports = sorted(map(load, options.reports), key=summary.order)
     mutant_table = (
         mutants(schema.read(options.mutants, limits.REPORT, "mutants", "--mutants"))

@@ -33,6 +33,14 @@ def order(report):
     return report["subject"]["name"].lower(), [int(x) for x in re.findall(r"\d+", title(report))]
 
 
+def by_name(reports):
+    """{name of a subject: its reports}"""
+    found = {}
+    for report in reports:
+        found.setdefault(report["subject"]["name"], []).append(report)
+    return found
+
+
 def clauses_of(reports):
     return sorted({c for r in reports for c in r["clauses"]})
 
@@ -69,14 +77,20 @@ def consequence(cause):
 class Shown:
     """A cause in all reports. minimal: [(report, cause in it)], its minimal cases."""
 
-    def __init__(self, key, known):
-        self.key, self.known, self.minimal = key, known, []
-        self.kind = known["class"] if known else NEW
+    FACTS = ("cause", "issue", "upstream", "documented", "alias", "note")  # "" where unknown
 
+    def __init__(self, key, known):
+        self.key, self.new, self.minimal = key, not known, []
+        self.known = {**dict.fromkeys(self.FACTS, ""), **(known or {})}
+        self.kind = known["class"] if known else NEW
+        self.mark = "bad" if self.kind in (NEW, DEFECT) else "excused"
+
+    @property
     def title(self):
         first = self.minimal[0][1]
-        return self.known["title"] if self.known else f"{first['clause']} {first['kind']}"
+        return f"{first['clause']} {first['kind']}" if self.new else self.known["title"]
 
+    @property
     def worst(self):
         return min(
             (consequence(cause) for _, cause in self.minimal),
@@ -84,22 +98,22 @@ class Shown:
             default="error",
         )
 
+    @property
     def effect(self):
         """The consequence as the reports show it."""
-        other = self.kind == "by design" and self.worst() == CONSEQUENCES[0]
-        return "another number" if other else self.worst()
+        other = self.kind == "by design" and self.worst == CONSEQUENCES[0]
+        return "another number" if other else self.worst
 
+    @property
     def cases(self):
         return sum(len(cause["cases"]) for _, cause in self.minimal)
 
-    def subjects(self):
-        """{name of a subject: versions that show it}"""
-        found = {}
-        for report, _ in self.minimal:
-            versions = found.setdefault(report["subject"]["name"], [])
-            if version_of(report) not in versions:
-                versions.append(version_of(report))
-        return found
+    @property
+    def where(self):
+        """The subjects that show it, with their versions."""
+        found = by_name(report for report, _ in self.minimal)
+        versions = {name: dict.fromkeys(map(version_of, mine)) for name, mine in found.items()}
+        return "; ".join(f"{name} {', '.join(some)}" for name, some in versions.items())
 
 
 def causes_of(reports):
@@ -114,8 +128,8 @@ def causes_of(reports):
         found.values(),
         key=lambda s: (
             CLASSES.index(s.kind),
-            CONSEQUENCES.index(s.worst()),
-            -s.cases(),
+            CONSEQUENCES.index(s.worst),
+            -s.cases,
             s.key,
         ),
     )
@@ -155,11 +169,8 @@ def slug(text):
 def history(reports):
     """[(subject, versions, [(name of a cause, [seen in each version], first, fixed or None)])] of
     subjects with several versions."""
-    by_name = {}
-    for report in reports:
-        by_name.setdefault(report["subject"]["name"], []).append(report)
     found = []
-    for name, mine in by_name.items():
+    for name, mine in by_name(reports).items():
         names = sorted({name_of(c) for r in mine for c in r["causes"]})
         rows = []
         for cause in names if len(mine) > 1 else ():

@@ -478,7 +478,8 @@ def test_page():
         marked == {(0, 2), (1, 2), (0, 3)},
         marked,
     )
-    names = page.bug_name("DeepSpeed #12, #34, Unheard #56 <b>")
+    macros = page.templates().globals
+    names = macros["bug"]("DeepSpeed #12, #34, Unheard #56 <b>")
     links = [f"https://github.com/deepspeedai/DeepSpeed/issues/{n}" for n in (12, 34)]
     check(
         "the issues of historic bugs are links, if the program is known",
@@ -501,7 +502,7 @@ def test_page():
     cells = [
         (
             summary.kind_of(mostly, name),
-            page.clause_cell(mostly, name, []),
+            macros["result"](mostly, name, []).strip(),
             results.cell(mostly, name),
         )
         for name in mostly["clauses"]

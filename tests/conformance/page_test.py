@@ -1,16 +1,26 @@
-"""Renders the page of all subjects in headless Chromium: the subjects of the suite, 22 or more, are
-shown at 1440 pixels without being cut, and are readable at 400, in light and in dark colours."""
+"""Texts of reports are texts on the pages, whatever they contain. The page of all subjects in
+headless Chromium: the subjects of the suite, 22 or more, are shown at 1440 pixels without being
+cut, and are readable at 400, in light and in dark colours."""
 
+import functools
+import html.parser
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 from selftest import ROOT, TRAINER, check, main, run, text_of, write
 
+sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
+
+import page  # noqa: E402
+import results  # noqa: E402
+
 SUPPORT = os.path.join(ROOT, "conformance", "support")
+HOSTILE = "\x1b[2J\u202e&amp;\"'><i onclick=x>{{ 7 }}{% raw %}</script></style></pre>`|"
 # Reports what the page in the frame shows. Chromium evaluates it and prints the page that results.
 PROBE = """<body style="margin:0"><iframe id="f" src="index.html" width="WIDTH" height="900"
  style="border:0"></iframe><pre id="out"></pre><script>
@@ -73,8 +83,77 @@ def light(colour):
     return sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
 
 
+@functools.cache
+def reports_of_faults():
+    return [run(f"{TRAINER} {fault}")[1] for fault in ("next-scale", "no-mean")]
+
+
+class Elements(html.parser.HTMLParser):
+    """The elements of a page, with the names of their attributes; its links, and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.links, self.text = set(), set(), ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.found.add((tag, *(name for name, _ in attrs)))
+        self.links.update(value for name, value in attrs if name == "href")
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def hostile(value):
+    """The value with HTML, quotes and control characters in each text."""
+    if isinstance(value, str):
+        return value + HOSTILE
+    if isinstance(value, list):
+        return [hostile(one) for one in value]
+    if isinstance(value, dict):
+        return {name: one if name == "class" else hostile(one) for name, one in value.items()}
+    return value
+
+
+def pages(report, mutants, change):
+    """Both pages, with all that a report can have."""
+    known = {"cause": "c", "title": "t", "class": "defect", "note": "`n`", "upstream": "u"}
+    known |= {"alias": "L1", "issue": "https://a/b/c/issues/1", "documented": "https://a/b"}
+    first = {**report["causes"][0], "known": known, "cases": ["a case"]}
+    new = {**first, "known": None, "text": "text"}
+    whole = {**report, "problems": ["problem"], "warnings": ["warning"], "causes": [first, new]}
+    whole |= {"lacks": {"dp": "reason"}, "without": [{"dp": [2], "why": "reason"}], "results": []}
+    whole = change(whole)
+    whole["clauses"][change("RED-2")] = [1, 20, 30, 1, 0, 0]
+    other = {**whole, "subject": {**whole["subject"], "version": change("2")}, "causes": []}
+    about = change({"command": "command", "date": "date", "commit": "commit", "cores": 2})
+    return page.page(whole), page.whole([whole, other], about, change(mutants))
+
+
+def test_hostile():
+    mutants = results.mutants(json.loads(text_of(f"{ROOT}/conformance", "mutants.json")))
+    plain = pages(reports_of_faults()[1], mutants, lambda value: value)
+    bad = pages(reports_of_faults()[1], mutants, hostile)
+    for what, mine, others in zip(("a report", "all subjects"), bad, plain, strict=True):
+        mine, others = Elements(mine), Elements(others)
+        more = mine.found - others.found
+        check(f"page of {what}: a text of a report adds no element or attribute", not more, more)
+        strange = {x for x in mine.links if not re.match("#|https://[!-~]+$", x)}
+        check(f"page of {what}: links lead within it or to the web", not strange, strange)
+        check(
+            f"page of {what}: HTML is shown as text, control characters as escapes",
+            mine.text.count("\\x1b[2J\\u202e" + HOSTILE[5:-1]) > 40
+            and not {"\x1b", "\u202e"} & set(bad[0] + bad[1]),
+            mine.text,
+        )
+
+
 def test_page():
-    reports = [run(f"{TRAINER} {fault}")[1] for fault in ("next-scale", "no-mean")]
+    if not shutil.which("chromium"):
+        print("not run: the page in a browser (needs chromium)")
+        return
+    reports = reports_of_faults()
     with tempfile.TemporaryDirectory() as folder:
         names = []
         for n, subject in enumerate(subjects()):
@@ -127,4 +206,4 @@ def shown(folder, dark):
         )
 
 
-sys.exit(main(test_page))
+sys.exit(main(test_hostile, test_page))

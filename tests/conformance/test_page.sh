@@ -1,12 +1,9 @@
 #!/bin/sh
-# The page of all subjects in a browser, at 1440 and at 400 pixels, light and dark: page_test.py.
+# Hostile texts on the pages; and the page of all subjects in a browser, at 1440 and at 400 pixels,
+# light and dark: page_test.py.
 # inputs: build/zeroproof conformance/judge conformance/SPEC.md conformance/schema
 # inputs: conformance/subjects.txt conformance/support conformance/mutants.json
 # inputs: conformance/adapters/selftest
 # inputs: tests/conformance/lib.sh tests/conformance/selftest.py tests/conformance/page_test.py
 . "$(dirname "$0")/lib.sh"
-if ! command -v chromium >/dev/null; then
-  echo "not run: the page in a browser (needs chromium)"
-  exit 0
-fi
 exec python3 -B tests/conformance/page_test.py "$@"
