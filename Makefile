@@ -38,7 +38,7 @@ endif
 PACKAGES_RUN  := gcc libc6-dev pkg-config libjansson-dev libxxhash-dev libopenmpi-dev openmpi-bin \
                  gnuplot-nox
 PACKAGES_TEST := $(PACKAGES_RUN) clang clang-format shellcheck python3-venv libcriterion-dev \
-                 libgmp-dev libmpfr-dev jq python3 python3-jsonschema
+                 libgmp-dev libmpfr-dev jq python3 python3-jsonschema python3-jinja2
 # Versions are pinned in proofs/units.toml.
 PACKAGES_PROVE := gcc libc6-dev python3 frama-c-base why3 z3 cvc4 cvc5 coq spin
 
@@ -447,7 +447,7 @@ include tests/lint/lint.mk
 # The files of `zeroproof check`, the documents for authors of adapters, and the requirements of the
 # adapters: recorders, and the command that makes their environments.
 CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conformance/judge/*.json \
-                       conformance/mutants.json \
+                       conformance/judge/templates/* conformance/mutants.json \
                        conformance/schema/*.json conformance/known/*.json \
                        conformance/support/*.json conformance/quick/*.json \
                        conformance/reports/*.py conformance/reports/*.md \
@@ -456,7 +456,7 @@ CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conforma
                        conformance/subjects.txt)
 CONFORMANCE_PROGRAMS := conformance/subject.sh conformance/locks/venv.sh
 
-PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-venv
+PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-jinja2 python3-venv
 
 .PHONY: conformance conformance-all conformance-axes conformance-new conformance-quick
 conformance: ## judge ref, PyTorch, DeepSpeed, Megatron, … (SUBJECTS=…, BUDGET=…, ACCEPT=1)

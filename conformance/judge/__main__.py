@@ -149,7 +149,7 @@ def add_reports(parser):
     parser.add_argument(
         "--out",
         metavar="DIR",
-        help="write report.json, junit.xml, report.tap and report.html to DIR",
+        help="write report.json, junit.xml, report.tap and report.html to DIR (needs Jinja2)",
     )
     parser.add_argument(
         "--brief", action="store_true", help="do not print clauses and known failures"
@@ -316,6 +316,7 @@ def check_apart(options):
 def run(options):
     check_apart(options)
     if options.out:
+        page.templates()  # refuses without Jinja2, before a long run
         check_writable(options.out)
     known.check_lists(options, ROOT)
     tools = Tools()

@@ -1,5 +1,5 @@
 """Files that the judge cannot write: the verdict is printed, the former file stays, the error names
-the file, and the other files are written."""
+the file, and the other files are written. A page that cannot be made is refused first."""
 
 import json
 import os
@@ -164,4 +164,23 @@ def test_small_disk():
         )
 
 
-sys.exit(main(test_full_disk, test_each_output, test_small_disk))
+def test_without_jinja2():
+    """Only pages need Jinja2: without it, `check --out` does not even start the adapter."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(os.path.join(folder, "jinja2.py"), "raise ImportError")
+        env = {**os.environ, "PYTHONPATH": folder}
+        done = judged(env=env)
+        check("without Jinja2, check judges", done.returncode == 0, (done.returncode, done.stderr))
+        started, out = os.path.join(folder, "started"), os.path.join(folder, "out")
+        done = judged("--out", out, adapter=f"touch {started}", env=env)
+        check(
+            "without Jinja2, check --out is refused before anything is run",
+            done.returncode == 2
+            and "'zeroproof[check]' (Debian: apt install python3-jinja2)" in done.stderr
+            and not os.path.exists(started)
+            and not os.path.exists(out),
+            (done.returncode, done.stderr),
+        )
+
+
+sys.exit(main(test_full_disk, test_each_output, test_small_disk, test_without_jinja2))

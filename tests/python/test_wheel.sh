@@ -21,9 +21,6 @@ verdict $? auditwheel_and_twine_accept_it "$(tail -n 5 "$tmp/log")"
 python3 -m venv "$tmp/venv" &&
   "$tmp/venv/bin/pip" install --quiet --no-index --no-deps "$tmp"/wheel/dist/*.whl >"$tmp/log" 2>&1
 verdict $? it_is_installed_without_an_index "$(tail -n 5 "$tmp/log")"
-for other in "$python" "$pytest"; do
-  echo "${other%/bin/python}"/lib/python*/site-packages
-done >"$(echo "$tmp"/venv/lib/python*/site-packages)/others.pth"
 for program in sh env; do
   ln -s "$(command -v $program)" "$tmp/venv/bin/$program"
 done
@@ -40,14 +37,26 @@ said() { # said NAME PATTERN: the last command succeeded and printed it
   verdict $? "$1" "exit code $code: $(tail -n 5 "$tmp/out")"
 }
 
+bare zeroproof check --adapter 'zeroproof adapter' --cases 1 --brief
+said check_runs_without_jinja2 ' 0 failed'
+bare zeroproof check --adapter 'zeroproof adapter' --cases 1 --out report
+[ $? -eq 2 ] && grep -q 'pages need Jinja2: .*zeroproof\[check\]' "$tmp/out" &&
+  [ ! -e "$tmp/work/report" ]
+verdict $? a_report_without_jinja2_is_refused_first "$(cat "$tmp/out")"
+
+for other in "$python" "$pytest"; do
+  echo "${other%/bin/python}"/lib/python*/site-packages
+done >"$(echo "$tmp"/venv/lib/python*/site-packages)/others.pth"
 bare zeroproof --version
 said the_command_runs '^zeroproof 0.1.0'
 bare python -c 'import zeroproof; print(zeroproof.__version__, zeroproof.provenance())'
 said provenance_names_the_claims "0.1.0 .*'claims': '$(sha256sum CLAIMS.md | cut -c1-64)'"
 bare zeroproof sim --dp 2 --pp 2 --steps 2
 said sim_runs "equal serial's bit for bit"
-bare zeroproof check --adapter 'zeroproof adapter' --seconds 0 --brief
+bare zeroproof check --adapter 'zeroproof adapter' --seconds 0 --brief --out report
 said check_runs ' 0 failed'
+grep -q '<h2 id="Causes-of-failures">' "$tmp/work/report/report.html"
+verdict $? it_writes_a_page "$(ls "$tmp/work/report")"
 bare zeroproof explain STAT-4
 said explain_runs 'RN₆₄'
 bare zeroproof launch -n 2 train

@@ -20,7 +20,7 @@ PASSED_ON = (
 PACKAGES = (
     "gcc g++ clang libc6-dev make pkg-config libjansson-dev libxxhash-dev libopenmpi-dev "
     "openmpi-bin gnuplot-nox libcriterion-dev libgmp-dev libmpfr-dev jq python3 "
-    "python3-jsonschema git"
+    "python3-jinja2 python3-jsonschema git"
 ).split()
 # Further packages of single tests.
 FURTHER = {"conformance/test_page": ("chromium",)}
