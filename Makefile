@@ -39,6 +39,8 @@ PACKAGES_RUN  := gcc libc6-dev pkg-config libjansson-dev libxxhash-dev libopenmp
                  gnuplot-nox
 PACKAGES_TEST := $(PACKAGES_RUN) clang clang-format shellcheck python3-venv libcriterion-dev \
                  libgmp-dev libmpfr-dev jq python3 python3-jsonschema python3-jinja2
+# A python3 that is first on the path may lack what Debian's packages bring to Debian's.
+export PATH := $(if $(shell python3 -c 'import jinja2, jsonschema' 2>&1),/usr/bin:)$(PATH)
 # Versions are pinned in proofs/units.toml.
 PACKAGES_PROVE := gcc libc6-dev python3 frama-c-base why3 z3 cvc4 cvc5 coq spin
 
