@@ -458,7 +458,7 @@ CONFORMANCE_FILES := $(wildcard conformance/*.md conformance/judge/*.py conforma
                        conformance/subjects.txt)
 CONFORMANCE_PROGRAMS := conformance/subject.sh conformance/locks/venv.sh
 
-PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-jinja2 python3-venv
+PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-jinja2 python3-jsonschema python3-venv
 
 .PHONY: conformance conformance-all conformance-axes conformance-new conformance-quick
 conformance: ## judge ref, PyTorch, DeepSpeed, Megatron, … (SUBJECTS=…, BUDGET=…, ACCEPT=1)

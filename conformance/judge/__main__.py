@@ -21,6 +21,7 @@ import known
 import limits
 import page
 import report
+import schema
 import supervise
 from adapter import Adapter, AdapterError, Log
 from console import within
@@ -314,6 +315,7 @@ def check_apart(options):
 
 
 def run(options):
+    schema.checker()  # a library that is missing is reported before the adapter starts
     check_apart(options)
     if options.out:
         page.templates()  # refuses without Jinja2, before a long run

@@ -14,6 +14,7 @@ import time
 import checkpoint
 import environments
 import files
+import hello
 import idle
 import ledger
 import limits
@@ -338,7 +339,7 @@ class Adapter:
                 except Malformed as error:
                     hint = f"; {stray_text(line)}" if is_stray(line) else ""
                     raise Malformed(f"{error}{hint}") from None
-                protocol.check_hello(answer)
+                hello.check(answer)
                 return answer
         except Malformed as error:
             why = f"the answer to hello violates ADAPTER.md: {error}"

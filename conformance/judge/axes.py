@@ -1,11 +1,11 @@
 """Generates cases: a pairwise covering array over the axes that a subject supports, then random
 cases.
 
-An axis is a name with values. hello's "supports" maps each supported axis to its values; an axis
-that it omits has its first value only. "without" lists unsupported combinations (axis -> value or
-list of values; a rule applies if all its axes match; "why" is for people). "lacks" says why
-values are not supported. "options" are the subject's own axes: they are passed to the subject and
-do not change the expected values."""
+An axis is a name with values, which schema/hello.json lists. hello's "supports" maps each supported
+axis to its values; an axis that it omits has its first value only. "without" lists unsupported
+combinations (axis -> value or list of values; a rule applies if all its axes match; "why" is for
+people). "lacks" says why values are not supported. "options" are the subject's own axes: they are
+passed to the subject and do not change the expected values."""
 
 import itertools
 import json
@@ -15,41 +15,10 @@ import random
 import checkpoint
 import groups
 
-AXES = {
-    "zero": [0, 1, 2],
-    "dp": [1, 2, 3, 4, 5, 8],
-    "pp": [1, 2, 3],
-    "tp": [1, 2],
-    "sequence": ["no", "yes"],
-    "ep": [1, 2],
-    "cp": [1, 2],
-    "etp": ["tp", "one"],
-    "micro_batches": [1, 2, 3, 4],
-    "steps": [1, 2, 3, 4],
-    "precision": ["fp32", "bf16", "fp16"],
-    "accumulate": ["same", "fp32"],
-    "communicate": ["same", "fp32"],
-    "optimizer": ["sgd", "momentum", "adamw"],
-    "scale": ["one", "unit", "static", "dynamic"],
-    "overflow": ["no", "yes", "sum"],
-    "clip": ["off", "loose", "binding"],
-    "magnitude": ["plain", "huge", "minute"],
-    "groups": [1, 2, 3],
-    "stages_groups": ["equal", "unequal", "idle", "frozen", "replicas"],
-    "sizes": ["plain", "tiny", "odd", "large", "empty"],
-    "bucket": ["large", "small"],
-    "unused": ["no", "some", "often", "onesided"],
-    "frozen": ["no", "yes", "tied"],
-    "tied": ["no", "stage", "stages", "keys"],
-    "messages": ["tensor", "tuple", "varying", "dynamic"],
-    "streams": [2, 3, 1],
-    "backwards": [1, 2],
-    "rates": ["constant", "changing"],
-    "start": ["same", "differ"],
-    "reload": ["no", *checkpoint.KINDS],
-    "replicas": [1, 2],
-    groups.AXIS: ["no", *groups.KINDS],
-}
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+with open(os.path.join(ROOT, "schema", "hello.json"), encoding="utf-8") as file:
+    SUPPORTS = json.load(file)["properties"]["supports"]["properties"]
+AXES = {name: values["items"]["enum"] for name, values in SUPPORTS.items()}
 # The value of an axis that hello does not name: the simplest one.
 FIRST = {name: values[0] for name, values in AXES.items()}
 FIRST["zero"] = None  # has no default: hello must name it

@@ -59,7 +59,8 @@ def is_count(value):
 
 
 def check_record(record, rank, world, entered):
-    """Checks one record by hand against schema/ledger.json; `entered` operations precede it."""
+    """Checks one record by hand against schema/ledger.json (protocol.py says why); `entered`
+    operations precede it."""
     for name in ("wait", "freed"):
         if name in record and not (is_count(record[name]) and record[name] < entered):
             raise InvalidLedger(

@@ -24,7 +24,7 @@ import supervise
 from adapter import Adapter
 from console import show, show_error
 from run import dice_for, run_one
-from tools import Broken, Tools
+from tools import Broken, Refused, Tools
 
 # If only the mutant's own error (RUN-1) revealed it, the suite runs this many further cases to find
 # it by a check.
@@ -275,7 +275,7 @@ def main():
     todo = chosen(options)
     try:
         return (run_distinct if options.distinct else run_hunt)(options, todo)
-    except (Broken, adapters.AdapterError, OSError) as error:
+    except (Broken, Refused, adapters.AdapterError, OSError) as error:
         show_error(f"mutants.py: {error}")
         return 3
 

@@ -14,7 +14,7 @@ import ledger
 import summary
 from outcomes import EXCUSED
 from report import printable, sentence, totals
-from tools import Refused
+from tools import missing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LINES = 200  # of a ledger
@@ -156,10 +156,8 @@ def templates():
     """The environment of the templates. Jinja2 is imported here: only pages need it."""
     try:
         import jinja2
-    except ImportError:
-        raise Refused(
-            "pages need Jinja2: pip install 'zeroproof[check]' (Debian: apt install python3-jinja2)"
-        ) from None
+    except ImportError as error:
+        raise missing("jinja2", error) from None
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")),
         autoescape=True,

@@ -1,7 +1,8 @@
-"""Checks JSON files by the schemas of conformance/schema.
+"""Checks JSON values by the schemas of conformance/schema, with the library jsonschema.
 
-The judge uses the standard library alone, so this knows only the keywords that the schemas of files
-need (KEYWORDS). A message names the place, what is expected there, and what was found."""
+The library's own messages repeat a whole value. Here a message has the place, what is expected
+there, and the beginning of what was found. Two rules of JSON Schema are stricter here: 1.0 is no
+integer, and "$" in a pattern is the end of the text, also if a line feed precedes it."""
 
 import functools
 import json
@@ -9,141 +10,97 @@ import os
 import re
 
 import files
+from demands import many
 from protocol import not_json, shown
-from tools import Refused
+from tools import Refused, missing
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "schema")
 TYPES = {
-    "object": (dict, "an object"),
-    "array": (list, "a list"),
-    "string": (str, "a string"),
-    "integer": (int, "an integer"),
-    "number": ((int, float), "a number"),
-    "boolean": (bool, "true or false"),
-    "null": (type(None), "null"),
+    "object": "an object",
+    "array": "a list",
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
 }
-IGNORED = {"$schema", "$defs", "title", "description"}
+# keyword -> what it expects. The keywords of COUNTS limit a number, which the message names.
+COUNTS = {"Items": "item", "Length": "character", "Properties": "field"}
+EXPECTED = {
+    "type": lambda names: " or ".join(
+        TYPES[name] for name in ([names] if isinstance(names, str) else names)
+    ),
+    "const": json.dumps,
+    "enum": lambda values: " or ".join(map(json.dumps, values)),
+    "pattern": "text that matches {}".format,
+    "contains": lambda inner: f"a list with {json.dumps(inner['const'])}",
+    "minimum": "at least {}".format,
+    "maximum": "at most {}".format,
+    **{f"min{what}": lambda n, w=word: f"at least {many(n, w)}" for what, word in COUNTS.items()},
+    **{f"max{what}": lambda n, w=word: f"at most {many(n, w)}" for what, word in COUNTS.items()},
+}
 
 
 @functools.cache
-def schema_of(name):
-    return files.read_json(os.path.join(FOLDER, f"{name}.json"), 1 << 20)
+def checker():
+    """The class of validators. Imports the library, which --help does not need."""
+    try:
+        from jsonschema import Draft202012Validator, ValidationError, validators
+    except ImportError as error:
+        raise missing("jsonschema", error) from None
+
+    def pattern_errors(_validator, pattern, value, _schema):
+        if isinstance(value, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), value):
+            yield ValidationError("")
+
+    return validators.extend(
+        Draft202012Validator,
+        {"pattern": pattern_errors},
+        type_checker=Draft202012Validator.TYPE_CHECKER.redefine(
+            "integer", lambda _, value: type(value) is int
+        ),
+    )
 
 
-def is_type(value, name):
-    if isinstance(value, bool):  # Python holds that True is an integer
-        return name == "boolean"
-    return isinstance(value, TYPES[name][0])
+@functools.cache
+def validator_of(name):
+    return checker()(files.read_json(os.path.join(FOLDER, f"{name}.json"), 1 << 20))
 
 
-def check_type(value, wanted):
-    names = [wanted] if isinstance(wanted, str) else wanted
-    if not any(is_type(value, name) for name in names):
-        return f"expected {' or '.join(TYPES[name][1] for name in names)}"
-    return None
+def position_of(steps):
+    """Where a value is. The file itself is named already."""
+    return "".join(f"[{s}]" if isinstance(s, int) else f".{s[:40]}" for s in steps).lstrip(".")
 
 
-def check_choice(value, wanted):
-    if not any(type(value) is type(one) and value == one for one in wanted):
-        return f"expected {' or '.join(json.dumps(one) for one in wanted)}"
-    return None
+def text_of(error):
+    """An error of the library as a message for people."""
+    value, steps = error.instance, list(error.absolute_path)
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in value)
+        why = f'"{missing}" is missing'
+    elif error.validator == "additionalProperties":
+        known = error.schema.get("properties", {})
+        steps.append(next(name for name in value if name not in known))
+        why = f"unknown field; expected one of {', '.join(known)}"
+    else:
+        counted = error.validator[3:] in COUNTS
+        what = "a name that is " * ("propertyNames" in error.absolute_schema_path)
+        why = f"expected {what}{EXPECTED[error.validator](error.validator_value)}, got "
+        why += str(len(value)) if counted else shown(value)
+    about = error.schema.get("description")
+    where = position_of(steps)
+    return f"{where}{': ' if where else ''}{why}{f' ({about})' if about else ''}"
 
 
-def check_pattern(value, wanted):
-    """Patterns have ^ and $, which Python's $ would not match as JSON Schema's does."""
-    if isinstance(value, str) and re.fullmatch(wanted[1:-1], value, re.ASCII) is None:
-        return f"expected text that matches {wanted}"
-    return None
-
-
-def check_size(kind, what, least):
-    def check(value, wanted):
-        if not isinstance(value, kind) or (len(value) >= wanted if least else len(value) <= wanted):
-            return None
-        return f"expected at {'least' if least else 'most'} {wanted} {what}"
-
-    return check
-
-
-def check_least(value, wanted):
-    return f"expected at least {wanted}" if is_type(value, "number") and value < wanted else None
-
-
-def check_most(value, wanted):
-    return f"expected at most {wanted}" if is_type(value, "number") and value > wanted else None
-
-
-def check_required(value, wanted):
-    missing = [name for name in wanted if name not in value] if isinstance(value, dict) else []
-    return f'"{missing[0]}" is missing' if missing else None
-
-
-def check_names(value, wanted):
-    for name in value if isinstance(value, dict) else ():
-        why = check_pattern(name, wanted["pattern"])
-        if why:
-            return f"expected names with {why.removeprefix('expected ')}"
-    return None
-
-
-KEYWORDS = {
-    "type": check_type,
-    "const": lambda value, wanted: check_choice(value, [wanted]),
-    "enum": check_choice,
-    "pattern": check_pattern,
-    "minItems": check_size(list, "items", True),
-    "maxItems": check_size(list, "items", False),
-    "minLength": check_size(str, "characters", True),
-    "maxLength": check_size(str, "characters", False),
-    "minimum": check_least,
-    "maximum": check_most,
-    "required": check_required,
-    "propertyNames": check_names,
-}
-INSIDE = {"properties", "additionalProperties", "items", "prefixItems", "$ref"}
-
-
-def parts(value, schema):
-    """(place, value, schema) of the values inside."""
-    if isinstance(value, list):
-        first = schema.get("prefixItems", [])
-        for at, inner in enumerate(value):
-            below = first[at] if at < len(first) else schema.get("items")
-            if below is not None:
-                yield f"[{at}]", inner, below
-    elif isinstance(value, dict):
-        known = schema.get("properties", {})
-        for name, inner in value.items():
-            below = known.get(name, schema.get("additionalProperties", True))
-            if below is not True:
-                yield f".{name[:40]}", inner, below
-
-
-def at(where):
-    """The beginning of a message about a place; the file itself is named already."""
-    return f"{where.lstrip('.')}: " if where else ""
-
-
-def error_of(value, schema, root=None, where=""):
-    """What is wrong with a value, or None."""
-    root = schema if root is None else root
-    todo = [(where, value, schema)]
-    while todo:
-        where, value, schema = todo.pop()
-        if schema is False:
-            return f"{at(where)}unknown field"
-        while "$ref" in schema:
-            schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
-        for keyword, wanted in schema.items():
-            if keyword in IGNORED or keyword in INSIDE:
-                continue
-            why = KEYWORDS[keyword](value, wanted)
-            if why:
-                found = "" if keyword == "required" else f", got {shown(value)}"
-                return f"{at(where)}{why}{found}"
-        below = [(where + place, inner, deeper) for place, inner, deeper in parts(value, schema)]
-        todo += below[::-1]
-    return None
+def error_of(value, name):
+    """What is wrong with a value that must conform to the schema of this name, or None. It is the
+    first error: which is the best match differs between releases of the library, and to search for
+    it takes seconds in a long list."""
+    try:
+        error = next(validator_of(name).iter_errors(value), None)
+        return None if error is None else text_of(error)
+    except RecursionError:
+        return "it is nested too deeply"
 
 
 def read(name, most, schema, option=""):
@@ -160,7 +117,7 @@ def read(name, most, schema, option=""):
         raise Refused(
             f"{what}cannot read {name}: {getattr(error, 'strerror', None) or error}"
         ) from None
-    why = error_of(value, schema_of(schema))
+    why = error_of(value, schema)
     if why:
         raise Refused(f"{what}{name}: {why}")
     return value

@@ -17,6 +17,14 @@ class Refused(Exception):
     """The request is invalid; exit code 2."""
 
 
+def missing(package, error):
+    """For a library of the judge that cannot be imported. Adapters need none."""
+    return Refused(
+        f"{package} is missing ({error}): pip install zeroproof[check], or on Debian "
+        f"apt-get install python3-{package}"
+    )
+
+
 class Lines:
     """A program that answers each input line with one output line."""
 

@@ -43,6 +43,8 @@ lock ruff -- ruff==0.17.6
 lock cyclonedx -- cyclonedx-bom==7.5.0 'cyclonedx-python-lib[json-validation]==11.12.0'
 # what builds and checks the wheel of python/, and what its tests need
 lock wheel -- ziglang==0.17.1 hatchling==1.33.0 cmake==4.4.5 auditwheel==6.8.2 twine==7.0.0
+# the extra zeroproof[check]: libraries of the judge
+lock check -- jinja2==3.1.6 jsonschema==4.26.0
 lock mypy -- mypy==2.4.1 pytest==9.2.0
 lock pytest -- pytest==9.2.0 pytest-xdist==3.8.0
 lock setuptools -- setuptools==84.2.1

@@ -11,8 +11,8 @@ def test_evidence():
     """A clause without evidence is not passed. A hello that names no axis, or hides a level's
     evidence, is refused."""
     for fault, words in (
-        ("nothing", 'must name "zero"'),
-        ("unrecorded", '"returns" must name "ledger"'),
+        ("nothing", 'supports: "zero" is missing'),
+        ("unrecorded", 'returns: expected a list with "ledger"'),
     ):
         code, report, errors = run(f"{TRAINER} {fault}", "--cases", "5")
         check(f"{fault} is refused", code == 2 and report is None and words in errors, errors)

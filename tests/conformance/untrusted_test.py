@@ -2,7 +2,6 @@
 reports. What is wrong with one is reported with its name (exit code 2), in bounded time and memory;
 and what is in one reaches a terminal or a page as text alone."""
 
-import copy
 import json
 import os
 import random
@@ -19,7 +18,6 @@ sys.path.insert(0, JUDGE)
 
 import limits  # noqa: E402
 import page  # noqa: E402
-import schema  # noqa: E402
 import shadow  # noqa: E402
 import streamlog  # noqa: E402
 from outcomes import EXCUSED  # noqa: E402
@@ -369,43 +367,6 @@ def test_lists():
     )
 
 
-def test_schemas():
-    """The judge reads the schemas as jsonschema does."""
-    try:
-        import jsonschema
-    except ImportError:
-        print("not run: schemas of lists (no python3-jsonschema)")
-        return
-    sys.path.insert(0, os.path.join(ROOT, "tests", "hostile"))
-    import mutate
-
-    samples = {
-        "known": {
-            "causes": {"c": {**CAUSE, "documented": "file:1", "issue": "https://a/b"}},
-            "failures": [{**KNOWN, "recipe": RECIPE, "lacks": ["dp"], "also": None}],
-        },
-        "support": SUPPORT,
-        "selection": {"cases": [RECIPE]},
-        "report": report(),
-    }
-    for name, sample in samples.items():
-        right = jsonschema.Draft202012Validator(schema.schema_of(name))
-        dice, differ, refused = random.Random(1), [], 0
-        for _ in range(400):
-            value = copy.deepcopy(sample)
-            mutate.change(dice, value)
-            try:
-                value = json.loads(mutate.dump(value), parse_constant=schema.not_json)
-            except (ValueError, RecursionError):
-                continue
-            mine, others = schema.error_of(value, right.schema), right.is_valid(value)
-            refused += not others
-            # JSON Schema holds that 1.0 is an integer
-            if (mine is None) != others and "integer" not in (mine or ""):
-                differ.append((value, mine))
-        check(f"{name}: the judge agrees with jsonschema", refused > 20 and not differ, differ[:2])
-
-
 # ---- Reports -------------------------------------------------------------------------------------
 
 
@@ -570,7 +531,6 @@ sys.exit(
         test_types,
         test_verdict,
         test_lists,
-        test_schemas,
         test_reports,
         test_pages,
     )

@@ -10,7 +10,7 @@ HELPERS = (
     "conformance/locks/venv.sh",
     "conformance/locks/lock.sh",
     "python/zeroproof/_native.py",  # a message names the command
-    "conformance/judge/page.py",
+    "conformance/judge/tools.py",  # the same
     "cuda/wheel.sh",
     "conformance/judge/cause_report.py",
 )

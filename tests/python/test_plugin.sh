@@ -5,7 +5,7 @@
 # inputs: conformance/recorder conformance/schema conformance/known spec/*.md @venv:torch-2.13.0
 cd "$(dirname "$0")/../.." || exit 3
 . tests/python/lib.sh
-if ! pytest=$(sh conformance/locks/venv.sh pytest pytest 2>"$tmp/err"); then
+if ! pytest=$(sh conformance/locks/venv.sh pytest-check pytest check 2>"$tmp/err"); then
   echo "not run: python ${0##*/} ($(tail -n 1 "$tmp/err"))"
   exit 0
 fi

@@ -8,6 +8,7 @@ unset PYTHONPATH ZEROPROOF_LIBRARY
 # Nothing to compare under sanitizers: the plain `make test` does it.
 [ "${SAN:-0}" = 1 ] && exit 0
 if ! sh conformance/locks/venv.sh wheel wheel >/dev/null 2>"$tmp/err" ||
+  ! check=$(sh conformance/locks/venv.sh check check 2>"$tmp/err") ||
   ! pytest=$(sh conformance/locks/venv.sh pytest pytest 2>"$tmp/err"); then
   echo "not run: python ${0##*/} ($(tail -n 1 "$tmp/err"))"
   exit 0
@@ -37,13 +38,6 @@ said() { # said NAME PATTERN: the last command succeeded and printed it
   verdict $? "$1" "exit code $code: $(tail -n 5 "$tmp/out")"
 }
 
-bare zeroproof check --adapter 'zeroproof adapter' --cases 1 --brief
-said check_runs_without_jinja2 ' 0 failed'
-bare zeroproof check --adapter 'zeroproof adapter' --cases 1 --out report
-[ $? -eq 2 ] && grep -q 'pages need Jinja2: .*zeroproof\[check\]' "$tmp/out" &&
-  [ ! -e "$tmp/work/report" ]
-verdict $? a_report_without_jinja2_is_refused_first "$(cat "$tmp/out")"
-
 for other in "$python" "$pytest"; do
   echo "${other%/bin/python}"/lib/python*/site-packages
 done >"$(echo "$tmp"/venv/lib/python*/site-packages)/others.pth"
@@ -53,6 +47,15 @@ bare python -c 'import zeroproof; print(zeroproof.__version__, zeroproof.provena
 said provenance_names_the_claims "0.1.0 .*'claims': '$(sha256sum CLAIMS.md | cut -c1-64)'"
 bare zeroproof sim --dp 2 --pp 2 --steps 2
 said sim_runs "equal serial's bit for bit"
+bare zeroproof check --adapter 'zeroproof adapter' --seconds 0 --brief
+code=$?
+[ $code -eq 2 ] && grep -q '^zeroproof check: jsonschema is missing .*: pip .*\[check\]' "$tmp/out"
+verdict $? check_names_its_missing_extra "exit code $code: $(cat "$tmp/out")"
+# the packages of the extra, as `pip install zeroproof[check]` would add them
+echo "${check%/bin/python}"/lib/python*/site-packages \
+  >"$(echo "$tmp"/venv/lib/python*/site-packages)/check.pth"
+bare pip install --no-index --find-links "$tmp/wheel/dist" 'zeroproof[check]'
+said the_extra_is_satisfied 'jsonschema>='
 bare zeroproof check --adapter 'zeroproof adapter' --seconds 0 --brief --out report
 said check_runs ' 0 failed'
 grep -q '<h2 id="Causes-of-failures">' "$tmp/work/report/report.html"
