@@ -14,8 +14,8 @@ RECORDER_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard conformance/recorder/*.c)
 $(RECORDER_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(RECORDER_OBJ): | $(CUDA_HEADERS)
 LINT_OBJ := $(RECORDER_OBJ) $(GPU_OBJ)
-LINT_SYMBOLS = --build $(BUILD) --installed '$(HEADERS) cuda/engine/engine.h cuda/norm/norm.h cuda/simdev/simdev.h \
-                 cuda/simdev/kernel.h'
+LINT_SYMBOLS = --build $(BUILD) --installed '$(HEADERS) cuda/engine/engine.h cuda/norm/norm.h \
+                 cuda/simdev/simdev.h cuda/simdev/kernel.h'
 
 .PHONY: lint lint-text lint-symbols lint-review hooks
 lint: ## lint-text and lint-symbols

@@ -393,8 +393,8 @@ def main():
     found = lines(os.environ["ZP_DIFFERENCES"])
     differences(found)
     total.failed += len(found)
-    if again:  # a log that keeps its end only has them, too
-        print("Failed or not run:\n" + "\n".join(again))
+    if again:  # a log that keeps only its end
+        print("Failed or not run:", *again, sep="\n")
     not_run = f", {len(total.not_run)} not run" if total.not_run else ""
     print(f"{total.passed} passed, {total.failed} failed{not_run}")
     return 1 if total.failed else 0
