@@ -223,10 +223,10 @@ def megatron_grad_norm(optimizer: Any, *, dtype: torch.dtype = torch.float32) ->
     """The norm of a Megatron-Core optimizer, over the gradients and the ranks that its own norm is
     taken over: get_grads_for_grad_norm (get_main_grads_for_grad_norm before Megatron-Core 0.19),
     which leaves out shared parameters and the copies of tensor-parallel ranks and has this rank's
-    range of the distributed optimizer, and get_grad_stats_parallel_group. To clip, pass the result to megatron.core's
-    clip_grad_by_total_norm_fp32(optimizer.get_parameters(), max_norm, norm). A ChainedOptimizer's
-    sums are added before the root. The host waits for the device, as it does for Megatron's own
-    norm. Returns a 0-dim tensor on the CPU."""
+    range of the distributed optimizer, and get_grad_stats_parallel_group. To clip, pass the result
+    to megatron.core's clip_grad_by_total_norm_fp32(optimizer.get_parameters(), max_norm, norm). A
+    ChainedOptimizer's sums are added before the root. The host waits for the device, as it does for
+    Megatron's own norm. Returns a 0-dim tensor on the CPU."""
     total = torch.zeros(WORDS, dtype=torch.int64, device="cpu")
     errors: list[Exception] = []
     for each in getattr(optimizer, "chained_optimizers", [optimizer]):

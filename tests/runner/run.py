@@ -326,6 +326,11 @@ def differences(found):
         )
 
 
+def named(todo, words):
+    """The items whose names have one of the words; all without a word."""
+    return [i for i in todo if not words or any(w in f"{i.source or ''} {i.name}" for w in words)]
+
+
 def main():
     args = arguments()
     build = os.environ.get("ZP_BUILD") or "build"
@@ -338,9 +343,7 @@ def main():
         todo = [i for i in todo if i.name == args.again]
         outcomes = [Runner(build, 1).one(i) for i in todo]
         return 0 if len(outcomes) == 1 and not outcomes[0].failed else 1
-    if args.words:
-        named = [(i, f"{i.source or ''} {i.name}") for i in todo]
-        todo = [i for i, names in named if any(w in names for w in args.words)]
+    todo = named(todo, args.words)
     if not todo:
         print(f"run.py: no test has a name with any of: {' '.join(args.words)}", file=sys.stderr)
         return 2
