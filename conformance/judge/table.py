@@ -14,6 +14,7 @@ import files
 import limits
 import protocol
 import schema
+from tools import Refused
 
 HEAD = """# Axes and subjects
 
@@ -160,4 +161,8 @@ def main(out, names):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    try:
+        sys.exit(main(sys.argv[1], sys.argv[2:]))
+    except Refused as refusal:
+        print(f"table.py: {refusal}", file=sys.stderr)
+        sys.exit(2)
