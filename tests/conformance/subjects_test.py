@@ -335,7 +335,7 @@ def test_table():
     )
     check("subjects.md is current", done.stdout + done.stderr if done.returncode else None)
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("judge", "support"):
+        for name in ("judge", "schema", "support"):
             shutil.copytree(os.path.join(CONFORMANCE, name), os.path.join(folder, name))
         for name in ("subjects.txt", "unreachable.txt"):
             shutil.copy(os.path.join(CONFORMANCE, name), folder)
