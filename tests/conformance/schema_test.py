@@ -145,15 +145,15 @@ def test_missing():
         os.chmod(bare, 0o755)
         env = {**os.environ, "ZEROPROOF_PYTHON": bare}
         judge = os.path.join(ROOT, "conformance", "judge")
-        for words, name in (
-            ([COMMAND, "check", "--adapter", "true"], "zeroproof check"),
-            ([COMMAND, "report", "x"], "zeroproof report"),
-            ([bare, f"{judge}/results.py", SAMPLE], "results.py"),
+        for words, name, library in (
+            ([COMMAND, "check", "--adapter", "true"], "zeroproof check", "jsonschema"),
+            ([COMMAND, "report", "x"], "zeroproof report", "jsonschema"),
+            ([bare, f"{judge}/results.py", SAMPLE], "results.py", "jinja2"),
         ):
             done = subprocess.run(words, env=env, capture_output=True, text=True)
             wanted = (
-                rf"{name}: jsonschema is missing \(No module named 'jsonschema'\): "
-                r"pip \S+ zeroproof\[check\], or on Debian apt-get \S+ python3-jsonschema\n"
+                rf"{name}: {library} is missing \(No module named '{library}'\): "
+                rf"pip \S+ zeroproof\[check\], or on Debian apt-get \S+ python3-{library}\n"
             )
             check(
                 f"{name} names the missing library",
