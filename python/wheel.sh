@@ -87,5 +87,6 @@ for wheel in "$build"/dist/*.whl; do
   older=$(printf '%s\n' "${tag%_x86_64}" manylinux_2_28 | sed 's/_aarch64$//' | sort -V | tail -1)
   [ "$older" = manylinux_2_28 ] || { cat "$log" >&2; fail 1 "$wheel needs $tag"; }
   "$tools/twine" check --strict "$wheel" >"$log" 2>&1 || { cat "$log" >&2; fail 1 "twine failed"; }
-  echo "$wheel: $size bytes, runs where $tag does"
+  echo "$wheel: $size bytes, needs no more than $tag"
 done
+echo "python/README.md says how to install it."

@@ -430,7 +430,7 @@ def causes_in(options, runner, space, progress):
                     lambda out: any(explains(entry, out) for entry in others),
                 ),
                 options.jobs,
-                progress=progress.shrinking,
+                progress=progress.shrinking if options.shrink else lambda *_: None,
                 stopped=lambda: runner.stopped,
             )
             replayed = [] if runner.stopped else [c for c in found if not c.fresh()]

@@ -20,7 +20,7 @@ Then `pytest --zeroproof=my_adapter.py`, or
 
 The function runs once for each case and rank, each rank in a process of its own. The names are
 those of conformance/adapters/torch_adapter.py: Place (this rank's indices, values and data),
-Linear, optimizer_of, hexes, moments, run, serve. What a step must report: conformance/ADAPTER.md."""
+Linear, optimizer_of, hexes, moments, run, serve. What a step reports: conformance/ADAPTER.md."""
 
 from __future__ import annotations
 

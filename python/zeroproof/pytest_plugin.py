@@ -150,7 +150,8 @@ def diagnosis(suite: Suite, row: Mapping[str, Any], cause: Mapping[str, Any] | N
     lines = [f"{f['clause']} {f['kind']}: {f['text']}" for f in row["findings"][:3]]
     if cause is not None:
         lines = [f"{cause['clause']} {cause['kind']}", "", cause["text"]]
-        lines += ["", f"smallest case: {cause['recipe']}"]
+        shrunk = suite.config.getoption("--zeroproof-shrink")
+        lines += ["", f"{'smallest case' if shrunk else 'case, not shrunk'}: {cause['recipe']}"]
         lines += [f"it has: {', '.join(cause['needs'])}"] if cause["needs"] else []
     recipe = cause["recipe"] if cause is not None else row["recipe"]
     clause = cause["clause"] if cause is not None else row["findings"][0]["clause"]
@@ -158,7 +159,8 @@ def diagnosis(suite: Suite, row: Mapping[str, Any], cause: Mapping[str, Any] | N
         [
             *lines,
             f"what the clause says: zeroproof explain {clause}",
-            "reproduce: " + shlex.join(["zeroproof", *suite.check("--only", recipe)[1:]]),
+            "reproduce: "
+            + shlex.join(["zeroproof", *suite.check("--shrink", "0", "--only", recipe)[1:]]),
         ]
     )
 

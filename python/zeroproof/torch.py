@@ -88,12 +88,22 @@ class Statistics:
 class _Part(NamedTuple):
     """One gradient on this rank. counted: false for a copy that another rank counts. copies: sets
     of ranks of the union with the same values, one for each reason; every combination of them holds
-    a copy."""
+    a copy. mesh: the ranks of the union that must hold some part of it, if it is a DTensor. whole:
+    its number of elements on all of them."""
 
     number: int
     local: Tensor
     counted: bool
     copies: tuple[tuple[int, ...], ...]
+    mesh: tuple[int, ...]
+    whole: int
+
+    def completeness(self, rank: int) -> int:
+        """A number whose sum over the ranks is 0 if all ranks that must hold this gradient do: the
+        first of them outweighs all others."""
+        copies = self.local.numel() * (math.prod(map(len, self.copies)) - 1 if self.counted else -1)
+        first = self.mesh[:1] == (rank,)
+        return copies + self.whole * (len(self.mesh) - 1 if first else -1 if self.mesh else 0)
 
 
 def grad_norm(
@@ -201,11 +211,7 @@ def _measured(
             raise ValueError(f"dtype={dtype}: expected torch.float32 or torch.float64")
         parts.extend(_parts(_tensors(parameters), groups, union))
         words = _words([part.local for part in parts if part.counted], _device(parts))
-        # each counted copy outweighs all others of it, so that the sum over the ranks is 0
-        words[COPIES] = sum(
-            part.local.numel() * (math.prod(map(len, part.copies)) - 1 if part.counted else -1)
-            for part in parts
-        )
+        words[COPIES] = sum(part.completeness(_rank_and_world()[0]) for part in parts)
         return words
 
     words = _reduced(found, union)
@@ -302,8 +308,8 @@ def _refuse_invalid(words: Sequence[int]) -> None:
         raise ValueError(f"{words[REFUSED]} ranks refused their gradients: their errors say why")
     if words[COPIES]:
         raise ValueError(
-            "ranks that groups= or a mesh says hold copies of each other's gradients hold other "
-            "numbers of elements: on some of them, a gradient is None or not in the list"
+            "some ranks lack a gradient that groups= or a mesh says they hold: there it is None, "
+            "not in the list, or of another size"
         )
 
 
@@ -354,14 +360,16 @@ def _parts(tensors: Sequence[Tensor], groups: Groups | None, union: Any) -> list
     members = {rank} if union is None else set(dist.get_process_group_ranks(union))
     replicas: Any = groups.replicas if groups is not None and world > 1 else _OWN
     found, same = [], () if callable(replicas) else _ranks_of(replicas)
+    gradient: Any
     for number, (parameter, gradient) in enumerate(_gradients(tensors)):
         if callable(replicas):
             same = _ranks_of(replicas(parameter))
-        local = gradient
+        local, mesh = gradient, set[int]()
         sets: tuple[tuple[int, ...], ...] = (same,)
         if _is_dtensor(gradient):
             local = _local(gradient)
             sets = _of_dtensor(number, gradient, groups, same)
+            mesh = members.intersection(gradient.device_mesh.mesh.reshape(-1).tolist())
         elif world > 1 and groups is None:
             raise ValueError(
                 f"gradient {number} is a plain tensor, and there are {world} ranks: say with "
@@ -372,7 +380,8 @@ def _parts(tensors: Sequence[Tensor], groups: Groups | None, union: Any) -> list
         _supported(number, local)
         copies = tuple(tuple(q for q in ranks if q in members) for ranks in sets if ranks)
         counted = all(rank == ranks[0] for ranks in copies)
-        found.append(_Part(number, local, counted, copies))
+        holders = tuple(sorted(mesh)) if rank in mesh else ()
+        found.append(_Part(number, local, counted, copies, holders, gradient.numel()))
     return found
 
 

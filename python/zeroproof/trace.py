@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import pathlib
 import runpy
 import sys
 from typing import Any
@@ -33,6 +34,17 @@ def recorder() -> Any:
     return importlib.import_module("zeroproof_trace")
 
 
+def earlier(folder: pathlib.Path) -> pathlib.Path | None:
+    """A trace that this run would overwrite, or that is of no rank of it. torchrun sets RANK and
+    WORLD_SIZE; other ranks of this run may have begun."""
+    rank, world = (int(os.environ.get(n, d)) for n, d in (("RANK", "0"), ("WORLD_SIZE", "1")))
+    for file in sorted(folder.glob("rank-*.zpt")):
+        number = file.stem.removeprefix("rank-")
+        if number.isdecimal() and (int(number) == rank or int(number) >= world):
+            return file
+    return None
+
+
 def main() -> int:
     """python -m zeroproof.trace [--out DIR] -- SCRIPT.py ARGUMENTS... Runs the script as __main__;
     its exit code is the script's. Others: 2 invalid input; 3 the recorder is missing."""
@@ -42,13 +54,19 @@ def main() -> int:
         epilog="Then: zeroproof trace check DIR",
     )
     parser.add_argument(
-        "--out", metavar="DIR", default="zeroproof-run", help="where rank-N.zpt go (zeroproof-run)"
+        "--out",
+        metavar="DIR",
+        default="zeroproof-run",
+        help="folder for rank-N.zpt, new (zeroproof-run)",
     )
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, not a file")
     parser.add_argument("words", metavar="SCRIPT ARGUMENTS", nargs="*", help="after --")
     options = parser.parse_args()
     if not options.words and options.module is None:
         parser.error("expected a script: python -m zeroproof.trace -- train.py ...")
+    old = earlier(pathlib.Path(options.out))
+    if old is not None:
+        parser.error(f"--out: {old} is of an earlier run: name another folder, or remove it")
     try:
         recorder().record(options.out)
     except (ImportError, OSError) as error:

@@ -5,6 +5,7 @@ one bit pattern, which is MPFR's.
   replicas   copies count as often as there are ranks
   order      the norm is a sum of fp32 squares in the ranks' order, as a plain all-reduce makes it
   partial    Partial placements count like shards
+  shards     shards that a rank lacks are ignored
 
 With ZEROPROOF_CUDA_LIBRARY, a refusal on another rank makes the norm NaN, and the host reads no
 value. --one-process [DEVICE]: only what needs no second rank; with tensors on a device."""
@@ -232,7 +233,12 @@ def refused_on_one_rank(rank, parameters, values):
     lacking = [with_gradient(g) for g in values]
     lacking[2].grad = None
     meta = with_gradient(torch.ones(2, device="meta"))
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    shards = [with_gradient(distributed(g, mesh, [Shard(0)])) for g in values]
+    if rank == 1:
+        shards[2].grad = None  # all ranks have equal numbers of its elements
     wrongs = {
+        "a shard is None": lambda: zt.grad_norm(shards),
         "norm_type": lambda: zt.grad_norm(parameters, 1.0, groups=copies),
         "no tensor": lambda: zt.grad_norm([*parameters, "x"], groups=copies),
         "meta": lambda: zt.grad_norm([*parameters, meta], groups=copies),
@@ -244,6 +250,7 @@ def refused_on_one_rank(rank, parameters, values):
     right["megatron"] = lambda: zt.megatron_grad_norm(
         LikeMegatron([p.grad for p in parameters], dist.group.WORLD)
     )
+    right["a shard is None"] = wrongs["a shard is None"]
     right["hash"] = lambda: zt.grad_norm(parameters, groups=copies, check_replicas=True)
     return {
         name: refused((ValueError, TypeError), wrongs[name] if rank == 1 else right[name])
@@ -284,10 +291,12 @@ RUNS = {"layouts": rank_layouts, "plain": rank_plain}
 
 def broken(how):
     if how == "replicas":
-        zt._of_dtensor = lambda index, gradient, groups: (True, (0,))
+        zt._of_dtensor = lambda *rest: ((dist.get_rank(),),)
     elif how == "order":
         zt._norm = lambda limbs, *rest: float32_norm(limbs)
         zt._words = float32_words
+    elif how == "shards":
+        zt._Part.completeness = lambda part, rank: 0
     elif how == "partial":
         Partial.is_partial = lambda self, *rest: False
         Partial.is_replicate = lambda self: True
@@ -533,7 +542,7 @@ def main():
         sys.exit(1 if failed else 0)
     check_layouts("")
     check_plain("")
-    for how in () if CUDA else ("replicas", "order", "partial"):
+    for how in () if CUDA else ("replicas", "order", "partial", "shards"):
         done = subprocess.run([sys.executable, __file__, "--break", how], capture_output=True)
         check(f"broken on purpose: {how} is seen", done.returncode == 0, done.stdout[-400:])
     sys.exit(1 if failed else 0)

@@ -13,6 +13,10 @@ torchrun() { # torchrun OPTION...: two ranks
 torchrun --out "$tmp/run" -- tests/python/train.py
 verdict $? the_script_runs "$(tail -n 5 "$tmp/log")"
 expect 0 'records of 2 ranks: consistent' its_record_is_consistent trace check "$tmp/run"
+torchrun --out "$tmp/run" -- tests/python/train.py
+[ $? -ne 0 ] && grep -q 'rank-[01].zpt is of an earlier run' "$tmp/log"
+verdict $? a_record_is_not_overwritten "$(tail -n 5 "$tmp/log")"
+expect 0 'records of 2 ranks: consistent' it_is_left_as_it_is trace check "$tmp/run"
 SKIP=1 torchrun --out "$tmp/skip" -- tests/python/train.py
 expect 1 'all_reduce' a_rank_that_leaves_out_a_collective_is_found trace check "$tmp/skip"
 "$python" -m zeroproof.trace --out "$tmp/none" -- "$tmp/missing.py" >"$tmp/log" 2>&1
