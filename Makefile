@@ -39,8 +39,10 @@ PACKAGES_RUN  := gcc libc6-dev pkg-config libjansson-dev libxxhash-dev libopenmp
                  gnuplot-nox
 PACKAGES_TEST := $(PACKAGES_RUN) clang clang-format shellcheck python3-venv libcriterion-dev \
                  libgmp-dev libmpfr-dev jq python3 python3-jsonschema python3-jinja2
-# A python3 that is first on the path may lack what Debian's packages bring to Debian's.
-export PATH := $(if $(shell python3 -c 'import jinja2, jsonschema' 2>&1),/usr/bin:)$(PATH)
+# For tests and the judge: a python3 that is first on the path may lack what Debian's packages bring
+# to Debian's.
+WITH_LIBRARIES = PATH="$$(python3 -c 'import jinja2, jsonschema' 2>/dev/null || \
+  echo /usr/bin:)$$PATH"
 # Versions are pinned in proofs/units.toml.
 PACKAGES_PROVE := gcc libc6-dev python3 frama-c-base why3 z3 cvc4 cvc5 coq spin
 
@@ -265,7 +267,8 @@ run: ## install what is missing, build, train and verify, show the deadlock
 	@sh tests/demo.sh $(BUILD)
 
 # The tests' runner with the variables of this make.
-RUN = env -u MAKEFLAGS ZP_BUILD=$(BUILD) CC='$(CC)' SAN=$(SAN) CFLAGS='$(CFLAGS)' \
+RUN = env -u MAKEFLAGS $(WITH_LIBRARIES) ZP_BUILD=$(BUILD) CC='$(CC)' SAN=$(SAN) \
+  CFLAGS='$(CFLAGS)' \
   LDFLAGS='$(LDFLAGS)' \
   FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) MAKE='$(MAKE)' ZP_CUDA_FLAGS='$(CUDA_CPPFLAGS)' \
   python3 -B tests/runner/run.py
@@ -464,28 +467,31 @@ PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-jinja2 python3-jsonschem
 conformance: ## judge ref, PyTorch, DeepSpeed, Megatron, … (SUBJECTS=…, BUDGET=…, ACCEPT=1)
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
-	@CASES='$(CASES)' SECONDS_EACH='$(SECONDS_EACH)' BUDGET='$(BUDGET)' \
+	@$(WITH_LIBRARIES) CASES='$(CASES)' SECONDS_EACH='$(SECONDS_EACH)' BUDGET='$(BUDGET)' \
 	  ACCEPT='$(ACCEPT)' ALL='$(ALL)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
 conformance-all: ## the same for all subjects, also slow and superseded ones; all reports
 	@$(MAKE) --no-print-directory conformance ALL=1; code=$$?; \
 	  $(MAKE) --no-print-directory conformance-reports && exit $$code
 conformance-axes: ## write conformance/AXES.md: which subject supports which values, and why not
-	@python3 -B conformance/judge/table.py conformance/AXES.md conformance/support/*.json
+	@$(WITH_LIBRARIES) python3 -B \
+	  conformance/judge/table.py conformance/AXES.md conformance/support/*.json
 conformance-new: ## judge releases that are newer than the pinned ones (SUBJECTS=…, SECONDS_EACH=…)
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@SECONDS_EACH='$(SECONDS_EACH)' sh conformance/new.sh $(BUILD) $(SUBJECTS)
+	@$(WITH_LIBRARIES) SECONDS_EACH='$(SECONDS_EACH)' sh conformance/new.sh $(BUILD) $(SUBJECTS)
 conformance-quick: ## a selection of it in which each clause and each subject occurs
 	@$(call need,$(PACKAGES_CONFORMANCE))
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
-	@QUICK=1 SEED='$(SEED)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
+	@$(WITH_LIBRARIES) QUICK=1 SEED='$(SEED)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
 
 .PHONY: conformance-reports
 conformance-reports: all ## run the reports' scripts (CAUSES=…; SHARE=3 SEED=…: a third; ACCEPT=1)
-	@SHARE='$(SHARE)' SEED='$(SEED)' ACCEPT='$(ACCEPT)' sh conformance/reports.sh $(BUILD) $(CAUSES)
+	@$(WITH_LIBRARIES) SHARE='$(SHARE)' SEED='$(SEED)' ACCEPT='$(ACCEPT)' \
+	  sh conformance/reports.sh $(BUILD) $(CAUSES)
 
 # The subjects' adapters, for a program that reads them from its standard input.
-conformance_commands = COMMANDS=1 sh conformance/run.sh $(BUILD) $(SUBJECTS) >$(BUILD)/commands && \
+conformance_commands = export $(WITH_LIBRARIES); \
+  COMMANDS=1 sh conformance/run.sh $(BUILD) $(SUBJECTS) >$(BUILD)/commands && \
   ZEROPROOF=$(COMMAND) python3 -B conformance/judge/$(1) <$(BUILD)/commands
 .PHONY: conformance-hunt conformance-steady
 conformance-hunt: ## look for new failures for HOURS=1 hours; continues its list (SUBJECTS=…)
@@ -505,9 +511,10 @@ conformance-ref: all ## put ref through N=100000 random cases (SEED=…): not on
 	$(COMMAND) check --adapter "$(COMMAND) adapter" --cases $(if $(filter-out 0,$(N)),$(N),100000) \
 	  --seed $(CONFORMANCE_SEED) --jobs $(JOBS)
 conformance-mutants: all $(SIMDEV_COMMAND) ## find each historic bug (ACCEPT=1: write the table)
-	ZEROPROOF=$(COMMAND) python3 -B conformance/judge/mutants.py --jobs $(JOBS) \
+	$(WITH_LIBRARIES) ZEROPROOF=$(COMMAND) python3 -B conformance/judge/mutants.py --jobs $(JOBS) \
 	  $(if $(ACCEPT),--seed 1 --out conformance/mutants.json,--seed $(CONFORMANCE_SEED))
-	ZEROPROOF=$(COMMAND) python3 -B conformance/judge/mutants.py --jobs $(JOBS) --distinct
+	$(WITH_LIBRARIES) ZEROPROOF=$(COMMAND) \
+	  python3 -B conformance/judge/mutants.py --jobs $(JOBS) --distinct
 
 .PHONY: trace-bench
 trace-bench: ## measure `trace check`: rate, memory (RANKS=1000, tens; RECORDS=100000; DIR=…)

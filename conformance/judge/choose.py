@@ -199,8 +199,11 @@ def write_selection(option, root, hello, cases, out):
     """out: the folder of a report, or None; what its run refused is left out."""
     report = os.path.join(out, "report.json") if out else ""
     if os.path.exists(report):
-        results = schema.read(report, limits.REPORT, "report")["results"]
-        refused = {r["recipe"] for r in results if r["status"] == "unsupported"}
+        found = schema.read(report, limits.REPORT, "report")
+        subject = found["subject"]
+        if (subject["name"], subject["version"]) != (hello["name"], hello["version"]):
+            raise Refused(f"--out: {report} is of {subject['name']} {subject['version']}")
+        refused = {r["recipe"] for r in found["results"] if r["status"] == "unsupported"}
         cases = [one for one in cases if one[1].full() not in refused]
     name = file_of(option or None, root, "quick", hello)
     os.makedirs(os.path.dirname(name) or ".", exist_ok=True)

@@ -169,7 +169,8 @@ def templates():
     made.tests["link"] = is_link
     made.globals.update(demands=demands, summary=summary)
     made.globals.update(EXCUSED=list(EXCUSED), MUTANTS=MUTANTS, SECTIONS=SECTIONS)
-    made.globals.update(vars(made.get_template("macros.html").module))
+    macros = vars(made.get_template("macros.html").module)
+    made.globals.update((k, macros[k]) for k in macros if not k.startswith("_"))
     return made
 
 

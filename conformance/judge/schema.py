@@ -76,8 +76,8 @@ def text_of(error):
     """An error of the library as a message for people."""
     value, steps = error.instance, list(error.absolute_path)
     if error.validator == "required":
-        missing = next(name for name in error.validator_value if name not in value)
-        why = f'"{missing}" is missing'
+        lacked = next(name for name in error.validator_value if name not in value)
+        why = f'"{lacked}" is missing'
     elif error.validator == "additionalProperties":
         known = error.schema.get("properties", {})
         steps.append(next(name for name in value if name not in known))

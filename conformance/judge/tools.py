@@ -20,8 +20,8 @@ class Refused(Exception):
 def missing(package, error):
     """For a library of the judge that cannot be imported. Adapters need none."""
     return Refused(
-        f"{package} is missing ({error}): pip install zeroproof[check], or on Debian "
-        f"apt-get install python3-{package}"
+        f"{package} is missing ({error}): pip install jinja2 jsonschema, or on Debian "
+        "apt-get install python3-jinja2 python3-jsonschema"
     )
 
 

@@ -10,6 +10,7 @@ cuda/results/DATE-GPU-COMMIT, those of simdev to build/gpu-check. Exit status: 0
 
 import argparse
 import contextlib
+import ctypes.util
 import glob
 import importlib.util
 import json
@@ -406,6 +407,8 @@ class Check:
         """zeroproof.torch with libzeroproof_cuda.so: exact, and the host does not wait."""
         if importlib.util.find_spec("torch") is None:
             raise NotRun("there is no PyTorch")
+        if ctypes.util.find_library("mpfr") is None:
+            raise NotRun("there is no libmpfr")
         name = {"gpu": "libzeroproof_cuda.so", "sim": "libzeroproof_cuda_simdev.so"}[self.device]
         argv = [sys.executable, "tests/python/norm_test.py", "--one-process"]
         env = {

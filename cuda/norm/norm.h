@@ -16,13 +16,12 @@ extern "C" {
 #endif
 
 /* The vector that is summed over the ranks, of int64_t in device memory, initially zero. Words 0 to
- * 19: the limbs of the exact sum of squares. The caller uses the others below ZP_NORM_COPIES as it
- * likes; it sets ZP_NORM_COPIES and ZP_NORM_REFUSED to other values than 0 if the sum is not valid.
- * The layout is that of python/zeroproof/torch.py. */
+ * 19 are the limbs of the exact sum of squares, 20 to 26 the caller's. The norm is NaN if the sum
+ * over the ranks of word 27 or 29 is not 0. python/zeroproof/torch.py has the same numbers. */
 enum {
-  ZP_NORM_COPIES = 27,
-  ZP_NORM_NAN = 28, /* how many elements are NaN */
-  ZP_NORM_REFUSED = 29,
+  ZP_NORM_COPIES = 27,    /* set by the caller: 0 in sum if every required copy exists */
+  ZP_NORM_NAN = 28,       /* how many elements are NaN */
+  ZP_NORM_REFUSED = 29,   /* set by the caller: how many ranks have no valid sum */
   ZP_NORM_NONFINITE = 30, /* how many elements are inf or NaN */
   ZP_NORM_WORDS = 31
 };
@@ -30,12 +29,12 @@ enum {
 /* Adds the squares of the finite elements of n arrays to the limbs, and counts the others.
  * stream: a cudaStream_t of the current device; NULL: the default stream.
  * dtype: ZP_F32, ZP_BF16, ZP_F16.
- * run: (n) in host memory, laid by zp_runs_lay; in and count are used. Elements are aligned to
- *     their own size; together at most 2^41.
+ * run: (n) in host memory: in and count, set before zp_runs_lay (kernels.h) has laid them. Elements
+ *     are aligned to their own size; together at most 2^41.
  * table: the same in device memory; NULL is allowed for n <= ZP_RUNS_HERE.
- * The limbs are not carried: at most 2^20 calls may add to them. Errors: -1 for an invalid
- * argument, or a cudaError_t.
- * spec: SUM-1 … SUM-4, STAT-2, STAT-3
+ * The limbs are not carried. Each of at most 1584 blocks adds less than 2^32 to each, so that 2^20
+ * calls stay below 2^63. Errors: -1 for an invalid argument, or a cudaError_t.
+ * spec: SUM-1 … SUM-4
  */
 int32_t zp_norm_squares(void *stream, int32_t dtype, const zp_memory_run *run,
                         const zp_memory_run *table, int32_t n, int64_t *words);

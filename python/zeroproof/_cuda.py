@@ -23,6 +23,8 @@ class Library:
     def __init__(self, path: str) -> None:
         found = ctypes.CDLL(path)
         pointer, number = ctypes.c_void_p, ctypes.c_int32
+        if not hasattr(found, "zp_norm_squares"):
+            raise OSError(f"{path}: is not of this version of zeroproof: run make cuda-norm")
         found.zp_runs_lay.argtypes = [pointer, number]
         found.zp_runs_lay.restype = ctypes.c_int64
         found.zp_norm_squares.argtypes = [pointer, number, pointer, pointer, number, pointer]
@@ -87,7 +89,7 @@ _missing = False
 
 def library(device_type: str) -> Library | None:
     """The library for tensors on devices of a type, or None if it is missing. Raises OSError if
-    ZEROPROOF_CUDA_LIBRARY names a file that cannot be loaded."""
+    ZEROPROOF_CUDA_LIBRARY, or the checkout's build, has a file that cannot be loaded."""
     global _library, _missing
     if not (_library or _missing):
         path = os.environ.get("ZEROPROOF_CUDA_LIBRARY")

@@ -1,4 +1,4 @@
-"""The proven C code of zeroproof, called through ctypes.
+"""The C code of zeroproof, called through ctypes.
 
 The wheel carries the library beside this file. In a checkout, `make` builds it, and
 ZEROPROOF_LIBRARY may name another one."""
@@ -64,6 +64,8 @@ def library() -> ctypes.CDLL:
     if _library is None:
         found = ctypes.CDLL(str(library_path()))
         sums, limbs = ctypes.POINTER(Sum), ctypes.POINTER(ctypes.c_int64)
+        # The root: ref/num/norm.h, proven (NORM-1, NORM-2). The sums: ref/num/simd/fast.h, tested
+        # against ref/num/exact.h, which is proven (SUM-1 to SUM-4).
         signatures: dict[str, tuple[Any, Sequence[Any]]] = {
             "zp_sumsq_clear": (None, [sums]),
             "zp_sumsq_limbs": (None, [sums, limbs]),

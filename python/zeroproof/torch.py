@@ -27,9 +27,9 @@ from . import _cuda
 Tensor = torch.Tensor
 
 KINDS = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}
-# What is added over the ranks, in one all-reduce: as many words as STAT-1 (spec/reduce.md) sends.
-# 0 to 19: the limbs of the sum. The loss limbs of STAT-1 are not needed; the last words are flags.
-# cuda/norm/norm.h has the same layout.
+# What is added over the ranks, in one all-reduce. 0 to 19: the limbs of the sum. COPIES: 0 if all
+# ranks hold what they must. NAN, NONFINITE: numbers of elements. REFUSED: of ranks that cannot
+# take part, REFUSING: which one, if it is one. cuda/norm/norm.h has the same layout.
 WORDS = 31
 REFUSING, COPIES, NAN, REFUSED, NONFINITE = 26, 27, 28, 29, 30
 ON_DEVICE = 1 << 22  # elements summed at a time by PyTorch operations
@@ -49,10 +49,11 @@ class Groups:
     union: the process group over which the norm is taken; None: all ranks. Every member must call.
     replicas: the process group whose members hold copies of a gradient; it is counted once, on the
         first of them that is in the union. If copies are not equal, that one counts
-        (check_replicas=True compares them); if some ranks lack it, all raise ValueError. Left out:
-        every rank holds gradients of its own. If it depends on the parameter, a function from the
-        parameter to its process group, or to None for gradients of its own. It does not apply to
-        DTensors whose mesh is the world: their placements say all.
+        (check_replicas=True compares them); if some ranks lack it, all raise ValueError (where
+        the host does not wait, see grad_norm, the norm is NaN). Left out: every rank holds
+        gradients of its own. If it depends on the parameter, a function from the parameter to its
+        process group, or to None for gradients of its own. It does not apply to DTensors whose mesh
+        is the world: their placements say all.
 
     DDP: Groups(replicas=torch.distributed.group.WORLD). ZeRO shards: Groups(). Pipeline stages,
     each replicated by DDP: Groups(replicas=data_parallel_group)."""
@@ -71,8 +72,9 @@ class Groups:
 @dataclasses.dataclass(frozen=True)
 class Statistics:
     """norm: 0-dim tensor, fp32 or fp64, inf or NaN as torch gives them. nonfinite: 0-dim int64
-    tensor, how many gradient elements are inf or NaN. words: the sum over the ranks, (31) int64.
-    All on the gradients' device."""
+    tensor, how many gradient elements are inf or NaN; of no meaning if the norm is NaN because a
+    rank refused. Both are on the gradients' device. words: the sum over the ranks, (31) int64, on
+    a device of the process group's backend."""
 
     norm: Tensor
     nonfinite: Tensor
@@ -81,7 +83,9 @@ class Statistics:
     @property
     def limbs(self) -> tuple[int, ...]:
         """The 20 canonical limbs of the exact sum of the finite elements' squares, weights
-        2^(32 i - 298) (SUM-3): equal limbs, equal sums. Waits for the device."""
+        2^(32 i - 298) (SUM-3): equal limbs, equal sums. Waits for the device. Raises ValueError if
+        a rank refused its gradients or lacks one."""
+        _refuse_invalid(self.words.tolist())
         return tuple(_native.normalised(self.words[: _native.LIMBS].tolist()))
 
 
@@ -132,9 +136,9 @@ def grad_norm(
     int64. Gradients on the CPU are summed by the library, on torch.get_num_threads() threads. On
     CUDA devices, libzeroproof_cuda.so queues kernels on the current stream, and the host does not
     wait, if the union's backend is NCCL, and neither error_if_nonfinite nor check_replicas is set.
-    Then a refusal on another rank is no error here, nor are copies of other sizes: the norm is
-    NaN. Without that library (python/README.md), PyTorch's integer operations sum, and the host
-    waits.
+    Then neither a refusal on another rank nor a copy or shard that a rank lacks is an error here:
+    the norm is NaN, and clipping makes the gradients NaN. Without that library (python/README.md),
+    PyTorch's integer operations sum, and the host waits.
     Raises ValueError, on all ranks of the union, for what is not supported (Partial DTensors, fp64,
     sparse or complex gradients, another norm_type); RuntimeError if error_if_nonfinite is set and
     the norm is inf or NaN; ReplicasDiffer."""
@@ -289,6 +293,7 @@ def _reduced(words: Callable[[], Tensor], group: dist.ProcessGroup | None) -> Te
     try:
         mine = words()
         mine = mine if device is None else mine.to(device)
+        _cuda.library(mine.device.type)  # loaded here: if that fails, all ranks learn of it
     except Exception as refusal:
         error = refusal
         mine = torch.zeros(WORDS, dtype=torch.int64, device=device or "cpu")
@@ -493,7 +498,8 @@ def _on_host(tensors: Sequence[Tensor]) -> tuple[list[int], int]:
 def on_device(tensor: Tensor) -> Tensor:
     """The 31 words of one tensor, by integer operations of PyTorch on its own device, without a
     host synchronization. tensor: fp32, bf16 or fp16, dense. The limbs are not carried: each is the
-    sum of parts below 2^32, one per exponent and half."""
+    sum of at most 96 parts below 2^32 (16 exponents, 2 halves, 3 pieces). So the words of
+    2^24 tensors, of all ranks together, stay below 2^63."""
     bins = torch.zeros(2, 254, dtype=torch.int64, device=tensor.device)
     words = torch.zeros(WORDS, dtype=torch.int64, device=tensor.device)
     flat = tensor.detach().reshape(-1)

@@ -36,8 +36,11 @@ def recorder() -> Any:
 
 def earlier(folder: pathlib.Path) -> pathlib.Path | None:
     """A trace that this run would overwrite, or that is of no rank of it. torchrun sets RANK and
-    WORLD_SIZE; other ranks of this run may have begun."""
-    rank, world = (int(os.environ.get(n, d)) for n, d in (("RANK", "0"), ("WORLD_SIZE", "1")))
+    WORLD_SIZE; other ranks of this run may have begun. After a restart by torchrun, the traces of
+    the attempt before may be overwritten."""
+    if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
+        return None
+    rank, world = (int(os.environ.get(n) or d) for n, d in (("RANK", "0"), ("WORLD_SIZE", "1")))
     for file in sorted(folder.glob("rank-*.zpt")):
         number = file.stem.removeprefix("rank-")
         if number.isdecimal() and (int(number) == rank or int(number) >= world):

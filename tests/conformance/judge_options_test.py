@@ -38,14 +38,6 @@ def test_quick():
             "--quick runs the whole selection",
             [r["origin"] for r in report["results"]] == ["selected"] * len(chosen),
         )
-        run(f"{TRAINER} refuses-dp", "--out", folder)
-        run(f"{TRAINER} refuses-dp", "--out", folder, "--quick", name, "--accept-quick")
-        left = json.loads(text_of(folder, "quick.json"))["cases"]
-        check(
-            "a selection has no case that a run refused",
-            any("dp=3," in c for c in chosen) and left and not any("dp=3," in c for c in left),
-            left,
-        )
         write_text(name, '{"cases": ["dp=2,optim=sgd,list=3@0.0"]}')
         code, report, _ = run(f"{TRAINER} next-scale", "--quick", name, "--fresh", "150")
         check(
@@ -86,6 +78,28 @@ def listed(*more):
         text=True,
     )
     return done.returncode, [line.split(None, 2) for line in done.stdout.splitlines()]
+
+
+def test_quick_without_refused():
+    """--accept-quick leaves out what the report in --out has as refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        name, report = os.path.join(folder, "quick.json"), os.path.join(folder, "report.json")
+        more = ("--out", folder, "--quick", name, "--accept-quick")
+        run(f"{TRAINER} refuses-dp", *more)
+        chosen = json.loads(text_of(folder, "quick.json"))["cases"]
+        run(f"{TRAINER} refuses-dp", "--out", folder)
+        run(f"{TRAINER} refuses-dp", *more)
+        left = json.loads(text_of(folder, "quick.json"))["cases"]
+        check(
+            "a selection has no case that a run refused",
+            any("dp=3," in c for c in chosen) and left and not any("dp=3," in c for c in left),
+            left,
+        )
+        found = json.loads(text_of(folder, "report.json"))
+        found["subject"]["version"] = "0.0"
+        write_text(report, json.dumps(found))
+        code, _, errors = run(f"{TRAINER} refuses-dp", *more)
+        check("a report of another version is refused", code == 2 and "is of" in errors, errors)
 
 
 def test_selecting():
@@ -411,4 +425,14 @@ def mutants_shown(text, page):
     )
 
 
-sys.exit(main(test_quick, test_selecting, test_refused, test_terminal, test_similar, test_results))
+sys.exit(
+    main(
+        test_quick,
+        test_quick_without_refused,
+        test_selecting,
+        test_refused,
+        test_terminal,
+        test_similar,
+        test_results,
+    )
+)

@@ -177,7 +177,7 @@ def test_without_jinja2():
             "without Jinja2, check --out is refused before anything is run",
             done.returncode == 2
             and "jinja2 is missing" in done.stderr
-            and "zeroproof[check], or on Debian apt-get install python3-jinja2" in done.stderr
+            and "jinja2 jsonschema, or on Debian" in done.stderr
             and not os.path.exists(started)
             and not os.path.exists(out),
             (done.returncode, done.stderr),

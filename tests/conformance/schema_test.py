@@ -153,7 +153,8 @@ def test_missing():
             done = subprocess.run(words, env=env, capture_output=True, text=True)
             wanted = (
                 rf"{name}: {library} is missing \(No module named '{library}'\): "
-                rf"pip \S+ zeroproof\[check\], or on Debian apt-get \S+ python3-{library}\n"
+                r"pip \S+ jinja2 jsonschema, or on Debian apt-get \S+ python3-jinja2 "
+                r"python3-jsonschema\n"
             )
             check(
                 f"{name} names the missing library",

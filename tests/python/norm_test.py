@@ -432,7 +432,8 @@ def check_one_process():
     text = refused(ValueError, lambda: zt.grad_norm(column))
     check("Megatron's .grad is refused", text and "megatron_grad_norm" in text, text)
     check_like_torch()
-    check_half_products()
+    if torch.get_default_device().type == "cpu":  # what the CPU does is documented
+        check_half_products()
 
 
 def check_half_products():

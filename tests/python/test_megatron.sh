@@ -38,6 +38,6 @@ law parameters_tied_over_stages \
   M=1,dp=2,ep=1,optim=sgd,pp=2,seed=4,stage=0,steps=2,tp=1,unit=0,list=3@0.0+5@0.0t0+2@1.0+5@1.0t0
 export FAULT=part
 trained M=2,dp=2,ep=1,optim=adamw,pp=1,seed=9984723,stage=1,steps=2,tp=2,unit=0,list=8@0.0+8@0.0s
-[ $? -eq 1 ] && grep -q 'norm' "$tmp/out"
+[ $? -eq 1 ] && grep -q 'STAT-4 norm' "$tmp/out"
 verdict $? the_norm_of_one_rank_alone_is_found "$(tail -n 20 "$tmp/out")"
 exit "$bad"

@@ -49,7 +49,7 @@ bare zeroproof sim --dp 2 --pp 2 --steps 2
 said sim_runs "equal serial's bit for bit"
 bare zeroproof check --adapter 'zeroproof adapter' --seconds 0 --brief
 code=$?
-[ $code -eq 2 ] && grep -q '^zeroproof check: jsonschema is missing .*: pip .*\[check\]' "$tmp/out"
+[ $code -eq 2 ] && grep -q '^zeroproof check: jsonschema is missing .*: pip .* json' "$tmp/out"
 verdict $? check_names_its_missing_extra "exit code $code: $(cat "$tmp/out")"
 # the packages of the extra, as `pip install zeroproof[check]` would add them
 echo "${check%/bin/python}"/lib/python*/site-packages \
