@@ -39,6 +39,8 @@ install-simdev-command: ## install these programs with zeroproof, under PREFIX (
 install-simdev-command: simdev-command
 	install -d $(dest)/bin
 	install -m 755 $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) $(SIMDEV_STREAMS_COMMAND) $(dest)/bin
+	install -d $(dest)/share/zeroproof/machines
+	install -m 644 cuda/cost/machines/*.json $(dest)/share/zeroproof/machines
 uninstall-simdev-command:
 	rm -f $(patsubst $(BUILD)/%,$(dest)/bin/%,$(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) \
 	  $(SIMDEV_STREAMS_COMMAND))

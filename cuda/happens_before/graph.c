@@ -82,7 +82,13 @@ static int in_order(zp_hb_graph *g)
   return n == g->n ? 0 : -1;
 }
 
-static int clocks(zp_hb_graph *g)
+int zp_hb_graph_sort(zp_hb_graph *g)
+{
+  const int status = g->no_memory ? -2 : by_from(g);
+  return status ? status : in_order(g);
+}
+
+int zp_hb_graph_clocks(zp_hb_graph *g)
 {
   const int32_t m = g->chains;
   g->before = calloc((size_t)g->n * (size_t)m + 1, sizeof *g->before);
@@ -98,13 +104,6 @@ static int clocks(zp_hb_graph *g)
     }
   }
   return 0;
-}
-
-int zp_hb_graph_sort(zp_hb_graph *g)
-{
-  int status = g->no_memory ? -2 : by_from(g);
-  if (!status) status = in_order(g);
-  return status ? status : clocks(g);
 }
 
 int zp_hb_graph_precedes(const zp_hb_graph *g, int32_t from, int32_t to)

@@ -19,7 +19,7 @@ typedef struct zp_hb_graph {
   int64_t edges, cap_edges;
   int32_t *order; /* [n] after zp_hb_graph_sort: a topological order */
   int64_t *first; /* [n + 1] after it: edges out of v are first[v] … first[v + 1] */
-  /* [n * chains] after zp_hb_graph_sort: the highest position on each chain among v and its
+  /* [n * chains] after zp_hb_graph_clocks: the highest position on each chain among v and its
    * predecessors; 0 if the chain has no such vertex */
   int32_t *before;
   int32_t no_memory;
@@ -31,6 +31,9 @@ void zp_hb_graph_join(zp_hb_graph *g, int32_t from, int32_t to, int32_t why);
 
 /* To be called once, after all vertices and edges were added. 0; -1: a cycle; -2: no memory. */
 int zp_hb_graph_sort(zp_hb_graph *g);
+
+/* To be called once, after zp_hb_graph_sort, for zp_hb_graph_precedes. 0; -2: no memory. */
+int zp_hb_graph_clocks(zp_hb_graph *g);
 
 /* 1: `from` is on a chain, and is `to` or precedes it. */
 int zp_hb_graph_precedes(const zp_hb_graph *g, int32_t from, int32_t to);

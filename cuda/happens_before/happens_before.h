@@ -44,7 +44,8 @@ typedef enum zp_hb_work {
   ZP_HB_STAGE, /* by the engine: stages a gradient that was announced before its turn */
   ZP_HB_REUSE, /* by the caller: overwrites the buffer after the announcement */
   ZP_HB_GET,   /* copies the state to the host, which waits for it */
-  ZP_HB_REST   /* by the caller: the part of backward after its gradients */
+  ZP_HB_REST,  /* by the caller: the part of backward after its gradients */
+  ZP_HB_PIECE  /* by the caller: the part of backward that makes the entry's gradient */
 } zp_hb_work;
 int64_t zp_hb_tag(int32_t what, int32_t step, int64_t position_or_mb, int32_t param);
 
@@ -54,10 +55,16 @@ typedef struct zp_hb_case {
   int32_t steps;
   int32_t native;       /* 1: NCCL adds between ranks and stages (RED-7) */
   int32_t launch_order; /* 1: NCCL keeps the order of communications, the engine adds no event */
-  const zp_hb_log *log; /* [world] */
+  const zp_hb_log *log; /* [world]; NULL with `gradual`: all entries, in the program's order */
   const uint8_t *get;   /* [steps] 1: the host waits for the state after the step */
   int32_t rest;         /* 1: backward continues after its gradients (ZP_HB_REST) */
   int32_t sets;         /* sets of gradient buffers that micro-batches use in turn */
+  /* 1: backward makes one gradient after the other on the compute stream (ZP_HB_PIECE), and
+   * announces each there before it makes the next; it ends with ZP_HB_REST */
+  int32_t gradual;
+  /* 1: of each stage only the first rank, which stands for all: they do the same work at the same
+   * time. Node ranks are then stages; zp_hb_demands cannot be asked. */
+  int32_t stages;
 } zp_hb_case;
 
 /* Streams of a rank. */
@@ -77,15 +84,21 @@ typedef struct zp_hb_node {
 /* The plan's graph. Vertex i is node[i]; an edge's `why` is for zp_hb_operand_text. */
 typedef struct zp_hb_plan {
   const zp_config *cfg;
-  int32_t replicas;
-  int32_t world, streams; /* streams of a rank: 3 and its producers */
-  zp_hb_node *node;       /* [graph.n] */
+  int32_t replicas, stages; /* as in the case */
+  int32_t world, streams;   /* ranks of the graph; streams of a rank: 3 and its producers */
+  zp_hb_node *node;         /* [graph.n] */
   int32_t cap;
   zp_hb_graph graph;
   zp_op **program; /* [world] of STEP */
   int64_t *length;
   int32_t *joints; /* [ZP_HB_JOINTS] the newest joint node of each hash, or -1 */
 } zp_hb_plan;
+
+/* The rank of the topology that rank i of the graph is. */
+static inline int32_t zp_hb_rank_of(const zp_hb_plan *p, int32_t i)
+{
+  return p->stages ? zp_rank_of(p->cfg, (zp_coord){.pp = i}) : i;
+}
 
 /* NULL after filling text. The case must outlive the plan. */
 zp_hb_plan *zp_hb_plan_open(const zp_hb_case *c, char *text, int64_t cap);

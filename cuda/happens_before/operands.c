@@ -87,7 +87,7 @@ static int is_same(const zp_hb_walk *b, const zp_hb_node *j, const zp_op *op, in
 {
   const zp_config *cfg = b->p->cfg;
   const zp_op *its = &b->p->program[j->rank][j->pc];
-  const zp_block_rank there = zp_block_of(cfg, b->p->replicas, j->rank);
+  const zp_block_rank there = zp_block_of(cfg, b->p->replicas, zp_hb_rank_of(b->p, j->rank));
   return j->step == b->step && j->part == part && its->group == op->group && its->key == op->key &&
          its->clock_t == op->clock_t && its->clock_i == op->clock_i &&
          zp_block_group_id(&there, op->group, op->key) ==

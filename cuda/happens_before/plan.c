@@ -36,8 +36,8 @@ static int layout_open(zp_hb_walk *b)
 static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t rank)
 {
   *b = (zp_hb_walk){.p = p, .c = c, .rank = rank, .last_comm = -1, .barrier = -1};
-  b->at = zp_coord_of(p->cfg, rank);
-  b->block = zp_block_of(p->cfg, p->replicas, rank);
+  b->at = zp_coord_of(p->cfg, zp_hb_rank_of(p, rank));
+  b->block = zp_block_of(p->cfg, p->replicas, zp_hb_rank_of(p, rank));
   if (layout_open(b)) return -1;
   const size_t n = (size_t)b->lay.n_params;
   b->operands = ZP_ON_FLAT + 3 * b->lay.n_flats;
@@ -74,9 +74,9 @@ static int plan_rank(zp_hb_plan *p, const zp_hb_case *c, int32_t rank, char *tex
   for (b.step = 0; !status && b.step < c->steps; b.step++)
     if (zp_hb_walk_step(&b))
       status = refuse(text, cap, rank, "the announcements do not match the entries of the program");
-  if (!status && (b.no_memory || c->log[rank].no_memory || p->graph.no_memory))
+  if (!status && (b.no_memory || (c->log && c->log[rank].no_memory) || p->graph.no_memory))
     status = refuse(text, cap, rank, "out of memory for the plan");
-  if (!status && b.arrival != c->log[rank].n)
+  if (!status && c->log && b.arrival != c->log[rank].n)
     status = refuse(text, cap, rank, "there are more announcements than the steps have gradients");
   walk_close(&b);
   return status;
@@ -85,7 +85,7 @@ static int plan_rank(zp_hb_plan *p, const zp_hb_case *c, int32_t rank, char *tex
 static int32_t producers(const zp_hb_case *c, int32_t world)
 {
   int32_t most = 0;
-  for (int32_t r = 0; r < world; r++)
+  for (int32_t r = 0; !c->gradual && r < world; r++)
     for (int64_t i = 0; i < c->log[r].n; i++)
       if (most <= c->log[r].at[i].stream) most = c->log[r].at[i].stream + 1;
   return most;
@@ -99,7 +99,9 @@ static int plan_all(zp_hb_plan *p, const zp_hb_case *c, char *text, int64_t cap)
   for (int32_t r = 0; r < p->world; r++)
     if (plan_rank(p, c, r, text, cap)) return -1;
   p->graph.chains = p->world * p->streams;
-  switch (zp_hb_graph_sort(&p->graph)) {
+  int sorted = zp_hb_graph_sort(&p->graph);
+  if (!sorted && !c->stages) sorted = zp_hb_graph_clocks(&p->graph);
+  switch (sorted) {
   case 0: return 0;
   case -1: return refuse(text, cap, 0, "the plan's dependences have a cycle");
   default: return refuse(text, cap, 0, "out of memory for the plan");
@@ -112,7 +114,8 @@ zp_hb_plan *zp_hb_plan_open(const zp_hb_case *c, char *text, int64_t cap)
   if (!p) return NULL;
   p->cfg = c->cfg;
   p->replicas = c->replicas;
-  p->world = c->cfg->pp * c->cfg->dp * c->cfg->tp;
+  p->stages = c->stages;
+  p->world = c->stages ? c->cfg->pp : zp_world(c->cfg);
   p->program = calloc((size_t)p->world, sizeof(zp_op *));
   p->length = calloc((size_t)p->world, sizeof *p->length);
   p->joints = malloc(ZP_HB_JOINTS * sizeof *p->joints);

@@ -46,9 +46,14 @@ void zp_hb_costs(const zp_hb_plan *p, uint64_t seed, int64_t *cost)
 
 void zp_hb_node_text(const zp_hb_plan *p, int32_t node, char *text, int64_t cap)
 {
-  static const char *const what[] = {"", "", "the caller's copy of the gradient of entry",
+  static const char *const what[] = {"",
+                                     "",
+                                     "the caller's copy of the gradient of entry",
                                      "the staging of the gradient of entry",
-                                     "the caller's reuse of the buffer of entry"};
+                                     "the caller's reuse of the buffer of entry",
+                                     "",
+                                     "",
+                                     "the gradient of entry"};
   const zp_hb_node *n = &p->node[node];
   char op[ZP_HB_NAME] = "the copy of the state to the host";
   if (n->what == ZP_HB_REST)

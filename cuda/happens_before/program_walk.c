@@ -54,14 +54,18 @@ static void access_raw(zp_hb_walk *b, int64_t mb, int32_t v, zp_mode mode)
   zp_hb_access(b, v, ZP_ON_RAW, mode, set, set + 1);
 }
 
+static void rest(zp_hb_walk *b, const zp_op *op)
+{
+  access_backward(b, op, zp_hb_add_work(b, ZP_HB_COMPUTE, ZP_HB_REST, op->mb, 0, 0));
+}
+
 static void backward(zp_hb_walk *b, int64_t pc)
 {
   const zp_op *op = &b->op[pc];
   const int32_t v = zp_hb_add_work(b, ZP_HB_COMPUTE, ZP_HB_OP, pc, -1, 0);
   access_backward(b, op, v);
   access_raw(b, op->mb, v, ZP_WRITES);
-  if (b->c->rest)
-    access_backward(b, op, zp_hb_add_work(b, ZP_HB_COMPUTE, ZP_HB_REST, op->mb, 0, 0));
+  if (b->c->rest && !b->c->gradual) rest(b, op);
 }
 
 static void exchange(zp_hb_walk *b, int64_t pc)
@@ -105,8 +109,8 @@ static void add(zp_hb_walk *b, int64_t pc)
   const int32_t i = op->param - b->lay.first_param, s = b->stream[i];
   const zp_range r = zp_add_range(b->p->cfg, &b->lay, op);
   const zp_range whole = zp_whole_range(&b->lay.flat[op->flat], op->bucket);
-  const int32_t v =
-      zp_hb_add_work(b, s < 0 ? ZP_HB_REDUCE : ZP_HB_PRODUCER + s, ZP_HB_OP, pc, op->param, 0);
+  const int32_t on = s < 0 ? ZP_HB_REDUCE : b->c->gradual ? ZP_HB_COMPUTE : ZP_HB_PRODUCER + s;
+  const int32_t v = zp_hb_add_work(b, on, ZP_HB_OP, pc, op->param, 0);
   int64_t to = r.at + r.count;
   if (b->p->cfg->stage == 2 && to == whole.real) to = whole.count;
   zp_hb_access(b, v, bucket_operand(b, op), ZP_WRITES, r.at, to);
@@ -178,12 +182,13 @@ static void advance(zp_hb_walk *b)
 /* An entry that is announced before its turn is staged, on its own stream. */
 static int add_announcement(zp_hb_walk *b, const zp_hb_announcement *a)
 {
-  const int32_t i = a->param - b->lay.first_param, s = ZP_HB_PRODUCER + a->stream;
+  const int32_t i = a->param - b->lay.first_param, gradual = b->c->gradual;
+  const int32_t s = gradual ? ZP_HB_COMPUTE : ZP_HB_PRODUCER + a->stream;
   int32_t v;
   if (i < 0 || i >= b->lay.n_params || b->arrived[i] || s >= b->p->streams) return -1;
   const int some = b->p->cfg->params[a->param].numel > 0;
   if (a->stream >= 0 && some) {
-    v = zp_hb_add_work(b, s, ZP_HB_COPY, a->mb, a->param, 0);
+    v = zp_hb_add_work(b, s, gradual ? ZP_HB_PIECE : ZP_HB_COPY, a->mb, a->param, 0);
     access_raw(b, a->mb, v, ZP_READS);
     zp_hb_access(b, v, ZP_ON_BUFFER, ZP_WRITES, a->stream, a->stream + 1);
   }
@@ -201,23 +206,41 @@ static int add_announcement(zp_hb_walk *b, const zp_hb_announcement *a)
     zp_hb_access(b, v, ZP_ON_BUFFER, ZP_READS, a->stream, a->stream + 1);
     zp_hb_access(b, v, ZP_ON_STAGING, ZP_WRITES, i, i + 1);
   }
+  if (gradual) return 0; /* the next piece overwrites it */
   v = zp_hb_add_work(b, s, ZP_HB_REUSE, a->mb, a->param, 0);
   zp_hb_access(b, v, ZP_ON_BUFFER, ZP_WRITES, a->stream, a->stream + 1);
   return 0;
 }
 
-static int gradients(zp_hb_walk *b, int64_t pc)
+/* Without a log, each gradient is announced in the order of the program. */
+static int announce_all(zp_hb_walk *b, int64_t mb)
+{
+  while (b->next < b->length && b->op[b->next].kind == ZP_OP_ADD) {
+    const zp_hb_announcement a = {.step = b->step, .param = b->op[b->next].param, .mb = mb};
+    if (add_announcement(b, &a)) return -1;
+  }
+  return 0;
+}
+
+static int announce_log(zp_hb_walk *b, int64_t mb)
 {
   const zp_hb_log *l = &b->c->log[b->rank];
-  const int64_t mb = b->op[pc].mb;
-  memset(b->arrived, 0, (size_t)b->lay.n_params);
-  b->next = pc + 2; /* after ARRIVED */
   for (; b->arrival < l->n; b->arrival++) {
     const zp_hb_announcement *a = &l->at[b->arrival];
     if (a->step != b->step || a->mb != mb) break;
     if (add_announcement(b, a)) return -1;
   }
+  return 0;
+}
+
+static int gradients(zp_hb_walk *b, int64_t pc)
+{
+  const zp_op *op = &b->op[pc];
+  memset(b->arrived, 0, (size_t)b->lay.n_params);
+  b->next = pc + 2; /* after ARRIVED */
+  if (b->c->log ? announce_log(b, op->mb) : announce_all(b, op->mb)) return -1;
   advance(b);
+  if (b->c->gradual) rest(b, op);
   return 0;
 }
 

@@ -318,7 +318,8 @@ static int order(zp_hb_run *r, const simdev *s, int launch_order)
     if (launch_order) join_links(r, &f);
   }
   finder_close(&f);
-  return zp_hb_graph_sort(&r->graph);
+  const int status = zp_hb_graph_sort(&r->graph);
+  return status ? status : zp_hb_graph_clocks(&r->graph);
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */

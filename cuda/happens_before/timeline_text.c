@@ -48,6 +48,7 @@ void zp_timeline_label(const zp_timeline *t, const zp_bar *b, char *text, int64_
     snprintf(text, (size_t)cap, "%s e%d",
              n->what == ZP_HB_COPY    ? "copy"
              : n->what == ZP_HB_STAGE ? "stage"
+             : n->what == ZP_HB_PIECE ? "grad"
                                       : "reuse",
              n->param);
 }

@@ -35,7 +35,7 @@ static void trace(zp_diff_rank *w, int32_t param, int32_t stream)
   if (stream < 0) return;
   w->announce.param = param;
   w->announce.mb = mb;
-  simdev_tag(zp_hb_tag(ZP_HB_COPY, w->steps_done, mb, param));
+  simdev_tag(zp_hb_tag(w->t->now.gradual ? ZP_HB_PIECE : ZP_HB_COPY, w->steps_done, mb, param));
 }
 
 /* Host k announces an entry; one of several hosts uses its own stream. */
@@ -46,20 +46,22 @@ static int announce_one(zp_diff_rank *w, int32_t k, int32_t param)
   const zp_workload *work = w->t->work;
   const size_t bytes = (size_t)zp_diff_grad_bytes(w, param);
   const int32_t any = (int32_t)(zp_random_next(&w->announce.random[k]) % (uint64_t)w->streams);
-  const int32_t s = w->t->now.hosts ? k : any;
+  const int32_t gradual = w->t->now.gradual, s = w->t->now.hosts ? k : gradual ? 0 : any;
+  cudaStream_t stream = gradual ? call->stream : w->announce.producer[s];
   const int used =
       work->used(work->ctx, c, param, w->at.dp, w->at.tp, (zp_mb){call->step, call->mb, 0});
   trace(w, param, used ? s : -1);
   if (!used) return logged(w, zp_cuda_grad_unused(w->e, param, call->mb));
   ZP_HOST_TRY(cudaMemcpyAsync(w->announce.grad[s], zp_diff_grad(w, param, call->mb), bytes,
-                              cudaMemcpyDeviceToDevice, w->announce.producer[s]));
+                              cudaMemcpyDeviceToDevice, stream));
   if (w->t->now.waits_for_all) {
     ZP_HOST_TRY(cudaEventRecord(w->announce.all, zp_cuda_stream_of(w->e, ZP_CUDA_REDUCE)));
-    ZP_HOST_TRY(cudaStreamWaitEvent(w->announce.producer[s], w->announce.all, 0));
+    ZP_HOST_TRY(cudaStreamWaitEvent(stream, w->announce.all, 0));
   }
   ZP_HOST_TRY(
       logged(w, zp_cuda_grad_ready(w->e, param, call->mb, bytes > 0 ? w->announce.grad[s] : NULL,
-                                   c->precision, w->announce.producer[s])));
+                                   c->precision, stream)));
+  if (gradual) return 0; /* the next gradient overwrites the buffer */
   if (!w->t->now.hosts) simdev_tag(zp_hb_tag(ZP_HB_REUSE, w->steps_done, call->mb, param));
   /* after the announcement the caller may overwrite the buffer */
   return (int)cudaMemsetAsync(w->announce.grad[s], 0xff, bytes, w->announce.producer[s]);

@@ -1,5 +1,6 @@
 #include "backend.h"
 
+#include "../cost/cost.h"
 #include "../gpt/product.h"
 #include "case.h"
 #include "faults.h"
@@ -36,4 +37,5 @@ const zp_backend zp_backend_cuda = {
                [ZP_CUDA_OPTION_SUMS] = {"sums", {"exact", "ordered", "native"}},
                [ZP_CUDA_OPTION_OFFLOAD] = {"offload", {"no", "yes"}}},
     .observe = zp_cuda_observe,
+    .time = zp_cost_time,
 };

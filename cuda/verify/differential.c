@@ -105,6 +105,7 @@ static void reset(zp_diff *t, const zp_schedule *s)
 {
   t->now = *s;
   t->now.own_loop = s->own_loop && t->cfg->pp == 1;
+  t->now.gradual = s->gradual && !s->hosts && !t->now.own_loop;
   t->now.path = s->path && !s->hosts && !t->now.own_loop && zp_ranks_as == ZP_RANKS_PROCESSES;
   t->chained = 0;
   memset(&t->found, 0, sizeof t->found);

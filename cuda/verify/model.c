@@ -279,8 +279,10 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
   zp_announce_shuffle(w);
   ZP_HOST_TRY(launch_backward(w, call, &p));
   ZP_HOST_TRY(cudaEventRecord(w->announce.made, call->stream));
+  if (w->t->now.gradual) ZP_HOST_TRY(zp_announce_all(w));
   simdev_tag(zp_hb_tag(ZP_HB_REST, w->steps_done, call->mb, 0));
   ZP_HOST_TRY(launch_one(&rest_kernel, &p, call->stream));
+  if (w->t->now.gradual) return 0;
   for (int32_t s = 0; s < w->streams; s++)
     ZP_HOST_TRY(cudaStreamWaitEvent(w->announce.producer[s], w->announce.made, 0));
   return zp_announce_all(w);

@@ -15,6 +15,7 @@ zp_hb_case zp_diff_order_case(const zp_diff *t)
                       .log = t->log,
                       .get = t->get,
                       .rest = 1,
+                      .gradual = t->now.gradual,
                       .sets = (int32_t)t->cfg->micro_batches};
 }
 

@@ -30,9 +30,11 @@ typedef struct zp_schedule {
   /* injected faults of the model: 1 + the rank that announces one entry too few, or one entry
    * twice, in the last step; 0: none */
   int32_t forgets, repeats;
-  int32_t waits_for_all;      /* 1: a gradient is announced after all queued work of the reduction
+  int32_t gradual;       /* 1: backward makes one gradient after the other and announces each on the
+                    * compute stream; ignored with `hosts` and in a loop of the caller's own */
+  int32_t waits_for_all; /* 1: a gradient is announced after all queued work of the reduction
                                * stream */
-  int64_t decisions_max;      /* of simdev; 0: its default */
+  int64_t decisions_max; /* of simdev; 0: its default */
   const zp_injection *inject; /* a fault of the engine, or NULL */
   int32_t count_flight;       /* 1: the steps in flight are counted, which orders the host */
   /* 1: a rank has a host for each producer stream, which announces its gradients, and the engine's

@@ -63,7 +63,7 @@ unit: $(ENGINE_GRAPH)
 # ---- Tests ---------------------------------------------------------------------------------------
 
 VERIFY_TESTS := $(addprefix $(BUILD)/tests/cuda/, \
-  happens_before/test_happens_before verify/test_ledger)
+  cost/test_cost happens_before/test_happens_before verify/test_ledger)
 $(VERIFY_TESTS:%=%.o): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(VERIFY_TESTS:%=%.o): | $(CUDA_HEADERS)
 $(VERIFY_TESTS): %: %.o $(CUDA_VERIFY_LINK)

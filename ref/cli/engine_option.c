@@ -99,7 +99,7 @@ static int hand_over(const char *program, int argc, char **argv)
     const zp_known_engine *k = known;
     while (strcmp(k->program, program) != 0) k++;
     fprintf(stderr,
-            "%s: --engine: the program %s is not beside this one; run `make %s`, which builds it "
+            "%s: the program %s is not beside this one; run `make %s`, which builds it "
             "(it needs %s).\n",
             argv[0], program, k->make, k->needs);
     free(words);

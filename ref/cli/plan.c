@@ -16,6 +16,7 @@
 #include "../model/list.h"
 #include "../verify/plan_check.h"
 #include "commands.h"
+#include "plan_time.h"
 
 enum { KEY_RANK = 0x2000, KEY_TRACE, KEY_SVG, KEY_CHECK, KEY_LEDGER, KEY_SHARDS, KEY_ALL_RANKS };
 
@@ -24,6 +25,7 @@ typedef struct plan_args {
   int64_t rank; /* -1: all */
   const char *trace, *svg;
   int32_t check, ledger, shards, all_ranks;
+  zp_time_args time;
 } plan_args;
 
 static const struct argp_option options[] = {
@@ -43,7 +45,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
   plan_args *a = state->input;
   switch (key) {
-  case ARGP_KEY_INIT: state->child_inputs[0] = &a->o; return 0;
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &a->o;
+    state->child_inputs[1] = &a->time;
+    return 0;
   case KEY_RANK:
     if (zp_parse_count(arg, &a->rank) != 0 || a->rank >= ZP_MAX_RANKS)
       argp_error(state, "--rank: '%s' is not a rank.", arg);
@@ -58,7 +63,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   }
 }
 
-static const struct argp_child children[] = {{&zp_options_child, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&zp_options_child, 0, NULL, 0}, {&zp_time_child, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     options,
     parse,
@@ -216,7 +222,9 @@ static int check_args(const plan_args *a)
   if (a->shards && a->rank < 0 && !a->all_ranks) return zp_refuse(o, "--shards: needs --rank R.");
   if (a->ledger && a->rank < 0 && !o->json)
     return zp_refuse(o, "--ledger: needs --rank R or --json.");
-  return 0;
+  if (a->time.on && (a->check || a->rank >= 0 || a->all_ranks || a->ledger))
+    return zp_refuse(o, "--time: is not for --check, --rank, --all-ranks and --ledger.");
+  return zp_time_check(&a->time, o);
 }
 
 /* With --json: which files were written. */
@@ -230,7 +238,7 @@ static int print_files(const plan_args *a)
   return bad ? ZP_EXIT_ENVIRONMENT : 0;
 }
 
-static int run(plan_args *a)
+static int run(plan_args *a, const zp_backend *engine)
 {
   zp_config cfg;
   zp_error err = {0};
@@ -246,6 +254,10 @@ static int run(plan_args *a)
                      (int)zp_world(&cfg) - 1);
   if (zp_rank_plan_holds(&cfg, zp_replicas(&a->o.hyper), &err) != 0)
     return zp_options_report(&a->o, &err);
+  if (a->time.on) {
+    code = zp_options_spare(&a->o, a->trace, a->svg);
+    return code != 0 ? code : zp_plan_time(&a->time, &a->o, &cfg, engine, a->svg, a->trace);
+  }
   code = draw_files(a, &cfg);
   if (code == ZP_EXIT_ENVIRONMENT && a->check) { /* what could not be written hides no verdict */
     const int verdict = check(&a->o, &cfg);
@@ -259,12 +271,14 @@ static int run(plan_args *a)
 
 int zp_cmd_plan(int argc, char **argv, const zp_backend *engine)
 {
-  (void)engine;
-  plan_args a = {.rank = -1};
+  plan_args a = {.rank = -1, .time = zp_time_defaults()};
+  const zp_engine_args model = {.name = "cuda", .device = ZP_DEVICE_NONE};
   int code;
   zp_options_init(&a.o, "zeroproof plan");
   code = zp_cli_parse(&argp, argc, argv, &a);
-  if (code == 0) code = run(&a);
+  if (code == 0 && a.time.on && engine->time == NULL)
+    code = zp_engine_choose(engine, &model, argc, argv);
+  if (code == 0) code = run(&a, engine);
   zp_options_free(&a.o);
   return code;
 }

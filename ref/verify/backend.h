@@ -115,6 +115,47 @@ typedef struct zp_observed_run {
   zp_observer observer;
 } zp_observed_run;
 
+/* ---- Times ----------------------------------------------------------------------------------- */
+
+/* What is timed: a step of a valid configuration, which a machine executes. */
+typedef struct zp_time_job {
+  const zp_config *cfg;
+  int32_t replicas, native; /* native: the engine's default instead of `ordered` (RED-7) */
+  int64_t tokens;           /* of a micro-batch */
+  int64_t activation_bytes; /* that a stage sends for a micro-batch */
+  const char *machine;      /* a file, or NULL: the one that is built in */
+  const char *svg, *trace;  /* files for pictures of the step, or NULL */
+  /* Called before each of `all` simulations, with the number of those done; or NULL. */
+  void (*progress)(int32_t done, int32_t all);
+} zp_time_job;
+
+enum { ZP_TIME_WORKS = 12, ZP_TIME_FIGURES = 12, ZP_TIME_TEXT = 320 };
+
+/* A kind of work on the busiest rank: seconds that it would take alone, bytes of memory that its
+ * kernels move, bytes that the rank sends. */
+typedef struct zp_time_work {
+  const char *name;
+  double seconds, bytes, wire;
+} zp_time_work;
+
+/* A figure of the machine, and the step's seconds with 30 % less and 30 % more of it. */
+typedef struct zp_time_figure {
+  const char *key, *unit;
+  double value, less, more;
+  char source[ZP_TIME_TEXT];
+} zp_time_figure;
+
+/* Seconds. The bound is the largest of the three: no schedule is faster on this machine. */
+typedef struct zp_time_report {
+  char machine[ZP_TIME_TEXT];
+  double step, compute, communication, memory, bound;
+  double exposed; /* less the step without communications */
+  zp_time_work work[ZP_TIME_WORKS];
+  zp_time_figure figure[ZP_TIME_FIGURES];
+  int32_t works, figures;
+  int64_t nodes; /* pieces of work of a step, of all ranks that were simulated */
+} zp_time_report;
+
 /* ---- The interface --------------------------------------------------------------------------- */
 
 typedef struct zp_backend {
@@ -141,6 +182,8 @@ typedef struct zp_backend {
   const int32_t *library;    /* 1: that is a library */
   zp_backend_option option[ZP_BACKEND_OPTIONS];
   int (*observe)(const zp_observed_run *run, zp_error *err); /* 0, or a negative status in *err */
+  /* NULL: this program has no cost model. 0, or a negative status in *err. */
+  int (*time)(const zp_time_job *job, zp_time_report *report, zp_error *err);
 } zp_backend;
 
 extern const zp_backend zp_backend_ref;

@@ -30,7 +30,7 @@ static int compare(zp_diff *t, zp_schedule s, zp_hb_report *report)
   return zp_hb_check(&c, t->simulation.now, report);
 }
 
-static void check_cases(int32_t launch_order)
+static void check_cases(int32_t launch_order, int32_t gradual)
 {
   const char *n = getenv("ZP_ENGINE_JOBS"); /* for long runs */
   const uint64_t cases = n ? strtoull(n, NULL, 10) : CASES;
@@ -41,6 +41,7 @@ static void check_cases(int32_t launch_order)
     zp_schedule s = zp_schedule_of(j.c.schedule);
     s.native = zp_sums_are_exact_in_any_order(&j.c) && i % 2;
     s.launch_order = launch_order;
+    s.gradual = gradual;
     const int failed = compare(j.diff, s, &o);
     cr_assert_eq(zp_diff_finding(j.diff)->kind[0], 0, "case %d: %s", (int)i,
                  zp_diff_finding(j.diff)->text);
@@ -54,12 +55,84 @@ static void check_cases(int32_t launch_order)
 /* STEP-2, PIPE-5 */
 Test(happens_before, all_work_ends_when_the_plan_says)
 {
-  check_cases(1);
+  check_cases(1, 0);
 }
 
 Test(happens_before, all_work_ends_when_the_plan_says_with_implicit_launch_order)
 {
-  check_cases(2);
+  check_cases(2, 0);
+}
+
+/* Backward makes one gradient after the other on the compute stream: the order that the cost model
+ * times (cuda/cost). */
+Test(happens_before, all_work_ends_when_the_plan_says_with_gradual_backward)
+{
+  check_cases(1, 1);
+}
+
+/* A cost that equal work of all ranks has: by its stage, its tag and its part. */
+static int64_t cost_of(const zp_hb_plan *p, int32_t v)
+{
+  const zp_hb_node *n = &p->node[v];
+  const zp_op *op = n->pc < 0 ? NULL : &p->program[n->rank][n->pc];
+  uint64_t x = (uint64_t)n->tag * 31 + (uint64_t)n->part;
+  if (n->joint >= 0) return 0;
+  if (n->chain < 0) x = (uint64_t)op->clock_t * 97 + (uint64_t)op->clock_i * 7 + (uint64_t)n->part;
+  else x += (uint64_t)zp_coord_of(p->cfg, zp_hb_rank_of(p, n->rank)).pp * 1000003;
+  return 1 + (int64_t)(zp_random_next(&x) % 1000);
+}
+
+static int64_t end_of(const zp_hb_plan *p)
+{
+  int64_t *cost = malloc((size_t)(p->graph.n + 1) * sizeof *cost);
+  int64_t *end = malloc((size_t)(p->graph.n + 1) * sizeof *end);
+  cr_assert(cost && end);
+  for (int32_t v = 0; v < p->graph.n; v++) cost[v] = cost_of(p, v);
+  const int64_t last = zp_hb_graph_ends(&p->graph, cost, NULL, end);
+  free(cost);
+  free(end);
+  return last;
+}
+
+/* Ranks own different numbers of the elements that are summed over tp (RED-8). */
+static int has_partial_sums(const zp_hb_plan *p)
+{
+  for (int32_t r = 0; r < p->world; r++)
+    for (int64_t pc = 0; pc < p->length[r]; pc++)
+      if (p->program[r][pc].what == ZP_WHAT_PARTIAL) return 1;
+  return 0;
+}
+
+/* One rank of each stage stands for all: with equal costs of equal work, the step takes as long as
+ * that of all ranks. */
+Test(happens_before, the_first_ranks_of_the_stages_take_as_long_as_all_ranks)
+{
+  static const uint8_t get[8] = {0};
+  static zp_diff_case j;
+  int32_t compared = 0;
+  for (uint64_t i = 0; i < CASES; i++) {
+    char text[ZP_HB_TEXT];
+    begin(&j, i);
+    zp_hb_case c = zp_diff_order_case(j.diff);
+    c.log = NULL;
+    c.get = get;
+    c.gradual = 1;
+    if (c.steps > 3) c.steps = 3;
+    zp_hb_plan *all = zp_hb_plan_open(&c, text, sizeof text);
+    cr_assert(all, "case %d: %s", (int)i, text);
+    c.stages = 1;
+    zp_hb_plan *first = zp_hb_plan_open(&c, text, sizeof text);
+    cr_assert(first, "case %d: %s", (int)i, text);
+    cr_assert_eq(first->world, c.cfg->pp);
+    if (!has_partial_sums(all)) {
+      cr_assert_eq(end_of(first), end_of(all), "case %d", (int)i);
+      compared++;
+    }
+    zp_hb_plan_close(first);
+    zp_hb_plan_close(all);
+    zp_diff_case_close(&j);
+  }
+  cr_assert(compared >= CASES / 2, "%d", compared);
 }
 
 /* Before a slot is filled, a producer waits for all queued work of the reduction stream. Each such

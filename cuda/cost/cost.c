@@ -1,0 +1,198 @@
+/* Times, bounds and sensitivities of a job. */
+#include "cost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "picture.h"
+#include "simulate.h"
+
+/* A step begins when the one before has ended: from the second on they take the same time. */
+enum { STEPS = 3 };
+/* As it is, without communications, and with less and more of each figure. */
+enum { SIMULATIONS = 2 + 2 * ZP_FIGS };
+
+static const char *const names[ZP_WORKS] = {
+    "forward",           "backward", "copies of gradients",   "sums",
+    "means and squares", "update",   "scatter of parameters", "statistics and decision",
+    "reductions",        "gathers",  "sum of the statistics", "exchanges of stages",
+};
+
+_Static_assert((int)ZP_WORKS == (int)ZP_TIME_WORKS && (int)ZP_FIGS == (int)ZP_TIME_FIGURES,
+               "sizes of a report");
+_Static_assert((int)ZP_MACHINE_TEXT == (int)ZP_TIME_TEXT, "sizes of a report");
+
+typedef struct timing {
+  zp_hb_plan *p;
+  const zp_time_job *job;
+  zp_work *work;
+  zp_times times;
+  int32_t simulated;
+} timing;
+
+static int no_memory(zp_error *err)
+{
+  return zp_fail(err, ZP_E_MEMORY, -1, "out of memory for the cost model");
+}
+
+/* Seconds of the last step. 0 in *err, or a status. */
+static int simulate(timing *t, const zp_machine *m, int32_t without_comm, double *seconds,
+                    zp_error *err)
+{
+  const zp_workload_size size = {t->job->tokens, t->job->activation_bytes, t->job->native};
+  double end[STEPS] = {0};
+  if (t->job->progress) t->job->progress(t->simulated++, SIMULATIONS);
+  if (zp_work_of(t->p, m, &size, t->work, err)) return err->status;
+  for (int32_t v = 0; without_comm && v < t->p->graph.n; v++)
+    if (t->work[v].comm) t->work[v] = (zp_work){.kind = t->work[v].kind, .comm = 1};
+  if (zp_simulate(t->p, t->work, &t->times)) return no_memory(err);
+  for (int32_t v = 0; v < t->p->graph.n; v++) {
+    double *last = &end[t->p->node[v].step];
+    if (*last < t->times.end[v]) *last = t->times.end[v];
+  }
+  *seconds = end[STEPS - 1] - end[STEPS - 2];
+  return 0;
+}
+
+/* ---- The report ------------------------------------------------------------------------------ */
+
+typedef struct rank_sums {
+  double compute, communication, memory;
+  zp_time_work work[ZP_WORKS];
+} rank_sums;
+
+static void add_work(rank_sums *s, const zp_work *w)
+{
+  zp_time_work *to = &s->work[w->kind];
+  const double alone = w->fixed + w->seconds;
+  to->seconds += alone;
+  to->bytes += w->bytes;
+  to->wire += w->wire;
+  if (w->flops > 0) s->compute += alone;
+  if (w->comm) s->communication += alone;
+  s->memory += w->seconds * w->use[ZP_USES_MEMORY];
+}
+
+/* The work of the last step, by rank; a communication is that of each of its members. */
+static void add_all(const timing *t, rank_sums *sums)
+{
+  const zp_hb_graph *g = &t->p->graph;
+  for (int32_t v = 0; v < g->n; v++) {
+    const zp_hb_node *n = &t->p->node[v];
+    if (n->step != STEPS - 1) continue;
+    if (n->chain >= 0) add_work(&sums[n->rank], &t->work[v]);
+    for (int64_t k = g->first[v]; n->chain < 0 && k < g->first[v + 1]; k++)
+      add_work(&sums[t->p->node[g->edge[k].to].rank], &t->work[v]);
+  }
+}
+
+static double larger(double a, double b)
+{
+  return a > b ? a : b;
+}
+
+static int fill(const timing *t, zp_time_report *o, zp_error *err)
+{
+  rank_sums *sums = calloc((size_t)t->p->world, sizeof *sums);
+  int32_t busiest = 0;
+  if (!sums) return no_memory(err);
+  add_all(t, sums);
+  for (int32_t r = 0; r < t->p->world; r++) {
+    o->compute = larger(o->compute, sums[r].compute);
+    o->communication = larger(o->communication, sums[r].communication);
+    o->memory = larger(o->memory, sums[r].memory);
+    if (sums[r].compute > sums[busiest].compute) busiest = r;
+  }
+  o->bound = larger(o->compute, larger(o->communication, o->memory));
+  for (int32_t k = 0; k < ZP_WORKS; k++) {
+    zp_time_work *w = &sums[busiest].work[k];
+    w->name = names[k];
+    if (w->seconds > 0) o->work[o->works++] = *w;
+  }
+  for (int32_t v = 0; v < t->p->graph.n; v++)
+    o->nodes += t->p->node[v].step == STEPS - 1 && t->work[v].fixed + t->work[v].seconds > 0;
+  free(sums);
+  return 0;
+}
+
+/* The step with 30 % less and more of each figure. */
+static int vary(timing *t, const zp_machine *m, zp_time_report *o, zp_error *err)
+{
+  for (int32_t i = 0; i < ZP_FIGS; i++) {
+    zp_time_figure *f = &o->figure[i];
+    f->key = zp_figures[i].key;
+    f->unit = zp_figures[i].unit;
+    f->value = m->figure[i];
+    memcpy(f->source, m->source[i], sizeof f->source);
+    for (int k = 0; k < 2; k++) {
+      zp_machine other = *m;
+      other.figure[i] *= k ? 1.3 : 0.7;
+      if (other.figure[i] > 1 && strcmp(f->unit, "1") == 0) other.figure[i] = 1;
+      if (simulate(t, &other, 0, k ? &f->more : &f->less, err)) return err->status;
+    }
+    o->figures++;
+  }
+  return 0;
+}
+
+static int draw(const timing *t, zp_error *err)
+{
+  const zp_picture picture = {t->p, t->work, &t->times, STEPS - 1};
+  if (t->job->trace && zp_cost_trace(&picture, t->job->trace, err)) return err->status;
+  return t->job->svg ? zp_cost_svg(&picture, t->job->svg, err) : 0;
+}
+
+static int time_plan(timing *t, const zp_machine *m, zp_time_report *o, zp_error *err)
+{
+  double alone = 0;
+  if (simulate(t, m, 0, &o->step, err) || fill(t, o, err) || draw(t, err) ||
+      simulate(t, m, 1, &alone, err))
+    return err->status;
+  o->exposed = o->step - alone;
+  return vary(t, m, o, err);
+}
+
+/* ---- The job --------------------------------------------------------------------------------- */
+
+static int check_job(const zp_time_job *job, const zp_machine *m, zp_error *err)
+{
+  const int64_t most = (int64_t)m->nodes * m->ranks_per_node, world = zp_world(job->cfg);
+  if (world > most)
+    return zp_fail(err, ZP_E_REFUSED, -1,
+                   "--machine: %s has %lld ranks (nodes times ranks_per_node), the job %lld",
+                   m->name, (long long)most, (long long)world);
+  return 0;
+}
+
+int zp_cost_time(const zp_time_job *job, zp_time_report *report, zp_error *err)
+{
+  static const uint8_t get[STEPS] = {0};
+  const zp_hb_case c = {.cfg = job->cfg,
+                        .replicas = job->replicas,
+                        .steps = STEPS,
+                        .native = job->native,
+                        .get = get,
+                        .sets = 1,
+                        .gradual = 1,
+                        .stages = 1};
+  zp_machine m;
+  timing t = {.job = job};
+  char text[ZP_HB_TEXT];
+  int status;
+  memset(report, 0, sizeof *report);
+  if (zp_machine_read(job->machine, &m, err) || check_job(job, &m, err)) return err->status;
+  memcpy(report->machine, m.name, sizeof report->machine);
+  t.p = zp_hb_plan_open(&c, text, sizeof text);
+  if (!t.p) return zp_fail(err, ZP_E_MEMORY, -1, "the plan's graph: %s", text);
+  const size_t n = (size_t)t.p->graph.n + 1;
+  t.work = malloc(n * sizeof *t.work);
+  t.times.begin = calloc(n, sizeof(double));
+  t.times.end = calloc(n, sizeof(double));
+  if (!t.work || !t.times.begin || !t.times.end) status = no_memory(err);
+  else status = time_plan(&t, &m, report, err);
+  free(t.work);
+  free(t.times.begin);
+  free(t.times.end);
+  zp_hb_plan_close(t.p);
+  return status;
+}

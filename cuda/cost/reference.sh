@@ -1,0 +1,21 @@
+#!/bin/sh
+# The reference job of the cost model as a table in Markdown: reference.sh [COMMAND]
+#
+# 7 B parameters, 4 micro-batches of 4,096 tokens, buckets of 40 M elements, pp = 1, native sums.
+set -eu
+cd "$(dirname "$0")/../.."
+command=${1:-build/zeroproof}
+echo '| ZeRO stage | D | step, ms | bound, ms | of | efficiency | exposed, ms |'
+echo '|---|---|---|---|---|---|---|'
+for stage in 1 2; do
+  for dp in 8 64 512; do
+    "$command" plan --time --json --reduce ordered --stage $stage --dp $dp --micro-batches 4 \
+      --bucket 40000000 | jq -r '
+      def ms: . * 1e5 | round / 100;
+      (if .bound_seconds == .compute_seconds then "compute"
+       elif .bound_seconds == .communication_seconds then "communication"
+       else "memory" end) as $of |
+      "| \(.stage) | \(.dp) | \(.step_seconds | ms) | \(.bound_seconds | ms) | \($of) | " +
+      "\(.efficiency * 1000 | round / 1000) | \(.exposed_seconds | ms) |"'
+  done
+done

@@ -1,0 +1,291 @@
+/* What the kernels and communications of the executor (cuda/engine/executor) move. */
+#include "work.h"
+
+#include <stdlib.h>
+
+#include "../../ref/comm/block.h"
+#include "../../ref/engine/window.h"
+
+/* Members of a group, and the nodes that they are on. */
+typedef struct extent {
+  int32_t members, nodes;
+} extent;
+
+/* A rank of the graph. */
+typedef struct rank_view {
+  zp_block_rank block;
+  zp_layout lay;
+  double numel;                 /* elements of all entries of its stage */
+  extent extent[ZP_ALL_GROUPS]; /* of its groups without a key; members 0: not known yet */
+} rank_view;
+
+typedef struct context {
+  const zp_hb_plan *p;
+  const zp_machine *m;
+  const zp_workload_size *size;
+  rank_view *rank; /* [p->world] */
+} context;
+
+/* ---- Kernels --------------------------------------------------------------------------------- */
+
+/* n kernels that move `bytes`. */
+static zp_work kernels(const context *c, int32_t kind, double n, double bytes)
+{
+  const double *f = c->m->figure;
+  return (zp_work){.kind = kind,
+                   .fixed = n * f[ZP_FIG_KERNEL],
+                   .seconds = bytes / f[ZP_FIG_MEMORY],
+                   .use = {f[ZP_FIG_KERNEL_COMPUTE], 1},
+                   .bytes = bytes};
+}
+
+static zp_work compute(const context *c, int32_t kind, double flops)
+{
+  const double *f = c->m->figure;
+  return (zp_work){.kind = kind,
+                   .seconds = flops / f[ZP_FIG_FLOPS],
+                   .use = {1, f[ZP_FIG_COMPUTE_MEMORY]},
+                   .flops = flops};
+}
+
+/* ---- Communications -------------------------------------------------------------------------- */
+
+static extent extent_of(const context *c, rank_view *r, const zp_op *op)
+{
+  const int32_t n = zp_block_group_size(&r->block, op->group, op->key);
+  extent e = {n, 0};
+  if (op->key < 0 && r->extent[op->group].members > 0) return r->extent[op->group];
+  int32_t last = -1;
+  for (int32_t i = 0; i < n; i++) { /* in the order of the ranks */
+    const int32_t node =
+        zp_block_group_member(&r->block, op->group, op->key, i) / c->m->ranks_per_node;
+    e.nodes += node != last;
+    last = node;
+  }
+  if (op->key < 0) r->extent[op->group] = e;
+  return e;
+}
+
+/* A ring of so many rounds in which each rank sends `bytes` (NCCL's tuning model): each round has
+ * members - 1 steps, of which nodes - 1 cross the network. All ports of a node are in use. */
+static zp_work ring(const context *c, int32_t kind, extent e, double rounds, double bytes)
+{
+  const double *f = c->m->figure;
+  const double steps = e.members - 1, across = e.nodes - 1;
+  double bandwidth = f[ZP_FIG_LINK];
+  if (e.nodes > 1) {
+    const double ports = f[ZP_FIG_NETWORK] * e.members / e.nodes;
+    if (ports < bandwidth) bandwidth = ports;
+  }
+  return (zp_work){
+      .kind = kind,
+      .comm = 1,
+      .fixed = f[ZP_FIG_START] +
+               rounds * ((steps - across) * f[ZP_FIG_LINK_HOP] + across * f[ZP_FIG_NETWORK_HOP]),
+      .seconds = bytes / bandwidth,
+      .use = {f[ZP_FIG_COMM_COMPUTE], f[ZP_FIG_COMM_MEMORY] * bandwidth / f[ZP_FIG_MEMORY]},
+      .wire = bytes};
+}
+
+static zp_work all_gather(const context *c, int32_t kind, extent e, double part)
+{
+  return ring(c, kind, e, 1, part * (e.members - 1));
+}
+
+static zp_work all_reduce(const context *c, int32_t kind, extent e, double whole)
+{
+  return ring(c, kind, e, 2, 2 * whole * (e.members - 1) / e.members);
+}
+
+/* Each rank sends a part to each other one at the same time: those on other nodes through its own
+ * port. */
+static zp_work exchange_parts(const context *c, extent e, double part)
+{
+  const double *f = c->m->figure;
+  const double here = (double)e.members / e.nodes;
+  const double inside = part * (here - 1) / f[ZP_FIG_LINK];
+  const double across = part * (e.members - here) / f[ZP_FIG_NETWORK];
+  const double seconds = inside > across ? inside : across;
+  const double bytes = part * (e.members - 1);
+  const double rate = seconds > 0 ? bytes / seconds : 0;
+  return (zp_work){.kind = ZP_WORK_REDUCE,
+                   .comm = 1,
+                   .fixed = f[ZP_FIG_START] + f[e.nodes > 1 ? ZP_FIG_NETWORK_HOP : ZP_FIG_LINK_HOP],
+                   .seconds = seconds,
+                   .use = {f[ZP_FIG_COMM_COMPUTE], f[ZP_FIG_COMM_MEMORY] * rate / f[ZP_FIG_MEMORY]},
+                   .wire = bytes};
+}
+
+/* Between two stages: both send at the same time. */
+static zp_work exchange(const context *c, int32_t r, const zp_op *op, double bytes)
+{
+  const double *f = c->m->figure;
+  const int32_t next = r + (op->what == ZP_WHAT_ACTIVATION ? 1 : -1);
+  const int across = zp_hb_rank_of(c->p, r) / c->m->ranks_per_node !=
+                     zp_hb_rank_of(c->p, next) / c->m->ranks_per_node;
+  const double bandwidth = f[across ? ZP_FIG_NETWORK : ZP_FIG_LINK];
+  return (zp_work){
+      .kind = ZP_WORK_EXCHANGE,
+      .comm = 1,
+      .fixed = f[ZP_FIG_START] + f[across ? ZP_FIG_NETWORK_HOP : ZP_FIG_LINK_HOP],
+      .seconds = bytes / bandwidth,
+      .use = {f[ZP_FIG_COMM_COMPUTE], f[ZP_FIG_COMM_MEMORY] * bandwidth / f[ZP_FIG_MEMORY]},
+      .wire = bytes};
+}
+
+/* Bytes of an element on the wire: `native` sums travel as fp32. */
+static double wire_bytes(const context *c, const zp_op *op)
+{
+  return c->size->native ? 4 : (double)zp_dtype_bytes(op->dtype);
+}
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
+typedef struct bucket_sizes {
+  double whole, local, owned; /* elements */
+  double precision, sum;      /* bytes of an element */
+} bucket_sizes;
+
+static bucket_sizes sizes_of(const context *c, const rank_view *r, const zp_op *op)
+{
+  bucket_sizes s = {.precision = (double)zp_dtype_bytes(c->p->cfg->precision),
+                    .sum = (double)zp_sum_bytes(c->p->cfg->reduce)};
+  const zp_config *cfg = &r->block.cfg;
+  if (op->flat < 0 || op->bucket < 0) return s;
+  s.whole = (double)zp_whole_range(&r->lay.flat[op->flat], op->bucket).count;
+  s.local = (double)zp_local_range(cfg, &r->lay, r->block.at, op->flat, op->bucket).count;
+  s.owned = (double)zp_owned_range(cfg, &r->lay, r->block.at, op->flat, op->bucket).count;
+  return s;
+}
+
+/* Into the slot, or into the sum of the micro-batches so far. */
+static zp_work copy_of(const context *c, const rank_view *r, const zp_op *op, bucket_sizes s)
+{
+  const double n = (double)zp_add_range(c->p->cfg, &r->lay, op).count;
+  const double stored = c->p->cfg->stage == 2 ? s.precision : op->mb == 0 ? s.sum : 2 * s.sum;
+  return kernels(c, ZP_WORK_COPY, 1, n * (s.precision + stored));
+}
+
+/* The kernels of a reduction: at stage 2 the slot is widened (native) or all members' parts are
+ * added (ordered, exact); at stages 0 and 1 the window's limbs are normalized, or its fp32 parts
+ * added. */
+static zp_work sum_of(const context *c, const rank_view *r, const zp_op *op, int32_t part,
+                      bucket_sizes s)
+{
+  const double members = zp_block_group_size(&r->block, op->group, op->key);
+  double bytes = 0;
+  if (c->size->native) bytes = part == 0 ? s.whole * (s.precision + 4) : s.owned * 12;
+  else if (c->p->cfg->stage == 2)
+    bytes = s.owned * (members * s.precision + (op->mb == 0 ? s.sum : 2 * s.sum));
+  else if (c->p->cfg->reduce == ZP_EXACT) bytes = s.whole * 2 * s.sum;
+  else bytes = s.owned * 4 * (members + 1);
+  return kernels(c, ZP_WORK_SUM, 1, bytes);
+}
+
+/* Sums between replicas, stages and tp ranks, of the rank's part. */
+static zp_work further_sum_of(const context *c, const rank_view *r, const zp_op *op, int32_t part,
+                              bucket_sizes s)
+{
+  const double members = zp_block_group_size(&r->block, op->group, op->key);
+  const int pack = op->what == ZP_WHAT_PARTIAL;
+  const double n = pack ? (double)op->count : s.local;
+  if (part == 0 || pack) return kernels(c, ZP_WORK_SUM, 1, n * 2 * s.sum);
+  return kernels(c, ZP_WORK_SUM, 1, n * 4 * (members + 1));
+}
+
+static zp_work reduction(const context *c, rank_view *r, const zp_op *op, int32_t part,
+                         bucket_sizes s)
+{
+  const extent e = extent_of(c, r, op);
+  const double bytes = wire_bytes(c, op), count = (double)op->count;
+  const int sums = c->size->native || c->p->cfg->reduce == ZP_EXACT;
+  if (op->what != ZP_WHAT_GRADIENT) {
+    if (!sums) return all_gather(c, ZP_WORK_REDUCE, e, s.local * 4);
+    return all_reduce(c, ZP_WORK_REDUCE, e, count * bytes);
+  }
+  if (part == 3) return all_gather(c, ZP_WORK_REDUCE, e, s.owned * 4);
+  if (!c->size->native && (c->p->cfg->stage == 2 || c->p->cfg->reduce != ZP_EXACT))
+    return exchange_parts(c, e, s.owned * (c->p->cfg->stage == 2 ? s.precision : 4));
+  if (op->kind == ZP_OP_ALL_REDUCE) return all_reduce(c, ZP_WORK_REDUCE, e, count * bytes);
+  return all_gather(c, ZP_WORK_REDUCE, e, count * bytes); /* a reduce-scatter moves as much */
+}
+
+static zp_work communication(const context *c, int32_t i, const zp_op *op, int32_t part)
+{
+  rank_view *r = &c->rank[i];
+  const bucket_sizes s = sizes_of(c, r, op);
+  switch (op->kind) {
+  case ZP_OP_META: return exchange(c, i, op, 256);
+  case ZP_OP_P2P: return exchange(c, i, op, (double)c->size->activation_bytes);
+  case ZP_OP_ALL_GATHER:
+    return all_gather(c, ZP_WORK_GATHER, extent_of(c, r, op), (double)op->count * s.precision);
+  default: break;
+  }
+  if (op->what == ZP_WHAT_STATISTICS)
+    return all_reduce(c, ZP_WORK_STATISTICS, extent_of(c, r, op), ZP_STATS * 8);
+  return reduction(c, r, op, part, s);
+}
+
+static zp_work local_work(const context *c, int32_t i, const zp_op *op, int32_t part)
+{
+  const rank_view *r = &c->rank[i];
+  const bucket_sizes s = sizes_of(c, r, op);
+  switch (op->kind) {
+  case ZP_OP_FORWARD: return compute(c, ZP_WORK_FORWARD, 2 * r->numel * (double)c->size->tokens);
+  case ZP_OP_BACKWARD: return (zp_work){.kind = ZP_WORK_BACKWARD}; /* its pieces have the cost */
+  case ZP_OP_ADD: return copy_of(c, r, op, s);
+  case ZP_OP_MEAN:
+    return kernels(c, ZP_WORK_MEAN, 2,
+                   s.local * (s.sum + 4) + (r->block.index == 0 ? s.owned * 4 : 0));
+  case ZP_OP_DECIDE: return kernels(c, ZP_WORK_DECIDE, 1, 0);
+  case ZP_OP_UPDATE: return kernels(c, ZP_WORK_UPDATE, 1, s.local * (4 + 24 + s.precision));
+  case ZP_OP_ALL_GATHER: return kernels(c, ZP_WORK_SCATTER, 1, s.whole * 2 * s.precision);
+  case ZP_OP_META: return kernels(c, ZP_WORK_DECIDE, 1, 0);
+  default: break;
+  }
+  if (op->what == ZP_WHAT_STATISTICS) return kernels(c, ZP_WORK_DECIDE, 2, 0);
+  if (op->what != ZP_WHAT_GRADIENT) return further_sum_of(c, r, op, part, s);
+  return sum_of(c, r, op, part, s);
+}
+
+static zp_work work_of_node(const context *c, const zp_hb_node *n)
+{
+  const zp_hb_plan *p = c->p;
+  if (n->joint >= 0) return (zp_work){.kind = ZP_WORK_DECIDE};
+  if (n->what == ZP_HB_PIECE)
+    return compute(c, ZP_WORK_BACKWARD,
+                   4 * (double)p->cfg->params[n->param].numel * (double)c->size->tokens);
+  if (n->what != ZP_HB_OP) return (zp_work){.kind = ZP_WORK_DECIDE};
+  const zp_op *op = &p->program[n->rank][n->pc];
+  return n->chain < 0 ? communication(c, n->rank, op, n->part)
+                      : local_work(c, n->rank, op, n->part);
+}
+
+/* ---- All ------------------------------------------------------------------------------------- */
+
+static int open_rank(const zp_hb_plan *p, int32_t i, rank_view *r)
+{
+  int32_t first, count;
+  r->block = zp_block_of(p->cfg, p->replicas, zp_hb_rank_of(p, i));
+  zp_stage_params(p->cfg, r->block.at.pp, &first, &count);
+  for (int32_t k = first; k < first + count; k++) r->numel += (double)p->cfg->params[k].numel;
+  r->lay.spot = calloc((size_t)count + 1, sizeof *r->lay.spot);
+  r->lay.flat = calloc((size_t)count + 1, sizeof *r->lay.flat);
+  r->lay.cap_spots = r->lay.cap_flats = count;
+  return r->lay.spot && r->lay.flat ? zp_layout_build(&r->block.cfg, r->block.at.pp, &r->lay) : -1;
+}
+
+int zp_work_of(const zp_hb_plan *p, const zp_machine *m, const zp_workload_size *size,
+               zp_work *work, zp_error *err)
+{
+  context c = {p, m, size, calloc((size_t)p->world + 1, sizeof(rank_view))};
+  int failed = !c.rank;
+  for (int32_t i = 0; !failed && i < p->world; i++) failed = open_rank(p, i, &c.rank[i]);
+  for (int32_t v = 0; !failed && v < p->graph.n; v++) work[v] = work_of_node(&c, &p->node[v]);
+  for (int32_t i = 0; c.rank && i < p->world; i++) {
+    free(c.rank[i].lay.spot);
+    free(c.rank[i].lay.flat);
+  }
+  free(c.rank);
+  return failed ? zp_fail(err, ZP_E_MEMORY, -1, "out of memory for the costs") : 0;
+}

@@ -1,0 +1,180 @@
+#define _GNU_SOURCE
+#include "plan_time.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "numbers.h"
+
+enum { KEY_TIME = 0x6000, KEY_MACHINE, KEY_TOKENS, KEY_ACTIVATION, KEY_ORDERED, GROUP = 7 };
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "Time of a step on GPUs, by a model:", GROUP},
+    {"time", KEY_TIME, NULL, 0,
+     "simulate a step: its time, the lower bound, exposed communication, and which figure of the "
+     "machine matters; with --svg or --trace a picture of it",
+     GROUP},
+    {"machine", KEY_MACHINE, "FILE", 0,
+     "figures of the machine, JSON (default: nodes of 8 H200 GPUs); cuda/cost/machines has "
+     "examples",
+     GROUP},
+    {"tokens", KEY_TOKENS, "N", 0, "tokens of a micro-batch (4096)", GROUP},
+    {"activation", KEY_ACTIVATION, "ELEMENTS", 0,
+     "elements that a pipeline stage sends for each token (4096)", GROUP},
+    {"ordered", KEY_ORDERED, NULL, 0,
+     "with --reduce=ordered: gradients are added in a fixed order, not in NCCL's", GROUP},
+    {0}};
+
+static void parse_count(const char *name, const char *arg, int64_t *to, struct argp_state *state)
+{
+  if (zp_parse_count(arg, to) != 0 || *to < 1 || *to > (int64_t)1 << 30)
+    argp_error(state, "--%s: '%s' is not a whole number from 1 to 1Gi.", name, arg);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+  zp_time_args *a = state->input;
+  switch (key) {
+  case KEY_TIME: a->on = 1; return 0;
+  case KEY_MACHINE: a->machine = arg; break;
+  case KEY_TOKENS: parse_count("tokens", arg, &a->tokens, state); break;
+  case KEY_ACTIVATION: parse_count("activation", arg, &a->activation, state); break;
+  case KEY_ORDERED: a->ordered = 1; break;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+  a->given = key;
+  return 0;
+}
+
+const struct argp zp_time_child = {options, parse, NULL, NULL, NULL, NULL, NULL};
+
+zp_time_args zp_time_defaults(void)
+{
+  return (zp_time_args){.tokens = 4096, .activation = 4096};
+}
+
+int zp_time_check(const zp_time_args *a, const zp_options *o)
+{
+  const char *name = a->given == KEY_MACHINE   ? "machine"
+                     : a->given == KEY_TOKENS  ? "tokens"
+                     : a->given == KEY_ORDERED ? "ordered"
+                                               : "activation";
+  if (a->given && !a->on) return zp_cli_refuse(o->command, "--%s: needs --time.", name);
+  return 0;
+}
+
+/* ---- The report ------------------------------------------------------------------------------ */
+
+static const char *sums_of(const zp_config *cfg, const zp_time_args *a)
+{
+  if (cfg->reduce == ZP_EXACT) return "exact";
+  return a->ordered ? "ordered" : "native";
+}
+
+static void print_report(const zp_options *o, const zp_config *cfg, const zp_time_args *a,
+                         const zp_time_report *r)
+{
+  char text[32];
+  printf("pp %d × dp %d × tp %d (ep %d%s) = %d ranks, ZeRO stage %d, %lld micro-batches of %lld "
+         "tokens, %s, %s sums, buckets of %lld elements\nmachine: %s\n\n",
+         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep,
+         zp_replicas_text(zp_replicas(&o->hyper), text), (int)zp_world(cfg), (int)cfg->stage,
+         (long long)cfg->micro_batches, (long long)a->tokens, zp_precision_name(cfg->precision),
+         sums_of(cfg, a), (long long)cfg->bucket, r->machine);
+  printf("  step            %10.2f ms\n"
+         "  lower bound     %10.2f ms: the largest of compute %.2f, communication %.2f, memory "
+         "%.2f\n"
+         "  efficiency      %10.3f (bound / step)\n"
+         "  exposed         %10.2f ms of communication: the step without it is shorter by that\n",
+         1e3 * r->step, 1e3 * r->bound, 1e3 * r->compute, 1e3 * r->communication, 1e3 * r->memory,
+         r->bound / r->step, 1e3 * r->exposed);
+  printf("\nWork of the busiest rank        alone ms    GB of memory        GB sent\n");
+  for (int32_t i = 0; i < r->works; i++)
+    printf("  %-26s %12.2f %15.2f %14.2f\n", r->work[i].name, 1e3 * r->work[i].seconds,
+           r->work[i].bytes / 1e9, r->work[i].wire / 1e9);
+  printf("\nFigure of the machine             value  unit       step with 30 %% less, more\n");
+  for (int32_t i = 0; i < r->figures; i++) {
+    const zp_time_figure *f = &r->figure[i];
+    printf("  %-22s %15.4g  %-8s %12.2f %12.2f ms\n", f->key, f->value, f->unit, 1e3 * f->less,
+           1e3 * f->more);
+  }
+}
+
+static json_t *work_json(const zp_time_report *r)
+{
+  json_t *list = json_array();
+  for (int32_t i = 0; i < r->works; i++)
+    json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f}", "work", r->work[i].name,
+                                          "seconds", r->work[i].seconds, "memory_bytes",
+                                          r->work[i].bytes, "sent_bytes", r->work[i].wire));
+  return list;
+}
+
+static json_t *figures_json(const zp_time_report *r)
+{
+  json_t *list = json_array();
+  for (int32_t i = 0; i < r->figures; i++) {
+    const zp_time_figure *f = &r->figure[i];
+    json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:s, s:f, s:f}", "figure", f->key,
+                                          "unit", f->unit, "value", f->value, "source", f->source,
+                                          "step_with_30_percent_less", f->less,
+                                          "step_with_30_percent_more", f->more));
+  }
+  return list;
+}
+
+static int print_json(const zp_config *cfg, const zp_time_args *a, const zp_time_report *r)
+{
+  json_t *root = json_pack(
+      "{s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:o, "
+      "s:o}",
+      "machine", r->machine, "pp", (int)cfg->pp, "dp", (int)cfg->dp, "tp", (int)cfg->tp, "stage",
+      (int)cfg->stage, "micro_batches", (json_int_t)cfg->micro_batches, "tokens",
+      (json_int_t)a->tokens, "bucket", (json_int_t)cfg->bucket, "sums", sums_of(cfg, a),
+      "step_seconds", r->step, "bound_seconds", r->bound, "compute_seconds", r->compute,
+      "communication_seconds", r->communication, "memory_seconds", r->memory, "efficiency",
+      r->bound / r->step, "exposed_seconds", r->exposed, "pieces", (json_int_t)r->nodes, "work",
+      work_json(r), "figures", figures_json(r));
+  const int bad = json_dumpf(root, stdout, JSON_ENSURE_ASCII) || putchar('\n') == EOF;
+  json_decref(root);
+  return bad ? ZP_EXIT_ENVIRONMENT : 0;
+}
+
+static void progress(int32_t done, int32_t all)
+{
+  dprintf(STDERR_FILENO, "\r  %d of %d simulations", (int)done, (int)all);
+}
+
+int zp_plan_time(const zp_time_args *a, const zp_options *o, const zp_config *cfg,
+                 const zp_backend *engine, const char *svg, const char *trace)
+{
+  const zp_time_job job = {.cfg = cfg,
+                           .replicas = zp_replicas(&o->hyper),
+                           .native = cfg->reduce == ZP_ORDERED && !a->ordered,
+                           .tokens = a->tokens,
+                           .activation_bytes =
+                               a->tokens * a->activation * zp_dtype_bytes(cfg->precision),
+                           .machine = a->machine,
+                           .svg = svg,
+                           .trace = trace,
+                           .progress = isatty(STDERR_FILENO) ? progress : NULL};
+  static zp_time_report report;
+  static zp_error err;
+  if (a->ordered && cfg->reduce != ZP_ORDERED)
+    return zp_cli_refuse(o->command, "--ordered: needs --reduce=ordered.");
+  const int status = engine->time(&job, &report, &err);
+  if (job.progress != NULL) dprintf(STDERR_FILENO, "\r\033[K");
+  if (status != 0) {
+    fprintf(stderr, "%s: %s\n", o->command, err.text);
+    return zp_exit_of(err.status);
+  }
+  if (o->json) return print_json(cfg, a, &report);
+  print_report(o, cfg, a, &report);
+  if (trace != NULL) printf("\nwrote %s: open it at https://ui.perfetto.dev\n", trace);
+  if (svg != NULL) printf("%swrote %s\n", trace != NULL ? "" : "\n", svg);
+  return 0;
+}

@@ -1,0 +1,61 @@
+# `zeroproof plan --time`: its report, its pictures, refused machines and options, and the table in
+# cuda/cost/README.md.
+# inputs: build/zeroproof build/zeroproof-simdev tests/fixtures/lib.sh cuda/cost
+. tests/fixtures/lib.sh
+
+job='plan --time --reduce ordered --dp 8 --micro-batches 2'
+# shellcheck disable=SC2086 # words
+expect 0 '^  efficiency +0\.[0-9]+ ' a_report_is_printed $job
+# shellcheck disable=SC2086
+json the_report_is_consistent '.step_seconds >= .bound_seconds and
+  .bound_seconds == ([.compute_seconds, .communication_seconds, .memory_seconds] | max) and
+  (.efficiency - .bound_seconds / .step_seconds | fabs) < 1e-9 and .sums == "native" and
+  .exposed_seconds >= 0 and .exposed_seconds < .step_seconds and
+  (.figures | length) == 12 and all(.figures[]; .source != "")' $job --json
+# shellcheck disable=SC2086
+json twice_the_tokens_are_twice_the_compute '.tokens == 8192 and .compute_seconds > 1.1' \
+  $job --tokens 8192 --json
+json all_sums_are_timed '.sums == "ordered"' plan --time --reduce ordered --ordered --dp 4 --json
+json exact_is_the_default '.sums == "exact"' plan --time --dp 4 --json
+json stages_are_simulated '.pp == 4 and any(.work[]; .work == "exchanges of stages")' \
+  plan --time --pp 4 --dp 2 --micro-batches 8 --json
+json many_ranks_are_simulated '.dp == 131072' plan --time --dp 131072 --reduce ordered --json
+
+# shellcheck disable=SC2086
+expect 0 'wrote .*step.svg' a_picture_is_drawn $job --svg "$tmp/step.svg" --trace "$tmp/step.json"
+python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$tmp/step.svg"
+verdict $? the_picture_is_xml
+jq -e '[.traceEvents[] | select(.ph == "X")] | length > 100 and all(.[]; .dur > 0 and .ts >= 0)' \
+  "$tmp/step.json" >/dev/null
+verdict $? the_trace_has_slices
+# shellcheck disable=SC2086
+expect 3 'cannot|No such' a_picture_that_cannot_be_written $job --svg /nowhere/step.svg
+
+expect 2 '--machine: needs --time' options_need_time plan --machine x.json
+expect 2 'not a whole number' no_tokens plan --time --tokens 0
+expect 2 '--ordered: needs --reduce=ordered' ordered_needs_ordered plan --time --ordered
+expect 2 '--time: is not for --check' no_check plan --time --check
+
+machine() { # machine NAME JQ-FILTER PATTERN: the cluster's file, changed
+  jq "$2" cuda/cost/machines/h200-cluster.json >"$tmp/machine.json"
+  expect 2 "$3" "$1" plan --time --dp 2 --machine "$tmp/machine.json"
+}
+machine a_figure_is_missing 'del(.figures.link)' 'figures.link: expected an object'
+machine another_unit '.figures.link.unit = "GB/s"' 'figures.link.unit: expected "B/s"'
+machine no_value '.figures.link.value = 0' 'figures.link.value: expected a number above 0'
+machine a_share_above_one '.figures.comm_compute.value = 1.5' 'above 0, at most 1'
+machine no_source '.figures.link.source = ""' 'figures.link.source: expected a text'
+machine a_misspelt_figure '.figures.lnik = .figures.link' 'figures.lnik: expected no field'
+machine a_misspelt_field '.figures.link.valeu = 1' 'figures.link.valeu: expected no field'
+machine no_nodes '.nodes = 0' 'nodes: expected an integer from 1'
+machine too_few_nodes '.nodes = 1 | .ranks_per_node = 1' 'has 1 ranks .* the job 2'
+echo '{' >"$tmp/machine.json"
+expect 2 'machine.json:[0-9]+: ' no_json plan --time --dp 2 --machine "$tmp/machine.json"
+expect 2 'No such file' no_file plan --time --machine "$tmp/nothing.json"
+expect 0 'one node of 8 H200' the_node_is_a_machine \
+  plan --time --dp 8 --machine cuda/cost/machines/h200-node.json
+
+sed -n '/^<!-- reference -->$/,/^<!-- end -->$/p' cuda/cost/README.md | sed '1d;$d' >"$tmp/written"
+sh cuda/cost/reference.sh "$zp" >"$tmp/now" && cmp "$tmp/written" "$tmp/now" >"$tmp/out" 2>&1
+verdict $? the_table_is_what_the_model_says "$(cat "$tmp/out")"
+finish
