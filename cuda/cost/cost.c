@@ -4,11 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/base/memory_free.h"
+#include "../../ref/engine/rank_plan.h"
 #include "picture.h"
 #include "simulate.h"
 
 /* A step begins when the one before has ended: from the second on they take the same time. */
 enum { STEPS = 3 };
+/* Of all steps, for an op of one; measured: 1,900. An op has at most 4 nodes a step. */
+enum { BYTES_PER_OP = 2600, OPS_MOST = INT32_MAX / (4 * STEPS) };
 /* As it is, without communications, and with less and more of each figure. */
 enum { SIMULATIONS = 2 + 2 * ZP_FIGS };
 
@@ -154,6 +158,29 @@ static int time_plan(timing *t, const zp_machine *m, zp_time_report *o, zp_error
 
 /* ---- The job --------------------------------------------------------------------------------- */
 
+/* The graph must fit into memory, and its nodes into 32 bits. */
+static int check_memory(const zp_time_job *job, zp_error *err)
+{
+  const double free_bytes = zp_memory_free_now("").bytes;
+  int64_t ops = 0;
+  for (int32_t stage = 0; stage < job->cfg->pp; stage++) {
+    zp_rank_plan p;
+    const int32_t rank = zp_rank_of(job->cfg, (zp_coord){.pp = stage});
+    const int status = zp_rank_plan_open(&p, job->cfg, job->replicas, rank, err);
+    ops += status ? 0 : p.n;
+    zp_rank_plan_close(&p);
+    if (status) return status;
+  }
+  if ((double)ops * BYTES_PER_OP <= 0.95 * free_bytes && ops <= OPS_MOST) return 0;
+  return zp_fail(
+      err, ZP_E_REFUSED, -1,
+      "a step has %lld ops in one rank of each stage; to simulate it takes up to %.0f "
+      "MiB of memory and %.0f MiB are free. Use larger buckets (bucket is %lld elements) "
+      "or fewer micro-batches.",
+      (long long)ops, (double)ops * BYTES_PER_OP / 0x1p20, free_bytes / 0x1p20,
+      (long long)job->cfg->bucket);
+}
+
 static int check_job(const zp_time_job *job, const zp_machine *m, zp_error *err)
 {
   const int64_t most = (int64_t)m->nodes * m->ranks_per_node, world = zp_world(job->cfg);
@@ -161,7 +188,7 @@ static int check_job(const zp_time_job *job, const zp_machine *m, zp_error *err)
     return zp_fail(err, ZP_E_REFUSED, -1,
                    "--machine: %s has %lld ranks (nodes times ranks_per_node), the job %lld",
                    m->name, (long long)most, (long long)world);
-  return 0;
+  return check_memory(job, err);
 }
 
 int zp_cost_time(const zp_time_job *job, zp_time_report *report, zp_error *err)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../../ref/comm/block.h"
+#include "../../ref/engine/rank_plan.h"
 #include "../../ref/engine/window.h"
 
 /* Members of a group, and the nodes that they are on. */
@@ -13,8 +13,7 @@ typedef struct extent {
 
 /* A rank of the graph. */
 typedef struct rank_view {
-  zp_block_rank block;
-  zp_layout lay;
+  zp_rank_plan plan;
   double numel;                 /* elements of all entries of its stage */
   extent extent[ZP_ALL_GROUPS]; /* of its groups without a key; members 0: not known yet */
 } rank_view;
@@ -52,13 +51,13 @@ static zp_work compute(const context *c, int32_t kind, double flops)
 
 static extent extent_of(const context *c, rank_view *r, const zp_op *op)
 {
-  const int32_t n = zp_block_group_size(&r->block, op->group, op->key);
+  const int32_t n = zp_block_group_size(&r->plan.block, op->group, op->key);
   extent e = {n, 0};
   if (op->key < 0 && r->extent[op->group].members > 0) return r->extent[op->group];
   int32_t last = -1;
   for (int32_t i = 0; i < n; i++) { /* in the order of the ranks */
     const int32_t node =
-        zp_block_group_member(&r->block, op->group, op->key, i) / c->m->ranks_per_node;
+        zp_block_group_member(&r->plan.block, op->group, op->key, i) / c->m->ranks_per_node;
     e.nodes += node != last;
     last = node;
   }
@@ -150,18 +149,18 @@ static bucket_sizes sizes_of(const context *c, const rank_view *r, const zp_op *
 {
   bucket_sizes s = {.precision = (double)zp_dtype_bytes(c->p->cfg->precision),
                     .sum = (double)zp_sum_bytes(c->p->cfg->reduce)};
-  const zp_config *cfg = &r->block.cfg;
+  const zp_config *cfg = &r->plan.block.cfg;
   if (op->flat < 0 || op->bucket < 0) return s;
-  s.whole = (double)zp_whole_range(&r->lay.flat[op->flat], op->bucket).count;
-  s.local = (double)zp_local_range(cfg, &r->lay, r->block.at, op->flat, op->bucket).count;
-  s.owned = (double)zp_owned_range(cfg, &r->lay, r->block.at, op->flat, op->bucket).count;
+  s.whole = (double)zp_whole_range(&r->plan.lay.flat[op->flat], op->bucket).count;
+  s.local = (double)zp_local_range(cfg, &r->plan.lay, r->plan.block.at, op->flat, op->bucket).count;
+  s.owned = (double)zp_owned_range(cfg, &r->plan.lay, r->plan.block.at, op->flat, op->bucket).count;
   return s;
 }
 
 /* Into the slot, or into the sum of the micro-batches so far. */
 static zp_work copy_of(const context *c, const rank_view *r, const zp_op *op, bucket_sizes s)
 {
-  const double n = (double)zp_add_range(c->p->cfg, &r->lay, op).count;
+  const double n = (double)zp_add_range(c->p->cfg, &r->plan.lay, op).count;
   const double stored = c->p->cfg->stage == 2 ? s.precision : op->mb == 0 ? s.sum : 2 * s.sum;
   return kernels(c, ZP_WORK_COPY, 1, n * (s.precision + stored));
 }
@@ -172,7 +171,7 @@ static zp_work copy_of(const context *c, const rank_view *r, const zp_op *op, bu
 static zp_work sum_of(const context *c, const rank_view *r, const zp_op *op, int32_t part,
                       bucket_sizes s)
 {
-  const double members = zp_block_group_size(&r->block, op->group, op->key);
+  const double members = zp_block_group_size(&r->plan.block, op->group, op->key);
   double bytes = 0;
   if (c->size->native) bytes = part == 0 ? s.whole * (s.precision + 4) : s.owned * 12;
   else if (c->p->cfg->stage == 2)
@@ -182,15 +181,19 @@ static zp_work sum_of(const context *c, const rank_view *r, const zp_op *op, int
   return kernels(c, ZP_WORK_SUM, 1, bytes);
 }
 
-/* Sums between replicas, stages and tp ranks, of the rank's part. */
+/* Sums between replicas, stages and tp ranks, of the rank's part: limbs are normalized, a further
+ * use of a tied entry is added, or all members' parts are. */
 static zp_work further_sum_of(const context *c, const rank_view *r, const zp_op *op, int32_t part,
                               bucket_sizes s)
 {
-  const double members = zp_block_group_size(&r->block, op->group, op->key);
-  const int pack = op->what == ZP_WHAT_PARTIAL;
-  const double n = pack ? (double)op->count : s.local;
-  if (part == 0 || pack) return kernels(c, ZP_WORK_SUM, 1, n * 2 * s.sum);
-  return kernels(c, ZP_WORK_SUM, 1, n * 4 * (members + 1));
+  const double members = zp_block_group_size(&r->plan.block, op->group, op->key);
+  const int exact = c->p->cfg->reduce == ZP_EXACT;
+  if (op->what == ZP_WHAT_PARTIAL) { /* packed, and back */
+    const double n = (double)(exact ? op->count / ZP_LIMBS : op->count);
+    return kernels(c, ZP_WORK_SUM, 1, n * 2 * s.sum);
+  }
+  if (part == 0) return kernels(c, ZP_WORK_SUM, 1, s.local * (exact ? 2 : 3) * s.sum);
+  return kernels(c, ZP_WORK_SUM, 1, s.local * 4 * (members + 1));
 }
 
 static zp_work reduction(const context *c, rank_view *r, const zp_op *op, int32_t part,
@@ -200,7 +203,8 @@ static zp_work reduction(const context *c, rank_view *r, const zp_op *op, int32_
   const double bytes = wire_bytes(c, op), count = (double)op->count;
   const int sums = c->size->native || c->p->cfg->reduce == ZP_EXACT;
   if (op->what != ZP_WHAT_GRADIENT) {
-    if (!sums) return all_gather(c, ZP_WORK_REDUCE, e, s.local * 4);
+    const double own = op->what == ZP_WHAT_PARTIAL ? count : s.local;
+    if (!sums) return all_gather(c, ZP_WORK_REDUCE, e, own * 4);
     return all_reduce(c, ZP_WORK_REDUCE, e, count * bytes);
   }
   if (part == 3) return all_gather(c, ZP_WORK_REDUCE, e, s.owned * 4);
@@ -236,7 +240,7 @@ static zp_work local_work(const context *c, int32_t i, const zp_op *op, int32_t 
   case ZP_OP_ADD: return copy_of(c, r, op, s);
   case ZP_OP_MEAN:
     return kernels(c, ZP_WORK_MEAN, 2,
-                   s.local * (s.sum + 4) + (r->block.index == 0 ? s.owned * 4 : 0));
+                   s.local * (s.sum + 4) + (r->plan.block.index == 0 ? s.owned * 4 : 0));
   case ZP_OP_DECIDE: return kernels(c, ZP_WORK_DECIDE, 1, 0);
   case ZP_OP_UPDATE: return kernels(c, ZP_WORK_UPDATE, 1, s.local * (4 + 24 + s.precision));
   case ZP_OP_ALL_GATHER: return kernels(c, ZP_WORK_SCATTER, 1, s.whole * 2 * s.precision);
@@ -263,29 +267,20 @@ static zp_work work_of_node(const context *c, const zp_hb_node *n)
 
 /* ---- All ------------------------------------------------------------------------------------- */
 
-static int open_rank(const zp_hb_plan *p, int32_t i, rank_view *r)
-{
-  int32_t first, count;
-  r->block = zp_block_of(p->cfg, p->replicas, zp_hb_rank_of(p, i));
-  zp_stage_params(p->cfg, r->block.at.pp, &first, &count);
-  for (int32_t k = first; k < first + count; k++) r->numel += (double)p->cfg->params[k].numel;
-  r->lay.spot = calloc((size_t)count + 1, sizeof *r->lay.spot);
-  r->lay.flat = calloc((size_t)count + 1, sizeof *r->lay.flat);
-  r->lay.cap_spots = r->lay.cap_flats = count;
-  return r->lay.spot && r->lay.flat ? zp_layout_build(&r->block.cfg, r->block.at.pp, &r->lay) : -1;
-}
-
 int zp_work_of(const zp_hb_plan *p, const zp_machine *m, const zp_workload_size *size,
                zp_work *work, zp_error *err)
 {
   context c = {p, m, size, calloc((size_t)p->world + 1, sizeof(rank_view))};
-  int failed = !c.rank;
-  for (int32_t i = 0; !failed && i < p->world; i++) failed = open_rank(p, i, &c.rank[i]);
-  for (int32_t v = 0; !failed && v < p->graph.n; v++) work[v] = work_of_node(&c, &p->node[v]);
-  for (int32_t i = 0; c.rank && i < p->world; i++) {
-    free(c.rank[i].lay.spot);
-    free(c.rank[i].lay.flat);
+  int32_t open = 0;
+  int status = c.rank ? 0 : zp_fail(err, ZP_E_MEMORY, -1, "out of memory for the costs");
+  for (; !status && open < p->world; open++) {
+    rank_view *r = &c.rank[open];
+    status = zp_rank_plan_open(&r->plan, p->cfg, p->replicas, zp_hb_rank_of(p, open), err);
+    for (int32_t k = 0; !status && k < r->plan.lay.n_params; k++)
+      r->numel += (double)p->cfg->params[r->plan.lay.first_param + k].numel;
   }
+  for (int32_t v = 0; !status && v < p->graph.n; v++) work[v] = work_of_node(&c, &p->node[v]);
+  for (int32_t i = 0; i < open; i++) zp_rank_plan_close(&c.rank[i].plan);
   free(c.rank);
-  return failed ? zp_fail(err, ZP_E_MEMORY, -1, "out of memory for the costs") : 0;
+  return status;
 }

@@ -31,6 +31,13 @@ verdict $? the_trace_has_slices
 # shellcheck disable=SC2086
 expect 3 'cannot|No such' a_picture_that_cannot_be_written $job --svg /nowhere/step.svg
 
+# a job whose graph does not fit
+# shellcheck disable=SC3045 # dash has ulimit -v
+fits() { (ulimit -v 1500000 && "$zp" "$@"); }
+fits plan --time --reduce ordered --dp 8 --micro-batches 64 --bucket 100000 >"$tmp/out" 2>&1
+[ $? -eq 2 ] && grep -q 'MiB are free. Use larger buckets' "$tmp/out"
+verdict $? a_job_that_does_not_fit "$(head -c 300 "$tmp/out")"
+
 expect 2 '--machine: needs --time' options_need_time plan --machine x.json
 expect 2 'not a whole number' no_tokens plan --time --tokens 0
 expect 2 '--ordered: needs --reduce=ordered' ordered_needs_ordered plan --time --ordered
