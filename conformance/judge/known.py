@@ -23,7 +23,6 @@ A known failure is one form in which a cause shows:
                 (check --replay), if not always; only errors, hangs and missing communications"""
 
 import collections
-import concurrent.futures
 import json
 import os
 import re
@@ -209,6 +208,10 @@ def mark_chance(causes, runner, space):
         return replay(case, recipe, runner, REPLAYS, TIMEOUTS)
 
     some = [cause for cause in causes if cause.smallest.findings[0].clause in CHANCE]
+    if not some:
+        return []
+    import concurrent.futures  # its import takes longer than most other modules'
+
     with concurrent.futures.ThreadPoolExecutor(runner.jobs) as pool:
         found = list(pool.map(seen_in, some))
     texts = []

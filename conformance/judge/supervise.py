@@ -18,7 +18,6 @@ import ctypes
 import errno
 import os
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -67,6 +66,8 @@ class NoProgram(OSError):
 
 def remove(folder):
     """Removes a folder, or a link in its place, whatever a program has left there."""
+    import shutil  # most supervisors have no folder, and start sooner without it
+
     if os.path.islink(folder):
         with contextlib.suppress(OSError):
             os.unlink(folder)

@@ -26,20 +26,23 @@ def missing(package, error):
 
 
 class Lines:
-    """A program that answers each input line with one output line."""
+    """A program that answers each input line with one output line. The first line starts it."""
 
     def __init__(self, *command):
-        self.command = command
+        self.command, self.process = command, None
         self.lock = threading.Lock()
+
+    def start(self):
         try:
-            self.process = supervise.Process(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            return supervise.Process(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
             )
         except OSError as error:
-            raise Broken(f"cannot start {command[0]}: {error.strerror}") from error
+            raise Broken(f"cannot start {self.command[0]}: {error.strerror}") from error
 
     def ask(self, line):
         with self.lock:
+            self.process = self.process or self.start()
             try:
                 self.process.stdin.write(line + "\n")
                 self.process.stdin.flush()
@@ -54,7 +57,8 @@ class Lines:
             raise Broken(f"{' '.join(self.command)} answered {answer[:100]!a}, no JSON") from None
 
     def close(self):
-        self.process.close()
+        if self.process:
+            self.process.close()
 
 
 class Tools:

@@ -16,7 +16,7 @@ COMMAND = os.environ["ZEROPROOF"]
 BAD = f"{sys.executable} {ROOT}/conformance/adapters/selftest/bad.py"
 # Seconds, for adapters that never answer: the next one is used if a busy machine does not start the
 # adapter within the first. Others have MOST.
-DEADLINES = (6, 60, 600)
+DEADLINES = (2, 10, 60, 600)
 NO_HELLO = "no answer to hello within "
 MOST = 900
 failed = 0

@@ -91,7 +91,7 @@ HELLOS = {
     "hello-without-many": {**HELLO, "without": [{"zero": 0}] * 1001},
     "hello-unsupported": {**HELLO, "unsupported": "not today"},
     "hello-unsupported-empty": {**HELLO, "unsupported": [" "]},
-    "hello-many-options": {**HELLO, "options": {f"x{i}": [1] for i in range(100000)}},
+    "hello-many-options": lambda: {**HELLO, "options": {f"x{i}": [1] for i in range(100000)}},
     "hello-nan": json.dumps(HELLO)[:-1] + ', "x": NaN}',
     "ledgers-size": supporting(dp=[4], tp=[2]),
     "hello-nothing-without": {**HELLO, "without": [{"zero": [0, 1, 2]}]},
@@ -101,6 +101,8 @@ LONG = {"zero": [1], "dp": [4], "micro_batches": [3], "steps": [3], "sizes": ["l
 
 
 def out(answer):
+    """answer: a value, a text, or a function that makes one, for those that are costly to make."""
+    answer = answer() if callable(answer) else answer
     sys.stdout.write((answer if isinstance(answer, str) else json.dumps(answer)) + "\n")
     sys.stdout.flush()
 
@@ -281,7 +283,7 @@ def broken(kind, answer, case, folder):
         "deep": DEEP,
         "no-json": "%%%",
         "half-json": "{%%%",
-        "long": '{"status":"ok","x":"' + "y" * (100 << 20) + '"}',
+        "long": lambda: '{"status":"ok","x":"' + "y" * (100 << 20) + '"}',
         "unsupported": {"status": "unsupported", "message": {"x": [1]}},
         "no-status": {},
         "message": {"status": "error", "message": [1, 2]},
