@@ -35,8 +35,9 @@ static int find(const char *self, const char *name, char *file, size_t cap)
 static int become(const char *name, int argc, char **argv)
 {
   char self[PATH], judge[3 * PATH];
-  static char python[] = "python3", flag[] = "-B";
-  const char *other = getenv("ZEROPROOF_PYTHON");
+  static char usual[] = "python3", flag[] = "-B";
+  char *other = getenv("ZEROPROOF_PYTHON");
+  char *const python = other != NULL ? other : usual; /* finds its environment by its argv[0] */
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   if ((fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* see zp_process_begin */
     fprintf(stderr, "%s: standard output could not be written: it is closed\n", argv[0]);
@@ -60,9 +61,9 @@ static int become(const char *name, int argc, char **argv)
   all[1] = flag;
   all[2] = judge;
   for (int i = 1; i < argc; i++) all[i + 2] = argv[i];
-  execvp(other != NULL ? other : python, all);
+  execvp(python, all);
   fprintf(stderr, "%s: %s cannot be started: %s. Python 3.10 or later is needed.\n", argv[0],
-          other != NULL ? other : python, strerror(errno));
+          python, strerror(errno));
   free(all);
   return ZP_EXIT_ENVIRONMENT;
 }
