@@ -364,6 +364,9 @@ def run(main, case, folder):
 
 
 def run_ranks(main, case, folder, **where):
+    # Every optimizer imports it in its first step, for seconds: here once for the ranks of all cases.
+    import torch._dynamo  # noqa: F401
+
     return ranks.run(
         lambda rank: Rank(case, rank, folder, **where),
         main,

@@ -25,19 +25,19 @@ plugin() { # plugin CODE OPTION...: pytest on the adapter; its output is in $tmp
 
 plugin 0 --collect-only -q && grep -q '^ddp.py::c[0-9a-f]\{12\}$' out
 verdict $? each_case_is_an_item "$why"
-plugin 0 --collect-only -q -k "dp_2 and M_2" && grep -q '^[0-9]*/[0-9]* tests collected' out
-verdict $? k_selects_by_the_values_of_axes "$why"
 plugin 0 -k "dp_2 and M_2" --junitxml=passed.xml && grep -q 'failures="0"' passed.xml
 verdict $? a_right_adapter_passes "$why"
-plugin 0 -k "dp_2 and M_2" -n 2 -q && grep -q ' passed' out
+grep -q '^collected [0-9]* items / [0-9]* deselected / [0-9]* selected' out
+verdict $? k_selects_by_the_values_of_axes "$why"
+plugin 0 -k "dp_2 and M_2 and steps_2" -n 2 -q && grep -q ' passed' out
 verdict $? xdist_runs_it "$why"
 export FAULT=lost
-plugin 1 -k "dp_2 and M_2" --zeroproof-shrink=10 --junitxml=failed.xml &&
+plugin 1 -k "dp_2 and M_2 and steps_1" --zeroproof-shrink=10 --junitxml=failed.xml &&
   grep -q 'missing: contribution of dp 1' out && grep -q '^smallest case: ' out &&
   grep -q '^reproduce: zeroproof check --adapter ' out && grep -q '<failure' failed.xml
 verdict $? a_lost_gradient_fails_with_its_diagnosis "$why"
 export FAULT=error
-plugin 1 -k "dp_2 and M_2" --zeroproof-shrink=0 && grep -q 'on purpose' out
+plugin 1 -k "dp_2 and M_2 and steps_1" --zeroproof-shrink=0 && grep -q 'on purpose' out
 verdict $? an_error_fails_with_its_text "$why"
 unset FAULT
 echo 'import nothing_of_this_name' >ddp.py
