@@ -14,6 +14,7 @@ import os
 import tempfile
 
 import torch
+import torch._dynamo  # optimizers import it in their first step, else in every child
 import torch.distributed as dist
 import zeroproof.torch as zt
 

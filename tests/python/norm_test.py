@@ -1,23 +1,26 @@
 """zeroproof.torch: exact norms. One gradient set under many layouts, on 1 to 8 gloo ranks, gives
 one bit pattern, which is MPFR's.
 
---break NAME makes one thing wrong on purpose; each must make a check fail:
+Each thing that is made wrong on purpose must make a check fail:
   replicas   copies count as often as there are ranks
   order      the norm is a sum of fp32 squares in the ranks' order, as a plain all-reduce makes it
   partial    Partial placements count like shards
   shards     shards that a rank lacks are ignored
 
 With ZEROPROOF_CUDA_LIBRARY, a refusal on another rank makes the norm NaN, and the host reads no
-value. --one-process [DEVICE]: only what needs no second rank; with tensors on a device."""
+value. --one-process [DEVICE]: only what needs no second rank; with tensors on a device.
+--libraries FILE...: the same with each of these libraries, in a child of this process, as PyTorch's
+import takes longer. Prints "FILE: lawful" or "FILE: a check fails"; FILE.out has the checks."""
 
+import contextlib
 import ctypes
 import functools
+import io
 import json
 import math
 import os
 import random
 import struct
-import subprocess
 import sys
 import tempfile
 import traceback
@@ -314,6 +317,8 @@ def float32_norm(limbs):
 
 def start(run, world, how=""):
     """The results of all ranks."""
+    import torch._dynamo  # noqa: F401  (else meshes import it in every child)
+
     with tempfile.TemporaryDirectory() as folder:
         children = []
         for rank in range(world):
@@ -329,7 +334,8 @@ def start(run, world, how=""):
                     dist.barrier()
                     code = 0
                 except BaseException:
-                    traceback.print_exc()
+                    if not how:
+                        traceback.print_exc()
                 finally:
                     os._exit(code)
             children.append(child)
@@ -397,6 +403,17 @@ def check_plain(how):
         check("a submesh needs groups=", "mesh of 2 of 4" in (found["submesh"] or ""))
         part = exact_bits(gradients(1)[2:3], False)
         check("a submesh with groups", found["submesh with groups"] == part)
+
+
+def check_broken(how):
+    """The ranks are broken; this process is not."""
+    global failed
+    before, text = failed, io.StringIO()
+    with contextlib.redirect_stdout(text):
+        check_layouts(how)
+        check_plain(how)
+    seen, failed = failed > before, before
+    check(f"broken on purpose: {how} is seen", seen, text.getvalue()[-400:])
 
 
 def check_one_process():
@@ -528,28 +545,46 @@ def check_like_torch():
         check(f"max_norm={limit}: torch's gradients", equal)
 
 
-def main():
-    if sys.argv[1:2] == ["--one-process"] and len(sys.argv) > 2:
-        torch.set_default_device(sys.argv[2])
-    if sys.argv[1:2] == ["--break"]:
-        how = sys.argv[2]
-        check_layouts(how)
-        check_plain(how)
-        sys.exit(0 if failed else 1)
+def check_alone():
     check_one_process()
     if CUDA:
         check_queued()
+    return 1 if failed else 0
+
+
+def check_library(path):
+    """In a child: True if all checks pass with this library."""
+    child = os.fork()
+    if child == 0:
+        os.environ["ZEROPROOF_CUDA_LIBRARY"] = path
+        with open(f"{path}.out", "w", encoding="utf-8") as out, contextlib.redirect_stdout(out):
+            try:
+                code = check_alone()
+            except BaseException:
+                traceback.print_exc(file=out)
+                code = 1
+        os._exit(code)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def main():
+    if sys.argv[1:2] == ["--libraries"]:
+        for path in sys.argv[2:]:
+            print(f"{path}: {'lawful' if check_library(path) else 'a check fails'}", flush=True)
+        return 0
+    if sys.argv[1:2] == ["--one-process"] and len(sys.argv) > 2:
+        torch.set_default_device(sys.argv[2])
+    code = check_alone()
     if "--one-process" in sys.argv:
-        sys.exit(1 if failed else 0)
+        return code
     check_layouts("")
     check_plain("")
     for how in () if CUDA else ("replicas", "order", "partial", "shards"):
-        done = subprocess.run([sys.executable, __file__, "--break", how], capture_output=True)
-        check(f"broken on purpose: {how} is seen", done.returncode == 0, done.stdout[-400:])
-    sys.exit(1 if failed else 0)
+        check_broken(how)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    main()
+    sys.exit(main())
