@@ -5,7 +5,8 @@ CALLERS, THEOREM = "src/callers.c", "src/theorem.c"
 UNITS, CLAIMS = "proofs/units.toml", "proofs/claims.toml"
 TWICE = "    ensures twice: \\result == 2 * x; */"
 
-# name, edits (file, old text, new text), expected problem (kind, part of its line)
+# name, edits (file, old text, new text), expected problem (kind, part of its line), units that are
+# run, if they are not those of the edited files
 CASES = [
     (
         "admitted lemma",
@@ -177,6 +178,7 @@ CASES = [
         "narrowed requires at a call",
         [(HEADER, "-1000 <= x <= 1000", "0 <= x <= 1000")],
         ("unproved-goal", "call_twice"),
+        ["callers"],
     ),
     (
         "changed definition",

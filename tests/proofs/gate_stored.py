@@ -133,7 +133,7 @@ def false_verdict():
     """A stored verdict of a unit that fails is reported by `make evidence`."""
     tree, store = with_stored("false verdict")
     edit(tree, [(ARRAYS, "return x + x", "return x + x + 1")])
-    script("prove.py", tree, "--mode", "cold", **store)
+    script("prove.py", tree, "--mode", "cold", "arrays", **store)
     code, _ = gate(tree, **store)
     never = code == 1 and not any(
         v["inputs"] == failing_inputs(tree)[0] for _, v in all_stored(store)
