@@ -17,7 +17,7 @@ ln -s "$PWD/ref" "$PWD/spec" "$tmp"
 
 compiled() { # compiled: makes $tmp/test of the copy
   for name in kernels launch; do
-    "$cc" -std=c11 -O1 -w -ffp-contract=off -fno-strict-aliasing -c "$tmp/cuda/kernels/$name.c" \
+    "$cc" -std=c11 -O0 -w -ffp-contract=off -fno-strict-aliasing -c "$tmp/cuda/kernels/$name.c" \
       -o "$tmp/$name.o" || return 1
   done
   "$cc" -o "$tmp/test" $objects "$tmp/kernels.o" "$tmp/launch.o" "$build/libzeroproof.a" -pthread \
