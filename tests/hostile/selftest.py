@@ -57,8 +57,9 @@ def run(words, defect, limits):
 
 
 def check(defect, law, folder):
-    # limits that the defects reach soon; traces take milliseconds and 50 MB
-    limits = {"ZP_HOSTILE_LIMITS": "cpu=3,idle=4,memory=700,gone=2,tries=3"}
+    # limits that the defects reach soon; traces take milliseconds and 50 MB, to fill 700 MB longer
+    cpu = 1 if defect == "spin" else 3
+    limits = {"ZP_HOSTILE_LIMITS": f"cpu={cpu},idle=4,memory=700,gone=2,tries=3"}
     out = os.path.join(folder, defect)
     words = ["--only", "traces", "--count", "12", "--jobs", "2", "--json", "--out", out]
     ran = run(words, defect, limits)
