@@ -485,7 +485,7 @@ conformance-quick: ## a selection of it in which each clause and each subject oc
 	@$(WITH_LIBRARIES) QUICK=1 SEED='$(SEED)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
 
 .PHONY: conformance-reports
-conformance-reports: all ## run the reports' scripts (CAUSES=…; SHARE=6 SEED=…: a sixth; ACCEPT=1)
+conformance-reports: all ## run the reports' scripts (CAUSES=…; SHARE=3 SEED=…: a third; ACCEPT=1)
 	@$(WITH_LIBRARIES) SHARE='$(SHARE)' SEED='$(SEED)' ACCEPT='$(ACCEPT)' \
 	  sh conformance/reports.sh $(BUILD) $(CAUSES)
 
