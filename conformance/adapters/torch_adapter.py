@@ -364,7 +364,7 @@ def run(main, case, folder):
 
 
 def run_ranks(main, case, folder, **where):
-    # Every optimizer imports it in its first step, for seconds: here once for the ranks of all cases.
+    # Every optimizer imports it in its first step, for seconds: here once for all ranks and cases.
     import torch._dynamo  # noqa: F401
 
     return ranks.run(
