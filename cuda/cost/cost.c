@@ -11,8 +11,11 @@
 
 /* A step begins when the one before has ended: from the second on they take the same time. */
 enum { STEPS = 3 };
-/* Of all steps, for an op of one; measured: 1,900. An op has at most 4 nodes a step. */
-enum { BYTES_PER_OP = 2600, OPS_MOST = INT32_MAX / (4 * STEPS) };
+/* Of all steps, for an op of one; measured: 1,900 to 2,100. An op has at most 5 nodes a step, and
+ * a piece of backward. */
+/* The graph of the window's accesses takes time in the square of the buckets: half a minute. */
+enum { WINDOW_OPS = 1 << 17 };
+enum { BYTES_PER_OP = 2600, OPS_MOST = INT32_MAX / (6 * STEPS) };
 /* As it is, without communications, and with less and more of each figure. */
 enum { SIMULATIONS = 2 + 2 * ZP_FIGS };
 
@@ -159,7 +162,7 @@ static int time_plan(timing *t, const zp_machine *m, zp_time_report *o, zp_error
 /* ---- The job --------------------------------------------------------------------------------- */
 
 /* The graph must fit into memory, and its nodes into 32 bits. */
-static int check_memory(const zp_time_job *job, zp_error *err)
+static int check_memory(const zp_time_job *job, zp_time_report *o, zp_error *err)
 {
   const double free_bytes = zp_memory_free_now("").bytes;
   int64_t ops = 0;
@@ -168,9 +171,17 @@ static int check_memory(const zp_time_job *job, zp_error *err)
     const int32_t rank = zp_rank_of(job->cfg, (zp_coord){.pp = stage});
     const int status = zp_rank_plan_open(&p, job->cfg, job->replicas, rank, err);
     ops += status ? 0 : p.n;
+    if (!status && o->needs < (double)zp_memory_total(&p.memory))
+      o->needs = (double)zp_memory_total(&p.memory);
     zp_rank_plan_close(&p);
     if (status) return status;
   }
+  if (job->cfg->stage < 2 && ops > WINDOW_OPS)
+    return zp_fail(err, ZP_E_REFUSED, -1,
+                   "a step has %lld ops in one rank of each stage; at ZeRO stages 0 and 1 at most "
+                   "%d are simulated. Use larger buckets (bucket is %lld elements) or fewer "
+                   "micro-batches.",
+                   (long long)ops, (int)WINDOW_OPS, (long long)job->cfg->bucket);
   if ((double)ops * BYTES_PER_OP <= 0.95 * free_bytes && ops <= OPS_MOST) return 0;
   return zp_fail(
       err, ZP_E_REFUSED, -1,
@@ -181,14 +192,14 @@ static int check_memory(const zp_time_job *job, zp_error *err)
       (long long)job->cfg->bucket);
 }
 
-static int check_job(const zp_time_job *job, const zp_machine *m, zp_error *err)
+static int check_job(const zp_time_job *job, const zp_machine *m, zp_time_report *o, zp_error *err)
 {
   const int64_t most = (int64_t)m->nodes * m->ranks_per_node, world = zp_world(job->cfg);
   if (world > most)
     return zp_fail(err, ZP_E_REFUSED, -1,
                    "--machine: %s has %lld ranks (nodes times ranks_per_node), the job %lld",
                    m->name, (long long)most, (long long)world);
-  return check_memory(job, err);
+  return check_memory(job, o, err);
 }
 
 int zp_cost_time(const zp_time_job *job, zp_time_report *report, zp_error *err)
@@ -207,7 +218,8 @@ int zp_cost_time(const zp_time_job *job, zp_time_report *report, zp_error *err)
   char text[ZP_HB_TEXT];
   int status;
   memset(report, 0, sizeof *report);
-  if (zp_machine_read(job->machine, &m, err) || check_job(job, &m, err)) return err->status;
+  if (zp_machine_read(job->machine, &m, err) || check_job(job, &m, report, err)) return err->status;
+  report->capacity = m.capacity;
   memcpy(report->machine, m.name, sizeof report->machine);
   t.p = zp_hb_plan_open(&c, text, sizeof text);
   if (!t.p) return zp_fail(err, ZP_E_MEMORY, -1, "the plan's graph: %s", text);

@@ -10,10 +10,12 @@
 #define SHARE "1"
 
 const zp_figure_info zp_figures[ZP_FIGS] = {
-    {"flops", "flop/s"},    {"memory", "B/s"},         {"kernel", "s"},
-    {"link", "B/s"},        {"network", "B/s"},        {"start", "s"},
-    {"link_hop", "s"},      {"network_hop", "s"},      {"comm_compute", SHARE},
-    {"comm_memory", "B/B"}, {"kernel_compute", SHARE}, {"compute_memory", SHARE},
+    {"flops", "flop/s"},       {"memory", "B/s"},          {"kernel", "s"},
+    {"link", "B/s"},           {"network", "B/s"},         {"start", "s"},
+    {"link_hop", "s"},         {"network_hop", "s"},       {"ll128_start", "s"},
+    {"ll128_link_hop", "s"},   {"ll128_network_hop", "s"}, {"ll128_share", SHARE},
+    {"comm_compute", SHARE},   {"comm_memory", "B/B"},     {"kernel_compute", SHARE},
+    {"compute_memory", SHARE},
 };
 
 /* The file that is built in. */
@@ -32,8 +34,10 @@ static int read_text(const char *file, const char *field, const json_t *value, c
                      zp_error *err)
 {
   const char *text = json_string_value(value);
-  if (!text || !*text || strlen(text) >= ZP_MACHINE_TEXT)
-    return refuse(file, field, "a text of 1 to 319 bytes", err);
+  int plain = text && *text && strlen(text) < ZP_MACHINE_TEXT;
+  for (int32_t i = 0; plain && text[i]; i++)
+    plain = (unsigned char)text[i] >= ' ' && text[i] != 127;
+  if (!plain) return refuse(file, field, "a text of 1 to 319 bytes, on one line", err);
   memcpy(to, text, strlen(text) + 1);
   return 0;
 }
@@ -85,16 +89,19 @@ static int read_figure(const char *file, int32_t i, const json_t *figures, zp_ma
   if (!unit || strcmp(unit, info->unit) != 0) return refuse(file, field, expected, err);
   snprintf(field, sizeof field, "figures.%s.value", info->key);
   m->figure[i] = json_number_value(value);
-  const double most = strcmp(unit, SHARE) == 0 ? 1 : 1e30;
-  if (!json_is_number(value) || !(m->figure[i] >= 1e-30) || !(m->figure[i] <= most))
-    return refuse(file, field, most == 1 ? "a number above 0, at most 1" : "a number above 0", err);
+  const int share = strcmp(unit, SHARE) == 0, rate = strcmp(unit, "s") != 0 && !share;
+  const double least = rate ? 1e-3 : 1e-12, most = share ? 1 : rate ? 1e20 : 1e3;
+  snprintf(expected, sizeof expected, "a number from %g to %g", least, most);
+  if (!json_is_number(value) || !(m->figure[i] >= least && m->figure[i] <= most))
+    return refuse(file, field, expected, err);
   snprintf(field, sizeof field, "figures.%s.source", info->key);
   return read_text(file, field, json_object_get(figure, "source"), m->source[i], err);
 }
 
 static int read_all(const char *file, json_t *root, zp_machine *m, zp_error *err)
 {
-  static const char *const keys[] = {"name", "ranks_per_node", "nodes", "figures", NULL};
+  static const char *const keys[] = {"name",     "ranks_per_node", "nodes",
+                                     "capacity", "figures",        NULL};
   const char *names[ZP_FIGS + 1] = {NULL};
   json_t *figures = json_object_get(root, "figures");
   if (!json_is_object(root)) return refuse(file, "the document", "an object", err);
@@ -106,6 +113,9 @@ static int read_all(const char *file, json_t *root, zp_machine *m, zp_error *err
                  &m->ranks_per_node, err) ||
       read_count(file, "nodes", json_object_get(root, "nodes"), &m->nodes, err))
     return err->status;
+  m->capacity = json_number_value(json_object_get(root, "capacity"));
+  if (!(m->capacity >= 1 && m->capacity <= 1e18))
+    return refuse(file, "capacity", "a number from 1 to 1e18, in bytes", err);
   for (int32_t i = 0; i < ZP_FIGS; i++)
     if (read_figure(file, i, figures, m, err)) return err->status;
   return 0;

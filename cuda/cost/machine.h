@@ -1,6 +1,6 @@
 /* Machines of the cost model: figures of a cluster, each with its source, in a JSON file:
  *
- *   {"name": "…", "ranks_per_node": 8, "nodes": 64,
+ *   {"name": "…", "ranks_per_node": 8, "nodes": 64, "capacity": 141e9,
  *    "figures": {"flops": {"value": 9.89e14, "unit": "flop/s", "source": "…"}, …}}
  *
  * All figures are required; their names and units are those of zp_figures. README.md says how the
@@ -13,14 +13,18 @@
 #include "../../ref/base/error.h"
 
 typedef enum zp_figure {
-  ZP_FIG_FLOPS,          /* floating-point operations a second of forward and backward */
-  ZP_FIG_MEMORY,         /* bytes a second that a kernel reads and writes */
-  ZP_FIG_KERNEL,         /* from the end of a kernel to the full speed of the next on its stream */
-  ZP_FIG_LINK,           /* bus bandwidth of a rank within its node */
-  ZP_FIG_NETWORK,        /* of a rank to other nodes */
-  ZP_FIG_START,          /* of a communication, before its first hop */
-  ZP_FIG_LINK_HOP,       /* a step of a ring within a node */
-  ZP_FIG_NETWORK_HOP,    /* a step of a ring between nodes */
+  ZP_FIG_FLOPS,       /* floating-point operations a second of forward and backward */
+  ZP_FIG_MEMORY,      /* bytes a second that a kernel reads and writes */
+  ZP_FIG_KERNEL,      /* from the end of a kernel to the full speed of the next on its stream */
+  ZP_FIG_LINK,        /* bus bandwidth of a rank within its node */
+  ZP_FIG_NETWORK,     /* of a rank to other nodes */
+  ZP_FIG_START,       /* of a communication, before its first hop */
+  ZP_FIG_LINK_HOP,    /* a step of a ring within a node */
+  ZP_FIG_NETWORK_HOP, /* a step of a ring between nodes */
+  ZP_FIG_LL128_START, /* the same with NCCL's protocol LL128 */
+  ZP_FIG_LL128_LINK_HOP,
+  ZP_FIG_LL128_NETWORK_HOP,
+  ZP_FIG_LL128_SHARE,    /* of the bandwidth, with LL128 */
   ZP_FIG_COMM_COMPUTE,   /* share of the multiprocessors that a communication occupies */
   ZP_FIG_COMM_MEMORY,    /* bytes of memory that a communication moves for a byte on the bus */
   ZP_FIG_KERNEL_COMPUTE, /* share of the multiprocessors that saturates the memory */
@@ -39,6 +43,7 @@ enum { ZP_MACHINE_TEXT = 320 };
 typedef struct zp_machine {
   char name[ZP_MACHINE_TEXT];
   int32_t ranks_per_node, nodes;
+  double capacity; /* bytes of a rank's memory */
   double figure[ZP_FIGS];
   char source[ZP_FIGS][ZP_MACHINE_TEXT];
 } zp_machine;

@@ -1,6 +1,7 @@
 #include "picture.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "../../ref/base/output.h"
@@ -52,7 +53,8 @@ static void add_slice(void *ctx, const zp_picture *o, int32_t v, int32_t rank, i
   zp_chrome_slice(&t->to, rank, row + 1, 1e6 * (o->times->begin[v] - t->first),
                   1e6 * (o->times->end[v] - o->times->begin[v]), text, row_names[row]);
   zp_chrome_args(&t->to);
-  zp_chrome_integer(&t->to, "nanoseconds alone", (int64_t)(1e9 * (w->fixed + w->seconds)));
+  zp_chrome_integer(&t->to, "nanoseconds alone",
+                    (int64_t)fmin(1e9 * (w->fixed + w->seconds), 9e18));
   zp_chrome_integer(&t->to, "bytes of memory", (int64_t)w->bytes);
   zp_chrome_integer(&t->to, "bytes sent", (int64_t)w->wire);
   zp_chrome_end_args(&t->to);

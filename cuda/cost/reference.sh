@@ -9,7 +9,7 @@ echo '| ZeRO stage | D | step, ms | bound, ms | of | efficiency | exposed, ms |'
 echo '|---|---|---|---|---|---|---|'
 for stage in 1 2; do
   for dp in 8 64 512; do
-    "$command" plan --time --json --reduce ordered --stage $stage --dp $dp --micro-batches 4 \
+    "$command" plan --time --json --stage $stage --dp $dp --micro-batches 4 \
       --bucket 40000000 | jq -r '
       def ms: . * 1e5 | round / 100;
       (if .bound_seconds == .compute_seconds then "compute"

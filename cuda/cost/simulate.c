@@ -10,6 +10,7 @@ typedef struct piece {
   double left, since, rate; /* seconds of work left at time `since`, and how fast they pass */
   int32_t version;          /* events of earlier versions are void */
   int32_t active;           /* 1: it uses resources */
+  int32_t waits;            /* 1: a communication in its latency: only its blocks are there */
   int64_t rank, ranks;      /* of member[]: the ranks that it runs on */
 } piece;
 
@@ -94,9 +95,13 @@ static void mark(simulation *s, int32_t rank)
   s->dirty[s->n_dirty++] = rank;
 }
 
-static double uses(const zp_work *w, int resource)
+/* What a piece takes of a resource for each second of progress; see share for a communication's
+ * multiprocessors. */
+static double uses(const simulation *s, int32_t node, int resource)
 {
-  return w->comm && resource == ZP_USES_COMPUTE ? 0 : w->use[resource];
+  const zp_work *w = &s->work[node];
+  if (s->piece[node].waits || (w->comm && resource == ZP_USES_COMPUTE)) return 0;
+  return w->use[resource];
 }
 
 /* Progressive filling. */
@@ -115,7 +120,7 @@ static void share(const simulation *s, active_set *a)
     for (int k = 0; k < ZP_RESOURCES; k++) {
       double wanted = 0;
       for (int32_t i = 0; i < a->n; i++)
-        if (grows[i]) wanted += uses(&s->work[a->node[i]], k);
+        if (grows[i]) wanted += uses(s, a->node[i], k);
       if (wanted > 0 && left[k] < step * wanted) {
         step = left[k] > 0 ? left[k] / wanted : 0;
         full = k;
@@ -124,11 +129,11 @@ static void share(const simulation *s, active_set *a)
     level += step;
     for (int32_t i = 0; i < a->n; i++) {
       if (!grows[i]) continue;
-      for (int k = 0; k < ZP_RESOURCES; k++) left[k] -= step * uses(&s->work[a->node[i]], k);
+      for (int k = 0; k < ZP_RESOURCES; k++) left[k] -= step * uses(s, a->node[i], k);
       a->rate[i] = level;
     }
     for (int32_t i = 0; i < a->n; i++)
-      if (grows[i] && (full < 0 || uses(&s->work[a->node[i]], full) > 0)) {
+      if (grows[i] && (full < 0 || uses(s, a->node[i], full) > 0)) {
         grows[i] = 0;
         growing--;
       }
@@ -174,12 +179,16 @@ static void set_rates(simulation *s)
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-static void activate(simulation *s, int32_t node)
+static void activate(simulation *s, int32_t node, double seconds)
 {
   piece *x = &s->piece[node];
-  x->left = s->work[node].seconds;
+  x->left = seconds;
   x->since = s->now;
   x->rate = -1;
+  if (x->active) { /* a communication whose latency is over */
+    for (int64_t k = 0; k < x->ranks; k++) mark(s, s->member[x->rank + k]);
+    return;
+  }
   x->active = 1;
   for (int64_t k = 0; k < x->ranks; k++) {
     const int32_t r = s->member[x->rank + k];
@@ -211,8 +220,11 @@ static void begin(simulation *s, int32_t node)
 {
   const zp_work *w = &s->work[node];
   s->times.begin[node] = s->now;
-  if (w->fixed > 0) push(s, s->now + w->fixed, node);
-  else if (w->seconds > 0) activate(s, node);
+  if (w->fixed > 0 && w->comm) {
+    s->piece[node].waits = 1;
+    activate(s, node, w->fixed);
+  } else if (w->fixed > 0) push(s, s->now + w->fixed, node);
+  else if (w->seconds > 0) activate(s, node, w->seconds);
   else s->ended[s->n_ended++] = node;
 }
 
@@ -222,11 +234,12 @@ static void happen(simulation *s, event e)
   piece *x = &s->piece[e.node];
   if (x->version != e.version) return;
   x->version++;
-  if (x->active) deactivate(s, e.node);
-  else if (s->work[e.node].seconds > 0) {
-    activate(s, e.node);
+  if ((!x->active || x->waits) && s->work[e.node].seconds > 0) {
+    x->waits = 0;
+    activate(s, e.node, s->work[e.node].seconds);
     return;
   }
+  if (x->active) deactivate(s, e.node);
   s->ended[s->n_ended++] = e.node;
 }
 

@@ -14,7 +14,7 @@ typedef struct extent {
 /* A rank of the graph. */
 typedef struct rank_view {
   zp_rank_plan plan;
-  double numel;                 /* elements of all entries of its stage */
+  double numel, frozen;         /* elements of all entries of its stage; of the frozen ones */
   extent extent[ZP_ALL_GROUPS]; /* of its groups without a key; members 0: not known yet */
 } rank_view;
 
@@ -66,21 +66,28 @@ static extent extent_of(const context *c, rank_view *r, const zp_op *op)
 }
 
 /* A ring of so many rounds in which each rank sends `bytes` (NCCL's tuning model): each round has
- * members - 1 steps, of which nodes - 1 cross the network. All ports of a node are in use. */
+ * members - 1 steps, of which nodes - 1 cross the network. All ports of a node are in use. NCCL
+ * takes the faster of its protocols. */
 static zp_work ring(const context *c, int32_t kind, extent e, double rounds, double bytes)
 {
   const double *f = c->m->figure;
-  const double steps = e.members - 1, across = e.nodes - 1;
+  const double across = rounds * (e.nodes - 1), inside = rounds * (e.members - 1) - across;
+  const double simple =
+      f[ZP_FIG_START] + inside * f[ZP_FIG_LINK_HOP] + across * f[ZP_FIG_NETWORK_HOP];
+  const double ll128 = f[ZP_FIG_LL128_START] + inside * f[ZP_FIG_LL128_LINK_HOP] +
+                       across * f[ZP_FIG_LL128_NETWORK_HOP];
   double bandwidth = f[ZP_FIG_LINK];
   if (e.nodes > 1) {
     const double ports = f[ZP_FIG_NETWORK] * e.members / e.nodes;
     if (ports < bandwidth) bandwidth = ports;
   }
+  const double with_ll128 = bandwidth * f[ZP_FIG_LL128_SHARE];
+  const int use_ll128 = ll128 + bytes / with_ll128 < simple + bytes / bandwidth;
+  if (use_ll128) bandwidth = with_ll128;
   return (zp_work){
       .kind = kind,
       .comm = 1,
-      .fixed = f[ZP_FIG_START] +
-               rounds * ((steps - across) * f[ZP_FIG_LINK_HOP] + across * f[ZP_FIG_NETWORK_HOP]),
+      .fixed = use_ll128 ? ll128 : simple,
       .seconds = bytes / bandwidth,
       .use = {f[ZP_FIG_COMM_COMPUTE], f[ZP_FIG_COMM_MEMORY] * bandwidth / f[ZP_FIG_MEMORY]},
       .wire = bytes};
@@ -188,12 +195,17 @@ static zp_work further_sum_of(const context *c, const rank_view *r, const zp_op 
 {
   const double members = zp_block_group_size(&r->plan.block, op->group, op->key);
   const int exact = c->p->cfg->reduce == ZP_EXACT;
-  if (op->what == ZP_WHAT_PARTIAL) { /* packed, and back */
+  const double adds = exact || c->size->native ? 0 : 4 * (members + 1); /* after an all-gather */
+  if (op->what == ZP_WHAT_PARTIAL) { /* packed (exact: and normalized); added, and back */
     const double n = (double)(exact ? op->count / ZP_LIMBS : op->count);
-    return kernels(c, ZP_WORK_SUM, 1, n * 2 * s.sum);
+    if (part == 0) return kernels(c, ZP_WORK_SUM, 1 + exact, n * (exact ? 4 : 2) * s.sum);
+    return kernels(c, ZP_WORK_SUM, adds > 0 ? 2 : 1, n * (adds + 2 * s.sum));
   }
-  if (part == 0) return kernels(c, ZP_WORK_SUM, 1, s.local * (exact ? 2 : 3) * s.sum);
-  return kernels(c, ZP_WORK_SUM, 1, s.local * 4 * (members + 1));
+  if (part != 0) return kernels(c, ZP_WORK_SUM, 1, s.local * adds);
+  double uses = 0; /* further ones of a tied entry */
+  for (int32_t k = 0; op->what == ZP_WHAT_TIED && k < r->plan.lay.n_flats; k++)
+    uses += k != op->flat && r->plan.lay.flat[k].tied == op->key;
+  return kernels(c, ZP_WORK_SUM, uses + exact, s.local * (3 * uses + 2 * exact) * s.sum);
 }
 
 static zp_work reduction(const context *c, rank_view *r, const zp_op *op, int32_t part,
@@ -236,10 +248,11 @@ static zp_work local_work(const context *c, int32_t i, const zp_op *op, int32_t 
   const bucket_sizes s = sizes_of(c, r, op);
   switch (op->kind) {
   case ZP_OP_FORWARD: return compute(c, ZP_WORK_FORWARD, 2 * r->numel * (double)c->size->tokens);
-  case ZP_OP_BACKWARD: return (zp_work){.kind = ZP_WORK_BACKWARD}; /* its pieces have the cost */
+  case ZP_OP_BACKWARD: /* its pieces have the rest of the cost */
+    return compute(c, ZP_WORK_BACKWARD, 2 * r->frozen * (double)c->size->tokens);
   case ZP_OP_ADD: return copy_of(c, r, op, s);
   case ZP_OP_MEAN:
-    return kernels(c, ZP_WORK_MEAN, 2,
+    return kernels(c, ZP_WORK_MEAN, r->plan.block.index == 0 ? 2 : 1,
                    s.local * (s.sum + 4) + (r->plan.block.index == 0 ? s.owned * 4 : 0));
   case ZP_OP_DECIDE: return kernels(c, ZP_WORK_DECIDE, 1, 0);
   case ZP_OP_UPDATE: return kernels(c, ZP_WORK_UPDATE, 1, s.local * (4 + 24 + s.precision));
@@ -276,8 +289,11 @@ int zp_work_of(const zp_hb_plan *p, const zp_machine *m, const zp_workload_size 
   for (; !status && open < p->world; open++) {
     rank_view *r = &c.rank[open];
     status = zp_rank_plan_open(&r->plan, p->cfg, p->replicas, zp_hb_rank_of(p, open), err);
-    for (int32_t k = 0; !status && k < r->plan.lay.n_params; k++)
-      r->numel += (double)p->cfg->params[r->plan.lay.first_param + k].numel;
+    for (int32_t k = 0; !status && k < r->plan.lay.n_params; k++) {
+      const zp_param *param = &p->cfg->params[r->plan.lay.first_param + k];
+      r->numel += (double)param->numel;
+      if (param->frozen) r->frozen += (double)param->numel;
+    }
   }
   for (int32_t v = 0; !status && v < p->graph.n; v++) work[v] = work_of_node(&c, &p->node[v]);
   for (int32_t i = 0; i < open; i++) zp_rank_plan_close(&c.rank[i].plan);

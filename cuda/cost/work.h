@@ -25,8 +25,9 @@ typedef enum zp_work_kind {
 /* Resources of a rank: shares of its multiprocessors and of its memory's bandwidth. */
 enum { ZP_USES_COMPUTE, ZP_USES_MEMORY, ZP_RESOURCES };
 
-/* A piece of work. `fixed` seconds use no resource, `seconds` more use use[] of each. A member of a
- * communication has zeros: the joint work has its cost. */
+/* A piece of work. In its first `fixed` seconds a kernel uses no resource, a communication only its
+ * multiprocessors; `seconds` more use use[] of each. A member of a communication has zeros: the
+ * joint work has its cost. */
 typedef struct zp_work {
   int32_t kind, comm; /* zp_work_kind; 1: a communication */
   double fixed, seconds, use[ZP_RESOURCES];

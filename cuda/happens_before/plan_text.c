@@ -61,7 +61,7 @@ void zp_hb_node_text(const zp_hb_plan *p, int32_t node, char *text, int64_t cap)
   else if (n->what == ZP_HB_OP) zp_op_describe(&p->program[n->rank][n->pc], op, sizeof op);
   else if (n->what != ZP_HB_GET)
     snprintf(op, sizeof op, "%s %d, micro-batch %" PRId64, what[n->what], n->param, n->mb);
-  snprintf(text, (size_t)cap, "rank %d, step %d: %s", n->rank, n->step, op);
+  snprintf(text, (size_t)cap, "rank %d, step %d: %s", zp_hb_rank_of(p, n->rank), n->step, op);
 }
 
 void zp_hb_operand_text(int32_t why, char *text, int64_t cap)

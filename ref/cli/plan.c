@@ -224,7 +224,7 @@ static int check_args(const plan_args *a)
     return zp_refuse(o, "--ledger: needs --rank R or --json.");
   if (a->time.on && (a->check || a->rank >= 0 || a->all_ranks || a->ledger))
     return zp_refuse(o, "--time: is not for --check, --rank, --all-ranks and --ledger.");
-  return zp_time_check(&a->time, o);
+  return 0;
 }
 
 /* With --json: which files were written. */
@@ -244,6 +244,7 @@ static int run(plan_args *a, const zp_backend *engine)
   zp_error err = {0};
   int code = check_args(a);
   if (code == 0) code = zp_options_finish(&a->o);
+  if (code == 0) code = zp_time_check(&a->time, &a->o);
   if (code == 0) code = default_list(&a->o);
   if (code != 0) return code;
   cfg = zp_options_config(&a->o);

@@ -3,12 +3,13 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "numbers.h"
 
-enum { KEY_TIME = 0x6000, KEY_MACHINE, KEY_TOKENS, KEY_ACTIVATION, KEY_ORDERED, GROUP = 7 };
+enum { KEY_TIME = 0x6000, KEY_MACHINE, KEY_TOKENS, KEY_ACTIVATION, KEY_SUMS, GROUP = 7 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -25,8 +26,11 @@ static const struct argp_option options[] = {
     {"tokens", KEY_TOKENS, "N", 0, "tokens of a micro-batch (4096)", GROUP},
     {"activation", KEY_ACTIVATION, "ELEMENTS", 0,
      "elements that a pipeline stage sends for each token (4096)", GROUP},
-    {"ordered", KEY_ORDERED, NULL, 0,
-     "with --reduce=ordered: gradients are added in a fixed order, not in NCCL's", GROUP},
+    {"sums", KEY_SUMS, "native|ordered|exact", 0,
+     "native (default): NCCL adds; ordered: in a fixed order; exact: in 72 bytes an element, the "
+     "same "
+     "bits in every topology",
+     GROUP},
     {0}};
 
 static void parse_count(const char *name, const char *arg, int64_t *to, struct argp_state *state)
@@ -43,7 +47,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case KEY_MACHINE: a->machine = arg; break;
   case KEY_TOKENS: parse_count("tokens", arg, &a->tokens, state); break;
   case KEY_ACTIVATION: parse_count("activation", arg, &a->activation, state); break;
-  case KEY_ORDERED: a->ordered = 1; break;
+  case KEY_SUMS:
+    if (strcmp(arg, "native") != 0 && strcmp(arg, "ordered") != 0 && strcmp(arg, "exact") != 0)
+      argp_error(state, "--sums: '%s' is not one of: native ordered exact.", arg);
+    a->sums = arg;
+    break;
   default: return ARGP_ERR_UNKNOWN;
   }
   a->given = key;
@@ -57,13 +65,22 @@ zp_time_args zp_time_defaults(void)
   return (zp_time_args){.tokens = 4096, .activation = 4096};
 }
 
-int zp_time_check(const zp_time_args *a, const zp_options *o)
+int zp_time_check(const zp_time_args *a, zp_options *o)
 {
-  const char *name = a->given == KEY_MACHINE   ? "machine"
-                     : a->given == KEY_TOKENS  ? "tokens"
-                     : a->given == KEY_ORDERED ? "ordered"
-                                               : "activation";
+  const char *name = a->given == KEY_MACHINE  ? "machine"
+                     : a->given == KEY_TOKENS ? "tokens"
+                     : a->given == KEY_SUMS   ? "sums"
+                                              : "activation";
   if (a->given && !a->on) return zp_cli_refuse(o->command, "--%s: needs --time.", name);
+  if (!a->on) return 0;
+  if (o->by_flag[ZP_OPT_REDUCE] || o->by_file[ZP_OPT_REDUCE]) {
+    const int exact = o->value[ZP_OPT_REDUCE] == ZP_EXACT;
+    if (a->sums != NULL && exact != (strcmp(a->sums, "exact") == 0))
+      return zp_cli_refuse(o->command, "--sums: %s contradicts reduce %s.", a->sums,
+                           exact ? "exact" : "ordered");
+  } else
+    o->value[ZP_OPT_REDUCE] =
+        a->sums != NULL && strcmp(a->sums, "exact") == 0 ? ZP_EXACT : ZP_ORDERED;
   return 0;
 }
 
@@ -72,7 +89,23 @@ int zp_time_check(const zp_time_args *a, const zp_options *o)
 static const char *sums_of(const zp_config *cfg, const zp_time_args *a)
 {
   if (cfg->reduce == ZP_EXACT) return "exact";
-  return a->ordered ? "ordered" : "native";
+  return a->sums != NULL ? a->sums : "native";
+}
+
+/* Tokens of a step and rank. */
+static double tokens_of(const zp_config *cfg, const zp_time_args *a)
+{
+  return (double)cfg->micro_batches * (double)a->tokens * cfg->dp / zp_world(cfg);
+}
+
+/* What the time of this job lacks. */
+static void print_notes(const zp_config *cfg)
+{
+  if (cfg->tp > 1)
+    puts("  note: the model's own communication between tensor-parallel ranks is left out");
+  if (cfg->ep > 1) puts("  note: the model's own communication between experts is left out");
+  if (cfg->precision == ZP_F32)
+    puts("  note: the machine's flops are those of 16-bit numbers, unless its file says otherwise");
 }
 
 static void print_report(const zp_options *o, const zp_config *cfg, const zp_time_args *a,
@@ -85,13 +118,17 @@ static void print_report(const zp_options *o, const zp_config *cfg, const zp_tim
          zp_replicas_text(zp_replicas(&o->hyper), text), (int)zp_world(cfg), (int)cfg->stage,
          (long long)cfg->micro_batches, (long long)a->tokens, zp_precision_name(cfg->precision),
          sums_of(cfg, a), (long long)cfg->bucket, r->machine);
-  printf("  step            %10.2f ms\n"
+  printf("  step            %10.2f ms: %.0f tokens a second and rank\n"
          "  lower bound     %10.2f ms: the largest of compute %.2f, communication %.2f, memory "
          "%.2f\n"
-         "  efficiency      %10.3f (bound / step)\n"
-         "  exposed         %10.2f ms of communication: the step without it is shorter by that\n",
-         1e3 * r->step, 1e3 * r->bound, 1e3 * r->compute, 1e3 * r->communication, 1e3 * r->memory,
-         r->bound / r->step, 1e3 * r->exposed);
+         "  efficiency      %10.3f (bound / step; compute / step %.3f)\n"
+         "  exposed         %10.2f ms of communication: the step without it is shorter by that\n"
+         "  memory          %10.2f GB of %.0f GB a rank, without activations%s\n",
+         1e3 * r->step, tokens_of(cfg, a) / r->step, 1e3 * r->bound, 1e3 * r->compute,
+         1e3 * r->communication, 1e3 * r->memory, r->bound / r->step, r->compute / r->step,
+         1e3 * r->exposed, r->needs / 1e9, r->capacity / 1e9,
+         r->needs > r->capacity ? ": it DOES NOT FIT" : "");
+  print_notes(cfg);
   printf("\nWork of the busiest rank        alone ms    GB of memory        GB sent\n");
   for (int32_t i = 0; i < r->works; i++)
     printf("  %-26s %12.2f %15.2f %14.2f\n", r->work[i].name, 1e3 * r->work[i].seconds,
@@ -129,16 +166,33 @@ static json_t *figures_json(const zp_time_report *r)
 
 static int print_json(const zp_config *cfg, const zp_time_args *a, const zp_time_report *r)
 {
-  json_t *root = json_pack(
-      "{s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:o, "
-      "s:o}",
-      "machine", r->machine, "pp", (int)cfg->pp, "dp", (int)cfg->dp, "tp", (int)cfg->tp, "stage",
-      (int)cfg->stage, "micro_batches", (json_int_t)cfg->micro_batches, "tokens",
-      (json_int_t)a->tokens, "bucket", (json_int_t)cfg->bucket, "sums", sums_of(cfg, a),
-      "step_seconds", r->step, "bound_seconds", r->bound, "compute_seconds", r->compute,
-      "communication_seconds", r->communication, "memory_seconds", r->memory, "efficiency",
-      r->bound / r->step, "exposed_seconds", r->exposed, "pieces", (json_int_t)r->nodes, "work",
-      work_json(r), "figures", figures_json(r));
+  const struct {
+    const char *key;
+    double value;
+  } numbers[] = {{"step_seconds", r->step},
+                 {"bound_seconds", r->bound},
+                 {"compute_seconds", r->compute},
+                 {"communication_seconds", r->communication},
+                 {"memory_seconds", r->memory},
+                 {"exposed_seconds", r->exposed},
+                 {"efficiency", r->bound / r->step},
+                 {"tokens_per_second_and_rank", tokens_of(cfg, a) / r->step},
+                 {"memory_needed_bytes", r->needs},
+                 {"memory_capacity_bytes", r->capacity}};
+  json_t *root = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s}", "machine", r->machine, "pp",
+                           (int)cfg->pp, "dp", (int)cfg->dp, "tp", (int)cfg->tp, "ep", (int)cfg->ep,
+                           "stage", (int)cfg->stage, "precision", zp_precision_name(cfg->precision),
+                           "sums", sums_of(cfg, a));
+  json_t *sizes =
+      json_pack("{s:I, s:I, s:I, s:I, s:I}", "micro_batches", (json_int_t)cfg->micro_batches,
+                "tokens", (json_int_t)a->tokens, "activation", (json_int_t)a->activation, "bucket",
+                (json_int_t)cfg->bucket, "pieces", (json_int_t)r->nodes);
+  json_object_update(root, sizes);
+  json_decref(sizes);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    json_object_set_new(root, numbers[i].key, json_real(numbers[i].value));
+  json_object_set_new(root, "work", work_json(r));
+  json_object_set_new(root, "figures", figures_json(r));
   const int bad = json_dumpf(root, stdout, JSON_ENSURE_ASCII) || putchar('\n') == EOF;
   json_decref(root);
   return bad ? ZP_EXIT_ENVIRONMENT : 0;
@@ -154,7 +208,7 @@ int zp_plan_time(const zp_time_args *a, const zp_options *o, const zp_config *cf
 {
   const zp_time_job job = {.cfg = cfg,
                            .replicas = zp_replicas(&o->hyper),
-                           .native = cfg->reduce == ZP_ORDERED && !a->ordered,
+                           .native = strcmp(sums_of(cfg, a), "native") == 0,
                            .tokens = a->tokens,
                            .activation_bytes =
                                a->tokens * a->activation * zp_dtype_bytes(cfg->precision),
@@ -164,8 +218,6 @@ int zp_plan_time(const zp_time_args *a, const zp_options *o, const zp_config *cf
                            .progress = isatty(STDERR_FILENO) ? progress : NULL};
   static zp_time_report report;
   static zp_error err;
-  if (a->ordered && cfg->reduce != ZP_ORDERED)
-    return zp_cli_refuse(o->command, "--ordered: needs --reduce=ordered.");
   const int status = engine->time(&job, &report, &err);
   if (job.progress != NULL) dprintf(STDERR_FILENO, "\r\033[K");
   if (status != 0) {

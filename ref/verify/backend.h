@@ -129,7 +129,7 @@ typedef struct zp_time_job {
   void (*progress)(int32_t done, int32_t all);
 } zp_time_job;
 
-enum { ZP_TIME_WORKS = 12, ZP_TIME_FIGURES = 12, ZP_TIME_TEXT = 320 };
+enum { ZP_TIME_WORKS = 12, ZP_TIME_FIGURES = 16, ZP_TIME_TEXT = 320 };
 
 /* A kind of work on the busiest rank: seconds that it would take alone, bytes of memory that its
  * kernels move, bytes that the rank sends. */
@@ -145,13 +145,15 @@ typedef struct zp_time_figure {
   char source[ZP_TIME_TEXT];
 } zp_time_figure;
 
-/* Seconds. The bound is the largest of the three: no schedule is faster on this machine. */
+/* Seconds. The bound is the largest of the three: with these buckets no schedule is faster. */
 typedef struct zp_time_report {
   char machine[ZP_TIME_TEXT];
   double step, compute, communication, memory, bound;
   double exposed; /* less the step without communications */
   zp_time_work work[ZP_TIME_WORKS];
   zp_time_figure figure[ZP_TIME_FIGURES];
+  double needs,
+      capacity; /* bytes of the rank that needs the most, without activations; of memory */
   int32_t works, figures;
   int64_t nodes; /* pieces of work of a step, of all ranks that were simulated */
 } zp_time_report;

@@ -115,6 +115,29 @@ Test(cost, a_communication_takes_its_multiprocessors_first)
   close_graph(g);
 }
 
+/* In its latency it occupies its blocks and no memory: compute runs at 0.8 for 2 s, and the kernel
+ * of 1 s at its own rate. */
+Test(cost, a_communication_occupies_its_multiprocessors_from_its_beginning)
+{
+  zp_work late = comm(1);
+  late.fixed = 1;
+  graph *g = open_graph(1);
+  const int32_t a = add(g, 0, 0, compute(2)), joint = add(g, 0, -1, late);
+  join(g, joint, add(g, 0, 1, (zp_work){0}));
+  run(g);
+  cr_assert(is_close(g->end[joint], 2), "%.9g", g->end[joint]);
+  cr_assert(is_close(g->end[a], 2.4), "%.9g", g->end[a]);
+  close_graph(g);
+  g = open_graph(1);
+  const int32_t k = add(g, 0, 2, (zp_work){.seconds = 1, .use = {0.5, 1}});
+  const int32_t slow = add(g, 0, -1, late);
+  join(g, slow, add(g, 0, 1, (zp_work){0}));
+  run(g);
+  cr_assert(is_close(g->end[k], 1), "%.9g", g->end[k]);
+  cr_assert(is_close(g->end[slow], 2), "%.9g", g->end[slow]);
+  close_graph(g);
+}
+
 /* The memory of one of both ranks is shared with a kernel: there 1.5 are wanted. */
 Test(cost, a_communication_runs_at_the_lowest_rate_of_its_members)
 {
@@ -227,7 +250,8 @@ Test(cost, without_shared_resources_the_longest_path_remains)
 
 enum { NUMEL = 1 << 16 };
 
-static zp_time_report time_of(int32_t stage, int32_t dp, int64_t mb, int32_t native)
+/* sums: 0 native, 1 ordered, 2 exact. */
+static zp_time_report time_of(int32_t stage, int32_t dp, int64_t mb, int32_t sums)
 {
   static zp_param params[4] = {{.numel = NUMEL, .tied = -1},
                                {.numel = NUMEL, .tied = -1},
@@ -242,12 +266,12 @@ static zp_time_report time_of(int32_t stage, int32_t dp, int64_t mb, int32_t nat
                          .bucket = NUMEL,
                          .align = 1,
                          .precision = ZP_BF16,
-                         .reduce = ZP_ORDERED,
+                         .reduce = sums == 2 ? ZP_EXACT : ZP_ORDERED,
                          .n_params = 4,
                          .optgroups = 1,
                          .params = params};
   const zp_time_job job = {
-      .cfg = &cfg, .replicas = 1, .native = native, .tokens = 64, .activation_bytes = 1};
+      .cfg = &cfg, .replicas = 1, .native = sums == 0, .tokens = 64, .activation_bytes = 1};
   zp_time_report r;
   zp_error err = {0};
   cr_assert_eq(zp_cost_time(&job, &r, &err), 0, "%s", err.text);
@@ -261,17 +285,40 @@ static double bytes_of(const zp_time_report *r, int sent)
   return sum;
 }
 
-/* Bytes a parameter: at stage 2 a gradient is copied (4) and widened (6), parameters are scattered
- * (4); of a shard means are made (8), squared (4), and all is updated (30). A further micro-batch
- * copies and widens again, and adds to the shard (12). */
-Test(cost, bytes_of_a_step)
+/* Bytes a parameter at stage 2: a gradient is copied (4), native: widened (6), and parameters are
+ * scattered (4); ordered and exact: all members' parts are read (2) and added to the shard's sum (4
+ * or 72). Of a shard means are made (sum + 4), squared (4), and all is updated (30). A further
+ * micro-batch copies again, and reads and writes the sum (native: reads what arrived, too). */
+Test(cost, bytes_of_a_step_at_stage_2)
 {
-  for (int32_t dp = 2; dp <= 8; dp *= 2) {
-    const zp_time_report one = time_of(2, dp, 1, 1), four = time_of(2, dp, 4, 1);
-    const double n = 4 * NUMEL;
-    cr_assert_eq(bytes_of(&one, 0) / n, 14 + 42.0 / dp, "%.9g", bytes_of(&one, 0) / n);
-    cr_assert_eq(bytes_of(&four, 0) / n, 14 + 42.0 / dp + 3 * (10 + 12.0 / dp));
-  }
+  for (int32_t dp = 2; dp <= 8; dp *= 2)
+    for (int32_t sums = 0; sums < 3; sums++) {
+      const zp_time_report one = time_of(2, dp, 1, sums), four = time_of(2, dp, 4, sums);
+      const double n = 4 * NUMEL, sum = sums == 2 ? 72 : 4;
+      const double first = sums == 0 ? 6 : 2 + sum / dp;
+      const double later = sums == 0 ? 6 + 12.0 / dp : 2 + 2 * sum / dp;
+      const double bytes = 4 + first + 4 + (sum + 4 + 4 + 30) / dp;
+      cr_assert(is_close(bytes_of(&one, 0) / n, bytes), "%.9g", bytes_of(&one, 0) / n);
+      cr_assert(is_close(bytes_of(&four, 0) / n, bytes + 3 * (4 + later)));
+    }
+}
+
+/* At stages 0 and 1 each micro-batch is added to the window's sums; limbs are normalized (2 · 72),
+ * ordered sums read all members' parts (4 each) and write one. At stage 0 all ranks hold all means
+ * and update all. */
+Test(cost, bytes_of_a_step_at_stages_0_and_1)
+{
+  for (int32_t dp = 2; dp <= 8; dp *= 2)
+    for (int32_t stage = 0; stage < 2; stage++)
+      for (int32_t sums = 0; sums < 3; sums++) {
+        const zp_time_report r = time_of(stage, dp, 2, sums);
+        const double sum = sums == 2 ? 72 : 4, held = stage == 0 ? 1 : 1.0 / dp;
+        const double added = sums == 0 ? 0 : sums == 1 ? 4 * (dp + 1.0) / dp : 144;
+        const double bytes = (2 + sum) + (2 + 2 * sum) + added + held * (sum + 4 + 30) + 4.0 / dp +
+                             (stage == 0 ? 0 : 4);
+        cr_assert(is_close(bytes_of(&r, 0) / (4 * NUMEL), bytes), "%.9g, not %.9g",
+                  bytes_of(&r, 0) / (4 * NUMEL), bytes);
+      }
 }
 
 /* A reduce-scatter of fp32 and an all-gather of bf16; statistics are 31 words, in a ring of two
@@ -279,17 +326,53 @@ Test(cost, bytes_of_a_step)
 Test(cost, bytes_that_a_rank_sends)
 {
   for (int32_t dp = 2; dp <= 8; dp *= 2) {
-    const zp_time_report r = time_of(2, dp, 1, 1);
+    const zp_time_report r = time_of(2, dp, 1, 0);
     const double others = (dp - 1.0) / dp;
     cr_assert(is_close(bytes_of(&r, 1), others * (4.0 * NUMEL * (4 + 2) + 2 * 31 * 8)));
   }
 }
 
+static double seconds_of(const zp_time_report *r, const char *name)
+{
+  for (int32_t i = 0; i < r->works; i++)
+    if (strcmp(r->work[i].name, name) == 0) return r->work[i].seconds;
+  return 0;
+}
+
+static double figure_of(const zp_time_report *r, const char *key)
+{
+  for (int32_t i = 0; i < r->figures; i++)
+    if (strcmp(r->figure[i].key, key) == 0) return r->figure[i].value;
+  cr_assert(0, "%s", key);
+  return 0;
+}
+
+/* 16 ranks on two nodes: small buckets, so protocol LL128 is the faster one. Four all-gathers of 15
+ * hops, of which one crosses the network; a node has 8 ports. */
+Test(cost, gathers_over_two_nodes)
+{
+  const zp_time_report r = time_of(2, 16, 1, 0);
+  const double ports = 8 * figure_of(&r, "network"), link = figure_of(&r, "link");
+  const double bandwidth = (ports < link ? ports : link) * figure_of(&r, "ll128_share");
+  const double one = figure_of(&r, "ll128_start") + 14 * figure_of(&r, "ll128_link_hop") +
+                     figure_of(&r, "ll128_network_hop") + NUMEL * 2.0 * 15 / 16 / bandwidth;
+  cr_assert(is_close(seconds_of(&r, "gathers"), 4 * one), "%.9g", seconds_of(&r, "gathers"));
+}
+
+/* Ordered: 8 of the 15 parts that a rank sends leave its node, through its own port. */
+Test(cost, parts_over_two_nodes)
+{
+  const zp_time_report r = time_of(2, 16, 1, 1);
+  const double across = NUMEL * 2.0 * 8 / 16 / figure_of(&r, "network");
+  const double one = figure_of(&r, "start") + figure_of(&r, "network_hop") + across;
+  cr_assert(is_close(seconds_of(&r, "reductions"), 4 * one), "%.9g", seconds_of(&r, "reductions"));
+}
+
 Test(cost, a_step_is_at_least_its_bound)
 {
   for (int32_t stage = 0; stage <= 2; stage++)
-    for (int32_t native = 0; native <= 1; native++) {
-      const zp_time_report r = time_of(stage, 4, 3, native);
+    for (int32_t sums = 0; sums < 3; sums++) {
+      const zp_time_report r = time_of(stage, 4, 3, sums);
       cr_assert(r.step >= r.bound && r.bound > 0 && r.exposed >= 0 && r.exposed < r.step);
       for (int32_t i = 0; i < r.figures; i++)
         cr_assert(r.figure[i].less > 0 && r.figure[i].more > 0);

@@ -3,7 +3,7 @@
 # inputs: build/zeroproof build/zeroproof-simdev tests/fixtures/lib.sh cuda/cost
 . tests/fixtures/lib.sh
 
-job='plan --time --reduce ordered --dp 8 --micro-batches 2'
+job='plan --time --dp 8 --micro-batches 2'
 # shellcheck disable=SC2086 # words
 expect 0 '^  efficiency +0\.[0-9]+ ' a_report_is_printed $job
 # shellcheck disable=SC2086
@@ -11,15 +11,16 @@ json the_report_is_consistent '.step_seconds >= .bound_seconds and
   .bound_seconds == ([.compute_seconds, .communication_seconds, .memory_seconds] | max) and
   (.efficiency - .bound_seconds / .step_seconds | fabs) < 1e-9 and .sums == "native" and
   .exposed_seconds >= 0 and .exposed_seconds < .step_seconds and
-  (.figures | length) == 12 and all(.figures[]; .source != "")' $job --json
+  (.figures | length) == 16 and all(.figures[]; .source != "")' $job --json
 # shellcheck disable=SC2086
 json twice_the_tokens_are_twice_the_compute '.tokens == 8192 and .compute_seconds > 1.1' \
   $job --tokens 8192 --json
-json all_sums_are_timed '.sums == "ordered"' plan --time --reduce ordered --ordered --dp 4 --json
-json exact_is_the_default '.sums == "exact"' plan --time --dp 4 --json
+json ordered_sums_are_timed '.sums == "ordered"' plan --time --sums ordered --dp 4 --json
+json exact_sums_are_timed '.sums == "exact"' plan --time --sums exact --dp 4 --json
+json reduce_is_obeyed '.sums == "exact"' plan --time --reduce exact --dp 4 --json
 json stages_are_simulated '.pp == 4 and any(.work[]; .work == "exchanges of stages")' \
   plan --time --pp 4 --dp 2 --micro-batches 8 --json
-json many_ranks_are_simulated '.dp == 131072' plan --time --dp 131072 --reduce ordered --json
+json many_ranks_are_simulated '.dp == 131072' plan --time --dp 131072 --json
 
 # shellcheck disable=SC2086
 expect 0 'wrote .*step.svg' a_picture_is_drawn $job --svg "$tmp/step.svg" --trace "$tmp/step.json"
@@ -34,13 +35,20 @@ expect 3 'cannot|No such' a_picture_that_cannot_be_written $job --svg /nowhere/s
 # a job whose graph does not fit
 # shellcheck disable=SC3045 # dash has ulimit -v
 fits() { (ulimit -v 1500000 && "$zp" "$@"); }
-fits plan --time --reduce ordered --dp 8 --micro-batches 64 --bucket 100000 >"$tmp/out" 2>&1
+fits plan --time --dp 8 --micro-batches 64 --bucket 100000 >"$tmp/out" 2>&1
 [ $? -eq 2 ] && grep -q 'MiB are free. Use larger buckets' "$tmp/out"
 verdict $? a_job_that_does_not_fit "$(head -c 300 "$tmp/out")"
 
 expect 2 '--machine: needs --time' options_need_time plan --machine x.json
 expect 2 'not a whole number' no_tokens plan --time --tokens 0
-expect 2 '--ordered: needs --reduce=ordered' ordered_needs_ordered plan --time --ordered
+expect 2 'not one of: native ordered exact' no_sums plan --time --sums fast
+expect 2 '--sums: native contradicts reduce exact' two_sums \
+  plan --time --sums native --reduce exact
+expect 2 'at ZeRO stages 0 and 1 at most' too_many_buckets \
+  plan --time --stage 1 --dp 8 --bucket 10000
+expect 0 'GB a rank, without activations: it DOES NOT FIT' memory_is_compared \
+  plan --time --stage 1 --sums exact --dp 8
+expect 0 'between tensor-parallel ranks is left out' what_is_left_out plan --time --tp 2 --dp 2
 expect 2 '--time: is not for --check' no_check plan --time --check
 
 machine() { # machine NAME JQ-FILTER PATTERN: the cluster's file, changed
@@ -49,11 +57,13 @@ machine() { # machine NAME JQ-FILTER PATTERN: the cluster's file, changed
 }
 machine a_figure_is_missing 'del(.figures.link)' 'figures.link: expected an object'
 machine another_unit '.figures.link.unit = "GB/s"' 'figures.link.unit: expected "B/s"'
-machine no_value '.figures.link.value = 0' 'figures.link.value: expected a number above 0'
-machine a_share_above_one '.figures.comm_compute.value = 1.5' 'above 0, at most 1'
+machine no_value '.figures.link.value = 0' 'figures.link.value: expected a number from'
+machine a_share_above_one '.figures.comm_compute.value = 1.5' 'from 1e-12 to 1$'
 machine no_source '.figures.link.source = ""' 'figures.link.source: expected a text'
 machine a_misspelt_figure '.figures.lnik = .figures.link' 'figures.lnik: expected no field'
 machine a_misspelt_field '.figures.link.valeu = 1' 'figures.link.valeu: expected no field'
+machine a_name_of_two_lines '.name = "a\nb"' 'name: expected a text of 1 to 319 bytes, on one line'
+machine no_capacity 'del(.capacity)' 'capacity: expected a number'
 machine no_nodes '.nodes = 0' 'nodes: expected an integer from 1'
 machine too_few_nodes '.nodes = 1 | .ranks_per_node = 1' 'has 1 ranks .* the job 2'
 echo '{' >"$tmp/machine.json"

@@ -165,7 +165,7 @@ Test(happens_before, a_wait_for_the_whole_reduction_stream_is_redundant_and_long
 
 /* On an idle device results are right without one of the waits; the graphs show that it is missing.
  * A wait that other edges imply is not missing. */
-Test(happens_before, a_dropped_wait_is_missing_whatever_the_results)
+static void drop_waits(int32_t gradual)
 {
   static const char text[] = "precision=fp32,M=3,bucket=5,pp=3,dp=2,stage=2,steps=2,"
                              "list=12@0.0+7@0.0+9@1.0+8@1.1+11@2.0";
@@ -179,8 +179,13 @@ Test(happens_before, a_dropped_wait_is_missing_whatever_the_results)
   cr_assert_eq(zp_diff_case_open(&j, &c, &err), 0, "%s", err.text);
   for (int32_t n = 1; n < 400; n += 3) {
     const simdev_fault f = {SIMDEV_FAULT_DROP_SYNC, 1, NULL, n, 0};
-    const zp_schedule s = {
-        .seed = 1, .order = SIMDEV_FIFO, .producers = 2, .path = 1, .faults = &f, .fault_count = 1};
+    const zp_schedule s = {.seed = 1,
+                           .order = SIMDEV_FIFO,
+                           .producers = 2,
+                           .path = 1,
+                           .gradual = gradual,
+                           .faults = &f,
+                           .fault_count = 1};
     zp_hb_report o;
     int64_t syncs, i = 0;
     const int failed = compare(j.diff, s, &o);
@@ -199,4 +204,14 @@ Test(happens_before, a_dropped_wait_is_missing_whatever_the_results)
   cr_assert(tried > 50 && missing > tried / 3, "%d of %d", missing, tried);
   cr_assert(races > missing / 2, "%d races of %d", races, missing);
   zp_diff_case_close(&j);
+}
+
+Test(happens_before, a_dropped_wait_is_missing_whatever_the_results)
+{
+  drop_waits(0);
+}
+
+Test(happens_before, a_dropped_wait_is_missing_with_gradual_backward)
+{
+  drop_waits(1);
 }
