@@ -321,7 +321,6 @@ def run(options):
         page.templates()  # refuses without Jinja2, before a long run
         check_writable(options.out)
     known.check_lists(options, ROOT)
-    tools = Tools()
     log = Log(options.log) if options.log else None
     first = Adapter(options.adapter, options.deadline or DEADLINE, log)
     try:
@@ -330,6 +329,7 @@ def run(options):
         first.stop()
         raise
     level = options.level or hello.get("level", 1)
+    tools = Tools()  # a refused hello needs none
     runner = Runner(options.adapter, tools, hello, level, options.jobs, options.deadline, log)
     runner.release(first)
     try:

@@ -26,23 +26,20 @@ def missing(package, error):
 
 
 class Lines:
-    """A program that answers each input line with one output line. The first line starts it."""
+    """A program that answers each input line with one output line."""
 
     def __init__(self, *command):
-        self.command, self.process = command, None
+        self.command = command
         self.lock = threading.Lock()
-
-    def start(self):
         try:
-            return supervise.Process(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            self.process = supervise.Process(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
             )
         except OSError as error:
-            raise Broken(f"cannot start {self.command[0]}: {error.strerror}") from error
+            raise Broken(f"cannot start {command[0]}: {error.strerror}") from error
 
     def ask(self, line):
         with self.lock:
-            self.process = self.process or self.start()
             try:
                 self.process.stdin.write(line + "\n")
                 self.process.stdin.flush()
@@ -57,8 +54,7 @@ class Lines:
             raise Broken(f"{' '.join(self.command)} answered {answer[:100]!a}, no JSON") from None
 
     def close(self):
-        if self.process:
-            self.process.close()
+        self.process.close()
 
 
 class Tools:
