@@ -47,9 +47,11 @@ required = {c["name"]: c for c in BOM["components"] if c["scope"] == "required"}
 links = [d["dependsOn"] for d in BOM["dependencies"] if d["ref"] == main["bom-ref"]]
 
 check("it_is_valid_cyclonedx", valid(TEXT))
+# without the components, whose addresses take the validator seconds
+short = json.dumps({**BOM, "components": [], "dependencies": []})
 check(
     "the_validator_refuses_another_key",
-    valid(TEXT.replace('"bomFormat"', '"bomform"')) is None and "accepted",
+    valid(short) or valid(short.replace('"bomFormat"', '"bomform"')) is None and "accepted",
 )
 check(
     "each_locked_package_is_there_with_its_hashes",

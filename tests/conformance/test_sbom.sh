@@ -15,11 +15,12 @@ make_sbom() { # make_sbom FILE
 }
 
 unset SOURCE_DATE_EPOCH
-PYTHONHASHSEED=1 make_sbom "$tmp/one" && PYTHONHASHSEED=2 TZ=Asia/Tokyo make_sbom "$tmp/two" &&
-  cmp -s "$tmp/one" "$tmp/two" && ! grep -qE 'serialNumber|timestamp' "$tmp/one"
+PYTHONHASHSEED=1 make_sbom "$tmp/one" &&
+  PYTHONHASHSEED=2 TZ=Asia/Tokyo SOURCE_DATE_EPOCH=86400 make_sbom "$tmp/dated" &&
+  sed -z 's/,\n *"timestamp": "[^"]*"//' "$tmp/dated" | cmp -s "$tmp/one" - &&
+  ! grep -qE 'serialNumber|timestamp' "$tmp/one"
 verdict $? the_same_inputs_give_the_same_bytes "$(tail -n 3 "$tmp/out")"
-SOURCE_DATE_EPOCH=86400 make_sbom "$tmp/dated" &&
-  grep -q '"timestamp": "1970-01-02T00:00:00+00:00"' "$tmp/dated"
+grep -q '"timestamp": "1970-01-02T00:00:00+00:00"' "$tmp/dated"
 verdict $? the_date_is_that_of_the_environment "$(tail -n 3 "$tmp/out")"
 "$python" -B tests/conformance/sbom_test.py "$tmp/one" || bad=1
 finish
