@@ -30,7 +30,8 @@ def main(folder, url, expected):
     new = f"{folder}.new"
     shutil.rmtree(new, ignore_errors=True)
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        archive.extractall(new, filter="data")
+        # Debian 12's Python has no filters yet; the hash has been compared.
+        archive.extractall(new, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     shutil.rmtree(folder, ignore_errors=True)
     [top] = os.listdir(new)
     os.rename(os.path.join(new, top), folder)
