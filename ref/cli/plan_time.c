@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/output.h"
 #include "cli.h"
 #include "numbers.h"
 
@@ -218,6 +219,10 @@ int zp_plan_time(const zp_time_args *a, const zp_options *o, const zp_config *cf
                            .progress = isatty(STDERR_FILENO) ? progress : NULL};
   static zp_time_report report;
   static zp_error err;
+  const char *const inputs[] = {a->machine, NULL};
+  if (a->machine != NULL && (zp_output_spares("--svg", svg, inputs, &err) != 0 ||
+                             zp_output_spares("--trace", trace, inputs, &err) != 0))
+    return zp_cli_refuse(o->command, "%s", err.text);
   const int status = engine->time(&job, &report, &err);
   if (job.progress != NULL) dprintf(STDERR_FILENO, "\r\033[K");
   if (status != 0) {

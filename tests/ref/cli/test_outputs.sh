@@ -19,8 +19,8 @@ writes="$plot train:--save plan:--svg plan:--trace $cuda trace:--out"
 silent="train:--svg train:--trace adapter:--svg adapter:--trace"
 # tests/conformance/outputs_test.py, reports_test.py
 judge="check:--out check:--log report:--out"
-reads="train:--data train:--load train:--config plan:--config sim:--config check:--quick
-  check:--known check:--support report:--known report:--python"
+reads="train:--data train:--load train:--config plan:--config plan:--machine sim:--config
+  check:--quick check:--known check:--support report:--known report:--python"
 for command in $("$zp" help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | grep -v '^help$'); do
   "$zp" "$command" --help >"$tmp/help" 2>&1
   grep -oE -e '--[a-z-]+(\[=|=)(FILE|DIR|PATH|OUT)' "$tmp/help" | sed 's/\[*=.*//' | sort -u |
