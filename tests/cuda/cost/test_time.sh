@@ -69,6 +69,13 @@ machine too_few_nodes '.nodes = 1 | .ranks_per_node = 1' 'has 1 ranks .* the job
 echo '{' >"$tmp/machine.json"
 expect 2 'machine.json:[0-9]+: ' no_json plan --time --dp 2 --machine "$tmp/machine.json"
 expect 2 'No such file' no_file plan --time --machine "$tmp/nothing.json"
+cp cuda/cost/machines/h200-node.json "$tmp/machine.json"
+for to in svg trace; do
+  expect 2 "--$to .*would overwrite the input" "a_machine_is_spared_by_$to" \
+    plan --time --dp 2 --machine "$tmp/machine.json" "--$to" "$tmp/machine.json"
+done
+cmp -s cuda/cost/machines/h200-node.json "$tmp/machine.json"
+verdict $? the_machine_is_unchanged
 expect 0 'one node of 8 H200' the_node_is_a_machine \
   plan --time --dp 8 --machine cuda/cost/machines/h200-node.json
 
