@@ -20,9 +20,18 @@ enum { BYTES_PER_OP = 2600, OPS_MOST = INT32_MAX / (6 * STEPS) };
 enum { SIMULATIONS = 2 + 2 * ZP_FIGS };
 
 static const char *const names[ZP_WORKS] = {
-    "forward",           "backward", "copies of gradients",   "sums",
-    "means and squares", "update",   "scatter of parameters", "statistics and decision",
-    "reductions",        "gathers",  "sum of the statistics", "exchanges of stages",
+    "forward",
+    "backward",
+    "gradients, accumulated",
+    "sums, converted",
+    "means, squared norm",
+    "update",
+    "scatter of parameters",
+    "statistics and decision",
+    "reductions of gradients",
+    "gathers of parameters",
+    "sum of the statistics",
+    "exchanges of stages",
 };
 
 _Static_assert((int)ZP_WORKS == (int)ZP_TIME_WORKS && (int)ZP_FIGS == (int)ZP_TIME_FIGURES,

@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 command=${1:-build/zeroproof}
-echo '| ZeRO stage | D | step, ms | bound, ms | of | efficiency | exposed, ms |'
+echo '| ZeRO stage | dp | step, ms | bound, ms | bound by | efficiency | exposed, ms |'
 echo '|---|---|---|---|---|---|---|'
 for stage in 1 2; do
   for dp in 8 64 512; do

@@ -17,20 +17,20 @@ enum { KEY_TIME = 0x6000, KEY_MACHINE, KEY_TOKENS, KEY_ACTIVATION, KEY_SUMS, GRO
 static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Time of a step on GPUs, by a model:", GROUP},
     {"time", KEY_TIME, NULL, 0,
-     "simulate a step: its time, the lower bound, exposed communication, and which figure of the "
-     "machine matters; with --svg or --trace a picture of it",
+     "estimate the time of a training step, its lower bound, exposed communication, and the "
+     "sensitivity to each parameter of the machine; --svg or --trace writes the timeline",
      GROUP},
     {"machine", KEY_MACHINE, "FILE", 0,
-     "figures of the machine, JSON (default: nodes of 8 H200 GPUs); cuda/cost/machines has "
+     "parameters of the machine, JSON (default: nodes of 8 H200 GPUs); cuda/cost/machines has "
      "examples",
      GROUP},
     {"tokens", KEY_TOKENS, "N", 0, "tokens of a micro-batch (4096)", GROUP},
     {"activation", KEY_ACTIVATION, "ELEMENTS", 0,
      "elements that a pipeline stage sends for each token (4096)", GROUP},
     {"sums", KEY_SUMS, "native|ordered|exact", 0,
-     "native (default): NCCL adds; ordered: in a fixed order; exact: in 72 bytes an element, the "
-     "same "
-     "bits in every topology",
+     "native (default, unless --reduce=exact): NCCL adds in fp32; ordered: in a fixed order; "
+     "exact: "
+     "in an accumulator of 72 bytes an element, the same bits in every topology",
      GROUP},
     {0}};
 
@@ -119,25 +119,30 @@ static void print_report(const zp_options *o, const zp_config *cfg, const zp_tim
          zp_replicas_text(zp_replicas(&o->hyper), text), (int)zp_world(cfg), (int)cfg->stage,
          (long long)cfg->micro_batches, (long long)a->tokens, zp_precision_name(cfg->precision),
          sums_of(cfg, a), (long long)cfg->bucket, r->machine);
-  printf("  step            %10.2f ms: %.0f tokens a second and rank\n"
+  if (r->needs > r->capacity)
+    printf("  it DOES NOT FIT: a GPU has %.0f GB of memory; the times are hypothetical\n",
+           r->capacity / 1e9);
+  printf("  step            %10.2f ms: %.0f tokens a second and GPU\n"
          "  lower bound     %10.2f ms: the largest of compute %.2f, communication %.2f, memory "
-         "%.2f\n"
-         "  efficiency      %10.3f (bound / step; compute / step %.3f)\n"
-         "  exposed         %10.2f ms of communication: the step without it is shorter by that\n"
-         "  memory          %10.2f GB of %.0f GB a rank, without activations%s\n",
+         "traffic %.2f\n"
+         "  efficiency      %10.3f (bound / step)\n"
+         "  compute share   %10.3f (compute / step)\n"
+         "  exposed         %10.2f ms: saved if communication took no time and no resources\n"
+         "  memory          %10.2f GB of %.0f GB a GPU, without activations\n",
          1e3 * r->step, tokens_of(cfg, a) / r->step, 1e3 * r->bound, 1e3 * r->compute,
          1e3 * r->communication, 1e3 * r->memory, r->bound / r->step, r->compute / r->step,
-         1e3 * r->exposed, r->needs / 1e9, r->capacity / 1e9,
-         r->needs > r->capacity ? ": it DOES NOT FIT" : "");
+         1e3 * r->exposed, r->needs / 1e9, r->capacity / 1e9);
   print_notes(cfg);
-  printf("\nWork of the busiest rank        alone ms    GB of memory        GB sent\n");
+  printf("\nWork of the busiest rank     ms if run alone   GB that kernels move   GB sent\n");
   for (int32_t i = 0; i < r->works; i++)
-    printf("  %-26s %12.2f %15.2f %14.2f\n", r->work[i].name, 1e3 * r->work[i].seconds,
+    printf("  %-26s %17.2f %22.2f %9.2f\n", r->work[i].name, 1e3 * r->work[i].seconds,
            r->work[i].bytes / 1e9, r->work[i].wire / 1e9);
-  printf("\nFigure of the machine             value  unit       step with 30 %% less, more\n");
+  printf("\nParameter of the machine          value  unit       step, ms, at -30 %% and +30 %% (a "
+         "share: "
+         "at most 1)\n");
   for (int32_t i = 0; i < r->figures; i++) {
     const zp_time_figure *f = &r->figure[i];
-    printf("  %-22s %15.4g  %-8s %12.2f %12.2f ms\n", f->key, f->value, f->unit, 1e3 * f->less,
+    printf("  %-22s %15.4g  %-8s %12.2f %12.2f\n", f->key, f->value, f->unit, 1e3 * f->less,
            1e3 * f->more);
   }
 }

@@ -356,7 +356,8 @@ Test(cost, gathers_over_two_nodes)
   const double bandwidth = (ports < link ? ports : link) * figure_of(&r, "ll128_share");
   const double one = figure_of(&r, "ll128_start") + 14 * figure_of(&r, "ll128_link_hop") +
                      figure_of(&r, "ll128_network_hop") + NUMEL * 2.0 * 15 / 16 / bandwidth;
-  cr_assert(is_close(seconds_of(&r, "gathers"), 4 * one), "%.9g", seconds_of(&r, "gathers"));
+  cr_assert(is_close(seconds_of(&r, "gathers of parameters"), 4 * one), "%.9g",
+            seconds_of(&r, "gathers of parameters"));
 }
 
 /* Ordered: 8 of the 15 parts that a rank sends leave its node, through its own port. */
@@ -365,7 +366,8 @@ Test(cost, parts_over_two_nodes)
   const zp_time_report r = time_of(2, 16, 1, 1);
   const double across = NUMEL * 2.0 * 8 / 16 / figure_of(&r, "network");
   const double one = figure_of(&r, "start") + figure_of(&r, "network_hop") + across;
-  cr_assert(is_close(seconds_of(&r, "reductions"), 4 * one), "%.9g", seconds_of(&r, "reductions"));
+  cr_assert(is_close(seconds_of(&r, "reductions of gradients"), 4 * one), "%.9g",
+            seconds_of(&r, "reductions of gradients"));
 }
 
 Test(cost, a_step_is_at_least_its_bound)

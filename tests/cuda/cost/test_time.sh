@@ -46,7 +46,7 @@ expect 2 '--sums: native contradicts reduce exact' two_sums \
   plan --time --sums native --reduce exact
 expect 2 'at ZeRO stages 0 and 1 at most' too_many_buckets \
   plan --time --stage 1 --dp 8 --bucket 10000
-expect 0 'GB a rank, without activations: it DOES NOT FIT' memory_is_compared \
+expect 0 'it DOES NOT FIT: a GPU has 141 GB' memory_is_compared \
   plan --time --stage 1 --sums exact --dp 8
 expect 0 'between tensor-parallel ranks is left out' what_is_left_out plan --time --tp 2 --dp 2
 expect 2 '--time: is not for --check' no_check plan --time --check

@@ -3,7 +3,7 @@
 # inputs: build/zeroproof build/zeroproof-simdev*
 set -u
 build=${ZP_BUILD:-build}
-case="pp=2,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,schedule=1"
+case="pp=2,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,seed=8080,schedule=4"
 case="$case,list=10@0.0+6@0.0+9@1.0+7@1.0"
 out=$(mktemp)
 log=$(mktemp)
