@@ -61,9 +61,9 @@ static int open_device(zp_cuda *e)
 static int open_streams(zp_cuda *e)
 {
   zp_cuda_rank *r = &e->rank;
-  ZP_TRY(zp_cuda_create_stream(r, &r->compute));
-  ZP_TRY(zp_cuda_create_stream(r, &r->reduce));
-  ZP_TRY(zp_cuda_create_stream(r, &r->p2p));
+  ZP_TRY(zp_cuda_create_stream(r, &r->compute, 0));
+  ZP_TRY(zp_cuda_create_stream(r, &r->reduce, 1));
+  ZP_TRY(zp_cuda_create_stream(r, &r->p2p, 1));
   ZP_TRY(zp_cuda_pipeline_open(&e->pipeline));
   ZP_TRY(zp_cuda_steps_create_events(&e->steps));
   ZP_TRY(zp_cuda_step_memory_open(&e->memory, r));

@@ -21,16 +21,15 @@ static const struct argp_option options[] = {
      "sensitivity to each parameter of the machine; --svg or --trace writes the timeline",
      GROUP},
     {"machine", KEY_MACHINE, "FILE", 0,
-     "parameters of the machine, JSON (default: nodes of 8 H200 GPUs); cuda/cost/machines has "
-     "examples",
+     "parameters of the machine, a JSON file as in cuda/cost/machines (default: nodes of 8 H200 "
+     "GPUs)",
      GROUP},
     {"tokens", KEY_TOKENS, "N", 0, "tokens of a micro-batch (4096)", GROUP},
     {"activation", KEY_ACTIVATION, "ELEMENTS", 0,
      "elements that a pipeline stage sends for each token (4096)", GROUP},
-    {"sums", KEY_SUMS, "native|ordered|exact", 0,
+    {"sums", KEY_SUMS, "MODE", 0,
      "native (default, unless --reduce=exact): NCCL adds in fp32; ordered: in a fixed order; "
-     "exact: "
-     "in an accumulator of 72 bytes an element, the same bits in every topology",
+     "exact: in an accumulator of 72 bytes an element, the same bits in every topology",
      GROUP},
     {0}};
 

@@ -77,9 +77,12 @@ int zp_cuda_allocate_pinned(zp_cuda_allocations *a, void *to, int64_t count, int
   return 0;
 }
 
-int zp_cuda_create_stream(zp_cuda_rank *r, cudaStream_t *stream)
+int zp_cuda_create_stream(zp_cuda_rank *r, cudaStream_t *stream, int has_communication)
 {
-  ZP_CUDA(r, cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
+  int least = 0, greatest = 0;
+  ZP_CUDA(r, cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  ZP_CUDA(r, cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking,
+                                          has_communication ? greatest : least));
   return 0;
 }
 

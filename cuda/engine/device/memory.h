@@ -27,7 +27,8 @@ int zp_cuda_allocate_zeros(zp_cuda_allocations *a, int64_t *use, void *to, int64
                            int64_t bytes);
 /* Pinned host memory, zeroed; adds to a->bytes.host. */
 int zp_cuda_allocate_pinned(zp_cuda_allocations *a, void *to, int64_t count, int64_t bytes);
-int zp_cuda_create_stream(zp_cuda_rank *r, cudaStream_t *stream);
+/* spec: STRM-10 */
+int zp_cuda_create_stream(zp_cuda_rank *r, cudaStream_t *stream, int has_communication);
 int zp_cuda_create_event(zp_cuda_rank *r, cudaEvent_t *event);
 
 /* NULL streams and events are ignored. */

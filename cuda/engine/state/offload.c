@@ -16,7 +16,7 @@ int zp_cuda_offload_open(zp_cuda_offload *o, zp_cuda_allocations *a)
   if (!o->r->opt.offload) return 0;
   for (int64_t i = 0; i < p->length[ZP_PHASE_STEP]; i++)
     o->updates += p->program[ZP_PHASE_STEP][i].kind == ZP_OP_UPDATE;
-  ZP_TRY(zp_cuda_create_stream(o->r, &o->copy));
+  ZP_TRY(zp_cuda_create_stream(o->r, &o->copy, 0));
   for (size_t i = 0; i < sizeof events / sizeof *events; i++)
     ZP_TRY(zp_cuda_create_event(o->r, events[i]));
   return zp_cuda_allocate_pinned(a, &o->groups, p->cfg->optgroups, sizeof *o->groups);

@@ -184,8 +184,8 @@ Test(offload, a_missing_gradient_is_an_error)
 Test(offload, opening_fails_if_memory_a_stream_or_an_event_is_refused)
 {
   static zp_diff_case j;
-  static const char *const calls[] = {"cudaMallocHost", "cudaMalloc", "cudaStreamCreateWithFlags",
-                                      "cudaEventCreateWithFlags"};
+  static const char *const calls[] = {"cudaMallocHost", "cudaMalloc",
+                                      "cudaStreamCreateWithPriority", "cudaEventCreateWithFlags"};
   open_text(&j, "stage=2,precision=bf16,reduce=ordered,M=2,bucket=12,steps=1,"
                 "list=12@0.0+9@0.1+20@0.0");
   for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {

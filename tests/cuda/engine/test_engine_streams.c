@@ -3,6 +3,7 @@
 
 #include "../../../cuda/verify/case.h"
 #include "../../../cuda/verify/state.h"
+#include "engine_case.h"
 
 enum { CASES = 200, RANKS = 4, ORDERS = 8 };
 
@@ -68,4 +69,31 @@ Test(streams, of_producers_are_not_each_threads_own)
     zp_diff_case_close(&j);
   }
   cr_assert_gt(refused, 10, "%d", refused);
+}
+
+static int priority_of(const zp_diff_rank *w, zp_cuda_stream_kind kind)
+{
+  int priority = 1;
+  cudaStreamGetPriority(zp_cuda_stream_of(w->e, kind), &priority);
+  return priority;
+}
+
+/* Of CUDA's priorities the lower number is the higher one. */
+static int communication_comes_first(zp_diff_rank *w)
+{
+  int least, greatest;
+  cudaDeviceGetStreamPriorityRange(&least, &greatest);
+  return priority_of(w, ZP_CUDA_REDUCE) != greatest || priority_of(w, ZP_CUDA_P2P) != greatest ||
+         priority_of(w, ZP_CUDA_COMPUTE) != least || priority_of(w, ZP_CUDA_COPY) != least;
+}
+
+/* STRM-10 */
+Test(streams, of_communication_have_the_greatest_priority)
+{
+  static zp_diff_case j;
+  const zp_schedule s = {.seed = 1, .offload = 1};
+  open_text(&j, "dp=2,pp=2,steps=2,list=9@0.0+5@0.0+7@1.0");
+  j.diff->hooks.before_step = communication_comes_first;
+  cr_assert_eq(zp_diff_run(j.diff, &s), 0, "%s", zp_diff_finding(j.diff)->text);
+  zp_diff_case_close(&j);
 }

@@ -111,10 +111,22 @@ cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t stream)
   return cudaSuccess;
 }
 
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+  *least = *greatest = 0;
+  return cudaSuccess;
+}
+
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
 {
   (void)flags;
   return cudaMalloc((void **)s, 1);
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags, int priority)
+{
+  (void)priority;
+  return cudaStreamCreateWithFlags(s, flags);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)
