@@ -20,4 +20,7 @@ int zp_plan_print_all(const zp_options *o, const zp_config *cfg);
  * or of ZP_PLAN_ALL_RANKS. 0, or an exit code after a message. */
 int zp_plan_json(const zp_options *o, const zp_config *cfg, int32_t rank, int32_t ledger);
 
+/* What is unwise about the configuration, as text without a full stop, or NULL. */
+const char *zp_plan_warning(const zp_config *cfg, const zp_rank_plan *p, char text[256]);
+
 #endif

@@ -135,6 +135,7 @@ static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_rank_plan
 {
   const int64_t step_ops = p->n; /* no program was written yet */
   json_t *ops = ledger ? json_array() : NULL, *rank;
+  char warning[256];
   json_t *groups = ledger_json(o, p, ops, code);
   if (groups == NULL) {
     json_decref(ops);
@@ -152,6 +153,8 @@ static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_rank_plan
                                 (json_int_t)p->memory.mean, "state", (json_int_t)p->memory.state,
                                 "scratch", (json_int_t)p->memory.scratch, "program",
                                 (json_int_t)p->program, "total", (json_int_t)p->total));
+  if (zp_plan_warning(cfg, p, warning) != NULL)
+    json_object_set_new(rank, "warning", json_string(warning));
   if (ops != NULL) json_object_set_new(rank, "communications", ops);
   return rank;
 }

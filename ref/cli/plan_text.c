@@ -53,6 +53,25 @@ static void print_memory(const zp_rank_plan *p)
       printf("  %-28s %12s\n", rows[i].what, bytes_text(rows[i].bytes, text, sizeof text));
 }
 
+const char *zp_plan_warning(const zp_config *cfg, const zp_rank_plan *p, char text[256])
+{
+  char bytes[32];
+  if (cfg->reduce != ZP_EXACT || cfg->stage == 2 || p->memory.window == 0) return NULL;
+  snprintf(text, 256,
+           "exact sums of %d bytes an element take %s of rank %d's memory: at ZeRO stages 0 and 1 "
+           "they are kept of all elements. --stage 2 keeps them of the rank's shard, "
+           "--reduce ordered has 4 bytes an element",
+           ZP_LIMBS * 8, bytes_text(p->memory.window + p->memory.reduced, bytes, sizeof bytes),
+           (int)p->rank);
+  return text;
+}
+
+static void print_warning(const zp_config *cfg, const zp_rank_plan *p)
+{
+  char text[256];
+  if (zp_plan_warning(cfg, p, text) != NULL) printf("\nWarning: %s.\n", text);
+}
+
 static void print_flats(const zp_options *o, const zp_config *cfg, const zp_rank_plan *p)
 {
   printf("Partition of pipeline stage %d\n", (int)p->at.pp);
@@ -155,6 +174,7 @@ static int print_rank(const zp_options *o, const zp_config *cfg, zp_rank_plan *p
          (int)p->at.tp);
   print_flats(o, cfg, p);
   print_memory(p);
+  print_warning(cfg, p);
   if (shards) print_shards(o, p);
   return print_ledger(o, p, ledger);
 }
@@ -202,6 +222,7 @@ static void print_stage(const zp_config *cfg, const zp_rank_plan *p)
 int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
 {
   const int32_t shown = cfg->pp < 64 ? cfg->pp : 64;
+  char warning[256] = "";
   print_header(o, cfg);
   printf("stage    ranks  K  entries        elements   buckets  alive  ops/step  %10s  %10s\n",
          "sends", "memory");
@@ -211,11 +232,15 @@ int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
     const int32_t rank = zp_rank_of(cfg, (zp_coord){s, 0, 0});
     int status = zp_rank_plan_open(&p, cfg, zp_replicas(&o->hyper), rank, &err);
     if (status == 0) status = zp_rank_plan_phase(&p, ZP_PHASE_STEP, &err);
-    if (status == 0) print_stage(cfg, &p);
+    if (status == 0) {
+      print_stage(cfg, &p);
+      if (warning[0] == '\0') zp_plan_warning(cfg, &p, warning);
+    }
     zp_rank_plan_close(&p);
     if (status != 0) return zp_options_report(o, &err);
   }
   if (shown < cfg->pp) printf("  … and %d stages more\n", (int)(cfg->pp - shown));
   printf("\nK: optimizer groups. sends, memory: of one rank of the stage, without activations.\n");
+  if (warning[0] != '\0') printf("\nWarning: %s.\n", warning);
   return 0;
 }

@@ -110,6 +110,14 @@ expect 0 'bucket 0: 5 elements, padded to 6, parts of 3' shards_table \
   plan --rank 1 --shards --config "$tmp/five.json"
 expect 0 '  0 +0 +2 +0 +p0 +3$' shards_table_has_the_run \
   plan --rank 1 --shards --config "$tmp/five.json"
+expect 0 '^Warning: exact sums of 72 bytes an element take 648 B of rank 0' \
+  exact_sums_of_all_elements_are_warned_of plan --config "$tmp/five.json" --stage 1 --reduce exact
+json the_warning_is_in_json '.rank[0].warning | startswith("exact sums of 72 bytes")' \
+  plan --json --rank 0 --config "$tmp/five.json" --stage 0 --reduce exact
+for other in "2 exact" "1 ordered"; do
+  json "no_warning_at_stage_${other% *}_${other#* }" '.rank[0] | has("warning") | not' \
+    plan --json --rank 0 --config "$tmp/five.json" --stage ${other% *} --reduce ${other#* }
+done
 expect 2 'needs --json' all_ranks_in_text_is_refused plan --all-ranks
 expect 2 'needs --rank' shards_of_no_rank_is_refused plan --shards
 expect 2 'needs --rank' ledger_of_no_rank_is_refused plan --ledger
