@@ -5,7 +5,8 @@
  * Prints the rate, and for every site (cuda/engine/device/sync_points.h) how often it was
  * issued, and how often a wait there was pending; sites that such cases do not have get cases
  * of their own, which do not count. Exit code 1: something was found, or a site was never
- * exercised. */
+ * exercised. With ThreadSanitizer sites are not required: simdev then enqueues every communication
+ * late, the host polls, and a stream that is to lag behind catches up. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,11 @@
 #include "../../cuda/verify/case.h"
 #include "../../cuda/verify/state.h"
 
+#ifdef __SANITIZE_THREAD__
+enum { REQUIRES_SITES = 0 };
+#else
+enum { REQUIRES_SITES = 1 };
+#endif
 enum { ORDERS_MAX = 1 << 16, EXTRA_CASES = 200, EXTRA_ORDERS = 4 };
 
 /* Of a site: how often it was issued; of a wait, how often that did wait; of a record, how often
@@ -203,7 +209,7 @@ static int report(const totals *t, double elapsed)
            t->waited[site] ? "" : ": never exercised");
     missing += t->waited[site] == 0;
   }
-  return missing > 0;
+  return REQUIRES_SITES && missing > 0;
 }
 
 int main(int argc, char **argv)
@@ -218,7 +224,7 @@ int main(int argc, char **argv)
     if (run_case(&c, began + budget * (double)(i + 1) / (double)cases, &t)) return 1;
   }
   elapsed = seconds() - began;
-  for (int64_t i = 0; i < EXTRA_CASES && !all_exercised(&t); i++) {
+  for (int64_t i = 0; REQUIRES_SITES && i < EXTRA_CASES && !all_exercised(&t); i++) {
     fill((uint64_t)(cases + i), 1, &c);
     if (run_case(&c, 0, &t)) return 1;
   }
