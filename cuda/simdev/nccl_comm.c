@@ -205,6 +205,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
   e = sd_comm_check(h, comm, 0);
   if (e) return e;
   comm->aborted = 1;
+  sd_jobs_give_up(s, comm);
   comm->mark = SD_MARK_GONE;
   sd_launch_recheck(s, comm->rank);
   return ncclSuccess;

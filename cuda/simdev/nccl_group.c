@@ -161,6 +161,20 @@ static ncclResult_t launch_later(sd_host *h, sd_launch *list)
   return ncclInProgress;
 }
 
+/* The calling host waits for its peers. */
+static ncclResult_t launch_connected(sd_host *h, sd_launch *list)
+{
+  simdev *s = sd_now;
+  sd_comm *comm = list->comm;
+  sd_job *job = sd_job_make(h, SD_JOB_LAUNCH, NULL);
+  if (!job) return ncclSystemError;
+  job->launches = list;
+  for (sd_launch *l = list; l; l = l->next) l->comm->outstanding++;
+  sd_job_connect(s, job);
+  if (sd_job_wait(h, job)) return ncclSystemError;
+  return comm->aborted ? ncclInvalidUsage : comm->state;
+}
+
 static ncclResult_t launch(sd_host *h, sd_group *g)
 {
   simdev *s = sd_now;
@@ -178,6 +192,7 @@ static ncclResult_t launch(sd_host *h, sd_group *g)
   }
   g->last = NULL;
   if (!list) return ncclSuccess;
+  sd_jobs_connected(s);
   if (blocking && non_blocking) {
     sd_note(s, SIMDEV_E_MISUSE, 1, h->agent.rank,
             "rank %d, call %d: a group must not mix blocking and non-blocking communicators",
@@ -185,6 +200,7 @@ static ncclResult_t launch(sd_host *h, sd_group *g)
     return ncclInvalidUsage;
   }
   if (non_blocking) return launch_later(h, list);
+  if (sd_connects(s, list)) return launch_connected(h, list);
   for (sd_launch *l = list; l; l = l->next) {
     l->comm->outstanding++;
     sd_launch_issue(s, l, NULL);

@@ -59,6 +59,8 @@ static int match_collective(simdev *s, sd_op *op)
   sd_clique *c = op->comm->clique;
   sd_coll *coll;
   op->number = op->comm->colls++;
+  op->connects = !(op->comm->kinds >> op->kind & 1);
+  op->comm->kinds |= UINT32_C(1) << op->kind;
   if (op->number == c->coll_first + c->coll_n) {
     if (room(s, c)) return -1;
     coll = sd_buffer_zeroed(&s->arena, sizeof *coll);
@@ -84,6 +86,7 @@ static int match_pair(simdev *s, sd_op *op)
   if (!c->pair) return -1;
   pair = op->kind == SD_SEND ? &c->pair[me * c->n + op->peer] : &c->pair[op->peer * c->n + me];
   op->number = op->kind == SD_SEND ? pair->sends++ : pair->recvs++;
+  op->connects = op->number == 0;
   if (!pair->head || pair->head->kind == op->kind) {
     if (pair->head) pair->tail->pair_next = op;
     else pair->head = op;

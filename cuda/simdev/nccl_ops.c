@@ -5,6 +5,10 @@ static void run_job(simdev *s, sd_agent *a)
 {
   sd_job *job = (sd_job *)a;
   sd_ready_remove(s, a);
+  if (job->kind == SD_JOB_LAUNCH && sd_connects(s, job->launches)) {
+    sd_job_connect(s, job);
+    return;
+  }
   job->done = 1;
   sd_progress(s);
   for (sd_launch *l = job->launches; l; l = l->next) {
@@ -41,6 +45,7 @@ static int has_lost_a_member(const simdev *s, const sd_clique *c)
 static void report_to(simdev *s, sd_comm *c)
 {
   c->state = ncclRemoteError;
+  sd_jobs_give_up(s, c);
   for (int32_t i = 0; i < c->clique->n; i++) {
     sd_job *job = c->clique->job[i];
     if (job && job->comm == c) sd_job_wake_host(s, job);
@@ -86,5 +91,6 @@ const sd_nccl_ops sd_nccl_ops_table = {
     .item_text = sd_launch_text,
     .append_missing = sd_launch_append_missing,
     .append_job = sd_job_append_missing,
+    .append_connecting = sd_jobs_append_connecting,
     .note_leaks = note_leaks,
 };

@@ -22,6 +22,7 @@ typedef struct sd_nccl_ops {
   void (*item_text)(const sd_item *item, char *text, size_t cap);
   void (*append_missing)(simdev *s, const sd_item *item);
   void (*append_job)(simdev *s, const sd_job *job);
+  void (*append_connecting)(simdev *s);
   void (*note_leaks)(simdev *s);
 } sd_nccl_ops;
 

@@ -30,6 +30,17 @@ void sd_job_release_deferred(simdev *s, const sd_comm *comm);
 /* Members that have finalized proceed if all members have and none of them has work left. */
 void sd_finalize_check(simdev *s, sd_clique *c);
 
+/* nccl_connect.c. 1: the host of these launches has to wait for its peers first. */
+int sd_connects(simdev *s, const sd_launch *list);
+/* The job waits for the peers of its launches. */
+void sd_job_connect(simdev *s, sd_job *job);
+/* A member has called operations: jobs that waited for them can run. */
+void sd_jobs_connected(simdev *s);
+/* Jobs that wait for peers of the communicator never run; blocking calls that wait for them
+ * return. */
+void sd_jobs_give_up(simdev *s, const sd_comm *comm);
+void sd_jobs_append_connecting(simdev *s);
+
 /* nccl_launch.c */
 void sd_launch_issue(simdev *s, sd_launch *l, uint64_t *in);
 /* Checks all streams of a rank whose communication may be able to begin now. */
@@ -53,5 +64,7 @@ void sd_op_text(const sd_op *op, char *text, size_t cap);
 void sd_launch_text(const sd_item *item, char *text, size_t cap);
 void sd_launch_append_missing(simdev *s, const sd_item *item);
 void sd_job_append_missing(simdev *s, const sd_job *job);
+/* The members that have not called the operation. */
+void sd_op_append_uncalled(simdev *s, const sd_op *op);
 
 #endif

@@ -88,6 +88,14 @@ static void put_waiting(simdev *s, const sd_op *op)
   }
 }
 
+void sd_op_append_uncalled(simdev *s, const sd_op *op)
+{
+  const sd_clique *c = op->comm->clique;
+  if (op->kind >= SD_SEND) put_waiting(s, op);
+  for (int32_t i = 0; op->kind < SD_SEND && i < c->n; i++)
+    if (!op->coll->op[i]) put_missing(s, op, c->member[i], NULL, "");
+}
+
 void sd_launch_append_missing(simdev *s, const sd_item *item)
 {
   const sd_launch *l = item->u.launch;
@@ -106,7 +114,8 @@ void sd_launch_append_missing(simdev *s, const sd_item *item)
 
 void sd_job_append_missing(simdev *s, const sd_job *job)
 {
-  const sd_clique *c = job->parent ? job->parent->clique : job->comm->clique;
+  const sd_comm *comm = job->parent ? job->parent : job->comm; /* NULL: of launches */
+  const sd_clique *c = comm ? comm->clique : NULL;
   for (int32_t i = 0; c && i < c->n; i++) {
     const sd_comm *m = c->member[i];
     if (!m) sd_append(s, "\n    member %d of %d has not joined", i, c->n);

@@ -36,6 +36,7 @@ struct sd_op {
   const void *pc;
   int64_t number;   /* of the communicator's collectives; of the pair's sends or receives */
   int32_t together; /* collectives of this communicator in its group */
+  int32_t connects; /* the communicator's first collective of its kind, the first of a pair */
   sd_launch *launch;
   sd_op *next;    /* of its group, then of its launch */
   sd_op *partner; /* a send's receive and the other way round */
@@ -86,6 +87,7 @@ struct ncclComm {
   sd_clique *clique; /* NULL: a split has not made it yet */
   ncclResult_t state;
   int64_t colls, splits;
+  uint32_t kinds;      /* of the collectives so far: bit 1 << sd_op_kind */
   int32_t outstanding; /* launches issued and not ended */
   int32_t finalized, aborted;
   sd_launch *last;
@@ -117,7 +119,7 @@ struct sd_job {
   sd_host *waiting;
   int32_t done, call;
   uint64_t *sync; /* the work of its host before it */
-  sd_job *next;   /* of its group */
+  sd_job *next;   /* of its group, or of the jobs that wait for the same */
 };
 
 struct sd_group {
@@ -142,7 +144,7 @@ struct sd_nccl {
   sd_comm *comms;     /* newest first */
   sd_clique *cliques;
   int32_t clique_count;
-  sd_job *deferred_jobs;
+  sd_job *deferred_jobs, *connecting_jobs;
 };
 
 #endif

@@ -58,8 +58,10 @@ void sd_choices_draw(simdev *s)
   if (o->serialize_streams) s->choice.serialize = o->serialize_streams == SIMDEV_ALWAYS;
   if (o->early_sends) s->choice.early = o->early_sends == SIMDEV_ALWAYS;
   if (o->late_launches) s->choice.late = o->late_launches == SIMDEV_ALWAYS;
-  /* from a hash of its own, so that the seed's other choices do not depend on it */
+  /* from hashes of their own, so that the seed's other choices do not depend on them */
   s->choice.lazy = (o->seed * UINT64_C(0x9e3779b97f4a7c15)) >> 62 == 0;
+  s->choice.connect = (o->seed * UINT64_C(0xd1b54a32d192ed03)) >> 62 == 1;
+  if (o->lazy_connections) s->choice.connect = o->lazy_connections == SIMDEV_ALWAYS;
   if (o->lazy_loading) s->choice.lazy = o->lazy_loading == SIMDEV_ALWAYS;
   if (o->remote_errors) s->choice.remote = o->remote_errors == SIMDEV_ALWAYS;
   s->sched.pct_changes = depth - 1 < SD_PCT_CHANGES_MAX ? depth - 1 : SD_PCT_CHANGES_MAX;

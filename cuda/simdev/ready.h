@@ -33,7 +33,7 @@ typedef struct sd_scheduler {
 /* What CUDA and NCCL leave open, as this run has it. */
 typedef struct sd_choices {
   int32_t preempt_256; /* of 256 calls, so many let others run first */
-  int32_t one_comm, serialize, remote, late, lazy;
+  int32_t one_comm, serialize, remote, late, lazy, connect;
   int32_t early; /* sends: 0 wait for the receive, 1 never do, 2 each one at random */
 } sd_choices;
 

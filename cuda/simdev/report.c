@@ -62,6 +62,7 @@ void sd_report_deadlock(simdev *s)
       put_stream(s, st);
       shown += st->head != NULL;
     }
+  if (s->nccl) s->nccl->append_connecting(s);
   if (s->choice.one_comm) sd_append(s, "\n  (each device runs one communication kernel at a time)");
   if (s->choice.serialize) sd_append(s, "\n  (each device runs its streams' items in issue order)");
 }

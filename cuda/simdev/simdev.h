@@ -80,8 +80,10 @@ typedef struct simdev_options {
   simdev_choice late_launches;     /* a non-blocking operation is on its stream only after its
                                     * communicator was polled (the TSan build: always) */
   simdev_choice remote_errors;     /* a communicator reports that a member is gone */
-  simdev_choice lazy_loading; /* the first launch of a kernel that cudaFuncGetAttributes has not
+  simdev_choice lazy_loading;     /* the first launch of a kernel that cudaFuncGetAttributes has not
                                       loaded waits until the device is idle */
+  simdev_choice lazy_connections; /* the first operation of each kind on a communicator, and of each
+                                   * pair, is enqueued only when all its members have called it */
   int32_t nccl_version; /* the result of ncclGetVersion; 0: the header's. Before 2.26.0 there is no
                          * NCCL_LAUNCH_ORDER_IMPLICIT */
   int32_t record;       /* keep simdev_records, simdev_edges, simdev_syncs */

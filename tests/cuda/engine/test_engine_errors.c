@@ -177,11 +177,12 @@ static void check_named(const zp_diff *t, const simdev_fault *f, int32_t r, cons
             (long long)f->n, r, t->error[r].text, t->error[f->rank].text);
 }
 
-/* Where the rank's device is: what it says behind its last position. */
+/* Where the rank waits: on the device, or, if that has ended all communication, on the host. */
 static const char *last_position(const zp_diff *t, int32_t r)
 {
   const char *text = t->error[r].text, *device = strstr(text, ", the device ");
-  return strstr(device ? device : text, ", program position ");
+  const int ended = strstr(text, ", the device has ended all communication") != NULL;
+  return strstr(device && !ended ? device : text, ", program position ");
 }
 
 /* A stuck rank sends no alarm: others wait for it, or for one that does, and at least one has it

@@ -248,7 +248,7 @@ static int send_first(void *arg, int rank)
 Test(p2p, a_send_may_wait_for_its_receive)
 {
   int blocking = 1, by_seed;
-  simdev_options o = {.early_sends = SIMDEV_ALWAYS};
+  simdev_options o = {.early_sends = SIMDEV_ALWAYS, .lazy_connections = SIMDEV_NEVER};
   simdev *s;
   cr_assert_eq(count_seeds(2, send_first, &blocking, o, SEEDS, SIMDEV_OK), SEEDS);
   o.early_sends = SIMDEV_NEVER;
@@ -256,7 +256,8 @@ Test(p2p, a_send_may_wait_for_its_receive)
   o.early_sends = SIMDEV_BY_SEED;
   by_seed = count_seeds(2, send_first, &blocking, o, SEEDS, SIMDEV_E_DEADLOCK);
   cr_assert(by_seed > 0 && by_seed < SEEDS, "%d", by_seed);
-  s = run_case(2, send_first, &blocking, &(simdev_options){.early_sends = SIMDEV_NEVER});
+  o.early_sends = SIMDEV_NEVER;
+  s = run_case(2, send_first, &blocking, &o);
   cr_assert(says(s, "ncclSend(100 x int32, peer 1) of communicator 'world'"), "%s",
             simdev_result(s)->text);
   cr_assert(
@@ -286,7 +287,7 @@ static int root_first(void *arg, int rank)
 Test(collective, a_root_may_wait_for_the_others)
 {
   int blocking = 1;
-  simdev_options o = {.early_sends = SIMDEV_ALWAYS};
+  simdev_options o = {.early_sends = SIMDEV_ALWAYS, .lazy_connections = SIMDEV_NEVER};
   cr_assert_eq(count_seeds(R, root_first, &blocking, o, 20, SIMDEV_OK), 20);
   o.early_sends = SIMDEV_NEVER;
   cr_assert_eq(count_seeds(R, root_first, &blocking, o, 20, SIMDEV_E_DEADLOCK), 20);

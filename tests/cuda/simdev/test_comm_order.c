@@ -278,7 +278,7 @@ static int loads_late(void *arg, int rank)
 
 Test(loading, a_first_launch_may_wait_for_the_device)
 {
-  simdev_options o = {.lazy_loading = SIMDEV_ALWAYS};
+  simdev_options o = {.lazy_loading = SIMDEV_ALWAYS, .lazy_connections = SIMDEV_NEVER};
   int loads = 1;
   simdev *s;
   cr_assert_eq(count_seeds(2, loads_late, &loads, o, SEEDS, SIMDEV_OK), SEEDS);
@@ -294,4 +294,143 @@ Test(loading, a_first_launch_may_wait_for_the_device)
   o.lazy_loading = SIMDEV_BY_SEED; /* some of the seeds */
   cr_assert_gt(count_seeds(2, loads_late, &loads, o, SEEDS, SIMDEV_E_DEADLOCK), 0);
   cr_assert_gt(count_seeds(2, loads_late, &loads, o, SEEDS, SIMDEV_OK), 0);
+}
+
+/* ---- Connections ----------------------------------------------------------------------------- */
+
+typedef struct crossed {
+  int blocking, again; /* again: both ranks have used the communicators in the same order before */
+} crossed;
+
+static int sum_both(ncclComm_t first, ncclComm_t second, int32_t *x, int32_t *y, cudaStream_t st,
+                    cudaStream_t other)
+{
+  OK(settle(ncclAllReduce(x, x, N, ncclInt32, ncclMax, first, st), first));
+  OK(settle(ncclAllReduce(y, y, N, ncclInt32, ncclMax, second, other), second));
+  return 0;
+}
+
+/* Two communicators on a stream each; the ranks call them in opposite orders. */
+static int calls_crossed(void *arg, int rank)
+{
+  const crossed *a = arg;
+  member m;
+  cudaStream_t st;
+  ncclComm_t half;
+  ncclResult_t state;
+  int32_t *x, *y;
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = a->blocking;
+  config.commName = "second";
+  OK(open_member(&m, rank, 2, a->blocking));
+  OK(make_stream(&st));
+  state = ncclCommSplit(m.comm, 0, rank, &half, &config);
+  OK(settle(state, half));
+  OK(settle(ncclInProgress, m.comm));
+  OK(make_vector(&x));
+  OK(make_vector(&y));
+  if (a->again) OK(sum_both(m.comm, half, x, y, m.stream, st));
+  if (rank == 0) OK(sum_both(m.comm, half, x, y, m.stream, st));
+  else OK(sum_both(half, m.comm, y, x, st, m.stream));
+  OK(cudaDeviceSynchronize());
+  OK(cudaFree(x));
+  OK(cudaFree(y));
+  OK(cudaStreamDestroy(st));
+  OK(end_comm(half));
+  return close_member(&m);
+}
+
+/* No order of communicators is needed on a device that runs several kernels; hosts that connect
+ * need one all the same, blocking or not. */
+Test(connections, first_calls_in_opposite_orders_deadlock_the_hosts)
+{
+  for (int blocking = 0; blocking < 2; blocking++) {
+    simdev_options o = {.one_comm_kernel = SIMDEV_NEVER,
+                        .serialize_streams = SIMDEV_NEVER,
+                        .lazy_connections = SIMDEV_ALWAYS};
+    crossed a = {blocking, 0};
+    simdev *s;
+    cr_assert_eq(count_seeds(2, calls_crossed, &a, o, SEEDS, SIMDEV_E_DEADLOCK), SEEDS);
+    s = run_case(2, calls_crossed, &a, &o);
+    cr_assert(says(s, "(ncclAllReduce(100 x int32, max)) of communicator 'world' connects first\n"
+                      "    waits for rank 1, which has issued 0 collectives of this communicator"),
+              "%s", simdev_result(s)->text);
+    cr_assert(says(s, "of communicator 'second' connects first"));
+    simdev_close(s);
+    a.again = 1;
+    cr_assert_eq(count_seeds(2, calls_crossed, &a, o, SEEDS, SIMDEV_OK), SEEDS);
+    a.again = 0;
+    o.lazy_connections = SIMDEV_NEVER;
+    cr_assert_eq(count_seeds(2, calls_crossed, &a, o, SEEDS, SIMDEV_OK), SEEDS);
+    o.lazy_connections = SIMDEV_BY_SEED; /* some of the seeds */
+    cr_assert_gt(count_seeds(2, calls_crossed, &a, o, SEEDS, SIMDEV_E_DEADLOCK), 0);
+    cr_assert_gt(count_seeds(2, calls_crossed, &a, o, SEEDS, SIMDEV_OK), 0);
+  }
+}
+
+/* A message that its receiver asks for only when something else has happened. */
+static int sends_first(void *arg, int rank)
+{
+  static int sent;
+  const int *messages = arg;
+  member m;
+  int32_t *x;
+  OK(open_member(&m, rank, 2, 1));
+  OK(make_vector(&x));
+  for (int i = 0; i < *messages; i++) {
+    const int last = i == *messages - 1;
+    if (rank == 0) {
+      OK(ncclSend(x, N, ncclInt32, 1, m.comm, m.stream));
+      if (last) simdev_signal(&sent);
+    } else {
+      if (last) OK(simdev_await(&sent));
+      OK(ncclRecv(x, N, ncclInt32, 0, m.comm, m.stream));
+    }
+  }
+  OK(cudaStreamSynchronize(m.stream));
+  OK(cudaFree(x));
+  return close_member(&m);
+}
+
+Test(connections, the_first_message_of_a_pair_waits_for_the_peers_host)
+{
+  simdev_options o = {.lazy_connections = SIMDEV_ALWAYS};
+  int messages = 1;
+  simdev *s = run_case(2, sends_first, &messages, &o);
+  cr_assert_eq(simdev_result(s)->status, SIMDEV_E_DEADLOCK);
+  cr_assert(says(s, "waits for rank 1, which has not issued the receive"), "%s",
+            simdev_result(s)->text);
+  simdev_close(s);
+  messages = 2;
+  cr_assert_eq(count_seeds(2, sends_first, &messages, o, SEEDS, SIMDEV_OK), SEEDS);
+}
+
+/* Rank 1 ends without its call; rank 0 learns of it, or aborts. */
+static int waits_in_vain(void *arg, int rank)
+{
+  const crossed *a = arg;
+  member m;
+  int32_t *x;
+  ncclResult_t e;
+  OK(open_member(&m, rank, 2, a->blocking));
+  OK(make_vector(&x));
+  if (rank == 1) return (int)ncclCommAbort(m.comm) || cudaFree(x) || cudaStreamDestroy(m.stream);
+  e = ncclAllReduce(x, x, N, ncclInt32, ncclMax, m.comm, m.stream);
+  while (e == ncclInProgress)
+    if (ncclCommGetAsyncError(m.comm, &e)) return 1;
+  IS(e == ncclRemoteError);
+  OK(ncclCommAbort(m.comm));
+  OK(cudaStreamSynchronize(m.stream));
+  OK(cudaFree(x));
+  return (int)cudaStreamDestroy(m.stream);
+}
+
+Test(connections, a_member_that_is_gone_ends_the_wait)
+{
+  for (int blocking = 0; blocking < 2; blocking++) {
+    simdev_options o = {.lazy_connections = SIMDEV_ALWAYS, .remote_errors = SIMDEV_ALWAYS};
+    crossed a = {blocking, 0};
+    cr_assert_eq(count_seeds(2, waits_in_vain, &a, o, SEEDS, SIMDEV_OK), SEEDS, "%d of %d",
+                 count_seeds(2, waits_in_vain, &a, o, SEEDS, SIMDEV_OK), SEEDS);
+  }
 }

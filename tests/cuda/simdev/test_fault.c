@@ -43,6 +43,7 @@ static simdev *with_fault(simdev_fault f, simdev_options o, int *ended)
   simdev *s;
   o.faults = &f;
   o.fault_count = 1;
+  o.lazy_connections = SIMDEV_NEVER;
   s = run_case(R, careful, ended, &o);
   return s;
 }
@@ -115,7 +116,9 @@ static int careless(void *arg, int rank)
 Test(fault, a_stopped_rank_is_named_by_a_deadlock)
 {
   simdev_fault f = {SIMDEV_FAULT_STOP, 2, "ncclAllReduce", 1, 0};
-  simdev *s = run_case(R, careless, NULL, &(simdev_options){.faults = &f, .fault_count = 1});
+  simdev *s =
+      run_case(R, careless, NULL,
+               &(simdev_options){.faults = &f, .fault_count = 1, .lazy_connections = SIMDEV_NEVER});
   cr_assert_eq(simdev_result(s)->status, SIMDEV_E_DEADLOCK);
   cr_assert(says(s, "rank 2's host was stopped by a fault in call 5 (ncclAllReduce)"), "%s",
             simdev_result(s)->text);
@@ -137,10 +140,9 @@ static int cleans_up(void *arg, int rank)
 
 Test(deadlock, hosts_clean_up_after_a_deadlock)
 {
+  const simdev_options o = {.allow_leaks = 1, .lazy_connections = SIMDEV_NEVER};
   int cleaned = 0;
-  cr_assert_eq(count_seeds(R, cleans_up, &cleaned, (simdev_options){.allow_leaks = 1}, 10,
-                           SIMDEV_E_DEADLOCK),
-               10);
+  cr_assert_eq(count_seeds(R, cleans_up, &cleaned, o, 10, SIMDEV_E_DEADLOCK), 10);
   cr_assert_eq(cleaned, 2 * 10);
 }
 
@@ -203,7 +205,8 @@ Test(fault, a_failed_item_stops_the_ranks_streams)
 {
   int ended[1] = {0};
   simdev_fault f = {SIMDEV_FAULT_ITEM, 0, NULL, 1, cudaErrorIllegalAddress};
-  simdev_options o = {.faults = &f, .fault_count = 1, .allow_leaks = 1};
+  simdev_options o = {
+      .faults = &f, .fault_count = 1, .allow_leaks = 1, .lazy_connections = SIMDEV_NEVER};
   cr_assert_eq(count_seeds(2, loses_its_context, ended, o, SEEDS, SIMDEV_OK), SEEDS);
   cr_assert_eq(ended[0], SEEDS);
 }
@@ -374,5 +377,6 @@ static int aborts(void *arg, int rank)
 
 Test(abort, an_abort_ends_waiting_operations)
 {
-  cr_assert_eq(count_seeds(R, aborts, NULL, (simdev_options){0}, SEEDS, SIMDEV_OK), SEEDS);
+  const simdev_options o = {.lazy_connections = SIMDEV_NEVER};
+  cr_assert_eq(count_seeds(R, aborts, NULL, o, SEEDS, SIMDEV_OK), SEEDS);
 }

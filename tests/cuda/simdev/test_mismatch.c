@@ -25,9 +25,11 @@ static int with_comm(void *arg, int rank)
 /* Every seed ends with this status, and the report has these texts. */
 static void finds(issue_fn *fn, simdev_status status, const char *a, const char *b, const char *c)
 {
+  simdev_options o = {.allow_leaks = 1, .lazy_connections = SIMDEV_NEVER};
   simdev *s;
-  cr_assert_eq(count_seeds(R, with_comm, &fn, (simdev_options){.allow_leaks = 1}, 20, status), 20);
-  s = run_case(R, with_comm, &fn, &(simdev_options){.order = SIMDEV_LAZY, .allow_leaks = 1});
+  cr_assert_eq(count_seeds(R, with_comm, &fn, o, 20, status), 20);
+  o.order = SIMDEV_LAZY;
+  s = run_case(R, with_comm, &fn, &o);
   cr_assert(says(s, a) && says(s, b) && says(s, c), "%s", simdev_result(s)->text);
   simdev_close(s);
 }

@@ -214,6 +214,17 @@ broken pct_is_random schedule.c 's/case SIMDEV_PCT: return highest(s);//' \
 broken pct_never_changes schedule.c 's/s->sched.pct_change\[i\] == s->sched.decisions/0/' \
   test_stream schedule/pct_changes_priorities_pct_depth_minus_1_times
 
+# ---- Connections
+broken hosts_do_not_wait_for_their_peers nccl_connect.c \
+  's/return s->choice.connect .. !is_connected(list);/return 0;/' \
+  test_comm_order connections/first_calls_in_opposite_orders_deadlock_the_hosts
+broken the_first_message_connects_no_pair nccl_match.c 's/op->connects = op->number == 0;//' \
+  test_comm_order connections/the_first_message_of_a_pair_waits_for_the_peers_host
+broken later_calls_wait_as_well nccl_match.c 's/!(op->comm->kinds >> op->kind & 1)/1/' \
+  test_comm_order connections/first_calls_in_opposite_orders_deadlock_the_hosts
+broken peers_that_are_gone_are_waited_for nccl_ops.c 's/sd_jobs_give_up(s, c);//' \
+  test_comm_order connections/a_member_that_is_gone_ends_the_wait
+
 # ---- Faults
 broken no_error_is_injected fault.c 's/\*e = (cudaError_t)s->opt.faults\[i\].error;/*e = 0;/' \
   test_fault fault/an_error_is_returned_by_the_named_call
