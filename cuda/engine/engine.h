@@ -178,6 +178,7 @@ typedef struct zp_cuda_memory {
   int64_t state; /* losses, statistics, the step's and the optimizers' state */
   int64_t landing; /* offload: updated parameters that are copied back */
   int64_t host;    /* offload: of pinned memory: masters, moments, means, rounded masters */
+  int64_t words;   /* of pinned memory: state, statuses, progress and meta messages for the host */
 } zp_cuda_memory;
 
 typedef struct zp_cuda zp_cuda;
@@ -245,7 +246,8 @@ int64_t zp_cuda_meta_waits(const zp_cuda *e);
  * counted apart from its others. spec: STRM-9 */
 int64_t zp_cuda_offload_waits(const zp_cuda *e);
 
-/* What opening has allocated; nothing else ever is. spec: STEP-1 */
+/* What opening has allocated. Steps allocate nothing; a save or load allocates two blocks of pinned
+ * memory while it runs. spec: STEP-1 */
 zp_cuda_memory zp_cuda_memory_of(const zp_cuda *e);
 
 /* The storage of entry `param` of this stage, in device memory; NULL for another stage's. */

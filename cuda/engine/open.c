@@ -69,6 +69,7 @@ static int open_streams(zp_cuda *e)
   ZP_TRY(zp_cuda_step_memory_open(&e->memory, r));
   ZP_TRY(zp_cuda_order_open(&e->comms.order));
   ZP_TRY(zp_cuda_check(r, zp_cuda_progress_open(&r->progress, &r->plan), "cudaMallocHost"));
+  e->allocations.bytes.words += (int64_t)sizeof *r->progress.shared;
   return zp_cuda_offload_open(&e->offload, &e->allocations);
 }
 

@@ -62,6 +62,7 @@ static int allocate_rooms(zp_cuda_messages *m, zp_cuda_allocations *a)
   ZP_TRY(zp_cuda_allocate(a, use, &m->meta_out, ZP_META_LONGS, longs));
   ZP_TRY(zp_cuda_create_event(m->r, &m->meta_on_host));
   ZP_CUDA(m->r, cudaMallocHost((void **)&m->meta_host, ZP_META_LONGS * sizeof *m->meta_host));
+  a->bytes.words += ZP_META_LONGS * longs;
   return 0;
 }
 

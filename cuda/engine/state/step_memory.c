@@ -25,6 +25,7 @@ int zp_cuda_step_memory_allocate(zp_cuda_step_memory *m, zp_cuda_allocations *a)
   ZP_TRY(zp_cuda_allocate(a, use, &m->groups, cfg->optgroups, sizeof *m->groups));
   ZP_CUDA(m->r, cudaMallocHost((void **)&m->state_host, sizeof *m->state_host));
   ZP_CUDA(m->r, cudaMallocHost((void **)&m->status_host, sizeof *m->status_host));
+  a->bytes.words += (int64_t)(sizeof *m->state_host + sizeof *m->status_host);
   return 0;
 }
 
