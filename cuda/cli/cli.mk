@@ -20,7 +20,7 @@ $(SIMDEV_TSAN_COMMAND): $(BUILD)/tsan/cuda/cli/simdev_main.o $(CUDA_VERIFY_TSAN_
 
 # The sanitizer's objects without its runtime: a log of the sanitizer's calls is written instead.
 SIMDEV_STREAMS_COMMAND := $(BUILD)/zeroproof-simdev-streams
-SIMDEV_LOG             := $(BUILD)/tsan/cuda/simdev/streams/log.o
+SIMDEV_LOG             := $(addprefix $(BUILD)/tsan/cuda/simdev/,streams/log.o sanitizer/names.o)
 SIMDEV_LOG_WRAP        := -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset
 $(SIMDEV_STREAMS_COMMAND): $(BUILD)/tsan/cuda/cli/streams_main.o $(SIMDEV_LOG) \
   $(CUDA_VERIFY_TSAN_LINK)

@@ -20,6 +20,7 @@ static int begin(simdev *s, sd_host *h, const char *name, const void *pc, cudaEr
   h->call = ++s->rank[h->agent.rank].process.calls;
   h->call_name = name;
   h->call_pc = pc;
+  sd_record_call(s, h);
   effect = s->opt.fault_count ? sd_fault_call(s, h, e) : SD_FAULT_NONE;
   if (effect == SD_FAULT_STOPS) sd_host_stop(s, h);
   return h->injected = effect == SD_FAULT_RETURNS;

@@ -21,6 +21,20 @@ static size_t padded(size_t bytes)
   return ((bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + GUARD;
 }
 
+/* sign 1: allocated; -1: freed. */
+static void account(simdev_memory *m, const sd_alloc *a, int sign)
+{
+  uint64_t *live = a->kind == SD_DEVICE ? &m->device : &m->pinned;
+  uint64_t *peak = a->kind == SD_DEVICE ? &m->device_peak : &m->pinned_peak;
+  *live += (uint64_t)sign * a->bytes;
+  if (*live > *peak) *peak = *live;
+}
+
+simdev_memory simdev_memory_of(const simdev *s, int32_t rank)
+{
+  return s->rank[rank].memory;
+}
+
 cudaError_t sd_memory_allocate(sd_host *h, sd_memory_kind kind, size_t bytes, void **p)
 {
   simdev *s = sd_now;
@@ -48,6 +62,7 @@ cudaError_t sd_memory_allocate(sd_host *h, sd_memory_kind kind, size_t bytes, vo
     r->owner[u++] = (int32_t)(r->n - 1);
   r->next += padded(bytes);
   if (kind == SD_DEVICE) rank->used[h->device] += bytes;
+  account(&rank->memory, a, 1);
   sd_unprotect(s);
   sd_memory_poison(s, a->at, bytes, 0);
   sd_set_bytes(a->at + bytes, CANARY, padded(bytes) - bytes);
@@ -142,6 +157,7 @@ static void retire(simdev *s, sd_alloc *a, int32_t call)
   a->freed = 1;
   a->freed_call = call;
   if (a->kind == SD_DEVICE) s->rank[a->rank].used[a->device] -= a->bytes;
+  account(&s->rank[a->rank].memory, a, -1);
   sd_race_write(a->at, a->bytes);
   sd_memory_poison(s, a->at, a->bytes, 1);
   ASAN_POISON_MEMORY_REGION(a->at, a->bytes);

@@ -1,5 +1,19 @@
 #include "state.h"
 
+void sd_record_call(simdev *s, const sd_host *h)
+{
+  sd_named_calls *c = &s->rank[h->agent.rank].named;
+  int64_t i = 0;
+  if (!s->opt.record) return;
+  while (i < c->n && c->list[i].name != h->call_name && strcmp(c->list[i].name, h->call_name) != 0)
+    i++;
+  if (i == c->n) {
+    if (sd_arena_grow(&s->arena, (void **)&c->list, c->n, &c->cap, sizeof *c->list)) return;
+    c->list[c->n++] = (simdev_call_count){h->call_name, 0};
+  }
+  c->list[i].calls++;
+}
+
 void sd_record_item(simdev *s, const sd_item *item, int64_t end)
 {
   simdev_record *r;
@@ -73,6 +87,12 @@ const simdev_record *simdev_records(const simdev *s, int64_t *n)
 {
   *n = s->record.item_n;
   return s->record.item;
+}
+
+const simdev_call_count *simdev_calls(const simdev *s, int32_t rank, int64_t *n)
+{
+  *n = s->rank[rank].named.n;
+  return s->rank[rank].named.list;
 }
 
 const simdev_edge *simdev_edges(const simdev *s, int64_t *n)

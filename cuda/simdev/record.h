@@ -10,6 +10,13 @@ typedef struct sd_recorder {
   int64_t item_n, item_cap, edge_n, edge_cap, sync_n, sync_cap;
 } sd_recorder;
 
+typedef struct sd_named_calls {
+  simdev_call_count *list;
+  int64_t n, cap;
+} sd_named_calls;
+
+/* A call of the host, with options.record. */
+void sd_record_call(simdev *s, const sd_host *h);
 void sd_record_item(simdev *s, const sd_item *item, int64_t end);
 void sd_record_edge(simdev *s, simdev_edge_kind kind, const sd_item *from, const sd_item *to);
 /* Notes a cudaEventRecord or cudaStreamWaitEvent; 1: a fault drops it. */

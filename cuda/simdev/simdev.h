@@ -194,6 +194,21 @@ const simdev_record *simdev_records(const simdev *s, int64_t *n);
 const simdev_edge *simdev_edges(const simdev *s, int64_t *n);
 const simdev_sync *simdev_syncs(const simdev *s, int64_t *n);
 
+/* Calls of CUDA and NCCL that a rank has made under one name, in the order of the first ones; of a
+ * run with options.record, also while it runs. */
+typedef struct simdev_call_count {
+  const char *name;
+  int64_t calls;
+} simdev_call_count;
+const simdev_call_count *simdev_calls(const simdev *s, int32_t rank, int64_t *n);
+
+/* Bytes of a rank's live allocations, now and at most in this run; valid while it runs and until
+ * the next one. */
+typedef struct simdev_memory {
+  uint64_t device, device_peak, pinned, pinned_peak;
+} simdev_memory;
+simdev_memory simdev_memory_of(const simdev *s, int32_t rank);
+
 /* ---- For host functions ---------------------------------------------------------------------- */
 
 /* The calling host's rank; -1 outside of a run. */

@@ -19,6 +19,8 @@ typedef struct sd_rank {
   int32_t events;          /* numbers for the program's events */
   int32_t syncs, items;    /* of record.c; of fault.c */
   uint64_t *used;          /* memory.c: [devices] bytes of device memory */
+  simdev_memory memory;    /* memory.c: of all devices */
+  sd_named_calls named;    /* record.c */
   sd_loaded *loaded;       /* cuda_function.c: its kernels, newest first */
 } sd_rank;
 

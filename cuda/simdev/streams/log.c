@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../sanitizer/watch.h"
 #include "../state.h"
 
 typedef struct range {
@@ -211,23 +212,23 @@ int simdev_log_close(void)
   return failed ? -1 : 0;
 }
 
-/* ---- The sanitizer's names ------------------------------------------------------------------- */
+/* ---- For sanitizer/names.c ------------------------------------------------------------------- */
 
-int sd_race_mismatch(void)
+void sd_watch_access(const void *p, size_t n, int write)
 {
-  return 0;
+  if (the.now) touch(p, n, write);
 }
-void sd_race_read(const void *p, size_t n)
+void sd_watch_atomic(const void *p, size_t n, int write) /* no race, whatever the order */
 {
-  touch(p, n, 0);
+  (void)p, (void)n, (void)write;
 }
-void sd_race_write(void *p, size_t n)
+void sd_watch_acquire(const void *address)
 {
-  touch(p, n, 1);
+  acquire(address);
 }
-
-void __tsan_init(void)
+void sd_watch_release(const void *address, int alone)
 {
+  release(address, alone);
 }
 
 static fib *adopt(fib *f, const char *name)
@@ -238,7 +239,7 @@ static fib *adopt(fib *f, const char *name)
 }
 
 /* simdev calls this once, when a run begins. */
-void *__tsan_get_current_fiber(void)
+void *sd_watch_self(void)
 {
   if (!the.now) {
     the.now = adopt(&the.main, "scheduler");
@@ -248,53 +249,33 @@ void *__tsan_get_current_fiber(void)
   if (the.state == NEXT) the.state = RUNS;
   return the.now;
 }
-void *__tsan_create_fiber(unsigned flags)
+/* Fibers are kept when they end: the log names them. */
+void *sd_watch_fiber(void)
 {
   fib *f = calloc(1, sizeof *f);
-  (void)flags;
   if (!f) abort();
   return adopt(f, "fiber");
 }
-void __tsan_destroy_fiber(void *fiber) /* kept: the log names it */
+void sd_watch_switch(void *fiber)
 {
-  (void)fiber;
-}
-void __tsan_switch_to_fiber(void *fiber, unsigned flags)
-{
-  (void)flags;
   the.now = fiber;
 }
-void __tsan_set_fiber_name(void *fiber, const char *name)
+void sd_watch_name(void *fiber, const char *name)
 {
   sd_print(((fib *)fiber)->name, sizeof the.now->name, "%s", name);
 }
-void __tsan_ignore_thread_begin(void)
-{
-}
-void __tsan_ignore_thread_end(void)
-{
-}
-void __tsan_acquire(void *address)
-{
-  acquire(address);
-}
-void __tsan_release(void *address)
-{
-  release(address, 0);
-}
 
-/* simdev puts the item in place of the address of code that an item's accesses are made from. */
-void __tsan_func_entry(void *pc)
+void sd_watch_enter(const void *pc)
 {
   fib *f = the.now;
   if (!f) return;
   f->depth++;
-  if (f->item || !logging() || !sd_arena_contains(&sd_now->arena, pc, sizeof(sd_item))) return;
+  if (f->item || !logging() || !sd_watch_is_item(pc)) return;
   flush(f);
   f->item = pc;
   f->item_depth = f->depth;
 }
-void __tsan_func_exit(void)
+void sd_watch_leave(void)
 {
   fib *f = the.now;
   if (!f) return;
@@ -303,106 +284,4 @@ void __tsan_func_exit(void)
     f->item = NULL;
   }
   f->depth--;
-}
-
-#define ACCESS(n)                                                                                  \
-  void __tsan_read##n(void *p);                                                                    \
-  void __tsan_read##n(void *p)                                                                     \
-  {                                                                                                \
-    touch(p, n, 0);                                                                                \
-  }                                                                                                \
-  void __tsan_write##n(void *p);                                                                   \
-  void __tsan_write##n(void *p)                                                                    \
-  {                                                                                                \
-    touch(p, n, 1);                                                                                \
-  }
-ACCESS(1)
-ACCESS(2)
-ACCESS(4)
-ACCESS(8)
-ACCESS(16)
-
-void __tsan_read_range(void *p, unsigned long n)
-{
-  touch(p, n, 0);
-}
-void __tsan_write_range(void *p, unsigned long n)
-{
-  touch(p, n, 1);
-}
-
-/* All fibers run on one thread; atomics that are stronger than relaxed order them. */
-#define ATOMIC(bits, type)                                                                         \
-  type __tsan_atomic##bits##_load(const volatile type *p, int order);                              \
-  type __tsan_atomic##bits##_load(const volatile type *p, int order)                               \
-  {                                                                                                \
-    if (order != __ATOMIC_RELAXED) acquire((const void *)(uintptr_t)p);                            \
-    return *p;                                                                                     \
-  }                                                                                                \
-  type __tsan_atomic##bits##_fetch_add(volatile type *p, type v, int order);                       \
-  type __tsan_atomic##bits##_fetch_add(volatile type *p, type v, int order)                        \
-  {                                                                                                \
-    const type old = *p;                                                                           \
-    if (order != __ATOMIC_RELAXED) acquire((const void *)(uintptr_t)p);                            \
-    *p = old + v;                                                                                  \
-    if (order != __ATOMIC_RELAXED) release((const void *)(uintptr_t)p, 0);                         \
-    return old;                                                                                    \
-  }                                                                                                \
-  type __tsan_atomic##bits##_exchange(volatile type *p, type v, int order);                        \
-  type __tsan_atomic##bits##_exchange(volatile type *p, type v, int order)                         \
-  {                                                                                                \
-    const type old = *p;                                                                           \
-    if (order != __ATOMIC_RELAXED) acquire((const void *)(uintptr_t)p);                            \
-    *p = v;                                                                                        \
-    if (order != __ATOMIC_RELAXED) release((const void *)(uintptr_t)p, 0);                         \
-    return old;                                                                                    \
-  }                                                                                                \
-  type __tsan_atomic##bits##_fetch_sub(volatile type *p, type v, int order);                       \
-  type __tsan_atomic##bits##_fetch_sub(volatile type *p, type v, int order)                        \
-  {                                                                                                \
-    return __tsan_atomic##bits##_fetch_add(p, (type)0 - v, order);                                 \
-  }
-ATOMIC(32, uint32_t)
-ATOMIC(64, uint64_t)
-
-void __tsan_atomic32_store(volatile uint32_t *p, uint32_t v, int order);
-void __tsan_atomic32_store(volatile uint32_t *p, uint32_t v, int order)
-{
-  *p = v;
-  if (order != __ATOMIC_RELAXED) release((const void *)(uintptr_t)p, 1);
-}
-void __tsan_atomic64_store(volatile uint64_t *p, uint64_t v, int order)
-{
-  *p = v;
-  if (order != __ATOMIC_RELAXED) release((const void *)(uintptr_t)p, 1);
-}
-
-/* The linker redirects the program's calls here (--wrap), as the sanitizer intercepts them. */
-void *__real_memcpy(void *to, const void *from, size_t n);
-void *__real_memmove(void *to, const void *from, size_t n);
-void *__real_memset(void *to, int value, size_t n);
-void *__wrap_memcpy(void *to, const void *from, size_t n);
-void *__wrap_memmove(void *to, const void *from, size_t n);
-void *__wrap_memset(void *to, int value, size_t n);
-
-static void copied(void *to, const void *from, size_t n)
-{
-  if (!the.now) return;
-  touch(from, n, 0);
-  touch(to, n, 1);
-}
-void *__wrap_memcpy(void *to, const void *from, size_t n)
-{
-  copied(to, from, n);
-  return __real_memcpy(to, from, n);
-}
-void *__wrap_memmove(void *to, const void *from, size_t n)
-{
-  copied(to, from, n);
-  return __real_memmove(to, from, n);
-}
-void *__wrap_memset(void *to, int value, size_t n)
-{
-  if (the.now) touch(to, n, 1);
-  return __real_memset(to, value, n);
 }

@@ -552,3 +552,36 @@ Test(leaks, leaks_are_listed_with_rank_and_call)
   cr_assert(says(s, "rank 1: an event made by call 4"));
   simdev_close(s);
 }
+
+/* ---- Amounts --------------------------------------------------------------------------------- */
+
+static int allocates(void *arg, int rank)
+{
+  simdev *const *s = arg;
+  void *a, *b, *pinned;
+  if (rank == 1) return 0;
+  OK(cudaMalloc(&a, 100));
+  OK(cudaMalloc(&b, 1000));
+  OK(cudaMallocHost(&pinned, 10));
+  OK(cudaFree(a));
+  OK(cudaMalloc(&a, 50));
+  const simdev_memory m = simdev_memory_of(*s, rank);
+  IS(m.device == 1050 && m.device_peak == 1100 && m.pinned == 10 && m.pinned_peak == 10);
+  OK(cudaFree(a));
+  OK(cudaFree(b));
+  return (int)cudaFreeHost(pinned);
+}
+
+Test(memory, live_bytes_and_their_peak_are_those_of_the_rank)
+{
+  simdev *s = simdev_open(2, 2, NULL, NULL);
+  for (int r = 0; r < 2; r++) simdev_host(s, r, allocates, &s);
+  for (int run = 0; run < 2; run++) { /* a new run begins with nothing */
+    cr_assert_eq(simdev_run(s), SIMDEV_OK, "%s", simdev_result(s)->text);
+    const simdev_memory one = simdev_memory_of(s, 0), other = simdev_memory_of(s, 1);
+    cr_assert(one.device == 0 && one.device_peak == 1100 && one.pinned == 0);
+    cr_assert(other.device_peak == 0 && other.pinned_peak == 0);
+    simdev_reset(s, NULL);
+  }
+  simdev_close(s);
+}

@@ -152,3 +152,32 @@ Test(record, named_streams_are_named_in_reports)
             simdev_result(s)->text);
   simdev_close(s);
 }
+
+/* Other ranks make none of these calls. */
+static int calls_by_name(void *arg, int rank)
+{
+  simdev *const *s = arg;
+  int32_t *x;
+  int64_t n, fills = 0;
+  if (rank != 1) return 0;
+  OK(make_vector(&x));
+  for (int i = 0; i < 3; i++) OK(fill(x, i, NULL));
+  const simdev_call_count *c = simdev_calls(*s, rank, &n);
+  for (int64_t i = 0; i < n; i++)
+    if (strcmp(c[i].name, "cudaLaunchKernel") == 0) fills = c[i].calls;
+  IS(n == 2 && fills == 3 && strcmp(c[0].name, "cudaMalloc") == 0);
+  return (int)cudaFree(x);
+}
+
+Test(record, calls_are_counted_by_name_while_the_run_goes_on)
+{
+  for (int32_t record = 0; record < 2; record++) {
+    int64_t n;
+    simdev *s = simdev_open(R, R, &(simdev_options){.record = record}, NULL);
+    for (int r = 0; r < R; r++) simdev_host(s, r, calls_by_name, &s);
+    cr_assert_eq(simdev_run(s), record ? SIMDEV_OK : SIMDEV_E_HOST);
+    cr_assert_eq((simdev_calls(s, 0, &n), n), 0);
+    cr_assert_eq((simdev_calls(s, 1, &n), n), record ? 3 : 0);
+    simdev_close(s);
+  }
+}
