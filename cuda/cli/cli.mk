@@ -1,6 +1,8 @@
 # Programs that run the CUDA engine: `zeroproof --engine cuda` on simdev, with all ranks on one
 # device, and on a GPU; random topologies. Included by the Makefile after nccl_threads.mk.
 
+include cuda/counters/counters.mk
+
 CUDA_CLI_OBJ := $(patsubst %,$(BUILD)/cuda/cli/%.o,simdev_main nccl_threads_main device_main)
 $(CUDA_CLI_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(CUDA_CLI_OBJ): | $(CUDA_HEADERS)
@@ -18,18 +20,23 @@ $(SIMDEV_TSAN_COMMAND): $(BUILD)/tsan/cuda/cli/simdev_main.o $(CUDA_VERIFY_TSAN_
 	$(say) LD $@
 	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
 
-# The sanitizer's objects without its runtime: a log of the sanitizer's calls is written instead.
-SIMDEV_STREAMS_COMMAND := $(BUILD)/zeroproof-simdev-streams
-SIMDEV_LOG             := $(addprefix $(BUILD)/tsan/cuda/simdev/,streams/log.o sanitizer/names.o)
-SIMDEV_LOG_WRAP        := -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset
+# The sanitizer's objects without its runtime (cuda/simdev/sanitizer): a log of the sanitizer's
+# calls is written instead, or the accessed bytes are counted.
+SIMDEV_STREAMS_COMMAND  := $(BUILD)/zeroproof-simdev-streams
+SIMDEV_COUNTERS_COMMAND := $(BUILD)/zeroproof-simdev-counters
+SIMDEV_LOG := $(addprefix $(BUILD)/tsan/cuda/simdev/,streams/log.o sanitizer/names.o)
 $(SIMDEV_STREAMS_COMMAND): $(BUILD)/tsan/cuda/cli/streams_main.o $(SIMDEV_LOG) \
   $(CUDA_VERIFY_TSAN_LINK)
+$(SIMDEV_COUNTERS_COMMAND): $(BUILD)/tsan/cuda/cli/counters_main.o $(COUNTERS_OBJ) \
+  $(SIMDEV_ACCESSES) $(CUDA_VERIFY_TSAN_LINK)
+$(SIMDEV_STREAMS_COMMAND) $(SIMDEV_COUNTERS_COMMAND):
 	$(say) LD $@
-	$(call link,$(TSAN_CC),-pthread $(SIMDEV_LOG_WRAP) $(LIBS) $(MPI_LIBS))
+	$(call link,$(TSAN_CC),-pthread $(SIMDEV_WATCH) $(LIBS) $(MPI_LIBS))
 
 .PHONY: simdev-command
 simdev-command: ## build the programs of `zeroproof --engine cuda`
-simdev-command: $(COMMAND) $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) $(SIMDEV_STREAMS_COMMAND)
+simdev-command: $(COMMAND) $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) $(SIMDEV_STREAMS_COMMAND) \
+  $(SIMDEV_COUNTERS_COMMAND)
 
 unit: simdev-command
 
@@ -38,12 +45,13 @@ unit: simdev-command
 install-simdev-command: ## install these programs with zeroproof, under PREFIX (and DESTDIR)
 install-simdev-command: simdev-command
 	install -d $(dest)/bin
-	install -m 755 $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) $(SIMDEV_STREAMS_COMMAND) $(dest)/bin
+	install -m 755 $(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) $(SIMDEV_STREAMS_COMMAND) \
+	  $(SIMDEV_COUNTERS_COMMAND) $(dest)/bin
 	install -d $(dest)/share/zeroproof/machines
 	install -m 644 cuda/cost/machines/*.json $(dest)/share/zeroproof/machines
 uninstall-simdev-command:
 	rm -f $(patsubst $(BUILD)/%,$(dest)/bin/%,$(SIMDEV_COMMAND) $(SIMDEV_TSAN_COMMAND) \
-	  $(SIMDEV_STREAMS_COMMAND))
+	  $(SIMDEV_STREAMS_COMMAND) $(SIMDEV_COUNTERS_COMMAND))
 install: $(if $(wildcard $(SIMDEV_COMMAND)),install-simdev-command)
 uninstall: uninstall-simdev-command
 

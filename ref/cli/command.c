@@ -18,6 +18,8 @@ static const command commands[] = {
     {"train", "zeroproof train", zp_cmd_train,
      "train a transformer on text; --verify compares bits"},
     {"plan", "zeroproof plan", zp_cmd_plan, "print, draw or check the programs of all ranks"},
+    {"counters", "zeroproof counters", zp_cmd_counters,
+     "memory, traffic and launches of the CUDA engine, counted"},
     {"sim", "zeroproof sim", zp_cmd_sim,
      "simulate all ranks in one process; --fault injects a bug"},
     {"fuzz", "zeroproof fuzz", zp_cmd_fuzz, "random configurations, simulated and compared"},

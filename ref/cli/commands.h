@@ -11,6 +11,7 @@ int zp_cmd_train(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_sim(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_fuzz(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_plan(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_counters(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_env(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_launch(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_cases(int argc, char **argv, const zp_backend *engine);

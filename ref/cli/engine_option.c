@@ -64,6 +64,7 @@ static const zp_known_engine known[] = {
     {"ref", "zeroproof", "all", "MPI"},
     {"cuda", "zeroproof-simdev", "simdev-command", headers},
     {"cuda --tsan", "zeroproof-simdev-tsan", "simdev-command", headers},
+    {"cuda counters", "zeroproof-simdev-counters", "simdev-command", headers},
     {"cuda --device gpu", "zeroproof-cuda", "gpu-command", "nvcc, and a GPU to run on"},
     {NULL, NULL, NULL, NULL},
 };
@@ -87,8 +88,7 @@ int zp_program_beside(const char *program, char *file, int64_t cap)
   return access(file, X_OK);
 }
 
-/* The sub-command's words, given to another program. Returns only when that fails. */
-static int hand_over(const char *program, int argc, char **argv)
+int zp_engine_hand_over(const char *program, int argc, char **argv)
 {
   char file[4096];
   char *sub = strchr(argv[0], ' '); /* "zeroproof fuzz" */
@@ -156,7 +156,7 @@ int zp_engine_choose(const zp_backend *here, const zp_engine_args *a, int argc, 
   if (a->tsan && a->device == ZP_DEVICE_GPU)
     return zp_cli_refuse(argv[0], "--tsan sees a simulated device only; leave out --device gpu.");
   if (strcmp(name, "cuda") == 0) program = program_of(here, a);
-  return strcmp(program, here->program) == 0 ? 0 : hand_over(program, argc, argv);
+  return strcmp(program, here->program) == 0 ? 0 : zp_engine_hand_over(program, argc, argv);
 }
 
 const zp_fault *zp_engine_fault(const zp_backend *e, const char *command, const char *name)

@@ -34,6 +34,10 @@ extern const struct argp zp_engine_child;
  * Does not return where a program beside this one has it. argv: as the sub-command got it. */
 int zp_engine_choose(const zp_backend *here, const zp_engine_args *a, int argc, char **argv);
 
+/* Gives the sub-command's words to the program of that name beside this one. Returns only when that
+ * fails: an exit code after a message. */
+int zp_engine_hand_over(const char *program, int argc, char **argv);
+
 /* The fault of that name, or NULL after a message. */
 const zp_fault *zp_engine_fault(const zp_backend *e, const char *command, const char *name);
 

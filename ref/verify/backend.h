@@ -7,6 +7,7 @@
 
 #include "../engine/store.h"
 #include "case_run.h"
+#include "counters.h"
 #include "fault.h"
 
 enum { ZP_BACKEND_UNSUPPORTED = 32, ZP_BACKEND_OPTIONS = 8, ZP_BACKEND_WORDS = 8 };
@@ -186,6 +187,8 @@ typedef struct zp_backend {
   int (*observe)(const zp_observed_run *run, zp_error *err); /* 0, or a negative status in *err */
   /* NULL: this program has no cost model. 0, or a negative status in *err. */
   int (*time)(const zp_time_job *job, zp_time_report *report, zp_error *err);
+  /* NULL: this program counts nothing. 0, or a negative status in *err. */
+  int (*counters)(const zp_counters_job *job, zp_counters *counted, zp_error *err);
 } zp_backend;
 
 extern const zp_backend zp_backend_ref;

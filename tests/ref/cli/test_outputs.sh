@@ -20,6 +20,7 @@ silent="train:--svg train:--trace adapter:--svg adapter:--trace"
 # tests/conformance/outputs_test.py, reports_test.py
 judge="check:--out check:--log report:--out"
 reads="train:--data train:--load train:--config plan:--config plan:--machine sim:--config
+  counters:--config
   check:--quick check:--known check:--support report:--known report:--python"
 for command in $("$zp" help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | grep -v '^help$'); do
   "$zp" "$command" --help >"$tmp/help" 2>&1

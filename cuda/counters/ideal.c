@@ -1,0 +1,59 @@
+/* The least traffic of a step, by the formulas below: every array is read once and written once by
+ * each pass that no other pass could include. Bytes per parameter, with p bytes of the precision
+ * (bf16: 2), masters and moments in fp32, and D data-parallel ranks, of which each has 1/D of the
+ * state (stage 0: all of it, D is 1 below):
+ *
+ *   update                     reads gradient, master and moments, writes master, moments and
+ *                              parameter                                        (28 + p) / D
+ *   norm                       reads the sums                                          4 / D
+ *   means of exact sums        read 72 bytes of limbs, write the mean, count squares  76 / D
+ *
+ * Stage 2, of each micro-batch; the copy of the caller's gradient into a bucket is not the engine's
+ * own:
+ *   native                     widens a 16-bit bucket for the wire                     p + 4
+ *                              adds to the sum, from the second micro-batch on       12 / D
+ *   ordered                    reads all members' parts                                    p
+ *                              writes the sum, and from the second one on reads it 4, 8 / D
+ *   exact                      the same with sums of 72 bytes                 p, 72, 144 / D
+ *
+ * Stages 0 and 1:
+ *   window                     reads the gradient, writes the sum                      p + 4
+ *                              from the second micro-batch on reads it, too            p + 8
+ *                              exact: with sums of 72 bytes                  p + 72, p + 144
+ *   ordered                    reads all members' parts, writes the sum            4 + 4 / D
+ *
+ * The buffers of communications are counted apart. */
+#include "counters.h"
+
+static const double limbs = 72; /* bytes of an exact sum (RED-5) */
+
+static int is_known(const zp_counters_job *job)
+{
+  const zp_config *c = job->cfg;
+  if (job->offload || c->tp > 1 || c->ep > 1 || c->tied_keys > 0 || zp_replicas(job->hyper) > 1)
+    return 0;
+  for (int32_t i = 0; i < c->n_params; i++)
+    if (c->params[i].frozen) return 0;
+  return 1;
+}
+
+static double of_reduction(const zp_counters_job *job, double p, double share)
+{
+  const zp_config *c = job->cfg;
+  const double M = (double)c->micro_batches, sum = c->reduce == ZP_EXACT ? limbs : 4;
+  const double window = M * (p + sum) + (M - 1) * sum;
+  if (c->stage < 2 && c->reduce == ZP_ORDERED && !job->native) return window + 4 + 4 * share;
+  if (c->stage < 2) return window;
+  if (job->native) return (p < 4 ? M * (p + 4) : 0) + (M - 1) * 12 * share;
+  return M * p + (sum + (M - 1) * 2 * sum) * share;
+}
+
+double zp_counters_ideal(const zp_counters_job *job)
+{
+  const zp_config *c = job->cfg;
+  const double p = (double)zp_dtype_bytes(c->precision);
+  const double share = c->stage == 0 ? 1 : 1.0 / c->dp;
+  const double mean = c->reduce == ZP_EXACT ? limbs + 4 : 4;
+  if (!is_known(job)) return -1;
+  return of_reduction(job, p, share) + (mean + 28 + p) * share;
+}
