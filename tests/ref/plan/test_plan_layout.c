@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "../../../ref/plan/flat_size.h"
 #include "../../../ref/plan/layout.h"
 #include "../../../ref/plan/segment.h"
 
@@ -58,8 +59,9 @@ Test(layout, parts_tile_every_flat_group)
     }
 }
 
-/* Entries of a stage fill their flat groups without gap or overlap, in backward order; tied entries
- * stand alone, uses numbered from the last one. spec: PART-1, PART-2, TIE-2 */
+/* Flat sizes of a stage's entries fill its flat groups without gap or overlap, in backward order.
+ * Entries start at multiples of the entry alignment. Tied entries stand alone, uses numbered from
+ * the last one. spec: PART-1, PART-2, TIE-2 */
 Test(layout, entries_fill_their_flat_groups_in_backward_order)
 {
   for (uint32_t seed = 0; seed < 500; seed++) {
@@ -89,6 +91,8 @@ Test(layout, entries_fill_their_flat_groups_in_backward_order)
                            .frozen = rand() % 5 == 0};
       if (rand() % 4 == 0) list[j] = (zp_param){.numel = 6, .tied = rand() % 2};
     }
+    const int64_t entry_align = 1 + seed % 4;
+    for (int32_t j = 0; j < 12; j++) list[j].numel = zp_flat_size(&list[j], entry_align);
     cr_assert_eq(zp_config_check(&c, &why), 0);
     cr_assert_eq(zp_layout_build(&c, 0, &lay), 0);
     int64_t filled[12] = {0};
@@ -100,6 +104,7 @@ Test(layout, entries_fill_their_flat_groups_in_backward_order)
       }
       const zp_flat *f = &flat[spot[j].flat];
       cr_assert_eq(spot[j].start, filled[spot[j].flat]);
+      cr_assert_eq(spot[j].start % entry_align, 0);
       filled[spot[j].flat] += list[j].numel;
       cr_assert_eq(f->tied, list[j].tied);
       cr_assert_eq(f->optgroup, list[j].optgroup);
