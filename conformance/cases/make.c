@@ -297,6 +297,11 @@ zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
              r->c.replicas);
     return NULL;
   }
+  if (r->c.entry_align != 1) {
+    snprintf(why, (size_t)cap, "entry_align=%d is an engine's own choice, no field of a recipe",
+             r->c.entry_align);
+    return NULL;
+  }
   if (too_much(r, why, cap)) return NULL;
   n = zp_table_new(c, r->c.steps);
   if (n == NULL) {

@@ -135,6 +135,7 @@ static int open_engine(zp_engine *e, const zp_cuda_host *host)
                        .clip_eps = e->o.hyper.clip_eps,
                        .scaler = e->o.hyper.scaler,
                        .replicas = e->o.hyper.replicas,
+                       .entry_align = e->o.hyper.entry_align,
                        .rank = e->o.rank,
                        .device = e->o.device,
                        .native = e->o.config->reduce == ZP_ORDERED && !e->o.ordered,

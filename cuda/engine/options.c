@@ -52,7 +52,9 @@ int zp_cuda_check_options(const zp_cuda_options *o, zp_error *err)
                    "configuration: field %d (entry %d) is %lld, allowed are %lld to %lld (LIM-0)",
                    why.field, why.index, (long long)why.value, (long long)why.lo,
                    (long long)why.hi);
-  if (zp_block_check(o->cfg, zp_cuda_replicas(o), err)) return err->status;
+  if (zp_block_check(o->cfg, zp_cuda_replicas(o), err) ||
+      zp_block_check_align(o->cfg, o->entry_align, err))
+    return err->status;
   if (o->cfg->dynamic_shapes && o->cfg->pp > 1 && o->message_bytes < 1)
     return refuse(err, "message_bytes", "the most bytes of a message, as dynamic shapes are on",
                   o->message_bytes);

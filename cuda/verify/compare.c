@@ -149,7 +149,7 @@ int zp_diff_compare_allocation(zp_diff_rank *w)
   const zp_config *c = w->t->cfg;
   const zp_layout *lay = zp_cuda_layout_of(w->e);
   const zp_cuda_memory m = zp_cuda_memory_of(w->e);
-  zp_memory want = zp_memory_of(c, lay);
+  zp_memory want = zp_memory_of(&zp_sim_rank(w->t->ref.sim, w->rank)->block.cfg, lay);
   int64_t staging = 0;
   for (int32_t i = lay->first_param; i < lay->first_param + lay->n_params; i++)
     if (!c->params[i].frozen) staging += c->params[i].numel * zp_dtype_bytes(c->precision);

@@ -7,7 +7,7 @@
 
 zp_hb_case zp_diff_order_case(const zp_diff *t)
 {
-  return (zp_hb_case){.cfg = t->cfg,
+  return (zp_hb_case){.cfg = &t->sized,
                       .replicas = zp_replicas(t->hyper),
                       .steps = t->steps,
                       .native = t->now.native,

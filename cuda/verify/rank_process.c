@@ -68,6 +68,7 @@ zp_cuda_options zp_diff_rank_options(zp_diff_rank *w)
       .clip_eps = h->clip_eps,
       .scaler = h->scaler,
       .replicas = h->replicas,
+      .entry_align = h->entry_align,
       .rank = w->rank,
       .device = zp_ranks_as == ZP_RANKS_PROCESSES ? w->rank : 0,
       .native = w->t->now.native,

@@ -78,6 +78,8 @@ int zp_ref_run_open(zp_diff *t, zp_error *err)
   t->ref.sim =
       zp_sim_open(t->cfg, &t->ref.hyper, t->watch.products ? &t->follow.tape : t->work, err);
   if (!t->ref.sim) return err->status;
+  t->sized = *t->cfg;
+  t->sized.params = zp_sim_rank(t->ref.sim, 0)->block.cfg.params;
   if (keep_first(t)) return zp_fail(err, ZP_E_MEMORY, -1, "out of memory for first values");
   if (t->watch.report) return t->base = t->watch.report->first, 0;
   zp_sim_hook(t->ref.sim, &t->ref.hook);

@@ -22,6 +22,7 @@
 
 struct zp_diff {
   const zp_config *cfg;
+  zp_config sized; /* cfg, with flat sizes as numels: what programs are planned for (PART-2) */
   const zp_hyper *hyper;
   const zp_workload *work;
   zp_diff_watch watch;

@@ -1,5 +1,9 @@
-/* spec: TOPO-6, LIM-10 */
+/* spec: TOPO-6, PART-2, LIM-10, LIM-11 */
 #include "block.h"
+
+#include <stdlib.h>
+
+#include "../plan/flat_size.h"
 
 int zp_block_check(const zp_config *job, int32_t replicas, zp_error *err)
 {
@@ -27,6 +31,53 @@ zp_block_rank zp_block_of(const zp_config *job, int32_t replicas, int32_t rank)
   b.index = b.at.dp / b.cfg.dp;
   b.at.dp %= b.cfg.dp;
   return b;
+}
+
+int zp_block_align(zp_block_rank *b, int64_t entry_align)
+{
+  const zp_config *job = b->job;
+  if (entry_align <= 1) return 0;
+  b->sized = calloc((size_t)job->n_params + 1, sizeof *b->sized);
+  if (b->sized == NULL) return -1;
+  for (int32_t j = 0; j < job->n_params; j++) {
+    b->sized[j] = job->params[j];
+    b->sized[j].numel = zp_flat_size(&job->params[j], entry_align);
+  }
+  b->cfg.params = b->sized;
+  return 0;
+}
+
+void zp_block_close(zp_block_rank *b)
+{
+  free(b->sized);
+  b->sized = NULL;
+}
+
+int zp_block_check_align(const zp_config *job, int64_t entry_align, zp_error *err)
+{
+  int64_t left = ZP_MAX_ELEMENTS;
+  if (entry_align < 0 || entry_align > ZP_MAX_ENTRY_ALIGN)
+    return zp_fail(err, ZP_E_REFUSED, -1,
+                   "entry_align: %lld is out of range; allowed is 0 to %lld (LIM-11)",
+                   (long long)entry_align, (long long)ZP_MAX_ENTRY_ALIGN);
+  for (int32_t j = 0; entry_align > 1 && j < job->n_params; j++) {
+    const zp_param *p = &job->params[j];
+    const int64_t copies = (int64_t)(p->sharded ? job->tp : 1) * (p->expert ? job->ep : 1);
+    left -= zp_flat_size(p, entry_align) * copies; /* at most 2^60 + 2^32 */
+    if (left < 0)
+      return zp_fail(err, ZP_E_REFUSED, -1,
+                     "entry_align: %lld is refused: the entries take more than %lld elements with "
+                     "their padding (LIM-11)",
+                     (long long)entry_align, (long long)ZP_MAX_ELEMENTS);
+  }
+  return ZP_OK;
+}
+
+int64_t zp_block_own(const zp_block_rank *b, int32_t param, int64_t offset, int64_t count)
+{
+  const int64_t left = b->job->params[param].numel - offset;
+  if (left <= 0) return 0;
+  return left < count ? left : count;
 }
 
 /* The job's rank at `at` of block k. */

@@ -20,10 +20,12 @@ enum {
 /* A rank in its block. */
 typedef struct zp_block_rank {
   const zp_config *job; /* outlives it */
-  zp_config cfg;        /* what the block's programs are planned for: dp is a block's */
-  int32_t replicas;     /* R, at least 1 */
-  int32_t index;        /* which block, 0..R-1 */
-  zp_coord at;          /* in cfg */
+  /* what the block's programs are planned for: dp is a block's, the list's numels are flat sizes */
+  zp_config cfg;
+  int32_t replicas; /* R, at least 1 */
+  int32_t index;    /* which block, 0..R-1 */
+  zp_coord at;      /* in cfg */
+  zp_param *sized;  /* the list of cfg if it is not the job's, or NULL */
 } zp_block_rank;
 
 /* Can the valid configuration `job` have so many replicas? 0, or ZP_E_REFUSED in *err. spec: LIM-10
@@ -33,6 +35,18 @@ int zp_block_check(const zp_config *job, int32_t replicas, zp_error *err);
 /* The block of a rank, 0 <= rank < zp_world(job), of a configuration that zp_block_check accepts.
  */
 zp_block_rank zp_block_of(const zp_config *job, int32_t replicas, int32_t rank);
+
+/* Plans for flat sizes with this entry alignment, 0 or 1: none. Returns 0, or -1 without memory;
+ * zp_block_close frees it. spec: PART-2 */
+int zp_block_align(zp_block_rank *b, int64_t entry_align);
+void zp_block_close(zp_block_rank *b);
+
+/* Can the valid configuration `job` have this entry alignment? 0, or ZP_E_REFUSED in *err. spec:
+ * LIM-11 */
+int zp_block_check_align(const zp_config *job, int64_t entry_align, zp_error *err);
+
+/* How many of an entry's elements offset … offset+count-1, which may be padding, are its own. */
+int64_t zp_block_own(const zp_block_rank *b, int32_t param, int64_t offset, int64_t count);
 
 /* As the functions of plan/topology.h, for the rank's groups in the job: members and ids are the
  * job's ranks. spec: TOPO-2 … TOPO-6 */

@@ -91,7 +91,8 @@ static int check_config(const zp_engine_options *o, zp_error *err)
         "needs %d: start that many processes, or change the topology",
         (int)o->rank, (int)o->world, (int)o->config->pp, (int)o->config->dp, (int)o->config->tp,
         (int)zp_world(o->config));
-  if (zp_block_check(o->config, zp_replicas(&o->hyper), &why_not))
+  if (zp_block_check(o->config, zp_replicas(&o->hyper), &why_not) ||
+      zp_block_check_align(o->config, o->hyper.entry_align, &why_not))
     return zp_fail(err, ZP_E_REFUSED, o->rank, "rank %d: options.hyper.%s", (int)o->rank,
                    why_not.text);
   if (o->rank < 0 || o->rank >= o->world)

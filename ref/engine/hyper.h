@@ -18,6 +18,9 @@ typedef struct zp_hyper {
   double clip_eps;
   zp_scaler scaler; /* the loss scaler's initial state */
   int32_t replicas; /* R: how many replicas of the sharded state (TOPO-6); 0: 1 */
+  /* Elements, 0 to 4096; 0: 1. Each trained, untied entry starts at a multiple of it in its flat
+   * group (PART-2). No result depends on it. */
+  int32_t entry_align;
 } zp_hyper;
 
 /* A number of zp_optim and its range, both ends included. spec: OPT-6 */

@@ -43,14 +43,17 @@ static int64_t nonfinite(int32_t dtype, const void *x, int64_t at, int64_t n)
   return zp_nonfinite_f16((const uint16_t *)x + at, n);
 }
 
-/* Takes one run of a gradient into its bucket; a declared-unused entry gives zeros. RED-3, RED-6 */
+/* Takes one run of a gradient into its bucket; a declared-unused entry gives zeros, as does the
+ * padding after an entry. RED-3, RED-6, PART-7 */
 static void run_add(zp_rank *r, const zp_op *op)
 {
   const int32_t i = op->param - r->lay.first_param;
   const int64_t size = zp_dtype_bytes(r->cfg->precision);
-  const zp_range p = zp_add_range(r->cfg, &r->lay, op);
+  const zp_range whole = zp_add_range(&r->block.cfg, &r->lay, op);
   const void *grad = r->used[i] ? r->arrived[i] : NULL;
-  if (grad) r->nonfinite += nonfinite(r->cfg->precision, grad, op->offset, op->count);
+  zp_range p = whole;
+  p.count = zp_block_own(&r->block, op->param, op->offset, whole.count);
+  if (grad) r->nonfinite += nonfinite(r->cfg->precision, grad, op->offset, p.count);
   if (r->cfg->stage < 2) {
     add_window(r, grad, op->offset, p, r->flat[op->flat].window, op->mb == 0);
     return;
@@ -58,6 +61,7 @@ static void run_add(zp_rank *r, const zp_op *op)
   char *to = (char *)r->flat[op->flat].slot[op->slot] + p.at * size;
   if (grad) memcpy(to, (const char *)grad + op->offset * size, (size_t)(p.count * size));
   else memset(to, 0, (size_t)(p.count * size));
+  memset(to + p.count * size, 0, (size_t)((whole.count - p.count) * size));
 }
 
 /* Squares of the elements in this rank's part of bucket b that it counts; of several replicas,

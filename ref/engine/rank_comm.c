@@ -71,16 +71,16 @@ static void request_tied(zp_rank *r, const zp_op *op)
   r->request.recv = r->scratch_recv;
 }
 
-/* Copies the sums of partial entries of op's bucket to the packed array at `packed`, or back;
- * returns how many. RED-8 */
+/* Copies the sums of partial entries of op's bucket, and of the padding after them, to the packed
+ * array at `packed`, or back; returns how many. RED-8 */
 static int64_t copy_partial(zp_rank *r, const zp_op *op, char *packed, int back)
 {
   const int64_t size = zp_sum_bytes(r->cfg->reduce);
   char *sums = reduced_at(r, op->flat, op->bucket);
-  int32_t i = r->lay.n_params;
+  const zp_range p = zp_rank_range(r, op->flat, op->bucket);
   int64_t n = 0;
-  zp_piece g;
-  while (zp_next_piece(r, op->flat, zp_rank_range(r, op->flat, op->bucket), &i, &g)) {
+  zp_piece g = zp_piece_next(&r->block.cfg, &r->lay, op->flat, p, r->lay.n_params);
+  for (; g.count > 0; g = zp_piece_next(&r->block.cfg, &r->lay, op->flat, p, g.i)) {
     char *sum = sums + g.in * size, *at = packed + n * size;
     if (!zp_is_partial(r->cfg, g.param)) continue;
     memcpy(back ? sum : at, back ? at : sum, (size_t)(g.count * size));

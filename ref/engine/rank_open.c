@@ -51,7 +51,7 @@ static void lay_flat(zp_rank *r, zp_arena *a, int32_t k)
   if (a->base) r->flat[k] = s;
 }
 
-/* Parameters and the tables by entry. */
+/* Parameters, with the padding after them, and the tables by entry. */
 static void lay_params(zp_rank *r, zp_arena *a)
 {
   const int64_t size = zp_dtype_bytes(r->cfg->precision);
@@ -64,7 +64,7 @@ static void lay_params(zp_rank *r, zp_arena *a)
   for (int32_t i = n - 1; i >= 0; i--) {
     const int32_t h = zp_storage_of(r->cfg, &r->lay, i);
     void *p = NULL;
-    if (h == i) p = take(a, r->cfg->params[first + i].numel, size);
+    if (h == i) p = take(a, r->block.cfg.params[first + i].numel, size);
     if (!a->base) continue;
     r->param[i] = h == i ? p : r->param[h];
     r->all_params[first + i] = r->param[i];
@@ -129,6 +129,7 @@ static int open_arrays(zp_rank *r)
   r->lay.spot = spot;
   r->lay.flat = (zp_flat *)(void *)(spot + count + 1);
   r->lay.cap_spots = r->lay.cap_flats = count;
+  if (zp_block_align(&r->block, r->hyper->entry_align)) return -1;
   if (zp_layout_build(&r->block.cfg, r->at.pp, &r->lay)) return -1;
   r->act_slots = (int32_t)zp_alive(r->cfg->pp, r->cfg->micro_batches, r->at.pp);
   lay_arrays(r, &a);
@@ -191,6 +192,7 @@ void zp_rank_close(zp_rank *r)
   free_buffers(r->grad_out_mem, ZP_MSG_TENSORS);
   free(r->arena);
   free(r->lay.spot);
+  zp_block_close(&r->block);
   free(r);
 }
 

@@ -4,9 +4,13 @@
 
 int zp_next_piece(const zp_rank *r, int32_t k, zp_range p, int32_t *i, zp_piece *g)
 {
-  *g = zp_piece_next(r->cfg, &r->lay, k, p, *i);
-  *i = g->i;
-  return g->count > 0;
+  do {
+    *g = zp_piece_next(&r->block.cfg, &r->lay, k, p, *i);
+    *i = g->i;
+    if (g->count == 0) return 0;
+    g->count = zp_block_own(&r->block, g->param, g->offset, g->count);
+  } while (g->count == 0);
+  return 1;
 }
 
 int32_t zp_copy_tp(const zp_rank *r, int32_t j)

@@ -4,8 +4,8 @@
 
 #include "rank.h"
 
-/* Steps through the entries' runs in range p of flat group k in order; *i is the iterator's state
- * and starts as lay->n_params. Returns 0 at the end. spec: PART-9 */
+/* Steps through the entries' runs in range p of flat group k in order, without padding; *i is the
+ * iterator's state and starts as lay->n_params. Returns 0 at the end. spec: PART-9 */
 int zp_next_piece(const zp_rank *r, int32_t k, zp_range p, int32_t *i, zp_piece *g);
 
 /* This rank's copy of entry j. */

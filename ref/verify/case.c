@@ -16,7 +16,7 @@ static const char *const reduce_names[] = {"ordered", "exact"};
 static const char *const precision_names[] = {"fp32", "bf16", "fp16"};
 
 /* The plain numbers of a case, by name, with the range that the text may give them. */
-enum { N_INT32 = 18 };
+enum { N_INT32 = 19 };
 typedef struct number {
   const char *name;
   int32_t *at;
@@ -41,6 +41,7 @@ static void numbers(zp_case *c, number n[N_INT32])
                                {"oneside", &c->synth.oneside, 0, 1},
                                {"sequence", &c->cfg.sequence_parallel, 0, 1},
                                {"replicas", &c->replicas, 1, 1 << 20},
+                               {"entry_align", &c->entry_align, 1, 1 << 12},
                                {"keys", &c->cfg.tied_keys, 0, 1 << 10},
                                {"groups", &c->cfg.optgroups, 1, 1 << 10}};
   memcpy(n, all, sizeof all);
@@ -67,6 +68,7 @@ void zp_case_init(zp_case *c)
   c->cfg.optgroups = 1;
   c->synth.seed = 1;
   c->replicas = 1;
+  c->entry_align = 1;
   c->steps = 1;
   c->optim = ZP_CASE_ADAMW;
   (void)zp_scaler_init(&c->scaler, 0, 0, 0, 0, 1, 1, 0);
@@ -107,6 +109,7 @@ void zp_case_hyper(const zp_case *c, zp_hyper *hyper)
   hyper->clip_eps = 1e-6;
   hyper->scaler = c->scaler;
   hyper->replicas = c->replicas;
+  hyper->entry_align = c->entry_align;
 }
 
 void zp_case_hyper_at(const zp_case *c, int64_t step, zp_hyper *hyper)
@@ -119,7 +122,10 @@ int zp_case_check(const zp_case *c, zp_error *err)
 {
   zp_refusal why;
   char text[512];
-  if (zp_config_check(&c->cfg, &why) == 0) return zp_block_check(&c->cfg, c->replicas, err);
+  if (zp_config_check(&c->cfg, &why) == 0)
+    return zp_block_check(&c->cfg, c->replicas, err) != 0
+               ? err->status
+               : zp_block_check_align(&c->cfg, c->entry_align, err);
   zp_refusal_text(&why, NULL, text, sizeof text);
   return zp_fail(err, ZP_E_REFUSED, -1, "%s", text);
 }

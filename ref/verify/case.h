@@ -10,10 +10,12 @@
  * unused: of 256 uses of an entry in a micro-batch, so many are left out. vary=1: the shapes of
  * activations vary by micro-batch. dynamic=1: meta messages describe them (dynamic_shapes).
  * rates=1: learning rates are doubled in every second step. sequence=1: sequence parallelism
- * (RED-8). replicas=R: blocks of dp/R ranks, each with a replica of the state (TOPO-6). oneside=1:
- * of the uses of a tied key, one takes part in each step. overflow, oversum, bad: bits by step, of
- * a gradient element that is not finite, one that only a sum makes infinite, a loss that is not
- * finite. unit: log2 of the unit of gradients: 2^64 and 2^-80 are near 1e±20.
+ * (RED-8). replicas=R: blocks of dp/R ranks, each with a replica of the state (TOPO-6).
+ * entry_align=A: trained, untied entries start at multiples of A in their flat groups (PART-2); a
+ * reload has 1. oneside=1: of the uses of a tied key, one takes part in each step. overflow,
+ * oversum, bad: bits by step, of a gradient element that is not finite, one that only a sum makes
+ * infinite, a loss that is not finite. unit: log2 of the unit of gradients: 2^64 and 2^-80 are near
+ * 1e±20.
  * optim: sgd, momentum, adamw or mixed (groups take turns). schedule: the first order of execution,
  * for an engine that has many (--engine cuda). */
 #ifndef ZP_VERIFY_CASE_H
@@ -47,9 +49,10 @@ typedef struct zp_case {
   zp_param params[ZP_CASE_PARAMS];
   zp_synth_options synth;
   int32_t replicas; /* R, at least 1 */
-  int32_t steps;    /* 1..32 */
-  int32_t rates;    /* 1: learning rates change by step */
-  int32_t optim;    /* zp_case_optim */
+  int32_t entry_align;
+  int32_t steps; /* 1..32 */
+  int32_t rates; /* 1: learning rates change by step */
+  int32_t optim; /* zp_case_optim */
   double clip;
   zp_scaler scaler;
   zp_reload reload;
@@ -83,8 +86,8 @@ void zp_case_hyper_at(const zp_case *c, int64_t step, zp_hyper *hyper);
 void zp_case_format(const zp_case *c, char *text, int64_t cap);
 int zp_case_parse(zp_case *c, const char *text, char *why, int64_t cap);
 
-/* Is the case's configuration valid, and can it have its replicas? 0, or ZP_E_REFUSED in *err.
- * spec: LIM-0, LIM-10 */
+/* Is the case's configuration valid, and can it have its replicas and entry alignment? 0, or
+ * ZP_E_REFUSED in *err. spec: LIM-0, LIM-10, LIM-11 */
 int zp_case_check(const zp_case *c, zp_error *err);
 
 /* Logical elements: tied keys once, all copies over tp and ep. */

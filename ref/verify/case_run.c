@@ -139,9 +139,11 @@ static int run_step(zp_case_state *s, zp_error *err)
 /* The programs as they were planned: lengths, clocks, ledgers, tiling, slots. 1 after a verdict. */
 static int check_programs(zp_case_state *s, zp_error *err)
 {
+  zp_config cfg = s->c->cfg;
   const zp_check_job job = {
-      .cfg = &s->c->cfg, .replicas = s->c->replicas, .threads = 1, .write = zp_rank_program_write};
+      .cfg = &cfg, .replicas = s->c->replicas, .threads = 1, .write = zp_rank_program_write};
   zp_check_result result;
+  cfg.params = zp_sim_rank(s->sim, 0)->block.cfg.params; /* flat sizes */
   if (zp_check_all(&job, &result, err) == ZP_OK) return 0;
   explain_error(s, err);
   if (err->status == ZP_E_VERDICT) zp_verdict_clause(s->v, "STEP-2");
@@ -156,6 +158,7 @@ static void go_on_elsewhere(zp_case_state *s, const zp_workload *work, zp_error 
   if (s->c->steps >= ZP_CASE_STEPS || !zp_case_reloaded(s->c, &other)) return;
   s->v->step = s->step;
   s->hyper.replicas = other.replicas;
+  s->hyper.entry_align = other.entry_align;
   if (zp_case_reload(s, &other, &s->hyper, work, err) == ZP_OK && !run_step(s, err)) return;
   if (!s->v->failed) explain_error(s, err);
   if (!s->v->no_memory) {

@@ -261,30 +261,49 @@ static int compare_serial(const zp_case_state *s)
 
 /* ---- Padding --------------------------------------------------------------------------------- */
 
-/* Padding of sums, masters and moments is zero, always. PART-7 */
-static int compare_padding(const zp_case_state *s)
+/* Are elements from … to-1 of the arrays of flat group k zero? 1 after a verdict. */
+static int compare_zeros(const zp_case_state *s, const zp_rank *r, int32_t k, int64_t from,
+                         int64_t to)
 {
   static const int32_t whats[] = {ZP_WHAT_GRADIENT, ZP_WHAT_MASTER, ZP_WHAT_MOMENT1,
                                   ZP_WHAT_MOMENT2};
+  for (int64_t i = from; i < to; i++) {
+    for (int32_t w = 0; w < 4; w++) {
+      if (array_of(r, k, whats[w])[i] == 0) continue;
+      zp_verdict_clause(s->v, "PART-7");
+      zp_verdict_say(s->v, "step %lld, ", (long long)s->v->step);
+      say_rank(s->v, r);
+      zp_verdict_say(s->v, ": the %s has a padding element that is not zero (flat group %d)",
+                     what_name(whats[w]), k);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The rank's elements of bucket b of flat group k, without those of entries. */
+static int compare_padding_of(const zp_case_state *s, const zp_rank *r, int32_t k, int64_t b)
+{
+  const zp_range p = zp_rank_range(r, k, b);
+  int32_t i = r->lay.n_params;
+  int64_t end = 0;
+  zp_piece g;
+  while (zp_next_piece(r, k, p, &i, &g)) {
+    if (compare_zeros(s, r, k, p.at + end, p.at + g.in)) return 1;
+    end = g.in + g.count;
+  }
+  return compare_zeros(s, r, k, p.at + end, p.at + p.count);
+}
+
+/* Padding of sums, masters and moments is zero, always. PART-7 */
+static int compare_padding(const zp_case_state *s)
+{
   for (int32_t q = 0; q < zp_sim_world(s->sim); q++) {
     const zp_rank *r = zp_sim_rank(s->sim, q);
     for (int32_t k = 0; k < r->lay.n_flats; k++) {
       const zp_flat *f = &r->lay.flat[k];
-      const int64_t b = zp_buckets(f) - 1; /* only the last bucket has any */
-      zp_range p;
-      if (f->use != 0 || b < 0) continue;
-      p = zp_rank_range(r, k, b);
-      for (int64_t i = p.real; i < p.count; i++) {
-        for (int32_t w = 0; w < 4; w++) {
-          if (array_of(r, k, whats[w])[p.at + i] == 0) continue;
-          zp_verdict_clause(s->v, "PART-7");
-          zp_verdict_say(s->v, "step %lld, ", (long long)s->v->step);
-          say_rank(s->v, r);
-          zp_verdict_say(s->v, ": the %s has a padding element that is not zero (flat group %d)",
-                         what_name(whats[w]), k);
-          return 1;
-        }
-      }
+      for (int64_t b = 0; f->use == 0 && b < zp_buckets(f); b++)
+        if (compare_padding_of(s, r, k, b)) return 1;
     }
   }
   return 0;

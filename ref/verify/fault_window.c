@@ -232,7 +232,8 @@ static void read_from(zp_fault_state *f, zp_rank *r, const zp_op *op, int64_t fr
     zp_fault_no_memory(r);
     return;
   }
-  for (int64_t e = 0; e < op->count; e++)
+  const int64_t own = zp_block_own(&r->block, op->param, op->offset, op->count);
+  for (int64_t e = 0; e < own; e++)
     memcpy(moved + (op->offset + e) * size, grad + (from + e) % numel * size, (size_t)size);
   f->arrived = grad;
   f->taken = 1;

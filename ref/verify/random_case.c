@@ -243,6 +243,13 @@ static void random_replicas(dice *d, zp_case *c)
       c->cfg.reduce == ZP_EXACT ? some_replicas(d, to->dp, c->cfg.ep, to->stage) : c->replicas;
 }
 
+/* Mostly none; else 128 bytes of a precision, or fewer. */
+static int32_t some_entry_align(dice *d)
+{
+  static const int32_t aligns[] = {1, 1, 1, 1, 1, 4, 32, 64};
+  return pick(d, aligns, 8);
+}
+
 void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
 {
   dice d = {seed * 0xd1342543de82ef95u ^ i * 0x2545f4914f6cdd1du};
@@ -257,5 +264,6 @@ void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
   random_extremes(&d, c);
   c->cfg.sequence_parallel = c->cfg.tp > 1 && chance(&d, 50);
   random_replicas(&d, c);
+  c->entry_align = some_entry_align(&d);
   c->unchecked = i % 4 != 0; /* the check costs as much as the simulation */
 }

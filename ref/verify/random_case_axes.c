@@ -1,5 +1,6 @@
 /* Which axes a random case is on: the table of shares of `zeroproof fuzz`. */
 #include "../engine/partial.h"
+#include "../plan/flat_size.h"
 #include "random_case.h"
 
 static int any_param(const zp_case *c, int (*is)(const zp_case *, int32_t))
@@ -67,7 +68,7 @@ static int is_straddling(const zp_case *c, int32_t j)
   for (int32_t i = j + 1; i < c->cfg.n_params && c->params[i].stage == p->stage; i++) {
     const zp_param *q = &c->params[i];
     if (!q->frozen && q->tied < 0 && q->optgroup == p->optgroup && q->expert == p->expert)
-      start += q->numel;
+      start += zp_flat_size(q, c->entry_align);
   }
   return start % capacity(c, j) != 0 &&
          start / capacity(c, j) != (start + p->numel - 1) / capacity(c, j);
@@ -173,6 +174,7 @@ typedef enum axis {
   VARY,
   TUPLE,
   ALIGN,
+  ENTRY_ALIGN,
   SGD,
   MOMENTUM,
   ADAMW,
@@ -247,6 +249,7 @@ static const struct axis_text {
     {"shapes vary", "shapes vary by micro-batch", NULL},
     {"tuple messages", "a message is two tensors", NULL},
     {"align > 1", "a rank's part is padded", "buckets"},
+    {"entry alignment", "entries start at multiples of an alignment", NULL},
     {"sgd", NULL, "optimizer"},
     {"momentum", NULL, NULL},
     {"adamw", NULL, NULL},
@@ -351,6 +354,7 @@ int zp_fuzz_on_axis(int32_t axis, const zp_case *c, const zp_verdict *v)
   case VARY: return c->synth.vary && c->cfg.pp > 1;
   case TUPLE: return c->synth.tuple && c->cfg.pp > 1;
   case ALIGN: return c->cfg.align > 1;
+  case ENTRY_ALIGN: return c->entry_align > 1;
   case RATES: return c->rates;
   case CLIP_OFF: return c->clip == 0;
   case CLIP_BINDING: return v->clipped > 0;

@@ -36,12 +36,13 @@ static int open_program(zp_cuda_plan *p, int32_t phase)
   return 0;
 }
 
-int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, int32_t rank)
+int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, int64_t entry_align,
+                      int32_t rank)
 {
   p->cfg = cfg;
   p->at = zp_coord_of(cfg, rank);
   p->block = zp_block_of(cfg, replicas, rank);
-  if (open_layout(p)) return -1;
+  if (zp_block_align(&p->block, entry_align) || open_layout(p)) return -1;
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
     if (open_program(p, phase)) return -1;
   p->needed = calloc((size_t)p->length[ZP_PHASE_STEP] + 1, 1);
@@ -58,6 +59,7 @@ void zp_cuda_plan_close(zp_cuda_plan *p)
   free(p->partial);
   free(p->lay.spot);
   free(p->lay.flat);
+  zp_block_close(&p->block);
 }
 
 int zp_cuda_plan_invariant(const zp_cuda_plan *p, zp_error *err)
@@ -70,6 +72,11 @@ int zp_cuda_plan_invariant(const zp_cuda_plan *p, zp_error *err)
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
     ZP_INVARIANT(err, -1, p->program[phase] && p->length[phase] >= 0);
   return 0;
+}
+
+int64_t zp_cuda_flat_size(const zp_cuda_plan *p, int32_t i)
+{
+  return p->block.cfg.params[p->lay.first_param + i].numel;
 }
 
 int64_t zp_cuda_element_bytes(const zp_cuda_plan *p)

@@ -18,13 +18,17 @@ typedef struct zp_cuda_plan {
   uint8_t *partial; /* [lay.n_params] 1: its gradient is summed over tp (RED-8) */
 } zp_cuda_plan;
 
-/* cfg is valid, can have so many replicas, and outlives the plan; *p is zeroed. 0, or -1 without
- * memory. */
-int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, int32_t rank);
+/* cfg is valid, can have so many replicas and this entry alignment, and outlives the plan; *p is
+ * zeroed. 0, or -1 without memory. */
+int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, int64_t entry_align,
+                      int32_t rank);
 void zp_cuda_plan_close(zp_cuda_plan *p);
 
 /* 0, or ZP_E_INTERNAL in *err. */
 int zp_cuda_plan_invariant(const zp_cuda_plan *p, zp_error *err);
+
+/* The flat size of the stage's entry i. spec: PART-2 */
+int64_t zp_cuda_flat_size(const zp_cuda_plan *p, int32_t i);
 
 /* Bytes of an element of the precision. */
 int64_t zp_cuda_element_bytes(const zp_cuda_plan *p);

@@ -24,11 +24,11 @@ int zp_cuda_gradients_open(zp_cuda_gradients *g, const zp_cuda_ops *ops)
   return g->entry ? 0 : zp_cuda_fail(ops->r, ZP_E_MEMORY, "no host memory for the gradients");
 }
 
-/* An event for each bucket that the entry has elements in. */
+/* An event for each bucket that the entry, or the padding after it, has elements in. */
 static int open_pieces(zp_cuda_gradients *g, int32_t i)
 {
   const zp_cuda_plan *p = plan_of(g);
-  const int64_t numel = p->cfg->params[p->lay.first_param + i].numel;
+  const int64_t numel = zp_cuda_flat_size(p, i);
   const int64_t start = p->lay.spot[i].start, c = p->lay.flat[p->lay.spot[i].flat].capacity;
   const int64_t pieces = numel == 0 ? 0 : (start + numel - 1) / c - start / c + 1;
   zp_cuda_entry *s = &g->entry[i];
@@ -87,16 +87,26 @@ static int wait_for_added(const zp_cuda_gradients *g, const zp_op *op)
   return zp_cuda_wait(g->ops->r, ZP_SYNC_ADDED_WAIT, s->stream, added(g, op));
 }
 
-/* The launch that adds a bucket's last elements also zeroes the padding after them. PART-7 */
-static void add_padding(const zp_cuda_gradients *g, const zp_op *op, zp_range r,
-                        zp_memory_runs *runs)
+/* A run of op's elements, or of the padding after them, which has no `in` and counts as zeros. */
+static void add_run(const zp_cuda_gradients *g, const zp_op *op, int64_t at, int64_t count,
+                    const void *in, zp_memory_runs *runs)
 {
   const zp_cuda_plan *p = plan_of(g);
+  zp_memory_run *run = &runs->here[runs->n];
+  if (count == 0) return;
+  run->in = in;
+  run->count = count;
+  run->out = p->cfg->stage == 2 ? zp_cuda_slot(g->ops->buckets, op) + at * zp_cuda_element_bytes(p)
+                                : zp_cuda_sum(p, g->ops->buffers->flat[op->flat].window, at);
+  runs->n++;
+}
+
+/* Elements of the padding after range r of a bucket's additions, which the same launch zeroes: at
+ * stage 2 that at the bucket's end, where r reaches it. PART-7 */
+static int64_t tail_of(const zp_cuda_plan *p, const zp_op *op, zp_range r)
+{
   const zp_range whole = zp_whole_range(&p->lay.flat[op->flat], op->bucket);
-  if (r.at + r.count != whole.real || whole.real == whole.count) return;
-  runs->here[1].out = zp_cuda_slot(g->ops->buckets, op) + whole.real * zp_cuda_element_bytes(p);
-  runs->here[1].count = whole.count - whole.real;
-  runs->n = 2;
+  return p->cfg->stage == 2 && r.at + r.count == whole.real ? whole.count - whole.real : 0;
 }
 
 static int launch_add(const zp_cuda_gradients *g, const zp_op *op)
@@ -104,22 +114,16 @@ static int launch_add(const zp_cuda_gradients *g, const zp_op *op)
   const zp_cuda_ops *o = g->ops;
   const zp_cuda_plan *p = plan_of(g);
   const zp_cuda_entry *s = entry_of(g, op);
-  const zp_range r = zp_add_range(p->cfg, &p->lay, op);
-  const int64_t size = zp_cuda_element_bytes(p);
-  zp_gather_params a = {.dtype = p->cfg->precision,
-                        .first = op->mb == 0,
-                        .nonfinite = &o->memory->tally->nonfinite,
-                        .runs.n = 1};
+  const zp_range r = zp_add_range(&p->block.cfg, &p->lay, op);
+  const int64_t own = zp_block_own(&p->block, op->param, op->offset, r.count);
+  zp_gather_params a = {
+      .dtype = p->cfg->precision, .first = op->mb == 0, .nonfinite = &o->memory->tally->nonfinite};
   const void *kernel = zp_kernel_gather_copy;
-  a.runs.here[0].in = s->grad ? (const char *)s->grad + op->offset * size : NULL;
-  a.runs.here[0].count = r.count;
-  if (p->cfg->stage == 2) {
-    a.runs.here[0].out = zp_cuda_slot(o->buckets, op) + r.at * size;
-    add_padding(g, op, r, &a.runs);
-  } else {
-    a.runs.here[0].out = zp_cuda_sum(p, o->buffers->flat[op->flat].window, r.at);
+  const char *in = s->grad ? (const char *)s->grad + op->offset * zp_cuda_element_bytes(p) : NULL;
+  add_run(g, op, r.at, own, in, &a.runs);
+  add_run(g, op, r.at + own, r.count - own + tail_of(p, op, r), NULL, &a.runs);
+  if (p->cfg->stage < 2)
     kernel = p->cfg->reduce == ZP_EXACT ? zp_kernel_gather_exact : zp_kernel_gather_ordered;
-  }
   zp_cuda_lay_runs(&a.runs);
   return zp_cuda_launch(o->r, kernel,
                         kernel == zp_kernel_gather_exact
@@ -183,7 +187,9 @@ static int issue_announced(zp_cuda_gradients *g)
 static int stage(zp_cuda_gradients *g, zp_cuda_entry *s)
 {
   zp_cuda_rank *r = g->ops->r;
-  const size_t bytes = (size_t)(s->missing * zp_cuda_element_bytes(plan_of(g)));
+  const zp_cuda_plan *p = plan_of(g);
+  const int64_t numel = p->cfg->params[p->lay.first_param + (int32_t)(s - g->entry)].numel;
+  const size_t bytes = (size_t)(numel * zp_cuda_element_bytes(p));
   zp_cuda_issuing(r, NULL);
   if (s->is_unstaged && s->unstaged_on != s->stream) {
     s->unstaged_on = s->stream; /* ordered after the record from here on */
@@ -242,7 +248,7 @@ int zp_cuda_gradients_announce(zp_cuda_gradients *g, int32_t param, int64_t mb,
                         "entry %d was announced twice in micro-batch %lld (STEP-3)", param,
                         (long long)mb);
   s->arrival = (int32_t)arrival;
-  s->missing = p->cfg->params[param].numel;
+  s->missing = zp_cuda_flat_size(p, i);
   s->grad = grad;
   s->stream = stream;
   ZP_TRY(issue_announced(g));

@@ -242,7 +242,7 @@ static void put_packed(const void *ctx, zp_piece g, zp_memory_run *run)
   *c->next += g.count;
 }
 
-/* Packs them, or back: unpacks them. Returns 0, or -1. */
+/* Packs them and the padding after them, or back: unpacks. Returns 0, or -1. */
 static int pack(const zp_cuda_ops *o, const zp_op *op, int back)
 {
   const zp_cuda_plan *p = &o->r->plan;
@@ -255,7 +255,7 @@ static int pack(const zp_cuda_ops *o, const zp_op *op, int back)
                      .back = back};
   zp_scatter_params copy = {.bytes = 4};
   int32_t i = p->lay.n_params;
-  while (zp_cuda_next_runs(p, op->flat, r, &i, p->partial, put_packed, &c, &copy.runs))
+  while (zp_cuda_next_padded_runs(p, op->flat, r, &i, p->partial, put_packed, &c, &copy.runs))
     ZP_TRY(zp_cuda_launch(o->r, zp_kernel_scatter, zp_launch_runs(copy.runs.here, copy.runs.n),
                           &copy, o->r->reduce));
   return 0;

@@ -42,7 +42,7 @@ static void put_scatter(const void *ctx, zp_piece g, zp_memory_run *run)
   run->out = param_at(c->o, g);
 }
 
-/* Range r of a flat group, from where it lies into the parameters. */
+/* Range r of a flat group, from where it lies into the parameters and the padding after them. */
 static int scatter(const zp_cuda_ops *o, const zp_op *op, zp_range r, const void *from)
 {
   const zp_cuda_plan *plan = &o->r->plan;
@@ -50,7 +50,7 @@ static int scatter(const zp_cuda_ops *o, const zp_op *op, zp_range r, const void
   zp_scatter_params p = {.bytes = (int32_t)zp_cuda_element_bytes(plan),
                          .gate = zp_cuda_gate(&o->r->progress)};
   int32_t i = plan->lay.n_params;
-  while (zp_cuda_next_runs(plan, op->flat, r, &i, NULL, put_scatter, &c, &p.runs)) {
+  while (zp_cuda_next_padded_runs(plan, op->flat, r, &i, NULL, put_scatter, &c, &p.runs)) {
     zp_launch l = zp_launch_runs(p.runs.here, p.runs.n);
     l.shared = sizeof(int32_t);
     ZP_TRY(zp_cuda_launch(o->r, zp_kernel_scatter, l, &p, o->r->reduce));
@@ -85,7 +85,7 @@ int zp_cuda_update(const zp_cuda_ops *o, const zp_op *op)
   int32_t i = plan->lay.n_params;
   if (o->r->opt.offload) return update_offloaded(o, op, r);
   if (plan->cfg->stage == 0) {
-    while (zp_cuda_next_runs(plan, op->flat, r, &i, NULL, put_update, &c, &p.runs))
+    while (zp_cuda_next_padded_runs(plan, op->flat, r, &i, NULL, put_update, &c, &p.runs))
       ZP_TRY(launch_update(o, &p));
     return 0;
   }

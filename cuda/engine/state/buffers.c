@@ -51,8 +51,11 @@ int zp_cuda_buffers_open_param(zp_cuda_buffers *b, zp_cuda_allocations *a, int32
     b->param[i] = b->param[holder];
     return 0;
   }
-  return zp_cuda_allocate(a, &a->bytes.planned.params, &b->param[i],
-                          p->cfg->params[p->lay.first_param + i].numel, zp_cuda_element_bytes(p));
+  const int64_t numel = p->cfg->params[p->lay.first_param + i].numel;
+  const int64_t padded = zp_cuda_flat_size(p, i), size = zp_cuda_element_bytes(p);
+  zp_memory *use = &a->bytes.planned;
+  if (padded == numel) return zp_cuda_allocate(a, &use->params, &b->param[i], numel, size);
+  return zp_cuda_allocate_zeros(a, &use->params, &b->param[i], padded, size);
 }
 
 /* ---- Scratch --------------------------------------------------------------------------------- */

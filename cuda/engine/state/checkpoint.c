@@ -10,6 +10,7 @@
 #include "../comm/collectives.h"
 #include "../comm/host_wait.h"
 #include "../device/launch.h"
+#include "../device/runs.h"
 #include "../device/trace.h"
 
 /* Elements that travel between device and store at a time: 4 MiB of fp32. */
@@ -97,7 +98,7 @@ static int write_bucket(zp_cuda_checkpoint *c, const zp_op *op)
   int32_t i = p->lay.n_params;
   if (p->cfg->stage == 0) from = zp_cuda_state_array(c->buffers, op->flat, op->what) + w.at;
   for (;;) {
-    const zp_piece g = zp_piece_next(p->cfg, &p->lay, op->flat, w, i);
+    const zp_piece g = zp_cuda_next_piece(p, op->flat, w, i);
     if (g.count == 0) return 0;
     i = g.i;
     for (int64_t at = 0; p->counted[i] && at < g.count && !failed(c); at += BLOCK) {
@@ -149,7 +150,7 @@ static int read_flat(zp_cuda_checkpoint *c, int32_t k, int32_t what)
     float *into = zp_cuda_state_array(c->buffers, k, what) + range.at;
     int32_t i = p->lay.n_params;
     for (;;) {
-      const zp_piece g = zp_piece_next(p->cfg, &p->lay, k, range, i);
+      const zp_piece g = zp_cuda_next_piece(p, k, range, i);
       if (g.count == 0) break;
       i = g.i;
       for (int64_t at = 0; at < g.count; at += BLOCK) {

@@ -11,6 +11,7 @@
 #include "../../../cuda/verify/case.h"
 #include "../../../cuda/verify/state.h"
 #include "../../../ref/comm/comm.h"
+#include "../../../ref/engine/rank_query.h"
 
 enum { STEPS_MAX = 3, RANKS_MAX = 8, ENTRIES_MAX = 64, PARTS = 3 }; /* masters, two moments */
 
@@ -107,15 +108,14 @@ static inline int64_t differing(const zp_diff_rank *w, const picture *p, int32_t
   const zp_layout *lay = zp_cuda_layout_of(w->e);
   const zp_range r = zp_whole_range(&lay->flat[k], bucket);
   const int64_t size = zp_dtype_bytes(cfg->precision);
+  const zp_rank *ref = zp_sim_rank(w->t->ref.sim, w->rank);
   int64_t n = 0;
   int32_t i = lay->n_params;
-  for (;;) {
-    const zp_piece g = zp_piece_next(cfg, lay, k, r, i);
-    if (g.count == 0) return n;
-    i = g.i;
+  zp_piece g;
+  while (zp_next_piece(ref, k, r, &i, &g))
     n += memcmp((char *)zp_cuda_param(w->e, g.param) + g.offset * size,
-                p->param[i] + g.offset * size, (size_t)(g.count * size)) != 0;
-  }
+                p->param[g.i] + g.offset * size, (size_t)(g.count * size)) != 0;
+  return n;
 }
 
 /* Masters and moments of the rank's share of a bucket: are they the picture's? */

@@ -39,21 +39,23 @@ static void add(job *j, zp_rank *r, const zp_op *op)
   const void *kernel = zp_kernel_gather_copy;
   p.first = op->mb == 0;
   p.runs.n = 2;
-  run[0].count = op->count;
+  run[0].count = zp_block_own(&r->block, op->param, op->offset, op->count);
+  run[1].count = op->count - run[0].count; /* padding after the entry */
   if (r->used[i]) run[0].in = (const char *)r->arrived[i] + op->offset * size;
   if (r->cfg->stage == 2) { /* with the last element comes the padding */
-    const int64_t end = at - op->bucket * f->capacity + op->count;
-    run[0].out = (char *)s->slot[op->slot] + (end - op->count) * size;
-    if (end == zp_bucket_numel(f, op->bucket)) {
-      run[1].out = (char *)s->slot[op->slot] + end * size;
-      run[1].count = zp_bucket_padded(f, op->bucket) - end;
-    }
+    const int64_t from = at - op->bucket * f->capacity, end = from + op->count;
+    run[0].out = (char *)s->slot[op->slot] + from * size;
+    run[1].out = (char *)s->slot[op->slot] + (from + run[0].count) * size;
+    if (end == zp_bucket_numel(f, op->bucket))
+      run[1].count += zp_bucket_padded(f, op->bucket) - end;
   } else if (r->cfg->reduce == ZP_EXACT) {
     kernel = zp_kernel_gather_exact;
     run[0].out = (int64_t *)s->window + at * ZP_LIMBS;
+    run[1].out = (int64_t *)s->window + (at + run[0].count) * ZP_LIMBS;
   } else {
     kernel = zp_kernel_gather_ordered;
     run[0].out = (float *)s->window + at;
+    run[1].out = (float *)s->window + at + run[0].count;
   }
   p.runs.tiles = zp_runs_lay(run, 2);
   kernel_run(&j->r, kernel,

@@ -1,5 +1,5 @@
-/* A block's groups as the job's ranks, and which numbers of replicas are refused.
- * spec: TOPO-6, LIM-10 */
+/* A block's groups as the job's ranks, the list that it is planned for, and which numbers of
+ * replicas and which entry alignments are refused. spec: TOPO-6, PART-2, LIM-10, LIM-11 */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -106,4 +106,58 @@ Test(block, replicas_that_make_no_blocks_are_refused)
   refused(6, 1, 0, 2, "2 is refused at ZeRO stage 0");
   refused(6, 1, 2, 4, "ep x replicas, 1 x 4, must divide dp, 6");
   refused(6, 2, 2, 2, "ep x replicas, 2 x 2, must divide dp, 6");
+}
+
+/* ---- Entry alignment ------------------------------------------------------------------------- */
+
+Test(block, trained_untied_entries_take_a_multiple_of_the_entry_alignment)
+{
+  static const zp_param given[6] = {
+      {5, 0, 0, -1, 0, 0, 0}, {64, 0, 1, -1, 1, 0, 0}, {0, 0, 0, -1, 0, 0, 0},
+      {5, 0, 0, -1, 0, 0, 1}, {65, 0, 0, -1, 0, 1, 0}, {5, 0, 0, 0, 0, 0, 0},
+  };
+  static const int64_t want[6] = {64, 64, 0, 5, 128, 5};
+  zp_config c = job(2, 1, 1);
+  c.n_params = 6;
+  c.params = given;
+  zp_block_rank b = zp_block_of(&c, 1, 0);
+  cr_assert_eq(zp_block_align(&b, 0) | zp_block_align(&b, 1), 0);
+  cr_assert(b.cfg.params == given && b.sized == NULL);
+  cr_assert_eq(zp_block_align(&b, 64), 0);
+  for (int32_t j = 0; j < 6; j++) {
+    zp_param p = b.cfg.params[j];
+    cr_assert_eq(p.numel, want[j], "entry %d: %lld", j, (long long)p.numel);
+    p.numel = given[j].numel;
+    cr_assert_eq(memcmp(&p, &given[j], sizeof p), 0, "entry %d: the rest of it changed", j);
+  }
+  zp_block_close(&b);
+}
+
+Test(block, an_entry_owns_the_elements_below_its_numel)
+{
+  const zp_config c = job(2, 1, 1); /* numel 4 */
+  const zp_block_rank b = zp_block_of(&c, 1, 0);
+  for (int64_t offset = 0; offset < 9; offset++)
+    for (int64_t count = 0; count < 9; count++) {
+      int64_t own = 0;
+      for (int64_t e = offset; e < offset + count; e++) own += e < 4;
+      cr_assert_eq(zp_block_own(&b, 0, offset, count), own);
+    }
+}
+
+Test(block, entry_alignments_out_of_range_are_refused)
+{
+  static const int64_t no[3] = {-1, 4097, INT64_MAX};
+  zp_config c = job(2, 1, 1);
+  zp_param large[2] = {list[0], list[1]};
+  zp_error err = {0};
+  for (int32_t i = 0; i < 3; i++) cr_assert_eq(zp_block_check_align(&c, no[i], &err), ZP_E_REFUSED);
+  for (int64_t a = 0; a <= 4096; a += 64) cr_assert_eq(zp_block_check_align(&c, a, &err), 0);
+  /* 2^40 elements over tp, one less than a multiple of the alignment on each rank */
+  large[0] = (zp_param){.numel = ZP_MAX_ELEMENTS / TP - 1, .tied = -1, .sharded = 1};
+  large[1] = (zp_param){.numel = 2, .stage = 1, .tied = -1};
+  c.params = large;
+  cr_assert_eq(zp_block_check_align(&c, 1, &err), 0);
+  cr_assert_eq(zp_block_check_align(&c, 2, &err), ZP_E_REFUSED);
+  cr_assert_not_null(strstr(err.text, "LIM-11"), "%s", err.text);
 }
