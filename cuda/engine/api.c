@@ -12,8 +12,8 @@
 
 struct zp_engine {
   zp_engine_options o;
-  zp_cuda *c;            /* NULL: not made; err says why */
-  zp_error err, unsaved; /* unsaved: of the last save */
+  zp_cuda *c;           /* NULL: not made; err says why */
+  zp_error err, undone; /* undone: of the last save or change of hyperparameters */
   zp_engine_saving saving;
   zp_alarm_line *line; /* to the other ranks; NULL: none, or the simulation's */
   zp_ledger_sum ledger[ZP_ALL_GROUPS];
@@ -282,6 +282,25 @@ int zp_engine_get(zp_engine *e, zp_engine_state *state)
   return ZP_OK;
 }
 
+int zp_engine_get_hyper(const zp_engine *e, zp_hyper *hyper)
+{
+  if (!e || !e->c || !hyper) return ZP_E_REFUSED;
+  *hyper = e->o.hyper;
+  return ZP_OK;
+}
+
+int zp_engine_set_hyper(zp_engine *e, const zp_hyper *hyper)
+{
+  const int status = unusable_inside(e, "zp_engine_set_hyper");
+  if (status) return status;
+  if (copy_error(e)) return e->err.status;
+  if (!hyper) return ZP_E_REFUSED;
+  memset(&e->undone, 0, sizeof e->undone);
+  if (zp_hyper_check_change(&e->o.hyper, hyper, e->o.rank, &e->undone)) return e->undone.status;
+  e->o.hyper = *hyper;
+  return result(e, zp_cuda_set_hyper(e->c, hyper->optim, hyper->clip, hyper->clip_eps));
+}
+
 /* ---- Checkpoints ----------------------------------------------------------------------------- */
 
 /* 0, or a negative status: a checkpoint is not possible now. */
@@ -290,7 +309,7 @@ static int between(zp_engine *e, const char *dir, const char *function)
   zp_error why = {0};
   const int status = unusable_inside(e, function);
   if (status) return status;
-  memset(&e->unsaved, 0, sizeof e->unsaved);
+  memset(&e->undone, 0, sizeof e->undone);
   return zp_engine_between(&e->o, dir, zp_cuda_is_announced(e->c), &why) ? refuse(e, &why) : ZP_OK;
 }
 
@@ -304,7 +323,7 @@ int zp_engine_save(zp_engine *e, const char *dir)
   zp_engine_close_store(&s);
   if (!status) return result(e, 0);
   if (copy_error(e)) return e->err.status;
-  return zp_fail(&e->unsaved, status, e->o.rank, "%s", zp_cuda_why(e->c)->text);
+  return zp_fail(&e->undone, status, e->o.rank, "%s", zp_cuda_why(e->c)->text);
 }
 
 /* A rank that finds another checkpoint than rank 0 does not take part in LOAD, which therefore ends
@@ -328,11 +347,12 @@ const zp_error *zp_engine_why(const zp_engine *e)
 {
   if (!e) return NULL;
   if (e->c) copy_error((zp_engine *)e); /* the watchdog may have found one */
-  return e->err.status == ZP_OK && e->unsaved.status ? &e->unsaved : &e->err;
+  return e->err.status == ZP_OK && e->undone.status ? &e->undone : &e->err;
 }
 
 int zp_engine_destroy(zp_engine *e, zp_error *err)
 {
+  zp_step_state last; /* waiting for it finds the last step's error */
   int status;
   if (!e) return ZP_OK;
   if (e->inside) { /* the step that runs would use freed memory: it ends with this error */
@@ -340,6 +360,7 @@ int zp_engine_destroy(zp_engine *e, zp_error *err)
     if (err) *err = e->err.status ? e->err : e->nested;
     return status;
   }
+  if (e->c && !zp_cuda_first_error(e->c)->status && zp_cuda_get(e->c, &last)) copy_error(e);
   status = zp_cuda_close(e->c);
   if (e->err.status == ZP_OK && status)
     zp_fail(&e->err, status, e->o.rank, "rank %d: the device or a communicator did not end",

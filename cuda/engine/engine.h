@@ -219,9 +219,11 @@ int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, 
 /* Entry `param` has no gradient in micro-batch mb: it contributes zeros. As above. spec: RED-6 */
 int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb);
 
-/* The learning rate of each of the options' optimizers from the next step on; all ranks set the
- * same ones, between steps. 0, or a negative status: a rate is out of range. spec: OPT-6 */
-int zp_cuda_set_rates(zp_cuda *e, const double *lr);
+/* The hyperparameters from the next step on, within the ranges of OPT-6: the numbers of the
+ * options' optimizers, whose kinds stay, and clipping. Steps in flight keep theirs. All ranks set
+ * equal ones before the same step: otherwise that step and later ones change nothing, and the
+ * host's next wait for it ends every rank. 0, or a negative status. spec: OPT-7, STAT-6 */
+int zp_cuda_set_hyper(zp_cuda *e, const zp_optim *optim, double clip, double clip_eps);
 
 /* Waits for the last step and copies its state: step, scaler, decision. 0, or a negative status.
  * spec: STEP-9 */

@@ -2,6 +2,7 @@
  * LIM-0 */
 #include <stdlib.h>
 
+#include "../../ref/engine/hyper.h"
 #include "device/clock.h"
 #include "device/launch.h"
 #include "options.h"
@@ -103,6 +104,8 @@ zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_error *err)
     return NULL;
   }
   zp_cuda_copy_options(&e->rank.opt, options, zp_coord_of(options->cfg, options->rank));
+  e->rank.digest =
+      zp_hyper_digest(e->rank.opt.optim, options->optims, options->clip, options->clip_eps);
   e->rank.progress.host.phase = -1;
   e->rank.log = zp_log_open("cuda", options->rank);
   connect(e);

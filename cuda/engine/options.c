@@ -70,9 +70,7 @@ int zp_cuda_check_options(const zp_cuda_options *o, zp_error *err)
   return status ? status : check_message(&o->act_out, o->cfg, "act_out", err);
 }
 
-/* Field by field into zeroed memory: padding travels to kernels, where simdev reads what the caller
- * left in it as an address of another rank. */
-static void copy_optims(zp_cuda_options *o, const zp_optim *from)
+void zp_cuda_copy_optims(zp_cuda_options *o, const zp_optim *from)
 {
   memset(o->optim, 0, sizeof o->optim);
   for (int32_t g = 0; g < o->optims; g++) {
@@ -90,7 +88,7 @@ static void copy_optims(zp_cuda_options *o, const zp_optim *from)
 void zp_cuda_copy_options(zp_cuda_options *to, const zp_cuda_options *from, zp_coord at)
 {
   *to = *from;
-  copy_optims(to, from->optim);
+  zp_cuda_copy_optims(to, from->optim);
   if (at.pp == 0) to->act_in.n = 0;
   if (at.pp == to->cfg->pp - 1) to->act_out.n = 0;
 }

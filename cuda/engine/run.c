@@ -1,6 +1,8 @@
-/* The calls of the rank's own host thread. spec: STEP-2, STEP-9, CKPT-1 … CKPT-5 */
+/* The calls of the rank's own host thread. spec: STEP-2, STEP-9, OPT-7, CKPT-1 … CKPT-5 */
+#include "../../ref/engine/hyper.h"
 #include "entry.h"
 #include "executor/own_loop.h"
+#include "options.h"
 #include "parts.h"
 
 /* The status of a call, which may have found an error of another thread's; 0 if it succeeded. */
@@ -28,14 +30,15 @@ int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream)
   return leave(e, zp_cuda_end_own_step(&e->steps, stream));
 }
 
-int zp_cuda_set_rates(zp_cuda *e, const double *lr)
+/* A launch copies the values: those of steps in flight stay. */
+int zp_cuda_set_hyper(zp_cuda *e, const zp_optim *optim, double clip, double clip_eps)
 {
   zp_cuda_options *o = &e->rank.opt;
-  for (int32_t g = 0; g < o->optims; g++)
-    if (!(lr[g] >= 0 && lr[g] <= 1e30))
-      return zp_cuda_refuse(e, "zp_cuda_set_rates: a learning rate is out of range (OPT-6)");
   zp_cuda_enter(e);
-  for (int32_t g = 0; g < o->optims; g++) o->optim[g].lr = lr[g];
+  zp_cuda_copy_optims(o, optim);
+  o->clip = clip;
+  o->clip_eps = clip_eps;
+  e->rank.digest = zp_hyper_digest(o->optim, o->optims, clip, clip_eps);
   return leave(e, 0);
 }
 

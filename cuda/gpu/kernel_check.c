@@ -288,6 +288,8 @@ static zp_launch make_pack(uint64_t *state, char *host, char *base, void *params
   t->nonfinite = below(state, 3);
   p->tally = (zp_tally *)(void *)slot(base, 0);
   p->stats = (int64_t *)(void *)slot(base, 1);
+  p->digest = next(state);
+  p->rank = (int32_t)below(state, 3);
   return zp_launch_one();
 }
 
@@ -301,6 +303,7 @@ static zp_launch make_decide(uint64_t *state, char *host, char *base, void *para
   memset(stats, 0, ZP_STATS * sizeof *stats);
   for (int i = 8; i < 14; i++) stats[i] = (int64_t)(next(state) >> 34);
   stats[ZP_STAT_NONFINITE] = below(state, 4) == 0;
+  zp_agree_words(next(state), 0, stats + ZP_STAT_AGREE);
   memset(step, 0, sizeof *step);
   zp_scaler_init(&step->scaler, 1, 8, 0, 20, 2, 1, 0);
   p->groups = 1 + (int32_t)below(state, 9);
@@ -322,6 +325,7 @@ static zp_launch make_decide(uint64_t *state, char *host, char *base, void *para
   p->divisor = 1 + below(state, 100);
   p->clip = below(state, 2) ? 1.0 : 0;
   p->eps = 1e-6;
+  p->ranks = 1 + (below(state, 8) == 0); /* 2: hyperparameters differ */
   return zp_launch_one();
 }
 

@@ -75,14 +75,14 @@ static int flushed(zp_bench *b)
 /* The kernel that makes the step's norm of a rank's sums. */
 static int finish_norm(const zp_bench *b)
 {
-  zp_pack_params pack = {(zp_tally *)(void *)(b->small + 256),
-                         (int64_t *)(void *)(b->small + 2048)};
+  zp_pack_params pack = {(zp_tally *)(void *)(b->small + 256), (int64_t *)(void *)(b->small + 2048),
+                         0, 0, 0};
   zp_decide_params decide;
   memset(&decide, 0, sizeof decide);
   decide.stats = pack.stats;
   decide.step = (zp_step_state *)(void *)(b->small + 24576);
   decide.group = (zp_group_state *)(void *)(b->small + 32768);
-  decide.divisor = decide.groups = decide.optims = 1;
+  decide.divisor = decide.ranks = decide.groups = decide.optims = 1;
   decide.clip = 1;
   return zp_bench_launch(b, zp_kernel_pack, zp_launch_one(), &pack) ||
          zp_bench_launch(b, zp_kernel_decide, zp_launch_one(), &decide);

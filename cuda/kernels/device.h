@@ -24,6 +24,8 @@
 #define ZP_ADD_GLOBAL(to, by) ZP_ADD_SHARED(to, by)
 /* An int64_t in host memory, which the host may write at any time. */
 #define ZP_LOAD_HOST(from) (*(const volatile int64_t *)(from))
+/* Stores there, after all that the thread has written before. */
+#define ZP_STORE_HOST(to, x) (__threadfence_system(), (void)(*(volatile int64_t *)(to) = (x)))
 /* Promises nvcc that an address, loaded from memory, is not one of shared memory. */
 #define ZP_GLOBAL(at) __builtin_assume(__isGlobal(at))
 /* The double x is computed before this point, so its operands need not be kept in registers. */
@@ -95,6 +97,7 @@ ZP_ON_DEVICE simdev_thread zp_this_thread(void)
  * (tests/drivers/cuda/races.c). */
 #define ZP_ADD_GLOBAL(to, by) ((void)__atomic_fetch_add((to), (by), __ATOMIC_RELAXED))
 #define ZP_LOAD_HOST(from) __atomic_load_n((from), __ATOMIC_ACQUIRE)
+#define ZP_STORE_HOST(to, x) __atomic_store_n((to), (x), __ATOMIC_RELEASE)
 #define ZP_GLOBAL(at) ((void)(at))
 #define ZP_COMPUTED(x) ((void)(x))
 #define ZP_FROM_F16(h) zp_float_of(zp_f32_from_f16(h))

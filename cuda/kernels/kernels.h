@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../ref/num/agree.h"
 #include "../../ref/num/decide.h"
 #include "../../ref/num/exact.h"
 #include "../../ref/num/optim.h"
@@ -95,13 +96,23 @@ typedef struct zp_step_state {
   zp_decision decision;
 } zp_step_state;
 
-/* A gate that the host shuts when it aborts communication: a kernel of step `step` that reads
- * *stop <= step does not change parameters and state, as its input may come from an aborted
- * communication. stop: pinned host memory, or NULL: the gate is always open. spec: STEP-5 */
+/* A gate that the host shuts when it aborts communication, and zp_kernel_decide when
+ * hyperparameters differ: a kernel of step `step` that reads *stop <= step does not change
+ * parameters and state, as its input may come from an aborted communication. stop: pinned host
+ * memory, or NULL: the gate is always open. spec: STEP-5, STAT-6 */
 typedef struct zp_gate {
-  const int64_t *stop;
+  int64_t *stop;
   int64_t step;
 } zp_gate;
+
+/* What zp_kernel_decide leaves for the host, in pinned host memory, when hyperparameters differ
+ * between ranks. step: of the first such step, initially -1, written last. digest: this rank's.
+ * sums: of zp_agree_words over the ranks. spec: STAT-6 */
+typedef struct zp_difference {
+  int64_t step;
+  uint64_t digest;
+  int64_t sums[ZP_AGREE_WORDS];
+} zp_difference;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
@@ -193,19 +204,25 @@ typedef struct zp_write_params {
 } zp_write_params;
 
 /* zp_kernel_pack: writes the tally as the vector that is summed over all ranks: carried, with the
- * non-finite count as a flag. Then sets the tally to zero. stats: (ZP_STATS).
- * spec: STAT-1, STAT-3, STEP-4 */
+ * non-finite count as a flag. Then sets the tally to zero. stats: (ZP_STATS). digest: of the
+ * hyperparameters of this rank, number `rank`.
+ * spec: STAT-1, STAT-3, STAT-6, STEP-4 */
 typedef struct zp_pack_params {
   zp_tally *tally;
   int64_t *stats;
+  uint64_t digest;
+  int32_t rank;
+  int32_t unused; /* explicit, as padding would be uninitialized when it is copied */
 } zp_pack_params;
 
 enum { ZP_DECIDE_OPTIMS = 8 };
 /* zp_kernel_decide: decides from the statistics of all ranks, without the host, whether to skip the
  * step. stats: (ZP_STATS), carried. divisor, clip, eps: as for zp_decide. group: (groups); group g
  * uses optim[g % optims], optims 1 … ZP_DECIDE_OPTIMS. If the gate is shut, only decision.skipped
- * changes: it becomes 1, so that the updates change nothing either.
- * spec: STEP-5, STEP-6, STAT-4, STAT-5, OPT-1 */
+ * changes: it becomes 1, so that the updates change nothing either. The same happens if the
+ * hyperparameters of `ranks` ranks differ; then the gate is shut, too, and *difference is written.
+ * digest: this rank's.
+ * spec: STEP-5, STEP-6, STAT-4 … STAT-6, OPT-1 */
 typedef struct zp_decide_params {
   int64_t *stats;
   zp_step_state *step;
@@ -214,6 +231,9 @@ typedef struct zp_decide_params {
   double clip, eps;
   int32_t groups, optims;
   zp_optim optim[ZP_DECIDE_OPTIMS];
+  int64_t ranks;
+  uint64_t digest;
+  zp_difference *difference;
   zp_gate gate;
 } zp_decide_params;
 

@@ -43,6 +43,8 @@
 #define zp_squares_settle zp_dev_squares_settle
 #define zp_judge zp_dev_judge
 #define zp_decide zp_dev_decide
+#define zp_agree_words zp_dev_agree_words
+#define zp_agree_same zp_dev_agree_same
 
 #ifdef __CUDACC__
 #define ZP_FN static __device__
@@ -102,6 +104,8 @@ ZP_FN struct zp_decision zp_judge(const int64_t squares[20], const int64_t loss[
 ZP_FN struct zp_decision zp_decide(const int64_t squares[20], const int64_t loss[9],
                                    int64_t nonfinite, int64_t bad_loss, int64_t divisor,
                                    double clip, double eps, struct zp_scaler *scaler);
+ZP_FN void zp_agree_words(uint64_t x, int32_t rank, int64_t words[16]);
+ZP_FN int32_t zp_agree_same(const int64_t sums[16], int64_t ranks);
 #ifdef __CUDACC__
 }
 #define static static __device__
@@ -128,6 +132,8 @@ ZP_FN struct zp_decision zp_decide(const int64_t squares[20], const int64_t loss
 #include "../../ref/num/scaler.c"
 
 #include "../../ref/num/decide.c"
+
+#include "../../ref/num/agree.c"
 
 #ifdef __CUDACC__
 #undef static

@@ -1,6 +1,6 @@
 /* A step's statistics and the decision that follows from them, on the device: it does not wait for
  * the host.
- * spec: STAT-1, STAT-3 … STAT-5, STEP-6, OPT-1 */
+ * spec: STAT-1, STAT-3 … STAT-6, STEP-6, OPT-1 */
 #ifndef ZP_CUDA_STATISTICS_H
 #define ZP_CUDA_STATISTICS_H
 #include "element.h"
@@ -27,7 +27,8 @@ ZP_ON_DEVICE void zp_loss_body(const void *params, simdev_thread t, void *shared
   }
 }
 
-/* One block: after one thread has carried the limbs, thread i stores limb i. */
+/* One block: after one thread has carried the limbs, thread i stores limb i; one thread stores the
+ * words of the agreement on hyperparameters. */
 enum { ZP_PACK_PHASES = 3 };
 
 ZP_ON_DEVICE void zp_pack_body(const void *params, simdev_thread t, void *shared, int phase)
@@ -44,6 +45,7 @@ ZP_ON_DEVICE void zp_pack_body(const void *params, simdev_thread t, void *shared
       p->stats[ZP_STAT_LOSS + i - ZP_SQ_LIMBS] = w->loss[i - ZP_SQ_LIMBS];
     else if (i == ZP_STAT_NONFINITE) p->stats[i] = w->nonfinite != 0; /* a flag: STAT-3 */
     else if (i == ZP_STAT_BAD_LOSS) p->stats[i] = w->bad_loss;
+    else if (i == ZP_STAT_AGREE) zp_agree_words(p->digest, p->rank, p->stats + i);
   }
   if (phase == 2) {
     if (i < ZP_SQ_LIMBS) w->squares[i] = 0;
@@ -64,6 +66,17 @@ ZP_ON_DEVICE void zp_tick_group(const zp_optim *optim, const zp_decision *d, zp_
   else g->rule = ZP_RULE_MOMENTUM;
 }
 
+/* Steps that are queued already change nothing either: the same kernel of the next step finds the
+ * gate shut. All ranks have the same sums, so they do this in the same step. STAT-6 */
+ZP_ON_DEVICE void zp_report_difference(const zp_decide_params *p)
+{
+  if (p->gate.stop == NULL) return;
+  p->difference->digest = p->digest;
+  for (int32_t k = 0; k < ZP_AGREE_WORDS; k++) p->difference->sums[k] = p->stats[ZP_STAT_AGREE + k];
+  ZP_STORE_HOST(&p->difference->step, p->gate.step);
+  ZP_STORE_HOST(p->gate.stop, p->gate.step);
+}
+
 enum { ZP_DECIDE_PHASES = 2 };
 
 ZP_ON_DEVICE void zp_decide_body(const void *params, simdev_thread t, void *shared, int phase)
@@ -72,7 +85,10 @@ ZP_ON_DEVICE void zp_decide_body(const void *params, simdev_thread t, void *shar
   const uint32_t i = t.threadIdx[0];
   (void)shared;
   if (phase == 0 && i == 0 && zp_is_shut(&p->gate)) p->step->decision.skipped = 1;
-  else if (phase == 0 && i == 0) {
+  else if (phase == 0 && i == 0 && !zp_agree_same(p->stats + ZP_STAT_AGREE, p->ranks)) {
+    p->step->decision.skipped = 1;
+    zp_report_difference(p);
+  } else if (phase == 0 && i == 0) {
     int64_t *squares = p->stats + ZP_STAT_SQUARES;
     zp_squares_settle(squares);
     p->step->decision =

@@ -118,9 +118,7 @@ static void close_rank(zp_diff_rank *w)
 
 static int set_rates(const zp_diff_rank *w, const zp_hyper *hyper)
 {
-  double lr[ZP_HYPER_GROUPS];
-  for (int32_t g = 0; g < hyper->groups; g++) lr[g] = hyper->optim[g].lr;
-  return zp_cuda_set_rates(w->e, lr);
+  return zp_cuda_set_hyper(w->e, hyper->optim, hyper->clip, hyper->clip_eps);
 }
 
 /* ---- Observed -------------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ const char *zp_dtype_name(int32_t dtype);
 const char *zp_redop_name(int32_t redop);
 const char *zp_phase_name(int32_t phase);
 
-/* "all_reduce(statistics, int64 x 31, sum)" and the like, for people. */
+/* "all_reduce(statistics, int64 x 47, sum)" and the like, for people. */
 void zp_op_describe(const zp_op *op, char *text, int64_t cap);
 
 #endif

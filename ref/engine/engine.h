@@ -32,9 +32,9 @@
  * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is stored
  * with its text (error, position, rank, remedy), and every later call returns its status. Unless it
  * came after the step's decision, parameters keep the values of the last complete step (STEP-5). A
- * failed save does not end the engine (CKPT-6). Print the text first, then call zp_engine_destroy,
- * which notifies the other ranks within a second: they end with an error that names this rank.
- * Ranks that the notice does not reach end at the deadline.
+ * failed save (CKPT-6) and hyperparameters that are refused (OPT-7) do not end the engine. Print
+ * the text first, then call zp_engine_destroy, which notifies the other ranks within a second: they
+ * end with an error that names this rank. Ranks that the notice does not reach end at the deadline.
  *
  * This header needs neither MPI's nor CUDA's. ref/example/train.c is a whole program.
  * spec: STEP-1 … STEP-10, RED-3, RED-6, LEDG-1 */
@@ -195,6 +195,23 @@ int zp_engine_step(zp_engine *e, void *stream);
 /* Waits for the last step and fills *state, whose size is set. spec: STEP-9 */
 int zp_engine_get(zp_engine *e, zp_engine_state *state);
 
+/* The hyperparameters of the next step; the scaler is that of the options, not the current one. */
+int zp_engine_get_hyper(const zp_engine *e, zp_hyper *hyper);
+
+/* Sets the hyperparameters from the next zp_engine_step on, such as a scheduled learning rate:
+ *
+ *   zp_hyper h;
+ *   zp_engine_get_hyper(e, &h);
+ *   h.optim[0].lr = rate;
+ *   zp_engine_set_hyper(e, &h);
+ *
+ * The optimizers' numbers, clip and clip_eps may change, within the ranges of OPT-6; groups, kinds,
+ * scaler and replicas stay as they are. Steps that are in flight keep their values. All ranks set
+ * the same values before the same step: otherwise that step updates nothing, and every rank ends
+ * with an error (STAT-6). A value that is refused changes nothing and does not end the engine; the
+ * next call of this function forgets the error. Not from a callback. spec: OPT-7, STAT-6 */
+int zp_engine_set_hyper(zp_engine *e, const zp_hyper *hyper);
+
 /* Writes a checkpoint below folder dir, or loads the current one from there (checkpoint.h): any
  * topology, stage, bucket and precision loads what any other has saved, ref or cuda. Collective,
  * between steps; all ranks need one file system: a save whose parts are in several folders fails,
@@ -207,7 +224,8 @@ int zp_engine_save(zp_engine *e, const char *dir);
 int zp_engine_load(zp_engine *e, const char *dir);
 
 /* The first error, even if no call has returned it yet (cuda: an error of another rank); otherwise
- * that of the last save, if it failed; otherwise an error with status ZP_OK. */
+ * that of the last save or zp_engine_set_hyper, if it failed; otherwise an error with status
+ * ZP_OK. */
 const zp_error *zp_engine_why(const zp_engine *e);
 
 /* Ends the engine: collective after a clean run; after an error it notifies the other ranks and

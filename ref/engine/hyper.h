@@ -43,6 +43,22 @@ static inline int32_t zp_replicas(const zp_hyper *h)
   return h->replicas == 0 ? 1 : h->replicas;
 }
 
+/* 64 bits that depend on every bit of the numbers of the first `groups` optimizers, of clip and of
+ * clip_eps. Two lists that differ in one number have different digests; lists that differ in
+ * several numbers have equal ones with a probability of about 2^-64. spec: STAT-6 */
+uint64_t zp_hyper_digest(const zp_optim *optim, int32_t groups, double clip, double clip_eps);
+
+/* Sets *err for a step whose hyperparameters were not equal on all ranks, and returns its status,
+ * ZP_E_MISMATCH. digest: this rank's. sums: the agreed words (16) of zp_agree_words. where: which
+ * rank and step, as the text's beginning. spec: STAT-6 */
+int zp_hyper_differ(zp_error *err, int32_t rank, int64_t ranks, const char *where, uint64_t digest,
+                    const int64_t *sums);
+
+/* May the next step use `to` instead of `from`? Kinds, groups, scaler and replicas are equal, and
+ * all numbers are within their ranges: 0, or ZP_E_REFUSED in *err, which names rank, member and
+ * range. spec: OPT-6, OPT-7 */
+int zp_hyper_check_change(const zp_hyper *from, const zp_hyper *to, int32_t rank, zp_error *err);
+
 /* Are all numbers within their ranges? 0, or ZP_E_REFUSED in *err, which names member and rank.
  * spec: OPT-6, SCALE-1 */
 int zp_hyper_check(const zp_hyper *h, int32_t rank, zp_error *err);

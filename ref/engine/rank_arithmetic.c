@@ -1,7 +1,9 @@
 /* Local ops on numbers: add a gradient into its bucket, divide, decide, update.
  * spec: RED-1 … RED-6, STAT-1 … STAT-5, STEP-6, STEP-7 */
+#include <stdio.h>
 #include <string.h>
 
+#include "../num/agree.h"
 #include "../num/decide.h"
 #include "../num/nonfinite.h"
 #include "../num/ordered.h"
@@ -94,11 +96,30 @@ static void run_mean(zp_rank *r, const zp_op *op)
   count_squares(r, op->flat, op->bucket);
 }
 
+uint64_t zp_rank_digest(const zp_rank *r)
+{
+  const zp_hyper *h = r->hyper;
+  return zp_hyper_digest(h->optim, h->groups, h->clip, h->clip_eps);
+}
+
+/* 0, or the error that ranks' hyperparameters differ. STAT-6 */
+static int check_hyper(zp_rank *r)
+{
+  const int64_t *sums = r->stats_in + ZP_STAT_AGREE;
+  const int64_t ranks = zp_world(r->cfg);
+  char where[96];
+  if (zp_agree_same(sums, ranks)) return ZP_OK;
+  snprintf(where, sizeof where, "rank %d (stage %d, dp %d, tp %d), step %lld", (int)r->rank,
+           (int)r->at.pp, (int)r->at.dp, (int)r->at.tp, (long long)r->step);
+  return zp_hyper_differ(r->err, r->rank, ranks, where, zp_rank_digest(r), sums);
+}
+
 /* Skip or step, from what all ranks agreed on. STAT-4, STAT-5, STEP-6 */
-static void run_decide(zp_rank *r)
+static int run_decide(zp_rank *r)
 {
   zp_step_result *out = &r->result;
   int64_t *squares = r->stats_in + ZP_STAT_SQUARES;
+  if (check_hyper(r)) return r->err->status;
   zp_squares_settle(squares);
   const zp_decision d =
       zp_decide(squares, r->stats_in + ZP_STAT_LOSS, r->stats_in[ZP_STAT_NONFINITE],
@@ -117,6 +138,7 @@ static void run_decide(zp_rank *r)
     for (int32_t g = 0; g < r->cfg->optgroups; g++)
       zp_optim_tick(&r->optim[g], &r->hyper->optim[g % r->hyper->groups]);
   r->step++;
+  return ZP_OK;
 }
 
 /* The optimizer on the elements of bucket b that this rank owns, and their rounding. STEP-7 */
@@ -143,7 +165,7 @@ int zp_rank_arithmetic(zp_rank *r, const zp_op *op)
 {
   if (op->kind == ZP_OP_ADD) run_add(r, op);
   else if (op->kind == ZP_OP_MEAN) run_mean(r, op);
-  else if (op->kind == ZP_OP_DECIDE) run_decide(r);
+  else if (op->kind == ZP_OP_DECIDE) return run_decide(r);
   else run_update(r, op);
   return 0;
 }

@@ -2,6 +2,7 @@
  * came. spec: RED-3 … RED-5, RED-8, RED-9, TIE-1, STEP-8, PIPE-6, LEDG-1 */
 #include <string.h>
 
+#include "../num/agree.h"
 #include "../num/ordered.h"
 #include "../num/value.h"
 #include "log.h"
@@ -114,6 +115,7 @@ static void request_statistics(zp_rank *r)
   /* a flag: counts of all ranks could add up to 2^64, which is 0 (STAT-3) */
   r->stats_out[ZP_STAT_NONFINITE] = r->nonfinite != 0;
   r->stats_out[ZP_STAT_BAD_LOSS] = r->bad_loss;
+  zp_agree_words(zp_rank_digest(r), r->rank, r->stats_out + ZP_STAT_AGREE);
   r->request.send = r->stats_out;
   r->request.recv = r->stats_in;
 }

@@ -21,6 +21,9 @@ int zp_rank_compute(zp_rank *r, const zp_op *op);    /* load, forward, backward,
 int zp_rank_arithmetic(zp_rank *r, const zp_op *op); /* add, mean, decide, update */
 int zp_rank_storage(zp_rank *r, const zp_op *op);    /* write, seal, read, commit, install */
 
+/* Of the hyperparameters that the rank's next decision uses. spec: STAT-6 */
+uint64_t zp_rank_digest(const zp_rank *r);
+
 /* Fills r->request for a communication op, and finishes it. */
 int zp_rank_request(zp_rank *r, const zp_op *op);
 int zp_rank_finish(zp_rank *r, const zp_op *op);

@@ -124,7 +124,7 @@ static int open_engine(zp_engine *e)
   e->work = zp_engine_workload(e);
   e->rank = zp_rank_open(e->o.config, &e->o.hyper, &e->work, e->o.rank, &e->err);
   if (!e->rank || open_arrays(e)) return e->err.status;
-  e->rank->unsaved = &e->unsaved;
+  e->rank->unsaved = &e->undone;
   e->hook = (zp_hook){e, NULL, after_op};
   if (e->o.issued) e->rank->hook = &e->hook;
   return run(e, ZP_PHASE_INIT);
@@ -197,6 +197,23 @@ int zp_engine_get(zp_engine *e, zp_engine_state *state)
   return ZP_OK;
 }
 
+int zp_engine_get_hyper(const zp_engine *e, zp_hyper *hyper)
+{
+  if (!e || !hyper || !e->rank) return ZP_E_REFUSED;
+  *hyper = e->o.hyper;
+  return ZP_OK;
+}
+
+int zp_engine_set_hyper(zp_engine *e, const zp_hyper *hyper)
+{
+  if (!e || !hyper) return ZP_E_REFUSED;
+  if (check(e, "zp_engine_set_hyper")) return e->err.status;
+  memset(&e->undone, 0, sizeof e->undone);
+  if (zp_hyper_check_change(&e->o.hyper, hyper, e->o.rank, &e->undone)) return e->undone.status;
+  e->o.hyper = *hyper; /* the interpreter reads it */
+  return ZP_OK;
+}
+
 /* Has a gradient been announced for the step to come? */
 static int announced(const zp_engine *e)
 {
@@ -207,7 +224,7 @@ static int announced(const zp_engine *e)
 
 static void run_with(zp_engine *e, int32_t phase, zp_store *store)
 {
-  memset(&e->unsaved, 0, sizeof e->unsaved);
+  memset(&e->undone, 0, sizeof e->undone);
   e->rank->store = store;
   run(e, phase);
   e->rank->store = NULL;
@@ -254,7 +271,7 @@ int zp_engine_load(zp_engine *e, const char *dir)
 const zp_error *zp_engine_why(const zp_engine *e)
 {
   if (!e) return NULL;
-  return e->err.status == ZP_OK && e->unsaved.status ? &e->unsaved : &e->err;
+  return e->err.status == ZP_OK && e->undone.status ? &e->undone : &e->err;
 }
 
 int zp_engine_destroy(zp_engine *e, zp_error *err)

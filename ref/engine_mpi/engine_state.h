@@ -12,9 +12,9 @@ typedef enum zp_arrival { ZP_AWAITED = 0, ZP_READY, ZP_UNUSED } zp_arrival;
 
 struct zp_engine {
   zp_engine_options o;
-  zp_error err, unsaved; /* unsaved: of the last save */
-  pthread_mutex_t lock;  /* of what announcements change */
-  zp_mpi *mpi;           /* NULL: alone */
+  zp_error err, undone; /* undone: of the last save or change of hyperparameters */
+  pthread_mutex_t lock; /* of what announcements change */
+  zp_mpi *mpi;          /* NULL: alone */
   zp_rank *rank;
   zp_workload work;
   zp_hook hook;

@@ -98,13 +98,16 @@ typedef struct zp_op {
   int64_t clock_t, clock_i;
 } zp_op;
 
-/* Elements of the statistics vector: squares' limbs, loss limbs, two counts. spec: STAT-1 */
+/* Elements of the statistics vector: squares' limbs, loss limbs, two counts, and the words from
+ * which ranks know whether their hyperparameters are equal (ref/num/agree.h).
+ * spec: STAT-1, STAT-6 */
 enum {
   ZP_STAT_SQUARES = 0,
   ZP_STAT_LOSS = 20,
   ZP_STAT_NONFINITE = 29,
   ZP_STAT_BAD_LOSS = 30,
-  ZP_STATS = 31
+  ZP_STAT_AGREE = 31,
+  ZP_STATS = 47
 };
 /* int64 limbs of one element of an exact sum of values. spec: SUM-5 */
 enum { ZP_LIMBS = 9 };

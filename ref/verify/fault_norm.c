@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../engine/count.h"
+#include "../num/agree.h"
 #include "../num/value.h"
 #include "ref_fault.h"
 
@@ -198,12 +199,21 @@ static void after_ds861(void *ctx, zp_rank *r, const zp_op *op)
   free(lines);
 }
 
-/* The sum runs over the data-parallel group, though others have parts of the model, too. */
+/* The norm's sum runs over the data-parallel group, though others have parts of the model, too; the
+ * agreement on hyperparameters (STAT-6) is whole. */
 static void before_pd36237(void *ctx, zp_rank *r, zp_op *op)
 {
+  const zp_hyper *h = r->hyper;
+  const uint64_t digest = zp_hyper_digest(h->optim, h->groups, h->clip, h->clip_eps);
+  int64_t *sums = r->stats_in + ZP_STAT_AGREE, words[ZP_AGREE_WORDS];
   (void)ctx;
-  (void)r;
   if (statistics(op)) op->group = ZP_GROUP_DP;
+  if (op->kind != ZP_OP_DECIDE) return;
+  memset(sums, 0, sizeof words);
+  for (int32_t i = 0; i < zp_world(r->cfg); i++) {
+    zp_agree_words(digest, i, words);
+    for (int32_t k = 0; k < ZP_AGREE_WORDS; k++) sums[k] += words[k];
+  }
 }
 
 /* A rank that owns nothing brings a number where the others bring a vector. */

@@ -7,6 +7,7 @@
 
 #include "../../../ref/base/invariant.h"
 #include "../../../ref/comm/comm.h"
+#include "../../../ref/engine/hyper.h"
 #include "rank.h"
 
 /* ---- Positions ------------------------------------------------------------------------------- */
@@ -121,6 +122,18 @@ int zp_cuda_check(zp_cuda_rank *r, cudaError_t result, const char *call)
   if (result == cudaSuccess) return 0;
   return zp_cuda_fail(r, result == cudaErrorMemoryAllocation ? ZP_E_MEMORY : ZP_E_DEVICE,
                       "CUDA error %d from %s", (int)result, call);
+}
+
+int zp_cuda_check_hyper(zp_cuda_rank *r, int64_t last)
+{
+  const zp_difference *d = &r->progress.shared->difference;
+  const int64_t step = __atomic_load_n(&d->step, __ATOMIC_ACQUIRE);
+  zp_error why = {0};
+  char where[32];
+  if (step < 0 || step > last) return 0;
+  snprintf(where, sizeof where, "step %lld", (long long)step);
+  zp_hyper_differ(&why, r->opt.rank, zp_world(r->plan.cfg), where, d->digest, d->sums);
+  return zp_cuda_fail(r, why.status, "%s", why.text);
 }
 
 int zp_cuda_has_failed(const zp_cuda_rank *r)

@@ -34,6 +34,11 @@ void zp_cuda_set_error(struct zp_cuda_rank *r, zp_error *to, int32_t status, con
 /* 0 if the call succeeded, else zp_cuda_fail. */
 int zp_cuda_check(struct zp_cuda_rank *r, cudaError_t result, const char *call);
 
+/* Has the device found, in a step up to `last`, which the host has waited for, that ranks'
+ * hyperparameters differ? 0, or an error. Every rank passes the steps that it has waited for, not
+ * what its device happens to have reached, so that ranks that wait alike end alike. STAT-6 */
+int zp_cuda_check_hyper(struct zp_cuda_rank *r, int64_t last);
+
 /* 1: an error has been recorded. */
 int zp_cuda_has_failed(const struct zp_cuda_rank *r);
 

@@ -24,7 +24,8 @@ cudaError_t zp_cuda_progress_open(zp_cuda_progress *p, const zp_cuda_plan *plan)
   p->mark = calloc((size_t)p->cap, sizeof *p->mark);
   if (!p->mark) return cudaErrorMemoryAllocation;
   result = cudaMallocHost((void **)&p->shared, sizeof *p->shared);
-  if (result == cudaSuccess) *p->shared = (zp_cuda_shared){.stop = INT64_MAX};
+  if (result == cudaSuccess)
+    *p->shared = (zp_cuda_shared){.stop = INT64_MAX, .difference = {.step = -1}};
   return result;
 }
 
@@ -109,5 +110,10 @@ zp_gate zp_cuda_gate(const zp_cuda_progress *p)
 
 void zp_cuda_close_gate(zp_cuda_progress *p, int64_t first)
 {
-  if (p->shared) __atomic_store_n(&p->shared->stop, first > 0 ? first : 0, __ATOMIC_RELEASE);
+  const int64_t to = first > 0 ? first : 0;
+  int64_t *stop = p->shared ? &p->shared->stop : NULL;
+  int64_t now = stop ? __atomic_load_n(stop, __ATOMIC_ACQUIRE) : to;
+  while (now > to &&
+         !__atomic_compare_exchange_n(stop, &now, to, 0, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+    ; /* the device has closed it meanwhile */
 }

@@ -32,7 +32,8 @@ typedef struct zp_cuda_mark {
 
 /* Pinned memory that one of host and device writes while the other reads. */
 typedef struct zp_cuda_shared {
-  int64_t stop;                  /* of zp_gate */
+  int64_t stop; /* of zp_gate */
+  zp_difference difference;
   uint32_t ended[ZP_CUDA_LANES]; /* communications of the lane that have ended */
 } zp_cuda_shared;
 
@@ -74,7 +75,8 @@ int64_t zp_cuda_device_step(zp_cuda_progress *p);
 
 /* Of the step that is being issued. */
 zp_gate zp_cuda_gate(const zp_cuda_progress *p);
-/* From step `first` on, what the device has queued changes neither parameters nor state. */
+/* From step `first` on, or an earlier one for which the gate is closed already, what the device has
+ * queued changes neither parameters nor state. */
 void zp_cuda_close_gate(zp_cuda_progress *p, int64_t first);
 
 #endif

@@ -12,6 +12,7 @@
 
 typedef struct zp_cuda_rank {
   zp_cuda_options opt;
+  uint64_t digest; /* of opt's hyperparameters. STAT-6 */
   zp_cuda_plan plan;
   zp_cuda_progress progress;
   zp_cuda_failure failure;

@@ -181,9 +181,11 @@ int zp_cuda_begin_step(zp_cuda_steps *s)
   if (s->seen == host->step) return 0; /* the host has seen the last step's end */
   /* step 0 waits for nothing, step 1 for INIT; with offload the host has received the last
    * decision, which follows all earlier work */
-  if (host->step > 0 && s->ops->offload->updates == 0)
+  if (host->step > 0 && s->ops->offload->updates == 0) {
     ZP_TRY(zp_cuda_host_wait(s->ops->comms, ZP_SYNC_ENDED_HOST, zp_cuda_step_end(s, host->step),
                              "the step before the last"));
+    ZP_TRY(zp_cuda_check_hyper(r, host->step - ZP_CUDA_FLIGHT));
+  }
   if (!r->opt.model.forward) return 0;
   return zp_cuda_wait(r, ZP_SYNC_ENDED_WAIT, r->compute, zp_cuda_step_end(s, host->step - 1));
 }

@@ -133,6 +133,7 @@ static int seal(zp_cuda_checkpoint *c)
   ZP_TRY(copy(c, groups, m->groups, (size_t)state.groups * sizeof *groups));
   for (int32_t g = 0; g < state.groups; g++) c->optim[g] = groups[g].optim;
   ZP_TRY(copy(c, m->state_host, m->state, sizeof *m->state_host));
+  ZP_TRY(zp_cuda_check_hyper(c->r, c->r->progress.host.step - 1)); /* the last step was none */
   state.step = m->state_host->step;
   state.scaler = m->state_host->scaler;
   c->store->finish(c->store->ctx, &state, &c->store_error);

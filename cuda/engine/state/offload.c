@@ -86,6 +86,7 @@ static int receive_decision(zp_cuda_offload *o)
   if (o->has_decision) return 0;
   ZP_TRY(zp_cuda_host_wait(o->comms, ZP_SYNC_OUT_HOST, o->copied_out,
                            "the gradients' copies to the host"));
+  ZP_TRY(zp_cuda_check_hyper(o->r, o->r->progress.host.step));
   o->has_decision = 1;
   o->waits++;
   return 0;

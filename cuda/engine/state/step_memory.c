@@ -75,6 +75,7 @@ int zp_cuda_step_memory_read(const zp_cuda_step_memory *m, const zp_cuda_comms *
                              r->reduce));
   ZP_TRY(zp_cuda_record(r, ZP_SYNC_READ_RECORD, m->copied_out, r->reduce));
   ZP_TRY(zp_cuda_host_wait(c, ZP_SYNC_READ_HOST, m->copied_out, "the last step"));
+  ZP_TRY(zp_cuda_check_hyper(r, r->progress.host.step - 1));
   *state = *m->state_host;
   return 0;
 }

@@ -96,6 +96,9 @@ tensor_parallel_and_experts 4 dp=2 tp=2 ep=2 seed=9
 three_stages_with_dynamic_shapes 3 pp=3 mb=5 seed=10 dynamic=1
 two_stages_of_two_with_dynamic_shapes 4 pp=2 dp=2 mb=3 seed=11 dynamic=1 stage=1
 two_blocks_of_two 4 dp=4 replicas=2 seed=15 stage=1
+a_schedule_with_steps_in_flight 4 dp=4 stage=1 schedule=1 get=0 steps=6 seed=2
+a_schedule_offloaded 2 dp=2 schedule=1 get=0 steps=6 seed=2 offload=1
+a_schedule_in_two_stages 4 pp=2 dp=2 schedule=1 steps=6 seed=8 callbacks=1
 two_blocks_with_stages_and_tied_parameters 4 pp=2 dp=2 replicas=2 tied=1 seed=16
 three_blocks_ordered 3 dp=3 replicas=3 reduce=0 precision=0 seed=17 callbacks=1
 two_replicas_natively 2 dp=2 mb=1 reduce=0 native=1 seed=12
@@ -192,6 +195,29 @@ for seed in 0 1 2 3; do
     complain "$(head -c 500 "$tmp/out")"
   law "another_configuration_on_one_rank_is_named_seed_$seed"
 done
+
+# Each rank names the rank that differs, by itself or with the text of a rank that noticed earlier.
+while read -r name rank arguments; do
+  for seed in 0 1 2 3; do
+    # shellcheck disable=SC2086
+    "$driver" 4 $seed $arguments schedule=1 seed=12 fault=hyper rank="$rank" >"$tmp/out" 2>&1
+    [ $? -eq 3 ] || complain "seed $seed: an exit code other than 3"
+    text="step 1: nothing was updated, as hyperparameters differ: rank $rank's from those of all"
+    for r in 0 1 2 3; do
+      grep -qE "^rank $r .*$text" "$tmp/out" ||
+        complain "seed $seed: rank $r does not say it: $(head -c 900 "$tmp/out")"
+    done
+    changed=$(grep -m1 'differs from' "$tmp/out") && complain "seed $seed: $changed"
+  done
+  law "other_hyperparameters_on_one_rank_end_all_before_the_update_$name"
+done <<'X3'
+at_the_next_call 2 dp=4
+with_two_steps_in_flight 2 dp=4 get=0 steps=6
+at_the_last_step 3 dp=4 get=0 steps=2
+at_the_engine_s_end 2 dp=4 get=-1 steps=2
+offloaded 1 dp=4 offload=1 get=0 steps=6
+in_two_stages 0 pp=2 dp=2 callbacks=1 stage=1
+X3
 
 # For devices.
 if ! sh cuda/kernels/nvcc.sh >"$tmp/nvcc" 2>"$tmp/why" || ! command -v g++ >/dev/null 2>&1; then

@@ -1,4 +1,4 @@
-/* Learning rates that change by step, while earlier steps are in flight. spec: OPT-6 */
+/* Learning rates that change by step, while earlier steps are in flight. spec: OPT-7 */
 #include <criterion/criterion.h>
 
 #include "../../../cuda/verify/case.h"
@@ -11,11 +11,9 @@ static const char text[] = "precision=bf16,M=2,bucket=8,pp=2,dp=2,stage=1,optim=
 /* The engine's rates of the step before, as from a scheduler that is called too late. */
 static int sets_late(zp_diff_rank *w)
 {
-  double lr[ZP_HYPER_GROUPS];
   zp_hyper hyper;
   zp_case_hyper_at(w->t->watch.rates, w->steps_done - (w->steps_done > 0), &hyper);
-  for (int32_t g = 0; g < hyper.groups; g++) lr[g] = hyper.optim[g].lr;
-  return zp_cuda_set_rates(w->e, lr);
+  return zp_cuda_set_hyper(w->e, hyper.optim, hyper.clip, hyper.clip_eps);
 }
 
 /* Whether the host asks for each step's results or not, and with masters in host memory. */

@@ -113,6 +113,7 @@ static void decide(job *j, device *d, zp_rank *r)
   p.divisor = r->cfg->micro_batches * r->cfg->dp;
   p.clip = r->hyper->clip;
   p.eps = r->hyper->clip_eps;
+  p.ranks = zp_world(r->cfg);
   p.groups = r->cfg->optgroups;
   p.optims = r->hyper->groups;
   memcpy(p.optim, r->hyper->optim, sizeof p.optim);

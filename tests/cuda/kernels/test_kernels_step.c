@@ -45,7 +45,7 @@ Test(kernels_step, integers_of_the_host_arrive_and_nothing_else_is_written)
   }
 }
 
-/* spec: STAT-1, STAT-3, STEP-4, SUM-3, SUM-6 */
+/* spec: STAT-1, STAT-3, STAT-6, STEP-4, SUM-3, SUM-6 */
 Test(kernels_step, a_window_is_packed_carried_as_a_flag_and_forgotten)
 {
   rng r = {22};
@@ -63,7 +63,8 @@ Test(kernels_step, a_window_is_packed_carried_as_a_flag_and_forgotten)
     memcpy(tally.loss, loss, sizeof loss);
     tally.nonfinite = round % 2 ? 0 : (int64_t)rng_u32(&r) << 20 | 1;
     tally.bad_loss = rng_below(&r, 3);
-    zp_pack_params p = {.tally = &tally, .stats = stats};
+    int64_t words[ZP_AGREE_WORDS];
+    zp_pack_params p = {&tally, stats, rng_next(&r), round % 3, 0};
     const int64_t flag = tally.nonfinite != 0, bad = tally.bad_loss;
     kernel_run(&r, zp_kernel_pack, zp_launch_one(), &p);
     zp_limbs_normalise(squares, ZP_SQ_LIMBS);
@@ -72,6 +73,8 @@ Test(kernels_step, a_window_is_packed_carried_as_a_flag_and_forgotten)
     cr_assert_eq(memcmp(stats + ZP_STAT_LOSS, loss, sizeof loss), 0);
     cr_assert_eq(stats[ZP_STAT_NONFINITE], flag);
     cr_assert_eq(stats[ZP_STAT_BAD_LOSS], bad);
+    zp_agree_words(p.digest, p.rank, words);
+    cr_assert_eq(memcmp(stats + ZP_STAT_AGREE, words, sizeof words), 0);
     cr_assert_eq(stats[ZP_STATS], 0x7777777777777777);
     cr_assert_eq(memcmp(&tally, &none, sizeof none), 0, "the next window starts from nothing");
   }
@@ -104,6 +107,7 @@ static void some_stats(rng *r, int64_t *stats)
   if (rng_below(r, 2)) stats[ZP_STAT_LOSS + 4] = -stats[ZP_STAT_LOSS + 4];
   stats[ZP_STAT_NONFINITE] = rng_below(r, 4) ? 0 : 1 + rng_below(r, ranks);
   stats[ZP_STAT_BAD_LOSS] = rng_below(r, 5) ? 0 : 1;
+  zp_agree_words(rng_next(r), 0, stats + ZP_STAT_AGREE); /* of one rank */
 }
 
 /* Compares field by field: there is padding in between. */
@@ -153,6 +157,7 @@ static void decide_run(rng *r, int dynamic)
   p.group = group;
   p.clip = rng_below(r, 2) ? 1.0 : 0;
   p.eps = 1e-6;
+  p.ranks = 1;
   for (int t = 0; t < 30; t++) {
     int64_t stats[ZP_STATS], squares[ZP_SQ_LIMBS];
     some_stats(r, stats);
@@ -181,6 +186,61 @@ Test(kernels_step, the_device_decides_as_the_reference_does_for_many_steps)
 {
   rng r = {23};
   for (int round = 0; round < 60; round++) decide_run(&r, round % 2);
+}
+
+/* The words of `ranks` ranks, of which rank `odd` (-1: none) has another digest. */
+static void sum_words(int32_t ranks, int32_t odd, uint64_t digest, int64_t *sums)
+{
+  int64_t words[ZP_AGREE_WORDS];
+  memset(sums, 0, sizeof words);
+  for (int32_t i = 0; i < ranks; i++) {
+    zp_agree_words(i == odd ? digest ^ 1 : digest, i, words);
+    for (int32_t k = 0; k < ZP_AGREE_WORDS; k++) sums[k] += words[k];
+  }
+}
+
+/* spec: STAT-6, STEP-5 */
+Test(kernels_step, a_difference_changes_nothing_in_its_step_and_in_later_ones)
+{
+  rng r = {24};
+  for (int32_t odd = -1; odd < 5; odd++) {
+    zp_group_state group;
+    zp_step_state step, before;
+    int64_t stats[ZP_STATS], stop = INT64_MAX;
+    zp_difference difference = {.step = -1};
+    zp_decide_params p = {.stats = stats,
+                          .step = &step,
+                          .group = &group,
+                          .divisor = 3,
+                          .groups = 1,
+                          .optims = 1,
+                          .ranks = 5,
+                          .digest = 17,
+                          .difference = &difference,
+                          .gate = {&stop, 7}};
+    memset(&step, 0, sizeof step);
+    memset(&group, 0, sizeof group);
+    zp_optim_state_init(&group.optim);
+    p.optim[0] = some_optim(&r);
+    cr_assert_eq(zp_scaler_init(&step.scaler, 1, 6, -2, 12, 3, 2, 0), 0);
+    before = step;
+    for (int t = 0; t < 2; t++, p.gate.step++) {
+      some_stats(&r, stats);
+      stats[ZP_STAT_NONFINITE] = stats[ZP_STAT_BAD_LOSS] = 0;
+      sum_words(5, t == 0 ? odd : -1, 1000, stats + ZP_STAT_AGREE);
+      kernel_run(&r, zp_kernel_decide, zp_launch_one(), &p);
+      cr_assert_eq(step.decision.skipped, odd >= 0);
+      cr_assert_eq(step.step, odd >= 0 ? 0 : t + 1);
+      cr_assert_eq(group.optim.t, odd >= 0 ? 0 : t + 1);
+      cr_assert_eq(stop, odd >= 0 ? 7 : INT64_MAX);
+      cr_assert_eq(difference.step, odd >= 0 ? 7 : -1);
+      if (odd >= 0) assert_scaler(&step.scaler, &before.scaler);
+    }
+    if (odd < 0) continue;
+    sum_words(5, odd, 1000, stats + ZP_STAT_AGREE);
+    cr_assert_eq(memcmp(difference.sums, stats + ZP_STAT_AGREE, sizeof difference.sums), 0);
+    cr_assert_eq(difference.digest, 17);
+  }
 }
 
 /* ---- Update ---------------------------------------------------------------------------------- */
@@ -271,7 +331,7 @@ static void decide_some(rng *r, zp_step_state *step, zp_group_state *group, cons
   for (int i = 0; i < ZP_SQ_LIMBS; i++)
     stats[i] = i == 9 ? (int64_t)rng_u32(r) : 0; /* norm near 1 */
   p.eps = 1e-6;
-  p.groups = p.optims = 1;
+  p.ranks = p.groups = p.optims = 1;
   p.optim[0] = *optim;
   kernel_run(r, zp_kernel_decide, zp_launch_one(), &p);
 }

@@ -178,8 +178,9 @@ static void statistics_and_update(void)
   zp_squares_params q = {.dtype = ZP_F32, .tally = &tally, .nonfinite = &bad};
   zp_write_params t = {stats, {1, 2, 3}, 3, 0};
   zp_loss_params l = {3, grad, &tally};
-  zp_pack_params k = {&tally, stats};
-  zp_decide_params d = {stats, &step, group, 6, 1, 1e-6, 40, 1, {{ZP_OPTIM_ADAMW, .lr = 1e-3}}};
+  zp_pack_params k = {&tally, stats, 0x123456789abcdef0u, 0, 0};
+  zp_decide_params d = {stats, &step, group, 6,  1, 1e-6, 40, 1, {{ZP_OPTIM_ADAMW, .lr = 1e-3}},
+                        1,     0,     NULL,  {0}};
   zp_update_params u = {&step, group, grad, master, m, v, N - 3, ZP_BF16, {0}};
   two_runs(&q.runs, grad, NULL, 4);
   q.lanes = zp_squares_lanes(q.runs.here, q.runs.n);

@@ -4,11 +4,11 @@
  *
  * engine_driver [NAME=VALUE]...
  *   pp dp tp ep stage reduce precision tied dynamic mb bucket seed   the job
- *   callbacks=1    forward and backward as callbacks though pp is 1
+ *   callbacks=1 threads=1   callbacks though pp is 1; three threads announce gradients
  *   native=1       reduce=0 means NCCL's own order, where the engine has it
  *   same=1         all ranks have the same first values, so that no broadcast has to change any
- *   threads=1      gradients are announced by three threads
  *   steps=N        4 without it
+ *   schedule=1 get=0   hyperparameters by step; compare the last step only, -1: none
  *   badloss=BITS   the steps (bit t: step t) in which one loss is not finite
  *   save=DIR load=DIR   a checkpoint after step 1, or to begin with
  *   fault=NAME rank=R   what is done wrong, in step 1, or at creation
@@ -24,6 +24,7 @@
 #include "../../../ref/comm/sim/comm_sim.h"
 #include "../../../ref/engine/engine.h"
 #include "../../../ref/model/synth.h"
+#include "hyper.h"
 #ifdef CUDA
 #include <cuda_runtime_api.h>
 #define NEW(p, n) cudaMalloc((void **)(p), n)
@@ -49,7 +50,8 @@ typedef struct run {
   zp_rank *ref;
   zp_job job;
   zp_coord at;
-  int64_t seed, callbacks, threads, fault_rank, native, offload, bad_loss, steps, replicas, same;
+  int64_t seed, callbacks, threads, fault_rank, native, offload, bad_loss, steps, replicas, same,
+      schedule, get;
   char save[200], load[200], fault[40];
   zp_engine *e;
   zp_error err;
@@ -92,12 +94,12 @@ static int take(run *r, int argc, char **argv)
                             &c->precision, &c->tied_keys, &c->dynamic_shapes};
   static const char *const small_name[] = {"pp",     "dp",        "tp",   "ep",     "stage",
                                            "reduce", "precision", "tied", "dynamic"};
-  int64_t *const large[] = {&c->micro_batches, &c->bucket,     &r->seed,     &r->callbacks,
-                            &r->threads,       &r->fault_rank, &r->native,   &r->offload,
-                            &r->bad_loss,      &r->steps,      &r->replicas, &r->same};
-  static const char *const large_name[] = {"mb",      "bucket", "seed",     "callbacks",
-                                           "threads", "rank",   "native",   "offload",
-                                           "badloss", "steps",  "replicas", "same"};
+  int64_t *const large[] = {&c->micro_batches, &c->bucket, &r->seed,     &r->callbacks, &r->threads,
+                            &r->fault_rank,    &r->native, &r->offload,  &r->bad_loss,  &r->steps,
+                            &r->replicas,      &r->same,   &r->schedule, &r->get};
+  static const char *const large_name[] = {"mb",       "bucket", "seed",     "callbacks", "threads",
+                                           "rank",     "native", "offload",  "badloss",   "steps",
+                                           "replicas", "same",   "schedule", "get"};
   char *const word[] = {r->save, r->load, r->fault};
   static const char *const word_name[] = {"save", "load", "fault"};
   *c = (zp_config){.pp = 1,
@@ -113,6 +115,7 @@ static int take(run *r, int argc, char **argv)
                    .align = 2,
                    .params = r->list};
   r->steps = 4;
+  r->get = 1;
   for (int i = 1; i < argc; i++) {
     const char *value = strchr(argv[i], '=');
     const size_t n = value ? (size_t)(value++ - argv[i]) : 0;
@@ -120,7 +123,7 @@ static int take(run *r, int argc, char **argv)
     for (int k = 0; k < 9 && value; k++)
       if (strlen(small_name[k]) == n && !strncmp(small_name[k], argv[i], n))
         *small[k] = atoi(value), found = 1;
-    for (int k = 0; k < 12 && value; k++)
+    for (int k = 0; k < 14 && value; k++)
       if (strlen(large_name[k]) == n && !strncmp(large_name[k], argv[i], n))
         *large[k] = atoll(value), found = 1;
     for (int k = 0; k < 3 && value; k++)
@@ -160,7 +163,7 @@ static int open_ref(run *r)
 
 static int is(const run *r, const char *fault)
 {
-  return r->job.rank == r->fault_rank && strcmp(r->fault, fault) == 0;
+  return r->job.rank == r->fault_rank && !strcmp(r->fault, fault);
 }
 
 /* ---- Gradients ------------------------------------------------------------------------------- */
@@ -283,9 +286,9 @@ static void call_inside(run *r, const char *which)
   const int64_t mb = r->callbacks ? -1 : 0; /* -1: of no micro-batch */
   zp_engine_state s = {.size = sizeof s};
   zp_error err;
-  const char *const names[] = {"step",    "get",        "save",        "load",
-                               "destroy", "grad_ready", "grad_unused", "loss"};
-  for (int32_t i = 0; i < 8; i++) {
+  const char *const names[] = {"step",       "get",         "save", "load",     "destroy",
+                               "grad_ready", "grad_unused", "loss", "set_hyper"};
+  for (int32_t i = 0; i < 9; i++) {
     snprintf(name, sizeof name, "%s-in-%s", names[i], which);
     if (!is(r, name)) continue;
     if (i == 0) (void)zp_engine_step(r->e, NULL);
@@ -295,7 +298,8 @@ static void call_inside(run *r, const char *which)
     else if (i == 4) (void)zp_engine_destroy(r->e, &err);
     else if (i == 5) (void)zp_engine_grad_ready(r->e, 0, mb, r->grad, r->cfg.precision, NULL);
     else if (i == 6) (void)zp_engine_grad_unused(r->e, 0, mb);
-    else (void)zp_engine_loss(r->e, mb, r->loss, NULL);
+    else if (i == 7) (void)zp_engine_loss(r->e, mb, r->loss, NULL);
+    else (void)zp_engine_set_hyper(r->e, &r->hyper);
   }
 }
 
@@ -451,6 +455,31 @@ static int create(run *r)
   return zp_engine_create(&r->e, is(r, "options") ? NULL : &o, &r->err);
 }
 
+/* Each step has other values; in step 1 the rank of fault "hyper" keeps those of step 0. */
+static int set_hyper(run *r, int64_t number)
+{
+  zp_hyper mine = r->hyper, got;
+  if (!r->schedule) return 0;
+  schedule(&mine, (double)number);
+  r->hyper = mine; /* comm_sim reads it */
+  if (is(r, "hyper") && number == 1) schedule(&mine, 0);
+  if (zp_engine_set_hyper(r->e, &mine) || zp_engine_get_hyper(r->e, &got)) return 3;
+  return memcmp(&mine, &got, sizeof got) ? differs(r, "a hyperparameter", number) : 0;
+}
+
+/* Hyperparameters that are refused: printed, and nothing has changed. */
+static int refused_hyper(run *r, int64_t number)
+{
+  zp_hyper now, bad, got;
+  if (number != 1 || zp_engine_get_hyper(r->e, &now)) return number != 1 ? 0 : 3;
+  bad = now;
+  if (r->job.rank != r->fault_rank || !spoil(r->fault, &bad)) return 0;
+  if (zp_engine_set_hyper(r->e, &bad) != ZP_E_REFUSED) return 1;
+  printf("%s\n", zp_engine_why(r->e)->text);
+  return zp_engine_get_hyper(r->e, &got) || memcmp(&now, &got, sizeof got) ||
+         zp_engine_set_hyper(r->e, &now) || zp_engine_why(r->e)->status;
+}
+
 static int step(run *r, int64_t number)
 {
   zp_engine_call c = {.step = number, .loss = r->loss};
@@ -492,6 +521,21 @@ static int load(run *r)
   return 3;
 }
 
+/* After the error of fault "hyper" the parameters are those of the step before it. */
+static int find_difference(run *r)
+{
+  zp_engine_state s = {.size = sizeof s};
+  char bits[BYTES_MAX];
+  if (!zp_engine_get(r->e, &s)) return differs(r, "that there is no error", 1);
+  for (int32_t j = 0; j < r->cfg.n_params; j++) {
+    const size_t n = (size_t)(r->list[j].numel * zp_dtype_bytes(r->cfg.precision));
+    if (n == 0 || !r->ref->all_params[j]) continue;
+    if (COPY(bits, zp_engine_param(r->e, j), n, NULL)) return 3;
+    if (memcmp(bits, r->ref->all_params[j], n)) (void)parameter_differs(r, 0, j, bits);
+  }
+  return 3;
+}
+
 static int train(run *r)
 {
   int64_t from = 0, communications = 0;
@@ -500,12 +544,13 @@ static int train(run *r)
   if (failed) return failed;
   if (r->load[0]) from = 2;
   for (int64_t i = 0; i < r->steps && !failed; i++) {
-    if (i >= from) failed = step(r, i);
+    if (i >= from) failed = set_hyper(r, i) || refused_hyper(r, i) ? 3 : step(r, i);
+    if (r->get > 0 && i == 1 && strcmp(r->fault, "hyper") == 0) failed = find_difference(r);
     if (!failed && zp_sim_run(r->sim, ZP_PHASE_STEP, &r->err)) failed = 3;
 #ifdef CUDA
     if (r->ref->result.skipped) ledger = 0;
 #endif
-    if (!failed && i >= from) failed = compare(r, i, ledger);
+    if (!failed && i >= from && (r->get + (i == r->steps - 1)) > 0) failed = compare(r, i, ledger);
     if (!failed && i == 1 && r->save[0]) {
       ledger = 0;
       failed = save(r);

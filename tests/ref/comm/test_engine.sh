@@ -36,6 +36,8 @@ beside bits two_stages_where_losses_are_not_finite 4 pp=2 dp=2 seed=10 badloss=5
 beside bits one_stage_where_losses_are_not_finite 2 dp=2 seed=4 badloss=2 reduce=0
 beside bits three_stages_with_dynamic_shapes 3 pp=3 mb=5 seed=10 dynamic=1
 beside bits two_stages_of_two_with_dynamic_shapes 4 pp=2 dp=2 mb=3 seed=11 dynamic=1 stage=1
+beside bits alone_with_a_schedule 1 seed=1 schedule=1
+beside bits two_stages_of_two_with_a_schedule 4 pp=2 dp=2 seed=8 schedule=1 steps=6
 ended
 ranks=4
 job dp=4 mb=1 seed=12 "save=$tmp/ck"
@@ -108,6 +110,14 @@ configuration() {
   says "0 1 2" 'rank 3 has failed|no sign of life from rank 3'
   law another_configuration_on_one_rank_is_named
 }
+another_hyper() { # another_hyper MODE RANK
+  # shellcheck disable=SC2086 # several arguments
+  fails $1 schedule=1 seed=12 fault=hyper rank=$2
+  text="nothing was updated, as hyperparameters differ: rank $2's from those of all other ranks"
+  says "0 1 2 3" "step 1.*: $text"
+  changed=$(cat "$tmp"/job/1/rank.*/stdout | grep -m1 'differs from') && complain "$changed"
+  law "other_hyperparameters_on_rank_$2_end_all_before_the_update_$(echo "$1" | tr '= ' __)"
+}
 load() { # load CHECKPOINT
   fails dp=4 mb=1 seed=12 "load=$1" fault=unloaded rank=2
   says 2 '/dev/null/no'
@@ -153,6 +163,8 @@ beside misuse "pp=2 dp=2"
 beside leaves dp=4
 beside leaves "pp=2 dp=2"
 beside configuration
+beside another_hyper dp=4 2
+beside another_hyper "pp=2 dp=2" 0
 beside load "$tmp/ck"
 beside another_checkpoint "$tmp/ck"
 beside no_exchange

@@ -176,7 +176,7 @@ Test(program, a_step_issues_what_the_clause_says)
       have[1] += op->what == ZP_WHAT_TIED;
       have[2] += op->what == ZP_WHAT_PARAMETER;
       if (op->group == ZP_GROUP_WORLD) {
-        cr_assert(op->what == ZP_WHAT_STATISTICS && op->count == 31 && op->dtype == ZP_I64);
+        cr_assert(op->what == ZP_WHAT_STATISTICS && op->count == 47 && op->dtype == ZP_I64);
         statistics++;
       }
     }
