@@ -337,6 +337,10 @@ int zp_engine_load(zp_engine *e, const char *dir)
   store = zp_engine_open_load(&s, &e->o, &e->saving, dir);
   if (s.why.status == ZP_E_MISMATCH) status = refuse(e, &s.why);
   else status = zp_cuda_load(e->c, store);
+  if (!status) {
+    e->o.hyper = s.hyper;
+    status = zp_cuda_set_hyper(e->c, s.hyper.optim, s.hyper.clip, s.hyper.clip_eps);
+  }
   zp_engine_close_store(&s);
   return result(e, status);
 }

@@ -219,7 +219,8 @@ int zp_engine_set_hyper(zp_engine *e, const zp_hyper *hyper);
  * it fails on all, and zp_engine_why says where and why. After a failed save the training state and
  * the checkpoint before are what they were, and the run goes on: the next save or load forgets the
  * error. A failed load leaves a mixture and ends the engine. cuda: work that reads parameters has
- * ended before a load. spec: CKPT-1 … CKPT-9 */
+ * ended before a load. The checkpoint's hyperparameters replace those of the options (CKPT-10).
+ * spec: CKPT-1 … CKPT-10 */
 int zp_engine_save(zp_engine *e, const char *dir);
 int zp_engine_load(zp_engine *e, const char *dir);
 

@@ -29,6 +29,13 @@ typedef struct zp_engine_saving {
   zp_ckpt_folder loaded;
 } zp_engine_saving;
 
+/* The hyperparameters as a text of the manifest; malloc'ed, NULL without memory. spec: CKPT-10 */
+char *zp_engine_hyper_text(const zp_hyper *h);
+
+/* *hyper becomes what such a text has, if it has as many optimizers of the same kinds; else it
+ * stays. 0, or ZP_E_FILE in *err: a number is missing or out of range. spec: CKPT-10 */
+int zp_engine_hyper_read(const char *workload, int32_t rank, zp_hyper *hyper, zp_error *err);
+
 /* One rank's part of a checkpoint. Opening always gives a store: where files cannot be opened, one
  * whose calls all fail with the reason. Loading calls the options' exchange when world > 1, and
  * why.status is ZP_E_MISMATCH where this rank finds another checkpoint than rank 0: then the
@@ -37,6 +44,7 @@ typedef struct zp_engine_store {
   zp_store store;
   zp_ckpt_writer *writer;
   zp_ckpt_reader *reader;
+  zp_hyper hyper; /* of the options, or of the checkpoint that is loaded */
   zp_error why;
 } zp_engine_store;
 zp_store *zp_engine_open_save(zp_engine_store *s, const zp_engine_options *o,

@@ -1,5 +1,6 @@
 /* Checkpoints of both engines: a rank that cannot open its part takes part all the same, as one
  * whose store fails, so that all ranks learn of it alike. spec: CKPT-2, CKPT-6, CKPT-8 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine_parts.h"
@@ -54,13 +55,20 @@ zp_store *zp_engine_open_save(zp_engine_store *s, const zp_engine_options *o,
                               zp_engine_saving *saving, const char *dir, int64_t step)
 {
   const zp_ckpt_model model = {o->config, saving->names};
+  char *hyper = zp_engine_hyper_text(&o->hyper);
   const zp_ckpt_save save = {.step = step,
                              .rank = o->rank,
                              .word = ++saving->word, /* on every rank alike: saves are collective */
                              .loaded = saving->loaded,
-                             .workload = "{}"};
+                             .workload = hyper};
+  zp_store *store;
   memset(s, 0, sizeof *s);
-  return opened(s, zp_ckpt_writer_open(&s->writer, dir, model, &save, &s->store, &s->why));
+  if (!hyper)
+    zp_fail(&s->why, ZP_E_MEMORY, o->rank, "rank %d: no memory for a checkpoint", (int)o->rank);
+  else zp_ckpt_writer_open(&s->writer, dir, model, &save, &s->store, &s->why);
+  store = opened(s, s->why.status);
+  free(hyper);
+  return store;
 }
 
 /* Finds this rank's checkpoint, which is to be the one that rank 0 finds: rank 0's id goes to all.
@@ -88,7 +96,9 @@ zp_store *zp_engine_open_load(zp_engine_store *s, const zp_engine_options *o,
 {
   const zp_ckpt_model model = {o->config, saving->names};
   memset(s, 0, sizeof *s);
-  if (find(s, o, dir) || zp_ckpt_reader_check(s->reader, model, &s->store, &s->why))
+  s->hyper = o->hyper;
+  if (find(s, o, dir) || zp_ckpt_reader_check(s->reader, model, &s->store, &s->why) ||
+      zp_engine_hyper_read(zp_ckpt_reader_workload(s->reader), o->rank, &s->hyper, &s->why))
     return opened(s, s->why.status);
   saving->loaded = zp_ckpt_reader_folder(s->reader);
   return &s->store;

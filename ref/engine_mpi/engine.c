@@ -262,6 +262,7 @@ int zp_engine_load(zp_engine *e, const char *dir)
   o = over_mpi(e);
   store = zp_engine_open_load(&s, &o, &e->saving, dir);
   if (same_checkpoint(e, &s.why) == 0) run_with(e, ZP_PHASE_LOAD, store);
+  if (e->err.status == ZP_OK) e->o.hyper = s.hyper;
   zp_engine_close_store(&s);
   return check(e, "zp_engine_load");
 }

@@ -10,7 +10,10 @@
     requires rank: 0 <= rank < 1048576;
     terminates \true; exits \false;
     assigns words[k], words[k + 4], words[k + 8], words[k + 12];
-    ensures word: AgreeWord(words, k, word, rank);
+    ensures word: words[k] == word;
+    ensures square: words[k + 4] == Square(word);
+    ensures first: words[k + 8] == (rank == 0 ? word : 0);
+    ensures moment: words[k + 12] == Times(rank, word);
 */
 static void put_word(int32_t k, int64_t word, int32_t rank, int64_t words[16])
 {
@@ -23,14 +26,8 @@ static void put_word(int32_t k, int64_t word, int32_t rank, int64_t words[16])
 void zp_agree_words(uint64_t x, int32_t rank, int64_t words[16])
 {
   put_word(0, (int64_t)(x % 65536u), rank, words);
-  //@ assert word_0: AgreeWord(words, 0, Word16(x, 0), rank);
   put_word(1, (int64_t)(x / 65536u % 65536u), rank, words);
-  //@ assert words_0: AgreeWord(words, 0, Word16(x, 0), rank);
-  //@ assert word_1: AgreeWord(words, 1, Word16(x, 1), rank);
   put_word(2, (int64_t)(x / 4294967296u % 65536u), rank, words);
-  //@ assert still_0: AgreeWord(words, 0, Word16(x, 0), rank);
-  //@ assert still_1: AgreeWord(words, 1, Word16(x, 1), rank);
-  //@ assert word_2: AgreeWord(words, 2, Word16(x, 2), rank);
   put_word(3, (int64_t)(x / 281474976710656u % 65536u), rank, words);
 }
 

@@ -1,7 +1,6 @@
 /* Sums from which ranks know whether all of them hold the same number: STAT-6. */
 #ifndef ZP_SPEC_ACSL_AGREE_H
 #define ZP_SPEC_ACSL_AGREE_H
-#include <stdint.h>
 
 /* Word k of a 64-bit number, its least significant 16 bits first. */
 /*@ logic integer Word16(integer x, integer k) =
@@ -9,10 +8,6 @@
       k == 2 ? x / 4294967296 % 65536 : x / 281474976710656 % 65536;
     logic integer Square(integer x) = x * x;
     logic integer Times(integer n, integer x) = n * x;
-    // What a rank adds for word k.
-    predicate AgreeWord{L}(int64_t *words, integer k, integer word, integer rank) =
-      words[k] == word && words[k + 4] == Square(word) &&
-      words[k + 8] == (rank == 0 ? word : 0) && words[k + 12] == Times(rank, word);
     // What the test reads: the sum of a word over the ranks, of its square, and the word of rank 0.
     predicate SameWords(integer n, integer sum, integer squares, integer first) =
       0 <= first < 65536 && sum == Times(n, first) && squares == Times(n, Square(first));

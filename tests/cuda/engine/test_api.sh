@@ -125,6 +125,14 @@ ref="${build}/tests/drivers/mpi/engine_driver"
 "$ref" mb=4 seed=12 "save=$tmp/ck.ref" >"$tmp/out" 2>&1 || complain "$(cat "$tmp/out")"
 "$driver" 2 3 dp=2 mb=2 seed=12 "load=$tmp/ck.ref" >"$tmp/out" 2>&1 ||
   complain "of ref: $(head -c 500 "$tmp/out")"
+"$driver" 4 1 dp=4 mb=1 seed=12 schedule=1 "save=$tmp/ck.hyper" >"$tmp/out" 2>&1 ||
+  complain "a schedule: $(cat "$tmp/out")"
+"$driver" 2 2 dp=2 mb=2 seed=12 schedule=1 "load=$tmp/ck.hyper" >"$tmp/out" 2>&1 ||
+  complain "its checkpoint: $(head -c 500 "$tmp/out")"
+"$ref" mb=4 seed=12 schedule=1 "load=$tmp/ck.hyper" >"$tmp/out" 2>&1 ||
+  complain "its checkpoint by ref: $(head -c 500 "$tmp/out")"
+"$driver" 1 3 mb=2 seed=12 load=tests/fixtures/checkpoint_v1 >"$tmp/out" 2>&1 ||
+  complain "the format without hyperparameters: $(head -c 500 "$tmp/out")"
 law a_checkpoint_of_one_engine_continues_in_the_other
 left='; the training state and the checkpoint before are unchanged'
 for seed in 0 1; do

@@ -455,11 +455,12 @@ static int create(run *r)
   return zp_engine_create(&r->e, is(r, "options") ? NULL : &o, &r->err);
 }
 
-/* Each step has other values; in step 1 the rank of fault "hyper" keeps those of step 0. */
+/* Each step has other values; a run that loads keeps those of the checkpoint. In step 1 the rank of
+ * fault "hyper" keeps those of step 0. */
 static int set_hyper(run *r, int64_t number)
 {
   zp_hyper mine = r->hyper, got;
-  if (!r->schedule) return 0;
+  if (!r->schedule || r->load[0]) return 0;
   schedule(&mine, (double)number);
   r->hyper = mine; /* comm_sim reads it */
   if (is(r, "hyper") && number == 1) schedule(&mine, 0);
@@ -503,6 +504,15 @@ static int save(run *r)
   return zp_engine_save(r->e, r->save) || zp_engine_why(r->e)->status ? 3 : 0;
 }
 
+/* The checkpoint's hyperparameters are those of step 1, after which it was saved. */
+static int loaded_hyper(run *r)
+{
+  zp_hyper want = r->hyper, got;
+  if (r->schedule) schedule(&want, 1);
+  if (zp_engine_get_hyper(r->e, &got)) return 3;
+  return memcmp(&want, &got, sizeof got) ? differs(r, "a hyperparameter", 1) : 0;
+}
+
 /* "another": this rank finds a checkpoint of another run, in DIR.other. The reference then leaves
  * the parameters of all ranks as they are, or this prints that it does not. */
 static int load(run *r)
@@ -510,7 +520,7 @@ static int load(run *r)
   char other[sizeof r->load + 8];
   const char *from = is(r, "unloaded") ? "/dev/null/no" : is(r, "another") ? other : r->load;
   snprintf(other, sizeof other, "%s.other", r->load);
-  if (zp_engine_load(r->e, from) == 0) return 0;
+  if (zp_engine_load(r->e, from) == 0) return loaded_hyper(r);
 #ifndef CUDA
   for (int32_t j = 0; j < r->cfg.n_params && strcmp(r->fault, "another") == 0; j++)
     if (r->ref->all_params[j] &&
@@ -544,6 +554,7 @@ static int train(run *r)
   if (failed) return failed;
   if (r->load[0]) from = 2;
   for (int64_t i = 0; i < r->steps && !failed; i++) {
+    if (i < from && r->schedule) schedule(&r->hyper, (double)i);
     if (i >= from) failed = set_hyper(r, i) || refused_hyper(r, i) ? 3 : step(r, i);
     if (r->get > 0 && i == 1 && strcmp(r->fault, "hyper") == 0) failed = find_difference(r);
     if (!failed && zp_sim_run(r->sim, ZP_PHASE_STEP, &r->err)) failed = 3;

@@ -64,6 +64,18 @@ done
 "$driver" mb=4 seed=12 "load=$tmp/ck2" >"$tmp/mpirun" 2>&1 || complain "alone: $(cat "$tmp/mpirun")"
 law a_save_that_fails_on_one_rank_fails_on_all_and_the_run_continues
 
+# The options of the run that loads have other values; the format before had no hyperparameters.
+job dp=4 mb=1 seed=12 schedule=1 "save=$tmp/ck3"
+[ "$code" -eq 0 ] || complain "exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
+job pp=2 dp=2 mb=2 seed=12 schedule=1 "load=$tmp/ck3"
+[ "$code" -eq 0 ] || complain "two stages: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
+law hyperparameters_of_a_checkpoint_are_restored
+"$driver" mb=2 seed=12 load=tests/fixtures/checkpoint_v1 >"$tmp/mpirun" 2>&1 ||
+  complain "exit code $?: $(cat "$tmp/mpirun")"
+"$driver" mb=2 seed=12 schedule=1 load=tests/fixtures/checkpoint_v1 >"$tmp/mpirun" 2>&1
+[ $? -eq 1 ] || complain "other hyperparameters than the options': $(cat "$tmp/mpirun")"
+law a_checkpoint_without_hyperparameters_leaves_those_of_the_options
+
 alone=$driver
 . tests/fixtures/wrong.sh
 wrong ordered 'options.ordered: 0 or 1 \(it is 2\)' reduce=0

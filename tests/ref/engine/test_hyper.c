@@ -1,9 +1,11 @@
-/* The digest of hyperparameters, and what a rank reports when they differ. spec: STAT-6 */
+/* The digest of hyperparameters, what a rank reports when they differ, and their text in a
+ * checkpoint. spec: STAT-6, CKPT-10 */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "../../../ref/engine/hyper.h"
+#include "../../../ref/engine/engine_parts.h"
 #include "../../../ref/num/agree.h"
 
 static zp_hyper some(void)
@@ -82,4 +84,89 @@ Test(hyper, the_rank_that_alone_differs_is_named)
                (mask >> rank & 1) == (mask & 1) ? "rank 0's (" : "others than rank 0 (");
       cr_assert_not_null(strstr(err.text, want), "%s", err.text);
     }
+}
+
+/* ---- In checkpoints -------------------------------------------------------------------------- */
+
+/* Numbers whose decimal text would lose bits. */
+static zp_hyper saved(void)
+{
+  zp_hyper h = some();
+  h.optim[0].lr = 1e-3 / 3;
+  h.optim[1].momentum = 1.0 / 7;
+  h.clip_eps = 5e-324;
+  zp_scaler_init(&h.scaler, 1, 3, 0, 20, 2, 1, 0);
+  return h;
+}
+
+/* The engine that loads has other numbers, and a scaler and replicas of its own. */
+static zp_hyper loading(void)
+{
+  zp_hyper h = some();
+  h.optim[0].lr = 7;
+  h.optim[1].weight_decay = 3;
+  h.clip = 9;
+  h.replicas = 4;
+  zp_scaler_init(&h.scaler, 0, 5, 5, 5, 1, 1, 0);
+  return h;
+}
+
+Test(hyper, a_text_restores_every_bit_but_no_scaler_and_no_replicas)
+{
+  const zp_hyper from = saved();
+  zp_hyper to = loading();
+  zp_error err = {0};
+  char *text = zp_engine_hyper_text(&from);
+  cr_assert_eq(zp_engine_hyper_read(text, 3, &to, &err), 0, "%s", err.text);
+  cr_assert_eq(digest_of(&to), digest_of(&from));
+  cr_assert_eq(to.replicas, 4);
+  cr_assert_eq(to.scaler.log2_scale, 5);
+  free(text);
+}
+
+Test(hyper, texts_without_them_or_of_other_optimizers_change_nothing)
+{
+  zp_hyper from = saved(), to = loading();
+  zp_error err = {0};
+  const uint64_t was = digest_of(&to);
+  char *text[2];
+  const char *const none[] = {"", "{}", "[]", "no JSON", "{\"model\": {\"dim\": 3}}"};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    cr_assert_eq(zp_engine_hyper_read(none[i], 3, &to, &err), 0, "%s", none[i]);
+  from.groups = 1;
+  text[0] = zp_engine_hyper_text(&from);
+  from = saved();
+  from.optim[1].kind = ZP_OPTIM_ADAMW;
+  text[1] = zp_engine_hyper_text(&from);
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(zp_engine_hyper_read(text[i], 3, &to, &err), 0);
+    free(text[i]);
+  }
+  cr_assert_eq(digest_of(&to), was);
+}
+
+/* Each part of a text, replaced by something else. */
+Test(hyper, a_number_that_is_missing_or_out_of_range_is_refused)
+{
+  static const char *const wrong[][2] = {
+      {"\"lr\":\"0x", "\"lr\":\"-0x"},   {"\"lr\"", "\"rl\""},
+      {"\"beta2\":\"", "\"beta2\":\"x"}, {"\"clip\":\"", "\"clip\":\"nan"},
+      {"\"clip_eps\"", "\"clip_sep\""},  {"\"adamw\"", "\"adam\""},
+      {"\"optim\"", "\"optims\""}};
+  const zp_hyper from = saved();
+  char *text = zp_engine_hyper_text(&from);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    char changed[4096];
+    zp_hyper to = loading();
+    const uint64_t was = digest_of(&to);
+    zp_error err = {0};
+    const char *at = strstr(text, wrong[i][0]);
+    cr_assert_not_null(at, "%s", wrong[i][0]);
+    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, wrong[i][1],
+             at + strlen(wrong[i][0]));
+    cr_assert_eq(zp_engine_hyper_read(changed, 3, &to, &err), ZP_E_FILE, "%s", changed);
+    cr_assert_not_null(strstr(err.text, "rank 3: the manifest's hyperparameters"), "%s", err.text);
+    cr_assert_eq(digest_of(&to), was);
+  }
+  free(text);
 }
