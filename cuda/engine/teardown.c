@@ -42,7 +42,8 @@ static void stop(zp_cuda *e, int64_t first, int drains)
 }
 
 /* A rank that fails for another's fault waits for no step: its device may be behind the one that
- * failed there. */
+ * failed there. The step whose hyperparameters differ is the last one that all ranks have issued:
+ * ranks that waited for it sooner have issued no other. */
 void zp_cuda_tear_down(zp_cuda *e)
 {
   zp_cuda_rank *r = &e->rank;
@@ -56,7 +57,9 @@ void zp_cuda_tear_down(zp_cuda *e)
     stop(e, first, f->drains);
     return;
   }
-  first = peer || is_lost(r) ? zp_cuda_device_step(&r->progress) : zp_cuda_host_step(&r->progress);
+  first = f->differs           ? f->step
+          : peer || is_lost(r) ? zp_cuda_device_step(&r->progress)
+                               : zp_cuda_host_step(&r->progress);
   send_alarm(r, first);
   stop(e, first, !peer);
 }

@@ -1,5 +1,5 @@
 /* Local ops on numbers: add a gradient into its bucket, divide, decide, update.
- * spec: RED-1 … RED-6, STAT-1 … STAT-5, STEP-6, STEP-7 */
+ * spec: RED-1 … RED-6, STAT-1 … STAT-6, STEP-6, STEP-7 */
 #include <stdio.h>
 #include <string.h>
 

@@ -96,7 +96,7 @@ int zp_cuda_fail(zp_cuda_rank *r, int32_t status, const char *format, ...)
   zp_cuda_failure *f = &r->failure;
   va_list args;
   if (f->first.status) return -1;
-  f->agreed = f->torn_down = f->received = 0;
+  f->agreed = f->torn_down = f->received = f->differs = 0;
   va_start(args, format);
   set(r, &f->first, status, format, args);
   va_end(args);
@@ -133,7 +133,11 @@ int zp_cuda_check_hyper(zp_cuda_rank *r, int64_t last)
   if (step < 0 || step > last) return 0;
   snprintf(where, sizeof where, "step %lld", (long long)step);
   zp_hyper_differ(&why, r->opt.rank, zp_world(r->plan.cfg), where, d->digest, d->sums);
-  return zp_cuda_fail(r, why.status, "%s", why.text);
+  if (zp_cuda_has_failed(r)) return -1;
+  zp_cuda_fail(r, why.status, "%s", why.text);
+  r->failure.differs = 1;
+  r->failure.step = step;
+  return -1;
 }
 
 int zp_cuda_has_failed(const zp_cuda_rank *r)

@@ -13,8 +13,9 @@ typedef struct zp_cuda_failure {
   zp_error first;    /* status ZP_OK: no error yet */
   int32_t agreed;    /* 1: all ranks have it, so the communicators are intact */
   int32_t torn_down; /* 1: teardown.h is done with it */
-  int32_t received;  /* 1: another rank reported it: */
-  int64_t step;      /* the step that failed there; ZP_CUDA_STEP_UNKNOWN: it did not say */
+  int32_t received;  /* 1: another rank reported it */
+  int32_t differs;   /* 1: hyperparameters differ */
+  int64_t step;      /* of both: the step that failed; ZP_CUDA_STEP_UNKNOWN: it was not reported */
   int32_t drains;    /* 1: the steps before that end on all ranks */
 } zp_cuda_failure;
 

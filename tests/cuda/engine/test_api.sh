@@ -1,8 +1,8 @@
 # The public engine on CUDA: programs written for it, unchanged, as all ranks of one simulation,
 # have the bits of the reference, and errors name every misuse. For devices, the programs are
 # compiled and their symbols resolved. spec: STEP-2, STEP-3, STEP-9, RED-3, RED-5, RED-6, RED-7,
-# STRM-4, LEDG-1, PIPE-6, CKPT-3, CKPT-6, CKPT-8
-# inputs: @make
+# STRM-4, LEDG-1, PIPE-6, CKPT-3, CKPT-6, CKPT-8, CKPT-10, OPT-7, STAT-6
+# inputs: @make tests/fixtures/checkpoint_v1
 . tests/fixtures/lib.sh
 build=${ZP_BUILD:-build}
 example=$build/tests/drivers/cuda/api_example
@@ -221,6 +221,7 @@ while read -r name rank arguments; do
 done <<'X3'
 at_the_next_call 2 dp=4
 with_two_steps_in_flight 2 dp=4 get=0 steps=6
+when_rank_0_alone_waits_for_each_step 2 dp=4 get=2 steps=6
 at_the_last_step 3 dp=4 get=0 steps=2
 at_the_engine_s_end 2 dp=4 get=-1 steps=2
 offloaded 1 dp=4 offload=1 get=0 steps=6

@@ -45,7 +45,8 @@ Test(rates, a_rate_that_is_set_one_step_late_is_found)
   zp_diff_case_close(&j);
 }
 
-/* A checkpoint does not hold the rates: the step after loading has those of its own number. */
+/* The store of zp_cuda_save does not hold the rates: the step after loading has those of its own
+ * number. */
 Test(rates, a_loaded_run_continues_the_schedule)
 {
   static zp_diff_case j;

@@ -8,7 +8,8 @@
  *   native=1       reduce=0 means NCCL's own order, where the engine has it
  *   same=1         all ranks have the same first values, so that no broadcast has to change any
  *   steps=N        4 without it
- *   schedule=1 get=0   hyperparameters by step; compare the last step only, -1: none
+ *   schedule=1     hyperparameters that differ by step
+ *   get=N          comparisons: 0 after the last step, -1 none, 2 of rank 0 (1: after each step)
  *   badloss=BITS   the steps (bit t: step t) in which one loss is not finite
  *   save=DIR load=DIR   a checkpoint after step 1, or to begin with
  *   fault=NAME rank=R   what is done wrong, in step 1, or at creation
@@ -153,6 +154,7 @@ static int open_ref(run *r)
   if (!r->sim) return -1;
   r->ref = zp_sim_rank(r->sim, r->job.rank);
   r->at = r->ref->at;
+  if (r->get == 2) r->get = r->job.rank == 0;
   if (r->same && zp_sim_run(r->sim, ZP_PHASE_INIT, &r->err)) return -1;
   for (int32_t j = 0; j < r->cfg.n_params; j++)
     if (r->ref->all_params[j])

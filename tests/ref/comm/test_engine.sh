@@ -1,7 +1,8 @@
 # The public engine over MPI, through tests/drivers/mpi/engine_driver.c: the bits of comm_sim for
 # any topology, and every misuse named. spec: STEP-2, STEP-3, STEP-9, RED-3, RED-6, LEDG-1,
-# CKPT-3, CKPT-6, CKPT-8
+# CKPT-3, CKPT-6, CKPT-8, CKPT-10, OPT-7, STAT-6
 # inputs: build/tests/drivers/mpi/engine_driver tests/fixtures/lib.sh tests/fixtures/*.sh
+# inputs: tests/fixtures/checkpoint_v1
 # alone: ranks leave, and must be noticed by deadlines
 . tests/fixtures/lib.sh
 driver=${ZP_BUILD:-build}/tests/drivers/mpi/engine_driver
