@@ -143,6 +143,15 @@ static void stores(const volatile void *p, size_t n, int order, int alone)
   type __tsan_atomic##bits##_fetch_sub(volatile type *p, type v, int order)                        \
   {                                                                                                \
     return __tsan_atomic##bits##_exchange(p, *p - v, order);                                       \
+  }                                                                                                \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *was, type v,           \
+                                                    int order, int failed);                        \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *was, type v,           \
+                                                    int order, int failed)                         \
+  {                                                                                                \
+    if (*p == *was) return __tsan_atomic##bits##_exchange(p, v, order) == *was;                    \
+    *was = __tsan_atomic##bits##_load(p, failed);                                                  \
+    return 0;                                                                                      \
   }
 ATOMIC(32, uint32_t)
 ATOMIC(64, uint64_t)
