@@ -251,9 +251,8 @@ static zp_work local_work(const context *c, int32_t i, const zp_op *op, int32_t 
   case ZP_OP_BACKWARD: /* its pieces have the rest of the cost */
     return compute(c, ZP_WORK_BACKWARD, 2 * r->frozen * (double)c->size->tokens);
   case ZP_OP_ADD: return copy_of(c, r, op, s);
-  case ZP_OP_MEAN:
-    return kernels(c, ZP_WORK_MEAN, r->plan.block.index == 0 ? 2 : 1,
-                   s.local * (s.sum + 4) + (r->plan.block.index == 0 ? s.owned * 4 : 0));
+  case ZP_OP_MEAN: /* squares are computed from registers; only `exact` stores the means */
+    return kernels(c, ZP_WORK_MEAN, 1, s.local * (s.sum + (c->p->cfg->reduce == ZP_EXACT ? 4 : 0)));
   case ZP_OP_DECIDE: return kernels(c, ZP_WORK_DECIDE, 1, 0);
   case ZP_OP_UPDATE: return kernels(c, ZP_WORK_UPDATE, 1, s.local * (4 + 24 + s.precision));
   case ZP_OP_ALL_GATHER: return kernels(c, ZP_WORK_SCATTER, 1, s.whole * 2 * s.precision);

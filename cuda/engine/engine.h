@@ -8,10 +8,10 @@
  *
  * A step only enqueues. The host blocks for one event of the device: the end of the step before the
  * last one, so that at most two steps are in flight; with dynamic shapes also for the description
- * of each activation it receives (STRM-8). With offload it blocks for the step's means and decision
- * instead (STRM-9). It polls until NCCL has put a communication on its stream. A step's decision
- * stays on the device: the updates of a skipped step change nothing, and its gathers copy the old
- * values.
+ * of each activation it receives (STRM-8). With offload it blocks for the step's gradients and
+ * decision instead (STRM-9). It polls until NCCL has put a communication on its stream. A step's
+ * decision stays on the device: the updates of a skipped step change nothing, and its gathers copy
+ * the old values.
  *
  * Every call holds a lock, except while a callback runs, so that calls of CUDA and NCCL follow each
  * other in the program's order whichever thread makes them. No single thread launches: the thread
@@ -178,7 +178,7 @@ typedef struct zp_cuda_memory {
                          `native`: a widened one */
   int64_t state; /* losses, statistics, the step's and the optimizers' state */
   int64_t landing; /* offload: updated parameters that are copied back */
-  int64_t host;    /* offload: of pinned memory: masters, moments, means, rounded masters */
+  int64_t host;    /* offload: of pinned memory: masters, moments, gradients, rounded masters */
   int64_t words;   /* of pinned memory: state, statuses, progress and meta messages for the host */
 } zp_cuda_memory;
 

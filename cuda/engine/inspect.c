@@ -18,7 +18,7 @@ zp_cuda_arrays zp_cuda_arrays_of(const zp_cuda *e, int32_t k)
 {
   const zp_cuda_flat *s = &e->buffers.flat[k];
   const zp_cuda_bucket *b = &e->buckets.flat[k];
-  return (zp_cuda_arrays){.mean = s->mean,
+  return (zp_cuda_arrays){.gradient = s->master ? zp_cuda_gradient_of(&e->buffers, k).data : NULL,
                           .master = s->master,
                           .moment1 = s->moment1,
                           .moment2 = s->moment2,

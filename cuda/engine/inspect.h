@@ -16,7 +16,8 @@ cudaStream_t zp_cuda_stream_of(const zp_cuda *e, zp_cuda_stream_kind kind);
 /* The arrays of flat group k: of the rank's shard, but for the window and the slots. Device memory,
  * or, if offloaded, pinned host memory. NULL: the rank does not have it. */
 typedef struct zp_cuda_arrays {
-  float *mean, *master, *moment1, *moment2;
+  const float *gradient; /* with `exact` the means, else the sums. RED-4 */
+  float *master, *moment1, *moment2;
   void *window;  /* stages 0, 1 */
   void *slot[2]; /* stage 2 */
 } zp_cuda_arrays;

@@ -161,19 +161,28 @@ static int bench_add(zp_bench *b)
   return zp_bench_measure(b, &j);
 }
 
+/* Sums or limbs of n elements, from the first array, whose squares are all counted. The launch is
+ * the caller's. */
+static int lay_means(zp_bench *b, int64_t n, int64_t size, zp_squares_params *p)
+{
+  zp_launch l;
+  memset(p, 0, sizeof *p);
+  p->divisor = 24;
+  p->tally = (zp_tally *)(void *)(b->small + 256);
+  p->nonfinite = (int64_t *)(void *)b->small;
+  if (lay(b, 1, n, size, ZP_BENCH_ARRAYS / 2, 4, &p->runs, &l)) return -1;
+  p->runs.here[0].at = 1;
+  p->lanes = zp_squares_lanes(p->runs.here, 1);
+  return 0;
+}
+
 static int bench_mean(zp_bench *b)
 {
-  zp_mean_params p;
+  zp_squares_params p;
   zp_bench_job j = job_of("mean_ordered", zp_kernel_mean_ordered, &p, "fp32", 1, b->n);
-  memset(&p, 0, sizeof p);
-  p.n = b->n;
-  p.divisor = 24;
-  p.sum = b->array[0];
-  p.mean = (float *)(void *)b->array[1];
-  p.nonfinite = (int64_t *)(void *)b->small;
-  j.l = zp_launch_elements(p.n);
-  j.read = j.write = 4 * b->n;
-  if (fill(b, 0, b->n, ZP_F32, ZP_FILL_GRADIENT)) return -1;
+  j.read = 4 * b->n;
+  if (fill(b, 0, b->n, ZP_F32, ZP_FILL_GRADIENT) || lay_means(b, b->n, 4, &p)) return -1;
+  j.l = zp_launch_squares(p.runs.here, 1);
   return zp_bench_measure(b, &j);
 }
 
@@ -253,16 +262,12 @@ static int bench_settle(zp_bench *b)
 static int bench_mean_exact(zp_bench *b)
 {
   const int64_t n = limbs_in(b);
-  zp_mean_params p = {.n = n,
-                      .divisor = 24,
-                      .sum = b->array[0],
-                      .mean = (float *)(void *)b->array[ZP_BENCH_ARRAYS / 2],
-                      .nonfinite = (int64_t *)(void *)b->small};
+  zp_squares_params p;
   zp_bench_job j = job_of("mean_exact", zp_kernel_mean_exact, &p, "limbs", 1, n);
-  j.l = zp_launch_limbs(n, 1);
   j.read = n * 72;
   j.write = n * 4;
-  if (make_sums(b, n)) return -1;
+  if (make_sums(b, n) || lay_means(b, n, 72, &p)) return -1;
+  j.l = zp_launch_mean_exact(p.runs.here, 1);
   return zp_bench_measure(b, &j);
 }
 
@@ -304,8 +309,8 @@ static int check_finite(zp_bench *b, int array, int64_t *bad)
   return (int)cudaStreamSynchronize(b->stream);
 }
 
-/* Unscale, clip, AdamW, rounding: reads 16 bytes and writes 12 and the rounded ones. The probe does
- * not write the memory that is read. */
+/* Mean, unscale, clip, AdamW, rounding: reads 16 bytes and writes 12 and the rounded ones. The
+ * probe does not write the memory that is read. */
 static int bench_update(zp_bench *b, int32_t dtype, int tensors)
 {
   const int64_t size = zp_dtype_bytes(dtype);
@@ -317,6 +322,7 @@ static int bench_update(zp_bench *b, int32_t dtype, int tensors)
   p.master = (float *)(void *)b->array[1];
   p.m = (float *)(void *)b->array[2];
   p.v = (float *)(void *)b->array[3];
+  p.divisor = 24;
   p.real = b->n;
   p.dtype = dtype;
   j.read = 16 * b->n;

@@ -210,15 +210,17 @@ static zp_launch make_settle(uint64_t *state, char *host, char *base, void *para
 
 static zp_launch mean(uint64_t *state, char *host, char *base, void *params, int limbs)
 {
-  zp_mean_params *p = params;
-  p->n = some_count(state);
+  zp_squares_params *p = params;
   p->divisor = 1 + below(state, 24 * 16);
-  if (limbs) fill_limbs(state, slot(host, 0), p->n, 0);
-  else fill(state, ZP_F32, (int)below(state, 4), slot(host, 0), p->n);
-  p->sum = slot(base, 0);
-  p->mean = (float *)(void *)slot(base, 1);
-  p->nonfinite = (int64_t *)(void *)slot(base, 2);
-  return limbs ? zp_launch_limbs(p->n, 1) : zp_launch_elements(p->n);
+  if (limbs) fill_limbs(state, slot(host, 0), ROOM, 0);
+  else fill(state, ZP_F32, (int)below(state, 4), slot(host, 0), ROOM);
+  p->tally = (zp_tally *)(void *)slot(base, 2);
+  p->nonfinite = (int64_t *)(void *)slot(base, 3);
+  make_runs(state, base, 0, 1, limbs ? 72 : 4, 4, &p->runs);
+  for (int32_t i = 0; i < p->runs.n; i++) p->runs.here[i].at = below(state, 2);
+  p->lanes = zp_squares_lanes(p->runs.here, p->runs.n);
+  return limbs ? zp_launch_mean_exact(p->runs.here, p->runs.n)
+               : zp_launch_squares(p->runs.here, p->runs.n);
 }
 
 static zp_launch make_mean_ordered(uint64_t *s, char *host, char *base, void *params)
@@ -255,6 +257,7 @@ static zp_launch make_update(uint64_t *state, char *host, char *base, void *para
   p->dtype = (int32_t)below(state, 3);
   make_runs(state, base, 0, 4, 4, zp_dtype_bytes(p->dtype), &p->runs);
   p->real = below(state, ROOM);
+  p->divisor = below(state, 2) ? 1 + below(state, 24 * 16) : 0;
   return zp_launch_runs(p->runs.here, p->runs.n);
 }
 
@@ -429,7 +432,7 @@ int zp_kernel_check(int64_t rounds, uint64_t seed, FILE *out)
       CHECK(add_ordered, make_add_ordered, [2] = FP32),
       CHECK(add_exact, make_add_exact, BYTES),
       CHECK(settle, make_settle, BYTES),
-      CHECK(mean_ordered, make_mean_ordered, [1] = FP32),
+      CHECK(mean_ordered, make_mean_ordered, BYTES),
       CHECK(mean_exact, make_mean_exact, BYTES),
       CHECK(update, make_update, [1] = FP32, [2] = FP32, [3] = FP32, [4] = OF_UPDATE),
       CHECK(write, make_write, BYTES),

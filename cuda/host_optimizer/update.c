@@ -1,4 +1,4 @@
-/* The update's levels and threads. spec: STEP-6, STEP-7, OPT-3, OPT-4 */
+/* The update's levels and threads. spec: RED-4, STEP-6, STEP-7, OPT-3, OPT-4 */
 #include <fenv.h>
 #include <stdatomic.h>
 #ifdef _OPENMP
@@ -17,18 +17,23 @@ enum { CHUNK = 32768, PLAIN_CHUNK = 2048, THREADS_MAX = 256 };
 
 /* ---- One range ------------------------------------------------------------------------------- */
 
-/* The proven source: ref/num/optim.c, compiled here again. */
+/* The proven source: ref/num/ordered.c and optim.c, compiled here again. At most PLAIN_CHUNK
+ * elements. */
 static void step_plain(const zp_host_update *u, int64_t from, int64_t to)
 {
   const int32_t rule = u->group->rule;
   const int64_t n = to - from;
+  const float *grad = u->grad + from;
+  float mean[PLAIN_CHUNK];
   step_scalars k;
   memcpy(&k, u->group->scalar, sizeof k);
-  if (rule == ZP_RULE_ADAMW)
-    adamw_elements(k, n, u->grad + from, u->master + from, u->m + from, u->v + from);
-  else if (rule == ZP_RULE_MOMENTUM)
-    sgd_momentum(k, n, u->grad + from, u->master + from, u->m + from);
-  else sgd_plain(k, n, u->grad + from, u->master + from);
+  if (u->divisor != 0) {
+    zp_ordered_mean_f32(mean, grad, u->divisor, n);
+    grad = mean;
+  }
+  if (rule == ZP_RULE_ADAMW) adamw_elements(k, n, grad, u->master + from, u->m + from, u->v + from);
+  else if (rule == ZP_RULE_MOMENTUM) sgd_momentum(k, n, grad, u->master + from, u->m + from);
+  else sgd_plain(k, n, grad, u->master + from);
 }
 
 static void round_plain(const zp_host_update *u, int64_t from, int64_t to)

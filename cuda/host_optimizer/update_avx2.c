@@ -25,6 +25,13 @@ ZP_TARGET static inline zp_vec vec_sqrt(zp_vec a)
 {
   return _mm256_sqrt_ps(a);
 }
+ZP_TARGET static inline zp_vec vec_mean(zp_vec sum, double divisor)
+{
+  const __m256d by = _mm256_set1_pd(divisor);
+  const __m256d low = _mm256_div_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(sum)), by);
+  const __m256d high = _mm256_div_pd(_mm256_cvtps_pd(_mm256_extractf128_ps(sum, 1)), by);
+  return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+}
 
 ZP_TARGET static inline void vec_store_bf16(uint16_t *p, zp_vec x)
 {

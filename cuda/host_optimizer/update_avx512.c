@@ -25,6 +25,13 @@ ZP_TARGET static inline zp_vec vec_sqrt(zp_vec a)
 {
   return _mm512_sqrt_ps(a);
 }
+ZP_TARGET static inline zp_vec vec_mean(zp_vec sum, double divisor)
+{
+  const __m512d by = _mm512_set1_pd(divisor);
+  const __m512d low = _mm512_div_pd(_mm512_cvtps_pd(_mm512_castps512_ps256(sum)), by);
+  const __m512d high = _mm512_div_pd(_mm512_cvtps_pd(_mm512_extractf32x8_ps(sum, 1)), by);
+  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
+}
 
 /* The CPU's own conversion to bf16 is not used: it treats subnormal numbers as zero. */
 ZP_TARGET static inline void vec_store_bf16(uint16_t *p, zp_vec x)

@@ -41,6 +41,15 @@ ZP_ON_DEVICE float zp_rounded_to(int32_t dtype, float x)
   return x;
 }
 
+/* The mean of an fp32 sum, as patterns. divisor: D·M. RED-4 */
+ZP_ON_DEVICE uint32_t zp_mean_of(uint32_t sum, int64_t divisor)
+{
+  const float x = zp_float_of(sum);
+  float mean;
+  zp_ordered_mean_f32(&mean, &x, divisor, 1);
+  return zp_bits_of(mean);
+}
+
 /* Adds a thread's count to a counter; most counts are zero. */
 ZP_ON_DEVICE void zp_count(int64_t *counter, int64_t counted)
 {

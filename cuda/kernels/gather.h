@@ -204,21 +204,11 @@ ZP_ON_DEVICE void zp_gather_ordered_body(const void *params, simdev_thread t, vo
 
 /* ---- Sums in limbs --------------------------------------------------------------------------- */
 
-/* The run of slab number `at`, counted over all tiles. */
-ZP_ON_DEVICE const zp_memory_run *zp_run_of_slab(const zp_memory_runs *runs, int64_t at)
-{
-  return zp_run_of(zp_run_table(runs), runs->n, at / ZP_SLABS);
-}
-
 enum { ZP_GATHER_PHASES = 3 };
 
 ZP_ON_DEVICE int zp_gather_exact_phases(const void *params, simdev_thread t)
 {
-  const zp_memory_runs *runs = &((const zp_gather_params *)params)->runs;
-  const zp_slabs slabs = zp_slabs_of(runs->tiles, t);
-  if (slabs.begin == slabs.end) return 0;
-  const zp_memory_run *last = zp_run_of_slab(runs, slabs.end - 1);
-  return ZP_GATHER_PHASES * zp_rounds_of(slabs, last->first_tile * ZP_SLABS, last->count);
+  return ZP_GATHER_PHASES * zp_rounds_of_runs(&((const zp_gather_params *)params)->runs, t);
 }
 
 /* Adds a slab's elements to their limbs in shared memory; returns how many are not finite. RED-5 */

@@ -41,8 +41,8 @@ enum { ZP_STAGE_ELEMENTS = 256 };
 enum { ZP_RUNS_HERE = 16 };
 
 /* A run of `count` consecutive elements. in: the source, NULL for zeros. out: the destination. at:
- * for zp_kernel_update only, the run's first element in the shard's arrays. first_tile: set by
- * zp_runs_lay. */
+ * for zp_kernel_update, the run's first element in the shard's arrays; for zp_kernel_mean_ordered
+ * and _mean_exact, 1: the run's squares are counted, 0: not. first_tile: set by zp_runs_lay. */
 typedef struct zp_memory_run {
   const void *in;
   void *out;
@@ -138,9 +138,13 @@ typedef struct zp_scatter_params {
 
 /* zp_kernel_squares: adds the squares of the runs' elements (in, of dtype) to tally->squares, and
  * the number of non-finite elements to *nonfinite, unless that is NULL. lanes: of zp_squares_lanes.
- * spec: SUM-1 … SUM-4, STAT-2, STAT-3 */
+ * zp_kernel_mean_ordered (in: fp32), zp_kernel_mean_exact (in: 9 limbs an element): the same of the
+ * means of sums, which they divide by `divisor`, D·M; of runs with at = 0 they only count the
+ * non-finite means. _mean_exact stores the means (out: fp32), _mean_ordered does not.
+ * spec: SUM-1 … SUM-4, SUM-7, RED-2, RED-4, STAT-2, STAT-3 */
 typedef struct zp_squares_params {
-  int32_t dtype, lanes;
+  int32_t dtype, lanes; /* dtype: for zp_kernel_squares only */
+  int64_t divisor;      /* for the others only */
   zp_tally *tally;
   int64_t *nonfinite;
   zp_memory_runs runs;
@@ -165,24 +169,17 @@ typedef struct zp_settle_params {
   int64_t *limbs;
 } zp_settle_params;
 
-/* zp_kernel_mean_ordered (sum: fp32), zp_kernel_mean_exact (sum: 9 limbs an element): n means; adds
- * the number of non-finite ones to *nonfinite. divisor: D·M. spec: RED-2, SUM-7, STAT-3 */
-typedef struct zp_mean_params {
-  int64_t n, divisor;
-  const void *sum;
-  float *mean;
-  int64_t *nonfinite;
-} zp_mean_params;
-
 /* zp_kernel_update: the optimizer on the shard's elements at run.at … run.at + run.count - 1, and
  * their rounding to `dtype` at run.out. Elements from `real` on are padding: rounded only, as all
- * are when the step is skipped. m, v: as for zp_optim_step. spec: STEP-6, STEP-7, OPT-2 … OPT-4 */
+ * are when the step is skipped. grad: the means, divisor = 0; or fp32 sums, which the kernel
+ * divides by `divisor`, D·M. m, v: as for zp_optim_step.
+ * spec: RED-4, STEP-6, STEP-7, OPT-2 … OPT-4 */
 typedef struct zp_update_params {
   const zp_step_state *step;
   const zp_group_state *group;
   const float *grad;
   float *master, *m, *v;
-  int64_t real;
+  int64_t divisor, real;
   int32_t dtype;
   zp_memory_runs runs;
 } zp_update_params;
@@ -239,9 +236,10 @@ typedef struct zp_decide_params {
 
 /* ---- Launches -------------------------------------------------------------------------------- */
 
-/* Shared memory of zp_kernel_squares: 32 pairs of bins (SUM-2), with a column for each lane that
- * has elements, so that no two threads of a warp add to the same bin; pairs summed over the lanes;
- * limbs; the non-finite count. */
+/* Shared memory of zp_kernel_squares and _mean_ordered, and, before the staged limbs, of
+ * _mean_exact: 32 pairs of bins (SUM-2), with a column for each lane that has elements, so that no
+ * two threads of a warp add to the same bin; pairs summed over the lanes; limbs; the non-finite
+ * count. */
 enum { ZP_LANES = 32 };
 typedef struct zp_squares_shared {
   int64_t total[2 * ZP_SQ_BINS];
@@ -277,19 +275,25 @@ zp_launch zp_launch_limb_runs(const zp_memory_run *run, int32_t n);
  */
 int32_t zp_squares_lanes(const zp_memory_run *run, int32_t n);
 
-/* The launch of zp_kernel_squares.
+/* The launch of zp_kernel_squares and _mean_ordered.
  * run: (n), laid by zp_runs_lay, in host memory. Errors: none.
  * spec: STAT-2
  */
 zp_launch zp_launch_squares(const zp_memory_run *run, int32_t n);
 
-/* The launch of zp_kernel_add_ordered and _mean_ordered.
+/* The launch of zp_kernel_mean_exact.
+ * run: (n), laid by zp_runs_lay, in host memory. Errors: none.
+ * spec: RED-5, STAT-2
+ */
+zp_launch zp_launch_mean_exact(const zp_memory_run *run, int32_t n);
+
+/* The launch of zp_kernel_add_ordered.
  * n: elements, >= 0. Errors: none.
  * spec: RED-4
  */
 zp_launch zp_launch_elements(int64_t n);
 
-/* The launch of zp_kernel_add_exact (stages 2), _settle and _mean_exact (stages 1).
+/* The launch of zp_kernel_add_exact (stages 2) and _settle (stages 1).
  * n: elements, >= 0. stages: of ZP_STAGE_ELEMENTS in shared memory. Errors: none.
  * spec: RED-5
  */

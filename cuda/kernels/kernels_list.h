@@ -1,5 +1,6 @@
 /* Every kernel, once for each compiler. */
 #include "gather.h"
+#include "means.h"
 #include "parts.h"
 #include "squares.h"
 #include "statistics.h"
@@ -10,11 +11,11 @@ ZP_KERNEL_OF(gather_ordered, zp_gather_params, 1, 4)
 ZP_KERNEL_LOOP(gather_exact, zp_gather_params)
 ZP_KERNEL(scatter, zp_scatter_params, ZP_SCATTER_PHASES)
 ZP_KERNEL_OF(squares, zp_squares_params, ZP_SQUARES_PHASES, 3)
+ZP_KERNEL_OF(mean_ordered, zp_squares_params, ZP_SQUARES_PHASES, 3)
+ZP_KERNEL_LOOP(mean_exact, zp_squares_params)
 ZP_KERNEL(add_ordered, zp_add_params, 1)
 ZP_KERNEL_LOOP(add_exact, zp_add_params)
 ZP_KERNEL_LOOP(settle, zp_settle_params)
-ZP_KERNEL(mean_ordered, zp_mean_params, 1)
-ZP_KERNEL_LOOP(mean_exact, zp_mean_params)
 ZP_KERNEL_OF(update, zp_update_params, 1, 4)
 ZP_KERNEL(write, zp_write_params, 1)
 ZP_KERNEL(loss, zp_loss_params, 1)

@@ -60,6 +60,13 @@ zp_launch zp_launch_squares(const zp_memory_run *run, int32_t n)
   return l;
 }
 
+zp_launch zp_launch_mean_exact(const zp_memory_run *run, int32_t n)
+{
+  zp_launch l = zp_launch_limb_runs(run, n);
+  l.shared += zp_launch_squares(run, n).shared;
+  return l;
+}
+
 zp_launch zp_launch_elements(int64_t n)
 {
   return blocks_of(tiles_of(n), n, 0);

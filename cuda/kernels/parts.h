@@ -1,5 +1,5 @@
-/* The owner adds the parts that it received, in the order of the ranks; means.
- * spec: RED-2, RED-4, RED-5, SUM-6, SUM-7, TIE-2, STAT-3 */
+/* The owner adds the parts that it received, in the order of the ranks.
+ * spec: RED-4, RED-5, SUM-6, TIE-2 */
 #ifndef ZP_CUDA_PARTS_H
 #define ZP_CUDA_PARTS_H
 #include "stage.h"
@@ -117,7 +117,7 @@ ZP_ON_DEVICE void zp_add_exact_body(const void *params, simdev_thread t, void *s
   else if (p->dtype == ZP_I64) zp_stage_in(stage, (const int64_t *)zp_part_of(p, term), slab, t);
 }
 
-enum { ZP_SETTLE_PHASES = 3, ZP_MEAN_PHASES = 2 };
+enum { ZP_SETTLE_PHASES = 3 };
 
 ZP_ON_DEVICE int zp_settle_phases(const void *params, simdev_thread t)
 {
@@ -134,73 +134,6 @@ ZP_ON_DEVICE void zp_settle_body(const void *params, simdev_thread t, void *shar
   for (int32_t x = (int32_t)t.threadIdx[0]; phase == 1 && x < slab.n; x += (int32_t)t.blockDim[0])
     zp_val_normalise(stage + x * ZP_VAL_LIMBS, 1);
   if (phase == 2) zp_stage_out(stage, p->limbs, slab, t);
-}
-
-ZP_ON_DEVICE int zp_mean_exact_phases(const void *params, simdev_thread t)
-{
-  return ZP_MEAN_PHASES * zp_rounds_of_array(((const zp_mean_params *)params)->n, t);
-}
-
-ZP_ON_DEVICE void zp_mean_exact_body(const void *params, simdev_thread t, void *shared, int phase)
-{
-  const zp_mean_params *p = (const zp_mean_params *)params;
-  const zp_slab slab = zp_slab_of_array(p->n, phase / ZP_MEAN_PHASES, t);
-  int64_t *stage = (int64_t *)shared, bad = 0;
-  if (phase % ZP_MEAN_PHASES == 0) {
-    zp_stage_in(stage, (const int64_t *)p->sum, slab, t);
-    return;
-  }
-  for (int32_t x = (int32_t)t.threadIdx[0]; x < slab.n; x += (int32_t)t.blockDim[0]) {
-    const uint32_t bits = zp_val_mean_f32(stage + x * ZP_VAL_LIMBS, p->divisor);
-    p->mean[slab.first + x] = zp_float_of(bits);
-    bad += zp_nonfinite_f32(&bits, 1);
-  }
-  zp_count(p->nonfinite, bad);
-}
-
-/* ---- Ordered means --------------------------------------------------------------------------- */
-
-/* One mean; returns 1 if it is not finite. */
-ZP_ON_DEVICE int64_t zp_mean_one(const zp_mean_params *p, int64_t i)
-{
-  zp_ordered_mean_f32(p->mean + i, (const float *)p->sum + i, p->divisor, 1);
-  const uint32_t bits = zp_bits_of(p->mean[i]);
-  return zp_nonfinite_f32(&bits, 1);
-}
-
-ZP_ON_DEVICE int64_t zp_mean_quad(const zp_mean_params *p, int64_t i)
-{
-  zp_quad q = zp_load_raw(p->sum, 4, i);
-  int64_t bad = 0;
-  ZP_UNROLL for (int32_t e = 0; e < ZP_QUAD; e++)
-  {
-    const float sum = zp_float_of(q.bits[e]);
-    float mean;
-    zp_ordered_mean_f32(&mean, &sum, p->divisor, 1);
-    q.bits[e] = zp_bits_of(mean);
-    bad += zp_nonfinite_f32(&q.bits[e], 1);
-  }
-  zp_store_raw(p->mean, 4, i, q);
-  return bad;
-}
-
-ZP_ON_DEVICE void zp_mean_ordered_body(const void *params, simdev_thread t, void *shared, int phase)
-{
-  const zp_mean_params *p = (const zp_mean_params *)params;
-  const int32_t lead = zp_quad_lead(p->mean, 4);
-  int64_t bad = 0;
-  (void)shared, (void)phase;
-  for (int64_t tile = t.blockIdx[0]; tile * ZP_TILE < p->n; tile += t.gridDim[0]) {
-    const zp_vectors v = zp_quads_of(tile, p->n, lead, t);
-    for (int32_t x = v.x; x < v.end; x += v.step) {
-      const int64_t i = v.first + (int64_t)x * ZP_QUAD;
-      if (zp_is_whole(&v, x)) bad += zp_mean_quad(p, i);
-      else
-        for (int32_t e = 0; e < ZP_QUAD; e++)
-          if (i + e >= 0 && i + e < p->n) bad += zp_mean_one(p, i + e);
-    }
-  }
-  zp_count(p->nonfinite, bad);
 }
 
 #endif

@@ -1,9 +1,10 @@
-/* The exact sum of squares of many tensors, and the number of non-finite elements, in one launch.
+/* The exact sum of squares of many tensors, and the number of non-finite elements, in one launch;
+ * or of the means of fp32 sums, which are computed in registers (divisor: D·M; 0: no sums).
  *
  * Phases: clear the bins; each thread adds its elements to its lane's column of the block's bins;
  * sum the bins over the lanes; one thread carries them into limbs, with the code of
  * ref/num/exact.c; add the limbs to the tally. All additions are of integers, so any order gives
- * the same sum. spec: SUM-1 … SUM-4, STAT-2, STAT-3 */
+ * the same sum. spec: SUM-1 … SUM-4, RED-4, STAT-2, STAT-3 */
 #ifndef ZP_CUDA_SQUARES_H
 #define ZP_CUDA_SQUARES_H
 #include "window.h"
@@ -28,6 +29,13 @@ ZP_ON_DEVICE void zp_release(zp_column c, zp_held h)
   ZP_ADD_SHARED(&c.s->bin[(ZP_SQ_BINS + h.bin) * c.lanes + c.lane], h.hi);
 }
 
+/* What is squared of element i: itself, or the mean of that sum. */
+ZP_ON_DEVICE uint32_t zp_squared(int32_t dtype, int64_t divisor, const void *in, int64_t i)
+{
+  const uint32_t bits = zp_element(dtype, in, i);
+  return divisor == 0 ? bits : zp_mean_of(bits, divisor);
+}
+
 /* ---- Without a window ------------------------------------------------------------------------ */
 
 /* The square of a finite pattern. SUM-2 */
@@ -48,8 +56,8 @@ ZP_ON_DEVICE zp_held zp_hold_square(zp_column c, zp_held h, uint32_t bits)
 }
 
 /* Adds the elements of a chunk one by one, from memory; returns how many are not finite. */
-ZP_NOINLINE int64_t zp_squares_slowly(zp_column c, int32_t dtype, const void *in, int64_t count,
-                                      zp_vectors v, int32_t x)
+ZP_ON_DEVICE int64_t zp_add_one_by_one(zp_column c, int32_t dtype, int64_t divisor, const void *in,
+                                       int64_t count, zp_vectors v, int32_t x)
 {
   zp_held h = {0, 0, 0};
   int64_t bad = 0;
@@ -57,7 +65,7 @@ ZP_NOINLINE int64_t zp_squares_slowly(zp_column c, int32_t dtype, const void *in
     for (int32_t e = 0; e < v.per; e++) {
       const int64_t i = v.first + (int64_t)x * v.per + e;
       if (i < 0 || i >= count) continue;
-      const uint32_t bits = zp_element(dtype, in, i);
+      const uint32_t bits = zp_squared(dtype, divisor, in, i);
       if (zp_nonfinite_f32(&bits, 1)) bad++;
       else h = zp_hold_square(c, h, bits);
     }
@@ -67,18 +75,41 @@ ZP_NOINLINE int64_t zp_squares_slowly(zp_column c, int32_t dtype, const void *in
 
 /* The largest magnitude of a chunk, as a pattern of fp32. Reads memory again: the common path does
  * not compute it. */
-ZP_NOINLINE uint32_t zp_chunk_largest(int32_t dtype, const void *in, int64_t count, zp_vectors v,
-                                      int32_t x)
+ZP_ON_DEVICE uint32_t zp_largest_of(int32_t dtype, int64_t divisor, const void *in, int64_t count,
+                                    zp_vectors v, int32_t x)
 {
   uint32_t largest = 0;
   for (int32_t k = 0; k < ZP_CHUNK_VECTORS && x < v.end; k++, x += v.step)
     for (int32_t e = 0; e < v.per; e++) {
       const int64_t i = v.first + (int64_t)x * v.per + e;
       if (i < 0 || i >= count) continue;
-      const uint32_t magnitude = zp_element(dtype, in, i) & 0x7fffffffu;
+      const uint32_t magnitude = zp_squared(dtype, divisor, in, i) & 0x7fffffffu;
       if (magnitude > largest) largest = magnitude;
     }
   return largest;
+}
+
+/* Each has its own code for elements and for means: one more argument would cost zp_kernel_squares
+ * registers. */
+ZP_NOINLINE int64_t zp_squares_slowly(zp_column c, int32_t dtype, const void *in, int64_t count,
+                                      zp_vectors v, int32_t x)
+{
+  return zp_add_one_by_one(c, dtype, 0, in, count, v, x);
+}
+ZP_NOINLINE int64_t zp_means_slowly(zp_column c, int64_t divisor, const void *in, int64_t count,
+                                    zp_vectors v, int32_t x)
+{
+  return zp_add_one_by_one(c, ZP_F32, divisor, in, count, v, x);
+}
+ZP_NOINLINE uint32_t zp_chunk_largest(int32_t dtype, const void *in, int64_t count, zp_vectors v,
+                                      int32_t x)
+{
+  return zp_largest_of(dtype, 0, in, count, v, x);
+}
+ZP_NOINLINE uint32_t zp_largest_mean(int64_t divisor, const void *in, int64_t count, zp_vectors v,
+                                     int32_t x)
+{
+  return zp_largest_of(ZP_F32, divisor, in, count, v, x);
 }
 
 /* ---- With a window --------------------------------------------------------------------------- */
@@ -111,9 +142,9 @@ ZP_ON_DEVICE int32_t zp_window_top(const zp_window *w)
   return (w->unit - ZP_HEADROOM + 6) / 2;
 }
 
-/* Loads a chunk: vectors from x on; zeros beyond the run's ends. */
-ZP_ON_DEVICE void zp_chunk_load(uint32_t *word, const void *in, int64_t count, zp_vectors v,
-                                int32_t x)
+/* Loads a chunk: vectors from x on, of sums their means; zeros beyond the run's ends. */
+ZP_ON_DEVICE void zp_chunk_load(uint32_t *word, int64_t divisor, const void *in, int64_t count,
+                                zp_vectors v, int32_t x)
 {
   zp_vector got[ZP_CHUNK_VECTORS];
   if (zp_is_whole(&v, x) && zp_is_whole(&v, x + (ZP_CHUNK_VECTORS - 1) * v.step)) {
@@ -123,20 +154,27 @@ ZP_ON_DEVICE void zp_chunk_load(uint32_t *word, const void *in, int64_t count, z
     ZP_UNROLL for (int32_t k = 0; k < ZP_CHUNK_VECTORS; k++) got[k] =
         zp_vector_at(v, in, count, x + k * v.step);
   }
-  ZP_UNROLL for (int32_t i = 0; i < ZP_CHUNK_WORDS; i++) word[i] =
-      got[i / ZP_WORDS].word[i % ZP_WORDS];
+  ZP_UNROLL for (int32_t i = 0; i < ZP_CHUNK_WORDS; i++)
+  {
+    word[i] = got[i / ZP_WORDS].word[i % ZP_WORDS];
+    if (divisor != 0) word[i] = zp_mean_of(word[i], divisor);
+  }
 }
 
 /* Adds one chunk of a thread: its vectors from x on. Returns how many elements are not finite. */
-ZP_ON_DEVICE int64_t zp_squares_chunk(zp_column c, zp_window *w, int32_t dtype, const void *in,
-                                      int64_t count, zp_vectors v, int32_t x)
+ZP_ON_DEVICE int64_t zp_squares_chunk(zp_column c, zp_window *w, int32_t dtype, int64_t divisor,
+                                      const void *in, int64_t count, zp_vectors v, int32_t x)
 {
   for (int32_t tries = 0;; tries++) {
     uint32_t word[ZP_CHUNK_WORDS];
-    zp_chunk_load(word, in, count, v, x); /* also the second time: keeping words costs registers */
+    zp_chunk_load(word, divisor, in, count, v,
+                  x); /* also the second time: keeping words costs registers */
     if (zp_window_add(w, dtype, word)) break;
-    const uint32_t largest = zp_chunk_largest(dtype, in, count, v, x);
-    if (tries == 1 || largest >= 0x7f800000u) return zp_squares_slowly(c, dtype, in, count, v, x);
+    const uint32_t largest = divisor == 0 ? zp_chunk_largest(dtype, in, count, v, x)
+                                          : zp_largest_mean(divisor, in, count, v, x);
+    if (tries == 1 || largest >= 0x7f800000u)
+      return divisor == 0 ? zp_squares_slowly(c, dtype, in, count, v, x)
+                          : zp_means_slowly(c, divisor, in, count, v, x);
     zp_window_release(c, *w);
     zp_window_open(w, dtype, (int32_t)(largest >> 23));
   }
@@ -147,9 +185,21 @@ ZP_ON_DEVICE int64_t zp_squares_chunk(zp_column c, zp_window *w, int32_t dtype, 
   return 0;
 }
 
-/* All tiles of a block. dtype: a compile-time constant. */
-ZP_ON_DEVICE void zp_squares_tiles(const zp_squares_params *p, int32_t dtype, zp_squares_shared *s,
-                                   simdev_thread t)
+/* A chunk of sums whose squares are not counted: how many of their means are not finite. */
+ZP_ON_DEVICE int64_t zp_watch_chunk(int64_t divisor, const void *in, int64_t count, zp_vectors v,
+                                    int32_t x)
+{
+  uint32_t word[ZP_CHUNK_WORDS];
+  int32_t bad = 0;
+  zp_chunk_load(word, divisor, in, count, v, x);
+  ZP_UNROLL for (int32_t i = 0; i < ZP_CHUNK_WORDS; i++) bad +=
+      (word[i] & 0x7f800000u) == 0x7f800000u;
+  return bad;
+}
+
+/* All tiles of a block. dtype: a compile-time constant; so is divisor, if it is 0. */
+ZP_ON_DEVICE void zp_squares_tiles(const zp_squares_params *p, int32_t dtype, int64_t divisor,
+                                   zp_squares_shared *s, simdev_thread t)
 {
   const int32_t size = dtype == ZP_F32 ? 4 : 2;
   const zp_column c = {s, t.threadIdx[0] % ZP_LANES, (uint32_t)p->lanes};
@@ -161,8 +211,10 @@ ZP_ON_DEVICE void zp_squares_tiles(const zp_squares_params *p, int32_t dtype, zp
     const int64_t count = at.run->count;
     const zp_vectors v =
         zp_vectors_of(at.tile - at.run->first_tile, count, zp_lead(in, size), size, t);
+    const int counts = divisor == 0 || at.run->at != 0;
     for (int32_t x = v.x; x < v.end; x += ZP_CHUNK_VECTORS * v.step)
-      bad += zp_squares_chunk(c, &w, dtype, in, count, v, x);
+      bad += counts ? zp_squares_chunk(c, &w, dtype, divisor, in, count, v, x)
+                    : zp_watch_chunk(divisor, in, count, v, x);
   }
   zp_window_release(c, w);
   if (bad != 0) ZP_ADD_SHARED(&s->nonfinite, bad);
@@ -170,9 +222,9 @@ ZP_ON_DEVICE void zp_squares_tiles(const zp_squares_params *p, int32_t dtype, zp
 
 ZP_ON_DEVICE void zp_squares_add(const zp_squares_params *p, zp_squares_shared *s, simdev_thread t)
 {
-  if (p->dtype == ZP_F32) zp_squares_tiles(p, ZP_F32, s, t);
-  else if (p->dtype == ZP_BF16) zp_squares_tiles(p, ZP_BF16, s, t);
-  else zp_squares_tiles(p, ZP_F16, s, t);
+  if (p->dtype == ZP_F32) zp_squares_tiles(p, ZP_F32, 0, s, t);
+  else if (p->dtype == ZP_BF16) zp_squares_tiles(p, ZP_BF16, 0, s, t);
+  else zp_squares_tiles(p, ZP_F16, 0, s, t);
 }
 
 ZP_ON_DEVICE void zp_squares_clear(zp_squares_shared *s, uint32_t lanes, simdev_thread t)
@@ -196,22 +248,29 @@ ZP_ON_DEVICE void zp_squares_total(zp_squares_shared *s, uint32_t lanes, uint32_
   s->total[q] = sum;
 }
 
-enum { ZP_SQUARES_PHASES = 5 };
+enum { ZP_SQUARES_PHASES = 5, ZP_SQUARES_LAST = 3 };
+
+/* The last phases, from the bins to the tally. phase: 0 … ZP_SQUARES_LAST - 1. */
+ZP_ON_DEVICE void zp_squares_end(const zp_squares_params *p, zp_squares_shared *s, simdev_thread t,
+                                 int phase)
+{
+  const uint32_t i = t.threadIdx[0];
+  if (phase == 0)
+    for (uint32_t q = i; q < 2 * ZP_SQ_BINS; q += t.blockDim[0])
+      zp_squares_total(s, (uint32_t)p->lanes, q);
+  if (phase == 1 && i == 0) carry_in(s->total, s->total + ZP_SQ_BINS, s->limb);
+  if (phase == 2 && i < ZP_SQ_LIMBS && s->limb[i] != 0)
+    ZP_ADD_GLOBAL(&p->tally->squares[i], s->limb[i]);
+  if (phase == 2 && i == ZP_SQ_LIMBS) zp_count(p->nonfinite, s->nonfinite);
+}
 
 ZP_ON_DEVICE void zp_squares_body(const void *params, simdev_thread t, void *shared, int phase)
 {
   const zp_squares_params *p = (const zp_squares_params *)params;
   zp_squares_shared *s = (zp_squares_shared *)shared;
-  const uint32_t i = t.threadIdx[0];
   if (phase == 0) zp_squares_clear(s, (uint32_t)p->lanes, t);
   if (phase == 1) zp_squares_add(p, s, t);
-  if (phase == 2)
-    for (uint32_t q = i; q < 2 * ZP_SQ_BINS; q += t.blockDim[0])
-      zp_squares_total(s, (uint32_t)p->lanes, q);
-  if (phase == 3 && i == 0) carry_in(s->total, s->total + ZP_SQ_BINS, s->limb);
-  if (phase == 4 && i < ZP_SQ_LIMBS && s->limb[i] != 0)
-    ZP_ADD_GLOBAL(&p->tally->squares[i], s->limb[i]);
-  if (phase == 4 && i == ZP_SQ_LIMBS) zp_count(p->nonfinite, s->nonfinite);
+  zp_squares_end(p, s, t, phase - 2);
 }
 
 #endif

@@ -58,6 +58,21 @@ ZP_ON_DEVICE zp_slab zp_slab_of_array(int64_t n, int32_t round, simdev_thread t)
   return zp_slab_at(zp_slabs_of((n + ZP_TILE - 1) / ZP_TILE, t).begin + round, n);
 }
 
+/* The run of slab number `at`, counted over all tiles. */
+ZP_ON_DEVICE const zp_memory_run *zp_run_of_slab(const zp_memory_runs *runs, int64_t at)
+{
+  return zp_run_of(zp_run_table(runs), runs->n, at / ZP_SLABS);
+}
+
+/* zp_rounds_of for arrays that are runs. */
+ZP_ON_DEVICE int32_t zp_rounds_of_runs(const zp_memory_runs *runs, simdev_thread t)
+{
+  const zp_slabs slabs = zp_slabs_of(runs->tiles, t);
+  if (slabs.begin == slabs.end) return 0;
+  const zp_memory_run *last = zp_run_of_slab(runs, slabs.end - 1);
+  return zp_rounds_of(slabs, last->first_tile * ZP_SLABS, last->count);
+}
+
 /* limbs: of the array. All loads are before the stores, so that they are in flight at once. */
 ZP_ON_DEVICE void zp_stage_in(int64_t *stage, const int64_t *limbs, zp_slab p, simdev_thread t)
 {

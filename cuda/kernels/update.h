@@ -1,5 +1,5 @@
-/* Unscale, clip, optimizer, rounding: one pass over the shard.
- * spec: STEP-6, STEP-7, OPT-2 … OPT-4 */
+/* Mean, unscale, clip, optimizer, rounding: one pass over the shard.
+ * spec: RED-4, STEP-6, STEP-7, OPT-2 … OPT-4 */
 #ifndef ZP_CUDA_UPDATE_H
 #define ZP_CUDA_UPDATE_H
 #include "vector.h"
@@ -14,9 +14,11 @@ _Static_assert(sizeof(step_scalars) == ZP_STEP_SCALARS * sizeof(float), "scalars
 ZP_ON_DEVICE void zp_update_element(const zp_update_params *p, int32_t rule, step_scalars k,
                                     int64_t i)
 {
-  if (rule == ZP_RULE_ADAMW) adamw_elements(k, 1, p->grad + i, p->master + i, p->m + i, p->v + i);
-  else if (rule == ZP_RULE_MOMENTUM) sgd_momentum(k, 1, p->grad + i, p->master + i, p->m + i);
-  else sgd_plain(k, 1, p->grad + i, p->master + i);
+  float grad = p->grad[i];
+  if (p->divisor != 0) zp_ordered_mean_f32(&grad, p->grad + i, p->divisor, 1);
+  if (rule == ZP_RULE_ADAMW) adamw_elements(k, 1, &grad, p->master + i, p->m + i, p->v + i);
+  else if (rule == ZP_RULE_MOMENTUM) sgd_momentum(k, 1, &grad, p->master + i, p->m + i);
+  else sgd_plain(k, 1, &grad, p->master + i);
 }
 
 /* Element i of a run. */
@@ -28,11 +30,22 @@ ZP_ON_DEVICE void zp_update_one(const zp_update_params *p, int32_t rule, step_sc
   zp_store_rounded(p->dtype, run->out, i, p->master[at]);
 }
 
-/* Four elements, all before `real`: in registers, so that all loads are before all stores. */
+/* The means of four gradients, of which p->grad has the means or the sums. */
+ZP_ON_DEVICE zp_quad zp_update_grads(const zp_update_params *p, int64_t at)
+{
+  zp_quad grad = zp_load_raw(p->grad, 4, at);
+  if (p->divisor == 0) return grad;
+  ZP_UNROLL for (int32_t e = 0; e < ZP_QUAD; e++) grad.bits[e] =
+      zp_mean_of(grad.bits[e], p->divisor);
+  return grad;
+}
+
+/* Four elements, all before `real`: in registers, so that all loads are before all stores. The
+ * division comes before the other loads: it would not have enough registers after them. */
 ZP_ON_DEVICE zp_quad zp_update_quad(const zp_update_params *p, int32_t rule, step_scalars k,
                                     int64_t at)
 {
-  const zp_quad grad = zp_load_raw(p->grad, 4, at);
+  const zp_quad grad = zp_update_grads(p, at);
   zp_quad w = zp_load_raw(p->master, 4, at), m = {{0, 0, 0, 0}}, v = {{0, 0, 0, 0}};
   if (rule != ZP_RULE_SGD) m = zp_load_raw(p->m, 4, at);
   if (rule == ZP_RULE_ADAMW) v = zp_load_raw(p->v, 4, at);

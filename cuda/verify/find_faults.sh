@@ -3,7 +3,7 @@
 # it, and prints faults_found.h: cuda/verify/find_faults.sh BUILD >FILE. Called by `make faults`.
 set -eu
 build=$1
-orders=100
+orders=300
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 export TSAN_OPTIONS=symbolize=0:exitcode=0

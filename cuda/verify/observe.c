@@ -1,8 +1,10 @@
 /* Observed runs of the engine (ref/verify/backend.h): the values in its device memory after each
  * step, and the communications that it issues. Ref only opens its ranks, for their layouts and
  * first values. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/num/ordered.h"
 #include "../../ref/verify/observe.h"
 #include "backend.h"
 #include "faults.h"
@@ -30,33 +32,57 @@ static void rank_done(void *ctx, const zp_diff_rank *w)
   run->observer.rank_done(run->observer.ctx, w->rank);
 }
 
+/* What a view reads. mean: [n_flats] (extent) those of fp32 sums, which the engine does not store;
+ * NULL before the first step. */
+typedef struct held {
+  const zp_diff_rank *w;
+  float *const *mean;
+} held;
+
 static const void *param_of(const void *holder, int32_t i)
 {
-  const zp_diff_rank *w = holder;
-  return zp_cuda_param(w->e, zp_cuda_layout_of(w->e)->first_param + i);
+  const zp_cuda *e = ((const held *)holder)->w->e;
+  return zp_cuda_param(e, zp_cuda_layout_of(e)->first_param + i);
 }
 
 static const float *array_of(const void *holder, int32_t k, int32_t what)
 {
-  const zp_diff_rank *w = holder;
-  const zp_cuda_arrays a = zp_cuda_arrays_of(w->e, k);
+  const held *h = holder;
+  const zp_cuda_arrays a = zp_cuda_arrays_of(h->w->e, k);
   switch (what) {
   case ZP_WHAT_MASTER: return a.master;
   case ZP_WHAT_MOMENT1: return a.moment1;
   case ZP_WHAT_MOMENT2: return a.moment2;
-  default: return a.mean;
+  default: return h->mean && h->mean[k] ? h->mean[k] : a.gradient;
   }
 }
 
-/* The queued work is done. */
-static zp_rank_view view_of(const zp_diff_rank *w, const zp_step_state *s)
+/* Fills mean; 0, or -1 without memory. */
+static int make_means(const zp_diff_rank *w, float **mean)
 {
+  const zp_config *cfg = w->t->cfg;
+  const zp_layout *lay = zp_cuda_layout_of(w->e);
+  for (int32_t k = 0; cfg->reduce != ZP_EXACT && k < lay->n_flats; k++) {
+    const int64_t n = zp_extent(&lay->flat[k], cfg->stage);
+    const float *sum = zp_cuda_arrays_of(w->e, k).gradient;
+    if (!sum) continue;
+    mean[k] = malloc((size_t)n * sizeof **mean + 1);
+    if (!mean[k]) return -1;
+    zp_ordered_mean_f32(mean[k], sum, cfg->micro_batches * cfg->dp, n);
+  }
+  return 0;
+}
+
+/* The queued work is done. */
+static zp_rank_view view_of(const held *h, const zp_step_state *s)
+{
+  const zp_diff_rank *w = h->w;
   zp_rank_view view = {.cfg = w->t->cfg,
                        .rank = w->rank,
                        .at = w->at,
                        .replicas = zp_replicas(w->t->hyper),
                        .lay = zp_cuda_layout_of(w->e),
-                       .holder = w,
+                       .holder = h,
                        .param = param_of,
                        .array = array_of,
                        .skipped = s->decision.skipped,
@@ -69,14 +95,22 @@ static zp_rank_view view_of(const zp_diff_rank *w, const zp_step_state *s)
 static void stepped(void *ctx, const zp_diff_rank *w, const zp_step_state *s)
 {
   const zp_observed_run *run = ctx;
-  const zp_rank_view view = view_of(w, s);
-  run->observer.stepped(run->observer.ctx, &view);
+  const int32_t flats = zp_cuda_layout_of(w->e)->n_flats;
+  float **mean = calloc((size_t)flats + 1, sizeof *mean);
+  if (mean && make_means(w, mean) == 0) {
+    const held h = {w, mean};
+    const zp_rank_view view = view_of(&h, s);
+    run->observer.stepped(run->observer.ctx, &view);
+  } else zp_diff_fail(w->t, "memory", "no memory for the means of rank %d", w->rank);
+  for (int32_t k = 0; mean && k < flats; k++) free(mean[k]);
+  free(mean);
 }
 
 static void loaded(void *ctx, const zp_diff_rank *w, const zp_step_state *s)
 {
   const zp_observed_run *run = ctx;
-  const zp_rank_view view = view_of(w, s);
+  const held h = {w, NULL};
+  const zp_rank_view view = view_of(&h, s);
   run->observer.loaded(run->observer.ctx, &view);
 }
 

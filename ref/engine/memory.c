@@ -11,7 +11,7 @@ static void add_flat(const zp_config *cfg, const zp_flat *f, zp_memory *m)
   else m->slots += 2 * zp_widest(f) * zp_dtype_bytes(cfg->precision);
   m->reduced += extent * sum;
   if (f->use != 0) return; /* further uses of a tied key are added to the first one's sum */
-  m->mean += extent * 4;
+  if (cfg->reduce == ZP_EXACT) m->mean += extent * 4;
   m->state += 3 * extent * 4;
 }
 

@@ -13,7 +13,7 @@ typedef struct zp_memory {
   int64_t window;  /* stages 0, 1: sums of this rank's micro-batches */
   int64_t slots;   /* stage 2: two buckets a flat group, in the precision */
   int64_t reduced; /* sums over the ranks */
-  int64_t mean;
+  int64_t mean;    /* `exact`: of the sums; fp32 sums are divided where they are read */
   int64_t state;   /* masters and two moments */
   int64_t scratch; /* what is sent and received of one bucket */
 } zp_memory;

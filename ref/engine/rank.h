@@ -26,7 +26,7 @@ typedef struct zp_flat_state {
   void *window;  /* stages 0, 1: (padded, width) sums of this rank's micro-batches */
   void *slot[2]; /* stage 2: (capacity) contributions in the precision, one bucket each */
   void *reduced; /* (extent, width) what reductions add up to */
-  float *mean;   /* (extent) the reduced gradient, still scaled */
+  float *mean;   /* (extent) the reduced gradient, still scaled; `ordered`: in place of the sums */
   float *master, *moment1, *moment2; /* (extent) */
   int64_t extent;
 } zp_flat_state;

@@ -69,6 +69,37 @@ void zp_fault_range(const zp_rank *r, const zp_op *op, int64_t *at, int64_t *n)
   *n = p.count;
 }
 
+/* Bytes of the sums that the rank holds of the flat groups before group k. */
+static int64_t bytes_before(const zp_rank *r, int32_t k)
+{
+  int64_t n = 0;
+  for (int32_t i = 0; i < k; i++) n += zp_extent(&r->lay.flat[i], r->cfg->stage);
+  return n * zp_sum_bytes(r->cfg->reduce);
+}
+
+static void copy_sums(const zp_fault_state *f, zp_rank *r, const zp_op *op, int back)
+{
+  const zp_range p = zp_rank_range(r, op->flat, op->bucket);
+  const int64_t size = zp_sum_bytes(r->cfg->reduce);
+  char *sums = (char *)r->flat[op->flat].reduced + p.at * size;
+  char *kept = (char *)f->kept[r->rank] + bytes_before(r, op->flat) + p.at * size;
+  memcpy(back ? sums : kept, back ? kept : sums, (size_t)(p.count * size));
+}
+
+void zp_fault_keep_sums(zp_fault_state *f, zp_rank *r, const zp_op *op)
+{
+  if (r->rank >= ZP_FAULT_RANKS) return;
+  if (f->kept[r->rank] == NULL)
+    f->kept[r->rank] = zp_fault_alloc(f, bytes_before(r, r->lay.n_flats));
+  if (f->kept[r->rank] == NULL) zp_fault_no_memory(r);
+  else copy_sums(f, r, op, 0);
+}
+
+void zp_fault_put_back_sums(const zp_fault_state *f, zp_rank *r, const zp_op *op)
+{
+  if (r->rank < ZP_FAULT_RANKS && f->kept[r->rank] != NULL) copy_sums(f, r, op, 1);
+}
+
 int zp_fault_counts(const zp_rank *r, int32_t k)
 {
   const zp_flat *f = &r->lay.flat[k];

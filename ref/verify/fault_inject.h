@@ -37,7 +37,7 @@ typedef struct zp_fault_state {
   int64_t nonfinite;    /* as they were before an op */
   int64_t step;         /* in which `taken` was cleared; -1: none */
   zp_scaler scaler;
-  int32_t *kept[ZP_FAULT_RANKS]; /* by rank: what was sent last */
+  int32_t *kept[ZP_FAULT_RANKS]; /* by rank: what was sent last, or the sums before an op */
 } zp_fault_state;
 
 /* fault: one of ref's (ref_fault.h). */
@@ -65,6 +65,11 @@ void zp_fault_emit(zp_rank *r, int32_t phase, const zp_op *op);
 
 /* The elements [*at, *at + *n) of this rank's arrays that op's bucket has. */
 void zp_fault_range(const zp_rank *r, const zp_op *op, int64_t *at, int64_t *n);
+
+/* Copies the sums of what the rank holds of op's bucket; `ordered`: after MEAN these are the means.
+ * Then puts them back. Does nothing on ranks from ZP_FAULT_RANKS on. */
+void zp_fault_keep_sums(zp_fault_state *f, zp_rank *r, const zp_op *op);
+void zp_fault_put_back_sums(const zp_fault_state *f, zp_rank *r, const zp_op *op);
 
 /* 1 when this rank counts the elements of flat group k in the statistics. */
 int zp_fault_counts(const zp_rank *r, int32_t k);

@@ -45,7 +45,8 @@ static void inject_twice(zp_fault_state *f)
   rewrite(f, change_twice);
 }
 
-/* The means are made again from the sums, so that the update is right and the norm is not. */
+/* `exact` makes the means again from the sums; `ordered` adds the means, which lie in place of the
+ * sums. So the update is right and the norm is not. */
 static void change_late(zp_rank *r, const zp_op *old, int64_t n, int64_t i)
 {
   if (is_sum(&old[i])) return;
@@ -53,7 +54,7 @@ static void change_late(zp_rank *r, const zp_op *old, int64_t n, int64_t i)
   if (old[i].kind != ZP_OP_DECIDE) return;
   for (int64_t k = 0; k < n; k++)
     if (is_sum(&old[k])) zp_fault_emit(r, STEP, &old[k]);
-  for (int64_t k = 0; k < n; k++)
+  for (int64_t k = 0; r->cfg->reduce == ZP_EXACT && k < n; k++)
     if (old[k].kind == ZP_OP_MEAN) zp_fault_emit(r, STEP, &old[k]);
 }
 

@@ -64,7 +64,17 @@ static void inject_no_tied(zp_fault_state *f)
   }
 }
 
-/* Tied reductions move behind the means of the same program. */
+/* Tied reductions move behind the means of the same program, which they do not change. */
+static void before_ml844(void *ctx, zp_rank *r, zp_op *op)
+{
+  if (op->kind == ZP_OP_ALL_REDUCE && op->what == ZP_WHAT_TIED) zp_fault_keep_sums(ctx, r, op);
+}
+
+static void after_ml844(void *ctx, zp_rank *r, const zp_op *op)
+{
+  if (op->kind == ZP_OP_ALL_REDUCE && op->what == ZP_WHAT_TIED) zp_fault_put_back_sums(ctx, r, op);
+}
+
 static void inject_ml844(zp_fault_state *f)
 {
   for (int32_t q = 0; q < world(f); q++) {
@@ -212,8 +222,10 @@ static void before_ml4609(void *ctx, zp_rank *r, zp_op *op)
 
 static void before_ds856(void *ctx, zp_rank *r, zp_op *op)
 {
-  (void)ctx;
-  if (reduction(op) && r->cfg->stage == 2 && r->step > 0 && op->mb == 0) op->mb = 1;
+  if (op->kind == ZP_OP_MEAN && r->cfg->stage == 2) zp_fault_keep_sums(ctx, r, op);
+  if (!reduction(op) || r->cfg->stage != 2 || r->step == 0 || op->mb != 0) return;
+  zp_fault_put_back_sums(ctx, r, op);
+  op->mb = 1;
 }
 
 /* ---- Misplaced ------------------------------------------------------------------------------- */
@@ -315,8 +327,8 @@ static const zp_ref_fault table[] = {
       "tied copies are added up in the wrong order with the other reductions: partial sums remain",
       "pp=2,dp=2,stage=1,M=2,list=6@0.0t0+5@0.0+4@1.0+6@1.0t0"},
      inject_ml844,
-     NULL,
-     NULL},
+     before_ml844,
+     after_ml844},
     {{"ds7595", "DeepSpeed #7595, #7579", "STEP-3",
       "a gradient's hook is gone: a used parameter's gradient never arrives",
       "dp=2,stage=2,precision=fp16,unit=-6,M=2,list=9@0.0+4@0.0+3@0.0"},

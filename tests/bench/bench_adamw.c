@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     fprintf(stderr, "bench_adamw: no memory for %ld elements\n", (long)n);
     return 1;
   }
-  zp_host_update u = {&group, array[0], array[1], array[2], array[3], half, n, n, ZP_F32};
+  zp_host_update u = {&group, array[0], array[1], array[2], array[3], half, 0, n, n, ZP_F32};
   first_values(array[0], array[1], n);
   memset(array[2], 0, bytes);
   memset(array[3], 0, bytes);

@@ -84,6 +84,11 @@ int64_t zp_cuda_element_bytes(const zp_cuda_plan *p)
   return zp_dtype_bytes(p->cfg->precision);
 }
 
+int64_t zp_cuda_divisor(const zp_cuda_plan *p)
+{
+  return p->cfg->micro_batches * p->cfg->dp;
+}
+
 char *zp_cuda_sum(const zp_cuda_plan *p, void *sums, int64_t at)
 {
   return (char *)sums + at * zp_sum_bytes(p->cfg->reduce);

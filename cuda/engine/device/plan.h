@@ -33,6 +33,9 @@ int64_t zp_cuda_flat_size(const zp_cuda_plan *p, int32_t i);
 /* Bytes of an element of the precision. */
 int64_t zp_cuda_element_bytes(const zp_cuda_plan *p);
 
+/* D·M, by which sums are divided. RED-2 */
+int64_t zp_cuda_divisor(const zp_cuda_plan *p);
+
 /* Partial sum number `at` of an array of them: fp32, or limbs. */
 char *zp_cuda_sum(const zp_cuda_plan *p, void *sums, int64_t at);
 

@@ -90,18 +90,18 @@
     "the caller's stream waits for the step that its own loop ended, which writes parameters "     \
     "and state")                                                                                   \
   X(AVERAGED_RECORD, "averaged.record", "STRM-9",                                                  \
-    "offload: on reduce, after the mean gradients of a bucket")                                    \
+    "offload: on reduce, after the reduced gradients of a bucket")                                 \
   X(AVERAGED_WAIT, "averaged.wait", "STRM-9",                                                      \
-    "offload: the copy stream waits for a bucket's mean gradients before it copies them to the "   \
-    "host")                                                                                        \
+    "offload: the copy stream waits for a bucket's reduced gradients before it copies them to "    \
+    "the host")                                                                                    \
   X(DECIDED_RECORD, "decided.record", "STRM-9", "offload: on reduce, after the decision")          \
   X(DECIDED_WAIT, "decided.wait", "STRM-9",                                                        \
     "offload: the copy stream waits for the decision before it copies it to the host")             \
   X(OUT_RECORD, "out.record", "STRM-9",                                                            \
     "offload: on the copy stream, after the last copy to the host, which follows those of all "    \
-    "mean gradients")                                                                              \
+    "reduced gradients")                                                                           \
   X(OUT_HOST, "out.host", "STRM-9",                                                                \
-    "offload: the host waits for the copies of mean gradients and decision before it updates")     \
+    "offload: the host waits for the copies of reduced gradients and decision before it updates")  \
   X(BACK_RECORD, "back.record", "STRM-9",                                                          \
     "offload: on the copy stream, after a bucket's updated parameters are copied to the device")   \
   X(BACK_WAIT, "back.wait", "STRM-9",                                                              \

@@ -281,44 +281,70 @@ int zp_cuda_reduce_partial(const zp_cuda_ops *o, const zp_op *op)
 
 /* ---- Means ----------------------------------------------------------------------------------- */
 
-static void put_square(const void *ctx, zp_piece g, zp_memory_run *run)
-{
-  run->in = (const float *)ctx + g.in;
-}
+/* A launch over a bucket's sums, as they lie in memory. */
+typedef struct norm_of {
+  const zp_cuda_ops *o;
+  const zp_cuda_flat *s;
+  zp_squares_params p;
+} norm_of;
 
-/* Squares of the elements of this rank's part that it counts; of several replicas, block 0 does.
- * STAT-2 */
-static int count_squares(const zp_cuda_ops *o, const zp_op *op)
+static int launch_norm(norm_of *c)
 {
-  const zp_cuda_plan *p = &o->r->plan;
-  const zp_range r = owned_range(o, op);
-  zp_squares_params squares = {.dtype = ZP_F32, .tally = o->memory->tally};
-  int32_t i = p->lay.n_params;
-  if (p->block.index != 0) return 0;
-  while (zp_cuda_next_runs(p, op->flat, r, &i, p->counted, put_square,
-                           o->buffers->flat[op->flat].mean + r.at, &squares.runs)) {
-    squares.lanes = zp_squares_lanes(squares.runs.here, squares.runs.n);
-    ZP_TRY(zp_cuda_launch(o->r, zp_kernel_squares,
-                          zp_launch_squares(squares.runs.here, squares.runs.n), &squares,
-                          o->r->reduce));
-  }
+  zp_memory_runs *runs = &c->p.runs;
+  const int exact = is_exact(c->o);
+  zp_cuda_lay_runs(runs);
+  c->p.lanes = zp_squares_lanes(runs->here, runs->n);
+  ZP_TRY(zp_cuda_launch(c->o->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
+                        exact ? zp_launch_mean_exact(runs->here, runs->n)
+                              : zp_launch_squares(runs->here, runs->n),
+                        &c->p, c->o->r->reduce));
+  *runs = (zp_memory_runs){0};
   return 0;
 }
 
+/* Elements from … to - 1 of the flat group's sums, which follow those of the call before: one run,
+ * until counted (1: the rank counts their squares) changes. */
+static int add_norm_run(norm_of *c, int64_t from, int64_t to, int32_t counted)
+{
+  zp_memory_run *last = c->p.runs.n > 0 ? &c->p.runs.here[c->p.runs.n - 1] : NULL;
+  if (from == to) return 0;
+  if (last && last->at == counted) {
+    last->count += to - from;
+    return 0;
+  }
+  if (c->p.runs.n == ZP_RUNS_HERE) ZP_TRY(launch_norm(c));
+  c->p.runs.here[c->p.runs.n++] =
+      (zp_memory_run){.in = zp_cuda_sum(&c->o->r->plan, c->s->reduced, from),
+                      .out = c->s->mean ? c->s->mean + from : NULL,
+                      .at = counted,
+                      .count = to - from};
+  return 0;
+}
+
+/* Means of all that the rank holds of the bucket, which it checks, and their squares: of the
+ * entries that it counts, in the part that it owns; of several replicas, block 0 counts. STAT-2,
+ * STAT-3 */
 int zp_cuda_mean(const zp_cuda_ops *o, const zp_op *op)
 {
   const zp_cuda_plan *p = &o->r->plan;
-  const zp_range r = local_range(o, op);
-  zp_cuda_flat *s = &o->buffers->flat[op->flat];
-  zp_mean_params mean = {.n = r.count,
-                         .divisor = p->cfg->micro_batches * p->cfg->dp,
-                         .sum = zp_cuda_sum(p, s->reduced, r.at),
-                         .mean = s->mean + r.at,
-                         .nonfinite = &o->memory->tally->nonfinite};
-  const int exact = is_exact(o);
-  ZP_TRY(zp_cuda_launch(o->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
-                        exact ? zp_launch_limbs(r.count, 1) : zp_launch_elements(r.count), &mean,
-                        o->r->reduce));
-  if (o->r->opt.offload) ZP_TRY(zp_cuda_offload_send_means(o->offload, op, r));
-  return count_squares(o, op);
+  const zp_range r = local_range(o, op), own = owned_range(o, op);
+  norm_of c = {.o = o,
+               .s = &o->buffers->flat[op->flat],
+               .p = {.divisor = zp_cuda_divisor(p),
+                     .tally = o->memory->tally,
+                     .nonfinite = &o->memory->tally->nonfinite}};
+  const int sends = o->r->opt.offload, stores = is_exact(o); /* stores: means, which are sent */
+  int64_t next = r.at;
+  zp_piece g = {.i = p->lay.n_params};
+  if (sends && !stores) ZP_TRY(zp_cuda_offload_send_gradients(o->offload, op, r));
+  while (p->block.index == 0 &&
+         (g = zp_piece_next(p->cfg, &p->lay, op->flat, own, g.i)).count > 0) {
+    if (!p->counted[g.i]) continue;
+    ZP_TRY(add_norm_run(&c, next, own.at + g.in, 0));
+    next = own.at + g.in + g.count;
+    ZP_TRY(add_norm_run(&c, next - g.count, next, 1));
+  }
+  ZP_TRY(add_norm_run(&c, next, r.at + r.count, 0));
+  if (c.p.runs.n > 0) ZP_TRY(launch_norm(&c));
+  return sends && stores ? zp_cuda_offload_send_gradients(o->offload, op, r) : 0;
 }

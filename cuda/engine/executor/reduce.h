@@ -17,7 +17,8 @@ int zp_cuda_reduce_replica(const zp_cuda_ops *o, const zp_op *op);
 int zp_cuda_reduce_tied(const zp_cuda_ops *o, const zp_op *op);
 /* The sums over tp of a bucket's tp-replicated entries, packed without the others. */
 int zp_cuda_reduce_partial(const zp_cuda_ops *o, const zp_op *op);
-/* The means of this rank's share of a bucket, and the squares that it counts. */
+/* The means of this rank's share of a bucket, which only `exact` stores, and the squares that it
+ * counts. */
 int zp_cuda_mean(const zp_cuda_ops *o, const zp_op *op);
 
 #endif

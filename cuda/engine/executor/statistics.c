@@ -32,7 +32,7 @@ int zp_cuda_decide(const zp_cuda_ops *o)
   zp_decide_params p = {.stats = o->memory->stats,
                         .step = o->memory->state,
                         .group = o->memory->groups,
-                        .divisor = cfg->micro_batches * cfg->dp,
+                        .divisor = zp_cuda_divisor(&o->r->plan),
                         .clip = opt->clip,
                         .eps = opt->clip_eps,
                         .groups = cfg->optgroups,

@@ -74,12 +74,14 @@ int zp_cuda_update(const zp_cuda_ops *o, const zp_op *op)
   const zp_range r =
       zp_local_range(&plan->block.cfg, &plan->lay, plan->block.at, op->flat, op->bucket);
   const runs_of c = {.o = o, .at = r.at};
+  const zp_cuda_gradient gradient = zp_cuda_gradient_of(o->buffers, op->flat);
   zp_update_params p = {.step = o->memory->state,
                         .group = o->memory->groups + plan->lay.flat[op->flat].optgroup,
-                        .grad = s->mean,
+                        .grad = gradient.data,
                         .master = s->master,
                         .m = s->moment1,
                         .v = s->moment2,
+                        .divisor = gradient.divisor,
                         .real = r.at + r.real,
                         .dtype = plan->cfg->precision};
   int32_t i = plan->lay.n_params;

@@ -18,7 +18,7 @@ int zp_cuda_buffers_open(zp_cuda_buffers *b, zp_cuda_rank *r)
 /* Masters, moments, and what travels to and from them. */
 static int open_pinned(zp_cuda_buffers *b, zp_cuda_allocations *a, zp_cuda_flat *s, int64_t extent)
 {
-  ZP_TRY(zp_cuda_allocate_pinned(a, &s->mean_host, extent, 4));
+  ZP_TRY(zp_cuda_allocate_pinned(a, &s->gradient_host, extent, 4));
   ZP_TRY(zp_cuda_allocate_pinned(a, &s->param_host, extent, zp_cuda_element_bytes(&b->r->plan)));
   ZP_TRY(zp_cuda_allocate_pinned(a, &s->master, extent, 4));
   ZP_TRY(zp_cuda_allocate_pinned(a, &s->moment1, extent, 4));
@@ -36,7 +36,8 @@ int zp_cuda_buffers_open_flat(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_
     ZP_TRY(zp_cuda_allocate_zeros(a, &use->window, &s->window, zp_padded(f), sum));
   ZP_TRY(zp_cuda_allocate_zeros(a, &use->reduced, &s->reduced, extent, sum));
   if (f->use != 0) return 0;
-  ZP_TRY(zp_cuda_allocate_zeros(a, &use->mean, &s->mean, extent, 4));
+  if (p->cfg->reduce == ZP_EXACT)
+    ZP_TRY(zp_cuda_allocate_zeros(a, &use->mean, &s->mean, extent, 4));
   if (b->r->opt.offload) return open_pinned(b, a, s, extent);
   ZP_TRY(zp_cuda_allocate_zeros(a, &use->state, &s->master, extent, 4));
   ZP_TRY(zp_cuda_allocate_zeros(a, &use->state, &s->moment1, extent, 4));
@@ -124,6 +125,13 @@ float *zp_cuda_state_array(const zp_cuda_buffers *b, int32_t k, int32_t what)
   return what == ZP_WHAT_MOMENT1 ? s->moment1 : s->moment2;
 }
 
+zp_cuda_gradient zp_cuda_gradient_of(const zp_cuda_buffers *b, int32_t k)
+{
+  const zp_cuda_flat *s = &b->flat[k];
+  if (s->mean) return (zp_cuda_gradient){s->mean, 0};
+  return (zp_cuda_gradient){s->reduced, zp_cuda_divisor(&b->r->plan)};
+}
+
 int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err)
 {
   const zp_cuda_plan *p = &b->r->plan;
@@ -132,9 +140,10 @@ int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err)
     const zp_cuda_flat *s = &b->flat[k];
     ZP_INVARIANT(err, -1, s->reduced);
     ZP_INVARIANT(err, -1, !s->window == (p->cfg->stage == 2));
-    ZP_INVARIANT(err, -1, !s->mean == (p->lay.flat[k].use != 0));
-    ZP_INVARIANT(err, -1, !s->mean == !(s->master && s->moment1 && s->moment2));
-    ZP_INVARIANT(err, -1, !s->mean_host == !(s->mean && b->r->opt.offload));
+    ZP_INVARIANT(err, -1, !s->master == (p->lay.flat[k].use != 0));
+    ZP_INVARIANT(err, -1, !s->master == !(s->moment1 && s->moment2));
+    ZP_INVARIANT(err, -1, !s->mean == !(s->master && p->cfg->reduce == ZP_EXACT));
+    ZP_INVARIANT(err, -1, !s->gradient_host == !(s->master && b->r->opt.offload));
   }
   return 0;
 }

@@ -8,10 +8,10 @@
 typedef struct zp_cuda_flat {
   void *window;  /* stages 0, 1: (padded) sums of this rank's micro-batches */
   void *reduced; /* (extent) sums over the ranks */
-  /* (extent); NULL for a further use of a tied key, which the holder updates */
+  /* (extent); NULL for a further use of a tied key, which the holder updates. mean: `exact` only */
   float *mean, *master, *moment1, *moment2;
-  /* offload: (extent) in pinned memory: the means' copies, and the rounded masters */
-  float *mean_host;
+  /* offload: (extent) in pinned memory: copies of what the update reads, and the rounded masters */
+  float *gradient_host;
   void *param_host;
 } zp_cuda_flat;
 
@@ -33,6 +33,14 @@ void zp_cuda_buffers_close(zp_cuda_buffers *b); /* the lists alone */
 
 /* The master, first or second moment (ZP_WHAT_…) of flat group k. */
 float *zp_cuda_state_array(const zp_cuda_buffers *b, int32_t k, int32_t what);
+
+/* What the update of flat group k reads: with `exact` its means, divisor = 0; else its fp32 sums,
+ * which it divides by `divisor`, D·M. RED-4 */
+typedef struct zp_cuda_gradient {
+  const float *data; /* (extent) */
+  int64_t divisor;
+} zp_cuda_gradient;
+zp_cuda_gradient zp_cuda_gradient_of(const zp_cuda_buffers *b, int32_t k);
 
 /* 0, or ZP_E_INTERNAL in *err. */
 int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err);

@@ -287,8 +287,9 @@ static double bytes_of(const zp_time_report *r, int sent)
 
 /* Bytes a parameter at stage 2: a gradient is copied (4), native: widened (6), and parameters are
  * scattered (4); ordered and exact: all members' parts are read (2) and added to the shard's sum (4
- * or 72). Of a shard means are made (sum + 4), squared (4), and all is updated (30). A further
- * micro-batch copies again, and reads and writes the sum (native: reads what arrived, too). */
+ * or 72). Of a shard the sums are read for the norm, which with exact sums stores the means (4),
+ * and all is updated (30). A further micro-batch copies again, and reads and writes the sum
+ * (native: reads what arrived, too). */
 Test(cost, bytes_of_a_step_at_stage_2)
 {
   for (int32_t dp = 2; dp <= 8; dp *= 2)
@@ -297,14 +298,14 @@ Test(cost, bytes_of_a_step_at_stage_2)
       const double n = 4 * NUMEL, sum = sums == 2 ? 72 : 4;
       const double first = sums == 0 ? 6 : 2 + sum / dp;
       const double later = sums == 0 ? 6 + 12.0 / dp : 2 + 2 * sum / dp;
-      const double bytes = 4 + first + 4 + (sum + 4 + 4 + 30) / dp;
+      const double bytes = 4 + first + 4 + (sum + (sums == 2 ? 4 : 0) + 30) / dp;
       cr_assert(is_close(bytes_of(&one, 0) / n, bytes), "%.9g", bytes_of(&one, 0) / n);
       cr_assert(is_close(bytes_of(&four, 0) / n, bytes + 3 * (4 + later)));
     }
 }
 
 /* At stages 0 and 1 each micro-batch is added to the window's sums; limbs are normalized (2 · 72),
- * ordered sums read all members' parts (4 each) and write one. At stage 0 all ranks hold all means
+ * ordered sums read all members' parts (4 each) and write one. At stage 0 all ranks read all sums
  * and update all. */
 Test(cost, bytes_of_a_step_at_stages_0_and_1)
 {
@@ -312,10 +313,11 @@ Test(cost, bytes_of_a_step_at_stages_0_and_1)
     for (int32_t stage = 0; stage < 2; stage++)
       for (int32_t sums = 0; sums < 3; sums++) {
         const zp_time_report r = time_of(stage, dp, 2, sums);
-        const double sum = sums == 2 ? 72 : 4, held = stage == 0 ? 1 : 1.0 / dp;
+        const double sum = sums == 2 ? 72 : 4, mean = sums == 2 ? 4 : 0,
+                     held = stage == 0 ? 1 : 1.0 / dp;
         const double added = sums == 0 ? 0 : sums == 1 ? 4 * (dp + 1.0) / dp : 144;
-        const double bytes = (2 + sum) + (2 + 2 * sum) + added + held * (sum + 4 + 30) + 4.0 / dp +
-                             (stage == 0 ? 0 : 4);
+        const double bytes =
+            (2 + sum) + (2 + 2 * sum) + added + held * (sum + mean + 30) + (stage == 0 ? 0 : 4);
         cr_assert(is_close(bytes_of(&r, 0) / (4 * NUMEL), bytes), "%.9g, not %.9g",
                   bytes_of(&r, 0) / (4 * NUMEL), bytes);
       }

@@ -1,5 +1,5 @@
-/* The update on the host has the bits of zp_optim_step and of the conversions of ref/num, for every
- * vector instruction set, length, alignment and number of threads. */
+/* The update on the host has the bits of zp_ordered_mean_f32, zp_optim_step and the conversions of
+ * ref/num, for every vector instruction set, length, alignment and number of threads. */
 #include <criterion/criterion.h>
 #include <fenv.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "../../../cuda/host_optimizer/update.h"
 #include "../../../cuda/verify/same_bits.h"
 #include "../../../ref/num/half.h"
+#include "../../../ref/num/ordered.h"
 #include "../../../ref/num/simd/fast.h"
 #include "../../ref/num/test_num_patterns.h"
 
@@ -29,6 +30,7 @@ typedef struct step {
   zp_optim_state state;
   float clip;
   int32_t log2;
+  int64_t divisor; /* 0: gradients are means */
   zp_group_state group;
 } step;
 
@@ -66,6 +68,7 @@ static step some_step(rng *r, int rule)
   s.optim.momentum = rule == ZP_RULE_MOMENTUM ? 0.9 : 0;
   s.clip = rng_below(r, 2) ? 1 : (float)(1 + rng_below(r, 1000)) / 1001;
   s.log2 = (int32_t)rng_below(r, 40) - 8;
+  if (rng_below(r, 2)) s.divisor = 1 + rng_below(r, rng_below(r, 4) ? 48 : INT64_C(1) << 40);
   zp_optim_state_init(&s.state);
   for (int64_t t = rng_below(r, 5); t >= 0; t--) zp_optim_tick(&s.state, &s.optim);
   make_group(&s);
@@ -108,9 +111,12 @@ typedef struct start {
 /* The expected elements 0 … n-1, by ref's functions; all after `real` are padding. */
 static void expect(const step *k, const shard *before, start at, int64_t real, shard *s)
 {
+  float mean[N_MAX];
+  const float *grad = before->g + at.g;
+  if (k->divisor != 0) zp_ordered_mean_f32(mean, grad, k->divisor, real);
   *s = *before;
-  zp_optim_step(&k->optim, &k->state, k->clip, k->log2, real, before->g + at.g, s->w + at.w,
-                s->m + at.m, s->v + at.v);
+  zp_optim_step(&k->optim, &k->state, k->clip, k->log2, real, k->divisor != 0 ? mean : grad,
+                s->w + at.w, s->m + at.m, s->v + at.v);
 }
 
 static void compare(const shard *want, const shard *got, const shard *before, start at, int64_t n,
@@ -143,6 +149,7 @@ static zp_host_update update_of(const step *k, shard *s, start at, int64_t n, in
                             .m = s->m + at.m,
                             .v = s->v + at.v,
                             .out = (char *)s->out + at.out * (dtype == ZP_F32 ? 4 : 2),
+                            .divisor = k->divisor,
                             .n = n,
                             .real = real,
                             .dtype = dtype};
@@ -328,11 +335,14 @@ Test(offload_update, any_number_of_threads_gives_the_same_bits)
     rng seed = {76}, r = {76};
     large want = large_make(&seed, n);
     const step k = some_step(&r, ZP_RULE_ADAMW);
-    zp_optim_step(&k.optim, &k.state, k.clip, k.log2, real, want.g, want.w, want.m, want.v);
+    float *mean = malloc((size_t)n * sizeof *mean);
+    zp_ordered_mean_f32(mean, want.g, 6, real);
+    zp_optim_step(&k.optim, &k.state, k.clip, k.log2, real, mean, want.w, want.m, want.v);
+    free(mean);
     for (int t = 0; t < 6; t++) {
       seed.at = 76;
       large got = large_make(&seed, n);
-      const zp_host_update u = {&k.group, got.g, got.w, got.m, got.v, got.out, n, real, ZP_BF16};
+      const zp_host_update u = {&k.group, got.g, got.w, got.m, got.v, got.out, 6, n, real, ZP_BF16};
       zp_host_update_run(&u, threads[t]);
       cr_assert_eq(memcmp(got.w, want.w, (size_t)n * 4), 0, "n %ld", (long)n);
       cr_assert_eq(memcmp(got.m, want.m, (size_t)n * 4), 0);

@@ -59,6 +59,13 @@ static inline zp_launch squares_launch(zp_squares_params *p)
   return zp_launch_squares(run, p->runs.n);
 }
 
+static inline zp_launch mean_exact_launch(zp_squares_params *p)
+{
+  const zp_memory_run *run = p->runs.table ? p->runs.table : p->runs.here;
+  p->lanes = zp_squares_lanes(run, p->runs.n);
+  return zp_launch_mean_exact(run, p->runs.n);
+}
+
 static inline zp_launch limb_runs_launch(const zp_memory_runs *runs)
 {
   return zp_launch_limb_runs(runs->table ? runs->table : runs->here, runs->n);

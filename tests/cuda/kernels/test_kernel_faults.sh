@@ -32,7 +32,7 @@ suite() { # suite NAME FILE
   case $1 in *_in_32_bits) echo kernels_far && return ;; esac
   case $2 in
   element.h | gather.h | vector.h) echo kernels_copy ;;
-  parts.h | squares.h | stage.h) echo kernels_sums ;;
+  means.h | parts.h | squares.h | stage.h) echo kernels_sums ;;
   window.h) echo kernels_window ;;
   statistics.h | update.h) echo kernels_step ;;
   *) echo kernels_copy ;;
@@ -96,8 +96,8 @@ fault one_slab_a_block stage.h 's/p.end = .*/p.end = p.begin + 1;/'
 fault slabs_begin_too_late stage.h 's/p.begin = all \* b/p.begin = 1 + all * b/'
 fault last_word_not_staged stage.h 's/if (w + q \* step < words)/if (w + q * step < words - 1)/'
 fault last_word_not_stored stage.h '/zp_stage_out/,$ s/w < words/w < words - 1/'
-fault run_of_another_slab gather.h 's/runs->n, at \/ ZP_SLABS/runs->n, 0/'
-fault rounds_of_the_first_run gather.h \
+fault run_of_another_slab stage.h 's/runs->n, at \/ ZP_SLABS/runs->n, 0/'
+fault rounds_of_the_first_run stage.h \
   's/zp_run_of_slab(runs, slabs.end - 1)/zp_run_of_slab(runs, 0)/'
 
 fault begins_with_zero parts.h 's/float sum = .*/float sum = 0;/; s/int32_t r = 1;/int32_t r = 0;/'
@@ -112,12 +112,23 @@ fault sums_not_begun parts.h 's/term == 0 \&\& q </0 \&\& q </'
 fault first_part_for_all parts.h 's/zp_part_of(p, term)/zp_part_of(p, 0)/'
 fault sums_not_stored parts.h 's/step == 2 \* k.all/step == 2 * k.all + 1/'
 fault not_settled parts.h 's/zp_val_normalise(stage + x/if (0) &/'
-fault exact_mean_not_watched parts.h '/zp_mean_exact_body/,$ s/bad += zp_nonfinite_f32(&bits, 1);//'
-fault mean_not_watched parts.h 's/return zp_nonfinite_f32(&bits, 1);/return 0;/'
-fault means_not_watched parts.h 's/bad += zp_nonfinite_f32(&q.bits\[e\], 1);//'
 fault sums_overwrite parts.h 's/if (!p->first) sum =/if (0) sum =/'
-fault mean_in_fp32 parts.h \
-  's/zp_ordered_mean_f32(p->mean.*/p->mean[i] = ((const float *)p->sum)[i] \/ (float)p->divisor;/'
+
+fault mean_in_fp32 element.h \
+  's/zp_ordered_mean_f32(&mean, &x, divisor, 1);/mean = x \/ (float)divisor;/'
+fault mean_not_divided squares.h 's/return divisor == 0 ? bits : .*/return bits;/'
+fault means_not_divided squares.h 's/if (divisor != 0) word\[i\] = .*//'
+fault others_means_not_watched squares.h 's/: zp_watch_chunk(.*);/: 0;/'
+fault others_means_squared squares.h 's/divisor == 0 || at.run->at != 0/1/'
+fault exact_mean_not_watched means.h \
+  's/(zp_nonfinite_f32(&bits, 1)) bad++/(zp_nonfinite_f32(\&bits, 1)) bad += 0/'
+fault exact_mean_not_stored means.h 's/((uint32_t \*)run->out)\[slab.first + x\] = bits;//'
+fault exact_mean_elsewhere means.h 's/run->out)\[slab.first + x\]/run->out)[x]/'
+fault others_exact_means_squared means.h 's/else if (run->at != 0) h =/else h =/'
+fault exact_squares_lost means.h 's/^  zp_release(c, h);//'
+fault exact_bins_not_cleared means.h 's/if (phase == 0) zp_squares_clear.*//'
+fault exact_bins_not_added means.h 's/if (phase >= last) zp_squares_end/if (0) zp_squares_end/'
+fault limbs_over_the_bins means.h 's/s->bin + 2 \* ZP_SQ_BINS \* p->lanes/s->bin/'
 
 fault last_bin_lost squares.h 's/^  zp_release(c, h);//'
 fault bin_change_lost squares.h 's/^    zp_release(c, h);//'
@@ -159,6 +170,8 @@ fault step_not_counted statistics.h 's/p->step->step += 1;//'
 
 fault skipped_step_updates update.h 's/p->step->decision.skipped ? 0 : p->real/p->real/'
 fault padding_updated update.h 's/at < real/at <= real/'
+fault sums_not_divided update.h 's/if (p->divisor == 0) return grad;/return grad;/'
+fault sum_not_divided update.h 's/  if (p->divisor != 0) zp_ordered_mean_f32.*//'
 fault no_momentum update.h 's/rule == ZP_RULE_MOMENTUM/0/'
 fault rounded_elsewhere update.h '0,/p->dtype, run->out, i,/s//p->dtype, run->out, at,/'
 fault paddings_updated update.h 's/ZP_QUAD <= real/1 <= real/'
@@ -170,6 +183,7 @@ fault first_run_is_the_widest launch.c 's/i < n; i++)$/i < 1; i++)/'
 fault too_few_bin_rows squares.h 's/q += t.blockDim\[0\]/q += ZP_BLOCK_THREADS/'
 fault too_many_blocks launch.c 's/? tiles : ZP_GRID_MAX/? tiles : tiles/'
 fault no_shared_memory launch.c 's/offsetof(.*bin) + /&0 * /'
+fault bins_without_memory launch.c 's/l.shared += zp_launch_squares(run, n).shared;//'
 fault one_stage_for_two launch.c 's/(size_t)stages \*/(size_t)1 */'
 fault too_few_slabs launch.c 's/(most + ZP_STAGE_ELEMENTS - 1)/(most - 1)/'
 fault first_run_has_the_lanes launch.c \

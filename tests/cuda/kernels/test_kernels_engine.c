@@ -3,10 +3,11 @@
  * program; random configurations, all ranks of each. */
 #include "../../../ref/comm/sim/comm_sim.h"
 #include "../../../ref/engine/rank_query.h"
+#include "../../../ref/num/ordered.h"
 #include "../../../ref/verify/random_case.h"
 #include "kernel_run.h"
 
-enum { CASES = 250, RUNS = 256 };
+enum { CASES = 250, RUNS = 512 };
 
 /* What would be on a rank's device. */
 typedef struct device {
@@ -63,33 +64,47 @@ static void add(job *j, zp_rank *r, const zp_op *op)
              &p);
 }
 
+/* Elements from … to - 1 of the rank's sums. */
+static void add_run(zp_memory_run *run, zp_squares_params *p, const zp_rank *r, const zp_op *op,
+                    int64_t from, int64_t to, int counted)
+{
+  const zp_flat_state *s = &r->flat[op->flat];
+  const int exact = r->cfg->reduce == ZP_EXACT;
+  if (from == to) return;
+  cr_assert_lt(p->runs.n, RUNS);
+  run[p->runs.n++] =
+      (zp_memory_run){.in = (const char *)s->reduced + from * zp_sum_bytes(r->cfg->reduce),
+                      .out = exact ? s->mean + from : NULL,
+                      .at = counted,
+                      .count = to - from};
+}
+
+/* The sums of what the rank holds; squares are those of the entries that it counts, in its part. */
 static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
 {
-  zp_flat_state *s = &r->flat[op->flat];
   const int exact = r->cfg->reduce == ZP_EXACT;
   const zp_range here = zp_rank_range(r, op->flat, op->bucket);
-  const int64_t at = here.at;
-  zp_mean_params p = {.n = here.count, .nonfinite = &r->nonfinite};
-  p.divisor = r->cfg->micro_batches * r->cfg->dp;
-  p.mean = s->mean + at;
-  p.sum = exact ? (const void *)((int64_t *)s->reduced + at * ZP_LIMBS) : (float *)s->reduced + at;
-  kernel_run(&j->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
-             exact ? zp_launch_limbs(p.n, 1) : zp_launch_elements(p.n), &p);
-
-  zp_memory_run run[RUNS]; /* the entries that this rank counts, in its own part */
-  zp_squares_params q = {.dtype = ZP_F32, .tally = &d->tally};
   const zp_range own = zp_rank_owned(r, op->flat, op->bucket);
+  zp_memory_run run[RUNS];
+  zp_squares_params p = {.divisor = r->cfg->micro_batches * r->cfg->dp,
+                         .tally = &d->tally,
+                         .nonfinite = &r->nonfinite};
+  int64_t next = here.at;
   int32_t i = r->lay.n_params;
   zp_piece g;
   memset(run, 0, sizeof run);
   while (r->block.index == 0 && zp_next_piece(r, op->flat, own, &i, &g)) {
+    const int64_t from = own.at + g.in;
     if (!r->counts[g.i]) continue;
-    cr_assert_lt(q.runs.n, RUNS);
-    run[q.runs.n++] = (zp_memory_run){.in = s->mean + own.at + g.in, .count = g.count};
+    add_run(run, &p, r, op, next, from, 0);
+    add_run(run, &p, r, op, from, from + g.count, 1);
+    next = from + g.count;
   }
-  q.runs.table = run;
-  q.runs.tiles = zp_runs_lay(run, q.runs.n);
-  kernel_run(&j->r, zp_kernel_squares, squares_launch(&q), &q);
+  add_run(run, &p, r, op, next, here.at + here.count, 0);
+  p.runs.table = run;
+  p.runs.tiles = zp_runs_lay(run, p.runs.n);
+  kernel_run(&j->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
+             exact ? mean_exact_launch(&p) : squares_launch(&p), &p);
 }
 
 /* The interpreter packs what it has counted: that is given back as it was packed here. */
@@ -145,7 +160,8 @@ static void update(job *j, device *d, zp_rank *r, const zp_op *op)
   zp_piece g;
   memset(run, 0, sizeof run);
   p.dtype = r->cfg->precision;
-  p.grad = s->mean + at;
+  p.grad = s->mean + at; /* `ordered`: the sums, which zp_kernel_mean_ordered leaves */
+  p.divisor = r->cfg->reduce == ZP_EXACT ? 0 : r->cfg->micro_batches * r->cfg->dp;
   p.master = s->master + at;
   p.m = s->moment1 + at;
   p.v = s->moment2 + at;
@@ -222,6 +238,17 @@ static void same_floats(const float *a, const float *b, int64_t n, const char *w
     cr_assert(same_f32(a[k], b[k]), "case %lld: %s %lld", (long long)i, what, (long long)k);
 }
 
+/* The kernels leave `ordered` sums as they are; the interpreter has divided its own. */
+static void same_means(const zp_rank *r, const zp_flat_state *s, const zp_flat_state *t, int64_t i)
+{
+  float *mean = malloc((size_t)t->extent * 4 + 4);
+  memcpy(mean, t->mean, (size_t)t->extent * 4);
+  if (r->cfg->reduce != ZP_EXACT)
+    zp_ordered_mean_f32(mean, t->mean, r->cfg->micro_batches * r->cfg->dp, t->extent);
+  same_floats(s->mean, mean, s->extent, "mean", i);
+  free(mean);
+}
+
 static void same_rank(const zp_rank *a, const zp_rank *b, int64_t i)
 {
   cr_assert_eq(memcmp(&a->result, &b->result, sizeof a->result), 0, "case %lld", (long long)i);
@@ -229,7 +256,7 @@ static void same_rank(const zp_rank *a, const zp_rank *b, int64_t i)
   for (int32_t k = 0; k < a->lay.n_flats; k++) {
     const zp_flat_state *s = &a->flat[k], *t = &b->flat[k];
     if (a->lay.flat[k].use != 0) continue;
-    same_floats(s->mean, t->mean, s->extent, "mean", i);
+    same_means(a, s, t, i);
     same_floats(s->master, t->master, s->extent, "master", i);
     same_floats(s->moment1, t->moment1, s->extent, "moment 1", i);
     same_floats(s->moment2, t->moment2, s->extent, "moment 2", i);

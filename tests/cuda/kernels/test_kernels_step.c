@@ -1,5 +1,6 @@
 /* Laws of the kernels that end a step: statistics, decision, update. */
 #include "../../../ref/engine/rank_query.h"
+#include "../../../ref/num/ordered.h"
 #include "kernel_run.h"
 
 enum { GROUPS = 40, RUNS = 9 };
@@ -361,17 +362,22 @@ static void update_run(rng *r, int32_t dtype)
     p.master = floats(&s.master);
     p.m = moment ? floats(&s.m) : NULL; /* plain SGD has no moments, SGD no second one */
     p.v = optim.kind == ZP_OPTIM_ADAMW ? floats(&s.v) : NULL;
+    p.divisor = rng_below(r, 2) ? 1 + rng_below(r, 48) : 0;
+    float *mean = malloc((size_t)s.real * 4 + 4);
+    memcpy(mean, p.grad, (size_t)s.real * 4);
+    if (p.divisor != 0) zp_ordered_mean_f32(mean, p.grad, p.divisor, s.real);
     p.runs.n = cut(r, s.n, size, &out, p.runs.here);
     p.runs.tiles = zp_runs_lay(p.runs.here, p.runs.n);
     kernel_run(r, zp_kernel_update, narrowed(r, runs_launch(&p.runs)), &p);
     if (!step.decision.skipped)
       zp_optim_step(&optim, &group.optim, (float)step.decision.clip_factor,
-                    step.decision.log2_scale, s.real, p.grad, s.want_master, s.want_m, s.want_v);
+                    step.decision.log2_scale, s.real, mean, s.want_master, s.want_m, s.want_v);
     assert_shard(&s);
     for (int32_t i = 0; i < p.runs.n; i++) {
       zp_round_to(dtype, floats(&s.master) + p.runs.here[i].at, p.runs.here[i].count, want, 0);
       cr_assert_eq(memcmp(p.runs.here[i].out, want, (size_t)(p.runs.here[i].count * size)), 0);
     }
+    free(mean);
     free(want);
     guarded_free(&out);
   }
@@ -393,7 +399,7 @@ Test(kernels_step, a_skipped_update_sends_the_unchanged_parameters)
   uint16_t out[3] = {9, 9, 9};
   zp_group_state group = {.rule = ZP_RULE_ADAMW};
   zp_step_state step = {.decision.skipped = 1};
-  zp_update_params p = {&step, &group, grad, master, m, v, 3, ZP_BF16, {.n = 1}};
+  zp_update_params p = {&step, &group, grad, master, m, v, 0, 3, ZP_BF16, {.n = 1}};
   p.runs.here[0] = (zp_memory_run){.out = out, .count = 3};
   p.runs.tiles = zp_runs_lay(p.runs.here, 1);
   kernel_run(&r, zp_kernel_update, runs_launch(&p.runs), &p);

@@ -157,64 +157,6 @@ Test(kernels_sums, sums_that_leave_a_rank_are_carried)
   }
 }
 
-/* ---- Means ----------------------------------------------------------------------------------- */
-
-/* spec: RED-2, STAT-3 */
-Test(kernels_sums, ordered_means_divide_in_fp64_and_round_once_more)
-{
-  rng r = {14};
-  for (int round = 0; round < 80; round++) {
-    const int64_t n = some_count(&r);
-    int64_t bad = -3;
-    guarded sum = guarded_make(n * 4, 4), mean = guarded_make(n * 4, 4);
-    float *want = calloc((size_t)n + 1, sizeof *want);
-    fill(&r, ZP_F32, (int)rng_below(&r, KINDS), sum.data, n);
-    zp_mean_params p = {.n = n, .sum = sum.data, .mean = (float *)(void *)mean.data};
-    p.divisor = 1 + rng_below(&r, round % 2 ? 30 : INT64_C(1) << 40);
-    p.nonfinite = &bad;
-    kernel_run(&r, zp_kernel_mean_ordered, narrowed(&r, zp_launch_elements(n)), &p);
-    zp_ordered_mean_f32(want, (const float *)(const void *)sum.data, p.divisor, n);
-    for (int64_t i = 0; i < n; i++) cr_assert(same_f32(p.mean[i], want[i]));
-    cr_assert_eq(bad + 3, zp_nonfinite_f32((const uint32_t *)(const void *)want, n));
-    guarded_free(&sum);
-    guarded_free(&mean);
-    free(want);
-  }
-}
-
-/* spec: RED-2, SUM-7, STAT-3 */
-Test(kernels_sums, exact_means_are_rounded_once)
-{
-  rng r = {15};
-  for (int round = 0; round < 60; round++) {
-    const int64_t n = some_count(&r) / 8;
-    int64_t bad = 0, want_bad = 0;
-    guarded sum = guarded_make(n * 72, 8), mean = guarded_make(n * 4, 4);
-    int64_t *limb = (int64_t *)(void *)sum.data;
-    uint32_t *x = malloc((size_t)n * 4 + 4);
-    memset(limb, 0, (size_t)n * 72);
-    for (int m = 0; m < 3; m++) {
-      fill(&r, ZP_F32, (int)rng_below(&r, KINDS), x, n);
-      zp_val_add_f32(limb, x, n);
-    }
-    /* 3 times the largest number, divided by 1, has no fp32 mean: an infinity, and counted */
-    for (int m = 0; m < 3 && n > 2; m++) zp_val_add_f32(limb + 18, &(uint32_t){0xff7fffffu}, 1);
-    zp_mean_params p = {.n = n, .sum = sum.data, .mean = (float *)(void *)mean.data};
-    p.divisor = round % 3 ? 1 + rng_below(&r, 1000) : 1;
-    p.nonfinite = &bad;
-    kernel_run(&r, zp_kernel_mean_exact, narrowed(&r, zp_launch_limbs(n, 1)), &p);
-    for (int64_t i = 0; i < n; i++) {
-      const uint32_t want = zp_val_mean_f32(limb + 9 * i, p.divisor);
-      cr_assert_eq(bits_of(p.mean[i]), want, "round %d element %lld", round, (long long)i);
-      want_bad += zp_nonfinite_f32(&want, 1);
-    }
-    cr_assert_eq(bad, want_bad);
-    free(x);
-    guarded_free(&sum);
-    guarded_free(&mean);
-  }
-}
-
 /* ---- Squares --------------------------------------------------------------------------------- */
 
 static int64_t add_squares(zp_sumsq *s, int32_t dtype, const void *x, int64_t n)
@@ -231,6 +173,109 @@ static void assert_squares(const zp_tally *tally, zp_sumsq *want, const char *wh
   zp_limbs_normalise(got, ZP_SQ_LIMBS);
   zp_sumsq_limbs(want, limb);
   cr_assert_eq(memcmp(got, limb, sizeof got), 0, "%s", where);
+}
+
+/* ---- Means ----------------------------------------------------------------------------------- */
+
+/* Runs of sums, of which some have counted squares; and what a launch over them must give. */
+typedef struct mean_case {
+  zp_memory_run run[RUNS];
+  guarded in[RUNS], out[RUNS];
+  float *want[RUNS];
+  zp_tally tally;
+  zp_sumsq squares;
+  int64_t bad, want_bad;
+  zp_squares_params p;
+} mean_case;
+
+/* n runs with elements of `bytes` each. */
+static void mean_case_make(rng *r, mean_case *c, int32_t n, int64_t bytes, int64_t divisor)
+{
+  memset(c, 0, sizeof *c);
+  zp_sumsq_clear(&c->squares);
+  c->bad = c->want_bad = -3;
+  for (int32_t i = 0; i < n; i++) {
+    const int64_t count = some_count(r) / (bytes == 4 ? 1 : 8);
+    c->in[i] = guarded_make(count * bytes, bytes == 4 ? 4 : 8);
+    c->out[i] = guarded_make(count * 4, 4);
+    c->want[i] = calloc((size_t)count + 1, sizeof *c->want[i]);
+    c->run[i] = (zp_memory_run){
+        .in = c->in[i].data, .out = c->out[i].data, .at = rng_below(r, 2), .count = count};
+  }
+  c->p = (zp_squares_params){.divisor = divisor, .tally = &c->tally, .nonfinite = &c->bad};
+  c->p.runs.n = n;
+  c->p.runs.table = c->run;
+  c->p.runs.tiles = zp_runs_lay(c->run, n);
+}
+
+/* The means of all runs are expected: every non-finite one is reported, and squares are those of
+ * the runs that are counted. */
+static void mean_case_end(mean_case *c)
+{
+  for (int32_t i = 0; i < c->p.runs.n; i++) {
+    const uint32_t *want = (const uint32_t *)(const void *)c->want[i];
+    c->want_bad += zp_nonfinite_f32(want, c->run[i].count);
+    if (c->run[i].at) zp_sumsq_add_f32(&c->squares, want, c->run[i].count);
+    free(c->want[i]);
+    guarded_free(&c->in[i]);
+    guarded_free(&c->out[i]);
+  }
+  cr_assert_eq(c->bad, c->want_bad);
+  assert_squares(&c->tally, &c->squares, "squares of means");
+}
+
+/* spec: RED-2, RED-4, STAT-2, STAT-3 */
+Test(kernels_sums, squares_of_ordered_means_divide_in_fp64_and_round_once_more)
+{
+  rng r = {14};
+  static mean_case c;
+  for (int round = 0; round < 120; round++) {
+    const int64_t divisor = 1 + rng_below(&r, round % 2 ? 30 : INT64_C(1) << 40);
+    mean_case_make(&r, &c, 1 + (int32_t)rng_below(&r, RUNS), 4, divisor);
+    for (int32_t i = 0; i < c.p.runs.n; i++) {
+      fill(&r, ZP_F32, (int)rng_below(&r, KINDS), c.in[i].data, c.run[i].count);
+      zp_ordered_mean_f32(c.want[i], c.run[i].in, divisor, c.run[i].count);
+      memset(c.out[i].data, 0x5a, (size_t)c.out[i].bytes);
+    }
+    kernel_run(&r, zp_kernel_mean_ordered, narrowed(&r, squares_launch(&c.p)), &c.p);
+    for (int32_t i = 0; i < c.p.runs.n; i++)
+      for (int64_t k = 0; k < c.out[i].bytes; k++)
+        cr_assert_eq(c.out[i].data[k], 0x5a, "a mean was stored");
+    mean_case_end(&c);
+  }
+}
+
+/* spec: RED-2, SUM-7, STAT-2, STAT-3 */
+Test(kernels_sums, exact_means_are_rounded_once_and_squared)
+{
+  rng r = {15};
+  static mean_case c;
+  for (int round = 0; round < 80; round++) {
+    const int64_t divisor = round % 3 ? 1 + rng_below(&r, 1000) : 1;
+    mean_case_make(&r, &c, 1 + (int32_t)rng_below(&r, RUNS), 72, divisor);
+    for (int32_t i = 0; i < c.p.runs.n; i++) {
+      const int64_t n = c.run[i].count;
+      int64_t *limb = (int64_t *)(void *)c.in[i].data;
+      uint32_t *x = malloc((size_t)n * 4 + 4);
+      memset(limb, 0, (size_t)n * 72);
+      for (int m = 0; m < 3; m++) {
+        fill(&r, ZP_F32, (int)rng_below(&r, KINDS), x, n);
+        zp_val_add_f32(limb, x, n);
+      }
+      /* 3 times the largest number, divided by 1, has no fp32 mean: an infinity, and counted */
+      for (int m = 0; m < 3 && n > 2; m++) zp_val_add_f32(limb + 18, &(uint32_t){0xff7fffffu}, 1);
+      for (int64_t k = 0; k < n; k++) {
+        const uint32_t want = zp_val_mean_f32(limb + 9 * k, divisor);
+        memcpy(&c.want[i][k], &want, sizeof want);
+      }
+      free(x);
+    }
+    kernel_run(&r, zp_kernel_mean_exact, narrowed(&r, mean_exact_launch(&c.p)), &c.p);
+    for (int32_t i = 0; i < c.p.runs.n; i++)
+      cr_assert_eq(memcmp(c.run[i].out, c.want[i], (size_t)c.run[i].count * 4), 0,
+                   "round %d, run %d", round, (int)i);
+    mean_case_end(&c);
+  }
 }
 
 /* spec: SUM-1, SUM-2, SUM-3, SUM-4, STAT-2, STAT-3, NUM-3 */

@@ -167,10 +167,13 @@ static void parts_and_means(void)
   run(zp_kernel_add_exact, zp_launch_limbs(N, 2), &a);
   zp_settle_params s = {N, sums};
   run(zp_kernel_settle, zp_launch_limbs(N, 1), &s);
-  zp_mean_params e = {.n = N, .divisor = 6, .sum = out, .mean = master, .nonfinite = &bad};
-  run(zp_kernel_mean_ordered, zp_launch_elements(N), &e);
-  e.sum = sums;
-  run(zp_kernel_mean_exact, zp_launch_limbs(N, 1), &e);
+  zp_squares_params e = {.divisor = 6, .tally = &tally, .nonfinite = &bad};
+  two_runs(&e.runs, out, NULL, 4); /* squares of the second are counted */
+  e.lanes = zp_squares_lanes(e.runs.here, e.runs.n);
+  run(zp_kernel_mean_ordered, zp_launch_squares(e.runs.here, e.runs.n), &e);
+  two_runs(&e.runs, sums, master, 72);
+  e.runs.here[2].out = master + N / 2 + 1;
+  run(zp_kernel_mean_exact, zp_launch_mean_exact(e.runs.here, e.runs.n), &e);
 }
 
 static void statistics_and_update(void)
@@ -181,7 +184,7 @@ static void statistics_and_update(void)
   zp_pack_params k = {&tally, stats, 0x123456789abcdef0u, 0, 0};
   zp_decide_params d = {stats, &step, group, 6,  1, 1e-6, 40, 1, {{ZP_OPTIM_ADAMW, .lr = 1e-3}},
                         1,     0,     NULL,  {0}};
-  zp_update_params u = {&step, group, grad, master, m, v, N - 3, ZP_BF16, {0}};
+  zp_update_params u = {&step, group, grad, master, m, v, 6, N - 3, ZP_BF16, {0}};
   two_runs(&q.runs, grad, NULL, 4);
   q.lanes = zp_squares_lanes(q.runs.here, q.runs.n);
   run(zp_kernel_squares, zp_launch_squares(q.runs.here, q.runs.n), &q);

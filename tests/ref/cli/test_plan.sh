@@ -92,9 +92,9 @@ memory() { # memory NAME EXPECTED ARGS: window, slots, reduced, mean, state, scr
     .scratch] == $want and .total == ([.parameters, .window, .slots, .reduced, .mean, .state,
     .scratch, .program] | add)" plan --json --rank 1 --config "$tmp/five.json" "$@"
 }
-memory ordered_0 '[10, 24, 0, 24, 24, 72, 36]' --stage 0 --reduce ordered
-memory ordered_1 '[10, 24, 0, 12, 12, 36, 36]' --stage 1 --reduce ordered
-memory ordered_2 '[10, 0, 24, 12, 12, 36, 36]' --stage 2 --reduce ordered
+memory ordered_0 '[10, 24, 0, 24, 0, 72, 36]' --stage 0 --reduce ordered
+memory ordered_1 '[10, 24, 0, 12, 0, 36, 36]' --stage 1 --reduce ordered
+memory ordered_2 '[10, 0, 24, 12, 0, 36, 36]' --stage 2 --reduce ordered
 memory exact_0 '[10, 432, 0, 432, 24, 72, 444]' --stage 0 --reduce exact
 memory exact_1 '[10, 432, 0, 216, 12, 36, 228]' --stage 1 --reduce exact
 memory exact_2 '[10, 0, 24, 216, 12, 36, 228]' --stage 2 --reduce exact
