@@ -170,7 +170,7 @@ typedef struct zp_backend {
   const char *const *unsupported;
   int32_t unsupported_count; /* 0 … ZP_BACKEND_UNSUPPORTED */
   int32_t schedules;     /* execution orders in which it runs a case by default; 0: it has one */
-  double case_timeout_s; /* a case that takes longer hangs */
+  double case_timeout_s; /* a case that takes more processor time hangs */
   /* Case i of a seed; bit k of *left_out: unsupported[k] was removed from it. */
   void (*random_case)(uint64_t seed, uint64_t i, zp_case *c, uint32_t *left_out);
   uint32_t (*unsupported_in)(const zp_case *c); /* bit k: the case requires unsupported[k] */

@@ -51,7 +51,8 @@ typedef struct zp_fuzz_outcome {
 /* Runs cases until the first that fails, the time or the number is over. */
 void zp_fuzz_run(const zp_fuzz_job *job, zp_fuzz_outcome *out);
 
-/* One case in a child process with a time limit; *v is its verdict unless it crashed or hung. */
+/* One case in a child process, which may use seconds_max of processor time, and 20 times that of
+ * real time; *v is its verdict unless it crashed or hung. */
 int32_t zp_fuzz_one(const zp_backend *engine, const zp_case *c, const zp_fault *fault,
                     double seconds_max, zp_verdict *v);
 
