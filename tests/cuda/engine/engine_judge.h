@@ -101,12 +101,11 @@ static inline int comes_to_rest(const zp_diff_rank *w)
   return 1;
 }
 
-/* Pieces of the bucket that differ from what the picture has. */
-static inline int64_t differing(const zp_diff_rank *w, const picture *p, int32_t k, int64_t bucket)
+/* Pieces of a range of flat group k that differ from what the picture has. */
+static inline int64_t differing_in(const zp_diff_rank *w, const picture *p, int32_t k, zp_range r)
 {
   const zp_config *cfg = w->t->cfg;
   const zp_layout *lay = zp_cuda_layout_of(w->e);
-  const zp_range r = zp_whole_range(&lay->flat[k], bucket);
   const int64_t size = zp_dtype_bytes(cfg->precision);
   const zp_rank *ref = zp_sim_rank(w->t->ref.sim, w->rank);
   int64_t n = 0;
@@ -116,6 +115,27 @@ static inline int64_t differing(const zp_diff_rank *w, const picture *p, int32_t
     n += memcmp((char *)zp_cuda_param(w->e, g.param) + g.offset * size,
                 p->param[g.i] + g.offset * size, (size_t)(g.count * size)) != 0;
   return n;
+}
+
+static inline int64_t differing(const zp_diff_rank *w, const picture *p, int32_t k, int64_t bucket)
+{
+  return differing_in(w, p, k, zp_whole_range(&zp_cuda_layout_of(w->e)->flat[k], bucket));
+}
+
+/* Whether a part of the bucket is neither as in one picture nor as in the other. */
+static inline int has_odd_part(const zp_diff_rank *w, const picture *p, const picture *before,
+                               int32_t k, int64_t bucket)
+{
+  const zp_flat *f = &zp_cuda_layout_of(w->e)->flat[k];
+  const zp_range whole = zp_whole_range(f, bucket);
+  const int64_t parts = w->t->cfg->stage > 0 ? f->members : 1, n = whole.count / parts;
+  for (int64_t j = 0; j < parts; j++) {
+    const int64_t left = whole.real - j * n;
+    const int64_t real = left < 0 ? 0 : left < n ? left : n;
+    const zp_range r = {whole.at + j * n, n, whole.flat + j * n, real};
+    if (differing_in(w, p, k, r) > 0 && differing_in(w, before, k, r) > 0) return 1;
+  }
+  return 0;
 }
 
 /* Masters and moments of the rank's share of a bucket: are they the picture's? */
@@ -132,7 +152,8 @@ static inline int same_share(const zp_diff_rank *w, const picture *p, int32_t k,
 }
 
 /* Step count and scaler are as after one step. So are buckets; where that step was cut off behind
- * its decision, buckets that had not been updated, or not been gathered, are as before it. */
+ * its decision, buckets that had not been updated, or not been gathered, are as before it, and a
+ * gathered one may have parts as before it, of owners that stopped before their decision. */
 static inline void judge(zp_diff_rank *w)
 {
   const zp_cuda *e = w->e;
@@ -154,7 +175,7 @@ static inline void judge(zp_diff_rank *w)
     for (int64_t b = 0; lay->flat[k].use == 0 && b < zp_buckets(&lay->flat[k]); b++) {
       const int old_share = !same_share(w, p, k, b), old_entry = differing(w, p, k, b) > 0;
       if (old_share && !same_share(w, before, k, b)) is_odd(w, "a share of flat group", k);
-      if (old_entry && differing(w, before, k, b) > 0) is_odd(w, "an entry of flat group", k);
+      if (has_odd_part(w, p, before, k, b)) is_odd(w, "an entry of flat group", k);
       if (old_share && !old_entry && differing(w, before, k, b) > 0)
         is_odd(w, "an entry before its master, in flat group", k);
       old |= old_share || old_entry;

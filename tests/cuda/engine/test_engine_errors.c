@@ -162,7 +162,7 @@ static extent extent_of(const simdev *s, int32_t rank)
   return x;
 }
 
-enum { POSITIONS = 25 };
+enum { POSITIONS = 24 };
 
 /* All ranks name the one at fault if they have a channel beside NCCL, or see that a
  * process has ended; but for a rank that stands still. */
