@@ -43,6 +43,12 @@ static inline int32_t zp_replicas(const zp_hyper *h)
   return h->replicas == 0 ? 1 : h->replicas;
 }
 
+/* The entry alignment, at least 1. spec: PART-2 */
+static inline int32_t zp_entry_align(const zp_hyper *h)
+{
+  return h->entry_align == 0 ? 1 : h->entry_align;
+}
+
 /* 64 bits that depend on every bit of the numbers of the first `groups` optimizers, of clip and of
  * clip_eps. Two lists that differ in one number have different digests; lists that differ in
  * several numbers have equal ones with a probability of about 2^-64. spec: STAT-6 */
@@ -54,7 +60,7 @@ uint64_t zp_hyper_digest(const zp_optim *optim, int32_t groups, double clip, dou
 int zp_hyper_differ(zp_error *err, int32_t rank, int64_t ranks, const char *where, uint64_t digest,
                     const int64_t *sums);
 
-/* May the next step use `to` instead of `from`? Kinds, groups, scaler and replicas are equal, and
+/* May the next step use `to` instead of `from`? Kinds, groups, scaler, replicas and entry alignment are equal, and
  * all numbers are within their ranges: 0, or ZP_E_REFUSED in *err, which names rank, member and
  * range. spec: OPT-6, OPT-7 */
 int zp_hyper_check_change(const zp_hyper *from, const zp_hyper *to, int32_t rank, zp_error *err);

@@ -86,6 +86,41 @@ Test(hyper, the_rank_that_alone_differs_is_named)
     }
 }
 
+/* ---- Change ---------------------------------------------------------------------------------- */
+
+/* What the refusal names, or "" if the change is allowed. */
+static const char *change(const zp_hyper *to)
+{
+  static zp_error err;
+  zp_hyper from = some();
+  zp_scaler_init(&from.scaler, 1, 3, 0, 20, 2, 1, 0);
+  memset(&err, 0, sizeof err);
+  zp_hyper_check_change(&from, to, 3, &err);
+  return err.status ? err.text : "";
+}
+
+Test(hyper, numbers_may_change_and_nothing_else)
+{
+  zp_hyper was = some(), h;
+  zp_scaler_init(&was.scaler, 1, 3, 0, 20, 2, 1, 0);
+  h = was;
+  h.optim[0].lr = h.optim[1].momentum = h.clip = h.clip_eps = 0.25;
+  h.replicas = h.entry_align = 1; /* as 0 */
+  cr_assert_str_eq(change(&h), "");
+  h.optim[1].lr = -1;
+  cr_assert_not_null(strstr(change(&h), "rank 3: options.hyper.optim[1].lr is -1"));
+  h = was, h.groups = 1;
+  cr_assert_not_null(strstr(change(&h), "hyper.groups is 1, and"));
+  h = was, h.optim[1].kind = ZP_OPTIM_ADAMW;
+  cr_assert_not_null(strstr(change(&h), "hyper.optim[1].kind is 1, and"));
+  h = was, h.replicas = 2;
+  cr_assert_not_null(strstr(change(&h), "hyper.replicas is 2, and"));
+  h = was, h.entry_align = 64;
+  cr_assert_not_null(strstr(change(&h), "hyper.entry_align is 64, and"));
+  h = was, h.scaler.iter++;
+  cr_assert_not_null(strstr(change(&h), "hyper.scaler is not the one"));
+}
+
 /* ---- In checkpoints -------------------------------------------------------------------------- */
 
 /* Numbers whose decimal text would lose bits. */
