@@ -20,7 +20,7 @@ static void waits(const zp_case *c, const zp_fault *fault, zp_verdict *v)
   nanosleep(&t, NULL);
 }
 
-/* For ever: given up at 20 times the limit. */
+/* Without end: given up at 20 times the limit. */
 static void blocks(const zp_case *c, const zp_fault *fault, zp_verdict *v)
 {
   while (1) waits(c, fault, v);
