@@ -228,8 +228,11 @@ int64_t zp_put_step(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
   /*@ assert lengths: TailLen(a.stage, a.flat, a.flats, a.keys) ==
           TailLen{Pre}(a.stage, a.flat, a.flats, a.keys) &&
         TailBefore(a.flat, a.flats, a.keys) == TailBefore{Pre}(a.flat, a.flats, a.keys); */
+  //@ assert plain_before: PlainOps(ops, 0, pipe);
+  //@ assert placed_before: Placed(ops, 0, pipe);
   const int64_t all = put_tail(a, t, ops, pipe);
-  //@ assert plain_pipe: PlainOps(ops, 0, pipe) && Placed(ops, 0, pipe);
+  //@ assert plain_pipe: PlainOps(ops, 0, pipe);
+  //@ assert placed_pipe: Placed(ops, 0, pipe);
   //@ assert plain: PlainOps(ops, 0, pipe + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1);
   //@ assert placed: Placed(ops, 0, all);
   //@ assert pipeline: GradientOps{Pre,Here}(cfg, lay, ops, 0, pipe);

@@ -236,6 +236,8 @@ static int64_t put_flat_means(int64_t buckets, int32_t k, int64_t t, zp_op *ops,
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
       loop variant buckets - b; */
   for (int64_t b = 0; b < buckets; b++) n = put_mean(k, b, t, ops, n);
+  //@ assert next: SumClock(k, buckets) <= SumClock(k + 1, 0);
+  //@ assert clock: Clocked(ops, n, t, SumClock(k + 1, 0));
   return n;
 }
 
