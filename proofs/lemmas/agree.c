@@ -4,4 +4,4 @@
 /*@ check lemma SentinelAgree: \false; */
 /*@ // The sum alone does not show it.
     check lemma Control_SumAlone: \forall integer n, r; 0 <= r < n &&
-      WordSum(n) == Times(n, WordOf(0)) ==> WordOf(r) == WordOf(0); */
+      WordSum(n) == PerRank(n, WordOf(0)) ==> WordOf(r) == WordOf(0); */

@@ -13,7 +13,7 @@
     ensures word: words[k] == word;
     ensures square: words[k + 4] == Square(word);
     ensures first: words[k + 8] == (rank == 0 ? word : 0);
-    ensures moment: words[k + 12] == Times(rank, word);
+    ensures moment: words[k + 12] == PerRank(rank, word);
 */
 static void put_word(int32_t k, int64_t word, int32_t rank, int64_t words[16])
 {

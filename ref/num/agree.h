@@ -25,19 +25,19 @@ enum { ZP_AGREE_WORDS = 16 };
     ensures word_0: words[0] == Word16(x, 0);
     ensures square_0: words[4] == Square(Word16(x, 0));
     ensures first_0: words[8] == (rank == 0 ? Word16(x, 0) : 0);
-    ensures moment_0: words[12] == Times(rank, Word16(x, 0));
+    ensures moment_0: words[12] == PerRank(rank, Word16(x, 0));
     ensures word_1: words[1] == Word16(x, 1);
     ensures square_1: words[5] == Square(Word16(x, 1));
     ensures first_1: words[9] == (rank == 0 ? Word16(x, 1) : 0);
-    ensures moment_1: words[13] == Times(rank, Word16(x, 1));
+    ensures moment_1: words[13] == PerRank(rank, Word16(x, 1));
     ensures word_2: words[2] == Word16(x, 2);
     ensures square_2: words[6] == Square(Word16(x, 2));
     ensures first_2: words[10] == (rank == 0 ? Word16(x, 2) : 0);
-    ensures moment_2: words[14] == Times(rank, Word16(x, 2));
+    ensures moment_2: words[14] == PerRank(rank, Word16(x, 2));
     ensures word_3: words[3] == Word16(x, 3);
     ensures square_3: words[7] == Square(Word16(x, 3));
     ensures first_3: words[11] == (rank == 0 ? Word16(x, 3) : 0);
-    ensures moment_3: words[15] == Times(rank, Word16(x, 3));
+    ensures moment_3: words[15] == PerRank(rank, Word16(x, 3));
 */
 void zp_agree_words(uint64_t x, int32_t rank, int64_t words[16]);
 

@@ -7,10 +7,10 @@
       k == 0 ? x % 65536 : k == 1 ? x / 65536 % 65536 :
       k == 2 ? x / 4294967296 % 65536 : x / 281474976710656 % 65536;
     logic integer Square(integer x) = x * x;
-    logic integer Times(integer n, integer x) = n * x;
+    logic integer PerRank(integer n, integer x) = n * x;
     // What the test reads: the sum of a word over the ranks, of its square, and the word of rank 0.
     predicate SameWords(integer n, integer sum, integer squares, integer first) =
-      0 <= first < 65536 && sum == Times(n, first) && squares == Times(n, Square(first));
+      0 <= first < 65536 && sum == PerRank(n, first) && squares == PerRank(n, Square(first));
 */
 
 /* The word of each rank is uninterpreted. Over the first n ranks: its sum, the sum of its squares,
@@ -29,7 +29,7 @@
 /*@ lemma Square_Range: \forall integer x; 0 <= Square(x);
     lemma Square_Positive: \forall integer x; x != 0 ==> 1 <= Square(x);
     lemma Repeated_Times: \forall integer n; 0 <= n ==> \forall integer x;
-      Repeated(n, x) == Times(n, x);
+      Repeated(n, x) == PerRank(n, x);
     lemma Repeated_Sum: \forall integer n; 0 <= n ==> \forall integer a, b, c; c == a + b ==>
       Repeated(n, c) == Repeated(n, a) + Repeated(n, b);
     lemma Repeated_Add: \forall integer n; 0 <= n ==> \forall integer a, b;
