@@ -102,9 +102,9 @@ fault an_event_is_created_in_each_step cuda/engine/executor/step.c cuda/engine/e
   "/^int zp_cuda_begin_step/,/^}/ s/  zp_cuda_rank \*r = rank_of(s);/&\n$event/" \
   1 '$got.host.created_after_first_step == 4'
 fault an_array_is_larger_than_planned cuda/engine/state/buffers.c cuda/engine/state/buffers.c \
-  's/&use->mean, &s->mean, extent, 4/\&use->mean, \&s->mean, extent + 1, 4/' \
-  1 '$got.memory.agrees == false and $got.memory.by_use["mean gradient"].allocated -
-    $got.memory.by_use["mean gradient"].planned == 8'
+  's/&use->state, &s->moment2, extent, 4/\&use->state, \&s->moment2, extent + 1, 4/' \
+  1 '$got.memory.agrees == false and $got.memory.by_use["masters and moments"].allocated -
+    $got.memory.by_use["masters and moments"].planned == 8'
 fault memory_is_not_counted cuda/engine/device/memory.c cuda/engine/device/memory.c \
   '/^int zp_cuda_allocate(/,/^}/ s/  \*use += count \* bytes;/  if (count != 1) &/' \
   1 '$got.memory.agrees == false and $got.memory.device == $good.memory.device'
