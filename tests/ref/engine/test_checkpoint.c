@@ -1,5 +1,6 @@
 /* Laws of ref/engine/checkpoint.h: what was saved is read back, elsewhere too; another model is
  * refused. spec: CKPT-1, CKPT-3, CKPT-5 */
+/* inputs: tests/ref/engine/saved */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <sys/wait.h>
