@@ -114,7 +114,8 @@ fault a_share_skipped update.c 's/chunks \* t \/ n \* CHUNK/(chunks * t \/ n + t
 fault last_chunk_too_long update.c 's/s->end - from < CHUNK ? s->end : from + CHUNK/from + CHUNK/'
 grep -qm1 avx2 /proc/cpuinfo || { echo "not run: faults of vectors: this CPU has no AVX2"; finish; }
 fault other_order update_vectors.inc \
-  's/vec_load(grad + i) \* \(k->unscale \* k->factor_clip\)/\1 * vec_load(grad + i)/'
+  's/mean \* \(k->unscale \* k->factor_clip\)/\1 * mean/'
+fault mean_left_out update_vectors.inc '/u->divisor != 0/d'
 fault squared_later update_vectors.inc 's/k.c2 \* (g \* g)/k.c2 * g * g/'
 fault divided_once update_vectors.inc 's/k.size \* (moment1 \/ d)/k.size * moment1 \/ d/'
 fault eps_inside update_vectors.inc \
