@@ -351,26 +351,49 @@ static void check_image(const run *u, const image *want, const char *what, int n
   free(have);
 }
 
-Test(checkpoint, continues_elsewhere_in_the_uninterrupted_bits)
+/* After 7 steps without a checkpoint. */
+static image *uninterrupted(void)
 {
-  static run whole, first, second;
+  static run whole;
   run_open(&whole, 1, 2, 1, 11);
   run_steps(&whole, 7);
   image *want = take_image(&whole);
   zp_sim_close(whole.sim);
+  return want;
+}
+
+/* Loads a checkpoint of step 4 at where[at], with an entry alignment, and continues to step 7. */
+static void continues(const image *want, const char *from, int at, int32_t align, int n)
+{
+  static run second;
+  entry_align = align;
+  run_open(&second, where[at][0], where[at][1], where[at][2], where[at][3]);
+  run_load(&second, from);
+  run_steps(&second, 3);
+  check_image(&second, want, "from", n);
+  zp_sim_close(second.sim);
+}
+
+/* Run a is saved with aligns[a % n] and continued with the next one. */
+static void continues_elsewhere(const int32_t *aligns, int n)
+{
+  static run first;
+  image *want = uninterrupted();
   for (int a = 0; a < 7; a++) {
-    const int b = (a + 3) % 7;
+    entry_align = aligns[a % n];
     run_open(&first, where[a][0], where[a][1], where[a][2], where[a][3]);
     run_steps(&first, 4);
     run_save(&first);
     zp_sim_close(first.sim);
-    run_open(&second, where[b][0], where[b][1], where[b][2], where[b][3]);
-    run_load(&second, dir);
-    run_steps(&second, 3);
-    check_image(&second, want, "from", a);
-    zp_sim_close(second.sim);
+    continues(want, dir, (a + 3) % 7, aligns[(a + 1) % n], a);
   }
   free(want);
+}
+
+Test(checkpoint, continues_elsewhere_in_the_uninterrupted_bits)
+{
+  static const int32_t none[1] = {1};
+  continues_elsewhere(none, 1);
 }
 
 /* Checkpoints speak of entries and offsets: they have no padding, whatever the entry alignment is
@@ -378,26 +401,7 @@ Test(checkpoint, continues_elsewhere_in_the_uninterrupted_bits)
 Test(checkpoint, has_no_padding)
 {
   static const int32_t aligns[4] = {1, 64, 32, 5};
-  static run whole, first, second;
-  run_open(&whole, 1, 2, 1, 11);
-  run_steps(&whole, 7);
-  image *want = take_image(&whole);
-  zp_sim_close(whole.sim);
-  for (int a = 0; a < 7; a++) {
-    const int b = (a + 3) % 7;
-    entry_align = aligns[a % 4];
-    run_open(&first, where[a][0], where[a][1], where[a][2], where[a][3]);
-    run_steps(&first, 4);
-    run_save(&first);
-    zp_sim_close(first.sim);
-    entry_align = aligns[(a + 1) % 4];
-    run_open(&second, where[b][0], where[b][1], where[b][2], where[b][3]);
-    run_load(&second, dir);
-    run_steps(&second, 3);
-    check_image(&second, want, "from", a);
-    zp_sim_close(second.sim);
-  }
-  free(want);
+  continues_elsewhere(aligns, 4);
 }
 
 /* tests/ref/engine/saved was written after 4 steps with pp 2, dp 3, ZeRO stage 2 and buckets of 7,
@@ -405,18 +409,7 @@ Test(checkpoint, has_no_padding)
 Test(checkpoint, of_a_version_without_entry_alignments_is_loaded)
 {
   static const int32_t aligns[3] = {1, 64, 32};
-  static run whole, second;
-  run_open(&whole, 1, 2, 1, 11);
-  run_steps(&whole, 7);
-  image *want = take_image(&whole);
-  zp_sim_close(whole.sim);
-  for (int a = 0; a < 3; a++) {
-    entry_align = aligns[a];
-    run_open(&second, where[a][0], where[a][1], where[a][2], where[a][3]);
-    run_load(&second, "tests/ref/engine/saved/step-4");
-    run_steps(&second, 3);
-    check_image(&second, want, "alignment", entry_align);
-    zp_sim_close(second.sim);
-  }
+  image *want = uninterrupted();
+  for (int a = 0; a < 3; a++) continues(want, "tests/ref/engine/saved/step-4", a, aligns[a], a);
   free(want);
 }
