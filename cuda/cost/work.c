@@ -168,19 +168,19 @@ static bucket_sizes sizes_of(const context *c, const rank_view *r, const zp_op *
 static zp_work copy_of(const context *c, const rank_view *r, const zp_op *op, bucket_sizes s)
 {
   const double n = (double)zp_add_range(c->p->cfg, &r->plan.lay, op).count;
-  const double stored = c->p->cfg->stage == 2 ? s.precision : op->mb == 0 ? s.sum : 2 * s.sum;
+  const double slot = c->size->native ? 4 : s.precision;
+  const double stored = c->p->cfg->stage == 2 ? slot : op->mb == 0 ? s.sum : 2 * s.sum;
   return kernels(c, ZP_WORK_COPY, 1, n * (s.precision + stored));
 }
 
-/* The kernels of a reduction: at stage 2 the slot is widened (native) or all members' parts are
- * added (ordered, exact); at stages 0 and 1 the window's limbs are normalized, or its fp32 parts
- * added. */
-static zp_work sum_of(const context *c, const rank_view *r, const zp_op *op, int32_t part,
-                      bucket_sizes s)
+/* The kernel of a reduction: at stage 2 the sum is added to that of earlier micro-batches (native),
+ * or all members' parts are added (ordered, exact); at stages 0 and 1 the window's limbs are
+ * normalized, or its fp32 parts added. */
+static zp_work sum_of(const context *c, const rank_view *r, const zp_op *op, bucket_sizes s)
 {
   const double members = zp_block_group_size(&r->plan.block, op->group, op->key);
   double bytes = 0;
-  if (c->size->native) bytes = part == 0 ? s.whole * (s.precision + 4) : s.owned * 12;
+  if (c->size->native) bytes = s.owned * 12;
   else if (c->p->cfg->stage == 2)
     bytes = s.owned * (members * s.precision + (op->mb == 0 ? s.sum : 2 * s.sum));
   else if (c->p->cfg->reduce == ZP_EXACT) bytes = s.whole * 2 * s.sum;
@@ -261,7 +261,7 @@ static zp_work local_work(const context *c, int32_t i, const zp_op *op, int32_t 
   }
   if (op->what == ZP_WHAT_STATISTICS) return kernels(c, ZP_WORK_DECIDE, 2, 0);
   if (op->what != ZP_WHAT_GRADIENT) return further_sum_of(c, r, op, part, s);
-  return sum_of(c, r, op, part, s);
+  return sum_of(c, r, op, s);
 }
 
 static zp_work work_of_node(const context *c, const zp_hb_node *n)

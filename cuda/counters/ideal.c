@@ -8,9 +8,9 @@
  *   norm                       reads the sums                                          4 / D
  *   means of exact sums        read 72 bytes of limbs, write the mean, count squares  76 / D
  *
- * Stage 2, of each micro-batch; the copy of the caller's gradient into a bucket is not the engine's
- * own:
- *   native                     widens a 16-bit bucket for the wire                     p + 4
+ * Stage 2, of each micro-batch; a mere copy of the caller's gradient into a bucket is not the
+ * engine's own:
+ *   native                     widens a 16-bit gradient into a bucket                  p + 4
  *                              adds to the sum, from the second micro-batch on       12 / D
  *   ordered                    reads all members' parts                                    p
  *                              writes the sum, and from the second one on reads it 4, 8 / D

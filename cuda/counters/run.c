@@ -16,11 +16,12 @@ enum { ACTIVATION = 4096 };
 
 /* ---- What the engine reports ----------------------------------------------------------------- */
 
-static int32_t use_of(const zp_config *cfg, const zp_op *op)
+static int32_t use_of(const zp_counters_job *job, const zp_op *op)
 {
+  const int copies = job->cfg->stage == 2 && (!job->native || job->cfg->precision == ZP_F32);
   if (!op) return ZP_COUNT_STAGED;
   switch (op->kind) {
-  case ZP_OP_ADD: return cfg->stage == 2 ? ZP_COUNT_COPIED : ZP_COUNT_ADD;
+  case ZP_OP_ADD: return copies ? ZP_COUNT_COPIED : ZP_COUNT_ADD;
   case ZP_OP_REDUCE_SCATTER: return ZP_COUNT_REDUCE;
   case ZP_OP_ALL_REDUCE:
     return op->what == ZP_WHAT_STATISTICS ? ZP_COUNT_STATISTICS : ZP_COUNT_REDUCE;
@@ -42,7 +43,7 @@ static void note_issuing(void *ctx, int32_t phase, int64_t position, const zp_op
 {
   zp_counted_rank *w = ctx;
   (void)position;
-  if (phase == ZP_PHASE_STEP) tag(w, use_of(w->run->job->cfg, op));
+  if (phase == ZP_PHASE_STEP) tag(w, use_of(w->run->job, op));
 }
 
 static void note_issued(void *ctx, int32_t phase, const zp_op *op)

@@ -10,12 +10,15 @@ typedef struct announcement {
   zp_cuda_arrival arrival;
   const void *grad;
   cudaStream_t stream;
+  void **buffer; /* not NULL: no announcement, but where its gradient may be written */
 } announcement;
 
 static int announce(zp_cuda *e, const announcement *a)
 {
   const int own = !e->rank.opt.model.forward;
   if (own) ZP_TRY(zp_cuda_continue_own_step(&e->steps));
+  if (a->buffer)
+    return zp_cuda_gradients_buffer(&e->gradients, a->param, a->mb, a->stream, a->buffer);
   ZP_TRY(
       zp_cuda_gradients_announce(&e->gradients, a->param, a->mb, a->arrival, a->grad, a->stream));
   return own ? zp_cuda_continue_own_step(&e->steps) : 0;
@@ -72,7 +75,7 @@ int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, 
 {
   const zp_config *cfg = e->rank.plan.cfg;
   const int empty = param >= 0 && param < cfg->n_params && cfg->params[param].numel == 0;
-  const announcement a = {param, mb, ZP_CUDA_READY, grad, stream};
+  const announcement a = {param, mb, ZP_CUDA_READY, grad, stream, NULL};
   if (dtype != cfg->precision || (!grad && !empty) || stream == cudaStreamPerThread)
     return refuse_gradient(e, param, dtype, stream);
   return announce_on_device(e, &a);
@@ -82,7 +85,16 @@ int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, 
  * contents. */
 int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb)
 {
-  const announcement a = {param, mb, ZP_CUDA_UNUSED, NULL, e->rank.reduce};
+  const announcement a = {param, mb, ZP_CUDA_UNUSED, NULL, e->rank.reduce, NULL};
+  return announce_on_device(e, &a);
+}
+
+int zp_cuda_grad_buffer(zp_cuda *e, int32_t param, int64_t mb, cudaStream_t stream, void **buffer)
+{
+  const announcement a = {param, mb, ZP_CUDA_AWAITED, NULL, stream, buffer};
+  *buffer = NULL;
+  if (stream == cudaStreamPerThread)
+    return refuse_gradient(e, param, e->rank.plan.cfg->precision, stream);
   return announce_on_device(e, &a);
 }
 

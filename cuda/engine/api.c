@@ -230,6 +230,13 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
   return result(e, zp_cuda_grad_ready(e->c, param, mb, grad, dtype, stream));
 }
 
+void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream)
+{
+  void *buffer;
+  if (unusable(e, "zp_engine_grad_buffer")) return NULL;
+  return result(e, zp_cuda_grad_buffer(e->c, param, mb, stream, &buffer)) ? NULL : buffer;
+}
+
 int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb)
 {
   const int status = unusable(e, "zp_engine_grad_unused");

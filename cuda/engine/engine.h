@@ -2,9 +2,9 @@
  *
  * Life cycle of a rank: zp_cuda_open (collective), zp_cuda_init (first values, broadcasts),
  * zp_cuda_step as often as wanted, zp_cuda_get to read the result, zp_cuda_close. All calls of one
- * rank come from one host thread, except zp_cuda_grad_ready, zp_cuda_grad_unused and zp_cuda_why,
- * which any thread may call. The executor decides nothing: the program (ref/plan) fixes what is
- * done, in which order and with which ranks.
+ * rank come from one host thread, except zp_cuda_grad_ready, zp_cuda_grad_buffer,
+ * zp_cuda_grad_unused and zp_cuda_why, which any thread may call. The executor decides nothing: the
+ * program (ref/plan) fixes what is done, in which order and with which ranks.
  *
  * A step only enqueues. The host blocks for one event of the device: the end of the step before the
  * last one, so that at most two steps are in flight; with dynamic shapes also for the description
@@ -174,9 +174,10 @@ typedef struct zp_cuda_memory {
   zp_memory planned; /* what `zeroproof plan` reports */
   int64_t staging;   /* gradients that come before their turn: of each trained entry */
   int64_t messages;  /* to and from the neighbours, and meta messages */
-  int64_t sums;  /* more scratch: all stages' sums of a tied bucket, all tp ranks' of a partial one;
-                         `native`: a widened one */
-  int64_t state; /* losses, statistics, the step's and the optimizers' state */
+  int64_t
+      sums; /* more: scratch for all stages' sums of a tied bucket, or all tp ranks' of a partial
+                    one; `native`: slots of fp32 */
+  int64_t state;   /* losses, statistics, the step's and the optimizers' state */
   int64_t landing; /* offload: updated parameters that are copied back */
   int64_t host;    /* offload: of pinned memory: masters, moments, gradients, rounded masters */
   int64_t words;   /* of pinned memory: state, statuses, progress and meta messages for the host */
@@ -215,6 +216,16 @@ int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream);
  * after the last zp_cuda_end_step's stream. 0, or a negative status. spec: RED-3, PART-8 */
 int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                        cudaStream_t stream);
+
+/* *buffer: where the gradient of entry `param` of micro-batch mb may be written, in the dtype of
+ * zp_cuda_grad_ready, by work queued on `stream` from here on; then announce it at that address. At
+ * stages 0 and 1 of micro-batches after the first, the memory has the sum of those before, to which
+ * the gradient is added, with one rounding an element. NULL: announce it from memory of your own,
+ * which is copied: sums are not of the gradient's dtype or are limbs, or at stage 2 the entry lies
+ * in several buckets, or an earlier bucket in the same memory awaits gradients. After memory was
+ * lent, zp_cuda_grad_unused is an error. `stream`, and from
+ * which threads and when: as above. 0, or a negative status. spec: PART-8, STRM-2 */
+int zp_cuda_grad_buffer(zp_cuda *e, int32_t param, int64_t mb, cudaStream_t stream, void **buffer);
 
 /* Entry `param` has no gradient in micro-batch mb: it contributes zeros. As above. spec: RED-6 */
 int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb);

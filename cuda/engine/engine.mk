@@ -74,13 +74,16 @@ $(API_HEADER):
 	@mkdir -p $(@D)
 	$(Q)printf '#include "ref/zeroproof.h"\n' > $@
 API_PROGRAMS := $(BUILD)/tests/drivers/cuda/api_example $(BUILD)/tests/drivers/cuda/api_driver \
-                $(BUILD)/tests/drivers/cuda/api_line $(BUILD)/tests/drivers/cuda/api_streams
+                $(BUILD)/tests/drivers/cuda/api_line $(BUILD)/tests/drivers/cuda/api_streams \
+                $(BUILD)/tests/drivers/cuda/api_in_place
 API_TSAN     := $(BUILD)/tests/drivers/cuda/api_driver_tsan \
-                $(BUILD)/tests/drivers/cuda/api_streams_tsan
+                $(BUILD)/tests/drivers/cuda/api_streams_tsan \
+                $(BUILD)/tests/drivers/cuda/api_in_place_tsan
 $(BUILD)/tests/drivers/cuda/api_example.o: ref/example/train.c
 $(BUILD)/tests/drivers/cuda/api_driver.o: tests/drivers/mpi/engine_driver.c
 $(BUILD)/tests/drivers/cuda/api_line.o: tests/drivers/cuda/api_line.c
 $(BUILD)/tests/drivers/cuda/api_streams.o: tests/drivers/cuda/api_streams.c
+$(BUILD)/tests/drivers/cuda/api_in_place.o: tests/drivers/cuda/api_in_place.c
 $(API_PROGRAMS:%=%.o): $(BUILD)/flags | $(CUDA_HEADERS) $(API_HEADER)
 	@mkdir -p $(@D)
 	$(say) CC "$(filter %.c,$^) (simdev)"
@@ -94,6 +97,7 @@ $(API_PROGRAMS): %: %.o $(BUILD)/tests/drivers/cuda/api_run.o $(ENGINE) $(SIMDEV
 
 $(BUILD)/tsan/tests/drivers/cuda/api_driver.o: tests/drivers/mpi/engine_driver.c
 $(BUILD)/tsan/tests/drivers/cuda/api_streams.o: tests/drivers/cuda/api_streams.c
+$(BUILD)/tsan/tests/drivers/cuda/api_in_place.o: tests/drivers/cuda/api_in_place.c
 $(API_TSAN:$(BUILD)/%_tsan=$(BUILD)/tsan/%.o): $(BUILD)/tsan/flags | $(CUDA_HEADERS) $(API_HEADER)
 	@mkdir -p $(@D)
 	$(say) CC "$(filter %.c,$^) (simdev, tsan)"

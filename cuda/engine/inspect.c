@@ -23,7 +23,8 @@ zp_cuda_arrays zp_cuda_arrays_of(const zp_cuda *e, int32_t k)
                           .moment1 = s->moment1,
                           .moment2 = s->moment2,
                           .window = s->window,
-                          .slot = {b->slot[0], b->slot[1]}};
+                          .slot = {b->slot[0], b->slot[1]},
+                          .slot_dtype = zp_cuda_slot_dtype(&e->rank)};
 }
 
 const zp_layout *zp_cuda_layout_of(const zp_cuda *e)

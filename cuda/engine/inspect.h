@@ -19,7 +19,8 @@ typedef struct zp_cuda_arrays {
   const float *gradient; /* with `exact` the means, else the sums. RED-4 */
   float *master, *moment1, *moment2;
   void *window;  /* stages 0, 1 */
-  void *slot[2]; /* stage 2 */
+  void *slot[2]; /* stage 2: elements of slot_dtype */
+  int32_t slot_dtype;
 } zp_cuda_arrays;
 zp_cuda_arrays zp_cuda_arrays_of(const zp_cuda *e, int32_t k);
 

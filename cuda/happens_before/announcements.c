@@ -4,7 +4,7 @@
 
 #include "happens_before.h"
 
-void zp_hb_log_add(zp_hb_log *l, int32_t step, int64_t mb, int32_t param, int32_t stream)
+void zp_hb_log_add(zp_hb_log *l, zp_hb_announcement a)
 {
   if (l->n == l->cap) {
     const int64_t cap = 2 * l->cap + 64;
@@ -16,7 +16,7 @@ void zp_hb_log_add(zp_hb_log *l, int32_t step, int64_t mb, int32_t param, int32_
     l->at = more;
     l->cap = cap;
   }
-  l->at[l->n++] = (zp_hb_announcement){step, param, stream, mb};
+  l->at[l->n++] = a;
 }
 
 void zp_hb_log_free(zp_hb_log *l)

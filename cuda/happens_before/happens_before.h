@@ -19,9 +19,10 @@
 
 enum { ZP_HB_TEXT = 1024, ZP_HB_NAME = 160, ZP_HB_PRODUCERS = 16, ZP_HB_JOINTS = 4096 };
 
-/* An announced gradient. stream: the caller's producer stream 0, 1, …; -1: announced as unused. */
+/* An announced gradient. stream: the caller's producer stream 0, 1, …; -1: announced as unused.
+ * in_place: 1: it was written where it is added (PART-8), and announced in its turn. */
 typedef struct zp_hb_announcement {
-  int32_t step, param, stream;
+  int32_t step, param, stream, in_place;
   int64_t mb;
 } zp_hb_announcement;
 
@@ -32,7 +33,7 @@ typedef struct zp_hb_log {
   int32_t no_memory;
 } zp_hb_log;
 
-void zp_hb_log_add(zp_hb_log *l, int32_t step, int64_t mb, int32_t param, int32_t stream);
+void zp_hb_log_add(zp_hb_log *l, zp_hb_announcement a);
 void zp_hb_log_free(zp_hb_log *l);
 
 /* What a piece of work is for; with the position it makes the tag of simdev's records (simdev_tag).
@@ -40,7 +41,7 @@ void zp_hb_log_free(zp_hb_log *l);
  * ZP_HB_GET, and entry 0 in ZP_HB_REST. Work before step 0 has the tag 0. */
 typedef enum zp_hb_work {
   ZP_HB_OP = 1,
-  ZP_HB_COPY,  /* by the caller: copies its gradient into the buffer that it announces */
+  ZP_HB_COPY,  /* by the caller: copies its gradient into the buffer, or where it is added */
   ZP_HB_STAGE, /* by the engine: stages a gradient that was announced before its turn */
   ZP_HB_REUSE, /* by the caller: overwrites the buffer after the announcement */
   ZP_HB_GET,   /* copies the state to the host, which waits for it */
@@ -50,8 +51,9 @@ typedef enum zp_hb_work {
 int64_t zp_hb_tag(int32_t what, int32_t step, int64_t position_or_mb, int32_t param);
 
 typedef struct zp_hb_case {
-  const zp_config *cfg;
-  int32_t replicas; /* R, at least 1 */
+  const zp_config *cfg; /* entries have their flat sizes (PART-2) */
+  const zp_param *own;  /* [cfg->n_params] with the sizes of gradients; NULL: the same */
+  int32_t replicas;     /* R, at least 1 */
   int32_t steps;
   int32_t native;       /* 1: NCCL adds between ranks and stages (RED-7) */
   int32_t launch_order; /* 1: NCCL keeps the order of communications, the engine adds no event */

@@ -19,6 +19,7 @@ static void walk_close(zp_hb_walk *b)
   free(b->stream);
   free(b->arrived);
   free(b->staged);
+  free(b->in_place);
   free(b->lay.flat);
   free(b->lay.spot);
 }
@@ -46,7 +47,9 @@ static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t 
   b->stream = calloc(n + 1, sizeof *b->stream);
   b->arrived = calloc(n + 1, 1);
   b->staged = calloc(n + 1, 1);
-  if (!b->access || !b->param_at || !b->stream || !b->arrived || !b->staged) return -1;
+  b->in_place = calloc(n + 1, 1);
+  if (!b->access || !b->param_at || !b->stream || !b->arrived || !b->staged || !b->in_place)
+    return -1;
   for (size_t i = 0; i < n; i++)
     b->param_at[i + 1] = b->param_at[i] + p->cfg->params[b->lay.first_param + (int32_t)i].numel;
   for (size_t i = 0; i < sizeof b->last / sizeof *b->last; i++) b->last[i] = -1;

@@ -101,21 +101,38 @@ static int32_t bucket_operand(const zp_hb_walk *b, const zp_op *op)
   return ZP_ON_FLAT + 3 * op->flat + (b->p->cfg->stage == 2 ? 1 + op->slot : 0);
 }
 
-/* The reduction stream writes the zeros of an unused entry. The last entry of a slot's bucket
- * writes the padding, too. */
+/* Of an ADD's elements, those that a gradient has; the others are padding. */
+static int64_t own_of(const zp_hb_walk *b, const zp_op *op, zp_range r)
+{
+  const zp_param *params = b->c->own ? b->c->own : b->p->cfg->params;
+  const int64_t left = params[op->param].numel - op->offset;
+  return left < 0 ? 0 : left < r.count ? left : r.count;
+}
+
+/* Where an ADD ends. The last entry of a slot's bucket writes the padding, too. */
+static int64_t end_of(const zp_hb_walk *b, const zp_op *op, zp_range r)
+{
+  const zp_range whole = zp_whole_range(&b->lay.flat[op->flat], op->bucket);
+  const int64_t to = r.at + r.count;
+  return b->p->cfg->stage == 2 && to == whole.real ? whole.count : to;
+}
+
+/* The reduction stream writes the zeros of an unused entry. */
 static void add(zp_hb_walk *b, int64_t pc)
 {
   const zp_op *op = &b->op[pc];
   const int32_t i = op->param - b->lay.first_param, s = b->stream[i];
   const zp_range r = zp_add_range(b->p->cfg, &b->lay, op);
-  const zp_range whole = zp_whole_range(&b->lay.flat[op->flat], op->bucket);
   const int32_t on = s < 0 ? ZP_HB_REDUCE : b->c->gradual ? ZP_HB_COMPUTE : ZP_HB_PRODUCER + s;
-  const int32_t v = zp_hb_add_work(b, on, ZP_HB_OP, pc, op->param, 0);
-  int64_t to = r.at + r.count;
-  if (b->p->cfg->stage == 2 && to == whole.real) to = whole.count;
-  zp_hb_access(b, v, bucket_operand(b, op), ZP_WRITES, r.at, to);
-  if (s < 0) return;
-  zp_hb_access(b, v, ZP_ON_TALLY, ZP_FLAGS, 0, 1);
+  const int64_t to = end_of(b, op, r);
+  int64_t from = r.at;
+  int32_t v;
+  if (b->in_place[i]) from += own_of(b, op, r);
+  if (from == to) return; /* the caller has written all of it */
+  v = zp_hb_add_work(b, on, ZP_HB_OP, pc, op->param, 0);
+  zp_hb_access(b, v, bucket_operand(b, op), ZP_WRITES, from, to);
+  if (s < 0 || b->in_place[i]) return;
+  if (b->p->cfg->reduce == ZP_EXACT) zp_hb_access(b, v, ZP_ON_TALLY, ZP_FLAGS, 0, 1);
   if (b->staged[i]) zp_hb_access(b, v, ZP_ON_STAGING, ZP_READS, i, i + 1);
   else zp_hb_access(b, v, ZP_ON_BUFFER, ZP_READS, s, s + 1);
 }
@@ -140,17 +157,12 @@ static void reduce_limbs(zp_hb_walk *b, int64_t pc, int32_t on, int64_t from, in
   zp_hb_access(b, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), on, ZP_READS, from, to);
 }
 
-/* NCCL adds. A slot of 16-bit numbers is widened first, and only that reads it; later micro-batches
- * are added to the sum. */
+/* NCCL adds; later micro-batches are added to the sum. */
 static void reduce_natively(zp_hb_walk *b, int64_t pc, int32_t on, int64_t from, int64_t to)
 {
-  const int slot = b->p->cfg->stage == 2, widens = slot && b->p->cfg->precision != ZP_F32;
-  int32_t v;
-  if (widens)
-    zp_hb_access(b, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0), on, ZP_READS, from, to);
-  v = zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
-  if (!widens) zp_hb_access(b, v, on, ZP_READS, from, to);
-  if (slot && b->op[pc].mb > 0) zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+  zp_hb_access(b, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), on, ZP_READS, from, to);
+  if (b->p->cfg->stage == 2 && b->op[pc].mb > 0)
+    zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
 }
 
 static void reduce(zp_hb_walk *b, int64_t pc)
@@ -179,6 +191,20 @@ static void advance(zp_hb_walk *b)
   }
 }
 
+/* The caller writes its gradient into the bucket. Work that follows waits for the padding after it,
+ * too: one event of the engine covers both. */
+static void access_bucket(zp_hb_walk *b, int32_t param, int32_t v)
+{
+  for (int64_t at = b->next; at < b->length; at++) {
+    const zp_op *op = &b->op[at];
+    if (op->kind != ZP_OP_ADD && op->what != ZP_WHAT_GRADIENT) return;
+    if (op->kind != ZP_OP_ADD || op->param != param) continue;
+    const zp_range r = zp_add_range(b->p->cfg, &b->lay, op);
+    if (own_of(b, op, r) > 0)
+      zp_hb_access(b, v, bucket_operand(b, op), ZP_WRITES, r.at, end_of(b, op, r));
+  }
+}
+
 /* An entry that is announced before its turn is staged, on its own stream. */
 static int add_announcement(zp_hb_walk *b, const zp_hb_announcement *a)
 {
@@ -190,13 +216,15 @@ static int add_announcement(zp_hb_walk *b, const zp_hb_announcement *a)
   if (a->stream >= 0 && some) {
     v = zp_hb_add_work(b, s, gradual ? ZP_HB_PIECE : ZP_HB_COPY, a->mb, a->param, 0);
     access_raw(b, a->mb, v, ZP_READS);
-    zp_hb_access(b, v, ZP_ON_BUFFER, ZP_WRITES, a->stream, a->stream + 1);
+    if (a->in_place) access_bucket(b, a->param, v);
+    else zp_hb_access(b, v, ZP_ON_BUFFER, ZP_WRITES, a->stream, a->stream + 1);
   }
   b->arrived[i] = 1;
   b->stream[i] = a->stream;
   b->staged[i] = 0;
+  b->in_place[i] = (uint8_t)a->in_place;
   advance(b);
-  if (a->stream < 0 || !some) return 0;
+  if (a->stream < 0 || !some || a->in_place) return 0;
   if (b->next < b->length && b->op[b->next].kind == ZP_OP_ADD) {
     for (int64_t k = b->next; k < b->length && b->op[k].clock_t == b->op[b->next].clock_t; k++)
       b->staged[i] |= b->op[k].kind == ZP_OP_ADD && b->op[k].param == a->param;

@@ -43,8 +43,8 @@ typedef struct zp_hb_walk {
   int64_t arrival;   /* the next announcement */
   int32_t *stream;   /* [n_params] producer stream of the current micro-batch's gradients; -1:
                       * unused */
-  uint8_t *arrived, *staged;
-  int64_t next; /* the first ADD or reduction that is not issued */
+  uint8_t *arrived, *staged, *in_place; /* [n_params] of the current micro-batch's gradients */
+  int64_t next;                         /* the first ADD or reduction that is not issued */
   int32_t act_slots, no_memory;
 } zp_hb_walk;
 

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "../../ref/num/ordered.h"
 #include "state.h"
 
 int64_t zp_diff_grad_bytes(const zp_diff_rank *w, int32_t param)
@@ -27,16 +28,81 @@ static int logged(zp_diff_rank *w, int failed)
 }
 
 /* stream -1: unused. */
-static void trace(zp_diff_rank *w, int32_t param, int32_t stream)
+static void trace(zp_diff_rank *w, int32_t param, int32_t stream, int32_t in_place)
 {
   const int64_t mb = w->announce.call->mb;
   if (w->t->now.hosts) return;
-  if (logs(w)) zp_hb_log_add(&w->t->log[w->rank], w->steps_done, mb, param, stream);
+  if (logs(w))
+    zp_hb_log_add(&w->t->log[w->rank],
+                  (zp_hb_announcement){w->steps_done, param, stream, in_place, mb});
   if (stream < 0) return;
   w->announce.param = param;
   w->announce.mb = mb;
   simdev_tag(zp_hb_tag(w->t->now.gradual ? ZP_HB_PIECE : ZP_HB_COPY, w->steps_done, mb, param));
 }
+
+int zp_diff_launch(const simdev_kernel *k, void *params, cudaStream_t stream)
+{
+  if (zp_launch_body) return zp_launch_body(k, params, stream);
+  void *args[] = {params};
+  return (int)cudaLaunchKernel(k, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, stream);
+}
+
+/* ---- Gradients in place ---------------------------------------------------------------------- */
+
+typedef struct addend {
+  float *to;
+  const float *from;
+  int64_t n;
+} addend;
+
+/* RED-4 */
+static void add_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const addend *p = params;
+  (void)t, (void)shared, (void)phase;
+  zp_ordered_add_f32(p->to, p->from, p->n);
+}
+static const simdev_kernel add_kernel = {"add to the sum", sizeof(addend), 1, add_body};
+
+int zp_announcer_load(void)
+{
+  struct cudaFuncAttributes unused;
+  return zp_launch_body ? 0 : (int)cudaFuncGetAttributes(&unused, &add_kernel);
+}
+
+/* Where host k's gradient may be written, if it is one of those that ask; NULL: nowhere. The
+ * happens-before check knows those that come in their turn. */
+static int ask(zp_diff_rank *w, int32_t k, int32_t param, cudaStream_t stream, void **to)
+{
+  const zp_schedule *now = &w->t->now;
+  if (!now->in_place || (now->path && !now->in_order)) return 0;
+  if (zp_random_next(&w->announce.random[k]) % 2 == 0) return 0;
+  return zp_cuda_grad_buffer(w->e, param, w->announce.call->mb, stream, to);
+}
+
+/* A thread that only announces has not set its device. */
+static int launch_add(const zp_diff_rank *w, addend *p, cudaStream_t stream)
+{
+  int before;
+  ZP_HOST_TRY(cudaGetDevice(&before));
+  ZP_HOST_TRY(cudaSetDevice(zp_ranks_as == ZP_RANKS_PROCESSES ? w->rank : 0));
+  ZP_HOST_TRY(zp_diff_launch(&add_kernel, p, stream));
+  return (int)cudaSetDevice(before);
+}
+
+/* Copies a gradient to where it will be announced; in place it may be added to a sum. */
+static int write(zp_diff_rank *w, int32_t param, void *to, int32_t in_place, cudaStream_t stream)
+{
+  const int64_t mb = w->announce.call->mb;
+  const void *raw = zp_diff_grad(w, param, mb);
+  addend p = {to, raw, w->t->cfg->params[param].numel};
+  if (in_place && w->t->cfg->stage < 2 && mb > 0) return launch_add(w, &p, stream);
+  return (int)cudaMemcpyAsync(to, raw, (size_t)zp_diff_grad_bytes(w, param),
+                              cudaMemcpyDeviceToDevice, stream);
+}
+
+/* ---- Announcements --------------------------------------------------------------------------- */
 
 /* Host k announces an entry; one of several hosts uses its own stream. */
 static int announce_one(zp_diff_rank *w, int32_t k, int32_t param)
@@ -50,18 +116,19 @@ static int announce_one(zp_diff_rank *w, int32_t k, int32_t param)
   cudaStream_t stream = gradual ? call->stream : w->announce.producer[s];
   const int used =
       work->used(work->ctx, c, param, w->at.dp, w->at.tp, (zp_mb){call->step, call->mb, 0});
-  trace(w, param, used ? s : -1);
+  void *lent = NULL, *grad;
+  if (used) ZP_HOST_TRY(ask(w, k, param, stream, &lent));
+  trace(w, param, used ? s : -1, lent != NULL);
   if (!used) return logged(w, zp_cuda_grad_unused(w->e, param, call->mb));
-  ZP_HOST_TRY(cudaMemcpyAsync(w->announce.grad[s], zp_diff_grad(w, param, call->mb), bytes,
-                              cudaMemcpyDeviceToDevice, stream));
+  grad = lent ? lent : w->announce.grad[s];
+  ZP_HOST_TRY(write(w, param, grad, lent != NULL, stream));
   if (w->t->now.waits_for_all) {
     ZP_HOST_TRY(cudaEventRecord(w->announce.all, zp_cuda_stream_of(w->e, ZP_CUDA_REDUCE)));
     ZP_HOST_TRY(cudaStreamWaitEvent(stream, w->announce.all, 0));
   }
-  ZP_HOST_TRY(
-      logged(w, zp_cuda_grad_ready(w->e, param, call->mb, bytes > 0 ? w->announce.grad[s] : NULL,
-                                   c->precision, stream)));
-  if (gradual) return 0; /* the next gradient overwrites the buffer */
+  ZP_HOST_TRY(logged(
+      w, zp_cuda_grad_ready(w->e, param, call->mb, bytes > 0 ? grad : NULL, c->precision, stream)));
+  if (gradual || lent) return 0; /* the next gradient overwrites the buffer */
   if (!w->t->now.hosts) simdev_tag(zp_hb_tag(ZP_HB_REUSE, w->steps_done, call->mb, param));
   /* after the announcement the caller may overwrite the buffer */
   return (int)cudaMemsetAsync(w->announce.grad[s], 0xff, bytes, w->announce.producer[s]);

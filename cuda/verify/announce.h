@@ -1,9 +1,10 @@
 /* Gradients of the caller: copied by the producer streams, each into one buffer that its next copy
- * overwrites, and announced from there. */
+ * overwrites, and announced from there; or written where the engine adds them. */
 #ifndef ZP_CUDA_VERIFY_ANNOUNCE_H
 #define ZP_CUDA_VERIFY_ANNOUNCE_H
 
 #include "../engine/engine.h"
+#include "../simdev/simdev.h"
 #include "differential.h"
 
 typedef struct zp_announcer {
@@ -19,6 +20,10 @@ typedef struct zp_announcer {
   int64_t mb;
 } zp_announcer;
 
+/* Runs a kernel of one thread. */
+int zp_diff_launch(const simdev_kernel *k, void *params, cudaStream_t stream);
+
+int zp_announcer_load(void); /* its kernel */
 int zp_announcer_open_streams(zp_diff_rank *w);
 int zp_announcer_open_gradients(zp_diff_rank *w);
 void zp_announcer_wait(const zp_diff_rank *w); /* until the producer streams are idle */

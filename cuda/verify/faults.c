@@ -166,6 +166,7 @@ zp_schedule zp_case_schedule(const zp_case *c, uint64_t number, const zp_cuda_fa
     s.own_loop = number % (2 * ZP_SCHEDULE_PLAIN) == 5 && c->cfg.pp == 1;
     s.offload |= is_offloaded(number);
     s.gradual = number % (2 * ZP_SCHEDULE_PLAIN) == 1;
+    s.in_place = number % 3 == 1;
     return s;
   }
   s.inject = &fault->injection;

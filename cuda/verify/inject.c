@@ -119,7 +119,7 @@ static int has_slot(const zp_injector *j, const zp_op *op)
 static const void *in_first_slot(const zp_injector *j, const zp_op *op, const void *p)
 {
   const zp_cuda_arrays a = zp_cuda_arrays_of(*j->engine, op->flat);
-  const int64_t bytes = zp_widest(flat_of(j, op)) * zp_dtype_bytes(j->cfg->precision);
+  const int64_t bytes = zp_widest(flat_of(j, op)) * zp_dtype_bytes(a.slot_dtype);
   const char *slot = a.slot[1], *at = p;
   return at >= slot && at < slot + bytes ? (const char *)a.slot[0] + (at - slot) : p;
 }
@@ -165,7 +165,7 @@ void zp_inject_issued(const zp_injector *j, const zp_op *op)
   compute = zp_cuda_stream_of(*j->engine, ZP_CUDA_COMPUTE);
   whole = zp_whole_range(flat_of(j, op), op->bucket);
   if (whole.count == 0) return;
-  element = a.slot[0] ? zp_dtype_bytes(j->cfg->precision) : zp_sum_bytes(j->cfg->reduce);
+  element = a.slot[0] ? zp_dtype_bytes(a.slot_dtype) : zp_sum_bytes(j->cfg->reduce);
   cudaMemsetAsync(a.slot[0] ? a.slot[op->slot] : (char *)a.window + whole.at * element, 0x7f,
                   (size_t)(whole.count * element), compute);
 }

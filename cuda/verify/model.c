@@ -191,13 +191,6 @@ void zp_diff_model_close(zp_diff_rank *w)
   free(w->model.param);
 }
 
-static int launch_one(const simdev_kernel *k, void *params, cudaStream_t stream)
-{
-  if (zp_launch_body) return zp_launch_body(k, params, stream);
-  void *args[] = {params};
-  return (int)cudaLaunchKernel(k, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, stream);
-}
-
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 
 static int first_values(void *ctx, int32_t param, void *data, cudaStream_t stream)
@@ -206,7 +199,7 @@ static int first_values(void *ctx, int32_t param, void *data, cudaStream_t strea
   const zp_diff *t = w->t;
   fill p = {data, t->ref.first[(int64_t)w->rank * t->cfg->n_params + param],
             zp_diff_grad_bytes(w, param)};
-  return launch_one(&fill_kernel, &p, stream);
+  return zp_diff_launch(&fill_kernel, &p, stream);
 }
 
 /* Copies only the tensors in use, because simdev reads all parameters as addresses. */
@@ -254,7 +247,7 @@ static int run_forward(void *ctx, const zp_cuda_call *call)
   copy_message(call->in, &p.in);
   copy_message(call->out, &p.out);
   if (w->model.gpt) ZP_HOST_TRY(zp_cuda_gpt_forward(w->model.gpt, call));
-  return launch_one(w->model.gpt ? &forwarded_kernel : &forward_kernel, &p, call->stream);
+  return zp_diff_launch(w->model.gpt ? &forwarded_kernel : &forward_kernel, &p, call->stream);
 }
 
 /* Writes the micro-batch's gradients to raw. p: the parameters of the next kernel, too. */
@@ -268,7 +261,7 @@ static int launch_backward(zp_diff_rank *w, const zp_cuda_call *call, compute *p
       w->model.grads[i] = w->announce.raw[i] ? zp_diff_grad(w, i, call->mb) : NULL;
     return zp_cuda_gpt_backward(w->model.gpt, call, w->model.grads);
   }
-  return launch_one(&backward_kernel, p, call->stream);
+  return zp_diff_launch(&backward_kernel, p, call->stream);
 }
 
 static int run_backward(void *ctx, const zp_cuda_call *call)
@@ -281,7 +274,7 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
   ZP_HOST_TRY(cudaEventRecord(w->announce.made, call->stream));
   if (w->t->now.gradual) ZP_HOST_TRY(zp_announce_all(w));
   simdev_tag(zp_hb_tag(ZP_HB_REST, w->steps_done, call->mb, 0));
-  ZP_HOST_TRY(launch_one(&rest_kernel, &p, call->stream));
+  ZP_HOST_TRY(zp_diff_launch(&rest_kernel, &p, call->stream));
   if (w->t->now.gradual) return 0;
   for (int32_t s = 0; s < w->streams; s++)
     ZP_HOST_TRY(cudaStreamWaitEvent(w->announce.producer[s], w->announce.made, 0));
@@ -292,7 +285,7 @@ int zp_diff_model_read(zp_diff_rank *w, const zp_cuda_call *call)
 {
   compute p;
   compute_of(w, call, &p);
-  return launch_one(&rest_kernel, &p, call->stream);
+  return zp_diff_launch(&rest_kernel, &p, call->stream);
 }
 
 zp_cuda_model zp_diff_model_callbacks(zp_diff_rank *w)

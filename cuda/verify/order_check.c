@@ -8,6 +8,7 @@
 zp_hb_case zp_diff_order_case(const zp_diff *t)
 {
   return (zp_hb_case){.cfg = &t->sized,
+                      .own = t->cfg->params,
                       .replicas = zp_replicas(t->hyper),
                       .steps = t->steps,
                       .native = t->now.native,

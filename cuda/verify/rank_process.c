@@ -212,7 +212,7 @@ int zp_diff_rank_main(void *arg, int process)
   for (uint64_t k = 0; k < ZP_DIFF_STREAMS; k++)
     w.announce.random[k] = t->now.announce * 1000003u + (uint64_t)rank + (k << 32);
   w.streams = t->now.producers < 1 ? 1 : t->now.producers;
-  if (cudaSetDevice(process) || zp_diff_model_load()) return __LINE__;
+  if (cudaSetDevice(process) || zp_diff_model_load() || zp_announcer_load()) return __LINE__;
   failed = open_rank(&w);
   if (!failed) failed = train(&w);
   if (w.e && zp_cuda_why(w.e)->status) t->error[rank] = *zp_cuda_why(w.e);

@@ -111,10 +111,10 @@ static void print_launches(const zp_counters_row *r)
   const zp_counters *c = &r->counted;
   const int64_t own = zp_counters_own_launches(c), bound = zp_counters_launch_bound(c, &r->cfg);
   printf("  Launches of rank %-9d %12s %10s %10s\n", (int)c->rank, "kernels", "copies", "memsets");
-  print_uses(c, ZP_COUNT_OWN, ZP_COUNT_USES);
+  print_uses(c, ZP_COUNT_OWN_LAUNCHES, ZP_COUNT_USES);
   printf("    %-24s %10lld of at most %lld = 2B + 2MB + 10: %s\n", "own work", (long long)own,
          (long long)bound, verdict((double)own, (double)bound));
-  print_uses(c, 0, ZP_COUNT_OWN);
+  print_uses(c, 0, ZP_COUNT_OWN_LAUNCHES);
   printf("    %-24s %10lld\n    %-24s %10lld\n", "communications", (long long)c->communications,
          "words (progress)", (long long)c->words);
 }

@@ -26,8 +26,8 @@
  * divide it; the engine divides by dp · M (RED-1, RED-2). Each micro-batch announces each entry of
  * this rank's stage that is not frozen once; a missing announcement is an error (STEP-3).
  *
- * Threads: grad_ready, grad_unused and loss may be called from any host thread, several at a time;
- * all else from the thread that called zp_engine_create.
+ * Threads: grad_ready, grad_buffer, grad_unused and loss may be called from any host thread,
+ * several at a time; all else from the thread that called zp_engine_create.
  *
  * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is stored
  * with its text (error, position, rank, remedy), and every later call returns its status. Unless it
@@ -101,8 +101,8 @@ typedef struct zp_engine_options {
   int (*exchange)(void *ctx, int32_t rank, void *bytes, size_t n);
   void *exchange_ctx;
   /* Set both or leave both NULL; required if pp > 1. They return 0, or non-zero on failure. They
-   * call zp_engine_grad_ready, grad_unused, param, log2_scale and why; any other call ends the
-   * engine with an error. */
+   * call zp_engine_grad_ready, grad_buffer, grad_unused, param, log2_scale and why; any other call
+   * ends the engine with an error. */
   int (*forward)(void *ctx, const zp_engine_call *call);
   int (*backward)(void *ctx, const zp_engine_call *call);
   void *ctx;
@@ -175,6 +175,17 @@ const int32_t *zp_engine_log2_scale(const zp_engine *e);
  * RED-3, PART-8 */
 int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                          void *stream);
+
+/* Where backward may write the gradient of entry `param` in micro-batch mb, to save its copy: numel
+ * elements of the configuration's precision, written by work queued on `stream` after the call, and
+ * announced at the returned address by zp_engine_grad_ready. Ask for each micro-batch anew. At
+ * stages 0 and 1, for mb > 0, the memory has the sum of the micro-batches before, to which the
+ * gradient is added, rounded once. NULL: announce the gradient from memory of your own. cuda: NULL
+ * with exact sums; at stages 0 and 1, and with native sums, in 16 bits; and at stage 2 for an entry
+ * in several buckets, or whose bucket's memory still waits for gradients of an earlier one: in
+ * backward order it does not. ref: NULL at stages 0 and 1 for mb > 0. After an error, too, it is
+ * NULL. After an address, grad_unused is an error. spec: PART-8 */
+void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream);
 
 /* Entry `param` has no gradient in micro-batch mb: it contributes zeros. spec: RED-6 */
 int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb);

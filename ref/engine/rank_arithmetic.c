@@ -55,7 +55,8 @@ static void run_add(zp_rank *r, const zp_op *op)
   const void *grad = r->used[i] ? r->arrived[i] : NULL;
   zp_range p = whole;
   p.count = zp_block_own(&r->block, op->param, op->offset, whole.count);
-  if (grad) r->nonfinite += nonfinite(r->cfg->precision, grad, op->offset, p.count);
+  if (grad && r->cfg->reduce == ZP_EXACT) /* limbs hold finite values only. STAT-3 */
+    r->nonfinite += nonfinite(r->cfg->precision, grad, op->offset, p.count);
   if (r->cfg->stage < 2) {
     add_window(r, grad, op->offset, p, r->flat[op->flat].window, op->mb == 0);
     return;

@@ -270,9 +270,9 @@ static int64_t nonfinite(int32_t dtype, const void *x, int64_t n)
 static void contribute(zp_serial *s, zp_copy *p, int64_t n, const void *grad)
 {
   const int32_t dtype = s->cfg->precision;
-  if (grad && nonfinite(dtype, grad, n) != 0) s->nonfinite = 1;
   if (s->cfg->reduce == ZP_EXACT) {
     if (!grad) return;
+    if (nonfinite(dtype, grad, n) != 0) s->nonfinite = 1; /* STAT-3 */
     if (dtype == ZP_F32) zp_val_add_f32(p->limbs, grad, n);
     else if (dtype == ZP_BF16) zp_val_add_bf16(p->limbs, grad, n);
     else zp_val_add_f16(p->limbs, grad, n);

@@ -8,7 +8,8 @@
 #include "../comm/mpi/comm_mpi.h"
 #include "../engine/engine_parts.h"
 
-typedef enum zp_arrival { ZP_AWAITED = 0, ZP_READY, ZP_UNUSED } zp_arrival;
+/* ZP_LENT: awaited, and the caller knows where it may write it. */
+typedef enum zp_arrival { ZP_AWAITED = 0, ZP_LENT, ZP_READY, ZP_UNUSED } zp_arrival;
 
 struct zp_engine {
   zp_engine_options o;

@@ -59,7 +59,7 @@ static void put_turn(const zp_engine *e, int64_t mb, char *text, size_t cap)
     snprintf(text, cap, "expected micro-batch %lld", (long long)e->mb);
   else {
     while (e->o.config->params[lay->first_param + i].frozen ||
-           e->arrival[e->mb * lay->n_params + i] != ZP_AWAITED)
+           e->arrival[e->mb * lay->n_params + i] > ZP_LENT)
       i++;
     zp_engine_name(&e->o, lay->first_param + i, name, sizeof name);
     snprintf(text, cap,
@@ -69,13 +69,23 @@ static void put_turn(const zp_engine *e, int64_t mb, char *text, size_t cap)
   }
 }
 
-static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival, const void *grad)
+/* Of the stage's entry i: its row is the micro-batch's, or with callbacks the only one. */
+static uint8_t *arrival_of(const zp_engine *e, int64_t mb, int32_t i)
+{
+  return &e->arrival[(e->o.backward ? 0 : mb) * e->rank->lay.n_params + i];
+}
+static void *kept_at(const zp_engine *e, int64_t mb, int32_t i)
+{
+  return e->kept + (e->o.backward ? 0 : mb) * e->row_bytes + e->at[i];
+}
+
+/* Is the gradient of entry `param` in micro-batch mb awaited? 0, or a negative status. */
+static int check_awaited(zp_engine *e, int32_t param, int64_t mb)
 {
   const zp_config *c = e->o.config;
   const zp_layout *lay = &e->rank->lay;
   const int32_t i = param - lay->first_param;
   char turn[200];
-  int64_t row;
   if (param < 0 || param >= c->n_params) return wrong(e, param, mb, "there is no such entry");
   if (i < 0 || i >= lay->n_params) return wrong(e, param, mb, "it is another stage's");
   if (c->params[param].frozen) return wrong(e, param, mb, "it is frozen");
@@ -83,12 +93,22 @@ static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival,
     put_turn(e, mb, turn, sizeof turn);
     return wrong(e, param, mb, turn);
   }
-  row = e->o.backward ? 0 : mb;
-  if (e->arrival[row * lay->n_params + i] != ZP_AWAITED)
-    return wrong(e, param, mb, "that had been done before");
-  e->arrival[row * lay->n_params + i] = (uint8_t)arrival;
-  if (arrival == ZP_READY && grad)
-    memcpy(e->kept + row * e->row_bytes + e->at[i], grad,
+  if (*arrival_of(e, mb, i) <= ZP_LENT) return ZP_OK;
+  return wrong(e, param, mb, "that had been done before");
+}
+
+static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival, const void *grad)
+{
+  const zp_config *c = e->o.config;
+  const int32_t i = param - e->rank->lay.first_param;
+  if (check_awaited(e, param, mb)) return e->err.status;
+  if (arrival == ZP_UNUSED && *arrival_of(e, mb, i) == ZP_LENT)
+    return wrong(e, param, mb,
+                 "unused, after memory for its gradient was lent, which may have been written: "
+                 "announce it from there");
+  *arrival_of(e, mb, i) = (uint8_t)arrival;
+  if (arrival == ZP_READY && grad && grad != kept_at(e, mb, i))
+    memcpy(kept_at(e, mb, i), grad,
            (size_t)(c->params[param].numel * zp_dtype_bytes(c->precision)));
   if (--e->left == 0 && !e->o.backward) {
     e->mb++;
@@ -123,6 +143,23 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
   if (status == ZP_OK) status = zp_engine_invariant(e);
   pthread_mutex_unlock(&e->lock);
   return status;
+}
+
+void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream)
+{
+  void *buffer = NULL;
+  int status;
+  (void)stream;
+  if (!e) return NULL;
+  pthread_mutex_lock(&e->lock);
+  status = e->err.status ? e->err.status : zp_engine_invariant(e);
+  if (status == ZP_OK) status = check_awaited(e, param, mb);
+  if (status == ZP_OK && (mb == 0 || e->o.config->stage == 2)) {
+    buffer = kept_at(e, mb, param - e->rank->lay.first_param);
+    *arrival_of(e, mb, param - e->rank->lay.first_param) = ZP_LENT;
+  }
+  pthread_mutex_unlock(&e->lock);
+  return buffer;
 }
 
 int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb)

@@ -24,7 +24,7 @@ int64_t zp_counters_own_bytes(const zp_counters *c)
 int64_t zp_counters_own_launches(const zp_counters *c)
 {
   int64_t n = 0;
-  for (int32_t u = ZP_COUNT_OWN; u < ZP_COUNT_USES; u++)
+  for (int32_t u = ZP_COUNT_OWN_LAUNCHES; u < ZP_COUNT_USES; u++)
     n += c->launches[u].kernels + c->launches[u].copies + c->launches[u].memsets;
   return n;
 }

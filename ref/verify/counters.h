@@ -14,8 +14,8 @@ typedef enum zp_count_use {
   /* copies that depend on the caller, not on the engine's own work: */
   ZP_COUNT_STAGED, /* of a gradient that was announced before its turn */
   ZP_COUNT_COPIED, /* stage 2: of the caller's gradient into a bucket */
-  /* the engine's own: */
-  ZP_COUNT_ADD, /* stages 0, 1: of the caller's gradient to the window */
+  /* the engine's own; the first with launches that depend on the caller: */
+  ZP_COUNT_ADD, /* the caller's gradient, added to the window, or (stage 2) widened into a slot */
   ZP_COUNT_REDUCE,
   ZP_COUNT_MEAN, /* means, squares of the norm */
   ZP_COUNT_STATISTICS,
@@ -24,7 +24,8 @@ typedef enum zp_count_use {
   ZP_COUNT_GATHER,
   ZP_COUNT_OTHER, /* losses, exchanges between stages, what no op queues */
   ZP_COUNT_USES,
-  ZP_COUNT_OWN = ZP_COUNT_ADD
+  ZP_COUNT_OWN = ZP_COUNT_ADD,
+  ZP_COUNT_OWN_LAUNCHES = ZP_COUNT_REDUCE
 } zp_count_use;
 
 /* A step of a valid configuration, without dynamic shapes. */

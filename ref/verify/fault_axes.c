@@ -6,9 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../num/nonfinite.h"
 #include "ref_fault.h"
 
 /* ---- Overflow -------------------------------------------------------------------------------- */
+
+/* Engines that check contributions under `ordered`, too. */
+static void check_contribution(zp_rank *r, const zp_op *op)
+{
+  const int32_t i = op->param - r->lay.first_param, dtype = r->cfg->precision;
+  if (op->kind != ZP_OP_ADD || !r->used[i]) return;
+  const int64_t n = r->cfg->params[op->param].numel;
+  r->nonfinite += dtype == ZP_F32    ? zp_nonfinite_f32(r->arrived[i], n)
+                  : dtype == ZP_BF16 ? zp_nonfinite_bf16(r->arrived[i], n)
+                                     : zp_nonfinite_f16(r->arrived[i], n);
+}
 
 static void before_local_overflow(void *ctx, zp_rank *r, zp_op *op)
 {
@@ -21,6 +33,7 @@ static void after_local_overflow(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_fault_state *f = ctx;
   if (op->kind == ZP_OP_MEAN) r->nonfinite = f->nonfinite;
+  check_contribution(r, op);
 }
 
 /* Was the step's overflow in a contribution, on any rank? */
@@ -37,6 +50,7 @@ static void before_sum_scale(void *ctx, zp_rank *r, zp_op *op)
 static void after_sum_scale(void *ctx, zp_rank *r, const zp_op *op)
 {
   zp_fault_state *f = ctx;
+  check_contribution(r, op);
   if (op->kind < ZP_OP_FIRST_COMM && op->kind != ZP_OP_MEAN)
     f->taken |= r->nonfinite > f->nonfinite;
   if (op->kind == ZP_OP_DECIDE && r->result.skipped && !f->taken) r->scaler = f->scaler;
@@ -47,6 +61,7 @@ static void after_clamped_sum(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_fault_state *f = ctx;
   int64_t at, n;
+  check_contribution(r, op);
   if (op->kind != ZP_OP_MEAN || f->nonfinite != 0) return;
   zp_fault_range(r, op, &at, &n);
   for (int64_t i = at; i < at + n; i++)

@@ -43,6 +43,16 @@ int zp_cuda_allocate_zeros(zp_cuda_allocations *a, int64_t *use, void *to, int64
   return 0;
 }
 
+int zp_cuda_allocate_more(zp_cuda_allocations *a, int64_t *use, void *to, int64_t planned,
+                          int64_t needed)
+{
+  const int64_t more = needed > planned ? needed - planned : 0;
+  ZP_TRY(zp_cuda_allocate(a, use, to, planned + more, 1));
+  *use -= more;
+  a->bytes.sums += more;
+  return 0;
+}
+
 /* Large pages, which CUDA pins as they are. NULL: the array is small, the system has none, or CUDA
  * does not pin them; then CUDA allocates, and chooses the pages. */
 static void *allocate_pages(zp_cuda_pinned *to, size_t bytes)

@@ -25,6 +25,10 @@ int zp_cuda_allocate(zp_cuda_allocations *a, int64_t *use, void *to, int64_t cou
 /* The same, zeroed on the reduction stream. */
 int zp_cuda_allocate_zeros(zp_cuda_allocations *a, int64_t *use, void *to, int64_t count,
                            int64_t bytes);
+/* Device memory for `needed` bytes, and for `planned` ones at least: those add to *use, what is
+ * needed beyond them to a->bytes.sums. */
+int zp_cuda_allocate_more(zp_cuda_allocations *a, int64_t *use, void *to, int64_t planned,
+                          int64_t needed);
 /* Pinned host memory, zeroed; adds to a->bytes.host. */
 int zp_cuda_allocate_pinned(zp_cuda_allocations *a, void *to, int64_t count, int64_t bytes);
 /* spec: STRM-10 */

@@ -21,8 +21,10 @@ int zp_cuda_buckets_open_flat(zp_cuda_buckets *b, zp_cuda_allocations *a, int32_
   zp_cuda_bucket *s = &b->flat[k];
   for (int32_t i = 0; i < ZP_CUDA_PRODUCERS; i++) ZP_TRY(zp_cuda_create_event(b->r, &s->copied[i]));
   for (int32_t i = 0; p->cfg->stage == 2 && i < 2; i++) {
-    ZP_TRY(zp_cuda_allocate(a, &a->bytes.planned.slots, &s->slot[i], zp_widest(&p->lay.flat[k]),
-                            zp_cuda_element_bytes(p)));
+    const int64_t n = zp_widest(&p->lay.flat[k]);
+    ZP_TRY(zp_cuda_allocate_more(a, &a->bytes.planned.slots, &s->slot[i],
+                                 n * zp_cuda_element_bytes(p),
+                                 n * zp_dtype_bytes(zp_cuda_slot_dtype(b->r))));
     ZP_TRY(zp_cuda_create_event(b->r, &s->free[i]));
   }
   return 0;
@@ -45,9 +47,14 @@ void zp_cuda_buckets_begin_step(zp_cuda_buckets *b)
   b->after_forward = 0;
 }
 
-char *zp_cuda_slot(const zp_cuda_buckets *b, const zp_op *op)
+int32_t zp_cuda_slot_dtype(const zp_cuda_rank *r)
 {
-  return b->flat[op->flat].slot[op->slot];
+  return r->opt.native ? ZP_F32 : r->plan.cfg->precision;
+}
+
+char *zp_cuda_slot(const zp_cuda_buckets *b, const zp_op *op, int64_t at)
+{
+  return (char *)b->flat[op->flat].slot[op->slot] + at * zp_dtype_bytes(zp_cuda_slot_dtype(b->r));
 }
 
 /* The last reduction that the stream waits for already; NULL: there is no room to remember it. */

@@ -13,7 +13,7 @@ enum { ZP_CUDA_PRODUCERS = 16 };
 enum { ZP_CUDA_KNOWN = 64 };
 
 typedef struct zp_cuda_bucket {
-  void *slot[2];       /* stage 2: (widest) contributions in the precision */
+  void *slot[2];       /* stage 2: (widest) contributions, of zp_cuda_slot_dtype */
   cudaEvent_t free[2]; /* the reduction that read the slot has ended */
   int64_t read[2];     /* which of the step's reductions that was, from 1; 0: none yet */
   /* streams that have filled the open bucket, and what each had queued after its last copy */
@@ -41,8 +41,11 @@ void zp_cuda_buckets_close(zp_cuda_buckets *b);
 
 void zp_cuda_buckets_begin_step(zp_cuda_buckets *b);
 
-/* The memory of a stage-2 op's slot. */
-char *zp_cuda_slot(const zp_cuda_buckets *b, const zp_op *op);
+/* The dtype of a slot's elements: `native` sums travel as fp32, so that gradients are widened on
+ * their way into the slot. RED-7 */
+int32_t zp_cuda_slot_dtype(const zp_cuda_rank *r);
+/* A stage-2 op's slot, from element `at` on. */
+char *zp_cuda_slot(const zp_cuda_buckets *b, const zp_op *op, int64_t at);
 
 /* Before a stream writes into op's slot: the reduction of earlier contents has read it. */
 int zp_cuda_wait_for_slot(zp_cuda_buckets *b, const zp_op *op, cudaStream_t stream);

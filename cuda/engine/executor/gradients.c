@@ -80,24 +80,48 @@ static cudaEvent_t added(const zp_cuda_gradients *g, const zp_op *op)
   return entry_of(g, op)->added[op->bucket - spot->start / lay->flat[op->flat].capacity];
 }
 
-static int wait_for_added(const zp_cuda_gradients *g, const zp_op *op)
+static int wait_for_added(const zp_cuda_gradients *g, const zp_op *op, cudaStream_t stream)
 {
   const zp_cuda_entry *s = entry_of(g, op);
-  if (!s->is_added || s->added_on == s->stream) return 0;
-  return zp_cuda_wait(g->ops->r, ZP_SYNC_ADDED_WAIT, s->stream, added(g, op));
+  if (!s->is_added || s->added_on == stream) return 0;
+  return zp_cuda_wait(g->ops->r, ZP_SYNC_ADDED_WAIT, stream, added(g, op));
+}
+
+/* Before a stream writes what op adds. */
+static int wait_for_bucket(const zp_cuda_gradients *g, const zp_op *op, cudaStream_t stream)
+{
+  if (plan_of(g)->cfg->stage < 2) return wait_for_added(g, op, stream);
+  return zp_cuda_wait_for_slot(g->ops->buckets, op, stream);
+}
+
+/* The gradient is already where it is added. */
+static int is_in_place(const zp_cuda_entry *s)
+{
+  return s->lent && s->grad == s->lent;
+}
+
+/* Of op's elements, those that are not padding. */
+static int64_t own_of(const zp_cuda_gradients *g, const zp_op *op)
+{
+  return zp_block_own(&plan_of(g)->block, op->param, op->offset, op->count);
+}
+
+/* Where element `at` of op's slot, or of its flat group's window, lies. */
+static char *bucket_memory(const zp_cuda_gradients *g, const zp_op *op, int64_t at)
+{
+  if (plan_of(g)->cfg->stage == 2) return zp_cuda_slot(g->ops->buckets, op, at);
+  return zp_cuda_sum(plan_of(g), g->ops->buffers->flat[op->flat].window, at);
 }
 
 /* A run of op's elements, or of the padding after them, which has no `in` and counts as zeros. */
 static void add_run(const zp_cuda_gradients *g, const zp_op *op, int64_t at, int64_t count,
                     const void *in, zp_memory_runs *runs)
 {
-  const zp_cuda_plan *p = plan_of(g);
   zp_memory_run *run = &runs->here[runs->n];
   if (count == 0) return;
   run->in = in;
   run->count = count;
-  run->out = p->cfg->stage == 2 ? zp_cuda_slot(g->ops->buckets, op) + at * zp_cuda_element_bytes(p)
-                                : zp_cuda_sum(p, g->ops->buffers->flat[op->flat].window, at);
+  run->out = bucket_memory(g, op, at);
   runs->n++;
 }
 
@@ -109,21 +133,32 @@ static int64_t tail_of(const zp_cuda_plan *p, const zp_op *op, zp_range r)
   return p->cfg->stage == 2 && r.at + r.count == whole.real ? whole.count - whole.real : 0;
 }
 
+/* What takes a gradient into its slot, widened if need be, or into its window. */
+static const void *kernel_of(const zp_cuda_rank *r)
+{
+  const zp_config *cfg = r->plan.cfg;
+  if (cfg->stage == 2)
+    return zp_cuda_slot_dtype(r) == cfg->precision ? zp_kernel_gather_copy
+                                                   : zp_kernel_gather_ordered;
+  return cfg->reduce == ZP_EXACT ? zp_kernel_gather_exact : zp_kernel_gather_ordered;
+}
+
 static int launch_add(const zp_cuda_gradients *g, const zp_op *op)
 {
   const zp_cuda_ops *o = g->ops;
   const zp_cuda_plan *p = plan_of(g);
   const zp_cuda_entry *s = entry_of(g, op);
   const zp_range r = zp_add_range(&p->block.cfg, &p->lay, op);
-  const int64_t own = zp_block_own(&p->block, op->param, op->offset, r.count);
-  zp_gather_params a = {
-      .dtype = p->cfg->precision, .first = op->mb == 0, .nonfinite = &o->memory->tally->nonfinite};
-  const void *kernel = zp_kernel_gather_copy;
+  const int64_t own = own_of(g, op);
+  const int exact = p->cfg->reduce == ZP_EXACT; /* limbs hold finite values only. STAT-3 */
+  zp_gather_params a = {.dtype = p->cfg->precision,
+                        .first = p->cfg->stage == 2 || op->mb == 0,
+                        .nonfinite = exact ? &o->memory->tally->nonfinite : NULL};
+  const void *kernel = kernel_of(o->r);
   const char *in = s->grad ? (const char *)s->grad + op->offset * zp_cuda_element_bytes(p) : NULL;
-  add_run(g, op, r.at, own, in, &a.runs);
+  if (!is_in_place(s)) add_run(g, op, r.at, own, in, &a.runs);
   add_run(g, op, r.at + own, r.count - own + tail_of(p, op, r), NULL, &a.runs);
-  if (p->cfg->stage < 2)
-    kernel = p->cfg->reduce == ZP_EXACT ? zp_kernel_gather_exact : zp_kernel_gather_ordered;
+  if (a.runs.n == 0) return 0;
   zp_cuda_lay_runs(&a.runs);
   return zp_cuda_launch(o->r, kernel,
                         kernel == zp_kernel_gather_exact
@@ -153,8 +188,8 @@ static int add(const zp_cuda_gradients *g, const zp_op *op)
   const zp_config *cfg = plan_of(g)->cfg;
   zp_cuda_entry *s = entry_of(g, op);
   const int last = op->mb == cfg->micro_batches - 1;
-  if (cfg->stage == 2) ZP_TRY(zp_cuda_wait_for_slot(g->ops->buckets, op, s->stream));
-  else ZP_TRY(wait_for_added(g, op));
+  /* what was lent has been waited for */
+  if (!is_in_place(s) || own_of(g, op) == 0) ZP_TRY(wait_for_bucket(g, op, s->stream));
   ZP_TRY(launch_add(g, op));
   s->missing -= op->count;
   if (s->stream != g->ops->r->reduce && (cfg->stage == 2 || last))
@@ -230,29 +265,111 @@ static int fail_turn(const zp_cuda_gradients *g, int32_t param, int64_t mb)
                       param, (long long)mb, (long long)g->mb, missing, trained(g), first);
 }
 
-int zp_cuda_gradients_announce(zp_cuda_gradients *g, int32_t param, int64_t mb,
-                               zp_cuda_arrival arrival, const void *grad, cudaStream_t stream)
+/* *s: the entry, whose gradient is awaited. 0, or -1 after an error. */
+static int find_awaited(zp_cuda_gradients *g, int32_t param, int64_t mb, zp_cuda_entry **s)
 {
   const zp_cuda_plan *p = plan_of(g);
   const int32_t i = param - p->lay.first_param;
-  zp_cuda_entry *s;
   if (i < 0 || i >= p->lay.n_params || p->lay.spot[i].flat < 0)
     return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
                         "entry %d was announced for micro-batch %lld: it is not a trained entry "
                         "of this stage (STEP-3)",
                         param, (long long)mb);
   if (mb < 0 || mb != g->mb) return fail_turn(g, param, mb);
-  s = &g->entry[i];
-  if (s->arrival != ZP_CUDA_AWAITED)
+  *s = &g->entry[i];
+  if ((*s)->arrival == ZP_CUDA_AWAITED) return 0;
+  return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
+                      "entry %d was announced twice in micro-batch %lld (STEP-3)", param,
+                      (long long)mb);
+}
+
+/* Does grad lie in a slot, or in the window, of the entry's flat group? */
+static int is_in_buckets(const zp_cuda_gradients *g, int32_t i, const void *grad)
+{
+  const zp_layout *lay = &plan_of(g)->lay;
+  const int32_t k = lay->spot[i].flat;
+  const int64_t slot = zp_widest(&lay->flat[k]) * zp_dtype_bytes(zp_cuda_slot_dtype(g->ops->r));
+  char *window = g->ops->buffers->flat[k].window;
+  const char *at = grad;
+  for (int32_t n = 0; n < 2; n++) {
+    const char *from = g->ops->buckets->flat[k].slot[n];
+    if (from && at >= from && at < from + slot) return 1;
+  }
+  return window && at >= window && at < zp_cuda_sum(plan_of(g), window, zp_padded(&lay->flat[k]));
+}
+
+int zp_cuda_gradients_announce(zp_cuda_gradients *g, int32_t param, int64_t mb,
+                               zp_cuda_arrival arrival, const void *grad, cudaStream_t stream)
+{
+  zp_cuda_entry *s;
+  ZP_TRY(find_awaited(g, param, mb, &s));
+  if (grad && grad != s->lent && is_in_buckets(g, (int32_t)(s - g->entry), grad))
     return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
-                        "entry %d was announced twice in micro-batch %lld (STEP-3)", param,
-                        (long long)mb);
+                        "the gradient of entry %d in micro-batch %lld is in the engine's memory, "
+                        "but not where zp_engine_grad_buffer said in this micro-batch (PART-8)",
+                        param, (long long)mb);
+  if (s->lent && arrival == ZP_CUDA_UNUSED)
+    return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
+                        "entry %d was declared unused in micro-batch %lld, after memory for its "
+                        "gradient was lent, which may have been written: announce it from there "
+                        "(PART-8)",
+                        param, (long long)mb);
   s->arrival = (int32_t)arrival;
-  s->missing = zp_cuda_flat_size(p, i);
+  s->missing = zp_cuda_flat_size(plan_of(g), (int32_t)(s - g->entry));
   s->grad = grad;
   s->stream = stream;
   ZP_TRY(issue_announced(g));
-  return grad && s->missing > 0 ? stage(g, s) : 0;
+  return grad && s->missing > 0 && !is_in_place(s) ? stage(g, s) : 0;
+}
+
+/* ---- Gradients in place ---------------------------------------------------------------------- */
+
+/* The entry's first ADD that is not issued; NULL: it has none. */
+static const zp_op *first_add(const zp_cuda_gradients *g, int32_t param)
+{
+  const zp_op *op = &plan_of(g)->program[ZP_PHASE_STEP][g->next];
+  const zp_op *end = plan_of(g)->program[ZP_PHASE_STEP] + plan_of(g)->length[ZP_PHASE_STEP];
+  for (; op < end && (op->kind == ZP_OP_ADD || op->what == ZP_WHAT_GRADIENT); op++)
+    if (op->kind == ZP_OP_ADD && op->param == param) return op;
+  return NULL;
+}
+
+/* Is a reduction of earlier contents of op's slot not issued yet? */
+static int is_slot_taken(const zp_cuda_gradients *g, const zp_op *op)
+{
+  const zp_op *before = &plan_of(g)->program[ZP_PHASE_STEP][g->next];
+  for (; before < op; before++)
+    if (before->kind != ZP_OP_ADD && before->flat == op->flat && before->slot == op->slot) return 1;
+  return 0;
+}
+
+/* Has memory of the gradient's dtype, in one piece, that nothing else fills before op? */
+static int is_free(const zp_cuda_gradients *g, const zp_op *op)
+{
+  const zp_config *cfg = plan_of(g)->cfg;
+  const int32_t i = op->param - plan_of(g)->lay.first_param;
+  if (cfg->reduce == ZP_EXACT) return 0; /* limbs, or contributions that are checked (STAT-3) */
+  if (cfg->stage < 2) return cfg->precision == ZP_F32;
+  return zp_cuda_slot_dtype(g->ops->r) == cfg->precision &&
+         op->count == zp_cuda_flat_size(plan_of(g), i) && !is_slot_taken(g, op);
+}
+
+int zp_cuda_gradients_buffer(zp_cuda_gradients *g, int32_t param, int64_t mb, cudaStream_t stream,
+                             void **buffer)
+{
+  zp_cuda_entry *s;
+  const zp_op *op;
+  ZP_TRY(find_awaited(g, param, mb, &s));
+  op = first_add(g, param);
+  if (!op || !is_free(g, op)) return 0;
+  s->lent = *buffer =
+      bucket_memory(g, op, zp_add_range(&plan_of(g)->block.cfg, &plan_of(g)->lay, op).at);
+  for (int64_t left = zp_cuda_flat_size(plan_of(g), (int32_t)(s - g->entry)); left > 0; op++) {
+    if (op->kind != ZP_OP_ADD || op->param != param) continue;
+    left -= op->count;
+    if (own_of(g, op) > 0) ZP_TRY(wait_for_bucket(g, op, stream));
+  }
+  return 0;
 }
 
 /* ---- Micro-batches --------------------------------------------------------------------------- */
@@ -265,7 +382,10 @@ void zp_cuda_gradients_begin_step(zp_cuda_gradients *g)
 
 void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb, int64_t next)
 {
-  for (int32_t i = 0; i < plan_of(g)->lay.n_params; i++) g->entry[i].arrival = ZP_CUDA_AWAITED;
+  for (int32_t i = 0; i < plan_of(g)->lay.n_params; i++) {
+    g->entry[i].arrival = ZP_CUDA_AWAITED;
+    g->entry[i].lent = NULL;
+  }
   g->mb = mb;
   g->next = next;
 }

@@ -7,7 +7,9 @@
  * its own stream, and added from the copy, on the same stream, when its turn has come. So the
  * communications have the program's order whatever the order of the announcements (LEDG-2), two
  * slots a flat group suffice, and the stream's next work may overwrite a gradient. The price of
- * disorder is one copy. spec: STEP-3, RED-3, RED-6, PART-7, PART-8 */
+ * disorder is one copy. A gradient that was written where it is added, in memory that
+ * zp_cuda_gradients_buffer lent, is not copied, whenever it comes.
+ * spec: STEP-3, RED-3, RED-6, PART-7, PART-8 */
 #ifndef ZP_CUDA_GRADIENTS_H
 #define ZP_CUDA_GRADIENTS_H
 
@@ -22,6 +24,7 @@ typedef struct zp_cuda_entry {
   int64_t missing;     /* elements not added yet in the current micro-batch */
   const void *grad;    /* NULL: unused */
   cudaStream_t stream; /* of the announcement; the reduction's for an unused entry */
+  void *lent; /* part of the slot or window, for the current micro-batch's gradient; NULL: none */
   /* stages 0, 1: the latest ADD into each of its buckets, which the next micro-batch's waits for */
   cudaEvent_t *added; /* [pieces] */
   int32_t pieces;
@@ -51,6 +54,11 @@ void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb, int64_t next);
 /* Entries that are not announced; *first: the first of them. */
 int32_t zp_cuda_gradients_missing(const zp_cuda_gradients *g, int32_t *first);
 
+/* *buffer: where work queued on `stream` from here on may write the entry's gradient, to be
+ * announced at that address; at stages 0 and 1 of micro-batches after the first: add it. NULL: the
+ * gradient is copied from wherever it is. spec: PART-8 */
+int zp_cuda_gradients_buffer(zp_cuda_gradients *g, int32_t param, int64_t mb, cudaStream_t stream,
+                             void **buffer);
 /* An entry's gradient, at grad after what `stream` has queued; or that it has none. */
 int zp_cuda_gradients_announce(zp_cuda_gradients *g, int32_t param, int64_t mb,
                                zp_cuda_arrival arrival, const void *grad, cudaStream_t stream);

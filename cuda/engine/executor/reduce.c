@@ -66,40 +66,22 @@ static int reduce_natively(const zp_cuda_ops *o, const zp_op *op, const void *fr
   return zp_cuda_reduce_scatter(o->comms, op, from, to, op->count, ZP_F32);
 }
 
-/* Stage 2, `native`, 16 bits: the widened copy of the slot in the scratch. */
-static int widen_slot(const zp_cuda_ops *o, const zp_op *op)
-{
-  zp_gather_params g = {.dtype = o->r->plan.cfg->precision, .first = 1, .runs.n = 1};
-  g.runs.here[0].in = zp_cuda_slot(o->buckets, op);
-  g.runs.here[0].out = o->buffers->send;
-  g.runs.here[0].count = whole_range(o, op).count;
-  zp_cuda_lay_runs(&g.runs);
-  return zp_cuda_launch(o->r, zp_kernel_gather_ordered, zp_launch_runs(g.runs.here, 1), &g,
-                        o->r->reduce);
-}
-
-/* Stage 2, `native`: widened, which releases the slot, reduced, and added to the shard. */
+/* Stage 2, `native`: the sum of the ranks, added to the shard. */
 static int reduce_slot_natively(const zp_cuda_ops *o, const zp_op *op, float *sum)
 {
-  const int wide = o->r->plan.cfg->precision == ZP_F32;
   void *recv = o->buffers->recv;
   zp_add_params add = {.dtype = ZP_F32, .members = 1, .n = op->count, .own_in = recv, .out = sum};
-  if (!wide) {
-    ZP_TRY(widen_slot(o, op));
-    ZP_TRY(zp_cuda_release_slot(o->buckets, op));
-  }
-  ZP_TRY(reduce_natively(o, op, wide ? zp_cuda_slot(o->buckets, op) : o->buffers->send,
-                         op->mb == 0 ? sum : recv));
-  if (wide) ZP_TRY(zp_cuda_release_slot(o->buckets, op));
+  ZP_TRY(reduce_natively(o, op, zp_cuda_slot(o->buckets, op, 0), op->mb == 0 ? sum : recv));
+  ZP_TRY(zp_cuda_release_slot(o->buckets, op));
   if (op->mb == 0) return 0;
   return zp_cuda_launch(o->r, zp_kernel_add_ordered, zp_launch_elements(add.n), &add, o->r->reduce);
 }
 
-/* Stage 2: a micro-batch's bucket, in the precision. */
+/* Stage 2: a micro-batch's bucket. */
 static int reduce_slot(const zp_cuda_ops *o, const zp_op *op)
 {
   const int32_t precision = o->r->plan.cfg->precision;
-  const char *slot = zp_cuda_slot(o->buckets, op);
+  const char *slot = zp_cuda_slot(o->buckets, op, 0);
   char *sum = zp_cuda_sum(&o->r->plan, o->buffers->flat[op->flat].reduced, owned_range(o, op).at);
   if (o->r->opt.native) return reduce_slot_natively(o, op, (float *)(void *)sum);
   ZP_TRY(zp_cuda_exchange_parts(o->comms, op, slot, o->buffers->recv, op->count, precision));

@@ -79,37 +79,15 @@ static int64_t members_bytes(const zp_cuda_plan *p)
   return most;
 }
 
-/* `native` widens a bucket before it sends it. */
-static int64_t widened_bytes(const zp_cuda_rank *r)
-{
-  const zp_cuda_plan *p = &r->plan;
-  int64_t most = 0;
-  if (!r->opt.native || p->cfg->stage < 2 || p->cfg->precision == ZP_F32) return 0;
-  for (int32_t k = 0; k < p->lay.n_flats; k++) {
-    const int64_t bytes = zp_widest(&p->lay.flat[k]) * 4;
-    if (bytes > most) most = bytes;
-  }
-  return most;
-}
-
-/* Bytes for what is planned, or for what needs more. */
-static int open_scratch(zp_cuda_allocations *a, void **to, int64_t planned, int64_t needed)
-{
-  const int64_t more = needed > planned ? needed - planned : 0;
-  ZP_TRY(zp_cuda_allocate(a, &a->bytes.planned.scratch, to, planned + more, 1));
-  a->bytes.planned.scratch -= more;
-  a->bytes.sums += more;
-  return 0;
-}
-
 int zp_cuda_buffers_open_scratch(zp_cuda_buffers *b, zp_cuda_allocations *a)
 {
   const zp_cuda_plan *p = &b->r->plan;
   const zp_scratch scratch = zp_scratch_need(p->cfg, &p->lay);
   const int64_t partial = zp_partial_bytes(p->cfg, &p->lay);
-  if (partial > 0) ZP_TRY(zp_cuda_allocate(a, &a->bytes.planned.scratch, &b->partial, partial, 1));
-  ZP_TRY(open_scratch(a, &b->send, scratch.send, widened_bytes(b->r)));
-  return open_scratch(a, &b->recv, scratch.recv, members_bytes(p));
+  int64_t *use = &a->bytes.planned.scratch;
+  if (partial > 0) ZP_TRY(zp_cuda_allocate(a, use, &b->partial, partial, 1));
+  ZP_TRY(zp_cuda_allocate(a, use, &b->send, scratch.send, 1));
+  return zp_cuda_allocate_more(a, use, &b->recv, scratch.recv, members_bytes(p));
 }
 
 void zp_cuda_buffers_close(zp_cuda_buffers *b)

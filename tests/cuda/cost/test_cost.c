@@ -285,7 +285,7 @@ static double bytes_of(const zp_time_report *r, int sent)
   return sum;
 }
 
-/* Bytes a parameter at stage 2: a gradient is copied (4), native: widened (6), and parameters are
+/* Bytes a parameter at stage 2: a gradient is copied (4; native: widened, 6), and parameters are
  * scattered (4); ordered and exact: all members' parts are read (2) and added to the shard's sum (4
  * or 72). Of a shard the sums are read for the norm, which with exact sums stores the means (4),
  * and all is updated (30). A further micro-batch copies again, and reads and writes the sum
@@ -296,11 +296,11 @@ Test(cost, bytes_of_a_step_at_stage_2)
     for (int32_t sums = 0; sums < 3; sums++) {
       const zp_time_report one = time_of(2, dp, 1, sums), four = time_of(2, dp, 4, sums);
       const double n = 4 * NUMEL, sum = sums == 2 ? 72 : 4;
-      const double first = sums == 0 ? 6 : 2 + sum / dp;
-      const double later = sums == 0 ? 6 + 12.0 / dp : 2 + 2 * sum / dp;
-      const double bytes = 4 + first + 4 + (sum + (sums == 2 ? 4 : 0) + 30) / dp;
+      const double copy = sums == 0 ? 6 : 4, first = sums == 0 ? 0 : 2 + sum / dp;
+      const double later = sums == 0 ? 12.0 / dp : 2 + 2 * sum / dp;
+      const double bytes = copy + first + 4 + (sum + (sums == 2 ? 4 : 0) + 30) / dp;
       cr_assert(is_close(bytes_of(&one, 0) / n, bytes), "%.9g", bytes_of(&one, 0) / n);
-      cr_assert(is_close(bytes_of(&four, 0) / n, bytes + 3 * (4 + later)));
+      cr_assert(is_close(bytes_of(&four, 0) / n, bytes + 3 * (copy + later)));
     }
 }
 
