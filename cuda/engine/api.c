@@ -141,6 +141,7 @@ static int open_engine(zp_engine *e, const zp_cuda_host *host)
                        .native = e->o.config->reduce == ZP_ORDERED && !e->o.ordered,
                        .offload = e->o.offload,
                        .offload_threads = e->o.offload_threads,
+                       .early_bytes = e->o.early_bytes,
                        .act_in = e->o.in,
                        .act_out = e->o.out,
                        .message_bytes = e->o.message_bytes,

@@ -138,6 +138,8 @@ typedef struct zp_cuda_options {
    * waits in each step for the gradients' copies, and updates without the lock.
    * spec: OPT-5, STRM-9 */
   int32_t offload, offload_threads;
+  /* Bytes for gradients that come before their turn; 0, -1: as in zp_engine_options. */
+  int64_t early_bytes;
   zp_message act_in, act_out; /* this stage's activations; data is ignored */
   /* Dynamic shapes, with which act_in and act_out are ignored: the most bytes of one message, each
    * of its tensors rounded up to 256. A stage allocates min(S - s, M) + 3 of them. */
@@ -172,7 +174,7 @@ typedef struct zp_cuda_options {
 /* Bytes of device memory by use. What is not planned is what this executor needs for streams: */
 typedef struct zp_cuda_memory {
   zp_memory planned; /* what `zeroproof plan` reports */
-  int64_t staging;   /* gradients that come before their turn: of each trained entry */
+  int64_t staging;   /* gradients that come before their turn */
   int64_t messages;  /* to and from the neighbours, and meta messages */
   int64_t
       sums; /* more: scratch for all stages' sums of a tied bucket, or all tp ranks' of a partial

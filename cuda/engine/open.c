@@ -83,10 +83,9 @@ static int open_memory(zp_cuda *e)
     ZP_TRY(zp_cuda_buckets_open_flat(&e->buckets, a, k));
     ZP_TRY(zp_cuda_buffers_open_flat(&e->buffers, a, k));
   }
-  for (int32_t i = lay->n_params - 1; i >= 0; i--) {
+  for (int32_t i = lay->n_params - 1; i >= 0; i--)
     ZP_TRY(zp_cuda_buffers_open_param(&e->buffers, a, i));
-    ZP_TRY(zp_cuda_gradients_open_entry(&e->gradients, a, i));
-  }
+  ZP_TRY(zp_cuda_gradients_open_entries(&e->gradients, a));
   ZP_TRY(zp_cuda_buffers_open_scratch(&e->buffers, a));
   ZP_TRY(zp_cuda_offload_open_landing(&e->offload, a));
   ZP_TRY(zp_cuda_messages_allocate(&e->messages, a));

@@ -5,6 +5,7 @@
 
 #include "../../ref/comm/block.h"
 #include "../../ref/comm/comm.h"
+#include "../../ref/engine/early.h"
 
 static int refuse(zp_error *err, const char *field, const char *expected, long long value)
 {
@@ -55,6 +56,8 @@ int zp_cuda_check_options(const zp_cuda_options *o, zp_error *err)
   if (zp_block_check(o->cfg, zp_cuda_replicas(o), err) ||
       zp_block_check_align(o->cfg, o->entry_align, err))
     return err->status;
+  if (o->early_bytes < ZP_EARLY_ALL)
+    return refuse(err, "early_bytes", "-1, 0 or a number of bytes", o->early_bytes);
   if (o->cfg->dynamic_shapes && o->cfg->pp > 1 && o->message_bytes < 1)
     return refuse(err, "message_bytes", "the most bytes of a message, as dynamic shapes are on",
                   o->message_bytes);

@@ -59,6 +59,7 @@ typedef struct zp_hb_case {
   int32_t launch_order; /* 1: NCCL keeps the order of communications, the engine adds no event */
   const zp_hb_log *log; /* [world]; NULL with `gradual`: all entries, in the program's order */
   const uint8_t *get;   /* [steps] 1: the host waits for the state after the step */
+  int64_t early_bytes;  /* as in zp_cuda_options */
   int32_t rest;         /* 1: backward continues after its gradients (ZP_HB_REST) */
   int32_t sets;         /* sets of gradient buffers that micro-batches use in turn */
   /* 1: backward makes one gradient after the other on the compute stream (ZP_HB_PIECE), and

@@ -18,7 +18,7 @@ typedef enum zp_operand {
   ZP_ON_GRAD_OUT,
   ZP_ON_RAW,     /* the gradients that backward writes */
   ZP_ON_BUFFER,  /* the announced buffers, by producer stream */
-  ZP_ON_STAGING, /* the staging buffers, by entry */
+  ZP_ON_STAGING, /* the ring of early gradients, by bytes */
   ZP_ON_TALLY,   /* the flag of non-finite contributions */
   ZP_ON_FLAT
 } zp_operand;

@@ -20,6 +20,7 @@ static void walk_close(zp_hb_walk *b)
   free(b->arrived);
   free(b->staged);
   free(b->in_place);
+  zp_early_close(&b->early);
   free(b->lay.flat);
   free(b->lay.spot);
 }
@@ -48,6 +49,9 @@ static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t 
   b->arrived = calloc(n + 1, 1);
   b->staged = calloc(n + 1, 1);
   b->in_place = calloc(n + 1, 1);
+  zp_config own = *p->cfg;
+  if (c->own) own.params = c->own;
+  if (zp_early_open(&b->early, &own, &b->lay, c->early_bytes)) return -1;
   if (!b->access || !b->param_at || !b->stream || !b->arrived || !b->staged || !b->in_place)
     return -1;
   for (size_t i = 0; i < n; i++)

@@ -117,6 +117,12 @@ static int64_t end_of(const zp_hb_walk *b, const zp_op *op, zp_range r)
   return b->p->cfg->stage == 2 && to == whole.real ? whole.count : to;
 }
 
+static void access_ring(zp_hb_walk *b, int32_t i, int32_t v, zp_mode mode)
+{
+  const zp_early_range *p = &b->early.range[i];
+  zp_hb_access(b, v, ZP_ON_STAGING, mode, p->at, p->at + p->bytes);
+}
+
 /* The reduction stream writes the zeros of an unused entry. */
 static void add(zp_hb_walk *b, int64_t pc)
 {
@@ -133,7 +139,7 @@ static void add(zp_hb_walk *b, int64_t pc)
   zp_hb_access(b, v, bucket_operand(b, op), ZP_WRITES, from, to);
   if (s < 0 || b->in_place[i]) return;
   if (b->p->cfg->reduce == ZP_EXACT) zp_hb_access(b, v, ZP_ON_TALLY, ZP_FLAGS, 0, 1);
-  if (b->staged[i]) zp_hb_access(b, v, ZP_ON_STAGING, ZP_READS, i, i + 1);
+  if (b->staged[i]) access_ring(b, i, v, ZP_READS);
   else zp_hb_access(b, v, ZP_ON_BUFFER, ZP_READS, s, s + 1);
 }
 
@@ -232,7 +238,7 @@ static int add_announcement(zp_hb_walk *b, const zp_hb_announcement *a)
   if (b->staged[i]) {
     v = zp_hb_add_work(b, s, ZP_HB_STAGE, a->mb, a->param, 0);
     zp_hb_access(b, v, ZP_ON_BUFFER, ZP_READS, a->stream, a->stream + 1);
-    zp_hb_access(b, v, ZP_ON_STAGING, ZP_WRITES, i, i + 1);
+    access_ring(b, i, v, ZP_WRITES);
   }
   if (gradual) return 0; /* the next piece overwrites it */
   v = zp_hb_add_work(b, s, ZP_HB_REUSE, a->mb, a->param, 0);

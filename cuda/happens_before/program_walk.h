@@ -3,6 +3,7 @@
 #define ZP_HAPPENS_BEFORE_PROGRAM_WALK_H
 
 #include "../../ref/comm/block.h"
+#include "../../ref/engine/early.h"
 #include "happens_before.h"
 #include "operand.h"
 
@@ -43,6 +44,7 @@ typedef struct zp_hb_walk {
   int64_t arrival;   /* the next announcement */
   int32_t *stream;   /* [n_params] producer stream of the current micro-batch's gradients; -1:
                       * unused */
+  zp_early early;    /* places of gradients before their turn */
   uint8_t *arrived, *staged, *in_place; /* [n_params] of the current micro-batch's gradients */
   int64_t next;                         /* the first ADD or reduction that is not issued */
   int32_t act_slots, no_memory;

@@ -1,7 +1,13 @@
 #include <stdlib.h>
 
+#include "../../ref/engine/early.h"
 #include "../../ref/num/ordered.h"
 #include "state.h"
+
+int64_t zp_diff_early_bytes(const zp_diff *t)
+{
+  return t->now.early ? 0 : ZP_EARLY_ALL;
+}
 
 int64_t zp_diff_grad_bytes(const zp_diff_rank *w, int32_t param)
 {
@@ -134,17 +140,26 @@ static int announce_one(zp_diff_rank *w, int32_t k, int32_t param)
   return (int)cudaMemsetAsync(w->announce.grad[s], 0xff, bytes, w->announce.producer[s]);
 }
 
-/* The stage's trained entries, in backward order or shuffled. */
+static void swap(zp_announcer *a, int32_t i, int32_t k)
+{
+  const int32_t x = a->order[i];
+  a->order[i] = a->order[k];
+  a->order[k] = x;
+}
+
+/* The stage's trained entries, in backward order, shuffled, or with neighbours that are swapped. */
 void zp_announce_shuffle(zp_diff_rank *w)
 {
   int32_t n = 0;
   for (int32_t i = w->t->cfg->n_params - 1; i >= 0; i--)
     if (w->announce.raw[i]) w->announce.order[n++] = i;
   for (int32_t i = n - 1; i > 0 && !w->t->now.in_order; i--) {
-    const int32_t k = (int32_t)(zp_random_next(&w->announce.random[0]) % (uint64_t)(i + 1));
-    const int32_t x = w->announce.order[i];
-    w->announce.order[i] = w->announce.order[k];
-    w->announce.order[k] = x;
+    const uint64_t any = zp_random_next(&w->announce.random[0]);
+    if (!w->t->now.early) swap(&w->announce, i, (int32_t)(any % (uint64_t)(i + 1)));
+    else if (any % 2 == 1) {
+      swap(&w->announce, i, i - 1);
+      i--;
+    }
   }
   w->announce.entries = n;
 }

@@ -29,6 +29,8 @@ int zp_announcer_open_gradients(zp_diff_rank *w);
 void zp_announcer_wait(const zp_diff_rank *w); /* until the producer streams are idle */
 void zp_announcer_close(zp_diff_rank *w);
 
+/* Of the engine's options. */
+int64_t zp_diff_early_bytes(const zp_diff *t);
 /* The gradient of an entry that backward writes, and its size. */
 int64_t zp_diff_grad_bytes(const zp_diff_rank *w, int32_t param);
 void *zp_diff_grad(const zp_diff_rank *w, int32_t param, int64_t mb);

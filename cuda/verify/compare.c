@@ -1,6 +1,7 @@
 /* spec: NUM-4, STEP-5 … STEP-9, STAT-4, STAT-5, SCALE-3, LEDG-1 */
 #include <string.h>
 
+#include "../../ref/engine/early.h"
 #include "same_bits.h"
 #include "state.h"
 
@@ -143,19 +144,21 @@ int zp_diff_compare_waits(zp_diff_rank *w)
              : wrong(w, "PIPE-6", "the number of waits for meta messages; expected", want);
 }
 
-/* The allocated memory is the plan's, plus the engine's staging buffers. STEP-1 */
+/* The allocated memory is the plan's, plus the ring for early gradients. STEP-1 */
 int zp_diff_compare_allocation(zp_diff_rank *w)
 {
   const zp_config *c = w->t->cfg;
   const zp_layout *lay = zp_cuda_layout_of(w->e);
   const zp_cuda_memory m = zp_cuda_memory_of(w->e);
   zp_memory want = zp_memory_of(&zp_sim_rank(w->t->ref.sim, w->rank)->block.cfg, lay);
-  int64_t staging = 0;
-  for (int32_t i = lay->first_param; i < lay->first_param + lay->n_params; i++)
-    if (!c->params[i].frozen) staging += c->params[i].numel * zp_dtype_bytes(c->precision);
+  zp_early early;
+  if (zp_early_open(&early, c, lay, zp_diff_early_bytes(w->t)))
+    return wrong(w, "STEP-1", "memory", 0);
+  const int64_t ring = early.bytes;
+  zp_early_close(&early);
   if (w->t->now.offload) want.state = 0; /* it is in host memory */
   if (memcmp(&m.planned, &want, sizeof want)) return wrong(w, "STEP-1", "planned memory", 0);
-  if (m.staging != staging) return wrong(w, "STEP-1", "memory for staging, bytes:", m.staging);
+  if (m.staging != ring) return wrong(w, "STEP-1", "memory for staging, bytes:", m.staging);
   if (m.sums > 0 && c->tied_keys == 0 && !c->sequence_parallel && zp_replicas(w->t->hyper) == 1 &&
       !w->t->now.native)
     return wrong(w, "STEP-1", "memory for sums, bytes:", m.sums);

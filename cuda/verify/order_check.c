@@ -12,6 +12,7 @@ zp_hb_case zp_diff_order_case(const zp_diff *t)
                       .replicas = zp_replicas(t->hyper),
                       .steps = t->steps,
                       .native = t->now.native,
+                      .early_bytes = zp_diff_early_bytes(t),
                       .launch_order = !t->chained,
                       .log = t->log,
                       .get = t->get,

@@ -70,6 +70,7 @@ zp_cuda_options zp_diff_rank_options(zp_diff_rank *w)
       .replicas = h->replicas,
       .entry_align = h->entry_align,
       .rank = w->rank,
+      .early_bytes = zp_diff_early_bytes(w->t),
       .device = zp_ranks_as == ZP_RANKS_PROCESSES ? w->rank : 0,
       .native = w->t->now.native,
       .first_nccl = w->t->now.launch_order == 2 || zp_injects_late_order(w->t->now.inject),

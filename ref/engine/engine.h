@@ -129,6 +129,11 @@ typedef struct zp_engine_options {
    * offload_threads threads (0: all of OpenMP's): the same bits, in less device memory. A step then
    * waits once for the device. The reference has all in host memory anyhow. spec: OPT-5 */
   int32_t offload, offload_threads;
+  /* cuda: bytes of device memory for gradients that are announced before their turn, which is
+   * backward order. 0: two buckets and the largest entry: enough while a gradient overtakes no more
+   * than two buckets. -1: enough for any order. One for which there is no room ends the engine with
+   * an error that names it and the awaited entry. The reference keeps all gradients. */
+  int64_t early_bytes;
 } zp_engine_options;
 
 /* Options with rank, world, device and exchange of a job (NULL: one process alone), AdamW with lr

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "early.h"
 #include "engine_parts.h"
 #include "refusal.h"
 #include "settings.h"
@@ -142,6 +143,8 @@ static int check_callbacks(const zp_engine_options *o, zp_error *err)
     return refuse(err, o->rank, "offload", "0 or 1", o->offload);
   if (o->offload_threads < 0)
     return refuse(err, o->rank, "offload_threads", "not negative", o->offload_threads);
+  if (o->early_bytes < ZP_EARLY_ALL)
+    return refuse(err, o->rank, "early_bytes", "-1, 0 or a number of bytes", o->early_bytes);
   if (!(o->deadline_s >= 0) || o->deadline_s >= 1e9)
     return zp_fail(err, ZP_E_REFUSED, o->rank,
                    "rank %d: options.deadline_s: 0 to 1e9 seconds (it is %g)", (int)o->rank,

@@ -18,10 +18,13 @@ static const zp_cuda_plan *plan_of(const zp_cuda_gradients *g)
 
 int zp_cuda_gradients_open(zp_cuda_gradients *g, const zp_cuda_ops *ops)
 {
+  const zp_cuda_plan *p = &ops->r->plan;
   g->ops = ops;
   g->mb = -1;
-  g->entry = calloc((size_t)ops->r->plan.lay.n_params + 1, sizeof *g->entry);
-  return g->entry ? 0 : zp_cuda_fail(ops->r, ZP_E_MEMORY, "no host memory for the gradients");
+  g->entry = calloc((size_t)p->lay.n_params + 1, sizeof *g->entry);
+  if (!g->entry || zp_early_open(&g->early, p->cfg, &p->lay, ops->r->opt.early_bytes))
+    return zp_cuda_fail(ops->r, ZP_E_MEMORY, "no host memory for the gradients");
+  return 0;
 }
 
 /* An event for each bucket that the entry, or the padding after it, has elements in. */
@@ -42,15 +45,15 @@ static int open_pieces(zp_cuda_gradients *g, int32_t i)
   return 0;
 }
 
-int zp_cuda_gradients_open_entry(zp_cuda_gradients *g, zp_cuda_allocations *a, int32_t i)
+int zp_cuda_gradients_open_entries(zp_cuda_gradients *g, zp_cuda_allocations *a)
 {
   const zp_cuda_plan *p = plan_of(g);
-  const zp_param *param = &p->cfg->params[p->lay.first_param + i];
-  if (param->frozen) return 0;
-  ZP_TRY(zp_cuda_create_event(g->ops->r, &g->entry[i].unstaged));
-  ZP_TRY(open_pieces(g, i));
-  return zp_cuda_allocate(a, &a->bytes.staging, &g->entry[i].staging, param->numel,
-                          zp_cuda_element_bytes(p));
+  for (int32_t i = p->lay.n_params - 1; i >= 0; i--) {
+    if (p->lay.spot[i].flat < 0) continue;
+    ZP_TRY(zp_cuda_create_event(g->ops->r, &g->entry[i].unstaged));
+    ZP_TRY(open_pieces(g, i));
+  }
+  return zp_cuda_allocate(a, &a->bytes.staging, &g->ring, g->early.bytes, 1);
 }
 
 void zp_cuda_gradients_close(zp_cuda_gradients *g)
@@ -62,6 +65,7 @@ void zp_cuda_gradients_close(zp_cuda_gradients *g)
     free(s->added);
   }
   free(g->entry);
+  zp_early_close(&g->early);
 }
 
 /* ---- Additions ------------------------------------------------------------------------------- */
@@ -167,20 +171,28 @@ static int launch_add(const zp_cuda_gradients *g, const zp_op *op)
                         &a, s->stream);
 }
 
-/* If a later micro-batch has to wait for this ADD; the next step follows it anyway. */
+/* For the next micro-batch, which has to wait for this ADD; the next step follows it anyway. */
 static int record_added(const zp_cuda_gradients *g, const zp_op *op)
 {
-  zp_cuda_rank *r = g->ops->r;
   zp_cuda_entry *s = entry_of(g, op);
-  if (r->plan.cfg->stage < 2)
-    ZP_TRY(zp_cuda_record(r, ZP_SYNC_ADDED_RECORD, added(g, op), s->stream));
+  if (plan_of(g)->cfg->stage < 2)
+    ZP_TRY(zp_cuda_record(g->ops->r, ZP_SYNC_ADDED_RECORD, added(g, op), s->stream));
   if (s->missing > 0) return 0;
   s->added_on = s->stream;
   s->is_added = 1;
-  if (s->grad != s->staging) return 0;
+  return 0;
+}
+
+/* The entry's last ADD has read the ring. In a step's last micro-batch only another entry can come
+ * to its place. */
+static int unstage(const zp_cuda_gradients *g, zp_cuda_entry *s, int last)
+{
+  const int32_t i = (int32_t)(s - g->entry);
+  s->is_staged = 0;
+  if (last && zp_early_next_overlap(&g->early, plan_of(g)->lay.n_params, i, -1) < 0) return 0;
   s->unstaged_on = s->stream;
   s->is_unstaged = 1;
-  return zp_cuda_record(r, ZP_SYNC_STAGED_RECORD, s->unstaged, s->stream);
+  return zp_cuda_record(g->ops->r, ZP_SYNC_STAGED_RECORD, s->unstaged, s->stream);
 }
 
 static int add(const zp_cuda_gradients *g, const zp_op *op)
@@ -194,7 +206,8 @@ static int add(const zp_cuda_gradients *g, const zp_op *op)
   s->missing -= op->count;
   if (s->stream != g->ops->r->reduce && (cfg->stage == 2 || last))
     ZP_TRY(zp_cuda_add_producer(g->ops->buckets, op, s->stream));
-  return last ? 0 : record_added(g, op);
+  if (!last) ZP_TRY(record_added(g, op));
+  return s->is_staged && s->missing == 0 ? unstage(g, s, last) : 0;
 }
 
 /* As far as announced entries reach. The host's position is that of the op being issued. */
@@ -218,20 +231,49 @@ static int issue_announced(zp_cuda_gradients *g)
 
 /* ---- Announcements --------------------------------------------------------------------------- */
 
-/* A gradient before its turn. The staging buffer's earlier contents have been added. */
+static int fail_early(const zp_cuda_gradients *g, const zp_cuda_entry *s, int32_t j)
+{
+  const int32_t first = plan_of(g)->lay.first_param;
+  const zp_op *awaited = &plan_of(g)->program[ZP_PHASE_STEP][g->next];
+  return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
+                      "the gradient of entry %d in micro-batch %lld came too long before its turn: "
+                      "that of entry %d is awaited, and entry %d's is kept where it would go, in "
+                      "early_bytes = %lld (STEP-3). Announce gradients in about backward order, or "
+                      "set early_bytes to a larger number, or -1 for room for all",
+                      first + (int32_t)(s - g->entry), (long long)g->mb, awaited->param, first + j,
+                      (long long)g->early.bytes);
+}
+
+/* What an entry's range in the ring had before, `before`'s, has been added. */
+static int wait_for_range(zp_cuda_gradients *g, zp_cuda_entry *s, zp_cuda_entry *before)
+{
+  const zp_early_range *own = &g->early.range[s - g->entry];
+  const zp_early_range *its = &g->early.range[before - g->entry];
+  if (!before->is_unstaged) return 0;
+  /* an entry that comes to those bytes next waits for this one */
+  before->is_unstaged = own->at > its->at || own->at + own->bytes < its->at + its->bytes;
+  if (before->unstaged_on == s->stream) return 0;
+  return zp_cuda_wait(g->ops->r, ZP_SYNC_STAGED_WAIT, s->stream, before->unstaged);
+}
+
+/* A gradient before its turn. */
 static int stage(zp_cuda_gradients *g, zp_cuda_entry *s)
 {
   zp_cuda_rank *r = g->ops->r;
   const zp_cuda_plan *p = plan_of(g);
-  const int64_t numel = p->cfg->params[p->lay.first_param + (int32_t)(s - g->entry)].numel;
-  const size_t bytes = (size_t)(numel * zp_cuda_element_bytes(p));
+  const int32_t i = (int32_t)(s - g->entry), n = p->lay.n_params;
+  const int64_t numel = p->cfg->params[p->lay.first_param + i].numel;
+  char *to = g->ring + g->early.range[i].at;
+  for (int32_t j = -1; (j = zp_early_next_overlap(&g->early, n, i, j)) >= 0;)
+    if (g->entry[j].is_staged) return fail_early(g, s, j);
   zp_cuda_issuing(r, NULL);
-  if (s->is_unstaged && s->unstaged_on != s->stream) {
-    s->unstaged_on = s->stream; /* ordered after the record from here on */
-    ZP_TRY(zp_cuda_wait(r, ZP_SYNC_STAGED_WAIT, s->stream, s->unstaged));
-  }
-  ZP_CUDA(r, cudaMemcpyAsync(s->staging, s->grad, bytes, cudaMemcpyDeviceToDevice, s->stream));
-  s->grad = s->staging;
+  ZP_TRY(wait_for_range(g, s, s));
+  for (int32_t j = -1; (j = zp_early_next_overlap(&g->early, n, i, j)) >= 0;)
+    ZP_TRY(wait_for_range(g, s, &g->entry[j]));
+  ZP_CUDA(r, cudaMemcpyAsync(to, s->grad, (size_t)(numel * zp_cuda_element_bytes(p)),
+                             cudaMemcpyDeviceToDevice, s->stream));
+  s->grad = to;
+  s->is_staged = 1;
   return 0;
 }
 
@@ -377,7 +419,7 @@ int zp_cuda_gradients_buffer(zp_cuda_gradients *g, int32_t param, int64_t mb, cu
 void zp_cuda_gradients_begin_step(zp_cuda_gradients *g)
 {
   for (int32_t i = 0; i < plan_of(g)->lay.n_params; i++)
-    g->entry[i].is_added = g->entry[i].is_unstaged = 0;
+    g->entry[i].is_added = g->entry[i].is_staged = g->entry[i].is_unstaged = 0;
 }
 
 void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb, int64_t next)

@@ -4,7 +4,8 @@
  * backward order. An announcement issues that sequence as far as announced entries reach: their
  * ADDs are queued on the streams that made the gradients, and their buckets are reduced
  * immediately, while backward continues. A gradient that comes before its turn is staged: copied on
- * its own stream, and added from the copy, on the same stream, when its turn has come. So the
+ * its own stream to its place in a ring (ref/engine/early.h), and added from the copy, on the same
+ * stream, when its turn has come. If the place is taken, that is an error. So the
  * communications have the program's order whatever the order of the announcements (LEDG-2), two
  * slots a flat group suffice, and the stream's next work may overwrite a gradient. The price of
  * disorder is one copy. A gradient that was written where it is added, in memory that
@@ -13,13 +14,13 @@
 #ifndef ZP_CUDA_GRADIENTS_H
 #define ZP_CUDA_GRADIENTS_H
 
+#include "../../../ref/engine/early.h"
 #include "ops.h"
 
 typedef enum zp_cuda_arrival { ZP_CUDA_AWAITED, ZP_CUDA_READY, ZP_CUDA_UNUSED } zp_cuda_arrival;
 
 /* One entry of the stage. */
 typedef struct zp_cuda_entry {
-  void *staging;       /* a copy of a gradient that came before its turn; NULL: frozen */
   int32_t arrival;     /* zp_cuda_arrival, in the current micro-batch */
   int64_t missing;     /* elements not added yet in the current micro-batch */
   const void *grad;    /* NULL: unused */
@@ -30,7 +31,8 @@ typedef struct zp_cuda_entry {
   int32_t pieces;
   cudaStream_t added_on; /* NULL is a stream, too */
   int32_t is_added;      /* 1: there is one in this step */
-  /* the latest ADD that read the staging buffer, which the next copy into it waits for */
+  int32_t is_staged;     /* 1: the gradient is in the ring */
+  /* the latest ADD that read the entry's range of the ring, which the next copy there waits for */
   cudaEvent_t unstaged;
   cudaStream_t unstaged_on;
   int32_t is_unstaged; /* 1: there is one in this step */
@@ -39,13 +41,15 @@ typedef struct zp_cuda_entry {
 typedef struct zp_cuda_gradients {
   const zp_cuda_ops *ops;
   zp_cuda_entry *entry; /* [lay.n_params] */
-  int64_t mb;           /* whose gradients may be announced; -1: none */
+  zp_early early;
+  char *ring;   /* [early.bytes] copies of gradients that came before their turn */
+  int64_t mb;   /* whose gradients may be announced; -1: none */
   int64_t next; /* the first op of the micro-batch's ADDs and reductions that is not issued */
 } zp_cuda_gradients;
 
-/* The list; then each entry from the last to the first. */
+/* The lists; then the ring and each entry's events. */
 int zp_cuda_gradients_open(zp_cuda_gradients *g, const zp_cuda_ops *ops);
-int zp_cuda_gradients_open_entry(zp_cuda_gradients *g, zp_cuda_allocations *a, int32_t i);
+int zp_cuda_gradients_open_entries(zp_cuda_gradients *g, zp_cuda_allocations *a);
 void zp_cuda_gradients_close(zp_cuda_gradients *g);
 
 void zp_cuda_gradients_begin_step(zp_cuda_gradients *g);

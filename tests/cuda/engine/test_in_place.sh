@@ -77,6 +77,19 @@ wrong entry 'entry 99 .* it is not a trained entry' 'entry 99 .* there is no suc
 wrong unused 'entry 4 was declared unused in micro-batch 1, after memory .* was lent' \
   'entry 4 .* unused, after memory for its gradient was lent'
 
+# Without room for all, gradients wait for no one: one that comes too early is an error.
+"$program" 1 0 ascending=1 early=0 >"$tmp/out" 2>&1
+[ $? -eq 3 ] && grep -q "entry 1 in micro-batch 0 came too long before its turn" "$tmp/out" &&
+  grep -q "that of entry 4 is awaited, and entry 0's is kept where it would go" "$tmp/out" &&
+  grep -q 'early_bytes = 384' "$tmp/out"
+verdict $? too_early "$(head -c 500 "$tmp/out")"
+"$program" 1 0 early=-2 >"$tmp/out" 2>&1
+[ $? -eq 3 ] && grep -q 'options.early_bytes: -1, 0 or a number of bytes (it is -2)' "$tmp/out"
+verdict $? a_size_below_minus_one_is_refused "$(head -c 500 "$tmp/out")"
+"$program" 1 0 ascending=1 >"$tmp/want" 2>/dev/null
+"$program" 1 0 ascending=1 early=1024 2>"$tmp/out" | cmp -s - "$tmp/want"
+verdict $? room_for_four_of_five_suffices "$(head -c 500 "$tmp/out")"
+
 # Not under sanitizers: this checks the tests.
 [ "${SAN:-0}" = 1 ] && finish
 headers=${ZP_CUDA_FLAGS:-$(make -s cuda-flags)}

@@ -6,6 +6,7 @@
  *   stage=S mb=M     2 and 2 without them
  *   ask=1            asks for memory (0: announces from its own)
  *   ascending=1      announces in ascending order, so that most gradients come before their turn
+ *   early=BYTES      of gradients before their turn; -1 without it
  *   fault=NAME       what is done wrong in the second micro-batch: elsewhere, stale, twice, entry,
  *                    unused
  * Exit code: 0, or 3 after an error of the engine, whose text goes to stderr. */
@@ -150,6 +151,7 @@ int main(int argc, char **argv)
     if (strncmp(argv[i], "fault=", 6) == 0) l.fault = argv[i] + 6;
   zp_engine_defaults(&o, sizeof o, &job);
   o.config = &config, o.ordered = 1, o.hyper.optim[0].lr = 0.05;
+  o.early_bytes = number(argc, argv, "early=", -1);
   failed = failed || zp_engine_create(&l.e, &o, &err);
   for (int s = 0; s < STREAMS && !failed; s++)
     failed = STREAM(&l.stream[s]) || NEW(&l.grad[s], MOST * sizeof **l.grad);

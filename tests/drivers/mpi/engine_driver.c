@@ -422,7 +422,7 @@ static int create(run *r)
   for (int32_t j = 0; j < r->cfg.n_params; j++) first[j] = r->first[j];
   if (r->callbacks || r->cfg.pp > 1) o.forward = forward, o.backward = backward;
   o.shape = r->cfg.dynamic_shapes ? shape : NULL;
-  o.message_bytes = 4096;
+  o.message_bytes = 4096, o.early_bytes = -1;
   if (r->at.pp > 0 && !o.shape)
     r->work.shape(r->work.ctx, &r->cfg, r->at.pp - 1, r->at.dp, (zp_mb){0, 0, 0}, &o.in);
   if (r->at.pp < r->cfg.pp - 1 && !o.shape)
