@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/comm/block.h"
 #include "../../ref/engine/memory.h"
 #include "calls.h"
 #include "gradients.h"
@@ -155,6 +156,7 @@ static zp_cuda_options options_of(zp_counted_rank *w)
                        .clip_eps = h->clip_eps,
                        .scaler = h->scaler,
                        .replicas = h->replicas,
+                       .entry_align = h->entry_align,
                        .rank = w->rank,
                        .device = w->rank,
                        .native = job->native,
@@ -192,14 +194,19 @@ static int run_step(zp_counted_rank *w)
   return 0;
 }
 
-static void read_layout(zp_counted_rank *w)
+static int read_layout(zp_counted_rank *w)
 {
   const zp_config *cfg = w->run->job->cfg;
+  const zp_hyper *h = w->run->job->hyper;
+  zp_block_rank b = zp_block_of(cfg, zp_replicas(h), w->rank);
   const zp_layout *lay = zp_cuda_layout_of(w->e);
   for (int32_t i = 0; i < lay->n_params; i++) w->params += cfg->params[lay->first_param + i].numel;
   for (int32_t k = 0; k < lay->n_flats; k++) w->buckets += zp_buckets(&lay->flat[k]);
-  w->planned = zp_memory_of(cfg, lay);
+  if (zp_block_align(&b, h->entry_align)) return __LINE__;
+  w->planned = zp_memory_of(&b.cfg, lay);
+  zp_block_close(&b);
   w->allocated = zp_cuda_memory_of(w->e);
+  return 0;
 }
 
 static int train(zp_counted_rank *w)
@@ -219,7 +226,7 @@ static int train(zp_counted_rank *w)
   }
   w->created += zp_counted_created(w);
   w->after = simdev_memory_of(w->run->sim, w->rank);
-  read_layout(w);
+  TRY(read_layout(w));
   if (!s.decision.skipped) return 0;
   zp_fail(&w->why, ZP_E_INTERNAL, w->rank,
           "the counted step was skipped: its gradient is not finite");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/engine/memory.h"
 #include "../../ref/engine/window.h"
 #include "program_walk.h"
 
@@ -320,10 +321,12 @@ static void statistics(zp_hb_walk *b, int64_t pc)
   zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
 }
 
-/* The node writes the parameters of the bucket's entries. */
-static void write_params(zp_hb_walk *b, const zp_op *op, int32_t v)
+/* The node writes the parameters of the bucket's entries, or of the rank's part of it. */
+static void write_params(zp_hb_walk *b, const zp_op *op, int32_t v, int part)
 {
-  const zp_range r = zp_whole_range(&b->lay.flat[op->flat], op->bucket);
+  const zp_range r = part
+                         ? zp_owned_range(&b->block.cfg, &b->lay, b->block.at, op->flat, op->bucket)
+                         : zp_whole_range(&b->lay.flat[op->flat], op->bucket);
   int32_t i = b->lay.n_params;
   for (;;) {
     const zp_piece g = zp_piece_next(b->p->cfg, &b->lay, op->flat, r, i);
@@ -338,13 +341,16 @@ static void update(zp_hb_walk *b, int64_t pc)
 {
   const int32_t v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
   zp_hb_access(b, v, ZP_ON_STATE, ZP_READS, 0, 1);
-  if (b->p->cfg->stage == 0) write_params(b, &b->op[pc], v);
+  if (b->p->cfg->stage == 0) write_params(b, &b->op[pc], v, 0);
+  else if (zp_has_views(b->p->cfg, &b->lay, b->op[pc].flat)) write_params(b, &b->op[pc], v, 1);
 }
 
 static void gather(zp_hb_walk *b, int64_t pc)
 {
-  zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
-  write_params(b, &b->op[pc], zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2));
+  int32_t v = zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
+  if (!zp_has_views(b->p->cfg, &b->lay, b->op[pc].flat))
+    v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+  write_params(b, &b->op[pc], v, 0);
 }
 
 static int walk_op(zp_hb_walk *b, int64_t pc)

@@ -31,10 +31,11 @@
  *
  * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is stored
  * with its text (error, position, rank, remedy), and every later call returns its status. Unless it
- * came after the step's decision, parameters keep the values of the last complete step (STEP-5). A
- * failed save (CKPT-6) and hyperparameters that are refused (OPT-7) do not end the engine. Print
- * the text first, then call zp_engine_destroy, which notifies the other ranks within a second: they
- * end with an error that names this rank. Ranks that the notice does not reach end at the deadline.
+ * came after the step's decision, masters and moments keep the values of the last complete step;
+ * parameters are undefined until a load (STEP-5). A failed save (CKPT-6) and hyperparameters that
+ * are refused (OPT-7) do not end the engine. Print the text first, then call zp_engine_destroy,
+ * which notifies the other ranks within a second: they end with an error that names this rank.
+ * Ranks that the notice does not reach end at the deadline.
  *
  * This header needs neither MPI's nor CUDA's. ref/example/train.c is a whole program.
  * spec: STEP-1 … STEP-10, RED-3, RED-6, LEDG-1 */

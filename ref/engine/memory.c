@@ -4,6 +4,15 @@
 #include "partial.h"
 #include "window.h"
 
+int zp_has_views(const zp_config *cfg, const zp_layout *lay, int32_t k)
+{
+  const int64_t size = zp_dtype_bytes(cfg->precision);
+  if (cfg->stage == 0 || lay->flat[k].use != 0) return 0;
+  for (int32_t i = 0; i < lay->n_params; i++)
+    if (lay->spot[i].flat == k && lay->spot[i].start * size % ZP_VIEW_BYTES != 0) return 0;
+  return 1;
+}
+
 static void add_flat(const zp_config *cfg, const zp_flat *f, zp_memory *m)
 {
   const int64_t extent = zp_extent(f, cfg->stage), sum = zp_sum_bytes(cfg->reduce);
@@ -20,9 +29,14 @@ zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay)
   const zp_scratch scratch = zp_scratch_need(cfg, lay);
   zp_memory m = {.scratch = scratch.send + scratch.recv + zp_partial_bytes(cfg, lay)};
   for (int32_t i = 0; i < lay->n_params; i++)
-    if (zp_storage_of(cfg, lay, i) == i)
+    if (zp_storage_of(cfg, lay, i) == i &&
+        (lay->spot[i].flat < 0 || !zp_has_views(cfg, lay, lay->spot[i].flat)))
       m.params += cfg->params[lay->first_param + i].numel * zp_dtype_bytes(cfg->precision);
-  for (int32_t k = 0; k < lay->n_flats; k++) add_flat(cfg, &lay->flat[k], &m);
+  for (int32_t k = 0; k < lay->n_flats; k++) {
+    add_flat(cfg, &lay->flat[k], &m);
+    if (zp_has_views(cfg, lay, k))
+      m.params += zp_padded(&lay->flat[k]) * zp_dtype_bytes(cfg->precision);
+  }
   return m;
 }
 

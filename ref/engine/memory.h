@@ -9,7 +9,7 @@
 
 /* Bytes by use. */
 typedef struct zp_memory {
-  int64_t params;  /* entries with storage of their own, in the precision */
+  int64_t params;  /* in the precision: flat groups with views, other entries with storage */
   int64_t window;  /* stages 0, 1: sums of this rank's micro-batches */
   int64_t slots;   /* stage 2: two buckets a flat group, in the precision */
   int64_t reduced; /* sums over the ranks */
@@ -17,6 +17,16 @@ typedef struct zp_memory {
   int64_t state;   /* masters and two moments */
   int64_t scratch; /* what is sent and received of one bucket */
 } zp_memory;
+
+/* What an entry starts at a multiple of, if its parameters may be used where gathers write them:
+ * kernels of matrix products read vectors of so many bytes. */
+enum { ZP_VIEW_BYTES = 128 };
+
+/* 1: the parameters of flat group k are one array, as long as the padded flat group: gathers write
+ * it, and entries are parts of it. So it is at stages 1 and 2 if every entry starts at a multiple
+ * of ZP_VIEW_BYTES; further uses of a tied key have no parameters. Otherwise each entry has an
+ * array of its own, to which gathers are copied. spec: STEP-8, PART-2 */
+int zp_has_views(const zp_config *cfg, const zp_layout *lay, int32_t k);
 
 /* lay is the layout of a stage of the valid configuration cfg. Errors: none; a sum that no machine
  * has is below 2^63 all the same. spec: PART-5, STEP-1 */

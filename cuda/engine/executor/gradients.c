@@ -456,7 +456,7 @@ int zp_cuda_gradients_arrived(zp_cuda_gradients *g, const zp_op *op)
       g->ops->r, ZP_E_ARRIVAL,
       "%d of %d gradients were announced in micro-batch %lld; the first one missing "
       "is entry %d (STEP-3). Announce entries that the loss does not reach as unused. "
-      "Parameters, masters and scaler are unchanged",
+      "Masters and scaler are unchanged",
       all - missing, all, (long long)op->mb, first);
 }
 

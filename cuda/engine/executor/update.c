@@ -58,10 +58,19 @@ static int scatter(const zp_cuda_ops *o, const zp_op *op, zp_range r, const void
   return 0;
 }
 
+/* The rank's part of op's bucket in the parameters; NULL: they are not views. */
+static void *view_part(const zp_cuda_ops *o, const zp_op *op)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  char *views = o->buffers->flat[op->flat].params;
+  const zp_range own = zp_owned_range(&p->block.cfg, &p->lay, p->block.at, op->flat, op->bucket);
+  return views ? views + own.flat * zp_cuda_element_bytes(p) : NULL;
+}
+
 /* Stage 0: directly into the parameters, too. */
 static int update_offloaded(const zp_cuda_ops *o, const zp_op *op, zp_range r)
 {
-  ZP_TRY(zp_cuda_offload_update(o->offload, op));
+  ZP_TRY(zp_cuda_offload_update(o->offload, op, view_part(o, op)));
   if (o->r->plan.cfg->stage > 0) return 0;
   ZP_TRY(scatter(o, op, r, zp_cuda_offload_landing(o->offload)));
   return zp_cuda_offload_release_landing(o->offload);
@@ -92,7 +101,7 @@ int zp_cuda_update(const zp_cuda_ops *o, const zp_op *op)
     return 0;
   }
   p.runs.n = 1;
-  p.runs.here[0].out = o->buffers->send;
+  p.runs.here[0].out = s->params ? view_part(o, op) : o->buffers->send;
   p.runs.here[0].at = r.at;
   p.runs.here[0].count = r.count;
   zp_cuda_lay_runs(&p.runs);
@@ -104,6 +113,14 @@ int zp_cuda_gather_params(const zp_cuda_ops *o, const zp_op *op)
   const int offload = o->r->opt.offload;
   const void *part = offload ? zp_cuda_offload_landing(o->offload) : o->buffers->send;
   const zp_range r = zp_whole_range(&o->r->plan.lay.flat[op->flat], op->bucket);
+  char *views = o->buffers->flat[op->flat].params;
+  if (views) {
+    ZP_TRY(zp_cuda_all_gather(o->comms, op, view_part(o, op),
+                              views + r.at * zp_cuda_element_bytes(&o->r->plan), op->count,
+                              op->dtype));
+    zp_cuda_issued(o->r, op);
+    return 0;
+  }
   ZP_TRY(zp_cuda_all_gather(o->comms, op, part, o->buffers->recv, op->count, op->dtype));
   zp_cuda_issued(o->r, op);
   if (offload) ZP_TRY(zp_cuda_offload_release_landing(o->offload));

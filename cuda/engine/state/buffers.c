@@ -36,6 +36,9 @@ int zp_cuda_buffers_open_flat(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_
     ZP_TRY(zp_cuda_allocate_zeros(a, &use->window, &s->window, zp_padded(f), sum));
   ZP_TRY(zp_cuda_allocate_zeros(a, &use->reduced, &s->reduced, extent, sum));
   if (f->use != 0) return 0;
+  if (zp_has_views(p->cfg, &p->lay, k))
+    ZP_TRY(zp_cuda_allocate_zeros(a, &use->params, &s->params, zp_padded(f),
+                                  zp_cuda_element_bytes(p)));
   if (p->cfg->reduce == ZP_EXACT)
     ZP_TRY(zp_cuda_allocate_zeros(a, &use->mean, &s->mean, extent, 4));
   if (b->r->opt.offload) return open_pinned(b, a, s, extent);
@@ -50,6 +53,11 @@ int zp_cuda_buffers_open_param(zp_cuda_buffers *b, zp_cuda_allocations *a, int32
   const int32_t holder = zp_storage_of(p->cfg, &p->lay, i);
   if (holder != i) { /* which comes later in the list */
     b->param[i] = b->param[holder];
+    return 0;
+  }
+  const zp_spot *spot = &p->lay.spot[i];
+  if (spot->flat >= 0 && b->flat[spot->flat].params) {
+    b->param[i] = (char *)b->flat[spot->flat].params + spot->start * zp_cuda_element_bytes(p);
     return 0;
   }
   const int64_t numel = p->cfg->params[p->lay.first_param + i].numel;
@@ -120,6 +128,7 @@ int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err)
     ZP_INVARIANT(err, -1, !s->window == (p->cfg->stage == 2));
     ZP_INVARIANT(err, -1, !s->master == (p->lay.flat[k].use != 0));
     ZP_INVARIANT(err, -1, !s->master == !(s->moment1 && s->moment2));
+    ZP_INVARIANT(err, -1, !s->params == !zp_has_views(p->cfg, &p->lay, k));
     ZP_INVARIANT(err, -1, !s->mean == !(s->master && p->cfg->reduce == ZP_EXACT));
     ZP_INVARIANT(err, -1, !s->gradient_host == !(s->master && b->r->opt.offload));
   }

@@ -14,8 +14,11 @@ int zp_cuda_offload_open(zp_cuda_offload *o, zp_cuda_allocations *a)
   cudaEvent_t *const events[] = {&o->averaged,    &o->decided,     &o->copied_out,
                                  &o->copied_back, &o->consumed[0], &o->consumed[1]};
   if (!o->r->opt.offload) return 0;
-  for (int64_t i = 0; i < p->length[ZP_PHASE_STEP]; i++)
-    o->updates += p->program[ZP_PHASE_STEP][i].kind == ZP_OP_UPDATE;
+  for (int64_t i = 0; i < p->length[ZP_PHASE_STEP]; i++) {
+    const zp_op *op = &p->program[ZP_PHASE_STEP][i];
+    o->updates += op->kind == ZP_OP_UPDATE;
+    o->landings += op->kind == ZP_OP_UPDATE && !zp_has_views(p->cfg, &p->lay, op->flat);
+  }
   ZP_TRY(zp_cuda_create_stream(o->r, &o->copy, 0));
   for (size_t i = 0; i < sizeof events / sizeof *events; i++)
     ZP_TRY(zp_cuda_create_event(o->r, events[i]));
@@ -29,7 +32,7 @@ static int64_t widest(const zp_cuda_plan *p)
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_flat *f = &p->lay.flat[k];
     const int64_t n = zp_widest(f) / (p->cfg->stage == 0 ? 1 : f->members);
-    if (f->use == 0 && n > most) most = n;
+    if (f->use == 0 && !zp_has_views(p->cfg, &p->lay, k) && n > most) most = n;
   }
   return most;
 }
@@ -37,7 +40,7 @@ static int64_t widest(const zp_cuda_plan *p)
 int zp_cuda_offload_open_landing(zp_cuda_offload *o, zp_cuda_allocations *a)
 {
   const zp_cuda_plan *p = &o->r->plan;
-  for (int32_t i = 0; o->r->opt.offload && i < 2; i++)
+  for (int32_t i = 0; o->landings > 0 && i < 2; i++)
     ZP_TRY(zp_cuda_allocate(a, &a->bytes.landing, &o->landing[i], widest(p),
                             zp_cuda_element_bytes(p)));
   return 0;
@@ -113,7 +116,7 @@ static int update_range(const zp_cuda_offload *o, const zp_op *op, zp_range r)
   return zp_cuda_has_failed(o->r) ? -1 : 0;
 }
 
-int zp_cuda_offload_update(zp_cuda_offload *o, const zp_op *op)
+int zp_cuda_offload_update(zp_cuda_offload *o, const zp_op *op, void *to)
 {
   const zp_cuda_plan *p = &o->r->plan;
   const zp_range r = zp_local_range(&p->block.cfg, &p->lay, p->block.at, op->flat, op->bucket);
@@ -122,10 +125,13 @@ int zp_cuda_offload_update(zp_cuda_offload *o, const zp_op *op)
   const int32_t k = (int32_t)(o->n % 2);
   ZP_TRY(receive_decision(o));
   ZP_TRY(update_range(o, op, r));
-  if (o->n >= 2) ZP_TRY(zp_cuda_wait(o->r, ZP_SYNC_CONSUMED_WAIT, o->copy, o->consumed[k]));
-  o->n++;
-  ZP_CUDA(o->r, cudaMemcpyAsync(o->landing[k], from, (size_t)(r.count * size),
-                                cudaMemcpyHostToDevice, o->copy));
+  if (!to) {
+    if (o->n >= 2) ZP_TRY(zp_cuda_wait(o->r, ZP_SYNC_CONSUMED_WAIT, o->copy, o->consumed[k]));
+    o->n++;
+    to = o->landing[k];
+  }
+  ZP_CUDA(o->r,
+          cudaMemcpyAsync(to, from, (size_t)(r.count * size), cudaMemcpyHostToDevice, o->copy));
   ZP_TRY(zp_cuda_record(o->r, ZP_SYNC_BACK_RECORD, o->copied_back, o->copy));
   return zp_cuda_wait(o->r, ZP_SYNC_BACK_WAIT, o->r->reduce, o->copied_back);
 }
@@ -138,15 +144,16 @@ void *zp_cuda_offload_landing(const zp_cuda_offload *o)
 /* If a later bucket of the step comes to the same buffer. */
 int zp_cuda_offload_release_landing(const zp_cuda_offload *o)
 {
-  if (o->n + 1 >= o->updates) return 0;
+  if (o->n + 1 >= o->landings) return 0;
   return zp_cuda_record(o->r, ZP_SYNC_CONSUMED_RECORD, o->consumed[(o->n - 1) % 2], o->r->reduce);
 }
 
 int zp_cuda_offload_invariant(const zp_cuda_offload *o, zp_error *err)
 {
   ZP_INVARIANT(err, -1, !o->copy == !o->r->opt.offload);
-  ZP_INVARIANT(err, -1, o->n >= 0 && o->n <= o->updates);
+  ZP_INVARIANT(err, -1, o->n >= 0 && o->n <= o->landings && o->landings <= o->updates);
   ZP_INVARIANT(err, -1, o->waits >= 0);
-  ZP_INVARIANT(err, -1, !o->copy || (o->groups && o->landing[0] && o->landing[1]));
+  ZP_INVARIANT(err, -1, !o->copy || o->groups);
+  ZP_INVARIANT(err, -1, o->landings == 0 || (o->landing[0] && o->landing[1]));
   return 0;
 }

@@ -30,7 +30,8 @@ typedef struct zp_cuda_offload {
   cudaEvent_t consumed[2]; /* on reduce: they have been read from the landing buffer */
   void *landing[2];        /* device memory, to which buckets' parameters are copied in turn */
   int64_t updates;         /* buckets that a step updates */
-  int64_t n;               /* of them updated in this step */
+  int64_t landings;        /* of them, those that are copied back to the landing */
+  int64_t n;               /* of those updated in this step */
   zp_group_state *groups;  /* pinned: [optgroups] */
   int32_t has_decision;    /* 1: the host has read this step's decision */
   int64_t waits;
@@ -44,8 +45,9 @@ void zp_cuda_offload_close(const zp_cuda_offload *o);
 /* Copies what the update of range r of op's flat group reads, or the decision, to the host. */
 int zp_cuda_offload_send_gradients(const zp_cuda_offload *o, const zp_op *op, zp_range r);
 int zp_cuda_offload_send_decision(zp_cuda_offload *o);
-/* Updates op's bucket on the host, and copies its parameters back: reduce is ordered after that. */
-int zp_cuda_offload_update(zp_cuda_offload *o, const zp_op *op);
+/* Updates op's bucket on the host, and copies its parameters back, to `to` or, if that is NULL, to
+ * the landing: reduce is ordered after that. */
+int zp_cuda_offload_update(zp_cuda_offload *o, const zp_op *op, void *to);
 /* The landing buffer with the latest bucket's parameters. */
 void *zp_cuda_offload_landing(const zp_cuda_offload *o);
 /* reduce has queued what reads them there. */
