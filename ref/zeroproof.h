@@ -33,6 +33,7 @@ extern "C" {
 #include "engine/build_info.h"
 #include "engine/checkpoint.h"
 #include "engine/engine.h"
+#include "engine/lr_schedule.h"
 #include "engine/rank.h"
 #include "engine/serial.h"
 #include "engine/workload.h"

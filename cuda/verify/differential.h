@@ -60,6 +60,7 @@ typedef struct zp_diff_observer {
 
 struct zp_case;
 struct zp_gemm_report;
+struct zp_train_hyper;
 
 /* Callbacks for progress; each may be NULL. ref: ref has begun (step -1), or has done a step.
  * engine: rank 0 of the engine has the result of a step. */
@@ -69,8 +70,10 @@ typedef struct zp_diff_watch {
   void (*engine)(void *ctx, const zp_step_result *result);
   const zp_diff_storage *storage; /* or NULL */
   const zp_diff_observer *report; /* NULL: the engine is compared with ref */
-  const struct zp_case *rates; /* NULL, or the case whose rates ref and the engine set before each
-                                * step; a loaded run continues its numbers of steps */
+  /* NULL, or whose rates ref and the engine set before each step: a case, or a training run with a
+   * schedule. A loaded run continues its numbers of steps. */
+  const struct zp_case *rates;
+  const struct zp_train_hyper *scheduled;
   /* NULL: gpt multiplies in ref's order. Else it uses the program's GEMM backend
    * (zp_products_open), and ref follows (follow.h); then the run is done once, and the host asks
    * for the results of each step */

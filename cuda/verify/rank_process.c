@@ -158,11 +158,8 @@ static int train_observed(zp_diff_rank *w)
 /* The rates of the next step, while earlier ones may be in flight. */
 static int set_next_rates(const zp_diff_rank *w)
 {
-  const zp_case *c = w->t->watch.rates;
   zp_hyper hyper;
-  if (!c || !c->rates) return 0;
-  zp_case_hyper_at(c, w->t->base + w->steps_done, &hyper);
-  return set_rates(w, &hyper);
+  return zp_ref_run_rates(w->t, w->steps_done, &hyper) ? set_rates(w, &hyper) : 0;
 }
 
 static int train(zp_diff_rank *w)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../../ref/verify/case.h"
+#include "../../ref/verify/train_hyper.h"
 #include "state.h"
 
 static void after_op(void *ctx, zp_rank *r, const zp_op *op)
@@ -42,14 +43,21 @@ static int end_ref(zp_diff *t, zp_error *err)
   return 0;
 }
 
+int zp_ref_run_rates(const zp_diff *t, int32_t step, zp_hyper *hyper)
+{
+  const int changes = t->watch.rates && t->watch.rates->rates;
+  if (changes) zp_case_hyper_at(t->watch.rates, t->base + step, hyper);
+  else if (t->watch.scheduled) *hyper = zp_train_hyper_at(t->watch.scheduled, t->base + step);
+  return changes || t->watch.scheduled;
+}
+
 int zp_ref_run_step(zp_diff *t, int32_t s, zp_error *err)
 {
   for (int32_t r = 0; r < t->world; r++) {
     const zp_rank *rank = zp_sim_rank(t->ref.sim, r);
     t->ref.params[(int64_t)s * t->world + r] = zp_hash_params(t->cfg, &rank->lay, rank->param);
   }
-  if (t->watch.rates && t->watch.rates->rates)
-    zp_case_hyper_at(t->watch.rates, t->base + s, &t->ref.hyper);
+  (void)zp_ref_run_rates(t, s, &t->ref.hyper);
   if (zp_sim_run(t->ref.sim, ZP_PHASE_STEP, err)) return err->status;
   t->ref.result[s] = zp_sim_rank(t->ref.sim, 0)->result;
   t->ref.scaler[s] = zp_sim_rank(t->ref.sim, 0)->scaler;

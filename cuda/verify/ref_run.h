@@ -20,6 +20,9 @@ typedef struct zp_ref_run {
 /* Runs to the end or, where ref follows the engine (follow.h), to its first step. 0, or a negative
  * status in *err; zp_ref_run_close follows in either case. */
 int zp_ref_run_open(zp_diff *t, zp_error *err);
+/* 1, with the hyperparameters of step `step` of the run, counted from 0, in *hyper; 0: all steps
+ * have those of zp_diff_open. */
+int zp_ref_run_rates(const zp_diff *t, int32_t step, zp_hyper *hyper);
 int zp_ref_run_step(zp_diff *t, int32_t step, zp_error *err);
 void zp_ref_run_close(zp_diff *t);
 

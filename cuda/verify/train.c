@@ -23,7 +23,7 @@ static int train(const zp_backend_training *job, int32_t steps, const zp_diff_wa
                  const char *with, zp_diff **t, zp_error *err)
 {
   zp_schedule s = zp_schedule_of(1);
-  *t = zp_diff_open(job->cfg, job->hyper, job->work, steps, watch, err);
+  *t = zp_diff_open(job->cfg, &job->hyper->peak, job->work, steps, watch, err);
   if (*t == NULL) return err->status;
   s.offload = job->offload;
   s.get_each = 1; /* so that each step can be printed when it is done */
@@ -39,7 +39,7 @@ static int train(const zp_backend_training *job, int32_t steps, const zp_diff_wa
 static int between_products(const zp_backend_training *job, zp_error *err)
 {
   const zp_diff_storage storage = {.load = job->load};
-  const zp_diff_watch watch = {.storage = &storage};
+  const zp_diff_watch watch = {.storage = &storage, .scheduled = job->hyper};
   zp_diff *t;
   const int status = train(job, 1, &watch, ", its first step with ref's products", &t, err);
   zp_diff_close(t);
@@ -57,6 +57,7 @@ int zp_cuda_train(const zp_backend_training *job, zp_error *err)
                                .ref = job->ref_stepped,
                                .engine = job->stepped,
                                .storage = &storage,
+                               .scheduled = job->hyper,
                                .products = job->library};
   zp_diff *t;
   int status = job->library ? between_products(job, err) : 0;

@@ -38,6 +38,15 @@ typedef enum zp_opt {
 
 enum { ZP_NAME_BYTES = 48 };
 
+/* Parts of the hyperparameters; the optimizer's only flag is --lr. */
+enum {
+  ZP_HYPER_OPTIMIZER = 0,
+  ZP_HYPER_CLIP = 1,
+  ZP_HYPER_SCALE = 2,
+  ZP_HYPER_CLIP_EPS = 3,
+  ZP_HYPERS
+};
+
 typedef struct zp_options {
   const char *command;     /* for messages: "zeroproof train" */
   const char *config_file; /* or NULL */
@@ -55,10 +64,8 @@ typedef struct zp_options {
   int32_t n_params, optgroups, tied_keys; /* optgroups, tied_keys: -1 until known */
   /* Optimizer, clipping, loss scale. */
   zp_hyper hyper;
-  uint8_t hyper_by_flag[3], hyper_by_file[3]; /* ZP_HYPER_* below */
+  uint8_t hyper_by_flag[ZP_HYPERS], hyper_by_file[ZP_HYPERS];
 } zp_options;
-
-enum { ZP_HYPER_OPTIMIZER = 0, ZP_HYPER_CLIP = 1, ZP_HYPER_SCALE = 2 };
 
 /* --pp … --config, --json. Input: zp_options *. */
 extern const struct argp zp_options_child;

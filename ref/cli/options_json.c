@@ -369,6 +369,7 @@ static void read_root(reader *r, json_t *root)
   if (!o->hyper_by_flag[ZP_HYPER_CLIP]) o->hyper.clip = clip;
   o->hyper_by_file[ZP_HYPER_CLIP] = json_object_get(root, "clip") != NULL;
   read_real(r, "clip_eps", json_object_get(root, "clip_eps"), 0, ZP_CLIP_MOST, &o->hyper.clip_eps);
+  o->hyper_by_file[ZP_HYPER_CLIP_EPS] = json_object_get(root, "clip_eps") != NULL;
   read_scale(r, json_object_get(root, "loss_scale"));
 }
 

@@ -63,7 +63,7 @@ static int begins(void *ctx, int64_t first, zp_error *err)
   zp_train_session *s = ctx;
   const zp_train_args *a = s->a;
   s->verify =
-      zp_verify_start(&s->cfg, &a->o.hyper, &s->work, &a->shape, first + a->o.value[ZP_OPT_STEPS]);
+      zp_verify_start(&s->cfg, &s->hyper, &s->work, &a->shape, first + a->o.value[ZP_OPT_STEPS]);
   return s->verify != NULL ? 0 : zp_fail(err, ZP_E_MEMORY, -1, "no memory to verify");
 }
 
@@ -79,12 +79,27 @@ static void saved(void *ctx, int64_t next_step)
     printf("        saved in %s, continues at step %" PRId64 "\n", s->a->save, next_step);
 }
 
+/* The hyperparameters, and which of them a checkpoint does not replace. */
+static void describe_hyper(zp_train_session *s)
+{
+  const zp_train_args *a = s->a;
+  const uint8_t *flag = a->o.hyper_by_flag, *file = a->o.hyper_by_file;
+  s->hyper.peak = a->o.hyper;
+  s->hyper.schedule = a->schedule;
+  s->hyper.set = (flag[ZP_HYPER_OPTIMIZER] ? ZP_SET_LR : 0u) |
+                 (file[ZP_HYPER_OPTIMIZER] ? ZP_SET_OPTIMIZERS : 0u) |
+                 (flag[ZP_HYPER_CLIP] || file[ZP_HYPER_CLIP] ? ZP_SET_CLIP : 0u) |
+                 (file[ZP_HYPER_CLIP_EPS] ? ZP_SET_CLIP_EPS : 0u) |
+                 (a->schedule_set ? ZP_SET_SCHEDULE : 0u);
+}
+
 /* What the command line asked for. */
 static void describe(zp_train_session *s)
 {
   const zp_train_args *a = s->a;
+  describe_hyper(s);
   s->record = (zp_train_record){.cfg = &s->cfg,
-                                .hyper = &a->o.hyper,
+                                .hyper = &s->hyper,
                                 .names = a->o.names,
                                 .shape = a->shape,
                                 .text_hash = a->text_hash,
@@ -92,7 +107,7 @@ static void describe(zp_train_session *s)
                                 .vary_shapes = a->vary_shapes,
                                 .tuple = a->tuple};
   s->job = (zp_training){.cfg = &s->cfg,
-                         .hyper = &a->o.hyper,
+                         .hyper = &s->hyper,
                          .work = &s->work,
                          .record = &s->record,
                          .load = a->load,

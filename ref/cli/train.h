@@ -15,7 +15,9 @@ typedef struct zp_train_args {
   zp_engine_args chosen;
   const zp_backend *engine;
   zp_gpt_shape shape;
-  const char **files; /* --data and what follows it */
+  zp_lr_schedule schedule;
+  int32_t schedule_set; /* 1: --schedule */
+  const char **files;   /* --data and what follows it */
   int32_t n_files;
   int32_t verify, vary_shapes, tuple, sample; /* sample: bytes */
   int32_t library; /* 1: the engine's library multiplies, and ref follows the engine (ERR-7) */

@@ -21,6 +21,7 @@ enum {
   KEY_VARY,
   KEY_TUPLE,
   KEY_SAMPLE,
+  KEY_SCHEDULE,
   KEY_DEVICE,
   KEY_PRODUCTS
 };
@@ -38,7 +39,14 @@ static const struct argp_option options[] = {
     {"sample", KEY_SAMPLE, "BYTES", 0, "how much text to sample at the end (200)", 0},
     {"save", KEY_SAVE, "DIR", 0, "write a checkpoint at the end", 0},
     {"save-every", KEY_EVERY, "N", 0, "and every N steps", 0},
-    {"load", KEY_LOAD, "DIR", 0, "continue from a checkpoint, of any topology", 0},
+    {"load", KEY_LOAD, "DIR", 0,
+     "continue from a checkpoint, of any topology, with its hyperparameters and schedule unless "
+     "options here set others",
+     0},
+    {"schedule", KEY_SCHEDULE, "linear|cosine:WARMUP,TOTAL[,FLOOR]", 0,
+     "the learning rate rises from 0 in WARMUP steps, then falls to FLOOR (a fraction of it, 0) at "
+     "step TOTAL; or constant",
+     0},
     {"device", KEY_DEVICE, "gpu|sim", 0,
      "cuda: on a GPU or a simulated device (a GPU, where there are one and zeroproof-cuda)", 9},
     {"products", KEY_PRODUCTS, "ref|cublaslt", 0,
@@ -74,6 +82,14 @@ static int one_of(struct argp_state *state, const char *flag, const char *arg, c
   return strcmp(arg, second) == 0;
 }
 
+static void take_schedule(struct argp_state *state, const char *arg, zp_train_args *a)
+{
+  zp_error err = {0};
+  if (zp_lr_schedule_parse(arg, &a->schedule, &err) != 0)
+    argp_error(state, "--schedule: %s.", err.text);
+  a->schedule_set = 1;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
   zp_train_args *a = state->input;
@@ -100,6 +116,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case KEY_PLOT: a->plot = arg; return 0;
   case KEY_SAVE: a->save = arg; return 0;
   case KEY_LOAD: a->load = arg; return 0;
+  case KEY_SCHEDULE: take_schedule(state, arg, a); return 0;
   case KEY_VARY: a->vary_shapes = 1; return 0;
   case KEY_TUPLE: a->tuple = 1; return 0;
   case KEY_EVERY: a->save_every = take_size(state, "save-every", arg, 1, 1 << 30); return 0;

@@ -32,7 +32,8 @@ void zp_train_print_head(zp_train_session *s)
 {
   const zp_config *c = &s->cfg;
   const zp_gpt_shape *g = &s->a->shape;
-  char text[32];
+  const int scheduled = s->hyper.schedule.kind != ZP_LR_CONSTANT;
+  char text[32], schedule[ZP_LR_TEXT];
   if (s->headed || s->a->o.json) return;
   s->headed = 1;
   printf("gpt: %d layer%s, width %d, %d head%s, context %d: %lld parameters\n", (int)g->layers,
@@ -54,28 +55,42 @@ void zp_train_print_head(zp_train_session *s)
   printf("gradients: %s reduction (%s)\n", zp_reduce_name(c->reduce), zp_reduce_text(c->reduce));
   if (s->a->engine->gemm != NULL)
     printf("products: %s\n", s->a->library ? s->a->engine->gemm() : "ref's own, in ref's order");
+  if (scheduled)
+    printf("learning rate: %s, peak %.6g\n", zp_lr_schedule_text(&s->hyper.schedule, schedule),
+           s->hyper.peak.optim[0].lr);
   printf("\nloss in nats per byte; norm of the gradient; loss scale; comms: communications of rank "
-         "0 in the step,\nsends and receives included; bytes: what rank 0 sends in the step\n\n");
-  printf("%6s  %9s  %11s  %12s  %7s  %6s  %12s\n", "step", "loss", "norm", "scale", "skipped",
+         "0 in the step,\nsends and receives included; bytes: what rank 0 sends in the step%s\n\n",
+         scheduled ? ";\nrate: the learning rate of the first optimizer" : "");
+  printf("%6s  %9s  %11s  %12s  %7s  %6s  %12s", "step", "loss", "norm", "scale", "skipped",
          "comms", "bytes");
+  printf(scheduled ? "  %11s\n" : "\n", "rate");
+}
+
+static json_t *rates_of(const zp_hyper *h)
+{
+  json_t *list = json_array();
+  for (int32_t g = 0; g < h->groups; g++) json_array_append_new(list, json_real(h->optim[g].lr));
+  return list;
 }
 
 void zp_train_print_step(zp_train_session *s, const zp_step_result *r, int64_t ops, int64_t bytes)
 {
   const double norm = as_double(r->norm_f64);
+  const zp_hyper now = zp_train_hyper_at(&s->hyper, r->step);
   zp_train_print_head(s);
   if (s->a->o.json)
     json_array_append_new(
-        s->steps, json_pack("{s:I, s:o, s:o, s:i, s:b, s:I, s:I}", "step", (json_int_t)r->step,
+        s->steps, json_pack("{s:I, s:o, s:o, s:i, s:b, s:I, s:I, s:o}", "step", (json_int_t)r->step,
                             "loss", isfinite(loss_of(r)) ? json_real(loss_of(r)) : json_null(),
                             "norm", isfinite(norm) ? json_real(norm) : json_null(), "log2_scale",
                             r->log2_scale, "skipped", r->skipped, "communications", (json_int_t)ops,
-                            "bytes", (json_int_t)bytes));
-  else
-    printf("%6lld  %9.5f  %11.5e  %12.6g  %7s  %6lld  %12lld\n", (long long)r->step, loss_of(r),
-           norm, ldexp(1, r->log2_scale), r->skipped ? "yes" : "-", (long long)ops,
-           (long long)bytes);
-  if (!s->a->o.json) fflush(stdout);
+                            "bytes", (json_int_t)bytes, "lr", rates_of(&now)));
+  if (s->a->o.json) return;
+  printf("%6lld  %9.5f  %11.5e  %12.6g  %7s  %6lld  %12lld", (long long)r->step, loss_of(r), norm,
+         ldexp(1, r->log2_scale), r->skipped ? "yes" : "-", (long long)ops, (long long)bytes);
+  if (s->hyper.schedule.kind != ZP_LR_CONSTANT) printf("  %11.5e", now.optim[0].lr);
+  putchar('\n');
+  fflush(stdout);
 }
 
 /* How far a library's products are from ref's. */
@@ -160,7 +175,7 @@ int zp_train_conclude(zp_train_session *s)
   free(sample);
   if (a->verify && s->verify == NULL)
     s->verify =
-        zp_verify_start(&s->cfg, &a->o.hyper, &s->work, &a->shape, s->out.first + s->out.steps);
+        zp_verify_start(&s->cfg, &s->hyper, &s->work, &a->shape, s->out.first + s->out.steps);
   if (s->verify != NULL)
     code = zp_train_verified(s->verify, &a->o, &s->out, a->o.json ? s->doc : NULL);
   s->verify = NULL;

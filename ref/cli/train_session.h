@@ -17,9 +17,10 @@ typedef struct zp_train_session {
   zp_workload work;
   double entropy;
   zp_mpi *mpi;
-  int32_t speaks; /* 1: this process prints */
-  int save_lock;  /* of the folder of --save, or -1 */
-  int32_t headed; /* 1: what comes before the first step was said */
+  int32_t speaks;       /* 1: this process prints */
+  int save_lock;        /* of the folder of --save, or -1 */
+  int32_t headed;       /* 1: what comes before the first step was said */
+  zp_train_hyper hyper; /* a.o's, or those of the checkpoint that is loaded */
   zp_train_record record;
   zp_training job;
   zp_trainer trainer;

@@ -75,7 +75,8 @@ static int same_optimizers(const zp_hyper *a, const zp_hyper *b)
   return 1;
 }
 
-int zp_engine_hyper_read(const char *workload, int32_t rank, zp_hyper *hyper, zp_error *err)
+int zp_engine_hyper_read(const char *workload, int32_t rank, int32_t any, zp_hyper *hyper,
+                         zp_error *err)
 {
   json_error_t why;
   json_t *doc = json_loads(workload, JSON_REJECT_DUPLICATES, &why);
@@ -84,7 +85,7 @@ int zp_engine_hyper_read(const char *workload, int32_t rank, zp_hyper *hyper, zp
   zp_error range = {0};
   int bad = 0, same = 0;
   if (saved) bad = read_hyper(saved, &h);
-  if (saved && !bad) same = same_optimizers(&h, hyper);
+  if (saved && !bad) same = any || same_optimizers(&h, hyper);
   if (same) bad = zp_hyper_check(&h, rank, &range);
   json_decref(doc);
   if (bad)

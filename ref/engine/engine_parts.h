@@ -32,9 +32,11 @@ typedef struct zp_engine_saving {
 /* The hyperparameters as a text of the manifest; malloc'ed, NULL without memory. spec: CKPT-10 */
 char *zp_engine_hyper_text(const zp_hyper *h);
 
-/* *hyper becomes what such a text has, if it has as many optimizers of the same kinds; else it
- * stays. 0, or ZP_E_FILE in *err: a number is missing or out of range. spec: CKPT-10 */
-int zp_engine_hyper_read(const char *workload, int32_t rank, zp_hyper *hyper, zp_error *err);
+/* *hyper becomes what such a text has, if it has as many optimizers of the same kinds, or (any) in
+ * every case; else it stays. 0, or ZP_E_FILE in *err: a number is missing or out of range.
+ * spec: CKPT-10 */
+int zp_engine_hyper_read(const char *workload, int32_t rank, int32_t any, zp_hyper *hyper,
+                         zp_error *err);
 
 /* One rank's part of a checkpoint. Opening always gives a store: where files cannot be opened, one
  * whose calls all fail with the reason. Loading calls the options' exchange when world > 1, and

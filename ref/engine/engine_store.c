@@ -98,7 +98,7 @@ zp_store *zp_engine_open_load(zp_engine_store *s, const zp_engine_options *o,
   memset(s, 0, sizeof *s);
   s->hyper = o->hyper;
   if (find(s, o, dir) || zp_ckpt_reader_check(s->reader, model, &s->store, &s->why) ||
-      zp_engine_hyper_read(zp_ckpt_reader_workload(s->reader), o->rank, &s->hyper, &s->why))
+      zp_engine_hyper_read(zp_ckpt_reader_workload(s->reader), o->rank, 0, &s->hyper, &s->why))
     return opened(s, s->why.status);
   saving->loaded = zp_ckpt_reader_folder(s->reader);
   return &s->store;

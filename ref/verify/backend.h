@@ -9,6 +9,7 @@
 #include "case_run.h"
 #include "counters.h"
 #include "fault.h"
+#include "train_hyper.h"
 
 enum { ZP_BACKEND_UNSUPPORTED = 32, ZP_BACKEND_OPTIONS = 8, ZP_BACKEND_WORDS = 8 };
 
@@ -28,7 +29,7 @@ typedef struct zp_gemm_report {
 /* One training run. The engine trains beside ref and compares. */
 typedef struct zp_backend_training {
   const zp_config *cfg;
-  const zp_hyper *hyper;
+  const zp_train_hyper *hyper;
   const zp_workload *work;
   int32_t steps;
   int32_t offload; /* 1: the engine's masters and moments are in host memory (OPT-5) */

@@ -60,18 +60,29 @@ static int open_reader(const zp_training *job, zp_ckpt_reader **reader, zp_store
   return status;
 }
 
-static int load(const zp_training *job, zp_trainer *t, zp_ckpt_folder *loaded, zp_error *err)
+static int load(const zp_training *job, zp_trainer *t, zp_store *store, zp_error *err)
+{
+  int status;
+  for (int32_t i = 0; i < local_ranks(t); i++) local_rank(t, i)->store = store;
+  status = zp_trainer_run(t, ZP_PHASE_LOAD, err);
+  if (status == 0 && job->loaded != NULL) job->loaded(job->ctx, &t->rank->scaler);
+  for (int32_t i = 0; i < local_ranks(t); i++) local_rank(t, i)->store = NULL;
+  if (status == ZP_E_FILE) status = err->status = ZP_E_REFUSED; /* damaged input */
+  return status;
+}
+
+/* The ranks before the first step. A checkpoint is opened first, since it has the hyperparameters
+ * that they begin with. */
+static int open_trainer(const zp_training *job, zp_trainer *t, zp_ckpt_folder *loaded,
+                        zp_error *err)
 {
   zp_ckpt_reader *reader = NULL;
   zp_store store;
-  int status = open_reader(job, &reader, &store, err);
-  for (int32_t i = 0; i < local_ranks(t) && status == 0; i++) local_rank(t, i)->store = &store;
-  if (status == 0) status = zp_trainer_run(t, ZP_PHASE_LOAD, err);
-  if (status == 0 && job->loaded != NULL) job->loaded(job->ctx, &t->rank->scaler);
-  if (status == 0) *loaded = zp_ckpt_reader_folder(reader);
-  for (int32_t i = 0; i < local_ranks(t); i++) local_rank(t, i)->store = NULL;
+  int status = job->load == NULL ? 0 : open_reader(job, &reader, &store, err);
+  if (status == 0) status = zp_trainer_open(t, job->cfg, job->hyper, job->work, job->mpi, err);
+  if (status == 0 && job->load != NULL) status = load(job, t, &store, err);
+  if (status == 0 && job->load != NULL) *loaded = zp_ckpt_reader_folder(reader);
   if (reader != NULL) zp_ckpt_reader_close(reader);
-  if (status == ZP_E_FILE) status = err->status = ZP_E_REFUSED; /* damaged input */
   return status;
 }
 
@@ -80,8 +91,7 @@ static int load(const zp_training *job, zp_trainer *t, zp_ckpt_folder *loaded, z
 int zp_train(const zp_training *job, zp_trainer *t, zp_outcome *out, zp_error *err)
 {
   zp_ckpt_folder loaded = {0};
-  int status = zp_trainer_open(t, job->cfg, job->hyper, job->work, job->mpi, err);
-  if (status == 0 && job->load != NULL) status = load(job, t, &loaded, err);
+  int status = open_trainer(job, t, &loaded, err);
   if (status != 0) return status;
   if (zp_outcome_open(out, job->cfg, t->rank->step, job->steps) != 0)
     return zp_fail(err, ZP_E_MEMORY, -1, "no memory for the outcome of the run");

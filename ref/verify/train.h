@@ -10,7 +10,7 @@
 /* One training run. Callbacks may be NULL. */
 typedef struct zp_training {
   const zp_config *cfg;
-  const zp_hyper *hyper;
+  zp_train_hyper *hyper; /* restored by a load */
   const zp_workload *work;
   const zp_train_record *record;
   const char *load, *save; /* folders of checkpoints, or NULL */

@@ -30,6 +30,7 @@ static void describe(const zp_training *job, zp_settings *s)
 {
   const zp_train_record *r = job->record;
   uint64_t names = 0;
+  char text[ZP_LR_TEXT];
   zp_settings_begin(s, "zeroproof train");
   zp_settings_add(s, "hash of the program's file", "%016" PRIx64, hash_program());
   zp_settings_add(s, "steps", "%" PRId64, job->steps);
@@ -48,7 +49,8 @@ static void describe(const zp_training *job, zp_settings *s)
   for (int32_t j = 0; j < job->cfg->n_params; j++)
     names = XXH3_64bits_withSeed(r->names[j], strlen(r->names[j]), names);
   zp_settings_add_config(s, job->cfg, names);
-  zp_settings_add_hyper(s, job->hyper);
+  zp_settings_add_hyper(s, &job->hyper->peak);
+  zp_settings_add(s, "schedule", "%s", zp_lr_schedule_text(&job->hyper->schedule, text));
 }
 
 int zp_train_agree(const zp_training *job, zp_error *err)

@@ -4,18 +4,20 @@
 
 static const int32_t kinds[3] = {ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2};
 
-int zp_trainer_open(zp_trainer *t, const zp_config *cfg, const zp_hyper *hyper,
+int zp_trainer_open(zp_trainer *t, const zp_config *cfg, const zp_train_hyper *hyper,
                     const zp_workload *work, zp_mpi *mpi, zp_error *err)
 {
   memset(t, 0, sizeof *t);
   t->cfg = cfg;
+  t->hyper = hyper;
+  t->now = hyper->peak;
   t->mpi = mpi;
   if (mpi == NULL) {
-    t->sim = zp_sim_open(cfg, hyper, work, err);
+    t->sim = zp_sim_open(cfg, &t->now, work, err);
     if (t->sim == NULL) return err->status;
     t->rank = zp_sim_rank(t->sim, 0);
   } else {
-    t->rank = zp_rank_open(cfg, hyper, work, zp_mpi_rank(mpi), err);
+    t->rank = zp_rank_open(cfg, &t->now, work, zp_mpi_rank(mpi), err);
     if (t->rank == NULL) return err->status;
   }
   return zp_trainer_run(t, ZP_PHASE_INIT, err);
@@ -35,6 +37,7 @@ int zp_trainer_run(zp_trainer *t, int32_t phase, zp_error *err)
   zp_ledger_sum before[ZP_ALL_GROUPS];
   int status;
   memcpy(before, t->rank->ledger, sizeof before);
+  if (phase == ZP_PHASE_STEP) t->now = zp_train_hyper_at(t->hyper, t->rank->step);
   status =
       t->sim != NULL ? zp_sim_run(t->sim, phase, err) : zp_mpi_run(t->mpi, t->rank, phase, err);
   zp_trainer_count(t, before);
@@ -48,7 +51,7 @@ void zp_trainer_close(zp_trainer *t)
   memset(t, 0, sizeof *t);
 }
 
-int zp_sim_run_all(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
+int zp_sim_run_all(const zp_config *cfg, const zp_train_hyper *hyper, const zp_workload *work,
                    atomic_int *stop, zp_outcome *out)
 {
   zp_trainer t;
@@ -62,14 +65,17 @@ int zp_sim_run_all(const zp_config *cfg, const zp_hyper *hyper, const zp_workloa
   return status;
 }
 
-int zp_serial_run(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
+int zp_serial_run(const zp_config *cfg, const zp_train_hyper *hyper, const zp_workload *work,
                   atomic_int *stop, zp_outcome *out)
 {
   zp_snapshot *e = &out->end;
-  zp_serial *s = zp_serial_open(cfg, hyper, work, &out->err);
+  zp_hyper now = hyper->peak;
+  zp_serial *s = zp_serial_open(cfg, &now, work, &out->err);
   int status = s == NULL ? out->err.status : 0;
-  for (int64_t i = 0; i < out->steps && status == 0 && !atomic_load(stop); i++)
+  for (int64_t i = 0; i < out->steps && status == 0 && !atomic_load(stop); i++) {
+    now = zp_train_hyper_at(hyper, i);
     status = zp_serial_step(s, &out->result[i], &out->err);
+  }
   for (int32_t j = 0; j < e->entries && status == 0; j++) {
     const size_t n = (size_t)cfg->params[j].numel;
     const void *p = zp_serial_get(s, ZP_WHAT_PARAMETER, j, 0, 0);

@@ -27,28 +27,31 @@ static char *optimizer_words(const zp_hyper *h)
   return fclose(f) == 0 ? words : NULL;
 }
 
-/* The words that go into the manifest; malloc'ed, NULL without memory. The loss scale is not among
- * them: the checkpoint's scaler itself continues. */
-static char *describe(const zp_train_record *run)
+/* The words that go into the manifest of a checkpoint before step `step`; malloc'ed, NULL without
+ * memory. The loss scale is not among them: the checkpoint's scaler itself continues. */
+static char *describe(const zp_train_record *run, int64_t step)
 {
   const zp_gpt_shape *g = &run->shape;
   const zp_config *cfg = run->cfg;
-  char text[24];
-  char *words, *optimizer = optimizer_words(run->hyper);
+  const zp_hyper *peak = &run->hyper->peak;
+  char text[24], schedule[ZP_LR_TEXT];
+  char *words, *optimizer = optimizer_words(peak);
   json_t *root;
   if (optimizer == NULL) return NULL;
   snprintf(text, sizeof text, "%016" PRIx64, run->text_hash);
-  root =
-      json_pack("{s:{s:i, s:i, s:i, s:i}, s:{s:s, s:I, s:i, s:I, s:b, s:b, s:s, s:s, s:s, s:f, "
-                "s:f}}",
-                "gpt", "layers", g->layers, "d_model", g->d_model, "heads", g->heads, "context",
-                g->context, "run", "text", text, "seed", (json_int_t)run->seed, "batch", g->batch,
-                "micro_batches", (json_int_t)(cfg->micro_batches * cfg->dp), "vary_shapes",
-                run->vary_shapes, "tuple", run->tuple, "precision",
-                zp_precision_name(cfg->precision), "reduce", zp_reduce_name(cfg->reduce),
-                "optimizer", optimizer, "clip", run->hyper->clip, "clip_eps", run->hyper->clip_eps);
+  root = json_pack("{s:{s:i, s:i, s:i, s:i}, s:{s:s, s:I, s:i, s:I, s:b, s:b, s:s, s:s, s:s, s:f, "
+                   "s:f, s:s}}",
+                   "gpt", "layers", g->layers, "d_model", g->d_model, "heads", g->heads, "context",
+                   g->context, "run", "text", text, "seed", (json_int_t)run->seed, "batch",
+                   g->batch, "micro_batches", (json_int_t)(cfg->micro_batches * cfg->dp),
+                   "vary_shapes", run->vary_shapes, "tuple", run->tuple, "precision",
+                   zp_precision_name(cfg->precision), "reduce", zp_reduce_name(cfg->reduce),
+                   "optimizer", optimizer, "clip", peak->clip, "clip_eps", peak->clip_eps,
+                   "schedule", zp_lr_schedule_text(&run->hyper->schedule, schedule));
   free(optimizer);
-  words = root == NULL ? NULL : json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS);
+  words = root == NULL || zp_train_hyper_save(run->hyper, step, root) != 0
+              ? NULL
+              : json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS);
   json_decref(root);
   return words;
 }
@@ -62,7 +65,7 @@ static zp_ckpt_model model_of(const zp_train_record *run)
 int zp_train_open_writer(const zp_train_record *run, const char *dir, zp_ckpt_save save,
                          zp_ckpt_writer **writer, zp_store *store, zp_error *err)
 {
-  char *words = describe(run);
+  char *words = describe(run, save.step);
   int status;
   save.workload = words;
   status = words == NULL ? zp_fail(err, ZP_E_MEMORY, save.rank, "no memory to save")
@@ -99,28 +102,43 @@ static char *differences(json_t *was, json_t *now)
   return NULL;
 }
 
-/* Compares the checkpoint's words with this run's. */
+/* The run's words of a checkpoint; earlier versions had no schedule. */
+static json_t *saved_run(const json_t *words)
+{
+  json_t *run = json_object_get(words, "run");
+  if (run != NULL && json_object_get(run, "schedule") == NULL)
+    json_object_set_new(run, "schedule", json_string("constant"));
+  return run;
+}
+
+/* Restores the hyperparameters, and compares the checkpoint's words with this run's. */
 static int compare_words(const zp_train_record *run, const char *dir, const char *theirs,
                          char **remark, zp_error *err)
 {
-  char *ours = describe(run);
-  json_t *x = json_loads(theirs == NULL ? "{}" : theirs, 0, NULL);
-  json_t *y = ours == NULL ? NULL : json_loads(ours, 0, NULL);
+  json_t *x = json_loads(theirs == NULL ? "{}" : theirs, 0, NULL), *y = NULL;
+  zp_error why = {0};
+  char *ours = NULL;
   int status = 0;
-  if (x == NULL || y == NULL || !json_is_object(json_object_get(x, "gpt"))) {
+  if (x == NULL || !json_is_object(json_object_get(x, "gpt")))
     status = zp_fail(err, ZP_E_FILE, -1,
                      "--load %s: the checkpoint does not say which model it "
                      "holds; it was not written by `zeroproof train`.",
                      dir);
-  } else if (!json_equal(json_object_get(x, "gpt"), json_object_get(y, "gpt"))) {
+  else if (zp_train_hyper_restore(run->hyper, theirs, &why) != 0)
+    status = zp_fail(err, why.status, -1, "--load %s: %s", dir, why.text);
+  if (status == 0) ours = describe(run, 0);
+  if (ours != NULL) y = json_loads(ours, 0, NULL);
+  if (status == 0 && y == NULL) {
+    status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to load");
+  } else if (status == 0 && !json_equal(json_object_get(x, "gpt"), json_object_get(y, "gpt"))) {
     char *want = json_dumps(json_object_get(x, "gpt"), JSON_COMPACT);
     status = zp_fail(err, ZP_E_REFUSED, -1,
                      "--load %s: the checkpoint holds another model, %s. "
                      "Give its shape with --layers, --d-model, --heads and --context.",
                      dir, want == NULL ? "?" : want);
     free(want);
-  } else if (remark != NULL) {
-    *remark = differences(json_object_get(x, "run"), json_object_get(y, "run"));
+  } else if (status == 0 && remark != NULL) {
+    *remark = differences(saved_run(x), json_object_get(y, "run"));
   }
   json_decref(x);
   json_decref(y);

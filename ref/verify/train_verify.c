@@ -13,7 +13,7 @@ enum { TOPOLOGIES = 7, JOBS_MAX = TOPOLOGIES + 1, THREADS_MAX = 16 };
 
 struct zp_verify {
   const zp_workload *work;
-  zp_hyper hyper;
+  zp_train_hyper hyper;
   zp_verify_run job[JOBS_MAX];
   int32_t jobs, threads;
   pthread_t thread[THREADS_MAX];
@@ -36,7 +36,7 @@ static int add_job(zp_verify *v, const zp_config *like, const zp_gpt_shape *shap
   j->serial = serial;
   j->cfg = *like;
   j->hyper = v->hyper;
-  if (!serial) j->hyper.replicas = 1;
+  if (!serial) j->hyper.peak.replicas = 1;
   j->params = calloc((size_t)like->n_params, sizeof *j->params);
   if (j->params == NULL) return -1;
   v->jobs++; /* from here on zp_verify_free sees it */
@@ -141,8 +141,8 @@ static int32_t threads_of(void)
   return cores < 3 ? 1 : cores - 1 > THREADS_MAX ? THREADS_MAX : (int32_t)cores - 1;
 }
 
-zp_verify *zp_verify_start(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
-                           const zp_gpt_shape *shape, int64_t steps)
+zp_verify *zp_verify_start(const zp_config *cfg, const zp_train_hyper *hyper,
+                           const zp_workload *work, const zp_gpt_shape *shape, int64_t steps)
 {
   zp_verify *v = calloc(1, sizeof *v);
   if (v == NULL) return NULL;

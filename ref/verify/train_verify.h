@@ -14,7 +14,7 @@ typedef struct zp_verify_run {
   int32_t serial; /* 1: the oracle; 0: the simulator */
   zp_config cfg;
   zp_param *params;
-  zp_hyper hyper; /* the main run's, but other topologies have one replica */
+  zp_train_hyper hyper; /* the main run's, but other topologies have one replica */
   zp_outcome out;
   int status; /* of the run; its error is out.err */
 } zp_verify_run;
@@ -23,8 +23,8 @@ typedef struct zp_verify zp_verify;
 
 /* Starts the runs on other threads. cfg, hyper, work: the main run's; steps: from step 0. NULL
  * without memory. */
-zp_verify *zp_verify_start(const zp_config *cfg, const zp_hyper *hyper, const zp_workload *work,
-                           const zp_gpt_shape *shape, int64_t steps);
+zp_verify *zp_verify_start(const zp_config *cfg, const zp_train_hyper *hyper,
+                           const zp_workload *work, const zp_gpt_shape *shape, int64_t steps);
 /* Waits for all runs, or (stop) for their early end. progress: NULL, or called now and then. */
 void zp_verify_wait(zp_verify *v, int32_t stop, void (*progress)(int32_t done, int32_t runs));
 /* Adds to *bytes an upper bound of what a run takes in simulation, and with verify those beside it.

@@ -124,8 +124,10 @@ for flag in "--save-every 2" "--schedules 3" "--trace $tmp/t.json"; do
     --save "$tmp/no" $flag
 done
 
-# ---- Checkpoint files: both engines write the same bytes, and each loads the other's
-old="--reduce exact --bucket 300 --dp 3 --pp 2 --micro-batches 2 --steps 3"
+# ---- Checkpoint files: both engines write the same bytes, and each loads the other's, with its
+# ---- hyperparameters and schedule
+rates="--lr 0.01 --clip 0.5 --schedule cosine:1,5,0.1"
+old="$rates --reduce exact --bucket 300 --dp 3 --pp 2 --micro-batches 2 --steps 3"
 new="--reduce exact --bucket 111 --dp 2 --pp 3 --micro-batches 3 --steps 2 --stage 1"
 expect 0 'saved in .*, continues at step 3' ref_saves train --data "$tmp/text" $small $old \
   --save "$tmp/ref"
@@ -142,10 +144,13 @@ for from in ref cuda; do
   [ -n "$a" ] && [ "$a" = "$b" ]
   verdict $? "the_cuda_engine_continues_from_$from" "got $b, expected $a"
 done
+b=$(ends --engine cuda --offload --load "$tmp/ref")
+[ -n "$a" ] && [ "$a" = "$b" ]
+verdict $? the_cuda_engine_continues_with_its_state_in_host_memory "got $b, expected $a"
 b=$(ends --load "$tmp/cuda")
 [ -n "$a" ] && [ "$a" = "$b" ]
 verdict $? ref_continues_from_the_cuda_engine "got $b, expected $a"
-b=$("$zp" train --data "$tmp/text" $small $new --steps 5 2>&1 | grep '^hash of')
+b=$("$zp" train --data "$tmp/text" $small $new $rates --steps 5 2>&1 | grep '^hash of')
 [ "$(echo "$a" | head -1)" = "$(echo "$b" | head -1)" ]
 verdict $? a_continued_run_ends_like_an_uninterrupted_one "got $b, expected $a"
 expect 2 'holds no checkpoint' a_missing_checkpoint_is_refused train --engine cuda \

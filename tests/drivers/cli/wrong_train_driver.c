@@ -5,7 +5,7 @@
 
 static int train(const zp_backend_training *job, zp_error *err)
 {
-  zp_sim *sim = zp_sim_open(job->cfg, job->hyper, job->work, err);
+  zp_sim *sim = zp_sim_open(job->cfg, &job->hyper->peak, job->work, err);
   if (sim == NULL) return err->status;
   int status = zp_sim_run(sim, ZP_PHASE_INIT, err);
   if (status == 0) job->ref_stepped(job->ctx, sim, -1);

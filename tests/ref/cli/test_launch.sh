@@ -27,6 +27,14 @@ a=$(bits train --data "$tmp/text" $small --dp 1 --pp 1 --load "$tmp/ck")
 b=$(bits launch -n 6 train --data "$tmp/text" $small --dp 3 --pp 2 --load "$tmp/ck")
 [ -n "$a" ] && [ "$a" = "$b" ]
 verdict $? mpi_continues_what_mpi_saved "$a and $b"
+rates="--lr 0.01 --clip 0.5 --schedule cosine:1,6,0.1"
+expect 0 'continues at step 3' save_a_schedule_under_mpi launch -n 4 train --data "$tmp/text" \
+  $small $rates --dp 2 --pp 2 --save "$tmp/rates"
+a=$("$zp" train --data "$tmp/text" $small $rates --steps 6 --json | jq -r .end_bits)
+b=$("$zp" launch -n 6 train --data "$tmp/text" $small --dp 3 --pp 2 --load "$tmp/rates" --json |
+  jq -r .end_bits)
+[ -n "$a" ] && [ "$a" = "$b" ]
+verdict $? mpi_continues_a_schedule "$a and $b"
 expect 2 'holds no checkpoint' load_missing_under_mpi \
   launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --load "$tmp/none"
 expect 2 "'plan' does not run as several processes" launch_of_what_cannot_be_launched \

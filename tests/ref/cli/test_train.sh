@@ -63,6 +63,16 @@ expect 2 'heads' heads_do_not_divide train --d-model 10 --heads 3
 expect 2 'cut into' pp_too_large train --pp 99
 expect 2 'memory' absurd_model train --layers 128 --d-model 2048 --batch 256 --context 2048
 expect 2 'memory' absurd_ranks train --dp 1000 --micro-batches 1048576
+for schedule in cos:1,2 linear:1 linear:1,2,x linear:1,2,-1 cosine:1,2,nan linear:,2; do
+  expect 2 'is not a schedule; write .*cosine:100,2000,0.1' "no_schedule_$schedule" \
+    train --schedule "$schedule"
+done
+expect 2 'TOTAL is out of range; allowed is 1 to 1000000000' schedule_total_zero \
+  train --schedule linear:0,0
+expect 2 'TOTAL is out of range' schedule_total_too_large train --schedule linear:0,1000000001
+expect 2 'WARMUP .*allowed is 0 to 4' schedule_all_warm_up train --schedule cosine:5,5
+expect 2 'FLOOR is a fraction' schedule_floor_above_one train --schedule cosine:1,5,1.5
+expect 2 'FLOOR is a fraction' schedule_floor_too_small train --schedule cosine:1,5,1e-10
 expect 2 'save' save_every_alone train --save-every 2
 printf '{"params":[{"numel":1}]}' >"$tmp/c.json"
 expect 2 'own parameter list' config_params train --config "$tmp/c.json"
@@ -143,6 +153,42 @@ expect 0 '^ +4 .* 65536 ' the_scaler_of_the_checkpoint_continues \
 "$zp" train --data "$tmp/text" $small --load "$tmp/ck" >"$tmp/out" 2>&1
 ! grep -q 'note:' "$tmp/out"
 verdict $? load_of_the_same_run_has_no_remark "$(grep -m1 note: "$tmp/out")"
+# Learning rates that follow a schedule; a checkpoint has it, with the other hyperparameters.
+for schedule in cosine:2,6,0.1 linear:0,5; do
+  kind=${schedule%%:*}
+  json "${kind}_equals_serial_and_other_topologies" \
+    '.verify | .ok and .runs[0].equal and .topologies_equal >= 6' \
+    train --data "$tmp/text" $small --steps 6 --verify --json --schedule $schedule
+done
+json the_rates_are_those_of_the_schedule \
+  '[.steps[].lr[0]] == [0, 0.5, 1, 0.75, 0.5, 0.25, 0, 0] and all(.steps[].lr; length == 3)' \
+  train --data "$tmp/text" $small --steps 8 --lr 1 --json --schedule linear:2,6
+printf '{"optimizer": [{"kind": "sgd", "lr": 0.5, "momentum": 0.75}, {"lr": 0.25}],
+  "clip": 0.5, "clip_eps": 0.001}' >"$tmp/h.json"
+json each_optimizer_has_its_own_peak '[.steps[].lr] == [[0, 0], [0.5, 0.25], [0.25, 0.125]]' \
+  train --data "$tmp/text" $small --steps 3 --json --config "$tmp/h.json" --schedule linear:1,3
+expect 0 '^ +1 .* 5\.00000e-01$' the_table_has_the_rate \
+  train --data "$tmp/text" $small --lr 1 --schedule linear:2,6
+hyper="--config $tmp/h.json --schedule cosine:1,5,0.25"
+whole=$("$zp" train --data "$tmp/text" $small --steps 6 $hyper --json | jq -r .end_bits)
+expect 0 'continues at step 3' save_with_hyperparameters \
+  train --data "$tmp/text" $small --steps 3 $hyper --save "$tmp/hyper"
+for shape in "1 1 0" "3 2 1" "4 3 2"; do
+  set -- $shape
+  part=$("$zp" train --data "$tmp/text" $small --steps 3 --load "$tmp/hyper" --dp "$1" --pp "$2" \
+    --stage "$3" --bucket 111 --json | jq -r .end_bits)
+  [ -n "$whole" ] && [ "$whole" = "$part" ]
+  verdict $? "hyperparameters_continue_under_$1_$2_$3" "$whole and $part"
+done
+json continued_schedule_equals_serial '.verify.ok' \
+  train --data "$tmp/text" $small --steps 3 --load "$tmp/hyper" --verify --json
+for change in "optimizer:--lr 0.125" "clip:--clip 0.25" "schedule:--schedule constant"; do
+  expect 0 "note: ${change%%:*} is .* and was .*; so this is not the uninterrupted run" \
+    "an_option_replaces_the_saved_${change%%:*}" \
+    train --data "$tmp/text" $small --load "$tmp/hyper" ${change#*:}
+done
+json an_option_changes_no_other_hyperparameter '.steps[0].lr == [0.078125, 0.078125]' \
+  train --data "$tmp/text" $small --steps 1 --load "$tmp/hyper" --lr 0.125 --json
 # A place that cannot be written is found before the first step, and nothing is left behind.
 # not_trained NAME: nothing of a run is in the output of the last `expect`.
 not_trained() {

@@ -152,7 +152,7 @@ Test(hyper, a_text_restores_every_bit_but_no_scaler_and_no_replicas)
   zp_hyper to = loading();
   zp_error err = {0};
   char *text = zp_engine_hyper_text(&from);
-  cr_assert_eq(zp_engine_hyper_read(text, 3, &to, &err), 0, "%s", err.text);
+  cr_assert_eq(zp_engine_hyper_read(text, 3, 0, &to, &err), 0, "%s", err.text);
   cr_assert_eq(digest_of(&to), digest_of(&from));
   cr_assert_eq(to.replicas, 4);
   cr_assert_eq(to.scaler.log2_scale, 5);
@@ -167,14 +167,14 @@ Test(hyper, texts_without_them_or_of_other_optimizers_change_nothing)
   char *text[2];
   const char *const none[] = {"", "{}", "[]", "no JSON", "{\"model\": {\"dim\": 3}}"};
   for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-    cr_assert_eq(zp_engine_hyper_read(none[i], 3, &to, &err), 0, "%s", none[i]);
+    cr_assert_eq(zp_engine_hyper_read(none[i], 3, 0, &to, &err), 0, "%s", none[i]);
   from.groups = 1;
   text[0] = zp_engine_hyper_text(&from);
   from = saved();
   from.optim[1].kind = ZP_OPTIM_ADAMW;
   text[1] = zp_engine_hyper_text(&from);
   for (int i = 0; i < 2; i++) {
-    cr_assert_eq(zp_engine_hyper_read(text[i], 3, &to, &err), 0);
+    cr_assert_eq(zp_engine_hyper_read(text[i], 3, 0, &to, &err), 0);
     free(text[i]);
   }
   cr_assert_eq(digest_of(&to), was);
@@ -199,7 +199,7 @@ Test(hyper, a_number_that_is_missing_or_out_of_range_is_refused)
     cr_assert_not_null(at, "%s", wrong[i][0]);
     snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, wrong[i][1],
              at + strlen(wrong[i][0]));
-    cr_assert_eq(zp_engine_hyper_read(changed, 3, &to, &err), ZP_E_FILE, "%s", changed);
+    cr_assert_eq(zp_engine_hyper_read(changed, 3, 0, &to, &err), ZP_E_FILE, "%s", changed);
     cr_assert_not_null(strstr(err.text, "rank 3: the manifest's hyperparameters"), "%s", err.text);
     cr_assert_eq(digest_of(&to), was);
   }
