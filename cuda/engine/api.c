@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "../../ref/engine/engine_parts.h"
+#include "../../ref/engine/held.h"
 #include "comm/host_channel.h"
 #include "inspect.h"
 
 struct zp_engine {
   zp_engine_options o;
   zp_cuda *c;           /* NULL: not made; err says why */
-  zp_error err, undone; /* undone: of the last save or change of hyperparameters */
+  zp_error err, undone; /* undone: of the last call that failed without ending the engine */
   zp_engine_saving saving;
   zp_alarm_line *line; /* to the other ranks; NULL: none, or the simulation's */
   zp_ledger_sum ledger[ZP_ALL_GROUPS];
@@ -57,7 +58,7 @@ static int first_values(void *ctx, int32_t param, void *data, cudaStream_t strea
   const zp_config *c = e->o.config;
   const size_t n = (size_t)(c->params[param].numel * zp_dtype_bytes(c->precision));
   if (!e->o.first || !e->o.first[param]) return cudaMemsetAsync(data, 0, n, stream) != cudaSuccess;
-  return cudaMemcpyAsync(data, e->o.first[param], n, cudaMemcpyHostToDevice, stream) != cudaSuccess;
+  return cudaMemcpyAsync(data, e->o.first[param], n, cudaMemcpyDefault, stream) != cudaSuccess;
 }
 
 static zp_engine_call call_of(const zp_cuda_call *c)
@@ -307,6 +308,46 @@ int zp_engine_set_hyper(zp_engine *e, const zp_hyper *hyper)
   if (zp_hyper_check_change(&e->o.hyper, hyper, e->o.rank, &e->undone)) return e->undone.status;
   e->o.hyper = *hyper;
   return result(e, zp_cuda_set_hyper(e->c, hyper->optim, hyper->clip, hyper->clip_eps));
+}
+
+/* ---- State of entries ------------------------------------------------------------------------ */
+
+int zp_engine_held(const zp_engine *e, int32_t param, int64_t from, int64_t *offset, int64_t *count)
+{
+  zp_held run;
+  if (!e || !e->c || !offset || !count) return ZP_E_REFUSED;
+  if (param < 0 || param >= e->o.config->n_params || from < 0) return ZP_E_REFUSED;
+  run = zp_cuda_held(e->c, param, from);
+  *offset = run.offset;
+  *count = run.count;
+  return ZP_OK;
+}
+
+/* 0 if the request can be served, or a negative status. */
+static int check_state(zp_engine *e, zp_held_request q)
+{
+  const int status = unusable_inside(e, q.function);
+  if (status) return status;
+  if (copy_error(e)) return e->err.status;
+  q.announced = zp_cuda_is_announced(e->c);
+  memset(&e->undone, 0, sizeof e->undone);
+  return zp_cuda_held_check(e->c, &q, &e->undone);
+}
+
+int zp_engine_read_state(zp_engine *e, int32_t param, int32_t state, int64_t offset, int64_t count,
+                         float *out)
+{
+  const zp_held_request q = {"zp_engine_read_state", param, state, offset, count, out, 0};
+  const int status = check_state(e, q);
+  return status ? status : result(e, zp_cuda_copy_held(e->c, &q, out, NULL));
+}
+
+int zp_engine_write_state(zp_engine *e, int32_t param, int32_t state, int64_t offset, int64_t count,
+                          const float *in)
+{
+  const zp_held_request q = {"zp_engine_write_state", param, state, offset, count, in, 0};
+  const int status = check_state(e, q);
+  return status ? status : result(e, zp_cuda_copy_held(e->c, &q, NULL, in));
 }
 
 /* ---- Checkpoints ----------------------------------------------------------------------------- */

@@ -43,6 +43,7 @@
 
 #include "../../ref/base/error.h"
 #include "../../ref/comm/job/alarm.h"
+#include "../../ref/engine/held.h"
 #include "../../ref/engine/memory.h"
 #include "../../ref/engine/store.h"
 #include "../../ref/engine/workload.h"
@@ -237,6 +238,14 @@ int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb);
  * equal ones before the same step: otherwise that step and later ones change nothing, and the
  * host's next wait for it ends every rank. 0, or a negative status. spec: OPT-7, STAT-6 */
 int zp_cuda_set_hyper(zp_cuda *e, const zp_optim *optim, double clip, double clip_eps);
+
+/* The elements of masters and moments that this rank holds: ref/engine/held.h. spec: STEP-11 */
+zp_held zp_cuda_held(const zp_cuda *e, int32_t param, int64_t from);
+int zp_cuda_held_check(const zp_cuda *e, const zp_held_request *q, zp_error *err);
+
+/* Waits for the last step and copies what q, which zp_cuda_held_check allows, asks for to `out`,
+ * or, if that is NULL, from `in`: host or device memory. 0, or a negative status. spec: STEP-11 */
+int zp_cuda_copy_held(zp_cuda *e, const zp_held_request *q, float *out, const float *in);
 
 /* Waits for the last step and copies its state: step, scaler, decision. 0, or a negative status.
  * spec: STEP-9 */

@@ -1,5 +1,6 @@
-/* The calls of the rank's own host thread. spec: STEP-2, STEP-9, OPT-7, CKPT-1 … CKPT-5 */
+/* The calls of the rank's own host thread. spec: STEP-2, STEP-9, STEP-11, OPT-7, CKPT-1 … CKPT-5 */
 #include "../../ref/engine/hyper.h"
+#include "../../ref/engine/window.h"
 #include "entry.h"
 #include "executor/own_loop.h"
 #include "options.h"
@@ -46,6 +47,36 @@ int zp_cuda_get(zp_cuda *e, zp_step_state *state)
 {
   zp_cuda_enter(e);
   return leave(e, zp_cuda_read_state(&e->steps, state));
+}
+
+zp_held zp_cuda_held(const zp_cuda *e, int32_t param, int64_t from)
+{
+  const zp_cuda_plan *p = &e->rank.plan;
+  return zp_held_from(p->cfg, &p->block, &p->lay, param, from);
+}
+
+int zp_cuda_held_check(const zp_cuda *e, const zp_held_request *q, zp_error *err)
+{
+  const zp_cuda_plan *p = &e->rank.plan;
+  return zp_held_check(p->cfg, &p->block, &p->lay, q, e->rank.opt.rank, err);
+}
+
+/* The wait comes first: a copy from or to pageable memory blocks the thread without a deadline, and
+ * then it follows nothing that another rank could delay. */
+int zp_cuda_copy_held(zp_cuda *e, const zp_held_request *q, float *out, const float *in)
+{
+  zp_step_state last;
+  int failed;
+  zp_cuda_enter(e);
+  failed = zp_cuda_read_state(&e->steps, &last);
+  for (int64_t done = 0, n = 0; done < q->count && !failed; done += n) {
+    const zp_held run = zp_cuda_held(e, q->param, q->offset + done);
+    float *at = zp_cuda_state_array(&e->buffers, run.flat, q->state) + run.at;
+    n = zp_block(q->count, done, run.count);
+    failed = zp_cuda_checkpoint_copy(&e->checkpoint, out ? out + done : at, out ? at : in + done,
+                                     (size_t)n * sizeof *at);
+  }
+  return leave(e, failed);
 }
 
 /* A failed save leaves an error of its own, and the rank without one. */

@@ -32,13 +32,13 @@
  * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is stored
  * with its text (error, position, rank, remedy), and every later call returns its status. Unless it
  * came after the step's decision, masters and moments keep the values of the last complete step;
- * parameters are undefined until a load (STEP-5). A failed save (CKPT-6) and hyperparameters that
- * are refused (OPT-7) do not end the engine. Print the text first, then call zp_engine_destroy,
- * which notifies the other ranks within a second: they end with an error that names this rank.
- * Ranks that the notice does not reach end at the deadline.
+ * parameters are undefined until a load (STEP-5). A failed save (CKPT-6), hyperparameters that are
+ * refused (OPT-7) and refused requests for state (STEP-11) do not end the engine. Print the text
+ * first, then call zp_engine_destroy, which notifies the other ranks within a second: they end with
+ * an error that names this rank. Ranks that the notice does not reach end at the deadline.
  *
  * This header needs neither MPI's nor CUDA's. ref/example/train.c is a whole program.
- * spec: STEP-1 … STEP-10, RED-3, RED-6, LEDG-1 */
+ * spec: STEP-1 … STEP-11, RED-3, RED-6, LEDG-1 */
 #ifndef ZP_ENGINE_ENGINE_H
 #define ZP_ENGINE_ENGINE_H
 
@@ -92,9 +92,10 @@ typedef struct zp_engine_options {
   /* [config->n_params] names for errors and checkpoints, each once; below 48 bytes; outlive the
    * engine. NULL: "p0", "p1", … */
   const char *const *names;
-  /* [config->n_params] first values of this stage's entries, in the configuration's precision, in
-   * host memory, read by zp_engine_create; other ranks' copies are made equal to the group's first
-   * one's (LEDG-5). NULL, or NULL for an entry: zeros. */
+  /* [config->n_params] first values of this stage's entries, in the configuration's precision, read
+   * by zp_engine_create; cuda: in host or device memory, which work in other streams has finished
+   * writing; other ranks' copies are made equal to the group's first one's (LEDG-5). NULL, or NULL
+   * for an entry: zeros. */
   const void *const *first;
   /* Gives all ranks the bytes that rank 0 has; 0, or non-zero when it failed. zp_job_exchange is
    * one. Called by zp_engine_create, more than once, and by zp_engine_load; by the reference not at
@@ -229,6 +230,45 @@ int zp_engine_get_hyper(const zp_engine *e, zp_hyper *hyper);
  * next call of this function forgets the error. Not from a callback. spec: OPT-7, STAT-6 */
 int zp_engine_set_hyper(zp_engine *e, const zp_hyper *hyper);
 
+/* Master weights and moments of an entry, in fp32. A rank holds, of each trained entry of its
+ * stage, at ZeRO stages 1 and 2 the elements of its parts (PART-5), at stage 0 all: the fp32
+ * parameter and the optimizer state `exp_avg` and `exp_avg_sq` of PyTorch, sharded. Another
+ * stage's and a frozen entry have none; a tied entry's are held on each of its stages, a
+ * replicated one's on each replica. spec: STEP-11
+ *
+ * zp_engine_held: the first run, as long as possible, of elements at or after `from` that this
+ * rank holds: elements *offset … *offset + *count - 1; *count is 0 if there are no more. All of
+ * them:
+ *
+ *   for (from = 0; zp_engine_held(e, p, from, &offset, &n) == 0 && n > 0; from = offset + n)
+ *     zp_engine_read_state(e, p, ZP_WHAT_MASTER, offset, n, out + offset);
+ *
+ * Its values do not change between zp_engine_create and zp_engine_destroy. 0, or ZP_E_REFUSED. */
+int zp_engine_held(const zp_engine *e, int32_t param, int64_t from, int64_t *offset,
+                   int64_t *count);
+
+/* Reads elements offset … offset + count - 1, all held by this rank, of `state` of entry `param`
+ * into out (count): ZP_WHAT_MASTER; ZP_WHAT_MOMENT1: AdamW's first moment, SGD's momentum buffer;
+ * ZP_WHAT_MOMENT2: AdamW's second moment. Not collective. Between steps: after zp_engine_step or
+ * zp_engine_create, before the next gradient is announced, not from a callback. cuda: waits for
+ * the last step; out may be host or device memory, and is filled when the call returns. 0, or a
+ * negative status: arguments that are refused leave out unchanged and do not end the engine; the
+ * next call of this function or zp_engine_write_state forgets the error. spec: STEP-11 */
+int zp_engine_read_state(zp_engine *e, int32_t param, int32_t state, int64_t offset, int64_t count,
+                         float *out);
+
+/* Replaces them by in (count), with the same arguments, times and errors. All ranks that hold an
+ * element write the same value before the same step: at stage 0 the whole reduction group,
+ * replicas, tp ranks of an entry that is not sharded, and stages of a tied one; otherwise their
+ * copies differ from then on, which nothing reports. Values are not checked: a second moment is to
+ * be at least 0. Parameters (zp_engine_param) keep their values until the next step, which rounds
+ * all masters to the precision and gathers them (ref: unless the step is skipped); zp_engine_save
+ * writes the new values, and zp_engine_load of that checkpoint makes the parameters theirs at
+ * once. cuda: in may be host or device memory, which work in other streams has finished writing,
+ * and may be overwritten when the call returns. spec: STEP-11 */
+int zp_engine_write_state(zp_engine *e, int32_t param, int32_t state, int64_t offset, int64_t count,
+                          const float *in);
+
 /* Writes a checkpoint below folder dir, or loads the current one from there (checkpoint.h): any
  * topology, stage, bucket and precision loads what any other has saved, ref or cuda. Collective,
  * between steps; all ranks need one file system: a save whose parts are in several folders fails,
@@ -242,8 +282,8 @@ int zp_engine_save(zp_engine *e, const char *dir);
 int zp_engine_load(zp_engine *e, const char *dir);
 
 /* The first error, even if no call has returned it yet (cuda: an error of another rank); otherwise
- * that of the last save or zp_engine_set_hyper, if it failed; otherwise an error with status
- * ZP_OK. */
+ * that of the last save, zp_engine_set_hyper, read_state or write_state, if it failed; otherwise an
+ * error with status ZP_OK. */
 const zp_error *zp_engine_why(const zp_engine *e);
 
 /* Ends the engine: collective after a clean run; after an error it notifies the other ranks and

@@ -1,9 +1,11 @@
 /* The reference as a library: engine.h over the interpreter and MPI. spec: STEP-1, STEP-2, STEP-9,
- * LEDG-1, CKPT-1, CKPT-6, CKPT-8 */
+ * STEP-11, LEDG-1, CKPT-1, CKPT-6, CKPT-8 */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../engine/cursor.h"
+#include "../engine/held.h"
+#include "../engine/rank_query.h"
 #include "engine_state.h"
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -218,6 +220,67 @@ int zp_engine_set_hyper(zp_engine *e, const zp_hyper *hyper)
 static int announced(const zp_engine *e)
 {
   return !e->o.backward && e->trained > 0 && (e->mb > 0 || e->left < e->trained);
+}
+
+/* ---- State of entries ------------------------------------------------------------------------ */
+
+int zp_engine_held(const zp_engine *e, int32_t param, int64_t from, int64_t *offset, int64_t *count)
+{
+  zp_held run;
+  if (!e || !e->rank || !offset || !count) return ZP_E_REFUSED;
+  if (param < 0 || param >= e->o.config->n_params || from < 0) return ZP_E_REFUSED;
+  run = zp_held_from(e->o.config, &e->rank->block, &e->rank->lay, param, from);
+  *offset = run.offset;
+  *count = run.count;
+  return ZP_OK;
+}
+
+/* 0 if the request can be served, or a negative status. */
+static int check_state(zp_engine *e, zp_held_request q)
+{
+  const zp_rank *r;
+  if (!e) return ZP_E_REFUSED;
+  if (check(e, q.function)) return e->err.status;
+  r = e->rank;
+  q.announced = announced(e);
+  memset(&e->undone, 0, sizeof e->undone);
+  return zp_held_check(e->o.config, &r->block, &r->lay, &q, r->rank, &e->undone);
+}
+
+/* Where the request's first elements are, and in *n how many of them. */
+static float *held_at(const zp_engine *e, int32_t param, int32_t state, int64_t offset,
+                      int64_t count, int64_t *n)
+{
+  const zp_rank *r = e->rank;
+  const zp_held run = zp_held_from(e->o.config, &r->block, &r->lay, param, offset);
+  *n = run.count < count ? run.count : count;
+  return zp_array_of(r, run.flat, state) + run.at;
+}
+
+int zp_engine_read_state(zp_engine *e, int32_t param, int32_t state, int64_t offset, int64_t count,
+                         float *out)
+{
+  int64_t n;
+  const int status = check_state(
+      e, (zp_held_request){"zp_engine_read_state", param, state, offset, count, out, 0});
+  for (; status == 0 && count > 0; count -= n, offset += n, out += n) {
+    const float *from = held_at(e, param, state, offset, count, &n);
+    memcpy(out, from, (size_t)n * sizeof *out);
+  }
+  return status;
+}
+
+int zp_engine_write_state(zp_engine *e, int32_t param, int32_t state, int64_t offset, int64_t count,
+                          const float *in)
+{
+  int64_t n;
+  const int status = check_state(
+      e, (zp_held_request){"zp_engine_write_state", param, state, offset, count, in, 0});
+  for (; status == 0 && count > 0; count -= n, offset += n, in += n) {
+    float *to = held_at(e, param, state, offset, count, &n);
+    memcpy(to, in, (size_t)n * sizeof *in);
+  }
+  return status;
 }
 
 /* ---- Checkpoints ----------------------------------------------------------------------------- */

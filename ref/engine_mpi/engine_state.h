@@ -13,7 +13,7 @@ typedef enum zp_arrival { ZP_AWAITED = 0, ZP_LENT, ZP_READY, ZP_UNUSED } zp_arri
 
 struct zp_engine {
   zp_engine_options o;
-  zp_error err, undone; /* undone: of the last save or change of hyperparameters */
+  zp_error err, undone; /* undone: of the last call that failed without ending the engine */
   pthread_mutex_t lock; /* of what announcements change */
   zp_mpi *mpi;          /* NULL: alone */
   zp_rank *rank;

@@ -21,15 +21,13 @@ _Static_assert(BLOCK * sizeof(float) >= sizeof(zp_step_state), "a step's state")
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
-/* After all that the reduction stream has queued, the end of the last step included. Offloaded
- * arrays are pinned host memory, which copies and kernels reach like the device's. */
-static int copy(const zp_cuda_checkpoint *c, void *to, const void *from, size_t bytes)
+int zp_cuda_checkpoint_copy(const zp_cuda_checkpoint *c, void *to, const void *from, size_t bytes)
 {
   zp_cuda_rank *r = c->r;
   const cudaEvent_t copied = c->memory->copied_out;
   ZP_CUDA(r, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, r->reduce));
   ZP_TRY(zp_cuda_record(r, ZP_SYNC_STORED_RECORD, copied, r->reduce));
-  return zp_cuda_host_wait(c->comms, ZP_SYNC_STORED_HOST, copied, "a copy for a checkpoint");
+  return zp_cuda_host_wait(c->comms, ZP_SYNC_STORED_HOST, copied, "a copy of state");
 }
 
 static int failed(const zp_cuda_checkpoint *c)
@@ -103,7 +101,7 @@ static int write_bucket(zp_cuda_checkpoint *c, const zp_op *op)
     i = g.i;
     for (int64_t at = 0; p->counted[i] && at < g.count && !failed(c); at += BLOCK) {
       const int64_t n = zp_block(g.count, at, BLOCK);
-      ZP_TRY(copy(c, c->block, from + g.in + at, (size_t)n * sizeof *from));
+      ZP_TRY(zp_cuda_checkpoint_copy(c, c->block, from + g.in + at, (size_t)n * sizeof *from));
       put(c, g.param, op->what, g.offset + at, n, c->block);
     }
   }
@@ -117,7 +115,7 @@ static int write_frozen(zp_cuda_checkpoint *c, const zp_op *op)
   const char *from = c->buffers->param[op->param - p->lay.first_param];
   for (int64_t at = 0; at < numel && !failed(c); at += BLOCK) {
     const int64_t n = zp_block(numel, at, BLOCK);
-    ZP_TRY(copy(c, c->narrow, from + at * size, (size_t)(n * size)));
+    ZP_TRY(zp_cuda_checkpoint_copy(c, c->narrow, from + at * size, (size_t)(n * size)));
     zp_widen_from(p->cfg->precision, c->narrow, 0, n, c->block);
     put(c, op->param, op->what, at, n, c->block);
   }
@@ -130,9 +128,9 @@ static int seal(zp_cuda_checkpoint *c)
   zp_train_state state = {.groups = c->r->plan.cfg->optgroups, .optim = c->optim};
   zp_group_state *groups = (zp_group_state *)(void *)c->block;
   if (failed(c)) return 0;
-  ZP_TRY(copy(c, groups, m->groups, (size_t)state.groups * sizeof *groups));
+  ZP_TRY(zp_cuda_checkpoint_copy(c, groups, m->groups, (size_t)state.groups * sizeof *groups));
   for (int32_t g = 0; g < state.groups; g++) c->optim[g] = groups[g].optim;
-  ZP_TRY(copy(c, m->state_host, m->state, sizeof *m->state_host));
+  ZP_TRY(zp_cuda_checkpoint_copy(c, m->state_host, m->state, sizeof *m->state_host));
   ZP_TRY(zp_cuda_check_hyper(c->r, c->r->progress.host.step - 1)); /* the last step was none */
   state.step = m->state_host->step;
   state.scaler = m->state_host->scaler;
@@ -157,7 +155,7 @@ static int read_flat(zp_cuda_checkpoint *c, int32_t k, int32_t what)
       for (int64_t at = 0; at < g.count; at += BLOCK) {
         const int64_t n = zp_block(g.count, at, BLOCK);
         if (get(c, g.param, what, g.offset + at, n)) return 0;
-        ZP_TRY(copy(c, into + g.in + at, c->block, (size_t)n * sizeof *into));
+        ZP_TRY(zp_cuda_checkpoint_copy(c, into + g.in + at, c->block, (size_t)n * sizeof *into));
       }
     }
   }
@@ -176,7 +174,7 @@ static int read_param(zp_cuda_checkpoint *c, int32_t i)
     const int64_t n = zp_block(numel, at, BLOCK);
     if (get(c, j, what, at, n)) return 0;
     zp_round_to(p->cfg->precision, c->block, n, c->narrow, 0);
-    ZP_TRY(copy(c, into + at * size, c->narrow, (size_t)(n * size)));
+    ZP_TRY(zp_cuda_checkpoint_copy(c, into + at * size, c->narrow, (size_t)(n * size)));
   }
   return 0;
 }
@@ -203,11 +201,11 @@ static int install_state(zp_cuda_checkpoint *c)
   const size_t bytes = (size_t)optgroups * sizeof *groups;
   memset(groups, 0, bytes); /* the next step that is not skipped computes the rest */
   for (int32_t g = 0; g < optgroups; g++) groups[g].optim = c->optim[g];
-  ZP_TRY(copy(c, m->groups, groups, bytes));
-  ZP_TRY(copy(c, m->state_host, m->state, sizeof *m->state_host));
+  ZP_TRY(zp_cuda_checkpoint_copy(c, m->groups, groups, bytes));
+  ZP_TRY(zp_cuda_checkpoint_copy(c, m->state_host, m->state, sizeof *m->state_host));
   m->state_host->step = c->loaded.step;
   m->state_host->scaler = c->loaded.scaler;
-  ZP_TRY(copy(c, m->state, m->state_host, sizeof *m->state_host));
+  ZP_TRY(zp_cuda_checkpoint_copy(c, m->state, m->state_host, sizeof *m->state_host));
   c->r->progress.host.step = c->loaded.step;
   return 0;
 }
@@ -234,10 +232,10 @@ int zp_cuda_checkpoint_agree(zp_cuda_checkpoint *c, const zp_op *op)
 {
   int64_t *status = c->memory->status_host, *stats = c->memory->stats;
   *status = failed(c);
-  ZP_TRY(copy(c, stats, status, sizeof *stats));
+  ZP_TRY(zp_cuda_checkpoint_copy(c, stats, status, sizeof *stats));
   ZP_TRY(zp_cuda_all_reduce(c->comms, op, stats, stats, op->count, ZP_I64));
   zp_cuda_issued(c->r, op);
-  ZP_TRY(copy(c, status, stats, sizeof *stats));
+  ZP_TRY(zp_cuda_checkpoint_copy(c, status, stats, sizeof *stats));
   return *status == 0 ? 0 : agree_on_failure(c, *status);
 }
 

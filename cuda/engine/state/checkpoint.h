@@ -38,6 +38,11 @@ int zp_cuda_checkpoint_gather(const zp_cuda_checkpoint *c, const zp_op *op);
 /* The status all-reduce. */
 int zp_cuda_checkpoint_agree(zp_cuda_checkpoint *c, const zp_op *op);
 
+/* Copies after all that the reduction stream has queued, the end of the last step included, and
+ * waits. Offloaded arrays are pinned host memory, which copies and kernels reach like the
+ * device's. */
+int zp_cuda_checkpoint_copy(const zp_cuda_checkpoint *c, void *to, const void *from, size_t bytes);
+
 /* 0, or ZP_E_INTERNAL in *err. */
 int zp_cuda_checkpoint_invariant(const zp_cuda_checkpoint *c, zp_error *err);
 

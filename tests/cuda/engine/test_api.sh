@@ -1,7 +1,7 @@
 # The public engine on CUDA: programs written for it, unchanged, as all ranks of one simulation,
 # have the bits of the reference, and errors name every misuse. For devices, the programs are
 # compiled and their symbols resolved. spec: STEP-2, STEP-3, STEP-9, RED-3, RED-5, RED-6, RED-7,
-# STRM-4, LEDG-1, PIPE-6, CKPT-3, CKPT-6, CKPT-8, CKPT-10, OPT-7, STAT-6
+# STRM-4, STEP-11, LEDG-1, PIPE-6, CKPT-3, CKPT-6, CKPT-8, CKPT-10, OPT-7, STAT-6
 # inputs: @make tests/fixtures/checkpoint_v1
 . tests/fixtures/lib.sh
 build=${ZP_BUILD:-build}
@@ -69,7 +69,8 @@ for site in caller_loss.record caller_loss.wait caller.record finished.wait resu
     complain "$(head -c 300 "$tmp/out")"
   law "own_loop_without_${site}_is_a_race"
 done
-for run in "4 0 dp=4 seed=5" "3 1 dp=3 seed=4 stage=1 mb=3" \
+for run in "4 0 dp=4 seed=5" "4 0 pp=2 dp=2 tied=1 seed=5 stage=1 state=1" \
+  "2 2 dp=2 seed=5 offload=1 state=1" "3 1 dp=3 seed=4 stage=1 mb=3" \
   "4 2 pp=2 dp=2 mb=3 dynamic=1 seed=11"; do
   # shellcheck disable=SC2086
   "${driver}_tsan" $run >"$tmp/out" 2>&1 || complain "$run: exit code $?: $(head -c 500 "$tmp/out")"
@@ -99,6 +100,15 @@ two_blocks_of_two 4 dp=4 replicas=2 seed=15 stage=1
 a_schedule_with_steps_in_flight 4 dp=4 stage=1 schedule=1 get=0 steps=6 seed=2
 a_schedule_offloaded 2 dp=2 schedule=1 get=0 steps=6 seed=2 offload=1
 a_schedule_in_two_stages 4 pp=2 dp=2 schedule=1 steps=6 seed=8 callbacks=1
+state_of_entries_alone 1 seed=1 mb=3 state=1
+state_of_entries_at_stage_0_in_fp32 3 dp=3 stage=0 seed=4 precision=0 state=1 mb=1
+state_of_entries_at_stage_1_offloaded 2 dp=2 stage=1 seed=4 state=1 offload=1 get=0
+state_of_entries_in_order_offloaded 4 pp=2 dp=2 reduce=0 seed=4 state=1 offload=1 tied=1
+state_of_tied_and_frozen_entries 6 pp=3 dp=2 tied=1 mb=4 seed=6 state=1
+state_of_tied_entries_of_one_stage 3 dp=3 tied=1 seed=6 state=1 bucket=6
+state_of_replicas 4 dp=4 replicas=2 seed=14 stage=1 state=1 steps=5
+state_of_experts_and_tp_ranks 4 dp=2 tp=2 ep=2 seed=8 state=1
+state_after_a_skipped_step 2 dp=2 seed=5 steps=6 state=1
 two_blocks_with_stages_and_tied_parameters 4 pp=2 dp=2 replicas=2 tied=1 seed=16
 three_blocks_ordered 3 dp=3 replicas=3 reduce=0 precision=0 seed=17 callbacks=1
 two_replicas_natively 2 dp=2 mb=1 reduce=0 native=1 seed=12
@@ -125,6 +135,10 @@ ref="${build}/tests/drivers/mpi/engine_driver"
 "$ref" mb=4 seed=12 "save=$tmp/ck.ref" >"$tmp/out" 2>&1 || complain "$(cat "$tmp/out")"
 "$driver" 2 3 dp=2 mb=2 seed=12 "load=$tmp/ck.ref" >"$tmp/out" 2>&1 ||
   complain "of ref: $(head -c 500 "$tmp/out")"
+"$driver" 4 1 dp=4 mb=1 seed=12 state=1 "save=$tmp/ck.state" >"$tmp/out" 2>&1 ||
+  complain "written state: $(cat "$tmp/out")"
+"$driver" 4 2 pp=2 dp=2 mb=2 bucket=30 seed=12 state=1 offload=1 "load=$tmp/ck.state" \
+  >"$tmp/out" 2>&1 || complain "of written state: $(cat "$tmp/out")"
 "$driver" 4 1 dp=4 mb=1 seed=12 schedule=1 "save=$tmp/ck.hyper" >"$tmp/out" 2>&1 ||
   complain "a schedule: $(cat "$tmp/out")"
 "$driver" 2 2 dp=2 mb=2 seed=12 schedule=1 "load=$tmp/ck.hyper" >"$tmp/out" 2>&1 ||

@@ -9,6 +9,7 @@
  *   same=1         all ranks have the same first values, so that no broadcast has to change any
  *   steps=N        4 without it
  *   schedule=1     hyperparameters that differ by step
+ *   state=1        reads masters and moments after each step, and replaces them after step 1
  *   get=N          comparisons: 0 after the last step, -1 none, 2 of rank 0 (1: after each step)
  *   badloss=BITS   the steps (bit t: step t) in which one loss is not finite
  *   save=DIR load=DIR   a checkpoint after step 1, or to begin with
@@ -38,7 +39,7 @@
 #define COPY(to, from, n, s) ((void)(s), memcpy(to, from, n) == NULL)
 #endif
 
-enum { ENTRIES_MAX = 64, SLOTS_MAX = 8, BYTES_MAX = 4096, THREADS = 3 };
+enum { ENTRIES_MAX = 64, ELEMENTS_MAX = 64, SLOTS_MAX = 8, BYTES_MAX = 4096, THREADS = 3 };
 
 typedef struct run {
   zp_param list[ENTRIES_MAX];
@@ -51,8 +52,8 @@ typedef struct run {
   zp_rank *ref;
   zp_job job;
   zp_coord at;
-  int64_t seed, callbacks, threads, fault_rank, native, offload, bad_loss, steps, replicas, same,
-      schedule, get;
+  int64_t seed, callbacks, threads, fault_rank, native, offload, state, bad_loss, steps, replicas,
+      same, schedule, get;
   char save[200], load[200], fault[40];
   zp_engine *e;
   zp_error err;
@@ -61,7 +62,8 @@ typedef struct run {
   char *raw[ENTRIES_MAX]; /* what backward made; NULL: unused */
   char memory[ENTRIES_MAX][BYTES_MAX], first[ENTRIES_MAX][BYTES_MAX];
   char in[SLOTS_MAX][ZP_MSG_TENSORS][BYTES_MAX], out[ZP_MSG_TENSORS][BYTES_MAX];
-  char *grad; /* [THREADS][BYTES_MAX], in the engine's memory */
+  void *on_device[ENTRIES_MAX]; /* first values, or NULL */
+  char *grad;                   /* [THREADS][BYTES_MAX], in the engine's memory */
   float *loss;
   int64_t issued;
 } run;
@@ -97,10 +99,10 @@ static int take(run *r, int argc, char **argv)
                                            "reduce", "precision", "tied", "dynamic"};
   int64_t *const large[] = {&c->micro_batches, &c->bucket, &r->seed,     &r->callbacks, &r->threads,
                             &r->fault_rank,    &r->native, &r->offload,  &r->bad_loss,  &r->steps,
-                            &r->replicas,      &r->same,   &r->schedule, &r->get};
+                            &r->replicas,      &r->same,   &r->schedule, &r->get,       &r->state};
   static const char *const large_name[] = {"mb",       "bucket", "seed",     "callbacks", "threads",
                                            "rank",     "native", "offload",  "badloss",   "steps",
-                                           "replicas", "same",   "schedule", "get"};
+                                           "replicas", "same",   "schedule", "get",       "state"};
   char *const word[] = {r->save, r->load, r->fault};
   static const char *const word_name[] = {"save", "load", "fault"};
   *c = (zp_config){.pp = 1,
@@ -124,7 +126,7 @@ static int take(run *r, int argc, char **argv)
     for (int k = 0; k < 9 && value; k++)
       if (strlen(small_name[k]) == n && !strncmp(small_name[k], argv[i], n))
         *small[k] = atoi(value), found = 1;
-    for (int k = 0; k < 14 && value; k++)
+    for (int k = 0; k < 15 && value; k++)
       if (strlen(large_name[k]) == n && !strncmp(large_name[k], argv[i], n))
         *large[k] = atoll(value), found = 1;
     for (int k = 0; k < 3 && value; k++)
@@ -288,9 +290,10 @@ static void call_inside(run *r, const char *which)
   const int64_t mb = r->callbacks ? -1 : 0; /* -1: of no micro-batch */
   zp_engine_state s = {.size = sizeof s};
   zp_error err;
-  const char *const names[] = {"step",       "get",         "save", "load",     "destroy",
-                               "grad_ready", "grad_unused", "loss", "set_hyper"};
-  for (int32_t i = 0; i < 9; i++) {
+  const char *const names[] = {"step",      "get",        "save",        "load",
+                               "destroy",   "grad_ready", "grad_unused", "loss",
+                               "set_hyper", "read_state", "write_state"};
+  for (int32_t i = 0; i < 11; i++) {
     snprintf(name, sizeof name, "%s-in-%s", names[i], which);
     if (!is(r, name)) continue;
     if (i == 0) (void)zp_engine_step(r->e, NULL);
@@ -301,7 +304,9 @@ static void call_inside(run *r, const char *which)
     else if (i == 5) (void)zp_engine_grad_ready(r->e, 0, mb, r->grad, r->cfg.precision, NULL);
     else if (i == 6) (void)zp_engine_grad_unused(r->e, 0, mb);
     else if (i == 7) (void)zp_engine_loss(r->e, mb, r->loss, NULL);
-    else (void)zp_engine_set_hyper(r->e, &r->hyper);
+    else if (i == 8) (void)zp_engine_set_hyper(r->e, &r->hyper);
+    else if (i == 9) (void)zp_engine_read_state(r->e, 0, ZP_WHAT_MASTER, 0, 0, NULL);
+    else (void)zp_engine_write_state(r->e, 0, ZP_WHAT_MASTER, 0, 0, NULL);
   }
 }
 
@@ -407,6 +412,8 @@ static void note_issued(void *ctx, int32_t phase, const zp_op *op)
   if (phase == ZP_PHASE_SAVE) call_inside(r, "saving");
 }
 
+#include "between.inc"
+
 static int create(run *r)
 {
   zp_engine_options o;
@@ -419,7 +426,7 @@ static int create(run *r)
   o.ctx = r;
   o.issued = note_issued;
   o.first = first;
-  for (int32_t j = 0; j < r->cfg.n_params; j++) first[j] = r->first[j];
+  if (first_values(r, first)) return -1;
   if (r->callbacks || r->cfg.pp > 1) o.forward = forward, o.backward = backward;
   o.shape = r->cfg.dynamic_shapes ? shape : NULL;
   o.message_bytes = 4096, o.early_bytes = -1;
@@ -457,32 +464,6 @@ static int create(run *r)
   return zp_engine_create(&r->e, is(r, "options") ? NULL : &o, &r->err);
 }
 
-/* Each step has other values; a run that loads keeps those of the checkpoint. In step 1 the rank of
- * fault "hyper" keeps those of step 0. */
-static int set_hyper(run *r, int64_t number)
-{
-  zp_hyper mine = r->hyper, got;
-  if (!r->schedule || r->load[0]) return 0;
-  schedule(&mine, (double)number);
-  r->hyper = mine; /* comm_sim reads it */
-  if (is(r, "hyper") && number == 1) schedule(&mine, 0);
-  if (zp_engine_set_hyper(r->e, &mine) || zp_engine_get_hyper(r->e, &got)) return 3;
-  return memcmp(&mine, &got, sizeof got) ? differs(r, "a hyperparameter", number) : 0;
-}
-
-/* Hyperparameters that are refused: printed, and nothing has changed. */
-static int refused_hyper(run *r, int64_t number)
-{
-  zp_hyper now, bad, got;
-  if (number != 1 || zp_engine_get_hyper(r->e, &now)) return number != 1 ? 0 : 3;
-  bad = now;
-  if (r->job.rank != r->fault_rank || !spoil(r->fault, &bad)) return 0;
-  if (zp_engine_set_hyper(r->e, &bad) != ZP_E_REFUSED) return 1;
-  printf("%s\n", zp_engine_why(r->e)->text);
-  return zp_engine_get_hyper(r->e, &got) || memcmp(&now, &got, sizeof got) ||
-         zp_engine_set_hyper(r->e, &now) || zp_engine_why(r->e)->status;
-}
-
 static int step(run *r, int64_t number)
 {
   zp_engine_call c = {.step = number, .loss = r->loss};
@@ -490,6 +471,7 @@ static int step(run *r, int64_t number)
     if (forward(r, &c) || zp_engine_loss(r->e, c.mb, c.loss, NULL) || backward(r, &c)) return 3;
   if (is(r, "late") && number == 1)
     zp_engine_grad_ready(r->e, 0, 0, r->grad, r->cfg.precision, NULL);
+  if (is(r, "announced") && number == 1 && announced_state(r)) return 1;
   return zp_engine_step(r->e, NULL) ? 3 : 0;
 }
 
@@ -504,15 +486,6 @@ static int save(run *r)
     if (failed) return differs(r, "that a save failed", 1);
   }
   return zp_engine_save(r->e, r->save) || zp_engine_why(r->e)->status ? 3 : 0;
-}
-
-/* The checkpoint's hyperparameters are those of step 1, after which it was saved. */
-static int loaded_hyper(run *r)
-{
-  zp_hyper want = r->hyper, got;
-  if (r->schedule) schedule(&want, 1);
-  if (zp_engine_get_hyper(r->e, &got)) return 3;
-  return memcmp(&want, &got, sizeof got) ? differs(r, "a hyperparameter", 1) : 0;
 }
 
 /* "another": this rank finds a checkpoint of another run, in DIR.other. The reference then leaves
@@ -562,8 +535,10 @@ static int train(run *r)
     if (!failed && zp_sim_run(r->sim, ZP_PHASE_STEP, &r->err)) failed = 3;
 #ifdef CUDA
     if (r->ref->result.skipped) ledger = 0;
+    if (r->ref->result.skipped && r->state && i == 2) round_written(r);
 #endif
     if (!failed && i >= from && (r->get + (i == r->steps - 1)) > 0) failed = compare(r, i, ledger);
+    if (!failed) failed = use_state(r, i, from);
     if (!failed && i == 1 && r->save[0]) {
       ledger = 0;
       failed = save(r);
@@ -593,6 +568,8 @@ int main(int argc, char **argv)
   if (failed == 3) _exit(3);
   if (r->inst) r->work.close(r->inst);
   zp_sim_close(r->sim);
+  for (int32_t j = 0; j < r->cfg.n_params; j++)
+    if (r->on_device[j]) FREE(r->on_device[j]);
   FREE(r->grad);
   FREE(r->loss);
   free(r);

@@ -1,5 +1,5 @@
 # The public engine over MPI, through tests/drivers/mpi/engine_driver.c: the bits of comm_sim for
-# any topology, and every misuse named. spec: STEP-2, STEP-3, STEP-9, RED-3, RED-6, LEDG-1,
+# any topology, and every misuse named. spec: STEP-2, STEP-3, STEP-9, STEP-11, RED-3, RED-6, LEDG-1,
 # CKPT-3, CKPT-6, CKPT-8, CKPT-10, OPT-7, STAT-6
 # inputs: build/tests/drivers/mpi/engine_driver tests/fixtures/lib.sh tests/fixtures/*.sh
 # inputs: tests/fixtures/checkpoint_v1
@@ -39,6 +39,12 @@ beside bits three_stages_with_dynamic_shapes 3 pp=3 mb=5 seed=10 dynamic=1
 beside bits two_stages_of_two_with_dynamic_shapes 4 pp=2 dp=2 mb=3 seed=11 dynamic=1 stage=1
 beside bits alone_with_a_schedule 1 seed=1 schedule=1
 beside bits two_stages_of_two_with_a_schedule 4 pp=2 dp=2 seed=8 schedule=1 steps=6
+beside bits state_of_entries_alone 1 seed=1 mb=3 state=1 steps=6
+beside bits state_of_tied_entries_of_one_stage 1 seed=2 tied=1 stage=0 precision=0 state=1
+beside bits state_of_tied_and_frozen_entries 6 pp=3 dp=2 tied=1 mb=4 seed=7 state=1
+beside bits state_of_entries_at_stage_0 3 dp=3 stage=0 mb=1 seed=4 reduce=0 state=1
+beside bits state_of_replicas 4 dp=4 replicas=2 seed=14 stage=1 state=1 steps=5
+beside bits state_of_experts_and_tp_ranks 4 dp=2 tp=2 ep=2 seed=9 state=1
 ended
 ranks=4
 job dp=4 mb=1 seed=12 "save=$tmp/ck"
@@ -71,6 +77,11 @@ job dp=4 mb=1 seed=12 schedule=1 "save=$tmp/ck3"
 job pp=2 dp=2 mb=2 seed=12 schedule=1 "load=$tmp/ck3"
 [ "$code" -eq 0 ] || complain "two stages: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
 law hyperparameters_of_a_checkpoint_are_restored
+job dp=4 mb=1 seed=12 state=1 "save=$tmp/ck4"
+[ "$code" -eq 0 ] || complain "exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
+job pp=2 dp=2 mb=2 bucket=30 seed=12 state=1 "load=$tmp/ck4"
+[ "$code" -eq 0 ] || complain "two stages: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
+law a_checkpoint_has_the_written_state
 "$driver" mb=2 seed=12 load=tests/fixtures/checkpoint_v1 >"$tmp/mpirun" 2>&1 ||
   complain "exit code $?: $(cat "$tmp/mpirun")"
 "$driver" mb=2 seed=12 schedule=1 load=tests/fixtures/checkpoint_v1 >"$tmp/mpirun" 2>&1

@@ -51,6 +51,7 @@ hash='[0-9a-f]{16}'
 beside differs "--lr 0.002" "lr of optimizer 1" 0.002 0.006
 beside differs "--seed 3" seed 3 1
 beside differs "--clip 2" clip 2 1
+beside differs "--schedule linear:1,9" schedule linear:1,9 constant
 beside differs "--loss-scale 4" "loss scale" "2\\^2, static" "2\\^16, dynamic"
 beside differs "--stage 1" stage 1 2
 beside differs "--steps 3" steps 3 2
