@@ -575,7 +575,7 @@ wheel: ## build the wheels of the Python package in build/wheel/dist (ARCH=x86_6
 uninstall: ## remove what install put there
 	rm -f $(dest)/bin/zeroproof $(dest)/lib/libzeroproof.a $(dest)/lib/libzeroproof.so* \
 	  $(dest)/lib/libzeroproof_mpi.* $(dest)/lib/pkgconfig/zeroproof.pc \
-	  $(dest)/lib/pkgconfig/zeroproof-mpi.pc $(dest)/lib/libzeroproof_cuda.a \
+	  $(dest)/lib/pkgconfig/zeroproof-mpi.pc $(dest)/lib/libzeroproof_cuda.* \
 	  $(dest)/lib/pkgconfig/zeroproof-cuda.pc $(dest)/share/man/man1/zeroproof.1 \
 	  $(dest)/include/zeroproof.h
 	rm -rf $(dest)/include/zeroproof $(dest)/share/zeroproof

@@ -130,19 +130,44 @@ unit: $(API_THREADS) $(API_THREADS)_tsan $(HOST_OPTIMIZER_PAGES)
 
 # For devices: the engine and its kernels as nvcc compiles them. Programs link CUDA's runtime and
 # NCCL.
+CUDA_LIBRARY_OBJ := $(ENGINE_OBJ) $(HOST_OPTIMIZER_OBJ) $(BUILD)/cuda/kernels/launch.o \
+                    $(BUILD)/cuda/kernels/device.o
 CUDA_LIBRARY := $(BUILD)/libzeroproof_cuda.a
-$(CUDA_LIBRARY): $(ENGINE_OBJ) $(HOST_OPTIMIZER_OBJ) $(BUILD)/cuda/kernels/launch.o \
-  $(BUILD)/cuda/kernels/device.o
+CUDA_SHARED  := $(BUILD)/libzeroproof_cuda.so.$(VERSION)
+$(CUDA_LIBRARY): $(CUDA_LIBRARY_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcsD $@ $^
 
-.PHONY: cuda-lib install-cuda
-cuda-lib: $(CUDA_LIBRARY) ## build the training engine for CUDA devices (nvcc)
-install-cuda: $(CUDA_LIBRARY) install ## install it, too
+# The shared library is linked with stubs of the driver and of NCCL, so that a machine that has
+# neither can build it. Of CUDA's runtime it has the program's own copy.
+# $(call stub,LIBRARY,PREFIX): a library with the functions of that prefix that the engine calls.
+CUDA_STUBS := $(BUILD)/cuda/stubs/libcuda.so.1 $(BUILD)/cuda/stubs/libnccl.so.2
+stub = $(Q)mkdir -p $(@D) && nm -u $(ENGINE_OBJ) | \
+  sed -n 's/^ *U \($(2)[A-Z][A-Za-z0-9_]*\)$$/int \1(void) { return 1; }/p' | sort -u | \
+  $(CC) -shared -Wl,-soname,$(1) -x c - -o $@
+$(BUILD)/cuda/stubs/libcuda.so.1: $(ENGINE_OBJ)
+	$(call stub,libcuda.so.1,cu)
+$(BUILD)/cuda/stubs/libnccl.so.2: $(ENGINE_OBJ)
+	$(call stub,libnccl.so.2,nccl)
+$(CUDA_SHARED): $(CUDA_LIBRARY_OBJ) $(CUDA_STUBS) $(SHARED) cuda/engine/exports.map
+	$(say) LD $@
+	$(Q)$(CC) -shared -Wl,-soname,libzeroproof_cuda.so.$(SONAME) \
+	  -Wl,--version-script=cuda/engine/exports.map $(if $(SANITIZE),,-Wl,-z,defs) -o $@ \
+	  $(filter %.o,$^) $(ALL_LDFLAGS) $(CUDA_STUBS) $(SHARED) \
+	  $(firstword $(wildcard $(CUDA_LIB)/libcudart.so.*)) -lstdc++ $(LIBS)
+
+.PHONY: cuda-lib install-cuda cuda-runtime
+cuda-runtime: # prints the folder of CUDA's runtime
+	@echo $(CUDA_LIB)
+cuda-lib: $(CUDA_LIBRARY) $(CUDA_SHARED) ## build the training engine for CUDA devices (nvcc)
+install-cuda: cuda-lib install ## install it, too
 	install -m 644 $(CUDA_LIBRARY) $(dest)/lib
+	install -m 755 $(CUDA_SHARED) $(dest)/lib
+	ln -sf libzeroproof_cuda.so.$(VERSION) $(dest)/lib/libzeroproof_cuda.so.$(SONAME)
+	ln -sf libzeroproof_cuda.so.$(SONAME) $(dest)/lib/libzeroproof_cuda.so
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' '' 'Name: zeroproof-cuda' \
 	  'Description: the training engine of zeroproof on CUDA devices, over NCCL' \
 	  'Version: $(VERSION)' 'Requires: zeroproof' \
-	  'Libs: -L$${libdir} -lzeroproof_cuda -lnccl -lcudart -lcuda -lstdc++ $(OPENMP)' \
-	  > $(dest)/lib/pkgconfig/zeroproof-cuda.pc
+	  'Libs: -L$${libdir} -lzeroproof_cuda -lcudart' \
+	  'Libs.private: -lnccl -lcuda -lstdc++ $(OPENMP)' > $(dest)/lib/pkgconfig/zeroproof-cuda.pc
 	chmod 644 $(dest)/lib/pkgconfig/zeroproof-cuda.pc

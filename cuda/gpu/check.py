@@ -404,12 +404,12 @@ class Check:
         return part
 
     def norm(self, limit):
-        """zeroproof.torch with libzeroproof_cuda.so: exact, and the host does not wait."""
+        """zeroproof.torch with libzeroproof_norm.so: exact, and the host does not wait."""
         if importlib.util.find_spec("torch") is None:
             raise NotRun("there is no PyTorch")
         if ctypes.util.find_library("mpfr") is None:
             raise NotRun("there is no libmpfr")
-        name = {"gpu": "libzeroproof_cuda.so", "sim": "libzeroproof_cuda_simdev.so"}[self.device]
+        name = {"gpu": "libzeroproof_norm.so", "sim": "libzeroproof_norm_simdev.so"}[self.device]
         argv = [sys.executable, "tests/python/norm_test.py", "--one-process"]
         env = {
             "ZEROPROOF_CUDA_LIBRARY": str(self.build / name),

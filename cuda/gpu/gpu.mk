@@ -97,10 +97,10 @@ $(GPU_EXAMPLE) $(GPU_JOB): %: %.o $(CUDA_LIBRARY) $(STATIC) $(BUILD)/gpu/libnccl
 DEVICE ?= gpu
 .PHONY: gpu-programs-gpu gpu-programs-sim gpu-check gpu-libs
 gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_RANDOM_TOPOLOGIES) $(GPU_COMMAND) \
-  $(GPU_EXAMPLE) $(GPU_JOB) $(BUILD)/libzeroproof_cuda.so $(SHARED)
+  $(GPU_EXAMPLE) $(GPU_JOB) $(BUILD)/libzeroproof_norm.so $(SHARED)
 gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(RANDOM_TOPOLOGIES) \
   $(NCCL_THREADS_TSAN_COMMAND) $(THREADS_LT_COMMAND) $(GPT_BOUNDS) \
-  $(BUILD)/libzeroproof_cuda_simdev.so $(SHARED)
+  $(BUILD)/libzeroproof_norm_simdev.so $(SHARED)
 gpu-check: ## check and measure the CUDA engine on a GPU, or on simdev: DEVICE=sim (RESULTS=FOLDER)
 	@python3 -B cuda/gpu/check.py --device $(DEVICE) --build $(BUILD) \
 	  $(if $(RESULTS),--results $(RESULTS)) $(if $(BUDGET),--budget $(BUDGET)) \

@@ -1,9 +1,9 @@
 /* The exact norm of gradients in device memory, for zeroproof.torch (python/): the functions of
- * libzeroproof_cuda.so. Plain C.
+ * libzeroproof_norm.so. Plain C.
  *
  * Each function queues work on a stream and returns without waiting for the device. They return 0,
  * or an error that zp_norm_error describes; then nothing or a part was queued, and `words` is
- * undefined. libzeroproof_cuda_simdev.so has the same functions on the CPU, where "device memory"
+ * undefined. libzeroproof_norm_simdev.so has the same functions on the CPU, where "device memory"
  * is host memory, all work is done when a function returns, and the stream is ignored.
  */
 #ifndef ZP_CUDA_NORM_H

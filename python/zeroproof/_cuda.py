@@ -1,7 +1,7 @@
-"""libzeroproof_cuda.so: exact sums of squares of tensors on a GPU (cuda/norm/norm.h).
+"""libzeroproof_norm.so: exact sums of squares of tensors on a GPU (cuda/norm/norm.h).
 
 It is in no wheel. `make cuda-norm` builds it in a checkout; ZEROPROOF_CUDA_LIBRARY names it, or
-libzeroproof_cuda_simdev.so, which does the same with tensors on the CPU, slowly, to test it."""
+libzeroproof_norm_simdev.so, which does the same with tensors on the CPU, slowly, to test it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def library(device_type: str) -> Library | None:
     if not (_library or _missing):
         path = os.environ.get("ZEROPROOF_CUDA_LIBRARY")
         root = _native.checkout()
-        built = root / "build" / "libzeroproof_cuda.so" if root is not None else None
+        built = root / "build" / "libzeroproof_norm.so" if root is not None else None
         if path:
             _library = Library(path)
         elif device_type == "cuda" and built is not None and built.is_file():

@@ -134,7 +134,7 @@ def grad_norm(
 
     Every rank of the union must call it, also one without gradients: it runs one all-reduce of 31
     int64. Gradients on the CPU are summed by the library, on torch.get_num_threads() threads. On
-    CUDA devices, libzeroproof_cuda.so queues kernels on the current stream, and the host does not
+    CUDA devices, libzeroproof_norm.so queues kernels on the current stream, and the host does not
     wait, if the union's backend is NCCL, and neither error_if_nonfinite nor check_replicas is set.
     Then neither a refusal on another rank nor a copy or shard that a rank lacks is an error here:
     the norm is NaN, and clipping makes the gradients NaN. Without that library (python/README.md),

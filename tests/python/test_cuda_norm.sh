@@ -1,7 +1,7 @@
 #!/bin/sh
-# zeroproof.torch with the kernels of libzeroproof_cuda.so, on simdev: the laws of test_norm.sh, the
+# zeroproof.torch with the kernels of libzeroproof_norm.so, on simdev: the laws of test_norm.sh, the
 # host reads no value, and faults in the kernels are found.
-# inputs: build/libzeroproof.so.* build/libzeroproof_cuda_simdev.so build/libzeroproof.a
+# inputs: build/libzeroproof.so.* build/libzeroproof_norm_simdev.so build/libzeroproof.a
 # inputs: build/libsimdev.a build/cuda/norm/*.o build/cuda/kernels/*.o cuda/norm cuda/kernels
 # inputs: cuda/simdev ref spec/acsl python tests/fixtures/lib.sh tests/python conformance/locks
 # inputs: @venv:torch-2.13.0
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 3
 . tests/python/lib.sh
 # Python loads no library with a sanitizer; the plain `make test` runs this.
 [ "${SAN:-0}" = 1 ] && exit 0
-ZEROPROOF_CUDA_LIBRARY=$(cd "$build" && echo "$PWD/libzeroproof_cuda_simdev.so")
+ZEROPROOF_CUDA_LIBRARY=$(cd "$build" && echo "$PWD/libzeroproof_norm_simdev.so")
 export ZEROPROOF_CUDA_LIBRARY
 "$python" -W ignore tests/python/norm_test.py
 code=$?

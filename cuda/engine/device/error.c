@@ -121,7 +121,7 @@ int zp_cuda_check(zp_cuda_rank *r, cudaError_t result, const char *call)
 {
   if (result == cudaSuccess) return 0;
   return zp_cuda_fail(r, result == cudaErrorMemoryAllocation ? ZP_E_MEMORY : ZP_E_DEVICE,
-                      "CUDA error %d from %s", (int)result, call);
+                      "CUDA error %d (%s) from %s", (int)result, cudaGetErrorString(result), call);
 }
 
 int zp_cuda_check_hyper(zp_cuda_rank *r, int64_t last)

@@ -251,9 +251,10 @@ ${MAKE:-make} --no-print-directory install-cuda SAN="${SAN:-0}" BUILD="$build" C
   PREFIX="$tmp/usr" >"$tmp/out" 2>&1
 verdict $? library_for_devices_is_installed "$(tail -3 "$tmp/out")"
 export PKG_CONFIG_PATH="$tmp/usr/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
-pkg-config --libs zeroproof-cuda |
-  grep -q -- '-lzeroproof_cuda -lnccl -lcudart -lcuda -lstdc++ .*-lzeroproof'
-verdict $? pkg_config_knows_it "$(pkg-config --libs zeroproof-cuda 2>&1)"
+pkg-config --libs zeroproof-cuda | grep -q -- '-lzeroproof_cuda -lcudart -lzeroproof' &&
+  pkg-config --static --libs zeroproof-cuda |
+  grep -q -- '-lzeroproof_cuda -lcudart -lnccl -lcuda -lstdc++ .*-lzeroproof .*-ljansson'
+verdict $? pkg_config_knows_it "$(pkg-config --static --libs zeroproof-cuda 2>&1)"
 headers=${ZP_CUDA_FLAGS:-$(make -s cuda-flags)}
 # shellcheck disable=SC2046,SC2086
 ${CC:-gcc} -std=c11 -Wall -Wextra -Werror -DCUDA $headers $(pkg-config --cflags zeroproof-cuda) \
@@ -266,4 +267,43 @@ nm "$tmp/train.o" "$tmp/usr/lib/libzeroproof_cuda.a" "$tmp/usr/lib/libzeroproof.
   grep -E '^(zp_|simdev_)' >"$tmp/missing"
 [ ! -s "$tmp/missing" ]
 verdict $? example_for_devices_has_every_symbol_of_ours "$(head -3 "$tmp/missing")"
+# The shared library: what engine.h declares and libzeroproof.so lacks, and nothing else.
+so=$tmp/usr/lib/libzeroproof_cuda.so
+nm -D --defined-only "$tmp/usr/lib/libzeroproof.so" | awk '{ print $3 }' | sort >"$tmp/base"
+grep -oE '\bzp_engine_[a-z0-9_]+\(' ref/engine/engine.h | tr -d '(' | sort -u |
+  comm -23 - "$tmp/base" >"$tmp/declared"
+nm -D --defined-only "$so" | awk '{ print $3 }' | sort >"$tmp/exported"
+[ "$(wc -l <"$tmp/declared")" -ge 16 ] && cmp -s "$tmp/declared" "$tmp/exported"
+verdict $? shared_library_exports_the_public_functions \
+  "$(diff "$tmp/declared" "$tmp/exported" | head -5)"
+[ "$(readlink "$so")" = libzeroproof_cuda.so.0 ] &&
+  readelf -d "$so" | grep -q 'SONAME.*\[libzeroproof_cuda.so.0\]' &&
+  ! readelf -d "$so" | grep -qE 'RPATH|RUNPATH'
+verdict $? shared_library_has_a_soname_and_no_path "$(readelf -d "$so" | grep -E 'SONAME|PATH')"
+needs=$(readelf -d "$so" | sed -nE 's/.*NEEDED.*\[(lib[a-z]+)\.so.*/\1/p' | sort | tr '\n' ' ')
+for need in libcuda libcudart libnccl libzeroproof; do
+  case " $needs" in *" $need "*) ;; *) complain "not $need" ;; esac
+done
+law shared_library_names_the_libraries_that_it_needs
+# As on a machine without a device: the libraries of the driver and of NCCL are the stubs.
+cudart=$(make -s cuda-runtime)
+stubs=$(cd "$build/cuda/stubs" && pwd)
+# shellcheck disable=SC2046
+${CC:-gcc} ${SAN:+$([ "$SAN" = 1 ] && echo -fsanitize=address,undefined)} "$tmp/train.o" \
+  -o "$tmp/train" -L"$cudart" $(pkg-config --libs zeroproof-cuda) -Wl,-rpath-link,"$stubs" \
+  >"$tmp/out" 2>&1 &&
+  LD_LIBRARY_PATH=$tmp/usr/lib:$stubs:$cudart "$tmp/train" >"$tmp/out" 2>&1
+[ $? -eq 3 ] && grep -qE '^rank 0 .*CUDA error [0-9]+ \(.*\) from cuda' "$tmp/out"
+verdict $? without_a_device_the_error_is_cuda_s "$(head -3 "$tmp/out")"
+mkdir "$tmp/empty_nccl"
+cp "$stubs/libcuda.so.1" "$tmp/empty_nccl"
+LD_LIBRARY_PATH=$tmp/usr/lib:$tmp/empty_nccl:$cudart "$tmp/train" >"$tmp/out" 2>&1
+code=$?
+{ [ $code -eq 127 ] && grep -q 'libnccl.so.2: cannot open shared object file' "$tmp/out"; } ||
+  ldconfig -p 2>/dev/null | grep -q libnccl.so.2
+verdict $? without_nccl_the_loader_names_it "exit code $code: $(head -3 "$tmp/out")"
+${MAKE:-make} --no-print-directory uninstall PREFIX="$tmp/usr" >"$tmp/out" 2>&1
+left=$(find "$tmp/usr" -type f -o -type l)
+[ -z "$left" ]
+verdict $? uninstall_leaves_no_file_of_the_cuda_engine "$left"
 finish
