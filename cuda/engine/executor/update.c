@@ -111,7 +111,7 @@ int zp_cuda_update(const zp_cuda_ops *o, const zp_op *op)
 int zp_cuda_gather_params(const zp_cuda_ops *o, const zp_op *op)
 {
   const int offload = o->r->opt.offload;
-  const void *part = offload ? zp_cuda_offload_landing(o->offload) : o->buffers->send;
+  const void *part = o->buffers->send;
   const zp_range r = zp_whole_range(&o->r->plan.lay.flat[op->flat], op->bucket);
   char *views = o->buffers->flat[op->flat].params;
   if (views) {
@@ -121,6 +121,7 @@ int zp_cuda_gather_params(const zp_cuda_ops *o, const zp_op *op)
     zp_cuda_issued(o->r, op);
     return 0;
   }
+  if (offload) part = zp_cuda_offload_landing(o->offload);
   ZP_TRY(zp_cuda_all_gather(o->comms, op, part, o->buffers->recv, op->count, op->dtype));
   zp_cuda_issued(o->r, op);
   if (offload) ZP_TRY(zp_cuda_offload_release_landing(o->offload));
