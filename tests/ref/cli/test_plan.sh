@@ -82,7 +82,8 @@ for stage in 0 1 2; do
   json "shard_maps_tile_every_entry_once_stage_$stage" "$tiles" \
     plan --json --all-ranks --config "$tmp/mixed.json" --stage $stage
 done
-# 5 bf16 elements of 2 ranks: a bucket of 6, parts of 3. Scratch: 6 bf16 that an all-gather sends at
+# 5 bf16 elements of 2 ranks: a bucket of 6, parts of 3. Gathers write the parameters of stages 1
+# and 2, all 6. Scratch: 6 bf16 that an all-gather sends at
 # most, and the larger of 6 fp32 (gathered state) and the sums of what a rank holds, 4 or 72 bytes
 # each: 3 of them, at stage 0 all 6. spec: PART-5, STEP-8, RED-5
 memory() { # memory NAME EXPECTED ARGS: window, slots, reduced, mean, state, scratch
@@ -93,11 +94,11 @@ memory() { # memory NAME EXPECTED ARGS: window, slots, reduced, mean, state, scr
     .scratch, .program] | add)" plan --json --rank 1 --config "$tmp/five.json" "$@"
 }
 memory ordered_0 '[10, 24, 0, 24, 0, 72, 36]' --stage 0 --reduce ordered
-memory ordered_1 '[10, 24, 0, 12, 0, 36, 36]' --stage 1 --reduce ordered
-memory ordered_2 '[10, 0, 24, 12, 0, 36, 36]' --stage 2 --reduce ordered
+memory ordered_1 '[12, 24, 0, 12, 0, 36, 36]' --stage 1 --reduce ordered
+memory ordered_2 '[12, 0, 24, 12, 0, 36, 36]' --stage 2 --reduce ordered
 memory exact_0 '[10, 432, 0, 432, 24, 72, 444]' --stage 0 --reduce exact
-memory exact_1 '[10, 432, 0, 216, 12, 36, 228]' --stage 1 --reduce exact
-memory exact_2 '[10, 0, 24, 216, 12, 36, 228]' --stage 2 --reduce exact
+memory exact_1 '[12, 432, 0, 216, 12, 36, 228]' --stage 1 --reduce exact
+memory exact_2 '[12, 0, 24, 216, 12, 36, 228]' --stage 2 --reduce exact
 printf '{"tied_keys":1,"params":[{"numel":5,"tied":0},{"numel":5,"tied":0}]}' >"$tmp/shared.json"
 json memory_counts_shared_storage_once '.rank[0].memory.parameters == 10' \
   plan --json --rank 0 --config "$tmp/shared.json"
