@@ -35,7 +35,8 @@ static void add(job *j, zp_rank *r, const zp_op *op)
   const int64_t size = zp_dtype_bytes(r->cfg->precision), at = r->lay.spot[i].start + op->offset;
   const zp_flat *f = &r->lay.flat[op->flat];
   zp_flat_state *s = &r->flat[op->flat];
-  zp_gather_params p = {.dtype = r->cfg->precision, .nonfinite = &r->nonfinite};
+  const int exact = r->cfg->reduce == ZP_EXACT; /* then contributions are checked. STAT-3 */
+  zp_gather_params p = {.dtype = r->cfg->precision, .nonfinite = exact ? &r->nonfinite : NULL};
   zp_memory_run *run = p.runs.here;
   const void *kernel = zp_kernel_gather_copy;
   p.first = op->mb == 0;
@@ -49,7 +50,7 @@ static void add(job *j, zp_rank *r, const zp_op *op)
     run[1].out = (char *)s->slot[op->slot] + (from + run[0].count) * size;
     if (end == zp_bucket_numel(f, op->bucket))
       run[1].count += zp_bucket_padded(f, op->bucket) - end;
-  } else if (r->cfg->reduce == ZP_EXACT) {
+  } else if (exact) {
     kernel = zp_kernel_gather_exact;
     run[0].out = (int64_t *)s->window + at * ZP_LIMBS;
     run[1].out = (int64_t *)s->window + (at + run[0].count) * ZP_LIMBS;
