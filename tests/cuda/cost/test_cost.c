@@ -285,9 +285,10 @@ static double bytes_of(const zp_time_report *r, int sent)
   return sum;
 }
 
-/* Bytes a parameter at stage 2: a gradient is copied (4; native: widened, 6); ordered and exact: all
- * members' parts are read (2) and added to the shard's sum (4 or 72). Gathers write the parameters. Of a shard the sums are read for the norm, which with exact sums stores the means (4),
- * and all is updated (30). A further micro-batch copies again, and reads and writes the sum
+/* Bytes a parameter at stage 2: a gradient is copied (4; native: widened, 6); ordered and exact:
+ * all members' parts are read (2) and added to the shard's sum (4 or 72). Gathers write the
+ * parameters. Of a shard the sums are read for the norm, which with exact sums stores the means
+ * (4), and all is updated (30). A further micro-batch copies again, and reads and writes the sum
  * (native: reads what arrived, too). */
 Test(cost, bytes_of_a_step_at_stage_2)
 {
