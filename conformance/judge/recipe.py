@@ -148,10 +148,10 @@ def add_list_features(r, dp, add):
     )
     own = {e.stage for e in r.entries if e.tied is None}
     add(any(e.stage not in own for e in r.entries), "stage of tied parameters")
-    if int(r.fields.get("tp", 1)) > 1:
-        split = {e.stage for e in trained if "s" in e.flags and e.tied is None}
-        add({e.stage for e in trained} - split, "stage without sharded")
-    whole = {e.stage for e in r.entries} - {e.stage for e in trained}
+    stages = {e.stage for e in trained}
+    sharded = {e.stage for e in trained if "s" in e.flags and e.tied is None}
+    add(r.number("tp") > 1 and stages - sharded, "stage without sharded")
+    whole = {e.stage for e in r.entries} - stages
     add(bool(whole), "frozen stage")
     keys = {}
     for e in r.entries:

@@ -62,6 +62,19 @@ def test_cases():
         {"dp", "pp", "unequal K", "bf16", "overlap=True"} <= found,
         found,
     )
+    for entries, tp, alone in (
+        ("4@0.0s+4@1.0", 2, True),
+        ("4@0.0s+4@1.0s", 2, False),
+        ("4@0.0s+4@1.0", 1, False),
+        ("4@0.0s+4@0.0t0+4@1.0st0", 2, True),
+        ("4@0.0s+4@1.0f", 2, False),
+    ):
+        found = features(recipe_of(f"pp=2,tp={tp},M=1,list={entries}"))
+        check(
+            f"a stage without sharded entries is found: {entries} tp {tp}",
+            ("stage without sharded" in found) == alone,
+            found,
+        )
     test_schemas(case, tools.expected(case))
     tools.close()
 

@@ -126,13 +126,18 @@ done
 # Checkpoints: save, load under another topology, stage and bucket size, continue.
 whole=$("$zp" train --data "$tmp/text" $small --steps 6 --json | jq -r .end_bits)
 expect 0 'continues at step 3' save train --data "$tmp/text" $small --steps 3 --save "$tmp/ck"
-for shape in "1 1 0" "3 2 1" "4 3 2"; do
-  set -- $shape
-  part=$("$zp" train --data "$tmp/text" $small --steps 3 --load "$tmp/ck" --dp "$1" --pp "$2" \
-    --stage "$3" --bucket 111 --json | jq -r .end_bits)
-  [ -n "$whole" ] && [ "$whole" = "$part" ]
-  verdict $? "continued_under_$1_$2_$3_ends_in_the_uninterrupted_bits" "$whole and $part"
-done
+continued() { # continued CHECKPOINT NAME: other topologies end in the bits of $whole
+  for shape in "1 1 0" "3 2 1" "4 3 2"; do
+    checkpoint=$1 name=$2
+    set -- $shape
+    part=$("$zp" train --data "$tmp/text" $small --steps 3 --load "$checkpoint" --dp "$1" \
+      --pp "$2" --stage "$3" --bucket 111 --json | jq -r .end_bits)
+    [ -n "$whole" ] && [ "$whole" = "$part" ]
+    verdict $? "${name}_under_$1_$2_$3" "$whole and $part"
+    set -- "$checkpoint" "$name"
+  done
+}
+continued "$tmp/ck" ends_in_the_uninterrupted_bits
 json continued_equals_serial '.verify.ok' \
   train --data "$tmp/text" $small --steps 3 --load "$tmp/ck" --verify --json
 expect 2 'another model' load_other_model \
@@ -173,13 +178,7 @@ hyper="--config $tmp/h.json --schedule cosine:1,5,0.25"
 whole=$("$zp" train --data "$tmp/text" $small --steps 6 $hyper --json | jq -r .end_bits)
 expect 0 'continues at step 3' save_with_hyperparameters \
   train --data "$tmp/text" $small --steps 3 $hyper --save "$tmp/hyper"
-for shape in "1 1 0" "3 2 1" "4 3 2"; do
-  set -- $shape
-  part=$("$zp" train --data "$tmp/text" $small --steps 3 --load "$tmp/hyper" --dp "$1" --pp "$2" \
-    --stage "$3" --bucket 111 --json | jq -r .end_bits)
-  [ -n "$whole" ] && [ "$whole" = "$part" ]
-  verdict $? "hyperparameters_continue_under_$1_$2_$3" "$whole and $part"
-done
+continued "$tmp/hyper" hyperparameters_continue
 json continued_schedule_equals_serial '.verify.ok' \
   train --data "$tmp/text" $small --steps 3 --load "$tmp/hyper" --verify --json
 for change in "optimizer:--lr 0.125" "clip:--clip 0.25" "schedule:--schedule constant"; do
