@@ -144,6 +144,17 @@ int zp_diff_compare_waits(zp_diff_rank *w)
              : wrong(w, "PIPE-6", "the number of waits for meta messages; expected", want);
 }
 
+/* Where gathers write the parameters, too. STEP-8 */
+static int compare_alignment(zp_diff_rank *w, const zp_layout *lay)
+{
+  for (int32_t i = lay->first_param; i < lay->first_param + lay->n_params; i++)
+    if ((uintptr_t)zp_cuda_param(w->e, i) % ZP_VIEW_BYTES != 0)
+      return zp_diff_fail(w->t, "STEP-8",
+                          "rank %d: parameter %d does not start at a multiple of %d bytes", w->rank,
+                          i, ZP_VIEW_BYTES);
+  return 0;
+}
+
 /* The allocated memory is the plan's, plus the ring for early gradients. STEP-1 */
 int zp_diff_compare_allocation(zp_diff_rank *w)
 {
@@ -158,6 +169,7 @@ int zp_diff_compare_allocation(zp_diff_rank *w)
   zp_early_close(&early);
   if (w->t->now.offload) want.state = 0; /* it is in host memory */
   if (memcmp(&m.planned, &want, sizeof want)) return wrong(w, "STEP-1", "planned memory", 0);
+  if (compare_alignment(w, lay)) return -1;
   if (m.staging != ring) return wrong(w, "STEP-1", "memory for staging, bytes:", m.staging);
   if (m.sums > 0 && c->tied_keys == 0 && !c->sequence_parallel && zp_replicas(w->t->hyper) == 1 &&
       !w->t->now.native)
